@@ -1,0 +1,3 @@
+module github.com/rpcrdma/go-rpcrdma
+
+go 1.26.0

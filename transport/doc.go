@@ -1,0 +1,37 @@
+// Package transport is the contract between an upper layer that speaks in RDMA
+// operations and a provider that carries them out: verbs vocabulary, Go manners.
+//
+// A provider connects two [Endpoint]s (queue pairs). Each end posts work
+// requests (Send, Send with Invalidate, RDMA Write, RDMA Read) and receives, and
+// exposes windows of its memory under steering tags for the other end's Writes
+// and Reads. The abstract model is that of RFC 5040 section 1.1 and of section 2 of
+// draft-ietf-nfsv4-rpcrdma-08:
+//
+//   - Sends complete at the receiver in the order in which they were posted.
+//   - An RDMA Write completes at the sender alone. Every Write posted before a
+//     Send has been placed when that Send is delivered.
+//   - An RDMA Read completes at the requester. Later operations are not fenced
+//     behind it unless they ask ([Fence]).
+//   - A Send that finds no posted receive, or one too small, is fatal to the
+//     connection, as on hardware. Credits in the layer above prevent this.
+//   - A tagged operation of length above zero is checked against its steering
+//     tag: the tag must be alive, belong to that endpoint, permit the access and
+//     cover the bytes. A failed check places nothing and is fatal to the
+//     connection. Operations of length zero are not checked.
+//
+// # Memory
+//
+// Every byte a provider touches lies in a [Slice]: memory allocated by a [Domain],
+// or memory of the caller's named to the provider by an [Importer]. Nothing above
+// this package assumes that registration is free.
+//
+// # Cancellation
+//
+// A peer's late Write to a dead steering tag ends the connection, so the memory
+// of a cancelled operation cannot simply be revoked: that would kill its
+// neighbours. A provider that can cut the tag loose from the memory implements
+// [Abandoner].
+//
+// Abilities beyond [Endpoint] are separate small interfaces, found by type
+// assertion; the layer above works without them.
+package transport

@@ -1,0 +1,68 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"net"
+)
+
+// What a caller may want to branch on. Providers wrap these in an *OpError.
+var (
+	// ErrQueueFull: the queue has no room for the requests.
+	ErrQueueFull = errors.New("queue full")
+	// ErrFlushed: the request did not run because the connection ended.
+	ErrFlushed = errors.New("flushed: connection ended")
+	// ErrClosedByPeer: the peer closed the connection.
+	ErrClosedByPeer = fmt.Errorf("closed by peer: %w", net.ErrClosed)
+	// ErrNoReceive: a Send arrived and no receive was posted.
+	ErrNoReceive = errors.New("no posted receive")
+	// ErrTooLong: a Send arrived that is longer than the posted receive.
+	ErrTooLong = errors.New("message longer than the posted receive")
+	// ErrSTag: a steering tag that is dead, unknown, or of another endpoint.
+	ErrSTag = errors.New("invalid steering tag")
+	// ErrBounds: bytes outside the window of a steering tag.
+	ErrBounds = errors.New("outside the bounds of the steering tag")
+	// ErrAccess: an access that the window does not permit.
+	ErrAccess = errors.New("access not permitted by the steering tag")
+	// ErrNoReads: an RDMA Read on a connection whose ORD is zero.
+	ErrNoReads = errors.New("RDMA Reads not possible: ORD is 0")
+	// ErrNoMemory: the provider has no more memory or steering tags.
+	ErrNoMemory = errors.New("out of provider memory")
+	// ErrPrivateData: private data longer than the provider can carry.
+	ErrPrivateData = errors.New("private data too long")
+	// ErrWorkRequest: a work request that makes no sense (unknown operation, no Completer).
+	ErrWorkRequest = errors.New("malformed work request")
+)
+
+// OpError says what was being done, by which provider and with whom, when Err
+// happened.
+type OpError struct {
+	Op       string // "dial", "accept", "post", "send", "write", "read", "expose", ...
+	Provider string
+	Peer     net.Addr // may be nil
+	Err      error
+}
+
+func (e *OpError) Error() string {
+	s := e.Provider + " " + e.Op
+	if e.Peer != nil {
+		s += " " + e.Peer.String()
+	}
+	return s + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *OpError) Unwrap() error { return e.Err }
+
+// Timeout reports whether the cause was a timeout, as net.Error does.
+func (e *OpError) Timeout() bool {
+	var t interface{ Timeout() bool }
+	return errors.As(e.Err, &t) && t.Timeout()
+}
+
+// RejectError is a peer's refusal of a connection.
+type RejectError struct {
+	PrivateData []byte // what the peer sent with it
+}
+
+func (e *RejectError) Error() string { return "connection rejected by peer" }

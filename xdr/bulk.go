@@ -1,0 +1,72 @@
+package xdr
+
+import (
+	"bytes"
+	"context"
+)
+
+// Bulk is decoded bulk data, possibly not here yet. It is valid as long as the
+// message it came from: in a handler until the handler returns.
+type Bulk struct {
+	n    int
+	data []byte // when src is nil
+	src  Source
+	id   int
+}
+
+// Len returns the length in bytes.
+func (b Bulk) Len() int { return b.n }
+
+// Ready reports whether the data is here already, so that the methods below do not
+// block.
+func (b Bulk) Ready() bool { return b.src == nil }
+
+// FetchInto puts the data into dst, filling its slices in order, with one copy or
+// none. The slices must hold Len bytes; dst is no longer touched when it returns.
+func (b Bulk) FetchInto(ctx context.Context, dst [][]byte) error {
+	if b.n == 0 {
+		return nil
+	}
+	if b.src != nil {
+		return b.src.Fetch(ctx, b.id, b.n, dst)
+	}
+	rest := b.data
+	for _, p := range dst {
+		rest = rest[copy(p, rest):]
+	}
+	if len(rest) > 0 {
+		return ErrLimit
+	}
+	return nil
+}
+
+// Bytes returns the data as one run of bytes, fetched first if need be.
+func (b Bulk) Bytes(ctx context.Context) ([]byte, error) {
+	if b.src == nil || b.n == 0 {
+		return b.data, nil
+	}
+	p, _, err := b.src.Load(ctx, b.id, b.n, false)
+	return p, err
+}
+
+// Take is Bytes for data that shall outlive the message: it belongs to the caller
+// until he calls the Releaser, which is never nil.
+func (b Bulk) Take(ctx context.Context) ([]byte, Releaser, error) {
+	if b.src == nil || b.n == 0 {
+		return bytes.Clone(b.data), nothing{}, nil
+	}
+	return b.src.Load(ctx, b.id, b.n, true)
+}
+
+// CopyTo copies data that is Ready to p and returns the bytes copied. Data that
+// landed in p already is not moved.
+func (b Bulk) CopyTo(p []byte) int {
+	if len(b.data) > 0 && len(p) > 0 && &b.data[0] == &p[0] {
+		return min(len(b.data), len(p))
+	}
+	return copy(p, b.data)
+}
+
+type nothing struct{}
+
+func (nothing) Release() {}

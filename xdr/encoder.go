@@ -1,0 +1,169 @@
+package xdr
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Encoder appends items to an XDR stream. The zero value is ready to use; after
+// Reset its buffers are used again.
+type Encoder struct {
+	buf   []byte
+	bulk  int // bytes left out of buf, round-up included
+	items []Item
+	segs  [][]byte // backing of the items' scatter lists
+	err   error
+}
+
+// Reset forgets the stream and keeps the buffers.
+func (e *Encoder) Reset() {
+	e.buf = e.buf[:0]
+	e.bulk = 0
+	clear(e.items)
+	e.items = e.items[:0]
+	clear(e.segs)
+	e.segs = e.segs[:0]
+	e.err = nil
+}
+
+// Grow makes room for n more inline bytes.
+func (e *Encoder) Grow(n int) {
+	if cap(e.buf)-len(e.buf) < n {
+		e.buf = append(make([]byte, 0, len(e.buf)+n), e.buf...)
+	}
+}
+
+// Position returns the length in bytes of the stream so far.
+func (e *Encoder) Position() int { return len(e.buf) + e.bulk }
+
+// InlineLen returns the bytes of the stream so far that are not bulk data.
+func (e *Encoder) InlineLen() int { return len(e.buf) }
+
+// Err returns the first error.
+func (e *Encoder) Err() error { return e.err }
+
+// Fail makes err the encoder's error unless it has one.
+func (e *Encoder) Fail(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}
+
+// Message returns what was encoded. It refers to the encoder's buffers, so it is
+// valid until Reset.
+func (e *Encoder) Message() Message { return Message{Inline: e.buf, Bulk: e.items} }
+
+// Mark is a place in a stream to go back to.
+type Mark struct{ buf, bulk, items, segs int }
+
+// Mark returns the present end of the stream.
+func (e *Encoder) Mark() Mark { return Mark{len(e.buf), e.bulk, len(e.items), len(e.segs)} }
+
+// Rewind takes back all that was encoded since m, the error included, and
+// releases the bulk data in it.
+func (e *Encoder) Rewind(m Mark) {
+	e.buf = e.buf[:m.buf]
+	e.bulk = m.bulk
+	for i := m.items; i < len(e.items); i++ {
+		if r := e.items[i].Release; r != nil {
+			r.Release()
+		}
+	}
+	clear(e.items[m.items:])
+	e.items = e.items[:m.items]
+	clear(e.segs[m.segs:])
+	e.segs = e.segs[:m.segs]
+	e.err = nil
+}
+
+// Uint32 appends an unsigned integer (RFC 4506 section 4.2).
+func (e *Encoder) Uint32(v uint32) { e.buf = binary.BigEndian.AppendUint32(e.buf, v) }
+
+// Int32 appends an integer (RFC 4506 section 4.1).
+func (e *Encoder) Int32(v int32) { e.Uint32(uint32(v)) }
+
+// Uint64 appends an unsigned hyper integer (RFC 4506 section 4.5).
+func (e *Encoder) Uint64(v uint64) { e.buf = binary.BigEndian.AppendUint64(e.buf, v) }
+
+// Int64 appends a hyper integer (RFC 4506 section 4.5).
+func (e *Encoder) Int64(v int64) { e.Uint64(uint64(v)) }
+
+// Bool appends a boolean (RFC 4506 section 4.4).
+func (e *Encoder) Bool(v bool) {
+	if v {
+		e.Uint32(1)
+	} else {
+		e.Uint32(0)
+	}
+}
+
+// Fixed appends fixed-length opaque data (RFC 4506 section 4.9).
+func (e *Encoder) Fixed(p []byte) {
+	e.buf = append(e.buf, p...)
+	e.buf = append(e.buf, zeros[:Pad(len(p))]...)
+}
+
+// Opaque appends variable-length opaque data (RFC 4506 section 4.10), copied into the
+// stream. Data longer than max is ErrLimit.
+func (e *Encoder) Opaque(p []byte, max int) {
+	if e.count(len(p), max) {
+		e.Fixed(p)
+	}
+}
+
+// String appends a string (RFC 4506 section 4.11). One longer than max is ErrLimit.
+func (e *Encoder) String(s string, max int) {
+	if e.count(len(s), max) {
+		e.buf = append(e.buf, s...)
+		e.buf = append(e.buf, zeros[:Pad(len(s))]...)
+	}
+}
+
+// Raw appends bytes that are XDR already: a multiple of four of them.
+func (e *Encoder) Raw(p []byte) { e.buf = append(e.buf, p...) }
+
+// Bulk appends variable-length opaque data by reference: the length word goes
+// into the stream, the data stays where it is. The slices in data are copied, the
+// bytes are not and must not change until release is called (release may be nil).
+// When Bulk fails it calls release itself.
+//
+// What is encoded with Bulk may be moved by RDMA on its own; what may be moved so
+// is for the upper layer's binding to say (for NFS, RFC 8267).
+func (e *Encoder) Bulk(data [][]byte, release Releaser) {
+	n := 0
+	for _, p := range data {
+		n += len(p)
+	}
+	if !e.count(n, math.MaxInt32) {
+		if release != nil {
+			release.Release()
+		}
+		return
+	}
+	first := len(e.segs)
+	e.segs = append(e.segs, data...)
+	e.items = append(e.items, Item{
+		Position: e.Position(),
+		Len:      n,
+		Data:     e.segs[first:len(e.segs):len(e.segs)],
+		Release:  release,
+	})
+	e.bulk += RoundUp(n)
+}
+
+// BulkBytes is Bulk of one run of bytes.
+func (e *Encoder) BulkBytes(p []byte, release Releaser) {
+	one := [1][]byte{p}
+	e.Bulk(one[:], release)
+}
+
+// count appends a length word.
+func (e *Encoder) count(n, max int) bool {
+	if n > max || uint64(n) > math.MaxUint32 {
+		e.Fail(fmt.Errorf("xdr: encode %d bytes, %d allowed: %w", n, max, ErrLimit))
+		return false
+	}
+	e.Uint32(uint32(n))
+	return true
+}

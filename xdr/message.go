@@ -1,0 +1,76 @@
+package xdr
+
+// Releaser is told, exactly once, that memory is no longer needed.
+type Releaser interface{ Release() }
+
+// Item is bulk data beside a stream.
+type Item struct {
+	Position int      // of the first data byte in the stream
+	Len      int      // bytes in Data
+	Data     [][]byte // a scatter list
+	Release  Releaser // may be nil
+}
+
+// Message is an encoded stream: the inline bytes, and the bulk data that belongs
+// between them. Neither bulk data nor its round-up is part of Inline.
+type Message struct {
+	Inline []byte
+	Bulk   []Item   // by ascending position
+	Owner  Releaser // of Inline; may be nil
+}
+
+// Len returns the length in bytes of the whole stream, bulk data and round-up
+// included.
+func (m *Message) Len() int {
+	n := len(m.Inline)
+	for i := range m.Bulk {
+		n += RoundUp(m.Bulk[i].Len)
+	}
+	return n
+}
+
+// Release gives back every item of bulk data and then the message itself. It is
+// called once, by whoever the message was handed to.
+func (m *Message) Release() {
+	for i := range m.Bulk {
+		if r := m.Bulk[i].Release; r != nil {
+			m.Bulk[i].Release = nil
+			r.Release()
+		}
+	}
+	if r := m.Owner; r != nil {
+		m.Owner = nil
+		r.Release()
+	}
+}
+
+// AppendTo appends the whole stream to b.
+func (m *Message) AppendTo(b []byte) []byte {
+	m.Pieces(func(p []byte) { b = append(b, p...) })
+	return b
+}
+
+// Pieces calls yield with each run of bytes of the whole stream, in order. The
+// runs are references into m; none is empty.
+func (m *Message) Pieces(yield func([]byte)) {
+	inline, pos := m.Inline, 0
+	for i := range m.Bulk {
+		it := &m.Bulk[i]
+		if n := it.Position - pos; n > 0 {
+			yield(inline[:n:n])
+			inline, pos = inline[n:], it.Position
+		}
+		for _, p := range it.Data {
+			if len(p) > 0 {
+				yield(p)
+			}
+		}
+		if n := Pad(it.Len); n > 0 {
+			yield(zeros[:n:n])
+		}
+		pos += RoundUp(it.Len)
+	}
+	if len(inline) > 0 {
+		yield(inline)
+	}
+}
