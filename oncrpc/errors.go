@@ -1,0 +1,73 @@
+package oncrpc
+
+import (
+	"errors"
+	"fmt"
+	"net"
+)
+
+var (
+	// ErrGarbageArgs is what a handler returns for arguments that it cannot decode:
+	// the caller gets GARBAGE_ARGS. Errors of the xdr decoder mean the same.
+	ErrGarbageArgs = errors.New("arguments cannot be decoded")
+	// ErrProcUnavail is what a handler returns for a procedure that is not there:
+	// the caller gets PROC_UNAVAIL.
+	ErrProcUnavail = errors.New("procedure unavailable")
+	// ErrServerClosed is returned by the Serve functions of the transports after
+	// Shutdown or Close.
+	ErrServerClosed = fmt.Errorf("oncrpc: server closed: %w", net.ErrClosed)
+	// ErrReply: a reply that is no RPC reply, or whose results cannot be decoded.
+	ErrReply = errors.New("malformed reply")
+)
+
+// AcceptError is a call that the server accepted and did not execute.
+type AcceptError struct {
+	Stat      AcceptStat
+	Low, High uint32 // versions the server has, with ProgMismatch
+}
+
+func (e *AcceptError) Error() string {
+	if e.Stat == ProgMismatch {
+		return fmt.Sprintf("%v: the server has versions %d to %d", e.Stat, e.Low, e.High)
+	}
+	return e.Stat.String()
+}
+
+// AuthError is a call that the server denied because of its credential or verifier.
+// A handler or Program.Authorize returns it to deny a call.
+type AuthError struct{ Stat AuthStat }
+
+func (e *AuthError) Error() string { return "denied: " + e.Stat.String() }
+
+// VersionError is a call denied with RPC_MISMATCH: the server speaks other versions
+// of the RPC protocol.
+type VersionError struct{ Low, High uint32 }
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("RPC_MISMATCH: the server speaks RPC versions %d to %d", e.Low, e.High)
+}
+
+// CallError says which call to whom failed with Err. The error of a cancelled call
+// wraps the context's.
+type CallError struct {
+	Program, Version, Procedure uint32
+	Peer                        net.Addr // may be nil
+	Err                         error
+}
+
+func (e *CallError) Error() string {
+	to := ""
+	if e.Peer != nil {
+		to = " to " + e.Peer.String()
+	}
+	return fmt.Sprintf("rpc call %d.%d.%d%s: %v", e.Program, e.Version, e.Procedure, to, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *CallError) Unwrap() error { return e.Err }
+
+// Timeout reports whether the cause was a timeout, as net.Error does.
+func (e *CallError) Timeout() bool {
+	var t interface{ Timeout() bool }
+	return errors.As(e.Err, &t) && t.Timeout()
+}

@@ -1,0 +1,172 @@
+package oncrpc
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// CallHeader is what precedes the arguments of a call (RFC 5531 section 9: xid, mtype and
+// call_body).
+type CallHeader struct {
+	XID        uint32
+	RPCVersion uint32
+	Program    uint32
+	Version    uint32
+	Procedure  uint32
+	Cred       Auth
+	Verf       Auth
+}
+
+// Encode appends the header to e.
+func (h *CallHeader) Encode(e *xdr.Encoder) {
+	e.Uint32(h.XID)
+	e.Uint32(uint32(MsgCall))
+	e.Uint32(h.RPCVersion)
+	e.Uint32(h.Program)
+	e.Uint32(h.Version)
+	e.Uint32(h.Procedure)
+	h.Cred.encode(e)
+	h.Verf.encode(e)
+}
+
+// decode reads a call header up to what a server must answer with an error of its
+// own kind. The bodies of cred and verf refer to the stream.
+func (h *CallHeader) decode(d *xdr.Decoder) error {
+	h.XID = d.Uint32()
+	if MsgType(d.Uint32()) != MsgCall && d.Err() == nil {
+		d.Fail(xdr.ErrValue)
+	}
+	h.RPCVersion = d.Uint32()
+	if d.Err() == nil && h.RPCVersion != Version {
+		return &VersionError{Version, Version}
+	}
+	h.Program = d.Uint32()
+	h.Version = d.Uint32()
+	h.Procedure = d.Uint32()
+	if d.Err() != nil {
+		return ErrGarbageArgs
+	}
+	h.Cred.decode(d)
+	if d.Err() != nil {
+		return &AuthError{AuthBadCred}
+	}
+	h.Verf.decode(d)
+	if d.Err() != nil {
+		return &AuthError{AuthBadVerf}
+	}
+	return nil
+}
+
+// ReplyHeaderMax is the largest length in bytes of what precedes the results of an
+// accepted reply: xid, mtype, reply_stat, verifier, accept_stat.
+const ReplyHeaderMax = 3*4 + 8 + MaxAuthBody + 4
+
+// replyHeaderMin is the same with the empty verifier that AUTH_NONE and AUTH_SYS
+// get (RFC 5531 sections 8.2 and 10).
+const replyHeaderMin = 3*4 + 8 + 4
+
+// encodeSuccess appends the header of a reply with results.
+func encodeSuccess(e *xdr.Encoder, xid uint32) {
+	e.Uint32(xid)
+	e.Uint32(uint32(MsgReply))
+	e.Uint32(msgAccepted)
+	e.Uint32(uint32(FlavorNone))
+	e.Uint32(0)
+	e.Uint32(uint32(Success))
+}
+
+// encodeError appends a whole reply that says err.
+func encodeError(e *xdr.Encoder, xid uint32, err error) {
+	e.Uint32(xid)
+	e.Uint32(uint32(MsgReply))
+	switch err := err.(type) {
+	case *VersionError:
+		e.Uint32(msgDenied)
+		e.Uint32(rpcMismatch)
+		e.Uint32(err.Low)
+		e.Uint32(err.High)
+	case *AuthError:
+		e.Uint32(msgDenied)
+		e.Uint32(authError)
+		e.Uint32(uint32(err.Stat))
+	case *AcceptError:
+		e.Uint32(msgAccepted)
+		e.Uint32(uint32(FlavorNone))
+		e.Uint32(0)
+		e.Uint32(uint32(err.Stat))
+		if err.Stat == ProgMismatch {
+			e.Uint32(err.Low)
+			e.Uint32(err.High)
+		}
+	}
+}
+
+// answerTo returns what a caller is told of a handler's error: an *AcceptError, an
+// *AuthError or a *VersionError.
+func answerTo(err error) error {
+	var (
+		accept  *AcceptError
+		auth    *AuthError
+		version *VersionError
+		decode  *xdr.DecodeError
+	)
+	switch {
+	case errors.As(err, &version):
+		return version
+	case errors.As(err, &auth):
+		return auth
+	case errors.As(err, &accept):
+		return accept
+	case errors.Is(err, ErrGarbageArgs), errors.As(err, &decode):
+		return &AcceptError{Stat: GarbageArgs}
+	case errors.Is(err, ErrProcUnavail):
+		return &AcceptError{Stat: ProcUnavail}
+	}
+	return &AcceptError{Stat: SystemErr}
+}
+
+// replyError wraps what is wrong with a reply, if anything is.
+func replyError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrReply, err)
+}
+
+// decodeReply reads a reply up to the results. The error is the server's answer, or
+// wraps ErrReply.
+func decodeReply(d *xdr.Decoder) error {
+	d.Uint32() // xid, the transport's
+	if MsgType(d.Uint32()) != MsgReply {
+		d.Fail(xdr.ErrValue)
+	}
+	switch d.Enum(msgDenied) {
+	case msgAccepted:
+		var verf Auth
+		verf.decode(d)
+		stat := AcceptStat(d.Enum(uint32(SystemErr)))
+		if d.Err() != nil || stat == Success {
+			break
+		}
+		e := &AcceptError{Stat: stat}
+		if stat == ProgMismatch {
+			e.Low, e.High = d.Uint32(), d.Uint32()
+		}
+		if d.Finish() == nil {
+			return e
+		}
+	case msgDenied:
+		var err error
+		if d.Enum(authError) == rpcMismatch {
+			err = &VersionError{d.Uint32(), d.Uint32()}
+		} else {
+			err = &AuthError{AuthStat(d.Uint32())}
+		}
+		if d.Finish() == nil {
+			return err
+		}
+	}
+	return replyError(d.Err())
+}

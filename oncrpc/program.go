@@ -1,0 +1,65 @@
+package oncrpc
+
+import (
+	"context"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// Program is one version of an RPC program.
+type Program struct {
+	Name    string // for logs
+	Number  uint32
+	Version uint32
+	// Procedures by number. One without a Handler is unavailable, except that
+	// procedure 0 then does nothing, as RFC 5531 section 12.1 asks of it.
+	Procedures []Procedure
+	// Authorize, if set, is asked before each call but those of procedure 0. It returns an *AuthError to deny
+	// it. It must not block.
+	Authorize func(*Call) error
+}
+
+// Procedure is one procedure of a program.
+type Procedure struct {
+	Name    string // for logs
+	Handler Handler
+	// NonBlocking handlers run on the goroutine that received the call: they must
+	// return soon and wait for nothing. Calls with bulk arguments that are still to be fetched
+	// never run there.
+	NonBlocking bool
+}
+
+// Handler executes a call: it decodes c.Args, encodes c.Results and returns nil. Other
+// outcomes are errors: ErrGarbageArgs, ErrProcUnavail, an *AuthError, an *AcceptError; any
+// other error is logged and answered with SYSTEM_ERR. The context ends with the
+// connection. The call and what it refers to are valid until the handler returns.
+type Handler func(ctx context.Context, c *Call) error
+
+// Call is a call as a handler sees it.
+type Call struct {
+	CallHeader
+	// Args decodes the arguments.
+	Args *xdr.Decoder
+	// Results takes the results. Bulk data in it may outlive the handler.
+	Results *xdr.Encoder
+	// Conn is the connection the call came on.
+	Conn Transport
+
+	sys    SysCred
+	enc    xdr.Encoder
+	in     Incoming
+	proc   *Procedure
+	prog   *Program
+	server *Server
+}
+
+// Sys returns the AUTH_SYS credential of the call, if it has one. It is valid until
+// the handler returns.
+func (c *Call) Sys() (*SysCred, bool) {
+	return &c.sys, c.Cred.Flavor == FlavorSys
+}
+
+// Release ends the reply: it is for the transport that sent it.
+func (c *Call) Release() { c.server.finished(c) }
+
+func nullProcedure(context.Context, *Call) error { return nil }

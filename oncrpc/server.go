@@ -1,0 +1,318 @@
+package oncrpc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// ServerConfig configures a Server. The zero value is usable.
+type ServerConfig struct {
+	// Logger takes what goes wrong; nil means slog.Default().
+	Logger *slog.Logger
+	// MaxConcurrent is the number of handlers that run at the same time, those that
+	// declare themselves non-blocking aside; 0 means 256. Further calls wait, in the
+	// order of their arrival; the transports bound how many can.
+	MaxConcurrent int
+}
+
+// Server dispatches calls to the programs registered with it. Transports bring the
+// calls: rpcrdma.Serve, recordmark.Serve, Transport.Serve.
+type Server struct {
+	log      *slog.Logger
+	programs atomic.Pointer[programs]
+	workers  workers
+	calls    sync.Pool
+	stats    serverStats
+
+	mu        sync.Mutex // guards what follows
+	closed    bool
+	inflight  int
+	idle      chan struct{} // closed when inflight is 0 and closed is set
+	listeners map[closer]struct{}
+	conns     map[closer]struct{}
+}
+
+type closer interface{ Close() error }
+
+// programs is copied on write, so that a call takes no lock to find its handler.
+type programs struct {
+	byVersion map[[2]uint32]*Program
+	versions  map[uint32][2]uint32 // lowest and highest by number
+}
+
+// ServerStats counts what a Server has done since it began.
+type ServerStats struct {
+	Calls    uint64 // dispatched
+	Errors   uint64 // answered with something other than SUCCESS
+	Panics   uint64 // handlers that panicked
+	Dropped  uint64 // not answered, because the server was shutting down
+	InFlight int    // being executed or answered now
+}
+
+type serverStats struct{ calls, errors, panics, dropped atomic.Uint64 }
+
+// NewServer returns a server without programs.
+func NewServer(cfg ServerConfig) *Server {
+	s := &Server{
+		log:       cfg.Logger,
+		idle:      make(chan struct{}),
+		listeners: make(map[closer]struct{}),
+		conns:     make(map[closer]struct{}),
+	}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	s.workers.max = cmp.Or(cfg.MaxConcurrent, 256)
+	s.workers.run = s.execute
+	s.programs.Store(&programs{})
+	return s
+}
+
+// Handle registers programs. One of the same number and version replaces the
+// earlier one. It may be called while the server runs.
+func (s *Server) Handle(progs ...Program) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.programs.Load()
+	p := &programs{make(map[[2]uint32]*Program), make(map[uint32][2]uint32)}
+	for k, v := range old.byVersion {
+		p.byVersion[k] = v
+	}
+	for _, prog := range progs {
+		prog.Procedures = append([]Procedure{}, prog.Procedures...)
+		if len(prog.Procedures) == 0 {
+			prog.Procedures = make([]Procedure, 1)
+		}
+		if prog.Procedures[0].Handler == nil {
+			prog.Procedures[0] = Procedure{Name: "NULL", Handler: nullProcedure, NonBlocking: true}
+		}
+		p.byVersion[[2]uint32{prog.Number, prog.Version}] = &prog
+	}
+	for k := range p.byVersion {
+		v, ok := p.versions[k[0]]
+		if !ok {
+			v = [2]uint32{k[1], k[1]}
+		}
+		p.versions[k[0]] = [2]uint32{min(v[0], k[1]), max(v[1], k[1])}
+	}
+	s.programs.Store(p)
+}
+
+// Stats returns the server's counters.
+func (s *Server) Stats() ServerStats {
+	s.mu.Lock()
+	n := s.inflight
+	s.mu.Unlock()
+	return ServerStats{s.stats.calls.Load(), s.stats.errors.Load(), s.stats.panics.Load(), s.stats.dropped.Load(), n}
+}
+
+// Dispatch executes a call. It is for transports, which call it on the goroutine
+// that received the call; it returns when a non-blocking handler has run, or at once.
+func (s *Server) Dispatch(in Incoming) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		s.stats.dropped.Add(1)
+		in.Drop()
+		return
+	}
+	s.inflight++
+	s.mu.Unlock()
+	s.stats.calls.Add(1)
+
+	c, _ := s.calls.Get().(*Call)
+	if c == nil {
+		c = &Call{server: s}
+	}
+	c.in, c.Args, c.Results, c.Conn = in, in.Message(), &c.enc, in.Conn()
+	if err := s.find(c); err != nil {
+		s.answer(c, err)
+		return
+	}
+	if c.proc.NonBlocking && in.Ready() {
+		s.execute(c)
+		return
+	}
+	s.workers.do(c)
+}
+
+// find decodes the header of a call and finds its procedure.
+func (s *Server) find(c *Call) error {
+	if err := c.CallHeader.decode(c.Args); err != nil {
+		return err
+	}
+	progs := s.programs.Load()
+	c.prog = progs.byVersion[[2]uint32{c.Program, c.Version}]
+	if c.prog == nil {
+		if v, ok := progs.versions[c.Program]; ok {
+			return &AcceptError{Stat: ProgMismatch, Low: v[0], High: v[1]}
+		}
+		return &AcceptError{Stat: ProgUnavail}
+	}
+	switch c.Cred.Flavor {
+	case FlavorNone:
+	case FlavorSys:
+		if c.sys.Decode(c.Cred.Body) != nil {
+			return &AuthError{AuthBadCred}
+		}
+	default: // no flavour of ours; what RFC 5531 section 8.1 leaves open, Linux answers so
+		return &AuthError{AuthBadCred}
+	}
+	if c.Procedure >= uint32(len(c.prog.Procedures)) || c.prog.Procedures[c.Procedure].Handler == nil {
+		return &AcceptError{Stat: ProcUnavail}
+	}
+	c.proc = &c.prog.Procedures[c.Procedure]
+	return nil
+}
+
+// execute runs the handler of a call and answers it.
+func (s *Server) execute(c *Call) {
+	encodeSuccess(&c.enc, c.XID)
+	err := s.call(c)
+	if err == nil {
+		err = c.Args.Err()
+	}
+	if err == nil && c.enc.Err() != nil {
+		err = fmt.Errorf("results cannot be encoded: %w", errResults{c.enc.Err()})
+	}
+	if err != nil {
+		s.answer(c, err)
+		return
+	}
+	s.reply(c)
+}
+
+// errResults hides an encoding error from answerTo, which would take it for one of
+// the arguments.
+type errResults struct{ err error }
+
+func (e errResults) Error() string { return e.err.Error() }
+
+// call runs the handler of a call; a panic is an error.
+func (s *Server) call(c *Call) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.stats.panics.Add(1)
+			s.log.Error("rpc handler panicked", "program", c.prog.Name, "procedure", c.proc.Name,
+				"peer", c.Conn.RemoteAddr(), "panic", p, "stack", string(debug.Stack()))
+			err = &AcceptError{Stat: SystemErr}
+		}
+	}()
+	if c.prog.Authorize != nil && c.Procedure != 0 {
+		if err := c.prog.Authorize(c); err != nil {
+			return err
+		}
+	}
+	return c.proc.Handler(c.in.Context(), c)
+}
+
+// answer replies to a call with what err means to its caller.
+func (s *Server) answer(c *Call, err error) {
+	s.stats.errors.Add(1)
+	told := answerTo(err)
+	var accept *AcceptError
+	if errors.As(told, &accept) && accept.Stat == SystemErr && told != err {
+		s.log.Error("rpc handler failed", "program", c.prog.Name, "procedure", c.proc.Name,
+			"peer", c.Conn.RemoteAddr(), "err", err)
+	}
+	c.enc.Rewind(xdr.Mark{})
+	encodeError(&c.enc, c.XID, told)
+	s.reply(c)
+}
+
+func (s *Server) reply(c *Call) {
+	m := c.enc.Message()
+	m.Owner = c
+	c.in.Reply(m)
+}
+
+// finished takes a call back whose reply has left or never will.
+func (s *Server) finished(c *Call) {
+	c.enc.Reset()
+	*c = Call{server: s, enc: c.enc, sys: SysCred{GIDs: c.sys.GIDs}}
+	s.calls.Put(c)
+	s.mu.Lock()
+	s.inflight--
+	s.checkIdle()
+	s.mu.Unlock()
+}
+
+// checkIdle announces that nothing is left to wait for; s.mu is held.
+func (s *Server) checkIdle() {
+	if s.closed && s.inflight == 0 {
+		select {
+		case <-s.idle:
+		default:
+			close(s.idle)
+		}
+	}
+}
+
+// Listen registers a listener of a transport, which Shutdown closes first. It
+// fails with ErrServerClosed after that. The function it returns takes it back.
+func (s *Server) Listen(l closer) (remove func(), err error) { return s.register(s.listeners, l) }
+
+// Connect registers a connection, which Shutdown closes when the calls under way are
+// answered.
+func (s *Server) Connect(c closer) (remove func(), err error) { return s.register(s.conns, c) }
+
+func (s *Server) register(set map[closer]struct{}, c closer) (func(), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrServerClosed
+	}
+	set[c] = struct{}{}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(set, c)
+	}, nil
+}
+
+// Shutdown ends the server: no new connections, no new calls; it waits until the
+// calls under way are answered or ctx ends, then closes the connections.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.checkIdle()
+	s.mu.Unlock()
+	s.closeAll(s.listeners)
+	var err error
+	select {
+	case <-s.idle:
+	case <-ctx.Done():
+		err = fmt.Errorf("oncrpc: shutdown with calls under way: %w", ctx.Err())
+	}
+	s.closeAll(s.conns)
+	s.workers.stop()
+	return err
+}
+
+// Close ends the server without waiting.
+func (s *Server) Close() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	s.Shutdown(ctx)
+	return nil
+}
+
+func (s *Server) closeAll(set map[closer]struct{}) {
+	s.mu.Lock()
+	all := make([]closer, 0, len(set))
+	for c := range set {
+		all = append(all, c)
+	}
+	s.mu.Unlock()
+	for _, c := range all {
+		c.Close()
+	}
+}

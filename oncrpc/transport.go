@@ -1,0 +1,83 @@
+package oncrpc
+
+import (
+	"context"
+	"net"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// Transport is one connection that carries RPC messages. Its methods may be called
+// concurrently. Either end may call, and either end may serve.
+type Transport interface {
+	// RoundTrip sends the call in x and waits for its reply, which it leaves in
+	// x.Reply. It gives the call its transaction id, in the first word of
+	// x.Call.Inline. When it returns, with or without an error, it touches nothing that x
+	// names any more: a call whose context ends is abandoned, its neighbours are not.
+	RoundTrip(ctx context.Context, x *Exchange) error
+	// Serve answers the calls that arrive on this connection with s.
+	Serve(s *Server)
+
+	LocalAddr() net.Addr
+	RemoteAddr() net.Addr
+	// Close ends the connection; calls under way fail with an error that wraps
+	// net.ErrClosed.
+	Close() error
+	// Done is closed when the connection has ended and its memory is given back.
+	Done() <-chan struct{}
+	// Err says why it ended.
+	Err() error
+}
+
+// Exchange is one call and its reply, as a Client and a Transport share them.
+type Exchange struct {
+	// Call is the encoded call.
+	Call xdr.Message
+	// MaxReply is the largest length in bytes that the reply may have without the
+	// data that goes to Results. A transport that must provide memory for a reply
+	// beforehand provides that much.
+	MaxReply int
+	// Results is where bulk data of the reply shall land, one buffer for each item,
+	// in order. Whether it did is seen when the reply is decoded: xdr.Bulk.CopyTo
+	// moves what arrived elsewhere.
+	Results [][]byte
+	// Reply decodes the reply, from its transaction id.
+	Reply xdr.Decoder
+
+	owner xdr.Releaser
+}
+
+// SetReply is called by transports: the reply's inline bytes, its chunks, and who is
+// told when both have been decoded.
+func (x *Exchange) SetReply(inline []byte, chunks []xdr.Chunk, owner xdr.Releaser) {
+	x.Reply.Reset(inline, chunks)
+	x.owner = owner
+}
+
+// Release gives the reply's memory back to the transport.
+func (x *Exchange) Release() {
+	if o := x.owner; o != nil {
+		x.owner = nil
+		x.Reply.Reset(nil, nil)
+		o.Release()
+	}
+}
+
+// Incoming is a call that a transport has received and a Server shall answer. One of
+// Reply and Drop ends it; after that the arguments are gone.
+type Incoming interface {
+	// Message decodes the call, from its transaction id.
+	Message() *xdr.Decoder
+	// Ready reports whether all of the call is here, so that decoding it does not
+	// block.
+	Ready() bool
+	// Context ends with the connection.
+	Context() context.Context
+	// Conn is the connection the call came on.
+	Conn() Transport
+	// Reply sends a reply. The message belongs to the transport, which calls its
+	// Release when it is sent or cannot be sent any more. It does not block.
+	Reply(m xdr.Message)
+	// Drop gives the call up without an answer.
+	Drop()
+}

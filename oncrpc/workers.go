@@ -1,0 +1,101 @@
+package oncrpc
+
+import "sync"
+
+// workers is a pool of goroutines for handlers that may block. It grows up to max;
+// beyond that, calls wait in the order of their arrival. The worker that became idle
+// last is used first.
+type workers struct {
+	max int
+	run func(*Call)
+
+	mu      sync.Mutex // guards what follows
+	n       int
+	idle    []chan *Call
+	waiting queue
+	stopped bool
+}
+
+// do runs c on a worker, now or later.
+func (w *workers) do(c *Call) {
+	w.mu.Lock()
+	if n := len(w.idle); n > 0 {
+		ch := w.idle[n-1]
+		w.idle = w.idle[:n-1]
+		w.mu.Unlock()
+		ch <- c
+		return
+	}
+	if w.n < w.max {
+		w.n++
+		w.mu.Unlock()
+		go w.work(c)
+		return
+	}
+	w.waiting.push(c)
+	w.mu.Unlock()
+}
+
+func (w *workers) work(c *Call) {
+	ch := make(chan *Call, 1)
+	for {
+		w.run(c)
+		w.mu.Lock()
+		switch {
+		case w.waiting.len() > 0:
+			c = w.waiting.pop()
+			w.mu.Unlock()
+			continue
+		case w.stopped:
+			w.n--
+			w.mu.Unlock()
+			return
+		}
+		w.idle = append(w.idle, ch)
+		w.mu.Unlock()
+		if c = <-ch; c == nil {
+			return
+		}
+	}
+}
+
+// stop lets the workers end when they have nothing to do.
+func (w *workers) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	for _, ch := range w.idle {
+		close(ch)
+	}
+	w.n -= len(w.idle)
+	w.idle = nil
+}
+
+// queue is a ring of calls.
+type queue struct {
+	ring  []*Call
+	first int
+	n     int
+}
+
+func (q *queue) len() int { return q.n }
+
+func (q *queue) push(c *Call) {
+	if q.n == len(q.ring) {
+		ring := make([]*Call, max(16, 2*q.n))
+		for i := range q.n {
+			ring[i] = q.ring[(q.first+i)%len(q.ring)]
+		}
+		q.ring, q.first = ring, 0
+	}
+	q.ring[(q.first+q.n)%len(q.ring)] = c
+	q.n++
+}
+
+func (q *queue) pop() *Call {
+	c := q.ring[q.first]
+	q.ring[q.first] = nil
+	q.first = (q.first + 1) % len(q.ring)
+	q.n--
+	return c
+}
