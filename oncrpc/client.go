@@ -37,18 +37,20 @@ type Client struct {
 	t             Transport
 	program, vers uint32
 	header        []byte // of a call, with xid and procedure left 0
+	err           error  // why there is none
 	calls         sync.Pool
 }
 
 // The procedure word in a call header: behind xid, mtype, rpcvers, prog, vers.
 const procedureOffset = 5 * 4
 
-// NewClient returns a client of a program that presents cred with each call.
+// NewClient returns a client of a program that presents cred with each call. With a
+// credential that is too long, every call fails with an error that wraps xdr.ErrLimit.
 func NewClient(t Transport, program, version uint32, cred Auth) *Client {
 	h := CallHeader{RPCVersion: Version, Program: program, Version: version, Cred: cred}
 	var e xdr.Encoder
 	h.Encode(&e)
-	return &Client{t: t, program: program, vers: version, header: e.Message().Inline}
+	return &Client{t: t, program: program, vers: version, header: e.Message().Inline, err: e.Err()}
 }
 
 // Transport returns the connection that the client uses.
@@ -76,6 +78,9 @@ func (c *Client) Do(ctx context.Context, r *Request) error {
 }
 
 func (c *Client) do(ctx context.Context, r *Request) error {
+	if c.err != nil {
+		return c.err
+	}
 	x, _ := c.calls.Get().(*call)
 	if x == nil {
 		x = new(call)

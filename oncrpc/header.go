@@ -104,20 +104,23 @@ func encodeError(e *xdr.Encoder, xid uint32, err error) {
 }
 
 // answerTo returns what a caller is told of a handler's error: an *AcceptError, an
-// *AuthError or a *VersionError.
+// *AuthError or a *VersionError. What another server told the handler is not among
+// them: the caller would take it for an answer to his own call.
 func answerTo(err error) error {
 	var (
+		call    *CallError
 		accept  *AcceptError
 		auth    *AuthError
 		version *VersionError
 		decode  *xdr.DecodeError
 	)
 	switch {
+	case errors.As(err, &call):
 	case errors.As(err, &version):
 		return version
-	case errors.As(err, &auth):
+	case errors.As(err, &auth) && auth.Stat != AuthOK:
 		return auth
-	case errors.As(err, &accept):
+	case errors.As(err, &accept) && accept.Stat != Success && accept.Stat <= SystemErr:
 		return accept
 	case errors.Is(err, ErrGarbageArgs), errors.As(err, &decode):
 		return &AcceptError{Stat: GarbageArgs}

@@ -31,8 +31,15 @@ type Procedure struct {
 
 // Handler executes a call: it decodes c.Args, encodes c.Results and returns nil. Other
 // outcomes are errors: ErrGarbageArgs, ErrProcUnavail, an *AuthError, an *AcceptError; any
-// other error is logged and answered with SYSTEM_ERR. The context ends with the
-// connection. The call and what it refers to are valid until the handler returns.
+// other error is logged and answered with SYSTEM_ERR, and so is a *CallError, whatever
+// it wraps: a handler that passes on what another server said unwraps it.
+//
+// An error of c.Args counts as the handler's. Arguments that it leaves undecoded do
+// not: a caller may know a later revision of the program. A handler that wants none
+// left returns c.Args.Finish().
+//
+// The context ends with the connection. The call and what it refers to are valid until
+// the handler returns.
 type Handler func(ctx context.Context, c *Call) error
 
 // Call is a call as a handler sees it.

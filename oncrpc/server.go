@@ -278,6 +278,13 @@ func (s *Server) register(set map[closer]struct{}, c closer) (func(), error) {
 	}, nil
 }
 
+// Closed reports whether Shutdown or Close has been called.
+func (s *Server) Closed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
 // Shutdown ends the server: no new connections, no new calls; it waits until the
 // calls under way are answered or ctx ends, then closes the connections.
 func (s *Server) Shutdown(ctx context.Context) error {

@@ -202,7 +202,7 @@ func (d *Decoder) Bulk(max int) Bulk {
 		return Bulk{n: n, data: d.Fixed(n)}
 	}
 	c := d.chunks[0]
-	if c.Len != n && c.Len != RoundUp(n) {
+	if (c.Len != n && c.Len != RoundUp(n)) || (c.Source == nil && len(c.Data) < n) {
 		d.Fail(ErrChunk)
 		return Bulk{}
 	}

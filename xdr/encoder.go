@@ -55,12 +55,15 @@ func (e *Encoder) Fail(err error) {
 func (e *Encoder) Message() Message { return Message{Inline: e.buf, Bulk: e.items} }
 
 // Mark is a place in a stream to go back to.
-type Mark struct{ buf, bulk, items, segs int }
+type Mark struct {
+	buf, bulk, items, segs int
+	err                    error
+}
 
 // Mark returns the present end of the stream.
-func (e *Encoder) Mark() Mark { return Mark{len(e.buf), e.bulk, len(e.items), len(e.segs)} }
+func (e *Encoder) Mark() Mark { return Mark{len(e.buf), e.bulk, len(e.items), len(e.segs), e.err} }
 
-// Rewind takes back all that was encoded since m, the error included, and
+// Rewind takes back all that was encoded since m, an error since then included, and
 // releases the bulk data in it.
 func (e *Encoder) Rewind(m Mark) {
 	e.buf = e.buf[:m.buf]
@@ -74,7 +77,7 @@ func (e *Encoder) Rewind(m Mark) {
 	e.items = e.items[:m.items]
 	clear(e.segs[m.segs:])
 	e.segs = e.segs[:m.segs]
-	e.err = nil
+	e.err = m.err
 }
 
 // Uint32 appends an unsigned integer (RFC 4506 section 4.2).

@@ -52,13 +52,27 @@ func (m *Message) AppendTo(b []byte) []byte {
 
 // Pieces calls yield with each run of bytes of the whole stream, in order. The
 // runs are references into m; none is empty.
-func (m *Message) Pieces(yield func([]byte)) {
+func (m *Message) Pieces(yield func([]byte)) { m.pieces(nil, yield) }
+
+// AppendPieces appends to dst the runs of bytes of the stream without the items marked in
+// without, which may be shorter than Bulk: what is left of a message when these
+// travel beside it.
+func (m *Message) AppendPieces(dst [][]byte, without []bool) [][]byte {
+	m.pieces(without, func(p []byte) { dst = append(dst, p) })
+	return dst
+}
+
+func (m *Message) pieces(without []bool, yield func([]byte)) {
 	inline, pos := m.Inline, 0
 	for i := range m.Bulk {
 		it := &m.Bulk[i]
 		if n := it.Position - pos; n > 0 {
 			yield(inline[:n:n])
-			inline, pos = inline[n:], it.Position
+			inline = inline[n:]
+		}
+		pos = it.Position + RoundUp(it.Len)
+		if i < len(without) && without[i] {
+			continue
 		}
 		for _, p := range it.Data {
 			if len(p) > 0 {
@@ -68,7 +82,6 @@ func (m *Message) Pieces(yield func([]byte)) {
 		if n := Pad(it.Len); n > 0 {
 			yield(zeros[:n:n])
 		}
-		pos += RoundUp(it.Len)
 	}
 	if len(inline) > 0 {
 		yield(inline)

@@ -1,0 +1,70 @@
+package chunks
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// ReadChunk is the segments of a read list that share a position.
+type ReadChunk struct {
+	Position int
+	Len      int // bytes; may include the round-up
+	Segments []ReadSegment
+}
+
+// ReadChunks sorts the read list by position and appends its chunks to dst, after
+// these checks: positions are multiples of four (RFC 8166 section 4.4.1), the
+// chunks do not overlap in the stream, and their lengths sum up to limit at most.
+// A chunk of no bytes is dropped: it inserts nothing.
+//
+// The chunk at position zero, the message itself of an RDMA_NOMSG, is not part of the stream
+// that the positions of the others count.
+func (l *Lists) ReadChunks(dst []ReadChunk, limit int) ([]ReadChunk, error) {
+	slices.SortStableFunc(l.Reads, func(a, b ReadSegment) int {
+		switch {
+		case a.Position < b.Position:
+			return -1
+		case a.Position > b.Position:
+			return 1
+		}
+		return 0
+	})
+	sum, end := uint64(0), uint64(0)
+	for i := 0; i < len(l.Reads); {
+		first, pos, n := i, l.Reads[i].Position, uint64(0)
+		for ; i < len(l.Reads) && l.Reads[i].Position == pos; i++ {
+			n += uint64(l.Reads[i].Length)
+		}
+		switch sum += n; {
+		case pos%xdr.Unit != 0:
+			return dst, fmt.Errorf("%w: read chunk at position %d", ErrMalformed, pos)
+		case sum > uint64(limit):
+			return dst, fmt.Errorf("%w: read chunks of more than %d bytes", ErrMalformed, limit)
+		case uint64(pos) < end:
+			return dst, fmt.Errorf("%w: read chunk at position %d overlaps the one before, which ends at %d", ErrMalformed, pos, end)
+		case n == 0:
+			continue
+		}
+		if pos != 0 {
+			end = uint64(pos) + uint64(xdr.RoundUp(int(n)))
+		}
+		dst = append(dst, ReadChunk{Position: int(pos), Len: int(n), Segments: l.Reads[first:i:i]})
+	}
+	return dst, nil
+}
+
+// CheckPositions checks that the chunks fit into a stream whose other bytes, inline of
+// them, stand in the message.
+func CheckPositions(chunks []ReadChunk, inline int) error {
+	beside := 0
+	for i := range chunks {
+		c := &chunks[i]
+		if c.Position-beside > inline {
+			return fmt.Errorf("%w: read chunk at position %d, past the end of the message", ErrMalformed, c.Position)
+		}
+		beside += xdr.RoundUp(c.Len)
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package chunks
+
+import "fmt"
+
+// Fill appends to dst the segments of chunk with the lengths that n bytes fill, in
+// order and without gaps; the rest is of length zero (draft section 3.6). It
+// reports false when n bytes do not fit.
+func Fill(dst []Segment, chunk WriteChunk, n int) ([]Segment, bool) {
+	if uint64(n) > chunk.Len() {
+		return dst, false
+	}
+	for _, s := range chunk {
+		s.Length = uint32(min(uint64(n), uint64(s.Length)))
+		n -= int(s.Length)
+		dst = append(dst, s)
+	}
+	return dst, true
+}
+
+// Filled checks a chunk that a peer returns against the one that was offered to it,
+// and returns the bytes it says to have written. A segment may be filled in part only
+// if those behind it are empty.
+func Filled(offered, returned WriteChunk) (int, error) {
+	if len(returned) != len(offered) {
+		return 0, fmt.Errorf("%w: %d segments returned of a chunk of %d", ErrMalformed, len(returned), len(offered))
+	}
+	n, full := 0, true
+	for i, s := range returned {
+		o := offered[i]
+		switch {
+		case s.Handle != o.Handle || s.Offset != o.Offset:
+			return 0, fmt.Errorf("%w: segment %d returned is not the one offered", ErrMalformed, i)
+		case s.Length > o.Length:
+			return 0, fmt.Errorf("%w: %d bytes returned in a segment of %d", ErrMalformed, s.Length, o.Length)
+		case s.Length > 0 && !full:
+			return 0, fmt.Errorf("%w: segment %d filled behind a gap", ErrMalformed, i)
+		}
+		full = full && s.Length == o.Length
+		n += int(s.Length)
+	}
+	return n, nil
+}
+
+// Split appends to dst the segments, of size bytes at most, of n bytes at offset under
+// handle.
+func Split(dst []Segment, handle uint32, offset uint64, n, size int) []Segment {
+	for n > 0 {
+		s := Segment{Handle: handle, Length: uint32(min(n, size)), Offset: offset}
+		dst = append(dst, s)
+		offset += uint64(s.Length)
+		n -= int(s.Length)
+	}
+	return dst
+}
+
+// segments returns how many segments Split makes.
+func segments(n, size int) int { return (n + size - 1) / size }

@@ -1,0 +1,61 @@
+package recordmark
+
+import (
+	"cmp"
+	"log/slog"
+	"time"
+)
+
+// DefaultMaxRecord is the largest record accepted unless Config says otherwise: a
+// WRITE of 4 MiB with room for what surrounds the data.
+const DefaultMaxRecord = 4<<20 + 64<<10
+
+// maxFragment is the largest fragment that a record mark can announce.
+const maxFragment = 1<<31 - 1
+
+// overcommit is how many times MaxInFlight the peer may have under way while reading
+// goes on for the sake of this end's own calls.
+const overcommit = 8
+
+// Config configures a connection. The zero value is usable.
+type Config struct {
+	// MaxRecord is the largest record accepted, in bytes, all its fragments
+	// together; 0 means DefaultMaxRecord.
+	MaxRecord int
+	// MaxFragment is the largest fragment sent, in bytes; 0 means what the
+	// protocol allows, 2 GiB less a byte.
+	MaxFragment int
+	// MaxCalls is the number of calls that may be under way on a connection;
+	// further ones wait. 0 means 64.
+	MaxCalls int
+	// MaxInFlight is the number of the peer's calls that may be unanswered on a
+	// connection; further ones are not read. 0 means 64.
+	MaxInFlight int
+	// CancelGrace is how long a call whose context has ended waits for its bytes
+	// to leave when they have begun to; then the connection is closed. 0 means 5 s.
+	CancelGrace time.Duration
+	// WriteTimeout is how long the peer may take to accept what was sent to it, in
+	// batches of about 1 MiB; then the connection is closed. It is checked coarsely: half
+	// of it may do. 0 means a minute, less than 0 for ever.
+	WriteTimeout time.Duration
+	// Logger takes what peers do wrong; nil means slog.Default().
+	Logger *slog.Logger
+	// Counters, if set, counts for this connection and others that share it.
+	Counters *Counters
+}
+
+func (c Config) withDefaults() Config {
+	c.MaxRecord = cmp.Or(c.MaxRecord, DefaultMaxRecord)
+	c.MaxFragment = min(cmp.Or(c.MaxFragment, maxFragment), maxFragment)
+	c.MaxCalls = cmp.Or(c.MaxCalls, 64)
+	c.MaxInFlight = cmp.Or(c.MaxInFlight, 64)
+	c.CancelGrace = cmp.Or(c.CancelGrace, 5*time.Second)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, time.Minute)
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Counters == nil {
+		c.Counters = new(Counters)
+	}
+	return c
+}

@@ -1,0 +1,192 @@
+package recordmark
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// Conn is one connection that carries RPC messages as records. It is an
+// oncrpc.Transport.
+type Conn struct {
+	conn     net.Conn
+	cfg      Config
+	log      *slog.Logger
+	counters *Counters
+
+	ctx    context.Context // of the peer's calls; ends with the connection
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+	once   sync.Once // starts the two goroutines
+	server atomic.Pointer[oncrpc.Server]
+	slots  chan struct{} // one token for each call under way
+
+	in     reader   // the reading goroutine's, with
+	warned bool     // that a bad record has been logged
+	out    gatherer // the writing goroutine's
+
+	mu        sync.Mutex // guards what follows
+	queue     queue
+	pending   map[uint32]*call // calls that wait for their replies, by transaction id
+	xid       uint32           // last used
+	free      []*call
+	unserved  int       // calls of the peer that were taken and not answered yet
+	current   *incoming // the one whose dispatch is under way; its reply need not wake the writer
+	goroutine int       // of the two, those that run
+	err       error     // why the connection ended
+	filled    sync.Cond // the queue has something, or the connection has ended
+	room      sync.Cond // reading may go on, or the connection has ended
+}
+
+var _ oncrpc.Transport = (*Conn)(nil)
+
+// NewConn makes a connection of conn, which it owns from now on. Nothing is read
+// before the first RoundTrip or Serve.
+func NewConn(conn net.Conn, cfg Config) *Conn {
+	cfg = cfg.withDefaults()
+	c := &Conn{
+		conn:     conn,
+		cfg:      cfg,
+		log:      cfg.Logger,
+		counters: cfg.Counters,
+		done:     make(chan struct{}),
+		slots:    make(chan struct{}, cfg.MaxCalls),
+		pending:  make(map[uint32]*call),
+		xid:      rand.Uint32(),
+	}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	c.in = newReader(flusher{c}, cfg.MaxRecord)
+	c.out = newGatherer(conn, cfg.MaxFragment)
+	c.filled.L, c.room.L = &c.mu, &c.mu
+	return c
+}
+
+// Dial connects to a server over TCP. The context bounds the dialling only.
+func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, &OpError{Op: "dial", Err: err}
+	}
+	return NewConn(conn, cfg), nil
+}
+
+// Serve answers the peer's calls with s, until the connection or s ends. It returns
+// at once. Calls that arrive on a connection that nobody serves are answered PROG_UNAVAIL.
+func (c *Conn) Serve(s *oncrpc.Server) {
+	remove, err := s.Connect(c)
+	if err != nil {
+		c.fail("serve", err)
+		return
+	}
+	context.AfterFunc(c.ctx, remove)
+	c.server.Store(s)
+	c.start()
+}
+
+func (c *Conn) start() {
+	c.once.Do(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.err == nil {
+			c.goroutine = 2
+			go c.read()
+			go c.write()
+		}
+	})
+}
+
+// LocalAddr returns the address of this end.
+func (c *Conn) LocalAddr() net.Addr { return c.conn.LocalAddr() }
+
+// RemoteAddr returns the address of the peer.
+func (c *Conn) RemoteAddr() net.Addr { return c.conn.RemoteAddr() }
+
+// Stats returns what Config.Counters, or without them this connection, has
+// counted.
+func (c *Conn) Stats() Stats { return c.counters.Stats() }
+
+// Close ends the connection. Calls under way fail with an error that wraps
+// net.ErrClosed, on both sides; the contexts of the peer's calls end. It does not
+// wait for their handlers: Done does.
+func (c *Conn) Close() error {
+	c.fail("close", net.ErrClosed)
+	return nil
+}
+
+// Done is closed when the connection has ended and the last handler of a call that came
+// on it has returned.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// Err says why the connection ended, as an *OpError that wraps net.ErrClosed after
+// Close, ErrClosedByPeer after an orderly end by the peer. Before that it is nil.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// fail ends the connection, for the first reason given.
+func (c *Conn) fail(op string, err error) {
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		return
+	}
+	c.err = &OpError{op, c.RemoteAddr(), err}
+	for xid, p := range c.pending {
+		delete(c.pending, xid)
+		p.err = c.err
+		if p.out.state != writing {
+			p.out.state = idle
+			p.done <- struct{}{}
+		}
+	}
+	var lost *outgoing // replies
+	for o := c.queue.first; o != nil; {
+		next := o.next
+		if o.in != nil {
+			o.next, lost = lost, o
+		}
+		o = next
+	}
+	c.queue = queue{}
+	c.filled.Broadcast()
+	c.room.Broadcast()
+	c.mu.Unlock()
+
+	c.cancel(c.err)
+	c.conn.Close()
+	for lost != nil {
+		o := lost
+		lost = o.next
+		c.answered(o.in)
+	}
+	c.mu.Lock()
+	c.checkDone()
+	c.mu.Unlock()
+}
+
+// exit ends one of the two goroutines.
+func (c *Conn) exit() {
+	c.mu.Lock()
+	c.goroutine--
+	c.checkDone()
+	c.mu.Unlock()
+}
+
+// checkDone announces that nothing of the connection is left; c.mu is held.
+func (c *Conn) checkDone() {
+	if c.err == nil || c.goroutine > 0 || c.unserved > 0 {
+		return
+	}
+	select {
+	case <-c.done:
+	default:
+		close(c.done)
+	}
+}

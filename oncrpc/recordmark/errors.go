@@ -1,0 +1,51 @@
+package recordmark
+
+import (
+	"errors"
+	"fmt"
+	"net"
+)
+
+// What a caller may want to branch on. An *OpError wraps them.
+var (
+	// ErrClosedByPeer: the peer closed the connection, between two records.
+	ErrClosedByPeer = fmt.Errorf("closed by peer: %w", net.ErrClosed)
+	// ErrRecordTooLong: the peer announced a record longer than Config.MaxRecord.
+	ErrRecordTooLong = errors.New("record too long")
+	// ErrOverrun: the peer sent far more calls than Config.MaxInFlight while this end
+	// waited for replies.
+	ErrOverrun = errors.New("too many calls from the peer")
+	// ErrStalled: a cancelled call had begun to leave and the peer did not take the
+	// rest within Config.CancelGrace.
+	ErrStalled = errors.New("peer does not read")
+)
+
+// What is wrong with a record that is dropped.
+var (
+	errShortRecord = errors.New("record too short for an RPC message")
+	errMessageType = errors.New("neither call nor reply")
+)
+
+// OpError says what was being done, and with whom, when Err happened.
+type OpError struct {
+	Op   string   // "dial", "accept", "call", "serve", "read", "write", "close"
+	Peer net.Addr // of the connection; the listener's own for "accept"; may be nil
+	Err  error
+}
+
+func (e *OpError) Error() string {
+	s := "recordmark " + e.Op
+	if e.Peer != nil {
+		s += " " + e.Peer.String()
+	}
+	return s + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *OpError) Unwrap() error { return e.Err }
+
+// Timeout reports whether the cause was a timeout, as net.Error does.
+func (e *OpError) Timeout() bool {
+	var t interface{ Timeout() bool }
+	return errors.As(e.Err, &t) && t.Timeout()
+}

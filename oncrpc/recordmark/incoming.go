@@ -1,0 +1,93 @@
+package recordmark
+
+import (
+	"context"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// incoming is a call of the peer: the oncrpc.Incoming that the server gets.
+type incoming struct {
+	conn  *Conn
+	rec   *record
+	args  xdr.Decoder
+	reply xdr.Message
+	out   outgoing
+}
+
+var incomings = sync.Pool{New: func() any { return new(incoming) }}
+
+// nobody answers the calls that arrive where none are expected.
+var nobody = oncrpc.NewServer(oncrpc.ServerConfig{})
+
+// dispatch hands a call to the server.
+func (c *Conn) dispatch(rec *record) {
+	in := incomings.Get().(*incoming)
+	in.conn, in.rec = c, rec
+	in.args.Reset(rec.data, nil)
+	c.mu.Lock()
+	over := c.unserved >= overcommit*c.cfg.MaxInFlight
+	c.unserved++
+	c.current = in
+	c.mu.Unlock()
+	if over {
+		c.log.Warn("rpc peer has too many calls under way, connection closed", "peer", c.RemoteAddr())
+		in.Drop()
+		c.fail("read", ErrOverrun)
+		return
+	}
+	c.counters.served.Add(1)
+	s := c.server.Load()
+	if s == nil {
+		s = nobody
+	}
+	s.Dispatch(in)
+}
+
+func (in *incoming) Message() *xdr.Decoder    { return &in.args }
+func (in *incoming) Ready() bool              { return true }
+func (in *incoming) Context() context.Context { return in.conn.ctx }
+func (in *incoming) Conn() oncrpc.Transport   { return in.conn }
+
+func (in *incoming) Reply(m xdr.Message) {
+	c := in.conn
+	in.discardArgs()
+	in.reply = m
+	in.out = outgoing{msg: &in.reply, len: m.Len(), in: in}
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		c.answered(in)
+		return
+	}
+	c.queue.push(&in.out)
+	if c.current != in {
+		c.filled.Signal()
+	}
+	c.mu.Unlock()
+}
+
+func (in *incoming) Drop() {
+	in.discardArgs()
+	in.conn.answered(in)
+}
+
+func (in *incoming) discardArgs() {
+	in.args.Reset(nil, nil)
+	in.rec.Release()
+	in.rec = nil
+}
+
+// answered ends a call of the peer whose reply has left or never will.
+func (c *Conn) answered(in *incoming) {
+	in.reply.Release()
+	*in = incoming{}
+	incomings.Put(in)
+	c.mu.Lock()
+	c.unserved--
+	c.room.Signal()
+	c.checkDone()
+	c.mu.Unlock()
+}

@@ -1,0 +1,92 @@
+package recordmark
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// A record mark is the length of a fragment; its highest bit says that the fragment
+// is the last of the record (RFC 5531 section 11).
+const (
+	markLen      = 4
+	lastFragment = 1 << 31
+)
+
+// readBuffer collects the small records of one read. Larger ones bypass it.
+const readBuffer = 32 << 10
+
+// growStep is how much memory a peer gets for announcing a fragment. Beyond it the peer
+// gets as much again as it has sent, or what its largest record so far has used.
+const growStep = 64 << 10
+
+// reader takes a stream of bytes apart into records.
+type reader struct {
+	r       *bufio.Reader
+	max     int // bytes in a record
+	largest int // record so far
+	mark    [markLen]byte
+}
+
+func newReader(r io.Reader, max int) reader {
+	return reader{r: bufio.NewReaderSize(r, readBuffer), max: max}
+}
+
+// next returns the next record, for the caller to release. The error is io.EOF if
+// the stream ends between two records.
+func (r *reader) next() (*record, error) {
+	var rec *record
+	for {
+		if _, err := io.ReadFull(r.r, r.mark[:]); err != nil {
+			return nil, r.fail(rec, err)
+		}
+		mark := binary.BigEndian.Uint32(r.mark[:])
+		n := int(mark &^ lastFragment)
+		if rec == nil {
+			rec = newRecord(min(n, growStep))
+		}
+		if n > r.max-len(rec.data) {
+			return nil, r.fail(rec, fmt.Errorf("%w: a fragment of %d bytes behind %d, %d allowed",
+				ErrRecordTooLong, n, len(rec.data), r.max))
+		}
+		var err error
+		if rec, err = r.fill(rec, n); err != nil {
+			return nil, r.fail(rec, err)
+		}
+		if mark&lastFragment != 0 {
+			r.largest = max(r.largest, len(rec.data))
+			return rec, nil
+		}
+	}
+}
+
+// fill appends n bytes of the stream to rec.
+func (r *reader) fill(rec *record, n int) (*record, error) {
+	for n > 0 {
+		have := len(rec.data)
+		step := min(n, max(growStep, have, r.largest-have))
+		rec = rec.grow(have + step)
+		read, err := io.ReadFull(r.r, rec.data[have:have+step])
+		rec.data = rec.data[:have+read]
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return rec, err
+		}
+		n -= step
+	}
+	return rec, nil
+}
+
+func (r *reader) fail(rec *record, err error) error {
+	if rec == nil {
+		return err
+	}
+	rec.Release()
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,156 @@
+package recordmark
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// call is a call of this end. It ends with a reply or an error, and then once done
+// has a token, but not while the writer holds its message.
+type call struct {
+	out   outgoing
+	xid   uint32
+	reply *record
+	err   error
+	gone  bool // cancelled: only the writer still has it
+	done  chan struct{}
+}
+
+// RoundTrip makes a call and waits for its reply, or for ctx. When ctx ends, a call that
+// is still queued is taken back; one that has left is forgotten, and its reply
+// dropped when it comes; one that is leaving is waited for, at most Config.CancelGrace.
+// The connection stays usable, unless that grace did not suffice.
+func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
+	if len(x.Call.Inline) < 4 {
+		return c.opError("call", xdr.ErrShort)
+	}
+	if err := ctx.Err(); err != nil {
+		return c.opError("call", err)
+	}
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return c.opError("call", ctx.Err())
+	case <-c.ctx.Done():
+		return c.Err()
+	}
+	defer func() { <-c.slots }()
+
+	p, err := c.call(x)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.done:
+		err = p.err
+	case <-ctx.Done():
+		c.counters.cancelled.Add(1)
+		c.giveUp(p)
+		if p.reply == nil {
+			err = c.opError("call", ctx.Err())
+		}
+	}
+	if p.reply != nil {
+		x.SetReply(p.reply.data, nil, p.reply)
+	}
+	c.recycle(p)
+	return err
+}
+
+func (c *Conn) opError(op string, err error) error { return &OpError{op, c.RemoteAddr(), err} }
+
+// call queues a call.
+func (c *Conn) call(x *oncrpc.Exchange) (*call, error) {
+	c.start()
+	n := x.Call.Len()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return nil, c.err
+	}
+	var p *call
+	if n := len(c.free); n > 0 {
+		p, c.free = c.free[n-1], c.free[:n-1]
+	} else {
+		p = &call{done: make(chan struct{}, 1)}
+		p.out.call = p
+	}
+	p.xid = c.nextXID()
+	binary.BigEndian.PutUint32(x.Call.Inline, p.xid)
+	p.out.msg, p.out.len = &x.Call, n
+	c.pending[p.xid] = p
+	c.queue.push(&p.out)
+	c.filled.Signal()
+	c.room.Signal()
+	c.counters.calls.Add(1)
+	return p, nil
+}
+
+// nextXID returns a transaction id that no call under way has; c.mu is held.
+func (c *Conn) nextXID() uint32 {
+	for {
+		c.xid++
+		if _, ok := c.pending[c.xid]; !ok {
+			return c.xid
+		}
+	}
+}
+
+// giveUp ends a call whose context has ended. On return nobody else has it, and either
+// it has a reply or it never will.
+func (c *Conn) giveUp(p *call) {
+	c.mu.Lock()
+	switch p.out.state {
+	case queued:
+		c.queue.remove(&p.out)
+	case writing:
+		p.gone = true
+	}
+	waiting := p.gone || p.reply != nil || p.err != nil // for done
+	if c.pending[p.xid] == p {
+		delete(c.pending, p.xid)
+	}
+	c.mu.Unlock()
+	if !waiting {
+		return
+	}
+	grace := time.NewTimer(c.cfg.CancelGrace)
+	defer grace.Stop()
+	select {
+	case <-p.done:
+	case <-grace.C:
+		c.fail("call", ErrStalled)
+		<-p.done
+	}
+}
+
+// recycle takes back a call that has ended.
+func (c *Conn) recycle(p *call) {
+	*p = call{out: outgoing{call: p}, done: p.done}
+	c.mu.Lock()
+	c.free = append(c.free, p)
+	c.mu.Unlock()
+}
+
+// deliver ends a call with its reply. A reply to a call that has not left is none.
+func (c *Conn) deliver(rec *record) {
+	xid := binary.BigEndian.Uint32(rec.data)
+	c.mu.Lock()
+	p := c.pending[xid]
+	if p == nil || p.out.state == queued {
+		c.mu.Unlock()
+		c.counters.stray.Add(1)
+		rec.Release()
+		return
+	}
+	delete(c.pending, xid)
+	p.reply = rec
+	if p.out.state != writing {
+		p.done <- struct{}{}
+	}
+	c.mu.Unlock()
+}

@@ -1,0 +1,75 @@
+package recordmark
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// Pauses between attempts to accept when the system is short of something.
+const (
+	minPause = 5 * time.Millisecond
+	maxPause = time.Second
+)
+
+// Serve accepts connections from l and answers the calls on them with srv. It
+// closes l and returns oncrpc.ErrServerClosed after srv.Shutdown or srv.Close; when ctx
+// ends it closes l and the connections and returns an error that wraps that of ctx.
+func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) error {
+	ln := &listener{Listener: l, closed: make(chan struct{})}
+	defer ln.Close()
+	remove, err := srv.Listen(ln)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	stop := context.AfterFunc(ctx, func() { ln.Close() })
+	defer stop()
+	cfg = cfg.withDefaults()
+	pause := minPause
+	for {
+		conn, err := l.Accept()
+		if err == nil {
+			pause = minPause
+			c := NewConn(conn, cfg)
+			stop := context.AfterFunc(ctx, func() { c.fail("serve", ctx.Err()) })
+			context.AfterFunc(c.ctx, func() { stop() })
+			c.Serve(srv)
+			continue
+		}
+		select {
+		case <-ln.closed:
+			if ctx.Err() != nil {
+				return &OpError{"accept", l.Addr(), ctx.Err()}
+			}
+			return oncrpc.ErrServerClosed
+		default:
+		}
+		var t interface{ Temporary() bool }
+		if !errors.As(err, &t) || !t.Temporary() {
+			return &OpError{"accept", l.Addr(), err}
+		}
+		cfg.Logger.Warn("rpc accept failed", "addr", l.Addr(), "err", err, "pause", pause)
+		select {
+		case <-time.After(pause):
+		case <-ln.closed:
+		}
+		pause = min(2*pause, maxPause)
+	}
+}
+
+// listener knows whether it was closed by Shutdown or by the end of the context.
+type listener struct {
+	net.Listener
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (l *listener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}

@@ -1,0 +1,90 @@
+package recordmark
+
+import (
+	"runtime"
+	"time"
+)
+
+// write is the writing goroutine: it writes what is queued, as much at once as there
+// is.
+func (c *Conn) write() {
+	defer c.exit()
+	var batch []*outgoing
+	var deadline time.Time
+	for {
+		if batch = c.take(batch[:0]); len(batch) == 0 {
+			return
+		}
+		if limit := c.cfg.WriteTimeout; limit > 0 {
+			// Setting a deadline costs more than asking for the time.
+			if now := time.Now(); now.Add(limit / 2).After(deadline) {
+				deadline = now.Add(limit)
+				c.conn.SetWriteDeadline(deadline)
+			}
+		}
+		if err := c.send(batch); err != nil {
+			c.fail("write", err)
+		}
+		c.written(batch)
+		clear(batch)
+	}
+}
+
+// take waits until something is queued and takes about batchLen bytes of it. It
+// returns nothing when the connection has ended.
+func (c *Conn) take(batch []*outgoing) []*outgoing {
+	// Who else is about to call shall come along: one write for many costs little
+	// more than one for one.
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.queue.first == nil && c.err == nil {
+		c.filled.Wait()
+	}
+	c.mu.Unlock()
+	runtime.Gosched()
+	c.mu.Lock()
+	for n := 0; c.queue.first != nil && n < batchLen; {
+		o := c.queue.first
+		c.queue.remove(o)
+		o.state = writing
+		n += o.len
+		batch = append(batch, o)
+	}
+	return batch
+}
+
+func (c *Conn) send(batch []*outgoing) error {
+	n := 0
+	for _, o := range batch {
+		if err := c.out.message(o.msg, o.len); err != nil {
+			return err
+		}
+		n += o.len
+	}
+	if err := c.out.flush(); err != nil {
+		return err
+	}
+	c.counters.recordsOut.Add(uint64(len(batch)))
+	c.counters.bytesOut.Add(uint64(n))
+	return nil
+}
+
+// written gives back the messages of a batch, sent or not.
+func (c *Conn) written(batch []*outgoing) {
+	c.mu.Lock()
+	for i, o := range batch {
+		o.state = idle
+		if p := o.call; p != nil {
+			batch[i] = nil
+			if p.reply != nil || p.err != nil || p.gone {
+				p.done <- struct{}{}
+			}
+		}
+	}
+	c.mu.Unlock()
+	for _, o := range batch {
+		if o != nil {
+			c.answered(o.in)
+		}
+	}
+}

@@ -1,0 +1,311 @@
+package rpcrdma
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// call is one call of this side, from RoundTrip until the last of these has let go of it: the
+// caller, the table of calls that await a reply, the Send.
+type call struct {
+	c    *Conn
+	x    *oncrpc.Exchange
+	xid  uint32
+	refs atomic.Int32
+	done chan error // of capacity 1: the reply, unless the call was abandoned
+
+	// abandoned is set, under Conn.mu, by a caller who returns without a reply: the memory
+	// is then given back by whoever takes the call off the table.
+	abandoned bool
+
+	plan    chunks.CallPlan
+	header  Header
+	windows []window
+	results []int // by result: its window
+	reply   int   // the reply chunk's window
+	slices  []transport.Slice
+	revoke  []transport.Region
+	segs    []chunks.Segment
+	pieces  [][]byte
+	without []bool
+
+	buf      transport.Slice // of the Send
+	send     transport.WorkRequest
+	sendList [1]transport.Slice
+	sendArgs [1]*transport.WorkRequest
+
+	recv    *receive // the reply
+	message []byte   // its inline part, wherever that is
+	written []xdr.Chunk
+	info    CallInfo
+}
+
+// window is memory exposed to the peer for one call.
+type window struct {
+	region transport.Region
+	first  int // of its slices in call.slices
+	n      int
+	owned  transport.Slice // memory of the pool; otherwise the slices are the user's, imported
+	result []byte          // where owned is copied to when the reply is here
+}
+
+// noWindow is the index of a window that is not there.
+const noWindow = -1
+
+var callPool = sync.Pool{New: func() any {
+	k := &call{done: make(chan error, 1)}
+	k.send.Op = transport.OpSend
+	k.send.Flags = transport.Signaled
+	k.send.Done = (*callSent)(k)
+	k.send.Local = k.sendList[:]
+	k.sendArgs[0] = &k.send
+	return k
+}}
+
+// getCall returns a call that its caller holds.
+func getCall(c *Conn, x *oncrpc.Exchange) *call {
+	k := callPool.Get().(*call)
+	k.c, k.x = c, x
+	k.refs.Store(1)
+	k.abandoned = false
+	k.reply = noWindow
+	k.info = CallInfo{}
+	if m := x.Call.Inline; len(m) >= 24 {
+		k.info.Program = binary.BigEndian.Uint32(m[12:])
+		k.info.Version = binary.BigEndian.Uint32(m[16:])
+		k.info.Procedure = binary.BigEndian.Uint32(m[20:])
+	}
+	return k
+}
+
+// unref lets go of k.
+func (k *call) unref() {
+	if k.refs.Add(-1) > 0 {
+		return
+	}
+	p := k.c.pool
+	p.put(k.buf)
+	if k.recv != nil {
+		p.putReceive(k.recv)
+	}
+	for i := range k.windows {
+		p.put(k.windows[i].owned)
+	}
+	clear(k.windows)
+	clear(k.slices)
+	clear(k.pieces)
+	clear(k.written)
+	k.windows, k.slices, k.pieces, k.written = k.windows[:0], k.slices[:0], k.pieces[:0], k.written[:0]
+	k.results = k.results[:0]
+	k.buf, k.sendList[0] = transport.Slice{}, transport.Slice{}
+	k.c, k.x, k.recv, k.message = nil, nil, nil, nil
+	callPool.Put(k)
+}
+
+// Release is called when the reply has been decoded.
+func (k *call) Release() { k.unref() }
+
+// callSent is told that the Send of a call has ended.
+type callSent call
+
+// Complete lets go of the Send. If it failed, so has the connection, and the call ends with that.
+func (s *callSent) Complete(*transport.WorkRequest, error) {
+	k := (*call)(s)
+	k.c.queue.completed()
+	k.unref()
+}
+
+// expose opens a window over n bytes in data. Memory that cannot be imported is copied
+// through the pool.
+func (k *call) expose(data [][]byte, n int, access transport.Access) (*window, error) {
+	c := k.c
+	w := window{first: len(k.slices)}
+	if c.importer != nil {
+		for _, p := range data {
+			if len(p) == 0 {
+				continue
+			}
+			s, err := c.importer.Import(p)
+			if err != nil {
+				k.release(&w)
+				return nil, err
+			}
+			k.slices = append(k.slices, s)
+			w.n++
+		}
+	} else {
+		s, err := c.pool.get(n)
+		if err != nil {
+			return nil, err
+		}
+		w.owned = s
+		if access&transport.RemoteRead != 0 {
+			b := s.Bytes
+			for _, p := range data {
+				b = b[copy(b, p):]
+			}
+		} else {
+			w.result = data[0]
+		}
+		k.slices = append(k.slices, s)
+		w.n = 1
+	}
+	return k.open(w, access)
+}
+
+// exposeOwn opens a window over n bytes of the pool's.
+func (k *call) exposeOwn(n int, access transport.Access) (*window, error) {
+	s, err := k.c.pool.get(n)
+	if err != nil {
+		return nil, err
+	}
+	w := window{first: len(k.slices), n: 1, owned: s}
+	k.slices = append(k.slices, s)
+	return k.open(w, access)
+}
+
+func (k *call) open(w window, access transport.Access) (*window, error) {
+	region, err := k.c.ep.Expose(k.slices[w.first:w.first+w.n], access|k.c.invalid)
+	if err != nil {
+		k.release(&w)
+		k.c.pool.put(w.owned)
+		return nil, err
+	}
+	w.region = region
+	k.windows = append(k.windows, w)
+	return &k.windows[len(k.windows)-1], nil
+}
+
+// release ends the import of a window's memory.
+func (k *call) release(w *window) {
+	if w.owned.Bytes == nil {
+		for _, s := range k.slices[w.first : w.first+w.n] {
+			k.c.importer.Release(s)
+		}
+	}
+	w.n = 0
+}
+
+// close revokes the windows of a call: the peer can no longer reach its memory.
+func (k *call) close() {
+	if len(k.windows) == 0 {
+		return
+	}
+	k.revoke = k.revoke[:0]
+	for i := range k.windows {
+		k.revoke = append(k.revoke, k.windows[i].region)
+	}
+	k.c.ep.Revoke(k.revoke...)
+	for i := range k.windows {
+		k.release(&k.windows[i])
+	}
+}
+
+// layout exposes the memory of the call and writes its header, and the message behind it
+// unless that is long, into buf. The transaction id is still to be stamped.
+func (k *call) layout() (headerLen int, err error) {
+	c, x, h := k.c, k.x, &k.header
+	h.XID, h.Version, h.Credits, h.Type = 0, ProtocolVersion, uint32(c.cfg.Credits), TypeMsg
+	h.Lists.Reset()
+	k.without = k.without[:0]
+	for i := range x.Call.Bulk {
+		k.without = append(k.without, x.Call.Bulk[i].Len >= k.plan.ReadFrom)
+	}
+	k.pieces = x.Call.AppendPieces(k.pieces[:0], k.without)
+	rest := 0
+	for _, p := range k.pieces {
+		rest += len(p)
+	}
+	if k.plan.Long { // the first entry, at position zero (draft section 5.1)
+		h.Type = TypeNoMsg
+		if err := k.addRead(0, k.pieces, rest); err != nil {
+			return 0, err
+		}
+	}
+	for i, moved := range k.without {
+		if it := &x.Call.Bulk[i]; moved {
+			if err := k.addRead(it.Position, it.Data, it.Len); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if k.plan.WriteResults {
+		for i := range x.Results {
+			if err := k.addWrite(x.Results[i : i+1]); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if k.plan.ReplyChunk {
+		w, err := k.exposeOwn(x.MaxReply, transport.RemoteWrite)
+		if err != nil {
+			return 0, err
+		}
+		k.reply = len(k.windows) - 1
+		h.SetReply(k.split(w.region, x.MaxReply))
+	}
+
+	buf, err := c.pool.get(c.limits.InlineSend)
+	if err != nil {
+		return 0, err
+	}
+	k.buf = buf
+	headerLen = h.Len()
+	n := headerLen
+	if !k.plan.Long {
+		n += rest
+	}
+	if n > len(buf.Bytes) { // the plan says otherwise
+		return 0, fmt.Errorf("%w: %d bytes", chunks.ErrHeader, n)
+	}
+	b := h.Append(buf.Bytes[:0])
+	if !k.plan.Long {
+		for _, p := range k.pieces {
+			b = append(b, p...)
+		}
+		k.info.InlineSent = rest
+	}
+	k.sendList[0] = buf.Sub(0, len(b))
+	return headerLen, nil
+}
+
+func (k *call) addRead(position int, data [][]byte, n int) error {
+	w, err := k.expose(data, n, transport.RemoteRead)
+	if err != nil {
+		return err
+	}
+	for _, s := range k.split(w.region, n) {
+		k.header.Reads = append(k.header.Reads, chunks.ReadSegment{Position: uint32(position), Segment: s})
+	}
+	k.info.ReadChunk += n
+	return nil
+}
+
+// addWrite offers a write chunk for one result. An empty one keeps the place of its result.
+func (k *call) addWrite(result [][]byte) error {
+	n := len(result[0])
+	if n == 0 {
+		k.results = append(k.results, noWindow)
+		k.header.AddWrite(nil)
+		return nil
+	}
+	w, err := k.expose(result, n, transport.RemoteWrite)
+	if err != nil {
+		return err
+	}
+	k.results = append(k.results, len(k.windows)-1)
+	k.header.AddWrite(k.split(w.region, n))
+	return nil
+}
+
+func (k *call) split(r transport.Region, n int) []chunks.Segment {
+	k.segs = chunks.Split(k.segs[:0], uint32(r.STag), r.Base, n, k.c.cfg.SegmentSize)
+	return k.segs
+}

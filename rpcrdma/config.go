@@ -1,0 +1,100 @@
+package rpcrdma
+
+import (
+	"cmp"
+	"log/slog"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+)
+
+// Config configures connections, of clients and servers alike. The zero value is usable.
+type Config struct {
+	// Logger takes what goes wrong; nil means slog.Default().
+	Logger *slog.Logger
+	// InlineSend and InlineRecv are the largest messages in bytes, headers included, to send and
+	// to receive in one Send: multiples of 1024 up to MaxInline; 0 means 4096. What a peer
+	// can take bounds the first; towards a peer that says nothing, both are DefaultInline to send and to expect,
+	// while receives are still posted at InlineRecv.
+	InlineSend, InlineRecv int
+	// Credits is the number of calls under way: the most that a server grants, and
+	// what a client asks for; 0 means 64.
+	Credits int
+	// MinChunk is the length in bytes from which on bulk data may be moved on its own
+	// when a call does not fit inline; 0 means 1024.
+	MinChunk int
+	// SegmentSize is the largest segment of a chunk in bytes; 0 means 1 MiB.
+	SegmentSize int
+	// MaxMessage is the largest call, and the largest reply, in bytes, that a peer can
+	// make this side hold; 0 means 4 MiB.
+	MaxMessage int
+	// ConnMemory bounds the memory in bytes for the chunks of calls that one
+	// connection has under way, ServerMemory that of all connections of one Serve; 0
+	// means 64 MiB and 512 MiB. Calls that do not fit wait, and less is granted while they do.
+	ConnMemory, ServerMemory int64
+	// CancelGrace is how long a cancelled call waits for its reply before the
+	// connection is closed, with a provider that cannot abandon memory; 0 means 5 s.
+	CancelGrace time.Duration
+	// NoRemoteInvalidate keeps the peer from using Send with Invalidate.
+	NoRemoteInvalidate bool
+	// Observer, if set, is told of each call this side has made.
+	Observer Observer
+}
+
+// withDefaults fills in what is not set, and brings sizes into their range.
+func (c Config) withDefaults() Config {
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	c.InlineSend = inlineSize(c.InlineSend)
+	c.InlineRecv = inlineSize(c.InlineRecv)
+	c.Credits = max(1, cmp.Or(c.Credits, 64))
+	c.MinChunk = max(1, cmp.Or(c.MinChunk, 1024))
+	c.SegmentSize = max(1024, cmp.Or(c.SegmentSize, 1<<20))
+	c.MaxMessage = max(MaxInline, cmp.Or(c.MaxMessage, 4<<20))
+	// A single call must fit: its arguments and its reply.
+	c.ConnMemory = max(2*int64(c.MaxMessage), cmp.Or(c.ConnMemory, 64<<20))
+	c.ServerMemory = max(c.ConnMemory, cmp.Or(c.ServerMemory, 512<<20))
+	c.CancelGrace = cmp.Or(c.CancelGrace, 5*time.Second)
+	return c
+}
+
+func inlineSize(n int) int {
+	n = min(max(cmp.Or(n, 4096), DefaultInline), MaxInline)
+	return n / inlineUnit * inlineUnit
+}
+
+// private is what the configuration tells the peer.
+func (c *Config) private() private {
+	return private{Invalidate: !c.NoRemoteInvalidate, Send: c.InlineSend, Recv: c.InlineRecv}
+}
+
+// limits is what the layout of calls keeps to, with a peer.
+func (c *Config) limits(peer private) chunks.Limits {
+	return chunks.Limits{
+		InlineSend:  min(c.InlineSend, peer.Recv),
+		InlineRecv:  min(c.InlineRecv, peer.Send),
+		MinChunk:    c.MinChunk,
+		SegmentSize: c.SegmentSize,
+	}
+}
+
+// Observer is told how calls travelled.
+type Observer interface {
+	// CallDone is called once for each call of RoundTrip, on the caller's goroutine.
+	// The pointer is valid during the call only.
+	CallDone(*CallInfo)
+}
+
+// CallInfo says how one call travelled. Sizes are in bytes.
+type CallInfo struct {
+	Program, Version, Procedure uint32
+
+	InlineSent     int   // of the RPC message, in the Send
+	ReadChunk      int   // of the RPC message, offered as read chunks
+	InlineReceived int   // of the reply, in the Send
+	WriteChunk     int   // of the reply, written to write chunks
+	ReplyChunk     int   // of the reply, written to the reply chunk
+	Credits        int   // in use when the call was sent, its own included
+	Err            error // of the transport; nil when a reply came, whatever it says
+}

@@ -1,0 +1,248 @@
+package rpcrdma
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/credits"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// Conn is one RPC-over-RDMA connection: an oncrpc.Transport. Both ends may call and
+// serve; each direction has its own transaction ids and credits.
+type Conn struct {
+	ep        transport.Endpoint
+	info      transport.Info
+	cfg       Config
+	peer      private
+	limits    chunks.Limits
+	invalid   transport.Access // RemoteInvalidate, if we told the peer that it may
+	importer  transport.Importer
+	abandoner transport.Abandoner
+	pool      *pool
+	ownPool   bool
+	queue     sendQueue
+	window    *credits.Window
+	budget    *budget
+	memory    connBudget // guarded by budget.mu
+	stats     stats
+	ctx       context.Context
+	cancel    context.CancelFunc
+	done      chan struct{}
+
+	header Header // of the message being received; the provider's goroutine only
+
+	mu       sync.Mutex // guards what follows
+	err      error
+	xid      uint32
+	pending  map[uint32]*call
+	granter  credits.Granter
+	server   *oncrpc.Server
+	leave    func() // takes the connection back from server
+	posted   []*receive
+	postArgs []*transport.Receive
+}
+
+var _ oncrpc.Transport = (*Conn)(nil)
+
+// newConn makes a connection of an endpoint that is not started. A server, if given, serves it
+// from the first message.
+func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget) *Conn {
+	c := &Conn{
+		ep:      ep,
+		info:    ep.Info(),
+		cfg:     cfg,
+		pool:    p,
+		budget:  b,
+		memory:  connBudget{free: cfg.ConnMemory},
+		done:    make(chan struct{}),
+		xid:     rand.Uint32(),
+		pending: make(map[uint32]*call),
+	}
+	// Replies and calls share the receive queue, half each.
+	if n := c.info.RecvDepth / 2; c.cfg.Credits > n {
+		c.cfg.Credits = max(1, n)
+	}
+	c.peer = parsePrivate(c.info.PrivateData)
+	c.limits = cfg.limits(c.peer)
+	if !cfg.NoRemoteInvalidate {
+		c.invalid = transport.RemoteInvalidate
+	}
+	c.importer, _ = ep.Domain().(transport.Importer)
+	c.abandoner, _ = ep.(transport.Abandoner)
+	c.queue.ep = ep
+	c.window = credits.NewWindow(c.cfg.Credits)
+	c.granter = credits.NewGranter(c.cfg.Credits)
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// run begins the connection and returns when it has ended.
+func (c *Conn) run() {
+	c.ep.Start(c)
+	c.watch()
+}
+
+// Serve answers the peer's calls with s from now on.
+func (c *Conn) Serve(s *oncrpc.Server) {
+	leave, err := s.Connect(c)
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		leave()
+		return
+	}
+	first := c.server == nil
+	if !first {
+		c.leave()
+	}
+	c.server, c.leave = s, leave
+	if first {
+		if n := c.granter.Start(); c.post(n) < n {
+			go c.fail(transport.ErrNoMemory)
+		}
+	}
+}
+
+// LocalAddr returns this end's address.
+func (c *Conn) LocalAddr() net.Addr { return c.info.LocalAddr }
+
+// RemoteAddr returns the peer's address.
+func (c *Conn) RemoteAddr() net.Addr { return c.info.RemoteAddr }
+
+// Info describes the connection below.
+func (c *Conn) Info() transport.Info { return c.info }
+
+// Inline returns the largest messages in bytes that are sent and expected inline,
+// headers included.
+func (c *Conn) Inline() (send, recv int) { return c.limits.InlineSend, c.limits.InlineRecv }
+
+// Credits returns the peer's most recent grant, the calls under way, and the calls that
+// wait for a credit.
+func (c *Conn) Credits() (grant, inFlight, waiting int) { return c.window.State() }
+
+// Done is closed when the connection has ended.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// Err says why the connection ended; nil before that.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Close ends the connection and waits until its memory is free.
+func (c *Conn) Close() error {
+	err := c.ep.Close()
+	<-c.done
+	return err
+}
+
+// fail ends the connection because of err.
+func (c *Conn) fail(err error) {
+	c.mu.Lock()
+	if c.err == nil {
+		c.err = &OpError{"connection to", c.info.RemoteAddr, err}
+	}
+	c.mu.Unlock()
+	c.ep.Close()
+}
+
+// watch ends what is under way when the endpoint has ended: only then is memory no longer
+// touched by the provider.
+func (c *Conn) watch() {
+	<-c.ep.Done()
+	c.mu.Lock()
+	if c.err == nil {
+		c.err = &OpError{"connection to", c.info.RemoteAddr, c.endReason()}
+	}
+	err := c.err
+	pending, posted, leave := c.pending, c.posted, c.leave
+	c.pending, c.posted = nil, nil
+	c.mu.Unlock()
+
+	c.cancel()
+	c.window.Close(err)
+	c.queue.close()
+	for _, k := range pending {
+		k.deliver(err)
+	}
+	for _, in := range c.budget.remove(c) {
+		in.Drop()
+	}
+	for _, r := range posted {
+		c.pool.putReceive(r)
+	}
+	if leave != nil {
+		leave()
+	}
+	if c.ownPool {
+		c.pool.close()
+	}
+	close(c.done)
+}
+
+// endReason says why the endpoint ended, always as an error that wraps net.ErrClosed.
+func (c *Conn) endReason() error {
+	err := c.ep.Err()
+	if errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", net.ErrClosed, err)
+}
+
+// post posts n receives and returns how many it could; c.mu is held.
+func (c *Conn) post(n int) int {
+	args := c.postArgs[:0]
+	first := len(c.posted)
+	for range n {
+		r, err := c.pool.getReceive()
+		if err != nil {
+			break
+		}
+		r.index = len(c.posted)
+		c.posted = append(c.posted, r)
+		args = append(args, &r.Receive)
+	}
+	c.postArgs = args
+	if len(args) == 0 {
+		return 0
+	}
+	if err := c.ep.PostRecv(args...); err != nil {
+		for _, r := range c.posted[first:] {
+			c.pool.putReceive(r)
+		}
+		clear(c.posted[first:])
+		c.posted = c.posted[:first]
+		return 0
+	}
+	return len(args)
+}
+
+// arrived takes a receive off the list of those that are posted; c.mu is held.
+func (c *Conn) arrived(r *receive) {
+	last := len(c.posted) - 1
+	c.posted[r.index] = c.posted[last]
+	c.posted[r.index].index = r.index
+	c.posted[last] = nil
+	c.posted = c.posted[:last]
+}
+
+// repost gives the peer a receive back that a message used up which was neither a call nor a
+// reply to one: grants and calls under way still count on it; c.mu is held.
+func (c *Conn) repost(r *receive) {
+	c.pool.putReceive(r)
+	if c.err == nil && c.post(1) == 0 {
+		go c.fail(transport.ErrNoMemory)
+	}
+}

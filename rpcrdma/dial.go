@@ -1,0 +1,23 @@
+package rpcrdma
+
+import (
+	"context"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// Dial connects to addr through a provider. The connection may call at once; to answer the
+// peer's calls as well, have it Serve.
+func Dial(ctx context.Context, d transport.Dialer, addr string, cfg Config) (*Conn, error) {
+	cfg = cfg.withDefaults()
+	p := cfg.private()
+	ep, err := d.Dial(ctx, addr, p.append(nil))
+	if err != nil {
+		return nil, &OpError{"dial", nil, err}
+	}
+	pool := newPool(ep.Domain(), cfg.InlineRecv)
+	c := newConn(ep, cfg, pool, newBudget(cfg.ServerMemory))
+	c.ownPool = true
+	go c.run()
+	return c, nil
+}

@@ -1,0 +1,55 @@
+package rpcrdma
+
+import (
+	"errors"
+	"fmt"
+	"net"
+)
+
+// OpError says what was being done with whom when Err happened.
+type OpError struct {
+	Op   string // "dial", "serve", "call", "reply", "fetch"
+	Peer net.Addr
+	Err  error
+}
+
+func (e *OpError) Error() string {
+	if e.Peer == nil {
+		return "rpcrdma " + e.Op + ": " + e.Err.Error()
+	}
+	return fmt.Sprintf("rpcrdma %s %v: %v", e.Op, e.Peer, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *OpError) Unwrap() error { return e.Err }
+
+// Timeout reports whether the cause was a timeout, as net.Error does.
+func (e *OpError) Timeout() bool {
+	var t interface{ Timeout() bool }
+	return errors.As(e.Err, &t) && t.Timeout()
+}
+
+// PeerError is an RDMA_ERROR: the peer could not make sense of a call's header or chunks, or
+// could not return the reply through them.
+type PeerError struct {
+	Code      ErrCode
+	Low, High uint32 // with ERR_VERS: the versions that the peer supports
+}
+
+func (e *PeerError) Error() string {
+	if e.Code == ErrVers {
+		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it speaks versions %d to %d", e.Code, e.Low, e.High)
+	}
+	return fmt.Sprintf("peer answered RDMA_ERROR: %v", e.Code)
+}
+
+var (
+	// ErrXID: rdma_xid is not the XID of the RPC message (draft section 4.1).
+	ErrXID = fmt.Errorf("%w: rdma_xid differs from the XID of the message", ErrMalformed)
+	// ErrReplyRead: a reply with a read list, which RFC 8166 does not allow.
+	ErrReplyRead = fmt.Errorf("%w: read list in a reply", ErrMalformed)
+	// ErrTooLarge: a call over Config.MaxMessage.
+	ErrTooLarge = errors.New("message over the configured maximum")
+	// ErrSource: a handler asked for bulk data in a way that cannot be served.
+	ErrSource = errors.New("bulk data does not fit in the memory given")
+)

@@ -1,0 +1,204 @@
+package rpcrdma
+
+import (
+	"context"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// Fetch reads a chunk of the call into dst: xdr.Source.
+func (in *incoming) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
+	room := 0
+	for _, p := range dst {
+		room += len(p)
+	}
+	if room < n {
+		return ErrSource
+	}
+	c := in.c
+	if c.importer == nil {
+		s, err := c.pool.get(n)
+		if err != nil {
+			return in.opError(err)
+		}
+		defer c.pool.put(s)
+		in.imports = append(in.imports[:0], s)
+		if err := in.fetch(ctx, id, n); err != nil {
+			return err
+		}
+		rest := s.Bytes
+		for _, p := range dst {
+			rest = rest[copy(p, rest):]
+		}
+		return nil
+	}
+	in.imports = in.imports[:0]
+	defer in.releaseImports()
+	for left := n; len(dst) > 0 && left > 0; dst = dst[1:] {
+		p := dst[0][:min(left, len(dst[0]))]
+		s, err := c.importer.Import(p)
+		if err != nil {
+			return in.opError(err)
+		}
+		in.imports = append(in.imports, s)
+		left -= len(p)
+	}
+	return in.fetch(ctx, id, n)
+}
+
+// Load reads a chunk of the call into memory of the pool: xdr.Source.
+func (in *incoming) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr.Releaser, error) {
+	s, err := in.c.pool.get(n)
+	if err != nil {
+		return nil, nil, in.opError(err)
+	}
+	in.imports = append(in.imports[:0], s)
+	err = in.fetch(ctx, id, n)
+	in.imports = in.imports[:0]
+	if err != nil {
+		in.c.pool.put(s)
+		return nil, nil, err
+	}
+	if take {
+		return s.Bytes, &taken{in.c.pool, s}, nil
+	}
+	in.loads = append(in.loads, s)
+	return s.Bytes, nil, nil
+}
+
+// taken is pool memory that a handler has taken.
+type taken struct {
+	p *pool
+	s transport.Slice
+}
+
+// Release gives it back.
+func (t *taken) Release() {
+	t.p.put(t.s)
+	t.s = transport.Slice{}
+}
+
+// fetch reads n bytes of a chunk into in.imports and waits for the end: memory that a Read may still fill
+// cannot be let go of, so ctx counts only before it begins.
+func (in *incoming) fetch(ctx context.Context, id, n int) error {
+	if err := ctx.Err(); err != nil {
+		return in.opError(err)
+	}
+	if err := in.read(in.reads[id].Segments, n, in.imports, (*fetchRead)(in)); err != nil {
+		return in.opError(err)
+	}
+	if err := <-in.fetched; err != nil {
+		return in.opError(err)
+	}
+	return nil
+}
+
+func (in *incoming) opError(err error) error {
+	return &OpError{"fetch", in.c.info.RemoteAddr, err}
+}
+
+// fetchRead is told how a Fetch goes.
+type fetchRead incoming
+
+// Complete wakes the handler when the last Read is complete.
+func (f *fetchRead) Complete(wr *transport.WorkRequest, err error) {
+	in := (*incoming)(f)
+	in.c.queue.completed()
+	if err = in.readDone(wr, err); wr.Context == nil {
+		in.fetched <- err
+	}
+}
+
+// notLast is the Context of Reads behind which others follow.
+var notLast any = "not last"
+
+// readDone notes the end of a Read, and returns the first error so far.
+func (in *incoming) readDone(wr *transport.WorkRequest, err error) error {
+	if in.readErr == nil {
+		in.readErr = err
+	}
+	return in.readErr
+}
+
+// read posts the RDMA Reads of the first n bytes of segments into dst. The last completes
+// with a Context of nil.
+func (in *incoming) read(segments []chunks.ReadSegment, n int, dst []transport.Slice, done transport.Completer) error {
+	in.readErr = nil
+	in.begins(len(segments))
+	cur := cursor{list: dst}
+	for i := range segments {
+		s := &segments[i]
+		m := min(n, int(s.Length))
+		if m == 0 {
+			continue
+		}
+		n -= m
+		first := len(in.local)
+		in.gather(&cur, m)
+		in.wrs = append(in.wrs, transport.WorkRequest{
+			Op:      transport.OpRead,
+			Remote:  transport.Remote{STag: transport.STag(s.Handle), Offset: s.Offset},
+			Local:   in.local[first:len(in.local):len(in.local)],
+			Done:    done,
+			Context: notLast,
+		})
+	}
+	last := &in.wrs[len(in.wrs)-1]
+	last.Flags, last.Context = transport.Signaled, nil
+	return in.post()
+}
+
+// begins empties the chain of work requests and makes room for n, which do not move then.
+func (in *incoming) begins(n int) {
+	in.local, in.chain = in.local[:0], in.chain[:0]
+	if cap(in.wrs) < n {
+		in.wrs = make([]transport.WorkRequest, 0, n)
+	}
+	in.wrs = in.wrs[:0]
+}
+
+// cursor is a place in a scatter list.
+type cursor struct {
+	list []transport.Slice
+	off  int // in the first
+}
+
+// gather appends the next n bytes at cur to in.local.
+func (in *incoming) gather(cur *cursor, n int) {
+	for n > 0 {
+		s := cur.list[0]
+		m := min(n, s.Len()-cur.off)
+		if m > 0 {
+			in.local = append(in.local, s.Sub(cur.off, m))
+		}
+		cur.off += m
+		n -= m
+		if cur.off == s.Len() {
+			cur.list, cur.off = cur.list[1:], 0
+		}
+	}
+}
+
+// post posts the chain of work requests.
+func (in *incoming) post() error {
+	for i := range in.wrs {
+		if i%signalEvery == signalEvery-1 {
+			in.wrs[i].Flags |= transport.Signaled
+		}
+		in.chain = append(in.chain, &in.wrs[i])
+	}
+	return in.c.queue.post(in.chain)
+}
+
+// releaseImports ends the use of memory that is not the pool's.
+func (in *incoming) releaseImports() {
+	if in.c.importer != nil {
+		for _, s := range in.imports {
+			in.c.importer.Release(s)
+		}
+	}
+	clear(in.imports)
+	in.imports = in.imports[:0]
+}

@@ -1,0 +1,185 @@
+package rpcrdma
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// ProtocolVersion is the version of the header (draft section 4.1).
+const ProtocolVersion = 1
+
+// Type is the kind of a message: rdma_proc of draft section 4.3.
+type Type uint32
+
+// The message types.
+const (
+	TypeMsg   Type = 0 // RDMA_MSG: an RPC message follows the header
+	TypeNoMsg Type = 1 // RDMA_NOMSG: the RPC message is in a chunk
+	TypeMsgP  Type = 2 // RDMA_MSGP: like RDMA_MSG, with padding
+	TypeDone  Type = 3 // RDMA_DONE: the client has read a reply's chunks
+	TypeError Type = 4 // RDMA_ERROR: the header or its chunks were in error
+)
+
+// String returns the name that the draft gives.
+func (t Type) String() string {
+	names := [...]string{"RDMA_MSG", "RDMA_NOMSG", "RDMA_MSGP", "RDMA_DONE", "RDMA_ERROR"}
+	if t < Type(len(names)) {
+		return names[t]
+	}
+	return fmt.Sprintf("rdma_proc %d", uint32(t))
+}
+
+// ErrCode says what was wrong with a header: rpc_rdma_errcode of draft section 4.3.
+type ErrCode uint32
+
+// The error codes.
+const (
+	ErrVers  ErrCode = 1 // ERR_VERS: version not supported
+	ErrChunk ErrCode = 2 // ERR_CHUNK: the header or its chunks are invalid
+)
+
+// String returns the name that the draft gives.
+func (c ErrCode) String() string {
+	switch c {
+	case ErrVers:
+		return "ERR_VERS"
+	case ErrChunk:
+		return "ERR_CHUNK"
+	}
+	return fmt.Sprintf("rpc_rdma_errcode %d", uint32(c))
+}
+
+// Header is the RPC-over-RDMA header that begins every message: struct rdma_msg of
+// draft section 4.3.
+type Header struct {
+	XID     uint32 // that of the RPC message
+	Version uint32
+	Credits uint32 // requested in a call, granted in a reply
+	Type    Type
+
+	// Of RDMA_MSGP.
+	Align     uint32 // alignment of padded opaque data, in bytes
+	Threshold uint32 // length in bytes at or above which opaque data is padded
+
+	// Of RDMA_MSG, RDMA_NOMSG and RDMA_MSGP.
+	chunks.Lists
+
+	// Of RDMA_ERROR.
+	Err       ErrCode
+	Low, High uint32    // with ERR_VERS: the versions supported
+	Extra     [8]uint32 // with an unknown code
+}
+
+var (
+	// ErrShort: a message that does not hold the four words of every header.
+	ErrShort = errors.New("message shorter than a header")
+	// ErrVersion: a header of another version.
+	ErrVersion = errors.New("header version not supported")
+	// ErrMalformed: a header that cannot be decoded, or that says what it must not.
+	ErrMalformed = errors.New("malformed header")
+)
+
+// Len returns the encoded length in bytes.
+func (h *Header) Len() int {
+	n := chunks.FixedLen
+	switch h.Type {
+	case TypeMsg, TypeNoMsg:
+		n += h.Lists.Len()
+	case TypeMsgP:
+		n += 8 + h.Lists.Len()
+	case TypeError:
+		n += 4
+		switch h.Err {
+		case ErrVers:
+			n += 8
+		case ErrChunk:
+		default:
+			n += 4 * len(h.Extra)
+		}
+	}
+	return n
+}
+
+// Append appends the encoded header to b.
+func (h *Header) Append(b []byte) []byte {
+	be := binary.BigEndian
+	b = be.AppendUint32(b, h.XID)
+	b = be.AppendUint32(b, h.Version)
+	b = be.AppendUint32(b, h.Credits)
+	b = be.AppendUint32(b, uint32(h.Type))
+	switch h.Type {
+	case TypeMsgP:
+		b = be.AppendUint32(b, h.Align)
+		b = be.AppendUint32(b, h.Threshold)
+		fallthrough
+	case TypeMsg, TypeNoMsg:
+		b = h.Lists.Append(b)
+	case TypeError:
+		b = be.AppendUint32(b, uint32(h.Err))
+		switch h.Err {
+		case ErrVers:
+			b = be.AppendUint32(b, h.Low)
+			b = be.AppendUint32(b, h.High)
+		case ErrChunk:
+		default:
+			for _, w := range h.Extra {
+				b = be.AppendUint32(b, w)
+			}
+		}
+	}
+	return b
+}
+
+// Parse decodes the header that begins b and returns its length. Except with ErrShort, the four
+// fixed words are set even when it fails: with ErrVersion for a version other than 1
+// (an RDMA_ERROR is decoded whatever its version, as servers echo that of the
+// request), or with ErrMalformed.
+func (h *Header) Parse(b []byte) (int, error) {
+	var d xdr.Decoder
+	d.Reset(b, nil)
+	*h = Header{Lists: h.Lists}
+	h.Lists.Reset()
+	h.XID = d.Uint32()
+	h.Version = d.Uint32()
+	h.Credits = d.Uint32()
+	h.Type = Type(d.Uint32())
+	if d.Err() != nil {
+		return 0, ErrShort
+	}
+	if h.Version != ProtocolVersion && h.Type != TypeError {
+		return 0, ErrVersion
+	}
+	switch h.Type {
+	case TypeMsgP:
+		h.Align = d.Uint32()
+		h.Threshold = d.Uint32()
+		fallthrough
+	case TypeMsg, TypeNoMsg:
+		if err := h.Lists.Decode(&d); err != nil {
+			return 0, fmt.Errorf("%w: %w", ErrMalformed, err)
+		}
+	case TypeDone:
+	case TypeError:
+		h.Err = ErrCode(d.Uint32())
+		switch h.Err {
+		case ErrVers:
+			h.Low = d.Uint32()
+			h.High = d.Uint32()
+		case ErrChunk:
+		default:
+			for i := range h.Extra {
+				h.Extra[i] = d.Uint32()
+			}
+		}
+	default:
+		return 0, fmt.Errorf("%w: %v", ErrMalformed, h.Type)
+	}
+	if d.Err() != nil {
+		return 0, fmt.Errorf("%w: %w", ErrMalformed, d.Err())
+	}
+	return d.Position(), nil
+}

@@ -1,0 +1,212 @@
+package rpcrdma
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// incoming is a call of the peer's, from its arrival until its reply has been sent:
+// an oncrpc.Incoming. Its arguments stay in place as long, so a reply may refer to them.
+type incoming struct {
+	c        *Conn
+	server   *oncrpc.Server
+	header   Header
+	recv     *receive
+	body     []byte // the inline part of the message
+	reads    []chunks.ReadChunk
+	long     bool  // the first of reads is the message
+	reserved int64 // of the budget
+	args     []xdr.Chunk
+	dec      xdr.Decoder
+	fetched  chan error        // of capacity 1: the end of a Fetch
+	loads    []transport.Slice // memory of the pool that holds arguments
+	readErr  error             // the first of the Reads under way
+
+	reply   xdr.Message
+	out     Header
+	segs    []chunks.Segment
+	pieces  [][]byte
+	without []bool
+	bounces []transport.Slice // memory of the pool that holds results
+	buf     transport.Slice   // of the Send
+
+	wrs      []transport.WorkRequest
+	chain    []*transport.WorkRequest
+	local    []transport.Slice
+	imports  []transport.Slice
+	sendList [1]transport.Slice
+}
+
+var incomingPool = sync.Pool{New: func() any { return &incoming{fetched: make(chan error, 1)} }}
+
+func getIncoming(c *Conn, s *oncrpc.Server) *incoming {
+	in := incomingPool.Get().(*incoming)
+	in.c, in.server = c, s
+	return in
+}
+
+// finish ends the call: its reply has left, or never will.
+func (in *incoming) finish() {
+	c := in.c
+	in.reply.Release()
+	in.releaseImports()
+	for _, s := range in.loads {
+		c.pool.put(s)
+	}
+	for _, s := range in.bounces {
+		c.pool.put(s)
+	}
+	c.pool.put(in.buf)
+	if in.recv != nil {
+		c.pool.putReceive(in.recv)
+	}
+	reserved := in.reserved
+	in.out.Lists.Reset()
+	clear(in.reads)
+	clear(in.args)
+	clear(in.pieces)
+	clear(in.loads)
+	clear(in.bounces)
+	clear(in.wrs)
+	clear(in.local)
+	*in = incoming{
+		header: in.header, reads: in.reads[:0], args: in.args[:0], fetched: in.fetched, loads: in.loads[:0],
+		out: in.out, segs: in.segs[:0], pieces: in.pieces[:0], without: in.without[:0], bounces: in.bounces[:0],
+		wrs: in.wrs[:0], chain: in.chain[:0], local: in.local[:0], imports: in.imports[:0],
+	}
+	incomingPool.Put(in)
+	c.budget.release(c, reserved)
+}
+
+// check checks the chunk lists of the call, and computes the memory that it needs.
+func (in *incoming) check() error {
+	c, h := in.c, &in.header
+	var err error
+	if in.reads, err = h.ReadChunks(in.reads[:0], c.cfg.MaxMessage); err != nil {
+		return err
+	}
+	for i := range in.reads {
+		in.reserved += int64(in.reads[i].Len)
+	}
+	if len(in.reads) > 0 && c.info.ORD == 0 {
+		return transport.ErrNoReads
+	}
+	in.long = len(in.reads) > 0 && in.reads[0].Position == 0
+	switch {
+	case in.long && h.Type == TypeMsg:
+		return fmt.Errorf("%w: read chunk at position 0 beside a message", ErrMalformed)
+	case !in.long && h.Type == TypeNoMsg:
+		return fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed)
+	case !in.long:
+		err = chunks.CheckPositions(in.reads, len(in.body))
+	default:
+		err = chunks.CheckPositions(in.reads[1:], in.reads[0].Len)
+	}
+	if err != nil {
+		return err
+	}
+	offered := uint64(0)
+	for _, w := range h.Writes {
+		offered += w.Len()
+	}
+	offered += h.Reply.Len()
+	in.reserved += int64(min(offered, uint64(c.cfg.MaxMessage)))
+	return nil
+}
+
+// start begins the call once its memory is reserved: a long message is fetched first.
+func (in *incoming) start() {
+	if !in.long {
+		in.begin()
+		return
+	}
+	n := in.reads[0].Len
+	s, err := in.c.pool.get(n)
+	if err != nil {
+		in.c.cfg.Logger.Warn("rpcrdma: no memory for a call", "peer", in.c.info.RemoteAddr, "xid", in.header.XID, "err", err)
+		in.refuse(ErrChunk)
+		return
+	}
+	in.loads = append(in.loads, s)
+	in.body = s.Bytes
+	if err := in.read(in.reads[0].Segments, n, in.loads[:1], (*longRead)(in)); err != nil {
+		in.abort(err)
+	}
+}
+
+// longRead is told how the fetching of a long message goes.
+type longRead incoming
+
+// Complete goes on with the call when the last Read is complete.
+func (r *longRead) Complete(wr *transport.WorkRequest, err error) {
+	in := (*incoming)(r)
+	in.c.queue.completed()
+	if err = in.readDone(wr, err); wr.Context != nil {
+		return
+	}
+	if err != nil {
+		in.abort(err)
+		return
+	}
+	b := in.body
+	switch {
+	case len(b) < 8 || oncrpc.MsgType(binary.BigEndian.Uint32(b[4:])) != oncrpc.MsgCall:
+		err = fmt.Errorf("%w: no call in the chunk at position 0", ErrMalformed)
+	case binary.BigEndian.Uint32(b) != in.header.XID:
+		err = ErrXID
+	}
+	if err != nil {
+		in.c.stats.malformed.Add(1)
+		in.c.cfg.Logger.Warn("rpcrdma: call refused", "peer", in.c.info.RemoteAddr, "xid", in.header.XID, "err", err)
+		in.refuse(ErrChunk)
+		return
+	}
+	in.begin()
+}
+
+// begin hands the call to the server.
+func (in *incoming) begin() {
+	for i := range in.reads {
+		if in.long && i == 0 {
+			continue
+		}
+		ch := &in.reads[i]
+		in.args = append(in.args, xdr.Chunk{Position: ch.Position, Len: ch.Len, Source: in, ID: i})
+	}
+	in.dec.Reset(in.body, in.args)
+	in.server.Dispatch(in)
+}
+
+// abort gives up a call whose message could not be read, so that its connection cannot go on.
+func (in *incoming) abort(err error) {
+	in.c.cfg.Logger.Warn("rpcrdma: call aborted", "peer", in.c.info.RemoteAddr, "xid", in.header.XID, "err", err)
+	in.c.fail(err)
+	in.Drop()
+}
+
+// Message decodes the call.
+func (in *incoming) Message() *xdr.Decoder { return &in.dec }
+
+// Ready reports whether the arguments are all here.
+func (in *incoming) Ready() bool { return len(in.args) == 0 }
+
+// Context ends with the connection.
+func (in *incoming) Context() context.Context { return in.c.ctx }
+
+// Conn returns the connection.
+func (in *incoming) Conn() oncrpc.Transport { return in.c }
+
+// Drop gives the call up.
+func (in *incoming) Drop() {
+	in.c.mu.Lock()
+	in.c.granter.Dropped()
+	in.c.mu.Unlock()
+	in.finish()
+}

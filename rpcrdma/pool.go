@@ -1,0 +1,136 @@
+package rpcrdma
+
+import (
+	"math/bits"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// pool keeps registered memory for the connections that share a domain, in classes of
+// powers of two. What lies unused beyond poolKeep bytes goes back to the domain.
+type pool struct {
+	domain transport.Domain
+	recv   int // bytes of a receive
+
+	mu       sync.Mutex // guards what follows
+	limit    int        // bytes to keep; 0 once closed
+	kept     int
+	classes  [maxClass + 1][]transport.Slice
+	receives []*receive
+}
+
+const (
+	minClass = 10 // 1 KiB
+	maxClass = 31
+	poolKeep = 32 << 20
+)
+
+func newPool(d transport.Domain, recv int) *pool {
+	return &pool{domain: d, recv: recv, limit: poolKeep}
+}
+
+func class(n int) int { return max(minClass, bits.Len(uint(n-1))) }
+
+// get returns n bytes, with the capacity of their class.
+func (p *pool) get(n int) (transport.Slice, error) {
+	c := class(n)
+	if c > maxClass {
+		return transport.Slice{}, transport.ErrNoMemory
+	}
+	p.mu.Lock()
+	if l := len(p.classes[c]); l > 0 {
+		s := p.classes[c][l-1]
+		p.classes[c] = p.classes[c][:l-1]
+		p.kept -= 1 << c
+		p.mu.Unlock()
+		s.Bytes = s.Bytes[:n]
+		return s, nil
+	}
+	p.mu.Unlock()
+	s, err := p.domain.Alloc(1 << c)
+	if err != nil {
+		return s, err
+	}
+	s.Bytes = s.Bytes[:n]
+	return s, nil
+}
+
+// put takes back what get returned.
+func (p *pool) put(s transport.Slice) {
+	if s.Bytes == nil {
+		return
+	}
+	s.Bytes = s.Bytes[:cap(s.Bytes)]
+	c := class(len(s.Bytes))
+	p.mu.Lock()
+	if p.kept+len(s.Bytes) <= p.limit {
+		p.kept += len(s.Bytes)
+		p.classes[c] = append(p.classes[c], s)
+		p.mu.Unlock()
+		return
+	}
+	p.mu.Unlock()
+	p.domain.Free(s)
+}
+
+// receive is a posted receive and its memory.
+type receive struct {
+	transport.Receive
+	list  [1]transport.Slice
+	index int // in Conn.posted
+}
+
+// bytes returns the first n bytes of the message in r.
+func (r *receive) bytes(n int) []byte { return r.list[0].Bytes[:n:n] }
+
+func (p *pool) getReceive() (*receive, error) {
+	p.mu.Lock()
+	if l := len(p.receives); l > 0 {
+		r := p.receives[l-1]
+		p.receives = p.receives[:l-1]
+		p.kept -= p.recv
+		p.mu.Unlock()
+		return r, nil
+	}
+	p.mu.Unlock()
+	s, err := p.domain.Alloc(p.recv)
+	if err != nil {
+		return nil, err
+	}
+	r := &receive{}
+	r.list[0] = s
+	r.Local = r.list[:]
+	r.Context = r
+	return r, nil
+}
+
+func (p *pool) putReceive(r *receive) {
+	p.mu.Lock()
+	if p.kept+p.recv <= p.limit {
+		p.kept += p.recv
+		p.receives = append(p.receives, r)
+		p.mu.Unlock()
+		return
+	}
+	p.mu.Unlock()
+	p.domain.Free(r.list[0])
+}
+
+// close gives everything that lies unused back to the domain, and what is put back later too.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.limit = 0
+	for c := range p.classes {
+		for _, s := range p.classes[c] {
+			p.domain.Free(s)
+		}
+		p.classes[c] = nil
+	}
+	for _, r := range p.receives {
+		p.domain.Free(r.list[0])
+	}
+	p.receives = nil
+	p.kept = 0
+}

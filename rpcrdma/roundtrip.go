@@ -1,0 +1,231 @@
+package rpcrdma
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// RoundTrip makes a call: oncrpc.Transport. Its error is an *OpError that wraps the
+// context's when that has ended, a *PeerError, or ErrMalformed; an error that wraps net.ErrClosed
+// says that the connection has ended.
+func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
+	k := getCall(c, x)
+	err := c.roundTrip(ctx, k)
+	if err != nil {
+		err = &OpError{"call", c.info.RemoteAddr, err}
+	}
+	if c.cfg.Observer != nil {
+		k.info.Err = err
+		c.cfg.Observer.CallDone(&k.info)
+	}
+	if err != nil {
+		k.unref()
+		return err
+	}
+	x.SetReply(k.message, k.written, k)
+	return nil
+}
+
+func (c *Conn) roundTrip(ctx context.Context, k *call) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	x := k.x
+	if x.Call.Len() > c.cfg.MaxMessage || x.MaxReply > c.cfg.MaxMessage {
+		return fmt.Errorf("%w: call of %d bytes, reply of %d, %d allowed", ErrTooLarge, x.Call.Len(), x.MaxReply, c.cfg.MaxMessage)
+	}
+	var err error
+	if k.plan, err = chunks.PlanCall(&x.Call, x.Results, x.MaxReply, c.limits); err != nil {
+		return err
+	}
+	if k.info.Credits, err = c.window.Acquire(ctx); err != nil {
+		return err
+	}
+	if err := c.send(k); err != nil {
+		k.close()
+		c.window.Cancel()
+		return err
+	}
+	if done := ctx.Done(); done == nil {
+		err = <-k.done
+	} else {
+		select {
+		case err = <-k.done:
+		case <-done:
+			c.abandon(k)
+			return ctx.Err()
+		}
+	}
+	k.close()
+	if err != nil {
+		return err
+	}
+	for i, j := range k.results {
+		// Only as much as was written: what lies behind it is not the result's.
+		if w := k.window(j); w != nil && w.result != nil && i < len(k.written) {
+			copy(w.result, w.owned.Bytes[:k.written[i].Len])
+		}
+	}
+	return nil
+}
+
+func (k *call) window(i int) *window {
+	if i == noWindow {
+		return nil
+	}
+	return &k.windows[i]
+}
+
+// send lays the call out, enters it in the table, posts a receive for its reply and its Send. If
+// it fails, nothing refers to the call.
+func (c *Conn) send(k *call) error {
+	n, err := k.layout()
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	if c.err != nil {
+		defer c.mu.Unlock()
+		return c.err
+	}
+	if c.post(1) == 0 {
+		c.mu.Unlock()
+		return fmt.Errorf("no receive for the reply: %w", transport.ErrNoMemory)
+	}
+	for c.xid++; c.pending[c.xid] != nil; c.xid++ {
+	}
+	k.xid = c.xid
+	k.refs.Add(2) // the table's and the Send's
+	c.pending[k.xid] = k
+	c.mu.Unlock()
+
+	k.stamp(n)
+	c.stats.callsSent.Add(1)
+	if err := c.queue.post(k.sendArgs[:]); err != nil {
+		k.unref()
+		if !errors.Is(err, net.ErrClosed) {
+			c.fail(err)
+		}
+		// The end of the connection delivers the error.
+	}
+	return nil
+}
+
+// stamp writes the transaction id into the message and into the header, n bytes long, in
+// front of it.
+func (k *call) stamp(n int) {
+	binary.BigEndian.PutUint32(k.x.Call.Inline, k.xid)
+	sent := k.sendList[0].Bytes
+	binary.BigEndian.PutUint32(sent, k.xid)
+	if len(sent) > n {
+		binary.BigEndian.PutUint32(sent[n:], k.xid)
+	}
+}
+
+// abandon gives a call up whose reply has not come. On return the caller's memory is no
+// longer touched: the peer may still write to it, and finds a sink; it may still
+// read from it, and finds a copy. The credit and the receive stay the call's until its reply comes.
+//
+// A provider that cannot do that gets CancelGrace for the reply; then the connection is closed.
+func (c *Conn) abandon(k *call) {
+	c.stats.cancelled.Add(1)
+	if c.abandoner == nil && k.exposes() {
+		t := time.NewTimer(c.cfg.CancelGrace)
+		defer t.Stop()
+		select {
+		case <-k.done:
+			k.close()
+			return
+		case <-t.C:
+			c.fail(fmt.Errorf("call cancelled and not answered within %v", c.cfg.CancelGrace))
+		}
+		<-k.done
+		k.close()
+		return
+	}
+	if c.abandoner != nil {
+		for i := range k.windows {
+			if k.windows[i].owned.Bytes == nil {
+				c.abandoner.Abandon(k.windows[i].region)
+			}
+		}
+	}
+	c.mu.Lock()
+	k.abandoned = c.pending[k.xid] == k
+	c.mu.Unlock()
+	if !k.abandoned { // it ended meanwhile
+		<-k.done
+		k.close()
+	}
+}
+
+// exposes reports whether the peer can reach memory of the caller's.
+func (k *call) exposes() bool {
+	for i := range k.windows {
+		if k.windows[i].owned.Bytes == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// deliver ends a call that has been taken off the table, with its reply in place or with an error.
+func (k *call) deliver(err error) {
+	if k.abandoned {
+		k.close()
+		if err == nil {
+			k.c.stats.lateReplies.Add(1)
+		}
+	} else {
+		k.done <- err
+	}
+	k.unref()
+}
+
+// accept checks the reply to a call against what was offered: body is its message when
+// that is inline.
+func (k *call) accept(h *Header, body []byte) error {
+	x := k.x
+	if h.Type == TypeNoMsg {
+		w := k.window(k.reply)
+		if w == nil {
+			return fmt.Errorf("%w: reply chunk that was not offered", ErrMalformed)
+		}
+		n, err := chunks.Filled(k.header.Reply, h.Reply)
+		if err != nil {
+			return err
+		}
+		body = w.owned.Bytes[:n]
+		k.info.ReplyChunk = n
+		if n < 8 || oncrpc.MsgType(binary.BigEndian.Uint32(body[4:])) != oncrpc.MsgReply {
+			return fmt.Errorf("%w: no reply in the reply chunk", ErrMalformed)
+		}
+		if binary.BigEndian.Uint32(body) != h.XID {
+			return ErrXID
+		}
+	} else {
+		k.info.InlineReceived = len(body)
+	}
+	k.message = body
+	if len(h.Writes) > len(k.header.Writes) || (len(h.Writes) > 0 && len(h.Writes) < len(k.header.Writes)) {
+		return fmt.Errorf("%w: %d write chunks returned of %d", ErrMalformed, len(h.Writes), len(k.header.Writes))
+	}
+	for i, returned := range h.Writes {
+		n, err := chunks.Filled(k.header.Writes[i], returned)
+		if err != nil {
+			return err
+		}
+		k.info.WriteChunk += n
+		k.written = append(k.written, xdr.Chunk{Position: xdr.Floating, Len: n, Data: x.Results[i][:n]})
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package rpcrdma
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// Serve accepts connections from l and answers the calls on them with s, until ctx ends, l
+// is closed, or s is shut down; then it returns an error that wraps, in this order, the
+// context's, net.ErrClosed, or oncrpc.ErrServerClosed. It closes l. Connections end
+// with ctx and with the server's shutdown, and Serve waits for them.
+func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Config) error {
+	cfg = cfg.withDefaults()
+	leave, err := s.Listen(l)
+	if err != nil {
+		l.Close()
+		return err
+	}
+	defer leave()
+	a := acceptor{cfg: cfg, server: s, budget: newBudget(cfg.ServerMemory), conns: make(map[*Conn]struct{})}
+	err = a.run(ctx, l)
+	l.Close()
+	a.shutdown(ctx.Err() != nil)
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case s.Closed():
+		err = oncrpc.ErrServerClosed
+	}
+	return &OpError{"serve", l.Addr(), err}
+}
+
+// acceptor makes the connections of one Serve.
+type acceptor struct {
+	cfg    Config
+	server *oncrpc.Server
+	budget *budget
+	wg     sync.WaitGroup
+
+	mu    sync.Mutex // guards what follows
+	pool  *pool      // of the first connection's domain, shared by all of that domain
+	conns map[*Conn]struct{}
+}
+
+// Pauses after an error of Accept that is not the end, doubled each time.
+const (
+	acceptPauseMin = 5 * time.Millisecond
+	acceptPauseMax = time.Second
+)
+
+// run accepts until it cannot.
+func (a *acceptor) run(ctx context.Context, l transport.Listener) error {
+	pause := acceptPauseMin
+	for {
+		req, err := l.Accept(ctx)
+		if err == nil {
+			pause = acceptPauseMin
+			a.wg.Go(func() { a.accept(ctx, req) })
+			continue
+		}
+		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		a.cfg.Logger.Warn("rpcrdma: accept failed", "addr", l.Addr(), "err", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, acceptPauseMax)
+	}
+}
+
+// accept makes a connection of a request and stays until it ends.
+func (a *acceptor) accept(ctx context.Context, req transport.Request) {
+	p := a.cfg.private()
+	ep, err := req.Accept(ctx, p.append(nil))
+	if err != nil {
+		a.cfg.Logger.Warn("rpcrdma: connection not made", "peer", req.Info().RemoteAddr, "err", err)
+		return
+	}
+	c := a.conn(ep)
+	c.Serve(a.server)
+	if ctx.Err() != nil {
+		ep.Close() // shutdown may have looked before it was there
+	}
+	c.run()
+	if err := ep.Err(); !errors.Is(err, net.ErrClosed) {
+		a.cfg.Logger.Warn("rpcrdma: connection lost", "peer", c.RemoteAddr(), "err", err)
+	}
+	a.mu.Lock()
+	delete(a.conns, c)
+	a.mu.Unlock()
+}
+
+func (a *acceptor) conn(ep transport.Endpoint) *Conn {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	d := ep.Domain()
+	if a.pool == nil {
+		a.pool = newPool(d, a.cfg.InlineRecv)
+	}
+	p, own := a.pool, false
+	if p.domain != d {
+		p, own = newPool(d, a.cfg.InlineRecv), true
+	}
+	c := newConn(ep, a.cfg, p, a.budget)
+	c.ownPool = own
+	a.conns[c] = struct{}{}
+	return c
+}
+
+// shutdown waits for the connections to end, after closing them if told.
+func (a *acceptor) shutdown(now bool) {
+	if now {
+		a.mu.Lock()
+		for c := range a.conns {
+			c.ep.Close()
+		}
+		a.mu.Unlock()
+	}
+	a.wg.Wait()
+	if a.pool != nil {
+		a.pool.close()
+	}
+}

@@ -1,0 +1,34 @@
+package rpcrdma
+
+import "sync/atomic"
+
+// Stats counts what has happened on a connection.
+type Stats struct {
+	CallsSent     uint64 // this side's calls
+	CallsReceived uint64 // the peer's calls
+	Cancelled     uint64 // this side's calls given up before their reply
+	LateReplies   uint64 // replies to those
+	UnknownXID    uint64 // replies and errors to no call of this side
+	Malformed     uint64 // messages with an invalid header or chunk list
+	BadVersion    uint64 // messages of another version
+	ErrorsSent    uint64 // RDMA_ERRORs
+	ErrorsRecv    uint64
+	Done          uint64 // RDMA_DONEs ignored
+	Unserved      uint64 // calls received while nothing served them
+	Waited        uint64 // calls that waited for memory
+}
+
+type stats struct {
+	callsSent, callsReceived, cancelled, lateReplies, unknownXID, malformed, badVersion,
+	errorsSent, errorsRecv, done, unserved, waited atomic.Uint64
+}
+
+// Stats returns the connection's counters.
+func (c *Conn) Stats() Stats {
+	s := &c.stats
+	return Stats{
+		s.callsSent.Load(), s.callsReceived.Load(), s.cancelled.Load(), s.lateReplies.Load(), s.unknownXID.Load(),
+		s.malformed.Load(), s.badVersion.Load(), s.errorsSent.Load(), s.errorsRecv.Load(), s.done.Load(),
+		s.unserved.Load(), s.waited.Load(),
+	}
+}
