@@ -23,7 +23,7 @@ type Config struct {
 	// MinChunk is the length in bytes from which on bulk data may be moved on its own
 	// when a call does not fit inline; 0 means 1024.
 	MinChunk int
-	// SegmentSize is the largest segment of a chunk in bytes; 0 means 1 MiB.
+	// SegmentSize is the largest segment of a chunk in bytes, 1 KiB to 1 GiB; 0 means 1 MiB.
 	SegmentSize int
 	// MaxMessage is the largest call, and the largest reply, in bytes, that a peer can
 	// make this side hold; 0 means 4 MiB.
@@ -41,6 +41,9 @@ type Config struct {
 	Observer Observer
 }
 
+// maxSegment keeps the length of a segment within its 32 bits (draft section 4.3).
+const maxSegment = 1 << 30
+
 // withDefaults fills in what is not set, and brings sizes into their range.
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
@@ -50,7 +53,7 @@ func (c Config) withDefaults() Config {
 	c.InlineRecv = inlineSize(c.InlineRecv)
 	c.Credits = max(1, cmp.Or(c.Credits, 64))
 	c.MinChunk = max(1, cmp.Or(c.MinChunk, 1024))
-	c.SegmentSize = max(1024, cmp.Or(c.SegmentSize, 1<<20))
+	c.SegmentSize = min(max(1024, cmp.Or(c.SegmentSize, 1<<20)), maxSegment)
 	c.MaxMessage = max(MaxInline, cmp.Or(c.MaxMessage, 4<<20))
 	// A single call must fit: its arguments and its reply.
 	c.ConnMemory = max(2*int64(c.MaxMessage), cmp.Or(c.ConnMemory, 64<<20))

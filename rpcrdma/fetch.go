@@ -184,9 +184,6 @@ func (in *incoming) gather(cur *cursor, n int) {
 // post posts the chain of work requests.
 func (in *incoming) post() error {
 	for i := range in.wrs {
-		if i%signalEvery == signalEvery-1 {
-			in.wrs[i].Flags |= transport.Signaled
-		}
 		in.chain = append(in.chain, &in.wrs[i])
 	}
 	return in.c.queue.post(in.chain)

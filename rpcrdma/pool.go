@@ -30,7 +30,8 @@ func newPool(d transport.Domain, recv int) *pool {
 	return &pool{domain: d, recv: recv, limit: poolKeep}
 }
 
-func class(n int) int { return max(minClass, bits.Len(uint(n-1))) }
+// class returns the logarithm of the smallest class that holds n bytes.
+func class(n int) int { return max(minClass, bits.Len(uint(max(n, 1)-1))) }
 
 // get returns n bytes, with the capacity of their class.
 func (p *pool) get(n int) (transport.Slice, error) {
@@ -52,7 +53,8 @@ func (p *pool) get(n int) (transport.Slice, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Bytes = s.Bytes[:n]
+	// The capacity is the class, whatever lies behind it in the domain's memory.
+	s.Bytes = s.Bytes[: n : 1<<c]
 	return s, nil
 }
 

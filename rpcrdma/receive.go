@@ -109,14 +109,16 @@ func (c *Conn) awaits(xid uint32) bool {
 }
 
 // bad deals with a message in error of which the header does not tell whether it is a call. A reply must not
-// be answered with an error: what bears the XID of a call of ours is one.
+// be answered with an error, and an RDMA_ERROR neither: what bears the XID of a call of ours is a reply.
 func (c *Conn) bad(r *receive, err error, code ErrCode) {
-	if c.awaits(c.header.XID) {
-		c.stats.malformed.Add(1)
+	switch {
+	case c.awaits(c.header.XID):
 		c.reply(r, nil, err)
-		return
+	case c.header.Type == TypeError:
+		c.useless(r, err)
+	default:
+		c.refuse(r, err, code)
 	}
-	c.refuse(r, err, code)
 }
 
 // refuse answers a call in error with an RDMA_ERROR.

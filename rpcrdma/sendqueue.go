@@ -12,31 +12,26 @@ import (
 // waits here until a completion makes room.
 type sendQueue struct {
 	ep     transport.Endpoint
-	queued atomic.Int32 // len(waiting), to be read without mu
+	queued atomic.Int32 // requests that wait, to be read without mu
 
 	mu      sync.Mutex // guards what follows
 	waiting []*transport.WorkRequest
 	one     [1]*transport.WorkRequest
 }
 
-// signalEvery is the distance in a long chain between requests that complete on success, so that
-// a chain longer than the endpoint's queue makes room for itself.
-const signalEvery = 16
-
-// post posts a chain, now or later. When it fails none of it completes.
+// post posts a chain, now or later. Its last request is signaled. When it fails none of the
+// chain completes.
 func (q *sendQueue) post(wrs []*transport.WorkRequest) error {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	if len(q.waiting) == 0 {
 		err := q.ep.Post(wrs...)
 		if !errors.Is(err, transport.ErrQueueFull) {
-			q.mu.Unlock()
 			return err
 		}
 	}
 	q.waiting = append(q.waiting, wrs...)
-	failed, err := q.flush()
-	q.mu.Unlock()
-	complete(failed, err)
+	q.flush()
 	return nil
 }
 
@@ -46,38 +41,42 @@ func (q *sendQueue) completed() {
 		return
 	}
 	q.mu.Lock()
-	failed, err := q.flush()
-	q.mu.Unlock()
-	complete(failed, err)
+	defer q.mu.Unlock()
+	q.flush()
 }
 
-// flush posts what the endpoint takes; q.mu is held. If the endpoint has ended, it
-// returns what is left, to be completed with err.
-func (q *sendQueue) flush() (failed []*transport.WorkRequest, err error) {
+// flush posts what the endpoint takes; q.mu is held. Each request is signaled, so that even
+// a chain longer than the endpoint's queue makes room for its rest.
+//
+// When the endpoint has ended the rest stays for close: requests complete in the order in
+// which they were posted, and the endpoint may not be done with those of the same chain.
+func (q *sendQueue) flush() {
+	// Said before the endpoint is asked: a completion that finds nothing queued does not
+	// come here, and may be the last.
+	q.queued.Store(int32(len(q.waiting)))
 	n := 0
 	for _, wr := range q.waiting {
+		wr.Flags |= transport.Signaled
 		q.one[0] = wr
-		if err = q.ep.Post(q.one[:]...); err != nil {
+		if q.ep.Post(q.one[:]...) != nil {
 			break
 		}
 		n++
-	}
-	if err != nil && !errors.Is(err, transport.ErrQueueFull) {
-		failed = append(failed, q.waiting[n:]...)
-		n = len(q.waiting)
 	}
 	rest := copy(q.waiting, q.waiting[n:])
 	clear(q.waiting[rest:])
 	q.waiting = q.waiting[:rest]
 	q.queued.Store(int32(rest))
-	return failed, err
 }
 
-// close completes what still waits when the endpoint has ended.
-func (q *sendQueue) close() { q.completed() }
-
-func complete(wrs []*transport.WorkRequest, err error) {
-	for _, wr := range wrs {
-		wr.Done.Complete(wr, err)
+// close completes what still waits. The endpoint has ended and completed everything else.
+func (q *sendQueue) close() {
+	q.mu.Lock()
+	failed := q.waiting
+	q.waiting = nil
+	q.queued.Store(0)
+	q.mu.Unlock()
+	for _, wr := range failed {
+		wr.Done.Complete(wr, transport.ErrFlushed)
 	}
 }

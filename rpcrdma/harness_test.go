@@ -1,0 +1,515 @@
+package rpcrdma
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for what must happen before it calls it a hang.
+const patience = 20 * time.Second
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// The test program. All of its procedures take an items and, except where noted, return one.
+const (
+	testProgram = 400_000
+	procNull    = 0
+	procEcho    = 1 // returns its arguments
+	procBlock   = 2 // like echo, after a word on program.gate
+	procSink    = 3 // takes items and returns none
+	procSource  = 4 // returns count items of size bytes, made by pattern
+	procFail    = 5 // SYSTEM_ERR
+)
+
+// items is count bulk items between two words.
+type items struct {
+	data [][]byte
+	land bool // decode into data, which has the right sizes
+	tail uint32
+}
+
+func (a *items) MarshalXDR(e *xdr.Encoder) {
+	e.Uint32(uint32(len(a.data)))
+	for _, p := range a.data {
+		e.Uint32(0xfeedbeef) // something between them
+		e.BulkBytes(p, nil)
+	}
+	e.Uint32(a.tail)
+}
+
+func (a *items) UnmarshalXDR(d *xdr.Decoder) {
+	n := d.Count(64, 8)
+	if !a.land {
+		a.data = make([][]byte, n)
+	}
+	for i := range n {
+		if d.Uint32() != 0xfeedbeef {
+			d.Fail(xdr.ErrValue)
+		}
+		b := d.Bulk(1 << 26)
+		if !a.land {
+			a.data[i] = make([]byte, b.Len())
+		}
+		a.data[i] = a.data[i][:b.CopyTo(a.data[i])]
+	}
+	a.tail = d.Uint32()
+}
+
+// len returns the encoded length without the data.
+func (a *items) len() int { return 4 + 8*len(a.data) + 4 }
+
+// source is the arguments of procSource.
+type source struct{ count, size uint32 }
+
+func (s *source) MarshalXDR(e *xdr.Encoder) {
+	e.Uint32(s.count)
+	e.Uint32(s.size)
+}
+
+// pattern returns n bytes that depend on seed.
+func pattern(seed uint64, n int) []byte {
+	r := rand.New(rand.NewPCG(seed, 0))
+	p := make([]byte, (n+7)&^7)
+	for i := 0; i < len(p); i += 8 {
+		binary.LittleEndian.PutUint64(p[i:], r.Uint64())
+	}
+	return p[:n:n]
+}
+
+// program is the test program and what it has seen.
+type program struct {
+	gate    chan struct{}   // procBlock takes one word from it
+	entered chan struct{}   // procBlock has begun
+	freed   chan struct{}   // reply data of procSource was released
+	calls   chan *items     // the arguments of procSink
+	conns   chan *Conn      // connections of procNull
+	fetch   func(items int) // called before items are fetched, if set
+}
+
+func newProgram() *program {
+	return &program{
+		gate: make(chan struct{}), entered: make(chan struct{}, 1024), freed: make(chan struct{}, 4096),
+		calls: make(chan *items, 1024), conns: make(chan *Conn, 1024),
+	}
+}
+
+type releaseFunc func()
+
+func (f releaseFunc) Release() { f() }
+
+func (p *program) take(ctx context.Context, c *oncrpc.Call) (*items, error) {
+	a := &items{}
+	n := c.Args.Count(64, 8)
+	var bulk []xdr.Bulk
+	for range n {
+		c.Args.Uint32()
+		bulk = append(bulk, c.Args.Bulk(1<<26))
+	}
+	a.tail = c.Args.Uint32()
+	if err := c.Args.Finish(); err != nil {
+		return nil, err
+	}
+	if p.fetch != nil {
+		p.fetch(n)
+	}
+	for i, b := range bulk {
+		switch i % 3 {
+		case 0: // into memory of its own, in pieces
+			q := make([]byte, b.Len())
+			k := b.Len() / 3
+			if err := b.FetchInto(ctx, [][]byte{q[:k], nil, q[k:]}); err != nil {
+				return nil, err
+			}
+			a.data = append(a.data, q)
+		case 1:
+			q, err := b.Bytes(ctx)
+			if err != nil {
+				return nil, err
+			}
+			a.data = append(a.data, bytes.Clone(q))
+		case 2:
+			q, r, err := b.Take(ctx)
+			if err != nil {
+				return nil, err
+			}
+			a.data = append(a.data, bytes.Clone(q))
+			r.Release()
+		}
+	}
+	return a, nil
+}
+
+func (p *program) program() oncrpc.Program {
+	echo := func(ctx context.Context, c *oncrpc.Call) error {
+		a, err := p.take(ctx, c)
+		if err != nil {
+			return err
+		}
+		a.MarshalXDR(c.Results)
+		return nil
+	}
+	return oncrpc.Program{Name: "test", Number: testProgram, Version: 1, Procedures: []oncrpc.Procedure{
+		procNull: {Name: "NULL", NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
+			if conn, ok := c.Conn.(*Conn); ok {
+				select {
+				case p.conns <- conn:
+				default:
+				}
+			}
+			return nil
+		}},
+		procEcho: {Name: "ECHO", Handler: echo, NonBlocking: true},
+		procBlock: {Name: "BLOCK", Handler: func(ctx context.Context, c *oncrpc.Call) error {
+			p.entered <- struct{}{}
+			select {
+			case <-p.gate:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			return echo(ctx, c)
+		}},
+		procSink: {Name: "SINK", Handler: func(ctx context.Context, c *oncrpc.Call) error {
+			a, err := p.take(ctx, c)
+			if err == nil {
+				p.calls <- a
+			}
+			return err
+		}},
+		procSource: {Name: "SOURCE", NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
+			count, size := c.Args.Uint32(), c.Args.Uint32()
+			if size > 1<<26 || count > 64 {
+				return oncrpc.ErrGarbageArgs
+			}
+			c.Results.Uint32(count)
+			for i := range count {
+				c.Results.Uint32(0xfeedbeef)
+				c.Results.BulkBytes(pattern(uint64(i), int(size)), releaseFunc(func() { p.freed <- struct{}{} }))
+			}
+			c.Results.Uint32(7)
+			return nil
+		}},
+		procFail: {Name: "FAIL", NonBlocking: true, Handler: func(context.Context, *oncrpc.Call) error {
+			return errors.New("it failed")
+		}},
+	}}
+}
+
+// rig is a server of the test program on a fabric of its own.
+type rig struct {
+	t       testing.TB
+	fabric  *loopback.Fabric
+	program *program
+	server  *oncrpc.Server
+	served  chan error
+}
+
+const rigAddr = "server"
+
+func newRig(t testing.TB, cfg Config) *rig {
+	return newRigOn(t, cfg, loopback.Config{}, func(l transport.Listener) transport.Listener { return l })
+}
+
+func newRigOn(t testing.TB, cfg Config, lcfg loopback.Config, wrap func(transport.Listener) transport.Listener) *rig {
+	t.Helper()
+	if cfg.Logger == nil {
+		cfg.Logger = quiet
+	}
+	r := &rig{t: t, fabric: loopback.New(), program: newProgram(), served: make(chan error, 1)}
+	l, err := r.fabric.Listen(rigAddr, lcfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.server = oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	r.server.Handle(r.program.program())
+	go func() { r.served <- Serve(context.Background(), wrap(l), r.server, cfg) }()
+	t.Cleanup(func() {
+		r.server.Close()
+		if err := wait(t, r.served); !errors.Is(err, oncrpc.ErrServerClosed) {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return r
+}
+
+// dial connects a client.
+func (r *rig) dial(cfg Config) *Conn {
+	r.t.Helper()
+	if cfg.Logger == nil {
+		cfg.Logger = quiet
+	}
+	c, err := Dial(context.Background(), r.fabric.Dialer(loopback.Config{}), rigAddr, cfg)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// raw connects a peer that speaks by hand.
+func (r *rig) raw(p private) *rawPeer {
+	r.t.Helper()
+	var b []byte
+	if p != (private{}) {
+		b = p.append(nil)
+	}
+	ep, err := r.fabric.Dialer(loopback.Config{}).Dial(context.Background(), rigAddr, b)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return newRawPeer(r.t, ep)
+}
+
+func client(c *Conn) *oncrpc.Client {
+	return oncrpc.NewClient(c, testProgram, 1, oncrpc.AuthNone())
+}
+
+// wait receives from ch, or fails the test.
+func wait[T any](t testing.TB, ch <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-ch:
+		return v
+	case <-time.After(patience):
+		t.Fatal("nothing happened")
+		panic("unreachable")
+	}
+}
+
+// rawServer accepts one connection on a fabric of its own, to play the server by hand, and
+// returns the client connected to it.
+func rawServer(t testing.TB, cfg Config, p private) (*Conn, *rawPeer) {
+	t.Helper()
+	return rawServerOn(t, cfg, p, func(d transport.Dialer) transport.Dialer { return d })
+}
+
+func rawServerOn(t testing.TB, cfg Config, p private, wrap func(transport.Dialer) transport.Dialer) (*Conn, *rawPeer) {
+	t.Helper()
+	f := loopback.New()
+	l, err := f.Listen(rigAddr, loopback.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	eps := make(chan transport.Endpoint, 1)
+	go func() {
+		req, err := l.Accept(context.Background())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		var b []byte
+		if p != (private{}) {
+			b = p.append(nil)
+		}
+		ep, err := req.Accept(context.Background(), b)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		eps <- ep
+	}()
+	if cfg.Logger == nil {
+		cfg.Logger = quiet
+	}
+	c, err := Dial(context.Background(), wrap(f.Dialer(loopback.Config{})), rigAddr, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c, newRawPeer(t, wait(t, eps))
+}
+
+// rawPeer is an endpoint played by hand.
+type rawPeer struct {
+	t    testing.TB
+	ep   transport.Endpoint
+	msgs chan rawMsg
+}
+
+// rawMsg is a message as it arrived.
+type rawMsg struct {
+	b           []byte
+	invalidated transport.STag
+	hasInv      bool
+}
+
+func newRawPeer(t testing.TB, ep transport.Endpoint) *rawPeer {
+	p := &rawPeer{t: t, ep: ep, msgs: make(chan rawMsg, 4096)}
+	for range 256 {
+		p.recv()
+	}
+	ep.Start(p)
+	t.Cleanup(func() {
+		ep.Close()
+		<-ep.Done()
+	})
+	return p
+}
+
+func (p *rawPeer) recv() {
+	p.ep.PostRecv(&transport.Receive{Local: []transport.Slice{{Bytes: make([]byte, MaxInline)}}})
+}
+
+func (p *rawPeer) Received(batch []transport.Message) {
+	for _, m := range batch {
+		p.msgs <- rawMsg{m.Receive.Local[0].Bytes[:m.Len], m.Invalidated, m.HasInvalidate}
+		p.recv()
+	}
+}
+
+// do posts a work request and waits for its end.
+func (p *rawPeer) do(wr transport.WorkRequest) {
+	p.t.Helper()
+	done := make(completer, 1)
+	wr.Done, wr.Flags = done, wr.Flags|transport.Signaled
+	if err := p.ep.Post(&wr); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := wait(p.t, done); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+type completer chan error
+
+func (c completer) Complete(_ *transport.WorkRequest, err error) { c <- err }
+
+// send sends a header and what follows it.
+func (p *rawPeer) send(h *Header, body ...[]byte) {
+	p.t.Helper()
+	b := h.Append(nil)
+	for _, q := range body {
+		b = append(b, q...)
+	}
+	p.sendBytes(b)
+}
+
+func (p *rawPeer) sendBytes(b []byte) {
+	p.t.Helper()
+	p.do(transport.WorkRequest{Op: transport.OpSend, Local: []transport.Slice{{Bytes: b}}})
+}
+
+// next returns the next message that arrives.
+func (p *rawPeer) next() (*Header, []byte) {
+	p.t.Helper()
+	h, body, _ := p.nextMsg()
+	return h, body
+}
+
+func (p *rawPeer) nextMsg() (*Header, []byte, rawMsg) {
+	p.t.Helper()
+	m := wait(p.t, p.msgs)
+	h := &Header{}
+	n, err := h.Parse(m.b)
+	if err != nil {
+		p.t.Fatalf("message %x: %v", m.b, err)
+	}
+	return h, m.b[n:], m
+}
+
+// expose opens a window.
+func (p *rawPeer) expose(b []byte, access transport.Access) chunks.Segment {
+	p.t.Helper()
+	r, err := p.ep.Expose([]transport.Slice{{Bytes: b}}, access)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return chunks.Segment{Handle: uint32(r.STag), Length: uint32(r.Len), Offset: r.Base}
+}
+
+// write writes b to a segment of the peer's.
+func (p *rawPeer) write(s chunks.Segment, b []byte) {
+	p.t.Helper()
+	p.do(transport.WorkRequest{
+		Op:     transport.OpWrite,
+		Remote: transport.Remote{STag: transport.STag(s.Handle), Offset: s.Offset},
+		Local:  []transport.Slice{{Bytes: b}},
+	})
+}
+
+// read reads a segment of the peer's.
+func (p *rawPeer) read(s chunks.Segment) []byte {
+	p.t.Helper()
+	b := make([]byte, s.Length)
+	p.do(transport.WorkRequest{
+		Op:     transport.OpRead,
+		Remote: transport.Remote{STag: transport.STag(s.Handle), Offset: s.Offset},
+		Local:  []transport.Slice{{Bytes: b}},
+	})
+	return b
+}
+
+// header returns a header of the right version.
+func header(xid uint32, typ Type) *Header {
+	return &Header{XID: xid, Version: ProtocolVersion, Credits: 32, Type: typ}
+}
+
+// callMessage returns an encoded call of the test program.
+func callMessage(xid, proc uint32, args oncrpc.Marshaler) xdr.Message {
+	var e xdr.Encoder
+	h := oncrpc.CallHeader{XID: xid, RPCVersion: oncrpc.Version, Program: testProgram, Version: 1, Procedure: proc}
+	h.Encode(&e)
+	if args != nil {
+		args.MarshalXDR(&e)
+	}
+	return e.Message()
+}
+
+// callBytes returns an encoded call with nothing left out.
+func callBytes(xid, proc uint32, args oncrpc.Marshaler) []byte {
+	m := callMessage(xid, proc, args)
+	return m.AppendTo(nil)
+}
+
+// replyHeader returns the header of a successful reply (RFC 5531 section 9).
+func replyHeader(xid uint32) []byte {
+	b := binary.BigEndian.AppendUint32(nil, xid)
+	b = binary.BigEndian.AppendUint32(b, uint32(oncrpc.MsgReply))
+	return append(b, make([]byte, 16)...) // accepted, AUTH_NONE, empty, SUCCESS
+}
+
+func be32(words ...uint32) []byte {
+	var b []byte
+	for _, w := range words {
+		b = binary.BigEndian.AppendUint32(b, w)
+	}
+	return b
+}
+
+// alive checks that the connection of a raw client still works.
+func (p *rawPeer) alive() {
+	p.t.Helper()
+	const xid = 0xa11fe
+	p.send(header(xid, TypeMsg), callBytes(xid, procNull, nil))
+	h, body := p.next()
+	if h.XID != xid || h.Type != TypeMsg || !bytes.Equal(body, replyHeader(xid)) {
+		p.t.Fatalf("connection does not work any more: %v %x", h.Type, body)
+	}
+}
+
+// ended checks that the connection has ended.
+func ended(t testing.TB, c *Conn) {
+	t.Helper()
+	wait(t, c.Done())
+	if err := c.Err(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Err() = %v, want net.ErrClosed", err)
+	}
+}
