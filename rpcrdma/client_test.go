@@ -1,0 +1,440 @@
+package rpcrdma
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// started is a call under way.
+type started struct {
+	reply items
+	err   chan error
+}
+
+// start makes a call of procEcho on another goroutine: result is where its one item shall land.
+func start(ctx context.Context, c *Conn, args *items, result []byte) *started {
+	s := &started{err: make(chan error, 1)}
+	req := oncrpc.Request{Procedure: procEcho, Args: args, Reply: &s.reply}
+	for _, a := range args.data {
+		req.MaxReply += len(a) + 4
+	}
+	req.MaxReply += args.len()
+	if result != nil {
+		s.reply = items{data: [][]byte{result}, land: true}
+		req.Results = s.reply.data
+		req.MaxReply = args.len()
+	}
+	go func() { s.err <- client(c).Do(ctx, &req) }()
+	return s
+}
+
+// result is the inline part of a reply with one item of n bytes.
+func result(xid uint32, n int) []byte {
+	b := append(replyHeader(xid), be32(1, 0xfeedbeef, uint32(n))...)
+	return append(b, be32(7)...)
+}
+
+// TestCallLayout checks which way each call goes.
+func TestCallLayout(t *testing.T) {
+	// header 28, call header 40, items 4 + 8 each, tail 4
+	const fits1 = 4096 - 28 - 40 - 16
+	tests := []struct {
+		name       string
+		cfg        Config
+		args       []int
+		result     int // bytes; -1: none named
+		maxReply   int
+		wantType   Type
+		wantReads  []int // lengths of segments
+		wantAt     []int // their positions
+		wantWrites []int
+		wantReply  int
+	}{
+		{name: "inline", args: []int{100}, result: -1, maxReply: 100},
+		{name: "just inline", args: []int{fits1}, result: -1, maxReply: 100},
+		{name: "not inline any more", args: []int{fits1 + 1}, result: -1, maxReply: 100, wantReads: []int{fits1 + 1}, wantAt: []int{52}},
+		{name: "odd", args: []int{70_001}, result: -1, maxReply: 100, wantReads: []int{70_001}, wantAt: []int{52}},
+		{name: "several", args: []int{1025, 2, 5000}, result: -1, maxReply: 100, wantReads: []int{1025, 5000}, wantAt: []int{52, 52 + 1028 + 8 + 4 + 8}},
+		{name: "segments", cfg: Config{SegmentSize: 2000}, args: []int{5001}, result: -1, maxReply: 100, wantReads: []int{2000, 2000, 1001}, wantAt: []int{52, 52, 52}},
+		{name: "long", args: slices.Repeat([]int{1000}, 5), result: -1, maxReply: 100, wantType: TypeNoMsg, wantReads: []int{40 + 4 + 5*1008 + 4}, wantAt: []int{0}},
+		{name: "long with a chunk beside", args: append(slices.Repeat([]int{1000}, 5), 3001), result: -1, maxReply: 100, wantType: TypeNoMsg, wantReads: []int{40 + 4 + 5*1008 + 8 + 4, 3001}, wantAt: []int{0, 40 + 4 + 5*1008 + 8}},
+		{name: "result inline", args: []int{4}, result: 1000, maxReply: 100},
+		{name: "result by write chunk", args: []int{4}, result: 9001, maxReply: 100, wantWrites: []int{9001}},
+		{name: "reply chunk", args: []int{4}, result: -1, maxReply: 9000, wantReply: 9024},
+		{name: "both", args: []int{4}, result: 9000, maxReply: 9000, wantWrites: []int{9000}, wantReply: 9024},
+		{name: "everything", args: append(slices.Repeat([]int{1000}, 5), 3001), result: 9000, maxReply: 9000, wantType: TypeNoMsg, wantReads: []int{40 + 4 + 5*1008 + 8 + 4, 3001}, wantAt: []int{0, 40 + 4 + 5*1008 + 8}, wantWrites: []int{9000}, wantReply: 9024},
+		{name: "a peer that says nothing", args: []int{1100}, result: 980, maxReply: 100, wantReads: []int{1100}, wantAt: []int{52}, wantWrites: []int{980}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			peer := inline4k
+			if tt.name == "a peer that says nothing" {
+				peer = private{}
+			}
+			c, p := rawServer(t, tt.cfg, peer)
+			args := &items{tail: 3}
+			for i, n := range tt.args {
+				args.data = append(args.data, pattern(uint64(i), n))
+			}
+			req := oncrpc.Request{Procedure: procSink, Args: args, MaxReply: tt.maxReply}
+			if tt.result >= 0 {
+				req.Results = [][]byte{make([]byte, tt.result)}
+			}
+			done := make(chan error, 1)
+			go func() { done <- client(c).Do(context.Background(), &req) }()
+			h, body := p.next()
+			if h.Type != tt.wantType || h.Version != 1 || h.Credits != 64 {
+				t.Errorf("header %+v", h)
+			}
+			var reads, at, writes []int
+			for _, s := range h.Reads {
+				reads, at = append(reads, int(s.Length)), append(at, int(s.Position))
+			}
+			for _, w := range h.Writes {
+				writes = append(writes, int(w.Len()))
+			}
+			if !slices.Equal(reads, tt.wantReads) || !slices.Equal(at, tt.wantAt) {
+				t.Errorf("read list %v at %v, want %v at %v", reads, at, tt.wantReads, tt.wantAt)
+			}
+			if !slices.Equal(writes, tt.wantWrites) {
+				t.Errorf("write list %v, want %v", writes, tt.wantWrites)
+			}
+			if got := int(h.Reply.Len()); got != tt.wantReply || h.HasReply != (tt.wantReply > 0) {
+				t.Errorf("reply chunk of %d, want %d", got, tt.wantReply)
+			}
+			if n := h.Len() + len(body); n > 4096 {
+				t.Errorf("Send of %d bytes", n)
+			}
+			// Put together, it is the message.
+			stream := body
+			chunksOf := map[int][]byte{}
+			for _, s := range h.Reads {
+				chunksOf[int(s.Position)] = append(chunksOf[int(s.Position)], p.read(s.Segment)...)
+			}
+			if h.Type == TypeNoMsg {
+				stream = chunksOf[0]
+				delete(chunksOf, 0)
+			}
+			stream = bytes.Clone(stream)
+			for pos := 0; pos <= len(stream); pos += 4 {
+				if q, ok := chunksOf[pos]; ok {
+					q = append(q, make([]byte, xdr.Pad(len(q)))...)
+					stream = slices.Insert(stream, pos, q...)
+				}
+			}
+			if want := callBytes(h.XID, procSink, args); !bytes.Equal(stream, want) {
+				t.Errorf("message of %d bytes differs, want %d", len(stream), len(want))
+			}
+			p.send(header(h.XID, TypeMsg), replyHeader(h.XID))
+			if err := wait(t, done); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestReplyForms has the server answer in every form that is allowed.
+func TestReplyForms(t *testing.T) {
+	const size = 10_001
+	want := pattern(1, size)
+	c, p := rawServer(t, Config{SegmentSize: 4000}, inline4k)
+	land := func() []byte { return bytes.Repeat([]byte{0xaa}, size) }
+	tests := []struct {
+		name   string
+		result []byte
+		answer func(h *Header)
+	}{
+		{"write chunk", land(), func(h *Header) {
+			if len(h.Writes) != 1 || len(h.Writes[0]) != 3 || h.HasReply {
+				t.Errorf("offered %+v", h.Lists)
+			}
+			p.writeChunk(h.Writes[0], want)
+			r := header(h.XID, TypeMsg)
+			r.AddWrite(h.Writes[0])
+			p.send(r, result(h.XID, size))
+		}},
+		{"reply chunk", nil, func(h *Header) {
+			msg := append(replyHeader(h.XID), be32(1, 0xfeedbeef, size)...)
+			msg = append(append(append(msg, want...), 0, 0, 0), be32(7)...)
+			p.writeChunk(h.Reply, msg)
+			r := header(h.XID, TypeNoMsg)
+			segs, _ := chunks.Fill(nil, h.Reply, len(msg))
+			r.SetReply(segs)
+			p.send(r)
+		}},
+		{"in a short reply chunk, of a version 1 peer that returns the write list too", land(), func(h *Header) {
+			p.writeChunk(h.Writes[0], want)
+			r := header(h.XID, TypeMsg)
+			r.AddWrite(h.Writes[0])
+			p.send(r, result(h.XID, size))
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := start(context.Background(), c, &items{data: [][]byte{want}}, tt.result)
+			h, _ := p.next()
+			tt.answer(h)
+			if err := wait(t, s.err); err != nil {
+				t.Fatal(err)
+			}
+			if len(s.reply.data) != 1 || !bytes.Equal(s.reply.data[0], want) {
+				t.Error("result differs")
+			}
+			if tt.result != nil && &s.reply.data[0][0] != &tt.result[0] {
+				t.Error("result is not in the memory named for it")
+			}
+		})
+	}
+	t.Run("the bytes written, not more", func(t *testing.T) {
+		mem := land()
+		s := start(context.Background(), c, &items{data: [][]byte{want}}, mem)
+		h, _ := p.next()
+		p.writeChunk(h.Writes[0], bytes.Repeat([]byte{0xbb}, size)) // modified, and not returned (draft section 3.4)
+		p.writeChunk(h.Writes[0], want[:5])
+		segs, _ := chunks.Fill(nil, h.Writes[0], 5)
+		r := header(h.XID, TypeMsg)
+		r.AddWrite(segs)
+		p.send(r, result(h.XID, 5))
+		if err := wait(t, s.err); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(s.reply.data[0], want[:5]) {
+			t.Errorf("result of %d bytes", len(s.reply.data[0]))
+		}
+	})
+}
+
+func (p *rawPeer) writeChunk(c chunks.WriteChunk, b []byte) {
+	p.t.Helper()
+	for _, s := range c {
+		n := min(len(b), int(s.Length))
+		p.write(s, b[:n])
+		b = b[n:]
+	}
+}
+
+// TestBadReplies has the server answer in error: the call ends with a typed error, nothing is sent
+// back (reading 5), and the connection lives on.
+func TestBadReplies(t *testing.T) {
+	const size = 10_000
+	var vers2 = &Header{Version: 2, Type: TypeMsg}
+	tests := []struct {
+		name   string
+		result bool
+		answer func(p *rawPeer, h *Header)
+		want   error
+	}{
+		{"ERR_CHUNK", true, func(p *rawPeer, h *Header) {
+			p.send(&Header{XID: h.XID, Version: 1, Credits: 1, Type: TypeError, Err: ErrChunk})
+		}, &PeerError{Code: ErrChunk}},
+		{"ERR_VERS", true, func(p *rawPeer, h *Header) {
+			p.send(&Header{XID: h.XID, Version: 1, Credits: 1, Type: TypeError, Err: ErrVers, Low: 2, High: 3})
+		}, &PeerError{ErrVers, 2, 3}},
+		{"ERR_VERS in a header of another version", true, func(p *rawPeer, h *Header) { // reading 6
+			p.send(&Header{XID: h.XID, Version: 9, Credits: 1, Type: TypeError, Err: ErrVers, Low: 1, High: 1})
+		}, &PeerError{ErrVers, 1, 1}},
+		{"unknown error", true, func(p *rawPeer, h *Header) {
+			p.send(&Header{XID: h.XID, Version: 1, Credits: 1, Type: TypeError, Err: 77})
+		}, &PeerError{Code: 77}},
+		{"truncated error", true, func(p *rawPeer, h *Header) {
+			p.sendBytes(be32(h.XID, 1, 1, 4, 1))
+		}, ErrMalformed},
+		{"version 2", true, func(p *rawPeer, h *Header) {
+			r := *vers2
+			r.XID = h.XID
+			p.send(&r, replyHeader(h.XID))
+		}, ErrVersion},
+		{"RDMA_MSGP", true, func(p *rawPeer, h *Header) { p.send(header(h.XID, TypeMsgP), replyHeader(h.XID)) }, ErrMalformed},
+		{"unknown type", true, func(p *rawPeer, h *Header) { p.sendBytes(be32(h.XID, 1, 1, 5)) }, ErrMalformed},
+		{"another xid inside", true, func(p *rawPeer, h *Header) { p.send(header(h.XID, TypeMsg), replyHeader(h.XID+1)) }, ErrXID},
+		{"no message", true, func(p *rawPeer, h *Header) { p.send(header(h.XID, TypeMsg)) }, ErrMalformed},
+		{"neither call nor reply", true, func(p *rawPeer, h *Header) { p.send(header(h.XID, TypeMsg), be32(h.XID, 2, 0, 0)) }, ErrMalformed},
+		{"read list", true, func(p *rawPeer, h *Header) {
+			r := header(h.XID, TypeMsg)
+			r.Reads = []chunks.ReadSegment{{Position: 36, Segment: p.expose(make([]byte, size), transport.RemoteRead)}}
+			p.send(r, result(h.XID, size))
+		}, ErrReplyRead},
+		{"long by read chunk", true, func(p *rawPeer, h *Header) {
+			r := header(h.XID, TypeNoMsg)
+			r.Reads = []chunks.ReadSegment{{Segment: p.expose(make([]byte, size), transport.RemoteRead)}}
+			p.send(r)
+		}, ErrReplyRead},
+		{"RDMA_NOMSG without chunks", true, func(p *rawPeer, h *Header) { p.send(header(h.XID, TypeNoMsg)) }, ErrMalformed},
+		{"reply chunk not offered", true, func(p *rawPeer, h *Header) {
+			r := header(h.XID, TypeNoMsg)
+			r.SetReply(h.Writes[0])
+			p.send(r)
+		}, ErrMalformed},
+		{"reply chunk in use and a message", false, func(p *rawPeer, h *Header) {
+			r := header(h.XID, TypeMsg)
+			r.SetReply(h.Reply)
+			p.send(r, replyHeader(h.XID))
+		}, ErrMalformed},
+		{"reply chunk without a reply", false, func(p *rawPeer, h *Header) {
+			r := header(h.XID, TypeNoMsg)
+			r.SetReply(h.Reply)
+			p.send(r)
+		}, ErrMalformed},
+		{"reply chunk with another xid", false, func(p *rawPeer, h *Header) {
+			p.writeChunk(h.Reply, replyHeader(h.XID+1))
+			r := header(h.XID, TypeNoMsg)
+			r.SetReply(h.Reply)
+			p.send(r)
+		}, ErrXID},
+		{"two write chunks of one", true, func(p *rawPeer, h *Header) {
+			r := header(h.XID, TypeMsg)
+			r.AddWrite(h.Writes[0])
+			r.AddWrite(h.Writes[0])
+			p.send(r, result(h.XID, size))
+		}, ErrMalformed},
+		{"another handle", true, func(p *rawPeer, h *Header) {
+			r := header(h.XID, TypeMsg)
+			r.AddWrite(h.Writes[0])
+			r.Writes[0][0].Handle++
+			p.send(r, result(h.XID, size))
+		}, chunks.ErrMalformed},
+		{"longer than offered", true, func(p *rawPeer, h *Header) {
+			r := header(h.XID, TypeMsg)
+			r.AddWrite(h.Writes[0])
+			r.Writes[0][0].Length++
+			p.send(r, result(h.XID, size+1))
+		}, chunks.ErrMalformed},
+		{"stream says more than was written", true, func(p *rawPeer, h *Header) {
+			segs, _ := chunks.Fill(nil, h.Writes[0], 100)
+			r := header(h.XID, TypeMsg)
+			r.AddWrite(segs)
+			p.send(r, result(h.XID, 101))
+		}, xdr.ErrChunk},
+		{"written and not in the stream", true, func(p *rawPeer, h *Header) {
+			r := header(h.XID, TypeMsg)
+			r.AddWrite(h.Writes[0])
+			p.send(r, append(replyHeader(h.XID), be32(0, 7)...))
+		}, xdr.ErrChunk},
+		{"truncated", true, func(p *rawPeer, h *Header) { p.send(header(h.XID, TypeMsg), replyHeader(h.XID)[:20]) }, oncrpc.ErrReply},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, p := rawServer(t, Config{}, inline4k)
+			var mem []byte
+			if tt.result {
+				mem = make([]byte, size)
+			}
+			s := start(context.Background(), c, &items{data: [][]byte{make([]byte, size)}}, mem)
+			h, _ := p.next()
+			tt.answer(p, h)
+			err := wait(t, s.err)
+			if pe, ok := tt.want.(*PeerError); ok {
+				var got *PeerError
+				if !errors.As(err, &got) || *got != *pe {
+					t.Errorf("error %v, want %v", err, pe)
+				}
+			} else if !errors.Is(err, tt.want) {
+				t.Errorf("error %v, want %v", err, tt.want)
+			}
+			// The next thing the server sees is the next call.
+			s = start(context.Background(), c, &items{}, nil)
+			h, body := p.next()
+			if h.Type != TypeMsg || len(body) < 8 {
+				t.Fatalf("sent back %+v", h)
+			}
+			p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+			if err := wait(t, s.err); err != nil {
+				t.Errorf("next call: %v", err)
+			}
+		})
+	}
+}
+
+// TestUnknownXID checks that replies and errors to no call are dropped and counted, and
+// cost the calls under way no receive.
+func TestUnknownXID(t *testing.T) {
+	c, p := rawServer(t, Config{}, inline4k)
+	s := start(context.Background(), c, &items{}, nil)
+	h, _ := p.next()
+	for range 5 {
+		p.send(header(h.XID+1, TypeMsg), replyHeader(h.XID+1))
+		p.send(&Header{XID: h.XID + 2, Version: 1, Type: TypeError, Err: ErrChunk})
+		p.send(header(h.XID, TypeDone))
+	}
+	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	if err := wait(t, s.err); err != nil {
+		t.Error(err)
+	}
+	if got := c.Stats(); got.UnknownXID != 10 || got.Done != 5 {
+		t.Errorf("counters %+v", got)
+	}
+}
+
+// TestGrants checks what a client makes of grants.
+func TestGrants(t *testing.T) {
+	tests := []struct{ grant, want uint32 }{{0, 1}, {1, 1}, {5, 5}, {1000, 8}}
+	for _, tt := range tests {
+		t.Run(fmt.Sprint(tt.grant), func(t *testing.T) {
+			c, p := rawServer(t, Config{Credits: 8}, inline4k)
+			var all []*started
+			for range 20 {
+				all = append(all, start(context.Background(), c, &items{}, nil))
+			}
+			h, _ := p.next()
+			if len(p.msgs) > 0 {
+				t.Error("more than one call before the first reply (draft section 6.1)")
+			}
+			answer := func(xid uint32) {
+				r := header(xid, TypeMsg)
+				r.Credits = tt.grant
+				p.send(r, replyHeader(xid), be32(0, 7))
+			}
+			answer(h.XID)
+			open := []uint32{}
+			for answered := 1; answered < 20; answered++ {
+				for uint32(len(open)) < min(tt.want, uint32(20-answered)) {
+					h, _ := p.next()
+					open = append(open, h.XID)
+				}
+				if len(p.msgs) > 0 {
+					t.Fatalf("more than %d calls under way", tt.want)
+				}
+				answer(open[0])
+				open = open[1:]
+			}
+			for _, s := range all {
+				if err := wait(t, s.err); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// TestTooLarge checks that a call that no header can describe, or over the maximum, is refused here.
+func TestTooLarge(t *testing.T) {
+	c, p := rawServer(t, Config{MaxMessage: 1 << 20, SegmentSize: 1024}, inline4k)
+	ctx := context.Background()
+	call := func(n, reply int) error {
+		return client(c).Do(ctx, &oncrpc.Request{Procedure: procSink, Args: &items{data: [][]byte{make([]byte, n)}}, MaxReply: reply})
+	}
+	if err := call(1<<20, 0); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("call of 1 MiB: %v", err)
+	}
+	if err := call(10, 2<<20); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("reply of 2 MiB: %v", err)
+	}
+	if err := call(900<<10, 0); !errors.Is(err, chunks.ErrHeader) {
+		t.Errorf("900 segments: %v", err)
+	}
+	if len(p.msgs) > 0 {
+		t.Error("something was sent")
+	}
+	if _, inFlight, _ := c.Credits(); inFlight != 0 {
+		t.Errorf("%d credits in use", inFlight)
+	}
+}

@@ -1,0 +1,176 @@
+package stag
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// model is what a window ought to be, said as plainly as possible.
+type model struct {
+	region    transport.Region
+	access    transport.Access
+	mem       []byte   // what the window shows: a copy, kept in step
+	bufs      [][]byte // the user's memory behind it
+	dead      bool
+	abandoned bool
+	frozen    []byte // the user's memory when the window was cut loose from it
+}
+
+func (m *model) check(need transport.Access, off, n int) error {
+	switch {
+	case n == 0:
+		return nil
+	case m.dead:
+		return transport.ErrSTag
+	case m.access&need == 0:
+		return transport.ErrAccess
+	case off < 0 || off+n > len(m.mem):
+		return transport.ErrBounds
+	}
+	return nil
+}
+
+// FuzzTable reads operations from its input and carries them out on a table and on
+// models of its windows.
+func FuzzTable(f *testing.F) {
+	f.Add([]byte{0, 3, 5, 0, 3, 7, 1, 0, 2, 4, 2, 0, 1, 3, 3, 0, 1, 0, 0, 1})
+	f.Add([]byte{0, 7, 9, 5, 0, 1, 0, 0, 4, 2, 0, 0, 9, 3, 0, 0, 7, 3, 4, 0})
+	f.Add([]byte{0, 6, 1, 4, 0, 4, 0, 0, 2, 2, 3, 0, 1, 0, 0})
+	f.Fuzz(func(t *testing.T, in []byte) {
+		tab := New(8)
+		var windows []*model
+		live := func() (n int) {
+			for _, m := range windows {
+				if !m.dead {
+					n++
+				}
+			}
+			return n
+		}
+		next := func() int {
+			if len(in) == 0 {
+				return 0
+			}
+			b := in[0]
+			in = in[1:]
+			return int(b)
+		}
+		fill := byte(0)
+		for steps := 0; len(in) > 0 && steps < 500; steps++ {
+			op := next() % 6
+			if op == 0 {
+				m := &model{access: transport.Access(next() % 8)}
+				n := next() % 40
+				for rest := n; rest > 0; {
+					k := min(rest, next()%16+1)
+					m.bufs = append(m.bufs, make([]byte, k))
+					rest -= k
+				}
+				m.mem = make([]byte, n)
+				full := live() == 8
+				var list []transport.Slice
+				for _, b := range m.bufs {
+					list = append(list, transport.Slice{Bytes: b})
+				}
+				var err error
+				m.region, err = tab.Expose(list, m.access)
+				if (err != nil) != full {
+					t.Fatalf("Expose with %d alive: %v", live(), err)
+				}
+				clear(list) // not the table's
+				if err == nil {
+					windows = append(windows, m)
+				}
+				continue
+			}
+			if len(windows) == 0 {
+				continue
+			}
+			m := windows[next()%len(windows)]
+			r := m.region
+			switch op {
+			case 1, 2:
+				off, n := next()%48-4, next()%48
+				fill++
+				p := bytes.Repeat([]byte{fill}, n)
+				if op == 1 {
+					want := m.check(transport.RemoteWrite, off, n)
+					wantErr(t, tab.Place(r.STag, r.Base+uint64(off), p), want)
+					if want == nil && !m.abandoned && n > 0 {
+						copy(m.mem[off:], p)
+					}
+					break
+				}
+				want := m.check(transport.RemoteRead, off, n)
+				cut := n / 3
+				list := []transport.Slice{{Bytes: p[:cut]}, {Bytes: p[cut:]}}
+				wantErr(t, tab.Read(list, r.STag, r.Base+uint64(off)), want)
+				expect := bytes.Repeat([]byte{fill}, n)
+				if want == nil && n > 0 {
+					copy(expect, m.mem[off:off+n])
+				}
+				if !bytes.Equal(p, expect) {
+					t.Fatalf("read %x, want %x", p, expect)
+				}
+			case 3:
+				tab.Revoke(r)
+				m.end()
+			case 4:
+				var want error
+				switch {
+				case m.dead:
+					want = transport.ErrSTag
+				case m.access&transport.RemoteInvalidate == 0:
+					want = transport.ErrAccess
+				}
+				wantErr(t, tab.Invalidate(r.STag), want)
+				if want == nil {
+					m.end()
+				}
+			case 5:
+				tab.Abandon(r)
+				if !m.dead && !m.abandoned {
+					m.abandoned = true
+					m.scribble()
+				}
+			}
+			for _, m := range windows {
+				want := m.mem
+				if m.frozen != nil {
+					want = m.frozen
+				}
+				if got := slices.Concat(m.bufs...); !bytes.Equal(got, want) {
+					t.Fatalf("memory of window %#x is %x, want %x", m.region.STag, got, want)
+				}
+			}
+			if tab.Live() != live() {
+				t.Fatalf("%d tags alive, want %d", tab.Live(), live())
+			}
+		}
+	})
+}
+
+// end is the end of the window.
+func (m *model) end() {
+	if !m.dead {
+		m.dead = true
+		m.scribble()
+	}
+}
+
+// scribble uses the memory for something else, as its owner may once the window has
+// let go of it.
+func (m *model) scribble() {
+	for _, b := range m.bufs {
+		for i := range b {
+			b[i] ^= 0x5a
+		}
+	}
+	m.frozen = slices.Concat(m.bufs...)
+	if m.frozen == nil {
+		m.frozen = []byte{}
+	}
+}

@@ -1,0 +1,243 @@
+package loopback
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// Rigs for what shall cost nothing but the work itself. Each operation is posted from
+// a slice that is kept: a variadic call through an interface allocates otherwise.
+
+// waiter is a Completer that one goroutine waits for.
+type waiter chan error
+
+func (w waiter) Complete(_ *transport.WorkRequest, err error) { w <- err }
+
+// echo is a Receiver that answers each message from within Received.
+type echo struct {
+	ep  transport.Endpoint
+	wrs []*transport.WorkRequest
+	rs  []*transport.Receive
+}
+
+func (e *echo) Received(batch []transport.Message) {
+	for _, m := range batch {
+		e.rs[0] = m.Receive
+		e.ep.PostRecv(e.rs...)
+		e.ep.Post(e.wrs...)
+	}
+}
+
+// client is a Receiver that wakes the goroutine which waits for the answer.
+type client struct {
+	ep   transport.Endpoint
+	rs   []*transport.Receive
+	woke chan struct{}
+}
+
+func (c *client) Received(batch []transport.Message) {
+	for _, m := range batch {
+		c.rs[0] = m.Receive
+		c.ep.PostRecv(c.rs...)
+		c.woke <- struct{}{}
+	}
+}
+
+// ignore is a Receiver of nothing and a Completer of no interest.
+type ignore struct{}
+
+func (ignore) Received([]transport.Message)               {}
+func (ignore) Complete(_ *transport.WorkRequest, _ error) {}
+
+func send(n int) []*transport.WorkRequest {
+	return []*transport.WorkRequest{{
+		Op:    transport.OpSend,
+		Local: []transport.Slice{{Bytes: make([]byte, n)}},
+		Done:  ignore{},
+	}}
+}
+
+func receive(n int) *transport.Receive {
+	return &transport.Receive{Local: []transport.Slice{{Bytes: make([]byte, n)}}}
+}
+
+// pingPong returns a function that makes n round trips of messages of size bytes.
+func pingPong(tb testing.TB, size int) (trips func(n int)) {
+	here, there := dialed(tb, Config{})
+	answers := &echo{ep: there, wrs: send(size), rs: make([]*transport.Receive, 1)}
+	calls := &client{ep: here, rs: make([]*transport.Receive, 1), woke: make(chan struct{}, 1)}
+	there.PostRecv(receive(size))
+	here.PostRecv(receive(size))
+	there.Start(answers)
+	here.Start(calls)
+	wrs := send(size)
+	return func(n int) {
+		for range n {
+			if err := here.Post(wrs...); err != nil {
+				tb.Fatal(err)
+			}
+			<-calls.woke
+		}
+	}
+}
+
+// tagged returns a function that carries out n operations op, a Write or a Read, of
+// size bytes between two buffers, one after the other.
+func tagged(tb testing.TB, op transport.Op, local, remote []byte) (ops func(n int)) {
+	here, there := dialed(tb, Config{})
+	there.Start(ignore{})
+	here.Start(ignore{})
+	r, err := there.Expose([]transport.Slice{{Bytes: remote}}, transport.RemoteRead|transport.RemoteWrite)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w := make(waiter, 1)
+	wrs := []*transport.WorkRequest{{
+		Op:     op,
+		Flags:  transport.Signaled,
+		Local:  []transport.Slice{{Bytes: local}},
+		Remote: transport.Remote{STag: r.STag, Offset: r.Base},
+		Done:   w,
+	}}
+	return func(n int) {
+		for range n {
+			if err := here.Post(wrs...); err != nil {
+				tb.Fatal(err)
+			}
+			if err := <-w; err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+}
+
+// exposures returns a function that opens and closes a window of four slices n times.
+func exposures(tb testing.TB) (ops func(n int)) {
+	here, _ := dialed(tb, Config{})
+	list := make([]transport.Slice, 4)
+	for i := range list {
+		list[i].Bytes = make([]byte, 4096)
+	}
+	regions := make([]transport.Region, 1)
+	return func(n int) {
+		for range n {
+			var err error
+			if regions[0], err = here.Expose(list, transport.RemoteWrite); err != nil {
+				tb.Fatal(err)
+			}
+			here.Revoke(regions...)
+		}
+	}
+}
+
+func TestAllocs(t *testing.T) {
+	const size = 1 << 16
+	for _, tt := range []struct {
+		name string
+		ops  func(n int)
+	}{
+		{"send", pingPong(t, 128)},
+		{"write", tagged(t, transport.OpWrite, make([]byte, size), make([]byte, size))},
+		{"read", tagged(t, transport.OpRead, make([]byte, size), make([]byte, size))},
+		{"expose and revoke", exposures(t)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.ops(100) // grow queues and tables
+			if n := testing.AllocsPerRun(100, func() { tt.ops(10) }); n != 0 {
+				t.Errorf("%v allocations for 10 operations", n)
+			}
+		})
+	}
+}
+
+// BenchmarkSend is a round trip of two Sends, and the yardstick: a value sent to and
+// fro between two goroutines.
+func BenchmarkSend(b *testing.B) {
+	b.Run("channels", func(b *testing.B) {
+		to, fro := make(chan struct{}), make(chan struct{})
+		go func() {
+			for range to {
+				fro <- struct{}{}
+			}
+			close(fro)
+		}()
+		b.ReportAllocs()
+		for b.Loop() {
+			to <- struct{}{}
+			<-fro
+		}
+		close(to)
+		<-fro
+	})
+	b.Run("loopback", func(b *testing.B) {
+		trips := pingPong(b, 128)
+		b.ReportAllocs()
+		for b.Loop() {
+			trips(1)
+		}
+	})
+}
+
+// BenchmarkTagged is Write and Read, and the yardstick: a plain copy between the same
+// buffers.
+func BenchmarkTagged(b *testing.B) {
+	for _, size := range []int{4 << 10, 1 << 20} {
+		here, there := make([]byte, size), make([]byte, size)
+		for _, bm := range []struct {
+			name string
+			ops  func(n int)
+		}{
+			{"copy", func(n int) {
+				for range n {
+					copy(there, here)
+				}
+			}},
+			{"write", tagged(b, transport.OpWrite, here, there)},
+			{"read", tagged(b, transport.OpRead, here, there)},
+		} {
+			b.Run(fmt.Sprintf("%s/%dKiB", bm.name, size>>10), func(b *testing.B) {
+				b.SetBytes(int64(size))
+				b.ReportAllocs()
+				for b.Loop() {
+					bm.ops(1)
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkStream is Sends of 128 bytes with many outstanding.
+func BenchmarkStream(b *testing.B) {
+	const window = 64
+	here, there := dialed(b, Config{})
+	answers := &echo{ep: there, wrs: send(128), rs: make([]*transport.Receive, 1)}
+	calls := &client{ep: here, rs: make([]*transport.Receive, 1), woke: make(chan struct{}, window)}
+	for range window {
+		there.PostRecv(receive(128))
+		here.PostRecv(receive(128))
+	}
+	there.Start(answers)
+	here.Start(calls)
+	wrs := send(128)
+	b.ReportAllocs()
+	for range window {
+		here.Post(wrs...)
+	}
+	for b.Loop() {
+		<-calls.woke
+		here.Post(wrs...)
+	}
+	for range window {
+		<-calls.woke
+	}
+}
+
+func BenchmarkExpose(b *testing.B) {
+	ops := exposures(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		ops(1)
+	}
+}

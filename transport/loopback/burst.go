@@ -1,0 +1,130 @@
+package loopback
+
+import (
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/internal/stag"
+)
+
+// How much of one end's work is done before it is the other's turn.
+const (
+	burstRequests = 64
+	burstBytes    = 256 << 10
+)
+
+// burst is a run of work requests of one end, executed together: the queues are
+// locked once for all of them, and the peer gets their messages as one batch.
+type burst struct {
+	from     *endpoint
+	receiver transport.Receiver // of the peer
+	tasks    []task
+	messages []transport.Message
+
+	// What the two are made of.
+	taskArray    [burstRequests]task
+	messageArray [burstRequests]transport.Message
+}
+
+// task is a work request with what it needs of the peer's queues.
+type task struct {
+	wr      *transport.WorkRequest
+	receive *transport.Receive // of a Send; nil where none was posted
+	bytes   int
+}
+
+// gather takes work off the queue of e and reports whether there was any. The lock of
+// the link is held.
+func (b *burst) gather(e *endpoint) bool {
+	b.from, b.receiver = e, e.peer.receiver
+	b.tasks, b.messages = b.taskArray[:0], b.messageArray[:0]
+	if b.receiver == nil {
+		return false
+	}
+	for bytes := 0; len(b.tasks) < burstRequests && bytes < burstBytes; {
+		wr, ok := e.sends.pop()
+		if !ok {
+			break
+		}
+		t := task{wr: wr, bytes: transport.TotalLen(wr.Local)}
+		if wr.Op == transport.OpSend || wr.Op == transport.OpSendInvalidate {
+			t.receive, _ = e.peer.recvs.pop()
+		}
+		bytes += t.bytes
+		b.tasks = append(b.tasks, t)
+	}
+	return len(b.tasks) > 0
+}
+
+// run executes the burst up to the first failure, which ends the connection, and
+// reports to both ends.
+func (b *burst) run() {
+	var failure error
+	ran := 0
+	for ran < len(b.tasks) && failure == nil {
+		failure = b.execute(&b.tasks[ran])
+		ran++
+	}
+	if failure != nil {
+		failure = b.fail(b.tasks[ran-1].wr.Op, failure)
+	}
+	for i, t := range b.tasks {
+		switch {
+		case i < ran-1 || failure == nil:
+			if t.wr.Flags&transport.Signaled != 0 {
+				t.wr.Done.Complete(t.wr, nil)
+			}
+		case i == ran-1:
+			t.wr.Done.Complete(t.wr, failure)
+		default:
+			t.wr.Done.Complete(t.wr, b.from.opError(t.wr.Op.String(), transport.ErrFlushed))
+		}
+	}
+	clear(b.tasks)
+	// Last, because it wakes those who wait for these messages: the sooner the pump
+	// sleeps after that, the likelier they go on where the data is in cache.
+	if len(b.messages) > 0 {
+		b.receiver.Received(b.messages)
+	}
+	clear(b.messages)
+}
+
+// execute carries out one request: checks first, then one copy.
+func (b *burst) execute(t *task) error {
+	wr, peer := t.wr, b.from.peer
+	switch wr.Op {
+	case transport.OpWrite:
+		return peer.table.Write(wr.Remote.STag, wr.Remote.Offset, wr.Local)
+	case transport.OpRead:
+		return peer.table.Read(wr.Local, wr.Remote.STag, wr.Remote.Offset)
+	}
+	switch {
+	case t.receive == nil:
+		return transport.ErrNoReceive
+	case t.bytes > transport.TotalLen(t.receive.Local):
+		return transport.ErrTooLong
+	}
+	m := transport.Message{
+		Receive:   t.receive,
+		Len:       t.bytes,
+		Solicited: wr.Flags&transport.Solicited != 0,
+	}
+	if wr.Op == transport.OpSendInvalidate {
+		if err := peer.table.Invalidate(wr.Invalidate); err != nil {
+			return err
+		}
+		m.Invalidated, m.HasInvalidate = wr.Invalidate, true
+	}
+	stag.Copy(t.receive.Local, wr.Local)
+	b.messages = append(b.messages, m)
+	return nil
+}
+
+// fail ends the connection because of an operation of from, and returns the error of
+// that operation.
+func (b *burst) fail(op transport.Op, err error) error {
+	from := b.from
+	here, there := from.opError(op.String(), err), from.peer.opError(op.String(), err)
+	from.link.mu.Lock()
+	defer from.link.mu.Unlock()
+	from.link.end(from, here, there)
+	return here
+}

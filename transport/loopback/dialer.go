@@ -1,0 +1,60 @@
+package loopback
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// Dialer connects to listeners of its Fabric.
+type Dialer struct {
+	fabric *Fabric
+	cfg    Config
+}
+
+var _ transport.Dialer = (*Dialer)(nil)
+
+// Dial connects to the listener named addr, handing private, of up to 512 bytes, to
+// it. It waits until the peer has accepted or rejected, or the listener closes with
+// the request not yet taken up. Where nobody listens it fails with ErrRefused.
+func (d *Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
+	ep, err := d.dial(ctx, Addr(addr), private)
+	if err != nil {
+		return nil, opError("dial", Addr(addr), err)
+	}
+	return ep, nil
+}
+
+func (d *Dialer) dial(ctx context.Context, addr Addr, private []byte) (*endpoint, error) {
+	if len(private) > maxPrivateData {
+		return nil, transport.ErrPrivateData
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l := d.fabric.find(addr)
+	if l == nil {
+		return nil, ErrRefused
+	}
+	r := &request{
+		listener: l,
+		dialer:   d,
+		from:     d.fabric.name("dialer"),
+		private:  bytes.Clone(private),
+		decided:  make(chan struct{}),
+	}
+	select {
+	case l.backlog <- r:
+	case <-l.closed:
+		return nil, ErrRefused
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case <-r.decided:
+	case <-ctx.Done():
+		r.abandon(ctx.Err())
+	}
+	return r.ep, r.err
+}

@@ -1,0 +1,12 @@
+// Package loopback is a provider that connects endpoints within one process. It
+// honours the whole contract of package transport: steering tags are checked, posted
+// receives consumed, bytes placed by exactly one copy between the memory of the two
+// ends. It is for tests, for programs that hold both ends, and the yardstick of what
+// the layers above cost.
+//
+// One goroutine serves a connection. It executes the work requests of both ends and
+// calls their Completers and Receivers, so that a call and its reply take two
+// switches between goroutines. RDMA Reads run to their end when their turn comes: at
+// most one is ever outstanding, whatever IRD and ORD allow, and [transport.Fence]
+// holds nothing back.
+package loopback

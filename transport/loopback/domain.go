@@ -1,0 +1,69 @@
+package loopback
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// Domain is memory of the Go heap, which the provider can use as it is. It counts
+// what is allocated, so that a test can tell that nothing has been lost.
+type Domain struct {
+	mu    sync.Mutex // guards the fields below
+	sizes map[*byte]int
+	bytes int
+}
+
+var (
+	_ transport.Domain   = (*Domain)(nil)
+	_ transport.Importer = (*Domain)(nil)
+)
+
+// Alloc returns n bytes. It does not fail.
+func (d *Domain) Alloc(n int) (transport.Slice, error) {
+	p := make([]byte, n)
+	if n == 0 {
+		return transport.Slice{Bytes: p}, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.sizes == nil {
+		d.sizes = make(map[*byte]int)
+	}
+	d.sizes[unsafe.SliceData(p)] = n
+	d.bytes += n
+	return transport.Slice{Bytes: p}, nil
+}
+
+// Free gives back what Alloc returned. It panics when given anything else, be it only
+// a part of it, or the same twice.
+func (d *Domain) Free(s transport.Slice) {
+	if len(s.Bytes) == 0 {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := unsafe.SliceData(s.Bytes)
+	if d.sizes[p] != len(s.Bytes) {
+		panic("loopback: Free of memory that is not allocated")
+	}
+	delete(d.sizes, p)
+	d.bytes -= len(s.Bytes)
+}
+
+// Import names p to the provider, which needs nothing for it.
+func (d *Domain) Import(p []byte) (transport.Slice, error) {
+	return transport.Slice{Bytes: p}, nil
+}
+
+// Release does nothing.
+func (d *Domain) Release(transport.Slice) {}
+
+// Allocated reports what Alloc has handed out and Free has not got back: the number
+// of slices and the bytes in them.
+func (d *Domain) Allocated() (slices, bytes int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.sizes), d.bytes
+}

@@ -1,0 +1,163 @@
+package loopback
+
+import (
+	"net"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/internal/stag"
+)
+
+// endpoint is one end of a link.
+type endpoint struct {
+	link   *link
+	peer   *endpoint
+	domain *Domain
+	info   transport.Info
+	table  *stag.Table
+	done   chan struct{}
+	full   error // what Post fails with while the queue is full, made once
+
+	// The lock of the link guards what follows.
+	sends    ring[*transport.WorkRequest]
+	recvs    ring[*transport.Receive]
+	receiver transport.Receiver // nil before Start
+	err      error              // why the connection ended
+	closed   error              // the same, such that it wraps net.ErrClosed
+}
+
+var (
+	_ transport.Endpoint  = (*endpoint)(nil)
+	_ transport.Abandoner = (*endpoint)(nil)
+)
+
+func newEndpoint(l *link, d *Domain, info transport.Info) *endpoint {
+	return &endpoint{
+		link:   l,
+		domain: d,
+		info:   info,
+		table:  stag.New(maxRegions),
+		done:   make(chan struct{}),
+		full:   opError("post", info.RemoteAddr, transport.ErrQueueFull),
+		sends:  ring[*transport.WorkRequest]{bound: info.SendDepth},
+		recvs:  ring[*transport.Receive]{bound: info.RecvDepth},
+	}
+}
+
+// Start begins delivery to r.
+func (e *endpoint) Start(r transport.Receiver) {
+	e.link.mu.Lock()
+	defer e.link.mu.Unlock()
+	if e.receiver != nil {
+		panic("loopback: Start called twice")
+	}
+	e.receiver = r
+	e.link.work.Signal() // for what the peer has posted meanwhile
+}
+
+// Post queues requests.
+func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
+	for _, wr := range wrs {
+		if err := e.valid(wr); err != nil {
+			return e.opError("post", err)
+		}
+	}
+	l := e.link
+	l.mu.Lock()
+	switch {
+	case e.closed != nil:
+		l.mu.Unlock()
+		return e.opError("post", e.closed)
+	case !e.sends.room(len(wrs)):
+		l.mu.Unlock()
+		return e.full
+	}
+	for _, wr := range wrs {
+		e.sends.push(wr)
+	}
+	l.mu.Unlock()
+	l.work.Signal()
+	return nil
+}
+
+// valid says whether wr makes sense on this connection.
+func (e *endpoint) valid(wr *transport.WorkRequest) error {
+	if wr == nil || wr.Done == nil || wr.Op < transport.OpSend || wr.Op > transport.OpRead {
+		return transport.ErrWorkRequest
+	}
+	if wr.Op == transport.OpRead && e.info.ORD == 0 {
+		return transport.ErrNoReads
+	}
+	return nil
+}
+
+// PostRecv queues receives.
+func (e *endpoint) PostRecv(rs ...*transport.Receive) error {
+	for _, r := range rs {
+		if r == nil {
+			return e.opError("post", transport.ErrWorkRequest)
+		}
+	}
+	e.link.mu.Lock()
+	defer e.link.mu.Unlock()
+	switch {
+	case e.closed != nil:
+		return e.opError("post", e.closed)
+	case !e.recvs.room(len(rs)):
+		return e.full
+	}
+	for _, r := range rs {
+		e.recvs.push(r)
+	}
+	return nil
+}
+
+// Expose opens a window.
+func (e *endpoint) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
+	r, err := e.table.Expose(list, access)
+	if err != nil {
+		return r, e.opError("expose", err)
+	}
+	return r, nil
+}
+
+// Revoke ends windows. It does not fail.
+func (e *endpoint) Revoke(regions ...transport.Region) error {
+	e.table.Revoke(regions...)
+	return nil
+}
+
+// Abandon cuts a window loose from its memory. It does not fail.
+func (e *endpoint) Abandon(r transport.Region) error {
+	e.table.Abandon(r)
+	return nil
+}
+
+// Domain returns the memory of the fabric.
+func (e *endpoint) Domain() transport.Domain { return e.domain }
+
+// Info describes the connection.
+func (e *endpoint) Info() transport.Info { return e.info }
+
+// Done is closed when the connection has ended.
+func (e *endpoint) Done() <-chan struct{} { return e.done }
+
+// Close ends the connection. Only the first of all calls on either end finds
+// something to end; the others succeed too.
+func (e *endpoint) Close() error {
+	e.link.mu.Lock()
+	defer e.link.mu.Unlock()
+	e.link.end(e, e.opError("close", net.ErrClosed), e.peer.opError("receive", transport.ErrClosedByPeer))
+	return nil
+}
+
+// Err says why the connection ended.
+func (e *endpoint) Err() error {
+	e.link.mu.Lock()
+	defer e.link.mu.Unlock()
+	return e.err
+}
+
+// opError wraps err in what was being done here, and with whom.
+func (e *endpoint) opError(op string, err error) error {
+	return opError(op, e.info.RemoteAddr, err)
+}

@@ -1,0 +1,67 @@
+package loopback
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// Listener accepts connections to one name.
+type Listener struct {
+	fabric *Fabric
+	addr   Addr
+	cfg    Config
+
+	// backlog hands requests from Dial to Accept directly. Dials queue in it as
+	// senders that wait, so that one that gives up leaves nothing behind.
+	backlog chan *request
+	closed  chan struct{}
+	close   sync.Once
+}
+
+var _ transport.Listener = (*Listener)(nil)
+
+// Accept waits for the next request for a connection.
+func (l *Listener) Accept(ctx context.Context) (transport.Request, error) {
+	r, err := l.accept(ctx)
+	if err != nil {
+		return nil, opError("accept", l.addr, err)
+	}
+	return r, nil
+}
+
+func (l *Listener) accept(ctx context.Context) (*request, error) {
+	select { // in preference to a request that waits as well
+	case <-l.closed:
+		return nil, net.ErrClosed
+	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case r := <-l.backlog:
+		return r, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Addr returns the name.
+func (l *Listener) Addr() net.Addr { return l.addr }
+
+// Close ends listening and frees the name. Requests that Accept has not returned yet
+// are refused; those that it has, and connections, stay.
+func (l *Listener) Close() error {
+	err := opError("close", l.addr, net.ErrClosed)
+	l.close.Do(func() {
+		l.fabric.forget(l)
+		close(l.closed)
+		err = nil
+	})
+	return err
+}

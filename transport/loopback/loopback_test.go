@@ -1,0 +1,265 @@
+package loopback
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
+)
+
+func TestConformance(t *testing.T) {
+	transporttest.Run(t, transporttest.Factory{
+		New: func(tb testing.TB, o transporttest.Options) (transport.Listener, transport.Dialer, string) {
+			f := New()
+			tb.Cleanup(func() {
+				if n, bytes := f.Domain().Allocated(); n != 0 || bytes != 0 {
+					tb.Errorf("%d slices with %d bytes have not been freed", n, bytes)
+				}
+			})
+			cfg := Config(o)
+			l, err := f.Listen("server", cfg)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			return l, f.Dialer(cfg), "server"
+		},
+		Nobody:         "nobody",
+		MaxPrivateData: maxPrivateData,
+	})
+}
+
+// dialed returns both ends of a new connection, which ends with the test.
+func dialed(tb testing.TB, cfg Config) (dialing, listening transport.Endpoint) {
+	tb.Helper()
+	f := New()
+	l, err := f.Listen("", cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	accepted := make(chan transport.Endpoint)
+	go func() {
+		defer close(accepted)
+		req, err := l.Accept(tb.Context())
+		if err != nil {
+			tb.Error(err)
+			return
+		}
+		ep, err := req.Accept(tb.Context(), nil)
+		if err != nil {
+			tb.Error(err)
+			return
+		}
+		accepted <- ep
+	}()
+	dialing, err = f.Dialer(cfg).Dial(tb.Context(), l.Addr().String(), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	listening = <-accepted
+	if listening == nil {
+		tb.FailNow()
+	}
+	tb.Cleanup(func() {
+		l.Close()
+		dialing.Close()
+		<-dialing.Done()
+		<-listening.Done()
+	})
+	return dialing, listening
+}
+
+func wantErr(t *testing.T, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Errorf("got error %v, want %v", got, want)
+	}
+}
+
+func TestNames(t *testing.T) {
+	f := New()
+	a, err := f.Listen("a", Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Listen("a", Config{})
+	wantErr(t, err, ErrInUse)
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	wantErr(t, a.Close(), net.ErrClosed)
+	if a, err = f.Listen("a", Config{}); err != nil {
+		t.Errorf("the name of a closed listener: %v", err)
+	}
+	defer a.Close()
+
+	// Names made up for nameless listeners avoid those that exist.
+	if _, err := f.Listen("listener#1", Config{}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := f.Listen("", Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Addr().String(); got == "" || got == "listener#1" {
+		t.Errorf("a nameless listener has the name %q", got)
+	}
+	if got := b.Addr().Network(); got != provider {
+		t.Errorf("network %q", got)
+	}
+
+	_, err = f.Dialer(Config{}).Dial(t.Context(), "nobody", nil)
+	wantErr(t, err, ErrRefused)
+	_, err = New().Dialer(Config{}).Dial(t.Context(), "a", nil)
+	wantErr(t, err, ErrRefused)
+}
+
+// The dialer gives up between Listener.Accept and the decision.
+func TestDialAbandoned(t *testing.T) {
+	f := New()
+	l, err := f.Listen("server", Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error)
+	go func() {
+		_, err := f.Dialer(Config{}).Dial(ctx, "server", nil)
+		failed <- err
+	}()
+	req, err := l.Accept(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	wantErr(t, <-failed, context.Canceled)
+	if ep, err := req.Accept(t.Context(), nil); err == nil {
+		ep.Close()
+		t.Error("accepted what had been given up")
+	}
+	wantErr(t, req.Reject(nil), errAbandoned)
+}
+
+// One decision is all.
+func TestDecideTwice(t *testing.T) {
+	f := New()
+	l, err := f.Listen("server", Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	failed := make(chan error)
+	go func() {
+		_, err := f.Dialer(Config{}).Dial(t.Context(), "server", nil)
+		failed <- err
+	}()
+	req, err := l.Accept(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := req.Reject([]byte("no")); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, req.Reject(nil), errDecided)
+	_, err = req.Accept(t.Context(), nil)
+	wantErr(t, err, errDecided)
+	var reject *transport.RejectError
+	if err := <-failed; !errors.As(err, &reject) || string(reject.PrivateData) != "no" {
+		t.Errorf("Dial: %v, %+v", err, reject)
+	}
+}
+
+func TestInfo(t *testing.T) {
+	for _, tt := range []struct {
+		name              string
+		dialer, listener  Config
+		dialing, listning transport.Info
+	}{
+		{"defaults", Config{}, Config{},
+			transport.Info{IRD: 16, ORD: 16, SendDepth: 1024, RecvDepth: 1024},
+			transport.Info{IRD: 16, ORD: 16, SendDepth: 1024, RecvDepth: 1024}},
+		{"the smaller one", Config{IRD: 3, ORD: 9}, Config{IRD: 5, ORD: 2, SendDepth: 7},
+			transport.Info{IRD: 3, ORD: 5, SendDepth: 1024, RecvDepth: 1024},
+			transport.Info{IRD: 5, ORD: 2, SendDepth: 7, RecvDepth: 1024}},
+		{"none", Config{IRD: -1}, Config{RecvDepth: -1},
+			transport.Info{IRD: 0, ORD: 16, SendDepth: 1024, RecvDepth: 1024},
+			transport.Info{IRD: 16, ORD: 0, SendDepth: 1024, RecvDepth: 0}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d, l := tt.dialer.withDefaults(), tt.listener.withDefaults()
+			for _, x := range []struct{ got, want transport.Info }{
+				{describe(d, l, "d", "l", nil), tt.dialing},
+				{describe(l, d, "l", "d", nil), tt.listning},
+			} {
+				if x.got.IRD != x.want.IRD || x.got.ORD != x.want.ORD ||
+					x.got.SendDepth != x.want.SendDepth || x.got.RecvDepth != x.want.RecvDepth {
+					t.Errorf("got %+v, want %+v", x.got, x.want)
+				}
+			}
+		})
+	}
+}
+
+// In process the poster of a bad request learns at once, and from the request itself.
+func TestFailureOfRequest(t *testing.T) {
+	here, there := dialed(t, Config{})
+	here.Start(ignore{})
+	there.Start(ignore{})
+	w := make(waiter, 2)
+	list := []transport.Slice{{Bytes: make([]byte, 8)}}
+	err := here.Post(
+		&transport.WorkRequest{Op: transport.OpWrite, Remote: transport.Remote{STag: 1 << 8}, Local: list, Done: w},
+		&transport.WorkRequest{Op: transport.OpWrite, Local: list, Done: w},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, <-w, transport.ErrSTag)
+	wantErr(t, <-w, transport.ErrFlushed)
+	<-there.Done()
+	wantErr(t, there.Err(), transport.ErrSTag)
+	_, err = there.Expose(list, transport.RemoteRead)
+	wantErr(t, err, net.ErrClosed)
+	// Why it ended can be seen in what fails because of that.
+	err = here.Post(&transport.WorkRequest{Op: transport.OpSend, Done: w})
+	wantErr(t, err, net.ErrClosed)
+	wantErr(t, err, transport.ErrSTag)
+	if got, want := here.Err().Error(), "loopback write "+here.Info().RemoteAddr.String()+": invalid steering tag"; got != want {
+		t.Errorf("Err is %q, want %q", got, want)
+	}
+}
+
+func TestDomain(t *testing.T) {
+	d := New().Domain()
+	a, _ := d.Alloc(10)
+	b, _ := d.Alloc(20)
+	if n, bytes := d.Allocated(); n != 2 || bytes != 30 {
+		t.Errorf("%d slices with %d bytes, want 2 with 30", n, bytes)
+	}
+	for name, bad := range map[string]transport.Slice{
+		"a part":      a.Sub(0, 5),
+		"the rest":    a.Sub(5, 5),
+		"not from it": {Bytes: make([]byte, 10)},
+	} {
+		if !panics(func() { d.Free(bad) }) {
+			t.Errorf("Free of %s did not panic", name)
+		}
+	}
+	d.Free(a)
+	d.Free(b)
+	if !panics(func() { d.Free(a) }) {
+		t.Error("a second Free did not panic")
+	}
+	if n, bytes := d.Allocated(); n != 0 || bytes != 0 {
+		t.Errorf("%d slices with %d bytes, want none", n, bytes)
+	}
+}
+
+func panics(f func()) (yes bool) {
+	defer func() { yes = recover() != nil }()
+	f()
+	return false
+}

@@ -1,0 +1,65 @@
+package transporttest
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// Options are the limits that a subtest wants both ends to have. Zero leaves a limit
+// to the provider, negative means none at all.
+type Options struct {
+	IRD, ORD             int
+	SendDepth, RecvDepth int
+}
+
+// Factory makes the provider that is tested.
+type Factory struct {
+	// New returns a listener, with the address under which the dialer reaches it.
+	// The suite closes the listener and what it dials and accepts; what else there is
+	// to release New registers with tb.Cleanup.
+	New func(tb testing.TB, o Options) (l transport.Listener, d transport.Dialer, addr string)
+
+	// Nobody is an address where nobody listens. Without one the suite uses that of
+	// a listener which it has closed.
+	Nobody string
+
+	// MaxPrivateData is the longest private data that the provider can carry, 256
+	// bytes if zero. It must refuse 64 KiB.
+	MaxPrivateData int
+}
+
+// pairTest is a subtest of one connection, and of others next to it where it makes
+// them. In it p.a is the active end.
+type pairTest struct {
+	name    string
+	options Options
+	run     func(p *pair)
+}
+
+// Run tests a provider.
+func Run(t *testing.T, f Factory) {
+	for _, tt := range setupTests {
+		t.Run("setup/"+tt.name, func(t *testing.T) {
+			tt.run(newRig(t, f, Options{}))
+		})
+	}
+	for _, tests := range [][]pairTest{
+		messageTests, orderTests, readTests, listTests, zeroTests,
+		refusalTests(), invalidateTests, abandonTests,
+		queueTests, closeTests, callbackTests, concurrencyTests, memoryTests,
+	} {
+		for _, tt := range tests {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Run("dialer", func(t *testing.T) {
+					tt.run(newRig(t, f, tt.options).connect())
+				})
+				t.Run("listener", func(t *testing.T) {
+					p := newRig(t, f, tt.options).connect()
+					p.a, p.b = p.b, p.a
+					tt.run(p)
+				})
+			})
+		}
+	}
+}

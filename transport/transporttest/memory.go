@@ -1,0 +1,131 @@
+package transporttest
+
+import (
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+var memoryTests = []pairTest{
+	{"memory/domain", Options{}, memoryDomain},
+	{"memory/import", Options{}, memoryImport},
+	{"memory/windows", Options{}, memoryWindows},
+	{"memory/windows come and go", Options{}, memoryChurn},
+}
+
+func memoryDomain(p *pair) {
+	p.start()
+	var bufs []transport.Slice
+	for i, n := range []int{0, 1, 4096, 4097, 1 << 20} {
+		s := p.b.alloc(n)
+		copy(s.Bytes, pattern(n, uint64(i)))
+		bufs = append(bufs, s)
+	}
+	for i, s := range bufs {
+		wantBytes(p.t, "allocated memory", s.Bytes, pattern(s.Len(), uint64(i)))
+	}
+}
+
+// Memory of the caller's works for everything that memory of the domain does.
+func memoryImport(p *pair) {
+	imA, okA := p.a.Domain().(transport.Importer)
+	imB, okB := p.b.Domain().(transport.Importer)
+	if !okA || !okB {
+		p.t.Skip("the provider cannot import")
+	}
+	p.start()
+	get := func(im transport.Importer, mem []byte) transport.Slice {
+		s, err := im.Import(mem)
+		if err != nil || s.Len() != len(mem) {
+			p.t.Fatalf("Import of %d bytes: %d bytes, %v", len(mem), s.Len(), err)
+		}
+		return s
+	}
+	want := pattern(5000, 1)
+	source, back := get(imA, pattern(5000, 1)), get(imA, make([]byte, 5000))
+	mem, inbox := get(imB, make([]byte, 5000)), get(imB, make([]byte, 5000))
+	region := p.b.expose(rw, mem)
+	if err := p.b.inbox.post(p.b, &transport.Receive{Local: []transport.Slice{inbox}}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.a.do(write(region, 0, source))
+	p.a.do(read(region, 0, back))
+	p.a.do(send(source))
+	wantBytes(p.t, "message", p.b.next().data, want)
+	wantBytes(p.t, "memory", mem.Bytes, want)
+	wantBytes(p.t, "what was read", back.Bytes, want)
+	p.b.Revoke(region)
+	imA.Release(source)
+	imA.Release(back)
+	imB.Release(mem)
+	imB.Release(inbox)
+	p.alive()
+}
+
+// Windows over the same memory are windows of their own.
+func memoryWindows(p *pair) {
+	p.start()
+	mem := p.b.hold(pattern(100, 1))
+	r, w := p.b.expose(transport.RemoteRead, mem), p.b.expose(transport.RemoteWrite, mem)
+	if r.STag == w.STag {
+		p.t.Fatal("two windows have one tag")
+	}
+	p.a.do(write(w, 10, p.a.hold(pattern(10, 2))))
+	got := p.a.alloc(100)
+	p.a.do(read(r, 0, got))
+	want := pattern(100, 1)
+	copy(want[10:], pattern(10, 2))
+	wantBytes(p.t, "what was read", got.Bytes, want)
+	p.b.Revoke(w, w) // twice in one call
+	p.b.Revoke(w)
+	p.a.do(read(r, 0, got))
+	p.alive()
+}
+
+// Many goroutines make and end windows while the peer uses one of them. No two
+// windows alive have one tag.
+func memoryChurn(p *pair) {
+	p.start()
+	var mu sync.Mutex
+	live := make(map[transport.STag]bool)
+	mem := p.b.alloc(64)
+	var churn sync.WaitGroup
+	for range 4 {
+		churn.Go(func() {
+			for i := range 500 {
+				rs := make([]transport.Region, 1+i%3)
+				for j := range rs {
+					var err error
+					if rs[j], err = p.b.Expose([]transport.Slice{mem}, rw); err != nil {
+						p.t.Errorf("Expose: %v", err)
+						return
+					}
+					mu.Lock()
+					if live[rs[j].STag] {
+						p.t.Errorf("tag %#x given out twice", rs[j].STag)
+					}
+					live[rs[j].STag] = true
+					mu.Unlock()
+				}
+				mu.Lock()
+				for _, r := range rs {
+					delete(live, r.STag)
+				}
+				mu.Unlock()
+				if err := p.b.Revoke(rs...); err != nil {
+					p.t.Errorf("Revoke: %v", err)
+				}
+			}
+		})
+	}
+	used := p.b.alloc(64)
+	window := p.b.expose(rw, used)
+	back := p.a.alloc(64)
+	for i := range 200 {
+		want := p.a.hold(pattern(64, uint64(i)))
+		p.a.do(write(window, 0, want))
+		p.a.do(read(window, 0, back))
+		wantBytes(p.t, "what was read back", back.Bytes, want.Bytes)
+	}
+	churn.Wait()
+}

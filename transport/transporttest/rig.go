@@ -1,0 +1,121 @@
+package transporttest
+
+import (
+	"context"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// rig is a listener, a dialer and the connections made between them for one subtest.
+type rig struct {
+	t        *testing.T
+	f        Factory
+	listener transport.Listener
+	dialer   transport.Dialer
+	addr     string
+	ends     []*end
+}
+
+// newRig makes a rig that takes itself apart, and checks what is left, at the end of t.
+func newRig(t *testing.T, f Factory, o Options) *rig {
+	t.Helper()
+	leaks := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	r := &rig{t: t, f: f}
+	r.listener, r.dialer, r.addr = f.New(t, o)
+	t.Cleanup(r.close)
+	return r
+}
+
+func (r *rig) close() {
+	r.listener.Close()
+	for _, e := range r.ends {
+		e.Close()
+	}
+	for _, e := range r.ends {
+		e.start() // an end that reads nothing need not notice that its peer is gone
+		e.ended()
+		e.release()
+	}
+}
+
+// pair is a connection.
+type pair struct {
+	*rig
+	a, b *end // the active end and the other
+}
+
+// connect makes a connection whose ends have not been started. Its dialing end is a.
+func (r *rig) connect() *pair {
+	r.t.Helper()
+	return r.connectWith(nil, nil)
+}
+
+// connectWith is connect with private data of the two ends.
+func (r *rig) connectWith(dialer, listener []byte) *pair {
+	r.t.Helper()
+	ctx := patient(r.t)
+	dial := r.dial(ctx, dialer)
+	req, err := r.listener.Accept(ctx)
+	if err != nil {
+		r.t.Fatalf("Listener.Accept: %v", err)
+	}
+	b, err := req.Accept(ctx, listener)
+	if err != nil {
+		r.t.Fatalf("Request.Accept: %v", err)
+	}
+	d := wait(r.t, "Dial", dial)
+	if d.err != nil {
+		b.Close()
+		r.t.Fatalf("Dial: %v", d.err)
+	}
+	return &pair{rig: r, a: r.end("dialing end", d.ep), b: r.end("listening end", b)}
+}
+
+// start starts both ends, and returns p.
+func (p *pair) start() *pair {
+	p.a.start()
+	p.b.start()
+	return p
+}
+
+// alive checks that messages pass in both directions.
+func (p *pair) alive() {
+	p.t.Helper()
+	for _, e := range [][2]*end{{p.a, p.b}, {p.b, p.a}} {
+		from, to := e[0], e[1]
+		to.receives(1, 16)
+		from.send([]byte("alive"))
+		if got := string(to.next().data); got != "alive" {
+			p.t.Fatalf("%s received %q, want a sign of life", to.name, got)
+		}
+	}
+}
+
+// endedBy waits for the end of the connection and checks that both ends know why.
+func (p *pair) endedBy(want error) {
+	p.t.Helper()
+	for _, e := range []*end{p.a, p.b} {
+		e.ended()
+		wantError(p.t, e.name+": Err", e.Err(), want)
+	}
+}
+
+// dialed is what a Dial has returned.
+type dialed struct {
+	ep  transport.Endpoint
+	err error
+}
+
+// dial dials in the background.
+func (r *rig) dial(ctx context.Context, private []byte) <-chan dialed {
+	c := make(chan dialed, 1)
+	go func() {
+		ep, err := r.dialer.Dial(ctx, r.addr, private)
+		c <- dialed{ep, err}
+	}()
+	return c
+}

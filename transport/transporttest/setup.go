@@ -1,0 +1,245 @@
+package transporttest
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+const tooMuchPrivateData = 64 << 10
+
+var setupTests = []struct {
+	name string
+	run  func(r *rig)
+}{
+	{"info", setupInfo},
+	{"private data", setupPrivateData},
+	{"private data too long", setupPrivateDataTooLong},
+	{"reject", setupReject},
+	{"dial to nobody", setupNobody},
+	{"dial cancelled", setupDialCancelled},
+	{"dial with a cancelled context", setupDialDead},
+	{"accept cancelled", setupAcceptCancelled},
+	{"listener close", setupListenerClose},
+	{"listener close with a dial pending", setupListenerCloseDial},
+	{"many connections", setupMany},
+}
+
+func setupInfo(r *rig) {
+	p := r.connect().start()
+	a, b := p.a.Info(), p.b.Info()
+	for _, i := range []transport.Info{a, b} {
+		switch {
+		case i.Provider == "":
+			r.t.Errorf("no provider in %+v", i)
+		case i.LocalAddr == nil || i.RemoteAddr == nil:
+			r.t.Fatalf("an address is missing in %+v", i)
+		case i.SendDepth <= 0 || i.RecvDepth <= 0:
+			r.t.Errorf("no depth in %+v", i)
+		case i.IRD < 0 || i.ORD < 0:
+			r.t.Errorf("an impossible limit of reads in %+v", i)
+		}
+	}
+	if a.ORD > b.IRD || b.ORD > a.IRD {
+		r.t.Errorf("an ORD exceeds the peer's IRD: %+v, %+v", a, b)
+	}
+	if a.LocalAddr.String() != b.RemoteAddr.String() || a.RemoteAddr.String() != b.LocalAddr.String() {
+		r.t.Errorf("the ends disagree about their addresses: %+v, %+v", a, b)
+	}
+	if r.listener.Addr() == nil {
+		r.t.Error("the listener has no address")
+	}
+	p.alive()
+}
+
+func setupPrivateData(r *rig) {
+	n := r.f.maxPrivateData()
+	for _, size := range [][2]int{{0, 0}, {0, n}, {n, 0}, {1, n}, {n, n}} {
+		dialer, listener := pattern(size[0], 1), pattern(size[1], 2)
+		want := [2][]byte{pattern(size[0], 1), pattern(size[1], 2)}
+		p := r.connectWith(dialer, listener)
+		clear(dialer) // the caller's again
+		clear(listener)
+		wantBytes(r.t, "private data at the listening end", p.b.Info().PrivateData, want[0])
+		wantBytes(r.t, "private data at the dialing end", p.a.Info().PrivateData, want[1])
+	}
+}
+
+func (f Factory) maxPrivateData() int {
+	if f.MaxPrivateData == 0 {
+		return 256
+	}
+	return f.MaxPrivateData
+}
+
+func setupPrivateDataTooLong(r *rig) {
+	ctx := patient(r.t)
+	_, err := r.dialer.Dial(ctx, r.addr, make([]byte, tooMuchPrivateData))
+	wantError(r.t, "Dial", err, transport.ErrPrivateData)
+
+	dial := r.dial(ctx, nil)
+	req := r.accept(ctx)
+	_, err = req.Accept(ctx, make([]byte, tooMuchPrivateData))
+	wantError(r.t, "Request.Accept", err, transport.ErrPrivateData)
+	wantError(r.t, "Request.Reject", req.Reject(make([]byte, tooMuchPrivateData)), transport.ErrPrivateData)
+	// Neither decided anything.
+	if err := req.Reject([]byte("no")); err != nil {
+		r.t.Fatalf("Request.Reject: %v", err)
+	}
+	r.wantRejected(wait(r.t, "Dial", dial), "no")
+}
+
+func setupReject(r *rig) {
+	ctx := patient(r.t)
+	for _, private := range []string{"", "because"} {
+		dial := r.dial(ctx, []byte("please"))
+		req := r.accept(ctx)
+		wantBytes(r.t, "private data of the request", req.Info().PrivateData, []byte("please"))
+		if req.Info().RemoteAddr == nil {
+			r.t.Error("the request has no remote address")
+		}
+		if err := req.Reject([]byte(private)); err != nil {
+			r.t.Fatalf("Request.Reject: %v", err)
+		}
+		r.wantRejected(wait(r.t, "Dial", dial), private)
+	}
+	r.connect().start().alive()
+}
+
+func (r *rig) wantRejected(d dialed, private string) {
+	r.t.Helper()
+	var reject *transport.RejectError
+	if !errors.As(d.err, &reject) {
+		r.t.Fatalf("Dial: got error %v, want a RejectError", d.err)
+	}
+	wantBytes(r.t, "private data of the refusal", reject.PrivateData, []byte(private))
+}
+
+func (r *rig) accept(ctx context.Context) transport.Request {
+	r.t.Helper()
+	req, err := r.listener.Accept(ctx)
+	if err != nil {
+		r.t.Fatalf("Listener.Accept: %v", err)
+	}
+	return req
+}
+
+func setupNobody(r *rig) {
+	addr := r.f.Nobody
+	if addr == "" {
+		addr = r.addr
+		r.listener.Close()
+	}
+	ep, err := r.dialer.Dial(patient(r.t), addr, nil)
+	if err == nil {
+		ep.Close()
+		r.t.Fatal("Dial succeeded")
+	}
+	if problem := unwrapped(err); problem != "" {
+		r.t.Errorf("Dial: error %q %s", err, problem)
+	}
+}
+
+// A dial that has been given up does not stand in the way of the next.
+func setupDialCancelled(r *rig) {
+	ctx, cancel := context.WithCancel(patient(r.t))
+	dial := r.dial(ctx, []byte("given up"))
+	cancel()
+	d := wait(r.t, "Dial", dial)
+	if d.err == nil {
+		r.t.Fatal("Dial succeeded, though nobody had accepted")
+	}
+	wantError(r.t, "Dial", d.err, context.Canceled)
+
+	ctx = patient(r.t)
+	dial = r.dial(ctx, []byte("in earnest"))
+	for {
+		req := r.accept(ctx)
+		earnest := string(req.Info().PrivateData) == "in earnest"
+		ep, err := req.Accept(ctx, nil)
+		switch {
+		case earnest && err != nil:
+			r.t.Fatalf("Request.Accept: %v", err)
+		case earnest:
+			d := wait(r.t, "Dial", dial)
+			if d.err != nil {
+				ep.Close()
+				r.t.Fatalf("Dial: %v", d.err)
+			}
+			p := &pair{rig: r, a: r.end("dialing end", d.ep), b: r.end("listening end", ep)}
+			p.start().alive()
+			return
+		case err == nil:
+			// What has no peer must find that out by itself.
+			e := r.end("end without a peer", ep)
+			e.start()
+			e.ended()
+		}
+	}
+}
+
+func setupDialDead(r *rig) {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	cancel()
+	_, err := r.dialer.Dial(ctx, r.addr, nil)
+	wantError(r.t, "Dial", err, context.Canceled)
+}
+
+func setupAcceptCancelled(r *rig) {
+	ctx, cancel := context.WithCancel(patient(r.t))
+	failed := make(chan error, 1)
+	go func() {
+		_, err := r.listener.Accept(ctx)
+		failed <- err
+	}()
+	cancel()
+	wantError(r.t, "Accept", wait(r.t, "Accept", failed), context.Canceled)
+	r.connect().start().alive()
+}
+
+func setupListenerClose(r *rig) {
+	p := r.connect().start()
+	failed := make(chan error, 1)
+	go func() {
+		_, err := r.listener.Accept(context.Background())
+		failed <- err
+	}()
+	if err := r.listener.Close(); err != nil {
+		r.t.Errorf("Close: %v", err)
+	}
+	wantError(r.t, "Accept", wait(r.t, "Accept", failed), net.ErrClosed)
+	_, err := r.listener.Accept(patient(r.t))
+	wantError(r.t, "Accept after Close", err, net.ErrClosed)
+	p.alive() // connections stay
+}
+
+func setupListenerCloseDial(r *rig) {
+	dial := r.dial(patient(r.t), nil)
+	r.listener.Close()
+	if d := wait(r.t, "Dial", dial); d.err == nil {
+		d.ep.Close()
+		r.t.Error("Dial succeeded, though nobody had accepted")
+	} else if errors.Is(d.err, context.DeadlineExceeded) {
+		r.t.Error("Dial did not notice that the listener closed")
+	}
+}
+
+func setupMany(r *rig) {
+	var pairs []*pair
+	for range 20 {
+		pairs = append(pairs, r.connect().start())
+	}
+	for i, p := range pairs {
+		if i%2 == 0 {
+			p.b.Close()
+			p.a.ended()
+		}
+	}
+	for i, p := range pairs {
+		if i%2 == 1 {
+			p.alive()
+		}
+	}
+}

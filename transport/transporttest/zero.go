@@ -1,0 +1,55 @@
+package transporttest
+
+import "github.com/rpcrdma/go-rpcrdma/transport"
+
+var zeroTests = []pairTest{
+	{"zero length/send", Options{}, zeroSend},
+	{"zero length/write and read to nobody", Options{}, zeroTagged},
+	{"zero length/window", Options{}, zeroWindow},
+}
+
+// A message of no bytes uses up a receive like any other.
+func zeroSend(p *pair) {
+	p.start()
+	if err := p.b.inbox.post(p.b, &transport.Receive{}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.b.receives(1, 8)
+	p.a.do(send())
+	p.a.do(send(p.a.alloc(8).Sub(8, 0)))
+	for range 2 {
+		if m := p.b.next(); m.Len != 0 {
+			p.t.Errorf("%d bytes arrived, want 0", m.Len)
+		}
+	}
+	p.alive()
+}
+
+func zeroTagged(p *pair) {
+	p.start()
+	other := p.connect().start()
+	dead := p.b.expose(transport.RemoteRead|transport.RemoteWrite, p.b.alloc(8))
+	p.b.Revoke(dead)
+	foreign := other.b.expose(transport.RemoteRead|transport.RemoteWrite, other.b.alloc(8))
+	inaccessible := p.b.expose(transport.RemoteInvalidate, p.b.alloc(8))
+	for _, r := range []transport.Region{{}, dead, foreign, inaccessible, {STag: 0xffffffff, Base: 1<<64 - 1}} {
+		for _, off := range []int{0, -1, 100} {
+			p.a.do(write(r, off))
+			p.a.do(write(r, off, p.a.alloc(8).Sub(8, 0)))
+			p.a.do(read(r, off))
+		}
+	}
+	p.alive()
+	other.alive()
+}
+
+// A window of no bytes can be made, and nothing be done with it.
+func zeroWindow(p *pair) {
+	p.start()
+	r := p.b.expose(transport.RemoteRead | transport.RemoteWrite)
+	p.a.do(write(r, 0))
+	p.a.do(read(r, 0))
+	p.alive()
+	p.a.post(with(transport.Signaled, write(r, 0, p.a.alloc(1))))
+	p.endedBy(transport.ErrBounds)
+}
