@@ -152,7 +152,7 @@ func (c *Conn) Close() error {
 func (c *Conn) fail(err error) {
 	c.mu.Lock()
 	if c.err == nil {
-		c.err = &OpError{"connection to", c.info.RemoteAddr, err}
+		c.err = c.closed(err)
 	}
 	c.mu.Unlock()
 	c.ep.Close()
@@ -164,7 +164,7 @@ func (c *Conn) watch() {
 	<-c.ep.Done()
 	c.mu.Lock()
 	if c.err == nil {
-		c.err = &OpError{"connection to", c.info.RemoteAddr, c.endReason()}
+		c.err = c.closed(c.ep.Err())
 	}
 	err := c.err
 	pending, posted, leave := c.pending, c.posted, c.leave
@@ -192,13 +192,12 @@ func (c *Conn) watch() {
 	close(c.done)
 }
 
-// endReason says why the endpoint ended, always as an error that wraps net.ErrClosed.
-func (c *Conn) endReason() error {
-	err := c.ep.Err()
-	if errors.Is(err, net.ErrClosed) {
-		return err
+// closed wraps the reason for an end, always as an error that wraps net.ErrClosed.
+func (c *Conn) closed(err error) error {
+	if !errors.Is(err, net.ErrClosed) {
+		err = fmt.Errorf("%w: %w", net.ErrClosed, err)
 	}
-	return fmt.Errorf("%w: %w", net.ErrClosed, err)
+	return &OpError{"connection to", c.info.RemoteAddr, err}
 }
 
 // post posts n receives and returns how many it could; c.mu is held.

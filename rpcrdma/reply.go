@@ -192,7 +192,10 @@ func (c *Conn) grant(requested uint32) (uint32, error) {
 	_, active := c.granter.State()
 	granted, n := c.granter.Reply(requested, c.budget.allow(c, active))
 	if short := n - c.post(n); short > 0 {
-		granted = c.granter.Short(short)
+		if granted = c.granter.Short(short); granted == 0 {
+			go c.fail(transport.ErrNoMemory)
+			return 0, transport.ErrNoMemory
+		}
 	}
 	return granted, nil
 }

@@ -129,6 +129,9 @@ func (k *call) stamp(n int) {
 	if len(sent) > n {
 		binary.BigEndian.PutUint32(sent[n:], k.xid)
 	}
+	if k.plan.Long && k.windows[0].owned.Bytes != nil { // a copy was exposed
+		binary.BigEndian.PutUint32(k.windows[0].owned.Bytes, k.xid)
+	}
 }
 
 // abandon gives a call up whose reply has not come. On return the caller's memory is no
@@ -160,9 +163,12 @@ func (c *Conn) abandon(k *call) {
 		}
 	}
 	c.mu.Lock()
-	k.abandoned = c.pending[k.xid] == k
+	waits := c.pending[k.xid] == k
+	if waits {
+		k.abandoned = true
+	}
 	c.mu.Unlock()
-	if !k.abandoned { // it ended meanwhile
+	if !waits { // it ended meanwhile
 		<-k.done
 		k.close()
 	}

@@ -1,0 +1,299 @@
+package rpcrdma
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// scribble changes memory, which the race detector minds if somebody still looks at it.
+func scribble(p []byte) {
+	for i := range p {
+		p[i] = 0x55
+	}
+}
+
+func untouched(t *testing.T, p []byte) {
+	t.Helper()
+	if !bytes.Equal(p, bytes.Repeat([]byte{0x55}, len(p))) {
+		t.Error("memory touched after the call returned")
+	}
+}
+
+// TestCancelWaitingForCredit cancels a call that has not been sent.
+func TestCancelWaitingForCredit(t *testing.T) {
+	c, p := rawServer(t, Config{}, inline4k)
+	first := start(context.Background(), c, &items{}, nil)
+	h, _ := p.next()
+	ctx, cancel := context.WithCancel(context.Background())
+	second := start(ctx, c, &items{tail: 2}, nil)
+	waitFor(t, func() bool { _, _, waiting := c.Credits(); return waiting == 1 })
+	third := start(context.Background(), c, &items{tail: 3}, nil)
+	waitFor(t, func() bool { _, _, waiting := c.Credits(); return waiting == 2 })
+	cancel()
+	if err := wait(t, second.err); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled call: %v", err)
+	}
+	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	h, body := p.next()
+	if tail := body[len(body)-1]; tail != 3 {
+		t.Errorf("call %d was sent, want 3", tail)
+	}
+	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	for _, s := range []*started{first, third} {
+		if err := wait(t, s.err); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// waitFor waits for a condition that no channel announces.
+func waitFor(t testing.TB, cond func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !cond(); time.Sleep(50 * time.Microsecond) {
+		if time.Now().After(end) {
+			t.Fatal("it did not come to that")
+		}
+	}
+}
+
+// TestCancelUnderWay cancels a call at each stage after it was sent. The peer then goes on as if nothing had
+// happened: neither the caller's memory nor the calls beside it notice.
+func TestCancelUnderWay(t *testing.T) {
+	const size = 100_000
+	stages := []string{"sent", "half written", "written", "half read", "read", "deadline"}
+	for _, stage := range stages {
+		t.Run(stage, func(t *testing.T) {
+			c, p := rawServer(t, Config{SegmentSize: 60_000}, inline4k)
+			// Open the window.
+			s := start(context.Background(), c, &items{}, nil)
+			h, _ := p.next()
+			p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+			if err := wait(t, s.err); err != nil {
+				t.Fatal(err)
+			}
+
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			if stage == "deadline" {
+				ctx = expired{ctx}
+			}
+			arg, land := pattern(1, size), make([]byte, size)
+			argWas := bytes.Clone(arg)
+			s = start(ctx, c, &items{data: [][]byte{arg}}, land)
+			h, _ = p.next()
+			neighbour := start(context.Background(), c, &items{data: [][]byte{pattern(2, size)}}, make([]byte, size))
+			nh, _ := p.next()
+
+			w := h.Writes[0]
+			switch stage {
+			case "half written":
+				p.write(w[0], pattern(3, 60_000))
+			case "written":
+				p.writeChunk(w, pattern(3, size))
+			case "half read":
+				p.read(h.Reads[0].Segment)
+			case "read":
+				p.read(h.Reads[0].Segment)
+				p.read(h.Reads[1].Segment)
+			}
+			want := context.Canceled
+			if stage == "deadline" {
+				want = context.DeadlineExceeded
+			}
+			cancel()
+			if err := wait(t, s.err); !errors.Is(err, want) {
+				t.Fatalf("error %v, want %v", err, want)
+			}
+			scribble(land)
+			scribble(arg)
+
+			// The peer reads what was there, and writes.
+			got := append(p.read(h.Reads[0].Segment), p.read(h.Reads[1].Segment)...)
+			if !bytes.Equal(got, argWas) {
+				t.Error("the peer reads something else than the arguments of the cancelled call")
+			}
+			p.writeChunk(w, pattern(4, size))
+			r := header(h.XID, TypeMsg)
+			r.AddWrite(w)
+			p.send(r, result(h.XID, size))
+
+			p.writeChunk(nh.Writes[0], pattern(5, size))
+			r = header(nh.XID, TypeMsg)
+			r.AddWrite(nh.Writes[0])
+			p.send(r, result(nh.XID, size))
+			if err := wait(t, neighbour.err); err != nil {
+				t.Fatalf("neighbour: %v", err)
+			}
+			if !bytes.Equal(neighbour.reply.data[0], pattern(5, size)) {
+				t.Error("the neighbour's result differs")
+			}
+			untouched(t, land)
+			untouched(t, arg)
+			if _, inFlight, _ := c.Credits(); inFlight != 0 {
+				t.Errorf("%d credits in use after both replies", inFlight)
+			}
+			if got := c.Stats(); got.Cancelled != 1 || got.LateReplies != 1 {
+				t.Errorf("counters %+v", got)
+			}
+		})
+	}
+}
+
+// expired is a context that ends like one whose deadline has passed, when the test says so.
+type expired struct{ context.Context }
+
+func (e expired) Err() error {
+	if e.Context.Err() != nil {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestCancelledNotAnswered ends a connection that owes a reply to a cancelled call.
+func TestCancelledNotAnswered(t *testing.T) {
+	c, p := rawServer(t, Config{}, inline4k)
+	ctx, cancel := context.WithCancel(context.Background())
+	s := start(ctx, c, &items{data: [][]byte{make([]byte, 9000)}}, make([]byte, 9000))
+	p.next()
+	cancel()
+	if err := wait(t, s.err); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	p.ep.Close()
+	ended(t, c)
+}
+
+// TestCancelStorm cancels calls at random moments while a real server answers, beside calls that are not
+// cancelled.
+func TestCancelStorm(t *testing.T) {
+	r := newRig(t, Config{Credits: 8})
+	c := r.dial(Config{Credits: 8})
+	const workers, rounds, size = 6, 60, 50_000
+	errs := make(chan error, workers)
+	for w := range workers {
+		go func() {
+			errs <- func() error {
+				for i := range rounds {
+					want := pattern(uint64(w*1000+i), size)
+					arg, land := bytes.Clone(want), make([]byte, size)
+					ctx, cancel := context.WithCancel(context.Background())
+					if w%2 == 0 { // a victim
+						time.AfterFunc(time.Duration(i*5)*time.Microsecond, cancel)
+					}
+					s := start(ctx, c, &items{data: [][]byte{arg}}, land)
+					err := <-s.err
+					cancel()
+					switch {
+					case err == nil:
+						if !bytes.Equal(s.reply.data[0], want) {
+							return fmt.Errorf("worker %d round %d: result differs", w, i)
+						}
+					case w%2 == 0 && errors.Is(err, context.Canceled):
+					default:
+						return fmt.Errorf("worker %d round %d: %w", w, i, err)
+					}
+					scribble(arg)
+					scribble(land)
+				}
+				return nil
+			}()
+		}()
+	}
+	for range workers {
+		if err := wait(t, errs); err != nil {
+			t.Error(err)
+		}
+	}
+	waitFor(t, func() bool { _, inFlight, _ := c.Credits(); return inFlight == 0 })
+}
+
+// TestCancelWithoutAbandon cancels calls over a provider that cannot cut memory loose: the caller waits for the
+// reply, and after CancelGrace the connection is closed.
+func TestCancelWithoutAbandon(t *testing.T) {
+	for _, answered := range []bool{true, false} {
+		t.Run(fmt.Sprint("answered ", answered), func(t *testing.T) {
+			cfg := Config{CancelGrace: time.Millisecond}
+			if answered {
+				cfg.CancelGrace = patience
+			}
+			c, p := rawServerOn(t, cfg, inline4k, func(d transport.Dialer) transport.Dialer { return plainDialer{d, true} })
+			ctx, cancel := context.WithCancel(context.Background())
+			arg := pattern(1, 9000)
+			s := start(ctx, c, &items{data: [][]byte{arg}}, make([]byte, 9000))
+			h, _ := p.next()
+			cancel()
+			if answered {
+				r := header(h.XID, TypeMsg)
+				segs, _ := chunks.Fill(nil, h.Writes[0], 0)
+				r.AddWrite(segs)
+				p.send(r, replyHeader(h.XID), be32(0, 7))
+			}
+			if err := wait(t, s.err); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			scribble(arg)
+			if answered {
+				if c.Err() != nil {
+					t.Errorf("connection ended: %v", c.Err())
+				}
+			} else {
+				ended(t, c)
+			}
+		})
+	}
+}
+
+// plainDialer hides a provider's optional abilities, but for Importer if told.
+type plainDialer struct {
+	transport.Dialer
+	imports bool
+}
+
+func (d plainDialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
+	ep, err := d.Dialer.Dial(ctx, addr, private)
+	if err != nil {
+		return nil, err
+	}
+	return plainEndpoint{ep, d.imports}, nil
+}
+
+type plainEndpoint struct {
+	transport.Endpoint
+	imports bool
+}
+
+func (e plainEndpoint) Domain() transport.Domain {
+	if e.imports {
+		return e.Endpoint.Domain()
+	}
+	return plainDomain{e.Endpoint.Domain()}
+}
+
+type plainDomain struct{ transport.Domain }
+
+type plainListener struct{ transport.Listener }
+
+func (l plainListener) Accept(ctx context.Context) (transport.Request, error) {
+	r, err := l.Listener.Accept(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return plainRequest{r}, nil
+}
+
+type plainRequest struct{ transport.Request }
+
+func (r plainRequest) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
+	ep, err := r.Request.Accept(ctx, private)
+	if err != nil {
+		return nil, err
+	}
+	return plainEndpoint{ep, false}, nil
+}

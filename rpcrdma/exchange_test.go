@@ -1,0 +1,264 @@
+package rpcrdma
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+)
+
+// echo sends items through a server and back, with memory named for the results or not.
+func echo(c *Conn, args *items, land bool) error {
+	req := oncrpc.Request{Procedure: procEcho, Args: args, MaxReply: args.len()}
+	reply := &items{land: land}
+	for _, p := range args.data {
+		if land {
+			reply.data = append(reply.data, make([]byte, len(p)))
+		} else {
+			req.MaxReply += len(p) + 3
+		}
+	}
+	if land {
+		req.Results = reply.data
+	}
+	req.Reply = reply
+	if err := client(c).Do(context.Background(), &req); err != nil {
+		return err
+	}
+	if reply.tail != args.tail || !slices.EqualFunc(reply.data, args.data, bytes.Equal) {
+		return errors.New("echo differs")
+	}
+	return nil
+}
+
+// TestEcho sends every shape of message both ways, over a provider with all abilities and over one with the
+// minimum.
+func TestEcho(t *testing.T) {
+	lengths := [][]int{{}, {0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {1023}, {1024}, {3950}, {3990}, {4000}, {4096}, {5001},
+		{65536}, {100_003}, {1 << 20}, {1, 2, 3}, {5000, 0, 5001, 2}, {2000, 2000, 2000, 3, 70_001}, slices.Repeat([]int{500}, 20)}
+	for _, abilities := range []string{"all", "minimum"} {
+		for _, segment := range []int{0, 1 << 14} {
+			var r *rig
+			var c *Conn
+			server, cfg := Config{SegmentSize: segment}, Config{SegmentSize: segment, Logger: quiet}
+			if abilities == "all" {
+				r = newRig(t, server)
+				c = r.dial(cfg)
+			} else {
+				r = newRigOn(t, server, loopback.Config{}, func(l transport.Listener) transport.Listener { return plainListener{l} })
+				var err error
+				c, err = Dial(context.Background(), plainDialer{r.fabric.Dialer(loopback.Config{}), false}, rigAddr, cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+			}
+			for _, l := range lengths {
+				for _, land := range []bool{true, false} {
+					t.Run(fmt.Sprintf("%s/%d/%v/%v", abilities, segment, l, land), func(t *testing.T) {
+						args := &items{tail: 5}
+						for i, n := range l {
+							args.data = append(args.data, pattern(uint64(i), n))
+						}
+						if err := echo(c, args, land); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// TestEchoAnything does so with random messages, configurations and concurrency.
+func TestEchoAnything(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		config := func(name string) Config {
+			return Config{
+				Logger:             quiet,
+				InlineSend:         1024 * rapid.IntRange(1, 8).Draw(rt, name+" send"),
+				InlineRecv:         1024 * rapid.IntRange(1, 8).Draw(rt, name+" recv"),
+				Credits:            rapid.IntRange(1, 9).Draw(rt, name+" credits"),
+				MinChunk:           rapid.SampledFrom([]int{1, 100, 1024, 5000}).Draw(rt, name+" chunk"),
+				SegmentSize:        rapid.SampledFrom([]int{4000, 10_001, 1 << 20}).Draw(rt, name+" segment"),
+				MaxMessage:         1 << 20,
+				NoRemoteInvalidate: rapid.Bool().Draw(rt, name+" invalidate"),
+			}
+		}
+		lcfg := loopback.Config{IRD: rapid.IntRange(1, 4).Draw(rt, "ird"), ORD: rapid.IntRange(1, 4).Draw(rt, "ord"), SendDepth: rapid.SampledFrom([]int{2, 20, 1000}).Draw(rt, "depth")}
+		f, prog := loopback.New(), newProgram()
+		l, err := f.Listen(rigAddr, lcfg)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+		srv.Handle(prog.program())
+		served, scfg := make(chan error, 1), config("server")
+		go func() { served <- Serve(context.Background(), l, srv, scfg) }()
+		c, err := Dial(context.Background(), f.Dialer(lcfg), rigAddr, config("client"))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		calls := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) *items {
+			a := &items{tail: rapid.Uint32().Draw(rt, "tail")}
+			for i, n := range rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 10), rapid.IntRange(900, 1100), rapid.IntRange(0, 20_000)), 0, 5).Draw(rt, "lengths") {
+				a.data = append(a.data, pattern(uint64(i), n))
+			}
+			return a
+		}), 1, 12).Draw(rt, "calls")
+		land := rapid.Bool().Draw(rt, "land")
+		var wg sync.WaitGroup
+		errs := make([]error, len(calls))
+		for i, a := range calls {
+			wg.Go(func() { errs[i] = echo(c, a, land) })
+		}
+		wg.Wait()
+		c.Close()
+		srv.Shutdown(context.Background())
+		<-served
+		if err := errors.Join(errs...); err != nil {
+			rt.Error(err)
+		}
+		if n, size := f.Domain().Allocated(); n != 0 {
+			rt.Errorf("%d pieces of provider memory leaked, %d bytes", n, size)
+		}
+	})
+}
+
+// TestServerError checks that an error of a handler is the RPC's, not the connection's.
+func TestServerError(t *testing.T) {
+	r := newRig(t, Config{})
+	c := r.dial(Config{})
+	var accept *oncrpc.AcceptError
+	if err := client(c).Call(context.Background(), procFail, nil, nil); !errors.As(err, &accept) || accept.Stat != oncrpc.SystemErr {
+		t.Error(err)
+	}
+	if err := client(c).Call(context.Background(), procNull, nil, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestConnectionLost ends connections from either side while calls are under way and while some wait.
+func TestConnectionLost(t *testing.T) {
+	for _, side := range []string{"client", "server", "shutdown"} {
+		t.Run(side, func(t *testing.T) {
+			r := newRig(t, Config{Credits: 4})
+			c := r.dial(Config{Credits: 4})
+			if err := client(c).Call(context.Background(), procNull, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			conn := wait(t, r.program.conns)
+			var all []chan error
+			for range 10 {
+				done := make(chan error, 1)
+				all = append(all, done)
+				arg := &items{data: [][]byte{make([]byte, 9000)}}
+				go func() {
+					done <- client(c).Do(context.Background(), &oncrpc.Request{Procedure: procBlock, Args: arg, MaxReply: 9100})
+				}()
+			}
+			for range 4 {
+				wait(t, r.program.entered)
+			}
+			switch side {
+			case "client":
+				c.Close()
+			case "server":
+				conn.Close()
+			case "shutdown":
+				r.server.Close()
+			}
+			for _, done := range all {
+				if err := wait(t, done); !errors.Is(err, net.ErrClosed) {
+					t.Errorf("call: %v", err)
+				}
+			}
+			ended(t, c)
+			ended(t, conn)
+			if err := client(c).Call(context.Background(), procNull, nil, nil); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("call afterwards: %v", err)
+			}
+			waitFor(t, func() bool { return r.server.Stats().InFlight == 0 })
+		})
+	}
+}
+
+// TestShutdownDrains checks that calls under way are answered before the connections are closed.
+func TestShutdownDrains(t *testing.T) {
+	r := newRig(t, Config{})
+	c := r.dial(Config{})
+	arg := &items{data: [][]byte{pattern(1, 9000)}}
+	done := make(chan error, 1)
+	var reply items
+	go func() {
+		done <- client(c).Do(context.Background(), &oncrpc.Request{Procedure: procBlock, Args: arg, Reply: &reply, MaxReply: 9100})
+	}()
+	wait(t, r.program.entered)
+	stopped := make(chan error, 1)
+	go func() { stopped <- r.server.Shutdown(context.Background()) }()
+	waitFor(t, r.server.Closed)
+	r.program.gate <- struct{}{}
+	if err := wait(t, done); err != nil || !bytes.Equal(reply.data[0], arg.data[0]) {
+		t.Errorf("call under way: %v", err)
+	}
+	if err := wait(t, stopped); err != nil {
+		t.Error(err)
+	}
+	ended(t, c)
+}
+
+// TestBothWays has a server call its client back, on the same connection, with the same transaction
+// ids in use in both directions (reading 8).
+func TestBothWays(t *testing.T) {
+	r := newRig(t, Config{})
+	c := r.dial(Config{})
+	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	back.Handle(newProgram().program())
+	defer back.Close()
+	c.Serve(back)
+	if err := client(c).Call(context.Background(), procNull, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	conn := wait(t, r.program.conns)
+	c.mu.Lock()
+	conn.mu.Lock()
+	conn.xid = c.xid
+	conn.mu.Unlock()
+	c.mu.Unlock()
+	var wg sync.WaitGroup
+	for i := range 50 {
+		for _, from := range []*Conn{c, conn} {
+			wg.Go(func() {
+				if err := echo(from, &items{data: [][]byte{pattern(uint64(i), i*500)}, tail: uint32(i)}, i%2 == 0); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// TestUnserved checks that calls to an end that serves nothing are dropped and counted.
+func TestUnserved(t *testing.T) {
+	c, p := rawServer(t, Config{}, inline4k)
+	s := start(context.Background(), c, &items{}, nil) // it posts a receive
+	h, _ := p.next()
+	p.send(header(1, TypeMsg), callBytes(1, procNull, nil))
+	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	if err := wait(t, s.err); err != nil {
+		t.Error(err)
+	}
+	if got := c.Stats().Unserved; got != 1 {
+		t.Errorf("%d calls counted", got)
+	}
+}
