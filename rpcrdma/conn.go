@@ -108,8 +108,8 @@ func (c *Conn) Serve(s *oncrpc.Server) {
 	}
 	c.server, c.leave = s, leave
 	if first {
-		if n := c.granter.Start(); c.post(n) < n {
-			go c.fail(transport.ErrNoMemory)
+		if _, err := c.post(c.granter.Start()); err != nil {
+			go c.fail(err)
 		}
 	}
 }
@@ -148,10 +148,11 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// fail ends the connection because of err.
+// fail ends the connection because of err. An err that follows from its end is not the
+// reason for it.
 func (c *Conn) fail(err error) {
 	c.mu.Lock()
-	if c.err == nil {
+	if c.err == nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, transport.ErrFlushed) {
 		c.err = c.closed(err)
 	}
 	c.mu.Unlock()
@@ -200,13 +201,14 @@ func (c *Conn) closed(err error) error {
 	return &OpError{"connection to", c.info.RemoteAddr, err}
 }
 
-// post posts n receives and returns how many it could; c.mu is held.
-func (c *Conn) post(n int) int {
+// post posts n receives and returns how many it could, with an error if these are fewer;
+// c.mu is held.
+func (c *Conn) post(n int) (posted int, err error) {
 	args := c.postArgs[:0]
 	first := len(c.posted)
 	for range n {
-		r, err := c.pool.getReceive()
-		if err != nil {
+		var r *receive
+		if r, err = c.pool.getReceive(); err != nil {
 			break
 		}
 		r.index = len(c.posted)
@@ -215,7 +217,7 @@ func (c *Conn) post(n int) int {
 	}
 	c.postArgs = args
 	if len(args) == 0 {
-		return 0
+		return 0, err
 	}
 	if err := c.ep.PostRecv(args...); err != nil {
 		for _, r := range c.posted[first:] {
@@ -223,9 +225,9 @@ func (c *Conn) post(n int) int {
 		}
 		clear(c.posted[first:])
 		c.posted = c.posted[:first]
-		return 0
+		return 0, err
 	}
-	return len(args)
+	return len(args), err
 }
 
 // arrived takes a receive off the list of those that are posted; c.mu is held.
@@ -241,7 +243,10 @@ func (c *Conn) arrived(r *receive) {
 // reply to one: grants and calls under way still count on it; c.mu is held.
 func (c *Conn) repost(r *receive) {
 	c.pool.putReceive(r)
-	if c.err == nil && c.post(1) == 0 {
-		go c.fail(transport.ErrNoMemory)
+	if c.err != nil {
+		return
+	}
+	if _, err := c.post(1); err != nil {
+		go c.fail(err)
 	}
 }

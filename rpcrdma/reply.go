@@ -191,10 +191,10 @@ func (c *Conn) grant(requested uint32) (uint32, error) {
 	}
 	_, active := c.granter.State()
 	granted, n := c.granter.Reply(requested, c.budget.allow(c, active))
-	if short := n - c.post(n); short > 0 {
-		if granted = c.granter.Short(short); granted == 0 {
-			go c.fail(transport.ErrNoMemory)
-			return 0, transport.ErrNoMemory
+	if posted, err := c.post(n); err != nil {
+		if granted = c.granter.Short(n - posted); granted == 0 {
+			go c.fail(err)
+			return 0, err
 		}
 	}
 	return granted, nil

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
-	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -97,9 +96,9 @@ func (c *Conn) send(k *call) error {
 		defer c.mu.Unlock()
 		return c.err
 	}
-	if c.post(1) == 0 {
+	if _, err := c.post(1); err != nil {
 		c.mu.Unlock()
-		return fmt.Errorf("no receive for the reply: %w", transport.ErrNoMemory)
+		return fmt.Errorf("no receive for the reply: %w", err)
 	}
 	for c.xid++; c.pending[c.xid] != nil; c.xid++ {
 	}
