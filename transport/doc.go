@@ -17,7 +17,9 @@
 //   - A tagged operation of length above zero is checked against its steering
 //     tag: the tag must be alive, belong to that endpoint, permit the access and
 //     cover the bytes. A failed check places nothing and is fatal to the
-//     connection. Operations of length zero are not checked.
+//     connection, whose ends both learn the reason. Operations of length zero are
+//     not checked. A provider that cuts operations into segments checks each on
+//     its own: those ahead of the one that fails have been placed.
 //
 // # Memory
 //

@@ -9,13 +9,16 @@ import (
 // called concurrently.
 type Endpoint interface {
 	// Start begins delivery to r. Until then nothing the peer sends is taken, so
-	// that receives can be posted first. It is called once.
+	// that receives can be posted first, nor need the end of the connection by the
+	// peer be noticed. It is called once, be it after the end.
 	Start(r Receiver)
 
 	// Post queues work requests in order, all of them or none. It never blocks and
 	// never calls a Completer or Receiver itself. It fails with ErrQueueFull
 	// when they do not fit in Info().SendDepth, and with an error that wraps net.ErrClosed after the
-	// connection has ended; requests of a failed Post do not complete.
+	// connection has ended; requests of a failed Post do not complete. The slice wrs
+	// itself is not kept: passing one that the caller keeps avoids an allocation. So
+	// it is with PostRecv and Revoke.
 	Post(wrs ...*WorkRequest) error
 
 	// PostRecv queues receives in order, all of them or none, with the errors
@@ -56,7 +59,7 @@ type Abandoner interface {
 	// Abandon detaches the memory of r. When it returns that memory is no longer
 	// touched, while the steering tag stays valid until Revoke or an invalidation
 	// by the peer: what arrives is discarded, what is read comes from a
-	// copy taken now.
+	// copy taken now. A window that has ended is passed over.
 	Abandon(r Region) error
 }
 

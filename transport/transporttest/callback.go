@@ -110,7 +110,8 @@ func callbackCloseComplete(p *pair) {
 }
 
 func callbackCloseReceived(p *pair) {
-	p.b.inbox.hook = func(message) { p.b.Close() }
+	closer := p.b
+	closer.inbox.hook = func(message) { closer.Close() }
 	p.b.receives(3, 8)
 	p.start()
 	s := p.a.alloc(8)
@@ -146,7 +147,7 @@ func callbackCloseFlush(p *pair) {
 	}
 	p.a.ended()
 	p.b.ended()
-	calls.Wait()
+	waitAll(p.t, "completions", &calls)
 }
 
 // The usual end of a call: its reply has come, so its window goes.

@@ -138,7 +138,8 @@ func closeByPeerQueued(p *pair) {
 func closeUnderLoad(p *pair) {
 	p.start()
 	var load sync.WaitGroup
-	started := make(chan struct{}, 2)
+	started := make(chan struct{})
+	start := sync.OnceFunc(func() { close(started) })
 	for _, e := range [][2]*end{{p.a, p.b}, {p.b, p.a}} {
 		from, to := e[0], e[1]
 		mem := to.alloc(10000)
@@ -152,17 +153,14 @@ func closeUnderLoad(p *pair) {
 					write(region, 0, data))
 				switch {
 				case errors.Is(err, transport.ErrQueueFull):
-					select {
-					case started <- struct{}{}:
-					default:
-					}
+					start()
 				case err != nil:
 					if !errors.Is(err, net.ErrClosed) {
 						p.t.Errorf("Post: %v", err)
 					}
 					return
 				case i == 50:
-					started <- struct{}{}
+					start()
 				}
 			}
 		})
@@ -170,7 +168,7 @@ func closeUnderLoad(p *pair) {
 	wait(p.t, "load", started)
 	p.a.Close()
 	p.b.ended()
-	load.Wait()
+	waitAll(p.t, "load", &load)
 	p.wantClosed()
 }
 
@@ -181,7 +179,7 @@ func closeMany(p *pair) {
 		closing.Go(func() { p.a.Close() })
 		closing.Go(func() { p.b.Close() })
 	}
-	closing.Wait()
+	waitAll(p.t, "Close", &closing)
 	p.endedBy(net.ErrClosed)
 }
 

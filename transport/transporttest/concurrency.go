@@ -119,12 +119,7 @@ func concurrentCalls(p *pair) {
 		all.Go(func() { x.call(caller) })
 		all.Go(func() { y.call(caller) })
 	}
-	done := make(chan struct{})
-	go func() {
-		all.Wait()
-		close(done)
-	}()
-	wait(p.t, "calls", done)
+	waitAll(p.t, "calls", &all)
 }
 
 // Connections come and go at the same time, some of them badly.
@@ -152,6 +147,6 @@ func concurrentConnections(p *pair) {
 			}
 		})
 	}
-	all.Wait()
+	waitAll(p.t, "connections", &all)
 	p.alive()
 }

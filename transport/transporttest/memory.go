@@ -127,5 +127,5 @@ func memoryChurn(p *pair) {
 		p.a.do(read(window, 0, back))
 		wantBytes(p.t, "what was read back", back.Bytes, want.Bytes)
 	}
-	churn.Wait()
+	waitAll(p.t, "windows", &churn)
 }

@@ -4,11 +4,18 @@ import (
 	"context"
 	"errors"
 	"net"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-const tooMuchPrivateData = 64 << 10
+const (
+	tooMuchPrivateData = 64 << 10
+
+	// soon is when the suite stops something that shall be waiting by then. Where it
+	// is not, because the machine is slow, the outcome is the same.
+	soon = 20 * time.Millisecond
+)
 
 var setupTests = []struct {
 	name string
@@ -145,8 +152,8 @@ func setupNobody(r *rig) {
 // A dial that has been given up does not stand in the way of the next.
 func setupDialCancelled(r *rig) {
 	ctx, cancel := context.WithCancel(patient(r.t))
+	defer time.AfterFunc(soon, cancel).Stop()
 	dial := r.dial(ctx, []byte("given up"))
-	cancel()
 	d := wait(r.t, "Dial", dial)
 	if d.err == nil {
 		r.t.Fatal("Dial succeeded, though nobody had accepted")
@@ -188,41 +195,45 @@ func setupDialDead(r *rig) {
 }
 
 func setupAcceptCancelled(r *rig) {
-	ctx, cancel := context.WithCancel(patient(r.t))
+	ctx, cancel := context.WithCancel(r.t.Context())
+	defer time.AfterFunc(soon, cancel).Stop()
+	wantError(r.t, "Accept", r.acceptFails(ctx), context.Canceled)
+	wantError(r.t, "Accept with a cancelled context", r.acceptFails(ctx), context.Canceled)
+	r.connect().start().alive()
+}
+
+// acceptFails returns the error of an Accept that nobody dials for.
+func (r *rig) acceptFails(ctx context.Context) error {
+	r.t.Helper()
 	failed := make(chan error, 1)
 	go func() {
-		_, err := r.listener.Accept(ctx)
+		req, err := r.listener.Accept(ctx)
+		if err == nil {
+			req.Reject(nil)
+		}
 		failed <- err
 	}()
-	cancel()
-	wantError(r.t, "Accept", wait(r.t, "Accept", failed), context.Canceled)
-	r.connect().start().alive()
+	return wait(r.t, "Accept", failed)
 }
 
 func setupListenerClose(r *rig) {
 	p := r.connect().start()
-	failed := make(chan error, 1)
-	go func() {
-		_, err := r.listener.Accept(context.Background())
-		failed <- err
-	}()
-	if err := r.listener.Close(); err != nil {
-		r.t.Errorf("Close: %v", err)
-	}
-	wantError(r.t, "Accept", wait(r.t, "Accept", failed), net.ErrClosed)
-	_, err := r.listener.Accept(patient(r.t))
-	wantError(r.t, "Accept after Close", err, net.ErrClosed)
+	defer time.AfterFunc(soon, func() {
+		if err := r.listener.Close(); err != nil {
+			r.t.Errorf("Close: %v", err)
+		}
+	}).Stop()
+	wantError(r.t, "Accept", r.acceptFails(r.t.Context()), net.ErrClosed)
+	wantError(r.t, "Accept after Close", r.acceptFails(r.t.Context()), net.ErrClosed)
 	p.alive() // connections stay
 }
 
 func setupListenerCloseDial(r *rig) {
-	dial := r.dial(patient(r.t), nil)
-	r.listener.Close()
+	dial := r.dial(r.t.Context(), nil)
+	defer time.AfterFunc(soon, func() { r.listener.Close() }).Stop()
 	if d := wait(r.t, "Dial", dial); d.err == nil {
 		d.ep.Close()
 		r.t.Error("Dial succeeded, though nobody had accepted")
-	} else if errors.Is(d.err, context.DeadlineExceeded) {
-		r.t.Error("Dial did not notice that the listener closed")
 	}
 }
 

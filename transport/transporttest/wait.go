@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +33,17 @@ func wait[T any](t *testing.T, what string, c <-chan T) (v T) {
 		hang(t, what)
 	}
 	return v
+}
+
+// waitAll waits for a group.
+func waitAll(t *testing.T, what string, group *sync.WaitGroup) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(done)
+	}()
+	wait(t, what, done)
 }
 
 // hang fails t with the stacks of all goroutines.
