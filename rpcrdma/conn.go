@@ -77,6 +77,7 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget) *Conn {
 	c.importer, _ = ep.Domain().(transport.Importer)
 	c.abandoner, _ = ep.(transport.Abandoner)
 	c.queue.ep = ep
+	c.queue.poller, _ = ep.(transport.Poller)
 	c.window = credits.NewWindow(c.cfg.Credits)
 	c.granter = credits.NewGranter(c.cfg.Credits)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
@@ -141,12 +142,8 @@ func (c *Conn) Err() error {
 	return c.err
 }
 
-// Close ends the connection and waits until its memory is free.
-func (c *Conn) Close() error {
-	err := c.ep.Close()
-	<-c.done
-	return err
-}
+// Close ends the connection. It does not wait: Done tells when everything has ended.
+func (c *Conn) Close() error { return c.ep.Close() }
 
 // fail ends the connection because of err. An err that follows from its end is not the
 // reason for it.

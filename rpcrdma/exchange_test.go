@@ -124,6 +124,7 @@ func TestEchoAnything(t *testing.T) {
 		}
 		wg.Wait()
 		c.Close()
+		<-c.Done()
 		srv.Shutdown(context.Background())
 		<-served
 		if err := errors.Join(errs...); err != nil {

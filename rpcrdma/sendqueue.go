@@ -12,7 +12,8 @@ import (
 // waits here until a completion makes room.
 type sendQueue struct {
 	ep     transport.Endpoint
-	queued atomic.Int32 // requests that wait, to be read without mu
+	poller transport.Poller // nil if the endpoint is none
+	queued atomic.Int32     // requests that wait, to be read without mu
 
 	mu      sync.Mutex // guards what follows
 	waiting []*transport.WorkRequest
@@ -20,12 +21,25 @@ type sendQueue struct {
 }
 
 // post posts a chain, now or later. Its last request is signaled. When it fails none of the
-// chain completes.
+// chain completes. It may call Completers and Receivers, so nothing that they lock may be held.
 func (q *sendQueue) post(wrs []*transport.WorkRequest) error {
+	err := q.enqueue(wrs)
+	if err == nil && q.poller != nil {
+		q.poller.Poll()
+	}
+	return err
+}
+
+func (q *sendQueue) enqueue(wrs []*transport.WorkRequest) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waiting) == 0 {
-		err := q.ep.Post(wrs...)
+		var err error
+		if q.poller != nil {
+			err = q.poller.PostPolled(wrs...)
+		} else {
+			err = q.ep.Post(wrs...)
+		}
 		if !errors.Is(err, transport.ErrQueueFull) {
 			return err
 		}

@@ -28,6 +28,7 @@ type endpoint struct {
 var (
 	_ transport.Endpoint  = (*endpoint)(nil)
 	_ transport.Abandoner = (*endpoint)(nil)
+	_ transport.Poller    = (*endpoint)(nil)
 )
 
 func newEndpoint(l *link, d *Domain, info transport.Info) *endpoint {
@@ -55,7 +56,15 @@ func (e *endpoint) Start(r transport.Receiver) {
 }
 
 // Post queues requests.
-func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
+func (e *endpoint) Post(wrs ...*transport.WorkRequest) error { return e.post(wrs, true) }
+
+// PostPolled queues requests for a caller who will Poll.
+func (e *endpoint) PostPolled(wrs ...*transport.WorkRequest) error { return e.post(wrs, false) }
+
+// Poll does the work of the connection for a while.
+func (e *endpoint) Poll() { e.link.poll() }
+
+func (e *endpoint) post(wrs []*transport.WorkRequest, wake bool) error {
 	for _, wr := range wrs {
 		if err := e.valid(wr); err != nil {
 			return e.opError("post", err)
@@ -74,8 +83,12 @@ func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
 	for _, wr := range wrs {
 		e.sends.push(wr)
 	}
+	// Who is at work looks again before he stops.
+	wake = wake && !l.busy
 	l.mu.Unlock()
-	l.work.Signal()
+	if wake {
+		l.work.Signal()
+	}
 	return nil
 }
 

@@ -10,10 +10,11 @@ import (
 type link struct {
 	mu    sync.Mutex // guards the queues and the state of both ends
 	work  sync.Cond  // there may be something to do; the pump alone waits for it
+	busy  bool       // a goroutine, the pump or one that polls, is at work
 	ended bool
 	ends  [2]*endpoint
 
-	burst burst // the pump's own
+	burst burst // of the goroutine at work
 }
 
 // connect makes the connection that r asks for and returns its listening and its
@@ -45,24 +46,15 @@ func describe(own, peer Config, local, remote Addr, private []byte) transport.In
 	}
 }
 
-// pump serves the two ends in turn until the connection has ended, and then completes
-// what is left.
+// pollRounds is how often a goroutine that polls serves the two ends at the most.
+const pollRounds = 8
+
+// pump serves the two ends, unless a goroutine that polls does, until the connection has
+// ended, and then completes what is left.
 func (l *link) pump() {
 	l.mu.Lock()
-	for !l.ended {
-		idle := true
-		for _, e := range l.ends {
-			if l.burst.gather(e) {
-				idle = false
-				l.mu.Unlock()
-				l.burst.run()
-				l.mu.Lock()
-			}
-			if l.ended {
-				break
-			}
-		}
-		if idle && !l.ended {
+	for l.busy || !l.ended {
+		if l.busy || !l.serve(pollRounds) && !l.ended {
 			l.work.Wait()
 		}
 	}
@@ -75,6 +67,37 @@ func (l *link) pump() {
 	for _, e := range l.ends {
 		close(e.done)
 	}
+}
+
+// poll serves the two ends for a while, unless another goroutine does.
+func (l *link) poll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy || l.ended {
+		return
+	}
+	if l.serve(pollRounds) || l.ended {
+		l.work.Signal()
+	}
+}
+
+// serve serves the two ends in turn, a number of rounds at most, until the connection has ended
+// or nothing is left to do. It reports whether there may be more. l.mu is held, but not during the work.
+func (l *link) serve(rounds int) (more bool) {
+	l.busy, more = true, true
+	for ; rounds > 0 && more; rounds-- {
+		more = false
+		for _, e := range l.ends {
+			if !l.ended && l.burst.gather(e) {
+				more = true
+				l.mu.Unlock()
+				l.burst.run()
+				l.mu.Lock()
+			}
+		}
+	}
+	l.busy = false
+	return more
 }
 
 // end ends the connection, unless it has ended before: at e for the reason here, at

@@ -10,7 +10,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-func TestConformance(t *testing.T) {
+func TestConformance(t *testing.T) { conformance(t, func(d transport.Dialer) transport.Dialer { return d }) }
+
+// TestConformancePolled runs the suite with a dialing end whose work is done by goroutines that poll,
+// beside the pump.
+func TestConformancePolled(t *testing.T) {
+	conformance(t, func(d transport.Dialer) transport.Dialer { return polledDialer{d} })
+}
+
+func conformance(t *testing.T, wrap func(transport.Dialer) transport.Dialer) {
 	transporttest.Run(t, transporttest.Factory{
 		New: func(tb testing.TB, o transporttest.Options) (transport.Listener, transport.Dialer, string) {
 			f := New()
@@ -24,11 +32,30 @@ func TestConformance(t *testing.T) {
 			if err != nil {
 				tb.Fatal(err)
 			}
-			return l, f.Dialer(cfg), "server"
+			return l, wrap(f.Dialer(cfg)), "server"
 		},
 		Nobody:         "nobody",
 		MaxPrivateData: maxPrivateData,
 	})
+}
+
+type polledDialer struct{ transport.Dialer }
+
+func (d polledDialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
+	ep, err := d.Dialer.Dial(ctx, addr, private)
+	if err != nil {
+		return nil, err
+	}
+	return polled{ep.(*endpoint)}, nil
+}
+
+// polled has another goroutine poll after each Post, as the suite posts with locks held.
+type polled struct{ *endpoint }
+
+func (p polled) Post(wrs ...*transport.WorkRequest) error {
+	err := p.PostPolled(wrs...)
+	go p.Poll()
+	return err
 }
 
 // dialed returns both ends of a new connection, which ends with the test.

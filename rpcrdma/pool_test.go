@@ -1,0 +1,230 @@
+package rpcrdma
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+)
+
+func allocated(t *testing.T, d *loopback.Domain, slices, bytes int) {
+	t.Helper()
+	if s, b := d.Allocated(); s != slices || b != bytes {
+		t.Errorf("domain has handed out %d slices, %d bytes, want %d, %d", s, b, slices, bytes)
+	}
+}
+
+func TestPoolClasses(t *testing.T) {
+	d := new(loopback.Domain)
+	p := newPool(d, 4096)
+	for _, tt := range []struct{ n, class int }{
+		{0, 1024}, {1, 1024}, {1023, 1024}, {1024, 1024}, {1025, 2048}, {4096, 4096}, {4097, 8192},
+		{100_000, 1 << 17}, {1 << 20, 1 << 20}, {1<<20 + 1, 1 << 21},
+	} {
+		s, err := p.get(tt.n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Bytes) != tt.n || cap(s.Bytes) != tt.class {
+			t.Errorf("get(%d): length %d, capacity %d, want capacity %d", tt.n, len(s.Bytes), cap(s.Bytes), tt.class)
+		}
+		p.put(s)
+	}
+	if _, err := p.get(1<<maxClass + 1); !errors.Is(err, transport.ErrNoMemory) {
+		t.Errorf("over the largest class: error %v, want ErrNoMemory", err)
+	}
+	p.close()
+	allocated(t, d, 0, 0)
+}
+
+func TestPoolReuse(t *testing.T) {
+	d := new(loopback.Domain)
+	p := newPool(d, 4096)
+	first, _ := p.get(5000)
+	p.put(first)
+	again, _ := p.get(8000) // of the same class
+	if unsafe.SliceData(again.Bytes) != unsafe.SliceData(first.Bytes) || len(again.Bytes) != 8000 {
+		t.Error("memory given back is not used again")
+	}
+	other, _ := p.get(8000)
+	if unsafe.SliceData(other.Bytes) == unsafe.SliceData(again.Bytes) {
+		t.Error("memory in use is given out twice")
+	}
+	again.Bytes = again.Bytes[:10] // whatever length it has now
+	p.put(again)
+	p.put(other)
+	p.put(transport.Slice{}) // what there is none of
+	allocated(t, d, 2, 2*8192)
+	p.close()
+	allocated(t, d, 0, 0)
+}
+
+func TestPoolKeeps(t *testing.T) {
+	d := new(loopback.Domain)
+	p := newPool(d, 4096)
+	var all []transport.Slice
+	for range 2*poolKeep>>20 + 1 {
+		s, err := p.get(1 << 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	for _, s := range all {
+		p.put(s)
+	}
+	allocated(t, d, poolKeep>>20, poolKeep)
+	r, err := p.getReceive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.putReceive(r) // for which there is no room now
+	allocated(t, d, poolKeep>>20, poolKeep)
+	s, _ := p.get(1 << 20) // there is, when something is taken
+	p.putReceive(mustReceive(t, p))
+	allocated(t, d, poolKeep>>20+1, poolKeep+4096)
+	p.put(s)
+	allocated(t, d, poolKeep>>20, poolKeep-1<<20+4096)
+	p.close()
+	allocated(t, d, 0, 0)
+}
+
+func mustReceive(t *testing.T, p *pool) *receive {
+	t.Helper()
+	r, err := p.getReceive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestPoolReceives(t *testing.T) {
+	d := new(loopback.Domain)
+	p := newPool(d, 3000)
+	r := mustReceive(t, p)
+	if r.Context != r || len(r.Local) != 1 || r.Local[0].Len() != 3000 {
+		t.Errorf("receive of %d slices, context %v", len(r.Local), r.Context)
+	}
+	if b := r.bytes(10); len(b) != 10 || cap(b) != 10 {
+		t.Errorf("first 10 bytes: length %d, capacity %d", len(b), cap(b))
+	}
+	p.putReceive(r)
+	if again := mustReceive(t, p); again != r {
+		t.Error("a receive given back is not used again")
+	}
+	other := mustReceive(t, p)
+	if other == r {
+		t.Error("a receive in use is given out twice")
+	}
+	p.putReceive(other)
+	for range 10 {
+		p.putReceive(mustReceive(t, p))
+	}
+	if p.kept != 3000 {
+		t.Errorf("%d bytes kept, want 3000", p.kept)
+	}
+	p.close()
+	p.putReceive(r) // what comes back later goes back to the domain
+	allocated(t, d, 0, 0)
+}
+
+func TestPoolClosed(t *testing.T) {
+	d := new(loopback.Domain)
+	p := newPool(d, 4096)
+	s, _ := p.get(100)
+	r := mustReceive(t, p)
+	p.close()
+	allocated(t, d, 2, 1024+4096)
+	p.put(s)
+	p.putReceive(r)
+	allocated(t, d, 0, 0)
+	p.close()
+}
+
+// domainFunc is a Domain whose Alloc is a function.
+type domainFunc func(n int) (transport.Slice, error)
+
+func (f domainFunc) Alloc(n int) (transport.Slice, error) { return f(n) }
+func (f domainFunc) Free(transport.Slice)                 {}
+
+func TestPoolNoMemory(t *testing.T) {
+	full := fmt.Errorf("domain: %w", transport.ErrNoMemory)
+	p := newPool(domainFunc(func(int) (transport.Slice, error) { return transport.Slice{}, full }), 4096)
+	if _, err := p.get(100); err != full {
+		t.Errorf("error %v, want %v", err, full)
+	}
+	if r, err := p.getReceive(); err != full || r != nil {
+		t.Errorf("%v, error %v, want %v", r, err, full)
+	}
+}
+
+// A domain may cut its slices from larger memory; their neighbours are not the pool's.
+func TestPoolNeighbours(t *testing.T) {
+	slab := make([]byte, 1<<20)
+	p := newPool(domainFunc(func(n int) (transport.Slice, error) {
+		s := transport.Slice{Bytes: slab[:n], Key: 7}
+		slab = slab[n:]
+		return s, nil
+	}), 4096)
+	s, _ := p.get(1500)
+	if cap(s.Bytes) != 2048 {
+		t.Errorf("capacity %d, want 2048", cap(s.Bytes))
+	}
+	p.put(s)
+	s, _ = p.get(2000)
+	if len(s.Bytes) != 2000 || cap(s.Bytes) != 2048 || s.Key != 7 {
+		t.Errorf("length %d, capacity %d, key %d", len(s.Bytes), cap(s.Bytes), s.Key)
+	}
+}
+
+func TestPoolConcurrent(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	d := new(loopback.Domain) // which panics at a second Free
+	p := newPool(d, 4096)
+	p.limit = 256 << 10
+	var wg sync.WaitGroup
+	for id := range 8 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(id)))
+			var held []transport.Slice
+			for range 500 {
+				if len(held) > 0 && r.IntN(2) == 0 {
+					s := held[len(held)-1]
+					held = held[:len(held)-1]
+					for i := range s.Bytes[:min(16, len(s.Bytes))] {
+						if s.Bytes[i] != byte(id) {
+							t.Error("memory in use was given out twice")
+						}
+					}
+					p.put(s)
+					continue
+				}
+				s, err := p.get(1 + r.IntN(64<<10))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for i := range s.Bytes[:min(16, len(s.Bytes))] {
+					s.Bytes[i] = byte(id)
+				}
+				held = append(held, s)
+				p.putReceive(mustReceive(t, p))
+			}
+			for _, s := range held {
+				p.put(s)
+			}
+		})
+	}
+	wg.Wait()
+	if _, bytes := d.Allocated(); bytes > p.limit {
+		t.Errorf("%d bytes kept, %d allowed", bytes, p.limit)
+	}
+	p.close()
+	allocated(t, d, 0, 0)
+}
