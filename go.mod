@@ -1,3 +1,23 @@
 module github.com/rpcrdma/go-rpcrdma
 
 go 1.26.0
+
+require (
+	github.com/buildbarn/go-xdr v0.0.0-20261005144839-a2095890273e
+	github.com/davecgh/go-xdr v0.0.0-20161123171359-e6a2ba005892
+	github.com/google/go-cmp v0.7.0
+	github.com/schollz/progressbar/v3 v3.19.1
+	github.com/spf13/cobra v1.10.2
+	go.uber.org/goleak v1.3.0
+	golang.org/x/sync v0.24.0
+	golang.org/x/term v0.44.0
+	pgregory.net/rapid v1.3.0
+)
+
+require (
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
+	github.com/rivo/uniseg v0.4.7 // indirect
+	github.com/spf13/pflag v1.0.9 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)

@@ -42,44 +42,60 @@ const NoReads = math.MaxInt
 // fits; else bulk data by read chunk; else the message itself too. A reply that may
 // not fit inline gets write chunks for its results, and a reply chunk for the rest when
 // that may not fit either. maxReply is the largest length of the reply without results.
+//
+// It fails with ErrHeader when the header of the call or of its reply, which returns the
+// chunks for results, cannot hold the segments.
 func PlanCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallPlan, error) {
 	p := CallPlan{ReadFrom: NoReads}
-	header := FixedLen + emptyLists
+	header, n := FixedLen+emptyLists, 0 // of the reply: bytes, segments
 
-	reply := header + xdr.RoundUp(maxReply)
-	writes, data := 0, 0
+	reply, data, segs := xdr.RoundUp(maxReply), 0, 0
 	for _, r := range results {
-		writes += writeEntryLen + segmentLen*segments(len(r), lim.SegmentSize)
 		data += xdr.RoundUp(len(r))
+		segs += segments(len(r), lim.SegmentSize)
 	}
-	if data > 0 && reply+data > lim.InlineRecv {
+	if data > 0 && header+reply+data > lim.InlineRecv {
 		p.WriteResults = true
-		header += writes
-		reply += writes
+		header += writeEntryLen*len(results) + segmentLen*segs
+		n += segs
 		data = 0
 	}
-	if reply+data > lim.InlineRecv {
+	if header+reply+data > lim.InlineRecv {
 		p.ReplyChunk = true
-		header += replyChunkLen + segmentLen*segments(maxReply, lim.SegmentSize)
+		segs = segments(maxReply, lim.SegmentSize)
+		header += replyChunkLen + segmentLen*segs
+		n += segs
+	}
+	if header > lim.InlineRecv {
+		return p, ErrHeader
 	}
 
-	if header+m.Len() <= lim.InlineSend {
+	// The call's header is that of the reply and the read list.
+	fits := func(reads, rest int) bool {
+		return header+readEntryLen*reads+rest <= lim.InlineSend && n+reads <= MaxSegments
+	}
+	if fits(0, m.Len()) {
 		return p, nil
 	}
-	rest := m.Len()
+	p.ReadFrom = max(lim.MinChunk, 1)
+	reads, rest := 0, m.Len()
 	for i := range m.Bulk {
-		if n := m.Bulk[i].Len; n > 0 && n >= lim.MinChunk {
-			p.ReadFrom = max(lim.MinChunk, 1)
-			header += readEntryLen * segments(n, lim.SegmentSize)
+		if n := m.Bulk[i].Len; n >= p.ReadFrom {
+			reads += segments(n, lim.SegmentSize)
 			rest -= xdr.RoundUp(n)
 		}
 	}
-	if header+rest > lim.InlineSend {
-		p.Long = true
-		header += readEntryLen * segments(rest, lim.SegmentSize)
+	if fits(reads, rest) {
+		return p, nil
 	}
-	if header > lim.InlineSend {
-		return p, ErrHeader
+	p.Long = true
+	if fits(reads+segments(rest, lim.SegmentSize), 0) {
+		return p, nil
 	}
-	return p, nil
+	// Too many pieces of bulk data: they go in one chunk with the rest.
+	p.ReadFrom = NoReads
+	if fits(segments(m.Len(), lim.SegmentSize), 0) {
+		return p, nil
+	}
+	return p, ErrHeader
 }

@@ -2,6 +2,7 @@ package chunks
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -15,7 +16,8 @@ type ReadChunk struct {
 }
 
 // ReadChunks sorts the read list by position and appends its chunks to dst, after
-// these checks: positions are multiples of four (RFC 8166 section 4.4.1), the
+// these checks: positions are multiples of four, as XDR items begin nowhere else
+// (RFC 4506 section 3), and below 2 GiB; the
 // chunks do not overlap in the stream, and their lengths sum up to limit at most.
 // A chunk of no bytes is dropped: it inserts nothing.
 //
@@ -38,7 +40,7 @@ func (l *Lists) ReadChunks(dst []ReadChunk, limit int) ([]ReadChunk, error) {
 			n += uint64(l.Reads[i].Length)
 		}
 		switch sum += n; {
-		case pos%xdr.Unit != 0:
+		case pos%xdr.Unit != 0 || pos > math.MaxInt32:
 			return dst, fmt.Errorf("%w: read chunk at position %d", ErrMalformed, pos)
 		case sum > uint64(limit):
 			return dst, fmt.Errorf("%w: read chunks of more than %d bytes", ErrMalformed, limit)

@@ -54,4 +54,10 @@ func Split(dst []Segment, handle uint32, offset uint64, n, size int) []Segment {
 }
 
 // segments returns how many segments Split makes.
-func segments(n, size int) int { return (n + size - 1) / size }
+func segments(n, size int) int {
+	k := n / size
+	if n%size > 0 {
+		k++
+	}
+	return k
+}

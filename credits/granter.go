@@ -3,7 +3,8 @@ package credits
 // Granter keeps a server's account of one connection. It is not safe for concurrent use:
 // the connection guards it together with its receives.
 //
-// Invariant: posted + active >= the last grant, and >= 1.
+// Invariant: the last grant is at most posted + active + dropped, so that a client which keeps
+// within it finds a receive for each call.
 type Granter struct {
 	max    int
 	posted int // receives that calls will consume
@@ -25,7 +26,8 @@ func (g *Granter) Received() {
 	g.active++
 }
 
-// Dropped notes a call that gets no reply, so that no grant follows from it.
+// Dropped notes a call that gets no reply. The client keeps it among those under way, so nothing is
+// posted in its place; a connection on which calls are dropped must end sooner or later.
 func (g *Granter) Dropped() { g.active-- }
 
 // Reply notes that a call is about to be answered. It returns the credits to
@@ -41,10 +43,11 @@ func (g *Granter) Reply(requested uint32, allow int) (grant uint32, post int) {
 }
 
 // Short notes that n receives of those that Reply asked for could not be posted, and returns
-// the grant that is left.
+// the grant that is left. When that is zero the connection must end: a client takes zero
+// for one, and its next call would find no receive.
 func (g *Granter) Short(n int) (grant uint32) {
 	g.posted -= n
-	return uint32(max(1, g.posted+g.active))
+	return uint32(g.posted + g.active)
 }
 
 // State returns the receives posted for calls and the calls not answered.

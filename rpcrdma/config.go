@@ -26,7 +26,7 @@ type Config struct {
 	// SegmentSize is the largest segment of a chunk in bytes, 1 KiB to 1 GiB; 0 means 1 MiB.
 	SegmentSize int
 	// MaxMessage is the largest call, and the largest reply, in bytes, that a peer can
-	// make this side hold; 0 means 4 MiB.
+	// make this side hold, 64 KiB to 1 GiB; 0 means 4 MiB.
 	MaxMessage int
 	// ConnMemory bounds the memory in bytes for the chunks of calls that one
 	// connection has under way, ServerMemory that of all connections of one Serve; 0
@@ -54,7 +54,7 @@ func (c Config) withDefaults() Config {
 	c.Credits = max(1, cmp.Or(c.Credits, 64))
 	c.MinChunk = max(1, cmp.Or(c.MinChunk, 1024))
 	c.SegmentSize = min(max(1024, cmp.Or(c.SegmentSize, 1<<20)), maxSegment)
-	c.MaxMessage = max(MaxInline, cmp.Or(c.MaxMessage, 4<<20))
+	c.MaxMessage = min(max(MaxInline, cmp.Or(c.MaxMessage, 4<<20)), 1<<maxClass)
 	// A single call must fit: its arguments and its reply.
 	c.ConnMemory = max(2*int64(c.MaxMessage), cmp.Or(c.ConnMemory, 64<<20))
 	c.ServerMemory = max(c.ConnMemory, cmp.Or(c.ServerMemory, 512<<20))

@@ -22,7 +22,7 @@ type pool struct {
 
 const (
 	minClass = 10 // 1 KiB
-	maxClass = 31
+	maxClass = 30 // 1 GiB
 	poolKeep = 32 << 20
 )
 

@@ -1,6 +1,7 @@
 package rpcrdma
 
 import (
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -98,5 +99,22 @@ func TestLimits(t *testing.T) {
 				t.Errorf("tells the peer %+v, configured %d, %d", got, cfg.InlineSend, cfg.InlineRecv)
 			}
 		})
+	}
+}
+
+func TestConfigRanges(t *testing.T) {
+	small := Config{Credits: -1, MinChunk: -1, SegmentSize: 1, MaxMessage: 1, ConnMemory: 1, ServerMemory: 1}.withDefaults()
+	if small.Credits != 1 || small.MinChunk != 1 || small.SegmentSize != 1024 || small.MaxMessage != MaxInline {
+		t.Errorf("smallest: %+v", small)
+	}
+	large := Config{SegmentSize: math.MaxInt, MaxMessage: math.MaxInt}.withDefaults()
+	if large.SegmentSize != 1<<30 || large.MaxMessage != 1<<30 {
+		t.Errorf("largest: %+v", large)
+	}
+	for _, c := range []Config{small, large, Config{}.withDefaults()} {
+		// The largest call and its largest reply, or it would wait for ever.
+		if most := 2 * int64(c.MaxMessage); c.ConnMemory < most || c.ServerMemory < c.ConnMemory {
+			t.Errorf("memory for a connection %d, for all %d, one call may need %d", c.ConnMemory, c.ServerMemory, most)
+		}
 	}
 }

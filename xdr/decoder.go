@@ -199,7 +199,8 @@ func (d *Decoder) Bulk(max int) Bulk {
 	}
 	n := int(count)
 	if len(d.chunks) == 0 || (d.chunks[0].Position != Floating && d.chunks[0].Position != d.pos) {
-		return Bulk{n: n, data: d.Fixed(n)}
+		p := d.Fixed(n)
+		return Bulk{n: len(p), data: p}
 	}
 	c := d.chunks[0]
 	if (c.Len != n && c.Len != RoundUp(n)) || (c.Source == nil && len(c.Data) < n) {

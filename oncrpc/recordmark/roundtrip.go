@@ -48,9 +48,9 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	case <-p.done:
 		err = p.err
 	case <-ctx.Done():
-		c.counters.cancelled.Add(1)
 		c.giveUp(p)
 		if p.reply == nil {
+			c.counters.cancelled.Add(1)
 			err = c.opError("call", ctx.Err())
 		}
 	}
@@ -130,8 +130,8 @@ func (c *Conn) giveUp(p *call) {
 
 // recycle takes back a call that has ended.
 func (c *Conn) recycle(p *call) {
-	*p = call{out: outgoing{call: p}, done: p.done}
 	c.mu.Lock()
+	*p = call{out: outgoing{call: p}, done: p.done}
 	c.free = append(c.free, p)
 	c.mu.Unlock()
 }

@@ -33,16 +33,17 @@ func (c *Conn) write() {
 // take waits until something is queued and takes about batchLen bytes of it. It
 // returns nothing when the connection has ended.
 func (c *Conn) take(batch []*outgoing) []*outgoing {
-	// Who else is about to call shall come along: one write for many costs little
-	// more than one for one.
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.queue.first == nil && c.err == nil {
-		c.filled.Wait()
+	for c.queue.first == nil {
+		for c.queue.first == nil {
+			if c.err != nil {
+				return nil
+			}
+			c.filled.Wait()
+		}
+		c.yield()
 	}
-	c.mu.Unlock()
-	runtime.Gosched()
-	c.mu.Lock()
 	for n := 0; c.queue.first != nil && n < batchLen; {
 		o := c.queue.first
 		c.queue.remove(o)
@@ -53,20 +54,23 @@ func (c *Conn) take(batch []*outgoing) []*outgoing {
 	return batch
 }
 
+// yield lets whoever is about to call or to answer come along: one write for many costs
+// little more than one for one. Meanwhile, what is queued may be taken back.
+func (c *Conn) yield() {
+	c.mu.Unlock()
+	runtime.Gosched()
+	c.mu.Lock()
+}
+
 func (c *Conn) send(batch []*outgoing) error {
-	n := 0
 	for _, o := range batch {
 		if err := c.out.message(o.msg, o.len); err != nil {
 			return err
 		}
-		n += o.len
+		c.counters.recordsOut.Add(1)
+		c.counters.bytesOut.Add(uint64(o.len))
 	}
-	if err := c.out.flush(); err != nil {
-		return err
-	}
-	c.counters.recordsOut.Add(uint64(len(batch)))
-	c.counters.bytesOut.Add(uint64(n))
-	return nil
+	return c.out.flush()
 }
 
 // written gives back the messages of a batch, sent or not.

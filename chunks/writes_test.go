@@ -1,0 +1,206 @@
+package chunks
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// offered is a write chunk of 100, 4 and 50 bytes.
+var offered = WriteChunk{{1, 100, 0x1000}, {2, 4, 0x2000}, {3, 50, 0x3000}}
+
+func withLengths(c WriteChunk, lengths ...uint32) WriteChunk {
+	c = slices.Clone(c)
+	for i, n := range lengths {
+		c[i].Length = n
+	}
+	return c
+}
+
+func TestFill(t *testing.T) {
+	tests := []struct {
+		n    int
+		want []uint32 // nil: does not fit
+	}{
+		{0, []uint32{0, 0, 0}},
+		{1, []uint32{1, 0, 0}},
+		{99, []uint32{99, 0, 0}},
+		{100, []uint32{100, 0, 0}},
+		{101, []uint32{100, 1, 0}},
+		{104, []uint32{100, 4, 0}},
+		{105, []uint32{100, 4, 1}},
+		{154, []uint32{100, 4, 50}},
+		{155, nil},
+		{math.MaxInt, nil},
+	}
+	for _, tt := range tests {
+		prefix := []Segment{{9, 9, 9}}
+		got, ok := Fill(prefix, offered, tt.n)
+		if ok != (tt.want != nil) {
+			t.Errorf("Fill(%d) reports %v", tt.n, ok)
+			continue
+		}
+		want := prefix
+		if ok {
+			want = append(slices.Clone(prefix), withLengths(offered, tt.want...)...)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("Fill(%d) (-want +got):\n%s", tt.n, diff)
+		}
+	}
+	if _, ok := Fill(nil, nil, 1); ok {
+		t.Error("one byte fits in a chunk of no segments")
+	}
+	if got, ok := Fill(nil, nil, 0); !ok || len(got) != 0 {
+		t.Error("no bytes do not fit in a chunk of no segments")
+	}
+	huge := slices.Repeat(WriteChunk{{Length: math.MaxUint32}}, 3)
+	if n := huge.Len(); n != 3*math.MaxUint32 {
+		t.Errorf("Len() = %d of three segments of 2^32-1", n)
+	}
+}
+
+func TestFilled(t *testing.T) {
+	tests := []struct {
+		name     string
+		returned WriteChunk
+		want     int // -1: refused
+	}{
+		{"unused", withLengths(offered, 0, 0, 0), 0},
+		{"first in part", withLengths(offered, 7, 0, 0), 7},
+		{"first", withLengths(offered, 100, 0, 0), 100},
+		{"second in part", withLengths(offered, 100, 3, 0), 103},
+		{"all but one byte", withLengths(offered, 100, 4, 49), 153},
+		{"all", offered, 154},
+		{"gap in the first", withLengths(offered, 99, 1, 0), -1},
+		{"gap in the second", withLengths(offered, 100, 3, 1), -1},
+		{"first skipped", withLengths(offered, 0, 4, 0), -1},
+		{"second skipped", withLengths(offered, 100, 0, 50), -1},
+		{"too much in the first", withLengths(offered, 101, 0, 0), -1},
+		{"too much in the last", withLengths(offered, 100, 4, 51), -1},
+		{"too much by far", withLengths(offered, math.MaxUint32, 4, 50), -1},
+		{"round-up is not the peer's to write", withLengths(offered, 100, 4, 52), -1},
+		{"another handle", WriteChunk{{9, 100, 0x1000}, offered[1], offered[2]}, -1},
+		{"another handle, unused", WriteChunk{offered[0], offered[1], {9, 0, 0x3000}}, -1},
+		{"another offset", WriteChunk{offered[0], {2, 4, 0x2004}, offered[2]}, -1},
+		{"one segment too few", offered[:2], -1},
+		{"one segment too many", append(slices.Clone(offered), Segment{}), -1},
+		{"no segments", nil, -1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n, err := Filled(offered, tt.returned)
+			if tt.want < 0 {
+				if !errors.Is(err, ErrMalformed) {
+					t.Errorf("%d, error %v, want ErrMalformed", n, err)
+				}
+				return
+			}
+			if err != nil || n != tt.want {
+				t.Errorf("%d, error %v, want %d", n, err, tt.want)
+			}
+		})
+	}
+	if n, err := Filled(nil, nil); n != 0 || err != nil {
+		t.Errorf("a chunk of no segments: %d, error %v", n, err)
+	}
+	empty := WriteChunk{{1, 0, 0}, {2, 8, 0}} // a segment of no bytes is full
+	if n, err := Filled(empty, withLengths(empty, 0, 5)); n != 5 || err != nil {
+		t.Errorf("behind a segment of no bytes: %d, error %v", n, err)
+	}
+}
+
+// Lists of Linux's, as offered and as they came back.
+func TestFilledLinux(t *testing.T) {
+	tests := []struct {
+		name              string
+		offered, returned WriteChunk
+		want              int
+	}{
+		{
+			"READ", // at the end of the file
+			WriteChunk{{0x3ccc8604, 0xe000, 0x8e8ba1e8_88ee6000}},
+			WriteChunk{{0x3ccc8604, 0xd3e1, 0x8e8ba1e8_88ee6000}},
+			54241,
+		},
+		{
+			"READDIRPLUS",
+			WriteChunk{{0x908af802, 0x7c, 0x878ba1e8_893d5000}, {0x1976f002, 0x10000, 0x878ba1e8_9a1c3000}, {0x07fb3b01, 4, 0x878ba1e8_893d507c}},
+			WriteChunk{{0x908af802, 0x7c, 0x878ba1e8_893d5000}, {0x1976f002, 0x5554, 0x878ba1e8_9a1c3000}, {0x07fb3b01, 0, 0x878ba1e8_893d507c}},
+			21968,
+		},
+		{
+			"GETACL", // which is used in part only
+			WriteChunk{{0xe7f18b04, 0x100, 0x918ba1e8_893d4800}, {0x3cee6e03, 0x7000, 0x918ba1e8_98e99000}, {0x62b2bc02, 4, 0x918ba1e8_893d4900}},
+			WriteChunk{{0xe7f18b04, 0x88, 0x918ba1e8_893d4800}, {0x3cee6e03, 0, 0x918ba1e8_98e99000}, {0x62b2bc02, 0, 0x918ba1e8_893d4900}},
+			136,
+		},
+	}
+	for _, tt := range tests {
+		n, err := Filled(tt.offered, tt.returned)
+		if err != nil || n != tt.want {
+			t.Errorf("%s: %d, error %v, want %d", tt.name, n, err, tt.want)
+		}
+		if got, ok := Fill(nil, tt.offered, tt.want); !ok || !cmp.Equal(tt.returned, WriteChunk(got)) {
+			t.Errorf("%s: filled here it would be %v", tt.name, got)
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	tests := []struct {
+		name    string
+		offset  uint64
+		n, size int
+		want    []Segment
+	}{
+		{"nothing", 0x1000, 0, 100, nil},
+		{"less than one", 0x1000, 99, 100, []Segment{{7, 99, 0x1000}}},
+		{"exactly one", 0x1000, 100, 100, []Segment{{7, 100, 0x1000}}},
+		{"one and a byte", 0x1000, 101, 100, []Segment{{7, 100, 0x1000}, {7, 1, 0x1064}}},
+		{"three", 0, 300, 100, []Segment{{7, 100, 0}, {7, 100, 100}, {7, 100, 200}}},
+		{"offset of 64 bits", 0xffffffff_ffffff00, 200, 128, []Segment{{7, 128, 0xffffffff_ffffff00}, {7, 72, 0xffffffff_ffffff80}}},
+		{"largest segment", 0, math.MaxInt32, math.MaxInt, []Segment{{7, math.MaxInt32, 0}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := Split(nil, 7, tt.offset, tt.n, tt.size)
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if n := segments(tt.n, tt.size); n != len(tt.want) {
+				t.Errorf("segments() = %d, want %d", n, len(tt.want))
+			}
+		})
+	}
+}
+
+func TestFillProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var c WriteChunk
+		for i, n := range rapid.SliceOfN(rapid.Uint32Range(0, 50), 0, 6).Draw(t, "lengths") {
+			c = append(c, Segment{uint32(i), n, uint64(i) << 32})
+		}
+		n := rapid.IntRange(0, 320).Draw(t, "n")
+		got, ok := Fill(nil, c, n)
+		if ok != (uint64(n) <= c.Len()) {
+			t.Fatalf("%d bytes in %d: %v", n, c.Len(), ok)
+		}
+		if !ok {
+			return
+		}
+		if back, err := Filled(c, got); err != nil || back != n {
+			t.Fatalf("Filled() = %d, %v, filled with %d", back, err, n)
+		}
+		size := rapid.IntRange(1, 100).Draw(t, "size")
+		split := WriteChunk(Split(nil, 1, 1000, n, size))
+		if split.Len() != uint64(n) || len(split) != segments(n, size) {
+			t.Fatalf("%d bytes split by %d: %v", n, size, split)
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+)
+
+func newDemoCommand() *cobra.Command {
+	var providerName string
+	cmd := &cobra.Command{
+		Use:   "demo [FILE...]",
+		Short: "Copy files through an NFS server and client in one process",
+		Long: `Demo starts an NFSv3 server with a file system in memory and a client, both in this
+process, and connects them by RPC-over-RDMA. It copies the files up, lists them,
+copies them down again and compares their SHA-256. Then it tells which way the bytes of
+each procedure travelled. Without FILE it copies this program itself.
+
+The times include reading the files from disk, and SHA-256, both ways.`,
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			provider, err := findProvider(providerName)
+			if err != nil {
+				return err
+			}
+			files, err := findFiles(paths)
+			if err != nil {
+				return err
+			}
+			return runDemo(cmd.Context(), provider, files, cmd.OutOrStdout(), newBar(cmd.ErrOrStderr()))
+		},
+	}
+	cmd.Flags().StringVar(&providerName, "provider", "loopback", "RDMA provider: "+providerNames())
+	return cmd
+}
+
+// demo is a demo under way.
+type demo struct {
+	client *nfsclient.Client
+	root   nfs3.FH
+	out    io.Writer
+	bar    *bar
+	up     throughput
+	down   throughput
+}
+
+// throughput is bytes and the time they took.
+type throughput struct {
+	bytes int64
+	took  time.Duration
+}
+
+func (t throughput) String() string {
+	return fmt.Sprintf("%d bytes in %v, %.0f MB/s", t.bytes, t.took.Round(time.Microsecond), float64(t.bytes)/1e6/t.took.Seconds())
+}
+
+// errMismatch is what a demo is there to rule out.
+var errMismatch = errors.New("what came back is not what was sent")
+
+func runDemo(ctx context.Context, p provider, files []*file, out io.Writer, bar *bar) (err error) {
+	traffic := newTraffic()
+	conn, stop, err := connect(ctx, p, capacityFor(files), traffic)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+
+	d := &demo{out: out, bar: bar}
+	if d.client, d.root, err = mount(ctx, conn); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := d.upload(ctx, f); err != nil {
+			return fmt.Errorf("upload of %s: %w", f.path, err)
+		}
+	}
+	if err := d.list(ctx); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := d.download(ctx, f); err != nil {
+			return fmt.Errorf("download of %s: %w", f.path, err)
+		}
+	}
+	fmt.Fprintln(out)
+	traffic.print(out)
+	fmt.Fprintf(out, "\nup    %v\ndown  %v\n", d.up, d.down)
+	return nil
+}
+
+// upload copies a file to the server and keeps its hash.
+func (d *demo) upload(ctx context.Context, f *file) error {
+	r, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	o, err := d.client.Create(ctx, d.root, f.name, nfs3.CreateHow{
+		Mode: nfs3.Guarded,
+		Set:  nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o644}},
+	})
+	if err != nil {
+		return err
+	}
+	f.handle = o.File
+	begin := time.Now()
+	d.bar.begin("up   "+f.name, f.size)
+	n, err := d.client.Upload(ctx, o.File, io.TeeReader(r, f.sent), nfsclient.Transfer{Progress: d.bar.add})
+	d.bar.end()
+	d.up.bytes += n
+	d.up.took += time.Since(begin)
+	f.size = n
+	return err
+}
+
+// list prints the directory of the server.
+func (d *demo) list(ctx context.Context) error {
+	for e, err := range d.client.ReadDir(ctx, d.root) {
+		if err != nil {
+			return err
+		}
+		a := e.Attr.Attr
+		fmt.Fprintf(d.out, "-%s %5d %5d %12d %s %s\n", permissions(a.Mode), a.UID, a.GID, a.Size,
+			a.Mtime.Time().Format("2006-01-02 15:04:05"), e.Name)
+	}
+	return nil
+}
+
+// permissions returns the mode as ls prints it.
+func permissions(mode uint32) string {
+	b := []byte("rwxrwxrwx")
+	for i := range b {
+		if mode&(0o400>>i) == 0 {
+			b[i] = '-'
+		}
+	}
+	return string(b)
+}
+
+// download copies a file from the server into a hash.
+func (d *demo) download(ctx context.Context, f *file) error {
+	begin := time.Now()
+	d.bar.begin("down "+f.name, f.size)
+	n, err := d.client.Download(ctx, f.handle, f.received, nfsclient.Transfer{Progress: d.bar.add})
+	d.bar.end()
+	d.down.bytes += n
+	d.down.took += time.Since(begin)
+	if err != nil {
+		return err
+	}
+	if n != f.size || !f.same() {
+		return fmt.Errorf("%w: %d bytes, SHA-256 %x; sent %d bytes, SHA-256 %x", errMismatch, n, f.received.Sum(nil), f.size, f.sent.Sum(nil))
+	}
+	fmt.Fprintf(d.out, "%x  %s: the same\n", f.sent.Sum(nil), f.name)
+	return nil
+}

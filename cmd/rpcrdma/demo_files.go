@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// file is a file that the demo copies.
+type file struct {
+	path     string
+	name     string // on the server
+	size     int64
+	handle   nfs3.FH
+	sent     hash.Hash
+	received hash.Hash
+}
+
+// findFiles returns the files to copy: this program when none is named.
+func findFiles(paths []string) ([]*file, error) {
+	if len(paths) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		paths = []string{self}
+	}
+	var files []*file
+	names := make(map[string]bool)
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err == nil && !info.Mode().IsRegular() {
+			err = &fs.PathError{Op: "demo", Path: path, Err: errors.New("not a regular file")}
+		}
+		if err != nil {
+			return nil, err
+		}
+		base := filepath.Base(path)
+		name := base
+		for i := 2; names[name]; i++ {
+			name = fmt.Sprintf("%s.%d", base, i)
+		}
+		names[name] = true
+		files = append(files, &file{path: path, name: name, size: info.Size(), sent: sha256.New(), received: sha256.New()})
+	}
+	return files, nil
+}
+
+func (f *file) open() (*os.File, error) { return os.Open(f.path) }
+
+// same reports whether what was sent has come back.
+func (f *file) same() bool { return bytes.Equal(f.sent.Sum(nil), f.received.Sum(nil)) }
+
+// capacityFor returns the bytes that a file system needs for the files.
+func capacityFor(files []*file) int64 {
+	n := int64(64 << 20) // some may be growing
+	for _, f := range files {
+		n += f.size + 128<<10
+	}
+	return n
+}

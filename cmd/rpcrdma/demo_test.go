@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// asCommand makes this test binary be the command.
+const asCommand = "RPCRDMA_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// execute runs a command line in this process.
+func execute(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// input makes a file of n bytes.
+func input(t *testing.T, name string, n int) (path string, sum string) {
+	t.Helper()
+	p := make([]byte, n)
+	for i := range p {
+		p[i] = byte(i*i>>3 + i)
+	}
+	path = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, p, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path, fmt.Sprintf("%x", sha256.Sum256(p))
+}
+
+func TestDemo(t *testing.T) {
+	args := []string{"demo", "--provider", "loopback"}
+	var want []string
+	for i, n := range []int{0, 1, 4096, 1 << 20, 3<<20 + 5} {
+		path, sum := input(t, fmt.Sprint("file", i), n)
+		args = append(args, path)
+		want = append(want, fmt.Sprintf("%s  file%d: the same", sum, i), fmt.Sprintf(" %d ", n))
+	}
+	// Another file of the same name gets another one on the server.
+	path, sum := input(t, "file0", 777)
+	args = append(args, path)
+	want = append(want, sum+"  file0.2: the same")
+
+	code, stdout, stderr := execute(t, args...)
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for _, w := range append(want, "MNT", "READDIRPLUS", "read chunk", "up ", "down ", "-rw-r--r--") {
+		if !strings.Contains(stdout, w) {
+			t.Errorf("no %q in\n%s", w, stdout)
+		}
+	}
+}
+
+// TestDemoSelf copies this program.
+func TestDemoSelf(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := execute(t, "demo")
+	if code != exitOK || !strings.Contains(stdout, filepath.Base(self)+": the same") {
+		t.Errorf("exit %d: %s\n%s", code, stderr, stdout)
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	path, _ := input(t, "file", 10)
+	missing := filepath.Join(t.TempDir(), "missing")
+	for _, tt := range []struct {
+		args string
+		code int
+		say  string
+	}{
+		{"", exitOK, ""},
+		{"--help", exitOK, ""},
+		{"demo --help", exitOK, ""},
+		{"nonsense", exitUsage, `unknown command "nonsense"`},
+		{"--nonsense", exitUsage, "unknown flag: --nonsense"},
+		{"demo --nonsense", exitUsage, "unknown flag: --nonsense"},
+		{"demo --provider", exitUsage, "flag needs an argument: --provider"},
+		{"demo --provider nonsense", exitUsage, `unknown provider "nonsense"; there is: loopback`},
+		{"demo " + path + " " + missing, exitFailed, missing + ": no such file"},
+		{"demo " + t.TempDir(), exitFailed, "not a regular file"},
+	} {
+		code, stdout, stderr := execute(t, strings.Fields(tt.args)...)
+		if code != tt.code || !strings.Contains(stderr, tt.say) || (stderr == "") != (code == exitOK) {
+			t.Errorf("%q: exit %d, want %d: %s", tt.args, code, tt.code, stderr)
+		}
+		if (stdout != "") != (code == exitOK) {
+			t.Errorf("%q: on standard output: %s", tt.args, stdout)
+		}
+	}
+}
+
+func TestMismatch(t *testing.T) {
+	path, _ := input(t, "file", 100000)
+	files, err := findFiles([]string{path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files[0].received.Write([]byte("a byte too many"))
+	err = runDemo(t.Context(), providers["loopback"], files, io.Discard, newBar(io.Discard))
+	if !errors.Is(err, errMismatch) || !strings.Contains(err.Error(), path) {
+		t.Error(err)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	path, _ := input(t, "file", 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stderr bytes.Buffer
+	if code := run(ctx, []string{"demo", path}, io.Discard, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "context canceled") {
+		t.Errorf("exit %d: %s", code, &stderr)
+	}
+}
+
+func TestBar(t *testing.T) {
+	var out bytes.Buffer
+	b := &bar{w: &out}
+	b.begin("a file", 1000)
+	b.add(100)
+	if out.Len() > 0 {
+		t.Errorf("shown at once: %q", &out)
+	}
+	b.begun = b.begun.Add(-2 * barDelay)
+	b.add(400)
+	b.end()
+	if !strings.Contains(out.String(), "a file") || !strings.Contains(out.String(), "50%") {
+		t.Errorf("%q", &out)
+	}
+	if newBar(&out).w != nil {
+		t.Error("a bar on what is no terminal")
+	}
+}
+
+func TestThroughput(t *testing.T) {
+	if got, want := (throughput{5e6, 2 * time.Millisecond}).String(), "5000000 bytes in 2ms, 2500 MB/s"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

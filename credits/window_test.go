@@ -1,0 +1,462 @@
+package credits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"pgregory.net/rapid"
+)
+
+var errGone = errors.New("gone")
+
+// caller waits for a credit on a goroutine of its own.
+type caller struct {
+	id     int
+	cancel context.CancelFunc
+	done   bool // what follows is set; read after synctest.Wait
+	inUse  int
+	err    error
+}
+
+// call begins to wait and returns when it has a credit, or stands in the queue.
+func call(w *Window, id int) *caller {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &caller{id: id, cancel: cancel}
+	go func() {
+		c.inUse, c.err = w.Acquire(ctx)
+		c.done = true
+	}()
+	synctest.Wait()
+	return c
+}
+
+// release is Release, and returns when those who were woken by it have gone on.
+func release(w *Window, grant uint32) {
+	w.Release(grant)
+	synctest.Wait()
+}
+
+func wantState(t *testing.T, w *Window, limit, inflight, waiting int) {
+	t.Helper()
+	l, i, q := w.State()
+	if l != limit || i != inflight || q != waiting {
+		t.Errorf("State() = %d, %d, %d, want %d, %d, %d", l, i, q, limit, inflight, waiting)
+	}
+}
+
+func wantCredit(t *testing.T, c *caller) {
+	t.Helper()
+	if !c.done || c.err != nil {
+		t.Errorf("caller %d: returned %v, error %v, want a credit", c.id, c.done, c.err)
+	}
+}
+
+func wantWaiting(t *testing.T, c *caller) {
+	t.Helper()
+	if c.done {
+		t.Errorf("caller %d returned: error %v", c.id, c.err)
+	}
+}
+
+func wantError(t *testing.T, c *caller, err error) {
+	t.Helper()
+	if !c.done || !errors.Is(c.err, err) {
+		t.Errorf("caller %d: returned %v, error %v, want %v", c.id, c.done, c.err, err)
+	}
+}
+
+func TestWindowStartsAtOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWindow(64)
+		wantState(t, w, 1, 0, 0)
+		a := call(w, 1)
+		wantCredit(t, a)
+		if a.inUse != 1 {
+			t.Errorf("%d credits in use, want 1", a.inUse)
+		}
+		b := call(w, 2)
+		wantWaiting(t, b)
+		wantState(t, w, 1, 1, 1)
+		release(w, 64)
+		wantCredit(t, b)
+		wantState(t, w, 64, 1, 0)
+		if c := call(w, 3); c.inUse != 2 {
+			t.Errorf("%d credits in use, want 2", c.inUse)
+		}
+	})
+}
+
+func TestWindowGrant(t *testing.T) {
+	for _, tt := range []struct {
+		grant uint32
+		want  int
+	}{
+		{0, 1}, // counts as one
+		{1, 1}, {2, 2}, {63, 63}, {64, 64},
+		{65, 64}, {1 << 31, 64}, {math.MaxUint32, 64}, // more than there is use for
+	} {
+		w := NewWindow(64)
+		if _, err := w.Acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.Release(tt.grant)
+		if limit, _, _ := w.State(); limit != tt.want {
+			t.Errorf("grant of %d: %d calls may be under way, want %d", tt.grant, limit, tt.want)
+		}
+	}
+}
+
+// The limit is the most recent grant minus the requests in flight (draft section 3.3).
+func TestWindowLowered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWindow(64)
+		call(w, 0)
+		release(w, 4)
+		for i := range 4 {
+			wantCredit(t, call(w, i))
+		}
+		waits := call(w, 4)
+		release(w, 2)
+		wantState(t, w, 2, 3, 1)
+		release(w, 2)
+		wantWaiting(t, waits)
+		wantState(t, w, 2, 2, 1)
+		release(w, 2)
+		wantCredit(t, waits)
+		wantState(t, w, 2, 2, 0)
+		release(w, 0)
+		release(w, 0)
+		wantState(t, w, 1, 0, 0)
+	})
+}
+
+func TestWindowRaised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWindow(64)
+		call(w, 0)
+		var callers []*caller
+		for i := range 5 {
+			callers = append(callers, call(w, i))
+		}
+		wantState(t, w, 1, 1, 5)
+		release(w, 3)
+		for i, c := range callers {
+			if i < 3 {
+				wantCredit(t, c)
+			} else {
+				wantWaiting(t, c)
+			}
+		}
+		wantState(t, w, 3, 3, 2)
+		w.Close(errGone)
+	})
+}
+
+func TestWindowOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWindow(64)
+		call(w, 0)
+		var callers []*caller
+		for i := range 8 {
+			callers = append(callers, call(w, i))
+		}
+		// The first, one in the middle and the last give up.
+		for _, i := range []int{0, 4, 7} {
+			callers[i].cancel()
+			synctest.Wait()
+			wantError(t, callers[i], context.Canceled)
+		}
+		wantState(t, w, 1, 1, 5)
+		for _, i := range []int{1, 2, 3, 5, 6} {
+			// One who comes now stands behind the others.
+			late := call(w, 100+i)
+			wantWaiting(t, late)
+			late.cancel()
+			release(w, 1)
+			for _, c := range callers[i+1:] {
+				if c.err == nil {
+					wantWaiting(t, c)
+				}
+			}
+			wantCredit(t, callers[i])
+		}
+		wantState(t, w, 1, 1, 0)
+	})
+}
+
+func TestWindowCancelUnused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWindow(64)
+		call(w, 0)
+		release(w, 2)
+		call(w, 1)
+		call(w, 2)
+		waits := call(w, 3)
+		w.Cancel() // a credit that was not used brings no grant
+		synctest.Wait()
+		wantCredit(t, waits)
+		wantState(t, w, 2, 2, 0)
+	})
+}
+
+// A caller who gives up at the moment when a credit comes either has it, or has passed it on.
+func TestWindowCancelRacesGrant(t *testing.T) {
+	var gaveUp int
+	synctest.Test(t, func(t *testing.T) {
+		for i := range 2000 {
+			w := NewWindow(64)
+			call(w, 0)
+			first, second := call(w, 1), call(w, 2)
+			if i%2 == 0 {
+				first.cancel()
+				w.Release(1)
+			} else {
+				w.Release(1)
+				first.cancel()
+			}
+			synctest.Wait()
+			if first.err == nil {
+				wantCredit(t, first)
+				wantWaiting(t, second)
+				release(w, 1)
+			} else {
+				gaveUp++
+				wantError(t, first, context.Canceled)
+			}
+			wantCredit(t, second)
+			wantState(t, w, 1, 1, 0)
+			if t.Failed() {
+				return
+			}
+		}
+	})
+	t.Logf("gave up %d times of 2000", gaveUp)
+}
+
+func TestWindowClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWindow(64)
+		call(w, 0)
+		a, b := call(w, 1), call(w, 2)
+		background := make(chan error, 1)
+		go func() {
+			_, err := w.Acquire(context.Background()) // whose Done is nil
+			background <- err
+		}()
+		synctest.Wait()
+		w.Close(errGone)
+		synctest.Wait()
+		wantError(t, a, errGone)
+		wantError(t, b, errGone)
+		if err := <-background; err != errGone {
+			t.Errorf("error %v, want %v", err, errGone)
+		}
+		wantError(t, call(w, 3), errGone)
+		w.Close(errors.New("gone again"))
+		release(w, 64) // a reply that came before
+		wantError(t, call(w, 4), errGone)
+	})
+}
+
+// One who has been given a credit does not go on with it after the end.
+func TestWindowCloseRacesGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 200 {
+			w := NewWindow(64)
+			call(w, 0)
+			a, b := call(w, 1), call(w, 2)
+			b.cancel()
+			w.Release(2)
+			w.Close(errGone)
+			synctest.Wait()
+			for _, c := range []*caller{a, b} {
+				if c.err != nil && c.err != errGone && c.err != context.Canceled {
+					t.Errorf("caller %d: error %v", c.id, c.err)
+				}
+				if !c.done {
+					t.Errorf("caller %d waits", c.id)
+				}
+			}
+			wantError(t, call(w, 3), errGone)
+		}
+	})
+}
+
+func TestWindowAllocates(t *testing.T) {
+	w := NewWindow(1)
+	ctx := context.Background()
+	if n := testing.AllocsPerRun(100, func() {
+		w.Acquire(ctx)
+		w.Release(1)
+	}); n > 0 {
+		t.Errorf("%v allocations when a credit is free", n)
+	}
+
+	begin, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		for range begin {
+			w.Acquire(ctx)
+			w.Release(1)
+			done <- struct{}{}
+		}
+	}()
+	defer close(begin)
+	if n := testing.AllocsPerRun(100, func() {
+		w.Acquire(ctx)
+		begin <- struct{}{}
+		for waiting := 0; waiting == 0; _, _, waiting = w.State() {
+			runtime.Gosched()
+		}
+		w.Release(1)
+		<-done
+	}); n > 0 {
+		t.Errorf("%v allocations when one waits", n)
+	}
+}
+
+func TestWindowConcurrent(t *testing.T) {
+	const most, callers, rounds = 8, 32, 300
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	w := NewWindow(most)
+	var (
+		wg       sync.WaitGroup
+		underway atomic.Int32
+		cancels  atomic.Int32
+	)
+	for id := range callers {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(id)))
+			for range rounds {
+				ctx, cancel := context.WithCancel(context.Background())
+				if r.IntN(3) == 0 {
+					go cancel()
+				}
+				inUse, err := w.Acquire(ctx)
+				cancel()
+				if err != nil {
+					cancels.Add(1)
+					continue
+				}
+				if n := underway.Add(1); n > most || inUse > most || inUse < 1 {
+					t.Errorf("%d calls under way, %d credits in use, %d are the most", n, inUse, most)
+				}
+				if r.IntN(2) == 0 {
+					runtime.Gosched()
+				}
+				underway.Add(-1)
+				if r.IntN(8) == 0 {
+					w.Cancel()
+				} else {
+					w.Release(r.Uint32N(most + 2))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if _, inflight, waiting := w.State(); inflight != 0 || waiting != 0 {
+		t.Errorf("%d credits in use and %d callers waiting in the end", inflight, waiting)
+	}
+	t.Logf("%d of %d gave up", cancels.Load(), callers*rounds)
+}
+
+// step is one of a sequence of calls, replies and cancellations.
+type step struct {
+	kind  string
+	grant uint32 // of a reply
+	place int    // in the queue, of a caller who gives up
+}
+
+// The window against a model.
+func TestWindowModel(t *testing.T) {
+	steps := rapid.SliceOf(rapid.Custom(func(t *rapid.T) step {
+		return step{
+			kind:  rapid.SampledFrom([]string{"call", "call", "reply", "credit not used", "caller gives up"}).Draw(t, "kind"),
+			grant: rapid.Uint32Range(0, 8).Draw(t, "grant"),
+			place: rapid.IntRange(0, 10).Draw(t, "place"),
+		}
+	}))
+	rapid.Check(t, func(rt *rapid.T) {
+		most := rapid.IntRange(1, 6).Draw(rt, "max")
+		steps := steps.Draw(rt, "steps")
+		var err error
+		synctest.Test(t, func(*testing.T) { err = runModel(most, steps) })
+		if err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+func runModel(most int, steps []step) error {
+	w := NewWindow(most)
+	limit, inflight := 1, 0
+	var queue, all []*caller
+	defer func() {
+		for _, c := range all {
+			c.cancel()
+		}
+	}()
+	for i, s := range steps {
+		switch s.kind {
+		case "call":
+			c := call(w, len(all))
+			all = append(all, c)
+			queue = append(queue, c)
+		case "reply":
+			if inflight == 0 {
+				continue
+			}
+			release(w, s.grant)
+			inflight--
+			limit = min(max(int(s.grant), 1), most)
+		case "credit not used":
+			if inflight == 0 {
+				continue
+			}
+			w.Cancel()
+			synctest.Wait()
+			inflight--
+		case "caller gives up":
+			if s.place >= len(queue) {
+				continue
+			}
+			c := queue[s.place]
+			c.cancel()
+			synctest.Wait()
+			if !c.done || !errors.Is(c.err, context.Canceled) {
+				return fmt.Errorf("step %d: caller %d gave up: returned %v, error %v", i, c.id, c.done, c.err)
+			}
+			queue = slices.Delete(queue, s.place, s.place+1)
+		}
+		for len(queue) > 0 && inflight < limit {
+			inflight++
+			queue = queue[1:]
+		}
+		l, n, q := w.State()
+		if got, want := fmt.Sprint(l, n, q), fmt.Sprint(limit, inflight, len(queue)); got != want {
+			return fmt.Errorf("step %d, %s: State() = %s, want %s", i, s.kind, got, want)
+		}
+		for _, c := range all {
+			if c.done == slices.Contains(queue, c) {
+				return fmt.Errorf("step %d, %s: caller %d: returned %v, error %v", i, s.kind, c.id, c.done, c.err)
+			}
+		}
+	}
+	w.Close(errGone)
+	synctest.Wait()
+	for _, c := range all {
+		if !c.done {
+			return fmt.Errorf("caller %d waits after the end", c.id)
+		}
+	}
+	return nil
+}

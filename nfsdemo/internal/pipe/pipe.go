@@ -1,0 +1,234 @@
+// Package pipe is an oncrpc.Transport inside one process, for tests: a call goes
+// straight to an oncrpc.Server, and its reply back. Bulk data either is part of the
+// messages, as over TCP, or moves beside them, as over RDMA.
+package pipe
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// Mode says how bulk data travels.
+type Mode int
+
+// The modes.
+const (
+	Inline  Mode = iota // in the messages
+	Chunked             // beside them; arguments are fetched by the handler
+)
+
+func (m Mode) String() string { return [...]string{"inline", "chunked"}[m] }
+
+// Errors of a pipe.
+var (
+	ErrDropped = errors.New("pipe: the server dropped the call")
+	ErrTooLong = errors.New("pipe: the reply is longer than the call allowed")
+	errGone    = errors.New("pipe: the caller is gone")
+)
+
+// Conn is the client's end; the server has none.
+type Conn struct {
+	server *oncrpc.Server
+	mode   Mode
+	calls  sync.Pool // *call
+	xid    atomic.Uint32
+
+	ctx   context.Context // ends with the connection
+	close context.CancelFunc
+}
+
+// New returns a connection to s.
+func New(s *oncrpc.Server, m Mode) *Conn {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Conn{server: s, mode: m, ctx: ctx, close: cancel}
+}
+
+// call is a call under way: an oncrpc.Incoming and the Source of its bulk arguments.
+type call struct {
+	conn   *Conn
+	dec    xdr.Decoder
+	inline []byte
+	chunks []xdr.Chunk
+	reply  []byte
+	back   []xdr.Chunk
+	err    error
+	done   chan struct{}
+
+	mu sync.Mutex       // guards what follows, and the memory that it names
+	x  *oncrpc.Exchange // nil when the caller has left
+}
+
+// RoundTrip hands the call to the server and waits.
+func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
+	if c.ctx.Err() != nil {
+		return net.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	k, _ := c.calls.Get().(*call)
+	if k == nil {
+		k = &call{conn: c, done: make(chan struct{}, 1)}
+	}
+	k.x, k.err = x, nil
+	binary.BigEndian.PutUint32(x.Call.Inline, c.xid.Add(1))
+	k.inline, k.chunks = k.inline[:0], k.chunks[:0]
+	if c.mode == Inline {
+		k.inline = x.Call.AppendTo(k.inline)
+	} else {
+		k.inline = append(k.inline, x.Call.Inline...)
+		for i, it := range x.Call.Bulk {
+			k.chunks = append(k.chunks, xdr.Chunk{Position: it.Position, Len: it.Len, Source: k, ID: i})
+		}
+	}
+	k.dec.Reset(k.inline, k.chunks)
+	c.server.Dispatch(k)
+	select {
+	case <-k.done:
+	case <-ctx.Done():
+		k.mu.Lock()
+		k.x = nil
+		k.mu.Unlock()
+		return ctx.Err()
+	}
+	if k.err != nil {
+		return k.err
+	}
+	x.SetReply(k.reply, k.back, k)
+	return nil
+}
+
+// Release takes the reply back, which has been decoded.
+func (k *call) Release() { k.conn.calls.Put(k) }
+
+// Message implements oncrpc.Incoming.
+func (k *call) Message() *xdr.Decoder { return &k.dec }
+
+// Ready implements oncrpc.Incoming.
+func (k *call) Ready() bool { return len(k.chunks) == 0 }
+
+// Context implements oncrpc.Incoming.
+func (k *call) Context() context.Context { return k.conn.ctx }
+
+// Conn implements oncrpc.Incoming.
+func (k *call) Conn() oncrpc.Transport { return k.conn }
+
+// Reply implements oncrpc.Incoming.
+func (k *call) Reply(m xdr.Message) {
+	k.mu.Lock()
+	if k.x != nil {
+		k.err = k.take(&m)
+	}
+	k.mu.Unlock()
+	m.Release()
+	k.done <- struct{}{}
+}
+
+// take copies a reply.
+func (k *call) take(m *xdr.Message) error {
+	k.reply, k.back = k.reply[:0], k.back[:0]
+	if k.conn.mode == Inline || len(k.x.Results) == 0 {
+		k.reply = m.AppendTo(k.reply)
+		most := k.x.MaxReply
+		for _, p := range k.x.Results {
+			most += xdr.RoundUp(len(p))
+		}
+		if len(k.reply) > most {
+			return fmt.Errorf("%w: %d bytes of %d", ErrTooLong, len(k.reply), most)
+		}
+		return nil
+	}
+	k.reply = append(k.reply, m.Inline...)
+	if len(k.reply) > k.x.MaxReply || len(m.Bulk) > len(k.x.Results) {
+		return fmt.Errorf("%w: %d bytes of %d, %d items of bulk data", ErrTooLong, len(k.reply), k.x.MaxReply, len(m.Bulk))
+	}
+	for i, it := range m.Bulk {
+		to := k.x.Results[i]
+		if it.Len > len(to) {
+			return fmt.Errorf("%w: %d bytes of bulk data", ErrTooLong, it.Len)
+		}
+		n := 0
+		for _, p := range it.Data {
+			n += copy(to[n:], p)
+		}
+		k.back = append(k.back, xdr.Chunk{Position: xdr.Floating, Len: n, Data: to[:n]})
+	}
+	return nil
+}
+
+// Drop implements oncrpc.Incoming.
+func (k *call) Drop() {
+	k.err = ErrDropped
+	k.done <- struct{}{}
+}
+
+// Fetch implements xdr.Source.
+func (k *call) Fetch(_ context.Context, id, n int, dst [][]byte) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.x == nil {
+		return errGone
+	}
+	for _, p := range k.x.Call.Bulk[id].Data {
+		p = p[:min(len(p), n)]
+		n -= len(p)
+		for len(p) > 0 {
+			m := copy(dst[0], p)
+			if p = p[m:]; m == len(dst[0]) {
+				dst = dst[1:]
+			} else {
+				dst = append([][]byte{dst[0][m:]}, dst[1:]...)
+			}
+		}
+	}
+	return nil
+}
+
+// Load implements xdr.Source.
+func (k *call) Load(ctx context.Context, id, n int, _ bool) ([]byte, xdr.Releaser, error) {
+	p := make([]byte, n)
+	return p, nothing{}, k.Fetch(ctx, id, n, [][]byte{p})
+}
+
+type nothing struct{}
+
+func (nothing) Release() {}
+
+// Serve implements oncrpc.Transport: there are no calls this way.
+func (c *Conn) Serve(*oncrpc.Server) {}
+
+// LocalAddr implements oncrpc.Transport.
+func (c *Conn) LocalAddr() net.Addr { return addr{} }
+
+// RemoteAddr implements oncrpc.Transport.
+func (c *Conn) RemoteAddr() net.Addr { return addr{} }
+
+// Close implements oncrpc.Transport.
+func (c *Conn) Close() error {
+	c.close()
+	return nil
+}
+
+// Done implements oncrpc.Transport.
+func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
+
+// Err implements oncrpc.Transport.
+func (c *Conn) Err() error {
+	if c.ctx.Err() != nil {
+		return net.ErrClosed
+	}
+	return nil
+}
+
+type addr struct{}
+
+func (addr) Network() string { return "pipe" }
+func (addr) String() string  { return "pipe" }

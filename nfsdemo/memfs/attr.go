@@ -1,0 +1,145 @@
+package memfs
+
+import (
+	"context"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+)
+
+// GetAttr returns the attributes of a file.
+func (fs *FS) GetAttr(_ context.Context, h nfs3.FH) (nfs3.Fattr, error) {
+	n, err := fs.node(&h)
+	if err != nil {
+		return nfs3.Fattr{}, err
+	}
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.attr(), nil
+}
+
+// Access tells which rights c has.
+func (fs *FS) Access(_ context.Context, c *vfs.Cred, h nfs3.FH, want nfs3.Access) (nfs3.Access, nfs3.PostOpAttr, error) {
+	n, err := fs.node(&h)
+	if err != nil {
+		return 0, nfs3.PostOpAttr{}, err
+	}
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.access(c, want), n.post(), nil
+}
+
+// SetAttr changes attributes.
+func (fs *FS) SetAttr(_ context.Context, c *vfs.Cred, h nfs3.FH, set *nfs3.Sattr, guard *nfs3.Time) (nfs3.WccData, error) {
+	n, err := fs.node(&h)
+	if err != nil {
+		return nfs3.WccData{}, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	wcc := nfs3.WccData{Before: n.pre()}
+	if guard != nil && *guard != wcc.Before.Ctime {
+		err = nfs3.ErrNotSync
+	} else {
+		err = n.change(c, set)
+	}
+	wcc.After = n.post()
+	return wcc, err
+}
+
+// change sets attributes if c may set all of them; n.mu is held.
+func (n *node) change(c *vfs.Cred, set *nfs3.Sattr) error {
+	if err := n.mayChange(c, set); err != nil {
+		return err
+	}
+	switch {
+	case set.Size.Set:
+		n.truncate(set.Size.To)
+		n.modified()
+		n.dropSetID(c)
+	case *set != nfs3.Sattr{}:
+		n.changed()
+	}
+	if set.UID.Set {
+		n.uid = set.UID.To
+	}
+	if set.GID.Set {
+		n.gid = set.GID.To
+	}
+	switch {
+	case set.Mode.Set:
+		n.mode = set.Mode.To & nfs3.ModeMask
+		// Who is not in the group cannot lend it.
+		if c.UID != 0 && !c.InGroup(n.gid) && n.kind != nfs3.TypeDir {
+			n.mode &^= nfs3.ModeSetGID
+		}
+	case set.UID.Set || set.GID.Set:
+		n.clearSetID()
+	}
+	if t, ok := n.timeOf(set.Atime); ok {
+		n.atime.Store(t)
+	}
+	if t, ok := n.timeOf(set.Mtime); ok {
+		n.mtime = t
+	}
+	return nil
+}
+
+// mayChange reports what c may not change; n.mu is held.
+func (n *node) mayChange(c *vfs.Cred, set *nfs3.Sattr) error {
+	owns := n.owns(c)
+	switch {
+	case set.Mode.Set && !owns,
+		set.UID.Set && !(c.UID == 0 || owns && set.UID.To == n.uid),
+		set.GID.Set && !(c.UID == 0 || owns && (set.GID.To == n.gid || c.InGroup(set.GID.To))),
+		(set.Atime.How == nfs3.ToClientTime || set.Mtime.How == nfs3.ToClientTime) && !owns:
+		return nfs3.ErrPerm
+	case (set.Atime.How == nfs3.ToServerTime || set.Mtime.How == nfs3.ToServerTime) && !owns && !n.can(c, mayWrite):
+		return nfs3.ErrAcces
+	case set.Atime.How == nfs3.ToClientTime && set.Atime.To.Nsec >= 1e9,
+		set.Mtime.How == nfs3.ToClientTime && set.Mtime.To.Nsec >= 1e9:
+		return nfs3.ErrInval
+	case !set.Size.Set:
+		return nil
+	case n.kind == nfs3.TypeDir:
+		return nfs3.ErrIsDir
+	case n.kind != nfs3.TypeReg:
+		return nfs3.ErrInval
+	case !n.mayWriteData(c):
+		return nfs3.ErrAcces
+	case set.Size.To > MaxFileSize:
+		return nfs3.ErrFBig
+	}
+	return nil
+}
+
+// timeOf returns the time that set asks for, if it asks for one. The change of attributes, at
+// ctime, is when the server's time is taken.
+func (n *node) timeOf(set nfs3.SetTime) (int64, bool) {
+	switch set.How {
+	case nfs3.ToServerTime:
+		return n.ctime, true
+	case nfs3.ToClientTime:
+		return set.To.Nanos(), true
+	}
+	return 0, false
+}
+
+// dropSetID takes the set-id bits from a file whose data c has changed; n.mu is held.
+func (n *node) dropSetID(c *vfs.Cred) {
+	if c.UID != 0 {
+		n.clearSetID()
+	}
+}
+
+// clearSetID takes the bits that would lend another's rights from a file. Without the
+// right to execute, set-group-id means something else (mandatory locks).
+func (n *node) clearSetID() {
+	if n.kind != nfs3.TypeReg {
+		return
+	}
+	n.mode &^= nfs3.ModeSetUID
+	if n.mode&0o010 != 0 {
+		n.mode &^= nfs3.ModeSetGID
+	}
+}

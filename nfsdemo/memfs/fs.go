@@ -1,0 +1,114 @@
+package memfs
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+)
+
+// Limits of this file system.
+const (
+	DefaultCapacity = 4 << 30
+	MaxFileSize     = math.MaxInt64
+	MaxName         = 255
+	maxLinks        = math.MaxUint32
+)
+
+// What a file costs besides its pages, about what it takes.
+const nodeCharge = 512
+
+// Config configures a file system. The zero value is usable.
+type Config struct {
+	// Capacity is the memory in bytes for the pages of files, and 512 a file; 0 means
+	// DefaultCapacity. Data in flight comes on top.
+	Capacity int64
+	// RootMode is the mode of the root directory; 0 means 0755.
+	RootMode uint32
+	// RootUID and RootGID own the root directory.
+	RootUID, RootGID uint32
+}
+
+// FS is a file system in memory; it implements vfs.FS.
+type FS struct {
+	id       uint64
+	key      []byte // of the handles
+	capacity int64
+	root     *node
+
+	pages  pagePool
+	leases sync.Pool // *lease
+	stages sync.Pool // *stage
+
+	used atomic.Int64 // bytes charged, not above capacity
+
+	tree   sync.RWMutex // guards what follows, and the contents of directories
+	nodes  map[uint64]*node
+	lastID uint64
+}
+
+var _ vfs.FS = (*FS)(nil)
+
+// New returns an empty file system.
+func New(cfg Config) (*FS, error) {
+	random := make([]byte, 8+32)
+	rand.Read(random)
+	fs := &FS{
+		id:       binary.BigEndian.Uint64(random),
+		key:      random[8:],
+		capacity: cmp.Or(cfg.Capacity, DefaultCapacity),
+		nodes:    make(map[uint64]*node),
+	}
+	if !fs.charge(nodeCharge) {
+		return nil, fmt.Errorf("memfs: capacity of %d bytes: %w", cfg.Capacity, nfs3.ErrNoSpc)
+	}
+	root := fs.newNode(nfs3.TypeDir, cmp.Or(cfg.RootMode, 0o755))
+	root.uid, root.gid = cfg.RootUID, cfg.RootGID
+	root.parent = root
+	fs.root = root
+	fs.nodes[root.id] = root
+	return fs, nil
+}
+
+// ID is random: the files of an earlier FS are not those of this one.
+func (fs *FS) ID() uint64 { return fs.id }
+
+// Root returns the handle of the root directory.
+func (fs *FS) Root() nfs3.FH { return fs.root.handle }
+
+// Info tells what the file system can do.
+func (fs *FS) Info() vfs.Info {
+	return vfs.Info{
+		MaxFileSize: MaxFileSize,
+		TimeDelta:   nfs3.Time{Nsec: 1},
+		Properties:  nfs3.FSFHomogeneous | nfs3.FSFCanSetTime,
+		PathConf: nfs3.PathConf{LinkMax: maxLinks, NameMax: MaxName, NoTrunc: true, ChownRestricted: true,
+			CasePreserving: true},
+		NonBlocking: true,
+	}
+}
+
+// charge adds n bytes to those used, unless the capacity is exceeded. It is how
+// bytes are given back, too.
+func (fs *FS) charge(n int64) bool {
+	for {
+		used := fs.used.Load()
+		if n > 0 && n > fs.capacity-used {
+			return false
+		}
+		if fs.used.CompareAndSwap(used, used+n) {
+			return true
+		}
+	}
+}
+
+// now returns nanoseconds since 1970 UTC, later than last, so that every change
+// shows in the times.
+func now(last int64) int64 { return max(time.Now().UnixNano(), last+1) }

@@ -1,0 +1,181 @@
+package memfs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var super = &vfs.Cred{}
+
+// newFS returns a file system of which it is checked in the end that it has lost no
+// page and no byte of its accounts.
+func newFS(tb testing.TB, cfg Config) *FS {
+	fs, err := New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { check(tb, fs) })
+	return fs
+}
+
+func check(tb testing.TB, fs *FS) {
+	tb.Helper()
+	pages, bytes := 0, int64(0)
+	for _, n := range fs.nodes {
+		held := int64(0)
+		for b, p := range n.blocks {
+			pages++
+			held += int64(len(p.buf))
+			if refs := p.refs.Load(); refs != 1 {
+				tb.Errorf("file %d, block %d: %d references", n.id, b, refs)
+			}
+			if b*blockSize+uint64(p.n) > n.size || p.n == 0 {
+				tb.Errorf("file %d, block %d: %d bytes, the file has %d", n.id, b, p.n, n.size)
+			}
+		}
+		if held != n.held {
+			tb.Errorf("file %d: %d bytes held, %d charged", n.id, held, n.held)
+		}
+		bytes += held + nodeCharge
+	}
+	if pages != fs.pages.out {
+		tb.Errorf("%d pages are in files, %d out of the pool", pages, fs.pages.out)
+	}
+	if bytes != fs.used.Load() {
+		tb.Errorf("%d bytes are in use, %d charged", bytes, fs.used.Load())
+	}
+}
+
+func TestConformance(t *testing.T) {
+	vfstest.Run(t, func(tb testing.TB) vfs.FS { return newFS(tb, Config{}) })
+}
+
+func create(tb testing.TB, fs *FS, name string) nfs3.FH {
+	tb.Helper()
+	o, _, err := fs.Create(tb.Context(), super, fs.Root(), name, &nfs3.CreateHow{Mode: nfs3.Guarded})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return o.File
+}
+
+func write(tb testing.TB, fs *FS, h nfs3.FH, off uint64, p []byte) {
+	tb.Helper()
+	if _, err := fs.Write(tb.Context(), super, h, off, vfstest.Bulk(p), nfs3.Unstable); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func truncate(tb testing.TB, fs *FS, h nfs3.FH, size uint64) {
+	tb.Helper()
+	set := nfs3.Sattr{Size: nfs3.Set64{Set: true, To: size}}
+	if _, err := fs.SetAttr(tb.Context(), super, h, &set, nil); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func TestCapacity(t *testing.T) {
+	const capacity = 1<<20 + 100*nodeCharge
+	fs := newFS(t, Config{Capacity: capacity})
+	h := create(t, fs, "file")
+	p := bytes.Repeat([]byte{1}, 1<<20)
+	write(t, fs, h, 0, p)
+	before, _ := fs.GetAttr(t.Context(), h)
+
+	_, err := fs.Write(t.Context(), super, h, 1<<20-100, vfstest.Bulk(bytes.Repeat([]byte{2}, 1<<17)), nfs3.Unstable)
+	if !errors.Is(err, nfs3.ErrNoSpc) {
+		t.Fatalf("over the capacity: %v", err)
+	}
+	if a, _ := fs.GetAttr(t.Context(), h); a != before {
+		t.Errorf("%+v, then %+v", before, a)
+	}
+	if got, _, _ := vfstest.Read(t.Context(), fs, super, h, 0, 2<<20); !bytes.Equal(got, p) {
+		t.Error("data that was there is not what it was")
+	}
+	// What is there can be overwritten all the same.
+	write(t, fs, h, 0, bytes.Repeat([]byte{3}, 1<<20))
+
+	for i := 0; ; i++ {
+		_, _, err := fs.Create(t.Context(), super, fs.Root(), fmt.Sprint(i), &nfs3.CreateHow{})
+		if err == nil && i < 200 {
+			continue
+		}
+		if !errors.Is(err, nfs3.ErrNoSpc) || i < 90 {
+			t.Errorf("file %d: %v", i, err)
+		}
+		break
+	}
+	s, _, _ := fs.StatFS(t.Context(), fs.Root())
+	if s.TotalBytes != capacity || s.FreeBytes != 0 || s.FreeFiles != 0 || s.TotalFiles != 100 {
+		t.Errorf("full: %+v", s)
+	}
+	truncate(t, fs, h, 1<<19)
+	if s, _, _ := fs.StatFS(t.Context(), fs.Root()); s.FreeBytes != 1<<19 {
+		t.Errorf("half empty: %+v", s)
+	}
+	if _, err := New(Config{Capacity: 1}); !errors.Is(err, nfs3.ErrNoSpc) {
+		t.Errorf("capacity of one byte: %v", err)
+	}
+}
+
+// TestSmallFiles: a small file costs a small page, also one that was large, and
+// one that grows bit by bit.
+func TestSmallFiles(t *testing.T) {
+	fs := newFS(t, Config{})
+	for _, tt := range []struct{ size, used int }{
+		{1, 512}, {512, 512}, {513, 1024}, {5000, 8192}, {65536, 65536}, {65537, 65536 + 512}, {70000, 65536 + 8192},
+	} {
+		h := create(t, fs, fmt.Sprint(tt.size))
+		p := make([]byte, tt.size)
+		write(t, fs, h, 0, p)
+		if a, _ := fs.GetAttr(t.Context(), h); a.Used != uint64(tt.used) {
+			t.Errorf("%d bytes: %d used, want %d", tt.size, a.Used, tt.used)
+		}
+		write(t, fs, h, 0, make([]byte, 200000))
+		truncate(t, fs, h, uint64(tt.size))
+		if a, _ := fs.GetAttr(t.Context(), h); a.Used != uint64(tt.used) {
+			t.Errorf("cut to %d bytes: %d used, want %d", tt.size, a.Used, tt.used)
+		}
+		truncate(t, fs, h, 0)
+		for i := range min(tt.size, 6000) {
+			write(t, fs, h, uint64(i), p[:1])
+		}
+		if a, _ := fs.GetAttr(t.Context(), h); a.Used > 2*a.Size+512 {
+			t.Errorf("grown to %d bytes: %d used", a.Size, a.Used)
+		}
+	}
+}
+
+func TestStale(t *testing.T) {
+	fs := newFS(t, Config{})
+	gone := fs.makeHandle(4711)
+	if _, err := fs.GetAttr(t.Context(), gone); err != nfs3.ErrStale {
+		t.Errorf("handle of a node that is gone: %v", err)
+	}
+	other := newFS(t, Config{})
+	if _, err := fs.GetAttr(t.Context(), other.Root()); err != nfs3.ErrBadHandle {
+		t.Errorf("handle of another file system: %v", err)
+	}
+	h := fs.Root()
+	if h.Len() > 32 {
+		t.Errorf("handles of %d bytes", h.Len())
+	}
+}
+
+func TestBadCookie(t *testing.T) {
+	fs := newFS(t, Config{})
+	_, err := fs.ReadDir(t.Context(), super, fs.Root(), 2, nfs3.Verifier{1}, func(*nfs3.Entry) bool { return true })
+	if err != nfs3.ErrBadCookie {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,90 @@
+package nfs3
+
+import "github.com/rpcrdma/go-rpcrdma/xdr"
+
+// Fattr is fattr3: the attributes of a file (RFC 1813 section 2.6).
+type Fattr struct {
+	Type   FileType
+	Mode   uint32 // the bits of ModeMask
+	Nlink  uint32
+	UID    uint32
+	GID    uint32
+	Size   uint64
+	Used   uint64 // bytes of storage
+	Rdev   Specdata
+	FSID   uint64
+	FileID uint64
+	Atime  Time
+	Mtime  Time
+	Ctime  Time
+}
+
+// Specdata is specdata3: the numbers of a device.
+type Specdata struct{ Major, Minor uint32 }
+
+const fattrLen = 5*4 + 2*8 + 8 + 2*8 + 3*timeLen
+
+// MarshalXDR appends a.
+func (a *Fattr) MarshalXDR(e *xdr.Encoder) {
+	e.Uint32(uint32(a.Type))
+	e.Uint32(a.Mode)
+	e.Uint32(a.Nlink)
+	e.Uint32(a.UID)
+	e.Uint32(a.GID)
+	e.Uint64(a.Size)
+	e.Uint64(a.Used)
+	e.Uint32(a.Rdev.Major)
+	e.Uint32(a.Rdev.Minor)
+	e.Uint64(a.FSID)
+	e.Uint64(a.FileID)
+	a.Atime.MarshalXDR(e)
+	a.Mtime.MarshalXDR(e)
+	a.Ctime.MarshalXDR(e)
+}
+
+// UnmarshalXDR decodes a.
+func (a *Fattr) UnmarshalXDR(d *xdr.Decoder) {
+	a.Type = FileType(d.Enum(uint32(TypeFIFO)))
+	a.Mode = d.Uint32()
+	a.Nlink = d.Uint32()
+	a.UID = d.Uint32()
+	a.GID = d.Uint32()
+	a.Size = d.Uint64()
+	a.Used = d.Uint64()
+	a.Rdev.Major = d.Uint32()
+	a.Rdev.Minor = d.Uint32()
+	a.FSID = d.Uint64()
+	a.FileID = d.Uint64()
+	a.Atime.UnmarshalXDR(d)
+	a.Mtime.UnmarshalXDR(d)
+	a.Ctime.UnmarshalXDR(d)
+}
+
+// PostOpAttr is post_op_attr: attributes after an operation, which may be missing
+// (RFC 1813 section 2.6).
+type PostOpAttr struct {
+	Present bool
+	Attr    Fattr
+}
+
+// Attrs returns attributes that are present.
+func Attrs(a Fattr) PostOpAttr { return PostOpAttr{true, a} }
+
+const postOpAttrLen = 4 + fattrLen
+
+// MarshalXDR appends p.
+func (p *PostOpAttr) MarshalXDR(e *xdr.Encoder) {
+	e.Bool(p.Present)
+	if p.Present {
+		p.Attr.MarshalXDR(e)
+	}
+}
+
+// UnmarshalXDR decodes p.
+func (p *PostOpAttr) UnmarshalXDR(d *xdr.Decoder) {
+	if p.Present = d.Bool(); p.Present {
+		p.Attr.UnmarshalXDR(d)
+	} else {
+		p.Attr = Fattr{}
+	}
+}

@@ -1,0 +1,145 @@
+package nfs3
+
+import (
+	"fmt"
+	"math"
+)
+
+// The RPC program (RFC 1813 section 2.1.1).
+const (
+	Program = 100003
+	Version = 3
+)
+
+// Proc is a procedure number (RFC 1813 section 3).
+type Proc uint32
+
+// The procedures.
+const (
+	ProcNull        Proc = 0
+	ProcGetAttr     Proc = 1
+	ProcSetAttr     Proc = 2
+	ProcLookup      Proc = 3
+	ProcAccess      Proc = 4
+	ProcReadLink    Proc = 5
+	ProcRead        Proc = 6
+	ProcWrite       Proc = 7
+	ProcCreate      Proc = 8
+	ProcMkdir       Proc = 9
+	ProcSymlink     Proc = 10
+	ProcMknod       Proc = 11
+	ProcRemove      Proc = 12
+	ProcRmdir       Proc = 13
+	ProcRename      Proc = 14
+	ProcLink        Proc = 15
+	ProcReadDir     Proc = 16
+	ProcReadDirPlus Proc = 17
+	ProcFSStat      Proc = 18
+	ProcFSInfo      Proc = 19
+	ProcPathConf    Proc = 20
+	ProcCommit      Proc = 21
+
+	// Procs is the number of procedures.
+	Procs = 22
+)
+
+var procNames = [Procs]string{"NULL", "GETATTR", "SETATTR", "LOOKUP", "ACCESS", "READLINK", "READ", "WRITE",
+	"CREATE", "MKDIR", "SYMLINK", "MKNOD", "REMOVE", "RMDIR", "RENAME", "LINK", "READDIR", "READDIRPLUS",
+	"FSSTAT", "FSINFO", "PATHCONF", "COMMIT"}
+
+// String returns the procedure's name in the RFC.
+func (p Proc) String() string {
+	if p < Procs {
+		return procNames[p]
+	}
+	return fmt.Sprintf("procedure %d", uint32(p))
+}
+
+// Sizes of the protocol (RFC 1813 section 2.4).
+const (
+	FHSize       = 64 // largest file handle
+	VerifierSize = 8  // cookie, create and write verifiers
+)
+
+// maxName bounds a name while decoding. The protocol knows no limit; the message's
+// length is one, and what a file system refuses must get NAMETOOLONG, not
+// GARBAGE_ARGS.
+const maxName = math.MaxInt32
+
+// Verifier is cookieverf3, createverf3 or writeverf3.
+type Verifier [VerifierSize]byte
+
+// FileType is ftype3 (RFC 1813 section 2.5).
+type FileType uint32
+
+// The types of files.
+const (
+	TypeReg  FileType = 1 // regular file
+	TypeDir  FileType = 2 // directory
+	TypeBlk  FileType = 3 // block special device
+	TypeChr  FileType = 4 // character special device
+	TypeLnk  FileType = 5 // symbolic link
+	TypeSock FileType = 6 // socket
+	TypeFIFO FileType = 7 // named pipe
+)
+
+// Mode bits (RFC 1813 section 2.5).
+const (
+	ModeSetUID = 0o4000
+	ModeSetGID = 0o2000
+	ModeSticky = 0o1000
+	ModePerm   = 0o777
+	ModeMask   = 0o7777
+)
+
+// Access is a set of the rights that ACCESS asks for (RFC 1813 section 3.3.4).
+type Access uint32
+
+// The rights.
+const (
+	AccessRead    Access = 0x01 // read data, or a directory
+	AccessLookup  Access = 0x02 // look up a name in a directory
+	AccessModify  Access = 0x04 // rewrite data, or change directory entries
+	AccessExtend  Access = 0x08 // write new data, or add directory entries
+	AccessDelete  Access = 0x10 // delete a directory entry
+	AccessExecute Access = 0x20 // execute a file
+	AccessAll     Access = 0x3f
+)
+
+// StableHow is stable_how: how durable a WRITE shall be, or was (RFC 1813 section 3.3.7).
+type StableHow uint32
+
+// The degrees of durability.
+const (
+	Unstable StableHow = 0
+	DataSync StableHow = 1
+	FileSync StableHow = 2
+)
+
+// CreateMode is createmode3 (RFC 1813 section 3.3.8).
+type CreateMode uint32
+
+// The ways to create a file.
+const (
+	Unchecked CreateMode = 0 // an existing file is fine
+	Guarded   CreateMode = 1 // an existing file is ErrExist
+	Exclusive CreateMode = 2 // as Guarded, but a repeated call succeeds
+)
+
+// TimeHow is time_how: how SETATTR sets a time (RFC 1813 section 2.6).
+type TimeHow uint32
+
+// The ways to set a time.
+const (
+	DontChange   TimeHow = 0
+	ToServerTime TimeHow = 1
+	ToClientTime TimeHow = 2
+)
+
+// Properties of a file system (RFC 1813 section 3.3.19).
+const (
+	FSFLink        = 0x01 // hard links
+	FSFSymlink     = 0x02 // symbolic links
+	FSFHomogeneous = 0x08 // PATHCONF is the same everywhere
+	FSFCanSetTime  = 0x10 // SETATTR can set times
+)

@@ -1,0 +1,73 @@
+package nfs3
+
+import "github.com/rpcrdma/go-rpcrdma/xdr"
+
+// ReadArgs are the arguments of READ (RFC 1813 section 3.3.6).
+type ReadArgs struct {
+	File   FH
+	Offset uint64
+	Count  uint32
+}
+
+// MarshalXDR appends a.
+func (a *ReadArgs) MarshalXDR(e *xdr.Encoder) {
+	a.File.MarshalXDR(e)
+	e.Uint64(a.Offset)
+	e.Uint32(a.Count)
+}
+
+// UnmarshalXDR decodes a.
+func (a *ReadArgs) UnmarshalXDR(d *xdr.Decoder) {
+	a.File.UnmarshalXDR(d)
+	a.Offset = d.Uint64()
+	a.Count = d.Uint32()
+}
+
+// ReadRes are the results of READ.
+type ReadRes struct {
+	Result
+	Attr  PostOpAttr
+	Count uint32 // with OK: bytes of data
+	EOF   bool   // with OK: the data ends where the file does
+
+	// Data is what MarshalXDR encodes, by reference until Release is called; Release
+	// may be nil.
+	Data    [][]byte
+	Release xdr.Releaser
+	// Into is where UnmarshalXDR leaves the data. More than it holds is an error.
+	Into []byte
+}
+
+// ReadMax is the longest encoding of ReadRes without the data, in bytes.
+const ReadMax = statusLen + postOpAttrLen + 4 + 4 + 4
+
+// MarshalXDR appends r.
+func (r *ReadRes) MarshalXDR(e *xdr.Encoder) {
+	r.marshal(e)
+	r.Attr.MarshalXDR(e)
+	if r.Status == OK {
+		e.Uint32(r.Count)
+		e.Bool(r.EOF)
+		e.Bulk(r.Data, r.Release)
+	}
+}
+
+// UnmarshalXDR decodes r.
+func (r *ReadRes) UnmarshalXDR(d *xdr.Decoder) {
+	r.Count, r.EOF = 0, false
+	r.unmarshal(d)
+	r.Attr.UnmarshalXDR(d)
+	if r.Status != OK {
+		return
+	}
+	count := d.Uint32()
+	r.EOF = d.Bool()
+	data := d.Bulk(len(r.Into))
+	if uint64(count) != uint64(data.Len()) || !data.Ready() {
+		d.Fail(xdr.ErrValue)
+	}
+	if d.Err() == nil {
+		r.Count = count
+		data.CopyTo(r.Into)
+	}
+}

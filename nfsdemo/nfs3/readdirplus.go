@@ -1,0 +1,125 @@
+package nfs3
+
+import "github.com/rpcrdma/go-rpcrdma/xdr"
+
+// ReadDirPlusArgs are the arguments of READDIRPLUS (RFC 1813 section 3.3.17).
+type ReadDirPlusArgs struct {
+	Dir      FH
+	Cookie   uint64   // where to begin: 0, or the Cookie of an entry
+	Verf     Verifier // of the results that Cookie is from
+	DirCount uint32   // largest size of the names, cookies and file ids
+	MaxCount uint32   // largest size of the results behind the status
+}
+
+// MarshalXDR appends a.
+func (a *ReadDirPlusArgs) MarshalXDR(e *xdr.Encoder) {
+	a.Dir.MarshalXDR(e)
+	e.Uint64(a.Cookie)
+	e.Fixed(a.Verf[:])
+	e.Uint32(a.DirCount)
+	e.Uint32(a.MaxCount)
+}
+
+// UnmarshalXDR decodes a.
+func (a *ReadDirPlusArgs) UnmarshalXDR(d *xdr.Decoder) {
+	a.Dir.UnmarshalXDR(d)
+	a.Cookie = d.Uint64()
+	copy(a.Verf[:], d.Fixed(VerifierSize))
+	a.DirCount = d.Uint32()
+	a.MaxCount = d.Uint32()
+}
+
+// Entry is entryplus3: a name in a directory and what it stands for.
+type Entry struct {
+	FileID uint64
+	Name   string
+	Cookie uint64 // of what follows
+	Attr   PostOpAttr
+	File   PostOpFH
+}
+
+// DirLen returns the bytes of ent that DirCount counts.
+func (ent *Entry) DirLen() int { return 8 + 4 + xdr.RoundUp(len(ent.Name)) + 8 }
+
+// Len returns the bytes of ent in the results, the flag in front of it included.
+func (ent *Entry) Len() int {
+	n := 4 + ent.DirLen() + 4 + 4
+	if ent.Attr.Present {
+		n += fattrLen
+	}
+	if ent.File.Present {
+		n += 4 + xdr.RoundUp(ent.File.FH.Len())
+	}
+	return n
+}
+
+// MarshalXDR appends ent.
+func (ent *Entry) MarshalXDR(e *xdr.Encoder) {
+	e.Uint64(ent.FileID)
+	e.String(ent.Name, maxName)
+	e.Uint64(ent.Cookie)
+	ent.Attr.MarshalXDR(e)
+	ent.File.MarshalXDR(e)
+}
+
+// UnmarshalXDR decodes ent.
+func (ent *Entry) UnmarshalXDR(d *xdr.Decoder) {
+	ent.FileID = d.Uint64()
+	ent.Name = d.String(maxName)
+	ent.Cookie = d.Uint64()
+	ent.Attr.UnmarshalXDR(d)
+	ent.File.UnmarshalXDR(d)
+}
+
+// ReadDirPlusRes are the results of READDIRPLUS.
+type ReadDirPlusRes struct {
+	Result
+	Dir     PostOpAttr
+	Verf    Verifier // with OK
+	Entries []Entry  // with OK
+	EOF     bool     // with OK: no entries follow
+}
+
+// ReadDirPlusMin is the length in bytes of results without entries, as MaxCount
+// counts it; ReadDirPlusMax(maxCount) is the longest encoding of ReadDirPlusRes.
+const ReadDirPlusMin = postOpAttrLen + VerifierSize + 4 + 4
+
+// ReadDirPlusMax returns the longest encoding in bytes of results that keep to
+// maxCount.
+func ReadDirPlusMax(maxCount int) int { return statusLen + max(maxCount, postOpAttrLen) }
+
+// MarshalXDR appends r.
+func (r *ReadDirPlusRes) MarshalXDR(e *xdr.Encoder) {
+	r.marshal(e)
+	r.Dir.MarshalXDR(e)
+	if r.Status != OK {
+		return
+	}
+	e.Fixed(r.Verf[:])
+	for i := range r.Entries {
+		e.Bool(true)
+		r.Entries[i].MarshalXDR(e)
+	}
+	e.Bool(false)
+	e.Bool(r.EOF)
+}
+
+// UnmarshalXDR decodes r. It uses the memory of r.Entries again.
+func (r *ReadDirPlusRes) UnmarshalXDR(d *xdr.Decoder) {
+	*r = ReadDirPlusRes{Entries: r.Entries[:0]}
+	r.unmarshal(d)
+	r.Dir.UnmarshalXDR(d)
+	if r.Status != OK {
+		return
+	}
+	copy(r.Verf[:], d.Fixed(VerifierSize))
+	for d.Bool() {
+		var ent Entry
+		ent.UnmarshalXDR(d)
+		if d.Err() != nil {
+			return
+		}
+		r.Entries = append(r.Entries, ent)
+	}
+	r.EOF = d.Bool()
+}

@@ -1,0 +1,56 @@
+package nfsclient
+
+import (
+	"context"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// Client calls an NFS server over one connection. Its methods may be called
+// concurrently. Each returns an *Error when it fails.
+type Client struct {
+	rpc     *oncrpc.Client
+	cred    oncrpc.Auth
+	reads   sync.Pool // *readCall
+	writes  sync.Pool // *writeCall
+	buffers sync.Pool // *[]byte
+}
+
+// New returns a client that presents cred with each call.
+func New(t oncrpc.Transport, cred oncrpc.Auth) *Client {
+	return &Client{rpc: oncrpc.NewClient(t, nfs3.Program, nfs3.Version, cred), cred: cred}
+}
+
+// results is the results of any procedure.
+type results interface {
+	oncrpc.Unmarshaler
+	Outcome() *nfs3.Status
+}
+
+// call calls a procedure whose results take at most maxReply bytes; name is for the error.
+func (c *Client) call(ctx context.Context, p nfs3.Proc, name string, args oncrpc.Marshaler, res results, maxReply int) error {
+	return c.do(ctx, name, &oncrpc.Request{Procedure: uint32(p), Args: args, Reply: res, MaxReply: maxReply}, res)
+}
+
+func (c *Client) do(ctx context.Context, name string, r *oncrpc.Request, res results) error {
+	err := c.rpc.Do(ctx, r)
+	if err == nil {
+		if s := *res.Outcome(); s != nfs3.OK {
+			err = s
+		}
+	}
+	if err != nil {
+		return &Error{nfs3.Proc(r.Procedure).String(), name, err}
+	}
+	return nil
+}
+
+// Null calls the procedure that does nothing.
+func (c *Client) Null(ctx context.Context) error {
+	if err := c.rpc.Call(ctx, uint32(nfs3.ProcNull), nil, nil); err != nil {
+		return &Error{nfs3.ProcNull.String(), "", err}
+	}
+	return nil
+}

@@ -1,0 +1,8 @@
+// Package nfsclient is a client of NFS version 3 (RFC 1813) over whatever transport
+// package oncrpc runs on.
+//
+// A [Client] has a method for each procedure, and above them [Client.Upload] and
+// [Client.Download], which keep several WRITEs or READs under way,
+// [Client.ReadDir] and [Client.Walk]. Data is not copied: READ asks the transport to
+// leave it in the caller's buffer, WRITE sends it from there.
+package nfsclient

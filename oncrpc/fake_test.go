@@ -1,0 +1,211 @@
+package oncrpc_test
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"log/slog"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+const (
+	testProgram = 0x20000003
+	testVersion = 3
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// end is one end of a connection without a network: a call is dispatched by the
+// goroutine that makes it.
+type end struct {
+	t      testing.TB
+	name   addr
+	peer   *end
+	server atomic.Pointer[oncrpc.Server]
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+type addr string
+
+func (a addr) Network() string { return "fake" }
+func (a addr) String() string  { return string(a) }
+
+// connection returns both ends of a connection.
+func connection(t testing.TB) (client, server *end) {
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	client = &end{t: t, name: "client", ctx: ctx, cancel: cancel}
+	server = &end{t: t, name: "server", ctx: ctx, cancel: cancel}
+	client.peer, server.peer = server, client
+	return client, server
+}
+
+func (e *end) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
+	const xid = 0x1badcafe
+	binary.BigEndian.PutUint32(x.Call.Inline, xid)
+	in := newIncoming(e.t, x.Call.AppendTo(nil))
+	in.conn = e.peer
+	e.peer.server.Load().Dispatch(in)
+	select {
+	case reply := <-in.reply:
+		if reply == nil {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		if got := binary.BigEndian.Uint32(reply); got != xid {
+			e.t.Errorf("the reply has xid %08x, want %08x", got, xid)
+		}
+		x.SetReply(reply, nil, nil)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-e.ctx.Done():
+		return net.ErrClosed
+	}
+}
+
+func (e *end) Serve(s *oncrpc.Server) { e.server.Store(s) }
+func (e *end) LocalAddr() net.Addr    { return e.name }
+func (e *end) RemoteAddr() net.Addr   { return e.peer.name }
+func (e *end) Close() error           { e.cancel(); return nil }
+func (e *end) Done() <-chan struct{}  { return e.ctx.Done() }
+func (e *end) Err() error             { return e.ctx.Err() }
+
+// incoming is a call for Server.Dispatch.
+type incoming struct {
+	t        testing.TB
+	args     xdr.Decoder
+	conn     *end
+	notReady bool
+	answers  atomic.Int32
+	reply    chan []byte          // gets the reply, or nil when the call was dropped
+	hold     chan struct{}        // if set, replies leave when it is closed
+	sent     func(m *xdr.Message) // if set, looks at a reply before it leaves
+}
+
+func newIncoming(t testing.TB, call []byte) *incoming {
+	in := &incoming{t: t, reply: make(chan []byte, 1)}
+	in.args.Reset(call, nil)
+	return in
+}
+
+func (in *incoming) Message() *xdr.Decoder { return &in.args }
+func (in *incoming) Ready() bool           { return !in.notReady }
+
+func (in *incoming) Context() context.Context {
+	if in.conn == nil {
+		return context.Background()
+	}
+	return in.conn.ctx
+}
+
+func (in *incoming) Conn() oncrpc.Transport {
+	if in.conn == nil {
+		in.conn, _ = connection(in.t)
+	}
+	return in.conn
+}
+
+func (in *incoming) Reply(m xdr.Message) {
+	if in.answers.Add(1) != 1 {
+		in.t.Error("a call was answered twice")
+	}
+	if in.sent != nil {
+		in.sent(&m)
+	}
+	reply := m.AppendTo(nil)
+	if in.hold != nil {
+		go func() {
+			<-in.hold
+			m.Release()
+			in.reply <- reply
+		}()
+		return
+	}
+	m.Release()
+	in.reply <- reply
+}
+
+func (in *incoming) Drop() {
+	if in.answers.Add(1) != 1 {
+		in.t.Error("a call was answered twice")
+	}
+	in.reply <- nil
+}
+
+// dispatch has the call executed and returns the reply.
+func dispatch(t testing.TB, s *oncrpc.Server, call []byte) []byte {
+	in := newIncoming(t, call)
+	s.Dispatch(in)
+	return <-in.reply
+}
+
+// newServer returns a server of testProgram whose procedures from 1 on are procs.
+func newServer(t testing.TB, cfg oncrpc.ServerConfig, procs ...oncrpc.Procedure) *oncrpc.Server {
+	if cfg.Logger == nil {
+		cfg.Logger = quiet
+	}
+	s := oncrpc.NewServer(cfg)
+	t.Cleanup(func() { s.Close() })
+	s.Handle(oncrpc.Program{Name: "test", Number: testProgram, Version: testVersion,
+		Procedures: append([]oncrpc.Procedure{{}}, procs...)})
+	return s
+}
+
+// callBytes returns a call of testProgram with AUTH_NONE and arguments.
+func callBytes(xid, procedure uint32, args ...uint32) []byte {
+	h := oncrpc.CallHeader{XID: xid, RPCVersion: oncrpc.Version, Program: testProgram, Version: testVersion, Procedure: procedure}
+	var e xdr.Encoder
+	h.Encode(&e)
+	for _, a := range args {
+		e.Uint32(a)
+	}
+	return e.Message().Inline
+}
+
+// unhex decodes hexadecimal digits with blanks between them.
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	p, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// word is a number as the arguments or results of a call.
+type word struct{ n uint32 }
+
+func (w *word) MarshalXDR(e *xdr.Encoder)   { e.Uint32(w.n) }
+func (w *word) UnmarshalXDR(d *xdr.Decoder) { w.n = d.Uint32() }
+
+// bulk is bulk data as the arguments of a call.
+type bulk struct {
+	data    []byte
+	release xdr.Releaser
+}
+
+func (b bulk) MarshalXDR(e *xdr.Encoder) { e.BulkBytes(b.data, b.release) }
+
+// releases counts.
+type releases struct{ atomic.Int32 }
+
+func (r *releases) Release() { r.Add(1) }
+
+func encodeHeader(h *oncrpc.CallHeader) []byte {
+	var e xdr.Encoder
+	h.Encode(&e)
+	return e.Message().Inline
+}
+
+// quietIncoming forgets the reply.
+type quietIncoming struct{ incoming }
+
+func (in *quietIncoming) Reply(m xdr.Message) { m.Release() }

@@ -1,0 +1,5 @@
+//go:build race
+
+package oncrpc_test
+
+const raceEnabled = true

@@ -1,0 +1,185 @@
+package recordmark_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+)
+
+// Reading stops at MaxInFlight calls and goes on when one is answered, which is when its
+// reply has left.
+func TestMaxInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, peer := rawPeer(t, recordmark.Config{MaxInFlight: 2})
+		finish := make(chan struct{})
+		c.Serve(server(t, func(context.Context, *oncrpc.Call) error {
+			<-finish
+			return nil
+		}))
+		var sent atomic.Int32
+		go func() {
+			for xid := range uint32(5) {
+				peer.call(xid, 1)
+				sent.Add(1)
+			}
+		}()
+		served := func(want int) {
+			t.Helper()
+			synctest.Wait()
+			if got := c.Stats().Served; got != uint64(want) || sent.Load() != int32(want) {
+				t.Errorf("%d calls served, %d accepted, want %d", got, sent.Load(), want)
+			}
+		}
+		served(2)
+		finish <- struct{}{} // its reply is not read yet
+		served(2)
+		peer.record()
+		served(3)
+		close(finish)
+		for range 4 {
+			peer.record()
+		}
+		served(5)
+	})
+}
+
+// A call of this end makes a connection read on that had stopped, or its reply would
+// never be seen.
+func TestReadsOnForReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, peer := rawPeer(t, recordmark.Config{MaxInFlight: 1})
+		finish := make(chan struct{})
+		c.Serve(server(t, func(context.Context, *oncrpc.Call) error {
+			<-finish
+			return nil
+		}))
+		peer.call(1, 1)
+		synctest.Wait()
+		call := roundTrip(context.Background(), c, exchange(nil))
+		xid := binary.BigEndian.Uint32(peer.record())
+		peer.call(2, 1) // stands in front of the reply
+		running(t, call)
+		peer.reply(xid, 0)
+		returned(t, call, nil)
+		close(finish)
+		peer.record()
+		peer.record()
+	})
+}
+
+// That has a limit of its own.
+func TestOverrun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		c, peer := rawPeer(t, recordmark.Config{MaxInFlight: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		c.Serve(server(t, func(ctx context.Context, _ *oncrpc.Call) error {
+			<-ctx.Done()
+			return nil
+		}))
+		call := roundTrip(context.Background(), c, exchange(nil))
+		peer.record()
+		for xid := range uint32(16) {
+			peer.call(xid, 1)
+		}
+		running(t, call)
+		peer.call(16, 1)
+		returned(t, call, recordmark.ErrOverrun)
+		if !strings.Contains(log.String(), "too many calls") {
+			t.Errorf("log %q", log.String())
+		}
+	})
+}
+
+// Records that are no RPC messages are dropped, counted and, once, logged; the
+// connection goes on.
+func TestBadRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		c, peer := rawPeer(t, recordmark.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		c.Serve(server(t))
+		bad := [][]byte{nil, {1}, words(1), words(1, 0)[:7], words(1, 2), words(2, 0xffffffff, 0, 0)}
+		for _, p := range bad {
+			peer.send(p)
+		}
+		peer.call(5, 0)
+		if got, want := peer.record(), words(5, 1, 0, 0, 0, 0); !bytes.Equal(got, want) {
+			t.Errorf("got %x, want %x", got, want)
+		}
+		if s := c.Stats(); s.BadRecords != uint64(len(bad)) || s.Served != 1 {
+			t.Errorf("stats %+v", s)
+		}
+		if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "record too short") {
+			t.Errorf("log %q", log.String())
+		}
+	})
+}
+
+// A record that is too long ends the connection before its bytes have come.
+func TestTooLongRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		c, peer := rawPeer(t, recordmark.Config{MaxRecord: 100, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		c.Serve(server(t))
+		peer.send(make([]byte, 100))
+		if _, err := peer.Write([]byte{0, 0, 0, 50}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := peer.Write(make([]byte, 50)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := peer.Write([]byte{0x80, 0, 0, 51}); err != nil {
+			t.Fatal(err)
+		}
+		<-c.Done()
+		if !errors.Is(c.Err(), recordmark.ErrRecordTooLong) || c.Stats().BadRecords != 1 {
+			t.Errorf("error %v, stats %+v", c.Err(), c.Stats())
+		}
+		if !strings.Contains(log.String(), "connection closed") {
+			t.Errorf("log %q", log.String())
+		}
+	})
+}
+
+// FuzzConn feeds a connection that serves and calls with arbitrary bytes. Whatever they are,
+// it neither panics nor stays.
+func FuzzConn(f *testing.F) {
+	call := callMessage(7, 1)
+	f.Add(append([]byte{0x80, 0, 0, 40}, call.Inline...))
+	f.Add(append([]byte{0x80, 0, 0, 28}, words(1, 1, 0, 0, 0, 0, 42)...))
+	f.Add([]byte{0x80, 0, 0, 0, 0x80, 0, 0, 4, 1, 2, 3, 4})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0})
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		c, peer := rawPeer(t, recordmark.Config{MaxRecord: 1 << 16, MaxInFlight: 2})
+		c.Serve(server(t, echo))
+		answered := make(chan struct{})
+		go func() { // takes what is answered, and the call
+			defer close(answered)
+			p := make([]byte, 4096)
+			for {
+				if _, err := peer.Read(p); err != nil {
+					return
+				}
+			}
+		}()
+		ctx, cancel := context.WithCancel(context.Background())
+		done := roundTrip(ctx, c, exchange(nil))
+		peer.Write(stream)
+		cancel()
+		<-done
+		peer.Close()
+		<-c.Done()
+		<-answered
+		if s := c.Stats(); s.Served+s.StrayReplies+s.BadRecords > s.RecordsIn+1 {
+			t.Errorf("stats %+v", s)
+		}
+	})
+}

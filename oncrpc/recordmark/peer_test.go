@@ -1,0 +1,165 @@
+package recordmark_test
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"log/slog"
+	"net"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+const (
+	testProgram = 0x20000002
+	testVersion = 3
+)
+
+// quiet is for tests in which things go wrong.
+var quiet = slog.New(slog.DiscardHandler)
+
+// server returns a server of testProgram whose procedures from 1 on are handlers.
+func server(t *testing.T, handlers ...oncrpc.Handler) *oncrpc.Server {
+	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	t.Cleanup(func() { srv.Close() })
+	p := oncrpc.Program{Name: "test", Number: testProgram, Version: testVersion, Procedures: make([]oncrpc.Procedure, 1)}
+	for _, h := range handlers {
+		p.Procedures = append(p.Procedures, oncrpc.Procedure{Handler: h})
+	}
+	srv.Handle(p)
+	return srv
+}
+
+// echo returns its bulk argument.
+func echo(ctx context.Context, c *oncrpc.Call) error {
+	p, done, err := c.Args.Bulk(1 << 22).Take(ctx)
+	if err != nil {
+		return err
+	}
+	c.Results.BulkBytes(p, done)
+	return nil
+}
+
+// pipe returns both ends of a connection in memory. It holds no bytes: a Write lasts until
+// they are read.
+func pipe(t *testing.T, a, b recordmark.Config) (*recordmark.Conn, *recordmark.Conn) {
+	t.Helper()
+	x, y := net.Pipe()
+	ca, cb := recordmark.NewConn(x, a), recordmark.NewConn(y, b)
+	t.Cleanup(func() {
+		ca.Close()
+		cb.Close()
+		<-ca.Done()
+		<-cb.Done()
+	})
+	return ca, cb
+}
+
+// rawPeer returns a connection whose peer the test plays itself.
+func rawPeer(t *testing.T, cfg recordmark.Config) (*recordmark.Conn, raw) {
+	t.Helper()
+	x, y := net.Pipe()
+	if cfg.Logger == nil {
+		cfg.Logger = quiet
+	}
+	c := recordmark.NewConn(x, cfg)
+	t.Cleanup(func() {
+		c.Close()
+		y.Close()
+		<-c.Done()
+	})
+	return c, raw{t, y}
+}
+
+// raw is the peer's end of a connection.
+type raw struct {
+	t *testing.T
+	net.Conn
+}
+
+// bytes reads n bytes.
+func (r raw) bytes(n int) []byte {
+	r.t.Helper()
+	p := make([]byte, n)
+	if _, err := io.ReadFull(r, p); err != nil {
+		r.t.Fatal(err)
+	}
+	return p
+}
+
+// record reads a record of one fragment.
+func (r raw) record() []byte {
+	r.t.Helper()
+	mark := binary.BigEndian.Uint32(r.bytes(4))
+	if mark < 1<<31 {
+		r.t.Fatalf("mark %08x is not that of a last fragment", mark)
+	}
+	return r.bytes(int(mark - 1<<31))
+}
+
+// send writes a record of one fragment.
+func (r raw) send(p []byte) {
+	r.t.Helper()
+	if _, err := r.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(p))|1<<31), p...)); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// call sends a call without arguments.
+func (r raw) call(xid, procedure uint32) {
+	r.t.Helper()
+	r.send(callMessage(xid, procedure).Inline)
+}
+
+// reply sends a reply whose results are one word.
+func (r raw) reply(xid, result uint32) {
+	r.t.Helper()
+	r.send(words(xid, 1, 0, 0, 0, 0, result))
+}
+
+func words(ws ...uint32) []byte {
+	var p []byte
+	for _, w := range ws {
+		p = binary.BigEndian.AppendUint32(p, w)
+	}
+	return p
+}
+
+func callMessage(xid, procedure uint32) xdr.Message {
+	h := oncrpc.CallHeader{XID: xid, RPCVersion: oncrpc.Version, Program: testProgram, Version: testVersion, Procedure: procedure}
+	var e xdr.Encoder
+	h.Encode(&e)
+	return e.Message()
+}
+
+// exchange returns a call with bulk arguments.
+func exchange(bulk []byte) *oncrpc.Exchange {
+	h := oncrpc.CallHeader{RPCVersion: oncrpc.Version, Program: testProgram, Version: testVersion, Procedure: 1}
+	var e xdr.Encoder
+	h.Encode(&e)
+	e.BulkBytes(bulk, nil)
+	return &oncrpc.Exchange{Call: e.Message()}
+}
+
+// scribble makes a mess of the memory of a call that has ended. Under the race detector
+// it finds whoever still reads there.
+func scribble(x *oncrpc.Exchange) {
+	clear(x.Call.Inline)
+	for _, it := range x.Call.Bulk {
+		for _, p := range it.Data {
+			clear(p)
+		}
+	}
+}
+
+// result is a reply of one word.
+type result struct{ word uint32 }
+
+func (r *result) UnmarshalXDR(d *xdr.Decoder) { r.word = d.Uint32() }
+
+func client(c *recordmark.Conn) *oncrpc.Client {
+	return oncrpc.NewClient(c, testProgram, testVersion, oncrpc.AuthNone())
+}

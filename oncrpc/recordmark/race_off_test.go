@@ -1,0 +1,5 @@
+//go:build !race
+
+package recordmark_test
+
+const raceEnabled = false

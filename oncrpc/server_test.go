@@ -1,0 +1,397 @@
+package oncrpc_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// gate is a handler that records the order in which calls begin and lets them end one by
+// one.
+type gate struct {
+	mu      sync.Mutex
+	started []uint32
+	now     int
+	most    int
+	open    chan struct{}
+}
+
+func newGate() *gate { return &gate{open: make(chan struct{})} }
+
+func (g *gate) handle(_ context.Context, c *oncrpc.Call) error {
+	n := c.Args.Uint32()
+	g.mu.Lock()
+	g.started = append(g.started, n)
+	g.now++
+	g.most = max(g.most, g.now)
+	g.mu.Unlock()
+	<-g.open
+	g.mu.Lock()
+	g.now--
+	g.mu.Unlock()
+	c.Results.Uint32(n)
+	return nil
+}
+
+func (g *gate) order() []uint32 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.started)
+}
+
+// No more handlers run than the server may, and waiting calls start in the order of
+// their arrival.
+func TestMaxConcurrent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit, calls = 3, 40
+		g := newGate()
+		s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: limit},
+			oncrpc.Procedure{Handler: g.handle},
+			oncrpc.Procedure{NonBlocking: true, Handler: func(context.Context, *oncrpc.Call) error { return nil }})
+		var want []uint32
+		var ins []*incoming
+		for i := range uint32(calls) {
+			in := newIncoming(t, callBytes(i, 1, i))
+			s.Dispatch(in)
+			ins, want = append(ins, in), append(want, i)
+			synctest.Wait() // so that the first ones start in order, too
+		}
+		if got := g.order(); !slices.Equal(got, want[:limit]) {
+			t.Errorf("started %v, want %v", got, want[:limit])
+		}
+		if n := s.Stats().InFlight; n != calls {
+			t.Errorf("%d in flight, want %d", n, calls)
+		}
+		// Non-blocking handlers are not held up.
+		if got := dispatch(t, s, callBytes(1000, 2)); len(got) != 24 {
+			t.Errorf("non-blocking call answered with %x", got)
+		}
+		for i := limit; i < calls; i++ {
+			g.open <- struct{}{}
+			synctest.Wait()
+			if got := g.order(); !slices.Equal(got, want[:i+1]) {
+				t.Fatalf("started %v, want %v", got, want[:i+1])
+			}
+		}
+		close(g.open)
+		for _, in := range ins {
+			<-in.reply
+		}
+		if g.most != limit {
+			t.Errorf("%d handlers at once, want %d", g.most, limit)
+		}
+		// The workers that have become idle are used again.
+		for i := range uint32(2 * limit) {
+			dispatch(t, s, callBytes(i, 1, i))
+		}
+	})
+}
+
+// Many calls from many goroutines, each answered once and with its own results.
+func TestConcurrentCalls(t *testing.T) {
+	var now, most atomic.Int32
+	add := func(_ context.Context, c *oncrpc.Call) error {
+		n := now.Add(1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		c.Results.Uint32(c.Args.Uint32() + 1)
+		now.Add(-1)
+		return c.Args.Finish()
+	}
+	s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: 4}, oncrpc.Procedure{Handler: add})
+	near, far := connection(t)
+	far.Serve(s)
+	c := oncrpc.NewClient(near, testProgram, testVersion, mustSys(oncrpc.SysCred{Machine: "m", GIDs: gids(16)}))
+	var wg sync.WaitGroup
+	for g := range uint32(32) {
+		wg.Go(func() {
+			for i := range uint32(100) {
+				var got word
+				if err := c.Call(context.Background(), 1, &word{g<<16 + i}, &got); err != nil || got.n != g<<16+i+1 {
+					t.Errorf("got %d, %v", got.n, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := most.Load(); n > 4 {
+		t.Errorf("%d handlers at once, want at most 4", n)
+	}
+	if got := s.Stats(); got != (oncrpc.ServerStats{Calls: 3200}) {
+		t.Errorf("stats %+v", got)
+	}
+}
+
+// Non-blocking handlers run before Dispatch returns, unless arguments are still to be
+// fetched.
+func TestNonBlocking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran := false // unguarded: the race detector watches
+		finish := make(chan struct{})
+		s := newServer(t, oncrpc.ServerConfig{},
+			oncrpc.Procedure{NonBlocking: true, Handler: func(context.Context, *oncrpc.Call) error {
+				ran = true
+				return nil
+			}},
+			oncrpc.Procedure{NonBlocking: true, Handler: func(context.Context, *oncrpc.Call) error {
+				<-finish
+				return nil
+			}})
+		in := newIncoming(t, callBytes(1, 1))
+		s.Dispatch(in)
+		if !ran || in.answers.Load() != 1 {
+			t.Error("a non-blocking handler did not run on the dispatching goroutine")
+		}
+		in = newIncoming(t, callBytes(2, 2))
+		in.notReady = true
+		s.Dispatch(in) // would block for ever
+		close(finish)
+		<-in.reply
+	})
+}
+
+// A handler calls back to the client, on the connection on which it was called.
+func TestBackwardCall(t *testing.T) {
+	s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: func(ctx context.Context, c *oncrpc.Call) error {
+		back := oncrpc.NewClient(c.Conn, testProgram, testVersion, oncrpc.AuthNone())
+		n := word{c.Args.Uint32()}
+		if err := back.Call(ctx, 1, &n, &n); err != nil {
+			return err
+		}
+		c.Results.Uint32(n.n + 1)
+		return nil
+	}})
+	clients := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: func(_ context.Context, c *oncrpc.Call) error {
+		c.Results.Uint32(10 * c.Args.Uint32())
+		return nil
+	}})
+	near, far := connection(t)
+	near.Serve(clients)
+	far.Serve(s)
+	c := oncrpc.NewClient(near, testProgram, testVersion, oncrpc.AuthNone())
+	var got word
+	if err := c.Call(t.Context(), 1, &word{4}, &got); err != nil || got.n != 41 {
+		t.Errorf("got %d, %v, want 41", got.n, err)
+	}
+}
+
+// The context of a handler is the connection's.
+func TestHandlerContext(t *testing.T) {
+	s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: func(ctx context.Context, c *oncrpc.Call) error {
+		<-ctx.Done()
+		return nil
+	}})
+	in := newIncoming(t, callBytes(1, 1))
+	in.conn, _ = connection(t)
+	s.Dispatch(in)
+	in.conn.Close()
+	<-in.reply
+}
+
+// Programs may be replaced while the server runs; a program's own copy is used.
+func TestHandleAgain(t *testing.T) {
+	s := newServer(t, oncrpc.ServerConfig{})
+	program := func(answer uint32) oncrpc.Program {
+		return oncrpc.Program{Number: testProgram, Version: testVersion, Procedures: []oncrpc.Procedure{
+			{}, {NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
+				c.Results.Uint32(answer)
+				return nil
+			}}}}
+	}
+	for i := range uint32(3) {
+		p := program(i)
+		s.Handle(p, oncrpc.Program{Number: testProgram, Version: 10 + i})
+		clear(p.Procedures)
+		want := unhex(t, accepted+"00000000 0000000"+string('0'+rune(i)))
+		if got := dispatch(t, s, callBytes(0x01020304, 1)); !bytes.Equal(got, want) {
+			t.Errorf("got %x, want %x", got, want)
+		}
+		s.Handle()
+	}
+}
+
+// An execution costs no memory of its own.
+func TestServerAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("pools lose things on purpose under the race detector")
+	}
+	s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
+		c.Results.Uint32(c.Args.Uint32())
+		return nil
+	}})
+	h := oncrpc.CallHeader{RPCVersion: 2, Program: testProgram, Version: testVersion, Procedure: 1,
+		Cred: mustSys(oncrpc.SysCred{Machine: "m", GIDs: gids(16)})}
+	call := append(encodeHeader(&h), 0, 0, 0, 1)
+	in := &quietIncoming{incoming{t: t}}
+	in.conn, _ = connection(t)
+	if n := testing.AllocsPerRun(200, func() {
+		in.args.Reset(call, nil)
+		s.Dispatch(in)
+	}); n > 0 {
+		t.Errorf("%v allocations a call", n)
+	}
+}
+
+// Shutdown waits for what is under way, replies that leave included, and takes
+// nothing new.
+func TestShutdown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: 1}, oncrpc.Procedure{Handler: g.handle})
+		l, conn, gone := new(closer), new(closer), new(closer)
+		for _, reg := range []struct {
+			register func(*closer) (func(), error)
+			c        *closer
+			remove   bool
+		}{
+			{func(c *closer) (func(), error) { return s.Listen(c) }, l, false},
+			{func(c *closer) (func(), error) { return s.Connect(c) }, conn, false},
+			{func(c *closer) (func(), error) { return s.Connect(c) }, gone, true},
+		} {
+			remove, err := reg.register(reg.c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if reg.remove {
+				remove()
+			}
+		}
+		executed, waiting := newIncoming(t, callBytes(1, 1, 1)), newIncoming(t, callBytes(2, 1, 2))
+		leave := make(chan struct{})
+		waiting.hold = leave
+		s.Dispatch(executed)
+		s.Dispatch(waiting)
+		done := make(chan error, 1)
+		if s.Closed() {
+			t.Error("closed before Shutdown")
+		}
+		go func() { done <- s.Shutdown(context.Background()) }()
+		synctest.Wait()
+		if !s.Closed() {
+			t.Error("not closed while Shutdown waits")
+		}
+		if !l.closed.Load() || conn.closed.Load() {
+			t.Errorf("listener closed %v, connection closed %v; want true, false", l.closed.Load(), conn.closed.Load())
+		}
+		refused := newIncoming(t, callBytes(3, 1, 3))
+		s.Dispatch(refused)
+		if reply := <-refused.reply; reply != nil {
+			t.Errorf("a new call was answered with %x", reply)
+		}
+		close(g.open)
+		<-executed.reply
+		synctest.Wait()
+		select {
+		case err := <-done:
+			t.Fatalf("Shutdown returned %v before the last reply had left", err)
+		default:
+		}
+		close(leave)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if reply := <-waiting.reply; len(reply) != 28 {
+			t.Errorf("the waiting call was answered with %x", reply)
+		}
+		if !conn.closed.Load() || gone.closed.Load() {
+			t.Errorf("connection closed %v, the one that had gone %v; want true, false", conn.closed.Load(), gone.closed.Load())
+		}
+		if got, want := s.Stats(), (oncrpc.ServerStats{Calls: 2, Dropped: 1}); got != want {
+			t.Errorf("stats %+v, want %+v", got, want)
+		}
+		if _, err := s.Listen(l); err != oncrpc.ErrServerClosed {
+			t.Errorf("Listen: got %v", err)
+		}
+		if _, err := s.Connect(conn); err != oncrpc.ErrServerClosed {
+			t.Errorf("Connect: got %v", err)
+		}
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Errorf("second Shutdown: got %v", err)
+		}
+	})
+}
+
+// When its context ends, Shutdown closes the connections with calls under way.
+func TestShutdownExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: func(ctx context.Context, _ *oncrpc.Call) error {
+			<-ctx.Done()
+			return nil
+		}})
+		in := newIncoming(t, callBytes(1, 1))
+		in.conn, _ = connection(t)
+		if _, err := s.Connect(in.conn); err != nil {
+			t.Fatal(err)
+		}
+		s.Dispatch(in)
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- s.Shutdown(ctx) }()
+		synctest.Wait()
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want context.Canceled", err)
+		}
+		<-in.reply
+	})
+}
+
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: 1}, oncrpc.Procedure{Handler: g.handle})
+		var ins []*incoming
+		for i := range uint32(3) {
+			ins = append(ins, newIncoming(t, callBytes(i, 1, i)))
+			s.Dispatch(ins[i])
+		}
+		conn := new(closer)
+		if _, err := s.Connect(conn); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil || !conn.closed.Load() {
+			t.Errorf("got %v, connection closed %v", err, conn.closed.Load())
+		}
+		close(g.open) // what was accepted is still executed
+		for _, in := range ins {
+			<-in.reply
+		}
+	})
+}
+
+type closer struct{ closed atomic.Bool }
+
+func (c *closer) Close() error {
+	c.closed.Store(true)
+	return nil
+}
+
+// Calls and Shutdown at the same time: each call is answered or dropped, and nothing
+// is left.
+func TestShutdownRace(t *testing.T) {
+	for range 50 {
+		s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: 2}, oncrpc.Procedure{Handler: func(context.Context, *oncrpc.Call) error { return nil }})
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range 10 {
+					dispatch(t, s, callBytes(1, 1))
+				}
+			})
+		}
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		if got := s.Stats(); got.Calls+got.Dropped != 40 || got.InFlight != 0 {
+			t.Errorf("stats %+v", got)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package xdr_test
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// writeArgs is what a WRITE of NFS looks like.
+type writeArgs struct {
+	handle, data []byte
+	offset       uint64
+	count        uint32
+}
+
+func (a *writeArgs) encode(e *xdr.Encoder) {
+	e.Opaque(a.handle, 64)
+	e.Uint64(a.offset)
+	e.Uint32(a.count)
+	e.Uint32(2)
+	e.BulkBytes(a.data, nil)
+}
+
+func (a *writeArgs) decode(d *xdr.Decoder) int {
+	a.handle = d.Opaque(64)
+	a.offset = d.Uint64()
+	a.count = d.Uint32()
+	d.Enum(2)
+	return d.Bulk(1 << 20).Len()
+}
+
+func BenchmarkEncode(b *testing.B) {
+	a := writeArgs{handle: make([]byte, 28), data: make([]byte, 1<<20), count: 1 << 20}
+	var e xdr.Encoder
+	b.ReportAllocs()
+	for b.Loop() {
+		e.Reset()
+		a.encode(&e)
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	a := writeArgs{handle: make([]byte, 28), data: make([]byte, 1<<20), count: 1 << 20}
+	var e xdr.Encoder
+	a.encode(&e)
+	inline, chunks := func() ([]byte, []xdr.Chunk) { m := e.Message(); return split(&m) }()
+	wire := flat(&e)
+	for _, bb := range []struct {
+		name   string
+		inline []byte
+		chunks []xdr.Chunk
+	}{{"flat", wire, nil}, {"chunk", inline, chunks}} {
+		b.Run(bb.name, func(b *testing.B) {
+			var d xdr.Decoder
+			b.ReportAllocs()
+			for b.Loop() {
+				d.Reset(bb.inline, bb.chunks)
+				if a.decode(&d); d.Finish() != nil {
+					b.Fatal(d.Err())
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkPieces(b *testing.B) {
+	var e xdr.Encoder
+	several(&e, 4, 5, 0, 7)
+	m := e.Message()
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		m.Pieces(func(p []byte) { n += len(p) })
+	}
+}

@@ -1,0 +1,117 @@
+package xdr_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// Values that the stream holds and the type does not, and lengths that nobody may
+// believe.
+func TestDecodeErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name, wire string
+		decode     func(*xdr.Decoder)
+		want       error
+		position   int // of the error
+	}{
+		{"bool 2", "00000002", func(d *xdr.Decoder) { d.Bool() }, xdr.ErrValue, 4},
+		{"bool -1", "ffffffff", func(d *xdr.Decoder) { d.Bool() }, xdr.ErrValue, 4},
+		{"enum above", "00000004", func(d *xdr.Decoder) { d.Enum(3) }, xdr.ErrValue, 4},
+		{"enum negative", "80000000", func(d *xdr.Decoder) { d.Enum(3) }, xdr.ErrValue, 4},
+		{"opaque over the limit", "00000005 6162636465 000000", func(d *xdr.Decoder) { d.Opaque(4) }, xdr.ErrLimit, 4},
+		{"string over the limit", "00000001 61 000000", func(d *xdr.Decoder) { _ = d.String(0) }, xdr.ErrLimit, 4},
+		{"bulk over the limit", "00000005 6162636465 000000", func(d *xdr.Decoder) { d.Bulk(4) }, xdr.ErrLimit, 4},
+		{"opaque of 4 GiB", "ffffffff 61626364", func(d *xdr.Decoder) { d.Opaque(math.MaxInt32) }, xdr.ErrLimit, 4},
+		{"opaque of 2 GiB", "7fffffff 61626364", func(d *xdr.Decoder) { d.Opaque(math.MaxInt32) }, xdr.ErrShort, 4},
+		{"bulk of 2 GiB", "7fffffff 61626364", func(d *xdr.Decoder) { d.Bulk(math.MaxInt32) }, xdr.ErrShort, 4},
+		{"count over the limit", "00000003 00000000 00000000 00000000", func(d *xdr.Decoder) { d.Count(2, 4) }, xdr.ErrLimit, 4},
+		{"count that cannot be there", "00000003 00000000 00000000", func(d *xdr.Decoder) { d.Count(100, 4) }, xdr.ErrShort, 4},
+		{"count that overflows", "7fffffff 00000000", func(d *xdr.Decoder) { d.Count(math.MaxInt32, math.MaxInt32) }, xdr.ErrShort, 4},
+		{"second item", "00000001 00000002", func(d *xdr.Decoder) { d.Bool(); d.Bool() }, xdr.ErrValue, 8},
+		{"fixed behind an item", "00000001 61", func(d *xdr.Decoder) { d.Bool(); d.Fixed(1) }, xdr.ErrShort, 4},
+		{"raw", "00000001", func(d *xdr.Decoder) { d.Raw(8) }, xdr.ErrShort, 0},
+		{"raw of less than nothing", "00000001", func(d *xdr.Decoder) { d.Raw(-4) }, xdr.ErrShort, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := xdr.NewDecoder(unhex(t, tt.wire))
+			tt.decode(d)
+			var de *xdr.DecodeError
+			if err := d.Err(); !errors.Is(err, tt.want) || !errors.As(err, &de) || de.Position != tt.position {
+				t.Fatalf("got %v, want %v at byte %d", err, tt.want, tt.position)
+			}
+
+			// The first error stays, and nothing more is decoded.
+			first := d.Err()
+			if d.Uint32() != 0 || d.Int32() != 0 || d.Uint64() != 0 || d.Int64() != 0 || d.Bool() || d.Enum(9) != 0 ||
+				d.Count(9, 0) != 0 || d.Fixed(0) != nil || d.Fixed(1) != nil || d.Opaque(9) != nil || d.String(9) != "" ||
+				d.Raw(4) != nil || d.Bulk(9).Len() != 0 || d.Remaining() != 0 {
+				t.Error("a decoder that has failed decodes something")
+			}
+			d.Fail(errors.New("another"))
+			if d.Err() != first || d.Finish() != first {
+				t.Errorf("the error became %v, then %v", d.Err(), d.Finish())
+			}
+		})
+	}
+}
+
+// Bulk data that cannot be decoded has no length that somebody could rely on.
+func TestDecodeBulkFailed(t *testing.T) {
+	for _, wire := range []string{"00000005 68656c6c", "00000005 68656c6c6f 000001", "00000009 00", "0000"} {
+		d := xdr.NewDecoder(unhex(t, wire))
+		b := d.Bulk(8)
+		if p, err := b.Bytes(t.Context()); b.Len() != 0 || len(p) != 0 || err != nil || d.Err() == nil {
+			t.Errorf("%s: %d bytes, %q, %v", wire, b.Len(), p, err)
+		}
+	}
+}
+
+// An error of the caller's own has a position, too.
+func TestDecoderFail(t *testing.T) {
+	own := errors.New("file handle of another export")
+	d := xdr.NewDecoder(unhex(t, "00000001 00000002"))
+	d.Uint32()
+	d.Fail(own)
+	if err := d.Finish(); !errors.Is(err, own) || err.Error() != "xdr: at byte 4: file handle of another export" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDecoderReset(t *testing.T) {
+	var d xdr.Decoder
+	if err := d.Finish(); err != nil {
+		t.Errorf("an empty stream: %v", err)
+	}
+	for range 2 {
+		d.Reset(unhex(t, "00000002"), nil)
+		d.Bool()
+		if d.Err() == nil {
+			t.Error("no error")
+		}
+		d.Reset(unhex(t, "00000001"), nil)
+		if !d.Bool() || d.Finish() != nil || d.Position() != 4 {
+			t.Errorf("after Reset: %v at byte %d", d.Err(), d.Position())
+		}
+	}
+}
+
+// What is decoded by reference ends where the item ends, so that appending to it does
+// no harm.
+func TestDecodeCapacity(t *testing.T) {
+	for _, decode := range []func(*xdr.Decoder) []byte{
+		func(d *xdr.Decoder) []byte { return d.Opaque(9) },
+		func(d *xdr.Decoder) []byte { d.Uint32(); return d.Fixed(3) },
+		func(d *xdr.Decoder) []byte { d.Uint32(); return d.Raw(4) },
+		func(d *xdr.Decoder) []byte { p, _ := d.Bulk(9).Bytes(t.Context()); return p },
+	} {
+		wire := unhex(t, "00000003 61626300 00000007")
+		d := xdr.NewDecoder(wire)
+		_ = append(decode(d), 'x', 'x', 'x', 'x', 'x')
+		if d.Uint32() != 7 {
+			t.Error("appending to an item changed the next")
+		}
+	}
+}
