@@ -170,8 +170,8 @@ func TestBudgetBothLimits(t *testing.T) {
 func TestBudgetConnectionEnds(t *testing.T) {
 	r := newBudgetRig(100, 100, 3)
 	a := r.call(0, 60)
-	b := r.call(1, 80)
-	c := r.call(1, 10)
+	r.call(1, 80)
+	r.call(1, 10)
 	d := r.call(2, 40)
 	r.want(t, a)
 	r.lose(1) // and with it the calls that held up the last one
@@ -187,7 +187,6 @@ func TestBudgetConnectionEnds(t *testing.T) {
 	if n := r.budget.queued.Load(); r.budget.free != 100 || n != 0 {
 		t.Errorf("%d free, %d queued in the end", r.budget.free, n)
 	}
-	_, _ = b, c
 }
 
 // Grants shrink to what fits while calls wait.

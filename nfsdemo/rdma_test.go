@@ -1,0 +1,86 @@
+package nfsdemo
+
+import (
+	"context"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// rig is an NFS server with a file, and a client, over RDMA within this process.
+type rig struct {
+	fs     *memfs.FS
+	client *nfsclient.Client
+	conn   *rpcrdma.Conn
+	file   nfs3.FH
+}
+
+// root is the credential of the tests.
+var root = &oncrpc.SysCred{Machine: "test"}
+
+func newRig(tb testing.TB, size int) *rig {
+	tb.Helper()
+	ctx := context.Background()
+	r := &rig{}
+	var err error
+	if r.fs, err = memfs.New(memfs.Config{}); err != nil {
+		tb.Fatal(err)
+	}
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: r.fs}}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	srv := oncrpc.NewServer(oncrpc.ServerConfig{})
+	srv.Handle(nfs.Programs()...)
+	fabric := loopback.New()
+	l, err := fabric.Listen("", loopback.Config{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- rpcrdma.Serve(ctx, l, srv, rpcrdma.Config{}) }()
+	r.conn, err = rpcrdma.Dial(ctx, fabric.Dialer(loopback.Config{}), l.Addr().String(), rpcrdma.Config{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		r.conn.Close()
+		<-r.conn.Done()
+		srv.Shutdown(ctx)
+		<-served
+		if n, bytes := fabric.Domain().Allocated(); n != 0 {
+			tb.Errorf("%d pieces of provider memory leaked, %d bytes", n, bytes)
+		}
+	})
+	cred, err := root.Auth()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.client = nfsclient.New(r.conn, cred)
+	dir, err := r.client.Mount(ctx, "/")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o, err := r.client.Create(ctx, dir, "file", nfs3.CreateHow{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.file = o.File
+	p := make([]byte, 1<<20)
+	for off := 0; off < size; off += len(p) {
+		if _, err := r.client.Write(ctx, r.file, uint64(off), p, nfs3.Unstable); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return r
+}
