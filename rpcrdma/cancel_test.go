@@ -63,6 +63,44 @@ func waitFor(t testing.TB, cond func() bool) {
 	}
 }
 
+// TestCancelSending cancels calls whose Send has not left: the peer takes nothing yet.
+func TestCancelSending(t *testing.T) {
+	const size = 5000
+	c, ep := unstartedServer(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	inline, long, land := pattern(1, 500), pattern(2, size), make([]byte, size)
+	was := bytes.Clone(long)
+	s := start(ctx, c, &items{data: [][]byte{inline, long}}, land)
+	waitFor(t, func() bool { return c.Stats().CallsSent == 1 })
+	cancel()
+	if err := wait(t, s.err); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	for _, p := range [][]byte{inline, long, land} {
+		scribble(p)
+	}
+	// Now it leaves after all, as it was.
+	p := newRawPeer(t, ep)
+	h, body := p.next()
+	if !bytes.Contains(body, pattern(1, 500)) {
+		t.Error("the inline argument of the cancelled call differs")
+	}
+	if got := p.read(h.Reads[0].Segment); !bytes.Equal(got, was) {
+		t.Error("the argument of the cancelled call differs")
+	}
+	p.writeChunk(h.Reply, pattern(3, 100))
+	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	s = start(context.Background(), c, &items{}, nil)
+	h, _ = p.next()
+	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	if err := wait(t, s.err); err != nil {
+		t.Error(err)
+	}
+	for _, p := range [][]byte{inline, long, land} {
+		untouched(t, p)
+	}
+}
+
 // TestCancelUnderWay cancels a call at each stage after it was sent. The peer then goes on as if nothing had
 // happened: neither the caller's memory nor the calls beside it notice.
 func TestCancelUnderWay(t *testing.T) {

@@ -301,6 +301,18 @@ func rawServer(t testing.TB, cfg Config, p private) (*Conn, *rawPeer) {
 
 func rawServerOn(t testing.TB, cfg Config, p private, wrap func(transport.Dialer) transport.Dialer) (*Conn, *rawPeer) {
 	t.Helper()
+	c, ep := acceptRaw(t, cfg, p, wrap)
+	return c, newRawPeer(t, ep)
+}
+
+// unstartedServer is a rawServer that takes no messages yet.
+func unstartedServer(t testing.TB) (*Conn, transport.Endpoint) {
+	t.Helper()
+	return acceptRaw(t, Config{}, inline4k, func(d transport.Dialer) transport.Dialer { return d })
+}
+
+func acceptRaw(t testing.TB, cfg Config, p private, wrap func(transport.Dialer) transport.Dialer) (*Conn, transport.Endpoint) {
+	t.Helper()
 	f := loopback.New()
 	l, err := f.Listen(rigAddr, loopback.Config{})
 	if err != nil {
@@ -333,7 +345,7 @@ func rawServerOn(t testing.TB, cfg Config, p private, wrap func(transport.Dialer
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	return c, newRawPeer(t, wait(t, eps))
+	return c, wait(t, eps)
 }
 
 // rawPeer is an endpoint played by hand.
@@ -352,7 +364,7 @@ type rawMsg struct {
 
 func newRawPeer(t testing.TB, ep transport.Endpoint) *rawPeer {
 	p := &rawPeer{t: t, ep: ep, msgs: make(chan rawMsg, 4096)}
-	for range 256 {
+	for range 64 {
 		p.recv()
 	}
 	ep.Start(p)
@@ -364,7 +376,7 @@ func newRawPeer(t testing.TB, ep transport.Endpoint) *rawPeer {
 }
 
 func (p *rawPeer) recv() {
-	p.ep.PostRecv(&transport.Receive{Local: []transport.Slice{{Bytes: make([]byte, MaxInline)}}})
+	p.ep.PostRecv(&transport.Receive{Local: []transport.Slice{{Bytes: make([]byte, 8192)}}})
 }
 
 func (p *rawPeer) Received(batch []transport.Message) {

@@ -52,6 +52,30 @@ func TestMaxInFlight(t *testing.T) {
 	})
 }
 
+// A handler that lingers on the reading goroutine holds up what comes behind it, not the
+// replies of others.
+func TestReplyWhileDispatching(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, peer := rawPeer(t, recordmark.Config{})
+		slow, slower := make(chan struct{}), make(chan struct{})
+		srv := server(t)
+		srv.Handle(oncrpc.Program{Number: testProgram, Version: testVersion, Procedures: []oncrpc.Procedure{
+			1: {Handler: func(context.Context, *oncrpc.Call) error { <-slow; return nil }},
+			2: {Handler: func(context.Context, *oncrpc.Call) error { <-slower; return nil }, NonBlocking: true},
+		}})
+		c.Serve(srv)
+		peer.call(1, 1)
+		peer.call(2, 2)
+		synctest.Wait()
+		close(slow)
+		if got := peer.record(); binary.BigEndian.Uint32(got) != 1 {
+			t.Errorf("got %x, want the reply to call 1", got)
+		}
+		close(slower)
+		peer.record()
+	})
+}
+
 // A call of this end makes a connection read on that had stopped, or its reply would
 // never be seen.
 func TestReadsOnForReply(t *testing.T) {

@@ -10,7 +10,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-func TestConformance(t *testing.T) { conformance(t, func(d transport.Dialer) transport.Dialer { return d }) }
+func TestConformance(t *testing.T) {
+	conformance(t, func(d transport.Dialer) transport.Dialer { return d })
+}
 
 // TestConformancePolled runs the suite with a dialing end whose work is done by goroutines that poll,
 // beside the pump.

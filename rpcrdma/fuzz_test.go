@@ -1,0 +1,119 @@
+package rpcrdma
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// FuzzServer sends a server anything: it neither panics nor stops serving, and others do not notice. A
+// message that has it read or write memory that is not there ends its own connection.
+func FuzzServer(f *testing.F) {
+	seed := func(h *Header, body []byte) { f.Add(append(h.Append(nil), body...)) }
+	seed(header(1, TypeMsg), callBytes(1, procEcho, &items{data: [][]byte{{1, 2, 3}}}))
+	seed(&Header{XID: 1, Version: 2}, callBytes(1, procNull, nil))
+	h := header(2, TypeMsg)
+	h.Reads = []chunks.ReadSegment{{Position: 52, Segment: chunks.Segment{Handle: 1, Length: 5000}}}
+	h.AddWrite([]chunks.Segment{{Handle: 2, Length: 5000, Offset: 4096}})
+	h.SetReply([]chunks.Segment{{Handle: 2, Length: 5000, Offset: 4096}})
+	seed(h, callBytes(2, procSource, &source{1, 500}))
+	h = header(3, TypeNoMsg)
+	h.Reads = []chunks.ReadSegment{{Segment: chunks.Segment{Handle: 1}}, {Segment: chunks.Segment{Handle: 1, Length: 40}}}
+	seed(h, nil)
+	seed(&Header{XID: 1, Version: 1, Type: TypeError, Err: ErrVers}, nil)
+
+	r := newRig(f, Config{})
+	witness := r.raw(inline4k)
+	f.Fuzz(func(t *testing.T, msg []byte) {
+		if len(msg) > 4096 {
+			return
+		}
+		r.t = t
+		p := r.raw(inline4k)
+		wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Done: make(completer, 1), Local: []transport.Slice{{Bytes: msg}}}
+		if err := p.ep.Post(&wr); err != nil {
+			t.Fatal(err)
+		}
+		wait(t, wr.Done.(completer))
+		// Whatever comes back, this does too, unless the connection has ended.
+		const xid = 0x12345678
+		b := append(header(xid, TypeMsg).Append(nil), callBytes(xid, procNull, nil)...)
+		wr = transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Done: make(completer, 1), Local: []transport.Slice{{Bytes: b}}}
+		if p.ep.Post(&wr) == nil {
+			wait(t, wr.Done.(completer))
+			for answered := false; !answered; {
+				select {
+				case m := <-p.msgs:
+					var h Header
+					if _, err := h.Parse(m.b); err != nil || h.Version != 1 || h.Credits == 0 {
+						t.Fatalf("sent %x: %+v %v", m.b, h, err)
+					}
+					answered = h.XID == xid
+				case <-p.ep.Done():
+					answered = true
+				}
+			}
+		}
+		p.ep.Close()
+		witness.t = t
+		witness.alive()
+	})
+}
+
+// FuzzReply answers a call with anything: the call ends with this answer or with the good one that follows, and what
+// the caller named is not touched afterwards.
+func FuzzReply(f *testing.F) {
+	const size = 5000
+	seed := func(h *Header, body []byte) { f.Add(append(h.Append(nil), body...)) }
+	seed(header(0, TypeMsg), append(replyHeader(0), be32(0, 7)...))
+	seed(header(0, TypeNoMsg), nil)
+	h := header(0, TypeMsg)
+	h.AddWrite([]chunks.Segment{{Handle: 1, Length: size, Offset: 4096}})
+	seed(h, result(0, size))
+	h.SetReply([]chunks.Segment{{Handle: 1, Length: size, Offset: 4096}})
+	seed(h, nil)
+	seed(&Header{Version: 9, Type: TypeError, Err: ErrVers}, nil)
+	seed(&Header{Version: 1, Type: TypeError, Err: ErrChunk}, nil)
+
+	// A call of the server's, to a client that serves nothing.
+	seed(header(0, TypeMsg), callBytes(1, procNull, nil))
+
+	f.Fuzz(func(t *testing.T, msg []byte) {
+		if len(msg) > 4096 {
+			return
+		}
+		c, p := rawServer(t, Config{}, inline4k)
+		land := make([]byte, size)
+		s := start(context.Background(), c, &items{data: [][]byte{make([]byte, size)}}, land)
+		h, _ := p.next()
+		msg = bytes.Clone(msg)
+		if len(msg) >= 4 {
+			binary.BigEndian.PutUint32(msg, h.XID)
+		}
+		p.sendBytes(msg)
+		waits := false
+		waitFor(t, func() bool {
+			got := c.Stats()
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			waits = got.Unserved+got.Done+got.Malformed > 0 && c.pending[h.XID] != nil && len(c.posted) == 1
+			return waits || len(s.err) > 0
+		})
+		if waits { // it was no reply
+			p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+		}
+		wait(t, s.err)
+		scribble(land)
+		if _, inFlight, _ := c.Credits(); inFlight != 0 {
+			t.Errorf("%d credits in use", inFlight)
+		}
+		c.Close()
+		<-c.Done()
+		p.ep.Close()
+		<-p.ep.Done()
+	})
+}
