@@ -79,6 +79,10 @@ var answering = []struct {
 		c.Results.String("too long", 3)
 		return nil
 	}, accepted + "00000005", "results cannot be encoded"},
+	{"results of another stream that cannot be decoded", func(_ context.Context, c *oncrpc.Call) error {
+		c.Results.Fail(&xdr.DecodeError{Err: xdr.ErrShort})
+		return nil
+	}, accepted + "00000005", "stream too short"},
 	{"error after results", func(_ context.Context, c *oncrpc.Call) error {
 		c.Results.Uint32(1)
 		return errors.New("half way")

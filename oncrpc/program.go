@@ -25,7 +25,8 @@ type Procedure struct {
 	Handler Handler
 	// NonBlocking handlers run on the goroutine that received the call: they must
 	// return soon and wait for nothing. Calls with bulk arguments that are still to be fetched
-	// never run there.
+	// never run there. Over an in-process provider that goroutine may be one that is inside a call or a
+	// fetch of its own, so a lock that a non-blocking handler takes must not be held there.
 	NonBlocking bool
 }
 

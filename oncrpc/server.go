@@ -18,7 +18,7 @@ type ServerConfig struct {
 	// Logger takes what goes wrong; nil means slog.Default().
 	Logger *slog.Logger
 	// MaxConcurrent is the number of handlers that run at the same time, those that
-	// declare themselves non-blocking aside; 0 means 256. Further calls wait, in the
+	// declare themselves non-blocking, and those that wait for arguments to be fetched, aside; 0 means 256. Further calls wait, in the
 	// order of their arrival; the transports bound how many can.
 	MaxConcurrent int
 }
@@ -277,6 +277,14 @@ func (s *Server) register(set map[closer]struct{}, c closer) (func(), error) {
 		delete(set, c)
 	}, nil
 }
+
+// BeginWait is for transports: a handler that runs on a worker waits for its peer, to fetch
+// arguments, and does not count as running until EndWait. Thus peers that do not answer hold
+// up their own calls alone.
+func (s *Server) BeginWait() { s.workers.leave() }
+
+// EndWait ends a BeginWait.
+func (s *Server) EndWait() { s.workers.enter() }
 
 // Closed reports whether Shutdown or Close has been called.
 func (s *Server) Closed() bool {

@@ -42,6 +42,10 @@ func (w *workers) work(c *Call) {
 		w.run(c)
 		w.mu.Lock()
 		switch {
+		case w.n > w.max: // others began while this one waited
+			w.n--
+			w.mu.Unlock()
+			return
 		case w.waiting.len() > 0:
 			c = w.waiting.pop()
 			w.mu.Unlock()
@@ -57,6 +61,24 @@ func (w *workers) work(c *Call) {
 			return
 		}
 	}
+}
+
+// leave lets another call run while the handler of one waits for its peer.
+func (w *workers) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.n--
+	if w.waiting.len() > 0 && w.n < w.max {
+		w.n++
+		go w.work(w.waiting.pop())
+	}
+}
+
+// enter takes the handler back. There may be more than max for a while.
+func (w *workers) enter() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.n++
 }
 
 // stop lets the workers end when they have nothing to do.

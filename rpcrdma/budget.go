@@ -129,5 +129,8 @@ func (b *budget) allow(c *Conn, active int) int {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if c.memory.waiting == 0 {
+		return c.cfg.Credits
+	}
 	return active - c.memory.waiting
 }

@@ -201,8 +201,8 @@ func TestBudgetAllow(t *testing.T) {
 	credits := r.conns[0].cfg.Credits
 	allow(0, 3, credits)
 	a, b := r.call(0, 50), r.call(0, 50)
-	allow(0, 2, 1) // of two calls one waits
-	allow(1, 5, 5)
+	allow(0, 2, 1)       // of two calls one waits
+	allow(1, 5, credits) // another connection's affair
 	r.end(a)
 	allow(0, 1, credits)
 	r.end(b)

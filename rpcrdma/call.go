@@ -193,16 +193,20 @@ func (k *call) release(w *window) {
 	w.n = 0
 }
 
-// close revokes the windows of a call: the peer can no longer reach its memory.
-func (k *call) close() {
+// revokeWindows ends the windows of a call.
+func (k *call) revokeWindows() error {
 	if len(k.windows) == 0 {
-		return
+		return nil
 	}
 	k.revoke = k.revoke[:0]
 	for i := range k.windows {
 		k.revoke = append(k.revoke, k.windows[i].region)
 	}
-	k.c.ep.Revoke(k.revoke...)
+	return k.c.ep.Revoke(k.revoke...)
+}
+
+// releaseWindows ends the imports of their memory.
+func (k *call) releaseWindows() {
 	for i := range k.windows {
 		k.release(&k.windows[i])
 	}

@@ -35,6 +35,9 @@ type Config struct {
 	// CancelGrace is how long a cancelled call waits for its reply before the
 	// connection is closed, with a provider that cannot abandon memory; 0 means 5 s.
 	CancelGrace time.Duration
+	// PeerTimeout is how long a call may wait for the peer, to answer the RDMA Reads of its arguments or to
+	// take its reply, before the connection is closed with ErrStalled; 0 means 30 s.
+	PeerTimeout time.Duration
 	// NoRemoteInvalidate keeps the peer from using Send with Invalidate.
 	NoRemoteInvalidate bool
 	// Observer, if set, is told of each call this side has made.
@@ -59,6 +62,7 @@ func (c Config) withDefaults() Config {
 	c.ConnMemory = max(2*int64(c.MaxMessage), cmp.Or(c.ConnMemory, 64<<20))
 	c.ServerMemory = max(c.ConnMemory, cmp.Or(c.ServerMemory, 512<<20))
 	c.CancelGrace = cmp.Or(c.CancelGrace, 5*time.Second)
+	c.PeerTimeout = cmp.Or(c.PeerTimeout, 30*time.Second)
 	return c
 }
 
@@ -66,6 +70,13 @@ func inlineSize(n int) int {
 	n = min(max(cmp.Or(n, 4096), DefaultInline), MaxInline)
 	return n / inlineUnit * inlineUnit
 }
+
+// minReceive is the smallest receive that is posted, in bytes: Linux's server sends up to that much whatever
+// the client said.
+const minReceive = 4096
+
+// receiveSize is the size in bytes of the receives to post.
+func (c *Config) receiveSize() int { return max(c.InlineRecv, minReceive) }
 
 // private is what the configuration tells the peer.
 func (c *Config) private() private {

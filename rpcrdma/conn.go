@@ -45,6 +45,7 @@ type Conn struct {
 	granter  credits.Granter
 	server   *oncrpc.Server
 	leave    func() // takes the connection back from server
+	stalls   stalls
 	posted   []*receive
 	postArgs []*transport.Receive
 }
@@ -76,7 +77,7 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget) *Conn {
 	}
 	c.importer, _ = ep.Domain().(transport.Importer)
 	c.abandoner, _ = ep.(transport.Abandoner)
-	c.queue.ep = ep
+	c.queue.ep, c.queue.fail = ep, c.fail
 	c.queue.poller, _ = ep.(transport.Poller)
 	c.window = credits.NewWindow(c.cfg.Credits)
 	c.granter = credits.NewGranter(c.cfg.Credits)
@@ -167,6 +168,9 @@ func (c *Conn) watch() {
 	err := c.err
 	pending, posted, leave := c.pending, c.posted, c.leave
 	c.pending, c.posted = nil, nil
+	if t := c.stalls.timer; t != nil {
+		t.Stop()
+	}
 	c.mu.Unlock()
 
 	c.cancel()

@@ -15,7 +15,7 @@ func Dial(ctx context.Context, d transport.Dialer, addr string, cfg Config) (*Co
 	if err != nil {
 		return nil, &OpError{"dial", nil, err}
 	}
-	pool := newPool(ep.Domain(), cfg.InlineRecv)
+	pool := newPool(ep.Domain(), cfg.receiveSize())
 	c := newConn(ep, cfg, pool, newBudget(cfg.ServerMemory))
 	c.ownPool = true
 	go c.run()

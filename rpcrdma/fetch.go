@@ -89,7 +89,15 @@ func (in *incoming) fetch(ctx context.Context, id, n int) error {
 	if err := in.read(in.reads[id].Segments, n, in.imports, (*fetchRead)(in)); err != nil {
 		return in.opError(err)
 	}
-	if err := <-in.fetched; err != nil {
+	var err error
+	select {
+	case err = <-in.fetched: // it was polled
+	default:
+		in.server.BeginWait()
+		err = <-in.fetched
+		in.server.EndWait()
+	}
+	if err != nil {
 		return in.opError(err)
 	}
 	return nil
@@ -105,8 +113,7 @@ type fetchRead incoming
 // Complete wakes the handler when the last Read is complete.
 func (f *fetchRead) Complete(wr *transport.WorkRequest, err error) {
 	in := (*incoming)(f)
-	in.c.queue.completed()
-	if err = in.readDone(wr, err); wr.Context == nil {
+	if last, err := in.readDone(wr, err); last {
 		in.fetched <- err
 	}
 }
@@ -114,12 +121,20 @@ func (f *fetchRead) Complete(wr *transport.WorkRequest, err error) {
 // notLast is the Context of Reads behind which others follow.
 var notLast any = "not last"
 
-// readDone notes the end of a Read, and returns the first error so far.
-func (in *incoming) readDone(wr *transport.WorkRequest, err error) error {
+// readDone notes the end of a Read, and reports whether it was the last, with the first error of all.
+func (in *incoming) readDone(wr *transport.WorkRequest, err error) (last bool, first error) {
+	c := in.c
+	c.queue.completed()
 	if in.readErr == nil {
 		in.readErr = err
 	}
-	return in.readErr
+	if wr.Context != nil {
+		return false, nil
+	}
+	c.mu.Lock()
+	c.gotPeer(in)
+	c.mu.Unlock()
+	return true, in.readErr
 }
 
 // read posts the RDMA Reads of the first n bytes of segments into dst. The last completes
@@ -147,7 +162,17 @@ func (in *incoming) read(segments []chunks.ReadSegment, n int, dst []transport.S
 	}
 	last := &in.wrs[len(in.wrs)-1]
 	last.Flags, last.Context = transport.Signaled, nil
-	return in.post()
+	c := in.c
+	c.mu.Lock()
+	c.awaitPeer(in)
+	c.mu.Unlock()
+	err := in.post()
+	if err != nil {
+		c.mu.Lock()
+		c.gotPeer(in)
+		c.mu.Unlock()
+	}
+	return err
 }
 
 // begins empties the chain of work requests and makes room for n, which do not move then.

@@ -29,6 +29,10 @@ type incoming struct {
 	loads    []transport.Slice // memory of the pool that holds arguments
 	readErr  error             // the first of the Reads under way
 
+	waits      bool // for the peer: in Conn.stalls, as what follows
+	since      int
+	prev, next *incoming
+
 	reply   xdr.Message
 	out     Header
 	segs    []chunks.Segment
@@ -55,6 +59,11 @@ func getIncoming(c *Conn, s *oncrpc.Server) *incoming {
 // finish ends the call: its reply has left, or never will.
 func (in *incoming) finish() {
 	c := in.c
+	if in.waits {
+		c.mu.Lock()
+		c.gotPeer(in)
+		c.mu.Unlock()
+	}
 	in.reply.Release()
 	in.releaseImports()
 	for _, s := range in.loads {
@@ -92,9 +101,6 @@ func (in *incoming) check() error {
 	if in.reads, err = h.ReadChunks(in.reads[:0], c.cfg.MaxMessage); err != nil {
 		return err
 	}
-	for i := range in.reads {
-		in.reserved += int64(in.reads[i].Len)
-	}
 	if len(in.reads) > 0 && c.info.ORD == 0 {
 		return transport.ErrNoReads
 	}
@@ -117,7 +123,11 @@ func (in *incoming) check() error {
 		offered += w.Len()
 	}
 	offered += h.Reply.Len()
-	in.reserved += int64(min(offered, uint64(c.cfg.MaxMessage)))
+	// Nothing is to be given back of a call that was refused above.
+	in.reserved = int64(min(offered, uint64(c.cfg.MaxMessage)))
+	for i := range in.reads {
+		in.reserved += int64(in.reads[i].Len)
+	}
 	return nil
 }
 
@@ -147,8 +157,8 @@ type longRead incoming
 // Complete goes on with the call when the last Read is complete.
 func (r *longRead) Complete(wr *transport.WorkRequest, err error) {
 	in := (*incoming)(r)
-	in.c.queue.completed()
-	if err = in.readDone(wr, err); wr.Context != nil {
+	last, err := in.readDone(wr, err)
+	if !last {
 		return
 	}
 	if err != nil {
@@ -163,8 +173,7 @@ func (r *longRead) Complete(wr *transport.WorkRequest, err error) {
 		err = ErrXID
 	}
 	if err != nil {
-		in.c.stats.malformed.Add(1)
-		in.c.cfg.Logger.Warn("rpcrdma: call refused", "peer", in.c.info.RemoteAddr, "xid", in.header.XID, "err", err)
+		in.c.complain(&in.c.stats.malformed, "call refused", in.header.XID, err)
 		in.refuse(ErrChunk)
 		return
 	}

@@ -27,7 +27,6 @@ func (c *Conn) received(m *transport.Message) {
 		c.useless(r, err)
 		return
 	case errors.Is(err, ErrVersion):
-		c.stats.badVersion.Add(1)
 		c.bad(r, err, ErrVers)
 		return
 	case err != nil:
@@ -84,7 +83,8 @@ func (c *Conn) receivedMsg(r *receive, body []byte) {
 func (c *Conn) receivedNoMsg(r *receive) {
 	h := &c.header
 	for i := range h.Reads {
-		if h.Reads[i].Position == 0 && !c.awaits(h.XID) {
+		// Only a call has a chunk at position zero; but who serves nothing takes it for a bad reply.
+		if h.Reads[i].Position == 0 && (c.serves() || !c.awaits(h.XID)) {
 			c.call(r, nil)
 			return
 		}
@@ -99,6 +99,13 @@ func (c *Conn) receivedNoMsg(r *receive) {
 	default:
 		c.reply(r, nil, nil)
 	}
+}
+
+// serves reports whether calls of the peer are answered.
+func (c *Conn) serves() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.server != nil
 }
 
 // awaits reports whether a call of this side awaits its reply.
@@ -123,8 +130,11 @@ func (c *Conn) bad(r *receive, err error, code ErrCode) {
 
 // refuse answers a call in error with an RDMA_ERROR.
 func (c *Conn) refuse(r *receive, err error, code ErrCode) {
-	c.stats.malformed.Add(1)
-	c.cfg.Logger.Warn("rpcrdma: message refused", "peer", c.info.RemoteAddr, "xid", c.header.XID, "err", err)
+	count := &c.stats.malformed
+	if code == ErrVers {
+		count = &c.stats.badVersion
+	}
+	c.complain(count, "message refused", c.header.XID, err)
 	if in := c.accept(r, nil); in != nil {
 		in.refuse(code)
 	}
@@ -133,8 +143,7 @@ func (c *Conn) refuse(r *receive, err error, code ErrCode) {
 // useless deals with a message that means nothing.
 func (c *Conn) useless(r *receive, err error) {
 	if err != nil {
-		c.stats.malformed.Add(1)
-		c.cfg.Logger.Warn("rpcrdma: message ignored", "peer", c.info.RemoteAddr, "err", err)
+		c.complain(&c.stats.malformed, "message ignored", c.header.XID, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,9 +179,11 @@ func (c *Conn) reply(r *receive, body []byte, err error) {
 	if err == nil && !k.abandoned {
 		err = k.accept(h, body)
 	}
-	if errors.Is(err, ErrMalformed) || errors.Is(err, chunks.ErrMalformed) {
-		c.stats.malformed.Add(1)
-		c.cfg.Logger.Warn("rpcrdma: reply malformed", "peer", c.info.RemoteAddr, "xid", h.XID, "err", err)
+	switch {
+	case errors.Is(err, ErrVersion):
+		c.complain(&c.stats.badVersion, "reply of another version", h.XID, err)
+	case errors.Is(err, ErrMalformed), errors.Is(err, chunks.ErrMalformed):
+		c.complain(&c.stats.malformed, "reply malformed", h.XID, err)
 	}
 	c.window.Release(h.Credits)
 	k.deliver(err)
@@ -186,8 +197,7 @@ func (c *Conn) call(r *receive, body []byte) {
 	}
 	c.stats.callsReceived.Add(1)
 	if err := in.check(); err != nil {
-		c.stats.malformed.Add(1)
-		c.cfg.Logger.Warn("rpcrdma: call refused", "peer", c.info.RemoteAddr, "xid", in.header.XID, "err", err)
+		c.complain(&c.stats.malformed, "call refused", in.header.XID, err)
 		in.refuse(ErrChunk)
 		return
 	}

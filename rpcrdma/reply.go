@@ -15,8 +15,7 @@ import (
 func (in *incoming) Reply(m xdr.Message) {
 	in.reply = m
 	if !in.layout() {
-		in.c.cfg.Logger.Warn("rpcrdma: reply does not fit in what the caller offers",
-			"peer", in.c.info.RemoteAddr, "xid", in.header.XID, "bytes", m.Len())
+		in.c.complain(&in.c.stats.tooLong, "reply does not fit in what the caller offers", in.header.XID, nil)
 		in.refuse(ErrChunk)
 		return
 	}
@@ -148,7 +147,7 @@ func (in *incoming) send() {
 		in.buf = buf
 	}
 	out.XID, out.Version = in.header.XID, ProtocolVersion
-	granted, err := c.grant(in.header.Credits)
+	granted, err := c.grant(in)
 	if err != nil {
 		in.finish()
 		return
@@ -182,7 +181,7 @@ func (in *incoming) send() {
 
 // grant accounts for a reply about to be sent, posts the receives that its grant calls for, and returns
 // the grant.
-func (c *Conn) grant(requested uint32) (uint32, error) {
+func (c *Conn) grant(in *incoming) (uint32, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pending == nil {
@@ -190,13 +189,14 @@ func (c *Conn) grant(requested uint32) (uint32, error) {
 		return 0, c.err
 	}
 	_, active := c.granter.State()
-	granted, n := c.granter.Reply(requested, c.budget.allow(c, active))
+	granted, n := c.granter.Reply(in.header.Credits, c.budget.allow(c, active))
 	if posted, err := c.post(n); err != nil {
 		if granted = c.granter.Short(n - posted); granted == 0 {
 			go c.fail(err)
 			return 0, err
 		}
 	}
+	c.awaitPeer(in)
 	return granted, nil
 }
 

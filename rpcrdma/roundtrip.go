@@ -39,6 +39,7 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 		return err
 	}
 	x := k.x
+	x.MaxReply = xdr.RoundUp(x.MaxReply)
 	if x.Call.Len() > c.cfg.MaxMessage || x.MaxReply > c.cfg.MaxMessage {
 		return fmt.Errorf("%w: call of %d bytes, reply of %d, %d allowed", ErrTooLarge, x.Call.Len(), x.MaxReply, c.cfg.MaxMessage)
 	}
@@ -50,7 +51,7 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 		return err
 	}
 	if err := c.send(k); err != nil {
-		k.close()
+		c.close(k)
 		c.window.Cancel()
 		return err
 	}
@@ -64,7 +65,7 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 			return ctx.Err()
 		}
 	}
-	k.close()
+	c.close(k)
 	if err != nil {
 		return err
 	}
@@ -137,29 +138,20 @@ func (k *call) stamp(n int) {
 // longer touched: the peer may still write to it, and finds a sink; it may still
 // read from it, and finds a copy. The credit and the receive stay the call's until its reply comes.
 //
-// A provider that cannot do that gets CancelGrace for the reply; then the connection is closed.
+// Where that is not to be had, the peer gets CancelGrace for the reply; then the connection is closed.
 func (c *Conn) abandon(k *call) {
 	c.stats.cancelled.Add(1)
-	if c.abandoner == nil && k.exposes() {
+	if !k.cutLoose() {
 		t := time.NewTimer(c.cfg.CancelGrace)
 		defer t.Stop()
 		select {
 		case <-k.done:
-			k.close()
-			return
 		case <-t.C:
 			c.fail(fmt.Errorf("call cancelled and not answered within %v", c.cfg.CancelGrace))
+			<-k.done
 		}
-		<-k.done
-		k.close()
+		c.close(k)
 		return
-	}
-	if c.abandoner != nil {
-		for i := range k.windows {
-			if k.windows[i].owned.Bytes == nil {
-				c.abandoner.Abandon(k.windows[i].region)
-			}
-		}
 	}
 	c.mu.Lock()
 	waits := c.pending[k.xid] == k
@@ -169,24 +161,40 @@ func (c *Conn) abandon(k *call) {
 	c.mu.Unlock()
 	if !waits { // it ended meanwhile
 		<-k.done
-		k.close()
+		c.close(k)
 	}
 }
 
-// exposes reports whether the peer can reach memory of the caller's.
-func (k *call) exposes() bool {
+// cutLoose abandons the windows over the caller's memory, and reports whether all are.
+func (k *call) cutLoose() bool {
 	for i := range k.windows {
-		if k.windows[i].owned.Bytes == nil {
-			return true
+		w := &k.windows[i]
+		if w.owned.Bytes != nil {
+			continue // the pool's, which stays until the reply comes
+		}
+		if a := k.c.abandoner; a == nil || a.Abandon(w.region) != nil {
+			return false
 		}
 	}
-	return false
+	return true
+}
+
+// close ends the windows of a call: afterwards the peer cannot reach its memory.
+func (c *Conn) close(k *call) {
+	if err := k.revokeWindows(); err != nil {
+		c.fail(err)
+		<-c.ep.Done()
+	}
+	k.releaseWindows()
 }
 
 // deliver ends a call that has been taken off the table, with its reply in place or with an error.
 func (k *call) deliver(err error) {
 	if k.abandoned {
-		k.close()
+		if err := k.revokeWindows(); err != nil {
+			k.c.fail(err)
+		}
+		k.releaseWindows()
 		if err == nil {
 			k.c.stats.lateReplies.Add(1)
 		}

@@ -2,6 +2,7 @@ package rpcrdma
 
 import (
 	"errors"
+	"net"
 	"sync"
 	"sync/atomic"
 
@@ -13,6 +14,7 @@ import (
 type sendQueue struct {
 	ep     transport.Endpoint
 	poller transport.Poller // nil if the endpoint is none
+	fail   func(error)      // ends the connection
 	queued atomic.Int32     // requests that wait, to be read without mu
 
 	mu      sync.Mutex // guards what follows
@@ -72,7 +74,10 @@ func (q *sendQueue) flush() {
 	for _, wr := range q.waiting {
 		wr.Flags |= transport.Signaled
 		q.one[0] = wr
-		if q.ep.Post(q.one[:]...) != nil {
+		if err := q.ep.Post(q.one[:]...); err != nil {
+			if !errors.Is(err, transport.ErrQueueFull) && !errors.Is(err, net.ErrClosed) {
+				go q.fail(err) // nothing would ever make room
+			}
 			break
 		}
 		n++

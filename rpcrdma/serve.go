@@ -24,9 +24,11 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 	}
 	defer leave()
 	a := acceptor{cfg: cfg, server: s, budget: newBudget(cfg.ServerMemory), conns: make(map[*Conn]struct{})}
+	stop := context.AfterFunc(ctx, a.closeConns)
+	defer stop()
 	err = a.run(ctx, l)
 	l.Close()
-	a.shutdown(ctx.Err() != nil)
+	a.wait()
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()
@@ -88,7 +90,7 @@ func (a *acceptor) accept(ctx context.Context, req transport.Request) {
 	c := a.conn(ep)
 	c.Serve(a.server)
 	if ctx.Err() != nil {
-		ep.Close() // shutdown may have looked before it was there
+		ep.Close() // closeConns may have looked before it was there
 	}
 	c.run()
 	if err := ep.Err(); !errors.Is(err, net.ErrClosed) {
@@ -104,11 +106,11 @@ func (a *acceptor) conn(ep transport.Endpoint) *Conn {
 	defer a.mu.Unlock()
 	d := ep.Domain()
 	if a.pool == nil {
-		a.pool = newPool(d, a.cfg.InlineRecv)
+		a.pool = newPool(d, a.cfg.receiveSize())
 	}
 	p, own := a.pool, false
 	if p.domain != d {
-		p, own = newPool(d, a.cfg.InlineRecv), true
+		p, own = newPool(d, a.cfg.receiveSize()), true
 	}
 	c := newConn(ep, a.cfg, p, a.budget)
 	c.ownPool = own
@@ -116,15 +118,17 @@ func (a *acceptor) conn(ep transport.Endpoint) *Conn {
 	return c
 }
 
-// shutdown waits for the connections to end, after closing them if told.
-func (a *acceptor) shutdown(now bool) {
-	if now {
-		a.mu.Lock()
-		for c := range a.conns {
-			c.ep.Close()
-		}
-		a.mu.Unlock()
+// closeConns closes all connections.
+func (a *acceptor) closeConns() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for c := range a.conns {
+		c.ep.Close()
 	}
+}
+
+// wait waits for all connections to end.
+func (a *acceptor) wait() {
 	a.wg.Wait()
 	if a.pool != nil {
 		a.pool.close()

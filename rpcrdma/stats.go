@@ -1,6 +1,9 @@
 package rpcrdma
 
-import "sync/atomic"
+import (
+	"log/slog"
+	"sync/atomic"
+)
 
 // Stats counts what has happened on a connection.
 type Stats struct {
@@ -16,11 +19,12 @@ type Stats struct {
 	Done          uint64 // RDMA_DONEs ignored
 	Unserved      uint64 // calls received while nothing served them
 	Waited        uint64 // calls that waited for memory
+	TooLong       uint64 // replies that did not fit in what the caller offered
 }
 
 type stats struct {
 	callsSent, callsReceived, cancelled, lateReplies, unknownXID, malformed, badVersion,
-	errorsSent, errorsRecv, done, unserved, waited atomic.Uint64
+	errorsSent, errorsRecv, done, unserved, waited, tooLong atomic.Uint64
 }
 
 // Stats returns the connection's counters.
@@ -29,6 +33,15 @@ func (c *Conn) Stats() Stats {
 	return Stats{
 		s.callsSent.Load(), s.callsReceived.Load(), s.cancelled.Load(), s.lateReplies.Load(), s.unknownXID.Load(),
 		s.malformed.Load(), s.badVersion.Load(), s.errorsSent.Load(), s.errorsRecv.Load(), s.done.Load(),
-		s.unserved.Load(), s.waited.Load(),
+		s.unserved.Load(), s.waited.Load(), s.tooLong.Load(),
 	}
+}
+
+// complain counts and logs a fault of the peer: the first of a kind aloud, lest a peer fill the log.
+func (c *Conn) complain(count *atomic.Uint64, what string, xid uint32, err error) {
+	level := slog.LevelDebug
+	if count.Add(1) == 1 {
+		level = slog.LevelWarn
+	}
+	c.cfg.Logger.Log(c.ctx, level, "rpcrdma: "+what, "peer", c.info.RemoteAddr, "xid", xid, "err", err)
 }

@@ -7,6 +7,9 @@ import (
 
 // Bulk is decoded bulk data, possibly not here yet. It is valid as long as the
 // message it came from: in a handler until the handler returns.
+//
+// The bulk data of one message is fetched by one goroutine at a time. Who fetches waits for the
+// peer, and must hold no lock that others need to make progress.
 type Bulk struct {
 	n    int
 	data []byte // when src is nil

@@ -203,6 +203,12 @@ func (d *Decoder) Bulk(max int) Bulk {
 		return Bulk{n: len(p), data: p}
 	}
 	c := d.chunks[0]
+	if c.Position == Floating && c.Len == 0 && n > 0 {
+		// An unused write chunk: the data is inline after all.
+		d.chunks = d.chunks[1:]
+		p := d.Fixed(n)
+		return Bulk{n: len(p), data: p}
+	}
 	if (c.Len != n && c.Len != RoundUp(n)) || (c.Source == nil && len(c.Data) < n) {
 		d.Fail(ErrChunk)
 		return Bulk{}

@@ -98,20 +98,25 @@ func TestDecoderReset(t *testing.T) {
 	}
 }
 
-// What is decoded by reference ends where the item ends, so that appending to it does
-// no harm.
+// What is decoded by reference has no capacity beyond the item: appending to it must
+// not change what follows.
 func TestDecodeCapacity(t *testing.T) {
-	for _, decode := range []func(*xdr.Decoder) []byte{
-		func(d *xdr.Decoder) []byte { return d.Opaque(9) },
-		func(d *xdr.Decoder) []byte { d.Uint32(); return d.Fixed(3) },
-		func(d *xdr.Decoder) []byte { d.Uint32(); return d.Raw(4) },
-		func(d *xdr.Decoder) []byte { p, _ := d.Bulk(9).Bytes(t.Context()); return p },
+	bulk := func(d *xdr.Decoder) []byte { p, _ := d.Bulk(9).Bytes(t.Context()); return p }
+	chunk := []xdr.Chunk{{Position: 4, Len: 3, Data: []byte("abc and more")}}
+	for name, tt := range map[string]struct {
+		decode func(*xdr.Decoder) []byte
+		chunks []xdr.Chunk
+	}{
+		"opaque": {func(d *xdr.Decoder) []byte { return d.Opaque(9) }, nil},
+		"fixed":  {func(d *xdr.Decoder) []byte { d.Uint32(); return d.Fixed(3) }, nil},
+		"raw":    {func(d *xdr.Decoder) []byte { d.Uint32(); return d.Raw(4) }, nil},
+		"bulk":   {bulk, nil},
+		"chunk":  {bulk, chunk},
 	} {
-		wire := unhex(t, "00000003 61626300 00000007")
-		d := xdr.NewDecoder(wire)
-		_ = append(decode(d), 'x', 'x', 'x', 'x', 'x')
-		if d.Uint32() != 7 {
-			t.Error("appending to an item changed the next")
+		var d xdr.Decoder
+		d.Reset(unhex(t, "00000003 61626300 00000007"), tt.chunks)
+		if p := tt.decode(&d); len(p) < 3 || cap(p) != len(p) {
+			t.Errorf("%s: %d bytes with capacity %d", name, len(p), cap(p))
 		}
 	}
 }

@@ -35,8 +35,6 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	case c.slots <- struct{}{}:
 	case <-ctx.Done():
 		return c.opError("call", ctx.Err())
-	case <-c.ctx.Done():
-		return c.Err()
 	}
 	defer func() { <-c.slots }()
 

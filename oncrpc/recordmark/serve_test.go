@@ -6,11 +6,13 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"weak"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
@@ -192,6 +194,28 @@ func TestServeShutdownInPause(t *testing.T) {
 		synctest.Wait()
 		srv.Close()
 		returned(t, served, oncrpc.ErrServerClosed)
+	})
+}
+
+// A server forgets a connection that has ended.
+func TestServeForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := server(t)
+		ended := func() weak.Pointer[recordmark.Conn] {
+			x, y := net.Pipe()
+			c := recordmark.NewConn(x, recordmark.Config{})
+			c.Serve(srv)
+			y.Close()
+			<-c.Done()
+			return weak.Make(c)
+		}()
+		synctest.Wait()
+		for range 10 { // pools give up what they hold after the second
+			runtime.GC()
+		}
+		if ended.Value() != nil {
+			t.Error("the connection is still there")
+		}
 	})
 }
 

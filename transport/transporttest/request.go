@@ -13,12 +13,12 @@ func send(list ...transport.Slice) *transport.WorkRequest {
 
 // write is a request to write what is in list to byte off of r.
 func write(r transport.Region, off int, list ...transport.Slice) *transport.WorkRequest {
-	return &transport.WorkRequest{Op: transport.OpWrite, Remote: at(r, off), Local: list}
+	return &transport.WorkRequest{Op: transport.OpWrite, Remote: at(r, int64(off)), Local: list}
 }
 
 // read is a request to fill list from byte off of r.
 func read(r transport.Region, off int, list ...transport.Slice) *transport.WorkRequest {
-	return &transport.WorkRequest{Op: transport.OpRead, Remote: at(r, off), Local: list}
+	return &transport.WorkRequest{Op: transport.OpRead, Remote: at(r, int64(off)), Local: list}
 }
 
 // with adds flags to a request.
@@ -28,7 +28,7 @@ func with(f transport.Flags, wr *transport.WorkRequest) *transport.WorkRequest {
 }
 
 // at is byte off of r, which need not be inside.
-func at(r transport.Region, off int) transport.Remote {
+func at(r transport.Region, off int64) transport.Remote {
 	return transport.Remote{STag: r.STag, Offset: r.Base + uint64(off)}
 }
 

@@ -8,8 +8,10 @@ package stag
 
 import (
 	crand "crypto/rand"
+	"maps"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -185,12 +187,15 @@ func (t *Table) Live() int {
 func (t *Table) Close() {
 	t.mu.Lock()
 	t.closed = true
-	entries := t.entries
-	t.entries, t.free, t.live = nil, nil, 0
+	entries := slices.Collect(maps.Values(t.entries))
 	t.mu.Unlock()
+	// They stay in the table until they are shut: a Revoke beside this waits for the copy under way, too.
 	for _, e := range entries {
 		e.mu.Lock()
 		e.shut()
 		e.mu.Unlock()
 	}
+	t.mu.Lock()
+	t.entries, t.free, t.live = nil, nil, 0
+	t.mu.Unlock()
 }
