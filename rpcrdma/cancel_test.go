@@ -267,6 +267,7 @@ func TestCancelWithoutAbandon(t *testing.T) {
 			s := start(ctx, c, &items{data: [][]byte{arg}}, make([]byte, 9000))
 			h, _ := p.next()
 			cancel()
+			waitFor(t, func() bool { return c.Stats().Cancelled == 1 })
 			if answered {
 				r := header(h.XID, TypeMsg)
 				segs, _ := chunks.Fill(nil, h.Writes[0], 0)
