@@ -223,7 +223,7 @@ func (p *rawPeer) writeChunk(c chunks.WriteChunk, b []byte) {
 }
 
 // TestBadReplies has the server answer in error: the call ends with a typed error, nothing is sent
-// back (reading 5), and the connection lives on.
+// back (docs/readings.md, 5), and the connection lives on.
 func TestBadReplies(t *testing.T) {
 	const size = 10_000
 	var vers2 = &Header{Version: 2, Type: TypeMsg}
@@ -239,7 +239,7 @@ func TestBadReplies(t *testing.T) {
 		{"ERR_VERS", true, func(p *rawPeer, h *Header) {
 			p.send(&Header{XID: h.XID, Version: 1, Credits: 1, Type: TypeError, Err: ErrVers, Low: 2, High: 3})
 		}, &PeerError{ErrVers, 2, 3}},
-		{"ERR_VERS in a header of another version", true, func(p *rawPeer, h *Header) { // reading 6
+		{"ERR_VERS in a header of another version", true, func(p *rawPeer, h *Header) { // docs/readings.md, 6
 			p.send(&Header{XID: h.XID, Version: 9, Credits: 1, Type: TypeError, Err: ErrVers, Low: 1, High: 1})
 		}, &PeerError{ErrVers, 1, 1}},
 		{"unknown error", true, func(p *rawPeer, h *Header) {

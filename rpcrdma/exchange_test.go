@@ -219,7 +219,7 @@ func TestShutdownDrains(t *testing.T) {
 }
 
 // TestBothWays has a server call its client back, on the same connection, with the same transaction
-// ids in use in both directions (reading 8).
+// ids in use in both directions (docs/readings.md, 8).
 func TestBothWays(t *testing.T) {
 	r := newRig(t, Config{})
 	c := r.dial(Config{})

@@ -157,7 +157,7 @@ func TestLinuxSizedReply(t *testing.T) {
 	}
 }
 
-// TestLongCallWithOurXID has the peer make a long call with the XID of a call of ours (reading 8).
+// TestLongCallWithOurXID has the peer make a long call with the XID of a call of ours (docs/readings.md, 8).
 func TestLongCallWithOurXID(t *testing.T) {
 	c, p := rawServer(t, Config{}, inline4k)
 	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})

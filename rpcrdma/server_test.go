@@ -25,7 +25,7 @@ type readCall struct {
 }
 
 // newReadCall lays out a call with items of the given lengths, each a read chunk with its round-up
-// included if told. The items' positions count the unreduced stream (reading 1).
+// included if told. The items' positions count the unreduced stream (docs/readings.md, 1).
 func newReadCall(p *rawPeer, xid uint32, roundUp bool, lengths ...int) *readCall {
 	rc := &readCall{h: header(xid, TypeMsg), want: &items{tail: 99}}
 	for i, n := range lengths {
@@ -267,7 +267,7 @@ func TestIgnored(t *testing.T) {
 	}
 }
 
-// TestLengthsDisagree sends read chunks that are not as long as the stream says (reading 2).
+// TestLengthsDisagree sends read chunks that are not as long as the stream says (docs/readings.md, 2).
 func TestLengthsDisagree(t *testing.T) {
 	r := newRig(t, Config{})
 	p := r.raw(inline4k)
