@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 )
 
-// Config configures connections, of clients and servers alike. The zero value is usable.
+// Config configures connections, of clients and servers alike. The zero value is usable; what is out of range
+// is brought into it.
 type Config struct {
 	// Logger takes what goes wrong; nil means slog.Default().
 	Logger *slog.Logger

@@ -87,11 +87,17 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget) *Conn {
 
 // run begins the connection and returns when it has ended.
 func (c *Conn) run() {
+	c.mu.Lock()
+	_, err := c.post(c.granter.Start())
+	c.mu.Unlock()
+	if err != nil {
+		c.fail(err)
+	}
 	c.ep.Start(c)
 	c.watch()
 }
 
-// Serve answers the peer's calls with s from now on.
+// Serve answers the peer's calls with s from now on. Before that they are answered PROG_UNAVAIL.
 func (c *Conn) Serve(s *oncrpc.Server) {
 	leave, err := s.Connect(c)
 	if err != nil {
@@ -104,16 +110,10 @@ func (c *Conn) Serve(s *oncrpc.Server) {
 		leave()
 		return
 	}
-	first := c.server == nil
-	if !first {
+	if c.leave != nil {
 		c.leave()
 	}
 	c.server, c.leave = s, leave
-	if first {
-		if _, err := c.post(c.granter.Start()); err != nil {
-			go c.fail(err)
-		}
-	}
 }
 
 // LocalAddr returns this end's address.

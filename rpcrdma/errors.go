@@ -40,6 +40,9 @@ func (e *PeerError) Error() string {
 	if e.Code == ErrVers {
 		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it speaks versions %d to %d", e.Code, e.Low, e.High)
 	}
+	if e.Code == ErrChunk {
+		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it cannot make sense of the chunks, or the reply is longer than the request's MaxReply or Results allow for", e.Code)
+	}
 	return fmt.Sprintf("peer answered RDMA_ERROR: %v", e.Code)
 }
 
@@ -50,6 +53,4 @@ var (
 	ErrReplyRead = fmt.Errorf("%w: read list in a reply", ErrMalformed)
 	// ErrTooLarge: a call over Config.MaxMessage.
 	ErrTooLarge = errors.New("message over the configured maximum")
-	// ErrSource: a handler asked for bulk data in a way that cannot be served.
-	ErrSource = errors.New("bulk data does not fit in the memory given")
 )

@@ -249,17 +249,32 @@ func TestBothWays(t *testing.T) {
 	wg.Wait()
 }
 
-// TestUnserved checks that calls to an end that serves nothing are dropped and counted.
+// TestUnserved checks that calls to an end that serves nothing are answered PROG_UNAVAIL, and that it can serve
+// later.
 func TestUnserved(t *testing.T) {
-	c, p := rawServer(t, Config{}, inline4k)
-	s := start(context.Background(), c, &items{}, nil) // it posts a receive
-	h, _ := p.next()
-	p.send(header(1, TypeMsg), callBytes(1, procNull, nil))
-	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
-	if err := wait(t, s.err); err != nil {
-		t.Error(err)
+	r := newRig(t, Config{})
+	c := r.dial(Config{})
+	if err := client(c).Call(context.Background(), procNull, nil, nil); err != nil {
+		t.Fatal(err)
 	}
-	if got := c.Stats().Unserved; got != 1 {
+	conn := wait(t, r.program.conns)
+	for range 3 {
+		var accept *oncrpc.AcceptError
+		if err := client(conn).Call(context.Background(), procNull, nil, nil); !errors.As(err, &accept) || accept.Stat != oncrpc.ProgUnavail {
+			t.Errorf("call back: %v", err)
+		}
+	}
+	if grant, _, _ := conn.Credits(); grant != 1 {
+		t.Errorf("granted %d", grant)
+	}
+	if got := c.Stats().Unserved; got != 3 {
 		t.Errorf("%d calls counted", got)
+	}
+	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	back.Handle(newProgram().program())
+	defer back.Close()
+	c.Serve(back)
+	if err := echo(conn, &items{data: [][]byte{pattern(1, 9000)}}, true); err != nil {
+		t.Errorf("served: %v", err)
 	}
 }

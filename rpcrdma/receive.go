@@ -208,8 +208,10 @@ func (c *Conn) call(r *receive, body []byte) {
 	in.start()
 }
 
-// accept makes an incoming of a message that used up a receive, if something serves
-// the connection.
+// nobody answers the calls on connections that nothing serves: it has no programs.
+var nobody = oncrpc.NewServer(oncrpc.ServerConfig{})
+
+// accept makes an incoming of a message that used up a receive, unless the connection has ended.
 func (c *Conn) accept(r *receive, body []byte) *incoming {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,13 +219,13 @@ func (c *Conn) accept(r *receive, body []byte) *incoming {
 		return nil
 	}
 	c.arrived(r)
-	if c.server == nil {
-		c.stats.unserved.Add(1)
-		c.repost(r)
-		return nil
-	}
 	c.granter.Received()
-	in := getIncoming(c, c.server)
+	s := c.server
+	if s == nil {
+		s = nobody
+		c.stats.unserved.Add(1)
+	}
+	in := getIncoming(c, s)
 	in.recv, in.body = r, body
 	// The next message is parsed into the memory of an earlier one.
 	in.header, c.header = c.header, in.header

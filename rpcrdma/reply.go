@@ -2,6 +2,7 @@ package rpcrdma
 
 import (
 	"errors"
+	"fmt"
 	"net"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
@@ -15,11 +16,26 @@ import (
 func (in *incoming) Reply(m xdr.Message) {
 	in.reply = m
 	if !in.layout() {
-		in.c.complain(&in.c.stats.tooLong, "reply does not fit in what the caller offers", in.header.XID, nil)
+		in.c.complain(&in.c.stats.tooLong, "reply refused", in.header.XID, in.tooLong())
 		in.refuse(ErrChunk)
 		return
 	}
 	in.send()
+}
+
+// tooLong says what does not fit where.
+func (in *incoming) tooLong() error {
+	h, m := &in.header, &in.reply
+	var writes []uint64
+	for _, w := range h.Writes {
+		writes = append(writes, w.Len())
+	}
+	var bulk []int
+	for i := range m.Bulk {
+		bulk = append(bulk, m.Bulk[i].Len)
+	}
+	return fmt.Errorf("%d bytes and bulk data of %v do not fit in %d inline, a reply chunk of %d, write chunks of %d",
+		len(m.Inline), bulk, in.c.limits.InlineSend, h.Reply.Len(), writes)
 }
 
 // refuse answers the call with an RDMA_ERROR.
@@ -189,7 +205,11 @@ func (c *Conn) grant(in *incoming) (uint32, error) {
 		return 0, c.err
 	}
 	_, active := c.granter.State()
-	granted, n := c.granter.Reply(in.header.Credits, c.budget.allow(c, active))
+	allow := c.budget.allow(c, active)
+	if in.server == nobody {
+		allow = 1
+	}
+	granted, n := c.granter.Reply(in.header.Credits, allow)
 	if posted, err := c.post(n); err != nil {
 		if granted = c.granter.Short(n - posted); granted == 0 {
 			go c.fail(err)

@@ -17,7 +17,7 @@ type Stats struct {
 	ErrorsSent    uint64 // RDMA_ERRORs
 	ErrorsRecv    uint64
 	Done          uint64 // RDMA_DONEs ignored
-	Unserved      uint64 // calls received while nothing served them
+	Unserved      uint64 // calls answered PROG_UNAVAIL because nothing serves the connection
 	Waited        uint64 // calls that waited for memory
 	TooLong       uint64 // replies that did not fit in what the caller offered
 }

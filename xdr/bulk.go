@@ -3,6 +3,7 @@ package xdr
 import (
 	"bytes"
 	"context"
+	"fmt"
 )
 
 // Bulk is decoded bulk data, possibly not here yet. It is valid as long as the
@@ -20,25 +21,28 @@ type Bulk struct {
 // Len returns the length in bytes.
 func (b Bulk) Len() int { return b.n }
 
-// Ready reports whether the data is here already, so that the methods below do not
+// Ready reports whether the data is here already, so that FetchInto, Bytes, Take and CopyTo do not
 // block.
 func (b Bulk) Ready() bool { return b.src == nil }
 
 // FetchInto puts the data into dst, filling its slices in order, with one copy or
-// none. The slices must hold Len bytes; dst is no longer touched when it returns.
+// none. The slices must hold Len bytes, or the error wraps ErrLimit; dst is no longer touched when it returns.
 func (b Bulk) FetchInto(ctx context.Context, dst [][]byte) error {
-	if b.n == 0 {
-		return nil
+	room := 0
+	for _, p := range dst {
+		room += len(p)
 	}
-	if b.src != nil {
+	switch {
+	case room < b.n:
+		return fmt.Errorf("xdr: %d bytes of bulk data into %d: %w", b.n, room, ErrLimit)
+	case b.n == 0:
+		return nil
+	case b.src != nil:
 		return b.src.Fetch(ctx, b.id, b.n, dst)
 	}
 	rest := b.data
 	for _, p := range dst {
 		rest = rest[copy(p, rest):]
-	}
-	if len(rest) > 0 {
-		return ErrLimit
 	}
 	return nil
 }
@@ -61,9 +65,17 @@ func (b Bulk) Take(ctx context.Context) ([]byte, Releaser, error) {
 	return b.src.Load(ctx, b.id, b.n, true)
 }
 
-// CopyTo copies data that is Ready to p and returns the bytes copied. Data that
-// landed in p already is not moved.
+// CopyTo copies the data to p and returns the bytes copied: all of it, unless p is shorter or the
+// connection ended while it was fetched. Data that landed in p already is not moved. It is for results; a handler
+// can do better with FetchInto.
 func (b Bulk) CopyTo(p []byte) int {
+	if b.src != nil && b.n > 0 {
+		data, err := b.Bytes(context.Background())
+		if err != nil {
+			return 0
+		}
+		return copy(p, data)
+	}
 	if len(b.data) > 0 && len(p) > 0 && &b.data[0] == &p[0] {
 		return min(len(b.data), len(p))
 	}
