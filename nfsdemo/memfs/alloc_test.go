@@ -12,6 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 var sizes = []int{4 << 10, 64 << 10, 1 << 20}
@@ -56,6 +57,27 @@ func TestAllocs(t *testing.T) {
 		}
 	}); allocs != 0 {
 		t.Errorf("GetAttr: %v allocations", allocs)
+	}
+}
+
+// TestAllocsFull: rewriting a file system that is full does not allocate either.
+func TestAllocsFull(t *testing.T) {
+	const capacity = 8 << 20
+	fs := newFS(t, Config{Capacity: capacity + 2*nodeCharge + 4})
+	h := create(t, fs, "file")
+	write(t, fs, h, 0, make([]byte, capacity))
+	bulks := make([]xdr.Bulk, len(sizes))
+	for i, n := range sizes {
+		bulks[i] = vfstest.Bulk(make([]byte, n))
+	}
+	if allocs := testing.AllocsPerRun(100, func() {
+		for _, data := range bulks {
+			if _, err := fs.Write(t.Context(), super, h, 1<<20, data, nfs3.Unstable); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}); allocs != 0 {
+		t.Errorf("%v allocations", allocs)
 	}
 }
 

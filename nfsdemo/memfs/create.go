@@ -88,7 +88,7 @@ func (d *node) enterLocked(c *vfs.Cred, name string, kind nfs3.FileType, set *nf
 	if err := is(n, true); err != nil {
 		return nil, err
 	}
-	if !d.fs.charge(nodeCharge) {
+	if !d.fs.charge(chargeOf(name)) {
 		return nil, nfs3.ErrNoSpc
 	}
 	d.fs.nodes[n.id] = n

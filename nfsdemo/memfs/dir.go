@@ -53,11 +53,11 @@ func (d *dir) behind(cookie uint64) []*dirent {
 	return d.list[i:]
 }
 
-// checkName says what is wrong with the name of a file.
+// checkName says what is wrong with the name of a file (RFC 1813 section 3.2).
 func checkName(name string) error {
 	switch {
 	case name == "" || strings.ContainsAny(name, "/\x00"):
-		return nfs3.ErrInval
+		return nfs3.ErrAcces
 	case len(name) > MaxName:
 		return nfs3.ErrNameTooLong
 	}

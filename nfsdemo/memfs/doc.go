@@ -5,7 +5,7 @@
 // copied on write: READ hands out references that stay what they are however long a
 // transport keeps them, and WRITE fetches its data into new pages, which then take
 // the place of the old. Pages that nobody refers to are used again, so that neither reading nor
-// rewriting allocates; they are not given back to the operating system.
+// rewriting allocates. There are never many more of them than the capacity has room for.
 //
 // # Locks
 //

@@ -22,13 +22,16 @@ const (
 	maxLinks        = math.MaxUint32
 )
 
-// What a file costs besides its pages, about what it takes.
-const nodeCharge = 512
+// nodeCharge is what a file costs besides its pages and the bytes of its name.
+const nodeCharge = 640
+
+// chargeOf returns what a file of that name costs besides its pages: about what it takes.
+func chargeOf(name string) int64 { return nodeCharge + int64(len(name)) }
 
 // Config configures a file system. The zero value is usable.
 type Config struct {
-	// Capacity is the memory in bytes for the pages of files, and 512 a file; 0 means
-	// DefaultCapacity. Data in flight comes on top.
+	// Capacity is about the memory in bytes for the pages of files, and for each file 640 and
+	// its name; 0 means DefaultCapacity. Data in flight, and pages kept for it, come on top.
 	Capacity int64
 	// RootMode is the mode of the root directory; 0 means 0755.
 	RootMode uint32
@@ -69,6 +72,7 @@ func New(cfg Config) (*FS, error) {
 	if !fs.charge(nodeCharge) {
 		return nil, fmt.Errorf("memfs: capacity of %d bytes: %w", cfg.Capacity, nfs3.ErrNoSpc)
 	}
+	fs.pages.capacity = fs.capacity
 	root := fs.newNode(nfs3.TypeDir, cmp.Or(cfg.RootMode, 0o755))
 	root.uid, root.gid = cfg.RootUID, cfg.RootGID
 	root.parent = root

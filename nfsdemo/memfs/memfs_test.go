@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -30,7 +31,7 @@ func newFS(tb testing.TB, cfg Config) *FS {
 
 func check(tb testing.TB, fs *FS) {
 	tb.Helper()
-	pages, bytes := 0, int64(0)
+	pages, bytes := 0, int64(nodeCharge) // of the root
 	for _, n := range fs.nodes {
 		held := int64(0)
 		for b, p := range n.blocks {
@@ -46,10 +47,25 @@ func check(tb testing.TB, fs *FS) {
 		if held != n.held {
 			tb.Errorf("file %d: %d bytes held, %d charged", n.id, held, n.held)
 		}
-		bytes += held + nodeCharge
+		bytes += held
+		for _, e := range n.list {
+			bytes += chargeOf(e.name)
+		}
 	}
 	if pages != fs.pages.out {
 		tb.Errorf("%d pages are in files, %d out of the pool", pages, fs.pages.out)
+	}
+	kept := int64(0)
+	for _, n := range fs.nodes {
+		kept += n.held
+	}
+	for _, p := range fs.pages.free {
+		for ; p != nil; p = p.next {
+			kept += int64(len(p.buf))
+		}
+	}
+	if kept != fs.pages.bytes || kept > fs.capacity+spare {
+		tb.Errorf("%d bytes are in pages, the pool counts %d, the capacity is %d", kept, fs.pages.bytes, fs.capacity)
 	}
 	if bytes != fs.used.Load() {
 		tb.Errorf("%d bytes are in use, %d charged", bytes, fs.used.Load())
@@ -85,7 +101,7 @@ func truncate(tb testing.TB, fs *FS, h nfs3.FH, size uint64) {
 }
 
 func TestCapacity(t *testing.T) {
-	const capacity = 1<<20 + 100*nodeCharge
+	const capacity = 1<<20 + 101*nodeCharge + 99*2 + 4 // besides the root and "file", 99 files
 	fs := newFS(t, Config{Capacity: capacity})
 	h := create(t, fs, "file")
 	p := bytes.Repeat([]byte{1}, 1<<20)
@@ -106,17 +122,17 @@ func TestCapacity(t *testing.T) {
 	write(t, fs, h, 0, bytes.Repeat([]byte{3}, 1<<20))
 
 	for i := 0; ; i++ {
-		_, _, err := fs.Create(t.Context(), super, fs.Root(), fmt.Sprint(i), &nfs3.CreateHow{})
+		_, _, err := fs.Create(t.Context(), super, fs.Root(), fmt.Sprintf("%02d", i), &nfs3.CreateHow{})
 		if err == nil && i < 200 {
 			continue
 		}
-		if !errors.Is(err, nfs3.ErrNoSpc) || i < 90 {
+		if !errors.Is(err, nfs3.ErrNoSpc) || i != 99 {
 			t.Errorf("file %d: %v", i, err)
 		}
 		break
 	}
 	s, _, _ := fs.StatFS(t.Context(), fs.Root())
-	if s.TotalBytes != capacity || s.FreeBytes != 0 || s.FreeFiles != 0 || s.TotalFiles != 100 {
+	if s.TotalBytes != capacity || s.FreeBytes != 0 || s.FreeFiles != 0 || s.TotalFiles != 101 {
 		t.Errorf("full: %+v", s)
 	}
 	truncate(t, fs, h, 1<<19)
@@ -125,6 +141,46 @@ func TestCapacity(t *testing.T) {
 	}
 	if _, err := New(Config{Capacity: 1}); !errors.Is(err, nfs3.ErrNoSpc) {
 		t.Errorf("capacity of one byte: %v", err)
+	}
+}
+
+// TestMemory: whatever the sizes of the pages that were in use before, the memory kept
+// is bounded.
+func TestMemory(t *testing.T) {
+	const capacity = 32 << 20
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	fs := newFS(t, Config{Capacity: capacity})
+	h := create(t, fs, "file")
+	for size := 1 << pageShift; size <= blockSize; size *= 2 {
+		p := make([]byte, size)
+		var err error
+		for off := uint64(0); err == nil; off += blockSize {
+			_, err = fs.Write(t.Context(), super, h, off, vfstest.Bulk(p), nfs3.Unstable)
+		}
+		if !errors.Is(err, nfs3.ErrNoSpc) {
+			t.Fatal(err)
+		}
+		check(t, fs)
+		truncate(t, fs, h, 0)
+		check(t, fs)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if got := int64(after.HeapAlloc) - int64(before.HeapAlloc); got > capacity+2*spare {
+		t.Errorf("%d MiB are kept, the capacity is %d MiB", got>>20, capacity>>20)
+	}
+	runtime.KeepAlive(fs)
+}
+
+// TestInFlight: pages in which data was fetched, more than the capacity, do not stay.
+func TestInFlight(t *testing.T) {
+	fs := newFS(t, Config{Capacity: 1 << 20})
+	h := create(t, fs, "file")
+	_, err := fs.Write(t.Context(), super, h, 0, vfstest.Bulk(make([]byte, spare+8<<20)), nfs3.Unstable)
+	if !errors.Is(err, nfs3.ErrNoSpc) {
+		t.Error(err)
 	}
 }
 

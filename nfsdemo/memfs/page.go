@@ -11,8 +11,11 @@ const (
 	blockSize  = 1 << blockShift // largest page
 	pageShift  = 9               // of the smallest page
 	classes    = blockShift - pageShift + 1
-	slabPages  = 16 // largest pages that are allocated together
 )
+
+// spare is how many bytes of pages the pool may have above the capacity: those in which data
+// is fetched while the file system is full.
+const spare = 16 << 20
 
 // page is memory for one block of one file.
 type page struct {
@@ -47,10 +50,15 @@ func pageSize(n int) int { return 1 << (class(n) + pageShift) }
 
 // pagePool keeps pages that nobody refers to. They stay with the file system: garbage of
 // this size would let the heap grow to twice what is in use before it is collected.
+// But free pages give way to pages of other sizes, so that the pool has no more bytes than
+// capacity and spare, or than are in use.
 type pagePool struct {
-	mu   sync.Mutex // guards what follows
-	free [classes]*page
-	out  int // pages that are referred to
+	capacity int64
+
+	mu    sync.Mutex // guards what follows
+	free  [classes]*page
+	out   int   // pages that are referred to
+	bytes int64 // of all pages, free or not
 }
 
 // get returns a page of at least n bytes with one reference. What is in it is
@@ -59,12 +67,16 @@ func (pp *pagePool) get(n int) *page {
 	c := class(n)
 	pp.mu.Lock()
 	p := pp.free[c]
-	if p == nil {
-		p = pp.alloc(c)
+	if p != nil {
+		pp.free[c] = p.next
+	} else {
+		pp.grow(1 << (c + pageShift))
 	}
-	pp.free[c] = p.next
 	pp.out++
 	pp.mu.Unlock()
+	if p == nil {
+		p = &page{pool: pp, buf: make([]byte, 1<<(c+pageShift))}
+	}
 	p.next = nil
 	p.n = 0
 	p.refs.Store(1)
@@ -74,28 +86,29 @@ func (pp *pagePool) get(n int) *page {
 func (pp *pagePool) put(p *page) {
 	c := class(len(p.buf))
 	pp.mu.Lock()
+	defer pp.mu.Unlock()
+	pp.out--
+	if pp.over() {
+		pp.bytes -= int64(len(p.buf))
+		return
+	}
 	p.next = pp.free[c]
 	pp.free[c] = p
-	pp.out--
-	pp.mu.Unlock()
 }
 
-// alloc returns a list of new pages.
-func (pp *pagePool) alloc(c int) *page {
-	size, n := 1<<(c+pageShift), 1
-	if size == blockSize {
-		n = slabPages
-	}
-	mem := make([]byte, n*size)
-	pages := make([]page, n)
-	for i := range pages {
-		pages[i].pool = pp
-		pages[i].buf = mem[i*size : (i+1)*size : (i+1)*size]
-		if i+1 < n {
-			pages[i].next = &pages[i+1]
+// over reports whether the pool has more bytes than it may keep; pp.mu is held.
+func (pp *pagePool) over() bool { return pp.bytes-spare > pp.capacity }
+
+// grow counts a new page, for which free ones of other sizes are left to the garbage
+// collector where there is no room; pp.mu is held.
+func (pp *pagePool) grow(size int) {
+	pp.bytes += int64(size)
+	for c := classes - 1; c >= 0; c-- {
+		for pp.over() && pp.free[c] != nil {
+			pp.bytes -= int64(len(pp.free[c].buf))
+			pp.free[c] = pp.free[c].next
 		}
 	}
-	return &pages[0]
 }
 
 // zeroBlock is what holes read as.

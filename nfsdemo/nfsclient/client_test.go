@@ -279,3 +279,81 @@ func TestWalk(t *testing.T) {
 		t.Error(err, diff)
 	}
 }
+
+// hostile returns a client of a server that answers every READDIRPLUS with res.
+func hostile(t *testing.T, res *nfs3.ReadDirPlusRes) *nfsclient.Client {
+	procs := make([]oncrpc.Procedure, nfs3.Procs)
+	procs[nfs3.ProcReadDirPlus].Handler = func(_ context.Context, c *oncrpc.Call) error {
+		var args nfs3.ReadDirPlusArgs
+		args.UnmarshalXDR(c.Args)
+		res.MarshalXDR(c.Results)
+		return nil
+	}
+	prog := oncrpc.Program{Name: "hostile", Number: nfs3.Program, Version: nfs3.Version, Procedures: procs}
+	return nfsclient.New(pipe.New(serving(t, prog), pipe.Inline), oncrpc.AuthNone())
+}
+
+// subdir returns an entry for a directory.
+func subdir(name string, cookie uint64, h nfs3.FH) nfs3.Entry {
+	return nfs3.Entry{Name: name, Cookie: cookie, Attr: nfs3.Attrs(nfs3.Fattr{Type: nfs3.TypeDir}), File: nfs3.PostOpFH{Present: true, FH: h}}
+}
+
+// TestHostileNames: names that lead elsewhere end a listing.
+func TestHostileNames(t *testing.T) {
+	dir, other := nfs3.MakeFH([]byte("dir")), nfs3.MakeFH([]byte("other"))
+	for _, name := range []string{"", "/abs", "../../etc/passwd", "a/", "a\x00b", strings.Repeat("n", 256)} {
+		c := hostile(t, &nfs3.ReadDirPlusRes{EOF: true, Entries: []nfs3.Entry{subdir(name, 1, other)}})
+		var bad *nfsclient.Error
+		for e, err := range c.ReadDir(t.Context(), dir) {
+			if !errors.As(err, &bad) || bad.Op != "READDIRPLUS" {
+				t.Errorf("%.20q: listed %.20q, %v", name, e.Name, err)
+			}
+		}
+		err := c.Walk(t.Context(), dir, func(name string, _ nfs3.Entry) error {
+			t.Errorf("visited %.20q", name)
+			return nil
+		})
+		if !errors.As(err, &bad) {
+			t.Errorf("walk to %.20q: %v", name, err)
+		}
+	}
+}
+
+// TestHostileCookie: a listing that stands still ends.
+func TestHostileCookie(t *testing.T) {
+	c := hostile(t, &nfs3.ReadDirPlusRes{Entries: []nfs3.Entry{{Name: "a", Cookie: 1}, {Name: "b", Cookie: 2}}})
+	listed := 0
+	var last error
+	for _, last = range c.ReadDir(t.Context(), nfs3.FH{}) {
+		listed++
+	}
+	var bad *nfsclient.Error
+	if !errors.As(last, &bad) || listed != 3 {
+		t.Errorf("%d entries, then %v", listed, last)
+	}
+}
+
+// TestHostileTree: trees without bottom.
+func TestHostileTree(t *testing.T) {
+	dir := nfs3.MakeFH([]byte("dir"))
+	c := hostile(t, &nfs3.ReadDirPlusRes{EOF: true, Entries: []nfs3.Entry{subdir("d", 1, dir)}})
+	visits := 0
+	visit := func(string, nfs3.Entry) error { visits++; return nil }
+	var bad *nfsclient.Error
+	if err := c.Walk(t.Context(), dir, visit); !errors.As(err, &bad) || visits != 1 {
+		t.Errorf("a directory in itself: %d visits, %v", visits, err)
+	}
+
+	visits = 0
+	// Each directory is another.
+	res := &nfs3.ReadDirPlusRes{EOF: true, Entries: []nfs3.Entry{subdir(strings.Repeat("d", 255), 1, nfs3.MakeFH([]byte("0")))}}
+	c = hostile(t, res)
+	err := c.Walk(t.Context(), dir, func(string, nfs3.Entry) error {
+		visits++
+		res.Entries[0].File.FH = nfs3.MakeFH(fmt.Append(nil, visits))
+		return nil
+	})
+	if !errors.As(err, &bad) || visits != 16 {
+		t.Errorf("a path without end: %d visits, %v", visits, err)
+	}
+}

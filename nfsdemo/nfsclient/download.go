@@ -58,10 +58,9 @@ func (d *download) run(ctx context.Context, w io.Writer) (int64, error) {
 		for d.n < len(d.ring) && (d.n == 0 || d.next < d.size) {
 			d.ask(ctx)
 		}
-		p := &d.ring[d.at]
-		<-p.done
+		p := d.pop()
 		if p.err != nil {
-			d.pop()
+			d.c.buffers.Put(p.buf)
 			return total, p.err
 		}
 		n, err := w.Write((*p.buf)[:p.n])
@@ -70,9 +69,8 @@ func (d *download) run(ctx context.Context, w io.Writer) (int64, error) {
 		}
 		total += int64(n)
 		d.t.Progress(n)
-		eof := p.eof
-		d.pop()
-		if err != nil || eof {
+		d.c.buffers.Put(p.buf)
+		if err != nil || p.eof {
 			return total, err
 		}
 	}
@@ -91,20 +89,21 @@ func (d *download) ask(ctx context.Context) {
 	}()
 }
 
-// pop ends the first piece, which is done.
-func (d *download) pop() {
+// pop waits for the first piece and takes it out of the ring, with its buffer.
+func (d *download) pop() piece {
 	p := &d.ring[d.at]
-	d.c.buffers.Put(p.buf)
+	<-p.done
+	first := *p
 	p.buf = nil
 	d.at = (d.at + 1) % len(d.ring)
 	d.n--
+	return first
 }
 
 // drain waits for what is still under way.
 func (d *download) drain() {
 	for d.n > 0 {
-		<-d.ring[d.at].done
-		d.pop()
+		d.c.buffers.Put(d.pop().buf)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
@@ -189,6 +190,88 @@ func TestRestart(t *testing.T) {
 	_, err := o.client(t).Upload(t.Context(), nfs3.FH{}, bytes.NewReader([]byte{1}), nfsclient.Transfer{})
 	if !errors.Is(err, nfsclient.ErrVerifier) {
 		t.Errorf("before COMMIT: %v", err)
+	}
+}
+
+// TestRestartDurable: what was durable when the server restarted is not lost.
+func TestRestartDurable(t *testing.T) {
+	o := &odd{restarts: true, stable: nfs3.FileSync}
+	n, err := o.client(t).Upload(t.Context(), nfs3.FH{}, bytes.NewReader(make([]byte, 1000)), nfsclient.Transfer{})
+	if err != nil || n != 1000 || o.commits != 0 {
+		t.Errorf("%d bytes, %d COMMITs: %v", n, o.commits, err)
+	}
+}
+
+func TestTransferSettings(t *testing.T) {
+	c, root := mounted(t, pipe.New(server(t), pipe.Chunked))
+	ctx := t.Context()
+	file := must(c.Create(ctx, root, "file", nfs3.CreateHow{}))(t)
+	for _, tt := range []struct {
+		tr nfsclient.Transfer
+		ok bool
+	}{
+		{nfsclient.Transfer{Size: -1}, false},
+		{nfsclient.Transfer{Parallel: -1}, false},
+		{nfsclient.Transfer{Parallel: nfsclient.MaxParallel + 1}, false},
+		{nfsclient.Transfer{Size: math.MaxInt, Parallel: nfsclient.MaxParallel}, true},
+		{nfsclient.Transfer{Size: math.MaxInt &^ math.MaxUint32}, true}, // the low 32 bits are 0
+	} {
+		if n, err := c.Upload(ctx, file.File, bytes.NewReader(make([]byte, 100)), tt.tr); (err == nil) != tt.ok || tt.ok && n != 100 {
+			t.Errorf("%+v: upload: %d, %v", tt.tr, n, err)
+		}
+		if n, err := c.Download(ctx, file.File, io.Discard, tt.tr); (err == nil) != tt.ok || tt.ok && n != 100 {
+			t.Errorf("%+v: download: %d, %v", tt.tr, n, err)
+		}
+	}
+}
+
+// drip is a Reader without end that gives a byte at a time and calls stop with the
+// third.
+type drip struct {
+	reads int
+	stop  func()
+}
+
+func (d *drip) Read(p []byte) (int, error) {
+	if d.reads++; d.reads == 3 {
+		d.stop()
+	}
+	return copy(p, "x"), nil
+}
+
+// TestUploadStops: behind the end of its context an upload does not read on.
+func TestUploadStops(t *testing.T) {
+	c, root := mounted(t, pipe.New(server(t), pipe.Chunked))
+	file := must(c.Create(t.Context(), root, "file", nfs3.CreateHow{}))(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	d := &drip{stop: cancel}
+	if _, err := c.Upload(ctx, file.File, d, nfsclient.Transfer{}); !errors.Is(err, context.Canceled) || d.reads != 3 {
+		t.Errorf("%d reads: %v", d.reads, err)
+	}
+}
+
+// panics is a Writer that panics.
+type panics struct{}
+
+func (panics) Write([]byte) (int, error) { panic("broken") }
+
+// TestDownloadPanics: a panic in what the caller gave is the caller's.
+func TestDownloadPanics(t *testing.T) {
+	c := (&odd{data: make([]byte, 1000)}).client(t)
+	for name, download := range map[string]func(){
+		"writer": func() { c.Download(t.Context(), nfs3.FH{}, panics{}, nfsclient.Transfer{}) },
+		"progress": func() {
+			c.Download(t.Context(), nfs3.FH{}, io.Discard, nfsclient.Transfer{Progress: func(int) { panic("broken") }})
+		},
+	} {
+		func() {
+			defer func() {
+				if p := recover(); p != "broken" {
+					t.Errorf("%s: recovered %v", name, p)
+				}
+			}()
+			download()
+		}()
 	}
 }
 

@@ -17,14 +17,16 @@ type upload struct {
 	h nfs3.FH
 	t Transfer
 
-	mu       sync.Mutex // guards what follows
-	any      bool       // something was written
-	unstable bool       // and needs a COMMIT
-	verf     nfs3.Verifier
+	mu       sync.Mutex    // guards what follows
+	unstable bool          // something was written that needs a COMMIT
+	verf     nfs3.Verifier // of that
 }
 
 // Upload writes what r has to a file, from offset 0 on, and commits it. It returns the bytes read
 // from r; with an error it is not known which of them the file has.
+//
+// When ctx ends or a WRITE fails, r is not read again, but a Read under way is waited for: who
+// calls with an r that may block, such as a pipe, unblocks it.
 func (c *Client) Upload(ctx context.Context, h nfs3.FH, r io.Reader, t Transfer) (int64, error) {
 	u := &upload{c: c, h: h, t: t}
 	if err := u.t.settle(ctx, c, h, func(i *nfs3.FSInfo) uint32 { return i.WtMax }); err != nil {
@@ -53,7 +55,7 @@ func (u *upload) run(ctx context.Context, r io.Reader) (int64, error) {
 			return off, cause(ctx, g.Wait())
 		}
 		b := u.c.buffer(u.t.Size)
-		n, err := io.ReadFull(r, *b)
+		n, err := io.ReadFull(&source{ctx, r}, *b)
 		at := uint64(off)
 		off += int64(n)
 		g.Go(func() error {
@@ -65,10 +67,27 @@ func (u *upload) run(ctx context.Context, r io.Reader) (int64, error) {
 		switch {
 		case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
 			return off, g.Wait()
+		case err == errStopped:
+			return off, cause(ctx, g.Wait())
 		case err != nil:
 			return off, errors.Join(err, g.Wait())
 		}
 	}
+}
+
+// source is a Reader that is not read behind the end of a context.
+type source struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+var errStopped = errors.New("the context has ended")
+
+func (s *source) Read(p []byte) (int, error) {
+	if s.ctx.Err() != nil {
+		return 0, errStopped
+	}
+	return s.r.Read(p)
 }
 
 // cause is why a group of goroutines ended: an error of one, or their context's end.
@@ -103,12 +122,11 @@ func (u *upload) write(ctx context.Context, off uint64, p []byte) error {
 func (u *upload) wrote(r *WriteResult) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.any && r.Verf != u.verf {
-		return &Error{nfs3.ProcWrite.String(), "", ErrVerifier}
-	}
-	u.any, u.verf = true, r.Verf
 	if r.Committed != nfs3.FileSync {
-		u.unstable = true
+		if u.unstable && r.Verf != u.verf {
+			return &Error{nfs3.ProcWrite.String(), "", ErrVerifier}
+		}
+		u.unstable, u.verf = true, r.Verf
 	}
 	u.t.Progress(r.N)
 	return nil

@@ -15,11 +15,17 @@ func (s *Server) read(ctx context.Context, q *request, a *nfs3.ReadArgs, r *nfs3
 	n := within(a.Offset, min(a.Count, s.maxRead))
 	err = fs.Read(ctx, &q.cred, a.File, a.Offset, int(n), &q.read)
 	r.Attr, r.EOF = q.read.Attr, q.read.EOF
+	if err != nil {
+		if q.read.Release != nil {
+			q.read.Release.Release()
+		}
+		return err
+	}
 	r.Data, r.Release = q.read.Data, q.read.Release
 	for _, p := range r.Data {
 		r.Count += uint32(len(p))
 	}
-	return err
+	return nil
 }
 
 func (s *Server) write(ctx context.Context, q *request, a *nfs3.WriteArgs, r *nfs3.WriteRes) error {

@@ -31,6 +31,8 @@ type Config struct {
 	Exports []Export
 	// MaxRead and MaxWrite are the largest READ and WRITE in bytes, which FSINFO tells
 	// the clients; 0 means DefaultTransfer. READDIRPLUS keeps to MaxRead too.
+	// Over TCP a transfer must fit the MaxRecord of package recordmark, at either end: more than 4 MiB
+	// do not with its default.
 	MaxRead, MaxWrite int
 }
 

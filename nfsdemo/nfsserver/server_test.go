@@ -123,7 +123,7 @@ func TestMount(t *testing.T) {
 		{"/", nfs3.FH{}, mount3.ErrNoEnt},
 		{"", nfs3.FH{}, mount3.ErrNoEnt},
 		{"srv", nfs3.FH{}, mount3.ErrNoEnt},
-		{"/srv/a\x00b", nfs3.FH{}, mount3.ErrInval},
+		{"/srv/a\x00b", nfs3.FH{}, mount3.ErrAcces},
 	} {
 		got, err := c.Mount(ctx, tt.path)
 		if tt.err == mount3.OK && err != nil || tt.err != mount3.OK && !errors.Is(err, tt.err) || got != tt.want {

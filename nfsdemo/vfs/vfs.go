@@ -21,8 +21,8 @@ import (
 // A handle is checked by every method that is given one: nfs3.ErrBadHandle when the
 // file system never made it, nfs3.ErrStale when what it stood for is gone.
 // A name is not empty, not longer than the file system can take
-// (nfs3.ErrNameTooLong), and has no '/' and no NUL in it (nfs3.ErrInval); that, too, is
-// for the file system to check.
+// (nfs3.ErrNameTooLong), and has no '/' and no NUL in it; nfs3.ErrAcces is the answer to
+// other names (RFC 1813 section 3.2). That, too, is for the file system to check.
 type FS interface {
 	// ID identifies the file system: the FSID of its attributes, and the first
 	// eight bytes, big-endian, of each of its handles.
@@ -112,7 +112,8 @@ type Object struct {
 // ReadResult is what Read hands out.
 type ReadResult struct {
 	// Data is a scatter list. The bytes do not change and stay until Release is
-	// called, once, however long that takes; Release may be nil.
+	// called, once, however long that takes; Release may be nil. It is called with an
+	// error of Read too, and the data then is not sent.
 	Data    [][]byte
 	Release xdr.Releaser
 	EOF     bool // the data ends where the file does, or behind
