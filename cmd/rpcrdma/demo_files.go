@@ -35,12 +35,9 @@ func findFiles(paths []string) ([]*file, error) {
 	var files []*file
 	names := make(map[string]bool)
 	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err == nil && !info.Mode().IsRegular() {
-			err = &fs.PathError{Op: "demo", Path: path, Err: errors.New("not a regular file")}
-		}
+		size, err := check(path)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("cannot copy %s: %w", printable(path), err)
 		}
 		base := filepath.Base(path)
 		name := base
@@ -48,9 +45,29 @@ func findFiles(paths []string) ([]*file, error) {
 			name = fmt.Sprintf("%s.%d", base, i)
 		}
 		names[name] = true
-		files = append(files, &file{path: path, name: name, size: info.Size(), sent: sha256.New(), received: sha256.New()})
+		files = append(files, &file{path: path, name: name, size: size, sent: sha256.New(), received: sha256.New()})
 	}
 	return files, nil
+}
+
+// check returns the size of a file that can be read.
+func check(path string) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		if e := (*fs.PathError)(nil); errors.As(err, &e) {
+			err = e.Err // the caller names the file
+		}
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, errors.New("not a regular file")
+	}
+	return info.Size(), nil
 }
 
 func (f *file) open() (*os.File, error) { return os.Open(f.path) }

@@ -54,12 +54,12 @@ func TestDemo(t *testing.T) {
 	for i, n := range []int{0, 1, 4096, 1 << 20, 3<<20 + 5} {
 		path, sum := input(t, fmt.Sprint("file", i), n)
 		args = append(args, path)
-		want = append(want, fmt.Sprintf("%s  file%d: the same", sum, i), fmt.Sprintf(" %d ", n))
+		want = append(want, fmt.Sprintf("%s  %s: the same", sum, path), fmt.Sprintf(" %d ", n))
 	}
 	// Another file of the same name gets another one on the server.
 	path, sum := input(t, "file0", 777)
 	args = append(args, path)
-	want = append(want, sum+"  file0.2: the same")
+	want = append(want, sum+"  "+path+": the same", " file0.2\n")
 
 	code, stdout, stderr := execute(t, args...)
 	if code != exitOK || stderr != "" {
@@ -131,8 +131,39 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stderr bytes.Buffer
-	if code := run(ctx, []string{"demo", path}, io.Discard, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "context canceled") {
+	if code := run(ctx, []string{"demo", path}, io.Discard, &stderr); code != exitInterrupted || stderr.String() != "rpcrdma: interrupted\n" {
 		t.Errorf("exit %d: %s", code, &stderr)
+	}
+}
+
+// full is a disk without space.
+type full struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// TestOutputLost checks that a demo whose output cannot be written does not end as if all were well.
+func TestOutputLost(t *testing.T) {
+	path, _ := input(t, "file", 100)
+	var stderr bytes.Buffer
+	if code := run(t.Context(), []string{"demo", path}, full{}, &stderr); code != exitFailed || !strings.Contains(stderr.String(), errFull.Error()) {
+		t.Errorf("exit %d: %s", code, &stderr)
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	for name, want := range map[string]string{
+		"":            `""`,
+		"file":        "file",
+		"zwölf Dinge": "zwölf Dinge",
+		"a\nb":        `"a\nb"`,
+		"\x1b[31mred": `"\x1b[31mred"`,
+		"\xff":        `"\xff"`,
+	} {
+		if got := printable(name); got != want {
+			t.Errorf("printable(%q) = %s, want %s", name, got, want)
+		}
 	}
 }
 

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -14,7 +18,32 @@ const (
 	exitOK     = 0
 	exitFailed = 1 // what was asked for did not work
 	exitUsage  = 2 // it is not clear what was asked for
+
+	exitInterrupted = 128 + 2 // by SIGINT, as shells say it
 )
+
+// checkedWriter remembers an error of the writer below, so that what could not be printed is not
+// reported as done.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
+}
+
+// printable returns a name as it can be shown on a terminal: quoted if it has more than printable characters.
+func printable(name string) string {
+	if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
+}
 
 // usageError is a command line that cannot be carried out.
 type usageError struct{ err error }
@@ -40,13 +69,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	out := &checkedWriter{w: stdout}
+	root.SetOut(out)
 	root.SetErr(stderr)
 	root.AddCommand(newDemoCommand())
 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
+		err = out.err
+	}
+	switch {
+	case err == nil:
 		return exitOK
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "rpcrdma: interrupted")
+		return exitInterrupted
 	}
 	fmt.Fprintln(stderr, "rpcrdma:", err)
 	if errors.As(err, new(usageError)) {
