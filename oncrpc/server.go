@@ -42,6 +42,15 @@ type Server struct {
 
 type closer interface{ Close() error }
 
+// drainer is a connection that can end without losing the replies on their way to its peer.
+type drainer interface {
+	// Drain begins that end: nothing more is sent, and calls that arrive are dropped.
+	// It returns at once.
+	Drain()
+	// Done is closed when the connection has ended, which is soon.
+	Done() <-chan struct{}
+}
+
 // programs is copied on write, so that a call takes no lock to find its handler.
 type programs struct {
 	byVersion map[[2]uint32]*Program
@@ -52,7 +61,7 @@ type programs struct {
 type ServerStats struct {
 	Calls    uint64 // dispatched
 	Errors   uint64 // answered with something other than SUCCESS
-	Panics   uint64 // handlers that panicked
+	Panics   uint64 // handlers that panicked or ended their goroutine
 	Dropped  uint64 // not answered, because the server was shutting down
 	InFlight int    // being executed or answered now
 }
@@ -196,10 +205,17 @@ type errResults struct{ err error }
 
 func (e errResults) Error() string { return e.err.Error() }
 
-// call runs the handler of a call; a panic is an error.
+// call runs the handler of a call; a panic is an error. When the handler ends the goroutine,
+// call does not return, and answers.
 func (s *Server) call(c *Call) (err error) {
+	returned := false
 	defer func() {
-		if p := recover(); p != nil {
+		switch p := recover(); {
+		case returned:
+		case p == nil:
+			s.stats.panics.Add(1)
+			s.answer(c, errGoexit)
+		default:
 			s.stats.panics.Add(1)
 			s.log.Error("rpc handler panicked", "program", c.prog.Name, "procedure", c.proc.Name,
 				"peer", c.Conn.RemoteAddr(), "panic", p, "stack", string(debug.Stack()))
@@ -207,12 +223,17 @@ func (s *Server) call(c *Call) (err error) {
 		}
 	}()
 	if c.prog.Authorize != nil && c.Procedure != 0 {
-		if err := c.prog.Authorize(c); err != nil {
-			return err
-		}
+		err = c.prog.Authorize(c)
 	}
-	return c.proc.Handler(c.in.Context(), c)
+	if err == nil {
+		err = c.proc.Handler(c.in.Context(), c)
+	}
+	returned = true
+	return err
 }
+
+// errGoexit is logged, and means SYSTEM_ERR to the caller.
+var errGoexit = errors.New("handler has called runtime.Goexit")
 
 // answer replies to a call with what err means to its caller.
 func (s *Server) answer(c *Call, err error) {
@@ -261,7 +282,8 @@ func (s *Server) checkIdle() {
 func (s *Server) Listen(l closer) (remove func(), err error) { return s.register(s.listeners, l) }
 
 // Connect registers a connection, which Shutdown closes when the calls under way are
-// answered.
+// answered. One that has the methods Drain, which begins an end that loses no replies, and
+// Done is drained instead; Close closes it all the same.
 func (s *Server) Connect(c closer) (remove func(), err error) { return s.register(s.conns, c) }
 
 func (s *Server) register(set map[closer]struct{}, c closer) (func(), error) {
@@ -294,7 +316,7 @@ func (s *Server) Closed() bool {
 }
 
 // Shutdown ends the server: no new connections, no new calls; it waits until the
-// calls under way are answered or ctx ends, then closes the connections.
+// calls under way are answered and have left, or ctx ends, then closes the connections.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -306,6 +328,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	case <-s.idle:
 	case <-ctx.Done():
 		err = fmt.Errorf("oncrpc: shutdown with calls under way: %w", ctx.Err())
+	}
+	if err == nil {
+		err = s.drain(ctx)
 	}
 	s.closeAll(s.conns)
 	s.workers.stop()
@@ -320,14 +345,37 @@ func (s *Server) Close() error {
 	return nil
 }
 
+// drain ends the connections that can do so without losing replies.
+func (s *Server) drain(ctx context.Context) error {
+	var drained []drainer
+	for _, c := range s.all(s.conns) {
+		if d, ok := c.(drainer); ok {
+			d.Drain()
+			drained = append(drained, d)
+		}
+	}
+	for _, d := range drained {
+		select {
+		case <-d.Done():
+		case <-ctx.Done():
+			return fmt.Errorf("oncrpc: shutdown with replies under way: %w", ctx.Err())
+		}
+	}
+	return nil
+}
+
 func (s *Server) closeAll(set map[closer]struct{}) {
+	for _, c := range s.all(set) {
+		c.Close()
+	}
+}
+
+func (s *Server) all(set map[closer]struct{}) []closer {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	all := make([]closer, 0, len(set))
 	for c := range set {
 		all = append(all, c)
 	}
-	s.mu.Unlock()
-	for _, c := range all {
-		c.Close()
-	}
+	return all
 }

@@ -37,9 +37,19 @@ func (w *workers) do(c *Call) {
 }
 
 func (w *workers) work(c *Call) {
+	running := false
+	defer func() {
+		if running { // the handler has called runtime.Goexit: another worker takes the place
+			go w.work(nil)
+		}
+	}()
 	ch := make(chan *Call, 1)
 	for {
-		w.run(c)
+		if c != nil {
+			running = true
+			w.run(c)
+			running = false
+		}
 		w.mu.Lock()
 		switch {
 		case w.n > w.max: // others began while this one waited

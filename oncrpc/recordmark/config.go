@@ -13,6 +13,10 @@ const DefaultMaxRecord = 4<<20 + 64<<10
 // maxFragment is the largest fragment that a record mark can announce.
 const maxFragment = 1<<31 - 1
 
+// drainTime is how long a connection lasts that is not written to any more, for the sake
+// of what its peer has still to receive or has sent already.
+const drainTime = time.Second
+
 // overcommit is how many times MaxInFlight the peer may have under way while reading
 // goes on for the sake of this end's own calls.
 const overcommit = 8
@@ -31,8 +35,21 @@ type Config struct {
 	// MaxInFlight is the number of the peer's calls that may be unanswered on a
 	// connection; further ones are not read. 0 means 64.
 	MaxInFlight int
+	// MaxConns is the number of connections that Serve has open; further ones are not
+	// accepted. 0 means 1024.
+	MaxConns int
+	// Memory is the memory in bytes that the records of all connections of one Serve
+	// take, those of up to 64 KiB aside. A record that finds too little waits, and what
+	// is behind it on its connection. 0 means 512 MiB; it is never less than what one
+	// record of MaxRecord takes.
+	Memory int
+	// RecordTimeout is how long the peer may take from a record's first mark to its end, waiting for
+	// memory included; then the connection is closed. Between records it may be silent as long as it
+	// likes. 0 means 30 s, less than 0 for ever.
+	RecordTimeout time.Duration
 	// CancelGrace is how long a call whose context has ended waits for its bytes
-	// to leave when they have begun to; then the connection is closed. 0 means 5 s.
+	// to leave when they have begun to; then the connection is closed. Likewise a peer with
+	// far too many calls under way gets that long to take their answers. 0 means 5 s.
 	CancelGrace time.Duration
 	// WriteTimeout is how long the peer may take to accept what was sent to it, in
 	// batches of about 1 MiB; then the connection is closed. It is checked coarsely: half
@@ -49,6 +66,9 @@ func (c Config) withDefaults() Config {
 	c.MaxFragment = min(cmp.Or(c.MaxFragment, maxFragment), maxFragment)
 	c.MaxCalls = cmp.Or(c.MaxCalls, 64)
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, 64)
+	c.MaxConns = cmp.Or(c.MaxConns, 1024)
+	c.Memory = max(cmp.Or(c.Memory, 512<<20), recordSize(c.MaxRecord))
+	c.RecordTimeout = cmp.Or(c.RecordTimeout, 30*time.Second)
 	c.CancelGrace = cmp.Or(c.CancelGrace, 5*time.Second)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, time.Minute)
 	if c.Logger == nil {

@@ -1,12 +1,14 @@
 package recordmark
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
@@ -26,9 +28,12 @@ type Conn struct {
 	server atomic.Pointer[oncrpc.Server]
 	slots  chan struct{} // one token for each call under way
 
-	in     reader   // the reading goroutine's, with
-	warned bool     // that a bad record has been logged
-	out    gatherer // the writing goroutine's
+	in     reader    // the reading goroutine's, with
+	late   time.Time // when the record under way shall be here, if that was asked for,
+	readBy time.Time // the deadline set for reads, and
+	warned bool      // that a bad record has been logged
+	out    gatherer  // the writing goroutine's
+	budget *budget   // for large records; nil: no bound
 
 	mu        sync.Mutex // guards what follows
 	queue     queue
@@ -38,6 +43,8 @@ type Conn struct {
 	unserved  int       // calls of the peer that were taken and not answered yet
 	current   *incoming // the one whose dispatch is under way; its reply need not wake the writer
 	goroutine int       // of the two, those that run
+	writeErr  error     // why nothing is queued any more, though the connection has not ended
+	draining  bool      // that is so because the server ends
 	err       error     // why the connection ended
 	filled    sync.Cond // the queue has something, or the connection has ended
 	room      sync.Cond // reading may go on, or the connection has ended
@@ -78,7 +85,7 @@ func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
 // Serve answers the peer's calls with s, until the connection or s ends. It returns
 // at once. Calls that arrive on a connection that nobody serves are answered PROG_UNAVAIL.
 func (c *Conn) Serve(s *oncrpc.Server) {
-	remove, err := s.Connect(c)
+	remove, err := s.Connect(served{c})
 	if err != nil {
 		c.fail("serve", err)
 		return
@@ -110,7 +117,7 @@ func (c *Conn) RemoteAddr() net.Addr { return c.conn.RemoteAddr() }
 // counted.
 func (c *Conn) Stats() Stats { return c.counters.Stats() }
 
-// Close ends the connection. Calls under way fail with an error that wraps
+// Close ends the connection at once. Calls under way fail with an error that wraps
 // net.ErrClosed, on both sides; the contexts of the peer's calls end. It does not
 // wait for their handlers: Done does.
 func (c *Conn) Close() error {
@@ -137,7 +144,7 @@ func (c *Conn) fail(op string, err error) {
 		c.mu.Unlock()
 		return
 	}
-	c.err = &OpError{op, c.RemoteAddr(), err}
+	c.err = cmp.Or(c.writeErr, c.opError(op, err))
 	for xid, p := range c.pending {
 		delete(c.pending, xid)
 		p.err = c.err
@@ -146,7 +153,22 @@ func (c *Conn) fail(op string, err error) {
 			p.done <- struct{}{}
 		}
 	}
-	var lost *outgoing // replies
+	lost := c.discardQueue()
+	c.filled.Broadcast()
+	c.room.Broadcast()
+	c.mu.Unlock()
+
+	c.cancel(c.err)
+	c.conn.Close()
+	c.drop(lost)
+	c.mu.Lock()
+	c.checkDone()
+	c.mu.Unlock()
+}
+
+// discardQueue empties the queue and returns the replies that were in it, for drop; c.mu is
+// held.
+func (c *Conn) discardQueue() (lost *outgoing) {
 	for o := c.queue.first; o != nil; {
 		next := o.next
 		if o.in != nil {
@@ -155,20 +177,15 @@ func (c *Conn) fail(op string, err error) {
 		o = next
 	}
 	c.queue = queue{}
-	c.filled.Broadcast()
-	c.room.Broadcast()
-	c.mu.Unlock()
+	return lost
+}
 
-	c.cancel(c.err)
-	c.conn.Close()
+func (c *Conn) drop(lost *outgoing) {
 	for lost != nil {
 		o := lost
 		lost = o.next
 		c.answered(o.in)
 	}
-	c.mu.Lock()
-	c.checkDone()
-	c.mu.Unlock()
 }
 
 // exit ends one of the two goroutines.

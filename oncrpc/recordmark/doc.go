@@ -13,7 +13,34 @@
 // read, and TCP holds the peer back. While this end has calls under way itself it
 // reads on, because their replies are behind what it would not read, and two ends
 // that both did so would wait for each other for ever; a peer that then goes beyond
-// eight times MaxInFlight loses the connection.
+// eight times MaxInFlight loses the connection, unless its calls can be answered within
+// Config.CancelGrace.
+//
+// # Memory
+//
+// A connection costs some 50 KiB. Serve accepts Config.MaxConns of them. A peer gets memory
+// for what it has sent: 64 KiB for a record that it announces, then as much again as
+// has arrived, up to Config.MaxRecord. Records of more than 64 KiB, on all connections of one Serve,
+// share Config.Memory: their full size is reserved when they outgrow 64 KiB, and given back when
+// the call has been answered; one that does not fit waits, and its connection is not read. Smaller records
+// are bounded by MaxConns times MaxInFlight alone. A record that is not complete after
+// Config.RecordTimeout ends its connection. A connection of Dial or NewConn has no such budget: it
+// holds at most MaxCalls replies, and MaxInFlight calls of the peer.
+//
+// What handlers return is theirs to bound; at most MaxInFlight results wait on a connection,
+// and Config.WriteTimeout ends one whose peer does not take them.
+//
+// # The end of a stream
+//
+// A peer that ends its stream (FIN) between two records has closed the connection, for both directions: the
+// contexts of its calls under way end, their replies are not sent, and calls of this end fail with
+// ErrClosedByPeer. There is no half-closed state in which calls go on.
+//
+// Closing a TCP connection with bytes unread resets it, and the reset destroys replies on their
+// way. Therefore Server.Shutdown, when all calls are answered, ends the stream and reads on, dropping
+// what comes, until the peer has ended its own, for a second at most; and a connection that cannot be
+// written to any more takes the replies that still arrive, for a second at most. Conn.Close and
+// Server.Close end it at once.
 //
 // # Dead peers
 //

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -244,4 +245,22 @@ func TestCloseWaitsForWriter(t *testing.T) {
 		}
 		<-c.Done()
 	})
+}
+
+// A non-blocking handler that ends its goroutine, which reads, ends the connection.
+func TestGoexit(t *testing.T) {
+	c, peer := rawPeer(t, recordmark.Config{})
+	srv := server(t)
+	srv.Handle(oncrpc.Program{Number: testProgram, Version: testVersion, Procedures: []oncrpc.Procedure{
+		1: {NonBlocking: true, Handler: func(context.Context, *oncrpc.Call) error {
+			runtime.Goexit()
+			return nil
+		}},
+	}})
+	c.Serve(srv)
+	peer.call(1, 1)
+	<-c.Done()
+	if c.Err() == nil || srv.Stats().InFlight != 0 {
+		t.Errorf("error %v, stats %+v", c.Err(), srv.Stats())
+	}
 }

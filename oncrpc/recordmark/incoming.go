@@ -3,6 +3,7 @@ package recordmark
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -28,11 +29,11 @@ func (c *Conn) dispatch(rec *record) {
 	in.conn, in.rec = c, rec
 	in.args.Reset(rec.data, nil)
 	c.mu.Lock()
-	over := c.unserved >= overcommit*c.cfg.MaxInFlight
+	admitted := c.admit()
 	c.unserved++
 	c.current = in
 	c.mu.Unlock()
-	if over {
+	if !admitted {
 		c.log.Warn("rpc peer has too many calls under way, connection closed", "peer", c.RemoteAddr())
 		in.Drop()
 		c.fail("read", ErrOverrun)
@@ -46,6 +47,28 @@ func (c *Conn) dispatch(rec *record) {
 	s.Dispatch(in)
 }
 
+// admit waits, at most CancelGrace, while the peer has far too many calls under way: it may
+// be that only their answers have not left yet. c.mu is held.
+func (c *Conn) admit() bool {
+	limit := overcommit * c.cfg.MaxInFlight
+	if c.unserved < limit {
+		return true
+	}
+	late := false
+	grace := time.AfterFunc(c.cfg.CancelGrace, func() {
+		c.mu.Lock()
+		late = true
+		c.room.Broadcast()
+		c.mu.Unlock()
+	})
+	defer grace.Stop()
+	for c.unserved >= limit && c.err == nil && !late {
+		c.flush()
+		c.room.Wait()
+	}
+	return c.unserved < limit || c.err != nil
+}
+
 func (in *incoming) Message() *xdr.Decoder    { return &in.args }
 func (in *incoming) Ready() bool              { return true }
 func (in *incoming) Context() context.Context { return in.conn.ctx }
@@ -57,7 +80,7 @@ func (in *incoming) Reply(m xdr.Message) {
 	in.reply = m
 	in.out = outgoing{msg: &in.reply, len: m.Len(), in: in}
 	c.mu.Lock()
-	if c.err != nil {
+	if c.err != nil || c.writeErr != nil {
 		c.mu.Unlock()
 		c.answered(in)
 		return

@@ -3,7 +3,10 @@ package recordmark
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"net"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
@@ -12,7 +15,9 @@ import (
 // and calls to the server.
 func (c *Conn) read() {
 	defer c.exit()
+	defer c.fail("read", net.ErrClosed) // a non-blocking handler may have ended the goroutine
 	for c.mayRead() {
+		c.late = time.Time{}
 		rec, err := c.in.next()
 		if err != nil {
 			c.readFailed(err)
@@ -36,7 +41,7 @@ func (c *Conn) read() {
 }
 
 // mayRead waits while the peer has as many calls under way as it may. It reports
-// false when the connection has ended.
+// false when the connection has ended, or when nothing can come of reading any more.
 func (c *Conn) mayRead() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +49,7 @@ func (c *Conn) mayRead() bool {
 		c.flush()
 		c.room.Wait()
 	}
-	return c.err == nil
+	return c.err == nil && (c.writeErr == nil || c.draining || len(c.pending) > 0)
 }
 
 // flush lets the replies go that the reading goroutine has queued; c.mu is held.
@@ -63,7 +68,36 @@ func (f flusher) Read(p []byte) (int, error) {
 	f.mu.Lock()
 	f.flush()
 	f.mu.Unlock()
+	if late := f.deadline(); late != f.readBy {
+		f.readBy = late
+		f.conn.SetReadDeadline(late)
+	}
 	return f.conn.Read(p)
+}
+
+// deadline returns when the record that has begun shall be here. The reading goroutine
+// asks when it may have to wait, which for a small record it has not.
+func (c *Conn) deadline() time.Time {
+	switch {
+	case !c.in.inside || c.cfg.RecordTimeout < 0:
+		return time.Time{}
+	case c.late.IsZero():
+		c.late = time.Now().Add(c.cfg.RecordTimeout)
+	}
+	return c.late
+}
+
+// reserve gets the memory for a record of n bytes.
+func (c *Conn) reserve(rec *record, n int) error {
+	c.mu.Lock()
+	c.flush()
+	c.mu.Unlock()
+	n = recordSize(n)
+	if err := c.budget.reserve(c.ctx, n, c.deadline()); err != nil {
+		return fmt.Errorf("no memory for a record: %w", err)
+	}
+	rec.budget, rec.reserved = c.budget, n
+	return nil
 }
 
 // refuse drops a record that is no RPC message. The next record can be read still.
@@ -81,7 +115,7 @@ func (c *Conn) readFailed(err error) {
 	switch {
 	case err == io.EOF:
 		err = ErrClosedByPeer
-	case errors.Is(err, ErrRecordTooLong):
+	case errors.Is(err, ErrRecordTooLong), errors.Is(err, ErrEmptyFragments):
 		c.counters.badRecords.Add(1)
 		c.log.Warn("rpc record refused, connection closed", "peer", c.RemoteAddr(), "err", err)
 	}

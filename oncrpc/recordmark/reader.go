@@ -21,11 +21,17 @@ const readBuffer = 32 << 10
 // gets as much again as it has sent, or what its largest record so far has used.
 const growStep = 64 << 10
 
+// maxEmpty is how many fragments of a record may be empty. Every one costs its peer next to
+// nothing.
+const maxEmpty = 1024
+
 // reader takes a stream of bytes apart into records.
 type reader struct {
 	r       *bufio.Reader
-	max     int // bytes in a record
-	largest int // record so far
+	max     int                      // bytes in a record
+	reserve func(*record, int) error // is asked before a record grows beyond growStep, to n bytes at most
+	largest int                      // record so far
+	inside  bool                     // a record has begun
 	mark    [markLen]byte
 }
 
@@ -37,12 +43,15 @@ func newReader(r io.Reader, max int) reader {
 // the stream ends between two records.
 func (r *reader) next() (*record, error) {
 	var rec *record
+	empty := 0
+	r.inside = false
 	for {
 		if _, err := io.ReadFull(r.r, r.mark[:]); err != nil {
 			return nil, r.fail(rec, err)
 		}
 		mark := binary.BigEndian.Uint32(r.mark[:])
 		n := int(mark &^ lastFragment)
+		r.inside = true
 		if rec == nil {
 			rec = newRecord(min(n, growStep))
 		}
@@ -50,8 +59,17 @@ func (r *reader) next() (*record, error) {
 			return nil, r.fail(rec, fmt.Errorf("%w: a fragment of %d bytes behind %d, %d allowed",
 				ErrRecordTooLong, n, len(rec.data), r.max))
 		}
+		if n == 0 {
+			if empty++; empty > maxEmpty {
+				return nil, r.fail(rec, ErrEmptyFragments)
+			}
+		}
+		most := r.max
+		if mark&lastFragment != 0 {
+			most = len(rec.data) + n
+		}
 		var err error
-		if rec, err = r.fill(rec, n); err != nil {
+		if rec, err = r.fill(rec, n, most); err != nil {
 			return nil, r.fail(rec, err)
 		}
 		if mark&lastFragment != 0 {
@@ -61,11 +79,18 @@ func (r *reader) next() (*record, error) {
 	}
 }
 
-// fill appends n bytes of the stream to rec.
-func (r *reader) fill(rec *record, n int) (*record, error) {
+// fill appends n bytes of the stream to rec, which will have most bytes at most.
+func (r *reader) fill(rec *record, n, most int) (*record, error) {
 	for n > 0 {
 		have := len(rec.data)
 		step := min(n, max(growStep, have, r.largest-have))
+		if have+step > growStep && rec.budget == nil && r.reserve != nil {
+			// Once and for all of it: who has some and waits for more stands in the way of
+			// others that do.
+			if err := r.reserve(rec, most); err != nil {
+				return rec, err
+			}
+		}
 		rec = rec.grow(have + step)
 		read, err := io.ReadFull(r.r, rec.data[have:have+step])
 		rec.data = rec.data[:have+read]

@@ -127,7 +127,7 @@ func TestReaderMemory(t *testing.T) {
 	const announced = 1 << 30
 	for _, sent := range []int{0, 1, growStep - 1, growStep, 3 * growStep, 20 * growStep} {
 		r := newReader(bytes.NewReader(make([]byte, sent)), announced)
-		rec, err := r.fill(newRecord(0), announced)
+		rec, err := r.fill(newRecord(0), announced, announced)
 		if err != io.ErrUnexpectedEOF {
 			t.Fatalf("%d bytes sent: got %v, want io.ErrUnexpectedEOF", sent, err)
 		}
@@ -157,6 +157,13 @@ func TestRecordClasses(t *testing.T) {
 			t.Errorf("grown from %d: room for %d, %d bytes kept", n, cap(larger.data), len(larger.data))
 		}
 		larger.Release()
+	}
+}
+
+// The largest record does not take twice its size.
+func TestDefaultMaxRecordClass(t *testing.T) {
+	if got := recordSize(DefaultMaxRecord); got != DefaultMaxRecord {
+		t.Errorf("takes %d bytes, want %d", got, DefaultMaxRecord)
 	}
 }
 

@@ -7,30 +7,50 @@ import (
 
 // record is a received record in pooled memory.
 type record struct {
-	data  []byte
-	class int
+	data     []byte
+	class    int
+	budget   *budget // of which it has
+	reserved int     // bytes
 }
 
 // Records come in classes of a power of two and a little more, so that a power of
 // two of data and the header in front of it do not need twice the memory.
 const (
-	firstClass  = 10 // 2 KiB
-	lastClass   = 24 // 16 MiB; larger ones are not pooled
-	recordSlack = 1 << 10
+	firstClass = 10 // 2 KiB
+	lastClass  = 24 // 16 MiB; larger ones are not pooled
 )
+
+// classOf returns the smallest class with room for n bytes.
+func classOf(n int) int {
+	class := max(firstClass, bits.Len(uint(n))-1)
+	if n > classSize(class) {
+		class++
+	}
+	return class
+}
+
+func classSize(class int) int { return 1<<class + max(1<<10, 1<<class>>6) }
+
+// recordSize returns how much memory a record of n bytes takes.
+func recordSize(n int) int {
+	if class := classOf(n); class <= lastClass {
+		return classSize(class)
+	}
+	return n
+}
 
 var records [lastClass + 1]sync.Pool
 
 // newRecord returns an empty record with room for n bytes.
 func newRecord(n int) *record {
-	class := max(firstClass, bits.Len(uint(max(0, n-recordSlack-1))))
+	class := classOf(n)
 	if class > lastClass {
-		return &record{make([]byte, 0, n), class}
+		return &record{data: make([]byte, 0, n), class: class}
 	}
 	if r, ok := records[class].Get().(*record); ok {
 		return r
 	}
-	return &record{make([]byte, 0, 1<<class+recordSlack), class}
+	return &record{data: make([]byte, 0, classSize(class)), class: class}
 }
 
 // grow returns r, or a copy of it, with room for n bytes in all.
@@ -40,6 +60,8 @@ func (r *record) grow(n int) *record {
 	}
 	larger := newRecord(n)
 	larger.data = append(larger.data, r.data...)
+	larger.budget, larger.reserved = r.budget, r.reserved
+	r.budget, r.reserved = nil, 0
 	r.Release()
 	return larger
 }
@@ -47,6 +69,10 @@ func (r *record) grow(n int) *record {
 // Release gives the memory back.
 func (r *record) Release() {
 	r.data = r.data[:0]
+	if r.budget != nil {
+		r.budget.release(r.reserved)
+		r.budget, r.reserved = nil, 0
+	}
 	if r.class <= lastClass {
 		records[r.class].Put(r)
 	}

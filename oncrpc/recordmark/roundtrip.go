@@ -1,6 +1,7 @@
 package recordmark
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"time"
@@ -67,8 +68,8 @@ func (c *Conn) call(x *oncrpc.Exchange) (*call, error) {
 	n := x.Call.Len()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil {
-		return nil, c.err
+	if err := cmp.Or(c.err, c.writeErr); err != nil {
+		return nil, err
 	}
 	var p *call
 	if n := len(c.free); n > 0 {

@@ -30,23 +30,35 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 	stop := context.AfterFunc(ctx, func() { ln.Close() })
 	defer stop()
 	cfg = cfg.withDefaults()
+	budget := newBudget(cfg.Memory)
+	slots := make(chan struct{}, cfg.MaxConns) // one token for each connection
 	pause := minPause
 	for {
+		select {
+		case slots <- struct{}{}:
+		default:
+			cfg.Logger.Warn("rpc server has all the connections it may have", "addr", l.Addr(), "connections", cfg.MaxConns)
+			select {
+			case slots <- struct{}{}:
+			case <-ln.closed:
+				return ln.err(ctx)
+			}
+		}
 		conn, err := l.Accept()
 		if err == nil {
 			pause = minPause
 			c := NewConn(conn, cfg)
+			c.budget, c.in.reserve = budget, c.reserve
+			context.AfterFunc(c.ctx, func() { <-slots })
 			stop := context.AfterFunc(ctx, func() { c.fail("serve", ctx.Err()) })
 			context.AfterFunc(c.ctx, func() { stop() })
 			c.Serve(srv)
 			continue
 		}
+		<-slots
 		select {
 		case <-ln.closed:
-			if ctx.Err() != nil {
-				return &OpError{"accept", l.Addr(), ctx.Err()}
-			}
-			return oncrpc.ErrServerClosed
+			return ln.err(ctx)
 		default:
 		}
 		var t interface{ Temporary() bool }
@@ -72,4 +84,12 @@ type listener struct {
 func (l *listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return l.Listener.Close()
+}
+
+// err is what Serve returns when the listener is closed.
+func (l *listener) err(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return &OpError{"accept", l.Addr(), ctx.Err()}
+	}
+	return oncrpc.ErrServerClosed
 }

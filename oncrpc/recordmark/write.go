@@ -13,6 +13,7 @@ func (c *Conn) write() {
 	var deadline time.Time
 	for {
 		if batch = c.take(batch[:0]); len(batch) == 0 {
+			c.closeWrite()
 			return
 		}
 		if limit := c.cfg.WriteTimeout; limit > 0 {
@@ -23,7 +24,9 @@ func (c *Conn) write() {
 			}
 		}
 		if err := c.send(batch); err != nil {
-			c.fail("write", err)
+			c.stopWriting(err)
+			c.written(batch)
+			return
 		}
 		c.written(batch)
 		clear(batch)
@@ -31,13 +34,13 @@ func (c *Conn) write() {
 }
 
 // take waits until something is queued and takes about batchLen bytes of it. It
-// returns nothing when the connection has ended.
+// returns nothing when no more is to be written.
 func (c *Conn) take(batch []*outgoing) []*outgoing {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.queue.first == nil {
 		for c.queue.first == nil {
-			if c.err != nil {
+			if c.err != nil || c.writeErr != nil {
 				return nil
 			}
 			c.filled.Wait()

@@ -1,0 +1,75 @@
+package recordmark
+
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// A connection that is closed with bytes unread takes those it has sent along: TCP answers
+// with a reset, and either end then loses what it has not seen yet. So one whose last
+// replies matter stops writing first, and goes on reading for a while.
+
+// served is a connection as its server ends it.
+type served struct{ *Conn }
+
+// Drain lets what is queued leave and then ends the stream, but reads on until the peer has
+// ended its own, for a second at most. Calls of this end fail from now on.
+func (s served) Drain() {
+	c := s.Conn
+	c.mu.Lock()
+	c.draining = true
+	if c.writeErr == nil {
+		c.writeErr = c.opError("close", net.ErrClosed)
+	}
+	c.filled.Broadcast()
+	c.mu.Unlock()
+	c.endSoon("close", net.ErrClosed)
+}
+
+// closeWrite ends the stream for the peer, when everything has left.
+func (c *Conn) closeWrite() {
+	if c.Err() != nil {
+		return
+	}
+	w, ok := c.conn.(interface{ CloseWrite() error })
+	if !ok || w.CloseWrite() != nil {
+		c.fail("close", net.ErrClosed)
+	}
+}
+
+// stopWriting ends the connection, when the replies that have arrived are read: those to
+// calls that have left, perhaps. Calls that have not fail at once.
+func (c *Conn) stopWriting(err error) {
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		return
+	}
+	if c.writeErr == nil {
+		c.writeErr = c.opError("write", err)
+	}
+	for o := c.queue.first; o != nil; o = o.next {
+		if p := o.call; p != nil {
+			delete(c.pending, p.xid)
+			o.state = idle
+			p.err = c.writeErr
+			p.done <- struct{}{}
+		}
+	}
+	lost := c.discardQueue()
+	waiting := len(c.pending) > 0
+	c.mu.Unlock()
+	c.drop(lost)
+	if waiting {
+		c.endSoon("write", err)
+	} else {
+		c.fail("write", err)
+	}
+}
+
+// endSoon ends the connection in drainTime, if it has not ended by then.
+func (c *Conn) endSoon(op string, err error) {
+	t := time.AfterFunc(drainTime, func() { c.fail(op, err) })
+	context.AfterFunc(c.ctx, func() { t.Stop() })
+}

@@ -1,0 +1,179 @@
+package recordmark_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+)
+
+// bulkCall returns a call of echo with n bytes, as a record.
+func bulkCall(xid uint32, n int) []byte {
+	x := exchange(make([]byte, n))
+	p := append(make([]byte, 4), x.Call.Inline...)
+	p = append(p, make([]byte, n)...)
+	binary.BigEndian.PutUint32(p, 1<<31|uint32(len(p)-4))
+	binary.BigEndian.PutUint32(p[4:], xid)
+	return p
+}
+
+// peers starts a server of echo and returns connections to it.
+func peers(t *testing.T, n int, cfg recordmark.Config) []raw {
+	l := newListener(n)
+	srv := server(t, echo)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		recordmark.Serve(context.Background(), l, srv, cfg)
+	}()
+	t.Cleanup(func() {
+		srv.Close()
+		<-served
+	})
+	var all []raw
+	for range n {
+		x, y := net.Pipe()
+		t.Cleanup(func() { x.Close() })
+		l.conns <- y
+		all = append(all, raw{t, x})
+	}
+	return all
+}
+
+// send writes in the background.
+func send(r raw, p []byte) chan error {
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.Write(p)
+		done <- err
+	}()
+	return done
+}
+
+// The large records of all connections share what memory there is; small ones need none.
+func TestMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 200_000
+		p := peers(t, 3, recordmark.Config{MaxRecord: 250_000, Memory: 1, Logger: quiet}) // for one
+		call := bulkCall(1, n)
+		if _, err := p[0].Write(call[:len(call)-1]); err != nil {
+			t.Fatal(err)
+		}
+		waiting := send(p[1], call)
+		running(t, waiting)
+		if _, err := p[2].Write(bulkCall(1, 60_000)); err != nil {
+			t.Fatal(err)
+		}
+		p[2].record()
+		running(t, waiting)
+		if _, err := p[0].Write(call[len(call)-1:]); err != nil {
+			t.Fatal(err)
+		}
+		p[0].record() // the arguments are the reply's
+		returned(t, waiting, nil)
+		p[1].record()
+	})
+}
+
+// Who sends half a record loses the connection, and the memory goes to others. Silence
+// between records is no offence.
+func TestRecordTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := peers(t, 2, recordmark.Config{MaxRecord: 250_000, Memory: 1, RecordTimeout: 10 * time.Second, Logger: quiet})
+		call := bulkCall(1, 200_000)
+		for range 3 {
+			if _, err := p[1].Write(call); err != nil {
+				t.Fatal(err)
+			}
+			p[1].record()
+			time.Sleep(time.Minute)
+		}
+		if _, err := p[0].Write(call[:len(call)-1]); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second) // by the bubble's clock
+		waiting := send(p[1], call)
+		running(t, waiting)
+		time.Sleep(5 * time.Second)
+		returned(t, waiting, nil)
+		p[1].record()
+		if _, err := p[0].Write(call[len(call)-1:]); err == nil {
+			t.Error("the connection is still there")
+		}
+	})
+}
+
+// A small record has to be here in time too.
+func TestRecordTimeoutSmall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, peer := rawPeer(t, recordmark.Config{RecordTimeout: 10 * time.Second})
+		c.Serve(server(t, echo))
+		start := time.Now()
+		if _, err := peer.Write(bulkCall(1, 10)[:20]); err != nil {
+			t.Fatal(err)
+		}
+		<-c.Done()
+		var op *recordmark.OpError
+		if err := c.Err(); !errors.Is(err, os.ErrDeadlineExceeded) || !errors.As(err, &op) || op.Op != "read" {
+			t.Errorf("connection ended with %v, want a read that timed out", err)
+		}
+		if d := time.Since(start); d != 10*time.Second { // by the bubble's clock
+			t.Errorf("after %v, want 10s", d)
+		}
+	})
+}
+
+func TestMaxConns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := peers(t, 3, recordmark.Config{MaxConns: 2, Logger: quiet})
+		p[1].call(1, 0)
+		p[1].record()
+		late := send(p[2], bulkCall(1, 10))
+		running(t, late)
+		p[0].Close()
+		returned(t, late, nil)
+		p[2].record()
+	})
+}
+
+// A peer that takes its answers slowly, while this end has a call under way, has not too
+// many calls.
+func TestBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, peer := rawPeer(t, recordmark.Config{})
+		c.Serve(server(t))
+		call := roundTrip(context.Background(), c, exchange(nil))
+		xid := binary.BigEndian.Uint32(peer.record())
+		const n = 700
+		record := string(binary.BigEndian.AppendUint32(nil, 1<<31|40)) + string(callMessage(1, 0).Inline)
+		sent := send(peer, []byte(strings.Repeat(record, n)))
+		for range n {
+			peer.record()
+		}
+		returned(t, sent, nil)
+		peer.reply(xid, 0)
+		returned(t, call, nil)
+	})
+}
+
+func TestEmptyFragments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, peer := rawPeer(t, recordmark.Config{})
+		c.Serve(server(t))
+		peer.Write(make([]byte, 4*1024))
+		peer.send(callMessage(1, 0).Inline)
+		peer.record()
+		peer.Write(make([]byte, 4*1025))
+		<-c.Done()
+		if !errors.Is(c.Err(), recordmark.ErrEmptyFragments) || c.Stats().BadRecords != 1 {
+			t.Errorf("error %v, stats %+v", c.Err(), c.Stats())
+		}
+	})
+}
