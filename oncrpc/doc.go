@@ -14,6 +14,6 @@
 //     returns, in whichever way it returns, and are not touched afterwards.
 //   - Bulk data of a reply belongs to the transport until it calls the release that
 //     came with it.
-//   - Bulk arguments of a handler are valid until it returns, unless it takes them
-//     (xdr.Bulk.Take).
+//   - Bulk arguments of a handler are valid until it returns, and those that its reply refers to until that
+//     has left. A handler may take them for longer (xdr.Bulk.Take).
 package oncrpc

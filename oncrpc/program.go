@@ -39,7 +39,8 @@ type Procedure struct {
 // not: a caller may know a later revision of the program. A handler that wants none
 // left returns c.Args.Finish().
 //
-// The context ends with the connection. The call and what it refers to are valid until
+// The context ends with the connection, not with the caller's: that he gave the call up, or that
+// his deadline has passed, is not transmitted. The call and what it refers to are valid until
 // the handler returns.
 type Handler func(ctx context.Context, c *Call) error
 

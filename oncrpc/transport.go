@@ -64,7 +64,8 @@ func (x *Exchange) Release() {
 }
 
 // Incoming is a call that a transport has received and a Server shall answer. One of
-// Reply and Drop ends it; after that the arguments are gone.
+// Reply and Drop ends it. The arguments are gone then, but after Reply those stay that the reply may refer to,
+// until it is released.
 type Incoming interface {
 	// Message decodes the call, from its transaction id.
 	Message() *xdr.Decoder

@@ -7,7 +7,8 @@ import (
 )
 
 // Bulk is decoded bulk data, possibly not here yet. It is valid as long as the
-// message it came from: in a handler until the handler returns.
+// message it came from: in a handler until the handler returns, or, if the reply refers to it, until that has
+// left.
 //
 // The bulk data of one message is fetched by one goroutine at a time. Who fetches waits for the
 // peer, and must hold no lock that others need to make progress.

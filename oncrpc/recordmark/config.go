@@ -24,7 +24,8 @@ const overcommit = 8
 // Config configures a connection. The zero value is usable.
 type Config struct {
 	// MaxRecord is the largest record accepted, in bytes, all its fragments
-	// together; 0 means DefaultMaxRecord.
+	// together; 0 means DefaultMaxRecord. A longer call is refused before it is sent; a peer that sends
+	// a longer record loses the connection.
 	MaxRecord int
 	// MaxFragment is the largest fragment sent, in bytes; 0 means what the
 	// protocol allows, 2 GiB less a byte.

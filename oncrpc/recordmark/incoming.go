@@ -76,8 +76,7 @@ func (in *incoming) Conn() oncrpc.Transport   { return in.conn }
 
 func (in *incoming) Reply(m xdr.Message) {
 	c := in.conn
-	in.discardArgs()
-	in.reply = m
+	in.reply = m // which may refer to the arguments
 	in.out = outgoing{msg: &in.reply, len: m.Len(), in: in}
 	c.mu.Lock()
 	if c.err != nil || c.writeErr != nil {
@@ -92,20 +91,12 @@ func (in *incoming) Reply(m xdr.Message) {
 	c.mu.Unlock()
 }
 
-func (in *incoming) Drop() {
-	in.discardArgs()
-	in.conn.answered(in)
-}
-
-func (in *incoming) discardArgs() {
-	in.args.Reset(nil, nil)
-	in.rec.Release()
-	in.rec = nil
-}
+func (in *incoming) Drop() { in.conn.answered(in) }
 
 // answered ends a call of the peer whose reply has left or never will.
 func (c *Conn) answered(in *incoming) {
 	in.reply.Release()
+	in.rec.Release()
 	*in = incoming{}
 	incomings.Put(in)
 	c.mu.Lock()

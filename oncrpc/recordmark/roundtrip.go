@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -28,6 +29,9 @@ type call struct {
 func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	if len(x.Call.Inline) < 4 {
 		return c.opError("call", xdr.ErrShort)
+	}
+	if n := x.Call.Len(); n > c.cfg.MaxRecord {
+		return c.opError("call", fmt.Errorf("%w: %d bytes, %d allowed", ErrRecordTooLong, n, c.cfg.MaxRecord))
 	}
 	if err := ctx.Err(); err != nil {
 		return c.opError("call", err)
