@@ -11,8 +11,8 @@
 //
 // # Memory
 //
-// A client posts one receive with each call. A server posts one for a new connection, and before
-// each reply as many as its grant calls for. What a call makes the server hold,
+// Each end posts a receive with each of its own calls, one for the peer's first call when the connection begins, and
+// before each reply as many as its grant calls for. What a call makes the server hold,
 // its arguments and its largest reply together, is reserved before it
 // starts; calls that do not fit the budget wait, and grants shrink meanwhile.
 //
