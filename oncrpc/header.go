@@ -59,11 +59,8 @@ func (h *CallHeader) decode(d *xdr.Decoder) error {
 	return nil
 }
 
-// ReplyHeaderMax is the largest length in bytes of what precedes the results of an
-// accepted reply: xid, mtype, reply_stat, verifier, accept_stat.
-const ReplyHeaderMax = 3*4 + 8 + MaxAuthBody + 4
-
-// replyHeaderMin is the same with the empty verifier that AUTH_NONE and AUTH_SYS
+// replyHeaderMin is the length in bytes of what precedes the results of an accepted reply (xid,
+// mtype, reply_stat, verifier, accept_stat) with the empty verifier that AUTH_NONE and AUTH_SYS
 // get (RFC 5531 sections 8.2 and 10).
 const replyHeaderMin = 3*4 + 8 + 4
 

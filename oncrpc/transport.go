@@ -23,7 +23,8 @@ type Transport interface {
 	// Close ends the connection; calls under way fail with an error that wraps
 	// net.ErrClosed.
 	Close() error
-	// Done is closed when the connection has ended and its memory is given back.
+	// Done is closed when the connection has ended: calls under way have failed, and nothing of theirs is
+	// touched any more.
 	Done() <-chan struct{}
 	// Err says why it ended.
 	Err() error

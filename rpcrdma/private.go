@@ -18,7 +18,7 @@ const (
 	// MaxInline is the largest inline size in bytes: the field has eight bits,
 	// (size/1024)-1, of which this project uses six.
 	MaxInline = 65536
-	// inlineUnit is what inline sizes are a multiple of (RFC 8797 section 4.1).
+	// inlineUnit is what inline sizes are a multiple of (RFC 8797 section 4).
 	inlineUnit = 1024
 )
 
@@ -40,7 +40,7 @@ func (p *private) append(b []byte) []byte {
 
 // parsePrivate reads a peer's private data. What is not RFC 8797's, or of another
 // version, says nothing, and the defaults of RFC 8166 hold. A provider may hand up
-// bytes that precede or follow it (RFC 8797 section 4.1.1 warns of that): only the beginning is
+// bytes that precede or follow it (RFC 8797 warns of that): only the beginning is
 // looked at.
 func parsePrivate(b []byte) private {
 	if len(b) < privateLen || binary.BigEndian.Uint32(b) != privateMagic || b[4] != privateVersion {

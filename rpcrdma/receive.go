@@ -34,13 +34,13 @@ func (c *Conn) received(m *transport.Message) {
 		return
 	}
 	switch h.Type {
-	case TypeDone: // RFC 8166 section 4.2.4: ignored
+	case TypeDone: // of the draft (section 3.8); RFC 8166 no longer has it: ignored
 		c.stats.done.Add(1)
 		c.useless(r, nil)
 	case TypeError:
 		c.stats.errorsRecv.Add(1)
 		c.reply(r, nil, &PeerError{h.Err, h.Low, h.High})
-	case TypeMsgP: // RFC 8166 section 4.2.3: not for us
+	case TypeMsgP: // of the draft (section 3.9); RFC 8166 no longer has it
 		c.bad(r, fmt.Errorf("%w: %v", ErrMalformed, h.Type), ErrChunk)
 	case TypeNoMsg:
 		c.receivedNoMsg(r)

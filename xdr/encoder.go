@@ -27,18 +27,8 @@ func (e *Encoder) Reset() {
 	e.err = nil
 }
 
-// Grow makes room for n more inline bytes.
-func (e *Encoder) Grow(n int) {
-	if cap(e.buf)-len(e.buf) < n {
-		e.buf = append(make([]byte, 0, len(e.buf)+n), e.buf...)
-	}
-}
-
 // Position returns the length in bytes of the stream so far.
 func (e *Encoder) Position() int { return len(e.buf) + e.bulk }
-
-// InlineLen returns the bytes of the stream so far that are not bulk data.
-func (e *Encoder) InlineLen() int { return len(e.buf) }
 
 // Err returns the first error.
 func (e *Encoder) Err() error { return e.err }
