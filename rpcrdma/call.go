@@ -241,7 +241,12 @@ func (k *call) layout() (headerLen int, err error) {
 		}
 	}
 	if k.plan.WriteResults {
-		for i := range x.Results {
+		// Empty buffers at the end need no chunk: svcrdma refuses one without segments.
+		n := len(x.Results)
+		for len(x.Results[n-1]) == 0 {
+			n--
+		}
+		for i := range n {
 			if err := k.addWrite(x.Results[i : i+1]); err != nil {
 				return 0, err
 			}

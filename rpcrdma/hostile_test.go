@@ -220,6 +220,26 @@ func TestOddMaxReply(t *testing.T) {
 	}
 }
 
+// TestTrailingEmptyResult checks that an empty buffer behind one that calls for a write chunk gets none: Linux's server
+// refuses chunks without segments.
+func TestTrailingEmptyResult(t *testing.T) {
+	c, p := rawServer(t, Config{}, inline4k)
+	done := make(chan error, 1)
+	req := oncrpc.Request{Procedure: procSink, Results: [][]byte{make([]byte, 9000), nil, {}}}
+	go func() { done <- client(c).Do(context.Background(), &req) }()
+	h, _ := p.next()
+	if len(h.Writes) != 1 || h.Writes[0].Len() != 9000 {
+		t.Errorf("write list %v", h.Writes)
+	}
+	segs, _ := chunks.Fill(nil, h.Writes[0], 0)
+	r := header(h.XID, TypeMsg)
+	r.AddWrite(segs)
+	p.send(r, replyHeader(h.XID))
+	if err := wait(t, done); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestEmptyResultBuffer names a buffer of no bytes beside one that calls for a write chunk.
 func TestEmptyResultBuffer(t *testing.T) {
 	r := newRig(t, Config{})
