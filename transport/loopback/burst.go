@@ -40,13 +40,13 @@ func (b *burst) gather(e *endpoint) bool {
 		return false
 	}
 	for bytes := 0; len(b.tasks) < burstRequests && bytes < burstBytes; {
-		wr, ok := e.sends.pop()
+		wr, ok := e.sends.Pop()
 		if !ok {
 			break
 		}
 		t := task{wr: wr, bytes: transport.TotalLen(wr.Local)}
 		if wr.Op == transport.OpSend || wr.Op == transport.OpSendInvalidate {
-			t.receive, _ = e.peer.recvs.pop()
+			t.receive, _ = e.peer.recvs.Pop()
 		}
 		bytes += t.bytes
 		b.tasks = append(b.tasks, t)

@@ -4,6 +4,7 @@ import (
 	"net"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/internal/ring"
 	"github.com/rpcrdma/go-rpcrdma/transport/internal/stag"
 )
 
@@ -18,8 +19,8 @@ type endpoint struct {
 	full   error // what Post fails with while the queue is full, made once
 
 	// The lock of the link guards what follows.
-	sends    ring[*transport.WorkRequest]
-	recvs    ring[*transport.Receive]
+	sends    ring.Ring[*transport.WorkRequest]
+	recvs    ring.Ring[*transport.Receive]
 	receiver transport.Receiver // nil before Start
 	err      error              // why the connection ended
 	closed   error              // the same, such that it wraps net.ErrClosed
@@ -36,11 +37,11 @@ func newEndpoint(l *link, d *Domain, info transport.Info) *endpoint {
 		link:   l,
 		domain: d,
 		info:   info,
-		table:  stag.New(maxRegions),
+		table:  stag.New(maxRegions, nil),
 		done:   make(chan struct{}),
 		full:   opError("post", info.RemoteAddr, transport.ErrQueueFull),
-		sends:  ring[*transport.WorkRequest]{bound: info.SendDepth},
-		recvs:  ring[*transport.Receive]{bound: info.RecvDepth},
+		sends:  ring.New[*transport.WorkRequest](info.SendDepth),
+		recvs:  ring.New[*transport.Receive](info.RecvDepth),
 	}
 }
 
@@ -76,12 +77,12 @@ func (e *endpoint) post(wrs []*transport.WorkRequest, wake bool) error {
 	case e.closed != nil:
 		l.mu.Unlock()
 		return e.opError("post", e.closed)
-	case !e.sends.room(len(wrs)):
+	case !e.sends.Room(len(wrs)):
 		l.mu.Unlock()
 		return e.full
 	}
 	for _, wr := range wrs {
-		e.sends.push(wr)
+		e.sends.Push(wr)
 	}
 	// Who is at work looks again before he stops.
 	wake = wake && !l.busy
@@ -115,11 +116,11 @@ func (e *endpoint) PostRecv(rs ...*transport.Receive) error {
 	switch {
 	case e.closed != nil:
 		return e.opError("post", e.closed)
-	case !e.recvs.room(len(rs)):
+	case !e.recvs.Room(len(rs)):
 		return e.full
 	}
 	for _, r := range rs {
-		e.recvs.push(r)
+		e.recvs.Push(r)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/internal/ring"
 )
 
 // link is a connection: two endpoints and the goroutine that serves them, the pump.
@@ -116,11 +117,11 @@ func (l *link) end(e *endpoint, here, there error) {
 // The link has ended, so the queues do not grow any more.
 func (e *endpoint) flush() {
 	e.link.mu.Lock()
-	e.recvs = ring[*transport.Receive]{}
+	e.recvs = ring.New[*transport.Receive](0)
 	e.link.mu.Unlock()
 	for {
 		e.link.mu.Lock()
-		wr, ok := e.sends.pop()
+		wr, ok := e.sends.Pop()
 		e.link.mu.Unlock()
 		if !ok {
 			return

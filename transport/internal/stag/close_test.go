@@ -15,7 +15,7 @@ func TestRevokeDuringClose(t *testing.T) {
 	}
 	for name, op := range ops {
 		t.Run(name, func(t *testing.T) {
-			tb := New(10)
+			tb := New(10, nil)
 			mem := make([]byte, 100)
 			r, err := tb.Expose([]transport.Slice{{Bytes: mem}}, transport.RemoteWrite)
 			if err != nil {

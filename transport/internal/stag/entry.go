@@ -19,8 +19,11 @@ type entry struct {
 	mu        sync.Mutex
 	key       uint8          // of the latest tag
 	tag       transport.STag // 0 while there is no window
+	ending    bool           // the tag is dead, but the memory may still be referred to
+	ended     sync.Cond      // tells that this is over; made when first needed
 	access    transport.Access
-	abandoned bool // list is a private copy, or empty where nothing can be read
+	pins      int            // segments that refer to the memory, see Pin
+	abandoned bool           // list is a private copy, or empty where nothing can be read
 	base      uint64
 	len       uint64
 	list      []transport.Slice
@@ -39,11 +42,33 @@ func (e *entry) open(list []transport.Slice, access transport.Access, base uint6
 	return transport.Region{STag: e.tag, Base: e.base, Len: e.len}
 }
 
-// shut ends the window, if there is one. e.mu is held.
-func (e *entry) shut() {
+// shut ends the window, if there is one. e.mu is held, but not while detach, which makes the pins go away, runs.
+func (e *entry) shut(detach func(transport.STag)) {
+	if e.ending {
+		e.awaitEnd()
+		return
+	}
+	if e.pins > 0 {
+		e.ending = true // so there are no new ones
+		e.mu.Unlock()
+		detach(e.tag)
+		e.mu.Lock()
+		e.ending = false
+		if e.ended.L != nil {
+			e.ended.Broadcast()
+		}
+	}
 	e.tag = 0
 	e.abandoned = false
 	e.drop()
+}
+
+// awaitEnd waits until the window that somebody else is ending has ended. e.mu is held, but not meanwhile.
+func (e *entry) awaitEnd() {
+	e.ended.L = &e.mu
+	for e.ending {
+		e.ended.Wait()
+	}
 }
 
 // drop lets go of the memory. e.mu is held.
@@ -56,8 +81,22 @@ func (e *entry) drop() {
 	e.list = e.list[:0]
 }
 
-// abandon replaces the memory by a copy of what can be read of it. e.mu is held.
-func (e *entry) abandon() {
+// abandon replaces the memory by a copy of what can be read of it. e.mu is held, but not while detach runs: there may be
+// new pins then, or the window may have ended.
+func (e *entry) abandon(detach func(transport.STag)) {
+	tag := e.tag
+	for e.pins > 0 && !e.ending {
+		e.mu.Unlock()
+		detach(tag)
+		e.mu.Lock()
+		if e.tag != tag {
+			return
+		}
+	}
+	if e.ending {
+		e.awaitEnd()
+		return
+	}
 	if e.abandoned {
 		return
 	}

@@ -40,7 +40,7 @@ func FuzzTable(f *testing.F) {
 	f.Add([]byte{0, 7, 9, 5, 0, 1, 0, 0, 4, 2, 0, 0, 9, 3, 0, 0, 7, 3, 4, 0})
 	f.Add([]byte{0, 6, 1, 4, 0, 4, 0, 0, 2, 2, 3, 0, 1, 0, 0})
 	f.Fuzz(func(t *testing.T, in []byte) {
-		tab := New(8)
+		tab := New(8, nil)
 		var windows []*model
 		live := func() (n int) {
 			for _, m := range windows {

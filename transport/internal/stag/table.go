@@ -36,7 +36,8 @@ const (
 // Table holds the steering tags of one endpoint. Its methods may be called
 // concurrently.
 type Table struct {
-	limit int
+	limit  int
+	detach func(transport.STag)
 
 	mu      sync.Mutex // guards the fields below, and is never held together with an entry's
 	rng     *rand.ChaCha8
@@ -46,12 +47,14 @@ type Table struct {
 	closed  bool
 }
 
-// New returns an empty table in which at most limit tags can be alive at a time.
-func New(limit int) *Table {
+// New returns an empty table in which at most limit tags can be alive at a time. When a window with pins ends or is
+// abandoned the table calls detach, which must see to it that the memory is referred to no longer, and Unpin. Without Pin it may be nil.
+func New(limit int, detach func(transport.STag)) *Table {
 	var seed [32]byte
 	crand.Read(seed[:]) // never fails
 	return &Table{
 		limit:   min(limit, MaxTags),
+		detach:  detach,
 		rng:     rand.NewChaCha8(seed),
 		entries: make(map[uint32]*entry),
 	}
@@ -111,35 +114,48 @@ func (t *Table) put(e *entry) {
 
 // acquire returns the entry of a live tag, locked, or ErrSTag.
 func (t *Table) acquire(tag transport.STag) (*entry, error) {
-	t.mu.Lock()
-	e := t.entries[uint32(tag)>>keyBits]
-	t.mu.Unlock()
+	e := t.find(tag)
 	if e == nil {
 		return nil, transport.ErrSTag
 	}
-	e.mu.Lock()
-	if e.tag != tag {
+	if e.ending {
 		e.mu.Unlock()
 		return nil, transport.ErrSTag
 	}
 	return e, nil
 }
 
+// find returns the entry of a tag that has not ended, locked, or nil. It may be ending.
+func (t *Table) find(tag transport.STag) *entry {
+	t.mu.Lock()
+	e := t.entries[uint32(tag)>>keyBits]
+	t.mu.Unlock()
+	if e == nil {
+		return nil
+	}
+	e.mu.Lock()
+	if e.tag != tag {
+		e.mu.Unlock()
+		return nil
+	}
+	return e
+}
+
 // Revoke ends windows. When it returns their tags are dead and no copy touches
 // their memory any more. Windows that have ended before are passed over.
 func (t *Table) Revoke(regions ...transport.Region) {
 	for _, r := range regions {
-		e, err := t.acquire(r.STag)
-		if err != nil {
+		e := t.find(r.STag)
+		if e == nil {
 			continue
 		}
 		// The keys of an entry recur; the base tells a window from one long gone.
-		ours := e.base == r.Base
+		ours, first := e.base == r.Base, !e.ending
 		if ours {
-			e.shut()
+			e.shut(t.detach)
 		}
 		e.mu.Unlock()
-		if ours {
+		if ours && first {
 			t.put(e)
 		}
 	}
@@ -156,7 +172,7 @@ func (t *Table) Invalidate(tag transport.STag) error {
 		e.mu.Unlock()
 		return transport.ErrAccess
 	}
-	e.shut()
+	e.shut(t.detach)
 	e.mu.Unlock()
 	t.put(e)
 	return nil
@@ -166,12 +182,12 @@ func (t *Table) Invalidate(tag transport.STag) error {
 // when it returns. The tag lives on: what is placed is discarded, what is read comes
 // from a copy of the memory as it was. A window that has ended is passed over.
 func (t *Table) Abandon(r transport.Region) {
-	e, err := t.acquire(r.STag)
-	if err != nil {
+	e := t.find(r.STag)
+	if e == nil {
 		return
 	}
 	if e.base == r.Base {
-		e.abandon()
+		e.abandon(t.detach)
 	}
 	e.mu.Unlock()
 }
@@ -192,7 +208,7 @@ func (t *Table) Close() {
 	// They stay in the table until they are shut: a Revoke beside this waits for the copy under way, too.
 	for _, e := range entries {
 		e.mu.Lock()
-		e.shut()
+		e.shut(t.detach)
 		e.mu.Unlock()
 	}
 	t.mu.Lock()

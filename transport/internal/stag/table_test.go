@@ -43,7 +43,7 @@ func wantErr(t *testing.T, got, want error) {
 }
 
 func TestCopies(t *testing.T) {
-	tab := New(10)
+	tab := New(10, nil)
 	a, b, c := make([]byte, 3), make([]byte, 0), make([]byte, 5)
 	r := expose(t, tab, read|write, a, b, c)
 	if r.Len != 8 || r.Base%pageSize != 0 {
@@ -68,7 +68,7 @@ func TestCopies(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
-	tab := New(10)
+	tab := New(10, nil)
 	mem := bytes.Repeat([]byte{1}, 100)
 	rw := expose(t, tab, read|write, mem)
 	ro := expose(t, tab, read, mem)
@@ -118,7 +118,7 @@ func TestChecks(t *testing.T) {
 }
 
 func TestInvalidate(t *testing.T) {
-	tab := New(10)
+	tab := New(10, nil)
 	r := expose(t, tab, write|invalidate, make([]byte, 4))
 	fixed := expose(t, tab, write, make([]byte, 4))
 	wantErr(t, tab.Invalidate(fixed.STag), transport.ErrAccess)
@@ -137,7 +137,7 @@ func TestInvalidate(t *testing.T) {
 }
 
 func TestAbandon(t *testing.T) {
-	tab := New(10)
+	tab := New(10, nil)
 	mem, neighbour := []byte("before"), make([]byte, 6)
 	r := expose(t, tab, read|write, mem[:3], mem[3:])
 	w := expose(t, tab, write, mem)
@@ -176,7 +176,7 @@ func TestAbandon(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	tab := New(2)
+	tab := New(2, nil)
 	a := expose(t, tab, write, make([]byte, 1))
 	expose(t, tab, write, make([]byte, 1))
 	_, err := tab.Expose(nil, write)
@@ -186,7 +186,7 @@ func TestLimit(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	tab := New(2)
+	tab := New(2, nil)
 	a := expose(t, tab, write, make([]byte, 1))
 	tab.Close()
 	tab.Close()
@@ -202,7 +202,7 @@ func TestClose(t *testing.T) {
 // Tags do not recur while an entry goes through its keys, and a region of long ago
 // does not revoke the window that has its tag now.
 func TestReuse(t *testing.T) {
-	tab := New(1)
+	tab := New(1, nil)
 	first := expose(t, tab, write, make([]byte, 1))
 	tab.Revoke(first)
 	seen := map[transport.STag]bool{first.STag: true}
@@ -239,7 +239,7 @@ func TestWaits(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tab := New(1)
+			tab := New(1, nil)
 			mem, src := make([]byte, 1<<16), make([]byte, 1<<16)
 			r := expose(t, tab, write|invalidate, mem)
 			started, stop := make(chan struct{}), make(chan struct{})
@@ -272,7 +272,7 @@ func TestWaits(t *testing.T) {
 }
 
 func TestAllocs(t *testing.T) {
-	tab := New(10)
+	tab := New(10, nil)
 	list := listOf(make([]byte, 10), make([]byte, 10))
 	p := make([]byte, 20)
 	n := testing.AllocsPerRun(1000, func() {
