@@ -1,0 +1,83 @@
+package rdmap
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+)
+
+// Version is the version of the protocol (RFC 5040 section 4.1).
+const Version = 1
+
+// Opcode is the kind of a message (RFC 5040 section 4.1).
+type Opcode uint8
+
+// The opcodes. 8 to 15 are reserved by RFC 5040.
+const (
+	OpWrite            Opcode = 0
+	OpReadRequest      Opcode = 1
+	OpReadResponse     Opcode = 2
+	OpSend             Opcode = 3
+	OpSendInvalidate   Opcode = 4
+	OpSendSE           Opcode = 5 // with Solicited Event
+	OpSendSEInvalidate Opcode = 6
+	OpTerminate        Opcode = 7
+)
+
+// The control octet of RDMAP: version, two reserved bits, opcode (RFC 5040
+// section 4.1).
+const (
+	versionShift = 6
+	maskOpcode   = 0x0f
+)
+
+// Control is the control octet of a message, which goes to ddp.Header.Control.
+func Control(op Opcode) byte { return Version<<versionShift | byte(op)&maskOpcode }
+
+// ParseControl takes a control octet apart. Reserved bits are ignored; neither
+// value is checked.
+func ParseControl(b byte) (version uint8, op Opcode) {
+	return b >> versionShift, Opcode(b & maskOpcode)
+}
+
+// Valid reports whether RFC 5040 defines o.
+func (o Opcode) Valid() bool { return o <= OpTerminate }
+
+// Tagged reports whether messages of kind o use DDP's tagged model.
+func (o Opcode) Tagged() bool { return o == OpWrite || o == OpReadResponse }
+
+// Queue is the untagged queue for messages of kind o (RFC 5040 section 4). It
+// means nothing for those of the tagged model.
+func (o Opcode) Queue() uint32 {
+	switch o {
+	case OpReadRequest:
+		return ddp.QueueReadRequest
+	case OpTerminate:
+		return ddp.QueueTerminate
+	default:
+		return ddp.QueueSend
+	}
+}
+
+// Invalidates reports whether messages of kind o name a steering tag to
+// invalidate, in ddp.Header.ULP.
+func (o Opcode) Invalidates() bool { return o == OpSendInvalidate || o == OpSendSEInvalidate }
+
+var opcodeNames = [...]string{
+	OpWrite:            "RDMA Write",
+	OpReadRequest:      "RDMA Read Request",
+	OpReadResponse:     "RDMA Read Response",
+	OpSend:             "Send",
+	OpSendInvalidate:   "Send with Invalidate",
+	OpSendSE:           "Send with Solicited Event",
+	OpSendSEInvalidate: "Send with Solicited Event and Invalidate",
+	OpTerminate:        "Terminate",
+}
+
+// String is the name that RFC 5040 gives o.
+func (o Opcode) String() string {
+	if o.Valid() {
+		return opcodeNames[o]
+	}
+	return fmt.Sprintf("opcode %d", uint8(o))
+}
