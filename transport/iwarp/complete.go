@@ -1,0 +1,61 @@
+package iwarp
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// completable reports whether there is a completion to deliver. Requests that succeed and are not signaled are none: they
+// leave the queue here. e.mu is held.
+func (e *endpoint) completable() bool {
+	for e.sends.done() {
+		if e.sends.ring.At(0).wr.Flags&transport.Signaled != 0 {
+			return true
+		}
+		e.sends.pop()
+	}
+	return false
+}
+
+// complete delivers completions, unless another goroutine does so.
+func (e *endpoint) complete() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.completing || e.err != nil {
+		return
+	}
+	e.completing = true
+	for e.err == nil && e.completable() {
+		wr, _ := e.sends.pop()
+		e.mu.Unlock()
+		wr.Done.Complete(wr, nil)
+		e.mu.Lock()
+	}
+	e.completing = false
+	if e.err != nil {
+		e.idle.Broadcast()
+	}
+}
+
+// completeAll delivers all completions after the end: what has been done succeeds, the rest is flushed. Nobody else delivers any
+// more.
+func (e *endpoint) completeAll(cause error) {
+	flushed := e.opError("post", fmt.Errorf("%w: %w", transport.ErrFlushed, cause))
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for e.sends.ring.Len() > 0 {
+		ok := e.sends.done()
+		wr, _ := e.sends.pop()
+		if ok && wr.Flags&transport.Signaled == 0 {
+			continue
+		}
+		e.mu.Unlock()
+		if ok {
+			wr.Done.Complete(wr, nil)
+		} else {
+			wr.Done.Complete(wr, flushed)
+		}
+		e.mu.Lock()
+	}
+}

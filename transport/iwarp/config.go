@@ -1,0 +1,144 @@
+package iwarp
+
+import (
+	"log/slog"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+)
+
+// The defaults of Config.
+const (
+	DefaultReads            = 16   // IRD and ORD
+	DefaultDepth            = 1024 // SendDepth and RecvDepth
+	DefaultHandshakeTimeout = 10 * time.Second
+	DefaultStallTimeout     = 30 * time.Second
+)
+
+const (
+	// maxRegions is the number of windows that an endpoint can have open.
+	maxRegions = 1 << 16
+
+	// minSegment and maxSegment bound Config.MaxSegment: the header of a segment and something to carry must fit, and its
+	// length has 16 bits (RFC 5044 section 4.1).
+	minSegment = 64
+	maxSegment = 1<<16 - 1
+)
+
+// CRC says whether FPDUs carry CRC32C. It is used if either side wants it (RFC 5044 section 7.1).
+type CRC uint8
+
+const (
+	// CRCAuto wants it, except where the peer has a loopback address: there nothing can go wrong on the way that
+	// the CRC would find.
+	CRCAuto CRC = iota
+	// CRCOn wants it.
+	CRCOn
+	// CRCOff does not want it.
+	CRCOff
+)
+
+// Config is what a Dialer or a Listener is set to. The zero value is good.
+type Config struct {
+	// IRD is how many RDMA Reads the peer may have outstanding here, ORD how many may be outstanding at the peer, who may
+	// allow fewer. Zero means DefaultReads, a negative number none; mpa.MaxReads is the most.
+	IRD, ORD int
+
+	// RequiredORD is the least ORD that a listener accepts connections with (RFC 6581 section 9.1).
+	RequiredORD int
+
+	// ManualReads leaves IRD and ORD to the upper layer: they are as set here, and not negotiated (RFC 6581
+	// section 9.1).
+	ManualReads bool
+
+	// SendDepth is how many work requests can be queued, RecvDepth how many receives can be posted. Zero means
+	// DefaultDepth.
+	SendDepth, RecvDepth int
+
+	// Enhanced says whether connections are set up by RFC 6581. A Dialer with mpa.EnhancedAuto tries again without if the
+	// peer turns out not to know it.
+	Enhanced mpa.Enhanced
+
+	// PeerToPeer has a Dialer ask for the peer-to-peer model, in which either side may send first. Otherwise the
+	// dialing side must; what the listening side posts is held back until then. A Listener goes by
+	// what it is asked for.
+	PeerToPeer bool
+
+	// RTR is the kinds of ready-to-receive indications that a Dialer can send, or a Listener take, in the peer-to-peer
+	// model (RFC 6581 section 9.2). Zero means all.
+	RTR mpa.RTR
+
+	CRC CRC
+
+	// MaxSegment is the most bytes of a DDP segment that is sent, header included (MULPDU): 64 to 65535. Zero
+	// means an FPDU for each TCP segment, or nearly 64 KiB where the TCP segments are larger than 16 KiB.
+	MaxSegment int
+
+	// HandshakeTimeout bounds the startup: for a Dialer from the connection to the reply, for a Listener
+	// from there to the whole request. Zero means DefaultHandshakeTimeout.
+	HandshakeTimeout time.Duration
+
+	// StallTimeout is how long a peer may leave a segment incomplete, or take nothing of what is sent, before the
+	// connection ends with mpa.ErrStalled. It may take twice as long to notice. Zero means DefaultStallTimeout.
+	StallTimeout time.Duration
+
+	// Control, if not nil, is called with each socket before it is connected or listens, as net.Dialer.Control is.
+	Control func(network, address string, c syscall.RawConn) error
+
+	// Counters, if not nil, counts what happens on all connections made with this Config.
+	Counters *Counters
+
+	// Logger gets a line for each peer that breaks the protocol. Nil means slog.Default().
+	Logger *slog.Logger
+}
+
+// withDefaults returns c with every field at its effective value.
+func (c Config) withDefaults() Config {
+	c.IRD = min(effective(c.IRD, DefaultReads), mpa.MaxReads)
+	c.ORD = min(effective(c.ORD, DefaultReads), mpa.MaxReads)
+	c.SendDepth = effective(c.SendDepth, DefaultDepth)
+	c.RecvDepth = effective(c.RecvDepth, DefaultDepth)
+	c.HandshakeTimeout = effective(c.HandshakeTimeout, DefaultHandshakeTimeout)
+	c.StallTimeout = effective(c.StallTimeout, DefaultStallTimeout)
+	if c.MaxSegment != 0 {
+		c.MaxSegment = min(max(c.MaxSegment, minSegment), maxSegment)
+	}
+	if c.Counters == nil {
+		c.Counters = new(Counters)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+func effective[T int | time.Duration](v, byDefault T) T {
+	switch {
+	case v == 0:
+		return byDefault
+	case v < 0:
+		return 0
+	}
+	return v
+}
+
+// startup is c as the handshake with the peer on conn wants it.
+func (c *Config) startup(conn net.Conn) mpa.Config {
+	return mpa.Config{
+		IRD:         c.IRD,
+		ORD:         c.ORD,
+		RequiredORD: c.RequiredORD,
+		ManualReads: c.ManualReads,
+		Enhanced:    c.Enhanced,
+		PeerToPeer:  c.PeerToPeer,
+		RTR:         c.RTR,
+		CRC:         c.CRC == CRCOn || c.CRC == CRCAuto && !isLoopback(conn.RemoteAddr()),
+	}
+}
+
+func isLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}

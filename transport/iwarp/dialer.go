@@ -1,0 +1,134 @@
+package iwarp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// Dialer connects to iWARP peers over TCP. The zero value is ready for use.
+type Dialer struct {
+	Config Config
+}
+
+var _ transport.Dialer = Dialer{}
+
+// Dial connects to addr, "host:port", handing private to the peer: at most mpa.MaxPrivateData bytes, four fewer in an enhanced setup.
+// Linux drops connections with more than 256. A refusal is an error that wraps *mpa.RejectError and *transport.RejectError.
+func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
+	cfg := d.Config.withDefaults()
+	ep, err := cfg.dial(ctx, addr, private)
+	if errors.Is(err, mpa.ErrUnenhanced) && cfg.Enhanced == mpa.EnhancedAuto && !cfg.PeerToPeer && !cfg.ManualReads {
+		// RFC 6581 section 10: the peer knows RFC 5044 alone.
+		cfg.Enhanced = mpa.EnhancedNever
+		ep, err = cfg.dial(ctx, addr, private)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ep, nil
+}
+
+func (c *Config) dial(ctx context.Context, addr string, private []byte) (*endpoint, error) {
+	nd := net.Dialer{Control: c.Control}
+	conn, err := nd.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, opError("dial", nil, err)
+	}
+	peer := conn.RemoteAddr()
+	ep, err := c.initiate(ctx, conn.(*net.TCPConn), private)
+	if err != nil {
+		if !errors.Is(err, transport.ErrPrivateData) && !errors.Is(err, mpa.ErrConfig) {
+			c.Counters.HandshakeFailures.Add(1)
+		}
+		conn.Close()
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return nil, opError("dial", peer, err)
+	}
+	return ep, nil
+}
+
+// initiate makes an endpoint of a TCP connection, as the side that asks.
+func (c *Config) initiate(ctx context.Context, conn *net.TCPConn, private []byte) (*endpoint, error) {
+	stop, err := limit(ctx, conn, c.HandshakeTimeout)
+	if err != nil {
+		return nil, err
+	}
+	setup, err := mpa.Initiate(conn, c.startup(conn), private)
+	stop()
+	var (
+		failed  *mpa.StartupError
+		refused *mpa.RejectError
+	)
+	switch {
+	case errors.As(err, &refused):
+		c.Counters.Rejected.Add(1)
+		return nil, &rejected{refused}
+	case errors.As(err, &failed) && failed.Terminate:
+		c.sendTerminate(conn, failed)
+		return nil, err
+	case err != nil:
+		return nil, err
+	}
+	return c.endpoint(conn, setup)
+}
+
+// endpoint makes an endpoint of a connection on which the startup is complete.
+func (c *Config) endpoint(conn *net.TCPConn, setup *mpa.Setup) (*endpoint, error) {
+	llp, err := mpa.NewConn(conn, mpa.Options{CRC: setup.CRC, MaxSegment: c.MaxSegment, Stall: c.StallTimeout})
+	if err != nil {
+		return nil, err
+	}
+	info := transport.Info{LocalAddr: conn.LocalAddr(), RemoteAddr: conn.RemoteAddr()}
+	return newEndpoint(llp, setup, c, info), nil
+}
+
+// sendTerminate tells a responder that has accepted why this side cannot (RFC 6581 sections 8 and 9).
+func (c *Config) sendTerminate(conn *net.TCPConn, cause *mpa.StartupError) {
+	llp, err := mpa.NewConn(conn, mpa.Options{CRC: c.startup(conn).CRC, MaxSegment: minSegment, Stall: c.StallTimeout})
+	if err != nil {
+		return
+	}
+	t := rdmap.Terminate{Code: rdmap.MPAClosed&^0xff | rdmap.Code(cause.Code)}
+	appendTerminate(llp, t.Append(nil))
+	c.Counters.TerminatesSent.Add(1)
+	llp.Close(true)
+}
+
+// appendTerminate adds a Terminate message, the only one of its queue, to the batch.
+func appendTerminate(llp ddp.LLP, message []byte) {
+	h := ddp.Header{
+		Last: true, Version: ddp.Version, Control: rdmap.Control(rdmap.OpTerminate),
+		Queue: ddp.QueueTerminate, MSN: 1,
+	}
+	p := ddp.Payload{List: []transport.Slice{{Bytes: message}}}
+	llp.Append(h.Append(nil), &p, len(message), 0)
+}
+
+// rejected is a refusal, in terms of package mpa and of package transport.
+type rejected struct{ *mpa.RejectError }
+
+func (r *rejected) Unwrap() []error {
+	return []error{r.RejectError, &transport.RejectError{PrivateData: r.RejectError.PrivateData}}
+}
+
+// limit bounds what is done with conn by a time limit and by ctx, until stop is called.
+func limit(ctx context.Context, conn net.Conn, d time.Duration) (stop func(), err error) {
+	deadline := time.Now().Add(d)
+	if t, ok := ctx.Deadline(); ok && t.Before(deadline) {
+		deadline = t
+	}
+	if err := conn.SetDeadline(deadline); err != nil {
+		return nil, err
+	}
+	interrupt := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	return func() { interrupt() }, nil
+}

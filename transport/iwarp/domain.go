@@ -1,0 +1,18 @@
+package iwarp
+
+import "github.com/rpcrdma/go-rpcrdma/transport"
+
+// domain is memory of the Go heap, which needs no registration.
+type domain struct{}
+
+var (
+	_ transport.Domain   = domain{}
+	_ transport.Importer = domain{}
+)
+
+func (domain) Alloc(n int) (transport.Slice, error) {
+	return transport.Slice{Bytes: make([]byte, n)}, nil
+}
+func (domain) Free(transport.Slice)                     {}
+func (domain) Import(p []byte) (transport.Slice, error) { return transport.Slice{Bytes: p}, nil }
+func (domain) Release(transport.Slice)                  {}

@@ -1,0 +1,137 @@
+package iwarp
+
+import (
+	"errors"
+	"net"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/internal/ring"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// run receives until the connection ends, and then takes it apart.
+func (e *endpoint) run() {
+	select {
+	case <-e.started:
+		e.receive()
+	case <-e.over:
+	}
+	e.finish()
+}
+
+// receive takes what the peer sends until the connection ends.
+func (e *endpoint) receive() {
+	for {
+		err := e.llp.Receive(e)
+		e.deliver()
+		e.uncork()
+		if err != nil {
+			e.receiveFailed(err)
+			return
+		}
+		e.send()
+		e.complete()
+		if e.Err() != nil {
+			return
+		}
+	}
+}
+
+func (e *endpoint) uncork() {
+	e.mu.Lock()
+	e.corked = false
+	e.mu.Unlock()
+}
+
+// receiveFailed ends the connection because of an error of Receive.
+func (e *endpoint) receiveFailed(err error) {
+	var (
+		bad  *violation
+		told *terminated
+	)
+	switch {
+	case errors.As(err, &bad):
+		e.logger.Warn("iwarp: connection terminated: bad segment", "peer", e.info.RemoteAddr, "err", bad)
+		e.end(e.opError("receive", bad.err), &bad.terminate)
+	case errors.As(err, &told):
+		e.counters.TerminatesReceived.Add(1)
+		e.logger.Warn("iwarp: connection terminated by peer", "peer", e.info.RemoteAddr, "err", told)
+		e.end(e.opError("receive", told.err), nil)
+	case errors.Is(err, mpa.ErrCRC):
+		e.counters.CRCErrors.Add(1)
+		e.logger.Warn("iwarp: connection terminated", "peer", e.info.RemoteAddr, "err", err)
+		e.end(e.opError("receive", err), &rdmap.Terminate{Code: rdmap.MPACRC})
+	case errors.Is(err, mpa.ErrStalled):
+		e.counters.Stalls.Add(1)
+		e.logger.Warn("iwarp: connection ended", "peer", e.info.RemoteAddr, "err", err)
+		e.end(e.opError("receive", err), nil)
+	case errors.Is(err, mpa.ErrLength):
+		e.logger.Warn("iwarp: connection ended", "peer", e.info.RemoteAddr, "err", err)
+		e.end(e.opError("receive", err), nil)
+	default:
+		e.end(e.opError("receive", byPeer(err)), nil)
+	}
+}
+
+// end ends the connection, unless it has ended before, for the reason cause. The peer is told by t, if it is not nil and may be
+// told anything. The rest is run's.
+func (e *endpoint) end(cause error, t *rdmap.Terminate) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err != nil {
+		return
+	}
+	e.err, e.closed = cause, ended(cause)
+	if t != nil && e.heard {
+		e.lastWords = t.Append(nil)
+	}
+	e.llp.Interrupt()
+	close(e.over)
+	e.idle.Broadcast()
+}
+
+// Close ends the connection. Only the first call finds something to end; the others succeed too.
+func (e *endpoint) Close() error {
+	e.end(e.opError("close", net.ErrClosed), nil)
+	return nil
+}
+
+// finish takes an ended connection apart: nobody sends or completes any more, the peer is told why, and all that is left completes. Only
+// then, when no memory is touched any more, Done is closed; closing the TCP connection may take longer.
+func (e *endpoint) finish() {
+	e.mu.Lock()
+	for e.sending && !e.handed || e.completing {
+		e.idle.Wait()
+	}
+	e.handed = false
+	cause, words := e.err, e.lastWords
+	e.mu.Unlock()
+
+	e.batchMu.Lock()
+	e.llp.Cut(gone(cause))
+	e.out.unpin(e.table)
+	if words != nil {
+		e.counters.TerminatesSent.Add(1)
+		appendTerminate(e.llp, words)
+	}
+	e.batchMu.Unlock()
+
+	e.table.Close()
+	e.completeAll(cause)
+	e.mu.Lock()
+	e.recvs = ring.New[*transport.Receive](0)
+	e.mu.Unlock()
+	clear(e.in.messages)
+	e.in.receive, e.in.rest = nil, ddp.Payload{}
+	close(e.done)
+
+	e.llp.Close(!errors.Is(cause, mpa.ErrStalled))
+}
+
+// gone reports whether the peer has ended the connection, so that it takes nothing any more.
+func gone(cause error) bool {
+	var t *rdmap.Error
+	return errors.Is(cause, transport.ErrClosedByPeer) || errors.As(cause, &t) && t.Remote
+}

@@ -1,0 +1,170 @@
+package iwarp
+
+import (
+	"log/slog"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/internal/ring"
+	"github.com/rpcrdma/go-rpcrdma/transport/internal/stag"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+)
+
+// endpoint is one end of a connection.
+//
+// Sending is the work of one goroutine at a time, the one that has set sending: it takes requests off the queues, cuts them
+// into segments and hands these to the LLP. That may be whoever posts, the goroutine that receives, or, when
+// the network takes no more, the one that waits for that (flusher.go). Receiving is the work of run. Completions are delivered by one
+// goroutine at a time, the one that has set completing.
+type endpoint struct {
+	info     transport.Info
+	setup    mpa.Setup
+	llp      ddp.LLP
+	table    *stag.Table
+	counters *Counters
+	logger   *slog.Logger
+	full     error // what Post fails with while the queue is full, made once
+
+	started chan struct{} // closed by Start
+	over    chan struct{} // closed by end
+	done    chan struct{}
+	kick    chan struct{} // capacity 1: there is something for the flusher
+
+	batchMu sync.Mutex // guards out and the batch of the LLP; taken before mu
+	out     outgoing
+
+	mu         sync.Mutex // guards what follows
+	receiver   transport.Receiver
+	sends      sendQueue
+	recvs      ring.Ring[*transport.Receive]
+	reads      ring.Ring[outboundRead]
+	responses  ring.Ring[inboundRead]
+	heard      bool // the peer has sent something, or need not be waited for
+	sending    bool // a goroutine sends
+	handed     bool // the flusher is to send on
+	corked     bool // the goroutine that receives will send when it is through
+	completing bool // a goroutine delivers completions
+	flushing   bool // there is a flusher
+	broken     bool // TCP takes nothing any more
+	err        error
+	closed     error     // the same, such that it wraps net.ErrClosed
+	lastWords  []byte    // a Terminate message that remains to be said
+	idle       sync.Cond // sending or completing has become false
+
+	in incoming // of run
+}
+
+var (
+	_ transport.Endpoint  = (*endpoint)(nil)
+	_ transport.Abandoner = (*endpoint)(nil)
+	_ transport.Poller    = (*endpoint)(nil)
+)
+
+// newEndpoint makes an endpoint of a connection that has been set up. Its initiator sends the RTR that was agreed on.
+func newEndpoint(llp ddp.LLP, s *mpa.Setup, cfg *Config, info transport.Info) *endpoint {
+	info.Provider = provider
+	info.PrivateData = s.PrivateData
+	info.IRD, info.ORD = s.IRD, s.ORD
+	info.SendDepth, info.RecvDepth = cfg.SendDepth, cfg.RecvDepth
+	e := &endpoint{
+		info:      info,
+		setup:     *s,
+		llp:       llp,
+		counters:  cfg.Counters,
+		logger:    cfg.Logger,
+		full:      opError("post", info.RemoteAddr, transport.ErrQueueFull),
+		started:   make(chan struct{}),
+		over:      make(chan struct{}),
+		done:      make(chan struct{}),
+		kick:      make(chan struct{}, 1),
+		recvs:     ring.New[*transport.Receive](cfg.RecvDepth),
+		reads:     ring.New[outboundRead](max(s.ORD, 1)), // the RTR may be a Read even where there are no others
+		responses: ring.New[inboundRead](s.IRD),
+		heard:     s.Initiator,
+	}
+	e.sends.ring = ring.New[sendSlot](cfg.SendDepth)
+	e.idle.L = &e.mu
+	e.table = stag.New(maxRegions, e.detach)
+	e.in.init(s)
+	if s.Initiator {
+		e.out.rtr = s.RTR
+	}
+	e.counters.Connections.Add(1)
+	go e.run()
+	if e.out.rtr != 0 {
+		e.send()
+	}
+	return e
+}
+
+// SetupOf returns what was agreed on when the connection of ep was set up. It reports false for endpoints of other providers.
+func SetupOf(ep transport.Endpoint) (mpa.Setup, bool) {
+	e, ok := ep.(*endpoint)
+	if !ok {
+		return mpa.Setup{}, false
+	}
+	return e.setup, true
+}
+
+// Start begins delivery to r.
+func (e *endpoint) Start(r transport.Receiver) {
+	e.mu.Lock()
+	if e.receiver != nil {
+		e.mu.Unlock()
+		panic("iwarp: Start called twice")
+	}
+	e.receiver = r
+	e.mu.Unlock()
+	close(e.started)
+}
+
+// Domain returns memory of the Go heap.
+func (e *endpoint) Domain() transport.Domain { return domain{} }
+
+// Info describes the connection.
+func (e *endpoint) Info() transport.Info { return e.info }
+
+// Done is closed when the connection has ended.
+func (e *endpoint) Done() <-chan struct{} { return e.done }
+
+// Err says why the connection ended.
+func (e *endpoint) Err() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.err
+}
+
+// Expose opens a window.
+func (e *endpoint) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
+	r, err := e.table.Expose(list, access)
+	if err != nil {
+		return r, e.opError("expose", err)
+	}
+	return r, nil
+}
+
+// Revoke ends windows. It does not fail.
+func (e *endpoint) Revoke(regions ...transport.Region) error {
+	e.table.Revoke(regions...)
+	return nil
+}
+
+// Abandon cuts a window loose from its memory. It does not fail.
+func (e *endpoint) Abandon(r transport.Region) error {
+	e.table.Abandon(r)
+	return nil
+}
+
+// detach has the batch refer to the memory of a window no longer.
+func (e *endpoint) detach(tag transport.STag) {
+	e.batchMu.Lock()
+	defer e.batchMu.Unlock()
+	e.llp.Detach(tag)
+	e.out.detach(e.table, tag)
+}
+
+// opError wraps err in what was being done here, and with whom.
+func (e *endpoint) opError(op string, err error) error {
+	return opError(op, e.info.RemoteAddr, err)
+}

@@ -1,0 +1,38 @@
+package iwarp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// provider is the name in errors and in Info.
+const provider = "iwarp"
+
+func opError(op string, peer net.Addr, err error) error {
+	return &transport.OpError{Op: op, Provider: provider, Peer: peer, Err: err}
+}
+
+// ended returns what operations fail with after a connection has ended for the
+// reason cause: an error that wraps net.ErrClosed.
+func ended(cause error) error {
+	if errors.Is(cause, net.ErrClosed) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", net.ErrClosed, cause)
+}
+
+// byPeer says of an error of the LLP that the peer closed, if that is what it means.
+func byPeer(err error) error {
+	switch {
+	case errors.Is(err, io.EOF):
+		return transport.ErrClosedByPeer
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return fmt.Errorf("%w: %w", transport.ErrClosedByPeer, err)
+	}
+	return err
+}

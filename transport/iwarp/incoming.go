@@ -1,0 +1,141 @@
+package iwarp
+
+import (
+	"errors"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// batchMessages is how many messages are delivered together.
+const batchMessages = 64
+
+// incoming is what run knows of the messages of the peer.
+type incoming struct {
+	heard   bool    // anything at all
+	rtr     mpa.RTR // the kinds of which one must come first, until it has
+	rtrSend bool    // the segment is the RTR, by Send
+
+	// The message of queue 0 whose segments are coming, if open.
+	open    bool
+	opcode  rdmap.Opcode
+	receive *transport.Receive
+	rest    ddp.Payload // of the receive
+	room    int         // bytes in it
+	len     uint32      // bytes that have come
+
+	msnSend uint32 // of the next, or open, message of queue 0
+	msnRead uint32 // of the next of queue 1
+
+	messages []transport.Message
+	array    [batchMessages]transport.Message
+}
+
+func (in *incoming) init(s *mpa.Setup) {
+	if in.heard = s.Initiator; !in.heard {
+		in.rtr = s.RTR
+	}
+	in.msnSend, in.msnRead = 1, 1
+	in.messages = in.array[:0]
+}
+
+// violation is a segment that RDMAP or DDP forbids.
+type violation struct {
+	terminate rdmap.Terminate
+	err       *rdmap.Error
+}
+
+func (v *violation) Error() string { return v.err.Error() }
+
+// terminated is a Terminate message of the peer's.
+type terminated struct{ err *rdmap.Error }
+
+func (t *terminated) Error() string { return t.err.Error() }
+
+// errCode is a violation whose segment the caller knows.
+type errCode rdmap.Code
+
+func (c errCode) Error() string { return rdmap.Code(c).String() }
+
+// Segment takes a segment from the LLP.
+func (e *endpoint) Segment(segment []byte) error {
+	h, payload, err := ddp.Parse(segment)
+	if err != nil {
+		return mpa.ErrLength
+	}
+	e.hear()
+	if err = e.first(&h, payload); err == nil {
+		if h.Tagged {
+			err = e.tagged(&h, payload)
+		} else {
+			err = e.untagged(&h, payload)
+		}
+	}
+	var code errCode
+	if errors.As(err, &code) {
+		t := rdmap.ForSegment(rdmap.Code(code), segment)
+		v := &violation{t, t.Err(false)}
+		v.terminate.DDPHeader = append([]byte(nil), t.DDPHeader...)
+		v.terminate.RDMAPHeader = append([]byte(nil), t.RDMAPHeader...)
+		return v
+	}
+	return err
+}
+
+// hear notes that the peer has sent something, so that this side may.
+func (e *endpoint) hear() {
+	if e.in.heard {
+		return
+	}
+	e.in.heard = true
+	e.mu.Lock()
+	e.heard = true
+	e.mu.Unlock()
+}
+
+// first checks that the RTR, if there is to be one, comes before anything else (RFC 6581 section 9.2).
+func (e *endpoint) first(h *ddp.Header, payload []byte) error {
+	allowed := e.in.rtr
+	if allowed == 0 {
+		return nil
+	}
+	e.in.rtr = 0
+	kind := mpa.RTR(0)
+	switch _, op := rdmap.ParseControl(h.Control); op {
+	case rdmap.OpWrite:
+		kind = mpa.RTRWrite
+	case rdmap.OpSend:
+		kind = mpa.RTRSend
+	case rdmap.OpReadRequest:
+		kind = mpa.RTRRead
+		if r, err := rdmap.ParseReadRequest(payload); err == nil && r.Len == 0 {
+			payload = nil
+		}
+	case rdmap.OpTerminate: // what the initiator cannot live with
+		return nil
+	}
+	if kind&allowed == 0 || len(payload) > 0 || !h.Last {
+		return errCode(rdmap.MPARTR)
+	}
+	e.in.rtrSend = kind == mpa.RTRSend
+	return nil
+}
+
+// deliver hands the messages that have come to the receiver. What is posted meanwhile waits until all that was read has been handled,
+// so that it leaves together.
+func (e *endpoint) deliver() {
+	if len(e.in.messages) == 0 {
+		return
+	}
+	e.mu.Lock()
+	r, over := e.receiver, e.err != nil
+	e.corked = true
+	e.mu.Unlock()
+	if !over {
+		r.Received(e.in.messages)
+	}
+	clear(e.in.messages)
+	e.in.messages = e.in.array[:0]
+}

@@ -1,0 +1,182 @@
+package iwarp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+)
+
+// maxPending is how many connections of a listener may be in their startup, or wait for Accept. Beyond it the one that has been
+// silent for the longest makes room, so that silent ones keep nobody out.
+const maxPending = 256
+
+// acceptPause is how long a listener waits after an error that may pass, like a lack of file descriptors.
+const acceptPause = 10 * time.Millisecond
+
+// Listener accepts iWARP peers over TCP.
+type Listener struct {
+	cfg   Config
+	tcp   *net.TCPListener
+	ready chan *request // has room for all that are pending
+	over  chan struct{} // closed by Close
+
+	mu      sync.Mutex     // guards what follows
+	silent  []*net.TCPConn // in their startup, the oldest first
+	waiting int            // requests that wait for Accept
+	closed  bool
+
+	group sync.WaitGroup // of the goroutines
+}
+
+var _ transport.Listener = (*Listener)(nil)
+
+// Listen listens on a TCP address, "host:port".
+func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
+	lc := net.ListenConfig{Control: cfg.Control}
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, opError("listen", nil, err)
+	}
+	return NewListener(l.(*net.TCPListener), cfg), nil
+}
+
+// NewListener takes connections from tcp, which it owns from now on.
+func NewListener(tcp *net.TCPListener, cfg Config) *Listener {
+	l := &Listener{
+		cfg:   cfg.withDefaults(),
+		tcp:   tcp,
+		ready: make(chan *request, maxPending),
+		over:  make(chan struct{}),
+	}
+	l.group.Go(l.run)
+	return l
+}
+
+// Addr is the address listened on.
+func (l *Listener) Addr() net.Addr { return l.tcp.Addr() }
+
+// Accept waits for a peer that has sent its request.
+func (l *Listener) Accept(ctx context.Context) (transport.Request, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, opError("accept", nil, err)
+	}
+	select {
+	case r := <-l.ready:
+		l.mu.Lock()
+		l.waiting--
+		l.mu.Unlock()
+		return r, nil
+	case <-l.over:
+		return nil, opError("accept", nil, net.ErrClosed)
+	case <-ctx.Done():
+		return nil, opError("accept", nil, ctx.Err())
+	}
+}
+
+// Close ends listening. Connections stay, except for those that Accept has not returned.
+func (l *Listener) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	close(l.over)
+	silent := l.silent
+	l.silent = nil
+	l.mu.Unlock()
+
+	err := l.tcp.Close()
+	for _, c := range silent {
+		c.Close()
+	}
+	l.group.Wait()
+	for {
+		select {
+		case r := <-l.ready:
+			r.conn.Close()
+		default:
+			return err
+		}
+	}
+}
+
+// run accepts TCP connections.
+func (l *Listener) run() {
+	for {
+		conn, err := l.tcp.AcceptTCP()
+		switch {
+		case err == nil:
+			if l.admit(conn) {
+				l.group.Go(func() { l.startup(conn) })
+			}
+		case errors.Is(err, net.ErrClosed):
+			return
+		default:
+			l.cfg.Logger.Warn("iwarp: accept", "err", err)
+			select {
+			case <-l.over:
+				return
+			case <-time.After(acceptPause):
+			}
+		}
+	}
+}
+
+// admit takes a connection among those that are in their startup, if need be in place of another.
+func (l *Listener) admit(conn *net.TCPConn) bool {
+	l.mu.Lock()
+	var drop *net.TCPConn
+	switch {
+	case l.closed:
+		drop = conn
+	case len(l.silent)+l.waiting < maxPending:
+		l.silent = append(l.silent, conn)
+	case len(l.silent) == 0:
+		drop = conn
+	default:
+		drop = l.silent[0]
+		l.silent = append(append(l.silent[:0], l.silent[1:]...), conn)
+	}
+	l.mu.Unlock()
+	if drop == nil {
+		return true
+	}
+	l.cfg.Counters.Dropped.Add(1)
+	drop.Close()
+	return drop != conn
+}
+
+// startup reads the request of a connection.
+func (l *Listener) startup(conn *net.TCPConn) {
+	conn.SetDeadline(time.Now().Add(l.cfg.HandshakeTimeout))
+	r, err := mpa.ReadRequest(conn)
+	l.mu.Lock()
+	kept := false
+	for i, c := range l.silent {
+		if c == conn {
+			l.silent = append(l.silent[:i], l.silent[i+1:]...)
+			kept = true
+			break
+		}
+	}
+	if kept && err == nil {
+		l.waiting++
+		l.ready <- &request{cfg: &l.cfg, conn: conn, mpa: r}
+	}
+	l.mu.Unlock()
+	switch {
+	case !kept: // dropped, or the listener is closed
+	case err != nil:
+		l.cfg.Counters.HandshakeFailures.Add(1)
+		l.cfg.Logger.Warn("iwarp: no connection", "peer", conn.RemoteAddr(), "err", err)
+	default:
+		return
+	}
+	conn.Close()
+}

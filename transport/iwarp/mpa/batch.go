@@ -1,0 +1,182 @@
+package mpa
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+)
+
+const (
+	// batchBytes is when a batch is full: about as much as one writev is worth. With CRC it is less, so that what the
+	// CRC has brought to the cache is there still when it is sent.
+	batchBytes    = 1 << 20
+	batchBytesCRC = 256 << 10
+
+	// batchPieces is when a batch is full, too, below the 1024 that one writev takes (IOV_MAX).
+	batchPieces = 960
+
+	// arenaSize is room for the framing, and for payload that is copied: one of the largest segments at least.
+	arenaSize = 128 << 10
+)
+
+// batch is a run of FPDUs on their way to the network: a list of pieces, which are runs of the arena, for the framing and what is not
+// worth a piece of its own, or payload where it is.
+type batch struct {
+	arena  []byte
+	pieces [][]byte
+	owners []transport.STag // of the pieces
+	ends   []int            // of the FPDUs, in bytes from the beginning of the batch
+	size   int              // bytes
+	sent   int              // bytes that have left
+	first  int              // piece that has not left, or not as a whole
+	open   bool             // the last piece is the end of the arena
+}
+
+var batches = sync.Pool{New: func() any {
+	return &batch{
+		arena:  make([]byte, 0, arenaSize),
+		pieces: make([][]byte, 0, batchPieces+64),
+		owners: make([]transport.STag, 0, batchPieces+64),
+		ends:   make([]int, 0, batchPieces+64),
+	}
+}}
+
+// release gives the batch back to the pool.
+func (b *batch) release() {
+	clear(b.pieces)
+	*b = batch{arena: b.arena[:0], pieces: b.pieces[:0], owners: b.owners[:0], ends: b.ends[:0]}
+	batches.Put(b)
+}
+
+// add appends the FPDU of a segment, unless the batch is full.
+func (b *batch) add(header []byte, p *ddp.Payload, n int, owner transport.STag, crc bool) bool {
+	limit := batchBytes
+	if crc {
+		limit = batchBytesCRC
+	}
+	ulpdu := len(header) + n
+	frame := fpduSize(ulpdu) - n
+	room := frame
+	if copyAll {
+		room += n
+	}
+	if b.size >= limit || len(b.pieces) >= batchPieces || len(b.arena)+room+copyBelow > cap(b.arena) {
+		return false
+	}
+	start := len(b.arena)
+	b.copy([]byte{byte(ulpdu >> 8), byte(ulpdu)})
+	b.copy(header)
+	sum := uint32(0)
+	if crc {
+		sum = crc32.Update(0, castagnoli, b.arena[start:])
+	}
+	trailer := padding(ulpdu) + crcSize
+	for left := n; left > 0; {
+		piece := p.Next(left)
+		left -= len(piece)
+		if crc {
+			sum = crc32.Update(sum, castagnoli, piece)
+		}
+		if copyAll || len(piece) <= copyBelow && len(b.arena)+len(piece)+trailer <= cap(b.arena) {
+			b.copy(piece)
+		} else {
+			b.refer(piece, owner)
+		}
+	}
+	var end [padTo - 1 + crcSize]byte
+	if crc {
+		pad := trailer - crcSize
+		sum = crc32.Update(sum, castagnoli, end[:pad])
+		binary.LittleEndian.PutUint32(end[pad:], sum)
+	}
+	b.copy(end[:trailer])
+	b.ends = append(b.ends, b.size)
+	return true
+}
+
+// copy appends bytes by way of the arena, which has room.
+func (b *batch) copy(p []byte) {
+	start := len(b.arena)
+	b.arena = append(b.arena, p...)
+	b.size += len(p)
+	if b.open {
+		last := &b.pieces[len(b.pieces)-1]
+		*last = (*last)[:len(*last)+len(p)]
+		return
+	}
+	b.pieces = append(b.pieces, b.arena[start:])
+	b.owners = append(b.owners, 0)
+	b.open = true
+}
+
+// refer appends bytes where they are.
+func (b *batch) refer(p []byte, owner transport.STag) {
+	b.pieces = append(b.pieces, p)
+	b.owners = append(b.owners, owner)
+	b.size += len(p)
+	b.open = false
+}
+
+// advance notes that n more bytes have left.
+func (b *batch) advance(n int) {
+	b.sent += n
+	for n > 0 {
+		p := &b.pieces[b.first]
+		if n < len(*p) {
+			*p = (*p)[n:]
+			return
+		}
+		n -= len(*p)
+		*p = nil
+		b.first++
+	}
+}
+
+// empty reports whether all has left.
+func (b *batch) empty() bool { return b.sent == b.size }
+
+// detach copies what is referred to under the name owner.
+func (b *batch) detach(owner transport.STag) {
+	for i := b.first; i < len(b.pieces); i++ {
+		if b.owners[i] == owner {
+			b.pieces[i] = append([]byte(nil), b.pieces[i]...)
+			b.owners[i] = 0
+		}
+	}
+}
+
+// cut keeps a copy of the rest of an FPDU of which a part has left, unless all is to go, and drops everything else.
+func (b *batch) cut(all bool) {
+	keep := b.begun()
+	if all {
+		keep = 0
+	}
+	rest := make([]byte, 0, keep)
+	for _, p := range b.pieces[b.first:] {
+		rest = append(rest, p[:min(len(p), keep-len(rest))]...)
+	}
+	clear(b.pieces)
+	*b = batch{
+		arena:  b.arena[:0],
+		pieces: append(b.pieces[:0], rest),
+		owners: append(b.owners[:0], 0),
+		ends:   append(b.ends[:0], len(rest)),
+		size:   len(rest),
+	}
+}
+
+// begun returns the number of bytes that are left of an FPDU of which a part has left.
+func (b *batch) begun() int {
+	if b.sent == 0 {
+		return 0
+	}
+	for _, end := range b.ends {
+		if end >= b.sent {
+			return end - b.sent
+		}
+	}
+	return 0
+}

@@ -1,0 +1,157 @@
+package mpa
+
+import (
+	"encoding/binary"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+)
+
+const (
+	// readSize is about how much one read takes: few system calls, and small enough to stay in the cache until it has been placed.
+	readSize   = 256 << 10
+	bufferSize = readSize + maxFPDU // of which a part of an FPDU may be there already
+
+	// maxKept is how many connections of the process may keep a buffer while they wait for the rest of an FPDU. Others move what they have
+	// to memory of that size: peers that stop in the middle hold no more memory than they have sent.
+	maxKept = 64
+)
+
+type buffer [bufferSize]byte
+
+var (
+	buffers = sync.Pool{New: func() any { return new(buffer) }}
+	kept    atomic.Int32
+)
+
+// reader is the receiving half of a Conn. It has a buffer only while there is something in it.
+type reader struct {
+	c     *Conn
+	crc   bool
+	buf   *buffer
+	kept  bool   // the buffer is one of maxKept
+	stash []byte // the beginning of an FPDU, when there is no buffer
+	n     int    // bytes in the buffer, the beginning of an FPDU
+	fpdus int    // complete ones, ever
+
+	// The stall watch: what had been complete when the deadline was set.
+	armed bool
+	seen  int
+
+	sys readerSys // of the platform
+}
+
+func (r *reader) init(c *Conn) {
+	r.c = c
+	r.sys.init(r)
+}
+
+func (r *reader) receive(sink ddp.Sink) error {
+	n, err := r.sys.read()
+	switch {
+	case err != nil && isTimeout(err) && !r.c.isInterrupted():
+		return r.expired()
+	case err != nil:
+		return err
+	case n == 0 && r.pending() > 0:
+		return io.ErrUnexpectedEOF
+	case n == 0:
+		return io.EOF
+	}
+	r.n += n
+	return r.parse(sink)
+}
+
+// space returns where to read to.
+func (r *reader) space() []byte {
+	if r.buf == nil {
+		r.buf = buffers.Get().(*buffer)
+		r.n = copy(r.buf[:], r.stash)
+		r.stash = nil
+	}
+	return r.buf[r.n:]
+}
+
+// idle is called when there is nothing to read.
+func (r *reader) idle() {
+	switch {
+	case r.n == 0:
+		r.release()
+	case !r.kept:
+		if r.kept = kept.Add(1) <= maxKept; !r.kept {
+			kept.Add(-1)
+			r.stash = append([]byte(nil), r.buf[:r.n]...)
+			r.drop()
+		}
+	}
+}
+
+// release gives the buffer back.
+func (r *reader) release() {
+	if r.kept {
+		r.kept = false
+		kept.Add(-1)
+	}
+	r.stash = nil
+	r.drop()
+}
+
+func (r *reader) drop() {
+	if r.buf != nil {
+		buffers.Put(r.buf)
+		r.buf, r.n = nil, 0
+	}
+}
+
+// pending is the number of bytes of an incomplete FPDU.
+func (r *reader) pending() int { return r.n + len(r.stash) }
+
+// parse hands the ULPDUs in the buffer to the sink and moves the beginning of the next FPDU to the front.
+func (r *reader) parse(sink ddp.Sink) error {
+	b := r.buf[:r.n]
+	for len(b) >= lengthSize {
+		n := int(binary.BigEndian.Uint16(b))
+		if n < ddp.TaggedLen {
+			return ErrLength
+		}
+		size := fpduSize(n)
+		if len(b) < size {
+			break
+		}
+		if r.crc && !crcHolds(b[:size]) {
+			return ErrCRC
+		}
+		r.fpdus++
+		if err := sink.Segment(b[lengthSize : lengthSize+n]); err != nil {
+			return err
+		}
+		b = b[size:]
+	}
+	r.n = copy(r.buf[:], b)
+	if r.n > 0 && !r.armed {
+		r.arm()
+	}
+	return nil
+}
+
+// arm sets the deadline of the FPDU that is incomplete. That costs, so it is done once for many of them.
+func (r *reader) arm() {
+	r.armed, r.seen = true, r.fpdus
+	r.c.setReadDeadline(time.Now().Add(r.c.stall))
+}
+
+// expired is called when the deadline has passed.
+func (r *reader) expired() error {
+	if r.pending() > 0 && r.fpdus == r.seen {
+		return ErrStalled
+	}
+	r.armed = false
+	r.c.setReadDeadline(time.Time{})
+	if r.pending() > 0 {
+		r.arm()
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package mpa
+
+import (
+	"net"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// copyAll: payload is sent from where it is, unless it is so short that copying costs less than a piece of its own.
+	copyAll   = false
+	copyBelow = 1 << 10
+
+	iovMax = 1024 // IOV_MAX
+)
+
+// writerSys writes without blocking.
+type writerSys struct {
+	w    *writer
+	iov  []unix.Iovec
+	lock sync.Locker // of the wait under way
+	err  error
+
+	// Made once, since a method value allocates.
+	tryOnce, tryWait func(fd uintptr) bool
+}
+
+func (s *writerSys) init(w *writer) {
+	s.w = w
+	s.tryOnce = func(fd uintptr) bool { s.write(fd); return true }
+	s.tryWait = func(fd uintptr) bool {
+		s.lock.Lock()
+		defer s.lock.Unlock()
+		return s.write(fd) || s.err != nil
+	}
+}
+
+// try writes what the socket takes.
+func (s *writerSys) try() error {
+	s.err = nil
+	if err := s.w.c.raw.Write(s.tryOnce); err != nil {
+		return err
+	}
+	return s.err
+}
+
+// wait writes as soon as the socket takes something.
+func (s *writerSys) wait(l sync.Locker) error {
+	s.err, s.lock = nil, l
+	if err := s.w.c.raw.Write(s.tryWait); err != nil {
+		return err
+	}
+	return s.err
+}
+
+// write makes one attempt, and reports whether the socket took anything. A batch of very many pieces takes several.
+func (s *writerSys) write(fd uintptr) (some bool) {
+	for b := s.w.batch; b != nil; b = s.w.batch {
+		pieces := b.pieces[b.first:]
+		pieces = pieces[:min(len(pieces), iovMax)]
+		want := 0
+		s.iov = s.iov[:0]
+		for _, p := range pieces {
+			if len(p) > 0 {
+				s.iov = append(s.iov, unix.Iovec{Base: unsafe.SliceData(p), Len: uint64(len(p))})
+				want += len(p)
+			}
+		}
+		n, errno := writev(fd, s.iov)
+		switch {
+		case errno == unix.EINTR:
+			continue
+		case errno == unix.EAGAIN:
+			return some
+		case errno != 0:
+			s.err = errno
+			return some
+		}
+		some = true
+		s.w.sent(n)
+		if n < want {
+			return true // another attempt would fail
+		}
+	}
+	return some
+}
+
+func writev(fd uintptr, iov []unix.Iovec) (int, syscall.Errno) {
+	n, _, errno := unix.Syscall(unix.SYS_WRITEV, fd, uintptr(unsafe.Pointer(unsafe.SliceData(iov))), uintptr(len(iov)))
+	clear(iov)
+	return int(n), errno
+}
+
+// readerSys reads without blocking.
+type readerSys struct {
+	r   *reader
+	n   int
+	err error
+
+	try func(fd uintptr) bool // made once
+}
+
+func (s *readerSys) init(r *reader) {
+	s.r = r
+	s.try = func(fd uintptr) bool {
+		for {
+			s.n, s.err = unix.Read(int(fd), r.space())
+			switch s.err {
+			case unix.EINTR:
+				continue
+			case unix.EAGAIN:
+				r.idle()
+				return false
+			}
+			return true
+		}
+	}
+}
+
+// read waits for bytes and reads once. No bytes are the end.
+func (s *readerSys) read() (int, error) {
+	if err := s.r.c.raw.Read(s.try); err != nil {
+		return 0, err
+	}
+	return max(s.n, 0), s.err
+}
+
+// mss asks the system for the maximum segment size.
+func mss(_ *net.TCPConn, raw syscall.RawConn) int {
+	n := 0
+	raw.Control(func(fd uintptr) {
+		n, _ = unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG)
+	})
+	return n
+}

@@ -1,0 +1,60 @@
+//go:build !linux
+
+package mpa
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+)
+
+const (
+	// copyAll: a batch holds copies only, so that a write that blocks touches no memory but its own.
+	copyAll   = true
+	copyBelow = 0
+)
+
+// writerSys writes with the means that every system has: it blocks, so that only wait writes.
+type writerSys struct{ w *writer }
+
+func (s *writerSys) init(w *writer) { s.w = w }
+
+func (s *writerSys) try() error { return nil }
+
+func (s *writerSys) wait(l sync.Locker) error {
+	l.Lock()
+	b := s.w.batch
+	l.Unlock()
+	if b == nil {
+		return nil
+	}
+	n, err := s.w.c.tcp.Write(b.pieces[b.first]) // the caller of wait alone changes it
+	l.Lock()
+	s.w.sent(n)
+	l.Unlock()
+	return err
+}
+
+// readerSys reads with the means that every system has: it keeps a buffer while it waits.
+type readerSys struct{ r *reader }
+
+func (s *readerSys) init(r *reader) { s.r = r }
+
+func (s *readerSys) read() (int, error) {
+	n, err := s.r.c.tcp.Read(s.r.space())
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
+}
+
+// mss guesses the maximum segment size.
+func mss(tcp *net.TCPConn, _ syscall.RawConn) int {
+	const ethernet, loopback = 1448, 64 << 10
+	if a, ok := tcp.RemoteAddr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
+		return loopback
+	}
+	return ethernet
+}

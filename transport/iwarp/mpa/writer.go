@@ -1,0 +1,112 @@
+package mpa
+
+import (
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+)
+
+// writer is the sending half of a Conn.
+type writer struct {
+	c     *Conn
+	batch *batch // nil when there is nothing to send
+	total int    // bytes sent, ever
+
+	// The stall watch: what had been sent when the deadline was set.
+	deadline time.Time
+	seen     int
+
+	sys writerSys // of the platform
+}
+
+func (w *writer) init(c *Conn) {
+	w.c = c
+	w.sys.init(w)
+}
+
+func (w *writer) append(header []byte, p *ddp.Payload, n int, owner transport.STag) bool {
+	if w.batch == nil {
+		w.batch = batches.Get().(*batch)
+	}
+	return w.batch.add(header, p, n, owner, w.c.crc)
+}
+
+// sent notes that n bytes have left.
+func (w *writer) sent(n int) {
+	w.total += n
+	w.batch.advance(n)
+	w.settle()
+}
+
+// settle lets go of a batch that is empty.
+func (w *writer) settle() {
+	if w.batch.empty() {
+		w.batch.release()
+		w.batch = nil
+	}
+}
+
+func (w *writer) flush() (empty bool, err error) {
+	if w.batch == nil {
+		return true, nil
+	}
+	err = w.sys.try()
+	if err != nil && isTimeout(err) && !w.c.isInterrupted() {
+		// The deadline of a stall that was none.
+		w.deadline = time.Time{}
+		w.c.setWriteDeadline(time.Time{})
+		err = w.sys.try()
+	}
+	return w.batch == nil, err
+}
+
+func (w *writer) wait(l sync.Locker) (empty bool, err error) {
+	l.Lock()
+	nothing := w.batch == nil
+	l.Unlock()
+	if nothing {
+		return true, nil
+	}
+	for {
+		w.watch()
+		if err = w.sys.wait(l); err == nil || !isTimeout(err) || w.c.isInterrupted() {
+			break
+		}
+		if w.total == w.seen {
+			err = ErrStalled
+			break
+		}
+		w.deadline = time.Time{}
+	}
+	l.Lock()
+	empty = w.batch == nil
+	l.Unlock()
+	return empty, err
+}
+
+// watch sees to it that a peer that takes nothing is noticed after one to two times half the limit. The deadline is set seldom, since that costs.
+func (w *writer) watch() {
+	now := time.Now()
+	if w.deadline.Sub(now) > w.c.stall/2 {
+		return
+	}
+	w.deadline, w.seen = now.Add(w.c.stall), w.total
+	w.c.setWriteDeadline(w.deadline)
+}
+
+// finish sends what is left, before the deadline that Close has set.
+func (w *writer) finish() error {
+	if w.batch == nil {
+		return nil
+	}
+	for _, p := range w.batch.pieces[w.batch.first:] {
+		if _, err := w.c.tcp.Write(p); err != nil {
+			return err
+		}
+	}
+	w.batch.release()
+	w.batch = nil
+	return nil
+}

@@ -1,0 +1,83 @@
+package iwarp
+
+import "github.com/rpcrdma/go-rpcrdma/transport"
+
+// corkedRequests is how many requests may gather while the goroutine that receives is busy, before somebody else sends them.
+const corkedRequests = 64
+
+// Post queues requests, and sends what the network takes.
+func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
+	if err := e.queue(wrs); err != nil {
+		return err
+	}
+	e.send()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.completable() && !e.completing && !e.corked {
+		e.wakeFlusher()
+	}
+	return nil
+}
+
+// PostPolled queues requests for a caller who will Poll.
+func (e *endpoint) PostPolled(wrs ...*transport.WorkRequest) error { return e.queue(wrs) }
+
+// Poll sends what the network takes, and delivers completions.
+func (e *endpoint) Poll() {
+	e.send()
+	e.complete()
+}
+
+func (e *endpoint) queue(wrs []*transport.WorkRequest) error {
+	for _, wr := range wrs {
+		if err := e.valid(wr); err != nil {
+			return e.opError("post", err)
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.closed != nil:
+		return e.opError("post", e.closed)
+	case !e.sends.ring.Room(len(wrs)):
+		return e.full
+	}
+	for _, wr := range wrs {
+		e.sends.push(wr)
+	}
+	return nil
+}
+
+// valid says whether wr makes sense on this connection.
+func (e *endpoint) valid(wr *transport.WorkRequest) error {
+	switch {
+	case wr == nil || wr.Done == nil || wr.Op < transport.OpSend || wr.Op > transport.OpRead:
+		return transport.ErrWorkRequest
+	case wr.Op == transport.OpRead && e.info.ORD == 0:
+		return transport.ErrNoReads
+	case wr.Op != transport.OpWrite && uint64(transport.TotalLen(wr.Local)) > maxUntagged:
+		return transport.ErrWorkRequest
+	}
+	return nil
+}
+
+// PostRecv queues receives.
+func (e *endpoint) PostRecv(rs ...*transport.Receive) error {
+	for _, r := range rs {
+		if r == nil {
+			return e.opError("post", transport.ErrWorkRequest)
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.closed != nil:
+		return e.opError("post", e.closed)
+	case !e.recvs.Room(len(rs)):
+		return e.full
+	}
+	for _, r := range rs {
+		e.recvs.Push(r)
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package iwarp
+
+import (
+	"math/rand/v2"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+)
+
+// rtrRead is the number, in place of that of a work request, of the RDMA Read that is an RTR.
+const rtrRead = ^uint64(0)
+
+// outboundRead is an RDMA Read of ours whose response is on its way. Responses come in the order of the requests
+// (RFC 5040 section 5.5), so only the oldest can be answered.
+type outboundRead struct {
+	number uint64 // of the work request
+	sink   transport.STag
+	offset uint64 // of what comes next
+	left   uint32 // bytes
+	to     ddp.Payload
+}
+
+// inboundRead is an RDMA Read of the peer's that is to be answered.
+type inboundRead struct {
+	sink         transport.STag
+	sinkOffset   uint64
+	source       transport.STag
+	sourceOffset uint64
+	left         uint32 // bytes
+}
+
+// sinkTags are the steering tags of the memory that RDMA Reads go to. They are in no table: a response must
+// name the tag of the oldest read, and a Write to one fails. Even so each is good for one read only, and hard to guess.
+type sinkTags struct{ last uint32 }
+
+func (t *sinkTags) next() transport.STag {
+	for {
+		tag := rand.Uint32()
+		if tag>>8 != 0 && tag>>8 != t.last>>8 {
+			t.last = tag
+			return transport.STag(tag)
+		}
+	}
+}

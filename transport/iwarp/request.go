@@ -1,0 +1,110 @@
+package iwarp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+)
+
+// refusalTimeout bounds how long a refused peer may take to close.
+const refusalTimeout = time.Second
+
+// request is a peer that has asked for a connection.
+type request struct {
+	cfg  *Config
+	conn *net.TCPConn
+	mpa  *mpa.Request
+}
+
+// Info describes the connection as far as it is known.
+func (r *request) Info() transport.Info {
+	return transport.Info{
+		Provider:    provider,
+		LocalAddr:   r.conn.LocalAddr(),
+		RemoteAddr:  r.conn.RemoteAddr(),
+		PrivateData: r.mpa.PrivateData(),
+	}
+}
+
+// RequestOf returns what the peer asks for, before it is accepted. It reports false for requests of other providers.
+func RequestOf(r transport.Request) (*mpa.Request, bool) {
+	own, ok := r.(*request)
+	if !ok {
+		return nil, false
+	}
+	return own.mpa, true
+}
+
+// Accept makes the connection. It may refuse it by itself: where the peer's IRD is below RequiredORD, or where the peer asks for what
+// is not available.
+func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
+	ep, err := r.accept(ctx, private)
+	if err == nil {
+		return ep, nil
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return nil, opError("accept", r.conn.RemoteAddr(), err)
+}
+
+func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error) {
+	stop, err := limit(ctx, r.conn, r.cfg.HandshakeTimeout)
+	if err != nil {
+		return nil, err
+	}
+	setup, err := r.mpa.Accept(r.cfg.startup(r.conn), private)
+	stop()
+	if err == nil {
+		return r.cfg.endpoint(r.conn, setup)
+	}
+	var failed *mpa.StartupError
+	switch {
+	case !errors.As(err, &failed): // the caller's fault, who can try again
+	case errors.Is(err, mpa.ErrInsufficientIRD), errors.Is(err, mpa.ErrMarkers), errors.Is(err, mpa.ErrRevision):
+		r.cfg.Counters.Rejected.Add(1)
+		r.cfg.Logger.Warn("iwarp: connection refused", "peer", r.conn.RemoteAddr(), "err", err)
+		r.part()
+	default:
+		r.cfg.Counters.HandshakeFailures.Add(1)
+		r.cfg.Logger.Warn("iwarp: no connection", "peer", r.conn.RemoteAddr(), "err", err)
+		r.conn.Close()
+	}
+	return nil, err
+}
+
+// Reject refuses the connection.
+func (r *request) Reject(private []byte) error {
+	r.conn.SetDeadline(time.Now().Add(r.cfg.HandshakeTimeout))
+	err := r.mpa.Reject(r.cfg.startup(r.conn), private)
+	var failed *mpa.StartupError
+	switch {
+	case err == nil:
+		r.cfg.Counters.Rejected.Add(1)
+		r.part()
+		return nil
+	case errors.As(err, &failed):
+		r.cfg.Counters.HandshakeFailures.Add(1)
+		r.conn.Close()
+	}
+	return opError("reject", r.conn.RemoteAddr(), err)
+}
+
+// part closes the connection such that the peer can read what was sent: nothing more is written, and what the peer still sends is
+// read for a while.
+func (r *request) part() {
+	if r.conn.CloseWrite() != nil {
+		r.conn.Close()
+		return
+	}
+	r.conn.SetDeadline(time.Now().Add(refusalTimeout))
+	go func() {
+		io.Copy(io.Discard, struct{ io.Reader }{r.conn})
+		r.conn.Close()
+	}()
+}

@@ -1,0 +1,209 @@
+package iwarp
+
+import (
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// sendRounds is how many batches somebody sends who has other things to do, before the flusher goes on with it.
+const sendRounds = 4
+
+// brokenTimeout is how long a connection that takes nothing any more is read from: the peer may have said why.
+const brokenTimeout = 2 * time.Second
+
+// send sends what is queued, as far as the network takes it at once, unless another goroutine does so.
+func (e *endpoint) send() {
+	e.mu.Lock()
+	if e.corked && e.sends.untaken() < corkedRequests || !e.startSending() {
+		e.mu.Unlock()
+		return
+	}
+	e.mu.Unlock()
+	for range sendRounds {
+		e.batchMu.Lock()
+		err := e.fill()
+		empty := false
+		if err == nil {
+			empty, err = e.llp.Flush()
+		}
+		e.batchMu.Unlock()
+		if err != nil || !empty {
+			e.stopSending(err)
+			return
+		}
+		if !e.batchSent() {
+			return
+		}
+	}
+	e.stopSending(nil)
+}
+
+// startSending reports whether the caller is to send; e.mu is held.
+func (e *endpoint) startSending() bool {
+	if e.sending || !e.sendable() {
+		return false
+	}
+	e.sending = true
+	return true
+}
+
+// sendable reports whether there is something to send, and it may be sent; e.mu is held.
+func (e *endpoint) sendable() bool {
+	if !e.heard || e.broken || e.err != nil {
+		return false
+	}
+	_, waiting := e.nextRequest()
+	return waiting || e.responses.Len() > 0 || e.out.rtr != 0
+}
+
+// batchSent notes that all of the batch has left. It reports whether there is more to send; if not, the goroutine
+// does not send any more.
+func (e *endpoint) batchSent() bool {
+	e.batchMu.Lock()
+	e.out.unpin(e.table)
+	complete, active := e.out.complete, e.out.active
+	e.batchMu.Unlock()
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sends.sent = max(e.sends.sent, complete)
+	if e.err == nil && (active || e.sendable()) {
+		return true
+	}
+	e.sending = false
+	e.idle.Broadcast()
+	return false
+}
+
+// stopSending hands the rest to the flusher, or deals with what keeps it from being sent.
+func (e *endpoint) stopSending(err error) {
+	switch err := err.(type) {
+	case nil:
+	case *rdmap.Error:
+		e.end(e.opError("read by peer", err), &rdmap.Terminate{Code: err.Code})
+	default:
+		e.writeFailed(err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err == nil && e.err == nil {
+		e.handed = true
+		e.wakeFlusher()
+		return
+	}
+	e.sending = false
+	e.idle.Broadcast()
+}
+
+// writeFailed stops sending. Why it failed the peer may have said in what there is to read still.
+func (e *endpoint) writeFailed(err error) {
+	if err == mpa.ErrStalled {
+		e.counters.Stalls.Add(1)
+		e.end(e.opError("send", err), nil)
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err == nil && !e.broken {
+		e.broken = true
+		time.AfterFunc(brokenTimeout, func() {
+			select {
+			case <-e.started:
+				e.end(e.opError("send", byPeer(err)), nil)
+			default: // nobody has asked yet
+			}
+		})
+	}
+}
+
+// fill puts segments in the batch until it is full or there are no more; e.batchMu is held.
+func (e *endpoint) fill() error {
+	for {
+		if !e.out.active && !e.take() {
+			return nil
+		}
+		room, err := e.out.segment(e.llp, e.table)
+		if err != nil {
+			return &rdmap.Error{Code: protectionCode(err)}
+		}
+		if !room {
+			return nil
+		}
+		if e.out.active {
+			continue
+		}
+		e.out.complete = e.out.taken
+		if e.out.response {
+			e.mu.Lock()
+			e.responses.Pop()
+			e.mu.Unlock()
+		}
+	}
+}
+
+// take begins the next message, if there is one. Our own and the responses take turns. e.batchMu is held.
+func (e *endpoint) take() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.sendable() {
+		return false
+	}
+	o := &e.out
+	if o.rtr != 0 {
+		e.takeRTR()
+		return true
+	}
+	wr, waiting := e.nextRequest()
+	if e.responses.Len() > 0 && (!waiting || !o.answered) {
+		o.answered = true
+		o.beginResponse(e.responses.At(0))
+		return true
+	}
+	o.answered = false
+	number := e.sends.next
+	e.sends.next++
+	o.taken = e.sends.next
+	n := uint64(transport.TotalLen(wr.Local))
+	switch wr.Op {
+	case transport.OpWrite:
+		o.beginWrite(wr.Remote, wr.Local, n)
+	case transport.OpRead:
+		e.reads.Push(o.beginRead(number, wr.Remote, wr.Local, n))
+	default:
+		o.beginSend(sendOpcode(wr), wr.Invalidate, wr.Local, n)
+	}
+	return true
+}
+
+// takeRTR begins the RTR. It is the provider's: no work request belongs to it. e.mu is held.
+func (e *endpoint) takeRTR() {
+	o := &e.out
+	switch o.rtr {
+	case mpa.RTRWrite:
+		// siw, too, names a tag that is nobody's; adapters refuse 0.
+		o.beginWrite(transport.Remote{STag: 1}, nil, 0)
+	case mpa.RTRRead:
+		e.reads.Push(o.beginRead(rtrRead, transport.Remote{STag: 1}, nil, 0))
+	default:
+		o.beginSend(rdmap.OpSend, 0, nil, 0)
+	}
+	o.rtr = 0
+}
+
+// nextRequest returns the work request whose turn it is, if it need not wait for RDMA Reads; e.mu is held.
+func (e *endpoint) nextRequest() (*transport.WorkRequest, bool) {
+	wr, ok := e.sends.waiting()
+	if !ok {
+		return nil, false
+	}
+	if wr.Flags&transport.Fence != 0 && e.reads.Len() > 0 {
+		return nil, false
+	}
+	if wr.Op == transport.OpRead && e.reads.Len() >= e.info.ORD {
+		return nil, false
+	}
+	return wr, true
+}

@@ -1,0 +1,92 @@
+package iwarp
+
+import (
+	"errors"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// tagged takes a segment of the tagged model: of an RDMA Write, or of the response to an RDMA Read of ours.
+func (e *endpoint) tagged(h *ddp.Header, payload []byte) error {
+	if h.Version != ddp.Version {
+		return errCode(rdmap.TaggedVersion)
+	}
+	version, op := rdmap.ParseControl(h.Control)
+	switch {
+	case version != rdmap.Version:
+		return errCode(rdmap.OperationVersion)
+	case op == rdmap.OpWrite:
+		return e.written(h, payload)
+	case op == rdmap.OpReadResponse:
+		return e.readResponse(h, payload)
+	}
+	return errCode(rdmap.OperationOpcode)
+}
+
+// written places a segment of an RDMA Write. A segment of no bytes is not checked (RFC 5040 section 5.1).
+func (e *endpoint) written(h *ddp.Header, payload []byte) error {
+	switch err := e.table.Place(h.STag, h.Offset, payload); {
+	case err == nil:
+		return nil
+	case errors.Is(err, transport.ErrAccess):
+		return errCode(rdmap.ProtectionAccess) // DDP has no code for it
+	case errors.Is(err, transport.ErrBounds) && wraps(h.Offset, len(payload)):
+		return errCode(rdmap.TaggedWrap)
+	case errors.Is(err, transport.ErrBounds):
+		return errCode(rdmap.TaggedBounds)
+	}
+	return errCode(rdmap.TaggedSTag)
+}
+
+// wraps reports whether n bytes at off leave the address space at its end.
+func wraps(off uint64, n int) bool { return off+uint64(n)-1 < off }
+
+// readResponse places a segment of the response to the oldest RDMA Read.
+func (e *endpoint) readResponse(h *ddp.Header, payload []byte) error {
+	e.mu.Lock()
+	if e.reads.Len() == 0 {
+		e.mu.Unlock()
+		return errCode(rdmap.OperationOpcode)
+	}
+	r := e.reads.At(0) // stays where it is: the queue may grow, but then nobody else writes to this element
+	read := *r
+	e.mu.Unlock()
+
+	n := uint32(len(payload))
+	switch {
+	case h.STag != read.sink && (n > 0 || !h.Last || read.left > 0):
+		return errCode(rdmap.TaggedSTag)
+	case n > read.left || n > 0 && h.Offset != read.offset || h.Last != (n == read.left):
+		return errCode(rdmap.TaggedBounds)
+	}
+	for rest := payload; len(rest) > 0; {
+		rest = rest[copy(read.to.Next(len(rest)), rest):]
+	}
+	read.offset += uint64(n)
+	read.left -= n
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !h.Last {
+		*e.reads.At(0) = read
+		return nil
+	}
+	e.reads.Pop()
+	if read.number != rtrRead {
+		e.sends.answered(read.number)
+	}
+	return nil
+}
+
+// protectionCode is the code for a window that a Read of the peer's may not use.
+func protectionCode(err error) rdmap.Code {
+	switch {
+	case errors.Is(err, transport.ErrAccess):
+		return rdmap.ProtectionAccess
+	case errors.Is(err, transport.ErrBounds):
+		return rdmap.ProtectionBounds
+	}
+	return rdmap.ProtectionSTag
+}
