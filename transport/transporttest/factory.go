@@ -24,6 +24,10 @@ type Factory struct {
 	// a listener which it has closed.
 	Nobody string
 
+	// DialerFirst says that the listening end may send nothing before the dialing end has (the client-server
+	// model of RFC 5044 section 7.1). The suite then begins each connection with a Write of no bytes.
+	DialerFirst bool
+
 	// MaxPrivateData is the longest private data that the provider can carry, 256
 	// bytes if zero. It must refuse 64 KiB.
 	MaxPrivateData int

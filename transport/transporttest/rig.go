@@ -72,7 +72,11 @@ func (r *rig) connectWith(dialer, listener []byte) *pair {
 		b.Close()
 		r.t.Fatalf("Dial: %v", d.err)
 	}
-	return &pair{rig: r, a: r.end("dialing end", d.ep), b: r.end("listening end", b)}
+	p := &pair{rig: r, a: r.end("dialing end", d.ep), b: r.end("listening end", b)}
+	if r.f.DialerFirst {
+		p.a.do(write(transport.Region{}, 0))
+	}
+	return p
 }
 
 // start starts both ends, and returns p.

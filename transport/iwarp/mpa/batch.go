@@ -33,6 +33,7 @@ type batch struct {
 	sent   int              // bytes that have left
 	first  int              // piece that has not left, or not as a whole
 	open   bool             // the last piece is the end of the arena
+	vector vector
 }
 
 var batches = sync.Pool{New: func() any {
@@ -47,7 +48,7 @@ var batches = sync.Pool{New: func() any {
 // release gives the batch back to the pool.
 func (b *batch) release() {
 	clear(b.pieces)
-	*b = batch{arena: b.arena[:0], pieces: b.pieces[:0], owners: b.owners[:0], ends: b.ends[:0]}
+	*b = batch{arena: b.arena[:0], pieces: b.pieces[:0], owners: b.owners[:0], ends: b.ends[:0], vector: b.vector}
 	batches.Put(b)
 }
 
@@ -165,6 +166,7 @@ func (b *batch) cut(all bool) {
 		owners: append(b.owners[:0], 0),
 		ends:   append(b.ends[:0], len(rest)),
 		size:   len(rest),
+		vector: b.vector,
 	}
 }
 

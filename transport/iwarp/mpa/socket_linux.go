@@ -4,7 +4,6 @@ import (
 	"net"
 	"sync"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,7 +19,6 @@ const (
 // writerSys writes without blocking.
 type writerSys struct {
 	w    *writer
-	iov  []unix.Iovec
 	lock sync.Locker // of the wait under way
 	err  error
 
@@ -62,21 +60,18 @@ func (s *writerSys) write(fd uintptr) (some bool) {
 		pieces := b.pieces[b.first:]
 		pieces = pieces[:min(len(pieces), iovMax)]
 		want := 0
-		s.iov = s.iov[:0]
 		for _, p := range pieces {
-			if len(p) > 0 {
-				s.iov = append(s.iov, unix.Iovec{Base: unsafe.SliceData(p), Len: uint64(len(p))})
-				want += len(p)
-			}
+			want += len(p)
 		}
-		n, errno := writev(fd, s.iov)
-		switch {
-		case errno == unix.EINTR:
+		n, err := b.vector.write(int(fd), pieces)
+		switch err {
+		case nil:
+		case unix.EINTR:
 			continue
-		case errno == unix.EAGAIN:
+		case unix.EAGAIN:
 			return some
-		case errno != 0:
-			s.err = errno
+		default:
+			s.err = err
 			return some
 		}
 		some = true
@@ -86,12 +81,6 @@ func (s *writerSys) write(fd uintptr) (some bool) {
 		}
 	}
 	return some
-}
-
-func writev(fd uintptr, iov []unix.Iovec) (int, syscall.Errno) {
-	n, _, errno := unix.Syscall(unix.SYS_WRITEV, fd, uintptr(unsafe.Pointer(unsafe.SliceData(iov))), uintptr(len(iov)))
-	clear(iov)
-	return int(n), errno
 }
 
 // readerSys reads without blocking.

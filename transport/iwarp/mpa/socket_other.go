@@ -16,6 +16,9 @@ const (
 	copyBelow = 0
 )
 
+// vector is not needed here.
+type vector struct{}
+
 // writerSys writes with the means that every system has: it blocks, so that only wait writes.
 type writerSys struct{ w *writer }
 
