@@ -114,6 +114,7 @@ func (s *readerSys) read() (int, error) {
 	if err := s.r.c.raw.Read(s.try); err != nil {
 		return 0, err
 	}
+	raceReceive()
 	return max(s.n, 0), s.err
 }
 

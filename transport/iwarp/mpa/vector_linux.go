@@ -1,5 +1,3 @@
-//go:build linux && !race
-
 package mpa
 
 import (
@@ -13,6 +11,7 @@ type vector struct{ iov []unix.Iovec }
 
 // write writes pieces, once, as far as the socket takes them.
 func (v *vector) write(fd int, pieces [][]byte) (int, error) {
+	raceSend(pieces)
 	v.iov = v.iov[:0]
 	for _, p := range pieces {
 		if len(p) > 0 {
