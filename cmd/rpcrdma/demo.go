@@ -19,7 +19,8 @@ func newDemoCommand() *cobra.Command {
 		Use:   "demo [FILE...]",
 		Short: "Copy files through an NFS server and client in one process",
 		Long: `Demo starts an NFSv3 server with a file system in memory and a client, both in this
-process, and connects them by RPC-over-RDMA. It copies the files up, lists them,
+process, and connects them by RPC-over-RDMA: over iWARP on 127.0.0.1, or without a network
+with --provider loopback. It copies the files up, lists them,
 copies them down again and compares their SHA-256. Then it tells which way the bytes of
 each procedure travelled. Without FILE it copies this program itself.
 
@@ -41,7 +42,7 @@ reading the files from disk, and SHA-256, both ways.`,
 			return runDemo(cmd.Context(), provider, files, cmd.OutOrStdout(), newBar(cmd.ErrOrStderr()))
 		},
 	}
-	cmd.Flags().StringVar(&providerName, "provider", "loopback", "RDMA provider: "+providerNames())
+	cmd.Flags().StringVar(&providerName, "provider", defaultProvider, "RDMA provider: "+providerNames())
 	return cmd
 }
 

@@ -24,7 +24,7 @@ func connect(ctx context.Context, p provider, capacity int64, o rpcrdma.Observer
 	if err != nil {
 		return nil, nil, err
 	}
-	listener, dialer, err := p()
+	listener, dialer, err := p(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,20 +1,32 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
+// defaultProvider is the one that commands use unless told otherwise.
+const defaultProvider = "iwarp"
+
 // provider makes both ends of a provider's connections.
-type provider func() (transport.Listener, transport.Dialer, error)
+type provider func(ctx context.Context) (transport.Listener, transport.Dialer, error)
 
 var providers = map[string]provider{
-	"loopback": func() (transport.Listener, transport.Dialer, error) {
+	"iwarp": func(ctx context.Context) (transport.Listener, transport.Dialer, error) {
+		l, err := iwarp.Listen(ctx, "127.0.0.1:0", iwarp.Config{})
+		if err != nil {
+			return nil, nil, err
+		}
+		return l, iwarp.Dialer{}, nil
+	},
+	"loopback": func(context.Context) (transport.Listener, transport.Dialer, error) {
 		fabric := loopback.New()
 		l, err := fabric.Listen("server", loopback.Config{})
 		if err != nil {
