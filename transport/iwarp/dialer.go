@@ -47,7 +47,6 @@ func (c *Config) dial(ctx context.Context, addr string, private []byte) (*endpoi
 		if !errors.Is(err, transport.ErrPrivateData) && !errors.Is(err, mpa.ErrConfig) {
 			c.Counters.HandshakeFailures.Add(1)
 		}
-		conn.Close()
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
@@ -60,31 +59,35 @@ func (c *Config) dial(ctx context.Context, addr string, private []byte) (*endpoi
 func (c *Config) initiate(ctx context.Context, conn *net.TCPConn, private []byte) (*endpoint, error) {
 	stop, err := limit(ctx, conn, c.HandshakeTimeout)
 	if err != nil {
+		conn.Close()
 		return nil, err
 	}
 	setup, err := mpa.Initiate(conn, c.startup(conn), private)
 	stop()
+	if err == nil {
+		return c.endpoint(conn, setup)
+	}
 	var (
 		failed  *mpa.StartupError
 		refused *mpa.RejectError
 	)
 	switch {
+	case errors.As(err, &failed) && failed.Terminate:
+		go c.sendTerminate(conn, failed) // who dials need not wait for that
+		return nil, err
 	case errors.As(err, &refused):
 		c.Counters.Rejected.Add(1)
-		return nil, &rejected{refused}
-	case errors.As(err, &failed) && failed.Terminate:
-		c.sendTerminate(conn, failed)
-		return nil, err
-	case err != nil:
-		return nil, err
+		err = &rejected{refused}
 	}
-	return c.endpoint(conn, setup)
+	conn.Close()
+	return nil, err
 }
 
 // endpoint makes an endpoint of a connection on which the startup is complete.
 func (c *Config) endpoint(conn *net.TCPConn, setup *mpa.Setup) (*endpoint, error) {
 	llp, err := mpa.NewConn(conn, mpa.Options{CRC: setup.CRC, MaxSegment: c.MaxSegment, Stall: c.StallTimeout})
 	if err != nil {
+		conn.Close()
 		return nil, err
 	}
 	info := transport.Info{LocalAddr: conn.LocalAddr(), RemoteAddr: conn.RemoteAddr()}
@@ -93,8 +96,9 @@ func (c *Config) endpoint(conn *net.TCPConn, setup *mpa.Setup) (*endpoint, error
 
 // sendTerminate tells a responder that has accepted why this side cannot (RFC 6581 sections 8 and 9).
 func (c *Config) sendTerminate(conn *net.TCPConn, cause *mpa.StartupError) {
-	llp, err := mpa.NewConn(conn, mpa.Options{CRC: c.startup(conn).CRC, MaxSegment: minSegment, Stall: c.StallTimeout})
+	llp, err := mpa.NewConn(conn, mpa.Options{CRC: cause.CRC, MaxSegment: minSegment, Stall: c.StallTimeout})
 	if err != nil {
+		conn.Close()
 		return
 	}
 	t := rdmap.Terminate{Code: rdmap.MPAClosed&^0xff | rdmap.Code(cause.Code)}

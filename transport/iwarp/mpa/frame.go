@@ -1,0 +1,125 @@
+package mpa
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+const (
+	// MaxPrivateData is the largest private data of a startup frame in bytes, enhanced data
+	// included (RFC 5044 section 7.1). Some peers take no more than 256.
+	MaxPrivateData = 512
+
+	keyLen         = 16
+	frameHeaderLen = keyLen + 4 // in front of the private data
+)
+
+// The keys that startup frames begin with (RFC 5044 section 7.1, RFC 6581 section 6).
+const (
+	requestKey = "MPA ID Req Frame"
+	replyKey   = "MPA ID Rep Frame"
+)
+
+// The bits behind the key (RFC 5044 section 7.1; S: RFC 6581 section 6).
+const (
+	bitMarkers  = 0x80
+	bitCRC      = 0x40
+	bitReject   = 0x20
+	bitEnhanced = 0x10
+)
+
+// Why bytes are not a startup frame. They are found below ErrFrame.
+var (
+	errKey        = errors.New("wrong key")
+	errPDLength   = fmt.Errorf("private data of more than %d bytes", MaxPrivateData)
+	errShortFrame = errors.New("cut short")
+	errNoEnhanced = errors.New("private data too short for the enhanced data that the S bit announces")
+)
+
+// Frame is a startup frame: MPA Request or MPA Reply (RFC 5044 section 7.1, RFC 6581
+// section 6). It holds what is on the wire: whether the bits make sense together, and with this
+// revision, is for the rules of startup to say.
+type Frame struct {
+	Reply       bool   // an MPA Reply, otherwise an MPA Request
+	Markers     bool   // M: the sender needs markers in what it receives
+	CRC         bool   // C: the sender wants CRC32C
+	Reject      bool   // R: the connection is refused; of a reply
+	Enhanced    bool   // S: PrivateData begins with enhanced data; a reserved bit before revision 2
+	Revision    uint8  // Rev
+	PrivateData []byte // at most MaxPrivateData bytes, enhanced data included
+}
+
+// Append appends the encoded frame to b. The reserved bits are zero. Private data that does
+// not fit is an error that wraps ErrFrame, and b is returned as it was.
+func (f *Frame) Append(b []byte) ([]byte, error) {
+	if len(f.PrivateData) > MaxPrivateData {
+		return b, frameError(errPDLength)
+	}
+	b = append(b, f.key()...)
+	b = append(b, f.bits(), f.Revision)
+	b = binary.BigEndian.AppendUint16(b, uint16(len(f.PrivateData)))
+	return append(b, f.PrivateData...), nil
+}
+
+// ParseFrame reads the frame that b begins with, and says how many bytes it took. The frame does not
+// refer to b. Reserved bits are not looked at. It fails with an error that wraps ErrFrame.
+func ParseFrame(b []byte) (Frame, int, error) {
+	if len(b) < frameHeaderLen {
+		return Frame{}, 0, frameError(errShortFrame)
+	}
+	f := Frame{Reply: string(b[:keyLen]) == replyKey}
+	if string(b[:keyLen]) != f.key() {
+		return Frame{}, 0, frameError(errKey)
+	}
+	n, err := f.parseHeader([frameHeaderLen]byte(b))
+	if err != nil {
+		return Frame{}, 0, err
+	}
+	if len(b)-frameHeaderLen < n {
+		return Frame{}, 0, frameError(errShortFrame)
+	}
+	n += frameHeaderLen
+	f.PrivateData = append(f.PrivateData, b[frameHeaderLen:n]...)
+	return f, n, nil
+}
+
+// key returns the 16 bytes that the frame begins with.
+func (f *Frame) key() string {
+	if f.Reply {
+		return replyKey
+	}
+	return requestKey
+}
+
+// bits returns the byte behind the key.
+func (f *Frame) bits() (b byte) {
+	if f.Markers {
+		b |= bitMarkers
+	}
+	if f.CRC {
+		b |= bitCRC
+	}
+	if f.Reject {
+		b |= bitReject
+	}
+	if f.Enhanced {
+		b |= bitEnhanced
+	}
+	return b
+}
+
+// parseHeader reads what follows the key, and returns PD_Length.
+func (f *Frame) parseHeader(h [frameHeaderLen]byte) (int, error) {
+	bits := h[keyLen]
+	f.Markers = bits&bitMarkers != 0
+	f.CRC = bits&bitCRC != 0
+	f.Reject = bits&bitReject != 0
+	f.Enhanced = bits&bitEnhanced != 0
+	f.Revision = h[keyLen+1]
+	n := int(binary.BigEndian.Uint16(h[keyLen+2:]))
+	if n > MaxPrivateData {
+		return 0, frameError(errPDLength)
+	}
+	return n, nil
+}

@@ -1,0 +1,238 @@
+package mpa
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// reqFrame and repFrame are frames whose bytes behind the key are given in hex; blanks do not count.
+func reqFrame(t testing.TB, s string) []byte {
+	return append([]byte("MPA ID Req Frame"), unhex(t, s)...)
+}
+func repFrame(t testing.TB, s string) []byte {
+	return append([]byte("MPA ID Rep Frame"), unhex(t, s)...)
+}
+
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+var startupFrames = []struct {
+	name string
+	in   func(testing.TB, string) []byte
+	tail string
+	want Frame
+}{
+	{"bare request", reqFrame, "00 01 0000", Frame{Revision: 1}},
+	{"bare reply", repFrame, "00 01 0000", Frame{Reply: true, Revision: 1}},
+	{"M", reqFrame, "80 01 0000", Frame{Revision: 1, Markers: true}},
+	{"C", reqFrame, "40 01 0000", Frame{Revision: 1, CRC: true}},
+	{"R", repFrame, "20 01 0000", Frame{Reply: true, Revision: 1, Reject: true}},
+	{"S", reqFrame, "10 02 0000", Frame{Revision: 2, Enhanced: true}},
+	{"every bit", repFrame, "f0 ff 0000", Frame{Reply: true, Revision: 255, Markers: true, CRC: true, Reject: true, Enhanced: true}},
+	{"private data", reqFrame, "00 00 0003 616263", Frame{PrivateData: []byte("abc")}},
+	{"the most private data", reqFrame, "00 01 0200" + strings.Repeat("5a", 512), Frame{Revision: 1, PrivateData: bytes.Repeat([]byte{0x5a}, 512)}},
+}
+
+func TestFrame(t *testing.T) {
+	for _, tt := range startupFrames {
+		t.Run(tt.name, func(t *testing.T) {
+			in := tt.in(t, tt.tail)
+			for _, behind := range []string{"", "next"} {
+				got, n, err := ParseFrame(append(bytes.Clone(in), behind...))
+				if err != nil || n != len(in) {
+					t.Fatalf("ParseFrame: %d bytes, %v, want %d", n, err, len(in))
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("ParseFrame (-want +got):\n%s", diff)
+				}
+			}
+			got, err := tt.want.Append([]byte("before"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(append([]byte("before"), in...), got); diff != "" {
+				t.Errorf("Append (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFrameTruncated(t *testing.T) {
+	for _, tt := range startupFrames {
+		t.Run(tt.name, func(t *testing.T) {
+			in := tt.in(t, tt.tail)
+			for i := range in {
+				if _, _, err := ParseFrame(in[:i]); !errors.Is(err, ErrFrame) {
+					t.Fatalf("ParseFrame of %d bytes: got %v, want ErrFrame", i, err)
+				}
+				f := Frame{Reply: tt.want.Reply}
+				want := io.ErrUnexpectedEOF
+				if i == 0 {
+					want = io.EOF
+				}
+				if n, err := readFrame(bytes.NewReader(in[:i]), &f); err != want || n != i {
+					t.Fatalf("readFrame of %d bytes: got %d, %v, want %v", i, n, err, want)
+				}
+			}
+		})
+	}
+}
+
+// RFC 5044 section 7.1: the reserved bits are zero when sent, and not checked on receipt.
+func TestFrameReservedBits(t *testing.T) {
+	got, _, err := ParseFrame(repFrame(t, "5f 02 0001 aa"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := got.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(repFrame(t, "50 02 0001 aa"), b); diff != "" {
+		t.Errorf("appended again (-want +got):\n%s", diff)
+	}
+}
+
+func TestBadFrames(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		in   []byte
+		want error
+	}{
+		{"another protocol", []byte("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), errKey},
+		{"key of neither", append([]byte("MPA ID Rex Frame"), 0, 1, 0, 0), errKey},
+		{"key of other case", append([]byte("MPA ID req Frame"), 0, 1, 0, 0), errKey},
+		{"last byte of the key", append([]byte("MPA ID Req FramE"), 0, 1, 0, 0), errKey},
+		{"513 bytes", append(reqFrame(t, "00 01 0201"), make([]byte, 513)...), errPDLength},
+		{"65535 bytes", append(reqFrame(t, "00 01 ffff"), make([]byte, 65535)...), errPDLength},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, _, err := ParseFrame(tt.in); !errors.Is(err, tt.want) || !errors.Is(err, ErrFrame) {
+				t.Errorf("ParseFrame: got %v, want %v", err, tt.want)
+			}
+			r := bytes.NewReader(tt.in)
+			if _, err := readFrame(r, new(Frame)); !errors.Is(err, tt.want) || !errors.Is(err, ErrFrame) {
+				t.Errorf("readFrame: got %v, want %v", err, tt.want)
+			}
+			if tt.want == errPDLength && r.Len() != len(tt.in)-20 {
+				t.Errorf("readFrame took %d bytes, want 20", len(tt.in)-r.Len())
+			}
+		})
+	}
+	f := Frame{PrivateData: make([]byte, 513)}
+	if got, err := f.Append([]byte("as before")); !errors.Is(err, ErrFrame) || string(got) != "as before" {
+		t.Errorf("Append of 513 bytes: got %q, %v", got, err)
+	}
+}
+
+// A frame is read to its end and no further, however it comes.
+func TestReadFrame(t *testing.T) {
+	for _, tt := range startupFrames {
+		t.Run(tt.name, func(t *testing.T) {
+			in := append(tt.in(t, tt.tail), "FPDU"...)
+			for name, wrap := range map[string]func(io.Reader) io.Reader{
+				"at once": func(r io.Reader) io.Reader { return r }, "by one byte": iotest.OneByteReader,
+				"by halves": iotest.HalfReader,
+			} {
+				r := bytes.NewReader(in)
+				got := Frame{Reply: tt.want.Reply}
+				n, err := readFrame(wrap(r), &got)
+				if err != nil || n != len(in)-4 {
+					t.Fatalf("%s: got %d bytes, %v, want %d", name, n, err, len(in)-4)
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
+				if r.Len() != 4 {
+					t.Errorf("%s: %d bytes left, want 4", name, r.Len())
+				}
+			}
+		})
+	}
+}
+
+// An error that comes with the last bytes is for the next read to meet.
+func TestReadFrameErrorBehind(t *testing.T) {
+	for _, tt := range startupFrames {
+		in := tt.in(t, tt.tail)
+		f := Frame{Reply: tt.want.Reply}
+		if n, err := readFrame(iotest.DataErrReader(bytes.NewReader(in)), &f); err != nil || n != len(in) {
+			t.Errorf("%s: got %d bytes, %v, want %d", tt.name, n, err, len(in))
+		}
+	}
+}
+
+// The first wrong byte of a key ends the reading, with nothing asked for beyond it.
+func TestReadFrameKeyEarly(t *testing.T) {
+	for i := range keyLen {
+		b := []byte(requestKey)[:i+1]
+		b[i] ^= 1
+		then := errors.New("read on")
+		r := io.MultiReader(iotest.OneByteReader(bytes.NewReader(b)), iotest.ErrReader(then))
+		if n, err := readFrame(r, new(Frame)); !errors.Is(err, errKey) || n != i+1 {
+			t.Errorf("wrong byte %d: got %d bytes, %v, want %v", i, n, err, errKey)
+		}
+	}
+}
+
+// A reader's own error comes through.
+func TestReadFrameError(t *testing.T) {
+	in := reqFrame(t, "00 01 0004 01020304")
+	want := errors.New("line cut")
+	for i := range in {
+		r := io.MultiReader(bytes.NewReader(in[:i]), iotest.ErrReader(want))
+		if n, err := readFrame(r, new(Frame)); err != want || n != i {
+			t.Errorf("after %d bytes: got %d, %v, want %v", i, n, err, want)
+		}
+	}
+}
+
+func FuzzParseFrame(f *testing.F) {
+	for _, tt := range startupFrames {
+		f.Add(tt.in(f, tt.tail))
+	}
+	for _, c := range siwStartups(f) {
+		f.Add(c.request)
+		f.Add(c.reply)
+	}
+	f.Add(reqFrame(f, "00 01 0201"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		got, n, err := ParseFrame(in)
+		read := Frame{Reply: bytes.HasPrefix(in, []byte(replyKey))}
+		m, rerr := readFrame(bytes.NewReader(in), &read)
+		if (err == nil) != (rerr == nil) {
+			t.Fatalf("ParseFrame: %v, readFrame: %v", err, rerr)
+		}
+		if err != nil {
+			if !errors.Is(err, ErrFrame) {
+				t.Fatalf("got %v, want ErrFrame", err)
+			}
+			return
+		}
+		if diff := cmp.Diff(got, read); diff != "" || n != m {
+			t.Fatalf("ParseFrame took %d, readFrame %d (-parse +read):\n%s", n, m, diff)
+		}
+		want := bytes.Clone(in[:n])
+		want[keyLen] &^= 0x0f // reserved
+		b, err := got.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, b); diff != "" {
+			t.Fatalf("appended again (-want +got):\n%s", diff)
+		}
+	})
+}

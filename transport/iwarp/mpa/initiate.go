@@ -1,0 +1,88 @@
+package mpa
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+)
+
+// Initiate sets up MPA as the side that asks: it writes the request and reads the reply, and nothing
+// behind it. The private data is handed to the responder: at most MaxPrivateData bytes, less EnhancedDataLen
+// unless EnhancedNever is set; more is an error that wraps transport.ErrPrivateData.
+//
+// How long it takes, and how it is given up, is for conn's deadline to say. It fails with a *RejectError if the
+// responder refuses, and otherwise with a *StartupError, unless the fault is the caller's own.
+func Initiate(conn net.Conn, cfg Config, private []byte) (*Setup, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	request, err := cfg.request(private)
+	if err != nil {
+		return nil, err
+	}
+	if err := request.write(conn); err != nil {
+		return nil, cfg.unanswered(err)
+	}
+	reply := Frame{Reply: true}
+	switch n, err := readFrame(conn, &reply); {
+	case err == nil:
+		setup, err := cfg.conclude(&reply)
+		return setup, cfg.agreed(err, &reply)
+	case errors.Is(err, ErrFrame):
+		accepted := errors.Is(err, errPDLength) && !reply.Reject && reply.unusable() == nil
+		return nil, cfg.agreed(&StartupError{Code: CodeFrame, Terminate: accepted, Err: err}, &reply)
+	case n > 0:
+		return nil, &StartupError{Code: CodeLost, Err: err}
+	default:
+		return nil, cfg.unanswered(err)
+	}
+}
+
+// agreed adds to an error whether a Terminate carries a CRC.
+func (c *Config) agreed(err error, reply *Frame) error {
+	if failed, ok := err.(*StartupError); ok && failed.Terminate {
+		failed.CRC = c.CRC || reply.CRC
+	}
+	return err
+}
+
+// unanswered is the error of a connection that ended before a reply. To an enhanced request, that is the
+// answer of a responder that does not know enhanced setup (RFC 6581 section 10).
+func (c *Config) unanswered(err error) error {
+	closed := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	if closed && c.Enhanced != EnhancedNever {
+		err = fmt.Errorf("%w: closed without a reply: %w", ErrUnenhanced, err)
+	}
+	return &StartupError{Code: CodeLost, Err: err}
+}
+
+// request is the frame by which an initiator begins: of revision 1 if nothing enhanced is wanted (RFC 6581
+// section 10).
+func (c *Config) request(private []byte) (*Frame, error) {
+	enhanced := c.Enhanced != EnhancedNever
+	if err := checkPrivate(private, enhanced); err != nil {
+		return nil, err
+	}
+	f := &Frame{CRC: c.CRC, Revision: c.revision(), PrivateData: private}
+	if !enhanced {
+		return f, nil
+	}
+	say := c.requestReads()
+	d := EnhancedData{PeerToPeer: c.PeerToPeer, IRD: uint16(say.ird), ORD: uint16(say.ord)}
+	if c.PeerToPeer {
+		d.RTR = c.sends()
+	}
+	f.Enhanced = true
+	f.PrivateData = append(d.Append(nil), private...)
+	return f, nil
+}
+
+// revision is what an initiator sends (RFC 6581 section 6).
+func (c *Config) revision() uint8 {
+	if c.Enhanced == EnhancedNever {
+		return 1
+	}
+	return 2
+}

@@ -1,0 +1,103 @@
+package mpa
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// UnenhancedORD limits the RDMA Reads outstanding at a peer that did not say how many it takes
+// because the setup was not enhanced. It is a guess: few enough for what adapters have.
+const UnenhancedORD = 8
+
+// Enhanced says whether a side does enhanced setup (RFC 6581).
+type Enhanced uint8
+
+const (
+	// EnhancedAuto has an initiator ask for it, and a responder do it if asked.
+	EnhancedAuto Enhanced = iota
+	// EnhancedRequired is EnhancedAuto for a caller who would not do without. A responder must
+	// accept unenhanced requests (RFC 6581 section 10), and does.
+	EnhancedRequired
+	// EnhancedNever has an initiator send revision 1, and a responder give enhanced requests no answer.
+	EnhancedNever
+)
+
+// Config is what one side of a connection is set to.
+type Config struct {
+	// IRD and ORD are the limits of this side, 0 to MaxReads: of RDMA Reads that the peer, and
+	// that this side, may have outstanding.
+	IRD, ORD int
+
+	// RequiredORD is the least ORD a responder can do with. An enhanced request with a smaller IRD
+	// is rejected, naming this number (RFC 6581 section 9.1).
+	RequiredORD int
+
+	// ManualReads leaves IRD and ORD to the upper layer (RFC 6581 section 9.1): ReadsManual is sent for
+	// both, and the limits of this side are left as they are.
+	ManualReads bool
+
+	Enhanced Enhanced
+
+	// PeerToPeer has an initiator ask for the peer-to-peer model: it sends an RTR, after which either side
+	// may speak first. Responders go by the request.
+	PeerToPeer bool
+
+	// RTR is the kinds that an initiator can send, or a responder take. Zero means all.
+	RTR RTR
+
+	// CRC asks for CRC32C. It is used if either side asks.
+	CRC bool
+}
+
+// Setup is what the two sides have agreed on.
+type Setup struct {
+	Initiator bool // this side sent the request
+	Revision  int  // of MPA: 1 or 2
+	Enhanced  bool
+	CRC       bool // FPDUs carry CRC32C, both ways
+
+	IRD, ORD         int // of this side
+	PeerIRD, PeerORD int // as the peer said them, be it ReadsManual; -1 if the setup was not enhanced
+
+	PeerToPeer bool
+	// RTR is the kind that an initiator sends now, before anything else, or the kinds of which one comes
+	// first at a responder. It is zero in the client-server model. An RTR by Read is
+	// possible where the initiator's ORD is zero, too.
+	RTR RTR
+
+	PrivateData []byte // the peer's, without the enhanced data
+}
+
+// validate finds what the caller cannot mean. What only matters to one role is checked there.
+func (c *Config) validate() error {
+	switch {
+	case c.IRD < 0 || c.IRD > MaxReads:
+		return fmt.Errorf("%w: IRD %d", ErrConfig, c.IRD)
+	case c.ORD < 0 || c.ORD > MaxReads:
+		return fmt.Errorf("%w: ORD %d", ErrConfig, c.ORD)
+	case c.RequiredORD < 0 || c.RequiredORD > c.ORD:
+		return fmt.Errorf("%w: required ORD %d, ORD %d", ErrConfig, c.RequiredORD, c.ORD)
+	case c.RTR&^rtrAll != 0:
+		return fmt.Errorf("%w: RTR %v", ErrConfig, c.RTR)
+	case c.Enhanced > EnhancedNever:
+		return fmt.Errorf("%w: enhanced %d", ErrConfig, c.Enhanced)
+	case c.Enhanced == EnhancedNever && (c.ManualReads || c.PeerToPeer):
+		return fmt.Errorf("%w: manual reads and the peer-to-peer model need enhanced setup", ErrConfig)
+	case c.ManualReads && c.RequiredORD > 0:
+		return fmt.Errorf("%w: a required ORD cannot be asked for with manual reads", ErrConfig)
+	}
+	return nil
+}
+
+// checkPrivate tells whether private data fits in a frame.
+func checkPrivate(private []byte, enhanced bool) error {
+	limit := MaxPrivateData
+	if enhanced {
+		limit -= EnhancedDataLen
+	}
+	if len(private) > limit {
+		return fmt.Errorf("%w: %d bytes, at most %d fit", transport.ErrPrivateData, len(private), limit)
+	}
+	return nil
+}

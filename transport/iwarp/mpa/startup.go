@@ -1,0 +1,67 @@
+package mpa
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxRevision is the highest revision of MPA that is understood (RFC 6581 section 6).
+const maxRevision = 2
+
+// unsaid is the IRD and the ORD of a peer that did not say them.
+const unsaid = -1
+
+// unusable says why no connection can come of what the peer's frame asks for. Both sides decide here
+// about revision 0, the RDMA Consortium's, and about markers.
+func (f *Frame) unusable() error {
+	switch {
+	case f.Revision == 0 || f.Revision > maxRevision:
+		return fmt.Errorf("%w: %d", ErrRevision, f.Revision)
+	case f.Markers:
+		return ErrMarkers
+	}
+	return nil
+}
+
+// refusalCode is the MPA error code of a reason to have no connection.
+func refusalCode(err error) uint8 {
+	switch {
+	case errors.Is(err, ErrInsufficientIRD):
+		return CodeIRD
+	case errors.Is(err, ErrRevision):
+		return CodeFrame
+	default:
+		return CodeLocal
+	}
+}
+
+// enhanced reports whether the S bit is set, and is one: before revision 2 it is reserved (RFC
+// 6581 section 6).
+func (f *Frame) enhanced() bool { return f.Enhanced && f.Revision == 2 }
+
+// split takes the private data of a frame apart. Where there is no enhanced data, neither do IRD and ORD
+// mean anything.
+func (f *Frame) split() (d EnhancedData, private []byte, err error) {
+	private = f.PrivateData
+	if f.enhanced() {
+		d, private, err = ParseEnhancedData(f.PrivateData)
+	}
+	if len(private) == 0 {
+		private = nil
+	}
+	return d, private, err
+}
+
+// write writes a frame at once.
+func (f *Frame) write(w io.Writer) error {
+	b, err := f.Append(nil)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+// reads are the IRD and ORD in d.
+func (d *EnhancedData) reads() reads { return reads{int(d.IRD), int(d.ORD)} }

@@ -1,0 +1,78 @@
+package mpa
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+)
+
+// initiateTo runs Initiate against a peer that reads the whole request, writes reply and closes. It
+// returns what the peer has read.
+func initiateTo(t testing.TB, cfg Config, private, reply []byte) (said []byte, s *Setup, err error) {
+	t.Helper()
+	conn, peer := net.Pipe()
+	read := make(chan []byte, 1)
+	go func() {
+		var f Frame
+		if _, err := readFrame(peer, &f); err != nil {
+			read <- nil
+			return
+		}
+		b, _ := f.Append(nil)
+		_, _ = peer.Write(reply)
+		peer.Close()
+		read <- b
+	}()
+	s, err = Initiate(conn, cfg, private)
+	conn.Close()
+	return <-read, s, err
+}
+
+// answerTo has answer answer a peer that sends request and reads until the connection is closed. It returns
+// what the peer has read.
+func answerTo(t testing.TB, request []byte, answer func(net.Conn)) (said []byte) {
+	t.Helper()
+	conn, peer := net.Pipe()
+	read := make(chan []byte, 1)
+	go func() {
+		_, _ = peer.Write(request)
+		b, _ := io.ReadAll(peer)
+		read <- b
+	}()
+	answer(conn)
+	conn.Close()
+	return <-read
+}
+
+// acceptFrom runs ReadRequest and Accept against such a peer.
+func acceptFrom(t testing.TB, request []byte, cfg Config, private []byte) (said []byte, s *Setup, err error) {
+	t.Helper()
+	said = answerTo(t, request, func(conn net.Conn) {
+		var r *Request
+		if r, err = ReadRequest(conn); err == nil {
+			s, err = r.Accept(cfg, private)
+		}
+	})
+	return said, s, err
+}
+
+// failure is what a *StartupError is expected to be.
+type failure struct {
+	is        error
+	code      uint8
+	terminate bool
+}
+
+func (f failure) check(t testing.TB, err error) {
+	t.Helper()
+	var got *StartupError
+	switch {
+	case !errors.As(err, &got):
+		t.Errorf("got error %v, want a StartupError with %v", err, f.is)
+	case !errors.Is(err, f.is):
+		t.Errorf("got error %v, want %v", err, f.is)
+	case got.Code != f.code || got.Terminate != f.terminate:
+		t.Errorf("%v: got code %d, terminate %t, want %d, %t", err, got.Code, got.Terminate, f.code, f.terminate)
+	}
+}

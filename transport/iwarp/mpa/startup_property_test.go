@@ -1,0 +1,141 @@
+package mpa
+
+import (
+	"errors"
+	"math/bits"
+	"net"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// startupConfigs generates what validate lets through.
+func startupConfigs(responder bool) *rapid.Generator[Config] {
+	depth := rapid.OneOf(rapid.SampledFrom([]int{0, 1, 2, 8, 16, MaxReads}), rapid.IntRange(0, MaxReads))
+	return rapid.Custom(func(t *rapid.T) Config {
+		c := Config{
+			IRD: depth.Draw(t, "IRD"), ORD: depth.Draw(t, "ORD"),
+			Enhanced: rapid.SampledFrom([]Enhanced{EnhancedAuto, EnhancedRequired, EnhancedNever}).Draw(t, "enhanced"),
+			RTR:      RTR(rapid.IntRange(0, int(rtrAll)).Draw(t, "RTR")),
+			CRC:      rapid.Bool().Draw(t, "CRC"),
+		}
+		if c.Enhanced != EnhancedNever {
+			c.ManualReads = rapid.Bool().Draw(t, "manual reads")
+			c.PeerToPeer = rapid.Bool().Draw(t, "peer-to-peer")
+		}
+		if !c.ManualReads {
+			c.RequiredORD = rapid.IntRange(0, c.ORD).Draw(t, "required ORD")
+		}
+		if responder && c.RTR == RTRRead && c.IRD == 0 {
+			c.IRD = 1
+		}
+		return c
+	})
+}
+
+// However the two sides are set, they come to the same end: both have a connection, and agree on it,
+// or both know that there is none.
+func TestSidesAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		icfg := startupConfigs(false).Draw(t, "initiator")
+		rcfg := startupConfigs(true).Draw(t, "responder")
+		a, b := net.Pipe()
+		defer a.Close()
+		defer b.Close()
+		h := shake(a, b, icfg, rcfg)
+		if h.initiatorErr != nil {
+			checkFailure(t, h, icfg, rcfg)
+			return
+		}
+		if h.responderErr != nil {
+			t.Fatalf("initiator has a connection, responder: %v", h.responderErr)
+		}
+		checkAgreement(t, h.initiator, h.responder, icfg, rcfg)
+		checkReads(t, h.initiator, h.responder, icfg, rcfg)
+	})
+}
+
+// checkFailure finds out whether there had to be one.
+func checkFailure(t *rapid.T, h handshake, icfg, rcfg Config) {
+	enhanced := icfg.Enhanced != EnhancedNever
+	var started *StartupError
+	var rejected *RejectError
+	switch err := h.initiatorErr; {
+	case errors.As(err, &rejected):
+		if !errors.Is(h.responderErr, ErrInsufficientIRD) {
+			t.Fatalf("initiator: %v, responder: %v", err, h.responderErr)
+		}
+		if icfg.ManualReads || icfg.IRD >= rcfg.RequiredORD || rejected.PeerORD != rcfg.RequiredORD {
+			t.Fatalf("rejected with %+v", rejected)
+		}
+	case !errors.As(err, &started):
+		t.Fatalf("initiator: %v", err)
+	case errors.Is(err, ErrUnenhanced):
+		if !errors.Is(h.responderErr, ErrEnhanced) || !enhanced || rcfg.Enhanced != EnhancedNever {
+			t.Fatalf("initiator: %v, responder: %v", err, h.responderErr)
+		}
+	case errors.Is(err, ErrNoMatchingRTR):
+		// The responder learns of it by the Terminate.
+		if h.responderErr != nil || !started.Terminate || started.Code != CodeRTR {
+			t.Fatalf("initiator: %#v, responder: %v", started, h.responderErr)
+		}
+		if !icfg.PeerToPeer || icfg.sends()&rcfg.takes() != 0 {
+			t.Fatalf("%v and %v do match", icfg.sends(), rcfg.takes())
+		}
+	default:
+		t.Fatalf("initiator: %v, responder: %v", err, h.responderErr)
+	}
+}
+
+func checkAgreement(t *rapid.T, i, r *Setup, icfg, rcfg Config) {
+	if !i.Initiator || r.Initiator {
+		t.Fatalf("initiator: %t and %t", i.Initiator, r.Initiator)
+	}
+	if i.Revision != r.Revision || i.Enhanced != r.Enhanced || i.PeerToPeer != r.PeerToPeer || i.CRC != r.CRC {
+		t.Fatalf("they differ:\n%+v\n%+v", i, r)
+	}
+	if i.Enhanced != (icfg.Enhanced != EnhancedNever) || i.Enhanced != (i.Revision == 2) {
+		t.Fatalf("enhanced %t, revision %d", i.Enhanced, i.Revision)
+	}
+	if i.CRC != (icfg.CRC || rcfg.CRC) || i.PeerToPeer != icfg.PeerToPeer {
+		t.Fatalf("not what was asked for: %+v", i)
+	}
+	if i.PeerToPeer {
+		if bits.OnesCount8(uint8(i.RTR)) != 1 || i.RTR&r.RTR == 0 || i.RTR&icfg.sends() == 0 || r.RTR&^rcfg.takes() != 0 {
+			t.Fatalf("RTR: %v is sent, %v may come", i.RTR, r.RTR)
+		}
+		if i.RTR == RTRRead && r.IRD == 0 {
+			t.Fatal("RTR by Read without an IRD")
+		}
+	} else if i.RTR != 0 || r.RTR != 0 {
+		t.Fatalf("RTR: %v and %v", i.RTR, r.RTR)
+	}
+	if string(i.PrivateData) != "responder" || string(r.PrivateData) != "initiator" {
+		t.Fatalf("private data: %q and %q", i.PrivateData, r.PrivateData)
+	}
+}
+
+func checkReads(t *rapid.T, i, r *Setup, icfg, rcfg Config) {
+	if i.IRD != icfg.IRD || r.IRD != rcfg.IRD || i.ORD > icfg.ORD || r.ORD > rcfg.ORD {
+		t.Fatalf("reads: %d, %d and %d, %d", i.IRD, i.ORD, r.IRD, r.ORD)
+	}
+	if !i.Enhanced {
+		if i.ORD > UnenhancedORD || r.ORD > UnenhancedORD || i.PeerIRD != -1 || i.PeerORD != -1 || r.PeerIRD != -1 || r.PeerORD != -1 {
+			t.Fatalf("unenhanced:\n%+v\n%+v", i, r)
+		}
+		return
+	}
+	if icfg.ManualReads || rcfg.ManualReads {
+		if i.ORD != icfg.ORD || r.ORD != rcfg.ORD || i.PeerIRD != ReadsManual || i.PeerORD != ReadsManual {
+			t.Fatalf("manual reads:\n%+v\n%+v", i, r)
+		}
+		return
+	}
+	// RFC 6581 section 9.1.
+	if i.ORD > r.IRD || r.ORD > i.IRD {
+		t.Fatalf("initiator ORD %d, responder IRD %d; responder ORD %d, initiator IRD %d", i.ORD, r.IRD, r.ORD, i.IRD)
+	}
+	if i.PeerIRD != r.IRD || i.PeerORD != r.ORD || r.PeerIRD != icfg.IRD || r.PeerORD != icfg.ORD || r.ORD < rcfg.RequiredORD {
+		t.Fatalf("what was said:\n%+v\n%+v", i, r)
+	}
+}
