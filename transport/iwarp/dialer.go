@@ -44,9 +44,6 @@ func (c *Config) dial(ctx context.Context, addr string, private []byte) (*endpoi
 	peer := conn.RemoteAddr()
 	ep, err := c.initiate(ctx, conn.(*net.TCPConn), private)
 	if err != nil {
-		if !errors.Is(err, transport.ErrPrivateData) && !errors.Is(err, mpa.ErrConfig) {
-			c.Counters.HandshakeFailures.Add(1)
-		}
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
@@ -73,8 +70,11 @@ func (c *Config) initiate(ctx context.Context, conn *net.TCPConn, private []byte
 	)
 	switch {
 	case errors.As(err, &failed) && failed.Terminate:
+		c.Counters.HandshakeFailures.Add(1)
 		go c.sendTerminate(conn, failed) // who dials need not wait for that
 		return nil, err
+	case errors.As(err, &failed):
+		c.Counters.HandshakeFailures.Add(1)
 	case errors.As(err, &refused):
 		c.Counters.Rejected.Add(1)
 		err = &rejected{refused}

@@ -49,7 +49,7 @@ func (e *endpoint) sendOn() {
 			e.complete()
 			e.batchMu.Lock()
 			if err = e.fill(); err == nil {
-				empty, err = e.llp.Flush()
+				_, err = e.llp.Flush()
 			}
 			e.batchMu.Unlock()
 		}

@@ -104,7 +104,7 @@ func (r *request) part() {
 	}
 	r.conn.SetDeadline(time.Now().Add(refusalTimeout))
 	go func() {
-		io.Copy(io.Discard, struct{ io.Reader }{r.conn})
+		_, _ = io.Copy(io.Discard, struct{ io.Reader }{r.conn})
 		r.conn.Close()
 	}()
 }

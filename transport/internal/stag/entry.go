@@ -22,8 +22,8 @@ type entry struct {
 	ending    bool           // the tag is dead, but the memory may still be referred to
 	ended     sync.Cond      // tells that this is over; made when first needed
 	access    transport.Access
-	pins      int            // segments that refer to the memory, see Pin
-	abandoned bool           // list is a private copy, or empty where nothing can be read
+	pins      int  // segments that refer to the memory, see Pin
+	abandoned bool // list is a private copy, or empty where nothing can be read
 	base      uint64
 	len       uint64
 	list      []transport.Slice

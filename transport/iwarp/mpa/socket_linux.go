@@ -121,7 +121,7 @@ func (s *readerSys) read() (int, error) {
 // mss asks the system for the maximum segment size.
 func mss(_ *net.TCPConn, raw syscall.RawConn) int {
 	n := 0
-	raw.Control(func(fd uintptr) {
+	_ = raw.Control(func(fd uintptr) {
 		n, _ = unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG)
 	})
 	return n
