@@ -14,7 +14,12 @@ import (
 // TestAllocations checks that READ and WRITE allocate nothing in the steady state, from the client's call
 // to the pages of the file system and back.
 func TestAllocations(t *testing.T) {
-	r := newRig(t, 1<<20)
+	for name, p := range providers {
+		t.Run(name, func(t *testing.T) { allocations(t, newRig(t, p, 1<<20)) })
+	}
+}
+
+func allocations(t *testing.T, r *rig) {
 	ctx := t.Context()
 	for _, n := range []int{1 << 10, 4 << 10, 64 << 10, 1 << 20} {
 		p := make([]byte, n)

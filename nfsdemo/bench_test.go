@@ -52,7 +52,7 @@ func pairs(b *testing.B, metric string, inverse bool, yardstick, op func()) {
 // "hot" reads the same bytes again and again, which fit in a cache; "file" goes through a file of 64 MiB.
 func BenchmarkRDMA(b *testing.B) {
 	const size = 64 << 20
-	r := newRig(b, size)
+	r := newRig(b, providers["loopback"], size)
 	ctx := context.Background()
 	check := func(err error) {
 		if err != nil {

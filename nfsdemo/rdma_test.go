@@ -12,6 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
@@ -28,7 +30,33 @@ type rig struct {
 // root is the credential of the tests.
 var root = &oncrpc.SysCred{Machine: "test"}
 
-func newRig(tb testing.TB, size int) *rig {
+// provider makes the two ends of a provider, and a function that looks for what is left.
+type provider func(tb testing.TB) (transport.Listener, transport.Dialer, func())
+
+// providers are those that the tests run over.
+var providers = map[string]provider{
+	"loopback": func(tb testing.TB) (transport.Listener, transport.Dialer, func()) {
+		fabric := loopback.New()
+		l, err := fabric.Listen("", loopback.Config{})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return l, fabric.Dialer(loopback.Config{}), func() {
+			if n, bytes := fabric.Domain().Allocated(); n != 0 {
+				tb.Errorf("%d pieces of provider memory leaked, %d bytes", n, bytes)
+			}
+		}
+	},
+	"iwarp": func(tb testing.TB) (transport.Listener, transport.Dialer, func()) {
+		l, err := iwarp.Listen(tb.Context(), "127.0.0.1:0", iwarp.Config{})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return l, iwarp.Dialer{}, func() {}
+	},
+}
+
+func newRig(tb testing.TB, between provider, size int) *rig {
 	tb.Helper()
 	ctx := context.Background()
 	r := &rig{}
@@ -42,14 +70,10 @@ func newRig(tb testing.TB, size int) *rig {
 	}
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{})
 	srv.Handle(nfs.Programs()...)
-	fabric := loopback.New()
-	l, err := fabric.Listen("", loopback.Config{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	l, dialer, look := between(tb)
 	served := make(chan error, 1)
 	go func() { served <- rpcrdma.Serve(ctx, l, srv, rpcrdma.Config{}) }()
-	r.conn, err = rpcrdma.Dial(ctx, fabric.Dialer(loopback.Config{}), l.Addr().String(), rpcrdma.Config{})
+	r.conn, err = rpcrdma.Dial(ctx, dialer, l.Addr().String(), rpcrdma.Config{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -58,9 +82,7 @@ func newRig(tb testing.TB, size int) *rig {
 		<-r.conn.Done()
 		srv.Shutdown(ctx)
 		<-served
-		if n, bytes := fabric.Domain().Allocated(); n != 0 {
-			tb.Errorf("%d pieces of provider memory leaked, %d bytes", n, bytes)
-		}
+		look()
 	})
 	cred, err := root.Auth()
 	if err != nil {

@@ -1,8 +1,6 @@
 package iwarp
 
 import (
-	"errors"
-
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -47,6 +45,14 @@ type violation struct {
 	err       *rdmap.Error
 }
 
+func newViolation(code rdmap.Code, segment []byte) *violation {
+	t := rdmap.ForSegment(code, segment)
+	v := &violation{t, t.Err(false)}
+	v.terminate.DDPHeader = append([]byte(nil), t.DDPHeader...)
+	v.terminate.RDMAPHeader = append([]byte(nil), t.RDMAPHeader...)
+	return v
+}
+
 func (v *violation) Error() string { return v.err.Error() }
 
 // terminated is a Terminate message of the peer's.
@@ -73,13 +79,8 @@ func (e *endpoint) Segment(segment []byte) error {
 			err = e.untagged(&h, payload)
 		}
 	}
-	var code errCode
-	if errors.As(err, &code) {
-		t := rdmap.ForSegment(rdmap.Code(code), segment)
-		v := &violation{t, t.Err(false)}
-		v.terminate.DDPHeader = append([]byte(nil), t.DDPHeader...)
-		v.terminate.RDMAPHeader = append([]byte(nil), t.RDMAPHeader...)
-		return v
+	if code, ok := err.(errCode); ok {
+		return newViolation(rdmap.Code(code), segment)
 	}
 	return err
 }

@@ -87,13 +87,14 @@ func (b *batch) add(header []byte, p *ddp.Payload, n int, owner transport.STag, 
 			b.refer(piece, owner)
 		}
 	}
-	var end [padTo - 1 + crcSize]byte
+	var end [crcSize]byte
+	pad := trailer - crcSize
+	b.copy(end[:pad])
 	if crc {
-		pad := trailer - crcSize
-		sum = crc32.Update(sum, castagnoli, end[:pad])
-		binary.LittleEndian.PutUint32(end[pad:], sum)
+		sum = crc32.Update(sum, castagnoli, b.arena[len(b.arena)-pad:])
+		binary.LittleEndian.PutUint32(end[:], sum)
 	}
-	b.copy(end[:trailer])
+	b.copy(end[:])
 	b.ends = append(b.ends, b.size)
 	return true
 }
