@@ -38,7 +38,7 @@ type outgoing struct {
 }
 
 // segmentAlign is what the payload of all segments but the last is a multiple of.
-const segmentAlign = 8
+const segmentAlign = 4
 
 // begin begins a message with header h, whose payload is n bytes of list.
 func (o *outgoing) begin(h ddp.Header, list []transport.Slice, n uint64) {

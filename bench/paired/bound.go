@@ -1,0 +1,25 @@
+package paired
+
+import "fmt"
+
+// missed says which bounds of c the report misses.
+func (r *Report) missed(c Comparison) []string {
+	var all []string
+	ratio := r.Ratio().Median
+	switch {
+	case r.Candidate.Metric == Latency && ratio > c.Bound:
+		all = append(all, fmt.Sprintf("got %.3f times the latency of %s, want at most %v", ratio, c.Yardstick, c.Bound))
+	case r.Candidate.Metric != Latency && ratio < c.Bound:
+		all = append(all, fmt.Sprintf("got %.3f times the %s of %s, want at least %v", ratio, r.Candidate.Metric, c.Yardstick, c.Bound))
+	}
+	_, side := r.Sides()
+	for _, end := range []struct {
+		role   string
+		allocs float64
+	}{{serverRole, side.ServerAllocs}, {clientRole, side.ClientAllocs}} {
+		if end.allocs > c.MaxAllocs {
+			all = append(all, fmt.Sprintf("got %.3f allocations an operation at the %s, want at most %v", end.allocs, end.role, c.MaxAllocs))
+		}
+	}
+	return all
+}

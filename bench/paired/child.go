@@ -1,0 +1,183 @@
+package paired
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/pprof"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Main does what a coordinator says and ends the process, if this process is a child;
+// otherwise it returns at once.
+func Main() {
+	role := os.Getenv(roleVariable)
+	if role == "" {
+		return
+	}
+	out := os.Stdout
+	os.Stdout = os.Stderr // for what the scenario may print
+	if err := newChild(role).obey(os.Stdin, out); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// child is a process that runs one end of scenarios.
+type child struct {
+	role    string
+	servers map[int]Server
+	clients map[int]Client
+	metrics map[int]Metric
+	profile *os.File // nil when there is none
+	busy    atomic.Bool
+}
+
+func newChild(role string) *child {
+	return &child{
+		role:    role,
+		servers: make(map[int]Server),
+		clients: make(map[int]Client),
+		metrics: make(map[int]Metric),
+	}
+}
+
+// obey carries out the commands of in until it ends.
+func (c *child) obey(in io.Reader, out io.Writer) error {
+	commands := make(chan command)
+	go c.listen(json.NewDecoder(in), commands)
+	answers := json.NewEncoder(out)
+	for cmd := range commands {
+		c.busy.Store(true)
+		r, err := c.do(cmd)
+		if err != nil {
+			r.Error = err.Error()
+		}
+		c.busy.Store(false)
+		if err := answers.Encode(r); err != nil {
+			return fmt.Errorf("answer to the coordinator: %w", err)
+		}
+	}
+	return nil
+}
+
+// listen hands commands over. When the coordinator is gone, or has lost patience, in the middle of
+// one, it ends the process, and says where that was stuck.
+func (c *child) listen(in *json.Decoder, commands chan<- command) {
+	defer close(commands)
+	for {
+		var cmd command
+		if err := in.Decode(&cmd); err != nil {
+			if c.busy.Load() {
+				fmt.Fprintf(os.Stderr, "stopped by the coordinator (%v) here:\n", err)
+				pprof.Lookup("goroutine").WriteTo(os.Stderr, 2)
+				os.Exit(2)
+			}
+			return
+		}
+		commands <- cmd
+	}
+}
+
+func (c *child) do(cmd command) (reply, error) {
+	switch cmd.Verb {
+	case verbOpen:
+		return c.open(cmd)
+	case verbRun:
+		return c.run(cmd.ID, cmd.Operations)
+	case verbUsage:
+		return reply{Usage: used()}, nil
+	case verbProfile:
+		return reply{}, c.setProfile(cmd.Path)
+	case verbClose:
+		return reply{}, c.close(cmd.ID)
+	}
+	return reply{}, fmt.Errorf("unknown command %q", cmd.Verb)
+}
+
+func (c *child) open(cmd command) (reply, error) {
+	s, err := find(cmd.Scenario)
+	if err != nil {
+		return reply{}, err
+	}
+	ctx := context.Background() // the coordinator watches the clock
+	if c.role == serverRole {
+		server, err := s.Listen(ctx, cmd.Sockets)
+		if err != nil {
+			return reply{}, err
+		}
+		c.servers[cmd.ID] = server
+		return reply{Addr: server.Addr()}, nil
+	}
+	client, err := s.Dial(ctx, cmd.Sockets, cmd.Addr)
+	if err != nil {
+		return reply{}, err
+	}
+	c.clients[cmd.ID] = client
+	c.metrics[cmd.ID] = s.Metric
+	return reply{}, nil
+}
+
+// run does n operations and tells what they took.
+func (c *child) run(id, n int) (reply, error) {
+	client := c.clients[id]
+	if client == nil {
+		return reply{}, fmt.Errorf("scenario %d is not open", id)
+	}
+	var samples []time.Duration
+	if c.metrics[id] == Latency {
+		samples = make([]time.Duration, n)
+	}
+	before := used()
+	start := time.Now()
+	err := client.Run(n, samples)
+	elapsed := time.Since(start)
+	r := reply{Elapsed: elapsed, Usage: used().since(before)}
+	if len(samples) > 0 {
+		slices.Sort(samples)
+		r.P50 = samples[len(samples)/2]
+	}
+	return r, err
+}
+
+// setProfile begins a CPU profile in a new file, or ends the one that there is.
+func (c *child) setProfile(path string) error {
+	if path == "" {
+		if c.profile == nil {
+			return errors.New("no profile to end")
+		}
+		pprof.StopCPUProfile()
+		err := c.profile.Close()
+		c.profile = nil
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	c.profile = f
+	return nil
+}
+
+func (c *child) close(id int) error {
+	var err error
+	if s := c.servers[id]; s != nil {
+		err = s.Close()
+	}
+	if s := c.clients[id]; s != nil {
+		err = s.Close()
+	}
+	delete(c.servers, id)
+	delete(c.clients, id)
+	delete(c.metrics, id)
+	return err
+}

@@ -1,0 +1,83 @@
+package paired
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// profileTime is the length of the run that is profiled: 100 samples a second.
+const profileTime = 2 * time.Second
+
+// Compare measures the candidate against the yardstick, two registered scenarios of the
+// same metric, in processes of its own.
+func Compare(ctx context.Context, o Options, yardstick, candidate string) (*Report, error) {
+	r, err := compare(ctx, o, yardstick, candidate)
+	if err != nil {
+		return nil, fmt.Errorf("paired: %s against %s: %w", candidate, yardstick, err)
+	}
+	return r, nil
+}
+
+func compare(ctx context.Context, o Options, yardstick, candidate string) (_ *Report, err error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	names := [2]string{yardstick, candidate}
+	var both [2]Scenario
+	for i := range both {
+		if both[i], err = find(names[i]); err != nil {
+			return nil, err
+		}
+	}
+	if both[0].Metric != both[1].Metric {
+		return nil, fmt.Errorf("%s and %s do not compare", both[0].Metric, both[1].Metric)
+	}
+	r := &Report{Yardstick: both[0], Candidate: both[1], Options: o}
+	for start := range o.Starts {
+		if err := r.measure(ctx, start); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// measure adds the rounds of one pair of processes. Every other pair opens the candidate
+// first: what is there first may get the better memory.
+func (r *Report) measure(ctx context.Context, start int) (err error) {
+	o := r.Options
+	p, err := startPair(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.stop()) }()
+
+	both := [2]Scenario{r.Yardstick, r.Candidate}
+	var ids, operations [2]int
+	for i := range both {
+		i ^= start & 1
+		if ids[i], err = p.open(both[i], o.Sockets); err != nil {
+			return err
+		}
+		if operations[i], err = p.calibrate(ids[i], o.Time); err != nil {
+			return err
+		}
+	}
+	for range o.Rounds {
+		var round Round
+		for i, m := range []*Measure{&round.Yardstick, &round.Candidate} {
+			if *m, err = p.run(ids[i], operations[i]); err != nil {
+				return err
+			}
+		}
+		r.Rounds = append(r.Rounds, round)
+	}
+	if o.Profile != "" && start == 0 {
+		n := operations[1] * int(1+profileTime/o.Time)
+		if err := p.profile(ids[1], n, r.Candidate, o.Profile); err != nil {
+			return err
+		}
+	}
+	return errors.Join(p.close(ids[1]), p.close(ids[0]))
+}

@@ -1,0 +1,145 @@
+package paired
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"time"
+)
+
+// fake is a server and a client that do as they are told.
+type fake struct {
+	addr  string
+	run   func(n int, samples []time.Duration) error
+	close func() error
+}
+
+func (f fake) Addr() string { return f.addr }
+
+func (f fake) Run(n int, samples []time.Duration) error {
+	if f.run == nil {
+		time.Sleep(time.Duration(n) * time.Microsecond)
+		return nil
+	}
+	return f.run(n, samples)
+}
+
+func (f fake) Close() error {
+	if f.close == nil {
+		return nil
+	}
+	return f.close()
+}
+
+// registerFake registers a scenario. Where listen or dial is nil, a fake without peculiarities is returned.
+func registerFake(name string, metric Metric, listen, dial func(s Sockets, addr string) (fake, error)) {
+	plain := func(Sockets, string) (fake, error) { return fake{addr: "nowhere"}, nil }
+	if listen == nil {
+		listen = plain
+	}
+	if dial == nil {
+		dial = plain
+	}
+	Register(Scenario{
+		Name:   name,
+		Metric: metric,
+		Bytes:  1000,
+		Listen: func(_ context.Context, s Sockets) (Server, error) { return listen(s, "") },
+		Dial:   func(_ context.Context, s Sockets, addr string) (Client, error) { return dial(s, addr) },
+	})
+}
+
+// keep is where allocations go that must not be optimized away.
+var keep []byte
+
+func init() {
+	running := func(run func(n int, samples []time.Duration) error) func(Sockets, string) (fake, error) {
+		return func(Sockets, string) (fake, error) { return fake{run: run}, nil }
+	}
+	failing := func(what string) func(Sockets, string) (fake, error) {
+		return func(Sockets, string) (fake, error) { return fake{}, errors.New(what) }
+	}
+	closing := func(what string) func(Sockets, string) (fake, error) {
+		return func(Sockets, string) (fake, error) {
+			return fake{close: func() error { return errors.New(what) }}, nil
+		}
+	}
+
+	registerFake("fake/plain", Rate, nil, nil)
+	registerFake("fake/bytes", Throughput, nil, nil)
+	registerFake("fake/latency", Latency, nil, running(func(n int, samples []time.Duration) error {
+		for i := range samples { // descending, so that they are to be sorted
+			samples[i] = time.Duration(n-i) * time.Microsecond
+		}
+		time.Sleep(time.Duration(n) * time.Microsecond)
+		return nil
+	}))
+	registerFake("fake/allocates", Rate, nil, running(func(n int, _ []time.Duration) error {
+		for range 3 * n {
+			keep = make([]byte, 16)
+		}
+		return nil
+	}))
+	registerFake("fake/works", Rate, nil, running(func(n int, _ []time.Duration) error {
+		for end := time.Now().Add(time.Duration(n) * time.Millisecond); time.Now().Before(end); {
+		}
+		return nil
+	}))
+
+	registerFake("fake/listen fails", Rate, failing("no listening today"), nil)
+	registerFake("fake/dial fails", Rate, nil, failing("no dialing today"))
+	registerFake("fake/run fails", Rate, nil, running(func(int, []time.Duration) error {
+		return errors.New("no running today")
+	}))
+	registerFake("fake/server close fails", Rate, closing("no end of serving"), nil)
+	registerFake("fake/client close fails", Rate, nil, closing("no end of calling"))
+	registerFake("fake/exits", Rate, nil, running(func(int, []time.Duration) error {
+		fmt.Fprintln(os.Stderr, "last words")
+		os.Exit(3)
+		return nil
+	}))
+	registerFake("fake/panics", Rate, func(Sockets, string) (fake, error) { panic("deliberately") }, nil)
+	registerFake("fake/hangs", Rate, nil, running(hang))
+	registerFake("fake/prints", Rate, nil, running(func(int, []time.Duration) error {
+		fmt.Println("not a reply")
+		time.Sleep(time.Millisecond)
+		return nil
+	}))
+
+	// The server's address is what its process is like; the client's error what its
+	// own is like.
+	registerFake("fake/process", Rate,
+		func(Sockets, string) (fake, error) { return fake{addr: describeProcess()}, nil },
+		running(func(int, []time.Duration) error { return errors.New(describeProcess()) }))
+	// The address that the client gets.
+	registerFake("fake/address", Rate,
+		func(s Sockets, _ string) (fake, error) { return fake{addr: "somewhere " + s.Congestion}, nil },
+		func(s Sockets, addr string) (fake, error) {
+			return fake{}, fmt.Errorf("dialed %q with %q", addr, s.Congestion)
+		})
+	// Both ends keep a connection to reportVariable open, and hang when they run.
+	registerFake("fake/watched", Rate, watched, watched)
+}
+
+func hang(int, []time.Duration) error {
+	<-make(chan int)
+	return nil
+}
+
+func describeProcess() string {
+	return fmt.Sprintf("GOMAXPROCS=%d Cpus_allowed_list=%s", runtime.GOMAXPROCS(0), allowedList())
+}
+
+func watched(Sockets, string) (fake, error) {
+	c, err := net.Dial("tcp", os.Getenv(reportVariable))
+	if err != nil {
+		return fake{}, err
+	}
+	return fake{run: func(int, []time.Duration) error {
+		defer c.Close()
+		return hang(0, nil)
+	}}, nil
+}

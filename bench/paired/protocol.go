@@ -1,0 +1,47 @@
+package paired
+
+import "time"
+
+// The coordinator writes one command a line to the child's standard input, as JSON, and
+// reads one reply a line from its standard output.
+
+// roleVariable is the environment variable that makes a process a child.
+const roleVariable = "PAIRED_CHILD"
+
+// The roles of children.
+const (
+	serverRole = "server"
+	clientRole = "client"
+)
+
+// command tells a child what to do.
+type command struct {
+	Verb verb
+	ID   int `json:",omitempty"` // of an open scenario: the coordinator's choice
+
+	Scenario   string  `json:",omitempty"` // open
+	Sockets    Sockets `json:",omitzero"`  // open
+	Addr       string  `json:",omitempty"` // open, at the client
+	Operations int     `json:",omitempty"` // run
+	Path       string  `json:",omitempty"` // profile: where to; empty ends it
+}
+
+type verb string
+
+const (
+	verbOpen    verb = "open"    // set up one end of a scenario
+	verbRun     verb = "run"     // do operations; the client only
+	verbUsage   verb = "usage"   // tell what this process has used
+	verbProfile verb = "profile" // begin or end a CPU profile
+	verbClose   verb = "close"   // end a scenario
+)
+
+// reply answers a command.
+type reply struct {
+	Error string `json:",omitempty"`
+
+	Addr    string        `json:",omitempty"` // open, from the server
+	Elapsed time.Duration `json:",omitempty"` // run
+	P50     time.Duration `json:",omitempty"` // run, of Latency
+	Usage   Usage         `json:",omitzero"`  // run: of the client; usage: so far
+}

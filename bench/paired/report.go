@@ -1,0 +1,121 @@
+package paired
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// Report is the outcome of a comparison.
+type Report struct {
+	Yardstick, Candidate Scenario
+	Options              Options
+	Rounds               []Round
+}
+
+// Round is a round of the yardstick, and one of the candidate right after it.
+type Round struct {
+	Yardstick, Candidate Measure
+}
+
+// Side is what there is to say about one of the two, as medians over the rounds.
+type Side struct {
+	Value        float64 // in the unit of the report
+	ServerCPU    float64 // in the CPU unit of the report
+	ClientCPU    float64
+	ServerAllocs float64 // an operation
+	ClientAllocs float64
+}
+
+// Ratio is that of the candidate to the yardstick. Of Latency less is better, of the
+// other metrics more.
+func (r *Report) Ratio() Spread {
+	return spread(r.each(func(round Round) float64 {
+		return r.value(round.Candidate) / r.value(round.Yardstick)
+	}))
+}
+
+// Sides describes the yardstick and the candidate.
+func (r *Report) Sides() (yardstick, candidate Side) {
+	return r.side(func(round Round) Measure { return round.Yardstick }),
+		r.side(func(round Round) Measure { return round.Candidate })
+}
+
+func (r *Report) side(of func(Round) Measure) Side {
+	median := func(f func(Measure) float64) float64 {
+		return spread(r.each(func(round Round) float64 { return f(of(round)) })).Median
+	}
+	return Side{
+		Value:        median(r.value),
+		ServerCPU:    median(func(m Measure) float64 { return r.cpu(m, m.Server) }),
+		ClientCPU:    median(func(m Measure) float64 { return r.cpu(m, m.Client) }),
+		ServerAllocs: median(func(m Measure) float64 { return float64(m.Server.Mallocs) / float64(m.Operations) }),
+		ClientAllocs: median(func(m Measure) float64 { return float64(m.Client.Mallocs) / float64(m.Operations) }),
+	}
+}
+
+func (r *Report) each(f func(Round) float64) []float64 {
+	values := make([]float64, len(r.Rounds))
+	for i, round := range r.Rounds {
+		values[i] = f(round)
+	}
+	return values
+}
+
+// value returns what is compared, in Unit.
+func (r *Report) value(m Measure) float64 {
+	switch r.Candidate.Metric {
+	case Throughput:
+		return float64(m.Operations) * float64(r.Candidate.Bytes) / 1e6 / m.Elapsed.Seconds()
+	case Latency:
+		return float64(m.P50.Nanoseconds()) / 1e3
+	}
+	return float64(m.Operations) / 1e3 / m.Elapsed.Seconds()
+}
+
+// Unit is that of the values compared.
+func (r *Report) Unit() string {
+	switch r.Candidate.Metric {
+	case Throughput:
+		return "MB/s"
+	case Latency:
+		return "us-p50"
+	}
+	return "kop/s"
+}
+
+// cpu returns what one process used, in CPUUnit.
+func (r *Report) cpu(m Measure, u Usage) float64 {
+	if r.Candidate.Metric == Throughput {
+		gigabytes := float64(m.Operations) * float64(r.Candidate.Bytes) / 1e9
+		return u.CPU.Seconds() * 1e3 / gigabytes
+	}
+	return u.CPU.Seconds() * 1e6 / float64(m.Operations)
+}
+
+// CPUUnit is that of the CPU time.
+func (r *Report) CPUUnit() string {
+	if r.Candidate.Metric == Throughput {
+		return "cpu-ms/GB"
+	}
+	return "cpu-us/op"
+}
+
+// Conditions says under which conditions the comparison was made, and which ones this system
+// cannot provide.
+func (r *Report) Conditions() string {
+	o := r.Options
+	pinning := "not pinned to CPUs"
+	if len(o.CPUs) == 2 {
+		pinning = fmt.Sprintf("server on CPU %d, client on CPU %d", o.CPUs[0], o.CPUs[1])
+	} else if cpus, err := allowedCPUs(); err != nil {
+		pinning += " (" + err.Error() + ")"
+	} else if len(cpus) < 2 {
+		pinning += " (there is one CPU only)"
+	}
+	congestion := "congestion control " + o.Sockets.Congestion
+	if o.Sockets.Congestion == "" {
+		congestion = "congestion control of the system"
+	}
+	return fmt.Sprintf("%d starts, %d rounds of %v each, %s, %s, %s/%s, %s",
+		o.Starts, o.Rounds, o.Time, pinning, congestion, runtime.GOOS, runtime.GOARCH, runtime.Version())
+}

@@ -1,0 +1,32 @@
+package paired
+
+import (
+	"math"
+	"slices"
+)
+
+// Spread is a median with the quartiles.
+type Spread struct {
+	Q1, Median, Q3 float64
+}
+
+// spread returns that of values, NaN if there are none.
+func spread(values []float64) Spread {
+	sorted := slices.Sorted(slices.Values(values))
+	return Spread{
+		Q1:     quantile(sorted, 0.25),
+		Median: quantile(sorted, 0.5),
+		Q3:     quantile(sorted, 0.75),
+	}
+}
+
+// quantile interpolates between the two values nearest to q.
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	at := q * float64(len(sorted)-1)
+	below := int(at)
+	above := min(below+1, len(sorted)-1)
+	return sorted[below] + (at-float64(below))*(sorted[above]-sorted[below])
+}

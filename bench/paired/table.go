@@ -1,0 +1,40 @@
+package paired
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// WriteTable writes reports as text, a line each. Pairs such as 41/40 are those of server and client.
+func WriteTable(w io.Writer, reports []*Report) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "candidate\tyardstick\tratio\tquartiles\tunit\tyardstick\tcandidate\tCPU unit\tyardstick\tcandidate\tallocs/op")
+	for _, r := range reports {
+		ratio := r.Ratio()
+		y, c := r.Sides()
+		fmt.Fprintf(t, "%s\t%s\t%.2f\t%.2f-%.2f\t%s\t%s\t%s\t%s\t%s/%s\t%s/%s\t%.2f/%.2f\n",
+			r.Candidate.Name, r.Yardstick.Name, ratio.Median, ratio.Q1, ratio.Q3,
+			r.Unit(), figure(y.Value), figure(c.Value),
+			r.CPUUnit(), figure(y.ServerCPU), figure(y.ClientCPU), figure(c.ServerCPU), figure(c.ClientCPU),
+			c.ServerAllocs, c.ClientAllocs)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if len(reports) > 0 {
+		fmt.Fprintln(w, reports[0].Conditions())
+	}
+	return nil
+}
+
+// figure writes v with three digits, or all those before the point.
+func figure(v float64) string {
+	switch {
+	case v >= 99.95:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 9.995:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}

@@ -1,0 +1,86 @@
+package paired
+
+import (
+	"os"
+	"testing"
+)
+
+// Comparison names two scenarios to compare.
+type Comparison struct {
+	Yardstick, Candidate string
+
+	// Bound is the ratio that Gate demands: at most this for Latency, else at least
+	// this. Zero demands nothing.
+	Bound float64
+	// MaxAllocs is the number of allocations for each operation, at either end, that
+	// Gate permits when Bound is not zero.
+	MaxAllocs float64
+}
+
+// Bench makes each comparison in a benchmark of its own, with the options of the environment, and
+// prints them all as a table in the end.
+func Bench(b *testing.B, comparisons ...Comparison) {
+	o, err := OptionsFromEnv()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var reports []*Report
+	for _, c := range comparisons {
+		b.Run(c.Candidate, func(b *testing.B) {
+			var r *Report
+			for b.Loop() {
+				if r, err = Compare(b.Context(), o, c.Yardstick, c.Candidate); err != nil {
+					b.Fatal(err)
+				}
+			}
+			r.metrics(b)
+			reports = append(reports, r)
+		})
+	}
+	if err := WriteTable(os.Stdout, reports); err != nil {
+		b.Error(err)
+	}
+}
+
+// metrics adds the figures of r to the result of b.
+func (r *Report) metrics(b *testing.B) {
+	ratio := r.Ratio()
+	y, c := r.Sides()
+	b.ReportMetric(0, "ns/op") // the time of a comparison says nothing
+	b.ReportMetric(ratio.Median, "ratio")
+	b.ReportMetric(ratio.Q1, "ratio-q1")
+	b.ReportMetric(ratio.Q3, "ratio-q3")
+	b.ReportMetric(c.Value, r.Unit())
+	b.ReportMetric(y.Value, "yardstick-"+r.Unit())
+	b.ReportMetric(c.ServerCPU, "server-"+r.CPUUnit())
+	b.ReportMetric(c.ClientCPU, "client-"+r.CPUUnit())
+	b.ReportMetric(c.ServerAllocs, "server-allocs/op")
+	b.ReportMetric(c.ClientAllocs, "client-allocs/op")
+}
+
+// Gate makes each comparison that has a Bound in a test of its own, and fails where it
+// is missed. It skips the test unless PAIRED_GATE is set: a busy machine must not
+// fail a change.
+func Gate(t *testing.T, comparisons ...Comparison) {
+	if os.Getenv("PAIRED_GATE") == "" {
+		t.Skip("PAIRED_GATE is not set")
+	}
+	o, err := OptionsFromEnv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range comparisons {
+		if c.Bound == 0 {
+			continue
+		}
+		t.Run(c.Candidate, func(t *testing.T) {
+			r, err := Compare(t.Context(), o, c.Yardstick, c.Candidate)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, missed := range r.missed(c) {
+				t.Error(missed)
+			}
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package rdma
+
+import (
+	"errors"
+	"net"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// end is what the two ends of a connection have in common: memory, receives and Sends.
+type end struct {
+	ep      transport.Endpoint
+	bulk    transport.Slice // target and source of Writes and Reads
+	message transport.Slice // what each Send sends
+	inbox   transport.Slice // what the receives lie in
+	sends   *sends
+	rs      []*transport.Receive // kept for posting
+	failed  chan error           // the first failure
+}
+
+// newEnd allocates what it takes, and posts the receives.
+func newEnd(ep transport.Endpoint) (*end, error) {
+	e := &end{ep: ep, failed: make(chan error, 1)}
+	for _, m := range []struct {
+		at *transport.Slice
+		n  int
+	}{{&e.bulk, bulkBytes}, {&e.message, messageBytes}, {&e.inbox, window * messageBytes}} {
+		var err error
+		if *m.at, err = ep.Domain().Alloc(m.n); err != nil {
+			return nil, errors.Join(err, e.close())
+		}
+		// Memory that has never been written to is all the same page of zeros.
+		for i := range m.at.Bytes {
+			m.at.Bytes[i] = byte(i)
+		}
+	}
+	e.sends = newSends(ep, e.message, e.fail)
+	for i := range window {
+		e.rs = append(e.rs, &transport.Receive{
+			Local: []transport.Slice{e.inbox.Sub(i*messageBytes, messageBytes)},
+		})
+	}
+	if err := ep.PostRecv(e.rs...); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	return e, nil
+}
+
+// again posts the receives of a batch again.
+func (e *end) again(batch []transport.Message) {
+	e.rs = e.rs[:0]
+	for _, m := range batch {
+		e.rs = append(e.rs, m.Receive)
+	}
+	if err := e.ep.PostRecv(e.rs...); err != nil {
+		e.fail(err)
+	}
+}
+
+// fail remembers the first failure.
+func (e *end) fail(err error) {
+	select {
+	case e.failed <- err:
+	default:
+	}
+}
+
+// close ends the connection and gives back the memory. It fails with whatever else has
+// ended the connection.
+func (e *end) close() error {
+	e.ep.Close()
+	<-e.ep.Done()
+	for _, m := range []transport.Slice{e.bulk, e.message, e.inbox} {
+		if m.Bytes != nil {
+			e.ep.Domain().Free(m)
+		}
+	}
+	if err := e.ep.Err(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	select {
+	case err := <-e.failed:
+		if !errors.Is(err, net.ErrClosed) && !errors.Is(err, transport.ErrFlushed) {
+			return err
+		}
+	default:
+	}
+	return nil
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package iwarp
+
+func init() { replayShare = 4 }

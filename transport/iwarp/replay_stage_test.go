@@ -1,0 +1,163 @@
+package iwarp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// replayStage is where sessions are replayed, one at a time.
+type replayStage struct {
+	s        *replaySession
+	listener *Listener        // ours, if we are the responder
+	peers    *net.TCPListener // the peer's, if it is
+}
+
+func newReplayStage(t *testing.T, s *replaySession) *replayStage {
+	t.Helper()
+	st := &replayStage{s: s}
+	if s.initiator {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.peers = l.(*net.TCPListener)
+		return st
+	}
+	var err error
+	if st.listener, err = Listen(context.Background(), "127.0.0.1:0", s.config); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func (st *replayStage) close() {
+	if st.s.initiator {
+		st.peers.Close()
+	} else {
+		st.listener.Close()
+	}
+}
+
+// replayScript is what the peer does: turns as in the capture up to a place in its stream, then some more without waiting for anything.
+type replayScript struct {
+	turns   []replayTurn
+	until   int
+	whole   bool // that is all, and the connection then ends as it should
+	tail    int
+	flip    replayFlip
+	blind   bool // do not wait for our side to be ready, and translate nothing
+	lenient bool // our side need not notice what is wrong
+}
+
+// replayResult is how a session has ended.
+type replayResult struct {
+	upper *replayUpper // nil if there was no connection
+	err   error        // why there was none, or why it has ended
+	info  transport.Info
+	peer  *replayPeer
+	play  error  // of the peer's turns
+	rest  []byte // what else the peer got
+	drain error  // of reading that
+}
+
+// replay plays a session to its end. If it is a whole one, it ends when our upper layer has done everything; then the initiator closes.
+func (st *replayStage) replay(t *testing.T, script replayScript) (r replayResult) {
+	t.Helper()
+	r.peer = &replayPeer{s: st.s, flip: script.flip, exposed: make(chan struct{})}
+	gone, cancel := context.WithCancel(context.Background()) // ends with the peer
+	defer cancel()
+	played := make(chan struct{})   // the turns are over
+	finished := make(chan struct{}) // so is our side
+	go func() {
+		defer cancel()
+		st.playPeer(&r, &script, played, finished)
+	}()
+	if script.blind {
+		close(r.peer.exposed)
+	}
+	ep, err := st.connect(gone)
+	if err == nil {
+		r.info = ep.Info()
+		r.upper = newReplayUpper(t, st.s, ep, script.until+script.tail)
+		r.upper.lenient = script.lenient
+	}
+	if !script.blind {
+		if r.upper != nil {
+			r.peer.windows = r.upper.pairs()
+		}
+		close(r.peer.exposed)
+	}
+	if err != nil {
+		close(finished)
+		<-gone.Done()
+		r.err = err
+		return r
+	}
+	r.upper.start()
+	<-played
+	if script.whole && r.play == nil {
+		select {
+		case <-r.upper.finished:
+		case <-ep.Done():
+		}
+		if st.s.initiator {
+			ep.Close()
+		}
+	}
+	close(finished)
+	<-ep.Done()
+	<-gone.Done()
+	r.err = ep.Err()
+	return r
+}
+
+// playPeer is the peer's side of replay.
+func (st *replayStage) playPeer(r *replayResult, script *replayScript, played chan<- struct{}, finished <-chan struct{}) {
+	conn, err := st.peerConn()
+	if err != nil {
+		r.play = err
+		close(played)
+		return
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Minute)) // ends a test that would hang
+	r.peer.conn = conn
+	r.play = r.peer.play(script.turns, script.until, script.whole)
+	close(played)
+	if script.whole && r.play == nil {
+		<-finished
+	}
+	r.rest, r.drain = r.peer.rest(script.tail)
+}
+
+// peerConn makes the peer's end of the TCP connection.
+func (st *replayStage) peerConn() (*net.TCPConn, error) {
+	if st.s.initiator {
+		return st.peers.AcceptTCP()
+	}
+	conn, err := net.Dial("tcp", st.listener.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	return conn.(*net.TCPConn), nil
+}
+
+// errNoRequest says that the peer is gone, and no request of it has come.
+var errNoRequest = errors.New("no request")
+
+// connect makes our end of the connection. gone ends with the peer.
+func (st *replayStage) connect(gone context.Context) (transport.Endpoint, error) {
+	if st.s.initiator {
+		return Dialer{st.s.config}.Dial(context.Background(), st.peers.Addr().String(), st.s.ours.private)
+	}
+	req, err := st.listener.Accept(gone)
+	if err != nil {
+		return nil, errNoRequest
+	}
+	return req.Accept(context.Background(), st.s.ours.private)
+}
