@@ -22,7 +22,7 @@ func Main() {
 	}
 	out := os.Stdout
 	os.Stdout = os.Stderr // for what the scenario may print
-	if err := newChild(role).obey(os.Stdin, out); err != nil {
+	if err := newChild(role).obey(standardInput(), out); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -35,8 +35,8 @@ type child struct {
 	servers map[int]Server
 	clients map[int]Client
 	metrics map[int]Metric
-	profile *os.File // nil when there is none
-	busy    atomic.Bool
+	profile *os.File    // nil when there is none
+	busy    atomic.Bool // with a command, from its arrival on
 }
 
 func newChild(role string) *child {
@@ -54,7 +54,6 @@ func (c *child) obey(in io.Reader, out io.Writer) error {
 	go c.listen(json.NewDecoder(in), commands)
 	answers := json.NewEncoder(out)
 	for cmd := range commands {
-		c.busy.Store(true)
 		r, err := c.do(cmd)
 		if err != nil {
 			r.Error = err.Error()
@@ -76,11 +75,12 @@ func (c *child) listen(in *json.Decoder, commands chan<- command) {
 		if err := in.Decode(&cmd); err != nil {
 			if c.busy.Load() {
 				fmt.Fprintf(os.Stderr, "stopped by the coordinator (%v) here:\n", err)
-				pprof.Lookup("goroutine").WriteTo(os.Stderr, 2)
+				_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 2)
 				os.Exit(2)
 			}
 			return
 		}
+		c.busy.Store(true)
 		commands <- cmd
 	}
 }

@@ -64,6 +64,7 @@ func (r *Report) measure(ctx context.Context, start int) (err error) {
 			return err
 		}
 	}
+	before := busyTime()
 	for range o.Rounds {
 		var round Round
 		for i, m := range []*Measure{&round.Yardstick, &round.Candidate} {
@@ -73,8 +74,10 @@ func (r *Report) measure(ctx context.Context, start int) (err error) {
 		}
 		r.Rounds = append(r.Rounds, round)
 	}
+	r.busy += busyTime() - before
 	if o.Profile != "" && start == 0 {
-		n := operations[1] * int(1+profileTime/o.Time)
+		last := r.Rounds[len(r.Rounds)-1].Candidate
+		n := int(float64(last.Operations) * profileTime.Seconds() / last.Elapsed.Seconds())
 		if err := p.profile(ids[1], n, r.Candidate, o.Profile); err != nil {
 			return err
 		}

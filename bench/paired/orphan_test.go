@@ -56,7 +56,7 @@ func TestOrphans(t *testing.T) {
 	coordinator.Process.Kill()
 	coordinator.Wait()
 	if t.Failed() {
-		t.Fatal(stderr.String())
+		t.Fatalf("the coordinator: %v\n%s", coordinator.ProcessState, stderr.String())
 	}
 	for _, c := range children {
 		if _, err := c.Read(make([]byte, 1)); err != io.EOF && !isReset(err) {

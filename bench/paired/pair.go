@@ -127,20 +127,26 @@ func (p *pair) run(id, n int) (Measure, error) {
 }
 
 // calibrate finds how many operations take about d. What it runs to find out also warms up
-// the scenario.
+// the scenario: a connection gets faster in the beginning.
 func (p *pair) calibrate(id int, d time.Duration) (n int, err error) {
-	for n = 1; ; {
+	n = 1
+	for range calibrations {
 		m, err := p.run(id, n)
 		if err != nil {
 			return 0, err
 		}
 		factor := float64(d) / float64(max(m.Elapsed, 1))
-		if factor < 2 {
-			return max(1, int(float64(n)*factor)), nil
+		if 0.8 < factor && factor < 1.25 {
+			break
 		}
-		n = int(float64(n) * min(factor, 16))
+		n = max(1, int(float64(n)*min(factor, 16)))
 	}
+	return n, nil
 }
+
+// calibrations is how many runs it takes at the most. Where the speed is unsteady they do
+// not converge.
+const calibrations = 12
 
 // profile runs n operations of a scenario, with a CPU profile of either process.
 func (p *pair) profile(id, n int, s Scenario, dir string) error {

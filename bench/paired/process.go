@@ -93,7 +93,7 @@ func (p *process) stop() error {
 	}
 	p.ended = true
 	p.in.Close()
-	kill := time.AfterFunc(grace, func() { p.cmd.Process.Kill() })
+	kill := time.AfterFunc(grace, func() { _ = p.cmd.Process.Kill() })
 	defer kill.Stop()
 	err := p.cmd.Wait()
 	if err == nil {

@@ -3,6 +3,7 @@ package paired
 import (
 	"fmt"
 	"runtime"
+	"time"
 )
 
 // Report is the outcome of a comparison.
@@ -10,6 +11,8 @@ type Report struct {
 	Yardstick, Candidate Scenario
 	Options              Options
 	Rounds               []Round
+
+	busy time.Duration // CPU time of all processes of the machine during the rounds
 }
 
 // Round is a round of the yardstick, and one of the candidate right after it.
@@ -32,6 +35,20 @@ func (r *Report) Ratio() Spread {
 	return spread(r.each(func(round Round) float64 {
 		return r.value(round.Candidate) / r.value(round.Yardstick)
 	}))
+}
+
+// Others is how much CPU time went to other processes, or to other virtual machines, during the
+// rounds: 1 is a whole CPU. The more it is, the less the ratio is worth. It is 0 where the
+// system does not tell.
+func (r *Report) Others() float64 {
+	left, elapsed := r.busy, time.Duration(0)
+	for _, round := range r.Rounds {
+		for _, m := range []Measure{round.Yardstick, round.Candidate} {
+			left -= m.Server.CPU + m.Client.CPU
+			elapsed += m.Elapsed
+		}
+	}
+	return max(0, left.Seconds()/elapsed.Seconds())
 }
 
 // Sides describes the yardstick and the candidate.

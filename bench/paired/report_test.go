@@ -55,6 +55,8 @@ func reported(m Metric) *Report {
 		yard := measure(min(slow, 2)*time.Millisecond, min(slow, 2)*time.Microsecond, 0)
 		cand := measure(slow*4*time.Millisecond, slow*4*time.Microsecond, 500)
 		r.Rounds = append(r.Rounds, Round{yard, cand})
+		r.busy += (slow*4 + min(slow, 2)) * time.Millisecond / 4 // of somebody else
+		r.busy += 2 * 5 * time.Millisecond                       // of ours
 	}
 	return r
 }
@@ -133,9 +135,9 @@ func TestWriteTable(t *testing.T) {
 		got = append(got, strings.Fields(line))
 	}
 	want := [][]string{
-		{"candidate", "yardstick", "ratio", "quartiles", "unit", "yardstick", "candidate", "CPU", "unit", "yardstick", "candidate", "allocs/op"},
-		{"ours", "raw", "0.25", "0.15-0.25", "MB/s", "500", "125", "cpu-ms/GB", "2000/3000", "2000/3000", "0.50/0.00"},
-		{"ours", "raw", "4.00", "4.00-12.00", "us-p50", "2.00", "8.00", "cpu-us/op", "2.00/3.00", "2.00/3.00", "0.50/0.00"},
+		{"candidate", "yardstick", "ratio", "quartiles", "unit", "yardstick", "candidate", "CPU", "unit", "yardstick", "candidate", "allocs/op", "others"},
+		{"ours", "raw", "0.25", "0.15-0.25", "MB/s", "500", "125", "cpu-ms/GB", "2000/3000", "2000/3000", "0.50/0.00", "25%"},
+		{"ours", "raw", "4.00", "4.00-12.00", "us-p50", "2.00", "8.00", "cpu-us/op", "2.00/3.00", "2.00/3.00", "0.50/0.00", "25%"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)

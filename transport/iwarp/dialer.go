@@ -133,6 +133,14 @@ func limit(ctx context.Context, conn net.Conn, d time.Duration) (stop func(), er
 	if err := conn.SetDeadline(deadline); err != nil {
 		return nil, err
 	}
-	interrupt := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	return func() { interrupt() }, nil
+	interrupted := make(chan struct{})
+	interrupt := context.AfterFunc(ctx, func() {
+		defer close(interrupted)
+		conn.SetDeadline(time.Unix(1, 0))
+	})
+	return func() {
+		if !interrupt() {
+			<-interrupted // or the deadline would be that of what follows
+		}
+	}, nil
 }

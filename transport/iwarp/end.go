@@ -3,6 +3,7 @@ package iwarp
 import (
 	"errors"
 	"net"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/internal/ring"
@@ -48,40 +49,44 @@ func (e *endpoint) uncork() {
 // receiveFailed ends the connection because of an error of Receive.
 func (e *endpoint) receiveFailed(err error) {
 	var (
-		bad  *violation
-		told *terminated
+		bad   *violation
+		told  *terminated
+		words *rdmap.Terminate
+		count *atomic.Uint64
+		line  string
 	)
 	switch {
 	case errors.As(err, &bad):
-		e.logger.Warn("iwarp: connection terminated: bad segment", "peer", e.info.RemoteAddr, "err", bad)
-		e.end(e.opError("receive", bad.err), &bad.terminate)
+		err, words, line = bad.err, &bad.terminate, "connection terminated: bad segment"
 	case errors.As(err, &told):
-		e.counters.TerminatesReceived.Add(1)
-		e.logger.Warn("iwarp: connection terminated by peer", "peer", e.info.RemoteAddr, "err", told)
-		e.end(e.opError("receive", told.err), nil)
+		err, count, line = told.err, &e.counters.TerminatesReceived, "connection terminated by peer"
 	case errors.Is(err, mpa.ErrCRC):
-		e.counters.CRCErrors.Add(1)
-		e.logger.Warn("iwarp: connection terminated", "peer", e.info.RemoteAddr, "err", err)
-		e.end(e.opError("receive", err), &rdmap.Terminate{Code: rdmap.MPACRC})
+		words, count, line = &rdmap.Terminate{Code: rdmap.MPACRC}, &e.counters.CRCErrors, "connection terminated"
 	case errors.Is(err, mpa.ErrStalled):
-		e.counters.Stalls.Add(1)
-		e.logger.Warn("iwarp: connection ended", "peer", e.info.RemoteAddr, "err", err)
-		e.end(e.opError("receive", err), nil)
+		count, line = &e.counters.Stalls, "connection ended"
 	case errors.Is(err, mpa.ErrLength):
-		e.logger.Warn("iwarp: connection ended", "peer", e.info.RemoteAddr, "err", err)
-		e.end(e.opError("receive", err), nil)
+		line = "connection ended"
 	default:
-		e.end(e.opError("receive", byPeer(err)), nil)
+		err = byPeer(err)
+	}
+	if !e.end(e.opError("receive", err), words) {
+		return
+	}
+	if count != nil {
+		count.Add(1)
+	}
+	if line != "" {
+		e.logger.Warn("iwarp: "+line, "peer", e.info.RemoteAddr, "err", err)
 	}
 }
 
-// end ends the connection, unless it has ended before, for the reason cause. The peer is told by t, if it is not nil and may be
-// told anything. The rest is run's.
-func (e *endpoint) end(cause error, t *rdmap.Terminate) {
+// end ends the connection for the reason cause, and reports true, unless it has ended before. The peer is told by t, if it is not nil
+// and may be told anything. The rest is run's.
+func (e *endpoint) end(cause error, t *rdmap.Terminate) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.err != nil {
-		return
+		return false
 	}
 	e.err, e.closed = cause, ended(cause)
 	if t != nil && e.heard {
@@ -90,6 +95,7 @@ func (e *endpoint) end(cause error, t *rdmap.Terminate) {
 	e.llp.Interrupt()
 	close(e.over)
 	e.idle.Broadcast()
+	return true
 }
 
 // Close ends the connection. Only the first call finds something to end; the others succeed too.

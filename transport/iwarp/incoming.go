@@ -117,7 +117,7 @@ func (e *endpoint) first(h *ddp.Header, payload []byte) error {
 	case rdmap.OpTerminate: // what the initiator cannot live with
 		return nil
 	}
-	if kind&allowed == 0 || len(payload) > 0 || !h.Last {
+	if kind&allowed == 0 || len(payload) > 0 || !h.Last || h.MO != 0 {
 		return errCode(rdmap.MPARTR)
 	}
 	e.in.rtrSend = kind == mpa.RTRSend

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
 // rtrRead is the number, in place of that of a work request, of the RDMA Read that is an RTR.
@@ -27,6 +28,20 @@ type inboundRead struct {
 	source       transport.STag
 	sourceOffset uint64
 	left         uint32 // bytes
+	msn          uint32
+}
+
+// segment is the Read Request, for the Terminate message if the window ends before the read does.
+func (r *inboundRead) segment() []byte {
+	h := ddp.Header{
+		Last: true, Version: ddp.Version, Control: rdmap.Control(rdmap.OpReadRequest),
+		Queue: ddp.QueueReadRequest, MSN: r.msn,
+	}
+	req := rdmap.ReadRequest{
+		SinkSTag: r.sink, SinkOffset: r.sinkOffset, Len: r.left,
+		SourceSTag: r.source, SourceOffset: r.sourceOffset,
+	}
+	return req.Append(h.Append(nil))
 }
 
 // sinkTags are the steering tags of the memory that RDMA Reads go to. They are in no table: a response must

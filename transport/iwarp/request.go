@@ -19,6 +19,8 @@ type request struct {
 	cfg  *Config
 	conn *net.TCPConn
 	mpa  *mpa.Request
+
+	answered bool // so conn is not this request's any more
 }
 
 // Info describes the connection as far as it is known.
@@ -43,6 +45,9 @@ func RequestOf(r transport.Request) (*mpa.Request, bool) {
 // Accept makes the connection. It may refuse it by itself: where the peer's IRD is below RequiredORD, or where the peer asks for what
 // is not available.
 func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
+	if r.answered {
+		return nil, opError("accept", r.conn.RemoteAddr(), mpa.ErrAnswered)
+	}
 	ep, err := r.accept(ctx, private)
 	if err == nil {
 		return ep, nil
@@ -60,12 +65,12 @@ func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error)
 	}
 	setup, err := r.mpa.Accept(r.cfg.startup(r.conn), private)
 	stop()
-	if err == nil {
-		return r.cfg.endpoint(r.conn, setup)
-	}
 	var failed *mpa.StartupError
+	r.answered = err == nil || errors.As(err, &failed)
 	switch {
-	case !errors.As(err, &failed): // the caller's fault, who can try again
+	case err == nil:
+		return r.cfg.endpoint(r.conn, setup)
+	case !r.answered: // the caller's fault, who can try again
 	case errors.Is(err, mpa.ErrInsufficientIRD), errors.Is(err, mpa.ErrMarkers), errors.Is(err, mpa.ErrRevision):
 		r.cfg.Counters.Rejected.Add(1)
 		r.cfg.Logger.Warn("iwarp: connection refused", "peer", r.conn.RemoteAddr(), "err", err)
@@ -80,15 +85,19 @@ func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error)
 
 // Reject refuses the connection.
 func (r *request) Reject(private []byte) error {
+	if r.answered {
+		return opError("reject", r.conn.RemoteAddr(), mpa.ErrAnswered)
+	}
 	r.conn.SetDeadline(time.Now().Add(r.cfg.HandshakeTimeout))
 	err := r.mpa.Reject(r.cfg.startup(r.conn), private)
 	var failed *mpa.StartupError
+	r.answered = err == nil || errors.As(err, &failed)
 	switch {
 	case err == nil:
 		r.cfg.Counters.Rejected.Add(1)
 		r.part()
 		return nil
-	case errors.As(err, &failed):
+	case r.answered:
 		r.cfg.Counters.HandshakeFailures.Add(1)
 		r.conn.Close()
 	}

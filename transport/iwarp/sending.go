@@ -82,8 +82,10 @@ func (e *endpoint) batchSent() bool {
 func (e *endpoint) stopSending(err error) {
 	switch err := err.(type) {
 	case nil:
-	case *rdmap.Error:
-		e.end(e.opError("read by peer", err), &rdmap.Terminate{Code: err.Code})
+	case *violation:
+		if e.end(e.opError("read by peer", err.err), &err.terminate) {
+			e.logger.Warn("iwarp: connection terminated: window ended during a read", "peer", e.info.RemoteAddr, "err", err)
+		}
 	default:
 		e.writeFailed(err)
 	}
@@ -101,8 +103,10 @@ func (e *endpoint) stopSending(err error) {
 // writeFailed stops sending. Why it failed the peer may have said in what there is to read still.
 func (e *endpoint) writeFailed(err error) {
 	if err == mpa.ErrStalled {
-		e.counters.Stalls.Add(1)
-		e.end(e.opError("send", err), nil)
+		if e.end(e.opError("send", err), nil) {
+			e.counters.Stalls.Add(1)
+			e.logger.Warn("iwarp: connection ended", "peer", e.info.RemoteAddr, "err", err)
+		}
 		return
 	}
 	e.mu.Lock()
@@ -127,7 +131,9 @@ func (e *endpoint) fill() error {
 		}
 		room, err := e.out.segment(e.llp, e.table)
 		if err != nil {
-			return &rdmap.Error{Code: protectionCode(err)}
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			return newViolation(protectionCode(err), e.responses.At(0).segment())
 		}
 		if !room {
 			return nil

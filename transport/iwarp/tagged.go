@@ -32,7 +32,7 @@ func (e *endpoint) written(h *ddp.Header, payload []byte) error {
 		return nil
 	case errors.Is(err, transport.ErrAccess):
 		return errCode(rdmap.ProtectionAccess) // DDP has no code for it
-	case errors.Is(err, transport.ErrBounds) && wraps(h.Offset, len(payload)):
+	case errors.Is(err, transport.ErrBounds) && wraps(h.Offset, uint64(len(payload))):
 		return errCode(rdmap.TaggedWrap)
 	case errors.Is(err, transport.ErrBounds):
 		return errCode(rdmap.TaggedBounds)
@@ -41,7 +41,7 @@ func (e *endpoint) written(h *ddp.Header, payload []byte) error {
 }
 
 // wraps reports whether n bytes at off leave the address space at its end.
-func wraps(off uint64, n int) bool { return off+uint64(n)-1 < off }
+func wraps(off, n uint64) bool { return off+n-1 < off }
 
 // readResponse places a segment of the response to the oldest RDMA Read.
 func (e *endpoint) readResponse(h *ddp.Header, payload []byte) error {

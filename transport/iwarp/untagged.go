@@ -120,7 +120,7 @@ func (e *endpoint) readRequest(h *ddp.Header, payload []byte) error {
 		return errCode(rdmap.OperationUnspecified)
 	}
 	switch err := e.table.Check(r.SourceSTag, transport.RemoteRead, r.SourceOffset, uint64(r.Len)); {
-	case errors.Is(err, transport.ErrBounds) && wraps(r.SourceOffset, int(r.Len)):
+	case errors.Is(err, transport.ErrBounds) && wraps(r.SourceOffset, uint64(r.Len)):
 		return errCode(rdmap.ProtectionWrap)
 	case err != nil:
 		return errCode(protectionCode(err))
@@ -133,7 +133,7 @@ func (e *endpoint) readRequest(h *ddp.Header, payload []byte) error {
 	}
 	e.responses.Push(inboundRead{
 		sink: r.SinkSTag, sinkOffset: r.SinkOffset,
-		source: r.SourceSTag, sourceOffset: r.SourceOffset, left: r.Len,
+		source: r.SourceSTag, sourceOffset: r.SourceOffset, left: r.Len, msn: h.MSN,
 	})
 	return nil
 }

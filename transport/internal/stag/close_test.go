@@ -1,6 +1,7 @@
 package stag
 
 import (
+	"net"
 	"sync"
 	"testing"
 
@@ -40,5 +41,19 @@ func TestRevokeDuringClose(t *testing.T) {
 			e.mu.Unlock()
 			wg.Wait()
 		})
+	}
+}
+
+// TestExposeDuringClose checks that a window does not begin behind the back of Close: nobody would wait for copies to it.
+func TestExposeDuringClose(t *testing.T) {
+	tb := New(1, nil)
+	tb.mu.Lock()
+	e := tb.take() // as Expose does; then it loses the processor
+	tb.mu.Unlock()
+	tb.Close()
+	r, err := e.open(listOf(make([]byte, 1)), transport.RemoteWrite, 0)
+	wantErr(t, err, net.ErrClosed)
+	if r != (transport.Region{}) || e.tag != 0 {
+		t.Errorf("got window %+v, want none", r)
 	}
 }

@@ -1,6 +1,7 @@
 package stag
 
 import (
+	"net"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -19,6 +20,7 @@ type entry struct {
 	mu        sync.Mutex
 	key       uint8          // of the latest tag
 	tag       transport.STag // 0 while there is no window
+	closed    bool           // together with the table
 	ending    bool           // the tag is dead, but the memory may still be referred to
 	ended     sync.Cond      // tells that this is over; made when first needed
 	access    transport.Access
@@ -29,17 +31,20 @@ type entry struct {
 	list      []transport.Slice
 }
 
-// open begins a window in an unused entry.
-func (e *entry) open(list []transport.Slice, access transport.Access, base uint64) transport.Region {
+// open begins a window in an unused entry, unless the table has been closed meanwhile.
+func (e *entry) open(list []transport.Slice, access transport.Access, base uint64) (transport.Region, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.closed {
+		return transport.Region{}, net.ErrClosed
+	}
 	e.key++
 	e.tag = transport.STag(e.index<<keyBits | uint32(e.key))
 	e.access = access
 	e.base = base
 	e.len = uint64(transport.TotalLen(list))
 	e.list = append(e.list, list...)
-	return transport.Region{STag: e.tag, Base: e.base, Len: e.len}
+	return transport.Region{STag: e.tag, Base: e.base, Len: e.len}, nil
 }
 
 // shut ends the window, if there is one. e.mu is held, but not while detach, which makes the pins go away, runs.

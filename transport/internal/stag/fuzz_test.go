@@ -39,9 +39,13 @@ func FuzzTable(f *testing.F) {
 	f.Add([]byte{0, 3, 5, 0, 3, 7, 1, 0, 2, 4, 2, 0, 1, 3, 3, 0, 1, 0, 0, 1})
 	f.Add([]byte{0, 7, 9, 5, 0, 1, 0, 0, 4, 2, 0, 0, 9, 3, 0, 0, 7, 3, 4, 0})
 	f.Add([]byte{0, 6, 1, 4, 0, 4, 0, 0, 2, 2, 3, 0, 1, 0, 0})
+	f.Add([]byte{0, 7, 9, 8, 1, 0, 6, 9, 6, 0, 4, 8, 6, 0, 5, 2, 3, 0, 7, 0, 8, 0, 1, 4, 9})    // pins, and a Revoke
+	f.Add([]byte{0, 7, 9, 8, 1, 0, 6, 9, 6, 0, 4, 8, 5, 0, 6, 0, 5, 2, 1, 0, 4, 9, 4, 0, 7, 0}) // pins, Abandon, and an Invalidate
 	f.Fuzz(func(t *testing.T, in []byte) {
-		tab := New(8, nil)
+		h := newHolder(8)
+		tab := h.tab
 		var windows []*model
+		var pinned []func() []byte // what is to be sent
 		live := func() (n int) {
 			for _, m := range windows {
 				if !m.dead {
@@ -60,7 +64,7 @@ func FuzzTable(f *testing.F) {
 		}
 		fill := byte(0)
 		for steps := 0; len(in) > 0 && steps < 500; steps++ {
-			op := next() % 6
+			op := next() % 9
 			if op == 0 {
 				m := &model{access: transport.Access(next() % 8)}
 				n := next() % 40
@@ -136,6 +140,25 @@ func FuzzTable(f *testing.F) {
 					m.abandoned = true
 					m.scribble()
 				}
+			case 6:
+				off, n := next()%48-4, next()%48+1
+				want := m.check(transport.RemoteRead, off, n)
+				wantErr(t, h.pin(r.STag, r.Base+uint64(off), uint64(n)), want)
+				if want == nil {
+					pinned = append(pinned, func() []byte { return m.mem[off : off+n] })
+				}
+			case 7:
+				var want []byte
+				for _, p := range pinned {
+					want = append(want, p()...)
+				}
+				pinned = nil
+				if got := h.send(); !bytes.Equal(got, want) {
+					t.Fatalf("sent %x, want %x", got, want)
+				}
+			case 8:
+				need, off, n := transport.Access(1<<(next()%3)), next()%48-4, next()%48
+				wantErr(t, tab.Check(r.STag, need, r.Base+uint64(off), uint64(n)), m.check(need, off, n))
 			}
 			for _, m := range windows {
 				want := m.mem

@@ -78,7 +78,7 @@ func (t *Table) Expose(list []transport.Slice, access transport.Access) (transpo
 	// Below 2^63, as is the length of any Go memory: their sum cannot overflow.
 	base := t.rng.Uint64() >> 1 &^ (pageSize - 1)
 	t.mu.Unlock()
-	return e.open(list, access, base), nil
+	return e.open(list, access, base)
 }
 
 // take returns an unused entry. t.mu is held.
@@ -209,6 +209,7 @@ func (t *Table) Close() {
 	for _, e := range entries {
 		e.mu.Lock()
 		e.shut(t.detach)
+		e.closed = true
 		e.mu.Unlock()
 	}
 	t.mu.Lock()

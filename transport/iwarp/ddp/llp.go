@@ -10,7 +10,8 @@ import (
 // and delivers each of them once, whole (RFC 5041 section 2, RFC 5044 section 3).
 //
 // It sends in batches: Append puts segments together, Flush and Wait send them. The caller sees to it that Append, Flush,
-// Detach and Cut do not overlap; Receive and what concerns sending may.
+// Detach and Cut do not overlap, that only Append and Detach are called while Wait waits, and that nothing but Interrupt
+// is called beside Close. Receive and what concerns sending may overlap.
 type LLP interface {
 	// MaxSegment is the most bytes of a segment, its header included (MULPDU).
 	MaxSegment() int
@@ -39,11 +40,11 @@ type LLP interface {
 	// too, where the peer does not want it any more.
 	Cut(peerGone bool)
 
-	// Interrupt ends Receive and Wait, now and for good.
+	// Interrupt ends Receive and Wait, now and for good: they fail with os.ErrDeadlineExceeded.
 	Interrupt()
 
-	// Close closes the connection. When orderly it first sends the batch, if it can within a few seconds, says that
-	// nothing more will come, and waits as long for the peer to do the same, so that it can read what was sent.
+	// Close closes the connection. When orderly it first sends the batch, says that nothing more will come, and waits for the peer to
+	// do the same, so that it can read what was sent: if all that is done within a few seconds. Otherwise it resets the connection.
 	Close(orderly bool)
 }
 

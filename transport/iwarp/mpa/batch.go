@@ -160,13 +160,15 @@ func (b *batch) cut(all bool) {
 	for _, p := range b.pieces[b.first:] {
 		rest = append(rest, p[:min(len(p), keep-len(rest))]...)
 	}
+	gone := min(1, b.sent) // what is kept is begun still
 	clear(b.pieces)
 	*b = batch{
 		arena:  b.arena[:0],
 		pieces: append(b.pieces[:0], rest),
 		owners: append(b.owners[:0], 0),
-		ends:   append(b.ends[:0], len(rest)),
-		size:   len(rest),
+		ends:   append(b.ends[:0], gone+len(rest)),
+		size:   gone + len(rest),
+		sent:   gone,
 		vector: b.vector,
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -13,15 +12,28 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// closeTimeout bounds how long an orderly Close sends, and how long it then waits for the peer.
+// closeTimeout bounds how long an orderly Close sends, and then waits for the peer, in all.
 const closeTimeout = 5 * time.Second
 
 // Options of a Conn.
 type Options struct {
 	CRC        bool
-	MaxSegment int           // MULPDU in bytes; 0: as the MSS suggests
-	Stall      time.Duration // how long the peer may take nothing, or leave an FPDU incomplete
+	MaxSegment int // MULPDU in bytes, at most 65535; 0: as the MSS suggests
+
+	// Stall, above 0, is how long the peer may take nothing, or leave an FPDU incomplete. It may take somewhat more than twice as long
+	// to notice.
+	Stall time.Duration
 }
+
+// What ends a stream of FPDUs.
+var (
+	// ErrCRC: the CRC of an FPDU is wrong (RFC 5044 section 8, error code 2).
+	ErrCRC = errors.New("MPA CRC error")
+	// ErrLength: a ULPDU that is too short for any header of DDP. There is no error code for that.
+	ErrLength = errors.New("impossible length of an FPDU")
+	// ErrStalled: the peer stopped in the middle of an FPDU, or takes nothing.
+	ErrStalled = errors.New("peer has stalled")
+)
 
 // Conn is a TCP connection after the startup: a stream of FPDUs in each direction. It is the LLP of a DDP stream.
 type Conn struct {
@@ -101,43 +113,6 @@ func (c *Conn) Cut(peerGone bool) {
 
 // Receive reads once.
 func (c *Conn) Receive(sink ddp.Sink) error { return c.in.receive(sink) }
-
-// Interrupt ends Receive and Wait.
-func (c *Conn) Interrupt() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.interrupted = true
-	c.tcp.SetDeadline(past)
-}
-
-// past is a deadline that has passed.
-var past = time.Unix(1, 0)
-
-// setReadDeadline and setWriteDeadline do nothing after Interrupt.
-func (c *Conn) setReadDeadline(t time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.interrupted {
-		c.tcp.SetReadDeadline(t)
-	}
-}
-
-func (c *Conn) setWriteDeadline(t time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.interrupted {
-		c.tcp.SetWriteDeadline(t)
-	}
-}
-
-// isInterrupted says of a deadline that has passed whether it was an interruption.
-func (c *Conn) isInterrupted() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.interrupted
-}
-
-func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
 // Close closes the connection.
 func (c *Conn) Close(orderly bool) {

@@ -40,6 +40,7 @@ type reader struct {
 	// The stall watch: what had been complete when the deadline was set.
 	armed bool
 	seen  int
+	last  bool // the deadline of the last chance
 
 	sys readerSys // of the platform
 }
@@ -145,13 +146,18 @@ func (r *reader) arm() {
 
 // expired is called when the deadline has passed.
 func (r *reader) expired() error {
-	if r.pending() > 0 && r.fpdus == r.seen {
+	late := r.pending() > 0 && r.fpdus == r.seen
+	switch {
+	case late && r.last:
 		return ErrStalled
-	}
-	r.armed = false
-	r.c.setReadDeadline(time.Time{})
-	if r.pending() > 0 {
+	case late: // unless the rest has come, and it is this side that did not look
+		r.c.setReadDeadline(time.Now().Add(r.c.stall / 4))
+	case r.pending() > 0:
 		r.arm()
+	default:
+		r.armed = false
+		r.c.setReadDeadline(time.Time{})
 	}
+	r.last = late
 	return nil
 }

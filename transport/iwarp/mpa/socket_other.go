@@ -1,6 +1,10 @@
-//go:build !linux
+//go:build !linux || mpaportable
 
 package mpa
+
+// The build tag mpaportable has Linux do as other systems do, so that it can be tested there:
+//
+//	go test -tags mpaportable ./transport/iwarp/...
 
 import (
 	"errors"
@@ -27,13 +31,16 @@ func (s *writerSys) init(w *writer) { s.w = w }
 func (s *writerSys) try() error { return nil }
 
 func (s *writerSys) wait(l sync.Locker) error {
+	var p []byte
 	l.Lock()
-	b := s.w.batch
+	if b := s.w.batch; b != nil {
+		p = b.pieces[b.first]
+	}
 	l.Unlock()
-	if b == nil {
+	if p == nil {
 		return nil
 	}
-	n, err := s.w.c.tcp.Write(b.pieces[b.first]) // the caller of wait alone changes it
+	n, err := s.w.c.tcp.Write(p) // nobody else changes what is there
 	l.Lock()
 	s.w.sent(n)
 	l.Unlock()

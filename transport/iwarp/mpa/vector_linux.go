@@ -1,3 +1,5 @@
+//go:build !mpaportable
+
 package mpa
 
 import (

@@ -86,7 +86,8 @@ func (w *writer) wait(l sync.Locker) (empty bool, err error) {
 	return empty, err
 }
 
-// watch sees to it that a peer that takes nothing is noticed after one to two times half the limit. The deadline is set seldom, since that costs.
+// watch sees to it that a peer that takes nothing is noticed after one to two times the limit. The deadline is set seldom, since
+// that costs.
 func (w *writer) watch() {
 	now := time.Now()
 	if w.deadline.Sub(now) > w.c.stall/2 {

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package paired
+
+import "time"
+
+func busyTime() time.Duration { return 0 }

@@ -1,0 +1,73 @@
+package mpa
+
+import (
+	"errors"
+	"net"
+	"os"
+	"testing"
+)
+
+// Interrupt ends what waits, and what would.
+func TestInterrupt(t *testing.T) {
+	receiveOne := func(o *outbox) error { return o.Receive(new(collector)) }
+	for _, tt := range []struct {
+		name    string
+		prepare func(*outbox, *net.TCPConn)
+		wait    func(*outbox) error
+	}{
+		{"receive", func(*outbox, *net.TCPConn) {}, receiveOne},
+		{
+			"receive in the middle of an FPDU",
+			func(o *outbox, peer *net.TCPConn) {
+				write(t, peer, []byte{0})
+				receiveUntil(t, o.Conn, new(collector), 1)
+			},
+			receiveOne,
+		},
+		{"wait", func(o *outbox, _ *net.TCPConn) { fill(t, o) }, (*outbox).send},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for i := range 60 {
+				o, peer := newOutbox(t, Options{})
+				tt.prepare(o, peer)
+				ended := make(chan error)
+				if i%3 == 0 {
+					o.Interrupt() // before
+				}
+				go func() { ended <- tt.wait(o) }()
+				for range i % 7 {
+					o.Interrupt() // before or while it waits, and again
+				}
+				o.Interrupt()
+				for range 3 { // and for good
+					if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) {
+						t.Fatalf("got error %v, want %v", err, os.ErrDeadlineExceeded)
+					}
+					go func() { ended <- tt.wait(o) }()
+				}
+				<-ended
+				o.Close(false)
+				peer.Close()
+			}
+		})
+	}
+}
+
+// Deadlines that the stream sets for itself do not undo an Interrupt.
+func TestInterruptBesideDeadlines(t *testing.T) {
+	_, stream := streamOf(false, 14)
+	for range 50 {
+		c, peer := newConn(t, Options{})
+		write(t, peer, stream[:10])
+		ended := make(chan error)
+		go func() {
+			ended <- receiveAll(c, new(collector)) // sets a deadline
+		}()
+		c.Interrupt()
+		if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("got error %v, want %v", err, os.ErrDeadlineExceeded)
+		}
+		c.Close(false)
+		peer.Close()
+	}
+}

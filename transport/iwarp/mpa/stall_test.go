@@ -1,0 +1,136 @@
+package mpa
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// expire makes it so that the deadline of reads, which is far away, has passed.
+func expire(t *testing.T, c *Conn) {
+	t.Helper()
+	if err := c.tcp.SetReadDeadline(past); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// receive receives once, and fails the test unless the error is as wanted.
+func receive(t *testing.T, c *Conn, s *collector, want error) {
+	t.Helper()
+	if err := c.Receive(s); !errors.Is(err, want) {
+		t.Fatalf("got error %v, want %v", err, want)
+	}
+}
+
+// A peer that stops in the middle of an FPDU, wherever.
+func TestReceiveStalled(t *testing.T) {
+	_, stream := streamOf(true, 14, 14)
+	for _, n := range []int{1, 2, 19, 21, 39} {
+		c, peer := newConn(t, Options{CRC: true, Stall: 5 * time.Millisecond})
+		write(t, peer, stream[:n])
+		var got collector
+		if err := receiveAll(c, &got); !errors.Is(err, ErrStalled) {
+			t.Errorf("behind %d bytes: got error %v, want %v", n, err, ErrStalled)
+		}
+		if len(got.ulpdus) != n/20 {
+			t.Errorf("behind %d bytes: got %d ULPDUs, want %d", n, len(got.ulpdus), n/20)
+		}
+	}
+}
+
+// Single bytes do not help: an FPDU has to become complete.
+func TestReceiveTrickle(t *testing.T) {
+	_, stream := streamOf(true, 1000)
+	c, peer := newConn(t, Options{CRC: true, Stall: 20 * time.Millisecond})
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for _, b := range stream[:len(stream)-1] {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				write(t, peer, []byte{b})
+			}
+		}
+	}()
+	var got collector
+	if err := receiveAll(c, &got); !errors.Is(err, ErrStalled) {
+		t.Errorf("got error %v, want %v", err, ErrStalled)
+	}
+	close(stop)
+	<-stopped
+}
+
+// A peer between two FPDUs may be silent for ever, also when a deadline of before passes.
+func TestReceiveIdle(t *testing.T) {
+	ulpdus, stream := streamOf(true, 14, 15)
+	c, peer := newConn(t, Options{CRC: true})
+	var got collector
+	write(t, peer, stream[:10])
+	receiveUntil(t, c, &got, 10)
+	write(t, peer, stream[10:20])
+	receiveUntil(t, c, &got, 20)
+	for range 3 {
+		expire(t, c)
+		receive(t, c, &got, nil)
+	}
+	write(t, peer, stream[20:])
+	receiveUntil(t, c, &got, len(stream))
+	if d := diffULPDUs(ulpdus, got.ulpdus); d != "" {
+		t.Errorf("ULPDUs (-want +got):\n%s", d)
+	}
+}
+
+// A peer that has always sent a part of the next FPDU, and completes one before each deadline.
+func TestReceiveSlow(t *testing.T) {
+	c, peer := newConn(t, Options{CRC: true})
+	fpdu := appendFPDU(nil, text(100, 0), true)
+	var got collector
+	write(t, peer, fpdu[:50])
+	receiveUntil(t, c, &got, 50)
+	for i := range 10 {
+		write(t, peer, fpdu[50:])
+		write(t, peer, fpdu[:50])
+		receiveUntil(t, c, &got, (i+1)*len(fpdu)+50)
+		expire(t, c)
+		receive(t, c, &got, nil)
+	}
+	if len(got.ulpdus) != 10 {
+		t.Errorf("got %d ULPDUs, want 10", len(got.ulpdus))
+	}
+	// And now it does stall.
+	for err := error(nil); err == nil; {
+		expire(t, c)
+		if err = c.Receive(&got); err != nil && !errors.Is(err, ErrStalled) {
+			t.Errorf("got error %v, want %v", err, ErrStalled)
+		}
+	}
+}
+
+// It is no stall if the rest had come, and it was this side that did not read for so long.
+func TestReceiveLate(t *testing.T) {
+	ulpdus, stream := streamOf(true, 14, 14)
+	c, peer := newConn(t, Options{CRC: true})
+	var got collector
+	write(t, peer, stream[:30])
+	receiveUntil(t, c, &got, 30)
+	write(t, peer, stream[30:])
+	expire(t, c)
+	receive(t, c, &got, nil)
+	receiveUntil(t, c, &got, len(stream))
+	if d := diffULPDUs(ulpdus, got.ulpdus); d != "" {
+		t.Errorf("ULPDUs (-want +got):\n%s", d)
+	}
+	// The next FPDU has all its time.
+	write(t, peer, stream[:10])
+	receiveUntil(t, c, &got, len(stream)+10)
+	expire(t, c)
+	receive(t, c, &got, nil)
+	expire(t, c)
+	receive(t, c, &got, nil)
+	expire(t, c)
+	receive(t, c, &got, ErrStalled)
+}

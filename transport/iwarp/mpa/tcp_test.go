@@ -1,0 +1,116 @@
+package mpa
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+)
+
+// tcpPair returns both ends of a TCP connection.
+func tcpPair(t testing.TB) (a, b *net.TCPConn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(); d.Close() })
+	return c.(*net.TCPConn), d.(*net.TCPConn)
+}
+
+// newConn returns a Conn and its peer, a plain TCP connection. Without Stall in o nothing ever stalls.
+func newConn(t testing.TB, o Options) (*Conn, *net.TCPConn) {
+	t.Helper()
+	tcp, peer := tcpPair(t)
+	if o.Stall == 0 {
+		o.Stall = time.Hour
+	}
+	c, err := NewConn(tcp, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(false) }) // gives its buffer back
+	return c, peer
+}
+
+// collector keeps copies of what it gets.
+type collector struct {
+	ulpdus [][]byte
+	bytes  int // of their FPDUs
+	err    error
+}
+
+func (s *collector) Segment(segment []byte) error {
+	s.ulpdus = append(s.ulpdus, append([]byte{}, segment...))
+	s.bytes += fpduSize(len(segment))
+	return s.err
+}
+
+// diffULPDUs says in what got is not want.
+func diffULPDUs(want, got [][]byte) string {
+	if slices.EqualFunc(want, got, bytes.Equal) {
+		return ""
+	}
+	return cmp.Diff(want, got) // which takes its time
+}
+
+// receiveUntil receives until n bytes in all have come, to the sink or as part of an FPDU.
+func receiveUntil(t testing.TB, c *Conn, s *collector, n int) {
+	t.Helper()
+	for s.bytes+c.in.pending() < n {
+		if err := c.Receive(s); err != nil {
+			t.Fatalf("behind %d bytes of %d: %v", s.bytes+c.in.pending(), n, err)
+		}
+	}
+}
+
+// receiveAll receives until there is an error.
+func receiveAll(c *Conn, s ddp.Sink) error {
+	for {
+		if err := c.Receive(s); err != nil {
+			return err
+		}
+	}
+}
+
+// write has the peer send.
+func write(t testing.TB, peer *net.TCPConn, p []byte) {
+	t.Helper()
+	if _, err := peer.Write(p); err != nil {
+		t.Error(err)
+	}
+}
+
+// hangUp has the peer send, and close its side.
+func hangUp(t testing.TB, peer *net.TCPConn, p []byte) {
+	t.Helper()
+	write(t, peer, p)
+	if err := peer.CloseWrite(); err != nil {
+		t.Error(err)
+	}
+}
+
+// drain is what the peer gets until the end.
+func drain(peer io.Reader) <-chan []byte {
+	c := make(chan []byte, 1)
+	go func() {
+		b, _ := io.ReadAll(peer)
+		c <- b
+	}()
+	return c
+}

@@ -1,0 +1,311 @@
+package iwarp
+
+import (
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"net"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// rig makes connections of one Config, each between an endpoint and a peer played by hand.
+type rig struct {
+	t        testing.TB
+	dialing  bool // our ends dial
+	cfg      Config
+	log      *logbook
+	listener *Listener        // ours
+	peers    *net.TCPListener // of the peers that we dial
+}
+
+// newRig returns a rig that checks at the end of t that no goroutine is left. It has counters and a log of its own.
+func newRig(t testing.TB, dialing bool, cfg Config) *rig {
+	t.Helper()
+	leaks := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	return newLeakyRig(t, dialing, cfg)
+}
+
+// newLeakyRig is newRig without that check.
+func newLeakyRig(t testing.TB, dialing bool, cfg Config) *rig {
+	t.Helper()
+	r := &rig{t: t, dialing: dialing, cfg: cfg, log: new(logbook)}
+	r.cfg.Logger = slog.New(slog.NewTextHandler(r.log, nil))
+	r.cfg.Counters = new(Counters)
+	if dialing {
+		r.peers = listenTCP(t)
+		return r
+	}
+	l, err := Listen(t.Context(), "127.0.0.1:0", r.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	r.listener = l
+	return r
+}
+
+// bits are those of the peers' startup frames.
+func (r *rig) bits() byte {
+	if r.cfg.CRC == CRCOn {
+		return 0x50 // C, S
+	}
+	return 0x10
+}
+
+// The enhanced data of the peers' startup frames: IRD 2, ORD 2.
+const (
+	clientServer = "\x00\x02\x00\x02"
+	peerToPeer   = "\xc0\x02\xc0\x02" // A, B, C, D
+)
+
+// connect makes a connection, which is not started.
+func (r *rig) connect() (*peer, *local) {
+	r.t.Helper()
+	if r.cfg.PeerToPeer {
+		return r.connectAs(peerToPeer)
+	}
+	return r.connectAs(clientServer)
+}
+
+// connectAs is connect with the enhanced data of the peer. A dialing end has sent its first message.
+func (r *rig) connectAs(data string) (*peer, *local) {
+	r.t.Helper()
+	if r.dialing {
+		return r.dialed(data)
+	}
+	p := dialPeer(r.t, r.listener.Addr().String())
+	p.crc = r.cfg.CRC == CRCOn
+	p.write(requestFrame(r.bits(), 2, data))
+	req, err := r.listener.Accept(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ep, err := req.Accept(r.t.Context(), nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	p.readStartup()
+	return p, newLocal(r.t, ep)
+}
+
+func (r *rig) dialed(data string) (*peer, *local) {
+	r.t.Helper()
+	dial := r.dial(r.t.Context())
+	p := acceptPeer(r.t, r.peers)
+	p.crc = r.cfg.CRC == CRCOn
+	p.readStartup()
+	p.write(replyFrame(r.bits(), 2, data))
+	d := await(r.t, "Dial", dial)
+	if d.err != nil {
+		r.t.Fatal(d.err)
+	}
+	l := newLocal(r.t, d.ep)
+	if !r.cfg.PeerToPeer {
+		l.post(&transport.WorkRequest{Op: transport.OpWrite, Remote: transport.Remote{STag: 7, Offset: 8}})
+		p.want("the first FPDU", segment(toSTag(rdmap.OpWrite, 7, 8), ""))
+	}
+	return p, l
+}
+
+// dialResult is what Dial has returned.
+type dialResult struct {
+	ep  transport.Endpoint
+	err error
+}
+
+// dial dials in the background.
+func (r *rig) dial(ctx context.Context) <-chan dialResult {
+	c := make(chan dialResult, 1)
+	go func() {
+		ep, err := Dialer{r.cfg}.Dial(ctx, r.peers.Addr().String(), nil)
+		c <- dialResult{ep, err}
+	}()
+	return c
+}
+
+// wantCounters compares the counters that are not zero.
+func (r *rig) wantCounters(want map[string]int) {
+	r.t.Helper()
+	if diff := cmp.Diff(want, tally(r.cfg.Counters)); diff != "" {
+		r.t.Errorf("counters (-want +got):\n%s", diff)
+	}
+}
+
+// tally returns the counters that are not zero.
+func tally(c *Counters) map[string]int {
+	m := make(map[string]int)
+	v := reflect.ValueOf(c).Elem()
+	for i := range v.NumField() {
+		if n := v.Field(i).Addr().Interface().(*atomic.Uint64).Load(); n > 0 {
+			m[v.Type().Field(i).Name] = int(n)
+		}
+	}
+	return m
+}
+
+// logbook keeps the lines of a log.
+type logbook struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (b *logbook) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// want checks that there are n lines, each with all of these words.
+func (b *logbook) want(t testing.TB, n int, words ...string) {
+	t.Helper()
+	b.mu.Lock()
+	text := b.text.String()
+	b.mu.Unlock()
+	if got := strings.Count(text, "\n"); got != n {
+		t.Errorf("got %d lines in the log, want %d:\n%s", got, n, text)
+	}
+	for line := range strings.Lines(text) {
+		for _, w := range words {
+			if !strings.Contains(line, w) {
+				t.Errorf("log line %q, want %q in it", line, w)
+			}
+		}
+	}
+}
+
+// local is our end of a connection: Receiver and Completer.
+type local struct {
+	t testing.TB
+	*endpoint
+	messages    chan string
+	completions chan error
+}
+
+// newLocal wraps an endpoint, which it closes at the end of t.
+func newLocal(t testing.TB, ep transport.Endpoint) *local {
+	l := &local{t: t, endpoint: ep.(*endpoint), messages: make(chan string, 1000), completions: make(chan error, 1000)}
+	t.Cleanup(func() { ep.Close() })
+	return l
+}
+
+// Received implements transport.Receiver.
+func (l *local) Received(batch []transport.Message) {
+	for _, m := range batch {
+		var data []byte
+		for _, s := range m.Receive.Local {
+			data = append(data, s.Bytes...)
+		}
+		l.messages <- string(data[:m.Len])
+	}
+}
+
+// Complete implements transport.Completer.
+func (l *local) Complete(_ *transport.WorkRequest, err error) { l.completions <- err }
+
+// start begins delivery.
+func (l *local) start() *local {
+	l.Start(l)
+	return l
+}
+
+// post posts requests, whose completions are l's.
+func (l *local) post(wrs ...*transport.WorkRequest) {
+	l.t.Helper()
+	for _, wr := range wrs {
+		wr.Done = l
+	}
+	if err := l.Post(wrs...); err != nil {
+		l.t.Fatalf("Post: %v", err)
+	}
+}
+
+// send posts a Send.
+func (l *local) send(data string) {
+	l.t.Helper()
+	l.post(&transport.WorkRequest{Op: transport.OpSend, Local: slices([]byte(data))})
+}
+
+// receives posts n receives of 64 bytes.
+func (l *local) receives(n int) {
+	l.t.Helper()
+	for range n {
+		if err := l.PostRecv(&transport.Receive{Local: slices(make([]byte, 64))}); err != nil {
+			l.t.Fatalf("PostRecv: %v", err)
+		}
+	}
+}
+
+// expose opens a window.
+func (l *local) expose(access transport.Access, parts ...[]byte) transport.Region {
+	l.t.Helper()
+	r, err := l.Expose(slices(parts...), access)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return r
+}
+
+// wantMessage waits for the next message.
+func (l *local) wantMessage(want string) {
+	l.t.Helper()
+	if got := await(l.t, "message", l.messages); got != want {
+		l.t.Errorf("received %q, want %q", got, want)
+	}
+}
+
+// ended waits for the end, and returns why.
+func (l *local) ended() error {
+	l.t.Helper()
+	await(l.t, "Done", l.Done())
+	return l.Err()
+}
+
+// alive checks that messages pass in both directions of a connection that is started and has no receives posted.
+func alive(p *peer, l *local) {
+	p.t.Helper()
+	l.receives(1)
+	p.sendMessage("are you there?")
+	l.wantMessage("are you there?")
+	l.send("yes")
+	p.wantMessage("yes")
+}
+
+// slices is a scatter list.
+func slices(parts ...[]byte) []transport.Slice {
+	list := make([]transport.Slice, len(parts))
+	for i, p := range parts {
+		list[i].Bytes = p
+	}
+	return list
+}
+
+// terminateBytes is the payload of a Terminate message, as RFC 5040 section 4.8 has it: with the length and the DDP header of a
+// segment if copies is set, and its Read Request header, too, if request is.
+func terminateBytes(code rdmap.Code, seg []byte, copies, request bool) []byte {
+	b := []byte{byte(code >> 8), byte(code), 0, 0}
+	if !copies {
+		return b
+	}
+	header := 18
+	if seg[0]&0x80 != 0 {
+		header = 14
+	}
+	b[2] = 0xc0 // M, D
+	if request {
+		b[2] = 0xe0 // and R
+		header += 28
+	}
+	b = binary.BigEndian.AppendUint16(b, uint16(len(seg)))
+	return append(b, seg[:header]...)
+}

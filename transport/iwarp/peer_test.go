@@ -1,0 +1,297 @@
+package iwarp
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// patience is how long these tests wait for an event before they call it a hang.
+const patience = 30 * time.Second
+
+// peer is the other end of a connection, played by hand: it says exactly what a test tells it to, and takes nothing for granted.
+type peer struct {
+	t    testing.TB
+	conn *net.TCPConn
+	crc  bool
+
+	sends uint32 // of this side: MSN of the latest message of queue 0
+	takes uint32 // of the other side, likewise
+}
+
+func newPeer(t testing.TB, conn net.Conn) *peer {
+	t.Helper()
+	conn.SetDeadline(time.Now().Add(patience))
+	t.Cleanup(func() { conn.Close() })
+	return &peer{t: t, conn: conn.(*net.TCPConn)}
+}
+
+// dialPeer connects to a listener of ours.
+func dialPeer(t testing.TB, addr string) *peer {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newPeer(t, conn)
+}
+
+// acceptPeer takes the next connection of a dialer of ours.
+func acceptPeer(t testing.TB, l *net.TCPListener) *peer {
+	t.Helper()
+	l.SetDeadline(time.Now().Add(patience))
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newPeer(t, conn)
+}
+
+// listenTCP listens as a peer of our dialers does.
+func listenTCP(t testing.TB) *net.TCPListener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l.(*net.TCPListener)
+}
+
+// requestFrame and replyFrame are startup frames (RFC 5044 section 7.1).
+func requestFrame(bits, revision byte, private string) []byte {
+	return startupFrame("MPA ID Req Frame", bits, revision, private)
+}
+
+func replyFrame(bits, revision byte, private string) []byte {
+	return startupFrame("MPA ID Rep Frame", bits, revision, private)
+}
+
+func startupFrame(key string, bits, revision byte, private string) []byte {
+	return append([]byte(key), append([]byte{bits, revision, byte(len(private) >> 8), byte(len(private))}, private...)...)
+}
+
+// frame makes an FPDU of a ULPDU (RFC 5044 section 4.1).
+func (p *peer) frame(ulpdu []byte) []byte {
+	b := append([]byte{byte(len(ulpdu) >> 8), byte(len(ulpdu))}, ulpdu...)
+	for len(b)%4 != 0 {
+		b = append(b, 0)
+	}
+	return binary.LittleEndian.AppendUint32(b, p.sum(b))
+}
+
+func (p *peer) sum(b []byte) uint32 {
+	if !p.crc {
+		return 0
+	}
+	return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
+}
+
+// write sends bytes as they are.
+func (p *peer) write(b []byte) {
+	p.t.Helper()
+	if _, err := p.conn.Write(b); err != nil {
+		p.t.Fatalf("peer: write: %v", err)
+	}
+}
+
+// send sends segments, each in an FPDU, in one write.
+func (p *peer) send(segments ...[]byte) {
+	p.t.Helper()
+	var b []byte
+	for _, s := range segments {
+		b = append(b, p.frame(s)...)
+	}
+	p.write(b)
+}
+
+// sendMessage sends a Send of one segment.
+func (p *peer) sendMessage(data string) {
+	p.t.Helper()
+	p.sends++
+	p.send(segment(onQueue(rdmap.OpSend, p.sends), data))
+}
+
+// read reads exactly n bytes.
+func (p *peer) read(n int) []byte {
+	p.t.Helper()
+	b := make([]byte, n)
+	if n, err := io.ReadFull(p.conn, b); err != nil {
+		p.t.Fatalf("peer: read: %v after %d of %d bytes: % x", err, n, len(b), b[:min(n, 64)])
+	}
+	return b
+}
+
+// readStartup reads a startup frame.
+func (p *peer) readStartup() []byte {
+	p.t.Helper()
+	h := p.read(20)
+	return append(h, p.read(int(binary.BigEndian.Uint16(h[18:])))...)
+}
+
+// wantStartup reads a startup frame and compares it.
+func (p *peer) wantStartup(want []byte) {
+	p.t.Helper()
+	if diff := cmp.Diff(want, p.readStartup()); diff != "" {
+		p.t.Errorf("startup frame (-want +got):\n%s", diff)
+	}
+}
+
+// segment reads an FPDU, checks its framing, and returns the ULPDU.
+func (p *peer) segment() []byte {
+	p.t.Helper()
+	s, ok := p.next()
+	if !ok {
+		p.t.Fatal("peer: the stream has ended, want an FPDU")
+	}
+	return s
+}
+
+// next is segment, unless the stream ends in front of it.
+func (p *peer) next() (ulpdu []byte, ok bool) {
+	p.t.Helper()
+	length := make([]byte, 2)
+	switch n, err := io.ReadFull(p.conn, length); {
+	case err == io.EOF:
+		return nil, false
+	case err != nil:
+		p.t.Fatalf("peer: read: %v after %d bytes of an FPDU", err, n)
+	}
+	n := int(binary.BigEndian.Uint16(length))
+	padded := (2 + n + 3) / 4 * 4
+	fpdu := append(length, p.read(padded-2+4)...)
+	for _, b := range fpdu[2+n : padded] {
+		if b != 0 {
+			p.t.Errorf("FPDU padded with % x, want zeros", fpdu[2+n:padded])
+		}
+	}
+	if got, want := binary.LittleEndian.Uint32(fpdu[padded:]), p.sum(fpdu[:padded]); got != want {
+		p.t.Errorf("FPDU of %d bytes has CRC %#08x, want %#08x", len(fpdu), got, want)
+	}
+	return fpdu[2 : 2+n], true
+}
+
+// want reads an FPDU and compares its ULPDU.
+func (p *peer) want(what string, want []byte) {
+	p.t.Helper()
+	if got := p.segment(); !bytes.Equal(got, want) {
+		p.t.Errorf("%s (-want +got):\n%s", what, cmp.Diff(want, got))
+	}
+}
+
+// wantMessage reads a Send of one segment, which is to be the next of queue 0.
+func (p *peer) wantMessage(data string) {
+	p.t.Helper()
+	p.takes++
+	p.want("Send", segment(onQueue(rdmap.OpSend, p.takes), data))
+}
+
+// wantFIN expects the orderly end of the stream, here.
+func (p *peer) wantFIN() {
+	p.t.Helper()
+	var b [64]byte
+	if n, err := p.conn.Read(b[:]); err != io.EOF {
+		p.t.Fatalf("peer: read %d bytes and %v, want the end of the stream: % x", n, err, b[:n])
+	}
+}
+
+// wantTerminate expects a Terminate message with this payload, and nothing behind it.
+func (p *peer) wantTerminate(payload []byte) {
+	p.t.Helper()
+	p.want("Terminate", terminateSegment(payload))
+	p.wantFIN()
+}
+
+// terminateSegment is the segment of a Terminate message: L, DDP version 1; RDMAP version 1, Terminate; queue 2, message 1, offset 0
+// (RFC 5040 section 4.8).
+func terminateSegment(payload []byte) []byte {
+	return append([]byte{0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0}, payload...)
+}
+
+// reset closes the connection by an RST.
+func (p *peer) reset() {
+	p.conn.SetLinger(0)
+	p.conn.Close()
+}
+
+// onQueue is the header of an untagged message of one segment, on the queue that its opcode has.
+func onQueue(op rdmap.Opcode, msn uint32) ddp.Header {
+	return ddp.Header{Last: true, Version: ddp.Version, Control: rdmap.Control(op), Queue: op.Queue(), MSN: msn}
+}
+
+// toSTag is the header of a tagged message of one segment.
+func toSTag(op rdmap.Opcode, tag transport.STag, offset uint64) ddp.Header {
+	return ddp.Header{
+		Tagged: true, Last: true, Version: ddp.Version, Control: rdmap.Control(op), STag: tag, Offset: offset,
+	}
+}
+
+// with changes a header.
+func with(h ddp.Header, change func(*ddp.Header)) ddp.Header {
+	change(&h)
+	return h
+}
+
+// more says that the message goes on.
+func more(h *ddp.Header) { h.Last = false }
+
+// segment is a ULPDU.
+func segment(h ddp.Header, payload string) []byte { return append(h.Append(nil), payload...) }
+
+// readRequest is the payload of a Read Request for n bytes of a window.
+func readRequest(from transport.STag, offset uint64, n int) string {
+	r := rdmap.ReadRequest{SinkSTag: 0x51417a6, SinkOffset: 0x1000, Len: uint32(n), SourceSTag: from, SourceOffset: offset}
+	return string(r.Append(nil))
+}
+
+// wantReadRequest reads a Read Request, and returns what it asks for.
+func (p *peer) wantReadRequest(msn uint32) rdmap.ReadRequest {
+	p.t.Helper()
+	h, payload, err := ddp.Parse(p.segment())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if diff := cmp.Diff(onQueue(rdmap.OpReadRequest, msn), h); diff != "" {
+		p.t.Fatalf("Read Request (-want +got):\n%s", diff)
+	}
+	r, err := rdmap.ParseReadRequest(payload)
+	if err != nil || len(payload) != rdmap.ReadRequestLen {
+		p.t.Fatalf("Read Request of %d bytes: %v", len(payload), err)
+	}
+	return r
+}
+
+// await receives from c.
+func await[T any](t testing.TB, what string, c <-chan T) (v T) {
+	t.Helper()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case v = <-c:
+	case <-timer.C:
+		stacks := make([]byte, 1<<20)
+		t.Fatalf("%s: waited %v in vain\n\n%s", what, patience, stacks[:runtime.Stack(stacks, true)])
+	}
+	return v
+}
+
+// describe is a name for a subtest.
+func describe(dialing bool, crc CRC) string {
+	role := "listening"
+	if dialing {
+		role = "dialing"
+	}
+	return fmt.Sprintf("%s, CRC %v", role, crc == CRCOn)
+}
