@@ -1,0 +1,155 @@
+package rping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// receives is how many receives are posted. The two ends take turns, so that one is in use at a time, and the
+// next may come while the first is being posted again.
+const receives = 4
+
+// conn makes an endpoint something to wait for. One goroutine uses it.
+type conn struct {
+	ep       transport.Endpoint
+	memory   []transport.Slice
+	windows  []transport.Region
+	messages chan [advertLen]byte
+	failed   chan error // of a Send, or of a message that nobody expects; capacity 1
+	done     chan error // of the operation that is waited for
+}
+
+// open begins to receive.
+func open(ep transport.Endpoint) (*conn, error) {
+	c := &conn{
+		ep:       ep,
+		messages: make(chan [advertLen]byte, receives),
+		failed:   make(chan error, 1),
+		done:     make(chan error, 1),
+	}
+	for range receives {
+		s, err := c.alloc(advertLen)
+		if err == nil {
+			err = ep.PostRecv(&transport.Receive{Local: []transport.Slice{s}})
+		}
+		if err != nil {
+			c.close()
+			return nil, err
+		}
+	}
+	ep.Start(c)
+	return c, nil
+}
+
+// close ends the connection and gives the memory back.
+func (c *conn) close() {
+	c.ep.Close()
+	<-c.ep.Done()
+	c.ep.Revoke(c.windows...)
+	for _, s := range c.memory {
+		c.ep.Domain().Free(s)
+	}
+}
+
+func (c *conn) alloc(n int) (transport.Slice, error) {
+	s, err := c.ep.Domain().Alloc(n)
+	if err == nil {
+		c.memory = append(c.memory, s)
+	}
+	return s, err
+}
+
+// expose opens a window and returns the message that tells the peer of it.
+func (c *conn) expose(s transport.Slice, access transport.Access) (transport.Slice, error) {
+	r, err := c.ep.Expose([]transport.Slice{s}, access)
+	if err != nil {
+		return transport.Slice{}, err
+	}
+	c.windows = append(c.windows, r)
+	msg, err := c.alloc(advertLen)
+	if err != nil {
+		return transport.Slice{}, err
+	}
+	Advert{Offset: r.Base, STag: r.STag, Size: uint32(r.Len)}.Append(msg.Bytes[:0])
+	return msg, nil
+}
+
+// Received implements transport.Receiver.
+func (c *conn) Received(batch []transport.Message) {
+	for _, m := range batch {
+		if m.Len != advertLen {
+			c.fail(fmt.Errorf("rping: a message of %d bytes, want %d", m.Len, advertLen))
+			return
+		}
+		select {
+		case c.messages <- [advertLen]byte(m.Receive.Local[0].Bytes):
+		default:
+			c.fail(errors.New("rping: the peer sends out of turn"))
+			return
+		}
+		if err := c.ep.PostRecv(m.Receive); err != nil {
+			c.fail(err)
+		}
+	}
+}
+
+// Complete implements transport.Completer.
+func (c *conn) Complete(wr *transport.WorkRequest, err error) {
+	switch {
+	case wr.Op != transport.OpSend:
+		c.done <- err
+	case err != nil:
+		c.fail(err)
+	}
+}
+
+// fail keeps the first error.
+func (c *conn) fail(err error) {
+	select {
+	case c.failed <- err:
+	default:
+	}
+}
+
+// send sends msg, which must not change any more.
+func (c *conn) send(msg transport.Slice) error {
+	return c.ep.Post(&transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Local: []transport.Slice{msg}, Done: c})
+}
+
+// move reads or writes and waits for the end of it.
+func (c *conn) move(ctx context.Context, op transport.Op, at Advert, local transport.Slice) error {
+	err := c.ep.Post(&transport.WorkRequest{
+		Op: op, Flags: transport.Signaled, Remote: at.remote(), Local: []transport.Slice{local}, Done: c,
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case err = <-c.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// receive waits for the peer's next message.
+func (c *conn) receive(ctx context.Context) (Advert, error) {
+	var msg [advertLen]byte
+	select {
+	case msg = <-c.messages:
+	case err := <-c.failed:
+		return Advert{}, err
+	case <-ctx.Done():
+		return Advert{}, ctx.Err()
+	case <-c.ep.Done():
+		select {
+		case msg = <-c.messages: // it came before the end
+		default:
+			return Advert{}, c.ep.Err()
+		}
+	}
+	return ParseAdvert(msg[:])
+}

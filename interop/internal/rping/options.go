@@ -1,0 +1,36 @@
+package rping
+
+import (
+	"fmt"
+	"io"
+)
+
+// Options are those of rping, for either end.
+type Options struct {
+	Count  int  // pings; 0 means until the context ends, which then is no error. The client's.
+	Size   int  // bytes of a ping, MinSize to MaxSize; 0 means DefaultSize. The client's.
+	Verify bool // compare the data with what it has to be
+	// Print takes the text of each ping in a line, if it is not nil.
+	Print io.Writer
+}
+
+func (o *Options) settle() error {
+	if o.Size == 0 {
+		o.Size = DefaultSize
+	}
+	if o.Size < MinSize || o.Size > MaxSize {
+		return fmt.Errorf("rping: size %d is not in the range from %d to %d", o.Size, MinSize, MaxSize)
+	}
+	if o.Count < 0 {
+		return fmt.Errorf("rping: count %d is negative", o.Count)
+	}
+	return nil
+}
+
+func (o *Options) print(what string, data []byte) error {
+	if o.Print == nil {
+		return nil
+	}
+	_, err := fmt.Fprintf(o.Print, "%s: %s\n", what, text(data))
+	return err
+}

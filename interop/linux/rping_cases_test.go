@@ -1,0 +1,109 @@
+//go:build interop
+
+package linux
+
+import (
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/rping"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+)
+
+// role is that of the kernel.
+type role int
+
+const (
+	client role = iota
+	server
+)
+
+func (r role) String() string { return [...]string{"client", "server"}[r] }
+
+// rpingCase is one connection between the kernel's rping and ours.
+type rpingCase struct {
+	name   string
+	kernel role
+	cfg    iwarp.Config // ours
+	count  int          // 0: 20
+	size   int          // 0: rping.DefaultSize
+	// createQP has rping as server create its queue pair itself (-q), and say that it wants an ORD of 1. Otherwise it takes
+	// that from the request, and gets 0 with one that is not enhanced: then it can read nothing.
+	createQP bool
+	want     agreed
+}
+
+// agreed is the part of mpa.Setup that a case checks.
+type agreed struct {
+	Revision         int
+	Enhanced, CRC    bool
+	PeerToPeer       bool
+	RTR              mpa.RTR
+	PeerIRD, PeerORD int
+}
+
+// rpingPort is where rping listens in the guest.
+const rpingPort = 7174
+
+// In what is agreed, rping's IRD and ORD are 1 as client, whatever is configured; as server it
+// takes what the client offers.
+var rpingTests = []struct {
+	siw   string
+	cases []rpingCase
+}{
+	{"stock", []rpingCase{
+		{name: "defaults", kernel: client, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 1, PeerORD: 1}},
+		{name: "largest pings", kernel: client, size: rping.MaxSize, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 1, PeerORD: 1}},
+		{name: "small segments", kernel: client, size: 9001, cfg: iwarp.Config{MaxSegment: 512},
+			want: agreed{Revision: 2, Enhanced: true, PeerIRD: 1, PeerORD: 1}},
+		{name: "CRC wanted here", kernel: client, size: 10_007, cfg: iwarp.Config{CRC: iwarp.CRCOn},
+			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerIRD: 1, PeerORD: 1}},
+
+		{name: "defaults", kernel: server, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 16, PeerORD: 16}},
+		{name: "largest pings", kernel: server, size: rping.MaxSize, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 16, PeerORD: 16}},
+		{name: "IRD and ORD", kernel: server, cfg: iwarp.Config{IRD: 3, ORD: 2},
+			want: agreed{Revision: 2, Enhanced: true, PeerIRD: 2, PeerORD: 3}},
+		{name: "CRC wanted here", kernel: server, size: 10_007, cfg: iwarp.Config{CRC: iwarp.CRCOn},
+			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerIRD: 16, PeerORD: 16}},
+		{name: "peer-to-peer", kernel: server, cfg: iwarp.Config{PeerToPeer: true}, // siw prefers Write
+			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRWrite, PeerIRD: 16, PeerORD: 16}},
+		{name: "peer-to-peer by Write", kernel: server, cfg: iwarp.Config{PeerToPeer: true, RTR: mpa.RTRWrite},
+			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRWrite, PeerIRD: 16, PeerORD: 16}},
+		{name: "peer-to-peer by Read", kernel: server, cfg: iwarp.Config{PeerToPeer: true, RTR: mpa.RTRRead},
+			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRRead, PeerIRD: 16, PeerORD: 16}},
+		{name: "peer-to-peer with CRC", kernel: server, cfg: iwarp.Config{PeerToPeer: true, CRC: iwarp.CRCOn},
+			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerToPeer: true, RTR: mpa.RTRWrite, PeerIRD: 16, PeerORD: 16}},
+	}},
+	{"crc", []rpingCase{
+		{name: "defaults", kernel: client, want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerIRD: 1, PeerORD: 1}},
+		{name: "largest pings", kernel: client, size: rping.MaxSize,
+			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerIRD: 1, PeerORD: 1}},
+		// As responder it repeats the C bit of the request, even if it requires CRC.
+		{name: "CRC wanted here", kernel: server, cfg: iwarp.Config{CRC: iwarp.CRCOn},
+			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerIRD: 16, PeerORD: 16}},
+		{name: "largest pings", kernel: server, size: rping.MaxSize, cfg: iwarp.Config{CRC: iwarp.CRCOn},
+			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerIRD: 16, PeerORD: 16}},
+	}},
+	{"p2p", []rpingCase{
+		{name: "defaults", kernel: client,
+			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRWrite | mpa.RTRRead, PeerIRD: 1, PeerORD: 1}},
+		{name: "RTR by Write", kernel: client, cfg: iwarp.Config{RTR: mpa.RTRWrite},
+			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRWrite, PeerIRD: 1, PeerORD: 1}},
+		{name: "RTR by Read", kernel: client, cfg: iwarp.Config{RTR: mpa.RTRRead},
+			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRRead, PeerIRD: 1, PeerORD: 1}},
+		{name: "CRC wanted here", kernel: client, size: 10_007, cfg: iwarp.Config{CRC: iwarp.CRCOn},
+			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerToPeer: true, RTR: mpa.RTRWrite | mpa.RTRRead, PeerIRD: 1, PeerORD: 1}},
+		{name: "defaults", kernel: server, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 16, PeerORD: 16}},
+		{name: "peer-to-peer", kernel: server, cfg: iwarp.Config{PeerToPeer: true},
+			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRWrite, PeerIRD: 16, PeerORD: 16}},
+	}},
+	{"mpa1", []rpingCase{
+		{name: "defaults", kernel: client, want: agreed{Revision: 1, PeerIRD: -1, PeerORD: -1}},
+		{name: "largest pings with CRC", kernel: client, size: rping.MaxSize, cfg: iwarp.Config{CRC: iwarp.CRCOn},
+			want: agreed{Revision: 1, CRC: true, PeerIRD: -1, PeerORD: -1}},
+		{name: "unenhanced", kernel: server, createQP: true, cfg: iwarp.Config{Enhanced: mpa.EnhancedNever},
+			want: agreed{Revision: 1, PeerIRD: -1, PeerORD: -1}},
+		{name: "unenhanced largest pings with CRC", kernel: server, createQP: true, size: rping.MaxSize,
+			cfg: iwarp.Config{Enhanced: mpa.EnhancedNever, CRC: iwarp.CRCOn}, want: agreed{Revision: 1, CRC: true, PeerIRD: -1, PeerORD: -1}},
+		// As responder it takes revision 2 all the same.
+		{name: "defaults", kernel: server, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 16, PeerORD: 16}},
+	}},
+}

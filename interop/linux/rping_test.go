@@ -1,0 +1,208 @@
+//go:build interop
+
+package linux
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/rping"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// rping of the kernel and ours ping each other, in both roles. Both ends check every byte: ours against what it has to
+// be, and for the kernel's the hash of what it printed is compared.
+func TestRping(t *testing.T) {
+	for _, tt := range rpingTests {
+		t.Run(tt.siw, func(t *testing.T) {
+			script := new(strings.Builder)
+			script.WriteString(rpingScript)
+			var forwards []forward
+			var runs []*rpingRun
+			for i := range tt.cases {
+				r := newRpingRun(t, &tt.cases[i])
+				fmt.Fprintf(script, "%s %d %d %d", r.kernel, r.port(), r.count, r.size)
+				if r.createQP {
+					script.WriteString(" -q")
+				}
+				script.WriteString("\n")
+				if r.kernel == server {
+					forwards = append(forwards, r.forward)
+				}
+				runs = append(runs, r)
+			}
+			g := boot(t, tt.siw, script.String(), nil, forwards...)
+			for _, r := range runs {
+				t.Run(fmt.Sprintf("kernel is %v/%s", r.kernel, r.name), func(t *testing.T) { r.run(t, g) })
+			}
+			g.wait(t)
+		})
+	}
+}
+
+// rpingScript defines the functions client and server, whose arguments are port, count, size and what else to tell rping. Each
+// prints the port, how rping ended, and the hash of what it printed about pings. At the end of rping one thread may
+// find that another has closed what it uses; that is no error of the connection.
+const rpingScript = `
+report() {
+	cat /tmp/err
+	[ $2 != 255 ] || ! grep -q "^rdma_get_cm_event: Bad file descriptor" /tmp/err || set $1 0
+	echo "RPING $1 $2 $(grep "ping data: " /tmp/out | sha256sum)"
+}
+client() {
+	port=$1 count=$2 size=$3
+	timeout 30 rping -c -a 192.0.2.2 -p $port -C $count -S $size -V -v >/tmp/out 2>/tmp/err
+	report $port $?
+}
+wait_for() {
+	tries=0
+	until grep -q "$@" || [ $tries = 200 ]; do
+		usleep 20000
+		tries=$((tries + 1))
+	done
+}
+server() {
+	port=$1 count=$2 size=$3
+	shift 3
+	: >/tmp/out
+	timeout 30 stdbuf -oL rping -s -p $port -C $count -S $size -V -v -d "$@" >/tmp/out 2>/tmp/err &
+	wait_for ": 00000000:$(printf %04X $port) .* 0A " /proc/net/tcp
+	echo "LISTENING $port"
+	wait_for "^ESTABLISHED" /tmp/out
+	echo "ESTABLISHED $port"
+	wait $!
+	report $port $?
+}
+`
+
+// rpingRun is a case with what it takes to run it.
+type rpingRun struct {
+	*rpingCase
+	listener transport.Listener // of a kernel that is client
+	forward  forward            // to one that is server
+}
+
+func newRpingRun(t *testing.T, c *rpingCase) *rpingRun {
+	t.Helper()
+	if c.count == 0 {
+		c.count = 20
+	}
+	if c.size == 0 {
+		c.size = rping.DefaultSize
+	}
+	r := &rpingRun{rpingCase: c}
+	switch c.kernel {
+	case client:
+		l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", c.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		r.listener = l
+	case server:
+		// A guest's port of its own, since one that was used lingers.
+		host := freePort(t)
+		r.forward = forward{host, rpingPort + host%1000}
+	}
+	return r
+}
+
+// port is where the guest connects to, or listens.
+func (r *rpingRun) port() int {
+	if r.kernel == server {
+		return r.forward.Guest
+	}
+	return port(r.listener.Addr())
+}
+
+func (r *rpingRun) run(t *testing.T, g *guest) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ep := r.connect(ctx, t, g)
+	setup, ok := iwarp.SetupOf(ep)
+	if !ok {
+		t.Fatal("the endpoint is none of iwarp's")
+	}
+	agreed := agreed{setup.Revision, setup.Enhanced, setup.CRC, setup.PeerToPeer, setup.RTR, setup.PeerIRD, setup.PeerORD}
+	if diff := cmp.Diff(r.want, agreed); diff != "" {
+		t.Errorf("the setup (-want +got):\n%s", diff)
+	}
+	o := rping.Options{Size: r.size, Verify: true}
+	end := rping.Serve
+	if r.kernel == server {
+		end, o.Count = rping.Client, r.count
+	}
+	if n, err := end(ctx, ep, o); err != nil || n != r.count {
+		t.Errorf("%d pings here, error %v; want %d", n, err, r.count)
+	}
+	got := g.await(t, fmt.Sprintf("RPING %d ", r.port()))
+	if want := fmt.Sprintf("0 %x  -", r.printed()); got != want {
+		t.Errorf("rping ended with status and hash %q, want %q", got, want)
+	}
+}
+
+// connect makes the connection.
+func (r *rpingRun) connect(ctx context.Context, t *testing.T, g *guest) transport.Endpoint {
+	t.Helper()
+	if r.kernel == server {
+		g.await(t, fmt.Sprintf("LISTENING %d", r.port()))
+		d := iwarp.Dialer{Config: r.cfg}
+		ep, err := d.Dial(ctx, fmt.Sprintf("127.0.0.1:%d", r.forward.Host), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.establish(t, g, ep)
+		return ep
+	}
+	req, err := r.listener.Accept(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ep, err := req.Accept(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ep
+}
+
+// establish waits until siw has a connection, as responder. It looks for data when some arrives, and that comes to nothing
+// while it is still busy with accepting: so a first message that is early waits for a second. In the peer-to-peer model the
+// ready-to-receive can be such a message. RDMA Writes of no bytes make it look again; they name no memory.
+func (r *rpingRun) establish(t *testing.T, g *guest, ep transport.Endpoint) {
+	t.Helper()
+	g.awaitBusy(t, fmt.Sprintf("ESTABLISHED %d", r.port()), 250*time.Millisecond, func() {
+		t.Log("the guest is not ready: an empty Write")
+		if err := ep.Post(&transport.WorkRequest{Op: transport.OpWrite, Done: ignore{}}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// ignore does not care how a request ends.
+type ignore struct{}
+
+func (ignore) Complete(*transport.WorkRequest, error) {}
+
+// printed returns the hash of what rping prints about all pings.
+func (r *rpingRun) printed() []byte {
+	prefix := "ping data: "
+	if r.kernel == server {
+		prefix = "server ping data: "
+	}
+	h := sha256.New()
+	for n := range r.count {
+		io.WriteString(h, prefix)
+		h.Write(bytes.TrimRight(rping.Data(n, r.size), "\x00"))
+		io.WriteString(h, "\n")
+	}
+	return h.Sum(nil)
+}

@@ -1,0 +1,105 @@
+//go:build interop
+
+package tshark
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// counted is a listener or a dialer whose endpoints count what is posted.
+type counted struct {
+	transport.Listener
+	transport.Dialer
+
+	mu     sync.Mutex // guards posted
+	posted tally
+}
+
+// tally counts messages by their kind, and the bytes in them.
+type tally struct {
+	Sends, Invalidates, Writes, Reads                 int
+	SendBytes, InvalidateBytes, WriteBytes, ReadBytes int
+}
+
+func (c *counted) Addr() net.Addr { return c.Listener.Addr() }
+
+// Accept implements transport.Listener.
+func (c *counted) Accept(ctx context.Context) (transport.Request, error) {
+	r, err := c.Listener.Accept(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return countedRequest{r, c}, nil
+}
+
+type countedRequest struct {
+	transport.Request
+	c *counted
+}
+
+func (r countedRequest) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
+	ep, err := r.Request.Accept(ctx, private)
+	if err != nil {
+		return nil, err
+	}
+	return &countedEndpoint{ep, r.c}, nil
+}
+
+// Dial implements transport.Dialer.
+func (c *counted) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
+	ep, err := c.Dialer.Dial(ctx, addr, private)
+	if err != nil {
+		return nil, err
+	}
+	return &countedEndpoint{ep, c}, nil
+}
+
+type countedEndpoint struct {
+	transport.Endpoint
+	c *counted
+}
+
+// Post counts the requests, in the lock so that they are counted when the peer can have seen them.
+func (e *countedEndpoint) Post(wrs ...*transport.WorkRequest) error {
+	e.c.mu.Lock()
+	defer e.c.mu.Unlock()
+	t := e.c.posted
+	for _, wr := range wrs {
+		n := transport.TotalLen(wr.Local)
+		switch wr.Op {
+		case transport.OpSend:
+			t.Sends++
+			t.SendBytes += n
+		case transport.OpSendInvalidate:
+			t.Invalidates++
+			t.InvalidateBytes += n
+		case transport.OpWrite:
+			t.Writes++
+			t.WriteBytes += n
+		case transport.OpRead:
+			t.Reads++
+			t.ReadBytes += n
+		}
+	}
+	err := e.Endpoint.Post(wrs...)
+	if err == nil {
+		e.c.posted = t
+	}
+	return err
+}
+
+// Abandon implements transport.Abandoner, which the provider does.
+func (e *countedEndpoint) Abandon(r transport.Region) error {
+	return e.Endpoint.(transport.Abandoner).Abandon(r)
+}
+
+// total is what has been posted.
+func (c *counted) total() tally {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.posted
+}
