@@ -111,15 +111,7 @@ func (g *guest) show(name string, lines int) {
 // await returns what follows prefix in the next line that begins with it.
 func (g *guest) await(t *testing.T, prefix string) string {
 	t.Helper()
-	return g.awaitBusy(t, prefix, guestLimit, func() {})
-}
-
-// awaitBusy is await, and meanwhile calls do time and again.
-func (g *guest) awaitBusy(t *testing.T, prefix string, pause time.Duration, do func()) string {
-	t.Helper()
 	timeout := time.After(guestLimit)
-	again := time.NewTicker(pause)
-	defer again.Stop()
 	for {
 		select {
 		case line, ok := <-g.lines:
@@ -129,8 +121,6 @@ func (g *guest) awaitBusy(t *testing.T, prefix string, pause time.Duration, do f
 			if rest, found := strings.CutPrefix(line, prefix); found {
 				return rest
 			}
-		case <-again.C:
-			do()
 		case <-timeout:
 			t.Fatalf("the guest did not print %q in %v", prefix, guestLimit)
 		}

@@ -15,6 +15,7 @@ const (
 	DefaultDepth            = 1024 // SendDepth and RecvDepth
 	DefaultHandshakeTimeout = 10 * time.Second
 	DefaultStallTimeout     = 30 * time.Second
+	DefaultNudgeAfter       = 50 * time.Millisecond
 )
 
 const (
@@ -84,6 +85,11 @@ type Config struct {
 	// connection ends with mpa.ErrStalled. It may take twice as long to notice. Zero means DefaultStallTimeout.
 	StallTimeout time.Duration
 
+	// NudgeAfter is how long a Dialer waits for anything at all from the peer, after its own first message, before it sends an RDMA
+	// Write of no bytes (nudge.go says what for), and then some more at growing intervals. Zero means DefaultNudgeAfter; if negative it
+	// sends none.
+	NudgeAfter time.Duration
+
 	// Control, if not nil, is called with each socket before it is connected or listens, as net.Dialer.Control is.
 	Control func(network, address string, c syscall.RawConn) error
 
@@ -102,6 +108,7 @@ func (c Config) withDefaults() Config {
 	c.RecvDepth = effective(c.RecvDepth, DefaultDepth)
 	c.HandshakeTimeout = effective(c.HandshakeTimeout, DefaultHandshakeTimeout)
 	c.StallTimeout = effective(c.StallTimeout, DefaultStallTimeout)
+	c.NudgeAfter = effective(c.NudgeAfter, DefaultNudgeAfter)
 	if c.MaxSegment != 0 {
 		c.MaxSegment = min(max(c.MaxSegment, minSegment), maxSegment)
 	}

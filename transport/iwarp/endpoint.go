@@ -3,6 +3,7 @@ package iwarp
 import (
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/internal/ring"
@@ -52,6 +53,12 @@ type endpoint struct {
 	lastWords  []byte    // a Terminate message that remains to be said
 	idle       sync.Cond // sending or completing has become false
 
+	// See nudge.go.
+	answered   bool // the peer has sent something
+	nudgeAfter time.Duration
+	nudges     *time.Timer
+	nudged     int
+
 	in incoming // of run
 }
 
@@ -88,7 +95,7 @@ func newEndpoint(llp ddp.LLP, s *mpa.Setup, cfg *Config, info transport.Info) *e
 	e.table = stag.New(maxRegions, e.detach)
 	e.in.init(s)
 	if s.Initiator {
-		e.out.rtr = s.RTR
+		e.out.rtr, e.nudgeAfter = s.RTR, cfg.NudgeAfter
 	}
 	e.counters.Connections.Add(1)
 	go e.run()

@@ -7,8 +7,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// batchMessages is how many messages are delivered together.
-const batchMessages = 64
+// batchMessages is how many messages are delivered together: enough to save work, and few enough for both ends to be
+// busy when many are in flight, rather than each to wait until the other has handled them all.
+const batchMessages = 16
 
 // incoming is what run knows of the messages of the peer.
 type incoming struct {
@@ -32,7 +33,7 @@ type incoming struct {
 }
 
 func (in *incoming) init(s *mpa.Setup) {
-	if in.heard = s.Initiator; !in.heard {
+	if !s.Initiator {
 		in.rtr = s.RTR
 	}
 	in.msnSend, in.msnRead = 1, 1
@@ -92,7 +93,10 @@ func (e *endpoint) hear() {
 	}
 	e.in.heard = true
 	e.mu.Lock()
-	e.heard = true
+	e.heard, e.answered = true, true
+	if e.nudges != nil {
+		e.nudges.Stop()
+	}
 	e.mu.Unlock()
 }
 

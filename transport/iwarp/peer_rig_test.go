@@ -42,6 +42,9 @@ func newLeakyRig(t testing.TB, dialing bool, cfg Config) *rig {
 	r := &rig{t: t, dialing: dialing, cfg: cfg, log: new(logbook)}
 	r.cfg.Logger = slog.New(slog.NewTextHandler(r.log, nil))
 	r.cfg.Counters = new(Counters)
+	if r.cfg.NudgeAfter == 0 {
+		r.cfg.NudgeAfter = -1 // what we send is expected to the byte
+	}
 	if dialing {
 		r.peers = listenTCP(t)
 		return r

@@ -2,8 +2,9 @@ package iwarp
 
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
-// corkedRequests is how many requests may gather while the goroutine that receives is busy, before somebody else sends them.
-const corkedRequests = 64
+// corkedRequests is how many requests may gather while the goroutine that receives is busy, before they are sent, for the
+// reason that batchMessages has.
+const corkedRequests = 16
 
 // Post queues requests, and sends what the network takes.
 func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {

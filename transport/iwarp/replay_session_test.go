@@ -68,7 +68,7 @@ func (s *replaySession) configure() Config {
 	}
 	cfg := Config{
 		IRD: depth(d.IRD), ORD: depth(d.ORD), PeerToPeer: s.initiator && d.PeerToPeer, RTR: d.RTR,
-		Enhanced: mpa.EnhancedRequired, CRC: CRCOff, MaxSegment: s.mulpdu, Logger: quiet,
+		Enhanced: mpa.EnhancedRequired, CRC: CRCOff, MaxSegment: s.mulpdu, NudgeAfter: -1, Logger: quiet,
 	}
 	if s.crc {
 		cfg.CRC = CRCOn

@@ -70,6 +70,7 @@ func (e *endpoint) batchSent() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.sends.sent = max(e.sends.sent, complete)
+	e.awaitAnswer()
 	if e.err == nil && (active || e.sendable()) {
 		return true
 	}

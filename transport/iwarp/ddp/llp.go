@@ -22,7 +22,7 @@ type LLP interface {
 	Receive(sink Sink) error
 
 	// Append adds a segment to the batch: a header and the next n bytes of p. The header is copied. The payload may be referred to until the
-	// batch is empty, or Detach; owner names it to Detach, 0 being nobody. It reports false, and does nothing, when the batch is full.
+	// batch is empty, or Detach; owner names it to Detach, 0 being nobody. The memory of an owner may change meanwhile. It reports false, and does nothing, when the batch is full.
 	Append(header []byte, p *Payload, n int, owner transport.STag) bool
 
 	// Flush sends what the network takes without waiting, and reports whether the batch is empty now. The memory that an

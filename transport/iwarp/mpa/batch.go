@@ -18,8 +18,8 @@ const (
 	// batchPieces is when a batch is full, too, below the 1024 that one writev takes (IOV_MAX).
 	batchPieces = 960
 
-	// arenaSize is room for the framing, and for payload that is copied: one of the largest segments at least.
-	arenaSize = 128 << 10
+	// arenaSize is room for the framing, and for payload that is copied: four of the largest segments.
+	arenaSize = 264 << 10
 )
 
 // batch is a run of FPDUs on their way to the network: a list of pieces, which are runs of the arena, for the framing and what is not
@@ -61,7 +61,9 @@ func (b *batch) add(header []byte, p *ddp.Payload, n int, owner transport.STag, 
 	ulpdu := len(header) + n
 	frame := fpduSize(ulpdu) - n
 	room := frame
-	if copyAll {
+	// Memory of an owner may change while it is sent: the peer may write where it reads, too. The CRC has to be of what is sent.
+	snapshot := copyAll || crc && owner != 0
+	if snapshot {
 		room += n
 	}
 	if b.size >= limit || len(b.pieces) >= batchPieces || len(b.arena)+room+copyBelow > cap(b.arena) {
@@ -78,13 +80,14 @@ func (b *batch) add(header []byte, p *ddp.Payload, n int, owner transport.STag, 
 	for left := n; left > 0; {
 		piece := p.Next(left)
 		left -= len(piece)
-		if crc {
-			sum = crc32.Update(sum, castagnoli, piece)
-		}
-		if copyAll || len(piece) <= copyBelow && len(b.arena)+len(piece)+trailer <= cap(b.arena) {
+		if snapshot || len(piece) <= copyBelow && len(b.arena)+len(piece)+trailer <= cap(b.arena) {
 			b.copy(piece)
+			piece = b.arena[len(b.arena)-len(piece):]
 		} else {
 			b.refer(piece, owner)
+		}
+		if crc {
+			sum = crc32.Update(sum, castagnoli, piece)
 		}
 	}
 	var end [crcSize]byte

@@ -125,8 +125,10 @@ func TestBatchSizes(t *testing.T) {
 					b := newBatch()
 					want := appendFPDU(nil, ulpdu[:20%size], crc)
 					addAll(t, b, ulpdu[:20%size], nil, 0, crc)
-					addAll(t, b, ulpdu[:header], list.cut(ulpdu[header:]), 1, crc)
-					want = appendFPDU(want, ulpdu, crc)
+					for owner := range transport.STag(2) {
+						addAll(t, b, ulpdu[:header], list.cut(ulpdu[header:]), owner, crc)
+						want = appendFPDU(want, ulpdu, crc)
+					}
 					diff(t, b.rest(), want)
 					if b.size != len(want) || b.empty() {
 						t.Fatalf("got size %d, empty %t, want %d bytes", b.size, b.empty(), len(want))
@@ -165,10 +167,10 @@ func TestBatchFull(t *testing.T) {
 		linux    bool
 	}{
 		{"by bytes", listOf(text(64000, 0)), false, 17, 17, true},
-		{"by bytes, with CRC", listOf(text(64000, 0)), true, 5, 5, true},
 		{"by pieces", listOf(text(1025, 0)), false, 480, 480, true},
-		{"by the arena", nil, false, 6350, 6554, false},
-		{"by the arena, with payload", listOf(text(1000, 0)), false, 127, 128, false},
+		{"by the arena", nil, false, 13300, 13516, false},
+		{"by the arena, with payload", listOf(text(1000, 0)), false, 262, 264, false},
+		{"by copies for the CRC", listOf(text(65504, 0)), true, 4, 4, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.linux && copyAll {
@@ -205,11 +207,28 @@ func gather(list []transport.Slice) (all []byte) {
 	return all
 }
 
+// The CRC is of what is sent, even if memory that the peer may write to changes meanwhile. Nobody else's may, and it stays where it is.
+func TestBatchChangesBeforeItIsSent(t *testing.T) {
+	header := []byte("fourteen bytes")
+	for owner := range transport.STag(2) {
+		b := newBatch()
+		mem := text(5000, 0)
+		want := appendFPDU(nil, append(header[:14:14], mem...), true)
+		addAll(t, b, header, listOf(mem[:3000], mem[3000:]), owner, true)
+		clear(mem)
+		kept := owner != 0 || copyAll
+		if got := b.rest(); bytes.Equal(got, want) != kept {
+			t.Errorf("owner %d: the FPDU has changed: %t, want %t", owner, kept, !kept)
+		}
+		b.release()
+	}
+}
+
 // A scatter list of very many pieces, with an empty arena, and with one that does not take all of them.
 func TestBatchManyPieces(t *testing.T) {
 	const n = 60000
 	header := []byte("fourteen bytes")
-	for _, before := range []int{0, 50000, 125000} {
+	for _, before := range []int{0, 50000, 250000, arenaSize - 3000} {
 		t.Run(fmt.Sprint(before), func(t *testing.T) {
 			b := newBatch()
 			var want []byte
@@ -239,7 +258,7 @@ func mixed(t testing.TB) (b *batch, sources [3][]byte) {
 	}
 	for i, owner := range []transport.STag{0, 1, 2, 1, 0} {
 		src := sources[owner]
-		addAll(t, b, text(14+4*(i%2), i), listOf(src[:1027-i], nil, src[1027-i:]), owner, true)
+		addAll(t, b, text(14+4*(i%2), i), listOf(src[:1027-i], nil, src[1027-i:]), owner, false)
 	}
 	return b, sources
 }
@@ -247,7 +266,7 @@ func mixed(t testing.TB) (b *batch, sources [3][]byte) {
 // mixedFPDUs is what that encodes to, with the ends of the FPDUs.
 func mixedFPDUs() (all []byte, ends []int) {
 	for i, owner := range []int{0, 1, 2, 1, 0} {
-		all = appendFPDU(all, append(text(14+4*(i%2), i), text(1030, owner)...), true)
+		all = appendFPDU(all, append(text(14+4*(i%2), i), text(1030, owner)...), false)
 		ends = append(ends, len(all))
 	}
 	return all, ends

@@ -112,3 +112,25 @@ func TestCutUnderWay(t *testing.T) {
 		}
 	}
 }
+
+// Nothing is left of a batch that was cut because the peer is gone, or before any of it had left.
+func TestCutAll(t *testing.T) {
+	for _, peerGone := range []bool{false, true} {
+		o, peer := newOutbox(t, Options{})
+		if peerGone {
+			fill(t, o)
+		} else {
+			p := ddp.Payload{List: listOf(text(2000, 0))}
+			o.Append([]byte("fourteen bytes"), &p, 2000, 0)
+		}
+		sent := o.out.total
+		o.Cut(peerGone)
+		if empty, err := o.Wait(&o.mu); !empty || err != nil {
+			t.Errorf("peer gone %t: got %t, %v, want nothing to send", peerGone, empty, err)
+		}
+		o.tcp.CloseWrite()
+		if got := len(<-drain(peer)); got != sent {
+			t.Errorf("peer gone %t: got %d bytes, want %d", peerGone, got, sent)
+		}
+	}
+}

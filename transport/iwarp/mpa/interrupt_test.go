@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"testing"
+	"time"
 )
 
 // Interrupt ends what waits, and what would.
@@ -54,20 +55,16 @@ func TestInterrupt(t *testing.T) {
 }
 
 // Deadlines that the stream sets for itself do not undo an Interrupt.
-func TestInterruptBesideDeadlines(t *testing.T) {
-	_, stream := streamOf(false, 14)
-	for range 50 {
-		c, peer := newConn(t, Options{})
-		write(t, peer, stream[:10])
-		ended := make(chan error)
-		go func() {
-			ended <- receiveAll(c, new(collector)) // sets a deadline
-		}()
-		c.Interrupt()
-		if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Fatalf("got error %v, want %v", err, os.ErrDeadlineExceeded)
-		}
-		c.Close(false)
-		peer.Close()
+func TestInterruptStays(t *testing.T) {
+	o, _ := newOutbox(t, Options{})
+	fill(t, o)
+	o.Interrupt()
+	o.setReadDeadline(time.Now().Add(time.Hour))
+	o.setWriteDeadline(time.Time{})
+	if err := o.Receive(new(collector)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("Receive: got error %v, want %v", err, os.ErrDeadlineExceeded)
+	}
+	if _, err := o.Wait(&o.mu); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("Wait: got error %v, want %v", err, os.ErrDeadlineExceeded)
 	}
 }

@@ -113,6 +113,33 @@ func TestSend(t *testing.T) {
 	}
 }
 
+// A batch of more pieces than the system takes at a time.
+func TestSendManyPieces(t *testing.T) {
+	const n = 60000
+	o, peer := newOutbox(t, Options{CRC: true})
+	header := []byte("fourteen bytes")
+	var want []byte
+	for i := range 256 { // of 264 KiB for copies
+		if err := o.add(header, listOf(text(1000, i)), 0); err != nil {
+			t.Fatal(err)
+		}
+		want = appendFPDU(want, append(header[:14:14], text(1000, i)...), true)
+	}
+	if err := o.add(header, pieces(text(n, 0), 1), 0); err != nil {
+		t.Fatal(err)
+	}
+	want = appendFPDU(want, append(header[:14:14], text(n, 0)...), true)
+	if !copyAll && len(o.out.batch.pieces) < 10000 {
+		t.Fatalf("got %d pieces, want very many", len(o.out.batch.pieces))
+	}
+	got := make(chan []byte)
+	go func() { got <- oddly(t, peer, len(want)) }()
+	if err := o.send(); err != nil {
+		t.Fatal(err)
+	}
+	diff(t, <-got, want)
+}
+
 // Memory that has been detached while its batch waits for the network may be used for something else at once; so may that
 // of a batch that is empty.
 func TestDetachUnderWay(t *testing.T) {

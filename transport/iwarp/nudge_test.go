@@ -1,0 +1,79 @@
+package iwarp
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// emptyWrite is a Write of no bytes, to a steering tag that is nobody's.
+func emptyWrite() []byte { return segment(toSTag(rdmap.OpWrite, 1, 0), "") }
+
+// A peer that does not answer our first message is nudged, so many times and no more.
+func TestNudge(t *testing.T) {
+	p, l := newRig(t, true, Config{CRC: CRCOff, NudgeAfter: time.Millisecond}).connect() // it has sent something
+	l.start()
+	for range maxNudges {
+		p.want("nudge", emptyWrite())
+	}
+	l.Close()
+	p.wantFIN()
+}
+
+// A peer that speaks first is not nudged.
+func TestNudgeNobody(t *testing.T) {
+	r := newRig(t, true, Config{CRC: CRCOff, NudgeAfter: time.Nanosecond})
+	dial := r.dial(t.Context())
+	p := acceptPeer(t, r.peers)
+	p.readStartup()
+	p.write(replyFrame(0x10, 2, clientServer))
+	l := newLocal(t, await(t, "Dial", dial).ep)
+	l.receives(1)
+	l.start()
+	p.sendMessage("unasked")
+	l.wantMessage("unasked")
+	l.send("late")
+	p.want("Send", segment(onQueue(rdmap.OpSend, 1), "late"))
+	l.Close()
+	p.wantFIN()
+}
+
+// Whatever the peer sends ends it, and what is posted meanwhile is sent as ever.
+func TestNudgeAnswered(t *testing.T) {
+	p, l := newRig(t, true, Config{CRC: CRCOn, NudgeAfter: time.Millisecond}).connect()
+	l.receives(1)
+	l.start()
+	p.want("nudge", emptyWrite())
+	p.sendMessage("here I am")
+	l.wantMessage("here I am")
+	l.send("second")
+	nudges := 1
+	for {
+		got := string(p.segment())
+		if got != string(emptyWrite()) {
+			if want := string(segment(onQueue(rdmap.OpSend, 1), "second")); got != want {
+				t.Fatalf("got %x, want %x", got, want)
+			}
+			break
+		}
+		if nudges++; nudges > maxNudges {
+			t.Fatalf("%d nudges", nudges)
+		}
+	}
+	l.Close()
+	p.wantFIN()
+}
+
+// The listening end nudges nobody: it may not send before the peer.
+func TestNudgeListener(t *testing.T) {
+	p, l := newRig(t, false, Config{CRC: CRCOff, NudgeAfter: time.Nanosecond}).connect()
+	l.receives(1)
+	l.start()
+	p.sendMessage("first")
+	l.wantMessage("first")
+	l.send("reply")
+	p.wantMessage("reply")
+	l.Close()
+	p.wantFIN()
+}
