@@ -15,13 +15,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// short is a time limit that is meant to pass.
-const short = 100 * time.Millisecond
+// The time limits that are meant to pass. The bystanders have to set up their connections within that for the startup.
+const (
+	shortStartup = 300 * time.Millisecond
+	shortStall   = 100 * time.Millisecond
+)
 
-// hostileConfig is that of an end whose peers are bad.
-func hostileConfig() Config {
-	return Config{CRC: CRCOff, IRD: 2, ORD: 2, HandshakeTimeout: short, StallTimeout: short}
-}
+// hostileConfig is that of an end whose peers are bad after the startup.
+func hostileConfig() Config { return Config{CRC: CRCOff, IRD: 2, ORD: 2, StallTimeout: shortStall} }
+
+// hastyConfig is that of an end whose peers are bad in the startup.
+func hastyConfig() Config { return Config{CRC: CRCOff, IRD: 2, ORD: 2, HandshakeTimeout: shortStartup} }
 
 // bystander makes a connection, and returns what checks that it works.
 func (r *rig) bystander() (check func()) {
@@ -58,7 +62,7 @@ func until(t testing.TB, what string, holds func() bool) {
 func TestStartupStops(t *testing.T) {
 	request := requestFrame(0x10, 2, clientServer+"private data")
 	for _, n := range []int{0, 1, 15, 16, 19, 20, 22, len(request) - 1} {
-		r := newRig(t, false, hostileConfig())
+		r := newRig(t, false, hastyConfig())
 		check := r.bystander()
 		p := dialPeer(t, r.listener.Addr().String())
 		p.write(request[:n])
@@ -72,7 +76,7 @@ func TestStartupStops(t *testing.T) {
 
 // TestStartupTrickles has a peer that sends its request a byte at a time, and is never through.
 func TestStartupTrickles(t *testing.T) {
-	r := newRig(t, false, hostileConfig())
+	r := newRig(t, false, hastyConfig())
 	check := r.bystander()
 	p := dialPeer(t, r.listener.Addr().String())
 	p.trickle(requestFrame(0x10, 2, clientServer+strings.Repeat("x", 508)))
@@ -89,7 +93,7 @@ func (p *peer) trickle(b []byte) {
 		if _, err := p.conn.Write(b[i : i+1]); err != nil {
 			return
 		}
-		time.Sleep(short / 20)
+		time.Sleep(5 * time.Millisecond)
 	}
 	p.t.Error("peer: all was taken")
 }
@@ -217,26 +221,21 @@ func TestNeverReads(t *testing.T) {
 // TestFlood connects more peers than a listener lets wait: the oldest silent ones make room.
 func TestFlood(t *testing.T) {
 	const more = 40
-	cfg := hostileConfig()
-	cfg.HandshakeTimeout = patience
-	r := newRig(t, false, cfg)
+	r := newRig(t, false, hostileConfig())
 	check := r.bystander()
 	var peers []*peer
 	for range maxPending + more {
 		peers = append(peers, dialPeer(t, r.listener.Addr().String()))
 	}
 	until(t, "drops", func() bool { return r.cfg.Counters.Dropped.Load() == more })
-	check() // its own connections come and go: none is needed
+	check()
 	for _, p := range peers[:more] {
 		p.wantEnd()
 	}
 	// The others have their place still: each can ask, and is answered.
 	for i, p := range peers[more:] {
 		p.write(requestFrame(0x10, 2, clientServer))
-		req, err := r.listener.Accept(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := r.request()
 		if err := req.Reject(nil); err != nil {
 			t.Fatalf("peer %d: %v", i, err)
 		}
@@ -265,10 +264,7 @@ func TestFloodOfRequests(t *testing.T) {
 	check()
 	r.wantCounters(map[string]int{"Connections": 1, "Dropped": 1})
 	for range maxPending {
-		req, err := r.listener.Accept(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := r.request()
 		req.Reject(nil)
 	}
 	r.bystander()
@@ -328,9 +324,7 @@ func TestGarbageStartup(t *testing.T) {
 		{"one wrong byte", "m"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := hostileConfig()
-			cfg.HandshakeTimeout = patience // nothing to wait for
-			r := newRig(t, false, cfg)
+			r := newRig(t, false, hostileConfig()) // there is no time limit to wait for
 			check := r.bystander()
 			p := dialPeer(t, r.listener.Addr().String())
 			p.conn.Write([]byte(tt.sent))
@@ -347,10 +341,7 @@ func TestPipelined(t *testing.T) {
 	r := newRig(t, false, hostileConfig())
 	p := dialPeer(t, r.listener.Addr().String())
 	p.write(append(requestFrame(0x10, 2, clientServer), p.frame(segment(onQueue(rdmap.OpSend, 1), "early"))...))
-	req, err := r.listener.Accept(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := r.request()
 	ep, err := req.Accept(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -453,10 +444,7 @@ func TestLeavesStartup(t *testing.T) {
 		r := newRig(t, false, hostileConfig())
 		p := dialPeer(t, r.listener.Addr().String())
 		p.write(request)
-		req, err := r.listener.Accept(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := r.request()
 		p.reset()
 		// Whether the reply fails, or what comes after it, depends on TCP.
 		ep, err := req.Accept(t.Context(), nil)
@@ -477,7 +465,7 @@ func TestMemory(t *testing.T) {
 		bound = 40 << 20 // of which a fixed part is for those that may keep a buffer
 	)
 	cfg := hostileConfig()
-	cfg.StallTimeout, cfg.HandshakeTimeout = patience, patience
+	cfg.StallTimeout = patience
 	r := newRig(t, false, cfg)
 	check := r.bystander()
 	before := heap()

@@ -90,10 +90,7 @@ func (r *rig) connectAs(data string) (*peer, *local) {
 	p := dialPeer(r.t, r.listener.Addr().String())
 	p.crc = r.cfg.CRC == CRCOn
 	p.write(requestFrame(r.bits(), 2, data))
-	req, err := r.listener.Accept(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	req := r.request()
 	ep, err := req.Accept(r.t.Context(), nil)
 	if err != nil {
 		r.t.Fatal(err)
@@ -135,6 +132,18 @@ func (r *rig) dial(ctx context.Context) <-chan dialResult {
 		c <- dialResult{ep, err}
 	}()
 	return c
+}
+
+// request waits for the request of a peer.
+func (r *rig) request() transport.Request {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	req, err := r.listener.Accept(ctx)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return req
 }
 
 // wantCounters compares the counters that are not zero.

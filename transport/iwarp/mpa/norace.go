@@ -2,5 +2,7 @@
 
 package mpa
 
-func raceSend([][]byte) {}
-func raceReceive()      {}
+import "github.com/rpcrdma/go-rpcrdma/transport"
+
+func raceSend([][]byte, []transport.STag) {}
+func raceReceive()                        {}

@@ -65,6 +65,7 @@ func (s *writerSys) write(fd uintptr) (some bool) {
 		for _, p := range pieces {
 			want += len(p)
 		}
+		raceSend(pieces, b.owners[b.first:])
 		n, err := b.vector.write(int(fd), pieces)
 		switch err {
 		case nil:

@@ -115,25 +115,27 @@ func TestSend(t *testing.T) {
 
 // A batch of more pieces than the system takes at a time.
 func TestSendManyPieces(t *testing.T) {
-	const n = 60000
+	const n, before = 60000, 256 // which leaves little room for copies
 	o, peer := newOutbox(t, Options{CRC: true})
 	header := []byte("fourteen bytes")
 	var want []byte
-	for i := range 256 { // of 264 KiB for copies
+	for i := range before {
+		want = appendFPDU(want, append(header[:14:14], text(1000, i)...), true)
+	}
+	want = appendFPDU(want, append(header[:14:14], text(n, 0)...), true)
+	got := make(chan []byte, 1)
+	go func() { got <- oddly(t, peer, len(want)) }()
+	for i := range before {
 		if err := o.add(header, listOf(text(1000, i)), 0); err != nil {
 			t.Fatal(err)
 		}
-		want = appendFPDU(want, append(header[:14:14], text(1000, i)...), true)
 	}
 	if err := o.add(header, pieces(text(n, 0), 1), 0); err != nil {
 		t.Fatal(err)
 	}
-	want = appendFPDU(want, append(header[:14:14], text(n, 0)...), true)
 	if !copyAll && len(o.out.batch.pieces) < 10000 {
 		t.Fatalf("got %d pieces, want very many", len(o.out.batch.pieces))
 	}
-	got := make(chan []byte)
-	go func() { got <- oddly(t, peer, len(want)) }()
 	if err := o.send(); err != nil {
 		t.Fatal(err)
 	}
