@@ -2,7 +2,6 @@ package transport
 
 import (
 	"errors"
-	"fmt"
 	"net"
 )
 
@@ -13,7 +12,7 @@ var (
 	// ErrFlushed: the request did not run because the connection ended.
 	ErrFlushed = errors.New("flushed: connection ended")
 	// ErrClosedByPeer: the peer closed the connection.
-	ErrClosedByPeer = fmt.Errorf("closed by peer: %w", net.ErrClosed)
+	ErrClosedByPeer error = closedByPeer{}
 	// ErrNoReceive: a Send arrived and no receive was posted.
 	ErrNoReceive = errors.New("no posted receive")
 	// ErrTooLong: a Send arrived that is longer than the posted receive.
@@ -33,6 +32,12 @@ var (
 	// ErrWorkRequest: a work request that makes no sense (unknown operation, no Completer).
 	ErrWorkRequest = errors.New("malformed work request")
 )
+
+// closedByPeer is a net.ErrClosed that does not read as if this side were at fault.
+type closedByPeer struct{}
+
+func (closedByPeer) Error() string        { return "closed by peer" }
+func (closedByPeer) Is(target error) bool { return target == net.ErrClosed }
 
 // OpError says what was being done, by which provider and with whom, when Err
 // happened.

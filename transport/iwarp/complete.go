@@ -38,24 +38,28 @@ func (e *endpoint) complete() {
 	}
 }
 
-// completeAll delivers all completions after the end: what has been done succeeds, the rest is flushed. Nobody else delivers any
-// more.
+// completeAll delivers all completions after the end: what has been done succeeds, what the peer found fault with fails, the rest is
+// flushed. Nobody else delivers any more.
 func (e *endpoint) completeAll(cause error) {
 	flushed := e.opError("post", fmt.Errorf("%w: %w", transport.ErrFlushed, cause))
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for e.sends.ring.Len() > 0 {
-		ok := e.sends.done()
+		ok, number := e.sends.done(), e.sends.first
 		wr, _ := e.sends.pop()
 		if ok && wr.Flags&transport.Signaled == 0 {
 			continue
 		}
-		e.mu.Unlock()
-		if ok {
-			wr.Done.Complete(wr, nil)
-		} else {
-			wr.Done.Complete(wr, flushed)
+		var err error
+		switch {
+		case ok:
+		case e.fault != nil && number == e.blamed:
+			err = e.opError(wr.Op.String(), e.fault)
+		default:
+			err = flushed
 		}
+		e.mu.Unlock()
+		wr.Done.Complete(wr, err)
 		e.mu.Lock()
 	}
 }

@@ -41,7 +41,7 @@ const (
 	CRCOff
 )
 
-// Config is what a Dialer or a Listener is set to. The zero value is good.
+// Config is what a Dialer or a Listener is set to. The zero value is good. Numbers out of range are brought into it.
 type Config struct {
 	// IRD is how many RDMA Reads the peer may have outstanding here, ORD how many may be outstanding at the peer, who may
 	// allow fewer. Zero means DefaultReads, a negative number none; mpa.MaxReads is the most.
@@ -86,8 +86,9 @@ type Config struct {
 	StallTimeout time.Duration
 
 	// NudgeAfter is how long a Dialer waits for anything at all from the peer, after its own first message, before it sends an RDMA
-	// Write of no bytes (nudge.go says what for), and then some more at growing intervals. Zero means DefaultNudgeAfter; if negative it
-	// sends none.
+	// Write of no bytes, and then up to five more at growing intervals. Linux's siw may overlook a first message that comes quickly, until
+	// something else comes; such a Write asks nothing of a peer, and is checked by none. Zero means DefaultNudgeAfter; if negative
+	// none is sent.
 	NudgeAfter time.Duration
 
 	// Control, if not nil, is called with each socket before it is connected or listens, as net.Dialer.Control is.
@@ -106,8 +107,12 @@ func (c Config) withDefaults() Config {
 	c.ORD = min(effective(c.ORD, DefaultReads), mpa.MaxReads)
 	c.SendDepth = effective(c.SendDepth, DefaultDepth)
 	c.RecvDepth = effective(c.RecvDepth, DefaultDepth)
-	c.HandshakeTimeout = effective(c.HandshakeTimeout, DefaultHandshakeTimeout)
-	c.StallTimeout = effective(c.StallTimeout, DefaultStallTimeout)
+	if c.HandshakeTimeout <= 0 {
+		c.HandshakeTimeout = DefaultHandshakeTimeout
+	}
+	if c.StallTimeout <= 0 {
+		c.StallTimeout = DefaultStallTimeout
+	}
 	c.NudgeAfter = effective(c.NudgeAfter, DefaultNudgeAfter)
 	if c.MaxSegment != 0 {
 		c.MaxSegment = min(max(c.MaxSegment, minSegment), maxSegment)

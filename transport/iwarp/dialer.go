@@ -44,10 +44,7 @@ func (c *Config) dial(ctx context.Context, addr string, private []byte) (*endpoi
 	peer := conn.RemoteAddr()
 	ep, err := c.initiate(ctx, conn.(*net.TCPConn), private)
 	if err != nil {
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
-		return nil, opError("dial", peer, err)
+		return nil, opError("dial", peer, contextError(ctx, err))
 	}
 	return ep, nil
 }
@@ -122,6 +119,18 @@ type rejected struct{ *mpa.RejectError }
 
 func (r *rejected) Unwrap() []error {
 	return []error{r.RejectError, &transport.RejectError{PrivateData: r.RejectError.PrivateData}}
+}
+
+// contextError returns the error of ctx in place of err if it has ended. A deadline of its own passes on the connection just as well, and may do
+// so there first.
+func contextError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if t, ok := ctx.Deadline(); ok && !time.Now().Before(t) {
+		return context.DeadlineExceeded
+	}
+	return err
 }
 
 // limit bounds what is done with conn by a time limit and by ctx, until stop is called.

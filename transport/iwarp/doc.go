@@ -2,10 +2,14 @@
 // MPA (RFC 5044, RFC 6581) over TCP, without RDMA hardware, kernel modules or privileges. Its peers are itself, Linux's siw, and
 // adapters that speak iWARP.
 //
-// [Listen] and [Dialer] make connections. Each is set up by an exchange of MPA startup frames, package mpa; from there on it is an
-// endpoint that cuts work requests into DDP segments (outgoing.go), sends them in batches (sending.go), and places what comes
-// (incoming.go, tagged.go, untagged.go). What a peer does wrong ends the connection with a Terminate message (terminate.go, end.go).
+// [Listen] and [Dialer] make connections. Each is set up by an exchange of MPA startup frames, package mpa; what came of it [SetupOf]
+// tells. What a peer does wrong ends the connection with a Terminate message, and both ends learn the reason: an error that wraps *rdmap.Error and, where there
+// is one, the error of package transport that says the same.
 //
-// In the client-server model of MPA, the default, the dialing side must send first: what the listening side posts before that is held back.
-// [Config].PeerToPeer lifts that.
+// In the client-server model of MPA, the default, the dialing side must send first: what the listening side posts before that is held back,
+// without end if need be. [Config].PeerToPeer lifts that.
+//
+// A Send or Write completes when TCP has taken it. That it was placed shows in an answer of the peer's; that it was refused, in the end of the
+// connection. The peer's steering tags and the data cross the network as they are, without encryption or authentication
+// (RFC 5042): use it on networks that you trust, or through a tunnel.
 package iwarp

@@ -49,8 +49,10 @@ type endpoint struct {
 	flushing   bool // there is a flusher
 	broken     bool // TCP takes nothing any more
 	err        error
-	closed     error     // the same, such that it wraps net.ErrClosed
-	lastWords  []byte    // a Terminate message that remains to be said
+	closed     error  // the same, such that it wraps net.ErrClosed
+	lastWords  []byte // a Terminate message that remains to be said
+	blamed     uint64 // number of the work request that the peer found fault with, if fault is not nil
+	fault      error
 	idle       sync.Cond // sending or completing has become false
 
 	// See nudge.go.

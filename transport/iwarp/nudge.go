@@ -35,5 +35,5 @@ func (e *endpoint) nudge() {
 	e.nudged++
 	e.nudges.Reset(e.nudgeAfter << e.nudged)
 	e.mu.Unlock()
-	e.send()
+	e.Poll() // what others have posted may leave with it
 }

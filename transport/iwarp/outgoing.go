@@ -80,13 +80,15 @@ func (o *outgoing) beginWrite(to transport.Remote, list []transport.Slice, n uin
 
 // beginRead begins an RDMA Read, and returns what its response will have to be like.
 func (o *outgoing) beginRead(number uint64, from transport.Remote, list []transport.Slice, n uint64) outboundRead {
-	r := outboundRead{number: number, sink: o.sinks.next(), left: uint32(n), to: ddp.Payload{List: list}}
+	o.msnRead++
+	r := outboundRead{
+		number: number, msn: o.msnRead, sink: o.sinks.next(), left: uint32(n), to: ddp.Payload{List: list},
+	}
 	req := rdmap.ReadRequest{
 		SinkSTag: r.sink, SinkOffset: r.offset, Len: r.left,
 		SourceSTag: from.STag, SourceOffset: from.Offset,
 	}
 	o.request[0].Bytes = req.Append(o.request[0].Bytes[:0])
-	o.msnRead++
 	o.begin(ddp.Header{
 		Control: rdmap.Control(rdmap.OpReadRequest), Queue: ddp.QueueReadRequest, MSN: o.msnRead,
 	}, o.request[:], rdmap.ReadRequestLen)
@@ -123,7 +125,14 @@ func (o *outgoing) segment(llp ddp.LLP, table *stag.Table) (room bool, err error
 		}
 		o.payload, owner = ddp.Payload{List: o.list}, o.source
 	}
-	if !llp.Append(o.head, &o.payload, n, owner) {
+	if pinned {
+		pin.Lock() // the LLP may read the payload now
+	}
+	room = llp.Append(o.head, &o.payload, n, owner)
+	if pinned {
+		pin.Unlock()
+	}
+	if !room {
 		if pinned {
 			table.Unpin(pin)
 		}

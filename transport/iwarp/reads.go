@@ -15,6 +15,7 @@ const rtrRead = ^uint64(0)
 // (RFC 5040 section 5.5), so only the oldest can be answered.
 type outboundRead struct {
 	number uint64 // of the work request
+	msn    uint32 // of the Read Request
 	sink   transport.STag
 	offset uint64 // of what comes next
 	left   uint32 // bytes

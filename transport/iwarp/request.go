@@ -52,10 +52,7 @@ func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoin
 	if err == nil {
 		return ep, nil
 	}
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	return nil, opError("accept", r.conn.RemoteAddr(), err)
+	return nil, opError("accept", r.conn.RemoteAddr(), contextError(ctx, err))
 }
 
 func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error) {

@@ -145,5 +145,21 @@ func (e *endpoint) terminate(h *ddp.Header, payload []byte) error {
 	if err != nil && t.Code == 0 {
 		t.Code = rdmap.OperationUnspecified
 	}
+	e.blame(&t)
 	return &terminated{t.Err(true)}
+}
+
+// blame finds the RDMA Read of ours that a Terminate is about.
+func (e *endpoint) blame(t *rdmap.Terminate) {
+	h, _, err := ddp.Parse(t.DDPHeader)
+	if err != nil || h.Tagged || h.Queue != ddp.QueueReadRequest {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := range e.reads.Len() {
+		if r := e.reads.At(i); r.msn == h.MSN && r.number != rtrRead {
+			e.blamed, e.fault = r.number, t.Err(true)
+		}
+	}
 }

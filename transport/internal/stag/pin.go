@@ -34,6 +34,12 @@ func (t *Table) Pin(dst []transport.Slice, tag transport.STag, off, n uint64) ([
 	return dst, Pin{e, tag}, nil
 }
 
+// Lock keeps others from placing anything in the window until Unlock: for who reads the memory, rather than refers to it.
+func (p Pin) Lock() { p.e.mu.Lock() }
+
+// Unlock is the end of Lock.
+func (p Pin) Unlock() { p.e.mu.Unlock() }
+
 // Unpin ends a hold.
 func (t *Table) Unpin(p Pin) {
 	p.e.mu.Lock()
