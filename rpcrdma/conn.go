@@ -125,6 +125,9 @@ func (c *Conn) RemoteAddr() net.Addr { return c.info.RemoteAddr }
 // Info describes the connection below.
 func (c *Conn) Info() transport.Info { return c.info }
 
+// Endpoint is the connection below, for what only its provider knows, like iwarp.SetupOf. It is not for posting.
+func (c *Conn) Endpoint() transport.Endpoint { return c.ep }
+
 // Inline returns the largest messages in bytes that are sent and expected inline,
 // headers included.
 func (c *Conn) Inline() (send, recv int) { return c.limits.InlineSend, c.limits.InlineRecv }

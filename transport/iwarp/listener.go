@@ -3,6 +3,7 @@ package iwarp
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -172,6 +173,9 @@ func (l *Listener) startup(conn *net.TCPConn) {
 	l.mu.Unlock()
 	switch {
 	case !kept: // dropped, or the listener is closed
+	case errors.Is(err, io.EOF): // not even a byte: somebody looks whether there is a listener
+		l.cfg.Counters.HandshakeFailures.Add(1)
+		l.cfg.Logger.Debug("iwarp: no connection", "peer", conn.RemoteAddr(), "err", err)
 	case err != nil:
 		l.cfg.Counters.HandshakeFailures.Add(1)
 		l.cfg.Logger.Warn("iwarp: no connection", "peer", conn.RemoteAddr(), "err", err)

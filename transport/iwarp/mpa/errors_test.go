@@ -15,7 +15,7 @@ func TestStartupError(t *testing.T) {
 		timeout bool
 	}{
 		{"plain", ErrMarkers, "MPA startup: peer needs markers", false},
-		{"frame", frameError(errKey), "MPA startup: bad startup frame: wrong key", false},
+		{"frame", frameError(errKey), "MPA startup: bad startup frame: peer does not speak MPA: wrong key", false},
 		{"deadline", os.ErrDeadlineExceeded, "MPA startup: i/o timeout", true},
 		{"context", context.DeadlineExceeded, "MPA startup: context deadline exceeded", true},
 	} {

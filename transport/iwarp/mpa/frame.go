@@ -31,7 +31,7 @@ const (
 
 // Why bytes are not a startup frame. They are found below ErrFrame.
 var (
-	errKey        = errors.New("wrong key")
+	errKey        = errors.New("peer does not speak MPA: wrong key")
 	errPDLength   = fmt.Errorf("private data of more than %d bytes", MaxPrivateData)
 	errShortFrame = errors.New("cut short")
 	errNoEnhanced = errors.New("private data too short for the enhanced data that the S bit announces")

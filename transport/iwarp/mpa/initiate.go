@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"syscall"
 )
 
@@ -52,8 +53,13 @@ func (c *Config) agreed(err error, reply *Frame) error {
 // answer of a responder that does not know enhanced setup (RFC 6581 section 10).
 func (c *Config) unanswered(err error) error {
 	closed := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-	if closed && c.Enhanced != EnhancedNever {
+	switch {
+	case closed && c.Enhanced != EnhancedNever:
 		err = fmt.Errorf("%w: closed without a reply: %w", ErrUnenhanced, err)
+	case closed:
+		err = fmt.Errorf("peer closed without a reply; does it speak iWARP? %w", err)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = fmt.Errorf("no reply from the peer; does it speak iWARP? %w", err)
 	}
 	return &StartupError{Code: CodeLost, Err: err}
 }
