@@ -85,6 +85,7 @@ func (a *acceptor) accept(ctx context.Context, req transport.Request) {
 	ep, err := req.Accept(ctx, p.append(nil))
 	if err != nil {
 		a.cfg.Logger.Warn("rpcrdma: connection not made", "peer", req.Info().RemoteAddr, "err", err)
+		req.Reject(nil) // where it can be answered still
 		return
 	}
 	c := a.conn(ep)

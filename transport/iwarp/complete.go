@@ -18,7 +18,10 @@ func (e *endpoint) completable() bool {
 	return false
 }
 
-// complete delivers completions, unless another goroutine does so.
+// completeRound is how many completions are delivered before other work has its turn: who posts again in a Completer may go on for ever.
+const completeRound = 64
+
+// complete delivers completions, unless another goroutine does so. If there are very many it leaves the rest to the flusher.
 func (e *endpoint) complete() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -26,7 +29,11 @@ func (e *endpoint) complete() {
 		return
 	}
 	e.completing = true
-	for e.err == nil && e.completable() {
+	for n := 0; e.err == nil && e.completable(); n++ {
+		if n == completeRound {
+			e.wakeFlusher()
+			break
+		}
 		wr, _ := e.sends.pop()
 		e.mu.Unlock()
 		wr.Done.Complete(wr, nil)

@@ -136,8 +136,8 @@ func effective[T int | time.Duration](v, byDefault T) T {
 	return v
 }
 
-// startup is c as the handshake with the peer on conn wants it.
-func (c *Config) startup(conn net.Conn) mpa.Config {
+// startup is c as the handshake with a peer at addr wants it.
+func (c *Config) startup(addr net.Addr) mpa.Config {
 	return mpa.Config{
 		IRD:         c.IRD,
 		ORD:         c.ORD,
@@ -146,7 +146,7 @@ func (c *Config) startup(conn net.Conn) mpa.Config {
 		Enhanced:    c.Enhanced,
 		PeerToPeer:  c.PeerToPeer,
 		RTR:         c.RTR,
-		CRC:         c.CRC == CRCOn || c.CRC == CRCAuto && !isLoopback(conn.RemoteAddr()),
+		CRC:         c.CRC == CRCOn || c.CRC == CRCAuto && !isLoopback(addr),
 	}
 }
 

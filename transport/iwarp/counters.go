@@ -8,7 +8,7 @@ type Counters struct {
 	HandshakeFailures  atomic.Uint64 // of either side: bad frames, timeouts, lost connections
 	Rejected           atomic.Uint64 // requests that were refused, here or by the peer
 	Dropped            atomic.Uint64 // connections that had to make room for others during the startup
-	TerminatesSent     atomic.Uint64
+	TerminatesSent     atomic.Uint64 // or tried to
 	TerminatesReceived atomic.Uint64
 	CRCErrors          atomic.Uint64
 	Stalls             atomic.Uint64 // connections that ended because the peer had stalled

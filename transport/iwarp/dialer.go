@@ -56,7 +56,7 @@ func (c *Config) initiate(ctx context.Context, conn *net.TCPConn, private []byte
 		conn.Close()
 		return nil, err
 	}
-	setup, err := mpa.Initiate(conn, c.startup(conn), private)
+	setup, err := mpa.Initiate(conn, c.startup(conn.RemoteAddr()), private)
 	stop()
 	if err == nil {
 		return c.endpoint(conn, setup)

@@ -41,13 +41,13 @@ type endpoint struct {
 	recvs      ring.Ring[*transport.Receive]
 	reads      ring.Ring[outboundRead]
 	responses  ring.Ring[inboundRead]
-	heard      bool // the peer has sent something, or need not be waited for
-	sending    bool // a goroutine sends
-	handed     bool // the flusher is to send on
-	corked     bool // the goroutine that receives will send when it is through
-	completing bool // a goroutine delivers completions
-	flushing   bool // there is a flusher
-	broken     bool // TCP takes nothing any more
+	heard      bool  // the peer has sent something, or need not be waited for
+	sending    bool  // a goroutine sends
+	handed     bool  // the flusher is to send on
+	corked     bool  // the goroutine that receives will send when it is through
+	completing bool  // a goroutine delivers completions
+	flushing   bool  // there is a flusher
+	broken     error // why TCP takes nothing any more
 	err        error
 	closed     error  // the same, such that it wraps net.ErrClosed
 	lastWords  []byte // a Terminate message that remains to be said
@@ -60,6 +60,9 @@ type endpoint struct {
 	nudgeAfter time.Duration
 	nudges     *time.Timer
 	nudged     int
+
+	rtrWithin time.Duration // how long an RTR may take to come, if there is to be one
+	rtrLate   *time.Timer
 
 	in incoming // of run
 }
@@ -98,6 +101,8 @@ func newEndpoint(llp ddp.LLP, s *mpa.Setup, cfg *Config, info transport.Info) *e
 	e.in.init(s)
 	if s.Initiator {
 		e.out.rtr, e.nudgeAfter = s.RTR, cfg.NudgeAfter
+	} else if s.RTR != 0 {
+		e.rtrWithin = cfg.HandshakeTimeout
 	}
 	e.counters.Connections.Add(1)
 	go e.run()
@@ -124,6 +129,12 @@ func (e *endpoint) Start(r transport.Receiver) {
 		panic("iwarp: Start called twice")
 	}
 	e.receiver = r
+	if e.rtrWithin > 0 {
+		e.rtrLate = time.AfterFunc(e.rtrWithin, e.missRTR)
+	}
+	if e.broken != nil {
+		e.awaitReason()
+	}
 	e.mu.Unlock()
 	close(e.started)
 }

@@ -436,6 +436,10 @@ func TestLeavesStartup(t *testing.T) {
 				until(t, "failure", func() bool { return r.cfg.Counters.HandshakeFailures.Load() == 1 })
 				check()
 				r.listener.Close()
+				if n == 0 && name != "reset" {
+					r.log.want(t, 0) // no more than a look whether somebody listens
+					return
+				}
 				r.log.want(t, 1, "no connection")
 			})
 		}

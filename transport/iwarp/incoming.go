@@ -1,6 +1,9 @@
 package iwarp
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -94,10 +97,26 @@ func (e *endpoint) hear() {
 	e.in.heard = true
 	e.mu.Lock()
 	e.heard, e.answered = true, true
-	if e.nudges != nil {
-		e.nudges.Stop()
+	for _, t := range []*time.Timer{e.nudges, e.rtrLate} {
+		if t != nil {
+			t.Stop()
+		}
 	}
 	e.mu.Unlock()
+}
+
+// errNoRTR: the last message of the setup of a peer-to-peer connection (RFC 6581 section 3).
+var errNoRTR = fmt.Errorf("%w: no ready-to-receive indication", mpa.ErrStalled)
+
+// missRTR ends a connection whose setup the peer does not complete.
+func (e *endpoint) missRTR() {
+	e.mu.Lock()
+	heard := e.heard
+	e.mu.Unlock()
+	if !heard && e.end(e.opError("receive", errNoRTR), nil) {
+		e.counters.Stalls.Add(1)
+		e.logger.Warn("iwarp: connection ended", "peer", e.info.RemoteAddr, "err", errNoRTR)
+	}
 }
 
 // first checks that the RTR, if there is to be one, comes before anything else (RFC 6581 section 9.2).

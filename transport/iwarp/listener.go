@@ -16,8 +16,11 @@ import (
 // silent for the longest makes room, so that silent ones keep nobody out.
 const maxPending = 256
 
-// acceptPause is how long a listener waits after an error that may pass, like a lack of file descriptors.
-const acceptPause = 10 * time.Millisecond
+// A listener pauses after an error that may pass, like a lack of file descriptors, each time for twice as long.
+const (
+	acceptPauseMin = 10 * time.Millisecond
+	acceptPauseMax = time.Second
+)
 
 // Listener accepts iWARP peers over TCP.
 type Listener struct {
@@ -36,26 +39,35 @@ type Listener struct {
 
 var _ transport.Listener = (*Listener)(nil)
 
-// Listen listens on a TCP address, "host:port".
+// Listen listens on a TCP address, "host:port". A Config that contradicts itself is an error that wraps mpa.ErrConfig.
 func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	lc := net.ListenConfig{Control: cfg.Control}
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, opError("listen", nil, err)
 	}
-	return NewListener(l.(*net.TCPListener), cfg), nil
+	own, err := NewListener(l.(*net.TCPListener), cfg)
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return own, nil
 }
 
-// NewListener takes connections from tcp, which it owns from now on.
-func NewListener(tcp *net.TCPListener, cfg Config) *Listener {
+// NewListener takes connections from tcp, which it owns from now on, unless it fails, as Listen may.
+func NewListener(tcp *net.TCPListener, cfg Config) (*Listener, error) {
+	cfg = cfg.withDefaults()
+	if startup := cfg.startup(tcp.Addr()); startup.ValidateResponder() != nil {
+		return nil, opError("listen", nil, startup.ValidateResponder())
+	}
 	l := &Listener{
-		cfg:   cfg.withDefaults(),
+		cfg:   cfg,
 		tcp:   tcp,
 		ready: make(chan *request, maxPending),
 		over:  make(chan struct{}),
 	}
 	l.group.Go(l.run)
-	return l
+	return l, nil
 }
 
 // Addr is the address listened on.
@@ -109,10 +121,12 @@ func (l *Listener) Close() error {
 
 // run accepts TCP connections.
 func (l *Listener) run() {
+	pause := acceptPauseMin
 	for {
 		conn, err := l.tcp.AcceptTCP()
 		switch {
 		case err == nil:
+			pause = acceptPauseMin
 			if l.admit(conn) {
 				l.group.Go(func() { l.startup(conn) })
 			}
@@ -123,8 +137,9 @@ func (l *Listener) run() {
 			select {
 			case <-l.over:
 				return
-			case <-time.After(acceptPause):
+			case <-time.After(pause):
 			}
+			pause = min(2*pause, acceptPauseMax)
 		}
 	}
 }
@@ -144,11 +159,14 @@ func (l *Listener) admit(conn *net.TCPConn) bool {
 		drop = l.silent[0]
 		l.silent = append(append(l.silent[:0], l.silent[1:]...), conn)
 	}
+	closed := l.closed
 	l.mu.Unlock()
 	if drop == nil {
 		return true
 	}
-	l.cfg.Counters.Dropped.Add(1)
+	if !closed {
+		l.cfg.Counters.Dropped.Add(1)
+	}
 	drop.Close()
 	return drop != conn
 }

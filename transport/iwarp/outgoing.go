@@ -173,5 +173,5 @@ func (o *outgoing) detach(table *stag.Table, tag transport.STag) {
 	o.pins = kept
 }
 
-// maxUntagged is the longest message whose length or offsets have 32 bits: Send and RDMA Read.
-const maxUntagged = math.MaxUint32
+// maxMessage is the longest message (RFC 5041 section 5.2): lengths and offsets have 32 bits. It is an int everywhere.
+const maxMessage = min(math.MaxUint32, math.MaxInt)

@@ -56,7 +56,7 @@ func (e *endpoint) valid(wr *transport.WorkRequest) error {
 		return transport.ErrWorkRequest
 	case wr.Op == transport.OpRead && e.info.ORD == 0:
 		return transport.ErrNoReads
-	case wr.Op != transport.OpWrite && uint64(transport.TotalLen(wr.Local)) > maxUntagged:
+	case uint64(transport.TotalLen(wr.Local)) > maxMessage:
 		return transport.ErrWorkRequest
 	}
 	return nil

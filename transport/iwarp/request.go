@@ -33,13 +33,14 @@ func (r *request) Info() transport.Info {
 	}
 }
 
-// RequestOf returns what the peer asks for, before it is accepted. It reports false for requests of other providers.
+// RequestOf returns what the peer asks for, before it is accepted. To answer it is r's business. It reports false for requests of other
+// providers.
 func RequestOf(r transport.Request) (*mpa.Request, bool) {
 	own, ok := r.(*request)
 	if !ok {
 		return nil, false
 	}
-	return own.mpa, true
+	return own.mpa.Snapshot(), true
 }
 
 // Accept makes the connection. It may refuse it by itself: where the peer's IRD is below RequiredORD, or where the peer asks for what
@@ -60,7 +61,7 @@ func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error)
 	if err != nil {
 		return nil, err
 	}
-	setup, err := r.mpa.Accept(r.cfg.startup(r.conn), private)
+	setup, err := r.mpa.Accept(r.cfg.startup(r.conn.RemoteAddr()), private)
 	stop()
 	var failed *mpa.StartupError
 	r.answered = err == nil || errors.As(err, &failed)
@@ -86,7 +87,7 @@ func (r *request) Reject(private []byte) error {
 		return opError("reject", r.conn.RemoteAddr(), mpa.ErrAnswered)
 	}
 	r.conn.SetDeadline(time.Now().Add(r.cfg.HandshakeTimeout))
-	err := r.mpa.Reject(r.cfg.startup(r.conn), private)
+	err := r.mpa.Reject(r.cfg.startup(r.conn.RemoteAddr()), private)
 	var failed *mpa.StartupError
 	r.answered = err == nil || errors.As(err, &failed)
 	switch {

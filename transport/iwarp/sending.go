@@ -52,7 +52,7 @@ func (e *endpoint) startSending() bool {
 
 // sendable reports whether there is something to send, and it may be sent; e.mu is held.
 func (e *endpoint) sendable() bool {
-	if !e.heard || e.broken || e.err != nil {
+	if !e.heard || e.broken != nil || e.err != nil {
 		return false
 	}
 	_, waiting := e.nextRequest()
@@ -112,16 +112,18 @@ func (e *endpoint) writeFailed(err error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.err == nil && !e.broken {
-		e.broken = true
-		time.AfterFunc(brokenTimeout, func() {
-			select {
-			case <-e.started:
-				e.end(e.opError("send", byPeer(err)), nil)
-			default: // nobody has asked yet
-			}
-		})
+	if e.err == nil && e.broken == nil {
+		e.broken = err
+		if e.receiver != nil { // otherwise nobody has asked yet
+			e.awaitReason()
+		}
 	}
+}
+
+// awaitReason gives up a broken connection after a while; e.mu is held.
+func (e *endpoint) awaitReason() {
+	cause := e.opError("send", byPeer(e.broken))
+	time.AfterFunc(brokenTimeout, func() { e.end(cause, nil) })
 }
 
 // fill puts segments in the batch until it is full or there are no more; e.batchMu is held.

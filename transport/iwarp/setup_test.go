@@ -382,8 +382,8 @@ func TestTerminatedReplies(t *testing.T) {
 	}{
 		{"private data without the enhanced data", Config{}, replyFrame(0x10, 2, "\x00\x10\x00"), rdmap.MPAStartup, mpa.ErrFrame},
 		{"unenhanced reply", Config{Enhanced: mpa.EnhancedRequired}, replyFrame(0x00, 2, ""), rdmap.MPAStartup, mpa.ErrUnenhanced},
-		{"another model", Config{}, replyFrame(0x10, 2, peerToPeer), rdmap.MPACatastrophic, mpa.ErrModel},
-		{"the other model", Config{PeerToPeer: true}, replyFrame(0x10, 2, clientServer), rdmap.MPACatastrophic, mpa.ErrModel},
+		{"another model", Config{}, replyFrame(0x10, 2, peerToPeer), rdmap.MPARTR, mpa.ErrModel},
+		{"the other model", Config{PeerToPeer: true}, replyFrame(0x10, 2, clientServer), rdmap.MPARTR, mpa.ErrModel},
 		{"ORD above our IRD", Config{}, replyFrame(0x10, 2, "\x00\x10\x00\x11"), rdmap.MPAIRD, mpa.ErrInsufficientIRD},
 		{"no RTR", Config{PeerToPeer: true}, replyFrame(0x10, 2, "\x80\x10\x00\x10"), rdmap.MPARTR, mpa.ErrNoMatchingRTR},
 		{"another RTR", Config{PeerToPeer: true, RTR: mpa.RTRWrite}, replyFrame(0x10, 2, "\xc0\x10\x40\x10"), rdmap.MPARTR, mpa.ErrNoMatchingRTR},

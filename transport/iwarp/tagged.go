@@ -50,8 +50,7 @@ func (e *endpoint) readResponse(h *ddp.Header, payload []byte) error {
 		e.mu.Unlock()
 		return errCode(rdmap.OperationOpcode)
 	}
-	r := e.reads.At(0) // stays where it is: the queue may grow, but then nobody else writes to this element
-	read := *r
+	read := *e.reads.At(0)
 	e.mu.Unlock()
 
 	n := uint32(len(payload))

@@ -74,7 +74,7 @@ func (e *endpoint) openMessage(op rdmap.Opcode) error {
 	}
 	in := &e.in
 	in.open, in.opcode, in.receive, in.len = true, op, r, 0
-	in.rest, in.room = ddp.Payload{List: r.Local}, transport.TotalLen(r.Local)
+	in.rest, in.room = ddp.Payload{List: r.Local}, min(transport.TotalLen(r.Local), maxMessage)
 	return nil
 }
 
@@ -138,8 +138,8 @@ func (e *endpoint) readRequest(h *ddp.Header, payload []byte) error {
 	return nil
 }
 
-// terminate takes the message by which the peer ends the stream. What it says is taken as far as it can be understood: there is
-// no answer to a Terminate.
+// terminate takes the message by which the peer ends the stream. What it says is taken as far as it can be understood, whatever its
+// header says besides: there is no answer to a Terminate.
 func (e *endpoint) terminate(h *ddp.Header, payload []byte) error {
 	t, err := rdmap.ParseTerminate(payload)
 	if err != nil && t.Code == 0 {

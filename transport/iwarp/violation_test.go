@@ -283,7 +283,7 @@ var responseViolations = []offence{
 // untaggedViolations are those of DDP's untagged model (RFC 5041 section 7.2) and of the opcodes in it (RFC 5040 section 4.8).
 var untaggedViolations = []offence{
 	{name: "queue 3", segments: plain(with(onQueue(rdmap.OpSend, 1), queue(3)), "x"), code: 0x1201},
-	{name: "the highest queue", segments: plain(with(onQueue(rdmap.OpSend, 1), queue(math.MaxUint32)), "x"), code: 0x1201},
+	{name: "the highest queue", segments: plain(with(onQueue(rdmap.OpSend, 1), queue(1<<32-1)), "x"), code: 0x1201},
 	{name: "no receive", segments: func(s *scene) [][]byte {
 		s.place(atReceives+4, "the last one")
 		return [][]byte{segment(onQueue(rdmap.OpSend, 3), "the last one"), segment(onQueue(rdmap.OpSend, 4), "x")}
@@ -359,7 +359,7 @@ var protectionViolations = []offence{
 	{name: "Read that ends behind the window", segments: readFrom(readable, 60, 5), code: 0x0101, request: true, want: transport.ErrBounds},
 	{name: "Read behind the window", segments: readFrom(readable, 64, 1), code: 0x0101, request: true, want: transport.ErrBounds},
 	{name: "Read in front of the window", segments: readFrom(readable, math.MaxUint64, 2), code: 0x0101, request: true, want: transport.ErrBounds},
-	{name: "Read of 4 GiB", segments: readFrom(readable, 0, math.MaxUint32), code: 0x0101, request: true, want: transport.ErrBounds},
+	{name: "Read of 2 GiB", segments: readFrom(readable, 0, math.MaxInt32), code: 0x0101, request: true, want: transport.ErrBounds},
 	{name: "Read of a window for writing", segments: readFrom(writable, 0, 1), code: 0x0102, request: true, want: transport.ErrAccess},
 	{name: "Read that wraps", segments: one(func(s *scene) []byte {
 		return segment(onQueue(rdmap.OpReadRequest, 1), readRequest(s.readable.STag, math.MaxUint64, 2))

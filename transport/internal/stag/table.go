@@ -19,7 +19,8 @@ import (
 
 // A steering tag is an index of 24 bits above a key of 8 bits. The index is drawn
 // at random and names an entry of the table for good; the key changes at every use of
-// the entry, so that a tag outlives its window by no access at all.
+// the entry, so that a tag outlives its window by no access at all. It counts up, rather than be drawn, too: a tag of a window long gone that a slow peer
+// names shall not soon be that of another, and who guesses the next one harms the windows of his own connection only.
 const (
 	keyBits   = 8
 	indexBits = 24

@@ -50,7 +50,10 @@ type StartupError struct {
 	// Terminate is set if the peer can be told by a Terminate message: it has accepted, and so expects FPDUs.
 	Terminate bool
 	CRC       bool // of the Terminate: whether the two sides have agreed on CRC32C
-	Err       error
+
+	// PeerIRD and PeerORD are what a responder that has accepted said (RFC 6581 section 9.1), -1 if nothing.
+	PeerIRD, PeerORD int
+	Err              error
 }
 
 func (e *StartupError) Error() string { return "MPA startup: " + e.Err.Error() }

@@ -41,10 +41,16 @@ func Initiate(conn net.Conn, cfg Config, private []byte) (*Setup, error) {
 	}
 }
 
-// agreed adds to an error whether a Terminate carries a CRC.
+// agreed adds to an error what the reply has settled all the same.
 func (c *Config) agreed(err error, reply *Frame) error {
-	if failed, ok := err.(*StartupError); ok && failed.Terminate {
-		failed.CRC = c.CRC || reply.CRC
+	failed, ok := err.(*StartupError)
+	if !ok {
+		return err
+	}
+	failed.CRC = c.CRC || reply.CRC
+	failed.PeerIRD, failed.PeerORD = unsaid, unsaid
+	if d, _, err := reply.split(); err == nil && reply.enhanced() {
+		failed.PeerIRD, failed.PeerORD = int(d.IRD), int(d.ORD)
 	}
 	return err
 }

@@ -144,8 +144,8 @@ func TestInitiateErrors(t *testing.T) {
 		{"section 9.2, no matching kind", onlyRead, repFrame(t, "10 02 0004 c0108010"), failure{ErrNoMatchingRTR, CodeRTR, true}},
 		{"section 9.2, no kind", p2p, repFrame(t, "10 02 0004 80100010"), failure{ErrNoMatchingRTR, CodeRTR, true}},
 		{"section 9.2, a Read without an IRD", onlyRead, repFrame(t, "10 02 0004 80004010"), failure{ErrNoMatchingRTR, CodeRTR, true}},
-		{"section 9.2, A lost", p2p, repFrame(t, "10 02 0004 00108010"), failure{ErrModel, CodeLocal, true}},
-		{"section 9.2, A unasked", both, repFrame(t, "10 02 0004 80108010"), failure{ErrModel, CodeLocal, true}},
+		{"section 9.2, A lost", p2p, repFrame(t, "10 02 0004 00108010"), failure{ErrModel, CodeRTR, true}},
+		{"section 9.2, A unasked", both, repFrame(t, "10 02 0004 80108010"), failure{ErrModel, CodeRTR, true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, s, err := initiateTo(t, tt.cfg, nil, tt.reply)

@@ -86,11 +86,8 @@ func (r *Request) begin(cfg *Config, private []byte) error {
 	if r.answered {
 		return ErrAnswered
 	}
-	if err := cfg.validate(); err != nil {
+	if err := cfg.ValidateResponder(); err != nil {
 		return err
-	}
-	if cfg.takes() == 0 {
-		return fmt.Errorf("%w: an RTR by Read needs an IRD", ErrConfig)
 	}
 	if err := checkPrivate(private, r.frame.enhanced()); err != nil {
 		return err
@@ -113,6 +110,13 @@ func (r *Request) reply(cfg *Config, d *EnhancedData, reject bool, private []byt
 		f.PrivateData = append(d.Append(nil), private...)
 	}
 	return f.write(r.conn)
+}
+
+// Snapshot returns the request without the ability to answer it.
+func (r *Request) Snapshot() *Request {
+	s := *r
+	s.conn, s.answered = nil, true
+	return &s
 }
 
 // PrivateData is what the initiator's upper layer sent, without the enhanced data.

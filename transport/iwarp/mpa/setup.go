@@ -69,6 +69,17 @@ type Setup struct {
 	PrivateData []byte // the peer's, without the enhanced data
 }
 
+// ValidateResponder finds what a responder cannot mean, with an error that wraps ErrConfig. Accept and Reject do the same, when it is late.
+func (c *Config) ValidateResponder() error {
+	if err := c.validate(); err != nil {
+		return err
+	}
+	if c.takes() == 0 {
+		return fmt.Errorf("%w: an RTR by Read needs an IRD", ErrConfig)
+	}
+	return nil
+}
+
 // validate finds what the caller cannot mean. What only matters to one role is checked there.
 func (c *Config) validate() error {
 	switch {

@@ -56,6 +56,12 @@ func (s *writerSys) wait(l sync.Locker) error {
 	return s.err
 }
 
+// unsent is what the socket holds and the peer has not acknowledged. A slow peer makes it smaller long before the socket takes more.
+func (s *writerSys) unsent() (n int) {
+	_ = s.w.c.raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ) })
+	return n
+}
+
 // write makes one attempt, and reports whether the socket took anything. A batch of very many pieces takes several.
 func (s *writerSys) write(fd uintptr) (some bool) {
 	for b := s.w.batch; b != nil; b = s.w.batch {

@@ -17,6 +17,7 @@ type writer struct {
 	// The stall watch: what had been sent when the deadline was set.
 	deadline time.Time
 	seen     int
+	unsent   int // likewise, what the socket still held
 
 	sys writerSys // of the platform
 }
@@ -74,7 +75,7 @@ func (w *writer) wait(l sync.Locker) (empty bool, err error) {
 		if err = w.sys.wait(l); err == nil || !isTimeout(err) || w.c.isInterrupted() {
 			break
 		}
-		if w.total == w.seen {
+		if w.total == w.seen && w.sys.unsent() >= w.unsent {
 			err = ErrStalled
 			break
 		}
@@ -93,7 +94,7 @@ func (w *writer) watch() {
 	if w.deadline.Sub(now) > w.c.stall/2 {
 		return
 	}
-	w.deadline, w.seen = now.Add(w.c.stall), w.total
+	w.deadline, w.seen, w.unsent = now.Add(w.c.stall), w.total, w.sys.unsent()
 	w.c.setWriteDeadline(w.deadline)
 }
 

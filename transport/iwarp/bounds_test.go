@@ -1,0 +1,129 @@
+package iwarp
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// again posts its request whenever it completes.
+type again struct{ ep *endpoint }
+
+func (a again) Complete(wr *transport.WorkRequest, err error) {
+	if err == nil {
+		_ = a.ep.Post(wr) // after the end there is nothing to do
+	}
+}
+
+// An upper layer that posts from its completions for ever keeps nobody from receiving, and Poll returns.
+func TestCompletionsForEver(t *testing.T) {
+	r := newRig(t, false, Config{CRC: CRCOff})
+	p, l := r.connect()
+	go io.Copy(io.Discard, p.conn)
+	l.receives(20)
+	l.start()
+	p.sendMessage("first")
+	l.wantMessage("first")
+	for range 4 {
+		wr := &transport.WorkRequest{Op: transport.OpWrite, Flags: transport.Signaled, Local: slices(make([]byte, 8)), Done: again{l.endpoint}}
+		if err := l.Post(wr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 19 {
+		l.Poll()
+		p.sendMessage("next")
+		l.wantMessage("next")
+	}
+	l.Close()
+	l.ended()
+}
+
+// A message has at most 4 GiB, less one byte.
+func TestMessageLimit(t *testing.T) {
+	_, l := newRig(t, true, Config{CRC: CRCOff}).connect()
+	piece := make([]byte, 1<<20)
+	var list []transport.Slice
+	for range 1 << 12 {
+		list = append(list, transport.Slice{Bytes: piece})
+	}
+	for _, op := range []transport.Op{transport.OpSend, transport.OpWrite, transport.OpRead} {
+		err := l.Post(&transport.WorkRequest{Op: op, Local: list, Done: l})
+		if !errors.Is(err, transport.ErrWorkRequest) {
+			t.Errorf("%v of 4 GiB: got error %v, want %v", op, err, transport.ErrWorkRequest)
+		}
+	}
+	// A receive may be longer; what is beyond cannot be reached.
+	if err := l.PostRecv(&transport.Receive{Local: list}); err != nil {
+		t.Fatal(err)
+	}
+	e := l.endpoint
+	if err := e.openMessage(rdmap.OpSend); err != nil {
+		t.Fatal(err)
+	}
+	e.in.len = maxMessage - 1
+	h := ddp.Header{Version: ddp.Version, Queue: ddp.QueueSend, MSN: e.in.msnSend, MO: e.in.len}
+	if err := e.sent(&h, rdmap.OpSend, []byte("ab")); err != errCode(rdmap.UntaggedTooLong) {
+		t.Errorf("a message of 4 GiB: got error %v, want %v", err, errCode(rdmap.UntaggedTooLong))
+	}
+	e.in.open = false
+}
+
+// A peer that never completes the setup of a peer-to-peer connection is not waited for.
+func TestRTRLate(t *testing.T) {
+	r := newRig(t, false, Config{CRC: CRCOff, PeerToPeer: true, HandshakeTimeout: shortStall})
+	p, l := r.connectAs(peerToPeer)
+	l.start()
+	l.send("held back")
+	if err := l.ended(); !errors.Is(err, mpa.ErrStalled) {
+		t.Errorf("got error %v, want %v", err, mpa.ErrStalled)
+	}
+	p.wantEnd()
+	r.wantCounters(map[string]int{"Connections": 1, "Stalls": 1})
+	r.log.want(t, 1, "ready-to-receive")
+}
+
+// A peer that takes little, but takes something, has not stalled, though the socket takes nothing for longer than that.
+func TestSlowPeer(t *testing.T) {
+	r := newRig(t, true, Config{CRC: CRCOff, StallTimeout: 400 * time.Millisecond})
+	p, l := r.connect()
+	if err := p.conn.SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	l.start()
+	l.post(&transport.WorkRequest{
+		Op: transport.OpWrite, Flags: transport.Signaled, Local: slices(make([]byte, 64<<20)), Remote: transport.Remote{STag: 1},
+	})
+	for range 200 {
+		p.read(1 << 10)
+		time.Sleep(10 * time.Millisecond) // its speed
+	}
+	if err := l.Err(); err != nil {
+		t.Error(err)
+	}
+	p.reset()
+	l.ended()
+}
+
+// A Config that contradicts itself is found before there are peers.
+func TestListenConfig(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"required ORD":  {ORD: 4, RequiredORD: 5},
+		"RTR by Read":   {RTR: mpa.RTRRead, IRD: -1},
+		"manual reads":  {ManualReads: true, Enhanced: mpa.EnhancedNever},
+		"unknown setup": {Enhanced: 9},
+	} {
+		if l, err := Listen(t.Context(), "127.0.0.1:0", cfg); !errors.Is(err, mpa.ErrConfig) {
+			t.Errorf("%s: got error %v, want %v", name, err, mpa.ErrConfig)
+			if err == nil {
+				l.Close()
+			}
+		}
+	}
+}
