@@ -69,44 +69,42 @@ func (e *endpoint) receiveFailed(err error) {
 	default:
 		err = byPeer(err)
 	}
-	if !e.end(e.opError("receive", err), words) {
-		return
-	}
-	if count != nil {
-		count.Add(1)
-	}
-	if line != "" {
-		e.logger.Warn("iwarp: "+line, "peer", e.info.RemoteAddr, "err", err)
-	}
+	e.end(e.opError("receive", err), words, count, line)
 }
 
-// end ends the connection for the reason cause, and reports true, unless it has ended before. The peer is told by t, if it is not nil
-// and may be told anything. The rest is run's.
-func (e *endpoint) end(cause error, t *rdmap.Terminate) bool {
+// end ends the connection for the reason cause, unless it has ended before. The peer is told by t, if it is not nil and may be told
+// anything. It is counted in count, and logged as line, where there is one. The rest is run's.
+func (e *endpoint) end(cause error, t *rdmap.Terminate, count *atomic.Uint64, line string) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	if e.err != nil {
-		return false
+		e.mu.Unlock()
+		return
 	}
 	e.err, e.closed = cause, ended(cause)
 	if t != nil && e.heard {
 		e.lastWords = t.Append(nil)
 	}
+	e.mu.Unlock()
+	if count != nil {
+		count.Add(1)
+	}
+	if line != "" {
+		e.logger.Warn("iwarp: "+line, "peer", e.info.RemoteAddr, "err", cause)
+	}
 	e.llp.Interrupt()
 	close(e.over)
-	e.idle.Broadcast()
-	return true
 }
 
 // Close ends the connection. Only the first call finds something to end; the others succeed too.
 func (e *endpoint) Close() error {
-	e.end(e.opError("close", net.ErrClosed), nil)
+	e.end(e.opError("close", net.ErrClosed), nil, nil, "")
 	return nil
 }
 
 // finish takes an ended connection apart: nobody sends or completes any more, the peer is told why, and all that is left completes. Only
 // then, when no memory is touched any more, Done is closed; closing the TCP connection may take longer.
 func (e *endpoint) finish() {
+	<-e.over // whoever ends it may have to log that still
 	e.mu.Lock()
 	for e.sending && !e.handed || e.completing {
 		e.idle.Wait()

@@ -113,9 +113,8 @@ func (e *endpoint) missRTR() {
 	e.mu.Lock()
 	heard := e.heard
 	e.mu.Unlock()
-	if !heard && e.end(e.opError("receive", errNoRTR), nil) {
-		e.counters.Stalls.Add(1)
-		e.logger.Warn("iwarp: connection ended", "peer", e.info.RemoteAddr, "err", errNoRTR)
+	if !heard {
+		e.end(e.opError("receive", errNoRTR), nil, &e.counters.Stalls, "connection ended")
 	}
 }
 

@@ -84,9 +84,7 @@ func (e *endpoint) stopSending(err error) {
 	switch err := err.(type) {
 	case nil:
 	case *violation:
-		if e.end(e.opError("read by peer", err.err), &err.terminate) {
-			e.logger.Warn("iwarp: connection terminated: window ended during a read", "peer", e.info.RemoteAddr, "err", err)
-		}
+		e.end(e.opError("read by peer", err.err), &err.terminate, nil, "connection terminated: window ended during a read")
 	default:
 		e.writeFailed(err)
 	}
@@ -104,10 +102,7 @@ func (e *endpoint) stopSending(err error) {
 // writeFailed stops sending. Why it failed the peer may have said in what there is to read still.
 func (e *endpoint) writeFailed(err error) {
 	if err == mpa.ErrStalled {
-		if e.end(e.opError("send", err), nil) {
-			e.counters.Stalls.Add(1)
-			e.logger.Warn("iwarp: connection ended", "peer", e.info.RemoteAddr, "err", err)
-		}
+		e.end(e.opError("send", err), nil, &e.counters.Stalls, "connection ended")
 		return
 	}
 	e.mu.Lock()
@@ -123,7 +118,7 @@ func (e *endpoint) writeFailed(err error) {
 // awaitReason gives up a broken connection after a while; e.mu is held.
 func (e *endpoint) awaitReason() {
 	cause := e.opError("send", byPeer(e.broken))
-	time.AfterFunc(brokenTimeout, func() { e.end(cause, nil) })
+	time.AfterFunc(brokenTimeout, func() { e.end(cause, nil, nil, "") })
 }
 
 // fill puts segments in the batch until it is full or there are no more; e.batchMu is held.
