@@ -40,8 +40,16 @@ func (e *endpoint) complete() {
 		e.mu.Lock()
 	}
 	e.completing = false
-	if e.err != nil {
-		e.idle.Broadcast()
+	e.idle.Broadcast()
+}
+
+// awaitCompletions holds up the goroutine that receives while another delivers completions and has fallen behind: what comes in leads to
+// more requests, and the queue would be full of those that are done.
+func (e *endpoint) awaitCompletions() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for e.completing && e.err == nil && e.sends.ring.Len() > e.info.SendDepth/2 {
+		e.idle.Wait()
 	}
 }
 

@@ -34,6 +34,7 @@ func (e *endpoint) receive() {
 		}
 		e.send()
 		e.complete()
+		e.awaitCompletions()
 		if e.Err() != nil {
 			return
 		}
