@@ -22,22 +22,57 @@ import (
 // guestLimit ends a guest that hangs. One takes some ten seconds.
 const guestLimit = 90 * time.Second
 
+// bootLimit is how much of that booting may take.
+const bootLimit = 45 * time.Second
+
 // guest is a Linux in a virtual machine that runs a script.
 type guest struct {
 	t     *testing.T
 	dir   string // what the guest sees as /host
 	lines chan string
-	exit  chan error // how the script ended; capacity 1
+	exit  chan error    // how the script ended; capacity 1
+	over  chan struct{} // closed when it has
+	stop  func()
 }
 
 // forward lets port Host of 127.0.0.1 lead to port Guest of the guest.
 type forward struct{ Host, Guest int }
 
 // boot starts a guest with a variant of siw and files in its /host, where the test may put more. It ends with the test,
-// at the latest, and if that fails the console is shown.
+// at the latest, and if that fails the console is shown. An emulated machine may not come up on a loaded host; so there is a second attempt.
 func boot(t *testing.T, siw, script string, files map[string][]byte, forwards ...forward) *guest {
 	t.Helper()
-	g := &guest{t: t, dir: t.TempDir(), lines: make(chan string, 1000), exit: make(chan error, 1)}
+	for range 2 {
+		g := start(t, siw, script, files, forwards...)
+		if g.ready() {
+			return g
+		}
+		g.stop()
+		<-g.over
+		g.show("console", 50)
+	}
+	t.Fatalf("the guest did not boot in %v", bootLimit)
+	return nil
+}
+
+// ready reports whether the guest has come as far as the script.
+func (g *guest) ready() bool {
+	timeout := time.After(bootLimit)
+	for {
+		select {
+		case line, ok := <-g.lines:
+			if !ok || strings.HasPrefix(line, "GUEST-READY") {
+				return ok
+			}
+		case <-timeout:
+			return false
+		}
+	}
+}
+
+func start(t *testing.T, siw, script string, files map[string][]byte, forwards ...forward) *guest {
+	t.Helper()
+	g := &guest{t: t, dir: t.TempDir(), lines: make(chan string, 1000), exit: make(chan error, 1), over: make(chan struct{})}
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(g.dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
@@ -52,6 +87,7 @@ func boot(t *testing.T, siw, script string, files map[string][]byte, forwards ..
 		args = append(args, "-f", fmt.Sprintf("%d:%d", f.Host, f.Guest))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	g.stop = cancel
 	cmd := exec.CommandContext(ctx, "./run", append(args, path)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -66,9 +102,8 @@ func boot(t *testing.T, siw, script string, files map[string][]byte, forwards ..
 		cancel()
 		t.Fatal(err)
 	}
-	ended := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(g.over)
 		defer close(g.lines)
 		g.read(out)
 		err := cmd.Wait()
@@ -79,7 +114,7 @@ func boot(t *testing.T, siw, script string, files map[string][]byte, forwards ..
 	}()
 	t.Cleanup(func() {
 		cancel()
-		<-ended
+		<-g.over
 		if t.Failed() {
 			g.show("console", 200)
 			g.show("dmesg", 40)

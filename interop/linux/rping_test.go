@@ -125,6 +125,13 @@ func (r *rpingRun) port() int {
 func (r *rpingRun) run(t *testing.T, g *guest) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	go func() { // without a guest there is nothing to wait for
+		select {
+		case <-g.over:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	ep := r.connect(ctx, t, g)
 	setup, ok := iwarp.SetupOf(ep)
 	if !ok {
