@@ -91,7 +91,7 @@ func TestRTRLate(t *testing.T) {
 
 // A peer that takes little, but takes something, has not stalled, though the socket takes nothing for longer than that.
 func TestSlowPeer(t *testing.T) {
-	r := newRig(t, true, Config{CRC: CRCOff, StallTimeout: 400 * time.Millisecond})
+	r := newRig(t, true, Config{CRC: CRCOff, StallTimeout: 2 * time.Second})
 	p, l := r.connect()
 	if err := p.conn.SetReadBuffer(4096); err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestSlowPeer(t *testing.T) {
 	l.post(&transport.WorkRequest{
 		Op: transport.OpWrite, Flags: transport.Signaled, Local: slices(make([]byte, 64<<20)), Remote: transport.Remote{STag: 1},
 	})
-	for range 60 {
+	for range 150 {
 		p.read(1 << 10)
 		time.Sleep(10 * time.Millisecond) // its speed
 	}
