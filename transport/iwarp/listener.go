@@ -57,8 +57,9 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 // NewListener takes connections from tcp, which it owns from now on, unless it fails, as Listen may.
 func NewListener(tcp *net.TCPListener, cfg Config) (*Listener, error) {
 	cfg = cfg.withDefaults()
-	if startup := cfg.startup(tcp.Addr()); startup.ValidateResponder() != nil {
-		return nil, opError("listen", nil, startup.ValidateResponder())
+	startup := cfg.startup(tcp.Addr())
+	if err := startup.ValidateResponder(); err != nil {
+		return nil, opError("listen", nil, err)
 	}
 	l := &Listener{
 		cfg:   cfg,

@@ -1,0 +1,150 @@
+package iwarp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+)
+
+// TestDialGivesUp ends a Dial at each stage at which it waits for the peer.
+func TestDialGivesUp(t *testing.T) {
+	type stage struct {
+		name string
+		play func(p *peer) // brings Dial there
+	}
+	stages := []stage{
+		{"request not read", func(*peer) {}},
+		{"no reply", func(p *peer) { p.readStartup() }},
+		{"half a reply", func(p *peer) { p.readStartup(); p.write(replyFrame(0x10, 2, clientServer)[:19]) }},
+		{"half the private data", func(p *peer) { p.readStartup(); p.write(replyFrame(0x10, 2, clientServer)[:22]) }},
+	}
+	for _, s := range stages {
+		t.Run("cancelled, "+s.name, func(t *testing.T) {
+			r := newRig(t, true, Config{CRC: CRCOff})
+			ctx, cancel := context.WithCancel(t.Context())
+			dial := r.dial(ctx)
+			p := acceptPeer(t, r.peers)
+			s.play(p)
+			cancel()
+			d := await(t, "Dial", dial)
+			if !errors.Is(d.err, context.Canceled) || d.ep != nil {
+				t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, context.Canceled)
+			}
+			r.wantNoDial()
+		})
+		t.Run("timeout, "+s.name, func(t *testing.T) {
+			r := newRig(t, true, Config{CRC: CRCOff, HandshakeTimeout: 200 * time.Millisecond})
+			dial := r.dial(t.Context())
+			p := acceptPeer(t, r.peers)
+			s.play(p)
+			d := await(t, "Dial", dial)
+			if !isTimeout(d.err) || d.ep != nil {
+				t.Errorf("Dial: got %v, %v, want a timeout", d.ep, d.err)
+			}
+			r.wantCounters(map[string]int{"HandshakeFailures": 1})
+			r.wantNoDial()
+		})
+		t.Run("deadline, "+s.name, func(t *testing.T) {
+			r := newRig(t, true, Config{CRC: CRCOff})
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			dial := r.dial(ctx)
+			p := acceptPeer(t, r.peers)
+			s.play(p)
+			d := await(t, "Dial", dial)
+			if !errors.Is(d.err, context.DeadlineExceeded) || d.ep != nil {
+				t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, context.DeadlineExceeded)
+			}
+			r.wantNoDial()
+		})
+	}
+	t.Run("cancelled before", func(t *testing.T) {
+		r := newRig(t, true, Config{CRC: CRCOff})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if d := await(t, "Dial", r.dial(ctx)); !errors.Is(d.err, context.Canceled) {
+			t.Errorf("Dial: got error %v, want %v", d.err, context.Canceled)
+		}
+		r.wantNoDial()
+	})
+	// The context is for setting up the connection, and does not end it.
+	t.Run("cancelled afterwards", func(t *testing.T) {
+		r := newRig(t, true, Config{CRC: CRCOff})
+		ctx, cancel := context.WithCancel(t.Context())
+		dial := r.dial(ctx)
+		p := acceptPeer(t, r.peers)
+		p.readStartup()
+		p.write(replyFrame(0x10, 2, clientServer))
+		d := await(t, "Dial", dial)
+		cancel()
+		if d.err != nil {
+			t.Fatal(d.err)
+		}
+		alive(p, newLocal(t, d.ep).start())
+	})
+}
+
+// TestAcceptGivesUp has a listener whose caller does not wait any more.
+func TestAcceptGivesUp(t *testing.T) {
+	r := newRig(t, false, Config{CRC: CRCOff})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.listener.Accept(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Accept: got error %v, want %v", err, context.Canceled)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := r.listener.Accept(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Accept: got error %v, want %v", err, context.DeadlineExceeded)
+	}
+	p := dialPeer(t, r.listener.Addr().String())
+	p.write(requestFrame(0x10, 2, clientServer))
+	req := r.request()
+	if _, err := req.Accept(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Request.Accept: got error %v, want %v", err, context.DeadlineExceeded)
+	}
+	p.wantFIN()
+	p, l := r.connect()
+	alive(p, l.start())
+}
+
+// deadlines is a connection that tells of the deadlines it is given, and waits for leave with all but the first.
+type deadlines struct {
+	net.Conn
+	set   chan time.Time
+	leave chan struct{}
+}
+
+func (d *deadlines) SetDeadline(t time.Time) error {
+	d.set <- t
+	<-d.leave
+	return nil
+}
+
+// A context that ends just when the startup is through does not set the deadline of what follows.
+func TestLimitStops(t *testing.T) {
+	conn := &deadlines{set: make(chan time.Time, 2), leave: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	conn.leave <- struct{}{}
+	stop, err := limit(ctx, conn, patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-conn.set
+	cancel()
+	<-conn.set // it is being set
+	stopped := make(chan struct{})
+	go func() {
+		stop()
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+		t.Error("stop has returned while a deadline is being set")
+	case <-time.After(20 * time.Millisecond): // enough to fail now and then, if it is wrong
+	}
+	close(conn.leave)
+	await(t, "stop", stopped)
+}

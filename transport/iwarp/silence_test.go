@@ -1,0 +1,88 @@
+package iwarp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// TestNoByteBeforeItsTime has a listening end with much to say that says nothing before the first FPDU has come (RFC 5044 section
+// 7.1.2), and then all of it, in order.
+func TestNoByteBeforeItsTime(t *testing.T) {
+	for _, first := range []struct {
+		name    string
+		p2p     bool
+		segment []byte
+		fpdus   int // that answer it, in front of everything else
+	}{
+		{"Write", false, segment(toSTag(rdmap.OpWrite, 1, 0), ""), 0},
+		{"RTR by Write", true, segment(toSTag(rdmap.OpWrite, 1, 0), ""), 0},
+		{"RTR by Send", true, segment(onQueue(rdmap.OpSend, 1), ""), 0},
+	} {
+		t.Run(first.name, func(t *testing.T) {
+			p, l := newRig(t, false, Config{CRC: CRCOn, PeerToPeer: first.p2p}).connect()
+			write := func(data string) *transport.WorkRequest {
+				return &transport.WorkRequest{Op: transport.OpWrite, Remote: transport.Remote{STag: 3, Offset: 4}, Local: slices([]byte(data)), Flags: transport.Signaled}
+			}
+			l.post(write("before Start"))
+			l.send("Send before Start")
+			l.start()
+			l.send("Send after Start")
+			l.post(write("after Start"))
+			l.post(&transport.WorkRequest{Op: transport.OpRead, Remote: transport.Remote{STag: 3, Offset: 4}, Local: slices(make([]byte, 8))})
+			l.Poll()
+
+			// Half an FPDU is none.
+			fpdu := p.frame(first.segment)
+			p.write(fpdu[:len(fpdu)-1])
+			l.Poll()
+			// Whether something has come cannot be told from the fact that nothing is there yet. What is sent early is in front of what the
+			// following makes our end say, though: an answer to the last byte that the first FPDU needs.
+			p.wantSilence()
+			p.write(fpdu[len(fpdu)-1:])
+			p.want("first", segment(toSTag(rdmap.OpWrite, 3, 4), "before Start"))
+			p.wantMessage("Send before Start")
+			p.wantMessage("Send after Start")
+			p.want("fourth", segment(toSTag(rdmap.OpWrite, 3, 4), "after Start"))
+			p.wantReadRequest(1)
+			for range 2 {
+				if err := await(t, "completion", l.completions); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// wantSilence expects that nothing is there to read. It gives our end a little time to do something wrong; no test fails for want of it.
+func (p *peer) wantSilence() {
+	p.t.Helper()
+	p.conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+	var b [64]byte
+	if n, err := p.conn.Read(b[:]); n > 0 || !errors.Is(err, context.DeadlineExceeded) && !isTimeout(err) {
+		p.t.Errorf("peer: read %d bytes and %v, want silence: % x", n, err, b[:n])
+	}
+	p.conn.SetReadDeadline(time.Now().Add(patience))
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// An endpoint that has heard nothing says nothing when it ends, either.
+func TestCloseBeforeFirst(t *testing.T) {
+	p, l := newRig(t, false, Config{CRC: CRCOff}).connect()
+	l.start()
+	l.send("never sent")
+	l.Close()
+	p.wantFIN()
+	if err := l.ended(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("got error %v, want %v", err, net.ErrClosed)
+	}
+}
