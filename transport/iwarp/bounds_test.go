@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"testing"
-	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
@@ -87,28 +86,6 @@ func TestRTRLate(t *testing.T) {
 	p.wantEnd()
 	r.wantCounters(map[string]int{"Connections": 1, "Stalls": 1})
 	r.log.want(t, 1, "ready-to-receive")
-}
-
-// A peer that takes little, but takes something, has not stalled, though the socket takes nothing for longer than that.
-func TestSlowPeer(t *testing.T) {
-	r := newRig(t, true, Config{CRC: CRCOff, StallTimeout: 2 * time.Second})
-	p, l := r.connect()
-	if err := p.conn.SetReadBuffer(4096); err != nil {
-		t.Fatal(err)
-	}
-	l.start()
-	l.post(&transport.WorkRequest{
-		Op: transport.OpWrite, Flags: transport.Signaled, Local: slices(make([]byte, 64<<20)), Remote: transport.Remote{STag: 1},
-	})
-	for range 150 {
-		p.read(1 << 10)
-		time.Sleep(10 * time.Millisecond) // its speed
-	}
-	if err := l.Err(); err != nil {
-		t.Error(err)
-	}
-	p.reset()
-	l.ended()
 }
 
 // A Config that contradicts itself is found before there are peers.

@@ -233,9 +233,7 @@ func TestListenerCloses(t *testing.T) {
 		defer r.listener.mu.Unlock()
 		return len(r.listener.silent) == 2 && r.listener.waiting == 1
 	}
-	for !pending() {
-		time.Sleep(time.Millisecond)
-	}
+	until(t, "two silent peers and one that waits", pending)
 	for range 2 {
 		if err := r.listener.Close(); err != nil {
 			t.Errorf("Close: %v", err)

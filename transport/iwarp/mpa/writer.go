@@ -75,7 +75,7 @@ func (w *writer) wait(l sync.Locker) (empty bool, err error) {
 		if err = w.sys.wait(l); err == nil || !isTimeout(err) || w.c.isInterrupted() {
 			break
 		}
-		if w.total == w.seen && w.sys.unsent() >= w.unsent {
+		if w.stalled() {
 			err = ErrStalled
 			break
 		}
@@ -97,6 +97,10 @@ func (w *writer) watch() {
 	w.deadline, w.seen, w.unsent = now.Add(w.c.stall), w.total, w.sys.unsent()
 	w.c.setWriteDeadline(w.deadline)
 }
+
+// stalled reports whether the peer has taken nothing since watch set the deadline: neither did the socket take anything, nor did it get
+// rid of any of what it held.
+func (w *writer) stalled() bool { return w.total == w.seen && w.sys.unsent() >= w.unsent }
 
 // finish sends what is left, before the deadline that Close has set.
 func (w *writer) finish() error {
