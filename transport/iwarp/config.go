@@ -71,10 +71,37 @@ type Config struct {
 	// model (RFC 6581 section 9.2). Zero means all.
 	RTR mpa.RTR
 
+	// OneRTR has a Listener name one kind of RTR in its reply, rather than all of those offered that it takes: adapters of Chelsio
+	// choose badly among several.
+	OneRTR bool
+
 	CRC CRC
 
+	// RNIC is the kind of adapter that this side passes for, and Version, if set, the version of DDP and RDMAP that connections must have
+	// (draft-carrier-rddp-rnic-interop-00). An mpa.Permissive side takes RDMA Consortium peers, of version 0, as they come. A
+	// Version that the RNIC does not have is an error that wraps mpa.ErrVersion.
+	RNIC    mpa.RNIC
+	Version mpa.Version
+
+	// Markers says whether there are to be markers in what is received, one for every 512 bytes (RFC 5044 section 4.3). What is sent has
+	// them if the peer asks for it. To do without where they must be is an error that wraps mpa.ErrMarkersNeeded.
+	Markers mpa.Markers
+
+	// PrivateLimit is the most private data in bytes that is sent, the four bytes of an enhanced setup included. Zero means
+	// mpa.MaxPrivateData.
+	PrivateLimit int
+
+	// Draft05 has this side speak as draft-ietf-storm-mpa-peer-connect-05 says, where RFC 6581 says something else later: see mpa.Config, and
+	// in Terminate messages about the setup the error type is 3 (section 8 of the draft). It is understood in any case.
+	Draft05 bool
+
+	// Choose, if not nil, is called by Accept of a request, between the request and the reply. It sees what the peer asks for, and may change what is
+	// settled by the reply: RNIC, Version, Markers, CRC and the others of mpa.Config (draft-carrier-rddp-rnic-interop-00 section 6.2.5).
+	Choose func(request *mpa.Request, cfg *mpa.Config)
+
 	// MaxSegment is the most bytes of a DDP segment that is sent, header included (MULPDU): 64 to 65535. Zero
-	// means an FPDU for each TCP segment, or nearly 64 KiB where the TCP segments are larger than 16 KiB.
+	// means an FPDU for each TCP segment, or nearly 64 KiB where the TCP segments are larger than 16 KiB. A negative number means the
+	// former in any case.
 	MaxSegment int
 
 	// HandshakeTimeout bounds the startup: for a Dialer from the connection to the reply, for a Listener
@@ -114,7 +141,10 @@ func (c Config) withDefaults() Config {
 		c.StallTimeout = DefaultStallTimeout
 	}
 	c.NudgeAfter = effective(c.NudgeAfter, DefaultNudgeAfter)
-	if c.MaxSegment != 0 {
+	switch {
+	case c.MaxSegment < 0:
+		c.MaxSegment = mpa.OneSegment
+	case c.MaxSegment > 0:
 		c.MaxSegment = min(max(c.MaxSegment, minSegment), maxSegment)
 	}
 	if c.Counters == nil {
@@ -139,15 +169,28 @@ func effective[T int | time.Duration](v, byDefault T) T {
 // startup is c as the handshake with a peer at addr wants it.
 func (c *Config) startup(addr net.Addr) mpa.Config {
 	return mpa.Config{
-		IRD:         c.IRD,
-		ORD:         c.ORD,
-		RequiredORD: c.RequiredORD,
-		ManualReads: c.ManualReads,
-		Enhanced:    c.Enhanced,
-		PeerToPeer:  c.PeerToPeer,
-		RTR:         c.RTR,
-		CRC:         c.CRC == CRCOn || c.CRC == CRCAuto && !isLoopback(addr),
+		IRD:          c.IRD,
+		ORD:          c.ORD,
+		RequiredORD:  c.RequiredORD,
+		ManualReads:  c.ManualReads,
+		Enhanced:     c.Enhanced,
+		PeerToPeer:   c.PeerToPeer,
+		RTR:          c.RTR,
+		OneRTR:       c.OneRTR,
+		CRC:          c.CRC == CRCOn || c.CRC == CRCAuto && !isLoopback(addr),
+		RNIC:         c.RNIC,
+		Version:      c.Version,
+		Markers:      c.Markers,
+		PrivateLimit: c.PrivateLimit,
+		Draft05:      c.Draft05,
 	}
+}
+
+// Capabilities is what can be known of a side before it connects (draft-carrier-rddp-rnic-interop-00 section 6.2.1). What came of it
+// on a connection SetupOf tells.
+func (c Config) Capabilities() mpa.Capabilities {
+	startup := c.startup(nil)
+	return startup.Capabilities()
 }
 
 func isLoopback(a net.Addr) bool {

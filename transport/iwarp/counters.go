@@ -11,5 +11,6 @@ type Counters struct {
 	TerminatesSent     atomic.Uint64 // or tried to
 	TerminatesReceived atomic.Uint64
 	CRCErrors          atomic.Uint64
+	MarkerErrors       atomic.Uint64 // connections that ended because a marker did not fit
 	Stalls             atomic.Uint64 // connections that ended because the peer had stalled
 }

@@ -19,8 +19,8 @@ type Dialer struct {
 
 var _ transport.Dialer = Dialer{}
 
-// Dial connects to addr, "host:port", handing private to the peer: at most mpa.MaxPrivateData bytes, four fewer in an enhanced setup.
-// Linux drops connections with more than 256. A refusal is an error that wraps *mpa.RejectError and *transport.RejectError.
+// Dial connects to addr, "host:port", handing private to the peer: at most mpa.MaxPrivateData bytes, or Config.PrivateLimit, four fewer in an
+// enhanced setup. Linux drops connections with more than 256. A refusal is an error that wraps *mpa.RejectError and *transport.RejectError.
 func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
 	cfg := d.Config.withDefaults()
 	ep, err := cfg.dial(ctx, addr, private)
@@ -82,7 +82,9 @@ func (c *Config) initiate(ctx context.Context, conn *net.TCPConn, private []byte
 
 // endpoint makes an endpoint of a connection on which the startup is complete.
 func (c *Config) endpoint(conn *net.TCPConn, setup *mpa.Setup) (*endpoint, error) {
-	llp, err := mpa.NewConn(conn, mpa.Options{CRC: setup.CRC, MaxSegment: c.MaxSegment, Stall: c.StallTimeout})
+	llp, err := mpa.NewConn(conn, mpa.Options{
+		CRC: setup.CRC, MarkersIn: setup.MarkersIn, MarkersOut: setup.MarkersOut, MaxSegment: c.MaxSegment, Stall: c.StallTimeout,
+	})
 	if err != nil {
 		conn.Close()
 		return nil, err
@@ -93,21 +95,23 @@ func (c *Config) endpoint(conn *net.TCPConn, setup *mpa.Setup) (*endpoint, error
 
 // sendTerminate tells a responder that has accepted why this side cannot (RFC 6581 sections 8 and 9).
 func (c *Config) sendTerminate(conn *net.TCPConn, cause *mpa.StartupError) {
-	llp, err := mpa.NewConn(conn, mpa.Options{CRC: cause.CRC, MaxSegment: minSegment, Stall: c.StallTimeout})
+	llp, err := mpa.NewConn(conn, mpa.Options{
+		CRC: cause.CRC, MarkersOut: cause.Markers, MaxSegment: minSegment, Stall: c.StallTimeout,
+	})
 	if err != nil {
 		conn.Close()
 		return
 	}
-	t := rdmap.Terminate{Code: rdmap.MPAClosed&^0xff | rdmap.Code(cause.Code)}
-	appendTerminate(llp, t.Append(nil))
+	t := rdmap.Terminate{Code: rdmap.MPAClosed&^0xff | rdmap.Code(cause.Code), Draft05: c.Draft05}
+	appendTerminate(llp, ddp.Version, t.Append(nil))
 	c.Counters.TerminatesSent.Add(1)
 	llp.Close(true)
 }
 
 // appendTerminate adds a Terminate message, the only one of its queue, to the batch.
-func appendTerminate(llp ddp.LLP, message []byte) {
+func appendTerminate(llp ddp.LLP, version uint8, message []byte) {
 	h := ddp.Header{
-		Last: true, Version: ddp.Version, Control: rdmap.Control(rdmap.OpTerminate),
+		Last: true, Version: version, Control: rdmap.Control(version, rdmap.OpTerminate),
 		Queue: ddp.QueueTerminate, MSN: 1,
 	}
 	p := ddp.Payload{List: []transport.Slice{{Bytes: message}}}

@@ -63,6 +63,8 @@ func (e *endpoint) receiveFailed(err error) {
 		err, count, line = told.err, &e.counters.TerminatesReceived, "connection terminated by peer"
 	case errors.Is(err, mpa.ErrCRC):
 		words, count, line = &rdmap.Terminate{Code: rdmap.MPACRC}, &e.counters.CRCErrors, "connection terminated"
+	case errors.Is(err, mpa.ErrMarker):
+		words, count, line = &rdmap.Terminate{Code: rdmap.MPAMarker}, &e.counters.MarkerErrors, "connection terminated"
 	case errors.Is(err, mpa.ErrStalled):
 		count, line = &e.counters.Stalls, "connection ended"
 	case errors.Is(err, mpa.ErrLength):
@@ -83,6 +85,7 @@ func (e *endpoint) end(cause error, t *rdmap.Terminate, count *atomic.Uint64, li
 	}
 	e.err, e.closed = cause, ended(cause)
 	if t != nil && e.heard {
+		t.Draft05 = e.draft05
 		e.lastWords = t.Append(nil)
 	}
 	e.mu.Unlock()
@@ -119,7 +122,7 @@ func (e *endpoint) finish() {
 	e.out.unpin(e.table)
 	if words != nil {
 		e.counters.TerminatesSent.Add(1)
-		appendTerminate(e.llp, words)
+		appendTerminate(e.llp, e.out.version, words)
 	}
 	e.batchMu.Unlock()
 

@@ -26,6 +26,7 @@ type endpoint struct {
 	counters *Counters
 	logger   *slog.Logger
 	full     error // what Post fails with while the queue is full, made once
+	draft05  bool  // Terminates are of that dialect
 
 	started chan struct{} // closed by Start
 	over    chan struct{} // closed by end
@@ -86,6 +87,7 @@ func newEndpoint(llp ddp.LLP, s *mpa.Setup, cfg *Config, info transport.Info) *e
 		counters:  cfg.Counters,
 		logger:    cfg.Logger,
 		full:      opError("post", info.RemoteAddr, transport.ErrQueueFull),
+		draft05:   cfg.Draft05,
 		started:   make(chan struct{}),
 		over:      make(chan struct{}),
 		done:      make(chan struct{}),
@@ -99,6 +101,7 @@ func newEndpoint(llp ddp.LLP, s *mpa.Setup, cfg *Config, info transport.Info) *e
 	e.idle.L = &e.mu
 	e.table = stag.New(maxRegions, e.detach)
 	e.in.init(s)
+	e.out.version = uint8(s.Version)
 	if s.Initiator {
 		e.out.rtr, e.nudgeAfter = s.RTR, cfg.NudgeAfter
 	} else if s.RTR != 0 {

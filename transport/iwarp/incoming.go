@@ -16,8 +16,10 @@ const batchMessages = 16
 
 // incoming is what run knows of the messages of the peer.
 type incoming struct {
+	version uint8   // of DDP and RDMAP
 	heard   bool    // anything at all
 	rtr     mpa.RTR // the kinds of which one must come first, until it has
+	anySend bool    // a Send of the upper layer's may come in its place
 	rtrSend bool    // the segment is the RTR, by Send
 
 	// The message of queue 0 whose segments are coming, if open.
@@ -37,8 +39,9 @@ type incoming struct {
 
 func (in *incoming) init(s *mpa.Setup) {
 	if !s.Initiator {
-		in.rtr = s.RTR
+		in.rtr, in.anySend = s.RTR, s.AnySend
 	}
+	in.version = uint8(s.Version)
 	in.msnSend, in.msnRead = 1, 1
 	in.messages = in.array[:0]
 }
@@ -136,7 +139,14 @@ func (e *endpoint) first(h *ddp.Header, payload []byte) error {
 		if r, err := rdmap.ParseReadRequest(payload); err == nil && r.Len == 0 {
 			payload = nil
 		}
+	case rdmap.OpSendInvalidate, rdmap.OpSendSE, rdmap.OpSendSEInvalidate:
+		if in := &e.in; in.anySend {
+			return nil
+		}
 	case rdmap.OpTerminate: // what the initiator cannot live with
+		return nil
+	}
+	if kind == mpa.RTRSend && e.in.anySend && (len(payload) > 0 || !h.Last) {
 		return nil
 	}
 	if kind&allowed == 0 || len(payload) > 0 || !h.Last || h.MO != 0 {

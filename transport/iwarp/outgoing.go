@@ -13,6 +13,7 @@ import (
 // outgoing is the message that is being cut into segments, and what numbers messages. Who sends, and holds batchMu of the endpoint,
 // may use it.
 type outgoing struct {
+	version uint8 // of DDP and RDMAP
 	active  bool
 	header  ddp.Header
 	payload ddp.Payload
@@ -40,9 +41,9 @@ type outgoing struct {
 // segmentAlign is what the payload of all segments but the last is a multiple of.
 const segmentAlign = 4
 
-// begin begins a message with header h, whose payload is n bytes of list.
-func (o *outgoing) begin(h ddp.Header, list []transport.Slice, n uint64) {
-	h.Version = ddp.Version
+// begin begins a message of kind op with header h, whose payload is n bytes of list.
+func (o *outgoing) begin(op rdmap.Opcode, h ddp.Header, list []transport.Slice, n uint64) {
+	h.Version, h.Control = o.version, rdmap.Control(o.version, op)
 	o.active, o.header, o.left, o.response = true, h, n, false
 	o.payload = ddp.Payload{List: list}
 }
@@ -64,18 +65,16 @@ func sendOpcode(wr *transport.WorkRequest) rdmap.Opcode {
 // beginSend begins a Send.
 func (o *outgoing) beginSend(op rdmap.Opcode, invalidate transport.STag, list []transport.Slice, n uint64) {
 	o.msnSend++
-	h := ddp.Header{Control: rdmap.Control(op), Queue: ddp.QueueSend, MSN: o.msnSend}
+	h := ddp.Header{Queue: ddp.QueueSend, MSN: o.msnSend}
 	if op.Invalidates() {
 		h.ULP = uint32(invalidate)
 	}
-	o.begin(h, list, n)
+	o.begin(op, h, list, n)
 }
 
 // beginWrite begins an RDMA Write.
 func (o *outgoing) beginWrite(to transport.Remote, list []transport.Slice, n uint64) {
-	o.begin(ddp.Header{
-		Tagged: true, Control: rdmap.Control(rdmap.OpWrite), STag: to.STag, Offset: to.Offset,
-	}, list, n)
+	o.begin(rdmap.OpWrite, ddp.Header{Tagged: true, STag: to.STag, Offset: to.Offset}, list, n)
 }
 
 // beginRead begins an RDMA Read, and returns what its response will have to be like.
@@ -89,17 +88,14 @@ func (o *outgoing) beginRead(number uint64, from transport.Remote, list []transp
 		SourceSTag: from.STag, SourceOffset: from.Offset,
 	}
 	o.request[0].Bytes = req.Append(o.request[0].Bytes[:0])
-	o.begin(ddp.Header{
-		Control: rdmap.Control(rdmap.OpReadRequest), Queue: ddp.QueueReadRequest, MSN: o.msnRead,
-	}, o.request[:], rdmap.ReadRequestLen)
+	h := ddp.Header{Queue: ddp.QueueReadRequest, MSN: o.msnRead}
+	o.begin(rdmap.OpReadRequest, h, o.request[:], rdmap.ReadRequestLen)
 	return r
 }
 
 // beginResponse begins the response to an RDMA Read of the peer's.
 func (o *outgoing) beginResponse(r *inboundRead) {
-	o.begin(ddp.Header{
-		Tagged: true, Control: rdmap.Control(rdmap.OpReadResponse), STag: r.sink, Offset: r.sinkOffset,
-	}, nil, uint64(r.left))
+	o.begin(rdmap.OpReadResponse, ddp.Header{Tagged: true, STag: r.sink, Offset: r.sinkOffset}, nil, uint64(r.left))
 	o.response, o.source, o.offset = true, r.source, r.sourceOffset
 }
 

@@ -228,13 +228,13 @@ func (p *peer) reset() {
 
 // onQueue is the header of an untagged message of one segment, on the queue that its opcode has.
 func onQueue(op rdmap.Opcode, msn uint32) ddp.Header {
-	return ddp.Header{Last: true, Version: ddp.Version, Control: rdmap.Control(op), Queue: op.Queue(), MSN: msn}
+	return ddp.Header{Last: true, Version: ddp.Version, Control: rdmap.Control(ddp.Version, op), Queue: op.Queue(), MSN: msn}
 }
 
 // toSTag is the header of a tagged message of one segment.
 func toSTag(op rdmap.Opcode, tag transport.STag, offset uint64) ddp.Header {
 	return ddp.Header{
-		Tagged: true, Last: true, Version: ddp.Version, Control: rdmap.Control(op), STag: tag, Offset: offset,
+		Tagged: true, Last: true, Version: ddp.Version, Control: rdmap.Control(ddp.Version, op), STag: tag, Offset: offset,
 	}
 }
 

@@ -32,10 +32,10 @@ type inboundRead struct {
 	msn          uint32
 }
 
-// segment is the Read Request, for the Terminate message if the window ends before the read does.
-func (r *inboundRead) segment() []byte {
+// segment is the Read Request, of a version of the protocol, for the Terminate message if the window ends before the read does.
+func (r *inboundRead) segment(version uint8) []byte {
 	h := ddp.Header{
-		Last: true, Version: ddp.Version, Control: rdmap.Control(rdmap.OpReadRequest),
+		Last: true, Version: version, Control: rdmap.Control(version, rdmap.OpReadRequest),
 		Queue: ddp.QueueReadRequest, MSN: r.msn,
 	}
 	req := rdmap.ReadRequest{

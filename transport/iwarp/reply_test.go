@@ -60,6 +60,7 @@ func TestFallback(t *testing.T) {
 					t.Fatal(d.err)
 				}
 				want := mpa.Setup{
+					Version:   1,
 					Initiator: true, Revision: 1, IRD: DefaultReads, ORD: mpa.UnenhancedORD, PeerIRD: -1, PeerORD: -1,
 					PrivateData: []byte("hello"),
 				}
@@ -155,7 +156,7 @@ func TestTerminatedReplies(t *testing.T) {
 		{"another model", Config{}, replyFrame(0x10, 2, peerToPeer), rdmap.MPARTR, mpa.ErrModel},
 		{"the other model", Config{PeerToPeer: true}, replyFrame(0x10, 2, clientServer), rdmap.MPARTR, mpa.ErrModel},
 		{"ORD above our IRD", Config{}, replyFrame(0x10, 2, "\x00\x10\x00\x11"), rdmap.MPAIRD, mpa.ErrInsufficientIRD},
-		{"no RTR", Config{PeerToPeer: true}, replyFrame(0x10, 2, "\x80\x10\x00\x10"), rdmap.MPARTR, mpa.ErrNoMatchingRTR},
+		{"no RTR, so a Send", Config{PeerToPeer: true, RTR: mpa.RTRWrite}, replyFrame(0x10, 2, "\x80\x10\x00\x10"), rdmap.MPARTR, mpa.ErrNoMatchingRTR},
 		{"another RTR", Config{PeerToPeer: true, RTR: mpa.RTRWrite}, replyFrame(0x10, 2, "\xc0\x10\x40\x10"), rdmap.MPARTR, mpa.ErrNoMatchingRTR},
 	} {
 		for _, crc := range []CRC{CRCOff, CRCOn} {

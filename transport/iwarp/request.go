@@ -43,8 +43,8 @@ func RequestOf(r transport.Request) (*mpa.Request, bool) {
 	return own.mpa.Snapshot(), true
 }
 
-// Accept makes the connection. It may refuse it by itself: where the peer's IRD is below RequiredORD, or where the peer asks for what
-// is not available.
+// Accept makes the connection. It may refuse it by itself: where the peer's IRD is below RequiredORD, or where the peer's revision of MPA
+// is not for this side.
 func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
 	if r.answered {
 		return nil, opError("accept", r.conn.RemoteAddr(), mpa.ErrAnswered)
@@ -61,7 +61,11 @@ func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error)
 	if err != nil {
 		return nil, err
 	}
-	setup, err := r.mpa.Accept(r.cfg.startup(r.conn.RemoteAddr()), private)
+	startup := r.cfg.startup(r.conn.RemoteAddr())
+	if r.cfg.Choose != nil {
+		r.cfg.Choose(r.mpa.Snapshot(), &startup)
+	}
+	setup, err := r.mpa.Accept(startup, private)
 	stop()
 	var failed *mpa.StartupError
 	r.answered = err == nil || errors.As(err, &failed)
@@ -69,7 +73,7 @@ func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error)
 	case err == nil:
 		return r.cfg.endpoint(r.conn, setup)
 	case !r.answered: // the caller's fault, who can try again
-	case errors.Is(err, mpa.ErrInsufficientIRD), errors.Is(err, mpa.ErrMarkers), errors.Is(err, mpa.ErrRevision):
+	case errors.Is(err, mpa.ErrInsufficientIRD), errors.Is(err, mpa.ErrRevision):
 		r.cfg.Counters.Rejected.Add(1)
 		r.cfg.Logger.Warn("iwarp: connection refused", "peer", r.conn.RemoteAddr(), "err", err)
 		r.part()

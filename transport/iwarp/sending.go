@@ -131,7 +131,7 @@ func (e *endpoint) fill() error {
 		if err != nil {
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			return newViolation(protectionCode(err), e.responses.At(0).segment())
+			return newViolation(protectionCode(err), e.responses.At(0).segment(e.out.version))
 		}
 		if !room {
 			return nil

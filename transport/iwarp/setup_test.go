@@ -31,6 +31,7 @@ func TestSetupOf(t *testing.T) {
 		}
 		defer d.ep.Close()
 		wantSetup(t, d.ep, mpa.Setup{
+			Version:   1,
 			Initiator: true, Revision: 2, Enhanced: true, CRC: true, IRD: 5, ORD: 3, PeerIRD: 3, PeerORD: 4, PrivateData: []byte("hello"),
 		})
 	})
@@ -58,6 +59,7 @@ func TestSetupOf(t *testing.T) {
 		defer ep.Close()
 		p.wantStartup(replyFrame(0x50, 2, "\xc0\x05\x80\x03welcome"))
 		wantSetup(t, ep, mpa.Setup{
+			Version:  1,
 			Revision: 2, Enhanced: true, CRC: true, IRD: 5, ORD: 3, PeerIRD: 3, PeerORD: 4, PeerToPeer: true,
 			RTR: mpa.RTRSend | mpa.RTRWrite, PrivateData: []byte("hello"),
 		})
@@ -196,7 +198,6 @@ func TestAutomaticRejects(t *testing.T) {
 	}{
 		{"IRD too small", Config{ORD: 8, RequiredORD: 4}, requestFrame(0x10, 2, "\x00\x03\x00\x02"),
 			replyFrame(0x30, 2, "\x00\x10\x00\x04"), mpa.ErrInsufficientIRD, "Rejected"},
-		{"markers", Config{}, requestFrame(0x80, 1, ""), replyFrame(0x20, 1, ""), mpa.ErrMarkers, "Rejected"},
 		{"revision 0", Config{}, requestFrame(0x00, 0, ""), replyFrame(0x20, 1, ""), mpa.ErrRevision, "Rejected"},
 		{"enhanced, but never", Config{Enhanced: mpa.EnhancedNever}, requestFrame(0x10, 2, clientServer), nil, mpa.ErrEnhanced, "HandshakeFailures"},
 	} {

@@ -10,12 +10,12 @@ import (
 
 // tagged takes a segment of the tagged model: of an RDMA Write, or of the response to an RDMA Read of ours.
 func (e *endpoint) tagged(h *ddp.Header, payload []byte) error {
-	if h.Version != ddp.Version {
+	if h.Version != e.in.version {
 		return errCode(rdmap.TaggedVersion)
 	}
 	version, op := rdmap.ParseControl(h.Control)
 	switch {
-	case version != rdmap.Version:
+	case version != e.in.version:
 		return errCode(rdmap.OperationVersion)
 	case op == rdmap.OpWrite:
 		return e.written(h, payload)

@@ -10,7 +10,7 @@ import (
 
 // untagged takes a segment of the untagged model.
 func (e *endpoint) untagged(h *ddp.Header, payload []byte) error {
-	if h.Version != ddp.Version {
+	if h.Version != e.in.version {
 		return errCode(rdmap.UntaggedVersion)
 	}
 	if h.Queue > ddp.QueueTerminate {
@@ -18,7 +18,7 @@ func (e *endpoint) untagged(h *ddp.Header, payload []byte) error {
 	}
 	version, op := rdmap.ParseControl(h.Control)
 	switch {
-	case version != rdmap.Version:
+	case version != e.in.version:
 		return errCode(rdmap.OperationVersion)
 	case !op.Valid() || op.Tagged() || op.Queue() != h.Queue:
 		return errCode(rdmap.OperationOpcode)

@@ -7,8 +7,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Version is the version of the protocol (RFC 5041 section 4.1).
-const Version = 1
+// The versions of the protocol, which that of RDMAP goes with: RFC 5041 section 4.1, and that of the RDMA Consortium, which differs in the
+// number only (draft-carrier-rddp-rnic-interop-00 section 3).
+const (
+	Version      = 1
+	VersionRDMAC = 0
+)
 
 // Lengths of the two headers, in bytes, from the control octet on (RFC 5041
 // sections 4.2 and 4.3).
@@ -39,7 +43,7 @@ var ErrShort = errors.New("ddp: segment shorter than its header")
 type Header struct {
 	Tagged  bool
 	Last    bool  // the last segment of its message
-	Version uint8 // to be set to Version; two bits
+	Version uint8 // two bits
 
 	// Control is the first octet of RsvdULP: the control octet of RDMAP.
 	Control byte

@@ -31,6 +31,7 @@ type batch struct {
 	ends   []int            // of the FPDUs, in bytes from the beginning of the batch
 	size   int              // bytes
 	sent   int              // bytes that have left
+	base   int              // where in the stream of FPDUs the batch begins
 	first  int              // piece that has not left, or not as a whole
 	open   bool             // the last piece is the end of the arena
 	vector vector
@@ -172,6 +173,7 @@ func (b *batch) cut(all bool) {
 		ends:   append(b.ends[:0], gone+len(rest)),
 		size:   gone + len(rest),
 		sent:   gone,
+		base:   b.base + b.sent - gone,
 		vector: b.vector,
 	}
 }

@@ -17,18 +17,29 @@ const closeTimeout = 5 * time.Second
 
 // Options of a Conn.
 type Options struct {
-	CRC        bool
-	MaxSegment int // MULPDU in bytes, at most 65535; 0: as the MSS suggests
+	CRC bool
+
+	// MarkersIn and MarkersOut are for what is received, and what is sent (RFC 5044 section 4.3).
+	MarkersIn, MarkersOut bool
+
+	// MaxSegment is the MULPDU in bytes, at most 65535, and at most 64768 where there are markers. 0 means an FPDU for each TCP segment, or the
+	// largest where these are larger than 16 KiB, and OneSegment the former in any case.
+	MaxSegment int
 
 	// Stall, above 0, is how long the peer may take nothing, or leave an FPDU incomplete. It may take somewhat more than twice as long
 	// to notice.
 	Stall time.Duration
 }
 
+// OneSegment as Options.MaxSegment has each FPDU fit a TCP segment.
+const OneSegment = -1
+
 // What ends a stream of FPDUs.
 var (
 	// ErrCRC: the CRC of an FPDU is wrong (RFC 5044 section 8, error code 2).
 	ErrCRC = errors.New("MPA CRC error")
+	// ErrMarker: a marker does not point to the beginning of its FPDU, or the length of that is wrong (RFC 5044 section 8, error code 3).
+	ErrMarker = errors.New("MPA marker and length of an FPDU do not agree")
 	// ErrLength: a ULPDU that is too short for any header of DDP. There is no error code for that.
 	ErrLength = errors.New("impossible length of an FPDU")
 	// ErrStalled: the peer stopped in the middle of an FPDU, or takes nothing.
@@ -40,6 +51,7 @@ type Conn struct {
 	tcp        *net.TCPConn
 	raw        syscall.RawConn
 	crc        bool
+	markersOut bool
 	maxSegment int
 	stall      time.Duration
 
@@ -61,11 +73,14 @@ func NewConn(tcp *net.TCPConn, o Options) (*Conn, error) {
 	if err := tcp.SetDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
-	c := &Conn{tcp: tcp, raw: raw, crc: o.CRC, maxSegment: o.MaxSegment, stall: o.Stall}
-	if c.maxSegment == 0 {
-		c.maxSegment = segmentFor(mss(tcp, raw))
+	c := &Conn{tcp: tcp, raw: raw, crc: o.CRC, markersOut: o.MarkersOut, maxSegment: o.MaxSegment, stall: o.Stall}
+	if c.maxSegment <= 0 {
+		c.maxSegment = segmentFor(mss(tcp, raw), o.MarkersOut, o.MaxSegment == OneSegment)
 	}
-	c.in.crc = o.CRC
+	if c.markersOut {
+		c.maxSegment = min(c.maxSegment, maxMarkedULPDU)
+	}
+	c.in.crc, c.in.markers = o.CRC, o.MarkersIn
 	c.in.init(c)
 	c.out.init(c)
 	return c, nil
@@ -73,13 +88,16 @@ func NewConn(tcp *net.TCPConn, o Options) (*Conn, error) {
 
 // segmentFor returns the MULPDU for an MSS: an FPDU for each TCP segment, as siw and hardware have it, or the largest where TCP segments are
 // large themselves, as on a loopback interface.
-func segmentFor(mss int) int {
+func segmentFor(mss int, markers, one bool) int {
 	const large, largest = 16 << 10, 64<<10 - 32 + ddp.TaggedLen
-	if mss > large {
+	if mss > large && !one {
 		return largest
 	}
+	if markers {
+		mss -= markerSize * ((mss + markerEvery - 1) / markerEvery) // RFC 5044 section 4.2
+	}
 	n := (mss-crcSize)&^(padTo-1) - lengthSize
-	return max(n, 128) // whatever the system says
+	return min(max(n, 128), maxULPDU) // whatever the system says
 }
 
 // MaxSegment is the MULPDU.

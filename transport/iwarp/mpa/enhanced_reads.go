@@ -18,9 +18,17 @@ func (c *Config) requestReads() reads {
 // IRD of the initiator's that is too small for RequiredORD is an error; then say.ord is what is required.
 //
 // The IRD said is the one in use, not lowered to the initiator's ORD: it covers that, if
-// any IRD of ours does, and the RTR by Read of an initiator whose ORD is zero.
-func (c *Config) replyReads(peer reads) (own, say reads, err error) {
+// any IRD of ours does, and the RTR by Read of an initiator whose ORD is zero. In the draft's dialect it is
+// lowered, as far as an RTR by Read, if offered, allows.
+func (c *Config) replyReads(peer reads, offered RTR) (own, say reads, err error) {
 	own = reads{c.IRD, c.ORD}
+	if c.Draft05 && !c.ManualReads && peer.ord != ReadsManual {
+		least := 0
+		if offered&c.takes()&RTRRead != 0 {
+			least = 1
+		}
+		own.ird = min(own.ird, max(peer.ord, least))
+	}
 	if !c.ManualReads && peer.ird != ReadsManual {
 		own.ord = min(own.ord, peer.ird)
 	}

@@ -21,26 +21,47 @@ func (c *Config) takes() RTR {
 	return r
 }
 
-// replyRTR is what a responder says when the initiator offers the kinds in offered: all of these that we
-// take, or, if none, all that we take.
-func (c *Config) replyRTR(offered RTR) RTR {
-	if common := offered & c.takes(); common != 0 {
-		return common
+// replyRTR is the kinds that a responder accepts when the initiator offers those in offered, and what it says: all of
+// these that we take, or, if none, all that we take.
+//
+// In the draft's dialect no common kind means that the initiator's upper layer has to send first; nothing is said then.
+func (c *Config) replyRTR(offered RTR) (accept, say RTR) {
+	common := offered & c.takes()
+	switch {
+	case common == 0 && c.Draft05 && c.takes()&RTRSend != 0:
+		return RTRSend, 0
+	case common == 0:
+		common = c.takes()
 	}
-	return c.takes()
+	if c.OneRTR {
+		common = common.cheapest()
+	}
+	return common, common
+}
+
+// cheapest is one of the kinds: a Write touches no queue of the responder's, a Read has to be answered, and a Send uses up a
+// message number.
+func (r RTR) cheapest() RTR {
+	for _, kind := range []RTR{RTRWrite, RTRRead, RTRSend} {
+		if kind&r != 0 {
+			return kind
+		}
+	}
+	return 0
 }
 
 // concludeRTR is the kind that an initiator sends when the responder takes those in taken and has said
-// peer: the cheapest first. A Write touches no queue of the peer's, a Read has to be answered, and a
-// Send uses up a message number. A Read needs an IRD, whatever the flag says.
+// peer. A Read needs an IRD, whatever the flag says. None taken means a Send: RFC 6581 has no such reply,
+// and draft-ietf-storm-mpa-peer-connect-05 says so in section 9.
 func (c *Config) concludeRTR(taken RTR, peer reads) (RTR, error) {
+	if taken == 0 {
+		taken = RTRSend
+	}
 	if peer.ird == 0 {
 		taken &^= RTRRead
 	}
-	for _, kind := range []RTR{RTRWrite, RTRRead, RTRSend} {
-		if kind&taken&c.sends() != 0 {
-			return kind, nil
-		}
+	if kind := (taken & c.sends()).cheapest(); kind != 0 {
+		return kind, nil
 	}
 	return 0, ErrNoMatchingRTR
 }

@@ -28,8 +28,6 @@ var (
 	ErrFrame = errors.New("bad startup frame")
 	// ErrRevision: the peer speaks a revision of MPA that cannot be used.
 	ErrRevision = errors.New("unusable MPA revision")
-	// ErrMarkers: the peer needs markers, which are not available.
-	ErrMarkers = errors.New("peer needs markers")
 	// ErrModel: the reply is of another connection model than the request (RFC 6581 section 9.2).
 	ErrModel = errors.New("peer replied with another connection model")
 	// ErrInsufficientIRD: the IRD of the initiator does not cover the responder's ORD (RFC 6581 section
@@ -39,6 +37,11 @@ var (
 	ErrNoMatchingRTR = errors.New("no matching RTR")
 	// ErrConfig: a Config that contradicts itself.
 	ErrConfig = errors.New("bad MPA configuration")
+	// ErrVersion: the RNIC does not have the version of DDP and RDMAP that is asked for (draft-carrier-rddp-rnic-interop-00 section
+	// 6.2.3). It wraps ErrConfig.
+	ErrVersion = fmt.Errorf("%w: DDP and RDMAP version not supported", ErrConfig)
+	// ErrMarkersNeeded: markers cannot be disabled (the same section). It wraps ErrConfig.
+	ErrMarkersNeeded = fmt.Errorf("%w: disabling markers not supported", ErrConfig)
 	// ErrAnswered: a second Accept or Reject of one Request.
 	ErrAnswered = errors.New("request already answered")
 )
@@ -50,6 +53,7 @@ type StartupError struct {
 	// Terminate is set if the peer can be told by a Terminate message: it has accepted, and so expects FPDUs.
 	Terminate bool
 	CRC       bool // of the Terminate: whether the two sides have agreed on CRC32C
+	Markers   bool // likewise: whether the peer wants markers
 
 	// PeerIRD and PeerORD are what a responder that has accepted said (RFC 6581 section 9.1), -1 if nothing.
 	PeerIRD, PeerORD int
@@ -73,14 +77,27 @@ type RejectError struct {
 	Enhanced    bool   // the responder has said its IRD and ORD
 	PeerIRD     int    // of the responder as it said it, or -1
 	PeerORD     int    // likewise; it may be what the responder would have needed
+
+	// Err is ErrRevision if the revision of the reply says why, and otherwise nil.
+	Err error
 }
 
 func (e *RejectError) Error() string {
-	if !e.Enhanced {
-		return "MPA startup: rejected by peer"
+	s := "MPA startup: rejected by peer"
+	if e.Enhanced {
+		s += fmt.Sprintf(", whose IRD is %d and ORD %d", e.PeerIRD, e.PeerORD)
 	}
-	return fmt.Sprintf("MPA startup: rejected by peer, whose IRD is %d and ORD %d", e.PeerIRD, e.PeerORD)
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
 }
+
+// Unwrap returns Err.
+func (e *RejectError) Unwrap() error { return e.Err }
+
+// errNeedEnhanced: a Config that asks for something without asking for enhanced setup.
+var errNeedEnhanced = fmt.Errorf("%w: manual reads and the peer-to-peer model need enhanced setup", ErrConfig)
 
 // frameError says what is bad about a frame.
 func frameError(err error) error { return fmt.Errorf("%w: %w", ErrFrame, err) }

@@ -14,7 +14,7 @@ func TestStartupError(t *testing.T) {
 		want    string
 		timeout bool
 	}{
-		{"plain", ErrMarkers, "MPA startup: peer needs markers", false},
+		{"plain", ErrEnhanced, "MPA startup: peer asks for enhanced setup", false},
 		{"frame", frameError(errKey), "MPA startup: bad startup frame: peer does not speak MPA: wrong key", false},
 		{"deadline", os.ErrDeadlineExceeded, "MPA startup: i/o timeout", true},
 		{"context", context.DeadlineExceeded, "MPA startup: context deadline exceeded", true},

@@ -116,22 +116,33 @@ func TestSizes(t *testing.T) {
 
 // An FPDU fills a TCP segment, as far as its length can be a multiple of 4.
 func TestSegmentFor(t *testing.T) {
-	for _, tt := range []struct{ mss, want int }{
-		{1448, 1442}, // Ethernet, with time stamps
-		{1460, 1454}, // without
-		{1449, 1442},
-		{1451, 1442},
-		{1452, 1446},
-		{8948, 8942},
-		{536, 530},
-		{16384, 16378},
-		{16385, 65518}, // 65504 bytes of payload in an RDMA Write
-		{65483, 65518},
-		{88, 128},
-		{0, 128}, // the system does not say
+	for _, tt := range []struct {
+		mss          int
+		want         int
+		markers, one int // with markers; without, and one for each TCP segment
+	}{
+		{1448, 1442, 1430, 1442}, // Ethernet, with time stamps
+		{1460, 1454, 1442, 1454}, // without
+		{1449, 1442, 1430, 1442},
+		{1451, 1442, 1430, 1442},
+		{1452, 1446, 1434, 1446},
+		{8948, 8942, 8870, 8942},
+		{536, 530, 522, 530},
+		{16384, 16378, 16250, 16378},
+		{16385, 65518, 65518, 16378}, // 65504 bytes of payload in an RDMA Write
+		{65483, 65518, 65518, 65474},
+		{88, 128, 128, 128},
+		{0, 128, 128, 128}, // the system does not say
+		{1 << 20, 65518, 65518, 65535},
 	} {
-		if got := segmentFor(tt.mss); got != tt.want {
-			t.Errorf("MSS %d: got %d, want %d", tt.mss, got, tt.want)
+		for _, c := range []struct {
+			name         string
+			markers, one bool
+			want         int
+		}{{"plain", false, false, tt.want}, {"markers", true, false, tt.markers}, {"one", false, true, tt.one}} {
+			if got := segmentFor(tt.mss, c.markers, c.one); got != c.want {
+				t.Errorf("MSS %d, %s: got %d, want %d", tt.mss, c.name, got, c.want)
+			}
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // Initiate sets up MPA as the side that asks: it writes the request and reads the reply, and nothing
-// behind it. The private data is handed to the responder: at most MaxPrivateData bytes, less EnhancedDataLen
-// unless EnhancedNever is set; more is an error that wraps transport.ErrPrivateData.
+// behind it. The private data is handed to the responder: at most MaxPrivateData bytes or cfg.PrivateLimit, less EnhancedDataLen
+// if enhanced setup is asked for; more is an error that wraps transport.ErrPrivateData.
 //
 // How long it takes, and how it is given up, is for conn's deadline to say. It fails with a *RejectError if the
 // responder refuses, and otherwise with a *StartupError, unless the fault is the caller's own.
@@ -32,7 +32,7 @@ func Initiate(conn net.Conn, cfg Config, private []byte) (*Setup, error) {
 		setup, err := cfg.conclude(&reply)
 		return setup, cfg.agreed(err, &reply)
 	case errors.Is(err, ErrFrame):
-		accepted := errors.Is(err, errPDLength) && !reply.Reject && reply.unusable() == nil
+		accepted := errors.Is(err, errPDLength) && !reply.Reject && reply.Revision > 0 && cfg.unusable(&reply) == nil
 		return nil, cfg.agreed(&StartupError{Code: CodeFrame, Terminate: accepted, Err: err}, &reply)
 	case n > 0:
 		return nil, &StartupError{Code: CodeLost, Err: err}
@@ -47,7 +47,7 @@ func (c *Config) agreed(err error, reply *Frame) error {
 	if !ok {
 		return err
 	}
-	failed.CRC = c.CRC || reply.CRC
+	failed.CRC, failed.Markers = c.wantsCRC() || reply.CRC, reply.Markers
 	failed.PeerIRD, failed.PeerORD = unsaid, unsaid
 	if d, _, err := reply.split(); err == nil && reply.enhanced() {
 		failed.PeerIRD, failed.PeerORD = int(d.IRD), int(d.ORD)
@@ -60,7 +60,7 @@ func (c *Config) agreed(err error, reply *Frame) error {
 func (c *Config) unanswered(err error) error {
 	closed := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 	switch {
-	case closed && c.Enhanced != EnhancedNever:
+	case closed && c.wantsEnhanced():
 		err = fmt.Errorf("%w: closed without a reply: %w", ErrUnenhanced, err)
 	case closed:
 		err = fmt.Errorf("peer closed without a reply; does it speak iWARP? %w", err)
@@ -73,11 +73,11 @@ func (c *Config) unanswered(err error) error {
 // request is the frame by which an initiator begins: of revision 1 if nothing enhanced is wanted (RFC 6581
 // section 10).
 func (c *Config) request(private []byte) (*Frame, error) {
-	enhanced := c.Enhanced != EnhancedNever
-	if err := checkPrivate(private, enhanced); err != nil {
+	enhanced := c.wantsEnhanced()
+	if err := c.checkPrivate(private, enhanced); err != nil {
 		return nil, err
 	}
-	f := &Frame{CRC: c.CRC, Revision: c.revision(), PrivateData: private}
+	f := &Frame{Markers: c.wantsMarkers(), CRC: c.wantsCRC(), Revision: c.revision(), PrivateData: private}
 	if !enhanced {
 		return f, nil
 	}
@@ -91,10 +91,13 @@ func (c *Config) request(private []byte) (*Frame, error) {
 	return f, nil
 }
 
-// revision is what an initiator sends (RFC 6581 section 6).
+// revision is what an initiator sends (RFC 6581 section 6, draft-carrier-rddp-rnic-interop-00 section 5.3.1).
 func (c *Config) revision() uint8 {
-	if c.Enhanced == EnhancedNever {
-		return 1
+	switch {
+	case c.rdmac():
+		return 0
+	case c.wantsEnhanced():
+		return 2
 	}
-	return 2
+	return 1
 }

@@ -5,17 +5,18 @@ import "fmt"
 // conclude is what an initiator makes of the reply.
 func (c *Config) conclude(reply *Frame) (*Setup, error) {
 	if reply.Reject {
-		return nil, reply.rejection(c.Enhanced != EnhancedNever)
+		return nil, c.rejection(reply)
 	}
-	if err := reply.unusable(); err != nil {
+	err := c.unusable(reply)
+	if sent := c.revision(); err == nil && reply.Revision > sent {
+		err = fmt.Errorf("%w: %d in reply to %d", ErrRevision, reply.Revision, sent)
+	}
+	if err != nil {
 		// The responder's FPDUs, and those it expects, are not of our kind: no Terminate.
 		return nil, &StartupError{Code: refusalCode(err), Err: err}
 	}
-	switch sent := c.revision(); {
-	case reply.Revision > sent:
-		return nil, &StartupError{Code: CodeFrame, Err: fmt.Errorf("%w: %d in reply to %d", ErrRevision, reply.Revision, sent)}
-	case c.Enhanced != EnhancedNever && !reply.enhanced():
-		return nil, &StartupError{Code: CodeFrame, Terminate: true,
+	if c.wantsEnhanced() && !reply.enhanced() && !c.downgrades(reply) {
+		return nil, &StartupError{Code: CodeFrame, Terminate: reply.Revision > 0,
 			Err: fmt.Errorf("%w: unenhanced reply of revision %d", ErrUnenhanced, reply.Revision)}
 	}
 	d, private, err := reply.split()
@@ -24,9 +25,9 @@ func (c *Config) conclude(reply *Frame) (*Setup, error) {
 	}
 	s := &Setup{
 		Initiator: true, Revision: int(reply.Revision), Enhanced: reply.enhanced(),
-		CRC:     c.CRC || reply.CRC, // RFC 5044 section 7.1: used if either side wants it
 		PeerIRD: unsaid, PeerORD: unsaid, PrivateData: private,
 	}
+	c.settle(s, reply, min(s.Revision, 1))
 	own := c.unenhancedReads()
 	if s.Enhanced {
 		if own, err = c.concludeEnhanced(&d, s); err != nil {
@@ -52,7 +53,7 @@ func (c *Config) concludeEnhanced(d *EnhancedData, s *Setup) (own reads, err err
 	if !d.PeerToPeer {
 		return own, nil // B, C and D mean nothing (RFC 6581 section 9.2)
 	}
-	s.PeerToPeer = true
+	s.PeerToPeer, s.AnySend = true, d.RTR == 0
 	if s.RTR, err = c.concludeRTR(d.RTR, peer); err != nil {
 		return own, &StartupError{Code: CodeRTR, Terminate: true,
 			Err: fmt.Errorf("%w: peer takes %v with an IRD of %d, we send %v", err, d.RTR, peer.ird, c.sends())}
@@ -60,11 +61,21 @@ func (c *Config) concludeEnhanced(d *EnhancedData, s *Setup) (own reads, err err
 	return own, nil
 }
 
+// downgrades reports whether this side can do without what it has asked for because the reply is an RDMAC peer's, who knows no enhanced
+// setup (draft-carrier-rddp-rnic-interop-00 section 5.3.2).
+func (c *Config) downgrades(reply *Frame) bool {
+	return reply.Revision == 0 && c.Enhanced == EnhancedAuto && !c.PeerToPeer && !c.ManualReads
+}
+
 // rejection is the error for a reply with the R bit. It counts however little else of the reply makes
 // sense. The IRD and ORD are there for the upper layer (RFC 6581 section 9.1).
-func (f *Frame) rejection(asked bool) *RejectError {
-	if d, private, err := f.split(); err == nil && asked && f.enhanced() {
-		return &RejectError{PrivateData: private, Enhanced: true, PeerIRD: int(d.IRD), PeerORD: int(d.ORD)}
+func (c *Config) rejection(f *Frame) *RejectError {
+	e := &RejectError{PrivateData: f.PrivateData, PeerIRD: unsaid, PeerORD: unsaid}
+	if c.rdmac() && f.Revision > 0 {
+		e.Err = fmt.Errorf("%w: %d in reply to 0", ErrRevision, f.Revision)
 	}
-	return &RejectError{PrivateData: f.PrivateData, PeerIRD: unsaid, PeerORD: unsaid}
+	if d, private, err := f.split(); err == nil && c.wantsEnhanced() && f.enhanced() {
+		e.PrivateData, e.Enhanced, e.PeerIRD, e.PeerORD = private, true, int(d.IRD), int(d.ORD)
+	}
+	return e
 }

@@ -23,13 +23,13 @@ func TestInitiate(t *testing.T) {
 		return c
 	}
 	unenhanced := func(change func(*Setup)) Setup {
-		s := Setup{Initiator: true, Revision: 1, IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1}
+		s := Setup{Initiator: true, Revision: 1, Version: 1, IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1}
 		change(&s)
 		return s
 	}
 	enhanced := func(ird, ord, peerIRD, peerORD int, rtr RTR) Setup {
 		return Setup{
-			Initiator: true, Revision: 2, Enhanced: true, IRD: ird, ORD: ord, PeerIRD: peerIRD, PeerORD: peerORD,
+			Initiator: true, Revision: 2, Version: 1, Enhanced: true, IRD: ird, ORD: ord, PeerIRD: peerIRD, PeerORD: peerORD,
 			PeerToPeer: rtr != 0, RTR: rtr,
 		}
 	}
@@ -60,6 +60,11 @@ func TestInitiate(t *testing.T) {
 		{"CRC, enhanced", with(both, func(c *Config) { c.CRC = true }), "", "50 02 0004 00100010", "50 02 0004 00100010",
 			func() Setup { s := enhanced(16, 16, 16, 16, 0); s.CRC = true; return s }()},
 
+		{"RFC 5044 section 7.1, markers, responder's", never, "", "00 01 0000", "80 01 0000", unenhanced(func(s *Setup) { s.MarkersOut = true })},
+		{"markers, ours", with(never, func(c *Config) { c.Markers = MarkersOn }), "", "80 01 0000", "00 01 0000", unenhanced(func(s *Setup) { s.MarkersIn = true })},
+		{"markers, both, enhanced", with(both, func(c *Config) { c.Markers = MarkersOn }), "", "90 02 0004 00100010", "90 02 0004 00100010",
+			func() Setup { s := enhanced(16, 16, 16, 16, 0); s.MarkersIn, s.MarkersOut = true, true; return s }()},
+
 		{"section 9.1, as asked", both, "", "10 02 0004 00100010", "10 02 0004 00100010", enhanced(16, 16, 16, 16, 0)},
 		{"enhanced required", with(both, func(c *Config) { c.Enhanced = EnhancedRequired }), "", "10 02 0004 00100010", "10 02 0004 00100010",
 			enhanced(16, 16, 16, 16, 0)},
@@ -83,6 +88,8 @@ func TestInitiate(t *testing.T) {
 		{"section 9.2, only Write", with(p2p, func(c *Config) { c.RTR = RTRWrite }), "", "10 02 0004 80108010", "10 02 0004 c010c010",
 			enhanced(16, 16, 16, 16, RTRWrite)},
 		{"section 9.2, B, C and D without A", both, "", "10 02 0004 00100010", "10 02 0004 4010c010", enhanced(16, 16, 16, 16, 0)},
+		{"draft-05 section 9, no kind", p2p, "", "10 02 0004 c010c010", "10 02 0004 80100010",
+			func() Setup { s := enhanced(16, 16, 16, 16, RTRSend); s.AnySend = true; return s }()},
 		{"section 9.1, Read as RTR with an ORD of 0", with(p2p, func(c *Config) { c.ORD = 0 }), "", "10 02 0004 c010c000", "10 02 0004 80014010",
 			enhanced(16, 0, 1, 16, RTRRead)},
 		{"section 9.1, no Read as RTR without an IRD", p2p, "", "10 02 0004 c010c010", "10 02 0004 c0004010", enhanced(16, 0, 0, 16, RTRSend)},
@@ -127,7 +134,8 @@ func TestInitiateErrors(t *testing.T) {
 		{"another protocol", both, []byte("HTTP/1.1 400 Bad Request\r\n"), failure{ErrFrame, CodeFrame, false}},
 		{"513 bytes", both, append(repFrame(t, "10 02 0201"), make([]byte, 513)...), failure{ErrFrame, CodeFrame, true}},
 		{"513 bytes in a reject", both, append(repFrame(t, "30 02 0201"), make([]byte, 513)...), failure{ErrFrame, CodeFrame, false}},
-		{"513 bytes, markers", both, append(repFrame(t, "90 02 0201"), make([]byte, 513)...), failure{ErrFrame, CodeFrame, false}},
+		{"513 bytes, markers", both, append(repFrame(t, "90 02 0201"), make([]byte, 513)...), failure{ErrFrame, CodeFrame, true}},
+		{"513 bytes, revision 0", both, append(repFrame(t, "c0 00 0201"), make([]byte, 513)...), failure{ErrFrame, CodeFrame, false}},
 		{"section 6, S with 3 bytes", both, repFrame(t, "10 02 0003 001000"), failure{ErrFrame, CodeFrame, true}},
 		{"section 6, S with 0 bytes", both, repFrame(t, "10 02 0000"), failure{ErrFrame, CodeFrame, true}},
 		{"revision 0", never, repFrame(t, "c0 00 0000"), failure{ErrRevision, CodeFrame, false}},
@@ -135,14 +143,12 @@ func TestInitiateErrors(t *testing.T) {
 		{"revision 2 to revision 1", never, repFrame(t, "00 02 0000"), failure{ErrRevision, CodeFrame, false}},
 		{"enhanced reply to revision 1", never, repFrame(t, "10 02 0004 00100010"), failure{ErrRevision, CodeFrame, false}},
 		{"revision 3", both, repFrame(t, "10 03 0004 00100010"), failure{ErrRevision, CodeFrame, false}},
-		{"markers", both, repFrame(t, "90 02 0004 00100010"), failure{ErrMarkers, CodeLocal, false}},
-		{"markers, unenhanced", never, repFrame(t, "80 01 0000"), failure{ErrMarkers, CodeLocal, false}},
 
 		{"section 9.1, insufficient IRD", both, repFrame(t, "10 02 0004 00100011"), failure{ErrInsufficientIRD, CodeIRD, true}},
 		{"section 9.1, no IRD", Config{ORD: 16}, repFrame(t, "10 02 0004 00100001"), failure{ErrInsufficientIRD, CodeIRD, true}},
 		{"section 9.1, insufficient IRD, peer-to-peer", p2p, repFrame(t, "10 02 0004 80108011"), failure{ErrInsufficientIRD, CodeIRD, true}},
 		{"section 9.2, no matching kind", onlyRead, repFrame(t, "10 02 0004 c0108010"), failure{ErrNoMatchingRTR, CodeRTR, true}},
-		{"section 9.2, no kind", p2p, repFrame(t, "10 02 0004 80100010"), failure{ErrNoMatchingRTR, CodeRTR, true}},
+		{"draft-05 section 9, no kind, where a Send cannot be sent", onlyRead, repFrame(t, "10 02 0004 80100010"), failure{ErrNoMatchingRTR, CodeRTR, true}},
 		{"section 9.2, a Read without an IRD", onlyRead, repFrame(t, "10 02 0004 80004010"), failure{ErrNoMatchingRTR, CodeRTR, true}},
 		{"section 9.2, A lost", p2p, repFrame(t, "10 02 0004 00108010"), failure{ErrModel, CodeRTR, true}},
 		{"section 9.2, A unasked", both, repFrame(t, "10 02 0004 80108010"), failure{ErrModel, CodeRTR, true}},

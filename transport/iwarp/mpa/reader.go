@@ -13,7 +13,7 @@ import (
 const (
 	// readSize is about how much one read takes: few system calls, and small enough to stay in the cache until it has been placed.
 	readSize   = 256 << 10
-	bufferSize = readSize + maxFPDU // of which a part of an FPDU may be there already
+	bufferSize = readSize + maxMarked // of which a part of an FPDU may be there already
 
 	// maxKept is how many connections of the process may keep a buffer while they wait for the rest of an FPDU. Others move what they have
 	// to memory of that size: peers that stop in the middle hold no more memory than they have sent.
@@ -29,8 +29,11 @@ var (
 
 // reader is the receiving half of a Conn. It has a buffer only while there is something in it.
 type reader struct {
-	c     *Conn
-	crc   bool
+	c       *Conn
+	crc     bool
+	markers bool
+	pos     int // in the stream, of what comes first in the buffer; where there are markers
+
 	buf   *buffer
 	kept  bool   // the buffer is one of maxKept
 	stash []byte // the beginning of an FPDU, when there is no buffer
@@ -63,6 +66,9 @@ func (r *reader) receive(sink ddp.Sink) error {
 		return io.EOF
 	}
 	r.n += n
+	if r.markers {
+		return r.parseMarked(sink)
+	}
 	return r.parse(sink)
 }
 
@@ -110,7 +116,7 @@ func (r *reader) drop() {
 // pending is the number of bytes of an incomplete FPDU.
 func (r *reader) pending() int { return r.n + len(r.stash) }
 
-// parse hands the ULPDUs in the buffer to the sink and moves the beginning of the next FPDU to the front.
+// parse hands the ULPDUs in the buffer to the sink.
 func (r *reader) parse(sink ddp.Sink) error {
 	b := r.buf[:r.n]
 	for len(b) >= lengthSize {
@@ -131,11 +137,16 @@ func (r *reader) parse(sink ddp.Sink) error {
 		}
 		b = b[size:]
 	}
+	r.keep(b)
+	return nil
+}
+
+// keep moves the beginning of the next FPDU to the front.
+func (r *reader) keep(b []byte) {
 	r.n = copy(r.buf[:], b)
 	if r.n > 0 && !r.armed {
 		r.arm()
 	}
-	return nil
 }
 
 // arm sets the deadline of the FPDU that is incomplete. That costs, so it is done once for many of them.

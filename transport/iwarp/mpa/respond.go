@@ -20,7 +20,7 @@ type Request struct {
 // deadline to say. It fails with a *StartupError: nothing has been written then, and the caller closes conn. If
 // that wraps io.EOF the peer closed without a word.
 //
-// Requests that cannot be accepted, of revision 0 or with the M bit, come as others do: Accept answers them.
+// Requests that cannot be accepted because of revision 0 come as others do: Accept answers them.
 func ReadRequest(conn net.Conn) (*Request, error) {
 	r := &Request{conn: conn}
 	_, err := readFrame(conn, &r.frame)
@@ -41,27 +41,27 @@ func ReadRequest(conn net.Conn) (*Request, error) {
 }
 
 // Accept makes the connection: it settles what cfg leaves open and writes the reply, with private data for
-// the initiator's upper layer, at most MaxPrivateData bytes, less EnhancedDataLen if the request is
+// the initiator's upper layer, at most MaxPrivateData bytes or cfg.PrivateLimit, less EnhancedDataLen if the reply is
 // enhanced. More is an error that wraps transport.ErrPrivateData; after that, as after
 // ErrConfig, the request can still be answered.
 //
 // A request that cannot be accepted is answered as it must be, and Accept fails with a *StartupError. It wraps
 //   - ErrInsufficientIRD: rejected, with cfg.RequiredORD (RFC 6581 section 9.1);
 //   - ErrEnhanced: there is no answer but to close (RFC 6581 section 10);
-//   - ErrMarkers: rejected;
-//   - ErrRevision, with revision 0: rejected, in revision 1. An orderly close lets the reply arrive.
+//   - ErrRevision, with revision 0 to a NonPermissive RNIC: rejected, in revision 1, and to a Permissive one if the request is without markers: in
+//     revision 0. An orderly close lets the reply arrive (draft-carrier-rddp-rnic-interop-00 section 5.2.1).
 func (r *Request) Accept(cfg Config, private []byte) (*Setup, error) {
 	if err := r.begin(&cfg, private); err != nil {
 		return nil, err
 	}
 	s, d, err := cfg.negotiate(r)
 	if err != nil {
-		if werr := r.reply(&cfg, &d, true, nil); werr != nil {
+		if werr := r.reply(s, &d, true, nil); werr != nil {
 			err = fmt.Errorf("%w; the reject could not be sent: %w", err, werr)
 		}
 		return nil, &StartupError{Code: refusalCode(err), Err: err}
 	}
-	if err := r.reply(&cfg, &d, false, private); err != nil {
+	if err := r.reply(s, &d, false, private); err != nil {
 		return nil, &StartupError{Code: CodeLost, Err: err}
 	}
 	return s, nil
@@ -73,8 +73,8 @@ func (r *Request) Reject(cfg Config, private []byte) error {
 	if err := r.begin(&cfg, private); err != nil {
 		return err
 	}
-	_, d, _ := cfg.negotiate(r) // refused already
-	if err := r.reply(&cfg, &d, true, private); err != nil {
+	s, d, _ := cfg.negotiate(r) // refused already
+	if err := r.reply(s, &d, true, private); err != nil {
 		return &StartupError{Code: CodeLost, Err: err}
 	}
 	return nil
@@ -89,7 +89,7 @@ func (r *Request) begin(cfg *Config, private []byte) error {
 	if err := cfg.ValidateResponder(); err != nil {
 		return err
 	}
-	if err := checkPrivate(private, r.frame.enhanced()); err != nil {
+	if err := cfg.checkPrivate(private, cfg.replyEnhanced(r)); err != nil {
 		return err
 	}
 	r.answered = true
@@ -99,12 +99,11 @@ func (r *Request) begin(cfg *Config, private []byte) error {
 	return nil
 }
 
-// reply writes the reply, of the request's kind: enhanced if that is, of its revision, or of revision 1 if
-// that is 0 (draft-carrier-rddp-rnic-interop-00 section 5.2.1).
-func (r *Request) reply(cfg *Config, d *EnhancedData, reject bool, private []byte) error {
+// reply writes the reply, by which s is known to the initiator.
+func (r *Request) reply(s *Setup, d *EnhancedData, reject bool, private []byte) error {
 	f := Frame{
-		Reply: true, Reject: reject, CRC: cfg.CRC || r.frame.CRC, Enhanced: r.frame.enhanced(),
-		Revision: max(r.frame.Revision, 1), PrivateData: private,
+		Reply: true, Reject: reject, Markers: s.MarkersIn, CRC: s.CRC, Enhanced: s.Enhanced,
+		Revision: uint8(s.Revision), PrivateData: private,
 	}
 	if f.Enhanced {
 		f.PrivateData = append(d.Append(nil), private...)

@@ -6,24 +6,41 @@ import "fmt"
 // enhanced. An error says why the reply has to be a reject.
 func (c *Config) negotiate(r *Request) (*Setup, EnhancedData, error) {
 	s := &Setup{
-		Revision: r.Revision(), Enhanced: r.Enhanced(), CRC: c.CRC || r.CRC(),
-		PeerIRD: r.PeerIRD(), PeerORD: r.PeerORD(), PeerToPeer: r.PeerToPeer(), PrivateData: r.PrivateData(),
+		Revision: c.replyRevision(r), Enhanced: c.replyEnhanced(r),
+		PeerIRD: r.PeerIRD(), PeerORD: r.PeerORD(), PeerToPeer: c.replyEnhanced(r) && r.PeerToPeer(), PrivateData: r.PrivateData(),
 	}
-	err := r.frame.unusable()
+	c.settle(s, &r.frame, min(s.Revision, 1))
+	err := c.unusable(&r.frame)
 	if !s.Enhanced {
+		s.PeerIRD, s.PeerORD = unsaid, unsaid
 		own := c.unenhancedReads()
 		s.IRD, s.ORD = own.ird, own.ord
 		return s, EnhancedData{}, err
 	}
-	own, say, short := c.replyReads(r.data.reads())
+	own, say, short := c.replyReads(r.data.reads(), r.RTR())
 	if err == nil && short != nil {
 		err = fmt.Errorf("%w: peer has %d, we need %d", short, s.PeerIRD, c.RequiredORD)
 	}
 	s.IRD, s.ORD = own.ird, own.ord
 	d := EnhancedData{PeerToPeer: s.PeerToPeer, IRD: uint16(say.ird), ORD: uint16(say.ord)}
 	if s.PeerToPeer {
-		s.RTR = c.replyRTR(r.RTR())
-		d.RTR = s.RTR
+		s.RTR, d.RTR = c.replyRTR(r.RTR())
+		s.AnySend = d.RTR == 0
 	}
 	return s, d, err
 }
+
+// replyRevision is the revision of the reply: the request's. An RDMAC responder says 0, whatever it is asked, and to 0
+// another who cannot have that says 1 (draft-carrier-rddp-rnic-interop-00 sections 5.2 and 5.3).
+func (c *Config) replyRevision(r *Request) int {
+	switch {
+	case c.rdmac():
+		return 0
+	case c.takesRDMAC():
+		return r.Revision()
+	}
+	return max(r.Revision(), 1)
+}
+
+// replyEnhanced reports whether the reply is enhanced: if the request is, and this side can.
+func (c *Config) replyEnhanced(r *Request) bool { return r.Enhanced() && !c.rdmac() }

@@ -21,12 +21,12 @@ func TestAccept(t *testing.T) {
 	}
 	// What does not vary in most of the tests.
 	unenhanced := func(change func(*Setup)) Setup {
-		s := Setup{Revision: 1, IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1}
+		s := Setup{Revision: 1, Version: 1, IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1}
 		change(&s)
 		return s
 	}
 	enhanced := func(ird, ord, peerIRD, peerORD int) Setup {
-		return Setup{Revision: 2, Enhanced: true, IRD: ird, ORD: ord, PeerIRD: peerIRD, PeerORD: peerORD}
+		return Setup{Revision: 2, Version: 1, Enhanced: true, IRD: ird, ORD: ord, PeerIRD: peerIRD, PeerORD: peerORD}
 	}
 	p2p := func(ird, ord, peerIRD, peerORD int, rtr RTR) Setup {
 		s := enhanced(ird, ord, peerIRD, peerORD)
@@ -68,6 +68,12 @@ func TestAccept(t *testing.T) {
 		{"CRC, both", "40 01 0000", with(func(c *Config) { c.CRC = true }), "", "40 01 0000", unenhanced(func(s *Setup) { s.CRC = true })},
 		{"CRC, enhanced", "50 02 0004 00080004", both, "", "50 02 0004 00100008",
 			func() Setup { s := enhanced(16, 8, 8, 4); s.CRC = true; return s }()},
+
+		{"RFC 5044 section 7.1, markers, initiator's", "80 01 0000", both, "", "00 01 0000", unenhanced(func(s *Setup) { s.MarkersOut = true })},
+		{"markers, responder's", "00 01 0000", with(func(c *Config) { c.Markers = MarkersOn }), "", "80 01 0000",
+			unenhanced(func(s *Setup) { s.MarkersIn = true })},
+		{"markers, both, enhanced", "90 02 0004 00080004", with(func(c *Config) { c.Markers = MarkersOn }), "", "90 02 0004 00100008",
+			func() Setup { s := enhanced(16, 8, 8, 4); s.MarkersIn, s.MarkersOut = true, true; return s }()},
 
 		{"section 9.1, IRD covers the initiator's ORD", "10 02 0004 00100010", both, "", "10 02 0004 00100010", enhanced(16, 16, 16, 16)},
 		{"section 9.1, IRD that cannot", "10 02 0004 00100011", both, "", "10 02 0004 00100010", enhanced(16, 16, 16, 17)},
@@ -135,10 +141,6 @@ func TestAcceptRefuses(t *testing.T) {
 		{"section 9.1, required ORD, no IRD at all", "10 02 0004 00003fff", both, "30 02 0004 3fff0004", failure{ErrInsufficientIRD, CodeIRD, false}},
 		{"section 9.1, required ORD, peer-to-peer", "50 02 0004 80038004", both, "70 02 0004 80108004", failure{ErrInsufficientIRD, CodeIRD, false}},
 		{"section 10, enhanced request, unenhanced responder", "10 02 0004 00080004", never, "", failure{ErrEnhanced, CodeFrame, false}},
-		{"markers", "80 01 0000", both, "20 01 0000", failure{ErrMarkers, CodeLocal, false}},
-		{"markers, unenhanced only", "80 01 0000", never, "20 01 0000", failure{ErrMarkers, CodeLocal, false}},
-		{"markers, enhanced", "d0 02 0004 00080004", both, "70 02 0004 00100008", failure{ErrMarkers, CodeLocal, false}},
-		{"markers, too small an IRD besides", "90 02 0004 00030004", both, "30 02 0004 00100004", failure{ErrMarkers, CodeLocal, false}},
 		{"revision 0", "c0 00 0000", both, "60 01 0000", failure{ErrRevision, CodeFrame, false}},
 		{"revision 0, S is reserved", "d0 00 0004 00080004", both, "60 01 0000", failure{ErrRevision, CodeFrame, false}},
 		{"revision 0, unenhanced only", "d0 00 0004 00080004", never, "60 01 0000", failure{ErrRevision, CodeFrame, false}},
@@ -337,8 +339,8 @@ func TestAnswerLost(t *testing.T) {
 		want          failure
 	}{
 		{"accept", "00 01 0000", failure{io.ErrClosedPipe, CodeLost, false}},
-		{"refusal", "80 01 0000", failure{ErrMarkers, CodeLocal, false}},
-		{"refusal's other cause", "80 01 0000", failure{io.ErrClosedPipe, CodeLocal, false}},
+		{"refusal", "c0 00 0000", failure{ErrRevision, CodeFrame, false}},
+		{"refusal's other cause", "c0 00 0000", failure{io.ErrClosedPipe, CodeFrame, false}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			conn, peer := net.Pipe()

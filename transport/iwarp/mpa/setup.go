@@ -46,16 +46,40 @@ type Config struct {
 	// RTR is the kinds that an initiator can send, or a responder take. Zero means all.
 	RTR RTR
 
+	// OneRTR has a responder name one of the kinds of RTR that the initiator offers, rather than all that it takes: a Write if it
+	// can, else a Read, else a Send. Some initiators send what they cannot if more are named.
+	OneRTR bool
+
 	// CRC asks for CRC32C. It is used if either side asks.
 	CRC bool
+
+	// RNIC is the kind of adapter that this side is. Of the versions of DDP and RDMAP that it has, Version may ask for one.
+	RNIC    RNIC
+	Version Version
+
+	// Markers is what this side wants in what it receives.
+	Markers Markers
+
+	// PrivateLimit is the most private data in bytes that is sent, enhanced data included: some peers drop connections with more than
+	// they expect. Zero means MaxPrivateData.
+	PrivateLimit int
+
+	// Draft05 is the dialect of draft-ietf-storm-mpa-peer-connect-05, the predecessor of RFC 6581. A responder's IRD is not above the initiator's ORD, but for an
+	// RTR by Read; if it takes none of the kinds of RTR that the initiator offers, it names none, and the first message has to be a Send
+	// (section 9 of the draft). Both are understood without it.
+	Draft05 bool
 }
 
 // Setup is what the two sides have agreed on.
 type Setup struct {
 	Initiator bool // this side sent the request
-	Revision  int  // of MPA: 1 or 2
+	Revision  int  // of MPA: 0 to 2, that of the reply
+	Version   int  // of DDP and RDMAP: 0 with revision 0, else 1
 	Enhanced  bool
 	CRC       bool // FPDUs carry CRC32C, both ways
+
+	// MarkersIn and MarkersOut tell whether there are markers in what is received, and in what is sent.
+	MarkersIn, MarkersOut bool
 
 	IRD, ORD         int // of this side
 	PeerIRD, PeerORD int // as the peer said them, be it ReadsManual; -1 if the setup was not enhanced
@@ -65,6 +89,9 @@ type Setup struct {
 	// first at a responder. It is zero in the client-server model. An RTR by Read is
 	// possible where the initiator's ORD is zero, too.
 	RTR RTR
+	// AnySend: the responder has named no kind of RTR, so a Send of any length, the upper layer's, may take the place of the RTR by
+	// Send (draft-ietf-storm-mpa-peer-connect-05 section 9).
+	AnySend bool
 
 	PrivateData []byte // the peer's, without the enhanced data
 }
@@ -94,16 +121,21 @@ func (c *Config) validate() error {
 	case c.Enhanced > EnhancedNever:
 		return fmt.Errorf("%w: enhanced %d", ErrConfig, c.Enhanced)
 	case c.Enhanced == EnhancedNever && (c.ManualReads || c.PeerToPeer):
-		return fmt.Errorf("%w: manual reads and the peer-to-peer model need enhanced setup", ErrConfig)
+		return errNeedEnhanced
 	case c.ManualReads && c.RequiredORD > 0:
 		return fmt.Errorf("%w: a required ORD cannot be asked for with manual reads", ErrConfig)
+	case c.PrivateLimit != 0 && (c.PrivateLimit < EnhancedDataLen || c.PrivateLimit > MaxPrivateData):
+		return fmt.Errorf("%w: private data of at most %d bytes", ErrConfig, c.PrivateLimit)
 	}
-	return nil
+	return c.validateRNIC()
 }
 
 // checkPrivate tells whether private data fits in a frame.
-func checkPrivate(private []byte, enhanced bool) error {
+func (c *Config) checkPrivate(private []byte, enhanced bool) error {
 	limit := MaxPrivateData
+	if c.PrivateLimit > 0 {
+		limit = c.PrivateLimit
+	}
 	if enhanced {
 		limit -= EnhancedDataLen
 	}

@@ -2,7 +2,6 @@ package mpa
 
 import (
 	"errors"
-	"fmt"
 	"io"
 )
 
@@ -11,18 +10,6 @@ const maxRevision = 2
 
 // unsaid is the IRD and the ORD of a peer that did not say them.
 const unsaid = -1
-
-// unusable says why no connection can come of what the peer's frame asks for. Both sides decide here
-// about revision 0, the RDMA Consortium's, and about markers.
-func (f *Frame) unusable() error {
-	switch {
-	case f.Revision == 0 || f.Revision > maxRevision:
-		return fmt.Errorf("%w: %d", ErrRevision, f.Revision)
-	case f.Markers:
-		return ErrMarkers
-	}
-	return nil
-}
 
 // refusalCode is the MPA error code of a reason to have no connection.
 func refusalCode(err error) uint8 {

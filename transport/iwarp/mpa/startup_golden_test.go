@@ -139,7 +139,7 @@ func TestSiwStartups(t *testing.T) {
 	for _, c := range siwStartups(t) {
 		t.Run(c.name, func(t *testing.T) {
 			w := want[c.name]
-			w.initiator.Initiator = true
+			w.initiator.Initiator, w.initiator.Version, w.responder.Version = true, 1, 1
 			w.initiator.Revision, w.initiator.Enhanced, w.initiator.PrivateData = 2, true, siwServerPrivate
 			w.responder.Revision, w.responder.Enhanced, w.responder.PrivateData = 2, true, siwClientPrivate
 

@@ -82,13 +82,13 @@ func TestHandshake(t *testing.T) {
 				t.Fatalf("initiator: %v, responder: %v", got.initiatorErr, got.responderErr)
 			}
 			if diff := cmp.Diff(&Setup{
-				Initiator: true, Revision: 2, Enhanced: true, CRC: true, IRD: 16, ORD: 4, PeerIRD: 4, PeerORD: 16,
+				Initiator: true, Revision: 2, Version: 1, Enhanced: true, CRC: true, IRD: 16, ORD: 4, PeerIRD: 4, PeerORD: 16,
 				PeerToPeer: true, RTR: RTRWrite, PrivateData: []byte("responder"),
 			}, got.initiator); diff != "" {
 				t.Errorf("initiator (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(&Setup{
-				Revision: 2, Enhanced: true, CRC: true, IRD: 4, ORD: 16, PeerIRD: 16, PeerORD: 8,
+				Revision: 2, Version: 1, Enhanced: true, CRC: true, IRD: 4, ORD: 16, PeerIRD: 16, PeerORD: 8,
 				PeerToPeer: true, RTR: RTRSend | RTRWrite | RTRRead, PrivateData: []byte("initiator"),
 			}, got.responder); diff != "" {
 				t.Errorf("responder (-want +got):\n%s", diff)
@@ -245,7 +245,7 @@ func TestUnread(t *testing.T) {
 			return r.Reject(Config{}, nil)
 		}},
 		{"refusal", func(conn, peer net.Conn) error {
-			go peer.Write([]byte("MPA ID Req Frame\x80\x01\x00\x00"))
+			go peer.Write([]byte("MPA ID Req Frame\xc0\x00\x00\x00"))
 			r, err := ReadRequest(conn)
 			if err != nil {
 				return err

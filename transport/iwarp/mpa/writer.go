@@ -30,6 +30,10 @@ func (w *writer) init(c *Conn) {
 func (w *writer) append(header []byte, p *ddp.Payload, n int, owner transport.STag) bool {
 	if w.batch == nil {
 		w.batch = batches.Get().(*batch)
+		w.batch.base = w.total
+	}
+	if w.c.markersOut {
+		return w.batch.addMarked(header, p, n, w.c.crc)
 	}
 	return w.batch.add(header, p, n, owner, w.c.crc)
 }

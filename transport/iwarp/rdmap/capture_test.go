@@ -76,10 +76,10 @@ func walk(t *testing.T, stream []byte) traffic {
 			t.Fatalf("segment %d: %v", i, err)
 		}
 		version, op := ParseControl(h.Control)
-		if version != Version || !op.Valid() {
+		if version != ddp.Version || !op.Valid() {
 			t.Errorf("segment %d: got version %d, %v", i, version, op)
 		}
-		if got := Control(op); got != h.Control {
+		if got := Control(ddp.Version, op); got != h.Control {
 			t.Errorf("segment %d: got control %#02x, want %#02x", i, got, h.Control)
 		}
 		if op.Tagged() != h.Tagged || !h.Tagged && op.Queue() != h.Queue {

@@ -9,9 +9,9 @@ import (
 )
 
 func TestError(t *testing.T) {
-	write := ddp.Header{Tagged: true, Version: ddp.Version, Control: Control(OpWrite), STag: 0x1234, Offset: 0x5000}
-	invalidate := ddp.Header{Version: ddp.Version, Control: Control(OpSendInvalidate), ULP: 0x1234, MSN: 7, MO: 100}
-	read := ddp.Header{Version: ddp.Version, Control: Control(OpReadRequest), Queue: ddp.QueueReadRequest, MSN: 3}
+	write := ddp.Header{Tagged: true, Version: ddp.Version, Control: Control(ddp.Version, OpWrite), STag: 0x1234, Offset: 0x5000}
+	invalidate := ddp.Header{Version: ddp.Version, Control: Control(ddp.Version, OpSendInvalidate), ULP: 0x1234, MSN: 7, MO: 100}
+	read := ddp.Header{Version: ddp.Version, Control: Control(ddp.Version, OpReadRequest), Queue: ddp.QueueReadRequest, MSN: 3}
 	request := ReadRequest{Len: 4096, SourceSTag: 0x99, SourceOffset: 0x10}
 	for _, tt := range []struct {
 		name   string

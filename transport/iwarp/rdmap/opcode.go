@@ -6,9 +6,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// Version is the version of the protocol (RFC 5040 section 4.1).
-const Version = 1
-
 // Opcode is the kind of a message (RFC 5040 section 4.1).
 type Opcode uint8
 
@@ -31,8 +28,9 @@ const (
 	maskOpcode   = 0x0f
 )
 
-// Control is the control octet of a message, which goes to ddp.Header.Control.
-func Control(op Opcode) byte { return Version<<versionShift | byte(op)&maskOpcode }
+// Control is the control octet of a message, which goes to ddp.Header.Control. The version is that of DDP (RFC 5040 section 4.1,
+// draft-carrier-rddp-rnic-interop-00 section 5.1).
+func Control(version uint8, op Opcode) byte { return version<<versionShift | byte(op)&maskOpcode }
 
 // ParseControl takes a control octet apart. Reserved bits are ignored; neither
 // value is checked.

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
 func TestOpcode(t *testing.T) {
@@ -24,7 +26,7 @@ func TestOpcode(t *testing.T) {
 		OpSendSEInvalidate: {"Send with Solicited Event and Invalidate", 0x46, false, 0, true},
 		OpTerminate:        {"Terminate", 0x47, false, 2, false},
 	} {
-		got := properties{op.String(), Control(op), op.Tagged(), op.Queue(), op.Invalidates()}
+		got := properties{op.String(), Control(ddp.Version, op), op.Tagged(), op.Queue(), op.Invalidates()}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("opcode %d (-want +got):\n%s", op, diff)
 		}

@@ -36,6 +36,10 @@ type Terminate struct {
 	// Swapped says that the control field arrived in the form of siw (form.go).
 	// Append does not regard it.
 	Swapped bool
+
+	// Draft05 says that the error type of the codes 5 to 7 of MPA is 3 on the wire, as in section 8 of
+	// draft-ietf-storm-mpa-peer-connect-05. Code is the RFC's.
+	Draft05 bool
 }
 
 // ForSegment is the Terminate for an error in a received segment (the ULPDU
@@ -94,7 +98,11 @@ func (t *Terminate) Append(b []byte) []byte {
 	if len(t.RDMAPHeader) > 0 {
 		f |= flagR
 	}
-	b = binary.BigEndian.AppendUint16(b, uint16(t.Code))
+	code := t.Code
+	if t.Draft05 {
+		code = code.toDraft()
+	}
+	b = binary.BigEndian.AppendUint16(b, uint16(code))
 	b = append(b, byte(f), 0)
 	if t.hasLengthField() {
 		b = binary.BigEndian.AppendUint16(b, t.Length)
@@ -118,6 +126,7 @@ func ParseTerminate(payload []byte) (Terminate, error) {
 		f flags
 	)
 	t.Code, f, t.Swapped = parseControlField(payload[0], payload[1], payload[2])
+	t.Code, t.Draft05 = t.Code.fromDraft()
 	rest := payload[controlLen:]
 
 	if f&(flagM|flagD) != 0 {
