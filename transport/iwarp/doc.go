@@ -9,6 +9,11 @@
 // In the client-server model of MPA, the default, the dialing side must send first: what the listening side posts before that is held back,
 // without end if need be. [Config].PeerToPeer lifts that.
 //
+// A peer that wants markers in what it receives gets them; [Config].Markers asks for them here. [Config].RNIC and Version are about peers of the RDMA Consortium's
+// protocols, from before the RFCs (draft-carrier-rddp-rnic-interop-00): DDP and RDMAP of version 0, with markers and CRC. Their version is taken to
+// be that of the RFCs but for the number. There was no such peer to test against. [SiwConfig], [ChelsioConfig] and [IntelConfig] are for peers of
+// today.
+//
 // A Send or Write completes when TCP has taken it. That it was placed shows in an answer of the peer's; that it was refused, in the end of the
 // connection. The peer's steering tags and the data cross the network as they are, without encryption or authentication
 // (RFC 5042): use it on networks that you trust, or through a tunnel.

@@ -67,7 +67,7 @@ type reencoder struct {
 }
 
 func newReencoder(llp ddp.LLP) *reencoder {
-	e := &reencoder{llp: llp}
+	e := &reencoder{llp: llp, out: outgoing{version: ddp.Version}}
 	e.table = stag.New(1, func(tag transport.STag) {
 		e.llp.Detach(tag)
 		e.out.detach(e.table, tag)
