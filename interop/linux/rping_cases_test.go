@@ -28,7 +28,9 @@ type rpingCase struct {
 	// createQP has rping as server create its queue pair itself (-q), and say that it wants an ORD of 1. Otherwise it takes
 	// that from the request, and gets 0 with one that is not enhanced: then it can read nothing.
 	createQP bool
-	want     agreed
+	// refused are dials that siw refuses, before the one that it accepts.
+	refused []refused
+	want    agreed
 }
 
 // agreed is the part of mpa.Setup that a case checks.
@@ -43,6 +45,30 @@ type agreed struct {
 // rpingPort is where rping listens in the guest.
 const rpingPort = 7174
 
+// siwConfig is the preset for siw, with a change.
+func siwConfig(change func(*iwarp.Config)) iwarp.Config {
+	cfg := iwarp.SiwConfig()
+	change(&cfg)
+	return cfg
+}
+
+// refused is a dial that siw refuses, and how.
+type refused struct {
+	cfg  iwarp.Config
+	want mpa.RejectError
+}
+
+// markers are what siw has not: asked for, with CRC and without, and with revision 0, to which they belong. It gives its reply the revision of
+// the request, and says that it has no reads.
+var markers = []refused{
+	{iwarp.Config{Markers: mpa.MarkersOn, CRC: iwarp.CRCOff}, mpa.RejectError{Enhanced: true}},
+	{iwarp.Config{Markers: mpa.MarkersOn, CRC: iwarp.CRCOn}, mpa.RejectError{Enhanced: true}},
+	{iwarp.Config{Markers: mpa.MarkersOn, PeerToPeer: true}, mpa.RejectError{Enhanced: true}},
+	{iwarp.Config{Markers: mpa.MarkersOn, Enhanced: mpa.EnhancedNever}, mpa.RejectError{PeerIRD: -1, PeerORD: -1}},
+	{iwarp.Config{RNIC: mpa.RDMAC}, mpa.RejectError{PeerIRD: -1, PeerORD: -1}},
+	{iwarp.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, mpa.RejectError{PeerIRD: -1, PeerORD: -1}},
+}
+
 // In what is agreed, rping's IRD and ORD are 1 as client, whatever is configured; as server it
 // takes what the client offers.
 var rpingTests = []struct {
@@ -51,19 +77,22 @@ var rpingTests = []struct {
 }{
 	{"stock", []rpingCase{
 		{name: "defaults", kernel: client, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 1, PeerORD: 1}},
-		{name: "largest pings", kernel: client, size: rping.MaxSize, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 1, PeerORD: 1}},
+		{name: "largest pings", kernel: client, size: rping.MaxSize, cfg: iwarp.SiwConfig(),
+			want: agreed{Revision: 2, Enhanced: true, PeerIRD: 1, PeerORD: 1}},
 		{name: "small segments", kernel: client, size: 9001, cfg: iwarp.Config{MaxSegment: 512},
 			want: agreed{Revision: 2, Enhanced: true, PeerIRD: 1, PeerORD: 1}},
 		{name: "CRC wanted here", kernel: client, size: 10_007, cfg: iwarp.Config{CRC: iwarp.CRCOn},
 			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerIRD: 1, PeerORD: 1}},
 
 		{name: "defaults", kernel: server, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 16, PeerORD: 16}},
-		{name: "largest pings", kernel: server, size: rping.MaxSize, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 16, PeerORD: 16}},
+		{name: "largest pings", kernel: server, size: rping.MaxSize, cfg: iwarp.SiwConfig(),
+			want: agreed{Revision: 2, Enhanced: true, PeerIRD: 16, PeerORD: 16}},
+		{name: "markers refused", kernel: server, refused: markers, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 16, PeerORD: 16}},
 		{name: "IRD and ORD", kernel: server, cfg: iwarp.Config{IRD: 3, ORD: 2},
 			want: agreed{Revision: 2, Enhanced: true, PeerIRD: 2, PeerORD: 3}},
 		{name: "CRC wanted here", kernel: server, size: 10_007, cfg: iwarp.Config{CRC: iwarp.CRCOn},
 			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerIRD: 16, PeerORD: 16}},
-		{name: "peer-to-peer", kernel: server, cfg: iwarp.Config{PeerToPeer: true}, // siw prefers Write
+		{name: "peer-to-peer", kernel: server, cfg: siwConfig(func(c *iwarp.Config) { c.PeerToPeer = true }), // siw prefers Write
 			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRWrite, PeerIRD: 16, PeerORD: 16}},
 		{name: "peer-to-peer by Write", kernel: server, cfg: iwarp.Config{PeerToPeer: true, RTR: mpa.RTRWrite},
 			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRWrite, PeerIRD: 16, PeerORD: 16}},
@@ -83,7 +112,7 @@ var rpingTests = []struct {
 			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerIRD: 16, PeerORD: 16}},
 	}},
 	{"p2p", []rpingCase{
-		{name: "defaults", kernel: client,
+		{name: "preset", kernel: client, cfg: iwarp.SiwConfig(),
 			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRWrite | mpa.RTRRead, PeerIRD: 1, PeerORD: 1}},
 		{name: "RTR by Write", kernel: client, cfg: iwarp.Config{RTR: mpa.RTRWrite},
 			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRWrite, PeerIRD: 1, PeerORD: 1}},

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/rping"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // rping of the kernel and ours ping each other, in both roles. Both ends check every byte: ours against what it has to
@@ -160,8 +162,18 @@ func (r *rpingRun) connect(ctx context.Context, t *testing.T, g *guest) transpor
 	t.Helper()
 	if r.kernel == server {
 		g.await(t, fmt.Sprintf("LISTENING %d", r.port()))
-		d := iwarp.Dialer{Config: r.cfg}
-		ep, err := d.Dial(ctx, fmt.Sprintf("127.0.0.1:%d", r.forward.Host), nil)
+		addr := fmt.Sprintf("127.0.0.1:%d", r.forward.Host)
+		for _, refused := range r.refused {
+			ep, err := iwarp.Dialer{Config: refused.cfg}.Dial(ctx, addr, nil)
+			var got *mpa.RejectError
+			if !errors.As(err, &got) {
+				t.Fatalf("Dial with %+v: got %v, %v, want a *mpa.RejectError", refused.cfg, ep, err)
+			}
+			if diff := cmp.Diff(&refused.want, got); diff != "" {
+				t.Errorf("refusal of %+v (-want +got):\n%s", refused.cfg, diff)
+			}
+		}
+		ep, err := iwarp.Dialer{Config: r.cfg}.Dial(ctx, addr, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,11 +18,15 @@ type flow struct {
 
 	stream    int  // bytes of TCP
 	disorder  bool // some came twice, or not in their order
-	accounted int  // bytes of startup frames and FPDUs
+	startup   int  // bytes of the startup frame
+	accounted int  // bytes of startup frames, FPDUs and markers
 	longest   int  // bytes of the longest ULPDU
 	fpdus     int
 	checked   int // FPDUs with a CRC that is right
 	unchecked int // FPDUs with zero in its place
+	markers   int
+	most      int         // markers in an FPDU
+	versions  map[int]int // segments by the version of DDP and RDMAP, or by -1 if there are two
 }
 
 // startup is the MPA request or reply.
@@ -50,8 +54,9 @@ type messages struct{ Count, Bytes int }
 
 // Lengths in bytes (RFC 5044 section 4.1 and 7.1.1, RFC 5041 sections 4.2 and 4.3).
 const (
-	startupLen  = 20    // without private data
-	fpduLen     = 2 + 4 // length and CRC
+	startupLen  = 20 // without private data
+	crcLen      = 4
+	fpduLen     = 2 + crcLen // with the length of the ULPDU
 	taggedLen   = 14
 	untaggedLen = 18
 )
@@ -61,6 +66,7 @@ func decode(t *testing.T, packets []packet, port int) (flows [2]flow) {
 	t.Helper()
 	for i := range flows {
 		flows[i].Ops = make(map[opcode]messages)
+		flows[i].versions = make(map[int]int)
 	}
 	for i := range packets {
 		p := &packets[i]
@@ -73,19 +79,20 @@ func decode(t *testing.T, packets []packet, port int) (flows [2]flow) {
 			f.disorder = f.disorder || s.sequence-1 != f.stream
 			f.stream = max(f.stream, s.sequence-1+s.length)
 		}
-		f.add(p)
+		f.add(p, s.sequence-1)
 	}
 	return flows
 }
 
-// add takes in a packet. Its protocols are in order, so those of a ULPDU follow its FPDU.
-func (f *flow) add(p *packet) {
+// add takes in a packet at a position of the stream. Its protocols are in order, so those of a ULPDU follow its FPDU.
+func (f *flow) add(p *packet, pos int) {
 	ulpdu := 0
 	for i := range p.Protos {
 		proto := &p.Protos[i]
 		switch {
 		case proto.Name == "iwarp_mpa" && proto.has("iwarp_mpa.fpdu"):
 			ulpdu = f.addFPDU(proto)
+			f.addMarkers(proto, pos-f.startup)
 		case proto.Name == "iwarp_mpa":
 			f.addStartup(proto)
 		case proto.Name == "iwarp_ddp_rdmap":
@@ -117,7 +124,8 @@ func (f *flow) addStartup(p *proto) {
 		Reject:   p.number("iwarp_mpa.rej_flag") != 0,
 		Enhanced: p.number("iwarp_mpa.res")&enhanced != 0,
 	}
-	f.accounted += startupLen + p.number("iwarp_mpa.pdlength")
+	f.startup = startupLen + p.number("iwarp_mpa.pdlength")
+	f.accounted += f.startup
 }
 
 // addFPDU returns the length of the ULPDU.
@@ -138,6 +146,11 @@ func (f *flow) addFPDU(p *proto) int {
 }
 
 func (f *flow) addSegment(p *proto, ulpdu int) {
+	version := p.number("iwarp_ddp.dv")
+	if version != p.number("iwarp_rdma.version") {
+		version = -1
+	}
+	f.versions[version]++
 	op := opcode(p.number("iwarp_rdma.opcode"))
 	m := f.Ops[op]
 	if p.number("iwarp_ddp.last_flag") != 0 {

@@ -20,6 +20,7 @@ type packet struct {
 type proto struct {
 	Name     string  `xml:"name,attr"`
 	ShowName string  `xml:"showname,attr"`
+	Pos      int     `xml:"pos,attr"` // in the packet
 	Fields   []field `xml:"field"`
 }
 
@@ -27,6 +28,7 @@ type field struct {
 	Name     string  `xml:"name,attr"`
 	Show     string  `xml:"show,attr"`
 	ShowName string  `xml:"showname,attr"`
+	Pos      int     `xml:"pos,attr"` // in the packet
 	Fields   []field `xml:"field"`
 }
 

@@ -125,23 +125,7 @@ var rdmaDone = []byte{
 // faultSession posts such a request as its first. The connection has ended when it returns.
 func faultSession(ctx context.Context, t *testing.T, l transport.Listener, d transport.Dialer, f fault, want error) {
 	t.Helper()
-	accepted := make(chan transport.Endpoint, 1)
-	go func() {
-		defer close(accepted)
-		if req, err := l.Accept(ctx); err == nil {
-			if ep, err := req.Accept(ctx, nil); err == nil {
-				accepted <- ep
-			}
-		}
-	}()
-	a, err := d.Dial(ctx, l.Addr().String(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := <-accepted
-	if b == nil {
-		t.Fatal("no connection was accepted")
-	}
+	a, b := connect(ctx, t, l, d)
 	a.Start(nobody{})
 	b.Start(nobody{})
 	s, err := a.Domain().Alloc(max(f.len, len(rdmaDone)))
@@ -166,6 +150,29 @@ func faultSession(ctx context.Context, t *testing.T, l transport.Listener, d tra
 			t.Errorf("%s ended with %v, want %v", name, err, want)
 		}
 	}
+}
+
+// connect returns the two ends of a connection, the dialing one first.
+func connect(ctx context.Context, t *testing.T, l transport.Listener, d transport.Dialer) (a, b transport.Endpoint) {
+	t.Helper()
+	accepted := make(chan transport.Endpoint, 1)
+	go func() {
+		defer close(accepted)
+		if req, err := l.Accept(ctx); err == nil {
+			if ep, err := req.Accept(ctx, nil); err == nil {
+				accepted <- ep
+			}
+		}
+	}()
+	a, err := d.Dial(ctx, l.Addr().String(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = <-accepted
+	if b == nil {
+		t.Fatal("no connection was accepted")
+	}
+	return a, b
 }
 
 // nobody receives nothing and waits for nothing.

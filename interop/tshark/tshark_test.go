@@ -10,13 +10,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // smallSegment makes an FPDU of 1460 bytes, which is what a TCP segment carries on Ethernet.
 const smallSegment = 1460 - fpduLen - 2
+
+// singleSegment makes an FPDU of 508 bytes, in which there is one marker at most, wherever it begins.
+const singleSegment = 508 - markerLen - fpduLen
 
 // tries is how many captures are made in the hope of one with TCP in order.
 const tries = 5
@@ -27,6 +29,8 @@ const tries = 5
 func TestSession(t *testing.T) {
 	enhanced := startup{Revision: 2, Enhanced: true}
 	withCRC := startup{Revision: 2, Enhanced: true, CRC: true}
+	marked := func(s startup) startup { s.Markers = true; return s }
+	rdmac := startup{Revision: 0, Markers: true, CRC: true}
 	tests := []struct {
 		name           string
 		server, client iwarp.Config
@@ -51,10 +55,32 @@ func TestSession(t *testing.T) {
 			ready: map[opcode]messages{opSend: {Count: 1}},
 			// An empty Send is taken for a message of RPC-over-RDMA like any other.
 			problems: []string{"[Malformed Packet: RPCoRDMA]"}},
+		{name: "markers towards the client", server: iwarp.Config{MaxSegment: singleSegment},
+			client: iwarp.Config{MaxSegment: singleSegment, Markers: mpa.MarkersOn}, request: marked(enhanced), reply: enhanced},
+		{name: "markers towards the client, with CRC", server: iwarp.Config{MaxSegment: singleSegment},
+			client:  iwarp.Config{MaxSegment: singleSegment, Markers: mpa.MarkersOn, CRC: iwarp.CRCOn},
+			request: marked(withCRC), reply: withCRC},
+		{name: "markers towards the server", server: iwarp.Config{MaxSegment: singleSegment, Markers: mpa.MarkersOn},
+			client: iwarp.Config{MaxSegment: singleSegment}, request: enhanced, reply: marked(enhanced)},
+		{name: "markers towards the server, with CRC", server: iwarp.Config{MaxSegment: singleSegment, Markers: mpa.MarkersOn},
+			client: iwarp.Config{MaxSegment: singleSegment, CRC: iwarp.CRCOn}, request: withCRC, reply: marked(withCRC)},
+		{name: "markers", server: iwarp.Config{MaxSegment: singleSegment, Markers: mpa.MarkersOn},
+			client: iwarp.Config{MaxSegment: singleSegment, Markers: mpa.MarkersOn}, request: marked(enhanced), reply: marked(enhanced)},
+		{name: "markers, with CRC", server: iwarp.Config{MaxSegment: singleSegment, Markers: mpa.MarkersOn},
+			client:  iwarp.Config{MaxSegment: singleSegment, Markers: mpa.MarkersOn, CRC: iwarp.CRCOn},
+			request: marked(withCRC), reply: marked(withCRC)},
+		{name: "markers, revision 1", server: iwarp.Config{MaxSegment: singleSegment, Markers: mpa.MarkersOn},
+			client:  iwarp.Config{MaxSegment: singleSegment, Markers: mpa.MarkersOn, Enhanced: mpa.EnhancedNever},
+			request: startup{Revision: 1, Markers: true}, reply: startup{Revision: 1, Markers: true}},
+		{name: "revision 0, from an RDMAC client", server: iwarp.Config{MaxSegment: singleSegment, RNIC: mpa.Permissive},
+			client: iwarp.Config{MaxSegment: singleSegment, RNIC: mpa.RDMAC}, request: rdmac, reply: rdmac},
+		{name: "revision 0, to an RDMAC server", server: iwarp.Config{MaxSegment: singleSegment, RNIC: mpa.RDMAC},
+			client:  iwarp.Config{MaxSegment: singleSegment, RNIC: mpa.Permissive, Version: mpa.VersionRDMAC},
+			request: rdmac, reply: rdmac},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			flows, client, server := observe(t, tt.server, tt.client, func(ctx context.Context, l, d *counted) {
+			flows, client, server := observe(t, tt.server, tt.client, tt.request.asked(tt.reply), func(ctx context.Context, l, d *counted) {
 				stop := serve(t, l)
 				nfsSession(ctx, t, d, l.Addr().String())
 				stop()
@@ -71,7 +97,12 @@ func TestSession(t *testing.T) {
 				if diff := cmp.Diff(wants[i], *got, cmpopts.IgnoreUnexported(flow{})); diff != "" {
 					t.Errorf("from the %s (-want +got):\n%s", from, diff)
 				}
-				got.check(t, from, tt.reply.CRC, tt.server.MaxSegment)
+				got.check(t, from, framing{
+					CRC:        tt.reply.CRC,
+					Markers:    tt.request.asked(tt.reply)[i],
+					Version:    min(tt.reply.Revision, 1),
+					MaxSegment: tt.server.MaxSegment,
+				})
 			}
 			// What the session is meant to bring about.
 			if server.Writes == 0 || server.Reads == 0 || server.Invalidates == 0 || flows[0].Ops[opReadResponse].Bytes == 0 {
@@ -81,10 +112,14 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// observe captures a session and returns what tshark found, and what the ends have posted. A session in which TCP
-// repeated something, as it does on a busy machine, or whose packets were not captured in their order, is had again:
-// tshark may lose track of that, whatever is sent.
-func observe(t *testing.T, server, client iwarp.Config, session func(ctx context.Context, l, d *counted)) (flows [2]flow, clientPosts, serverPosts tally) {
+// asked tells which directions have markers, that from the client and that from the server, if this is the request: who receives
+// asks for them.
+func (s startup) asked(reply startup) [2]bool { return [2]bool{reply.Markers, s.Markers} }
+
+// observe captures a session, with markers in the directions that are marked, and returns what tshark found, and what the ends
+// have posted. A session in which TCP repeated something, as it does on a busy machine, or whose packets were not captured in
+// their order, is had again: tshark may lose track of that, whatever is sent.
+func observe(t *testing.T, server, client iwarp.Config, marked [2]bool, session func(ctx context.Context, l, d *counted)) (flows [2]flow, clientPosts, serverPosts tally) {
 	t.Helper()
 	for range tries {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -93,8 +128,15 @@ func observe(t *testing.T, server, client iwarp.Config, session func(ctx context
 		port := l.Addr().(*net.TCPAddr).Port
 		c := startCapture(t, port)
 		session(ctx, l, d)
-		flows = decode(t, dissect(t, c.stop(t)), port)
-		if !flows[0].disorder && !flows[1].disorder {
+		file := c.stop(t)
+		var inOrder bool
+		if marked == [2]bool{} {
+			flows = decode(t, dissect(t, file), port)
+			inOrder = !flows[0].disorder && !flows[1].disorder
+		} else {
+			flows, inOrder = decodeMarked(t, file, port, marked)
+		}
+		if inOrder {
 			return flows, d.total(), l.total()
 		}
 		t.Log("TCP has repeated something, or the capture is not in order; once more")
@@ -120,65 +162,4 @@ func posted(own, other tally, more map[opcode]messages) map[opcode]messages {
 		add(op, m)
 	}
 	return ops
-}
-
-// check looks at what is below the messages.
-func (f *flow) check(t *testing.T, from string, crc bool, maxSegment int) {
-	t.Helper()
-	if f.accounted != f.stream {
-		t.Errorf("from the %s: the frames have %d bytes, of %d in the stream", from, f.accounted, f.stream)
-	}
-	checked, unchecked := 0, f.fpdus
-	if crc {
-		checked, unchecked = f.fpdus, 0
-	}
-	if f.checked != checked || f.unchecked != unchecked {
-		t.Errorf("from the %s: of %d FPDUs %d have a good CRC and %d none; want %d and %d", from, f.fpdus, f.checked, f.unchecked, checked, unchecked)
-	}
-	if maxSegment == 0 {
-		return
-	}
-	// Full segments, but no longer ones.
-	if f.longest > maxSegment || f.longest < maxSegment-8 {
-		t.Errorf("from the %s: the longest ULPDU has %d bytes, want about %d", from, f.longest, maxSegment)
-	}
-}
-
-// tshark reads the Terminate messages that end a connection.
-func TestTerminate(t *testing.T) {
-	tests := []struct {
-		name  string
-		fault fault
-		err   error
-		want  string
-	}{
-		{"Write to a bad STag", fault{transport.OpWrite, 100}, transport.ErrSTag, "DDP (0x1), Tagged Buffer Error (0x1), Invalid STag (0x00)"},
-		{"Read from a bad STag", fault{transport.OpRead, 100}, transport.ErrSTag, "RDMA (0x0), Remote Protection Error (0x1), Invalid STag (0x00)"},
-		{"Send without a receive", fault{transport.OpSend, 0}, transport.ErrNoReceive, "DDP (0x1), Untagged Buffer Error (0x2), Invalid MSN - no buffer available (0x02)"},
-	}
-	for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
-		for _, tt := range tests {
-			t.Run(tt.name+map[iwarp.CRC]string{iwarp.CRCOn: " with CRC"}[crc], func(t *testing.T) {
-				flows, posts, _ := observe(t, iwarp.Config{}, iwarp.Config{CRC: crc}, func(ctx context.Context, l, d *counted) {
-					faultSession(ctx, t, l, d, tt.fault, tt.err)
-				})
-				client, server := &flows[0], &flows[1]
-				for from, f := range map[string]*flow{"client": client, "server": server} {
-					f.check(t, from, crc == iwarp.CRCOn, 0)
-					if len(f.Problems) > 0 {
-						t.Errorf("from the %s: %q", from, f.Problems)
-					}
-				}
-				if diff := cmp.Diff(posted(posts, tally{}, nil), client.Ops); diff != "" {
-					t.Errorf("from the client (-want +got):\n%s", diff)
-				}
-				if diff := cmp.Diff(map[opcode]messages{opTerminate: {Count: 1}}, server.Ops); diff != "" {
-					t.Errorf("from the server (-want +got):\n%s", diff)
-				}
-				if diff := cmp.Diff([]string{tt.want}, server.Terminates); diff != "" {
-					t.Errorf("the Terminate (-want +got):\n%s", diff)
-				}
-			})
-		}
-	}
 }

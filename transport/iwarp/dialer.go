@@ -23,6 +23,10 @@ var _ transport.Dialer = Dialer{}
 // enhanced setup. Linux drops connections with more than 256. A refusal is an error that wraps *mpa.RejectError and *transport.RejectError.
 func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
 	cfg := d.Config.withDefaults()
+	startup := cfg.startup(nil)
+	if err := startup.Validate(); err != nil {
+		return nil, opError("dial", nil, err)
+	}
 	ep, err := cfg.dial(ctx, addr, private)
 	if errors.Is(err, mpa.ErrUnenhanced) && cfg.Enhanced == mpa.EnhancedAuto && !cfg.PeerToPeer && !cfg.ManualReads {
 		// RFC 6581 section 10: the peer knows RFC 5044 alone.

@@ -13,7 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// FuzzResponder feeds what a peer sends, after the startup, to a listening end that has windows, receives and Reads outstanding.
+// FuzzResponder feeds what a peer sends, after the startup, to a listening end that has windows, receives and Reads outstanding. With markers, and with
+// version 0, the FPDUs of the input are framed for that, and then one bit of them may be changed: number damage, counted from 1.
 func FuzzResponder(f *testing.F) { fuzzStream(f, false) }
 
 // FuzzInitiator does so to a dialing end.
@@ -21,16 +22,31 @@ func FuzzInitiator(f *testing.F) { fuzzStream(f, true) }
 
 func fuzzStream(f *testing.F, dialing bool) {
 	addSeeds(f, dialing)
-	cfg := sceneConfig(CRCOff) // or hardly an input would get past the CRC
-	cfg.Logger = quiet
-	shared := newLeakyRig(f, dialing, cfg)
-	shared.cfg.Logger = quiet
-	f.Fuzz(func(t *testing.T, stream []byte) {
-		r := *shared
+	shared := make(map[[2]bool]*rig)
+	for _, markers := range []bool{false, true} {
+		for _, rdmac := range []bool{false, true} {
+			cfg := sceneConfig(CRCOff) // or hardly an input would get past the CRC
+			if rdmac {
+				cfg = rdmacConfig()
+			}
+			if markers && !rdmac {
+				cfg.Markers = mpa.MarkersOn
+			}
+			r := newLeakyRig(f, dialing, cfg)
+			r.cfg.Logger, r.markers = quiet, markers
+			shared[[2]bool{markers, rdmac}] = r
+		}
+	}
+	f.Fuzz(func(t *testing.T, stream []byte, markers, rdmac bool, damage uint) {
+		r := *shared[[2]bool{markers, rdmac}]
 		r.t = t
 		s := newScene(t, &r)
 		stream = bytes.Clone(stream)
 		s.bind(stream, []rdmap.ReadRequest{s.read(0, 8), s.read(1, 64)})
+		stream = s.reframe(stream)
+		if bit := int(damage) - 1; bit >= 0 && bit/8 < len(stream) {
+			stream[bit/8] ^= 1 << (bit % 8)
+		}
 		s.peer.write(stream)
 		if err := s.conn.CloseWrite(); err != nil {
 			t.Fatal(err)
@@ -48,6 +64,23 @@ func fuzzStream(f *testing.F, dialing bool) {
 	})
 }
 
+// reframe frames the segments of a stream of FPDUs, as far as there are whole ones, as p has to.
+func (p *peer) reframe(stream []byte) (out []byte) {
+	if p.out == nil && !p.rdmac {
+		return stream
+	}
+	for len(stream) > 2 {
+		n := int(binary.BigEndian.Uint16(stream))
+		size := (2+n+3)/4*4 + 4
+		if size > len(stream) {
+			break
+		}
+		out = append(out, p.frame(stream[2:2+n])...)
+		stream = stream[size:]
+	}
+	return append(out, p.out.add(stream)...)
+}
+
 // wantFuzzed checks what has become of a connection whose peer has sent anything, and to which last was the last segment sent.
 func (s *scene) wantFuzzed(last []byte) {
 	s.t.Helper()
@@ -56,14 +89,23 @@ func (s *scene) wantFuzzed(last []byte) {
 		op  *transport.OpError
 		why *rdmap.Error
 	)
-	typed := errors.Is(err, transport.ErrClosedByPeer) || errors.Is(err, mpa.ErrLength) || errors.As(err, &why)
+	code := rdmap.Code(0) // that is to be said
+	switch {
+	case errors.Is(err, mpa.ErrMarker):
+		code = rdmap.MPAMarker
+	case errors.Is(err, mpa.ErrCRC):
+		code = rdmap.MPACRC
+	case errors.As(err, &why) && !why.Remote:
+		code = why.Code
+	}
+	typed := errors.Is(err, transport.ErrClosedByPeer) || errors.Is(err, mpa.ErrLength) || why != nil || code != 0
 	if !errors.As(err, &op) || !typed {
 		s.t.Errorf("got error %v, want one with a type", err)
 	}
 	terminate := terminateSegment(nil)
 	switch said := bytes.HasPrefix(last, terminate); {
-	case why != nil && !why.Remote:
-		if !said || rdmap.Code(binary.BigEndian.Uint16(last[len(terminate):])) != why.Code {
+	case code != 0:
+		if !said || rdmap.Code(binary.BigEndian.Uint16(last[len(terminate):])) != code {
 			s.t.Errorf("ended with %v, but the last segment is % x", err, last)
 		}
 	case said:
@@ -142,7 +184,7 @@ func addSeeds(f *testing.F, dialing bool) {
 		for _, s := range segments {
 			b = append(b, framer.frame(s)...)
 		}
-		f.Add(b)
+		seed(f, b)
 	}
 	for _, v := range violations() {
 		s := &scene{t: f, local: new(local), want: make([]byte, (pieces+1)*2*pieceLen)}
@@ -176,7 +218,19 @@ func addSeeds(f *testing.F, dialing bool) {
 		for _, fpdu := range fpdus[:10] {
 			b = append(b, fpdu.Raw...)
 		}
-		f.Add(b)
-		f.Add(b[:len(b)-5])
+		seed(f, b)
+		seed(f, b[:len(b)-5])
+		for _, damage := range []uint{8*3 + 6, 8*515 + 6, 8*30 + 1} { // two markers, and something else
+			f.Add(b, true, false, damage)
+			f.Add(b, true, true, damage)
+		}
 	}
+}
+
+// seed adds a stream in each framing.
+func seed(f *testing.F, stream []byte) {
+	for _, markers := range []bool{false, true} {
+		f.Add(stream, markers, false, uint(0))
+	}
+	f.Add(stream, true, true, uint(0))
 }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
@@ -23,6 +24,7 @@ type rig struct {
 	t        testing.TB
 	dialing  bool // our ends dial
 	cfg      Config
+	markers  bool // the peers want markers
 	log      *logbook
 	listener *Listener        // ours
 	peers    *net.TCPListener // of the peers that we dial
@@ -58,12 +60,29 @@ func newLeakyRig(t testing.TB, dialing bool, cfg Config) *rig {
 	return r
 }
 
-// bits are those of the peers' startup frames.
-func (r *rig) bits() byte {
-	if r.cfg.CRC == CRCOn {
-		return 0x50 // C, S
+// rdmac reports whether both sides are RDMAC RNICs.
+func (r *rig) rdmac() bool { return r.cfg.RNIC == mpa.RDMAC }
+
+// prepare has p speak as the two startup frames will say.
+func (r *rig) prepare(p *peer) *peer {
+	p.crc, p.rdmac = r.cfg.CRC == CRCOn || r.rdmac(), r.rdmac()
+	p.mark(r.cfg.Markers == mpa.MarkersOn || r.rdmac(), r.markers || r.rdmac())
+	return p
+}
+
+// startup is the startup frame of a peer, made by requestFrame or replyFrame, with enhanced data.
+func (r *rig) startup(frame func(bits, revision byte, private string) []byte, data string) []byte {
+	if r.rdmac() {
+		return frame(0xc0, 0, "") // M, C
 	}
-	return 0x10
+	bits := byte(0x10) // S
+	if r.markers {
+		bits |= 0x80
+	}
+	if r.cfg.CRC == CRCOn {
+		bits |= 0x40
+	}
+	return frame(bits, 2, data)
 }
 
 // The enhanced data of the peers' startup frames: IRD 2, ORD 2.
@@ -87,9 +106,8 @@ func (r *rig) connectAs(data string) (*peer, *local) {
 	if r.dialing {
 		return r.dialed(data)
 	}
-	p := dialPeer(r.t, r.listener.Addr().String())
-	p.crc = r.cfg.CRC == CRCOn
-	p.write(requestFrame(r.bits(), 2, data))
+	p := r.prepare(dialPeer(r.t, r.listener.Addr().String()))
+	p.write(r.startup(requestFrame, data))
 	req := r.request()
 	ep, err := req.Accept(r.t.Context(), nil)
 	if err != nil {
@@ -102,10 +120,9 @@ func (r *rig) connectAs(data string) (*peer, *local) {
 func (r *rig) dialed(data string) (*peer, *local) {
 	r.t.Helper()
 	dial := r.dial(r.t.Context())
-	p := acceptPeer(r.t, r.peers)
-	p.crc = r.cfg.CRC == CRCOn
+	p := r.prepare(acceptPeer(r.t, r.peers))
 	p.readStartup()
-	p.write(replyFrame(r.bits(), 2, data))
+	p.write(r.startup(replyFrame, data))
 	d := await(r.t, "Dial", dial)
 	if d.err != nil {
 		r.t.Fatal(d.err)

@@ -27,6 +27,10 @@ type peer struct {
 	conn *net.TCPConn
 	crc  bool
 
+	rdmac bool       // DDP and RDMAP are of version 0
+	out   *marking   // nil if there are no markers in what it writes
+	in    *unmarking // likewise, reads
+
 	sends uint32 // of this side: MSN of the latest message of queue 0
 	takes uint32 // of the other side, likewise
 }
@@ -83,13 +87,46 @@ func startupFrame(key string, bits, revision byte, private string) []byte {
 	return append([]byte(key), append([]byte{bits, revision, byte(len(private) >> 8), byte(len(private))}, private...)...)
 }
 
-// frame makes an FPDU of a ULPDU (RFC 5044 section 4.1).
-func (p *peer) frame(ulpdu []byte) []byte {
+// mark has p put markers into what it writes, and expect them in what it reads. Its crc is set.
+func (p *peer) mark(out, in bool) {
+	p.out, p.in = nil, nil
+	if out {
+		p.out = &marking{crc: p.crc}
+	}
+	if in {
+		p.in = &unmarking{crc: p.crc}
+	}
+}
+
+// dialect returns a segment as it is on the wire, or back again. These tests are written for version 1 of DDP and RDMAP: where version 0 is
+// spoken the two stand for one another.
+func (p *peer) dialect(ulpdu []byte) []byte {
+	if !p.rdmac {
+		return ulpdu
+	}
+	ulpdu = bytes.Clone(ulpdu)
+	for i, swap := range []byte{0x01, 0x40} { // DDP's version, and RDMAP's
+		if i < len(ulpdu) {
+			ulpdu[i] ^= swap
+		}
+	}
+	return ulpdu
+}
+
+// frame makes the next FPDU of the stream, with a segment in the dialect of p.
+func (p *peer) frame(segment []byte) []byte { return p.fpdu(p.dialect(segment)) }
+
+// fpdu makes the next FPDU of the stream of a ULPDU (RFC 5044 section 4.1).
+func (p *peer) fpdu(ulpdu []byte) []byte {
 	b := append([]byte{byte(len(ulpdu) >> 8), byte(len(ulpdu))}, ulpdu...)
 	for len(b)%4 != 0 {
 		b = append(b, 0)
 	}
-	return binary.LittleEndian.AppendUint32(b, p.sum(b))
+	b = binary.LittleEndian.AppendUint32(b, p.sum(b))
+	if p.out != nil {
+		b = p.out.add(b)
+	}
+	return b
 }
 
 func (p *peer) sum(b []byte) uint32 {
@@ -134,6 +171,27 @@ func (p *peer) read(n int) []byte {
 	return b
 }
 
+// plain reads exactly n bytes of FPDUs, and checks the markers among them. It fails with io.EOF if the stream ends in front of them.
+func (p *peer) plain(n int) (plain []byte, err error) {
+	p.t.Helper()
+	for len(plain) < n {
+		b := make([]byte, n-len(plain))
+		switch _, err := io.ReadFull(p.conn, b); {
+		case err == io.EOF && len(plain) > 0:
+			return plain, io.ErrUnexpectedEOF
+		case err != nil:
+			return plain, err
+		}
+		if p.in != nil {
+			if b, err = p.in.add(b); err != nil {
+				p.t.Fatalf("peer: %v", err)
+			}
+		}
+		plain = append(plain, b...)
+	}
+	return plain, nil
+}
+
 // readStartup reads a startup frame.
 func (p *peer) readStartup() []byte {
 	p.t.Helper()
@@ -162,16 +220,21 @@ func (p *peer) segment() []byte {
 // next is segment, unless the stream ends in front of it.
 func (p *peer) next() (ulpdu []byte, ok bool) {
 	p.t.Helper()
-	length := make([]byte, 2)
-	switch n, err := io.ReadFull(p.conn, length); {
-	case err == io.EOF:
+	fpdu, err := p.plain(2)
+	if err == io.EOF {
 		return nil, false
-	case err != nil:
-		p.t.Fatalf("peer: read: %v after %d bytes of an FPDU", err, n)
 	}
-	n := int(binary.BigEndian.Uint16(length))
-	padded := (2 + n + 3) / 4 * 4
-	fpdu := append(length, p.read(padded-2+4)...)
+	n, padded := 0, 0
+	if err == nil {
+		n = int(binary.BigEndian.Uint16(fpdu))
+		padded = (2 + n + 3) / 4 * 4
+		var rest []byte
+		rest, err = p.plain(padded - 2 + 4)
+		fpdu = append(fpdu, rest...)
+	}
+	if err != nil {
+		p.t.Fatalf("peer: read: %v after %d bytes of an FPDU", err, len(fpdu))
+	}
 	for _, b := range fpdu[2+n : padded] {
 		if b != 0 {
 			p.t.Errorf("FPDU padded with % x, want zeros", fpdu[2+n:padded])
@@ -180,7 +243,7 @@ func (p *peer) next() (ulpdu []byte, ok bool) {
 	if got, want := binary.LittleEndian.Uint32(fpdu[padded:]), p.sum(fpdu[:padded]); got != want {
 		p.t.Errorf("FPDU of %d bytes has CRC %#08x, want %#08x", len(fpdu), got, want)
 	}
-	return fpdu[2 : 2+n], true
+	return p.dialect(fpdu[2 : 2+n]), true
 }
 
 // want reads an FPDU and compares its ULPDU.

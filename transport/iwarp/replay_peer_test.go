@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -16,7 +15,7 @@ import (
 // puts in place of these in what it sends, and the other way round in what it receives.
 type replayPeer struct {
 	s    *replaySession
-	conn *net.TCPConn
+	conn replayConn
 	flip replayFlip
 
 	exposed chan struct{} // closed when windows is valid
@@ -30,6 +29,12 @@ type replayPeer struct {
 	in       []byte // bytes of ours that have not been compared
 	compared int    // FPDUs
 	startup  bool   // the startup frame has been compared
+}
+
+// replayConn is a TCP connection, be it one with markers that the peer does not see.
+type replayConn interface {
+	io.ReadWriter
+	CloseWrite() error
 }
 
 // replayPair is a window as captured, and the one of ours in its place.

@@ -2,4 +2,7 @@
 
 package iwarp
 
-func init() { replayShare = 4 }
+func init() {
+	replayShare = 4
+	conformanceShare = 5 // every model, and every combination of markers and CRC, is among them
+}

@@ -11,6 +11,7 @@ import (
 // replaySession is a captured connection in which we take the part of one side.
 type replaySession struct {
 	crc        bool
+	markers    bool
 	initiator  bool // so are we
 	ours, peer *capturedStream
 	turns      []replayTurn
@@ -74,6 +75,14 @@ func (s *replaySession) configure() Config {
 		cfg.CRC = CRCOn
 	}
 	return cfg
+}
+
+// withMarkers is the session as it would have been had both sides wanted markers.
+func (s *replaySession) withMarkers() *replaySession {
+	marked := *s
+	marked.markers, marked.config.Markers = true, mpa.MarkersOn
+	marked.ours, marked.peer = s.ours.withMarkers(), s.peer.withMarkers()
+	return &marked
 }
 
 // script finds what our upper layer has to post, and when: as soon as it has seen what was on the wire before. The RTR and the responses

@@ -127,6 +127,12 @@ func (st *replayStage) playPeer(r *replayResult, script *replayScript, played ch
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Minute)) // ends a test that would hang
 	r.peer.conn = conn
+	if st.s.markers {
+		r.peer.conn = &markedConn{
+			TCPConn: conn, skipOut: len(st.s.peer.startup), skipIn: len(st.s.ours.startup),
+			out: marking{crc: st.s.crc}, in: unmarking{crc: st.s.crc},
+		}
+	}
 	r.play = r.peer.play(script.turns, script.until, script.whole)
 	close(played)
 	if script.whole && r.play == nil {

@@ -1,6 +1,7 @@
 package iwarp
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
@@ -72,6 +73,14 @@ func parseCapturedStream(tb testing.TB, stream []byte) *capturedStream {
 		tb.Fatal("the last message is incomplete")
 	}
 	return s
+}
+
+// withMarkers is the stream with a startup frame that asks for markers. Those of the stream itself count nowhere.
+func (s *capturedStream) withMarkers() *capturedStream {
+	marked := *s
+	marked.startup = bytes.Clone(s.startup)
+	marked.startup[16] |= 0x80 // M
+	return &marked
 }
 
 // continues reports whether a segment is where the message so far ends.

@@ -15,17 +15,20 @@ import (
 )
 
 // TestReplay plays each side of each capture against an endpoint that takes the part of the other. All that this sends must be what was captured,
-// and all that it receives must arrive as it was meant.
+// and all that it receives must arrive as it was meant. With markers on top it is the same.
 func TestReplay(t *testing.T) {
 	eachReplay(t, func(t *testing.T, s *replaySession) {
 		for _, tt := range []struct {
 			name  string
+			s     *replaySession
 			turns func(t *testing.T) []replayTurn
 		}{
-			{"chunks as captured", func(*testing.T) []replayTurn { return s.turns }},
-			{"random chunks", func(t *testing.T) []replayTurn { return randomTurns(s.turns, newRand(t)) }},
+			{"chunks as captured", s, func(*testing.T) []replayTurn { return s.turns }},
+			{"random chunks", s, func(t *testing.T) []replayTurn { return randomTurns(s.turns, newRand(t)) }},
+			{"with markers", s.withMarkers(), func(t *testing.T) []replayTurn { return randomTurns(s.turns, newRand(t)) }},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
+				s := tt.s
 				st := newReplayStage(t, s)
 				defer st.close()
 				r := st.replay(t, replayScript{turns: tt.turns(t), until: s.peer.len, whole: true})

@@ -21,8 +21,8 @@ func TestRTRSent(t *testing.T) {
 		{"Write", mpa.RTRWrite, func(p *peer) { p.want("RTR", segment(toSTag(rdmap.OpWrite, 1, 0), "")) }, 1},
 		{"Read", mpa.RTRRead, func(p *peer) {
 			r := p.wantReadRequest(1)
-			if r.Len != 0 || r.SourceSTag == 0 {
-				p.t.Errorf("RTR by Read: got %+v, want one of length 0 with an STag that is not 0", r)
+			if r.Len != 0 || r.SourceSTag == 0 || r.SinkSTag == 0 {
+				p.t.Errorf("RTR by Read: got %+v, want one of length 0 without a 0 for an STag", r)
 			}
 			p.send(segment(toSTag(rdmap.OpReadResponse, r.SinkSTag, r.SinkOffset), ""))
 		}, 1},

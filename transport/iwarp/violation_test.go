@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
@@ -42,6 +43,13 @@ const (
 
 // sceneConfig is that of the connections of a scene.
 func sceneConfig(crc CRC) Config { return Config{CRC: crc, IRD: 2, ORD: 2} }
+
+// rdmacConfig is sceneConfig for version 0, with which there are CRC and markers.
+func rdmacConfig() Config {
+	cfg := sceneConfig(CRCAuto)
+	cfg.RNIC = mpa.RDMAC
+	return cfg
+}
 
 // piece is a piece of the memory m.
 func piece(m []byte, n int) []byte { return m[n*2*pieceLen:][:pieceLen] }
@@ -418,13 +426,21 @@ func eachSide(t *testing.T, f func(t *testing.T, dialing bool, crc CRC)) {
 	}
 }
 
-// TestViolations has a peer break each rule: the answer is one Terminate message, and then an orderly end.
+// TestViolations has a peer break each rule: the answer is one Terminate message, and then an orderly end. With version 0 the segments of version 0
+// among them are of version 1.
 func TestViolations(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc CRC) {
 		for _, v := range violations() {
 			t.Run(v.name, func(t *testing.T) { v.test(t, newRig(t, dialing, sceneConfig(crc))) })
 		}
 	})
+	for _, dialing := range []bool{false, true} {
+		t.Run(describe(dialing, CRCOn)+", version 0, markers", func(t *testing.T) {
+			for _, v := range violations() {
+				t.Run(v.name, func(t *testing.T) { v.test(t, newRig(t, dialing, rdmacConfig())) })
+			}
+		})
+	}
 }
 
 func (v *offence) test(t *testing.T, r *rig) {
@@ -443,7 +459,7 @@ func (v *offence) test(t *testing.T, r *rig) {
 	}
 	s.send(segments...)
 
-	s.wantTerminate(terminateBytes(v.code, wrong, !v.bare, v.request))
+	s.wantTerminate(terminateBytes(v.code, s.dialect(wrong), !v.bare, v.request))
 	err := s.ended()
 	wantTerminated(t, err, v.code, false, v.want)
 	for _, want := range append([]string{"together"}, v.messages...) {

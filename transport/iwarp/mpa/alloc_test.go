@@ -17,9 +17,10 @@ func (c *counter) Segment([]byte) error { *c++; return nil }
 // The steady state of sending and receiving allocates nothing. Not with the race detector, under which sync.Pool forgets what it
 // holds at random, and memory that is sent is copied.
 func TestAllocs(t *testing.T) {
-	for _, crc := range []bool{false, true} {
-		a, peer := newConn(t, Options{CRC: crc})
-		b, err := NewConn(peer, Options{CRC: crc, Stall: a.stall})
+	for _, options := range []Options{{}, {CRC: true}, {MarkersIn: true, MarkersOut: true}, {CRC: true, MarkersIn: true, MarkersOut: true}} {
+		a, peer := newConn(t, options)
+		options.Stall = a.stall
+		b, err := NewConn(peer, options)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +51,7 @@ func TestAllocs(t *testing.T) {
 			send() // the pools fill
 		}
 		if n := testing.AllocsPerRun(500, send); n >= 1 {
-			t.Errorf("CRC %t: got %v allocations, want none", crc, n)
+			t.Errorf("CRC %t, markers %t: got %v allocations, want none", options.CRC, options.MarkersIn, n)
 		}
 	}
 }

@@ -105,12 +105,17 @@ func (b *batch) add(header []byte, p *ddp.Payload, n int, owner transport.STag, 
 
 // copy appends bytes by way of the arena, which has room.
 func (b *batch) copy(p []byte) {
+	b.took(copy(b.arena[len(b.arena):cap(b.arena)], p))
+}
+
+// took appends the n bytes behind the arena to it.
+func (b *batch) took(n int) {
 	start := len(b.arena)
-	b.arena = append(b.arena, p...)
-	b.size += len(p)
+	b.arena = b.arena[:start+n]
+	b.size += n
 	if b.open {
 		last := &b.pieces[len(b.pieces)-1]
-		*last = (*last)[:len(*last)+len(p)]
+		*last = (*last)[:len(*last)+n]
 		return
 	}
 	b.pieces = append(b.pieces, b.arena[start:])

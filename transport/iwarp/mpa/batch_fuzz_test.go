@@ -7,12 +7,16 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// FuzzBatch reads from its input what to do with a batch, and compares what leaves it with a plain encoding.
+// FuzzBatch reads from its input what to do with a batch, and compares what leaves it with a plain encoding. With markers the stream begins at any
+// position that an FPDU can have, and goes on from batch to batch.
 func FuzzBatch(f *testing.F) {
-	f.Add([]byte{0, 0, 9, 1, 5, 0, 200, 1, 40, 1, 100, 3, 0, 1, 10, 2, 1, 255, 1, 255}, true)
-	f.Add([]byte{0, 255, 200, 255, 0, 1, 17, 9, 2, 0, 0, 0, 14, 2, 1, 77, 3, 0, 2, 5}, false)
-	f.Add([]byte{0, 1, 8, 2, 255, 255, 0, 2, 6, 1, 200, 1, 9, 9, 3, 1, 3, 2, 1, 3, 3, 3, 1, 0, 0, 2, 1, 12, 2, 1, 1, 255, 255}, true)
-	f.Fuzz(func(t *testing.T, in []byte, crc bool) {
+	f.Add([]byte{0, 0, 9, 1, 5, 0, 200, 1, 40, 1, 100, 3, 0, 1, 10, 2, 1, 255, 1, 255}, true, false, uint16(0))
+	f.Add([]byte{0, 0, 9, 1, 5, 0, 200, 1, 40, 1, 100, 3, 0, 1, 10, 2, 1, 255, 1, 255}, true, true, uint16(0))
+	f.Add([]byte{0, 255, 200, 255, 0, 1, 17, 9, 2, 0, 0, 0, 14, 2, 1, 77, 3, 0, 2, 5}, false, false, uint16(0))
+	f.Add([]byte{0, 255, 200, 255, 0, 1, 17, 9, 2, 0, 0, 0, 14, 2, 1, 77, 3, 0, 2, 5}, false, true, uint16(0))
+	f.Add([]byte{0, 1, 8, 2, 255, 255, 0, 2, 6, 1, 200, 1, 9, 9, 3, 1, 3, 2, 1, 3, 3, 3, 1, 0, 0, 2, 1, 12, 2, 1, 1, 255, 255}, true, false, uint16(0))
+	f.Add([]byte{0, 1, 8, 2, 255, 255, 0, 2, 6, 1, 200, 1, 9, 9, 3, 1, 3, 2, 1, 3, 3, 3, 1, 0, 0, 2, 1, 12, 2, 1, 1, 255, 255}, true, true, uint16(0))
+	f.Fuzz(func(t *testing.T, in []byte, crc, markers bool, position uint16) {
 		next := func() int {
 			if len(in) == 0 {
 				return 0
@@ -22,10 +26,11 @@ func FuzzBatch(f *testing.F) {
 			return int(b)
 		}
 		b := newBatch()
+		b.base = 4 * int(position)
 		defer func() { b.release() }()
-		var stream []byte // all that was added
-		var ends []int    // of the FPDUs in it
-		gone := 0         // what has left of it
+		s := &markedStream{base: b.base} // all that was added
+		var ends []int                   // of the FPDUs in it
+		gone := 0                        // what has left of it
 		var sources [3][][]byte
 		for steps := 0; len(in) > 0 && steps < 60; steps++ {
 			switch next() % 4 {
@@ -41,23 +46,30 @@ func FuzzBatch(f *testing.F) {
 					ulpdu = append(ulpdu, piece...)
 				}
 				p := ddp.Payload{List: list}
-				if !b.add(header, &p, len(ulpdu)-len(header), transport.STag(owner), crc) {
-					if b.size < arenaSize-maxULPDU {
-						t.Fatalf("full with %d bytes", b.size)
-					}
-					break
+				var added bool
+				if markers {
+					added = b.addMarked(header, &p, len(ulpdu)-len(header), crc)
+				} else {
+					added = b.add(header, &p, len(ulpdu)-len(header), transport.STag(owner), crc)
 				}
-				stream = appendFPDU(stream, ulpdu, crc)
-				ends = append(ends, len(stream))
+				switch {
+				case !added && b.size < arenaSize-maxMarked:
+					t.Fatalf("full with %d bytes", b.size)
+				case added && markers:
+					s.fpdu(ulpdu, crc)
+				case added:
+					s.out = appendFPDU(s.out, ulpdu, crc)
+				}
+				ends = append(ends, len(s.out))
 			case 1: // some bytes leave
-				k := min(next()*next(), len(stream)-gone)
+				k := min(next()*next(), len(s.out)-gone)
 				b.advance(k)
 				gone += k
 			case 2: // the owner of some of the memory wants it back
 				owner := 1 + next()%2
 				b.detach(transport.STag(owner))
-				for _, s := range sources[owner] {
-					clear(s)
+				for _, mem := range sources[owner] {
+					clear(mem)
 				}
 				sources[owner] = nil
 			case 3:
@@ -70,21 +82,27 @@ func FuzzBatch(f *testing.F) {
 				if peerGone {
 					end = gone
 				}
-				stream, ends = stream[:end], []int{end}
+				s.out, ends = s.out[:end], []int{end}
+				if peerGone && markers { // nothing follows, which might be in the middle of a word
+					diff(t, b.rest(), nil)
+					return
+				}
 				for _, list := range sources {
-					for _, s := range list {
-						clear(s)
+					for _, mem := range list {
+						clear(mem)
 					}
 				}
 			}
-			diff(t, b.rest(), stream[gone:])
-			if b.empty() != (gone == len(stream)) {
-				t.Fatalf("%d of %d bytes have left: empty is %t", gone, len(stream), b.empty())
+			diff(t, b.rest(), s.out[gone:])
+			if b.empty() != (gone == len(s.out)) || markers && b.position() != s.pos() {
+				t.Fatalf("%d of %d bytes have left: empty is %t, at %d, want %d", gone, len(s.out), b.empty(), b.position(), s.pos())
 			}
 			if b.empty() {
 				b.release()
 				b = newBatch()
-				stream, ends, gone = nil, nil, 0
+				s = &markedStream{base: s.pos()}
+				b.base = s.base
+				ends, gone = nil, 0
 			}
 		}
 	})

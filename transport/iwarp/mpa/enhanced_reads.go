@@ -14,17 +14,17 @@ func (c *Config) requestReads() reads {
 	return reads{c.IRD, c.ORD}
 }
 
-// replyReads is what a responder uses, and what it says, when the initiator has said peer. An
+// replyReads is what a responder that takes the kinds of RTR in taken uses, and what it says, when the initiator has said peer. An
 // IRD of the initiator's that is too small for RequiredORD is an error; then say.ord is what is required.
 //
 // The IRD said is the one in use, not lowered to the initiator's ORD: it covers that, if
 // any IRD of ours does, and the RTR by Read of an initiator whose ORD is zero. In the draft's dialect it is
-// lowered, as far as an RTR by Read, if offered, allows.
-func (c *Config) replyReads(peer reads, offered RTR) (own, say reads, err error) {
+// lowered, as far as an RTR by Read allows.
+func (c *Config) replyReads(peer reads, taken RTR) (own, say reads, err error) {
 	own = reads{c.IRD, c.ORD}
 	if c.Draft05 && !c.ManualReads && peer.ord != ReadsManual {
 		least := 0
-		if offered&c.takes()&RTRRead != 0 {
+		if taken&RTRRead != 0 {
 			least = 1
 		}
 		own.ird = min(own.ird, max(peer.ord, least))

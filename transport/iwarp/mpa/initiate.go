@@ -16,7 +16,7 @@ import (
 // How long it takes, and how it is given up, is for conn's deadline to say. It fails with a *RejectError if the
 // responder refuses, and otherwise with a *StartupError, unless the fault is the caller's own.
 func Initiate(conn net.Conn, cfg Config, private []byte) (*Setup, error) {
-	if err := cfg.validate(); err != nil {
+	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	request, err := cfg.request(private)

@@ -38,50 +38,58 @@ func toMarker(pos int) int { return -pos & (markerEvery - 1) }
 // pointer is what a marker at position pos tells when the length of its FPDU stands, or will stand, at position start.
 func pointer(pos, start int) int { return max(pos-start, 0) }
 
-// addMarked is add in a stream with markers. Between two of them there is too little for a piece of its own.
+// addMarked is add in a stream with markers. Between two of them there is too little for a piece of its own, so all goes by way of the arena.
 func (b *batch) addMarked(header []byte, p *ddp.Payload, n int, crc bool) bool {
 	ulpdu := len(header) + n
-	if len(b.arena)+markedSize(b.position(), fpduSize(ulpdu)) > cap(b.arena) || len(b.pieces) >= batchPieces {
+	if len(b.arena)+markedSize(b.position(), fpduSize(ulpdu)) > cap(b.arena) {
 		return false
 	}
-	begin := len(b.arena)
-	start := b.position()
-	if toMarker(start) == 0 {
-		start += markerSize
+	m := marking{out: b.arena[len(b.arena):], pos: b.position(), start: b.position()}
+	if toMarker(m.start) == 0 {
+		m.start += markerSize
 	}
-	b.mark(start, []byte{byte(ulpdu >> 8), byte(ulpdu)})
-	b.mark(start, header)
+	m.add([]byte{byte(ulpdu >> 8), byte(ulpdu)})
+	m.add(header)
 	for left := n; left > 0; {
 		piece := p.Next(left)
 		left -= len(piece)
-		b.mark(start, piece)
+		m.add(piece)
 	}
 	var end [crcSize]byte
-	b.mark(start, end[:padding(ulpdu)])
-	b.due(start) // in front of the CRC, which covers it
+	m.add(end[:padding(ulpdu)])
+	m.due() // in front of the CRC, which covers it
 	if crc {
-		binary.LittleEndian.PutUint32(end[:], crc32.Checksum(b.arena[begin:], castagnoli))
+		binary.LittleEndian.PutUint32(end[:], crc32.Checksum(m.out, castagnoli))
 	}
-	b.copy(end[:])
+	m.add(end[:])
+	b.took(len(m.out))
 	b.ends = append(b.ends, b.size)
 	return true
 }
 
-// mark appends a part of the FPDU that starts at position start, and the markers in front of it and in it.
-func (b *batch) mark(start int, part []byte) {
+// marking is an FPDU being written, with its markers.
+type marking struct {
+	out   []byte // what is written, in memory that has room for all
+	pos   int    // in the stream, of the end of it
+	start int    // in the stream, of the length of the FPDU
+}
+
+// add appends a part of the FPDU, and the markers in front of it and in it.
+func (m *marking) add(part []byte) {
 	for len(part) > 0 {
-		b.due(start)
-		n := min(len(part), toMarker(b.position()))
-		b.copy(part[:n])
+		m.due()
+		n := min(len(part), toMarker(m.pos))
+		m.out = append(m.out, part[:n]...)
+		m.pos += n
 		part = part[n:]
 	}
 }
 
 // due appends a marker if this is the place of one.
-func (b *batch) due(start int) {
-	if pos := b.position(); toMarker(pos) == 0 {
-		to := pointer(pos, start)
-		b.copy([]byte{0, 0, byte(to >> 8), byte(to)})
+func (m *marking) due() {
+	if toMarker(m.pos) == 0 {
+		m.out = binary.BigEndian.AppendUint32(m.out, uint32(pointer(m.pos, m.start)))
+		m.pos += markerSize
 	}
 }
 

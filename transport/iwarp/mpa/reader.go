@@ -113,8 +113,14 @@ func (r *reader) drop() {
 	}
 }
 
-// pending is the number of bytes of an incomplete FPDU.
-func (r *reader) pending() int { return r.n + len(r.stash) }
+// pending is the number of bytes of an incomplete FPDU. A marker alone is none: some may send it ahead of the FPDU that it belongs to.
+func (r *reader) pending() int {
+	n := r.n + len(r.stash)
+	if n == markerSize && r.markers && toMarker(r.pos) == 0 {
+		return 0
+	}
+	return n
+}
 
 // parse hands the ULPDUs in the buffer to the sink.
 func (r *reader) parse(sink ddp.Sink) error {
@@ -144,7 +150,7 @@ func (r *reader) parse(sink ddp.Sink) error {
 // keep moves the beginning of the next FPDU to the front.
 func (r *reader) keep(b []byte) {
 	r.n = copy(r.buf[:], b)
-	if r.n > 0 && !r.armed {
+	if r.pending() > 0 && !r.armed {
 		r.arm()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/capture"
 )
 
@@ -34,62 +35,94 @@ func parseFPDUs(stream []byte, crc bool) (ulpdus [][]byte, rest int, err error) 
 	return ulpdus, len(stream), nil
 }
 
-// FuzzReader gives a reader any stream in any parts. Each byte of parts says how much comes next, and whether the reader
+// newReader returns a reader without a connection, on which setting deadlines fails.
+func newReader(crc, markers bool) *reader {
+	c := &Conn{tcp: new(net.TCPConn)}
+	c.in.crc, c.in.markers = crc, markers
+	c.in.init(c)
+	return &c.in
+}
+
+// give gives a reader a stream in parts. Each byte of parts says how much comes next, and whether the reader
 // has to wait then: with a buffer of its own, or with none to be had.
+func (r *reader) give(stream, parts []byte, sink ddp.Sink) (err error) {
+	const none, wait = 0x80, 0x40
+	for i := 0; err == nil && len(stream) > 0; i++ {
+		how := byte(63)
+		if len(parts) > 0 {
+			how = parts[i%len(parts)]
+		}
+		k := int(how&63) + 1
+		if how&(none|wait) == none|wait {
+			k *= 100
+		}
+		k = copy(r.space(), stream[:min(k, len(stream))])
+		stream = stream[k:]
+		r.n += k
+		if r.markers {
+			err = r.parseMarked(sink)
+		} else {
+			err = r.parse(sink)
+		}
+		if err == nil && how&none != 0 {
+			kept.Add(maxKept)
+			r.idle()
+			kept.Add(-maxKept)
+		} else if err == nil && how&wait != 0 {
+			r.idle()
+		}
+	}
+	return err
+}
+
+// FuzzReader gives a reader any stream in any parts, from the beginning or, with markers, any other position that an FPDU can have.
 func FuzzReader(f *testing.F) {
 	for _, name := range capture.Names() {
 		s := capture.Load(f, name)
 		for _, stream := range [][]byte{s.Initiator, s.Responder} {
 			startup, _ := capture.Split(f, stream)
-			f.Add(stream[len(startup):len(startup)+3000], []byte{1, 0x42, 0x83, 0xff, 13, 0xbf}, name == capture.CRC)
+			f.Add(stream[len(startup):len(startup)+3000], []byte{1, 0x42, 0x83, 0xff, 13, 0xbf}, name == capture.CRC, false, uint16(0))
 		}
 	}
 	_, stream := streamOf(true, 14, 15, 100, 2000)
-	f.Add(stream, []byte{1}, true)
-	f.Add(stream[:len(stream)-1], []byte{0x84, 0x44}, true)
-	f.Add([]byte{0, 13}, []byte{1}, false)
-	f.Add(append(stream, 0, 14, 1), []byte{63}, false)
-	f.Fuzz(func(t *testing.T, stream, parts []byte, crc bool) {
-		want, wantRest, wantErr := parseFPDUs(stream, crc)
-
-		// Without a connection, on which setting deadlines fails.
-		c := &Conn{tcp: new(net.TCPConn)}
-		r := &c.in
-		r.crc = crc
-		r.init(c)
-		defer r.release()
-		const none, wait = 0x80, 0x40
-		var got collector
-		var err error
-		for i := 0; err == nil && len(stream) > 0; i++ {
-			how := byte(63)
-			if len(parts) > 0 {
-				how = parts[i%len(parts)]
-			}
-			k := int(how&63) + 1
-			if how&(none|wait) == none|wait {
-				k *= 100
-			}
-			k = copy(r.space(), stream[:min(k, len(stream))])
-			stream = stream[k:]
-			r.n += k
-			err = r.parse(&got)
-			if err == nil && how&none != 0 {
-				kept.Add(maxKept)
-				r.idle()
-				kept.Add(-maxKept)
-			} else if err == nil && how&wait != 0 {
-				r.idle()
-			}
+	f.Add(stream, []byte{1}, true, false, uint16(0))
+	f.Add(stream[:len(stream)-1], []byte{0x84, 0x44}, true, false, uint16(0))
+	f.Add([]byte{0, 13}, []byte{1}, false, false, uint16(0))
+	f.Add(append(stream, 0, 14, 1), []byte{63}, false, false, uint16(0))
+	for _, crc := range []bool{false, true} {
+		for _, position := range []uint16{0, 1, 100, 127} {
+			_, s := markedOf(4*int(position), crc, 14, 15, 480, 1001, 14)
+			f.Add(s.out, []byte{1, 0x42, 0x83, 0xff, 13, 0xbf}, crc, true, position)
+			f.Add(s.out[:len(s.out)-1], []byte{0xc4, 0x44}, crc, true, position)
+			f.Add(append(s.out, 0, 0, 0, 0, 0, 13), []byte{63}, crc, true, position)
 		}
+	}
+	_, wrong := markedOf(0, false, 14, 15, 2000)
+	wrong.out[2*512+3] ^= 4
+	f.Add(wrong.out, []byte{0xc1}, false, true, uint16(0))
+	f.Fuzz(func(t *testing.T, stream, parts []byte, crc, markers bool, position uint16) {
+		r := newReader(crc, markers)
+		defer r.release()
+		var want [][]byte
+		var wantRest int
+		var wantErr error
+		if markers {
+			r.pos = 4 * int(position)
+			s := unmarkAll(r.pos, stream, crc)
+			want, wantRest, wantErr = s.ulpdus, len(s.covered), s.err
+		} else {
+			want, wantRest, wantErr = parseFPDUs(stream, crc)
+		}
+		var got collector
+		err := r.give(stream, parts, &got)
 		if !errors.Is(err, wantErr) || err != nil && wantErr == nil {
 			t.Fatalf("got error %v, want %v", err, wantErr)
 		}
 		if d := diffULPDUs(want, got.ulpdus); d != "" {
 			t.Fatalf("ULPDUs (-want +got):\n%s", d)
 		}
-		if err == nil && r.pending() != wantRest {
-			t.Fatalf("%d bytes are left, want %d", r.pending(), wantRest)
+		if err == nil && held(r) != wantRest {
+			t.Fatalf("%d bytes are left, want %d", held(r), wantRest)
 		}
 		r.release()
 		if kept.Load() != 0 {

@@ -17,16 +17,17 @@ func (c *Config) negotiate(r *Request) (*Setup, EnhancedData, error) {
 		s.IRD, s.ORD = own.ird, own.ord
 		return s, EnhancedData{}, err
 	}
-	own, say, short := c.replyReads(r.data.reads(), r.RTR())
-	if err == nil && short != nil {
-		err = fmt.Errorf("%w: peer has %d, we need %d", short, s.PeerIRD, c.RequiredORD)
-	}
-	s.IRD, s.ORD = own.ird, own.ord
-	d := EnhancedData{PeerToPeer: s.PeerToPeer, IRD: uint16(say.ird), ORD: uint16(say.ord)}
+	d := EnhancedData{PeerToPeer: s.PeerToPeer}
 	if s.PeerToPeer {
 		s.RTR, d.RTR = c.replyRTR(r.RTR())
 		s.AnySend = d.RTR == 0
 	}
+	own, say, short := c.replyReads(r.data.reads(), s.RTR)
+	if err == nil && short != nil {
+		err = fmt.Errorf("%w: peer has %d, we need %d", short, s.PeerIRD, c.RequiredORD)
+	}
+	s.IRD, s.ORD = own.ird, own.ord
+	d.IRD, d.ORD = uint16(say.ird), uint16(say.ord)
 	return s, d, err
 }
 

@@ -19,7 +19,7 @@ const (
 	// EnhancedRequired is EnhancedAuto for a caller who would not do without. A responder must
 	// accept unenhanced requests (RFC 6581 section 10), and does.
 	EnhancedRequired
-	// EnhancedNever has an initiator send revision 1, and a responder give enhanced requests no answer.
+	// EnhancedNever has an initiator send revision 1, and a responder, of any RNIC, give enhanced requests no answer.
 	EnhancedNever
 )
 
@@ -98,7 +98,7 @@ type Setup struct {
 
 // ValidateResponder finds what a responder cannot mean, with an error that wraps ErrConfig. Accept and Reject do the same, when it is late.
 func (c *Config) ValidateResponder() error {
-	if err := c.validate(); err != nil {
+	if err := c.Validate(); err != nil {
 		return err
 	}
 	if c.takes() == 0 {
@@ -107,8 +107,8 @@ func (c *Config) ValidateResponder() error {
 	return nil
 }
 
-// validate finds what the caller cannot mean. What only matters to one role is checked there.
-func (c *Config) validate() error {
+// Validate finds what an initiator cannot mean, and what it does not have, with an error that wraps ErrConfig. Initiate does the same, when there is a connection already.
+func (c *Config) Validate() error {
 	switch {
 	case c.IRD < 0 || c.IRD > MaxReads:
 		return fmt.Errorf("%w: IRD %d", ErrConfig, c.IRD)

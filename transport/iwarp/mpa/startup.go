@@ -13,14 +13,10 @@ const unsaid = -1
 
 // refusalCode is the MPA error code of a reason to have no connection.
 func refusalCode(err error) uint8 {
-	switch {
-	case errors.Is(err, ErrInsufficientIRD):
+	if errors.Is(err, ErrInsufficientIRD) {
 		return CodeIRD
-	case errors.Is(err, ErrRevision):
-		return CodeFrame
-	default:
-		return CodeLocal
 	}
+	return CodeFrame // the revision
 }
 
 // enhanced reports whether the S bit is set, and is one: before revision 2 it is reserved (RFC

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // scriptedPeer is a connection whose peer has said all it will.
@@ -19,13 +21,24 @@ func (s *scriptedPeer) Read(p []byte) (int, error)  { return s.in.Read(p) }
 func (s *scriptedPeer) Write(p []byte) (int, error) { return s.out.Write(p) }
 
 // fuzzConfig makes a Config of arbitrary bits, not always a valid one.
-func fuzzConfig(flags uint16, ird, ord, required int16) Config {
+func fuzzConfig(flags uint32, ird, ord, required, limit int16) Config {
+	bit := func(n int) bool { return flags>>n&1 != 0 }
 	return Config{
-		IRD: int(ird), ORD: int(ord), RequiredORD: int(required),
+		IRD: int(ird), ORD: int(ord), RequiredORD: int(required), PrivateLimit: int(limit),
 		RTR: RTR(flags & 0xf), Enhanced: Enhanced(flags >> 4 & 3),
-		ManualReads: flags&0x40 != 0, PeerToPeer: flags&0x80 != 0, CRC: flags&0x100 != 0,
+		ManualReads: bit(6), PeerToPeer: bit(7), CRC: bit(8), OneRTR: bit(9), Draft05: bit(10),
+		RNIC: RNIC(flags >> 12 & 3), Version: Version(flags >> 14 & 3), Markers: Markers(flags >> 16 & 3),
 	}
 }
+
+// Some of the bits.
+const (
+	fuzzOneRTR     = 1 << 9
+	fuzzDraft05    = 1 << 10
+	fuzzPermissive = uint32(Permissive) << 12
+	fuzzRDMAC      = uint32(RDMAC) << 12
+	fuzzMarkers    = uint32(MarkersOn) << 16
+)
 
 // checkFuzzError checks that err is one of those that the caller is told of, and that a Terminate is not
 // spoken of to a peer that expects none.
@@ -34,7 +47,7 @@ func checkFuzzError(t *testing.T, err error, initiator bool) {
 	var started *StartupError
 	var rejected *RejectError
 	switch {
-	case errors.Is(err, ErrConfig):
+	case errors.Is(err, ErrConfig), errors.Is(err, transport.ErrPrivateData):
 	case initiator && errors.As(err, &rejected):
 	case !errors.As(err, &started):
 		t.Fatalf("got %v", err)
@@ -45,22 +58,27 @@ func checkFuzzError(t *testing.T, err error, initiator bool) {
 
 func FuzzInitiate(f *testing.F) {
 	for _, c := range siwStartups(f) {
-		f.Add(c.reply, uint16(0), int16(128), int16(0), int16(0))
-		f.Add(c.reply, uint16(0x80), int16(128), int16(1), int16(0))
-		f.Add(c.reply, uint16(0x20), int16(128), int16(1), int16(0))
+		f.Add(c.reply, uint32(0), int16(128), int16(0), int16(0), int16(0))
+		f.Add(c.reply, uint32(0x80), int16(128), int16(1), int16(0), int16(0))
+		f.Add(c.reply, uint32(0x20), int16(128), int16(1), int16(0), int16(0))
 	}
-	f.Add(repFrame(f, "10 02 0004 3fff3fff"), uint16(0x40), int16(16), int16(16), int16(0))
-	f.Add(repFrame(f, "30 02 0006 00100004 6e6f"), uint16(0), int16(16), int16(16), int16(0))
-	f.Add(repFrame(f, "00 01 0000"), uint16(0x120), int16(16), int16(16), int16(0))
-	f.Fuzz(func(t *testing.T, reply []byte, flags uint16, ird, ord, required int16) {
-		cfg := fuzzConfig(flags, ird, ord, required)
+	f.Add(repFrame(f, "10 02 0004 3fff3fff"), uint32(0x40), int16(16), int16(16), int16(0), int16(0))
+	f.Add(repFrame(f, "30 02 0006 00100004 6e6f"), uint32(0), int16(16), int16(16), int16(0), int16(0))
+	f.Add(repFrame(f, "00 01 0000"), uint32(0x120), int16(16), int16(16), int16(0), int16(0))
+	f.Add(repFrame(f, "c0 00 0000"), fuzzPermissive, int16(16), int16(16), int16(0), int16(0))
+	f.Add(repFrame(f, "c0 00 0003 616263"), fuzzRDMAC, int16(16), int16(16), int16(0), int16(256))
+	f.Add(repFrame(f, "60 01 0000"), fuzzRDMAC, int16(16), int16(16), int16(0), int16(0))
+	f.Add(repFrame(f, "90 02 0004 80100010"), fuzzPermissive|fuzzMarkers|0x80, int16(16), int16(16), int16(0), int16(11))
+	f.Fuzz(func(t *testing.T, reply []byte, flags uint32, ird, ord, required, limit int16) {
+		cfg := fuzzConfig(flags, ird, ord, required, limit)
 		conn := &scriptedPeer{in: bytes.NewReader(reply)}
 		s, err := Initiate(conn, cfg, []byte("private"))
 		if err != nil {
 			checkFuzzError(t, err, true)
 			return
 		}
-		if s.Revision != int(cfg.revision()) || s.Enhanced != (s.Revision == 2) || s.IRD != cfg.IRD || s.ORD > cfg.ORD {
+		old := s.Revision == 0
+		if old && isNew(cfg) || !old && (isOld(cfg) || s.Revision != int(cfg.revision())) || old != (s.Version == 0) || s.Enhanced != (s.Revision == 2) || s.IRD != cfg.IRD || s.ORD > cfg.ORD {
 			t.Fatalf("%+v from %+v", s, cfg)
 		}
 		if s.Enhanced && !cfg.ManualReads && (s.ORD > s.PeerIRD || s.PeerORD > s.IRD && s.PeerORD != ReadsManual) {
@@ -68,6 +86,9 @@ func FuzzInitiate(f *testing.F) {
 		}
 		if s.PeerToPeer != cfg.PeerToPeer || s.PeerToPeer != (s.RTR != 0) || s.RTR&^cfg.sends() != 0 {
 			t.Fatalf("model of %+v", s)
+		}
+		if s.MarkersIn != (old || cfg.Markers == MarkersOn) || old && !(s.MarkersOut && s.CRC) || cfg.CRC && !s.CRC {
+			t.Fatalf("markers and CRC of %+v", s)
 		}
 		if len(s.PrivateData) > MaxPrivateData {
 			t.Fatalf("%d bytes of private data", len(s.PrivateData))
@@ -77,13 +98,18 @@ func FuzzInitiate(f *testing.F) {
 
 func FuzzRespond(f *testing.F) {
 	for _, c := range siwStartups(f) {
-		f.Add(c.request, false, uint16(0), int16(16), int16(16), int16(0))
-		f.Add(c.request, true, uint16(0x102), int16(0), int16(128), int16(8))
+		f.Add(c.request, false, uint32(0), int16(16), int16(16), int16(0), int16(0))
+		f.Add(c.request, true, uint32(0x102), int16(0), int16(128), int16(8), int16(0))
 	}
-	f.Add(reqFrame(f, "d0 00 0004 3fff3fff"), false, uint16(0x40), int16(16), int16(16), int16(0))
-	f.Add(reqFrame(f, "80 01 0000"), false, uint16(0x20), int16(16), int16(16), int16(0))
-	f.Fuzz(func(t *testing.T, request []byte, reject bool, flags uint16, ird, ord, required int16) {
-		cfg := fuzzConfig(flags, ird, ord, required)
+	f.Add(reqFrame(f, "d0 00 0004 3fff3fff"), false, uint32(0x40), int16(16), int16(16), int16(0), int16(0))
+	f.Add(reqFrame(f, "80 01 0000"), false, uint32(0x20), int16(16), int16(16), int16(0), int16(0))
+	f.Add(reqFrame(f, "c0 00 0000"), false, fuzzPermissive, int16(16), int16(16), int16(0), int16(0))
+	f.Add(reqFrame(f, "40 00 0000"), false, fuzzPermissive, int16(16), int16(16), int16(0), int16(7))
+	f.Add(reqFrame(f, "10 02 0004 c010c010"), true, fuzzRDMAC, int16(16), int16(16), int16(0), int16(256))
+	f.Add(reqFrame(f, "90 02 0004 c010c010"), false, fuzzMarkers|fuzzOneRTR, int16(16), int16(16), int16(0), int16(11))
+	f.Add(reqFrame(f, "10 02 0004 80100000"), false, fuzzDraft05|uint32(RTRSend), int16(16), int16(16), int16(0), int16(0))
+	f.Fuzz(func(t *testing.T, request []byte, reject bool, flags uint32, ird, ord, required, limit int16) {
+		cfg := fuzzConfig(flags, ird, ord, required, limit)
 		conn := &scriptedPeer{in: bytes.NewReader(request)}
 		r, err := ReadRequest(conn)
 		if err != nil {
@@ -102,18 +128,18 @@ func FuzzRespond(f *testing.F) {
 		if err != nil {
 			checkFuzzError(t, err, false)
 		}
-		if errors.Is(err, ErrConfig) || errors.Is(err, ErrEnhanced) {
+		if errors.Is(err, ErrConfig) || errors.Is(err, ErrEnhanced) || errors.Is(err, transport.ErrPrivateData) {
 			if conn.out.Len() > 0 {
 				t.Fatalf("%v, and yet a reply: %x", err, conn.out.Bytes())
 			}
 			return
 		}
-		checkFuzzReply(t, r, s, &conn.out)
+		checkFuzzReply(t, cfg, r, s, &conn.out)
 	})
 }
 
 // checkFuzzReply checks that the reply is one frame, that it fits the request, and the setup, if any.
-func checkFuzzReply(t *testing.T, r *Request, s *Setup, out io.Reader) {
+func checkFuzzReply(t *testing.T, cfg Config, r *Request, s *Setup, out io.Reader) {
 	f := Frame{Reply: true}
 	if _, err := readFrame(out, &f); err != nil {
 		t.Fatal(err)
@@ -121,15 +147,29 @@ func checkFuzzReply(t *testing.T, r *Request, s *Setup, out io.Reader) {
 	if n, _ := out.Read(make([]byte, 1)); n > 0 {
 		t.Fatal("bytes behind the reply")
 	}
-	if int(f.Revision) != max(r.Revision(), 1) || f.Enhanced != r.Enhanced() || f.Reject != (s == nil) || f.Markers || !f.CRC && r.CRC() {
+	revision := r.Revision()
+	switch {
+	case isOld(cfg):
+		revision = 0
+	case isNew(cfg):
+		revision = max(revision, 1)
+	}
+	old := revision == 0
+	if int(f.Revision) != revision || f.Enhanced != (r.Enhanced() && !old) || f.Reject != (s == nil) {
+		t.Fatalf("reply %+v to %+v", f, r.frame)
+	}
+	if f.Markers != (old || cfg.Markers == MarkersOn) || f.CRC != (old || cfg.CRC || r.CRC()) {
 		t.Fatalf("reply %+v to %+v", f, r.frame)
 	}
 	d, _, err := f.split()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.PeerToPeer != r.PeerToPeer() || d.PeerToPeer != (d.RTR != 0) {
+	if d.PeerToPeer != (r.PeerToPeer() && !old) || d.PeerToPeer != (d.RTR != 0) && !(cfg.Draft05 && d.PeerToPeer) {
 		t.Fatalf("reply says %+v to %+v", d, r.data)
+	}
+	if d.RTR&RTRRead != 0 && d.IRD == 0 {
+		t.Fatalf("reply says %+v, where no Read can come", d)
 	}
 	if s == nil {
 		return
@@ -137,7 +177,10 @@ func checkFuzzReply(t *testing.T, r *Request, s *Setup, out io.Reader) {
 	if s.Enhanced && s.PeerIRD != ReadsManual && d.ORD != ReadsManual && (s.ORD > s.PeerIRD || int(d.ORD) != s.ORD) {
 		t.Fatalf("reply says %+v of %+v", d, s)
 	}
-	if s.Enhanced && d.IRD != ReadsManual && int(d.IRD) != s.IRD || s.RTR != d.RTR {
+	if s.MarkersIn != f.Markers || s.MarkersOut != (old || r.Markers()) || s.CRC != f.CRC || s.Revision != revision || (s.Version == 0) != old {
+		t.Fatalf("reply %+v to %+v, and %+v", f, r.frame, s)
+	}
+	if s.Enhanced && d.IRD != ReadsManual && int(d.IRD) != s.IRD || s.RTR != d.RTR && !(s.AnySend && s.RTR == RTRSend && d.RTR == 0) {
 		t.Fatalf("reply says %+v of %+v", d, s)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// startupConfigs generates what validate lets through.
+// startupConfigs generates what Validate lets through.
 func startupConfigs(responder bool) *rapid.Generator[Config] {
 	depth := rapid.OneOf(rapid.SampledFrom([]int{0, 1, 2, 8, 16, MaxReads}), rapid.IntRange(0, MaxReads))
 	return rapid.Custom(func(t *rapid.T) Config {
@@ -18,8 +18,11 @@ func startupConfigs(responder bool) *rapid.Generator[Config] {
 			Enhanced: rapid.SampledFrom([]Enhanced{EnhancedAuto, EnhancedRequired, EnhancedNever}).Draw(t, "enhanced"),
 			RTR:      RTR(rapid.IntRange(0, int(rtrAll)).Draw(t, "RTR")),
 			CRC:      rapid.Bool().Draw(t, "CRC"),
+			OneRTR:   rapid.Bool().Draw(t, "one RTR"),
+			Draft05:  rapid.Bool().Draw(t, "draft-05"),
 		}
-		if c.Enhanced != EnhancedNever {
+		drawRNIC(t, &c)
+		if c.Enhanced != EnhancedNever && !isOld(c) {
 			c.ManualReads = rapid.Bool().Draw(t, "manual reads")
 			c.PeerToPeer = rapid.Bool().Draw(t, "peer-to-peer")
 		}
@@ -32,6 +35,29 @@ func startupConfigs(responder bool) *rapid.Generator[Config] {
 		return c
 	})
 }
+
+// drawRNIC draws a kind of RNIC, and what it can be set to.
+func drawRNIC(t *rapid.T, c *Config) {
+	c.RNIC = rapid.SampledFrom([]RNIC{NonPermissive, Permissive, RDMAC}).Draw(t, "RNIC")
+	versions := map[RNIC][]Version{
+		NonPermissive: {VersionAny, VersionIETF},
+		Permissive:    {VersionAny, VersionAny, VersionIETF, VersionRDMAC},
+		RDMAC:         {VersionAny, VersionRDMAC},
+	}
+	c.Version = rapid.SampledFrom(versions[c.RNIC]).Draw(t, "version")
+	markers := []Markers{MarkersAuto, MarkersOn, MarkersOff}
+	if isOld(*c) {
+		markers = markers[:2]
+		if c.Enhanced == EnhancedRequired {
+			c.Enhanced = EnhancedAuto
+		}
+	}
+	c.Markers = rapid.SampledFrom(markers).Draw(t, "markers")
+}
+
+// isOld: the side has no version but 0. isNew: it has none but 1. Others go by the peer.
+func isOld(c Config) bool { return c.RNIC == RDMAC || c.Version == VersionRDMAC }
+func isNew(c Config) bool { return c.RNIC == NonPermissive || c.Version == VersionIETF }
 
 // However the two sides are set, they come to the same end: both have a connection, and agree on it,
 // or both know that there is none.
@@ -57,10 +83,14 @@ func TestSidesAgree(t *testing.T) {
 
 // checkFailure finds out whether there had to be one.
 func checkFailure(t *rapid.T, h handshake, icfg, rcfg Config) {
-	enhanced := icfg.Enhanced != EnhancedNever
+	enhanced := icfg.Enhanced != EnhancedNever && !isOld(icfg)
 	var started *StartupError
 	var rejected *RejectError
 	switch err := h.initiatorErr; {
+	case errors.As(err, &rejected) && errors.Is(err, ErrRevision):
+		if !errors.Is(h.responderErr, ErrRevision) || !isOld(icfg) || !isNew(rcfg) {
+			t.Fatalf("initiator: %v, responder: %v", err, h.responderErr)
+		}
 	case errors.As(err, &rejected):
 		if !errors.Is(h.responderErr, ErrInsufficientIRD) {
 			t.Fatalf("initiator: %v, responder: %v", err, h.responderErr)
@@ -70,6 +100,17 @@ func checkFailure(t *rapid.T, h handshake, icfg, rcfg Config) {
 		}
 	case !errors.As(err, &started):
 		t.Fatalf("initiator: %v", err)
+	case errors.Is(err, ErrRevision):
+		// The responder learns of it by the close.
+		if h.responderErr != nil || started.Terminate || !isNew(icfg) || !isOld(rcfg) {
+			t.Fatalf("initiator: %#v, responder: %v", started, h.responderErr)
+		}
+	case errors.Is(err, ErrUnenhanced) && h.responderErr == nil:
+		// Likewise.
+		cannot := icfg.Enhanced == EnhancedRequired || icfg.PeerToPeer || icfg.ManualReads
+		if started.Terminate || !enhanced || !cannot || isNew(icfg) || !isOld(rcfg) {
+			t.Fatalf("initiator: %#v, responder: %v", started, h.responderErr)
+		}
 	case errors.Is(err, ErrUnenhanced):
 		if !errors.Is(h.responderErr, ErrEnhanced) || !enhanced || rcfg.Enhanced != EnhancedNever {
 			t.Fatalf("initiator: %v, responder: %v", err, h.responderErr)
@@ -78,6 +119,9 @@ func checkFailure(t *rapid.T, h handshake, icfg, rcfg Config) {
 		// The responder learns of it by the Terminate.
 		if h.responderErr != nil || !started.Terminate || started.Code != CodeRTR {
 			t.Fatalf("initiator: %#v, responder: %v", started, h.responderErr)
+		}
+		if started.CRC != h.responder.CRC || started.Markers != h.responder.MarkersIn {
+			t.Fatalf("Terminate with CRC %t, markers %t to %+v", started.CRC, started.Markers, h.responder)
 		}
 		if !icfg.PeerToPeer || icfg.sends()&rcfg.takes() != 0 {
 			t.Fatalf("%v and %v do match", icfg.sends(), rcfg.takes())
@@ -91,14 +135,20 @@ func checkAgreement(t *rapid.T, i, r *Setup, icfg, rcfg Config) {
 	if !i.Initiator || r.Initiator {
 		t.Fatalf("initiator: %t and %t", i.Initiator, r.Initiator)
 	}
-	if i.Revision != r.Revision || i.Enhanced != r.Enhanced || i.PeerToPeer != r.PeerToPeer || i.CRC != r.CRC {
+	if i.Revision != r.Revision || i.Version != r.Version || i.Enhanced != r.Enhanced || i.PeerToPeer != r.PeerToPeer || i.CRC != r.CRC ||
+		i.MarkersOut != r.MarkersIn || i.MarkersIn != r.MarkersOut || i.AnySend != r.AnySend {
 		t.Fatalf("they differ:\n%+v\n%+v", i, r)
 	}
-	if i.Enhanced != (icfg.Enhanced != EnhancedNever) || i.Enhanced != (i.Revision == 2) {
+	old := isOld(icfg) || isOld(rcfg)
+	if old != (i.Version == 0) || (i.Revision == 0) != old || old && (isNew(icfg) || isNew(rcfg)) {
+		t.Fatalf("version %d, revision %d", i.Version, i.Revision)
+	}
+	if i.Enhanced != (icfg.Enhanced != EnhancedNever && !old) || i.Enhanced != (i.Revision == 2) {
 		t.Fatalf("enhanced %t, revision %d", i.Enhanced, i.Revision)
 	}
-	if i.CRC != (icfg.CRC || rcfg.CRC) || i.PeerToPeer != icfg.PeerToPeer {
-		t.Fatalf("not what was asked for: %+v", i)
+	if i.CRC != (icfg.CRC || rcfg.CRC || old) || i.PeerToPeer != icfg.PeerToPeer ||
+		i.MarkersIn != (icfg.Markers == MarkersOn || old) || r.MarkersIn != (rcfg.Markers == MarkersOn || old) {
+		t.Fatalf("not what was asked for:\n%+v\n%+v", i, r)
 	}
 	if i.PeerToPeer {
 		if bits.OnesCount8(uint8(i.RTR)) != 1 || i.RTR&r.RTR == 0 || i.RTR&icfg.sends() == 0 || r.RTR&^rcfg.takes() != 0 {
@@ -107,8 +157,14 @@ func checkAgreement(t *rapid.T, i, r *Setup, icfg, rcfg Config) {
 		if i.RTR == RTRRead && r.IRD == 0 {
 			t.Fatal("RTR by Read without an IRD")
 		}
-	} else if i.RTR != 0 || r.RTR != 0 {
-		t.Fatalf("RTR: %v and %v", i.RTR, r.RTR)
+		if r.AnySend && (!rcfg.Draft05 || icfg.sends()&rcfg.takes() != 0 || r.RTR != RTRSend) {
+			t.Fatalf("any Send, though the kinds are %v and %v", icfg.sends(), rcfg.takes())
+		}
+		if rcfg.OneRTR && bits.OnesCount8(uint8(r.RTR)) != 1 {
+			t.Fatalf("RTR: %v may come, want one", r.RTR)
+		}
+	} else if i.RTR != 0 || r.RTR != 0 || i.AnySend {
+		t.Fatalf("RTR: %v and %v, any Send %t", i.RTR, r.RTR, i.AnySend)
 	}
 	if string(i.PrivateData) != "responder" || string(r.PrivateData) != "initiator" {
 		t.Fatalf("private data: %q and %q", i.PrivateData, r.PrivateData)
@@ -116,7 +172,14 @@ func checkAgreement(t *rapid.T, i, r *Setup, icfg, rcfg Config) {
 }
 
 func checkReads(t *rapid.T, i, r *Setup, icfg, rcfg Config) {
-	if i.IRD != icfg.IRD || r.IRD != rcfg.IRD || i.ORD > icfg.ORD || r.ORD > rcfg.ORD {
+	ird := rcfg.IRD
+	if manual := icfg.ManualReads || rcfg.ManualReads; rcfg.Draft05 && i.Enhanced && !manual && ird > icfg.ORD {
+		ird = icfg.ORD
+		if ird == 0 && r.RTR&RTRRead != 0 {
+			ird = 1
+		}
+	}
+	if i.IRD != icfg.IRD || r.IRD != ird || i.ORD > icfg.ORD || r.ORD > rcfg.ORD {
 		t.Fatalf("reads: %d, %d and %d, %d", i.IRD, i.ORD, r.IRD, r.ORD)
 	}
 	if !i.Enhanced {

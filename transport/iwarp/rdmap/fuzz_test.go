@@ -51,6 +51,10 @@ func FuzzParseTerminate(f *testing.F) {
 	for _, tt := range terminates {
 		f.Add(unhex(f, tt.wire))
 	}
+	for _, tt := range draft05s {
+		f.Add(unhex(f, tt.wire))
+		f.Add(unhex(f, tt.wire[:4]+"c000"+"0112"+sendHex))
+	}
 	payloads(f, func(b []byte) {
 		f.Add(b)
 		f.Add(append([]byte{0x12, 0x05, 0xe0, 0x00, 0x00, 0x2e}, b...))
@@ -72,7 +76,10 @@ func FuzzParseTerminate(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b[2] == 0 { // without flags our form of a code may be another's in theirs
+		if want.Draft05 && (b[0] != 0x23 || want.Code < MPACatastrophic || want.Code > MPARTR) {
+			t.Errorf("got % x, %+v, in the dialect of the draft", b, want)
+		}
+		if b[2] == 0 && !want.Draft05 { // without flags our form of a code may be another's in theirs
 			return
 		}
 		want.Swapped = false

@@ -1,0 +1,237 @@
+package iwarp
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// TestChoose has the choice between a request and its reply settle what the connection is like.
+func TestChoose(t *testing.T) {
+	enhanced := requestFrame(0x10, 2, clientServer)
+	for _, tt := range []struct {
+		name    string
+		cfg     Config
+		request []byte
+		choose  func(cfg *mpa.Config)
+		reply   []byte
+		want    mpa.Setup
+	}{
+		{"nothing", Config{}, enhanced, func(*mpa.Config) {}, replyFrame(0x10, 2, "\x00\x10\x00\x02"),
+			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
+		{"markers", Config{}, enhanced, func(c *mpa.Config) { c.Markers = mpa.MarkersOn }, replyFrame(0x90, 2, "\x00\x10\x00\x02"),
+			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, MarkersIn: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
+		{"no markers", Config{Markers: mpa.MarkersOn}, enhanced, func(c *mpa.Config) { c.Markers = mpa.MarkersOff },
+			replyFrame(0x10, 2, "\x00\x10\x00\x02"),
+			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
+		{"CRC", Config{}, enhanced, func(c *mpa.Config) { c.CRC = true }, replyFrame(0x50, 2, "\x00\x10\x00\x02"),
+			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, CRC: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
+		{"IRD and ORD", Config{}, enhanced, func(c *mpa.Config) { c.IRD, c.ORD = 5, 1 }, replyFrame(0x10, 2, "\x00\x05\x00\x01"),
+			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, IRD: 5, ORD: 1, PeerIRD: 2, PeerORD: 2}},
+		{"RTR", Config{}, requestFrame(0x10, 2, peerToPeer), func(c *mpa.Config) { c.RTR = mpa.RTRWrite }, replyFrame(0x10, 2, "\x80\x10\x80\x02"),
+			mpa.Setup{
+				Revision: 2, Version: 1, Enhanced: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2, PeerToPeer: true, RTR: mpa.RTRWrite,
+			}},
+		{"an RDMAC peer after all", Config{}, requestFrame(0xc0, 0, ""), func(c *mpa.Config) { c.RNIC = mpa.Permissive }, replyFrame(0xc0, 0, ""),
+			mpa.Setup{CRC: true, MarkersIn: true, MarkersOut: true, IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1}},
+		{"version 0", Config{RNIC: mpa.Permissive}, requestFrame(0x00, 1, ""), func(c *mpa.Config) { c.Version = mpa.VersionRDMAC },
+			replyFrame(0xc0, 0, ""),
+			mpa.Setup{CRC: true, MarkersIn: true, MarkersOut: true, IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1}},
+		{"version 1", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, enhanced, func(c *mpa.Config) { c.Version = mpa.VersionIETF },
+			replyFrame(0x10, 2, "\x00\x10\x00\x02"),
+			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.cfg.CRC = CRCOff
+			tt.cfg.Choose = func(_ *mpa.Request, cfg *mpa.Config) { tt.choose(cfg) }
+			r := newRig(t, false, tt.cfg)
+			p := dialPeer(t, r.listener.Addr().String())
+			p.write(tt.request)
+			ep, err := r.request().Accept(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.wantStartup(tt.reply)
+			wantSetup(t, ep, tt.want)
+			p.crc, p.rdmac = tt.want.CRC, tt.want.Version == 0
+			p.mark(tt.want.MarkersIn, tt.want.MarkersOut)
+			l := newLocal(t, ep).start()
+			if tt.want.PeerToPeer {
+				p.send(segment(toSTag(rdmap.OpWrite, 1, 0), ""))
+			}
+			alive(p, l)
+		})
+	}
+}
+
+// TestChooseSees has the choice made by what the peer asks for. The request that it sees cannot be answered.
+func TestChooseSees(t *testing.T) {
+	var seen []any
+	cfg := Config{CRC: CRCOff, IRD: 3, Choose: func(m *mpa.Request, cfg *mpa.Config) {
+		seen = append(seen, m.Revision(), m.Enhanced(), m.CRC(), m.Markers(), m.PeerToPeer(), m.RTR(), m.PeerIRD(), m.PeerORD(),
+			string(m.PrivateData()), cfg.IRD)
+		if _, err := m.Accept(*cfg, nil); !errors.Is(err, mpa.ErrAnswered) {
+			t.Errorf("Accept: got error %v, want %v", err, mpa.ErrAnswered)
+		}
+		if err := m.Reject(*cfg, nil); !errors.Is(err, mpa.ErrAnswered) {
+			t.Errorf("Reject: got error %v, want %v", err, mpa.ErrAnswered)
+		}
+		cfg.IRD = m.PeerORD()
+	}}
+	r := newRig(t, false, cfg)
+	for range 2 { // the choice for one connection is not the next one's
+		seen = nil
+		p := dialPeer(t, r.listener.Addr().String())
+		p.write(requestFrame(0xd0, 2, "\xc0\x05\x80\x07hello"))
+		ep, err := r.request().Accept(t.Context(), []byte("welcome"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		newLocal(t, ep)
+		want := []any{2, true, true, true, true, mpa.RTRSend | mpa.RTRWrite, 5, 7, "hello", 3}
+		if diff := cmp.Diff(want, seen); diff != "" {
+			t.Errorf("request and Config in Choose (-want +got):\n%s", diff)
+		}
+		p.wantStartup(replyFrame(0x50, 2, "\xc0\x07\x80\x05welcome"))
+	}
+}
+
+// TestChooseImpossible has choices that the RNIC does not have. The peer has heard nothing by then, and the next answer counts.
+func TestChooseImpossible(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		rnic   mpa.RNIC
+		choose func(*mpa.Config)
+		want   error
+	}{
+		{"version 0, non-permissive", mpa.NonPermissive, func(c *mpa.Config) { c.Version = mpa.VersionRDMAC }, mpa.ErrVersion},
+		{"version 1, RDMAC", mpa.RDMAC, func(c *mpa.Config) { c.Version = mpa.VersionIETF }, mpa.ErrVersion},
+		{"no markers, RDMAC", mpa.RDMAC, func(c *mpa.Config) { c.Markers = mpa.MarkersOff }, mpa.ErrMarkersNeeded},
+		{"version 0 without markers, permissive", mpa.Permissive, func(c *mpa.Config) {
+			c.Version, c.Markers = mpa.VersionRDMAC, mpa.MarkersOff
+		}, mpa.ErrMarkersNeeded},
+		{"another RNIC", mpa.NonPermissive, func(c *mpa.Config) { c.RNIC = mpa.RDMAC + 1 }, mpa.ErrConfig},
+		{"too many reads", mpa.NonPermissive, func(c *mpa.Config) { c.IRD = mpa.MaxReads + 1 }, mpa.ErrConfig},
+	} {
+		for _, reject := range []bool{false, true} {
+			name := tt.name + ", then accepted"
+			if reject {
+				name = tt.name + ", then rejected"
+			}
+			t.Run(name, func(t *testing.T) {
+				calls := 0
+				r := newRig(t, false, Config{RNIC: tt.rnic, CRC: CRCOff, Choose: func(_ *mpa.Request, cfg *mpa.Config) {
+					if calls++; calls == 1 {
+						tt.choose(cfg)
+					}
+				}})
+				p := dialPeer(t, r.listener.Addr().String())
+				p.write(requestFrame(0xc0, 1, "")) // which all of them take
+				req := r.request()
+				ep, err := req.Accept(t.Context(), nil)
+				if !errors.Is(err, tt.want) || !errors.Is(err, mpa.ErrConfig) || ep != nil {
+					t.Errorf("Accept: got %v, %v, want %v, which wraps %v", ep, err, tt.want, mpa.ErrConfig)
+				}
+				r.wantCounters(map[string]int{})
+				if reject {
+					if err := req.Reject([]byte("no")); err != nil {
+						t.Fatal(err)
+					}
+					if reply := p.readStartup(); reply[16]&0x20 == 0 {
+						t.Errorf("reply with bits %#02x, want R among them", reply[16])
+					}
+					p.wantFIN()
+					if calls != 1 {
+						t.Errorf("Choose called %d times, want once: a refusal leaves no choice", calls)
+					}
+					return
+				}
+				if ep, err = req.Accept(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+				p.crc, p.rdmac = true, tt.rnic == mpa.RDMAC
+				p.mark(p.rdmac, true)
+				p.readStartup()
+				alive(p, newLocal(t, ep).start())
+			})
+		}
+	}
+}
+
+// A choice may be that there can be no connection.
+func TestChooseRefusal(t *testing.T) {
+	r := newRig(t, false, Config{RNIC: mpa.Permissive, CRC: CRCOff, Choose: func(m *mpa.Request, cfg *mpa.Config) {
+		cfg.Version = mpa.VersionIETF
+	}})
+	p := dialPeer(t, r.listener.Addr().String())
+	p.write(requestFrame(0xc0, 0, ""))
+	if ep, err := r.request().Accept(t.Context(), nil); !errors.Is(err, mpa.ErrRevision) || ep != nil {
+		t.Errorf("Accept: got %v, %v, want %v", ep, err, mpa.ErrRevision)
+	}
+	p.wantStartup(replyFrame(0x60, 1, ""))
+	p.wantFIN()
+	r.wantCounters(map[string]int{"Rejected": 1})
+}
+
+// The dialect that is chosen is that of the Terminate messages, too.
+func TestChooseDialect(t *testing.T) {
+	for _, draft := range []bool{false, true} {
+		r := newRig(t, false, Config{CRC: CRCOff, Draft05: !draft, Choose: func(_ *mpa.Request, cfg *mpa.Config) { cfg.Draft05 = draft }})
+		p := dialPeer(t, r.listener.Addr().String())
+		p.write(requestFrame(0x10, 2, peerToPeer))
+		ep, err := r.request().Accept(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		newLocal(t, ep).start()
+		p.readStartup()
+		p.send(segment(toSTag(rdmap.OpWrite, 1, 0), "no RTR"))
+		want := []byte{0x20, 0x07, 0, 0}
+		if draft {
+			want[0] = 0x23
+		}
+		p.wantTerminate(want)
+	}
+}
+
+// TestRNICConfig has what an RNIC does not have asked of it before there is a peer: by Listen, and by Dial, which does not connect.
+func TestRNICConfig(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cfg  Config
+		want error
+	}{
+		{"version 0, non-permissive", Config{Version: mpa.VersionRDMAC}, mpa.ErrVersion},
+		{"version 1, RDMAC", Config{RNIC: mpa.RDMAC, Version: mpa.VersionIETF}, mpa.ErrVersion},
+		{"no markers, RDMAC", Config{RNIC: mpa.RDMAC, Markers: mpa.MarkersOff}, mpa.ErrMarkersNeeded},
+		{"no markers, version 0", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC, Markers: mpa.MarkersOff}, mpa.ErrMarkersNeeded},
+		{"enhanced, RDMAC", Config{RNIC: mpa.RDMAC, Enhanced: mpa.EnhancedRequired}, mpa.ErrConfig},
+		{"peer-to-peer, RDMAC", Config{RNIC: mpa.RDMAC, PeerToPeer: true}, mpa.ErrConfig},
+		{"manual reads, RDMAC", Config{RNIC: mpa.RDMAC, ManualReads: true}, mpa.ErrConfig},
+		{"unknown RNIC", Config{RNIC: 3}, mpa.ErrConfig},
+		{"unknown version", Config{Version: 3}, mpa.ErrConfig},
+		{"unknown markers", Config{Markers: 3}, mpa.ErrConfig},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l, err := Listen(t.Context(), "127.0.0.1:0", tt.cfg)
+			if !errors.Is(err, tt.want) || !errors.Is(err, mpa.ErrConfig) {
+				t.Errorf("Listen: got error %v, want %v", err, tt.want)
+			}
+			if err == nil {
+				l.Close()
+			}
+			r := newRig(t, true, tt.cfg)
+			dial := r.dial(t.Context())
+			d := await(t, "Dial", dial)
+			if !errors.Is(d.err, tt.want) || !errors.Is(d.err, mpa.ErrConfig) || d.ep != nil {
+				t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, tt.want)
+			}
+			r.wantNoDial()
+			r.wantCounters(map[string]int{})
+		})
+	}
+}

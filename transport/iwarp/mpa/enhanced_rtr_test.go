@@ -1,0 +1,120 @@
+package mpa
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// rtrReply is what a responder says to a request, of IRD 8, and what it has then.
+type rtrReply struct {
+	name    string
+	cfg     Config
+	request string // enhanced data
+	reply   string // likewise
+	rtr     RTR
+	ird     int
+	anySend bool
+}
+
+func checkRTRReplies(t *testing.T, tests []rtrReply) {
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			said, s, err := acceptFrom(t, reqFrame(t, "10 02 0004"+tt.request), tt.cfg, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(repFrame(t, "10 02 0004"+tt.reply), said); diff != "" {
+				t.Errorf("reply (-want +got):\n%s", diff)
+			}
+			if s.RTR != tt.rtr || s.IRD != tt.ird || s.AnySend != tt.anySend || s.PeerToPeer != (tt.rtr != 0) {
+				t.Errorf("got RTR %v, IRD %d, any Send %t, want %v, %d, %t", s.RTR, s.IRD, s.AnySend, tt.rtr, tt.ird, tt.anySend)
+			}
+		})
+	}
+}
+
+// A responder that names one kind of RTR.
+func TestOneRTR(t *testing.T) {
+	with := func(rtr RTR) Config { return Config{IRD: 16, ORD: 16, OneRTR: true, RTR: rtr} }
+	all := with(0)
+	checkRTRReplies(t, []rtrReply{
+		{"every kind offered", all, "c008c004", "80108008", RTRWrite, 16, false},
+		{"Write and Send", all, "c0088004", "80108008", RTRWrite, 16, false},
+		{"Read and Send", all, "c0084004", "80104008", RTRRead, 16, false},
+		{"Read", all, "80084004", "80104008", RTRRead, 16, false},
+		{"Send", all, "c0080004", "c0100008", RTRSend, 16, false},
+		{"no Write taken", with(RTRSend | RTRRead), "c008c004", "80104008", RTRRead, 16, false},
+		{"nothing but a Send taken", with(RTRSend), "c008c004", "c0100008", RTRSend, 16, false},
+		{"none that is taken", with(RTRSend | RTRRead), "80088004", "80104008", RTRRead, 16, false},
+		{"none offered", all, "80080004", "80108008", RTRWrite, 16, false},
+		{"no Read without an IRD", Config{ORD: 16, OneRTR: true}, "c0084004", "c0000008", RTRSend, 0, false},
+		{"client-server", all, "4008c004", "00100008", 0, 16, false},
+	})
+}
+
+// The dialect of draft-ietf-storm-mpa-peer-connect-05, section 9: the IRD is not above the initiator's ORD, but for an RTR by Read, and no
+// kind is named if none is common.
+func TestDraft05(t *testing.T) {
+	draft := Config{IRD: 16, ORD: 16, Draft05: true}
+	with := func(change func(*Config)) Config {
+		c := draft
+		change(&c)
+		return c
+	}
+	checkRTRReplies(t, []rtrReply{
+		{"IRD lowered", draft, "00080004", "00040008", 0, 4, false},
+		{"IRD equal", draft, "00080010", "00100008", 0, 16, false},
+		{"IRD below", draft, "00080020", "00100008", 0, 16, false},
+		{"no reads", draft, "00080000", "00000008", 0, 0, false},
+		{"without the dialect", Config{IRD: 16, ORD: 16}, "00080004", "00100008", 0, 16, false},
+		{"0x3FFF", draft, "3fff3fff", "3fff3fff", 0, 16, false},
+		{"manual reads", with(func(c *Config) { c.ManualReads = true }), "00080004", "3fff3fff", 0, 16, false},
+
+		{"every kind", draft, "c008c004", "c004c008", RTRSend | RTRWrite | RTRRead, 4, false},
+		{"a Read where the initiator's ORD is 0", draft, "c0084000", "c0014008", RTRSend | RTRRead, 1, false},
+		{"a Read that is not offered", draft, "c0088000", "c0008008", RTRSend | RTRWrite, 0, false},
+		{"a Read that is not taken", with(func(c *Config) { c.RTR = RTRWrite }), "8008c000", "80008008", RTRWrite, 0, false},
+		{"a Read that is not the one", with(func(c *Config) { c.OneRTR = true }), "8008c000", "80008008", RTRWrite, 0, false},
+		{"a Read that is the one", with(func(c *Config) { c.OneRTR = true }), "c0084000", "80014008", RTRRead, 1, false},
+		{"flags without A", draft, "4008c000", "00000008", 0, 0, false},
+
+		{"no common kind", with(func(c *Config) { c.RTR = RTRSend }), "8008c004", "80040008", RTRSend, 4, true},
+		{"no common kind, one", with(func(c *Config) { c.RTR, c.OneRTR = RTRSend|RTRRead, true }), "80088004", "80040008", RTRSend, 4, true},
+		{"none offered", draft, "80080004", "80040008", RTRSend, 4, true},
+		{"no common kind, and no Send taken", with(func(c *Config) { c.RTR = RTRWrite }), "80084004", "80048008", RTRWrite, 4, false},
+		{"no common kind, no Send taken, no reads", with(func(c *Config) { c.RTR = RTRRead }), "80088000", "80014008", RTRRead, 1, false},
+		{"no common kind, without the dialect", Config{IRD: 16, ORD: 16, RTR: RTRSend}, "8008c004", "c0100008", RTRSend, 16, false},
+	})
+}
+
+// An initiator understands the dialect, whether it has it or not, and takes the first message to be a Send if no kind is named.
+func TestInitiateDraft05(t *testing.T) {
+	for _, draft := range []bool{false, true} {
+		cfg := Config{IRD: 16, ORD: 4, PeerToPeer: true, Draft05: draft}
+		for _, tt := range []struct {
+			name, reply string
+			want        Setup
+		}{
+			{"IRD lowered", "c004c010", Setup{ORD: 4, PeerIRD: 4, PeerORD: 16, RTR: RTRWrite}},
+			{"no kind", "80040010", Setup{ORD: 4, PeerIRD: 4, PeerORD: 16, RTR: RTRSend, AnySend: true}},
+			{"no kind, and no IRD", "80000010", Setup{ORD: 0, PeerIRD: 0, PeerORD: 16, RTR: RTRSend, AnySend: true}},
+			{"a Send by name", "c0040010", Setup{ORD: 4, PeerIRD: 4, PeerORD: 16, RTR: RTRSend}},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				said, s, err := initiateTo(t, cfg, nil, repFrame(t, "10 02 0004"+tt.reply))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(reqFrame(t, "10 02 0004 c010c004"), said); diff != "" {
+					t.Errorf("request (-want +got):\n%s", diff)
+				}
+				tt.want.Initiator, tt.want.Revision, tt.want.Version, tt.want.Enhanced = true, 2, 1, true
+				tt.want.PeerToPeer, tt.want.IRD = true, 16
+				if diff := cmp.Diff(&tt.want, s); diff != "" {
+					t.Errorf("setup (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}

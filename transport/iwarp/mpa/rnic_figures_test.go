@@ -1,0 +1,138 @@
+package mpa
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// recorder keeps what is written.
+type recorder struct {
+	net.Conn
+	said bytes.Buffer
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.said.Write(p)
+	return r.Conn.Write(p)
+}
+
+// Every cell of Figures 2, 3 and 4 of draft-carrier-rddp-rnic-interop-00, with the rest of the matrix: kinds of RNIC and what they want of
+// markers, as initiator and as responder. V is the version, and the digits behind M are for what the initiator and what the responder
+// receive.
+func TestFigures(t *testing.T) {
+	side := func(r RNIC, m Markers) Config {
+		return Config{IRD: 16, ORD: 16, Enhanced: EnhancedNever, RNIC: r, Markers: m}
+	}
+	kinds := map[string]Config{
+		"RDMAC":               side(RDMAC, MarkersAuto),
+		"non-permissive, M=0": side(NonPermissive, MarkersAuto),
+		"non-permissive, M=1": side(NonPermissive, MarkersOn),
+		"permissive, M=0":     side(Permissive, MarkersAuto),
+		"permissive, M=1":     side(Permissive, MarkersOn),
+	}
+	const refused = "refused" // by the responder, in a reply
+	const closed = "closed"   // by the initiator, behind a reply
+	for _, tt := range []struct{ initiator, responder, request, reply, want string }{
+		// Figure 2, and what is common to it and the others.
+		{"RDMAC", "RDMAC", "c0 00", "c0 00", "V=0 M=1/1"},
+		{"RDMAC", "non-permissive, M=0", "c0 00", "60 01", refused},
+		{"RDMAC", "non-permissive, M=1", "c0 00", "e0 01", refused},
+		{"non-permissive, M=0", "RDMAC", "00 01", "c0 00", closed},
+		{"non-permissive, M=0", "non-permissive, M=0", "00 01", "00 01", "V=1 M=0/0"},
+		{"non-permissive, M=0", "non-permissive, M=1", "00 01", "80 01", "V=1 M=0/1"},
+		{"non-permissive, M=1", "RDMAC", "80 01", "c0 00", closed},
+		{"non-permissive, M=1", "non-permissive, M=0", "80 01", "00 01", "V=1 M=1/0"},
+		{"non-permissive, M=1", "non-permissive, M=1", "80 01", "80 01", "V=1 M=1/1"},
+
+		// Figure 3. No reply to an RDMAC RNIC has M=0.
+		{"RDMAC", "permissive, M=0", "c0 00", "c0 00", "V=0 M=1/1"},
+		{"RDMAC", "permissive, M=1", "c0 00", "c0 00", "V=0 M=1/1"},
+		{"permissive, M=0", "RDMAC", "00 01", "c0 00", "V=0 M=1/1"},
+		{"permissive, M=0", "permissive, M=0", "00 01", "00 01", "V=1 M=0/0"},
+		{"permissive, M=0", "permissive, M=1", "00 01", "80 01", "V=1 M=0/1"},
+		{"permissive, M=1", "RDMAC", "80 01", "c0 00", "V=0 M=1/1"},
+		{"permissive, M=1", "permissive, M=0", "80 01", "00 01", "V=1 M=1/0"},
+		{"permissive, M=1", "permissive, M=1", "80 01", "80 01", "V=1 M=1/1"},
+
+		// Figure 4.
+		{"non-permissive, M=0", "permissive, M=0", "00 01", "00 01", "V=1 M=0/0"},
+		{"non-permissive, M=0", "permissive, M=1", "00 01", "80 01", "V=1 M=0/1"},
+		{"non-permissive, M=1", "permissive, M=0", "80 01", "00 01", "V=1 M=1/0"},
+		{"non-permissive, M=1", "permissive, M=1", "80 01", "80 01", "V=1 M=1/1"},
+		{"permissive, M=0", "non-permissive, M=0", "00 01", "00 01", "V=1 M=0/0"},
+		{"permissive, M=0", "non-permissive, M=1", "00 01", "80 01", "V=1 M=0/1"},
+		{"permissive, M=1", "non-permissive, M=0", "80 01", "00 01", "V=1 M=1/0"},
+		{"permissive, M=1", "non-permissive, M=1", "80 01", "80 01", "V=1 M=1/1"},
+	} {
+		t.Run(tt.initiator+" to "+tt.responder, func(t *testing.T) {
+			for _, selected := range []bool{false, true} { // the version 0 of an RDMAC RNIC
+				i, r := kinds[tt.initiator], kinds[tt.responder]
+				if selected {
+					i.beRDMAC()
+					r.beRDMAC()
+				}
+				pipeA, pipeB := net.Pipe()
+				a, b := &recorder{Conn: pipeA}, &recorder{Conn: pipeB}
+				got := shake(a, b, i, r)
+				a.Close()
+				b.Close()
+				if diff := cmp.Diff(append(reqFrame(t, tt.request+"0009"), "initiator"...), a.said.Bytes()); diff != "" {
+					t.Errorf("request (-want +got):\n%s", diff)
+				}
+				reply := append(repFrame(t, tt.reply+"0009"), "responder"...)
+				if tt.want == refused {
+					reply = repFrame(t, tt.reply+"0000")
+				}
+				if diff := cmp.Diff(reply, b.said.Bytes()); diff != "" {
+					t.Errorf("reply (-want +got):\n%s", diff)
+				}
+				switch tt.want {
+				case refused:
+					var rejected *RejectError
+					if !errors.As(got.initiatorErr, &rejected) || !errors.Is(got.initiatorErr, ErrRevision) {
+						t.Errorf("initiator: got %v, want a RejectError with %v", got.initiatorErr, ErrRevision)
+					}
+					failure{ErrRevision, CodeFrame, false}.check(t, got.responderErr)
+				case closed:
+					failure{ErrRevision, CodeFrame, false}.check(t, got.initiatorErr)
+					checkFigure(t, "responder", "V=0 M=1/1", got.responder)
+				default:
+					checkFigure(t, "initiator", tt.want, got.initiator)
+					checkFigure(t, "responder", tt.want, got.responder)
+				}
+			}
+		})
+	}
+}
+
+// beRDMAC makes an RDMAC RNIC a permissive one that is set to version 0.
+func (c *Config) beRDMAC() {
+	if c.RNIC == RDMAC {
+		c.RNIC, c.Version = Permissive, VersionRDMAC
+	}
+}
+
+// checkFigure checks a setup against a cell.
+func checkFigure(t *testing.T, name, cell string, got *Setup) {
+	t.Helper()
+	if got == nil {
+		t.Errorf("%s: got no setup", name)
+		return
+	}
+	version := int(cell[2] - '0')
+	want := Setup{
+		Revision: version, Version: version, CRC: version == 0, MarkersIn: cell[8] == '1', MarkersOut: cell[6] == '1',
+		IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1, PrivateData: []byte("initiator"),
+	}
+	if name == "initiator" {
+		want.Initiator, want.PrivateData = true, []byte("responder")
+		want.MarkersIn, want.MarkersOut = want.MarkersOut, want.MarkersIn
+	}
+	if diff := cmp.Diff(&want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}

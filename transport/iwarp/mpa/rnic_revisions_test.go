@@ -1,0 +1,206 @@
+package mpa
+
+import (
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// oldSetup is a connection with version 0, with everything that comes with it.
+func oldSetup(initiator bool, private string) *Setup {
+	s := &Setup{Initiator: initiator, CRC: true, MarkersIn: true, MarkersOut: true, IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1}
+	if private != "" {
+		s.PrivateData = []byte(private)
+	}
+	return s
+}
+
+// Replies of revision 0, and others to requests of revision 0.
+func TestInitiateOldRevisions(t *testing.T) {
+	permissive := Config{IRD: 16, ORD: 16, RNIC: Permissive}
+	old := Config{IRD: 16, ORD: 16, RNIC: RDMAC}
+	with := func(change func(*Config)) Config {
+		c := permissive
+		change(&c)
+		return c
+	}
+	never := with(func(c *Config) { c.Enhanced = EnhancedNever })
+	unusable := failure{ErrRevision, CodeFrame, false}
+	unenhanced := failure{ErrUnenhanced, CodeFrame, false}
+	for _, tt := range []struct {
+		name, request, reply string
+		cfg                  Config
+		want                 *Setup
+		err                  failure
+	}{
+		{"permissive, an enhanced request", "10 02 0004 00100010", "c0 00 0000", permissive, oldSetup(true, ""), failure{}},
+		{"permissive, with markers", "90 02 0004 00100010", "c0 00 0000", with(func(c *Config) { c.Markers = MarkersOn }), oldSetup(true, ""), failure{}},
+		{"permissive, rather without markers", "10 02 0004 00100010", "c0 00 0000", with(func(c *Config) { c.Markers = MarkersOff }), oldSetup(true, ""), failure{}},
+		{"permissive, an unenhanced request", "00 01 0000", "c0 00 0000", never, oldSetup(true, ""), failure{}},
+		{"private data", "10 02 0004 00100010", "c0 00 0003 616263", permissive, oldSetup(true, "abc"), failure{}},
+		{"S is reserved in revision 0", "10 02 0004 00100010", "d0 00 0004 61626364", permissive, oldSetup(true, "abcd"), failure{}},
+		{"CRC comes with revision 0", "00 01 0000", "80 00 0000", never, oldSetup(true, ""), failure{}},
+		{"RDMAC", "c0 00 0000", "c0 00 0000", old, oldSetup(true, ""), failure{}},
+		{"RDMAC, CRC comes with revision 0", "c0 00 0000", "80 00 0000", old, oldSetup(true, ""), failure{}},
+		{"RDMAC that does no enhanced setup", "c0 00 0000", "c0 00 0000", Config{IRD: 16, ORD: 16, RNIC: RDMAC, Enhanced: EnhancedNever}, oldSetup(true, ""), failure{}},
+		{"permissive, set to version 0", "c0 00 0000", "c0 00 0000", with(func(c *Config) { c.Version = VersionRDMAC }), oldSetup(true, ""), failure{}},
+
+		{"enhanced required", "10 02 0004 00100010", "c0 00 0000", with(func(c *Config) { c.Enhanced = EnhancedRequired }), nil, unenhanced},
+		{"peer-to-peer", "10 02 0004 c010c010", "c0 00 0000", with(func(c *Config) { c.PeerToPeer = true }), nil, unenhanced},
+		{"manual reads", "10 02 0004 3fff3fff", "c0 00 0000", with(func(c *Config) { c.ManualReads = true }), nil, unenhanced},
+		{"permissive, set to version 1", "10 02 0004 00100010", "c0 00 0000", with(func(c *Config) { c.Version = VersionIETF }), nil, unusable},
+		{"revision 0 without markers", "00 01 0000", "40 00 0000", never, nil, unusable},
+		{"revision 0 without markers, enhanced", "10 02 0004 00100010", "40 00 0000", permissive, nil, unusable},
+		{"RDMAC, revision 0 without markers", "c0 00 0000", "40 00 0000", old, nil, unusable},
+		{"RDMAC, revision 1", "c0 00 0000", "c0 01 0000", old, nil, unusable},
+		{"RDMAC, revision 2", "c0 00 0000", "d0 02 0004 00100010", old, nil, unusable},
+		{"RDMAC, revision 3", "c0 00 0000", "c0 03 0000", old, nil, unusable},
+		{"permissive, revision 0 of too much private data", "00 01 0000", "c0 00 0201", never, nil, failure{ErrFrame, CodeFrame, false}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			said, s, err := initiateTo(t, tt.cfg, nil, repFrame(t, tt.reply))
+			if diff := cmp.Diff(reqFrame(t, tt.request), said); diff != "" {
+				t.Errorf("request (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.want, s); diff != "" {
+				t.Errorf("setup (-want +got):\n%s", diff)
+			}
+			switch {
+			case tt.err.is != nil:
+				tt.err.check(t, err)
+			case err != nil:
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Rejects in reply to requests of revision 0: one of another revision says why (draft-carrier-rddp-rnic-interop-00 section 5.2.1).
+func TestInitiateOldRejected(t *testing.T) {
+	for _, tt := range []struct {
+		name, reply string
+		cfg         Config
+		is          error
+		want        RejectError
+	}{
+		{"of revision 1", "60 01 0000", Config{RNIC: RDMAC}, ErrRevision, RejectError{PeerIRD: -1, PeerORD: -1}},
+		{"of revision 1, with markers", "e0 01 0002 6e6f", Config{RNIC: RDMAC}, ErrRevision, RejectError{PrivateData: []byte("no"), PeerIRD: -1, PeerORD: -1}},
+		{"of revision 2", "70 02 0004 61626364", Config{RNIC: RDMAC}, ErrRevision, RejectError{PrivateData: []byte("abcd"), PeerIRD: -1, PeerORD: -1}},
+		{"of revision 1, version 0 by choice", "60 01 0000", Config{RNIC: Permissive, Version: VersionRDMAC}, ErrRevision, RejectError{PeerIRD: -1, PeerORD: -1}},
+		{"of revision 0", "e0 00 0002 6e6f", Config{RNIC: RDMAC}, nil, RejectError{PrivateData: []byte("no"), PeerIRD: -1, PeerORD: -1}},
+		{"of revision 0, without markers", "20 00 0000", Config{RNIC: RDMAC}, nil, RejectError{PeerIRD: -1, PeerORD: -1}},
+		{"of revision 0, to a permissive side", "e0 00 0000", Config{RNIC: Permissive}, nil, RejectError{PeerIRD: -1, PeerORD: -1}},
+		{"of revision 1, to a permissive side", "60 01 0000", Config{RNIC: Permissive}, nil, RejectError{PeerIRD: -1, PeerORD: -1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, s, err := initiateTo(t, tt.cfg, nil, repFrame(t, tt.reply))
+			if s != nil {
+				t.Errorf("got setup %+v", s)
+			}
+			var got *RejectError
+			if !errors.As(err, &got) {
+				t.Fatalf("got %v, want a RejectError", err)
+			}
+			if !errors.Is(got.Err, tt.is) || tt.is == nil && got.Err != nil {
+				t.Errorf("got %v, want %v", got.Err, tt.is)
+			}
+			got.Err = nil
+			if diff := cmp.Diff(&tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Requests of revision 0, and others to an RDMAC RNIC.
+func TestAcceptOldRevisions(t *testing.T) {
+	permissive := Config{IRD: 16, ORD: 16, RNIC: Permissive}
+	old := Config{IRD: 16, ORD: 16, RNIC: RDMAC}
+	with := func(change func(*Config)) Config {
+		c := permissive
+		change(&c)
+		return c
+	}
+	unusable := failure{ErrRevision, CodeFrame, false}
+	for _, tt := range []struct {
+		name, request, reply string // no reply if empty
+		cfg                  Config
+		want                 *Setup
+		err                  failure
+	}{
+		{"permissive", "c0 00 0000", "c0 00 0000", permissive, oldSetup(false, ""), failure{}},
+		{"permissive, rather without markers", "c0 00 0000", "c0 00 0000", with(func(c *Config) { c.Markers = MarkersOff }), oldSetup(false, ""), failure{}},
+		{"permissive, set to version 0", "c0 00 0000", "c0 00 0000", with(func(c *Config) { c.Version = VersionRDMAC }), oldSetup(false, ""), failure{}},
+		{"CRC comes with revision 0", "80 00 0000", "c0 00 0000", permissive, oldSetup(false, ""), failure{}},
+		{"S is reserved in revision 0", "d0 00 0004 61626364", "c0 00 0000", permissive, oldSetup(false, "abcd"), failure{}},
+		{"S is reserved in revision 0, enhanced never", "d0 00 0004 61626364", "c0 00 0000", with(func(c *Config) { c.Enhanced = EnhancedNever }),
+			oldSetup(false, "abcd"), failure{}},
+		{"a required ORD is for enhanced setup", "c0 00 0000", "c0 00 0000", with(func(c *Config) { c.RequiredORD = 16 }), oldSetup(false, ""), failure{}},
+		{"enhanced required is for initiators", "c0 00 0000", "c0 00 0000", with(func(c *Config) { c.Enhanced = EnhancedRequired }), oldSetup(false, ""), failure{}},
+		{"RDMAC", "c0 00 0003 616263", "c0 00 0000", old, oldSetup(false, "abc"), failure{}},
+		{"RDMAC, revision 1", "00 01 0000", "c0 00 0000", old, oldSetup(false, ""), failure{}},
+		{"RDMAC, revision 2", "00 02 0000", "c0 00 0000", old, oldSetup(false, ""), failure{}},
+		{"RDMAC, an enhanced request", "10 02 0007 00100010 616263", "c0 00 0000", old, oldSetup(false, "abc"), failure{}},
+		{"RDMAC, a peer-to-peer request", "90 02 0004 c010c010", "c0 00 0000", old, oldSetup(false, ""), failure{}},
+
+		{"permissive, set to version 1", "c0 00 0000", "60 01 0000", with(func(c *Config) { c.Version = VersionIETF }), nil, unusable},
+		{"permissive, set to version 1, markers", "c0 00 0000", "e0 01 0000",
+			with(func(c *Config) { c.Version, c.Markers = VersionIETF, MarkersOn }), nil, unusable},
+		{"permissive, revision 0 without markers", "40 00 0000", "e0 00 0000", permissive, nil, unusable},
+		{"RDMAC, revision 0 without markers", "40 00 0000", "e0 00 0000", old, nil, unusable},
+		{"RDMAC that does no enhanced setup, an enhanced request", "10 02 0004 00100010", "",
+			Config{IRD: 16, ORD: 16, RNIC: RDMAC, Enhanced: EnhancedNever}, nil, failure{ErrEnhanced, CodeFrame, false}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			said, s, err := acceptFrom(t, reqFrame(t, tt.request), tt.cfg, nil)
+			want := []byte{}
+			if tt.reply != "" {
+				want = repFrame(t, tt.reply)
+			}
+			if diff := cmp.Diff(want, said); diff != "" {
+				t.Errorf("reply (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.want, s); diff != "" {
+				t.Errorf("setup (-want +got):\n%s", diff)
+			}
+			switch {
+			case tt.err.is != nil:
+				tt.err.check(t, err)
+			case err != nil:
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The version may be chosen between the request and the reply: the same side rejects with what it is set to then.
+func TestRejectOldRevisions(t *testing.T) {
+	for _, tt := range []struct {
+		name, request, reply string
+		cfg                  Config
+	}{
+		{"permissive", "c0 00 0000", "e0 00 0002 6e6f", Config{RNIC: Permissive}},
+		{"permissive, revision 1", "40 01 0000", "60 01 0002 6e6f", Config{RNIC: Permissive}},
+		{"permissive, set to version 1", "c0 00 0000", "60 01 0002 6e6f", Config{RNIC: Permissive, Version: VersionIETF}},
+		{"RDMAC", "c0 00 0000", "e0 00 0002 6e6f", Config{RNIC: RDMAC}},
+		{"RDMAC, revision 1", "00 01 0000", "e0 00 0002 6e6f", Config{RNIC: RDMAC}},
+		{"RDMAC, an enhanced request", "10 02 0004 00100010", "e0 00 0002 6e6f", Config{RNIC: RDMAC}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			said := answerTo(t, reqFrame(t, tt.request), func(conn net.Conn) {
+				r, err := ReadRequest(conn)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := r.Reject(tt.cfg, []byte("no")); err != nil {
+					t.Errorf("Reject: %v", err)
+				}
+			})
+			if diff := cmp.Diff(repFrame(t, tt.reply), said); diff != "" {
+				t.Errorf("reply (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,149 @@
+//go:build linux
+
+package iwarp
+
+import (
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// smallMSS is a maximum segment size in bytes that the sockets of TestOneSegment are given.
+const smallMSS = 1000
+
+// smallSegments has TCP segments of smallMSS bytes on a socket, and on those that it accepts.
+func smallSegments(_, _ string, c syscall.RawConn) error {
+	var err error
+	if cerr := c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, smallMSS) }); cerr != nil {
+		return cerr
+	}
+	return err
+}
+
+// maxSegmentSize asks for the maximum segment size of the peer's socket, which is that of the other end, too.
+func (p *peer) maxSegmentSize() int {
+	p.t.Helper()
+	raw, err := p.conn.SyscallConn()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	n := 0
+	if cerr := raw.Control(func(fd uintptr) { n, err = unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG) }); cerr != nil || err != nil {
+		p.t.Fatal(cerr, err)
+	}
+	return n
+}
+
+// fpduSizes reads n FPDUs of a stream, of which that many bytes have been read, and returns how many bytes each takes there: with the markers in
+// it, and the one in front of it.
+func (p *peer) fpduSizes(n, read int, markers bool) []int {
+	p.t.Helper()
+	const every, marker = 512, 4
+	plain := func(n int) (b []byte) {
+		for len(b) < n {
+			if markers && read%every == 0 {
+				p.read(marker)
+				read += marker
+			}
+			part := min(n-len(b), every-read%every)
+			b = append(b, p.read(part)...)
+			read += part
+		}
+		return b
+	}
+	sizes := make([]int, n)
+	for i := range sizes {
+		begin := read
+		length := plain(2)
+		ulpdu := int(length[0])<<8 | int(length[1])
+		plain((2+ulpdu+3)/4*4 - 2 + 4)
+		sizes[i] = read - begin
+	}
+	return sizes
+}
+
+// TestOneSegment has FPDUs that fit a TCP segment, be it small, or as large as it is on a loopback interface.
+func TestOneSegment(t *testing.T) {
+	eachSide(t, func(t *testing.T, dialing bool, crc CRC) {
+		for _, tt := range []struct {
+			name    string
+			small   bool
+			markers bool
+		}{
+			{"small", true, false},
+			{"small, markers", true, true},
+			{"large", false, false},
+			{"large, markers", false, true},
+		} {
+			t.Run(tt.name, func(t *testing.T) { testOneSegment(t, dialing, tt.small, tt.markers, crc) })
+		}
+	})
+}
+
+func testOneSegment(t *testing.T, dialing, small, markers bool, crc CRC) {
+	cfg := Config{CRC: crc, MaxSegment: mpa.OneSegment}
+	if small {
+		cfg.Control = smallSegments
+	}
+	r := newRig(t, dialing, cfg)
+	own, theirs := byte(0x10), byte(0x10)
+	if crc == CRCOn {
+		own |= 0x40
+		theirs |= 0x40
+	}
+	if markers {
+		theirs |= 0x80
+	}
+	const data = "\x00\x10\x00\x10"
+	var p *peer
+	var l *local
+	if dialing {
+		p, l = r.reached(requestFrame(own, 2, data), replyFrame(theirs, 2, data))
+	} else {
+		p, l = r.accepted(requestFrame(theirs, 2, data), replyFrame(own, 2, data))
+		p.send(segment(toSTag(rdmap.OpWrite, 1, 0), "")) // we may send now
+	}
+	l.start()
+	mss := p.maxSegmentSize()
+	if small && (mss > smallMSS || mss < smallMSS-40) {
+		t.Fatalf("TCP segments of %d bytes, want about %d", mss, smallMSS)
+	}
+
+	// A Send, an RDMA Write, and the response to an RDMA Read.
+	n := 20 * mss
+	per := l.llp.MaxSegment()
+	count := func(header int) int {
+		return (n + (per-header)&^(segmentAlign-1) - 1) / ((per - header) &^ (segmentAlign - 1))
+	}
+	l.post(&transport.WorkRequest{Op: transport.OpSend, Local: slices(make([]byte, n))})
+	sizes := p.fpduSizes(count(18), 0, markers)
+	l.post(&transport.WorkRequest{Op: transport.OpWrite, Remote: transport.Remote{STag: 1}, Local: slices(make([]byte, n))})
+	sizes = append(sizes, p.fpduSizes(count(14), sum(sizes), markers)...)
+	w := l.expose(transport.RemoteRead, make([]byte, n))
+	p.send(segment(onQueue(rdmap.OpReadRequest, 1), readRequest(w.STag, w.Base, n)))
+	sizes = append(sizes, p.fpduSizes(count(14), sum(sizes), markers)...)
+
+	longest := 0
+	for i, size := range sizes {
+		if size > mss {
+			t.Errorf("FPDU %d takes %d bytes, want %d at most", i, size, mss)
+		}
+		longest = max(longest, size)
+	}
+	// Room for a marker is left even where there happens to be none, and payload comes in fours.
+	if spare := mss - longest; small && spare >= 16 {
+		t.Errorf("the longest FPDU takes %d bytes of %d", longest, mss)
+	}
+}
+
+func sum(sizes []int) (total int) {
+	for _, n := range sizes {
+		total += n
+	}
+	return total
+}

@@ -1,0 +1,196 @@
+package iwarp
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// chelsioReads is what the upper layer of the adapter asks for, and chelsioMost the most that the adapter has.
+const (
+	chelsioReads = 8
+	chelsioMost  = 32
+)
+
+// chelsioReply is what a listening adapter says to an enhanced request, and the kind of RTR that it waits for. Of those offered it takes the Write,
+// but what it names is what it is set to, a Read.
+func chelsioReply(request []byte) (reply []byte, waits mpa.RTR) {
+	theirIRD, theirORD := words(request)
+	ird := max(chelsioReads, min(theirORD&depth, chelsioMost))
+	ord := min(chelsioReads, theirIRD&depth)
+	if theirIRD&flagA != 0 {
+		switch {
+		case theirORD&flagC != 0:
+			waits = mpa.RTRWrite
+		case theirORD&flagD != 0:
+			waits = mpa.RTRRead
+		}
+	}
+	if waits != 0 {
+		ird |= flagA
+		ord |= flagD
+	}
+	return replyFrame(0x50, 2, enhanced(ird, ord)), waits
+}
+
+// TestChelsioListens has our dialer connect to an adapter of Chelsio.
+func TestChelsioListens(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		change   func(*Config)
+		request  string
+		reply    string
+		ird, ord int
+	}{
+		{"client-server", func(*Config) {}, "\x00\x10\x00\x10", "\x00\x10\x00\x08", 16, 16},
+		{"peer-to-peer", func(c *Config) { c.PeerToPeer = true }, "\x80\x10\x40\x10", "\x80\x10\x40\x08", 16, 16},
+		{"more reads than the adapter has", func(c *Config) { c.IRD, c.ORD = 100, 100 }, "\x00\x64\x00\x64", "\x00\x20\x00\x08", 100, 32},
+		{"no reads of ours", func(c *Config) { c.PeerToPeer, c.ORD = true, -1 }, "\x80\x10\x40\x00", "\x80\x08\x40\x08", 16, 0},
+		{"no reads of the adapter's", func(c *Config) { c.PeerToPeer, c.IRD = true, -1 }, "\x80\x00\x40\x10", "\x80\x10\x40\x00", 0, 16},
+		{"reads left to the upper layer", func(c *Config) { c.ManualReads = true }, "\x3f\xff\x3f\xff", "\x00\x20\x00\x08", 16, 16},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := ChelsioConfig()
+			tt.change(&cfg)
+			request := requestFrame(0x50, 2, tt.request)
+			reply, waits := chelsioReply(request)
+			if want := string(replyFrame(0x50, 2, tt.reply)); string(reply) != want {
+				t.Fatalf("the adapter is played wrongly: it says % x, want % x", reply, want)
+			}
+			p, l := newRig(t, true, cfg).reached(request, reply)
+			if info := l.Info(); info.IRD != tt.ird || info.ORD != tt.ord {
+				t.Errorf("IRD %d, ORD %d, want %d, %d", info.IRD, info.ORD, tt.ird, tt.ord)
+			}
+			p.takesRTR(waits)
+			ours := uint32(0)
+			if waits == mpa.RTRRead {
+				ours = 1
+			}
+			transfers(p, l.start(), 0, ours)
+		})
+	}
+}
+
+// Without the preset a dialer offers a Write, too. Then the adapter waits for that and names a Read: no connection can come of it.
+func TestChelsioWaitsForWrite(t *testing.T) {
+	cfg := ChelsioConfig()
+	cfg.PeerToPeer, cfg.RTR = true, 0
+	request := requestFrame(0x50, 2, "\xc0\x10\xc0\x10")
+	reply, waits := chelsioReply(request)
+	if waits != mpa.RTRWrite {
+		t.Fatalf("the adapter is played wrongly: it waits for %v, want a Write", waits)
+	}
+	p, l := newRig(t, true, cfg).reached(request, reply)
+	p.wantReadRequest(1)
+	p.reset()
+	if err := l.start().ended(); !errors.Is(err, transport.ErrClosedByPeer) {
+		t.Errorf("got error %v, want %v", err, transport.ErrClosedByPeer)
+	}
+}
+
+// chelsioRTR is the RTR that a dialing adapter, which has offered one kind, sends upon a reply, or 0 if it terminates. A reply of revision 1
+// changes nothing.
+func chelsioRTR(reply []byte, offered mpa.RTR) mpa.RTR {
+	if reply[17] == 1 {
+		return offered
+	}
+	ird, ord := words(reply)
+	sees := mpa.RTR(0)
+	switch {
+	case ird&flagA == 0:
+	case ord&flagC != 0:
+		sees = mpa.RTRWrite
+	case ord&flagD != 0:
+		sees = mpa.RTRRead
+	}
+	if sees != offered {
+		return 0
+	}
+	return sees
+}
+
+// TestChelsioDials has an adapter of Chelsio connect to our listener.
+func TestChelsioDials(t *testing.T) {
+	for _, tt := range []struct {
+		name           string
+		change         func(*Config)
+		offers         mpa.RTR // of the adapter
+		request, reply []byte
+		rtr            mpa.RTR // 0: terminated
+	}{
+		{"preset", nil, mpa.RTRRead, requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), mpa.RTRRead},
+		{"ORD 1", nil, mpa.RTRRead, requestFrame(0x50, 2, "\x80\x20\x40\x01"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), mpa.RTRRead},
+		{"draft-05", func(c *Config) { c.Draft05 = true }, mpa.RTRRead,
+			requestFrame(0x50, 2, "\x80\x20\x40\x01"), replyFrame(0x50, 2, "\x80\x01\x40\x10"), mpa.RTRRead},
+		{"any RTR, but one", func(c *Config) { c.RTR = 0 }, mpa.RTRRead,
+			requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), mpa.RTRRead},
+		{"offers two, takes one", func(c *Config) { c.RTR = 0 }, mpa.RTRWrite, // no adapter does; here it would matter
+			requestFrame(0x50, 2, "\x80\x10\xc0\x10"), replyFrame(0x50, 2, "\x80\x10\x80\x10"), mpa.RTRWrite},
+		{"zero Config", func(c *Config) { *c = Config{} }, mpa.RTRRead,
+			requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), mpa.RTRRead},
+		{"set to Write", func(c *Config) { c.RTR = mpa.RTRWrite }, mpa.RTRWrite,
+			requestFrame(0x50, 2, "\x80\x10\x80\x10"), replyFrame(0x50, 2, "\x80\x10\x80\x10"), mpa.RTRWrite},
+		{"set to Write, we are not", nil, mpa.RTRWrite,
+			requestFrame(0x50, 2, "\x80\x10\x80\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), 0},
+		// Without an IRD we take no Read, and say what we would take: a Write and a Send.
+		{"no IRD here", func(c *Config) { c.RTR, c.OneRTR, c.IRD = 0, false, -1 }, mpa.RTRRead,
+			requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\xc0\x00\x80\x10"), 0},
+		// It is not agreed on, and comes all the same.
+		{"revision 1", nil, mpa.RTRRead, requestFrame(0x40, 1, ""), replyFrame(0x40, 1, ""), mpa.RTRRead},
+		{"revision 1, set to Write", nil, mpa.RTRWrite, requestFrame(0x40, 1, ""), replyFrame(0x40, 1, ""), mpa.RTRWrite},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := ChelsioConfig()
+			if tt.change != nil {
+				tt.change(&cfg)
+			}
+			p, l := newRig(t, false, cfg).accepted(tt.request, tt.reply)
+			l.start()
+			rtr := chelsioRTR(tt.reply, tt.offers)
+			if rtr != tt.rtr {
+				t.Fatalf("the adapter is played wrongly: it sends %v, want %v", rtr, tt.rtr)
+			}
+			theirs := uint32(0)
+			switch rtr {
+			case mpa.RTRRead:
+				p.readsRTR(rdmap.ReadRequest{SinkSTag: 1, SinkOffset: 1, SourceSTag: 1, SourceOffset: 1})
+				theirs = 1
+			case mpa.RTRWrite:
+				p.send(segment(toSTag(rdmap.OpWrite, 1, 1), ""))
+			default:
+				p.send(segment(onQueue(rdmap.OpTerminate, 1), "\x23\x07\x00\x00"))
+				p.wantFIN()
+				wantTerminated(t, l.ended(), rdmap.MPARTR, true, nil)
+				return
+			}
+			transfers(p, l, theirs, 0)
+		})
+	}
+}
+
+// A reply of ours that asks for more reads than the adapter has leads to a Terminate, in the words of draft-ietf-storm-mpa-peer-connect-05.
+func TestChelsioTerminates(t *testing.T) {
+	r := newRig(t, false, ChelsioConfig())
+	p, l := r.accepted(requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"))
+	l.start()
+	p.send(segment(onQueue(rdmap.OpTerminate, 1), "\x23\x06\x00\x00"))
+	p.wantFIN()
+	wantTerminated(t, l.ended(), rdmap.MPAIRD, true, nil)
+	r.wantCounters(map[string]int{"Connections": 1, "TerminatesReceived": 1})
+}
+
+// An adapter that knows revision 1 alone closes on an enhanced request. It would wait for an RTR then, so it is not asked again.
+func TestChelsioIsNotAskedAgain(t *testing.T) {
+	r := newRig(t, true, ChelsioConfig())
+	dial := r.dial(t.Context())
+	p := acceptPeer(t, r.peers)
+	p.readStartup()
+	p.reset()
+	if d := await(t, "Dial", dial); !errors.Is(d.err, mpa.ErrUnenhanced) {
+		t.Errorf("Dial: got error %v, want %v", d.err, mpa.ErrUnenhanced)
+	}
+	r.wantNoDial()
+}

@@ -1,0 +1,56 @@
+package iwarp
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// These tests show statements that docs/conformance.md lists, by their numbers there, where no table of another test has them.
+
+// A dialer whose peer replies in a revision that it cannot have closes in order, without a word, reports why, and does not try again: carrier-4-3,
+// carrier-4-5, carrier-5.1-6.
+func TestRevisionCloses(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		cfg   Config
+		reply []byte
+		count string
+	}{
+		{"0 without markers, permissive", Config{RNIC: mpa.Permissive}, replyFrame(0x40, 0, ""), "HandshakeFailures"},
+		{"1, version 0 wanted", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, replyFrame(0xc0, 1, ""), "HandshakeFailures"},
+		{"1 in a reject, version 0 wanted", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, replyFrame(0x60, 1, ""), "Rejected"},
+		{"2, to 1", Config{Enhanced: mpa.EnhancedNever}, replyFrame(0, 2, ""), "HandshakeFailures"},
+		{"3", Config{}, replyFrame(0x10, 3, clientServer), "HandshakeFailures"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.cfg.CRC = CRCOff
+			r := newRig(t, true, tt.cfg)
+			dial := r.dial(t.Context())
+			p := acceptPeer(t, r.peers)
+			p.readStartup()
+			p.write(tt.reply)
+			if d := await(t, "Dial", dial); !errors.Is(d.err, mpa.ErrRevision) || d.ep != nil {
+				t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, mpa.ErrRevision)
+			}
+			p.wantFIN()
+			r.wantNoDial()
+			r.wantCounters(map[string]int{tt.count: 1})
+		})
+	}
+}
+
+// An RTR by Read is sent where the upper layer may have no RDMA Reads at all, and the response to it is taken: 6581-9.1-6.
+func TestRTRReadWithoutORD(t *testing.T) {
+	p, l := newRig(t, true, Config{CRC: CRCOff, PeerToPeer: true, RTR: mpa.RTRRead, ORD: -1}).connectAs("\x80\x01\x40\x00")
+	rtr := p.wantReadRequest(1)
+	l.start()
+	if err := l.Post(&transport.WorkRequest{Op: transport.OpRead, Local: slices(make([]byte, 4)), Done: l}); !errors.Is(err, transport.ErrNoReads) {
+		t.Errorf("Post of a Read: got error %v, want %v", err, transport.ErrNoReads)
+	}
+	p.send(segment(toSTag(rdmap.OpReadResponse, rtr.SinkSTag, rtr.SinkOffset), ""))
+	alive(p, l)
+}
