@@ -98,7 +98,8 @@ type Request interface {
 	// Info describes the connection as far as it is known: addresses and the
 	// peer's private data.
 	Info() Info
-	// Accept makes the connection, handing private to the peer.
+	// Accept makes the connection, handing private to the peer. After an error that wraps
+	// ErrPrivateData the request still waits for an answer.
 	Accept(ctx context.Context, private []byte) (Endpoint, error)
 	// Reject refuses it, handing private to the peer.
 	Reject(private []byte) error

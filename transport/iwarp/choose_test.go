@@ -2,6 +2,7 @@ package iwarp
 
 import (
 	"errors"
+	"net"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,7 +48,7 @@ func TestChoose(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.cfg.CRC = CRCOff
-			tt.cfg.Choose = func(_ *mpa.Request, cfg *mpa.Config) { tt.choose(cfg) }
+			tt.cfg.Choose = func(_ net.Addr, _ *mpa.Request, cfg *mpa.Config) error { tt.choose(cfg); return nil }
 			r := newRig(t, false, tt.cfg)
 			p := dialPeer(t, r.listener.Addr().String())
 			p.write(tt.request)
@@ -71,16 +72,17 @@ func TestChoose(t *testing.T) {
 // TestChooseSees has the choice made by what the peer asks for. The request that it sees cannot be answered.
 func TestChooseSees(t *testing.T) {
 	var seen []any
-	cfg := Config{CRC: CRCOff, IRD: 3, Choose: func(m *mpa.Request, cfg *mpa.Config) {
-		seen = append(seen, m.Revision(), m.Enhanced(), m.CRC(), m.Markers(), m.PeerToPeer(), m.RTR(), m.PeerIRD(), m.PeerORD(),
+	cfg := Config{CRC: CRCOff, IRD: 3, Choose: func(peer net.Addr, m *mpa.Request, cfg *mpa.Config) error {
+		seen = append(seen, peer.String(), m.Revision(), m.Enhanced(), m.CRC(), m.Markers(), m.PeerToPeer(), m.RTR(), m.PeerIRD(), m.PeerORD(),
 			string(m.PrivateData()), cfg.IRD)
-		if _, err := m.Accept(*cfg, nil); !errors.Is(err, mpa.ErrAnswered) {
-			t.Errorf("Accept: got error %v, want %v", err, mpa.ErrAnswered)
+		if _, err := m.Accept(*cfg, nil); !errors.Is(err, mpa.ErrSnapshot) {
+			t.Errorf("Accept: got error %v, want %v", err, mpa.ErrSnapshot)
 		}
-		if err := m.Reject(*cfg, nil); !errors.Is(err, mpa.ErrAnswered) {
-			t.Errorf("Reject: got error %v, want %v", err, mpa.ErrAnswered)
+		if err := m.Reject(*cfg, nil); !errors.Is(err, mpa.ErrSnapshot) {
+			t.Errorf("Reject: got error %v, want %v", err, mpa.ErrSnapshot)
 		}
 		cfg.IRD = m.PeerORD()
+		return nil
 	}}
 	r := newRig(t, false, cfg)
 	for range 2 { // the choice for one connection is not the next one's
@@ -92,7 +94,7 @@ func TestChooseSees(t *testing.T) {
 			t.Fatal(err)
 		}
 		newLocal(t, ep)
-		want := []any{2, true, true, true, true, mpa.RTRSend | mpa.RTRWrite, 5, 7, "hello", 3}
+		want := []any{p.conn.LocalAddr().String(), 2, true, true, true, true, mpa.RTRSend | mpa.RTRWrite, 5, 7, "hello", 3}
 		if diff := cmp.Diff(want, seen); diff != "" {
 			t.Errorf("request and Config in Choose (-want +got):\n%s", diff)
 		}
@@ -100,72 +102,58 @@ func TestChooseSees(t *testing.T) {
 	}
 }
 
-// TestChooseImpossible has choices that the RNIC does not have. The peer has heard nothing by then, and the next answer counts.
+// TestChooseImpossible has choices that the RNIC does not have, and one that is a refusal: the peer is rejected.
 func TestChooseImpossible(t *testing.T) {
+	errUnwanted := errors.New("not this one")
 	for _, tt := range []struct {
 		name   string
 		rnic   mpa.RNIC
-		choose func(*mpa.Config)
+		choose func(*mpa.Config) error
 		want   error
 	}{
-		{"version 0, non-permissive", mpa.NonPermissive, func(c *mpa.Config) { c.Version = mpa.VersionRDMAC }, mpa.ErrVersion},
-		{"version 1, RDMAC", mpa.RDMAC, func(c *mpa.Config) { c.Version = mpa.VersionIETF }, mpa.ErrVersion},
-		{"no markers, RDMAC", mpa.RDMAC, func(c *mpa.Config) { c.Markers = mpa.MarkersOff }, mpa.ErrMarkersNeeded},
-		{"version 0 without markers, permissive", mpa.Permissive, func(c *mpa.Config) {
+		{"version 0, non-permissive", mpa.NonPermissive, func(c *mpa.Config) error { c.Version = mpa.VersionRDMAC; return nil }, mpa.ErrVersion},
+		{"version 1, RDMAC", mpa.RDMAC, func(c *mpa.Config) error { c.Version = mpa.VersionIETF; return nil }, mpa.ErrVersion},
+		{"no markers, RDMAC", mpa.RDMAC, func(c *mpa.Config) error { c.Markers = mpa.MarkersOff; return nil }, mpa.ErrMarkersNeeded},
+		{"version 0 without markers, permissive", mpa.Permissive, func(c *mpa.Config) error {
 			c.Version, c.Markers = mpa.VersionRDMAC, mpa.MarkersOff
+			return nil
 		}, mpa.ErrMarkersNeeded},
-		{"another RNIC", mpa.NonPermissive, func(c *mpa.Config) { c.RNIC = mpa.RDMAC + 1 }, mpa.ErrConfig},
-		{"too many reads", mpa.NonPermissive, func(c *mpa.Config) { c.IRD = mpa.MaxReads + 1 }, mpa.ErrConfig},
+		{"another RNIC", mpa.NonPermissive, func(c *mpa.Config) error { c.RNIC = mpa.RDMAC + 1; return nil }, mpa.ErrConfig},
+		{"too many reads", mpa.NonPermissive, func(c *mpa.Config) error { c.IRD = mpa.MaxReads + 1; return nil }, mpa.ErrConfig},
+		{"an RTR that needs an IRD", mpa.NonPermissive, func(c *mpa.Config) error { c.IRD, c.RTR = 0, mpa.RTRRead; return nil }, mpa.ErrConfig},
+		{"refused", mpa.NonPermissive, func(c *mpa.Config) error { c.CRC = false; return errUnwanted }, errUnwanted},
 	} {
-		for _, reject := range []bool{false, true} {
-			name := tt.name + ", then accepted"
-			if reject {
-				name = tt.name + ", then rejected"
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, false, Config{RNIC: tt.rnic, CRC: CRCOff, Choose: func(_ net.Addr, _ *mpa.Request, cfg *mpa.Config) error {
+				return tt.choose(cfg)
+			}})
+			p := dialPeer(t, r.listener.Addr().String())
+			p.write(requestFrame(0xc0, 1, "")) // which all of them take
+			req := r.request()
+			ep, err := req.Accept(t.Context(), []byte("secret"))
+			if !errors.Is(err, tt.want) || ep != nil {
+				t.Errorf("Accept: got %v, %v, want %v", ep, err, tt.want)
 			}
-			t.Run(name, func(t *testing.T) {
-				calls := 0
-				r := newRig(t, false, Config{RNIC: tt.rnic, CRC: CRCOff, Choose: func(_ *mpa.Request, cfg *mpa.Config) {
-					if calls++; calls == 1 {
-						tt.choose(cfg)
-					}
-				}})
-				p := dialPeer(t, r.listener.Addr().String())
-				p.write(requestFrame(0xc0, 1, "")) // which all of them take
-				req := r.request()
-				ep, err := req.Accept(t.Context(), nil)
-				if !errors.Is(err, tt.want) || !errors.Is(err, mpa.ErrConfig) || ep != nil {
-					t.Errorf("Accept: got %v, %v, want %v, which wraps %v", ep, err, tt.want, mpa.ErrConfig)
-				}
-				r.wantCounters(map[string]int{})
-				if reject {
-					if err := req.Reject([]byte("no")); err != nil {
-						t.Fatal(err)
-					}
-					if reply := p.readStartup(); reply[16]&0x20 == 0 {
-						t.Errorf("reply with bits %#02x, want R among them", reply[16])
-					}
-					p.wantFIN()
-					if calls != 1 {
-						t.Errorf("Choose called %d times, want once: a refusal leaves no choice", calls)
-					}
-					return
-				}
-				if ep, err = req.Accept(t.Context(), nil); err != nil {
-					t.Fatal(err)
-				}
-				p.crc, p.rdmac = true, tt.rnic == mpa.RDMAC
-				p.mark(p.rdmac, true)
-				p.readStartup()
-				alive(p, newLocal(t, ep).start())
-			})
-		}
+			reply := replyFrame(0x60, 1, "")
+			if tt.rnic == mpa.RDMAC {
+				reply = replyFrame(0xe0, 0, "")
+			}
+			p.wantStartup(reply)
+			p.wantFIN()
+			r.wantCounters(map[string]int{"Rejected": 1})
+			r.log.want(t, 1, p.conn.LocalAddr().String())
+			if err := req.Reject(nil); !errors.Is(err, mpa.ErrAnswered) {
+				t.Errorf("Reject: got %v, want %v", err, mpa.ErrAnswered)
+			}
+		})
 	}
 }
 
 // A choice may be that there can be no connection.
 func TestChooseRefusal(t *testing.T) {
-	r := newRig(t, false, Config{RNIC: mpa.Permissive, CRC: CRCOff, Choose: func(m *mpa.Request, cfg *mpa.Config) {
+	r := newRig(t, false, Config{RNIC: mpa.Permissive, CRC: CRCOff, Choose: func(_ net.Addr, _ *mpa.Request, cfg *mpa.Config) error {
 		cfg.Version = mpa.VersionIETF
+		return nil
 	}})
 	p := dialPeer(t, r.listener.Addr().String())
 	p.write(requestFrame(0xc0, 0, ""))
@@ -180,7 +168,10 @@ func TestChooseRefusal(t *testing.T) {
 // The dialect that is chosen is that of the Terminate messages, too.
 func TestChooseDialect(t *testing.T) {
 	for _, draft := range []bool{false, true} {
-		r := newRig(t, false, Config{CRC: CRCOff, Draft05: !draft, Choose: func(_ *mpa.Request, cfg *mpa.Config) { cfg.Draft05 = draft }})
+		r := newRig(t, false, Config{CRC: CRCOff, Draft05: !draft, Choose: func(_ net.Addr, _ *mpa.Request, cfg *mpa.Config) error {
+			cfg.Draft05 = draft
+			return nil
+		}})
 		p := dialPeer(t, r.listener.Addr().String())
 		p.write(requestFrame(0x10, 2, peerToPeer))
 		ep, err := r.request().Accept(t.Context(), nil)

@@ -1,6 +1,7 @@
 package iwarp
 
 import (
+	"fmt"
 	"log/slog"
 	"net"
 	"syscall"
@@ -41,13 +42,29 @@ const (
 	CRCOff
 )
 
-// Config is what a Dialer or a Listener is set to. The zero value is good. Numbers out of range are brought into it.
+// String names the value.
+func (c CRC) String() string {
+	switch c {
+	case CRCAuto:
+		return "auto"
+	case CRCOn:
+		return "on"
+	case CRCOff:
+		return "off"
+	}
+	return fmt.Sprintf("CRC %d", uint8(c))
+}
+
+// Config is what a Dialer or a Listener is set to. The zero value is good. IRD, ORD, the depths, MaxSegment and the times are brought
+// into range if they are out of it. What else is unknown, out of range or contradicts itself is an error of Dial, Listen and NewListener that wraps
+// mpa.ErrConfig, before anything is sent.
 type Config struct {
 	// IRD is how many RDMA Reads the peer may have outstanding here, ORD how many may be outstanding at the peer, who may
 	// allow fewer. Zero means DefaultReads, a negative number none; mpa.MaxReads is the most.
 	IRD, ORD int
 
-	// RequiredORD is the least ORD that a listener accepts connections with (RFC 6581 section 9.1).
+	// RequiredORD is the least ORD that a listener accepts connections with (RFC 6581 section 9.1). It must not be above
+	// ORD.
 	RequiredORD int
 
 	// ManualReads leaves IRD and ORD to the upper layer: they are as set here, and not negotiated (RFC 6581
@@ -59,7 +76,7 @@ type Config struct {
 	SendDepth, RecvDepth int
 
 	// Enhanced says whether connections are set up by RFC 6581. A Dialer with mpa.EnhancedAuto tries again without if the
-	// peer turns out not to know it.
+	// peer turns out not to know it. A Listener accepts requests without in any case.
 	Enhanced mpa.Enhanced
 
 	// PeerToPeer has a Dialer ask for the peer-to-peer model, in which either side may send first. Otherwise the
@@ -71,10 +88,11 @@ type Config struct {
 	// model (RFC 6581 section 9.2). Zero means all.
 	RTR mpa.RTR
 
-	// OneRTR has a Listener name one kind of RTR in its reply, rather than all of those offered that it takes: adapters of Chelsio
-	// choose badly among several.
+	// OneRTR has a Listener name one kind of RTR in its reply, rather than all of those offered that it takes. Of several, adapters of
+	// Chelsio choose one that they cannot send.
 	OneRTR bool
 
+	// CRC with version 0 of DDP and RDMAP is on, whatever is set here.
 	CRC CRC
 
 	// RNIC is the kind of adapter that this side passes for, and Version, if set, the version of DDP and RDMAP that connections must have
@@ -87,17 +105,21 @@ type Config struct {
 	// them if the peer asks for it. To do without where they must be is an error that wraps mpa.ErrMarkersNeeded.
 	Markers mpa.Markers
 
-	// PrivateLimit is the most private data in bytes that is sent, the four bytes of an enhanced setup included. Zero means
-	// mpa.MaxPrivateData.
+	// PrivateLimit is the most private data in bytes that is sent, the four bytes of an enhanced setup included: 4 to 512. Zero means
+	// mpa.MaxPrivateData. RPC-over-RDMA needs eight bytes (RFC 8797), besides those four.
 	PrivateLimit int
 
-	// Draft05 has this side speak as draft-ietf-storm-mpa-peer-connect-05 says, where RFC 6581 says something else later: see mpa.Config, and
-	// in Terminate messages about the setup the error type is 3 (section 8 of the draft). It is understood in any case.
+	// Draft05 has this side speak the dialect of draft-ietf-storm-mpa-peer-connect-05, from before RFC 6581: see mpa.Config; and in
+	// Terminate messages about the setup the error type is 3 (section 8 of the draft). Peers that speak it are understood
+	// in any case.
 	Draft05 bool
 
-	// Choose, if not nil, is called by Accept of a request, between the request and the reply. It sees what the peer asks for, and may change what is
-	// settled by the reply: RNIC, Version, Markers, CRC and the others of mpa.Config (draft-carrier-rddp-rnic-interop-00 section 6.2.5).
-	Choose func(request *mpa.Request, cfg *mpa.Config)
+	// Choose, if not nil, is called on the listening side when a request is accepted, before the reply. It sees what the peer
+	// asks for, and may change what the reply settles: RNIC, Version, Markers, CRC and the others of mpa.Config, which
+	// come as this Config has them, CRCAuto already decided (draft-carrier-rddp-rnic-interop-00 section 6.2.5). An error has the
+	// peer rejected, as an impossible choice does, and Accept returns it. Choose runs on the goroutine of Accept, so
+	// concurrently with itself if that is called so; the peer waits meanwhile. The request is for looking only.
+	Choose func(peer net.Addr, request *mpa.Request, cfg *mpa.Config) error
 
 	// MaxSegment is the most bytes of a DDP segment that is sent, header included (MULPDU): 64 to 65535. Zero
 	// means an FPDU for each TCP segment, or nearly 64 KiB where the TCP segments are larger than 16 KiB. A negative number means the
@@ -124,7 +146,8 @@ type Config struct {
 	// Counters, if not nil, counts what happens on all connections made with this Config.
 	Counters *Counters
 
-	// Logger gets a line for each peer that breaks the protocol. Nil means slog.Default().
+	// Logger gets a line at level Warn for each peer that breaks the protocol, that this side refuses, or that leaves in the middle of the
+	// startup, and at level Debug for those that connect without a word. Nil means slog.Default().
 	Logger *slog.Logger
 }
 
@@ -154,6 +177,14 @@ func (c Config) withDefaults() Config {
 		c.Logger = slog.Default()
 	}
 	return c
+}
+
+// validate finds what cannot be meant by the fields of this package alone.
+func (c *Config) validate() error {
+	if c.CRC > CRCOff {
+		return fmt.Errorf("%w: unknown %v", mpa.ErrConfig, c.CRC)
+	}
+	return nil
 }
 
 func effective[T int | time.Duration](v, byDefault T) T {
@@ -186,8 +217,8 @@ func (c *Config) startup(addr net.Addr) mpa.Config {
 	}
 }
 
-// Capabilities is what can be known of a side before it connects (draft-carrier-rddp-rnic-interop-00 section 6.2.1). What came of it
-// on a connection SetupOf tells.
+// Capabilities is what can be known of a side before it connects (draft-carrier-rddp-rnic-interop-00 section 6.2.1), if Dial and Listen
+// take c. What came of it on a connection SetupOf tells.
 func (c Config) Capabilities() mpa.Capabilities {
 	startup := c.startup(nil)
 	return startup.Capabilities()

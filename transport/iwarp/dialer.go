@@ -3,6 +3,7 @@ package iwarp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"time"
 
@@ -24,14 +25,17 @@ var _ transport.Dialer = Dialer{}
 func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
 	cfg := d.Config.withDefaults()
 	startup := cfg.startup(nil)
-	if err := startup.Validate(); err != nil {
+	if err := errors.Join(cfg.validate(), startup.ValidateInitiator(private)); err != nil {
 		return nil, opError("dial", nil, err)
 	}
 	ep, err := cfg.dial(ctx, addr, private)
 	if errors.Is(err, mpa.ErrUnenhanced) && cfg.Enhanced == mpa.EnhancedAuto && !cfg.PeerToPeer && !cfg.ManualReads {
 		// RFC 6581 section 10: the peer knows RFC 5044 alone.
+		cause := err
 		cfg.Enhanced = mpa.EnhancedNever
-		ep, err = cfg.dial(ctx, addr, private)
+		if ep, err = cfg.dial(ctx, addr, private); err != nil {
+			err = fmt.Errorf("%w (in revision 1, after: %v)", err, cause)
+		}
 	}
 	if err != nil {
 		return nil, err

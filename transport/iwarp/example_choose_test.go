@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net"
 
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -14,10 +15,11 @@ func ExampleConfig_choose() {
 	ctx := context.Background()
 	cfg := iwarp.Config{
 		RNIC: mpa.Permissive,
-		Choose: func(r *mpa.Request, c *mpa.Config) {
+		Choose: func(_ net.Addr, r *mpa.Request, c *mpa.Config) error {
 			if r.Markers() {
 				c.Markers = mpa.MarkersOn // to whom they are worth it
 			}
+			return nil // an error would refuse the peer
 		},
 	}
 	fmt.Printf("%+v\n", cfg.Capabilities())

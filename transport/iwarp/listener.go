@@ -58,7 +58,7 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 func NewListener(tcp *net.TCPListener, cfg Config) (*Listener, error) {
 	cfg = cfg.withDefaults()
 	startup := cfg.startup(tcp.Addr())
-	if err := startup.ValidateResponder(); err != nil {
+	if err := errors.Join(cfg.validate(), startup.ValidateResponder()); err != nil {
 		return nil, opError("listen", nil, err)
 	}
 	l := &Listener{

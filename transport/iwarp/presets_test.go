@@ -112,7 +112,7 @@ func TestPresetsPrivateData(t *testing.T) {
 				if !errors.Is(err, transport.ErrPrivateData) {
 					t.Errorf("Dial: got error %v, want %v", err, transport.ErrPrivateData)
 				}
-				acceptPeer(t, r.peers).wantFIN()
+				r.wantNoDial()
 
 				ctx, cancel := context.WithCancel(t.Context())
 				dial := make(chan error, 1)

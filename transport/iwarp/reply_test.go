@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,6 +87,8 @@ func TestFallbackOnce(t *testing.T) {
 	}
 	if d := await(t, "Dial", dial); !errors.Is(d.err, io.EOF) || errors.Is(d.err, mpa.ErrUnenhanced) {
 		t.Errorf("Dial: got error %v, want one that wraps %v, of the unenhanced request", d.err, io.EOF)
+	} else if !strings.Contains(d.err.Error(), mpa.ErrUnenhanced.Error()) {
+		t.Errorf("Dial: got error %v, want it to tell of the first request, too", d.err)
 	}
 	r.wantNoDial()
 }

@@ -33,8 +33,8 @@ func (r *request) Info() transport.Info {
 	}
 }
 
-// RequestOf returns what the peer asks for, before it is accepted. To answer it is r's business. It reports false for requests of other
-// providers.
+// RequestOf returns what the peer asks for, before it is accepted. It is for looking only: its Accept and Reject fail with
+// mpa.ErrSnapshot, those of r answer. It reports false for requests of other providers.
 func RequestOf(r transport.Request) (*mpa.Request, bool) {
 	own, ok := r.(*request)
 	if !ok {
@@ -43,8 +43,8 @@ func RequestOf(r transport.Request) (*mpa.Request, bool) {
 	return own.mpa.Snapshot(), true
 }
 
-// Accept makes the connection. It may refuse it by itself: where the peer's IRD is below RequiredORD, or where the peer's revision of MPA
-// is not for this side.
+// Accept makes the connection. It may refuse it by itself: where the peer's IRD is below RequiredORD, where the peer's revision of MPA
+// is not for this side, or where Config.Choose says so. Only after an error that wraps transport.ErrPrivateData the request waits for another answer.
 func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
 	if r.answered {
 		return nil, opError("accept", r.conn.RemoteAddr(), mpa.ErrAnswered)
@@ -57,13 +57,15 @@ func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoin
 }
 
 func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error) {
+	startup := r.cfg.startup(r.conn.RemoteAddr())
+	if err := r.choose(&startup); err != nil {
+		r.answered = true
+		r.refused(err, r.mpa.Reject(r.cfg.startup(r.conn.RemoteAddr()), nil))
+		return nil, err
+	}
 	stop, err := limit(ctx, r.conn, r.cfg.HandshakeTimeout)
 	if err != nil {
 		return nil, err
-	}
-	startup := r.cfg.startup(r.conn.RemoteAddr())
-	if r.cfg.Choose != nil {
-		r.cfg.Choose(r.mpa.Snapshot(), &startup)
 	}
 	setup, err := r.mpa.Accept(startup, private)
 	stop()
@@ -76,15 +78,35 @@ func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error)
 		return cfg.endpoint(r.conn, setup)
 	case !r.answered: // the caller's fault, who can try again
 	case errors.Is(err, mpa.ErrInsufficientIRD), errors.Is(err, mpa.ErrRevision):
-		r.cfg.Counters.Rejected.Add(1)
-		r.cfg.Logger.Warn("iwarp: connection refused", "peer", r.conn.RemoteAddr(), "err", err)
-		r.part()
+		r.refused(err, nil)
 	default:
 		r.cfg.Counters.HandshakeFailures.Add(1)
 		r.cfg.Logger.Warn("iwarp: no connection", "peer", r.conn.RemoteAddr(), "err", err)
 		r.conn.Close()
 	}
 	return nil, err
+}
+
+// choose has the listener's owner settle what the reply will be.
+func (r *request) choose(startup *mpa.Config) error {
+	if r.cfg.Choose == nil {
+		return nil
+	}
+	if err := r.cfg.Choose(r.conn.RemoteAddr(), r.mpa.Snapshot(), startup); err != nil {
+		return err
+	}
+	return startup.ValidateResponder()
+}
+
+// refused parts with a peer that this side has rejected of its own accord, unless the reject could not be sent.
+func (r *request) refused(cause, failed error) {
+	r.cfg.Counters.Rejected.Add(1)
+	r.cfg.Logger.Warn("iwarp: connection refused", "peer", r.conn.RemoteAddr(), "err", cause)
+	if failed != nil {
+		r.conn.Close()
+		return
+	}
+	r.part()
 }
 
 // Reject refuses the connection.

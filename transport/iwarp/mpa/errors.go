@@ -34,14 +34,17 @@ var (
 	// 9.1).
 	ErrInsufficientIRD = errors.New("insufficient IRD")
 	// ErrNoMatchingRTR: the initiator can send no RTR that the responder takes (RFC 6581 section 9.2).
+	// Where it is the peer that finds this, or the former, that is in its Terminate message.
 	ErrNoMatchingRTR = errors.New("no matching RTR")
-	// ErrConfig: a Config that contradicts itself.
+	// ErrConfig: a Config that contradicts itself, or has values out of range.
 	ErrConfig = errors.New("bad MPA configuration")
 	// ErrVersion: the RNIC does not have the version of DDP and RDMAP that is asked for (draft-carrier-rddp-rnic-interop-00 section
 	// 6.2.3). It wraps ErrConfig.
 	ErrVersion = fmt.Errorf("%w: DDP and RDMAP version not supported", ErrConfig)
 	// ErrMarkersNeeded: markers cannot be disabled (the same section). It wraps ErrConfig.
 	ErrMarkersNeeded = fmt.Errorf("%w: disabling markers not supported", ErrConfig)
+	// ErrSnapshot: Accept or Reject of a Snapshot.
+	ErrSnapshot = errors.New("a copy of a request cannot answer it")
 	// ErrAnswered: a second Accept or Reject of one Request.
 	ErrAnswered = errors.New("request already answered")
 )
@@ -85,7 +88,7 @@ type RejectError struct {
 func (e *RejectError) Error() string {
 	s := "MPA startup: rejected by peer"
 	if e.Enhanced {
-		s += fmt.Sprintf(", whose IRD is %d and ORD %d", e.PeerIRD, e.PeerORD)
+		s += fmt.Sprintf(" (IRD %d, ORD %d)", e.PeerIRD, e.PeerORD)
 	}
 	if e.Err != nil {
 		s += ": " + e.Err.Error()

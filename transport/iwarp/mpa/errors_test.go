@@ -34,7 +34,7 @@ func TestRejectErrorMessage(t *testing.T) {
 		want string
 	}{
 		{RejectError{PeerIRD: -1, PeerORD: -1}, "MPA startup: rejected by peer"},
-		{RejectError{Enhanced: true, PeerIRD: 16, PeerORD: 4}, "MPA startup: rejected by peer, whose IRD is 16 and ORD 4"},
+		{RejectError{Enhanced: true, PeerIRD: 16, PeerORD: 4}, "MPA startup: rejected by peer (IRD 16, ORD 4)"},
 		{RejectError{PeerIRD: -1, PeerORD: -1, Err: ErrRevision}, "MPA startup: rejected by peer: unusable MPA revision"},
 	} {
 		if got := tt.in.Error(); got != tt.want {

@@ -16,13 +16,10 @@ import (
 // How long it takes, and how it is given up, is for conn's deadline to say. It fails with a *RejectError if the
 // responder refuses, and otherwise with a *StartupError, unless the fault is the caller's own.
 func Initiate(conn net.Conn, cfg Config, private []byte) (*Setup, error) {
-	if err := cfg.Validate(); err != nil {
+	if err := cfg.ValidateInitiator(private); err != nil {
 		return nil, err
 	}
-	request, err := cfg.request(private)
-	if err != nil {
-		return nil, err
-	}
+	request := cfg.request(private)
 	if err := request.write(conn); err != nil {
 		return nil, cfg.unanswered(err)
 	}
@@ -72,14 +69,10 @@ func (c *Config) unanswered(err error) error {
 
 // request is the frame by which an initiator begins: of revision 1 if nothing enhanced is wanted (RFC 6581
 // section 10).
-func (c *Config) request(private []byte) (*Frame, error) {
-	enhanced := c.wantsEnhanced()
-	if err := c.checkPrivate(private, enhanced); err != nil {
-		return nil, err
-	}
+func (c *Config) request(private []byte) *Frame {
 	f := &Frame{Markers: c.wantsMarkers(), CRC: c.wantsCRC(), Revision: c.revision(), PrivateData: private}
-	if !enhanced {
-		return f, nil
+	if !c.wantsEnhanced() {
+		return f
 	}
 	say := c.requestReads()
 	d := EnhancedData{PeerToPeer: c.PeerToPeer, IRD: uint16(say.ird), ORD: uint16(say.ord)}
@@ -88,7 +81,7 @@ func (c *Config) request(private []byte) (*Frame, error) {
 	}
 	f.Enhanced = true
 	f.PrivateData = append(d.Append(nil), private...)
-	return f, nil
+	return f
 }
 
 // revision is what an initiator sends (RFC 6581 section 6, draft-carrier-rddp-rnic-interop-00 section 5.3.1).

@@ -72,7 +72,7 @@ func (c *Config) downgrades(reply *Frame) bool {
 func (c *Config) rejection(f *Frame) *RejectError {
 	e := &RejectError{PrivateData: f.PrivateData, PeerIRD: unsaid, PeerORD: unsaid}
 	if c.rdmac() && f.Revision > 0 {
-		e.Err = fmt.Errorf("%w: %d in reply to 0", ErrRevision, f.Revision)
+		e.Err = fmt.Errorf("%w: %d in reply to 0, so the peer takes no RDMA Consortium peers", ErrRevision, f.Revision)
 	}
 	if d, private, err := f.split(); err == nil && c.wantsEnhanced() && f.enhanced() {
 		e.PrivateData, e.Enhanced, e.PeerIRD, e.PeerORD = private, true, int(d.IRD), int(d.ORD)

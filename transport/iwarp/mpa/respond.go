@@ -48,8 +48,9 @@ func ReadRequest(conn net.Conn) (*Request, error) {
 // A request that cannot be accepted is answered as it must be, and Accept fails with a *StartupError. It wraps
 //   - ErrInsufficientIRD: rejected, with cfg.RequiredORD (RFC 6581 section 9.1);
 //   - ErrEnhanced: there is no answer but to close (RFC 6581 section 10);
-//   - ErrRevision, with revision 0 to a NonPermissive RNIC: rejected, in revision 1, and to a Permissive one if the request is without markers: in
-//     revision 0. An orderly close lets the reply arrive (draft-carrier-rddp-rnic-interop-00 section 5.2.1).
+//   - ErrRevision, for a request of revision 0: where there is no version 0 of DDP and RDMAP it is rejected in revision 1
+//     (draft-carrier-rddp-rnic-interop-00 section 5.2.1), and elsewhere, if it does not ask for markers, in revision 0. An orderly close lets the reply
+//     arrive.
 func (r *Request) Accept(cfg Config, private []byte) (*Setup, error) {
 	if err := r.begin(&cfg, private); err != nil {
 		return nil, err
@@ -83,6 +84,9 @@ func (r *Request) Reject(cfg Config, private []byte) error {
 // begin checks what the caller has passed, and then whether there is to be a reply. It is the caller's only
 // chance to come again.
 func (r *Request) begin(cfg *Config, private []byte) error {
+	if r.conn == nil {
+		return ErrSnapshot
+	}
 	if r.answered {
 		return ErrAnswered
 	}
@@ -111,10 +115,10 @@ func (r *Request) reply(s *Setup, d *EnhancedData, reject bool, private []byte) 
 	return f.write(r.conn)
 }
 
-// Snapshot returns the request without the ability to answer it.
+// Snapshot returns the request without the ability to answer it: its Accept and Reject fail with ErrSnapshot.
 func (r *Request) Snapshot() *Request {
 	s := *r
-	s.conn, s.answered = nil, true
+	s.conn = nil
 	return &s
 }
 

@@ -41,6 +41,19 @@ const (
 	VersionIETF
 )
 
+// String is the number of the version, as in Setup.Version, or "any".
+func (v Version) String() string {
+	switch v {
+	case VersionAny:
+		return "any"
+	case VersionRDMAC:
+		return "0 (RDMAC)"
+	case VersionIETF:
+		return "1 (IETF)"
+	}
+	return fmt.Sprintf("version %d", uint8(v))
+}
+
 // Markers is what a side wants of the stream that it receives. What it sends has markers if the peer wants them.
 type Markers uint8
 
@@ -49,15 +62,29 @@ const (
 	MarkersAuto Markers = iota
 	// MarkersOn is with markers.
 	MarkersOn
-	// MarkersOff is without. It cannot be had together with VersionRDMAC. A Permissive side has markers all the same towards an RDMAC peer.
+	// MarkersOff is without. An RDMAC side cannot have that, nor one with VersionRDMAC. A Permissive side has markers all the same towards an RDMAC
+	// peer.
 	MarkersOff
 )
 
+// String names the value.
+func (m Markers) String() string {
+	switch m {
+	case MarkersAuto:
+		return "auto"
+	case MarkersOn:
+		return "on"
+	case MarkersOff:
+		return "off"
+	}
+	return fmt.Sprintf("markers %d", uint8(m))
+}
+
 // Capabilities is what can be known of a side before it has a peer (draft-carrier-rddp-rnic-interop-00 section 6.2.1).
 type Capabilities struct {
-	Markers    bool // the preference for what it receives
-	Version    int  // of DDP and RDMAP
-	Selectable bool // each endpoint may have its own version, 0 or 1
+	Markers    bool // whether it wants them in what it receives
+	Version    int  // of DDP and RDMAP, if the peer does not need another
+	Selectable bool // the RNIC has both versions, and may have another for each endpoint
 }
 
 // Capabilities of a side that is set to c.
@@ -88,12 +115,16 @@ func (c *Config) wantsEnhanced() bool { return !c.rdmac() && c.Enhanced != Enhan
 // validateRNIC finds what the kind of adapter does not have (draft-carrier-rddp-rnic-interop-00 sections 6.2.3 and 6.2.6).
 func (c *Config) validateRNIC() error {
 	switch {
-	case c.RNIC > RDMAC || c.Version > VersionIETF || c.Markers > MarkersOff:
-		return fmt.Errorf("%w: RNIC %d, version %d, markers %d", ErrConfig, c.RNIC, c.Version, c.Markers)
+	case c.RNIC > RDMAC:
+		return fmt.Errorf("%w: unknown %v", ErrConfig, c.RNIC)
+	case c.Version > VersionIETF:
+		return fmt.Errorf("%w: unknown %v", ErrConfig, c.Version)
+	case c.Markers > MarkersOff:
+		return fmt.Errorf("%w: unknown %v", ErrConfig, c.Markers)
 	case c.RNIC == NonPermissive && c.Version == VersionRDMAC, c.RNIC == RDMAC && c.Version == VersionIETF:
-		return fmt.Errorf("%w: an RNIC that is %v has not the one asked for", ErrVersion, c.RNIC)
+		return fmt.Errorf("%w: %v, by an RNIC that is %v", ErrVersion, c.Version, c.RNIC)
 	case c.rdmac() && c.Markers == MarkersOff:
-		return ErrMarkersNeeded
+		return fmt.Errorf("%w: version 0 has them always", ErrMarkersNeeded)
 	case c.rdmac() && c.Enhanced == EnhancedRequired:
 		return fmt.Errorf("%w: enhanced setup needs version 1", ErrConfig)
 	case c.rdmac() && (c.ManualReads || c.PeerToPeer):
@@ -106,8 +137,10 @@ func (c *Config) validateRNIC() error {
 // revision 0 and without markers comes who follows early drafts of RFC 5044; nobody is known to.)
 func (c *Config) unusable(f *Frame) error {
 	switch {
-	case f.Revision > maxRevision, f.Revision == 0 && !c.takesRDMAC():
+	case f.Revision > maxRevision:
 		return fmt.Errorf("%w: %d", ErrRevision, f.Revision)
+	case f.Revision == 0 && !c.takesRDMAC():
+		return fmt.Errorf("%w: 0, of an RDMA Consortium peer, which a permissive RNIC could take", ErrRevision)
 	case f.Revision == 0 && !f.Markers:
 		return fmt.Errorf("%w: 0 without markers", ErrRevision)
 	}

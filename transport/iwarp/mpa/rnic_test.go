@@ -28,7 +28,7 @@ func TestCapabilities(t *testing.T) {
 		{"RDMAC, markers", Config{RNIC: RDMAC, Markers: MarkersOn}, Capabilities{Markers: true, Version: 0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := tt.in.Validate(); err != nil {
+			if err := tt.in.validate(); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tt.want, tt.in.Capabilities()); diff != "" {
@@ -64,7 +64,7 @@ func TestValidateRNIC(t *testing.T) {
 		{"unknown markers", Config{Markers: MarkersOff + 1}, ErrConfig},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, err := range []error{tt.in.Validate(), tt.in.ValidateResponder()} {
+			for _, err := range []error{tt.in.validate(), tt.in.ValidateResponder()} {
 				if !errors.Is(err, tt.want) || !errors.Is(err, ErrConfig) {
 					t.Errorf("got %v, want %v", err, tt.want)
 				}
@@ -82,7 +82,7 @@ func TestValidateRNIC(t *testing.T) {
 		{RNIC: Permissive, Version: VersionIETF, Markers: MarkersOff, PeerToPeer: true, ManualReads: true, Enhanced: EnhancedRequired},
 		{RNIC: Permissive, Version: VersionRDMAC, Markers: MarkersOn, Enhanced: EnhancedNever},
 	} {
-		if err := ok.Validate(); err != nil {
+		if err := ok.validate(); err != nil {
 			t.Errorf("%+v: got %v, want none", ok, err)
 		}
 	}

@@ -23,6 +23,19 @@ const (
 	EnhancedNever
 )
 
+// String names the value.
+func (e Enhanced) String() string {
+	switch e {
+	case EnhancedAuto:
+		return "auto"
+	case EnhancedRequired:
+		return "required"
+	case EnhancedNever:
+		return "never"
+	}
+	return fmt.Sprintf("enhanced %d", uint8(e))
+}
+
 // Config is what one side of a connection is set to.
 type Config struct {
 	// IRD and ORD are the limits of this side, 0 to MaxReads: of RDMA Reads that the peer, and
@@ -98,7 +111,7 @@ type Setup struct {
 
 // ValidateResponder finds what a responder cannot mean, with an error that wraps ErrConfig. Accept and Reject do the same, when it is late.
 func (c *Config) ValidateResponder() error {
-	if err := c.Validate(); err != nil {
+	if err := c.validate(); err != nil {
 		return err
 	}
 	if c.takes() == 0 {
@@ -107,25 +120,34 @@ func (c *Config) ValidateResponder() error {
 	return nil
 }
 
-// Validate finds what an initiator cannot mean, and what it does not have, with an error that wraps ErrConfig. Initiate does the same, when there is a connection already.
-func (c *Config) Validate() error {
+// ValidateInitiator finds what an initiator cannot mean, and what it does not have, with an error that wraps ErrConfig, and private data that it cannot
+// send, with one that wraps transport.ErrPrivateData. Initiate does the same, when there is a connection already.
+func (c *Config) ValidateInitiator(private []byte) error {
+	if err := c.validate(); err != nil {
+		return err
+	}
+	return c.checkPrivate(private, c.wantsEnhanced())
+}
+
+// validate finds what neither side can mean.
+func (c *Config) validate() error {
 	switch {
 	case c.IRD < 0 || c.IRD > MaxReads:
 		return fmt.Errorf("%w: IRD %d", ErrConfig, c.IRD)
 	case c.ORD < 0 || c.ORD > MaxReads:
 		return fmt.Errorf("%w: ORD %d", ErrConfig, c.ORD)
 	case c.RequiredORD < 0 || c.RequiredORD > c.ORD:
-		return fmt.Errorf("%w: required ORD %d, ORD %d", ErrConfig, c.RequiredORD, c.ORD)
+		return fmt.Errorf("%w: required ORD of %d, ORD of %d: it must be between 0 and that", ErrConfig, c.RequiredORD, c.ORD)
 	case c.RTR&^rtrAll != 0:
-		return fmt.Errorf("%w: RTR %v", ErrConfig, c.RTR)
+		return fmt.Errorf("%w: unknown RTR %#x", ErrConfig, uint8(c.RTR))
 	case c.Enhanced > EnhancedNever:
-		return fmt.Errorf("%w: enhanced %d", ErrConfig, c.Enhanced)
+		return fmt.Errorf("%w: unknown %v", ErrConfig, c.Enhanced)
 	case c.Enhanced == EnhancedNever && (c.ManualReads || c.PeerToPeer):
 		return errNeedEnhanced
 	case c.ManualReads && c.RequiredORD > 0:
 		return fmt.Errorf("%w: a required ORD cannot be asked for with manual reads", ErrConfig)
 	case c.PrivateLimit != 0 && (c.PrivateLimit < EnhancedDataLen || c.PrivateLimit > MaxPrivateData):
-		return fmt.Errorf("%w: private data of at most %d bytes", ErrConfig, c.PrivateLimit)
+		return fmt.Errorf("%w: private limit of %d bytes: it must be between %d and %d", ErrConfig, c.PrivateLimit, EnhancedDataLen, MaxPrivateData)
 	}
 	return c.validateRNIC()
 }

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// startupConfigs generates what Validate lets through.
+// startupConfigs generates what validate lets through.
 func startupConfigs(responder bool) *rapid.Generator[Config] {
 	depth := rapid.OneOf(rapid.SampledFrom([]int{0, 1, 2, 8, 16, MaxReads}), rapid.IntRange(0, MaxReads))
 	return rapid.Custom(func(t *rapid.T) Config {
