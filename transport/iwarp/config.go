@@ -117,13 +117,13 @@ type Config struct {
 	// Choose, if not nil, is called on the listening side when a request is accepted, before the reply. It sees what the peer
 	// asks for, and may change what the reply settles: RNIC, Version, Markers, CRC and the others of mpa.Config, which
 	// come as this Config has them, CRCAuto already decided (draft-carrier-rddp-rnic-interop-00 section 6.2.5). An error has the
-	// peer rejected, as an impossible choice does, and Accept returns it. Choose runs on the goroutine of Accept, so
+	// peer rejected, as an impossible choice does, and Accept returns it; a reject is by this Config alone. Choose runs on the goroutine of Accept, so
 	// concurrently with itself if that is called so; the peer waits meanwhile. The request is for looking only.
 	Choose func(peer net.Addr, request *mpa.Request, cfg *mpa.Config) error
 
 	// MaxSegment is the most bytes of a DDP segment that is sent, header included (MULPDU): 64 to 65535. Zero
-	// means an FPDU for each TCP segment, or nearly 64 KiB where the TCP segments are larger than 16 KiB. A negative number means the
-	// former in any case.
+	// means an FPDU for each TCP segment, or nearly 64 KiB where the TCP segments are larger than 16 KiB. mpa.OneSegment
+	// means the former in any case.
 	MaxSegment int
 
 	// HandshakeTimeout bounds the startup: for a Dialer from the connection to the reply, for a Listener

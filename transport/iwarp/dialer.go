@@ -28,14 +28,11 @@ func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transpor
 	if err := errors.Join(cfg.validate(), startup.ValidateInitiator(private)); err != nil {
 		return nil, opError("dial", nil, err)
 	}
-	ep, err := cfg.dial(ctx, addr, private)
+	ep, err := cfg.dial(ctx, addr, private, nil)
 	if errors.Is(err, mpa.ErrUnenhanced) && cfg.Enhanced == mpa.EnhancedAuto && !cfg.PeerToPeer && !cfg.ManualReads {
 		// RFC 6581 section 10: the peer knows RFC 5044 alone.
-		cause := err
 		cfg.Enhanced = mpa.EnhancedNever
-		if ep, err = cfg.dial(ctx, addr, private); err != nil {
-			err = fmt.Errorf("%w (in revision 1, after: %v)", err, cause)
-		}
+		ep, err = cfg.dial(ctx, addr, private, mpa.ErrUnenhanced)
 	}
 	if err != nil {
 		return nil, err
@@ -43,7 +40,8 @@ func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transpor
 	return ep, nil
 }
 
-func (c *Config) dial(ctx context.Context, addr string, private []byte) (*endpoint, error) {
+// dial connects, if need be for the second time, because of what came of the first.
+func (c *Config) dial(ctx context.Context, addr string, private []byte, again error) (*endpoint, error) {
 	nd := net.Dialer{Control: c.Control}
 	conn, err := nd.DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -52,7 +50,11 @@ func (c *Config) dial(ctx context.Context, addr string, private []byte) (*endpoi
 	peer := conn.RemoteAddr()
 	ep, err := c.initiate(ctx, conn.(*net.TCPConn), private)
 	if err != nil {
-		return nil, opError("dial", peer, contextError(ctx, err))
+		err = contextError(ctx, err)
+		if again != nil {
+			err = fmt.Errorf("%w (tried in revision 1: %v)", err, again)
+		}
+		return nil, opError("dial", peer, err)
 	}
 	return ep, nil
 }

@@ -140,7 +140,7 @@ func (e *endpoint) first(h *ddp.Header, payload []byte) error {
 			payload = nil
 		}
 	case rdmap.OpSendInvalidate, rdmap.OpSendSE, rdmap.OpSendSEInvalidate:
-		if in := &e.in; in.anySend {
+		if e.in.anySend {
 			return nil
 		}
 	case rdmap.OpTerminate: // what the initiator cannot live with

@@ -26,6 +26,7 @@ func TestFallback(t *testing.T) {
 		{"enhanced required", func(c *Config) { c.Enhanced = mpa.EnhancedRequired }, false},
 		{"peer-to-peer", func(c *Config) { c.PeerToPeer = true }, false},
 		{"manual reads", func(c *Config) { c.ManualReads = true }, false},
+		{"RDMAC", func(c *Config) { c.RNIC = mpa.RDMAC }, false},
 	} {
 		for _, how := range []struct {
 			name string
@@ -40,14 +41,15 @@ func TestFallback(t *testing.T) {
 				r := newRig(t, true, cfg)
 				dial := r.dial(t.Context())
 				p := acceptPeer(t, r.peers)
-				if got := p.readStartup(); got[16] != 0x10 || got[17] != 2 {
-					t.Errorf("request with bits %#02x of revision %d, want an enhanced one", got[16], got[17])
+				enhanced := cfg.RNIC != mpa.RDMAC
+				if got := p.readStartup(); (got[16] == 0x10 && got[17] == 2) != enhanced {
+					t.Errorf("request with bits %#02x of revision %d; enhanced is to be %t", got[16], got[17], enhanced)
 				}
 				how.end(p)
 				if !tt.again {
 					d := await(t, "Dial", dial)
-					if !errors.Is(d.err, mpa.ErrUnenhanced) || d.ep != nil {
-						t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, mpa.ErrUnenhanced)
+					if errors.Is(d.err, mpa.ErrUnenhanced) != enhanced || d.err == nil || d.ep != nil {
+						t.Errorf("Dial: got %v, %v; that it is %q is to be %t", d.ep, d.err, mpa.ErrUnenhanced, enhanced)
 					}
 					r.wantCounters(map[string]int{"HandshakeFailures": 1})
 					r.wantNoDial()

@@ -60,6 +60,7 @@ func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error)
 	startup := r.cfg.startup(r.conn.RemoteAddr())
 	if err := r.choose(&startup); err != nil {
 		r.answered = true
+		r.conn.SetDeadline(time.Now().Add(r.cfg.HandshakeTimeout))
 		r.refused(err, r.mpa.Reject(r.cfg.startup(r.conn.RemoteAddr()), nil))
 		return nil, err
 	}

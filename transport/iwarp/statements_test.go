@@ -19,12 +19,14 @@ func TestRevisionCloses(t *testing.T) {
 		cfg   Config
 		reply []byte
 		count string
+		want  error // ErrRevision, if it is not set
 	}{
-		{"0 without markers, permissive", Config{RNIC: mpa.Permissive}, replyFrame(0x40, 0, ""), "HandshakeFailures"},
-		{"1, version 0 wanted", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, replyFrame(0xc0, 1, ""), "HandshakeFailures"},
-		{"1 in a reject, version 0 wanted", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, replyFrame(0x60, 1, ""), "Rejected"},
-		{"2, to 1", Config{Enhanced: mpa.EnhancedNever}, replyFrame(0, 2, ""), "HandshakeFailures"},
-		{"3", Config{}, replyFrame(0x10, 3, clientServer), "HandshakeFailures"},
+		{"1 of too much private data, version 0 wanted", Config{RNIC: mpa.RDMAC}, replyFrame(0xc0, 1, string(make([]byte, 513))), "HandshakeFailures", mpa.ErrFrame},
+		{"0 without markers, permissive", Config{RNIC: mpa.Permissive}, replyFrame(0x40, 0, ""), "HandshakeFailures", nil},
+		{"1, version 0 wanted", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, replyFrame(0xc0, 1, ""), "HandshakeFailures", nil},
+		{"1 in a reject, version 0 wanted", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, replyFrame(0x60, 1, ""), "Rejected", nil},
+		{"2, to 1", Config{Enhanced: mpa.EnhancedNever}, replyFrame(0, 2, ""), "HandshakeFailures", nil},
+		{"3", Config{}, replyFrame(0x10, 3, clientServer), "HandshakeFailures", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.cfg.CRC = CRCOff
@@ -33,8 +35,12 @@ func TestRevisionCloses(t *testing.T) {
 			p := acceptPeer(t, r.peers)
 			p.readStartup()
 			p.write(tt.reply)
-			if d := await(t, "Dial", dial); !errors.Is(d.err, mpa.ErrRevision) || d.ep != nil {
-				t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, mpa.ErrRevision)
+			want := mpa.ErrRevision
+			if tt.want != nil {
+				want = tt.want
+			}
+			if d := await(t, "Dial", dial); !errors.Is(d.err, want) || d.ep != nil {
+				t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, want)
 			}
 			p.wantFIN()
 			r.wantNoDial()

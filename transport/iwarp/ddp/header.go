@@ -10,8 +10,8 @@ import (
 // The versions of the protocol, which that of RDMAP goes with: RFC 5041 section 4.1, and that of the RDMA Consortium, which differs in the
 // number only (draft-carrier-rddp-rnic-interop-00 section 3).
 const (
-	Version      = 1
 	VersionRDMAC = 0
+	Version      = 1
 )
 
 // Lengths of the two headers, in bytes, from the control octet on (RFC 5041

@@ -38,7 +38,7 @@ const OneSegment = -1
 var (
 	// ErrCRC: the CRC of an FPDU is wrong (RFC 5044 section 8, error code 2).
 	ErrCRC = errors.New("MPA CRC error")
-	// ErrMarker: a marker does not point to the beginning of its FPDU, or the length of that is wrong (RFC 5044 section 8, error code 3).
+	// ErrMarker: a marker does not point to where, by the lengths, its FPDU begins (RFC 5044 section 8, error code 3).
 	ErrMarker = errors.New("MPA marker and length of an FPDU do not agree")
 	// ErrLength: a ULPDU that is too short for any header of DDP. There is no error code for that.
 	ErrLength = errors.New("impossible length of an FPDU")
@@ -75,7 +75,7 @@ func NewConn(tcp *net.TCPConn, o Options) (*Conn, error) {
 	}
 	c := &Conn{tcp: tcp, raw: raw, crc: o.CRC, markersOut: o.MarkersOut, maxSegment: o.MaxSegment, stall: o.Stall}
 	if c.maxSegment <= 0 {
-		c.maxSegment = segmentFor(mss(tcp, raw), o.MarkersOut, o.MaxSegment == OneSegment)
+		c.maxSegment = segmentFor(mss(tcp, raw), o.MarkersOut, o.MaxSegment < 0)
 	}
 	if c.markersOut {
 		c.maxSegment = min(c.maxSegment, maxMarkedULPDU)

@@ -6,7 +6,7 @@ import (
 )
 
 // MPA error codes of a Terminate message, with layer 2 and error type 0 (RFC 5044 section 8,
-// RFC 6581 section 8).
+// RFC 6581 section 8): all there are, though not all come of the startup.
 const (
 	CodeLost   uint8 = 1 // TCP connection closed, terminated or lost
 	CodeCRC    uint8 = 2 // CRC of an FPDU is wrong
@@ -98,9 +98,6 @@ func (e *RejectError) Error() string {
 
 // Unwrap returns Err.
 func (e *RejectError) Unwrap() error { return e.Err }
-
-// errNeedEnhanced: a Config that asks for something without asking for enhanced setup.
-var errNeedEnhanced = fmt.Errorf("%w: manual reads and the peer-to-peer model need enhanced setup", ErrConfig)
 
 // frameError says what is bad about a frame.
 func frameError(err error) error { return fmt.Errorf("%w: %w", ErrFrame, err) }

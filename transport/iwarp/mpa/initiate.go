@@ -29,7 +29,7 @@ func Initiate(conn net.Conn, cfg Config, private []byte) (*Setup, error) {
 		setup, err := cfg.conclude(&reply)
 		return setup, cfg.agreed(err, &reply)
 	case errors.Is(err, ErrFrame):
-		accepted := errors.Is(err, errPDLength) && !reply.Reject && reply.Revision > 0 && cfg.unusable(&reply) == nil
+		accepted := errors.Is(err, errPDLength) && !reply.Reject && reply.Revision > 0 && cfg.unusableReply(&reply) == nil
 		return nil, cfg.agreed(&StartupError{Code: CodeFrame, Terminate: accepted, Err: err}, &reply)
 	case n > 0:
 		return nil, &StartupError{Code: CodeLost, Err: err}

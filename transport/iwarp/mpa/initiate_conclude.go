@@ -7,11 +7,7 @@ func (c *Config) conclude(reply *Frame) (*Setup, error) {
 	if reply.Reject {
 		return nil, c.rejection(reply)
 	}
-	err := c.unusable(reply)
-	if sent := c.revision(); err == nil && reply.Revision > sent {
-		err = fmt.Errorf("%w: %d in reply to %d", ErrRevision, reply.Revision, sent)
-	}
-	if err != nil {
+	if err := c.unusableReply(reply); err != nil {
 		// The responder's FPDUs, and those it expects, are not of our kind: no Terminate.
 		return nil, &StartupError{Code: refusalCode(err), Err: err}
 	}
@@ -27,7 +23,7 @@ func (c *Config) conclude(reply *Frame) (*Setup, error) {
 		Initiator: true, Revision: int(reply.Revision), Enhanced: reply.enhanced(),
 		PeerIRD: unsaid, PeerORD: unsaid, PrivateData: private,
 	}
-	c.settle(s, reply, min(s.Revision, 1))
+	c.settle(s, reply)
 	own := c.unenhancedReads()
 	if s.Enhanced {
 		if own, err = c.concludeEnhanced(&d, s); err != nil {
@@ -59,6 +55,14 @@ func (c *Config) concludeEnhanced(d *EnhancedData, s *Setup) (own reads, err err
 			Err: fmt.Errorf("%w: peer takes %v with an IRD of %d, we send %v", err, d.RTR, peer.ird, c.sends())}
 	}
 	return own, nil
+}
+
+// unusableReply says why no connection can come of a reply, because of its revision.
+func (c *Config) unusableReply(reply *Frame) error {
+	if sent := c.revision(); reply.Revision > sent {
+		return fmt.Errorf("%w: %d in reply to %d", ErrRevision, reply.Revision, sent)
+	}
+	return c.unusable(reply)
 }
 
 // downgrades reports whether this side can do without what it has asked for because the reply is an RDMAC peer's, who knows no enhanced

@@ -172,5 +172,9 @@ func TestReceiveMarkerAlone(t *testing.T) {
 		if r.armed != step.watched {
 			t.Errorf("behind %d bytes: watched is %t, want %t", step.to, r.armed, step.watched)
 		}
+		r.idle()
+		if (r.buf != nil) != step.watched || (kept.Load() > 0) != step.watched {
+			t.Errorf("behind %d bytes: a buffer is kept: %t, %d in all; want it to be %t", step.to, r.buf != nil, kept.Load(), step.watched)
+		}
 	}
 }

@@ -87,13 +87,21 @@ func (r *reader) idle() {
 	switch {
 	case r.n == 0:
 		r.release()
+	case r.pending() == 0: // a marker, with which the peer may stay silent for as long as it likes
+		r.putAside()
 	case !r.kept:
 		if r.kept = kept.Add(1) <= maxKept; !r.kept {
 			kept.Add(-1)
-			r.stash = append([]byte(nil), r.buf[:r.n]...)
-			r.drop()
+			r.putAside()
 		}
 	}
+}
+
+// putAside moves what is in the buffer to memory of its size, and gives the buffer back.
+func (r *reader) putAside() {
+	stash := append([]byte(nil), r.buf[:r.n]...)
+	r.release()
+	r.stash = stash
 }
 
 // release gives the buffer back.

@@ -9,7 +9,7 @@ func (c *Config) negotiate(r *Request) (*Setup, EnhancedData, error) {
 		Revision: c.replyRevision(r), Enhanced: c.replyEnhanced(r),
 		PeerIRD: r.PeerIRD(), PeerORD: r.PeerORD(), PeerToPeer: c.replyEnhanced(r) && r.PeerToPeer(), PrivateData: r.PrivateData(),
 	}
-	c.settle(s, &r.frame, min(s.Revision, 1))
+	c.settle(s, &r.frame)
 	err := c.unusable(&r.frame)
 	if !s.Enhanced {
 		s.PeerIRD, s.PeerORD = unsaid, unsaid

@@ -1,6 +1,10 @@
 package mpa
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+)
 
 // RNIC is the kind of adapter that a side is: which versions of DDP and RDMAP it has (draft-carrier-rddp-rnic-interop-00 section 5.1,
 // Figure 1). Version 0 is that of the RDMA Consortium, from before the IETF's; it is taken to be version 1 but for the numbers, as section 3 of
@@ -90,9 +94,9 @@ type Capabilities struct {
 // Capabilities of a side that is set to c.
 func (c *Config) Capabilities() Capabilities {
 	if c.rdmac() {
-		return Capabilities{Markers: true, Version: 0, Selectable: c.RNIC == Permissive}
+		return Capabilities{Markers: true, Version: ddp.VersionRDMAC, Selectable: c.RNIC == Permissive}
 	}
-	return Capabilities{Markers: c.wantsMarkers(), Version: 1, Selectable: c.RNIC == Permissive}
+	return Capabilities{Markers: c.wantsMarkers(), Version: ddp.Version, Selectable: c.RNIC == Permissive}
 }
 
 // rdmac reports whether this side is an RDMAC RNIC to its peer.
@@ -125,10 +129,6 @@ func (c *Config) validateRNIC() error {
 		return fmt.Errorf("%w: %v, by an RNIC that is %v", ErrVersion, c.Version, c.RNIC)
 	case c.rdmac() && c.Markers == MarkersOff:
 		return fmt.Errorf("%w: version 0 has them always", ErrMarkersNeeded)
-	case c.rdmac() && c.Enhanced == EnhancedRequired:
-		return fmt.Errorf("%w: enhanced setup needs version 1", ErrConfig)
-	case c.rdmac() && (c.ManualReads || c.PeerToPeer):
-		return errNeedEnhanced
 	}
 	return nil
 }
@@ -147,12 +147,16 @@ func (c *Config) unusable(f *Frame) error {
 	return nil
 }
 
-// settle enters into s what follows from the version of DDP and RDMAP, and from the M and C bits of this side and of the peer's frame: each
+// settle enters into s what follows from the revision that is agreed on, and from the M and C bits of this side and of the peer's frame: each
 // direction has markers if its receiver wants them, and CRC is used if either side wants it (RFC 5044 section 7.1). With version 0 everything is
 // on.
-func (c *Config) settle(s *Setup, peer *Frame, version int) {
-	s.Version = version
-	s.MarkersIn = c.wantsMarkers() || version == 0
-	s.MarkersOut = peer.Markers || version == 0
-	s.CRC = c.wantsCRC() || peer.CRC || version == 0
+func (c *Config) settle(s *Setup, peer *Frame) {
+	s.Version = ddp.Version
+	if s.Revision == 0 {
+		s.Version = ddp.VersionRDMAC
+	}
+	all := s.Version == ddp.VersionRDMAC
+	s.MarkersIn = c.wantsMarkers() || all
+	s.MarkersOut = peer.Markers || all
+	s.CRC = c.wantsCRC() || peer.CRC || all
 }

@@ -57,6 +57,8 @@ func TestInitiateOldRevisions(t *testing.T) {
 		{"RDMAC, revision 1", "c0 00 0000", "c0 01 0000", old, nil, unusable},
 		{"RDMAC, revision 2", "c0 00 0000", "d0 02 0004 00100010", old, nil, unusable},
 		{"RDMAC, revision 3", "c0 00 0000", "c0 03 0000", old, nil, unusable},
+		{"RDMAC, revision 1 of too much private data", "c0 00 0000", "c0 01 0201", old, nil, failure{ErrFrame, CodeFrame, false}},
+		{"revision 2 of too much private data, to 1", "00 01 0000", "00 02 0201", never, nil, failure{ErrFrame, CodeFrame, false}},
 		{"permissive, revision 0 of too much private data", "00 01 0000", "c0 00 0201", never, nil, failure{ErrFrame, CodeFrame, false}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -46,25 +46,32 @@ func TestValidateRNIC(t *testing.T) {
 		ErrMarkersNeeded: {ErrVersion},
 	}
 	for _, tt := range []struct {
-		name string
-		in   Config
-		want error
+		name     string
+		in       Config
+		want     error
+		dialOnly bool // a responder goes by the request
 	}{
-		{"non-permissive, version 0", Config{Version: VersionRDMAC}, ErrVersion},
-		{"RDMAC, version 1", Config{RNIC: RDMAC, Version: VersionIETF}, ErrVersion},
-		{"RDMAC, no markers", Config{RNIC: RDMAC, Markers: MarkersOff}, ErrMarkersNeeded},
-		{"permissive, version 0, no markers", Config{RNIC: Permissive, Version: VersionRDMAC, Markers: MarkersOff}, ErrMarkersNeeded},
-		{"RDMAC, enhanced required", Config{RNIC: RDMAC, Enhanced: EnhancedRequired}, ErrConfig},
-		{"permissive, version 0, enhanced required", Config{RNIC: Permissive, Version: VersionRDMAC, Enhanced: EnhancedRequired}, ErrConfig},
-		{"RDMAC, peer-to-peer", Config{RNIC: RDMAC, PeerToPeer: true}, ErrConfig},
-		{"RDMAC, manual reads", Config{RNIC: RDMAC, ManualReads: true}, ErrConfig},
-		{"permissive, version 0, peer-to-peer", Config{RNIC: Permissive, Version: VersionRDMAC, PeerToPeer: true}, ErrConfig},
-		{"unknown kind", Config{RNIC: RDMAC + 1}, ErrConfig},
-		{"unknown version", Config{RNIC: Permissive, Version: VersionIETF + 1}, ErrConfig},
-		{"unknown markers", Config{Markers: MarkersOff + 1}, ErrConfig},
+		{"non-permissive, version 0", Config{Version: VersionRDMAC}, ErrVersion, false},
+		{"RDMAC, version 1", Config{RNIC: RDMAC, Version: VersionIETF}, ErrVersion, false},
+		{"RDMAC, no markers", Config{RNIC: RDMAC, Markers: MarkersOff}, ErrMarkersNeeded, false},
+		{"permissive, version 0, no markers", Config{RNIC: Permissive, Version: VersionRDMAC, Markers: MarkersOff}, ErrMarkersNeeded, false},
+		{"RDMAC, enhanced required", Config{RNIC: RDMAC, Enhanced: EnhancedRequired}, ErrConfig, true},
+		{"permissive, version 0, enhanced required", Config{RNIC: Permissive, Version: VersionRDMAC, Enhanced: EnhancedRequired}, ErrConfig, true},
+		{"RDMAC, peer-to-peer", Config{RNIC: RDMAC, PeerToPeer: true}, ErrConfig, true},
+		{"RDMAC, manual reads", Config{RNIC: RDMAC, ManualReads: true}, ErrConfig, true},
+		{"permissive, version 0, peer-to-peer", Config{RNIC: Permissive, Version: VersionRDMAC, PeerToPeer: true}, ErrConfig, true},
+		{"unknown kind", Config{RNIC: RDMAC + 1}, ErrConfig, false},
+		{"unknown version", Config{RNIC: Permissive, Version: VersionIETF + 1}, ErrConfig, false},
+		{"unknown markers", Config{Markers: MarkersOff + 1}, ErrConfig, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, err := range []error{tt.in.validate(), tt.in.ValidateResponder()} {
+			errs := []error{tt.in.ValidateInitiator(nil)}
+			if err := tt.in.ValidateResponder(); !tt.dialOnly {
+				errs = append(errs, err)
+			} else if err != nil {
+				t.Errorf("as responder: got %v, want none", err)
+			}
+			for _, err := range errs {
 				if !errors.Is(err, tt.want) || !errors.Is(err, ErrConfig) {
 					t.Errorf("got %v, want %v", err, tt.want)
 				}
@@ -82,7 +89,7 @@ func TestValidateRNIC(t *testing.T) {
 		{RNIC: Permissive, Version: VersionIETF, Markers: MarkersOff, PeerToPeer: true, ManualReads: true, Enhanced: EnhancedRequired},
 		{RNIC: Permissive, Version: VersionRDMAC, Markers: MarkersOn, Enhanced: EnhancedNever},
 	} {
-		if err := ok.validate(); err != nil {
+		if err := ok.ValidateInitiator(nil); err != nil {
 			t.Errorf("%+v: got %v, want none", ok, err)
 		}
 	}

@@ -77,9 +77,9 @@ type Config struct {
 	// they expect. Zero means MaxPrivateData.
 	PrivateLimit int
 
-	// Draft05 is the dialect of draft-ietf-storm-mpa-peer-connect-05, the predecessor of RFC 6581. A responder's IRD is not above the initiator's ORD, but for an
-	// RTR by Read; if it takes none of the kinds of RTR that the initiator offers, it names none, and the first message has to be a Send
-	// (section 9 of the draft). Both are understood without it.
+	// Draft05 is the dialect of draft-ietf-storm-mpa-peer-connect-05, the predecessor of RFC 6581. A responder's IRD is not above
+	// the initiator's ORD, but for an RTR by Read; if it takes none of the kinds of RTR that the initiator offers, it names none,
+	// and the first message has to be a Send (section 9 of the draft). Peers that do so are understood without it.
 	Draft05 bool
 }
 
@@ -103,7 +103,8 @@ type Setup struct {
 	// possible where the initiator's ORD is zero, too.
 	RTR RTR
 	// AnySend: the responder has named no kind of RTR, so a Send of any length, the upper layer's, may take the place of the RTR by
-	// Send (draft-ietf-storm-mpa-peer-connect-05 section 9).
+	// Send (draft-ietf-storm-mpa-peer-connect-05 section 9). An initiator of ours sends the RTR, which the upper layer of
+	// a responder may see as a message of no bytes.
 	AnySend bool
 
 	PrivateData []byte // the peer's, without the enhanced data
@@ -126,6 +127,12 @@ func (c *Config) ValidateInitiator(private []byte) error {
 	if err := c.validate(); err != nil {
 		return err
 	}
+	switch {
+	case c.Enhanced == EnhancedRequired && c.rdmac():
+		return fmt.Errorf("%w: there is no enhanced setup with version 0", ErrConfig)
+	case (c.ManualReads || c.PeerToPeer) && !c.wantsEnhanced():
+		return fmt.Errorf("%w: manual reads and the peer-to-peer model need enhanced setup, which there is none of with version 0, nor with %v", ErrConfig, EnhancedNever)
+	}
 	return c.checkPrivate(private, c.wantsEnhanced())
 }
 
@@ -142,8 +149,6 @@ func (c *Config) validate() error {
 		return fmt.Errorf("%w: unknown RTR %#x", ErrConfig, uint8(c.RTR))
 	case c.Enhanced > EnhancedNever:
 		return fmt.Errorf("%w: unknown %v", ErrConfig, c.Enhanced)
-	case c.Enhanced == EnhancedNever && (c.ManualReads || c.PeerToPeer):
-		return errNeedEnhanced
 	case c.ManualReads && c.RequiredORD > 0:
 		return fmt.Errorf("%w: a required ORD cannot be asked for with manual reads", ErrConfig)
 	case c.PrivateLimit != 0 && (c.PrivateLimit < EnhancedDataLen || c.PrivateLimit > MaxPrivateData):

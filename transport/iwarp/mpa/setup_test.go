@@ -28,7 +28,7 @@ func TestConfigValidate(t *testing.T) {
 		{"section 9.1, manual and a required ORD", Config{ORD: 4, RequiredORD: 4, ManualReads: true}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			err := tt.in.validate()
+			err := tt.in.ValidateInitiator(nil)
 			if tt.ok && err != nil {
 				t.Errorf("got %v, want none", err)
 			}

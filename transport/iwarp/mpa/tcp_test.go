@@ -44,7 +44,11 @@ func newConn(t testing.TB, o Options) (*Conn, *net.TCPConn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close(false) }) // gives its buffer back
+	hung := time.AfterFunc(time.Minute, c.Interrupt) // rather than until the limit of all tests
+	t.Cleanup(func() {
+		hung.Stop()
+		c.Close(false) // gives its buffer back
+	})
 	return c, peer
 }
 
