@@ -93,7 +93,7 @@ func TestListenConfig(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"required ORD":  {ORD: 4, RequiredORD: 5},
 		"RTR by Read":   {RTR: mpa.RTRRead, IRD: -1},
-		"manual reads":  {ManualReads: true, Enhanced: mpa.EnhancedNever},
+		"unknown RTR":   {RTR: 1 << 3},
 		"unknown setup": {Enhanced: 9},
 	} {
 		if l, err := Listen(t.Context(), "127.0.0.1:0", cfg); !errors.Is(err, mpa.ErrConfig) {

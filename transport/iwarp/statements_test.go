@@ -21,7 +21,7 @@ func TestRevisionCloses(t *testing.T) {
 		count string
 		want  error // ErrRevision, if it is not set
 	}{
-		{"1 of too much private data, version 0 wanted", Config{RNIC: mpa.RDMAC}, replyFrame(0xc0, 1, string(make([]byte, 513))), "HandshakeFailures", mpa.ErrFrame},
+		{"1 of too much private data, version 0 wanted", Config{RNIC: mpa.RDMAC}, replyFrame(0xc0, 1, string(make([]byte, 513)))[:20], "HandshakeFailures", mpa.ErrFrame},
 		{"0 without markers, permissive", Config{RNIC: mpa.Permissive}, replyFrame(0x40, 0, ""), "HandshakeFailures", nil},
 		{"1, version 0 wanted", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, replyFrame(0xc0, 1, ""), "HandshakeFailures", nil},
 		{"1 in a reject, version 0 wanted", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, replyFrame(0x60, 1, ""), "Rejected", nil},
