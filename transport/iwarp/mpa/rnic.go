@@ -21,17 +21,7 @@ const (
 )
 
 // String names the kind as the draft does.
-func (r RNIC) String() string {
-	switch r {
-	case NonPermissive:
-		return "non-permissive"
-	case Permissive:
-		return "permissive"
-	case RDMAC:
-		return "RDMAC"
-	}
-	return fmt.Sprintf("RNIC %d", uint8(r))
-}
+func (r RNIC) String() string { return named("RNIC", r, "non-permissive", "permissive", "RDMAC") }
 
 // Version asks for a version of DDP and RDMAP, which is always the same for both.
 type Version uint8
@@ -46,17 +36,7 @@ const (
 )
 
 // String is the number of the version, as in Setup.Version, or "any".
-func (v Version) String() string {
-	switch v {
-	case VersionAny:
-		return "any"
-	case VersionRDMAC:
-		return "0 (RDMAC)"
-	case VersionIETF:
-		return "1 (IETF)"
-	}
-	return fmt.Sprintf("version %d", uint8(v))
-}
+func (v Version) String() string { return named("version", v, "any", "0 (RDMAC)", "1 (IETF)") }
 
 // Markers is what a side wants of the stream that it receives. What it sends has markers if the peer wants them.
 type Markers uint8
@@ -72,17 +52,7 @@ const (
 )
 
 // String names the value.
-func (m Markers) String() string {
-	switch m {
-	case MarkersAuto:
-		return "auto"
-	case MarkersOn:
-		return "on"
-	case MarkersOff:
-		return "off"
-	}
-	return fmt.Sprintf("markers %d", uint8(m))
-}
+func (m Markers) String() string { return named("markers", m, "auto", "on", "off") }
 
 // Capabilities is what can be known of a side before it has a peer (draft-carrier-rddp-rnic-interop-00 section 6.2.1).
 type Capabilities struct {

@@ -2,6 +2,7 @@ package mpa
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -95,11 +96,16 @@ func TestValidateRNIC(t *testing.T) {
 	}
 }
 
-func TestRNICString(t *testing.T) {
+func TestStrings(t *testing.T) {
 	for _, tt := range []struct {
-		in   RNIC
+		in   fmt.Stringer
 		want string
-	}{{NonPermissive, "non-permissive"}, {Permissive, "permissive"}, {RDMAC, "RDMAC"}, {9, "RNIC 9"}} {
+	}{
+		{NonPermissive, "non-permissive"}, {Permissive, "permissive"}, {RDMAC, "RDMAC"}, {RNIC(9), "RNIC 9"},
+		{VersionAny, "any"}, {VersionRDMAC, "0 (RDMAC)"}, {VersionIETF, "1 (IETF)"}, {Version(3), "version 3"},
+		{MarkersAuto, "auto"}, {MarkersOn, "on"}, {MarkersOff, "off"}, {Markers(3), "markers 3"},
+		{EnhancedAuto, "auto"}, {EnhancedRequired, "required"}, {EnhancedNever, "never"}, {Enhanced(3), "enhanced 3"},
+	} {
 		if got := tt.in.String(); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}

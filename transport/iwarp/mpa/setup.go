@@ -24,16 +24,14 @@ const (
 )
 
 // String names the value.
-func (e Enhanced) String() string {
-	switch e {
-	case EnhancedAuto:
-		return "auto"
-	case EnhancedRequired:
-		return "required"
-	case EnhancedNever:
-		return "never"
+func (e Enhanced) String() string { return named("enhanced", e, "auto", "required", "never") }
+
+// named is the name of a value, or of what kind it is if it has none.
+func named[T ~uint8](kind string, v T, names ...string) string {
+	if int(v) < len(names) {
+		return names[v]
 	}
-	return fmt.Sprintf("enhanced %d", uint8(e))
+	return fmt.Sprintf("%s %d", kind, v)
 }
 
 // Config is what one side of a connection is set to.
