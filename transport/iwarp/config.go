@@ -23,8 +23,8 @@ const (
 	// maxRegions is the number of windows that an endpoint can have open.
 	maxRegions = 1 << 16
 
-	// minSegment and maxSegment bound Config.MaxSegment: the header of a segment and something to carry must fit, and its
-	// length has 16 bits (RFC 5044 section 4.1).
+	// minSegment and maxSegment bound Config.MaxSegment: the header of a segment and something to
+	// carry must fit, and its length has 16 bits (RFC 5044 section 4.1).
 	minSegment = 64
 	maxSegment = 1<<16 - 1
 )
@@ -33,8 +33,8 @@ const (
 type CRC uint8
 
 const (
-	// CRCAuto wants it, except where the peer has a loopback address: there nothing can go wrong on the way that
-	// the CRC would find.
+	// CRCAuto wants it, except where the peer has a loopback address: there nothing can go wrong on
+	// the way that the CRC would find.
 	CRCAuto CRC = iota
 	// CRCOn wants it.
 	CRCOn
@@ -55,99 +55,111 @@ func (c CRC) String() string {
 	return fmt.Sprintf("CRC %d", uint8(c))
 }
 
-// Config is what a Dialer or a Listener is set to. The zero value is good. IRD, ORD, the depths, MaxSegment and the times are brought
-// into range if they are out of it. What else is unknown, out of range or contradicts itself is an error of Dial, Listen and NewListener that wraps
+// Config is what a Dialer or a Listener is set to. The zero value is good. IRD, ORD, the depths,
+// MaxSegment and the times are brought into range if they are out of it. What else is unknown, out
+// of range or contradicts itself is an error of Dial, Listen and NewListener that wraps
 // mpa.ErrConfig, before anything is sent.
 type Config struct {
-	// IRD is how many RDMA Reads the peer may have outstanding here, ORD how many may be outstanding at the peer, who may
-	// allow fewer. Zero means DefaultReads, a negative number none; mpa.MaxReads is the most.
+	// IRD is how many RDMA Reads the peer may have outstanding here, ORD how many may be
+	// outstanding at the peer, who may allow fewer. Zero means DefaultReads, a negative number
+	// none; mpa.MaxReads is the most.
 	IRD, ORD int
 
-	// RequiredORD is the least ORD that a listener accepts connections with (RFC 6581 section 9.1). It must not be above
-	// ORD.
+	// RequiredORD is the least ORD that a listener accepts connections with (RFC 6581 section 9.1).
+	// It must not be above ORD.
 	RequiredORD int
 
 	// ManualReads leaves IRD and ORD to the upper layer: they are as set here, and not negotiated (RFC 6581
 	// section 9.1).
 	ManualReads bool
 
-	// SendDepth is how many work requests can be queued, RecvDepth how many receives can be posted. Zero means
-	// DefaultDepth.
+	// SendDepth is how many work requests can be queued, RecvDepth how many receives can be posted.
+	// Zero means DefaultDepth.
 	SendDepth, RecvDepth int
 
-	// Enhanced says whether connections are set up by RFC 6581. A Dialer with mpa.EnhancedAuto tries again without if the
-	// peer turns out not to know it. A Listener accepts requests without in any case.
+	// Enhanced says whether connections are set up by RFC 6581. A Dialer with mpa.EnhancedAuto
+	// tries again without if the peer turns out not to know it. A Listener accepts requests without
+	// in any case.
 	Enhanced mpa.Enhanced
 
-	// PeerToPeer has a Dialer ask for the peer-to-peer model, in which either side may send first. Otherwise the
-	// dialing side must; what the listening side posts is held back until then. A Listener goes by
-	// what it is asked for.
+	// PeerToPeer has a Dialer ask for the peer-to-peer model, in which either side may send first.
+	// Otherwise the dialing side must; what the listening side posts is held back until then. A
+	// Listener goes by what it is asked for.
 	PeerToPeer bool
 
-	// RTR is the kinds of ready-to-receive indications that a Dialer can send, or a Listener take, in the peer-to-peer
-	// model (RFC 6581 section 9.2). Zero means all.
+	// RTR is the kinds of ready-to-receive indications that a Dialer can send, or a Listener take,
+	// in the peer-to-peer model (RFC 6581 section 9.2). Zero means all.
 	RTR mpa.RTR
 
-	// OneRTR has a Listener name one kind of RTR in its reply, rather than all of those offered that it takes. Of several, adapters of
-	// Chelsio choose one that they cannot send.
+	// OneRTR has a Listener name one kind of RTR in its reply, rather than all of those offered
+	// that it takes. Of several, adapters of Chelsio choose one that they cannot send.
 	OneRTR bool
 
 	// CRC with version 0 of DDP and RDMAP is on, whatever is set here.
 	CRC CRC
 
-	// RNIC is the kind of adapter that this side passes for, and Version, if set, the version of DDP and RDMAP that connections must have
-	// (draft-carrier-rddp-rnic-interop-00). An mpa.Permissive side takes RDMA Consortium peers, of version 0, as they come. A
-	// Version that the RNIC does not have is an error that wraps mpa.ErrVersion.
+	// RNIC is the kind of adapter that this side passes for, and Version, if set, the version of
+	// DDP and RDMAP that connections must have (draft-carrier-rddp-rnic-interop-00). An
+	// mpa.Permissive side takes RDMA Consortium peers, of version 0, as they come. A Version that
+	// the RNIC does not have is an error that wraps mpa.ErrVersion.
 	RNIC    mpa.RNIC
 	Version mpa.Version
 
-	// Markers says whether there are to be markers in what is received, one for every 512 bytes (RFC 5044 section 4.3). What is sent has
-	// them if the peer asks for it. To do without where they must be is an error that wraps mpa.ErrMarkersNeeded.
+	// Markers says whether there are to be markers in what is received, one for every 512 bytes
+	// (RFC 5044 section 4.3). What is sent has them if the peer asks for it. To do without where
+	// they must be is an error that wraps mpa.ErrMarkersNeeded.
 	Markers mpa.Markers
 
-	// PrivateLimit is the most private data in bytes that is sent, the four bytes of an enhanced setup included: 4 to 512. Zero means
-	// mpa.MaxPrivateData. RPC-over-RDMA needs eight bytes (RFC 8797), besides those four.
+	// PrivateLimit is the most private data in bytes that is sent, the four bytes of an enhanced
+	// setup included: 4 to 512. Zero means mpa.MaxPrivateData. RPC-over-RDMA needs eight bytes (RFC
+	// 8797), besides those four.
 	PrivateLimit int
 
-	// Draft05 has this side speak the dialect of draft-ietf-storm-mpa-peer-connect-05, from before RFC 6581: see mpa.Config; and in
-	// Terminate messages about the setup the error type is 3 (section 8 of the draft). Peers that speak it are understood
-	// in any case.
+	// Draft05 has this side speak the dialect of draft-ietf-storm-mpa-peer-connect-05, from before
+	// RFC 6581: see mpa.Config; and in Terminate messages about the setup the error type is 3
+	// (section 8 of the draft). Peers that speak it are understood in any case.
 	Draft05 bool
 
-	// Choose, if not nil, is called on the listening side when a request is accepted, before the reply. It sees what the peer
-	// asks for, and may change what the reply settles: RNIC, Version, Markers, CRC and the others of mpa.Config, which
-	// come as this Config has them, CRCAuto already decided (draft-carrier-rddp-rnic-interop-00 section 6.2.5). An error has the
-	// peer rejected, as an impossible choice does, and Accept returns it; a reject is by this Config alone. Choose runs on the goroutine of Accept, so
-	// concurrently with itself if that is called so; the peer waits meanwhile. The request is for looking only.
+	// Choose, if not nil, is called on the listening side when a request is accepted, before the
+	// reply. It sees what the peer asks for, and may change what the reply settles: RNIC, Version,
+	// Markers, CRC and the others of mpa.Config, which come as this Config has them, CRCAuto
+	// already decided (draft-carrier-rddp-rnic-interop-00 section 6.2.5). An error has the peer
+	// rejected, as an impossible choice does, and Accept returns it; a reject is by this Config
+	// alone. Choose runs on the goroutine of Accept, so concurrently with itself if that is called
+	// so; the peer waits meanwhile. The request is for looking only.
 	Choose func(peer net.Addr, request *mpa.Request, cfg *mpa.Config) error
 
-	// MaxSegment is the most bytes of a DDP segment that is sent, header included (MULPDU): 64 to 65535. Zero
-	// means an FPDU for each TCP segment, or nearly 64 KiB where the TCP segments are larger than 16 KiB. mpa.OneSegment
-	// means the former in any case.
+	// MaxSegment is the most bytes of a DDP segment that is sent, header included (MULPDU): 64 to
+	// 65535. Zero means an FPDU for each TCP segment, or nearly 64 KiB where the TCP segments are
+	// larger than 16 KiB. mpa.OneSegment means the former in any case.
 	MaxSegment int
 
 	// HandshakeTimeout bounds the startup: for a Dialer from the connection to the reply, for a Listener
 	// from there to the whole request. Zero means DefaultHandshakeTimeout.
 	HandshakeTimeout time.Duration
 
-	// StallTimeout is how long a peer may leave a segment incomplete, or take nothing of what is sent, before the
-	// connection ends with mpa.ErrStalled. It may take twice as long to notice. Zero means DefaultStallTimeout.
+	// StallTimeout is how long a peer may leave a segment incomplete, or take nothing of what is
+	// sent, before the connection ends with mpa.ErrStalled. It may take twice as long to notice.
+	// Zero means DefaultStallTimeout.
 	StallTimeout time.Duration
 
-	// NudgeAfter is how long a Dialer waits for anything at all from the peer, after its own first message, before it sends an RDMA
-	// Write of no bytes, and then up to five more at growing intervals. Linux's siw may overlook a first message that comes quickly, until
-	// something else comes; such a Write asks nothing of a peer, and is checked by none. Zero means DefaultNudgeAfter; if negative
-	// none is sent.
+	// NudgeAfter is how long a Dialer waits for anything at all from the peer, after its own first
+	// message, before it sends an RDMA Write of no bytes, and then up to five more at growing
+	// intervals. Linux's siw may overlook a first message that comes quickly, until something else
+	// comes; such a Write asks nothing of a peer, and is checked by none. Zero means
+	// DefaultNudgeAfter; if negative none is sent.
 	NudgeAfter time.Duration
 
-	// Control, if not nil, is called with each socket before it is connected or listens, as net.Dialer.Control is.
+	// Control, if not nil, is called with each socket before it is connected or listens, as
+	// net.Dialer.Control is.
 	Control func(network, address string, c syscall.RawConn) error
 
 	// Counters, if not nil, counts what happens on all connections made with this Config.
 	Counters *Counters
 
-	// Logger gets a line at level Warn for each peer that breaks the protocol, that this side refuses, or that leaves in the middle of the
-	// startup, and at level Debug for those that connect without a word. Nil means slog.Default().
+	// Logger gets a line at level Warn for each peer that breaks the protocol, that this side
+	// refuses, or that leaves in the middle of the startup, and at level Debug for those that
+	// connect without a word. Nil means slog.Default().
 	Logger *slog.Logger
 }
 
@@ -217,8 +229,9 @@ func (c *Config) startup(addr net.Addr) mpa.Config {
 	}
 }
 
-// Capabilities is what can be known of a side before it connects (draft-carrier-rddp-rnic-interop-00 section 6.2.1), if Dial and Listen
-// take c. What came of it on a connection SetupOf tells.
+// Capabilities is what can be known of a side before it connects
+// (draft-carrier-rddp-rnic-interop-00 section 6.2.1), if Dial and Listen take c. What came of it on
+// a connection SetupOf tells.
 func (c Config) Capabilities() mpa.Capabilities {
 	startup := c.startup(nil)
 	return startup.Capabilities()

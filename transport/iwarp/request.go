@@ -33,8 +33,9 @@ func (r *request) Info() transport.Info {
 	}
 }
 
-// RequestOf returns what the peer asks for, before it is accepted. It is for looking only: its Accept and Reject fail with
-// mpa.ErrSnapshot, those of r answer. It reports false for requests of other providers.
+// RequestOf returns what the peer asks for, before it is accepted. It is for looking only: its
+// Accept and Reject fail with mpa.ErrSnapshot, those of r answer. It reports false for requests of
+// other providers.
 func RequestOf(r transport.Request) (*mpa.Request, bool) {
 	own, ok := r.(*request)
 	if !ok {
@@ -43,8 +44,9 @@ func RequestOf(r transport.Request) (*mpa.Request, bool) {
 	return own.mpa.Snapshot(), true
 }
 
-// Accept makes the connection. It may refuse it by itself: where the peer's IRD is below RequiredORD, where the peer's revision of MPA
-// is not for this side, or where Config.Choose says so. Only after an error that wraps transport.ErrPrivateData the request waits for another answer.
+// Accept makes the connection. It may refuse it by itself: where the peer's IRD is below
+// RequiredORD, where the peer's revision of MPA is not for this side, or where Config.Choose says
+// so. Only after an error that wraps transport.ErrPrivateData the request waits for another answer.
 func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
 	if r.answered {
 		return nil, opError("accept", r.conn.RemoteAddr(), mpa.ErrAnswered)
@@ -99,7 +101,8 @@ func (r *request) choose(startup *mpa.Config) error {
 	return startup.ValidateResponder()
 }
 
-// refused parts with a peer that this side has rejected of its own accord, unless the reject could not be sent.
+// refused parts with a peer that this side has rejected of its own accord, unless the reject could
+// not be sent.
 func (r *request) refused(cause, failed error) {
 	r.cfg.Counters.Rejected.Add(1)
 	r.cfg.Logger.Warn("iwarp: connection refused", "peer", r.conn.RemoteAddr(), "err", cause)
@@ -131,8 +134,8 @@ func (r *request) Reject(private []byte) error {
 	return opError("reject", r.conn.RemoteAddr(), err)
 }
 
-// part closes the connection such that the peer can read what was sent: nothing more is written, and what the peer still sends is
-// read for a while.
+// part closes the connection such that the peer can read what was sent: nothing more is written,
+// and what the peer still sends is read for a while.
 func (r *request) part() {
 	if r.conn.CloseWrite() != nil {
 		r.conn.Close()

@@ -22,12 +22,13 @@ type Options struct {
 	// MarkersIn and MarkersOut are for what is received, and what is sent (RFC 5044 section 4.3).
 	MarkersIn, MarkersOut bool
 
-	// MaxSegment is the MULPDU in bytes, at most 65535, and at most 64768 where there are markers. 0 means an FPDU for each TCP segment, or the
-	// largest where these are larger than 16 KiB, and OneSegment the former in any case.
+	// MaxSegment is the MULPDU in bytes, at most 65535, and at most 64768 where there are markers.
+	// 0 means an FPDU for each TCP segment, or the largest where these are larger than 16 KiB, and
+	// OneSegment the former in any case.
 	MaxSegment int
 
-	// Stall, above 0, is how long the peer may take nothing, or leave an FPDU incomplete. It may take somewhat more than twice as long
-	// to notice.
+	// Stall, above 0, is how long the peer may take nothing, or leave an FPDU incomplete. It may
+	// take somewhat more than twice as long to notice.
 	Stall time.Duration
 }
 
@@ -38,7 +39,8 @@ const OneSegment = -1
 var (
 	// ErrCRC: the CRC of an FPDU is wrong (RFC 5044 section 8, error code 2).
 	ErrCRC = errors.New("MPA CRC error")
-	// ErrMarker: a marker does not point to where, by the lengths, its FPDU begins (RFC 5044 section 8, error code 3).
+	// ErrMarker: a marker does not point to where, by the lengths, its FPDU begins (RFC 5044
+	// section 8, error code 3).
 	ErrMarker = errors.New("MPA marker and length of an FPDU do not agree")
 	// ErrLength: a ULPDU that is too short for any header of DDP. There is no error code for that.
 	ErrLength = errors.New("impossible length of an FPDU")
@@ -46,7 +48,8 @@ var (
 	ErrStalled = errors.New("peer has stalled")
 )
 
-// Conn is a TCP connection after the startup: a stream of FPDUs in each direction. It is the LLP of a DDP stream.
+// Conn is a TCP connection after the startup: a stream of FPDUs in each direction. It is the LLP of
+// a DDP stream.
 type Conn struct {
 	tcp        *net.TCPConn
 	raw        syscall.RawConn
@@ -86,8 +89,8 @@ func NewConn(tcp *net.TCPConn, o Options) (*Conn, error) {
 	return c, nil
 }
 
-// segmentFor returns the MULPDU for an MSS: an FPDU for each TCP segment, as siw and hardware have it, or the largest where TCP segments are
-// large themselves, as on a loopback interface.
+// segmentFor returns the MULPDU for an MSS: an FPDU for each TCP segment, as siw and hardware have
+// it, or the largest where TCP segments are large themselves, as on a loopback interface.
 func segmentFor(mss int, markers, one bool) int {
 	const large, largest = 16 << 10, 64<<10 - 32 + ddp.TaggedLen
 	if mss > large && !one {
@@ -140,8 +143,8 @@ func (c *Conn) Close(orderly bool) {
 		orderly = c.out.finish() == nil && c.tcp.CloseWrite() == nil
 	}
 	if orderly {
-		// What the peer still sends is read, since closing on it would reset the connection, and the peer might lose what was sent
-		// last: a Terminate message.
+		// What the peer still sends is read, since closing on it would reset the connection, and
+		// the peer might lose what was sent last: a Terminate message.
 		_, err := io.Copy(io.Discard, onlyReader{c.tcp})
 		orderly = err == nil
 	}

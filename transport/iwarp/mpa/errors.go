@@ -38,8 +38,8 @@ var (
 	ErrNoMatchingRTR = errors.New("no matching RTR")
 	// ErrConfig: a Config that contradicts itself, or has values out of range.
 	ErrConfig = errors.New("bad MPA configuration")
-	// ErrVersion: the RNIC does not have the version of DDP and RDMAP that is asked for (draft-carrier-rddp-rnic-interop-00 section
-	// 6.2.3). It wraps ErrConfig.
+	// ErrVersion: the RNIC does not have the version of DDP and RDMAP that is asked for
+	// (draft-carrier-rddp-rnic-interop-00 section 6.2.3). It wraps ErrConfig.
 	ErrVersion = fmt.Errorf("%w: DDP and RDMAP version not supported", ErrConfig)
 	// ErrMarkersNeeded: markers cannot be disabled (the same section). It wraps ErrConfig.
 	ErrMarkersNeeded = fmt.Errorf("%w: disabling markers not supported", ErrConfig)
@@ -53,12 +53,14 @@ var (
 type StartupError struct {
 	// Code is the MPA error code that fits.
 	Code uint8
-	// Terminate is set if the peer can be told by a Terminate message: it has accepted, and so expects FPDUs.
+	// Terminate is set if the peer can be told by a Terminate message: it has accepted, and so
+	// expects FPDUs.
 	Terminate bool
 	CRC       bool // of the Terminate: whether the two sides have agreed on CRC32C
 	Markers   bool // likewise: whether the peer wants markers
 
-	// PeerIRD and PeerORD are what a responder that has accepted said (RFC 6581 section 9.1), -1 if nothing.
+	// PeerIRD and PeerORD are what a responder that has accepted said (RFC 6581 section 9.1), -1 if
+	// nothing.
 	PeerIRD, PeerORD int
 	Err              error
 }

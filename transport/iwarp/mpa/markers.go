@@ -7,22 +7,27 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// A stream with markers has one at its beginning and at every 512th byte from there: two bytes that mean nothing, and the number of bytes of the
-// stream between the beginning of the FPDU and the marker. One that stands between two FPDUs points nowhere, and belongs to the one that
-// follows (RFC 5044 section 4.3). The CRC covers them; the length and the padding of an FPDU do not count them. Like everything here they begin at a multiple
-// of four, so that none stands within a length or a CRC.
+// A stream with markers has one at its beginning and at every 512th byte from there: two bytes that
+// mean nothing, and the number of bytes of the stream between the beginning of the FPDU and the
+// marker. One that stands between two FPDUs points nowhere, and belongs to the one that follows
+// (RFC 5044 section 4.3). The CRC covers them; the length and the padding of an FPDU do not count
+// them. Like everything here they begin at a multiple of four, so that none stands within a length
+// or a CRC.
 const (
 	markerSize  = 4
 	markerEvery = 512
 
-	// maxMarkedULPDU is the longest ULPDU of whose FPDU any marker can tell the beginning in 16 bits (RFC 5044 section 4.3).
+	// maxMarkedULPDU is the longest ULPDU of whose FPDU any marker can tell the beginning in 16
+	// bits (RFC 5044 section 4.3).
 	maxMarkedULPDU = 64768
 
-	// maxMarked is about the most that an FPDU can take in a stream with markers, though not all of these can tell its beginning.
+	// maxMarked is about the most that an FPDU can take in a stream with markers, though not all of
+	// these can tell its beginning.
 	maxMarked = maxFPDU + markerSize*(maxFPDU/(markerEvery-markerSize)+1)
 )
 
-// markedSize is the room that an FPDU of n bytes takes in a stream with markers when it begins at position pos.
+// markedSize is the room that an FPDU of n bytes takes in a stream with markers when it begins at
+// position pos.
 func markedSize(pos, n int) int {
 	next := toMarker(pos)
 	if n <= next {
@@ -35,10 +40,12 @@ func markedSize(pos, n int) int {
 // toMarker is the number of bytes from position pos to the next marker.
 func toMarker(pos int) int { return -pos & (markerEvery - 1) }
 
-// pointer is what a marker at position pos tells when the length of its FPDU stands, or will stand, at position start.
+// pointer is what a marker at position pos tells when the length of its FPDU stands, or will stand,
+// at position start.
 func pointer(pos, start int) int { return max(pos-start, 0) }
 
-// addMarked is add in a stream with markers. Between two of them there is too little for a piece of its own, so all goes by way of the arena.
+// addMarked is add in a stream with markers. Between two of them there is too little for a piece of
+// its own, so all goes by way of the arena.
 func (b *batch) addMarked(header []byte, p *ddp.Payload, n int, crc bool) bool {
 	ulpdu := len(header) + n
 	if len(b.arena)+markedSize(b.position(), fpduSize(ulpdu)) > cap(b.arena) {
@@ -133,8 +140,9 @@ func (r *reader) parseMarked(sink ddp.Sink) error {
 	return nil
 }
 
-// unmark moves the FPDU in b together, which begins at position pos of the stream, and whose length stands at start in b. It
-// fails with ErrMarker if a marker tells something else. The two low bits of what it tells mean nothing.
+// unmark moves the FPDU in b together, which begins at position pos of the stream, and whose length
+// stands at start in b. It fails with ErrMarker if a marker tells something else. The two low bits
+// of what it tells mean nothing.
 func unmark(b []byte, pos, start int) ([]byte, error) {
 	next := toMarker(pos) // marker
 	fpdu := b[start:max(min(next, len(b)), start)]

@@ -16,9 +16,9 @@ type Request struct {
 	answered bool
 }
 
-// ReadRequest reads a request for a connection, and nothing behind it. How long that takes is for conn's
-// deadline to say. It fails with a *StartupError: nothing has been written then, and the caller closes conn. If
-// that wraps io.EOF the peer closed without a word.
+// ReadRequest reads a request for a connection, and nothing behind it. How long that takes is for
+// conn's deadline to say. It fails with a *StartupError: nothing has been written then, and the
+// caller closes conn. If that wraps io.EOF the peer closed without a word.
 //
 // Requests that cannot be accepted because of revision 0 come as others do: Accept answers them.
 func ReadRequest(conn net.Conn) (*Request, error) {
@@ -115,7 +115,8 @@ func (r *Request) reply(s *Setup, d *EnhancedData, reject bool, private []byte) 
 	return f.write(r.conn)
 }
 
-// Snapshot returns the request without the ability to answer it: its Accept and Reject fail with ErrSnapshot.
+// Snapshot returns the request without the ability to answer it: its Accept and Reject fail with
+// ErrSnapshot.
 func (r *Request) Snapshot() *Request {
 	s := *r
 	s.conn = nil

@@ -6,9 +6,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// RNIC is the kind of adapter that a side is: which versions of DDP and RDMAP it has (draft-carrier-rddp-rnic-interop-00 section 5.1,
-// Figure 1). Version 0 is that of the RDMA Consortium, from before the IETF's; it is taken to be version 1 but for the numbers, as section 3 of
-// the draft has it.
+// RNIC is the kind of adapter that a side is: which versions of DDP and RDMAP it has
+// (draft-carrier-rddp-rnic-interop-00 section 5.1, Figure 1). Version 0 is that of the RDMA
+// Consortium, from before the IETF's; it is taken to be version 1 but for the numbers, as section 3
+// of the draft has it.
 type RNIC uint8
 
 const (
@@ -38,7 +39,8 @@ const (
 // String is the number of the version, as in Setup.Version, or "any".
 func (v Version) String() string { return named("version", v, "any", "0 (RDMAC)", "1 (IETF)") }
 
-// Markers is what a side wants of the stream that it receives. What it sends has markers if the peer wants them.
+// Markers is what a side wants of the stream that it receives. What it sends has markers if the
+// peer wants them.
 type Markers uint8
 
 const (
@@ -46,15 +48,16 @@ const (
 	MarkersAuto Markers = iota
 	// MarkersOn is with markers.
 	MarkersOn
-	// MarkersOff is without. An RDMAC side cannot have that, nor one with VersionRDMAC. A Permissive side has markers all the same towards an RDMAC
-	// peer.
+	// MarkersOff is without. An RDMAC side cannot have that, nor one with VersionRDMAC. A
+	// Permissive side has markers all the same towards an RDMAC peer.
 	MarkersOff
 )
 
 // String names the value.
 func (m Markers) String() string { return named("markers", m, "auto", "on", "off") }
 
-// Capabilities is what can be known of a side before it has a peer (draft-carrier-rddp-rnic-interop-00 section 6.2.1).
+// Capabilities is what can be known of a side before it has a peer
+// (draft-carrier-rddp-rnic-interop-00 section 6.2.1).
 type Capabilities struct {
 	Markers    bool // whether it wants them in what it receives
 	Version    int  // of DDP and RDMAP, if the peer does not need another
@@ -86,7 +89,8 @@ func (c *Config) wantsCRC() bool { return c.rdmac() || c.CRC }
 // wantsEnhanced reports whether this side, as initiator, asks for enhanced setup.
 func (c *Config) wantsEnhanced() bool { return !c.rdmac() && c.Enhanced != EnhancedNever }
 
-// validateRNIC finds what the kind of adapter does not have (draft-carrier-rddp-rnic-interop-00 sections 6.2.3 and 6.2.6).
+// validateRNIC finds what the kind of adapter does not have (draft-carrier-rddp-rnic-interop-00
+// sections 6.2.3 and 6.2.6).
 func (c *Config) validateRNIC() error {
 	switch {
 	case c.RNIC > RDMAC:
@@ -103,8 +107,9 @@ func (c *Config) validateRNIC() error {
 	return nil
 }
 
-// unusable says why no connection can come of a frame of the peer's, because of its revision. Revision 0 is that of RDMAC peers, who need markers. (With
-// revision 0 and without markers comes who follows early drafts of RFC 5044; nobody is known to.)
+// unusable says why no connection can come of a frame of the peer's, because of its revision.
+// Revision 0 is that of RDMAC peers, who need markers. (With revision 0 and without markers comes
+// who follows early drafts of RFC 5044; nobody is known to.)
 func (c *Config) unusable(f *Frame) error {
 	switch {
 	case f.Revision > maxRevision:
@@ -117,9 +122,9 @@ func (c *Config) unusable(f *Frame) error {
 	return nil
 }
 
-// settle enters into s what follows from the revision that is agreed on, and from the M and C bits of this side and of the peer's frame: each
-// direction has markers if its receiver wants them, and CRC is used if either side wants it (RFC 5044 section 7.1). With version 0 everything is
-// on.
+// settle enters into s what follows from the revision that is agreed on, and from the M and C bits
+// of this side and of the peer's frame: each direction has markers if its receiver wants them, and
+// CRC is used if either side wants it (RFC 5044 section 7.1). With version 0 everything is on.
 func (c *Config) settle(s *Setup, peer *Frame) {
 	s.Version = ddp.Version
 	if s.Revision == 0 {

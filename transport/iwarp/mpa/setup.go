@@ -19,7 +19,8 @@ const (
 	// EnhancedRequired is EnhancedAuto for a caller who would not do without. A responder must
 	// accept unenhanced requests (RFC 6581 section 10), and does.
 	EnhancedRequired
-	// EnhancedNever has an initiator send revision 1, and a responder, of any RNIC, give enhanced requests no answer.
+	// EnhancedNever has an initiator send revision 1, and a responder, of any RNIC, give enhanced
+	// requests no answer.
 	EnhancedNever
 )
 
@@ -57,27 +58,30 @@ type Config struct {
 	// RTR is the kinds that an initiator can send, or a responder take. Zero means all.
 	RTR RTR
 
-	// OneRTR has a responder name one of the kinds of RTR that the initiator offers, rather than all that it takes: a Write if it
-	// can, else a Read, else a Send. Some initiators send what they cannot if more are named.
+	// OneRTR has a responder name one of the kinds of RTR that the initiator offers, rather than
+	// all that it takes: a Write if it can, else a Read, else a Send. Some initiators send what
+	// they cannot if more are named.
 	OneRTR bool
 
 	// CRC asks for CRC32C. It is used if either side asks.
 	CRC bool
 
-	// RNIC is the kind of adapter that this side is. Of the versions of DDP and RDMAP that it has, Version may ask for one.
+	// RNIC is the kind of adapter that this side is. Of the versions of DDP and RDMAP that it has,
+	// Version may ask for one.
 	RNIC    RNIC
 	Version Version
 
 	// Markers is what this side wants in what it receives.
 	Markers Markers
 
-	// PrivateLimit is the most private data in bytes that is sent, enhanced data included: some peers drop connections with more than
-	// they expect. Zero means MaxPrivateData.
+	// PrivateLimit is the most private data in bytes that is sent, enhanced data included: some
+	// peers drop connections with more than they expect. Zero means MaxPrivateData.
 	PrivateLimit int
 
-	// Draft05 is the dialect of draft-ietf-storm-mpa-peer-connect-05, the predecessor of RFC 6581. A responder's IRD is not above
-	// the initiator's ORD, but for an RTR by Read; if it takes none of the kinds of RTR that the initiator offers, it names none,
-	// and the first message has to be a Send (section 9 of the draft). Peers that do so are understood without it.
+	// Draft05 is the dialect of draft-ietf-storm-mpa-peer-connect-05, the predecessor of RFC 6581.
+	// A responder's IRD is not above the initiator's ORD, but for an RTR by Read; if it takes none
+	// of the kinds of RTR that the initiator offers, it names none, and the first message has to be
+	// a Send (section 9 of the draft). Peers that do so are understood without it.
 	Draft05 bool
 }
 
@@ -100,15 +104,17 @@ type Setup struct {
 	// first at a responder. It is zero in the client-server model. An RTR by Read is
 	// possible where the initiator's ORD is zero, too.
 	RTR RTR
-	// AnySend: the responder has named no kind of RTR, so a Send of any length, the upper layer's, may take the place of the RTR by
-	// Send (draft-ietf-storm-mpa-peer-connect-05 section 9). An initiator of ours sends the RTR, which the upper layer of
-	// a responder may see as a message of no bytes.
+	// AnySend: the responder has named no kind of RTR, so a Send of any length, the upper layer's,
+	// may take the place of the RTR by Send (draft-ietf-storm-mpa-peer-connect-05 section 9). An
+	// initiator of ours sends the RTR, which the upper layer of a responder may see as a message of
+	// no bytes.
 	AnySend bool
 
 	PrivateData []byte // the peer's, without the enhanced data
 }
 
-// ValidateResponder finds what a responder cannot mean, with an error that wraps ErrConfig. Accept and Reject do the same, when it is late.
+// ValidateResponder finds what a responder cannot mean, with an error that wraps ErrConfig. Accept
+// and Reject do the same, when it is late.
 func (c *Config) ValidateResponder() error {
 	if err := c.validate(); err != nil {
 		return err
@@ -119,8 +125,9 @@ func (c *Config) ValidateResponder() error {
 	return nil
 }
 
-// ValidateInitiator finds what an initiator cannot mean, and what it does not have, with an error that wraps ErrConfig, and private data that it cannot
-// send, with one that wraps transport.ErrPrivateData. Initiate does the same, when there is a connection already.
+// ValidateInitiator finds what an initiator cannot mean, and what it does not have, with an error
+// that wraps ErrConfig, and private data that it cannot send, with one that wraps
+// transport.ErrPrivateData. Initiate does the same, when there is a connection already.
 func (c *Config) ValidateInitiator(private []byte) error {
 	if err := c.validate(); err != nil {
 		return err
@@ -129,7 +136,7 @@ func (c *Config) ValidateInitiator(private []byte) error {
 	case c.Enhanced == EnhancedRequired && c.rdmac():
 		return fmt.Errorf("%w: there is no enhanced setup with version 0", ErrConfig)
 	case (c.ManualReads || c.PeerToPeer) && !c.wantsEnhanced():
-		return fmt.Errorf("%w: manual reads and the peer-to-peer model need enhanced setup, which there is none of with version 0, nor with %v", ErrConfig, EnhancedNever)
+		return fmt.Errorf("%w: manual reads and the peer-to-peer model need enhanced setup", ErrConfig)
 	}
 	return c.checkPrivate(private, c.wantsEnhanced())
 }

@@ -47,7 +47,10 @@ func newConn(t testing.TB, o Options) (*Conn, *net.TCPConn) {
 	hung := time.AfterFunc(time.Minute, c.Interrupt) // rather than until the limit of all tests
 	t.Cleanup(func() {
 		hung.Stop()
-		c.Close(false) // gives its buffer back
+		c.Close(false)
+		if c.in.buf != nil || c.in.kept {
+			t.Error("a closed connection holds a buffer")
+		}
 	})
 	return c, peer
 }
