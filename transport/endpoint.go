@@ -63,7 +63,8 @@ type Abandoner interface {
 	Abandon(r Region) error
 }
 
-// Info describes one connection.
+// Info describes one connection, as far as every provider can. What else two ends have agreed on, like versions and
+// checksums, the provider's own package tells.
 type Info struct {
 	Provider    string // "loopback", "iwarp"
 	LocalAddr   net.Addr

@@ -85,7 +85,7 @@ func (e *endpoint) end(cause error, t *rdmap.Terminate, count *atomic.Uint64, li
 	}
 	e.err, e.closed = cause, ended(cause)
 	if t != nil && e.heard {
-		t.Draft05 = e.draft05
+		t.Draft05 = e.setup.Draft05
 		e.lastWords = t.Append(nil)
 	}
 	e.mu.Unlock()

@@ -26,7 +26,6 @@ type endpoint struct {
 	counters *Counters
 	logger   *slog.Logger
 	full     error // what Post fails with while the queue is full, made once
-	draft05  bool  // Terminates are of that dialect
 
 	started chan struct{} // closed by Start
 	over    chan struct{} // closed by end
@@ -87,7 +86,6 @@ func newEndpoint(llp ddp.LLP, s *mpa.Setup, cfg *Config, info transport.Info) *e
 		counters:  cfg.Counters,
 		logger:    cfg.Logger,
 		full:      opError("post", info.RemoteAddr, transport.ErrQueueFull),
-		draft05:   cfg.Draft05,
 		started:   make(chan struct{}),
 		over:      make(chan struct{}),
 		done:      make(chan struct{}),

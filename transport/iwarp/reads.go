@@ -51,10 +51,17 @@ type sinkTags struct{ last uint32 }
 
 func (t *sinkTags) next() transport.STag {
 	for {
-		tag := rand.Uint32()
-		if tag>>8 != 0 && tag>>8 != t.last>>8 {
-			t.last = tag
+		if tag := rand.Uint32(); t.take(tag) {
 			return transport.STag(tag)
 		}
 	}
+}
+
+// take makes a tag the latest, unless its index is 0 or that of the one before.
+func (t *sinkTags) take(tag uint32) bool {
+	if tag>>8 == 0 || tag>>8 == t.last>>8 {
+		return false
+	}
+	t.last = tag
+	return true
 }

@@ -76,9 +76,7 @@ func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error)
 	r.answered = err == nil || errors.As(err, &failed)
 	switch {
 	case err == nil:
-		cfg := *r.cfg
-		cfg.Draft05 = startup.Draft05
-		return cfg.endpoint(r.conn, setup)
+		return r.cfg.endpoint(r.conn, setup)
 	case !r.answered: // the caller's fault, who can try again
 	case errors.Is(err, mpa.ErrInsufficientIRD), errors.Is(err, mpa.ErrRevision):
 		r.refused(err, nil)

@@ -27,21 +27,26 @@ func TestSinkTags(t *testing.T) {
 	}
 }
 
-// What is drawn has no index of 0, and not that of the tag before. Of so many draws one and the other should come up if they could.
-func TestSinkTagsDrawn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a second")
-	}
+// Of what is drawn an index of 0 is not taken, nor that of the tag before.
+func TestSinkTagsTaken(t *testing.T) {
 	var tags sinkTags
-	last := transport.STag(0)
-	for range 1 << 24 {
-		tag := tags.next()
-		if tag>>8 == last>>8 {
-			t.Fatalf("got tag %#x after %#x", tag, last)
-		}
-		last = tag
-		if tag>>8 == 0 {
-			t.Fatalf("got tag %#x", tag)
+	for _, tt := range []struct {
+		tag  uint32
+		want bool
+	}{
+		{0, false},
+		{0xff, false},
+		{0x100, true},
+		{0x100, false},
+		{0x1ff, false},
+		{0x200, true},
+		{0x100, true},
+		{0xff, false},
+		{0xffffffff, true},
+		{0xffffff00, false},
+	} {
+		if got := tags.take(tt.tag); got != tt.want {
+			t.Errorf("tag %#x: taken is %t, want %t", tt.tag, got, tt.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package mpa
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -101,7 +102,7 @@ func TestInitiateDraft05(t *testing.T) {
 			{"no kind, and no IRD", "80000010", Setup{ORD: 0, PeerIRD: 0, PeerORD: 16, RTR: RTRSend, AnySend: true}},
 			{"a Send by name", "c0040010", Setup{ORD: 4, PeerIRD: 4, PeerORD: 16, RTR: RTRSend}},
 		} {
-			t.Run(tt.name, func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, draft's dialect %t", tt.name, draft), func(t *testing.T) {
 				said, s, err := initiateTo(t, cfg, nil, repFrame(t, "10 02 0004"+tt.reply))
 				if err != nil {
 					t.Fatal(err)
@@ -110,7 +111,7 @@ func TestInitiateDraft05(t *testing.T) {
 					t.Errorf("request (-want +got):\n%s", diff)
 				}
 				tt.want.Initiator, tt.want.Revision, tt.want.Version, tt.want.Enhanced = true, 2, 1, true
-				tt.want.PeerToPeer, tt.want.IRD = true, 16
+				tt.want.PeerToPeer, tt.want.IRD, tt.want.Draft05 = true, 16, draft
 				if diff := cmp.Diff(&tt.want, s); diff != "" {
 					t.Errorf("setup (-want +got):\n%s", diff)
 				}

@@ -20,7 +20,7 @@ func (c *Config) conclude(reply *Frame) (*Setup, error) {
 		return nil, &StartupError{Code: CodeFrame, Terminate: true, Err: err}
 	}
 	s := &Setup{
-		Initiator: true, Revision: int(reply.Revision), Enhanced: reply.enhanced(),
+		Initiator: true, Revision: int(reply.Revision), Enhanced: reply.enhanced(), Draft05: c.Draft05,
 		PeerIRD: unsaid, PeerORD: unsaid, PrivateData: private,
 	}
 	c.settle(s, reply)

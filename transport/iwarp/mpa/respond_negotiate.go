@@ -6,7 +6,7 @@ import "fmt"
 // enhanced. An error says why the reply has to be a reject.
 func (c *Config) negotiate(r *Request) (*Setup, EnhancedData, error) {
 	s := &Setup{
-		Revision: c.replyRevision(r), Enhanced: c.replyEnhanced(r),
+		Revision: c.replyRevision(r), Enhanced: c.replyEnhanced(r), Draft05: c.Draft05,
 		PeerIRD: r.PeerIRD(), PeerORD: r.PeerORD(), PeerToPeer: c.replyEnhanced(r) && r.PeerToPeer(), PrivateData: r.PrivateData(),
 	}
 	c.settle(s, &r.frame)

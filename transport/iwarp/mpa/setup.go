@@ -110,6 +110,9 @@ type Setup struct {
 	// no bytes.
 	AnySend bool
 
+	// Draft05: this side speaks that dialect, as its Config says, also in Terminate messages.
+	Draft05 bool
+
 	PrivateData []byte // the peer's, without the enhanced data
 }
 
