@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -251,4 +252,35 @@ func TestListenerCloses(t *testing.T) {
 	}
 	alive(made, l.start())
 	r.log.want(t, 0)
+}
+
+// TestUnenhancedRevision2 has requests of revision 2 without enhanced data, which no Dialer of ours sends, with the rest either way.
+func TestUnenhancedRevision2(t *testing.T) {
+	for bits := range byte(16) {
+		request, reply := bits>>2<<6, bits<<6 // M and C
+		t.Run(fmt.Sprintf("request %#02x, reply %#02x", request, reply), func(t *testing.T) {
+			cfg := Config{CRC: CRCOff}
+			if reply&0x80 != 0 {
+				cfg.Markers = mpa.MarkersOn
+			}
+			if reply&0x40 != 0 {
+				cfg.CRC = CRCOn
+			}
+			r := newRig(t, false, cfg)
+			p := dialPeer(t, r.listener.Addr().String())
+			p.crc = (request|reply)&0x40 != 0
+			p.mark(reply&0x80 != 0, request&0x80 != 0)
+			p.write(requestFrame(request, 2, "hello"))
+			ep, err := r.request().Accept(t.Context(), []byte("welcome"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.wantStartup(replyFrame(reply|request&0x40, 2, "welcome"))
+			wantSetup(t, ep, mpa.Setup{
+				Version: 1, Revision: 2, CRC: p.crc, MarkersIn: reply&0x80 != 0, MarkersOut: request&0x80 != 0,
+				IRD: DefaultReads, ORD: mpa.UnenhancedORD, PeerIRD: -1, PeerORD: -1, PrivateData: []byte("hello"),
+			})
+			alive(p, newLocal(t, ep).start())
+		})
+	}
 }
