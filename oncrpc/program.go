@@ -28,6 +28,10 @@ type Procedure struct {
 	// never run there. Over an in-process provider that goroutine may be one that is inside a call or a
 	// fetch of its own, so a lock that a non-blocking handler takes must not be held there.
 	NonBlocking bool
+	// Once procedures must not be executed twice for a call that the client sends again, having lost its
+	// connection: the server keeps their replies for a while (ServerConfig.ReplyCache). Replies with
+	// bulk data are not kept.
+	Once bool
 }
 
 // Handler executes a call: it decodes c.Args, encodes c.Results and returns nil. Other

@@ -21,6 +21,9 @@ type ServerConfig struct {
 	// declare themselves non-blocking, and those that wait for arguments to be fetched, aside; 0 means 256. Further calls wait, in the
 	// order of their arrival; the transports bound how many can.
 	MaxConcurrent int
+	// ReplyCache is the number of replies kept of procedures that must be executed
+	// once; 0 means 4096, less than 0 none.
+	ReplyCache int
 }
 
 // Server dispatches calls to the programs registered with it. Transports bring the

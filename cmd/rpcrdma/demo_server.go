@@ -20,7 +20,7 @@ func connect(ctx context.Context, p provider, capacity int64, o rpcrdma.Observer
 	if err != nil {
 		return nil, nil, err
 	}
-	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: mem}}})
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: mem, Squash: nfsserver.SquashNone}}})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -85,7 +85,7 @@ func TestMount(t *testing.T) {
 // serve serves a file system over RDMA, with MOUNT over TCP beside it, and returns the ports.
 func serve(t *testing.T, fs vfs.FS) (rdma, tcp int) {
 	t.Helper()
-	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs}}})
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}})
 	if err != nil {
 		t.Fatal(err)
 	}

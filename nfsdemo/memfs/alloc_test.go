@@ -149,7 +149,7 @@ func BenchmarkReadDir(b *testing.B) {
 				)
 				for {
 					room := 100
-					r, _ := fs.ReadDir(b.Context(), super, fs.Root(), cookie, verf, func(e *nfs3.Entry) bool {
+					r, _ := fs.ReadDir(b.Context(), super, fs.Root(), cookie, verf, true, func(e *nfs3.Entry) bool {
 						if room == 0 {
 							return false
 						}

@@ -26,7 +26,7 @@ func (fs *FS) Access(_ context.Context, c *vfs.Cred, h nfs3.FH, want nfs3.Access
 	}
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	return n.access(c, want), n.post(), nil
+	return n.perm().Access(c, want), n.post(), nil
 }
 
 // SetAttr changes attributes.
@@ -49,8 +49,11 @@ func (fs *FS) SetAttr(_ context.Context, c *vfs.Cred, h nfs3.FH, set *nfs3.Sattr
 
 // change sets attributes if c may set all of them; n.mu is held.
 func (n *node) change(c *vfs.Cred, set *nfs3.Sattr) error {
-	if err := n.mayChange(c, set); err != nil {
+	if err := n.perm().CheckSet(c, set); err != nil {
 		return err
+	}
+	if set.Size.Set && set.Size.To > MaxFileSize {
+		return nfs3.ErrFBig
 	}
 	switch {
 	case set.Size.Set:
@@ -81,34 +84,6 @@ func (n *node) change(c *vfs.Cred, set *nfs3.Sattr) error {
 	}
 	if t, ok := n.timeOf(set.Mtime); ok {
 		n.mtime = t
-	}
-	return nil
-}
-
-// mayChange reports what c may not change; n.mu is held.
-func (n *node) mayChange(c *vfs.Cred, set *nfs3.Sattr) error {
-	owns := n.owns(c)
-	switch {
-	case set.Mode.Set && !owns,
-		set.UID.Set && !(c.UID == 0 || owns && set.UID.To == n.uid),
-		set.GID.Set && !(c.UID == 0 || owns && (set.GID.To == n.gid || c.InGroup(set.GID.To))),
-		(set.Atime.How == nfs3.ToClientTime || set.Mtime.How == nfs3.ToClientTime) && !owns:
-		return nfs3.ErrPerm
-	case (set.Atime.How == nfs3.ToServerTime || set.Mtime.How == nfs3.ToServerTime) && !owns && !n.can(c, mayWrite):
-		return nfs3.ErrAcces
-	case set.Atime.How == nfs3.ToClientTime && set.Atime.To.Nsec >= 1e9,
-		set.Mtime.How == nfs3.ToClientTime && set.Mtime.To.Nsec >= 1e9:
-		return nfs3.ErrInval
-	case !set.Size.Set:
-		return nil
-	case n.kind == nfs3.TypeDir:
-		return nfs3.ErrIsDir
-	case n.kind != nfs3.TypeReg:
-		return nfs3.ErrInval
-	case !n.mayWriteData(c):
-		return nfs3.ErrAcces
-	case set.Size.To > MaxFileSize:
-		return nfs3.ErrFBig
 	}
 	return nil
 }

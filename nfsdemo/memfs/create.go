@@ -66,10 +66,10 @@ func (fs *FS) enter(c *vfs.Cred, dir *nfs3.FH, name string, kind nfs3.FileType, 
 
 // enterLocked is enter with fs.tree and d.mu held.
 func (d *node) enterLocked(c *vfs.Cred, name string, kind nfs3.FileType, set *nfs3.Sattr, is func(n *node, made bool) error) (*node, error) {
-	if err := checkName(name); err != nil {
+	if err := vfs.CheckName(name, MaxName); err != nil {
 		return nil, err
 	}
-	if !d.can(c, mayExec) {
+	if !d.perm().Can(c, vfs.MayExec) {
 		return nil, nfs3.ErrAcces
 	}
 	if name == "." || name == ".." {
@@ -78,7 +78,7 @@ func (d *node) enterLocked(c *vfs.Cred, name string, kind nfs3.FileType, set *nf
 	if n := d.lookup(name); n != nil {
 		return n, is(n, false)
 	}
-	if !d.can(c, mayWrite) {
+	if !d.perm().Can(c, vfs.MayWrite) {
 		return nil, nfs3.ErrAcces
 	}
 	n, err := d.newChild(c, kind, set)

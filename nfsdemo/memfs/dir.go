@@ -3,9 +3,6 @@ package memfs
 import (
 	"cmp"
 	"slices"
-	"strings"
-
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
 // dir is the contents of a directory, without "." and "..".
@@ -51,15 +48,4 @@ func (d *dir) behind(cookie uint64) []*dirent {
 		i++
 	}
 	return d.list[i:]
-}
-
-// checkName says what is wrong with the name of a file (RFC 1813 section 3.2).
-func checkName(name string) error {
-	switch {
-	case name == "" || strings.ContainsAny(name, "/\x00"):
-		return nfs3.ErrAcces
-	case len(name) > MaxName:
-		return nfs3.ErrNameTooLong
-	}
-	return nil
 }

@@ -230,7 +230,7 @@ func TestStale(t *testing.T) {
 
 func TestBadCookie(t *testing.T) {
 	fs := newFS(t, Config{})
-	_, err := fs.ReadDir(t.Context(), super, fs.Root(), 2, nfs3.Verifier{1}, func(*nfs3.Entry) bool { return true })
+	_, err := fs.ReadDir(t.Context(), super, fs.Root(), 2, nfs3.Verifier{1}, true, func(*nfs3.Entry) bool { return true })
 	if err != nfs3.ErrBadCookie {
 		t.Error(err)
 	}

@@ -42,7 +42,7 @@ func (fs *FS) Read(_ context.Context, c *vfs.Cred, h nfs3.FH, off uint64, count 
 		r.Attr = n.post()
 		return err
 	}
-	if !n.mayReadData(c) {
+	if !n.perm().CanReadData(c) {
 		r.Attr = n.post()
 		return nfs3.ErrAcces
 	}

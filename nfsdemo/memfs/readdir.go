@@ -17,9 +17,9 @@ func (fs *FS) Lookup(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string) (
 		return vfs.Object{}, nfs3.PostOpAttr{}, err
 	}
 	d.mu.RLock()
-	attr, search := d.post(), d.can(c, mayExec)
+	attr, search := d.post(), d.perm().Can(c, vfs.MayExec)
 	d.mu.RUnlock()
-	if err := checkName(name); err != nil {
+	if err := vfs.CheckName(name, MaxName); err != nil {
 		return vfs.Object{}, attr, err
 	}
 	if !search {
@@ -47,7 +47,7 @@ func (n *node) lookup(name string) *node {
 }
 
 // ReadDir yields the entries of a directory in the order in which they were made.
-func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, yield func(*nfs3.Entry) bool) (vfs.DirResult, error) {
+func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, _ bool, yield func(*nfs3.Entry) bool) (vfs.DirResult, error) {
 	fs.tree.RLock()
 	defer fs.tree.RUnlock()
 	var r vfs.DirResult
@@ -56,7 +56,7 @@ func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64
 		return r, err
 	}
 	d.mu.RLock()
-	ok := d.can(c, mayRead)
+	ok := d.perm().Can(c, vfs.MayRead)
 	if ok {
 		d.accessed()
 	}

@@ -84,6 +84,7 @@ func (fs *FS) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, dat
 		err = n.install(s)
 	}
 	if err == nil {
+		r.Count = uint32(data.Len())
 		n.size = max(n.size, off+uint64(data.Len()))
 		n.modified()
 		n.dropSetID(c)
@@ -97,7 +98,7 @@ func (n *node) mayWriteAt(c *vfs.Cred, off uint64, count int) error {
 	if err := n.isFile(); err != nil {
 		return err
 	}
-	if !n.mayWriteData(c) {
+	if !n.perm().CanWriteData(c) {
 		return nfs3.ErrAcces
 	}
 	if off > MaxFileSize || uint64(count) > MaxFileSize-off {
@@ -195,7 +196,7 @@ func (fs *FS) Commit(_ context.Context, c *vfs.Cred, h nfs3.FH, _ uint64, _ uint
 	if err := n.isFile(); err != nil {
 		return wcc, err
 	}
-	if !n.mayWriteData(c) {
+	if !n.perm().CanWriteData(c) {
 		return wcc, nfs3.ErrAcces
 	}
 	return wcc, nil

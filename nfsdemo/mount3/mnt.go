@@ -5,7 +5,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// MntArgs are the arguments of MNT (RFC 1813 section 5.2.1).
+// MntArgs are the arguments of MNT and of UMNT (RFC 1813 sections 5.2.1 and 5.2.3).
 type MntArgs struct{ Path string }
 
 // MarshalXDR appends a.

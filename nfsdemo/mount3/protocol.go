@@ -14,6 +14,7 @@ const (
 // Sizes of the protocol (RFC 1813 section 5.1.3).
 const (
 	MaxPath = 1024 // longest path, MNTPATHLEN
+	MaxName = 255  // longest name of a host, MNTNAMLEN
 	FHSize  = 64   // longest file handle, FHSIZE3
 )
 

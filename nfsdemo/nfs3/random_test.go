@@ -24,6 +24,14 @@ var oracles = map[nfs3.Proc]struct {
 	nfs3.ProcWrite:       {args[oracle.Write3args], results(oracle.ReadWrite3res)},
 	nfs3.ProcCreate:      {args[oracle.Create3args], results(oracle.ReadCreate3res)},
 	nfs3.ProcMkdir:       {args[oracle.Mkdir3args], results(oracle.ReadMkdir3res)},
+	nfs3.ProcReadLink:    {args[oracle.Readlink3args], results(oracle.ReadReadlink3res)},
+	nfs3.ProcSymlink:     {args[oracle.Symlink3args], results(oracle.ReadSymlink3res)},
+	nfs3.ProcMknod:       {args[oracle.Mknod3args], results(oracle.ReadMknod3res)},
+	nfs3.ProcRemove:      {args[oracle.Remove3args], results(oracle.ReadRemove3res)},
+	nfs3.ProcRmdir:       {args[oracle.Rmdir3args], results(oracle.ReadRmdir3res)},
+	nfs3.ProcRename:      {args[oracle.Rename3args], results(oracle.ReadRename3res)},
+	nfs3.ProcLink:        {args[oracle.Link3args], results(oracle.ReadLink3res)},
+	nfs3.ProcReadDir:     {args[oracle.Readdir3args], results(oracle.ReadReaddir3res)},
 	nfs3.ProcReadDirPlus: {args[oracle.Readdirplus3args], results(oracle.ReadReaddirplus3res)},
 	nfs3.ProcFSStat:      {args[oracle.Fsstat3args], results(oracle.ReadFsstat3res)},
 	nfs3.ProcFSInfo:      {args[oracle.Fsinfo3args], results(oracle.ReadFsinfo3res)},
@@ -59,7 +67,7 @@ func TestOracle(t *testing.T) {
 				}
 				fill(t, reflect.ValueOf(m).Elem())
 				b := encode(m)
-				if reply && p != nfs3.ProcRead && p != nfs3.ProcReadDirPlus && len(b) > k.max {
+				if reply && p != nfs3.ProcRead && p != nfs3.ProcReadDir && p != nfs3.ProcReadDirPlus && len(b) > k.max {
 					t.Fatalf("%d bytes, at most %d expected", len(b), k.max)
 				}
 				r := bytes.NewReader(b)
@@ -111,6 +119,11 @@ func fill(t *rapid.T, v reflect.Value) {
 		fill(t, reflect.ValueOf(&x.Attr).Elem())
 		p := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "data")
 		x.Count, x.Data = uint32(len(p)), [][]byte{p}
+		return
+	case *symlinkArgs:
+		fill(t, reflect.ValueOf(&x.Where).Elem())
+		fill(t, reflect.ValueOf(&x.Set).Elem())
+		fill(t, reflect.ValueOf(&x.Path).Elem())
 		return
 	case *writeArgs:
 		fill(t, reflect.ValueOf(&x.File).Elem())
@@ -164,11 +177,21 @@ func TestMax(t *testing.T) {
 		nfs3.ProcFSInfo:      &nfs3.FSInfoRes{Attr: attr},
 		nfs3.ProcPathConf:    &nfs3.PathConfRes{Attr: attr},
 		nfs3.ProcCommit:      &nfs3.CommitRes{Wcc: wcc},
+		nfs3.ProcReadLink:    &nfs3.ReadLinkRes{Attr: attr, Path: "twenty bytes of path"},
+		nfs3.ProcSymlink:     &nfs3.CreateRes{File: fh, Attr: attr, Dir: wcc},
+		nfs3.ProcMknod:       &nfs3.CreateRes{File: fh, Attr: attr, Dir: wcc},
+		nfs3.ProcRemove:      &nfs3.RemoveRes{Dir: wcc},
+		nfs3.ProcRmdir:       &nfs3.RemoveRes{Dir: wcc},
+		nfs3.ProcRename:      &nfs3.RenameRes{From: wcc, To: wcc},
+		nfs3.ProcLink:        &nfs3.LinkRes{Attr: attr, Dir: wcc},
+		nfs3.ProcReadDir:     &nfs3.ReadDirRes{ReadDirPlusRes: nfs3.ReadDirPlusRes{Dir: attr, Entries: []nfs3.Entry{{Name: "abc"}}}},
 		nfs3.ProcReadDirPlus: &nfs3.ReadDirPlusRes{Dir: attr, Entries: []nfs3.Entry{{Name: "abc", Attr: attr, File: fh}}},
 	} {
 		want := kinds[p].max
-		if p == nfs3.ProcReadDirPlus {
-			ent := nfs3.Entry{Name: "abc", Attr: attr, File: fh}
+		switch ent := (nfs3.Entry{Name: "abc", Attr: attr, File: fh}); p {
+		case nfs3.ProcReadDir:
+			want = nfs3.ReadDirPlusMax(nfs3.ReadDirPlusMin + ent.NameLen())
+		case nfs3.ProcReadDirPlus:
 			want = nfs3.ReadDirPlusMax(nfs3.ReadDirPlusMin + ent.Len())
 		}
 		if got := len(encode(m)); got != want {

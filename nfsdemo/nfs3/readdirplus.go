@@ -53,22 +53,34 @@ func (ent *Entry) Len() int {
 	return n
 }
 
+// NameLen returns the bytes of ent in the results of READDIR, the flag in front of it included.
+func (ent *Entry) NameLen() int { return 4 + ent.DirLen() }
+
 // MarshalXDR appends ent.
 func (ent *Entry) MarshalXDR(e *xdr.Encoder) {
-	e.Uint64(ent.FileID)
-	e.String(ent.Name, maxName)
-	e.Uint64(ent.Cookie)
+	ent.encodeName(e)
 	ent.Attr.MarshalXDR(e)
 	ent.File.MarshalXDR(e)
 }
 
 // UnmarshalXDR decodes ent.
 func (ent *Entry) UnmarshalXDR(d *xdr.Decoder) {
+	ent.decodeName(d)
+	ent.Attr.UnmarshalXDR(d)
+	ent.File.UnmarshalXDR(d)
+}
+
+// encodeName and decodeName are for entry3, which is all that READDIR has.
+func (ent *Entry) encodeName(e *xdr.Encoder) {
+	e.Uint64(ent.FileID)
+	e.String(ent.Name, maxName)
+	e.Uint64(ent.Cookie)
+}
+
+func (ent *Entry) decodeName(d *xdr.Decoder) {
 	ent.FileID = d.Uint64()
 	ent.Name = d.String(maxName)
 	ent.Cookie = d.Uint64()
-	ent.Attr.UnmarshalXDR(d)
-	ent.File.UnmarshalXDR(d)
 }
 
 // ReadDirPlusRes are the results of READDIRPLUS.
@@ -80,16 +92,21 @@ type ReadDirPlusRes struct {
 	EOF     bool     // with OK: no entries follow
 }
 
-// ReadDirPlusMin is the length in bytes of results without entries, as MaxCount
-// counts it; ReadDirPlusMax(maxCount) is the longest encoding of ReadDirPlusRes.
+// ReadDirPlusMin is the length in bytes of results of READDIRPLUS or READDIR without
+// entries, as MaxCount and Count count it.
 const ReadDirPlusMin = postOpAttrLen + VerifierSize + 4 + 4
 
-// ReadDirPlusMax returns the longest encoding in bytes of results that keep to
-// maxCount.
+// ReadDirPlusMax returns the longest encoding in bytes of results of READDIRPLUS or READDIR that keep
+// to maxCount.
 func ReadDirPlusMax(maxCount int) int { return statusLen + max(maxCount, postOpAttrLen) }
 
 // MarshalXDR appends r.
-func (r *ReadDirPlusRes) MarshalXDR(e *xdr.Encoder) {
+func (r *ReadDirPlusRes) MarshalXDR(e *xdr.Encoder) { r.encode(e, (*Entry).MarshalXDR) }
+
+// UnmarshalXDR decodes r. It uses the memory of r.Entries again.
+func (r *ReadDirPlusRes) UnmarshalXDR(d *xdr.Decoder) { r.decode(d, (*Entry).UnmarshalXDR) }
+
+func (r *ReadDirPlusRes) encode(e *xdr.Encoder, entry func(*Entry, *xdr.Encoder)) {
 	r.marshal(e)
 	r.Dir.MarshalXDR(e)
 	if r.Status != OK {
@@ -98,14 +115,13 @@ func (r *ReadDirPlusRes) MarshalXDR(e *xdr.Encoder) {
 	e.Fixed(r.Verf[:])
 	for i := range r.Entries {
 		e.Bool(true)
-		r.Entries[i].MarshalXDR(e)
+		entry(&r.Entries[i], e)
 	}
 	e.Bool(false)
 	e.Bool(r.EOF)
 }
 
-// UnmarshalXDR decodes r. It uses the memory of r.Entries again.
-func (r *ReadDirPlusRes) UnmarshalXDR(d *xdr.Decoder) {
+func (r *ReadDirPlusRes) decode(d *xdr.Decoder, entry func(*Entry, *xdr.Decoder)) {
 	*r = ReadDirPlusRes{Entries: r.Entries[:0]}
 	r.unmarshal(d)
 	r.Dir.UnmarshalXDR(d)
@@ -115,7 +131,7 @@ func (r *ReadDirPlusRes) UnmarshalXDR(d *xdr.Decoder) {
 	copy(r.Verf[:], d.Fixed(VerifierSize))
 	for d.Bool() {
 		var ent Entry
-		ent.UnmarshalXDR(d)
+		entry(&ent, d)
 		if d.Err() != nil {
 			return
 		}

@@ -46,7 +46,7 @@ func (s *Server) write(ctx context.Context, q *request, a *nfs3.WriteArgs, r *nf
 		return err
 	}
 	w, err := fs.Write(ctx, &q.cred, a.File, a.Offset, a.Bulk, a.Stable)
-	r.Wcc, r.Count, r.Committed, r.Verf = w.Wcc, a.Count, w.Committed, s.verf
+	r.Wcc, r.Count, r.Committed, r.Verf = w.Wcc, w.Count, w.Committed, s.verf
 	return err
 }
 

@@ -50,7 +50,7 @@ func (s *Server) readDirPlus(ctx context.Context, q *request, a *nfs3.ReadDirPlu
 	room := int(min(a.MaxCount, s.maxRead)) - nfs3.ReadDirPlusMin
 	names := int(min(a.DirCount, s.maxRead))
 	full := false
-	dir, err := fs.ReadDir(ctx, &q.cred, a.Dir, a.Cookie, a.Verf, func(e *nfs3.Entry) bool {
+	dir, err := fs.ReadDir(ctx, &q.cred, a.Dir, a.Cookie, a.Verf, true, func(e *nfs3.Entry) bool {
 		room -= e.Len()
 		names -= e.DirLen()
 		// DirCount is a hint (RFC 1813 section 3.3.17): one entry is given in spite of it.

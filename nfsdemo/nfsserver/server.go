@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
 	"path"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -23,8 +24,28 @@ const maxTransfer = 64 << 20
 // Export is a file system under the path by which clients mount it.
 type Export struct {
 	Path string // absolute and clean, such as "/" or "/srv/data"
-	FS   vfs.FS
+	FS   vfs.FS // not that of another export
+	// ReadOnly refuses what would change anything, with nfs3.ErrROFS.
+	ReadOnly bool
+	// Clients are the addresses from which the export may be mounted and used; none
+	// means all.
+	Clients []netip.Prefix
+	// Squash says which callers are taken for Anon.
+	Squash Squash
+	// Anon is who squashed callers are, and those without AUTH_SYS credentials; nil means user and group
+	// Nobody.
+	Anon *vfs.Cred
 }
+
+// Squash is a set of callers whose credentials do not count.
+type Squash int
+
+// The sets.
+const (
+	SquashRoot Squash = iota // user 0, and group 0 of others
+	SquashNone
+	SquashAll
+)
 
 // Config configures a Server.
 type Config struct {

@@ -61,7 +61,7 @@ func auth(tb testing.TB, uid uint32) oncrpc.Auth {
 func start(tb testing.TB, cfg nfsserver.Config) (*nfsclient.Client, nfs3.FH) {
 	tb.Helper()
 	fs := newFS(tb)
-	cfg.Exports = []nfsserver.Export{{Path: "/", FS: fs}}
+	cfg.Exports = []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}
 	return nfsclient.New(pipe.New(serve(tb, cfg), pipe.Chunked), auth(tb, 0)), fs.Root()
 }
 
@@ -72,14 +72,14 @@ func TestNew(t *testing.T) {
 		ok  bool
 	}{
 		"nothing":       {nfsserver.Config{}, false},
-		"one":           {nfsserver.Config{Exports: []nfsserver.Export{{"/", a}}}, true},
-		"two":           {nfsserver.Config{Exports: []nfsserver.Export{{"/a", a}, {"/b", b}}}, true},
-		"one twice":     {nfsserver.Config{Exports: []nfsserver.Export{{"/a", a}, {"/b", a}}}, true},
-		"a path twice":  {nfsserver.Config{Exports: []nfsserver.Export{{"/a", a}, {"/a", b}}}, false},
-		"relative":      {nfsserver.Config{Exports: []nfsserver.Export{{"a", a}}}, false},
-		"not clean":     {nfsserver.Config{Exports: []nfsserver.Export{{"/a/", a}}}, false},
-		"negative":      {nfsserver.Config{Exports: []nfsserver.Export{{"/", a}}, MaxRead: -1}, false},
-		"far too large": {nfsserver.Config{Exports: []nfsserver.Export{{"/", a}}, MaxWrite: 1 << 30}, false},
+		"one":           {nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: a, Squash: nfsserver.SquashNone}}}, true},
+		"two":           {nfsserver.Config{Exports: []nfsserver.Export{{Path: "/a", FS: a, Squash: nfsserver.SquashNone}, {Path: "/b", FS: b, Squash: nfsserver.SquashNone}}}, true},
+		"one twice":     {nfsserver.Config{Exports: []nfsserver.Export{{Path: "/a", FS: a, Squash: nfsserver.SquashNone}, {Path: "/b", FS: a, Squash: nfsserver.SquashNone}}}, true},
+		"a path twice":  {nfsserver.Config{Exports: []nfsserver.Export{{Path: "/a", FS: a, Squash: nfsserver.SquashNone}, {Path: "/a", FS: b, Squash: nfsserver.SquashNone}}}, false},
+		"relative":      {nfsserver.Config{Exports: []nfsserver.Export{{Path: "a", FS: a, Squash: nfsserver.SquashNone}}}, false},
+		"not clean":     {nfsserver.Config{Exports: []nfsserver.Export{{Path: "/a/", FS: a, Squash: nfsserver.SquashNone}}}, false},
+		"negative":      {nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: a, Squash: nfsserver.SquashNone}}, MaxRead: -1}, false},
+		"far too large": {nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: a, Squash: nfsserver.SquashNone}}, MaxWrite: 1 << 30}, false},
 	} {
 		if _, err := nfsserver.New(tt.cfg); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", name, err)
@@ -90,7 +90,7 @@ func TestNew(t *testing.T) {
 func TestMount(t *testing.T) {
 	ctx := t.Context()
 	outer, inner := newFS(t), newFS(t)
-	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{"/srv", outer}, {"/srv/inner", inner}}})
+	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/srv", FS: outer, Squash: nfsserver.SquashNone}, {Path: "/srv/inner", FS: inner, Squash: nfsserver.SquashNone}}})
 	c := nfsclient.New(pipe.New(rpc, pipe.Inline), auth(t, 0))
 	dir, err := c.Mkdir(ctx, outer.Root(), "dir", nfs3.Sattr{})
 	if err != nil {
@@ -178,7 +178,7 @@ func TestVerifier(t *testing.T) {
 	fs := newFS(t)
 	var seen []nfs3.Verifier
 	for i := range 2 {
-		rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{"/", fs}}})
+		rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}})
 		c := nfsclient.New(pipe.New(rpc, pipe.Inline), auth(t, 0))
 		o, err := c.Create(ctx, fs.Root(), "file", nfs3.CreateHow{})
 		if err != nil {
@@ -202,7 +202,7 @@ func TestVerifier(t *testing.T) {
 func TestCredentials(t *testing.T) {
 	ctx := t.Context()
 	fs := newFS(t)
-	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{"/", fs}}})
+	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}})
 	for name, tt := range map[string]struct {
 		auth oncrpc.Auth
 		uid  uint32

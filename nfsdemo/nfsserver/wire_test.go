@@ -48,7 +48,7 @@ func encode(m oncrpc.Marshaler) []byte {
 
 func TestUnavailable(t *testing.T) {
 	fs := newFS(t)
-	conn := pipe.New(serve(t, nfsserver.Config{Exports: []nfsserver.Export{{"/", fs}}}), pipe.Inline)
+	conn := pipe.New(serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}}), pipe.Inline)
 	nfs := oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, auth(t, 0))
 	valid := validArgs(fs.Root())
 	for p := range nfs3.Proc(nfs3.Procs + 1) {
@@ -70,7 +70,7 @@ func TestUnavailable(t *testing.T) {
 // TestGarbage: arguments that are cut off, or go on, are refused as what they are.
 func TestGarbage(t *testing.T) {
 	fs := newFS(t)
-	conn := pipe.New(serve(t, nfsserver.Config{Exports: []nfsserver.Export{{"/", fs}}}), pipe.Inline)
+	conn := pipe.New(serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}}), pipe.Inline)
 	check := func(c *oncrpc.Client, proc uint32, args []byte) {
 		t.Helper()
 		var accept *oncrpc.AcceptError
@@ -99,7 +99,7 @@ func TestGarbage(t *testing.T) {
 // what it answers with success decodes.
 func FuzzArgs(f *testing.F) {
 	fs := newFS(f)
-	conn := pipe.New(serve(f, nfsserver.Config{Exports: []nfsserver.Export{{"/", fs}}}), pipe.Inline)
+	conn := pipe.New(serve(f, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}}), pipe.Inline)
 	c := oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, auth(f, 0))
 	for p, args := range validArgs(fs.Root()) {
 		f.Add(uint32(p), encode(args))
@@ -125,7 +125,7 @@ func FuzzArgs(f *testing.F) {
 // TestReadDirPlus: results keep to the size that the client allows, and get on.
 func TestReadDirPlus(t *testing.T) {
 	fs := newFS(t)
-	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{"/", fs}}, MaxRead: 16 << 10})
+	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}, MaxRead: 16 << 10})
 	conn := pipe.New(rpc, pipe.Inline)
 	c := nfsclient.New(conn, auth(t, 0))
 	const files = 150

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// FS is a file system. Any of its methods may be called concurrently with any other, on the
+// FS is a file system, with a method for each procedure of NFS. Any of its methods may be called concurrently with any other, on the
 // same file too; each looks like a single step to the others.
 //
 // An error that is or wraps an nfs3.Status is the caller's answer. Any other is a
@@ -51,7 +51,7 @@ type FS interface {
 	// and so may who can execute it (RFC 1813 section 4.4).
 	Read(ctx context.Context, c *Cred, h nfs3.FH, off uint64, n int, r *ReadResult) error
 
-	// Write stores data at off, all of it or nothing; off plus the data's length fits an int64.
+	// Write stores data at off, all of it, or as much as there is room for if that is something; off plus the data's length fits an int64.
 	// The data is fetched into memory of the file system's, and only after the call was found to be
 	// permitted. Fetching may block: the file system holds no lock meanwhile.
 	// The owner of the file may write it whatever its mode says.
@@ -68,13 +68,46 @@ type FS interface {
 	// Mkdir makes a directory.
 	Mkdir(ctx context.Context, c *Cred, dir nfs3.FH, name string, set *nfs3.Sattr) (Object, nfs3.WccData, error)
 
+	// Symlink makes a symbolic link to path, which means nothing to the server. The mode
+	// of a link means nothing to anybody. A path that is empty or has a NUL in it is nfs3.ErrInval, one
+	// that is too long nfs3.ErrNameTooLong.
+	Symlink(ctx context.Context, c *Cred, dir nfs3.FH, name, path string, set *nfs3.Sattr) (Object, nfs3.WccData, error)
+
+	// ReadLink returns where a symbolic link leads; nobody is refused that. Of
+	// other files it is nfs3.ErrInval. The attributes are post-operation attributes.
+	ReadLink(ctx context.Context, c *Cred, h nfs3.FH) (string, nfs3.PostOpAttr, error)
+
+	// Mknod makes a file of type nfs3.TypeFIFO, TypeSock, TypeChr or TypeBlk, the last two of the numbers in
+	// rdev and by user 0 alone (nfs3.ErrPerm). Other types are nfs3.ErrBadType.
+	Mknod(ctx context.Context, c *Cred, dir nfs3.FH, name string, kind nfs3.FileType, rdev nfs3.Specdata, set *nfs3.Sattr) (Object, nfs3.WccData, error)
+
+	// Remove takes the name of anything but a directory (nfs3.ErrIsDir) from a directory. With its last name a file
+	// is gone: its handle is stale. The name "." is nfs3.ErrInval, ".." nfs3.ErrIsDir.
+	Remove(ctx context.Context, c *Cred, dir nfs3.FH, name string) (nfs3.WccData, error)
+
+	// Rmdir removes an empty directory (nfs3.ErrNotDir, nfs3.ErrNotEmpty). The name "." is
+	// nfs3.ErrInval, ".." nfs3.ErrExist (RFC 1813 section 3.3.13).
+	Rmdir(ctx context.Context, c *Cred, dir nfs3.FH, name string) (nfs3.WccData, error)
+
+	// Rename gives a file another name, maybe in another directory, in one step. A file that has that
+	// name already is replaced: a directory by a directory (nfs3.ErrNotDir), if it is empty
+	// (nfs3.ErrNotEmpty), anything else by anything but a directory (nfs3.ErrIsDir). With two names of the same file nothing happens.
+	// A directory cannot move below itself, and the names "." and ".." cannot be used (nfs3.ErrInval).
+	// It returns what became of both directories.
+	Rename(ctx context.Context, c *Cred, from nfs3.FH, fromName string, to nfs3.FH, toName string) (fromWcc, toWcc nfs3.WccData, err error)
+
+	// Link gives a file, but not a directory (nfs3.ErrIsDir), a further name, which does not exist yet. It returns the file's post-operation attributes
+	// and what became of the directory.
+	Link(ctx context.Context, c *Cred, h, dir nfs3.FH, name string) (nfs3.PostOpAttr, nfs3.WccData, error)
+
 	// ReadDir calls yield with each entry behind cookie, which is 0 or that of an
 	// earlier entry, "." and ".." among them, until yield returns false. The entry is yield's until it
-	// returns. yield must not call the file system. Entries that exist all
+	// returns. yield must not call the file system. With plus entries have attributes and handles where they
+	// can be had. Entries that exist all
 	// the time are seen exactly once by a series of calls, whatever happens to others.
 	// verf came with the cookie; nfs3.ErrBadCookie tells that the cookie no longer means
 	// anything.
-	ReadDir(ctx context.Context, c *Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, yield func(*nfs3.Entry) bool) (DirResult, error)
+	ReadDir(ctx context.Context, c *Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, plus bool, yield func(*nfs3.Entry) bool) (DirResult, error)
 
 	// StatFS tells how full the file system is.
 	StatFS(ctx context.Context, h nfs3.FH) (nfs3.FSStat, nfs3.PostOpAttr, error)
@@ -123,6 +156,7 @@ type ReadResult struct {
 // WriteResult is the outcome of Write.
 type WriteResult struct {
 	Wcc       nfs3.WccData
+	Count     uint32         // bytes stored
 	Committed nfs3.StableHow // at least what was asked for
 }
 

@@ -64,7 +64,7 @@ func (f *fixture) everything(h nfs3.FH) map[string]error {
 	_, all["Commit"] = f.fs.Commit(f.ctx, root, h, 0, 0)
 	_, _, all["Create"] = f.fs.Create(f.ctx, root, h, "x", &nfs3.CreateHow{})
 	_, _, all["Mkdir"] = f.fs.Mkdir(f.ctx, root, h, "x", &nfs3.Sattr{})
-	_, all["ReadDir"] = f.fs.ReadDir(f.ctx, root, h, 0, nfs3.Verifier{}, func(*nfs3.Entry) bool { return true })
+	_, all["ReadDir"] = f.fs.ReadDir(f.ctx, root, h, 0, nfs3.Verifier{}, true, func(*nfs3.Entry) bool { return true })
 	_, _, all["StatFS"] = f.fs.StatFS(f.ctx, h)
 	return all
 }

@@ -76,7 +76,7 @@ func testPermissions(f *fixture) {
 		return err
 	}
 	list := func(c *vfs.Cred, h nfs3.FH) error {
-		_, err := f.fs.ReadDir(f.ctx, c, h, 0, nfs3.Verifier{}, func(*nfs3.Entry) bool { return true })
+		_, err := f.fs.ReadDir(f.ctx, c, h, 0, nfs3.Verifier{}, true, func(*nfs3.Entry) bool { return true })
 		return err
 	}
 	create := func(c *vfs.Cred, h nfs3.FH) error {

@@ -17,7 +17,7 @@ func (f *fixture) list(dir nfs3.FH, n int, between func()) []nfs3.Entry {
 	)
 	for {
 		got := 0
-		r, err := f.fs.ReadDir(f.ctx, root, dir, cookie, verf, func(e *nfs3.Entry) bool {
+		r, err := f.fs.ReadDir(f.ctx, root, dir, cookie, verf, true, func(e *nfs3.Entry) bool {
 			if got == n {
 				return false
 			}
@@ -67,18 +67,18 @@ func testReadDir(f *fixture) {
 	}
 	// From any cookie on, the rest follows.
 	all := f.list(d, 1000, func() {})
-	r, err := f.fs.ReadDir(f.ctx, root, d, 0, nfs3.Verifier{}, func(*nfs3.Entry) bool { return false })
+	r, err := f.fs.ReadDir(f.ctx, root, d, 0, nfs3.Verifier{}, true, func(*nfs3.Entry) bool { return false })
 	f.ok(err)
 	for i, e := range all {
 		rest := 0
-		_, err := f.fs.ReadDir(f.ctx, root, d, e.Cookie, r.Verf, func(*nfs3.Entry) bool { rest++; return true })
+		_, err := f.fs.ReadDir(f.ctx, root, d, e.Cookie, r.Verf, true, func(*nfs3.Entry) bool { rest++; return true })
 		f.ok(err)
 		if rest != len(all)-i-1 {
 			f.Errorf("behind %s: %d entries, want %d", e.Name, rest, len(all)-i-1)
 		}
 	}
 	h := want["file0"]
-	_, err = f.fs.ReadDir(f.ctx, root, h, 0, nfs3.Verifier{}, func(*nfs3.Entry) bool { return true })
+	_, err = f.fs.ReadDir(f.ctx, root, h, 0, nfs3.Verifier{}, true, func(*nfs3.Entry) bool { return true })
 	f.want("list of a file", err, nfs3.ErrNotDir)
 }
 

@@ -1,0 +1,46 @@
+package mount3
+
+import "github.com/rpcrdma/go-rpcrdma/xdr"
+
+// Export is an exportnode: a directory that may be mounted, and by whom (RFC 1813
+// section 5.2.5).
+type Export struct {
+	Path   string
+	Groups []string // names of hosts or networks, as people write them; none means everybody
+}
+
+// ExportRes are the results of EXPORT.
+type ExportRes struct{ Exports []Export }
+
+// MarshalXDR appends r.
+func (r *ExportRes) MarshalXDR(e *xdr.Encoder) {
+	for _, x := range r.Exports {
+		e.Bool(true)
+		e.String(x.Path, MaxPath)
+		for _, g := range x.Groups {
+			e.Bool(true)
+			e.String(g, MaxName)
+		}
+		e.Bool(false)
+	}
+	e.Bool(false)
+}
+
+// UnmarshalXDR decodes r.
+func (r *ExportRes) UnmarshalXDR(d *xdr.Decoder) {
+	r.Exports = nil
+	for d.Bool() {
+		x := Export{Path: d.String(MaxPath)}
+		for d.Bool() {
+			g := d.String(MaxName)
+			if d.Err() != nil {
+				return
+			}
+			x.Groups = append(x.Groups, g)
+		}
+		if d.Err() != nil {
+			return
+		}
+		r.Exports = append(r.Exports, x)
+	}
+}

@@ -1,0 +1,139 @@
+package vfs
+
+import (
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// Rights of one class of users, as in the last three bits of a mode.
+const (
+	MayRead  = 4
+	MayWrite = 2
+	MayExec  = 1 // search, of a directory
+)
+
+// Perm is what decides who may do what with a file: the rules of POSIX, with what NFS
+// servers add to them.
+type Perm struct {
+	Type nfs3.FileType
+	Mode uint32
+	UID  uint32
+	GID  uint32
+}
+
+// PermOf returns what counts of attributes.
+func PermOf(a *nfs3.Fattr) Perm { return Perm{a.Type, a.Mode, a.UID, a.GID} }
+
+// Can reports whether the mode gives c all that is wanted.
+func (p Perm) Can(c *Cred, want uint32) bool {
+	if c.UID == 0 {
+		// What nobody may execute is no program, not for the superuser either.
+		return want&MayExec == 0 || p.Type == nfs3.TypeDir || p.Mode&0o111 != 0
+	}
+	mode := p.Mode
+	switch {
+	case c.UID == p.UID:
+		mode >>= 6
+	case c.InGroup(p.GID):
+		mode >>= 3
+	}
+	return mode&want == want
+}
+
+// Owns reports whether c may do what only the owner may.
+func (p Perm) Owns(c *Cred) bool { return c.UID == 0 || c.UID == p.UID }
+
+// CanReadData and CanWriteData are kinder than Can. The server does not see files being
+// opened: an owner who made a file that not even he may write goes on writing it,
+// and who may execute a file must be able to read it (RFC 1813 section 4.4).
+func (p Perm) CanReadData(c *Cred) bool {
+	return p.Owns(c) || p.Can(c, MayRead) || p.Can(c, MayExec)
+}
+
+// CanWriteData is explained at CanReadData.
+func (p Perm) CanWriteData(c *Cred) bool { return p.Owns(c) || p.Can(c, MayWrite) }
+
+// Access returns those of the rights in want that c has.
+func (p Perm) Access(c *Cred, want nfs3.Access) nfs3.Access {
+	var got nfs3.Access
+	if p.Can(c, MayRead) {
+		got |= nfs3.AccessRead
+	}
+	if p.Type == nfs3.TypeDir {
+		exec := p.Can(c, MayExec)
+		if exec {
+			got |= nfs3.AccessLookup
+		}
+		if exec && p.Can(c, MayWrite) {
+			got |= nfs3.AccessModify | nfs3.AccessExtend | nfs3.AccessDelete
+		}
+		return got & want
+	}
+	if p.Can(c, MayWrite) {
+		got |= nfs3.AccessModify | nfs3.AccessExtend
+	}
+	if p.Can(c, MayExec) {
+		got |= nfs3.AccessExecute
+	}
+	return got & want
+}
+
+// CheckSet says what of set c may not do to a file: nfs3.ErrPerm, nfs3.ErrAcces, or nfs3.ErrInval for what
+// makes no sense. Sizes are not compared with any limit.
+func (p Perm) CheckSet(c *Cred, set *nfs3.Sattr) error {
+	owns := p.Owns(c)
+	switch {
+	case set.Mode.Set && !owns,
+		set.UID.Set && !(c.UID == 0 || owns && set.UID.To == p.UID),
+		set.GID.Set && !(c.UID == 0 || owns && (set.GID.To == p.GID || c.InGroup(set.GID.To))),
+		(set.Atime.How == nfs3.ToClientTime || set.Mtime.How == nfs3.ToClientTime) && !owns:
+		return nfs3.ErrPerm
+	case (set.Atime.How == nfs3.ToServerTime || set.Mtime.How == nfs3.ToServerTime) && !owns && !p.Can(c, MayWrite):
+		return nfs3.ErrAcces
+	case set.Atime.How == nfs3.ToClientTime && set.Atime.To.Nsec >= 1e9,
+		set.Mtime.How == nfs3.ToClientTime && set.Mtime.To.Nsec >= 1e9:
+		return nfs3.ErrInval
+	case !set.Size.Set:
+		return nil
+	case p.Type == nfs3.TypeDir:
+		return nfs3.ErrIsDir
+	case p.Type != nfs3.TypeReg:
+		return nfs3.ErrInval
+	case !p.CanWriteData(c):
+		return nfs3.ErrAcces
+	}
+	return nil
+}
+
+// CheckEnter says why c may not enter a name into a directory: nfs3.ErrAcces.
+func (p Perm) CheckEnter(c *Cred) error {
+	if !p.Can(c, MayWrite|MayExec) {
+		return nfs3.ErrAcces
+	}
+	return nil
+}
+
+// CheckRemove says why c may not take the name of a file from a directory: nfs3.ErrAcces, or
+// nfs3.ErrPerm when the sticky bit of the directory reserves that for the owners of either.
+func (p Perm) CheckRemove(c *Cred, file Perm) error {
+	if err := p.CheckEnter(c); err != nil {
+		return err
+	}
+	if p.Mode&nfs3.ModeSticky != 0 && !p.Owns(c) && !file.Owns(c) {
+		return nfs3.ErrPerm
+	}
+	return nil
+}
+
+// CheckName says what is wrong with the name of a file (RFC 1813 section 3.2) in a file
+// system that takes names of up to max bytes. The names "." and ".." pass.
+func CheckName(name string, max int) error {
+	switch {
+	case name == "" || strings.ContainsAny(name, "/\x00"):
+		return nfs3.ErrAcces
+	case len(name) > max:
+		return nfs3.ErrNameTooLong
+	}
+	return nil
+}
