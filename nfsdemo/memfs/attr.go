@@ -9,33 +9,30 @@ import (
 
 // GetAttr returns the attributes of a file.
 func (fs *FS) GetAttr(_ context.Context, h nfs3.FH) (nfs3.Fattr, error) {
-	n, err := fs.node(&h)
+	n, err := fs.rlock(&h)
 	if err != nil {
 		return nfs3.Fattr{}, err
 	}
-	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.attr(), nil
 }
 
 // Access tells which rights c has.
 func (fs *FS) Access(_ context.Context, c *vfs.Cred, h nfs3.FH, want nfs3.Access) (nfs3.Access, nfs3.PostOpAttr, error) {
-	n, err := fs.node(&h)
+	n, err := fs.rlock(&h)
 	if err != nil {
 		return 0, nfs3.PostOpAttr{}, err
 	}
-	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.perm().Access(c, want), n.post(), nil
 }
 
 // SetAttr changes attributes.
 func (fs *FS) SetAttr(_ context.Context, c *vfs.Cred, h nfs3.FH, set *nfs3.Sattr, guard *nfs3.Time) (nfs3.WccData, error) {
-	n, err := fs.node(&h)
+	n, err := fs.lock(&h)
 	if err != nil {
 		return nfs3.WccData{}, err
 	}
-	n.mu.Lock()
 	defer n.mu.Unlock()
 	wcc := nfs3.WccData{Before: n.pre()}
 	if guard != nil && *guard != wcc.Before.Ctime {
@@ -70,7 +67,7 @@ func (n *node) change(c *vfs.Cred, set *nfs3.Sattr) error {
 		n.gid = set.GID.To
 	}
 	switch {
-	case set.Mode.Set:
+	case set.Mode.Set && n.kind != nfs3.TypeLnk: // nobody asks for that of a link
 		n.mode = set.Mode.To & nfs3.ModeMask
 		// Who is not in the group cannot lend it.
 		if c.UID != 0 && !c.InGroup(n.gid) && n.kind != nfs3.TypeDir {

@@ -1,16 +1,14 @@
 package memfs
 
-import (
-	"cmp"
-	"slices"
-)
+import "maps"
 
 // dir is the contents of a directory, without "." and "..".
 type dir struct {
 	byName map[string]*dirent
-	// list is by ascending cookie. A cookie is given to a name when it is entered
-	// and never again, so that it means the same however the directory changes.
-	list       []*dirent
+	most   int // names that byName has had
+	list   runs
+	// lastCookie is the last that was given to a name. Each is given once, so that it means
+	// the same however the directory changes.
 	lastCookie uint64
 }
 
@@ -31,21 +29,31 @@ func (d *dir) init() {
 	d.lastCookie = dotDotCookie
 }
 
+// child returns the node of a name, or nil.
+func (d *dir) child(name string) *node {
+	if e := d.byName[name]; e != nil {
+		return e.node
+	}
+	return nil
+}
+
 // enter adds a name that is not there yet.
 func (d *dir) enter(name string, n *node) {
 	d.lastCookie++
 	e := &dirent{name, d.lastCookie, n}
 	d.byName[name] = e
-	d.list = append(d.list, e)
+	d.most = max(d.most, len(d.byName))
+	d.list.add(e)
 }
 
-// behind returns the entries behind a cookie.
-func (d *dir) behind(cookie uint64) []*dirent {
-	i, found := slices.BinarySearchFunc(d.list, cookie, func(e *dirent, c uint64) int {
-		return cmp.Compare(e.cookie, c)
-	})
-	if found {
-		i++
+// leave takes away a name that is there.
+func (d *dir) leave(name string) {
+	d.list.remove(d.byName[name].cookie)
+	delete(d.byName, name)
+	// Maps do not shrink by themselves.
+	if n := len(d.byName); n < d.most/4 {
+		byName := make(map[string]*dirent, n)
+		maps.Copy(byName, d.byName)
+		d.byName, d.most = byName, n
 	}
-	return d.list[i:]
 }

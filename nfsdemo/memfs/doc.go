@@ -7,9 +7,18 @@
 // the place of the old. Pages that nobody refers to are used again, so that neither reading nor
 // rewriting allocates. There are never many more of them than the capacity has room for.
 //
+// # Limits
+//
+// A name has up to 255 bytes, any but '/' and NUL. A symbolic link leads to a path of up to 4095
+// bytes. A file has up to 65000 names; directories may have more directories in them. How deep
+// directories lie in one another is not limited: nobody gives this file system a path.
+//
 // # Locks
 //
 // FS.tree guards which nodes there are and the contents of directories. node.mu guards
-// the attributes and the data of one node. Who takes both takes the tree's first.
-// Neither is held while data is fetched.
+// the attributes and the data of one node. Who takes both takes the tree's first, and
+// who takes several nodes' has the tree's for writing. None is held while data is fetched.
+//
+// A node that has lost its last name has no links, and its data is no longer touched: who found
+// it before that, and then waited for node.mu, finds it stale.
 package memfs

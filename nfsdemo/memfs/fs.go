@@ -14,24 +14,29 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Limits of this file system.
+// Limits of this file system. Sizes and lengths are in bytes.
 const (
 	DefaultCapacity = 4 << 30
 	MaxFileSize     = math.MaxInt64
 	MaxName         = 255
-	maxLinks        = math.MaxUint32
+	MaxPath         = 4095  // of a symbolic link
+	MaxLinks        = 65000 // names of a file that is no directory
 )
 
-// nodeCharge is what a file costs besides its pages and the bytes of its name.
-const nodeCharge = 640
+// What things cost besides pages, in bytes: about what they take.
+const (
+	nodeCharge = 512 // a file
+	nameCharge = 128 // a name, besides its bytes
+)
 
-// chargeOf returns what a file of that name costs besides its pages: about what it takes.
-func chargeOf(name string) int64 { return nodeCharge + int64(len(name)) }
+// chargeOf returns what a name costs.
+func chargeOf(name string) int64 { return nameCharge + int64(len(name)) }
 
 // Config configures a file system. The zero value is usable.
 type Config struct {
-	// Capacity is about the memory in bytes for the pages of files, and for each file 640 and
-	// its name; 0 means DefaultCapacity. Data in flight, and pages kept for it, come on top.
+	// Capacity is about the memory in bytes for everything: the pages of files, 512 for each file
+	// and 128 for each name besides its bytes, and the paths of symbolic links; 0 means
+	// DefaultCapacity. Data in flight, and pages kept for it, come on top.
 	Capacity int64
 	// RootMode is the mode of the root directory; 0 means 0755.
 	RootMode uint32
@@ -92,8 +97,8 @@ func (fs *FS) Info() vfs.Info {
 	return vfs.Info{
 		MaxFileSize: MaxFileSize,
 		TimeDelta:   nfs3.Time{Nsec: 1},
-		Properties:  nfs3.FSFHomogeneous | nfs3.FSFCanSetTime,
-		PathConf: nfs3.PathConf{LinkMax: maxLinks, NameMax: MaxName, NoTrunc: true, ChownRestricted: true,
+		Properties:  nfs3.FSFLink | nfs3.FSFSymlink | nfs3.FSFHomogeneous | nfs3.FSFCanSetTime,
+		PathConf: nfs3.PathConf{LinkMax: MaxLinks, NameMax: MaxName, NoTrunc: true, ChownRestricted: true,
 			CasePreserving: true},
 		NonBlocking: true,
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/binary"
+	"slices"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
@@ -49,13 +50,6 @@ func (fs *FS) find(h *nfs3.FH) (*node, error) {
 	return nil, nfs3.ErrBadHandle
 }
 
-// node is find for who needs nothing else of the tree.
-func (fs *FS) node(h *nfs3.FH) (*node, error) {
-	fs.tree.RLock()
-	defer fs.tree.RUnlock()
-	return fs.find(h)
-}
-
 // findDir is find of a directory.
 func (fs *FS) findDir(h *nfs3.FH) (*node, error) {
 	n, err := fs.find(h)
@@ -63,4 +57,53 @@ func (fs *FS) findDir(h *nfs3.FH) (*node, error) {
 		return n, nfs3.ErrNotDir
 	}
 	return n, err
+}
+
+// lock returns the node of a handle with n.mu held, for who needs nothing else of the tree.
+func (fs *FS) lock(h *nfs3.FH) (*node, error) {
+	fs.tree.RLock()
+	n, err := fs.find(h)
+	fs.tree.RUnlock()
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	if n.nlink == 0 { // gone meanwhile
+		n.mu.Unlock()
+		return nil, nfs3.ErrStale
+	}
+	return n, nil
+}
+
+// rlock is lock for reading.
+func (fs *FS) rlock(h *nfs3.FH) (*node, error) {
+	fs.tree.RLock()
+	n, err := fs.find(h)
+	fs.tree.RUnlock()
+	if err != nil {
+		return nil, err
+	}
+	n.mu.RLock()
+	if n.nlink == 0 {
+		n.mu.RUnlock()
+		return nil, nfs3.ErrStale
+	}
+	return n, nil
+}
+
+// lockNodes locks nodes, each once, and returns what unlocks them; some may be nil. fs.tree is held
+// for writing, so that nobody else who has one lock waits for another.
+func lockNodes(nodes ...*node) (unlock func()) {
+	var locked []*node
+	for _, n := range nodes {
+		if n != nil && !slices.Contains(locked, n) {
+			n.mu.Lock()
+			locked = append(locked, n)
+		}
+	}
+	return func() {
+		for _, n := range locked {
+			n.mu.Unlock()
+		}
+	}
 }

@@ -3,7 +3,6 @@ package memfs
 import (
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
@@ -16,20 +15,22 @@ type node struct {
 	kind   nfs3.FileType
 	verf   nfs3.Verifier // of the exclusive CREATE that made it
 	excl   bool          // there was one
+	rdev   nfs3.Specdata // of a device
+	path   string        // of a symbolic link
 
-	dir    // of a directory; guarded by fs.tree
-	parent *node
+	dir          // of a directory; guarded by fs.tree
+	parent *node // of a directory
 
 	mu     sync.RWMutex // guards what follows
 	mode   uint32
-	nlink  uint32
+	nlink  uint32 // 0: the node is gone
 	uid    uint32
 	gid    uint32
 	size   uint64
 	mtime  int64 // nanoseconds since 1970 UTC
 	ctime  int64
 	blocks map[uint64]*page // absent ones are holes
-	held   int64            // bytes charged for blocks
+	held   int64            // bytes charged for blocks, or for the path
 
 	atime atomic.Int64
 }
@@ -61,6 +62,7 @@ func (n *node) attr() nfs3.Fattr {
 		GID:    n.gid,
 		Size:   n.size,
 		Used:   uint64(n.held),
+		Rdev:   n.rdev,
 		FSID:   n.fs.id,
 		FileID: n.id,
 		Atime:  nfs3.Nanos(n.atime.Load()),
@@ -88,6 +90,9 @@ func (n *node) attrs() nfs3.PostOpAttr {
 	return n.post()
 }
 
+// same is what became of n when nothing did; n.mu is held.
+func (n *node) same() nfs3.WccData { return nfs3.WccData{Before: n.pre(), After: n.post()} }
+
 // changed moves ctime, modified mtime as well; n.mu is held.
 func (n *node) changed() { n.ctime = now(n.ctime) }
 
@@ -101,6 +106,6 @@ func (n *node) modified() {
 // n.mu is held, for reading at least.
 func (n *node) accessed() {
 	if last := n.atime.Load(); last <= n.mtime || last <= n.ctime {
-		n.atime.Store(time.Now().UnixNano())
+		n.atime.Store(now(n.ctime))
 	}
 }

@@ -32,11 +32,10 @@ func (fs *FS) newLease() *lease {
 
 // Read hands out pages.
 func (fs *FS) Read(_ context.Context, c *vfs.Cred, h nfs3.FH, off uint64, count int, r *vfs.ReadResult) error {
-	n, err := fs.node(&h)
+	n, err := fs.rlock(&h)
 	if err != nil {
 		return err
 	}
-	n.mu.RLock()
 	defer n.mu.RUnlock()
 	if err := n.isFile(); err != nil {
 		r.Attr = n.post()

@@ -46,8 +46,8 @@ func (n *node) lookup(name string) *node {
 	return nil
 }
 
-// ReadDir yields the entries of a directory in the order in which they were made.
-func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, _ bool, yield func(*nfs3.Entry) bool) (vfs.DirResult, error) {
+// ReadDir yields the entries of a directory in the order in which they got their names.
+func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, plus bool, yield func(*nfs3.Entry) bool) (vfs.DirResult, error) {
 	fs.tree.RLock()
 	defer fs.tree.RUnlock()
 	var r vfs.DirResult
@@ -73,7 +73,10 @@ func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64
 
 	var e nfs3.Entry
 	give := func(name string, cookie uint64, n *node) bool {
-		e = nfs3.Entry{FileID: n.id, Name: name, Cookie: cookie, Attr: n.attrs(), File: nfs3.PostOpFH{Present: true, FH: n.handle}}
+		e = nfs3.Entry{FileID: n.id, Name: name, Cookie: cookie}
+		if plus {
+			e.Attr, e.File = n.attrs(), nfs3.PostOpFH{Present: true, FH: n.handle}
+		}
 		return yield(&e)
 	}
 	if cookie < dotCookie && !give(".", dotCookie, d) {
@@ -82,7 +85,7 @@ func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64
 	if cookie < dotDotCookie && !give("..", dotDotCookie, d.parent) {
 		return r, nil
 	}
-	for _, ent := range d.behind(cookie) {
+	for ent := range d.list.behind(cookie) {
 		if !give(ent.name, ent.cookie, ent.node) {
 			return r, nil
 		}

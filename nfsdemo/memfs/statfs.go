@@ -9,20 +9,21 @@ import (
 // StatFS tells how full the file system is.
 func (fs *FS) StatFS(_ context.Context, h nfs3.FH) (nfs3.FSStat, nfs3.PostOpAttr, error) {
 	fs.tree.RLock()
+	defer fs.tree.RUnlock()
 	n, err := fs.find(&h)
 	files := uint64(len(fs.nodes))
-	fs.tree.RUnlock()
 	if err != nil {
 		return nfs3.FSStat{}, nfs3.PostOpAttr{}, err
 	}
+	const fileCharge = nodeCharge + nameCharge
 	free := uint64(max(0, fs.capacity-fs.used.Load()))
 	// Files are limited by the memory that each takes, and by nothing else.
 	return nfs3.FSStat{
 		TotalBytes: uint64(fs.capacity),
 		FreeBytes:  free,
 		AvailBytes: free,
-		TotalFiles: files + free/nodeCharge,
-		FreeFiles:  free / nodeCharge,
-		AvailFiles: free / nodeCharge,
+		TotalFiles: files + free/fileCharge,
+		FreeFiles:  free / fileCharge,
+		AvailFiles: free / fileCharge,
 	}, n.attrs(), nil
 }

@@ -59,12 +59,11 @@ func (s *stage) free() {
 func (fs *FS) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, data xdr.Bulk, how nfs3.StableHow) (vfs.WriteResult, error) {
 	// Memory is as durable here as anything gets: what was asked for is granted.
 	r := vfs.WriteResult{Committed: how}
-	n, err := fs.node(&h)
+	n, err := fs.rlock(&h)
 	if err != nil {
 		return r, err
 	}
-	n.mu.RLock()
-	r.Wcc.After = n.post()
+	r.Wcc = n.same()
 	err = n.mayWriteAt(c, off, data.Len())
 	n.mu.RUnlock()
 	if err != nil || data.Len() == 0 {
@@ -79,6 +78,10 @@ func (fs *FS) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, dat
 
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.nlink == 0 { // gone meanwhile
+		r.Wcc = nfs3.WccData{}
+		return r, nfs3.ErrStale
+	}
 	r.Wcc.Before = n.pre()
 	if err = n.mayWriteAt(c, off, data.Len()); err == nil {
 		err = n.install(s)
@@ -186,13 +189,12 @@ func (n *node) put(p *piece) {
 
 // Commit has nothing to do.
 func (fs *FS) Commit(_ context.Context, c *vfs.Cred, h nfs3.FH, _ uint64, _ uint32) (nfs3.WccData, error) {
-	n, err := fs.node(&h)
+	n, err := fs.rlock(&h)
 	if err != nil {
 		return nfs3.WccData{}, err
 	}
-	n.mu.RLock()
 	defer n.mu.RUnlock()
-	wcc := nfs3.WccData{Before: n.pre(), After: n.post()}
+	wcc := n.same()
 	if err := n.isFile(); err != nil {
 		return wcc, err
 	}

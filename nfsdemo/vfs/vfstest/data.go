@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"math"
-	"math/rand/v2"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
@@ -56,7 +55,11 @@ func testReadEdges(f *fixture) {
 		{10, 1, "", true},
 		{11, 1, "", true},
 		{math.MaxInt64, 0, "", true},
+		{math.MaxInt64, 1 << 20, "", true},
+		{1 << 63, 1, "", true},
+		{math.MaxUint64 - 1, 1 << 20, "", true},
 		{math.MaxUint64, 0, "", true},
+		{math.MaxUint64, 1, "", true},
 	} {
 		got, eof := f.read(h, tt.off, tt.n)
 		if string(got) != tt.want || eof != tt.eof {
@@ -91,14 +94,27 @@ func testWriteLimits(f *fixture) {
 	limit := f.fs.Info().MaxFileSize
 	_, err := f.fs.Write(f.ctx, root, h, limit, Bulk([]byte("x")), nfs3.Unstable)
 	f.want("write behind the limit", err, nfs3.ErrFBig)
-	if limit < math.MaxInt64 {
-		return
-	}
-	set := setSize(limit + 1)
-	_, err = f.fs.SetAttr(f.ctx, root, h, &set, nil)
-	f.want("size over the limit", err, nfs3.ErrFBig)
-
+	f.write(h, 0, []byte("data"))
 	before := f.attr(h)
+	for _, size := range []uint64{limit + 1, 1 << 63, 1<<63 + 1, math.MaxUint64} {
+		set := setSize(size)
+		_, err = f.fs.SetAttr(f.ctx, root, h, &set, nil)
+		f.want("size over the limit", err, nfs3.ErrFBig)
+	}
+	for _, off := range []uint64{0, 4, limit, 1 << 63, math.MaxUint64} {
+		for _, n := range []uint32{0, 1, math.MaxUint32} {
+			_, err := f.fs.Commit(f.ctx, root, h, off, n)
+			f.want("commit at an edge", err, nfs3.OK)
+		}
+	}
+	if got := f.attr(h); got != before {
+		f.Errorf("%+v, then %+v", before, got)
+	}
+	if got, _ := f.read(h, 0, 10); string(got) != "data" {
+		f.Errorf("%q", got)
+	}
+
+	before = f.attr(h) // it has been read
 	w, err := f.fs.Write(f.ctx, root, h, 5, Bulk(nil), nfs3.DataSync)
 	f.ok(err)
 	if f.attr(h) != before || w.Committed < nfs3.DataSync {
@@ -142,69 +158,6 @@ func testWriteFetch(f *fixture) {
 	if got, _ := f.read(h, 0, 100); string(got) != "after!" || w.Committed != nfs3.FileSync || w.Wcc.After.Attr.Mode != 0o600 {
 		f.Errorf("%q, %+v", got, w)
 	}
-}
-
-// testModel compares random operations with what they do to a slice.
-func testModel(f *fixture) {
-	seed := rand.Uint64()
-	f.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
-	const limit = 5 * 65536
-	for i := range 8 {
-		h := f.file(string(rune('a' + i)))
-		var model []byte
-		for range 200 {
-			off := r.IntN(limit)
-			if r.IntN(3) == 0 {
-				off = len(model)
-			}
-			n := r.IntN(1 << r.IntN(18))
-			switch r.IntN(4) {
-			case 0: // read
-				got, eof := f.read(h, uint64(off), n)
-				want := model[min(off, len(model)):min(off+n, len(model))]
-				if !bytes.Equal(got, want) {
-					f.Fatalf("read of %d at %d of %d: something else", n, off, len(model))
-				}
-				if eof != (off+n >= len(model)) {
-					f.Fatalf("read of %d at %d of %d: EOF %v", n, off, len(model), eof)
-				}
-			case 1: // truncate
-				size := r.IntN(limit)
-				f.set(h, setSize(uint64(size)))
-				model = resize(model, size)
-			default: // write
-				p := make([]byte, n)
-				for i := range p {
-					p[i] = byte(r.Uint32())
-				}
-				data := Bulk(p)
-				if r.IntN(2) == 0 {
-					data = Lazy(p, func() error { return nil })
-				}
-				_, err := f.fs.Write(f.ctx, root, h, uint64(off), data, nfs3.Unstable)
-				f.ok(err)
-				if n > 0 {
-					model = resize(model, max(len(model), off+n))
-					copy(model[off:], p)
-				}
-			}
-			if a := f.attr(h); a.Size != uint64(len(model)) {
-				f.Fatalf("size %d, want %d", a.Size, len(model))
-			}
-		}
-		if got, _ := f.read(h, 0, limit*2); !bytes.Equal(got, model) {
-			f.Fatal("the file is something else in the end")
-		}
-		f.set(h, setSize(0))
-	}
-}
-
-func resize(p []byte, n int) []byte {
-	if n <= len(p) {
-		return p[:n:n]
-	}
-	return append(p, make([]byte, n-len(p))...)
 }
 
 // testSnapshot: what was handed out stays what it was until it is released.

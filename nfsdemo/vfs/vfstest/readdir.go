@@ -2,7 +2,7 @@ package vfstest
 
 import (
 	"fmt"
-	"sync"
+	"slices"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
@@ -82,44 +82,73 @@ func testReadDir(f *fixture) {
 	f.want("list of a file", err, nfs3.ErrNotDir)
 }
 
-// testReadDirChanging: entries that are there all the time are seen once, whatever
-// becomes of the directory meanwhile.
-func testReadDirChanging(f *fixture) {
+// wantNames fails the test unless these names, and no others, are in a directory, besides "." and "..".
+func (f *fixture) wantNames(dir nfs3.FH, want ...string) {
+	f.Helper()
+	got := []string{}
+	for _, e := range f.list(dir, 1000, func() {}) {
+		got = append(got, e.Name)
+	}
+	want = append([]string{".", ".."}, want...)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		f.Errorf("the directory has %q, want %q", got, want)
+	}
+}
+
+// testReadDirPlain: without plus the names are the same; attributes need not be there.
+func testReadDirPlain(f *fixture) {
 	d := f.dir("dir", 0o755)
-	const n = 200
-	for i := range n {
-		f.fileOf(root, d, fmt.Sprint("old", i), 0o644)
-	}
-	var making sync.WaitGroup
-	made := 0
-	seen := make(map[string]int)
-	for _, e := range f.list(d, 10, func() {
-		making.Wait()
-		first := made
-		if first == n {
-			return // else the list would go on as long as the directory grows
-		}
-		made += 10
-		making.Go(func() { // beside the next call
-			for i := range 10 {
-				_, _, err := f.fs.Create(f.ctx, root, d, fmt.Sprint("new", first+i), &nfs3.CreateHow{})
-				if err != nil {
-					f.Error(err)
-				}
+	f.fileOf(root, d, "file", 0o644)
+	f.symlink(d, "link", "file")
+	f.mkdir(root, d, "sub", 0o755)
+	for _, dir := range []nfs3.FH{d, f.fs.Root()} {
+		all := f.list(dir, 1000, func() {})
+		i := 0
+		r, err := f.fs.ReadDir(f.ctx, root, dir, 0, nfs3.Verifier{}, false, func(e *nfs3.Entry) bool {
+			if i < len(all) && (e.Name != all[i].Name || e.FileID != all[i].FileID || e.Cookie != all[i].Cookie) {
+				f.Errorf("%+v, want %+v", e, all[i])
 			}
+			i++
+			return true
 		})
-	}) {
-		seen[e.Name]++
-	}
-	making.Wait()
-	for i := range n {
-		if got := seen[fmt.Sprint("old", i)]; got != 1 {
-			f.Errorf("old%d was seen %d times", i, got)
+		f.ok(err)
+		if i != len(all) || !r.EOF || r.Attr != nfs3.Attrs(f.attr(dir)) {
+			f.Errorf("%d entries, want %d; EOF %v, %+v", i, len(all), r.EOF, r.Attr)
 		}
 	}
-	for name, got := range seen {
-		if got != 1 {
-			f.Errorf("%s was seen %d times", name, got)
+}
+
+// testReadDirEdges: the end of a directory, and cookies that nobody was given.
+func testReadDirEdges(f *fixture) {
+	d := f.dir("dir", 0o755)
+	f.fileOf(root, d, "file", 0o644)
+	all := f.list(d, 10, func() {})
+	r, err := f.fs.ReadDir(f.ctx, root, d, 0, nfs3.Verifier{}, true, func(*nfs3.Entry) bool { return false })
+	f.ok(err)
+	if r.EOF {
+		f.Error("the end, though no entry was taken")
+	}
+	// Behind the last there is nothing but the end, however often it is asked.
+	for range 2 {
+		r, err = f.fs.ReadDir(f.ctx, root, d, all[len(all)-1].Cookie, r.Verf, true, func(e *nfs3.Entry) bool {
+			f.Errorf("%s is behind the last entry", e.Name)
+			return true
+		})
+		f.ok(err)
+		if !r.EOF {
+			f.Error("no end behind the last entry")
+		}
+	}
+	for _, cookie := range []uint64{1<<64 - 1, 1 << 63, 1<<63 - 1, 1 << 62} {
+		n := 0
+		_, err := f.fs.ReadDir(f.ctx, root, d, cookie, r.Verf, true, func(*nfs3.Entry) bool { n++; return true })
+		if err != nil {
+			f.want(fmt.Sprintf("cookie %#x", cookie), err, nfs3.ErrBadCookie)
+		}
+		if n > len(all) {
+			f.Errorf("cookie %#x: %d entries of %d", cookie, n, len(all))
 		}
 	}
 }

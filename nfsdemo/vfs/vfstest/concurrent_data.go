@@ -10,9 +10,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// testConcurrent: a READ sees the whole of a WRITE or nothing of it, and what it has
+// testConcurrentData: a READ sees the whole of a WRITE or nothing of it, and what it has
 // seen stays.
-func testConcurrent(f *fixture) {
+func testConcurrentData(f *fixture) {
 	h := f.file("file")
 	// Neither begins nor ends where a page of whatever size does.
 	const off, n, rounds, writers, readers = 1000, 200001, 50, 3, 3

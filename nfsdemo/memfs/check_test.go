@@ -1,0 +1,103 @@
+package memfs
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// check checks that the file system has lost no page and no byte of its accounts, and that names
+// and links agree.
+func check(tb testing.TB, fs *FS) {
+	tb.Helper()
+	var pages int
+	var inPages, names int64
+	links := make(map[*node]uint32)
+	for _, n := range fs.nodes {
+		pages += len(n.blocks)
+		inPages += checkBlocks(tb, n)
+		names += checkDir(tb, n, links)
+	}
+	for id, n := range fs.nodes {
+		want := links[n]
+		if n.kind == nfs3.TypeDir {
+			want += 2
+		}
+		if n.id != id || n.nlink != want {
+			tb.Errorf("file %d: %d links, want %d", id, n.nlink, want)
+		}
+	}
+	used := int64(len(fs.nodes))*nodeCharge + names
+	for _, n := range fs.nodes {
+		used += n.held
+	}
+	if got := fs.used.Load(); got != used {
+		tb.Errorf("%d bytes are charged, %d in use", got, used)
+	}
+	checkPool(tb, fs, pages, inPages)
+}
+
+// checkBlocks returns the bytes of pages that n has.
+func checkBlocks(tb testing.TB, n *node) int64 {
+	tb.Helper()
+	held := int64(0)
+	for b, p := range n.blocks {
+		held += int64(len(p.buf))
+		if refs := p.refs.Load(); refs != 1 {
+			tb.Errorf("file %d, block %d: %d references", n.id, b, refs)
+		}
+		if b*blockSize+uint64(p.n) > n.size || p.n == 0 {
+			tb.Errorf("file %d, block %d: %d bytes, the file has %d", n.id, b, p.n, n.size)
+		}
+	}
+	if want := held + int64(len(n.path)); n.held != want {
+		tb.Errorf("file %d: %d bytes charged, %d held", n.id, n.held, want)
+	}
+	return held
+}
+
+// checkDir counts the names of n as links to what they stand for, and directories in n as links to n. It
+// returns what the names cost.
+func checkDir(tb testing.TB, n *node, links map[*node]uint32) (cost int64) {
+	tb.Helper()
+	last, names := uint64(dotDotCookie), 0
+	for e := range n.list.behind(0) {
+		if e.cookie <= last || n.byName[e.name] != e {
+			tb.Errorf("directory %d: %s has cookie %d, behind %d", n.id, e.name, e.cookie, last)
+		}
+		if n.fs.nodes[e.node.id] != e.node {
+			tb.Errorf("directory %d: %s is gone", n.id, e.name)
+		}
+		last = e.cookie
+		names++
+		cost += chargeOf(e.name)
+		if e.node.kind != nfs3.TypeDir {
+			links[e.node]++
+			continue
+		}
+		links[n]++
+		if e.node.parent != n {
+			tb.Errorf("directory %d is not the parent of %s", n.id, e.name)
+		}
+	}
+	if names != len(n.byName) {
+		tb.Errorf("directory %d: %d names are listed, %d can be found", n.id, names, len(n.byName))
+	}
+	return cost
+}
+
+// checkPool compares the pool with pages of that many bytes that are in files.
+func checkPool(tb testing.TB, fs *FS, pages int, kept int64) {
+	tb.Helper()
+	if pages != fs.pages.out {
+		tb.Errorf("%d pages are in files, %d out of the pool", pages, fs.pages.out)
+	}
+	for _, p := range fs.pages.free {
+		for ; p != nil; p = p.next {
+			kept += int64(len(p.buf))
+		}
+	}
+	if kept != fs.pages.bytes || kept > fs.capacity+spare {
+		tb.Errorf("%d bytes are in pages, the pool counts %d, the capacity is %d", kept, fs.pages.bytes, fs.capacity)
+	}
+}
