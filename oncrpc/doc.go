@@ -16,4 +16,10 @@
 //     came with it.
 //   - Bulk arguments of a handler are valid until it returns, and those that its reply refers to until that
 //     has left. A handler may take them for longer (xdr.Bulk.Take).
+//
+// # Calls that come twice
+//
+// No message is lost on a connection. But a client whose connection ends before the reply has come does not know whether its call was
+// executed, and sends it again over another one. Procedures that must not be executed twice then are marked [Procedure.Once]: a
+// server keeps their replies and repeats them, whichever transport the call comes by.
 package oncrpc

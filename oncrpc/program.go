@@ -29,8 +29,15 @@ type Procedure struct {
 	// fetch of its own, so a lock that a non-blocking handler takes must not be held there.
 	NonBlocking bool
 	// Once procedures must not be executed twice for a call that the client sends again, having lost its
-	// connection: the server keeps their replies for a while (ServerConfig.ReplyCache). Replies with
-	// bulk data are not kept.
+	// connection, as NFS's CREATE and REMOVE must not: the server keeps their replies for a while (ServerConfig.ReplyCache). A call
+	// is the same if transaction id, caller (his IP address, whatever the port), program, version, procedure, credential (but for the
+	// stamp of AUTH_SYS), verifier and inline arguments are, over whichever of the server's transports it comes.
+	//
+	// If the first call has been executed, its reply answers the later one. If it is being executed, the later one
+	// waits; of several the last one, the others are dropped. Kept is a reply that the handler gave by
+	// returning nil, of up to 4 KiB and without bulk data. An error means that the call was not executed: it answers
+	// its own caller alone, and the same call is executed when it comes again, or if it waits already. A
+	// handler whose arguments could not be fetched must return that error and not results, or they are kept.
 	Once bool
 }
 
@@ -64,6 +71,7 @@ type Call struct {
 	proc   *Procedure
 	prog   *Program
 	server *Server
+	once   *onceCall // in the server's cache of replies
 }
 
 // Sys returns the AUTH_SYS credential of the call, if it has one. It is valid until

@@ -22,7 +22,8 @@ type ServerConfig struct {
 	// order of their arrival; the transports bound how many can.
 	MaxConcurrent int
 	// ReplyCache is the number of replies kept of procedures that must be executed
-	// once; 0 means 4096, less than 0 none.
+	// once (Procedure.Once); 0 means 4096, less than 0 none. A reply of NFS takes some 500 bytes of memory, the longest one
+	// that is kept 5 KiB.
 	ReplyCache int
 }
 
@@ -33,6 +34,7 @@ type Server struct {
 	programs atomic.Pointer[programs]
 	workers  workers
 	calls    sync.Pool
+	replies  *replyCache // nil: none are kept
 	stats    serverStats
 
 	mu        sync.Mutex // guards what follows
@@ -65,11 +67,12 @@ type ServerStats struct {
 	Calls    uint64 // dispatched
 	Errors   uint64 // answered with something other than SUCCESS
 	Panics   uint64 // handlers that panicked or ended their goroutine
-	Dropped  uint64 // not answered, because the server was shutting down
+	Dropped  uint64 // not answered, because the server was shutting down, or for another copy of the call
+	Replayed uint64 // answered with the reply to an earlier copy of the call
 	InFlight int    // being executed or answered now
 }
 
-type serverStats struct{ calls, errors, panics, dropped atomic.Uint64 }
+type serverStats struct{ calls, errors, panics, dropped, replayed atomic.Uint64 }
 
 // NewServer returns a server without programs.
 func NewServer(cfg ServerConfig) *Server {
@@ -84,6 +87,7 @@ func NewServer(cfg ServerConfig) *Server {
 	}
 	s.workers.max = cmp.Or(cfg.MaxConcurrent, 256)
 	s.workers.run = s.execute
+	s.replies = newReplyCache(cmp.Or(cfg.ReplyCache, 4096))
 	s.programs.Store(&programs{})
 	return s
 }
@@ -123,7 +127,14 @@ func (s *Server) Stats() ServerStats {
 	s.mu.Lock()
 	n := s.inflight
 	s.mu.Unlock()
-	return ServerStats{s.stats.calls.Load(), s.stats.errors.Load(), s.stats.panics.Load(), s.stats.dropped.Load(), n}
+	return ServerStats{
+		Calls:    s.stats.calls.Load(),
+		Errors:   s.stats.errors.Load(),
+		Panics:   s.stats.panics.Load(),
+		Dropped:  s.stats.dropped.Load(),
+		Replayed: s.stats.replayed.Load(),
+		InFlight: n,
+	}
 }
 
 // Dispatch executes a call. It is for transports, which call it on the goroutine
@@ -147,6 +158,9 @@ func (s *Server) Dispatch(in Incoming) {
 	c.in, c.Args, c.Results, c.Conn = in, in.Message(), &c.enc, in.Conn()
 	if err := s.find(c); err != nil {
 		s.answer(c, err)
+		return
+	}
+	if c.proc.Once && s.replies != nil && !s.admit(c) {
 		return
 	}
 	if c.proc.NonBlocking && in.Ready() {
@@ -199,6 +213,10 @@ func (s *Server) execute(c *Call) {
 		s.answer(c, err)
 		return
 	}
+	if c.once != nil {
+		s.executed(c)
+		return
+	}
 	s.reply(c)
 }
 
@@ -249,7 +267,11 @@ func (s *Server) answer(c *Call, err error) {
 	}
 	c.enc.Rewind(xdr.Mark{})
 	encodeError(&c.enc, c.XID, told)
+	once := c.once
 	s.reply(c)
+	if once != nil {
+		s.failed(once)
+	}
 }
 
 func (s *Server) reply(c *Call) {

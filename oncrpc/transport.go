@@ -65,7 +65,7 @@ func (x *Exchange) Release() {
 }
 
 // Incoming is a call that a transport has received and a Server shall answer. One of
-// Reply and Drop ends it. The arguments are gone then, but after Reply those stay that the reply may refer to,
+// Reply and Drop ends it, on any goroutine, before Server.Dispatch returns or later. The arguments are gone then, but after Reply those stay that the reply may refer to,
 // until it is released.
 type Incoming interface {
 	// Message decodes the call, from its transaction id.

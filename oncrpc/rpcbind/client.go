@@ -1,0 +1,200 @@
+package rpcbind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+)
+
+// Client calls an rpcbind. Its methods may be called concurrently. All errors of theirs are of type *OpError.
+type Client struct {
+	dial func(context.Context) (oncrpc.Transport, error) // nil: there is one connection only
+
+	mu     sync.Mutex // guards what follows
+	conn   oncrpc.Transport
+	closed bool
+}
+
+// NewClient returns a client that makes its calls over t, which it owns from now on.
+func NewClient(t oncrpc.Transport) *Client { return &Client{conn: t} }
+
+// Set registers m. The error wraps ErrRefused if the program and version are registered with another address for
+// that netid, or the caller may not register. To register what is registered already is none.
+func (c *Client) Set(ctx context.Context, m Mapping) error {
+	return c.change(ctx, Version4, procSet, m, &m)
+}
+
+// Unset removes the mapping of m.Program, m.Version and m.Netid, or with an empty netid of all of them. The error wraps ErrRefused
+// if it is another owner's; servers other than Linux's may say so of one that is not there.
+func (c *Client) Unset(ctx context.Context, m Mapping) error {
+	return c.change(ctx, Version4, procUnset, m, &m)
+}
+
+// GetAddr returns the address of m.Program, m.Version and m.Netid; the other fields are not looked at. The error wraps ErrNotRegistered
+// if there is none. If m.Netid is that of the connection, or empty, this is GETADDR: the server fits an address like 0.0.0.0 to that of the
+// caller, and may give the address of another version of the program. If not, it is found in the results of Dump, as it was
+// registered.
+func (c *Client) GetAddr(ctx context.Context, m Mapping) (string, error) {
+	return c.lookup(ctx, procGetAddr, m)
+}
+
+// GetVersAddr is GetAddr for m.Version alone.
+func (c *Client) GetVersAddr(ctx context.Context, m Mapping) (string, error) {
+	return c.lookup(ctx, procGetVersAddr, m)
+}
+
+// Dump returns all mappings. A server's list of more than 4096 is an error.
+func (c *Client) Dump(ctx context.Context) ([]Mapping, error) {
+	var l mappings
+	if err := c.call(ctx, Version4, procDump, nil, &l); err != nil {
+		return nil, opError("dump", nil, err)
+	}
+	return l, nil
+}
+
+// Close ends the connection. Calls under way and later ones fail with an error that wraps net.ErrClosed.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	if c.conn == nil {
+		return nil
+	}
+	return c.conn.Close()
+}
+
+// change calls SET or UNSET.
+func (c *Client) change(ctx context.Context, version uint32, p proc, m fmt.Stringer, args oncrpc.Marshaler) error {
+	var ok done
+	err := c.call(ctx, version, p, args, &ok)
+	var auth *oncrpc.AuthError
+	switch {
+	case errors.As(err, &auth): // the answer to strangers
+		err = fmt.Errorf("%w: %w", ErrRefused, err)
+	case err == nil && !bool(ok):
+		err = ErrRefused
+	}
+	if err != nil {
+		return opError(p.String(), m, err)
+	}
+	return nil
+}
+
+// lookup calls GETADDR or GETVERSADDR, or DUMP.
+func (c *Client) lookup(ctx context.Context, p proc, m Mapping) (string, error) {
+	conn, err := c.connection(ctx, nil)
+	if err != nil {
+		return "", opError(p.String(), m, err)
+	}
+	if own := netid(conn.RemoteAddr()); m.Netid != "" && m.Netid != own {
+		all, err := c.Dump(ctx)
+		if err != nil {
+			return "", err
+		}
+		i := slices.IndexFunc(all, func(x Mapping) bool {
+			return x.Program == m.Program && x.Version == m.Version && x.Netid == m.Netid
+		})
+		if i < 0 {
+			return "", opError(p.String(), m, ErrNotRegistered)
+		}
+		return all[i].Addr, nil
+	}
+	m.Addr, m.Owner = "", ""
+	var a address
+	if err := c.call(ctx, Version4, p, &m, &a); err != nil {
+		return "", opError(p.String(), m, err)
+	}
+	if a == "" {
+		return "", opError(p.String(), m, ErrNotRegistered)
+	}
+	return string(a), nil
+}
+
+// netid returns the netid of a connection, "" if it is of no known kind.
+func netid(peer net.Addr) string {
+	switch a := peer.(type) {
+	case *net.UnixAddr:
+		return Unix
+	case *net.TCPAddr:
+		if a.IP.To4() != nil {
+			return TCP
+		}
+		return TCP6
+	}
+	return ""
+}
+
+// maxReply is the room for results, in bytes, over transports that need to know it beforehand: a list of some hundred mappings.
+const maxReply = 64 << 10
+
+// call calls a procedure. An rpcbind ends connections that were idle for half a minute, and may be started again: a call that
+// fails with its connection is made once more over another one. All calls may be repeated.
+func (c *Client) call(ctx context.Context, version uint32, p proc, args oncrpc.Marshaler, reply oncrpc.Unmarshaler) error {
+	conn, err := c.connection(ctx, nil)
+	if err != nil {
+		return err
+	}
+	err = callOver(ctx, conn, version, p, args, reply)
+	var lost *recordmark.OpError
+	if c.dial == nil || !errors.As(err, &lost) || ctx.Err() != nil {
+		return err
+	}
+	conn.Close()
+	next, dialErr := c.connection(ctx, conn)
+	if dialErr != nil {
+		return errors.Join(err, dialErr)
+	}
+	return callOver(ctx, next, version, p, args, reply)
+}
+
+func callOver(ctx context.Context, conn oncrpc.Transport, version uint32, p proc, args oncrpc.Marshaler, reply oncrpc.Unmarshaler) error {
+	req := oncrpc.Request{Procedure: uint32(p), Args: args, Reply: reply, MaxReply: maxReply}
+	err := oncrpc.NewClient(conn, Program, version, oncrpc.AuthNone()).Do(ctx, &req)
+	var refused *oncrpc.AcceptError
+	if version == Version4 && p <= procDump && errors.As(err, &refused) && refused.Stat == oncrpc.ProgMismatch {
+		return callOver(ctx, conn, Version3, p, args, reply)
+	}
+	return err
+}
+
+// connection returns a connection other than the failed one, dialling if need be.
+func (c *Client) connection(ctx context.Context, failed oncrpc.Transport) (oncrpc.Transport, error) {
+	conn, err := c.existing(failed)
+	if conn != nil || err != nil {
+		return conn, err
+	}
+	if conn, err = c.dial(ctx); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		conn.Close()
+		return nil, net.ErrClosed
+	case c.conn != nil && c.conn != failed && c.conn.Err() == nil: // another call was faster
+		conn.Close()
+	default:
+		c.conn = conn
+	}
+	return c.conn, nil
+}
+
+// existing returns the connection there is, or nil if one must be dialled.
+func (c *Client) existing(failed oncrpc.Transport) (oncrpc.Transport, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return nil, net.ErrClosed
+	case c.dial == nil || c.conn != nil && c.conn != failed && c.conn.Err() == nil:
+		return c.conn, nil
+	}
+	return nil, nil
+}

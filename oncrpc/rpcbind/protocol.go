@@ -1,0 +1,54 @@
+package rpcbind
+
+import "fmt"
+
+// The RPC program (RFC 1833 sections 2.1 and 3.1).
+const (
+	Program  = 100000
+	Version2 = 2 // the port mapper
+	Version3 = 3
+	Version4 = 4
+)
+
+// Port is where the program is served, over TCP and UDP (RFC 1833 section 2).
+const Port = 111
+
+// Network identifiers (RFC 5665 section 5.1; rdma and rdma6: RFC 8166 section 9).
+const (
+	TCP   = "tcp"
+	TCP6  = "tcp6"
+	UDP   = "udp"
+	UDP6  = "udp6"
+	RDMA  = "rdma"
+	RDMA6 = "rdma6"
+	Unix  = "local" // the Unix socket, on Linux
+)
+
+// Bounds on what a server says; the protocol has none.
+const (
+	maxString  = 1024 // bytes of a netid, an address or an owner
+	maxEntries = 4096 // of a list
+)
+
+// proc is a procedure number (RFC 1833 sections 2.1 and 3.1). Those up to procDump mean the same in all versions.
+type proc uint32
+
+const (
+	procSet     proc = 1
+	procUnset   proc = 2
+	procGetAddr proc = 3 // GETPORT in version 2
+	procDump    proc = 4
+
+	procGetVersAddr proc = 9 // version 4 alone
+)
+
+var procNames = map[proc]string{
+	procSet: "set", procUnset: "unset", procGetAddr: "getaddr", procDump: "dump", procGetVersAddr: "getversaddr",
+}
+
+func (p proc) String() string {
+	if s, ok := procNames[p]; ok {
+		return s
+	}
+	return fmt.Sprintf("procedure %d", uint32(p))
+}
