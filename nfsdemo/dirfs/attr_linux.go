@@ -1,0 +1,82 @@
+package dirfs
+
+import (
+	"context"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+)
+
+var kinds = map[uint16]nfs3.FileType{
+	unix.S_IFREG:  nfs3.TypeReg,
+	unix.S_IFDIR:  nfs3.TypeDir,
+	unix.S_IFBLK:  nfs3.TypeBlk,
+	unix.S_IFCHR:  nfs3.TypeChr,
+	unix.S_IFLNK:  nfs3.TypeLnk,
+	unix.S_IFSOCK: nfs3.TypeSock,
+	unix.S_IFIFO:  nfs3.TypeFIFO,
+}
+
+// fattr turns what the host says of a file into what NFS does.
+func (fs *FS) fattr(st *unix.Statx_t) nfs3.Fattr {
+	return nfs3.Fattr{
+		Type:   kinds[st.Mode&unix.S_IFMT],
+		Mode:   uint32(st.Mode) & nfs3.ModeMask,
+		Nlink:  st.Nlink,
+		UID:    st.Uid,
+		GID:    st.Gid,
+		Size:   st.Size,
+		Used:   st.Blocks * 512,
+		Rdev:   nfs3.Specdata{Major: st.Rdev_major, Minor: st.Rdev_minor},
+		FSID:   fs.id,
+		FileID: st.Ino,
+		Atime:  timeOf(st.Atime),
+		Mtime:  timeOf(st.Mtime),
+		Ctime:  timeOf(st.Ctime),
+	}
+}
+
+// timeOf returns a time of the host's. What NFS has no numbers for comes out wrong.
+func timeOf(t unix.StatxTimestamp) nfs3.Time { return nfs3.Time{Sec: uint32(t.Sec), Nsec: t.Nsec} }
+
+// attr returns the attributes of a file, or nfs3.ErrStale when its last name is gone.
+func (fs *FS) attr(f file) (nfs3.Fattr, error) {
+	var st unix.Statx_t
+	if err := statFD(f.path.fd, &st); err != nil {
+		return nfs3.Fattr{}, fs.status("stat", err)
+	}
+	if st.Nlink == 0 {
+		fs.forget(f.n)
+		return nfs3.Fattr{}, nfs3.ErrStale
+	}
+	return fs.fattr(&st), nil
+}
+
+// post returns post-operation attributes.
+func (fs *FS) post(f file) nfs3.PostOpAttr {
+	a, err := fs.attr(f)
+	return nfs3.PostOpAttr{Present: err == nil, Attr: a}
+}
+
+// GetAttr returns the attributes of a file.
+func (fs *FS) GetAttr(_ context.Context, h nfs3.FH) (nfs3.Fattr, error) {
+	f, err := fs.hold(&h)
+	if err != nil {
+		return nfs3.Fattr{}, err
+	}
+	defer f.release()
+	f.n.mu.RLock()
+	defer f.n.mu.RUnlock()
+	return fs.attr(f)
+}
+
+// Access tells which rights c has.
+func (fs *FS) Access(ctx context.Context, c *vfs.Cred, h nfs3.FH, want nfs3.Access) (nfs3.Access, nfs3.PostOpAttr, error) {
+	a, err := fs.GetAttr(ctx, h)
+	if err != nil {
+		return 0, nfs3.PostOpAttr{}, err
+	}
+	return vfs.PermOf(&a).Access(c, want), nfs3.Attrs(a), nil
+}

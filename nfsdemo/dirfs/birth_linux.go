@@ -1,0 +1,105 @@
+package dirfs
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+)
+
+// birth is what a new file gets.
+type birth struct {
+	kind         nfs3.FileType
+	uid, gid     uint32
+	own          bool // uid and gid are not those that the host gives it anyway
+	mode         uint32
+	size         uint64
+	atime, mtime nfs3.SetTime
+}
+
+// newBirth returns what a file of c's gets in a directory, or says why c cannot have
+// it that way.
+func (fs *FS) newBirth(c *vfs.Cred, dir *nfs3.Fattr, kind nfs3.FileType, set *nfs3.Sattr) (birth, error) {
+	b := birth{kind: kind, mode: 0o644, uid: c.UID, gid: c.GID, own: fs.super}
+	if kind == nfs3.TypeDir {
+		b.mode = 0o755
+	}
+	// A directory with the set-group-id bit hands down its group, whatever the groups
+	// of the caller, and the bit to directories.
+	inherit := dir.Mode & nfs3.ModeSetGID
+	if inherit != 0 {
+		b.gid = dir.GID
+	}
+	want := *set
+	if kind != nfs3.TypeReg {
+		want.Size = nfs3.Set64{}
+	}
+	if err := (vfs.Perm{Type: kind, Mode: b.mode, UID: b.uid, GID: b.gid}).CheckSet(c, &want); err != nil {
+		return b, err
+	}
+	if want.Size.To > fs.maxSize {
+		return b, nfs3.ErrFBig
+	}
+	if !fs.super {
+		// The process cannot give files away.
+		if b.uid = fs.uid; inherit == 0 {
+			b.gid = fs.gid
+		}
+		if want.UID.Set && want.UID.To != b.uid || want.GID.Set && want.GID.To != b.gid {
+			return b, nfs3.ErrPerm
+		}
+	}
+	if want.UID.Set {
+		b.uid = want.UID.To
+	}
+	if want.GID.Set {
+		b.gid = want.GID.To
+	}
+	if want.Mode.Set {
+		b.mode = modeFor(c, kind, want.Mode.To, b.gid)
+	}
+	if kind == nfs3.TypeDir {
+		b.mode |= inherit
+	}
+	b.size, b.atime, b.mtime = want.Size.To, want.Atime, want.Mtime
+	return b, nil
+}
+
+// give gives a new file what it gets. The descriptor is O_PATH or, for a size, writable.
+func (b *birth) give(fd int) error {
+	if b.own {
+		if err := chown(fd, b.uid, b.gid); err != nil {
+			return err
+		}
+	}
+	if b.size > 0 {
+		if err := again(func() error { return unix.Ftruncate(fd, int64(b.size)) }); err != nil {
+			return err
+		}
+	}
+	// Behind chown, which takes bits, and whatever the umask.
+	if b.kind != nfs3.TypeLnk {
+		if err := chmod(fd, b.mode); err != nil {
+			return err
+		}
+	}
+	return setTimes(fd, b.atime, b.mtime)
+}
+
+// The verifier of an exclusive CREATE is kept in the times of the file, as Linux's server does, until the client
+// sets these: so it is there after a restart. The highest bits are left out, since not all file systems can store
+// them.
+func (b *birth) keepVerifier(v nfs3.Verifier) {
+	b.atime, b.mtime = verifierTime(v[:4]), verifierTime(v[4:])
+}
+
+// keeps reports whether a file has come of an exclusive CREATE of that verifier.
+func keeps(a *nfs3.Fattr, v nfs3.Verifier) bool {
+	return a.Type == nfs3.TypeReg && a.Size == 0 && a.Atime == verifierTime(v[:4]).To && a.Mtime == verifierTime(v[4:]).To
+}
+
+func verifierTime(half []byte) nfs3.SetTime {
+	return nfs3.SetTime{How: nfs3.ToClientTime, To: nfs3.Time{Sec: binary.BigEndian.Uint32(half) &^ (1 << 31)}}
+}

@@ -1,0 +1,144 @@
+package dirfs
+
+import (
+	"container/list"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// desc is a descriptor of a node, which is closed when nobody refers to it any more.
+type desc struct {
+	cache    *descCache
+	node     *node
+	fd       int
+	writable bool
+	dirty    atomic.Bool // data was written that was not synced
+	listing  listing     // of a directory
+
+	refs int // guarded by cache.mu; the cache has one
+	elem *list.Element
+}
+
+// descCache keeps the descriptors that were used last, one for each node.
+type descCache struct {
+	max int
+
+	mu     sync.Mutex // guards what follows
+	byNode map[*node]*desc
+	lru    list.List // of *desc, the last used first
+}
+
+// get returns the descriptor of a node, or nil. The caller releases it.
+func (c *descCache) get(n *node) *desc {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.byNode[n]
+	if d != nil {
+		d.refs++
+		c.lru.MoveToFront(d.elem)
+	}
+	return d
+}
+
+// add makes a descriptor the node's, unless there is as good a one already, and returns that
+// which is now. The caller releases it.
+func (c *descCache) add(n *node, fd int, writable bool) *desc {
+	d := &desc{cache: c, node: n, fd: fd, writable: writable, refs: 2}
+	var unused []*desc
+	c.mu.Lock()
+	if old := c.byNode[n]; old != nil {
+		if old.writable || !writable {
+			old.refs++
+			c.mu.Unlock()
+			unix.Close(fd)
+			return old
+		}
+		unused = c.take(unused, old)
+	}
+	d.elem = c.lru.PushFront(d)
+	c.byNode[n] = d
+	for c.lru.Len() > c.max {
+		unused = c.take(unused, c.lru.Back().Value.(*desc))
+	}
+	c.mu.Unlock()
+	_ = closeAll(unused)
+	return d
+}
+
+// take takes a descriptor out of the cache. It is appended to unused if nobody else has it; c.mu is held.
+func (c *descCache) take(unused []*desc, d *desc) []*desc {
+	c.lru.Remove(d.elem)
+	delete(c.byNode, d.node)
+	if d.refs--; d.refs == 0 {
+		unused = append(unused, d)
+	}
+	return unused
+}
+
+// drop takes the descriptor of a node out of the cache.
+func (c *descCache) drop(n *node) {
+	var unused []*desc
+	c.mu.Lock()
+	if d := c.byNode[n]; d != nil {
+		unused = c.take(unused, d)
+	}
+	c.mu.Unlock()
+	_ = closeAll(unused)
+}
+
+// purge takes all out of the cache.
+func (c *descCache) purge() error {
+	var unused []*desc
+	c.mu.Lock()
+	for c.lru.Len() > 0 {
+		unused = c.take(unused, c.lru.Back().Value.(*desc))
+	}
+	c.mu.Unlock()
+	return closeAll(unused)
+}
+
+// closeAll closes descriptors and returns the first error. Who evicts them can ignore it: the nodes remember.
+func closeAll(ds []*desc) error {
+	var first error
+	for _, d := range ds {
+		if err := d.close(); first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// release gives back a reference.
+func (d *desc) release() {
+	d.cache.mu.Lock()
+	d.refs--
+	last := d.refs == 0
+	d.cache.mu.Unlock()
+	if last {
+		d.close()
+	}
+}
+
+// close closes the descriptor. The host tells a failure to write data back once, and those who had the file open
+// then: with data that no COMMIT came for, that is us.
+func (d *desc) close() error {
+	var err error
+	if d.dirty.Load() && !d.node.gone.Load() {
+		err = d.sync(unix.Fsync)
+	}
+	unix.Close(d.fd)
+	return err
+}
+
+// sync brings what was written to stable storage. A failure may be that of data that a
+// COMMIT is yet to come for, so it is remembered.
+func (d *desc) sync(how func(int) error) error {
+	d.dirty.Store(false)
+	err := again(func() error { return how(d.fd) })
+	if err != nil {
+		d.node.lost.Store(true)
+	}
+	return err
+}

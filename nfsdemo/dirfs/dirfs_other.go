@@ -1,0 +1,22 @@
+//go:build !linux
+
+package dirfs
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+)
+
+// FS is a directory of the host; it implements vfs.FS. There is none on this system.
+type FS struct{ vfs.FS }
+
+// New fails with an error that wraps errors.ErrUnsupported.
+func New(cfg Config) (*FS, error) {
+	return nil, fmt.Errorf("dirfs: export of %s on %s: %w", cfg.Path, runtime.GOOS, errors.ErrUnsupported)
+}
+
+// Close does nothing.
+func (fs *FS) Close() error { return nil }

@@ -1,0 +1,96 @@
+//go:build linux
+
+package dirfs
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var super = &vfs.Cred{}
+
+// newIn returns the file system of a directory.
+func newIn(tb testing.TB, cfg Config) *FS {
+	tb.Helper()
+	fs, err := New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := fs.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return fs
+}
+
+// tempDir returns an empty directory of mode 0755.
+func tempDir(tb testing.TB) string {
+	tb.Helper()
+	dir := tb.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
+
+func TestConformance(t *testing.T) {
+	vfstest.Run(t, func(tb testing.TB) vfs.FS { return newIn(tb, Config{Path: tempDir(tb)}) })
+}
+
+// TestConformanceInMemory runs the suite on another file system of the host, which differs in how it numbers inodes and
+// positions in directories.
+func TestConformanceInMemory(t *testing.T) {
+	if err := unix.Access(shm, unix.W_OK); err != nil {
+		t.Skipf("needs a file system in memory at %s: %v", shm, err)
+	}
+	vfstest.Run(t, func(tb testing.TB) vfs.FS { return newIn(tb, Config{Path: tempIn(tb, shm)}) })
+}
+
+const shm = "/dev/shm"
+
+// tempIn returns an empty directory of mode 0755 below parent.
+func tempIn(tb testing.TB, parent string) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp(parent, "dirfs")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
+
+var sizes = []int{4 << 10, 64 << 10, 1 << 20}
+
+func create(tb testing.TB, fs *FS, name string) nfs3.FH {
+	tb.Helper()
+	return createIn(tb, fs, fs.Root(), name)
+}
+
+func createIn(tb testing.TB, fs *FS, dir nfs3.FH, name string) nfs3.FH {
+	tb.Helper()
+	o, _, err := fs.Create(tb.Context(), super, dir, name, &nfs3.CreateHow{Mode: nfs3.Guarded})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return o.File
+}
+
+func write(tb testing.TB, fs *FS, h nfs3.FH, off uint64, p []byte) {
+	tb.Helper()
+	if _, err := fs.Write(tb.Context(), super, h, off, vfstest.Bulk(p), nfs3.Unstable); err != nil {
+		tb.Fatal(err)
+	}
+}

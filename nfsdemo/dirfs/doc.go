@@ -1,0 +1,2 @@
+// Package dirfs is a directory of the host.
+package dirfs

@@ -1,0 +1,150 @@
+package dirfs
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+)
+
+// listing is where a directory was read to, so that who goes on there need not search.
+type listing struct {
+	mu sync.Mutex // guards what follows, and the position of the descriptor
+	*lister
+	cookie uint64    // of what lister finds next
+	ctime  nfs3.Time // of the directory, when it was read
+}
+
+// at has the next entry be that behind a cookie; l.mu is held.
+func (l *listing) at(d *desc, cookie uint64, ctime nfs3.Time) error {
+	if l.lister == nil {
+		l.lister = newLister(d.fd)
+	} else if cookie != 0 && cookie == l.cookie && ctime == l.ctime {
+		return nil
+	}
+	l.cookie, l.ctime = cookie, ctime
+	if err := l.seek(int64(cookie)); err != nil {
+		l.lister = nil
+		return nfs3.ErrBadCookie
+	}
+	return nil
+}
+
+// ReadDir yields the entries of a directory in the order of the host, whose positions are the
+// cookies.
+func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, plus bool, yield func(*nfs3.Entry) bool) (vfs.DirResult, error) {
+	var r vfs.DirResult
+	f, _, err := fs.holdDir(&dir)
+	if err != nil {
+		return r, err
+	}
+	defer f.release()
+	g := giver{fs: fs, dir: f, yield: yield}
+	if up, err := fs.parent(f); err == nil {
+		defer up.release()
+		g.up = &up
+	}
+	f.n.mu.RLock()
+	defer f.n.mu.RUnlock()
+	a, err := fs.attr(f)
+	if err != nil {
+		return r, err
+	}
+	r.Attr = nfs3.Attrs(a)
+	p := vfs.PermOf(&a)
+	if !p.Can(c, vfs.MayRead) {
+		return r, nfs3.ErrAcces
+	}
+	g.plus = plus && p.Can(c, vfs.MayExec)
+	// The positions hold as long as the directory.
+	binary.BigEndian.PutUint64(r.Verf[:], fs.id)
+	if cookie != 0 && verf != r.Verf {
+		return r, nfs3.ErrBadCookie
+	}
+	d, err := fs.open(f, false)
+	if err != nil {
+		return r, fs.status("open", err)
+	}
+	defer d.release()
+	r.EOF, err = g.give(d, cookie, a.Ctime)
+	fs.table.keep()
+	r.Attr = fs.post(f)
+	return r, err
+}
+
+// giver turns the entries of a directory into those of a reply.
+type giver struct {
+	fs    *FS
+	dir   file
+	up    *file // the directory above, if it was found
+	plus  bool
+	yield func(*nfs3.Entry) bool
+	entry nfs3.Entry
+}
+
+// give yields the entries behind a cookie, and reports whether they were all.
+func (g *giver) give(d *desc, cookie uint64, ctime nfs3.Time) (bool, error) {
+	l := &d.listing
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.at(d, cookie, ctime); err != nil {
+		return false, err
+	}
+	for l.next() {
+		if g.fill(l.lister) && !g.yield(&g.entry) {
+			l.again()
+			return false, nil
+		}
+		l.cookie = uint64(l.off)
+	}
+	if l.err == unix.EINVAL {
+		return false, nfs3.ErrBadCookie
+	}
+	return l.err == nil, g.fs.status("readdir", l.err)
+}
+
+// fill makes the entry of what l has found, and reports whether it is still there.
+func (g *giver) fill(l *lister) bool {
+	g.entry = nfs3.Entry{FileID: l.ino, Name: l.name(), Cookie: uint64(l.off)}
+	switch g.entry.Name {
+	case ".":
+		g.is(g.dir)
+		return true
+	case "..":
+		// What is above the root is nobody's business.
+		if g.up == nil {
+			g.entry.FileID = g.dir.n.ino
+		} else {
+			g.is(*g.up)
+		}
+		return true
+	}
+	if !g.plus {
+		return true
+	}
+	var st unix.Statx_t
+	switch err := statName(l.fd, l.cname(), &st); {
+	case err == unix.ENOENT:
+		return false // removed since
+	case err != nil || !g.fs.own(&st):
+		return true
+	}
+	n := g.fs.intern(keyOf(&st), g.dir.n, g.entry.Name)
+	g.entry.FileID = st.Ino
+	g.entry.Attr = nfs3.Attrs(g.fs.fattr(&st))
+	g.entry.File = nfs3.PostOpFH{Present: true, FH: g.fs.handle(n)}
+	return true
+}
+
+// is makes the entry that of a directory which is known.
+func (g *giver) is(f file) {
+	g.entry.FileID = f.n.ino
+	if g.plus {
+		g.entry.Attr = g.fs.post(f)
+		g.entry.File = nfs3.PostOpFH{Present: true, FH: g.fs.handle(f.n)}
+	}
+}

@@ -1,0 +1,113 @@
+package dirfs
+
+import (
+	"context"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// Write fetches data into buffers and writes them.
+func (fs *FS) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, data xdr.Bulk, how nfs3.StableHow) (vfs.WriteResult, error) {
+	r := vfs.WriteResult{Committed: how}
+	f, err := fs.hold(&h)
+	if err != nil {
+		return r, err
+	}
+	defer f.release()
+	f.n.mu.RLock()
+	a, err := fs.attr(f)
+	f.n.mu.RUnlock()
+	if err != nil {
+		return r, err
+	}
+	r.Wcc.After = nfs3.Attrs(a)
+	if err := fs.mayWriteAt(c, &a, off, data.Len()); err != nil || data.Len() == 0 {
+		return r, err
+	}
+	d, err := fs.open(f, true)
+	if err != nil {
+		return r, fs.status("open", err)
+	}
+	defer d.release()
+	l := fs.lease(data.Len())
+	defer l.Release()
+	if err := data.FetchInto(ctx, l.data); err != nil {
+		return r, err
+	}
+	if err := fs.store(c, f, d, off, l.data, &r); err != nil {
+		return r, err
+	}
+	switch how {
+	case nfs3.DataSync:
+		err = fs.syncData(d, unix.Fdatasync)
+	case nfs3.FileSync:
+		err = fs.syncData(d, unix.Fsync)
+	}
+	return r, err
+}
+
+// store writes data and takes the attributes before and after.
+func (fs *FS) store(c *vfs.Cred, f file, d *desc, off uint64, data [][]byte, r *vfs.WriteResult) error {
+	n := 0
+	for _, p := range data {
+		n += len(p)
+	}
+	f.n.mu.Lock()
+	defer f.n.mu.Unlock()
+	a, err := fs.attr(f)
+	if err != nil {
+		return err
+	}
+	r.Wcc = nfs3.WccData{Before: a.Pre(), After: nfs3.Attrs(a)}
+	if err := fs.mayWriteAt(c, &a, off, n); err != nil {
+		return err
+	}
+	d.dirty.Store(true)
+	got, err := writeAll(d.fd, data, int64(off))
+	if got > 0 {
+		err = nil // the rest comes again, and with it the error
+		r.Count = uint32(got)
+		if mode := dropSetID(a.Type, a.Mode); c.UID != 0 && mode != a.Mode {
+			err = chmod(f.path.fd, mode)
+		}
+	}
+	r.Wcc.After = fs.post(f)
+	return fs.status("write", err)
+}
+
+// writeAll writes data as far as there is room.
+func writeAll(fd int, data [][]byte, off int64) (int, error) {
+	got := 0
+	for _, p := range data {
+		for len(p) > 0 {
+			n, err := unix.Pwrite(fd, p, off+int64(got))
+			if err == unix.EINTR {
+				continue
+			}
+			if err != nil || n == 0 {
+				return got, err
+			}
+			got += n
+			p = p[n:]
+		}
+	}
+	return got, nil
+}
+
+// mayWriteAt says what is wrong with a WRITE.
+func (fs *FS) mayWriteAt(c *vfs.Cred, a *nfs3.Fattr, off uint64, n int) error {
+	if err := isFile(a); err != nil {
+		return err
+	}
+	if !vfs.PermOf(a).CanWriteData(c) {
+		return nfs3.ErrAcces
+	}
+	if off > fs.maxSize || uint64(n) > fs.maxSize-off {
+		return nfs3.ErrFBig
+	}
+	return nil
+}
