@@ -10,6 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -56,6 +57,39 @@ var providers = map[string]provider{
 	},
 }
 
+// newServer returns an RPC server of a file system, exported as "/".
+func newServer(tb testing.TB, fs vfs.FS) *oncrpc.Server {
+	tb.Helper()
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	srv := oncrpc.NewServer(oncrpc.ServerConfig{})
+	srv.Handle(nfs.Programs()...)
+	return srv
+}
+
+// connect serves srv over RDMA until the test ends, and returns a connection to it.
+func (between provider) connect(tb testing.TB, srv *oncrpc.Server) *rpcrdma.Conn {
+	tb.Helper()
+	ctx := context.Background()
+	l, dialer, look := between(tb)
+	served := make(chan error, 1)
+	go func() { served <- rpcrdma.Serve(ctx, l, srv, rpcrdma.Config{}) }()
+	conn, err := rpcrdma.Dial(ctx, dialer, l.Addr().String(), rpcrdma.Config{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		conn.Close()
+		<-conn.Done()
+		srv.Shutdown(ctx)
+		<-served
+		look()
+	})
+	return conn
+}
+
 func newRig(tb testing.TB, between provider, size int) *rig {
 	tb.Helper()
 	ctx := context.Background()
@@ -64,26 +98,7 @@ func newRig(tb testing.TB, between provider, size int) *rig {
 	if r.fs, err = memfs.New(memfs.Config{}); err != nil {
 		tb.Fatal(err)
 	}
-	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: r.fs}}})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	srv := oncrpc.NewServer(oncrpc.ServerConfig{})
-	srv.Handle(nfs.Programs()...)
-	l, dialer, look := between(tb)
-	served := make(chan error, 1)
-	go func() { served <- rpcrdma.Serve(ctx, l, srv, rpcrdma.Config{}) }()
-	r.conn, err = rpcrdma.Dial(ctx, dialer, l.Addr().String(), rpcrdma.Config{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		r.conn.Close()
-		<-r.conn.Done()
-		srv.Shutdown(ctx)
-		<-served
-		look()
-	})
+	r.conn = between.connect(tb, newServer(tb, r.fs))
 	cred, err := root.Auth()
 	if err != nil {
 		tb.Fatal(err)

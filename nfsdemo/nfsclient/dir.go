@@ -29,12 +29,19 @@ const (
 
 // ReadDir returns the entries of a directory without "." and "..". An error ends it. A
 // name that is empty, longer than 255 bytes, or has a '/' or a NUL in it is an error.
+// A server that does not support READDIRPLUS is asked by READDIR, and the entries have neither attributes
+// nor handles; other servers may leave them out, too.
 func (c *Client) ReadDir(ctx context.Context, dir nfs3.FH) iter.Seq2[nfs3.Entry, error] {
 	return func(yield func(nfs3.Entry, error) bool) {
 		args := nfs3.ReadDirPlusArgs{Dir: dir, DirCount: dirNames, MaxCount: dirReply}
 		var res nfs3.ReadDirPlusRes
+		list := c.readDirPlus
 		for {
-			err := c.call(ctx, nfs3.ProcReadDirPlus, "", &args, &res, nfs3.ReadDirPlusMax(dirReply))
+			err := list(ctx, &args, &res)
+			if args.Cookie == 0 && errors.Is(err, nfs3.ErrNotSupp) {
+				list = c.readDir
+				err = list(ctx, &args, &res)
+			}
 			if err == nil && !res.EOF {
 				err = moves(args.Cookie, res.Entries)
 			}
@@ -58,6 +65,19 @@ func (c *Client) ReadDir(ctx context.Context, dir nfs3.FH) iter.Seq2[nfs3.Entry,
 			args.Verf = res.Verf
 		}
 	}
+}
+
+func (c *Client) readDirPlus(ctx context.Context, args *nfs3.ReadDirPlusArgs, res *nfs3.ReadDirPlusRes) error {
+	return c.call(ctx, nfs3.ProcReadDirPlus, "", args, res, nfs3.ReadDirPlusMax(dirReply))
+}
+
+// readDir is readDirPlus with names alone.
+func (c *Client) readDir(ctx context.Context, args *nfs3.ReadDirPlusArgs, res *nfs3.ReadDirPlusRes) error {
+	names := nfs3.ReadDirArgs{Dir: args.Dir, Cookie: args.Cookie, Verf: args.Verf, Count: dirNames}
+	listed := nfs3.ReadDirRes{ReadDirPlusRes: *res}
+	err := c.call(ctx, nfs3.ProcReadDir, "", &names, &listed, nfs3.ReadDirPlusMax(dirNames))
+	*res = listed.ReadDirPlusRes
+	return err
 }
 
 var (

@@ -8,6 +8,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
+// maxList is the longest list of exports or mounts that is taken, in bytes.
+const maxList = 2 << 20
+
 // Mount asks the MOUNT program on the client's own connection for the handle of a
 // directory that the server exports.
 func (c *Client) Mount(ctx context.Context, dir string) (nfs3.FH, error) {
@@ -17,17 +20,50 @@ func (c *Client) Mount(ctx context.Context, dir string) (nfs3.FH, error) {
 // Mount asks the MOUNT program at the other end of t for the handle of a directory.
 func Mount(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth, dir string) (nfs3.FH, error) {
 	var res mount3.MntRes
-	err := oncrpc.NewClient(t, mount3.Program, mount3.Version, cred).Do(ctx, &oncrpc.Request{
-		Procedure: uint32(mount3.ProcMnt),
-		Args:      &mount3.MntArgs{Path: dir},
-		Reply:     &res,
-		MaxReply:  mount3.MntMax,
-	})
+	err := mountCall(ctx, t, cred, mount3.ProcMnt, dir, &mount3.MntArgs{Path: dir}, &res, mount3.MntMax)
 	if err == nil && res.Status != mount3.OK {
-		err = res.Status
+		err = &Error{mount3.ProcMnt.String(), dir, res.Status}
 	}
 	if err != nil {
-		return nfs3.FH{}, &Error{mount3.ProcMnt.String(), dir, err}
+		return nfs3.FH{}, err
 	}
 	return res.Root, nil
+}
+
+// Unmount tells the MOUNT program at the other end of t that a directory is not mounted from here any more. The
+// server's list of mounts is the only thing that this changes.
+func Unmount(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth, dir string) error {
+	return mountCall(ctx, t, cred, mount3.ProcUmnt, dir, &mount3.MntArgs{Path: dir}, nil, 0)
+}
+
+// UnmountAll is Unmount of everything.
+func UnmountAll(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth) error {
+	return mountCall(ctx, t, cred, mount3.ProcUmntAll, "", nil, nil, 0)
+}
+
+// Exports asks the MOUNT program at the other end of t what it exports, and to whom.
+func Exports(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth) ([]mount3.Export, error) {
+	var res mount3.ExportRes
+	err := mountCall(ctx, t, cred, mount3.ProcExport, "", nil, &res, maxList)
+	return res.Exports, err
+}
+
+// Dump asks the MOUNT program at the other end of t who has mounted what, as far as it
+// remembers.
+func Dump(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth) ([]mount3.Mount, error) {
+	var res mount3.DumpRes
+	err := mountCall(ctx, t, cred, mount3.ProcDump, "", nil, &res, maxList)
+	return res.Mounts, err
+}
+
+// mountCall calls a procedure of the MOUNT program; name is for the error.
+func mountCall(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth, p mount3.Proc, name string,
+	args oncrpc.Marshaler, res oncrpc.Unmarshaler, maxReply int) error {
+	err := oncrpc.NewClient(t, mount3.Program, mount3.Version, cred).Do(ctx, &oncrpc.Request{
+		Procedure: uint32(p), Args: args, Reply: res, MaxReply: maxReply,
+	})
+	if err != nil {
+		return &Error{p.String(), name, err}
+	}
+	return nil
 }

@@ -6,16 +6,16 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-func (s *Server) getAttr(ctx context.Context, _ *request, a *nfs3.GetAttrArgs, r *nfs3.GetAttrRes) error {
-	fs, err := s.fs(&a.File)
+func getAttr(ctx context.Context, q *request, a *nfs3.GetAttrArgs, r *nfs3.GetAttrRes) error {
+	fs, err := q.fs(&a.File)
 	if err == nil {
 		r.Attr, err = fs.GetAttr(ctx, a.File)
 	}
 	return err
 }
 
-func (s *Server) setAttr(ctx context.Context, q *request, a *nfs3.SetAttrArgs, r *nfs3.SetAttrRes) error {
-	fs, err := s.fs(&a.File)
+func setAttr(ctx context.Context, q *request, a *nfs3.SetAttrArgs, r *nfs3.SetAttrRes) error {
+	fs, err := q.change(ctx, &a.File, &r.Wcc)
 	if err != nil {
 		return err
 	}
@@ -27,10 +27,18 @@ func (s *Server) setAttr(ctx context.Context, q *request, a *nfs3.SetAttrArgs, r
 	return err
 }
 
-func (s *Server) access(ctx context.Context, q *request, a *nfs3.AccessArgs, r *nfs3.AccessRes) error {
-	fs, err := s.fs(&a.File)
-	if err == nil {
-		r.Granted, r.Attr, err = fs.Access(ctx, &q.cred, a.File, a.Want)
+// changing are the rights that nobody has on a read-only export.
+const changing = nfs3.AccessModify | nfs3.AccessExtend | nfs3.AccessDelete
+
+func access(ctx context.Context, q *request, a *nfs3.AccessArgs, r *nfs3.AccessRes) error {
+	e, err := q.export(&a.File)
+	if err != nil {
+		return err
 	}
+	want := a.Want
+	if e.ReadOnly {
+		want &^= changing
+	}
+	r.Granted, r.Attr, err = e.FS.Access(ctx, &q.cred, a.File, want)
 	return err
 }

@@ -2,17 +2,18 @@ package nfsserver
 
 import (
 	"context"
+	"math"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-func (s *Server) read(ctx context.Context, q *request, a *nfs3.ReadArgs, r *nfs3.ReadRes) error {
-	fs, err := s.fs(&a.File)
+func read(ctx context.Context, q *request, a *nfs3.ReadArgs, r *nfs3.ReadRes) error {
+	fs, err := q.fs(&a.File)
 	if err != nil {
 		return err
 	}
 	// A count over the limit is no error: the client gets less (RFC 1813 section 3.3.6).
-	n := within(a.Offset, min(a.Count, s.maxRead))
+	n := within(a.Offset, min(a.Count, q.server.maxRead))
 	err = fs.Read(ctx, &q.cred, a.File, a.Offset, int(n), &q.read)
 	r.Attr, r.EOF = q.read.Attr, q.read.EOF
 	if err != nil {
@@ -28,34 +29,37 @@ func (s *Server) read(ctx context.Context, q *request, a *nfs3.ReadArgs, r *nfs3
 	return nil
 }
 
-func (s *Server) write(ctx context.Context, q *request, a *nfs3.WriteArgs, r *nfs3.WriteRes) error {
-	fs, err := s.fs(&a.File)
+func write(ctx context.Context, q *request, a *nfs3.WriteArgs, r *nfs3.WriteRes) error {
+	fs, err := q.change(ctx, &a.File, &r.Wcc)
 	if err != nil {
 		return err
 	}
 	switch {
-	case a.Count > s.maxWrite: // FSINFO said so, and the data is not here yet
-		err = nfs3.ErrInval
-	case within(a.Offset, a.Count) < a.Count:
-		err = nfs3.ErrFBig
-	}
-	if err != nil {
-		if attr, err := fs.GetAttr(ctx, a.File); err == nil {
-			r.Wcc.After = nfs3.Attrs(attr)
-		}
-		return err
+	case a.Count > q.server.maxWrite: // FSINFO said so, and the data is not here yet
+		return unchanged(ctx, fs, &a.File, &r.Wcc, nfs3.ErrInval)
+	case a.Offset > math.MaxInt64 || within(a.Offset, a.Count) < a.Count:
+		return unchanged(ctx, fs, &a.File, &r.Wcc, nfs3.ErrFBig)
 	}
 	w, err := fs.Write(ctx, &q.cred, a.File, a.Offset, a.Bulk, a.Stable)
-	r.Wcc, r.Count, r.Committed, r.Verf = w.Wcc, w.Count, w.Committed, s.verf
+	r.Wcc, r.Count, r.Committed, r.Verf = w.Wcc, w.Count, w.Committed, q.server.verf
 	return err
 }
 
-func (s *Server) commit(ctx context.Context, q *request, a *nfs3.CommitArgs, r *nfs3.CommitRes) error {
-	fs, err := s.fs(&a.File)
+// commit changes nothing that a client can see, so it works on read-only exports.
+func commit(ctx context.Context, q *request, a *nfs3.CommitArgs, r *nfs3.CommitRes) error {
+	fs, err := q.fs(&a.File)
 	if err != nil {
 		return err
 	}
-	r.Verf = s.verf
+	r.Verf = q.server.verf
 	r.Wcc, err = fs.Commit(ctx, &q.cred, a.File, a.Offset, a.Count)
 	return err
+}
+
+// within returns how many of n bytes at off lie where an int64 reaches.
+func within(off uint64, n uint32) uint32 {
+	if off > math.MaxInt64 {
+		return 0
+	}
+	return uint32(min(uint64(n), math.MaxInt64-off))
 }

@@ -4,11 +4,10 @@ import (
 	"context"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-func (s *Server) lookup(ctx context.Context, q *request, a *nfs3.LookupArgs, r *nfs3.LookupRes) error {
-	fs, err := s.fs(&a.What.Dir)
+func lookup(ctx context.Context, q *request, a *nfs3.LookupArgs, r *nfs3.LookupRes) error {
+	fs, err := q.fs(&a.What.Dir)
 	if err != nil {
 		return err
 	}
@@ -17,52 +16,70 @@ func (s *Server) lookup(ctx context.Context, q *request, a *nfs3.LookupArgs, r *
 	return err
 }
 
-func (s *Server) create(ctx context.Context, q *request, a *nfs3.CreateArgs, r *nfs3.CreateRes) error {
-	fs, err := s.fs(&a.Where.Dir)
-	if err != nil {
-		return err
+func remove(ctx context.Context, q *request, a *nfs3.RemoveArgs, r *nfs3.RemoveRes) error {
+	fs, err := q.change(ctx, &a.What.Dir, &r.Dir)
+	if err == nil {
+		r.Dir, err = fs.Remove(ctx, &q.cred, a.What.Dir, a.What.Name)
 	}
-	o, wcc, err := fs.Create(ctx, &q.cred, a.Where.Dir, a.Where.Name, &a.How)
-	made(r, o, wcc)
 	return err
 }
 
-func (s *Server) mkdir(ctx context.Context, q *request, a *nfs3.MkdirArgs, r *nfs3.CreateRes) error {
-	fs, err := s.fs(&a.Where.Dir)
-	if err != nil {
-		return err
+func rmdir(ctx context.Context, q *request, a *nfs3.RemoveArgs, r *nfs3.RemoveRes) error {
+	fs, err := q.change(ctx, &a.What.Dir, &r.Dir)
+	if err == nil {
+		r.Dir, err = fs.Rmdir(ctx, &q.cred, a.What.Dir, a.What.Name)
 	}
-	o, wcc, err := fs.Mkdir(ctx, &q.cred, a.Where.Dir, a.Where.Name, &a.Set)
-	made(r, o, wcc)
 	return err
 }
 
-func made(r *nfs3.CreateRes, o vfs.Object, wcc nfs3.WccData) {
-	r.File = nfs3.PostOpFH{Present: true, FH: o.File}
-	r.Attr, r.Dir = o.Attr, wcc
-}
-
-func (s *Server) readDirPlus(ctx context.Context, q *request, a *nfs3.ReadDirPlusArgs, r *nfs3.ReadDirPlusRes) error {
-	fs, err := s.fs(&a.Dir)
+func rename(ctx context.Context, q *request, a *nfs3.RenameArgs, r *nfs3.RenameRes) error {
+	from, err := q.export(&a.From.Dir)
 	if err != nil {
 		return err
 	}
-	room := int(min(a.MaxCount, s.maxRead)) - nfs3.ReadDirPlusMin
-	names := int(min(a.DirCount, s.maxRead))
-	full := false
-	dir, err := fs.ReadDir(ctx, &q.cred, a.Dir, a.Cookie, a.Verf, true, func(e *nfs3.Entry) bool {
-		room -= e.Len()
-		names -= e.DirLen()
-		// DirCount is a hint (RFC 1813 section 3.3.17): one entry is given in spite of it.
-		if full = room < 0 || names < 0 && len(q.entries) > 0; full {
-			return false
-		}
-		q.entries = append(q.entries, *e)
-		return true
-	})
-	if err == nil && len(q.entries) == 0 && (full || room < 0) {
-		err = nfs3.ErrTooSmall
+	to, err := q.export(&a.To.Dir)
+	if err != nil {
+		return err
 	}
-	r.Dir, r.Verf, r.Entries, r.EOF = dir.Attr, dir.Verf, q.entries, dir.EOF
-	return err
+	var refuse error
+	switch {
+	case from != to:
+		refuse = nfs3.ErrXDev
+	case from.ReadOnly:
+		refuse = nfs3.ErrROFS
+	default:
+		r.From, r.To, err = from.FS.Rename(ctx, &q.cred, a.From.Dir, a.From.Name, a.To.Dir, a.To.Name)
+		return err
+	}
+	if err := unchanged(ctx, to.FS, &a.To.Dir, &r.To, refuse); err != refuse {
+		return err
+	}
+	return unchanged(ctx, from.FS, &a.From.Dir, &r.From, refuse)
+}
+
+func link(ctx context.Context, q *request, a *nfs3.LinkArgs, r *nfs3.LinkRes) error {
+	file, err := q.export(&a.File)
+	if err != nil {
+		return err
+	}
+	dir, err := q.export(&a.Where.Dir)
+	if err != nil {
+		return err
+	}
+	var refuse error
+	switch {
+	case file != dir:
+		refuse = nfs3.ErrXDev
+	case dir.ReadOnly:
+		refuse = nfs3.ErrROFS
+	default:
+		r.Attr, r.Dir, err = file.FS.Link(ctx, &q.cred, a.File, a.Where.Dir, a.Where.Name)
+		return err
+	}
+	attr, err := file.FS.GetAttr(ctx, a.File)
+	if err != nil {
+		return err
+	}
+	r.Attr = nfs3.Attrs(attr)
+	return unchanged(ctx, dir.FS, &a.Where.Dir, &r.Dir, refuse)
 }

@@ -6,22 +6,24 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Preferred multiple of transfers, and preferred size of a READDIR, in bytes.
+// Preferred multiple of transfers, and preferred and largest size of a READDIR, in bytes. Entries take several times
+// more memory before they are encoded.
 const (
 	transferMultiple = 4096
 	dirTransfer      = 64 << 10
+	maxDir           = 256 << 10
 )
 
-func (s *Server) fsStat(ctx context.Context, _ *request, a *nfs3.FSStatArgs, r *nfs3.FSStatRes) error {
-	fs, err := s.fs(&a.Root)
+func fsStat(ctx context.Context, q *request, a *nfs3.FSStatArgs, r *nfs3.FSStatRes) error {
+	fs, err := q.fs(&a.Root)
 	if err == nil {
 		r.FSStat, r.Attr, err = fs.StatFS(ctx, a.Root)
 	}
 	return err
 }
 
-func (s *Server) fsInfo(ctx context.Context, _ *request, a *nfs3.FSInfoArgs, r *nfs3.FSInfoRes) error {
-	fs, err := s.fs(&a.Root)
+func fsInfo(ctx context.Context, q *request, a *nfs3.FSInfoArgs, r *nfs3.FSInfoRes) error {
+	fs, err := q.fs(&a.Root)
 	if err != nil {
 		return err
 	}
@@ -32,9 +34,9 @@ func (s *Server) fsInfo(ctx context.Context, _ *request, a *nfs3.FSInfoArgs, r *
 	info := fs.Info()
 	r.Attr = nfs3.Attrs(attr)
 	r.FSInfo = nfs3.FSInfo{
-		RtMax: s.maxRead, RtPref: s.maxRead, RtMult: transferMultiple,
-		WtMax: s.maxWrite, WtPref: s.maxWrite, WtMult: transferMultiple,
-		DtPref:      min(s.maxRead, dirTransfer),
+		RtMax: q.server.maxRead, RtPref: q.server.maxRead, RtMult: transferMultiple,
+		WtMax: q.server.maxWrite, WtPref: q.server.maxWrite, WtMult: transferMultiple,
+		DtPref:      min(q.server.maxRead, dirTransfer),
 		MaxFileSize: info.MaxFileSize,
 		TimeDelta:   info.TimeDelta,
 		Properties:  info.Properties,
@@ -42,8 +44,8 @@ func (s *Server) fsInfo(ctx context.Context, _ *request, a *nfs3.FSInfoArgs, r *
 	return nil
 }
 
-func (s *Server) pathConf(ctx context.Context, _ *request, a *nfs3.PathConfArgs, r *nfs3.PathConfRes) error {
-	fs, err := s.fs(&a.File)
+func pathConf(ctx context.Context, q *request, a *nfs3.PathConfArgs, r *nfs3.PathConfRes) error {
+	fs, err := q.fs(&a.File)
 	if err != nil {
 		return err
 	}

@@ -2,22 +2,26 @@ package nfsserver
 
 import (
 	"context"
-	"path"
-	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// flavors are the authentication flavours that NFS calls may use.
-var flavors = []uint32{uint32(oncrpc.FlavorSys)}
+// flavors are the authentication flavours that NFS calls may use, the better first: clients
+// take the first that they know.
+var flavors = []uint32{uint32(oncrpc.FlavorSys), uint32(oncrpc.FlavorNone)}
 
 // mount returns the MOUNT program.
 func (s *Server) mount() oncrpc.Program {
-	procs := make([]oncrpc.Procedure, mount3.Procs)
-	procs[mount3.ProcMnt] = oncrpc.Procedure{Handler: s.mnt, NonBlocking: s.nonBlocking()}
+	procs := []oncrpc.Procedure{
+		mount3.ProcNull:    {}, // package oncrpc has a handler for it
+		mount3.ProcMnt:     {Handler: s.mnt, NonBlocking: s.nonBlocking()},
+		mount3.ProcDump:    {Handler: s.dump},
+		mount3.ProcUmnt:    {Handler: s.umnt},
+		mount3.ProcUmntAll: {Handler: s.umntAll},
+		mount3.ProcExport:  {Handler: s.export},
+	}
 	for p := range procs {
 		procs[p].Name = mount3.Proc(p).String()
 	}
@@ -34,13 +38,15 @@ func (s *Server) mnt(ctx context.Context, c *oncrpc.Call) error {
 	if err := c.Args.Finish(); err != nil {
 		return err
 	}
-	q.identify(c)
-	root, err := s.resolve(ctx, &q.cred, args.Path)
-	if err != nil {
-		status, ok := statusOf(err)
-		if !ok {
-			return err
-		}
+	q.begin(s, c)
+	root, err := q.resolve(ctx, args.Path)
+	switch status, ok := statusOf(err); {
+	case err == nil:
+		s.stats.mounts.Add(1)
+		s.mounts.add(hostOf(c.Conn), args.Path)
+	case !ok:
+		return err
+	default:
 		res.Status = mountStatus(status)
 	}
 	res.Root, res.Flavors = root, flavors
@@ -48,42 +54,48 @@ func (s *Server) mnt(ctx context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// resolve returns the handle of a directory: an export, or one below an export.
-func (s *Server) resolve(ctx context.Context, c *vfs.Cred, dir string) (nfs3.FH, error) {
-	if !path.IsAbs(dir) {
-		return nfs3.FH{}, nfs3.ErrNoEnt
+func (s *Server) umnt(_ context.Context, c *oncrpc.Call) error {
+	var args mount3.MntArgs
+	args.UnmarshalXDR(c.Args)
+	if err := c.Args.Finish(); err != nil {
+		return err
 	}
-	dir = path.Clean(dir)
-	var (
-		fs   vfs.FS
-		best = -1
-		rest string
-	)
+	s.mounts.remove(hostOf(c.Conn), args.Path)
+	return nil
+}
+
+func (s *Server) umntAll(_ context.Context, c *oncrpc.Call) error {
+	if err := c.Args.Finish(); err != nil {
+		return err
+	}
+	s.mounts.removeAll(hostOf(c.Conn))
+	return nil
+}
+
+func (s *Server) dump(_ context.Context, c *oncrpc.Call) error {
+	if err := c.Args.Finish(); err != nil {
+		return err
+	}
+	res := mount3.DumpRes{Mounts: s.mounts.all()}
+	res.MarshalXDR(c.Results)
+	return nil
+}
+
+// export lists all exports, also those that are not for the caller: it says for whom they are.
+func (s *Server) export(_ context.Context, c *oncrpc.Call) error {
+	if err := c.Args.Finish(); err != nil {
+		return err
+	}
+	var res mount3.ExportRes
 	for _, e := range s.exports {
-		if below, ok := strings.CutPrefix(dir, strings.TrimSuffix(e.Path, "/")); ok &&
-			(below == "" || below[0] == '/') && len(e.Path) > best {
-			fs, best, rest = e.FS, len(e.Path), below
+		x := mount3.Export{Path: e.Path}
+		for _, p := range e.Clients {
+			x.Groups = append(x.Groups, p.String())
 		}
+		res.Exports = append(res.Exports, x)
 	}
-	if fs == nil {
-		return nfs3.FH{}, nfs3.ErrNoEnt
-	}
-	at := fs.Root()
-	for name := range strings.SplitSeq(rest, "/") {
-		if name == "" {
-			continue
-		}
-		o, _, err := fs.Lookup(ctx, c, at, name)
-		if err != nil {
-			return nfs3.FH{}, err
-		}
-		at = o.File
-	}
-	attr, err := fs.GetAttr(ctx, at)
-	if err == nil && attr.Type != nfs3.TypeDir {
-		err = nfs3.ErrNotDir
-	}
-	return at, err
+	res.MarshalXDR(c.Results)
+	return nil
 }
 
 // mountStatus returns the mountstat3 that means the same. Most have the same number.

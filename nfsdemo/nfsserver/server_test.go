@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"net/netip"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -15,6 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
@@ -32,6 +35,9 @@ func newFS(tb testing.TB) *memfs.FS {
 // serve serves exports and returns the RPC server.
 func serve(tb testing.TB, cfg nfsserver.Config) *oncrpc.Server {
 	tb.Helper()
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
 	s, err := nfsserver.New(cfg)
 	if err != nil {
 		tb.Fatal(err)
@@ -67,23 +73,62 @@ func start(tb testing.TB, cfg nfsserver.Config) (*nfsclient.Client, nfs3.FH) {
 
 func TestNew(t *testing.T) {
 	a, b := newFS(t), newFS(t)
+	one := func(change func(*nfsserver.Export)) nfsserver.Config {
+		x := export(a)
+		change(&x)
+		return nfsserver.Config{Exports: []nfsserver.Export{x}}
+	}
+	two := func(path string, fs vfs.FS) nfsserver.Config {
+		return nfsserver.Config{Exports: []nfsserver.Export{{Path: "/a", FS: a}, {Path: path, FS: fs}}}
+	}
+	sizes := func(read, write int) nfsserver.Config {
+		return nfsserver.Config{Exports: []nfsserver.Export{export(a)}, MaxRead: read, MaxWrite: write}
+	}
 	for name, tt := range map[string]struct {
 		cfg nfsserver.Config
 		ok  bool
 	}{
-		"nothing":       {nfsserver.Config{}, false},
-		"one":           {nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: a, Squash: nfsserver.SquashNone}}}, true},
-		"two":           {nfsserver.Config{Exports: []nfsserver.Export{{Path: "/a", FS: a, Squash: nfsserver.SquashNone}, {Path: "/b", FS: b, Squash: nfsserver.SquashNone}}}, true},
-		"one twice":     {nfsserver.Config{Exports: []nfsserver.Export{{Path: "/a", FS: a, Squash: nfsserver.SquashNone}, {Path: "/b", FS: a, Squash: nfsserver.SquashNone}}}, true},
-		"a path twice":  {nfsserver.Config{Exports: []nfsserver.Export{{Path: "/a", FS: a, Squash: nfsserver.SquashNone}, {Path: "/a", FS: b, Squash: nfsserver.SquashNone}}}, false},
-		"relative":      {nfsserver.Config{Exports: []nfsserver.Export{{Path: "a", FS: a, Squash: nfsserver.SquashNone}}}, false},
-		"not clean":     {nfsserver.Config{Exports: []nfsserver.Export{{Path: "/a/", FS: a, Squash: nfsserver.SquashNone}}}, false},
-		"negative":      {nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: a, Squash: nfsserver.SquashNone}}, MaxRead: -1}, false},
-		"far too large": {nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: a, Squash: nfsserver.SquashNone}}, MaxWrite: 1 << 30}, false},
+		"nothing":                {nfsserver.Config{}, false},
+		"one":                    {one(func(*nfsserver.Export) {}), true},
+		"two":                    {two("/b", b), true},
+		"one in another":         {two("/a/b", b), true},
+		"one twice":              {two("/b", a), false},
+		"one twice, wrapped":     {two("/b", &failing{FS: a}), false},
+		"a path twice":           {two("/a", b), false},
+		"relative":               {one(func(x *nfsserver.Export) { x.Path = "a" }), false},
+		"empty":                  {one(func(x *nfsserver.Export) { x.Path = "" }), false},
+		"not clean":              {one(func(x *nfsserver.Export) { x.Path = "/a/" }), false},
+		"dots":                   {one(func(x *nfsserver.Export) { x.Path = "/a/../b" }), false},
+		"longest path":           {one(func(x *nfsserver.Export) { x.Path = "/" + strings.Repeat("a", mount3.MaxPath-1) }), true},
+		"path too long":          {one(func(x *nfsserver.Export) { x.Path = "/" + strings.Repeat("a", mount3.MaxPath) }), false},
+		"no file system":         {one(func(x *nfsserver.Export) { x.FS = nil }), false},
+		"unknown squash":         {one(func(x *nfsserver.Export) { x.Squash = nfsserver.SquashAll + 1 }), false},
+		"negative squash":        {one(func(x *nfsserver.Export) { x.Squash = -1 }), false},
+		"clients":                {one(func(x *nfsserver.Export) { x.Clients = prefixes("10.0.0.0/8", "::/0") }), true},
+		"no prefix":              {one(func(x *nfsserver.Export) { x.Clients = []netip.Prefix{{}} }), false},
+		"prefix of mapped":       {one(func(x *nfsserver.Export) { x.Clients = prefixes("::ffff:10.0.0.0/104") }), false},
+		"negative read":          {sizes(-1, 0), false},
+		"negative write":         {sizes(0, -1), false},
+		"sizes":                  {sizes(1, 64<<20), true},
+		"far too large to read":  {sizes(64<<20+1, 0), false},
+		"far too large to write": {sizes(0, 1<<30), false},
 	} {
 		if _, err := nfsserver.New(tt.cfg); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestConfigIsCopied: what the caller changes later does not count.
+func TestConfigIsCopied(t *testing.T) {
+	x := export(newFS(t))
+	x.Clients = prefixes("10.0.0.0/8")
+	list := []nfsserver.Export{x}
+	rpc := serve(t, nfsserver.Config{Exports: list})
+	list[0].Clients[0] = netip.MustParsePrefix("0.0.0.0/0")
+	list[0].Path = "/other"
+	if _, err := nfsclient.Mount(t.Context(), pipe.NewFrom(rpc, pipe.Inline, peer("192.0.2.1", 1)), auth(t, 0), "/"); !errors.Is(err, mount3.ErrAcces) {
+		t.Errorf("got %v, want %v", err, mount3.ErrAcces)
 	}
 }
 
@@ -124,6 +169,8 @@ func TestMount(t *testing.T) {
 		{"", nfs3.FH{}, mount3.ErrNoEnt},
 		{"srv", nfs3.FH{}, mount3.ErrNoEnt},
 		{"/srv/a\x00b", nfs3.FH{}, mount3.ErrAcces},
+		{"/srv/" + strings.Repeat("n", 255), nfs3.FH{}, mount3.ErrNoEnt},
+		{"/srv/" + strings.Repeat("n", 256), nfs3.FH{}, mount3.ErrNameTooLong},
 	} {
 		got, err := c.Mount(ctx, tt.path)
 		if tt.err == mount3.OK && err != nil || tt.err != mount3.OK && !errors.Is(err, tt.err) || got != tt.want {
@@ -218,27 +265,6 @@ func TestCredentials(t *testing.T) {
 		}
 		if a, err := c.GetAttr(ctx, o.File); err != nil || a.UID != tt.uid || a.GID != tt.uid {
 			t.Errorf("%s: %v, %+v", name, err, a)
-		}
-	}
-}
-
-// TestHandles: handles of file systems that are not, or not any more, exported.
-func TestHandles(t *testing.T) {
-	c, _ := start(t, nfsserver.Config{})
-	other := newFS(t)
-	for name, tt := range map[string]struct {
-		h    nfs3.FH
-		want nfs3.Status
-	}{
-		"empty":             {nfs3.FH{}, nfs3.ErrBadHandle},
-		"short":             {nfs3.MakeFH(make([]byte, 7)), nfs3.ErrBadHandle},
-		"not exported here": {other.Root(), nfs3.ErrStale},
-	} {
-		if _, err := c.GetAttr(t.Context(), tt.h); !errors.Is(err, tt.want) {
-			t.Errorf("%s: %v, want %v", name, err, tt.want)
-		}
-		if _, err := c.FSInfo(t.Context(), tt.h); !errors.Is(err, tt.want) {
-			t.Errorf("%s: FSINFO: %v, want %v", name, err, tt.want)
 		}
 	}
 }

@@ -2,183 +2,133 @@ package nfsserver_test
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/internal/pipe"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
-	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// raw is arguments or results as bytes.
-type raw []byte
+// mountOn returns a client of the MOUNT program.
+func mountOn(conn oncrpc.Transport, cred oncrpc.Auth) *oncrpc.Client {
+	return oncrpc.NewClient(conn, mount3.Program, mount3.Version, cred)
+}
 
-func (r raw) MarshalXDR(e *xdr.Encoder)    { e.Raw(r) }
-func (r *raw) UnmarshalXDR(d *xdr.Decoder) { *r = append((*r)[:0], d.Raw(d.Remaining())...) }
-
-// validArgs returns arguments of each procedure that is served.
-func validArgs(h nfs3.FH) map[nfs3.Proc]oncrpc.Marshaler {
-	return map[nfs3.Proc]oncrpc.Marshaler{
-		nfs3.ProcGetAttr:     &nfs3.GetAttrArgs{File: h},
-		nfs3.ProcSetAttr:     &nfs3.SetAttrArgs{File: h},
-		nfs3.ProcLookup:      &nfs3.LookupArgs{What: nfs3.DirOp{Dir: h, Name: "name"}},
-		nfs3.ProcAccess:      &nfs3.AccessArgs{File: h},
-		nfs3.ProcRead:        &nfs3.ReadArgs{File: h, Count: 100},
-		nfs3.ProcWrite:       &nfs3.WriteArgs{File: h, Count: 5, Data: [][]byte{[]byte("bytes")}},
-		nfs3.ProcCreate:      &nfs3.CreateArgs{Where: nfs3.DirOp{Dir: h, Name: "name"}},
-		nfs3.ProcMkdir:       &nfs3.MkdirArgs{Where: nfs3.DirOp{Dir: h, Name: "name"}},
-		nfs3.ProcReadDirPlus: &nfs3.ReadDirPlusArgs{Dir: h, DirCount: 1000, MaxCount: 4000},
-		nfs3.ProcFSStat:      &nfs3.FSStatArgs{Root: h},
-		nfs3.ProcFSInfo:      &nfs3.FSInfoArgs{Root: h},
-		nfs3.ProcPathConf:    &nfs3.PathConfArgs{File: h},
-		nfs3.ProcCommit:      &nfs3.CommitArgs{File: h},
+// TestProcedures: the programs are whole, and say what may run where, and what only once.
+func TestProcedures(t *testing.T) {
+	s, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{export(newFS(t))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	progs := s.Programs()
+	if len(progs) != 2 || progs[0].Number != nfs3.Program || progs[0].Version != 3 || progs[1].Number != mount3.Program || progs[1].Version != 3 {
+		t.Fatalf("programs: %+v", progs)
+	}
+	if len(progs[0].Procedures) != nfs3.Procs || len(progs[1].Procedures) != mount3.Procs {
+		t.Errorf("%d procedures of NFS, %d of MOUNT", len(progs[0].Procedures), len(progs[1].Procedures))
+	}
+	once := map[string]bool{"SETATTR": true, "CREATE": true, "MKDIR": true, "SYMLINK": true, "MKNOD": true,
+		"REMOVE": true, "RMDIR": true, "RENAME": true, "LINK": true}
+	waits := map[string]bool{"READDIR": true, "READDIRPLUS": true}
+	for i, p := range progs[0].Procedures {
+		if p.Name != nfs3.Proc(i).String() || p.Once != once[p.Name] || i > 0 && (p.Handler == nil || p.NonBlocking == waits[p.Name]) {
+			t.Errorf("procedure %d: %s, once %v, non-blocking %v", i, p.Name, p.Once, p.NonBlocking)
+		}
+	}
+	for i, p := range progs[1].Procedures {
+		if p.Name != mount3.Proc(i).String() || p.Once || i > 0 && p.Handler == nil {
+			t.Errorf("MOUNT, procedure %d: %s, once %v", i, p.Name, p.Once)
+		}
 	}
 }
 
-func encode(m oncrpc.Marshaler) []byte {
-	var e xdr.Encoder
-	m.MarshalXDR(&e)
-	msg := e.Message()
-	return msg.AppendTo(nil)
-}
-
+// TestUnavailable: NULL is answered, what is behind the last procedure is not there.
 func TestUnavailable(t *testing.T) {
-	fs := newFS(t)
-	conn := pipe.New(serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}}), pipe.Inline)
-	nfs := oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, auth(t, 0))
-	valid := validArgs(fs.Root())
-	for p := range nfs3.Proc(nfs3.Procs + 1) {
-		if p == nfs3.ProcNull || valid[p] != nil {
-			continue
+	conn := newWorld(t).reach(t, pipe.Inline)
+	for _, tt := range []struct {
+		name   string
+		client *oncrpc.Client
+		procs  uint32
+	}{
+		{"NFS", nfsOn(conn, oncrpc.AuthNone()), nfs3.Procs},
+		{"MOUNT", mountOn(conn, oncrpc.AuthNone()), mount3.Procs},
+	} {
+		if err := tt.client.Call(t.Context(), 0, nil, nil); err != nil {
+			t.Errorf("%s: NULL: %v", tt.name, err)
 		}
 		var accept *oncrpc.AcceptError
-		if err := nfs.Call(t.Context(), uint32(p), nil, nil); !errors.As(err, &accept) || accept.Stat != oncrpc.ProcUnavail {
-			t.Errorf("%v: %v", p, err)
-		}
-	}
-	for _, program := range [][2]uint32{{nfs3.Program, nfs3.Version}, {mount3.Program, mount3.Version}} {
-		if err := oncrpc.NewClient(conn, program[0], program[1], oncrpc.AuthNone()).Call(t.Context(), 0, nil, nil); err != nil {
-			t.Errorf("NULL: %v", err)
+		if err := tt.client.Call(t.Context(), tt.procs, nil, nil); !errors.As(err, &accept) || accept.Stat != oncrpc.ProcUnavail {
+			t.Errorf("%s: procedure %d: %v", tt.name, tt.procs, err)
 		}
 	}
 }
 
-// TestGarbage: arguments that are cut off, or go on, are refused as what they are.
+// TestGarbage: arguments that are cut off, or go on, are refused as what they are, and nothing is done.
 func TestGarbage(t *testing.T) {
-	fs := newFS(t)
-	conn := pipe.New(serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}}), pipe.Inline)
-	check := func(c *oncrpc.Client, proc uint32, args []byte) {
+	w := newWorld(t)
+	conn := w.reach(t, pipe.Inline)
+	check := func(c *oncrpc.Client, proc string, n uint32, args []byte) {
 		t.Helper()
 		var accept *oncrpc.AcceptError
-		err := c.Do(t.Context(), &oncrpc.Request{Procedure: proc, Args: raw(args), MaxReply: 1 << 16})
+		err := c.Do(t.Context(), &oncrpc.Request{Procedure: n, Args: raw(args), MaxReply: 1 << 16})
 		if !errors.As(err, &accept) || accept.Stat != oncrpc.GarbageArgs {
-			t.Errorf("procedure %d, %x: %v", proc, args, err)
+			t.Errorf("%s with %x: %v", proc, args, err)
 		}
 	}
-	nfs := oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, auth(t, 0))
-	for p, args := range validArgs(fs.Root()) {
-		b := encode(args)
+	nfs := nfsOn(conn, auth(t, 0))
+	before := attrOf(t, nfs, w.root)
+	for _, op := range operations {
+		b := encode(op.args(w.root, w.root, "name"))
 		for n := 0; n < len(b); n += 4 {
-			check(nfs, uint32(p), b[:n])
+			check(nfs, op.String(), uint32(op.proc), b[:n])
 		}
-		check(nfs, uint32(p), append(b, 0, 0, 0, 0))
+		check(nfs, op.String(), uint32(op.proc), append(b, 0, 0, 0, 0))
 	}
-	mount := oncrpc.NewClient(conn, mount3.Program, mount3.Version, auth(t, 0))
-	check(mount, uint32(mount3.ProcMnt), nil)
-	check(mount, uint32(mount3.ProcMnt), encode(&mount3.MntArgs{Path: "/abc"})[:4])
-	if _, err := fs.GetAttr(t.Context(), fs.Root()); err != nil {
-		t.Error(err)
+	mount := mountOn(conn, auth(t, 0))
+	path := encode(&mount3.MntArgs{Path: "/abc"})
+	for p, args := range map[mount3.Proc][]byte{mount3.ProcMnt: path, mount3.ProcUmnt: path, mount3.ProcUmntAll: nil, mount3.ProcDump: nil, mount3.ProcExport: nil} {
+		for n := 0; n < len(args); n += 4 {
+			check(mount, p.String(), uint32(p), args[:n])
+		}
+		check(mount, p.String(), uint32(p), append(args[:len(args):len(args)], 0, 0, 0, 0))
+	}
+	// A path of 1025 bytes is none that MOUNT knows.
+	long := encode(&nfs3.LookupArgs{What: at(nfs3.FH{}, string(make([]byte, mount3.MaxPath+1)))})[4:]
+	check(mount, "MNT", uint32(mount3.ProcMnt), long)
+	check(mount, "UMNT", uint32(mount3.ProcUmnt), long)
+	if after := attrOf(t, nfs, w.root); after != before {
+		t.Errorf("the root has changed: %+v, was %+v", after, before)
 	}
 }
 
-// FuzzArgs sends anything to each procedure. The server answers, does not panic, and
-// what it answers with success decodes.
-func FuzzArgs(f *testing.F) {
-	fs := newFS(f)
-	conn := pipe.New(serve(f, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}}), pipe.Inline)
-	c := oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, auth(f, 0))
-	for p, args := range validArgs(fs.Root()) {
-		f.Add(uint32(p), encode(args))
-	}
-	f.Fuzz(func(t *testing.T, proc uint32, args []byte) {
-		proc %= nfs3.Procs
-		// Real handles get further than invented ones: the root's takes the place of one of its length.
-		if h := fs.Root(); len(args) >= 4+h.Len() && int(args[3]) == h.Len() {
-			copy(args[4:], h.Bytes())
-		}
-		var reply raw
-		err := c.Do(t.Context(), &oncrpc.Request{Procedure: proc, Args: raw(args[:len(args)&^3]), Reply: &reply, MaxReply: 2 << 20})
-		var accept *oncrpc.AcceptError
-		switch {
-		case err == nil && proc != 0 && len(reply) < 4:
-			t.Fatalf("%v: %d bytes of results", nfs3.Proc(proc), len(reply))
-		case err != nil && (!errors.As(err, &accept) || accept.Stat != oncrpc.GarbageArgs && accept.Stat != oncrpc.ProcUnavail):
-			t.Fatalf("%v: %v", nfs3.Proc(proc), err)
-		}
-	})
-}
-
-// TestReadDirPlus: results keep to the size that the client allows, and get on.
-func TestReadDirPlus(t *testing.T) {
-	fs := newFS(t)
-	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}, MaxRead: 16 << 10})
-	conn := pipe.New(rpc, pipe.Inline)
-	c := nfsclient.New(conn, auth(t, 0))
-	const files = 150
-	for i := range files {
-		if _, err := c.Create(t.Context(), fs.Root(), fmt.Sprintf("file%0*d", i, i), nfs3.CreateHow{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	nfs := oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, auth(t, 0))
-	for _, tt := range []struct {
-		dir, max uint32
-		calls    int // at least
-		err      nfs3.Status
+// TestGarbageValues: numbers that stand for nothing.
+func TestGarbageValues(t *testing.T) {
+	w := newWorld(t)
+	c := nfsOn(w.reach(t, pipe.Inline), auth(t, 0))
+	set := encode(&nfs3.SetAttrArgs{File: w.file})
+	for name, tt := range map[string]struct {
+		proc nfs3.Proc
+		args []byte
 	}{
-		{1 << 20, 1 << 20, 3, nfs3.OK}, // MaxRead holds
-		{1 << 20, 8192, 5, nfs3.OK},
-		{1 << 20, 512, 100, nfs3.OK},
-		{1000, 1 << 20, 10, nfs3.OK},
-		{0, 1 << 20, files, nfs3.OK},
-		{1 << 20, 200, 1, nfs3.ErrTooSmall},
-		{1 << 20, 0, 1, nfs3.ErrTooSmall},
+		"CREATE in a mode that is none": {nfs3.ProcCreate, append(encode(&nfs3.LookupArgs{What: at(w.root, "n")}), 0, 0, 0, 3)},
+		"MKNOD of type 8":               {nfs3.ProcMknod, append(encode(&nfs3.LookupArgs{What: at(w.root, "n")}), 0, 0, 0, 8)},
+		"SETATTR with a flag of 2":      {nfs3.ProcSetAttr, append(set[:4+w.file.Len():4+w.file.Len()], 0, 0, 0, 2)},
+		"a handle of 65 bytes":          {nfs3.ProcGetAttr, append([]byte{0, 0, 0, 65}, make([]byte, 68)...)},
+		"a handle of 4 GiB":             {nfs3.ProcGetAttr, []byte{0xff, 0xff, 0xff, 0xff}},
+		"a name of 4 GiB":               {nfs3.ProcLookup, append(encode(&nfs3.GetAttrArgs{File: w.root}), 0xff, 0xff, 0xff, 0xff)},
+		"a name with round-up not zero": {nfs3.ProcLookup, append(encode(&nfs3.GetAttrArgs{File: w.root}), 0, 0, 0, 1, 'a', 1, 0, 0)},
+		"WRITE of 5 bytes with 6":       {nfs3.ProcWrite, encode(&nfs3.WriteArgs{File: w.file, Count: 5, Data: [][]byte{make([]byte, 6)}})},
+		"WRITE of 4 GiB without any":    {nfs3.ProcWrite, encode(&nfs3.WriteArgs{File: w.file, Count: 1<<32 - 1})},
+		"WRITE with a stability of 3":   {nfs3.ProcWrite, encode(&nfs3.WriteArgs{File: w.file, Stable: 3})},
+		"SETATTR with a time_how of 3":  {nfs3.ProcSetAttr, encode(&nfs3.SetAttrArgs{File: w.file, Set: nfs3.Sattr{Mtime: nfs3.SetTime{How: 3}}})},
+		"a symbolic link of 4 GiB":      {nfs3.ProcSymlink, append(encode(&nfs3.MkdirArgs{Where: at(w.root, "n")}), 0xff, 0xff, 0xff, 0xff)},
 	} {
-		args := nfs3.ReadDirPlusArgs{Dir: fs.Root(), DirCount: tt.dir, MaxCount: tt.max}
-		seen, calls := 0, 0
-		for {
-			var reply raw
-			if err := nfs.Do(t.Context(), &oncrpc.Request{Procedure: uint32(nfs3.ProcReadDirPlus), Args: &args, Reply: &reply, MaxReply: 1 << 21}); err != nil {
-				t.Fatal(err)
-			}
-			calls++
-			var res nfs3.ReadDirPlusRes
-			d := xdr.NewDecoder(reply)
-			res.UnmarshalXDR(d)
-			if err := d.Finish(); err != nil {
-				t.Fatal(err)
-			}
-			if res.Status != nfs3.OK {
-				if res.Status != tt.err {
-					t.Errorf("%+v: %v", tt, res.Status)
-				}
-				break
-			}
-			if most := min(tt.max, 16<<10); uint32(len(reply)) > 4+most {
-				t.Errorf("%+v: %d bytes", tt, len(reply))
-			}
-			seen += len(res.Entries)
-			if res.EOF {
-				break
-			}
-			args.Cookie, args.Verf = res.Entries[len(res.Entries)-1].Cookie, res.Verf
-		}
-		if tt.err == nfs3.OK && seen != files+2 || calls < tt.calls {
-			t.Errorf("%+v: %d entries in %d calls", tt, seen, calls)
+		var accept *oncrpc.AcceptError
+		err := c.Do(t.Context(), &oncrpc.Request{Procedure: uint32(tt.proc), Args: raw(tt.args), MaxReply: 1 << 16})
+		if !errors.As(err, &accept) || accept.Stat != oncrpc.GarbageArgs {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -38,18 +38,26 @@ var (
 type Conn struct {
 	server *oncrpc.Server
 	mode   Mode
+	peer   net.Addr
 	calls  sync.Pool // *call
 	xid    atomic.Uint32
+	moved  atomic.Int64 // bytes that handlers have fetched
 
 	ctx   context.Context // ends with the connection
 	close context.CancelFunc
 }
 
-// New returns a connection to s.
-func New(s *oncrpc.Server, m Mode) *Conn {
+// New returns a connection to s. Its address, at either end, is no IP address.
+func New(s *oncrpc.Server, m Mode) *Conn { return NewFrom(s, m, addr{}) }
+
+// NewFrom returns a connection to s whose other end has an address, of whatever kind.
+func NewFrom(s *oncrpc.Server, m Mode, peer net.Addr) *Conn {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Conn{server: s, mode: m, ctx: ctx, close: cancel}
+	return &Conn{server: s, mode: m, peer: peer, ctx: ctx, close: cancel}
 }
+
+// Fetched returns how many bytes of bulk arguments handlers have fetched from the caller.
+func (c *Conn) Fetched() int64 { return c.moved.Load() }
 
 // call is a call under way: an oncrpc.Incoming and the Source of its bulk arguments.
 type call struct {
@@ -177,6 +185,7 @@ func (k *call) Fetch(_ context.Context, id, n int, dst [][]byte) error {
 	if k.x == nil {
 		return errGone
 	}
+	k.conn.moved.Add(int64(n))
 	for _, p := range k.x.Call.Bulk[id].Data {
 		p = p[:min(len(p), n)]
 		n -= len(p)
@@ -209,7 +218,7 @@ func (c *Conn) Serve(*oncrpc.Server) {}
 func (c *Conn) LocalAddr() net.Addr { return addr{} }
 
 // RemoteAddr implements oncrpc.Transport.
-func (c *Conn) RemoteAddr() net.Addr { return addr{} }
+func (c *Conn) RemoteAddr() net.Addr { return c.peer }
 
 // Close implements oncrpc.Transport.
 func (c *Conn) Close() error {

@@ -1,0 +1,62 @@
+package nfsserver
+
+import (
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// maxMounts bounds the list of mounts. Clients that vanish never take theirs from it, and DUMP sends it
+// whole: 1.1 MiB at most.
+const maxMounts = 1024
+
+// mounts is who has mounted what, as far as it is remembered: nothing depends on it.
+type mounts struct {
+	mu   sync.Mutex     // guards list
+	list []mount3.Mount // the oldest first
+}
+
+// hostOf names the host at the other end of a connection.
+func hostOf(conn oncrpc.Transport) string {
+	if a := peerOf(conn); a.IsValid() {
+		return a.String()
+	}
+	host := conn.RemoteAddr().String()
+	return host[:min(len(host), mount3.MaxName)]
+}
+
+// add enters a mount, as the newest; the oldest may have to go.
+func (l *mounts) add(host, dir string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := mount3.Mount{Host: host, Path: path.Clean(dir)}
+	l.delete(func(o mount3.Mount) bool { return o == m })
+	if len(l.list) == maxMounts {
+		l.list = slices.Delete(l.list, 0, 1)
+	}
+	l.list = append(l.list, m)
+}
+
+func (l *mounts) remove(host, dir string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := mount3.Mount{Host: host, Path: path.Clean(dir)}
+	l.delete(func(o mount3.Mount) bool { return o == m })
+}
+
+func (l *mounts) removeAll(host string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.delete(func(o mount3.Mount) bool { return o.Host == host })
+}
+
+func (l *mounts) delete(gone func(mount3.Mount) bool) { l.list = slices.DeleteFunc(l.list, gone) }
+
+func (l *mounts) all() []mount3.Mount {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.list)
+}
