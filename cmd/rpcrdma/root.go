@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
 // Exit codes.
@@ -51,6 +54,15 @@ type usageError struct{ err error }
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
+// version is that of the module, and of the toolchain that built it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return info.Main.Version + " " + info.GoVersion
+}
+
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
@@ -58,6 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Short:         "ONC RPC over RDMA, in user space",
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       version(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError{fmt.Errorf("unknown command %q", args[0])}
@@ -72,7 +85,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := &checkedWriter{w: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
-	root.AddCommand(newDemoCommand())
+	root.AddCommand(newDemoCommand(), newServeCommand(rpcbind.Local))
 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {

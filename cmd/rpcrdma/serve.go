@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+)
+
+// server is what a serve command has open.
+type server struct {
+	cfg     *serveConfig
+	log     *slog.Logger
+	ports   *ports
+	rpc     *oncrpc.Server
+	rpcbind *registration // nil: none
+}
+
+// serve serves until ctx ends, which is success.
+func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logger) (err error) {
+	s := &server{cfg: cfg, log: log}
+	// The ports come first: a second server by mistake ends here, before it touches state.
+	if s.ports, err = listen(ctx, cfg, log); err != nil {
+		return err
+	}
+	defer s.ports.close()
+	exports, err := openExports(cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, exports.close()) }()
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: exports.list, Logger: log})
+	if err != nil {
+		return err
+	}
+	s.rpc = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log})
+	s.rpc.Handle(nfs.Programs()...)
+	if cfg.rpcbind {
+		if s.rpcbind, err = register(ctx, cfg.dialRPCBind, s.ports); err != nil {
+			return err
+		}
+	}
+	if err := s.greet(out); err != nil {
+		s.unregister(context.WithoutCancel(ctx))
+		return err
+	}
+	return s.run(ctx)
+}
+
+// run answers calls until ctx ends or something fails.
+func (s *server) run(ctx context.Context) error {
+	// What is under way when ctx ends is for Shutdown to end.
+	background := context.WithoutCancel(ctx)
+	ends := make(chan error, 2)
+	running := 1
+	go func() {
+		ends <- rpcrdma.Serve(background, s.ports.rdma, s.rpc, rpcrdma.Config{
+			Logger:     s.log,
+			InlineSend: s.cfg.inline,
+			InlineRecv: s.cfg.inline,
+			Credits:    s.cfg.credits,
+		})
+	}()
+	if s.ports.tcp != nil {
+		running++
+		go func() { ends <- recordmark.Serve(background, s.ports.tcp, s.rpc, recordmark.Config{Logger: s.log}) }()
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+		s.log.Info("draining", "limit", s.cfg.drainTime)
+	case err = <-ends:
+		running--
+	}
+	s.unregister(background) // first, so that no client comes for nothing
+	err = errors.Join(err, s.drain(background))
+	for range running {
+		if end := <-ends; !errors.Is(end, oncrpc.ErrServerClosed) {
+			err = errors.Join(err, end)
+		}
+	}
+	return err
+}
+
+// unregister takes back what rpcbind was told. What it does not take back is no reason to fail: an rpcbind that is gone
+// has forgotten.
+func (s *server) unregister(ctx context.Context) {
+	if s.rpcbind == nil {
+		return
+	}
+	if err := s.rpcbind.unregister(ctx); err != nil {
+		s.log.Warn("still registered with rpcbind", "err", err)
+	}
+}
+
+// drain lets calls under way be answered.
+func (s *server) drain(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, s.cfg.drainTime)
+	defer cancel()
+	if err := s.rpc.Shutdown(limited); err != nil {
+		return fmt.Errorf("calls were still under way after %v, and are lost: %w", s.cfg.drainTime, err)
+	}
+	s.log.Info("drained")
+	return nil
+}

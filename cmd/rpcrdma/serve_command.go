@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+)
+
+func newServeCommand(dial rpcbindDialer) *cobra.Command {
+	cfg := newServeConfig(dial)
+	cmd := &cobra.Command{
+		Use:   "serve {--export NAME=DIR | --memory NAME}...",
+		Short: "Export directories by NFS, over RDMA and TCP",
+		Long: `Serve exports directories of this host, and file systems in memory, by NFS version 3: over
+RDMA, by iWARP in software, which needs no RDMA hardware here, and over TCP. Linux mounts
+them with the command that serve prints when it is ready.
+
+NAME is the absolute path by which clients mount an export: HOST:NAME. A directory keeps what
+is written. A file system in memory is empty at first and gone in the end; its root
+directory has mode 1777, like /tmp, so that everybody can make files in it.
+
+Callers are taken for the users that they say they are, except those that --squash names,
+and nothing is encrypted: serve to networks that you trust, and name them with --allow.
+The options hold for all exports alike. Run by root, files that clients make in directories
+are theirs; else they belong to the user that runs serve, who must be allowed what they do.
+
+After a restart with the same --state, clients that have mounted a directory go on as if
+nothing had happened. Without, they have to mount it again.
+
+SIGTERM and SIGINT end the server in order: it takes no more calls, answers those under way,
+for up to 10 seconds, and exits with 0. A second signal ends it at once. It exits with 1
+if something fails, such as a port that is taken, and with 2 if the command line is wrong.`,
+		Example: `  # A directory, for the hosts of one network; files survive, and so do mounts
+  rpcrdma serve --export /data=/srv/data --allow 192.168.1.0/24 --state /var/lib/rpcrdma
+
+  # A file system in memory, to try things with
+  rpcrdma serve --memory /scratch --memory-size 8GiB
+
+  # Read-only, everybody as user 1000, with large messages inline
+  rpcrdma serve --export /pub=/srv/pub --read-only --squash all --anonuid 1000 --anongid 1000 --inline 65536`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("unknown argument %q: exports are named with --export and --memory", args[0])}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cfg.check(); err != nil {
+				return usageError{err}
+			}
+			log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: cfg.logLevel.value}))
+			return serve(cmd.Context(), cfg, cmd.OutOrStdout(), log)
+		},
+	}
+	cfg.addFlags(cmd)
+	return cmd
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// maxCredits bounds --credits: each costs a receive, of the inline size, on each connection.
+const maxCredits = 4096
+
+// export is what --export and --memory name.
+type export struct {
+	name string // the path by which clients mount it
+	dir  string // of this host; "" means in memory
+}
+
+// serveConfig is the command line of serve.
+type serveConfig struct {
+	exports    []export
+	memorySize size
+	state      string
+
+	listen   string
+	mount    string // "" and "none": not at all
+	provider string
+	crc      *choice[iwarp.CRC]
+	markers  bool
+	inline   int // bytes
+	credits  int
+	dialect  string
+
+	readOnly bool
+	allow    []netip.Prefix
+	squash   *choice[nfsserver.Squash]
+	anonUID  uint32
+	anonGID  uint32
+
+	rpcbind     bool
+	dialRPCBind rpcbindDialer
+
+	logLevel *choice[slog.Level]
+
+	drainTime time.Duration // how long calls under way may take after the signal that ends the server
+}
+
+func newServeConfig(dial rpcbindDialer) *serveConfig {
+	return &serveConfig{
+		dialRPCBind: dial,
+		drainTime:   10 * time.Second,
+		memorySize:  memfs.DefaultCapacity,
+		crc:         newChoice("auto", named("auto", iwarp.CRCAuto), named("on", iwarp.CRCOn), named("off", iwarp.CRCOff)),
+		squash: newChoice("root", named("root", nfsserver.SquashRoot), named("all", nfsserver.SquashAll),
+			named("none", nfsserver.SquashNone)),
+		logLevel: newChoice("info", named("debug", slog.LevelDebug), named("info", slog.LevelInfo),
+			named("warn", slog.LevelWarn), named("error", slog.LevelError)),
+	}
+}
+
+// check finds what flags say wrong together, or that is more than their form.
+func (c *serveConfig) check() error {
+	if len(c.exports) == 0 {
+		return errors.New("nothing to serve: name a directory with --export NAME=DIR, or a file system in memory with --memory NAME")
+	}
+	names := make(map[string]bool)
+	directories := false
+	for _, e := range c.exports {
+		if names[e.name] {
+			return fmt.Errorf("two exports have the name %s: each needs its own", printable(e.name))
+		}
+		names[e.name] = true
+		directories = directories || e.dir != ""
+	}
+	if c.state != "" && !directories {
+		return errors.New("--state is for directories, and there is no --export: what is in memory does not outlive the server")
+	}
+	if err := c.checkProtocol(); err != nil {
+		return err
+	}
+	return c.checkAddresses()
+}
+
+func (c *serveConfig) checkProtocol() error {
+	switch _, err := findProvider(c.provider); {
+	case err != nil:
+		return err
+	case c.provider != "iwarp":
+		return fmt.Errorf("--provider %s stays inside one process, where no client can reach it: serve with --provider iwarp", c.provider)
+	}
+	switch c.dialect {
+	case "rfc8166":
+	case "draft":
+		return errors.New("--dialect draft is not there yet: serve with --dialect rfc8166")
+	default:
+		return fmt.Errorf("unknown --dialect %q; there is: rfc8166", c.dialect)
+	}
+	if c.inline < rpcrdma.DefaultInline || c.inline > rpcrdma.MaxInline || c.inline%1024 != 0 {
+		return fmt.Errorf("--inline %d: it must be a multiple of 1024, from %d to %d", c.inline, rpcrdma.DefaultInline, rpcrdma.MaxInline)
+	}
+	if c.credits < 1 || c.credits > maxCredits {
+		return fmt.Errorf("--credits %d: it must be from 1 to %d", c.credits, maxCredits)
+	}
+	return nil
+}
+
+func (c *serveConfig) checkAddresses() error {
+	if c.mount == "none" {
+		c.mount = ""
+	}
+	if _, _, err := net.SplitHostPort(c.listen); err != nil {
+		return fmt.Errorf("--listen %q: write HOST:PORT, or :PORT for all addresses of this host", c.listen)
+	}
+	if c.mount == "" {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(c.mount); err != nil {
+		return fmt.Errorf("--mount %q: write HOST:PORT, :PORT for all addresses of this host, or none", c.mount)
+	}
+	if c.mount == c.listen && !strings.HasSuffix(c.mount, ":0") {
+		return fmt.Errorf("--listen and --mount are both %s: RDMA and TCP need a port each", c.mount)
+	}
+	return nil
+}

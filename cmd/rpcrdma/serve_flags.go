@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+)
+
+// addFlags defines the flags.
+func (c *serveConfig) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.Var((*directoryFlag)(&c.exports), "export", "export directory DIR under the path NAME; may be repeated")
+	f.Var((*memoryFlag)(&c.exports), "memory", "export a file system in memory under the path NAME; may be repeated")
+	f.Var(&c.memorySize, "memory-size", "most that each file system in memory may hold, such as 512MiB")
+	f.StringVar(&c.state, "state", "", "`DIR` to keep in what lets file handles of directories survive a restart; made if missing")
+
+	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes")
+	f.Var((*allowFlag)(&c.allow), "allow", "only serve clients of the network CIDR, or of one address; may be repeated")
+	f.Var(c.squash, "squash", "callers to take for the anonymous user: "+c.squash.names())
+	f.Uint32Var(&c.anonUID, "anonuid", nfsserver.Nobody, "user `ID` of the anonymous user")
+	f.Uint32Var(&c.anonGID, "anongid", nfsserver.Nobody, "group `ID` of the anonymous user")
+
+	f.StringVar(&c.listen, "listen", ":20049", "`ADDRESS` for NFS and MOUNT over RDMA; port 0 picks one")
+	f.StringVar(&c.mount, "mount", ":20048", "`ADDRESS` for MOUNT and NFS over TCP, or none; port 0 picks one")
+	f.BoolVar(&c.rpcbind, "rpcbind", false, "register with rpcbind on this host, until the end")
+
+	f.StringVar(&c.provider, "provider", defaultProvider, "RDMA `PROVIDER`: iwarp")
+	f.Var(c.crc, "crc", "CRC32C in iWARP: "+c.crc.names()+"; auto is on except on loopback addresses; what a client wants on is on")
+	f.BoolVar(&c.markers, "markers", false, "have iWARP clients send markers; with them it is slower")
+	f.IntVar(&c.inline, "inline", 4096, "largest message in one Send, in `BYTES`, each way")
+	f.IntVar(&c.credits, "credits", 64, "`NUMBER` of calls that a client may have under way on a connection over RDMA")
+	f.StringVar(&c.dialect, "dialect", "rfc8166", "`WORD` for the rules of RPC-over-RDMA version 1: rfc8166")
+
+	f.Var(c.logLevel, "log-level", "least severe messages to write to standard error: "+c.logLevel.names())
+}
+
+// directoryFlag adds what --export names to the exports.
+type directoryFlag []export
+
+// Set takes NAME=DIR.
+func (f *directoryFlag) Set(s string) error {
+	name, dir, ok := strings.Cut(s, "=")
+	if !ok || dir == "" {
+		return errors.New("write NAME=DIR, such as /export=/srv/data")
+	}
+	if err := checkName(name); err != nil {
+		return err
+	}
+	*f = append(*f, export{name, dir})
+	return nil
+}
+
+// String returns nothing: there is no default to show.
+func (f *directoryFlag) String() string { return "" }
+
+// Type names the value in the usage.
+func (f *directoryFlag) Type() string { return "NAME=DIR" }
+
+// memoryFlag adds what --memory names to the exports.
+type memoryFlag []export
+
+// Set takes NAME.
+func (f *memoryFlag) Set(s string) error {
+	if err := checkName(s); err != nil {
+		return err
+	}
+	*f = append(*f, export{name: s})
+	return nil
+}
+
+// String returns nothing: there is no default to show.
+func (f *memoryFlag) String() string { return "" }
+
+// Type names the value in the usage.
+func (f *memoryFlag) Type() string { return "NAME" }
+
+// checkName says what is wrong with the name of an export.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("the export has no name: write an absolute path, such as /export")
+	case !path.IsAbs(name):
+		return fmt.Errorf("the name of an export is an absolute path: write %s", printable(path.Clean("/"+name)))
+	case path.Clean(name) != name:
+		return fmt.Errorf("the name of an export is a path without detours: write %s", printable(path.Clean(name)))
+	case len(name) > mount3.MaxPath:
+		return fmt.Errorf("the name of an export has at most %d bytes", mount3.MaxPath)
+	}
+	return nil
+}
+
+// allowFlag adds networks.
+type allowFlag []netip.Prefix
+
+// Set takes a network, or an address, which is a network of one.
+func (f *allowFlag) Set(s string) error {
+	if addr, err := netip.ParseAddr(s); err == nil && addr.Zone() == "" {
+		addr = addr.Unmap()
+		*f = append(*f, netip.PrefixFrom(addr, addr.BitLen()))
+		return nil
+	}
+	p, err := netip.ParsePrefix(s)
+	if err != nil {
+		return errors.New("write a network, such as 192.168.1.0/24 or 2001:db8::/32, or an address")
+	}
+	if a := p.Addr(); a.Is4In6() && p.Bits() >= 96 {
+		p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)
+	}
+	*f = append(*f, p.Masked())
+	return nil
+}
+
+// String returns nothing: the default is everybody.
+func (f *allowFlag) String() string { return "" }
+
+// Type names the value in the usage.
+func (f *allowFlag) Type() string { return "CIDR" }

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// transcript is an output that several goroutines write, and that tests wait for.
+type transcript struct {
+	mu      sync.Mutex // guards what follows
+	text    bytes.Buffer
+	changed chan struct{} // closed, and replaced, by a write
+}
+
+func newTranscript() *transcript { return &transcript{changed: make(chan struct{})} }
+
+func (o *transcript) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.changed)
+	o.changed = make(chan struct{})
+	return o.text.Write(p)
+}
+
+func (o *transcript) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// await waits until the transcript has some text, or until it is over; it returns all there is.
+func (o *transcript) await(text string, over <-chan struct{}) string {
+	for {
+		o.mu.Lock()
+		s, changed := o.text.String(), o.changed
+		o.mu.Unlock()
+		if strings.Contains(s, text) {
+			return s
+		}
+		select {
+		case <-changed:
+		case <-over:
+			return o.String()
+		}
+	}
+}
+
+// serving is a serve command under way.
+type serving struct {
+	greeting  string
+	rdma, tcp string // addresses
+	stdout    *transcript
+	stderr    *transcript
+	cancel    context.CancelFunc
+	over      chan struct{}
+	code      int // when over
+}
+
+var (
+	rdmaLine = regexp.MustCompile(`(?m)^NFS over RDMA \(iwarp\) on (.*)$`)
+	tcpLine  = regexp.MustCompile(`(?m)^MOUNT and NFS over TCP on (.*)$`)
+)
+
+// startServe runs serve with ports of its own choice until the test or stop ends it.
+func startServe(t *testing.T, args ...string) *serving {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &serving{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel, over: make(chan struct{})}
+	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0"}, args...)
+	go func() {
+		defer close(s.over)
+		s.code = run(ctx, args, s.stdout, s.stderr)
+	}()
+	t.Cleanup(func() { s.stop() })
+	s.greet(t)
+	return s
+}
+
+// greet waits for the addresses.
+func (s *serving) greet(t *testing.T) {
+	t.Helper()
+	s.greeting = s.stdout.await("over RDMA", s.over)
+	m := rdmaLine.FindStringSubmatch(s.greeting)
+	if m == nil {
+		t.Fatalf("no address in %q; on standard error: %v", s.greeting, s.stderr)
+	}
+	s.rdma = m[1]
+	if m = tcpLine.FindStringSubmatch(s.greeting); m != nil {
+		s.tcp = m[1]
+	}
+}
+
+// stop ends the server as a signal does, and returns the exit code.
+func (s *serving) stop() int {
+	s.cancel()
+	<-s.over
+	return s.code
+}
+
+// dialRDMA and dialTCP connect until the test ends.
+func dialRDMA(t *testing.T, addr string) oncrpc.Transport {
+	t.Helper()
+	c, err := rpcrdma.Dial(t.Context(), iwarp.Dialer{}, addr, rpcrdma.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Close()
+		<-c.Done()
+	})
+	return c
+}
+
+func dialTCP(t *testing.T, addr string) oncrpc.Transport {
+	t.Helper()
+	c, err := recordmark.Dial(t.Context(), addr, recordmark.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Close()
+		<-c.Done()
+	})
+	return c
+}
+
+// user calls as a user of that number, with a group of the same.
+func user(t *testing.T, conn oncrpc.Transport, id uint32) *nfsclient.Client {
+	t.Helper()
+	cred, err := (&oncrpc.SysCred{Machine: "client", UID: id, GID: id}).Auth()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return nfsclient.New(conn, cred)
+}
+
+// mounted is a file system as a user sees it.
+type mounted struct {
+	*nfsclient.Client
+	root nfs3.FH
+}
+
+func mountAs(t *testing.T, conn oncrpc.Transport, id uint32, name string) mounted {
+	t.Helper()
+	c := user(t, conn, id)
+	root, err := c.Mount(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mounted{c, root}
+}
+
+// put makes a file with data in it.
+func (m mounted) put(t *testing.T, name string, data []byte) nfs3.FH {
+	t.Helper()
+	o, err := m.Create(t.Context(), m.root, name, nfs3.CreateHow{Mode: nfs3.Guarded, Set: nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o644}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Upload(t.Context(), o.File, bytes.NewReader(data), nfsclient.Transfer{}); err != nil {
+		t.Fatal(err)
+	}
+	return o.File
+}
+
+// get returns what is in a file.
+func (m mounted) get(t *testing.T, h nfs3.FH) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := m.Download(t.Context(), h, &b, nfsclient.Transfer{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// pattern is data that no other offset has.
+func pattern(n int) []byte {
+	p := make([]byte, n)
+	for i := range p {
+		p[i] = byte(i*i>>3 + i)
+	}
+	return p
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+)
+
+// portMapper is an rpcbind (RFC 1833 section 2.2.1).
+type portMapper struct {
+	addr string
+
+	mu   sync.Mutex // guards what follows
+	maps []rpcbind.Mapping
+	deny bool // SET is refused
+	keep bool // UNSET is
+}
+
+func newPortMapper(t *testing.T, maps ...rpcbind.Mapping) *portMapper {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &portMapper{addr: l.Addr().String(), maps: maps}
+	srv := oncrpc.NewServer(oncrpc.ServerConfig{})
+	srv.Handle(oncrpc.Program{Name: "RPCBIND", Number: rpcbind.Program, Version: rpcbind.Version4, Procedures: []oncrpc.Procedure{
+		1: {Name: "SET", Handler: p.change(p.set)},
+		2: {Name: "UNSET", Handler: p.change(p.unset)},
+		4: {Name: "DUMP", Handler: p.dump},
+	}})
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		recordmark.Serve(context.Background(), l, srv, recordmark.Config{})
+	}()
+	t.Cleanup(func() {
+		srv.Close()
+		<-over
+	})
+	return p
+}
+
+// refuse has it refuse SET, or UNSET.
+func (p *portMapper) refuse(set, unset bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deny, p.keep = set, unset
+}
+
+// dial is the rpcbindDialer of this one.
+func (p *portMapper) dial(ctx context.Context) (*rpcbind.Client, error) {
+	return rpcbind.Dial(ctx, "tcp", p.addr)
+}
+
+func (p *portMapper) change(f func(rpcbind.Mapping) bool) oncrpc.Handler {
+	return func(_ context.Context, c *oncrpc.Call) error {
+		var m rpcbind.Mapping
+		m.UnmarshalXDR(c.Args)
+		if err := c.Args.Finish(); err != nil {
+			return err
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		c.Results.Bool(f(m))
+		return nil
+	}
+}
+
+func (p *portMapper) set(m rpcbind.Mapping) bool {
+	if p.deny || slices.ContainsFunc(p.maps, func(x rpcbind.Mapping) bool { return same(x, m) }) {
+		return false
+	}
+	p.maps = append(p.maps, m)
+	return true
+}
+
+func (p *portMapper) unset(m rpcbind.Mapping) bool {
+	if p.keep {
+		return false
+	}
+	p.maps = slices.DeleteFunc(p.maps, func(x rpcbind.Mapping) bool { return same(x, m) })
+	return true
+}
+
+// same reports whether there can be only one of the two.
+func same(a, b rpcbind.Mapping) bool {
+	return a.Program == b.Program && a.Version == b.Version && a.Netid == b.Netid
+}
+
+func (p *portMapper) dump(_ context.Context, c *oncrpc.Call) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.maps {
+		c.Results.Bool(true)
+		m.MarshalXDR(c.Results)
+	}
+	c.Results.Bool(false)
+	return nil
+}
+
+// registered lists what is registered, without the owners.
+func (p *portMapper) registered() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var list []string
+	for _, m := range p.maps {
+		list = append(list, m.String())
+	}
+	slices.Sort(list)
+	return list
+}
+
+// startRegistered runs serve with --rpcbind, and dial in place of that of this machine's rpcbind.
+func startRegistered(t *testing.T, dial rpcbindDialer, args ...string) (*serving, <-chan error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &serving{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel, over: make(chan struct{})}
+	cmd := newServeCommand(dial)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(append([]string{"--memory", "/export", "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0", "--rpcbind"}, args...))
+	cmd.SetOut(s.stdout)
+	cmd.SetErr(s.stderr)
+	ended := make(chan error, 1)
+	go func() {
+		defer close(s.over)
+		ended <- cmd.ExecuteContext(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-s.over
+	})
+	return s, ended
+}
+
+// universal returns an address as rpcbind has it (RFC 5665 section 5.2.3.3).
+func universal(t *testing.T, addr string) string {
+	t.Helper()
+	a, err := net.ResolveTCPAddr("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%v.%d.%d", a.IP, a.Port>>8, a.Port&0xff)
+}
+
+// TestServeRPCBind: both programs are registered at both ports while the server runs, and not after; what another server left is
+// replaced, and what is not this one's stays.
+func TestServeRPCBind(t *testing.T) {
+	other := rpcbind.Mapping{Program: 400000, Version: 1, Netid: "tcp", Addr: "127.0.0.1.0.99"}
+	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp", Addr: "127.0.0.1.8.1"}
+	p := newPortMapper(t, other, left)
+	s, ended := startRegistered(t, p.dial)
+	s.greet(t)
+	if want := "\nregistered with rpcbind for rdma, tcp\n"; !strings.Contains(s.greeting, want) {
+		t.Errorf("no %q in\n%s", want, s.greeting)
+	}
+	want := []string{
+		"100003.3 rdma " + universal(t, s.rdma),
+		"100003.3 tcp " + universal(t, s.tcp),
+		"100005.3 rdma " + universal(t, s.rdma),
+		"100005.3 tcp " + universal(t, s.tcp),
+		"400000.1 tcp 127.0.0.1.0.99",
+	}
+	if diff := cmp.Diff(want, p.registered()); diff != "" {
+		t.Error("registered while the server runs:", diff)
+	}
+	s.cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"400000.1 tcp 127.0.0.1.0.99"}, p.registered()); diff != "" {
+		t.Error("registered when the server has ended:", diff)
+	}
+}
+
+// TestServeRPCBindWithoutTCP registers what there is.
+func TestServeRPCBindWithoutTCP(t *testing.T) {
+	p := newPortMapper(t)
+	s, _ := startRegistered(t, p.dial, "--mount", "none")
+	s.greet(t)
+	want := []string{"100003.3 rdma " + universal(t, s.rdma), "100005.3 rdma " + universal(t, s.rdma)}
+	if diff := cmp.Diff(want, p.registered()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestServeRPCBindFails: a server that cannot register does not serve.
+func TestServeRPCBindFails(t *testing.T) {
+	nowhere := filepath.Join(t.TempDir(), "rpcbind.sock")
+	denying := newPortMapper(t)
+	denying.refuse(true, false)
+	for _, tt := range []struct {
+		name string
+		dial rpcbindDialer
+		say  string
+	}{
+		{"nobody there", func(ctx context.Context) (*rpcbind.Client, error) { return rpcbind.Dial(ctx, "unix", nowhere) },
+			"is rpcbind running? Start it with 'rpcbind -w', or serve without --rpcbind"},
+		{"refused", denying.dial, "root removes it with 'rpcinfo -d PROGRAM VERSION'"},
+	} {
+		s, ended := startRegistered(t, tt.dial)
+		if err := <-ended; err == nil || !strings.HasPrefix(err.Error(), "--rpcbind: ") || !strings.Contains(err.Error(), tt.say) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.say)
+		}
+		if got := s.stdout.String(); got != "" {
+			t.Errorf("%s: on standard output: %s", tt.name, got)
+		}
+	}
+}
+
+// TestServeRPCBindStays: that the registration cannot be taken back is said, and is no reason to fail.
+func TestServeRPCBindStays(t *testing.T) {
+	p := newPortMapper(t)
+	s, ended := startRegistered(t, p.dial)
+	s.greet(t)
+	p.refuse(false, true)
+	s.cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if got, want := s.stderr.String(), `msg="still registered with rpcbind"`; !strings.Contains(got, want) {
+		t.Errorf("no %s in\n%s", want, got)
+	}
+}

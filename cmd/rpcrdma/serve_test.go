@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// TestServe: what is written by way of one port can be read by way of the other.
+func TestServe(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		args string
+	}{
+		{"default", ""},
+		{"CRC", "--crc on"},
+		{"no CRC, markers", "--crc off --markers"},
+		{"least inline, one credit", "--inline 1024 --credits 1"},
+		{"most inline, many credits", "--inline 65536 --credits 4096"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := startServe(t, append(strings.Fields(tt.args), "--memory", "/export", "--squash", "none")...)
+			if want := "serving /export (memory, 4GiB, read-write, nobody squashed)\n"; !strings.HasPrefix(s.greeting, want) {
+				t.Errorf("got\n%swant at its beginning\n%s", s.greeting, want)
+			}
+			exchange(t, s, pattern(1<<20+3))
+			if code := s.stop(); code != exitOK || !strings.HasSuffix(s.stderr.String(), "msg=drained\n") {
+				t.Errorf("exit %d: %v", code, s.stderr)
+			}
+		})
+	}
+}
+
+// exchange writes data over RDMA to a file up of /export, and over TCP to a file down, and reads each the other way.
+func exchange(t *testing.T, s *serving, data []byte) {
+	t.Helper()
+	uid := uint32(os.Getuid())
+	rdma := mountAs(t, dialRDMA(t, s.rdma), uid, "/export")
+	tcp := mountAs(t, dialTCP(t, s.tcp), uid, "/export")
+	if got := tcp.get(t, rdma.put(t, "up", data)); !bytes.Equal(got, data) {
+		t.Errorf("over TCP %d bytes that are not the %d that were written over RDMA", len(got), len(data))
+	}
+	if got := rdma.get(t, tcp.put(t, "down", data)); !bytes.Equal(got, data) {
+		t.Errorf("over RDMA %d bytes that are not the %d that were written over TCP", len(got), len(data))
+	}
+}
+
+// TestServeMountCommand: the command names the ports and the export, as a shell takes it.
+func TestServeMountCommand(t *testing.T) {
+	s := startServe(t, "--memory", "/my files", "--memory", "/other", "--memory-size", "64MiB")
+	_, rdma, _ := net.SplitHostPort(s.rdma)
+	_, tcp, _ := net.SplitHostPort(s.tcp)
+	want := "\n    mount -t nfs -o vers=3,rdma,port=" + rdma + ",mountport=" + tcp + ",mountproto=tcp,nolock,noresvport '127.0.0.1:/my files' /mnt\n"
+	if !strings.HasSuffix(s.greeting, want) {
+		t.Errorf("got\n%swant at its end%s", s.greeting, want)
+	}
+	for _, want := range []string{"serving /my files (memory, 64MiB, ", "\nserving /other (memory, 64MiB, "} {
+		if !strings.Contains(s.greeting, want) {
+			t.Errorf("no %q in\n%s", want, s.greeting)
+		}
+	}
+}
+
+// TestServeWithoutTCP: MOUNT is there over RDMA, too.
+func TestServeWithoutTCP(t *testing.T) {
+	for _, mount := range []string{"none", ""} {
+		s := startServe(t, "--memory", "/export", "--mount", mount)
+		if s.tcp != "" || strings.Contains(s.greeting, "mount -t nfs") {
+			t.Errorf("--mount %q: it says\n%s", mount, s.greeting)
+		}
+		mountAs(t, dialRDMA(t, s.rdma), 0, "/export").put(t, "file", pattern(100))
+	}
+}
+
+func TestServeReadOnly(t *testing.T) {
+	s := startServe(t, "--memory", "/a", "--memory", "/b", "--read-only", "--squash", "none")
+	if n := strings.Count(s.greeting, ", read-only, "); n != 2 {
+		t.Errorf("%d exports are read-only, want 2:\n%s", n, s.greeting)
+	}
+	for _, name := range []string{"/a", "/b"} {
+		m := mountAs(t, dialRDMA(t, s.rdma), 0, name)
+		if _, err := m.Create(t.Context(), m.root, "new", nfs3.CreateHow{}); !errors.Is(err, nfs3.ErrROFS) {
+			t.Errorf("%s: CREATE: %v, want %v", name, err, nfs3.ErrROFS)
+		}
+	}
+}
+
+// TestServeSquash: who owns the files that a user makes. The root directory of a file system in memory lets everybody make some.
+func TestServeSquash(t *testing.T) {
+	for _, tt := range []struct {
+		args   string
+		caller uint32
+		uid    uint32
+		gid    uint32
+		says   string
+	}{
+		{"", 0, 65534, 65534, ", root squashed to 65534:65534)"},
+		{"", 1000, 1000, 1000, ", root squashed to 65534:65534)"},
+		{"--squash root --anonuid 77 --anongid 88", 0, 77, 88, ", root squashed to 77:88)"},
+		{"--squash all --anonuid 77 --anongid 88", 1000, 77, 88, ", all squashed to 77:88)"},
+		{"--squash none", 0, 0, 0, ", nobody squashed)"},
+		{"--squash none", 1000, 1000, 1000, ", nobody squashed)"},
+	} {
+		s := startServe(t, append(strings.Fields(tt.args), "--memory", "/export")...)
+		if !strings.Contains(s.greeting, tt.says) {
+			t.Errorf("%q: no %q in\n%s", tt.args, tt.says, s.greeting)
+		}
+		m := mountAs(t, dialTCP(t, s.tcp), tt.caller, "/export")
+		a, err := m.GetAttr(t.Context(), m.put(t, "file", nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.UID != tt.uid || a.GID != tt.gid {
+			t.Errorf("%q: files of user %d are of %d:%d, want %d:%d", tt.args, tt.caller, a.UID, a.GID, tt.uid, tt.gid)
+		}
+		s.stop()
+	}
+}
+
+// TestServeAllow: others than those named cannot mount, over neither transport.
+func TestServeAllow(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		says string
+		want error
+	}{
+		{"--allow 192.0.2.0/24", ", for 192.0.2.0/24)", mount3.ErrAcces},
+		{"--allow 192.0.2.77/24 --allow 2001:db8::/32", ", for 192.0.2.0/24 2001:db8::/32)", mount3.ErrAcces},
+		{"--allow 127.0.0.2", ", for 127.0.0.2/32)", mount3.ErrAcces},
+		{"--allow 192.0.2.0/24 --allow 127.0.0.1", ", for 192.0.2.0/24 127.0.0.1/32)", nil},
+		{"--allow 127.0.0.0/8", ", for 127.0.0.0/8)", nil},
+		{"--allow ::ffff:127.0.0.1", ", for 127.0.0.1/32)", nil},
+		{"--allow ::ffff:127.0.0.0/104", ", for 127.0.0.0/8)", nil},
+	} {
+		s := startServe(t, append(strings.Fields(tt.args), "--memory", "/export")...)
+		if !strings.Contains(s.greeting, tt.says) {
+			t.Errorf("%q: no %q in\n%s", tt.args, tt.says, s.greeting)
+		}
+		for _, conn := range []oncrpc.Transport{dialRDMA(t, s.rdma), dialTCP(t, s.tcp)} {
+			if _, err := user(t, conn, 1000).Mount(t.Context(), "/export"); !errors.Is(err, tt.want) {
+				t.Errorf("%q: MNT: %v, want %v", tt.args, err, tt.want)
+			}
+		}
+		s.stop()
+	}
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestServeCommandLine: what cannot be carried out, and what is said about it.
+func TestServeCommandLine(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	missing := filepath.Join(dir, "missing")
+	const ports = " --listen 127.0.0.1:0 --mount 127.0.0.1:0"
+	for _, tt := range []struct {
+		args string
+		code int
+		say  string
+	}{
+		{"", exitUsage, "nothing to serve: name a directory with --export NAME=DIR"},
+		{"/srv", exitUsage, `unknown argument "/srv": exports are named with --export and --memory`},
+		{"--nonsense", exitUsage, "unknown flag: --nonsense"},
+
+		{"--export /export", exitUsage, `invalid argument "/export" for "--export" flag: write NAME=DIR`},
+		{"--export /export=", exitUsage, "write NAME=DIR"},
+		{"--export =/srv", exitUsage, "the export has no name"},
+		{"--export srv=/srv", exitUsage, "the name of an export is an absolute path: write /srv"},
+		{"--export /a/../b/=/srv", exitUsage, "the name of an export is a path without detours: write /b"},
+		{"--memory mem", exitUsage, `invalid argument "mem" for "--memory" flag: the name of an export is an absolute path: write /mem`},
+		{"--memory=", exitUsage, "the export has no name"},
+		{"--memory /mem/", exitUsage, "write /mem\n"},
+		{"--memory /" + strings.Repeat("a", 1024), exitUsage, "at most 1024 bytes"},
+		{"--memory /a --memory /b --memory /a", exitUsage, "two exports have the name /a"},
+		{"--memory /a --export /a=" + dir, exitUsage, "two exports have the name /a"},
+		{"--memory /a --state " + dir, exitUsage, "--state is for directories, and there is no --export"},
+
+		{"--memory /m --memory-size 4GB", exitUsage, `invalid argument "4GB" for "--memory-size" flag: write a number of bytes`},
+		{"--memory /m --memory-size 0", exitUsage, "write a number of bytes"},
+		{"--memory /m --memory-size -1KiB", exitUsage, "write a number of bytes"},
+		{"--memory /m --memory-size 8388608TiB", exitUsage, "write a number of bytes"},
+		{"--memory /m --memory-size 1" + ports, exitFailed, "--memory-size 1: "},
+
+		{"--memory /m --provider loopback", exitUsage, "--provider loopback stays inside one process, where no client can reach it: serve with --provider iwarp"},
+		{"--memory /m --provider nonsense", exitUsage, `unknown provider "nonsense"; there is: iwarp`},
+		{"--memory /m --dialect draft", exitUsage, "--dialect draft is not there yet: serve with --dialect rfc8166"},
+		{"--memory /m --dialect nonsense", exitUsage, `unknown --dialect "nonsense"; there is: rfc8166`},
+		{"--memory /m --crc maybe", exitUsage, `invalid argument "maybe" for "--crc" flag: there is: auto, on, off`},
+		{"--memory /m --squash some", exitUsage, `invalid argument "some" for "--squash" flag: there is: root, all, none`},
+		{"--memory /m --log-level loud", exitUsage, `there is: debug, info, warn, error`},
+		{"--memory /m --anonuid nobody", exitUsage, `invalid argument "nobody" for "--anonuid" flag`},
+		{"--memory /m --anongid -1", exitUsage, `invalid argument "-1" for "--anongid" flag`},
+		{"--memory /m --inline 512", exitUsage, "--inline 512: it must be a multiple of 1024, from 1024 to 65536"},
+		{"--memory /m --inline 1500", exitUsage, "--inline 1500: "},
+		{"--memory /m --inline 66560", exitUsage, "--inline 66560: "},
+		{"--memory /m --credits 0", exitUsage, "--credits 0: it must be from 1 to 4096"},
+		{"--memory /m --credits 4097", exitUsage, "--credits 4097: "},
+
+		{"--memory /m --allow nonsense", exitUsage, `invalid argument "nonsense" for "--allow" flag: write a network`},
+		{"--memory /m --allow 192.0.2.0/33", exitUsage, "write a network"},
+		{"--memory /m --allow fe80::1%eth0", exitUsage, "write a network"},
+
+		{"--memory /m --listen 20049", exitUsage, `--listen "20049": write HOST:PORT, or :PORT`},
+		{"--memory /m --listen none", exitUsage, `--listen "none": write HOST:PORT`},
+		{"--memory /m --mount 20048", exitUsage, `--mount "20048": write HOST:PORT, :PORT for all addresses of this host, or none`},
+		{"--memory /m --listen :2049 --mount :2049", exitUsage, "--listen and --mount are both :2049: RDMA and TCP need a port each"},
+		{"--memory /m --listen 127.0.0.1:66000", exitFailed, "--listen 127.0.0.1:66000: "},
+		{"--memory /m --listen 127.0.0.1:0 --mount 127.0.0.1:66000", exitFailed, "--mount 127.0.0.1:66000: "},
+
+		{"--export /e=" + missing + ports, exitFailed, "--export /e=" + missing + ": there is no such directory: make it, or name another"},
+		{"--export /e=" + file + ports, exitFailed, "--export /e=" + file + ": it is not a directory"},
+		{"--export /e=" + dir + " --state " + file + ports, exitFailed, "--state " + file + ": "},
+		{"--export /e=" + dir + " --state " + dir + ports, exitFailed, "--state " + dir + ": it lies within " + dir + ", which is exported as /e"},
+		{"--export /e=" + dir + " --state " + missing + ports, exitFailed, "it lies within " + dir},
+	} {
+		code, stdout, stderr := execute(t, append([]string{"serve"}, strings.Fields(tt.args)...)...)
+		if code != tt.code || !strings.Contains(stderr, tt.say) {
+			t.Errorf("%.100q: exit %d, want %d: %swant %q", tt.args, code, tt.code, stderr, tt.say)
+		}
+		if hint := "Run 'rpcrdma serve --help' for usage.\n"; strings.HasSuffix(stderr, hint) != (code == exitUsage) {
+			t.Errorf("%.100q: exit %d: %s", tt.args, code, stderr)
+		}
+		if stdout != "" {
+			t.Errorf("%.100q: on standard output: %s", tt.args, stdout)
+		}
+	}
+}
+
+func TestServeHelp(t *testing.T) {
+	code, stdout, stderr := execute(t, "serve", "--help")
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for _, want := range []string{
+		"--export NAME=DIR ", "--memory NAME ", "--memory-size SIZE ", "(default 4GiB)", "--state DIR ", "--allow CIDR ", "(default root)",
+		"--anonuid ID ", "(default 65534)", "--listen ADDRESS ", `(default ":20049")`, "--mount ADDRESS ", `(default ":20048")`, "--provider PROVIDER ",
+		"--crc WORD ", "(default auto)", "--inline BYTES ", "(default 4096)", "--credits NUMBER ", "(default 64)", "--dialect WORD ",
+		"  rpcrdma serve --export /data=/srv/data ", "mode 1777",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in\n%s", want, stdout)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	code, stdout, stderr := execute(t, "--version")
+	if code != exitOK || stderr != "" || !strings.HasPrefix(stdout, "rpcrdma version ") || strings.Count(stdout, "\n") != 1 {
+		t.Errorf("exit %d: %q, %s", code, stdout, stderr)
+	}
+}
+
+func TestSize(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want size
+		text string
+	}{
+		{"1", 1, "1"},
+		{"1023", 1023, "1023"},
+		{"1024", 1024, "1KiB"},
+		{"1536KiB", 1536 << 10, "1536KiB"},
+		{"2048KiB", 2 << 20, "2MiB"},
+		{"4GiB", 4 << 30, "4GiB"},
+		{"3TiB", 3 << 40, "3TiB"},
+		{"8388607TiB", 8388607 << 40, "8388607TiB"},
+	} {
+		var z size
+		if err := z.Set(tt.in); err != nil || z != tt.want || z.String() != tt.text {
+			t.Errorf("%q is %d, %v, want %d; in text %s, want %s", tt.in, int64(z), err, int64(tt.want), &z, tt.text)
+		}
+	}
+}
+
+func TestAllow(t *testing.T) {
+	var f allowFlag
+	for _, s := range []string{"192.0.2.1", "192.0.2.77/24", "2001:db8::1", "2001:db8::1/32", "::ffff:192.0.2.1", "::ffff:192.0.2.0/120", "0.0.0.0/0", "::/0"} {
+		if err := f.Set(s); err != nil {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+	var want []netip.Prefix
+	for _, s := range []string{"192.0.2.1/32", "192.0.2.0/24", "2001:db8::1/128", "2001:db8::/32", "192.0.2.1/32", "192.0.2.0/24", "0.0.0.0/0", "::/0"} {
+		want = append(want, netip.MustParsePrefix(s))
+	}
+	if !slices.Equal(f, want) {
+		t.Errorf("got %v, want %v", f, want)
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for in, want := range map[string]string{
+		"host:/export":      "host:/export",
+		"[2001:db8::1]:/a":  "'[2001:db8::1]:/a'",
+		"host:/my files":    "'host:/my files'",
+		"host:/it's":        `'host:/it'\''s'`,
+		"host:/$HOME;rm -r": "'host:/$HOME;rm -r'",
+	} {
+		if got := quote(in); got != want {
+			t.Errorf("quote(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestListenError(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{syscall.EADDRINUSE, "; another server? choose a port with --mount"},
+		{syscall.EACCES, "; ports below 1024 take privileges: choose another with --mount"},
+		{syscall.EADDRNOTAVAIL, "; choose an address of this host with --mount, or :PORT for all"},
+		{syscall.EINVAL, ""},
+	} {
+		got := listenError("--mount", "host:1", &net.OpError{Op: "listen", Net: "tcp", Err: os.NewSyscallError("bind", tt.err)})
+		if want := "--mount host:1: " + tt.err.Error() + tt.want; got.Error() != want || !errors.Is(got, tt.err) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestHost(t *testing.T) {
+	name, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{
+		"192.0.2.1":   "192.0.2.1",
+		"2001:db8::1": "[2001:db8::1]",
+		"0.0.0.0":     name,
+		"::":          name,
+	} {
+		if got := hostAt(net.ParseIP(in)); got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestServeOutputLost: a server that cannot tell where it listens does not serve.
+func TestServeOutputLost(t *testing.T) {
+	stderr := newTranscript()
+	code := run(t.Context(), []string{"serve", "--memory", "/m", "--listen", "127.0.0.1:0", "--mount", "none"}, full{}, stderr)
+	if code != exitFailed || !strings.Contains(stderr.String(), errFull.Error()) {
+		t.Errorf("exit %d: %v", code, stderr)
+	}
+}
