@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
-	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
 // Client calls an rpcbind. Its methods may be called concurrently. All errors of theirs are of type *OpError.
@@ -128,73 +127,4 @@ func netid(peer net.Addr) string {
 		return TCP6
 	}
 	return ""
-}
-
-// maxReply is the room for results, in bytes, over transports that need to know it beforehand: a list of some hundred mappings.
-const maxReply = 64 << 10
-
-// call calls a procedure. An rpcbind ends connections that were idle for half a minute, and may be started again: a call that
-// fails with its connection is made once more over another one. All calls may be repeated.
-func (c *Client) call(ctx context.Context, version uint32, p proc, args oncrpc.Marshaler, reply oncrpc.Unmarshaler) error {
-	conn, err := c.connection(ctx, nil)
-	if err != nil {
-		return err
-	}
-	err = callOver(ctx, conn, version, p, args, reply)
-	var lost *recordmark.OpError
-	if c.dial == nil || !errors.As(err, &lost) || ctx.Err() != nil {
-		return err
-	}
-	conn.Close()
-	next, dialErr := c.connection(ctx, conn)
-	if dialErr != nil {
-		return errors.Join(err, dialErr)
-	}
-	return callOver(ctx, next, version, p, args, reply)
-}
-
-func callOver(ctx context.Context, conn oncrpc.Transport, version uint32, p proc, args oncrpc.Marshaler, reply oncrpc.Unmarshaler) error {
-	req := oncrpc.Request{Procedure: uint32(p), Args: args, Reply: reply, MaxReply: maxReply}
-	err := oncrpc.NewClient(conn, Program, version, oncrpc.AuthNone()).Do(ctx, &req)
-	var refused *oncrpc.AcceptError
-	if version == Version4 && p <= procDump && errors.As(err, &refused) && refused.Stat == oncrpc.ProgMismatch {
-		return callOver(ctx, conn, Version3, p, args, reply)
-	}
-	return err
-}
-
-// connection returns a connection other than the failed one, dialling if need be.
-func (c *Client) connection(ctx context.Context, failed oncrpc.Transport) (oncrpc.Transport, error) {
-	conn, err := c.existing(failed)
-	if conn != nil || err != nil {
-		return conn, err
-	}
-	if conn, err = c.dial(ctx); err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.closed:
-		conn.Close()
-		return nil, net.ErrClosed
-	case c.conn != nil && c.conn != failed && c.conn.Err() == nil: // another call was faster
-		conn.Close()
-	default:
-		c.conn = conn
-	}
-	return c.conn, nil
-}
-
-// existing returns the connection there is, or nil if one must be dialled.
-func (c *Client) existing(failed oncrpc.Transport) (oncrpc.Transport, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.closed:
-		return nil, net.ErrClosed
-	case c.dial == nil || c.conn != nil && c.conn != failed && c.conn.Err() == nil:
-		return c.conn, nil
-	}
-	return nil, nil
 }

@@ -20,8 +20,8 @@
 //
 // # Network identifiers
 //
-// A netid names a kind of transport: tcp, tcp6, udp, udp6, local, and for RPC-over-RDMA rdma and rdma6 (RFC 5665 section 5.1,
-// RFC 8166 section 9). rpcbind takes any of them, whether /etc/netconfig has it or not. But GETADDR answers for the transport
-// over which it was asked, whatever its argument says (RFC 1833 section 2.2.1), so nobody can ask it for rdma:
-// [Client.GetAddr] looks through the whole list then.
+// A netid names a kind of transport: tcp, tcp6, udp, udp6, local (RFC 5665), and for RPC-over-RDMA rdma and rdma6 (RFC 8166). rpcbind
+// takes any of them, whether /etc/netconfig has it or not. But GETADDR answers for the transport over which it was asked, whatever
+// its argument says (RFC 1833 section 2.2.1), so nobody can ask it for rdma: [Client.GetAddr] looks through the whole list
+// then. The port mapper has no name for RDMA at all.
 package rpcbind

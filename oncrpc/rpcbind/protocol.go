@@ -13,7 +13,7 @@ const (
 // Port is where the program is served, over TCP and UDP (RFC 1833 section 2).
 const Port = 111
 
-// Network identifiers (RFC 5665 section 5.1; rdma and rdma6: RFC 8166 section 9).
+// Network identifiers (RFC 5665; rdma and rdma6: RFC 8166).
 const (
 	TCP   = "tcp"
 	TCP6  = "tcp6"

@@ -28,6 +28,9 @@ func Register(ctx context.Context, c *Client, mappings []Mapping) (*Registration
 			err = c.Set(ctx, m)
 		}
 		if err != nil {
+			if !errors.Is(err, ErrRefused) {
+				r.set = append(r.set, m) // which may have been done
+			}
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackTime)
 			defer cancel()
 			return nil, errors.Join(err, r.Unregister(ctx))

@@ -12,7 +12,7 @@ import (
 var ErrAddr = errors.New("not a universal address")
 
 // UniversalAddr returns the universal address of an IP address and a port: "192.0.2.1.8.1" is port 2049 of 192.0.2.1, "::.8.1" that
-// of :: (RFC 5665 section 5.2.3). An IPv4 address mapped to IPv6 counts as IPv4; zones have no place in it and are
+// of :: (RFC 5665). An IPv4 address mapped to IPv6 counts as IPv4; zones have no place in it and are
 // left out.
 func UniversalAddr(a netip.AddrPort) string {
 	ip := a.Addr().Unmap().WithZone("")

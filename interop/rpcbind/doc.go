@@ -1,0 +1,4 @@
+// Package rpcbind has tests in which servers of ours register with Debian's rpcbind, and its rpcinfo finds them. They have the build
+// tag interop, and need the package rpcbind. They use the rpcbind that is running, which must not have NFS registered; without one they
+// start their own, as root.
+package rpcbind
