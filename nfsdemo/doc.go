@@ -3,9 +3,9 @@
 //
 //   - nfs3, mount3: wire types
 //   - vfs: what lies between the server and its file systems; vfs/vfstest is their conformance suite
-//   - memfs: a file system in memory
+//   - memfs: a file system in memory; dirfs: a directory of the host
 //   - nfsserver: the programs
 //   - nfsclient: a typed client
 //
-// This one has the tests and benchmarks of the whole, over RDMA.
+// This one has the tests and benchmarks of the whole, over RDMA and TCP.
 package nfsdemo

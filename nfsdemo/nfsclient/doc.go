@@ -3,6 +3,7 @@
 //
 // A [Client] has a method for each procedure, and above them [Client.Upload] and
 // [Client.Download], which keep several WRITEs or READs under way,
-// [Client.ReadDir] and [Client.Walk]. Data is not copied: READ asks the transport to
+// [Client.ReadDir] and [Client.Walk]. [Mount], [Exports] and the like call the MOUNT program, which may be at
+// the other end of another connection. Data is not copied: READ asks the transport to
 // leave it in the caller's buffer, WRITE sends it from there.
 package nfsclient

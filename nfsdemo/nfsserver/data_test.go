@@ -2,6 +2,7 @@ package nfsserver_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // writeTo writes p to a file and returns the results.
@@ -90,6 +92,31 @@ func TestWriteEdges(t *testing.T) {
 		}
 		if got := attrOf(t, c, w.file).Size; got != tt.size {
 			t.Errorf("%d bytes at %d: size %d, want %d", tt.count, tt.off, got, tt.size)
+		}
+	}
+}
+
+// checked is a file system that is asked for nothing that its contract excludes.
+type checked struct {
+	vfs.FS
+	tb testing.TB
+}
+
+func (f checked) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, data xdr.Bulk, how nfs3.StableHow) (vfs.WriteResult, error) {
+	if off > math.MaxInt64 || uint64(data.Len()) > math.MaxInt64-off {
+		f.tb.Errorf("file system asked to write %d bytes at %d", data.Len(), off)
+	}
+	return f.FS.Write(ctx, c, h, off, data, how)
+}
+
+// TestWriteContract: file systems see no offset that an int64 does not hold.
+func TestWriteContract(t *testing.T) {
+	w := newWorld(t)
+	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{export(checked{w.fs, t})}})
+	c := nfsOn(pipe.New(rpc, pipe.Inline), auth(t, 0))
+	for _, off := range []uint64{0, math.MaxInt64 - 1, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64 - 1, math.MaxUint64} {
+		for n := range 4 {
+			writeTo(t, c, w.file, off, make([]byte, n), nfs3.Unstable)
 		}
 	}
 }

@@ -196,6 +196,29 @@ func (s *spy) Lookup(ctx context.Context, c *vfs.Cred, h nfs3.FH, name string) (
 	return s.FS.Lookup(ctx, c, h, name)
 }
 
+// TestStats: each counter counts what it says.
+func TestStats(t *testing.T) {
+	w := newWorld(t)
+	s, rpc := counted(t, nfsserver.Config{Exports: []nfsserver.Export{export(w.fs)}})
+	conn := pipe.New(rpc, pipe.Inline)
+	c := nfsOn(conn, auth(t, 0))
+	call := func(h nfs3.FH) { do(t, c, nfs3.ProcGetAttr, &nfs3.GetAttrArgs{File: h}, new(nfs3.GetAttrRes)) }
+	if got := s.Stats(); got != (nfsserver.Stats{}) {
+		t.Errorf("at first: %+v", got)
+	}
+	mnt(t, conn, "/")
+	call(w.root)
+	for i, h := range []nfs3.FH{{}, w.stale, nfs3.MakeFH(w.root.Bytes()[:9]), w.foreign, w.stale} {
+		call(h)
+		if got := s.Stats(); int(got.BadHandles+got.StaleHandles) != i+1 {
+			t.Errorf("after %d bad ones: %+v", i+1, got)
+		}
+	}
+	if got, want := s.Stats(), (nfsserver.Stats{Mounts: 1, BadHandles: 2, StaleHandles: 3}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
 func prefixes(s ...string) (list []netip.Prefix) {
 	for _, p := range s {
 		list = append(list, netip.MustParsePrefix(p))

@@ -55,7 +55,7 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// TestLinkHandles: both handles of a LINK, and of a RENAME, count.
+// TestSecondHandle: both handles of a LINK, and of a RENAME, count.
 func TestSecondHandle(t *testing.T) {
 	w := newWorld(t)
 	c := w.superuser(t)

@@ -20,7 +20,7 @@ func (s *Server) mount() oncrpc.Program {
 		mount3.ProcDump:    {Handler: s.dump},
 		mount3.ProcUmnt:    {Handler: s.umnt},
 		mount3.ProcUmntAll: {Handler: s.umntAll},
-		mount3.ProcExport:  {Handler: s.export},
+		mount3.ProcExport:  {Handler: s.listExports},
 	}
 	for p := range procs {
 		procs[p].Name = mount3.Proc(p).String()
@@ -81,8 +81,8 @@ func (s *Server) dump(_ context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// export lists all exports, also those that are not for the caller: it says for whom they are.
-func (s *Server) export(_ context.Context, c *oncrpc.Call) error {
+// listExports lists all exports, also those that are not for the caller: it says for whom they are.
+func (s *Server) listExports(_ context.Context, c *oncrpc.Call) error {
 	if err := c.Args.Finish(); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // maxMounts bounds the list of mounts. Clients that vanish never take theirs from it, and DUMP sends it
-// whole: 1.1 MiB at most.
+// whole: 1.3 MiB at most.
 const maxMounts = 1024
 
 // mounts is who has mounted what, as far as it is remembered: nothing depends on it.

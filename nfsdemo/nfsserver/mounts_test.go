@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/internal/pipe"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
@@ -160,5 +161,36 @@ func TestMountSquashed(t *testing.T) {
 		if tt.want != mount3.OK && !errors.Is(err, tt.want) || tt.want == mount3.OK && (err != nil || got != below.File && got != private.File) {
 			t.Errorf("%s: %v, %v; want %v", tt.name, got, err, tt.want)
 		}
+	}
+}
+
+// TestMountListConcurrent: the list is everybody's, and holds nothing in the end.
+func TestMountListConcurrent(t *testing.T) {
+	w := newWorld(t)
+	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{export(w.fs)}})
+	var g errgroup.Group
+	for i := range 8 {
+		g.Go(func() error {
+			conn := pipe.NewFrom(rpc, pipe.Inline, peer("10.0.0.1", i+1))
+			for range 50 {
+				if _, err := nfsclient.Mount(t.Context(), conn, oncrpc.AuthNone(), "/dir"); err != nil {
+					return err
+				}
+				list, err := nfsclient.Dump(t.Context(), conn, oncrpc.AuthNone())
+				if err != nil || len(list) > 1 {
+					return fmt.Errorf("%d mounts, %w", len(list), err)
+				}
+				if err := nfsclient.Unmount(t.Context(), conn, oncrpc.AuthNone(), "/dir"); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Error(err)
+	}
+	if list, err := nfsclient.Dump(t.Context(), pipe.New(rpc, pipe.Inline), oncrpc.AuthNone()); err != nil || len(list) != 0 {
+		t.Errorf("%v, %v", list, err)
 	}
 }

@@ -23,10 +23,9 @@ type request struct {
 // begin takes what counts of a call.
 func (q *request) begin(s *Server, c *oncrpc.Call) {
 	q.server, q.conn = s, c.Conn
-	q.cred.GIDs = q.cred.GIDs[:0]
 	sys, ok := c.Sys()
 	if q.said = ok; ok {
-		q.cred = vfs.Cred{UID: sys.UID, GID: sys.GID, GIDs: append(q.cred.GIDs, sys.GIDs...)}
+		q.cred = vfs.Cred{UID: sys.UID, GID: sys.GID, GIDs: append(q.cred.GIDs[:0], sys.GIDs...)}
 	}
 }
 

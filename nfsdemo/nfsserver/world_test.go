@@ -12,7 +12,7 @@ import (
 )
 
 // world is a file system with something of every kind in its root, made behind the server's back:
-// "file" with "contents", "dir" with "inside", "link", "fifo".
+// "file", "dir" with "inside" in it, "link", "fifo".
 type world struct {
 	fs                                     *memfs.FS
 	root, file, dir, inside, symlink, fifo nfs3.FH
