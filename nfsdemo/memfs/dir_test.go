@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
 // names returns the names in a directory, read at most batch at a time, and how many entries the file system
@@ -160,5 +161,18 @@ func TestReadDirPlain(t *testing.T) {
 		return true
 	}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRenameSameFile: where nothing happens, nobody needs a right to it.
+func TestRenameSameFile(t *testing.T) {
+	fs := newFS(t, Config{})
+	h := create(t, fs, "one")
+	link(t, fs, h, fs.Root(), "two")
+	if _, _, err := fs.Rename(t.Context(), &vfs.Cred{UID: 1}, fs.Root(), "one", fs.Root(), "two"); err != nil {
+		t.Error(err)
+	}
+	if got, _ := names(t, fs, fs.Root(), 10); len(got) != 2 {
+		t.Errorf("%q", got)
 	}
 }

@@ -219,3 +219,41 @@ func TestStale(t *testing.T) {
 		t.Errorf("handles of %d bytes", h.Len())
 	}
 }
+
+// TestGoneMeanwhile: who has found a node when it goes, and gets its lock after that, finds it stale.
+func TestGoneMeanwhile(t *testing.T) {
+	fs := newFS(t, Config{})
+	h := create(t, fs, "file")
+	n := fs.nodes[fs.lastID]
+	n.nlink = 0 // as at that moment, but that it can still be found
+	_, getAttr := fs.GetAttr(t.Context(), h)
+	_, setAttr := fs.SetAttr(t.Context(), super, h, &nfs3.Sattr{}, nil)
+	_, _, access := fs.Access(t.Context(), super, h, nfs3.AccessAll)
+	_, _, readLink := fs.ReadLink(t.Context(), super, h)
+	_, _, read := vfstest.Read(t.Context(), fs, super, h, 0, 1)
+	_, write := fs.Write(t.Context(), super, h, 0, vfstest.Bulk([]byte("x")), nfs3.Unstable)
+	_, commit := fs.Commit(t.Context(), super, h, 0, 0)
+	for what, err := range map[string]error{"GetAttr": getAttr, "SetAttr": setAttr, "Access": access, "ReadLink": readLink,
+		"Read": read, "Write": write, "Commit": commit} {
+		if err != nfs3.ErrStale {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	n.nlink = 1
+}
+
+// TestLinkMode: a symbolic link has the mode that they have everywhere, whatever is asked for.
+func TestLinkMode(t *testing.T) {
+	fs := newFS(t, Config{})
+	set := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o600}}
+	o, _, err := fs.Symlink(t.Context(), super, fs.Root(), "link", "path", &set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fs.SetAttr(t.Context(), super, o.File, &set, nil); err != nil {
+		t.Fatal(err)
+	}
+	if a, _ := fs.GetAttr(t.Context(), o.File); a.Mode != 0o777 || o.Attr.Attr.Mode != 0o777 {
+		t.Errorf("mode %o, then %o", o.Attr.Attr.Mode, a.Mode)
+	}
+}

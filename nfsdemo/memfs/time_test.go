@@ -15,22 +15,21 @@ func TestEveryChangeShows(t *testing.T) {
 	h := create(t, fs, "file")
 	set := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o600}}
 	for i := range 100 {
-		for what, tt := range map[string]struct {
+		for _, tt := range []struct {
+			what     string
 			do       func()
 			modified []nfs3.FH // mtime and ctime move
 			changed  []nfs3.FH // ctime alone
 		}{
-			"write":  {func() { write(t, fs, h, 0, []byte("x")) }, []nfs3.FH{h}, nil},
-			"chmod":  {func() { fs.SetAttr(t.Context(), super, h, &set, nil) }, nil, []nfs3.FH{h}},
-			"create": {func() { create(t, fs, string(rune('A'+i))) }, []nfs3.FH{r}, nil},
-			"link and remove": {func() {
-				link(t, fs, h, d, "link")
-				remove(t, fs, d, "link")
-			}, []nfs3.FH{d}, []nfs3.FH{h}},
-			"rename": {func() {
-				rename(t, fs, r, "file", d, "file")
-				rename(t, fs, d, "file", r, "file")
-			}, []nfs3.FH{r, d}, []nfs3.FH{h}},
+			{"write", func() { write(t, fs, h, 0, []byte("x")) }, []nfs3.FH{h}, nil},
+			{"truncate", func() { truncate(t, fs, h, 1) }, []nfs3.FH{h}, nil},
+			{"chmod", func() { fs.SetAttr(t.Context(), super, h, &set, nil) }, nil, []nfs3.FH{h}},
+			{"create", func() { create(t, fs, string(rune('A'+i))) }, []nfs3.FH{r}, nil},
+			{"link", func() { link(t, fs, h, d, "link") }, []nfs3.FH{d}, []nfs3.FH{h}},
+			{"remove", func() { remove(t, fs, d, "link") }, []nfs3.FH{d}, []nfs3.FH{h}},
+			{"rename", func() { rename(t, fs, r, "file", r, "renamed") }, []nfs3.FH{r}, []nfs3.FH{h}},
+			{"rename away", func() { rename(t, fs, r, "renamed", d, "file") }, []nfs3.FH{r, d}, []nfs3.FH{h}},
+			{"rename back", func() { rename(t, fs, d, "file", r, "file") }, []nfs3.FH{r, d}, []nfs3.FH{h}},
 		} {
 			var before []nfs3.Fattr
 			all := append(tt.modified, tt.changed...)
@@ -43,7 +42,7 @@ func TestEveryChangeShows(t *testing.T) {
 				a := before[i]
 				b, _ := fs.GetAttr(t.Context(), h)
 				if b.Ctime.Nanos() <= a.Ctime.Nanos() || (b.Mtime.Nanos() > a.Mtime.Nanos()) != (i < len(tt.modified)) {
-					t.Fatalf("%s: %+v, then %+v", what, a, b)
+					t.Fatalf("%s: %+v, then %+v", tt.what, a, b)
 				}
 			}
 		}
@@ -78,6 +77,13 @@ func TestAtime(t *testing.T) {
 		twice, _ := fs.GetAttr(t.Context(), tt.h)
 		if once.Atime.Nanos() < once.Ctime.Nanos() || twice != once {
 			t.Errorf("%s: read once %+v, twice %+v", what, once, twice)
+		}
+		if _, err := fs.SetAttr(t.Context(), super, tt.h, &nfs3.Sattr{GID: nfs3.Set32{Set: true, To: 5}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		tt.read()
+		if a, _ := fs.GetAttr(t.Context(), tt.h); a.Atime.Nanos() < a.Ctime.Nanos() || a.Mtime != once.Mtime {
+			t.Errorf("%s: read after a change of attributes: %+v", what, a)
 		}
 	}
 }

@@ -48,7 +48,8 @@ type FS interface {
 
 	// Read hands out up to n bytes at off, as far as the file goes, by reference.
 	// It appends the data to r.Data. The owner of the file may read it whatever its mode says,
-	// and so may who can execute it (RFC 1813 section 4.4).
+	// and so may who can execute it (RFC 1813 section 4.4). Only regular files have data: of directories
+	// Read, Write and Commit are nfs3.ErrIsDir, of others nfs3.ErrInval.
 	Read(ctx context.Context, c *Cred, h nfs3.FH, off uint64, n int, r *ReadResult) error
 
 	// Write stores data at off, all of it, or as much as there is room for if that is something; off plus the data's length fits an int64.
@@ -93,6 +94,7 @@ type FS interface {
 	// name already is replaced: a directory by a directory (nfs3.ErrNotDir), if it is empty
 	// (nfs3.ErrNotEmpty), anything else by anything but a directory (nfs3.ErrIsDir). With two names of the same file nothing happens.
 	// A directory cannot move below itself, and the names "." and ".." cannot be used (nfs3.ErrInval).
+	// Who moves a directory to another must be permitted to write it, too: its ".." changes (nfs3.ErrAcces).
 	// It returns what became of both directories.
 	Rename(ctx context.Context, c *Cred, from nfs3.FH, fromName string, to nfs3.FH, toName string) (fromWcc, toWcc nfs3.WccData, err error)
 

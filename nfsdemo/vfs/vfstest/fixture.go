@@ -83,8 +83,11 @@ func (f *fixture) set(h nfs3.FH, set nfs3.Sattr) {
 // write writes p as root.
 func (f *fixture) write(h nfs3.FH, off uint64, p []byte) {
 	f.Helper()
-	_, err := f.fs.Write(f.ctx, root, h, off, Bulk(p), nfs3.FileSync)
+	w, err := f.fs.Write(f.ctx, root, h, off, Bulk(p), nfs3.FileSync)
 	f.ok(err)
+	if int(w.Count) != len(p) || w.Committed != nfs3.FileSync {
+		f.Fatalf("write of %d bytes: %d stored, committed %d", len(p), w.Count, w.Committed)
+	}
 }
 
 // read reads up to n bytes as root.

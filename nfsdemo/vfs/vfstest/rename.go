@@ -1,6 +1,8 @@
 package vfstest
 
 import (
+	"strings"
+
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
@@ -190,4 +192,41 @@ func testRenameLoop(f *fixture) {
 	f.wantName(b, "..", a)
 	f.wantName(a, "..", c)
 	f.wantName(c, "..", r)
+}
+
+// testDeep: directories lie in one another deeper than a path could say, and what lies at the bottom can be used
+// wherever they go.
+func testDeep(f *fixture) {
+	const depth = 40
+	name := strings.Repeat("n", 200)
+	top := f.dir("top", 0o755)
+	dirs := []nfs3.FH{top}
+	for range depth {
+		dirs = append(dirs, f.mkdir(root, dirs[len(dirs)-1], name, 0o755))
+	}
+	bottom := dirs[depth]
+	h := f.fileOf(root, bottom, "file", 0o644)
+	f.write(h, 0, []byte("data"))
+	f.rename(f.fs.Root(), "top", f.dir("other", 0o755), "moved")
+	if got, _ := f.read(h, 0, 10); string(got) != "data" {
+		f.Errorf("%q", got)
+	}
+	f.write(h, 4, []byte(" and more"))
+	f.link(h, top, "link")
+	f.rename(bottom, "file", bottom, "renamed")
+	_, _, err := f.fs.Rename(f.ctx, root, dirs[0], name, bottom, "loop")
+	f.want("rename below itself", err, nfs3.ErrInval)
+	f.wantNames(bottom, "renamed")
+	for i := depth; i > 0; i-- {
+		f.wantName(dirs[i], "..", dirs[i-1])
+		f.wantName(dirs[i-1], name, dirs[i])
+	}
+	f.remove(bottom, "renamed")
+	for i := depth; i > 0; i-- {
+		f.rmdir(dirs[i-1], name)
+	}
+	f.wantNames(top, "link")
+	if got, _ := f.read(h, 0, 100); string(got) != "data and more" {
+		f.Errorf("%q", got)
+	}
 }

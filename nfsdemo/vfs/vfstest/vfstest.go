@@ -43,6 +43,7 @@ func Run(t *testing.T, newFS func(testing.TB) vfs.FS) {
 		{"RenameMoves", testRenameMoves},
 		{"RenameSame", testRenameSame},
 		{"RenameLoop", testRenameLoop},
+		{"Deep", testDeep},
 		{"Link", testLink},
 		{"ModelTree", testModelTree},
 		{"ConcurrentTree", testConcurrentTree},
