@@ -21,7 +21,7 @@ const (
 )
 
 var (
-	testName  = regexp.MustCompile(`^(Test|Fuzz|Example|Benchmark)\w*$`)
+	testName  = regexp.MustCompile(`^(Test|Fuzz|Example|Benchmark)\w*$|^test[A-Z]\w*$`) // the last are cases of a conformance suite
 	qualified = regexp.MustCompile(`^(\w+)\.((?:Test|Fuzz|Example)\w*)(?:/(.+))?$`)
 	quoted    = regexp.MustCompile("`([^`]+)`")
 	row       = regexp.MustCompile(`^\| (\S+) \| (.+) \| (.+) \| (.*)\|$`)
@@ -192,7 +192,7 @@ func literals(n ast.Node) (list []string) {
 	return list
 }
 
-// testFiles are the paths of all test files of the module but this.
+// testFiles are the paths of all test files of the module but this, and of the conformance suites.
 func testFiles(t *testing.T) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
@@ -201,7 +201,8 @@ func testFiles(t *testing.T) (files []string) {
 			return err
 		case d.IsDir() && path != ".." && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
-		case strings.HasSuffix(path, "_test.go") && filepath.Base(filepath.Dir(path)) != "docs":
+		case strings.HasSuffix(path, "_test.go") && filepath.Base(filepath.Dir(path)) != "docs",
+			strings.HasSuffix(filepath.Dir(path), "test") && strings.HasSuffix(path, ".go"): // a conformance suite
 			files = append(files, path)
 		}
 		return nil
