@@ -10,6 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
@@ -41,6 +42,7 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 	}
 	s.rpc = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log})
 	s.rpc.Handle(nfs.Programs()...)
+	s.rpc.Handle(rpcbind.Programs(s.ports.lookups())...)
 	if cfg.rpcbind {
 		if s.rpcbind, err = register(ctx, cfg.dialRPCBind, s.ports); err != nil {
 			return err

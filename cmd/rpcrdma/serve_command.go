@@ -25,6 +25,9 @@ and nothing is encrypted: serve to networks that you trust, and name them with -
 The options hold for all exports alike. Run by root, files that clients make in directories
 are theirs; else they belong to the user that runs serve, who must be allowed what they do.
 
+Clients that know one port find the other, and the programs there, by asking it: both ports
+answer the look-ups of rpcbind, whether --rpcbind is given or not.
+
 After a restart with the same --state, clients that have mounted a directory go on as if
 nothing had happened. Without, they have to mount it again.
 

@@ -48,17 +48,26 @@ func register(ctx context.Context, dial rpcbindDialer, p *ports) (*registration,
 	return &registration{client, r}, nil
 }
 
-// mappings is what to register: each program on each port.
+// mappings is what to register.
 func (p *ports) mappings() []rpcbind.Mapping {
-	var all []rpcbind.Mapping
-	for _, program := range [][2]uint32{{nfs3.Program, nfs3.Version}, {mount3.Program, mount3.Version}} {
-		add := func(base string, a net.Addr) {
-			all = append(all, rpcbind.Mappings(program[0], program[1], base, a.(*net.TCPAddr).AddrPort())...)
-		}
-		add(rpcbind.RDMA, p.rdma.Addr())
-		if p.tcp != nil {
-			add(rpcbind.TCP, p.tcp.Addr())
-		}
+	return slices.Concat(p.each(nfs3.Program, nfs3.Version), p.each(mount3.Program, mount3.Version))
+}
+
+// lookups is what callers can look up: what there is to register, and, as rpcbind has it, the program of the look-ups itself, without
+// which rpcinfo -p does not go on.
+func (p *ports) lookups() []rpcbind.Mapping {
+	return slices.Concat(p.each(rpcbind.Program, rpcbind.Version4), p.each(rpcbind.Program, rpcbind.Version3),
+		p.each(rpcbind.Program, rpcbind.Version2), p.mappings())
+}
+
+// each maps a program to each port.
+func (p *ports) each(program, version uint32) []rpcbind.Mapping {
+	at := func(base string, a net.Addr) []rpcbind.Mapping {
+		return rpcbind.Mappings(program, version, base, a.(*net.TCPAddr).AddrPort())
+	}
+	all := at(rpcbind.RDMA, p.rdma.Addr())
+	if p.tcp != nil {
+		all = append(all, at(rpcbind.TCP, p.tcp.Addr())...)
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -195,6 +196,77 @@ func TestServeRPCBindWithoutTCP(t *testing.T) {
 	}
 }
 
+// TestServeLookup: both ports tell where everything is, whether rpcbind is told or not, and are not told otherwise.
+func TestServeLookup(t *testing.T) {
+	registered, _ := startRegistered(t, newPortMapper(t).dial)
+	registered.greet(t)
+	for name, s := range map[string]*serving{
+		"registered":     registered,
+		"not registered": startServe(t, "--memory", "/export"),
+		"without TCP":    startServe(t, "--memory", "/export", "--mount", "none"),
+	} {
+		var want []string
+		conns := map[string]oncrpc.Transport{"RDMA": dialRDMA(t, s.rdma)}
+		if s.tcp != "" {
+			conns["TCP"] = dialTCP(t, s.tcp)
+		}
+		for _, program := range []string{"100000.2", "100000.3", "100000.4", "100003.3", "100005.3"} {
+			want = append(want, program+" rdma "+universal(t, s.rdma))
+			if s.tcp != "" {
+				want = append(want, program+" tcp "+universal(t, s.tcp))
+			}
+		}
+		slices.Sort(want)
+		for over, conn := range conns {
+			c := rpcbind.NewClient(conn)
+			if err := c.Unset(t.Context(), rpcbind.Mapping{Program: 100003, Version: 3}); !errors.Is(err, rpcbind.ErrRefused) {
+				t.Errorf("%s, over %s: UNSET: %v, want %v", name, over, err, rpcbind.ErrRefused)
+			}
+			all, err := c.Dump(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, m := range all {
+				got = append(got, m.String())
+				addr, err := c.GetAddr(t.Context(), m)
+				if err != nil || addr != m.Addr {
+					t.Errorf("%s, over %s: %v is at %q, %v", name, over, m, addr, err)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, over %s: %s", name, over, diff)
+			}
+		}
+	}
+}
+
+// TestServeLookupEverywhere: a server that listens at all addresses names the one by which it was reached.
+func TestServeLookupEverywhere(t *testing.T) {
+	s := startServe(t, "--memory", "/export", "--listen", "0.0.0.0:0", "--mount", "0.0.0.0:0")
+	at := func(addr string) string {
+		_, port, err := net.SplitHostPort(addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	for netid, addr := range map[string]string{"rdma": at(s.rdma), "tcp": at(s.tcp)} {
+		conn := dialTCP
+		if netid == "rdma" {
+			conn = dialRDMA
+		}
+		c := rpcbind.NewClient(conn(t, addr))
+		for _, program := range []uint32{100003, 100005} {
+			m := rpcbind.Mapping{Program: program, Version: 3, Netid: netid}
+			if got, err := c.GetAddr(t.Context(), m); err != nil || got != universal(t, addr) {
+				t.Errorf("%v is at %q, %v, want %q", m, got, err, universal(t, addr))
+			}
+		}
+	}
+}
+
 // TestServeRPCBindFails: a server that cannot register does not serve.
 func TestServeRPCBindFails(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "rpcbind.sock")
@@ -206,12 +278,13 @@ func TestServeRPCBindFails(t *testing.T) {
 		say  string
 	}{
 		{"nobody there", func(ctx context.Context) (*rpcbind.Client, error) { return rpcbind.Dial(ctx, "unix", nowhere) },
-			"is rpcbind running? Start it with 'rpcbind -w', or serve without --rpcbind"},
+			"is rpcbind running? Start it with 'rpcbind -w', or serve without --rpcbind: rpcbind dial: unix " + nowhere + ": "},
 		{"refused", denying.dial, "root removes it with 'rpcinfo -d PROGRAM VERSION'"},
 	} {
 		s, ended := startRegistered(t, tt.dial)
-		if err := <-ended; err == nil || !strings.HasPrefix(err.Error(), "--rpcbind: ") || !strings.Contains(err.Error(), tt.say) {
-			t.Errorf("%s: %v, want %q", tt.name, err, tt.say)
+		if err := <-ended; err == nil || !strings.HasPrefix(err.Error(), "--rpcbind: ") || !strings.Contains(err.Error(), tt.say) ||
+			strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %q in one line", tt.name, err, tt.say)
 		}
 		if got := s.stdout.String(); got != "" {
 			t.Errorf("%s: on standard output: %s", tt.name, got)

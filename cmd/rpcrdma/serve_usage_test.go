@@ -103,7 +103,7 @@ func TestServeHelp(t *testing.T) {
 		"--export NAME=DIR ", "--memory NAME ", "--memory-size SIZE ", "(default 4GiB)", "--state DIR ", "--allow CIDR ", "(default root)",
 		"--anonuid ID ", "(default 65534)", "--listen ADDRESS ", `(default ":20049")`, "--mount ADDRESS ", `(default ":20048")`, "--provider PROVIDER ",
 		"--crc WORD ", "(default auto)", "--inline BYTES ", "(default 4096)", "--credits NUMBER ", "(default 64)", "--dialect WORD ",
-		"  rpcrdma serve --export /data=/srv/data ", "mode 1777",
+		"  rpcrdma serve --export /data=/srv/data ", "mode 1777", "look-ups of rpcbind",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)

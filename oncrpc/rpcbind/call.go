@@ -3,6 +3,7 @@ package rpcbind
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -27,7 +28,7 @@ func (c *Client) call(ctx context.Context, version uint32, p proc, args oncrpc.M
 	conn.Close()
 	next, dialErr := c.connection(ctx, conn)
 	if dialErr != nil {
-		return errors.Join(err, dialErr)
+		return fmt.Errorf("%w; then %w", err, dialErr)
 	}
 	return callOver(ctx, next, version, p, args, reply)
 }

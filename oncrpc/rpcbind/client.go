@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"sync"
 
@@ -20,7 +19,7 @@ type Client struct {
 	closed bool
 }
 
-// NewClient returns a client that makes its calls over t, which it owns from now on.
+// NewClient returns a client that makes its calls over t, which it owns from now on: RPC over TCP or RPC-over-RDMA.
 func NewClient(t oncrpc.Transport) *Client { return &Client{conn: t} }
 
 // Set registers m. The error wraps ErrRefused if the program and version are registered with another address for
@@ -91,7 +90,7 @@ func (c *Client) lookup(ctx context.Context, p proc, m Mapping) (string, error) 
 	if err != nil {
 		return "", opError(p.String(), m, err)
 	}
-	if own := netid(conn.RemoteAddr()); m.Netid != "" && m.Netid != own {
+	if own := netid(conn, conn.RemoteAddr()); m.Netid != "" && m.Netid != own {
 		all, err := c.Dump(ctx)
 		if err != nil {
 			return "", err
@@ -113,18 +112,4 @@ func (c *Client) lookup(ctx context.Context, p proc, m Mapping) (string, error) 
 		return "", opError(p.String(), m, ErrNotRegistered)
 	}
 	return string(a), nil
-}
-
-// netid returns the netid of a connection, "" if it is of no known kind.
-func netid(peer net.Addr) string {
-	switch a := peer.(type) {
-	case *net.UnixAddr:
-		return Unix
-	case *net.TCPAddr:
-		if a.IP.To4() != nil {
-			return TCP
-		}
-		return TCP6
-	}
-	return ""
 }

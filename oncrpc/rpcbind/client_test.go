@@ -7,7 +7,7 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
-	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -195,11 +195,28 @@ func TestDialFirst(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = rpcbind.DialFirst(t.Context(), [2]string{"unix", nobody}, [2]string{"unix", nobody + "2"})
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), nobody+":") || !strings.Contains(err.Error(), nobody+"2:") {
-		t.Errorf("got %v, want both paths and fs.ErrNotExist", err)
+	missing := syscall.ENOENT.Error() // in the words of the system
+	want := "rpcbind dial: no rpcbind here: unix " + nobody + ": " + missing + "; unix " + nobody + "2: " + missing
+	if !errors.Is(err, fs.ErrNotExist) || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
-	if _, err := rpcbind.Dial(t.Context(), "unix", nobody); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v, want fs.ErrNotExist", err)
+	_, err = rpcbind.Dial(t.Context(), "unix", nobody)
+	if want := "rpcbind dial: unix " + nobody + ": " + missing; !errors.Is(err, fs.ErrNotExist) || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// A timeout is one, whatever was wrong with the endpoints that were tried before.
+func TestDialTimeout(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	nobody := [2]string{"unix", filepath.Join(t.TempDir(), "nobody")}
+	var op *rpcbind.OpError
+	if _, err := rpcbind.DialFirst(ctx, [2]string{"nonsense", ""}, nobody); !errors.As(err, &op) || !op.Timeout() {
+		t.Errorf("got %v, want a timeout", err)
+	}
+	if _, err := rpcbind.DialFirst(t.Context(), [2]string{"nonsense", ""}, nobody); !errors.As(err, &op) || op.Timeout() {
+		t.Errorf("got %v, want an error that is no timeout", err)
 	}
 }
 

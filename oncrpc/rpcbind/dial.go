@@ -3,7 +3,10 @@ package rpcbind
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"os"
+	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
@@ -32,18 +35,59 @@ func Dial(ctx context.Context, network, addr string) (*Client, error) {
 // dial connects to the first of endpoints that can be reached.
 func dial(ctx context.Context, endpoints []endpoint) (*Client, error) {
 	c := &Client{dial: func(ctx context.Context) (oncrpc.Transport, error) {
-		var errs []error
+		var errs dialErrors
 		for _, e := range endpoints {
 			conn, err := new(net.Dialer).DialContext(ctx, e.network, e.addr)
 			if err == nil {
 				return recordmark.NewConn(conn, recordmark.Config{}), nil
 			}
-			errs = append(errs, err)
+			errs = append(errs, fmt.Errorf("%s %s: %w", e.network, e.addr, reason(err)))
 		}
-		return nil, errors.Join(errs...)
+		return nil, errs
 	}}
 	if _, err := c.connection(ctx, nil); err != nil {
 		return nil, opError("dial", nil, err)
 	}
 	return c, nil
+}
+
+// dialErrors says of each endpoint why it could not be reached.
+type dialErrors []error
+
+func (e dialErrors) Error() string {
+	var all []string
+	for _, err := range e {
+		all = append(all, err.Error())
+	}
+	s := strings.Join(all, "; ")
+	if len(e) > 1 {
+		s = "no rpcbind here: " + s
+	}
+	return s
+}
+
+// Unwrap returns all of them.
+func (e dialErrors) Unwrap() []error { return e }
+
+// Timeout reports whether one of them is a timeout: the first error may be another, of a socket that is not there.
+func (e dialErrors) Timeout() bool {
+	for _, err := range e {
+		var t interface{ Timeout() bool }
+		if errors.As(err, &t) && t.Timeout() {
+			return true
+		}
+	}
+	return false
+}
+
+// reason returns the cause of an error of dialling, without the address, which not all of package net's errors have, and without the
+// name of the system call.
+func reason(err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		err = op.Err
+	}
+	if call := (*os.SyscallError)(nil); errors.As(err, &call) {
+		err = call.Err
+	}
+	return err
 }

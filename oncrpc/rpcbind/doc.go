@@ -1,6 +1,7 @@
 // Package rpcbind is a client of the service that knows at which address each RPC program of a machine is served: rpcbind,
 // versions 3 and 4, and its predecessor, the port mapper, version 2 (RFC 1833). All three are program 100000, at port 111 of TCP
-// and, for processes of the same machine, at a Unix socket.
+// and, for processes of the same machine, at a Unix socket. A server can offer the same program itself, to tell its callers what else
+// it serves: see [Programs].
 //
 // A server announces itself:
 //
@@ -22,6 +23,6 @@
 //
 // A netid names a kind of transport: tcp, tcp6, udp, udp6, local (RFC 5665), and for RPC-over-RDMA rdma and rdma6 (RFC 8166). rpcbind
 // takes any of them, whether /etc/netconfig has it or not. But GETADDR answers for the transport over which it was asked, whatever
-// its argument says (RFC 1833 section 2.2.1), so nobody can ask it for rdma: [Client.GetAddr] looks through the whole list
-// then. The port mapper has no name for RDMA at all.
+// its argument says (RFC 1833 section 2.2.1), so over TCP nobody can ask it for rdma: [Client.GetAddr] looks through the whole list
+// then. Over RPC-over-RDMA that is what it answers for. The port mapper has no name for RDMA at all.
 package rpcbind

@@ -25,6 +25,11 @@ func decodeList[T any, P item[T]](d *xdr.Decoder) []T {
 	return list
 }
 
+// void are no arguments.
+type void struct{}
+
+func (*void) UnmarshalXDR(*xdr.Decoder) {}
+
 // mappings are the results of DUMP.
 type mappings []Mapping
 

@@ -13,18 +13,7 @@ const (
 // Port is where the program is served, over TCP and UDP (RFC 1833 section 2).
 const Port = 111
 
-// Network identifiers (RFC 5665; rdma and rdma6: RFC 8166).
-const (
-	TCP   = "tcp"
-	TCP6  = "tcp6"
-	UDP   = "udp"
-	UDP6  = "udp6"
-	RDMA  = "rdma"
-	RDMA6 = "rdma6"
-	Unix  = "local" // the Unix socket, on Linux
-)
-
-// Bounds on what a server says; the protocol has none.
+// Bounds on what a peer says; the protocol has none.
 const (
 	maxString  = 1024 // bytes of a netid, an address or an owner
 	maxEntries = 4096 // of a list
@@ -39,11 +28,13 @@ const (
 	procGetAddr proc = 3 // GETPORT in version 2
 	procDump    proc = 4
 
+	procGetTime proc = 6 // not in version 2
+
 	procGetVersAddr proc = 9 // version 4 alone
 )
 
 var procNames = map[proc]string{
-	procSet: "set", procUnset: "unset", procGetAddr: "getaddr", procDump: "dump", procGetVersAddr: "getversaddr",
+	procSet: "set", procUnset: "unset", procGetAddr: "getaddr", procDump: "dump", procGetTime: "gettime", procGetVersAddr: "getversaddr",
 }
 
 func (p proc) String() string {
