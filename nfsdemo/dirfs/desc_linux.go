@@ -110,6 +110,18 @@ func closeAll(ds []*desc) error {
 	return first
 }
 
+// withRoom calls open, and once more with the caches empty when the process has no descriptor left: others may need
+// more than was thought.
+func (fs *FS) withRoom(open func() (int, error)) (int, error) {
+	fd, err := open()
+	if err == unix.EMFILE || err == unix.ENFILE {
+		_ = fs.paths.purge()
+		_ = fs.data.purge()
+		fd, err = open()
+	}
+	return fd, err
+}
+
 // release gives back a reference.
 func (d *desc) release() {
 	d.cache.mu.Lock()

@@ -16,7 +16,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var super = &vfs.Cred{}
+var (
+	super    = &vfs.Cred{}
+	somebody = &vfs.Cred{UID: 1001, GID: 1001}
+)
 
 // newIn returns the file system of a directory.
 func newIn(tb testing.TB, cfg Config) *FS {
@@ -43,13 +46,23 @@ func tempDir(tb testing.TB) string {
 	return dir
 }
 
+// needRoot skips what only a server that can give files to their users passes.
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to act for several users")
+	}
+}
+
 func TestConformance(t *testing.T) {
+	needRoot(t)
 	vfstest.Run(t, func(tb testing.TB) vfs.FS { return newIn(tb, Config{Path: tempDir(tb)}) })
 }
 
 // TestConformanceInMemory runs the suite on another file system of the host, which differs in how it numbers inodes and
 // positions in directories.
 func TestConformanceInMemory(t *testing.T) {
+	needRoot(t)
 	if err := unix.Access(shm, unix.W_OK); err != nil {
 		t.Skipf("needs a file system in memory at %s: %v", shm, err)
 	}

@@ -23,14 +23,10 @@ type lister struct {
 	fd  int
 	buf []byte
 	at  int // in buf, of the entry that next has found
-	len int // of it; 0 when next shall find it again
 	end int // of the entries in buf
 	err error
 
-	// The entry that next has found.
-	ino  uint64
-	off  int64 // where the next one is found
-	kind byte  // unix.DT_REG and so on
+	dirent // the entry that next has found; nil when next shall find it again
 }
 
 func newLister(fd int) *lister { return &lister{fd: fd, buf: make([]byte, listBuffer)} }
@@ -38,42 +34,47 @@ func newLister(fd int) *lister { return &lister{fd: fd, buf: make([]byte, listBu
 // next finds the entry that follows. It reports false at the end, and at an error, which is
 // in err.
 func (l *lister) next() bool {
-	if l.at += l.len; l.at == l.end {
-		l.at, l.len = 0, 0
+	if l.at += len(l.dirent); l.at == l.end {
+		l.at, l.dirent = 0, nil
 		l.end, l.err = retry(func() (int, error) { return unix.Getdents(l.fd, l.buf) })
 		if l.err != nil || l.end == 0 {
 			l.end = 0
 			return false
 		}
 	}
-	e := l.buf[l.at:l.end]
-	l.ino = binary.NativeEndian.Uint64(e)
-	l.off = int64(binary.NativeEndian.Uint64(e[direntOff:]))
-	l.len = int(binary.NativeEndian.Uint16(e[direntLen:]))
-	l.kind = e[direntType]
+	l.dirent = entryAt(l.buf[l.at:l.end])
 	return true
 }
 
 // again has next find the same entry once more.
-func (l *lister) again() { l.len = 0 }
+func (l *lister) again() { l.dirent = nil }
 
 // seek moves to a position that an entry's off told; 0 is the beginning.
 func (l *lister) seek(off int64) error {
-	l.at, l.len, l.end = 0, 0, 0
+	l.at, l.end, l.dirent = 0, 0, nil
 	_, err := unix.Seek(l.fd, off, unix.SEEK_SET)
 	return err
 }
 
-// cname points to the entry's name, which ends with a NUL.
-func (l *lister) cname() *byte { return &l.buf[l.at+direntName] }
+// dirent is a struct linux_dirent64.
+type dirent []byte
 
-func (l *lister) name() string {
-	p := l.buf[l.at+direntName : l.at+l.len]
-	return string(p[:bytes.IndexByte(p, 0)])
+// entryAt returns the entry with which p begins.
+func entryAt(p []byte) dirent { return p[:binary.NativeEndian.Uint16(p[direntLen:])] }
+
+func (e dirent) ino() uint64 { return binary.NativeEndian.Uint64(e) }
+func (e dirent) off() int64  { return int64(binary.NativeEndian.Uint64(e[direntOff:])) }
+func (e dirent) kind() byte  { return e[direntType] }
+
+// cname points to the name, which ends with a NUL.
+func (e dirent) cname() *byte { return &e[direntName] }
+
+func (e dirent) name() string {
+	return string(e[direntName : direntName+bytes.IndexByte(e[direntName:], 0)])
 }
 
 // dots reports whether the entry is "." or "..".
-func (l *lister) dots() bool {
-	p := l.buf[l.at+direntName : l.at+l.len]
+func (e dirent) dots() bool {
+	p := e[direntName:]
 	return p[0] == '.' && (p[1] == 0 || p[1] == '.' && p[2] == 0)
 }

@@ -1,32 +1,10 @@
 package dirfs
 
 import (
-	"encoding/binary"
-	"hash/crc32"
 	"log/slog"
 	"os"
 	"sync"
 )
-
-// record is what a record of the log says.
-type record byte
-
-// The records: of the file, or of its name.
-const (
-	recordName   record = 1 // it was seen by the name
-	recordNoName record = 2 // the name is not its own any more
-	recordGone   record = 3
-)
-
-// Each record has a checksum of what follows, the length of what follows, and then: what it
-// says, the key of the file, the key of the directory, and the name.
-const (
-	recordHead = 4 + 2
-	recordKeys = 1 + 4*8
-	recordMax  = recordKeys + 255
-)
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // hintLog keeps the hints of a table in a file, in the order in which they came. A hint is
 // written before a client gets the handle. What the file lacks in spite of that, after a crash of the host, costs
@@ -53,34 +31,6 @@ func (l *hintLog) add(r record, k key, in hint) {
 	l.pending = appendRecord(l.pending, r, k, in)
 }
 
-func appendRecord(b []byte, r record, k key, in hint) []byte {
-	at := len(b)
-	b = append(b, make([]byte, recordHead)...)
-	b = append(b, byte(r))
-	for _, v := range [...]uint64{k.ino, k.gen, in.parent.ino, in.parent.gen} {
-		b = binary.LittleEndian.AppendUint64(b, v)
-	}
-	b = append(b, in.name...)
-	binary.LittleEndian.PutUint16(b[at+4:], uint16(len(b)-at-recordHead))
-	binary.LittleEndian.PutUint32(b[at:], crc32.Checksum(b[at+4:], castagnoli))
-	return b
-}
-
-// parseRecord returns the first record of b and its length, 0 if b does not begin with a whole one.
-func parseRecord(b []byte) (r record, k key, in hint, n int) {
-	if len(b) < recordHead+recordKeys {
-		return
-	}
-	n = recordHead + int(binary.LittleEndian.Uint16(b[4:]))
-	if n < recordHead+recordKeys || n > recordHead+recordMax || n > len(b) ||
-		binary.LittleEndian.Uint32(b) != crc32.Checksum(b[4:n], castagnoli) {
-		return 0, key{}, hint{}, 0
-	}
-	b = b[recordHead:n]
-	u := func(i int) uint64 { return binary.LittleEndian.Uint64(b[1+8*i:]) }
-	return record(b[0]), key{u(0), u(1)}, hint{key{u(2), u(3)}, string(b[recordKeys:])}, n
-}
-
 // flush writes what was added.
 func (l *hintLog) flush() {
 	if l == nil {
@@ -91,10 +41,15 @@ func (l *hintLog) flush() {
 	if len(l.pending) == 0 {
 		return
 	}
-	if _, err := l.file.WriteAt(l.pending, l.size); err == nil {
+	_, err := l.file.WriteAt(l.pending, l.size)
+	if err == nil {
 		l.size += int64(len(l.pending))
-	} else if !l.broken {
-		// The next record takes the place of this one, so that the log stays whole.
+	} else {
+		// The next record takes the place of this one, so that the log stays whole. What cannot be cut off
+		// does no harm: it was so when it was written.
+		_ = l.file.Truncate(l.size)
+	}
+	if err != nil && !l.broken {
 		l.broken = true
 		l.logger.Error("names of files cannot be kept: handles may cost a scan after a restart", "err", err)
 	}

@@ -59,7 +59,10 @@ func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64
 	if !p.Can(c, vfs.MayRead) {
 		return r, nfs3.ErrAcces
 	}
-	g.plus = plus && p.Can(c, vfs.MayExec)
+	if g.plus = plus && p.Can(c, vfs.MayExec); g.plus {
+		g.ahead = fs.newAhead()
+		defer fs.aheads.Put(g.ahead)
+	}
 	// The positions hold as long as the directory.
 	binary.BigEndian.PutUint64(r.Verf[:], fs.id)
 	if cookie != 0 && verf != r.Verf {
@@ -82,6 +85,7 @@ type giver struct {
 	dir   file
 	up    *file // the directory above, if it was found
 	plus  bool
+	ahead *ahead // with plus
 	yield func(*nfs3.Entry) bool
 	entry nfs3.Entry
 }
@@ -99,7 +103,7 @@ func (g *giver) give(d *desc, cookie uint64, ctime nfs3.Time) (bool, error) {
 			l.again()
 			return false, nil
 		}
-		l.cookie = uint64(l.off)
+		l.cookie = uint64(l.off())
 	}
 	if l.err == unix.EINVAL {
 		return false, nfs3.ErrBadCookie
@@ -109,7 +113,7 @@ func (g *giver) give(d *desc, cookie uint64, ctime nfs3.Time) (bool, error) {
 
 // fill makes the entry of what l has found, and reports whether it is still there.
 func (g *giver) fill(l *lister) bool {
-	g.entry = nfs3.Entry{FileID: l.ino, Name: l.name(), Cookie: uint64(l.off)}
+	g.entry = nfs3.Entry{FileID: l.ino(), Name: l.name(), Cookie: uint64(l.off())}
 	switch g.entry.Name {
 	case ".":
 		g.is(g.dir)
@@ -126,16 +130,16 @@ func (g *giver) fill(l *lister) bool {
 	if !g.plus {
 		return true
 	}
-	var st unix.Statx_t
-	switch err := statName(l.fd, l.cname(), &st); {
+	st, err := g.ahead.take(l)
+	switch {
 	case err == unix.ENOENT:
 		return false // removed since
-	case err != nil || !g.fs.own(&st):
+	case err != nil || !g.fs.own(st):
 		return true
 	}
-	n := g.fs.intern(keyOf(&st), g.dir.n, g.entry.Name)
+	n := g.fs.intern(keyOf(st), g.dir.n, g.entry.Name)
 	g.entry.FileID = st.Ino
-	g.entry.Attr = nfs3.Attrs(g.fs.fattr(&st))
+	g.entry.Attr = nfs3.Attrs(g.fs.fattr(st))
 	g.entry.File = nfs3.PostOpFH{Present: true, FH: g.fs.handle(n)}
 	return true
 }

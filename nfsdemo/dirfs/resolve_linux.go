@@ -110,22 +110,18 @@ func (w *walk) openIn(n *node, in hint) (*desc, error) {
 
 // openName opens a name in a directory, if it is the node's.
 func (fs *FS) openName(n, parent *node, dirfd int, name string) (*desc, error) {
-	fd, err := openPath(dirfd, name)
+	fd, err := fs.withRoom(func() (int, error) { return openPath(dirfd, name) })
 	switch err {
 	case nil:
-	case unix.EMFILE, unix.ENFILE, unix.ENOMEM:
-		return nil, err
-	default:
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EXDEV, unix.ENAMETOOLONG:
 		return nil, nil // not by this name
+	default:
+		return nil, err
 	}
 	var st unix.Statx_t
-	if err := statFD(fd, &st); err != nil || !fs.own(&st) || keyOf(&st) != n.key {
+	if err := statFD(fd, &st); err != nil || !fs.own(&st) || keyOf(&st) != n.key || n.gone.Load() {
 		unix.Close(fd)
-		return nil, nil
-	}
-	if n.gone.Load() {
-		unix.Close(fd)
-		return nil, nil
+		return nil, err
 	}
 	fs.table.enter(n, hint{parent.key, name})
 	return fs.paths.add(n, fd, false), nil

@@ -17,7 +17,7 @@ func (fs *FS) findIn(n *node, dir file) (*desc, error) {
 	var found *desc
 	l := newLister(fd)
 	for found == nil && err == nil && l.next() {
-		if l.ino == n.ino {
+		if l.ino() == n.ino {
 			found, err = fs.openName(n, dir.n, dir.path.fd, l.name())
 		}
 	}
@@ -68,35 +68,67 @@ func (s *scanner) find(fs *FS, k key) {
 // scan goes through the tree, breadth first: what was moved is seldom deep.
 func (fs *FS) scan(q *search) {
 	dirs, seen := []string{"."}, 0
+	l := newLister(-1)
 	for len(dirs) > 0 && len(q.wanted) > 0 {
-		dir := dirs[0]
+		dir, found := dirs[0], false
 		dirs = dirs[1:]
-		fd, err := openPath(fs.rootPath.fd, dir)
-		if err != nil {
-			continue // gone, or another file system
-		}
-		list, err := reopen(fd, unix.O_RDONLY|unix.O_DIRECTORY)
-		unix.Close(fd)
-		if err != nil {
-			continue
-		}
-		for l := newLister(list); l.next(); seen++ {
-			if l.dots() {
-				continue
-			}
-			if l.kind == unix.DT_DIR || l.kind == unix.DT_UNKNOWN {
+		fs.each(l, dir, func() {
+			seen++
+			if l.kind() == unix.DT_DIR || l.kind() == unix.DT_UNKNOWN {
 				dirs = append(dirs, dir+"/"+l.name())
 			}
-			if ks := q.wanted[l.ino]; ks != nil && fs.enterPath(dir+"/"+l.name(), ks) {
-				delete(q.wanted, l.ino)
+			if ks := q.wanted[l.ino()]; ks != nil && fs.enterPath(dir+"/"+l.name(), ks) {
+				delete(q.wanted, l.ino())
+				found = true
 			}
+		})
+		if found {
+			fs.enterAll(l, dir)
 		}
-		unix.Close(list)
 		if seen > maxScan {
 			fs.logger.Warn("the directory is too large to look for files that were moved", "path", fs.config.Path)
 			return
 		}
 	}
+}
+
+// each calls f for each entry of a directory below the root, unless it is gone or on another
+// file system.
+func (fs *FS) each(l *lister, dir string, f func()) {
+	fd, err := openPath(fs.rootPath.fd, dir)
+	if err != nil {
+		return
+	}
+	list, err := reopen(fd, unix.O_RDONLY|unix.O_DIRECTORY)
+	unix.Close(fd)
+	if err != nil {
+		return
+	}
+	defer unix.Close(list)
+	*l = lister{fd: list, buf: l.buf}
+	for l.next() {
+		if !l.dots() {
+			f()
+		}
+	}
+}
+
+// enterAll enters all files of a directory into the table: where one was looked for, others will be.
+func (fs *FS) enterAll(l *lister, dir string) {
+	k, err := fs.keyAt(dir)
+	if err != nil {
+		return
+	}
+	n, _ := fs.table.get(k)
+	if n == nil {
+		return
+	}
+	var st unix.Statx_t
+	fs.each(l, dir, func() {
+		if statName(l.fd, l.cname(), &st) == nil && fs.own(&st) {
+			fs.intern(keyOf(&st), n, l.name())
+		}
+	})
 }
 
 // enterPath enters all steps of a path to one of the files in ks into the table. It reports whether

@@ -81,8 +81,8 @@ func (fs *FS) change(c *vfs.Cred, f file, a *nfs3.Fattr, set *nfs3.Sattr) error 
 	if set.Size.Set {
 		if err := fs.truncate(f, set.Size.To); err != nil {
 			if given {
-				chown(fd, a.UID, a.GID)
-				chmod(fd, a.Mode)
+				_ = chown(fd, a.UID, a.GID) // as it was before
+				_ = chmod(fd, a.Mode)
 			}
 			return fs.status("truncate", err)
 		}

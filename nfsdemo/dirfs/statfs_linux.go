@@ -2,7 +2,6 @@ package dirfs
 
 import (
 	"context"
-	"math"
 
 	"golang.org/x/sys/unix"
 
@@ -14,7 +13,7 @@ import (
 func (fs *FS) Info() vfs.Info {
 	return vfs.Info{
 		MaxFileSize: fs.maxSize,
-		TimeDelta:   nfs3.Time{Nsec: 1},
+		TimeDelta:   fs.timeStep,
 		Properties:  nfs3.FSFLink | nfs3.FSFSymlink | nfs3.FSFHomogeneous | nfs3.FSFCanSetTime,
 		PathConf: nfs3.PathConf{LinkMax: fs.linkMax, NameMax: MaxName, NoTrunc: true, ChownRestricted: true,
 			CasePreserving: true},
@@ -45,39 +44,4 @@ func (fs *FS) StatFS(_ context.Context, h nfs3.FH) (nfs3.FSStat, nfs3.PostOpAttr
 		FreeFiles:  s.Ffree,
 		AvailFiles: s.Ffree,
 	}, nfs3.Attrs(a), nil
-}
-
-// linkMax returns how many names a file can have, as far as that is known: the kernel does not tell.
-func linkMax(fsType int64) uint32 {
-	switch fsType {
-	case unix.EXT4_SUPER_MAGIC:
-		return 65000
-	case unix.XFS_SUPER_MAGIC:
-		return math.MaxInt32
-	case unix.BTRFS_SUPER_MAGIC:
-		return 65535
-	case unix.TMPFS_MAGIC:
-		return math.MaxUint32
-	}
-	return 127 // what Linux guarantees
-}
-
-// maxSize returns the size of the largest file. The kernel does not tell, but seeks
-// no further.
-func maxSize(dirfd int) uint64 {
-	fd, err := unix.Openat(dirfd, ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return math.MaxInt64
-	}
-	defer unix.Close(fd)
-	low, high := int64(0), int64(math.MaxInt64) // low is possible, high may be
-	for low < high {
-		mid := low + (high-low)/2 + 1
-		if _, err := unix.Seek(fd, mid, unix.SEEK_SET); err == nil {
-			low = mid
-		} else {
-			high = mid - 1
-		}
-	}
-	return uint64(low)
 }

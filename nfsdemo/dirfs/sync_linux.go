@@ -22,7 +22,7 @@ func (fs *FS) open(f file, write bool) (*desc, error) {
 	if write {
 		flags = unix.O_RDWR
 	}
-	fd, err := reopen(f.path.fd, flags)
+	fd, err := fs.withRoom(func() (int, error) { return reopen(f.path.fd, flags) })
 	if err != nil {
 		return nil, err
 	}

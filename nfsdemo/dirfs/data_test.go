@@ -1,0 +1,102 @@
+//go:build linux
+
+package dirfs
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
+)
+
+// TestSyncFails: a failure to write data back is told to whom it concerns, also when the host has told it
+// to somebody else.
+func TestSyncFails(t *testing.T) {
+	f := newIn(t, Config{Path: tempDir(t)})
+	ctx := t.Context()
+	h := create(t, f, "file")
+	write(t, f, h, 0, []byte("data"))
+	held, err := f.hold(&h)
+	must(t, err)
+	defer held.release()
+	d, err := f.open(held, true)
+	must(t, err)
+	fails := func(int) error { return unix.EIO }
+	if err := f.syncData(d, fails); err != nfs3.ErrIO {
+		t.Errorf("sync: %v", err)
+	}
+	d.release()
+	if wcc, err := f.Commit(ctx, super, h, 0, 0); err != nfs3.ErrIO || !wcc.After.Present {
+		t.Errorf("commit after a failure: %v, %+v", err, wcc)
+	}
+	if _, err := f.Commit(ctx, super, h, 0, 0); err != nil {
+		t.Errorf("commit after that: %v", err)
+	}
+
+	// The descriptor is closed to make room.
+	write(t, f, h, 0, []byte("more"))
+	d, err = f.open(held, true)
+	must(t, err)
+	f.data.drop(held.n)
+	bad := d.fd
+	d.fd = -1
+	d.release()
+	must(t, unix.Close(bad))
+	if _, err := f.Commit(ctx, super, h, 0, 0); err != nfs3.ErrIO {
+		t.Errorf("commit after a descriptor was closed: %v", err)
+	}
+}
+
+// TestSetAttrFails: of a SETATTR of which the host refuses a part nothing is done. The part is the size of a
+// program that is being executed.
+func TestSetAttrFails(t *testing.T) {
+	needRoot(t)
+	cat, err := exec.LookPath("cat")
+	must(t, err)
+	program, err := os.ReadFile(cat)
+	must(t, err)
+	f := newIn(t, Config{Path: tempDir(t)})
+	path := filepath.Join(f.config.Path, "program")
+	must(t, os.WriteFile(path, program, 0o755))
+	must(t, os.Chmod(path, os.ModeSetuid|0o755))
+	run := exec.Command(path)
+	in, err := run.StdinPipe()
+	must(t, err)
+	must(t, run.Start())
+	defer run.Wait()
+	defer in.Close()
+	o, _, err := f.Lookup(t.Context(), super, f.Root(), "program")
+	must(t, err)
+	set := nfs3.Sattr{UID: nfs3.Set32{Set: true, To: 5}, GID: nfs3.Set32{Set: true, To: 6}, Size: nfs3.Set64{Set: true}}
+	if wcc, err := f.SetAttr(t.Context(), super, o.File, &set, nil); err != nfs3.ErrAcces || !wcc.After.Present {
+		t.Errorf("%v, %+v", err, wcc)
+	}
+	got, err := f.GetAttr(t.Context(), o.File)
+	if a := o.Attr.Attr; err != nil || got.UID != a.UID || got.GID != a.GID || got.Mode != a.Mode || got.Size != a.Size {
+		t.Errorf("%+v, then %+v, %v", a, got, err)
+	}
+	// It can be read, and be replaced.
+	if p, _, err := vfstest.Read(t.Context(), f, super, o.File, 0, len(program)); !bytes.Equal(p, program) || err != nil {
+		t.Errorf("read of the program: %v", err)
+	}
+	must(t, first(f.Remove(t.Context(), super, f.Root(), "program")))
+}
+
+// TestWriteAfterRead: a file that was opened for reading can be written.
+func TestWriteAfterRead(t *testing.T) {
+	dir := tempDir(t)
+	must(t, os.WriteFile(filepath.Join(dir, "file"), []byte("before"), 0o644))
+	f := newIn(t, Config{Path: dir})
+	o, _, err := f.Lookup(t.Context(), super, f.Root(), "file")
+	must(t, err)
+	wantData(t, f, o.File, "before")
+	write(t, f, o.File, 0, []byte("after!"))
+	wantData(t, f, o.File, "after!")
+	must(t, first(f.Commit(t.Context(), super, o.File, 0, 0)))
+}

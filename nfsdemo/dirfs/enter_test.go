@@ -1,0 +1,97 @@
+//go:build linux
+
+package dirfs
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// makeWith makes a file as Create does, opened with flags, after which then is called.
+func makeWith(name string, flags int, then func(fd int)) maker {
+	return maker{make: func(d file, _ *birth) (int, error) {
+		fd, err := unix.Openat(d.path.fd, name, unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|flags, 0o600)
+		if err == nil {
+			then(fd)
+		}
+		return fd, err
+	}}
+}
+
+// TestHalfMade: a file that cannot get all that it should does not stay.
+func TestHalfMade(t *testing.T) {
+	f := newIn(t, Config{Path: tempDir(t)})
+	root, set := f.Root(), nfs3.Sattr{Size: nfs3.Set64{Set: true, To: 5}}
+	open := descriptors(t)
+	// The size of a file that is open for reading cannot be set.
+	_, wcc, err := f.enter(super, &root, "file", nfs3.TypeReg, &set, makeWith("file", unix.O_RDONLY, func(int) {}))
+	if err != nfs3.ErrInval || !wcc.Before.Present || !wcc.After.Present {
+		t.Errorf("%v, %+v", err, wcc)
+	}
+	if _, err := os.Lstat(filepath.Join(f.config.Path, "file")); !os.IsNotExist(err) {
+		t.Errorf("the file is there: %v", err)
+	}
+	if n := descriptors(t); n != open {
+		t.Errorf("%d descriptors, then %d", open, n)
+	}
+}
+
+// TestHostIsQuicker: a file that the host makes between the look for the name and the making of one is
+// left alone.
+func TestHostIsQuicker(t *testing.T) {
+	f := newIn(t, Config{Path: tempDir(t)})
+	root, path := f.Root(), filepath.Join(f.config.Path, "file")
+	quick := maker{make: func(file, *birth) (int, error) {
+		must(t, os.WriteFile(path, []byte("host's"), 0o640))
+		return -1, unix.EEXIST
+	}}
+	if _, _, err := f.enter(super, &root, "file", nfs3.TypeReg, &nfs3.Sattr{}, quick); err != nfs3.ErrExist {
+		t.Error(err)
+	}
+	quick.exists = func(_ file, ch *child) error {
+		if ch.attr.Size != 6 {
+			t.Errorf("%+v", ch.attr)
+		}
+		return nil
+	}
+	must(t, os.Remove(path))
+	o, _, err := f.enter(super, &root, "file", nfs3.TypeReg, &nfs3.Sattr{}, quick)
+	if err != nil || o.Attr.Attr.Mode != 0o640 {
+		t.Errorf("%v, %+v", err, o)
+	}
+	wantData(t, f, o.File, "host's")
+}
+
+// TestSameKeyAgain: a file that the host makes so quickly behind another that the two cannot be told apart is
+// made once more, later.
+func TestSameKeyAgain(t *testing.T) {
+	f := newIn(t, Config{Path: tempDir(t)})
+	root := f.Root()
+	var (
+		st   unix.Statx_t
+		made []key
+	)
+	m := makeWith("file", unix.O_RDWR, func(fd int) {
+		must(t, statFD(fd, &st))
+		if made = append(made, keyOf(&st)); len(made) == 1 {
+			f.table.gone[keyOf(&st)] = struct{}{} // as if it were that of a file which was removed
+		}
+	})
+	o, _, err := f.enter(super, &root, "file", nfs3.TypeReg, &nfs3.Sattr{}, m)
+	must(t, err)
+	if st.Mask&unix.STATX_BTIME == 0 {
+		return // all files of a number are the same
+	}
+	if len(made) != 2 || made[0] == made[1] {
+		t.Fatalf("made %v", made)
+	}
+	n, err := f.find(&o.File)
+	if err != nil || n.key != made[1] {
+		t.Errorf("%v, %v", n, err)
+	}
+}

@@ -1,0 +1,54 @@
+//go:build linux
+
+package dirfs
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// TestNotOurs: when the host puts another file in the place of one that was just made, that is not taken for it,
+// and nothing is done to it.
+func TestNotOurs(t *testing.T) {
+	dir := tempDir(t)
+	path := func(name string) string { return filepath.Join(dir, name) }
+	must(t, unix.Mkfifo(path("fifo"), 0o600))
+	must(t, os.Mkdir(path("open"), 0o755))
+	must(t, os.Mkdir(path("full"), 0o700))
+	must(t, os.Mkdir(path("full/sub"), 0o700))
+	f := newIn(t, Config{Path: dir})
+	root := f.Root()
+	d, _, err := f.holdDir(&root)
+	must(t, err)
+	defer d.release()
+	for _, tt := range []struct {
+		what   string
+		format uint32
+		call   func() error
+		want   error
+	}{
+		{"ours", unix.S_IFIFO, func() error { return unix.Mkfifo(path("new"), 0o600) }, nil},
+		{"a hard link", unix.S_IFIFO, func() error { return os.Link(path("fifo"), path("new")) }, nfs3.ErrJukebox},
+		{"another type", unix.S_IFIFO, func() error { return os.Mkdir(path("new"), 0o700) }, nfs3.ErrJukebox},
+		{"a directory that others use", unix.S_IFDIR, func() error { return os.Rename(path("open"), path("new")) }, nfs3.ErrJukebox},
+		{"a directory with others in it", unix.S_IFDIR, func() error { return os.Rename(path("full"), path("new")) }, nfs3.ErrJukebox},
+		{"our directory", unix.S_IFDIR, func() error { return os.Mkdir(path("new"), 0o700) }, nil},
+		{"a link", unix.S_IFDIR, func() error { return os.Symlink("/", path("new")) }, nfs3.ErrJukebox},
+		{"our link", unix.S_IFLNK, func() error { return os.Symlink("/", path("new")) }, nil},
+		{"nothing", unix.S_IFDIR, func() error { return nil }, unix.ENOENT},
+	} {
+		fd, err := f.makeAt(d, "new", tt.format, tt.call)
+		if err != tt.want {
+			t.Errorf("%s: %v, want %v", tt.what, err, tt.want)
+		}
+		if err == nil {
+			unix.Close(fd)
+		}
+		must(t, os.RemoveAll(path("new")))
+	}
+}

@@ -1,0 +1,82 @@
+//go:build linux
+
+package dirfs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// TestScansAreShared: files that are looked for at the same time are looked for together.
+func TestScansAreShared(t *testing.T) {
+	dir := tempDir(t)
+	must(t, os.Mkdir(filepath.Join(dir, "old"), 0o755))
+	must(t, os.Mkdir(filepath.Join(dir, "new"), 0o755))
+	const files = 20
+	fill(t, filepath.Join(dir, "old"), files)
+	f, err := newFS(Config{Path: dir}, tiny)
+	must(t, err)
+	defer f.Close()
+	o, _, err := f.Lookup(t.Context(), super, f.Root(), "old")
+	must(t, err)
+	var handles []nfs3.FH
+	walkAll(t, f, o.File, true, 100, func(e *nfs3.Entry) {
+		if e.Attr.Attr.Type == nfs3.TypeReg {
+			handles = append(handles, e.File.FH)
+		}
+	})
+	for i := range files {
+		name := fmt.Sprint("file", i)
+		must(t, os.Rename(filepath.Join(dir, "old", name), filepath.Join(dir, "new", name)))
+	}
+	f.scanner.run.Lock() // as a scan that takes its time
+	var all sync.WaitGroup
+	for _, h := range handles {
+		all.Go(func() {
+			if _, err := f.GetAttr(t.Context(), h); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for wanted := 0; wanted < files; runtime.Gosched() {
+		f.scanner.mu.Lock()
+		if f.scanner.next != nil {
+			wanted = len(f.scanner.next.wanted)
+		}
+		f.scanner.mu.Unlock()
+	}
+	f.scanner.run.Unlock()
+	all.Wait()
+}
+
+// TestScanRemembers: where one file was found by a scan, the others of the directory are known from then on.
+func TestScanRemembers(t *testing.T) {
+	f := openState(t)
+	a := mkdir(t, f, f.Root(), "a")
+	b := mkdir(t, f, a, "b")
+	var handles []nfs3.FH
+	for i := range 10 {
+		handles = append(handles, createIn(t, f, b, fmt.Sprint("file", i)))
+	}
+	must(t, f.Close())
+	must(t, os.Remove(filepath.Join(f.config.State, hintsFile)))
+	f, err := New(f.config)
+	must(t, err)
+	defer f.Close()
+	if _, err := f.GetAttr(t.Context(), handles[0]); err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range append(handles, a, b) {
+		n, err := f.find(&h)
+		must(t, err)
+		if len(f.table.names(n)) != 1 {
+			t.Errorf("inode %d is not known", n.ino)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+//go:build linux
+
+package dirfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
+)
+
+// restart closes f and opens its directory again.
+func restart(tb testing.TB, f *FS) *FS {
+	tb.Helper()
+	if err := f.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	again, err := New(f.config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	*f = FS{} // whoever uses it finds out
+	return again
+}
+
+func openState(tb testing.TB) *FS {
+	tb.Helper()
+	f, err := New(Config{Path: tempDir(tb), State: filepath.Join(tb.TempDir(), "deep", "state")})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return f
+}
+
+func mkdir(tb testing.TB, f *FS, dir nfs3.FH, name string) nfs3.FH {
+	tb.Helper()
+	o, _, err := f.Mkdir(tb.Context(), super, dir, name, &nfs3.Sattr{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return o.File
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// wantData checks that a handle leads to data.
+func wantData(tb testing.TB, f *FS, h nfs3.FH, want string) {
+	tb.Helper()
+	if got, _, err := vfstest.Read(tb.Context(), f, super, h, 0, 100); string(got) != want || err != nil {
+		tb.Errorf("read %q, %v; want %q", got, err, want)
+	}
+}
+
+// TestStateErrors: what is wrong with the configuration is said.
+func TestStateErrors(t *testing.T) {
+	dir, other, top := tempDir(t), tempDir(t), tempDir(t)
+	state := filepath.Join(top, "state")
+	file := filepath.Join(top, "file")
+	must(t, os.WriteFile(file, nil, 0o644))
+	f := newIn(t, Config{Path: dir, State: state})
+	used, err := New(Config{Path: other, State: filepath.Join(top, "others")})
+	must(t, err)
+	must(t, used.Close())
+	damaged := filepath.Join(top, "damaged")
+	must(t, os.Mkdir(damaged, 0o700))
+	must(t, os.WriteFile(filepath.Join(damaged, identityFile), []byte("{"), 0o600))
+	short := filepath.Join(top, "short")
+	must(t, os.Mkdir(short, 0o700))
+	must(t, os.WriteFile(filepath.Join(short, identityFile), []byte("{}"), 0o600))
+	link := filepath.Join(top, "link")
+	must(t, os.Symlink(dir, link))
+	for _, tt := range []struct {
+		name string
+		cfg  Config
+		want string
+		is   error
+	}{
+		{"missing directory", Config{Path: filepath.Join(dir, "missing")}, "no such file", fs.ErrNotExist},
+		{"file", Config{Path: file}, "not a directory", nil},
+		{"state in use", Config{Path: dir, State: state}, "in use", nil},
+		{"state of another directory", Config{Path: dir, State: filepath.Join(top, "others")}, "belongs to another directory: to what was " + other, nil},
+		{"state is a file", Config{Path: dir, State: file}, "not a directory", nil},
+		{"state below a file", Config{Path: dir, State: filepath.Join(file, "x")}, "not a directory", nil},
+		{"state inside", Config{Path: dir, State: filepath.Join(dir, "sub", "state")}, "clients could read it", nil},
+		{"state is the directory", Config{Path: dir, State: dir}, "clients could read it", nil},
+		{"state inside, by a link", Config{Path: dir, State: filepath.Join(link, "sub")}, "clients could read it", nil},
+		{"damaged state", Config{Path: dir, State: damaged}, "unexpected end", nil},
+		{"no key", Config{Path: dir, State: short}, "key has 0 bytes", nil},
+	} {
+		f, err := New(tt.cfg)
+		if err == nil {
+			f.Close()
+			t.Errorf("%s: no error", tt.name)
+			continue
+		}
+		if !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "dirfs: ") || tt.is != nil && !errors.Is(err, tt.is) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) > 0 {
+		t.Errorf("in the directory there are now %v, %v", names, err)
+	}
+	// The key is for nobody else.
+	for _, name := range []string{identityFile, hintsFile, lockFile} {
+		st, err := os.Stat(filepath.Join(f.config.State, name))
+		if err != nil || st.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, st, err)
+		}
+	}
+	if st, err := os.Stat(state); err != nil || st.Mode().Perm() != 0o700 {
+		t.Errorf("state directory: %v, %v", st, err)
+	}
+}
+
+// TestStateReadOnly: a state directory that cannot be written is an error at once.
+func TestStateReadOnly(t *testing.T) {
+	state := t.TempDir()
+	mountOn(t, state, "tmpfs", "tmpfs", unix.MS_RDONLY, "")
+	if f, err := New(Config{Path: tempDir(t), State: state}); err == nil || !strings.Contains(err.Error(), "not writable") {
+		t.Errorf("%v, %v", f, err)
+	}
+}
+
+// TestOtherKey: handles of another key are not this file system's.
+func TestOtherKey(t *testing.T) {
+	f := openState(t)
+	h := create(t, f, "file")
+	must(t, f.Close())
+	must(t, os.Remove(filepath.Join(f.config.State, identityFile)))
+	f, err := New(f.config)
+	must(t, err)
+	defer f.Close()
+	if _, err := f.GetAttr(t.Context(), h); err != nfs3.ErrBadHandle {
+		t.Error(err)
+	}
+	// The same ID makes no difference.
+	forged := f.handle(&node{key: key{1, 2}})
+	if _, err := f.GetAttr(t.Context(), forged); err != nfs3.ErrBadHandle {
+		t.Error(err)
+	}
+	o, _, err := f.Lookup(t.Context(), super, f.Root(), "file")
+	if err != nil || o == (vfs.Object{}) {
+		t.Error(err)
+	}
+}
+
+// TestWithoutState: another FS of the same directory does not know the handles.
+func TestWithoutState(t *testing.T) {
+	dir := tempDir(t)
+	one, two := newIn(t, Config{Path: dir}), newIn(t, Config{Path: dir})
+	h := create(t, one, "file")
+	if _, err := two.GetAttr(t.Context(), h); err != nfs3.ErrBadHandle || one.ID() == two.ID() {
+		t.Error(err)
+	}
+}
