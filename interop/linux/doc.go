@@ -1,3 +1,4 @@
-// Package linux tests transport/iwarp, and what stands on it, against the Linux kernel's Soft-iWARP (siw) in a virtual machine.
-// The tests have the build tag interop; the scripts build and run are the machine.
+// Package linux tests the command rpcrdma serve against the Linux kernel's NFS/RDMA client, and transport/iwarp against its Soft-iWARP
+// (siw), in a virtual machine. The tests have the build tag interop; the scripts build and run are the machine, and those in steps what
+// is done in it.
 package linux

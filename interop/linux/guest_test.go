@@ -19,31 +19,43 @@ import (
 	"time"
 )
 
-// guestLimit ends a guest that hangs. One takes some ten seconds.
+// guestLimit ends a guest that hangs, unless its machine says otherwise. One takes some ten seconds.
 const guestLimit = 90 * time.Second
 
 // bootLimit is how much of that booting may take.
 const bootLimit = 45 * time.Second
 
-// guest is a Linux in a virtual machine that runs a script.
-type guest struct {
-	t     *testing.T
-	dir   string // what the guest sees as /host
-	lines chan string
-	exit  chan error    // how the script ended; capacity 1
-	over  chan struct{} // closed when it has
-	stop  func()
+// machine says what is to be booted.
+type machine struct {
+	Siw      string // the variant
+	Script   string
+	Files    map[string][]byte // in its /host
+	Forwards []forward
+	Capture  string        // the file for what passes its network card; none if empty
+	Limit    time.Duration // 0: guestLimit
 }
 
 // forward lets port Host of 127.0.0.1 lead to port Guest of the guest.
 type forward struct{ Host, Guest int }
 
-// boot starts a guest with a variant of siw and files in its /host, where the test may put more. It ends with the test,
+// guest is a Linux in a virtual machine that runs a script.
+type guest struct {
+	t     *testing.T
+	dir   string // what the guest sees as /host
+	limit time.Duration
+	lines chan string
+	exit  chan error    // how the script ended; capacity 1
+	over  chan struct{} // closed when it has
+	stop  func()
+	spare *shell // if it has any
+}
+
+// boot starts a guest. The test may put more files into its /host. It ends with the test,
 // at the latest, and if that fails the console is shown. An emulated machine may not come up on a loaded host; so there is a second attempt.
-func boot(t *testing.T, siw, script string, files map[string][]byte, forwards ...forward) *guest {
+func boot(t *testing.T, m machine) *guest {
 	t.Helper()
 	for range 2 {
-		g := start(t, siw, script, files, forwards...)
+		g := start(t, m)
 		if g.ready() {
 			return g
 		}
@@ -70,25 +82,29 @@ func (g *guest) ready() bool {
 	}
 }
 
-func start(t *testing.T, siw, script string, files map[string][]byte, forwards ...forward) *guest {
+func start(t *testing.T, m machine) *guest {
 	t.Helper()
-	g := &guest{t: t, dir: t.TempDir(), lines: make(chan string, 1000), exit: make(chan error, 1), over: make(chan struct{})}
-	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(g.dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if m.Limit == 0 {
+		m.Limit = guestLimit
 	}
-	path := filepath.Join(g.dir, "script")
-	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
-		t.Fatal(err)
+	g := &guest{
+		t: t, dir: t.TempDir(), limit: m.Limit,
+		lines: make(chan string, 1000), exit: make(chan error, 1), over: make(chan struct{}),
 	}
-	args := []string{"-s", siw, "-t", strconv.Itoa(int(guestLimit.Seconds())), "-d", g.dir}
-	for _, f := range forwards {
+	for name, data := range m.Files {
+		g.put(name, data)
+	}
+	g.put("script", []byte(m.Script))
+	args := []string{"-s", m.Siw, "-t", strconv.Itoa(int(m.Limit.Seconds())), "-d", g.dir}
+	for _, f := range m.Forwards {
 		args = append(args, "-f", fmt.Sprintf("%d:%d", f.Host, f.Guest))
+	}
+	if m.Capture != "" {
+		args = append(args, "-p", m.Capture)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	g.stop = cancel
-	cmd := exec.CommandContext(ctx, "./run", append(args, path)...)
+	cmd := exec.CommandContext(ctx, "./run", append(args, filepath.Join(g.dir, "script"))...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
@@ -113,6 +129,12 @@ func start(t *testing.T, siw, script string, files map[string][]byte, forwards .
 		g.exit <- err
 	}()
 	t.Cleanup(func() {
+		if g.spare != nil && t.Failed() { // shells are closed by now; a script that does not hang ends, and leaves dmesg
+			select {
+			case <-g.over:
+			case <-time.After(3 * time.Second):
+			}
+		}
 		cancel()
 		<-g.over
 		if t.Failed() {
@@ -133,6 +155,14 @@ func (g *guest) read(r io.Reader) {
 	}
 }
 
+// put makes a file in /host.
+func (g *guest) put(name string, data []byte) {
+	g.t.Helper()
+	if err := os.WriteFile(filepath.Join(g.dir, name), data, 0o644); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
 // show logs the end of a file in /host.
 func (g *guest) show(name string, lines int) {
 	b, err := os.ReadFile(filepath.Join(g.dir, name))
@@ -146,7 +176,7 @@ func (g *guest) show(name string, lines int) {
 // await returns what follows prefix in the next line that begins with it.
 func (g *guest) await(t *testing.T, prefix string) string {
 	t.Helper()
-	timeout := time.After(guestLimit)
+	timeout := time.After(g.limit)
 	for {
 		select {
 		case line, ok := <-g.lines:
@@ -157,30 +187,29 @@ func (g *guest) await(t *testing.T, prefix string) string {
 				return rest
 			}
 		case <-timeout:
-			t.Fatalf("the guest did not print %q in %v", prefix, guestLimit)
+			t.Fatalf("the guest did not print %q in %v", prefix, g.limit)
 		}
 	}
 }
 
-// wait waits for the end of the script, which must succeed, with nothing for the kernel to complain about.
-func (g *guest) wait(t *testing.T) {
+// wait waits for the end of the script, which must succeed, with nothing in the kernel's messages that is not said in good health,
+// or else is known.
+func (g *guest) wait(t *testing.T, known ...string) {
 	t.Helper()
 	select {
 	case err := <-g.exit:
 		if err != nil {
 			t.Errorf("the guest's script failed: %v", err)
 		}
-	case <-time.After(guestLimit):
-		t.Fatalf("the guest did not end in %v", guestLimit)
+	case <-time.After(g.limit):
+		t.Fatalf("the guest did not end in %v", g.limit)
 	}
 	dmesg, err := os.ReadFile(filepath.Join(g.dir, "dmesg"))
 	if err != nil {
 		t.Error(err)
 	}
-	for _, bad := range []string{"WARNING:", "BUG:", "Oops", "Call Trace"} {
-		if strings.Contains(string(dmesg), bad) {
-			t.Errorf("the guest's kernel says %q", bad)
-		}
+	for _, line := range unhealthy(string(dmesg), known) {
+		t.Errorf("the guest's kernel says %q", line)
 	}
 }
 

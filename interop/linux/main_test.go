@@ -3,19 +3,43 @@
 package linux
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
-// TestMain builds the guest, if it is not there, so that this takes no test's time.
+// full has the tests do everything, which takes long.
+var full = flag.Bool("full", false, "all variants of siw in full, 1 GiB each way, and all sizes with one another")
+
+// command is the program rpcrdma.
+var command string
+
+// TestMain builds the guest, if it is not there, and the command, so that this takes no test's time.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
 	build := exec.Command("./build")
 	build.Stdout, build.Stderr = os.Stdout, os.Stderr
 	if err := build.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "cannot build the guest:", err)
-		os.Exit(1)
+		return 1
 	}
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "rpcrdma")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if command, err = served.Build(dir); err != nil {
+		fmt.Fprintln(os.Stderr, "cannot build the command:", err)
+		return 1
+	}
+	return m.Run()
 }

@@ -42,7 +42,7 @@ func TestRping(t *testing.T) {
 				}
 				runs = append(runs, r)
 			}
-			g := boot(t, tt.siw, script.String(), nil, forwards...)
+			g := boot(t, machine{Siw: tt.siw, Script: script.String(), Forwards: forwards})
 			for _, r := range runs {
 				t.Run(fmt.Sprintf("kernel is %v/%s", r.kernel, r.name), func(t *testing.T) { r.run(t, g) })
 			}

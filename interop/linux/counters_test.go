@@ -1,0 +1,56 @@
+//go:build interop
+
+package linux
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// counters are some of those of a client's RDMA transport. The kernel's xprt_rdma_print_stats names them.
+type counters struct {
+	Connects    int
+	ReadChunks  int
+	WriteChunks int
+	ReplyChunks int
+	Offered     int // bytes that the server could have written by RDMA
+	Read        int // bytes that the server wrote by RDMA
+	NoMsgs      int // calls that went by position-zero chunk
+}
+
+// counters reads those of a mount. There must be no sign of replies that the client did not understand.
+func (m *mount) counters(t *testing.T) counters {
+	t.Helper()
+	line := m.sh.run(t, fmt.Sprintf(`sed -n '/ mounted on %s with /,/^device/s/^.*xprt:.rdma //p' /proc/self/mountstats`, strings.ReplaceAll(m.at, "/", `\/`)))
+	var n []int
+	for _, f := range strings.Fields(line) {
+		i, err := strconv.Atoi(f)
+		if err != nil {
+			t.Fatalf("the client's counters are %q", line)
+		}
+		n = append(n, i)
+	}
+	const (
+		connects = 2
+		badXIDs  = 7
+
+		readChunks  = 10
+		writeChunks = 11
+		replyChunks = 12
+		offered     = 13
+		read        = 14
+		badReplies  = 19
+		noMsgs      = 20
+	)
+	if len(n) <= noMsgs {
+		t.Fatalf("the client's counters are %q", line)
+	}
+	for _, i := range []int{badXIDs, badReplies} {
+		if n[i] != 0 {
+			t.Errorf("counter %d of the client is %d, want 0: %s", i, n[i], line)
+		}
+	}
+	return counters{n[connects], n[readChunks], n[writeChunks], n[replyChunks], n[offered], n[read], n[noMsgs]}
+}

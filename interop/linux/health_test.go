@@ -1,0 +1,61 @@
+//go:build interop
+
+package linux
+
+import (
+	"regexp"
+	"strings"
+)
+
+// What the kernel says as soon as siw is there.
+const siwAttached = "SoftiWARP attached"
+
+var (
+	// fine is what a kernel in good health says from then on, for all that the tests do. That an NFS client connects, loses its connection,
+	// and connects again, it does not mention.
+	fine = regexp.MustCompile(`^\[ *[0-9.]+\] (` + strings.Join([]string{
+		siwAttached,
+		`eth0 speed is unknown, defaulting to 1000`, // siw asks
+		`IPv6: ADDRCONF\(NETDEV_CHANGE\): eth0: link becomes ready`,
+		`iwpm_register_pid: Unable to send a nlmsg \(client = 2\)`, // there is no daemon that maps ports
+		`\w+ \(\d+\): drop_caches: 3`,                              // the tests do that
+		// A machine that is emulated on a busy one has trouble with the time.
+		`hrtimer: interrupt took .*`,
+		`clocksource: .*`,
+		`perf: interrupt took too long .*`,
+		`sched: RT throttling activated`,
+	}, "|") + `)$`)
+	// sick is what it must not say before.
+	sick = regexp.MustCompile(`WARNING|BUG:|Oops|Call Trace|Out of memory`)
+)
+
+// unhealthy returns the lines of the kernel's messages that a healthy machine does not print, and that match none of those known.
+func unhealthy(dmesg string, known []string) (lines []string) {
+	boot, after, found := strings.Cut(dmesg, siwAttached)
+	if !found {
+		return []string{"no message that siw was attached"}
+	}
+	for line := range strings.Lines(boot) {
+		if sick.MatchString(line) {
+			lines = append(lines, line)
+		}
+	}
+	_, after, _ = strings.Cut(after, "\n")
+	for line := range strings.Lines(after) {
+		line = strings.TrimSuffix(line, "\n")
+		if !fine.MatchString(line) && !matches(line, known) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// matches reports whether a line matches one of the expressions.
+func matches(line string, expressions []string) bool {
+	for _, e := range expressions {
+		if regexp.MustCompile(e).MatchString(line) {
+			return true
+		}
+	}
+	return false
+}

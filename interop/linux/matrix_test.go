@@ -1,0 +1,77 @@
+//go:build interop
+
+package linux
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+// inlineSizes are what the client may send and receive in one message.
+var inlineSizes = []int{1024, 4096, 65536}
+
+// TestMatrix moves data with the sizes of READ and WRITE, and of inline messages, that Linux can be told to use. The server has inline messages
+// of 4096 bytes, unless the client's are larger.
+func TestMatrix(t *testing.T) {
+	n := sizes{data: 1<<20 + 4096 + 3}
+	callSizes := []int{4096, 32768, 1 << 20}
+	if *full {
+		n.data = 16<<20 + 3
+		callSizes = nil
+		for size := 4096; size <= 1<<20; size *= 2 {
+			callSizes = append(callSizes, size)
+		}
+	}
+	for _, siw := range inFull() {
+		t.Run(siw, func(t *testing.T) {
+			t.Parallel()
+			narrow, wide := serve(t), serve(t, "--inline", "65536")
+			m := machine{Siw: siw, Limit: longLimit()}
+			if !*full { // it would be gigabytes
+				m.Capture = filepath.Join(t.TempDir(), "pcap")
+			}
+			g, sh := bootShells(t, m, 1)
+			g.put("data", random(t, n.data))
+			for _, inline := range inlineSizes {
+				s := narrow
+				if inline > 4096 {
+					s = wide
+				}
+				sh[0].run(t, fmt.Sprintf("set -e\nsysctl -w sunrpc.rdma_max_inline_read=%[1]d\nsysctl -w sunrpc.rdma_max_inline_write=%[1]d\n", inline))
+				for _, size := range callSizes {
+					for _, export := range exports {
+						t.Run(fmt.Sprintf("inline %d, calls of %d, %s", inline, size, export[1:]), func(t *testing.T) {
+							m := s.mount(t, sh[0], export, fmt.Sprintf("rsize=%d,wsize=%d", size, size))
+							m.timed(t, "data", n)
+							checkChunks(t, m.counters(t), inline, size)
+							m.unmount(t)
+						})
+					}
+				}
+			}
+			g.closeShells(sh)
+			g.wait(t)
+			for _, s := range []*nfsd{narrow, wide} {
+				s.stop(t)
+				if m.Capture != "" {
+					checkCapture(t, m.Capture, s)
+				}
+			}
+		})
+	}
+}
+
+// checkChunks checks what went by RDMA with messages and calls of these sizes.
+func checkChunks(t *testing.T, c counters, inline, size int) {
+	t.Helper()
+	t.Logf("%+v", c)
+	// A call or reply has some two hundred bytes beside the data. siw's Sends have six parts, of which the client
+	// keeps three, so that it sends no more than three pages inline.
+	if got, want := c.Read > 0, size+512 > inline; got != want {
+		t.Errorf("data was read by RDMA: %v, want %v", got, want)
+	}
+	if got, want := c.ReadChunks > 0, size+512 > inline || size > 3*4096; got != want {
+		t.Errorf("data was written by RDMA: %v, want %v", got, want)
+	}
+}

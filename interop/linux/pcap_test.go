@@ -1,0 +1,106 @@
+//go:build interop
+
+package linux
+
+import (
+	"encoding/binary"
+	"os"
+	"testing"
+)
+
+// The header of a capture, of a packet in it, and those of Ethernet, IPv4 and TCP without options.
+const (
+	pcapHeader   = 24
+	packetHeader = 16
+	etherHeader  = 14
+	ipHeader     = 20
+	tcpHeader    = 20
+
+	rawIP = 101 // LINKTYPE_RAW
+)
+
+// packet is a TCP segment of a capture.
+type packet struct {
+	src, dst int // ports
+	seq      uint32
+	syn      bool
+	payload  []byte
+}
+
+// readPcap returns the TCP segments of a capture that QEMU has made.
+func readPcap(t *testing.T, file string) (packets []packet) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b) < pcapHeader || binary.LittleEndian.Uint32(b) != 0xa1b2c3d4 {
+		t.Fatalf("%s is no capture of this machine", file)
+	}
+	for b = b[pcapHeader:]; len(b) >= packetHeader; {
+		n := int(binary.LittleEndian.Uint32(b[8:]))
+		b = b[packetHeader:]
+		if n > len(b) {
+			break // the guest was ended while it was written
+		}
+		if p, ok := parsePacket(b[:n]); ok {
+			packets = append(packets, p)
+		}
+		b = b[n:]
+	}
+	return packets
+}
+
+// parsePacket reads a frame of Ethernet, if it has TCP over IPv4.
+func parsePacket(b []byte) (p packet, ok bool) {
+	be := binary.BigEndian
+	if len(b) < etherHeader+ipHeader+tcpHeader || be.Uint16(b[12:]) != 0x0800 || b[etherHeader+9] != 6 {
+		return p, false
+	}
+	b = b[etherHeader:]
+	if n := int(be.Uint16(b[2:])); n <= len(b) {
+		b = b[:n] // short frames are padded
+	}
+	b = b[int(b[0]&0xf)*4:]
+	p = packet{
+		src: int(be.Uint16(b)), dst: int(be.Uint16(b[2:])), seq: be.Uint32(b[4:]),
+		syn: b[13]&2 != 0, payload: b[int(b[12]>>4)*4:],
+	}
+	return p, true
+}
+
+// writePcap writes a capture in which each packet is as it is given, one a millisecond. Those longer than an IP packet can be are as before
+// segmentation by an adapter.
+func writePcap(t *testing.T, file string, packets []packet) {
+	t.Helper()
+	be := binary.BigEndian
+	b := be.AppendUint32(nil, 0xa1b2c3d4)
+	b = be.AppendUint32(b, 2<<16|4)   // version
+	b = append(b, make([]byte, 8)...) // time zone, accuracy
+	b = be.AppendUint32(b, 1<<20)     // longest packet
+	b = be.AppendUint32(b, rawIP)
+	for i, p := range packets {
+		n := ipHeader + tcpHeader + len(p.payload)
+		b = be.AppendUint32(b, uint32(i/1000))
+		b = be.AppendUint32(b, uint32(i%1000)*1000)
+		b = be.AppendUint32(b, uint32(n))
+		b = be.AppendUint32(b, uint32(n))
+
+		if n > 1<<16-1 {
+			n = 0
+		}
+		b = append(b, 0x45, 0) // IPv4, without options
+		b = be.AppendUint16(b, uint16(n))
+		b = append(b, 0, 0, 0x40, 0, 64, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 1) // TCP, from and to one address
+
+		b = be.AppendUint16(b, uint16(p.src))
+		b = be.AppendUint16(b, uint16(p.dst))
+		b = be.AppendUint32(b, p.seq)
+		b = be.AppendUint32(b, 1)
+		b = append(b, tcpHeader/4<<4, 0x18, 0xff, 0xff, 0, 0, 0, 0) // ACK, PSH
+		b = append(b, p.payload...)
+	}
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

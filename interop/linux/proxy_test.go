@@ -1,0 +1,150 @@
+//go:build interop
+
+package linux
+
+import (
+	"fmt"
+
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// proxy passes TCP connections on to a port of this machine, and cuts all of them now and then.
+type proxy struct {
+	listener net.Listener
+	target   int
+	counts   direction
+	done     chan struct{} // closed when the last cut was made
+	wg       sync.WaitGroup
+
+	mu     sync.Mutex // guards what follows
+	conns  map[net.Conn]struct{}
+	passed int64   // bytes that were counted
+	cutAt  []int64 // when so many have, in ascending order
+	cuts   int     // so far
+	closed bool
+}
+
+// direction is what a proxy counts.
+type direction int
+
+const (
+	bothWays   direction = iota
+	fromServer           // so that it cuts when a reply comes, which is lost
+)
+
+// newProxy starts a proxy that cuts when so many bytes have been counted. It ends with the test.
+func newProxy(t *testing.T, target int, counts direction, cutAt ...int64) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l, target: target, counts: counts, done: make(chan struct{}), conns: make(map[net.Conn]struct{}), cutAt: cutAt}
+	p.wg.Go(p.accept)
+	t.Cleanup(p.close)
+	return p
+}
+
+func (p *proxy) port() int { return port(p.listener.Addr()) }
+
+func (p *proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.target))
+		if err != nil { // it is being started again
+			client.Close()
+			continue
+		}
+		if !p.add(client, server) {
+			return
+		}
+		p.wg.Go(func() { p.pass(client, server, p.counts == bothWays) })
+		p.wg.Go(func() { p.pass(server, client, true) })
+	}
+}
+
+// add makes connections known, unless the proxy is closed: then they are too.
+func (p *proxy) add(conns ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		if p.closed {
+			c.Close()
+			continue
+		}
+		p.conns[c] = struct{}{}
+	}
+	return !p.closed
+}
+
+// pass passes on what comes one way.
+func (p *proxy) pass(from, to net.Conn, counted bool) {
+	defer p.drop(from, to)
+	b := make([]byte, 4096)
+	for {
+		n, err := from.Read(b)
+		if counted && p.cut(n) {
+			return
+		}
+		if _, werr := to.Write(b[:n]); err != nil || werr != nil {
+			return
+		}
+	}
+}
+
+// cut counts n bytes, and reports whether they are those at which the connections are cut: they are lost.
+func (p *proxy) cut(n int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.passed += int64(n)
+	if p.cuts == len(p.cutAt) || p.passed < p.cutAt[p.cuts] {
+		return false
+	}
+	p.cuts++
+	if p.cuts == len(p.cutAt) {
+		close(p.done)
+	}
+	for c := range p.conns {
+		c.(*net.TCPConn).SetLinger(0) // a reset
+		c.Close()
+		delete(p.conns, c)
+	}
+	return true
+}
+
+// drop closes both ends of a connection.
+func (p *proxy) drop(conns ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		c.Close()
+		delete(p.conns, c)
+	}
+}
+
+// wait waits until the last cut was made.
+func (p *proxy) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(silence):
+		t.Fatalf("the connections were not cut %d times in %v", len(p.cutAt), silence)
+	}
+}
+
+func (p *proxy) close() {
+	p.listener.Close()
+	p.mu.Lock()
+	p.closed = true
+	for c := range p.conns {
+		c.Close()
+	}
+	p.mu.Unlock()
+	p.wg.Wait()
+}

@@ -1,0 +1,150 @@
+//go:build interop
+
+package linux
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// writeScript writes /host/data, 32 KiB at a time, synced every MiB, and compares what can be read then.
+const writeScript = `
+set -e
+cd %s
+i=0
+while dd if=/host/data of=file bs=1M skip=$i seek=$i count=1 conv=notrunc,fsync 2>/dev/null && [ $i -lt %d ]; do i=$((i + 1)); done
+sync
+echo 3 >/proc/sys/vm/drop_caches
+cmp /host/data file
+echo "SUM $(sha256sum <file)"
+`
+
+// changesScript makes changes that cannot be repeated, and fails if any of them is reported to have failed, until there
+// is a file "stop".
+const changesScript = `
+set -e
+mkdir -p %[1]s/changes
+cd %[1]s/changes
+i=0
+while ! [ -e /tmp/stop ]; do
+	i=$((i + 1))
+	mkdir dir-$i
+	echo $i >file-$i
+	ln file-$i link-$i
+	ln -s file-$i symlink-$i
+	mv file-$i dir-$i/file
+	mv dir-$i moved-$i
+	[ "$(cat moved-$i/file)" = $i ]
+	rm link-$i symlink-$i moved-$i/file
+	rmdir moved-$i
+done
+[ "$(ls -A)" = "" ]
+echo "CHANGES $i"
+`
+
+// TestRestart kills the server while Linux writes, and starts it again: the writer notices nothing.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	const size = 16 << 20
+	data := random(t, size)
+	s := serve(t)
+	g, sh := bootShells(t, machine{Siw: "stock", Limit: 5 * time.Minute}, 1)
+	g.put("data", data)
+	m := s.mount(t, sh[0], directory, "wsize=32768,rsize=32768")
+	sh[0].start(t, fmt.Sprintf(writeScript, m.at, size>>20))
+	file := filepath.Join(s.dir, "file")
+	for _, at := range []int64{3 << 20, 9<<20 + 5} {
+		awaitSize(t, file, at)
+		s.Kill()
+		s.Restart()
+		t.Logf("the server was killed when the file had %d MiB", at>>20)
+	}
+	t.Log("SHA-256 ", sh[0].await(t, "SUM "))
+	sh[0].finish(t)
+	c := m.counters(t)
+	t.Logf("%+v", c)
+	if c.Connects < 3 {
+		t.Errorf("%d connections, want 3", c.Connects)
+	}
+	m.unmount(t)
+	checkFile(t, file, data)
+	g.closeShells(sh)
+	g.wait(t)
+	s.stop(t)
+}
+
+// TestCut resets the connections in the middle of writes, of reads, and of changes: neither who moves data nor who makes changes notices
+// anything. A change that was made, and whose reply was lost, must not be made again.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	const size = 16 << 20
+	data := random(t, size)
+	cut := exports[1:]
+	if *full {
+		cut = exports
+	}
+	for _, export := range cut {
+		t.Run(export[1:], func(t *testing.T) {
+			s := serve(t)
+			g, sh := bootShells(t, machine{Siw: "stock", Limit: 5 * time.Minute}, 2)
+			g.put("data", data)
+			for _, tt := range []struct {
+				name  string
+				proxy *proxy
+				data  bool // is moved, too
+			}{
+				{"data", newProxy(t, s.RDMA, bothWays, 1<<20+1, 6<<20+77, 24<<20), true},
+				{"replies", newProxy(t, s.RDMA, fromServer, 20_000, 60_000, 90_000, 120_000), false},
+			} {
+				ok := t.Run(tt.name, func(t *testing.T) {
+					m := s.mountBy(t, sh[0], tt.proxy.port(), export)
+					sh[0].run(t, "rm -f /tmp/stop")
+					sh[1].start(t, fmt.Sprintf(changesScript, m.at))
+					if tt.data {
+						sh[0].run(t, fmt.Sprintf(writeScript, m.at, size>>20))
+					}
+					tt.proxy.wait(t)
+					sh[0].run(t, "touch /tmp/stop")
+					t.Logf("changes: %s", sh[1].await(t, "CHANGES "))
+					sh[1].finish(t)
+					c := m.counters(t)
+					t.Logf("%+v", c)
+					if n := len(tt.proxy.cutAt) + 1; c.Connects < n {
+						t.Errorf("%d connections, want %d", c.Connects, n)
+					}
+					m.unmount(t)
+				})
+				if !ok {
+					t.FailNow() // something may still be under way in the guest
+				}
+			}
+			if export == directory {
+				checkFile(t, filepath.Join(s.dir, "file"), data)
+			}
+			g.closeShells(sh)
+			g.wait(t)
+			s.stop(t)
+		})
+	}
+}
+
+// awaitSize waits until a file has so many bytes.
+func awaitSize(t *testing.T, file string, size int64) {
+	t.Helper()
+	for deadline := time.Now().Add(silence); ; time.Sleep(10 * time.Millisecond) {
+		info, err := os.Stat(file)
+		switch {
+		case err == nil && info.Size() >= size:
+			return
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			t.Fatal(err)
+		case time.Now().After(deadline):
+			t.Fatalf("%s has not reached %d bytes", file, size)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+//go:build interop
+
+package linux
+
+import "encoding/binary"
+
+// recut cuts the iWARP connections to a port anew, so that each startup frame and FPDU has a TCP segment of its own, in the order in
+// which they were complete. The rest is what was left of incomplete ones.
+//
+// Here our FPDUs of up to 64 KiB are spread over some forty segments of Ethernet's size, of which tshark (4.0) loses track now and then.
+func recut(packets []packet, port int) (whole []packet, rest int) {
+	streams := make(map[packetPorts]*stream)
+	connections := 0
+	for _, p := range packets {
+		if p.src != port && p.dst != port {
+			continue
+		}
+		key := packetPorts{p.src, p.dst}
+		if p.syn {
+			if p.dst == port {
+				connections++
+			}
+			// The client's port is another for each connection, whatever it was.
+			client := firstPort + connections
+			to := packetPorts{port, client}
+			if p.dst == port {
+				to = packetPorts{client, port}
+			}
+			if old := streams[key]; old != nil {
+				rest += len(old.bytes)
+			}
+			streams[key] = &stream{ports: to, next: p.seq + 1, sent: 1}
+			continue
+		}
+		s := streams[key]
+		if s == nil {
+			continue
+		}
+		s.add(p)
+		for frame := s.take(); frame != nil; frame = s.take() {
+			whole = append(whole, packet{src: s.ports.src, dst: s.ports.dst, seq: s.sent, payload: frame})
+			s.sent += uint32(len(frame))
+		}
+	}
+	for _, s := range streams {
+		rest += len(s.bytes)
+	}
+	return whole, rest
+}
+
+type packetPorts struct{ src, dst int }
+
+// firstPort is below those of clients in the new capture: no protocol that tshark knows has one of these.
+const firstPort = 50_000
+
+// stream is one direction of a TCP connection.
+type stream struct {
+	ports packetPorts // in the new capture
+	next  uint32      // sequence number
+	early []packet
+	bytes []byte // not taken yet
+	sent  uint32 // sequence number in the new capture
+	fpdus bool   // the startup frame was taken
+}
+
+// add adds what a packet brings that has not come before; what it is too early for is kept.
+func (s *stream) add(p packet) {
+	s.early = append(s.early, p)
+	for i := 0; i < len(s.early); i++ {
+		p := s.early[i]
+		skip := int(int32(s.next - p.seq))
+		if skip < 0 {
+			continue
+		}
+		s.early = append(s.early[:i], s.early[i+1:]...)
+		if skip < len(p.payload) {
+			s.bytes = append(s.bytes, p.payload[skip:]...)
+			s.next += uint32(len(p.payload) - skip)
+		}
+		i = -1 // another may follow now
+	}
+}
+
+// take returns the next frame if it is whole, otherwise nil.
+func (s *stream) take() []byte {
+	const (
+		startupLen = 20 // RFC 5044 section 7.1.1
+		crcLen     = 4
+	)
+	n := startupLen
+	switch {
+	case !s.fpdus && len(s.bytes) >= startupLen:
+		n += int(binary.BigEndian.Uint16(s.bytes[startupLen-2:]))
+	case s.fpdus && len(s.bytes) >= 2:
+		n = (2+int(binary.BigEndian.Uint16(s.bytes))+3)&^3 + crcLen
+	}
+	if len(s.bytes) < n {
+		return nil
+	}
+	frame := s.bytes[:n:n]
+	s.bytes, s.fpdus = s.bytes[n:], true
+	return frame
+}

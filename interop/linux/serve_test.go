@@ -1,0 +1,61 @@
+//go:build interop
+
+package linux
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
+)
+
+// The exports of every server.
+const (
+	memory    = "/memory"
+	directory = "/directory"
+)
+
+// exports are all of them.
+var exports = []string{memory, directory}
+
+// nfsd is a server.
+type nfsd struct {
+	*served.Server
+	dir string // what is exported as directory
+}
+
+// serve starts a server of both exports with more options.
+func serve(t *testing.T, options ...string) *nfsd {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Fatal("this takes root: the server gives files to other users, and makes devices")
+	}
+	s := &nfsd{dir: t.TempDir()}
+	s.Server = served.Start(t, command, append([]string{
+		"--memory", memory, "--memory-size", "3GiB", "--export", directory + "=" + s.dir,
+		"--state", filepath.Join(t.TempDir(), "state"), "--squash", "none",
+	}, options...)...)
+	return s
+}
+
+// stop has the server end in order, and logs how long it has worked.
+func (s *nfsd) stop(t *testing.T) {
+	t.Helper()
+	t.Logf("the server took %.1f s of processor time", s.Stop().Seconds())
+}
+
+// mount has a guest mount an export by way of RDMA, with more options than that takes.
+func (s *nfsd) mount(t *testing.T, sh *shell, export string, options ...string) *mount {
+	t.Helper()
+	return s.mountBy(t, sh, s.RDMA, export, options...)
+}
+
+// mountBy is mount through another port, such as a proxy's.
+func (s *nfsd) mountBy(t *testing.T, sh *shell, port int, export string, options ...string) *mount {
+	t.Helper()
+	return newMount(t, sh, "192.0.2.2:"+export, append([]string{
+		"vers=3", "proto=rdma", fmt.Sprintf("port=%d", port), fmt.Sprintf("mountport=%d", s.TCP), "mountproto=tcp", "nolock", "noresvport",
+	}, options...)...)
+}
