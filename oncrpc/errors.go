@@ -14,11 +14,17 @@ var (
 	// the caller gets PROC_UNAVAIL.
 	ErrProcUnavail = errors.New("procedure unavailable")
 	// ErrServerClosed is returned by the Serve functions of the transports after
-	// Shutdown or Close.
-	ErrServerClosed = fmt.Errorf("oncrpc: server closed: %w", net.ErrClosed)
+	// Shutdown or Close. It wraps net.ErrClosed.
+	ErrServerClosed error = serverClosed{}
 	// ErrReply: a reply that is no RPC reply, or whose results cannot be decoded.
 	ErrReply = errors.New("malformed reply")
 )
+
+// serverClosed wraps net.ErrClosed and does not print it: its text is that of a fault.
+type serverClosed struct{}
+
+func (serverClosed) Error() string { return "oncrpc: server closed" }
+func (serverClosed) Unwrap() error { return net.ErrClosed }
 
 // AcceptError is a call that the server accepted and did not execute.
 type AcceptError struct {
