@@ -7,7 +7,7 @@ type dir struct {
 	byName map[string]*dirent
 	most   int // names that byName has had
 	list   runs
-	// lastCookie is the last that was given to a name. Each is given once, so that it means
+	// lastCookie is the last that was given to an entry. Each is given once, so that it means
 	// the same however the directory changes.
 	lastCookie uint64
 }
@@ -44,6 +44,15 @@ func (d *dir) enter(name string, n *node) {
 	d.byName[name] = e
 	d.most = max(d.most, len(d.byName))
 	d.list.add(e)
+}
+
+// rename gives an entry another name, which is not there yet. Its cookie stays: who renames the entries that he
+// has read does not find them again.
+func (d *dir) rename(from, to string) {
+	e := d.byName[from]
+	delete(d.byName, from)
+	e.name = to
+	d.byName[to] = e
 }
 
 // leave takes away a name that is there.

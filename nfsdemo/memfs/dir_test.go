@@ -10,13 +10,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// names returns the names in a directory, read at most batch at a time, and how many entries the file system
-// came up with to that end.
-func names(tb testing.TB, fs *FS, dir nfs3.FH, batch int) (names []string, work int) {
+// list calls see with each name in a directory, read at most batch at a time and seen behind the call that brought it,
+// and returns how many entries the file system came up with to that end.
+func list(tb testing.TB, fs *FS, dir nfs3.FH, batch int, see func(name string)) (work int) {
 	tb.Helper()
 	var cookie uint64
 	var verf nfs3.Verifier
 	for {
+		var got []string
 		room := batch
 		r, err := fs.ReadDir(tb.Context(), super, dir, cookie, verf, true, func(e *nfs3.Entry) bool {
 			work++
@@ -25,18 +26,28 @@ func names(tb testing.TB, fs *FS, dir nfs3.FH, batch int) (names []string, work 
 			}
 			room--
 			if cookie = e.Cookie; cookie > dotDotCookie {
-				names = append(names, e.Name)
+				got = append(got, e.Name)
 			}
 			return true
 		})
 		if err != nil {
 			tb.Fatal(err)
 		}
+		for _, name := range got {
+			see(name)
+		}
 		if r.EOF {
-			return names, work
+			return work
 		}
 		verf = r.Verf
 	}
+}
+
+// names returns the names in a directory, and what list does.
+func names(tb testing.TB, fs *FS, dir nfs3.FH, batch int) (names []string, work int) {
+	tb.Helper()
+	work = list(tb, fs, dir, batch, func(name string) { names = append(names, name) })
+	return names, work
 }
 
 // TestLargeDirectory: what a directory of 100,000 entries takes is in proportion to that, to make, to read and to
@@ -111,29 +122,38 @@ func TestDirectoryShrinks(t *testing.T) {
 	}
 }
 
-// TestCookies: every name gets a cookie of its own, also one that was there before.
+// TestCookies: every entry gets a cookie of its own, also one whose name was there before, and keeps it under another name.
 func TestCookies(t *testing.T) {
 	fs := newFS(t, Config{})
 	r := fs.Root()
 	last := fs.root.lastCookie
-	next := func(what string) {
+	given := func(what string, want uint64) {
 		t.Helper()
-		if got := fs.root.lastCookie; got != last+1 {
-			t.Errorf("%s: cookie %d, want %d", what, got, last+1)
+		if got := fs.root.lastCookie - last; got != want {
+			t.Errorf("%s: %d cookies were given, want %d", what, got, want)
 		}
 		last = fs.root.lastCookie
 	}
+	d := mkdir(t, fs, r, "d")
+	given("mkdir", 1)
 	h := create(t, fs, "a")
-	next("create")
+	given("create", 1)
 	create(t, fs, "b")
-	next("create")
+	given("create", 1)
 	rename(t, fs, r, "a", r, "c")
-	next("rename")
+	given("rename", 0)
 	rename(t, fs, r, "c", r, "b")
-	next("rename over a file")
+	given("rename over a file", 0)
+	rename(t, fs, r, "b", d, "b")
+	given("rename to another directory", 0)
+	rename(t, fs, d, "b", r, "b")
+	given("rename from there", 1)
 	remove(t, fs, r, "b")
 	create(t, fs, "b")
-	next("create of a name that was there before")
+	given("create of a name that was there before", 1)
+	if _, err := fs.Rmdir(t.Context(), super, r, "d"); err != nil {
+		t.Error(err)
+	}
 	if _, err := fs.GetAttr(t.Context(), h); err != nfs3.ErrStale {
 		t.Error(err)
 	}
@@ -174,5 +194,52 @@ func TestRenameSameFile(t *testing.T) {
 	}
 	if got, _ := names(t, fs, fs.Root(), 10); len(got) != 2 {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestRenameListed: who renames what he sees, as "find -exec mv" does, comes to an end.
+func TestRenameListed(t *testing.T) {
+	const n = 10
+	for _, batch := range []int{1, 2, 7} {
+		fs := newFS(t, Config{})
+		for i := range n {
+			create(t, fs, fmt.Sprint(i))
+		}
+		seen := 0
+		list(t, fs, fs.Root(), batch, func(name string) {
+			if seen++; seen > n {
+				t.Fatalf("%d at a time: %s is listed again", batch, name)
+			}
+			rename(t, fs, fs.Root(), name, fs.Root(), name+".old")
+		})
+		if seen != n {
+			t.Errorf("%d at a time: %d names were seen, want %d", batch, seen, n)
+		}
+	}
+}
+
+// TestReplaceListed: a name that is there all the time is listed once, whatever it comes to stand for.
+func TestReplaceListed(t *testing.T) {
+	fs := newFS(t, Config{})
+	r := fs.Root()
+	other := mkdir(t, fs, r, "dir")
+	for _, name := range []string{"a", "b", "c", "d"} {
+		create(t, fs, name)
+		createIn(t, fs, other, name)
+	}
+	create(t, fs, "new")
+	var got []string
+	list(t, fs, r, 1, func(name string) {
+		got = append(got, name)
+		if name != "b" {
+			return
+		}
+		rename(t, fs, r, "new", r, "a")
+		rename(t, fs, other, "b", r, "b")
+		rename(t, fs, other, "c", r, "c")
+		rename(t, fs, r, "dir", r, "moved")
+	})
+	if want := []string{"dir", "a", "b", "c", "d"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

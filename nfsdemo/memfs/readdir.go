@@ -46,7 +46,7 @@ func (n *node) lookup(name string) *node {
 	return nil
 }
 
-// ReadDir yields the entries of a directory in the order in which they got their names.
+// ReadDir yields the entries of a directory in the order in which they came into it.
 func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, plus bool, yield func(*nfs3.Entry) bool) (vfs.DirResult, error) {
 	fs.tree.RLock()
 	defer fs.tree.RUnlock()

@@ -58,7 +58,8 @@ func (fs *FS) removeName(c *vfs.Cred, dir *nfs3.FH, name string, fits func(*node
 	defer lockNodes(d, n)()
 	wcc.Before = d.pre()
 	if err = d.mayRemove(c, name, n, fits); err == nil {
-		gone = d.unlink(name, n)
+		d.leave(name)
+		gone = d.unlink(n)
 		fs.charge(-chargeOf(name))
 		d.modified()
 	}
@@ -83,10 +84,9 @@ func (d *node) mayRemove(c *vfs.Cred, name string, n *node, fits func(*node) err
 	return fits(n)
 }
 
-// unlink takes the name of n from d and returns n if it is gone, for discard. The caller gives back what the
-// name was charged. fs.tree and both nodes' locks are held.
-func (d *node) unlink(name string, n *node) (gone *node) {
-	d.leave(name)
+// unlink takes from n a name that it has in d, and returns n if it is gone, for discard. The caller takes the name from d, or
+// gives it to another, and gives back what it was charged. fs.tree and both nodes' locks are held.
+func (d *node) unlink(n *node) (gone *node) {
 	n.changed()
 	if n.kind == nfs3.TypeDir {
 		d.nlink--

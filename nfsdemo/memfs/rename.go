@@ -117,11 +117,17 @@ func (m *move) do() (gone *node, err error) {
 	if !m.node.fs.charge(more) {
 		return nil, nfs3.ErrNoSpc
 	}
-	if m.old != nil {
-		gone = m.to.unlink(m.toName, m.old)
+	switch {
+	case m.old != nil:
+		gone = m.to.unlink(m.old)
+		m.from.leave(m.fromName)
+		m.to.byName[m.toName].node = m.node // the name was there all the time
+	case m.from == m.to:
+		m.to.rename(m.fromName, m.toName)
+	default:
+		m.from.leave(m.fromName)
+		m.to.enter(m.toName, m.node)
 	}
-	m.from.leave(m.fromName)
-	m.to.enter(m.toName, m.node)
 	if m.node.kind == nfs3.TypeDir {
 		m.from.nlink--
 		m.to.nlink++

@@ -2,17 +2,30 @@ package memfs
 
 import (
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestEveryChangeShows: however fast changes follow one another, the times tell them apart.
+// TestEveryChangeShows: however fast changes follow one another, the times tell them apart, and if the clock stands still or
+// was set back, too.
 func TestEveryChangeShows(t *testing.T) {
+	for _, ahead := range []time.Duration{0, time.Hour} {
+		t.Run(ahead.String(), func(t *testing.T) { everyChangeShows(t, ahead) })
+	}
+}
+
+// everyChangeShows begins with files whose last change lies ahead.
+func everyChangeShows(t *testing.T, ahead time.Duration) {
 	fs := newFS(t, Config{})
 	r := fs.Root()
 	d := mkdir(t, fs, r, "dir")
 	h := create(t, fs, "file")
+	for _, n := range fs.nodes {
+		n.ctime += int64(ahead)
+		n.mtime = n.ctime
+	}
 	set := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o600}}
 	for i := range 100 {
 		for _, tt := range []struct {

@@ -5,13 +5,13 @@ import (
 	"io/fs"
 )
 
-// The RPC program (RFC 1813 section 5.1.1).
+// The RPC program (RFC 1813 section 5.1.2).
 const (
 	Program = 100005
 	Version = 3
 )
 
-// Sizes of the protocol (RFC 1813 section 5.1.3).
+// Sizes of the protocol (RFC 1813 section 5.1.4).
 const (
 	MaxPath = 1024 // longest path, MNTPATHLEN
 	MaxName = 255  // longest name of a host, MNTNAMLEN

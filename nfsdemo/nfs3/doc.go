@@ -4,7 +4,7 @@
 //
 // READ and WRITE data is encoded and decoded by reference (xdr Bulk), so that a
 // transport may move it on its own. Those two, and the path names of READLINK and
-// SYMLINK, are all that the upper-layer binding allows to be moved so (RFC 8267 section 2).
+// SYMLINK, are all that the upper-layer binding allows to be moved so (RFC 8267).
 //
 // Names are those of the RFC without the suffix 3. Times are in seconds and
 // nanoseconds since 1970 UTC, lengths and offsets in bytes.

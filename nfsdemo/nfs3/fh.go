@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// FH is a file handle, nfs_fh3: opaque to the client (RFC 1813 section 2.5). It is a value
+// FH is a file handle, nfs_fh3: opaque to the client (RFC 1813 section 2.6). It is a value
 // that can be compared and be the key of a map.
 type FH struct {
 	n uint8

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// The RPC program (RFC 1813 section 2.1.1).
+// The RPC program (RFC 1813 section 2.2).
 const (
 	Program = 100003
 	Version = 3
@@ -69,7 +69,7 @@ const maxName = math.MaxInt32
 // Verifier is cookieverf3, createverf3 or writeverf3.
 type Verifier [VerifierSize]byte
 
-// FileType is ftype3 (RFC 1813 section 2.5).
+// FileType is ftype3 (RFC 1813 section 2.6).
 type FileType uint32
 
 // The types of files.
@@ -83,7 +83,7 @@ const (
 	TypeFIFO FileType = 7 // named pipe
 )
 
-// Mode bits (RFC 1813 section 2.5).
+// Mode bits (RFC 1813 section 2.6).
 const (
 	ModeSetUID = 0o4000
 	ModeSetGID = 0o2000

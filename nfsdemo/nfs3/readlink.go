@@ -20,7 +20,7 @@ func (a *ReadLinkArgs) UnmarshalXDR(d *xdr.Decoder) { a.File.UnmarshalXDR(d) }
 type ReadLinkRes struct {
 	Result
 	Attr PostOpAttr
-	Path string // with OK: where the link leads; bulk data (RFC 8267 section 3)
+	Path string // with OK: where the link leads; bulk data (RFC 8267)
 }
 
 // ReadLinkMax returns the longest encoding in bytes of results with a path of at most n

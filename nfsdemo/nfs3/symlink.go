@@ -11,7 +11,7 @@ import (
 type SymlinkArgs struct {
 	Where DirOp
 	Set   Sattr
-	Path  string   // to encode: where the link leads; bulk data (RFC 8267 section 3)
+	Path  string   // to encode: where the link leads; bulk data (RFC 8267)
 	Bulk  xdr.Bulk // decoded: the bytes of the path
 }
 

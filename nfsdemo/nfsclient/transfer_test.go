@@ -59,9 +59,9 @@ type odd struct {
 	verf     atomic.Uint32 // first byte of the verifier
 	stable   nfs3.StableHow
 	commits  int
-	hideEOF  bool // EOF is told only behind the end
-	restarts bool // the verifier changes after each WRITE
-	empty    bool // nothing is read or written
+	hideEOF  bool   // EOF is told only behind the end
+	restarts uint32 // after each of so many WRITEs the verifier changes
+	empty    bool   // nothing is read or written
 	under    chan struct{}
 }
 
@@ -112,7 +112,7 @@ func (o *odd) program() oncrpc.Program {
 		o.data = append(o.data, make([]byte, max(0, int(args.Offset)+len(p)-len(o.data)))...)
 		copy(o.data[args.Offset:], p)
 		res := nfs3.WriteRes{Count: uint32(len(p)), Committed: o.stable, Verf: nfs3.Verifier{byte(o.verf.Load())}}
-		if o.restarts {
+		if o.verf.Load() < o.restarts {
 			o.verf.Add(1)
 		}
 		res.MarshalXDR(c.Results)
@@ -179,14 +179,17 @@ func TestNoProgress(t *testing.T) {
 }
 
 func TestRestart(t *testing.T) {
-	for _, parallel := range []int{1, 4} {
-		o := &odd{restarts: true}
-		_, err := o.client(t).Upload(t.Context(), nfs3.FH{}, bytes.NewReader(make([]byte, 1000)), nfsclient.Transfer{Parallel: parallel})
-		if !errors.Is(err, nfsclient.ErrVerifier) {
-			t.Errorf("between WRITEs: %v", err)
+	// When the server has restarted once, the COMMIT has the verifier of the last WRITE.
+	for _, restarts := range []uint32{1, 1000} {
+		for _, parallel := range []int{1, 4} {
+			o := &odd{restarts: restarts}
+			_, err := o.client(t).Upload(t.Context(), nfs3.FH{}, bytes.NewReader(make([]byte, 1000)), nfsclient.Transfer{Parallel: parallel})
+			if !errors.Is(err, nfsclient.ErrVerifier) {
+				t.Errorf("%d restarts between WRITEs: %v", restarts, err)
+			}
 		}
 	}
-	o := &odd{restarts: true}
+	o := &odd{restarts: 1}
 	_, err := o.client(t).Upload(t.Context(), nfs3.FH{}, bytes.NewReader([]byte{1}), nfsclient.Transfer{})
 	if !errors.Is(err, nfsclient.ErrVerifier) {
 		t.Errorf("before COMMIT: %v", err)
@@ -195,7 +198,7 @@ func TestRestart(t *testing.T) {
 
 // TestRestartDurable: what was durable when the server restarted is not lost.
 func TestRestartDurable(t *testing.T) {
-	o := &odd{restarts: true, stable: nfs3.FileSync}
+	o := &odd{restarts: 1000, stable: nfs3.FileSync}
 	n, err := o.client(t).Upload(t.Context(), nfs3.FH{}, bytes.NewReader(make([]byte, 1000)), nfsclient.Transfer{})
 	if err != nil || n != 1000 || o.commits != 0 {
 		t.Errorf("%d bytes, %d COMMITs: %v", n, o.commits, err)

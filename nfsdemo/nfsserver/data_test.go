@@ -109,14 +109,24 @@ func (f checked) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, 
 	return f.FS.Write(ctx, c, h, off, data, how)
 }
 
-// TestWriteContract: file systems see no offset that an int64 does not hold.
-func TestWriteContract(t *testing.T) {
+func (f checked) Read(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int, r *vfs.ReadResult) error {
+	if n < 0 || n > 0 && (off > math.MaxInt64 || uint64(n) > math.MaxInt64-off) {
+		f.tb.Errorf("file system asked to read %d bytes at %d", n, off)
+	}
+	return f.FS.Read(ctx, c, h, off, n, r)
+}
+
+// TestDataContract: file systems see no data at an offset that an int64 does not hold.
+func TestDataContract(t *testing.T) {
 	w := newWorld(t)
 	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{export(checked{w.fs, t})}})
 	c := nfsOn(pipe.New(rpc, pipe.Inline), auth(t, 0))
 	for _, off := range []uint64{0, math.MaxInt64 - 1, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64 - 1, math.MaxUint64} {
 		for n := range 4 {
 			writeTo(t, c, w.file, off, make([]byte, n), nfs3.Unstable)
+		}
+		for _, n := range []uint32{0, 1, 2, 3, math.MaxUint32} {
+			do(t, c, nfs3.ProcRead, &nfs3.ReadArgs{File: w.file, Offset: off, Count: n}, &nfs3.ReadRes{Into: make([]byte, nfsserver.DefaultTransfer)})
 		}
 	}
 }

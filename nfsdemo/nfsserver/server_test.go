@@ -134,8 +134,13 @@ func TestConfigIsCopied(t *testing.T) {
 
 func TestMount(t *testing.T) {
 	ctx := t.Context()
-	outer, inner := newFS(t), newFS(t)
-	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/srv", FS: outer, Squash: nfsserver.SquashNone}, {Path: "/srv/inner", FS: inner, Squash: nfsserver.SquashNone}}})
+	outer, inner, other := newFS(t), newFS(t), newFS(t)
+	// The longest path counts, wherever it stands.
+	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{
+		{Path: "/srv/other", FS: other, Squash: nfsserver.SquashNone},
+		{Path: "/srv", FS: outer, Squash: nfsserver.SquashNone},
+		{Path: "/srv/inner", FS: inner, Squash: nfsserver.SquashNone},
+	}})
 	c := nfsclient.New(pipe.New(rpc, pipe.Inline), auth(t, 0))
 	dir, err := c.Mkdir(ctx, outer.Root(), "dir", nfs3.Sattr{})
 	if err != nil {
@@ -159,6 +164,7 @@ func TestMount(t *testing.T) {
 		{"/srv/dir", dir.File, mount3.OK},
 		{"/srv/dir/..", outer.Root(), mount3.OK},
 		{"/srv/inner", inner.Root(), mount3.OK},
+		{"/srv/other", other.Root(), mount3.OK},
 		{"/srv/inner/dir", nfs3.FH{}, mount3.ErrNoEnt},
 		{"/srv/../../srv/dir", dir.File, mount3.OK},
 		{"/srv/none", nfs3.FH{}, mount3.ErrNoEnt},

@@ -46,7 +46,7 @@ type FS interface {
 	// attributes. Rights that make no sense for the type of file are not granted.
 	Access(ctx context.Context, c *Cred, h nfs3.FH, want nfs3.Access) (nfs3.Access, nfs3.PostOpAttr, error)
 
-	// Read hands out up to n bytes at off, as far as the file goes, by reference.
+	// Read hands out up to n bytes at off, as far as the file goes, by reference; off plus n fits an int64, or n is 0.
 	// It appends the data to r.Data. The owner of the file may read it whatever its mode says,
 	// and so may who can execute it (RFC 1813 section 4.4). Only regular files have data: of directories
 	// Read, Write and Commit are nfs3.ErrIsDir, of others nfs3.ErrInval.

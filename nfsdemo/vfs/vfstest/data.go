@@ -160,6 +160,37 @@ func testWriteFetch(f *fixture) {
 	}
 }
 
+// testWriteMeanwhile: a WRITE is a single step, which comes behind what others do while its data is fetched. Attributes
+// before it that are older would hide their changes from the client.
+func testWriteMeanwhile(f *fixture) {
+	h := f.file("file")
+	f.set(h, setMode(0o666))
+	var before nfs3.Fattr
+	w, err := f.fs.Write(f.ctx, bob, h, 0, Lazy([]byte("bob"), func() error {
+		f.write(h, 0, []byte("root's"))
+		f.set(h, nfs3.Sattr{Mtime: nfs3.SetTime{How: nfs3.ToClientTime, To: nfs3.Time{Sec: 1}}})
+		before = f.attr(h)
+		return nil
+	}), nfs3.FileSync)
+	f.ok(err)
+	if w.Wcc.Before != before.Pre() {
+		f.Errorf("before %+v, want %+v", w.Wcc.Before, before.Pre())
+	}
+	if got, _ := f.read(h, 0, 10); string(got) != "bobt's" {
+		f.Errorf("%q", got)
+	}
+
+	w, err = f.fs.Write(f.ctx, bob, h, 0, Lazy([]byte("more"), func() error {
+		f.set(h, setMode(0o644))
+		return nil
+	}), nfs3.FileSync)
+	f.want("write to a file that is closed to him meanwhile", err, nfs3.ErrAcces)
+	f.wantSame(h, w.Wcc)
+	if got, _ := f.read(h, 0, 10); string(got) != "bobt's" {
+		f.Errorf("%q", got)
+	}
+}
+
 // testSnapshot: what was handed out stays what it was until it is released.
 func testSnapshot(f *fixture) {
 	h := f.file("file")

@@ -97,6 +97,65 @@ func testNamePermissions(f *fixture) {
 	}
 }
 
+// testSearchPermission: who may not search a directory is not told which names are in it, and gets no file of them, even
+// if he may write it.
+func testSearchPermission(f *fixture) {
+	d, free := f.dir("dir", 0o777), f.dir("free", 0o777)
+	verf := nfs3.Verifier{1}
+	_, _, err := f.fs.Create(f.ctx, bob, d, "there", &nfs3.CreateHow{Mode: nfs3.Exclusive, Verf: verf})
+	f.ok(err)
+	f.mkdir(bob, d, "sub", 0o777)
+	linked := f.fileOf(bob, free, "file", 0o666)
+	f.set(d, setMode(0o666))
+	for _, name := range []string{"there", "sub", "none"} {
+		for what, do := range map[string]func() error{
+			"lookup": func() error {
+				_, _, err := f.fs.Lookup(f.ctx, bob, d, name)
+				return err
+			},
+			"create": func() error {
+				_, _, err := f.fs.Create(f.ctx, bob, d, name, &nfs3.CreateHow{Mode: nfs3.Unchecked})
+				return err
+			},
+			"create guarded": func() error {
+				_, _, err := f.fs.Create(f.ctx, bob, d, name, &nfs3.CreateHow{Mode: nfs3.Guarded})
+				return err
+			},
+			"create exclusively": func() error {
+				_, _, err := f.fs.Create(f.ctx, bob, d, name, &nfs3.CreateHow{Mode: nfs3.Exclusive, Verf: verf})
+				return err
+			},
+			"mkdir": func() error {
+				_, _, err := f.fs.Mkdir(f.ctx, bob, d, name, &nfs3.Sattr{})
+				return err
+			},
+			"link": func() error {
+				_, _, err := f.fs.Link(f.ctx, bob, linked, d, name)
+				return err
+			},
+			"remove": func() error {
+				_, err := f.fs.Remove(f.ctx, bob, d, name)
+				return err
+			},
+			"rmdir": func() error {
+				_, err := f.fs.Rmdir(f.ctx, bob, d, name)
+				return err
+			},
+			"rename from": func() error {
+				_, _, err := f.fs.Rename(f.ctx, bob, d, name, free, "new")
+				return err
+			},
+			"rename to": func() error {
+				_, _, err := f.fs.Rename(f.ctx, bob, free, "file", d, name)
+				return err
+			},
+		} {
+			f.want(what+" "+name, do(), nfs3.ErrAcces)
+		}
+	}
+	f.wantNames(d, "there", "sub")
+}
+
 // testMovePermissions: who moves a directory to another changes what ".." means in it, and so must be
 // permitted to write it.
 func testMovePermissions(f *fixture) {

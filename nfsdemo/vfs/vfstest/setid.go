@@ -67,4 +67,12 @@ func testSetID(f *fixture) {
 	if a := f.attr(own); a.Mode != mode || a.GID != 500 {
 		f.Errorf("given to another group with a mode: mode %o, group %d", a.Mode, a.GID)
 	}
+
+	// Where the group may not execute it, set-group-id lends nothing.
+	locked := f.fileOf(alice, d, "locked", nfs3.ModeSetGID|0o666)
+	_, err = f.fs.Write(f.ctx, alice, locked, 0, Bulk([]byte("by alice")), nfs3.Unstable)
+	f.ok(err)
+	if a := f.attr(locked); a.Mode != nfs3.ModeSetGID|0o666 {
+		f.Errorf("without the right to execute: mode %o", a.Mode)
+	}
 }
