@@ -86,5 +86,5 @@ func Example() {
 	// Output:
 	// average: 42
 	// of nothing: true GARBAGE_ARGS
-	// oncrpc: server closed: use of closed network connection
+	// oncrpc: server closed
 }

@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"hash/maphash"
 	"sync"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // maxKeptReply is the longest reply in bytes that is kept.
 const maxKeptReply = 4 << 10
+
+// maxReplyAge is how long a reply counts. It is longer than clients take to connect again, and bounds what happens to one that
+// uses its transaction ids again, having been started anew.
+const maxReplyAge = 10 * time.Minute
 
 // replyCache keeps the replies of procedures that must be executed once, for clients that did not get them and call again: what
 // is known as duplicate request cache. It belongs to a server, not to a connection, because they do so over another one.
@@ -27,6 +32,7 @@ type replyCache struct {
 type onceCall struct {
 	key    replyKey
 	reply  []byte    // nil until there is one; then it never changes, for it may be on its way
+	since  time.Time // of the reply
 	waiter *Call     // the last one of the same key that has arrived meanwhile
 	next   *onceCall // completed after this one
 }
@@ -50,7 +56,7 @@ func (r *replyCache) arrive(c *Call) (execute bool, reply []byte, displaced *Cal
 	defer r.mu.Unlock()
 	o := r.calls[k]
 	switch {
-	case o == nil:
+	case o == nil, o.reply != nil && time.Since(o.since) > maxReplyAge:
 		c.once = &onceCall{key: k}
 		r.calls[k] = c.once
 		return true, nil, nil
@@ -83,7 +89,7 @@ func (r *replyCache) keep(o *onceCall, reply []byte) (waiter *Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	waiter, o.waiter = o.waiter, nil
-	o.reply = reply
+	o.reply, o.since = reply, time.Now()
 	if r.last == nil {
 		r.first = o
 	} else {
@@ -91,7 +97,9 @@ func (r *replyCache) keep(o *onceCall, reply []byte) (waiter *Call) {
 	}
 	r.last = o
 	if r.kept++; r.kept > r.max {
-		delete(r.calls, r.first.key)
+		if r.calls[r.first.key] == r.first { // and not a later call of the same key
+			delete(r.calls, r.first.key)
+		}
 		r.first = r.first.next
 		r.kept--
 	}

@@ -67,7 +67,7 @@ type ServerStats struct {
 	Calls    uint64 // dispatched
 	Errors   uint64 // answered with something other than SUCCESS
 	Panics   uint64 // handlers that panicked or ended their goroutine
-	Dropped  uint64 // not answered, because the server was shutting down, or for another copy of the call
+	Dropped  uint64 // not answered, because the server was shutting down, the connection had ended, or for another copy of the call
 	Replayed uint64 // answered with the reply to an earlier copy of the call
 	InFlight int    // being executed or answered now
 }
@@ -199,8 +199,17 @@ func (s *Server) find(c *Call) error {
 	return nil
 }
 
-// execute runs the handler of a call and answers it.
+// execute runs the handler of a call and answers it, unless its connection has ended while it waited. The caller then does not
+// know whether it was executed; he has called again, maybe, and gone on to calls that this one would undo.
 func (s *Server) execute(c *Call) {
+	if c.in.Context().Err() != nil {
+		once := c.once
+		s.drop(c)
+		if once != nil {
+			s.failed(once)
+		}
+		return
+	}
 	encodeSuccess(&c.enc, c.XID)
 	err := s.call(c)
 	if err == nil {

@@ -22,6 +22,15 @@ type Bulk struct {
 // Len returns the length in bytes.
 func (b Bulk) Len() int { return b.n }
 
+// First returns the first n bytes, or all if there are fewer. The others are not fetched.
+func (b Bulk) First(n int) Bulk {
+	if n < b.n {
+		b.n = max(0, n)
+		b.data = b.data[:min(b.n, len(b.data))]
+	}
+	return b
+}
+
 // Ready reports whether the data is here already, so that FetchInto, Bytes, Take and CopyTo do not
 // block.
 func (b Bulk) Ready() bool { return b.src == nil }

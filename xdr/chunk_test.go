@@ -299,3 +299,25 @@ func TestBulkCopyTo(t *testing.T) {
 		t.Errorf("nothing: %d bytes", n)
 	}
 }
+
+// First leaves the rest where it is, also with the sender.
+func TestBulkFirst(t *testing.T) {
+	for _, tt := range []struct {
+		n    int
+		want string
+	}{
+		{-1, ""}, {0, ""}, {1, "b"}, {4, "bulk"}, {9, "bulk data"}, {10, "bulk data"}, {math.MaxInt, "bulk data"},
+	} {
+		later, _ := lazy([]byte("bulk data"))
+		for what, b := range map[string]xdr.Bulk{"here": here([]byte("bulk data")), "lazy": later} {
+			b = b.First(tt.n)
+			got := make([]byte, len(tt.want))
+			if err := b.FetchInto(t.Context(), [][]byte{got}); err != nil || b.Len() != len(tt.want) || string(got) != tt.want {
+				t.Errorf("%s, first %d: %d bytes, %q, %v; want %q", what, tt.n, b.Len(), got, err, tt.want)
+			}
+			if p, err := b.Bytes(t.Context()); err != nil || string(p) != tt.want {
+				t.Errorf("%s, first %d: Bytes: %q, %v; want %q", what, tt.n, p, err, tt.want)
+			}
+		}
+	}
+}

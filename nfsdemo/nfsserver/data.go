@@ -34,13 +34,12 @@ func write(ctx context.Context, q *request, a *nfs3.WriteArgs, r *nfs3.WriteRes)
 	if err != nil {
 		return err
 	}
-	switch {
-	case a.Count > q.server.maxWrite: // FSINFO said so, and the data is not here yet
-		return unchanged(ctx, fs, &a.File, &r.Wcc, nfs3.ErrInval)
-	case a.Offset > math.MaxInt64 || within(a.Offset, a.Count) < a.Count:
+	// A count over the limit is no error: less is written (RFC 1813 section 3.3.19, wtmax).
+	n := min(a.Count, q.server.maxWrite)
+	if a.Offset > math.MaxInt64 || within(a.Offset, n) < n {
 		return unchanged(ctx, fs, &a.File, &r.Wcc, nfs3.ErrFBig)
 	}
-	w, err := fs.Write(ctx, &q.cred, a.File, a.Offset, a.Bulk, a.Stable)
+	w, err := fs.Write(ctx, &q.cred, a.File, a.Offset, a.Bulk.First(int(n)), a.Stable)
 	r.Wcc, r.Count, r.Committed, r.Verf = w.Wcc, w.Count, w.Committed, q.server.verf
 	return err
 }

@@ -81,13 +81,15 @@ func TestWriteEdges(t *testing.T) {
 		{math.MaxUint64, 0, nfs3.ErrFBig, 8},
 		{math.MaxUint64 - 4, 5, nfs3.ErrFBig, 8},
 		{0, nfsserver.DefaultTransfer, nfs3.OK, nfsserver.DefaultTransfer},
-		{0, nfsserver.DefaultTransfer + 1, nfs3.ErrInval, 8},
+		{0, nfsserver.DefaultTransfer + 1, nfs3.OK, nfsserver.DefaultTransfer}, // no more than wtmax
+		{far - nfsserver.DefaultTransfer, nfsserver.DefaultTransfer + 1, nfs3.OK, far},
+		{far - nfsserver.DefaultTransfer + 1, nfsserver.DefaultTransfer + 1, nfs3.ErrFBig, 8},
 	} {
 		w := newWorld(t)
 		c := w.superuser(t)
 		writeTo(t, c, w.file, 0, []byte("contents"), nfs3.Unstable)
 		res := writeTo(t, c, w.file, tt.off, make([]byte, tt.count), nfs3.Unstable)
-		if res.Status != tt.want || res.Wcc.After.Attr.Size != tt.size || tt.want == nfs3.OK && int(res.Count) != tt.count {
+		if res.Status != tt.want || res.Wcc.After.Attr.Size != tt.size || tt.want == nfs3.OK && int(res.Count) != min(tt.count, nfsserver.DefaultTransfer) {
 			t.Errorf("%d bytes at %d: %v, %d bytes, size %d; want %v, size %d", tt.count, tt.off, res.Status, res.Count, res.Wcc.After.Attr.Size, tt.want, tt.size)
 		}
 		if got := attrOf(t, c, w.file).Size; got != tt.size {

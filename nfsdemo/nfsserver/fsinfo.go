@@ -11,7 +11,7 @@ import (
 const (
 	transferMultiple = 4096
 	dirTransfer      = 64 << 10
-	maxDir           = 256 << 10
+	maxDir           = 128 << 10
 )
 
 func fsStat(ctx context.Context, q *request, a *nfs3.FSStatArgs, r *nfs3.FSStatRes) error {

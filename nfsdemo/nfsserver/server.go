@@ -14,14 +14,19 @@ import (
 // DefaultTransfer is the largest READ and WRITE in bytes where Config names none.
 const DefaultTransfer = 1 << 20
 
-// maxTransfer is the largest that Config may name. Callers give a call that much memory.
-const maxTransfer = 64 << 20
+// minTransfer and maxTransfer are the limits of what Config may name. The smallest has room for a directory's
+// entry with the longest name, callers give a call memory for the largest.
+const (
+	minTransfer = 1 << 10
+	maxTransfer = 64 << 20
+)
 
 // Config configures a Server.
 type Config struct {
 	Exports []Export
 	// MaxRead and MaxWrite are the largest READ and WRITE in bytes, which FSINFO tells
-	// the clients; 0 means DefaultTransfer. READDIR and READDIRPLUS keep to MaxRead and to 256 KiB.
+	// the clients; 0 means DefaultTransfer. READDIR and READDIRPLUS keep to MaxRead and to 128 KiB.
+	// Less than 1024 would not hold an entry of a directory.
 	// Over TCP a transfer must fit the MaxRecord of package recordmark, at either end: more than 4 MiB
 	// do not with its default.
 	MaxRead, MaxWrite int
@@ -54,8 +59,8 @@ func New(cfg Config) (*Server, error) {
 		s.log = slog.Default()
 	}
 	for _, n := range []int{cfg.MaxRead, cfg.MaxWrite} {
-		if n < 0 || n > maxTransfer {
-			return nil, fmt.Errorf("nfsserver: transfers of %d bytes: at most %d are possible", n, maxTransfer)
+		if n != 0 && (n < minTransfer || n > maxTransfer) {
+			return nil, fmt.Errorf("nfsserver: transfers of %d bytes: possible are %d to %d", n, minTransfer, maxTransfer)
 		}
 	}
 	if len(cfg.Exports) == 0 {

@@ -109,7 +109,9 @@ func TestNew(t *testing.T) {
 		"prefix of mapped":       {one(func(x *nfsserver.Export) { x.Clients = prefixes("::ffff:10.0.0.0/104") }), false},
 		"negative read":          {sizes(-1, 0), false},
 		"negative write":         {sizes(0, -1), false},
-		"sizes":                  {sizes(1, 64<<20), true},
+		"sizes":                  {sizes(1<<10, 64<<20), true},
+		"too small to read":      {sizes(1<<10-1, 0), false},
+		"too small to write":     {sizes(0, 1), false},
 		"far too large to read":  {sizes(64<<20+1, 0), false},
 		"far too large to write": {sizes(0, 1<<30), false},
 	} {
@@ -213,8 +215,8 @@ func TestLimits(t *testing.T) {
 			t.Errorf("write at %d: %v", off, err)
 		}
 	}
-	if _, err := c.Write(ctx, o.File, 0, p, nfs3.Unstable); !errors.Is(err, nfs3.ErrInval) {
-		t.Errorf("write over the limit: %v", err)
+	if r, err := c.Write(ctx, o.File, 0, p, nfs3.Unstable); err != nil || r.N != 4096 {
+		t.Errorf("write over the limit: %+v, %v", r, err)
 	}
 	if a, err := c.GetAttr(ctx, o.File); err != nil || a.Size != 5*4096 {
 		t.Errorf("%v, %+v", err, a)

@@ -1,0 +1,71 @@
+package oncrpc_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// A call that waits for its turn is not executed when its connection has ended meanwhile: its caller may have made it again
+// over another one, and gone on.
+func TestEndedWhileQueued(t *testing.T) {
+	for _, once := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var n counter
+			gate := make(chan struct{})
+			s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: 1},
+				oncrpc.Procedure{Handler: func(context.Context, *oncrpc.Call) error { <-gate; return nil }},
+				oncrpc.Procedure{Handler: n.handle, Once: once})
+			first, late, again := callFrom(t, peerA, callBytes(1, 1)), callFrom(t, peerA, callBytes(0x01020304, 2)), callFrom(t, peerB, callBytes(0x01020304, 2))
+			s.Dispatch(first)
+			s.Dispatch(late)
+			s.Dispatch(again) // the same call once more: with Once it waits for the reply
+			late.conn.Close()
+			close(gate)
+			<-first.reply
+			if got := <-late.reply; got != nil {
+				t.Errorf("once %v: the late call got %x, want no reply", once, got)
+			}
+			if got, want := <-again.reply, unhex(t, accepted+"00000000 00000001"); !bytes.Equal(got, want) {
+				t.Errorf("once %v: got %x, want %x", once, got, want)
+			}
+			synctest.Wait()
+			if st := s.Stats(); n.Load() != 1 || st.Dropped != 1 || st.InFlight != 0 {
+				t.Errorf("once %v: %d executions, %+v", once, n.Load(), st)
+			}
+		})
+	}
+}
+
+// A reply counts for ten minutes.
+func TestOnceAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n counter
+		s := newServer(t, oncrpc.ServerConfig{ReplyCache: 2}, oncrpc.Procedure{Handler: n.handle, Once: true})
+		for _, tt := range []struct {
+			pause time.Duration
+			want  uint32
+		}{
+			{0, 1},
+			{10 * time.Minute, 1},
+			{time.Nanosecond, 2},
+			{10 * time.Minute, 2},
+		} {
+			time.Sleep(tt.pause)
+			dispatchFrom(t, s, peerA, callBytes(1, 1))
+			if got := n.Load(); got != tt.want {
+				t.Errorf("after %v: %d executions, want %d", tt.pause, got, tt.want)
+			}
+		}
+		// The reply that does not count any more makes room without the later one of the same key.
+		dispatchFrom(t, s, peerA, callBytes(2, 1))
+		dispatchFrom(t, s, peerA, callBytes(1, 1))
+		if got := n.Load(); got != 3 {
+			t.Errorf("%d executions, want 3", got)
+		}
+	})
+}
