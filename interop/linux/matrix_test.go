@@ -14,6 +14,7 @@ var inlineSizes = []int{1024, 4096, 65536}
 // TestMatrix moves data with the sizes of READ and WRITE, and of inline messages, that Linux can be told to use. The server has inline messages
 // of 4096 bytes, unless the client's are larger.
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	n := sizes{data: 1<<20 + 4096 + 3}
 	callSizes := []int{4096, 32768, 1 << 20}
 	if *full {

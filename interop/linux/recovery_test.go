@@ -12,12 +12,15 @@ import (
 	"time"
 )
 
-// writeScript writes /host/data, 32 KiB at a time, synced every MiB, and compares what can be read then.
+// writeScript writes /host/data, synced every MiB, and compares what can be read then.
 const writeScript = `
 set -e
 cd %s
 i=0
-while dd if=/host/data of=file bs=1M skip=$i seek=$i count=1 conv=notrunc,fsync 2>/dev/null && [ $i -lt %d ]; do i=$((i + 1)); done
+while [ $i -lt %d ]; do
+	dd if=/host/data of=file bs=1M skip=$i seek=$i count=1 conv=notrunc,fsync status=none
+	i=$((i + 1))
+done
 sync
 echo 3 >/proc/sys/vm/drop_caches
 cmp /host/data file

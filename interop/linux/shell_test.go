@@ -60,6 +60,7 @@ func (g *guest) closeShells(shells []*shell) {
 
 // hangScript shows what the kernel waits for, and what its NFS clients do.
 const hangScript = `
+mount -t debugfs debugfs /sys/kernel/debug
 echo w >/proc/sysrq-trigger
 dmesg | tail -n 100
 grep -A 30 'fstype nfs ' /proc/self/mountstats | grep -E 'device|xprt'

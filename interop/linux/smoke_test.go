@@ -19,7 +19,7 @@ func TestSmoke(t *testing.T) {
 			t.Parallel()
 			s := serve(t)
 			pcap := filepath.Join(t.TempDir(), "pcap")
-			g, sh := bootShells(t, machine{Siw: siw, Capture: pcap}, 1)
+			g, sh := bootShells(t, machine{Siw: siw, Capture: pcap, Limit: longLimit()}, 1)
 			g.put("data", random(t, n.data))
 			for _, export := range exports {
 				m := s.mount(t, sh[0], export)
