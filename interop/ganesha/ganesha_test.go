@@ -17,14 +17,24 @@ const startLimit = 30 * time.Second
 
 const config = `
 NFS_CORE_PARAM { Protocols = 3; NFS_Port = %d; MNT_Port = %d; Enable_NLM = false; Enable_RQUOTA = false; }
+`
+
+const exportConfig = `
 EXPORT {
-	Export_Id = 1; Path = %s; Pseudo = /data; Access_Type = RW; Squash = None; Protocols = 3; Transports = TCP; SecType = sys;
+	Export_Id = %d; Path = %s; Pseudo = /data%d; Access_Type = RW; Squash = None; Protocols = 3; Transports = TCP; SecType = sys;
+	Attr_Expiration_Time = %d;
 	FSAL { Name = VFS; }
 }
 `
 
-// serveGanesha serves dir with ganesha and returns the addresses of NFS and MOUNT.
-func serveGanesha(tb testing.TB, dir string) (nfs, mount string) {
+// served is a directory that ganesha serves.
+type served struct {
+	dir        string
+	expiration int // seconds for which it trusts the attributes that it has read
+}
+
+// serveGanesha serves directories with ganesha and returns the addresses of NFS and MOUNT.
+func serveGanesha(tb testing.TB, dirs ...served) (nfs, mount string) {
 	tb.Helper()
 	if _, err := net.Dial("tcp", "127.0.0.1:111"); err != nil {
 		run(tb, "127.0.0.1:111", "rpcbind", "-w", "-f") // ganesha registers with it, or ends
@@ -33,7 +43,11 @@ func serveGanesha(tb testing.TB, dir string) (nfs, mount string) {
 	ports := freePorts(tb, 2)
 	nfs, mount = fmt.Sprintf("127.0.0.1:%d", ports[0]), fmt.Sprintf("127.0.0.1:%d", ports[1])
 	conf := filepath.Join(tmp, "conf")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, config, ports[0], ports[1], dir), 0o600); err != nil {
+	text := fmt.Appendf(nil, config, ports[0], ports[1])
+	for i, d := range dirs {
+		text = fmt.Appendf(text, exportConfig, i+1, d.dir, i+1, d.expiration)
+	}
+	if err := os.WriteFile(conf, text, 0o600); err != nil {
 		tb.Fatal(err)
 	}
 	run(tb, nfs, "ganesha.nfsd", "-F", "-L", filepath.Join(tmp, "log"), "-p", filepath.Join(tmp, "pid"), "-f", conf)

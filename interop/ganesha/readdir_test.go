@@ -32,13 +32,16 @@ type target struct {
 	times  []time.Duration
 }
 
-// BenchmarkReadDirPlus lists a directory with READDIRPLUS: by ganesha over TCP, by ours from the same directory
-// over TCP and over RDMA, and by ours from memory over RDMA. All take turns. It reports the median of each, in ms, and
-// the first of them as a ratio to ganesha's.
+// defaultExpiration is for how many seconds ganesha trusts the attributes that it has read, unless told otherwise.
+const defaultExpiration = 60
+
+// BenchmarkReadDirPlus lists a directory with READDIRPLUS: by ganesha over TCP, as it comes, and so that it asks the host each time,
+// as ours does; by ours from the same directory over TCP and over RDMA, and by ours from memory over RDMA. All take turns. It reports the median
+// of each, in ms, and that over TCP as a ratio to ganesha's that asks.
 func BenchmarkReadDirPlus(b *testing.B) {
 	for _, entries := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprint(entries), func(b *testing.B) {
-			dir := b.TempDir()
+			dir, other := b.TempDir(), b.TempDir()
 			host, err := dirfs.New(dirfs.Config{Path: dir})
 			if err != nil {
 				b.Fatal(err)
@@ -50,17 +53,20 @@ func BenchmarkReadDirPlus(b *testing.B) {
 			}
 			for i := range entries {
 				name := fmt.Sprintf("file%06d", i)
-				if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-					b.Fatal(err)
+				for _, d := range []string{dir, other} {
+					if err := os.WriteFile(filepath.Join(d, name), nil, 0o600); err != nil {
+						b.Fatal(err)
+					}
 				}
 				if _, _, err := mem.Create(b.Context(), &vfs.Cred{}, mem.Root(), name, &nfs3.CreateHow{}); err != nil {
 					b.Fatal(err)
 				}
 			}
-			nfs, mount := serveGanesha(b, dir)
+			nfs, mount := serveGanesha(b, served{dir, 0}, served{other, defaultExpiration})
 			tcp, rdma := serve(b, nfsserver.Export{Path: "/host", FS: host}, nfsserver.Export{Path: "/mem", FS: mem})
 			targets := []*target{
-				{name: "ganesha", client: overTCP(b, nfs), dir: mountOver(b, mount, dir)},
+				{name: "ganesha-asking", client: overTCP(b, nfs), dir: mountOver(b, mount, dir)},
+				{name: "ganesha", client: overTCP(b, nfs), dir: mountOver(b, mount, other)},
 				{name: "dir-tcp", client: overTCP(b, tcp), dir: host.Root()},
 				{name: "dir-rdma", client: overRDMA(b, rdma), dir: host.Root()},
 				{name: "mem-rdma", client: overRDMA(b, rdma), dir: mem.Root()},
@@ -79,7 +85,7 @@ func BenchmarkReadDirPlus(b *testing.B) {
 				slices.Sort(t.times)
 				b.ReportMetric(float64(t.median())/1e6, t.name+"-ms")
 			}
-			b.ReportMetric(float64(targets[1].median())/float64(targets[0].median()), "ofganesha")
+			b.ReportMetric(float64(targets[2].median())/float64(targets[0].median()), "ofasking")
 		})
 	}
 }
