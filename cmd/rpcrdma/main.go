@@ -2,20 +2,13 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
+	"time"
 )
 
-func main() {
-	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		signal.Stop(signals) // a second one ends the process at once
-		cancel()
-	}()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+func main() { command(repeatTime) }
+
+// command runs the command line of this process, and ends it.
+func command(repeat time.Duration) {
+	os.Exit(run(untilSignal(repeat), os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -48,20 +48,17 @@ func printable(name string) string {
 	return name
 }
 
+// long finds what is too long to be shown, and its two ends.
+var long = regexp.MustCompile(`(\S{120})\S{80,}(\S{60})`)
+
+// cut leaves out the middle of overlong words, such as names, of a message.
+func cut(message string) string { return long.ReplaceAllString(message, "$1...$2") }
+
 // usageError is a command line that cannot be carried out.
 type usageError struct{ err error }
 
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
-
-// version is that of the module, and of the toolchain that built it.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	return info.Main.Version + " " + info.GoVersion
-}
 
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -85,7 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := &checkedWriter{w: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
-	root.AddCommand(newDemoCommand(), newServeCommand(rpcbind.Local))
+	root.AddCommand(newDemoCommand(), newServeCommand(rpcbind.Local), newVersionCommand())
 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
@@ -98,7 +95,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "rpcrdma: interrupted")
 		return exitInterrupted
 	}
-	fmt.Fprintln(stderr, "rpcrdma:", err)
+	fmt.Fprintln(stderr, "rpcrdma:", cut(err.Error()))
 	if errors.As(err, new(usageError)) {
 		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
 		return exitUsage

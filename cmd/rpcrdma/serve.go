@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -36,6 +37,7 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 		return err
 	}
 	defer func() { err = errors.Join(err, exports.close()) }()
+	cfg.warnOverlap(log)
 	nfs, err := nfsserver.New(nfsserver.Config{Exports: exports.list, Logger: log})
 	if err != nil {
 		return err
@@ -44,7 +46,7 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 	s.rpc.Handle(nfs.Programs()...)
 	s.rpc.Handle(rpcbind.Programs(s.ports.lookups())...)
 	if cfg.rpcbind {
-		if s.rpcbind, err = register(ctx, cfg.dialRPCBind, s.ports); err != nil {
+		if s.rpcbind, err = register(ctx, cfg, s.ports, log); err != nil {
 			return err
 		}
 	}
@@ -97,7 +99,7 @@ func (s *server) unregister(ctx context.Context) {
 		return
 	}
 	if err := s.rpcbind.unregister(ctx); err != nil {
-		s.log.Warn("still registered with rpcbind", "err", err)
+		s.log.Warn("still registered with rpcbind: root removes it with "+removal, "err", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 }
 

@@ -14,16 +14,25 @@ func newServeCommand(dial rpcbindDialer) *cobra.Command {
 		Short: "Export directories by NFS, over RDMA and TCP",
 		Long: `Serve exports directories of this host, and file systems in memory, by NFS version 3: over
 RDMA, by iWARP in software, which needs no RDMA hardware here, and over TCP. Linux mounts
-them with the command that serve prints when it is ready.
+them with the commands that serve prints when it is ready.
 
 NAME is the absolute path by which clients mount an export: HOST:NAME. A directory keeps what
-is written. A file system in memory is empty at first and gone in the end; its root
-directory has mode 1777, like /tmp, so that everybody can make files in it.
+is written. What is mounted below DIR is not entered, be it another file system or a
+subvolume of btrfs: export it by itself. A file system in memory is empty at first and gone
+in the end; its root directory has mode 1777, like /tmp, so that everybody can make files
+in it.
 
-Callers are taken for the users that they say they are, except those that --squash names,
-and nothing is encrypted: serve to networks that you trust, and name them with --allow.
-The options hold for all exports alike. Run by root, files that clients make in directories
-are theirs; else they belong to the user that runs serve, who must be allowed what they do.
+Callers are taken for the users that they say they are, except those that --squash names.
+With root these are user 0, and group 0 of anybody: root of a client is nobody here. Backups
+and installations need --squash none. Nothing is encrypted: serve to networks that you
+trust, and name them with --allow. The options hold for all exports alike. Run by root,
+files that clients make in directories are theirs; else they belong to the user that runs
+serve, who must be allowed what they do.
+
+With --rpcbind, clients need to know fewer ports: no mountport, over TCP none at all, and
+showmount -e and rpcinfo work. Over RDMA, Linux has to be told the port in any case. A host
+can have one NFS server in rpcbind: one that answers stays, and serve fails; one that does
+not is replaced.
 
 Clients that know one port find the other, and the programs there, by asking it: both ports
 answer the look-ups of rpcbind, whether --rpcbind is given or not.
@@ -31,9 +40,10 @@ answer the look-ups of rpcbind, whether --rpcbind is given or not.
 After a restart with the same --state, clients that have mounted a directory go on as if
 nothing had happened. Without, they have to mount it again.
 
-SIGTERM and SIGINT end the server in order: it takes no more calls, answers those under way,
-for up to 10 seconds, and exits with 0. A second signal ends it at once. It exits with 1
-if something fails, such as a port that is taken, and with 2 if the command line is wrong.`,
+SIGTERM, SIGINT and SIGHUP end the server in order: it takes no more calls, answers those
+under way, for up to 10 seconds, and exits with 0. Another signal ends it at once if it comes
+more than a second after the first. Under nohup, SIGHUP does nothing. It exits with 1 if
+something fails, such as a port that is taken, and with 2 if the command line is wrong.`,
 		Example: `  # A directory, for the hosts of one network; files survive, and so do mounts
   rpcrdma serve --export /data=/srv/data --allow 192.168.1.0/24 --state /var/lib/rpcrdma
 

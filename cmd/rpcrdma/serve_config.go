@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
@@ -17,6 +15,9 @@ import (
 
 // maxCredits bounds --credits: each costs a receive, of the inline size, on each connection.
 const maxCredits = 4096
+
+// minMemory is the least --memory-size: one WRITE of the largest size, or there is a unit missing.
+const minMemory = 1 << 20
 
 // export is what --export and --memory name.
 type export struct {
@@ -47,6 +48,7 @@ type serveConfig struct {
 
 	rpcbind     bool
 	dialRPCBind rpcbindDialer
+	answerTime  time.Duration // how long a server that is registered may take to show that it is alive
 
 	logLevel *choice[slog.Level]
 
@@ -57,7 +59,10 @@ func newServeConfig(dial rpcbindDialer) *serveConfig {
 	return &serveConfig{
 		dialRPCBind: dial,
 		drainTime:   10 * time.Second,
+		answerTime:  2 * time.Second,
 		memorySize:  memfs.DefaultCapacity,
+		anonUID:     nfsserver.Nobody,
+		anonGID:     nfsserver.Nobody,
 		crc:         newChoice("auto", named("auto", iwarp.CRCAuto), named("on", iwarp.CRCOn), named("off", iwarp.CRCOff)),
 		squash: newChoice("root", named("root", nfsserver.SquashRoot), named("all", nfsserver.SquashAll),
 			named("none", nfsserver.SquashNone)),
@@ -83,6 +88,9 @@ func (c *serveConfig) check() error {
 	if c.state != "" && !directories {
 		return errors.New("--state is for directories, and there is no --export: what is in memory does not outlive the server")
 	}
+	if c.memorySize < minMemory {
+		return fmt.Errorf("--memory-size %v: at least 1MiB; a number alone is bytes: write 64MiB", &c.memorySize)
+	}
 	if err := c.checkProtocol(); err != nil {
 		return err
 	}
@@ -90,11 +98,12 @@ func (c *serveConfig) check() error {
 }
 
 func (c *serveConfig) checkProtocol() error {
-	switch _, err := findProvider(c.provider); {
-	case err != nil:
-		return err
-	case c.provider != "iwarp":
-		return fmt.Errorf("--provider %s stays inside one process, where no client can reach it: serve with --provider iwarp", c.provider)
+	switch c.provider {
+	case "iwarp":
+	case "loopback":
+		return errors.New("--provider loopback stays inside one process, where no client can reach it: serve with --provider iwarp")
+	default:
+		return fmt.Errorf("unknown --provider %q; there is: iwarp", c.provider)
 	}
 	switch c.dialect {
 	case "rfc8166":
@@ -108,25 +117,6 @@ func (c *serveConfig) checkProtocol() error {
 	}
 	if c.credits < 1 || c.credits > maxCredits {
 		return fmt.Errorf("--credits %d: it must be from 1 to %d", c.credits, maxCredits)
-	}
-	return nil
-}
-
-func (c *serveConfig) checkAddresses() error {
-	if c.mount == "none" {
-		c.mount = ""
-	}
-	if _, _, err := net.SplitHostPort(c.listen); err != nil {
-		return fmt.Errorf("--listen %q: write HOST:PORT, or :PORT for all addresses of this host", c.listen)
-	}
-	if c.mount == "" {
-		return nil
-	}
-	if _, _, err := net.SplitHostPort(c.mount); err != nil {
-		return fmt.Errorf("--mount %q: write HOST:PORT, :PORT for all addresses of this host, or none", c.mount)
-	}
-	if c.mount == c.listen && !strings.HasSuffix(c.mount, ":0") {
-		return fmt.Errorf("--listen and --mount are both %s: RDMA and TCP need a port each", c.mount)
 	}
 	return nil
 }

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
-	"path/filepath"
+	"runtime"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/dirfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
@@ -15,8 +14,8 @@ import (
 
 // openDirectory makes a file system of a directory of this host.
 func (x *exports) openDirectory(e export, cfg *serveConfig, log *slog.Logger) (vfs.FS, error) {
-	if err := checkDirectory(e.dir); err != nil {
-		return nil, fmt.Errorf("--export %s=%s: %w", printable(e.name), printable(e.dir), err)
+	if err := checkDirectory(e.dir, runtime.GOOS); err != nil {
+		return nil, directoryError(e, err, os.Geteuid())
 	}
 	state, err := makeState(cfg, e.name)
 	if err != nil {
@@ -24,14 +23,23 @@ func (x *exports) openDirectory(e export, cfg *serveConfig, log *slog.Logger) (v
 	}
 	fs, err := dirfs.New(dirfs.Config{Path: e.dir, State: state, Logger: log})
 	if err != nil {
-		return nil, fmt.Errorf("--export %s=%s: %w", printable(e.name), printable(e.dir), err)
+		if state != "" && canOpen(e.dir) {
+			return nil, fmt.Errorf("--state %s: %w; name another --state: clients have to mount again then", printable(cfg.state), err)
+		}
+		return nil, directoryError(e, err, os.Geteuid())
 	}
 	x.open = append(x.open, fs)
 	return fs, nil
 }
 
-// checkDirectory says what is wrong with a directory to export.
-func checkDirectory(dir string) error {
+// errNoDirectories: there is no file system of a directory on this system.
+var errNoDirectories = errors.New("--export needs Linux: serve --memory NAME instead")
+
+// checkDirectory says what is wrong with a directory to export on a system.
+func checkDirectory(dir, system string) error {
+	if system != "linux" {
+		return errNoDirectories
+	}
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -47,60 +55,19 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
-// makeState returns the directory for the state of an export, "" for none, which it makes if need be.
-func makeState(cfg *serveConfig, name string) (string, error) {
-	if cfg.state == "" {
-		return "", nil
-	}
-	if err := cfg.checkState(); err != nil {
-		return "", err
-	}
-	// Escaped, a name is one element of a path, and neither "." nor "..": all of them begin with a slash.
-	dir := filepath.Join(cfg.state, url.PathEscape(name))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	return dir, nil
-}
-
-// checkState refuses state that clients could read: who has the keys can make handles of files that are none of his business.
-func (c *serveConfig) checkState() error {
-	state, err := resolve(c.state)
-	if err != nil {
+// directoryError says that a directory cannot be exported by a user, and what to do about it.
+func directoryError(e export, err error, uid int) error {
+	if errors.Is(err, errNoDirectories) {
 		return err
 	}
-	for _, e := range c.exports {
-		if e.dir == "" {
-			continue
-		}
-		dir, err := resolve(e.dir)
-		if err != nil {
-			return err
-		}
-		if rel, err := filepath.Rel(dir, state); err == nil && filepath.IsLocal(rel) {
-			return fmt.Errorf("it lies within %s, which is exported as %s: choose a place that clients cannot read",
-				printable(e.dir), printable(e.name))
-		}
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: user %d, who serves, may not enter it: give the rights, or serve as root", err, uid)
 	}
-	return nil
+	return fmt.Errorf("--export %s=%s: %w", printable(e.name), printable(e.dir), err)
 }
 
-// resolve returns the absolute path of a file, without symbolic links, as far as it exists.
-func resolve(name string) (string, error) {
-	name, err := filepath.Abs(name)
-	if err != nil {
-		return "", err
-	}
-	rest := ""
-	for {
-		real, err := filepath.EvalSymlinks(name)
-		if err == nil {
-			return filepath.Join(real, rest), nil
-		}
-		parent := filepath.Dir(name)
-		if !errors.Is(err, fs.ErrNotExist) || parent == name {
-			return "", err
-		}
-		name, rest = parent, filepath.Join(filepath.Base(name), rest)
-	}
+// canOpen reports whether there can be a file system of a directory, without state.
+func canOpen(dir string) bool {
+	fs, err := dirfs.New(dirfs.Config{Path: dir})
+	return err == nil && fs.Close() == nil
 }

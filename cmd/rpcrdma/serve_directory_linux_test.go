@@ -15,8 +15,11 @@ import (
 func TestServeDirectory(t *testing.T) {
 	dir := t.TempDir()
 	s := startServe(t, "--export", "/export="+dir, "--squash", "none")
-	if want := "serving /export (directory " + dir + ", read-write, nobody squashed)\n"; !strings.HasPrefix(s.greeting, want) {
+	if want := "serving /export (directory " + dir + ", read-write, no squashing"; !strings.HasPrefix(s.greeting, want) {
 		t.Errorf("got\n%swant at its beginning\n%s", s.greeting, want)
+	}
+	if want := ", to be mounted again after a restart)\n"; !strings.Contains(s.greeting, want) {
+		t.Errorf("no %q in\n%s", want, s.greeting)
 	}
 	data := pattern(1<<20 + 3)
 	exchange(t, s, data)
@@ -58,6 +61,9 @@ func TestServeState(t *testing.T) {
 	args := []string{"--export", "/a=" + a, "--export", "/b/c=" + b, "--squash", "none"}
 
 	s := startServe(t, append(args, "--state", state)...)
+	if got := strings.Count(s.greeting, ", handles kept in "+state+")\n"); got != 2 {
+		t.Errorf("handles of %d exports are kept, want 2:\n%s", got, s.greeting)
+	}
 	conn := dialRDMA(t, s.rdma)
 	inA := mountAs(t, conn, uid, "/a").put(t, "file", []byte("in a"))
 	inB := mountAs(t, conn, uid, "/b/c").put(t, "file", []byte("in b"))
@@ -90,4 +96,30 @@ func TestServeState(t *testing.T) {
 	if _, err := m.GetAttr(t.Context(), inA); !errors.Is(err, nfs3.ErrStale) && !errors.Is(err, nfs3.ErrBadHandle) {
 		t.Errorf("without the state: %v", err)
 	}
+}
+
+// TestServeSameFiles: exports that have files in common are served, with a warning; one by way of a symbolic link is found, too.
+func TestServeSameFiles(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	link := filepath.Join(other, "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	s := startServe(t, "--export", "/a="+dir, "--export", "/b="+link, "--export", "/c="+other, "--memory", "/m")
+	want := `level=WARN msg="two exports are names for the same files: the rules of each hold for its own clients" one=/a other=/b`
+	if got := s.stderr.String(); strings.Count(got, want) != 1 || strings.Count(got, "WARN") != 1 {
+		t.Errorf("want once %s\n%s", want, got)
+	}
+}
+
+// TestServeStateInTheWay: state that cannot be used is told from a directory that cannot.
+func TestServeStateInTheWay(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	args := []string{"serve", "--listen", "127.0.0.1:0", "--mount", "none", "--export", "/e=" + dir, "--state", state}
+	s := startServe(t, args[5:]...)
+	code, _, stderr := execute(t, args...)
+	if want := "rpcrdma: --state " + state + ": "; code != exitFailed || !strings.HasPrefix(stderr, want) || !strings.HasSuffix(stderr, "; name another --state: clients have to mount again then\n") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	s.stop()
 }

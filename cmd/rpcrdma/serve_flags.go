@@ -3,14 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
 // addFlags defines the flags.
@@ -20,17 +18,17 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 	f.Var((*directoryFlag)(&c.exports), "export", "export directory DIR under the path NAME; may be repeated")
 	f.Var((*memoryFlag)(&c.exports), "memory", "export a file system in memory under the path NAME; may be repeated")
 	f.Var(&c.memorySize, "memory-size", "most that each file system in memory may hold, such as 512MiB")
-	f.StringVar(&c.state, "state", "", "`DIR` to keep in what lets file handles of directories survive a restart; made if missing")
+	f.Var((*stateFlag)(&c.state), "state", "DIR to keep in what lets file handles of directories survive a restart; made if missing")
 
 	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes")
 	f.Var((*allowFlag)(&c.allow), "allow", "only serve clients of the network CIDR, or of one address; may be repeated")
-	f.Var(c.squash, "squash", "callers to take for the anonymous user: "+c.squash.names())
-	f.Uint32Var(&c.anonUID, "anonuid", nfsserver.Nobody, "user `ID` of the anonymous user")
-	f.Uint32Var(&c.anonGID, "anongid", nfsserver.Nobody, "group `ID` of the anonymous user")
+	f.Var(squashFlag{c.squash}, "squash", "callers to take for the anonymous user: "+c.squash.names())
+	f.Var((*userFlag)(&c.anonUID), "anonuid", "user ID of the anonymous user")
+	f.Var((*groupFlag)(&c.anonGID), "anongid", "group ID of the anonymous user")
 
 	f.StringVar(&c.listen, "listen", ":20049", "`ADDRESS` for NFS and MOUNT over RDMA; port 0 picks one")
 	f.StringVar(&c.mount, "mount", ":20048", "`ADDRESS` for MOUNT and NFS over TCP, or none; port 0 picks one")
-	f.BoolVar(&c.rpcbind, "rpcbind", false, "register with rpcbind on this host, until the end")
+	f.BoolVar(&c.rpcbind, "rpcbind", false, "tell clients the ports by the rpcbind of this host, until the end")
 
 	f.StringVar(&c.provider, "provider", defaultProvider, "RDMA `PROVIDER`: iwarp")
 	f.Var(c.crc, "crc", "CRC32C in iWARP: "+c.crc.names()+"; auto is on except on loopback addresses; what a client wants on is on")
@@ -96,30 +94,3 @@ func checkName(name string) error {
 	}
 	return nil
 }
-
-// allowFlag adds networks.
-type allowFlag []netip.Prefix
-
-// Set takes a network, or an address, which is a network of one.
-func (f *allowFlag) Set(s string) error {
-	if addr, err := netip.ParseAddr(s); err == nil && addr.Zone() == "" {
-		addr = addr.Unmap()
-		*f = append(*f, netip.PrefixFrom(addr, addr.BitLen()))
-		return nil
-	}
-	p, err := netip.ParsePrefix(s)
-	if err != nil {
-		return errors.New("write a network, such as 192.168.1.0/24 or 2001:db8::/32, or an address")
-	}
-	if a := p.Addr(); a.Is4In6() && p.Bits() >= 96 {
-		p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)
-	}
-	*f = append(*f, p.Masked())
-	return nil
-}
-
-// String returns nothing: the default is everybody.
-func (f *allowFlag) String() string { return "" }
-
-// Type names the value in the usage.
-func (f *allowFlag) Type() string { return "CIDR" }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"strings"
 
@@ -14,7 +13,7 @@ import (
 func (s *server) greet(out io.Writer) error {
 	var b strings.Builder
 	for _, e := range s.cfg.exports {
-		fmt.Fprintf(&b, "serving %s (%s)\n", printable(e.name), s.describe(e))
+		fmt.Fprintf(&b, "serving %s (%s)\n", printable(e.name), s.cfg.describe(e, os.Geteuid()))
 	}
 	fmt.Fprintf(&b, "NFS over RDMA (%s) on %s\n", s.cfg.provider, s.ports.rdma.Addr())
 	if s.ports.tcp != nil {
@@ -23,35 +22,36 @@ func (s *server) greet(out io.Writer) error {
 	if s.rpcbind != nil {
 		fmt.Fprintf(&b, "registered with rpcbind for %s\n", strings.Join(s.rpcbind.netids(), ", "))
 	}
-	if s.ports.tcp != nil {
-		fmt.Fprintf(&b, "to mount it from Linux:\n    %s\n", s.mountCommand())
-	}
+	s.tellHowToMount(&b)
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-// describe says what the options make of an export.
-func (s *server) describe(e export) string {
+// describe says what the options make of an export for a user who serves.
+func (c *serveConfig) describe(e export, uid int) string {
 	var b strings.Builder
 	if e.dir == "" {
-		fmt.Fprintf(&b, "memory, %v", &s.cfg.memorySize)
+		fmt.Fprintf(&b, "memory, %v", &c.memorySize)
 	} else {
 		fmt.Fprintf(&b, "directory %s", printable(e.dir))
 	}
-	if s.cfg.readOnly {
+	if c.readOnly {
 		b.WriteString(", read-only")
 	} else {
 		b.WriteString(", read-write")
 	}
-	switch s.cfg.squash.value {
+	switch c.squash.value {
 	case nfsserver.SquashRoot:
-		fmt.Fprintf(&b, ", root squashed to %d:%d", s.cfg.anonUID, s.cfg.anonGID)
+		fmt.Fprintf(&b, ", root squashed to %d:%d", c.anonUID, c.anonGID)
 	case nfsserver.SquashAll:
-		fmt.Fprintf(&b, ", all squashed to %d:%d", s.cfg.anonUID, s.cfg.anonGID)
+		fmt.Fprintf(&b, ", all squashed to %d:%d", c.anonUID, c.anonGID)
 	case nfsserver.SquashNone:
-		b.WriteString(", nobody squashed")
+		b.WriteString(", no squashing")
 	}
-	for i, p := range s.cfg.allow {
+	if e.dir != "" {
+		b.WriteString(c.describeDirectory(uid))
+	}
+	for i, p := range c.allow {
 		if i == 0 {
 			b.WriteString(", for")
 		}
@@ -60,32 +60,14 @@ func (s *server) describe(e export) string {
 	return b.String()
 }
 
-// mountCommand mounts the first export.
-func (s *server) mountCommand() string {
-	rdma, tcp := s.ports.rdma.Addr().(*net.TCPAddr), s.ports.tcp.Addr().(*net.TCPAddr)
-	return fmt.Sprintf("mount -t nfs -o vers=3,rdma,port=%d,mountport=%d,mountproto=tcp,nolock,noresvport %s /mnt",
-		rdma.Port, tcp.Port, quote(hostAt(rdma.IP)+":"+s.cfg.exports[0].name))
-}
-
-// hostAt is what clients may know this host by that listens at ip, in the form that mount takes.
-func hostAt(ip net.IP) string {
-	if !ip.IsUnspecified() {
-		if ip.To4() == nil {
-			return "[" + ip.String() + "]"
-		}
-		return ip.String()
+// describeDirectory says whose files of a directory will be, and what survives.
+func (c *serveConfig) describeDirectory(uid int) string {
+	s := ""
+	if uid != 0 {
+		s = fmt.Sprintf(", files belong to user %d, who runs this", uid)
 	}
-	if name, err := os.Hostname(); err == nil {
-		return name
+	if c.state == "" {
+		return s + ", to be mounted again after a restart"
 	}
-	return "HOST"
-}
-
-// quote returns a word as a shell takes it.
-func quote(word string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/.:-_%+@"
-	if strings.Trim(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return s + ", handles kept in " + printable(c.state)
 }

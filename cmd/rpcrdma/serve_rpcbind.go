@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
@@ -16,6 +18,9 @@ import (
 // rpcbindTime is how long rpcbind may take to register everything, or to forget it.
 const rpcbindTime = 5 * time.Second
 
+// removal is how root removes what is registered of NFS and MOUNT.
+var removal = fmt.Sprintf("'rpcinfo -d %d %d' and 'rpcinfo -d %d %d'", nfs3.Program, nfs3.Version, mount3.Program, mount3.Version)
+
 // rpcbindDialer connects to the rpcbind to register with.
 type rpcbindDialer func(context.Context) (*rpcbind.Client, error)
 
@@ -25,27 +30,47 @@ type registration struct {
 	*rpcbind.Registration
 }
 
-// register tells rpcbind where the programs are served. It is not interrupted in the middle, which would leave some registered.
-func register(ctx context.Context, dial rpcbindDialer, p *ports) (*registration, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rpcbindTime)
+// register tells rpcbind where the programs are served, unless another server is alive that is registered.
+func register(ctx context.Context, cfg *serveConfig, p *ports, log *slog.Logger) (*registration, error) {
+	dialling, cancel := context.WithTimeout(ctx, rpcbindTime)
 	defer cancel()
-	client, err := dial(ctx)
+	client, err := cfg.dialRPCBind(dialling)
 	if err != nil {
 		return nil, fmt.Errorf("--rpcbind: is rpcbind running? Start it with 'rpcbind -w', or serve without --rpcbind: %w", err)
 	}
-	r, err := rpcbind.Register(ctx, client, p.mappings())
-	switch {
-	case errors.Is(err, rpcbind.ErrRefused):
-		err = fmt.Errorf("--rpcbind: another user's server is registered, or registering is not for everybody: "+
-			"rpcinfo shows what there is, and root removes it with 'rpcinfo -d PROGRAM VERSION': %w", err)
-	case err != nil:
-		err = fmt.Errorf("--rpcbind: %w", err)
-	}
+	others, err := p.replaceable(ctx, client, cfg.answerTime)
 	if err != nil {
 		client.Close()
 		return nil, err
 	}
+	r, err := p.register(ctx, client)
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	if len(others) > 0 {
+		var was []string
+		for _, m := range others {
+			was = append(was, m.String())
+		}
+		log.Warn("replaced in rpcbind the registration of a server that does not answer", "was", strings.Join(was, ", "))
+	}
 	return &registration{client, r}, nil
+}
+
+// register is not interrupted in the middle, which would leave some registered.
+func (p *ports) register(ctx context.Context, c *rpcbind.Client) (*rpcbind.Registration, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rpcbindTime)
+	defer cancel()
+	r, err := rpcbind.Register(ctx, c, p.mappings())
+	switch {
+	case errors.Is(err, rpcbind.ErrRefused):
+		return nil, fmt.Errorf("--rpcbind: another user's server is registered, or registering is not for everybody: "+
+			"rpcinfo shows what there is, and root removes it with %s: %w", removal, err)
+	case err != nil:
+		return nil, fmt.Errorf("--rpcbind: %w", err)
+	}
+	return r, nil
 }
 
 // mappings is what to register.

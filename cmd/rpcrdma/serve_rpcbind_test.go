@@ -159,8 +159,10 @@ func universal(t *testing.T, addr string) string {
 // replaced, and what is not this one's stays.
 func TestServeRPCBind(t *testing.T) {
 	other := rpcbind.Mapping{Program: 400000, Version: 1, Netid: "tcp", Addr: "127.0.0.1.0.99"}
-	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp", Addr: "127.0.0.1.8.1"}
-	p := newPortMapper(t, other, left)
+	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp", Addr: universal(t, deadAddr(t))}
+	more := left
+	more.Program = 100005
+	p := newPortMapper(t, other, left, more)
 	s, ended := startRegistered(t, p.dial)
 	s.greet(t)
 	if want := "\nregistered with rpcbind for rdma, tcp\n"; !strings.Contains(s.greeting, want) {
@@ -175,6 +177,10 @@ func TestServeRPCBind(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, p.registered()); diff != "" {
 		t.Error("registered while the server runs:", diff)
+	}
+	warning := `level=WARN msg="replaced in rpcbind the registration of a server that does not answer" was="` + left.String() + ", " + more.String() + `"`
+	if got := s.stderr.String(); strings.Count(got, warning) != 1 || strings.Count(got, "WARN") != 1 {
+		t.Errorf("want once %s\n%s", warning, got)
 	}
 	s.cancel()
 	if err := <-ended; err != nil {
@@ -279,7 +285,7 @@ func TestServeRPCBindFails(t *testing.T) {
 	}{
 		{"nobody there", func(ctx context.Context) (*rpcbind.Client, error) { return rpcbind.Dial(ctx, "unix", nowhere) },
 			"is rpcbind running? Start it with 'rpcbind -w', or serve without --rpcbind: rpcbind dial: unix " + nowhere + ": "},
-		{"refused", denying.dial, "root removes it with 'rpcinfo -d PROGRAM VERSION'"},
+		{"refused", denying.dial, "root removes it with 'rpcinfo -d 100003 3' and 'rpcinfo -d 100005 3'"},
 	} {
 		s, ended := startRegistered(t, tt.dial)
 		if err := <-ended; err == nil || !strings.HasPrefix(err.Error(), "--rpcbind: ") || !strings.Contains(err.Error(), tt.say) ||
@@ -302,7 +308,9 @@ func TestServeRPCBindStays(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if got, want := s.stderr.String(), `msg="still registered with rpcbind"`; !strings.Contains(got, want) {
+	want := `level=WARN msg="still registered with rpcbind: root removes it with 'rpcinfo -d 100003 3' and 'rpcinfo -d 100005 3'" ` +
+		`err="rpcbind unset 100003.3 rdma `
+	if got := s.stderr.String(); !strings.Contains(got, want) || strings.Contains(got, `\n`) {
 		t.Errorf("no %s in\n%s", want, got)
 	}
 }

@@ -27,7 +27,7 @@ func TestServe(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := startServe(t, append(strings.Fields(tt.args), "--memory", "/export", "--squash", "none")...)
-			if want := "serving /export (memory, 4GiB, read-write, nobody squashed)\n"; !strings.HasPrefix(s.greeting, want) {
+			if want := "serving /export (memory, 4GiB, read-write, no squashing)\n"; !strings.HasPrefix(s.greeting, want) {
 				t.Errorf("got\n%swant at its beginning\n%s", s.greeting, want)
 			}
 			exchange(t, s, pattern(1<<20+3))
@@ -52,12 +52,17 @@ func exchange(t *testing.T, s *serving, data []byte) {
 	}
 }
 
-// TestServeMountCommand: the command names the ports and the export, as a shell takes it.
-func TestServeMountCommand(t *testing.T) {
+// TestServeMountCommands: the commands name the ports and the exports, as a shell takes them.
+func TestServeMountCommands(t *testing.T) {
 	s := startServe(t, "--memory", "/my files", "--memory", "/other", "--memory-size", "64MiB")
 	_, rdma, _ := net.SplitHostPort(s.rdma)
 	_, tcp, _ := net.SplitHostPort(s.tcp)
-	want := "\n    mount -t nfs -o vers=3,rdma,port=" + rdma + ",mountport=" + tcp + ",mountproto=tcp,nolock,noresvport '127.0.0.1:/my files' /mnt\n"
+	byRDMA := "    mount -t nfs -o vers=3,rdma,port=" + rdma + ",mountport=" + tcp + ",mountproto=tcp,nolock,noresvport "
+	want := "\nto mount it from Linux:\n" +
+		byRDMA + "'127.0.0.1:/my files' /mnt\n" +
+		byRDMA + "127.0.0.1:/other /mnt\n" +
+		"or without RDMA on the client:\n" +
+		"    mount -t nfs -o vers=3,tcp,port=" + tcp + ",mountport=" + tcp + ",mountproto=tcp,nolock '127.0.0.1:/my files' /mnt\n"
 	if !strings.HasSuffix(s.greeting, want) {
 		t.Errorf("got\n%swant at its end%s", s.greeting, want)
 	}
@@ -72,7 +77,7 @@ func TestServeMountCommand(t *testing.T) {
 func TestServeWithoutTCP(t *testing.T) {
 	for _, mount := range []string{"none", ""} {
 		s := startServe(t, "--memory", "/export", "--mount", mount)
-		if s.tcp != "" || strings.Contains(s.greeting, "mount -t nfs") {
+		if s.tcp != "" || strings.Contains(s.greeting, "mount -t nfs") || !strings.Contains(s.greeting, "\nLinux cannot mount this: it needs MOUNT over TCP") {
 			t.Errorf("--mount %q: it says\n%s", mount, s.greeting)
 		}
 		mountAs(t, dialRDMA(t, s.rdma), 0, "/export").put(t, "file", pattern(100))
@@ -105,8 +110,8 @@ func TestServeSquash(t *testing.T) {
 		{"", 1000, 1000, 1000, ", root squashed to 65534:65534)"},
 		{"--squash root --anonuid 77 --anongid 88", 0, 77, 88, ", root squashed to 77:88)"},
 		{"--squash all --anonuid 77 --anongid 88", 1000, 77, 88, ", all squashed to 77:88)"},
-		{"--squash none", 0, 0, 0, ", nobody squashed)"},
-		{"--squash none", 1000, 1000, 1000, ", nobody squashed)"},
+		{"--squash none", 0, 0, 0, ", no squashing)"},
+		{"--squash none", 1000, 1000, 1000, ", no squashing)"},
 	} {
 		s := startServe(t, append(strings.Fields(tt.args), "--memory", "/export")...)
 		if !strings.Contains(s.greeting, tt.says) {

@@ -41,39 +41,50 @@ func TestServeCommandLine(t *testing.T) {
 		{"--memory /" + strings.Repeat("a", 1024), exitUsage, "at most 1024 bytes"},
 		{"--memory /a --memory /b --memory /a", exitUsage, "two exports have the name /a"},
 		{"--memory /a --export /a=" + dir, exitUsage, "two exports have the name /a"},
+		{"--export /a=/srv --state=", exitUsage, `invalid argument "" for "--state" flag: write a directory`},
 		{"--memory /a --state " + dir, exitUsage, "--state is for directories, and there is no --export"},
 
 		{"--memory /m --memory-size 4GB", exitUsage, `invalid argument "4GB" for "--memory-size" flag: write a number of bytes`},
 		{"--memory /m --memory-size 0", exitUsage, "write a number of bytes"},
 		{"--memory /m --memory-size -1KiB", exitUsage, "write a number of bytes"},
 		{"--memory /m --memory-size 8388608TiB", exitUsage, "write a number of bytes"},
-		{"--memory /m --memory-size 1" + ports, exitFailed, "--memory-size 1: "},
+		{"--memory /m --memory-size 64", exitUsage, "--memory-size 64: at least 1MiB; a number alone is bytes: write 64MiB"},
+		{"--memory /m --memory-size 1023KiB", exitUsage, "--memory-size 1023KiB: at least 1MiB"},
+		{"--memory /m --memory-size 64MB", exitUsage, "write a number of bytes"},
 
 		{"--memory /m --provider loopback", exitUsage, "--provider loopback stays inside one process, where no client can reach it: serve with --provider iwarp"},
-		{"--memory /m --provider nonsense", exitUsage, `unknown provider "nonsense"; there is: iwarp`},
+		{"--memory /m --provider nonsense", exitUsage, "unknown --provider \"nonsense\"; there is: iwarp\n"},
 		{"--memory /m --dialect draft", exitUsage, "--dialect draft is not there yet: serve with --dialect rfc8166"},
 		{"--memory /m --dialect nonsense", exitUsage, `unknown --dialect "nonsense"; there is: rfc8166`},
 		{"--memory /m --crc maybe", exitUsage, `invalid argument "maybe" for "--crc" flag: there is: auto, on, off`},
 		{"--memory /m --squash some", exitUsage, `invalid argument "some" for "--squash" flag: there is: root, all, none`},
+		{"--memory /m --squash no_root_squash", exitUsage, "write --squash none\n"},
+		{"--memory /m --squash root_squash", exitUsage, "write --squash root\n"},
+		{"--memory /m --squash all_squash", exitUsage, "write --squash all\n"},
 		{"--memory /m --log-level loud", exitUsage, `there is: debug, info, warn, error`},
-		{"--memory /m --anonuid nobody", exitUsage, `invalid argument "nobody" for "--anonuid" flag`},
-		{"--memory /m --anongid -1", exitUsage, `invalid argument "-1" for "--anongid" flag`},
+		{"--memory /m --anonuid nobody", exitUsage, `invalid argument "nobody" for "--anonuid" flag: write a number from 0 to 4294967294: 'id -u NAME' tells that of a user`},
+		{"--memory /m --anongid -1", exitUsage, `invalid argument "-1" for "--anongid" flag: write a number from 0 to 4294967294: 'getent group NAME' tells that of a group`},
 		{"--memory /m --inline 512", exitUsage, "--inline 512: it must be a multiple of 1024, from 1024 to 65536"},
 		{"--memory /m --inline 1500", exitUsage, "--inline 1500: "},
 		{"--memory /m --inline 66560", exitUsage, "--inline 66560: "},
 		{"--memory /m --credits 0", exitUsage, "--credits 0: it must be from 1 to 4096"},
 		{"--memory /m --credits 4097", exitUsage, "--credits 4097: "},
 
-		{"--memory /m --allow nonsense", exitUsage, `invalid argument "nonsense" for "--allow" flag: write a network`},
+		{"--memory /m --allow nonsense", exitUsage, `invalid argument "nonsense" for "--allow" flag: names of hosts are not looked up: write a network`},
 		{"--memory /m --allow 192.0.2.0/33", exitUsage, "write a network"},
+		{"--memory /m --allow client.example.org", exitUsage, "names of hosts are not looked up"},
+		{"--memory /m --allow 192.0.2.1,192.0.2.2", exitUsage, "write one at a time: --allow 192.0.2.1 --allow 192.0.2.2"},
+		{"--memory /m --allow 192.0.2.1.1", exitUsage, "flag: write a network"},
 		{"--memory /m --allow fe80::1%eth0", exitUsage, "write a network"},
 
 		{"--memory /m --listen 20049", exitUsage, `--listen "20049": write HOST:PORT, or :PORT`},
 		{"--memory /m --listen none", exitUsage, `--listen "none": write HOST:PORT`},
-		{"--memory /m --mount 20048", exitUsage, `--mount "20048": write HOST:PORT, :PORT for all addresses of this host, or none`},
+		{"--memory /m --mount 20048", exitUsage, `--mount "20048": write HOST:PORT, or :PORT for all addresses of this host; or none`},
+		{"--memory /m --listen :-1", exitUsage, "write a port from 0 to 65535"},
+		{"--memory /m --listen :rdma.nonsense", exitUsage, "write a port from 0 to 65535"},
 		{"--memory /m --listen :2049 --mount :2049", exitUsage, "--listen and --mount are both :2049: RDMA and TCP need a port each"},
-		{"--memory /m --listen 127.0.0.1:66000", exitFailed, "--listen 127.0.0.1:66000: "},
-		{"--memory /m --listen 127.0.0.1:0 --mount 127.0.0.1:66000", exitFailed, "--mount 127.0.0.1:66000: "},
+		{"--memory /m --listen 127.0.0.1:66000", exitUsage, `--listen "127.0.0.1:66000": write a port from 0 to 65535`},
+		{"--memory /m --listen 127.0.0.1:0 --mount 127.0.0.1:66000", exitUsage, `--mount "127.0.0.1:66000": write a port from 0 to 65535`},
 
 		{"--export /e=" + missing + ports, exitFailed, "--export /e=" + missing + ": there is no such directory: make it, or name another"},
 		{"--export /e=" + file + ports, exitFailed, "--export /e=" + file + ": it is not a directory"},
@@ -103,7 +114,7 @@ func TestServeHelp(t *testing.T) {
 		"--export NAME=DIR ", "--memory NAME ", "--memory-size SIZE ", "(default 4GiB)", "--state DIR ", "--allow CIDR ", "(default root)",
 		"--anonuid ID ", "(default 65534)", "--listen ADDRESS ", `(default ":20049")`, "--mount ADDRESS ", `(default ":20048")`, "--provider PROVIDER ",
 		"--crc WORD ", "(default auto)", "--inline BYTES ", "(default 4096)", "--credits NUMBER ", "(default 64)", "--dialect WORD ",
-		"  rpcrdma serve --export /data=/srv/data ", "mode 1777", "look-ups of rpcbind",
+		"  rpcrdma serve --export /data=/srv/data ", "mode 1777", "look-ups of rpcbind", "What is mounted below DIR is not entered", "one NFS server in rpcbind", "more than a second after", "group 0 of anybody",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
@@ -112,9 +123,50 @@ func TestServeHelp(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	code, stdout, stderr := execute(t, "--version")
-	if code != exitOK || stderr != "" || !strings.HasPrefix(stdout, "rpcrdma version ") || strings.Count(stdout, "\n") != 1 {
-		t.Errorf("exit %d: %q, %s", code, stdout, stderr)
+	_, want, _ := execute(t, "--version")
+	for _, arg := range []string{"--version", "version"} {
+		code, stdout, stderr := execute(t, arg)
+		if code != exitOK || stderr != "" || stdout != want || !strings.HasPrefix(stdout, "rpcrdma version ") || strings.Count(stdout, "\n") != 1 {
+			t.Errorf("%s: exit %d: %q, %s", arg, code, stdout, stderr)
+		}
+	}
+	if code, _, stderr := execute(t, "version", "2"); code != exitUsage || !strings.Contains(stderr, `unknown argument "2"`) {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// TestCut: names of all lengths stay recognizable in messages, and messages short.
+func TestCut(t *testing.T) {
+	path := strings.Repeat("/directory", 25)
+	for in, want := range map[string]string{
+		"cannot open " + path + ": no":                                      "cannot open " + path + ": no",
+		`"` + strings.Repeat("a", 2000) + strings.Repeat("b", 59) + `" two`: `"` + strings.Repeat("a", 119) + "..." + strings.Repeat("b", 59) + `" two`,
+		strings.Repeat("ä", 3000) + ": no":                                  strings.Repeat("ä", 120) + "..." + strings.Repeat("ä", 59) + ": no",
+	} {
+		if got := cut(in); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if _, _, stderr := execute(t, "serve", "--memory", "/"+strings.Repeat("a", 5000)); len(stderr) > 500 {
+		t.Errorf("%d bytes: %s", len(stderr), stderr)
+	}
+}
+
+// TestDescribe: what is said of exports of a user other than root.
+func TestDescribe(t *testing.T) {
+	cfg := newServeConfig(nil)
+	for _, tt := range []struct {
+		e    export
+		uid  int
+		want string
+	}{
+		{export{"/m", ""}, 1000, "memory, 4GiB, read-write, root squashed to 65534:65534"},
+		{export{"/d", "/srv"}, 0, "directory /srv, read-write, root squashed to 65534:65534, to be mounted again after a restart"},
+		{export{"/d", "/srv"}, 1000, "directory /srv, read-write, root squashed to 65534:65534, files belong to user 1000, who runs this, to be mounted again after a restart"},
+	} {
+		if got := cfg.describe(tt.e, tt.uid); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
 	}
 }
 
@@ -129,6 +181,10 @@ func TestSize(t *testing.T) {
 		{"1024", 1024, "1KiB"},
 		{"1536KiB", 1536 << 10, "1536KiB"},
 		{"2048KiB", 2 << 20, "2MiB"},
+		{"2K", 2 << 10, "2KiB"},
+		{"64M", 64 << 20, "64MiB"},
+		{"4G", 4 << 30, "4GiB"},
+		{"1T", 1 << 40, "1TiB"},
 		{"4GiB", 4 << 30, "4GiB"},
 		{"3TiB", 3 << 40, "3TiB"},
 		{"8388607TiB", 8388607 << 40, "8388607TiB"},

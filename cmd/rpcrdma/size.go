@@ -10,18 +10,20 @@ import (
 // size is a number of bytes.
 type size int64
 
-// units are what a size may end with, the largest first.
+// units are what a size may end with, in full or the first letter, the largest first.
 var units = []struct {
 	name  string
 	bytes int64
 }{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
 
-// Set takes a whole number of bytes, or of a unit.
+// Set takes a whole number of bytes, or of a unit, whose first letter is enough.
 func (z *size) Set(s string) error {
 	number, unit := s, int64(1)
 	for _, u := range units {
-		if n, ok := strings.CutSuffix(s, u.name); ok {
-			number, unit = n, u.bytes
+		for _, name := range []string{u.name, u.name[:1]} {
+			if n, ok := strings.CutSuffix(s, name); ok {
+				number, unit = n, u.bytes
+			}
 		}
 	}
 	n, err := strconv.ParseInt(number, 10, 64)

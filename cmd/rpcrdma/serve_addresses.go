@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"strings"
+)
+
+// checkAddresses finds what is wrong with --listen and --mount.
+func (c *serveConfig) checkAddresses() error {
+	if c.mount == "none" {
+		c.mount = ""
+	}
+	if err := checkAddress("--listen", c.listen, ""); err != nil {
+		return err
+	}
+	if c.mount == "" {
+		return nil
+	}
+	if err := checkAddress("--mount", c.mount, "; or none"); err != nil {
+		return err
+	}
+	if c.mount == c.listen && !strings.HasSuffix(c.mount, ":0") {
+		return fmt.Errorf("--listen and --mount are both %s: RDMA and TCP need a port each", c.mount)
+	}
+	return nil
+}
+
+// checkAddress finds what is wrong with the form of an address. What else could be written is for the message.
+func checkAddress(flag, addr, other string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("%s %q: write HOST:PORT, or :PORT for all addresses of this host%s", flag, addr, other)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return fmt.Errorf("%s %q: write a port from 0 to 65535", flag, addr)
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func send(t *testing.T, cmd *exec.Cmd, sig syscall.Signal) {
+	t.Helper()
+	if err := cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// heedHangup lets processes that are started from now on have a SIGHUP that is not ignored, whether this one is run by nohup or not.
+func heedHangup(t *testing.T) {
+	t.Helper()
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) })
+}
+
+// TestServeSignal: each signal ends an idle server in order.
+func TestServeSignal(t *testing.T) {
+	heedHangup(t)
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		s, cmd := startProcess(t, "1s", "--memory", "/export")
+		m := mountAs(t, dialRDMA(t, s.rdma), 0, "/export")
+		want := pattern(300_001)
+		if got := m.get(t, m.put(t, "file", want)); !bytes.Equal(got, want) {
+			t.Errorf("got %d bytes that are not the %d that were written", len(got), len(want))
+		}
+		send(t, cmd, sig)
+		<-s.over
+		if code := cmd.ProcessState.ExitCode(); code != exitOK || !strings.HasSuffix(s.stderr.String(), "msg=drained\n") {
+			t.Errorf("%v: %v: %v", sig, cmd.ProcessState, s.stderr)
+		}
+	}
+}
+
+// TestServeSignalTwice: signals that come together are one, and the call under way is answered.
+func TestServeSignalTwice(t *testing.T) {
+	heedHangup(t)
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		s, cmd := startProcess(t, "1h", "--memory", "/export")
+		g := newGate(t, s.rdma)
+		result := callUnderWay(t, g)
+		send(t, cmd, sig)
+		s.stderr.await("msg=draining", s.over)
+		for range 3 {
+			send(t, cmd, sig)
+		}
+		close(g.let)
+		if err := <-result; err != nil {
+			t.Errorf("%v: the call under way: %v", sig, err)
+		}
+		<-s.over
+		if code := cmd.ProcessState.ExitCode(); code != exitOK || !strings.HasSuffix(s.stderr.String(), "msg=drained\n") {
+			t.Errorf("%v: %v: %v", sig, cmd.ProcessState, s.stderr)
+		}
+	}
+}
+
+// TestServeSecondSignal: one that comes later ends the process at once, though a call is under way.
+func TestServeSecondSignal(t *testing.T) {
+	heedHangup(t)
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		s, cmd := startProcess(t, "0s", "--memory", "/export")
+		g := newGate(t, s.rdma)
+		result := callUnderWay(t, g)
+		send(t, cmd, sig)
+		s.stderr.await("msg=draining", s.over)
+		untilOver(s, func() { cmd.Process.Signal(sig) })
+		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != sig {
+			t.Errorf("%v, want it ended by %v: %v", cmd.ProcessState, sig, s.stderr)
+		}
+		if got := s.stderr.String(); strings.Contains(got, "msg=drained") {
+			t.Errorf("it has drained: %s", got)
+		}
+		close(g.let)
+		if err := <-result; err == nil {
+			t.Error("the call under way was answered")
+		}
+	}
+}
+
+// untilOver does something again and again, because nothing tells when it takes effect, until the server has ended.
+func untilOver(s *serving, do func()) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		do()
+		select {
+		case <-s.over:
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// repeatTime is how long further signals mean what the first meant: coreutils' timeout and supervisors send one to a process and
+// at once to its group, which is two for the process.
+const repeatTime = time.Second
+
+// untilSignal returns a context that ends with the first signal. One that comes more than repeat later ends the process.
+func untilSignal(repeat time.Duration) context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	go onSignal(signals, repeat, cancel, func() { signal.Stop(signals) })
+	return ctx
+}
+
+// onSignal waits for a signal and calls end, and after the time of repeat, whatever comes meanwhile, release, which gives signals back their
+// usual meaning.
+func onSignal(signals <-chan os.Signal, repeat time.Duration, end, release func()) {
+	<-signals
+	end()
+	time.Sleep(repeat)
+	release()
+}
