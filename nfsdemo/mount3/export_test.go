@@ -2,12 +2,11 @@ package mount3_test
 
 import (
 	"bytes"
-	"errors"
+	"io"
 	"strings"
 	"testing"
 
 	oracle "github.com/buildbarn/go-xdr/pkg/protocols/mount"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -33,25 +32,7 @@ var exports = []struct {
 func TestExportRes(t *testing.T) {
 	for _, tt := range exports {
 		t.Run(tt.name, func(t *testing.T) {
-			b, err := encode(&tt.res)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if tt.wire != "" && string(b) != tt.wire {
-				t.Errorf("got %x, want %x", b, tt.wire)
-			}
-			got := mount3.ExportRes{Exports: []mount3.Export{{Path: "left over"}}}
-			if err := decode(&got, b); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.res, got); diff != "" {
-				t.Errorf("decoded (-want +got)\n%s", diff)
-			}
-			for i := range b {
-				if decode(&got, b[:i]) == nil {
-					t.Errorf("%d bytes of %d decode", i, len(b))
-				}
-			}
+			b := checkList(t, tt.res, mount3.ExportRes{Exports: []mount3.Export{{Path: "left over"}}}, tt.wire)
 			list, _, err := oracle.ReadExports(bytes.NewReader(b))
 			if err != nil {
 				t.Fatalf("oracle: %v", err)
@@ -64,13 +45,7 @@ func TestExportRes(t *testing.T) {
 				}
 				seen = append(seen, e)
 			}
-			if diff := cmp.Diff(tt.res.Exports, seen); diff != "" {
-				t.Errorf("oracle (-want +got)\n%s", diff)
-			}
-			var again bytes.Buffer
-			if _, err := oracle.WriteExports(&again, list); err != nil || !bytes.Equal(again.Bytes(), b) {
-				t.Errorf("oracle: %v\n got %x\nwant %x", err, again.Bytes(), b)
-			}
+			checkOracle(t, tt.res.Exports, seen, func(w io.Writer) (int64, error) { return oracle.WriteExports(w, list) }, b)
 		})
 	}
 }
@@ -80,38 +55,23 @@ func TestExportResLimits(t *testing.T) {
 		"path":  {Path: strings.Repeat("p", mount3.MaxPath+1)},
 		"group": {Groups: []string{strings.Repeat("g", mount3.MaxName+1)}},
 	} {
-		if _, err := encode(&mount3.ExportRes{Exports: []mount3.Export{x}}); !errors.Is(err, xdr.ErrLimit) {
-			t.Errorf("%s: encode: got %v, want %v", name, err, xdr.ErrLimit)
-		}
-		var e xdr.Encoder
-		e.Bool(true)
-		e.String(x.Path, 1<<20)
-		for _, g := range x.Groups {
+		checkLimit(t, name, mount3.ExportRes{Exports: []mount3.Export{x}}, func(e *xdr.Encoder) {
 			e.Bool(true)
-			e.String(g, 1<<20)
-		}
-		e.Bool(false)
-		e.Bool(false)
-		if err := decode(new(mount3.ExportRes), e.Message().Inline); !errors.Is(err, xdr.ErrLimit) {
-			t.Errorf("%s: decode: got %v, want %v", name, err, xdr.ErrLimit)
-		}
+			e.String(x.Path, 1<<20)
+			for _, g := range x.Groups {
+				e.Bool(true)
+				e.String(g, 1<<20)
+			}
+			e.Bool(false)
+			e.Bool(false)
+		})
 	}
 }
 
 func FuzzExportRes(f *testing.F) {
+	var seeds []mount3.ExportRes
 	for _, tt := range exports {
-		b, err := encode(&tt.res)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
+		seeds = append(seeds, tt.res)
 	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		var r mount3.ExportRes
-		if decode(&r, in) == nil {
-			if out, err := encode(&r); err != nil || !bytes.Equal(in, out) {
-				t.Errorf("%v\n got %x\nwant %x", err, out, in)
-			}
-		}
-	})
+	fuzzList(f, seeds)
 }
