@@ -73,10 +73,17 @@ func (fs *FS) GetAttr(_ context.Context, h nfs3.FH) (nfs3.Fattr, error) {
 }
 
 // Access tells which rights c has.
-func (fs *FS) Access(ctx context.Context, c *vfs.Cred, h nfs3.FH, want nfs3.Access) (nfs3.Access, nfs3.PostOpAttr, error) {
-	a, err := fs.GetAttr(ctx, h)
+func (fs *FS) Access(_ context.Context, c *vfs.Cred, h nfs3.FH, want nfs3.Access) (nfs3.Access, nfs3.PostOpAttr, error) {
+	f, err := fs.hold(&h)
 	if err != nil {
 		return 0, nfs3.PostOpAttr{}, err
 	}
-	return vfs.PermOf(&a).Access(c, want), nfs3.Attrs(a), nil
+	defer f.release()
+	f.n.mu.RLock()
+	defer f.n.mu.RUnlock()
+	a, err := fs.attr(f)
+	if err != nil {
+		return 0, nfs3.PostOpAttr{}, err
+	}
+	return fs.perm(c, f, &a).Access(c, want), nfs3.Attrs(a), nil
 }

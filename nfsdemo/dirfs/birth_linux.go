@@ -21,7 +21,7 @@ type birth struct {
 
 // newBirth returns what a file of c's gets in a directory, or says why c cannot have
 // it that way.
-func (fs *FS) newBirth(c *vfs.Cred, dir *nfs3.Fattr, kind nfs3.FileType, set *nfs3.Sattr) (birth, error) {
+func (fs *FS) newBirth(c *vfs.Cred, d file, dir *nfs3.Fattr, kind nfs3.FileType, set *nfs3.Sattr) (birth, error) {
 	b := birth{kind: kind, mode: 0o644, uid: c.UID, gid: c.GID, own: fs.super}
 	if kind == nfs3.TypeDir {
 		b.mode = 0o755
@@ -59,6 +59,18 @@ func (fs *FS) newBirth(c *vfs.Cred, dir *nfs3.Fattr, kind nfs3.FileType, set *nf
 	}
 	if want.Mode.Set {
 		b.mode = modeFor(c, kind, want.Mode.To, b.gid)
+	}
+	if b.uid == noID || b.gid == noID {
+		return b, nfs3.ErrInval // the file would be left to the process
+	}
+	if kind != nfs3.TypeLnk {
+		l, err := readACL(unix.Getxattr, procPath(d.path.fd), aclDefault)
+		if err != nil {
+			return b, fs.status("access control list", err)
+		}
+		if l != nil {
+			b.mode = l.limit(b.mode)
+		}
 	}
 	if kind == nfs3.TypeDir {
 		b.mode |= inherit

@@ -16,15 +16,23 @@ func (fs *FS) Create(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, h
 		// The attributes follow with a SETATTR (RFC 1813 section 3.3.8).
 		set = nfs3.Sattr{Mode: nfs3.Set32{Set: true}}
 	}
+	named := false
 	return fs.enter(c, &dir, name, nfs3.TypeReg, &set, maker{
 		make: func(d file, b *birth) (int, error) {
 			if how.Mode == nfs3.Exclusive {
 				b.keepVerifier(how.Verf)
 			}
-			return retry(func() (int, error) {
-				return unix.Openat(d.path.fd, name, unix.O_CREAT|unix.O_EXCL|unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-			})
+			open := func(name string, flags int) (int, error) {
+				return retry(func() (int, error) { return unix.Openat(d.path.fd, name, flags|unix.O_RDWR|unix.O_CLOEXEC, 0o600) })
+			}
+			fd, err := open(".", unix.O_TMPFILE)
+			if err == unix.EOPNOTSUPP {
+				named = true
+				fd, err = open(name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW)
+			}
+			return fd, err
 		},
+		named: func() bool { return named },
 		exists: func(d file, ch *child) error {
 			a := &ch.attr
 			switch {

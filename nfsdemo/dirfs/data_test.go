@@ -4,6 +4,8 @@ package dirfs
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,4 +101,19 @@ func TestWriteAfterRead(t *testing.T) {
 	write(t, f, o.File, 0, []byte("after!"))
 	wantData(t, f, o.File, "after!")
 	must(t, first(f.Commit(t.Context(), super, o.File, 0, 0)))
+}
+
+// TestWriteLate: data that is here when its connection has ended is not written. The same and newer data may have come over another one.
+func TestWriteLate(t *testing.T) {
+	f := newIn(t, Config{Path: tempDir(t)})
+	h := create(t, f, "file")
+	write(t, f, h, 0, []byte("newer"))
+	ctx, end := context.WithCancel(t.Context())
+	_, err := f.Write(ctx, super, h, 0, vfstest.Lazy([]byte("older"), func() error { end(); return nil }), nfs3.Unstable)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	if got, _, err := vfstest.Read(t.Context(), f, super, h, 0, 10); err != nil || string(got) != "newer" {
+		t.Errorf("the file has %q, %v; want %q", got, err, "newer")
+	}
 }

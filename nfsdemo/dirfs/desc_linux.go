@@ -77,6 +77,18 @@ func (c *descCache) take(unused []*desc, d *desc) []*desc {
 	return unused
 }
 
+// all returns the descriptors in the cache. The caller releases them.
+func (c *descCache) all() []*desc {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ds := make([]*desc, 0, len(c.byNode))
+	for _, d := range c.byNode {
+		d.refs++
+		ds = append(ds, d)
+	}
+	return ds
+}
+
 // drop takes the descriptor of a node out of the cache.
 func (c *descCache) drop(n *node) {
 	var unused []*desc
@@ -86,6 +98,16 @@ func (c *descCache) drop(n *node) {
 	}
 	c.mu.Unlock()
 	_ = closeAll(unused)
+}
+
+// retire takes a descriptor, which the caller holds, out of the cache, unless there is something to sync
+// again.
+func (c *descCache) retire(d *desc) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !d.dirty.Load() && c.byNode[d.node] == d {
+		c.take(nil, d)
+	}
 }
 
 // purge takes all out of the cache.

@@ -20,21 +20,25 @@
 //
 // # Rights
 //
-// What a caller may do is decided here, by mode bits, owner and group; access control lists are not consulted.
+// What a caller may do is decided here, by owner, group and mode bits, and the POSIX access control list of a file that
+// has one. Of the entries for several groups of a caller the rights add up.
 // The host sees the process alone. Run by root, that can do everything, and gives new files to the
-// caller. Run by another user it can do no more than he can: new files belong to him, and giving files
-// away is nfs3.ErrPerm.
+// caller; quotas and reserved space do not stop it. Run by another user it can do no more than he can: new files
+// belong to him, and giving files away is nfs3.ErrPerm.
 //
 // # Durability
 //
 // Changes other than unstable WRITEs are on stable storage before the reply. If the host fails to write data back, the next COMMIT of the
-// file fails, also when it was closed to make room before.
+// file fails, also when it was closed to make room before. A regular file gets its name when it has its owner, mode and
+// verifier, on file systems that can (O_TMPFILE): a server that is killed leaves nothing that the call, when it is repeated, would trip over.
 //
 // # Changes on the host
 //
 // The directory may be changed on the host, or by another server, at the same time. The attributes before and after an operation belong
 // together only with respect to operations of this FS. Linux before 6.13 moves times in steps of some
 // milliseconds, so that clients may miss changes that follow one another more quickly.
+// A file that the host removes may take up its space for another half a minute, since it is open. A program that clients have
+// written is not open for writing any more once it is on stable storage, so that the host can execute it.
 //
 // # Locks
 //

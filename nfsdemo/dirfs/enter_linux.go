@@ -13,6 +13,9 @@ import (
 type maker struct {
 	// make makes the file, which can be accessed by nobody yet, and returns a descriptor of it.
 	make func(d file, b *birth) (int, error)
+	// named reports whether make has given the file its name. If not, it gets that when it is whole, so that there is
+	// nothing else of it should the process be killed. nil means that it has.
+	named func() bool
 	// exists decides whether one that exists is what was asked for; it may be nil.
 	exists func(d file, ch *child) error
 }
@@ -52,7 +55,7 @@ func (fs *FS) findOrMake(c *vfs.Cred, d file, a *nfs3.Fattr, name string, kind n
 	if err := vfs.CheckName(name, MaxName); err != nil {
 		return vfs.Object{}, nil, err
 	}
-	if !vfs.PermOf(a).Can(c, vfs.MayExec) {
+	if !fs.perm(c, d, a).Can(c, vfs.MayExec) {
 		return vfs.Object{}, nil, nfs3.ErrAcces
 	}
 	if reserved(name) {
@@ -82,10 +85,10 @@ func (fs *FS) findOrMake(c *vfs.Cred, d file, a *nfs3.Fattr, name string, kind n
 
 // makeFile makes a file; d.n.mu is held.
 func (fs *FS) makeFile(c *vfs.Cred, d file, a *nfs3.Fattr, name string, kind nfs3.FileType, set *nfs3.Sattr, m maker) (vfs.Object, *desc, error) {
-	if err := vfs.PermOf(a).CheckEnter(c); err != nil {
+	if err := fs.perm(c, d, a).CheckEnter(c); err != nil {
 		return vfs.Object{}, nil, err
 	}
-	b, err := fs.newBirth(c, a, kind, set)
+	b, err := fs.newBirth(c, d, a, kind, set)
 	if err != nil {
 		return vfs.Object{}, nil, err
 	}
@@ -94,22 +97,36 @@ func (fs *FS) makeFile(c *vfs.Cred, d file, a *nfs3.Fattr, name string, kind nfs
 		if err != nil {
 			return vfs.Object{}, nil, fs.status("create", err)
 		}
+		named := m.named == nil || m.named()
 		var ch child
 		if err = b.give(fd); err == nil {
 			err = statFD(fd, &ch.st)
 		}
 		if err != nil {
 			unix.Close(fd)
-			fs.unmake(d, name, kind)
+			if named {
+				fs.unmake(d, name, kind)
+			}
 			return vfs.Object{}, nil, fs.status("create", err)
 		}
 		if _, again := fs.table.get(keyOf(&ch.st)); again && ch.st.Mask&unix.STATX_BTIME != 0 && tries < 3 {
 			// The number of an inode that was removed, before the host's clock has moved on: to the handles that
 			// clients have of that it would be the same file.
 			unix.Close(fd)
-			fs.unmake(d, name, kind)
+			if named {
+				fs.unmake(d, name, kind)
+			}
 			time.Sleep(hostTick)
 			continue
+		}
+		if !named {
+			if err = linkFD(fd, d.path.fd, name); err == nil {
+				err = statFD(fd, &ch.st)
+			}
+			if err != nil {
+				unix.Close(fd)
+				return vfs.Object{}, nil, fs.status("create", err)
+			}
 		}
 		ch.attr = fs.fattr(&ch.st)
 		o := fs.object(d, name, &ch)

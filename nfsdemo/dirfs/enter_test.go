@@ -95,3 +95,45 @@ func TestSameKeyAgain(t *testing.T) {
 		t.Errorf("%v, %v", n, err)
 	}
 }
+
+// TestNamedWhenWhole: a file has its name only when it has all else, and not in the place of another.
+func TestNamedWhenWhole(t *testing.T) {
+	f := newIn(t, Config{Path: tempDir(t)})
+	root, path := f.Root(), filepath.Join(f.config.Path, "file")
+	var host func()
+	unnamed := maker{
+		make: func(d file, _ *birth) (int, error) {
+			fd, err := unix.Openat(d.path.fd, ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+			if err == unix.EOPNOTSUPP {
+				t.Skip("needs files without names")
+			}
+			if _, err := os.Lstat(path); !os.IsNotExist(err) {
+				t.Errorf("the file has a name: %v", err)
+			}
+			host()
+			return fd, err
+		},
+		named: func() bool { return false },
+	}
+	open := descriptors(t)
+	host = func() { must(t, os.WriteFile(path, []byte("host's"), 0o640)) }
+	if _, _, err := f.enter(super, &root, "file", nfs3.TypeReg, &nfs3.Sattr{}, unnamed); err != nfs3.ErrExist {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(path); string(b) != "host's" || err != nil {
+		t.Errorf("the host has %q, %v", b, err)
+	}
+	if n := descriptors(t); n != open {
+		t.Errorf("%d descriptors, then %d", open, n)
+	}
+	must(t, os.Remove(path))
+	host = func() {}
+	set := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o604}, Size: nfs3.Set64{Set: true, To: 5}}
+	o, wcc, err := f.enter(super, &root, "file", nfs3.TypeReg, &set, unnamed)
+	if a := o.Attr.Attr; err != nil || a.Nlink != 1 || a.Mode != 0o604 || a.Size != 5 || !wcc.Before.Present || !wcc.After.Present {
+		t.Errorf("%v, %+v, %+v", err, a, wcc)
+	}
+	if a, err := f.GetAttr(t.Context(), o.File); a != o.Attr.Attr || err != nil {
+		t.Errorf("%+v, %v, want %+v", a, err, o.Attr.Attr)
+	}
+}

@@ -42,7 +42,9 @@ type FS struct {
 	data    descCache // of regular files and directories
 	buffers buffers
 	leases  sync.Pool // *lease
-	aheads  sync.Pool // *ahead
+
+	stop     chan struct{} // closed by Close
+	sweeping sync.WaitGroup
 }
 
 var _ vfs.FS = (*FS)(nil)
@@ -51,6 +53,8 @@ var _ vfs.FS = (*FS)(nil)
 // no method is being executed; none may be called any more. The error is that of a sync: data that clients think
 // is on its way may be lost.
 func (fs *FS) Close() error {
+	close(fs.stop)
+	fs.sweeping.Wait()
 	err := fs.data.purge()
 	_ = fs.paths.purge() // nothing is written by these
 	unix.Close(fs.rootPath.fd)

@@ -119,7 +119,7 @@ func TestLogDoesNotGrow(t *testing.T) {
 // stays good.
 func TestStateFull(t *testing.T) {
 	state := t.TempDir()
-	mountOn(t, state, "tmpfs", "tmpfs", 0, "size=32k")
+	mountOn(t, state, "tmpfs", "tmpfs", 0, "size=32k,mode=0700")
 	var log bytes.Buffer
 	cfg := Config{Path: tempDir(t), State: state, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	f, err := New(cfg)

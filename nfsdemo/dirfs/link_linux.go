@@ -57,7 +57,7 @@ func (fs *FS) link(c *vfs.Cred, f, d file, da *nfs3.Fattr, name string) error {
 	if err := vfs.CheckName(name, MaxName); err != nil {
 		return err
 	}
-	p := vfs.PermOf(da)
+	p := fs.perm(c, d, da)
 	switch {
 	case !p.Can(c, vfs.MayExec):
 		return nfs3.ErrAcces
@@ -72,17 +72,20 @@ func (fs *FS) link(c *vfs.Cred, f, d file, da *nfs3.Fattr, name string) error {
 	if err := p.CheckEnter(c); err != nil {
 		return err
 	}
-	err := again(func() error { return unix.Linkat(f.path.fd, "", d.path.fd, name, unix.AT_EMPTY_PATH) })
-	if err == unix.ENOENT {
-		// That takes a capability, which the process does not have.
-		err = again(func() error {
-			return unix.Linkat(unix.AT_FDCWD, procPath(f.path.fd), d.path.fd, name, unix.AT_SYMLINK_FOLLOW)
-		})
-	}
-	if err != nil {
+	if err := linkFD(f.path.fd, d.path.fd, name); err != nil {
 		return fs.status("link", err)
 	}
 	fs.table.enter(f.n, hint{d.n.key, name})
 	fs.table.keep()
 	return nil
+}
+
+// linkFD gives the file of a descriptor a name in a directory.
+func linkFD(fd, dirfd int, name string) error {
+	err := again(func() error { return unix.Linkat(fd, "", dirfd, name, unix.AT_EMPTY_PATH) })
+	if err == unix.ENOENT {
+		// That takes a capability, which the process does not have.
+		err = again(func() error { return unix.Linkat(unix.AT_FDCWD, procPath(fd), dirfd, name, unix.AT_SYMLINK_FOLLOW) })
+	}
+	return err
 }

@@ -30,7 +30,7 @@ func (fs *FS) lookup(c *vfs.Cred, d file, a *nfs3.Fattr, name string) (vfs.Objec
 	if err := vfs.CheckName(name, MaxName); err != nil {
 		return vfs.Object{}, err
 	}
-	if !vfs.PermOf(a).Can(c, vfs.MayExec) {
+	if !fs.perm(c, d, a).Can(c, vfs.MayExec) {
 		return vfs.Object{}, nfs3.ErrAcces
 	}
 	switch name {
@@ -57,7 +57,7 @@ func (fs *FS) parent(d file) (file, error) {
 	if d.n == fs.root {
 		return fs.holdNode(fs.root)
 	}
-	for range 2 {
+	for tries := 0; ; tries++ {
 		for _, in := range fs.table.names(d.n) {
 			n, _ := fs.table.get(in.parent)
 			if n == nil {
@@ -72,10 +72,14 @@ func (fs *FS) parent(d file) (file, error) {
 			}
 			p.release()
 		}
+		if tries == 1 {
+			return file{}, nfs3.ErrStale
+		}
 		// The host has moved it.
-		fs.scanner.find(fs, d.n.key)
+		if err := fs.scanner.find(fs, d.n.key); err != nil {
+			return file{}, fs.status("lookup", err)
+		}
 	}
-	return file{}, nfs3.ErrStale
 }
 
 // maxLink is the longest path of a symbolic link in bytes, as of Linux.

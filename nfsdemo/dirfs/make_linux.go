@@ -1,6 +1,7 @@
 package dirfs
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -77,22 +78,29 @@ func (fs *FS) makeAt(d file, name string, format uint32, call func() error) (int
 	if err != nil {
 		return -1, err
 	}
-	var st unix.Statx_t
-	if err := statFD(fd, &st); err != nil {
+	var dir, st unix.Statx_t
+	if err := cmp.Or(statFD(fd, &st), statFD(d.path.fd, &dir)); err != nil {
 		unix.Close(fd)
 		return -1, err
 	}
-	if uint32(st.Mode)&unix.S_IFMT != format || !fs.fresh(&st) {
+	if uint32(st.Mode)&unix.S_IFMT != format || !fs.fresh(&st, &dir) {
 		unix.Close(fd)
 		return -1, nfs3.ErrJukebox
 	}
 	return fd, nil
 }
 
-// fresh reports whether a file is as those that the process has just made: its own, with one name, and nobody else may do
-// anything with it. Who can write the directory on the host may have put another in its place, a
-// hard link to a file of somebody else's for example, which must not be given to the client.
-func (fs *FS) fresh(st *unix.Statx_t) bool {
+// freshFor is for how many seconds a file counts as new.
+const freshFor = 10
+
+// fresh reports whether a file is as those that the process has just made: its own, with one name, nobody else may do
+// anything with it, and it is not older than the last change of the directory. Who can write the directory on the host may
+// have put another in its place, a hard link to a file of somebody else's for example, or a directory of root's
+// that was there before, which must not be given to the client.
+func (fs *FS) fresh(st, dir *unix.Statx_t) bool {
+	if st.Mask&unix.STATX_BTIME != 0 && dir.Ctime.Sec-st.Btime.Sec > freshFor {
+		return false
+	}
 	links, mode := uint32(1), uint32(st.Mode)
 	switch mode & unix.S_IFMT {
 	case unix.S_IFDIR:

@@ -52,3 +52,29 @@ func TestNotOurs(t *testing.T) {
 		must(t, os.RemoveAll(path("new")))
 	}
 }
+
+// TestFresh: of a directory that root has had in the same place for longer, it could not be told from one that was
+// just made otherwise.
+func TestFresh(t *testing.T) {
+	f := newIn(t, Config{Path: tempDir(t)})
+	made := f.rootStat
+	made.Mode, made.Nlink, made.Btime.Sec = unix.S_IFDIR|0o700, 2, 1000
+	for _, tt := range []struct {
+		name    string
+		changed int64
+		mask    uint32
+		want    bool
+	}{
+		{"at once", 1000, unix.STATX_BTIME, true},
+		{"by a slow host", 1000 + freshFor, unix.STATX_BTIME, true},
+		{"long ago", 1001 + freshFor, unix.STATX_BTIME, false},
+		{"nobody knows when", 1001 + freshFor, 0, true},
+	} {
+		st, dir := made, made
+		st.Mask = st.Mask&^unix.STATX_BTIME | tt.mask
+		dir.Ctime.Sec = tt.changed
+		if got := f.fresh(&st, &dir); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}

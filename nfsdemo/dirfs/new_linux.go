@@ -45,6 +45,7 @@ func newFS(cfg Config, lim limits) (*FS, error) {
 		table:  table{nodes: make(map[key]*node), gone: make(map[key]struct{})},
 		paths:  descCache{max: lim.paths, byNode: make(map[*node]*desc)},
 		data:   descCache{max: lim.data, byNode: make(map[*node]*desc)},
+		stop:   make(chan struct{}),
 	}
 	if err := fs.openRoot(); err != nil {
 		return nil, fmt.Errorf("dirfs: %s: %w", path, err)
@@ -57,6 +58,7 @@ func newFS(cfg Config, lim limits) (*FS, error) {
 	fs.root = fs.table.add(k, fs.sealer.mac(fs.id, k))
 	fs.root.hints = nil
 	fs.rootPath.node = fs.root
+	fs.sweeping.Go(func() { fs.sweepUntil(fs.stop) })
 	return fs, nil
 }
 

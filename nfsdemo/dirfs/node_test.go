@@ -119,3 +119,20 @@ func TestGoneIsBounded(t *testing.T) {
 		t.Errorf("%d nodes", len(f.table.nodes))
 	}
 }
+
+// TestTooDeep: however deep a file lies, looking for it ends.
+func TestTooDeep(t *testing.T) {
+	f := newIn(t, Config{Path: tempDir(t)})
+	for _, tt := range []struct {
+		depth int
+		want  error
+	}{{maxDepth, nfs3.ErrStale}, {maxDepth + 1, nfs3.ErrServerFault}} {
+		n := f.root
+		for i := range tt.depth {
+			n = f.intern(key{uint64(1<<40 + i), 1}, n, "dir") // such as are not there, which is seen at the top
+		}
+		if _, err := f.GetAttr(t.Context(), f.handle(n)); err != tt.want {
+			t.Errorf("depth %d: %v, want %v", tt.depth, err, tt.want)
+		}
+	}
+}

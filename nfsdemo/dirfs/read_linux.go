@@ -26,7 +26,7 @@ func (fs *FS) Read(_ context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int,
 	if err := isFile(&a); err != nil {
 		return err
 	}
-	if !vfs.PermOf(&a).CanReadData(c) {
+	if !fs.perm(c, f, &a).CanReadData(c) {
 		return nfs3.ErrAcces
 	}
 	if off >= a.Size {
@@ -56,8 +56,12 @@ func (fs *FS) Read(_ context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int,
 			break // cut off by the host meanwhile
 		}
 	}
-	r.EOF = got < n || off+uint64(got) == a.Size
-	r.Attr = fs.post(f) // atime may have moved
+	// atime has moved, maybe; and the host may have changed the size. Both must agree.
+	size := a.Size
+	if r.Attr = fs.post(f); r.Attr.Present {
+		size = r.Attr.Attr.Size
+	}
+	r.EOF = got == 0 || off+uint64(got) >= size
 	return nil
 }
 

@@ -55,14 +55,11 @@ func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64
 		return r, err
 	}
 	r.Attr = nfs3.Attrs(a)
-	p := vfs.PermOf(&a)
+	p := fs.perm(c, f, &a)
 	if !p.Can(c, vfs.MayRead) {
 		return r, nfs3.ErrAcces
 	}
-	if g.plus = plus && p.Can(c, vfs.MayExec); g.plus {
-		g.ahead = fs.newAhead()
-		defer fs.aheads.Put(g.ahead)
-	}
+	g.plus = plus && p.Can(c, vfs.MayExec)
 	// The positions hold as long as the directory.
 	binary.BigEndian.PutUint64(r.Verf[:], fs.id)
 	if cookie != 0 && verf != r.Verf {
@@ -85,9 +82,9 @@ type giver struct {
 	dir   file
 	up    *file // the directory above, if it was found
 	plus  bool
-	ahead *ahead // with plus
 	yield func(*nfs3.Entry) bool
 	entry nfs3.Entry
+	stat  unix.Statx_t // of the entry
 }
 
 // give yields the entries behind a cookie, and reports whether they were all.
@@ -130,8 +127,8 @@ func (g *giver) fill(l *lister) bool {
 	if !g.plus {
 		return true
 	}
-	st, err := g.ahead.take(l)
-	switch {
+	st := &g.stat
+	switch err := statName(l.fd, l.cname(), st); {
 	case err == unix.ENOENT:
 		return false // removed since
 	case err != nil || !g.fs.own(st):

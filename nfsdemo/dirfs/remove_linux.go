@@ -67,7 +67,7 @@ func (fs *FS) unlink(c *vfs.Cred, d file, a *nfs3.Fattr, name string, dotdot nfs
 	case "..":
 		return dotdot
 	}
-	p := vfs.PermOf(a)
+	p := fs.perm(c, d, a)
 	if !p.Can(c, vfs.MayExec) {
 		return nfs3.ErrAcces
 	}

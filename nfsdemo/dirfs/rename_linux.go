@@ -78,7 +78,7 @@ func (fs *FS) rename(c *vfs.Cred, fd file, fa *nfs3.Fattr, fromName string, td f
 			return false, nfs3.ErrInval
 		}
 	}
-	fp, tp := vfs.PermOf(fa), vfs.PermOf(ta)
+	fp, tp := fs.perm(c, fd, fa), fs.perm(c, td, ta)
 	if !fp.Can(c, vfs.MayExec) || !tp.Can(c, vfs.MayExec) {
 		return false, nfs3.ErrAcces
 	}
@@ -91,8 +91,7 @@ func (fs *FS) rename(c *vfs.Cred, fd file, fa *nfs3.Fattr, fromName string, td f
 	if !exists && err != nfs3.ErrNoEnt {
 		return false, err
 	}
-	sp := vfs.PermOf(&src.attr)
-	if err := fp.CheckRemove(c, sp); err != nil {
+	if err := fp.CheckRemove(c, vfs.PermOf(&src.attr)); err != nil {
 		return false, err
 	}
 	if !exists {
@@ -106,7 +105,7 @@ func (fs *FS) rename(c *vfs.Cred, fd file, fa *nfs3.Fattr, fromName string, td f
 	switch {
 	case exists && keyOf(&src.st) == keyOf(&dst.st):
 		return false, nil
-	case src.attr.Type == nfs3.TypeDir && fd.n != td.n && !sp.Can(c, vfs.MayWrite):
+	case src.attr.Type == nfs3.TypeDir && fd.n != td.n && !fs.permIn(c, fd, fromName, &src.attr).Can(c, vfs.MayWrite):
 		return false, nfs3.ErrAcces // its ".." is another
 	}
 	fs.renames.Lock()

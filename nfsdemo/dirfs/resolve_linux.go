@@ -29,9 +29,10 @@ func (fs *FS) holdNode(n *node) (file, error) {
 	}
 	d, err := fs.walk(n)
 	if err == nil && d == nil {
-		fs.scanner.find(fs, n.key)
-		// The scan has entered what it found.
-		d, err = fs.walk(n)
+		if err = fs.scanner.find(fs, n.key); err == nil {
+			// The scan has entered what it found.
+			d, err = fs.walk(n)
+		}
 	}
 	switch {
 	case err != nil:
@@ -62,6 +63,10 @@ func (fs *FS) path(n *node) *desc {
 	return fs.rootPath
 }
 
+// maxDepth bounds the directories that are opened on the way to a file. By handles clients can make deeper trees than
+// any path leads through, and one so deep that the way down does not fit the stack.
+const maxDepth = 16 << 10
+
 // walk opens nodes by their hints, from the nearest directory on that is open.
 type walk struct {
 	fs    *FS
@@ -73,8 +78,11 @@ func (w *walk) open(n *node) (*desc, error) {
 	if d := w.fs.path(n); d != nil {
 		return d, nil
 	}
-	if w.tried[n] {
+	switch {
+	case w.tried[n]:
 		return nil, nil
+	case len(w.tried) == maxDepth:
+		return nil, nfs3.ErrServerFault
 	}
 	if w.tried == nil {
 		w.tried = make(map[*node]bool)

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
@@ -78,5 +80,28 @@ func TestScanRemembers(t *testing.T) {
 		if len(f.table.names(n)) != 1 {
 			t.Errorf("inode %d is not known", n.ino)
 		}
+	}
+}
+
+// TestScanWithoutDescriptors: what cannot be looked for is not gone.
+func TestScanWithoutDescriptors(t *testing.T) {
+	f := openState(t)
+	d := mkdir(t, f, f.Root(), "dir")
+	h := createIn(t, f, d, "file")
+	must(t, f.Close())
+	must(t, os.Remove(filepath.Join(f.config.State, hintsFile)))
+	f, err := New(f.config)
+	must(t, err)
+	defer f.Close()
+	var before unix.Rlimit
+	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &before))
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: before.Max}))
+	_, err = f.GetAttr(t.Context(), h)
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &before))
+	if err != nfs3.ErrJukebox {
+		t.Errorf("without descriptors: %v", err)
+	}
+	if _, err := f.GetAttr(t.Context(), h); err != nil {
+		t.Errorf("with descriptors: %v", err)
 	}
 }

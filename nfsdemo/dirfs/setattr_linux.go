@@ -2,6 +2,7 @@ package dirfs
 
 import (
 	"context"
+	"math"
 
 	"golang.org/x/sys/unix"
 
@@ -34,7 +35,7 @@ func (fs *FS) setAttr(c *vfs.Cred, f file, set *nfs3.Sattr, guard *nfs3.Time) (w
 	wcc.Before = a.Pre()
 	if guard != nil && *guard != a.Ctime {
 		err = nfs3.ErrNotSync
-	} else if err = fs.mayChange(c, &a, set); err == nil && *set != (nfs3.Sattr{}) {
+	} else if err = fs.mayChange(c, f, &a, set); err == nil && *set != (nfs3.Sattr{}) {
 		changed = true
 		err = fs.change(c, f, &a, set)
 	}
@@ -43,9 +44,12 @@ func (fs *FS) setAttr(c *vfs.Cred, f file, set *nfs3.Sattr, guard *nfs3.Time) (w
 }
 
 // mayChange says what of set cannot be done.
-func (fs *FS) mayChange(c *vfs.Cred, a *nfs3.Fattr, set *nfs3.Sattr) error {
-	if err := vfs.PermOf(a).CheckSet(c, set); err != nil {
+func (fs *FS) mayChange(c *vfs.Cred, f file, a *nfs3.Fattr, set *nfs3.Sattr) error {
+	if err := fs.perm(c, f, a).CheckSet(c, set); err != nil {
 		return err
+	}
+	if set.UID.Set && set.UID.To == noID || set.GID.Set && set.GID.To == noID {
+		return nfs3.ErrInval
 	}
 	if set.Size.Set && set.Size.To > fs.maxSize {
 		return nfs3.ErrFBig
@@ -127,6 +131,9 @@ func (fs *FS) truncate(f file, size uint64) error {
 	defer d.release()
 	return again(func() error { return unix.Ftruncate(d.fd, int64(size)) })
 }
+
+// noID is nobody's number: for chown(2) it means that nothing changes.
+const noID = math.MaxUint32
 
 func chown(fd int, uid, gid uint32) error {
 	return again(func() error { return unix.Fchownat(fd, "", int(uid), int(gid), unix.AT_EMPTY_PATH) })

@@ -128,7 +128,7 @@ func TestStateErrors(t *testing.T) {
 // TestStateReadOnly: a state directory that cannot be written is an error at once.
 func TestStateReadOnly(t *testing.T) {
 	state := t.TempDir()
-	mountOn(t, state, "tmpfs", "tmpfs", unix.MS_RDONLY, "")
+	mountOn(t, state, "tmpfs", "tmpfs", unix.MS_RDONLY, "mode=0700")
 	if f, err := New(Config{Path: tempDir(t), State: state}); err == nil || !strings.Contains(err.Error(), "not writable") {
 		t.Errorf("%v, %v", f, err)
 	}
@@ -164,5 +164,34 @@ func TestWithoutState(t *testing.T) {
 	h := create(t, one, "file")
 	if _, err := two.GetAttr(t.Context(), h); err != nfs3.ErrBadHandle || one.ID() == two.ID() {
 		t.Error(err)
+	}
+}
+
+// TestStateOfOthers: a directory in which somebody else may have put a key is not used.
+func TestStateOfOthers(t *testing.T) {
+	needRoot(t)
+	for _, tt := range []struct {
+		name string
+		mode os.FileMode
+		uid  int
+		ok   bool
+	}{
+		{"ours", 0o755, 0, true},
+		{"somebody else's", 0o700, 1001, false},
+		{"everybody's", 0o777 | os.ModeSticky, 0, false},
+	} {
+		state := t.TempDir()
+		must(t, os.Chmod(state, tt.mode))
+		must(t, os.Chown(state, tt.uid, 0))
+		f, err := New(Config{Path: tempDir(t), State: state})
+		if got := err == nil; got != tt.ok {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if err == nil {
+			must(t, f.Close())
+		}
+		if names, err := os.ReadDir(state); !tt.ok && (len(names) > 0 || err != nil) {
+			t.Errorf("%s: %v, %v", tt.name, names, err)
+		}
 	}
 }

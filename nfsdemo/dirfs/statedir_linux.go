@@ -1,6 +1,7 @@
 package dirfs
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,6 +41,18 @@ func syncDir(path string) error {
 	}
 	defer d.Close()
 	return d.Sync()
+}
+
+// checkOwner refuses a directory in which others could put a key that they know.
+func checkOwner(dir string) error {
+	var st unix.Stat_t
+	if err := again(func() error { return unix.Stat(dir, &st) }); err != nil {
+		return fmt.Errorf("dirfs: state: %w", &fs.PathError{Op: "stat", Path: dir, Err: err})
+	}
+	if st.Uid != 0 && int(st.Uid) != os.Geteuid() || st.Mode&0o002 != 0 {
+		return fmt.Errorf("dirfs: state %s can be written by others", dir)
+	}
+	return nil
 }
 
 // below reports whether a directory is root or lies below it, or would if it were made.

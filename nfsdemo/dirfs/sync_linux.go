@@ -46,8 +46,16 @@ func (fs *FS) persist(f file, kind nfs3.FileType) error {
 	return fs.status("sync", again(func() error { return unix.Syncfs(fd) }))
 }
 
-// syncData is fsync(2) or fdatasync(2).
-func (fs *FS) syncData(d *desc, how func(int) error) error { return fs.status("sync", d.sync(how)) }
+// syncData is fsync(2) or fdatasync(2). It gives up a descriptor for writing a program, which the host does not execute
+// as long as there is one. Only, if the process is not root, it might not get it again for what it has made read-only.
+func (fs *FS) syncData(d *desc, how func(int) error) error {
+	err := d.sync(how)
+	var st unix.Statx_t
+	if fs.super && d.writable && statFD(d.fd, &st) == nil && st.Mode&0o111 != 0 {
+		fs.data.retire(d)
+	}
+	return fs.status("sync", err)
+}
 
 // Commit syncs the whole file.
 func (fs *FS) Commit(_ context.Context, c *vfs.Cred, h nfs3.FH, _ uint64, _ uint32) (nfs3.WccData, error) {
@@ -75,7 +83,7 @@ func (fs *FS) commit(c *vfs.Cred, f file) error {
 	if err := isFile(&a); err != nil {
 		return err
 	}
-	if !vfs.PermOf(&a).CanWriteData(c) {
+	if !fs.perm(c, f, &a).CanWriteData(c) {
 		return nfs3.ErrAcces
 	}
 	d, err := fs.open(f, false)

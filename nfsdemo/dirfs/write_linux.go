@@ -25,7 +25,7 @@ func (fs *FS) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, dat
 		return r, err
 	}
 	r.Wcc.After = nfs3.Attrs(a)
-	if err := fs.mayWriteAt(c, &a, off, data.Len()); err != nil || data.Len() == 0 {
+	if err := fs.mayWriteAt(c, f, &a, off, data.Len()); err != nil || data.Len() == 0 {
 		return r, err
 	}
 	d, err := fs.open(f, true)
@@ -38,7 +38,7 @@ func (fs *FS) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, dat
 	if err := data.FetchInto(ctx, l.data); err != nil {
 		return r, err
 	}
-	if err := fs.store(c, f, d, off, l.data, &r); err != nil {
+	if err := fs.store(ctx, c, f, d, off, l.data, &r); err != nil {
 		return r, err
 	}
 	switch how {
@@ -51,29 +51,37 @@ func (fs *FS) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, dat
 }
 
 // store writes data and takes the attributes before and after.
-func (fs *FS) store(c *vfs.Cred, f file, d *desc, off uint64, data [][]byte, r *vfs.WriteResult) error {
+func (fs *FS) store(ctx context.Context, c *vfs.Cred, f file, d *desc, off uint64, data [][]byte, r *vfs.WriteResult) error {
 	n := 0
 	for _, p := range data {
 		n += len(p)
 	}
 	f.n.mu.Lock()
 	defer f.n.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		// The connection has ended. The caller makes the call again over another one, and then others, which
+		// this one must not undo.
+		return err
+	}
 	a, err := fs.attr(f)
 	if err != nil {
 		return err
 	}
 	r.Wcc = nfs3.WccData{Before: a.Pre(), After: nfs3.Attrs(a)}
-	if err := fs.mayWriteAt(c, &a, off, n); err != nil {
+	if err := fs.mayWriteAt(c, f, &a, off, n); err != nil {
 		return err
 	}
-	d.dirty.Store(true)
+	if mode := dropSetID(a.Type, a.Mode); c.UID != 0 && mode != a.Mode {
+		// Before there is anything of c's in the file.
+		if err := chmod(f.path.fd, mode); err != nil {
+			return fs.status("chmod", err)
+		}
+	}
 	got, err := writeAll(d.fd, data, int64(off))
 	if got > 0 {
 		err = nil // the rest comes again, and with it the error
 		r.Count = uint32(got)
-		if mode := dropSetID(a.Type, a.Mode); c.UID != 0 && mode != a.Mode {
-			err = chmod(f.path.fd, mode)
-		}
+		d.dirty.Store(true) // behind the write: a sync just before may have missed it
 	}
 	r.Wcc.After = fs.post(f)
 	return fs.status("write", err)
@@ -99,11 +107,11 @@ func writeAll(fd int, data [][]byte, off int64) (int, error) {
 }
 
 // mayWriteAt says what is wrong with a WRITE.
-func (fs *FS) mayWriteAt(c *vfs.Cred, a *nfs3.Fattr, off uint64, n int) error {
+func (fs *FS) mayWriteAt(c *vfs.Cred, f file, a *nfs3.Fattr, off uint64, n int) error {
 	if err := isFile(a); err != nil {
 		return err
 	}
-	if !vfs.PermOf(a).CanWriteData(c) {
+	if !fs.perm(c, f, a).CanWriteData(c) {
 		return nfs3.ErrAcces
 	}
 	if off > fs.maxSize || uint64(n) > fs.maxSize-off {
