@@ -3,6 +3,7 @@ package rpcrdma
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"sync"
 	"time"
@@ -84,7 +85,11 @@ func (a *acceptor) accept(ctx context.Context, req transport.Request) {
 	p := a.cfg.private()
 	ep, err := req.Accept(ctx, p.append(nil))
 	if err != nil {
-		a.cfg.Logger.Warn("rpcrdma: connection not made", "peer", req.Info().RemoteAddr, "err", err)
+		level := slog.LevelDebug // what is the peer's fault is in the provider's log
+		if errors.Is(err, transport.ErrPrivateData) {
+			level = slog.LevelWarn // ours
+		}
+		a.cfg.Logger.Log(ctx, level, "rpcrdma: connection not made", "peer", req.Info().RemoteAddr, "err", err)
 		req.Reject(nil) // where it can be answered still
 		return
 	}

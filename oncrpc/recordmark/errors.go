@@ -23,6 +23,9 @@ var (
 	ErrStalled = errors.New("peer does not read")
 )
 
+// errMPA is what a mount over RDMA at the port that is for TCP looks like: the length of the first fragment reads "MPA ".
+var errMPA = fmt.Errorf("%w: peer does not speak RPC over TCP: it speaks iWARP (MPA): that is another port", ErrRecordTooLong)
+
 // What is wrong with a record that is dropped.
 var (
 	errShortRecord = errors.New("record too short for an RPC message")

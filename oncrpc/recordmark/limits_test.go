@@ -176,6 +176,36 @@ func TestTooLongRecord(t *testing.T) {
 	})
 }
 
+// A peer that mounts over RDMA at the port that is for TCP is told from others.
+func TestSpeaksMPA(t *testing.T) {
+	for _, tt := range []struct {
+		name, sent string
+		want       string
+	}{
+		{"iWARP", "MPA ID Req Frame\x10\x02\x00\x04\x80\x10\xc0\x10",
+			"record too long: peer does not speak RPC over TCP: it speaks iWARP (MPA): that is another port"},
+		{"another", "MPA\x00ID Req Frame", "record too long: a fragment of 1297105152 bytes behind 0, 4259840 allowed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var log bytes.Buffer
+			peer, conn := connected(t, "tcp")
+			defer peer.Close()
+			c := recordmark.NewConn(conn, recordmark.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			c.Serve(server(t))
+			if _, err := peer.Write([]byte(tt.sent)); err != nil {
+				t.Fatal(err)
+			}
+			<-c.Done()
+			if err := c.Err(); !errors.Is(err, recordmark.ErrRecordTooLong) || !strings.HasSuffix(err.Error(), tt.want) {
+				t.Errorf("got error %v, want %s", err, tt.want)
+			}
+			if !strings.Contains(log.String(), tt.want) || c.Stats().BadRecords != 1 {
+				t.Errorf("log %q, stats %+v", log.String(), c.Stats())
+			}
+		})
+	}
+}
+
 // FuzzConn feeds a connection that serves and calls with arbitrary bytes. Whatever they are,
 // it neither panics nor stays.
 func FuzzConn(f *testing.F) {

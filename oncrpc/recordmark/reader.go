@@ -14,6 +14,9 @@ const (
 	lastFragment = 1 << 31
 )
 
+// mpaMark is what a peer begins with that means to set up iWARP: "MPA " (RFC 5044 section 7.1).
+const mpaMark = 0x4d504120
+
 // readBuffer collects the small records of one read. Larger ones bypass it.
 const readBuffer = 32 << 10
 
@@ -54,6 +57,9 @@ func (r *reader) next() (*record, error) {
 		r.inside = true
 		if rec == nil {
 			rec = newRecord(min(n, growStep))
+		}
+		if mark == mpaMark && n > r.max {
+			return nil, r.fail(rec, errMPA)
 		}
 		if n > r.max-len(rec.data) {
 			return nil, r.fail(rec, fmt.Errorf("%w: a fragment of %d bytes behind %d, %d allowed",

@@ -105,6 +105,7 @@ func TestReaderTooLong(t *testing.T) {
 		{"sum of fragments that fits", 9, append(fragment(pattern(5), false), fragment(pattern(4), true)...), true},
 		{"2 GiB", DefaultMaxRecord, []byte{0xff, 0xff, 0xff, 0xff}, false},
 		{"2 GiB, not the last", DefaultMaxRecord, []byte{0x7f, 0xff, 0xff, 0xff}, false},
+		{"iWARP", DefaultMaxRecord, []byte("MPA ID Req Frame"), false},
 		{"2 GiB behind a byte", DefaultMaxRecord, []byte{0, 0, 0, 1, 'x', 0x7f, 0xff, 0xff, 0xff}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -159,7 +159,8 @@ type Config struct {
 
 	// Logger gets a line at level Warn for each peer that breaks the protocol, that this side
 	// refuses, or that leaves in the middle of the startup, and at level Debug for those that
-	// connect without a word. Nil means slog.Default().
+	// connect without a word. Where a Listener finds the same wrong with peers of one host again and again, there is a line a minute,
+	// in which "more" is how many there were since the one before. Nil means slog.Default().
 	Logger *slog.Logger
 }
 

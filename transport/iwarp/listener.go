@@ -24,10 +24,11 @@ const (
 
 // Listener accepts iWARP peers over TCP.
 type Listener struct {
-	cfg   Config
-	tcp   *net.TCPListener
-	ready chan *request // has room for all that are pending
-	over  chan struct{} // closed by Close
+	cfg      Config
+	tcp      *net.TCPListener
+	ready    chan *request // has room for all that are pending
+	over     chan struct{} // closed by Close
+	refusals *refusals
 
 	mu      sync.Mutex     // guards what follows
 	silent  []*net.TCPConn // in their startup, the oldest first
@@ -56,16 +57,21 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 
 // NewListener takes connections from tcp, which it owns from now on, unless it fails, as Listen may.
 func NewListener(tcp *net.TCPListener, cfg Config) (*Listener, error) {
+	return newListener(tcp, cfg, refusalHold)
+}
+
+func newListener(tcp *net.TCPListener, cfg Config, hold time.Duration) (*Listener, error) {
 	cfg = cfg.withDefaults()
 	startup := cfg.startup(tcp.Addr())
 	if err := errors.Join(cfg.validate(), startup.ValidateResponder()); err != nil {
 		return nil, opError("listen", nil, err)
 	}
 	l := &Listener{
-		cfg:   cfg,
-		tcp:   tcp,
-		ready: make(chan *request, maxPending),
-		over:  make(chan struct{}),
+		cfg:      cfg,
+		tcp:      tcp,
+		ready:    make(chan *request, maxPending),
+		over:     make(chan struct{}),
+		refusals: newRefusals(cfg.Logger, hold),
 	}
 	l.group.Go(l.run)
 	return l, nil
@@ -187,7 +193,7 @@ func (l *Listener) startup(conn *net.TCPConn) {
 	}
 	if kept && err == nil {
 		l.waiting++
-		l.ready <- &request{cfg: &l.cfg, conn: conn, mpa: r}
+		l.ready <- &request{cfg: &l.cfg, conn: conn, mpa: r, refusals: l.refusals}
 	}
 	l.mu.Unlock()
 	switch {
@@ -197,7 +203,9 @@ func (l *Listener) startup(conn *net.TCPConn) {
 		l.cfg.Logger.Debug("iwarp: no connection", "peer", conn.RemoteAddr(), "err", err)
 	case err != nil:
 		l.cfg.Counters.HandshakeFailures.Add(1)
-		l.cfg.Logger.Warn("iwarp: no connection", "peer", conn.RemoteAddr(), "err", err)
+		if l.refusals.warn("iwarp: no connection", conn.RemoteAddr(), err) && errors.Is(err, mpa.ErrNotMPA) {
+			l.refusals.hold(l.over)
+		}
 	default:
 		return
 	}

@@ -16,9 +16,10 @@ const refusalTimeout = time.Second
 
 // request is a peer that has asked for a connection.
 type request struct {
-	cfg  *Config
-	conn *net.TCPConn
-	mpa  *mpa.Request
+	cfg      *Config
+	conn     *net.TCPConn
+	mpa      *mpa.Request
+	refusals *refusals
 
 	answered bool // so conn is not this request's any more
 }
@@ -82,7 +83,7 @@ func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error)
 		r.refused(err, nil)
 	default:
 		r.cfg.Counters.HandshakeFailures.Add(1)
-		r.cfg.Logger.Warn("iwarp: no connection", "peer", r.conn.RemoteAddr(), "err", err)
+		r.refusals.warn("iwarp: no connection", r.conn.RemoteAddr(), err)
 		r.conn.Close()
 	}
 	return nil, err
@@ -103,7 +104,7 @@ func (r *request) choose(startup *mpa.Config) error {
 // not be sent.
 func (r *request) refused(cause, failed error) {
 	r.cfg.Counters.Rejected.Add(1)
-	r.cfg.Logger.Warn("iwarp: connection refused", "peer", r.conn.RemoteAddr(), "err", cause)
+	r.refusals.warn("iwarp: connection refused", r.conn.RemoteAddr(), cause)
 	if failed != nil {
 		r.conn.Close()
 		return

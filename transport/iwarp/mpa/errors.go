@@ -26,6 +26,8 @@ var (
 	ErrEnhanced = errors.New("peer asks for enhanced setup")
 	// ErrFrame: what the peer sent is not a startup frame, or not one that can be answered.
 	ErrFrame = errors.New("bad startup frame")
+	// ErrNotMPA: what the peer sent does not begin as a startup frame does. It comes below ErrFrame.
+	ErrNotMPA = errors.New("peer does not speak MPA")
 	// ErrRevision: the peer speaks a revision of MPA that cannot be used.
 	ErrRevision = errors.New("unusable MPA revision")
 	// ErrModel: the reply is of another connection model than the request (RFC 6581 section 9.2).

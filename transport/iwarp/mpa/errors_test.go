@@ -16,6 +16,7 @@ func TestStartupError(t *testing.T) {
 	}{
 		{"plain", ErrEnhanced, "MPA startup: peer asks for enhanced setup", false},
 		{"frame", frameError(errKey), "MPA startup: bad startup frame: peer does not speak MPA: wrong key", false},
+		{"RPC", frameError(errRPC), "MPA startup: bad startup frame: peer does not speak MPA: it speaks RPC over TCP: that is another port", false},
 		{"deadline", os.ErrDeadlineExceeded, "MPA startup: i/o timeout", true},
 		{"context", context.DeadlineExceeded, "MPA startup: context deadline exceeded", true},
 	} {

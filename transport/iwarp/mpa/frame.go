@@ -31,7 +31,8 @@ const (
 
 // Why bytes are not a startup frame. They are found below ErrFrame.
 var (
-	errKey        = errors.New("peer does not speak MPA: wrong key")
+	errKey        = fmt.Errorf("%w: wrong key", ErrNotMPA)
+	errRPC        = fmt.Errorf("%w: it speaks RPC over TCP: that is another port", ErrNotMPA)
 	errPDLength   = fmt.Errorf("private data of more than %d bytes", MaxPrivateData)
 	errShortFrame = errors.New("cut short")
 	errNoEnhanced = errors.New("private data too short for the enhanced data that the S bit announces")
@@ -70,7 +71,7 @@ func ParseFrame(b []byte) (Frame, int, error) {
 	}
 	f := Frame{Reply: string(b[:keyLen]) == replyKey}
 	if string(b[:keyLen]) != f.key() {
-		return Frame{}, 0, frameError(errKey)
+		return Frame{}, 0, wrongKey(b)
 	}
 	n, err := f.parseHeader([frameHeaderLen]byte(b))
 	if err != nil {
@@ -82,6 +83,18 @@ func ParseFrame(b []byte) (Frame, int, error) {
 	n += frameHeaderLen
 	f.PrivateData = append(f.PrivateData, b[frameHeaderLen:n]...)
 	return f, n, nil
+}
+
+// wrongKey is the error for bytes that do not begin as a frame does. It knows a mistake that is easily made: to mount over TCP at
+// the port that is for RDMA.
+func wrongKey(b []byte) error {
+	// A record mark: the last fragment, of less than 64 KiB (RFC 5531 section 11). Behind it the transaction id, whatever it is, and a
+	// call of RPC version 2 (section 9).
+	const mark, call = "\x80\x00", "\x00\x00\x00\x00\x00\x00\x00\x02"
+	if len(b) >= keyLen && string(b[:2]) == mark && string(b[8:keyLen]) == call {
+		return frameError(errRPC)
+	}
+	return frameError(errKey)
 }
 
 // key returns the 16 bytes that the frame begins with.

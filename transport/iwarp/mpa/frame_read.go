@@ -16,7 +16,7 @@ func readFrame(r io.Reader, f *Frame) (int, error) {
 		m, err := r.Read(h[n:])
 		n += m
 		if k := min(n, keyLen); string(h[:k]) != key[:k] {
-			return n, frameError(errKey)
+			return n, wrongKey(h[:n])
 		}
 		if err != nil && n < len(h) {
 			return n, inFrame(err, n)

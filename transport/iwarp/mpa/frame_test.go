@@ -106,6 +106,12 @@ func TestFrameReservedBits(t *testing.T) {
 	}
 }
 
+// rpcHeader is the beginning of an RPC message over TCP: the first two bytes of its record mark, and the last of its type and
+// its RPC version, are as said.
+func rpcHeader(mark, mark2, mtype, version byte) []byte {
+	return []byte{mark, mark2, 0, 40, 0xde, 0xad, 0xbe, 0xef, 0, 0, 0, mtype, 0, 0, 0, version, 0, 1, 0x86, 0xa3}
+}
+
 func TestBadFrames(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -116,6 +122,11 @@ func TestBadFrames(t *testing.T) {
 		{"key of neither", append([]byte("MPA ID Rex Frame"), 0, 1, 0, 0), errKey},
 		{"key of other case", append([]byte("MPA ID req Frame"), 0, 1, 0, 0), errKey},
 		{"last byte of the key", append([]byte("MPA ID Req FramE"), 0, 1, 0, 0), errKey},
+		{"RPC over TCP", rpcHeader(0x80, 0, 0, 2), errRPC},
+		{"RPC over TCP, the first of two fragments", rpcHeader(0, 0, 0, 2), errKey},
+		{"RPC over TCP, 64 KiB", rpcHeader(0x80, 1, 0, 2), errKey},
+		{"RPC over TCP, a reply", rpcHeader(0x80, 0, 1, 2), errKey},
+		{"RPC over TCP, version 3", rpcHeader(0x80, 0, 0, 3), errKey},
 		{"513 bytes", append(reqFrame(t, "00 01 0201"), make([]byte, 513)...), errPDLength},
 		{"65535 bytes", append(reqFrame(t, "00 01 ffff"), make([]byte, 65535)...), errPDLength},
 	} {
@@ -171,6 +182,21 @@ func TestReadFrameErrorBehind(t *testing.T) {
 		f := Frame{Reply: tt.want.Reply}
 		if n, err := readFrame(iotest.DataErrReader(bytes.NewReader(in)), &f); err != nil || n != len(in) {
 			t.Errorf("%s: got %d bytes, %v, want %d", tt.name, n, err, len(in))
+		}
+	}
+}
+
+// What a peer of another protocol is, only the bytes that have come can tell: they need not all come at once.
+func TestReadFrameKeyCut(t *testing.T) {
+	call := rpcHeader(0x80, 0, 0, 2)
+	for i := 1; i <= len(call); i++ {
+		want := errKey
+		if i >= keyLen {
+			want = errRPC
+		}
+		n, err := readFrame(bytes.NewReader(call[:i]), new(Frame))
+		if !errors.Is(err, want) || !errors.Is(err, ErrNotMPA) || !errors.Is(err, ErrFrame) || n != i {
+			t.Errorf("%d bytes: got %d bytes, %v, want %v", i, n, err, want)
 		}
 	}
 }
