@@ -37,6 +37,7 @@ func (fs *FS) child(dir file, name string) (child, error) {
 		return ch, fs.status("lookup", err)
 	}
 	if !fs.own(&ch.st) {
+		fs.foreign(dir, name, &ch.st)
 		return ch, nfs3.ErrAcces
 	}
 	ch.attr = fs.fattr(&ch.st)

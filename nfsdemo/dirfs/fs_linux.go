@@ -42,6 +42,7 @@ type FS struct {
 	data    descCache // of regular files and directories
 	buffers buffers
 	leases  sync.Pool // *lease
+	mounted mounted
 
 	stop     chan struct{} // closed by Close
 	sweeping sync.WaitGroup

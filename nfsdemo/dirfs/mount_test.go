@@ -4,8 +4,10 @@ package dirfs
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -27,7 +29,8 @@ func TestMounts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mounted", "file"), []byte(secret), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f := newIn(t, Config{Path: dir})
+	var log strings.Builder
+	f := newIn(t, Config{Path: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	ctx, root := t.Context(), f.Root()
 	h := create(t, f, "file")
 	for _, name := range []string{"mounted", "bound"} {
@@ -57,6 +60,12 @@ func TestMounts(t *testing.T) {
 	})
 	if names != 6 {
 		t.Errorf("%d entries", names)
+	}
+	// Each is told of once.
+	for _, name := range []string{"mounted", "bound"} {
+		if n := strings.Count(log.String(), "path="+filepath.Join(dir, name)+"\n"); n != 1 {
+			t.Errorf("%s was logged %d times:\n%s", name, n, &log)
+		}
 	}
 }
 

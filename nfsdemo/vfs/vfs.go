@@ -14,7 +14,8 @@ import (
 // same file too; each looks like a single step to the others.
 //
 // An error that is or wraps an nfs3.Status is the caller's answer. Any other is a
-// failure of the server, such as data of a WRITE that could not be fetched. Results
+// failure of the server, such as data of a WRITE that could not be fetched: it is logged, and the caller gets SYSTEM_ERR of RPC,
+// which most take for EIO. Results
 // that are described as post-operation attributes or as WccData are good with
 // an error, too, where they are present.
 //
@@ -176,6 +177,7 @@ type Info struct {
 	Properties  uint32 // nfs3.FSFLink and so on
 	PathConf    nfs3.PathConf
 	// NonBlocking file systems never wait, for a disk for example, save that
-	// Write waits for its data. Their calls are executed where they are received.
+	// Write waits for its data. Their calls are executed where they are received. One that embeds another
+	// file system, and waits for something in addition, must clear this.
 	NonBlocking bool
 }
