@@ -129,7 +129,7 @@ func TestTooDeep(t *testing.T) {
 	}{{maxDepth, nfs3.ErrStale}, {maxDepth + 1, nfs3.ErrServerFault}} {
 		n := f.root
 		for i := range tt.depth {
-			n = f.intern(key{uint64(1<<40 + i), 1}, n, "dir") // such as are not there, which is seen at the top
+			n = f.intern(key{1<<40 + uint64(i), 1}, n, "dir") // such as are not there, which is seen at the top
 		}
 		if _, err := f.GetAttr(t.Context(), f.handle(n)); err != tt.want {
 			t.Errorf("depth %d: %v, want %v", tt.depth, err, tt.want)
