@@ -3,6 +3,9 @@ package oncrpc_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,4 +71,23 @@ func TestOnceAge(t *testing.T) {
 			t.Errorf("%d executions, want 3", got)
 		}
 	})
+}
+
+// A handler that fails because its connection has ended is no failure of the server's.
+func TestEndedIsNoFailure(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		var log strings.Builder
+		errPeer := errors.New("the peer is gone")
+		s := newServer(t, oncrpc.ServerConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))},
+			oncrpc.Procedure{Handler: func(_ context.Context, c *oncrpc.Call) error {
+				if ended {
+					c.Conn.Close()
+				}
+				return errPeer
+			}})
+		dispatch(t, s, callBytes(1, 1))
+		if got := strings.Contains(log.String(), errPeer.Error()); got == ended {
+			t.Errorf("connection ended %v: the log has %q", ended, &log)
+		}
+	}
 }

@@ -271,7 +271,11 @@ func (s *Server) answer(c *Call, err error) {
 	told := answerTo(err)
 	var accept *AcceptError
 	if errors.As(told, &accept) && accept.Stat == SystemErr && told != err {
-		s.log.Error("rpc handler failed", "program", c.prog.Name, "procedure", c.proc.Name,
+		level := slog.LevelError
+		if c.in.Context().Err() != nil {
+			level = slog.LevelDebug // the connection has ended, and that is why; there is no one to miss the reply
+		}
+		s.log.Log(c.in.Context(), level, "rpc handler failed", "program", c.prog.Name, "procedure", c.proc.Name,
 			"peer", c.Conn.RemoteAddr(), "err", err)
 	}
 	c.enc.Rewind(xdr.Mark{})

@@ -43,7 +43,7 @@ func unhealthy(dmesg string, known []string) (lines []string) {
 	_, after, _ = strings.Cut(after, "\n")
 	for line := range strings.Lines(after) {
 		line = strings.TrimSuffix(line, "\n")
-		if !fine.MatchString(line) && !matches(line, known) {
+		if !fine.MatchString(line) && !matches(line, known) && !splitTrailer(line) {
 			lines = append(lines, line)
 		}
 	}
