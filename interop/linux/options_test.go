@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestOptions has Linux meet servers that do not let it do everything.
+// TestOptions has Linux meet servers that do not let it do everything, and one without RDMA.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	g, sh := bootShells(t, machine{Siw: "stock", Limit: longLimit()}, 1)
@@ -17,7 +17,19 @@ func TestOptions(t *testing.T) {
 		sh[0].run(t, source(t, "prelude")+"cd "+m.at+"\n"+script)
 		m.unmount(t)
 	}
+	n := sizes{data: 4<<20 + 1}
+	g.put("data", random(t, n.data))
 	for _, export := range exports {
+		t.Run("tcp"+export, func(t *testing.T) { // without RDMA
+			s := serve(t)
+			m := newMount(t, sh[0], "192.0.2.2:"+export, "vers=3", "proto=tcp", fmt.Sprintf("port=%d", s.TCP),
+				fmt.Sprintf("mountport=%d", s.TCP), "mountproto=tcp", "nolock", "noresvport")
+			for _, name := range []string{"data", "rename", "symlinks"} {
+				m.step(t, name, n)
+			}
+			m.unmount(t)
+			s.stop(t)
+		})
 		t.Run("squash"+export, func(t *testing.T) {
 			// Who may write is the owner, which the anonymous user is not.
 			s := serve(t, "--squash", "root", "--anonuid", "4242", "--anongid", "4343")
