@@ -105,3 +105,35 @@ func untilOver(s *serving, do func()) {
 		}
 	}
 }
+
+// TestServeBrokenPipe: a server whose messages nobody reads any more, as with Ctrl-C in a pipeline, ends in order all the same.
+func TestServeBrokenPipe(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, stderr, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "serve", "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0", "--memory", "/export")
+	cmd.Env = append(os.Environ(), asCommand+"=1s")
+	cmd.Stderr = stderr
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	stderr.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	greeting := make([]byte, 1)
+	if _, err := stdout.Read(greeting); err != nil { // it has come up
+		t.Error(err)
+	}
+	messages.Close()
+	send(t, cmd, syscall.SIGINT)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("got %v, want exit code 0", err)
+	}
+}

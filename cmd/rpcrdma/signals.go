@@ -20,7 +20,12 @@ func untilSignal(repeat time.Duration) context.Context {
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	go onSignal(signals, repeat, cancel, func() { signal.Stop(signals) })
+	end := func() {
+		// What the messages are piped to has had the same signal, and may be gone: that shall not end this before it is through.
+		signal.Ignore(syscall.SIGPIPE)
+		cancel()
+	}
+	go onSignal(signals, repeat, end, func() { signal.Stop(signals) })
 	return ctx
 }
 
