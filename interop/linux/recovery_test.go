@@ -56,7 +56,8 @@ func TestRestart(t *testing.T) {
 	const size = 16 << 20
 	data := random(t, size)
 	s := serve(t)
-	g, sh := bootShells(t, machine{Siw: "stock", Limit: 5 * time.Minute}, 1)
+	pcap := filepath.Join(t.TempDir(), "pcap")
+	g, sh := bootShells(t, machine{Siw: "stock", Capture: pcap, Limit: 5 * time.Minute}, 1)
 	g.put("data", data)
 	m := s.mount(t, sh[0], directory, "wsize=32768,rsize=32768")
 	sh[0].start(t, fmt.Sprintf(writeScript, m.at, size>>20))
@@ -79,6 +80,7 @@ func TestRestart(t *testing.T) {
 	g.closeShells(sh)
 	g.wait(t)
 	s.stop(t)
+	checkCutCapture(t, pcap, s.RDMA, s.TCP)
 }
 
 // TestCut resets the connections in the middle of writes, of reads, and of changes: neither who moves data nor who makes changes notices
