@@ -96,7 +96,9 @@ func TestCut(t *testing.T) {
 	for _, export := range cut {
 		t.Run(export[1:], func(t *testing.T) {
 			s := serve(t)
-			g, sh := bootShells(t, machine{Siw: "stock", Limit: 5 * time.Minute}, 2)
+			pcap := filepath.Join(t.TempDir(), "pcap")
+			var proxies []*proxy
+			g, sh := bootShells(t, machine{Siw: "stock", Capture: pcap, Limit: 5 * time.Minute}, 2)
 			g.put("data", data)
 			for _, tt := range []struct {
 				name  string
@@ -106,6 +108,7 @@ func TestCut(t *testing.T) {
 				{"data", newProxy(t, s.RDMA, bothWays, 1<<20+1, 6<<20+77, 24<<20), true},
 				{"replies", newProxy(t, s.RDMA, fromServer, 20_000, 60_000, 90_000, 120_000), false},
 			} {
+				proxies = append(proxies, tt.proxy)
 				ok := t.Run(tt.name, func(t *testing.T) {
 					m := s.mountBy(t, sh[0], tt.proxy.port(), export)
 					sh[0].run(t, "rm -f /tmp/stop")
@@ -134,6 +137,9 @@ func TestCut(t *testing.T) {
 			g.closeShells(sh)
 			g.wait(t)
 			s.stop(t)
+			for _, p := range proxies {
+				checkCutCapture(t, pcap, p.port(), s.TCP)
+			}
 		})
 	}
 }
