@@ -46,20 +46,27 @@ func TestSteps(t *testing.T) {
 					n.entries, n.fio = 2000, 32
 				}
 				s := serve(t)
-				g, sh := bootShells(t, machine{Siw: siw, Limit: longLimit()}, 1)
+				m := machine{Siw: siw, Limit: longLimit()}
+				if !*full { // it would be gigabytes
+					m.Capture = filepath.Join(t.TempDir(), "pcap")
+				}
+				g, sh := bootShells(t, m, 1)
 				data := random(t, n.data)
 				g.put("data", data)
-				m := s.mount(t, sh[0], export)
+				mounted := s.mount(t, sh[0], export)
 				for _, name := range allSteps(t) {
-					t.Run(name, func(t *testing.T) { m.timed(t, name, n) })
+					t.Run(name, func(t *testing.T) { mounted.timed(t, name, n) })
 				}
-				m.unmount(t)
+				mounted.unmount(t)
 				if export == directory {
 					checkFile(t, filepath.Join(s.dir, "data", "data"), data)
 				}
 				g.closeShells(sh)
 				g.wait(t)
 				s.stop(t)
+				if m.Capture != "" {
+					checkCapture(t, m.Capture, s)
+				}
 			})
 		}
 	}
