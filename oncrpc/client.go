@@ -31,6 +31,14 @@ type Request struct {
 	// Results is where bulk data of the results shall land, one buffer for each item:
 	// Exchange.Results.
 	Results [][]byte
+	// Repeat allows a transport that connects anew (package redial) to send the call again, with
+	// the same transaction id, when its connection ended before the reply came: that the
+	// procedure is executed twice does no harm, or the server sees to it that it is not.
+	Repeat bool
+
+	// Repeated is set by Do: the call was sent more than once, so that the results may
+	// be those of an execution after the first.
+	Repeated bool
 }
 
 // Client calls one version of one program over a transport. Its methods may be
@@ -103,8 +111,10 @@ func (c *Client) do(ctx context.Context, r *Request) error {
 		x.MaxReply = DefaultMaxReply
 	}
 	x.MaxReply += replyHeaderMin
-	x.Results = r.Results
-	if err := c.t.RoundTrip(ctx, &x.Exchange); err != nil {
+	x.Results, x.Repeat = r.Results, r.Repeat
+	err := c.t.RoundTrip(ctx, &x.Exchange)
+	r.Repeated = x.Repeated
+	if err != nil {
 		return err
 	}
 	defer x.Release()

@@ -16,6 +16,8 @@ var (
 	// ErrServerClosed is returned by the Serve functions of the transports after
 	// Shutdown or Close. It wraps net.ErrClosed.
 	ErrServerClosed error = serverClosed{}
+	// ErrXIDInUse: a call under way on the connection has the transaction id that was asked for.
+	ErrXIDInUse = errors.New("transaction id in use")
 	// ErrReply: a reply that is no RPC reply, or whose results cannot be decoded.
 	ErrReply = errors.New("malformed reply")
 )

@@ -11,7 +11,7 @@ import (
 // concurrently. Either end may call, and either end may serve.
 type Transport interface {
 	// RoundTrip sends the call in x and waits for its reply, which it leaves in
-	// x.Reply. It gives the call its transaction id, in the first word of
+	// x.Reply. It writes the call's transaction id, x.XID or one of its own choice, to the first word of
 	// x.Call.Inline. When it returns, with or without an error, it touches nothing that x
 	// names any more: a call whose context ends is abandoned, its neighbours are not.
 	RoundTrip(ctx context.Context, x *Exchange) error
@@ -42,6 +42,12 @@ type Exchange struct {
 	// in order. Whether it did is seen when the reply is decoded: xdr.Bulk.CopyTo
 	// moves what arrived elsewhere.
 	Results [][]byte
+	// XID is the transaction id to use; 0 leaves the choice to the transport. One that a call under way
+	// on the connection has already fails with ErrXIDInUse.
+	XID uint32
+	// Repeat and Repeated are those of the Request. A connection that cannot connect anew ignores
+	// the one and leaves the other alone.
+	Repeat, Repeated bool
 	// Reply decodes the reply, from its transaction id.
 	Reply xdr.Decoder
 

@@ -97,13 +97,14 @@ func (c *Conn) send(k *call) error {
 		defer c.mu.Unlock()
 		return c.err
 	}
+	if k.xid, err = c.chooseXID(k.x.XID); err != nil {
+		c.mu.Unlock()
+		return err
+	}
 	if _, err := c.post(1); err != nil {
 		c.mu.Unlock()
 		return fmt.Errorf("no receive for the reply: %w", err)
 	}
-	for c.xid++; c.pending[c.xid] != nil; c.xid++ {
-	}
-	k.xid = c.xid
 	k.refs.Add(2) // the table's and the Send's
 	c.pending[k.xid] = k
 	c.mu.Unlock()
@@ -118,6 +119,20 @@ func (c *Conn) send(k *call) error {
 		// The end of the connection delivers the error.
 	}
 	return nil
+}
+
+// chooseXID returns the transaction id that was asked for, or else one that no call under way has;
+// c.mu is held.
+func (c *Conn) chooseXID(asked uint32) (uint32, error) {
+	if asked == 0 {
+		for c.xid++; c.pending[c.xid] != nil; c.xid++ {
+		}
+		return c.xid, nil
+	}
+	if c.pending[asked] != nil {
+		return 0, oncrpc.ErrXIDInUse
+	}
+	return asked, nil
 }
 
 // stamp writes the transaction id into the message and into the header, n bytes long, in

@@ -75,6 +75,10 @@ func (c *Conn) call(x *oncrpc.Exchange) (*call, error) {
 	if err := cmp.Or(c.err, c.writeErr); err != nil {
 		return nil, err
 	}
+	xid, err := c.chooseXID(x.XID)
+	if err != nil {
+		return nil, c.opError("call", err)
+	}
 	var p *call
 	if n := len(c.free); n > 0 {
 		p, c.free = c.free[n-1], c.free[:n-1]
@@ -82,7 +86,7 @@ func (c *Conn) call(x *oncrpc.Exchange) (*call, error) {
 		p = &call{done: make(chan struct{}, 1)}
 		p.out.call = p
 	}
-	p.xid = c.nextXID()
+	p.xid = xid
 	binary.BigEndian.PutUint32(x.Call.Inline, p.xid)
 	p.out.msg, p.out.len = &x.Call, n
 	c.pending[p.xid] = p
@@ -93,12 +97,19 @@ func (c *Conn) call(x *oncrpc.Exchange) (*call, error) {
 	return p, nil
 }
 
-// nextXID returns a transaction id that no call under way has; c.mu is held.
-func (c *Conn) nextXID() uint32 {
+// chooseXID returns the transaction id that was asked for, or else one that no call under way has;
+// c.mu is held.
+func (c *Conn) chooseXID(asked uint32) (uint32, error) {
+	if asked != 0 {
+		if _, ok := c.pending[asked]; ok {
+			return 0, oncrpc.ErrXIDInUse
+		}
+		return asked, nil
+	}
 	for {
 		c.xid++
 		if _, ok := c.pending[c.xid]; !ok {
-			return c.xid
+			return c.xid, nil
 		}
 	}
 }

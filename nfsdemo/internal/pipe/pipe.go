@@ -87,7 +87,11 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 		k = &call{conn: c, done: make(chan struct{}, 1)}
 	}
 	k.x, k.err = x, nil
-	binary.BigEndian.PutUint32(x.Call.Inline, c.xid.Add(1))
+	xid := x.XID
+	if xid == 0 {
+		xid = c.xid.Add(1)
+	}
+	binary.BigEndian.PutUint32(x.Call.Inline, xid)
 	k.inline, k.chunks = k.inline[:0], k.chunks[:0]
 	if c.mode == Inline {
 		k.inline = x.Call.AppendTo(k.inline)
