@@ -10,12 +10,15 @@ import (
 
 // Client calls an NFS server over one connection. Its methods may be called
 // concurrently. Each returns an *Error when it fails.
+//
+// Every call may be sent again by a transport that connects anew (package oncrpc/redial), as other clients of NFS do: a server
+// keeps the replies of procedures that must not be executed twice, and finds them by the transaction id. One that has
+// restarted since, or keeps none, executes the call again: Error.Repeated.
 type Client struct {
-	rpc     *oncrpc.Client
-	cred    oncrpc.Auth
-	reads   sync.Pool // *readCall
-	writes  sync.Pool // *writeCall
-	buffers sync.Pool // *[]byte
+	rpc    *oncrpc.Client
+	cred   oncrpc.Auth
+	reads  sync.Pool // *readCall
+	writes sync.Pool // *writeCall
 }
 
 // New returns a client that presents cred with each call.
@@ -31,7 +34,7 @@ type results interface {
 
 // call calls a procedure whose results take at most maxReply bytes; name is for the error.
 func (c *Client) call(ctx context.Context, p nfs3.Proc, name string, args oncrpc.Marshaler, res results, maxReply int) error {
-	return c.do(ctx, name, &oncrpc.Request{Procedure: uint32(p), Args: args, Reply: res, MaxReply: maxReply}, res)
+	return c.do(ctx, name, &oncrpc.Request{Procedure: uint32(p), Args: args, Reply: res, MaxReply: maxReply, Repeat: true}, res)
 }
 
 func (c *Client) do(ctx context.Context, name string, r *oncrpc.Request, res results) error {
@@ -42,15 +45,16 @@ func (c *Client) do(ctx context.Context, name string, r *oncrpc.Request, res res
 		}
 	}
 	if err != nil {
-		return &Error{nfs3.Proc(r.Procedure).String(), name, err}
+		return &Error{nfs3.Proc(r.Procedure).String(), name, r.Repeated, err}
 	}
 	return nil
 }
 
 // Null calls the procedure that does nothing.
 func (c *Client) Null(ctx context.Context) error {
-	if err := c.rpc.Call(ctx, uint32(nfs3.ProcNull), nil, nil); err != nil {
-		return &Error{nfs3.ProcNull.String(), "", err}
+	r := oncrpc.Request{Procedure: uint32(nfs3.ProcNull), Repeat: true}
+	if err := c.rpc.Do(ctx, &r); err != nil {
+		return &Error{nfs3.ProcNull.String(), "", r.Repeated, err}
 	}
 	return nil
 }

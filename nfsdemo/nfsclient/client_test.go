@@ -123,12 +123,6 @@ func TestProcedures(t *testing.T) {
 		if got := must(c.Lookup(ctx, dir.File, "file"))(t); got != file {
 			t.Errorf("lookup: %v, want %v", got, file)
 		}
-		if got := must(c.LookupPath(ctx, root, "/dir/./file"))(t); got != file {
-			t.Errorf("lookup of a path: %v, want %v", got, file)
-		}
-		if got := must(c.LookupPath(ctx, root, ""))(t); got.File != root || !got.Attr.Present {
-			t.Errorf("lookup of the empty path: %v, want %v", got, root)
-		}
 		data := []byte("some data that is no multiple of four")
 		w := must(c.Write(ctx, file.File, 3, data, nfs3.DataSync))(t)
 		if w.N != len(data) || w.Committed < nfs3.DataSync || !w.Wcc.Before.Present {
@@ -186,9 +180,6 @@ func TestErrors(t *testing.T) {
 		if _, err := c.Mount(ctx, "/none"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "MNT /none") {
 			t.Errorf("%v", err)
 		}
-		if _, err := c.LookupPath(ctx, root, "a/b"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%v", err)
-		}
 		if _, err := c.Read(ctx, root, 0, make([]byte, 10)); !errors.Is(err, nfs3.ErrIsDir) {
 			t.Errorf("%v", err)
 		}
@@ -238,48 +229,6 @@ func TestReadDir(t *testing.T) {
 	})
 }
 
-func TestWalk(t *testing.T) {
-	c, root := mounted(t, pipe.New(server(t), pipe.Chunked))
-	ctx := t.Context()
-	a := must(c.Mkdir(ctx, root, "a", nfs3.Sattr{}))(t)
-	b := must(c.Mkdir(ctx, a.File, "b", nfs3.Sattr{}))(t)
-	must(c.Create(ctx, b.File, "x", nfs3.CreateHow{}))(t)
-	must(c.Create(ctx, a.File, "y", nfs3.CreateHow{}))(t)
-	must(c.Create(ctx, root, "z", nfs3.CreateHow{}))(t)
-
-	walk := func(visit func(name string) error) ([]string, error) {
-		var got []string
-		err := c.Walk(ctx, root, func(name string, e nfs3.Entry) error {
-			got = append(got, name)
-			return visit(name)
-		})
-		return got, err
-	}
-	got, err := walk(func(string) error { return nil })
-	if diff := cmp.Diff([]string{"a", "a/b", "a/b/x", "a/y", "z"}, got); err != nil || diff != "" {
-		t.Error(err, diff)
-	}
-	got, err = walk(func(name string) error {
-		if name == "a/b" {
-			return fs.SkipDir
-		}
-		return nil
-	})
-	if diff := cmp.Diff([]string{"a", "a/b", "a/y", "z"}, got); err != nil || diff != "" {
-		t.Error(err, diff)
-	}
-	stop := errors.New("stop")
-	got, err = walk(func(name string) error {
-		if name == "a/y" {
-			return stop
-		}
-		return nil
-	})
-	if diff := cmp.Diff([]string{"a", "a/b", "a/b/x", "a/y"}, got); err != stop || diff != "" {
-		t.Error(err, diff)
-	}
-}
-
 // hostile returns a client of a server that answers every READDIRPLUS with res.
 func hostile(t *testing.T, res *nfs3.ReadDirPlusRes) *nfsclient.Client {
 	procs := make([]oncrpc.Procedure, nfs3.Procs)
@@ -309,13 +258,6 @@ func TestHostileNames(t *testing.T) {
 				t.Errorf("%.20q: listed %.20q, %v", name, e.Name, err)
 			}
 		}
-		err := c.Walk(t.Context(), dir, func(name string, _ nfs3.Entry) error {
-			t.Errorf("visited %.20q", name)
-			return nil
-		})
-		if !errors.As(err, &bad) {
-			t.Errorf("walk to %.20q: %v", name, err)
-		}
 	}
 }
 
@@ -330,30 +272,5 @@ func TestHostileCookie(t *testing.T) {
 	var bad *nfsclient.Error
 	if !errors.As(last, &bad) || listed != 3 {
 		t.Errorf("%d entries, then %v", listed, last)
-	}
-}
-
-// TestHostileTree: trees without bottom.
-func TestHostileTree(t *testing.T) {
-	dir := nfs3.MakeFH([]byte("dir"))
-	c := hostile(t, &nfs3.ReadDirPlusRes{EOF: true, Entries: []nfs3.Entry{subdir("d", 1, dir)}})
-	visits := 0
-	visit := func(string, nfs3.Entry) error { visits++; return nil }
-	var bad *nfsclient.Error
-	if err := c.Walk(t.Context(), dir, visit); !errors.As(err, &bad) || visits != 1 {
-		t.Errorf("a directory in itself: %d visits, %v", visits, err)
-	}
-
-	visits = 0
-	// Each directory is another.
-	res := &nfs3.ReadDirPlusRes{EOF: true, Entries: []nfs3.Entry{subdir(strings.Repeat("d", 255), 1, nfs3.MakeFH([]byte("0")))}}
-	c = hostile(t, res)
-	err := c.Walk(t.Context(), dir, func(string, nfs3.Entry) error {
-		visits++
-		res.Entries[0].File.FH = nfs3.MakeFH(fmt.Append(nil, visits))
-		return nil
-	})
-	if !errors.As(err, &bad) || visits != 16 {
-		t.Errorf("a path without end: %d visits, %v", visits, err)
 	}
 }

@@ -33,7 +33,7 @@ func (c *Client) Read(ctx context.Context, h nfs3.FH, off uint64, p []byte) (Rea
 	p = p[:min(len(p), math.MaxInt32)]
 	x.args = nfs3.ReadArgs{File: h, Offset: off, Count: uint32(len(p))}
 	x.res.Into = p
-	x.req = oncrpc.Request{Procedure: uint32(nfs3.ProcRead), Args: &x.args, Reply: &x.res, MaxReply: nfs3.ReadMax}
+	x.req = oncrpc.Request{Procedure: uint32(nfs3.ProcRead), Args: &x.args, Reply: &x.res, MaxReply: nfs3.ReadMax, Repeat: true}
 	if len(p) > 0 {
 		x.into[0] = p
 		x.req.Results = x.into[:]
@@ -73,7 +73,7 @@ func (c *Client) Write(ctx context.Context, h nfs3.FH, off uint64, p []byte, how
 	p = p[:min(len(p), math.MaxInt32)]
 	x.data[0] = p
 	x.args = nfs3.WriteArgs{File: h, Offset: off, Count: uint32(len(p)), Stable: how, Data: x.data[:]}
-	x.req = oncrpc.Request{Procedure: uint32(nfs3.ProcWrite), Args: &x.args, Reply: &x.res, MaxReply: nfs3.WriteMax}
+	x.req = oncrpc.Request{Procedure: uint32(nfs3.ProcWrite), Args: &x.args, Reply: &x.res, MaxReply: nfs3.WriteMax, Repeat: true}
 	err := c.do(ctx, "", &x.req, &x.res)
 	r := WriteResult{int(min(x.res.Count, uint32(len(p)))), x.res.Committed, x.res.Verf, x.res.Wcc}
 	*x = writeCall{}

@@ -1,26 +1,37 @@
 package nfsclient
 
-import "errors"
-
 // Error is a procedure that failed. Err is, or wraps, the status with which the server
 // answered (nfs3.Status, mount3.Status; errors.Is with fs.ErrNotExist and
 // the like finds them) or the error of the RPC layer, such as an *oncrpc.CallError.
 type Error struct {
 	Op   string // the procedure's name: "LOOKUP"
 	Name string // what it was about, where that has a name
-	Err  error
+	// Repeated says that the call was sent more than once, since its connection ended (package redial): an answer such as
+	// NFS3ERR_EXIST or NFS3ERR_NOENT may be owed to its own first execution, if the server keeps no replies.
+	Repeated bool
+	Err      error
 }
 
 func (e *Error) Error() string {
-	if e.Name == "" {
-		return "nfs: " + e.Op + ": " + e.Err.Error()
+	s := "nfs: " + e.Op
+	if e.Name != "" {
+		s += " " + e.Name
 	}
-	return "nfs: " + e.Op + " " + e.Name + ": " + e.Err.Error()
+	s += ": " + e.Err.Error()
+	if e.Repeated && changesDirectory(e.Op) {
+		s += " (the call was sent more than once: the first may have been executed)"
+	}
+	return s
+}
+
+// changesDirectory reports whether a procedure that is executed twice fails the second time, for what is in the directory then.
+func changesDirectory(op string) bool {
+	switch op {
+	case "CREATE", "MKDIR", "SYMLINK", "MKNOD", "REMOVE", "RMDIR", "RENAME", "LINK":
+		return true
+	}
+	return false
 }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
-
-// ErrVerifier: the server restarted while data was written to it, so that some of
-// it may be lost (RFC 1813 section 3.3.7).
-var ErrVerifier = errors.New("the write verifier changed: written data may be lost")

@@ -20,9 +20,10 @@ func (c *Client) Mount(ctx context.Context, dir string) (nfs3.FH, error) {
 // Mount asks the MOUNT program at the other end of t for the handle of a directory.
 func Mount(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth, dir string) (nfs3.FH, error) {
 	var res mount3.MntRes
-	err := mountCall(ctx, t, cred, mount3.ProcMnt, dir, &mount3.MntArgs{Path: dir}, &res, mount3.MntMax)
+	r := oncrpc.Request{Procedure: uint32(mount3.ProcMnt), Args: &mount3.MntArgs{Path: dir}, Reply: &res, MaxReply: mount3.MntMax}
+	err := mountCall(ctx, t, cred, dir, &r)
 	if err == nil && res.Status != mount3.OK {
-		err = &Error{mount3.ProcMnt.String(), dir, res.Status}
+		err = &Error{mount3.ProcMnt.String(), dir, r.Repeated, res.Status}
 	}
 	if err != nil {
 		return nfs3.FH{}, err
@@ -33,18 +34,18 @@ func Mount(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth, dir string
 // Unmount tells the MOUNT program at the other end of t that a directory is not mounted from here any more. The
 // server's list of mounts is the only thing that this changes.
 func Unmount(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth, dir string) error {
-	return mountCall(ctx, t, cred, mount3.ProcUmnt, dir, &mount3.MntArgs{Path: dir}, nil, 0)
+	return mountCall(ctx, t, cred, dir, &oncrpc.Request{Procedure: uint32(mount3.ProcUmnt), Args: &mount3.MntArgs{Path: dir}})
 }
 
 // UnmountAll is Unmount of everything.
 func UnmountAll(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth) error {
-	return mountCall(ctx, t, cred, mount3.ProcUmntAll, "", nil, nil, 0)
+	return mountCall(ctx, t, cred, "", &oncrpc.Request{Procedure: uint32(mount3.ProcUmntAll)})
 }
 
 // Exports asks the MOUNT program at the other end of t what it exports, and to whom.
 func Exports(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth) ([]mount3.Export, error) {
 	var res mount3.ExportRes
-	err := mountCall(ctx, t, cred, mount3.ProcExport, "", nil, &res, maxList)
+	err := mountCall(ctx, t, cred, "", &oncrpc.Request{Procedure: uint32(mount3.ProcExport), Reply: &res, MaxReply: maxList})
 	return res.Exports, err
 }
 
@@ -52,18 +53,15 @@ func Exports(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth) ([]mount
 // remembers.
 func Dump(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth) ([]mount3.Mount, error) {
 	var res mount3.DumpRes
-	err := mountCall(ctx, t, cred, mount3.ProcDump, "", nil, &res, maxList)
+	err := mountCall(ctx, t, cred, "", &oncrpc.Request{Procedure: uint32(mount3.ProcDump), Reply: &res, MaxReply: maxList})
 	return res.Mounts, err
 }
 
-// mountCall calls a procedure of the MOUNT program; name is for the error.
-func mountCall(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth, p mount3.Proc, name string,
-	args oncrpc.Marshaler, res oncrpc.Unmarshaler, maxReply int) error {
-	err := oncrpc.NewClient(t, mount3.Program, mount3.Version, cred).Do(ctx, &oncrpc.Request{
-		Procedure: uint32(p), Args: args, Reply: res, MaxReply: maxReply,
-	})
-	if err != nil {
-		return &Error{p.String(), name, err}
+// mountCall calls a procedure of the MOUNT program; name is for the error. To execute any of them again does no harm.
+func mountCall(ctx context.Context, t oncrpc.Transport, cred oncrpc.Auth, name string, r *oncrpc.Request) error {
+	r.Repeat = true
+	if err := oncrpc.NewClient(t, mount3.Program, mount3.Version, cred).Do(ctx, r); err != nil {
+		return &Error{mount3.Proc(r.Procedure).String(), name, r.Repeated, err}
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func TestNamespace(t *testing.T) {
 		if attr.Attr.Nlink != 2 || attr.Attr.FileID != file.Attr.Attr.FileID {
 			t.Errorf("link: %+v", attr)
 		}
-		if got := must(c.LookupPath(ctx, root, "dir/other"))(t); got.File != file.File {
+		if got := must(c.Lookup(ctx, dir.File, "other"))(t); got.File != file.File {
 			t.Errorf("the link is %v, want %v", got.File, file.File)
 		}
 		check(c.Rename(ctx, dir.File, "other", root, "moved"))

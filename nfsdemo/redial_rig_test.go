@@ -1,0 +1,226 @@
+package nfsdemo
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// carrier is a transport over which a server can be reached at an address that it keeps.
+type carrier struct {
+	serve func(at string, srv *oncrpc.Server) (addr string, served chan error, err error)
+	dial  func(ctx context.Context, addr string) (oncrpc.Transport, error)
+}
+
+// carriers are those that the tests run over.
+func carriers() map[string]carrier {
+	fabric := loopback.New()
+	rdma := func(l transport.Listener, err error, srv *oncrpc.Server) (string, chan error, error) {
+		if err != nil {
+			return "", nil, err
+		}
+		served := make(chan error, 1)
+		go func() { served <- rpcrdma.Serve(context.Background(), l, srv, rpcrdma.Config{Logger: quiet}) }()
+		return l.Addr().String(), served, nil
+	}
+	return map[string]carrier{
+		"tcp": {
+			func(at string, srv *oncrpc.Server) (string, chan error, error) {
+				l, err := net.Listen("tcp", at)
+				if err != nil {
+					return "", nil, err
+				}
+				served := make(chan error, 1)
+				go func() { served <- recordmark.Serve(context.Background(), l, srv, recordmark.Config{Logger: quiet}) }()
+				return l.Addr().String(), served, nil
+			},
+			func(ctx context.Context, addr string) (oncrpc.Transport, error) {
+				return recordmark.Dial(ctx, addr, recordmark.Config{Logger: quiet})
+			},
+		},
+		"iwarp": {
+			func(at string, srv *oncrpc.Server) (string, chan error, error) {
+				l, err := iwarp.Listen(context.Background(), at, iwarp.Config{Logger: quiet})
+				return rdma(l, err, srv)
+			},
+			func(ctx context.Context, addr string) (oncrpc.Transport, error) {
+				return rpcrdma.Dial(ctx, iwarp.Dialer{Config: iwarp.Config{Logger: quiet}}, addr, rpcrdma.Config{Logger: quiet})
+			},
+		},
+		"loopback": {
+			func(at string, srv *oncrpc.Server) (string, chan error, error) {
+				l, err := fabric.Listen("station", loopback.Config{})
+				return rdma(l, err, srv)
+			},
+			func(ctx context.Context, addr string) (oncrpc.Transport, error) {
+				return rpcrdma.Dial(ctx, fabric.Dialer(loopback.Config{}), addr, rpcrdma.Config{Logger: quiet})
+			},
+		},
+	}
+}
+
+// networks are the carriers whose server knows a client that comes again by its host. At the loopback provider each connection has an
+// address of its own.
+func networks() map[string]carrier {
+	m := carriers()
+	delete(m, "loopback")
+	return m
+}
+
+// station is an NFS server that is stopped and started again at its address, and a way to its clients' connections.
+type station struct {
+	t     *testing.T
+	by    carrier
+	fs    *memfs.FS
+	progs []oncrpc.Program
+	addr  string
+
+	srv    *oncrpc.Server
+	served chan error
+	inside sync.RWMutex // read-locked by handlers
+
+	mu    sync.Mutex // guards what follows
+	conns []oncrpc.Transport
+}
+
+// newStation starts a server. Its procedures pass through around.
+func newStation(t *testing.T, by carrier, around func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler) *station {
+	t.Helper()
+	s := &station{t: t, by: by, addr: "127.0.0.1:0"}
+	var err error
+	if s.fs, err = memfs.New(memfs.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: s.fs, Squash: nfsserver.SquashNone}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.progs = nfs.Programs()
+	for i := range s.progs[0].Procedures {
+		if p := &s.progs[0].Procedures[i]; p.Handler != nil {
+			p.Handler, p.NonBlocking = s.within(around(nfs3.Proc(i), p.Handler)), false
+		}
+	}
+	s.addr = s.start()
+	t.Cleanup(func() {
+		if s.srv != nil {
+			s.stop()
+		}
+	})
+	return s
+}
+
+// within has a handler execute nothing of a connection that has ended, and stop wait for it.
+func (s *station) within(h oncrpc.Handler) oncrpc.Handler {
+	return func(ctx context.Context, c *oncrpc.Call) error {
+		s.inside.RLock()
+		defer s.inside.RUnlock()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return h(ctx, c)
+	}
+}
+
+// start has the server listen, at the address that it had.
+func (s *station) start() (addr string) {
+	s.t.Helper()
+	s.srv = oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	s.srv.Handle(s.progs...)
+	for {
+		addr, served, err := s.by.serve(s.addr, s.srv)
+		if errors.Is(err, syscall.EADDRINUSE) { // by a client of something else
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.served = served
+		return addr
+	}
+}
+
+// stop ends the server with all connections, and waits until it executes nothing any more: one that came again and
+// overtook it might see its writes undone. It forgets the replies that it kept.
+func (s *station) stop() {
+	s.t.Helper()
+	s.srv.Close()
+	if err := <-s.served; !errors.Is(err, oncrpc.ErrServerClosed) {
+		s.t.Error(err)
+	}
+	s.inside.Lock()
+	s.srv = nil
+	s.inside.Unlock()
+}
+
+func (s *station) dial(ctx context.Context) (oncrpc.Transport, error) {
+	conn, err := s.by.dial(ctx, s.addr)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns = append(s.conns, conn)
+	return conn, nil
+}
+
+// cut ends all connections at the client's end, and waits until nothing arrives there any more.
+func (s *station) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, conn := range s.conns {
+		conn.Close()
+		<-conn.Done()
+	}
+}
+
+// dialled is the number of connections that have been made.
+func (s *station) dialled() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+// connect returns a client and the root.
+func (s *station) connect(cfg redial.Config) (*redial.Conn, *nfsclient.Client, nfs3.FH) {
+	s.t.Helper()
+	cfg.Logger = quiet
+	conn, err := redial.New(s.t.Context(), s.dial, cfg)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		conn.Close()
+		<-conn.Done()
+	})
+	cred, err := root.Auth()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c := nfsclient.New(conn, cred)
+	dir, err := c.Mount(s.t.Context(), "/")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return conn, c, dir
+}

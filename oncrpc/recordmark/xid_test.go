@@ -1,0 +1,79 @@
+package recordmark_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+)
+
+// named returns a call with a transaction id of its own.
+func named(xid uint32, bulk []byte) *oncrpc.Exchange {
+	x := exchange(bulk)
+	x.XID, x.Repeat = xid, true
+	return x
+}
+
+// A call that names its transaction id has it. It is free again when the reply has come, or nobody waits for one.
+func TestNamedXID(t *testing.T) {
+	c, peer := rawPeer(t, recordmark.Config{})
+	ctx, cancel := context.WithCancel(context.Background())
+	first := roundTrip(ctx, c, named(0xfffffffe, nil))
+	if got := binary.BigEndian.Uint32(peer.record()); got != 0xfffffffe {
+		t.Errorf("xid %08x, want fffffffe", got)
+	}
+	var op *recordmark.OpError
+	if err := c.RoundTrip(context.Background(), named(0xfffffffe, nil)); !errors.Is(err, oncrpc.ErrXIDInUse) || !errors.As(err, &op) || op.Op != "call" {
+		t.Errorf("a second call with the same xid: %v, want ErrXIDInUse", err)
+	}
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	for range 2 {
+		x := named(0xfffffffe, nil)
+		second := roundTrip(context.Background(), c, x)
+		if got := binary.BigEndian.Uint32(peer.record()); got != 0xfffffffe {
+			t.Errorf("xid %08x, want fffffffe", got)
+		}
+		peer.reply(0xfffffffe, 0)
+		if err := <-second; err != nil || x.Repeated {
+			t.Errorf("%v, repeated %v", err, x.Repeated)
+		}
+	}
+	if s := c.Stats(); s.Calls != 3 {
+		t.Errorf("stats %+v, want 3 calls", s)
+	}
+}
+
+// A call whose connection ended is sent over another one as it was the first time.
+func TestExchangeTwice(t *testing.T) {
+	x := named(0x01020304, bytes.Repeat([]byte{0xcc}, 5001))
+	var sent [2][]byte
+	for i := range sent {
+		c, peer := rawPeer(t, recordmark.Config{})
+		done := make(chan error, 1)
+		go func() { done <- c.RoundTrip(context.Background(), x) }()
+		sent[i] = peer.record()
+		if i == 1 {
+			peer.reply(0x01020304, 0)
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			x.Release()
+			break
+		}
+		peer.Close()
+		if err := <-done; !errors.Is(err, net.ErrClosed) {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(sent[0], sent[1]) {
+		t.Error("the second message differs from the first")
+	}
+}

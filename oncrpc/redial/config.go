@@ -1,0 +1,51 @@
+package redial
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// Dial makes a connection. The context bounds the making only. It is not called concurrently.
+type Dial func(ctx context.Context) (oncrpc.Transport, error)
+
+// Config configures a Conn. The zero value is usable.
+type Config struct {
+	// Conns is the number of connections over which calls are spread; 0 means 1. A call goes to the one with
+	// the fewest calls under way. While all have some, a further one is dialled in the background.
+	Conns int
+	// Wait is how long calls wait for a connection to come back; 0: not at all, a call under way when
+	// its connection ends fails, and the next one dials, once. Less than 0: for ever.
+	Wait time.Duration
+	// Stall is how long a connection may go without any reply while calls are under way before
+	// it is taken for dead and closed; it is checked coarsely, a quarter of it more may pass. 0 means 60 s, less than 0 for ever.
+	Stall time.Duration
+	// Logger is told of connections that end and come back; nil means slog.Default(). Its handler must not
+	// use the Conn, which is locked then.
+	Logger *slog.Logger
+}
+
+const (
+	// Pauses between attempts to dial, doubled each time.
+	minPause = 100 * time.Millisecond
+	maxPause = 5 * time.Second
+	// dialTimeout bounds an attempt: that of the network can take minutes.
+	dialTimeout = 15 * time.Second
+	// steady is how long a connection must have lasted for its end to be no failed attempt.
+	steady = time.Second
+)
+
+func (c Config) withDefaults() Config {
+	c.Conns = max(1, c.Conns)
+	c.Stall = cmp.Or(c.Stall, time.Minute)
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+// longer is the pause after one.
+func longer(pause time.Duration) time.Duration { return min(max(minPause, 2*pause), maxPause) }

@@ -1,0 +1,150 @@
+package redial
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// Conn is an oncrpc.Transport that makes its connections as it needs them.
+type Conn struct {
+	dial   Dial
+	cfg    Config
+	xid    atomic.Uint32 // last used
+	ctx    context.Context
+	cancel context.CancelFunc // Close
+	done   chan struct{}
+	wg     sync.WaitGroup // all goroutines
+
+	// links are the connections in use. The slice never changes: calls read it without a lock.
+	links atomic.Pointer[[]*link]
+
+	mu        sync.Mutex // guards what follows, and the replacement of links
+	server    *oncrpc.Server
+	latest    oncrpc.Transport // connection made
+	outage    *outage          // while calls wait for a connection
+	dialing   bool
+	stopGrow  context.CancelFunc // ends the dialling of a further connection
+	growAfter time.Time          // when the next one may be tried
+	pause     time.Duration      // before the first attempt of the next outage
+	nextPause time.Duration      // what pause will be, should a connection end soon once more
+	lostAt    time.Time          // when the last connection ended, if none has come since
+	loss      error              // why it did
+	err       error
+}
+
+var _ oncrpc.Transport = (*Conn)(nil)
+
+// New dials the first connection, as long as ctx lets it. Its error is an *OpError that wraps that of dial.
+func New(ctx context.Context, dial Dial, cfg Config) (*Conn, error) {
+	conn, err := dial(ctx)
+	if err != nil {
+		return nil, &OpError{Op: "dial", Err: err}
+	}
+	c := &Conn{dial: dial, cfg: cfg.withDefaults(), done: make(chan struct{})}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.xid.Store(rand.Uint32())
+	c.links.Store(new([]*link))
+	c.mu.Lock()
+	c.add(conn)
+	c.mu.Unlock()
+	return c, nil
+}
+
+// nextXID returns a transaction id, which is not 0.
+func (c *Conn) nextXID() uint32 {
+	for {
+		if id := c.xid.Add(1); id != 0 {
+			return id
+		}
+	}
+}
+
+// add takes a connection into use; c.mu is held.
+func (c *Conn) add(conn oncrpc.Transport) {
+	l := newLink(conn, c.cfg.Stall)
+	c.latest = conn
+	if c.server != nil {
+		conn.Serve(c.server)
+	}
+	links := append(slices.Clone(*c.links.Load()), l)
+	c.links.Store(&links)
+	c.wg.Go(func() {
+		select {
+		case <-conn.Done():
+		case <-c.ctx.Done():
+			conn.Close()
+			<-conn.Done()
+		}
+		l.stop()
+		c.lost(l, conn.Err())
+	})
+}
+
+// lost takes a connection out of use that has ended because of err, or is about to.
+func (c *Conn) lost(l *link, err error) {
+	l.retired.Store(true)
+	if l.stalled.Load() {
+		err = ErrStalled
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	links := *c.links.Load()
+	i := slices.Index(links, l)
+	if i < 0 {
+		return
+	}
+	links = slices.Delete(slices.Clone(links), i, i+1)
+	c.links.Store(&links)
+	if len(links) > 0 {
+		c.cfg.Logger.Debug("connection lost, others remain", "peer", l.conn.RemoteAddr(), "err", err)
+		return
+	}
+	c.lostAt, c.loss = time.Now(), err
+	c.pause, c.nextPause = c.nextPause, longer(c.nextPause)
+	if time.Since(l.born) >= steady {
+		c.pause, c.nextPause = 0, minPause
+	}
+	if l.calls.Load() > 0 {
+		c.cfg.Logger.Warn("connection lost", "peer", l.conn.RemoteAddr(), "err", err)
+	} else { // as a server does to idle ones
+		c.cfg.Logger.Info("connection ended", "peer", l.conn.RemoteAddr(), "err", err)
+	}
+}
+
+// lastLoss is why the last connection ended.
+func (c *Conn) lastLoss() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.loss
+}
+
+// Serve answers the peer's calls with s, on the connections that there are and on those to come.
+func (c *Conn) Serve(s *oncrpc.Server) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.server = s
+	for _, l := range *c.links.Load() {
+		l.conn.Serve(s)
+	}
+}
+
+// LocalAddr returns the address of this end of the latest connection.
+func (c *Conn) LocalAddr() net.Addr {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.latest.LocalAddr()
+}
+
+// RemoteAddr returns the address of the peer of the latest connection.
+func (c *Conn) RemoteAddr() net.Addr {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.latest.RemoteAddr()
+}

@@ -1,0 +1,42 @@
+// Package redial is an oncrpc.Transport that outlives its connections. It is given a function that dials,
+// and spreads calls over one connection or several; when one ends, it dials again and sends the calls that
+// were under way, and may be sent again, once more.
+//
+// # What is sent again
+//
+// A call whose Request.Repeat is set, when its connection ends before the reply has come. It has the
+// same transaction id then, and the same bytes: ids are of one counter for all connections, so that no two calls
+// under way share one. A call without Repeat fails with the error of the connection, and may have been executed or not. So
+// does any call if Config.Wait is 0. Errors that do not mean that the connection has ended are the caller's: answers
+// of the peer, a message that is too long, the end of a context.
+//
+// # What that means for its execution
+//
+// At least once. A server may have executed a call whose reply is lost, and executes it again unless it
+// knows better; it may even execute the first one late, after the second has been answered and others behind it. Exactly once
+// needs a server that keeps replies (a duplicate request cache) and finds them by the transaction id, from whichever port
+// of the caller's address the call comes, and that has not restarted in between: that of package
+// oncrpc does so for procedures marked Once, that of Linux for NFS calls that change something. Request.Repeated
+// tells that a call was sent more than once; it is set whenever a first connection had been given the call, also if
+// that had not sent it yet.
+//
+// # How long calls wait
+//
+// While there is no connection, calls wait for one: at most Config.Wait from when the first of them found none.
+// Then they fail with an *OpError that wraps the error of the last attempt to dial, and a later call begins anew. One attempt is
+// made at a time, the first at once, the next after 100 ms, then after pauses that double up to 5 s; no
+// attempt lasts longer than 15 s. Connections that end within a second of being made count as attempts do.
+//
+// A call that loses one connection after the other, because it makes the peer end them, is not sent again
+// when Config.Wait has passed since it lost the first.
+//
+// A context that ends ends its call at once, whatever it waits for.
+//
+// A connection that ends while no call is under way is not missed before the next call. A server that calls back needs
+// its clients to make one now and then.
+//
+// # Dead peers
+//
+// A connection from which no reply comes for Config.Stall, though there are calls under way, is closed, and so
+// they are sent again. Replies to calls whose context has ended do not count, since nobody waits for them.
+package redial

@@ -1,0 +1,51 @@
+package redial_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
+)
+
+// serve answers the NULL procedure of a program at an address, until the server that it returns is closed.
+func serve(addr string) (*oncrpc.Server, net.Addr) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		log.Fatal(err)
+	}
+	srv := oncrpc.NewServer(oncrpc.ServerConfig{})
+	srv.Handle(oncrpc.Program{Number: testProgram, Version: 1, Procedures: make([]oncrpc.Procedure, 1)})
+	go recordmark.Serve(context.Background(), l, srv, recordmark.Config{})
+	return srv, l.Addr()
+}
+
+// Calls go on when the server has been stopped and started again.
+func Example() {
+	srv, addr := serve("127.0.0.1:0")
+	conn, err := redial.New(context.Background(), func(ctx context.Context) (oncrpc.Transport, error) {
+		return recordmark.Dial(ctx, addr.String(), recordmark.Config{}) // or rpcrdma.Dial
+	}, redial.Config{Wait: time.Minute, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := oncrpc.NewClient(conn, testProgram, 1, oncrpc.AuthNone())
+	null := &oncrpc.Request{Procedure: 0, Repeat: true}
+	fmt.Println(client.Do(context.Background(), null))
+
+	srv.Close()
+	srv, _ = serve(addr.String())
+	fmt.Println(client.Do(context.Background(), null))
+
+	conn.Close()
+	<-conn.Done()
+	srv.Close()
+	// Output:
+	// <nil>
+	// <nil>
+}

@@ -1,0 +1,311 @@
+package redial_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const testProgram = 0x20000004
+
+// peer is a host that fake connections lead to.
+type peer struct {
+	down  error           // what dialling it comes to
+	hangs bool            // dialling it comes to nothing
+	born  error           // what connections have ended with when they are made
+	dials []time.Duration // when it was dialled
+	since time.Time
+	log   bytes.Buffer
+	mu    sync.Mutex // guards all of it
+	conns []*fake
+}
+
+func newPeer() *peer { return &peer{since: time.Now()} }
+
+func (p *peer) dial(ctx context.Context) (oncrpc.Transport, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dials = append(p.dials, time.Since(p.since))
+	if p.hangs {
+		p.mu.Unlock()
+		<-ctx.Done()
+		p.mu.Lock()
+		return nil, fmt.Errorf("dialling: %w", ctx.Err())
+	}
+	if p.down != nil {
+		return nil, p.down
+	}
+	f := newFake(fmt.Sprintf("fake%d", len(p.conns)))
+	p.conns = append(p.conns, f)
+	if p.born != nil {
+		f.end(p.born)
+	}
+	return f, nil
+}
+
+// set changes the fate of dials to come.
+func (p *peer) set(down error, hangs bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down, p.hangs = down, hangs
+}
+
+// conn returns the i-th connection made.
+func (p *peer) conn(t *testing.T, i int) *fake {
+	t.Helper()
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i >= len(p.conns) {
+		t.Fatalf("%d connections, want %d", len(p.conns), i+1)
+	}
+	return p.conns[i]
+}
+
+// last returns the latest connection made.
+func (p *peer) last(t *testing.T) *fake {
+	t.Helper()
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.conns[len(p.conns)-1]
+}
+
+// attempts returns when it was dialled, since the last time that was asked.
+func (p *peer) attempts() []time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d := p.dials
+	p.dials, p.since = nil, time.Now()
+	return d
+}
+
+// Write takes log lines.
+func (p *peer) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.Write(b)
+}
+
+// logged returns the log, one line an entry, and forgets it.
+func (p *peer) logged() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.log.String()
+	p.log.Reset()
+	return strings.TrimSpace(s)
+}
+
+func (p *peer) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(p, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+}
+
+// connect makes a Conn to p, and closes it with the test.
+func (p *peer) connect(t *testing.T, cfg redial.Config) *redial.Conn {
+	t.Helper()
+	cfg.Logger = p.logger()
+	c, err := redial.New(context.Background(), p.dial, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Close()
+		<-c.Done()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, f := range p.conns {
+			select {
+			case <-f.done:
+			default:
+				t.Errorf("%s is open after the end", f.name)
+			}
+		}
+	})
+	p.attempts()
+	return c
+}
+
+// fake is a connection whose peer is the test.
+type fake struct {
+	name  addr
+	calls chan call // sent and not answered
+	done  chan struct{}
+
+	mu      sync.Mutex // guards what follows
+	err     error
+	dying   error // what calls get, though the connection has not ended
+	closed  int
+	servers []*oncrpc.Server
+}
+
+// call is one that the peer has got.
+type call struct {
+	xid    uint32
+	answer chan error // nil for a reply
+}
+
+type addr string
+
+func (a addr) Network() string { return "fake" }
+func (a addr) String() string  { return string(a) }
+
+func newFake(name string) *fake {
+	return &fake{name: addr(name), calls: make(chan call, 1000), done: make(chan struct{})}
+}
+
+func (f *fake) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	if err := errors.Join(f.err, f.dying); err != nil {
+		f.mu.Unlock()
+		return err
+	}
+	binary.BigEndian.PutUint32(x.Call.Inline, x.XID)
+	k := call{x.XID, make(chan error, 1)}
+	f.calls <- k
+	f.mu.Unlock()
+	select {
+	case err := <-k.answer:
+		if err != nil {
+			return err
+		}
+		x.SetReply(reply(x.XID), nil, nil)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-f.done:
+		return f.Err()
+	}
+}
+
+// reply is an accepted reply without results.
+func reply(xid uint32) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, xid), 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+}
+
+// end ends the connection.
+func (f *fake) end(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+		close(f.done)
+	}
+}
+
+// next returns the next call that has been sent.
+func (f *fake) next(t *testing.T) call {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case k := <-f.calls:
+		return k
+	default:
+		t.Fatalf("no call was sent over %s", f.name)
+		panic("unreachable")
+	}
+}
+
+// idle checks that no call has been sent.
+func (f *fake) idle(t *testing.T) {
+	t.Helper()
+	synctest.Wait()
+	if n := len(f.calls); n > 0 {
+		t.Errorf("%d calls were sent over %s", n, f.name)
+	}
+}
+
+func (f *fake) Serve(s *oncrpc.Server) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.servers = append(f.servers, s)
+}
+
+func (f *fake) LocalAddr() net.Addr  { return "local of " + f.name }
+func (f *fake) RemoteAddr() net.Addr { return f.name }
+
+func (f *fake) Close() error {
+	f.mu.Lock()
+	f.closed++
+	f.mu.Unlock()
+	f.end(fmt.Errorf("fake: %w", net.ErrClosed))
+	return nil
+}
+
+func (f *fake) Done() <-chan struct{} { return f.done }
+
+func (f *fake) Err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// exchange returns a call.
+func exchange(repeat bool) *oncrpc.Exchange {
+	h := oncrpc.CallHeader{RPCVersion: oncrpc.Version, Program: testProgram, Version: 1}
+	var e xdr.Encoder
+	h.Encode(&e)
+	return &oncrpc.Exchange{Call: e.Message(), MaxReply: 24, Repeat: repeat}
+}
+
+// start makes a call in the background.
+func start(ctx context.Context, c *redial.Conn, x *oncrpc.Exchange) chan error {
+	done := make(chan error, 1)
+	go func() { done <- c.RoundTrip(ctx, x) }()
+	return done
+}
+
+func running(t *testing.T, done chan error) {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case err := <-done:
+		t.Fatalf("the call returned %v, it should wait", err)
+	default:
+	}
+}
+
+func returned(t *testing.T, done chan error, want error) error {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case err := <-done:
+		if !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
+		return err
+	default:
+		t.Fatalf("the call still waits, it should return %v", want)
+		panic("unreachable")
+	}
+}
+
+// Ways in which connections and dials come to an end.
+var (
+	errReset   = errors.New("connection reset") // not net.ErrClosed: transports need not say so
+	errRefused = errors.New("connection refused")
+)

@@ -1,0 +1,85 @@
+package redial
+
+import (
+	"context"
+	"time"
+)
+
+// outage is the time in which calls wait for a connection.
+type outage struct {
+	began  time.Time
+	ctx    context.Context // ends when they wait no longer
+	cancel context.CancelFunc
+	pause  time.Duration // before the next attempt
+	last   error         // of the attempts
+	done   chan struct{} // closed when there is a connection, or err says why there is none
+	err    error
+}
+
+// await returns the outage to wait for, which begins if need be; nil if there is a connection.
+func (c *Conn) await() (*outage, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return nil, c.closed()
+	}
+	if len(*c.links.Load()) > 0 {
+		return nil, nil
+	}
+	if c.outage != nil {
+		return c.outage, nil
+	}
+	o := &outage{began: time.Now(), done: make(chan struct{})}
+	if c.cfg.Wait > 0 {
+		o.ctx, o.cancel = context.WithTimeout(c.ctx, c.cfg.Wait)
+	} else {
+		o.ctx, o.cancel = context.WithCancel(c.ctx)
+	}
+	switch {
+	case c.cfg.Wait > 0:
+		o.pause = min(c.pause, c.cfg.Wait/2)
+	case c.cfg.Wait < 0:
+		o.pause = c.pause
+	}
+	c.outage = o
+	if c.dialing {
+		c.stopGrow() // and take over
+	} else {
+		c.dialing = true
+		c.wg.Go(func() { c.connect(o) })
+	}
+	return o, nil
+}
+
+// endOutage lets the calls go that wait, if any; c.mu is held.
+func (c *Conn) endOutage(err error) {
+	if o := c.outage; o != nil {
+		c.outage = nil
+		o.err = err
+		o.cancel()
+		close(o.done)
+	}
+}
+
+// failed notes the error of an attempt. One that was cut short, since the outage is over, says less than those before it.
+func (o *outage) failed(err error) {
+	if o.last == nil || o.ctx.Err() == nil {
+		o.last = err
+	}
+	o.pause = longer(o.pause)
+}
+
+// sleep waits until the next attempt, or the end of the outage.
+func (o *outage) sleep() error {
+	if o.pause == 0 {
+		return nil
+	}
+	t := time.NewTimer(o.pause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-o.ctx.Done():
+		return o.ctx.Err()
+	}
+}

@@ -1,0 +1,125 @@
+package redial
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// RoundTrip makes a call, over as many connections as it takes. Its error is that of a connection, or an *OpError.
+func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
+	if x.XID != 0 {
+		return c.roundTrip(ctx, x)
+	}
+	for {
+		x.XID = c.nextXID()
+		err := c.roundTrip(ctx, x)
+		x.XID = 0 // the next call with x is another one
+		if err == nil || x.Repeated || !errors.Is(err, oncrpc.ErrXIDInUse) {
+			return err
+		}
+		// By an abandoned call, four billion calls ago.
+	}
+}
+
+func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
+	var since time.Time // when the call first had no connection
+	for sent := false; ; sent = true {
+		l, err := c.take(ctx, &since)
+		if err != nil {
+			return err
+		}
+		x.Repeated = x.Repeated || sent
+		err = l.conn.RoundTrip(ctx, x)
+		if err == nil {
+			l.replies.Add(1)
+			l.leave()
+			return nil
+		}
+		ended := l.ended(err)
+		if ended {
+			c.lost(l, err)
+		}
+		l.leave()
+		if !ended {
+			return err
+		}
+		if l.stalled.Load() {
+			err = &OpError{Op: "call", Peer: l.conn.RemoteAddr(), Err: ErrStalled}
+		}
+		if !x.Repeat || c.cfg.Wait == 0 {
+			return err
+		}
+		if e := ctx.Err(); e != nil {
+			return &OpError{Op: "call", Peer: l.conn.RemoteAddr(), Err: e}
+		}
+		if tried, over := c.patience(&since); over {
+			return &OpError{Op: "call", Peer: l.conn.RemoteAddr(), For: tried, Err: err}
+		}
+	}
+}
+
+// patience reports whether a call that has no connection, once more, has been without a lasting one for too long.
+func (c *Conn) patience(since *time.Time) (tried time.Duration, over bool) {
+	if since.IsZero() {
+		*since = time.Now()
+		return 0, false
+	}
+	tried = time.Since(*since)
+	return tried, c.cfg.Wait >= 0 && tried >= c.cfg.Wait
+}
+
+// take returns a connection on which a call has been entered. It waits for one if there is none.
+func (c *Conn) take(ctx context.Context, since *time.Time) (*link, error) {
+	for {
+		if l := c.pick(); l != nil {
+			return l, nil
+		}
+		o, err := c.await()
+		if err != nil {
+			return nil, err
+		}
+		if o == nil {
+			continue
+		}
+		if tried, over := c.patience(since); over {
+			return nil, &OpError{Op: "call", Peer: c.RemoteAddr(), For: tried, Err: c.lastLoss()}
+		}
+		select {
+		case <-o.done:
+			if o.err != nil {
+				return nil, o.err
+			}
+		case <-ctx.Done():
+			return nil, &OpError{Op: "call", Peer: c.RemoteAddr(), Err: ctx.Err()}
+		}
+	}
+}
+
+// pick enters a call on the connection with the fewest, if there is any.
+func (c *Conn) pick() *link {
+	var best *link
+	var fewest int32
+	links := *c.links.Load()
+	for _, l := range links {
+		select {
+		case <-l.conn.Done():
+			c.lost(l, l.conn.Err())
+			continue
+		default:
+		}
+		if n := l.calls.Load(); best == nil || n < fewest {
+			best, fewest = l, n
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	best.enter()
+	if fewest > 0 && len(links) < c.cfg.Conns {
+		c.grow()
+	}
+	return best
+}
