@@ -1,29 +1,32 @@
-// Package nfsmount finds the root handle of an export: which program answers MOUNT, where, and for what.
 package nfsmount
 
 import (
 	"context"
-	"errors"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Config says where to look.
-type Config struct {
-	Host string // of the server, for rpcbind and for MOUNT over TCP
-	Port int    // of MOUNT over TCP; 0: find it
-	Cred oncrpc.Auth
-}
-
-// Root is an export that was found.
+// Root is an export that is mounted.
 type Root struct {
 	Handle nfs3.FH
 	Export string // its path
 	Rest   string // what of the path that was asked for is below it, without slashes around it
+
+	service *Service
 }
 
-// Find mounts the export that holds path. t is a connection to the NFS server.
+// Find mounts the export that holds path. t is a connection to the NFS server. The error is a *SearchError if nobody
+// answers MOUNT, and an *Error if the server refuses.
 func Find(ctx context.Context, t oncrpc.Transport, path string, cfg Config) (Root, error) {
-	return Root{}, errors.ErrUnsupported
+	s, err := Locate(ctx, t, cfg)
+	if err != nil {
+		return Root{}, err
+	}
+	defer s.Close()
+	return s.Mount(ctx, path)
 }
+
+// Unmount tells the server that the export is not mounted any more. Only the server's list of who has mounted what depends on
+// it. It connects anew if the connection to MOUNT is closed.
+func (r *Root) Unmount(ctx context.Context) error { return r.service.unmount(ctx, r.Export) }

@@ -3,7 +3,8 @@
 //
 // A [Conn] is an oncrpc.Transport: it calls, and it serves, both on one
 // connection. [Dial] makes one to a server, [Serve] accepts them for an
-// oncrpc.Server, [NewConn] puts one on a net.Conn of any other kind.
+// oncrpc.Server, [NewConn] puts one on a net.Conn of any other kind. [DialPrivileged] is for servers that want their
+// callers to be privileged.
 //
 // # Flow control
 //

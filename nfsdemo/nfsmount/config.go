@@ -1,0 +1,70 @@
+package nfsmount
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+)
+
+// DefaultPort is where MOUNT is looked for last: IANA's "mountd".
+const DefaultPort = 20048
+
+const (
+	// stepTime is how long each place may take to show that MOUNT is there, or where.
+	stepTime = 5 * time.Second
+	// callTime is how long the program may take to answer: it may look up the caller's name.
+	callTime = time.Minute
+	// maxGuesses bounds the directories that are tried where no list of exports says which.
+	maxGuesses = 32
+)
+
+// Config says where to look.
+type Config struct {
+	// Host is the server's name or address, for rpcbind and for MOUNT over TCP. Without, MOUNT is
+	// looked for on the connection to the NFS server alone.
+	Host string
+	// Port is that of MOUNT over TCP; 0: find it.
+	Port int
+	// Cred goes with the calls of MOUNT, and is of the flavour that those of NFS will have.
+	Cred oncrpc.Auth
+	// Dial connects to MOUNT and to rpcbind, over TCP, at an address with a port; nil means by package recordmark, to MOUNT from a port
+	// below 1024 if the process may have one.
+	Dial func(ctx context.Context, addr string) (oncrpc.Transport, error)
+}
+
+// addr is a port of the host.
+func (c *Config) addr(port int) string { return net.JoinHostPort(c.Host, strconv.Itoa(port)) }
+
+// dial connects over TCP within the time of a step.
+func (c *Config) dial(ctx context.Context, addr string, privileged bool) (oncrpc.Transport, error) {
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	if c.Dial != nil {
+		return c.Dial(ctx, addr)
+	}
+	if privileged {
+		conn, err := recordmark.DialPrivileged(ctx, addr, recordmark.Config{})
+		if err == nil {
+			return conn, nil
+		}
+		if !errors.Is(err, recordmark.ErrNoPrivilegedPort) {
+			return nil, err
+		}
+	}
+	conn, err := recordmark.Dial(ctx, addr, recordmark.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return conn, nil
+}
+
+// end closes a connection, and waits until nothing of it is left.
+func end(t oncrpc.Transport) {
+	t.Close()
+	<-t.Done()
+}

@@ -1,0 +1,93 @@
+package nfsmount
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// Error is a directory that could not be mounted, though MOUNT was found.
+type Error struct {
+	Host      string          // of the server
+	Path      string          // what could not be mounted
+	Listed    bool            // Path is one of Exports; otherwise it was a guess
+	Exports   []mount3.Export // what the server exports, as it says
+	ExportErr error           // why it has not said that
+
+	// Unprivileged: the call came from a port that anybody can have, which may be why.
+	Unprivileged bool
+	// Err is, or wraps, the status with which the server answered (mount3.Status; errors.Is with fs.ErrPermission and the like finds
+	// them), a *FlavorError, or the error of the RPC layer.
+	Err error
+}
+
+func (e *Error) Error() string {
+	var status mount3.Status
+	var flavor *FlavorError
+	if !errors.As(e.Err, &status) && !errors.As(e.Err, &flavor) {
+		return fmt.Sprintf("mount of %s from %s: %v", quoted(e.Path), e.Host, e.Err)
+	}
+	var b strings.Builder
+	switch {
+	case flavor != nil:
+		return fmt.Sprintf("mount refused: %s: %s %v", e.Host, quoted(e.Path), flavor)
+	case e.Listed || e.ExportErr != nil || len(e.Exports) == 0:
+		fmt.Fprintf(&b, "mount refused: %s answers %v for %s; ", e.Host, status, quoted(e.Path))
+	default:
+		fmt.Fprintf(&b, "mount refused: no export of %s holds %s (%v); ", e.Host, quoted(e.Path), status)
+	}
+	switch {
+	case e.ExportErr != nil:
+		fmt.Fprintf(&b, "it does not say what it exports: %v", reason(e.ExportErr))
+	case len(e.Exports) == 0:
+		b.WriteString("it lists no exports")
+	default:
+		b.WriteString("it exports " + describe(e.Exports))
+	}
+	if e.wantsPrivilege(status) {
+		b.WriteString(`; it may want calls from a port below 1024, for which this process lacks the privilege, or else the export option "insecure"`)
+	}
+	return b.String()
+}
+
+// wantsPrivilege reports whether a port below 1024 may be what is missing.
+func (e *Error) wantsPrivilege(s mount3.Status) bool {
+	return e.Unprivileged && (s == mount3.ErrAcces || s == mount3.ErrPerm) && (e.Listed || len(e.Exports) == 0)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// FlavorError is the answer of a server that wants other credentials than there are.
+type FlavorError struct {
+	Flavors []uint32 // that it takes
+	Have    oncrpc.Flavor
+}
+
+func (e *FlavorError) Error() string {
+	var names []string
+	for _, f := range e.Flavors {
+		names = append(names, flavorName(f))
+	}
+	return fmt.Sprintf("is for callers with %s credentials, and there are but %s ones", strings.Join(names, " or "), flavorName(uint32(e.Have)))
+}
+
+// flavorName names a flavour. Those of RPCSEC_GSS have numbers of their own here (RFC 2623).
+func flavorName(f uint32) string {
+	switch f {
+	case uint32(oncrpc.FlavorNone):
+		return "AUTH_NONE"
+	case uint32(oncrpc.FlavorSys):
+		return "AUTH_SYS"
+	case 390003:
+		return "Kerberos (krb5)"
+	case 390004:
+		return "Kerberos (krb5i)"
+	case 390005:
+		return "Kerberos (krb5p)"
+	}
+	return fmt.Sprintf("flavour %d", f)
+}

@@ -1,0 +1,116 @@
+package nfsmount
+
+import (
+	"context"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+)
+
+// Locate finds out where MOUNT is. t is a connection to the NFS server, or nil. The error is a *SearchError, or the
+// context's. Close ends the Service, not t.
+func Locate(ctx context.Context, t oncrpc.Transport, cfg Config) (*Service, error) {
+	l := &search{s: &Service{cfg: cfg, nfs: t}}
+	if err := l.run(ctx); err != nil {
+		return nil, err
+	}
+	return l.s, nil
+}
+
+// search is a Locate under way.
+type search struct {
+	s     *Service
+	tried []Try
+}
+
+func (l *search) run(ctx context.Context) error {
+	found, cfg := false, &l.s.cfg
+	if cfg.Port != 0 {
+		found = l.tcp(ctx, cfg.Port)
+	} else {
+		found = l.here(ctx) || l.named(ctx) || l.usual(ctx)
+	}
+	switch {
+	case ctx.Err() != nil:
+		l.s.Close()
+		return ctx.Err()
+	case !found:
+		return &SearchError{cfg.Host, l.tried}
+	}
+	return nil
+}
+
+// failed notes what was tried.
+func (l *search) failed(where string, err error) bool {
+	l.tried = append(l.tried, Try{where, err})
+	return false
+}
+
+// ended reports whether no further place need be tried.
+func (l *search) ended(ctx context.Context) bool { return ctx.Err() != nil || l.s.cfg.Host == "" }
+
+// here tries the connection to the NFS server.
+func (l *search) here(ctx context.Context) bool {
+	if l.s.nfs == nil {
+		return false
+	}
+	if err := l.s.cfg.answers(ctx, l.s.nfs); err != nil {
+		return l.failed("on the connection to NFS", err)
+	}
+	return true
+}
+
+// named tries the port that rpcbind names.
+func (l *search) named(ctx context.Context) bool {
+	if l.ended(ctx) {
+		return false
+	}
+	port, err := l.s.cfg.lookUp(ctx)
+	if err != nil {
+		return l.failed("rpcbind at "+l.s.cfg.addr(rpcbind.Port), err)
+	}
+	return l.tcp(ctx, port)
+}
+
+// usual tries the port that needs no rpcbind.
+func (l *search) usual(ctx context.Context) bool {
+	if l.ended(ctx) || len(l.tried) > 0 && l.tried[len(l.tried)-1].Where == l.s.cfg.where(DefaultPort) {
+		return false
+	}
+	return l.tcp(ctx, DefaultPort)
+}
+
+// tcp tries a port.
+func (l *search) tcp(ctx context.Context, port int) bool {
+	l.s.addr = l.s.cfg.addr(port)
+	conn, _, err := l.s.connect(ctx)
+	if err == nil {
+		err = l.s.cfg.answers(ctx, conn)
+	}
+	if err != nil {
+		l.s.drop()
+		return l.failed(l.s.cfg.where(port), err)
+	}
+	return true
+}
+
+func (c *Config) where(port int) string { return "MOUNT at TCP port " + c.addr(port) }
+
+// drop ends the connection, to be followed by one to another place.
+func (s *Service) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != nil {
+		end(s.conn)
+		s.conn = nil
+	}
+}
+
+// answers finds out whether MOUNT is at the other end of a connection.
+func (c *Config) answers(ctx context.Context, t oncrpc.Transport) error {
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	null := oncrpc.Request{Procedure: uint32(mount3.ProcNull), Repeat: true}
+	return oncrpc.NewClient(t, mount3.Program, mount3.Version, c.Cred).Do(ctx, &null)
+}

@@ -1,0 +1,107 @@
+package nfsmount
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path"
+	"slices"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// Mount mounts the export that holds dir. A refusal is an *Error.
+func (s *Service) Mount(ctx context.Context, dir string) (Root, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	conn, release, err := s.connect(ctx)
+	if err != nil {
+		return Root{}, err
+	}
+	defer release()
+	m := mounting{s: s, conn: conn, dir: clean(dir)}
+	m.list, m.listErr = nfsclient.Exports(ctx, conn, s.cfg.Cred)
+	if m.listErr != nil && (ctx.Err() != nil || conn.Err() != nil) {
+		return Root{}, m.listErr
+	}
+	if export, _, ok := Holding(m.list, m.dir); ok {
+		return m.mount(ctx, export, true)
+	}
+	return m.guess(ctx)
+}
+
+// mounting is a Mount under way.
+type mounting struct {
+	s       *Service
+	conn    oncrpc.Transport
+	dir     string
+	list    []mount3.Export
+	listErr error
+}
+
+// guess tries the directory itself, and then those above it. The error is that of the directory itself.
+func (m *mounting) guess(ctx context.Context) (Root, error) {
+	var first error
+	p := m.dir
+	for range maxGuesses {
+		root, err := m.mount(ctx, p, false)
+		if err == nil {
+			return root, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if status := mount3.OK; p == "/" || !errors.As(err, &status) {
+			break
+		}
+		p = path.Dir(p)
+	}
+	return Root{}, first
+}
+
+// mount mounts a directory, listed as an export or not.
+func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root, error) {
+	var res mount3.MntRes
+	err := oncrpc.NewClient(m.conn, mount3.Program, mount3.Version, m.s.cfg.Cred).Do(ctx, &oncrpc.Request{
+		Procedure: uint32(mount3.ProcMnt),
+		Args:      &mount3.MntArgs{Path: export},
+		Reply:     &res,
+		MaxReply:  mount3.MntMax,
+		Repeat:    true, // it is mounted once in any case
+	})
+	switch {
+	case err != nil:
+	case res.Status != mount3.OK:
+		err = res.Status
+	case !m.usable(res.Flavors):
+		err = &FlavorError{res.Flavors, m.s.cfg.Cred.Flavor}
+	}
+	if err != nil {
+		return Root{}, &Error{Host: m.host(), Path: export, Listed: listed, Exports: m.list, ExportErr: m.listErr,
+			Unprivileged: m.s.addr != "" && unprivileged(m.conn), Err: err}
+	}
+	rest, _ := holds(clean(export), m.dir)
+	return Root{res.Root, export, rest, m.s}, nil
+}
+
+// usable reports whether calls may come with the credentials that there are. A server that takes AUTH_NONE takes all others, as it does not
+// look at them, and one that says nothing has to be tried.
+func (m *mounting) usable(flavors []uint32) bool {
+	return len(flavors) == 0 || slices.Contains(flavors, uint32(m.s.cfg.Cred.Flavor)) || slices.Contains(flavors, uint32(oncrpc.FlavorNone))
+}
+
+// host names the server.
+func (m *mounting) host() string {
+	if m.s.cfg.Host != "" {
+		return m.s.cfg.Host
+	}
+	return m.conn.RemoteAddr().String()
+}
+
+// unprivileged reports whether a connection comes from a port that anybody can have.
+func unprivileged(t oncrpc.Transport) bool {
+	a, ok := t.LocalAddr().(*net.TCPAddr)
+	return ok && a.Port >= 1024
+}

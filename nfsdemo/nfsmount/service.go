@@ -1,0 +1,78 @@
+package nfsmount
+
+import (
+	"context"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// Service is the MOUNT program of a server. Its methods may be called concurrently.
+type Service struct {
+	cfg  Config
+	nfs  oncrpc.Transport
+	addr string // over TCP; "": on nfs
+
+	mu     sync.Mutex       // guards what follows, and is held while it connects
+	conn   oncrpc.Transport // over TCP; nil: none
+	closed bool             // by Close: connections last for a call
+}
+
+// Exports asks what the server exports, and to whom.
+func (s *Service) Exports(ctx context.Context) ([]mount3.Export, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	conn, release, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return nfsclient.Exports(ctx, conn, s.cfg.Cred)
+}
+
+func (s *Service) unmount(ctx context.Context, export string) error {
+	conn, release, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return nfsclient.Unmount(ctx, conn, s.cfg.Cred, export)
+}
+
+// Close ends the connection to MOUNT, if it is one of its own. Calls that are made nevertheless, and Root.Unmount,
+// connect anew, each for itself.
+func (s *Service) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.conn != nil {
+		end(s.conn)
+		s.conn = nil
+	}
+	return nil
+}
+
+// connect returns a connection to MOUNT, and what is to be called when it is not needed any more.
+func (s *Service) connect(ctx context.Context) (conn oncrpc.Transport, release func(), err error) {
+	if s.addr == "" {
+		return s.nfs, func() {}, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != nil && s.conn.Err() == nil {
+		return s.conn, func() {}, nil
+	}
+	if conn, err = s.cfg.dial(ctx, s.addr, true); err != nil {
+		return nil, nil, err
+	}
+	if s.closed {
+		return conn, func() { end(conn) }, nil
+	}
+	if s.conn != nil {
+		end(s.conn)
+	}
+	s.conn = conn
+	return conn, func() {}, nil
+}

@@ -1,0 +1,108 @@
+package recordmark
+
+import (
+	"errors"
+	"net"
+	"syscall"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// listen listens at 127.0.0.1 until the test ends.
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func portOf(a net.Addr) int { return a.(*net.TCPAddr).Port }
+
+// taking returns a port that a listener has, until the test ends.
+func taking(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp4", "0.0.0.0:0") // of all addresses: Windows lets others have the port of one address at another
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return portOf(l.Addr())
+}
+
+// TestDialFrom: ports that are in use are passed over, and the first other one is taken.
+func TestDialFrom(t *testing.T) {
+	server := listen(t)
+	used := []int{taking(t), taking(t)}
+	c, err := dialFrom(t.Context(), server.Addr().String(), append(used, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if c, err := dialFrom(t.Context(), server.Addr().String(), used); !errors.Is(err, ErrNoPrivilegedPort) {
+		t.Errorf("all ports in use: got %v, %v, want ErrNoPrivilegedPort", c, err)
+	}
+	if c, err := dialFrom(t.Context(), server.Addr().String(), []int{portOf(c.LocalAddr())}); !errors.Is(err, ErrNoPrivilegedPort) {
+		t.Errorf("from the port of another connection to the same server: got %v, %v, want ErrNoPrivilegedPort", c, err)
+	}
+}
+
+// TestDialFromRefused: that nobody listens is not the fault of the port.
+func TestDialFromRefused(t *testing.T) {
+	l := listen(t)
+	addr := l.Addr().String()
+	l.Close()
+	c, err := dialFrom(t.Context(), addr, []int{0, 0})
+	if err == nil || errors.Is(err, ErrNoPrivilegedPort) {
+		t.Errorf("got %v, %v, want another error than ErrNoPrivilegedPort", c, err)
+	}
+}
+
+// TestDialPrivileged: the connection comes from a port below 1024, or the error says that the process may not have one.
+func TestDialPrivileged(t *testing.T) {
+	l := listen(t)
+	c, err := DialPrivileged(t.Context(), l.Addr().String(), Config{})
+	if err != nil {
+		if op := (*OpError)(nil); !errors.Is(err, ErrNoPrivilegedPort) || !errors.As(err, &op) || op.Op != "dial" {
+			t.Fatalf("got %v, want ErrNoPrivilegedPort in an OpError", err)
+		}
+		t.Log("not privileged:", err)
+		return
+	}
+	defer func() {
+		c.Close()
+		<-c.Done()
+	}()
+	peer, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := oncrpc.NewServer(oncrpc.ServerConfig{})
+	s.Handle(oncrpc.Program{Number: 7, Version: 1, Procedures: make([]oncrpc.Procedure, 1)})
+	served := NewConn(peer, Config{})
+	served.Serve(s)
+	defer func() {
+		served.Close()
+		<-served.Done()
+	}()
+	if got := portOf(peer.RemoteAddr()); got < firstPrivileged || got > lastPrivileged {
+		t.Errorf("called from port %d, want %d to %d", got, firstPrivileged, lastPrivileged)
+	}
+	if err := oncrpc.NewClient(c, 7, 1, oncrpc.AuthNone()).Call(t.Context(), 0, nil, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestForbidden: which errors mean that the process may not, and which that another port may do.
+func TestForbidden(t *testing.T) {
+	_, err := dialFrom(t.Context(), "127.0.0.1:1", []int{taking(t)})
+	if !errors.Is(err, ErrNoPrivilegedPort) || forbidden(err) || !taken(err) {
+		t.Errorf("a port in use: %v: forbidden %t, taken %t", err, forbidden(err), taken(err))
+	}
+	if errors.Is(err, syscall.EACCES) {
+		t.Errorf("got %v, want that the port is in use", err)
+	}
+}
