@@ -1,0 +1,187 @@
+package copy
+
+import (
+	"bufio"
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+)
+
+// sample is one run of one way.
+type sample struct{ took, cpu time.Duration }
+
+// BenchmarkCopy copies a file in all ways by turns. One iteration is all rounds.
+func BenchmarkCopy(b *testing.B) {
+	if _, err := exec.LookPath("cp"); err != nil {
+		b.Skip("there is no cp to compare with")
+	}
+	size, rounds := fromEnv(b, "COPY_SIZE", 1<<30), fromEnv(b, "COPY_ROUNDS", 5)
+	r := newRig(b, size)
+	want := sum(b, r.source)
+	for b.Loop() {
+		samples := make(map[string][]sample)
+		for range rounds {
+			for _, w := range ways {
+				begin := time.Now()
+				cpu, err := w.run(r)
+				took := time.Since(begin)
+				if err != nil {
+					b.Fatalf("%s: %v", w.name, err)
+				}
+				samples[w.name] = append(samples[w.name], sample{took, cpu})
+				if w.to == "" {
+					continue
+				}
+				if got := sum(b, r.path(w.to)); got != want {
+					b.Fatalf("%s: SHA-256 %x, want %x", w.name, got, want)
+				}
+				if err := os.Remove(r.path(w.to)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		report(b, r.dir, size, samples)
+	}
+}
+
+// fromEnv returns a number from the environment.
+func fromEnv(b *testing.B, name string, byDefault int) int {
+	s := os.Getenv(name)
+	if s == "" {
+		return byDefault
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n <= 0 {
+		b.Fatalf("%s=%q: want a positive number", name, s)
+	}
+	return n
+}
+
+// newRig makes the file, builds the command, and starts a server, all until the benchmark ends.
+func newRig(b *testing.B, size int) *rig {
+	r := &rig{b: b, dir: fastDir(b)}
+	r.source, r.command = r.path("source"), filepath.Join(b.TempDir(), "rpcrdma")
+	if err := writeRandom(r.source, size); err != nil {
+		b.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-o", r.command, "github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("%v: %v\n%s", build.Args, err, out)
+	}
+	r.serve(4*size + 64<<20) // a file is replaced when its successor is whole
+	return r
+}
+
+// fastDir returns a directory on tmpfs, if there is one.
+func fastDir(b *testing.B) string {
+	const shm = "/dev/shm"
+	if _, err := os.Stat(shm); err != nil {
+		return b.TempDir()
+	}
+	dir, err := os.MkdirTemp(shm, "copy")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func writeRandom(name string, size int) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := io.CopyN(f, rand.NewChaCha8([32]byte{}), int64(size)); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// serve starts the server, and sets the URLs.
+func (r *rig) serve(memory int) {
+	cmd := exec.Command(r.command, "serve", "--memory", "/bench", "--memory-size", strconv.Itoa(memory),
+		"--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		r.b.Fatal(err)
+	}
+	r.b.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	for lines := bufio.NewScanner(out); r.tcp == "" && lines.Scan(); {
+		switch before, addr, _ := strings.Cut(lines.Text(), " on "); {
+		case strings.HasPrefix(before, "NFS over RDMA"):
+			r.rdma = "rdma://" + addr + "/bench"
+		case strings.HasPrefix(before, "MOUNT and NFS over TCP"): // after the other
+			r.tcp = "tcp://" + addr + "/bench"
+		}
+	}
+	if r.tcp == "" {
+		r.b.Fatal("the server did not come up")
+	}
+	go io.Copy(io.Discard, out)
+}
+
+func sum(b *testing.B, name string) [sha256.Size]byte {
+	f, err := os.Open(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		b.Fatal(err)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// report prints a table, and the ratios to raw TCP as metrics.
+func report(b *testing.B, dir string, size int, samples map[string][]sample) {
+	fmt.Printf("\n%d bytes in %s, %d rounds, %d CPUs, %s/%s, %s\n", size, dir, len(samples["cp"]), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "\tMB/s\tto cp\tto raw TCP\tcpu-ms/GB\t")
+	for _, way := range ways {
+		s := samples[way.name]
+		gigabytes := float64(size) / 1e9
+		speed := median(s, func(s sample) float64 { return gigabytes * 1e3 / s.took.Seconds() })
+		cpu := median(s, func(s sample) float64 { return s.cpu.Seconds() * 1e3 / gigabytes })
+		toRaw := ratio(s, samples["raw TCP"])
+		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.2f\t%.0f\t\n", way.name, speed, ratio(s, samples["cp"]), toRaw, cpu)
+		b.ReportMetric(toRaw, strings.ReplaceAll(way.name, " ", "-")+"/raw")
+	}
+	w.Flush()
+	fmt.Println("cpu-ms/GB is of the commands; of raw TCP both ends, of the others without the server")
+}
+
+// ratio is the median speed of a way as a part of that of another in the same round.
+func ratio(of, to []sample) float64 {
+	i := -1
+	return median(of, func(s sample) float64 { i++; return to[i].took.Seconds() / s.took.Seconds() })
+}
+
+func median(samples []sample, of func(sample) float64) float64 {
+	var values []float64
+	for _, s := range samples {
+		values = append(values, of(s))
+	}
+	slices.SortFunc(values, cmp.Compare[float64])
+	return values[len(values)/2]
+}

@@ -1,0 +1,19 @@
+package copy
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// TestMain lets the test binary be an end of the raw TCP connection, too.
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		if err := raw(role, os.Args[1], os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, role+":", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
