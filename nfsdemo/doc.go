@@ -5,7 +5,7 @@
 //   - vfs: what lies between the server and its file systems; vfs/vfstest is their conformance suite
 //   - memfs: a file system in memory; dirfs: a directory of the host
 //   - nfsserver: the programs
-//   - nfsclient: a typed client
+//   - nfsclient: a typed client; nfsfs: its files, as Go programs know files
 //
 // This one has the tests and benchmarks of the whole, over RDMA and TCP.
 package nfsdemo

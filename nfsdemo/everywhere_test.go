@@ -44,7 +44,7 @@ func overTCP(tb testing.TB, srv *oncrpc.Server) oncrpc.Transport {
 
 // TestEverywhere: every procedure of NFS and MOUNT gives the same results over each transport.
 func TestEverywhere(t *testing.T) {
-	transports := map[string]func(testing.TB, *oncrpc.Server) oncrpc.Transport{"tcp": overTCP}
+	transports := map[string]func(testing.TB, *oncrpc.Server) oncrpc.Transport{"tcp": overTCP, "gateway": overGateway}
 	for name, p := range providers {
 		transports[name] = func(tb testing.TB, srv *oncrpc.Server) oncrpc.Transport { return p.connect(tb, srv) }
 	}

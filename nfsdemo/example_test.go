@@ -1,15 +1,15 @@
 package nfsdemo_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"log"
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -51,17 +51,21 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	file, err := c.Create(ctx, root, "hello", nfs3.CreateHow{})
+	files := nfsfs.New(c, root, nfsfs.Config{Export: "/export"})
+	file, err := files.Create(ctx, "hello")
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := c.Upload(ctx, file.File, strings.NewReader("Hello over RDMA\n"), nfsclient.Transfer{}); err != nil {
+	if _, err := file.ReadFrom(strings.NewReader("Hello over RDMA\n")); err != nil {
 		log.Fatal(err)
 	}
-	var out bytes.Buffer
-	if _, err := c.Download(ctx, file.File, &out, nfsclient.Transfer{}); err != nil {
+	if err := file.Close(); err != nil { // waits until the server has the data on stable storage
 		log.Fatal(err)
 	}
-	fmt.Print(out.String())
+	out, err := fs.ReadFile(files.View(ctx), "hello")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s", out)
 	// Output: Hello over RDMA
 }

@@ -188,11 +188,12 @@ func TestMax(t *testing.T) {
 		nfs3.ProcReadDirPlus: &nfs3.ReadDirPlusRes{Dir: attr, Entries: []nfs3.Entry{{Name: "abc", Attr: attr, File: fh}}},
 	} {
 		want := kinds[p].max
+		const listEnd = 4 + 4 // no more entries; whether it is the end of the directory
 		switch ent := (nfs3.Entry{Name: "abc", Attr: attr, File: fh}); p {
 		case nfs3.ProcReadDir:
-			want = nfs3.ReadDirPlusMax(nfs3.ReadDirPlusMin + ent.NameLen())
+			want = nfs3.ReadDirPlusMax(ent.NameLen() + listEnd)
 		case nfs3.ProcReadDirPlus:
-			want = nfs3.ReadDirPlusMax(nfs3.ReadDirPlusMin + ent.Len())
+			want = nfs3.ReadDirPlusMax(ent.Len() + listEnd)
 		}
 		if got := len(encode(m)); got != want {
 			t.Errorf("%v: %d bytes, want %d", p, got, want)

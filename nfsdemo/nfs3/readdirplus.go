@@ -97,8 +97,9 @@ type ReadDirPlusRes struct {
 const ReadDirPlusMin = postOpAttrLen + VerifierSize + 4 + 4
 
 // ReadDirPlusMax returns the longest encoding in bytes of results of READDIRPLUS or READDIR that keep
-// to maxCount.
-func ReadDirPlusMax(maxCount int) int { return statusLen + max(maxCount, postOpAttrLen) }
+// to maxCount, as servers understand that: Linux's counts the list of entries alone, without the
+// attributes and the verifier in front of it.
+func ReadDirPlusMax(maxCount int) int { return statusLen + postOpAttrLen + VerifierSize + maxCount }
 
 // MarshalXDR appends r.
 func (r *ReadDirPlusRes) MarshalXDR(e *xdr.Encoder) { r.encode(e, (*Entry).MarshalXDR) }

@@ -16,6 +16,9 @@ func (c *Client) Symlink(ctx context.Context, dir nfs3.FH, name, path string, se
 	return c.made(ctx, dir, name, &res)
 }
 
+// maxPath is the longest path in a symbolic link that there is room for, in bytes: more than Linux has.
+const maxPath = 4096
+
 // ReadLink returns where a symbolic link leads. A path longer than 4096 bytes may not
 // arrive.
 func (c *Client) ReadLink(ctx context.Context, h nfs3.FH) (string, error) {

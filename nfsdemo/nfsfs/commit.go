@@ -1,0 +1,125 @@
+package nfsfs
+
+import (
+	"math"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// maxRestarts is how many restarts of the server, each of which loses data, are put up with one after the other.
+const maxRestarts = 10
+
+// maxOffset is the largest offset in a file that Go has a number for.
+const maxOffset = math.MaxInt64
+
+// sync commits all that was written before.
+func (u *unstable) sync() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for {
+		for u.committing {
+			u.changed.Wait()
+		}
+		if u.err != nil || len(u.spans) == 0 {
+			return u.err
+		}
+		u.committing = true
+		if u.pass() {
+			return u.err
+		}
+	}
+}
+
+// kick begins a COMMIT beside the WRITEs when there is enough to commit or someone waits. mu is held.
+func (u *unstable) kick() {
+	if u.committing || u.err != nil || len(u.spans) == 0 {
+		return
+	}
+	if u.held >= u.f.fs.cfg.Uncommitted/2 || len(u.spans) >= maxSpans/2 {
+		u.committing = true
+		go func() {
+			u.mu.Lock()
+			defer u.mu.Unlock()
+			u.pass()
+			if u.waiting > 0 {
+				u.kick()
+			}
+		}()
+	}
+}
+
+// pass commits once, and writes again what the server has lost. It reports whether that was nothing, so that all
+// that was written before is durable, or that there is an error. mu is held, but not while a call is under way.
+func (u *unstable) pass() bool {
+	lost, err := u.commit()
+	if err == nil && lost {
+		if u.restarts++; u.restarts > maxRestarts {
+			err = ErrVerifier
+		} else {
+			err = u.rewrite()
+		}
+	} else if err == nil {
+		u.restarts = 0
+	}
+	u.committing, u.err = false, err
+	u.changed.Broadcast()
+	return err != nil || !lost
+}
+
+// commit sends a COMMIT. It covers the WRITEs that were answered before, and no others.
+func (u *unstable) commit() (lost bool, err error) {
+	sent := u.epoch
+	u.epoch++
+	u.mu.Unlock()
+	verf, err := u.f.fs.c.Commit(u.f.ctx, u.f.handle, 0, 0)
+	u.mu.Lock()
+	if err != nil {
+		return false, err
+	}
+	return u.settle(sent, verf), nil
+}
+
+// rewrite writes again what COMMIT has found lost, which are the spans from before it was sent. Meanwhile nothing
+// else is written.
+func (u *unstable) rewrite() error {
+	u.mu.Unlock()
+	u.gate.Lock()
+	defer u.gate.Unlock()
+	u.mu.Lock()
+	var lost []span
+	for _, s := range u.spans {
+		if s.epoch < u.epoch {
+			s.b.refs++
+			lost = append(lost, *s)
+		}
+	}
+	var err error
+	for _, s := range lost {
+		if err == nil {
+			err = u.again(&s)
+		}
+		u.unref(s.b)
+	}
+	return err
+}
+
+// again writes one span again.
+func (u *unstable) again(s *span) error {
+	for s.n > 0 {
+		u.mu.Unlock()
+		r, err := u.call(s.data(), s.off, u.f.stable)
+		u.mu.Lock()
+		if err != nil {
+			return err
+		}
+		if r.Committed == nfs3.Unstable {
+			u.wrote(s.off, s.b, s.at, r.N, r.Verf)
+		} else {
+			u.cut(s.off, s.off+int64(r.N))
+		}
+		s.off += int64(r.N)
+		s.at += r.N
+		s.n -= r.N
+	}
+	return nil
+}

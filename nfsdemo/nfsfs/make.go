@@ -1,0 +1,83 @@
+package nfsfs
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// Mkdir makes a directory with the permissions perm; there is no umask.
+func (f *FS) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
+	p, err := f.parent(ctx, name)
+	if err == nil {
+		_, err = f.c.Mkdir(ctx, p.dir, p.base, nfs3.Sattr{Mode: setMode(perm)})
+	}
+	return pathError("mkdir", name, err)
+}
+
+// MkdirAll makes a directory and those above it, as far as they are missing.
+func (f *FS) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
+	name = strings.TrimRight(name, "/")
+	n, err := f.find(ctx, name, follow)
+	if err == nil {
+		if !n.isDir() {
+			err = failed(nfs3.ProcMkdir, n.base, nfs3.ErrNotDir)
+		}
+		return pathError("mkdir", name, err)
+	}
+	if dir, _, _ := split(name); dir != "" {
+		if err := f.MkdirAll(ctx, dir, perm); err != nil {
+			return err
+		}
+	}
+	err = f.Mkdir(ctx, name, perm)
+	if err != nil {
+		// Another may have made it at the same time.
+		if n, at := f.find(ctx, name, noFollow); at == nil && n.isDir() {
+			return nil
+		}
+	}
+	return err
+}
+
+// Mknod makes a file of type nfs3.TypeFIFO or TypeSock, or TypeChr or TypeBlk with the numbers in rdev.
+func (f *FS) Mknod(ctx context.Context, name string, kind nfs3.FileType, rdev nfs3.Specdata, perm fs.FileMode) error {
+	p, err := f.leaf(ctx, name)
+	if err == nil {
+		_, err = f.c.Mknod(ctx, p.dir, p.base, kind, rdev, nfs3.Sattr{Mode: setMode(perm)})
+	}
+	return pathError("mknod", name, err)
+}
+
+// Symlink makes a symbolic link with target in it, whatever that is.
+func (f *FS) Symlink(ctx context.Context, target, name string) error {
+	p, err := f.leaf(ctx, name)
+	if err == nil {
+		_, err = f.c.Symlink(ctx, p.dir, p.base, target, nfs3.Sattr{Mode: setMode(0o777)})
+	}
+	return linkError("symlink", target, name, err)
+}
+
+// Link gives a file another name. A symbolic link gets one itself.
+func (f *FS) Link(ctx context.Context, from, name string) error {
+	n, err := f.find(ctx, from, noFollow)
+	if err != nil {
+		return linkError("link", from, name, err)
+	}
+	p, err := f.leaf(ctx, name)
+	if err == nil {
+		_, err = f.c.Link(ctx, n.file, p.dir, p.base)
+	}
+	return linkError("link", from, name, err)
+}
+
+// leaf is parent for what shall not be a directory.
+func (f *FS) leaf(ctx context.Context, name string) (place, error) {
+	p, err := f.parent(ctx, name)
+	if err == nil && p.slash {
+		err = failed(nfs3.ProcLookup, p.base, nfs3.ErrNoEnt)
+	}
+	return p, err
+}

@@ -1,0 +1,80 @@
+package nfsfs
+
+import (
+	"io"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// Read reads at the offset.
+func (f *File) Read(p []byte) (int, error) {
+	if err := f.enter(); err != nil {
+		return 0, f.err("read", err)
+	}
+	defer f.leave()
+	f.offset.Lock()
+	defer f.offset.Unlock()
+	n, err := f.readAt(p, f.off)
+	f.off += int64(n)
+	if n > 0 && err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// ReadAt reads len(p) bytes at off into p itself, if the transport can, with several READs under way if
+// they are many. Fewer bytes come with an error, which is io.EOF at the end of the file.
+func (f *File) ReadAt(p []byte, off int64) (int, error) {
+	if err := f.enter(); err != nil {
+		return 0, f.err("read", err)
+	}
+	defer f.leave()
+	return f.readAt(p, off)
+}
+
+func (f *File) readAt(p []byte, off int64) (n int, err error) {
+	switch {
+	case off < 0:
+		return 0, f.err("read", invalid{errNegative})
+	case !f.reads:
+		return 0, f.err("read", failed(nfs3.ProcRead, "", nfs3.ErrAcces))
+	case f.dir:
+		return 0, f.err("read", failed(nfs3.ProcRead, "", nfs3.ErrIsDir))
+	case len(p) == 0:
+		return 0, nil
+	case len(p) <= f.rsize:
+		var eof bool
+		if n, eof, err = f.readFull(p, off); eof && n < len(p) {
+			err = io.EOF
+		}
+	default:
+		n, err = inParallel(len(p), f.rsize, f.fs.cfg.Parallel, func(from, to int) (int, error) {
+			n, eof, err := f.readFull(p[from:to], off+int64(from))
+			if eof && from+n < len(p) {
+				err = io.EOF
+			}
+			return n, err
+		})
+	}
+	if err != nil && err != io.EOF {
+		err = f.err("read", err)
+	}
+	return n, err
+}
+
+// readFull reads len(p) bytes, as many as one READ may have, unless the file ends before: the server may give less
+// than it was asked for.
+func (f *File) readFull(p []byte, off int64) (n int, eof bool, err error) {
+	for n < len(p) && !eof {
+		r, err := f.fs.c.Read(f.ctx, f.handle, uint64(off)+uint64(n), p[n:])
+		if err == nil && r.N == 0 && !r.EOF {
+			err = failed(nfs3.ProcRead, "", io.ErrNoProgress)
+		}
+		if err != nil {
+			return n, false, err
+		}
+		n += r.N
+		eof = r.EOF
+	}
+	return n, eof, nil
+}

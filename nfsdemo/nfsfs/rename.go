@@ -1,0 +1,40 @@
+package nfsfs
+
+import (
+	"context"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// Rename gives a file another name, maybe in another directory. What has that name already is replaced, if it is
+// no directory, or an empty one and a directory takes its place.
+func (f *FS) Rename(ctx context.Context, from, to string) error {
+	return linkError("rename", from, to, f.rename(ctx, from, to))
+}
+
+func (f *FS) rename(ctx context.Context, from, to string) error {
+	a, err := f.parent(ctx, from)
+	if err != nil {
+		return err
+	}
+	b, err := f.parent(ctx, to)
+	if err != nil {
+		return err
+	}
+	if a.slash || b.slash {
+		n, err := f.look(ctx, a)
+		if err != nil {
+			return err
+		}
+		if !n.isDir() {
+			return failed(nfs3.ProcRename, a.base, nfs3.ErrNotDir)
+		}
+	}
+	return f.c.Rename(ctx, a.dir, a.base, b.dir, b.base)
+}
+
+// look looks up what is at a place.
+func (f *FS) look(ctx context.Context, p place) (node, error) {
+	w := walk{FS: f, chain: []nfs3.FH{p.dir}}
+	return w.look(ctx, p.base)
+}

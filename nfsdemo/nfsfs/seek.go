@@ -1,0 +1,50 @@
+package nfsfs
+
+import (
+	"io"
+	"io/fs"
+)
+
+// Seek sets the offset of the next Read or Write. To the start of a directory is the only way in one: it is
+// listed again.
+func (f *File) Seek(offset int64, whence int) (int64, error) {
+	if err := f.enter(); err != nil {
+		return 0, f.err("seek", err)
+	}
+	defer f.leave()
+	f.offset.Lock()
+	defer f.offset.Unlock()
+	to, err := f.seek(offset, whence)
+	if err != nil {
+		return 0, f.err("seek", err)
+	}
+	f.off = to
+	if f.list != nil {
+		f.list.stop()
+		f.list = nil
+	}
+	return to, nil
+}
+
+func (f *File) seek(offset int64, whence int) (int64, error) {
+	from := int64(0)
+	switch whence {
+	case io.SeekStart:
+	case io.SeekCurrent:
+		from = f.off
+	case io.SeekEnd:
+		a, err := f.fs.c.GetAttr(f.ctx, f.handle)
+		if err != nil {
+			return 0, err
+		}
+		// What is not committed may be lost, and will be written again.
+		from = max(int64(a.Size), f.unstable.end())
+	default:
+		return 0, fs.ErrInvalid
+	}
+	to := from + offset
+	if to < 0 || f.dir && to != 0 {
+		return 0, invalid{errNegative}
+	}
+	return to, nil
+}

@@ -1,0 +1,85 @@
+package nfsfs
+
+import (
+	"context"
+	"io/fs"
+	"math"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// SetAttr changes attributes of a file. It follows symbolic links.
+func (f *FS) SetAttr(ctx context.Context, name string, set nfs3.Sattr) error {
+	return f.setAttr(ctx, "setattr", name, follow, set)
+}
+
+// LSetAttr changes attributes of a file, or of a symbolic link.
+func (f *FS) LSetAttr(ctx context.Context, name string, set nfs3.Sattr) error {
+	return f.setAttr(ctx, "lsetattr", name, noFollow, set)
+}
+
+func (f *FS) setAttr(ctx context.Context, op, name string, last bool, set nfs3.Sattr) error {
+	n, err := f.find(ctx, name, last)
+	if err == nil {
+		_, err = f.c.SetAttr(ctx, n.file, set, nil)
+	}
+	return pathError(op, name, err)
+}
+
+// Chmod sets permissions, setuid, setgid and sticky. It follows symbolic links.
+func (f *FS) Chmod(ctx context.Context, name string, mode fs.FileMode) error {
+	return f.setAttr(ctx, "chmod", name, follow, nfs3.Sattr{Mode: setMode(mode)})
+}
+
+// Chown sets owner and group; -1 leaves one as it is. It follows symbolic links.
+func (f *FS) Chown(ctx context.Context, name string, uid, gid int) error {
+	var set nfs3.Sattr
+	for _, id := range []struct {
+		id int
+		to *nfs3.Set32
+	}{{uid, &set.UID}, {gid, &set.GID}} {
+		if int64(id.id) < -1 || int64(id.id) > math.MaxUint32 {
+			return pathError("chown", name, fs.ErrInvalid)
+		}
+		if id.id >= 0 {
+			*id.to = nfs3.Set32{Set: true, To: uint32(id.id)}
+		}
+	}
+	return f.setAttr(ctx, "chown", name, follow, set)
+}
+
+// Chtimes sets the times of access and of modification, where they are not zero. It follows symbolic links.
+func (f *FS) Chtimes(ctx context.Context, name string, atime, mtime time.Time) error {
+	var set nfs3.Sattr
+	err := setTime(&set.Atime, atime)
+	if err == nil {
+		err = setTime(&set.Mtime, mtime)
+	}
+	if err != nil {
+		return pathError("chtimes", name, err)
+	}
+	return f.setAttr(ctx, "chtimes", name, follow, set)
+}
+
+func setTime(to *nfs3.SetTime, t time.Time) error {
+	if t.IsZero() {
+		return nil
+	}
+	if s := t.Unix(); s < 0 || s > math.MaxUint32 {
+		return invalid{errTime}
+	}
+	*to = nfs3.SetTime{How: nfs3.ToClientTime, To: nfs3.Time{Sec: uint32(t.Unix()), Nsec: uint32(t.Nanosecond())}}
+	return nil
+}
+
+// Truncate sets the size of a file. It follows symbolic links.
+func (f *FS) Truncate(ctx context.Context, name string, size int64) error {
+	if size < 0 {
+		return pathError("truncate", name, invalid{errNegative})
+	}
+	return f.setAttr(ctx, "truncate", name, follow, sized(size))
+}
+
+// sized sets a size.
+func sized(n int64) nfs3.Sattr { return nfs3.Sattr{Size: nfs3.Set64{Set: true, To: uint64(n)}} }

@@ -1,0 +1,138 @@
+package nfsfs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+)
+
+// View is the tree as an fs.FS, which is also a ReadDirFS, StatFS, ReadFileFS, SubFS and ReadLinkFS: for fs.WalkDir, http.FS and
+// all else that takes one. Everything in it ends with ctx. Names are those that fs.ValidPath allows, so that files whose
+// names are not UTF-8 are listed but cannot be opened.
+func (f *FS) View(ctx context.Context) fs.FS { return &view{f, ctx, "."} }
+
+// view is an FS below a directory.
+type view struct {
+	fs  *FS
+	ctx context.Context
+	dir string
+}
+
+var (
+	_ fs.ReadDirFS  = (*view)(nil)
+	_ fs.StatFS     = (*view)(nil)
+	_ fs.ReadFileFS = (*view)(nil)
+	_ fs.SubFS      = (*view)(nil)
+	_ fs.ReadLinkFS = (*view)(nil)
+)
+
+// name returns the name in the FS.
+func (v *view) name(op, name string) (string, error) {
+	if !fs.ValidPath(name) {
+		return "", pathError(op, name, fs.ErrInvalid)
+	}
+	return path.Join(v.dir, name), nil
+}
+
+// err returns an error of the FS as one of the view.
+func (v *view) err(full, name string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) && p.Path == full {
+		return pathError(p.Op, name, p.Err)
+	}
+	return err
+}
+
+func (v *view) Open(name string) (fs.File, error) {
+	full, err := v.name("open", name)
+	if err != nil {
+		return nil, err
+	}
+	o, err := v.fs.Open(v.ctx, full)
+	if err != nil {
+		return nil, v.err(full, name, err)
+	}
+	return o, nil
+}
+
+func (v *view) Stat(name string) (fs.FileInfo, error) { return v.stat("stat", name, follow) }
+
+func (v *view) Lstat(name string) (fs.FileInfo, error) { return v.stat("lstat", name, noFollow) }
+
+func (v *view) stat(op, name string, last bool) (fs.FileInfo, error) {
+	full, err := v.name(op, name)
+	if err != nil {
+		return nil, err
+	}
+	i, err := v.fs.stat(v.ctx, op, full, last)
+	if err != nil {
+		return nil, v.err(full, name, err)
+	}
+	i.name = path.Base(name) // the root of a view is "."
+	return i, nil
+}
+
+func (v *view) ReadLink(name string) (string, error) {
+	full, err := v.name("readlink", name)
+	if err != nil {
+		return "", err
+	}
+	target, err := v.fs.ReadLink(v.ctx, full)
+	return target, v.err(full, name, err)
+}
+
+func (v *view) ReadDir(name string) ([]fs.DirEntry, error) {
+	full, err := v.name("readdir", name)
+	if err != nil {
+		return nil, err
+	}
+	list, err := v.fs.ReadDir(v.ctx, full)
+	return list, v.err(full, name, err)
+}
+
+func (v *view) ReadFile(name string) ([]byte, error) {
+	full, err := v.name("readfile", name)
+	if err != nil {
+		return nil, err
+	}
+	p, err := v.fs.readFile(v.ctx, full)
+	return p, v.err(full, name, err)
+}
+
+func (v *view) Sub(dir string) (fs.FS, error) {
+	full, err := v.name("sub", dir)
+	if err != nil {
+		return nil, err
+	}
+	return &view{v.fs, v.ctx, full}, nil
+}
+
+// readFile reads a whole file.
+func (f *FS) readFile(ctx context.Context, name string) ([]byte, error) {
+	o, err := f.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer o.Close()
+	info, err := o.Stat()
+	if err != nil {
+		return nil, err
+	}
+	// The server is not believed that a file is large before it has given the data, nor that it is empty.
+	p := make([]byte, min(max(0, info.Size()), maxAhead)+1)
+	for n := 0; ; {
+		m, err := o.ReadAt(p[n:], int64(n))
+		if n += m; err == io.EOF {
+			return p[:n], nil
+		}
+		if err != nil {
+			return p[:n], err
+		}
+		p = append(p, make([]byte, len(p))...)
+	}
+}
+
+// maxAhead is how much memory is provided for a file because of its size alone, in bytes.
+const maxAhead = 64 << 20

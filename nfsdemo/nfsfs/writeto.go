@@ -1,0 +1,120 @@
+package nfsfs
+
+import "io"
+
+// writeTo is a WriteTo under way: a ring of pieces of the file, read at the same time and written in order.
+type writeTo struct {
+	f    *File
+	size int64 // of the file, as far as is known
+	next int64 // offset of the piece to ask for next
+	ring []piece
+	n    int // pieces under way, from first on
+	at   int // the first of them
+}
+
+// piece is a part of the file that is being read, by a goroutine that reads every len(ring)th.
+type piece struct {
+	f    *File
+	b    *buffer
+	off  int64
+	n    int
+	eof  bool
+	err  error
+	ask  chan struct{} // nil: it was not needed yet
+	done chan struct{}
+}
+
+// WriteTo reads from the offset to the end of the file and writes that to w, in order, with Config.Parallel READs ahead.
+// It needs Size times Parallel bytes of memory. The offset is then behind what w has taken.
+func (f *File) WriteTo(w io.Writer) (int64, error) {
+	if err := f.enter(); err != nil {
+		return 0, f.err("read", err)
+	}
+	defer f.leave()
+	f.offset.Lock()
+	defer f.offset.Unlock()
+	if _, err := f.readAt(nil, f.off); err != nil {
+		return 0, err
+	}
+	a, err := f.fs.c.GetAttr(f.ctx, f.handle)
+	if err != nil {
+		return 0, f.err("read", err)
+	}
+	t := &writeTo{f: f, size: int64(a.Size), next: f.off, ring: make([]piece, f.fs.cfg.Parallel)}
+	defer t.drain()
+	return t.run(w)
+}
+
+// run keeps the ring full and writes what arrives.
+func (t *writeTo) run(w io.Writer) (int64, error) {
+	total := int64(0)
+	for {
+		// Behind the known end one READ at a time looks whether there is more.
+		for t.n < len(t.ring) && (t.n == 0 || t.next < t.size) {
+			t.ask()
+		}
+		n, eof, err := t.write(w)
+		total += int64(n)
+		t.f.off += int64(n)
+		if err != nil || eof {
+			return total, err
+		}
+	}
+}
+
+// ask begins to read the next piece.
+func (t *writeTo) ask() {
+	p := &t.ring[(t.at+t.n)%len(t.ring)]
+	if p.ask == nil {
+		p.f, p.ask, p.done = t.f, make(chan struct{}), make(chan struct{}, 1)
+		go p.run()
+	}
+	p.b = t.f.fs.buffer(t.f.rsize)
+	p.off = t.next
+	t.next += int64(t.f.rsize)
+	t.n++
+	p.ask <- struct{}{}
+}
+
+// run reads piece after piece.
+func (p *piece) run() {
+	for range p.ask {
+		p.n, p.eof, p.err = p.f.readFull(p.b.mem, p.off)
+		p.done <- struct{}{}
+	}
+}
+
+// write waits for the first piece and writes it.
+func (t *writeTo) write(w io.Writer) (n int, eof bool, err error) {
+	p := &t.ring[t.at]
+	<-p.done
+	t.at = (t.at + 1) % len(t.ring)
+	t.n--
+	defer t.f.fs.free(p.b)
+	if p.n > 0 {
+		n, err = w.Write(p.b.mem[:p.n])
+		n = max(0, min(n, p.n))
+		if err == nil && n < p.n {
+			err = io.ErrShortWrite
+		}
+	}
+	if err == nil {
+		err = t.f.err("read", p.err)
+	}
+	return n, p.eof, err
+}
+
+// drain waits for what is still under way and ends the goroutines.
+func (t *writeTo) drain() {
+	for i := range t.ring {
+		p := &t.ring[i]
+		if p.ask == nil {
+			continue
+		}
+		if (i-t.at+len(t.ring))%len(t.ring) < t.n {
+			<-p.done
+			t.f.fs.free(p.b)
+		}
+		close(p.ask)
+	}
+}
