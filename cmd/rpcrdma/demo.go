@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
 func newDemoCommand() *cobra.Command {
@@ -48,12 +48,19 @@ reading the files from disk, and SHA-256, both ways.`,
 
 // demo is a demo under way.
 type demo struct {
-	client *nfsclient.Client
-	root   nfs3.FH
-	out    io.Writer
-	bar    *bar
-	up     throughput
-	down   throughput
+	fs   *nfsfs.FS
+	out  io.Writer
+	bar  *bar
+	up   throughput
+	down throughput
+}
+
+// progress is a Writer that counts bytes.
+type progress func(n int)
+
+func (p progress) Write(b []byte) (int, error) {
+	p(len(b))
+	return len(b), nil
 }
 
 // throughput is bytes and the time they took.
@@ -82,7 +89,7 @@ func runDemo(ctx context.Context, p provider, files []*file, out io.Writer, bar 
 	defer func() { err = errors.Join(err, stop()) }()
 
 	d := &demo{out: out, bar: bar}
-	if d.client, d.root, err = mount(ctx, conn); err != nil {
+	if d.fs, err = mount(ctx, conn); err != nil {
 		return err
 	}
 	for _, f := range files {
@@ -111,17 +118,14 @@ func (d *demo) upload(ctx context.Context, f *file) error {
 		return err
 	}
 	defer r.Close()
-	o, err := d.client.Create(ctx, d.root, f.name, nfs3.CreateHow{
-		Mode: nfs3.Guarded,
-		Set:  nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o644}},
-	})
+	o, err := d.fs.OpenFile(ctx, f.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
-	f.handle = o.File
 	begin := time.Now()
 	d.bar.begin("up   "+printable(f.name), f.size)
-	n, err := d.client.Upload(ctx, o.File, io.TeeReader(r, f.sent), nfsclient.Transfer{Progress: d.bar.add})
+	n, err := o.ReadFrom(io.TeeReader(r, io.MultiWriter(f.sent, progress(d.bar.add))))
+	err = errors.Join(err, o.Close())
 	d.bar.end()
 	d.up.bytes += n
 	d.up.took += time.Since(begin)
@@ -131,13 +135,13 @@ func (d *demo) upload(ctx context.Context, f *file) error {
 
 // list prints the directory of the server.
 func (d *demo) list(ctx context.Context) error {
-	for e, err := range d.client.ReadDir(ctx, d.root) {
+	for e, err := range d.fs.Entries(ctx, "") {
 		if err != nil {
 			return err
 		}
-		a := e.Attr.Attr
+		a := e.Attr()
 		fmt.Fprintf(d.out, "-%s %5d %5d %12d %s %s\n", permissions(a.Mode), a.UID, a.GID, a.Size,
-			a.Mtime.Time().Format("2006-01-02 15:04:05"), printable(e.Name))
+			a.Mtime.Time().Format("2006-01-02 15:04:05"), printable(e.Name()))
 	}
 	return nil
 }
@@ -155,9 +159,14 @@ func permissions(mode uint32) string {
 
 // download copies a file from the server into a hash.
 func (d *demo) download(ctx context.Context, f *file) error {
+	o, err := d.fs.Open(ctx, f.name)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
 	begin := time.Now()
 	d.bar.begin("down "+printable(f.name), f.size)
-	n, err := d.client.Download(ctx, f.handle, f.received, nfsclient.Transfer{Progress: d.bar.add})
+	n, err := o.WriteTo(io.MultiWriter(f.received, progress(d.bar.add)))
 	d.bar.end()
 	d.down.bytes += n
 	d.down.took += time.Since(begin)

@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
 // file is a file that the demo copies.
@@ -18,7 +16,6 @@ type file struct {
 	path     string
 	name     string // on the server
 	size     int64
-	handle   nfs3.FH
 	sent     hash.Hash
 	received hash.Hash
 }

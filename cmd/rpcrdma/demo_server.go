@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -50,8 +50,8 @@ func connect(ctx context.Context, p provider, capacity int64, o rpcrdma.Observer
 	}, nil
 }
 
-// mount returns an NFS client that calls as the user of this process.
-func mount(ctx context.Context, conn *rpcrdma.Conn) (*nfsclient.Client, nfs3.FH, error) {
+// mount returns the files of the server as the user of this process sees them.
+func mount(ctx context.Context, conn *rpcrdma.Conn) (*nfsfs.FS, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
@@ -62,9 +62,12 @@ func mount(ctx context.Context, conn *rpcrdma.Conn) (*nfsclient.Client, nfs3.FH,
 		GID:     uint32(os.Getgid()),
 	}).Auth()
 	if err != nil {
-		return nil, nfs3.FH{}, err
+		return nil, err
 	}
 	client := nfsclient.New(conn, cred)
 	root, err := client.Mount(ctx, "/")
-	return client, root, err
+	if err != nil {
+		return nil, err
+	}
+	return nfsfs.New(client, root, nfsfs.Config{Export: "/"}), nil
 }

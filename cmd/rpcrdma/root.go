@@ -12,8 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-
-	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
 // Exit codes.
@@ -76,13 +74,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.SetArgs(args)
 	out := &checkedWriter{w: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
-	root.AddCommand(newDemoCommand(), newServeCommand(rpcbind.Local), newVersionCommand())
+	addCommands(root)
 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
@@ -94,6 +91,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "rpcrdma: interrupted")
 		return exitInterrupted
+	case errors.Is(err, errReported):
+		return exitFailed
 	}
 	fmt.Fprintln(stderr, "rpcrdma:", cut(err.Error()))
 	if errors.As(err, new(usageError)) {

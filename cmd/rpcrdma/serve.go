@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -46,12 +45,12 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 	s.rpc.Handle(nfs.Programs()...)
 	s.rpc.Handle(rpcbind.Programs(s.ports.lookups())...)
 	if cfg.rpcbind {
-		if s.rpcbind, err = register(ctx, cfg, s.ports, log); err != nil {
+		if s.rpcbind, err = register(ctx, cfg.registering, s.ports, log); err != nil {
 			return err
 		}
 	}
 	if err := s.greet(out); err != nil {
-		s.unregister(context.WithoutCancel(ctx))
+		s.rpcbind.unregister(context.WithoutCancel(ctx), log)
 		return err
 	}
 	return s.run(ctx)
@@ -82,7 +81,7 @@ func (s *server) run(ctx context.Context) error {
 	case err = <-ends:
 		running--
 	}
-	s.unregister(background) // first, so that no client comes for nothing
+	s.rpcbind.unregister(background, s.log) // first, so that no client comes for nothing
 	err = errors.Join(err, s.drain(background))
 	for range running {
 		if end := <-ends; !errors.Is(end, oncrpc.ErrServerClosed) {
@@ -90,17 +89,6 @@ func (s *server) run(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// unregister takes back what rpcbind was told. What it does not take back is no reason to fail: an rpcbind that is gone
-// has forgotten.
-func (s *server) unregister(ctx context.Context) {
-	if s.rpcbind == nil {
-		return
-	}
-	if err := s.rpcbind.unregister(ctx); err != nil {
-		s.log.Warn("still registered with rpcbind: root removes it with "+removal, "err", strings.ReplaceAll(err.Error(), "\n", "; "))
-	}
 }
 
 // drain lets calls under way be answered.

@@ -47,8 +47,7 @@ type serveConfig struct {
 	anonGID  uint32
 
 	rpcbind     bool
-	dialRPCBind rpcbindDialer
-	answerTime  time.Duration // how long a server that is registered may take to show that it is alive
+	registering rpcbindConfig
 
 	logLevel *choice[slog.Level]
 
@@ -57,9 +56,8 @@ type serveConfig struct {
 
 func newServeConfig(dial rpcbindDialer) *serveConfig {
 	return &serveConfig{
-		dialRPCBind: dial,
+		registering: newRPCBindConfig(dial),
 		drainTime:   10 * time.Second,
-		answerTime:  2 * time.Second,
 		memorySize:  memfs.DefaultCapacity,
 		anonUID:     nfsserver.Nobody,
 		anonGID:     nfsserver.Nobody,

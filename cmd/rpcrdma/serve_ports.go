@@ -14,8 +14,8 @@ import (
 
 // ports is what a server listens on.
 type ports struct {
-	rdma *iwarp.Listener
-	tcp  net.Listener // nil: none
+	rdma *iwarp.Listener // nil: none
+	tcp  net.Listener    // nil: none
 }
 
 // listen opens the ports.
@@ -47,7 +47,9 @@ func listen(ctx context.Context, cfg *serveConfig, log *slog.Logger) (*ports, er
 
 // close closes what nobody serves any more.
 func (p *ports) close() {
-	p.rdma.Close()
+	if p.rdma != nil {
+		p.rdma.Close()
+	}
 	if p.tcp != nil {
 		p.tcp.Close()
 	}

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -164,24 +168,34 @@ func mountAs(t *testing.T, conn oncrpc.Transport, id uint32, name string) mounte
 // put makes a file with data in it.
 func (m mounted) put(t *testing.T, name string, data []byte) nfs3.FH {
 	t.Helper()
-	o, err := m.Create(t.Context(), m.root, name, nfs3.CreateHow{Mode: nfs3.Guarded, Set: nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o644}}})
+	f, err := nfsfs.New(m.Client, m.root, nfsfs.Config{}).OpenFile(t.Context(), name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Upload(t.Context(), o.File, bytes.NewReader(data), nfsclient.Transfer{}); err != nil {
+	defer f.Close()
+	if _, err := f.ReadFrom(bytes.NewReader(data)); err != nil {
 		t.Fatal(err)
 	}
-	return o.File
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Sync()); err != nil {
+		t.Fatal(err)
+	}
+	return info.(*nfsfs.Info).Handle()
 }
 
 // get returns what is in a file.
 func (m mounted) get(t *testing.T, h nfs3.FH) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	if _, err := m.Download(t.Context(), h, &b, nfsclient.Transfer{}); err != nil {
+	f, err := nfsfs.New(m.Client, h, nfsfs.Config{}).Open(t.Context(), "")
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b.Bytes()
+	defer f.Close()
+	p, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // pattern is data that no other offset has.

@@ -24,6 +24,14 @@ var removal = fmt.Sprintf("'rpcinfo -d %d %d' and 'rpcinfo -d %d %d'", nfs3.Prog
 // rpcbindDialer connects to the rpcbind to register with.
 type rpcbindDialer func(context.Context) (*rpcbind.Client, error)
 
+// rpcbindConfig says how to register.
+type rpcbindConfig struct {
+	dial       rpcbindDialer
+	answerTime time.Duration // how long a server that is registered may take to show that it is alive
+}
+
+func newRPCBindConfig(dial rpcbindDialer) rpcbindConfig { return rpcbindConfig{dial, 2 * time.Second} }
+
 // registration is what rpcbind knows of a server.
 type registration struct {
 	client *rpcbind.Client
@@ -31,12 +39,12 @@ type registration struct {
 }
 
 // register tells rpcbind where the programs are served, unless another server is alive that is registered.
-func register(ctx context.Context, cfg *serveConfig, p *ports, log *slog.Logger) (*registration, error) {
+func register(ctx context.Context, cfg rpcbindConfig, p *ports, log *slog.Logger) (*registration, error) {
 	dialling, cancel := context.WithTimeout(ctx, rpcbindTime)
 	defer cancel()
-	client, err := cfg.dialRPCBind(dialling)
+	client, err := cfg.dial(dialling)
 	if err != nil {
-		return nil, fmt.Errorf("--rpcbind: is rpcbind running? Start it with 'rpcbind -w', or serve without --rpcbind: %w", err)
+		return nil, fmt.Errorf("--rpcbind: is rpcbind running? Start it with 'rpcbind -w', or leave out --rpcbind: %w", err)
 	}
 	others, err := p.replaceable(ctx, client, cfg.answerTime)
 	if err != nil {
@@ -90,7 +98,10 @@ func (p *ports) each(program, version uint32) []rpcbind.Mapping {
 	at := func(base string, a net.Addr) []rpcbind.Mapping {
 		return rpcbind.Mappings(program, version, base, a.(*net.TCPAddr).AddrPort())
 	}
-	all := at(rpcbind.RDMA, p.rdma.Addr())
+	var all []rpcbind.Mapping
+	if p.rdma != nil {
+		all = at(rpcbind.RDMA, p.rdma.Addr())
+	}
 	if p.tcp != nil {
 		all = append(all, at(rpcbind.TCP, p.tcp.Addr())...)
 	}
@@ -108,10 +119,16 @@ func (r *registration) netids() []string {
 	return ids
 }
 
-// unregister takes it all back.
-func (r *registration) unregister(ctx context.Context) error {
+// unregister takes it all back, if there is anything. What it does not take back is no reason to fail: an rpcbind that is gone
+// has forgotten.
+func (r *registration) unregister(ctx context.Context, log *slog.Logger) {
+	if r == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, rpcbindTime)
 	defer cancel()
 	defer r.client.Close()
-	return r.Unregister(ctx)
+	if err := r.Unregister(ctx); err != nil {
+		log.Warn("still registered with rpcbind: root removes it with "+removal, "err", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
 }

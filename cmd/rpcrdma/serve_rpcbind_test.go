@@ -284,7 +284,7 @@ func TestServeRPCBindFails(t *testing.T) {
 		say  string
 	}{
 		{"nobody there", func(ctx context.Context) (*rpcbind.Client, error) { return rpcbind.Dial(ctx, "unix", nowhere) },
-			"is rpcbind running? Start it with 'rpcbind -w', or serve without --rpcbind: rpcbind dial: unix " + nowhere + ": "},
+			"is rpcbind running? Start it with 'rpcbind -w', or leave out --rpcbind: rpcbind dial: unix " + nowhere + ": "},
 		{"refused", denying.dial, "root removes it with 'rpcinfo -d 100003 3' and 'rpcinfo -d 100005 3'"},
 	} {
 		s, ended := startRegistered(t, tt.dial)

@@ -25,7 +25,7 @@ func (p *ports) replaceable(ctx context.Context, c *rpcbind.Client, limit time.D
 	for _, program := range []uint32{nfs3.Program, mount3.Program} {
 		for _, m := range toAsk(others, program) {
 			if at, ok := answers(ctx, m, limit); ok {
-				return nil, fmt.Errorf("--rpcbind: an NFS server is registered already and answers at %v: stop it, or serve without --rpcbind", at)
+				return nil, fmt.Errorf("--rpcbind: an NFS server is registered already and answers at %v: stop it, or leave out --rpcbind", at)
 			}
 		}
 	}
@@ -54,7 +54,10 @@ func (p *ports) others(ctx context.Context, c *rpcbind.Client) ([]rpcbind.Mappin
 
 // hold reports whether nobody else can listen at an address, because one of the ports does.
 func (p *ports) hold(at netip.AddrPort) bool {
-	held := []net.Addr{p.rdma.Addr()}
+	var held []net.Addr
+	if p.rdma != nil {
+		held = append(held, p.rdma.Addr())
+	}
 	if p.tcp != nil {
 		held = append(held, p.tcp.Addr())
 	}

@@ -95,7 +95,7 @@ func TestServeRPCBindTaken(t *testing.T) {
 		if at == "" {
 			at = first.rdma
 		}
-		want := "--rpcbind: an NFS server is registered already and answers at " + at + ": stop it, or serve without --rpcbind"
+		want := "--rpcbind: an NFS server is registered already and answers at " + at + ": stop it, or leave out --rpcbind"
 		if err := <-refused; err == nil || err.Error() != want || second.stdout.String() != "" {
 			t.Errorf("--mount %s: %v, want %q; on standard output: %v", mount, err, want, second.stdout)
 		}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// rig is a server with two exports, /memory and, where directories can be exported, /export. Users are whom they say
+// they are.
+type rig struct {
+	*serving
+	dir string // which is exported as /export
+}
+
+// startRig runs serve until the test ends. It takes further arguments of serve.
+func startRig(t *testing.T, args ...string) *rig {
+	t.Helper()
+	r := &rig{}
+	args = append([]string{"--memory", "/memory", "--squash", "none"}, args...)
+	if runtime.GOOS == "linux" {
+		r.dir = t.TempDir()
+		args = append(args, "--export", "/export="+r.dir)
+	}
+	r.serving = startServe(t, args...)
+	return r
+}
+
+// schemes are those of the URLs by which a rig is reached.
+var schemes = []string{"rdma", "tcp"}
+
+// base returns a URL without its path.
+func (r *rig) base(scheme string) string {
+	addr := map[string]string{"rdma": r.rdma, "tcp": r.tcp}[scheme]
+	return scheme + "://" + addr
+}
+
+// outcome is what a command leaves.
+type outcome struct {
+	code   int
+	stdout string
+	stderr string
+}
+
+// exec runs a command line. In arguments, "@/" stands for base(scheme)+"/" (a path behind it is not encoded any more);
+// in what comes back, "@" stands for the base.
+func (r *rig) exec(t *testing.T, scheme string, args ...string) outcome {
+	t.Helper()
+	return r.execContext(t.Context(), scheme, args...)
+}
+
+func (r *rig) execContext(ctx context.Context, scheme string, args ...string) outcome {
+	base := r.base(scheme)
+	full := make([]string, len(args))
+	for i, a := range args {
+		full[i] = strings.ReplaceAll(a, "@/", base+"/")
+	}
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, full, &stdout, &stderr)
+	return outcome{code, strings.ReplaceAll(stdout.String(), base, "@"), strings.ReplaceAll(stderr.String(), base, "@")}
+}
+
+// path returns where a file of /export is on this host.
+func (r *rig) path(name string) string { return filepath.Join(r.dir, name) }
+
+// file makes a file in /export, with mode 644, and the directories above it, with mode 755.
+func (r *rig) file(t *testing.T, name, data string) {
+	t.Helper()
+	r.mkdir(t, filepath.Dir(name))
+	if err := os.WriteFile(r.path(name), []byte(data), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(r.path(name), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mkdir makes a directory in /export, with mode 755, and those above it.
+func (r *rig) mkdir(t *testing.T, name string) {
+	t.Helper()
+	if err := os.MkdirAll(r.path(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// symlink makes a symbolic link in /export.
+func (r *rig) symlink(t *testing.T, target, name string) {
+	t.Helper()
+	if err := os.Symlink(target, r.path(name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tree describes what is in /export, a line for each file. See treeOf.
+func (r *rig) tree(t *testing.T) string {
+	t.Helper()
+	return treeOf(t, r.dir)
+}
+
+// treeOf describes what is in a directory of this host, sorted, a line for each file:
+//
+//	drwxr-xr-x "dir"
+//	-rw-r--r-- "dir/file" "content"
+//	-rw-r--r-- "dir/long" 70000 bytes, SHA-256 0a1b2c3d
+//	L "dir/link" -> "target"
+func treeOf(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		i, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if i.Mode()&fs.ModeSymlink != 0 {
+			target, err := os.Readlink(path)
+			fmt.Fprintf(&b, "L %q -> %q\n", name, target)
+			return err
+		}
+		fmt.Fprintf(&b, "%v %q", i.Mode(), name)
+		if i.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if len(data) > 60 {
+				fmt.Fprintf(&b, " %d bytes, SHA-256 %.4x", len(data), sha256.Sum256(data))
+			} else {
+				fmt.Fprintf(&b, " %q", data)
+			}
+		}
+		b.WriteByte('\n')
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

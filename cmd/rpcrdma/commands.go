@@ -1,0 +1,38 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+)
+
+// The groups of commands in the help.
+const (
+	groupServe = "serve"
+	groupFiles = "files"
+	groupOther = "other"
+)
+
+// grouped puts commands in a group. Their flags are shown in the order in which they are defined.
+func grouped(id string, commands ...*cobra.Command) []*cobra.Command {
+	for _, c := range commands {
+		c.GroupID = id
+		c.Flags().SortFlags = false
+	}
+	return commands
+}
+
+// addCommands adds all commands.
+func addCommands(root *cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: groupServe, Title: "Servers:"}, &cobra.Group{ID: groupFiles, Title: "Files on servers:"},
+		&cobra.Group{ID: groupOther, Title: "Other commands:"})
+	root.SetHelpCommandGroupID(groupOther)
+	root.SetCompletionCommandGroupID(groupOther)
+	root.AddCommand(grouped(groupServe, newServeCommand(rpcbind.Local), newGatewayCommand())...)
+	root.AddCommand(grouped(groupFiles, completed(0, false, newLsCommand(), newCatCommand(), newStatCommand(), newReadlinkCommand(),
+		newMkdirCommand(), newRmCommand(), newMvCommand(), newLnCommand(), newTouchCommand(), newDFCommand())...)...)
+	root.AddCommand(grouped(groupFiles, completed(1, false, newChmodCommand(), newChownCommand())...)...)
+	root.AddCommand(grouped(groupFiles, completed(0, true, newGetCommand(), newPutCommand())...)...)
+	root.AddCommand(grouped(groupOther, newDemoCommand(), newVersionCommand())...)
+	initCompletion(root)
+}

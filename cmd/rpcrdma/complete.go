@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// completeTime is how long servers may take to help a user who presses Tab.
+const completeTime = 3 * time.Second
+
+// initCompletion adds the command that prints the scripts for shells.
+func initCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // else it does so whatever the arguments are
+			for _, c := range append(c.Commands(), c) {
+				check := c.Args
+				c.Args = func(cmd *cobra.Command, args []string) error {
+					if err := check(cmd, args); err != nil {
+						return usageError{err}
+					}
+					return nil
+				}
+			}
+		}
+	}
+}
+
+// completed has the arguments of commands completed from the first on that can be a URL. Others are names of files of this
+// host, if local, or not completed.
+func completed(first int, local bool, commands ...*cobra.Command) []*cobra.Command {
+	for _, c := range commands {
+		c.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) < first {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return completeWord(cmd, word, local)
+		}
+	}
+	return commands
+}
+
+// completeWord completes one argument.
+func completeWord(cmd *cobra.Command, word string, local bool) ([]string, cobra.ShellCompDirective) {
+	if isURL(word) {
+		words, directory := completeURL(cmd, word)
+		if directory {
+			return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+	if local && word == "" {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var words []string
+	for _, scheme := range []string{"rdma://", "tcp://"} {
+		if strings.HasPrefix(scheme, word) {
+			words = append(words, scheme)
+		}
+	}
+	if local && len(words) == 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeURL returns the URLs that begin like the one that is being written, and whether one is of a directory. Above the
+// exports, these are completed.
+func completeURL(cmd *cobra.Command, url string) (words []string, directory bool) {
+	at := strings.LastIndexByte(url, '/') + 1
+	above, begun := url[:at], parsePartial(url[at:])
+	t, err := parseTarget(above)
+	if err != nil || strings.HasSuffix(above, "://") || strings.Contains(url, "?") {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
+	defer cancel()
+	r := remotesLike(cmd)
+	defer r.close()
+	add := func(name string, isDir bool) {
+		if word, ok := begun.completed(name); ok {
+			if isDir {
+				word, directory = word+"/", true
+			}
+			words = append(words, above+word)
+		}
+	}
+	m, name, err := r.open(ctx, above)
+	if errors.As(err, new(mount3.Status)) {
+		list, _ := r.exports(ctx, above)
+		for _, e := range list {
+			if below, ok := strings.CutPrefix(e.Path, t.path); ok && below != "" {
+				add(below, true)
+			}
+		}
+	}
+	if err != nil {
+		return words, directory
+	}
+	dir, err := m.fs.Stat(ctx, name)
+	if err != nil {
+		return nil, false
+	}
+	for e, err := range m.client.ReadDir(ctx, dir.Handle()) {
+		if err != nil {
+			break // what there is helps, too
+		}
+		if e.Name[0] != '.' || begun.hidden() {
+			add(e.Name, e.Attr.Present && e.Attr.Attr.Type == nfs3.TypeDir)
+		}
+	}
+	slices.Sort(words)
+	return words, directory
+}
+
+// remotesLike returns remotes with the flags of a command that is being written.
+func remotesLike(cmd *cobra.Command) *remotes {
+	var r remotes
+	like := &cobra.Command{}
+	r.addFlags(like)
+	like.Flags().VisitAll(func(f *pflag.Flag) {
+		if given := cmd.Flags().Lookup(f.Name); given != nil && given.Changed {
+			_ = f.Value.Set(given.Value.String()) // which came out of one of the same type
+		}
+	})
+	return &r
+}

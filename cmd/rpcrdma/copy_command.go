@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// addFlags defines the flags of get and put.
+func (o *copyOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVarP(&o.recursive, "recursive", "r", false, "copy directories with what is in them; links as links")
+	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep mode, times and, where permitted, owner and group")
+	f.BoolVar(&o.sparse, "sparse", false, "leave holes where a file has holes or zeros")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress bar")
+}
+
+// newCopier returns what carries a command out. On a terminal that the data goes to there is no bar.
+func (o *copyOptions) newCopier(cmd *cobra.Command, verb string, toStdout bool) *copier {
+	c := &copier{copyOptions: *o, verb: verb, stderr: cmd.ErrOrStderr(), bar: &bar{}}
+	if !o.quiet && !(toStdout && onTerminal(cmd)) {
+		c.bar = newBar(cmd.ErrOrStderr())
+	}
+	return c
+}
+
+// copyLong is what the help of get and put has in common.
+const copyLong = `
+A file is written under a temporary name, .rpcrdma- and ten characters, in the directory that it goes to, and renamed when
+it is complete: under its own name it is never seen in part, and one that exists is replaced even if it is
+read-only. An interrupt removes the temporary file. A file that replaces another takes over its permissions and,
+where permitted, its owner, unless -p says otherwise. Other new files have the permissions of the source
+that the umask leaves.
+
+With -r symbolic links are copied as links, also where they are named on the command line, unless with a slash at the end;
+without -r they are followed. Devices, FIFOs and sockets are not copied with -r: a message says so, and the exit
+code is 1. Hard links become separate files. A directory goes into a directory that exists, as with cp, and what is
+there already stays, unless it is replaced. A link that exists in a directory is replaced, not followed.
+
+-p keeps permissions, set-user-ID and the like included, and the times of access and change, in nanoseconds, also of directories
+and, where the system can, of links. Owner and group are kept, by their numbers, if the caller may do that: if
+not, set-user-ID and set-group-ID are dropped, without a message.
+
+When a file cannot be copied, the others are; the exit code then is 1.
+`
+
+// into finds two sources that would be copied to the same name.
+type into map[string]bool
+
+func (m into) claim(to place, as string) error {
+	if m[as] {
+		return about(to.show(as), errTwice)
+	}
+	m[as] = true
+	return nil
+}
+
+// finish says what a command ends with.
+func (c *copier) finish(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	if c.failed.Load() {
+		return errReported
+	}
+	return nil
+}
+
+// usagef returns a usage error.
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }

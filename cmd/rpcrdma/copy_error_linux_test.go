@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPutNoSpace: what did not fit leaves nothing.
+func TestPutNoSpace(t *testing.T) {
+	r := startRig(t, "--memory-size", "8MiB")
+	dir := t.TempDir()
+	old := write(t, filepath.Join(dir, "old"), []byte("old"))
+	large := write(t, filepath.Join(dir, "large"), pattern(10<<20))
+	for _, scheme := range schemes {
+		for _, option := range []string{"-q", "-p", "--sparse"} {
+			done(t, r.exec(t, scheme, "put", old, "@/memory/file"))
+			got := r.exec(t, scheme, "put", option, large, "@/memory/file")
+			if want := (outcome{1, "", "rpcrdma put @/memory/file: no space left on the server\n"}); got != want {
+				t.Errorf("%s: got %+v, want %+v", scheme, got, want)
+			}
+			down := filepath.Join(t.TempDir(), "down")
+			done(t, r.exec(t, scheme, "get", "-r", "@/memory", down))
+			if got, want := treeOf(t, down), `-rw-r--r-- "file" "old"`+"\n"; got != want {
+				t.Errorf("%s: got\n%swant\n%s", scheme, got, want)
+			}
+		}
+	}
+}
+
+// TestGetNoSpace: a full device is said to be full.
+func TestGetNoSpace(t *testing.T) {
+	r := startRig(t)
+	r.file(t, "file", "content")
+	got := r.exec(t, "tcp", "get", "@/export/file", "/dev/full")
+	if want := (outcome{1, "", "rpcrdma get /dev/full: no space left on device\n"}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	done(t, r.exec(t, "tcp", "get", "@/export/file", "/dev/null"))
+	if i, err := os.Lstat("/dev/null"); err != nil || i.Mode().Type() != os.ModeDevice|os.ModeCharDevice {
+		t.Fatalf("/dev/null is %v, %v", i, err)
+	}
+}
+
+// TestCopyPermission: errors name the file, and other files are copied all the same.
+func TestCopyPermission(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("files of others are made by root")
+	}
+	r := startRig(t)
+	user := []string{"--uid", "1000", "--gid", "1000"}
+	r.file(t, "tree/secret", "secret")
+	r.file(t, "tree/public", "public")
+	r.file(t, "tree/closed/file", "file")
+	for name, mode := range map[string]os.FileMode{"tree/secret": 0o600, "tree/closed": 0o700} {
+		if err := os.Chmod(r.path(name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	up := write(t, filepath.Join(t.TempDir(), "up"), []byte("up"))
+	for _, tt := range []struct {
+		args   []string
+		stderr []string
+	}{
+		{[]string{"put", up, "@/export/tree"}, []string{"rpcrdma put @/export/tree/up: permission denied"}},
+		{[]string{"put", "-p", up, "@/export/tree/public"}, []string{"rpcrdma put @/export/tree/public: permission denied"}},
+		{[]string{"put", "-r", filepath.Dir(up), "@/export/new"}, []string{"rpcrdma put @/export/new: permission denied"}},
+		{[]string{"get", "@/export/tree/secret", t.TempDir()}, []string{"rpcrdma get @/export/tree/secret: permission denied"}},
+	} {
+		got := r.exec(t, "rdma", append(tt.args, user...)...)
+		if want := (outcome{1, "", strings.Join(tt.stderr, "\n") + "\n"}); got != want {
+			t.Errorf("%v: got %+v, want %+v", tt.args, got, want)
+		}
+	}
+	here := t.TempDir()
+	got := r.exec(t, "rdma", append([]string{"get", "-r", "@/export/tree", here}, user...)...)
+	for _, line := range []string{"rpcrdma get @/export/tree/secret: permission denied\n", "rpcrdma get @/export/tree/closed: permission denied\n"} {
+		if strings.Count(got.stderr, line) != 1 {
+			t.Errorf("got %q, want in it %q", got.stderr, line)
+		}
+	}
+	if got.code != 1 || strings.Count(got.stderr, "\n") != 2 {
+		t.Errorf("got %+v", got)
+	}
+	want := `drwxr-xr-x "tree"
+drwx------ "tree/closed"
+-rw-r--r-- "tree/public" "public"
+`
+	if got := treeOf(t, here); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	const left = `drwxr-xr-x "tree"
+drwx------ "tree/closed"
+-rw-r--r-- "tree/closed/file" "file"
+-rw-r--r-- "tree/public" "public"
+-rw------- "tree/secret" "secret"
+`
+	if got := r.tree(t); got != left {
+		t.Errorf("the server has\n%swant\n%s", got, left)
+	}
+}
+
+// TestGetIntoReadOnly: a read-only target is replaced, one in a read-only directory is not.
+func TestGetIntoReadOnly(t *testing.T) {
+	r := startRig(t)
+	r.file(t, "file", "new")
+	here := t.TempDir()
+	tree(t, here, "file:444:old")
+	done(t, r.exec(t, "tcp", "get", "@/export/file", here))
+	if got, want := treeOf(t, here), `-r--r--r-- "file" "new"`+"\n"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	got := r.exec(t, "tcp", "get", "@/export/file", "/proc/self/new")
+	if want := (outcome{1, "", "rpcrdma get /proc/self/new: no such file or directory\n"}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// TestGetPlanted: a link that came from a server leads nothing out of the directory, whatever comes by its name later.
+func TestGetPlanted(t *testing.T) {
+	r := startRig(t)
+	outside, here := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(outside, "file"), []byte("old"))
+	up := strings.Repeat("../", 20) + outside[1:]
+	r.mkdir(t, "tree")
+	for i, to := range []string{outside, up, outside + "/file", outside + "/new"} {
+		r.symlink(t, to, fmt.Sprint("tree/", i))
+	}
+	done(t, r.exec(t, "tcp", "get", "-r", "@/export/tree", here))
+	if err := os.RemoveAll(r.path("tree")); err != nil {
+		t.Fatal(err)
+	}
+	r.file(t, "tree/0/file", "evil")
+	r.file(t, "tree/1/new", "evil")
+	r.file(t, "tree/2", "evil")
+	r.file(t, "tree/3", "evil")
+	for _, option := range []string{"-r", "-rp"} {
+		got := r.exec(t, "tcp", "get", option, "@/export/tree", here)
+		want := outcome{1, "", "rpcrdma get " + here + "/tree/0: is not a directory: a directory cannot replace it\n" +
+			"rpcrdma get " + here + "/tree/1: is not a directory: a directory cannot replace it\n"}
+		if got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	if got, want := treeOf(t, outside), `-rw-r--r-- "file" "old"`+"\n"; got != want {
+		t.Errorf("outside there is\n%swant\n%s", got, want)
+	}
+	want := fmt.Sprintf("drwxr-xr-x \"tree\"\nL \"tree/0\" -> %q\nL \"tree/1\" -> %q\n-rw-r--r-- \"tree/2\" \"evil\"\n-rw-r--r-- \"tree/3\" \"evil\"\n", outside, up)
+	if got := treeOf(t, here); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}

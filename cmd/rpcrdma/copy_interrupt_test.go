@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// interruptedData is more than all WRITEs that are under way at a time.
+var interruptedData = pattern(9<<20 + 1)
+
+// interrupted is how a command ends that was interrupted.
+var interrupted = outcome{exitInterrupted, "", "rpcrdma: interrupted\n"}
+
+// names returns what is in a directory.
+func names(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return strings.Join(all, " ")
+}
+
+// TestPutInterrupted: wherever it is interrupted, the server has the old file or, renamed already, the new one, and no other.
+func TestPutInterrupted(t *testing.T) {
+	for _, tt := range []struct {
+		at nfs3.Proc
+		n  int64
+	}{{nfs3.ProcCreate, 1}, {nfs3.ProcWrite, 1}, {nfs3.ProcWrite, 7}, {nfs3.ProcCommit, 1}, {nfs3.ProcRename, 1}} {
+		for _, scheme := range schemes {
+			for _, option := range []string{"-q", "-p", "--sparse"} {
+				t.Run(fmt.Sprint(tt.at, tt.n, scheme, option), func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					var armed atomic.Bool
+					var seen atomic.Int64
+					r, _ := startStepped(t, func(p nfs3.Proc, _ int64) {
+						if p == tt.at && armed.Load() && seen.Add(1) == tt.n {
+							cancel()
+						}
+					})
+					dir := t.TempDir()
+					done(t, r.exec(t, "tcp", "put", write(t, filepath.Join(dir, "old"), []byte("old")), "@/memory/file"))
+					up := write(t, filepath.Join(dir, "up"), interruptedData)
+					armed.Store(true)
+					got := r.execContext(ctx, scheme, "put", option, up, "@/memory/file")
+					armed.Store(false)
+					if got != interrupted {
+						t.Errorf("got %+v, want %+v", got, interrupted)
+					}
+					down := filepath.Join(dir, "down")
+					done(t, r.exec(t, "tcp", "get", "-r", "@/memory", down))
+					if got, want := names(t, down), "file"; got != want {
+						t.Errorf("there are %s, want %s", got, want)
+					}
+					want := []byte("old")
+					if tt.at == nfs3.ProcRename { // which is not given up
+						want = interruptedData
+					}
+					holds(t, filepath.Join(down, "file"), want)
+				})
+			}
+		}
+	}
+}
+
+// TestGetInterrupted: the old file is there, and no other.
+func TestGetInterrupted(t *testing.T) {
+	for _, n := range []int64{1, 7} {
+		for _, scheme := range schemes {
+			for _, option := range []string{"-q", "--sparse"} {
+				t.Run(fmt.Sprint(n, scheme, option), func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					r, _ := startStepped(t, func(p nfs3.Proc, i int64) {
+						if p == nfs3.ProcRead && i == n {
+							cancel()
+						}
+					})
+					done(t, r.exec(t, "tcp", "put", write(t, filepath.Join(t.TempDir(), "up"), interruptedData), "@/memory/file"))
+					here := t.TempDir()
+					write(t, filepath.Join(here, "file"), []byte("old"))
+					if got := r.execContext(ctx, scheme, "get", option, "@/memory/file", here); got != interrupted {
+						t.Errorf("got %+v, want %+v", got, interrupted)
+					}
+					if got, want := treeOf(t, here), `-rw-r--r-- "file" "old"`+"\n"; got != want {
+						t.Errorf("got\n%swant\n%s", got, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestPutTreeInterrupted: of the files that are being copied, none is left in part.
+func TestPutTreeInterrupted(t *testing.T) {
+	source := t.TempDir()
+	for i := range 100 {
+		write(t, filepath.Join(source, fmt.Sprint(i)), pattern(10000))
+	}
+	for _, scheme := range schemes {
+		t.Run(scheme, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			r, _ := startStepped(t, func(p nfs3.Proc, i int64) {
+				if p == nfs3.ProcWrite && i == 50 {
+					cancel()
+				}
+			})
+			if got := r.execContext(ctx, scheme, "put", "-r", source, "@/memory/up"); got != interrupted {
+				t.Errorf("got %+v, want %+v", got, interrupted)
+			}
+			down := filepath.Join(t.TempDir(), "down")
+			done(t, r.exec(t, "tcp", "get", "-r", "@/memory/up", down))
+			copied := strings.Fields(names(t, down))
+			if len(copied) >= 60 {
+				t.Errorf("%d files were copied", len(copied))
+			}
+			for _, name := range copied {
+				holds(t, filepath.Join(down, name), pattern(10000))
+				if strings.HasPrefix(name, ".") {
+					t.Errorf("%s was left", name)
+				}
+			}
+		})
+	}
+}
+
+// TestPutServerGone: when the server is gone, what it may have left of a file is told.
+func TestPutServerGone(t *testing.T) {
+	for _, scheme := range schemes {
+		t.Run(scheme, func(t *testing.T) {
+			gone := make(chan struct{})
+			r, stop := startStepped(t, func(p nfs3.Proc, i int64) {
+				if p == nfs3.ProcWrite && i == 3 {
+					close(gone)
+				}
+			})
+			go func() {
+				<-gone
+				stop()
+			}()
+			up := write(t, filepath.Join(t.TempDir(), "up"), interruptedData)
+			got := r.exec(t, scheme, "put", "--wait", "0", up, "@/memory/file")
+			if got.code != exitFailed || !strings.Contains(got.stderr, "rpcrdma put @/memory/file: ") ||
+				!strings.Contains(got.stderr, "rpcrdma put @/memory/.rpcrdma-") || !strings.Contains(got.stderr, ": an incomplete file may be left of that name\n") {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}

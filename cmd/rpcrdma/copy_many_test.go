@@ -1,0 +1,39 @@
+//go:build !race
+
+// The race detector makes thousands of calls slow; it sees those of TestCopyTree.
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestCopyManyFiles: 2,000 small files go both ways, and 10,000 in one directory, which is more than is looked at at a time.
+func TestCopyManyFiles(t *testing.T) {
+	r := startRig(t)
+	for _, tt := range []struct {
+		scheme             string
+		files, directories int
+	}{{"rdma", 2000, 20}, {"tcp", 2000, 20}, {"rdma", 10_000, 1}} {
+		t.Run(fmt.Sprint(tt), func(t *testing.T) {
+			source := t.TempDir()
+			for i := range tt.files {
+				dir := filepath.Join(source, fmt.Sprint(i%tt.directories))
+				if err := os.MkdirAll(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				write(t, filepath.Join(dir, fmt.Sprint(i)), fmt.Append(nil, "content of ", i))
+			}
+			up := fmt.Sprint("@/memory/", tt.scheme, tt.files)
+			done(t, r.exec(t, tt.scheme, "put", "-r", source, up))
+			down := filepath.Join(t.TempDir(), "down")
+			done(t, r.exec(t, tt.scheme, "get", "-r", up, down))
+			if got, want := treeOf(t, down), treeOf(t, source); got != want {
+				t.Errorf("got\n%swant\n%s", got, want)
+			}
+		})
+	}
+}

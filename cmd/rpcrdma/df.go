@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+func newDFCommand() *cobra.Command {
+	var (
+		r     remotes
+		flags dfFlags
+	)
+	cmd := &cobra.Command{
+		Use:   "df URL...",
+		Short: "Show how full file systems are",
+		Long: `Df shows the size of the file systems that the URLs name a file in, and how much of it is used and
+free: in units of 1024 bytes, rounded up, or of what fits with --human-readable. Available is what the
+user may use, who may be kept from the last of what is free.`,
+		Example: `  rpcrdma df -h rdma://server/data rdma://server/scratch`,
+		Args:    someURLs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t := table{flags.heading()}
+			err := onURLs(cmd, &r, args, func(w *work, p operand) error {
+				stat, err := p.fs.StatFS(w.ctx(), p.name)
+				if err != nil {
+					return err
+				}
+				t = append(t, flags.row(p.url, &stat))
+				return nil
+			})
+			if len(t) > 1 {
+				if writeErr := t.write(cmd.OutOrStdout()); err == nil {
+					err = writeErr
+				}
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVarP(&flags.human, "human-readable", "h", false, "sizes such as 23M and 1.5T")
+	f.BoolVarP(&flags.inodes, "inodes", "i", false, "numbers of files instead of sizes")
+	f.Bool("help", false, "help for df") // without -h, which is taken
+	r.addFlags(cmd)
+	return cmd
+}
+
+// dfFlags say what df shows.
+type dfFlags struct{ human, inodes bool }
+
+func (f dfFlags) heading() []string {
+	switch {
+	case f.inodes:
+		return []string{"Filesystem", "Inodes", "IUsed", "IFree", "IUse%"}
+	case f.human:
+		return []string{"Filesystem", "Size", "Used", "Avail", "Use%"}
+	}
+	return []string{"Filesystem", "1K-blocks", "Used", "Available", "Use%"}
+}
+
+// row describes a file system. What a server says of one that has no fixed number of files is 0: that is not shown.
+func (f dfFlags) row(name string, s *nfs3.FSStat) []string {
+	total, free, avail := s.TotalBytes, s.FreeBytes, s.AvailBytes
+	if f.inodes {
+		total, free, avail = s.TotalFiles, s.FreeFiles, s.AvailFiles
+		if total == 0 {
+			return []string{printable(name), "-", "-", "-", "-"}
+		}
+	}
+	used := total - min(free, total)
+	return []string{printable(name), f.number(total), f.number(used), f.number(avail), percent(used, avail)}
+}
+
+func (f dfFlags) number(n uint64) string {
+	switch {
+	case f.human:
+		return humanSize(n)
+	case f.inodes:
+		return strconv.FormatUint(n, 10)
+	}
+	blocks := n / 1024
+	if n%1024 != 0 {
+		blocks++
+	}
+	return strconv.FormatUint(blocks, 10)
+}
+
+// percent is what part is used of what the user may use, rounded up.
+func percent(used, avail uint64) string {
+	for used > 1<<56 || avail > 1<<56 { // so that nothing overflows
+		used, avail = used>>8, avail>>8
+	}
+	all := used + avail
+	if all == 0 {
+		return "-"
+	}
+	return strconv.FormatUint((used*100+all-1)/all, 10) + "%"
+}
+
+// table is rows of as many cells each. The first column is of names, the others are of numbers.
+type table [][]string
+
+// write writes it with columns that are as wide as need be.
+func (t table) write(w io.Writer) error {
+	width := make([]int, len(t[0]))
+	for _, row := range t {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b []byte
+	for _, row := range t {
+		b = fmt.Appendf(b, "%-*s", width[0], row[0])
+		for i, cell := range row[1:] {
+			b = fmt.Appendf(b, " %*s", width[i+1], cell)
+		}
+		b = append(b, '\n')
+	}
+	_, err := w.Write(b)
+	return err
+}

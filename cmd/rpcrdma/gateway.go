@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+
+	"github.com/rpcrdma/go-rpcrdma/gateway"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+)
+
+// gatewayRun is what a gateway command has open.
+type gatewayRun struct {
+	cfg     *gatewayConfig
+	log     *slog.Logger
+	ports   *ports
+	rpc     *oncrpc.Server
+	gateway *gateway.Gateway
+	ways    ways
+	rpcbind *registration // nil: none
+}
+
+// runGateway passes calls on until ctx ends, which is success.
+func runGateway(ctx context.Context, cfg *gatewayConfig, out io.Writer, log *slog.Logger) error {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", cfg.listen)
+	if err != nil {
+		return listenError("--listen", cfg.listen, err)
+	}
+	g := &gatewayRun{cfg: cfg, log: log, ports: &ports{tcp: l}}
+	defer g.ports.close()
+	g.gateway = gateway.New(g.config())
+	defer g.gateway.Close()
+	g.rpc = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log, Forward: g.gateway.Forward})
+	g.rpc.Handle(rpcbind.Programs(g.ports.lookups())...)
+	if cfg.rpcbind {
+		if g.rpcbind, err = register(ctx, cfg.registering, g.ports, log); err != nil {
+			return err
+		}
+	}
+	if err := g.greet(out); err != nil {
+		g.rpcbind.unregister(context.WithoutCancel(ctx), log)
+		return err
+	}
+	return g.run(ctx)
+}
+
+// run passes calls on until ctx ends or something fails.
+func (g *gatewayRun) run(ctx context.Context) error {
+	// What is under way when ctx ends is for Shutdown to end.
+	background := context.WithoutCancel(ctx)
+	end := make(chan error, 1)
+	go func() {
+		end <- recordmark.Serve(background, &admitting{Listener: g.ports.tcp, allow: g.cfg.allow, log: g.log}, g.rpc,
+			recordmark.Config{Logger: g.log, MaxInFlight: g.cfg.credits.n})
+	}()
+	var failed error
+	select {
+	case <-ctx.Done():
+		g.log.Info("draining", "limit", g.cfg.drainTime)
+	case failed = <-end:
+		end <- nil
+	}
+	g.rpcbind.unregister(background, g.log) // first, so that no client comes for nothing
+	lost := g.drain(background)
+	if err := <-end; !errors.Is(err, oncrpc.ErrServerClosed) {
+		failed = errors.Join(failed, err)
+	}
+	g.gateway.Close()
+	g.summarize()
+	return errors.Join(failed, lost)
+}
+
+// drain lets calls under way be answered.
+func (g *gatewayRun) drain(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, g.cfg.drainTime)
+	defer cancel()
+	if err := g.rpc.Shutdown(limited); err != nil {
+		return fmt.Errorf("calls were still under way after %v, and are lost: %w", g.cfg.drainTime, err)
+	}
+	g.log.Info("drained")
+	return nil
+}
+
+// summarize logs what has been done.
+func (g *gatewayRun) summarize() {
+	s := g.gateway.Stats()
+	g.log.Info("passed on", "calls", s.Calls, "replies", s.Replies, "dropped", s.Dropped, "duplicates", s.Duplicates, "failed", s.Failed,
+		"waited", s.Waited, "connections", s.Dials, "failures", s.DialFailures, "lost", s.Lost, slog.Group("bytes", "calls", s.CallBytes, "replies", s.ReplyBytes),
+		slog.Group("rdma", g.ways.attrs()...))
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/gateway"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// gatewayDialTime is how long it may take to connect to a server, or to find MOUNT.
+const gatewayDialTime = 20 * time.Second
+
+// config is the gateway's.
+func (g *gatewayRun) config() gateway.Config {
+	cfg := gateway.Config{
+		MaxReply:    int(g.cfg.maxReply),
+		DialTimeout: gatewayDialTime,
+		Logger:      g.log,
+	}
+	cfg.Dial = func(ctx context.Context) (oncrpc.Transport, error) { return g.dial(ctx, g.cfg.server) }
+	mount := gateway.Route{Dial: g.findMount, IfUnavailable: true}
+	if m := g.cfg.mount; m != nil {
+		mount = gateway.Route{Dial: func(ctx context.Context) (oncrpc.Transport, error) { return g.dial(ctx, *m) }}
+	}
+	cfg.Routes = map[uint32]gateway.Route{mount3.Program: mount}
+	return cfg
+}
+
+// dial connects to a server.
+func (g *gatewayRun) dial(ctx context.Context, t target) (oncrpc.Transport, error) {
+	if t.scheme == "tcp" {
+		return g.dialTCP(ctx, t.addr())
+	}
+	c := g.cfg
+	conn, err := rpcrdma.Dial(ctx, iwarp.Dialer{Config: iwarp.Config{
+		Logger:    g.log,
+		CRC:       c.crc.value,
+		RecvDepth: max(iwarp.DefaultDepth, 2*c.credits.n), // rpcrdma uses half of it for replies
+	}}, t.addr(), rpcrdma.Config{
+		Logger:     g.log,
+		InlineSend: int(c.inline),
+		InlineRecv: int(c.inline),
+		Credits:    c.credits.n,
+		MaxMessage: max(recordmark.DefaultMaxRecord, gateway.Config{MaxReply: int(c.maxReply)}.MaxMessage()),
+		Observer:   &g.ways,
+	})
+	return orNil(conn, err)
+}
+
+// dialTCP connects over TCP, from a privileged port if there is one to have: Linux's MOUNT wants that.
+func (g *gatewayRun) dialTCP(ctx context.Context, addr string) (oncrpc.Transport, error) {
+	cfg := recordmark.Config{Logger: g.log, MaxRecord: gateway.Config{MaxReply: int(g.cfg.maxReply)}.MaxMessage(), MaxCalls: g.cfg.credits.n}
+	conn, err := recordmark.DialPrivileged(ctx, addr, cfg)
+	if errors.Is(err, recordmark.ErrNoPrivilegedPort) {
+		conn, err = recordmark.Dial(ctx, addr, cfg)
+	}
+	return orNil(conn, err)
+}
+
+// findMount connects to MOUNT on the server's host, of which only rpcbind there knows the port.
+func (g *gatewayRun) findMount(ctx context.Context) (oncrpc.Transport, error) {
+	addr := "" // the last that was tried: there it was found
+	service, err := nfsmount.Locate(ctx, nil, nfsmount.Config{
+		Host: g.cfg.server.host,
+		Dial: func(ctx context.Context, at string) (oncrpc.Transport, error) {
+			addr = at
+			return g.dialTCP(ctx, at)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	service.Close()
+	return g.dialTCP(ctx, addr)
+}

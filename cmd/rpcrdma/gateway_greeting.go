@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+)
+
+// greet tells where clients reach the gateway, in one write.
+func (g *gatewayRun) greet(out io.Writer) error {
+	var b strings.Builder
+	addr := g.ports.tcp.Addr().(*net.TCPAddr)
+	fmt.Fprintf(&b, "gateway to %s, over TCP on %s\n", g.cfg.server.base(), addr)
+	if g.cfg.mount != nil {
+		fmt.Fprintf(&b, "MOUNT goes to %s\n", g.cfg.mount.base())
+	}
+	for i, p := range g.cfg.allow {
+		if i == 0 {
+			b.WriteString("for clients of")
+		}
+		fmt.Fprintf(&b, " %v", p)
+	}
+	if len(g.cfg.allow) > 0 {
+		b.WriteString("\n")
+	}
+	if g.rpcbind != nil {
+		fmt.Fprintf(&b, "registered with rpcbind for %s\n", strings.Join(g.rpcbind.netids(), ", "))
+	}
+	fmt.Fprintf(&b, "to mount an export /EXPORT from Linux:\n    mount -t nfs -o vers=3,tcp,port=%d,mountport=%[1]d,mountproto=tcp,nolock %s /mnt\n",
+		addr.Port, quote(hostAt(addr.IP)+":/EXPORT"))
+	_, err := io.WriteString(out, b.String())
+	return err
+}

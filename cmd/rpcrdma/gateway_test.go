@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+)
+
+// TestGatewayCommandLine: what cannot be carried out, and what is said about it.
+func TestGatewayCommandLine(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, tt := range []struct {
+		args string
+		code int
+		say  string
+	}{
+		{"", exitUsage, "where to? Name the server with --to rdma://HOST"},
+		{"rdma://host", exitUsage, `unknown argument "rdma://host": the server is named with --to`},
+		{"--nonsense", exitUsage, "unknown flag: --nonsense"},
+		{"--to host", exitUsage, "--to host: not a URL: write rdma://HOST"},
+		{"--to tcp://host", exitUsage, "--to tcp://host/: clients reach it without a gateway; write rdma://HOST"},
+		{"--to rdma://host:99999", exitUsage, "99999 is no port"},
+		{"--to rdma://host/export", exitUsage, "--to rdma://host/export: a gateway is to a server, not to a path: write rdma://host\n"},
+		{"--to rdma://host --mount-to host", exitUsage, "--mount-to host: not a URL"},
+		{"--to rdma://host --mount-to tcp://host/export", exitUsage, "--mount-to tcp://host/export: a gateway is to a server"},
+		{"--to rdma://host --mount-to tcp://host?mountport=892", exitUsage, "--mount-to: the port is behind the host: tcp://HOST:PORT"},
+		{"--to rdma://host?mountport=892 --mount-to tcp://host", exitUsage, "--mount-to and mountport say the same"},
+		{"--to rdma://host --listen 2049", exitUsage, `--listen "2049": write HOST:PORT`},
+		{"--to rdma://host --max-reply 1KiB", exitUsage, "--max-reply 1KiB: write a size from 64KiB to 64MiB"},
+		{"--to rdma://host --max-reply 65MiB", exitUsage, "--max-reply 65MiB: "},
+		{"--to rdma://host --inline 1500", exitUsage, `invalid argument "1500" for "--inline" flag`},
+		{"--to rdma://host --credits 0", exitUsage, `invalid argument "0" for "--credits" flag`},
+		{"--to rdma://host --crc maybe", exitUsage, `invalid argument "maybe" for "--crc" flag: there is: auto, on, off`},
+		{"--to rdma://host --allow nonsense", exitUsage, `invalid argument "nonsense" for "--allow" flag`},
+		{"--to rdma://host --listen " + taken.Addr().String(), exitFailed, "address already in use; another server? choose a port with --listen"},
+	} {
+		code, stdout, stderr := execute(t, append([]string{"gateway"}, strings.Fields(tt.args)...)...)
+		if code != tt.code || !strings.Contains(stderr, tt.say) {
+			t.Errorf("%.100q: exit %d, want %d: %swant %q", tt.args, code, tt.code, stderr, tt.say)
+		}
+		if stdout != "" {
+			t.Errorf("%.100q: on standard output: %s", tt.args, stdout)
+		}
+	}
+}
+
+// gatewayLine is the line of the greeting with the address.
+var gatewayLine = regexp.MustCompile(`(?m)^gateway to (\S+), over TCP on (\S+)$`)
+
+// startGateway runs gateway on a port of its own choice until the test or stop ends it.
+func startGateway(t *testing.T, dial rpcbindDialer, args ...string) *serving {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &serving{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel, over: make(chan struct{})}
+	cmd := gatewayCommand(newGatewayConfig(dial))
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(append([]string{"--listen", "127.0.0.1:0"}, args...))
+	cmd.SetOut(s.stdout)
+	cmd.SetErr(s.stderr)
+	go func() {
+		defer close(s.over)
+		if err := cmd.ExecuteContext(ctx); err != nil {
+			s.code = exitFailed
+			s.stderr.Write([]byte(err.Error()))
+		}
+	}()
+	t.Cleanup(func() { s.stop() })
+	s.greeting = s.stdout.await("/mnt\n", s.over)
+	m := gatewayLine.FindStringSubmatch(s.greeting)
+	if m == nil {
+		t.Fatalf("no address in %q; on standard error: %v", s.greeting, s.stderr)
+	}
+	s.tcp = m[2]
+	return s
+}
+
+// TestGateway: a session over TCP with a server over RDMA, with the look-ups of rpcbind at the same port, and an end in order.
+func TestGateway(t *testing.T) {
+	server := startServe(t, "--memory", "/export", "--squash", "none")
+	g := startGateway(t, nil, "--to", "rdma://"+server.rdma)
+	_, port, _ := net.SplitHostPort(g.tcp)
+	if want := "mount -t nfs -o vers=3,tcp,port=" + port + ",mountport=" + port + ",mountproto=tcp,nolock 127.0.0.1:/EXPORT /mnt\n"; !strings.HasSuffix(g.greeting, want) {
+		t.Errorf("no %q in\n%s", want, g.greeting)
+	}
+	conn := dialTCP(t, g.tcp)
+	m := mountAs(t, conn, 0, "/export")
+	data := pattern(3<<20 + 1)
+	h := m.put(t, "file", data)
+	if got := m.get(t, h); !slices.Equal(got, data) {
+		t.Errorf("got %d bytes, want the %d that were written", len(got), len(data))
+	}
+	at, err := rpcbind.NewClient(dialTCP(t, g.tcp)).GetAddr(t.Context(), rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: rpcbind.TCP})
+	if err != nil || at != universal(t, g.tcp) {
+		t.Errorf("the port of NFS: got %s, %v, want %s", at, err, universal(t, g.tcp))
+	}
+	if code := g.stop(); code != exitOK {
+		t.Errorf("exit %d: %s", code, g.stderr)
+	}
+	log := g.stderr.String()
+	for _, want := range []string{`msg=drained`, `failed=0 `, `rdma\.read_chunk=31\d{5} `, `rdma\.write_chunk=31\d{5} `} {
+		if !regexp.MustCompile(want).MatchString(log) {
+			t.Errorf("no %q in\n%s", want, log)
+		}
+	}
+}
+
+// TestGatewayMountTo: MOUNT goes where it is told.
+func TestGatewayMountTo(t *testing.T) {
+	nfs, mount := startServe(t, "--memory", "/nfs"), startServe(t, "--memory", "/mount")
+	for _, args := range [][]string{
+		{"--to", "rdma://" + nfs.rdma, "--mount-to", "tcp://" + mount.tcp},
+		{"--to", "rdma://" + nfs.rdma, "--mount-to", "rdma://" + mount.rdma},
+		{"--to", "rdma://" + nfs.rdma + "?mountport=" + mount.tcp[strings.LastIndex(mount.tcp, ":")+1:]},
+	} {
+		g := startGateway(t, nil, args...)
+		exports, err := nfsclient.Exports(t.Context(), dialTCP(t, g.tcp), oncrpc.AuthNone())
+		if err != nil || len(exports) != 1 || exports[0].Path != "/mount" {
+			t.Errorf("%q: got %v, %v", args, exports, err)
+		}
+		if !strings.Contains(g.greeting, "MOUNT goes to ") {
+			t.Errorf("%q: %s", args, g.greeting)
+		}
+	}
+}
+
+// TestGatewayAllow: who is not named is disconnected, and logged once.
+func TestGatewayAllow(t *testing.T) {
+	server := startServe(t, "--memory", "/export")
+	null := func(g *serving) error {
+		conn, err := recordmark.Dial(t.Context(), g.tcp, recordmark.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer end(conn)
+		return nfsclient.New(conn, oncrpc.AuthNone()).Null(t.Context())
+	}
+	refused := startGateway(t, nil, "--to", "rdma://"+server.rdma, "--allow", "192.0.2.0/24", "--allow", "2001:db8::1")
+	if !strings.Contains(refused.greeting, "\nfor clients of 192.0.2.0/24 2001:db8::1/128\n") {
+		t.Error(refused.greeting)
+	}
+	for range 3 {
+		if err := null(refused); err == nil {
+			t.Error("a client was not refused")
+		}
+	}
+	if code := refused.stop(); code != exitOK || strings.Count(refused.stderr.String(), "client refused") != 1 {
+		t.Errorf("exit %d: %s", code, refused.stderr)
+	}
+	if err := null(startGateway(t, nil, "--to", "rdma://"+server.rdma, "--allow", "127.0.0.0/8")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGatewayRPCBind: NFS and MOUNT are registered at the gateway's port while it runs.
+func TestGatewayRPCBind(t *testing.T) {
+	p := newPortMapper(t)
+	g := startGateway(t, p.dial, "--to", "rdma://127.0.0.1:9", "--rpcbind")
+	if want := "\nregistered with rpcbind for tcp\n"; !strings.Contains(g.greeting, want) {
+		t.Errorf("no %q in\n%s", want, g.greeting)
+	}
+	if got, want := p.registered(), []string{"100003.3 tcp " + universal(t, g.tcp), "100005.3 tcp " + universal(t, g.tcp)}; !slices.Equal(got, want) {
+		t.Errorf("registered %v, want %v", got, want)
+	}
+	if code := g.stop(); code != exitOK {
+		t.Errorf("exit %d: %s", code, g.stderr)
+	}
+	if got := p.registered(); len(got) > 0 {
+		t.Errorf("left: %v", got)
+	}
+}
+
+// TestGatewayNoServer: a gateway whose server is not there disconnects its clients, says so once, and lives.
+func TestGatewayNoServer(t *testing.T) {
+	g := startGateway(t, nil, "--to", "rdma://"+deadAddr(t))
+	for range 3 {
+		conn := dialTCP(t, g.tcp)
+		if err := oncrpc.NewClient(conn, mount3.Program, mount3.Version, oncrpc.AuthNone()).Call(t.Context(), 0, nil, nil); err == nil {
+			t.Error("a call was answered")
+		}
+	}
+	if code := g.stop(); code != exitOK || strings.Count(g.stderr.String(), "cannot connect to the server") != 1 {
+		t.Errorf("exit %d: %s", code, g.stderr)
+	}
+}

@@ -1,0 +1,28 @@
+package main
+
+import "testing"
+
+func TestMkdir(t *testing.T) {
+	runCommandTests(t, []commandTest{
+		{name: "plain", args: "mkdir @/export/a @/export/b/", tree: []string{`drwxr-xr-x "a"`, `drwxr-xr-x "b"`}},
+		{name: "exists", files: []string{"a/", "f=1"}, args: "mkdir @/export/a @/export/f @/export/a @/export/f @/export @/export/c", code: 1,
+			stderr: "mkdir @/export/a: file exists\nmkdir @/export/f: file exists\nmkdir @/export/a: file exists\n" +
+				"mkdir @/export/f: file exists\nmkdir @/export: file exists\n",
+			tree: []string{`drwxr-xr-x "a"`, `drwxr-xr-x "c"`, `-rw-r--r-- "f" "1"`}},
+		{name: "nothing above", args: "mkdir @/export/a/b", code: 1, stderr: "mkdir @/export/a/b: no such file or directory\n"},
+		{name: "below a file", files: []string{"f=1"}, args: "mkdir @/export/f/b", code: 1, stderr: "mkdir @/export/f/b: not a directory\n"},
+		{name: "parents", files: []string{"x/"}, args: "mkdir -p @/export/a/b/c @/export/a/b @/export/x/y/ @/export @/export/x/y",
+			tree: []string{`drwxr-xr-x "a"`, `drwxr-xr-x "a/b"`, `drwxr-xr-x "a/b/c"`, `drwxr-xr-x "x"`, `drwxr-xr-x "x/y"`}},
+		{name: "parents, in the way", files: []string{"f=1", "l -> none"}, args: "mkdir -p @/export/f @/export/f/a @/export/l", code: 1,
+			stderr: "mkdir @/export/f: file exists\nmkdir @/export/f/a: not a directory\nmkdir @/export/l: file exists\n"},
+		{name: "parents, by links", files: []string{"a/", "l -> a"}, args: "mkdir -p @/export/l @/export/l/b/c",
+			tree: []string{`drwxr-xr-x "a"`, `drwxr-xr-x "a/b"`, `drwxr-xr-x "a/b/c"`, `L "l" -> "a"`}},
+		{name: "mode", args: "mkdir -m 2705 @/export/a", tree: []string{`dgrwx---r-x "a"`}},
+		{name: "mode of the last", args: "mkdir -p -m 700 @/export/a/b", tree: []string{`drwxr-xr-x "a"`, `drwx------ "a/b"`}},
+		{name: "mode in letters", args: "mkdir -m o-rx,+t @/export/a", tree: []string{`dtrwxrwx-w- "a"`}},
+		{name: "wrong mode", args: "mkdir -m 8 @/export/a", code: 2,
+			stderr: "rpcrdma: --mode 8: write a mode such as 644, u+x or go=rX\nRun 'rpcrdma mkdir --help' for usage.\n"},
+		{name: "names", args: "mkdir @/export/-p @/export/%FF @/export/a%20b%0A @/export/ä%3F",
+			tree: []string{`drwxr-xr-x "-p"`, `drwxr-xr-x "a b\n"`, `drwxr-xr-x "ä?"`, `drwxr-xr-x "\xff"`}},
+	})
+}

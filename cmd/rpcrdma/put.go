@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newPutCommand() *cobra.Command {
+	p := &put{}
+	cmd := &cobra.Command{
+		Use:   "put LOCAL... URL",
+		Short: "Copy files to a server",
+		Long: `Put copies files of this host to an NFS server. The URL is a new name, a file to replace, or a directory to copy
+into. With several files it must be a directory. LOCAL - is standard input. Without -r the data of a device or a FIFO is
+copied. If there is a link to a file where the URL says, the link is replaced.
+` + copyLong + `
+--sparse leaves out holes, where the system tells them, and blocks of 4 KiB of zeros. Of a file that grows meanwhile it
+copies what was there.
+The server has stored a file, as COMMIT of NFS has it, before that gets its name.`,
+		Example: `  rpcrdma put notes.txt rdma://server/export/
+  rpcrdma put -rp photos rdma://server/export/backup
+  tar c . | rpcrdma put - rdma://server/export/backup.tar`,
+		Args: func(_ *cobra.Command, args []string) error { return p.parse(args) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
+	}
+	p.copyOptions.addFlags(cmd)
+	p.remotes.addFlags(cmd)
+	return cmd
+}
+
+// put is a put command.
+type put struct {
+	copyOptions
+	remotes remotes
+	paths   []string
+	url     string
+	slash   bool        // behind the URL
+	places  []*localDir // to close
+}
+
+// parse takes the arguments apart.
+func (p *put) parse(args []string) error {
+	n := len(args) - 1
+	if n < 1 {
+		return usagef("write what to copy, and the URL to copy to")
+	}
+	p.paths, p.url = args[:n], args[n]
+	t, err := parseTarget(p.url)
+	if err != nil {
+		return err
+	}
+	p.slash = strings.HasSuffix(t.path, "/")
+	for _, path := range p.paths {
+		if isURL(path) {
+			return usagef("%s: put copies from this host, not from a server", printable(path))
+		}
+	}
+	return nil
+}
+
+func (p *put) run(cmd *cobra.Command) (err error) {
+	defer func() {
+		for _, l := range p.places {
+			l.close()
+		}
+		if e := p.remotes.close(); err == nil {
+			err = e
+		}
+	}()
+	for _, path := range p.paths {
+		if path == "-" && (p.recursive || len(p.paths) > 1) {
+			return usagef("standard input is one file, copied alone and without -r: write ./- for a file of that name")
+		}
+	}
+	ctx := cmd.Context()
+	c := p.newCopier(cmd, "put", false)
+	c.transfer = c.toServer
+	return c.finish(ctx, p.copy(ctx, c, cmd.InOrStdin()))
+}
+
+// copy copies all.
+func (p *put) copy(ctx context.Context, c *copier, stdin io.Reader) error {
+	to, as, err := openRemote(ctx, &p.remotes, p.url)
+	if err != nil {
+		return c.report(ctx, err)
+	}
+	isDir, err := p.isDir(ctx, to, as)
+	if err != nil {
+		return c.report(ctx, err)
+	}
+	if p.paths[0] == "-" {
+		return c.report(ctx, p.stream(ctx, c, stdin, "standard input", to, as, isDir))
+	}
+	var items []copyItem
+	taken := make(into)
+	for _, name := range p.paths {
+		f, err := p.source(name)
+		if err == nil && isDir {
+			if base := filepath.Base(name); base != "." && base != ".." && base != string(filepath.Separator) {
+				f.as = base
+			}
+		}
+		f.to, f.as = to, path.Join(as, f.as)
+		switch {
+		case err != nil:
+		case f.stream:
+			s := &special{path: name, flag: os.O_RDONLY}
+			err = p.stream(ctx, c, s, name, to, f.as, false)
+			s.close()
+		case !f.mode.IsDir() && !isDir && p.slash:
+			err = about(to.show(as), errNotDirectory)
+		default:
+			if err = taken.claim(to, f.as); err == nil {
+				items = append(items, f)
+			}
+		}
+		if err = c.report(ctx, err); err != nil {
+			return err
+		}
+	}
+	return c.all(ctx, items)
+}
+
+// isDir reports whether there is a directory to copy into.
+func (p *put) isDir(ctx context.Context, to *remoteDir, as string) (bool, error) {
+	d, err := to.stat(ctx, as)
+	switch {
+	case err == nil && d.mode.IsDir():
+		return true, nil
+	case err == nil && p.slash, len(p.paths) > 1 && (err == nil || errors.Is(err, fs.ErrNotExist)):
+		return false, about(to.show(as), errNotDirectory)
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := to.lstat(ctx, as); err == nil {
+			return false, about(to.show(as), errDangling)
+		}
+		return false, nil
+	}
+	return false, err
+}
+
+// source finds a file of this host.
+func (p *put) source(name string) (copyItem, error) {
+	find := os.Stat
+	if p.recursive && (name == "" || !os.IsPathSeparator(name[len(name)-1])) {
+		find = os.Lstat
+	}
+	info, err := find(name)
+	if err != nil {
+		return copyItem{}, about(name, err)
+	}
+	f := copyItem{details: localDetails(info)}
+	dir, base := name, "."
+	switch {
+	case info.IsDir() && !p.recursive:
+		return copyItem{}, about(name, errDirectory)
+	case info.IsDir():
+	case !info.Mode().IsRegular() && !p.recursive:
+		f.stream = true
+		return f, nil
+	default:
+		resolved := name
+		if info.Mode().IsRegular() {
+			if resolved, err = filepath.EvalSymlinks(name); err != nil {
+				return copyItem{}, about(name, err)
+			}
+		}
+		dir, base = filepath.Dir(resolved), filepath.Base(resolved)
+	}
+	l, err := openLocal(dir)
+	if err != nil {
+		return copyItem{}, err
+	}
+	p.places = append(p.places, l)
+	f.from, f.name = l, base
+	return f, nil
+}
+
+// stream copies from what is no regular file.
+func (p *put) stream(ctx context.Context, c *copier, r io.Reader, name string, to *remoteDir, as string, isDir bool) error {
+	if isDir {
+		return about(to.show(as), errOverDir)
+	}
+	return c.putStream(ctx, r, name, to, as)
+}

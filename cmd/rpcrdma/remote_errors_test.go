@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+)
+
+// TestExplain: what to do about errors of connecting.
+func TestExplain(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Err: connRefused}
+	startup := func(err error) error { return &transport.OpError{Op: "dial", Err: &mpa.StartupError{Err: err}} }
+	plain := errors.New("something else")
+	tests := []struct {
+		name string
+		url  string
+		err  error
+		want string // "": the error itself
+	}{
+		{"refused, RDMA", "rdma://h", refused, "nothing listens at port h:20049: is NFS over RDMA turned on there? " +
+			"Over TCP: tcp://h for a server of this kind, tcp://h:2049 for Linux's"},
+		{"refused, TCP", "tcp://[::1]", refused, "nothing listens at port [::1]:20048: Linux's NFS server is at tcp://[::1]:2049"},
+		{"refused, Linux's port", "tcp://h:2049", refused, "nothing listens at port h:2049: is the NFS server running? One of this kind is at tcp://h"},
+		{"no such host", "rdma://h", &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}, "there is no host h"},
+		{"no name service", "rdma://h", &net.DNSError{Err: "server misbehaving", Name: "h"}, ""},
+		{"no answer", "rdma://h", fmt.Errorf("dial: %w", context.DeadlineExceeded),
+			"no answer from port h:20049: is the host up, and is a firewall between?"},
+		{"not iWARP", "rdma://h:2049", startup(fmt.Errorf("%w: %w", mpa.ErrFrame, mpa.ErrNotMPA)),
+			"port h:2049 is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://h:2049"},
+		{"not iWARP, which hangs up", "rdma://h:2049", startup(io.EOF),
+			"port h:2049 is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://h:2049"},
+		{"not iWARP, which hangs up hard", "rdma://h", startup(connReset),
+			"port h:20049 is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://h:20049"},
+		{"not TCP", "tcp://h:20049", &recordmark.OpError{Op: "read", Err: recordmark.ErrClosedByPeer},
+			"the server at port h:20049 ends the connection at the first call; if it is one of RDMA: rdma://h"},
+		{"another program", "tcp://h", &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail},
+			"port h:20048 is not that of NFS: it answers PROG_UNAVAIL; Linux's NFS server is at tcp://h:2049"},
+		{"another program over RDMA", "rdma://h", &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail},
+			"port h:20049 is not that of NFS: it answers PROG_UNAVAIL"},
+		{"other versions", "tcp://h:2049", &oncrpc.AcceptError{Stat: oncrpc.ProgMismatch, Low: 4, High: 4},
+			"the server at port h:2049 has NFS versions 4 to 4, and not 3"},
+		{"denied", "tcp://h:2049", &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak},
+			"the server at port h:2049 denies calls with these credentials: AUTH_TOOWEAK"},
+		{"anything else", "tcp://h", plain, ""},
+	}
+	for _, tt := range tests {
+		target, err := parseTarget(tt.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := (&remoteServer{target: target}).explain(tt.err)
+		if !errors.Is(got, tt.err) {
+			t.Errorf("%s: %v does not wrap %v", tt.name, got, tt.err)
+		}
+		want := tt.want
+		if want == "" {
+			want = tt.err.Error()
+		}
+		if got.Error() != want {
+			t.Errorf("%s: got\n%v\nwant\n%s", tt.name, got, want)
+		}
+	}
+}
+
+// tcpServer serves programs over TCP until the test ends.
+func tcpServer(t *testing.T, programs ...oncrpc.Program) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	s.Handle(programs...)
+	served := make(chan error, 1)
+	go func() { served <- recordmark.Serve(context.Background(), l, s, recordmark.Config{Logger: quiet}) }()
+	t.Cleanup(func() {
+		s.Close()
+		<-served
+	})
+	return l.Addr().String()
+}
+
+// TestRemoteErrors: what users see who name the wrong port, or the wrong path, of a real server.
+func TestRemoteErrors(t *testing.T) {
+	s := startServe(t, "--memory", "/a", "--memory", "/data")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := l.Addr().String()
+	l.Close()
+	other := tcpServer(t, oncrpc.Program{Number: 7, Version: 1, Procedures: make([]oncrpc.Procedure, 1)})
+	newer := tcpServer(t, oncrpc.Program{Number: nfs3.Program, Version: 4, Procedures: make([]oncrpc.Procedure, 1)})
+	tests := []struct{ name, url, want string }{
+		{"nobody, RDMA", "rdma://" + closed + "/a", "nothing listens at port " + closed + ": is NFS over RDMA turned on there?"},
+		{"nobody, TCP", "tcp://" + closed + "/a", "nothing listens at port " + closed + ": Linux's NFS server is at tcp://127.0.0.1:2049"},
+		{"the port for TCP", "rdma://" + s.tcp + "/a", "port " + s.tcp + " is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://" + s.tcp},
+		{"the port for RDMA", "tcp://" + s.rdma + "/a",
+			"the server at port " + s.rdma + " ends the connection at the first call; if it is one of RDMA: rdma://" + s.rdma},
+		{"another program", "tcp://" + other + "/a", "port " + other + " is not that of NFS: it answers PROG_UNAVAIL"},
+		{"another version", "tcp://" + newer + "/a", "the server at port " + newer + " has NFS versions 4 to 4, and not 3"},
+		{"no export", s.url("rdma", "/database"),
+			"mount refused: no export of 127.0.0.1 holds /database (MNT3ERR_NOENT); it exports /a (to everyone) and /data (to everyone)"},
+		{"no export at the root", s.url("tcp", "/"),
+			"mount refused: no export of 127.0.0.1 holds / (MNT3ERR_NOENT); it exports /a (to everyone) and /data (to everyone)"},
+	}
+	for _, tt := range tests {
+		r, stderr := newRemotes(t)
+		_, _, err := r.open(t.Context(), tt.url)
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
+		}
+		if got := stderr.String(); got != "" {
+			t.Errorf("%s: on standard error: %q", tt.name, got)
+		}
+		r.close()
+	}
+	r, _ := newRemotes(t)
+	if _, _, err := r.open(t.Context(), "nfs://host/x"); !errors.As(err, new(usageError)) {
+		t.Errorf("got %v, want a usage error", err)
+	}
+}
+
+// TestRemoteNoMount: an NFS server alone.
+func TestRemoteNoMount(t *testing.T) {
+	s := &remoteServer{target: target{scheme: "rdma", host: "h", port: 20049}}
+	search := &nfsmount.SearchError{Host: "h", Tried: []nfsmount.Try{{Where: "there", Err: io.EOF}}}
+	const text = "no MOUNT service at h: there: EOF"
+	if got, want := s.explainMount(search).Error(), text+"; if it is elsewhere, add ?mountport=PORT to the URL"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	s.target.mountPort = 700
+	if got := s.explainMount(search).Error(); got != text {
+		t.Errorf("with mountport: got %s, want %s", got, text)
+	}
+	refused := &nfsmount.Error{Path: "/x", Err: mount3.ErrAcces}
+	if got := s.explainMount(refused); got != error(refused) {
+		t.Errorf("got %v, want %v", got, refused)
+	}
+}
+
+// TestCheckPort: a server that answers nothing from a port that anybody can have, as Linux's does.
+func TestCheckPort(t *testing.T) {
+	procs := make([]oncrpc.Procedure, nfs3.ProcGetAttr+1)
+	procs[nfs3.ProcGetAttr].Handler = func(_ context.Context, c *oncrpc.Call) error {
+		new(nfs3.GetAttrArgs).UnmarshalXDR(c.Args)
+		res := nfs3.GetAttrRes{Result: nfs3.Result{Status: nfs3.ErrPerm}}
+		res.MarshalXDR(c.Results)
+		return nil
+	}
+	conn := dialTCP(t, tcpServer(t, oncrpc.Program{Number: nfs3.Program, Version: nfs3.Version, Procedures: procs}))
+	m := &remote{client: nfsclient.New(conn, oncrpc.AuthNone())}
+	for scheme, want := range map[string]bool{"tcp": true, "rdma": false} {
+		s := &remoteServer{target: target{scheme: scheme, host: "h"}, conn: conn}
+		err := s.checkPort(t.Context(), m)
+		if got := err != nil && strings.Contains(err.Error(), "a port below 1024"); got != want || (err != nil) != want {
+			t.Errorf("%s: got %v, want the advice: %t", scheme, err, want)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+)
+
+func newRmCommand() *cobra.Command {
+	var recursive, force bool
+	var r remotes
+	cmd := &cobra.Command{
+		Use:   "rm URL...",
+		Short: "Remove files",
+		Long: `Rm removes files, and with -r directories and all that is in them. It does not ask, whatever the
+files' modes are. A link is removed, not what it leads to, and the root of an export stays.`,
+		Example: `  rpcrdma rm rdma://host/export/file
+  rpcrdma rm -rf rdma://host/export/tree`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if force && len(args) == 0 {
+				return nil
+			}
+			return someURLs(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, urls []string) error {
+			return onURLs(cmd, &r, urls, func(w *work, p operand) error {
+				err := remove(w, p, recursive)
+				if force && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, nfs3.ErrNotDir)) {
+					return nil
+				}
+				return err
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&recursive, "recursive", "r", false, "directories, too, with all that is in them")
+	f.BoolVarP(&force, "force", "f", false, "what does not exist is fine")
+	r.addFlags(cmd)
+	return cmd
+}
+
+// remove removes what is at p.
+func remove(w *work, p operand, recursive bool) error {
+	dir, base, err := p.parent(w.ctx())
+	if err != nil {
+		return err
+	}
+	e, err := lookup(w.ctx(), p.client, dir, base)
+	if err != nil {
+		return err
+	}
+	switch {
+	case p.dir && !e.isDir():
+		return nfs3.ErrNotDir
+	case !e.isDir():
+		return p.client.Remove(w.ctx(), dir, base)
+	case !recursive:
+		return errors.New("is a directory: -r removes it, with all that is in it")
+	}
+	t := treeRemoval{w, p.client}
+	_, err = t.tree(p.url, dir, e, 0)
+	return err
+}
+
+// treeRemoval is the removal of a tree, under way.
+type treeRemoval struct {
+	*work
+	client *nfsclient.Client
+}
+
+// tree removes a directory. What cannot be removed is reported, and then the directory stays. The error is about the
+// directory itself, or one to end with.
+func (r *treeRemoval) tree(url string, above nfs3.FH, d entry, depth int) (all bool, err error) {
+	if depth > maxDepth {
+		return false, errDepth
+	}
+	files, dirs, err := contentsOf(r.ctx(), r.client, d.file) // all of them before the first goes: cookies may not outlast a removal
+	if err != nil {
+		return false, err
+	}
+	all = true
+	errs := atOnce(len(files), func(i int) error { return ignoreGone(r.client.Remove(r.ctx(), d.file, files[i].name)) })
+	for i, err := range errs {
+		all = all && err == nil
+		if err := r.fail(childURL(url, files[i].name), err); err != nil {
+			return false, err
+		}
+	}
+	for _, e := range dirs {
+		gone, err := r.tree(childURL(url, e.name), d.file, e, depth+1)
+		all = all && gone && err == nil
+		if err := r.fail(childURL(url, e.name), err); err != nil {
+			return false, err
+		}
+	}
+	if !all {
+		return false, nil
+	}
+	return true, ignoreGone(r.client.Rmdir(r.ctx(), above, d.name))
+}
+
+// ignoreGone takes what somebody else has removed for removed.
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

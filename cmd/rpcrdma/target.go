@@ -1,0 +1,199 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// target is what a URL names: rdma://host[:20049]/export/path[?mountport=N], or tcp://.
+type target struct {
+	scheme    string // "rdma" or "tcp"
+	host      string // a name or an address, of IPv6 without brackets, with its zone
+	port      int
+	path      string // unescaped, of any bytes but NUL; begins with a slash, has no detours; a trailing slash is kept
+	mountPort int    // of MOUNT over TCP; 0: to be found
+}
+
+// defaultPorts are those of URLs that name none.
+var defaultPorts = map[string]int{"rdma": 20049, "tcp": 20048}
+
+// isURL reports whether an argument is a URL, be it a wrong one, and not the name of a local file.
+func isURL(s string) bool {
+	scheme, _, ok := strings.Cut(s, "://")
+	if !ok || scheme == "" {
+		return false
+	}
+	for _, c := range []byte(scheme) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}
+
+// parseTarget parses a URL. The error is a usageError.
+func parseTarget(s string) (target, error) {
+	t, err := parseURL(s)
+	if err != nil {
+		return target{}, usageError{fmt.Errorf("%s: %w", printable(s), err)}
+	}
+	return t, nil
+}
+
+func parseURL(s string) (target, error) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		return target{}, errors.New("not a URL: write rdma://HOST/EXPORT/PATH, or tcp://")
+	}
+	t := target{scheme: strings.ToLower(scheme)}
+	if t.port = defaultPorts[t.scheme]; t.port == 0 {
+		return target{}, fmt.Errorf("unknown scheme %s: write rdma:// or tcp://", printable(scheme))
+	}
+	if strings.Contains(rest, "#") {
+		return target{}, errors.New("a # in a name is written %23")
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	if err := t.parseQuery(query); err != nil {
+		return target{}, err
+	}
+	authority, escaped := rest, "/"
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		authority, escaped = rest[:i], rest[i:]
+	}
+	if err := t.parseAuthority(authority); err != nil {
+		return target{}, err
+	}
+	p, err := unescape(escaped)
+	if err != nil {
+		return target{}, err
+	}
+	t.path, err = cleanPath(p)
+	return t, err
+}
+
+// cleanPath takes the detours out of an absolute path: a URL has none (RFC 3986 section 5.2.4).
+func cleanPath(p string) (string, error) {
+	if strings.IndexByte(p, 0) >= 0 {
+		return "", errors.New("no file has a name with a zero byte (%00) in it")
+	}
+	clean := path.Clean(p)
+	if clean != "/" && (strings.HasSuffix(p, "/") || strings.HasSuffix(p, "/.") || strings.HasSuffix(p, "/..")) {
+		clean += "/"
+	}
+	return clean, nil
+}
+
+func (t *target) parseQuery(query string) error {
+	if query == "" {
+		return nil
+	}
+	for _, pair := range strings.Split(query, "&") {
+		key, value, _ := strings.Cut(pair, "=")
+		if key != "mountport" {
+			return fmt.Errorf("unknown option %s: there is mountport=N; a ? in a name is written %%3F", printable(key))
+		}
+		if t.mountPort != 0 {
+			return errors.New("mountport is given twice")
+		}
+		n, err := parsePort(value)
+		if err != nil {
+			return fmt.Errorf("mountport: %w", err)
+		}
+		t.mountPort = n
+	}
+	return nil
+}
+
+func (t *target) parseAuthority(s string) error {
+	if strings.Contains(s, "@") {
+		return errors.New("there is no user in these URLs: --uid and --gid say who calls")
+	}
+	host, port := s, ""
+	switch i := strings.LastIndexByte(s, ':'); {
+	case strings.HasPrefix(s, "["):
+		end := strings.IndexByte(s, ']')
+		if end < 0 || end+1 < len(s) && s[end+1] != ':' {
+			return errors.New("an IPv6 address is written [2001:db8::1], with a port behind it [2001:db8::1]:20049")
+		}
+		host, port = s[1:end], strings.TrimPrefix(s[end+1:], ":")
+		host = strings.Replace(host, "%25", "%", 1) // RFC 6874 section 2
+		if a, err := netip.ParseAddr(host); err != nil || !a.Is6() {
+			return fmt.Errorf("%s is no IPv6 address", printable(host))
+		}
+	case i >= 0:
+		host, port = s[:i], s[i+1:]
+		if strings.Contains(host, ":") {
+			return errors.New("an IPv6 address is written in brackets: [2001:db8::1]")
+		}
+	}
+	if host == "" {
+		return errors.New("no host: write " + t.scheme + "://HOST/EXPORT/PATH")
+	}
+	if err := checkHost(host); err != nil {
+		return err
+	}
+	t.host = host
+	if port == "" {
+		return nil
+	}
+	n, err := parsePort(port)
+	t.port = n
+	return err
+}
+
+// checkHost keeps out what no resolver takes, and what could not be told from the rest of a URL.
+func checkHost(host string) error {
+	for i := range len(host) {
+		if c := host[i]; c <= ' ' || c == 0x7f || strings.IndexByte(`/?#@[]\"<>^|{}`+"`", c) >= 0 ||
+			c == '%' && !strings.Contains(host, ":") {
+			return fmt.Errorf("%s is no name of a host", printable(host))
+		}
+	}
+	return nil
+}
+
+func parsePort(s string) (int, error) {
+	n, err := strconv.ParseUint(s, 10, 16)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%s is no port: write a number from 1 to 65535", printable(s))
+	}
+	return int(n), nil
+}
+
+// addr is where to connect to.
+func (t target) addr() string { return net.JoinHostPort(t.host, strconv.Itoa(t.port)) }
+
+// at is the same with another path.
+func (t target) at(path string) target {
+	t.path = path
+	return t
+}
+
+// base is the URL without path and options.
+func (t target) base() string {
+	var b strings.Builder
+	b.WriteString(t.scheme + "://")
+	if strings.Contains(t.host, ":") {
+		b.WriteString("[" + strings.Replace(t.host, "%", "%25", 1) + "]")
+	} else {
+		b.WriteString(t.host)
+	}
+	if t.port != defaultPorts[t.scheme] {
+		b.WriteString(":" + strconv.Itoa(t.port))
+	}
+	return b.String()
+}
+
+// String returns the URL.
+func (t target) String() string {
+	s := t.base() + escape(t.path)
+	if t.mountPort != 0 {
+		s += "?mountport=" + strconv.Itoa(t.mountPort)
+	}
+	return s
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestParseTarget(t *testing.T) {
+	tests := []struct {
+		name string
+		url  string
+		want target
+		text string // of want; "": url
+	}{
+		{"RDMA", "rdma://host/export/file", target{"rdma", "host", 20049, "/export/file", 0}, ""},
+		{"TCP", "tcp://host/export/file", target{"tcp", "host", 20048, "/export/file", 0}, ""},
+		{"a port", "rdma://host:700/x", target{"rdma", "host", 700, "/x", 0}, ""},
+		{"the port that it is anyway", "tcp://host:20048/x", target{"tcp", "host", 20048, "/x", 0}, "tcp://host/x"},
+		{"the other's port", "tcp://host:20049/x", target{"tcp", "host", 20049, "/x", 0}, ""},
+		{"a colon without a port", "rdma://host:/x", target{"rdma", "host", 20049, "/x", 0}, "rdma://host/x"},
+		{"mountport", "rdma://host/x?mountport=892", target{"rdma", "host", 20049, "/x", 892}, ""},
+		{"mountport without a path", "rdma://host?mountport=892", target{"rdma", "host", 20049, "/", 892}, "rdma://host/?mountport=892"},
+		{"no option", "rdma://host/x?", target{"rdma", "host", 20049, "/x", 0}, "rdma://host/x"},
+		{"no path", "rdma://host", target{"rdma", "host", 20049, "/", 0}, "rdma://host/"},
+		{"the root", "rdma://host/", target{"rdma", "host", 20049, "/", 0}, ""},
+		{"a slash at the end", "rdma://host/x/", target{"rdma", "host", 20049, "/x/", 0}, ""},
+		{"slashes", "rdma://host//x///y//", target{"rdma", "host", 20049, "/x/y/", 0}, "rdma://host/x/y/"},
+		{"detours", "rdma://host/x/./y/../z", target{"rdma", "host", 20049, "/x/z", 0}, "rdma://host/x/z"},
+		{"a detour at the end", "rdma://host/x/y/..", target{"rdma", "host", 20049, "/x/", 0}, "rdma://host/x/"},
+		{"a detour above the root", "rdma://host/../..", target{"rdma", "host", 20049, "/", 0}, "rdma://host/"},
+		{"encoded detours", "rdma://host/x/%2e%2E/y", target{"rdma", "host", 20049, "/y", 0}, "rdma://host/y"},
+		{"a capital scheme", "RDMA://host/x", target{"rdma", "host", 20049, "/x", 0}, "rdma://host/x"},
+		{"IPv4", "tcp://192.0.2.1:2049/x", target{"tcp", "192.0.2.1", 2049, "/x", 0}, ""},
+		{"IPv6", "rdma://[::1]/x", target{"rdma", "::1", 20049, "/x", 0}, ""},
+		{"IPv6 and a port", "rdma://[2001:db8::1]:700/x", target{"rdma", "2001:db8::1", 700, "/x", 0}, ""},
+		{"an IPv6 zone", "rdma://[fe80::1%25eth0]:700/x", target{"rdma", "fe80::1%eth0", 700, "/x", 0}, ""},
+		{"a zone as people write it", "rdma://[fe80::1%eth0]/x", target{"rdma", "fe80::1%eth0", 20049, "/x", 0}, "rdma://[fe80::1%25eth0]/x"},
+		{"encoded characters", "rdma://host/a%20b%3Fc%23d%25e", target{"rdma", "host", 20049, "/a b?c#d%e", 0}, ""},
+		{"small digits", "rdma://host/%ff", target{"rdma", "host", 20049, "/\xff", 0}, "rdma://host/%FF"},
+		{"an encoded slash", "rdma://host/a%2Fb", target{"rdma", "host", 20049, "/a/b", 0}, "rdma://host/a/b"},
+		{"what need not be encoded", "rdma://host/a%41", target{"rdma", "host", 20049, "/aA", 0}, "rdma://host/aA"},
+		{"a space as it is", "rdma://host/a b", target{"rdma", "host", 20049, "/a b", 0}, "rdma://host/a%20b"},
+		{"UTF-8", "rdma://host/Übergröße/日本", target{"rdma", "host", 20049, "/Übergröße/日本", 0}, ""},
+		{"Latin-1", "rdma://host/\xdcber", target{"rdma", "host", 20049, "/\xdcber", 0}, "rdma://host/%DCber"},
+		{"a terminal's commands", "rdma://host/%1B[2J%0A", target{"rdma", "host", 20049, "/\x1b[2J\n", 0}, "rdma://host/%1B%5B2J%0A"},
+		{"signs that are allowed", "rdma://host/a-b._~!$&'()*+,;=:@c", target{"rdma", "host", 20049, "/a-b._~!$&'()*+,;=:@c", 0}, ""},
+		{"a URL in a path", "rdma://host/a://b", target{"rdma", "host", 20049, "/a:/b", 0}, "rdma://host/a:/b"},
+	}
+	for _, tt := range tests {
+		got, err := parseTarget(tt.url)
+		if err != nil || got != tt.want {
+			t.Errorf("%s: got %+v, %v, want %+v", tt.name, got, err, tt.want)
+		}
+		text := tt.text
+		if text == "" {
+			text = tt.url
+		}
+		if got.String() != text {
+			t.Errorf("%s: printed as %s, want %s", tt.name, got, text)
+		}
+	}
+}
+
+func TestParseTargetErrors(t *testing.T) {
+	tests := []struct{ url, want string }{
+		{"", "not a URL"},
+		{"host:/export", "not a URL: write rdma://HOST/EXPORT/PATH"},
+		{"nfs://host/x", "unknown scheme nfs"},
+		{"://host/x", `unknown scheme ""`},
+		{"rdma://", "no host: write rdma://HOST"},
+		{"rdma:///x", "no host"},
+		{"tcp://:700/x", "no host: write tcp://HOST"},
+		{"rdma://me@host/x", "no user"},
+		{"rdma://me:secret@host/x", "no user"},
+		{"rdma://host/x#y", "a # in a name is written %23"},
+		{"rdma://host/x?y", "unknown option y: there is mountport=N; a ? in a name is written %3F"},
+		{"rdma://host/x?mountport=1&ro", "unknown option ro"},
+		{"rdma://host/x?mountport=1&mountport=2", "given twice"},
+		{"rdma://host/x?mountport", `mountport: "" is no port`},
+		{"rdma://host/x?mountport=0", "mountport: 0 is no port"},
+		{"rdma://host/x?mountport=65536", "mountport: 65536 is no port"},
+		{"rdma://host:0/x", "0 is no port"},
+		{"rdma://host:-1/x", "-1 is no port"},
+		{"rdma://host:nfs/x", "nfs is no port: write a number"},
+		{"rdma://::1/x", "in brackets"},
+		{"rdma://[::1/x", "an IPv6 address is written [2001:db8::1]"},
+		{"rdma://[::1]700/x", "an IPv6 address is written [2001:db8::1]"},
+		{"rdma://[192.0.2.1]/x", "192.0.2.1 is no IPv6 address"},
+		{"rdma://[host]/x", "host is no IPv6 address"},
+		{"rdma://ho st/x", "ho st is no name of a host"},
+		{"rdma://ho%20st/x", "ho%20st is no name of a host"},
+		{"rdma://host/100%", "a % in a name is written %25"},
+		{"rdma://host/%2", "a % in a name is written %25"},
+		{"rdma://host/%zz", "a % in a name is written %25"},
+		{"rdma://host/%2g", "a % in a name is written %25"},
+		{"rdma://host/a%00b", "zero byte"},
+		{"rdma://host/a\x00b", "zero byte"},
+	}
+	for _, tt := range tests {
+		got, err := parseTarget(tt.url)
+		if !errors.As(err, new(usageError)) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: got %+v, %v, want a usage error with %q", tt.url, got, err, tt.want)
+		}
+	}
+}
+
+func TestIsURL(t *testing.T) {
+	for s, want := range map[string]bool{
+		"rdma://host": true, "tcp://": true, "nfs://x": true, "RDMA://h": true,
+		"": false, "file": false, "://x": false, "./rdma://x": false, "a/b://c": false, "-": false, `C:\x`: false,
+	} {
+		if got := isURL(s); got != want {
+			t.Errorf("%q: got %t, want %t", s, got, want)
+		}
+	}
+}
+
+// FuzzTarget: what is parsed prints as what parses to the same; and a path of any bytes survives.
+func FuzzTarget(f *testing.F) {
+	for _, s := range []string{
+		"rdma://host/export/a%20b?mountport=9", "tcp://[fe80::1%25eth0]:2049/", "rdma://host//x/../y/.", "tcp://h:1/%FF\xfe/é", "rdma://[::1%252525]",
+		"/a b\n\x00", "", "rdma://h/%2F%2e%2e",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if got, err := unescape(escape(s)); got != s || err != nil {
+			t.Errorf("path %q: got %q, %v", s, got, err)
+		}
+		for _, url := range []string{s, "rdma://" + s, "tcp://host" + escape("/"+s)} {
+			first, err := parseURL(url)
+			if err != nil {
+				continue
+			}
+			text := first.String()
+			again, err := parseURL(text)
+			if err != nil || again != first || again.String() != text {
+				t.Errorf("%q is %+v, prints as %q, and that is %+v, %v", url, first, text, again, err)
+			}
+			if strings.ContainsAny(text, " \n\x1b#") {
+				t.Errorf("%q prints as %q", url, text)
+			}
+		}
+	})
+}
