@@ -25,6 +25,11 @@ type ServerConfig struct {
 	// once (Procedure.Once); 0 means 4096, less than 0 none. A reply of NFS takes some 500 bytes of memory, the longest one
 	// that is kept 5 KiB.
 	ReplyCache int
+	// Forward, if set, takes the calls that are not for the programs registered, undecoded, instead of their being answered with an error:
+	// those of other programs and of other versions of RPC, and those that are too short to tell. It ends each by Reply or Drop, as
+	// Incoming says, on any goroutine; until then Shutdown waits for it. It runs on the goroutine that received the
+	// call, and must not block.
+	Forward func(Incoming)
 }
 
 // Server dispatches calls to the programs registered with it. Transports bring the
@@ -34,7 +39,8 @@ type Server struct {
 	programs atomic.Pointer[programs]
 	workers  workers
 	calls    sync.Pool
-	replies  *replyCache // nil: none are kept
+	replies  *replyCache    // nil: none are kept
+	forward  func(Incoming) // nil: nobody
 	stats    serverStats
 
 	mu        sync.Mutex // guards what follows
@@ -64,20 +70,22 @@ type programs struct {
 
 // ServerStats counts what a Server has done since it began.
 type ServerStats struct {
-	Calls    uint64 // dispatched
-	Errors   uint64 // answered with something other than SUCCESS
-	Panics   uint64 // handlers that panicked or ended their goroutine
-	Dropped  uint64 // not answered, because the server was shutting down, the connection had ended, or for another copy of the call
-	Replayed uint64 // answered with the reply to an earlier copy of the call
-	InFlight int    // being executed or answered now
+	Calls     uint64 // dispatched
+	Errors    uint64 // answered with something other than SUCCESS
+	Panics    uint64 // handlers that panicked or ended their goroutine
+	Dropped   uint64 // not answered, because the server was shutting down, the connection had ended, or for another copy of the call
+	Replayed  uint64 // answered with the reply to an earlier copy of the call
+	Forwarded uint64 // handed to ServerConfig.Forward, whatever the answer
+	InFlight  int    // being executed or answered now
 }
 
-type serverStats struct{ calls, errors, panics, dropped, replayed atomic.Uint64 }
+type serverStats struct{ calls, errors, panics, dropped, replayed, forwarded atomic.Uint64 }
 
 // NewServer returns a server without programs.
 func NewServer(cfg ServerConfig) *Server {
 	s := &Server{
 		log:       cfg.Logger,
+		forward:   cfg.Forward,
 		idle:      make(chan struct{}),
 		listeners: make(map[closer]struct{}),
 		conns:     make(map[closer]struct{}),
@@ -128,12 +136,13 @@ func (s *Server) Stats() ServerStats {
 	n := s.inflight
 	s.mu.Unlock()
 	return ServerStats{
-		Calls:    s.stats.calls.Load(),
-		Errors:   s.stats.errors.Load(),
-		Panics:   s.stats.panics.Load(),
-		Dropped:  s.stats.dropped.Load(),
-		Replayed: s.stats.replayed.Load(),
-		InFlight: n,
+		Calls:     s.stats.calls.Load(),
+		Errors:    s.stats.errors.Load(),
+		Panics:    s.stats.panics.Load(),
+		Dropped:   s.stats.dropped.Load(),
+		Replayed:  s.stats.replayed.Load(),
+		Forwarded: s.stats.forwarded.Load(),
+		InFlight:  n,
 	}
 }
 
@@ -150,6 +159,10 @@ func (s *Server) Dispatch(in Incoming) {
 	s.inflight++
 	s.mu.Unlock()
 	s.stats.calls.Add(1)
+	if s.forward != nil && !s.serves(in.Message()) {
+		s.hand(in)
+		return
+	}
 
 	c, _ := s.calls.Get().(*Call)
 	if c == nil {
@@ -298,6 +311,11 @@ func (s *Server) finished(c *Call) {
 	c.enc.Reset()
 	*c = Call{server: s, enc: c.enc, sys: SysCred{GIDs: c.sys.GIDs}}
 	s.calls.Put(c)
+	s.ended()
+}
+
+// ended counts a call out.
+func (s *Server) ended() {
 	s.mu.Lock()
 	s.inflight--
 	s.checkIdle()

@@ -7,25 +7,12 @@ import (
 	"time"
 )
 
-// knfsdScript has the kernel export a directory in memory.
-//
-//nolint:misspell // exportfs is a program
-const knfsdScript = `
-set -e
-modprobe nfsd
-mount -t nfsd nfsd /proc/fs/nfsd
-rpcbind -w
-exportfs -o rw,no_root_squash,no_subtree_check,insecure,fsid=1 '*:/export'
-rpc.mountd -N 4
-rpc.nfsd -N 4 4
-`
-
 // control goes through the steps with the kernel's own server. What fails there is wrong with the step.
 func control(t *testing.T) {
 	n := sizes{data: 16 << 20, entries: 1000, fio: 16}
 	g, sh := bootShells(t, machine{Siw: "stock", Limit: 5 * time.Minute}, 1)
 	g.put("data", random(t, n.data))
-	sh[0].run(t, knfsdScript)
+	sh[0].run(t, knfsdScript+knfsdStart)
 	m := newMount(t, sh[0], "127.0.0.1:/export", "vers=3", "proto=tcp", "nolock")
 	for _, name := range allSteps(t) {
 		t.Run(name, func(t *testing.T) { m.timed(t, name, n) })

@@ -6,29 +6,24 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/portmapper"
 )
 
 // ours is the rpcbind that was started for the tests, nil if there was one already.
-var ours *daemon
+var ours *portmapper.Daemon
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	if answers() {
-		return m.Run()
-	}
-	restore, err := setAside()
+	d, done, err := portmapper.Use()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer restore()
-	if ours, err = start(); err != nil {
-		fmt.Fprintln(os.Stderr, "cannot start rpcbind:", err)
-		return 1
-	}
+	ours = d
 	defer func() {
-		if err := ours.stop(); err != nil {
+		if err := done(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/portmapper"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -125,7 +126,7 @@ func owned(mappings []rpcbind.Mapping, owner string) []rpcbind.Mapping {
 // rpcinfo runs rpcinfo and returns its lines, with single blanks between the words.
 func rpcinfo(t *testing.T, args ...string) ([]string, error) {
 	t.Helper()
-	out, err := exec.Command(find("rpcinfo"), args...).CombinedOutput()
+	out, err := exec.Command(portmapper.Find("rpcinfo"), args...).CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
@@ -295,14 +296,9 @@ func TestRestart(t *testing.T) {
 	c := local(t)
 	all := services(netip.MustParseAddrPort("[::]:2049"))
 	r := register(t, c, all)
-	if err := ours.stop(); err != nil {
+	if err := ours.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours = again
 	if got, want := registered(t, c), owned(all, me()); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

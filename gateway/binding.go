@@ -1,0 +1,151 @@
+package gateway
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// replyHeader is the longest header in bytes of a reply to a call that is not authenticated by RPCSEC_GSS.
+const replyHeader = 6*4 + oncrpc.MaxAuthBody
+
+// longestPath is the room in bytes for the path of READLINK: one more than Linux's paths can have.
+const longestPath = 4096
+
+// longest is the longest encoding in bytes of the results of the procedures in which it does not depend on the
+// arguments, bulk data aside.
+var longest = [nfs3.Procs]int{
+	nfs3.ProcGetAttr:  nfs3.GetAttrMax,
+	nfs3.ProcSetAttr:  nfs3.SetAttrMax,
+	nfs3.ProcLookup:   nfs3.LookupMax,
+	nfs3.ProcAccess:   nfs3.AccessMax,
+	nfs3.ProcReadLink: nfs3.ReadLinkMax(0),
+	nfs3.ProcRead:     nfs3.ReadMax,
+	nfs3.ProcWrite:    nfs3.WriteMax,
+	nfs3.ProcCreate:   nfs3.CreateMax,
+	nfs3.ProcMkdir:    nfs3.CreateMax,
+	nfs3.ProcSymlink:  nfs3.CreateMax,
+	nfs3.ProcMknod:    nfs3.CreateMax,
+	nfs3.ProcRemove:   nfs3.RemoveMax,
+	nfs3.ProcRmdir:    nfs3.RemoveMax,
+	nfs3.ProcRename:   nfs3.RenameMax,
+	nfs3.ProcLink:     nfs3.LinkMax,
+	nfs3.ProcFSStat:   nfs3.FSStatMax,
+	nfs3.ProcFSInfo:   nfs3.FSInfoMax,
+	nfs3.ProcPathConf: nfs3.PathConfMax,
+	nfs3.ProcCommit:   nfs3.CommitMax,
+}
+
+// layOut says how a call and its reply may travel. It may change the count in p.
+func (c *call) layOut(p []byte) {
+	c.Call.Inline = p
+	c.MaxReply = replyHeader + 8 // the lowest and highest version
+	var d xdr.Decoder
+	d.Reset(p, nil)
+	d.Uint32() // xid
+	d.Uint32() // mtype
+	rpc := d.Uint32()
+	program, version, procedure := d.Uint32(), d.Uint32(), d.Uint32()
+	if d.Err() != nil || rpc != oncrpc.Version {
+		return // for an error
+	}
+	c.program = program
+	flavor := oncrpc.Flavor(d.Uint32())
+	d.Opaque(oncrpc.MaxAuthBody)
+	d.Uint32() // flavour of the verifier
+	d.Opaque(oncrpc.MaxAuthBody)
+	plain := d.Err() == nil && (flavor == oncrpc.FlavorNone || flavor == oncrpc.FlavorSys)
+	if plain && program == nfs3.Program && version == nfs3.Version && c.bind(nfs3.Proc(procedure), p, &d) {
+		return
+	}
+	c.MaxReply = c.g.cfg.MaxReply + headroom
+}
+
+// bind lays a call of NFS version 3 out by its binding (RFC 8267). d is at the arguments. It reports false, and has changed nothing, if
+// they cannot be decoded.
+func (c *call) bind(proc nfs3.Proc, p []byte, d *xdr.Decoder) bool {
+	if proc >= nfs3.Procs {
+		return true // for an error
+	}
+	c.proc = proc
+	n := longest[proc]
+	switch proc {
+	case nfs3.ProcRead:
+		d.Opaque(nfs3.FHSize)
+		d.Uint64() // offset
+		count, ok := c.limit(p, d)
+		if !ok {
+			return false
+		}
+		c.landing = count
+	case nfs3.ProcReadLink:
+		c.landing = longestPath
+	case nfs3.ProcWrite:
+		d.Opaque(nfs3.FHSize)
+		d.Uint64() // offset
+		d.Uint32() // count
+		d.Uint32() // stable
+		if !c.bulk(p, d) {
+			return false
+		}
+	case nfs3.ProcSymlink:
+		d.Opaque(nfs3.FHSize)
+		d.Opaque(math.MaxInt32) // name
+		var set nfs3.Sattr
+		set.UnmarshalXDR(d)
+		if !c.bulk(p, d) {
+			return false
+		}
+	case nfs3.ProcReadDir, nfs3.ProcReadDirPlus:
+		d.Opaque(nfs3.FHSize)
+		d.Uint64() // cookie
+		d.Fixed(nfs3.VerifierSize)
+		if proc == nfs3.ProcReadDirPlus {
+			d.Uint32() // dircount
+		}
+		count, ok := c.limit(p, d)
+		if !ok {
+			return false
+		}
+		n = nfs3.ReadDirPlusMax(count)
+	}
+	c.MaxReply = replyHeader + n
+	return true
+}
+
+// limit decodes a count, which ends the arguments, and lowers it to what there is room for.
+func (c *call) limit(p []byte, d *xdr.Decoder) (count int, ok bool) {
+	at := d.Position()
+	asked := d.Uint32()
+	if d.Finish() != nil {
+		return 0, false
+	}
+	if limit := uint32(c.g.cfg.MaxReply); asked > limit {
+		binary.BigEndian.PutUint32(p[at:], limit)
+		asked = limit
+	}
+	return int(asked), true
+}
+
+// bulk decodes bulk data, which ends the arguments, and has it travel on its own.
+func (c *call) bulk(p []byte, d *xdr.Decoder) bool {
+	at := d.Position() + 4
+	data := d.Opaque(math.MaxInt32)
+	if d.Finish() != nil {
+		return false
+	}
+	if len(data) > 0 {
+		c.carry(at, data)
+		c.Call = xdr.Message{Inline: p[:at:at], Bulk: c.item[:]}
+	}
+	return true
+}
+
+// carry makes data, which begins at a position of a message, the item beside it.
+func (c *call) carry(position int, data []byte) {
+	c.data[0] = data
+	c.item[0] = xdr.Item{Position: position, Len: len(data), Data: c.data[:]}
+}

@@ -1,0 +1,157 @@
+package gateway
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"net"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// call is one call of a client, until the reply to it has left.
+type call struct {
+	oncrpc.Exchange
+	g       *Gateway
+	session *session
+	in      oncrpc.Incoming
+	xid     uint32 // the client's
+	program uint32
+	proc    nfs3.Proc // with landing
+
+	landing  int     // bytes of bulk data that the reply may have, which arrive in
+	buffer   *buffer // this
+	reserved int64   // bytes of memory
+	item     [1]xdr.Item
+	data     [1][]byte // of item
+	results  [1][]byte // backing of Results
+	failure  [6 * 4]byte
+}
+
+// newCall returns a call of which p is the message.
+func (g *Gateway) newCall(s *session, in oncrpc.Incoming, p []byte) *call {
+	c, _ := g.calls.Get().(*call)
+	if c == nil {
+		c = new(call)
+	}
+	c.g, c.session, c.in = g, s, in
+	c.xid = binary.BigEndian.Uint32(p)
+	c.layOut(p)
+	return c
+}
+
+// pass makes the call and answers it.
+func (c *call) pass() {
+	s := c.session
+	n := cost(c.landing) + cost(c.MaxReply)
+	if s.reserve(n) != nil {
+		c.drop()
+		return
+	}
+	c.reserved = n
+	if c.landing > 0 {
+		c.buffer = c.g.pool.get(c.landing)
+		c.results[0] = c.buffer.data[:c.landing]
+		c.Results = c.results[:]
+	}
+	r := c.g.routes[c.program]
+	if r == nil || r.IfUnavailable && !r.taken.Load() {
+		if !c.roundTrip(c.g.server) {
+			return
+		}
+		if r == nil || !c.unavailable() {
+			c.answer()
+			return
+		}
+		if !r.taken.Swap(true) {
+			c.g.log.Info("the server has not got a program, whose calls go elsewhere from now on", "program", c.program)
+		}
+		c.Exchange.Release()
+	}
+	if c.roundTrip(r) {
+		c.answer()
+	}
+}
+
+// roundTrip makes the call at the end of a route. If that fails it ends the call, and reports false.
+func (c *call) roundTrip(r *route) bool {
+	conn, err := c.session.connection(r)
+	if err != nil {
+		c.drop()
+		return false
+	}
+	c.XID = c.xid
+	err = conn.RoundTrip(c.session.ctx, &c.Exchange)
+	if errors.Is(err, oncrpc.ErrXIDInUse) { // by a call with id 0, for which the transport has chosen this one
+		c.XID = 0
+		err = conn.RoundTrip(c.session.ctx, &c.Exchange)
+	}
+	switch {
+	case err == nil:
+		return true
+	case c.session.ctx.Err() != nil:
+		c.drop()
+	case ended(conn, err):
+		c.session.client.Close()
+		c.drop()
+	default:
+		c.fail(err)
+	}
+	return false
+}
+
+// ended reports whether a connection whose call has failed with err is of no use any more.
+func ended(conn oncrpc.Transport, err error) bool {
+	var op *net.OpError
+	return conn.Err() != nil || errors.Is(err, net.ErrClosed) || errors.Is(err, context.Canceled) || errors.As(err, &op)
+}
+
+// fail answers a call that cannot be carried, or whose reply cannot, with SYSTEM_ERR: if it were dropped, the client would send it
+// for ever.
+func (c *call) fail(err error) {
+	level := slog.LevelDebug
+	if c.g.stats.failed.Add(1) == 1 { // lest a client fill the log
+		level = slog.LevelWarn
+	}
+	c.g.log.Log(c.session.ctx, level, "call answered with SYSTEM_ERR", "client", c.session.client.RemoteAddr(), "program", c.program, "err", err)
+	p := c.failure[:]
+	clear(p)
+	binary.BigEndian.PutUint32(p, c.xid)
+	binary.BigEndian.PutUint32(p[4:], uint32(oncrpc.MsgReply)) // accepted, with the verifier AUTH_NONE
+	binary.BigEndian.PutUint32(p[20:], uint32(oncrpc.SystemErr))
+	c.reply(xdr.Message{Inline: p})
+}
+
+// reply sends a reply, which takes c along.
+func (c *call) reply(m xdr.Message) {
+	c.g.stats.replyBytes.Add(uint64(m.Len()))
+	c.session.end(c.xid)
+	m.Owner = c
+	c.in.Reply(m)
+}
+
+// drop gives the call up.
+func (c *call) drop() {
+	c.g.stats.dropped.Add(1)
+	c.session.end(c.xid)
+	c.in.Drop()
+	c.finish()
+}
+
+// Release is called when the reply has left, or never will.
+func (c *call) Release() { c.finish() }
+
+// finish gives everything back.
+func (c *call) finish() {
+	g := c.g
+	c.Exchange.Release()
+	if c.buffer != nil {
+		g.pool.put(c.buffer)
+	}
+	c.session.release(c.reserved)
+	*c = call{}
+	g.calls.Put(c)
+}

@@ -1,0 +1,123 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// Gateway passes calls on. Its methods may be called concurrently.
+type Gateway struct {
+	cfg    Config
+	log    *slog.Logger
+	server *route            // where calls go that no other route takes
+	routes map[uint32]*route // by program
+	memory *semaphore.Weighted
+	pool   bufferPool
+	calls  sync.Pool
+	stats  counters
+
+	workers workers
+	running sync.WaitGroup // connections and workers
+
+	mu       sync.Mutex // guards what follows
+	sessions map[oncrpc.Transport]*session
+	closed   bool
+}
+
+// New returns a gateway. Nothing is dialled before the first call.
+func New(cfg Config) *Gateway {
+	cfg = cfg.withDefaults()
+	g := &Gateway{
+		cfg:      cfg,
+		log:      cfg.Logger,
+		server:   &route{Route: Route{Dial: cfg.Dial}},
+		routes:   make(map[uint32]*route),
+		memory:   semaphore.NewWeighted(cfg.Memory),
+		sessions: make(map[oncrpc.Transport]*session),
+	}
+	for program, r := range cfg.Routes {
+		g.routes[program] = &route{Route: r, program: program}
+	}
+	g.workers.init()
+	return g
+}
+
+// Forward passes a call on: it is for oncrpc.ServerConfig.Forward. The calls must come over a transport that has no
+// chunks, such as recordmark; others are dropped.
+func (g *Gateway) Forward(in oncrpc.Incoming) {
+	d := in.Message()
+	p := d.Raw(d.Remaining())
+	s := g.session(in)
+	if s == nil || d.Finish() != nil || len(p) < 4 {
+		in.Drop()
+		return
+	}
+	c := g.newCall(s, in, p)
+	if !s.begin(c.xid) {
+		g.stats.duplicates.Add(1)
+		in.Drop()
+		c.finish()
+		return
+	}
+	g.stats.calls.Add(1)
+	g.stats.callBytes.Add(uint64(len(p)))
+	g.start(c)
+}
+
+// session returns the session of the connection that a call came on, nil when there is none any more.
+func (g *Gateway) session(in oncrpc.Incoming) *session {
+	conn := in.Conn()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if s := g.sessions[conn]; s != nil || g.closed {
+		return s
+	}
+	s := newSession(in.Context(), g, conn)
+	g.sessions[conn] = s
+	g.running.Add(1)
+	context.AfterFunc(s.ctx, func() {
+		defer g.running.Done()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.sessions[conn] == s {
+			delete(g.sessions, conn)
+		}
+	})
+	return s
+}
+
+// run runs f on a goroutine that Close waits for, and reports false when it is too late for that.
+func (g *Gateway) run(f func()) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return false
+	}
+	g.running.Go(f)
+	return true
+}
+
+// Close ends the connections of clients, and returns when those to the server have ended and no call is under way. It
+// is for after Server.Shutdown, which lets calls be answered.
+func (g *Gateway) Close() error {
+	g.mu.Lock()
+	var conns []oncrpc.Transport
+	if !g.closed {
+		g.closed = true
+		close(g.workers.quit)
+		for conn := range g.sessions {
+			conns = append(conns, conn)
+		}
+	}
+	g.mu.Unlock()
+	for _, conn := range conns {
+		conn.Close()
+	}
+	g.running.Wait()
+	return nil
+}

@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// answer sends the reply that has come.
+func (c *call) answer() {
+	whole := c.Reply
+	inline := whole.Raw(whole.Remaining())
+	if len(inline) < 4 {
+		c.fail(oncrpc.ErrReply)
+		return
+	}
+	if binary.BigEndian.Uint32(inline) != c.xid {
+		binary.BigEndian.PutUint32(inline, c.xid)
+	}
+	m := xdr.Message{Inline: inline}
+	if c.landing > 0 && c.landed() {
+		m.Bulk = c.item[:]
+	} else if err := whole.Finish(); err != nil { // there is data, and it has no place
+		c.fail(fmt.Errorf("%w: %w", oncrpc.ErrReply, err))
+		return
+	}
+	c.g.stats.replies.Add(1)
+	c.reply(m)
+}
+
+// landed finds the bulk data of a reply that has arrived beside it, if there is any.
+func (c *call) landed() bool {
+	d := c.Reply
+	if accepted(&d) != oncrpc.Success || nfs3.Status(d.Uint32()) != nfs3.OK {
+		return false
+	}
+	var attr nfs3.PostOpAttr
+	attr.UnmarshalXDR(&d)
+	if c.proc == nfs3.ProcRead {
+		d.Uint32() // count
+		d.Uint32() // eof
+	}
+	at, before := d.Position()+4, d.Remaining()-4
+	b := d.Bulk(c.landing)
+	if d.Err() != nil || d.Remaining() != before || b.Len() == 0 || !b.Ready() {
+		return false // it is inline, if anywhere
+	}
+	data, err := b.Bytes(c.session.ctx)
+	if err != nil {
+		return false
+	}
+	c.carry(at, data)
+	return true
+}
+
+// unavailable reports whether the server has not got the program.
+func (c *call) unavailable() bool {
+	d := c.Reply
+	return accepted(&d) == oncrpc.ProgUnavail
+}
+
+// denied is what accepted returns if there is no such state.
+const denied = oncrpc.AcceptStat(1<<32 - 1)
+
+// accepted decodes the header of a reply, up to the state that it was accepted with.
+func accepted(d *xdr.Decoder) oncrpc.AcceptStat {
+	d.Uint32() // xid
+	kind := oncrpc.MsgType(d.Uint32())
+	state := d.Uint32()
+	if kind != oncrpc.MsgReply || state != 0 {
+		return denied
+	}
+	d.Uint32() // flavour of the verifier
+	d.Opaque(oncrpc.MaxAuthBody)
+	if s := oncrpc.AcceptStat(d.Uint32()); d.Err() == nil {
+		return s
+	}
+	return denied
+}

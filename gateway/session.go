@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// session is a connection of a client, with those that were made for it.
+type session struct {
+	g      *Gateway
+	client oncrpc.Transport
+	ctx    context.Context // ends with client
+	memory *semaphore.Weighted
+
+	mu    sync.Mutex // guards what follows
+	under map[uint32]struct{}
+	legs  map[*route]*leg
+}
+
+func newSession(ctx context.Context, g *Gateway, client oncrpc.Transport) *session {
+	return &session{
+		g:      g,
+		client: client,
+		ctx:    ctx,
+		memory: semaphore.NewWeighted(g.cfg.ConnMemory),
+		under:  make(map[uint32]struct{}),
+		legs:   make(map[*route]*leg),
+	}
+}
+
+// begin enters a call, unless it is under way already.
+func (s *session) begin(xid uint32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.under[xid]; ok {
+		return false
+	}
+	s.under[xid] = struct{}{}
+	return true
+}
+
+// end is for a call that is answered: from now on the same may be called again.
+func (s *session) end(xid uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.under, xid)
+}
+
+// reserve gets memory for the reply of a call; it waits for that. The error is that of the session's end.
+func (s *session) reserve(n int64) error {
+	if n == 0 {
+		return nil
+	}
+	// First that of the connection, so that one which is at its own limit does not hold up the others.
+	if err := s.acquire(s.memory, n); err != nil {
+		return err
+	}
+	err := s.acquire(s.g.memory, n)
+	if err != nil {
+		s.memory.Release(n)
+	}
+	return err
+}
+
+func (s *session) acquire(from *semaphore.Weighted, n int64) error {
+	if from.TryAcquire(n) {
+		return nil
+	}
+	s.g.stats.waited.Add(1)
+	return from.Acquire(s.ctx, n)
+}
+
+func (s *session) release(n int64) {
+	if n > 0 {
+		s.memory.Release(n)
+		s.g.memory.Release(n)
+	}
+}

@@ -1,0 +1,116 @@
+// Package portmapper runs Debian's rpcbind, for tests in which others find servers of ours by it. It takes root, and the package rpcbind.
+package portmapper
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+)
+
+// limit is how long rpcbind may take to come up, and to go away.
+const limit = 10 * time.Second
+
+// Daemon is an rpcbind of ours.
+type Daemon struct {
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+	ended  chan struct{} // closed, with
+	err    error
+}
+
+// Use makes sure that an rpcbind is running. If none is, it starts one without the state that an earlier one has left, which done
+// ends, with that state put back. Otherwise d is nil.
+func Use() (d *Daemon, done func() error, err error) {
+	if answers() {
+		return nil, func() error { return nil }, nil
+	}
+	restore, err := setAside()
+	if err != nil {
+		return nil, nil, err
+	}
+	d = new(Daemon)
+	if err := d.start(); err != nil {
+		restore()
+		return nil, nil, fmt.Errorf("cannot start rpcbind: %w", err)
+	}
+	return d, func() error {
+		defer restore()
+		return d.stop()
+	}, nil
+}
+
+// Restart ends rpcbind, which saves its state, and starts it again.
+func (d *Daemon) Restart() error {
+	if err := d.stop(); err != nil {
+		return err
+	}
+	return d.start()
+}
+
+// start starts rpcbind and waits until it answers.
+func (d *Daemon) start() error {
+	d.cmd, d.ended = exec.Command(Find("rpcbind"), "-w", "-f"), make(chan struct{})
+	d.cmd.Stderr = &d.stderr
+	if err := d.cmd.Start(); err != nil {
+		return err
+	}
+	go func() {
+		d.err = d.cmd.Wait()
+		close(d.ended)
+	}()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	patience := time.After(limit)
+	for !answers() {
+		select {
+		case <-tick.C:
+		case <-d.ended:
+			return fmt.Errorf("rpcbind has ended: %v\n%s", d.err, &d.stderr)
+		case <-patience:
+			return errors.Join(errors.New("rpcbind does not answer"), d.stop())
+		}
+	}
+	return nil
+}
+
+// stop ends rpcbind, which saves its state.
+func (d *Daemon) stop() error {
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-d.ended:
+	case <-time.After(limit):
+		_ = d.cmd.Process.Kill() // it may have ended meanwhile
+		<-d.ended
+	}
+	return nil
+}
+
+// answers reports whether an rpcbind is running.
+func answers() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	c, err := rpcbind.Local(ctx)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	_, err = c.Dump(ctx)
+	return err == nil
+}
+
+// Find returns the path of a command of the package rpcbind, which is not in everybody's PATH.
+func Find(name string) string {
+	if path, err := exec.LookPath(name); err == nil {
+		return path
+	}
+	return filepath.Join("/usr/sbin", name)
+}

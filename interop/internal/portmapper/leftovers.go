@@ -1,0 +1,25 @@
+package portmapper
+
+import (
+	"errors"
+	"os"
+)
+
+// What an rpcbind leaves behind, its warm start state among it.
+var leftovers = []string{"/run/rpcbind.sock", "/run/rpcbind.lock", "/run/rpcbind/rpcbind.xdr", "/run/rpcbind/portmap.xdr"}
+
+// setAside moves away what an earlier rpcbind has left, and returns what puts it back in place of what has been left since.
+func setAside() (restore func(), err error) {
+	const aside = ".aside"
+	for _, name := range leftovers {
+		if err := os.Rename(name, name+aside); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return func() {
+		for _, name := range leftovers {
+			_ = os.Remove(name) // they need not be there
+			_ = os.Rename(name+aside, name)
+		}
+	}, nil
+}

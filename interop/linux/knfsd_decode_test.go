@@ -1,0 +1,54 @@
+//go:build interop
+
+package linux
+
+import "testing"
+
+// exchange is what passed under an XID on a connection.
+type exchange struct{ calls, replies, errors int }
+
+// exchange notes a message of RPC-over-RDMA, if it is one. What a call and its reply say tshark (4.0) does not tell if they are in chunks of several
+// segments, but always the header.
+func (d *decoded) exchange(xid, from, to, kind, server string) {
+	const rdmaError = "4"
+	if kind == "" {
+		return
+	}
+	client := from
+	if to != server {
+		client = to
+	}
+	x := d.exchanges[client+" "+xid]
+	if x == nil {
+		x = new(exchange)
+		d.exchanges[client+" "+xid] = x
+	}
+	switch {
+	case to == server:
+		x.calls++
+	case kind == rdmaError:
+		x.errors++
+	default:
+		x.replies++
+	}
+}
+
+// checkCapture has tshark decode what went to the server in connections none of which was cut: each call has one reply, or one of the errors that
+// are known of.
+func (k *knfsd) checkCapture(t *testing.T, file string) {
+	t.Helper()
+	d, rest := decode(t, file, rdmaPort, nfsPort, mountPort, bindPort)
+	if rest > 0 {
+		t.Errorf("%d bytes of incomplete FPDUs", rest)
+	}
+	errors := 0
+	for key, x := range d.exchanges {
+		errors += x.errors
+		if x.calls != 1 || x.replies+x.errors != 1 {
+			t.Errorf("port and XID %s: %+v", key, *x)
+		}
+	}
+	if errors != k.errors {
+		t.Errorf("%d errors, want %d", errors, k.errors)
+	}
+}
