@@ -35,7 +35,7 @@ func (u *unstable) kick() {
 	if u.committing || u.err != nil || len(u.spans) == 0 {
 		return
 	}
-	if u.held >= u.f.fs.cfg.Uncommitted/2 || len(u.spans) >= maxSpans/2 {
+	if u.waiting > 0 || u.held >= u.f.fs.cfg.Uncommitted/2 || len(u.spans) >= maxSpans/2 {
 		u.committing = true
 		go func() {
 			u.mu.Lock()

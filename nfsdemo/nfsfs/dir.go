@@ -13,8 +13,8 @@ import (
 )
 
 // Entries lists a directory, without "." and "..", in the server's order, as it comes. Attributes and handles that the
-// server leaves out are asked for; when that fails, the error comes with an Info that has no more than a name, and the list goes
-// on. An error without an Info ends it.
+// server leaves out are asked for; when that fails, the error comes with an Info that has no more than a name, and the
+// list goes on. An error without an Info ends it.
 func (f *FS) Entries(ctx context.Context, name string) iter.Seq2[*Info, error] {
 	return func(yield func(*Info, error) bool) {
 		n, err := f.find(ctx, name, follow)
@@ -42,7 +42,7 @@ func (f *FS) entries(ctx context.Context, name string, dir nfs3.FH) iter.Seq2[*I
 			case errors.Is(err, nfs3.ErrNoEnt) || errors.Is(err, nfs3.ErrStale):
 				continue // removed in between
 			case err != nil:
-				err = pathError("lstat", strings.TrimSuffix(name, "/")+"/"+e.Name, err)
+				err = pathError("lstat", below(name, e.Name), err)
 			}
 			if !yield(i, err) {
 				return

@@ -13,7 +13,7 @@
 //
 // Symbolic links are followed here and not by the server, which only tells what is in them. A link to an absolute
 // path is followed where that is below [Config.Export]. Other links that lead out are [ErrEscape], also those that climb
-// out by "..": a client that mounts the export elsewhere would follow them to files that this package cannot see.
+// out by "..": where they lead, there are files that this package cannot see.
 //
 // # Caches
 //

@@ -9,7 +9,8 @@ import (
 )
 
 // FS is a tree of files on a server. Its methods may be called concurrently. Their errors are *fs.PathError or
-// *os.LinkError; what these wrap is mostly an *nfsclient.Error, in which errors.Is finds fs.ErrNotExist and the like.
+// *os.LinkError; what these wrap is mostly an *nfsclient.Error, in which errors.Is finds fs.ErrNotExist and the like and
+// errors.As the nfs3.Status.
 type FS struct {
 	c       *nfsclient.Client
 	root    nfs3.FH
@@ -22,7 +23,7 @@ type FS struct {
 	wsize int        // bytes of a WRITE
 }
 
-// New returns the tree below root.
+// New returns the tree below root, which may also be a file: then that is all there is, by the name "".
 func New(c *nfsclient.Client, root nfs3.FH, cfg Config) *FS {
 	cfg.settle()
 	return &FS{c: c, root: root, cfg: cfg}

@@ -79,9 +79,15 @@ type reply interface {
 }
 
 // answer is a procedure: do fills in the reply.
-func answer[A args, R reply](s *hostile, p nfs3.Proc, newArgs func() A, newReply func() R, do func(context.Context, A, R) error) oncrpc.Procedure {
+func answer[A, R any, PA interface {
+	*A
+	args
+}, PR interface {
+	*R
+	reply
+}](s *hostile, p nfs3.Proc, do func(context.Context, PA, PR) error) oncrpc.Procedure {
 	return oncrpc.Procedure{Handler: func(ctx context.Context, c *oncrpc.Call) error {
-		a, r := newArgs(), newReply()
+		a, r := PA(new(A)), PR(new(R))
 		a.UnmarshalXDR(c.Args)
 		if s.before != nil {
 			if err := s.before(ctx, p); err != nil {
@@ -106,31 +112,29 @@ func answer[A args, R reply](s *hostile, p nfs3.Proc, newArgs func() A, newReply
 	}}
 }
 
-func of[T any]() *T { return new(T) }
-
 func (s *hostile) program() oncrpc.Program {
 	procs := make([]oncrpc.Procedure, nfs3.Procs)
-	procs[nfs3.ProcFSInfo] = answer(s, nfs3.ProcFSInfo, of[nfs3.FSInfoArgs], of[nfs3.FSInfoRes], func(_ context.Context, a *nfs3.FSInfoArgs, r *nfs3.FSInfoRes) error {
+	procs[nfs3.ProcFSInfo] = answer(s, nfs3.ProcFSInfo, func(_ context.Context, a *nfs3.FSInfoArgs, r *nfs3.FSInfoRes) error {
 		r.FSInfo = nfs3.FSInfo{RtMax: 1 << 20, WtMax: 1 << 20}
 		return nil
 	})
-	procs[nfs3.ProcLookup] = answer(s, nfs3.ProcLookup, of[nfs3.LookupArgs], of[nfs3.LookupRes], func(_ context.Context, a *nfs3.LookupArgs, r *nfs3.LookupRes) error {
+	procs[nfs3.ProcLookup] = answer(s, nfs3.ProcLookup, func(_ context.Context, a *nfs3.LookupArgs, r *nfs3.LookupRes) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		r.File, r.Attr = nfs3.MakeFH([]byte("file")), s.attr()
 		return nil
 	})
-	procs[nfs3.ProcGetAttr] = answer(s, nfs3.ProcGetAttr, of[nfs3.GetAttrArgs], of[nfs3.GetAttrRes], func(_ context.Context, a *nfs3.GetAttrArgs, r *nfs3.GetAttrRes) error {
+	procs[nfs3.ProcGetAttr] = answer(s, nfs3.ProcGetAttr, func(_ context.Context, a *nfs3.GetAttrArgs, r *nfs3.GetAttrRes) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		r.Attr = s.fattr()
 		return nil
 	})
-	procs[nfs3.ProcAccess] = answer(s, nfs3.ProcAccess, of[nfs3.AccessArgs], of[nfs3.AccessRes], func(_ context.Context, a *nfs3.AccessArgs, r *nfs3.AccessRes) error {
+	procs[nfs3.ProcAccess] = answer(s, nfs3.ProcAccess, func(_ context.Context, a *nfs3.AccessArgs, r *nfs3.AccessRes) error {
 		r.Granted = a.Want
 		return nil
 	})
-	procs[nfs3.ProcSetAttr] = answer(s, nfs3.ProcSetAttr, of[nfs3.SetAttrArgs], of[nfs3.SetAttrRes], func(_ context.Context, a *nfs3.SetAttrArgs, r *nfs3.SetAttrRes) error {
+	procs[nfs3.ProcSetAttr] = answer(s, nfs3.ProcSetAttr, func(_ context.Context, a *nfs3.SetAttrArgs, r *nfs3.SetAttrRes) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if a.Set.Size.Set {
@@ -139,7 +143,7 @@ func (s *hostile) program() oncrpc.Program {
 		}
 		return nil
 	})
-	procs[nfs3.ProcRead] = answer(s, nfs3.ProcRead, of[nfs3.ReadArgs], of[nfs3.ReadRes], func(_ context.Context, a *nfs3.ReadArgs, r *nfs3.ReadRes) error {
+	procs[nfs3.ProcRead] = answer(s, nfs3.ProcRead, func(_ context.Context, a *nfs3.ReadArgs, r *nfs3.ReadRes) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		rest := s.volatile[min(a.Offset, uint64(len(s.volatile))):]
@@ -148,7 +152,7 @@ func (s *hostile) program() oncrpc.Program {
 		r.EOF = len(p) == len(rest) && (len(p) == 0 || !s.hideEOF)
 		return nil
 	})
-	procs[nfs3.ProcWrite] = answer(s, nfs3.ProcWrite, of[nfs3.WriteArgs], of[nfs3.WriteRes], func(ctx context.Context, a *nfs3.WriteArgs, r *nfs3.WriteRes) error {
+	procs[nfs3.ProcWrite] = answer(s, nfs3.ProcWrite, func(ctx context.Context, a *nfs3.WriteArgs, r *nfs3.WriteRes) error {
 		p, err := a.Bulk.Bytes(ctx)
 		if err != nil {
 			return err
@@ -171,7 +175,7 @@ func (s *hostile) program() oncrpc.Program {
 		s.point(2*n + 1)
 		return nil
 	})
-	procs[nfs3.ProcCommit] = answer(s, nfs3.ProcCommit, of[nfs3.CommitArgs], of[nfs3.CommitRes], func(_ context.Context, a *nfs3.CommitArgs, r *nfs3.CommitRes) error {
+	procs[nfs3.ProcCommit] = answer(s, nfs3.ProcCommit, func(_ context.Context, a *nfs3.CommitArgs, r *nfs3.CommitRes) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		n := s.calls

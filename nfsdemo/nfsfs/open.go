@@ -28,10 +28,10 @@ const (
 
 // OpenFile opens a file, for as long as ctx lasts. The flags are those of package os: O_RDONLY, O_WRONLY or O_RDWR, and
 // O_APPEND, O_CREATE, O_EXCL, O_SYNC and O_TRUNC; others are an error. A new file has the permissions perm; there is no
-// umask. The server is asked now what the flags need, so that reads and writes do not fail for lack of permission.
+// umask. The server is asked now for what the flags need (ACCESS), so that it is Open that fails for lack of permission.
 //
-// With O_APPEND, data is written where the file ended just before: two who append to the same file may overwrite each other, since NFS
-// version 3 cannot append. With O_SYNC a write returns when its data is on stable storage.
+// With O_APPEND, data is written where the file ended just before: two who append to the same file may overwrite each
+// other, since NFS version 3 cannot append. With O_SYNC a write returns when its data is on stable storage.
 func (f *FS) OpenFile(ctx context.Context, name string, flag int, perm fs.FileMode) (*File, error) {
 	o := &File{fs: f, ctx: ctx, name: name,
 		reads:  flag&accessMode != os.O_WRONLY,

@@ -25,9 +25,9 @@ type job struct {
 	off int64
 }
 
-// ReadFrom writes what r has at the offset, with Config.Parallel WRITEs under way. It returns the bytes read
-// from r; with an error it is not known which of them the file has. They are not copied, but stay in the memory into which r was read
-// until they are committed.
+// ReadFrom writes what r has at the offset, with Config.Parallel WRITEs under way. It returns the bytes read from r; with
+// an error it is not known which of them the file has. They are not copied, but stay in the memory into which r was
+// read until they are committed.
 //
 // When the context ends or a WRITE fails, r is not read again, but a Read under way is waited for: who
 // calls with an r that may block, such as a pipe, unblocks it.

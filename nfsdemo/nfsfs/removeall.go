@@ -9,9 +9,9 @@ import (
 
 // Limits of RemoveAll.
 const (
-	removeBatch = 1024 // names of a directory that are listed before they are removed
-	removeDepth = 4096 // directories in one another
-	removeFails = 1024 // names of a directory that cannot be removed, before it gives up
+	removeBatch = 256  // names of a directory that are listed before they are removed
+	removeDepth = 2048 // directories in one another
+	removeFails = 256  // names of a directory that cannot be removed, before it gives up
 )
 
 // RemoveAll removes a file, or a directory with all that is in it, and does not follow symbolic links. What

@@ -44,8 +44,8 @@ type walk struct {
 	links int       // symbolic links followed
 }
 
-// find resolves a name. When only its last part does not exist, the error is an fs.ErrNotExist and the node has a base and the
-// directory in which it would be.
+// find resolves a name. When only its last part does not exist, the error is NFS3ERR_NOENT and the node has a base and
+// the directory in which it would be.
 func (f *FS) find(ctx context.Context, name string, last bool) (node, error) {
 	if strings.IndexByte(name, 0) >= 0 {
 		return node{}, fs.ErrInvalid
@@ -155,7 +155,7 @@ func (w *walk) follow(ctx context.Context, n *node) error {
 		return failed(nfs3.ProcReadLink, n.base, nfs3.ErrNoEnt)
 	}
 	if target[0] == '/' {
-		rest, ok := below(w.cfg.Export, target)
+		rest, ok := inExport(w.cfg.Export, target)
 		if !ok {
 			return ErrEscape
 		}
@@ -165,8 +165,8 @@ func (w *walk) follow(ctx context.Context, n *node) error {
 	return nil
 }
 
-// below returns what of an absolute path is below another.
-func below(export, name string) (rest string, ok bool) {
+// inExport returns what of an absolute path is below that of the export.
+func inExport(export, name string) (rest string, ok bool) {
 	if !strings.HasPrefix(export, "/") {
 		return "", false
 	}
@@ -231,4 +231,12 @@ func baseName(name string) string {
 		return base
 	}
 	return "."
+}
+
+// below returns the name of an entry of a directory.
+func below(dir, entry string) string {
+	if dir == "" || strings.HasSuffix(dir, "/") {
+		return dir + entry
+	}
+	return dir + "/" + entry
 }

@@ -46,8 +46,8 @@ func (u *unstable) writeBuffer(b *buffer, n int, off int64) error {
 	return err
 }
 
-// send makes one WRITE of bytes that are reserved, and keeps what the server may lose of them: in b, where they are at at, or
-// without b in a copy.
+// send makes one WRITE of bytes that are reserved, and keeps what the server may lose of them: in b, if that is where
+// they are, from at on, or in a copy.
 func (u *unstable) send(p []byte, off int64, b *buffer, at int) (int, error) {
 	u.gate.RLock()
 	defer u.gate.RUnlock()

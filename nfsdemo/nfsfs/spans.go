@@ -7,7 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// wrote puts n bytes that the server has at off, and that are at b.mem[at:], in the place of what was there before. mu is held.
+// wrote puts n bytes that the server has at off, and that are at b.mem[at:], in the place of what was there before. mu
+// is held.
 func (u *unstable) wrote(off int64, b *buffer, at, n int, verf nfs3.Verifier) {
 	b.refs++ // before cut, which may drop the last
 	i := u.cut(off, off+int64(n))
@@ -71,8 +72,8 @@ func (u *unstable) free(s *span) {
 	}
 }
 
-// settle frees the spans that a COMMIT has made durable: those whose WRITEs had been answered when it was sent, as the COMMIT after
-// sent others, and by the same server as it. It reports whether others were lost. mu is held.
+// settle frees the spans that a COMMIT has made durable: those whose WRITEs were answered before it was sent, up to that
+// epoch, and with the same verifier as it. It reports whether others of that time were lost. mu is held.
 func (u *unstable) settle(sent uint64, verf nfs3.Verifier) (lost bool) {
 	kept := u.spans[:0]
 	for _, s := range u.spans {

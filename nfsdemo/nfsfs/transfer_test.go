@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"runtime"
 	"testing"
 	"testing/iotest"
 
@@ -206,5 +208,32 @@ func TestCancel(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Errorf("%s: close: %v", name, err)
 		}
+	}
+}
+
+// TestCloseWaits: for the methods under way; others fail.
+func TestCloseWaits(t *testing.T) {
+	s := &hostile{volatile: numbers(10)}
+	f := s.open(t, t.Context(), Config{}, os.O_RDWR)
+	under, hold := s.told()
+	done := make(chan error, 2)
+	p := make([]byte, 10)
+	go func() { _, err := f.ReadAt(p, 0); done <- err }()
+	<-under
+	go func() { done <- f.Close() }()
+	for closed := false; !closed; runtime.Gosched() {
+		f.life.Lock()
+		closed = f.closed
+		f.life.Unlock()
+	}
+	if _, err := f.ReadAt(p, 0); !errors.Is(err, fs.ErrClosed) {
+		t.Error(err)
+	}
+	if len(done) != 0 {
+		t.Error("Close did not wait")
+	}
+	close(hold)
+	if err := errors.Join(<-done, <-done); err != nil || !bytes.Equal(p, numbers(10)) {
+		t.Errorf("%x, %v", p, err)
 	}
 }

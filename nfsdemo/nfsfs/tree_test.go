@@ -275,6 +275,32 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// TestUnsearchable: a directory whose names may be read and no more is listed all the same.
+func TestUnsearchable(t *testing.T) {
+	srv := server(t, func(progs []oncrpc.Program) {
+		without(progs[0].Procedures, nfs3.ProcReadDirPlus, func(r *nfs3.ReadDirPlusRes) {
+			for i := range r.Entries {
+				r.Entries[i].Attr.Present, r.Entries[i].File.Present = false, false
+			}
+		})
+	})
+	conn := pipe.New(srv, pipe.Inline)
+	f := mount(t, conn, 0, nfsfs.Config{})
+	ok(t, f.MkdirAll(t.Context(), "dir/a", 0o755), f.Mkdir(t.Context(), "dir/b", 0o755), f.Chmod(t.Context(), "dir", 0o744))
+	user := mount(t, conn, 1000, nfsfs.Config{})
+	var got []string
+	for e, err := range user.Entries(t.Context(), "dir") {
+		got = append(got, e.Name(), err.Error())
+	}
+	want := []string{"a", "lstat dir/a: nfs: LOOKUP a: NFS3ERR_ACCES", "b", "lstat dir/b: nfs: LOOKUP b: NFS3ERR_ACCES"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if list, err := user.ReadDir(t.Context(), "dir"); len(list) != 0 || !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
 // without changes the answers of a procedure.
 func without[R any, PR interface {
 	*R

@@ -9,8 +9,9 @@ import (
 // unstable is what was written to a file and not committed. A server that restarts may lose it, and says so by another
 // write verifier; then it is written again from memory (RFC 1813 sections 3.3.7 and 3.3.21).
 //
-// The data is in spans. They do not overlap, since what is written takes the place of what was there before: so
-// the order in which they are written again does not matter. For that, no other WRITE is under way meanwhile (gate).
+// The data is in spans. They do not overlap, since what is written takes the place of what was there before: the order
+// in which they are written again does not matter. Meanwhile no other WRITE is under way, which could arrive before what
+// it shall replace (gate).
 type unstable struct {
 	f *File
 
