@@ -9,7 +9,8 @@ import (
 )
 
 // Client calls an NFS server over one connection. Its methods may be called
-// concurrently. Each returns an *Error when it fails.
+// concurrently. Each returns an *Error when it fails. A call that the server answers NFS3ERR_JUKEBOX is made again, after
+// pauses that grow to 5 s, until ctx ends.
 //
 // Every call may be sent again by a transport that connects anew (package oncrpc/redial), as other clients of NFS do: a server
 // keeps the replies of procedures that must not be executed twice, and finds them by the transaction id. One that has
@@ -37,15 +38,28 @@ func (c *Client) call(ctx context.Context, p nfs3.Proc, name string, args oncrpc
 	return c.do(ctx, name, &oncrpc.Request{Procedure: uint32(p), Args: args, Reply: res, MaxReply: maxReply, Repeat: true}, res)
 }
 
+// do makes a call, again if need be: with a new transaction id, while the server asks for time.
 func (c *Client) do(ctx context.Context, name string, r *oncrpc.Request, res results) error {
-	err := c.rpc.Do(ctx, r)
-	if err == nil {
-		if s := *res.Outcome(); s != nfs3.OK {
-			err = s
+	for pause := minJukebox; ; pause = min(2*pause, maxJukebox) {
+		err := c.once(ctx, r, res)
+		if err == nfs3.ErrJukebox {
+			if err = jukebox(ctx, pause); err == nil {
+				continue
+			}
 		}
+		if err != nil {
+			return &Error{nfs3.Proc(r.Procedure).String(), name, r.Repeated, err}
+		}
+		return nil
 	}
-	if err != nil {
-		return &Error{nfs3.Proc(r.Procedure).String(), name, r.Repeated, err}
+}
+
+func (c *Client) once(ctx context.Context, r *oncrpc.Request, res results) error {
+	if err := c.rpc.Do(ctx, r); err != nil {
+		return err
+	}
+	if s := *res.Outcome(); s != nfs3.OK {
+		return s
 	}
 	return nil
 }
