@@ -19,7 +19,7 @@ type Config struct {
 	// Routes are the programs, by number, whose calls go elsewhere.
 	Routes map[uint32]Route
 	// MaxReply is the longest reply in bytes that there is room for when the call does not say how long it may be, some 4 KiB for what surrounds
-	// the data aside. It is also the most that a READ, READDIR or READDIRPLUS of NFS version 3 may ask for. 0 means 1 MiB.
+	// the data aside. It is also the most that a READ, READDIR or READDIRPLUS of NFS version 3 may ask for. 0 means 1 MiB; it is from 4 KiB to 1 GiB less 4 KiB.
 	MaxReply int
 	// ConnMemory bounds the memory in bytes for the replies of the calls under way on one connection, Memory that on all
 	// of them; replies of up to 4 KiB are not counted. 0 means 64 MiB and 512 MiB; they are never less than what one call takes.
@@ -43,7 +43,7 @@ type Route struct {
 const headroom = 4 << 10
 
 func (c Config) withDefaults() Config {
-	c.MaxReply = max(headroom, cmp.Or(c.MaxReply, 1<<20))
+	c.MaxReply = c.maxReply()
 	most := cost(c.MaxMessage())
 	c.ConnMemory = max(cmp.Or(c.ConnMemory, 64<<20), most)
 	c.Memory = max(cmp.Or(c.Memory, 512<<20), c.ConnMemory)
@@ -55,4 +55,8 @@ func (c Config) withDefaults() Config {
 }
 
 // MaxMessage is the longest reply in bytes that the transports must take: for their own limits.
-func (c Config) MaxMessage() int { return max(headroom, cmp.Or(c.MaxReply, 1<<20)) + headroom }
+func (c Config) MaxMessage() int { return c.maxReply() + headroom }
+
+func (c Config) maxReply() int {
+	return min(max(headroom, cmp.Or(c.MaxReply, 1<<20)), 1<<maxClass-headroom)
+}

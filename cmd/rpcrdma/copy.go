@@ -67,7 +67,8 @@ func (c *copier) report(ctx context.Context, err error) error {
 	}
 	c.failed.Store(true)
 	c.tell(err)
-	if errors.As(err, new(*oncrpc.CallError)) {
+	// A server that does not accept one call may accept others.
+	if errors.As(err, new(*oncrpc.CallError)) && !errors.As(err, new(*oncrpc.AcceptError)) {
 		c.gone.Store(true)
 		return errReported
 	}

@@ -13,13 +13,17 @@ type special struct {
 	path string
 	flag int
 
-	mu sync.Mutex // guards f, and is held while it is opened
-	f  *os.File
+	mu     sync.Mutex // guards what follows, and is held while it is opened
+	f      *os.File
+	closed bool
 }
 
 func (s *special) open() (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return fs.ErrClosed
+	}
 	if s.f == nil {
 		s.f, err = os.OpenFile(s.path, s.flag, 0)
 	}
@@ -28,7 +32,12 @@ func (s *special) open() (err error) {
 
 // close closes it, unless it is still being opened.
 func (s *special) close() {
-	if s.mu.TryLock() && s.f != nil {
+	if !s.mu.TryLock() {
+		return
+	}
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.f != nil {
 		s.f.Close()
 	}
 }

@@ -25,7 +25,7 @@ func (r *rig) process(t *testing.T, args ...string) *exec.Cmd {
 		args[i] = strings.ReplaceAll(args[i], "@/", r.base("rdma")+"/")
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Env = append(os.Environ(), asCommand+"=1s")
+	cmd.Env = append(os.Environ(), asCommand+"=1s", "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 
@@ -132,10 +132,16 @@ func TestInterruptedOpen(t *testing.T) {
 	if n, err := (interruptibleReader{ctx, s}).Read(make([]byte, 1)); n != 0 || err != context.Canceled {
 		t.Errorf("got %d, %v, want %v", n, err, context.Canceled)
 	}
-	s.close() // which does not wait either
-	f, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+	s.close()                                 // which does not wait either
+	f, err := os.OpenFile(fifo, os.O_RDWR, 0) // which waits for nobody, and ends who waits
 	if err != nil {
 		t.Fatal(err)
+	}
+	s.mu.Lock() // it is open, or will never be
+	opened := s.f
+	s.mu.Unlock()
+	if opened != nil {
+		opened.Close()
 	}
 	f.Close()
 }

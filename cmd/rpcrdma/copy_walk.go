@@ -42,9 +42,11 @@ func (w *copyWalk) items(ctx context.Context, items []copyItem) error {
 			}
 			continue
 		}
+		size := int64(0)
 		if f.mode.IsRegular() {
-			w.bar.grow(f.size)
+			size = f.size
 		}
+		w.bar.grow(size)
 		w.group.Go(func() error {
 			err := w.report(ctx, w.one(ctx, f))
 			w.bar.copied()

@@ -43,6 +43,9 @@ func runGateway(ctx context.Context, cfg *gatewayConfig, out io.Writer, log *slo
 			return err
 		}
 	}
+	if ip := l.Addr().(*net.TCPAddr).IP; !ip.IsLoopback() && len(cfg.allow) == 0 {
+		log.Warn("whoever reaches this port has what the server allows this host: name with --allow who may")
+	}
 	if err := g.greet(out); err != nil {
 		g.rpcbind.unregister(context.WithoutCancel(ctx), log)
 		return err

@@ -160,8 +160,15 @@ func TestGatewayAllow(t *testing.T) {
 	if code := refused.stop(); code != exitOK || strings.Count(refused.stderr.String(), "client refused") != 1 {
 		t.Errorf("exit %d: %s", code, refused.stderr)
 	}
-	if err := null(startGateway(t, nil, "--to", "rdma://"+server.rdma, "--allow", "127.0.0.0/8")); err != nil {
+	admitted := startGateway(t, nil, "--to", "rdma://"+server.rdma, "--allow", "127.0.0.0/8")
+	if err := null(admitted); err != nil {
 		t.Error(err)
+	}
+	open := startGateway(t, nil, "--to", "rdma://"+server.rdma, "--listen", ":0")
+	for g, want := range map[*serving]bool{admitted: false, open: true} {
+		if got := strings.Contains(g.stderr.String(), "whoever reaches this port"); got != want {
+			t.Errorf("a warning: %v, want %v", got, want)
+		}
 	}
 }
 

@@ -62,8 +62,7 @@ func (f *lnFlags) run(cmd *cobra.Command, r *remotes, args []string) error {
 			at, err := find(path.Base(target))
 			if err == nil {
 				err = f.link(w, to.client, at, func(name string) error {
-					_, err := to.client.Symlink(w.ctx(), at.dir, name, target, nfs3.Sattr{})
-					return err
+					return symlink(w, to.client, at.dir, name, target)
 				})
 			}
 			if at.url == "" {
@@ -75,6 +74,19 @@ func (f *lnFlags) run(cmd *cobra.Command, r *remotes, args []string) error {
 		}
 		return nil
 	})
+}
+
+// symlink makes a symbolic link.
+func symlink(w *work, c *nfsclient.Client, dir nfs3.FH, name, target string) error {
+	_, err := c.Symlink(w.ctx(), dir, name, target, nfs3.Sattr{})
+	if doneBefore(err, nfs3.ErrExist) {
+		if made, found := lookup(w.ctx(), c, dir, name); found == nil && made.attr.Type == nfs3.TypeLnk {
+			if is, found := c.ReadLink(w.ctx(), made.file); found == nil && is == target {
+				return nil
+			}
+		}
+	}
+	return err
 }
 
 // checkLinkTarget refuses what is no text of a link.
@@ -98,11 +110,16 @@ func (f *lnFlags) hard(w *work, from operand, to slot) error {
 		return errors.New("is a directory, which has one name: ln -s links to it")
 	}
 	there, err := lookup(w.ctx(), from.client, to.dir, to.base)
-	if err == nil && there.attr.FileID == i.Attr().FileID && there.attr.FSID == i.Attr().FSID {
+	if err == nil && sameFile(&there.attr, i.Attr()) {
 		return errSame
 	}
 	return f.link(w, from.client, to, func(name string) error {
 		_, err := from.client.Link(w.ctx(), i.Handle(), to.dir, name)
+		if doneBefore(err, nfs3.ErrExist) {
+			if made, found := lookup(w.ctx(), from.client, to.dir, name); found == nil && sameFile(&made.attr, i.Attr()) {
+				return nil
+			}
+		}
 		return err
 	})
 }
@@ -126,7 +143,7 @@ func (f *lnFlags) link(w *work, c *nfsclient.Client, to slot, make func(name str
 	if err := make(beside); err != nil {
 		return err
 	}
-	if err := c.Rename(w.ctx(), to.dir, beside, to.dir, to.base); err != nil {
+	if err := c.Rename(w.ctx(), to.dir, beside, to.dir, to.base); err != nil && !doneBefore(err, nfs3.ErrNoEnt) {
 		return errors.Join(err, c.Remove(w.ctx(), to.dir, beside))
 	}
 	return nil

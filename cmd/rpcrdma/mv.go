@@ -42,6 +42,9 @@ the new name already is replaced.`,
 
 var errSame = errors.New("that is the same file")
 
+// sameFile reports whether attributes are those of one file.
+func sameFile(a, b *nfs3.Fattr) bool { return a.FileID == b.FileID && a.FSID == b.FSID }
+
 // move moves one file.
 func (f *mvFlags) move(w *work, from operand, to slot) error {
 	dir, base, err := from.parent(w.ctx())
@@ -62,13 +65,18 @@ func (f *mvFlags) move(w *work, from operand, to slot) error {
 		return about(to.url, err)
 	case f.keep:
 		return nil
-	case there.attr.FileID == file.attr.FileID && there.attr.FSID == file.attr.FSID:
+	case sameFile(&there.attr, &file.attr):
 		if dir == to.dir && base == to.base || file.isDir() {
 			return errSame
 		}
 		return from.client.Remove(w.ctx(), dir, base) // RENAME leaves both of two links to one file
 	}
 	err = from.client.Rename(w.ctx(), dir, base, to.dir, to.base)
+	if doneBefore(err, nfs3.ErrNoEnt) {
+		if there, found := lookup(w.ctx(), from.client, to.dir, to.base); found == nil && sameFile(&there.attr, &file.attr) {
+			return nil
+		}
+	}
 	if errors.Is(err, nfs3.ErrInval) && file.isDir() {
 		return errors.New("a directory cannot be moved into itself: " + printable(to.url))
 	}

@@ -18,6 +18,9 @@ func reason(err error) string {
 	var status nfs3.Status
 	if errors.As(err, &status) {
 		if words := statusWords[status]; words != "" {
+			if doneBefore(err, nfs3.ErrExist) || doneBefore(err, nfs3.ErrNoEnt) {
+				words += repeatedNote
+			}
 			return words
 		}
 		return fmt.Sprintf("the server says error %d", uint32(status))

@@ -30,6 +30,7 @@ type remoteFlags struct {
 	crc         *choice[iwarp.CRC]
 	credits     count
 	identity
+	named func(flag string) bool // on the command line
 }
 
 func newRemoteFlags() *remoteFlags {
@@ -42,6 +43,7 @@ func newRemoteFlags() *remoteFlags {
 		crc:         newCRC(),
 		credits:     count{64, maxCredits},
 		identity:    ownIdentity(),
+		named:       func(string) bool { return false },
 	}
 }
 
@@ -55,7 +57,8 @@ func (r *remotes) addFlags(cmd *cobra.Command) {
 	r.flags = newRemoteFlags()
 	r.stderr = func() io.Writer { return cmd.ErrOrStderr() }
 	f := cmd.Flags()
-	f.Var(&r.flags.uid, "uid", "user ID to call with")
+	r.flags.named = f.Changed
+	f.Var(&r.flags.uid, "uid", "user ID to call with; his groups are those that he has on this host")
 	f.Var(&r.flags.gid, "gid", "group ID to call with")
 	f.Var(&r.flags.gids, "groups", "further group IDs to call with, with commas between them")
 	f.Var(&r.flags.wait, "wait", "how long to wait for a server that is gone to come back, such as 30s or 1h; 0: not at all")

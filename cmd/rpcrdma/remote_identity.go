@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	osuser "os/user"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,34 @@ func ownIdentity() identity {
 		}
 	}
 	return id
+}
+
+// become fills in what the command line does not say of another user: his groups as this host knows them, or else nobody's. The groups of who
+// runs this would be more than he has.
+func (id *identity) become(named func(flag string) bool) {
+	if !named("uid") {
+		return
+	}
+	gid, gids := groupsOf(id.uid)
+	if !named("gid") {
+		id.gid = gid
+	}
+	if !named("groups") {
+		id.gids = gids
+	}
+}
+
+// groupsOf returns the groups of a user of this host.
+func groupsOf(uid userFlag) (gid groupFlag, gids groupsFlag) {
+	gid = nfsserver.Nobody
+	u, err := osuser.LookupId(uid.String())
+	if err != nil || gid.Set(u.Gid) != nil {
+		return gid, nil
+	}
+	further, _ := u.GroupIds()
+	further = slices.DeleteFunc(further, func(g string) bool { return g == u.Gid })
+	_ = gids.Set(strings.Join(further[:min(len(further), oncrpc.MaxGIDs)], ","))
+	return gid, gids
 }
 
 // cred is the identity as calls carry it.

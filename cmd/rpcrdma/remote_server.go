@@ -43,6 +43,7 @@ func (r *remotes) connect(ctx context.Context, t target) (*remoteServer, error) 
 	if flags == nil {
 		flags = newRemoteFlags()
 	}
+	flags.become(flags.named)
 	cred, err := flags.cred()
 	if err != nil {
 		return nil, err

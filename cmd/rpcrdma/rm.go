@@ -57,7 +57,11 @@ func remove(w *work, p operand, recursive bool) error {
 	case p.dir && !e.isDir():
 		return nfs3.ErrNotDir
 	case !e.isDir():
-		return p.client.Remove(w.ctx(), dir, base)
+		err := p.client.Remove(w.ctx(), dir, base)
+		if doneBefore(err, nfs3.ErrNoEnt) {
+			return nil
+		}
+		return err
 	case !recursive:
 		return errors.New("is a directory: -r removes it, with all that is in it")
 	}
@@ -101,12 +105,4 @@ func (r *treeRemoval) tree(url string, above nfs3.FH, d entry, depth int) (all b
 		return false, nil
 	}
 	return true, ignoreGone(r.client.Rmdir(r.ctx(), above, d.name))
-}
-
-// ignoreGone takes what somebody else has removed for removed.
-func ignoreGone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

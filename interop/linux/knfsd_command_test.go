@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // schemes are the ways to reach a server.
@@ -20,24 +22,58 @@ type outcome struct {
 	code           int
 }
 
-// start starts a command of rpcrdma's, with a umask of 022. The function waits for its end.
-func (k *knfsd) start(t *testing.T, stdin []byte, args ...string) (wait func() outcome) {
+// running is a command of rpcrdma's.
+type running struct {
+	cmd    *exec.Cmd
+	stdout strings.Builder
+
+	mu     sync.Mutex // guards stderr
+	stderr strings.Builder
+}
+
+// startCommand starts a command, with a umask of 022.
+func startCommand(t *testing.T, stdin []byte, args ...string) *running {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", append([]string{"-c", `umask 022; exec "$@"`, "sh", command}, args...)...)
-	cmd.Stdin = bytes.NewReader(stdin)
-	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
+	r := &running{cmd: exec.CommandContext(t.Context(), "sh", append([]string{"-c", `umask 022; exec "$@"`, "sh", command}, args...)...)}
+	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = bytes.NewReader(stdin), &r.stdout, r
+	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return func() outcome {
-		t.Helper()
-		var exit *exec.ExitError
-		if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
-			t.Fatalf("rpcrdma %q: %v", args, err)
+	return r
+}
+
+// Write takes what comes by standard error.
+func (r *running) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stderr.Write(p)
+}
+
+// said is what has come by standard error so far.
+func (r *running) said() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stderr.String()
+}
+
+// await waits until there are words on standard error.
+func (r *running) await(t *testing.T, words string) {
+	t.Helper()
+	for deadline := time.Now().Add(silence); !strings.Contains(r.said(), words); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%q does not say %q:\n%s", r.cmd.Args, words, r.said())
 		}
-		return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 	}
+}
+
+// wait waits for its end.
+func (r *running) wait(t *testing.T) outcome {
+	t.Helper()
+	var exit *exec.ExitError
+	if err := r.cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%q: %v", r.cmd.Args, err)
+	}
+	return outcome{r.stdout.String(), r.said(), r.cmd.ProcessState.ExitCode()}
 }
 
 // do has a command done, which must succeed and complain of nothing, and returns what it prints.
@@ -49,7 +85,7 @@ func (k *knfsd) do(t *testing.T, args ...string) string {
 // feed is do with standard input.
 func (k *knfsd) feed(t *testing.T, stdin []byte, args ...string) string {
 	t.Helper()
-	got := k.start(t, stdin, args...)()
+	got := startCommand(t, stdin, args...).wait(t)
 	if got.code != 0 || got.stderr != "" {
 		t.Fatalf("rpcrdma %q: exit %d\n%s", args, got.code, got.stderr)
 	}
@@ -59,7 +95,7 @@ func (k *knfsd) feed(t *testing.T, stdin []byte, args ...string) string {
 // refused has a command done that must fail with exit code 1 and a message that has words in it.
 func (k *knfsd) refused(t *testing.T, words string, args ...string) {
 	t.Helper()
-	got := k.start(t, nil, args...)()
+	got := startCommand(t, nil, args...).wait(t)
 	if got.code != 1 || !strings.Contains(got.stderr, words) {
 		t.Errorf("rpcrdma %q: exit %d, want 1 and %q\n%s", args, got.code, words, got.stderr)
 	}

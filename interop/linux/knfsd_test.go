@@ -180,10 +180,14 @@ func local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(
 
 // url names something in an export, for the commands.
 func (k *knfsd) url(scheme, path string) string {
-	port := k.RDMA
 	if scheme == "tcp" {
-		port = k.TCP
+		return k.urlBy(scheme, k.TCP, path)
 	}
+	return k.urlBy(scheme, k.RDMA, path)
+}
+
+// urlBy is url through another port, such as a proxy's.
+func (k *knfsd) urlBy(scheme string, port int, path string) string {
 	return fmt.Sprintf("%s://%s%s?mountport=%d", scheme, local(port), path, k.Mount)
 }
 

@@ -17,6 +17,9 @@ type proxy struct {
 	target   int
 	counts   direction
 	done     chan struct{} // closed when the last cut was made
+	holdAt   int64         // if not 0: when so many bytes have been counted, nothing is passed on until release
+	held     chan struct{} // closed when that is so
+	released chan struct{} // closed by release
 	wg       sync.WaitGroup
 
 	mu     sync.Mutex // guards what follows
@@ -38,11 +41,22 @@ const (
 // newProxy starts a proxy that cuts when so many bytes have been counted. It ends with the test.
 func newProxy(t *testing.T, target int, counts direction, cutAt ...int64) *proxy {
 	t.Helper()
+	return startProxy(t, &proxy{target: target, counts: counts, done: make(chan struct{}), cutAt: cutAt})
+}
+
+// newHoldingProxy starts a proxy that does not cut, but holds everything up when so many bytes have passed.
+func newHoldingProxy(t *testing.T, target int, at int64) *proxy {
+	t.Helper()
+	return startProxy(t, &proxy{target: target, holdAt: at, held: make(chan struct{}), released: make(chan struct{})})
+}
+
+func startProxy(t *testing.T, p *proxy) *proxy {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{listener: l, target: target, counts: counts, done: make(chan struct{}), conns: make(map[net.Conn]struct{}), cutAt: cutAt}
+	p.listener, p.conns = l, make(map[net.Conn]struct{})
 	p.wg.Go(p.accept)
 	t.Cleanup(p.close)
 	return p
@@ -92,6 +106,7 @@ func (p *proxy) pass(from, to net.Conn, counted bool) {
 		if counted && p.cut(n) {
 			return
 		}
+		p.hold()
 		if _, werr := to.Write(b[:n]); err != nil || werr != nil {
 			return
 		}
@@ -116,6 +131,37 @@ func (p *proxy) cut(n int) bool {
 		delete(p.conns, c)
 	}
 	return true
+}
+
+// hold waits for release, if the time has come.
+func (p *proxy) hold() {
+	p.mu.Lock()
+	over := p.holdAt > 0 && p.passed >= p.holdAt
+	if over {
+		select {
+		case <-p.held:
+		default:
+			close(p.held)
+		}
+	}
+	p.mu.Unlock()
+	if over {
+		<-p.released
+	}
+}
+
+// release has a proxy that holds everything up go on, for good.
+func (p *proxy) release() { close(p.released) }
+
+// waitHeld waits until everything is held up.
+func (p *proxy) waitHeld(t *testing.T) {
+	t.Helper()
+	select {
+	case <-p.held:
+	case <-time.After(silence):
+		p.release()
+		t.Fatalf("%d bytes did not pass in %v", p.holdAt, silence)
+	}
 }
 
 // drop closes both ends of a connection.

@@ -1,0 +1,61 @@
+//go:build interop
+
+package linux
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// cutChanges resets connections where a reply comes to a change that cannot be made twice. The server has kept the reply, under the XID and the host:
+// another port is the same client to it.
+func (k *knfsd) cutChanges(t *testing.T) {
+	p := newProxy(t, k.RDMA, fromServer, 5_000, 10_000, 15_000, 20_000)
+	conn, err := redial.New(t.Context(), func(ctx context.Context) (oncrpc.Transport, error) {
+		c, err := rpcrdma.Dial(ctx, iwarp.Dialer{}, local(p.port()), rpcrdma.Config{})
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}, redial.Config{Wait: silence})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		conn.Close()
+		<-conn.Done()
+	}()
+	kept := k.repliesKept(t)
+	c, root := nfsclient.New(conn, user(t, 0)), k.root(t, open)
+	done := false
+	for i := 0; !done; i++ {
+		name := fmt.Sprintf("change-%d", i)
+		if _, err := c.Mkdir(t.Context(), root, name, nfs3.Sattr{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Rename(t.Context(), root, name, root, name+"-renamed"); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Rmdir(t.Context(), root, name+"-renamed"); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-p.done:
+			done = true
+		default:
+		}
+	}
+	if got := k.repliesKept(t) - kept; got < 1 {
+		t.Errorf("%d replies came out of the server's cache, want one for each that was lost", got)
+	} else {
+		t.Logf("%d replies came out of the server's cache", got)
+	}
+}
