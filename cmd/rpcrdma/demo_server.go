@@ -69,5 +69,6 @@ func mount(ctx context.Context, conn *rpcrdma.Conn) (*nfsfs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nfsfs.New(client, root, nfsfs.Config{Export: "/"}), nil
+	// What is not committed is in memory twice here, at the client and at the server.
+	return nfsfs.New(client, root, nfsfs.Config{Export: "/", Uncommitted: 16 << 20}), nil
 }

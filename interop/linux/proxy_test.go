@@ -125,12 +125,17 @@ func (p *proxy) cut(n int) bool {
 	if p.cuts == len(p.cutAt) {
 		close(p.done)
 	}
+	p.reset()
+	return true
+}
+
+// reset resets all connections; p.mu is held.
+func (p *proxy) reset() {
 	for c := range p.conns {
-		c.(*net.TCPConn).SetLinger(0) // a reset
+		c.(*net.TCPConn).SetLinger(0)
 		c.Close()
 		delete(p.conns, c)
 	}
-	return true
 }
 
 // hold waits for release, if the time has come.
@@ -150,11 +155,8 @@ func (p *proxy) hold() {
 	}
 }
 
-// release has a proxy that holds everything up go on, for good.
-func (p *proxy) release() { close(p.released) }
-
-// waitHeld waits until everything is held up.
-func (p *proxy) waitHeld(t *testing.T) {
+// interrupt waits until everything is held up, and resets the connections. What comes over new ones is held up, too.
+func (p *proxy) interrupt(t *testing.T) {
 	t.Helper()
 	select {
 	case <-p.held:
@@ -162,7 +164,13 @@ func (p *proxy) waitHeld(t *testing.T) {
 		p.release()
 		t.Fatalf("%d bytes did not pass in %v", p.holdAt, silence)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reset()
 }
+
+// release has a proxy that holds everything up go on, for good.
+func (p *proxy) release() { close(p.released) }
 
 // drop closes both ends of a connection.
 func (p *proxy) drop(conns ...net.Conn) {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"syscall"
 
 	"github.com/willscott/go-nfs-client/nfs"
 	"github.com/willscott/go-nfs-client/nfs/rpc"
@@ -17,7 +18,18 @@ type willscottVolume struct {
 	target *nfs.Target
 }
 
-func mountWillscott(s Server, export string) (Volume, error) {
+// mountWillscott mounts an export. The client calls the port mapper from a port that it draws, and fails if that one is taken: then it
+// draws again.
+func mountWillscott(s Server, export string) (v Volume, err error) {
+	for range 1000 {
+		if v, err = tryWillscott(s, export); !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	return v, err
+}
+
+func tryWillscott(s Server, export string) (Volume, error) {
 	m, err := dialWillscott(s)
 	if err != nil {
 		return nil, err
