@@ -5,6 +5,7 @@ package linux
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -25,7 +26,7 @@ func (k *knfsd) cutChanges(t *testing.T) {
 			return nil, err
 		}
 		return c, nil
-	}, redial.Config{Wait: silence})
+	}, redial.Config{Wait: silence, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,6 +99,7 @@ func TestKnfsd(t *testing.T) {
 		{"large directory", k.largeDirectory},
 		{"users", k.users},
 		{"find", k.find},
+		{"gateway", k.gateway},
 	} {
 		t.Run(part.name, part.test)
 	}

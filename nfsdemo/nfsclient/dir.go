@@ -28,6 +28,7 @@ func (c *Client) ReadDir(ctx context.Context, dir nfs3.FH) iter.Seq2[nfs3.Entry,
 	return func(yield func(nfs3.Entry, error) bool) {
 		args := nfs3.ReadDirPlusArgs{Dir: dir, DirCount: dirNames, MaxCount: dirReply}
 		var res nfs3.ReadDirPlusRes
+		way := way{limit: 1}
 		list := c.readDirPlus
 		for {
 			err := list(ctx, &args, &res)
@@ -36,7 +37,7 @@ func (c *Client) ReadDir(ctx context.Context, dir nfs3.FH) iter.Seq2[nfs3.Entry,
 				err = list(ctx, &args, &res)
 			}
 			if err == nil && !res.EOF {
-				err = moves(args.Cookie, res.Entries)
+				err = way.moves(res.Entries)
 			}
 			if err != nil {
 				yield(nfs3.Entry{}, err)
@@ -75,7 +76,7 @@ func (c *Client) readDir(ctx context.Context, args *nfs3.ReadDirPlusArgs, res *n
 
 var (
 	errNoEntries = errors.New("neither entries nor the end of the directory")
-	errCookie    = errors.New("the last entry has the cookie that was asked with")
+	errLoop      = errors.New("the listing goes round in circles")
 	errName      = errors.New("impossible name")
 )
 
@@ -84,13 +85,24 @@ func listing(name string, err error) error {
 	return &Error{Op: nfs3.ProcReadDirPlus.String(), Name: name, Err: err}
 }
 
-// moves checks that a reply to which more follows leads on.
-func moves(from uint64, entries []nfs3.Entry) error {
+// way is the cookies that a listing came by. Of these it keeps one, and takes a later one after
+// twice as many replies each time, which finds any circle (R. P. Brent's algorithm).
+type way struct {
+	cookie       uint64
+	since, limit int // replies since it, and after how many it is replaced
+}
+
+// moves checks that a reply to which more follows leads on, to where the listing was not yet.
+func (w *way) moves(entries []nfs3.Entry) error {
 	if len(entries) == 0 {
 		return listing("", errNoEntries)
 	}
-	if entries[len(entries)-1].Cookie == from {
-		return listing("", errCookie)
+	next := entries[len(entries)-1].Cookie
+	if next == w.cookie {
+		return listing("", errLoop)
+	}
+	if w.since++; w.since == w.limit {
+		*w = way{cookie: next, limit: 2 * w.limit}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package nfsclient
 
 import (
 	"context"
+	"errors"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
@@ -19,11 +20,15 @@ func (c *Client) Symlink(ctx context.Context, dir nfs3.FH, name, path string, se
 // maxPath is the longest path in a symbolic link that there is room for, in bytes: more than Linux has.
 const maxPath = 4096
 
-// ReadLink returns where a symbolic link leads. A path longer than 4096 bytes may not
-// arrive.
+var errPath = errors.New("impossibly long path in a symbolic link")
+
+// ReadLink returns where a symbolic link leads. A path longer than 4096 bytes is an error.
 func (c *Client) ReadLink(ctx context.Context, h nfs3.FH) (string, error) {
 	var res nfs3.ReadLinkRes
 	err := c.call(ctx, nfs3.ProcReadLink, "", &nfs3.ReadLinkArgs{File: h}, &res, nfs3.ReadLinkMax(maxPath))
+	if err == nil && len(res.Path) > maxPath {
+		return "", &Error{Op: nfs3.ProcReadLink.String(), Err: errPath}
+	}
 	return res.Path, err
 }
 

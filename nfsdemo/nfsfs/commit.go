@@ -12,15 +12,17 @@ const maxRestarts = 10
 // maxOffset is the largest offset in a file that Go has a number for.
 const maxOffset = math.MaxInt64
 
-// sync commits all that was written before.
+// sync commits all that was written before. A COMMIT of kick that is sent after it began will do: beside a
+// writer that waits for room again and again there are no others.
 func (u *unstable) sync() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	written := u.epoch
 	for {
-		for u.committing {
+		for u.committing && u.durable <= written {
 			u.changed.Wait()
 		}
-		if u.err != nil || len(u.spans) == 0 {
+		if u.err != nil || len(u.spans) == 0 || u.durable > written {
 			return u.err
 		}
 		u.committing = true
@@ -60,6 +62,7 @@ func (u *unstable) pass() bool {
 		}
 	} else if err == nil {
 		u.restarts = 0
+		u.durable = u.epoch
 	}
 	u.committing, u.err = false, err
 	u.changed.Broadcast()

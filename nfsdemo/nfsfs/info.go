@@ -23,7 +23,7 @@ var (
 func (i *Info) Name() string { return i.name }
 
 // Size is the length of a file in bytes.
-func (i *Info) Size() int64 { return int64(i.attr.Size) }
+func (i *Info) Size() int64 { return size(&i.attr) }
 
 // Mode has the type and the permissions.
 func (i *Info) Mode() fs.FileMode { return fileMode(&i.attr) }
@@ -51,3 +51,6 @@ func (i *Info) Attr() *nfs3.Fattr { return &i.attr }
 
 // Handle is the file's handle.
 func (i *Info) Handle() nfs3.FH { return i.handle }
+
+// size returns the length of a file, which a server may say to be more than Go has a number for.
+func size(a *nfs3.Fattr) int64 { return int64(min(a.Size, maxOffset)) }

@@ -38,7 +38,7 @@ func (f *File) seek(offset int64, whence int) (int64, error) {
 			return 0, err
 		}
 		// What is not committed may be lost, and will be written again.
-		from = max(int64(a.Size), f.unstable.end())
+		from = max(size(&a), f.unstable.end())
 	default:
 		return 0, fs.ErrInvalid
 	}

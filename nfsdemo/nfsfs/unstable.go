@@ -28,6 +28,7 @@ type unstable struct {
 	held       int     // bytes in buffers, and of WRITEs under way
 	waiting    int     // how many wait for held to become less
 	epoch      uint64  // how many COMMITs were sent
+	durable    uint64  // what was written in epochs before this one is committed
 	committing bool    // one is under way, or what it found lost is being written again
 	restarts   int     // of the server, as the last COMMITs have found one after the other
 	err        error   // why data was lost; it stays

@@ -40,7 +40,7 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, f.err("read", err)
 	}
-	t := &writeTo{f: f, size: int64(a.Size), next: f.off, ring: make([]piece, f.fs.cfg.Parallel)}
+	t := &writeTo{f: f, size: size(&a), next: f.off, ring: make([]piece, f.fs.cfg.Parallel)}
 	defer t.drain()
 	return t.run(w)
 }

@@ -103,6 +103,9 @@ func (c *Conn) lost(l *link, err error) {
 	links = slices.Delete(slices.Clone(links), i, i+1)
 	c.links.Store(&links)
 	if len(links) > 0 {
+		if time.Since(l.born) < steady { // the peer may want no more of them
+			c.growAfter = time.Now().Add(maxPause)
+		}
 		c.cfg.Logger.Debug("connection lost, others remain", "peer", l.conn.RemoteAddr(), "err", err)
 		return
 	}
