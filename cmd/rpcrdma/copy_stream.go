@@ -56,31 +56,6 @@ func (s *special) Write(p []byte) (int, error) {
 	return s.f.Write(p)
 }
 
-// interruptibleReader is an input that may have nothing to read for long, such as a terminal: a read ends with the context. The
-// bytes of one that ended so may be written still, until the process ends.
-type interruptibleReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (i interruptibleReader) Read(p []byte) (int, error) {
-	type outcome struct {
-		n   int
-		err error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		n, err := i.r.Read(p)
-		done <- outcome{n, err}
-	}()
-	select {
-	case o := <-done:
-		return o.n, o.err
-	case <-i.ctx.Done():
-		return 0, i.ctx.Err()
-	}
-}
-
 // stream is a copy from or to something that is no regular file.
 func (c *copier) stream(ctx context.Context, do func(ctx context.Context) error) error {
 	c.bar.begin(c.verb, 0)

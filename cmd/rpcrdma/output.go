@@ -28,19 +28,36 @@ type interruptible struct {
 
 // Write writes p.
 func (i interruptible) Write(p []byte) (int, error) {
+	return untilEnd(i.ctx, func() (int, error) { return i.w.Write(p) })
+}
+
+// interruptibleReader is an input that may have nothing to read for long, such as a terminal: a read ends with the context. The
+// bytes of one that ended so may be written still, until the process ends.
+type interruptibleReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read reads into p.
+func (i interruptibleReader) Read(p []byte) (int, error) {
+	return untilEnd(i.ctx, func() (int, error) { return i.r.Read(p) })
+}
+
+// untilEnd waits for what do does, or for the end of the context.
+func untilEnd(ctx context.Context, do func() (int, error)) (int, error) {
 	type outcome struct {
 		n   int
 		err error
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		n, err := i.w.Write(p)
+		n, err := do()
 		done <- outcome{n, err}
 	}()
 	select {
 	case o := <-done:
 		return o.n, o.err
-	case <-i.ctx.Done():
-		return 0, i.ctx.Err()
+	case <-ctx.Done():
+		return 0, ctx.Err()
 	}
 }
