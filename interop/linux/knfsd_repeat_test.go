@@ -19,7 +19,7 @@ import (
 // cutChanges resets connections where a reply comes to a change that cannot be made twice. The server has kept the reply, under the XID and the host:
 // another port is the same client to it.
 func (k *knfsd) cutChanges(t *testing.T) {
-	p := newProxy(t, k.RDMA, fromServer, 5_000, 10_000, 15_000, 20_000)
+	p := newGuestProxy(t, k.RDMA, fromServer, 5_000, 10_000, 15_000, 20_000)
 	conn, err := redial.New(t.Context(), func(ctx context.Context) (oncrpc.Transport, error) {
 		c, err := rpcrdma.Dial(ctx, iwarp.Dialer{}, local(p.port()), rpcrdma.Config{})
 		if err != nil {

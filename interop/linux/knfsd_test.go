@@ -55,7 +55,6 @@ exportfs -o rw,root_squash,anonuid=4242,anongid=4343,$options,fsid=2 '*:/squashe
 exportfs -o ro,no_root_squash,$options,fsid=3 '*:/readonly'
 exportfs -o rw,$options,fsid=4 '198.51.100.1:/private'
 rpc.mountd -N 4 -p 20048
-cat /proc/fs/nfsd/max_block_size
 echo 1048576 >/proc/fs/nfsd/max_block_size
 `
 

@@ -5,6 +5,7 @@ package linux
 import (
 	"encoding/binary"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -49,6 +50,32 @@ func readPcap(t *testing.T, file string) (packets []packet) {
 		b = b[n:]
 	}
 	return packets
+}
+
+// selectPcap copies of a capture that QEMU has made the TCP segments from and to some ports.
+func selectPcap(t *testing.T, file, to string, ports []int) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b) < pcapHeader {
+		t.Fatalf("%s is no capture", file)
+	}
+	out := append([]byte(nil), b[:pcapHeader]...)
+	for b = b[pcapHeader:]; len(b) >= packetHeader; {
+		n := packetHeader + int(binary.LittleEndian.Uint32(b[8:]))
+		if n > len(b) {
+			break // the guest was ended while it was written
+		}
+		if p, ok := parsePacket(b[packetHeader:n]); ok && (slices.Contains(ports, p.src) || slices.Contains(ports, p.dst)) {
+			out = append(out, b[:n]...)
+		}
+		b = b[n:]
+	}
+	if err := os.WriteFile(to, out, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // parsePacket reads a frame of Ethernet, if it has TCP over IPv4.

@@ -4,7 +4,7 @@ package linux
 
 import (
 	"fmt"
-
+	"io"
 	"net"
 	"sync"
 	"testing"
@@ -15,6 +15,7 @@ import (
 type proxy struct {
 	listener net.Listener
 	target   int
+	toGuest  bool // the target is in a guest
 	counts   direction
 	done     chan struct{} // closed when the last cut was made
 	holdAt   int64         // if not 0: when so many bytes have been counted, nothing is passed on until release
@@ -22,11 +23,12 @@ type proxy struct {
 	released chan struct{} // closed by release
 	wg       sync.WaitGroup
 
-	mu     sync.Mutex // guards what follows
-	conns  map[net.Conn]struct{}
-	passed int64   // bytes that were counted
-	cutAt  []int64 // when so many have, in ascending order
-	cuts   int     // so far
+	mu     sync.Mutex        // guards what follows
+	conns  map[net.Conn]bool // true: to the target
+	ending map[net.Conn]bool // those to a guest that are not closed yet
+	passed int64             // bytes that were counted
+	cutAt  []int64           // when so many have, in ascending order
+	cuts   int               // so far
 	closed bool
 }
 
@@ -44,10 +46,16 @@ func newProxy(t *testing.T, target int, counts direction, cutAt ...int64) *proxy
 	return startProxy(t, &proxy{target: target, counts: counts, done: make(chan struct{}), cutAt: cutAt})
 }
 
-// newHoldingProxy starts a proxy that does not cut, but holds everything up when so many bytes have passed.
+// newGuestProxy is newProxy to a port that leads to a guest.
+func newGuestProxy(t *testing.T, target int, counts direction, cutAt ...int64) *proxy {
+	t.Helper()
+	return startProxy(t, &proxy{target: target, toGuest: true, counts: counts, done: make(chan struct{}), cutAt: cutAt})
+}
+
+// newHoldingProxy starts a proxy to a port that leads to a guest. It does not cut, but holds everything up when so many bytes have passed.
 func newHoldingProxy(t *testing.T, target int, at int64) *proxy {
 	t.Helper()
-	return startProxy(t, &proxy{target: target, holdAt: at, held: make(chan struct{}), released: make(chan struct{})})
+	return startProxy(t, &proxy{target: target, toGuest: true, holdAt: at, held: make(chan struct{}), released: make(chan struct{})})
 }
 
 func startProxy(t *testing.T, p *proxy) *proxy {
@@ -56,7 +64,7 @@ func startProxy(t *testing.T, p *proxy) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.listener, p.conns = l, make(map[net.Conn]struct{})
+	p.listener, p.conns, p.ending = l, make(map[net.Conn]bool), make(map[net.Conn]bool)
 	p.wg.Go(p.accept)
 	t.Cleanup(p.close)
 	return p
@@ -75,7 +83,9 @@ func (p *proxy) accept() {
 			client.Close()
 			continue
 		}
-		if !p.add(client, server) {
+		if !p.add(client, false) || !p.add(server, true) {
+			client.Close()
+			server.Close()
 			return
 		}
 		p.wg.Go(func() { p.pass(client, server, p.counts == bothWays) })
@@ -83,18 +93,16 @@ func (p *proxy) accept() {
 	}
 }
 
-// add makes connections known, unless the proxy is closed: then they are too.
-func (p *proxy) add(conns ...net.Conn) bool {
+// add makes a connection known, unless the proxy is closed: then it is too.
+func (p *proxy) add(c net.Conn, toTarget bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, c := range conns {
-		if p.closed {
-			c.Close()
-			continue
-		}
-		p.conns[c] = struct{}{}
+	if p.closed {
+		c.Close()
+		return false
 	}
-	return !p.closed
+	p.conns[c] = toTarget
+	return true
 }
 
 // pass passes on what comes one way.
@@ -133,8 +141,31 @@ func (p *proxy) cut(n int) bool {
 func (p *proxy) reset() {
 	for c := range p.conns {
 		c.(*net.TCPConn).SetLinger(0)
+		p.end(c)
+	}
+}
+
+// end closes a connection, if that has not been done; p.mu is held. One to a guest is not reset, but ended in order: libslirp (4.7), which
+// QEMU has for its network, aborts if a connection is reset when it still holds data for the guest.
+func (p *proxy) end(c net.Conn) {
+	toTarget, known := p.conns[c]
+	delete(p.conns, c)
+	switch {
+	case !known:
+	case toTarget && p.toGuest && !p.closed:
+		tcp := c.(*net.TCPConn)
+		tcp.SetLinger(-1)
+		tcp.CloseWrite()
+		p.ending[c] = true
+		p.wg.Go(func() {
+			io.Copy(io.Discard, c)
+			c.Close()
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			delete(p.ending, c)
+		})
+	default:
 		c.Close()
-		delete(p.conns, c)
 	}
 }
 
@@ -177,8 +208,7 @@ func (p *proxy) drop(conns ...net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range conns {
-		c.Close()
-		delete(p.conns, c)
+		p.end(c)
 	}
 }
 
@@ -197,6 +227,9 @@ func (p *proxy) close() {
 	p.mu.Lock()
 	p.closed = true
 	for c := range p.conns {
+		c.Close()
+	}
+	for c := range p.ending {
 		c.Close()
 	}
 	p.mu.Unlock()

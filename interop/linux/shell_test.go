@@ -82,7 +82,7 @@ func (s *shell) start(t *testing.T, script string) {
 }
 
 // silence is how long a script may print nothing.
-const silence = 15 * time.Second
+const silence = 3 * time.Minute
 
 // next returns the next line that the script prints, and false with how it ended.
 func (s *shell) next(t *testing.T) (line string, more bool) {
