@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // Dial connects to a server. The context bounds the dialling only.
@@ -55,7 +56,7 @@ func (c Config) withDefaults() Config {
 }
 
 // MaxMessage is the longest reply in bytes that the transports must take: for their own limits.
-func (c Config) MaxMessage() int { return c.maxReply() + headroom }
+func (c Config) MaxMessage() int { return xdr.RoundUp(c.maxReply()) + headroom }
 
 func (c Config) maxReply() int {
 	return min(max(headroom, cmp.Or(c.MaxReply, 1<<20)), 1<<maxClass-headroom)

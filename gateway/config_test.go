@@ -1,6 +1,10 @@
 package gateway
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
 
 // One call of each kind has the memory that it needs, whatever the limits are set to.
 func TestDefaults(t *testing.T) {
@@ -12,6 +16,7 @@ func TestDefaults(t *testing.T) {
 	}{
 		{"nothing", Config{}, 1 << 20, 64 << 20, 512 << 20},
 		{"small", Config{MaxReply: 1, ConnMemory: 1, Memory: 1}, 4 << 10, 8 << 10, 8 << 10},
+		{"odd", Config{MaxReply: 100_001}, 100_001, 64 << 20, 512 << 20},
 		{"large", Config{MaxReply: 100 << 20}, 100 << 20, 128 << 20, 512 << 20},
 		{"very large", Config{MaxReply: 1000 << 20}, 1000 << 20, 1 << 30, 1 << 30},
 		{"more than there is", Config{MaxReply: 1 << 40}, 1<<30 - 4<<10, 1 << 30, 1 << 30},
@@ -21,6 +26,10 @@ func TestDefaults(t *testing.T) {
 			got := tt.cfg.withDefaults()
 			if got.MaxReply != tt.maxReply || got.ConnMemory != tt.conn || got.Memory != tt.memory {
 				t.Errorf("got %d, %d, %d, want %d, %d, %d", got.MaxReply, got.ConnMemory, got.Memory, tt.maxReply, tt.conn, tt.memory)
+			}
+			// Transports round it up.
+			if most := got.MaxMessage(); most < got.MaxReply+headroom || most%xdr.Unit != 0 {
+				t.Errorf("a message may have %d bytes", most)
 			}
 			if most := tt.cfg.MaxMessage(); most != got.MaxMessage() || cost(most) > got.ConnMemory {
 				t.Errorf("a message may have %d bytes, or %d", most, got.MaxMessage())

@@ -15,7 +15,8 @@
 // Each connection of a client has its own connection to the server, which is made when the first call comes. When one of the two
 // ends, or cannot be made, the other is ended: the client connects anew and sends again what had no answer, as
 // it would with the server itself. Transaction ids are kept, so that the server finds such calls in its cache of replies. A call
-// that comes again while it is under way on the same connection is dropped.
+// that comes again while it is under way on the same connection is dropped. When it comes for the third time the server may have
+// dropped it, and the connections are ended.
 //
 // # Messages
 //

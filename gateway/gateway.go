@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -21,6 +22,7 @@ type Gateway struct {
 	calls  sync.Pool
 	stats  counters
 
+	pause   time.Duration // before a client is disconnected because the server could not be reached again
 	workers workers
 	running sync.WaitGroup // connections and workers
 
@@ -38,6 +40,7 @@ func New(cfg Config) *Gateway {
 		server:   &route{Route: Route{Dial: cfg.Dial}},
 		routes:   make(map[uint32]*route),
 		memory:   semaphore.NewWeighted(cfg.Memory),
+		pause:    250 * time.Millisecond,
 		sessions: make(map[oncrpc.Transport]*session),
 	}
 	for program, r := range cfg.Routes {
@@ -46,6 +49,10 @@ func New(cfg Config) *Gateway {
 	g.workers.init()
 	return g
 }
+
+// lost is how many times a call comes before it or its reply is taken for lost. A server may drop calls, and
+// on the connection on which it has done so they cannot be made again.
+const lost = 3
 
 // Forward passes a call on: it is for oncrpc.ServerConfig.Forward. The calls must come over a transport that has no
 // chunks, such as recordmark; others are dropped.
@@ -58,10 +65,14 @@ func (g *Gateway) Forward(in oncrpc.Incoming) {
 		return
 	}
 	c := g.newCall(s, in, p)
-	if !s.begin(c.xid) {
+	if times := s.begin(c.xid); times > 1 {
 		g.stats.duplicates.Add(1)
 		in.Drop()
 		c.finish()
+		if times == lost {
+			g.log.Debug("client disconnected, whose call was not answered", "client", s.client.RemoteAddr())
+			s.client.Close()
+		}
 		return
 	}
 	g.stats.calls.Add(1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
@@ -51,11 +52,15 @@ func (s *session) connect(l *leg, r *route) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.g.cfg.DialTimeout)
 	l.conn, l.err = r.Dial(ctx)
 	cancel()
+	again := false
 	if s.ctx.Err() == nil || l.err == nil {
-		s.g.dialled(r, s.client, l.err)
+		again = s.g.dialled(r, s.client, l.err)
 	}
 	close(l.ready)
 	if l.err != nil {
+		if again {
+			s.wait(s.g.pause)
+		}
 		s.client.Close()
 		return
 	}
@@ -72,9 +77,19 @@ func (s *session) connect(l *leg, r *route) {
 	}
 }
 
-// dialled counts an attempt to connect. Clients try again and again; so of those that fail in a row only the
+// wait waits, or until the session ends. Some clients that are disconnected come back at once, and do nothing else.
+func (s *session) wait(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-s.ctx.Done():
+	}
+}
+
+// dialled counts an attempt to connect, and reports whether those before it failed. Clients try again and again; so of those that fail in a row only the
 // first is logged aloud, and the next that succeeds.
-func (g *Gateway) dialled(r *route, client oncrpc.Transport, err error) {
+func (g *Gateway) dialled(r *route, client oncrpc.Transport, err error) (again bool) {
 	r.mu.Lock()
 	before := r.failed
 	r.failed++
@@ -99,4 +114,5 @@ func (g *Gateway) dialled(r *route, client oncrpc.Transport, err error) {
 		g.stats.dialFailures.Add(1)
 		log.Debug("cannot connect to the server", "failed", before+1, "err", err)
 	}
+	return before > 0
 }

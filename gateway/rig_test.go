@@ -99,6 +99,7 @@ func start(tb testing.TB, cfg Config, tcp recordmark.Config) *gated {
 		cfg.Logger = quiet
 	}
 	g := &gated{Gateway: New(cfg)}
+	g.pause = 0
 	g.server = oncrpc.NewServer(oncrpc.ServerConfig{Forward: g.Forward, Logger: quiet})
 	tb.Cleanup(func() { g.Close() })
 	g.addr = overTCP(tb, g.server, tcp)

@@ -16,8 +16,8 @@ type session struct {
 	ctx    context.Context // ends with client
 	memory *semaphore.Weighted
 
-	mu    sync.Mutex // guards what follows
-	under map[uint32]struct{}
+	mu    sync.Mutex     // guards what follows
+	under map[uint32]int // times that a call under way has come, by its transaction id
 	legs  map[*route]*leg
 }
 
@@ -27,20 +27,17 @@ func newSession(ctx context.Context, g *Gateway, client oncrpc.Transport) *sessi
 		client: client,
 		ctx:    ctx,
 		memory: semaphore.NewWeighted(g.cfg.ConnMemory),
-		under:  make(map[uint32]struct{}),
+		under:  make(map[uint32]int),
 		legs:   make(map[*route]*leg),
 	}
 }
 
-// begin enters a call, unless it is under way already.
-func (s *session) begin(xid uint32) bool {
+// begin enters a call, and returns how many times it has come since it is under way.
+func (s *session) begin(xid uint32) (times int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.under[xid]; ok {
-		return false
-	}
-	s.under[xid] = struct{}{}
-	return true
+	s.under[xid]++
+	return s.under[xid]
 }
 
 // end is for a call that is answered: from now on the same may be called again.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -102,6 +103,31 @@ func TestDuplicate(t *testing.T) {
 		t.Errorf("got reply %x, want that to 7", got)
 	}
 	if got := g.Stats(); got.Duplicates != 2 || got.Calls != 5 || got.Replies != 5 {
+		t.Errorf("stats %+v", got)
+	}
+}
+
+// A call that comes for the third time has been lost, by a server that drops calls: the client is disconnected, and calls over a new connection.
+func TestLostCall(t *testing.T) {
+	gate := newGate()
+	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})}, recordmark.Config{})
+	s := granted(t, g)
+	s.send(testCall(7, 1))
+	<-gate.entered
+	for range lost - 1 {
+		s.send(testCall(7, 1))
+	}
+	if got := s.next(); got != nil {
+		t.Errorf("got reply %x", got)
+	}
+	again := granted(t, g)
+	again.send(testCall(7, 1))
+	<-gate.entered
+	close(gate.open)
+	if got := again.next(); !bytes.Equal(got[:4], []byte{0, 0, 0, 7}) {
+		t.Errorf("got reply %x, want that to 7", got)
+	}
+	if got := g.Stats(); got.Duplicates != lost-1 || got.Dials != 2 {
 		t.Errorf("stats %+v", got)
 	}
 }
@@ -249,6 +275,31 @@ func TestUnreachable(t *testing.T) {
 	g.Close() // when all is counted
 	if got := g.Stats(); got.DialFailures != 100 || got.Dials != 1 || got.Dropped != 100 {
 		t.Errorf("stats %+v", got)
+	}
+}
+
+// From the second failure on a client is not disconnected at once, lest it come back at once; its calls are dropped, though.
+func TestUnreachableAgain(t *testing.T) {
+	g := start(t, Config{Dial: func(context.Context) (oncrpc.Transport, error) { return nil, errors.New("no such server") }}, recordmark.Config{})
+	g.pause = time.Hour
+	first := dialStream(t, g.addr)
+	first.send(testCall(1, 0))
+	if got := first.next(); got != nil {
+		t.Fatalf("got reply %x", got)
+	}
+	second := dialStream(t, g.addr)
+	for xid := range uint32(2) {
+		second.send(testCall(xid, 0))
+		for g.Stats().Dropped < uint64(xid)+2 {
+			runtime.Gosched()
+		}
+	}
+	if got := g.Stats(); got.DialFailures != 2 || got.Clients != 1 {
+		t.Errorf("stats %+v", got)
+	}
+	g.Close()
+	if got := second.next(); got != nil {
+		t.Errorf("got reply %x", got)
 	}
 }
 

@@ -26,7 +26,7 @@ type Conn struct {
 	importer  transport.Importer
 	abandoner transport.Abandoner
 	pool      *pool
-	ownPool   bool
+	leavePool func() // at the end; nil: the pool is the listener's
 	queue     sendQueue
 	window    *credits.Window
 	budget    *budget
@@ -191,8 +191,8 @@ func (c *Conn) watch() {
 	if leave != nil {
 		leave()
 	}
-	if c.ownPool {
-		c.pool.close()
+	if c.leavePool != nil {
+		c.leavePool()
 	}
 	close(c.done)
 }

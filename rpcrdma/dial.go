@@ -15,9 +15,9 @@ func Dial(ctx context.Context, d transport.Dialer, addr string, cfg Config) (*Co
 	if err != nil {
 		return nil, &OpError{"dial", nil, err}
 	}
-	pool := newPool(ep.Domain(), cfg.receiveSize())
+	pool := dialled.join(ep.Domain(), cfg.receiveSize())
 	c := newConn(ep, cfg, pool, newBudget(cfg.ServerMemory))
-	c.ownPool = true
+	c.leavePool = func() { dialled.leave(pool) }
 	go c.run()
 	return c, nil
 }

@@ -107,19 +107,20 @@ func (a *acceptor) accept(ctx context.Context, req transport.Request) {
 	a.mu.Unlock()
 }
 
-func (a *acceptor) conn(ep transport.Endpoint) *Conn {
+func (a *acceptor) conn(ep transport.Endpoint) (c *Conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	d := ep.Domain()
 	if a.pool == nil {
 		a.pool = newPool(d, a.cfg.receiveSize())
 	}
-	p, own := a.pool, false
-	if p.domain != d {
-		p, own = newPool(d, a.cfg.receiveSize()), true
+	if a.pool.domain == d {
+		c = newConn(ep, a.cfg, a.pool, a.budget)
+	} else {
+		own := newPool(d, a.cfg.receiveSize())
+		c = newConn(ep, a.cfg, own, a.budget)
+		c.leavePool = own.close
 	}
-	c := newConn(ep, a.cfg, p, a.budget)
-	c.ownPool = own
 	a.conns[c] = struct{}{}
 	return c
 }

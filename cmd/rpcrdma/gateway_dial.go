@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/gateway"
@@ -49,7 +51,9 @@ func (g *gatewayRun) dial(ctx context.Context, t target) (oncrpc.Transport, erro
 		InlineRecv: int(c.inline),
 		Credits:    c.credits.n,
 		MaxMessage: max(recordmark.DefaultMaxRecord, gateway.Config{MaxReply: int(c.maxReply)}.MaxMessage()),
-		Observer:   &g.ways,
+		// So that the header for the largest reply fits in the smallest message.
+		SegmentSize: 4 << 20,
+		Observer:    &g.ways,
 	})
 	return orNil(conn, err)
 }
@@ -61,7 +65,17 @@ func (g *gatewayRun) dialTCP(ctx context.Context, addr string) (oncrpc.Transport
 	if errors.Is(err, recordmark.ErrNoPrivilegedPort) {
 		conn, err = recordmark.Dial(ctx, addr, cfg)
 	}
+	if err == nil && reaches(conn, g.ports.tcp.Addr().(*net.TCPAddr)) {
+		conn.Close()
+		return nil, fmt.Errorf("MOUNT at %s: that is the gateway itself: name its server with --mount-to", addr)
+	}
 	return orNil(conn, err)
+}
+
+// reaches reports whether a connection leads to a listener of this process.
+func reaches(c *recordmark.Conn, l *net.TCPAddr) bool {
+	from, to := c.LocalAddr().(*net.TCPAddr), c.RemoteAddr().(*net.TCPAddr)
+	return to.Port == l.Port && (to.IP.Equal(l.IP) || l.IP.IsUnspecified() && (to.IP.IsLoopback() || to.IP.Equal(from.IP)))
 }
 
 // findMount connects to MOUNT on the server's host, of which only rpcbind there knows the port.

@@ -137,6 +137,39 @@ func TestGatewayMountTo(t *testing.T) {
 	}
 }
 
+// TestGatewayMountToItself: calls do not go round.
+func TestGatewayMountToItself(t *testing.T) {
+	server := startServe(t, "--memory", "/export")
+	for _, listen := range []string{"127.0.0.1", ""} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		l.Close() // for the gateway
+		g := startGateway(t, nil, "--listen", listen+":"+port, "--to", "rdma://"+server.rdma, "--mount-to", "tcp://127.0.0.1:"+port)
+		conn := dialTCP(t, "127.0.0.1:"+port)
+		if err := oncrpc.NewClient(conn, mount3.Program, mount3.Version, oncrpc.AuthNone()).Call(t.Context(), 0, nil, nil); err == nil {
+			t.Error("a call was answered")
+		}
+		if code := g.stop(); code != exitOK || strings.Count(g.stderr.String(), "that is the gateway itself") != 1 {
+			t.Errorf("exit %d: %s", code, g.stderr)
+		}
+	}
+}
+
+// TestGatewayMaxReply: odd replies, and the largest with the smallest messages, have their place.
+func TestGatewayMaxReply(t *testing.T) {
+	server := startServe(t, "--memory", "/export")
+	for _, args := range []string{"--max-reply 5000001", "--max-reply 64MiB --inline 1KiB"} {
+		g := startGateway(t, nil, append(strings.Fields(args), "--to", "rdma://"+server.rdma)...)
+		exports, err := nfsclient.Exports(t.Context(), dialTCP(t, g.tcp), oncrpc.AuthNone())
+		if err != nil || len(exports) != 1 {
+			t.Errorf("%s: got %v, %v", args, exports, err)
+		}
+	}
+}
+
 // TestGatewayAllow: who is not named is disconnected, and logged once.
 func TestGatewayAllow(t *testing.T) {
 	server := startServe(t, "--memory", "/export")

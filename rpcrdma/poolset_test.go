@@ -1,0 +1,60 @@
+package rpcrdma
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+)
+
+// Connections of one domain keep as much together as one does. What the last leaves goes back, also what is in use still.
+func TestPoolSet(t *testing.T) {
+	var s poolSet
+	d, other := new(loopback.Domain), new(loopback.Domain)
+	var pools []*pool
+	var slices []transport.Slice
+	for range 4 {
+		p := s.join(d, 4096)
+		for range poolKeep >> 20 {
+			b, err := p.get(1 << 20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices = append(slices, b)
+		}
+		pools = append(pools, p)
+	}
+	for i, b := range slices[1:] {
+		pools[i%len(pools)].put(b)
+	}
+	allocated(t, d, poolKeep>>20+1, poolKeep+1<<20)
+	if s.join(other, 4096) == pools[0] || s.join(d, 8192) == pools[0] {
+		t.Error("a pool is shared whose memory, or receives, are others")
+	}
+	for _, p := range pools {
+		allocated(t, d, poolKeep>>20+1, poolKeep+1<<20)
+		s.leave(p)
+	}
+	allocated(t, d, 1, 1<<20)
+	pools[0].put(slices[0])
+	allocated(t, d, 0, 0)
+	if s.join(d, 4096) == pools[0] {
+		t.Error("a pool is used that is closed")
+	}
+}
+
+// The connections of Dial share the pool of their domain, as long as one of them is there.
+func TestDialledShare(t *testing.T) {
+	r := newRig(t, Config{})
+	first, second, others := r.dial(Config{}), r.dial(Config{}), newRig(t, Config{}).dial(Config{})
+	if first.pool != second.pool || first.pool == others.pool {
+		t.Error("connections of one domain do not share a pool, or others do")
+	}
+	for _, c := range []*Conn{first, second} {
+		c.Close()
+		<-c.Done()
+	}
+	if again := r.dial(Config{}); again.pool == first.pool {
+		t.Error("a pool is used that is closed")
+	}
+}
