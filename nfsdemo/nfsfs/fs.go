@@ -17,6 +17,7 @@ type FS struct {
 	cfg     Config
 	buffers sync.Pool // *buffer of the size of a READ or WRITE
 	small   sync.Pool // *buffer of at most smallBuffer bytes
+	dirs    dirCache
 
 	mu    sync.Mutex // guards what follows
 	rsize int        // bytes of a READ; 0: the server was not asked yet

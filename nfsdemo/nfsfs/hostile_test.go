@@ -1,6 +1,7 @@
 package nfsfs
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -25,6 +26,7 @@ type hostile struct {
 	how      func() nfs3.StableHow // how durable a WRITE is; nil: as it is asked for
 	fail     func(p nfs3.Proc) nfs3.Status
 	commits  int
+	size     uint64                                 // that is told; 0: the right one
 	hideEOF  bool                                   // it is told only behind the end
 	noAttrs  bool                                   // post_op_attr is never there
 	before   func(context.Context, nfs3.Proc) error // each procedure is executed
@@ -61,7 +63,7 @@ func (s *hostile) attr() nfs3.PostOpAttr {
 }
 
 func (s *hostile) fattr() nfs3.Fattr {
-	return nfs3.Fattr{Type: nfs3.TypeReg, Mode: 0o644, Size: uint64(len(s.volatile)), FileID: 2}
+	return nfs3.Fattr{Type: nfs3.TypeReg, Mode: 0o644, Size: cmp.Or(s.size, uint64(len(s.volatile))), FileID: 2}
 }
 
 func (s *hostile) cut(n int) int {

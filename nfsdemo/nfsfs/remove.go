@@ -12,6 +12,7 @@ func (f *FS) Remove(ctx context.Context, name string) error {
 	p, err := f.parent(ctx, name)
 	if err == nil {
 		err = f.remove(ctx, p)
+		f.dirs.changed(p)
 	}
 	return pathError("remove", name, err)
 }

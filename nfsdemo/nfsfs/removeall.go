@@ -36,6 +36,7 @@ type remover struct {
 
 // remove removes one name; dir says that it is known to be of a directory.
 func (r *remover) remove(ctx context.Context, p place, dir bool) error {
+	defer r.dirs.changed(p)
 	var n node
 	if !dir && !p.slash {
 		err := r.c.Remove(ctx, p.dir, p.base)

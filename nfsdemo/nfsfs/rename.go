@@ -30,7 +30,10 @@ func (f *FS) rename(ctx context.Context, from, to string) error {
 			return failed(nfs3.ProcRename, a.base, nfs3.ErrNotDir)
 		}
 	}
-	return f.c.Rename(ctx, a.dir, a.base, b.dir, b.base)
+	err = f.c.Rename(ctx, a.dir, a.base, b.dir, b.base)
+	f.dirs.changed(a)
+	f.dirs.changed(b)
+	return err
 }
 
 // look looks up what is at a place.

@@ -42,6 +42,7 @@ type walk struct {
 	chain []nfs3.FH // the directories from the root to where the walk is
 	todo  []step    // the next is the last
 	links int       // symbolic links followed
+	seen  []entry   // names looked up
 }
 
 // find resolves a name. When only its last part does not exist, the error is NFS3ERR_NOENT and the node has a base and
@@ -50,9 +51,19 @@ func (f *FS) find(ctx context.Context, name string, last bool) (node, error) {
 	if strings.IndexByte(name, 0) >= 0 {
 		return node{}, fs.ErrInvalid
 	}
-	w := walk{FS: f, chain: []nfs3.FH{f.root}}
-	w.push(name, false)
-	return w.run(ctx, last)
+	dir, _, _ := split(name)
+	for {
+		w, known, err := f.directory(ctx, dir)
+		if err != nil {
+			return node{}, err
+		}
+		w.push(name[len(dir):], false)
+		n, err := w.run(ctx, last)
+		if !known || !errors.Is(err, nfs3.ErrStale) {
+			return n, err
+		}
+		f.dirs.drop(dir) // somebody has removed it
+	}
 }
 
 // push puts the parts of a name before what is to be done. The slash at the end of a name stays as a ".".
@@ -69,7 +80,7 @@ func (w *walk) push(name string, linked bool) {
 }
 
 func (w *walk) run(ctx context.Context, last bool) (node, error) {
-	at := node{file: w.chain[0], attr: nfs3.Fattr{Type: nfs3.TypeDir}}
+	at := node{file: w.here(), attr: nfs3.Fattr{Type: nfs3.TypeDir}}
 	known := false // at.attr is more than a type
 	for len(w.todo) > 0 {
 		s := w.todo[len(w.todo)-1]
@@ -122,6 +133,7 @@ func (w *walk) here() nfs3.FH { return w.chain[len(w.chain)-1] }
 // look looks a name up.
 func (w *walk) look(ctx context.Context, name string) (node, error) {
 	n := node{dir: w.here(), base: name}
+	w.seen = append(w.seen, entry{n.dir, name})
 	o, err := w.c.Lookup(ctx, n.dir, name)
 	if err != nil {
 		if !errors.Is(err, nfs3.ErrNoEnt) {
@@ -208,14 +220,14 @@ func (f *FS) parent(ctx context.Context, name string) (place, error) {
 	if base == "" || base == "." || base == ".." {
 		return place{}, fs.ErrInvalid
 	}
-	if strings.IndexByte(base, 0) >= 0 {
+	if strings.IndexByte(name, 0) >= 0 {
 		return place{}, fs.ErrInvalid
 	}
-	n, err := f.find(ctx, dir+"/", follow)
+	w, _, err := f.directory(ctx, dir)
 	if err != nil {
 		return place{}, err
 	}
-	return place{n.file, base, slash}, nil
+	return place{w.here(), base, slash}, nil
 }
 
 // split splits a name behind its last slash that is not at the end.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"runtime"
 	"testing"
@@ -235,5 +236,23 @@ func TestCloseWaits(t *testing.T) {
 	close(hold)
 	if err := errors.Join(<-done, <-done); err != nil || !bytes.Equal(p, numbers(10)) {
 		t.Errorf("%x, %v", p, err)
+	}
+}
+
+// TestHugeSize: of a file that is larger than Go can tell nothing is overwritten, and what it has is read.
+func TestHugeSize(t *testing.T) {
+	s := &hostile{volatile: []byte("text"), size: 1<<63 + 5}
+	f := s.open(t, t.Context(), Config{}, os.O_RDWR|os.O_APPEND)
+	defer f.Close()
+	if n, err := f.Write([]byte("more")); !errors.Is(err, nfs3.ErrFBig) || string(s.volatile) != "text" {
+		t.Errorf("%d bytes written, %v: %q", n, err, s.volatile)
+	}
+	if i, err := f.Stat(); err != nil || i.Size() != math.MaxInt64 {
+		t.Error(i, err)
+	}
+	f.Seek(0, io.SeekStart)
+	var got bytes.Buffer
+	if n, err := f.WriteTo(&got); n != 4 || err != nil || got.String() != "text" {
+		t.Errorf("%d bytes read, %v: %q", n, err, got.String())
 	}
 }

@@ -1,0 +1,122 @@
+package nfsfs_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/internal/pipe"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// lookups is a transport that counts LOOKUPs.
+type lookups struct {
+	*pipe.Conn
+	n int
+}
+
+func (l *lookups) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
+	if nfs3.Proc(binary.BigEndian.Uint32(x.Call.Inline[20:])) == nfs3.ProcLookup {
+		l.n++
+	}
+	return l.Conn.RoundTrip(ctx, x)
+}
+
+// counted are two views of one tree, as two clients have it; the LOOKUPs of the first are counted.
+func counted(t *testing.T) (l *lookups, f, other *nfsfs.FS) {
+	l = &lookups{Conn: pipe.New(server(t, nil), pipe.Inline)}
+	return l, mount(t, l, 0, nfsfs.Config{}), mount(t, l.Conn, 0, nfsfs.Config{})
+}
+
+// TestDirectoriesOnce: the directories above files are looked up once, not for each.
+func TestDirectoriesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // in which no time passes
+		ctx := t.Context()
+		l, f, _ := counted(t)
+		ok(t, f.MkdirAll(ctx, "a/b/c", 0o755))
+		ok(t, f.Symlink(ctx, "a/b", "link"))
+		time.Sleep(2 * time.Second) // until that is forgotten
+		l.n = 0
+		for i := range 50 {
+			name := fmt.Sprint("a/b/c/", i)
+			ok(t, f.Mkdir(ctx, name, 0o755))
+			ok(t, f.Rename(ctx, name, name+"x"))
+			ok(t, f.Remove(ctx, name+"x"))
+		}
+		if l.n != 3 {
+			t.Errorf("%d LOOKUPs of a, b and c, want 3", l.n)
+		}
+		l.n = 0
+		for range 50 {
+			must(f.Stat(ctx, "link/../b/c"))(t)
+		}
+		if want := 4 + 50; l.n != want { // link, a, b, b and each time c
+			t.Errorf("%d LOOKUPs, want %d", l.n, want)
+		}
+		l.n = 0
+		time.Sleep(2 * time.Second)
+		must(f.Stat(ctx, "a/b/c/"))(t)
+		if l.n != 3 {
+			t.Errorf("%d LOOKUPs after two seconds, want 3", l.n)
+		}
+	})
+}
+
+// TestDirectoriesChange: what this client changes counts at once, whichever way it is named.
+func TestDirectoriesChange(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(ctx context.Context, f *nfsfs.FS) error
+		gone   []string
+	}{
+		{"rename", func(ctx context.Context, f *nfsfs.FS) error { return f.Rename(ctx, "a", "z") }, []string{"a/b/file", "link/file", "a/b/../b/file"}},
+		{"rename of what is in the way", func(ctx context.Context, f *nfsfs.FS) error { return f.Rename(ctx, "a/empty", "a/x") }, []string{"a/empty/../b/file"}},
+		{"remove of a link", func(ctx context.Context, f *nfsfs.FS) error { return f.Remove(ctx, "link") }, []string{"link/file"}},
+		{"remove of a directory", func(ctx context.Context, f *nfsfs.FS) error { return f.Remove(ctx, "a/empty") }, []string{"a/empty/../b/file"}},
+		{"remove all", func(ctx context.Context, f *nfsfs.FS) error { return f.RemoveAll(ctx, "a") }, []string{"a/b/file", "link/file"}},
+		{"remove all of what is below", func(ctx context.Context, f *nfsfs.FS) error { return f.RemoveAll(ctx, "link/../b") }, []string{"a/b/file", "link/file"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx := t.Context()
+			f := local(t, nfsfs.Config{})
+			ok(t, f.MkdirAll(ctx, "a/b", 0o755))
+			ok(t, f.Mkdir(ctx, "a/empty", 0o755))
+			ok(t, f.Symlink(ctx, "a/b", "link"))
+			write(t, f, "a/b/file", "")
+			for _, name := range tt.gone {
+				must(f.Stat(ctx, name))(t)
+			}
+			ok(t, tt.change(ctx, f))
+			for _, name := range tt.gone {
+				if _, err := f.Stat(ctx, name); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("%s: got %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+// TestDirectoriesStale: a directory that another client has replaced is looked for again.
+func TestDirectoriesStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		_, f, other := counted(t)
+		ok(t, f.MkdirAll(ctx, "a/b", 0o755))
+		must(f.Stat(ctx, "a/b"))(t)
+		_, err := f.Stat(ctx, "a/b/file")
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("got %v", err)
+		}
+		ok(t, other.RemoveAll(ctx, "a/b"))
+		ok(t, other.Mkdir(ctx, "a/b", 0o755))
+		ok(t, other.Mkdir(ctx, "a/b/file", 0o755))
+		must(f.Stat(ctx, "a/b/file"))(t)
+	})
+}
