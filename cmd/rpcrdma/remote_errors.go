@@ -44,6 +44,10 @@ func (s *remoteServer) explain(err error) error {
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		text = fmt.Sprintf("there is no host %s", printable(t.host))
+	case s.notices.up && errors.Is(err, connRefused): // it is the right server: it has answered
+		text = fmt.Sprintf("nothing listens at %s any more", at)
+	case s.notices.up && (errors.Is(err, mpa.ErrNotMPA) || endedByPeer(err)):
+		text = fmt.Sprintf("%s takes connections and ends them at once", at)
 	case errors.Is(err, connRefused) && t.scheme == "rdma":
 		text = fmt.Sprintf("nothing listens at %s: is NFS over RDMA turned on there? Over TCP: %s for a server of this kind, %s for Linux's",
 			at, over("tcp", defaultPorts["tcp"]), over("tcp", linuxPort))

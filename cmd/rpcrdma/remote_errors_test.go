@@ -75,6 +75,28 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestExplainLost: a server that has answered before is the right one.
+func TestExplainLost(t *testing.T) {
+	for _, tt := range []struct {
+		name, url string
+		err       error
+		want      string
+	}{
+		{"refused", "rdma://h", &net.OpError{Op: "dial", Err: connRefused}, "nothing listens at port h:20049 any more"},
+		{"ends connections, RDMA", "rdma://h", &mpa.StartupError{Err: io.EOF}, "port h:20049 takes connections and ends them at once"},
+		{"ends connections, TCP", "tcp://h", recordmark.ErrClosedByPeer, "port h:20048 takes connections and ends them at once"},
+	} {
+		target, err := parseTarget(tt.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &remoteServer{target: target, notices: notices{up: true}}
+		if got := s.explain(tt.err); got.Error() != tt.want || !errors.Is(got, tt.err) {
+			t.Errorf("%s: got %v, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
 // tcpServer serves programs over TCP until the test ends.
 func tcpServer(t *testing.T, programs ...oncrpc.Program) (addr string) {
 	t.Helper()
