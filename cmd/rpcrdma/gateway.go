@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/gateway"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -62,6 +63,11 @@ func (g *gatewayRun) run(ctx context.Context) error {
 		end <- recordmark.Serve(background, &admitting{Listener: g.ports.tcp, allow: g.cfg.allow, log: g.log}, g.rpc,
 			recordmark.Config{Logger: g.log, MaxInFlight: g.cfg.credits.n})
 	}()
+	var probed sync.WaitGroup
+	defer probed.Wait()
+	looking, stop := context.WithCancel(ctx)
+	defer stop()
+	probed.Go(func() { g.probe(looking) })
 	var failed error
 	select {
 	case <-ctx.Done():

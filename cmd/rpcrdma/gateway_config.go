@@ -58,7 +58,7 @@ func (c *gatewayConfig) addFlags(cmd *cobra.Command) {
 	f.SortFlags = false
 	f.StringVar(&c.to, "to", "", "`URL` of the server: rdma://HOST[:PORT]")
 	f.StringVar(&c.listen, "listen", "127.0.0.1:2049", "`ADDRESS` for RPC over TCP; port 0 picks one")
-	f.StringVar(&c.mountTo, "mount-to", "", "`URL` of the server of MOUNT, if that is another: tcp://HOST:PORT")
+	f.StringVar(&c.mountTo, "mount-to", "", "`URL` of MOUNT, if that is not found by itself: tcp://HOST:PORT, or rdma://")
 	f.Var((*allowFlag)(&c.allow), "allow", "only take connections of clients of the network CIDR, or of one address; may be repeated")
 	f.BoolVar(&c.rpcbind, "rpcbind", false, "tell clients the port by the rpcbind of this host, until the end")
 	f.Var(&c.maxReply, "max-reply", "most data in a reply, for which there is memory with each call")
@@ -83,7 +83,7 @@ func (c *gatewayConfig) check() error {
 }
 
 func (c *gatewayConfig) checkServers() (err error) {
-	if c.server, err = parseServer("--to", c.to); err != nil {
+	if c.server, err = parseServer("--to", c.to, "rdma"); err != nil {
 		return err
 	}
 	if c.server.scheme != "rdma" {
@@ -98,7 +98,7 @@ func (c *gatewayConfig) checkServers() (err error) {
 	if c.mount != nil {
 		return errors.New("--mount-to and mountport say the same: write one of them")
 	}
-	m, err := parseServer("--mount-to", c.mountTo)
+	m, err := parseServer("--mount-to", c.mountTo, "tcp")
 	if err == nil && m.mountPort != 0 {
 		err = errors.New("--mount-to: the port is behind the host: tcp://HOST:PORT")
 	}
@@ -106,8 +106,11 @@ func (c *gatewayConfig) checkServers() (err error) {
 	return err
 }
 
-// parseServer parses a URL that names a server, and nothing there.
-func parseServer(flag, url string) (target, error) {
+// parseServer parses a URL that names a server, and nothing there; most have that scheme.
+func parseServer(flag, url, scheme string) (target, error) {
+	if !isURL(url) {
+		return target{}, fmt.Errorf("%s %s: not a URL: write %s://HOST[:PORT]", flag, printable(url), scheme)
+	}
 	t, err := parseTarget(url)
 	if err != nil {
 		return t, fmt.Errorf("%s %w", flag, err)

@@ -31,11 +31,11 @@ func TestGatewayCommandLine(t *testing.T) {
 		{"", exitUsage, "where to? Name the server with --to rdma://HOST"},
 		{"rdma://host", exitUsage, `unknown argument "rdma://host": the server is named with --to`},
 		{"--nonsense", exitUsage, "unknown flag: --nonsense"},
-		{"--to host", exitUsage, "--to host: not a URL: write rdma://HOST"},
+		{"--to host", exitUsage, "--to host: not a URL: write rdma://HOST[:PORT]\n"},
 		{"--to tcp://host", exitUsage, "--to tcp://host/: clients reach it without a gateway; write rdma://HOST"},
 		{"--to rdma://host:99999", exitUsage, "99999 is no port"},
 		{"--to rdma://host/export", exitUsage, "--to rdma://host/export: a gateway is to a server, not to a path: write rdma://host\n"},
-		{"--to rdma://host --mount-to host", exitUsage, "--mount-to host: not a URL"},
+		{"--to rdma://host --mount-to host", exitUsage, "--mount-to host: not a URL: write tcp://HOST[:PORT]\n"},
 		{"--to rdma://host --mount-to tcp://host/export", exitUsage, "--mount-to tcp://host/export: a gateway is to a server"},
 		{"--to rdma://host --mount-to tcp://host?mountport=892", exitUsage, "--mount-to: the port is behind the host: tcp://HOST:PORT"},
 		{"--to rdma://host?mountport=892 --mount-to tcp://host", exitUsage, "--mount-to and mountport say the same"},
@@ -154,6 +154,23 @@ func TestGatewayMountToItself(t *testing.T) {
 		}
 		if code := g.stop(); code != exitOK || strings.Count(g.stderr.String(), "that is the gateway itself") != 1 {
 			t.Errorf("exit %d: %s", code, g.stderr)
+		}
+	}
+}
+
+// TestGatewayProbe: that the server is not there is said at once, and no client is needed to learn it.
+func TestGatewayProbe(t *testing.T) {
+	server := startServe(t, "--memory", "/export")
+	for _, tt := range []struct{ to, want string }{
+		{"rdma://" + server.tcp, "is not one of NFS over RDMA"},
+		{"rdma://127.0.0.1:1", "nothing listens at port 127.0.0.1:1"},
+	} {
+		g := startGateway(t, nil, "--to", tt.to)
+		if log := g.stderr.await("does not answer", g.over); !strings.Contains(log, tt.want) {
+			t.Errorf("--to %s: no %q in\n%s", tt.to, tt.want, log)
+		}
+		if code := g.stop(); code != exitOK {
+			t.Errorf("exit %d", code)
 		}
 	}
 }

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// probe looks whether the server is there, and logs it if not: whoever has mistyped its name shall not learn that from clients. It may also
+// just not be there yet, so the gateway runs on.
+func (g *gatewayRun) probe(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, gatewayDialTime)
+	defer cancel()
+	conn, err := g.dial(ctx, g.cfg.server)
+	if err == nil {
+		defer end(conn)
+		err = nfsclient.New(conn, oncrpc.AuthNone()).Null(ctx)
+	}
+	if err == nil || ctx.Err() == context.Canceled {
+		return
+	}
+	err = (&remoteServer{target: g.cfg.server}).explain(err)
+	g.log.Warn("the server does not answer; clients are disconnected until it does", "server", g.cfg.server.base(), "err", err)
+}
