@@ -55,7 +55,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// MaxMessage is the longest reply in bytes that the transports must take: for their own limits.
+// MaxMessage is the longest reply in bytes that the transports must take: rpcrdma.Config.MaxMessage, and recordmark.Config.MaxRecord of
+// a Dial over TCP, may not be less.
 func (c Config) MaxMessage() int { return xdr.RoundUp(c.maxReply()) + headroom }
 
 func (c Config) maxReply() int {

@@ -183,5 +183,5 @@ func median(samples []sample, of func(sample) float64) float64 {
 		values = append(values, of(s))
 	}
 	slices.SortFunc(values, cmp.Compare[float64])
-	return values[len(values)/2]
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }

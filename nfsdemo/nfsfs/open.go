@@ -16,7 +16,8 @@ func (f *FS) Open(ctx context.Context, name string) (*File, error) {
 	return f.OpenFile(ctx, name, os.O_RDONLY, 0)
 }
 
-// Create makes a file with the permissions 0666, or truncates the one that is there, and opens it to read and write.
+// Create makes a file with the permissions 0666, from which no umask takes any, or truncates the one that is there, and opens it to read and
+// write.
 func (f *FS) Create(ctx context.Context, name string) (*File, error) {
 	return f.OpenFile(ctx, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 }
