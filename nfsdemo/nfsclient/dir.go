@@ -37,7 +37,7 @@ func (c *Client) ReadDir(ctx context.Context, dir nfs3.FH) iter.Seq2[nfs3.Entry,
 				err = list(ctx, &args, &res)
 			}
 			if err == nil && !res.EOF {
-				err = way.moves(res.Entries)
+				err = way.moves(args.Cookie, res.Entries)
 			}
 			if err != nil {
 				yield(nfs3.Entry{}, err)
@@ -93,12 +93,12 @@ type way struct {
 }
 
 // moves checks that a reply to which more follows leads on, to where the listing was not yet.
-func (w *way) moves(entries []nfs3.Entry) error {
+func (w *way) moves(from uint64, entries []nfs3.Entry) error {
 	if len(entries) == 0 {
 		return listing("", errNoEntries)
 	}
 	next := entries[len(entries)-1].Cookie
-	if next == w.cookie {
+	if next == w.cookie || next == from {
 		return listing("", errLoop)
 	}
 	if w.since++; w.since == w.limit {

@@ -1,6 +1,7 @@
 package nfsclient_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
 func TestNamespace(t *testing.T) {
@@ -111,4 +113,24 @@ func TestNamespaceErrors(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestReadLinkLong: a path longer than there is room for is an error over all transports, not only over those that would lose it.
+func TestReadLinkLong(t *testing.T) {
+	for name, connect := range transports {
+		for n, good := range map[int]bool{4096: true, 4097: false, 1 << 20: false} {
+			procs := make([]oncrpc.Procedure, nfs3.Procs)
+			procs[nfs3.ProcReadLink].Handler = func(_ context.Context, c *oncrpc.Call) error {
+				new(nfs3.ReadLinkArgs).UnmarshalXDR(c.Args)
+				res := nfs3.ReadLinkRes{Path: strings.Repeat("x", n)}
+				res.MarshalXDR(c.Results)
+				return nil
+			}
+			conn := connect(t, serving(t, oncrpc.Program{Number: nfs3.Program, Version: nfs3.Version, Procedures: procs}))
+			got, err := nfsclient.New(conn, oncrpc.AuthNone()).ReadLink(t.Context(), nfs3.FH{})
+			if (err == nil) != good || good && len(got) != n {
+				t.Errorf("%s: %d bytes of %d, %v", name, len(got), n, err)
+			}
+		}
+	}
 }

@@ -97,3 +97,35 @@ func TestReadDirNeither(t *testing.T) {
 		t.Errorf("%d errors", n)
 	}
 }
+
+// TestReadDirLoop: a listing whose cookies lead back to where it was ends, wherever that is, and a long one does not.
+func TestReadDirLoop(t *testing.T) {
+	const length = 100
+	for back := range uint64(length + 1) { // the last cookie leads there, or to the end
+		procs := make([]oncrpc.Procedure, nfs3.Procs)
+		procs[nfs3.ProcReadDirPlus].Handler = func(_ context.Context, c *oncrpc.Call) error {
+			var args nfs3.ReadDirPlusArgs
+			args.UnmarshalXDR(c.Args)
+			next := args.Cookie + 1
+			if next == length {
+				next = back
+			}
+			res := nfs3.ReadDirPlusRes{Entries: []nfs3.Entry{{Name: fmt.Sprint(args.Cookie), Cookie: next}}, EOF: next == length}
+			res.MarshalXDR(c.Results)
+			return nil
+		}
+		prog := oncrpc.Program{Name: "hostile", Number: nfs3.Program, Version: nfs3.Version, Procedures: procs}
+		c := nfsclient.New(pipe.New(serving(t, prog), pipe.Inline), oncrpc.AuthNone())
+		var last error
+		n := 0
+		for _, last = range c.ReadDir(t.Context(), nfs3.FH{}) {
+			if n++; n > 4*length {
+				t.Fatalf("back to %d: no end", back)
+			}
+		}
+		var e *nfsclient.Error
+		if errors.As(last, &e) != (back < length) || n < length {
+			t.Errorf("back to %d: %d entries, %v", back, n, last)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package nfsfs
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -105,4 +106,22 @@ func (c *dirCache) changed(p place) {
 			delete(c.dirs, name)
 		}
 	}
+}
+
+// fresh does what needs a directory, and once more if it fails since a directory that was remembered is gone.
+func (f *FS) fresh(do func() error) error {
+	err := do()
+	if errors.Is(err, nfs3.ErrStale) && f.dirs.clear() {
+		err = do()
+	}
+	return err
+}
+
+// clear forgets everything, and reports whether that was anything.
+func (c *dirCache) clear() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := len(c.dirs)
+	clear(c.dirs)
+	return n > 0
 }

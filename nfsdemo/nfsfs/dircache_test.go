@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,4 +120,47 @@ func TestDirectoriesStale(t *testing.T) {
 		ok(t, other.Mkdir(ctx, "a/b/file", 0o755))
 		must(f.Stat(ctx, "a/b/file"))(t)
 	})
+}
+
+// TestDirectoryReplaced: what another client has put in the place of a directory is found by whatever needs it.
+func TestDirectoryReplaced(t *testing.T) {
+	ctx := t.Context()
+	_, f, other := counted(t)
+	ok(t, f.Mkdir(ctx, "e", 0o755))
+	for name, do := range map[string]func() error{
+		"mkdir":     func() error { return f.Mkdir(ctx, "d/x", 0o755) },
+		"mknod":     func() error { return f.Mknod(ctx, "d/x", nfs3.TypeFIFO, nfs3.Specdata{}, 0o644) },
+		"symlink":   func() error { return f.Symlink(ctx, "x", "d/x") },
+		"link":      func() error { return f.Link(ctx, "d/y", "d/x") },
+		"remove":    func() error { return f.Remove(ctx, "d/y") },
+		"removeall": func() error { return f.RemoveAll(ctx, "d/y") },
+		"rename":    func() error { return f.Rename(ctx, "d/y", "d/x") },
+		"to there":  func() error { return f.Rename(ctx, "e", "d/e") },
+		"create": func() error {
+			o, err := f.Create(ctx, "d/x")
+			if err != nil {
+				return err
+			}
+			return o.Close()
+		},
+		"exclusive": func() error {
+			o, err := f.OpenFile(ctx, "d/x", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+			if err != nil {
+				return err
+			}
+			return o.Close()
+		},
+		"stat": func() error { _, err := f.Stat(ctx, "d/y"); return err },
+	} {
+		for range 2 { // the second one is remembered when the third takes its place
+			ok(t, other.RemoveAll(ctx, "d"), other.Mkdir(ctx, "d", 0o755))
+			write(t, other, "d/y", "")
+			must(f.Stat(ctx, "d/y"))(t)
+		}
+		ok(t, other.RemoveAll(ctx, "d"), other.Mkdir(ctx, "d", 0o755))
+		write(t, other, "d/y", "")
+		if err := do(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

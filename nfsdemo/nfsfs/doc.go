@@ -17,6 +17,6 @@
 //
 // # Caches
 //
-// There are none: each method asks the server. A READ gives what the server has, which is all that was written
-// through it, committed or not.
+// Where the name of a directory leads is remembered for a second, unless this FS itself changes it. Nothing else is:
+// each method asks the server. A READ gives what the server has, which is all that was written through it, committed or not.
 package nfsfs

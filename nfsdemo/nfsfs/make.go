@@ -10,11 +10,13 @@ import (
 
 // Mkdir makes a directory with the permissions perm; there is no umask.
 func (f *FS) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
-	p, err := f.parent(ctx, name)
-	if err == nil {
-		_, err = f.c.Mkdir(ctx, p.dir, p.base, nfs3.Sattr{Mode: setMode(perm)})
-	}
-	return pathError("mkdir", name, err)
+	return pathError("mkdir", name, f.fresh(func() error {
+		p, err := f.parent(ctx, name)
+		if err == nil {
+			_, err = f.c.Mkdir(ctx, p.dir, p.base, nfs3.Sattr{Mode: setMode(perm)})
+		}
+		return err
+	}))
 }
 
 // MkdirAll makes a directory and those above it, as far as they are missing.
@@ -44,33 +46,39 @@ func (f *FS) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error 
 
 // Mknod makes a file of type nfs3.TypeFIFO or TypeSock, or TypeChr or TypeBlk with the numbers in rdev.
 func (f *FS) Mknod(ctx context.Context, name string, kind nfs3.FileType, rdev nfs3.Specdata, perm fs.FileMode) error {
-	p, err := f.leaf(ctx, name)
-	if err == nil {
-		_, err = f.c.Mknod(ctx, p.dir, p.base, kind, rdev, nfs3.Sattr{Mode: setMode(perm)})
-	}
-	return pathError("mknod", name, err)
+	return pathError("mknod", name, f.fresh(func() error {
+		p, err := f.leaf(ctx, name)
+		if err == nil {
+			_, err = f.c.Mknod(ctx, p.dir, p.base, kind, rdev, nfs3.Sattr{Mode: setMode(perm)})
+		}
+		return err
+	}))
 }
 
 // Symlink makes a symbolic link with target in it, whatever that is.
 func (f *FS) Symlink(ctx context.Context, target, name string) error {
-	p, err := f.leaf(ctx, name)
-	if err == nil {
-		_, err = f.c.Symlink(ctx, p.dir, p.base, target, nfs3.Sattr{Mode: setMode(0o777)})
-	}
-	return linkError("symlink", target, name, err)
+	return linkError("symlink", target, name, f.fresh(func() error {
+		p, err := f.leaf(ctx, name)
+		if err == nil {
+			_, err = f.c.Symlink(ctx, p.dir, p.base, target, nfs3.Sattr{Mode: setMode(0o777)})
+		}
+		return err
+	}))
 }
 
 // Link gives a file another name. A symbolic link gets one itself.
 func (f *FS) Link(ctx context.Context, from, name string) error {
-	n, err := f.find(ctx, from, noFollow)
-	if err != nil {
-		return linkError("link", from, name, err)
-	}
-	p, err := f.leaf(ctx, name)
-	if err == nil {
-		_, err = f.c.Link(ctx, n.file, p.dir, p.base)
-	}
-	return linkError("link", from, name, err)
+	return linkError("link", from, name, f.fresh(func() error {
+		n, err := f.find(ctx, from, noFollow)
+		if err != nil {
+			return err
+		}
+		p, err := f.leaf(ctx, name)
+		if err == nil {
+			_, err = f.c.Link(ctx, n.file, p.dir, p.base)
+		}
+		return err
+	}))
 }
 
 // leaf is parent for what shall not be a directory.

@@ -55,8 +55,12 @@ func (o *File) open(ctx context.Context, flag int, perm fs.FileMode) (err error)
 		return err
 	}
 	o.init()
-	n, made, err := o.fs.reach(ctx, o.name, flag, perm)
-	if err != nil {
+	var n node
+	var made bool
+	if err := o.fs.fresh(func() (err error) {
+		n, made, err = o.fs.reach(ctx, o.name, flag, perm)
+		return err
+	}); err != nil {
 		return err
 	}
 	o.handle, o.dir = n.file, n.isDir()

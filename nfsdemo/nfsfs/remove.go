@@ -9,12 +9,14 @@ import (
 
 // Remove removes a name of a file or an empty directory.
 func (f *FS) Remove(ctx context.Context, name string) error {
-	p, err := f.parent(ctx, name)
-	if err == nil {
-		err = f.remove(ctx, p)
-		f.dirs.changed(p)
-	}
-	return pathError("remove", name, err)
+	return pathError("remove", name, f.fresh(func() error {
+		p, err := f.parent(ctx, name)
+		if err == nil {
+			err = f.remove(ctx, p)
+			f.dirs.changed(p)
+		}
+		return err
+	}))
 }
 
 func (f *FS) remove(ctx context.Context, p place) error {

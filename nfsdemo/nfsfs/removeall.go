@@ -17,11 +17,14 @@ const (
 // RemoveAll removes a file, or a directory with all that is in it, and does not follow symbolic links. What
 // does not exist is no error. It removes what it can, and returns the first error.
 func (f *FS) RemoveAll(ctx context.Context, name string) error {
-	p, err := f.parent(ctx, name)
-	if err == nil {
-		r := remover{FS: f, above: make(map[nfs3.FH]bool)}
-		err = r.remove(ctx, p, false)
-	}
+	err := f.fresh(func() error {
+		p, err := f.parent(ctx, name)
+		if err == nil {
+			r := remover{FS: f, above: make(map[nfs3.FH]bool)}
+			err = r.remove(ctx, p, false)
+		}
+		return err
+	})
 	if errors.Is(err, nfs3.ErrNoEnt) {
 		return nil
 	}

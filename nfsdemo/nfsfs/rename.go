@@ -9,7 +9,7 @@ import (
 // Rename gives a file another name, maybe in another directory. What has that name already is replaced, if it is
 // no directory, or an empty one and a directory takes its place.
 func (f *FS) Rename(ctx context.Context, from, to string) error {
-	return linkError("rename", from, to, f.rename(ctx, from, to))
+	return linkError("rename", from, to, f.fresh(func() error { return f.rename(ctx, from, to) }))
 }
 
 func (f *FS) rename(ctx context.Context, from, to string) error {

@@ -41,10 +41,13 @@ type mounting struct {
 	listErr error
 }
 
-// guess tries the directory itself, and then those above it. The error is that of the directory itself.
+// guess tries the directory itself, and then those above it. The error is the first.
 func (m *mounting) guess(ctx context.Context) (Root, error) {
 	var first error
 	p := m.dir
+	for len(p) > mount3.MaxPath { // cannot be asked for
+		p = path.Dir(p)
+	}
 	for range maxGuesses {
 		root, err := m.mount(ctx, p, false)
 		if err == nil {

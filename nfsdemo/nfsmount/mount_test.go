@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -81,6 +83,33 @@ func TestUnmount(t *testing.T) {
 	}
 }
 
+// TestUnmountHangs: a server that does not answer does not keep the caller.
+func TestUnmountHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mounter{hides: true, results: map[string]mount3.MntRes{"/a": {Root: handle("a")}}}
+		programs := m.programs()
+		programs[0].Procedures[mount3.ProcUmnt].Handler = func(ctx context.Context, _ *oncrpc.Call) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		root, err := nfsmount.Find(t.Context(), connect(t, programs), "/a", nfsmount.Config{Cred: sys(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- root.Unmount(context.Background()) }()
+		time.Sleep(time.Minute + time.Second)
+		select {
+		case err := <-done:
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+			}
+		default:
+			t.Error("Unmount waits")
+		}
+	})
+}
+
 // TestServiceConnection: until Close there is one connection for everything.
 func TestServiceConnection(t *testing.T) {
 	m := &mounter{exports: []mount3.Export{{Path: "/a"}, {Path: "/b"}}, results: map[string]mount3.MntRes{
@@ -133,6 +162,8 @@ func TestGuess(t *testing.T) {
 		{"a refusal is not the last word", mounter{results: map[string]mount3.MntRes{
 			"/a/b": {Status: mount3.ErrNotDir}, "/a": {Root: handle("h")},
 		}}, "/a/b", "/a", "b", []string{"EXPORT", "MNT /a/b", "MNT /a"}},
+		{"longer than can be asked for", mounter{results: map[string]mount3.MntRes{"/a": {Root: handle("h")}}},
+			"/a/" + strings.Repeat("b", 1024), "/a", strings.Repeat("b", 1024), []string{"EXPORT", "MNT /a"}},
 		{"nowhere", mounter{}, "/a/b", "", "", []string{"EXPORT", "MNT /a/b", "MNT /a", "MNT /"}},
 	}
 	for i := range tests {

@@ -33,6 +33,8 @@ func (s *Service) Exports(ctx context.Context) ([]mount3.Export, error) {
 }
 
 func (s *Service) unmount(ctx context.Context, export string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
 	conn, release, err := s.connect(ctx)
 	if err != nil {
 		return err

@@ -126,6 +126,37 @@ func TestFurtherConnFails(t *testing.T) {
 	})
 }
 
+// A further connection that the peer ends at once is not made good with the next call, but 5 s later.
+func TestFurtherConnEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		c := p.connect(t, redial.Config{Conns: 2, Wait: time.Minute})
+		p.mu.Lock()
+		p.born = errReset
+		p.mu.Unlock()
+		var calls []chan error
+		for range 100 {
+			calls = append(calls, start(t.Context(), c, exchange(true)))
+			synctest.Wait()
+		}
+		if d := p.attempts(); len(d) != 1 {
+			t.Errorf("dialled %d times, want once", len(d))
+		}
+		time.Sleep(5 * time.Second)
+		calls = append(calls, start(t.Context(), c, exchange(true)))
+		synctest.Wait()
+		if d := p.attempts(); len(d) != 1 {
+			t.Errorf("dialled %d times 5 s later, want once", len(d))
+		}
+		for range calls {
+			p.conn(t, 0).next(t).answer <- nil
+		}
+		for _, done := range calls {
+			returned(t, done, nil)
+		}
+	})
+}
+
 // All connections serve what the Conn does, those to come too.
 func TestServe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,8 @@
 // knows better; it may even execute the first one late, after the second has been answered and others behind it. Exactly once
 // needs a server that keeps replies (a duplicate request cache) and finds them by the transaction id, from whichever port
 // of the caller's address the call comes, and that has not restarted in between: that of package
-// oncrpc does so for procedures marked Once, that of Linux for NFS calls that change something. Request.Repeated
+// oncrpc does so for procedures marked Once, that of Linux for NFS calls that change something, if they come over RDMA: over
+// TCP another port is another caller to it. Request.Repeated
 // tells that a call was sent more than once; it is set whenever a first connection had been given the call, also if
 // that had not sent it yet.
 //

@@ -39,12 +39,13 @@ func newLink(conn oncrpc.Transport, stall time.Duration) *link {
 	return l
 }
 
-// enter begins a call.
-func (l *link) enter() {
-	l.calls.Add(1)
+// enter begins a call. It returns how many are under way.
+func (l *link) enter() int32 {
+	n := l.calls.Add(1)
 	if !l.ticking.Load() {
 		l.watch()
 	}
+	return n
 }
 
 // leave ends a call.

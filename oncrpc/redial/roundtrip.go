@@ -117,8 +117,7 @@ func (c *Conn) pick() *link {
 	if best == nil {
 		return nil
 	}
-	best.enter()
-	if fewest > 0 && len(links) < c.cfg.Conns {
+	if best.enter() > 1 && len(links) < c.cfg.Conns {
 		c.grow()
 	}
 	return best
