@@ -1,115 +1,139 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
 
-// barDelay is how long a transfer may take before it gets a progress bar.
-const barDelay = time.Second / 2
+// A transfer that takes longer than barDelay gets a bar, which is drawn anew each barPause.
+const (
+	barDelay = time.Second / 2
+	barPause = time.Second / 5
+)
 
-// bar shows how far a transfer is, on a terminal, when it takes some time. What it is told may come from several goroutines.
+// bar shows on a terminal how far a transfer is, when it takes some time, and writes messages, each on a line of its own. What
+// it is told may come from several goroutines.
 type bar struct {
-	w io.Writer // nil: nowhere
+	w     io.Writer  // for messages, and the bar
+	width func() int // of the terminal, in columns; nil: there is none, and no bar
 
 	mu    sync.Mutex // guards what follows
-	what  string
-	size  int64
-	done  int64
-	files [2]int // copied, found
-	begun time.Time
-	shown *progressbar.ProgressBar
+	state barState
+	shown int    // columns of what is on the last line
+	stop  func() // ends what draws
 }
 
 // newBar returns a bar that is shown on w, if that is a terminal.
 func newBar(w io.Writer) *bar {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return &bar{w: w}
 	}
-	return &bar{}
+	return &bar{w: w, width: func() int {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+		return 80
+	}}
 }
 
-// begin begins a transfer of size bytes, end ends it.
+// begin begins a transfer of size bytes, 0 if that is not known yet. It is followed by end.
 func (b *bar) begin(what string, size int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.what, b.size, b.done, b.files, b.begun, b.shown = what, size, 0, [2]int{}, time.Now(), nil
-}
-
-func (b *bar) end() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.shown != nil {
-		_ = b.shown.Finish() // that a bar cannot be drawn is no reason to fail
-	}
-}
-
-// grow adds a file to a transfer under way, and copied tells that one is through.
-func (b *bar) grow(size int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.size += size
-	b.files[1]++
-	if b.shown != nil {
-		b.shown.ChangeMax64(max(b.size, b.done))
-		b.shown.Describe(b.title())
-	}
-}
-
-func (b *bar) copied() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.files[0]++
-	if b.shown != nil {
-		b.shown.Describe(b.title())
-	}
-}
-
-// title says how many files of those that are known are copied, if there are several.
-func (b *bar) title() string {
-	if b.files[1] < 2 {
-		return b.what
-	}
-	return fmt.Sprintf("%s %d of %d files", b.what, b.files[0], b.files[1])
-}
-
-// hide makes room for a message.
-func (b *bar) hide() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.shown != nil {
-		_ = b.shown.Clear()
-	}
-}
-
-// add counts bytes that were transferred.
-func (b *bar) add(n int) {
-	if b.w == nil {
+	if b.width == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.done += int64(n)
-	if b.shown == nil {
-		if time.Since(b.begun) < barDelay {
-			return
-		}
-		b.shown = progressbar.NewOptions64(max(b.size, b.done),
-			progressbar.OptionSetWriter(b.w),
-			progressbar.OptionSetDescription(b.title()),
-			progressbar.OptionShowBytes(true),
-			progressbar.OptionThrottle(100*time.Millisecond),
-			progressbar.OptionFullWidth(),
-			progressbar.OptionClearOnFinish())
+	b.state = newBarState(what, size, time.Now())
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		b.run(stop)
+	}()
+	b.stop = func() {
+		close(stop)
+		<-stopped
 	}
-	if b.done > b.size { // of what has no size, or has grown
-		b.shown.ChangeMax64(b.done + 1)
-	}
-	_ = b.shown.Set64(b.done)
 }
+
+// end ends a transfer, and takes the bar away.
+func (b *bar) end() {
+	if b.width != nil {
+		b.stop()
+	}
+}
+
+// run draws the bar until the transfer ends.
+func (b *bar) run(stop <-chan struct{}) {
+	wait := time.NewTimer(barDelay)
+	defer wait.Stop()
+	for {
+		select {
+		case <-stop:
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.clear()
+			return
+		case now := <-wait.C:
+			b.mu.Lock()
+			b.state.sample(now)
+			b.draw()
+			b.mu.Unlock()
+			wait.Reset(barPause)
+		}
+	}
+}
+
+// draw draws the bar over what there was; b.mu is held.
+func (b *bar) draw() {
+	// A line as wide as the terminal would make it scroll.
+	line := b.state.line(b.width() - 1)
+	columns := utf8.RuneCountInString(line)
+	_, _ = io.WriteString(b.w, "\r"+line+strings.Repeat(" ", max(0, b.shown-columns)))
+	b.shown = columns
+}
+
+// clear makes room for something else; b.mu is held.
+func (b *bar) clear() {
+	if b.shown > 0 {
+		_, _ = io.WriteString(b.w, "\r"+strings.Repeat(" ", b.shown)+"\r")
+		b.shown = 0
+	}
+}
+
+// Write writes a message of whole lines.
+func (b *bar) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	again := b.shown > 0
+	b.clear()
+	n, err := b.w.Write(p)
+	if again && err == nil {
+		b.draw()
+	}
+	return n, err
+}
+
+// tell changes what is known of the transfer, if somebody wants to know.
+func (b *bar) tell(change func(s *barState)) {
+	if b.width == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change(&b.state)
+}
+
+// grow adds a file to a transfer under way, copied tells that one is through, and complete that there are no others.
+func (b *bar) grow(size int64) { b.tell(func(s *barState) { s.size += size; s.found++ }) }
+func (b *bar) copied()         { b.tell(func(s *barState) { s.copied++ }) }
+func (b *bar) complete()       { b.tell(func(s *barState) { s.complete = true }) }
+
+// add counts bytes that were transferred.
+func (b *bar) add(n int) { b.tell(func(s *barState) { s.done += int64(n) }) }

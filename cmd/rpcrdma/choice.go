@@ -40,14 +40,17 @@ func (c *choice[T]) Set(s string) error {
 	return errors.New("there is: " + c.names())
 }
 
-// names lists the words.
-func (c *choice[T]) names() string {
-	var names []string
+// words returns the words.
+func (c *choice[T]) words() []string {
+	var words []string
 	for _, o := range c.options {
-		names = append(names, o.name)
+		words = append(words, o.name)
 	}
-	return strings.Join(names, ", ")
+	return words
 }
+
+// names lists the words.
+func (c *choice[T]) names() string { return strings.Join(c.words(), ", ") }
 
 // String returns the word that is chosen.
 func (c *choice[T]) String() string { return c.name }

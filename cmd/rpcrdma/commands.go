@@ -32,7 +32,13 @@ func addCommands(root *cobra.Command) {
 	root.AddCommand(grouped(groupFiles, completed(0, false, newLsCommand(), newCatCommand(), newStatCommand(), newReadlinkCommand(),
 		newMkdirCommand(), newRmCommand(), newMvCommand(), newLnCommand(), newTouchCommand(), newDFCommand())...)...)
 	root.AddCommand(grouped(groupFiles, completed(1, false, newChmodCommand(), newChownCommand())...)...)
-	root.AddCommand(grouped(groupFiles, completed(0, true, newGetCommand(), newPutCommand())...)...)
+	get, put := newGetCommand(), newPutCommand()
+	get.SuggestFor, put.SuggestFor = []string{"cp", "copy", "download"}, []string{"cp", "copy", "upload"}
+	root.AddCommand(grouped(groupFiles, completed(0, true, get, put)...)...)
 	root.AddCommand(grouped(groupOther, newDemoCommand(), newVersionCommand())...)
 	initCompletion(root)
+	initHelp(root)
+	for _, c := range root.Commands() {
+		completeFlags(c)
+	}
 }

@@ -62,16 +62,21 @@ func completeWord(cmd *cobra.Command, word string, local bool) ([]string, cobra.
 	if local && word == "" {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	var words []string
+	words := schemesLike(word)
+	if local && len(words) == 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// schemesLike returns the beginnings of URLs that begin with a word.
+func schemesLike(word string) (words []string) {
 	for _, scheme := range []string{"rdma://", "tcp://"} {
 		if strings.HasPrefix(scheme, word) {
 			words = append(words, scheme)
 		}
 	}
-	if local && len(words) == 0 {
-		return nil, cobra.ShellCompDirectiveDefault
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return words
 }
 
 // completeURL returns the URLs that begin like the one that is being written, and whether one is of a directory. Above the

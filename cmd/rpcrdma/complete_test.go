@@ -58,6 +58,16 @@ func TestComplete(t *testing.T) {
 			{"put local @/memory/d", "@/memory/dir/ :6"},
 			{"put local r", "rdma:// :6"},
 			{"touch -r @/memory/on", "@/memory/one :4"},
+			{"ls --crc ", "auto on off :4"},
+			{"serve --squash ", "root all none :4"},
+			{"serve --log-level ", "debug info warn error :4"},
+			{"serve --provider ", "iwarp :4"},
+			{"serve --dialect ", "rfc8166 :4"},
+			{"demo --provider ", "iwarp loopback :4"},
+			{"gateway --crc=", "auto on off :4"},
+			{"gateway --to ", "rdma:// tcp:// :6"},
+			{"gateway --to r", "rdma:// :6"},
+			{"gateway --to rdma://h", ":6"},
 		} {
 			got := r.exec(t, scheme, append([]string{"__complete"}, strings.Split(tt.args, " ")...)...)
 			if words := strings.Join(strings.Fields(got.stdout), " "); got.code != exitOK || words != tt.want {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"sync"
 	"sync/atomic"
@@ -33,11 +32,9 @@ type copier struct {
 	copyOptions
 	verb     string // "get" or "put"
 	transfer func(ctx context.Context, to, from content, f *copyItem) error
-	bar      *bar
+	bar      *bar       // and where messages go
+	work     *work      // which knows who calls
 	large    sync.Mutex // held while a large file is copied
-
-	mu     sync.Mutex // guards what follows
-	stderr io.Writer
 
 	failed atomic.Bool // something was not copied, or not in full
 	gone   atomic.Bool // the server cannot be reached: nothing else will work
@@ -53,8 +50,20 @@ type copyItem struct {
 	stream   bool     // it has no details to keep
 }
 
+// bytes returns how much there is to copy.
+func (f *copyItem) bytes() int64 {
+	if !f.mode.IsRegular() {
+		return 0
+	}
+	return f.size
+}
+
 // report tells an error of one file. It returns an error when there is no point in going on.
 func (c *copier) report(ctx context.Context, err error) error {
+	if left := new(leftError); errors.As(err, &left) { // also if nothing else is to be said
+		defer c.tell(left.left)
+		err = left.err
+	}
 	switch {
 	case err == nil:
 		return nil
@@ -77,20 +86,29 @@ func (c *copier) report(ctx context.Context, err error) error {
 
 // tell writes a message.
 func (c *copier) tell(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.bar.hide()
-	fmt.Fprintln(c.stderr, cut("rpcrdma "+c.verb+" "+err.Error()))
+	fmt.Fprintln(c.bar, cut("rpcrdma "+c.verb+" "+c.work.reason(err)))
 }
 
 // all copies files, and what is in directories.
 func (c *copier) all(ctx context.Context, items []copyItem) error {
 	c.bar.begin(c.verb, 0)
 	defer c.bar.end()
+	trees := false
+	for i := range items {
+		if items[i].mode.IsDir() {
+			trees = true
+		} else {
+			c.bar.grow(items[i].bytes())
+		}
+	}
+	if !trees {
+		c.bar.complete()
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(copiers)
 	w := &copyWalk{copier: c, group: g}
 	err := w.items(ctx, items)
+	c.bar.complete()
 	if e := g.Wait(); err == nil || errors.Is(err, context.Canceled) {
 		err = e
 	}

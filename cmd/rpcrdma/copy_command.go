@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 )
@@ -18,33 +19,43 @@ func (o *copyOptions) addFlags(cmd *cobra.Command) {
 }
 
 // newCopier returns what carries a command out. On a terminal that the data goes to there is no bar.
-func (o *copyOptions) newCopier(cmd *cobra.Command, verb string, toStdout bool) *copier {
-	c := &copier{copyOptions: *o, verb: verb, stderr: cmd.ErrOrStderr(), bar: &bar{}}
+func (o *copyOptions) newCopier(cmd *cobra.Command, r *remotes, verb string, toStdout bool) *copier {
+	c := &copier{copyOptions: *o, verb: verb, bar: &bar{w: cmd.ErrOrStderr()}, work: &work{cmd: cmd, remotes: r}}
 	if !o.quiet && !(toStdout && onTerminal(cmd)) {
 		c.bar = newBar(cmd.ErrOrStderr())
 	}
+	r.stderr = func() io.Writer { return c.bar }
 	return c
 }
 
-// copyLong is what the help of get and put has in common.
-const copyLong = `
-A file is written under a temporary name, .rpcrdma- and ten characters, in the directory that it goes to, and renamed when
-it is complete: under its own name it is never seen in part, and one that exists is replaced even if it is
-read-only. An interrupt removes the temporary file. A file that replaces another takes over its permissions and,
-where permitted, its owner, unless -p says otherwise. Other new files have the permissions of the source
-that the umask leaves.
+// copyLong and copyExit are what the help of get and put has in common.
+const (
+	copyLong = `
+A file is written under a temporary name, .rpcrdma- and ten characters, in the directory that it
+goes to, and renamed when it is complete: under its own name it is never seen in part, and one
+that exists is replaced even if it is read-only. A file that replaces another takes over its
+permissions and, where permitted, its owner, unless -p says otherwise. Other new files have the
+permissions of the source that the umask leaves.
 
-With -r symbolic links are copied as links, also where they are named on the command line, unless with a slash at the end;
-without -r they are followed. Devices, FIFOs and sockets are not copied with -r: a message says so, and the exit
-code is 1. Hard links become separate files. A directory goes into a directory that exists, as with cp, and what is
-there already stays, unless it is replaced. A link that exists in a directory is replaced, not followed.
+With -r symbolic links are copied as links, also where they are named on the command line, unless
+with a slash at the end; without -r they are followed. Devices, FIFOs and sockets are not copied
+with -r: a message says so, and the exit code is 1. Hard links become separate files. A directory
+goes into a directory that exists, as with cp, and what is there already stays, unless it is
+replaced. A link that exists in a directory is replaced, not followed.
 
--p keeps permissions, set-user-ID and the like included, and the times of access and change, in nanoseconds, also of directories
-and, where the system can, of links. Owner and group are kept, by their numbers, if the caller may do that: if
-not, set-user-ID and set-group-ID are dropped, without a message.
-
-When a file cannot be copied, the others are; the exit code then is 1.
+-p keeps permissions, set-user-ID and the like included, and the times of access and change, in
+nanoseconds, also of directories and, where the system can, of links. Owner and group are kept, by
+their numbers, if the caller may do that: if not, set-user-ID and set-group-ID are dropped,
+without a message.
 `
+	copyExit = `
+An interrupt removes the temporary files. With -r, directories and the files that were complete
+stay. If the server does not answer then, this takes some seconds; a second interrupt, at least a
+second after the first, ends the command at once.
+
+When a file cannot be copied, the others are. The exit code is 0 if all is copied, 1 if something
+is not, 2 if the command line is wrong, and 130 after an interrupt.`
+)
 
 // into finds two sources that would be copied to the same name.
 type into map[string]bool

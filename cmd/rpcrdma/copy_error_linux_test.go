@@ -64,10 +64,10 @@ func TestCopyPermission(t *testing.T) {
 		args   []string
 		stderr []string
 	}{
-		{[]string{"put", up, "@/export/tree"}, []string{"rpcrdma put @/export/tree/up: permission denied"}},
-		{[]string{"put", "-p", up, "@/export/tree/public"}, []string{"rpcrdma put @/export/tree/public: permission denied"}},
-		{[]string{"put", "-r", filepath.Dir(up), "@/export/new"}, []string{"rpcrdma put @/export/new: permission denied"}},
-		{[]string{"get", "@/export/tree/secret", t.TempDir()}, []string{"rpcrdma get @/export/tree/secret: permission denied"}},
+		{[]string{"put", up, "@/export/tree"}, []string{"rpcrdma put @/export/tree/up: permission denied to user 1000"}},
+		{[]string{"put", "-p", up, "@/export/tree/public"}, []string{"rpcrdma put @/export/tree/public: permission denied to user 1000"}},
+		{[]string{"put", "-r", filepath.Dir(up), "@/export/new"}, []string{"rpcrdma put @/export/new: permission denied to user 1000"}},
+		{[]string{"get", "@/export/tree/secret", t.TempDir()}, []string{"rpcrdma get @/export/tree/secret: permission denied to user 1000"}},
 	} {
 		got := r.exec(t, "rdma", append(tt.args, user...)...)
 		if want := (outcome{1, "", strings.Join(tt.stderr, "\n") + "\n"}); got != want {
@@ -76,7 +76,7 @@ func TestCopyPermission(t *testing.T) {
 	}
 	here := t.TempDir()
 	got := r.exec(t, "rdma", append([]string{"get", "-r", "@/export/tree", here}, user...)...)
-	for _, line := range []string{"rpcrdma get @/export/tree/secret: permission denied\n", "rpcrdma get @/export/tree/closed: permission denied\n"} {
+	for _, line := range []string{"rpcrdma get @/export/tree/secret: permission denied to user 1000\n", "rpcrdma get @/export/tree/closed: permission denied to user 1000\n"} {
 		if strings.Count(got.stderr, line) != 1 {
 			t.Errorf("got %q, want in it %q", got.stderr, line)
 		}

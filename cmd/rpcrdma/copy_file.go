@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"strings"
@@ -50,18 +49,21 @@ func (c *copier) write(ctx context.Context, f *copyItem, fill func(to content) e
 	temp := temporary(f.as)
 	to, err := f.to.create(ctx, temp, perm)
 	if err != nil {
-		if _, remote := f.to.(*remoteDir); remote && !errors.As(err, new(nfs3.Status)) {
-			c.discard(ctx, f.to, temp)
+		_, remote := f.to.(*remoteDir)
+		named := c.named(f, temp, err)
+		if remote && (!errors.As(err, new(nfs3.Status)) || doneBefore(err, nfs3.ErrExist)) {
+			return c.discard(ctx, f.to, temp, named)
 		}
-		return c.named(f, temp, err)
+		return named
 	}
+	defer to.Close()
 	defer func() {
 		if err != nil {
-			c.discard(ctx, f.to, temp)
+			err = c.discard(ctx, f.to, temp, err)
 		}
 	}()
 	err = fill(to)
-	if e := to.Close(); err == nil {
+	if e := f.to.stored(to); err == nil {
 		err = about(f.to.show(f.as), e)
 	}
 	if err != nil {
@@ -74,7 +76,7 @@ func (c *copier) write(ctx context.Context, f *copyItem, fill func(to content) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := f.to.rename(ctx, temp, f.as); err != nil {
+	if err := f.to.rename(ctx, temp, f.as, to); err != nil {
 		if there, e := f.to.lstat(ctx, f.as); e == nil && there.mode.IsDir() {
 			err = about(f.to.show(f.as), errOverDir)
 		}
@@ -119,41 +121,13 @@ func (c *copier) named(f *copyItem, temp string, err error) error {
 	return err
 }
 
-// discard removes what was not completed.
-func (c *copier) discard(ctx context.Context, to place, temp string) {
+// discard removes what was not completed, for a reason that it returns.
+func (c *copier) discard(ctx context.Context, to place, temp string, why error) error {
 	ctx, cancel := afterwards(ctx)
 	defer cancel()
-	if err := to.remove(ctx, temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		c.tell(fmt.Errorf("%w: an incomplete file may be left of that name", err))
+	err := to.remove(ctx, temp)
+	if err != nil && (!errors.Is(err, fs.ErrNotExist) || errors.Is(err, nfs3.ErrStale)) { // by which the directory may be meant
+		return &leftError{why, maybeLeft(to.show(temp), err)}
 	}
-}
-
-// link copies a symbolic link.
-func (c *copier) link(ctx context.Context, f *copyItem) error {
-	target, err := f.from.readlink(ctx, f.name)
-	if err != nil {
-		return err
-	}
-	name := f.as
-	if err = f.to.symlink(ctx, target, name); errors.Is(err, fs.ErrExist) {
-		if there, e := f.to.lstat(ctx, f.as); e == nil && there.mode.IsDir() {
-			return about(f.to.show(f.as), errOverDir)
-		}
-		name = temporary(f.as)
-		err = f.to.symlink(ctx, target, name)
-	}
-	if err != nil {
-		return c.named(f, name, err)
-	}
-	var lost error
-	if c.preserve {
-		lost = c.named(f, name, f.to.keep(ctx, name, f.details, true))
-	}
-	if name != f.as {
-		if err := f.to.rename(ctx, name, f.as); err != nil {
-			c.discard(ctx, f.to, name)
-			return err
-		}
-	}
-	return lost
+	return why
 }

@@ -80,7 +80,7 @@ func TestGetHostile(t *testing.T) {
 
 			made := make(chan struct{})
 			var stderr bytes.Buffer
-			c := &copier{copyOptions: copyOptions{recursive: true, preserve: true}, verb: "get", stderr: &stderr, bar: &bar{}}
+			c := &copier{copyOptions: copyOptions{recursive: true, preserve: true}, verb: "get", bar: &bar{w: &stderr}}
 			c.transfer = func(_ context.Context, to, from content, _ *copyItem) error {
 				_, err := to.ReadFrom(from)
 				return err

@@ -153,8 +153,10 @@ func TestPutServerGone(t *testing.T) {
 			}()
 			up := write(t, filepath.Join(t.TempDir(), "up"), interruptedData)
 			got := r.exec(t, scheme, "put", "--wait", "0", up, "@/memory/file")
-			if got.code != exitFailed || !strings.Contains(got.stderr, "rpcrdma put @/memory/file: ") ||
-				!strings.Contains(got.stderr, "rpcrdma put @/memory/.rpcrdma-") || !strings.Contains(got.stderr, ": an incomplete file may be left of that name\n") {
+			lines := strings.Split(got.stderr, "\n")
+			left := ": an incomplete file may be left of that name: nothing listens at port " + strings.TrimPrefix(r.base(scheme), scheme+"://") + " any more"
+			if got.code != exitFailed || len(lines) != 3 || lines[0] != "rpcrdma put @/memory/file: the server has ended the connection" ||
+				!strings.HasPrefix(lines[1], "rpcrdma put @/memory/.rpcrdma-") || !strings.HasSuffix(lines[1], left) {
 				t.Errorf("got %+v", got)
 			}
 		})

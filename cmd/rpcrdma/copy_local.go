@@ -174,7 +174,10 @@ func (l *localDir) giveAway(name string, d details) bool {
 	return l.root.Lchown(name, -1, d.gid) == nil && has.uid == d.uid
 }
 
-func (l *localDir) rename(_ context.Context, from, to string) error {
+// stored closes the file: some systems rename none that is open.
+func (l *localDir) stored(file content) error { return file.Close() }
+
+func (l *localDir) rename(_ context.Context, from, to string, _ content) error {
 	if err := l.fits(to); err != nil {
 		return err
 	}

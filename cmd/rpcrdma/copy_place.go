@@ -29,7 +29,10 @@ type place interface {
 	// keep gives a file, or a link itself, mode and owner of d, and the times if they are asked for. Who may not give away
 	// files does without the owner, and without the bits that let others act as the owner.
 	keep(ctx context.Context, name string, d details, times bool) error
-	rename(ctx context.Context, from, to string) error
+	// stored waits until a file that was created is safe where it is. It is not used any more but to rename it.
+	stored(file content) error
+	// rename gives a file that was created, and stored, its name. Of a link there is no content.
+	rename(ctx context.Context, from, to string, file content) error
 	remove(ctx context.Context, name string) error
 }
 
@@ -42,7 +45,7 @@ type content interface {
 	io.WriterAt
 	io.ReaderFrom
 	Truncate(size int64) error
-	Close() error // when it has been written, it is safe where it is
+	Close() error
 }
 
 // details are what a copy may keep of a file.

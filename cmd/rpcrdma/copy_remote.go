@@ -152,10 +152,35 @@ func (x *remoteDir) keepWithoutOwner(ctx context.Context, name string, d details
 	return x.fs.LSetAttr(ctx, name, set)
 }
 
-func (x *remoteDir) rename(ctx context.Context, from, to string) error {
+// stored leaves the file open, so that rename can tell it from others.
+func (x *remoteDir) stored(file content) error { return file.(*nfsfs.File).Sync() }
+
+func (x *remoteDir) rename(ctx context.Context, from, to string, file content) error {
 	ctx, done := lasting(ctx)
 	defer done()
-	return x.about(to, x.fs.Rename(ctx, from, to))
+	err := x.fs.Rename(ctx, from, to)
+	if doneBefore(err, nfs3.ErrNoEnt) && x.isFile(ctx, to, file) {
+		return nil
+	}
+	return x.about(to, err)
+}
+
+// isFile reports whether a name is that of an open file.
+func (x *remoteDir) isFile(ctx context.Context, name string, file content) bool {
+	f, ok := file.(*nfsfs.File)
+	if !ok {
+		return false
+	}
+	there, err := x.fs.Lstat(ctx, name)
+	if err != nil {
+		return false
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	a, ok := info.Sys().(*nfs3.Fattr)
+	return ok && sameFile(a, there.Attr())
 }
 
 func (x *remoteDir) remove(ctx context.Context, name string) error {

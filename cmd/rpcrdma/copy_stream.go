@@ -76,6 +76,7 @@ func (c *copier) getStream(ctx context.Context, from *remoteDir, name string, w 
 			return about(from.show(name), errDirectory)
 		}
 		c.bar.grow(d.size)
+		c.bar.complete()
 		f, err := from.open(ctx, name)
 		if err != nil {
 			return err

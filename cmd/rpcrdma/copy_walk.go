@@ -42,11 +42,9 @@ func (w *copyWalk) items(ctx context.Context, items []copyItem) error {
 			}
 			continue
 		}
-		size := int64(0)
-		if f.mode.IsRegular() {
-			size = f.size
+		if f.dir != nil { // the others are known from the beginning
+			w.bar.grow(f.bytes())
 		}
-		w.bar.grow(size)
 		w.group.Go(func() error {
 			err := w.report(ctx, w.one(ctx, f))
 			w.bar.copied()

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,6 +45,8 @@ reading the files from disk, and SHA-256, both ways.`,
 		},
 	}
 	cmd.Flags().StringVar(&providerName, "provider", defaultProvider, "RDMA provider: "+providerNames())
+	_ = cmd.RegisterFlagCompletionFunc("provider",
+		cobra.FixedCompletions(slices.Sorted(maps.Keys(providers)), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	return cmd
 }
 

@@ -164,29 +164,13 @@ func TestPrintable(t *testing.T) {
 		"a\nb":        `"a\nb"`,
 		"\x1b[31mred": `"\x1b[31mred"`,
 		"\xff":        `"\xff"`,
+		" a":          `" a"`,
+		"a ":          `"a "`,
+		" ":           `" "`,
 	} {
 		if got := printable(name); got != want {
 			t.Errorf("printable(%q) = %s, want %s", name, got, want)
 		}
-	}
-}
-
-func TestBar(t *testing.T) {
-	var out bytes.Buffer
-	b := &bar{w: &out}
-	b.begin("a file", 1000)
-	b.add(100)
-	if out.Len() > 0 {
-		t.Errorf("shown at once: %q", &out)
-	}
-	b.begun = b.begun.Add(-2 * barDelay)
-	b.add(400)
-	b.end()
-	if !strings.Contains(out.String(), "a file") || !strings.Contains(out.String(), "50%") {
-		t.Errorf("%q", &out)
-	}
-	if newBar(&out).w != nil {
-		t.Error("a bar on what is no terminal")
 	}
 }
 

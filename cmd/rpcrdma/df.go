@@ -20,18 +20,20 @@ func newDFCommand() *cobra.Command {
 		Use:   "df URL...",
 		Short: "Show how full file systems are",
 		Long: `Df shows the size of the file systems that the URLs name a file in, and how much of it is used and
-free: in units of 1024 bytes, rounded up, or of what fits with --human-readable. Available is what the
-user may use, who may be kept from the last of what is free.`,
-		Example: `  rpcrdma df -h rdma://server/data rdma://server/scratch`,
-		Args:    someURLs,
+free: in units of 1024 bytes, rounded up, or of what fits with --human-readable. Available is
+what the user may use, who may be kept from the last of what is free. Where the server does not
+export the directory of a URL, but some below it, df shows these.`,
+		Example: `  rpcrdma df -h rdma://host/data rdma://host/scratch
+  rpcrdma df rdma://host/`,
+		Args: someURLs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t := table{flags.heading()}
-			err := onURLs(cmd, &r, args, func(w *work, p operand) error {
-				stat, err := p.fs.StatFS(w.ctx(), p.name)
-				if err != nil {
-					return err
+			err := withWork(cmd, &r, args, func(w *work) error {
+				for _, url := range args {
+					if err := flags.add(w, &t, url); err != nil {
+						return err
+					}
 				}
-				t = append(t, flags.row(p.url, &stat))
 				return nil
 			})
 			if len(t) > 1 {
@@ -53,6 +55,28 @@ user may use, who may be kept from the last of what is free.`,
 
 // dfFlags say what df shows.
 type dfFlags struct{ human, inodes bool }
+
+// add adds the file system that a URL names a file in, or those below. It reports what fails; the error is one to end with.
+func (f dfFlags) add(w *work, t *table, url string) error {
+	p, err := w.open(url)
+	if below := w.exportsBelow(url, err); len(below) > 0 {
+		server, _ := parseTarget(url) // which has been opened
+		for _, name := range below {
+			if err := f.add(w, t, server.at(name).String()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var stat nfs3.FSStat
+	if err == nil {
+		stat, err = p.fs.StatFS(w.ctx(), p.name)
+	}
+	if err == nil {
+		*t = append(*t, f.row(url, &stat))
+	}
+	return w.fail(url, err)
+}
 
 func (f dfFlags) heading() []string {
 	switch {

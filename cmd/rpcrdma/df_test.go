@@ -82,6 +82,22 @@ func TestDF(t *testing.T) {
 			t.Errorf("%s: -i: got %+v", scheme, got)
 		}
 	}
+	s := &rig{serving: startServe(t, "--memory", "/b", "--memory", "/srv/a b", "--memory", "/srv/data")}
+	for _, scheme := range schemes {
+		for args, want := range map[string]string{"@/": "@/b @/srv/a%20b @/srv/data", "@/srv/ @/b": "@/srv/a%20b @/srv/data @/b"} {
+			got := s.exec(t, scheme, append([]string{"df"}, strings.Fields(args)...)...)
+			var names []string
+			for line := range strings.Lines(got.stdout) {
+				names = append(names, strings.Fields(line)[0])
+			}
+			if names := strings.Join(names, " "); got.code != exitOK || got.stderr != "" || names != "Filesystem "+want {
+				t.Errorf("%s: df %s: got %+v, want %s", scheme, args, got, want)
+			}
+		}
+		if got := s.exec(t, scheme, "df", "@/sr"); got.code != exitFailed || got.stdout != "" || !strings.Contains(got.stderr, "/srv/data") {
+			t.Errorf("%s: df of nothing: got %+v, want a failure that names the exports", scheme, got)
+		}
+	}
 	if got := r.exec(t, "tcp", "df"); got.code != exitUsage {
 		t.Errorf("without a URL: got %+v", got)
 	}

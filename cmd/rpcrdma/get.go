@@ -18,14 +18,20 @@ func newGetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get URL... [LOCAL]",
 		Short: "Copy files from a server",
-		Long: `Get copies files of an NFS server to this host. LOCAL is a new name, a file to replace, or a directory to copy
-into; without LOCAL that is the current one. With several URLs it must be a directory. The data goes to standard output
-if LOCAL is -, and into it if LOCAL is a device or a FIFO. If LOCAL is a link, the file that it leads to is replaced.
+		Long: `Get copies files of an NFS server to this host. LOCAL is a new name, a file to replace, or a
+directory to copy into; without LOCAL that is the current one. With several URLs it must be a
+directory. The data goes to standard output if LOCAL is -, and into it if LOCAL is a device or a
+FIFO.
 
-What a server calls its files and where its links lead cannot make get write outside of the directory it copies into.
+If LOCAL is a link to a file, that file is replaced, and the link stays; put replaces the link.
+Neither writes through a link that leads nowhere.
+
+What a server calls its files and where its links lead cannot make get write outside of the
+directory it copies into.
 ` + copyLong + `
 --sparse makes holes of blocks of 4 KiB of zeros: NFSv3 does not tell where a file has holes.
-Files are not synced to disk in the end, just as cp does not.`,
+Files are not synced to disk in the end, just as cp does not.
+` + copyExit,
 		Example: `  rpcrdma get rdma://server/export/notes.txt
   rpcrdma get -rp rdma://server/export/photos /backup
   rpcrdma get rdma://server/export/backup.tar - | tar x`,
@@ -58,6 +64,9 @@ func (g *get) parse(args []string) error {
 		return usagef("no URL: write rdma://HOST/EXPORT/PATH, or tcp://")
 	}
 	for _, url := range g.urls {
+		if !isURL(url) && isURL(args[len(args)-1]) {
+			return usagef("%s is no URL: get copies from a server; to copy to one, use put", printable(url))
+		}
 		if _, err := parseTarget(url); err != nil {
 			return err
 		}
@@ -75,7 +84,7 @@ func (g *get) run(cmd *cobra.Command) (err error) {
 		return usagef("to standard output one file can be copied, without -r")
 	}
 	ctx := cmd.Context()
-	c := g.newCopier(cmd, "get", g.to == "-")
+	c := g.newCopier(cmd, &g.remotes, "get", g.to == "-")
 	c.transfer = c.fromServer
 	if g.to == "-" {
 		err = g.stream(ctx, c, cmd.OutOrStdout(), "standard output")
@@ -92,6 +101,8 @@ func (g *get) files(ctx context.Context, c *copier) error {
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return c.report(ctx, about(g.to, err))
+	case len(g.urls) > 1 && err != nil:
+		return c.report(ctx, about(g.to, errNoDirectory))
 	case len(g.urls) > 1 && !isDir, err == nil && !isDir && strings.HasSuffix(g.to, "/"):
 		return c.report(ctx, about(g.to, errNotDirectory))
 	case err == nil && !isDir && !info.Mode().IsRegular():
@@ -159,7 +170,7 @@ func (g *get) source(ctx context.Context, url string, to place, as string, isDir
 	case !d.mode.IsDir() && strings.HasSuffix(t.path, "/"):
 		return copyItem{}, about(from.show(name), errNotDirectory)
 	case !d.mode.IsDir() && !isDir && strings.HasSuffix(g.to, "/"):
-		return copyItem{}, about(g.to, errNotDirectory)
+		return copyItem{}, about(g.to, errNoDirectory) // it would have been found
 	}
 	if base := path.Base(t.path); isDir && base != "/" {
 		as = base

@@ -51,6 +51,8 @@ neither -l nor -d is given.`,
 	f.SortFlags = false
 	f.BoolVarP(&flags.long, "long", "l", false, "more about each file than its name")
 	f.BoolVarP(&flags.all, "all", "a", false, "names that begin with a dot, too (but neither . nor ..)")
+	f.BoolVarP(&flags.all, "almost-all", "A", false, "the same as -a")
+	f.BoolP("one-per-line", "1", false, "one name a line, as without it")
 	f.BoolVarP(&flags.directory, "directory", "d", false, "a directory itself, not what is in it")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "directories in directories, too")
 	f.BoolVarP(&flags.human, "human-readable", "h", false, "with -l: sizes such as 1.5K or 234M, in powers of 1024")

@@ -15,12 +15,12 @@ type exportList struct {
 }
 
 // exportsBelow returns, sorted, what a server exports below a URL that it refused to mount.
-func (l *listing) exportsBelow(url string, refused error) []string {
+func (w *work) exportsBelow(url string, refused error) []string {
 	t, err := parseTarget(url)
 	if err != nil || !errors.As(refused, new(mount3.Status)) {
 		return nil
 	}
-	list, err := l.remotes.exports(l.ctx(), url)
+	list, err := w.remotes.exports(w.ctx(), url)
 	if err != nil {
 		return nil
 	}

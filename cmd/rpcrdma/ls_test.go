@@ -18,6 +18,7 @@ func TestLs(t *testing.T) {
 		{args: "ln -s " + owner + "none @/memory/dir/dangling"},
 		{args: "ls @/memory", stdout: "B\na\nb\nb\ndir\nl\nä\n\xff\n"},
 		{args: "ls -a @/memory", stdout: ".h\nB\na\nb\nb\ndir\nl\nä\n\xff\n"},
+		{args: "ls -A1 @/memory/dir", stdout: ".hidden\ndangling\nsub\n"},
 		{args: "ls -r @/memory", stdout: "\xff\nä\nl\ndir\nb\na\nb\nB\n"},
 		{args: "ls @/memory/l", stdout: "dangling\nsub\n"},
 		{args: "ls @/memory/l/", stdout: "dangling\nsub\n"},
@@ -64,6 +65,7 @@ func TestLsExports(t *testing.T) {
 			want outcome
 		}{
 			{"ls @/", outcome{0, "/b\n/srv/a b\n/srv/data\n", ""}},
+			{"ls -l @/", outcome{0, "/b\n/srv/a b\n/srv/data\n", ""}},
 			{"ls @/srv", outcome{0, "/srv/a b\n/srv/data\n", ""}},
 			{"ls @/srv/data", outcome{0, "", ""}},
 			{"ls @/ @/b", outcome{0, "@/:\n/b\n/srv/a b\n/srv/data\n\n@/b:\n", ""}},

@@ -49,8 +49,8 @@ made, too, where they are missing, and one that exists is fine.`,
 func (f *mkdirFlags) make(ctx context.Context, p operand) error {
 	perm := fs.ModePerm &^ umask
 	exists := func(err error) bool {
-		if !f.parents || !errors.Is(err, nfs3.ErrExist) && !errors.Is(err, errRoot) {
-			return false
+		if err == nil || !f.parents {
+			return false // one that exists may be refused with any error: what is read-only, for instance
 		}
 		i, err := p.stat(ctx, true)
 		return err == nil && i.IsDir()

@@ -17,6 +17,8 @@ func TestMkdir(t *testing.T) {
 			stderr: "mkdir @/export/f: file exists\nmkdir @/export/f/a: not a directory\nmkdir @/export/l: file exists\n"},
 		{name: "parents, by links", files: []string{"a/", "l -> a"}, args: "mkdir -p @/export/l @/export/l/b/c",
 			tree: []string{`drwxr-xr-x "a"`, `drwxr-xr-x "a/b"`, `drwxr-xr-x "a/b/c"`, `L "l" -> "a"`}},
+		{name: "a slash in a name", files: []string{"a/"}, args: "mkdir @/export/a%2Fb", code: 2,
+			stderr: "rpcrdma: @/export/a%2Fb: a name cannot hold a slash: no %2F in a URL\nRun 'rpcrdma mkdir --help' for usage.\n"},
 		{name: "mode", args: "mkdir -m 2705 @/export/a", tree: []string{`dgrwx---r-x "a"`}},
 		{name: "mode of the last", args: "mkdir -p -m 700 @/export/a/b", tree: []string{`drwxr-xr-x "a"`, `drwx------ "a/b"`}},
 		{name: "mode in letters", args: "mkdir -m o-rx,+t @/export/a", tree: []string{`dtrwxrwx-w- "a"`}},
@@ -25,4 +27,24 @@ func TestMkdir(t *testing.T) {
 		{name: "names", args: "mkdir @/export/-p @/export/%FF @/export/a%20b%0A @/export/ä%3F",
 			tree: []string{`drwxr-xr-x "-p"`, `drwxr-xr-x "a b\n"`, `drwxr-xr-x "ä?"`, `drwxr-xr-x "\xff"`}},
 	})
+}
+
+// TestMkdirReadOnly: where nothing can be made, what exists is fine still.
+func TestMkdirReadOnly(t *testing.T) {
+	r := startRig(t, "--read-only")
+	r.build(t, "a/b/", "l -> a", "f=1")
+	for _, scheme := range schemes {
+		if got := r.exec(t, scheme, "mkdir", "-p", "@/export/a", "@/export/a/b", "@/export/a/b/", "@/export/l", "@/export/l/b", "@/export"); got != (outcome{}) {
+			t.Errorf("over %s: %+v", scheme, got)
+		}
+		got := r.exec(t, scheme, "mkdir", "-p", "@/export/a/c", "@/export/c/d", "@/export/f")
+		const refused = ": the server exports this read-only\n"
+		want := outcome{1, "", "rpcrdma mkdir @/export/a/c" + refused + "rpcrdma mkdir @/export/c/d" + refused + "rpcrdma mkdir @/export/f" + refused}
+		if got != want {
+			t.Errorf("over %s: got %+v, want %+v", scheme, got, want)
+		}
+		if got := r.exec(t, scheme, "mkdir", "@/export/a"); got.code != exitFailed {
+			t.Errorf("over %s, without -p: %+v", scheme, got)
+		}
+	}
 }

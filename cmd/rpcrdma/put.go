@@ -18,13 +18,19 @@ func newPutCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "put LOCAL... URL",
 		Short: "Copy files to a server",
-		Long: `Put copies files of this host to an NFS server. The URL is a new name, a file to replace, or a directory to copy
-into. With several files it must be a directory. LOCAL - is standard input. Without -r the data of a device or a FIFO is
-copied. If there is a link to a file where the URL says, the link is replaced.
+		Long: `Put copies files of this host to an NFS server. The URL is a new name, a file to replace, or a
+directory to copy into. With several files it must be a directory. LOCAL - is standard input.
+Without -r the data of a device or a FIFO is copied.
+
+If there is a link to a file where the URL says, the link is replaced, and the file that it leads
+to stays; get replaces that file. Neither writes through a link that leads nowhere.
 ` + copyLong + `
---sparse leaves out holes, where the system tells them, and blocks of 4 KiB of zeros. Of a file that grows meanwhile it
-copies what was there.
-The server has stored a file, as COMMIT of NFS has it, before that gets its name.`,
+--sparse leaves out holes, where the system tells them, and blocks of 4 KiB of zeros. Of a file
+that grows meanwhile it copies what was there.
+
+The server has stored a file, as COMMIT of NFS has it, before that gets its name. Many small files
+take as long as that takes the server: if it exports a directory, an fsync for each.
+` + copyExit,
 		Example: `  rpcrdma put notes.txt rdma://server/export/
   rpcrdma put -rp photos rdma://server/export/backup
   tar c . | rpcrdma put - rdma://server/export/backup.tar`,
@@ -53,16 +59,16 @@ func (p *put) parse(args []string) error {
 		return usagef("write what to copy, and the URL to copy to")
 	}
 	p.paths, p.url = args[:n], args[n]
+	for _, path := range p.paths {
+		if isURL(path) {
+			return usagef("%s: put copies from this host; to copy from a server, use get", printable(path))
+		}
+	}
 	t, err := parseTarget(p.url)
 	if err != nil {
 		return err
 	}
 	p.slash = strings.HasSuffix(t.path, "/")
-	for _, path := range p.paths {
-		if isURL(path) {
-			return usagef("%s: put copies from this host, not from a server", printable(path))
-		}
-	}
 	return nil
 }
 
@@ -81,7 +87,7 @@ func (p *put) run(cmd *cobra.Command) (err error) {
 		}
 	}
 	ctx := cmd.Context()
-	c := p.newCopier(cmd, "put", false)
+	c := p.newCopier(cmd, &p.remotes, "put", false)
 	c.transfer = c.toServer
 	return c.finish(ctx, p.copy(ctx, c, cmd.InOrStdin()))
 }
@@ -116,7 +122,7 @@ func (p *put) copy(ctx context.Context, c *copier, stdin io.Reader) error {
 			err = p.stream(ctx, c, s, name, to, f.as, false)
 			s.close()
 		case !f.mode.IsDir() && !isDir && p.slash:
-			err = about(to.show(as), errNotDirectory)
+			err = about(to.show(as), errNoDirectory)
 		default:
 			if err = taken.claim(to, f.as); err == nil {
 				items = append(items, f)
@@ -135,11 +141,14 @@ func (p *put) isDir(ctx context.Context, to *remoteDir, as string) (bool, error)
 	switch {
 	case err == nil && d.mode.IsDir():
 		return true, nil
-	case err == nil && p.slash, len(p.paths) > 1 && (err == nil || errors.Is(err, fs.ErrNotExist)):
+	case err == nil && (p.slash || len(p.paths) > 1):
 		return false, about(to.show(as), errNotDirectory)
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := to.lstat(ctx, as); err == nil {
 			return false, about(to.show(as), errDangling)
+		}
+		if len(p.paths) > 1 {
+			return false, about(to.show(as), errNoDirectory)
 		}
 		return false, nil
 	}

@@ -25,6 +25,9 @@ func reason(err error) string {
 		}
 		return fmt.Sprintf("the server says error %d", uint32(status))
 	}
+	if text := connectionReason(err); text != "" {
+		return text
+	}
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return reason(path.Err)

@@ -52,7 +52,7 @@ func (s *remoteServer) explain(err error) error {
 		text = fmt.Sprintf("nothing listens at %s: is NFS over RDMA turned on there? Over TCP: %s for a server of this kind, %s for Linux's",
 			at, over("tcp", defaultPorts["tcp"]), over("tcp", linuxPort))
 	case errors.Is(err, connRefused) && t.port != linuxPort:
-		text = fmt.Sprintf("nothing listens at %s: Linux's NFS server is at %s", at, over("tcp", linuxPort))
+		text = fmt.Sprintf("nothing listens at %s: Linux's NFS server is at %s; over RDMA: %s", at, over("tcp", linuxPort), over("rdma", defaultPorts["rdma"]))
 	case errors.Is(err, connRefused):
 		text = fmt.Sprintf("nothing listens at %s: is the NFS server running? One of this kind is at %s", at, over("tcp", defaultPorts["tcp"]))
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &call) && call.Timeout():

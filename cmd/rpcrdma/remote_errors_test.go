@@ -32,7 +32,7 @@ func TestExplain(t *testing.T) {
 	}{
 		{"refused, RDMA", "rdma://h", refused, "nothing listens at port h:20049: is NFS over RDMA turned on there? " +
 			"Over TCP: tcp://h for a server of this kind, tcp://h:2049 for Linux's"},
-		{"refused, TCP", "tcp://[::1]", refused, "nothing listens at port [::1]:20048: Linux's NFS server is at tcp://[::1]:2049"},
+		{"refused, TCP", "tcp://[::1]", refused, "nothing listens at port [::1]:20048: Linux's NFS server is at tcp://[::1]:2049; over RDMA: rdma://[::1]"},
 		{"refused, Linux's port", "tcp://h:2049", refused, "nothing listens at port h:2049: is the NFS server running? One of this kind is at tcp://h"},
 		{"no such host", "rdma://h", &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}, "there is no host h"},
 		{"no name service", "rdma://h", &net.DNSError{Err: "server misbehaving", Name: "h"}, ""},

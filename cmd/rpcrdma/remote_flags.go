@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -56,18 +57,21 @@ func newCRC() *choice[iwarp.CRC] {
 func (r *remotes) addFlags(cmd *cobra.Command) {
 	r.flags = newRemoteFlags()
 	r.stderr = func() io.Writer { return cmd.ErrOrStderr() }
-	f := cmd.Flags()
-	r.flags.named = f.Changed
-	f.Var(&r.flags.uid, "uid", "user ID to call with; his groups are those that he has on this host")
-	f.Var(&r.flags.gid, "gid", "group ID to call with")
-	f.Var(&r.flags.gids, "groups", "further group IDs to call with, with commas between them")
-	f.Var(&r.flags.wait, "wait", "how long to wait for a server that is gone to come back, such as 30s or 1h; 0: not at all")
+	r.flags.named = cmd.Flags().Changed
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.SortFlags = false
+	f.Var(&r.flags.uid, "uid", "user to call as, with the groups that he has on this host")
+	f.Var(&r.flags.gid, "gid", "group to call as")
+	f.Var(&r.flags.gids, "groups", "further groups to call as, with commas between them")
+	f.Var(&r.flags.wait, "wait", "how long to wait for a server that goes away in the middle, such as 30s or 1h; 0: not at all. "+
+		"The first connection is tried once, for up to 10 s; a server that is there but does not answer is given up after a minute")
 	f.Var(&r.flags.connections, "connections", "`NUMBER` of connections to each server")
 	f.Var(&r.flags.size, "size", "most data in one READ or WRITE")
 	f.Var(&r.flags.parallel, "parallel", "`NUMBER` of READs or WRITEs of a file under way")
-	f.Var(&r.flags.credits, "credits", "`NUMBER` of calls under way on a connection, as far as the server allows")
+	f.Var(&r.flags.credits, "credits", "`NUMBER` of calls under way on a connection, at most")
 	f.Var(&r.flags.inline, "inline", "largest message in one Send, each way, over RDMA")
 	f.Var(r.flags.crc, "crc", "CRC32C in iWARP: "+r.flags.crc.names()+"; auto is on except to loopback addresses; what a server wants on is on")
+	addConnectionFlags(cmd, f)
 }
 
 // count is a number from 1 on.

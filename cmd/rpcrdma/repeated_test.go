@@ -57,7 +57,7 @@ func TestRepeated(t *testing.T) {
 		do   func() error
 		want string // why it fails
 	}{
-		{"rm", func() error { return remove(w, at("a"), false) }, ""},
+		{"rm", func() error { return (&rmFlags{}).remove(w, at("a")) }, ""},
 		{"mv", func() error { return (&mvFlags{}).move(w, at("b"), slot("b2")) }, ""},
 		{"ln", func() error { return (&lnFlags{}).hard(w, at("c"), slot("c2")) }, ""},
 		{"ln, replacing", func() error { return (&lnFlags{force: true}).hard(w, at("c"), slot("b2")) }, ""},
@@ -66,7 +66,9 @@ func TestRepeated(t *testing.T) {
 		{"mkdir", func() error { return (&mkdirFlags{}).make(t.Context(), at("d")) }, "file exists" + repeatedNote},
 		{"mkdir -p", func() error { return (&mkdirFlags{parents: true}).make(t.Context(), at("d/e")) }, ""},
 		{"mkdir -p, parents", func() error { return (&mkdirFlags{parents: true}).make(t.Context(), at("d/f/g")) }, ""},
-		{"rm -r", func() error { return remove(w, at("d"), true) }, ""},
+		{"mkdir, empty", func() error { return (&mkdirFlags{}).make(t.Context(), at("empty")) }, "file exists" + repeatedNote},
+		{"rm -d", func() error { return (&rmFlags{empty: true}).remove(w, at("empty")) }, ""},
+		{"rm -r", func() error { return (&rmFlags{recursive: true}).remove(w, at("d")) }, ""},
 	} {
 		got := ""
 		if err := tt.do(); err != nil {

@@ -10,41 +10,72 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
+// rmFlags are what is removed.
+type rmFlags struct {
+	recursive bool
+	empty     bool // directories that are empty
+	force     bool
+}
+
 func newRmCommand() *cobra.Command {
-	var recursive, force bool
+	var flags rmFlags
 	var r remotes
 	cmd := &cobra.Command{
 		Use:   "rm URL...",
 		Short: "Remove files",
 		Long: `Rm removes files, and with -r directories and all that is in them. It does not ask, whatever the
-files' modes are. A link is removed, not what it leads to, and the root of an export stays.`,
+files' modes are. A link is removed, not what it leads to. The root of an export stays, and so
+does what a URL that ends with . or .. names.`,
 		Example: `  rpcrdma rm rdma://host/export/file
   rpcrdma rm -rf rdma://host/export/tree`,
+		SuggestFor: []string{"rmdir", "del", "unlink"},
 		Args: func(cmd *cobra.Command, args []string) error {
-			if force && len(args) == 0 {
+			if flags.force && len(args) == 0 {
 				return nil
 			}
 			return someURLs(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			return onURLs(cmd, &r, urls, func(w *work, p operand) error {
-				err := remove(w, p, recursive)
-				if force && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, nfs3.ErrNotDir)) {
-					return nil
+			return withWork(cmd, &r, urls, func(w *work) error {
+				for _, url := range urls {
+					if err := w.fail(url, flags.one(w, url)); err != nil {
+						return err
+					}
 				}
-				return err
+				return nil
 			})
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&recursive, "recursive", "r", false, "directories, too, with all that is in them")
-	f.BoolVarP(&force, "force", "f", false, "what does not exist is fine")
+	f.BoolVarP(&flags.recursive, "recursive", "r", false, "directories, too, with all that is in them; so does -R")
+	f.BoolVarP(&flags.recursive, "recursive-too", "R", false, "")
+	_ = f.MarkHidden("recursive-too") // it exists
+	f.BoolVarP(&flags.empty, "dir", "d", false, "directories, too, if they are empty")
+	f.BoolVarP(&flags.force, "force", "f", false, "what does not exist is fine")
 	r.addFlags(cmd)
 	return cmd
 }
 
+// errDots: rm(1) has these for mistakes, too.
+var errDots = errors.New("refusing to remove '.' or '..'")
+
+// one removes what is at a URL.
+func (f *rmFlags) one(w *work, url string) error {
+	if endsInDots(url) {
+		return errDots
+	}
+	p, err := w.open(url)
+	if err == nil {
+		err = f.remove(w, p)
+	}
+	if f.force && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, nfs3.ErrNotDir)) {
+		return nil
+	}
+	return err
+}
+
 // remove removes what is at p.
-func remove(w *work, p operand, recursive bool) error {
+func (f *rmFlags) remove(w *work, p operand) error {
 	dir, base, err := p.parent(w.ctx())
 	if err != nil {
 		return err
@@ -62,8 +93,14 @@ func remove(w *work, p operand, recursive bool) error {
 			return nil
 		}
 		return err
-	case !recursive:
-		return errors.New("is a directory: -r removes it, with all that is in it")
+	case !f.recursive && !f.empty:
+		return errors.New("is a directory: -d removes an empty one, -r one with all that is in it")
+	case !f.recursive:
+		err := p.client.Rmdir(w.ctx(), dir, base)
+		if doneBefore(err, nfs3.ErrNoEnt) {
+			return nil
+		}
+		return err
 	}
 	t := treeRemoval{w, p.client}
 	_, err = t.tree(p.url, dir, e, 0)

@@ -38,9 +38,9 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// printable returns a name as it can be shown on a terminal: quoted if it has more than printable characters.
+// printable returns a name as it can be shown on a terminal: quoted if it has more than printable characters, or a space at an end.
 func printable(name string) string {
-	if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if name == "" || name != strings.TrimSpace(name) || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(name)
 	}
 	return name
@@ -61,14 +61,30 @@ func (e usageError) Unwrap() error { return e.err }
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
-		Use:           "rpcrdma",
-		Short:         "ONC RPC over RDMA, in user space",
+		Use:   "rpcrdma",
+		Short: "ONC RPC over RDMA, in user space",
+		Long: `Rpcrdma serves files by NFS version 3 over RDMA, by iWARP in software, and over TCP, and reaches
+files on such servers, Linux's included, without mounting them.
+
+Files are named by URLs:
+
+  rdma://HOST[:PORT]/PATH[?mountport=PORT]
+  tcp://HOST[:PORT]/PATH[?mountport=PORT]
+
+PATH begins with the path of an export: ls rdma://HOST/ lists the exports. The port is 20049 for
+rdma and 20048, that of serve, for tcp; Linux's server has 2049 for tcp. A mountport is needed
+only for a server whose MOUNT is not found by itself. In names %, ? and # are written %25, %3F
+and %23. All other bytes may be as they are, or as % and two hexadecimal digits; quote what the
+shell takes for something else.
+
+The exit code is 0 if all is done, 1 if something failed, 2 if the command line is wrong, and
+130 after an interrupt.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown command %q", args[0])}
+				return unknownCommand(cmd, args[:1])
 			}
 			return nil
 		},

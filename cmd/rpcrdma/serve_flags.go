@@ -17,7 +17,7 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 	f.SortFlags = false
 	f.Var((*directoryFlag)(&c.exports), "export", "export directory DIR under the path NAME; may be repeated")
 	f.Var((*memoryFlag)(&c.exports), "memory", "export a file system in memory under the path NAME; may be repeated")
-	f.Var(&c.memorySize, "memory-size", "most that each file system in memory may hold, such as 512MiB")
+	f.Var(&c.memorySize, "memory-size", "most that a file system in memory may hold")
 	f.Var((*stateFlag)(&c.state), "state", "DIR to keep in what lets file handles of directories survive a restart; made if missing")
 
 	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes")
@@ -26,8 +26,8 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 	f.Var((*userFlag)(&c.anonUID), "anonuid", "user ID of the anonymous user")
 	f.Var((*groupFlag)(&c.anonGID), "anongid", "group ID of the anonymous user")
 
-	f.StringVar(&c.listen, "listen", ":20049", "`ADDRESS` for NFS and MOUNT over RDMA; port 0 picks one")
-	f.StringVar(&c.mount, "mount", ":20048", "`ADDRESS` for MOUNT and NFS over TCP, or none; port 0 picks one")
+	f.StringVar(&c.listen, "listen", ":20049", "`ADDRESS` for NFS and MOUNT over RDMA; port 0: any")
+	f.StringVar(&c.mount, "mount", ":20048", "`ADDRESS` for MOUNT and NFS over TCP, or none")
 	f.BoolVar(&c.rpcbind, "rpcbind", false, "tell clients the ports by the rpcbind of this host, until the end")
 
 	f.StringVar(&c.provider, "provider", defaultProvider, "RDMA `PROVIDER`: iwarp")
@@ -35,9 +35,12 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&c.markers, "markers", false, "have iWARP clients send markers; with them it is slower")
 	f.IntVar(&c.inline, "inline", 4096, "largest message in one Send, in `BYTES`, each way")
 	f.IntVar(&c.credits, "credits", 64, "`NUMBER` of calls that a client may have under way on a connection over RDMA")
-	f.StringVar(&c.dialect, "dialect", "rfc8166", "`WORD` for the rules of RPC-over-RDMA version 1: rfc8166")
+	f.StringVar(&c.dialect, "dialect", "rfc8166", "`WORD` for the rules of RPC-over-RDMA: rfc8166")
 
-	f.Var(c.logLevel, "log-level", "least severe messages to write to standard error: "+c.logLevel.names())
+	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions([]string{defaultProvider}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions([]string{"rfc8166"}, cobra.ShellCompDirectiveNoFileComp)) // they exist
+
+	f.Var(c.logLevel, "log-level", "least severe messages on standard error: "+c.logLevel.names())
 }
 
 // directoryFlag adds what --export names to the exports.

@@ -23,6 +23,9 @@ type slot struct {
 // errNoName: what goes into a directory needs a name there.
 var errNoName = errors.New("is a directory: add the name that is to be in it")
 
+// errDotsName: such a name is not one to move or to link.
+var errDotsName = errors.New("the URL must end with the name of the file, not '.' or '..'")
+
 // slotAt returns the slot of an operand.
 func slotAt(w *work, p operand) (slot, error) {
 	dir, base, err := p.parent(w.ctx())
@@ -46,6 +49,9 @@ func toTarget(w *work, urls []string, asFile bool, do func(from operand, to slot
 	}
 	for _, url := range sources {
 		from, err := w.open(url)
+		if endsInDots(url) {
+			err = errDotsName
+		}
 		if err == nil && !sameExport(from, to) {
 			err = fmt.Errorf("not in the same export of the same server as %s: use get and put", printable(last))
 		}
@@ -66,13 +72,19 @@ func toTarget(w *work, urls []string, asFile bool, do func(from operand, to slot
 	return nil
 }
 
-// targetOf opens the last URL of a command, and returns how the slot for n files of given names is found there.
+// targetOf opens the last URL of a command, and returns how the slot for n files of given names is found there. A link that leads
+// nowhere, or to where this client cannot follow, is a name like others.
 func targetOf(w *work, url string, asFile bool, n int) (operand, func(name string) (slot, error), error) {
 	to, err := w.open(url)
 	if err != nil {
 		return operand{}, nil, err
 	}
-	i, err := to.fs.Stat(w.ctx(), to.name)
+	i, err := to.stat(w.ctx(), !asFile)
+	if err != nil && !to.dir {
+		if link, noLink := to.stat(w.ctx(), false); noLink == nil && link.Attr().Type == nfs3.TypeLnk {
+			i, err = link, nil
+		}
+	}
 	switch {
 	case err == nil && i.IsDir() && !asFile:
 		return to, func(name string) (slot, error) {
@@ -83,10 +95,11 @@ func targetOf(w *work, url string, asFile bool, n int) (operand, func(name strin
 		}, nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return operand{}, nil, err
-	case n > 1 || err == nil && to.dir && !i.IsDir():
+	case n > 1:
 		return operand{}, nil, nfs3.ErrNotDir
 	}
-	return to, func(string) (slot, error) { return slotAt(w, to) }, nil
+	at, err := slotAt(w, to)
+	return to, func(string) (slot, error) { return at, nil }, err
 }
 
 // sameExport reports whether files can have names in common.

@@ -22,7 +22,7 @@ var statusWords = map[nfs3.Status]string{
 	nfs3.ErrNameTooLong: "file name too long",
 	nfs3.ErrNotEmpty:    "directory not empty",
 	nfs3.ErrDQuot:       "quota exceeded on the server",
-	nfs3.ErrStale:       "gone from the server (stale file handle)",
+	nfs3.ErrStale:       "stale file handle: it was removed, or the server was started anew and has forgotten its handles (serve --state keeps them)",
 	nfs3.ErrRemote:      "too many levels of remote in path",
 	nfs3.ErrBadHandle:   "the server does not know its own file handle any more",
 	nfs3.ErrNotSync:     "changed meanwhile",

@@ -68,6 +68,9 @@ func parseURL(s string) (target, error) {
 	if err := t.parseAuthority(authority); err != nil {
 		return target{}, err
 	}
+	if strings.Contains(strings.ToUpper(escaped), "%2F") {
+		return target{}, errors.New("a name cannot hold a slash: no %2F in a URL")
+	}
 	p, err := unescape(escaped)
 	if err != nil {
 		return target{}, err

@@ -38,7 +38,7 @@ func TestParseTarget(t *testing.T) {
 		{"a zone as people write it", "rdma://[fe80::1%eth0]/x", target{"rdma", "fe80::1%eth0", 20049, "/x", 0}, "rdma://[fe80::1%25eth0]/x"},
 		{"encoded characters", "rdma://host/a%20b%3Fc%23d%25e", target{"rdma", "host", 20049, "/a b?c#d%e", 0}, ""},
 		{"small digits", "rdma://host/%ff", target{"rdma", "host", 20049, "/\xff", 0}, "rdma://host/%FF"},
-		{"an encoded slash", "rdma://host/a%2Fb", target{"rdma", "host", 20049, "/a/b", 0}, "rdma://host/a/b"},
+		{"an encoded percent sign", "rdma://host/a%252Fb", target{"rdma", "host", 20049, "/a%2Fb", 0}, ""},
 		{"what need not be encoded", "rdma://host/a%41", target{"rdma", "host", 20049, "/aA", 0}, "rdma://host/aA"},
 		{"a space as it is", "rdma://host/a b", target{"rdma", "host", 20049, "/a b", 0}, "rdma://host/a%20b"},
 		{"UTF-8", "rdma://host/Übergröße/日本", target{"rdma", "host", 20049, "/Übergröße/日本", 0}, ""},
@@ -95,6 +95,8 @@ func TestParseTargetErrors(t *testing.T) {
 		{"rdma://host/%zz", "a % in a name is written %25"},
 		{"rdma://host/%2g", "a % in a name is written %25"},
 		{"rdma://host/a%00b", "zero byte"},
+		{"rdma://host/a%2Fb", "a name cannot hold a slash"},
+		{"rdma://host/%2f", "a name cannot hold a slash"},
 		{"rdma://host/a\x00b", "zero byte"},
 	}
 	for _, tt := range tests {

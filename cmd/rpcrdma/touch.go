@@ -31,9 +31,10 @@ func newTouchCommand() *cobra.Command {
 		Long: `Touch sets the times of last access and change to the server's present, or to what -d or -r say.
 A file that does not exist is made, with mode 666 less the umask of this process.
 
-TIME is 2006-01-02T15:04:05Z, with digits behind the seconds or another zone such as +01:00; or,
-in the zone of this host, 2006-01-02T15:04:05, 2006-01-02 15:04[:05] or 2006-01-02; or @ and
-seconds since 1970. NFS version 3 has the times from 1970 to 2106.`,
+TIME is 2006-01-02T15:04:05Z, with digits behind the seconds or another zone such as +01:00 or
++0100; or what stat prints; or, in the zone of this host, 2006-01-02T15:04:05,
+2006-01-02 15:04[:05] or 2006-01-02; or @ and seconds since 1970. NFS version 3 has the times
+from 1970 to 2106.`,
 		Example: `  rpcrdma touch rdma://host/export/file
   rpcrdma touch -m -d 2006-01-02T15:04:05Z rdma://host/export/file`,
 		Args: someURLs,

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestHelpFlags: lines of flags are short, and flags of connections are by themselves behind the command's own.
+func TestHelpFlags(t *testing.T) {
+	for _, tt := range []struct{ name, own, connection string }{
+		{"ls", "--long --help", "--uid --gid --groups --wait --connections --size --parallel --credits --inline --crc"},
+		{"df", "--inodes --help", "--uid --wait --crc"},
+		{"mkdir", "--parents --mode --help", "--uid --wait --crc"},
+		{"get", "--recursive --help", "--uid --wait --size"},
+		{"serve", "--export --crc --log-level --help", ""},
+		{"gateway", "--to --crc --help", ""},
+		{"demo", "--provider --help", ""},
+	} {
+		code, stdout, stderr := execute(t, tt.name, "--help")
+		if code != exitOK || stderr != "" {
+			t.Fatalf("%s: exit %d: %s", tt.name, code, stderr)
+		}
+		_, flags, _ := strings.Cut(stdout, "\nFlags:\n")
+		own, connection, _ := strings.Cut(flags, "\nConnection:\n")
+		for line := range strings.Lines(flags) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
+				t.Errorf("%s: %d columns: %s", tt.name, n, line)
+			}
+		}
+		for _, block := range []struct{ title, text, other, want string }{{"Flags", own, connection, tt.own}, {"Connection", connection, own, tt.connection}} {
+			for _, flag := range strings.Fields(block.want) {
+				has := regexp.MustCompile(`(?m)^ .*` + flag + `\b`)
+				if !has.MatchString(block.text) || has.MatchString(block.other) {
+					t.Errorf("%s: %s is not under %s alone in\n%s", tt.name, flag, block.title, flags)
+				}
+			}
+		}
+		if (connection != "") != (tt.connection != "") {
+			t.Errorf("%s: under Connection: %q", tt.name, connection)
+		}
+	}
+}
+
+// TestHelpRoot: what a user needs to know first.
+func TestHelpRoot(t *testing.T) {
+	for _, args := range [][]string{nil, {"help"}, {"--help"}, {"-h"}} {
+		code, stdout, stderr := execute(t, args...)
+		if code != exitOK || stderr != "" {
+			t.Errorf("%q: exit %d: %s", args, code, stderr)
+		}
+		for _, want := range []string{"rdma://HOST[:PORT]/PATH[?mountport=PORT]", "tcp://HOST", "%25", "exit code is 0", "130", "--version", "--help"} {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("%q: no %q in\n%s", args, want, stdout)
+			}
+		}
+	}
+}
+
+// TestHelpCommand: help of a command is what --help prints.
+func TestHelpCommand(t *testing.T) {
+	for _, command := range []string{"ls", "chown", "help", "completion", "completion bash"} {
+		_, want, _ := execute(t, append(strings.Fields(command), "--help")...)
+		code, got, stderr := execute(t, append([]string{"help"}, strings.Fields(command)...)...)
+		if code != exitOK || stderr != "" || got != want || !strings.Contains(got, "Usage:\n  rpcrdma "+command) {
+			t.Errorf("help %s: exit %d: %s%s\nwant\n%s", command, code, stderr, got, want)
+		}
+	}
+}
+
+// TestUnknownCommand: there is a message in one line, and nothing else.
+func TestUnknownCommand(t *testing.T) {
+	for args, want := range map[string]string{
+		"xyzzy":               `unknown command "xyzzy"`,
+		"xy":                  `unknown command "xy"`,
+		"lss":                 `unknown command "lss": did you mean ln or ls?`,
+		"rmdir":               `unknown command "rmdir": did you mean mkdir or rm?`,
+		"cp rdma://h a":       `unknown command "cp": did you mean get or put?`,
+		"ch":                  `unknown command "ch": did you mean chmod or chown?`,
+		"help xyzzy":          `unknown command "xyzzy"`,
+		"help statt":          `unknown command "statt": did you mean stat?`,
+		"help ls xyzzy":       `unknown command "ls xyzzy"`,
+		"help completion csh": `unknown command "completion csh"`,
+	} {
+		code, stdout, stderr := execute(t, strings.Fields(args)...)
+		first, second, _ := strings.Cut(stderr, "\n")
+		if code != exitUsage || stdout != "" || first != "rpcrdma: "+want || !strings.HasPrefix(second, "Run 'rpcrdma ") || strings.Count(second, "\n") != 1 {
+			t.Errorf("%s: exit %d, %q, %s, want %s", args, code, stdout, stderr, want)
+		}
+	}
+}
