@@ -7,10 +7,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
-// barOn returns a bar on a terminal of 80 columns.
-func barOn(out *bytes.Buffer) *bar { return &bar{w: out, width: func() int { return 80 }} }
+// barOn returns a bar on a terminal.
+func barOn(out *bytes.Buffer) *bar { return &bar{w: out, terminal: true} }
 
 // screen returns the lines that a terminal shows of some output.
 func screen(out string) string {
@@ -21,7 +23,7 @@ func screen(out string) string {
 			part := []rune(part)
 			shown = append(part, shown[min(len(part), len(shown)):]...)
 		}
-		lines = append(lines, strings.TrimRight(string(shown), " "))
+		lines = append(lines, strings.TrimLeft(strings.TrimRight(string(shown), " "), `|/-\ `)) // without what spins
 	}
 	return strings.Join(lines, "\n")
 }
@@ -45,17 +47,28 @@ func TestBar(t *testing.T) {
 		b.grow(1e6)
 		b.add(5e5)
 		at(barDelay-1, "")
-		at(1, "get 0 files, 500 kB, 1.0 MB/s") // since the transfer has begun
+		at(1, "get (500 kB, 1.0 MB/s) [0s]") // since the transfer has begun
 		b.grow(3e6)
 		b.copied()
 		fmt.Fprintln(b, "rpcrdma: host is away")
-		at(0, "rpcrdma: host is away\nget 1 files, 500 kB, 1.0 MB/s")
+		at(0, "rpcrdma: host is away\nget 1 files (500 kB, 1.0 MB/s) [0s]")
 		b.complete()
-		at(barPause, "rpcrdma: host is away\nget [##                ]  12% 1 of 2 files, 500 kB of 4.0 MB, 714 kB/s, 4s left")
-		at(time.Minute, "rpcrdma: host is away\nget [###                           ]  12% 1 of 2 files, 500 kB of 4.0 MB, 0 B/s")
+		at(barPause, "rpcrdma: host is away\nget 1 of 2 files, 12% (500 kB, 714 kB/s) [0s]")
+		at(time.Minute, "rpcrdma: host is away\nget 1 of 2 files, 12% (500 kB) [1m0s]")
 		fmt.Fprintln(b, "rpcrdma: host is back")
 		b.end()
 		at(0, "rpcrdma: host is away\nrpcrdma: host is back\n")
+
+		out.Reset()
+		b.begin("put", 0)
+		b.grow(4e6)
+		b.complete()
+		b.add(1e6)
+		at(barDelay, "put  25% |"+strings.Repeat("█", 9)+strings.Repeat(" ", 28)+"| (1.0/4.0 MB, 2.0 MB/s) [0s:1s]")
+		b.add(5e6) // it has grown
+		at(barPause, "put  99% |"+strings.Repeat("█", 36)+" | (4.0/4.0 MB, 5.7 MB/s) [0s:0s]")
+		b.end()
+		at(0, "")
 
 		out.Reset()
 		b.begin("get", 100)
@@ -64,69 +77,6 @@ func TestBar(t *testing.T) {
 		fmt.Fprintln(b, "short")
 		at(time.Hour, "short\n")
 	})
-}
-
-// TestBarLine: what is known of a transfer, and nothing else, is told.
-func TestBarLine(t *testing.T) {
-	begin := time.Unix(0, 0)
-	for _, tt := range []struct {
-		name    string
-		state   barState
-		columns int
-		want    string
-	}{
-		{"a file", barState{done: 40e6, size: 100e6, found: 1, complete: true}, 79, "put [############                  ]  40% 40.0 MB of 100 MB, 4.0 MB/s, 15s left"},
-		{"a narrow terminal", barState{done: 40e6, size: 100e6, found: 1, complete: true}, 20, "put  40% 40.0 MB of "},
-		{"no room", barState{done: 40e6, size: 100e6, found: 1, complete: true}, -1, ""},
-		{"a stream", barState{done: 40e6}, 79, "put 40.0 MB, 4.0 MB/s"},
-		{"a stream that waits", barState{}, 79, "put 0 B"},
-		{"a file that has grown", barState{done: 101e6, size: 100e6, found: 1, complete: true}, 79, "put 101 MB, 10.1 MB/s"},
-		{"a tree", barState{done: 40e6, size: 100e6, copied: 7, found: 15}, 79, "put 7 files, 40.0 MB, 4.0 MB/s"},
-		{"all of a tree", barState{done: 40e6, size: 100e6, copied: 7, found: 15, complete: true}, 79, "put [######         ]  40% 7 of 15 files, 40.0 MB of 100 MB, 4.0 MB/s, 15s left"},
-		{"empty files", barState{copied: 7, found: 15}, 79, "put 7 files"},
-		{"all of the empty files", barState{copied: 7, found: 14, complete: true}, 79, "put [####################                    ]  50% 7 of 14 files"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := newBarState("put", 0, begin)
-			s.done, s.size, s.copied, s.found, s.complete = tt.state.done, tt.state.size, tt.state.copied, tt.state.found, tt.state.complete
-			s.sample(begin.Add(10 * time.Second))
-			if got := s.line(tt.columns); got != tt.want {
-				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
-			}
-		})
-	}
-}
-
-// TestBarRate: the rate is that of the last seconds, from the first on.
-func TestBarRate(t *testing.T) {
-	now := time.Unix(0, 0)
-	s := newBarState("get", 0, now)
-	for range 2 * rateSamples {
-		now = now.Add(time.Second)
-		s.done += 1000
-		s.sample(now)
-		if got := s.rate(); got != 1000 {
-			t.Fatalf("after %v: got %v", now.Sub(time.Unix(0, 0)), got)
-		}
-	}
-	for range rateSamples {
-		now = now.Add(time.Second)
-		s.sample(now)
-	}
-	if got := s.rate(); got != 0 {
-		t.Errorf("stalled: got %v", got)
-	}
-}
-
-func TestMetric(t *testing.T) {
-	for n, want := range map[int64]string{
-		0: "0 B", 999: "999 B", 1000: "1.0 kB", 12345: "12.3 kB", 99_949: "99.9 kB", 99_951: "100 kB", 999_499: "999 kB", 999_500: "1.0 MB",
-		5e9: "5.0 GB", 7e12: "7.0 TB", 1<<63 - 1: "9.2 EB",
-	} {
-		if got := metric(n); got != want {
-			t.Errorf("%d: got %s, want %s", n, got, want)
-		}
-	}
 }
 
 // TestBarNowhere: what is no terminal gets no bar.
@@ -143,6 +93,22 @@ func TestBarNowhere(t *testing.T) {
 		b.end()
 	})
 	if got, want := out.String(), "a message\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestBarOfCopy: what is said of a server while files are copied does not go past the bar.
+func TestBarOfCopy(t *testing.T) {
+	var out bytes.Buffer
+	cmd := &cobra.Command{}
+	cmd.SetErr(&out)
+	var r remotes
+	c := (&copyOptions{}).newCopier(cmd, &r, "get", false)
+	if got := r.stderr(); got != c.bar {
+		t.Errorf("it goes to %T, want the bar", got)
+	}
+	c.tell(about("file", errDirectory))
+	if got, want := out.String(), "rpcrdma get file: is a directory: -r copies it\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

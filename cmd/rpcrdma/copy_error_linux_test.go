@@ -102,6 +102,25 @@ drwx------ "tree/closed"
 	}
 }
 
+// TestCopyPermissionSquashed: root, who is nobody to the server, is told how to call as another.
+func TestCopyPermissionSquashed(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("a server that is run by root can tell others from root")
+	}
+	r := startRig(t, "--squash", "root")
+	r.file(t, "file", "x")
+	if err := os.Chmod(r.path("file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	up := write(t, filepath.Join(t.TempDir(), "up"), []byte("up"))
+	const hint = "permission denied to user 0, whom many servers take for nobody: --uid calls as another\n"
+	for what, args := range map[string][]string{"file": {"get", "@/export/file", t.TempDir()}, "up": {"put", up, "@/export"}} {
+		if got, want := r.exec(t, "tcp", args...), (outcome{1, "", "rpcrdma " + args[0] + " @/export/" + what + ": " + hint}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+}
+
 // TestGetIntoReadOnly: a read-only target is replaced, one in a read-only directory is not.
 func TestGetIntoReadOnly(t *testing.T) {
 	r := startRig(t)

@@ -83,11 +83,14 @@ func (c *copier) putSparse(ctx context.Context, to io.WriterAt, from *os.File, n
 	end.Store(size)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(sparseParallel)
+	told := int64(0) // where what the bar knows of ends
 	for x, err := range extentsOf(from, size) {
 		if err != nil {
 			g.Go(func() error { return about(name, err) })
 			break
 		}
+		c.bar.skip(x.from - told)
+		told = x.to
 		for off := x.from; off < x.to && ctx.Err() == nil; off += sparsePiece {
 			g.Go(func() error {
 				if ctx.Err() != nil {
@@ -110,6 +113,7 @@ func (c *copier) putSparse(ctx context.Context, to io.WriterAt, from *os.File, n
 			})
 		}
 	}
+	c.bar.skip(size - told)
 	err := g.Wait()
 	return end.Load(), err
 }

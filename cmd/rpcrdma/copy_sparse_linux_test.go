@@ -117,3 +117,33 @@ func TestEachRun(t *testing.T) {
 		t.Errorf("got %v, want the error of yield", err)
 	}
 }
+
+// nowhere takes what is written anywhere.
+type nowhere struct{}
+
+func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+
+// TestPutSparseBar: holes count neither as done nor as to be done.
+func TestPutSparseBar(t *testing.T) {
+	const size, data = 32 << 20, 3 << 20
+	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(pattern(data), 8<<20); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+	b := barOn(new(bytes.Buffer))
+	b.grow(size)
+	c := &copier{bar: b}
+	if _, err := c.putSparse(t.Context(), nowhere{}, f, "file", size); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.state; got.done != got.size || got.done < data {
+		t.Errorf("%d of %d bytes are done, want all of at least %d", got.done, got.size, data)
+	}
+}
