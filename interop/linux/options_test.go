@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
 // TestOptions has Linux meet servers that do not let it do everything, and one without RDMA.
@@ -20,14 +22,26 @@ func TestOptions(t *testing.T) {
 	n := sizes{data: 4<<20 + 1}
 	g.put("data", random(t, n.data))
 	for _, export := range exports {
-		t.Run("tcp"+export, func(t *testing.T) { // without RDMA
-			s := serve(t)
-			m := newMount(t, sh[0], "192.0.2.2:"+export, "vers=3", "proto=tcp", fmt.Sprintf("port=%d", s.TCP),
-				fmt.Sprintf("mountport=%d", s.TCP), "mountproto=tcp", "nolock", "noresvport")
+		// Without RDMA on the client: straight, and through the gateway, behind which there is only RDMA.
+		overTCP := func(t *testing.T, port int) {
+			t.Helper()
+			m := newMount(t, sh[0], "192.0.2.2:"+export, "vers=3", "proto=tcp", fmt.Sprintf("port=%d", port),
+				fmt.Sprintf("mountport=%d", port), "mountproto=tcp", "nolock", "noresvport")
 			for _, name := range []string{"data", "rename", "symlinks"} {
 				m.step(t, name, n)
 			}
 			m.unmount(t)
+		}
+		t.Run("tcp"+export, func(t *testing.T) {
+			s := serve(t)
+			overTCP(t, s.TCP)
+			s.stop(t)
+		})
+		t.Run("gateway"+export, func(t *testing.T) {
+			s := serve(t)
+			gw := served.StartGateway(t, command, "--to", fmt.Sprintf("rdma://127.0.0.1:%d", s.RDMA))
+			overTCP(t, gw.Port)
+			gw.Stop()
 			s.stop(t)
 		})
 		t.Run("squash"+export, func(t *testing.T) {
