@@ -91,7 +91,7 @@ The exit code is 0 if all is done, 1 if something failed, 2 if the command line 
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // for nil, cobra takes those of the process
 	out := &checkedWriter{w: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
