@@ -115,7 +115,7 @@ func (x *remoteDir) symlink(ctx context.Context, target, name string) error {
 func (x *remoteDir) keep(ctx context.Context, name string, d details, times bool) error {
 	var set nfs3.Sattr
 	if d.mode.Type() != fs.ModeSymlink {
-		set.Mode = nfs3.Set32{Set: true, To: wireMode(d.mode)}
+		set.Mode = nfsfs.SetMode(d.mode)
 	}
 	if times {
 		set.Atime = nfs3.SetTime{How: nfs3.ToClientTime, To: wireTime(d.atime)}
@@ -147,7 +147,7 @@ func (x *remoteDir) keepWithoutOwner(ctx context.Context, name string, d details
 		gid = group.To
 	}
 	if set.Mode.Set && (gid != group.To || int(has.Attr().UID) != d.uid) {
-		set.Mode.To = wireMode(d.mode &^ setID)
+		set.Mode = nfsfs.SetMode(d.mode &^ setID)
 	}
 	return x.fs.LSetAttr(ctx, name, set)
 }
@@ -185,21 +185,6 @@ func (x *remoteDir) isFile(ctx context.Context, name string, file content) bool 
 
 func (x *remoteDir) remove(ctx context.Context, name string) error {
 	return x.about(name, x.fs.Remove(ctx, name))
-}
-
-// wireMode returns a mode as NFS has it.
-func wireMode(m fs.FileMode) uint32 {
-	bits := uint32(m.Perm())
-	if m&fs.ModeSetuid != 0 {
-		bits |= 0o4000
-	}
-	if m&fs.ModeSetgid != 0 {
-		bits |= 0o2000
-	}
-	if m&fs.ModeSticky != 0 {
-		bits |= 0o1000
-	}
-	return bits
 }
 
 // wireTime returns the time that NFS can tell which is nearest.

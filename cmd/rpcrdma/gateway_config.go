@@ -41,12 +41,11 @@ type gatewayConfig struct {
 
 func newGatewayConfig(dial rpcbindDialer) *gatewayConfig {
 	return &gatewayConfig{
-		maxReply: 1 << 20,
-		inline:   4096,
-		crc:      newCRC(),
-		credits:  count{64, maxCredits},
-		logLevel: newChoice("info", named("debug", slog.LevelDebug), named("info", slog.LevelInfo),
-			named("warn", slog.LevelWarn), named("error", slog.LevelError)),
+		maxReply:    1 << 20,
+		inline:      4096,
+		crc:         newCRC(),
+		credits:     count{64, maxCredits},
+		logLevel:    newLogLevel(),
 		registering: newRPCBindConfig(dial),
 		drainTime:   10 * time.Second,
 	}

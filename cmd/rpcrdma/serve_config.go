@@ -61,11 +61,10 @@ func newServeConfig(dial rpcbindDialer) *serveConfig {
 		memorySize:  memfs.DefaultCapacity,
 		anonUID:     nfsserver.Nobody,
 		anonGID:     nfsserver.Nobody,
-		crc:         newChoice("auto", named("auto", iwarp.CRCAuto), named("on", iwarp.CRCOn), named("off", iwarp.CRCOff)),
+		crc:         newCRC(),
 		squash: newChoice("root", named("root", nfsserver.SquashRoot), named("all", nfsserver.SquashAll),
 			named("none", nfsserver.SquashNone)),
-		logLevel: newChoice("info", named("debug", slog.LevelDebug), named("info", slog.LevelInfo),
-			named("warn", slog.LevelWarn), named("error", slog.LevelError)),
+		logLevel: newLogLevel(),
 	}
 }
 

@@ -36,8 +36,8 @@ func fileMode(a *nfs3.Fattr) fs.FileMode {
 	return m
 }
 
-// setMode sets a mode to the permissions of m, and setuid, setgid and sticky.
-func setMode(m fs.FileMode) nfs3.Set32 {
+// SetMode sets a mode to the permissions of m, and setuid, setgid and sticky.
+func SetMode(m fs.FileMode) nfs3.Set32 {
 	to := uint32(m.Perm())
 	for _, b := range modeBits {
 		if m&b.mode != 0 {
