@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"log/slog"
@@ -105,8 +104,7 @@ func (c *call) roundTrip(r *route) bool {
 
 // ended reports whether a connection whose call has failed with err is of no use any more.
 func ended(conn oncrpc.Transport, err error) bool {
-	var op *net.OpError
-	return conn.Err() != nil || errors.Is(err, net.ErrClosed) || errors.Is(err, context.Canceled) || errors.As(err, &op)
+	return conn.Err() != nil || errors.Is(err, net.ErrClosed)
 }
 
 // fail answers a call that cannot be carried, or whose reply cannot, with SYSTEM_ERR: if it were dropped, the client would send it

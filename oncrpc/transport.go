@@ -13,7 +13,8 @@ type Transport interface {
 	// RoundTrip sends the call in x and waits for its reply, which it leaves in
 	// x.Reply. It writes the call's transaction id, x.XID or one of its own choice, to the first word of
 	// x.Call.Inline. When it returns, with or without an error, it touches nothing that x
-	// names any more: a call whose context ends is abandoned, its neighbours are not.
+	// names any more: a call whose context ends is abandoned, its neighbours are not. An error
+	// that wraps net.ErrClosed says that the connection has ended, or can take no more calls.
 	RoundTrip(ctx context.Context, x *Exchange) error
 	// Serve answers the calls that arrive on this connection with s.
 	Serve(s *Server)

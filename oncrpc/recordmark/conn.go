@@ -144,7 +144,7 @@ func (c *Conn) fail(op string, err error) {
 		c.mu.Unlock()
 		return
 	}
-	c.err = cmp.Or(c.writeErr, c.opError(op, err))
+	c.err = cmp.Or(c.writeErr, c.opError(op, lost{err}))
 	for xid, p := range c.pending {
 		delete(c.pending, xid)
 		p.err = c.err

@@ -47,7 +47,7 @@ func (c *Conn) stopWriting(err error) {
 		return
 	}
 	if c.writeErr == nil {
-		c.writeErr = c.opError("write", err)
+		c.writeErr = c.opError("write", lost{err})
 	}
 	for o := c.queue.first; o != nil; o = o.next {
 		if p := o.call; p != nil {

@@ -25,9 +25,9 @@ func TestEnd(t *testing.T) {
 	}{
 		{"close", func(c *recordmark.Conn, _ raw) { c.Close() }, []error{net.ErrClosed}},
 		{"closed by peer", func(_ *recordmark.Conn, p raw) { p.Close() }, []error{recordmark.ErrClosedByPeer, net.ErrClosed}},
-		{"closed by peer inside a mark", func(_ *recordmark.Conn, p raw) { p.Write([]byte{0x80}); p.Close() }, []error{io.ErrUnexpectedEOF}},
-		{"closed by peer inside a record", func(_ *recordmark.Conn, p raw) { p.Write([]byte{0x80, 0, 0, 9, 1}); p.Close() }, []error{io.ErrUnexpectedEOF}},
-		{"too long a record", func(_ *recordmark.Conn, p raw) { p.Write([]byte{0xff, 0, 0, 0}) }, []error{recordmark.ErrRecordTooLong}},
+		{"closed by peer inside a mark", func(_ *recordmark.Conn, p raw) { p.Write([]byte{0x80}); p.Close() }, []error{io.ErrUnexpectedEOF, net.ErrClosed}},
+		{"closed by peer inside a record", func(_ *recordmark.Conn, p raw) { p.Write([]byte{0x80, 0, 0, 9, 1}); p.Close() }, []error{io.ErrUnexpectedEOF, net.ErrClosed}},
+		{"too long a record", func(_ *recordmark.Conn, p raw) { p.Write([]byte{0xff, 0, 0, 0}) }, []error{recordmark.ErrRecordTooLong, net.ErrClosed}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, peer := rawPeer(t, recordmark.Config{})

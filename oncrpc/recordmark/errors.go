@@ -6,7 +6,7 @@ import (
 	"net"
 )
 
-// What a caller may want to branch on. An *OpError wraps them.
+// What a caller may want to branch on. An *OpError wraps them, and net.ErrClosed beside them if the connection has ended.
 var (
 	// ErrClosedByPeer: the peer closed the connection, between two records.
 	ErrClosedByPeer = fmt.Errorf("closed by peer: %w", net.ErrClosed)
@@ -46,6 +46,12 @@ func (e *OpError) Error() string {
 	}
 	return s + ": " + e.Err.Error()
 }
+
+// lost is why a connection has ended, or cannot be written to any more: a net.ErrClosed that reads as what has happened.
+type lost struct{ error }
+
+func (l lost) Unwrap() error        { return l.error }
+func (l lost) Is(target error) bool { return target == net.ErrClosed }
 
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
