@@ -29,12 +29,14 @@ type running struct {
 
 	mu     sync.Mutex // guards stderr
 	stderr strings.Builder
+	more   chan struct{} // closed, and replaced, when there is more of it
 }
 
 // startCommand starts a command, with a umask of 022.
 func startCommand(t *testing.T, stdin []byte, args ...string) *running {
 	t.Helper()
 	r := &running{cmd: exec.CommandContext(t.Context(), "sh", append([]string{"-c", `umask 022; exec "$@"`, "sh", command}, args...)...)}
+	r.more = make(chan struct{})
 	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = bytes.NewReader(stdin), &r.stdout, r
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -46,22 +48,31 @@ func startCommand(t *testing.T, stdin []byte, args ...string) *running {
 func (r *running) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	close(r.more)
+	r.more = make(chan struct{})
 	return r.stderr.Write(p)
 }
 
-// said is what has come by standard error so far.
-func (r *running) said() string {
+// said is what has come by standard error so far, and what is closed when there is more.
+func (r *running) said() (string, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.stderr.String()
+	return r.stderr.String(), r.more
 }
 
 // await waits until there are words on standard error.
 func (r *running) await(t *testing.T, words string) {
 	t.Helper()
-	for deadline := time.Now().Add(silence); !strings.Contains(r.said(), words); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%q does not say %q:\n%s", r.cmd.Args, words, r.said())
+	timeout := time.After(silence)
+	for {
+		said, more := r.said()
+		if strings.Contains(said, words) {
+			return
+		}
+		select {
+		case <-more:
+		case <-timeout:
+			t.Fatalf("%q does not say %q:\n%s", r.cmd.Args, words, said)
 		}
 	}
 }
@@ -73,7 +84,8 @@ func (r *running) wait(t *testing.T) outcome {
 	if err := r.cmd.Wait(); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%q: %v", r.cmd.Args, err)
 	}
-	return outcome{r.stdout.String(), r.said(), r.cmd.ProcessState.ExitCode()}
+	said, _ := r.said()
+	return outcome{r.stdout.String(), said, r.cmd.ProcessState.ExitCode()}
 }
 
 // do has a command done, which must succeed and complain of nothing, and returns what it prints.
