@@ -80,17 +80,9 @@ func reaches(c *recordmark.Conn, l *net.TCPAddr) bool {
 
 // findMount connects to MOUNT on the server's host, of which only rpcbind there knows the port.
 func (g *gatewayRun) findMount(ctx context.Context) (oncrpc.Transport, error) {
-	addr := "" // the last that was tried: there it was found
-	service, err := nfsmount.Locate(ctx, nil, nfsmount.Config{
-		Host: g.cfg.server.host,
-		Dial: func(ctx context.Context, at string) (oncrpc.Transport, error) {
-			addr = at
-			return g.dialTCP(ctx, at)
-		},
-	})
+	service, err := nfsmount.Locate(ctx, nil, nfsmount.Config{Host: g.cfg.server.host, Dial: g.dialTCP})
 	if err != nil {
 		return nil, err
 	}
-	service.Close()
-	return g.dialTCP(ctx, addr)
+	return service.Take(), nil
 }

@@ -143,6 +143,34 @@ func TestServiceConnection(t *testing.T) {
 	}
 }
 
+// TestServiceTake: the connection by which MOUNT was found can be had; then Close leaves it alone. One that was handed in cannot.
+func TestServiceTake(t *testing.T) {
+	m := &mounter{exports: []mount3.Export{{Path: "/a"}}}
+	h := &host{ports: map[string]string{"700": serve(t, "127.0.0.1:0", m.programs())}}
+	s, err := nfsmount.Locate(t.Context(), nil, nfsmount.Config{Host: "server", Port: 700, Cred: sys(t), Dial: h.dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := s.Take()
+	defer func() {
+		conn.Close()
+		<-conn.Done()
+	}()
+	s.Close()
+	if got, err := nfsclient.Exports(t.Context(), conn, sys(t)); err != nil || len(got) != 1 {
+		t.Errorf("over the connection: got %v, %v", got, err)
+	}
+	if len(h.asked) != 1 {
+		t.Errorf("dialled %v", h.asked)
+	}
+	if s, err = nfsmount.Locate(t.Context(), conn, nfsmount.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Take(); got != nil {
+		t.Errorf("got %v, which belongs to the caller already", got)
+	}
+}
+
 // TestGuess: what is tried when no list says which export holds a path.
 func TestGuess(t *testing.T) {
 	tests := []struct {

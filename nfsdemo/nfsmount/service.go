@@ -56,6 +56,15 @@ func (s *Service) Close() error {
 	return nil
 }
 
+// Take is Close, but the connection to MOUNT stays and is the caller's: nil if it is not one of the Service's own.
+func (s *Service) Take() oncrpc.Transport {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	conn := s.conn
+	s.closed, s.conn = true, nil
+	return conn
+}
+
 // connect returns a connection to MOUNT, and what is to be called when it is not needed any more.
 func (s *Service) connect(ctx context.Context) (conn oncrpc.Transport, release func(), err error) {
 	if s.addr == "" {
