@@ -24,6 +24,12 @@ func (k *knfsd) gateway(t *testing.T) {
 		}
 	})
 	g := served.StartGateway(t, command, "--to", "rdma://"+local(k.RDMA), "--mount-to", "tcp://"+local(k.Mount), "--rpcbind")
+	t.Run("commands", func(t *testing.T) { // which reach the server itself, and find MOUNT by rpcbind: here the gateway's
+		want := k.do(t, "ls", "-l", k.url("rdma", open))
+		if got := k.do(t, "ls", "-l", "rdma://"+local(k.RDMA)+open); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	})
 	for i, c := range nfsclients.All {
 		servers := map[string]nfsclients.Server{"port mapper": {Host: "127.0.0.1"}}
 		if c.Ports {
