@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/credits"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -45,6 +46,7 @@ type call struct {
 	message []byte   // its inline part, wherever that is
 	written []xdr.Chunk
 	info    CallInfo
+	credit  credits.Credit
 }
 
 // window is memory exposed to the peer for one call.

@@ -41,8 +41,27 @@ type Config struct {
 	PeerTimeout time.Duration
 	// NoRemoteInvalidate keeps the peer from using Send with Invalidate.
 	NoRemoteInvalidate bool
+	// NoPrivateData says nothing at setup (RFC 8797), and ignores what the peer says, as who knows nothing of it does. Both sides
+	// then begin with 1024 bytes inline, and may agree on more later (package confproto).
+	NoPrivateData bool
 	// Observer, if set, is told of each call this side has made.
 	Observer Observer
+
+	// Dialect is whose rules bind. What follows is of the Draft alone.
+	Dialect Dialect
+	// Align makes receives scatter lists whose second buffer is aligned to that many bytes and begins there in the message, so
+	// that data which the peer pads lands aligned in a buffer of its own (draft section 3.9): a power of two,
+	// 64 to half of InlineRecv; 0 means one buffer. The peer learns of it by CONF_RDMA.
+	Align int
+	// PeerAlign is what opaque data is aligned to in messages to the peer, a power of two, until CONF_RDMA says otherwise; 0 means no
+	// padding. Data of MinChunk bytes or more is padded, and sent inline, where the whole message fits.
+	PeerAlign int
+	// PadAbove takes data of exactly the threshold for unpadded in what the peer sends: section 3.9 has both "at or above" and "exceeds".
+	// What this side sends reads the same either way.
+	PadAbove bool
+	// NoReplyChunks offers neither write chunks nor reply chunks, like clients that do not know where results
+	// will go (draft section 3.4). What does not fit inline then comes as read chunks.
+	NoReplyChunks bool
 }
 
 // maxSegment keeps the length of a segment within its 32 bits (draft section 4.3).
@@ -110,6 +129,8 @@ type CallInfo struct {
 	InlineReceived int   // of the reply, in the Send
 	WriteChunk     int   // of the reply, written to write chunks
 	ReplyChunk     int   // of the reply, written to the reply chunk
+	ReplyRead      int   // of the reply, fetched from read chunks and acknowledged by RDMA_DONE (Draft)
+	Padding        int   // in front of data in the Send, in an RDMA_MSGP (Draft)
 	Credits        int   // in use when the call was sent, its own included
 	Err            error // of the transport; nil when a reply came, whatever it says
 }

@@ -133,8 +133,11 @@ func (c *Conn) Endpoint() transport.Endpoint { return c.ep }
 func (c *Conn) Inline() (send, recv int) { return c.limits.InlineSend, c.limits.InlineRecv }
 
 // Credits returns the peer's most recent grant, the calls under way, and the calls that
-// wait for a credit.
-func (c *Conn) Credits() (grant, inFlight, waiting int) { return c.window.State() }
+// wait for a credit. Each RDMA_DONE that the peer may not have taken yet counts as a call under way.
+func (c *Conn) Credits() (grant, inFlight, waiting int) {
+	grant, calls, dones, waiting := c.window.State()
+	return grant, calls + dones, waiting
+}
 
 // Done is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.done }

@@ -35,7 +35,7 @@ func (c *Conn) received(m *transport.Message) {
 	}
 	switch h.Type {
 	case TypeDone: // of the draft (section 3.8); RFC 8166 no longer has it: ignored
-		c.stats.done.Add(1)
+		c.stats.donesIgnored.Add(1)
 		c.useless(r, nil)
 	case TypeError:
 		c.stats.errorsRecv.Add(1)
@@ -185,7 +185,7 @@ func (c *Conn) reply(r *receive, body []byte, err error) {
 	case errors.Is(err, ErrMalformed), errors.Is(err, chunks.ErrMalformed):
 		c.complain(&c.stats.malformed, "reply malformed", h.XID, err)
 	}
-	c.window.Release(h.Credits)
+	c.window.Release(k.credit, h.Credits)
 	k.deliver(err)
 }
 

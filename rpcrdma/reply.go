@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/credits"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -204,12 +205,12 @@ func (c *Conn) grant(in *incoming) (uint32, error) {
 		c.granter.Dropped()
 		return 0, c.err
 	}
-	_, active := c.granter.State()
+	_, active, _ := c.granter.State()
 	allow := c.budget.allow(c, active)
 	if in.server == nobody {
 		allow = 1
 	}
-	granted, n := c.granter.Reply(in.header.Credits, allow)
+	granted, n := c.granter.Reply(credits.Answer{Requested: in.header.Credits, Allow: allow})
 	if posted, err := c.post(n); err != nil {
 		if granted = c.granter.Short(n - posted); granted == 0 {
 			go c.fail(err)

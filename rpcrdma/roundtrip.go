@@ -47,12 +47,13 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 	if k.plan, err = chunks.PlanCall(&x.Call, x.Results, x.MaxReply, c.limits); err != nil {
 		return err
 	}
-	if k.info.Credits, err = c.window.Acquire(ctx); err != nil {
+	if k.credit, err = c.window.Acquire(ctx); err != nil {
 		return err
 	}
+	k.info.Credits = k.credit.InUse
 	if err := c.send(k); err != nil {
 		c.close(k)
-		c.window.Cancel()
+		c.window.Cancel(k.credit)
 		return err
 	}
 	if done := ctx.Done(); done == nil {

@@ -16,15 +16,22 @@ type Stats struct {
 	BadVersion    uint64 // messages of another version
 	ErrorsSent    uint64 // RDMA_ERRORs
 	ErrorsRecv    uint64
-	Done          uint64 // RDMA_DONEs ignored
+	DonesSent     uint64 // RDMA_DONEs
+	DonesReceived uint64 // RDMA_DONEs that acknowledged a reply
+	DonesIgnored  uint64 // RDMA_DONEs that acknowledged nothing
+	DonesMissed   uint64 // replies whose memory was taken back after PeerTimeout without an RDMA_DONE
+	Padded        uint64 // RDMA_MSGPs received
+	Withheld      uint64 // replies that waited for RDMA_DONEs of earlier ones
 	Unserved      uint64 // calls answered PROG_UNAVAIL because nothing serves the connection
 	Waited        uint64 // calls that waited for memory
 	TooLong       uint64 // replies that did not fit in what the caller offered
+	Exceeded      uint64 // 1 if the peer sent more calls than were granted, which ended the connection
 }
 
 type stats struct {
 	callsSent, callsReceived, cancelled, lateReplies, unknownXID, malformed, badVersion,
-	errorsSent, errorsRecv, done, unserved, waited, tooLong atomic.Uint64
+	errorsSent, errorsRecv, donesSent, donesReceived, donesIgnored, donesMissed, padded, withheld,
+	unserved, waited, tooLong, exceeded atomic.Uint64
 }
 
 // Stats returns the connection's counters.
@@ -32,8 +39,9 @@ func (c *Conn) Stats() Stats {
 	s := &c.stats
 	return Stats{
 		s.callsSent.Load(), s.callsReceived.Load(), s.cancelled.Load(), s.lateReplies.Load(), s.unknownXID.Load(),
-		s.malformed.Load(), s.badVersion.Load(), s.errorsSent.Load(), s.errorsRecv.Load(), s.done.Load(),
-		s.unserved.Load(), s.waited.Load(), s.tooLong.Load(),
+		s.malformed.Load(), s.badVersion.Load(), s.errorsSent.Load(), s.errorsRecv.Load(), s.donesSent.Load(),
+		s.donesReceived.Load(), s.donesIgnored.Load(), s.donesMissed.Load(), s.padded.Load(), s.withheld.Load(),
+		s.unserved.Load(), s.waited.Load(), s.tooLong.Load(), s.exceeded.Load(),
 	}
 }
 

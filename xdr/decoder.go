@@ -220,3 +220,18 @@ func (d *Decoder) Bulk(max int) Bulk {
 	}
 	return Bulk{n: n, src: c.Source, id: c.ID}
 }
+
+// Continue adds a second run of inline bytes behind the first: a message that arrived in two buffers. They are joined by a copy only if an
+// item lies across both.
+func (d *Decoder) Continue(more []byte) { panic("not yet") }
+
+// Padding is how a sender has moved opaque data to aligned places of the inline bytes (RDMA_MSGP,
+// draft section 3.9). Padding is not part of the stream: positions do not count it.
+type Padding struct {
+	Align     int // bytes, a power of two; 0 or 1: no padding
+	Threshold int // counted opaque data of that length or more is padded
+	Base      int // bytes in front of the stream from where alignment counts
+}
+
+// SetPadding has the decoder skip padding from now on. It comes behind Reset and Continue.
+func (d *Decoder) SetPadding(p Padding) { panic("not yet") }

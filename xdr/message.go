@@ -87,3 +87,10 @@ func (m *Message) pieces(without []bool, yield func([]byte)) {
 		yield(inline)
 	}
 }
+
+// AppendPadded appends the stream to b without the items marked in without, like AppendPieces, and puts zeros in front of the data of
+// each other item of thresh bytes or more, up to a multiple of align bytes from the beginning of b.
+func (m *Message) AppendPadded(b []byte, without []bool, align, thresh int) []byte { panic("not yet") }
+
+// PaddedLen returns the bytes that AppendPadded appends behind the first base.
+func (m *Message) PaddedLen(base int, without []bool, align, thresh int) int { panic("not yet") }

@@ -1,0 +1,51 @@
+package rpcrdma
+
+import "fmt"
+
+// Dialect says whose rules bind a connection. Both ends must be set to the same one.
+type Dialect uint8
+
+const (
+	// RFC8166 is what Linux and every other peer known speaks.
+	RFC8166 Dialect = iota
+	// Draft is draft-ietf-nfsv4-rpcrdma-08, with what RFC 8166 dropped or tightened: RDMA_MSGP, read lists in
+	// replies with RDMA_DONE, and write chunks that are returned with lengths that include the round-up.
+	Draft
+)
+
+// String returns the name of the dialect: "rfc8166" or "draft".
+func (d Dialect) String() string {
+	switch d {
+	case RFC8166:
+		return "rfc8166"
+	case Draft:
+		return "draft"
+	}
+	return fmt.Sprintf("dialect %d", uint8(d))
+}
+
+// ParseDialect is the inverse of Dialect.String.
+func ParseDialect(s string) (Dialect, error) {
+	for _, d := range []Dialect{RFC8166, Draft} {
+		if s == d.String() {
+			return d, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown dialect %q: there are rfc8166 and draft", s)
+}
+
+// rules are what the dialects differ in. Code asks for a rule, never for a dialect.
+type rules struct {
+	// padding: RDMA_MSGP is spoken (draft section 3.9). Otherwise it is ERR_CHUNK (RFC 8166 section 4.4).
+	padding bool
+	// replyReads: a reply may have a read list, which an RDMA_DONE answers (draft sections 3.8, 5.1, 5.2). Otherwise such a
+	// reply is malformed, a DONE is ignored, and a reply that does not fit is ERR_CHUNK.
+	replyReads bool
+	// roundUp: the lengths of a returned write chunk include the round-up (draft section 3.7).
+	roundUp bool
+}
+
+var dialects = [...]rules{
+	RFC8166: {},
+	Draft:   {padding: true, replyReads: true, roundUp: true},
+}
