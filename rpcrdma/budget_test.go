@@ -176,7 +176,7 @@ func TestBudgetConnectionEnds(t *testing.T) {
 	r.want(t, a)
 	r.lose(1) // and with it the calls that held up the last one
 	r.want(t, d)
-	if _, active := r.conns[1].granter.State(); active != 0 {
+	if _, active, _ := r.conns[1].granter.State(); active != 0 {
 		t.Errorf("%d calls active on a connection that has ended", active)
 	}
 	r.lose(0) // with a call under way, whose memory comes back

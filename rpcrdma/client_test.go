@@ -369,7 +369,7 @@ func TestUnknownXID(t *testing.T) {
 	if err := wait(t, s.err); err != nil {
 		t.Error(err)
 	}
-	if got := c.Stats(); got.UnknownXID != 10 || got.Done != 5 {
+	if got := c.Stats(); got.UnknownXID != 10 || got.DonesIgnored != 5 {
 		t.Errorf("counters %+v", got)
 	}
 }

@@ -100,7 +100,7 @@ func FuzzReply(f *testing.F) {
 			got := c.Stats()
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			waits = got.Unserved+got.Done+got.Malformed > 0 && c.pending[h.XID] != nil && len(c.posted) == 2
+			waits = got.Unserved+got.DonesIgnored+got.Malformed > 0 && c.pending[h.XID] != nil && len(c.posted) == 2
 			return waits || len(s.err) > 0
 		})
 		if waits { // it was no reply

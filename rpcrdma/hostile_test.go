@@ -29,7 +29,7 @@ func (r *rig) deafPeer() (transport.Endpoint, *Conn) {
 	waitFor(r.t, func() bool {
 		conn.mu.Lock()
 		defer conn.mu.Unlock()
-		posted, _ := conn.granter.State()
+		posted, _, _ := conn.granter.State()
 		return posted >= 64
 	})
 	return ep, conn
