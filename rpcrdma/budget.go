@@ -9,6 +9,11 @@ import (
 // server it belongs to. A call reserves its arguments and its largest reply together:
 // reserving piece by piece could deadlock. Calls that do not fit wait in the order of their
 // arrival; a connection at its own limit does not hold up the others.
+//
+// Replies that the peer has to read are pinned until its RDMA_DONE, beyond the reservation of their call. What is
+// pinned waits for nothing but the peer, and that for a limited time. So a reply that finds others of its connection
+// pinned may wait for them (it is withheld, draft section 11), and one that finds none is pinned
+// whatever is free: that memory was in use before.
 type budget struct {
 	queued atomic.Int32 // len(waiting), to be read without mu
 
@@ -24,19 +29,25 @@ type connBudget struct {
 	free    int64
 	waiting int
 	blocked uint64 // the pass in which an earlier call did not fit
+
+	pinned   int         // replies
+	withheld []*incoming // replies, in order
 }
 
 func newBudget(n int64) *budget { return &budget{free: n} }
 
 // reserve gives in its memory, or queues it and reports false.
 func (b *budget) reserve(in *incoming) bool {
-	if in.reserved == 0 {
+	if in.reserved == 0 && !in.c.rules.replyReads {
 		return true
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := &in.c.memory
 	switch {
+	case len(m.withheld) > 0: // it would only make another reply that cannot leave
+	case in.reserved == 0:
+		return true
 	case m.waiting > 0 || in.reserved > m.free:
 	case b.starved || in.reserved > b.free:
 		b.starved = true
@@ -55,16 +66,55 @@ func (b *budget) take(in *incoming) {
 	in.c.memory.free -= in.reserved
 }
 
-// release takes memory back, and starts the calls that it suffices for.
-func (b *budget) release(c *Conn, n int64) {
-	if n == 0 {
+// pin counts a reply that the peer is to read, or withholds it and reports false.
+func (b *budget) pin(in *incoming) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := &in.c.memory
+	if len(m.withheld) > 0 || !b.pinnable(in) {
+		m.withheld = append(m.withheld, in)
+		return false
+	}
+	b.takePin(in)
+	return true
+}
+
+func (b *budget) pinnable(in *incoming) bool {
+	m := &in.c.memory
+	return m.pinned == 0 || (in.pinned <= m.free && in.pinned <= b.free)
+}
+
+func (b *budget) takePin(in *incoming) {
+	m := &in.c.memory
+	m.pinned++
+	m.free -= in.pinned
+	b.free -= in.pinned
+}
+
+// release takes memory back, reserved and pinned, and starts the calls and sends the replies that it suffices for.
+func (b *budget) release(c *Conn, reserved, pinned int64) {
+	if reserved == 0 && pinned == 0 {
 		return
 	}
 	b.mu.Lock()
-	b.free += n
-	c.memory.free += n
+	m := &c.memory
+	b.free += reserved + pinned
+	m.free += reserved + pinned
+	if pinned > 0 {
+		m.pinned--
+	}
+	var send []*incoming
+	for len(m.withheld) > 0 && b.pinnable(m.withheld[0]) {
+		b.takePin(m.withheld[0])
+		send = append(send, m.withheld[0])
+		m.withheld[0] = nil
+		m.withheld = m.withheld[1:]
+	}
 	start := b.ready()
 	b.mu.Unlock()
+	for _, in := range send {
+		in.send()
+	}
 	for _, in := range start {
 		in.start()
 	}
@@ -78,6 +128,11 @@ func (b *budget) ready() (start []*incoming) {
 	for _, in := range b.waiting {
 		m := &in.c.memory
 		switch {
+		case len(m.withheld) > 0:
+		case in.reserved == 0:
+			m.waiting--
+			start = append(start, in)
+			continue
 		case b.starved || m.blocked == b.scan:
 		case in.reserved > m.free:
 			m.blocked = b.scan
@@ -97,7 +152,7 @@ func (b *budget) ready() (start []*incoming) {
 	return start
 }
 
-// remove takes the waiting calls of a connection that has ended out of the queue and returns
+// remove takes the waiting calls and the withheld replies of a connection that has ended out of the queue and returns
 // them.
 func (b *budget) remove(c *Conn) (gone []*incoming) {
 	b.mu.Lock()
@@ -113,6 +168,11 @@ func (b *budget) remove(c *Conn) (gone []*incoming) {
 	clear(b.waiting[len(kept):])
 	b.waiting = kept
 	c.memory.waiting = 0
+	for _, in := range c.memory.withheld {
+		in.pinned = 0
+		gone = append(gone, in)
+	}
+	c.memory.withheld = nil
 	start := b.ready() // what waited behind them
 	b.mu.Unlock()
 	for _, in := range start {
@@ -122,15 +182,19 @@ func (b *budget) remove(c *Conn) (gone []*incoming) {
 }
 
 // allow returns the credits that the memory suggests to grant to a connection: as many as
-// configured while no call waits, then what did fit.
-func (b *budget) allow(c *Conn, active int) int {
-	if b.queued.Load() == 0 {
-		return c.cfg.Credits
+// configured while no call waits, then what did fit; none while a reply is withheld, which it tells.
+func (b *budget) allow(c *Conn, active int) (n int, withheld bool) {
+	if b.queued.Load() == 0 && !c.rules.replyReads {
+		return c.cfg.Credits, false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if c.memory.waiting == 0 {
-		return c.cfg.Credits
+	m := &c.memory
+	switch {
+	case len(m.withheld) > 0:
+		return 0, true
+	case m.waiting == 0:
+		return c.cfg.Credits, false
 	}
-	return active - c.memory.waiting
+	return active - m.waiting, false
 }

@@ -47,7 +47,7 @@ func newBudgetRig(server, conn int64, conns int) *budgetRig {
 	cfg := Config{Logger: quiet}.withDefaults()
 	cfg.ConnMemory = conn
 	domain := new(loopback.Domain)
-	p := newPool(domain, cfg.InlineRecv)
+	p := newPool(domain)
 	for range conns {
 		ep := newFakeEndpoint(1024, domain)
 		c := newConn(ep, cfg, p, r.budget)
@@ -194,7 +194,7 @@ func TestBudgetAllow(t *testing.T) {
 	r := newBudgetRig(100, 60, 2)
 	allow := func(conn, active, want int) {
 		t.Helper()
-		if n := r.budget.allow(r.conns[conn], active); n != want {
+		if n, _ := r.budget.allow(r.conns[conn], active); n != want {
 			t.Errorf("allow() = %d with %d active, want %d", n, active, want)
 		}
 	}

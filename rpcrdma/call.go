@@ -26,16 +26,17 @@ type call struct {
 	// is then given back by whoever takes the call off the table.
 	abandoned bool
 
-	plan    chunks.CallPlan
-	header  Header
-	windows []window
-	results []int // by result: its window
-	reply   int   // the reply chunk's window
-	slices  []transport.Slice
-	revoke  []transport.Region
-	segs    []chunks.Segment
-	pieces  [][]byte
-	without []bool
+	settings *Settings // at the time of the plan
+	plan     chunks.CallPlan
+	header   Header
+	windows  []window
+	results  []int // by result: its window
+	reply    int   // the reply chunk's window
+	slices   []transport.Slice
+	revoke   []transport.Region
+	segs     []chunks.Segment
+	pieces   [][]byte
+	without  []bool
 
 	buf      transport.Slice // of the Send
 	send     transport.WorkRequest
@@ -43,10 +44,26 @@ type call struct {
 	sendArgs [1]*transport.WorkRequest
 
 	recv    *receive // the reply
-	message []byte   // its inline part, wherever that is
+	message message  // its inline part, wherever that is
 	written []xdr.Chunk
 	info    CallInfo
 	credit  credits.Credit
+
+	// Of a reply with a read list.
+	owes     bool // it is to be answered by an RDMA_DONE
+	fetching bool // its chunks; guarded by Conn.mu
+	granted  uint32
+	reads    []chunks.ReadChunk
+	long     bool    // the first of reads is the message
+	doubtful *Header // of what may be a call of the peer's
+	loads    []transport.Slice
+	chain    chain
+	readErr  error // the first of the Reads
+	gated    bool  // these go through the gate
+	doneBuf  transport.Slice
+	ack      transport.WorkRequest
+	doneList [1]transport.Slice
+	doneArgs [1]*transport.WorkRequest
 }
 
 // window is memory exposed to the peer for one call.
@@ -68,6 +85,11 @@ var callPool = sync.Pool{New: func() any {
 	k.send.Done = (*callSent)(k)
 	k.send.Local = k.sendList[:]
 	k.sendArgs[0] = &k.send
+	k.ack.Op = transport.OpSend
+	k.ack.Flags = transport.Signaled
+	k.ack.Done = (*callSent)(k)
+	k.ack.Local = k.doneList[:]
+	k.doneArgs[0] = &k.ack
 	return k
 }}
 
@@ -76,7 +98,7 @@ func getCall(c *Conn, x *oncrpc.Exchange) *call {
 	k := callPool.Get().(*call)
 	k.c, k.x = c, x
 	k.refs.Store(1)
-	k.abandoned = false
+	k.abandoned, k.owes, k.fetching, k.long = false, false, false, false
 	k.reply = noWindow
 	k.info = CallInfo{}
 	if m := x.Call.Inline; len(m) >= 24 {
@@ -94,6 +116,10 @@ func (k *call) unref() {
 	}
 	p := k.c.pool
 	p.put(k.buf)
+	p.put(k.doneBuf)
+	for _, s := range k.loads {
+		p.put(s)
+	}
 	if k.recv != nil {
 		p.putReceive(k.recv)
 	}
@@ -105,9 +131,11 @@ func (k *call) unref() {
 	clear(k.pieces)
 	clear(k.written)
 	k.windows, k.slices, k.pieces, k.written = k.windows[:0], k.slices[:0], k.pieces[:0], k.written[:0]
-	k.results = k.results[:0]
-	k.buf, k.sendList[0] = transport.Slice{}, transport.Slice{}
-	k.c, k.x, k.recv, k.message = nil, nil, nil, nil
+	clear(k.loads)
+	clear(k.reads)
+	k.results, k.loads, k.reads, k.chain = k.results[:0], k.loads[:0], k.reads[:0], k.chain.cleared()
+	k.buf, k.sendList[0], k.doneBuf, k.doneList[0] = transport.Slice{}, transport.Slice{}, transport.Slice{}, transport.Slice{}
+	k.c, k.x, k.recv, k.doubtful, k.message = nil, nil, nil, nil, message{}
 	callPool.Put(k)
 }
 
@@ -263,27 +291,31 @@ func (k *call) layout() (headerLen int, err error) {
 		h.SetReply(k.split(w.region, x.MaxReply))
 	}
 
-	buf, err := c.pool.get(c.limits.InlineSend)
-	if err != nil {
+	n, thresh := 0, 0
+	if !k.plan.Long {
+		n, k.info.InlineSent = rest, rest
+		if k.plan.ReadFrom == chunks.NoReads {
+			thresh, k.info.Padding, _ = padHeader(h, &x.Call, nil, k.settings, c.cfg.MinChunk)
+		}
+	}
+	n += h.Len() + k.info.Padding
+	if k.buf, err = c.pool.get(n); err != nil {
 		return 0, err
 	}
-	k.buf = buf
-	headerLen = h.Len()
-	n := headerLen
-	if !k.plan.Long {
-		n += rest
-	}
-	if n > len(buf.Bytes) { // the plan says otherwise
-		return 0, fmt.Errorf("%w: %d bytes", chunks.ErrHeader, n)
-	}
-	b := h.Append(buf.Bytes[:0])
-	if !k.plan.Long {
+	b := h.Append(k.buf.Bytes[:0])
+	headerLen = len(b)
+	switch {
+	case h.Type == TypeMsgP:
+		b = x.Call.AppendPadded(b, nil, int(h.Align), thresh)
+	case !k.plan.Long:
 		for _, p := range k.pieces {
 			b = append(b, p...)
 		}
-		k.info.InlineSent = rest
 	}
-	k.sendList[0] = buf.Sub(0, len(b))
+	if len(b) > k.settings.MaxSend { // the plan says otherwise
+		return 0, fmt.Errorf("%w: %d bytes", chunks.ErrHeader, len(b))
+	}
+	k.sendList[0] = k.buf.Sub(0, len(b))
 	return headerLen, nil
 }
 

@@ -3,9 +3,8 @@ package rpcrdma
 import (
 	"cmp"
 	"log/slog"
+	"math/bits"
 	"time"
-
-	"github.com/rpcrdma/go-rpcrdma/chunks"
 )
 
 // Config configures connections, of clients and servers alike. The zero value is usable; what is out of range
@@ -83,8 +82,21 @@ func (c Config) withDefaults() Config {
 	c.ServerMemory = max(c.ConnMemory, cmp.Or(c.ServerMemory, 512<<20))
 	c.CancelGrace = cmp.Or(c.CancelGrace, 5*time.Second)
 	c.PeerTimeout = cmp.Or(c.PeerTimeout, 30*time.Second)
+	if c.Dialect >= Dialect(len(dialects)) {
+		c.Dialect = RFC8166
+	}
+	if c.Dialect != Draft {
+		c.Align, c.PeerAlign, c.PadAbove, c.NoReplyChunks = 0, 0, false, false
+	}
+	if c.Align > 0 { // to a power of two
+		c.Align = 1 << (bits.Len(uint(min(max(c.Align, minAlign), c.InlineRecv/2))) - 1)
+	}
 	return c
 }
+
+// minAlign is the smallest alignment of receives in bytes: the first buffer must hold the words that
+// begin each message.
+const minAlign = 64
 
 func inlineSize(n int) int {
 	n = min(max(cmp.Or(n, 4096), DefaultInline), MaxInline)
@@ -98,19 +110,13 @@ const minReceive = 4096
 // receiveSize is the size in bytes of the receives to post.
 func (c *Config) receiveSize() int { return max(c.InlineRecv, minReceive) }
 
-// private is what the configuration tells the peer.
-func (c *Config) private() private {
-	return private{Invalidate: !c.NoRemoteInvalidate, Send: c.InlineSend, Recv: c.InlineRecv}
-}
-
-// limits is what the layout of calls keeps to, with a peer.
-func (c *Config) limits(peer private) chunks.Limits {
-	return chunks.Limits{
-		InlineSend:  min(c.InlineSend, peer.Recv),
-		InlineRecv:  min(c.InlineRecv, peer.Send),
-		MinChunk:    c.MinChunk,
-		SegmentSize: c.SegmentSize,
+// private is what the configuration tells the peer at setup.
+func (c *Config) private() []byte {
+	if c.NoPrivateData {
+		return nil
 	}
+	p := private{Invalidate: !c.NoRemoteInvalidate, Send: c.InlineSend, Recv: c.InlineRecv}
+	return p.append(nil)
 }
 
 // Observer is told how calls travelled.

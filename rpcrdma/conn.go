@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+	"sync/atomic"
 
-	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/credits"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -20,14 +20,16 @@ type Conn struct {
 	ep        transport.Endpoint
 	info      transport.Info
 	cfg       Config
+	rules     rules
 	peer      private
-	limits    chunks.Limits
+	settings  atomic.Pointer[Settings]
 	invalid   transport.Access // RemoteInvalidate, if we told the peer that it may
 	importer  transport.Importer
 	abandoner transport.Abandoner
 	pool      *pool
 	leavePool func() // at the end; nil: the pool is the listener's
 	queue     sendQueue
+	gate      readGate
 	window    *credits.Window
 	budget    *budget
 	memory    connBudget // guarded by budget.mu
@@ -46,6 +48,8 @@ type Conn struct {
 	server   *oncrpc.Server
 	leave    func() // takes the connection back from server
 	stalls   stalls
+	late     int // replies whose DONE did not come in time
+	recvSize int // bytes of the receives to post
 	posted   []*receive
 	postArgs []*transport.Receive
 }
@@ -66,12 +70,20 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget) *Conn {
 		xid:     rand.Uint32(),
 		pending: make(map[uint32]*call),
 	}
-	// Replies and calls share the receive queue, half each.
-	if n := c.info.RecvDepth / 2; c.cfg.Credits > n {
-		c.cfg.Credits = max(1, n)
+	c.rules = dialects[cfg.Dialect]
+	// Replies and calls share the receive queue, in equal parts, and so do DONEs.
+	parts := 2
+	if c.rules.replyReads {
+		parts = 3
 	}
-	c.peer = parsePrivate(c.info.PrivateData)
-	c.limits = cfg.limits(c.peer)
+	c.cfg.Credits = max(1, min(c.cfg.Credits, c.info.RecvDepth/parts))
+	if cfg.NoPrivateData {
+		c.peer = parsePrivate(nil)
+	} else {
+		c.peer = parsePrivate(c.info.PrivateData)
+	}
+	c.recvSize = cfg.receiveSize()
+	c.settings.Store(c.initial())
 	if !cfg.NoRemoteInvalidate {
 		c.invalid = transport.RemoteInvalidate
 	}
@@ -130,7 +142,10 @@ func (c *Conn) Endpoint() transport.Endpoint { return c.ep }
 
 // Inline returns the largest messages in bytes that are sent and expected inline,
 // headers included.
-func (c *Conn) Inline() (send, recv int) { return c.limits.InlineSend, c.limits.InlineRecv }
+func (c *Conn) Inline() (send, recv int) {
+	s := c.settings.Load()
+	return s.MaxSend, s.MaxRecv
+}
 
 // Credits returns the peer's most recent grant, the calls under way, and the calls that
 // wait for a credit. Each RDMA_DONE that the peer may not have taken yet counts as a call under way.
@@ -169,11 +184,12 @@ func (c *Conn) watch() {
 	<-c.ep.Done()
 	c.mu.Lock()
 	if c.err == nil {
-		c.err = c.closed(c.ep.Err())
+		c.err = c.closed(c.reason())
 	}
 	err := c.err
 	pending, posted, leave := c.pending, c.posted, c.leave
 	c.pending, c.posted = nil, nil
+	owed := c.takeOwed()
 	if t := c.stalls.timer; t != nil {
 		t.Stop()
 	}
@@ -182,11 +198,15 @@ func (c *Conn) watch() {
 	c.cancel()
 	c.window.Close(err)
 	c.queue.close()
+	c.closeGate()
 	for _, k := range pending {
 		k.deliver(err)
 	}
 	for _, in := range c.budget.remove(c) {
 		in.Drop()
+	}
+	for _, in := range owed {
+		in.finish()
 	}
 	for _, r := range posted {
 		c.pool.putReceive(r)
@@ -198,6 +218,16 @@ func (c *Conn) watch() {
 		c.leavePool()
 	}
 	close(c.done)
+}
+
+// reason returns why the endpoint has ended; c.mu is held.
+func (c *Conn) reason() error {
+	err := c.ep.Err()
+	if errors.Is(err, transport.ErrNoReceive) && len(c.posted) == 0 {
+		c.stats.exceeded.Add(1)
+		err = fmt.Errorf("%w: %w", ErrExceeded, err)
+	}
+	return err
 }
 
 // closed wraps the reason for an end, always as an error that wraps net.ErrClosed.
@@ -215,7 +245,7 @@ func (c *Conn) post(n int) (posted int, err error) {
 	first := len(c.posted)
 	for range n {
 		var r *receive
-		if r, err = c.pool.getReceive(); err != nil {
+		if r, err = c.pool.getReceive(receiveKind{c.recvSize, c.cfg.Align}); err != nil {
 			break
 		}
 		r.index = len(c.posted)

@@ -10,12 +10,11 @@ import (
 // peer's calls as well, have it Serve.
 func Dial(ctx context.Context, d transport.Dialer, addr string, cfg Config) (*Conn, error) {
 	cfg = cfg.withDefaults()
-	p := cfg.private()
-	ep, err := d.Dial(ctx, addr, p.append(nil))
+	ep, err := d.Dial(ctx, addr, cfg.private())
 	if err != nil {
 		return nil, &OpError{"dial", nil, err}
 	}
-	pool := dialled.join(ep.Domain(), cfg.receiveSize())
+	pool := dialled.join(ep.Domain())
 	c := newConn(ep, cfg, pool, newBudget(cfg.ServerMemory))
 	c.leavePool = func() { dialled.leave(pool) }
 	go c.run()

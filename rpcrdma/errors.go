@@ -49,8 +49,10 @@ func (e *PeerError) Error() string {
 var (
 	// ErrXID: rdma_xid is not the XID of the RPC message (draft section 4.1).
 	ErrXID = fmt.Errorf("%w: rdma_xid differs from the XID of the message", ErrMalformed)
-	// ErrReplyRead: a reply with a read list, which RFC 8166 does not allow.
+	// ErrReplyRead: a reply with a read list, which RFC 8166 does not allow (section 3.5.1).
 	ErrReplyRead = fmt.Errorf("%w: read list in a reply", ErrMalformed)
+	// ErrExceeded: the peer has sent more than it was granted credits for (draft section 3.3), which ends the connection.
+	ErrExceeded = errors.New("peer exceeds the credits granted to it")
 	// ErrTooLarge: a call over Config.MaxMessage.
 	ErrTooLarge = errors.New("message over the configured maximum")
 )

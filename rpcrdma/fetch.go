@@ -106,22 +106,23 @@ type fetchRead incoming
 // Complete wakes the handler when the last Read is complete.
 func (f *fetchRead) Complete(wr *transport.WorkRequest, err error) {
 	in := (*incoming)(f)
-	if last, err := in.readDone(wr, err); last {
+	if last, err := in.fetchDone(wr, err); last {
 		in.fetched <- err
 	}
 }
 
-// notLast is the Context of Reads behind which others follow.
-var notLast any = "not last"
-
-// readDone notes the end of a Read, and reports whether it was the last, with the first error of all.
-func (in *incoming) readDone(wr *transport.WorkRequest, err error) (last bool, first error) {
+// fetchDone notes the end of a Read, and reports whether it was the last, with the first error of all.
+func (in *incoming) fetchDone(wr *transport.WorkRequest, err error) (last bool, first error) {
 	c := in.c
 	c.queue.completed()
 	if in.readErr == nil {
 		in.readErr = err
 	}
-	if wr.Context != nil {
+	last = wr.Context == nil
+	if in.gated {
+		c.readDone()
+	}
+	if !last {
 		return false, nil
 	}
 	c.mu.Lock()
@@ -133,78 +134,21 @@ func (in *incoming) readDone(wr *transport.WorkRequest, err error) (last bool, f
 // read posts the RDMA Reads of the first n bytes of segments into dst. The last completes
 // with a Context of nil.
 func (in *incoming) read(segments []chunks.ReadSegment, n int, dst []transport.Slice, done transport.Completer) error {
-	in.readErr = nil
-	in.begins(len(segments))
-	cur := cursor{list: dst}
-	for i := range segments {
-		s := &segments[i]
-		m := min(n, int(s.Length))
-		if m == 0 {
-			continue
-		}
-		n -= m
-		first := len(in.local)
-		in.gather(&cur, m)
-		in.wrs = append(in.wrs, transport.WorkRequest{
-			Op:      transport.OpRead,
-			Remote:  transport.Remote{STag: transport.STag(s.Handle), Offset: s.Offset},
-			Local:   in.local[first:len(in.local):len(in.local)],
-			Done:    done,
-			Context: notLast,
-		})
-	}
-	last := &in.wrs[len(in.wrs)-1]
-	last.Flags, last.Context = transport.Signaled, nil
 	c := in.c
+	in.readErr = nil
+	in.chain.begins(len(segments))
+	in.chain.addReads(segments, n, dst, done)
 	c.mu.Lock()
 	c.awaitPeer(in)
 	c.mu.Unlock()
-	err := in.post()
+	in.gated = c.gated()
+	err := c.postReads(&in.chain, in.gated)
 	if err != nil {
 		c.mu.Lock()
 		c.gotPeer(in)
 		c.mu.Unlock()
 	}
 	return err
-}
-
-// begins empties the chain of work requests and makes room for n, which do not move then.
-func (in *incoming) begins(n int) {
-	in.local, in.chain = in.local[:0], in.chain[:0]
-	if cap(in.wrs) < n {
-		in.wrs = make([]transport.WorkRequest, 0, n)
-	}
-	in.wrs = in.wrs[:0]
-}
-
-// cursor is a place in a scatter list.
-type cursor struct {
-	list []transport.Slice
-	off  int // in the first
-}
-
-// gather appends the next n bytes at cur to in.local.
-func (in *incoming) gather(cur *cursor, n int) {
-	for n > 0 {
-		s := cur.list[0]
-		m := min(n, s.Len()-cur.off)
-		if m > 0 {
-			in.local = append(in.local, s.Sub(cur.off, m))
-		}
-		cur.off += m
-		n -= m
-		if cur.off == s.Len() {
-			cur.list, cur.off = cur.list[1:], 0
-		}
-	}
-}
-
-// post posts the chain of work requests.
-func (in *incoming) post() error {
-	for i := range in.wrs {
-		in.chain = append(in.chain, &in.wrs[i])
-	}
-	return in.c.queue.post(in.chain)
 }
 
 // releaseImports ends the use of memory that is not the pool's.

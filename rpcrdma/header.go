@@ -134,6 +134,21 @@ func (h *Header) Append(b []byte) []byte {
 	return b
 }
 
+// copy makes h a copy of what shares no memory with it.
+func (h *Header) copy(from *Header) {
+	lists := h.Lists
+	*h = *from
+	h.Lists = lists
+	h.Lists.Reset()
+	h.Reads = append(h.Reads, from.Reads...)
+	for _, w := range from.Writes {
+		h.AddWrite(w)
+	}
+	if from.HasReply {
+		h.SetReply(from.Reply)
+	}
+}
+
 // Parse decodes the header that begins b and returns its length. Except with ErrShort, the four
 // fixed words are set even when it fails: with ErrVersion for a version other than 1
 // (an RDMA_ERROR is decoded whatever its version, as servers echo that of the

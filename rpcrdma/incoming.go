@@ -19,7 +19,7 @@ type incoming struct {
 	server   *oncrpc.Server
 	header   Header
 	recv     *receive
-	body     []byte // the inline part of the message
+	message  // the inline part
 	reads    []chunks.ReadChunk
 	long     bool  // the first of reads is the message
 	reserved int64 // of the budget
@@ -28,6 +28,7 @@ type incoming struct {
 	fetched  chan error        // of capacity 1: the end of a Fetch
 	loads    []transport.Slice // memory of the pool that holds arguments
 	readErr  error             // the first of the Reads under way
+	gated    bool              // these go through the gate
 
 	waits      bool // for the peer: in Conn.stalls, as what follows
 	since      int
@@ -40,10 +41,17 @@ type incoming struct {
 	without []bool
 	bounces []transport.Slice // memory of the pool that holds results
 	buf     transport.Slice   // of the Send
+	thresh  int               // of padding, in an RDMA_MSGP
 
-	wrs      []transport.WorkRequest
-	chain    []*transport.WorkRequest
-	local    []transport.Slice
+	// Of a reply with a read list.
+	regions []transport.Region
+	reading []bool // by item of bulk data
+	pinned  int64  // bytes that the peer is to read, counted in the budget
+	owes    bool   // the peer owes an RDMA_DONE; guarded by Conn.mu, as what follows
+	sent    bool   // the Send is complete
+	acked   bool   // the DONE has come
+
+	chain    chain
 	imports  []transport.Slice
 	sendList [1]transport.Slice
 }
@@ -64,6 +72,9 @@ func (in *incoming) finish() {
 		c.gotPeer(in)
 		c.mu.Unlock()
 	}
+	if len(in.regions) > 0 {
+		c.ep.Revoke(in.regions...)
+	}
 	in.reply.Release()
 	in.releaseImports()
 	for _, s := range in.loads {
@@ -76,22 +87,20 @@ func (in *incoming) finish() {
 	if in.recv != nil {
 		c.pool.putReceive(in.recv)
 	}
-	reserved := in.reserved
+	reserved, pinned := in.reserved, in.pinned
 	in.out.Lists.Reset()
 	clear(in.reads)
 	clear(in.args)
 	clear(in.pieces)
 	clear(in.loads)
 	clear(in.bounces)
-	clear(in.wrs)
-	clear(in.local)
 	*in = incoming{
 		header: in.header, reads: in.reads[:0], args: in.args[:0], fetched: in.fetched, loads: in.loads[:0],
 		out: in.out, segs: in.segs[:0], pieces: in.pieces[:0], without: in.without[:0], bounces: in.bounces[:0],
-		wrs: in.wrs[:0], chain: in.chain[:0], local: in.local[:0], imports: in.imports[:0],
+		regions: in.regions[:0], reading: in.reading[:0], chain: in.chain.cleared(), imports: in.imports[:0],
 	}
 	incomingPool.Put(in)
-	c.budget.release(c, reserved)
+	c.budget.release(c, reserved, pinned)
 }
 
 // check checks the chunk lists of the call, and computes the memory that it needs.
@@ -101,17 +110,17 @@ func (in *incoming) check() error {
 	if in.reads, err = h.ReadChunks(in.reads[:0], c.cfg.MaxMessage); err != nil {
 		return err
 	}
-	if len(in.reads) > 0 && c.info.ORD == 0 {
+	if len(in.reads) > 0 && c.settings.Load().Reads == 0 {
 		return transport.ErrNoReads
 	}
 	in.long = len(in.reads) > 0 && in.reads[0].Position == 0
 	switch {
-	case in.long && h.Type == TypeMsg:
+	case in.long && h.Type != TypeNoMsg:
 		return fmt.Errorf("%w: read chunk at position 0 beside a message", ErrMalformed)
 	case !in.long && h.Type == TypeNoMsg:
 		return fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed)
 	case !in.long:
-		err = chunks.CheckPositions(in.reads, len(in.body))
+		err = chunks.CheckPositions(in.reads, len(in.body)+len(in.more))
 	default:
 		err = chunks.CheckPositions(in.reads[1:], in.reads[0].Len)
 	}
@@ -157,7 +166,7 @@ type longRead incoming
 // Complete goes on with the call when the last Read is complete.
 func (r *longRead) Complete(wr *transport.WorkRequest, err error) {
 	in := (*incoming)(r)
-	last, err := in.readDone(wr, err)
+	last, err := in.fetchDone(wr, err)
 	if !last {
 		return
 	}
@@ -190,6 +199,7 @@ func (in *incoming) begin() {
 		in.args = append(in.args, xdr.Chunk{Position: ch.Position, Len: ch.Len, Source: in, ID: i})
 	}
 	in.dec.Reset(in.body, in.args)
+	in.message.decode(&in.dec)
 	in.server.Dispatch(in)
 }
 

@@ -11,13 +11,12 @@ import (
 // powers of two. What lies unused beyond poolKeep bytes goes back to the domain.
 type pool struct {
 	domain transport.Domain
-	recv   int // bytes of a receive
 
 	mu       sync.Mutex // guards what follows
 	limit    int        // bytes to keep; 0 once closed
 	kept     int
 	classes  [maxClass + 1][]transport.Slice
-	receives []*receive
+	receives map[receiveKind][]*receive
 }
 
 const (
@@ -26,8 +25,8 @@ const (
 	poolKeep = 32 << 20
 )
 
-func newPool(d transport.Domain, recv int) *pool {
-	return &pool{domain: d, recv: recv, limit: poolKeep}
+func newPool(d transport.Domain) *pool {
+	return &pool{domain: d, limit: poolKeep, receives: make(map[receiveKind][]*receive)}
 }
 
 // class returns the logarithm of the smallest class that holds n bytes.
@@ -76,49 +75,6 @@ func (p *pool) put(s transport.Slice) {
 	p.domain.Free(s)
 }
 
-// receive is a posted receive and its memory.
-type receive struct {
-	transport.Receive
-	list  [1]transport.Slice
-	index int // in Conn.posted
-}
-
-// bytes returns the first n bytes of the message in r.
-func (r *receive) bytes(n int) []byte { return r.list[0].Bytes[:n:n] }
-
-func (p *pool) getReceive() (*receive, error) {
-	p.mu.Lock()
-	if l := len(p.receives); l > 0 {
-		r := p.receives[l-1]
-		p.receives = p.receives[:l-1]
-		p.kept -= p.recv
-		p.mu.Unlock()
-		return r, nil
-	}
-	p.mu.Unlock()
-	s, err := p.domain.Alloc(p.recv)
-	if err != nil {
-		return nil, err
-	}
-	r := &receive{}
-	r.list[0] = s
-	r.Local = r.list[:]
-	r.Context = r
-	return r, nil
-}
-
-func (p *pool) putReceive(r *receive) {
-	p.mu.Lock()
-	if p.kept+p.recv <= p.limit {
-		p.kept += p.recv
-		p.receives = append(p.receives, r)
-		p.mu.Unlock()
-		return
-	}
-	p.mu.Unlock()
-	p.domain.Free(r.list[0])
-}
-
 // close gives everything that lies unused back to the domain, and what is put back later too.
 func (p *pool) close() {
 	p.mu.Lock()
@@ -130,9 +86,11 @@ func (p *pool) close() {
 		}
 		p.classes[c] = nil
 	}
-	for _, r := range p.receives {
-		p.domain.Free(r.list[0])
+	for _, free := range p.receives {
+		for _, r := range free {
+			p.free(r)
+		}
 	}
-	p.receives = nil
+	clear(p.receives)
 	p.kept = 0
 }

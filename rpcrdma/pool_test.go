@@ -21,7 +21,7 @@ func allocated(t *testing.T, d *loopback.Domain, slices, bytes int) {
 
 func TestPoolClasses(t *testing.T) {
 	d := new(loopback.Domain)
-	p := newPool(d, 4096)
+	p := newPool(d)
 	for _, tt := range []struct{ n, class int }{
 		{0, 1024}, {1, 1024}, {1023, 1024}, {1024, 1024}, {1025, 2048}, {4096, 4096}, {4097, 8192},
 		{100_000, 1 << 17}, {1 << 20, 1 << 20}, {1<<20 + 1, 1 << 21},
@@ -44,7 +44,7 @@ func TestPoolClasses(t *testing.T) {
 
 func TestPoolReuse(t *testing.T) {
 	d := new(loopback.Domain)
-	p := newPool(d, 4096)
+	p := newPool(d)
 	first, _ := p.get(5000)
 	p.put(first)
 	again, _ := p.get(8000) // of the same class
@@ -66,7 +66,7 @@ func TestPoolReuse(t *testing.T) {
 
 func TestPoolKeeps(t *testing.T) {
 	d := new(loopback.Domain)
-	p := newPool(d, 4096)
+	p := newPool(d)
 	var all []transport.Slice
 	for range 2*poolKeep>>20 + 1 {
 		s, err := p.get(1 << 20)
@@ -79,7 +79,7 @@ func TestPoolKeeps(t *testing.T) {
 		p.put(s)
 	}
 	allocated(t, d, poolKeep>>20, poolKeep)
-	r, err := p.getReceive()
+	r, err := p.getReceive(testReceive)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,9 +94,12 @@ func TestPoolKeeps(t *testing.T) {
 	allocated(t, d, 0, 0)
 }
 
+// testReceive is receives of one buffer.
+var testReceive = receiveKind{size: 4096}
+
 func mustReceive(t *testing.T, p *pool) *receive {
 	t.Helper()
-	r, err := p.getReceive()
+	r, err := p.getReceive(testReceive)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,13 +108,13 @@ func mustReceive(t *testing.T, p *pool) *receive {
 
 func TestPoolReceives(t *testing.T) {
 	d := new(loopback.Domain)
-	p := newPool(d, 3000)
+	p := newPool(d)
 	r := mustReceive(t, p)
-	if r.Context != r || len(r.Local) != 1 || r.Local[0].Len() != 3000 {
+	if r.Context != r || len(r.Local) != 1 || r.Local[0].Len() != 4096 {
 		t.Errorf("receive of %d slices, context %v", len(r.Local), r.Context)
 	}
-	if b := r.bytes(10); len(b) != 10 || cap(b) != 10 {
-		t.Errorf("first 10 bytes: length %d, capacity %d", len(b), cap(b))
+	if b, more := r.parts(10); len(b) != 10 || cap(b) != 10 || more != nil {
+		t.Errorf("first 10 bytes: length %d, capacity %d, and %d more", len(b), cap(b), len(more))
 	}
 	p.putReceive(r)
 	if again := mustReceive(t, p); again != r {
@@ -125,8 +128,8 @@ func TestPoolReceives(t *testing.T) {
 	for range 10 {
 		p.putReceive(mustReceive(t, p))
 	}
-	if p.kept != 3000 {
-		t.Errorf("%d bytes kept, want 3000", p.kept)
+	if p.kept != 4096 {
+		t.Errorf("%d bytes kept, want 4096", p.kept)
 	}
 	p.close()
 	p.putReceive(r) // what comes back later goes back to the domain
@@ -135,7 +138,7 @@ func TestPoolReceives(t *testing.T) {
 
 func TestPoolClosed(t *testing.T) {
 	d := new(loopback.Domain)
-	p := newPool(d, 4096)
+	p := newPool(d)
 	s, _ := p.get(100)
 	r := mustReceive(t, p)
 	p.close()
@@ -154,11 +157,11 @@ func (f domainFunc) Free(transport.Slice)                 {}
 
 func TestPoolNoMemory(t *testing.T) {
 	full := fmt.Errorf("domain: %w", transport.ErrNoMemory)
-	p := newPool(domainFunc(func(int) (transport.Slice, error) { return transport.Slice{}, full }), 4096)
+	p := newPool(domainFunc(func(int) (transport.Slice, error) { return transport.Slice{}, full }))
 	if _, err := p.get(100); err != full {
 		t.Errorf("error %v, want %v", err, full)
 	}
-	if r, err := p.getReceive(); err != full || r != nil {
+	if r, err := p.getReceive(testReceive); err != full || r != nil {
 		t.Errorf("%v, error %v, want %v", r, err, full)
 	}
 }
@@ -170,7 +173,7 @@ func TestPoolNeighbours(t *testing.T) {
 		s := transport.Slice{Bytes: slab[:n], Key: 7}
 		slab = slab[n:]
 		return s, nil
-	}), 4096)
+	}))
 	s, _ := p.get(1500)
 	if cap(s.Bytes) != 2048 {
 		t.Errorf("capacity %d, want 2048", cap(s.Bytes))
@@ -186,7 +189,7 @@ func TestPoolConcurrent(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	d := new(loopback.Domain) // which panics at a second Free
-	p := newPool(d, 4096)
+	p := newPool(d)
 	p.limit = 256 << 10
 	var wg sync.WaitGroup
 	for id := range 8 {

@@ -13,13 +13,7 @@ var dialled poolSet
 // poolSet has the pools that connections use.
 type poolSet struct {
 	mu    sync.Mutex // guards what follows
-	pools map[poolKey]*shared
-}
-
-// poolKey is what the connections that share a pool have in common.
-type poolKey struct {
-	domain transport.Domain
-	recv   int
+	pools map[transport.Domain]*shared
 }
 
 type shared struct {
@@ -28,17 +22,16 @@ type shared struct {
 }
 
 // join returns the pool for a connection, which is to leave it.
-func (s *poolSet) join(d transport.Domain, recv int) *pool {
+func (s *poolSet) join(d transport.Domain) *pool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := poolKey{d, recv}
-	p := s.pools[k]
+	p := s.pools[d]
 	if p == nil {
 		if s.pools == nil {
-			s.pools = make(map[poolKey]*shared)
+			s.pools = make(map[transport.Domain]*shared)
 		}
-		p = &shared{pool: newPool(d, recv)}
-		s.pools[k] = p
+		p = &shared{pool: newPool(d)}
+		s.pools[d] = p
 	}
 	p.users++
 	return p.pool
@@ -48,9 +41,9 @@ func (s *poolSet) join(d transport.Domain, recv int) *pool {
 func (s *poolSet) leave(p *pool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := poolKey{p.domain, p.recv}
-	if s.pools[k].users--; s.pools[k].users == 0 {
-		delete(s.pools, k)
+	d := p.domain
+	if s.pools[d].users--; s.pools[d].users == 0 {
+		delete(s.pools, d)
 		p.close()
 	}
 }

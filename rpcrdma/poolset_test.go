@@ -14,7 +14,7 @@ func TestPoolSet(t *testing.T) {
 	var pools []*pool
 	var slices []transport.Slice
 	for range 4 {
-		p := s.join(d, 4096)
+		p := s.join(d)
 		for range poolKeep >> 20 {
 			b, err := p.get(1 << 20)
 			if err != nil {
@@ -28,8 +28,8 @@ func TestPoolSet(t *testing.T) {
 		pools[i%len(pools)].put(b)
 	}
 	allocated(t, d, poolKeep>>20+1, poolKeep+1<<20)
-	if s.join(other, 4096) == pools[0] || s.join(d, 8192) == pools[0] {
-		t.Error("a pool is shared whose memory, or receives, are others")
+	if s.join(other) == pools[0] {
+		t.Error("a pool is shared whose memory is another")
 	}
 	for _, p := range pools {
 		allocated(t, d, poolKeep>>20+1, poolKeep+1<<20)
@@ -38,7 +38,7 @@ func TestPoolSet(t *testing.T) {
 	allocated(t, d, 1, 1<<20)
 	pools[0].put(slices[0])
 	allocated(t, d, 0, 0)
-	if s.join(d, 4096) == pools[0] {
+	if s.join(d) == pools[0] {
 		t.Error("a pool is used that is closed")
 	}
 }

@@ -89,13 +89,12 @@ func TestLimits(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := tt.cfg.withDefaults()
-			lim := cfg.limits(tt.peer)
-			if lim.InlineSend != tt.inlineSend || lim.InlineRecv != tt.inlineRecv {
-				t.Errorf("send %d, receive %d, want %d, %d", lim.InlineSend, lim.InlineRecv, tt.inlineSend, tt.inlineRecv)
+			got := (&Conn{cfg: cfg, peer: tt.peer}).initial()
+			if got.MaxSend != tt.inlineSend || got.MaxRecv != tt.inlineRecv {
+				t.Errorf("send %d, receive %d, want %d, %d", got.MaxSend, got.MaxRecv, tt.inlineSend, tt.inlineRecv)
 			}
 			// What is said is what is meant.
-			p := cfg.private()
-			if got := parsePrivate(p.append(nil)); got.Send != cfg.InlineSend || got.Recv != cfg.InlineRecv || !got.Invalidate {
+			if got := parsePrivate(cfg.private()); got.Send != cfg.InlineSend || got.Recv != cfg.InlineRecv || !got.Invalidate {
 				t.Errorf("tells the peer %+v, configured %d, %d", got, cfg.InlineSend, cfg.InlineRecv)
 			}
 		})

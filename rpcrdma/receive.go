@@ -4,10 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // Received takes messages from the provider.
@@ -20,8 +22,12 @@ func (c *Conn) Received(batch []transport.Message) {
 func (c *Conn) received(m *transport.Message) {
 	r := m.Receive.Context.(*receive)
 	h := &c.header
-	b := r.bytes(m.Len)
+	b, more := r.parts(m.Len)
 	n, err := h.Parse(b)
+	if more != nil && (errors.Is(err, ErrMalformed) || n+8 > len(b)) { // it lies across both buffers
+		b, more = append(slices.Clip(b), more...), nil
+		n, err = h.Parse(b)
+	}
 	switch {
 	case errors.Is(err, ErrShort):
 		c.useless(r, err)
@@ -34,48 +40,77 @@ func (c *Conn) received(m *transport.Message) {
 		return
 	}
 	switch h.Type {
-	case TypeDone: // of the draft (section 3.8); RFC 8166 no longer has it: ignored
-		c.stats.donesIgnored.Add(1)
+	case TypeDone:
+		if c.rules.replyReads {
+			c.receivedDone(r)
+			return
+		}
+		c.stats.donesIgnored.Add(1) // RFC 8166 section 4.3
 		c.useless(r, nil)
 	case TypeError:
 		c.stats.errorsRecv.Add(1)
-		c.reply(r, nil, &PeerError{h.Err, h.Low, h.High})
-	case TypeMsgP: // of the draft (section 3.9); RFC 8166 no longer has it
-		c.bad(r, fmt.Errorf("%w: %v", ErrMalformed, h.Type), ErrChunk)
+		c.reply(r, message{}, &PeerError{h.Err, h.Low, h.High})
+	case TypeMsgP:
+		if !c.rules.padding {
+			c.bad(r, fmt.Errorf("%w: %v", ErrMalformed, h.Type), ErrChunk)
+			return
+		}
+		pad, err := h.padding(n, r.kind.size, c.cfg.PadAbove)
+		if err != nil {
+			c.bad(r, err, ErrChunk)
+			return
+		}
+		c.stats.padded.Add(1)
+		c.receivedMsg(r, message{b[n:], more, pad})
 	case TypeNoMsg:
 		c.receivedNoMsg(r)
 	case TypeMsg:
-		c.receivedMsg(r, b[n:])
+		c.receivedMsg(r, message{body: b[n:], more: more})
 	}
 }
 
-// receivedMsg takes an RDMA_MSG: its body says whether it is a call.
-func (c *Conn) receivedMsg(r *receive, body []byte) {
+// message is what follows the header of an RDMA_MSG or RDMA_MSGP.
+type message struct {
+	body    []byte
+	more    []byte // of it, in the second buffer of the receive
+	padding xdr.Padding
+}
+
+// decode has d decode the message and its chunks.
+func (m *message) decode(d *xdr.Decoder) {
+	if m.more != nil {
+		d.Continue(m.more)
+	}
+	if m.padding.Align > 0 {
+		d.SetPadding(m.padding)
+	}
+}
+
+// receivedMsg takes an RDMA_MSG or RDMA_MSGP: its body says whether it is a call.
+func (c *Conn) receivedMsg(r *receive, m message) {
 	h := &c.header
-	if len(body) < 8 {
-		c.bad(r, fmt.Errorf("%w: RDMA_MSG with %d bytes of message", ErrMalformed, len(body)), ErrChunk)
+	if len(m.body) < 8 {
+		c.bad(r, fmt.Errorf("%w: %v with %d bytes of message", ErrMalformed, h.Type, len(m.body)), ErrChunk)
 		return
 	}
-	xid := binary.BigEndian.Uint32(body)
-	switch oncrpc.MsgType(binary.BigEndian.Uint32(body[4:])) {
+	xid := binary.BigEndian.Uint32(m.body)
+	switch oncrpc.MsgType(binary.BigEndian.Uint32(m.body[4:])) {
 	case oncrpc.MsgCall:
 		if xid != h.XID {
 			c.refuse(r, ErrXID, ErrChunk)
 			return
 		}
-		c.call(r, body)
+		c.call(r, m)
 	case oncrpc.MsgReply:
 		var err error
 		if xid != h.XID {
 			err = ErrXID
-		} else if len(h.Reads) > 0 {
-			err = ErrReplyRead
 		} else if h.Reply.Len() > 0 {
-			err = fmt.Errorf("%w: RDMA_MSG with a reply chunk in use", ErrMalformed)
+			err = fmt.Errorf("%w: %v with a reply chunk in use", ErrMalformed, h.Type)
 		}
-		c.reply(r, body, err)
+		c.reply(r, m, err)
 	default:
-		c.bad(r, fmt.Errorf("%w: message type %d", ErrMalformed, binary.BigEndian.Uint32(body[4:])), ErrChunk)
+		c.bad(r, fmt.Errorf("%w: message type %d", ErrMalformed, binary.BigEndian.Uint32(m.body[4:])), ErrChunk)
 	}
 }
 
@@ -83,29 +118,27 @@ func (c *Conn) receivedMsg(r *receive, body []byte) {
 func (c *Conn) receivedNoMsg(r *receive) {
 	h := &c.header
 	for i := range h.Reads {
-		// Only a call has a chunk at position zero; but who serves nothing takes it for a bad reply.
-		if h.Reads[i].Position == 0 && (c.serves() || !c.awaits(h.XID)) {
-			c.call(r, nil)
+		if h.Reads[i].Position == 0 && c.longCall(h.XID) {
+			c.call(r, message{})
 			return
 		}
 	}
 	switch {
 	case !c.awaits(h.XID):
 		c.bad(r, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed), ErrChunk)
-	case len(h.Reads) > 0:
-		c.reply(r, nil, ErrReplyRead)
-	case h.Reply.Len() == 0:
-		c.reply(r, nil, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed))
+	case len(h.Reads) == 0 && h.Reply.Len() == 0:
+		c.reply(r, message{}, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed))
 	default:
-		c.reply(r, nil, nil)
+		c.reply(r, message{}, nil)
 	}
 }
 
-// serves reports whether calls of the peer are answered.
-func (c *Conn) serves() bool {
+// longCall reports whether a message at position zero is taken for a call. In the Draft it may be a reply, so what bears the transaction id of a call of
+// ours is. By RFC 8166 it may not; but who serves nothing takes it for a bad reply.
+func (c *Conn) longCall(xid uint32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.server != nil
+	return c.pending[xid] == nil || (c.server != nil && !c.rules.replyReads)
 }
 
 // awaits reports whether a call of this side awaits its reply.
@@ -120,7 +153,7 @@ func (c *Conn) awaits(xid uint32) bool {
 func (c *Conn) bad(r *receive, err error, code ErrCode) {
 	switch {
 	case c.awaits(c.header.XID):
-		c.reply(r, nil, err)
+		c.reply(r, message{}, err)
 	case c.header.Type == TypeError:
 		c.useless(r, err)
 	default:
@@ -135,9 +168,15 @@ func (c *Conn) refuse(r *receive, err error, code ErrCode) {
 		count = &c.stats.badVersion
 	}
 	c.complain(count, "message refused", c.header.XID, err)
-	if in := c.accept(r, nil); in != nil {
-		in.refuse(code)
+	c.mu.Lock()
+	if c.pending == nil {
+		c.mu.Unlock()
+		return
 	}
+	c.arrived(r)
+	in := c.accept(r, message{}, &c.header)
+	c.mu.Unlock()
+	in.refuse(code)
 }
 
 // useless deals with a message that means nothing.
@@ -154,9 +193,8 @@ func (c *Conn) useless(r *receive, err error) {
 	c.repost(r)
 }
 
-// reply takes the reply to a call of ours: body is its message when that is inline, err what is wrong
-// with it.
-func (c *Conn) reply(r *receive, body []byte, err error) {
+// reply takes the reply to a call of ours, with its message when that is inline, or with what is wrong with it.
+func (c *Conn) reply(r *receive, m message, err error) {
 	h := &c.header
 	c.mu.Lock()
 	if c.pending == nil {
@@ -165,36 +203,71 @@ func (c *Conn) reply(r *receive, body []byte, err error) {
 	}
 	c.arrived(r)
 	k := c.pending[h.XID]
-	if k == nil {
+	if k == nil || k.fetching {
 		c.repost(r)
 		c.mu.Unlock()
 		c.stats.unknownXID.Add(1)
 		c.cfg.Logger.Debug("rpcrdma: reply to no call", "peer", c.info.RemoteAddr, "xid", h.XID, "type", h.Type)
 		return
 	}
-	delete(c.pending, h.XID)
+	reads := len(h.Reads) > 0
+	if reads && !c.rules.replyReads && err == nil {
+		err = ErrReplyRead
+	}
+	k.recv = r
+	k.owes = reads && c.rules.replyReads
+	// Until its chunks are here, a reply has its call under way, with its transaction id.
+	k.fetching = k.owes && err == nil && !k.abandoned
+	if !k.fetching {
+		delete(c.pending, h.XID)
+	}
+	serves := c.server != nil
 	c.mu.Unlock()
 
-	k.recv = r
-	if err == nil && !k.abandoned {
-		err = k.accept(h, body)
+	if k.fetching {
+		c.fetchReply(k, m, serves)
+		return
 	}
+	if err == nil && !k.abandoned {
+		err = k.accept(h, m)
+	}
+	k.end(err, h.Credits)
+}
+
+// end ends a call that is off the table, with its reply in place or with an error.
+func (k *call) end(err error, granted uint32) {
+	c := k.c
 	switch {
 	case errors.Is(err, ErrVersion):
-		c.complain(&c.stats.badVersion, "reply of another version", h.XID, err)
+		c.complain(&c.stats.badVersion, "reply of another version", k.xid, err)
 	case errors.Is(err, ErrMalformed), errors.Is(err, chunks.ErrMalformed):
-		c.complain(&c.stats.malformed, "reply malformed", h.XID, err)
+		c.complain(&c.stats.malformed, "reply malformed", k.xid, err)
 	}
-	c.window.Release(k.credit, h.Credits)
+	if k.owes {
+		c.window.Grant(k.credit, granted)
+		k.sendDone()
+	} else {
+		c.window.Release(k.credit, granted)
+	}
 	k.deliver(err)
 }
 
-// call takes a call: body is its message when that is inline.
-func (c *Conn) call(r *receive, body []byte) {
-	in := c.accept(r, body)
-	if in == nil {
+// call takes a call, with its message when that is inline.
+func (c *Conn) call(r *receive, m message) {
+	c.mu.Lock()
+	if c.pending == nil {
+		c.mu.Unlock()
 		return
 	}
+	c.arrived(r)
+	in := c.accept(r, m, &c.header)
+	c.mu.Unlock()
+	in.admit()
+}
+
+// admit checks the call, and starts it when there is memory for it.
+func (in *incoming) admit() {
+	c := in.c
 	c.stats.callsReceived.Add(1)
 	if err := in.check(); err != nil {
 		c.complain(&c.stats.malformed, "call refused", in.header.XID, err)
@@ -211,14 +284,8 @@ func (c *Conn) call(r *receive, body []byte) {
 // nobody answers the calls on connections that nothing serves: it has no programs.
 var nobody = oncrpc.NewServer(oncrpc.ServerConfig{})
 
-// accept makes an incoming of a message that used up a receive, unless the connection has ended.
-func (c *Conn) accept(r *receive, body []byte) *incoming {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.pending == nil {
-		return nil
-	}
-	c.arrived(r)
+// accept makes an incoming of a message with that header, which used up a receive; c.mu is held.
+func (c *Conn) accept(r *receive, m message, h *Header) *incoming {
 	c.granter.Received()
 	s := c.server
 	if s == nil {
@@ -226,8 +293,8 @@ func (c *Conn) accept(r *receive, body []byte) *incoming {
 		c.stats.unserved.Add(1)
 	}
 	in := getIncoming(c, s)
-	in.recv, in.body = r, body
+	in.recv, in.message = r, m
 	// The next message is parsed into the memory of an earlier one.
-	in.header, c.header = c.header, in.header
+	in.header, *h = *h, in.header
 	return in
 }

@@ -12,13 +12,18 @@ import (
 )
 
 // Reply sends a reply: results through the write chunks offered for them, the rest inline,
-// or through the reply chunk if it does not fit (draft section 3.6, 5.2). Where the
-// chunks offered are too small, the caller gets ERR_CHUNK (RFC 8166 section 4.5.3).
+// or through the reply chunk if it does not fit (draft sections 3.6, 5.2). Where the
+// chunks offered are too small, the caller gets ERR_CHUNK (RFC 8166 section 4.5.3), or, in the Draft, read chunks
+// (replyreads.go).
 func (in *incoming) Reply(m xdr.Message) {
 	in.reply = m
 	if !in.layout() {
 		in.c.complain(&in.c.stats.tooLong, "reply refused", in.header.XID, in.tooLong())
 		in.refuse(ErrChunk)
+		return
+	}
+	if in.pinned > 0 && !in.c.budget.pin(in) {
+		in.c.stats.withheld.Add(1)
 		return
 	}
 	in.send()
@@ -36,13 +41,14 @@ func (in *incoming) tooLong() error {
 		bulk = append(bulk, m.Bulk[i].Len)
 	}
 	return fmt.Errorf("%d bytes and bulk data of %v do not fit in %d inline, a reply chunk of %d, write chunks of %d",
-		len(m.Inline), bulk, in.c.limits.InlineSend, h.Reply.Len(), writes)
+		len(m.Inline), bulk, in.c.settings.Load().MaxSend, h.Reply.Len(), writes)
 }
 
 // refuse answers the call with an RDMA_ERROR.
 func (in *incoming) refuse(code ErrCode) {
 	in.c.stats.errorsSent.Add(1)
-	in.begins(1)
+	in.chain.begins(1)
+	in.pinned = 0
 	in.out.Type, in.out.Err, in.out.Low, in.out.High = TypeError, code, ProtocolVersion, ProtocolVersion
 	in.pieces = in.pieces[:0]
 	in.send()
@@ -52,18 +58,21 @@ func (in *incoming) refuse(code ErrCode) {
 // goes inline. It reports false if the chunks offered are too small.
 func (in *incoming) layout() bool {
 	c, h, out, m := in.c, &in.header, &in.out, &in.reply
+	s := c.settings.Load()
 	out.Type = TypeMsg
 	out.Lists.Reset()
 
 	in.without = in.without[:0]
 	for i, w := range h.Writes {
 		n := 0
-		if i < len(m.Bulk) && len(w) > 0 {
-			n = m.Bulk[i].Len
-			in.without = append(in.without, true)
-		} else {
-			in.without = append(in.without, false)
+		uses := i < len(m.Bulk) && len(w) > 0
+		if uses && c.rules.replyReads && uint64(m.Bulk[i].Len) > w.Len() {
+			uses = false // it can go elsewhere
 		}
+		if uses {
+			n = m.Bulk[i].Len
+		}
+		in.without = append(in.without, uses)
 		var ok bool
 		if in.segs, ok = chunks.Fill(in.segs[:0], w, n); !ok {
 			return false
@@ -79,26 +88,30 @@ func (in *incoming) layout() bool {
 		in.segs, _ = chunks.Fill(in.segs[:0], h.Reply, 0)
 		out.SetReply(in.segs)
 	}
-	if out.Len()+rest > c.limits.InlineSend {
-		var ok bool
-		if in.segs, ok = chunks.Fill(in.segs[:0], h.Reply, rest); !ok || out.Len() > c.limits.InlineSend {
-			return false
-		}
-		out.Type = TypeNoMsg
-		copy(out.Reply, in.segs)
+	switch {
+	case out.Len()+rest <= s.MaxSend:
+		in.pad(s)
+	case out.Len() <= s.MaxSend && in.fillReply(rest):
+	case !c.rules.replyReads || !in.layoutReads(s):
+		return false
 	}
 
 	n := 1 + len(out.Reply)
 	for _, w := range out.Writes {
 		n += len(w)
 	}
-	in.begins(n)
+	in.chain.begins(n)
 	for i, w := range out.Writes {
-		if i < len(m.Bulk) && in.without[i] && !in.write(w, m.Bulk[i].Data, m.Bulk[i].Len) {
-			return false
+		if i < len(m.Bulk) && in.without[i] && w.Len() > 0 {
+			if !in.write(w, m.Bulk[i].Data, m.Bulk[i].Len) {
+				return false
+			}
+			if c.rules.roundUp { // of the lengths, not of what is written
+				chunks.RoundUp(w, h.Writes[i], m.Bulk[i].Len)
+			}
 		}
 	}
-	if out.Type == TypeNoMsg {
+	if out.Type == TypeNoMsg && len(out.Reads) == 0 {
 		if !in.write(out.Reply, in.pieces, rest) {
 			return false
 		}
@@ -107,8 +120,33 @@ func (in *incoming) layout() bool {
 	return true
 }
 
+// fillReply has n bytes of message go through the reply chunk, and reports whether they fit.
+func (in *incoming) fillReply(n int) bool {
+	var ok bool
+	if in.segs, ok = chunks.Fill(in.segs[:0], in.header.Reply, n); ok {
+		in.out.Type = TypeNoMsg
+		copy(in.out.Reply, in.segs)
+	}
+	return ok
+}
+
 // write adds the RDMA Writes of data, n bytes, to the segments filled with it.
 func (in *incoming) write(segs []chunks.Segment, data [][]byte, n int) bool {
+	list, ok := in.source(data, n)
+	if !ok {
+		return false
+	}
+	cur := cursor{list: list}
+	for i := range segs {
+		if s := &segs[i]; s.Length > 0 {
+			in.chain.add(transport.OpWrite, s, int(s.Length), &cur, (*replySent)(in))
+		}
+	}
+	return true
+}
+
+// source names data, n bytes, to the provider, which sends it or lets the peer read it until the call is finished.
+func (in *incoming) source(data [][]byte, n int) ([]transport.Slice, bool) {
 	c := in.c
 	first := len(in.imports)
 	if c.importer != nil {
@@ -118,14 +156,14 @@ func (in *incoming) write(segs []chunks.Segment, data [][]byte, n int) bool {
 			}
 			s, err := c.importer.Import(p)
 			if err != nil {
-				return false
+				return nil, false
 			}
 			in.imports = append(in.imports, s)
 		}
 	} else if n > 0 {
 		s, err := c.pool.get(n)
 		if err != nil {
-			return false
+			return nil, false
 		}
 		b := s.Bytes
 		for _, p := range data {
@@ -134,33 +172,20 @@ func (in *incoming) write(segs []chunks.Segment, data [][]byte, n int) bool {
 		in.bounces = append(in.bounces, s)
 		in.imports = append(in.imports, s)
 	}
-	cur := cursor{list: in.imports[first:]}
-	for i := range segs {
-		s := &segs[i]
-		if s.Length == 0 {
-			continue
-		}
-		first := len(in.local)
-		in.gather(&cur, int(s.Length))
-		in.wrs = append(in.wrs, transport.WorkRequest{
-			Op:     transport.OpWrite,
-			Remote: transport.Remote{STag: transport.STag(s.Handle), Offset: s.Offset},
-			Local:  in.local[first:len(in.local):len(in.local)],
-			Done:   (*replySent)(in),
-		})
-	}
-	return true
+	return in.imports[first:], true
 }
 
 // send posts the chain of work requests, ended by the Send of the header and pieces.
 func (in *incoming) send() {
 	c, out := in.c, &in.out
-	if in.buf.Bytes == nil {
-		buf, err := c.pool.get(c.limits.InlineSend)
+	n := in.sendLen()
+	if len(in.buf.Bytes) < n {
+		buf, err := c.pool.get(n)
 		if err != nil {
 			in.abort(err)
 			return
 		}
+		c.pool.put(in.buf)
 		in.buf = buf
 	}
 	out.XID, out.Version = in.header.XID, ProtocolVersion
@@ -171,8 +196,12 @@ func (in *incoming) send() {
 	}
 	out.Credits = granted
 	b := out.Append(in.buf.Bytes[:0])
-	for _, p := range in.pieces {
-		b = append(b, p...)
+	if out.Type == TypeMsgP {
+		b = in.reply.AppendPadded(b, in.without, int(out.Align), in.thresh)
+	} else {
+		for _, p := range in.pieces {
+			b = append(b, p...)
+		}
 	}
 	in.sendList[0] = in.buf.Sub(0, len(b))
 	wr := transport.WorkRequest{
@@ -187,13 +216,25 @@ func (in *incoming) send() {
 			wr.Op, wr.Invalidate = transport.OpSendInvalidate, transport.STag(handle)
 		}
 	}
-	in.wrs = append(in.wrs, wr)
-	if err := in.post(); err != nil {
+	in.chain.wrs = append(in.chain.wrs, wr)
+	if err := c.queue.post(in.chain.all()); err != nil {
 		if !errors.Is(err, net.ErrClosed) {
 			c.fail(err)
 		}
 		in.finish()
 	}
+}
+
+// sendLen returns the length in bytes of the Send.
+func (in *incoming) sendLen() int {
+	n := in.out.Len()
+	if in.out.Type == TypeMsgP {
+		return n + in.reply.PaddedLen(n, in.without, int(in.out.Align), in.thresh)
+	}
+	for _, p := range in.pieces {
+		n += len(p)
+	}
+	return n
 }
 
 // grant accounts for a reply about to be sent, posts the receives that its grant calls for, and returns
@@ -206,11 +247,12 @@ func (c *Conn) grant(in *incoming) (uint32, error) {
 		return 0, c.err
 	}
 	_, active, _ := c.granter.State()
-	allow := c.budget.allow(c, active)
+	allow, withheld := c.budget.allow(c, active)
 	if in.server == nobody {
 		allow = 1
 	}
-	granted, n := c.granter.Reply(credits.Answer{Requested: in.header.Credits, Allow: allow})
+	in.owes = in.out.Type != TypeError && len(in.out.Reads) > 0
+	granted, n := c.granter.Reply(credits.Answer{Requested: in.header.Credits, Allow: allow, Owes: in.owes, Withheld: withheld})
 	if posted, err := c.post(n); err != nil {
 		if granted = c.granter.Short(n - posted); granted == 0 {
 			go c.fail(err)
@@ -224,11 +266,12 @@ func (c *Conn) grant(in *incoming) (uint32, error) {
 // replySent is told how the Writes and the Send of a reply go.
 type replySent incoming
 
-// Complete ends the call when its Send has ended, and with it all that was posted before.
-func (r *replySent) Complete(wr *transport.WorkRequest, _ error) {
+// Complete ends the call when its Send has ended, and with it all that was posted before; unless the peer has
+// still to read some of the reply.
+func (r *replySent) Complete(wr *transport.WorkRequest, err error) {
 	in := (*incoming)(r)
 	in.c.queue.completed()
-	if wr.Op != transport.OpWrite {
+	if wr.Op != transport.OpWrite && !in.awaitsDone(err) {
 		in.finish()
 	}
 }

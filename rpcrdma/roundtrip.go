@@ -30,7 +30,8 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 		k.unref()
 		return err
 	}
-	x.SetReply(k.message, k.written, k)
+	x.SetReply(k.message.body, k.written, k)
+	k.message.decode(&x.Reply)
 	return nil
 }
 
@@ -44,10 +45,13 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 		return fmt.Errorf("%w: call of %d bytes, reply of %d, %d allowed", ErrTooLarge, x.Call.Len(), x.MaxReply, c.cfg.MaxMessage)
 	}
 	var err error
-	if k.plan, err = chunks.PlanCall(&x.Call, x.Results, x.MaxReply, c.limits); err != nil {
+	if k.credit, err = c.window.Acquire(ctx); err != nil {
 		return err
 	}
-	if k.credit, err = c.window.Acquire(ctx); err != nil {
+	// Now, as the ends may have agreed on something else while it waited.
+	k.settings = c.settings.Load()
+	if k.plan, err = chunks.PlanCall(&x.Call, x.Results, x.MaxReply, c.limits(k.settings)); err != nil {
+		c.window.Cancel(k.credit)
 		return err
 	}
 	k.info.Credits = k.credit.InUse
@@ -73,7 +77,7 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 	for i, j := range k.results {
 		// Only as much as was written: what lies behind it is not the result's.
 		if w := k.window(j); w != nil && w.result != nil && i < len(k.written) {
-			copy(w.result, w.owned.Bytes[:k.written[i].Len])
+			copy(w.result, w.owned.Bytes[:len(k.written[i].Data)])
 		}
 	}
 	return nil
@@ -220,41 +224,51 @@ func (k *call) deliver(err error) {
 	k.unref()
 }
 
-// accept checks the reply to a call against what was offered: body is its message when
+// accept checks the reply to a call against what was offered: m is its message when
 // that is inline.
-func (k *call) accept(h *Header, body []byte) error {
-	x := k.x
-	if h.Type == TypeNoMsg {
+func (k *call) accept(h *Header, m message) error {
+	if k.owes {
+		if err := k.acceptReads(h, len(m.body)+len(m.more)); err != nil {
+			return err
+		}
+	}
+	if h.Type == TypeNoMsg && !k.long {
 		w := k.window(k.reply)
 		if w == nil {
 			return fmt.Errorf("%w: reply chunk that was not offered", ErrMalformed)
 		}
-		n, err := chunks.Filled(k.header.Reply, h.Reply)
+		n, err := chunks.Filled(k.header.Reply, h.Reply, false)
 		if err != nil {
 			return err
 		}
-		body = w.owned.Bytes[:n]
+		m.body = w.owned.Bytes[:n]
 		k.info.ReplyChunk = n
-		if n < 8 || oncrpc.MsgType(binary.BigEndian.Uint32(body[4:])) != oncrpc.MsgReply {
+		if n < 8 || oncrpc.MsgType(binary.BigEndian.Uint32(m.body[4:])) != oncrpc.MsgReply {
 			return fmt.Errorf("%w: no reply in the reply chunk", ErrMalformed)
 		}
-		if binary.BigEndian.Uint32(body) != h.XID {
+		if binary.BigEndian.Uint32(m.body) != h.XID {
 			return ErrXID
 		}
 	} else {
-		k.info.InlineReceived = len(body)
+		k.info.InlineReceived = len(m.body) + len(m.more)
 	}
-	k.message = body
+	k.message = m
+	return k.acceptWrites(h)
+}
+
+// acceptWrites checks the write list of the reply, and notes what was written.
+func (k *call) acceptWrites(h *Header) error {
 	if len(h.Writes) > len(k.header.Writes) || (len(h.Writes) > 0 && len(h.Writes) < len(k.header.Writes)) {
 		return fmt.Errorf("%w: %d write chunks returned of %d", ErrMalformed, len(h.Writes), len(k.header.Writes))
 	}
 	for i, returned := range h.Writes {
-		n, err := chunks.Filled(k.header.Writes[i], returned)
+		n, err := chunks.Filled(k.header.Writes[i], returned, k.c.rules.roundUp)
 		if err != nil {
 			return err
 		}
-		k.info.WriteChunk += n
-		k.written = append(k.written, xdr.Chunk{Position: xdr.Floating, Len: n, Data: x.Results[i][:n]})
+		data := k.x.Results[i][:min(n, len(k.x.Results[i]))]
+		k.info.WriteChunk += len(data)
+		k.written = append(k.written, xdr.Chunk{Position: xdr.Floating, Len: n, Data: data})
 	}
 	return nil
 }

@@ -26,12 +26,20 @@ type sendQueue struct {
 // chain completes. It may call Completers and Receivers, so nothing that they lock may be held.
 func (q *sendQueue) post(wrs []*transport.WorkRequest) error {
 	err := q.enqueue(wrs)
-	if err == nil && q.poller != nil {
-		q.poller.Poll()
+	if err == nil {
+		q.poll()
 	}
 	return err
 }
 
+// poll does the work of what has been enqueued, if that is for the caller to do. It may call Completers and Receivers.
+func (q *sendQueue) poll() {
+	if q.poller != nil {
+		q.poller.Poll()
+	}
+}
+
+// enqueue is post without the work: it calls nobody, and poll must follow.
 func (q *sendQueue) enqueue(wrs []*transport.WorkRequest) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -82,8 +82,7 @@ func (a *acceptor) run(ctx context.Context, l transport.Listener) error {
 
 // accept makes a connection of a request and stays until it ends.
 func (a *acceptor) accept(ctx context.Context, req transport.Request) {
-	p := a.cfg.private()
-	ep, err := req.Accept(ctx, p.append(nil))
+	ep, err := req.Accept(ctx, a.cfg.private())
 	if err != nil {
 		level := slog.LevelDebug // what is the peer's fault is in the provider's log
 		if errors.Is(err, transport.ErrPrivateData) {
@@ -99,8 +98,8 @@ func (a *acceptor) accept(ctx context.Context, req transport.Request) {
 		ep.Close() // closeConns may have looked before it was there
 	}
 	c.run()
-	if err := ep.Err(); !errors.Is(err, net.ErrClosed) {
-		a.cfg.Logger.Warn("rpcrdma: connection lost", "peer", c.RemoteAddr(), "err", err)
+	if !errors.Is(ep.Err(), net.ErrClosed) {
+		a.cfg.Logger.Warn("rpcrdma: connection lost", "peer", c.RemoteAddr(), "err", c.Err())
 	}
 	a.mu.Lock()
 	delete(a.conns, c)
@@ -112,12 +111,12 @@ func (a *acceptor) conn(ep transport.Endpoint) (c *Conn) {
 	defer a.mu.Unlock()
 	d := ep.Domain()
 	if a.pool == nil {
-		a.pool = newPool(d, a.cfg.receiveSize())
+		a.pool = newPool(d)
 	}
 	if a.pool.domain == d {
 		c = newConn(ep, a.cfg, a.pool, a.budget)
 	} else {
-		own := newPool(d, a.cfg.receiveSize())
+		own := newPool(d)
 		c = newConn(ep, a.cfg, own, a.budget)
 		c.leavePool = own.close
 	}

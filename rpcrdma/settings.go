@@ -1,5 +1,11 @@
 package rpcrdma
 
+import (
+	"math/bits"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+)
+
 // Settings are the values of a connection that its ends may change while it is up, with the Connection Configuration
 // Protocol (draft section 6.2; package confproto). Sizes are in bytes.
 type Settings struct {
@@ -11,14 +17,83 @@ type Settings struct {
 	PeerAlign int // alignment that opaque data is padded to for the peer; 0: it is not padded
 }
 
+// initial returns what is in force at the beginning: the draft's basic level (section 6.1), or what the two ends have said
+// in their private data.
+func (c *Conn) initial() *Settings {
+	s := &Settings{
+		MaxSend:   min(c.cfg.InlineSend, c.peer.Recv),
+		MaxRecv:   min(c.cfg.InlineRecv, c.peer.Send),
+		Reads:     c.info.ORD,
+		PeerReads: c.info.IRD,
+		Align:     c.cfg.Align,
+	}
+	s.PeerAlign = c.padTo(c.cfg.PeerAlign)
+	return s
+}
+
 // Settings returns what is in force.
-func (c *Conn) Settings() Settings { panic("not yet") }
+func (c *Conn) Settings() Settings { return *c.settings.Load() }
 
 // Expect asks for receives of n bytes, up to MaxInline, and returns the largest Send that the peer may make from now on: n, or less
-// if receives are posted already that are shorter, as receives cannot be recalled, or more if they are longer. A caller who is about to
-// call may pass over the one receive that his reply is going to use up.
-func (c *Conn) Expect(n int) int { panic("not yet") }
+// if receives are posted already that are shorter, as receives cannot be recalled, or more if they are longer. It is called by the
+// handler of a call, or by who is about to make one while no other is under way.
+func (c *Conn) Expect(n int) int {
+	n = min(max(n, DefaultInline), MaxInline)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	short, least := 0, c.recvSize
+	for _, r := range c.posted {
+		if r.kind.size < n {
+			short++
+			least = min(least, r.kind.size)
+		}
+	}
+	// The reply to the call that is about to be made uses up the first receive.
+	spare := 0
+	if _, active, _ := c.granter.State(); active == 0 && len(c.pending) == 0 {
+		spare = 1
+	}
+	if short > spare {
+		return least
+	}
+	c.recvSize = max(c.recvSize, n)
+	return c.recvSize
+}
 
 // Agree puts values into force that the peer has named: MaxSend, MaxRecv, Reads and PeerAlign of s; the others are this side's own. Each is
 // brought into the range that is possible. It affects calls and replies that are laid out from now on.
-func (c *Conn) Agree(s Settings) { panic("not yet") }
+func (c *Conn) Agree(s Settings) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := *c.settings.Load()
+	now.MaxSend = min(max(s.MaxSend, DefaultInline), MaxInline)
+	now.MaxRecv = min(max(s.MaxRecv, DefaultInline), c.recvSize)
+	now.Reads = min(max(s.Reads, 0), c.info.ORD)
+	now.PeerAlign = c.padTo(s.PeerAlign)
+	c.settings.Store(&now)
+	if now.Reads < c.info.ORD {
+		c.gate.set(now.Reads)
+	} else {
+		c.gate.set(0)
+	}
+}
+
+// padTo returns the alignment that data is padded to, 0 for none: XDR aligns to four bytes anyway.
+func (c *Conn) padTo(align int) int {
+	if !c.rules.padding || align <= 4 || align > MaxInline/2 || bits.OnesCount(uint(align)) != 1 {
+		return 0
+	}
+	return align
+}
+
+// limits is what the layout of a call or reply keeps to.
+func (c *Conn) limits(s *Settings) chunks.Limits {
+	return chunks.Limits{
+		InlineSend:    s.MaxSend,
+		InlineRecv:    s.MaxRecv,
+		MinChunk:      c.cfg.MinChunk,
+		SegmentSize:   c.cfg.SegmentSize,
+		NoReads:       s.PeerReads == 0,
+		NoReplyChunks: c.cfg.NoReplyChunks,
+	}
+}

@@ -6,10 +6,10 @@ import (
 )
 
 // ErrStalled: the peer has not done its part of a call for Config.PeerTimeout.
-var ErrStalled = errors.New("peer does not answer RDMA Reads, or does not take replies")
+var ErrStalled = errors.New("peer does not answer RDMA Reads, or does not take replies or read their chunks")
 
-// stalls watches the calls that wait for the peer: for RDMA Reads of their arguments, or for their reply to
-// leave. Such a call holds memory, and often a worker of the server, which a peer must not have for
+// stalls watches the calls that wait for the peer: for RDMA Reads of their arguments, for their reply to
+// leave, or for the RDMA_DONE behind it. Such a call holds memory, and often a worker of the server, which a peer must not have for
 // longer than PeerTimeout. Time is counted in ticks, while anything waits. Conn.mu guards it.
 type stalls struct {
 	first, last *incoming // by age
@@ -64,17 +64,33 @@ func (c *Conn) gotPeer(in *incoming) {
 	in.waits, in.prev, in.next = false, nil, nil
 }
 
-// tick ends the connection if a call has waited for too long.
+// tick ends the connection if a call has waited for too long. If it is a DONE that has not come, the memory of the reply is taken back
+// instead: should the peer still want to read it, that will end the connection (draft section 3.8).
 func (c *Conn) tick() {
 	c.mu.Lock()
 	s := &c.stalls
 	s.now++
-	stalled := s.first != nil && s.now-s.first.since > stallTicks
+	var expired []*incoming
+	stalled := false
+	for s.first != nil && s.now-s.first.since > stallTicks {
+		in := s.first
+		if stalled = !in.owes || !in.sent; stalled {
+			break
+		}
+		c.gotPeer(in)
+		in.owes = false
+		c.late++
+		expired = append(expired, in)
+	}
 	s.running = s.first != nil && !stalled
 	if s.running {
 		s.timer.Reset(c.cfg.PeerTimeout / stallTicks)
 	}
 	c.mu.Unlock()
+	for _, in := range expired {
+		c.complain(&c.stats.donesMissed, "no RDMA_DONE for a reply", in.header.XID, ErrStalled)
+		in.finish()
+	}
 	if stalled {
 		c.fail(ErrStalled)
 	}

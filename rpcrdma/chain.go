@@ -1,0 +1,84 @@
+package rpcrdma
+
+import (
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// chain is work requests that are posted together, and their scatter lists.
+type chain struct {
+	wrs   []transport.WorkRequest
+	list  []*transport.WorkRequest
+	local []transport.Slice
+}
+
+// begins empties the chain and makes room for n requests, which do not move then.
+func (ch *chain) begins(n int) {
+	ch.local, ch.list = ch.local[:0], ch.list[:0]
+	if cap(ch.wrs) < n {
+		ch.wrs = make([]transport.WorkRequest, 0, n)
+	}
+	ch.wrs = ch.wrs[:0]
+}
+
+// add adds a Read or Write of a segment, n bytes of it, with the memory at cur.
+func (ch *chain) add(op transport.Op, s *chunks.Segment, n int, cur *cursor, done transport.Completer) *transport.WorkRequest {
+	first := len(ch.local)
+	for n > 0 {
+		l := cur.list[0]
+		m := min(n, l.Len()-cur.off)
+		if m > 0 {
+			ch.local = append(ch.local, l.Sub(cur.off, m))
+		}
+		cur.off += m
+		n -= m
+		if cur.off == l.Len() {
+			cur.list, cur.off = cur.list[1:], 0
+		}
+	}
+	ch.wrs = append(ch.wrs, transport.WorkRequest{
+		Op:     op,
+		Remote: transport.Remote{STag: transport.STag(s.Handle), Offset: s.Offset},
+		Local:  ch.local[first:len(ch.local):len(ch.local)],
+		Done:   done,
+	})
+	return &ch.wrs[len(ch.wrs)-1]
+}
+
+// addReads adds RDMA Reads of the first n bytes of segments into dst.
+func (ch *chain) addReads(segments []chunks.ReadSegment, n int, dst []transport.Slice, done transport.Completer) {
+	cur := cursor{list: dst}
+	for i := range segments {
+		s := &segments[i].Segment
+		m := min(n, int(s.Length))
+		if m == 0 {
+			continue
+		}
+		n -= m
+		ch.add(transport.OpRead, s, m, &cur, done).Context = notLast
+	}
+}
+
+// notLast is the Context of Reads behind which others follow.
+var notLast any = "not last"
+
+// all returns the requests in the form in which they are posted.
+func (ch *chain) all() []*transport.WorkRequest {
+	for i := range ch.wrs {
+		ch.list = append(ch.list, &ch.wrs[i])
+	}
+	return ch.list
+}
+
+// cleared returns the chain's memory without what it refers to.
+func (ch *chain) cleared() chain {
+	clear(ch.wrs)
+	clear(ch.local)
+	return chain{wrs: ch.wrs[:0], list: ch.list[:0], local: ch.local[:0]}
+}
+
+// cursor is a place in a scatter list.
+type cursor struct {
+	list []transport.Slice
+	off  int // in the first
+}

@@ -1,0 +1,123 @@
+package matrix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// Cell is one call and its reply.
+type Cell struct {
+	Name          string
+	Args, Results []Item
+	// Room is the lengths in bytes of the buffers that the caller has for bulk results, in order; nil means one of the right length for each.
+	Room []int
+	// MaxReply is the length in bytes that the caller expects of the results, without those that he has room for; 0 means that which
+	// they have.
+	MaxReply       int
+	Client, Server rpcrdma.Config
+	RFC8166, Draft Want
+}
+
+// Want is what must be on the wire. A message is its type and the length in bytes of its Send, and then its
+// lists. A chunk is the lengths of its segments, a read chunk with its position in front. In a reply, the lengths of write and reply chunks are those
+// returned:
+//
+//	MSG 124 read 52:1024+976 write 4096 reply 512
+//	MSGP 320 align 64 thresh 128 pad 12
+//	ERROR 20 ERR_CHUNK
+type Want struct {
+	Call  string // "" if nothing is sent
+	Reply string
+	Err   error // of the caller, if not that of an RDMA_ERROR
+}
+
+// Dialect returns what is wanted in a dialect.
+func (c *Cell) Dialect(d rpcrdma.Dialect) *Want {
+	if d == rpcrdma.Draft {
+		return &c.Draft
+	}
+	return &c.RFC8166
+}
+
+// Outcome is how a call went.
+type Outcome struct {
+	Err   error         // of the call
+	Stats rpcrdma.Stats // of the caller
+}
+
+// Run serves the program on l, makes the call through d, and calls procedure 0 after it. Both connections have
+// ended when it returns. The error is about what should not happen in any cell.
+func (c *Cell) Run(ctx context.Context, dialect rpcrdma.Dialect, l transport.Listener, d transport.Dialer) (o Outcome, err error) {
+	s := NewServer(c)
+	served := make(chan error, 1)
+	cfg := c.Server
+	cfg.Dialect, cfg.Logger = dialect, slog.New(slog.DiscardHandler)
+	go func() { served <- rpcrdma.Serve(ctx, l, s.Server, cfg) }()
+	defer func() {
+		s.Close()
+		if e := <-served; !errors.Is(e, oncrpc.ErrServerClosed) {
+			err = errors.Join(err, e)
+		}
+		err = errors.Join(err, s.Err())
+	}()
+	cfg = c.Client
+	cfg.Dialect, cfg.Logger = dialect, slog.New(slog.DiscardHandler)
+	conn, err := rpcrdma.Dial(ctx, d, l.Addr().String(), cfg)
+	if err != nil {
+		return o, err
+	}
+	defer func() {
+		conn.Close()
+		<-conn.Done()
+	}()
+	o.Err = c.Call(ctx, conn, 1)
+	// Behind it, whatever the call has caused has been taken in by the server.
+	if err := oncrpc.NewClient(conn, Program, Version, oncrpc.AuthNone()).Call(ctx, 0, nil, nil); err != nil {
+		return o, fmt.Errorf("the connection does not work any more: %w", errors.Join(err, o.Err))
+	}
+	o.Stats = conn.Stats()
+	return o, nil
+}
+
+// errWrong is that results are not what they should be, behind a reply that was taken.
+var errWrong = errors.New("wrong results")
+
+// Call makes the call as the given procedure.
+func (c *Cell) Call(ctx context.Context, conn oncrpc.Transport, procedure uint32) error {
+	rooms := [][]byte{}
+	if c.Room != nil {
+		for _, n := range c.Room {
+			rooms = append(rooms, make([]byte, n))
+		}
+	} else {
+		for _, it := range c.Results {
+			if !it.Text {
+				rooms = append(rooms, make([]byte, it.Len))
+			}
+		}
+	}
+	got := &list{rooms: rooms}
+	r := oncrpc.Request{
+		Procedure: procedure,
+		Args:      &list{items: c.Args, seed: ArgSeed},
+		Reply:     got,
+		MaxReply:  c.MaxReply,
+		Results:   rooms,
+	}
+	if r.MaxReply == 0 {
+		r.MaxReply = streamLen(c.Results, len(rooms))
+	}
+	if err := oncrpc.NewClient(conn, Program, Version, oncrpc.AuthNone()).Do(ctx, &r); err != nil {
+		return err
+	}
+	if err := got.compare(c.Results, ResultSeed); err != nil {
+		return fmt.Errorf("%w: %w", errWrong, err)
+	}
+	return nil
+}

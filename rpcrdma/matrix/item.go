@@ -1,0 +1,60 @@
+package matrix
+
+import "fmt"
+
+// Item is one piece of variable-length opaque data among the arguments or the results of a call.
+type Item struct {
+	Len  int  // bytes
+	Text bool // it is part of the stream, and never moved on its own
+}
+
+func (it Item) String() string {
+	if it.Text {
+		return fmt.Sprintf("text(%d)", it.Len)
+	}
+	return fmt.Sprintf("bulk(%d)", it.Len)
+}
+
+func bulk(n int) Item { return Item{Len: n} }
+func text(n int) Item { return Item{Len: n, Text: true} }
+
+// What the stream has in front of an item.
+const (
+	BulkMark = 0xb01cda7a
+	TextMark = 0x7e87da7a
+)
+
+// Tail is the last word of arguments and of results.
+const Tail = 0x7a117a11
+
+// Seeds of the data of arguments and of results.
+const (
+	ArgSeed    = 1
+	ResultSeed = 101
+)
+
+// Data returns n bytes that are not zero, of the i-th item.
+func Data(seed, i, n int) []byte {
+	p := make([]byte, n)
+	for k := range p {
+		p[k] = byte(1 + (k*7+k>>8*13+(seed+i)*31)%255)
+	}
+	return p
+}
+
+// roundUp returns the length in bytes that n bytes of opaque data have in the stream (RFC 4506 section 4.10).
+func roundUp(n int) int { return (n + 3) &^ 3 }
+
+// streamLen returns the length in bytes of arguments or of results without the data of the bulk items that are left out.
+func streamLen(items []Item, without int) int {
+	n := 4 + 4
+	for _, it := range items {
+		n += 8
+		if !it.Text && without > 0 {
+			without--
+			continue
+		}
+		n += roundUp(it.Len)
+	}
+	return n
+}

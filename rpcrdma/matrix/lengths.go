@@ -1,0 +1,122 @@
+package matrix
+
+import "fmt"
+
+// Lengths in bytes of messages without items, chunks and padding: the header, the call or reply in front of the arguments or results, and
+// these.
+const (
+	emptyHeader = 7 * 4
+	emptyCall   = emptyHeader + 10*4 + 2*4
+	emptyReply  = emptyHeader + 6*4 + 2*4
+)
+
+// Positions in the stream of the data of a first item.
+const (
+	firstArg    = 10*4 + 4 + 8
+	firstResult = 6*4 + 4 + 8
+)
+
+// Lengths in bytes of entries of the lists (draft section 4.3).
+const (
+	readEntry    = 6 * 4
+	writeEntry   = 2 * 4 // without segments
+	replyEntry   = 4     // likewise, beyond the word that is there without
+	segmentEntry = 4 * 4
+	itemEntry    = 2 * 4 // of an item in the stream, without its data
+)
+
+// big does not fit inline.
+const big = 2000
+
+// lengths are data of 0 to 9 bytes in each way to travel.
+func lengths() (cells []*Cell) {
+	add := func(c *Cell) { cells = append(cells, c) }
+	plain := func(c *Cell, call, reply string) {
+		c.Client, c.Server = small, small
+		c.RFC8166 = Want{Call: call, Reply: reply}
+		c.Draft = c.RFC8166
+		add(c)
+	}
+	sum := fmt.Sprintf
+	for n := range 10 {
+		r := roundUp(n)
+		one := min(n, 1) // chunks of it
+		bare := sum("MSG %d", emptyReply)
+
+		plain(&Cell{Name: sum("argument inline, %d", n), Args: []Item{bulk(n)}},
+			sum("MSG %d", emptyCall+itemEntry+r), bare)
+
+		reads := readChunk(firstArg, n)
+		plain(&Cell{Name: sum("argument in a read chunk, %d", n), Args: []Item{bulk(n), bulk(big)}},
+			sum("MSG %d%s read %d:%d", emptyCall+2*itemEntry+(1+one)*readEntry, reads, firstArg+r+itemEntry, big), bare)
+		plain(&Cell{Name: sum("argument in a read chunk behind another, %d", n), Args: []Item{bulk(big + 1), bulk(n), text(n)}},
+			sum("MSG %d read %d:%d%s", emptyCall+3*itemEntry+(1+one)*readEntry+r, firstArg, big+1, readChunk(firstArg+roundUp(big+1)+itemEntry, n)), bare)
+		plain(&Cell{Name: sum("long call, %d", n), Args: []Item{text(big), text(n)}},
+			sum("NOMSG %d read 0:%d", emptyHeader+readEntry, emptyCall-emptyHeader+2*itemEntry+big+r), bare)
+		at := firstArg + big + itemEntry
+		plain(&Cell{Name: sum("long call with read chunks, %d", n), Args: []Item{text(big), bulk(n), bulk(1000)}},
+			sum("NOMSG %d read 0:%d%s read %d:1000", emptyHeader+(2+one)*readEntry, emptyCall-emptyHeader+3*itemEntry+big,
+				readChunk(at, n), at+r+itemEntry), bare)
+
+		plain(&Cell{Name: sum("result inline, %d", n), Results: []Item{bulk(n)}},
+			sum("MSG %d", emptyCall), sum("MSG %d", emptyReply+itemEntry+r))
+
+		none := sum("MSG %d", emptyCall)
+		writes := func(k int) int { return k * (writeEntry + segmentEntry) }
+		offered, lists := sum(" write %d", n), writes(1)
+		if n == 0 { // no memory to offer, but a place to keep
+			offered, lists = " write -", writeEntry
+		}
+		c := &Cell{Name: sum("result in a write chunk, %d", n), Results: []Item{bulk(n), bulk(big)}}
+		plain(c, sum("MSG %d%s write %d", emptyCall+lists+writes(1), offered, big), "")
+		c.RFC8166.Reply = sum("MSG %d%s write %d", emptyReply+2*itemEntry+lists+writes(1), offered, big)
+		c.Draft.Reply = c.RFC8166.Reply
+		if n > 0 {
+			c.Draft.Reply = sum("MSG %d write %d write %d", emptyReply+2*itemEntry+writes(2), r, big)
+		}
+
+		c = &Cell{Name: sum("result in a write chunk that is larger, %d", n), Results: []Item{bulk(n), bulk(big)}, Room: []int{12, big + 1}}
+		plain(c, sum("MSG %d write 12 write %d", emptyCall+writes(2), big+1), "")
+		c.RFC8166.Reply = sum("MSG %d write %d write %d", emptyReply+2*itemEntry+writes(2), n, big)
+		c.Draft.Reply = sum("MSG %d write %d write %d", emptyReply+2*itemEntry+writes(2), r, big)
+
+		reply := emptyReply - emptyHeader + itemEntry + big
+		plain(&Cell{Name: sum("result in a reply chunk, %d", n), Results: []Item{text(big), text(n)}},
+			sum("MSG %d reply %d", emptyCall+replyEntry+segmentEntry, reply+itemEntry+r),
+			sum("NOMSG %d reply %d", emptyHeader+replyEntry+segmentEntry, reply+itemEntry+r))
+
+		c = &Cell{Name: sum("result in a write chunk beside a reply chunk, %d", n), Results: []Item{bulk(n), text(big)}}
+		chunk := sum(" reply %d", reply+itemEntry)
+		if n == 0 {
+			plain(c, sum("MSG %d%s", emptyCall+replyEntry+segmentEntry, chunk), sum("NOMSG %d%s", emptyHeader+replyEntry+segmentEntry, chunk))
+		} else {
+			lists := writes(1) + replyEntry + segmentEntry
+			plain(c, sum("MSG %d write %d%s", emptyCall+lists, n, chunk), "")
+			c.RFC8166.Reply = sum("NOMSG %d write %d%s", emptyHeader+lists, n, chunk)
+			c.Draft.Reply = sum("NOMSG %d write %d%s", emptyHeader+lists, r, chunk)
+		}
+
+		draft := func(c *Cell, reply string) {
+			plain(c, none, "ERROR 20 ERR_CHUNK")
+			c.Client = noReplyChunks
+			c.Draft.Reply = reply
+		}
+		at = firstResult + r + itemEntry
+		draft(&Cell{Name: sum("result in a read chunk, %d", n), Results: []Item{bulk(n), bulk(big)}},
+			sum("MSG %d%s read %d:%d", emptyReply+2*itemEntry+(1+one)*readEntry, readChunk(firstResult, n), at, big))
+		draft(&Cell{Name: sum("long result to be read, %d", n), Results: []Item{text(big), text(n)}},
+			sum("NOMSG %d read 0:%d", emptyHeader+readEntry, reply+itemEntry+r))
+		at = firstResult + big + itemEntry
+		draft(&Cell{Name: sum("long result with read chunks, %d", n), Results: []Item{text(big), bulk(n), bulk(1000)}},
+			sum("NOMSG %d read 0:%d%s read %d:1000", emptyHeader+(2+one)*readEntry, reply+2*itemEntry, readChunk(at, n), at+r+itemEntry))
+	}
+	return cells
+}
+
+// readChunk is a read chunk in the words of Want; of no bytes there is none.
+func readChunk(position, n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" read %d:%d", position, n)
+}

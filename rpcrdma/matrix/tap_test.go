@@ -1,0 +1,226 @@
+package matrix
+
+import (
+	"bytes"
+	"context"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// end is one of the two ends of a connection.
+type end int
+
+const (
+	client end = iota // which dialed
+	server
+)
+
+func (e end) String() string { return [...]string{"client", "server"}[e] }
+
+func (e end) peer() end { return 1 - e }
+
+// kind is what an end has done.
+type kind int
+
+const (
+	sent kind = iota
+	wrote
+	read // data is there when it is complete
+	exposed
+	revoked // which some windows are more than once
+)
+
+// event is something that an end has done, in the order in which it was posted.
+type event struct {
+	end    end
+	kind   kind
+	at     int // when
+	ended  int // when a Read was complete; 0: it is not
+	data   []byte
+	remote transport.Remote // of wrote, read
+	asked  int              // bytes, of read
+
+	invalidates bool // of sent
+	invalidated transport.STag
+
+	region transport.Region // of exposed, revoked
+	access transport.Access
+}
+
+// tap records what the two ends of a connection do, and passes it on.
+type tap struct {
+	mu  sync.Mutex // guards what follows
+	now int
+	log []*event
+}
+
+// add appends an event; t.mu is held.
+func (t *tap) add(e event) *event {
+	t.now++
+	e.at = t.now
+	t.log = append(t.log, &e)
+	return &e
+}
+
+// events returns what was recorded so far.
+func (t *tap) events() []event {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	log := make([]event, len(t.log))
+	for i, e := range t.log {
+		log[i] = *e
+	}
+	return log
+}
+
+// tappedListener is the listener at the server's end.
+type tappedListener struct {
+	transport.Listener
+	t *tap
+}
+
+func (l tappedListener) Accept(ctx context.Context) (transport.Request, error) {
+	r, err := l.Listener.Accept(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return tappedRequest{r, l.t}, nil
+}
+
+type tappedRequest struct {
+	transport.Request
+	t *tap
+}
+
+func (r tappedRequest) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
+	ep, err := r.Request.Accept(ctx, private)
+	if err != nil {
+		return nil, err
+	}
+	return r.t.endpoint(ep, server), nil
+}
+
+// tappedDialer is the dialer at the client's end.
+type tappedDialer struct {
+	transport.Dialer
+	t *tap
+}
+
+func (d tappedDialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
+	ep, err := d.Dialer.Dial(ctx, addr, private)
+	if err != nil {
+		return nil, err
+	}
+	return d.t.endpoint(ep, client), nil
+}
+
+// provided is what both providers can do.
+type provided interface {
+	transport.Endpoint
+	transport.Abandoner
+	transport.Poller
+}
+
+func (t *tap) endpoint(ep transport.Endpoint, e end) transport.Endpoint {
+	return &tapped{ep.(provided), t, e}
+}
+
+type tapped struct {
+	provided
+	t   *tap
+	end end
+}
+
+// Post implements transport.Endpoint.
+func (p *tapped) Post(wrs ...*transport.WorkRequest) error { return p.post(p.provided.Post, wrs) }
+
+// PostPolled implements transport.Poller.
+func (p *tapped) PostPolled(wrs ...*transport.WorkRequest) error {
+	return p.post(p.provided.PostPolled, wrs)
+}
+
+// post posts copies of the requests, in the lock so that they are recorded when their completions come.
+func (p *tapped) post(post func(...*transport.WorkRequest) error, wrs []*transport.WorkRequest) error {
+	p.t.mu.Lock()
+	defer p.t.mu.Unlock()
+	now, n := p.t.now, len(p.t.log)
+	copies := make([]*transport.WorkRequest, len(wrs))
+	for i, wr := range wrs {
+		e := event{end: p.end, remote: wr.Remote}
+		switch wr.Op {
+		case transport.OpSend:
+			e.kind, e.data = sent, gather(wr.Local)
+		case transport.OpSendInvalidate:
+			e.kind, e.data, e.invalidates, e.invalidated = sent, gather(wr.Local), true, wr.Invalidate
+		case transport.OpWrite:
+			e.kind, e.data = wrote, gather(wr.Local)
+		case transport.OpRead:
+			e.kind, e.asked = read, transport.TotalLen(wr.Local)
+		}
+		c := *wr
+		c.Flags |= transport.Signaled
+		c.Done = &completion{p.t, wr, p.t.add(e)}
+		copies[i] = &c
+	}
+	err := post(copies...)
+	if err != nil {
+		p.t.now, p.t.log = now, p.t.log[:n]
+	}
+	return err
+}
+
+// completion stands in for the Completer of a request.
+type completion struct {
+	t  *tap
+	wr *transport.WorkRequest
+	e  *event
+}
+
+// Complete records what a Read has brought.
+func (c *completion) Complete(_ *transport.WorkRequest, err error) {
+	if err == nil && c.e.kind == read {
+		c.t.mu.Lock()
+		c.t.now++
+		c.e.ended, c.e.data = c.t.now, gather(c.wr.Local)
+		c.t.mu.Unlock()
+	}
+	if err != nil || c.wr.Flags&transport.Signaled != 0 {
+		c.wr.Done.Complete(c.wr, err)
+	}
+}
+
+// Expose implements transport.Endpoint.
+func (p *tapped) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
+	p.t.mu.Lock()
+	defer p.t.mu.Unlock()
+	r, err := p.provided.Expose(list, access)
+	if err == nil {
+		p.t.add(event{end: p.end, kind: exposed, region: r, access: access})
+	}
+	return r, err
+}
+
+// Revoke implements transport.Endpoint.
+func (p *tapped) Revoke(regions ...transport.Region) error {
+	p.t.mu.Lock()
+	for _, r := range regions {
+		p.t.add(event{end: p.end, kind: revoked, region: r})
+	}
+	p.t.mu.Unlock()
+	return p.provided.Revoke(regions...)
+}
+
+func gather(list []transport.Slice) []byte {
+	var b bytes.Buffer
+	for _, s := range list {
+		b.Write(s.Bytes)
+	}
+	return b.Bytes()
+}
+
+var (
+	_ transport.Listener = tappedListener{}
+	_ transport.Dialer   = tappedDialer{}
+	_ provided           = (*tapped)(nil)
+)

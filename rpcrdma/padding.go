@@ -1,0 +1,66 @@
+package rpcrdma
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// threshold returns the rdma_thresh with which a message is padded: items of bulk data that are at least as long are, nothing else is, whether
+// the receiver takes it for "at or above" or for "exceeds" (draft section 3.9 has both). It reports false if there is no such
+// length, or no such item.
+func threshold(m *xdr.Message, without []bool, least int) (thresh int, ok bool) {
+	// Opaque data in the inline bytes is shorter than these, by its length word at least.
+	thresh = max(least, len(m.Inline))
+	for slices.ContainsFunc(m.Bulk, func(it xdr.Item) bool { return it.Len == thresh }) {
+		if thresh--; thresh < len(m.Inline)-3 {
+			return 0, false
+		}
+	}
+	for i := range m.Bulk {
+		if (i >= len(without) || !without[i]) && m.Bulk[i].Len > thresh {
+			return thresh, true
+		}
+	}
+	return 0, false
+}
+
+// padHeader makes h that of an RDMA_MSGP, if the message it is for shall be padded for the peer and fits that way. It
+// returns the threshold, and the bytes of padding.
+func padHeader(h *Header, m *xdr.Message, without []bool, s *Settings, least int) (thresh, padding int, ok bool) {
+	if s.PeerAlign == 0 || h.Type != TypeMsg {
+		return 0, 0, false
+	}
+	if thresh, ok = threshold(m, without, least); !ok {
+		return 0, 0, false
+	}
+	h.Type, h.Align, h.Threshold = TypeMsgP, uint32(s.PeerAlign), uint32(thresh)
+	base := h.Len()
+	n := m.PaddedLen(base, without, s.PeerAlign, thresh)
+	if base+n > s.MaxSend {
+		h.Type = TypeMsg
+		return 0, 0, false
+	}
+	return thresh, n - m.PaddedLen(base, without, 1, thresh), true
+}
+
+// pad has the reply padded for the peer, if it is to be.
+func (in *incoming) pad(s *Settings) {
+	in.thresh, _, _ = padHeader(&in.out, &in.reply, in.without, s, in.c.cfg.MinChunk)
+}
+
+// padding returns how the data in an RDMA_MSGP is padded, behind a header of n bytes, in a message that a receive of size
+// bytes took. What makes no sense is malformed.
+func (h *Header) padding(n, size int, above bool) (xdr.Padding, error) {
+	if bits.OnesCount32(h.Align) != 1 || uint64(h.Align) > uint64(size) {
+		return xdr.Padding{}, fmt.Errorf("%w: RDMA_MSGP with an alignment of %d, receives of %d bytes", ErrMalformed, h.Align, size)
+	}
+	thresh := uint64(h.Threshold)
+	if above {
+		thresh++
+	}
+	return xdr.Padding{Align: int(h.Align), Threshold: int(min(thresh, math.MaxInt32)), Base: n}, nil
+}

@@ -1,0 +1,101 @@
+package rpcrdma
+
+import (
+	"unsafe"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// receive is a posted receive and its memory: one buffer, or, with an alignment, two. Then the second
+// is aligned and takes what lies from there on in the message.
+type receive struct {
+	transport.Receive
+	kind  receiveKind
+	list  [2]transport.Slice
+	mem   [2]transport.Slice // what the domain has allocated for them
+	index int                // in Conn.posted
+}
+
+// receiveKind is what receives have in common that can stand in for each other.
+type receiveKind struct {
+	size  int // bytes
+	align int // of the second buffer; 0: there is one
+}
+
+// parts returns the first n bytes of the message in r, by buffer.
+func (r *receive) parts(n int) (first, second []byte) {
+	first = r.list[0].Bytes
+	if n <= len(first) {
+		return first[:n:n], nil
+	}
+	n -= len(first)
+	return first, r.list[1].Bytes[:n:n]
+}
+
+// getReceive returns a receive, which is not posted.
+func (p *pool) getReceive(kind receiveKind) (*receive, error) {
+	p.mu.Lock()
+	if free := p.receives[kind]; len(free) > 0 {
+		r := free[len(free)-1]
+		p.receives[kind] = free[:len(free)-1]
+		p.kept -= kind.size
+		p.mu.Unlock()
+		return r, nil
+	}
+	p.mu.Unlock()
+	return p.newReceive(kind)
+}
+
+func (p *pool) newReceive(kind receiveKind) (*receive, error) {
+	r := &receive{kind: kind}
+	r.Context = r
+	first := kind.size
+	if kind.align > 0 {
+		first = kind.align
+	}
+	var err error
+	if r.mem[0], err = p.domain.Alloc(first); err != nil {
+		return nil, err
+	}
+	r.list[0] = r.mem[0]
+	r.Local = r.list[:1]
+	if kind.align == 0 {
+		return r, nil
+	}
+	if r.mem[1], r.list[1], err = p.aligned(kind.size-first, kind.align); err != nil {
+		p.domain.Free(r.mem[0])
+		return nil, err
+	}
+	r.Local = r.list[:]
+	return r, nil
+}
+
+// aligned allocates n bytes at a multiple of align, and returns the allocation and these of it.
+func (p *pool) aligned(n, align int) (mem, s transport.Slice, err error) {
+	if mem, err = p.domain.Alloc(n + align - 1); err != nil {
+		return mem, s, err
+	}
+	past := int(uintptr(unsafe.Pointer(unsafe.SliceData(mem.Bytes))) % uintptr(align))
+	return mem, mem.Sub((align-past)%align, n), nil
+}
+
+func (p *pool) putReceive(r *receive) {
+	p.mu.Lock()
+	if p.kept+r.kind.size <= p.limit {
+		p.kept += r.kind.size
+		p.receives[r.kind] = append(p.receives[r.kind], r)
+		p.mu.Unlock()
+		return
+	}
+	p.mu.Unlock()
+	p.free(r)
+}
+
+// free gives the memory of a receive back to the domain.
+func (p *pool) free(r *receive) {
+	for _, s := range r.mem {
+		if s.Bytes != nil {
+			p.domain.Free(s)
+		}
+	}
+}
