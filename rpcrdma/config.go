@@ -133,7 +133,7 @@ type CallInfo struct {
 	InlineSent     int   // of the RPC message, in the Send
 	ReadChunk      int   // of the RPC message, offered as read chunks
 	InlineReceived int   // of the reply, in the Send
-	WriteChunk     int   // of the reply, written to write chunks
+	WriteChunk     int   // of the reply, written to write chunks; in the Draft with their round-up
 	ReplyChunk     int   // of the reply, written to the reply chunk
 	ReplyRead      int   // of the reply, fetched from read chunks and acknowledged by RDMA_DONE (Draft)
 	Padding        int   // in front of data in the Send, in an RDMA_MSGP (Draft)

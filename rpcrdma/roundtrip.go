@@ -267,7 +267,7 @@ func (k *call) acceptWrites(h *Header) error {
 			return err
 		}
 		data := k.x.Results[i][:min(n, len(k.x.Results[i]))]
-		k.info.WriteChunk += len(data)
+		k.info.WriteChunk += n
 		k.written = append(k.written, xdr.Chunk{Position: xdr.Floating, Len: n, Data: data})
 	}
 	return nil

@@ -13,10 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 func newDemoCommand() *cobra.Command {
-	var providerName string
+	var providerName, dialectName string
 	cmd := &cobra.Command{
 		Use:   "demo [FILE...]",
 		Short: "Copy files through an NFS server and client in one process",
@@ -31,19 +32,32 @@ two have the same name, the second becomes name.2 on the server.
 
 The table counts bytes of RPC messages: inline in a Send each way, and by chunk. Under
 credits it has the most calls that were under way at a time. The times include
-reading the files from disk, and SHA-256, both ways.`,
+reading the files from disk, and SHA-256, both ways.
+
+With --dialect draft both ends speak the protocol of draft-ietf-nfsv4-rpcrdma-08. The
+client agrees with the server on sizes by CONF_RDMA. Some small files go up in RDMA_MSGP,
+padded so that their data lands aligned; a second connection, which offers no chunks for
+replies, gets a list of them and their data as read chunks, and answers each with
+RDMA_DONE.`,
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			provider, err := findProvider(providerName)
 			if err != nil {
 				return err
 			}
+			dialect, err := rpcrdma.ParseDialect(dialectName)
+			if err != nil {
+				return usageError{err}
+			}
 			files, err := findFiles(paths)
 			if err != nil {
 				return err
 			}
-			return runDemo(cmd.Context(), provider, files, cmd.OutOrStdout(), newBar(cmd.ErrOrStderr()))
+			return runDemo(cmd.Context(), provider, dialect, files, cmd.OutOrStdout(), newBar(cmd.ErrOrStderr()))
 		},
 	}
+	cmd.Flags().StringVar(&dialectName, "dialect", rpcrdma.RFC8166.String(), "whose rules both ends keep to: rfc8166 or draft")
+	_ = cmd.RegisterFlagCompletionFunc("dialect",
+		cobra.FixedCompletions([]string{rpcrdma.RFC8166.String(), rpcrdma.Draft.String()}, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	cmd.Flags().StringVar(&providerName, "provider", defaultProvider, "RDMA provider: "+providerNames())
 	_ = cmd.RegisterFlagCompletionFunc("provider",
 		cobra.FixedCompletions(slices.Sorted(maps.Keys(providers)), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
@@ -84,15 +98,27 @@ func (t throughput) String() string {
 // errMismatch is what a demo is there to rule out.
 var errMismatch = errors.New("what came back is not what was sent")
 
-func runDemo(ctx context.Context, p provider, files []*file, out io.Writer, bar *bar) (err error) {
-	traffic := newTraffic()
-	conn, stop, err := connect(ctx, p, capacityFor(files), traffic)
+func runDemo(ctx context.Context, p provider, dialect rpcrdma.Dialect, files []*file, out io.Writer, bar *bar) (err error) {
+	server, err := startServer(ctx, p, capacityFor(files), demoConfigs[dialect].server)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
+	defer func() { err = errors.Join(err, server.stop()) }()
+	traffic := newTraffic()
+	cfg := demoConfigs[dialect].client
+	cfg.Observer = traffic
+	conn, end, err := server.dial(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer end()
 
 	d := &demo{out: out, bar: bar}
+	if dialect == rpcrdma.Draft {
+		if err := d.configure(ctx, conn); err != nil {
+			return err
+		}
+	}
 	if d.fs, err = mount(ctx, conn); err != nil {
 		return err
 	}
@@ -109,8 +135,17 @@ func runDemo(ctx context.Context, p provider, files []*file, out io.Writer, bar 
 			return fmt.Errorf("download of %s: %w", printable(f.path), err)
 		}
 	}
+	var roundUp int64
+	if dialect == rpcrdma.Draft {
+		if roundUp, err = d.draft(ctx, server, cfg, traffic); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintln(out)
-	traffic.print(out)
+	traffic.print(out, dialect)
+	if dialect == rpcrdma.Draft {
+		fmt.Fprintf(out, "of the write chunks %d bytes are round-up, which is counted and never sent\n", roundUp)
+	}
 	fmt.Fprintf(out, "\nup    %v\ndown  %v\n", d.up, d.down)
 	return nil
 }

@@ -5,33 +5,42 @@ import (
 	"errors"
 	"os"
 
+	"github.com/rpcrdma/go-rpcrdma/confproto"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// connect starts an NFS server and connects to it. The function that it returns
-// ends both.
-func connect(ctx context.Context, p provider, capacity int64, o rpcrdma.Observer) (*rpcrdma.Conn, func() error, error) {
+// demoServer is an NFS server in this process.
+type demoServer struct {
+	dialer transport.Dialer
+	addr   string
+	stop   func() error
+}
+
+// startServer starts a server for that many bytes of files.
+func startServer(ctx context.Context, p provider, capacity int64, cfg rpcrdma.Config) (*demoServer, error) {
 	mem, err := memfs.New(memfs.Config{Capacity: capacity, RootUID: uint32(os.Getuid()), RootGID: uint32(os.Getgid())})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: mem, Squash: nfsserver.SquashNone}}})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	listener, dialer, err := p(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	rpc := oncrpc.NewServer(oncrpc.ServerConfig{})
 	rpc.Handle(nfs.Programs()...)
+	rpc.Handle(confproto.New(confproto.Config{}))
 	served := make(chan error, 1)
-	go func() { served <- rpcrdma.Serve(context.WithoutCancel(ctx), listener, rpc, rpcrdma.Config{}) }()
+	go func() { served <- rpcrdma.Serve(context.WithoutCancel(ctx), listener, rpc, cfg) }()
 	stop := func() error {
 		err := rpc.Shutdown(context.WithoutCancel(ctx))
 		if end := <-served; !errors.Is(end, oncrpc.ErrServerClosed) {
@@ -39,14 +48,18 @@ func connect(ctx context.Context, p provider, capacity int64, o rpcrdma.Observer
 		}
 		return err
 	}
-	conn, err := rpcrdma.Dial(ctx, dialer, listener.Addr().String(), rpcrdma.Config{Observer: o})
+	return &demoServer{dialer, listener.Addr().String(), stop}, nil
+}
+
+// dial connects to the server. The function that it returns ends the connection.
+func (s *demoServer) dial(ctx context.Context, cfg rpcrdma.Config) (*rpcrdma.Conn, func(), error) {
+	conn, err := rpcrdma.Dial(ctx, s.dialer, s.addr, cfg)
 	if err != nil {
-		return nil, nil, errors.Join(err, stop())
+		return nil, nil, err
 	}
-	return conn, func() error {
+	return conn, func() {
 		conn.Close()
 		<-conn.Done()
-		return stop()
 	}, nil
 }
 

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // asCommand makes this test binary be the command. It is how long further signals mean what the first meant.
@@ -118,6 +120,7 @@ func TestCommandLine(t *testing.T) {
 		{"demo --nonsense", exitUsage, "unknown flag: --nonsense"},
 		{"demo --provider", exitUsage, "flag needs an argument: --provider"},
 		{"demo --provider nonsense", exitUsage, `unknown provider "nonsense"; there is: iwarp, loopback`},
+		{"demo --dialect nonsense", exitUsage, `unknown dialect "nonsense"`},
 		{"demo " + path + " " + missing, exitFailed, missing + ": no such file"},
 		{"demo " + t.TempDir(), exitFailed, "not a regular file"},
 	} {
@@ -138,7 +141,7 @@ func TestMismatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	files[0].received.Write([]byte("a byte too many"))
-	err = runDemo(t.Context(), providers["loopback"], files, io.Discard, newBar(io.Discard))
+	err = runDemo(t.Context(), providers["loopback"], rpcrdma.RFC8166, files, io.Discard, newBar(io.Discard))
 	if !errors.Is(err, errMismatch) || !strings.Contains(err.Error(), path) {
 		t.Error(err)
 	}

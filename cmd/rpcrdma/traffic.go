@@ -8,6 +8,7 @@ import (
 	"sync"
 	"text/tabwriter"
 
+	"github.com/rpcrdma/go-rpcrdma/confproto"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -21,7 +22,7 @@ type traffic struct {
 
 type procedure struct{ program, version, number uint32 }
 
-// row is the sums of one procedure, in bytes but for the first and the last.
+// row is the sums of one procedure, in bytes but for calls, dones and credits.
 type row struct {
 	calls          int
 	inlineSent     int64
@@ -29,6 +30,9 @@ type row struct {
 	readChunk      int64
 	writeChunk     int64
 	replyChunk     int64
+	padding        int64
+	replyRead      int64
+	dones          int
 	credits        int // most in use
 }
 
@@ -44,7 +48,14 @@ func (t *traffic) CallDone(c *rpcrdma.CallInfo) {
 		r = new(row)
 		t.procs[p] = r
 	}
-	r.add(&row{1, int64(c.InlineSent), int64(c.InlineReceived), int64(c.ReadChunk), int64(c.WriteChunk), int64(c.ReplyChunk), c.Credits})
+	o := row{
+		calls: 1, inlineSent: int64(c.InlineSent), inlineReceived: int64(c.InlineReceived), readChunk: int64(c.ReadChunk),
+		writeChunk: int64(c.WriteChunk), replyChunk: int64(c.ReplyChunk), padding: int64(c.Padding), replyRead: int64(c.ReplyRead), credits: c.Credits,
+	}
+	if c.ReplyRead > 0 {
+		o.dones = 1
+	}
+	r.add(&o)
 }
 
 func (r *row) add(o *row) {
@@ -54,6 +65,9 @@ func (r *row) add(o *row) {
 	r.readChunk += o.readChunk
 	r.writeChunk += o.writeChunk
 	r.replyChunk += o.replyChunk
+	r.padding += o.padding
+	r.replyRead += o.replyRead
+	r.dones += o.dones
 	r.credits = max(r.credits, o.credits)
 }
 
@@ -64,36 +78,54 @@ func (p procedure) String() string {
 		return nfs3.Proc(p.number).String()
 	case p.program == mount3.Program && p.version == mount3.Version:
 		return mount3.Proc(p.number).String()
+	case p.program == confproto.Program && p.version == confproto.Version && p.number == confproto.ProcConfigure:
+		return "CONF_RDMA"
 	}
 	return fmt.Sprintf("%d.%d.%d", p.program, p.version, p.number)
 }
 
-// print writes a table of all procedures and their sum.
-func (t *traffic) print(out io.Writer) {
+// print writes a table of all procedures and their sum, with the columns of what the dialect has.
+func (t *traffic) print(out io.Writer, dialect rpcrdma.Dialect) {
+	sum := t.sum()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var (
-		procs []procedure
-		sum   row
-	)
+	var procs []procedure
 	for p := range t.procs {
 		procs = append(procs, p)
 	}
 	slices.SortFunc(procs, func(a, b procedure) int {
-		// MOUNT, which comes first, has the larger number.
+		// What comes first has the larger number.
 		return cmp.Or(cmp.Compare(b.program, a.program), cmp.Compare(a.number, b.number))
 	})
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "procedure\tcalls\tinline sent\tinline received\tread chunk\twrite chunk\treply chunk\tcredits\t")
-	for _, p := range procs {
-		t.procs[p].print(w, p.String())
-		sum.add(t.procs[p])
+	draft := dialect == rpcrdma.Draft
+	head := "procedure\tcalls\tinline sent\tinline received\tread chunk\twrite chunk\treply chunk\t"
+	if draft {
+		head += "padding\treply read\tDONE\t"
 	}
-	sum.print(w, "all")
+	fmt.Fprintln(w, head+"credits\t")
+	for _, p := range procs {
+		t.procs[p].print(w, p.String(), draft)
+	}
+	sum.print(w, "all", draft)
 	w.Flush()
 }
 
-func (r *row) print(w io.Writer, name string) {
-	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, r.calls, r.inlineSent, r.inlineReceived,
-		r.readChunk, r.writeChunk, r.replyChunk, r.credits)
+// sum adds all procedures.
+func (t *traffic) sum() (sum row) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range t.procs {
+		sum.add(r)
+	}
+	return sum
+}
+
+func (r *row) print(w io.Writer, name string, draft bool) {
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t", name, r.calls, r.inlineSent, r.inlineReceived,
+		r.readChunk, r.writeChunk, r.replyChunk)
+	if draft {
+		fmt.Fprintf(w, "%d\t%d\t%d\t", r.padding, r.replyRead, r.dones)
+	}
+	fmt.Fprintf(w, "%d\t\n", r.credits)
 }

@@ -22,7 +22,7 @@ func TestTraffic(t *testing.T) {
 		tr.CallDone(&c)
 	}
 	var out strings.Builder
-	tr.print(&out)
+	tr.print(&out, rpcrdma.RFC8166)
 	want := `
     procedure  calls  inline sent  inline received  read chunk  write chunk  reply chunk  credits
           MNT      1           40               50           0            0            0        1

@@ -1,0 +1,71 @@
+package confproto
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+)
+
+// ErrUnavailable: the server has no CONF_RDMA under that number.
+var ErrUnavailable = errors.New("the server does not offer CONF_RDMA")
+
+// Options are what a client asks for. The zero value is usable.
+type Options struct {
+	// Program is the number to call; 0 means Program.
+	Program uint32
+	// MaxCall and MaxReply are the largest messages in bytes, headers included, to send and to receive inline; 0 means DefaultSize.
+	MaxCall, MaxReply int
+	// Cred is the credential to present; the zero value is AUTH_NONE.
+	Cred oncrpc.Auth
+}
+
+// Configure calls CONF_RDMA and puts the answer into force on conn: what the server answers is observed, be it smaller or larger than
+// what was asked for, as far as this side can. It returns the answer as it came; conn.Settings says what was made of it.
+//
+// It should be the first call of a connection, which begins with one credit: others then wait until it is answered. Later it
+// works, too, beside other calls, but shorter receives may be posted already, so that less can be asked for. There should be
+// one Configure at a time.
+//
+// An error that wraps ErrUnavailable says that the server does not have the program; one that wraps an *oncrpc.AuthError, that it wants
+// a better credential. They, and all other errors, leave the connection as it was. When ctx ends before the answer is here, or it
+// cannot be decoded, the server may have agreed all the same: replies as long as it was told are received.
+func Configure(ctx context.Context, conn *rpcrdma.Conn, o Options) (Reply, error) {
+	is := conn.Settings()
+	most := max(configured(o.MaxReply), is.MaxRecv)
+	is.MaxRecv = min(conn.Expect(most), most)
+	args := Request{
+		MaxCallSendSize:  uint32(configured(o.MaxCall)),
+		MaxReplySendSize: uint32(is.MaxRecv),
+		MaxRDMARead:      uint32(is.PeerReads),
+	}
+	var reply Reply
+	client := oncrpc.NewClient(conn, cmp.Or(o.Program, Program), Version, o.Cred)
+	if err := client.Do(ctx, &oncrpc.Request{Procedure: ProcConfigure, Args: &args, Reply: &reply, MaxReply: messageLen}); err != nil {
+		if unavailable(err) {
+			err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		return Reply{}, err
+	}
+	is.MaxSend = sizeOf(reply.MaxCallSendSize)
+	is.Reads = readsOf(reply.MaxRDMARead)
+	is.PeerAlign = alignOf(reply.Align, is.MaxSend)
+	conn.Agree(is)
+	return reply, nil
+}
+
+// unavailable reports whether the server has answered that it does not have the procedure.
+func unavailable(err error) bool {
+	var accept *oncrpc.AcceptError
+	if !errors.As(err, &accept) {
+		return false
+	}
+	switch accept.Stat {
+	case oncrpc.ProgUnavail, oncrpc.ProgMismatch, oncrpc.ProcUnavail:
+		return true
+	}
+	return false
+}

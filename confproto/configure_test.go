@@ -1,0 +1,231 @@
+package confproto
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+)
+
+// TestConfigure: what is agreed on is in force at both ends, exactly, and nothing of it before.
+func TestConfigure(t *testing.T) {
+	silent := rpcrdma.Config{NoPrivateData: true}
+	for _, tt := range []struct {
+		name           string
+		server, client rpcrdma.Config
+		cfg            Config
+		ask            Options
+		before         [2]int // call and reply
+		want           Reply
+		after          [2]int
+	}{
+		{"as asked", silent, silent, Config{}, Options{MaxCall: 16384, MaxReply: 8192}, [2]int{1024, 1024}, Reply{16384, 0, 16}, [2]int{16384, 8192}},
+		{"by default", silent, silent, Config{}, Options{}, [2]int{1024, 1024}, Reply{32768, 0, 16}, [2]int{32768, 32768}},
+		{"the most", silent, silent, Config{MaxCall: 1 << 20}, Options{MaxCall: 1 << 20, MaxReply: 1 << 20}, [2]int{1024, 1024}, Reply{65536, 0, 16}, [2]int{65536, 65536}},
+		{"less than asked", silent, silent, Config{MaxCall: 8192}, Options{MaxCall: 65536, MaxReply: 4096}, [2]int{1024, 1024}, Reply{8192, 0, 16}, [2]int{8192, 4096}},
+		// Receives are of 4096 bytes at least.
+		{"more than asked", silent, silent, Config{}, Options{MaxCall: 2048, MaxReply: 2048}, [2]int{1024, 1024}, Reply{4096, 0, 16}, [2]int{4096, 2048}},
+		{"nothing more", silent, silent, Config{MaxCall: 1}, Options{MaxCall: 1, MaxReply: 1}, [2]int{1024, 1024}, Reply{1024, 0, 16}, [2]int{1024, 1024}},
+		{"private data, more", rpcrdma.Config{}, rpcrdma.Config{}, Config{}, Options{MaxCall: 16384, MaxReply: 8192}, [2]int{4096, 4096}, Reply{16384, 0, 16}, [2]int{16384, 8192}},
+		{"private data, nothing is taken back", rpcrdma.Config{InlineRecv: 8192, InlineSend: 8192}, rpcrdma.Config{InlineRecv: 8192, InlineSend: 8192},
+			Config{MaxCall: 2048}, Options{MaxCall: 2048, MaxReply: 2048}, [2]int{8192, 8192}, Reply{8192, 0, 16}, [2]int{8192, 8192}},
+		{"private data of the client alone", silent, rpcrdma.Config{}, Config{}, Options{MaxCall: 16384, MaxReply: 8192}, [2]int{1024, 1024}, Reply{16384, 0, 16}, [2]int{16384, 8192}},
+		{"private data of the server alone", rpcrdma.Config{}, silent, Config{}, Options{MaxCall: 16384, MaxReply: 8192}, [2]int{1024, 1024}, Reply{16384, 0, 16}, [2]int{16384, 8192}},
+		{"one credit", rpcrdma.Config{NoPrivateData: true, Credits: 1}, silent, Config{}, Options{MaxCall: 16384, MaxReply: 8192}, [2]int{1024, 1024}, Reply{16384, 0, 16}, [2]int{16384, 8192}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
+				t.Run(dialect.String(), func(t *testing.T) {
+					onProviders(t, func(t *testing.T, p provider) {
+						tt.server.Dialect, tt.client.Dialect = dialect, dialect
+						r := newRig(t, p, setup{server: tt.server, programs: []oncrpc.Program{New(tt.cfg)}})
+						r.dial(tt.client).checkSizes(tt.before[0], tt.before[1])
+
+						c := r.dial(tt.client)
+						got, err := Configure(t.Context(), c.Conn, tt.ask)
+						if err != nil || got != tt.want {
+							t.Fatalf("got %+v, %v, want %+v", got, err, tt.want)
+						}
+						c.checkSizes(tt.after[0], tt.after[1])
+						is := r.peer(c).Settings()
+						if is.MaxRecv != tt.after[0] || is.MaxSend != tt.after[1] {
+							t.Errorf("the server has %+v in force, want %v", is, tt.after)
+						}
+						// Another connection is as it was.
+						r.dial(tt.client).checkSizes(tt.before[0], tt.before[1])
+					})
+				})
+			}
+		})
+	}
+}
+
+// TestConfigureReads: numbers of Reads are those of the endpoints, each way.
+func TestConfigureReads(t *testing.T) {
+	onProviders(t, func(t *testing.T, p provider) {
+		for _, tt := range []struct{ serverReads, clientReads int }{{3, 5}, {-1, 5}, {3, -1}, {-1, -1}} {
+			server, client := max(tt.serverReads, 0), max(tt.clientReads, 0)
+			r := newRig(t, p, setup{serverReads: tt.serverReads, clientReads: tt.clientReads, programs: []oncrpc.Program{New(Config{})}})
+			c := r.dial(rpcrdma.Config{})
+			got, err := Configure(t.Context(), c.Conn, Options{})
+			if err != nil || got.MaxRDMARead != uint32(server) {
+				t.Errorf("%+v: got %+v, %v", tt, got, err)
+			}
+			if is := c.Settings(); is.Reads != server || is.PeerReads != client {
+				t.Errorf("%+v: the client has %+v in force", tt, is)
+			}
+			if is := r.peer(c).Settings(); is.Reads != client || is.PeerReads != server {
+				t.Errorf("%+v: the server has %+v in force", tt, is)
+			}
+		}
+	})
+}
+
+// TestConfigureAlign: the server's alignment reaches the client, in the dialect that has it.
+func TestConfigureAlign(t *testing.T) {
+	onProviders(t, func(t *testing.T, p provider) {
+		for _, tt := range []struct {
+			dialect rpcrdma.Dialect
+			want    int
+		}{{rpcrdma.Draft, 512}, {rpcrdma.RFC8166, 0}} {
+			cfg := rpcrdma.Config{Dialect: tt.dialect, InlineRecv: 8192, Align: 512}
+			r := newRig(t, p, setup{server: cfg, programs: []oncrpc.Program{New(Config{})}})
+			c := r.dial(rpcrdma.Config{Dialect: tt.dialect})
+			if is := c.Settings(); is.PeerAlign != 0 {
+				t.Errorf("%v: before: %+v", tt.dialect, is)
+			}
+			got, err := Configure(t.Context(), c.Conn, Options{})
+			if err != nil || got.Align != uint32(tt.want) {
+				t.Errorf("%v: got %+v, %v, want alignment %d", tt.dialect, got, err, tt.want)
+			}
+			if is := c.Settings(); is.PeerAlign != tt.want {
+				t.Errorf("%v: in force is %+v, want alignment %d", tt.dialect, is, tt.want)
+			}
+		}
+	})
+}
+
+// TestConfigureTwice: the values of the second time are in force; what was agreed on before is not taken back.
+func TestConfigureTwice(t *testing.T) {
+	onProviders(t, func(t *testing.T, p provider) {
+		r := newRig(t, p, setup{server: rpcrdma.Config{NoPrivateData: true, Credits: 1}, programs: []oncrpc.Program{New(Config{})}})
+		c := r.dial(rpcrdma.Config{NoPrivateData: true})
+		for _, tt := range []struct {
+			ask   Options
+			after [2]int
+		}{
+			{Options{MaxCall: 8192, MaxReply: 4096}, [2]int{8192, 4096}},
+			{Options{MaxCall: 4096, MaxReply: 2048}, [2]int{8192, 4096}},
+		} {
+			if _, err := Configure(t.Context(), c.Conn, tt.ask); err != nil {
+				t.Fatal(err)
+			}
+			c.checkSizes(tt.after[0], tt.after[1])
+		}
+	})
+}
+
+// TestConfigureBusy: on a connection whose receives are posted already, what these have room for is agreed on, and the connection works on.
+func TestConfigureBusy(t *testing.T) {
+	onProviders(t, func(t *testing.T, p provider) {
+		r := newRig(t, p, setup{server: rpcrdma.Config{NoPrivateData: true}, programs: []oncrpc.Program{New(Config{})}})
+		c := r.dial(rpcrdma.Config{NoPrivateData: true})
+		c.checkSizes(1024, 1024)
+		got, err := Configure(t.Context(), c.Conn, Options{MaxCall: 16384, MaxReply: 8192})
+		if want := (Reply{4096, 0, 16}); err != nil || got != want {
+			t.Fatalf("got %+v, %v, want %+v: receives of 4096 bytes are posted", got, err, want)
+		}
+		c.checkSizes(4096, 8192)
+	})
+}
+
+// TestConfigureConcurrent: calls of all sizes go on while the connection is configured, and none of them fails.
+func TestConfigureConcurrent(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		onProviders(t, func(t *testing.T, p provider) {
+			r := newRig(t, p, setup{server: rpcrdma.Config{NoPrivateData: true}, programs: []oncrpc.Program{New(Config{})}})
+			c := r.dial(rpcrdma.Config{NoPrivateData: true})
+			if !first {
+				if err := c.exchange(1, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var callers sync.WaitGroup
+			var calls atomic.Int64
+			over := make(chan struct{})
+			for i := range 8 {
+				callers.Go(func() {
+					for n := i * 900; ; n = (n + 3700) % 40_000 {
+						if err := c.exchange(n, 40_000-n); err != nil {
+							t.Errorf("call of %d bytes, reply of %d: %v", n, 40_000-n, err)
+							return
+						}
+						calls.Add(1)
+						select {
+						case <-over:
+							return
+						default:
+						}
+					}
+				})
+			}
+			for range 5 {
+				reply, err := Configure(t.Context(), c.Conn, Options{})
+				if err != nil || reply.MaxCallSendSize < 1024 {
+					t.Errorf("got %+v, %v", reply, err)
+				}
+				for begun := calls.Load(); calls.Load() < begun+50 && !t.Failed(); {
+					if err := c.exchange(100, 100); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			close(over)
+			callers.Wait()
+		})
+	}
+}
+
+// TestConfigureCancelled: a call that is given up changes nothing here, and the connection works on, whatever the server has done.
+func TestConfigureCancelled(t *testing.T) {
+	onProviders(t, func(t *testing.T, p provider) {
+		entered, goOn := make(chan struct{}), make(chan struct{})
+		slow := New(Config{})
+		handler := slow.Procedures[ProcConfigure]
+		slow.Procedures[ProcConfigure] = oncrpc.Procedure{Handler: func(ctx context.Context, c *oncrpc.Call) error {
+			entered <- struct{}{}
+			<-goOn
+			return handler.Handler(ctx, c)
+		}}
+		r := newRig(t, p, setup{server: rpcrdma.Config{NoPrivateData: true}, programs: []oncrpc.Program{slow}})
+		c := r.dial(rpcrdma.Config{NoPrivateData: true})
+		was := c.Settings()
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := make(chan error, 1)
+		go func() {
+			_, err := Configure(ctx, c.Conn, Options{MaxCall: 16384, MaxReply: 16384})
+			failed <- err
+		}()
+		wait(t, entered)
+		cancel()
+		if err := wait(t, failed); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnavailable) {
+			t.Errorf("got %v, want %v", err, context.Canceled)
+		}
+		close(goOn)
+		for _, n := range []int{0, 500, 3000, 20_000} { // the server now sends up to 16 KiB inline
+			if err := c.exchange(n, n); err != nil {
+				t.Errorf("%d bytes: %v", n, err)
+			}
+		}
+		if is := c.Settings(); is != was {
+			t.Errorf("in force is %+v, want %+v", is, was)
+		}
+		if is := r.peer(c).Settings(); is.MaxSend != 16384 {
+			t.Errorf("the server has %+v in force", is)
+		}
+	})
+}

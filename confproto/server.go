@@ -1,0 +1,73 @@
+package confproto
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"slices"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// Config configures the program. The zero value is usable.
+type Config struct {
+	// Program is the number that it is served under; 0 means Program. For clients of RFC 5666, serve it as ProgramRFC5666, too.
+	Program uint32
+	// MaxCall is the largest call in bytes, header included, to agree to receive inline, from MinSize to MaxSize; 0 means DefaultSize.
+	// What is in force on a connection already is not taken back, so it matters where it is larger than that. How
+	// long inline replies may be is for the client to say, up to MaxSize.
+	MaxCall int
+	// Flavors are the flavours of credentials of which a call must have one; others are denied with AUTH_TOOWEAK. Nil means
+	// any. A server of package oncrpc knows AUTH_NONE and AUTH_SYS; neither of them proves anything.
+	Flavors []oncrpc.Flavor
+	// Clients are the networks of those who may call; others are denied with AUTH_TOOWEAK, too. Empty means everybody.
+	Clients []netip.Prefix
+}
+
+// New returns the program, for the Handle method of an oncrpc.Server. It configures the connection on which it is called. On
+// a transport that is no *rpcrdma.Conn it is unavailable, as if it were not there.
+func New(cfg Config) oncrpc.Program {
+	s := &server{maxCall: configured(cfg.MaxCall), flavors: slices.Clone(cfg.Flavors), clients: slices.Clone(cfg.Clients)}
+	return oncrpc.Program{
+		Name:    "rdmaconfig",
+		Number:  cmp.Or(cfg.Program, Program),
+		Version: Version,
+		Procedures: []oncrpc.Procedure{
+			0:             {Name: "NULL", Handler: null, NonBlocking: true},
+			ProcConfigure: {Name: "CONF_RDMA", Handler: s.configure, NonBlocking: true},
+		},
+		Authorize: s.authorize,
+	}
+}
+
+// server is the program.
+type server struct {
+	maxCall int
+	flavors []oncrpc.Flavor
+	clients []netip.Prefix
+}
+
+// configure is CONF_RDMA. Nothing changes before the whole request is known to be well-formed.
+func (s *server) configure(_ context.Context, c *oncrpc.Call) error {
+	conn, err := connOf(c)
+	if err != nil {
+		return err
+	}
+	var req Request
+	req.UnmarshalXDR(c.Args)
+	if err := c.Args.Finish(); err != nil {
+		return err
+	}
+	is := conn.Settings()
+	// The client goes by what is in force until it has the answer. So calls as long as until now stay possible, and receives for longer
+	// ones are there before it can know of them.
+	most := max(s.maxCall, is.MaxRecv)
+	is.MaxRecv = min(conn.Expect(min(max(sizeOf(req.MaxCallSendSize), is.MaxRecv), most)), most)
+	is.MaxSend = sizeOf(req.MaxReplySendSize) // all of it: the client offers no chunks for what fits
+	is.Reads = readsOf(req.MaxRDMARead)
+	conn.Agree(is)
+	is = conn.Settings()
+	reply := Reply{MaxCallSendSize: uint32(is.MaxRecv), Align: uint32(is.Align), MaxRDMARead: uint32(is.PeerReads)}
+	reply.MarshalXDR(c.Results)
+	return nil
+}
