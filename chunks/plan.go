@@ -10,16 +10,22 @@ import (
 // ErrHeader: the header with its chunk lists does not fit in an inline message.
 var ErrHeader = errors.New("too many chunk segments for the inline size")
 
+// ErrNoReads: the message does not fit inline, and the peer cannot read it.
+var ErrNoReads = errors.New("the message does not fit inline and the peer can make no RDMA Reads")
+
 // FixedLen is the length in bytes of the four words that begin every header
 // (draft section 4.1).
 const FixedLen = 4 * 4
 
-// Limits is what a layout must keep to. All are bytes.
+// Limits is what a layout must keep to. Sizes are in bytes.
 type Limits struct {
 	InlineSend  int // largest Send to the peer, header included
 	InlineRecv  int // largest Send from the peer, header included
 	MinChunk    int // smaller bulk data is not moved on its own
 	SegmentSize int // largest segment
+
+	NoReads       bool // the peer can make no RDMA Reads here: nothing goes by read chunk
+	NoReplyChunks bool // neither write chunks nor a reply chunk are offered
 }
 
 // CallPlan says how a call and its reply are to travel.
@@ -44,7 +50,8 @@ const NoReads = math.MaxInt
 // that may not fit either. maxReply is the largest length of the reply without results.
 //
 // It fails with ErrHeader when the header of the call or of its reply, which returns the
-// chunks for results, cannot hold the segments.
+// chunks for results, cannot hold the segments, and with ErrNoReads when a call that the peer cannot read
+// does not fit inline.
 func PlanCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallPlan, error) {
 	p := CallPlan{ReadFrom: NoReads}
 	header, n := FixedLen+emptyLists, 0 // of the reply: bytes, segments
@@ -54,13 +61,13 @@ func PlanCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallP
 		data += xdr.RoundUp(len(r))
 		segs += segments(len(r), lim.SegmentSize)
 	}
-	if data > 0 && header+reply+data > lim.InlineRecv {
+	if !lim.NoReplyChunks && data > 0 && header+reply+data > lim.InlineRecv {
 		p.WriteResults = true
 		header += writeEntryLen*len(results) + segmentLen*segs
 		n += segs
 		data = 0
 	}
-	if header+reply+data > lim.InlineRecv {
+	if !lim.NoReplyChunks && header+reply+data > lim.InlineRecv {
 		p.ReplyChunk = true
 		segs = segments(maxReply, lim.SegmentSize)
 		header += replyChunkLen + segmentLen*segs
@@ -70,32 +77,67 @@ func PlanCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallP
 		return p, ErrHeader
 	}
 
-	// The call's header is that of the reply and the read list.
+	var err error
+	p.ReadFrom, p.Long, err = lim.reads(m, nil, header, n)
+	return p, err
+}
+
+// ReplyPlan says how the part of a reply is to travel that does not go by write chunk.
+type ReplyPlan struct {
+	// ReadFrom is the length from which on bulk data goes by read chunk; none does when it is NoReads.
+	ReadFrom int
+	// Long says that the rest of the reply is a position-zero read chunk (RDMA_NOMSG).
+	Long bool
+}
+
+// PlanReply lays a reply out whose reader can fetch what does not fit inline (draft sections 3.8,
+// 5.1): bulk data by read chunk, and if the rest is still too long, that, too. The items marked in without go
+// by write chunk; header is the length of the header with their chunks and without a read list.
+//
+// It fails with ErrHeader when the header cannot hold the segments, and with ErrNoReads when the peer cannot
+// read.
+func PlanReply(m *xdr.Message, without []bool, header int, lim Limits) (ReplyPlan, error) {
+	var p ReplyPlan
+	var err error
+	// There are at most as many segments of write chunks as fit in the header.
+	p.ReadFrom, p.Long, err = lim.reads(m, without, header, (header-FixedLen-emptyLists)/segmentLen)
+	return p, err
+}
+
+// reads lays out the items of a message that are not marked in without, and the message itself, beside a header of that
+// many bytes with n segments and no read list.
+func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int) (from int, long bool, err error) {
 	fits := func(reads, rest int) bool {
 		return header+readEntryLen*reads+rest <= lim.InlineSend && n+reads <= MaxSegments
 	}
-	if fits(0, m.Len()) {
-		return p, nil
-	}
-	p.ReadFrom = max(lim.MinChunk, 1)
-	reads, rest := 0, m.Len()
+	whole := len(m.Inline)
 	for i := range m.Bulk {
-		if n := m.Bulk[i].Len; n >= p.ReadFrom {
+		if i >= len(without) || !without[i] {
+			whole += xdr.RoundUp(m.Bulk[i].Len)
+		}
+	}
+	switch {
+	case fits(0, whole):
+		return NoReads, false, nil
+	case lim.NoReads:
+		return NoReads, false, ErrNoReads
+	}
+	from = max(lim.MinChunk, 1)
+	reads, rest := 0, whole
+	for i := range m.Bulk {
+		if n := m.Bulk[i].Len; n >= from && (i >= len(without) || !without[i]) {
 			reads += segments(n, lim.SegmentSize)
 			rest -= xdr.RoundUp(n)
 		}
 	}
-	if fits(reads, rest) {
-		return p, nil
+	switch {
+	case fits(reads, rest):
+		return from, false, nil
+	case fits(reads+segments(rest, lim.SegmentSize), 0):
+		return from, true, nil
+	case fits(segments(whole, lim.SegmentSize), 0):
+		// Too many pieces of bulk data: they go in one chunk with the rest.
+		return NoReads, true, nil
 	}
-	p.Long = true
-	if fits(reads+segments(rest, lim.SegmentSize), 0) {
-		return p, nil
-	}
-	// Too many pieces of bulk data: they go in one chunk with the rest.
-	p.ReadFrom = NoReads
-	if fits(segments(m.Len(), lim.SegmentSize), 0) {
-		return p, nil
-	}
-	return p, ErrHeader
+	return NoReads, true, ErrHeader
 }

@@ -314,6 +314,51 @@ func (b *built) check(lim Limits) error {
 	return nil
 }
 
+// A peer that cannot read, and a caller that offers no memory for the reply.
+func TestPlanCallWithout(t *testing.T) {
+	noReads, noReply, neither := limits, limits, limits
+	noReads.NoReads, noReply.NoReplyChunks = true, true
+	neither.NoReads, neither.NoReplyChunks = true, true
+	tests := []struct {
+		name     string
+		lim      Limits
+		call     *xdr.Message
+		results  []int
+		maxReply int
+		want     CallPlan
+		err      error
+	}{
+		{"call fits exactly", noReads, message(40, 956), nil, 100, CallPlan{ReadFrom: NoReads}, nil},
+		{"call one word over", noReads, message(44, 956), nil, 100, CallPlan{}, ErrNoReads},
+		{"call without bulk data one byte over", noReads, message(997), nil, 100, CallPlan{}, ErrNoReads},
+		{"call fits exactly beside a write chunk", noReads, message(972), []int{1000}, 100, CallPlan{ReadFrom: NoReads, WriteResults: true}, nil},
+		{"call one byte over beside a write chunk", noReads, message(973), []int{1000}, 100, CallPlan{}, ErrNoReads},
+		{"header of the reply too long", noReads, message(12), []int{61_001}, 0, CallPlan{}, ErrHeader},
+		{"reply does not fit", noReply, message(996), nil, 997, CallPlan{ReadFrom: NoReads}, nil},
+		{"result does not fit", noReply, message(996), []int{5000}, 100, CallPlan{ReadFrom: NoReads}, nil},
+		{"result of any size", noReply, message(12), []int{61_001}, 1 << 20, CallPlan{ReadFrom: NoReads}, nil},
+		{"result does not fit, nor does the call", noReply, message(972, 1000), []int{5000}, 100, CallPlan{ReadFrom: 100}, nil},
+		{"nor does its rest", noReply, message(976, 1000), []int{5000}, 5000, CallPlan{ReadFrom: 100, Long: true}, nil},
+		{"neither, and it fits", neither, message(996), []int{5000}, 5000, CallPlan{ReadFrom: NoReads}, nil},
+		{"neither, and it does not", neither, message(997), []int{5000}, 5000, CallPlan{}, ErrNoReads},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var results [][]byte
+			for _, n := range tt.results {
+				results = append(results, make([]byte, n))
+			}
+			got, err := PlanCall(tt.call, results, tt.maxReply, tt.lim)
+			if !errors.Is(err, tt.err) {
+				t.Fatalf("error %v, want %v", err, tt.err)
+			}
+			if err == nil && got != tt.want {
+				t.Fatalf("%+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
 // Whatever the message and the limits, a call laid out by its plan has room, and the receiver
 // puts the same message together.
 func TestPlanCallProperty(t *testing.T) {

@@ -1,6 +1,10 @@
 package chunks
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
 
 // Fill appends to dst the segments of chunk with the lengths that n bytes fill, in
 // order and without gaps; the rest is of length zero (draft section 3.6). It
@@ -17,12 +21,38 @@ func Fill(dst []Segment, chunk WriteChunk, n int) ([]Segment, bool) {
 	return dst, true
 }
 
+// RoundUp adds the XDR round-up of n bytes to the lengths of the segments that Fill has made of
+// them (draft section 3.7): first as room behind the data, as far as offered has it, then to the last segment used, which
+// is longer than it was offered then. The bytes themselves are not for writing.
+func RoundUp(filled []Segment, offered WriteChunk, n int) {
+	pad, last := uint32(xdr.Pad(n)), 0
+	for i := range filled {
+		k := min(pad, offered[i].Length-filled[i].Length)
+		filled[i].Length += k
+		pad -= k
+		if filled[i].Length > 0 {
+			last = i
+		}
+	}
+	if pad > 0 {
+		filled[last].Length += pad
+	}
+}
+
 // Filled checks a chunk that a peer returns against the one that was offered to it,
 // and returns the bytes it says to have written. A segment may be filled in part only
 // if those behind it are empty.
-func Filled(offered, returned WriteChunk) (int, error) {
+//
+// With roundUp these bytes may include the XDR round-up (draft section 3.7), for which there may be no room: they may be up to 3
+// more than were offered, if that makes a multiple of four of a number that is none. Who uses them to
+// slice memory must see to that.
+func Filled(offered, returned WriteChunk, roundUp bool) (int, error) {
 	if len(returned) != len(offered) {
 		return 0, fmt.Errorf("%w: %d segments returned of a chunk of %d", ErrMalformed, len(returned), len(offered))
+	}
+	excess := uint32(0) // that there may be in the last segment used
+	if roundUp && offered.Len()%xdr.Unit != 0 && returned.Len()%xdr.Unit == 0 {
+		excess = xdr.Unit - 1
 	}
 	n, full := 0, true
 	for i, s := range returned {
@@ -30,10 +60,10 @@ func Filled(offered, returned WriteChunk) (int, error) {
 		switch {
 		case s.Handle != o.Handle || s.Offset != o.Offset:
 			return 0, fmt.Errorf("%w: segment %d returned is not the one offered", ErrMalformed, i)
-		case s.Length > o.Length:
+		case s.Length > o.Length && s.Length-o.Length > excess:
 			return 0, fmt.Errorf("%w: %d bytes returned in a segment of %d", ErrMalformed, s.Length, o.Length)
 		case s.Length > 0 && !full:
-			return 0, fmt.Errorf("%w: segment %d filled behind a gap", ErrMalformed, i)
+			return 0, fmt.Errorf("%w: segment %d filled behind a gap or a round-up", ErrMalformed, i)
 		}
 		full = full && s.Length == o.Length
 		n += int(s.Length)

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // offered is a write chunk of 100, 4 and 50 bytes.
@@ -94,7 +96,7 @@ func TestFilled(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			n, err := Filled(offered, tt.returned)
+			n, err := Filled(offered, tt.returned, false)
 			if tt.want < 0 {
 				if !errors.Is(err, ErrMalformed) {
 					t.Errorf("%d, error %v, want ErrMalformed", n, err)
@@ -106,12 +108,120 @@ func TestFilled(t *testing.T) {
 			}
 		})
 	}
-	if n, err := Filled(nil, nil); n != 0 || err != nil {
+	if n, err := Filled(nil, nil, false); n != 0 || err != nil {
 		t.Errorf("a chunk of no segments: %d, error %v", n, err)
 	}
 	empty := WriteChunk{{1, 0, 0}, {2, 8, 0}} // a segment of no bytes is full
-	if n, err := Filled(empty, withLengths(empty, 0, 5)); n != 5 || err != nil {
+	if n, err := Filled(empty, withLengths(empty, 0, 5), false); n != 5 || err != nil {
 		t.Errorf("behind a segment of no bytes: %d, error %v", n, err)
+	}
+}
+
+// A chunk that includes the round-up (draft section 3.7).
+func TestFilledRoundUp(t *testing.T) {
+	odd := WriteChunk{{1, 100, 0x1000}, {2, 3, 0x2000}, {3, 50, 0x3000}} // of 153 bytes
+	one := WriteChunk{{1, 5, 0x1000}}
+	tests := []struct {
+		name     string
+		offered  WriteChunk
+		returned []uint32
+		want     int // -1: refused
+	}{
+		{"unused", odd, []uint32{0, 0, 0}, 0},
+		{"within the first", odd, []uint32{8, 0, 0}, 8},
+		{"no round-up after all", odd, []uint32{7, 0, 0}, 7},
+		{"reaching into the next", odd, []uint32{100, 3, 1}, 104},
+		{"all but the round-up", odd, []uint32{100, 3, 50}, 153},
+		{"beyond the last", odd, []uint32{100, 3, 53}, 156},
+		{"beyond the last, no multiple of four", odd, []uint32{100, 3, 52}, -1},
+		{"beyond the last by four", odd, []uint32{100, 3, 54}, -1},
+		{"beyond the last by seven", odd, []uint32{100, 3, 57}, -1},
+		{"beyond the last by far", odd, []uint32{100, 3, math.MaxUint32}, -1},
+		{"beyond the last used, though there is room", odd, []uint32{100, 4, 0}, 104},
+		{"beyond one in the middle", odd, []uint32{100, 4, 48}, -1},
+		{"beyond the first by four", WriteChunk{{1, 4, 0}, {2, 5, 0}}, []uint32{8, 0}, -1},
+		{"behind a gap", odd, []uint32{99, 0, 1}, -1},
+		{"one segment", one, []uint32{8}, 8},
+		{"one segment, no round-up", one, []uint32{5}, 5},
+		{"one segment, too much", one, []uint32{9}, -1},
+		{"one segment, too much by a round-up", one, []uint32{12}, -1},
+		{"one segment, neither", one, []uint32{6}, -1},
+		{"multiple of four offered", WriteChunk{{1, 8, 0}}, []uint32{8}, 8},
+		{"multiple of four offered, more returned", WriteChunk{{1, 8, 0}}, []uint32{12}, -1},
+		{"multiple of four offered, more returned by less", WriteChunk{{1, 8, 0}}, []uint32{11}, -1},
+		{"multiple of four offered in two", WriteChunk{{1, 5, 0}, {2, 3, 0}}, []uint32{5, 3}, 8},
+		{"multiple of four offered in two, beyond the first", WriteChunk{{1, 5, 0}, {2, 3, 0}}, []uint32{8, 0}, -1},
+		{"nothing offered", WriteChunk{{1, 0, 0}}, []uint32{4}, -1},
+		{"no segments", nil, nil, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			returned := withLengths(tt.offered, tt.returned...)
+			n, err := Filled(tt.offered, returned, true)
+			if tt.want < 0 {
+				if !errors.Is(err, ErrMalformed) {
+					t.Errorf("%d, error %v, want ErrMalformed", n, err)
+				}
+			} else if err != nil || n != tt.want {
+				t.Errorf("%d, error %v, want %d", n, err, tt.want)
+			}
+			// Who knows no round-up takes what was offered, and no more.
+			n, err = Filled(tt.offered, returned, false)
+			if within := tt.want >= 0 && tt.want <= int(tt.offered.Len()) && tt.name != "beyond the last used, though there is room"; within != (err == nil) {
+				t.Errorf("without round-up: %d, error %v", n, err)
+			}
+		})
+	}
+	moved := WriteChunk{{1, 8, 0x1004}}
+	if n, err := Filled(one, moved, true); !errors.Is(err, ErrMalformed) {
+		t.Errorf("another offset: %d, error %v, want ErrMalformed", n, err)
+	}
+}
+
+func TestRoundUp(t *testing.T) {
+	tests := []struct {
+		name    string
+		offered []uint32
+		n       int
+		want    []uint32
+	}{
+		{"nothing", []uint32{5, 5}, 0, []uint32{0, 0}},
+		{"multiple of four", []uint32{100, 4, 50}, 100, []uint32{100, 0, 0}},
+		{"by one", []uint32{100, 4, 50}, 7, []uint32{8, 0, 0}},
+		{"by two", []uint32{100, 4, 50}, 6, []uint32{8, 0, 0}},
+		{"by three", []uint32{100, 4, 50}, 5, []uint32{8, 0, 0}},
+		{"up to the end of the first", []uint32{8, 4}, 5, []uint32{8, 0}},
+		{"into the next", []uint32{5, 4}, 5, []uint32{5, 3}},
+		{"into this one and the next", []uint32{6, 4}, 5, []uint32{6, 2}},
+		{"into all that follow", []uint32{6, 1, 1}, 5, []uint32{6, 1, 1}},
+		{"into all that follow, and beyond", []uint32{6, 1}, 5, []uint32{6, 2}},
+		{"past one of no bytes", []uint32{5, 0, 4}, 5, []uint32{5, 0, 3}},
+		{"beyond the end", []uint32{5}, 5, []uint32{8}},
+		{"beyond the end by two", []uint32{6}, 5, []uint32{8}},
+		{"beyond the end, one of no bytes behind", []uint32{5, 0}, 5, []uint32{8, 0}},
+		{"beyond the end, one of no bytes in front", []uint32{0, 5}, 5, []uint32{0, 8}},
+		{"in the last", []uint32{100, 4, 50}, 109, []uint32{100, 4, 8}},
+		{"beyond the last", []uint32{100, 4, 49}, 153, []uint32{100, 4, 52}},
+		{"no segments", nil, 0, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var c WriteChunk
+			for i, n := range tt.offered {
+				c = append(c, Segment{uint32(i), n, uint64(i) << 32})
+			}
+			got, ok := Fill(nil, c, tt.n)
+			if !ok {
+				t.Fatal("does not fit")
+			}
+			RoundUp(got, c, tt.n)
+			if diff := cmp.Diff(withLengths(c, tt.want...), WriteChunk(got), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if n, err := Filled(c, got, true); err != nil || n != xdr.RoundUp(tt.n) {
+				t.Errorf("Filled() = %d, %v, want %d", n, err, xdr.RoundUp(tt.n))
+			}
+		})
 	}
 }
 
@@ -142,7 +252,7 @@ func TestFilledLinux(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		n, err := Filled(tt.offered, tt.returned)
+		n, err := Filled(tt.offered, tt.returned, false)
 		if err != nil || n != tt.want {
 			t.Errorf("%s: %d, error %v, want %d", tt.name, n, err, tt.want)
 		}
@@ -194,8 +304,18 @@ func TestFillProperty(t *testing.T) {
 		if !ok {
 			return
 		}
-		if back, err := Filled(c, got); err != nil || back != n {
+		if back, err := Filled(c, got, false); err != nil || back != n {
 			t.Fatalf("Filled() = %d, %v, filled with %d", back, err, n)
+		}
+		RoundUp(got, c, n)
+		if back, err := Filled(c, got, true); err != nil || back != xdr.RoundUp(n) {
+			t.Fatalf("Filled() = %d, %v, filled with %d and its round-up", back, err, n)
+		}
+		over := int(WriteChunk(got).Len()) - int(c.Len())
+		for i := range got { // only what there is no room for is beyond
+			if d := int(got[i].Length) - int(c[i].Length); d > max(0, over) {
+				t.Fatalf("%d bytes beyond segment %d, %d are beyond the chunk", d, i, over)
+			}
 		}
 		size := rapid.IntRange(1, 100).Draw(t, "size")
 		split := WriteChunk(Split(nil, 1, 1000, n, size))

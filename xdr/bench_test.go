@@ -63,6 +63,26 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
+// What came padded in two buffers: the data begins with the second.
+func BenchmarkDecodePadded(b *testing.B) {
+	a := writeArgs{handle: make([]byte, 28), data: make([]byte, 1<<14), count: 1 << 14}
+	var e xdr.Encoder
+	a.encode(&e)
+	m := e.Message()
+	const align, thresh = 4096, 1024
+	wire := m.AppendPadded(nil, nil, align, thresh)
+	var d xdr.Decoder
+	b.ReportAllocs()
+	for b.Loop() {
+		d.Reset(wire[:align], nil)
+		d.Continue(wire[align:])
+		d.SetPadding(xdr.Padding{Align: align, Threshold: thresh})
+		if a.decode(&d); d.Finish() != nil {
+			b.Fatal(d.Err())
+		}
+	}
+}
+
 func BenchmarkPieces(b *testing.B) {
 	var e xdr.Encoder
 	several(&e, 4, 5, 0, 7)

@@ -1,60 +1,47 @@
 package xdr
 
-import (
-	"context"
-	"encoding/binary"
-)
-
-// Chunk is bulk data that arrived beside the inline bytes of a stream.
-type Chunk struct {
-	// Position in the stream, or Floating for data whose place shows only while
-	// decoding: the next Bulk takes it (a write chunk, draft section 3.6).
-	Position int
-	// Len is the length of the data in bytes; it may include the round-up.
-	Len int
-	// Data is where the data lies, if it is here already.
-	Data []byte
-	// Source fetches it otherwise, and ID is Source's own name for it.
-	Source Source
-	ID     int
-}
-
-// Floating is the Position of a Chunk without one.
-const Floating = -1
-
-// Source brings bulk data that is not here yet.
-type Source interface {
-	// Fetch puts the first n bytes of chunk id into dst, filling its slices in order.
-	// When it returns, dst is no longer touched.
-	Fetch(ctx context.Context, id, n int, dst [][]byte) error
-	// Load returns the first n bytes of chunk id in memory of the source's own,
-	// which stays until the message is done with, or, with take, until the Releaser
-	// is called.
-	Load(ctx context.Context, id, n int, take bool) ([]byte, Releaser, error)
-}
+import "encoding/binary"
 
 // Decoder reads items from an XDR stream. The zero value decodes an empty stream.
 type Decoder struct {
-	buf    []byte // inline bytes not decoded yet
-	pos    int    // position in the stream
-	chunks []Chunk
-	err    error
+	buf      []byte  // inline bytes not decoded yet
+	more     []byte  // and those behind them, in another buffer
+	pos      int     // position in the stream
+	floating []Chunk // not taken yet, in order
+	chunks   []Chunk // the others, by position
+	err      error
+
+	// Of padding: where the inline bytes end, from where alignment counts, and what Padding says.
+	end, align, threshold int
 }
 
 // NewDecoder returns a decoder of a stream without chunks.
-func NewDecoder(inline []byte) *Decoder { return &Decoder{buf: inline} }
+func NewDecoder(inline []byte) *Decoder { return &Decoder{buf: inline, end: len(inline)} }
 
-// Reset makes d decode a stream from its inline bytes and its chunks, which are
-// ordered by position.
+// Reset makes d decode a stream from its inline bytes and its chunks: first the Floating ones in
+// the order in which they are taken, then the others by ascending position. It keeps a reference to
+// both.
 func (d *Decoder) Reset(inline []byte, chunks []Chunk) {
-	*d = Decoder{buf: inline, chunks: chunks}
+	n := 0
+	for n < len(chunks) && chunks[n].Position == Floating {
+		n++
+	}
+	*d = Decoder{buf: inline, floating: chunks[:n], chunks: chunks[n:], end: len(inline)}
+}
+
+// Continue adds a second run of inline bytes behind the first: a message that arrived in two buffers.
+// It is called once, behind Reset. An item that lies across both is copied; all others are
+// decoded by reference.
+func (d *Decoder) Continue(more []byte) {
+	d.more = more
+	d.end += len(more)
 }
 
 // Position returns the bytes of the stream decoded so far.
 func (d *Decoder) Position() int { return d.pos }
 
-// Remaining returns the inline bytes not decoded yet.
-func (d *Decoder) Remaining() int { return len(d.buf) }
+// Remaining returns the inline bytes not decoded yet, padding included.
+func (d *Decoder) Remaining() int { return len(d.buf) + len(d.more) }
 
 // Err returns the first error, a *DecodeError.
 func (d *Decoder) Err() error { return d.err }
@@ -63,41 +50,67 @@ func (d *Decoder) Err() error { return d.err }
 func (d *Decoder) Fail(err error) {
 	if d.err == nil {
 		d.err = &DecodeError{d.pos, err}
-		d.buf = nil
+		d.buf, d.more = nil, nil
 	}
 }
 
-// Finish returns the first error; bytes or chunks left over are one.
+// Finish returns the first error; bytes or chunks left over are one, unused Floating chunks are not.
 func (d *Decoder) Finish() error {
-	if len(d.buf) > 0 {
+	if d.Remaining() > 0 {
 		d.Fail(ErrTrailing)
 	}
-	for _, c := range d.chunks {
-		if c.Len > 0 || c.Position != Floating {
+	for i := range d.floating {
+		if d.floating[i].Len > 0 {
 			d.Fail(ErrChunk)
 		}
+	}
+	if len(d.chunks) > 0 {
+		d.Fail(ErrChunk)
 	}
 	return d.err
 }
 
 // next returns the next n bytes of the stream, all of them inline.
 func (d *Decoder) next(n int) []byte {
-	if d.err != nil {
-		return nil
+	if uint(n) > uint(len(d.buf)) { // always so behind an error
+		return d.across(n)
 	}
-	if n < 0 || n > len(d.buf) {
-		d.Fail(ErrShort)
-		return nil
-	}
-	// A chunk that begins inside this item has a false position.
-	if len(d.chunks) > 0 && d.chunks[0].Position != Floating && d.chunks[0].Position < d.pos+n {
-		d.Fail(ErrChunk)
+	if d.misplaced(n) {
 		return nil
 	}
 	p := d.buf[:n:n]
 	d.buf = d.buf[n:]
 	d.pos += n
 	return p
+}
+
+// across is next for bytes that are not all in buf. The rest of the stream is in buf afterwards.
+func (d *Decoder) across(n int) []byte {
+	if n < 0 || n > d.Remaining() {
+		d.Fail(ErrShort)
+		return nil
+	}
+	if d.misplaced(n) {
+		return nil
+	}
+	first := d.buf
+	k := n - len(first)
+	second := d.more[:k:k]
+	d.buf, d.more = d.more[k:], nil
+	d.pos += n
+	if len(first) == 0 {
+		return second
+	}
+	return append(append(make([]byte, 0, n), first...), second...)
+}
+
+// misplaced reports, and makes an error of it, that a chunk begins inside the next n bytes, which are inline.
+func (d *Decoder) misplaced(n int) bool {
+	if len(d.chunks) == 0 || d.chunks[0].Position >= d.pos+n {
+		return false
+	}
+	d.Fail(ErrChunk)
+	return true
 }
 
 // Uint32 decodes an unsigned integer (RFC 4506 section 4.2).
@@ -146,7 +159,7 @@ func (d *Decoder) Count(max, size int) int {
 		d.Fail(ErrLimit)
 		return 0
 	}
-	if uint64(n)*uint64(size) > uint64(len(d.buf)) {
+	if uint64(n)*uint64(size) > uint64(d.Remaining()) {
 		d.Fail(ErrShort)
 		return 0
 	}
@@ -177,7 +190,7 @@ func (d *Decoder) Opaque(max int) []byte {
 		d.Fail(ErrLimit)
 		return nil
 	}
-	return d.Fixed(int(n))
+	return d.counted(int(n))
 }
 
 // String decodes a string (RFC 4506 section 4.11) of at most max bytes.
@@ -185,53 +198,3 @@ func (d *Decoder) String(max int) string { return string(d.Opaque(max)) }
 
 // Raw decodes n bytes, a multiple of four, as they are.
 func (d *Decoder) Raw(n int) []byte { return d.next(n) }
-
-// Bulk decodes variable-length opaque data of at most max bytes by reference,
-// whether it stands in the stream or came beside it. The length in the stream must
-// be that of the chunk, or shorter by exactly the round-up.
-func (d *Decoder) Bulk(max int) Bulk {
-	count := d.Uint32()
-	if uint64(count) > uint64(max) {
-		d.Fail(ErrLimit)
-	}
-	if d.err != nil {
-		return Bulk{}
-	}
-	n := int(count)
-	if len(d.chunks) == 0 || (d.chunks[0].Position != Floating && d.chunks[0].Position != d.pos) {
-		p := d.Fixed(n)
-		return Bulk{n: len(p), data: p}
-	}
-	c := d.chunks[0]
-	if c.Position == Floating && c.Len == 0 && n > 0 {
-		// An unused write chunk: the data is inline after all.
-		d.chunks = d.chunks[1:]
-		p := d.Fixed(n)
-		return Bulk{n: len(p), data: p}
-	}
-	if (c.Len != n && c.Len != RoundUp(n)) || (c.Source == nil && len(c.Data) < n) {
-		d.Fail(ErrChunk)
-		return Bulk{}
-	}
-	d.chunks = d.chunks[1:]
-	d.pos += RoundUp(n)
-	if c.Source == nil {
-		return Bulk{n: n, data: c.Data[:n:n]}
-	}
-	return Bulk{n: n, src: c.Source, id: c.ID}
-}
-
-// Continue adds a second run of inline bytes behind the first: a message that arrived in two buffers. They are joined by a copy only if an
-// item lies across both.
-func (d *Decoder) Continue(more []byte) { panic("not yet") }
-
-// Padding is how a sender has moved opaque data to aligned places of the inline bytes (RDMA_MSGP,
-// draft section 3.9). Padding is not part of the stream: positions do not count it.
-type Padding struct {
-	Align     int // bytes, a power of two; 0 or 1: no padding
-	Threshold int // counted opaque data of that length or more is padded
-	Base      int // bytes in front of the stream from where alignment counts
-}
-
-// SetPadding has the decoder skip padding from now on. It comes behind Reset and Continue.
-func (d *Decoder) SetPadding(p Padding) { panic("not yet") }

@@ -29,21 +29,23 @@ import (
 const limit = 40
 
 // FuzzItems decodes arbitrary bytes as arbitrary items with all three, one item at a
-// time, and encodes what was seen.
+// time, and encodes what was seen. Ours come in two buffers.
 func FuzzItems(f *testing.F) {
 	for i, tt := range items {
-		f.Add(unhex(f, tt.wire), []byte{byte(i)})
+		f.Add(unhex(f, tt.wire), []byte{byte(i)}, uint8(i))
 	}
 	var all []byte
 	for kind := range kinds {
 		all = append(all, byte(kind))
 	}
 	for n := range 12 {
-		f.Add(bytes.Repeat([]byte{0, 0, 0, 1}, 5*n), all[:n])
-		f.Add(bytes.Repeat([]byte{0, 0, 0, 3, 'a', 'b', 'c', 0}, 3*n), slices.Repeat([]byte{7, 8, 9}, n))
+		f.Add(bytes.Repeat([]byte{0, 0, 0, 1}, 5*n), all[:n], uint8(n))
+		f.Add(bytes.Repeat([]byte{0, 0, 0, 3, 'a', 'b', 'c', 0}, 3*n), slices.Repeat([]byte{7, 8, 9}, n), uint8(3*n))
 	}
-	f.Fuzz(func(t *testing.T, wire, types []byte) {
-		ours := xdr.NewDecoder(wire)
+	f.Fuzz(func(t *testing.T, wire, types []byte, cut uint8) {
+		first := min(int(cut), len(wire))
+		ours := xdr.NewDecoder(wire[:first])
+		ours.Continue(wire[first:])
 		readers := [2]*bytes.Reader{bytes.NewReader(wire), bytes.NewReader(wire)}
 		dave := xdr2.NewDecoderLimited(readers[0], limit)
 		var out xdr.Encoder

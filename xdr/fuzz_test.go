@@ -8,15 +8,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// FuzzDecode decodes arbitrary bytes and chunks as a stream whose type is arbitrary,
+// FuzzDecode decodes arbitrary bytes in two buffers, padding and chunks as a stream whose type is arbitrary,
 // too. It must not panic, and must stay inside the stream.
 func FuzzDecode(f *testing.F) {
 	for i, tt := range items {
-		f.Add(unhex(f, tt.wire), []byte{byte(i), byte(i + 1)}, int16(0), int16(0), false)
+		f.Add(unhex(f, tt.wire), []byte{byte(i), byte(i + 1)}, int16(0), int16(0), false, uint16(i), uint8(0), int16(0), int16(0))
 	}
-	f.Add([]byte{0, 0, 0, 5, 0, 0, 0, 1}, []byte{25, 0}, int16(4), int16(5), false)
-	f.Add([]byte{0, 0, 0, 5}, []byte{25}, int16(-1), int16(8), true)
-	f.Fuzz(func(t *testing.T, inline, types []byte, position, size int16, lazily bool) {
+	bulk := byte(len(items))
+	f.Add([]byte{0, 0, 0, 5, 0, 0, 0, 1}, []byte{bulk, 0}, int16(4), int16(5), false, uint16(2), uint8(4), int16(8), int16(1))
+	f.Add([]byte{0, 0, 0, 5}, []byte{bulk}, int16(-1), int16(8), true, uint16(9), uint8(0), int16(0), int16(0))
+	f.Add([]byte{0, 0, 0, 4, 9, 9, 9, 9, 'd', 'a', 't', 'a'}, []byte{bulk}, int16(-1), int16(0), true, uint16(5), uint8(3), int16(4), int16(0))
+	f.Fuzz(func(t *testing.T, inline, types []byte, position, size int16, lazily bool, cut uint16, align uint8, threshold, base int16) {
 		var chunks []xdr.Chunk
 		src := new(source)
 		if size >= 0 && position >= xdr.Floating {
@@ -28,10 +30,14 @@ func FuzzDecode(f *testing.F) {
 			chunks = append(chunks, c)
 		}
 		var d xdr.Decoder
-		d.Reset(inline, chunks)
+		first := min(int(cut), len(inline))
+		d.Reset(inline[:first], chunks)
+		d.Continue(inline[first:])
+		d.SetPadding(xdr.Padding{Align: 1 << (align % 31), Threshold: int(threshold), Base: max(0, int(base))})
 		most := len(inline) + xdr.RoundUp(int(max(0, size)))
 		for _, typ := range types {
 			before := d.Position()
+			left := d.Remaining()
 			failed := d.Err() != nil
 			switch n := int(typ) % (len(items) + 1); n {
 			case len(items):
@@ -46,8 +52,11 @@ func FuzzDecode(f *testing.F) {
 			if d.Position() < before || d.Position() > most || (failed && d.Position() != before) {
 				t.Fatalf("from byte %d to %d of %d", before, d.Position(), most)
 			}
+			if d.Remaining() < 0 || d.Remaining() > left || (d.Err() != nil && d.Remaining() > 0) {
+				t.Fatalf("%d bytes remain of %d (%v)", d.Remaining(), left, d.Err())
+			}
 		}
-		if d.Finish() == nil && len(chunks) == 0 && d.Position() != len(inline) {
+		if d.Finish() == nil && len(chunks) == 0 && (d.Position() > len(inline) || (align%31 == 0 && d.Position() != len(inline))) {
 			t.Fatalf("finished at byte %d of %d", d.Position(), len(inline))
 		}
 	})

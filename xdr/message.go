@@ -52,17 +52,19 @@ func (m *Message) AppendTo(b []byte) []byte {
 
 // Pieces calls yield with each run of bytes of the whole stream, in order. The
 // runs are references into m; none is empty.
-func (m *Message) Pieces(yield func([]byte)) { m.pieces(nil, yield) }
+func (m *Message) Pieces(yield func([]byte)) { m.pieces(nil, nil, yield) }
 
 // AppendPieces appends to dst the runs of bytes of the stream without the items marked in
 // without, which may be shorter than Bulk: what is left of a message when these
 // travel beside it.
 func (m *Message) AppendPieces(dst [][]byte, without []bool) [][]byte {
-	m.pieces(without, func(p []byte) { dst = append(dst, p) })
+	m.pieces(without, nil, func(p []byte) { dst = append(dst, p) })
 	return dst
 }
 
-func (m *Message) pieces(without []bool, yield func([]byte)) {
+// pieces calls yield with each run of bytes, and item, if it is not nil, with the length of each item ahead
+// of its data.
+func (m *Message) pieces(without []bool, item func(n int), yield func([]byte)) {
 	inline, pos := m.Inline, 0
 	for i := range m.Bulk {
 		it := &m.Bulk[i]
@@ -73,6 +75,9 @@ func (m *Message) pieces(without []bool, yield func([]byte)) {
 		pos = it.Position + RoundUp(it.Len)
 		if i < len(without) && without[i] {
 			continue
+		}
+		if item != nil {
+			item(it.Len)
 		}
 		for _, p := range it.Data {
 			if len(p) > 0 {
@@ -88,9 +93,26 @@ func (m *Message) pieces(without []bool, yield func([]byte)) {
 	}
 }
 
-// AppendPadded appends the stream to b without the items marked in without, like AppendPieces, and puts zeros in front of the data of
-// each other item of thresh bytes or more, up to a multiple of align bytes from the beginning of b.
-func (m *Message) AppendPadded(b []byte, without []bool, align, thresh int) []byte { panic("not yet") }
+// AppendPadded appends the stream to b without the items marked in without, like AppendPieces, and
+// puts zeros in front of the data of each other item of thresh bytes or more, up to a multiple of align bytes,
+// a power of two, from the beginning of b (draft section 3.9). Opaque data in Inline is not padded: thresh must be above
+// the length of any, as the receiver cannot tell them apart.
+func (m *Message) AppendPadded(b []byte, without []bool, align, thresh int) []byte {
+	m.pieces(without, func(n int) {
+		if n >= thresh {
+			b = append(b, make([]byte, padding(len(b), align))...)
+		}
+	}, func(p []byte) { b = append(b, p...) })
+	return b
+}
 
 // PaddedLen returns the bytes that AppendPadded appends behind the first base.
-func (m *Message) PaddedLen(base int, without []bool, align, thresh int) int { panic("not yet") }
+func (m *Message) PaddedLen(base int, without []bool, align, thresh int) int {
+	end := base
+	m.pieces(without, func(n int) {
+		if n >= thresh {
+			end += padding(end, align)
+		}
+	}, func(p []byte) { end += len(p) })
+	return end - base
+}

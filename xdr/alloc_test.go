@@ -1,0 +1,56 @@
+//go:build !race
+
+package xdr_test
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// A padded message that arrived in two buffers, the data at the beginning of the second.
+func TestPaddingAllocates(t *testing.T) {
+	a := writeArgs{handle: make([]byte, 28), data: make([]byte, 5000), count: 5000}
+	var e xdr.Encoder
+	a.encode(&e)
+	m := e.Message()
+	const base, align, thresh = 36, 4096, 1000
+	b := make([]byte, base, 1<<14)
+	var d xdr.Decoder
+	if n := testing.AllocsPerRun(100, func() {
+		wire := m.AppendPadded(b, nil, align, thresh)
+		if len(wire) != base+m.PaddedLen(base, nil, align, thresh) {
+			t.Fatal("PaddedLen does not agree")
+		}
+		d.Reset(wire[base:align], nil)
+		d.Continue(wire[align:])
+		d.SetPadding(xdr.Padding{Align: align, Threshold: thresh, Base: base})
+		if a.decode(&d); d.Finish() != nil {
+			t.Fatal(d.Err())
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// Both kinds of chunks, and buffers that end between items.
+func TestChunksAllocate(t *testing.T) {
+	wire := unhex(t, "00000005 00000005 00000001 00000005 68656c6c6f000000")
+	chunks := []xdr.Chunk{
+		{Position: xdr.Floating, Len: 5, Data: []byte("hello")},
+		{Position: xdr.Floating},
+		{Position: 16, Len: 5, Data: []byte("hello")},
+	}
+	for _, cut := range []int{0, 4, 8, 12, 16, 24} {
+		var d xdr.Decoder
+		if n := testing.AllocsPerRun(100, func() {
+			d.Reset(wire[:cut], chunks)
+			d.Continue(wire[cut:])
+			if n := d.Bulk(9).Len() + d.Bulk(9).Len() + int(d.Uint32()) + d.Bulk(9).Len(); n != 16 || d.Finish() != nil {
+				t.Fatal(n, d.Err())
+			}
+		}); n > 0 {
+			t.Errorf("second buffer from byte %d: %v allocations", cut, n)
+		}
+	}
+}

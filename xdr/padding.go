@@ -1,0 +1,44 @@
+package xdr
+
+// Padding is how a sender has moved opaque data to aligned places of the inline bytes (RDMA_MSGP,
+// draft section 3.9). Padding is not part of the stream: positions do not count it.
+type Padding struct {
+	Align     int // bytes, a power of two; 0 or 1: no padding
+	Threshold int // counted opaque data of that length or more is padded
+	Base      int // bytes in front of the first inline byte from where alignment counts
+}
+
+// SetPadding has the decoder skip padding from now on, in front of what Opaque, String and
+// Bulk find inline. The bytes of it may have any value. It is called once, behind Reset.
+func (d *Decoder) SetPadding(p Padding) {
+	d.align, d.threshold = p.Align, p.Threshold
+	d.end += p.Base
+}
+
+// counted decodes n bytes of variable-length opaque data that stand inline.
+func (d *Decoder) counted(n int) []byte {
+	if d.align > 1 && n >= d.threshold {
+		d.skip(padding(d.end-d.Remaining(), d.align))
+	}
+	return d.Fixed(n)
+}
+
+// skip passes over n inline bytes that are not part of the stream.
+func (d *Decoder) skip(n int) {
+	switch {
+	case n > d.Remaining():
+		d.Fail(ErrShort)
+	case n <= len(d.buf):
+		d.buf = d.buf[n:]
+	default:
+		d.buf, d.more = d.more[n-len(d.buf):], nil
+	}
+}
+
+// padding returns the bytes from offset at to the next multiple of align.
+func padding(at, align int) int {
+	if align <= 1 {
+		return 0
+	}
+	return -at & (align - 1)
+}
