@@ -10,8 +10,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// maxReply is the room for results, in bytes, over transports that need to know it beforehand: a list of some hundred mappings.
-const maxReply = 64 << 10
+// Room for results, in bytes, over transports that need to know it beforehand.
+const (
+	maxAnswer = 4 + maxString // an address, or less
+	maxList   = 512 << 10     // maxEntries mappings of usual lengths
+)
 
 // call calls a procedure. An rpcbind ends connections that were idle for half a minute, and may be started again: a call that
 // fails with its connection is made once more over another one. All calls may be repeated.
@@ -34,7 +37,10 @@ func (c *Client) call(ctx context.Context, version uint32, p proc, args oncrpc.M
 }
 
 func callOver(ctx context.Context, conn oncrpc.Transport, version uint32, p proc, args oncrpc.Marshaler, reply oncrpc.Unmarshaler) error {
-	req := oncrpc.Request{Procedure: uint32(p), Args: args, Reply: reply, MaxReply: maxReply}
+	req := oncrpc.Request{Procedure: uint32(p), Args: args, Reply: reply, MaxReply: maxAnswer}
+	if p == procDump {
+		req.MaxReply = maxList
+	}
 	err := oncrpc.NewClient(conn, Program, version, oncrpc.AuthNone()).Do(ctx, &req)
 	var refused *oncrpc.AcceptError
 	if version == Version4 && p <= procDump && errors.As(err, &refused) && refused.Stat == oncrpc.ProgMismatch {

@@ -25,4 +25,9 @@
 // takes any of them, whether /etc/netconfig has it or not. But GETADDR answers for the transport over which it was asked, whatever
 // its argument says (RFC 1833 section 2.2.1), so over TCP nobody can ask it for rdma: [Client.GetAddr] looks through the whole list
 // then. Over RPC-over-RDMA that is what it answers for. The port mapper has no name for RDMA at all.
+//
+// # Finding a program
+//
+// A client asks for the port of a program at the rpcbind of the host, over TCP, or at a server that offers the program 100000 on an RDMA
+// endpoint of its own: at port 111, or at another port that it knows. [Find] asks at one place after the other, and [Client.Port] at one.
 package rpcbind

@@ -28,12 +28,16 @@ func reach(t *testing.T, s *oncrpc.Server, over string) *rpcbind.Client {
 		go func() { served <- rpcrdma.Serve(context.Background(), l, s, rpcrdma.Config{Logger: quiet}) }()
 		conn, err = rpcrdma.Dial(t.Context(), d, l.Addr().String(), rpcrdma.Config{Logger: quiet})
 	}
+	where := "127.0.0.1:0"
 	switch over {
-	case "tcp", "unix":
-		where := "127.0.0.1:0"
-		if over == "unix" {
-			where = filepath.Join(t.TempDir(), "s")
-		}
+	case "tcp6", "rdma6":
+		needIPv6(t)
+		where = "[::1]:0"
+	case "unix":
+		where = filepath.Join(t.TempDir(), "s")
+	}
+	switch over {
+	case "tcp", "tcp6", "unix":
 		l, err := net.Listen(over, where)
 		if err != nil {
 			t.Fatal(err)
@@ -44,8 +48,8 @@ func reach(t *testing.T, s *oncrpc.Server, over string) *rpcbind.Client {
 			t.Fatal(err)
 		}
 		conn = recordmark.NewConn(c, recordmark.Config{Logger: quiet})
-	case "rdma":
-		l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: quiet})
+	case "rdma", "rdma6":
+		l, err := iwarp.Listen(t.Context(), where, iwarp.Config{Logger: quiet})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,6 +73,16 @@ func reach(t *testing.T, s *oncrpc.Server, over string) *rpcbind.Client {
 		<-served
 	})
 	return c
+}
+
+// needIPv6 skips tests where there is no IPv6, not even inside the machine.
+func needIPv6(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		t.Skip("no IPv6 here:", err)
+	}
+	l.Close()
 }
 
 // TestLookup: what a client learns, over each transport. An address that is not fitted to the connection comes from DUMP, which the client

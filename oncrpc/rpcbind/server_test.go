@@ -85,6 +85,25 @@ func TestServerBytes(t *testing.T) {
 	}
 }
 
+// TestServerBytes6: the same for rdma6, asked over IPv6.
+func TestServerBytes6(t *testing.T) {
+	const (
+		args  = "000186a3 00000003 00000005 72646d61 36000000 00000000 00000000"
+		found = success + "00000011 32303031 3a646238 3a3a312e 37382e38 31000000"
+		list  = success + "00000001 000186a3 00000003 00000005 72646d61 36000000 00000008 3a3a2e37 382e3831 00000000 00000000"
+	)
+	s := serverOf(nfs("rdma6", "::.78.81"))
+	for _, tt := range []struct {
+		version, procedure uint32
+		args, want         string
+	}{{3, 3, args, found}, {4, 3, args, found}, {4, 9, args, found}, {3, 4, "", list}, {4, 4, "", list}} {
+		got := dispatch(s, tcpAddr("[2001:db8::1]:20049"), tt.version, tt.procedure, bytesOf(t, tt.args))
+		if want := bytesOf(t, tt.want); !bytes.Equal(got, want) {
+			t.Errorf("version %d, procedure %d: got\n%x, want\n%x", tt.version, tt.procedure, got, want)
+		}
+	}
+}
+
 // TestServerTime: in a bubble it is the year 2000.
 func TestServerTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -85,6 +85,10 @@ func TestMappings(t *testing.T) {
 		{"tcp", "192.0.2.1:2049", []rpcbind.Mapping{m("tcp", "192.0.2.1.8.1")}},
 		{"tcp", "0.0.0.0:2049", []rpcbind.Mapping{m("tcp", "0.0.0.0.8.1")}},
 		{"rdma", "[::ffff:192.0.2.1]:2049", []rpcbind.Mapping{m("rdma", "192.0.2.1.8.1")}},
+		{"rdma", "192.0.2.1:20049", []rpcbind.Mapping{m("rdma", "192.0.2.1.78.81")}},
+		{"rdma", "0.0.0.0:111", []rpcbind.Mapping{m("rdma", "0.0.0.0.0.111")}},
+		{"rdma", "[::1]:65535", []rpcbind.Mapping{m("rdma6", "::1.255.255")}},
+		{"rdma", "[fe80::1%eth0]:20049", []rpcbind.Mapping{m("rdma6", "fe80::1.78.81")}},
 		{"rdma", "[2001:db8::1]:20049", []rpcbind.Mapping{m("rdma6", "2001:db8::1.78.81")}},
 		{"rdma", "[::]:20049", []rpcbind.Mapping{m("rdma", "0.0.0.0.78.81"), m("rdma6", "::.78.81")}},
 	}

@@ -1,0 +1,237 @@
+package rpcbind_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// listenRDMA serves s over iWARP until the test ends, and returns where.
+func listenRDMA(t *testing.T, host string, s *oncrpc.Server) netip.AddrPort {
+	t.Helper()
+	l, err := iwarp.Listen(t.Context(), net.JoinHostPort(host, "0"), iwarp.Config{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- rpcrdma.Serve(context.Background(), l, s, rpcrdma.Config{Logger: quiet}) }()
+	t.Cleanup(func() {
+		s.Close()
+		<-served
+	})
+	return l.Addr().(*net.TCPAddr).AddrPort()
+}
+
+// listenTCP does the same over TCP.
+func listenTCP(t *testing.T, host string, s *oncrpc.Server) netip.AddrPort {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- recordmark.Serve(context.Background(), l, s, recordmark.Config{Logger: quiet}) }()
+	t.Cleanup(func() {
+		s.Close()
+		<-served
+	})
+	return l.Addr().(*net.TCPAddr).AddrPort()
+}
+
+// rdmaAt is an rpcbind over RDMA, and tcpAt one over TCP.
+func rdmaAt(at netip.AddrPort) rpcbind.Place {
+	return rpcbind.Place{Name: "RDMA port " + at.String(), Dial: func(ctx context.Context) (oncrpc.Transport, error) {
+		c, err := rpcrdma.Dial(ctx, iwarp.Dialer{Config: iwarp.Config{Logger: quiet}}, at.String(), rpcrdma.Config{Logger: quiet})
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}}
+}
+
+func tcpAt(at netip.AddrPort) rpcbind.Place {
+	return rpcbind.Place{Name: "TCP port " + at.String(), Dial: func(ctx context.Context) (oncrpc.Transport, error) {
+		c, err := recordmark.Dial(ctx, at.String(), recordmark.Config{Logger: quiet})
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}}
+}
+
+// nobody is a port of host at which nobody listens.
+func nobody(t *testing.T, host string) netip.AddrPort {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).AddrPort()
+}
+
+// nullServer returns a server of a program that has nothing but NULL.
+func nullServer(program, version uint32) *oncrpc.Server {
+	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	s.Handle(oncrpc.Program{Name: "NULL", Number: program, Version: version})
+	return s
+}
+
+// TestFind: a service over RDMA is found by its number in either way, over IPv4 and IPv6, and answers where it was found.
+func TestFind(t *testing.T) {
+	const program, version = 400123, 7
+	for _, host := range []string{"127.0.0.1", "::1"} {
+		t.Run(host, func(t *testing.T) {
+			if host == "::1" {
+				needIPv6(t)
+			}
+			at := listenRDMA(t, host, nullServer(program, version))
+			everywhere := netip.AddrPortFrom(netip.IPv6Unspecified(), at.Port())
+			for name, mappings := range map[string][]rpcbind.Mapping{
+				"one address":   rpcbind.Mappings(program, version, rpcbind.RDMA, at),
+				"all addresses": rpcbind.Mappings(program, version, rpcbind.RDMA, everywhere),
+			} {
+				tcp, rdma, empty := listenTCP(t, host, serverOf(mappings...)), listenRDMA(t, host, serverOf(mappings...)), listenTCP(t, host, serverOf())
+				other := listenRDMA(t, host, nullServer(program, version))
+				none := nobody(t, host)
+				for way, places := range map[string][]rpcbind.Place{
+					"over TCP":                  {tcpAt(tcp)},
+					"over RDMA":                 {rdmaAt(rdma)},
+					"over RDMA, without TCP":    {tcpAt(none), rdmaAt(rdma)},
+					"over RDMA, not registered": {tcpAt(empty), rdmaAt(rdma)},
+					"over RDMA, at one port":    {tcpAt(rdma), rdmaAt(rdma)},
+					"over TCP, at one port":     {tcpAt(tcp), rdmaAt(tcp)},
+					"over TCP, without RDMA":    {rdmaAt(none), tcpAt(tcp)},
+					"not where no rpcbind is":   {rdmaAt(other), rdmaAt(rdma)},
+				} {
+					port, err := rpcbind.Find(t.Context(), program, version, rpcbind.RDMA, places...)
+					if err != nil || port != at.Port() {
+						t.Errorf("%s, %s: got %d, %v, want %d", name, way, port, err, at.Port())
+					}
+				}
+			}
+			conn, err := rdmaAt(at).Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				conn.Close()
+				<-conn.Done()
+			}()
+			if err := oncrpc.NewClient(conn, program, version, oncrpc.AuthNone()).Call(t.Context(), 0, nil, nil); err != nil {
+				t.Errorf("what was found does not answer: %v", err)
+			}
+		})
+	}
+}
+
+// TestFindAddr: over RDMA, the whole universal address can be had, too, and connected to: that of the family that is asked over.
+func TestFindAddr(t *testing.T) {
+	for _, tt := range []struct{ host, netid string }{{"127.0.0.1", "rdma"}, {"::1", "rdma6"}} {
+		t.Run(tt.netid, func(t *testing.T) {
+			if tt.host == "::1" {
+				needIPv6(t)
+			}
+			at := listenRDMA(t, tt.host, nullServer(400123, 7))
+			conn, err := rdmaAt(listenRDMA(t, tt.host, serverOf(rpcbind.Mappings(400123, 7, rpcbind.RDMA,
+				netip.AddrPortFrom(netip.IPv6Unspecified(), at.Port()))...))).Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := rpcbind.NewClient(conn)
+			defer func() {
+				c.Close()
+				<-conn.Done()
+			}()
+			for _, netid := range []string{"", tt.netid} {
+				addr, err := c.GetAddr(t.Context(), rpcbind.Mapping{Program: 400123, Version: 7, Netid: netid})
+				if err != nil || addr != rpcbind.UniversalAddr(at) {
+					t.Errorf("netid %q: got %q, %v, want %q", netid, addr, err, rpcbind.UniversalAddr(at))
+				}
+				got, err := rpcbind.ParseUniversalAddr(addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found, err := rdmaAt(got).Dial(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := oncrpc.NewClient(found, 400123, 7, oncrpc.AuthNone()).Call(t.Context(), 0, nil, nil); err != nil {
+					t.Error(err)
+				}
+				found.Close()
+				<-found.Done()
+			}
+		})
+	}
+}
+
+// TestFindNowhere: the error says of each place why, and has the causes.
+func TestFindNowhere(t *testing.T) {
+	none, empty := nobody(t, "127.0.0.1"), listenTCP(t, "127.0.0.1", serverOf())
+	old, other := listenTCP(t, "127.0.0.1", serverOfVersions("2")), listenRDMA(t, "127.0.0.1", nullServer(400123, 7))
+	_, err := net.Dial("tcp", none.String())
+	refused := new(os.SyscallError)
+	if !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	at := func(p netip.AddrPort) string { return "127.0.0.1:" + strconv.Itoa(int(p.Port())) }
+	_, err = rpcbind.Find(t.Context(), 100003, 3, rpcbind.RDMA, tcpAt(none), tcpAt(empty), rdmaAt(none), tcpAt(old), rdmaAt(other))
+	want := "no port of 100003.3 rdma: TCP port " + at(none) + ": " + refused.Err.Error() + "; TCP port " + at(empty) + ": not registered; " +
+		"RDMA port " + at(none) + ": " + refused.Err.Error() + "; TCP port " + at(old) + ": PROG_MISMATCH: the server has versions 2 to 2; " +
+		"RDMA port " + at(other) + ": PROG_UNAVAIL"
+	var find *rpcbind.FindError
+	if err == nil || err.Error() != want || !errors.As(err, &find) || len(find.Tried) != 5 || !errors.Is(err, rpcbind.ErrNotRegistered) ||
+		!errors.Is(err, refused.Err) {
+		t.Errorf("got\n%v, want\n%s", err, want)
+	}
+	_, err = rpcbind.Find(t.Context(), 100003, 3, rpcbind.RDMA)
+	if want := "no port of 100003.3 rdma: there is nowhere to ask"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestFindCancelled: the end of the context ends the search, in the middle of a place.
+func TestFindCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	hangs := rpcbind.Place{Name: "first", Dial: func(ctx context.Context) (oncrpc.Transport, error) {
+		cancel()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	second := rpcbind.Place{Name: "second", Dial: func(context.Context) (oncrpc.Transport, error) {
+		t.Error("the second place is asked")
+		return nil, errors.New("second")
+	}}
+	if _, err := rpcbind.Find(ctx, 100003, 3, rpcbind.RDMA, hangs, second); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+}
+
+// TestFindHanging: a place that never answers is given up, and the next one is asked.
+func TestFindHanging(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := rpcbind.Place{Name: "first", Dial: func(ctx context.Context) (oncrpc.Transport, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+		second := rpcbind.Place{Name: "second", Dial: func(ctx context.Context) (oncrpc.Transport, error) {
+			return nil, errors.Join(ctx.Err(), errors.New("broken")) // nothing of the first one's time
+		}}
+		_, err := rpcbind.Find(t.Context(), 100003, 3, rpcbind.RDMA, hangs, second)
+		if want := "no port of 100003.3 rdma: first: no answer; second: broken"; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	})
+}
