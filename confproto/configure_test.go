@@ -3,6 +3,7 @@ package confproto
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -85,18 +86,19 @@ func TestConfigureReads(t *testing.T) {
 	})
 }
 
-// TestConfigureAlign: the server's alignment reaches the client, in the dialect that has it.
+// TestConfigureAlign: the server's alignment reaches the client, in the dialect that has it, and data is aligned from then on.
 func TestConfigureAlign(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		for _, tt := range []struct {
 			dialect rpcrdma.Dialect
 			want    int
-		}{{rpcrdma.Draft, 512}, {rpcrdma.RFC8166, 0}} {
+			padding int // 512 less a header of 36 bytes, one of RPC of 40, and two words
+		}{{rpcrdma.Draft, 512, 428}, {rpcrdma.RFC8166, 0, 0}} {
 			cfg := rpcrdma.Config{Dialect: tt.dialect, InlineRecv: 8192, Align: 512}
 			r := newRig(t, p, setup{server: cfg, programs: []oncrpc.Program{New(Config{})}})
 			c := r.dial(rpcrdma.Config{Dialect: tt.dialect})
-			if is := c.Settings(); is.PeerAlign != 0 {
-				t.Errorf("%v: before: %+v", tt.dialect, is)
+			if padding := c.padding(); padding != 0 {
+				t.Errorf("%v: before: %d bytes of padding", tt.dialect, padding)
 			}
 			got, err := Configure(t.Context(), c.Conn, Options{})
 			if err != nil || got.Align != uint32(tt.want) {
@@ -104,6 +106,9 @@ func TestConfigureAlign(t *testing.T) {
 			}
 			if is := c.Settings(); is.PeerAlign != tt.want {
 				t.Errorf("%v: in force is %+v, want alignment %d", tt.dialect, is, tt.want)
+			}
+			if padding := c.padding(); padding != tt.padding {
+				t.Errorf("%v: afterwards: %d bytes of padding, want %d", tt.dialect, padding, tt.padding)
 			}
 		}
 	})
@@ -190,17 +195,55 @@ func TestConfigureConcurrent(t *testing.T) {
 	}
 }
 
+// slowly has CONF_RDMA of a program tell when it has begun, or has done everything but answer, and then wait until goOn is closed.
+func slowly(p oncrpc.Program, before bool) (slow oncrpc.Program, entered <-chan struct{}, goOn chan<- struct{}) {
+	begun, end := make(chan struct{}), make(chan struct{})
+	pause := func() {
+		begun <- struct{}{}
+		<-end
+	}
+	handler := p.Procedures[ProcConfigure].Handler
+	p.Procedures[ProcConfigure] = oncrpc.Procedure{Handler: func(ctx context.Context, c *oncrpc.Call) error {
+		if before {
+			pause()
+		} else {
+			defer pause()
+		}
+		return handler(ctx, c)
+	}}
+	return p, begun, end
+}
+
+// TestConfigureOvertaken: the server has agreed, and the long reply to another call overtakes the answer. There are receives for it.
+func TestConfigureOvertaken(t *testing.T) {
+	onProviders(t, func(t *testing.T, p provider) {
+		slow, agreed, goOn := slowly(New(Config{}), false)
+		r := newRig(t, p, setup{programs: []oncrpc.Program{slow}})
+		c := r.dial(rpcrdma.Config{})
+		if err := c.exchange(0, 0); err != nil { // so that there is more than one credit
+			t.Fatal(err)
+		}
+		end := make(chan error, 1)
+		go func() {
+			_, err := Configure(t.Context(), c.Conn, Options{})
+			end <- err
+		}()
+		wait(t, agreed)
+		if i := c.info(0, 20_000); i.InlineReceived < 20_000 {
+			t.Errorf("the reply does not come inline: %+v", i)
+		}
+		close(goOn)
+		if err := wait(t, end); err != nil {
+			t.Error(err)
+		}
+		c.checkSizes(4096, 32768)
+	})
+}
+
 // TestConfigureCancelled: a call that is given up changes nothing here, and the connection works on, whatever the server has done.
 func TestConfigureCancelled(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
-		entered, goOn := make(chan struct{}), make(chan struct{})
-		slow := New(Config{})
-		handler := slow.Procedures[ProcConfigure]
-		slow.Procedures[ProcConfigure] = oncrpc.Procedure{Handler: func(ctx context.Context, c *oncrpc.Call) error {
-			entered <- struct{}{}
-			<-goOn
-			return handler.Handler(ctx, c)
-		}}
+		slow, entered, goOn := slowly(New(Config{}), true)
 		r := newRig(t, p, setup{server: rpcrdma.Config{NoPrivateData: true}, programs: []oncrpc.Program{slow}})
 		c := r.dial(rpcrdma.Config{NoPrivateData: true})
 		was := c.Settings()
@@ -226,6 +269,42 @@ func TestConfigureCancelled(t *testing.T) {
 		}
 		if is := r.peer(c).Settings(); is.MaxSend != 16384 {
 			t.Errorf("the server has %+v in force", is)
+		}
+	})
+}
+
+// TestConfigureFirst: a client has one credit until the answer, so that no other call precedes it.
+func TestConfigureFirst(t *testing.T) {
+	onProviders(t, func(t *testing.T, p provider) {
+		slow, entered, goOn := slowly(New(Config{}), true)
+		r := newRig(t, p, setup{programs: []oncrpc.Program{slow}})
+		c := r.dial(rpcrdma.Config{})
+		ends := make(chan error, 2)
+		go func() {
+			_, err := Configure(t.Context(), c.Conn, Options{})
+			ends <- err
+		}()
+		wait(t, entered)
+		go func() { ends <- c.exchange(100, 100) }()
+		for {
+			grant, inFlight, waiting := c.Credits()
+			if grant != 1 || inFlight != 1 {
+				t.Errorf("%d credits, %d calls under way, want 1 and 1", grant, inFlight)
+				break
+			}
+			if waiting == 1 {
+				break
+			}
+			runtime.Gosched()
+		}
+		close(goOn)
+		for range 2 {
+			if err := wait(t, ends); err != nil {
+				t.Error(err)
+			}
+		}
+		if grant, _, _ := c.Credits(); grant != 64 {
+			t.Errorf("afterwards there are %d credits, want 64", grant)
 		}
 	})
 }

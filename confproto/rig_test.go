@@ -69,6 +69,14 @@ func (a *testArgs) MarshalXDR(e *xdr.Encoder) {
 	e.Opaque(a.data, 1<<20)
 }
 
+// bulkArgs are the same, with data that may travel on its own, and may be padded.
+type bulkArgs testArgs
+
+func (a *bulkArgs) MarshalXDR(e *xdr.Encoder) {
+	e.Uint32(a.want)
+	e.BulkBytes(a.data, nil)
+}
+
 type testReply struct{ data []byte }
 
 func (r *testReply) UnmarshalXDR(d *xdr.Decoder) { r.data = bytes.Clone(d.Opaque(1 << 20)) }
@@ -115,10 +123,14 @@ func newRig(t *testing.T, p provider, s setup) *rig {
 }
 
 // data is the procedure of the test program.
-func (r *rig) data(_ context.Context, c *oncrpc.Call) error {
+func (r *rig) data(ctx context.Context, c *oncrpc.Call) error {
 	want := c.Args.Uint32()
-	data := c.Args.Opaque(1 << 20)
+	bulk := c.Args.Bulk(1 << 20)
 	if err := c.Args.Finish(); err != nil {
+		return err
+	}
+	data, err := bulk.Bytes(ctx)
+	if err != nil {
 		return err
 	}
 	if !bytes.Equal(data, filled(len(data))) || want > 1<<20 {
@@ -172,9 +184,14 @@ func (r *rig) dial(cfg rpcrdma.Config) *client {
 
 // exchange calls the test program with data of that length both ways.
 func (c *client) exchange(send, recv int) error {
+	return c.call(&testArgs{uint32(recv), filled(send)}, recv)
+}
+
+// call calls the test program.
+func (c *client) call(args oncrpc.Marshaler, recv int) error {
 	var reply testReply
 	err := oncrpc.NewClient(c, testProgram, 1, oncrpc.AuthNone()).Do(c.t.Context(), &oncrpc.Request{
-		Procedure: 1, Args: &testArgs{uint32(recv), filled(send)}, Reply: &reply, MaxReply: 4 + xdr.RoundUp(recv),
+		Procedure: 1, Args: args, Reply: &reply, MaxReply: 4 + xdr.RoundUp(recv),
 	})
 	if err == nil && !bytes.Equal(reply.data, filled(recv)) {
 		return errors.New("the reply is not what it should be")
@@ -193,6 +210,19 @@ func (c *client) info(send, recv int) rpcrdma.CallInfo {
 		c.t.Fatalf("%d bytes there, %d back: %v", send, recv, err)
 	}
 	return wait(c.t, c.infos)
+}
+
+// padding makes a call with 2000 bytes of data, and returns how much it was padded.
+func (c *client) padding() int {
+	c.t.Helper()
+	select {
+	case <-c.infos: // of an earlier call
+	default:
+	}
+	if err := c.call(&bulkArgs{0, filled(2000)}, 0); err != nil {
+		c.t.Fatal(err)
+	}
+	return wait(c.t, c.infos).Padding
 }
 
 // checkSizes checks that messages of up to these sizes, and no longer ones, travel inline.

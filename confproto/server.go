@@ -62,7 +62,7 @@ func (s *server) configure(_ context.Context, c *oncrpc.Call) error {
 	// The client goes by what is in force until it has the answer. So calls as long as until now stay possible, and receives for longer
 	// ones are there before it can know of them.
 	most := max(s.maxCall, is.MaxRecv)
-	is.MaxRecv = min(conn.Expect(min(max(sizeOf(req.MaxCallSendSize), is.MaxRecv), most)), most)
+	is.MaxRecv = min(conn.Expect(min(sizeOf(req.MaxCallSendSize), most)), most)
 	is.MaxSend = sizeOf(req.MaxReplySendSize) // all of it: the client offers no chunks for what fits
 	is.Reads = readsOf(req.MaxRDMARead)
 	conn.Agree(is)

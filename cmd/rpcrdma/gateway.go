@@ -9,6 +9,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/rpcrdma/go-rpcrdma/confproto"
 	"github.com/rpcrdma/go-rpcrdma/gateway"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
@@ -39,6 +40,8 @@ func runGateway(ctx context.Context, cfg *gatewayConfig, out io.Writer, log *slo
 	defer g.gateway.Close()
 	g.rpc = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log, Forward: g.gateway.Forward})
 	g.rpc.Handle(rpcbind.Programs(g.ports.lookups())...)
+	// They are unavailable over TCP. Passed on, they would configure the gateway's connections for its clients.
+	g.rpc.Handle(confproto.New(confproto.Config{}), confproto.New(confproto.Config{Program: confproto.ProgramRFC5666}))
 	if cfg.rpcbind {
 		if g.rpcbind, err = register(ctx, cfg.registering, g.ports, log); err != nil {
 			return err

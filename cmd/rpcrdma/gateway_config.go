@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
@@ -33,6 +34,7 @@ type gatewayConfig struct {
 	inline   inlineFlag
 	crc      *choice[iwarp.CRC]
 	credits  count
+	dialect  *choice[rpcrdma.Dialect]
 	logLevel *choice[slog.Level]
 
 	registering rpcbindConfig
@@ -45,6 +47,7 @@ func newGatewayConfig(dial rpcbindDialer) *gatewayConfig {
 		inline:      4096,
 		crc:         newCRC(),
 		credits:     count{64, maxCredits},
+		dialect:     newDialect(),
 		logLevel:    newLogLevel(),
 		registering: newRPCBindConfig(dial),
 		drainTime:   10 * time.Second,
@@ -63,7 +66,8 @@ func (c *gatewayConfig) addFlags(cmd *cobra.Command) {
 	f.Var(&c.maxReply, "max-reply", "most data in a reply, for which there is memory with each call")
 	f.Var(&c.credits, "credits", "`NUMBER` of calls that a client may have under way on a connection, as far as the server allows")
 	f.Var(&c.inline, "inline", "largest message in one Send, each way, over RDMA")
-	f.Var(c.crc, "crc", "CRC32C in iWARP: "+c.crc.names()+"; auto is on except to loopback addresses; what a server wants on is on")
+	addCRCFlag(f, c.crc)
+	f.Var(c.dialect, "dialect", "rules of RPC-over-RDMA, the server's: "+c.dialect.names())
 	f.Var(c.logLevel, "log-level", "least severe messages to write to standard error: "+c.logLevel.names())
 }
 
@@ -98,7 +102,7 @@ func (c *gatewayConfig) checkServers() (err error) {
 		return errors.New("--mount-to and mountport say the same: write one of them")
 	}
 	m, err := parseServer("--mount-to", c.mountTo, "tcp")
-	if err == nil && m.mountPort != 0 {
+	if err == nil && (m.mountPort != 0 || m.rpcbind != 0) {
 		err = errors.New("--mount-to: the port is behind the host: tcp://HOST:PORT")
 	}
 	c.mount = &m

@@ -26,7 +26,10 @@ func (g *gatewayRun) config() gateway.Config {
 		DialTimeout: gatewayDialTime,
 		Logger:      g.log,
 	}
-	cfg.Dial = func(ctx context.Context) (oncrpc.Transport, error) { return g.dial(ctx, g.cfg.server) }
+	cfg.Dial = func(ctx context.Context) (oncrpc.Transport, error) {
+		_, conn, err := g.connect(ctx)
+		return conn, err
+	}
 	mount := gateway.Route{Dial: g.findMount, IfUnavailable: true}
 	if m := g.cfg.mount; m != nil {
 		mount = gateway.Route{Dial: func(ctx context.Context) (oncrpc.Transport, error) { return g.dial(ctx, *m) }}
@@ -35,18 +38,30 @@ func (g *gatewayRun) config() gateway.Config {
 	return cfg
 }
 
+// connect finds the server, and connects to it.
+func (g *gatewayRun) connect(ctx context.Context) (at target, conn oncrpc.Transport, err error) {
+	c := g.cfg
+	at, err = c.server.found(ctx, iwarp.Config{Logger: g.log, CRC: c.crc.value}, rpcrdma.Config{Logger: g.log, Dialect: c.dialect.value})
+	if err == nil {
+		conn, err = g.dial(ctx, at)
+	}
+	return at, conn, err
+}
+
 // dial connects to a server.
 func (g *gatewayRun) dial(ctx context.Context, t target) (oncrpc.Transport, error) {
 	if t.scheme == "tcp" {
 		return g.dialTCP(ctx, t.addr())
 	}
 	c := g.cfg
-	conn, err := rpcrdma.Dial(ctx, iwarp.Dialer{Config: iwarp.Config{
-		Logger:    g.log,
-		CRC:       c.crc.value,
-		RecvDepth: max(iwarp.DefaultDepth, 2*c.credits.n), // rpcrdma uses half of it for replies
-	}}, t.addr(), rpcrdma.Config{
+	self := ownIdentity()
+	cred, err := self.cred()
+	if err != nil {
+		return nil, err
+	}
+	return dialIWARP(ctx, t.addr(), iwarp.Config{Logger: g.log, CRC: c.crc.value}, rpcrdma.Config{
 		Logger:     g.log,
+		Dialect:    c.dialect.value,
 		InlineSend: int(c.inline),
 		InlineRecv: int(c.inline),
 		Credits:    c.credits.n,
@@ -54,8 +69,7 @@ func (g *gatewayRun) dial(ctx context.Context, t target) (oncrpc.Transport, erro
 		// So that the header for the largest reply fits in the smallest message.
 		SegmentSize: 4 << 20,
 		Observer:    &g.ways,
-	})
-	return orNil(conn, err)
+	}, cred)
 }
 
 // dialTCP connects over TCP, from a privileged port if there is one to have: Linux's MOUNT wants that.

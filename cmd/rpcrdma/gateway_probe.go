@@ -12,7 +12,7 @@ import (
 func (g *gatewayRun) probe(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, gatewayDialTime)
 	defer cancel()
-	conn, err := g.dial(ctx, g.cfg.server)
+	at, conn, err := g.connect(ctx)
 	if err == nil {
 		defer end(conn)
 		err = nfsclient.New(conn, oncrpc.AuthNone()).Null(ctx)
@@ -20,6 +20,6 @@ func (g *gatewayRun) probe(ctx context.Context) {
 	if err == nil || ctx.Err() == context.Canceled {
 		return
 	}
-	err = (&remoteServer{target: g.cfg.server}).explain(err)
+	err = new(remoteServer).explain(at, err)
 	g.log.Warn("the server does not answer; clients are disconnected until it does", "server", g.cfg.server.base(), "err", err)
 }

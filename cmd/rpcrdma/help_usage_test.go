@@ -10,12 +10,13 @@ import (
 // TestHelpFlags: lines of flags are short, and flags of connections are by themselves behind the command's own.
 func TestHelpFlags(t *testing.T) {
 	for _, tt := range []struct{ name, own, connection string }{
-		{"ls", "--long --help", "--uid --gid --groups --wait --connections --size --parallel --credits --inline --crc"},
+		{"ls", "--long --help", "--uid --gid --groups --wait --connections --size --parallel --credits --inline --crc --dialect"},
 		{"df", "--inodes --help", "--uid --wait --crc"},
 		{"mkdir", "--parents --mode --help", "--uid --wait --crc"},
 		{"get", "--recursive --help", "--uid --wait --size"},
 		{"serve", "--export --crc --log-level --help", ""},
 		{"gateway", "--to --crc --help", ""},
+		{"conf", "--program --call --reply --help", "--uid --gid --groups --crc"},
 		{"demo", "--provider --help", ""},
 	} {
 		code, stdout, stderr := execute(t, tt.name, "--help")

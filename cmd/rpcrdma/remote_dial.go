@@ -23,7 +23,11 @@ const messageRoom = 64 << 10
 func (s *remoteServer) dial(ctx context.Context) (oncrpc.Transport, error) {
 	limited, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	conn, err := s.dialScheme(limited)
+	var conn oncrpc.Transport
+	at, err := s.target.found(limited, iwarp.Config{Logger: quiet, CRC: s.flags.crc.value}, rpcrdma.Config{Logger: quiet, Dialect: s.flags.dialect.value})
+	if err == nil {
+		conn, err = s.dialScheme(limited, at)
+	}
 	if err == nil {
 		if err = nfsclient.New(conn, s.cred).Null(limited); err == nil {
 			s.notices.connected()
@@ -34,7 +38,7 @@ func (s *remoteServer) dial(ctx context.Context) (oncrpc.Transport, error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil, ctx.Err()
 	}
-	err = s.explain(err)
+	err = s.explain(at, err)
 	s.notices.failed(err)
 	return nil, err
 }
@@ -42,32 +46,28 @@ func (s *remoteServer) dial(ctx context.Context) (oncrpc.Transport, error) {
 // quiet is for connections: what goes wrong comes as an error, too.
 var quiet = slog.New(slog.DiscardHandler)
 
-func (s *remoteServer) dialScheme(ctx context.Context) (oncrpc.Transport, error) {
+func (s *remoteServer) dialScheme(ctx context.Context, t target) (oncrpc.Transport, error) {
 	f := s.flags
-	if s.target.scheme == "tcp" {
+	if t.scheme == "tcp" {
 		cfg := recordmark.Config{
 			Logger:    quiet,
 			MaxCalls:  f.credits.n,
 			MaxRecord: max(recordmark.DefaultMaxRecord, int(f.size)+messageRoom),
 		}
-		conn, err := recordmark.DialPrivileged(ctx, s.target.addr(), cfg)
+		conn, err := recordmark.DialPrivileged(ctx, t.addr(), cfg)
 		if errors.Is(err, recordmark.ErrNoPrivilegedPort) {
-			conn, err = recordmark.Dial(ctx, s.target.addr(), cfg)
+			conn, err = recordmark.Dial(ctx, t.addr(), cfg)
 		}
 		return orNil(conn, err)
 	}
-	conn, err := rpcrdma.Dial(ctx, iwarp.Dialer{Config: iwarp.Config{
-		Logger:    quiet,
-		CRC:       f.crc.value,
-		RecvDepth: max(iwarp.DefaultDepth, 2*f.credits.n), // rpcrdma uses half of it for replies
-	}}, s.target.addr(), rpcrdma.Config{
+	return dialIWARP(ctx, t.addr(), iwarp.Config{Logger: quiet, CRC: f.crc.value}, rpcrdma.Config{
 		Logger:     quiet,
+		Dialect:    f.dialect.value,
 		InlineSend: int(f.inline),
 		InlineRecv: int(f.inline),
 		Credits:    f.credits.n,
 		MaxMessage: max(4<<20, int(f.size)+messageRoom),
-	})
-	return orNil(conn, err)
+	}, s.cred)
 }
 
 // orNil returns no connection where there is none.

@@ -7,10 +7,12 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
@@ -27,9 +29,8 @@ type connectError struct {
 func (e *connectError) Error() string { return e.text }
 func (e *connectError) Unwrap() error { return e.err }
 
-// explain says of an error of connecting what to do next.
-func (s *remoteServer) explain(err error) error {
-	t := s.target
+// explain says of an error of connecting what to do next. t is the server as far as it was found.
+func (s *remoteServer) explain(t target, err error) error {
 	at := "port " + t.addr()
 	var (
 		dns     *net.DNSError
@@ -38,18 +39,21 @@ func (s *remoteServer) explain(err error) error {
 		startup *mpa.StartupError
 		reject  *transport.RejectError
 		call    *os.SyscallError
+		find    *rpcbind.FindError
 	)
 	over := func(scheme string, port int) string { return target{scheme: scheme, host: t.host, port: port}.base() }
 	text := ""
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		text = fmt.Sprintf("there is no host %s", printable(t.host))
+	case errors.As(err, &find):
+		text = fmt.Sprintf("nobody says at which port of %s NFS is over %s: %s", printable(t.host), strings.ToUpper(t.scheme), find.Reasons())
 	case s.notices.up && errors.Is(err, connRefused): // it is the right server: it has answered
 		text = fmt.Sprintf("nothing listens at %s any more", at)
 	case s.notices.up && (errors.Is(err, mpa.ErrNotMPA) || endedByPeer(err)):
 		text = fmt.Sprintf("%s takes connections and ends them at once", at)
 	case errors.Is(err, connRefused) && t.scheme == "rdma":
-		text = fmt.Sprintf("nothing listens at %s: is NFS over RDMA turned on there? Over TCP: %s for a server of this kind, %s for Linux's",
+		text = fmt.Sprintf("nothing listens at %s: is NFS over RDMA turned on there? ?rpcbind in the URL finds other ports. Over TCP: %s for a server of this kind, %s for Linux's",
 			at, over("tcp", defaultPorts["tcp"]), over("tcp", linuxPort))
 	case errors.Is(err, connRefused) && t.port != linuxPort:
 		text = fmt.Sprintf("nothing listens at %s: Linux's NFS server is at %s; over RDMA: %s", at, over("tcp", linuxPort), over("rdma", defaultPorts["rdma"]))

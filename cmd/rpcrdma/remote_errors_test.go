@@ -15,6 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
@@ -31,7 +32,7 @@ func TestExplain(t *testing.T) {
 		want string // "": the error itself
 	}{
 		{"refused, RDMA", "rdma://h", refused, "nothing listens at port h:20049: is NFS over RDMA turned on there? " +
-			"Over TCP: tcp://h for a server of this kind, tcp://h:2049 for Linux's"},
+			"?rpcbind in the URL finds other ports. Over TCP: tcp://h for a server of this kind, tcp://h:2049 for Linux's"},
 		{"refused, TCP", "tcp://[::1]", refused, "nothing listens at port [::1]:20048: Linux's NFS server is at tcp://[::1]:2049; over RDMA: rdma://[::1]"},
 		{"refused, Linux's port", "tcp://h:2049", refused, "nothing listens at port h:2049: is the NFS server running? One of this kind is at tcp://h"},
 		{"no such host", "rdma://h", &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}, "there is no host h"},
@@ -54,6 +55,13 @@ func TestExplain(t *testing.T) {
 			"the server at port h:2049 has NFS versions 4 to 4, and not 3"},
 		{"denied", "tcp://h:2049", &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak},
 			"the server at port h:2049 denies calls with these credentials: AUTH_TOOWEAK"},
+		{"no answer of rpcbind", "rdma://h?rpcbind", context.DeadlineExceeded,
+			"no answer from port h:111: is the host up, and is a firewall between?"},
+		{"not found", "rdma://h?rpcbind", &rpcbind.FindError{Tried: []rpcbind.Try{
+			{Place: "TCP", Err: rpcbind.ErrNotRegistered}, {Place: "RDMA", Err: refused}}},
+			"nobody says at which port of h NFS is over RDMA: TCP: not registered; RDMA: " + connRefused.Error()},
+		{"no host to ask", "tcp://h?rpcbind", &rpcbind.FindError{Tried: []rpcbind.Try{{Err: &net.DNSError{Name: "h", IsNotFound: true}}}},
+			"there is no host h"},
 		{"anything else", "tcp://h", plain, ""},
 	}
 	for _, tt := range tests {
@@ -61,7 +69,7 @@ func TestExplain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := (&remoteServer{target: target}).explain(tt.err)
+		got := new(remoteServer).explain(target, tt.err)
 		if !errors.Is(got, tt.err) {
 			t.Errorf("%s: %v does not wrap %v", tt.name, got, tt.err)
 		}
@@ -90,8 +98,8 @@ func TestExplainLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &remoteServer{target: target, notices: notices{up: true}}
-		if got := s.explain(tt.err); got.Error() != tt.want || !errors.Is(got, tt.err) {
+		s := &remoteServer{notices: notices{up: true}}
+		if got := s.explain(target, tt.err); got.Error() != tt.want || !errors.Is(got, tt.err) {
 			t.Errorf("%s: got %v, want %s", tt.name, got, tt.want)
 		}
 	}

@@ -30,6 +30,7 @@ type remoteFlags struct {
 	inline      inlineFlag
 	crc         *choice[iwarp.CRC]
 	credits     count
+	dialect     *choice[rpcrdma.Dialect]
 	identity
 	named func(flag string) bool // on the command line
 }
@@ -43,6 +44,7 @@ func newRemoteFlags() *remoteFlags {
 		inline:      4096,
 		crc:         newCRC(),
 		credits:     count{64, maxCredits},
+		dialect:     newDialect(),
 		identity:    ownIdentity(),
 		named:       func(string) bool { return false },
 	}
@@ -60,9 +62,7 @@ func (r *remotes) addFlags(cmd *cobra.Command) {
 	r.flags.named = cmd.Flags().Changed
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.SortFlags = false
-	f.Var(&r.flags.uid, "uid", "user to call as, with the groups that he has on this host")
-	f.Var(&r.flags.gid, "gid", "group to call as")
-	f.Var(&r.flags.gids, "groups", "further groups to call as, with commas between them")
+	r.flags.identity.addFlags(f)
 	f.Var(&r.flags.wait, "wait", "how long to wait for a server that goes away in the middle, such as 30s or 1h; 0: not at all. "+
 		"The first connection is tried once, for up to 10 s; a server that is there but does not answer is given up after a minute")
 	f.Var(&r.flags.connections, "connections", "`NUMBER` of connections to each server")
@@ -70,8 +70,21 @@ func (r *remotes) addFlags(cmd *cobra.Command) {
 	f.Var(&r.flags.parallel, "parallel", "`NUMBER` of READs or WRITEs of a file under way")
 	f.Var(&r.flags.credits, "credits", "`NUMBER` of calls under way on a connection, at most")
 	f.Var(&r.flags.inline, "inline", "largest message in one Send, each way, over RDMA")
-	f.Var(r.flags.crc, "crc", "CRC32C in iWARP: "+r.flags.crc.names()+"; auto is on except to loopback addresses; what a server wants on is on")
+	addCRCFlag(f, r.flags.crc)
+	f.Var(r.flags.dialect, "dialect", "rules of RPC-over-RDMA, the server's: "+r.flags.dialect.names())
 	addConnectionFlags(cmd, f)
+}
+
+// addFlags defines the flags that say who calls.
+func (id *identity) addFlags(f *pflag.FlagSet) {
+	f.Var(&id.uid, "uid", "user to call as, with the groups that he has on this host")
+	f.Var(&id.gid, "gid", "group to call as")
+	f.Var(&id.gids, "groups", "further groups to call as, with commas between them")
+}
+
+// addCRCFlag defines the flag of a client that chooses CRC32C.
+func addCRCFlag(f *pflag.FlagSet, crc *choice[iwarp.CRC]) {
+	f.Var(crc, "crc", "CRC32C in iWARP: "+crc.names()+"; auto is on except to loopback addresses; what a server wants on is on")
 }
 
 // count is a number from 1 on.

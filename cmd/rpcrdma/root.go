@@ -70,12 +70,14 @@ Files are named by URLs:
 
   rdma://HOST[:PORT]/PATH[?mountport=PORT]
   tcp://HOST[:PORT]/PATH[?mountport=PORT]
+  rdma://HOST/PATH?rpcbind[=PORT], and tcp
 
 PATH begins with the path of an export: ls rdma://HOST/ lists the exports. The port is 20049 for
-rdma and 20048, that of serve, for tcp; Linux's server has 2049 for tcp. A mountport is needed
-only for a server whose MOUNT is not found by itself. In names %, ? and # are written %25, %3F
-and %23. All other bytes may be as they are, or as % and two hexadecimal digits; quote what the
-shell takes for something else.
+rdma and 20048, that of serve, for tcp; Linux's server has 2049 for tcp. With ?rpcbind it is the
+one that HOST names when it is asked, at port 111 or that PORT, over TCP and over RDMA. A
+mountport is needed only for a server whose MOUNT is not found by itself; & joins the two. In
+names %, ? and # are written %25, %3F and %23. All other bytes may be as they are, or as % and
+two hexadecimal digits; quote what the shell takes for something else.
 
 The exit code is 0 if all is done, 1 if something failed, 2 if the command line is wrong, and
 130 after an interrupt.`,

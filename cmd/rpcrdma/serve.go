@@ -20,7 +20,8 @@ type server struct {
 	log     *slog.Logger
 	ports   *ports
 	rpc     *oncrpc.Server
-	rpcbind *registration // nil: none
+	lookups *oncrpc.Server // at the port for look-ups
+	rpcbind *registration  // nil: none
 }
 
 // serve serves until ctx ends, which is success.
@@ -44,6 +45,9 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 	s.rpc = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log})
 	s.rpc.Handle(nfs.Programs()...)
 	s.rpc.Handle(rpcbind.Programs(s.ports.lookups())...)
+	s.lookups = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log})
+	s.lookups.Handle(rpcbind.Programs(s.ports.lookups())...)
+	s.rpc.Handle(cfg.confPrograms()...)
 	if cfg.rpcbind {
 		if s.rpcbind, err = register(ctx, cfg.registering, s.ports, log); err != nil {
 			return err
@@ -60,7 +64,7 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 func (s *server) run(ctx context.Context) error {
 	// What is under way when ctx ends is for Shutdown to end.
 	background := context.WithoutCancel(ctx)
-	ends := make(chan error, 2)
+	ends := make(chan error, 3)
 	running := 1
 	go func() {
 		ends <- rpcrdma.Serve(background, s.ports.rdma, s.rpc, rpcrdma.Config{
@@ -68,8 +72,14 @@ func (s *server) run(ctx context.Context) error {
 			InlineSend: s.cfg.inline,
 			InlineRecv: s.cfg.inline,
 			Credits:    s.cfg.credits,
+			Dialect:    s.cfg.dialect.value,
+			Align:      s.cfg.align,
 		})
 	}()
+	if s.ports.rpcbind != nil {
+		running++
+		go func() { ends <- s.serveLookups(background) }()
+	}
 	if s.ports.tcp != nil {
 		running++
 		go func() { ends <- recordmark.Serve(background, s.ports.tcp, s.rpc, recordmark.Config{Logger: s.log}) }()
@@ -95,7 +105,7 @@ func (s *server) run(ctx context.Context) error {
 func (s *server) drain(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, s.cfg.drainTime)
 	defer cancel()
-	if err := s.rpc.Shutdown(limited); err != nil {
+	if err := errors.Join(s.rpc.Shutdown(limited), s.lookups.Shutdown(limited)); err != nil {
 		return fmt.Errorf("calls were still under way after %v, and are lost: %w", s.cfg.drainTime, err)
 	}
 	s.log.Info("drained")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// checkAddresses finds what is wrong with --listen and --mount.
+// checkAddresses finds what is wrong with --listen, --mount and --rdma-rpcbind.
 func (c *serveConfig) checkAddresses() error {
 	if c.mount == "none" {
 		c.mount = ""
@@ -14,14 +14,32 @@ func (c *serveConfig) checkAddresses() error {
 	if err := checkAddress("--listen", c.listen, ""); err != nil {
 		return err
 	}
-	if c.mount == "" {
+	if c.mount != "" {
+		if err := checkAddress("--mount", c.mount, "; or none"); err != nil {
+			return err
+		}
+		if c.mount == c.listen && !strings.HasSuffix(c.mount, ":0") {
+			return fmt.Errorf("--listen and --mount are both %s: RDMA and TCP need a port each", c.mount)
+		}
+	}
+	return c.checkRDMARPCBind()
+}
+
+func (c *serveConfig) checkRDMARPCBind() error {
+	if c.rdmaRPCBind == "" {
 		return nil
 	}
-	if err := checkAddress("--mount", c.mount, "; or none"); err != nil {
+	if err := checkAddress("--rdma-rpcbind", c.rdmaRPCBind, ""); err != nil {
 		return err
 	}
-	if c.mount == c.listen && !strings.HasSuffix(c.mount, ":0") {
-		return fmt.Errorf("--listen and --mount are both %s: RDMA and TCP need a port each", c.mount)
+	if strings.HasSuffix(c.rdmaRPCBind, ":0") {
+		return nil
+	}
+	switch c.rdmaRPCBind {
+	case c.listen:
+		return fmt.Errorf("--rdma-rpcbind and --listen are both %s, which answers look-ups anyway: leave out --rdma-rpcbind", c.listen)
+	case c.mount:
+		return fmt.Errorf("--rdma-rpcbind and --mount are both %s: RDMA and TCP need a port each", c.mount)
 	}
 	return nil
 }

@@ -35,7 +35,9 @@ can have one NFS server in rpcbind: one that answers stays, and serve fails; one
 not is replaced.
 
 Clients that know one port find the other, and the programs there, by asking it: both ports
-answer the look-ups of rpcbind, whether --rpcbind is given or not.
+answer the look-ups of rpcbind, whether --rpcbind is given or not. With --rdma-rpcbind so does
+a further one, over RDMA, that knows nothing else: that of rpcbind is 111, which takes
+privileges, and which iWARP can have where no rpcbind listens on it for TCP.
 
 After a restart with the same --state, clients that have mounted a directory go on as if
 nothing had happened. Without, they have to mount it again.

@@ -38,7 +38,9 @@ type serveConfig struct {
 	markers  bool
 	inline   int // bytes
 	credits  int
-	dialect  string
+	dialect  *choice[rpcrdma.Dialect]
+	conf     *choice[confPolicy]
+	align    int // bytes; 0: not at all
 
 	readOnly bool
 	allow    []netip.Prefix
@@ -48,6 +50,7 @@ type serveConfig struct {
 
 	rpcbind     bool
 	registering rpcbindConfig
+	rdmaRPCBind string // "": no port of its own
 
 	logLevel *choice[slog.Level]
 
@@ -62,6 +65,8 @@ func newServeConfig(dial rpcbindDialer) *serveConfig {
 		anonUID:     nfsserver.Nobody,
 		anonGID:     nfsserver.Nobody,
 		crc:         newCRC(),
+		dialect:     newDialect(),
+		conf:        newConfPolicy(),
 		squash: newChoice("root", named("root", nfsserver.SquashRoot), named("all", nfsserver.SquashAll),
 			named("none", nfsserver.SquashNone)),
 		logLevel: newLogLevel(),
@@ -102,18 +107,11 @@ func (c *serveConfig) checkProtocol() error {
 	default:
 		return fmt.Errorf("unknown --provider %q; there is: iwarp", c.provider)
 	}
-	switch c.dialect {
-	case "rfc8166":
-	case "draft":
-		return errors.New("--dialect draft is not there yet: serve with --dialect rfc8166")
-	default:
-		return fmt.Errorf("unknown --dialect %q; there is: rfc8166", c.dialect)
-	}
 	if c.inline < rpcrdma.DefaultInline || c.inline > rpcrdma.MaxInline || c.inline%1024 != 0 {
 		return fmt.Errorf("--inline %d: it must be a multiple of 1024, from %d to %d", c.inline, rpcrdma.DefaultInline, rpcrdma.MaxInline)
 	}
 	if c.credits < 1 || c.credits > maxCredits {
 		return fmt.Errorf("--credits %d: it must be from 1 to %d", c.credits, maxCredits)
 	}
-	return nil
+	return c.checkAlign()
 }

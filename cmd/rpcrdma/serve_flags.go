@@ -29,16 +29,18 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 	f.StringVar(&c.listen, "listen", ":20049", "`ADDRESS` for NFS and MOUNT over RDMA; port 0: any")
 	f.StringVar(&c.mount, "mount", ":20048", "`ADDRESS` for MOUNT and NFS over TCP, or none")
 	f.BoolVar(&c.rpcbind, "rpcbind", false, "tell clients the ports by the rpcbind of this host, until the end")
+	f.StringVar(&c.rdmaRPCBind, "rdma-rpcbind", "", "`ADDRESS` to tell clients the ports at over RDMA, such as :111")
 
 	f.StringVar(&c.provider, "provider", defaultProvider, "RDMA `PROVIDER`: iwarp")
 	f.Var(c.crc, "crc", "CRC32C in iWARP: "+c.crc.names()+"; auto is on except on loopback addresses; what a client wants on is on")
 	f.BoolVar(&c.markers, "markers", false, "have iWARP clients send markers; with them it is slower")
 	f.IntVar(&c.inline, "inline", 4096, "largest message in one Send, in `BYTES`, each way")
 	f.IntVar(&c.credits, "credits", 64, "`NUMBER` of calls that a client may have under way on a connection over RDMA")
-	f.StringVar(&c.dialect, "dialect", "rfc8166", "`WORD` for the rules of RPC-over-RDMA: rfc8166")
+	f.Var(c.dialect, "dialect", "rules of RPC-over-RDMA, the clients' too: "+c.dialect.names()+"; Linux knows rfc8166")
+	f.Var(c.conf, "conf", "clients that may set up their connection by CONF_RDMA: "+c.conf.names()+"; sys is those that name a user")
+	f.IntVar(&c.align, "align", 0, "alignment in `BYTES` of the data in messages, with --dialect draft; 0: none")
 
-	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions([]string{defaultProvider}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions([]string{"rfc8166"}, cobra.ShellCompDirectiveNoFileComp)) // they exist
+	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions([]string{defaultProvider}, cobra.ShellCompDirectiveNoFileComp)) // it exists
 
 	f.Var(c.logLevel, "log-level", "least severe messages on standard error: "+c.logLevel.names())
 }

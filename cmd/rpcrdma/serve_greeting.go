@@ -19,6 +19,9 @@ func (s *server) greet(out io.Writer) error {
 	if s.ports.tcp != nil {
 		fmt.Fprintf(&b, "MOUNT and NFS over TCP on %s\n", s.ports.tcp.Addr())
 	}
+	if s.ports.rpcbind != nil {
+		fmt.Fprintf(&b, "look-ups over RDMA on %s\n", s.ports.rpcbind.Addr())
+	}
 	if s.rpcbind != nil {
 		fmt.Fprintf(&b, "registered with rpcbind for %s\n", strings.Join(s.rpcbind.netids(), ", "))
 	}

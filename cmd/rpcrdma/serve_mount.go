@@ -5,10 +5,16 @@ import (
 	"net"
 	"os"
 	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// tellHowToMount has a command for each export over RDMA, and one over TCP.
+// tellHowToMount has a command for each export over RDMA, and one over TCP. Over RDMA, Linux speaks one dialect.
 func (s *server) tellHowToMount(b *strings.Builder) {
+	if s.cfg.dialect.value == rpcrdma.Draft {
+		s.tellDraft(b)
+		return
+	}
 	if s.ports.tcp == nil {
 		b.WriteString("Linux cannot mount this: it needs MOUNT over TCP, which --mount none leaves out\n")
 		return
@@ -19,7 +25,27 @@ func (s *server) tellHowToMount(b *strings.Builder) {
 		fmt.Fprintf(b, "    mount -t nfs -o vers=3,rdma,port=%d,mountport=%d,mountproto=tcp,nolock,noresvport %s /mnt\n",
 			rdma.Port, tcp.Port, quote(hostAt(rdma.IP)+":"+e.name))
 	}
-	fmt.Fprintf(b, "or without RDMA on the client:\n    mount -t nfs -o vers=3,tcp,port=%d,mountport=%d,mountproto=tcp,nolock %s /mnt\n",
+	b.WriteString("or without RDMA on the client:\n")
+	s.tellTCP(b)
+}
+
+// tellDraft has a command over RDMA for clients of the draft's dialect, and one for Linux over TCP.
+func (s *server) tellDraft(b *strings.Builder) {
+	rdma := s.ports.rdma.Addr().(*net.TCPAddr)
+	t := target{scheme: "rdma", host: strings.Trim(hostAt(rdma.IP), "[]"), port: rdma.Port, path: s.cfg.exports[0].name}
+	fmt.Fprintf(b, "to reach it over RDMA:\n    rpcrdma ls --dialect draft %s\n", quote(t.String()))
+	if s.ports.tcp == nil {
+		b.WriteString("Linux cannot mount this: over RDMA it needs --dialect rfc8166, and over TCP what --mount none leaves out\n")
+		return
+	}
+	b.WriteString("to mount it from Linux, which over RDMA needs --dialect rfc8166:\n")
+	s.tellTCP(b)
+}
+
+// tellTCP has a command over TCP.
+func (s *server) tellTCP(b *strings.Builder) {
+	tcp := s.ports.tcp.Addr().(*net.TCPAddr)
+	fmt.Fprintf(b, "    mount -t nfs -o vers=3,tcp,port=%d,mountport=%d,mountproto=tcp,nolock %s /mnt\n",
 		tcp.Port, tcp.Port, quote(hostAt(tcp.IP)+":"+s.cfg.exports[0].name))
 }
 

@@ -14,8 +14,9 @@ import (
 
 // ports is what a server listens on.
 type ports struct {
-	rdma *iwarp.Listener // nil: none
-	tcp  net.Listener    // nil: none
+	rdma    *iwarp.Listener // nil: none
+	rpcbind *iwarp.Listener // for look-ups alone; nil: none
+	tcp     net.Listener    // nil: none
 }
 
 // listen opens the ports.
@@ -24,31 +25,40 @@ func listen(ctx context.Context, cfg *serveConfig, log *slog.Logger) (*ports, er
 	if cfg.markers {
 		markers = mpa.MarkersOn
 	}
-	rdma, err := iwarp.Listen(ctx, cfg.listen, iwarp.Config{
+	low := iwarp.Config{
 		CRC:       cfg.crc.value,
 		Markers:   markers,
-		RecvDepth: max(iwarp.DefaultDepth, 2*cfg.credits), // rpcrdma grants half of it
+		RecvDepth: recvDepth(cfg.dialect.value, cfg.credits),
 		Logger:    log,
-	})
-	if err != nil {
+	}
+	p := new(ports)
+	var err error
+	if p.rdma, err = iwarp.Listen(ctx, cfg.listen, low); err != nil {
 		return nil, listenError("--listen", cfg.listen, err)
 	}
-	if cfg.mount == "" {
-		return &ports{rdma: rdma}, nil
+	if cfg.rdmaRPCBind != "" {
+		low.RecvDepth = iwarp.DefaultDepth
+		if p.rpcbind, err = iwarp.Listen(ctx, cfg.rdmaRPCBind, low); err != nil {
+			p.close()
+			return nil, listenError("--rdma-rpcbind", cfg.rdmaRPCBind, err)
+		}
 	}
-	var lc net.ListenConfig
-	tcp, err := lc.Listen(ctx, "tcp", cfg.mount)
-	if err != nil {
-		rdma.Close()
-		return nil, listenError("--mount", cfg.mount, err)
+	if cfg.mount != "" {
+		if p.tcp, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.mount); err != nil {
+			p.close()
+			return nil, listenError("--mount", cfg.mount, err)
+		}
 	}
-	return &ports{rdma, tcp}, nil
+	return p, nil
 }
 
 // close closes what nobody serves any more.
 func (p *ports) close() {
 	if p.rdma != nil {
 		p.rdma.Close()
+	}
+	if p.rpcbind != nil {
+		p.rpcbind.Close()
 	}
 	if p.tcp != nil {
 		p.tcp.Close()

@@ -87,10 +87,14 @@ func (p *ports) mappings() []rpcbind.Mapping {
 }
 
 // lookups is what callers can look up: what there is to register, and, as rpcbind has it, the program of the look-ups itself, without
-// which rpcinfo -p does not go on.
+// which rpcinfo -p does not go on. Over RDMA that is at its own port, if it has one.
 func (p *ports) lookups() []rpcbind.Mapping {
-	return slices.Concat(p.each(rpcbind.Program, rpcbind.Version4), p.each(rpcbind.Program, rpcbind.Version3),
-		p.each(rpcbind.Program, rpcbind.Version2), p.mappings())
+	at := *p
+	if at.rpcbind != nil {
+		at.rdma = at.rpcbind
+	}
+	return slices.Concat(at.each(rpcbind.Program, rpcbind.Version4), at.each(rpcbind.Program, rpcbind.Version3),
+		at.each(rpcbind.Program, rpcbind.Version2), p.mappings())
 }
 
 // each maps a program to each port.

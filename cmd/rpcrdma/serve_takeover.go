@@ -58,6 +58,9 @@ func (p *ports) hold(at netip.AddrPort) bool {
 	if p.rdma != nil {
 		held = append(held, p.rdma.Addr())
 	}
+	if p.rpcbind != nil {
+		held = append(held, p.rpcbind.Addr())
+	}
 	if p.tcp != nil {
 		held = append(held, p.tcp.Addr())
 	}

@@ -54,8 +54,13 @@ func TestServeCommandLine(t *testing.T) {
 
 		{"--memory /m --provider loopback", exitUsage, "--provider loopback stays inside one process, where no client can reach it: serve with --provider iwarp"},
 		{"--memory /m --provider nonsense", exitUsage, "unknown --provider \"nonsense\"; there is: iwarp\n"},
-		{"--memory /m --dialect draft", exitUsage, "--dialect draft is not there yet: serve with --dialect rfc8166"},
-		{"--memory /m --dialect nonsense", exitUsage, `unknown --dialect "nonsense"; there is: rfc8166`},
+		{"--memory /m --dialect nonsense", exitUsage, `invalid argument "nonsense" for "--dialect" flag: there is: rfc8166, draft`},
+		{"--memory /m --conf some", exitUsage, `invalid argument "some" for "--conf" flag: there is: off, any, sys`},
+		{"--memory /m --align 512", exitUsage, "--align is for clients that pad data, which they do in --dialect draft alone"},
+		{"--memory /m --dialect draft --align 32", exitUsage, "--align 32: it must be a power of two, from 64 to half of --inline, which is 2048"},
+		{"--memory /m --dialect draft --align 4096", exitUsage, "--align 4096: "},
+		{"--memory /m --dialect draft --align 768", exitUsage, "--align 768: "},
+		{"--memory /m --dialect draft --align -64", exitUsage, "--align -64: "},
 		{"--memory /m --crc maybe", exitUsage, `invalid argument "maybe" for "--crc" flag: there is: auto, on, off`},
 		{"--memory /m --squash some", exitUsage, `invalid argument "some" for "--squash" flag: there is: root, all, none`},
 		{"--memory /m --squash no_root_squash", exitUsage, "write --squash none\n"},
@@ -113,7 +118,7 @@ func TestServeHelp(t *testing.T) {
 	for _, want := range []string{
 		"--export NAME=DIR ", "--memory NAME ", "--memory-size SIZE ", "(default 4GiB)", "--state DIR ", "--allow CIDR ", "(default root)",
 		"--anonuid ID ", "(default 65534)", "--listen ADDRESS ", `(default ":20049")`, "--mount ADDRESS ", `(default ":20048")`, "--provider PROVIDER ",
-		"--crc WORD ", "(default auto)", "--inline BYTES ", "(default 4096)", "--credits NUMBER ", "(default 64)", "--dialect WORD ",
+		"--crc WORD ", "(default auto)", "--inline BYTES ", "(default 4096)", "--credits NUMBER ", "(default 64)", "--dialect WORD ", "--conf WORD ", "(default any)", "--align BYTES ",
 		"  rpcrdma serve --export /data=/srv/data ", "mode 1777", "look-ups of rpcbind", "What is mounted below DIR is not entered", "one NFS server in rpcbind", "more than a second after", "group 0 of anybody",
 	} {
 		if !strings.Contains(stdout, want) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -8,15 +9,18 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// target is what a URL names: rdma://host[:20049]/export/path[?mountport=N], or tcp://.
+// target is what a URL names: rdma://host[:20049]/export/path[?mountport=N][&rpcbind[=N]], or tcp://.
 type target struct {
 	scheme    string // "rdma" or "tcp"
 	host      string // a name or an address, of IPv6 without brackets, with its zone
-	port      int
+	port      int    // 0: rpcbind is asked
 	path      string // unescaped, of any bytes but NUL; begins with a slash, has no detours; a trailing slash is kept
 	mountPort int    // of MOUNT over TCP; 0: to be found
+	rpcbind   int    // the port at which rpcbind is asked for that of NFS; 0: port is known
 }
 
 // defaultPorts are those of URLs that name none.
@@ -51,7 +55,7 @@ func parseURL(s string) (target, error) {
 		return target{}, errors.New("not a URL: write rdma://HOST/EXPORT/PATH, or tcp://")
 	}
 	t := target{scheme: strings.ToLower(scheme)}
-	if t.port = defaultPorts[t.scheme]; t.port == 0 {
+	if defaultPorts[t.scheme] == 0 {
 		return target{}, fmt.Errorf("unknown scheme %s: write rdma:// or tcp://", printable(scheme))
 	}
 	if strings.Contains(rest, "#") {
@@ -67,6 +71,12 @@ func parseURL(s string) (target, error) {
 	}
 	if err := t.parseAuthority(authority); err != nil {
 		return target{}, err
+	}
+	switch {
+	case t.rpcbind == 0 && t.port == 0:
+		t.port = defaultPorts[t.scheme]
+	case t.rpcbind != 0 && t.port != 0:
+		return target{}, fmt.Errorf("the port is %d, and rpcbind is to be asked for it: write one of them", t.port)
 	}
 	if strings.Contains(strings.ToUpper(escaped), "%2F") {
 		return target{}, errors.New("a name cannot hold a slash: no %2F in a URL")
@@ -96,18 +106,27 @@ func (t *target) parseQuery(query string) error {
 		return nil
 	}
 	for _, pair := range strings.Split(query, "&") {
-		key, value, _ := strings.Cut(pair, "=")
-		if key != "mountport" {
-			return fmt.Errorf("unknown option %s: there is mountport=N; a ? in a name is written %%3F", printable(key))
+		key, value, hasValue := strings.Cut(pair, "=")
+		var port *int
+		switch key {
+		case "mountport":
+			port = &t.mountPort
+		case "rpcbind":
+			port = &t.rpcbind
+			if !hasValue {
+				value = strconv.Itoa(rpcbind.Port)
+			}
+		default:
+			return fmt.Errorf("unknown option %s: there are mountport=N and rpcbind; a ? in a name is written %%3F", printable(key))
 		}
-		if t.mountPort != 0 {
-			return errors.New("mountport is given twice")
+		if *port != 0 {
+			return fmt.Errorf("%s is given twice", key)
 		}
 		n, err := parsePort(value)
 		if err != nil {
-			return fmt.Errorf("mountport: %w", err)
+			return fmt.Errorf("%s: %w", key, err)
 		}
-		t.mountPort = n
+		*port = n
 	}
 	return nil
 }
@@ -168,8 +187,10 @@ func parsePort(s string) (int, error) {
 	return int(n), nil
 }
 
-// addr is where to connect to.
-func (t target) addr() string { return net.JoinHostPort(t.host, strconv.Itoa(t.port)) }
+// addr is where to connect to, or, where that is not known, to ask for it.
+func (t target) addr() string {
+	return net.JoinHostPort(t.host, strconv.Itoa(cmp.Or(t.port, t.rpcbind)))
+}
 
 // at is the same with another path.
 func (t target) at(path string) target {
@@ -186,7 +207,7 @@ func (t target) base() string {
 	} else {
 		b.WriteString(t.host)
 	}
-	if t.port != defaultPorts[t.scheme] {
+	if t.port != 0 && t.port != defaultPorts[t.scheme] {
 		b.WriteString(":" + strconv.Itoa(t.port))
 	}
 	return b.String()
@@ -194,9 +215,17 @@ func (t target) base() string {
 
 // String returns the URL.
 func (t target) String() string {
-	s := t.base() + escape(t.path)
+	s, sep := t.base()+escape(t.path), "?"
 	if t.mountPort != 0 {
-		s += "?mountport=" + strconv.Itoa(t.mountPort)
+		s += sep + "mountport=" + strconv.Itoa(t.mountPort)
+		sep = "&"
+	}
+	switch t.rpcbind {
+	case 0:
+	case rpcbind.Port:
+		s += sep + "rpcbind"
+	default:
+		s += sep + "rpcbind=" + strconv.Itoa(t.rpcbind)
 	}
 	return s
 }

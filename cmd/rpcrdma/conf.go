@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rpcrdma/go-rpcrdma/confproto"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// confFlags are what conf asks for, and how.
+type confFlags struct {
+	programs    *choice[[]uint32]
+	call, reply inlineFlag
+	crc         *choice[iwarp.CRC]
+	identity
+}
+
+func newConfFlags() *confFlags {
+	return &confFlags{
+		programs: newChoice("both", named("both", []uint32{confproto.Program, confproto.ProgramRFC5666}),
+			named("draft", []uint32{confproto.Program}), named("rfc5666", []uint32{confproto.ProgramRFC5666})),
+		call:     rpcrdma.MaxInline,
+		reply:    rpcrdma.MaxInline,
+		crc:      newCRC(),
+		identity: ownIdentity(),
+	}
+}
+
+func newConfCommand() *cobra.Command {
+	flags := newConfFlags()
+	cmd := &cobra.Command{
+		Use:   "conf rdma://HOST[:PORT]",
+		Short: "Show what a server answers to CONF_RDMA",
+		Long: `Conf connects to a server over RDMA, calls CONF_RDMA, by which the two agree on what their
+connection can do, and shows in bytes: the largest messages in one Send, how many RDMA Reads
+there may be under way at either end, and to what a client aligns data in calls.
+
+For each it shows what the setup of the connection made of it, with the private data of
+RFC 8797 or without, what conf asks for, what the server answers, and what is in force then.
+A dash is for what there is no place for in a message. The connection is one of its own;
+those of others are not affected.
+
+CONF_RDMA is of an Internet-Draft that came before RFC 8166, which does not have it, and neither
+has Linux. That a server does not have it is what conf prints then: that is no failure.`,
+		Example: `  rpcrdma conf rdma://host
+  rpcrdma conf --call 8KiB --reply 8KiB rdma://host:20050`,
+		Args: oneServer,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags.become(cmd.Flags().Changed)
+			t, err := parseConfTarget(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			return conf(cmd.Context(), flags, t, cmd.OutOrStdout())
+		},
+		ValidArgsFunction: completeServer,
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.Var(flags.programs, "program", "program number: "+flags.programs.names()+"; draft is 100400, rfc5666 is 100417, both is one after the other")
+	f.Var(&flags.call, "call", "largest call to ask for")
+	f.Var(&flags.reply, "reply", "largest reply to ask for")
+	c := pflag.NewFlagSet("", pflag.ContinueOnError)
+	c.SortFlags = false
+	flags.addFlags(c)
+	addCRCFlag(c, flags.crc)
+	addConnectionFlags(cmd, c)
+	return cmd
+}
+
+// oneServer is for commands that take the URL of one server.
+func oneServer(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return usageError{errors.New("no URL: write rdma://HOST[:PORT]")}
+	case len(args) > 1:
+		return usageError{fmt.Errorf("unknown argument %q: one server at a time", args[1])}
+	}
+	return nil
+}
+
+// parseConfTarget parses the URL of a server.
+func parseConfTarget(url string) (target, error) {
+	t, err := parseTarget(url)
+	switch {
+	case err != nil:
+		return t, err
+	case t.scheme != "rdma":
+		return t, fmt.Errorf("%s: CONF_RDMA is for connections over RDMA: write rdma://HOST", t.base())
+	case t.path != "/" || t.mountPort != 0:
+		return t, fmt.Errorf("%s: the server is asked, not a file of it: write %s", t, t.base())
+	}
+	return t, nil
+}
+
+// completeServer completes the URL of a server over RDMA as far as the scheme.
+func completeServer(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	const scheme = "rdma://"
+	if len(args) > 0 || !strings.HasPrefix(scheme, word) {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{scheme}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rpcrdma/go-rpcrdma/confproto"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// newDialect returns the choice of whose rules of RPC-over-RDMA bind.
+func newDialect() *choice[rpcrdma.Dialect] {
+	return newChoice(rpcrdma.RFC8166.String(), named(rpcrdma.RFC8166.String(), rpcrdma.RFC8166), named(rpcrdma.Draft.String(), rpcrdma.Draft))
+}
+
+// recvDepth is how many receives there must be room for, so that rpcrdma can use that many credits: it leaves a half to replies, and a third to
+// each of calls, replies and RDMA_DONEs in the draft's dialect.
+func recvDepth(d rpcrdma.Dialect, credits int) int {
+	parts := 2
+	if d == rpcrdma.Draft {
+		parts = 3
+	}
+	return max(iwarp.DefaultDepth, parts*credits)
+}
+
+// dialIWARP connects to a server over RDMA. In the draft's dialect, the two then agree by CONF_RDMA on what the connection can do, if the
+// server has that.
+func dialIWARP(ctx context.Context, addr string, low iwarp.Config, cfg rpcrdma.Config, cred oncrpc.Auth) (oncrpc.Transport, error) {
+	low.RecvDepth = recvDepth(cfg.Dialect, cfg.Credits)
+	conn, err := rpcrdma.Dial(ctx, iwarp.Dialer{Config: low}, addr, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Dialect == rpcrdma.Draft {
+		_, err = confproto.Configure(ctx, conn, confproto.Options{MaxCall: cfg.InlineSend, MaxReply: cfg.InlineRecv, Cred: cred})
+		if err != nil && !answered(err) {
+			end(conn)
+			return nil, err
+		}
+	}
+	return conn, nil
+}
+
+// answered reports whether an error of a call is what the server has answered.
+func answered(err error) bool {
+	return errors.As(err, new(*oncrpc.AcceptError)) || errors.As(err, new(*oncrpc.AuthError))
+}

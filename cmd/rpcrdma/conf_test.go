@@ -1,0 +1,248 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/confproto"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// TestConf: what servers answer, and how it is shown.
+func TestConf(t *testing.T) {
+	for _, tt := range []struct{ serve, conf, want string }{
+		{"", "", `@ answers CONF_RDMA as program 100400
+at setup it sends private data of RFC 8797
+
+                setup asked answered in force
+largest call     4096 65536     4096     4096
+largest reply    4096 65536        -    65536
+reads at server    16     -       16       16
+reads at client    16    16        -       16
+alignment           -     -        0        0
+`},
+		{"--dialect draft --inline 16384 --align 4096", "--call 8KiB --reply 2KiB --program rfc5666", `@ answers CONF_RDMA as program 100417
+at setup it sends private data of RFC 8797
+
+                setup asked answered in force
+largest call     8192  8192    16384    16384
+largest reply    2048  2048        -     2048
+reads at server    16     -       16       16
+reads at client    16    16        -       16
+alignment           -     -     4096     4096
+`},
+		{"--conf sys --inline 1024", "--uid 7", `@ answers CONF_RDMA as program 100400
+at setup it sends private data of RFC 8797
+
+                setup asked answered in force
+largest call     1024 65536     1024     1024
+largest reply    1024 65536        -    65536
+reads at server    16     -       16       16
+reads at client    16    16        -       16
+alignment           -     -        0        0
+`},
+		{"--conf off", "", `@ has no CONF_RDMA: there is no program 100400, nor 100417
+at setup it sends private data of RFC 8797
+
+                setup
+largest call     4096
+largest reply    4096
+reads at server    16
+reads at client    16
+`},
+		{"--conf off", "--program draft", `@ has no CONF_RDMA: there is no program 100400
+at setup it sends private data of RFC 8797
+
+                setup
+largest call     4096
+largest reply    4096
+reads at server    16
+reads at client    16
+`},
+	} {
+		r := startRig(t, strings.Fields(tt.serve)...)
+		got := r.exec(t, "rdma", append(append([]string{"conf"}, strings.Fields(tt.conf)...), "@/")...)
+		if got.code != exitOK || got.stdout != tt.want || got.stderr != "" {
+			t.Errorf("serve %s, conf %s: exit %d\n%s%swant\n%s", tt.serve, tt.conf, got.code, got.stdout, got.stderr, tt.want)
+		}
+	}
+}
+
+// TestConfWithoutPrivateData: a server that says nothing at setup.
+func TestConfWithoutPrivateData(t *testing.T) {
+	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	srv.Handle(confproto.New(confproto.Config{MaxCall: 8192}))
+	served := make(chan error, 1)
+	go func() {
+		served <- rpcrdma.Serve(t.Context(), l, srv, rpcrdma.Config{Logger: quiet, NoPrivateData: true})
+	}()
+	defer func() {
+		srv.Close()
+		<-served
+	}()
+	const want = `@ answers CONF_RDMA as program 100400
+at setup it sends no private data of RFC 8797
+
+                setup asked answered in force
+largest call     1024 65536     8192     8192
+largest reply    1024 65536        -    65536
+reads at server    16     -       16       16
+reads at client    16    16        -       16
+alignment           -     -        0        0
+`
+	url := "rdma://" + l.Addr().String()
+	code, stdout, stderr := execute(t, "conf", url)
+	if stdout = strings.ReplaceAll(stdout, url, "@"); code != exitOK || stdout != want || stderr != "" {
+		t.Errorf("exit %d\n%s%swant\n%s", code, stdout, stderr, want)
+	}
+}
+
+// TestConfErrors: what fails, and what cannot be carried out.
+func TestConfErrors(t *testing.T) {
+	denying := startServe(t, "--memory", "/m", "--allow", "192.0.2.0/24")
+	gone := startServe(t, "--memory", "/m")
+	gone.stop()
+	for _, tt := range []struct {
+		args string
+		code int
+		say  string
+	}{
+		{"rdma://" + denying.rdma, exitFailed, "has CONF_RDMA, and denies it to this caller: AUTH_TOOWEAK\n"},
+		{"rdma://" + gone.rdma, exitFailed, "nothing listens at port " + gone.rdma},
+		{"rdma://" + denying.tcp, exitFailed, "is not one of NFS over RDMA (iWARP)"},
+		{"", exitUsage, "no URL: write rdma://HOST[:PORT]\n"},
+		{"rdma://a rdma://b", exitUsage, `unknown argument "rdma://b": one server at a time`},
+		{"host", exitUsage, "host: not a URL"},
+		{"tcp://host", exitUsage, "tcp://host: CONF_RDMA is for connections over RDMA: write rdma://HOST"},
+		{"rdma://host/export", exitUsage, "rdma://host/export: the server is asked, not a file of it: write rdma://host\n"},
+		{"rdma://host?mountport=5", exitUsage, "write rdma://host\n"},
+		{"--program 100400 rdma://host", exitUsage, `there is: both, draft, rfc5666`},
+		{"--call 1000 rdma://host", exitUsage, "write a multiple of 1KiB up to 64KiB"},
+		{"--reply 65KiB rdma://host", exitUsage, "write a multiple of 1KiB up to 64KiB"},
+	} {
+		code, stdout, stderr := execute(t, append([]string{"conf"}, strings.Fields(tt.args)...)...)
+		if code != tt.code || !strings.Contains(stderr, tt.say) || stdout != "" {
+			t.Errorf("%q: exit %d, want %d: %s%swant %q", tt.args, code, tt.code, stdout, stderr, tt.say)
+		}
+	}
+}
+
+// TestDraft: commands and gateway in the draft's dialect do what they do in the other one, with servers that have CONF_RDMA and with
+// servers that have not.
+func TestDraft(t *testing.T) {
+	data := string(pattern(300_001))
+	for _, args := range []string{"--inline 16384 --align 4096", "--conf off", "--conf sys --credits 1"} {
+		r := startRig(t, append([]string{"--dialect", "draft"}, strings.Fields(args)...)...)
+		dir := t.TempDir()
+		want := map[string]string{"long": data, "short": data[:6000]}
+		for name, data := range want {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if got := r.exec(t, "rdma", "put", "--dialect", "draft", "--inline", "16KiB", filepath.Join(dir, name), "@/memory/"+name); got.code != exitOK {
+				t.Fatalf("serve %s: put %s: %+v", args, name, got)
+			}
+		}
+		g := startGateway(t, nil, "--to", r.base("rdma"), "--dialect", "draft")
+		for name, data := range want {
+			if got := r.exec(t, "rdma", "cat", "--dialect", "draft", "@/memory/"+name); got.code != exitOK || got.stdout != data {
+				t.Errorf("serve %s: cat %s: exit %d, %d bytes, %s", args, name, got.code, len(got.stdout), got.stderr)
+			}
+			if code, stdout, stderr := execute(t, "cat", "tcp://"+g.tcp+"/memory/"+name); code != exitOK || stdout != data {
+				t.Errorf("serve %s: cat %s through the gateway: exit %d, %d bytes, %s", args, name, code, len(stdout), stderr)
+			}
+		}
+	}
+}
+
+// TestDraftGreeting: Linux is not told to mount over RDMA what it cannot.
+func TestDraftGreeting(t *testing.T) {
+	s := startServe(t, "--memory", "/m", "--dialect", "draft")
+	_, port, _ := net.SplitHostPort(s.tcp)
+	want := "to reach it over RDMA:\n    rpcrdma ls --dialect draft rdma://" + s.rdma + "/m\n" +
+		"to mount it from Linux, which over RDMA needs --dialect rfc8166:\n" +
+		"    mount -t nfs -o vers=3,tcp,port=" + port + ",mountport=" + port + ",mountproto=tcp,nolock 127.0.0.1:/m /mnt\n"
+	if !strings.HasSuffix(s.greeting, want) {
+		t.Errorf("got\n%swant at the end\n%s", s.greeting, want)
+	}
+	s = startServe(t, "--memory", "/m", "--dialect", "draft", "--mount", "none")
+	if want := "over TCP what --mount none leaves out\n"; !strings.HasSuffix(s.greeting, want) {
+		t.Errorf("got\n%swant at the end\n%s", s.greeting, want)
+	}
+}
+
+// TestDialIWARP: connections of the draft's dialect are configured, and others are not.
+func TestDialIWARP(t *testing.T) {
+	draft := startServe(t, "--memory", "/m", "--dialect", "draft", "--inline", "16384", "--align", "4096", "--conf", "sys")
+	none := startServe(t, "--memory", "/m", "--dialect", "draft", "--conf", "off")
+	other := startServe(t, "--memory", "/m", "--inline", "16384")
+	self := identity{}
+	cred, err := self.cred()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 8192
+	for _, tt := range []struct {
+		name    string
+		addr    string
+		dialect rpcrdma.Dialect
+		cred    oncrpc.Auth
+		want    rpcrdma.Settings
+	}{
+		{"configured", draft.rdma, rpcrdma.Draft, cred, rpcrdma.Settings{MaxSend: 16384, MaxRecv: size, PeerAlign: 4096}},
+		{"denied", draft.rdma, rpcrdma.Draft, oncrpc.AuthNone(), rpcrdma.Settings{MaxSend: size, MaxRecv: size}},
+		{"unavailable", none.rdma, rpcrdma.Draft, cred, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096}},
+		{"not asked", other.rdma, rpcrdma.RFC8166, cred, rpcrdma.Settings{MaxSend: size, MaxRecv: size}},
+	} {
+		conn, err := dialIWARP(t.Context(), tt.addr, iwarp.Config{Logger: quiet},
+			rpcrdma.Config{Logger: quiet, Dialect: tt.dialect, InlineSend: size, InlineRecv: size, Credits: 1000}, tt.cred)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		tt.want.Reads, tt.want.PeerReads = 16, 16
+		if got := conn.(*rpcrdma.Conn).Settings(); got != tt.want {
+			t.Errorf("%s: in force is %+v, want %+v", tt.name, got, tt.want)
+		}
+		end(conn)
+	}
+}
+
+// TestRecvDepth: rpcrdma has as many credits as were asked for.
+func TestRecvDepth(t *testing.T) {
+	s := startServe(t, "--memory", "/m", "--dialect", "draft", "--credits", "4096")
+	conn, err := dialIWARP(t.Context(), s.rdma, iwarp.Config{Logger: quiet}, rpcrdma.Config{Logger: quiet, Dialect: rpcrdma.Draft, Credits: 4096}, oncrpc.AuthNone())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end(conn)
+	if grant, _, _ := conn.(*rpcrdma.Conn).Credits(); grant != 4096 {
+		t.Errorf("got %d credits, want 4096", grant)
+	}
+}
+
+// TestGatewayKeepsConf: clients of a gateway do not configure its connection to the server.
+func TestGatewayKeepsConf(t *testing.T) {
+	server := startServe(t, "--memory", "/m")
+	g := startGateway(t, nil, "--to", "rdma://"+server.rdma)
+	conn := dialTCP(t, g.tcp)
+	for _, program := range []uint32{confproto.Program, confproto.ProgramRFC5666} {
+		c := oncrpc.NewClient(conn, program, confproto.Version, oncrpc.AuthNone())
+		for procedure, args := range []oncrpc.Marshaler{0: nil, confproto.ProcConfigure: &confproto.Request{MaxReplySendSize: 65536}} {
+			var accept *oncrpc.AcceptError
+			if err := c.Call(t.Context(), uint32(procedure), args, nil); !errors.As(err, &accept) || accept.Stat != oncrpc.ProgUnavail {
+				t.Errorf("%d.%d: got %v, want PROG_UNAVAIL", program, procedure, err)
+			}
+		}
+	}
+}

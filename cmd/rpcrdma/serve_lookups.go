@@ -1,0 +1,15 @@
+package main
+
+import (
+	"context"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+)
+
+// lookupCredits is how many calls a client may have under way on a connection for look-ups: it has one, most likely.
+const lookupCredits = 4
+
+// serveLookups answers at the port for look-ups until the server is shut down.
+func (s *server) serveLookups(ctx context.Context) error {
+	return rpcrdma.Serve(ctx, s.ports.rpcbind, s.lookups, rpcrdma.Config{Logger: s.log, Credits: lookupCredits, Dialect: s.cfg.dialect.value})
+}
