@@ -1,150 +1,335 @@
 package credits
 
 import (
-	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
 )
 
-// flow is a client's window and a server's account, with a connection between them that keeps
-// messages in order and takes its time.
+// exchange is a call and its reply.
+type exchange struct {
+	credit Credit
+	grant  int
+	owes   bool // the reply has a read list
+	freed  bool // the server has its memory back
+}
+
+// message is one on its way to the server.
+type message struct {
+	*exchange
+	done bool // an RDMA_DONE
+}
+
+// flow is a client and a server, with a connection between them that keeps messages in order and takes
+// its time. An exchange is in one of these lists from its Send until its end.
 type flow struct {
-	client *Window
-	server Granter
+	client requester
+	server responder
+	budget int // replies that the server has memory for, until they are fetched
 
-	calls   int      // on their way to the server
-	replies []uint32 // grants on their way to the client
-	dropped int      // calls that get no reply
-	last    int      // grant
-	ended   bool     // the server had to
-}
+	toServer []message
+	active   []*exchange // received by the server
+	withheld []*exchange // received, too, and waiting for DONEs
+	toClient []*exchange
+	fetching []*exchange // replies with read lists, at the client
 
-// noWait is a context that has ended: Acquire takes a credit if one is free.
-var noWait = func() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}()
-
-func (f *flow) send() bool {
-	if _, err := f.client.Acquire(noWait); err != nil {
-		return false
-	}
-	f.calls++
-	return true
-}
-
-func (f *flow) receive(t *rapid.T) {
-	f.calls--
-	if posted, _ := f.server.State(); posted == 0 {
-		t.Fatal("a call finds no posted receive")
-	}
-	f.server.Received()
-}
-
-func (f *flow) reply(requested uint32, allow, short int) {
-	grant, post := f.server.Reply(requested, allow)
-	if short = min(short, post); short > 0 {
-		grant = f.server.Short(short)
-	}
-	if grant == 0 {
-		f.ended = true
-		return
-	}
-	f.last = int(grant)
-	f.replies = append(f.replies, grant)
-}
-
-func (f *flow) deliver() {
-	f.client.Release(f.replies[0])
-	f.replies = f.replies[1:]
-}
-
-func (f *flow) check(t *rapid.T) {
-	posted, active := f.server.State()
-	limit, inflight, _ := f.client.State()
-	if posted < 0 || active < 0 || inflight < 0 {
-		t.Fatalf("%d posted, %d active, %d in flight", posted, active, inflight)
-	}
-	if inflight != f.calls+active+len(f.replies)+f.dropped {
-		t.Fatalf("%d in flight: %d + %d + %d + %d", inflight, f.calls, active, len(f.replies), f.dropped)
-	}
-	if posted+active+f.dropped < f.last {
-		t.Fatalf("%d posted, %d active, %d dropped, but %d granted", posted, active, f.dropped, f.last)
-	}
-	// Whatever the client may do before it hears more.
-	if more := max(0, limit-inflight); posted < f.calls+more {
-		t.Fatalf("%d posted for %d calls on their way and %d that may follow", posted, f.calls, more)
-	}
+	owed    []*exchange // replies with read lists: their DONE is not at the server
+	dropped int         // calls that get no reply
+	zeros   int         // grants of zero
+	last    int         // grant
+	ended   bool        // the server could not post enough receives
 }
 
 // event is a step of one of the two sides, or of the connection.
 type event struct {
-	kind      string
-	requested uint32
-	allow     int
-	short     int // receives that cannot be posted
+	kind   string
+	pick   int
+	answer Answer
+	short  int // receives that cannot be posted
 }
 
-// Whatever is requested, granted, lowered, raised, short of memory or dropped, no call arrives
-// without a receive, and a client whose calls are all answered can call again.
-func TestFlow(t *testing.T) {
-	events := rapid.SliceOf(rapid.Custom(func(t *rapid.T) event {
-		return event{
-			kind:      rapid.SampledFrom([]string{"call", "call", "call arrives", "answer", "reply arrives", "drop"}).Draw(t, "kind"),
-			requested: rapid.Uint32Range(0, 16).Draw(t, "requested"),
-			allow:     rapid.IntRange(-3, 16).Draw(t, "allow"),
-			short:     max(0, rapid.IntRange(-12, 12).Draw(t, "short")),
+var events = rapid.Custom(func(t *rapid.T) event {
+	return event{
+		kind: rapid.SampledFrom([]string{
+			"call", "call", "call", "send", "send", "send", "arrive", "arrive", "arrive", "answer", "answer", "answer",
+			"reply", "reply", "fetched", "fetched", "withhold", "time limit", "give up", "not sent", "drop",
+		}).Draw(t, "kind"),
+		pick: rapid.IntRange(0, 20).Draw(t, "pick"),
+		answer: Answer{
+			Requested: rapid.Uint32Range(0, 12).Draw(t, "requested"),
+			Allow:     rapid.IntRange(-3, 12).Draw(t, "allow"),
+			Owes:      rapid.Bool().Draw(t, "read list"),
+		},
+		short: max(0, rapid.IntRange(-40, 12).Draw(t, "short")),
+	}
+})
+
+// pop takes one of a list.
+func pop(list *[]*exchange, i int) *exchange {
+	i %= len(*list)
+	x := (*list)[i]
+	*list = slices.Delete(*list, i, i+1)
+	return x
+}
+
+// step does what e says, if that is possible.
+//
+// A caller who abandons a call that has been sent changes nothing: the call keeps its
+// credit, and its late reply gets its DONE.
+func (f *flow) step(e event) error {
+	switch n := f.client.ready(); {
+	case e.kind == "call":
+		f.client.want()
+	case e.kind == "give up":
+		f.client.giveUp(e.pick)
+	case e.kind == "send" && n > 0: // not always in the order of the credits
+		f.toServer = append(f.toServer, message{exchange: &exchange{credit: f.client.take(e.pick % n)}})
+	case e.kind == "not sent" && n > 0:
+		f.client.cancel(f.client.take(e.pick % n))
+	case e.kind == "arrive" && len(f.toServer) > 0:
+		return f.arrive()
+	case e.kind == "answer" && len(f.active) > 0:
+		x := pop(&f.active, e.pick)
+		x.owes = e.answer.Owes
+		if x.owes && !f.fits() {
+			f.withheld = append(f.withheld, x)
+		} else {
+			f.reply(x, e)
 		}
-	}))
-	rapid.Check(t, func(t *rapid.T) {
-		f := &flow{
-			client: NewWindow(rapid.IntRange(1, 12).Draw(t, "client's max")),
-			server: NewGranter(rapid.IntRange(1, 12).Draw(t, "server's max")),
-			last:   1,
+	case e.kind == "withhold" && len(f.active) > 0 && len(f.owed) > 0:
+		f.withheld = append(f.withheld, pop(&f.active, e.pick))
+	case e.kind == "reply" && len(f.toClient) > 0:
+		if x := pop(&f.toClient, 0); x.owes {
+			f.client.grant(x.credit, uint32(x.grant))
+			f.fetching = append(f.fetching, x)
+		} else {
+			f.client.release(x.credit, uint32(x.grant))
 		}
-		if n := f.server.Start(); n != 1 {
-			t.Fatalf("%d receives to begin with", n)
+	case e.kind == "fetched" && len(f.fetching) > 0:
+		x := pop(&f.fetching, e.pick)
+		f.client.done(x.credit)
+		f.toServer = append(f.toServer, message{exchange: x, done: true})
+	case e.kind == "time limit" && len(f.owed) > 0: // the DONE comes late
+		f.owed[e.pick%len(f.owed)].freed = true
+		f.resume(e)
+	case e.kind == "drop" && len(f.active) > 0:
+		pop(&f.active, e.pick)
+		f.server.dropped()
+		f.dropped++
+	}
+	return nil
+}
+
+func (f *flow) arrive() error {
+	m := f.toServer[0]
+	f.toServer = f.toServer[1:]
+	if f.server.posted() == 0 {
+		return fmt.Errorf("no receive for a message (DONE: %v)", m.done)
+	}
+	if !m.done {
+		f.server.received()
+		f.active = append(f.active, m.exchange)
+		return nil
+	}
+	f.owed = slices.DeleteFunc(f.owed, func(x *exchange) bool { return x == m.exchange })
+	if !f.server.done() {
+		return errors.New("a DONE that is not owed")
+	}
+	f.resume(event{answer: Answer{Requested: 4, Allow: 4}})
+	return nil
+}
+
+// fits reports whether there is memory for one more reply with a read list, and a DONE may be owed for it.
+func (f *flow) fits() bool {
+	pinned := 0
+	for _, x := range f.owed {
+		if !x.freed {
+			pinned++
 		}
-		drops := rapid.Bool().Draw(t, "calls are dropped")
-		for _, e := range events.Draw(t, "events") {
-			_, active := f.server.State()
-			switch {
-			case e.kind == "call":
-				f.send()
-			case e.kind == "call arrives" && f.calls > 0:
-				f.receive(t)
-			case e.kind == "answer" && active > 0:
-				f.reply(e.requested, e.allow, e.short)
-			case e.kind == "reply arrives" && len(f.replies) > 0:
-				f.deliver()
-			case e.kind == "drop" && active > 0 && drops:
-				f.server.Dropped()
-				f.dropped++
-			}
-			if f.ended {
-				return
-			}
-			f.check(t)
-		}
-		if f.dropped > 0 {
+	}
+	return (pinned == 0 || pinned < f.budget) && !f.server.full(len(f.withheld) > 0)
+}
+
+// resume sends the replies for which a DONE, or the time limit, has made room.
+func (f *flow) resume(e event) {
+	for len(f.withheld) > 0 {
+		x := f.withheld[0]
+		f.withheld = f.withheld[1:]
+		if x.owes && !f.fits() {
+			f.withheld = slices.Insert(f.withheld, 0, x)
 			return
 		}
-		// Progress: all that is under way comes to its end, and then there is a credit.
-		for f.calls > 0 {
-			f.receive(t)
+		f.reply(x, e)
+	}
+}
+
+func (f *flow) reply(x *exchange, e event) {
+	e.answer.Owes = x.owes
+	if e.answer.Withheld = len(f.withheld) > 0; e.answer.Withheld && e.pick%2 == 0 {
+		e.answer.Allow = 0
+	}
+	grant, ok := f.server.reply(e.answer, e.short)
+	if !ok {
+		f.ended = true
+		return
+	}
+	if grant == 0 {
+		f.zeros++
+	}
+	x.grant, f.last = grant, grant
+	if x.owes {
+		f.owed = append(f.owed, x)
+	}
+	f.toClient = append(f.toClient, x)
+}
+
+// check checks what holds at any time. Before the step, begun calls had a credit.
+func (f *flow) check(begun int) error {
+	limit, inflight, dones, waiting := f.client.state()
+	posted := f.server.posted()
+	calls := 0
+	for _, m := range f.toServer {
+		if !m.done {
+			calls++
 		}
-		for _, active := f.server.State(); active > 0; active-- {
-			f.reply(0, 0, 0)
+	}
+	if n := f.client.ready() + calls + len(f.active) + len(f.withheld) + len(f.toClient) + len(f.fetching) + f.dropped; inflight != n {
+		return fmt.Errorf("%d calls under way, want %d", inflight, n)
+	}
+	if n := len(f.toServer) - calls; dones < n {
+		return fmt.Errorf("%d DONEs counted, %d on their way", dones, n)
+	}
+	if w, ok := f.client.(*window); ok {
+		if dones > w.max {
+			return fmt.Errorf("%d DONEs counted, %d are the most", dones, w.max)
 		}
-		for len(f.replies) > 0 {
-			f.deliver()
+		if inflight > begun && inflight > 1 && inflight+dones > limit {
+			return fmt.Errorf("a call began with %d calls and %d DONEs, %d granted", inflight, dones, limit)
 		}
-		f.check(t)
-		if !f.send() {
-			t.Fatal("nothing is under way, and no credit is left")
+	}
+	// No message comes without a receive, whatever the client does before it hears more.
+	more := f.client.ready() + f.client.may()
+	if inflight == len(f.fetching) {
+		more = max(more, 1) // when the DONEs have been sent
+	}
+	if need := calls + len(f.owed) + more; posted < need {
+		return fmt.Errorf("%d receives posted, %d calls and %d DONEs can come", posted, calls+more, len(f.owed))
+	}
+	if posted > f.server.most() {
+		return fmt.Errorf("%d receives posted, %d are the most", posted, f.server.most())
+	}
+	// Nobody waits for nothing.
+	if waiting > 0 && f.client.may() > 0 {
+		return fmt.Errorf("%d calls wait, and %d may begin", waiting, f.client.may())
+	}
+	if len(f.withheld) > 0 && len(f.owed) == 0 {
+		return errors.New("a reply is withheld, and no DONE will come")
+	}
+	if waiting > 0 && inflight == 0 && len(f.toServer) == 0 {
+		return fmt.Errorf("%d calls wait, and nothing is under way", waiting)
+	}
+	return nil
+}
+
+// run takes the steps; then all that is under way comes to its end, and no call may be left waiting.
+func (f *flow) run(steps []event) error {
+	f.last = 1
+	f.server.start()
+	for i, e := range steps {
+		if err := f.checked(e); err != nil {
+			return fmt.Errorf("step %d, %s: %w", i, e.kind, err)
 		}
-		f.receive(t)
-	})
+		if f.ended {
+			return nil
+		}
+	}
+	if f.dropped > 0 {
+		return nil
+	}
+	f.client.want()
+	for i := 0; ; i++ {
+		_, inflight, _, waiting := f.client.state()
+		if inflight == 0 && waiting == 0 && len(f.toServer) == 0 {
+			return nil
+		}
+		if i > 1000 {
+			return fmt.Errorf("%d calls wait, %d are under way, and there is no end", waiting, inflight)
+		}
+		for _, kind := range []string{"send", "arrive", "answer", "reply", "fetched"} {
+			if err := f.checked(event{kind: kind, answer: Answer{Owes: i%2 == 0}}); err != nil {
+				return fmt.Errorf("in the end, %s: %w", kind, err)
+			}
+		}
+	}
+}
+
+func (f *flow) checked(e event) error {
+	_, begun, _, _ := f.client.state()
+	if err := f.step(e); err != nil || f.ended {
+		return err
+	}
+	return f.check(begun)
+}
+
+// bubble runs f where the goroutines of callers can be waited for.
+func bubble(t *testing.T, f func() error) (err error) {
+	synctest.Test(t, func(*testing.T) { err = f() })
+	return err
+}
+
+// pairs are who may meet whom: max is the most that the server grants.
+var pairs = []struct {
+	name   string
+	client func(most int) requester
+	server func(most int) responder
+}{
+	{"this client and this server", ourClient, ourServer},
+	{"strict client", func(int) requester { return &literal{limit: 1} }, ourServer},
+	{"lax client", func(int) requester { return &literal{limit: 1, lax: true} }, ourServer},
+	// With one receive it could not return read lists: the DONE and the next call need two.
+	{"server with one receive for each credit", ourClient, func(most int) responder { return &tight{size: most + 1} }},
+}
+
+func ourClient(most int) requester { return &window{Window: NewWindow(most)} }
+func ourServer(most int) responder { return &granter{NewGranter(most)} }
+
+// Whatever is requested, granted, withheld, lowered, raised, fetched, given up, dropped or short of memory, no message arrives
+// without a receive, and nobody waits for nothing.
+func TestFlow(t *testing.T) {
+	for _, p := range pairs {
+		t.Run(p.name, func(t *testing.T) {
+			rapid.Check(t, func(rt *rapid.T) {
+				ours, theirs := rapid.IntRange(1, 8).Draw(rt, "client's max"), rapid.IntRange(1, 8).Draw(rt, "server's max")
+				drops := rapid.Bool().Draw(rt, "calls are dropped")
+				n := rapid.IntRange(0, 150).Draw(rt, "events")
+				steps := rapid.SliceOfN(events, n, n).Draw(rt, "events")
+				budget := rapid.IntRange(1, 6).Draw(rt, "replies in memory")
+				if err := bubble(t, func() error {
+					f := &flow{client: p.client(ours), server: p.server(theirs), budget: budget}
+					if _, ok := f.server.(*tight); ok {
+						drops = false
+					}
+					if !drops {
+						steps = slices.DeleteFunc(steps, func(e event) bool { return e.kind == "drop" })
+					}
+					defer f.stop()
+					return f.run(steps)
+				}); err != nil {
+					rt.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+// stop ends the goroutines of callers.
+func (f *flow) stop() {
+	if w, ok := f.client.(*window); ok {
+		w.Close(errGone)
+		w.sort()
+	}
 }

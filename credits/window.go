@@ -5,27 +5,34 @@ import (
 	"sync"
 )
 
-// Window bounds the calls that a client has under way. Its methods may be called
-// concurrently.
+// Window bounds the calls that a client has under way, and counts the RDMA_DONEs that it sends. Its
+// methods may be called concurrently, but Release and Grant in the order in which the replies arrived.
 type Window struct {
 	max int
 
 	mu       sync.Mutex // guards what follows
-	limit    int
-	inflight int
-	begun    uint64   // calls that ever got a credit
-	dones    []uint64 // of each RDMA_DONE that the server may not have taken yet: begun, when it was sent
-	err      error
-	first    *waiter // queue of those that wait for a credit
-	last     *waiter
-	waiting  int
-	spare    *waiter
+	limit    int        // the most recent grant, max at most
+	inflight int        // calls
+	begun    uint64     // calls that ever got a credit
+
+	// dones has begun, as it was when it was sent, of each DONE that the server may not have taken
+	// yet. It never decreases. There are at most max: all of their calls were under way when
+	// the latest call of those answered began.
+	dones []uint64
+
+	err     error
+	first   *waiter // queue of those that wait for a credit
+	last    *waiter
+	waiting int
+	spare   *waiter // those that are not in use
 }
 
 // Credit is the right to have one call under way.
 type Credit struct {
 	// InUse is the credits in use when it was got, this one included.
-	InUse  int
+	InUse int
+	// number orders calls by when they got their credit. A call is sent after that, so one with a number
+	// above begun of a DONE was sent behind the DONE; of others nothing is known.
 	number uint64
 }
 
@@ -37,19 +44,20 @@ type waiter struct {
 }
 
 // NewWindow returns a window of one credit (draft section 6.1) that grants open up
-// to max.
+// to max, which is positive.
 func NewWindow(max int) *Window {
 	return &Window{max: max, limit: 1}
 }
 
-// Acquire takes a credit, waiting for one until ctx ends. One of Release, Done and Cancel gives it back.
+// Acquire takes a credit, waiting for one until ctx ends; those that wait get one in the order of
+// their arrival. One of Release, Done and Cancel gives it back. The error is the context's, or the one that Close was told.
 func (w *Window) Acquire(ctx context.Context) (Credit, error) {
 	w.mu.Lock()
 	if w.err != nil {
 		defer w.mu.Unlock()
 		return Credit{}, w.err
 	}
-	if w.first == nil && w.free() {
+	if w.free() { // then nobody waits
 		defer w.mu.Unlock()
 		return w.take(), nil
 	}
@@ -81,12 +89,15 @@ func (w *Window) Acquire(ctx context.Context) (Credit, error) {
 	}
 	c := q.credit
 	q.next, w.spare = w.spare, q
-	return c, err
+	if err != nil {
+		return Credit{}, err
+	}
+	return c, nil
 }
 
-// free reports whether a call may begin. With no call under way one always may: the server MUST have a credit for a
-// client that has no requests outstanding (draft section 3.3), whatever it granted last and however many DONEs it
-// has still to take.
+// free reports whether a call may begin. With none under way one always may: the server must have a
+// credit for a client that has no requests outstanding (draft section 3.3), and to wait
+// would be to wait for ever, as nothing answers a DONE. So a grant of zero, too, is as good as one.
 func (w *Window) free() bool { return w.inflight == 0 || w.inflight+len(w.dones) < w.limit }
 
 func (w *Window) take() Credit {
@@ -95,7 +106,7 @@ func (w *Window) take() Credit {
 	return Credit{InUse: w.inflight + len(w.dones), number: w.begun}
 }
 
-// Release gives a credit back with the reply that brought the server's new grant.
+// Release ends a call with its reply, which brought a new grant, and gives its credit back.
 func (w *Window) Release(c Credit, grant uint32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,7 +115,7 @@ func (w *Window) Release(c Credit, grant uint32) {
 	w.wake()
 }
 
-// Grant notes the grant of a reply that an RDMA_DONE is to follow: its credit stays in use until Done.
+// Grant notes the grant in a reply that an RDMA_DONE is to follow: the credit stays in use until Done.
 func (w *Window) Grant(c Credit, grant uint32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,20 +123,23 @@ func (w *Window) Grant(c Credit, grant uint32) {
 	w.wake()
 }
 
-// grant takes over the grant in the reply to a call. Sends arrive in order, so the server has taken the DONEs that were sent before
-// that call.
+// grant takes over the grant in the reply to a call. The server takes messages in the order in which they were sent, so it
+// has taken the DONEs that went before that call.
 func (w *Window) grant(c Credit, n uint32) {
 	w.limit = int(min(n, uint32(w.max)))
-	i := 0
-	for i < len(w.dones) && w.dones[i] < c.number {
-		i++
+	taken := 0
+	for taken < len(w.dones) && w.dones[taken] < c.number {
+		taken++
 	}
-	w.dones = append(w.dones[:0], w.dones[i:]...)
+	if taken > 0 { // moved within the slice, which so keeps its memory
+		w.dones = w.dones[:copy(w.dones, w.dones[taken:])]
+	}
 }
 
-// Done notes that the RDMA_DONE of a call has been sent, which ends the call. The DONE uses up a credit in turn (draft section 3.8), until the
-// reply to a call that was made later shows that the server has taken it.
-func (w *Window) Done(c Credit) {
+// Done ends a call whose RDMA_DONE has been sent: posted, so that no Send posted from now on can
+// overtake it. The DONE takes the credit over (draft section 3.8), until the reply to a later call
+// shows that the server has taken it.
+func (w *Window) Done(Credit) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.inflight--
@@ -133,7 +147,7 @@ func (w *Window) Done(c Credit) {
 	w.wake()
 }
 
-// Cancel gives a credit back that was not used.
+// Cancel gives a credit back whose call was not sent.
 func (w *Window) Cancel(Credit) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,15 +168,17 @@ func (w *Window) Close(err error) {
 	}
 }
 
-// State returns the most recent grant, the credits in use by calls and by DONEs, and the calls that wait for one.
+// State returns the most recent grant, max at most, the credits in use by calls and by DONEs, and the calls that wait
+// for one.
 func (w *Window) State() (limit, inflight, dones, waiting int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.limit, w.inflight, len(w.dones), w.waiting
 }
 
+// wake gives those that wait what has become free.
 func (w *Window) wake() {
-	for w.first != nil && w.free() && w.err == nil {
+	for w.first != nil && w.free() {
 		w.first.credit = w.take()
 		w.signal()
 	}

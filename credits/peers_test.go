@@ -1,0 +1,231 @@
+package credits
+
+import (
+	"context"
+	"slices"
+	"testing/synctest"
+)
+
+// requester is a client.
+type requester interface {
+	want()             // one more call
+	giveUp(i int)      // one of the calls that wait
+	ready() int        // calls that have a credit and have not been sent
+	take(i int) Credit // one of them
+	cancel(c Credit)
+	release(c Credit, grant uint32)
+	grant(c Credit, grant uint32)
+	done(c Credit)
+	state() (limit, calls, dones, waiting int)
+	// may is how many calls may begin before more is heard, by the rules that this client keeps.
+	may() int
+}
+
+// window is this package's client.
+type window struct {
+	*Window
+	waits, holds []*caller
+}
+
+func (w *window) want() {
+	w.waits = append(w.waits, call(w.Window, 0))
+	w.sort()
+}
+
+// sort finds those who have got a credit.
+func (w *window) sort() {
+	synctest.Wait()
+	w.waits = slices.DeleteFunc(w.waits, func(c *caller) bool {
+		if c.done && c.err == nil {
+			w.holds = append(w.holds, c)
+		}
+		return c.done
+	})
+}
+
+func (w *window) giveUp(i int) {
+	if len(w.waits) > 0 {
+		w.waits[i%len(w.waits)].cancel()
+		w.sort()
+	}
+}
+
+func (w *window) ready() int { return len(w.holds) }
+
+func (w *window) take(i int) Credit {
+	c := w.holds[i]
+	w.holds = slices.Delete(w.holds, i, i+1)
+	return c.credit
+}
+
+func (w *window) cancel(c Credit)                { w.Cancel(c); w.sort() }
+func (w *window) release(c Credit, grant uint32) { w.Release(c, grant); w.sort() }
+func (w *window) grant(c Credit, grant uint32)   { w.Grant(c, grant); w.sort() }
+func (w *window) done(c Credit)                  { w.Done(c); w.sort() }
+
+func (w *window) state() (limit, calls, dones, waiting int) { return w.State() }
+
+func (w *window) may() int {
+	limit, calls, dones, _ := w.State()
+	if calls == 0 {
+		return max(1, limit-dones)
+	}
+	return max(0, limit-calls-dones)
+}
+
+// literal is a client that reads the draft in another way. A strict one takes a DONE for a request that has not been answered, until the
+// reply to a later call: then it sends nothing if there are as many as the grant, even
+// if it has no call under way. A lax one does not count DONEs.
+type literal struct {
+	lax     bool
+	limit   int
+	calls   int
+	sent    uint64
+	dones   []uint64 // sent, when each was
+	waiting int
+	holds   int
+}
+
+func (l *literal) may() int {
+	n := l.calls
+	if !l.lax {
+		n += len(l.dones)
+	}
+	if n == 0 {
+		return max(1, l.limit)
+	}
+	return max(0, l.limit-n)
+}
+
+func (l *literal) wake() {
+	for l.waiting > 0 && l.may() > 0 {
+		l.waiting--
+		l.calls++
+		l.holds++
+	}
+}
+
+func (l *literal) want() {
+	l.waiting++
+	l.wake()
+}
+
+func (l *literal) giveUp(int) { l.waiting = max(0, l.waiting-1) }
+
+func (l *literal) ready() int { return l.holds }
+
+func (l *literal) take(int) Credit {
+	l.holds--
+	l.sent++
+	return Credit{number: l.sent}
+}
+
+func (l *literal) cancel(Credit) {
+	l.calls--
+	l.wake()
+}
+
+func (l *literal) release(c Credit, grant uint32) {
+	l.calls--
+	l.grant(c, grant)
+}
+
+func (l *literal) grant(c Credit, grant uint32) {
+	l.limit = int(grant)
+	l.dones = slices.DeleteFunc(l.dones, func(sent uint64) bool { return sent < c.number })
+	l.wake()
+}
+
+func (l *literal) done(Credit) {
+	l.calls--
+	l.dones = append(l.dones, l.sent)
+	l.wake()
+}
+
+func (l *literal) state() (limit, calls, dones, waiting int) {
+	return l.limit, l.calls, len(l.dones), l.waiting
+}
+
+// responder is a server.
+type responder interface {
+	start() int
+	received()
+	done() bool
+	dropped()
+	full(withheld bool) bool // a reply with a read list has to wait
+	// reply is told how many receives cannot be posted, and reports false if the connection must end.
+	reply(a Answer, short int) (grant int, ok bool)
+	posted() int
+	most() int // that may ever be posted
+}
+
+// granter is this package's server.
+type granter struct{ Granter }
+
+func (g *granter) start() int     { return g.Start() }
+func (g *granter) received()      { g.Received() }
+func (g *granter) done() bool     { return g.Done() }
+func (g *granter) dropped()       { g.Dropped() }
+func (g *granter) full(bool) bool { return g.Full() }
+
+func (g *granter) reply(a Answer, short int) (int, bool) {
+	grant, post := g.Reply(a)
+	if short = min(short, post); short > 0 {
+		grant = g.Short(short)
+		return int(grant), grant > 0
+	}
+	return int(grant), true
+}
+
+func (g *granter) posted() int {
+	posted, _, _ := g.State()
+	return posted
+}
+
+func (g *granter) most() int {
+	_, _, owed := g.State()
+	return g.max + 2 + owed
+}
+
+// tight is a server with as many receives as credits, for calls and DONEs alike. It posts each again when it has dealt with the message, and
+// takes the DONEs to come off what it grants (draft section 11).
+type tight struct {
+	size, active, owed int
+}
+
+func (s *tight) start() int  { return s.size }
+func (s *tight) received()   { s.active++ }
+func (s *tight) posted() int { return s.size - s.active }
+func (s *tight) most() int   { return s.size }
+func (s *tight) dropped()    { panic("a tight server answers all calls") }
+
+func (s *tight) done() bool {
+	s.owed--
+	return s.owed >= 0
+}
+
+func (s *tight) full(withheld bool) bool {
+	if withheld {
+		return s.owed >= s.size
+	}
+	return s.owed >= s.size-1
+}
+
+func (s *tight) reply(a Answer, _ int) (int, bool) {
+	s.active--
+	if a.Owes {
+		s.owed++
+	}
+	least := 1
+	if a.Withheld {
+		least = 0
+	}
+	return max(least, min(s.size-s.owed, a.Allow, int(a.Requested))), true
+}
+
+// noWait is a context that has ended: Acquire takes a credit if one is free.
+var noWait = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
