@@ -34,6 +34,12 @@ func (g *Granter) Received() {
 	g.recent = 0
 }
 
+// Mistaken takes back what Received noted: it was no call.
+func (g *Granter) Mistaken() {
+	g.posted++
+	g.active--
+}
+
 // Done notes an RDMA_DONE that has consumed a receive, and reports whether one was owed. If not, the receive is
 // not accounted for: it must be posted again.
 func (g *Granter) Done() bool {

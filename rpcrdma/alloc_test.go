@@ -21,14 +21,12 @@ func (p landed) UnmarshalXDR(d *xdr.Decoder) {
 	d.Uint32()
 }
 
-// TestAllocations checks that calls allocate nothing in the steady state, on either side, whichever way they
-// travel. The test program's own allocations are known.
-func TestAllocations(t *testing.T) {
-	r := newRig(t, Config{})
+// allocProgram is version 2 of the test program, whose handlers allocate nothing.
+func allocProgram() oncrpc.Program {
 	sink := make([]byte, 1<<20)
 	source := make([]byte, 1<<20)
 	dst := [][]byte{sink}
-	r.server.Handle(oncrpc.Program{Number: testProgram, Version: 2, Procedures: []oncrpc.Procedure{
+	return oncrpc.Program{Number: testProgram, Version: 2, Procedures: []oncrpc.Procedure{
 		1: {Name: "TAKE", NonBlocking: true, Handler: func(ctx context.Context, c *oncrpc.Call) error {
 			c.Args.Uint32()
 			c.Args.Uint32()
@@ -41,22 +39,28 @@ func TestAllocations(t *testing.T) {
 			c.Results.Uint32(0)
 			return nil
 		}},
-	}})
-	conn := r.dial(Config{})
+	}}
+}
+
+// allocCall is a call that shall allocate nothing.
+type allocCall struct {
+	name string
+	req  oncrpc.Request
+}
+
+// noAllocations makes calls between ends of these configurations, and checks that they allocate nothing in the steady state, on either
+// side. It returns the connection, which prepare has been given.
+func noAllocations(t *testing.T, server, cfg Config, prepare func(*Conn), tests []allocCall) *Conn {
+	t.Helper()
+	r := newRig(t, server)
+	r.server.Handle(allocProgram())
+	conn := r.dial(cfg)
+	if prepare != nil {
+		prepare(conn)
+	}
 	c := oncrpc.NewClient(conn, testProgram, 2, oncrpc.AuthNone())
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	tests := []struct {
-		name string
-		req  oncrpc.Request
-	}{
-		{"NULL", oncrpc.Request{}},
-		{"inline argument", oncrpc.Request{Procedure: 1, Args: &items{data: [][]byte{make([]byte, 1000)}}}},
-		{"read chunk", oncrpc.Request{Procedure: 1, Args: &items{data: [][]byte{make([]byte, 1<<20)}}}},
-		{"inline result", oncrpc.Request{Procedure: 2, Args: size(1000), Reply: landed(make([]byte, 1000)), Results: [][]byte{make([]byte, 1000)}}},
-		{"write chunk", oncrpc.Request{Procedure: 2, Args: size(1 << 20), Reply: landed(sink), Results: [][]byte{sink}}},
-		{"reply chunk", oncrpc.Request{Procedure: 2, Args: size(100_000), MaxReply: 100_100, Reply: landed(make([]byte, 100_000))}},
-	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			call := func() {
@@ -69,6 +73,61 @@ func TestAllocations(t *testing.T) {
 			}
 			if n := testing.AllocsPerRun(500, call); n >= 1 {
 				t.Errorf("%v allocations a call", n)
+			}
+		})
+	}
+	return conn
+}
+
+// TestAllocations checks that calls allocate nothing, whichever way they travel.
+func TestAllocations(t *testing.T) {
+	sink := make([]byte, 1<<20)
+	noAllocations(t, Config{}, Config{}, nil, []allocCall{
+		{"NULL", oncrpc.Request{}},
+		{"inline argument", oncrpc.Request{Procedure: 1, Args: &items{data: [][]byte{make([]byte, 1000)}}}},
+		{"read chunk", oncrpc.Request{Procedure: 1, Args: &items{data: [][]byte{make([]byte, 1<<20)}}}},
+		{"inline result", oncrpc.Request{Procedure: 2, Args: size(1000), Reply: landed(make([]byte, 1000)), Results: [][]byte{make([]byte, 1000)}}},
+		{"write chunk", oncrpc.Request{Procedure: 2, Args: size(1 << 20), Reply: landed(sink), Results: [][]byte{sink}}},
+		{"reply chunk", oncrpc.Request{Procedure: 2, Args: size(100_000), MaxReply: 100_100, Reply: landed(make([]byte, 100_000))}},
+	})
+}
+
+// TestAllocationsPadded is about RDMA_MSGP, both ways, into receives of two buffers.
+func TestAllocationsPadded(t *testing.T) {
+	cfg := Config{Dialect: Draft, InlineSend: 20480, InlineRecv: 20480, Align: 4096, PeerAlign: 4096}
+	conn := noAllocations(t, cfg, cfg, nil, []allocCall{
+		{"argument", oncrpc.Request{Procedure: 1, Args: &items{data: [][]byte{make([]byte, 8000)}}}},
+		{"result", oncrpc.Request{Procedure: 2, Args: size(8000), MaxReply: 8100, Reply: landed(make([]byte, 8000))}},
+	})
+	if conn.Stats().Padded < 600 {
+		t.Error("the results were not padded")
+	}
+}
+
+// TestAllocationsReplyReads is about replies that are left to be read, and their RDMA_DONEs.
+func TestAllocationsReplyReads(t *testing.T) {
+	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	defer back.Close()
+	for _, tt := range []struct {
+		name     string
+		minChunk int // of the server
+		prepare  func(*Conn)
+	}{
+		{"bulk data", 0, nil},
+		{"long", 1 << 20, nil},
+		{"long, to a client that serves", 1 << 20, func(c *Conn) { c.Serve(back) }},
+		{"with a limit of RDMA Reads", 0, func(c *Conn) {
+			s := c.Settings()
+			s.Reads = 2
+			c.Agree(s)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req := oncrpc.Request{Procedure: 2, Args: size(100_000), Reply: landed(make([]byte, 100_000))}
+			server := Config{Dialect: Draft, MinChunk: tt.minChunk, SegmentSize: 30_000}
+			conn := noAllocations(t, server, Config{Dialect: Draft, NoReplyChunks: true}, tt.prepare, []allocCall{{"result", req}})
+			if conn.Stats().DonesSent < 600 {
+				t.Error("the results were not read")
 			}
 		})
 	}

@@ -31,7 +31,9 @@ type connBudget struct {
 	blocked uint64 // the pass in which an earlier call did not fit
 
 	pinned   int         // replies
+	owed     int         // RDMA_DONEs to come, for these and for replies whose memory was taken back
 	withheld []*incoming // replies, in order
+	ended    bool        // the connection: nothing is withheld any more, as nothing would send it
 }
 
 func newBudget(n int64) *budget { return &budget{free: n} }
@@ -81,12 +83,19 @@ func (b *budget) pin(in *incoming) bool {
 
 func (b *budget) pinnable(in *incoming) bool {
 	m := &in.c.memory
+	if m.ended {
+		return true
+	}
+	if m.owed >= in.c.cfg.Credits {
+		return false // each has a receive of its own
+	}
 	return m.pinned == 0 || (in.pinned <= m.free && in.pinned <= b.free)
 }
 
 func (b *budget) takePin(in *incoming) {
 	m := &in.c.memory
 	m.pinned++
+	m.owed++
 	m.free -= in.pinned
 	b.free -= in.pinned
 }
@@ -103,6 +112,18 @@ func (b *budget) release(c *Conn, reserved, pinned int64) {
 	if pinned > 0 {
 		m.pinned--
 	}
+	b.resume(m)
+}
+
+// done notes an RDMA_DONE that was owed.
+func (b *budget) done(c *Conn) {
+	b.mu.Lock()
+	c.memory.owed--
+	b.resume(&c.memory)
+}
+
+// resume sends the withheld replies of a connection that can leave now, and starts the calls that can begin; b.mu is held, and unlocked.
+func (b *budget) resume(m *connBudget) {
 	var send []*incoming
 	for len(m.withheld) > 0 && b.pinnable(m.withheld[0]) {
 		b.takePin(m.withheld[0])
@@ -167,7 +188,7 @@ func (b *budget) remove(c *Conn) (gone []*incoming) {
 	}
 	clear(b.waiting[len(kept):])
 	b.waiting = kept
-	c.memory.waiting = 0
+	c.memory.waiting, c.memory.ended = 0, true
 	for _, in := range c.memory.withheld {
 		in.pinned = 0
 		gone = append(gone, in)

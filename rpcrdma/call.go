@@ -52,10 +52,8 @@ type call struct {
 	// Of a reply with a read list.
 	owes     bool // it is to be answered by an RDMA_DONE
 	fetching bool // its chunks; guarded by Conn.mu
-	granted  uint32
 	reads    []chunks.ReadChunk
-	long     bool    // the first of reads is the message
-	doubtful *Header // of what may be a call of the peer's
+	long     bool // the first of reads is the message
 	loads    []transport.Slice
 	chain    chain
 	readErr  error // the first of the Reads
@@ -135,7 +133,7 @@ func (k *call) unref() {
 	clear(k.reads)
 	k.results, k.loads, k.reads, k.chain = k.results[:0], k.loads[:0], k.reads[:0], k.chain.cleared()
 	k.buf, k.sendList[0], k.doneBuf, k.doneList[0] = transport.Slice{}, transport.Slice{}, transport.Slice{}, transport.Slice{}
-	k.c, k.x, k.recv, k.doubtful, k.message = nil, nil, nil, nil, message{}
+	k.c, k.x, k.recv, k.message = nil, nil, nil, message{}
 	callPool.Put(k)
 }
 

@@ -18,7 +18,8 @@ type Config struct {
 	// while receives are still posted at InlineRecv.
 	InlineSend, InlineRecv int
 	// Credits is the number of calls under way: the most that a server grants, and
-	// what a client asks for; 0 means 64.
+	// what a client asks for; 0 means 64. It is lowered to a half of the receives that the connection can have posted
+	// (transport.Info.RecvDepth), in the Draft to a third.
 	Credits int
 	// MinChunk is the length in bytes from which on bulk data may be moved on its own
 	// when a call does not fit inline; 0 means 1024.
@@ -46,14 +47,14 @@ type Config struct {
 	// Observer, if set, is told of each call this side has made.
 	Observer Observer
 
-	// Dialect is whose rules bind. What follows is of the Draft alone.
+	// Dialect is whose rules bind. What follows is of the Draft alone, and otherwise not looked at.
 	Dialect Dialect
 	// Align makes receives scatter lists whose second buffer is aligned to that many bytes and begins there in the message, so
 	// that data which the peer pads lands aligned in a buffer of its own (draft section 3.9): a power of two,
-	// 64 to half of InlineRecv; 0 means one buffer. The peer learns of it by CONF_RDMA.
+	// 64 to half of InlineRecv, and otherwise lowered to one; 0 means one buffer. The peer learns of it by CONF_RDMA.
 	Align int
-	// PeerAlign is what opaque data is aligned to in messages to the peer, a power of two, until CONF_RDMA says otherwise; 0 means no
-	// padding. Data of MinChunk bytes or more is padded, and sent inline, where the whole message fits.
+	// PeerAlign is what opaque data is aligned to in messages to the peer, a power of two from 8 to 32768, until CONF_RDMA says otherwise; 0, or
+	// anything else, means no padding. Data of MinChunk bytes or more is padded, and sent inline, where the whole message fits.
 	PeerAlign int
 	// PadAbove takes data of exactly the threshold for unpadded in what the peer sends: section 3.9 has both "at or above" and "exceeds".
 	// What this side sends reads the same either way.
@@ -130,9 +131,9 @@ type Observer interface {
 type CallInfo struct {
 	Program, Version, Procedure uint32
 
-	InlineSent     int   // of the RPC message, in the Send
+	InlineSent     int   // of the RPC message, in the Send, without padding
 	ReadChunk      int   // of the RPC message, offered as read chunks
-	InlineReceived int   // of the reply, in the Send
+	InlineReceived int   // of the reply, in the Send, with its padding
 	WriteChunk     int   // of the reply, written to write chunks; in the Draft with their round-up
 	ReplyChunk     int   // of the reply, written to the reply chunk
 	ReplyRead      int   // of the reply, fetched from read chunks and acknowledged by RDMA_DONE (Draft)

@@ -44,6 +44,8 @@ type Conn struct {
 	err      error
 	xid      uint32
 	pending  map[uint32]*call
+	heard    uint64 // numbers what has come as a reply to these, or may be one
+	granted  uint64 // number of that whose grant is in force
 	granter  credits.Granter
 	server   *oncrpc.Server
 	leave    func() // takes the connection back from server
@@ -72,11 +74,11 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget) *Conn {
 	}
 	c.rules = dialects[cfg.Dialect]
 	// Replies and calls share the receive queue, in equal parts, and so do DONEs.
-	parts := 2
+	n := c.info.RecvDepth / 2
 	if c.rules.replyReads {
-		parts = 3
+		n = (c.info.RecvDepth - 2) / 3 // a grant may be larger by two (credits.Granter)
 	}
-	c.cfg.Credits = max(1, min(c.cfg.Credits, c.info.RecvDepth/parts))
+	c.cfg.Credits = max(1, min(c.cfg.Credits, n))
 	if cfg.NoPrivateData {
 		c.peer = parsePrivate(nil)
 	} else {

@@ -44,6 +44,9 @@
 // started, and grants go down to zero. So one client holds no more than its share, and the replies of calls that
 // had been started before.
 //
+// Each RDMA_DONE that may still come has a receive posted for it, also when its time has run out. So there are no more of them than credits: replies
+// wait for the DONEs of others then, too, and a client that owes as many for good loses its connection.
+//
 // This cannot deadlock. A withheld reply waits for RDMA_DONEs of its own connection alone. Each of these comes, because its
 // receive was posted before the reply left and the client needs no further credit to send it; or its time runs out; or the connection ends. And when nothing
 // of a connection is pinned any more its next reply is sent whatever memory is free. A client that was granted nothing has the call under way whose

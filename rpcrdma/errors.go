@@ -41,7 +41,7 @@ func (e *PeerError) Error() string {
 		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it speaks versions %d to %d", e.Code, e.Low, e.High)
 	}
 	if e.Code == ErrChunk {
-		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it cannot make sense of the chunks, or the reply is longer than the request's MaxReply or Results allow for", e.Code)
+		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it cannot make sense of the message (is it set to the same dialect?), or the reply is longer than the request's MaxReply or Results allow for, or than it sends at all", e.Code)
 	}
 	return fmt.Sprintf("peer answered RDMA_ERROR: %v", e.Code)
 }
@@ -50,9 +50,10 @@ var (
 	// ErrXID: rdma_xid is not the XID of the RPC message (draft section 4.1).
 	ErrXID = fmt.Errorf("%w: rdma_xid differs from the XID of the message", ErrMalformed)
 	// ErrReplyRead: a reply with a read list, which RFC 8166 does not allow (section 3.5.1).
-	ErrReplyRead = fmt.Errorf("%w: read list in a reply", ErrMalformed)
-	// ErrExceeded: the peer has sent more than it was granted credits for (draft section 3.3), which ends the connection.
+	ErrReplyRead = fmt.Errorf("%w: read list in a reply: the peer speaks the draft's dialect", ErrMalformed)
+	// ErrExceeded: the peer has sent more than it was granted credits for (draft section 3.3), calls or replies that nobody
+	// asked for, which ends the connection.
 	ErrExceeded = errors.New("peer exceeds the credits granted to it")
-	// ErrTooLarge: a call over Config.MaxMessage.
-	ErrTooLarge = errors.New("message over the configured maximum")
+	// ErrTooLarge: a call, or a reply in read chunks, over Config.MaxMessage.
+	ErrTooLarge = errors.New("message over Config.MaxMessage")
 )

@@ -13,7 +13,12 @@ import (
 
 // TestGranted checks what a server grants: what is asked for, between one and its limit.
 func TestGranted(t *testing.T) {
-	r := newRig(t, Config{Credits: 16})
+	t.Run("rfc8166", func(t *testing.T) { testGranted(t, RFC8166) })
+	t.Run("draft", func(t *testing.T) { testGranted(t, Draft) })
+}
+
+func testGranted(t *testing.T, dialect Dialect) {
+	r := newRig(t, Config{Credits: 16, Dialect: dialect})
 	p := r.raw(inline4k)
 	for i, tt := range []struct{ asked, want uint32 }{{5, 5}, {0, 1}, {16, 16}, {17, 16}, {1 << 31, 16}, {2, 2}, {0xffffffff, 16}} {
 		h := header(uint32(i), TypeMsg)
@@ -27,7 +32,12 @@ func TestGranted(t *testing.T) {
 
 // TestReceivesFollowGrants uses every credit granted at once, again and again, and at last one more than that.
 func TestReceivesFollowGrants(t *testing.T) {
-	r := newRig(t, Config{Credits: 16})
+	t.Run("rfc8166", func(t *testing.T) { testReceivesFollowGrants(t, RFC8166) })
+	t.Run("draft", func(t *testing.T) { testReceivesFollowGrants(t, Draft) })
+}
+
+func testReceivesFollowGrants(t *testing.T, dialect Dialect) {
+	r := newRig(t, Config{Credits: 16, Dialect: dialect})
 	p := r.raw(inline4k)
 	call := func(xid, proc, asked uint32) {
 		h := header(xid, TypeMsg)
@@ -64,8 +74,13 @@ func TestReceivesFollowGrants(t *testing.T) {
 // TestMemoryPressure has calls wait for memory: grants shrink meanwhile, small calls and other connections go on,
 // and every call is answered in the end.
 func TestMemoryPressure(t *testing.T) {
+	t.Run("rfc8166", func(t *testing.T) { testMemoryPressure(t, RFC8166) })
+	t.Run("draft", func(t *testing.T) { testMemoryPressure(t, Draft) })
+}
+
+func testMemoryPressure(t *testing.T, dialect Dialect) {
 	const size = 64 << 10
-	r := newRig(t, Config{MaxMessage: size, ConnMemory: 3 * size, ServerMemory: 6 * size, Credits: 32})
+	r := newRig(t, Config{MaxMessage: size, ConnMemory: 3 * size, ServerMemory: 6 * size, Credits: 32, Dialect: dialect})
 	p, other := r.raw(inline4k), r.raw(inline4k)
 	block := func(p *rawPeer, xid uint32) {
 		args := &items{data: [][]byte{pattern(uint64(xid), size-100)}}

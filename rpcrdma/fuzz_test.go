@@ -10,10 +10,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// FuzzServer sends a server anything: it neither panics nor stops serving, and others do not notice. A
+// FuzzServer sends a server of either dialect anything: it neither panics nor stops serving, and others do not notice. A
 // message that has it read or write memory that is not there ends its own connection.
 func FuzzServer(f *testing.F) {
-	seed := func(h *Header, body []byte) { f.Add(append(h.Append(nil), body...)) }
+	seed := func(h *Header, body []byte) {
+		for _, draft := range []bool{false, true} {
+			f.Add(append(h.Append(nil), body...), draft)
+		}
+	}
 	seed(header(1, TypeMsg), callBytes(1, procEcho, &items{data: [][]byte{{1, 2, 3}}}))
 	seed(&Header{XID: 1, Version: 2}, callBytes(1, procNull, nil))
 	h := header(2, TypeMsg)
@@ -25,13 +29,21 @@ func FuzzServer(f *testing.F) {
 	h.Reads = []chunks.ReadSegment{{Segment: chunks.Segment{Handle: 1}}, {Segment: chunks.Segment{Handle: 1, Length: 40}}}
 	seed(h, nil)
 	seed(&Header{XID: 1, Version: 1, Type: TypeError, Err: ErrVers}, nil)
+	seed(header(4, TypeDone), nil)
+	h = header(5, TypeMsgP)
+	h.Align, h.Threshold = 64, 3
+	seed(h, callBytes(5, procEcho, &items{data: [][]byte{{1, 2, 3}}}))
 
-	r := newRig(f, Config{})
-	witness := r.raw(inline4k)
-	f.Fuzz(func(t *testing.T, msg []byte) {
+	rigs := map[bool]*rig{false: newRig(f, Config{}), true: newRig(f, Config{Dialect: Draft, Align: minAlign})}
+	witnesses := map[bool]*rawPeer{}
+	for draft, r := range rigs {
+		witnesses[draft] = r.raw(inline4k)
+	}
+	f.Fuzz(func(t *testing.T, msg []byte, draft bool) {
 		if len(msg) > 4096 {
 			return
 		}
+		r, witness := rigs[draft], witnesses[draft]
 		r.t = t
 		p := r.raw(inline4k)
 		wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Done: make(completer, 1), Local: []transport.Slice{{Bytes: msg}}}
@@ -64,11 +76,15 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// FuzzReply answers a call with anything: the call ends with this answer or with the good one that follows, and what
+// FuzzReply answers a call with anything, in either dialect: the call ends with this answer or with the good one that follows, and what
 // the caller named is not touched afterwards.
 func FuzzReply(f *testing.F) {
 	const size = 5000
-	seed := func(h *Header, body []byte) { f.Add(append(h.Append(nil), body...)) }
+	seed := func(h *Header, body []byte) {
+		for _, draft := range []bool{false, true} {
+			f.Add(append(h.Append(nil), body...), draft)
+		}
+	}
 	seed(header(0, TypeMsg), append(replyHeader(0), be32(0, 7)...))
 	seed(header(0, TypeNoMsg), nil)
 	h := header(0, TypeMsg)
@@ -82,11 +98,24 @@ func FuzzReply(f *testing.F) {
 	// A call of the server's, to a client that serves nothing.
 	seed(header(0, TypeMsg), callBytes(1, procNull, nil))
 
-	f.Fuzz(func(t *testing.T, msg []byte) {
+	// Read lists: of no bytes, of memory that is not there, of too much.
+	for _, s := range []chunks.ReadSegment{{Position: 24}, {}, {Position: 36, Segment: chunks.Segment{Handle: 1, Length: size}}, {Segment: chunks.Segment{Length: 1 << 31}}} {
+		h = header(0, TypeMsg)
+		h.Reads = []chunks.ReadSegment{s}
+		seed(h, append(replyHeader(0), be32(0, 7)...))
+		h.Type = TypeNoMsg
+		seed(h, nil)
+	}
+
+	f.Fuzz(func(t *testing.T, msg []byte, draft bool) {
 		if len(msg) > 4096 {
 			return
 		}
-		c, p := rawServer(t, Config{}, inline4k)
+		var cfg Config
+		if draft {
+			cfg.Dialect = Draft
+		}
+		c, p := rawServer(t, cfg, inline4k)
 		land := make([]byte, size)
 		s := start(context.Background(), c, &items{data: [][]byte{make([]byte, size)}}, land)
 		h, _ := p.next()
@@ -108,8 +137,8 @@ func FuzzReply(f *testing.F) {
 		}
 		wait(t, s.err)
 		scribble(land)
-		if _, inFlight, _ := c.Credits(); inFlight != 0 {
-			t.Errorf("%d credits in use", inFlight)
+		if _, calls, _, _ := c.window.State(); calls != 0 { // there may be an RDMA_DONE
+			t.Errorf("%d credits in use", calls)
 		}
 		c.Close()
 		<-c.Done()

@@ -12,6 +12,9 @@ import (
 // ProtocolVersion is the version of the header (draft section 4.1).
 const ProtocolVersion = 1
 
+// creditsOffset is where the credits stand in a header, behind the XID and the version.
+const creditsOffset = 8
+
 // Type is the kind of a message: rdma_proc of draft section 4.3.
 type Type uint32
 
@@ -134,19 +137,14 @@ func (h *Header) Append(b []byte) []byte {
 	return b
 }
 
-// copy makes h a copy of what shares no memory with it.
-func (h *Header) copy(from *Header) {
-	lists := h.Lists
-	*h = *from
-	h.Lists = lists
-	h.Lists.Reset()
-	h.Reads = append(h.Reads, from.Reads...)
-	for _, w := range from.Writes {
-		h.AddWrite(w)
+// long reports whether there is a read chunk at position zero.
+func (h *Header) long() bool {
+	for i := range h.Reads {
+		if h.Reads[i].Position == 0 {
+			return true
+		}
 	}
-	if from.HasReply {
-		h.SetReply(from.Reply)
-	}
+	return false
 }
 
 // Parse decodes the header that begins b and returns its length. Except with ErrShort, the four

@@ -21,8 +21,10 @@ type incoming struct {
 	recv     *receive
 	message  // the inline part
 	reads    []chunks.ReadChunk
-	long     bool  // the first of reads is the message
-	reserved int64 // of the budget
+	long     bool   // the first of reads is the message
+	doubtful bool   // that may be the reply to a call of ours
+	heard    uint64 // number of a doubtful one among replies
+	reserved int64  // of the budget
 	args     []xdr.Chunk
 	dec      xdr.Decoder
 	fetched  chan error        // of capacity 1: the end of a Fetch
@@ -148,6 +150,10 @@ func (in *incoming) start() {
 	}
 	n := in.reads[0].Len
 	s, err := in.c.pool.get(n)
+	if err != nil && in.doubtful {
+		in.isReply()
+		return
+	}
 	if err != nil {
 		in.c.cfg.Logger.Warn("rpcrdma: no memory for a call", "peer", in.c.info.RemoteAddr, "xid", in.header.XID, "err", err)
 		in.refuse(ErrChunk)
@@ -176,6 +182,9 @@ func (r *longRead) Complete(wr *transport.WorkRequest, err error) {
 	}
 	b := in.body
 	switch {
+	case len(b) >= 8 && oncrpc.MsgType(binary.BigEndian.Uint32(b[4:])) == oncrpc.MsgReply:
+		in.isReply()
+		return
 	case len(b) < 8 || oncrpc.MsgType(binary.BigEndian.Uint32(b[4:])) != oncrpc.MsgCall:
 		err = fmt.Errorf("%w: no call in the chunk at position 0", ErrMalformed)
 	case binary.BigEndian.Uint32(b) != in.header.XID:
@@ -185,6 +194,9 @@ func (r *longRead) Complete(wr *transport.WorkRequest, err error) {
 		in.c.complain(&in.c.stats.malformed, "call refused", in.header.XID, err)
 		in.refuse(ErrChunk)
 		return
+	}
+	if in.doubtful {
+		in.c.stats.callsReceived.Add(1)
 	}
 	in.begin()
 }

@@ -52,7 +52,7 @@ func (c *Conn) received(m *transport.Message) {
 		c.reply(r, message{}, &PeerError{h.Err, h.Low, h.High})
 	case TypeMsgP:
 		if !c.rules.padding {
-			c.bad(r, fmt.Errorf("%w: %v", ErrMalformed, h.Type), ErrChunk)
+			c.bad(r, fmt.Errorf("%w: %v, of the draft's dialect", ErrMalformed, h.Type), ErrChunk)
 			return
 		}
 		pad, err := h.padding(n, r.kind.size, c.cfg.PadAbove)
@@ -114,12 +114,19 @@ func (c *Conn) receivedMsg(r *receive, m message) {
 	}
 }
 
-// receivedNoMsg takes an RDMA_NOMSG: a call's message is in a read chunk, a reply's in the reply chunk.
+// receivedNoMsg takes an RDMA_NOMSG: a call's message is in a read chunk, a reply's in the reply chunk, or, in the Draft, in a read chunk, too.
 func (c *Conn) receivedNoMsg(r *receive) {
 	h := &c.header
-	for i := range h.Reads {
-		if h.Reads[i].Position == 0 && c.longCall(h.XID) {
+	if h.long() {
+		c.mu.Lock()
+		ours, serves := c.pending[h.XID] != nil, c.server != nil
+		c.mu.Unlock()
+		switch {
+		case !ours, serves && !c.rules.replyReads: // who serves nothing takes it for a bad reply
 			c.call(r, message{})
+			return
+		case serves:
+			c.doubt(r)
 			return
 		}
 	}
@@ -131,14 +138,6 @@ func (c *Conn) receivedNoMsg(r *receive) {
 	default:
 		c.reply(r, message{}, nil)
 	}
-}
-
-// longCall reports whether a message at position zero is taken for a call. In the Draft it may be a reply, so what bears the transaction id of a call of
-// ours is. By RFC 8166 it may not; but who serves nothing takes it for a bad reply.
-func (c *Conn) longCall(xid uint32) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.pending[xid] == nil || (c.server != nil && !c.rules.replyReads)
 }
 
 // awaits reports whether a call of this side awaits its reply.
@@ -195,13 +194,18 @@ func (c *Conn) useless(r *receive, err error) {
 
 // reply takes the reply to a call of ours, with its message when that is inline, or with what is wrong with it.
 func (c *Conn) reply(r *receive, m message, err error) {
-	h := &c.header
 	c.mu.Lock()
 	if c.pending == nil {
 		c.mu.Unlock()
 		return
 	}
 	c.arrived(r)
+	c.heard++
+	c.replied(r, &c.header, m, err, c.heard)
+}
+
+// replied is reply for a receive that is off the list, and the number of what it took; c.mu is held, and unlocked.
+func (c *Conn) replied(r *receive, h *Header, m message, err error, number uint64) {
 	k := c.pending[h.XID]
 	if k == nil || k.fetching {
 		c.repost(r)
@@ -216,26 +220,39 @@ func (c *Conn) reply(r *receive, m message, err error) {
 	}
 	k.recv = r
 	k.owes = reads && c.rules.replyReads
-	// Until its chunks are here, a reply has its call under way, with its transaction id.
-	k.fetching = k.owes && err == nil && !k.abandoned
-	if !k.fetching {
-		delete(c.pending, h.XID)
-	}
-	serves := c.server != nil
-	c.mu.Unlock()
-
-	if k.fetching {
-		c.fetchReply(k, m, serves)
-		return
-	}
+	// Until its chunks are here, a reply has its call under way, with its transaction id. The caller may give
+	// up as long, so what is his is looked at now.
 	if err == nil && !k.abandoned {
 		err = k.accept(h, m)
+		k.fetching = err == nil && len(k.reads) > 0 // there may be no bytes in them
 	}
-	k.end(err, h.Credits)
+	fetching := k.fetching
+	if !fetching {
+		delete(c.pending, h.XID)
+	}
+	// Grants count in the order in which they arrived, and so under the lock.
+	last := number > c.granted
+	c.granted = max(c.granted, number)
+	switch {
+	case k.owes && last:
+		c.window.Grant(k.credit, h.Credits)
+	case k.owes:
+	case last:
+		c.window.Release(k.credit, h.Credits)
+	default:
+		c.window.Cancel(k.credit)
+	}
+	c.mu.Unlock()
+
+	if fetching {
+		c.fetchReply(k)
+	} else {
+		k.end(err)
+	}
 }
 
 // end ends a call that is off the table, with its reply in place or with an error.
-func (k *call) end(err error, granted uint32) {
+func (k *call) end(err error) {
 	c := k.c
 	switch {
 	case errors.Is(err, ErrVersion):
@@ -244,10 +261,7 @@ func (k *call) end(err error, granted uint32) {
 		c.complain(&c.stats.malformed, "reply malformed", k.xid, err)
 	}
 	if k.owes {
-		c.window.Grant(k.credit, granted)
 		k.sendDone()
-	} else {
-		c.window.Release(k.credit, granted)
 	}
 	k.deliver(err)
 }
@@ -263,6 +277,46 @@ func (c *Conn) call(r *receive, m message) {
 	in := c.accept(r, m, &c.header)
 	c.mu.Unlock()
 	in.admit()
+}
+
+// doubt takes a long message that bears the transaction id of a call of ours, and may be the reply to that or a call of the peer's. It is
+// fetched like a call, but nothing is reserved for it: a reply must not wait for the memory of calls.
+func (c *Conn) doubt(r *receive) {
+	c.mu.Lock()
+	if c.pending == nil {
+		c.mu.Unlock()
+		return
+	}
+	c.arrived(r)
+	in := c.accept(r, message{}, &c.header)
+	c.heard++
+	in.doubtful, in.heard = true, c.heard
+	c.mu.Unlock()
+	err := in.check()
+	in.reserved = 0
+	if err != nil {
+		in.isReply() // which says what is wrong with it
+		return
+	}
+	in.start()
+}
+
+// isReply takes for a reply what was taken for a call.
+func (in *incoming) isReply() {
+	c := in.c
+	c.mu.Lock()
+	c.granter.Mistaken()
+	if c.pending == nil {
+		c.mu.Unlock()
+	} else {
+		r := in.recv
+		in.recv = nil
+		if k := c.pending[in.header.XID]; k != nil && !k.fetching {
+			k.loads, in.loads = append(k.loads, in.loads...), in.loads[:0] // its message, if it is here
+		}
+		c.replied(r, &in.header, message{}, nil, in.heard)
+	}
+	in.finish()
 }
 
 // admit checks the call, and starts it when there is memory for it.

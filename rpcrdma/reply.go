@@ -1,6 +1,7 @@
 package rpcrdma
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -32,6 +33,9 @@ func (in *incoming) Reply(m xdr.Message) {
 // tooLong says what does not fit where.
 func (in *incoming) tooLong() error {
 	h, m := &in.header, &in.reply
+	if n := m.Len(); in.c.rules.replyReads && n > in.c.cfg.MaxMessage {
+		return fmt.Errorf("%w: reply of %d bytes, %d allowed", ErrTooLarge, n, in.c.cfg.MaxMessage)
+	}
 	var writes []uint64
 	for _, w := range h.Writes {
 		writes = append(writes, w.Len())
@@ -188,13 +192,7 @@ func (in *incoming) send() {
 		c.pool.put(in.buf)
 		in.buf = buf
 	}
-	out.XID, out.Version = in.header.XID, ProtocolVersion
-	granted, err := c.grant(in)
-	if err != nil {
-		in.finish()
-		return
-	}
-	out.Credits = granted
+	out.XID, out.Version, out.Credits = in.header.XID, ProtocolVersion, 0
 	b := out.Append(in.buf.Bytes[:0])
 	if out.Type == TypeMsgP {
 		b = in.reply.AppendPadded(b, in.without, int(out.Align), in.thresh)
@@ -217,7 +215,7 @@ func (in *incoming) send() {
 		}
 	}
 	in.chain.wrs = append(in.chain.wrs, wr)
-	if err := c.queue.post(in.chain.all()); err != nil {
+	if err := c.queue.postReply(in); err != nil {
 		if !errors.Is(err, net.ErrClosed) {
 			c.fail(err)
 		}
@@ -237,14 +235,15 @@ func (in *incoming) sendLen() int {
 	return n
 }
 
-// grant accounts for a reply about to be sent, posts the receives that its grant calls for, and returns
-// the grant.
-func (c *Conn) grant(in *incoming) (uint32, error) {
+// grant accounts for a reply about to be sent, posts the receives that its grant calls for, and writes the grant into
+// the message.
+func (in *incoming) grant() error {
+	c := in.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pending == nil {
 		c.granter.Dropped()
-		return 0, c.err
+		return c.err
 	}
 	_, active, _ := c.granter.State()
 	allow, withheld := c.budget.allow(c, active)
@@ -256,11 +255,12 @@ func (c *Conn) grant(in *incoming) (uint32, error) {
 	if posted, err := c.post(n); err != nil {
 		if granted = c.granter.Short(n - posted); granted == 0 {
 			go c.fail(err)
-			return 0, err
+			return err
 		}
 	}
 	c.awaitPeer(in)
-	return granted, nil
+	binary.BigEndian.PutUint32(in.sendList[0].Bytes[creditsOffset:], granted)
+	return nil
 }
 
 // replySent is told how the Writes and the Send of a reply go.

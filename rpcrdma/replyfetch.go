@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
@@ -14,49 +15,55 @@ import (
 
 // fetchReply fetches the read chunks of a reply into memory of the pool (draft section 3.5). It goes by completions and never blocks:
 // the last of them sends the RDMA_DONE and wakes the caller. A caller who gives up meanwhile leaves that to go on.
-func (c *Conn) fetchReply(k *call, m message, serves bool) {
-	h := &c.header
-	k.granted = h.Credits
-	if serves && h.Type == TypeNoMsg {
-		k.doubtful = &Header{}
-		k.doubtful.copy(h) // it may be a call of the peer's
+func (c *Conn) fetchReply(k *call) {
+	if under, err := k.fetch(); err != nil || !under {
+		k.fetched(err)
 	}
-	err := k.accept(h, m)
-	if err == nil {
-		err = k.fetch()
-	}
-	if err == nil {
-		return
-	}
-	c.mu.Lock()
-	delete(c.pending, k.xid)
-	c.mu.Unlock()
-	k.end(err, k.granted)
 }
 
-// fetch posts the RDMA Reads.
-func (k *call) fetch() error {
+// fetched ends the call with what was fetched, or with an error.
+func (k *call) fetched(err error) {
+	c := k.c
+	c.mu.Lock()
+	if c.pending == nil {
+		c.mu.Unlock()
+		return // ended: the call is delivered with the others
+	}
+	delete(c.pending, k.xid)
+	c.mu.Unlock()
+	if err == nil {
+		err = k.assemble()
+	}
+	k.end(err)
+}
+
+// fetch posts the RDMA Reads, and reports whether there are any: a message that was taken for a call may be here already.
+func (k *call) fetch() (under bool, err error) {
 	c := k.c
 	if c.settings.Load().Reads == 0 {
-		return transport.ErrNoReads
+		return false, transport.ErrNoReads
+	}
+	reads := k.reads[len(k.loads):]
+	if len(reads) == 0 {
+		return false, nil
 	}
 	n := 0
-	for i := range k.reads {
-		n += len(k.reads[i].Segments)
+	for i := range reads {
+		n += len(reads[i].Segments)
 	}
 	k.chain.begins(n)
-	for i := range k.reads {
-		ch := &k.reads[i]
+	for i := range reads {
+		ch := &reads[i]
 		s, err := c.pool.get(ch.Len)
 		if err != nil {
-			return err
+			return false, err
 		}
 		k.loads = append(k.loads, s)
 		k.chain.addReads(ch.Segments, ch.Len, k.loads[len(k.loads)-1:], (*replyRead)(k))
 	}
 	k.readErr = nil
 	k.gated = c.gated()
-	return c.postReads(&k.chain, k.gated)
+	return true, c.postReads(&k.chain, k.gated)
 }
 
 // replyRead is told how the Reads of a reply go.
@@ -77,46 +84,11 @@ func (r *replyRead) Complete(wr *transport.WorkRequest, err error) {
 	if !last {
 		return
 	}
-	c.mu.Lock()
-	if c.pending == nil {
-		c.mu.Unlock()
-		return // ended: the call is delivered with the others
-	}
-	if k.readErr == nil && k.isCall() {
-		in := c.handOver(k)
-		c.mu.Unlock()
-		in.admit()
+	if k.readErr != nil {
+		c.fail(k.readErr) // if it has not ended already, which ends the call
 		return
 	}
-	delete(c.pending, k.xid)
-	c.mu.Unlock()
-	if err = k.readErr; err == nil {
-		err = k.assemble()
-	}
-	k.end(err, k.granted)
-}
-
-// isCall reports whether what was taken for a reply is a call of the peer's, with a transaction id that one of ours has, too.
-func (k *call) isCall() bool {
-	if k.doubtful == nil || !k.long {
-		return false
-	}
-	b := k.loads[0].Bytes
-	return len(b) >= 8 && oncrpc.MsgType(binary.BigEndian.Uint32(b[4:])) == oncrpc.MsgCall
-}
-
-// handOver has the call wait for its reply again, and makes an incoming of the peer's; c.mu is held.
-func (c *Conn) handOver(k *call) *incoming {
-	in := c.accept(k.recv, message{}, k.doubtful)
-	k.recv, k.doubtful = nil, nil
-	k.fetching, k.owes, k.long = false, false, false
-	k.info.ReplyRead = 0
-	for _, s := range k.loads {
-		c.pool.put(s)
-	}
-	clear(k.loads)
-	k.loads, k.reads, k.written = k.loads[:0], k.reads[:0], k.written[:0]
-	return in
+	k.fetched(nil)
 }
 
 // assemble makes the message of what was fetched.
@@ -139,27 +111,28 @@ func (k *call) assemble() error {
 	return nil
 }
 
-// acceptReads checks the read list of a reply, beside which inline bytes of message stand.
+// acceptReads checks the read list of a reply, beside which inline bytes of message stand, and what was written.
 func (k *call) acceptReads(h *Header, inline int) error {
+	n, most := uint64(0), k.c.cfg.MaxMessage
+	for i := range h.Reads {
+		n += uint64(h.Reads[i].Length)
+	}
+	if n > uint64(most) {
+		return fmt.Errorf("%w: %w: %d bytes in read chunks of a reply, %d allowed", chunks.ErrMalformed, ErrTooLarge, n, most)
+	}
 	var err error
-	if k.reads, err = h.ReadChunks(k.reads[:0], k.c.cfg.MaxMessage); err != nil {
+	if k.reads, err = h.ReadChunks(k.reads[:0], most); err != nil {
 		return err
 	}
-	k.long = len(k.reads) > 0 && k.reads[0].Position == 0
-	switch {
-	case len(k.reads) == 0 && h.Type == TypeNoMsg && h.Reply.Len() == 0:
-		return fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed)
-	case k.long && (h.Type != TypeNoMsg || h.Reply.Len() > 0):
-		return fmt.Errorf("%w: read chunk at position 0 beside a message", ErrMalformed)
-	case k.long:
-		err = chunks.CheckPositions(k.reads[1:], k.reads[0].Len)
-	default:
-		err = chunks.CheckPositions(k.reads, inline)
+	reads := k.reads
+	k.long = len(reads) > 0 && reads[0].Position == 0
+	if k.long {
+		reads, inline = reads[1:], reads[0].Len
 	}
-	for i := range k.reads {
-		k.info.ReplyRead += k.reads[i].Len
+	for _, w := range h.Writes {
+		inline += xdr.RoundUp(int(min(w.Len(), math.MaxInt32)))
 	}
-	return err
+	return chunks.CheckPositions(reads, inline)
 }
 
 // sendDone tells the peer that it may free the chunks of its reply (draft section 3.8). From then on the DONE has the credit of the call.

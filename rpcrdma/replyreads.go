@@ -86,27 +86,28 @@ func (c *Conn) receivedDone(r *receive) {
 	}
 	c.arrived(r)
 	in := c.owing(c.header.XID)
-	if in == nil {
+	if in == nil && c.late == 0 {
 		c.stats.donesIgnored.Add(1)
-		if c.late > 0 { // it comes for a reply whose memory was taken back, as far as one can tell
-			c.late--
-			c.granter.Done()
-			c.pool.putReceive(r)
-		} else {
-			c.repost(r)
-		}
+		c.repost(r)
 		c.mu.Unlock()
 		return
 	}
 	c.granter.Done()
 	c.pool.putReceive(r)
-	c.stats.donesReceived.Add(1)
-	c.gotPeer(in)
-	in.acked = true
-	// A DONE may overtake the completion of the Send that it answers.
-	finished := in.sent
-	in.owes = in.owes && !finished
+	finished := false
+	if in == nil { // it comes for a reply whose memory was taken back, as far as one can tell
+		c.late--
+		c.stats.donesIgnored.Add(1)
+	} else {
+		c.stats.donesReceived.Add(1)
+		c.gotPeer(in)
+		in.acked = true
+		// A DONE may overtake the completion of the Send that it answers.
+		finished = in.sent
+		in.owes = in.owes && !finished
+	}
 	c.mu.Unlock()
+	c.budget.done(c)
 	if finished {
 		in.finish()
 	}

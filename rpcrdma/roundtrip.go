@@ -228,8 +228,18 @@ func (k *call) deliver(err error) {
 // that is inline.
 func (k *call) accept(h *Header, m message) error {
 	if k.owes {
-		if err := k.acceptReads(h, len(m.body)+len(m.more)); err != nil {
+		inline := len(m.body) + len(m.more)
+		if h.Type == TypeNoMsg { // the message is in the reply chunk, if it is in no read chunk
+			inline = int(min(h.Reply.Len(), uint64(k.c.cfg.MaxMessage)))
+		}
+		if err := k.acceptReads(h, inline); err != nil {
 			return err
+		}
+		if k.long && (h.Type != TypeNoMsg || h.Reply.Len() > 0) {
+			return fmt.Errorf("%w: read chunk at position 0 beside a message", ErrMalformed)
+		}
+		for i := range k.reads {
+			k.info.ReplyRead += k.reads[i].Len
 		}
 	}
 	if h.Type == TypeNoMsg && !k.long {

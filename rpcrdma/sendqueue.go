@@ -43,6 +43,26 @@ func (q *sendQueue) poll() {
 func (q *sendQueue) enqueue(wrs []*transport.WorkRequest) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	return q.add(wrs)
+}
+
+// postReply grants credits and posts the reply with them. The peer goes by the grant that comes last, so replies leave in the
+// order of their grants.
+func (q *sendQueue) postReply(in *incoming) error {
+	q.mu.Lock()
+	err := in.grant()
+	if err == nil {
+		err = q.add(in.chain.all())
+	}
+	q.mu.Unlock()
+	if err == nil {
+		q.poll()
+	}
+	return err
+}
+
+// add posts requests, or has them wait; q.mu is held.
+func (q *sendQueue) add(wrs []*transport.WorkRequest) error {
 	if len(q.waiting) == 0 {
 		var err error
 		if q.poller != nil {

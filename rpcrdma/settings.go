@@ -64,15 +64,15 @@ func (c *Conn) Expect(n int) int {
 // brought into the range that is possible. It affects calls and replies that are laid out from now on.
 func (c *Conn) Agree(s Settings) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	now := *c.settings.Load()
 	now.MaxSend = min(max(s.MaxSend, DefaultInline), MaxInline)
 	now.MaxRecv = min(max(s.MaxRecv, DefaultInline), c.recvSize)
 	now.Reads = min(max(s.Reads, 0), c.info.ORD)
 	now.PeerAlign = c.padTo(s.PeerAlign)
 	c.settings.Store(&now)
+	c.mu.Unlock() // which is taken with the gate's held: by a reply, in the queue that Reads wait for, too
 	if now.Reads < c.info.ORD {
-		c.gate.set(now.Reads)
+		c.gate.set(max(1, now.Reads)) // at zero those that wait already go one by one
 	} else {
 		c.gate.set(0)
 	}

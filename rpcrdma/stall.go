@@ -82,6 +82,9 @@ func (c *Conn) tick() {
 		c.late++
 		expired = append(expired, in)
 	}
+	if c.late >= c.cfg.Credits {
+		stalled = true // no further reply could be read: each DONE has a receive of its own
+	}
 	s.running = s.first != nil && !stalled
 	if s.running {
 		s.timer.Reset(c.cfg.PeerTimeout / stallTicks)

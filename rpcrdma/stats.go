@@ -24,8 +24,8 @@ type Stats struct {
 	Withheld      uint64 // replies that waited for RDMA_DONEs of earlier ones
 	Unserved      uint64 // calls answered PROG_UNAVAIL because nothing serves the connection
 	Waited        uint64 // calls that waited for memory
-	TooLong       uint64 // replies that did not fit in what the caller offered
-	Exceeded      uint64 // 1 if the peer sent more calls than were granted, which ended the connection
+	TooLong       uint64 // replies that did not fit in what the caller offered, or in Config.MaxMessage
+	Exceeded      uint64 // 1 if the peer sent more than was granted, which ended the connection
 }
 
 type stats struct {

@@ -1,12 +1,8 @@
 package matrix
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
-
-	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // exchange is a call and what followed from it.
@@ -18,6 +14,8 @@ type exchange struct {
 
 	proc             uint32
 	args, results    []byte // the call and the reply, whole
+	callErr          error
+	stat             uint32 // accept_stat
 	sawCall, sawBack string // in the words of Want
 }
 
@@ -27,6 +25,9 @@ type audit struct {
 	ours    [2]bool // whether an end is ours, and not played by hand
 	limit   [2]int  // the longest Send of an end, in bytes
 	segment [2]int  // the longest segment that an end makes
+	refuses bool    // the client, the first reply: it reads none of it
+	garbage bool    // the first reply makes no sense
+	above   bool    // padded is what exceeds the threshold
 
 	log       []event
 	exchanges []*exchange
@@ -48,6 +49,9 @@ func (a *audit) run(log []event) error {
 			a.checkReply(x)
 		}
 		a.checkDone(x)
+		if x.callErr != nil && x.replyHeader.proc != fault && x.stat != garbageArgs { // what is refused need not be read
+			a.fail("call: %w", x.callErr)
+		}
 	}
 	a.windows()
 	a.credits()
@@ -125,16 +129,13 @@ func (a *audit) checkCall(x *exchange) {
 	case !long && h.proc == nomsg:
 		a.fail("call: RDMA_NOMSG without a message")
 	case long:
-		a.long(&s)
+		s.long()
 	}
 	xid, proc := s.call()
 	if xid != h.xid {
 		s.fail("XID %#x, in the header %#x", xid, h.xid)
 	}
-	if s.err != nil && (a.ours[client] || x.replyHeader.proc != fault) {
-		a.fail("call: %w", s.err)
-	}
-	x.proc, x.args = proc, s.whole
+	x.proc, x.args, x.callErr = proc, s.whole, s.err
 	x.sawCall = h.describe(len(x.call.data), s.padding)
 }
 
@@ -147,7 +148,7 @@ func (a *audit) checkReply(x *exchange) {
 		return
 	}
 	a.checkHeader("reply", server, h)
-	if len(h.writes) != len(offer.writes) {
+	if len(h.writes) != len(offer.writes) && (a.ours[server] || len(h.writes) > 0) {
 		a.fail("reply: %d write chunks returned of %d", len(h.writes), len(offer.writes))
 		return
 	}
@@ -159,6 +160,15 @@ func (a *audit) checkReply(x *exchange) {
 	}
 	s := a.stream(x.reply, h, x.replyBody)
 	s.reads = a.readChunks("reply", h, server, x.reply, x.done)
+	if a.refuses && x == a.exchanges[0] {
+		for _, c := range s.reads {
+			if len(c.data) > 0 {
+				a.fail("reply: %d bytes are read of what is refused", len(c.data))
+			}
+		}
+		a.free(x)
+		return
+	}
 	for i, w := range h.writes {
 		a.returned(offer.writes[i], w)
 		s.results = append(s.results, writeChunk{offer.writes[i], w, a.transferred(offer.writes[i], wrote, server, x.call, x.reply)})
@@ -175,24 +185,30 @@ func (a *audit) checkReply(x *exchange) {
 	case h.proc == nomsg && long == (len(data) > 0):
 		a.fail("reply: RDMA_NOMSG with no message, or two")
 	case long:
-		a.long(&s)
+		s.long()
 	case h.proc == nomsg:
 		s.inline = data
 	}
-	if xid := s.reply(x.proc); xid != h.xid {
+	var xid uint32
+	if xid, x.stat = s.reply(x.proc); xid != h.xid {
 		s.fail("XID %#x, in the header %#x", xid, h.xid)
 	}
-	if s.err != nil && (a.ours[server] || x.done != nil) {
+	if s.err != nil && (!a.garbage || x != a.exchanges[0]) {
 		a.fail("reply: %w", s.err)
 	}
 	x.results = s.whole
 	x.sawBack = h.describe(len(x.reply.data), s.padding)
 }
 
-// free marks the operations that an exchange with an error has had.
+// free marks the operations on the chunks of an exchange with an error, of which it does not matter how far they have come.
 func (a *audit) free(x *exchange) {
+	var all chunk
+	for _, h := range []*header{&x.callHeader, &x.replyHeader} {
+		all = append(append(all, h.readSegments()...), h.writeSegments()...)
+	}
 	for i := range a.log {
-		if e := &a.log[i]; (e.kind == read || e.kind == wrote) && e.at > x.call.at && e.at < x.reply.at {
+		e := &a.log[i]
+		if _, ok := all.find(e.remote, max(len(e.data), e.asked)); ok && (e.kind == read || e.kind == wrote) && e.at > x.call.at {
 			a.used[e] = true
 		}
 	}
@@ -213,255 +229,22 @@ func (a *audit) checkDone(x *exchange) {
 	}
 }
 
-// checkHeader checks what is the same for calls and replies.
-func (a *audit) checkHeader(what string, from end, h *header) {
-	if !a.ours[from] {
-		return
-	}
-	if h.credit == 0 {
-		a.fail("%s: no credits", what)
-	}
-	if h.proc == msgp && (!a.draft || h.align == 0 || h.align&(h.align-1) != 0) {
-		a.fail("%s: RDMA_MSGP with an alignment of %d", what, h.align)
-	}
-	for i, r := range h.reads {
-		switch {
-		case r.length == 0 || int(r.length) > a.segment[from]:
-			a.fail("%s: read segment of %d bytes", what, r.length)
-		case r.position%4 != 0:
-			a.fail("%s: read chunk at %d", what, r.position)
-		case i > 0 && h.reads[i-1].position > r.position:
-			a.fail("%s: read chunk at %d behind that at %d", what, r.position, h.reads[i-1].position)
-		}
-	}
-	if from == client {
-		for _, c := range append(slices.Clone(h.writes), h.reply) {
-			for _, s := range c {
-				if s.length == 0 || int(s.length) > a.segment[client] {
-					a.fail("%s: write segment of %d bytes", what, s.length)
-				}
-			}
-		}
-	}
-}
-
 // stream begins to put a message together.
 func (a *audit) stream(e *event, h *header, body []byte) stream {
 	s := stream{inline: body, at: len(e.data) - len(body), draft: a.draft, ours: a.ours[e.end]}
 	if h.proc == msgp {
 		s.padded, s.align, s.thresh = h.align > 0, int(h.align), int(h.thresh)
+		if a.above {
+			s.thresh++
+		}
 	}
 	return s
 }
 
 // long puts the chunk at position zero in place of the inline part.
-func (a *audit) long(s *stream) {
-	if c := s.reads[0]; len(c.data) != c.len {
-		a.fail("%d bytes read of %d at position 0", len(c.data), c.len)
-	} else {
-		s.inline, s.reads = c.data, s.reads[1:]
-	}
-}
-
-// readChunks returns the read chunks of a message by position, with what its receiver has read until another.
-func (a *audit) readChunks(what string, h *header, from end, message, until *event) (chunks []readChunk) {
-	byPosition := make(map[uint32]chunk)
-	for _, r := range h.reads {
-		byPosition[r.position] = append(byPosition[r.position], r.segment)
-	}
-	for position, segs := range byPosition {
-		data := a.transferred(segs, read, from.peer(), message, until)
-		chunks = append(chunks, readChunk{int(position), segs.len(), data})
-	}
-	slices.SortFunc(chunks, func(a, b readChunk) int { return cmp.Compare(a.position, b.position) })
-	// What inserts nothing is no chunk.
-	return slices.DeleteFunc(chunks, func(c readChunk) bool { return c.len == 0 && !a.ours[from] })
-}
-
-// transferred returns the bytes that operations of an end have moved between two messages, to or from the segments of a chunk:
-// from their beginning, without gaps, each once.
-func (a *audit) transferred(segs chunk, k kind, by end, after, before *event) []byte {
-	data := make([]byte, segs.len())
-	have := make([]bool, len(data))
-	n := 0
-	for i := range a.log {
-		e := &a.log[i]
-		if e.kind != k || e.end != by || a.used[e] {
-			continue
-		}
-		length := max(len(e.data), e.asked)
-		at, ok := segs.find(e.remote, length)
-		if !ok || e.at < after.at {
-			continue
-		}
-		a.used[e] = true
-		if before != nil && max(e.at, e.ended) > before.at {
-			a.fail("an operation of the %v on a chunk of transaction %x is not over when the message that ends it leaves", by, after.data[:4])
-		}
-		if len(e.data) < length {
-			a.fail("a Read of the %v that has not come to its end", by)
-			continue
-		}
-		n += copy(data[at:], e.data)
-		for j := range length {
-			if have[at+j] {
-				a.fail("byte %d of a chunk is moved twice", at+j)
-			}
-			have[at+j] = true
-		}
-	}
-	for i := range min(n, len(have)) {
-		if !have[i] {
-			a.fail("byte %d of a chunk is not moved, %d others are", i, n)
-			break
-		}
-	}
-	return data[:min(n, len(data))]
-}
-
-// find returns where in the chunk n bytes at a place of memory are: inside one segment.
-func (c chunk) find(r transport.Remote, n int) (at int, ok bool) {
-	for _, s := range c {
-		if uint32(r.STag) == s.handle && r.Offset >= s.offset && r.Offset+uint64(n) <= s.offset+uint64(s.length) {
-			return at + int(r.Offset-s.offset), true
-		}
-		at += int(s.length)
-	}
-	return 0, false
-}
-
-// returned checks a chunk of a reply against the one that was offered: the same segments, filled in order (draft section 3.6), the
-// round-up only in what the length says (3.7).
-func (a *audit) returned(offered, got chunk) {
-	if !a.ours[server] {
-		return
-	}
-	if len(got) != len(offered) {
-		a.fail("%d segments returned of %d", len(got), len(offered))
-		return
-	}
-	full := true
-	for i, g := range got {
-		o := offered[i]
-		excess := uint32(0)
-		if a.draft && got.len()%4 == 0 {
-			excess = -o.length & 3
-		}
-		switch {
-		case g.handle != o.handle || g.offset != o.offset:
-			a.fail("segment %d returned is another one", i)
-		case g.length > o.length+excess:
-			a.fail("%d bytes returned of a segment of %d", g.length, o.length)
-		case g.length > 0 && !full:
-			a.fail("segment %d is used behind one that is not full", i)
-		}
-		full = g.length >= o.length
-	}
-}
-
-// windows checks that what is offered is exposed with the rights that it takes, and not longer than it takes.
-func (a *audit) windows() {
-	for i := range a.log {
-		e := &a.log[i]
-		if e.kind != exposed || !a.ours[e.end] {
-			continue
-		}
-		var ends *event
-		for j := range a.log[i+1:] {
-			l := &a.log[i+1+j]
-			if l.kind == revoked && l.end == e.end && l.region == e.region || l.kind == sent && l.invalidates && l.end != e.end && l.invalidated == e.region.STag {
-				ends = l
-				break
-			}
-		}
-		if ends == nil {
-			a.fail("a window of the %v is not revoked", e.end)
-		}
-		users := 0
-		for _, x := range a.exchanges {
-			h, last := &x.callHeader, x.reply
-			if e.end == server {
-				h, last = &x.replyHeader, x.done
-			}
-			for _, s := range h.readSegments() {
-				if transport.STag(s.handle) == e.region.STag {
-					users++
-					a.window(e, s, transport.RemoteRead)
-				}
-			}
-			for _, s := range h.writeSegments() {
-				if e.end == client && transport.STag(s.handle) == e.region.STag {
-					users++
-					a.window(e, s, transport.RemoteWrite)
-				}
-			}
-			if users > 0 && last != nil && ends != nil && ends.at < last.at {
-				a.fail("a window of the %v is revoked while it is used", e.end)
-			}
-			if users > 0 {
-				break
-			}
-		}
-		if users == 0 {
-			a.fail("a window of the %v, of %d bytes, that nothing offers", e.end, e.region.Len)
-		}
-	}
-}
-
-func (a *audit) window(e *event, s segment, right transport.Access) {
-	const rights = transport.RemoteRead | transport.RemoteWrite
-	if e.access&rights != right {
-		a.fail("a window of the %v is exposed for %b, want %b", e.end, e.access, right)
-	}
-	if s.offset < e.region.Base || s.offset+uint64(s.length) > e.region.Base+e.region.Len {
-		a.fail("a segment of the %v is not inside its window", e.end)
-	}
-}
-
-func (h *header) readSegments() (segs chunk) {
-	for _, r := range h.reads {
-		segs = append(segs, r.segment)
-	}
-	return segs
-}
-
-func (h *header) writeSegments() (segs chunk) {
-	for _, c := range h.writes {
-		segs = append(segs, c...)
-	}
-	return append(segs, h.reply...)
-}
-
-// credits checks that the client never has more under way than it was granted: calls without a reply, and RDMA_DONEs until the reply to
-// a later call (draft section 3.8). A DONE with nothing else under way is always allowed.
-func (a *audit) credits() {
-	if !a.ours[client] {
-		return
-	}
-	most, calls := uint32(1), 0
-	var dones []int // when
-	under := make(map[uint32]int)
-	for i := range a.log {
-		e := &a.log[i]
-		if e.kind != sent {
-			continue
-		}
-		h, _, err := parseHeader(e.data)
-		switch {
-		case err != nil:
-		case e.end == server:
-			most = max(most, h.credit)
-			at := under[h.xid]
-			dones = slices.DeleteFunc(dones, func(d int) bool { return d < at })
-			calls--
-		case h.proc == done:
-			dones = append(dones, e.at)
-		default:
-			under[h.xid] = e.at
-			calls++
-		}
-		if e.end == client && calls+len(dones) > int(most) && (h.proc != done || calls+len(dones) > 1) {
-			a.fail("%d calls and %d RDMA_DONEs under way, with a grant of %d", calls, len(dones), most)
-		}
+func (s *stream) long() {
+	c := s.reads[0]
+	if s.inline, s.reads = c.data, s.reads[1:]; len(c.data) != c.len {
+		s.fail("%d bytes read of %d", len(c.data), c.len)
 	}
 }

@@ -45,6 +45,15 @@ func (c *Cell) Dialect(d rpcrdma.Dialect) *Want {
 	return &c.RFC8166
 }
 
+// credits are few, so that setting a connection up takes little memory.
+const credits = 8
+
+// Config returns that of an end which speaks a dialect, and logs nothing.
+func Config(c rpcrdma.Config, d rpcrdma.Dialect) rpcrdma.Config {
+	c.Dialect, c.Logger, c.Credits = d, slog.New(slog.DiscardHandler), credits
+	return c
+}
+
 // Outcome is how a call went.
 type Outcome struct {
 	Err   error         // of the call
@@ -56,9 +65,7 @@ type Outcome struct {
 func (c *Cell) Run(ctx context.Context, dialect rpcrdma.Dialect, l transport.Listener, d transport.Dialer) (o Outcome, err error) {
 	s := NewServer(c)
 	served := make(chan error, 1)
-	cfg := c.Server
-	cfg.Dialect, cfg.Logger = dialect, slog.New(slog.DiscardHandler)
-	go func() { served <- rpcrdma.Serve(ctx, l, s.Server, cfg) }()
+	go func() { served <- rpcrdma.Serve(ctx, l, s.Server, Config(c.Server, dialect)) }()
 	defer func() {
 		s.Close()
 		if e := <-served; !errors.Is(e, oncrpc.ErrServerClosed) {
@@ -66,9 +73,7 @@ func (c *Cell) Run(ctx context.Context, dialect rpcrdma.Dialect, l transport.Lis
 		}
 		err = errors.Join(err, s.Err())
 	}()
-	cfg = c.Client
-	cfg.Dialect, cfg.Logger = dialect, slog.New(slog.DiscardHandler)
-	conn, err := rpcrdma.Dial(ctx, d, l.Addr().String(), cfg)
+	conn, err := rpcrdma.Dial(ctx, d, l.Addr().String(), Config(c.Client, dialect))
 	if err != nil {
 		return o, err
 	}
@@ -78,11 +83,16 @@ func (c *Cell) Run(ctx context.Context, dialect rpcrdma.Dialect, l transport.Lis
 	}()
 	o.Err = c.Call(ctx, conn, 1)
 	// Behind it, whatever the call has caused has been taken in by the server.
-	if err := oncrpc.NewClient(conn, Program, Version, oncrpc.AuthNone()).Call(ctx, 0, nil, nil); err != nil {
+	if err := c.null(ctx, conn); err != nil {
 		return o, fmt.Errorf("the connection does not work any more: %w", errors.Join(err, o.Err))
 	}
 	o.Stats = conn.Stats()
 	return o, nil
+}
+
+// null calls procedure 0.
+func (c *Cell) null(ctx context.Context, conn oncrpc.Transport) error {
+	return oncrpc.NewClient(conn, Program, Version, oncrpc.AuthNone()).Call(ctx, 0, nil, nil)
 }
 
 // errWrong is that results are not what they should be, behind a reply that was taken.

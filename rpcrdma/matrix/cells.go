@@ -5,10 +5,30 @@ import "github.com/rpcrdma/go-rpcrdma/rpcrdma"
 // Cells returns the table.
 func Cells() []*Cell {
 	var all []*Cell
-	for _, f := range []func() []*Cell{lengths} {
+	for _, f := range []func() []*Cell{lengths, combinations, limits, paddings} {
 		all = append(all, f()...)
 	}
 	return all
+}
+
+// Groups returns the cells that end in a reply, together with those that have the same configuration: their calls can share a connection.
+func Groups() (groups [][]*Cell) {
+	type ends struct{ client, server rpcrdma.Config }
+	index := make(map[ends]int)
+	for _, c := range Cells() {
+		if c.RFC8166.Err != nil || c.Draft.Err != nil {
+			continue
+		}
+		e := ends{c.Client, c.Server}
+		i, ok := index[e]
+		if !ok {
+			i = len(groups)
+			index[e] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], c)
+	}
+	return groups
 }
 
 // small is both ends with the smallest messages, so that little data does not fit, and with chunks of any length.

@@ -46,22 +46,21 @@ func lengths() (cells []*Cell) {
 		plain(&Cell{Name: sum("argument inline, %d", n), Args: []Item{bulk(n)}},
 			sum("MSG %d", emptyCall+itemEntry+r), bare)
 
-		reads := readChunk(firstArg, n)
+		reads := readPart(firstArg, n)
 		plain(&Cell{Name: sum("argument in a read chunk, %d", n), Args: []Item{bulk(n), bulk(big)}},
 			sum("MSG %d%s read %d:%d", emptyCall+2*itemEntry+(1+one)*readEntry, reads, firstArg+r+itemEntry, big), bare)
 		plain(&Cell{Name: sum("argument in a read chunk behind another, %d", n), Args: []Item{bulk(big + 1), bulk(n), text(n)}},
-			sum("MSG %d read %d:%d%s", emptyCall+3*itemEntry+(1+one)*readEntry+r, firstArg, big+1, readChunk(firstArg+roundUp(big+1)+itemEntry, n)), bare)
+			sum("MSG %d read %d:%d%s", emptyCall+3*itemEntry+(1+one)*readEntry+r, firstArg, big+1, readPart(firstArg+roundUp(big+1)+itemEntry, n)), bare)
 		plain(&Cell{Name: sum("long call, %d", n), Args: []Item{text(big), text(n)}},
 			sum("NOMSG %d read 0:%d", emptyHeader+readEntry, emptyCall-emptyHeader+2*itemEntry+big+r), bare)
 		at := firstArg + big + itemEntry
 		plain(&Cell{Name: sum("long call with read chunks, %d", n), Args: []Item{text(big), bulk(n), bulk(1000)}},
 			sum("NOMSG %d read 0:%d%s read %d:1000", emptyHeader+(2+one)*readEntry, emptyCall-emptyHeader+3*itemEntry+big,
-				readChunk(at, n), at+r+itemEntry), bare)
+				readPart(at, n), at+r+itemEntry), bare)
 
 		plain(&Cell{Name: sum("result inline, %d", n), Results: []Item{bulk(n)}},
 			sum("MSG %d", emptyCall), sum("MSG %d", emptyReply+itemEntry+r))
 
-		none := sum("MSG %d", emptyCall)
 		writes := func(k int) int { return k * (writeEntry + segmentEntry) }
 		offered, lists := sum(" write %d", n), writes(1)
 		if n == 0 { // no memory to offer, but a place to keep
@@ -96,25 +95,33 @@ func lengths() (cells []*Cell) {
 			c.Draft.Reply = sum("NOMSG %d write %d%s", emptyHeader+lists, r, chunk)
 		}
 
-		draft := func(c *Cell, reply string) {
-			plain(c, none, "ERROR 20 ERR_CHUNK")
+		// Without write and reply chunks there are read chunks, in the draft alone.
+		unoffered := func(c *Cell, offer, rfc, reply string) {
+			plain(c, offer, rfc)
 			c.Client = noReplyChunks
-			c.Draft.Reply = reply
+			c.Draft = Want{Call: sum("MSG %d", emptyCall), Reply: reply}
 		}
 		at = firstResult + r + itemEntry
-		draft(&Cell{Name: sum("result in a read chunk, %d", n), Results: []Item{bulk(n), bulk(big)}},
-			sum("MSG %d%s read %d:%d", emptyReply+2*itemEntry+(1+one)*readEntry, readChunk(firstResult, n), at, big))
-		draft(&Cell{Name: sum("long result to be read, %d", n), Results: []Item{text(big), text(n)}},
+		c = &Cell{Name: sum("result in a read chunk, %d", n), Results: []Item{bulk(n), bulk(big)}}
+		list := sum("%s write %d", offered, big)
+		unoffered(c, sum("MSG %d%s", emptyCall+lists+writes(1), list), sum("MSG %d%s", emptyReply+2*itemEntry+lists+writes(1), list),
+			sum("MSG %d%s read %d:%d", emptyReply+2*itemEntry+(1+one)*readEntry, readPart(firstResult, n), at, big))
+		c = &Cell{Name: sum("long result to be read, %d", n), Results: []Item{text(big), text(n)}}
+		list = sum(" reply %d", reply+itemEntry+r)
+		unoffered(c, sum("MSG %d%s", emptyCall+replyEntry+segmentEntry, list), sum("NOMSG %d%s", emptyHeader+replyEntry+segmentEntry, list),
 			sum("NOMSG %d read 0:%d", emptyHeader+readEntry, reply+itemEntry+r))
 		at = firstResult + big + itemEntry
-		draft(&Cell{Name: sum("long result with read chunks, %d", n), Results: []Item{text(big), bulk(n), bulk(1000)}},
-			sum("NOMSG %d read 0:%d%s read %d:1000", emptyHeader+(2+one)*readEntry, reply+2*itemEntry, readChunk(at, n), at+r+itemEntry))
+		c = &Cell{Name: sum("long result with read chunks, %d", n), Results: []Item{text(big), bulk(n), bulk(1000)}}
+		list = sum("%s write 1000 reply %d", offered, reply+2*itemEntry)
+		lists += writes(1) + replyEntry + segmentEntry
+		unoffered(c, sum("MSG %d%s", emptyCall+lists, list), sum("NOMSG %d%s", emptyHeader+lists, list),
+			sum("NOMSG %d read 0:%d%s read %d:1000", emptyHeader+(2+one)*readEntry, reply+2*itemEntry, readPart(at, n), at+r+itemEntry))
 	}
 	return cells
 }
 
-// readChunk is a read chunk in the words of Want; of no bytes there is none.
-func readChunk(position, n int) string {
+// readPart is a read chunk in the words of Want; of no bytes there is none.
+func readPart(position, n int) string {
 	if n == 0 {
 		return ""
 	}

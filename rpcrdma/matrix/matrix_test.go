@@ -23,18 +23,13 @@ const patience = 30 * time.Second
 
 // providers are what the cells run over.
 var providers = []struct {
-	name string
-	new  func(testing.TB) (transport.Listener, transport.Dialer)
+	name   string
+	copies bool // tap.copies
+	new    func(testing.TB) (transport.Listener, transport.Dialer)
 }{
-	{"loopback", func(t testing.TB) (transport.Listener, transport.Dialer) {
-		f := loopback.New()
-		l, err := f.Listen("", loopback.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l, f.Dialer(loopback.Config{})
-	}},
-	{"iwarp", func(t testing.TB) (transport.Listener, transport.Dialer) {
+	{"loopback", false, newLoopback},
+	{"copying", true, newLoopback},
+	{"iwarp", false, func(t testing.TB) (transport.Listener, transport.Dialer) {
 		l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{})
 		if err != nil {
 			t.Fatal(err)
@@ -43,14 +38,28 @@ var providers = []struct {
 	}},
 }
 
+func newLoopback(t testing.TB) (transport.Listener, transport.Dialer) {
+	f := loopback.New()
+	l, err := f.Listen("", loopback.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // both ends have ended
+		if n, bytes := f.Domain().Allocated(); n > 0 {
+			t.Errorf("%d slices of memory have not been given back, %d bytes", n, bytes)
+		}
+	})
+	return l, f.Dialer(loopback.Config{})
+}
+
 var dialects = []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft}
 
-// everywhere runs a test in both dialects over every provider, with what passes recorded.
-func everywhere(t *testing.T, f func(*testing.T, rpcrdma.Dialect, *tap, transport.Listener, transport.Dialer)) {
+// everywhere runs a test in dialects over every provider, with what passes recorded.
+func everywhere(t *testing.T, dialects []rpcrdma.Dialect, f func(*testing.T, rpcrdma.Dialect, *tap, transport.Listener, transport.Dialer)) {
 	for _, p := range providers {
 		for _, d := range dialects {
 			t.Run(p.name+"/"+d.String(), func(t *testing.T) {
-				tap := &tap{}
+				tap := &tap{copies: p.copies}
 				l, dial := p.new(t)
 				f(t, d, tap, tappedListener{l, tap}, tappedDialer{dial, tap})
 			})
@@ -67,7 +76,8 @@ func TestCells(t *testing.T) {
 		}
 		seen[c.Name] = true
 		t.Run(c.Name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, d rpcrdma.Dialect, tap *tap, l transport.Listener, dial transport.Dialer) {
+			t.Parallel()
+			everywhere(t, dialects, func(t *testing.T, d rpcrdma.Dialect, tap *tap, l transport.Listener, dial transport.Dialer) {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
 				o, err := c.Run(ctx, d, l, dial)
@@ -85,6 +95,7 @@ func (c *Cell) check(t *testing.T, d rpcrdma.Dialect, o Outcome, tap *tap) {
 	t.Helper()
 	want := c.Dialect(d)
 	a := newAudit(d, c.Client, c.Server)
+	a.refuses = want.Err != nil
 	if err := a.run(tap.events()); err != nil {
 		t.Error(err)
 	}
@@ -92,37 +103,50 @@ func (c *Cell) check(t *testing.T, d rpcrdma.Dialect, o Outcome, tap *tap) {
 	switch n := len(a.exchanges) - 1; {
 	case n == 1:
 		x = a.exchanges[0]
+		c.compare(t, want, x, 1)
 	case n != 0 || want.Call != "":
 		t.Fatalf("%d calls", n)
 	}
-	if x != nil {
-		if x.sawCall != want.Call {
-			t.Errorf("the call is  %s\nwant        %s", x.sawCall, want.Call)
-		}
-		if x.sawBack != want.Reply {
-			t.Errorf("the reply is  %s\nwant          %s", x.sawBack, want.Reply)
-		}
-		if b := callBytes(x.callHeader.xid, 1, c.Args); !bytes.Equal(x.args, b) {
-			t.Errorf("the call is %d bytes, not the %d that were encoded", len(x.args), len(b))
-		}
-		if b := replyBytes(x.callHeader.xid, 1, c.Results); x.replyHeader.proc != fault && !bytes.Equal(x.results, b) {
-			t.Errorf("the reply is %d bytes, not the %d that were encoded", len(x.results), len(b))
-		}
-	}
-	var peer *rpcrdma.PeerError
-	refused := x != nil && x.replyHeader.proc == fault && want.Err == nil
-	switch {
-	case refused && (!errors.As(o.Err, &peer) || uint32(peer.Code) != x.replyHeader.code):
-		t.Errorf("the caller's error is %v, want that of an RDMA_ERROR", o.Err)
-	case !refused && !errors.Is(o.Err, want.Err):
-		t.Errorf("the caller's error is %v, want %v", o.Err, want.Err)
-	}
+	c.compareError(t, want, o.Err)
 	dones := uint64(0)
 	if x != nil && x.done != nil {
 		dones = 1
 	}
 	if o.Stats.DonesSent != dones {
 		t.Errorf("%d DONEs are counted, want %d", o.Stats.DonesSent, dones)
+	}
+}
+
+// compare compares what was recorded with what is wanted.
+func (c *Cell) compare(t *testing.T, want *Want, x *exchange, proc uint32) {
+	t.Helper()
+	if x.sawCall != want.Call {
+		t.Errorf("%s: the call is  %s\nwant %s", c.Name, x.sawCall, want.Call)
+	}
+	if x.sawBack != want.Reply {
+		t.Errorf("%s: the reply is  %s\nwant %s", c.Name, x.sawBack, want.Reply)
+	}
+	if x.replyHeader.proc == fault || want.Err != nil {
+		return
+	}
+	if b := callBytes(x.callHeader.xid, proc, c.Args); !bytes.Equal(x.args, b) {
+		t.Errorf("%s: the call is %d bytes, not the %d that were encoded", c.Name, len(x.args), len(b))
+	}
+	if b := replyBytes(x.callHeader.xid, proc, c.Results); !bytes.Equal(x.results, b) {
+		t.Errorf("%s: the reply is %d bytes, not the %d that were encoded", c.Name, len(x.results), len(b))
+	}
+}
+
+// compareError compares the caller's error with what is wanted.
+func (c *Cell) compareError(t *testing.T, want *Want, err error) {
+	t.Helper()
+	var peer *rpcrdma.PeerError
+	refused := want.Err == nil && want.Reply == refused
+	switch {
+	case refused && (!errors.As(err, &peer) || peer.Code != rpcrdma.ErrChunk):
+		t.Errorf("%s: the caller's error is %v, want that of an RDMA_ERROR", c.Name, err)
+	case !refused && !errors.Is(err, want.Err):
+		t.Errorf("%s: the caller's error is %v, want %v", c.Name, err, want.Err)
 	}
 }
 

@@ -128,10 +128,10 @@ func (s *stream) read(n int) []byte {
 		s.fail("a read chunk of %d bytes for %d", r.len, n)
 	case s.ours && r.len != n:
 		s.fail("a read chunk of %d bytes includes the round-up", r.len)
-	case len(r.data) != n:
+	case len(r.data) != n && len(r.data) != r.len: // whether the round-up that is offered is read does not matter
 		s.fail("%d bytes read of %d", len(r.data), n)
 	}
-	return r.data
+	return r.data[:min(n, len(r.data))]
 }
 
 // sent takes n bytes that are inline, behind padding if there is any (draft section 3.9).
@@ -176,19 +176,24 @@ func (s *stream) call() (xid, proc uint32) {
 	return xid, proc
 }
 
-// reply takes a reply to a procedure and returns its transaction id.
-func (s *stream) reply(proc uint32) (xid uint32) {
+// garbageArgs is GARBAGE_ARGS.
+const garbageArgs = 4
+
+// reply takes a reply to a procedure and returns its transaction id and accept_stat.
+func (s *stream) reply(proc uint32) (xid, stat uint32) {
 	xid = s.word()
 	s.want("message type", 1)
 	s.want("reply_stat", 0)
 	s.want("flavor", 0)
 	s.opaque(false)
-	s.want("accept_stat", 0)
-	if proc != 0 {
+	switch stat = s.word(); {
+	case stat == 0 && proc != 0:
 		s.items()
+	case stat != 0 && stat != garbageArgs:
+		s.fail("accept_stat is %d", stat)
 	}
 	s.end()
-	return xid
+	return xid, stat
 }
 
 func (s *stream) items() {

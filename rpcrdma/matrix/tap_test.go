@@ -50,6 +50,8 @@ type event struct {
 
 // tap records what the two ends of a connection do, and passes it on.
 type tap struct {
+	copies bool // memory that is not the provider's has to be copied
+
 	mu  sync.Mutex // guards what follows
 	now int
 	log []*event
@@ -131,6 +133,17 @@ type tapped struct {
 	t   *tap
 	end end
 }
+
+// Domain implements transport.Endpoint.
+func (p *tapped) Domain() transport.Domain {
+	if p.t.copies {
+		return withoutImport{p.provided.Domain()}
+	}
+	return p.provided.Domain()
+}
+
+// withoutImport is a domain that is no transport.Importer.
+type withoutImport struct{ transport.Domain }
 
 // Post implements transport.Endpoint.
 func (p *tapped) Post(wrs ...*transport.WorkRequest) error { return p.post(p.provided.Post, wrs) }

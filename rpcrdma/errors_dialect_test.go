@@ -1,0 +1,297 @@
+package rpcrdma
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// counted returns what has been counted between two looks.
+func counted(before, after Stats) Stats {
+	return combine(after, before, func(a, b uint64) uint64 { return a - b })
+}
+
+// sum returns the sums of two sets of counters.
+func sum(s, more Stats) Stats { return combine(s, more, func(a, b uint64) uint64 { return a + b }) }
+
+func combine(s, other Stats, f func(a, b uint64) uint64) Stats {
+	a, b := reflect.ValueOf(&s).Elem(), reflect.ValueOf(other)
+	for i := range a.NumField() {
+		a.Field(i).SetUint(f(a.Field(i).Uint(), b.Field(i).Uint()))
+	}
+	return s
+}
+
+// malformedConfig is that of who gets the malformed messages.
+func malformedConfig(d Dialect) Config {
+	return Config{Dialect: d, InlineRecv: bigReceive, MaxMessage: smallMessage}
+}
+
+// nextBytes returns the next message that arrives, as it is.
+func (p *rawPeer) nextBytes() []byte {
+	p.t.Helper()
+	return wait(p.t, p.msgs).b
+}
+
+// wantAnswer checks the next message that arrives, if there is to be one.
+func (p *rawPeer) wantAnswer(f fate, xid, grant uint32) {
+	p.t.Helper()
+	if f.answer == nil {
+		return // should there be one, it is the next thing to come, which it is not
+	}
+	if got, want := p.nextBytes(), f.answer(xid, grant); !bytes.Equal(got, want) {
+		p.t.Errorf("answer\n%x, want\n%x", got, want)
+	}
+}
+
+// TestMalformed sends a server everything malformed, on one connection: the answers are those that the
+// dialect has, the counters say what happened, and after each the connection works.
+func TestMalformed(t *testing.T) {
+	for _, d := range []Dialect{RFC8166, Draft} {
+		cfg := malformedConfig(d)
+		t.Run(d.String()+" loopback", func(t *testing.T) {
+			r := newRig(t, cfg)
+			testMalformed(t, r, r.raw(inline4k), d)
+		})
+		t.Run(d.String()+" iwarp", func(t *testing.T) {
+			r, dial := newWireRig(t, cfg)
+			testMalformed(t, r, dial(), d)
+		})
+	}
+	t.Run("draft aligned", func(t *testing.T) {
+		cfg := malformedConfig(Draft)
+		cfg.Align = minAlign // headers lie across the two buffers of a receive
+		r := newRig(t, cfg)
+		testMalformed(t, r, r.raw(inline4k), Draft)
+	})
+}
+
+func testMalformed(t *testing.T, r *rig, p *rawPeer, d Dialect) {
+	p.alive()
+	conn := wait(t, r.program.conns)
+	for i, m := range malformedMessages() {
+		ok := t.Run(m.name, func(t *testing.T) {
+			p.t = t
+			before, xid := conn.Stats(), uint32(0x1000+i)
+			want := m.verdict(d).fate
+			p.sendBytes(m.msg(xid))
+			p.wantAnswer(want, xid, asked)
+			p.alive()
+			want.count.CallsReceived++
+			if diff := cmp.Diff(want.count, counted(before, conn.Stats())); diff != "" {
+				t.Errorf("counters (-want +got):\n%s", diff)
+			}
+		})
+		if !ok {
+			break
+		}
+	}
+	p.t = t
+}
+
+// TestMalformedToClient sends everything malformed to a client with no call under way: to one that serves, and to one that does
+// not, which grants one credit only.
+func TestMalformedToClient(t *testing.T) {
+	for _, d := range []Dialect{RFC8166, Draft} {
+		for _, serves := range []bool{true, false} {
+			c, p := rawServer(t, malformedConfig(d), inline4k)
+			grant := uint32(1)
+			if serves {
+				serveBack(t, c)
+				grant = asked
+			}
+			for i, m := range malformedMessages() {
+				want := m.verdict(d).fate
+				if want.rpc && !serves {
+					continue
+				}
+				ok := t.Run(fmt.Sprintf("%v serves %v/%s", d, serves, m.name), func(t *testing.T) {
+					p.t = t
+					before, xid := c.Stats(), uint32(0x1000+i)
+					p.sendBytes(m.msg(xid))
+					p.wantAnswer(want, xid, grant)
+					callAnswered(t, c, p)
+					want.count.CallsSent++
+					if want.answer != nil && !serves {
+						want.count.Unserved++
+					}
+					if diff := cmp.Diff(want.count, counted(before, c.Stats())); diff != "" {
+						t.Errorf("counters (-want +got):\n%s", diff)
+					}
+				})
+				if !ok {
+					break
+				}
+			}
+			p.t = t
+		}
+	}
+}
+
+// callAnswered makes a call, which is the next thing that the server gets, and answers it.
+func callAnswered(t *testing.T, c *Conn, p *rawPeer) {
+	t.Helper()
+	s := start(context.Background(), c, &items{}, nil)
+	h, body := p.next()
+	if h.Type != TypeMsg || len(body) != 48 {
+		t.Fatalf("got %v with %d bytes, want a call", h.Type, len(body))
+	}
+	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	if err := wait(t, s.err); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMalformedReplies sends everything malformed with the transaction id of a call under way. What may be its reply
+// ends it and is never answered with an error, but by an RDMA_DONE if it has a read list in the Draft. What is not leaves it alone.
+func TestMalformedReplies(t *testing.T) {
+	for _, d := range []Dialect{RFC8166, Draft} {
+		t.Run(d.String(), func(t *testing.T) { testMalformedReplies(t, d, false) })
+	}
+	// By RFC 8166 a client that serves takes long messages for calls: see TestLongCallWithOurXID.
+	t.Run("draft, serves", func(t *testing.T) { testMalformedReplies(t, Draft, true) })
+}
+
+func testMalformedReplies(t *testing.T, d Dialect, serves bool) {
+	c, p := rawServer(t, malformedConfig(d), inline4k)
+	grant, unserved := uint32(1), uint64(1)
+	if serves {
+		serveBack(t, c)
+		grant, unserved = asked, 0
+	}
+	for _, m := range malformedMessages() {
+		v := m.verdict(d)
+		if v.rpc && !serves {
+			continue
+		}
+		ok := t.Run(m.name, func(t *testing.T) {
+			p.t = t
+			s := start(context.Background(), c, &items{}, nil)
+			h, _ := p.next()
+			before := c.Stats()
+			p.sendBytes(m.msg(h.XID))
+			want := v.count
+			if v.ends == nil {
+				p.wantAnswer(v.fate, h.XID, grant)
+				if v.answer != nil {
+					want.Unserved += unserved
+				}
+				p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+				if err := wait(t, s.err); err != nil {
+					t.Errorf("the call: %v", err)
+				}
+			} else {
+				checkEnd(t, wait(t, s.err), v.ends)
+				want = endCount(v)
+			}
+			if v.done {
+				if got, want := p.nextBytes(), be32(h.XID, 1, 64, 3); !bytes.Equal(got, want) {
+					t.Errorf("got %x, want the RDMA_DONE %x", got, want)
+				}
+			}
+			if diff := cmp.Diff(want, counted(before, c.Stats())); diff != "" {
+				t.Errorf("counters (-want +got):\n%s", diff)
+			}
+			callAnswered(t, c, p)
+			if _, inFlight, _ := c.Credits(); inFlight != 0 {
+				t.Errorf("%d credits in use", inFlight)
+			}
+		})
+		if !ok {
+			break
+		}
+	}
+	p.t = t
+}
+
+// TestMalformedLateReplies sends everything malformed that is a reply to a call which was cancelled meanwhile: the call comes to its end, its credit
+// is free again, and nothing is sent but the RDMA_DONE that there may be to send.
+func TestMalformedLateReplies(t *testing.T) {
+	for _, d := range []Dialect{RFC8166, Draft} {
+		t.Run(d.String(), func(t *testing.T) {
+			c, p := rawServer(t, malformedConfig(d), inline4k)
+			for _, m := range malformedMessages() {
+				v := m.verdict(d)
+				if v.ends == nil {
+					continue
+				}
+				ok := t.Run(m.name, func(t *testing.T) {
+					p.t = t
+					ctx, cancel := context.WithCancel(context.Background())
+					s := start(ctx, c, &items{}, nil)
+					h, _ := p.next()
+					cancel()
+					checkEnd(t, wait(t, s.err), context.Canceled)
+					before := c.Stats()
+					p.sendBytes(m.msg(h.XID))
+					if v.done {
+						if got, want := p.nextBytes(), be32(h.XID, 1, 64, 3); !bytes.Equal(got, want) {
+							t.Errorf("got %x, want the RDMA_DONE %x", got, want)
+						}
+					}
+					callAnswered(t, c, p)
+					if _, inFlight, _ := c.Credits(); inFlight != 0 {
+						t.Errorf("%d credits in use", inFlight)
+					}
+					if got := counted(before, c.Stats()); got.ErrorsSent != 0 || got.UnknownXID != 0 || got.ErrorsRecv != endCount(v).ErrorsRecv {
+						t.Errorf("counters %+v", got)
+					}
+				})
+				if !ok {
+					break
+				}
+			}
+			p.t = t
+		})
+	}
+}
+
+// checkEnd checks the error of a call.
+func checkEnd(t *testing.T, err, want error) {
+	t.Helper()
+	var got *PeerError
+	if want, ok := want.(*PeerError); ok { //nolint:errorlint // it is the table's
+		if !errors.As(err, &got) || *got != *want {
+			t.Errorf("the call ends with %v, want %v", err, want)
+		}
+		return
+	}
+	if !errors.Is(err, want) {
+		t.Errorf("the call ends with %v, want %v", err, want)
+	}
+}
+
+// serveBack has a client serve the test program.
+func serveBack(t *testing.T, c *Conn) {
+	t.Helper()
+	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	s.Handle(newProgram().program())
+	t.Cleanup(func() { s.Close() })
+	c.Serve(s)
+}
+
+// endCount is what a client counts when a message ends a call.
+func endCount(v verdict) (s Stats) {
+	s.Padded = v.count.Padded
+	var pe *PeerError
+	switch {
+	case errors.As(v.ends, &pe):
+		s.ErrorsRecv = 1
+	case errors.Is(v.ends, ErrVersion):
+		s.BadVersion = 1
+	case errors.Is(v.ends, oncrpc.ErrReply): // the RPC layer's affair
+	default:
+		s.Malformed = 1
+	}
+	if v.done {
+		s.DonesSent = 1
+	}
+	return s
+}

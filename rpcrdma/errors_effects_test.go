@@ -1,0 +1,231 @@
+package rpcrdma
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// TestTruncated cuts messages with every kind of list off at every byte of their headers.
+func TestTruncated(t *testing.T) {
+	lists := chunks.Lists{Reads: []chunks.ReadSegment{{Position: 40, Segment: chunks.Segment{Handle: 1, Length: 4}}, {Position: 44, Segment: chunks.Segment{Handle: 1, Length: 4}}}}
+	lists.AddWrite([]chunks.Segment{{Handle: 2, Length: 100}, {Handle: 3, Length: 100}})
+	lists.AddWrite(nil)
+	lists.SetReply([]chunks.Segment{{Handle: 4, Length: 100}})
+	for _, d := range []Dialect{RFC8166, Draft} {
+		r := newRig(t, Config{Dialect: d})
+		p := r.raw(inline4k)
+		p.alive()
+		conn := wait(t, r.program.conns)
+		for _, h := range []Header{
+			{Type: TypeMsg, Lists: lists},
+			{Type: TypeNoMsg, Lists: lists},
+			{Type: TypeMsgP, Align: 64, Threshold: 1024, Lists: lists},
+			{Type: TypeError, Err: ErrVers, Low: 1, High: 1},
+			{Type: TypeError, Err: ErrChunk},
+			{Type: TypeError, Err: 7},
+		} {
+			t.Run(fmt.Sprintf("%v/%v %v", d, h.Type, h.Err), func(t *testing.T) {
+				p.t = t
+				h.XID, h.Version, h.Credits = 0x77, ProtocolVersion, asked
+				b := h.Append(nil)
+				before, want := conn.Stats(), Stats{CallsReceived: 1}
+				for n := range b {
+					p.sendBytes(b[:n])
+					switch {
+					case n < chunks.FixedLen || h.Type == TypeError:
+						want = sum(want, ignored.count)
+					default:
+						p.wantAnswer(refusedHeader, h.XID, asked)
+						want = sum(want, refusedHeader.count)
+					}
+				}
+				p.alive()
+				if diff := cmp.Diff(want, counted(before, conn.Stats())); diff != "" {
+					t.Errorf("counters (-want +got):\n%s", diff)
+				}
+			})
+		}
+		p.t = t
+	}
+}
+
+// TestNoErrorStorm has two ends send each other all that is malformed: no error is answered with
+// another, though each comes to an end that knows nothing of it.
+func TestNoErrorStorm(t *testing.T) {
+	for _, d := range []Dialect{RFC8166, Draft} {
+		t.Run(d.String(), func(t *testing.T) {
+			r := newRig(t, malformedConfig(d))
+			c := r.dial(malformedConfig(d))
+			if err := echo(c, &items{}, false); err != nil {
+				t.Fatal(err)
+			}
+			if err := client(c).Call(context.Background(), procNull, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			conn := wait(t, r.program.conns)
+			for _, way := range []struct {
+				name     string
+				from, to *Conn
+			}{{"to the server", c, conn}, {"to the client", conn, c}} {
+				sender, receiver := way.from.Stats(), way.to.Stats()
+				var refused uint64
+				for i, m := range malformedMessages() {
+					v := m.verdict(d)
+					if v.rpc {
+						continue
+					}
+					before := way.to.Stats()
+					shout(t, way.from.ep, m.msg(uint32(0x1000+i)))
+					if v.answer != nil {
+						refused++
+					}
+					// One at a time: there is one receive for the answer.
+					waitFor(t, func() bool {
+						return way.from.Stats().ErrorsRecv-sender.ErrorsRecv == refused && way.to.Stats() != before
+					})
+				}
+				if err := echo(c, &items{}, false); err != nil {
+					t.Fatalf("%s: %v", way.name, err)
+				}
+				got := counted(sender, way.from.Stats())
+				if got.ErrorsRecv != refused || got.UnknownXID != refused || got.ErrorsSent != 0 || got.Malformed != 0 {
+					t.Errorf("%s: the sender counts %+v, want %d errors received and dropped", way.name, got, refused)
+				}
+				if got := counted(receiver, way.to.Stats()); got.ErrorsSent != refused {
+					t.Errorf("%s: the receiver counts %+v, want %d errors sent", way.name, got, refused)
+				}
+			}
+		})
+	}
+}
+
+// TestFatal sends what the protocol has no answer for: RDMA itself ends the connection. Others do not notice.
+func TestFatal(t *testing.T) {
+	for _, d := range []Dialect{RFC8166, Draft} {
+		r := newRig(t, Config{Dialect: d})
+		witness := r.raw(inline4k)
+		for _, tt := range []struct {
+			name string // and why
+			msg  []byte
+			want error
+		}{
+			{"message longer than a receive: nothing of it arrives", make([]byte, 4097), transport.ErrTooLong},
+			{"long call in memory that is not there: an RDMA Read fails", head(TypeNoMsg, cat(readWords(0, 40), []uint32{0, 0, 0})...)(1), nil},
+			{
+				"argument in memory that is not there: an RDMA Read fails",
+				append(head(TypeMsg, cat(readWords(52, 4), []uint32{0, 0, 0})...)(1), append(callBytes(1, procSink, nil), be32(1, 0xfeedbeef, 4, 7)...)...), nil,
+			},
+			{
+				"result to memory that is not there: an RDMA Write fails",
+				append(head(TypeMsg, cat([]uint32{0, 1, 1}, segWords(4), []uint32{0, 0})...)(1), callBytes(1, procSource, &source{1, 4})...), nil,
+			},
+			{
+				"reply chunk that wraps around the end of memory: an RDMA Write fails",
+				append(head(TypeMsg, 0, 0, 1, 1, 0xbad, 9000, 0xffffffff, 0xfffffff0)(1), callBytes(1, procSource, &source{1, 5000})...), nil,
+			},
+		} {
+			t.Run(fmt.Sprintf("%v/%s", d, tt.name), func(t *testing.T) {
+				p := r.raw(inline4k)
+				p.t = t
+				p.alive()
+				conn := wait(t, r.program.conns)
+				wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Done: make(completer, 1), Local: []transport.Slice{{Bytes: tt.msg}}}
+				if err := p.ep.Post(&wr); err != nil {
+					t.Fatal(err)
+				}
+				<-wr.Done.(completer)
+				ended(t, conn)
+				if tt.want != nil && !errors.Is(conn.Err(), tt.want) {
+					t.Errorf("ended with %v, want %v", conn.Err(), tt.want)
+				}
+				if got := conn.Stats(); got.Exceeded != 0 || got.ErrorsSent != 0 {
+					t.Errorf("counters %+v", got)
+				}
+				witness.t = t
+				witness.alive()
+				<-r.program.conns
+			})
+		}
+	}
+}
+
+// TestStrayLongReply sends long replies that answer nothing. That they are no calls their messages tell, once they have been fetched: they
+// are not answered with an error, and take no receive away.
+func TestStrayLongReply(t *testing.T) {
+	for _, d := range []Dialect{RFC8166, Draft} {
+		t.Run(d.String(), func(t *testing.T) {
+			r := newRig(t, Config{Dialect: d, Credits: 2})
+			p := r.raw(inline4k)
+			p.alive()
+			conn := wait(t, r.program.conns)
+			before := conn.Stats()
+			for i := range uint64(10) {
+				h := header(uint32(i), TypeNoMsg)
+				h.Reads = []chunks.ReadSegment{{Segment: p.expose(replyHeader(h.XID), transport.RemoteRead)}}
+				p.send(h)
+				waitFor(t, func() bool { return conn.Stats().UnknownXID == i+1 })
+			}
+			conn.mu.Lock()
+			posted, active, _ := conn.granter.State()
+			got := len(conn.posted)
+			conn.mu.Unlock()
+			if got != 2 || posted != 2 || active != 0 {
+				t.Errorf("%d receives posted, %d accounted for, with %d calls: want 2, 2 and none", got, posted, active)
+			}
+			p.alive() // its reply is the first thing that comes
+			want := Stats{CallsReceived: 11, UnknownXID: 10}
+			if diff := cmp.Diff(want, counted(before, conn.Stats())); diff != "" {
+				t.Errorf("counters (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestComplaints checks what the log says of malformed messages: the first of a kind aloud, lest a peer fill it.
+func TestComplaints(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		msg  func(xid uint32) []byte
+		mute bool // it gets no answer
+		want []string
+	}{
+		{"header", head(77), false, []string{"message refused", "xid=9", "malformed header", "rdma_proc 77"}},
+		{"version", headOf(2, TypeMsg), false, []string{"message refused", "xid=9", "version not supported"}},
+		{"call", withCall(head(TypeMsg, cat(readWords(41, 4), []uint32{0, 0, 0})...)), false, []string{"call refused", "xid=9", "position 41"}},
+		{"too short", head(TypeError), true, []string{"message ignored", "xid=9", "malformed header"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			lines := make(logLines, 100)
+			r := newRig(t, Config{Logger: slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+			p := r.raw(inline4k)
+			for i := range 5 {
+				p.sendBytes(tt.msg(9))
+				if !tt.mute {
+					p.next()
+				}
+				line, level := wait(t, lines), "level=DEBUG"
+				if i == 0 {
+					level = "level=WARN"
+				}
+				for _, want := range append(tt.want, level, "peer=") {
+					if !strings.Contains(line, want) {
+						t.Errorf("line %d of the log, %q, does not say %q", i+1, line, want)
+					}
+				}
+			}
+			p.alive()
+			if len(lines) > 0 {
+				t.Errorf("the log goes on: %q", <-lines)
+			}
+		})
+	}
+}

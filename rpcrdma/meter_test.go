@@ -1,0 +1,95 @@
+package rpcrdma
+
+import (
+	"encoding/binary"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// meter is a server played by hand that looks at each call as it arrives: whether it is within the grant.
+type meter struct {
+	*rawPeer
+	open []uint32 // calls taken and not answered
+
+	mu     sync.Mutex // guards what follows
+	limit  int        // the grant
+	active int        // calls that have arrived and are not answered
+	most   int        // of these at a time
+	excess int        // calls beyond the grant
+}
+
+func newMeter(t testing.TB, cfg Config) (*Conn, *meter) {
+	t.Helper()
+	c, ep := acceptRaw(t, cfg, inline4k, func(d transport.Dialer) transport.Dialer { return d })
+	m := &meter{rawPeer: &rawPeer{t: t, ep: ep, msgs: make(chan rawMsg, 4096)}, limit: 1}
+	for range 128 {
+		m.recv()
+	}
+	ep.Start(m)
+	t.Cleanup(func() {
+		ep.Close()
+		<-ep.Done()
+	})
+	return c, m
+}
+
+// Received counts before anybody can answer.
+func (m *meter) Received(batch []transport.Message) {
+	m.mu.Lock()
+	for range batch {
+		m.active++
+		m.most = max(m.most, m.active)
+		if m.active > max(1, m.limit) {
+			m.excess++
+		}
+	}
+	m.mu.Unlock()
+	m.rawPeer.Received(batch)
+}
+
+// take takes n calls.
+func (m *meter) take(n int) {
+	m.t.Helper()
+	for range n {
+		h, _ := m.next()
+		m.open = append(m.open, h.XID)
+	}
+}
+
+// answer answers one of the calls, and grants. The calls that the grant so far allows must all be here: then none
+// is on its way that the new one does not.
+func (m *meter) answer(i, grant, most int) {
+	m.t.Helper()
+	m.mu.Lock()
+	m.active--
+	m.limit = min(grant, most)
+	m.mu.Unlock()
+	xid := m.open[i]
+	m.open = slices.Delete(m.open, i, i+1)
+	h := header(xid, TypeMsg)
+	h.Credits = uint32(grant)
+	m.send(h, replyHeader(xid), be32(0, 7))
+}
+
+func (m *meter) check(most int) {
+	m.t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.excess > 0 || m.active > 0 || m.most != most {
+		m.t.Errorf("%d calls beyond the grant, %d left, %d at the most at a time, want %d", m.excess, m.active, m.most, most)
+	}
+}
+
+// takeTails takes n calls and returns the tails of their arguments.
+func (m *meter) takeTails(n int) (tails []int) {
+	m.t.Helper()
+	for range n {
+		h, body := m.next()
+		m.open = append(m.open, h.XID)
+		tails = append(tails, int(binary.BigEndian.Uint32(body[len(body)-4:])))
+	}
+	return tails
+}

@@ -1,0 +1,151 @@
+package rpcrdma
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+	"unsafe"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+)
+
+// TestReceiveBuffers checks the buffers of receives: one, or two of which the second is aligned and begins there in the message.
+func TestReceiveBuffers(t *testing.T) {
+	for _, kind := range []receiveKind{{4096, 0}, {4096, 64}, {4096, 2048}, {5120, 1024}, {65536, 32768}} {
+		t.Run(fmt.Sprint(kind), func(t *testing.T) {
+			d := new(loopback.Domain)
+			p := newPool(d)
+			var all []*receive
+			for range 8 {
+				r, err := p.getReceive(kind)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, r)
+				if got := transport.TotalLen(r.Local); got != kind.size {
+					t.Errorf("receive of %d bytes, want %d", got, kind.size)
+				}
+				if r.Context != r {
+					t.Error("the receive does not lead back to itself")
+				}
+				if kind.align == 0 {
+					if len(r.Local) != 1 {
+						t.Errorf("%d buffers, want 1", len(r.Local))
+					}
+					continue
+				}
+				if len(r.Local) != 2 || r.Local[0].Len() != kind.align {
+					t.Fatalf("%d buffers, the first of %d bytes, want 2 and %d", len(r.Local), r.Local[0].Len(), kind.align)
+				}
+				if off := uintptr(unsafe.Pointer(&r.Local[1].Bytes[0])) % uintptr(kind.align); off != 0 {
+					t.Errorf("the second buffer begins %d bytes behind a multiple of %d", off, kind.align)
+				}
+				// Nothing lies in both.
+				clear(r.Local[0].Bytes)
+				scribble(r.Local[1].Bytes)
+				if !bytes.Equal(r.Local[0].Bytes, make([]byte, kind.align)) {
+					t.Error("the buffers overlap")
+				}
+			}
+			for _, r := range all {
+				p.putReceive(r)
+			}
+			p.close()
+			if n, size := d.Allocated(); n != 0 {
+				t.Errorf("%d pieces of memory leaked, %d bytes", n, size)
+			}
+		})
+	}
+}
+
+// TestReceiveParts checks which bytes of a receive a message of each length takes.
+func TestReceiveParts(t *testing.T) {
+	p := newPool(new(loopback.Domain))
+	defer p.close()
+	for _, kind := range []receiveKind{{1024, 0}, {1024, 64}, {1024, 512}} {
+		r, err := p.getReceive(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := pattern(1, kind.size)
+		rest := want
+		for _, s := range r.Local {
+			rest = rest[copy(s.Bytes, rest):]
+		}
+		for n := range kind.size + 1 {
+			first, second := r.parts(n)
+			if got := append(bytes.Clone(first), second...); !bytes.Equal(got, want[:n]) {
+				t.Fatalf("%v: message of %d bytes differs", kind, n)
+			}
+			if kind.align > 0 && n <= kind.align && second != nil {
+				t.Fatalf("%v: message of %d bytes in two buffers", kind, n)
+			}
+			if cap(first) > max(n, kind.align) && kind.align == 0 && n > 0 && cap(first) != n {
+				t.Fatalf("%v: message of %d bytes can grow into what is behind it", kind, n)
+			}
+		}
+		p.putReceive(r)
+	}
+}
+
+// TestReceiveReuse checks that receives are used again by kind, as long as the pool keeps them.
+func TestReceiveReuse(t *testing.T) {
+	d := new(loopback.Domain)
+	p := newPool(d)
+	a, b := receiveKind{4096, 0}, receiveKind{4096, 64}
+	ra, _ := p.getReceive(a)
+	rb, _ := p.getReceive(b)
+	p.putReceive(ra)
+	p.putReceive(rb)
+	if p.kept != 8192 {
+		t.Errorf("%d bytes kept, want 8192", p.kept)
+	}
+	if got, _ := p.getReceive(b); got != rb {
+		t.Error("another receive than the one put back")
+	}
+	if got, _ := p.getReceive(receiveKind{8192, 0}); got == ra {
+		t.Error("a receive of another size")
+	}
+	if got, _ := p.getReceive(a); got != ra {
+		t.Error("another receive than the one put back")
+	}
+	if p.kept != 0 {
+		t.Errorf("%d bytes kept, want none", p.kept)
+	}
+	p.close()
+	before, _ := d.Allocated()
+	p.putReceive(rb) // after the end: back to the domain, both buffers
+	if n, _ := d.Allocated(); n != before-2 {
+		t.Errorf("%d pieces of memory, want %d", n, before-2)
+	}
+}
+
+// stingy is a Domain that has a number of pieces to give.
+type stingy struct {
+	transport.Domain
+	left int
+}
+
+func (d *stingy) Alloc(n int) (transport.Slice, error) {
+	if d.left == 0 {
+		return transport.Slice{}, transport.ErrNoMemory
+	}
+	d.left--
+	return d.Domain.Alloc(n)
+}
+
+// TestReceiveNoMemory checks that a receive whose buffers cannot all be had leaves none behind.
+func TestReceiveNoMemory(t *testing.T) {
+	for left := range 2 {
+		d := new(loopback.Domain)
+		p := newPool(&stingy{d, left})
+		if _, err := p.getReceive(receiveKind{4096, 64}); !errors.Is(err, transport.ErrNoMemory) {
+			t.Errorf("error %v, want %v", err, transport.ErrNoMemory)
+		}
+		if n, _ := d.Allocated(); n != 0 {
+			t.Errorf("%d pieces of memory left behind", n)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package rpcrdma
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+)
+
+// TestFirstCallInFull has the first call of a peer that says nothing be as long as the receives are (draft section 6.1: the server MAY
+// exceed 1 KB).
+func TestFirstCallInFull(t *testing.T) {
+	r := newRig(t, Config{})
+	p := r.raw(private{})
+	m := callMessage(7, procSink, &items{data: [][]byte{make([]byte, 4096-28-40-16)}})
+	h := header(7, TypeMsg)
+	body := m.AppendTo(nil)
+	if n := h.Len() + len(body); n != 4096 {
+		t.Fatalf("%d bytes", n)
+	}
+	p.send(h, body)
+	if h, body := p.next(); h.Type != TypeMsg || !bytes.Equal(body, replyHeader(7)) {
+		t.Errorf("reply %v %x", h.Type, body)
+	}
+}
+
+// noReceives is an endpoint that takes no receives once full is set.
+type noReceives struct {
+	transport.Endpoint
+	full *atomic.Bool
+}
+
+func (e noReceives) PostRecv(rs ...*transport.Receive) error {
+	if e.full.Load() {
+		return transport.ErrNoMemory
+	}
+	return e.Endpoint.PostRecv(rs...)
+}
+
+type noReceivesListener struct {
+	transport.Listener
+	full *atomic.Bool
+}
+
+func (l noReceivesListener) Accept(ctx context.Context) (transport.Request, error) {
+	r, err := l.Listener.Accept(ctx)
+	return noReceivesRequest{r, l.full}, err
+}
+
+type noReceivesRequest struct {
+	transport.Request
+	full *atomic.Bool
+}
+
+func (r noReceivesRequest) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
+	ep, err := r.Request.Accept(ctx, private)
+	return noReceives{ep, r.full}, err
+}
+
+// TestRepliesWithoutReceives has a server answer when no receives can be posted (rpcrdma-3.3-3): what is granted is what is posted
+// still, until the next call would find nothing.
+func TestRepliesWithoutReceives(t *testing.T) {
+	const credits = 8
+	var full atomic.Bool
+	r := newRigOn(t, Config{Credits: credits}, loopback.Config{}, func(l transport.Listener) transport.Listener { return noReceivesListener{l, &full} })
+	p := r.raw(inline4k)
+	call := func(xid uint32) {
+		h := header(xid, TypeMsg)
+		p.send(h, callBytes(xid, procNull, nil))
+	}
+	call(1)
+	if h, _ := p.next(); h.Credits != credits {
+		t.Fatalf("granted %d, want %d", h.Credits, credits)
+	}
+	conn := wait(t, r.program.conns)
+	full.Store(true)
+	for want := uint32(credits - 1); want > 0; want-- {
+		call(2 + want)
+		h, body := p.next()
+		if h.Credits != want || !bytes.Equal(body, replyHeader(2+want)) {
+			t.Fatalf("granted %d, want %d, reply %x", h.Credits, want, body)
+		}
+	}
+	call(100) // uses the last one up
+	ended(t, conn)
+	if err := conn.Err(); !errors.Is(err, transport.ErrNoMemory) {
+		t.Errorf("ended with %v, want ErrNoMemory", err)
+	}
+}

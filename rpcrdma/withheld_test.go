@@ -1,0 +1,428 @@
+package rpcrdma
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// Two replies of that many bytes fit in the share of a connection, three do not.
+const third = 60_000
+
+var smallShare = Config{Dialect: Draft, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072, Credits: 16}
+
+// ask sends a call for one item of third bytes.
+func (p *rawPeer) ask(xid uint32) {
+	p.t.Helper()
+	p.send(header(xid, TypeMsg), callBytes(xid, procSource, &source{1, third}))
+}
+
+// answered checks that the next message is a reply to be read, reads it, and returns its header.
+func (p *rawPeer) answered(xid uint32) *Header {
+	p.t.Helper()
+	h, _ := p.next()
+	if h.XID != xid || len(h.Reads) != 1 {
+		p.t.Fatalf("answer %+v, want a reply to %d with a read list", h, xid)
+	}
+	if !bytes.Equal(p.read(h.Reads[0].Segment), pattern(0, third)) {
+		p.t.Errorf("reply to %d differs", xid)
+	}
+	return h
+}
+
+// TestWithheld has a client ask for more than its share at once. The replies that do not fit wait for its RDMA_DONEs, what it calls meanwhile waits
+// behind them, and its grants go down to zero (draft section 11); others are served. With the RDMA_DONEs everything goes on.
+func TestWithheld(t *testing.T) {
+	r := newRig(t, smallShare)
+	p := r.raw(inline4k)
+	p.alive()
+	conn := wait(t, r.program.conns)
+	other := r.raw(inline4k)
+	p.send(header(50, TypeMsg), callBytes(50, procBlock, &items{})) // which is started before the trouble begins
+	wait(t, r.program.entered)
+	p.send(header(51, TypeMsg), callBytes(51, procBlock, &items{}))
+	wait(t, r.program.entered)
+	for xid := range uint32(3) {
+		p.ask(1 + xid)
+	}
+	p.send(header(4, TypeMsg), callBytes(4, procNull, nil))
+	p.answered(1)
+	p.answered(2)
+	waitFor(t, func() bool { s := conn.Stats(); return s.Withheld == 1 && s.Waited == 1 })
+
+	// Calls that were started are answered, and grant nothing.
+	r.program.gate <- struct{}{}
+	h, _ := p.next()
+	if h.XID != 50 && h.XID != 51 || h.Credits != 0 {
+		t.Errorf("reply to %d grants %d while one is withheld, want 0", h.XID, h.Credits)
+	}
+	r.notFreed()
+
+	// Another client has its share.
+	other.alive()
+	other.ask(9)
+	other.answered(9)
+	other.done(9)
+	r.freed(1)
+	other.alive()
+	if len(p.msgs) > 0 {
+		t.Error("a reply left while there was no room for it")
+	}
+
+	p.done(1)
+	r.freed(1)
+	if h := p.answered(3); h.Credits == 0 {
+		t.Error("the reply that was withheld grants nothing")
+	}
+	if h, body := p.next(); h.XID != 4 || !bytes.Equal(body, replyHeader(4)) || h.Credits == 0 {
+		t.Errorf("answer to the call that waited: %+v", h)
+	}
+	p.done(2)
+	p.done(3)
+	r.freed(2)
+	r.program.gate <- struct{}{}
+	if h, _ := p.next(); h.Credits == 0 {
+		t.Error("nothing is granted when nothing is pinned any more")
+	}
+	p.alive()
+	r.notFreed()
+	memoryBack(t, conn)
+	if got := conn.Stats(); got.Withheld != 1 || got.DonesReceived != 3 || got.DonesIgnored != 0 || got.DonesMissed != 0 {
+		t.Errorf("counters %+v", got)
+	}
+}
+
+// TestWithheldInTurn has many replies withheld: they leave in order, each when there is room for it.
+func TestWithheldInTurn(t *testing.T) {
+	const calls = 12
+	r := newRig(t, smallShare)
+	p := r.raw(inline4k)
+	p.alive()
+	conn := wait(t, r.program.conns)
+	for xid := range uint32(calls) {
+		p.ask(1 + xid)
+	}
+	p.answered(1)
+	p.answered(2)
+	for xid := uint32(1); xid <= calls; xid++ {
+		if xid+2 <= calls {
+			waitFor(t, func() bool { s := conn.Stats(); return s.Withheld > 0 })
+			if len(p.msgs) > 0 {
+				t.Fatalf("more than two replies pinned")
+			}
+		}
+		p.done(xid)
+		if xid+2 <= calls {
+			p.answered(xid + 2)
+		}
+	}
+	r.freed(calls)
+	p.alive()
+	memoryBack(t, conn)
+}
+
+// TestServerShare has several clients pin what the server has: each has one reply pinned in any case, and waits for more until its own
+// RDMA_DONE.
+func TestServerShare(t *testing.T) {
+	r := newRig(t, smallShare)
+	var peers []*rawPeer
+	var conns []*Conn
+	for i := range 4 {
+		p := r.raw(inline4k)
+		p.alive()
+		peers, conns = append(peers, p), append(conns, wait(t, r.program.conns))
+		p.ask(1)
+		p.answered(1) // beyond the server's memory from the third on, as nothing is pinned of this client
+		p.ask(2)
+		if i == 0 {
+			p.answered(2)
+			continue
+		}
+		waitFor(t, func() bool { return conns[i].Stats().Withheld == 1 })
+	}
+	// In any order.
+	for _, i := range []int{2, 0, 3, 1} {
+		p := peers[i]
+		if len(p.msgs) > 0 {
+			t.Errorf("client %d got more than there is room for", i)
+		}
+		p.done(1)
+		if i > 0 {
+			p.answered(2)
+		}
+		p.done(2)
+	}
+	r.freed(8)
+	for i, p := range peers {
+		p.alive()
+		memoryBack(t, conns[i])
+	}
+}
+
+// TestWithheldStorm has clients of several kinds at a server of little memory: real ones, which cancel and leave when they like, and ones that are slow with their
+// RDMA_DONEs, or leave without. All calls end, and everything is given back.
+func TestWithheldStorm(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		seed := rapid.Uint64().Draw(rt, "seed")
+		credits := rapid.IntRange(1, 12).Draw(rt, "credits")
+		reals := rapid.IntRange(0, 3).Draw(rt, "real clients")
+		slow := rapid.IntRange(0, 3).Draw(rt, "slow clients")
+		lcfg := loopback.Config{RecvDepth: rapid.SampledFrom([]int{5, 6, 8, 20, 1024}).Draw(rt, "depth"), SendDepth: rapid.SampledFrom([]int{2, 20, 1024}).Draw(rt, "send depth")}
+		cfg := smallShare
+		cfg.Logger, cfg.Credits = quiet, credits
+		f, prog := loopback.New(), newProgram()
+		l, err := f.Listen(rigAddr, lcfg)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+		srv.Handle(prog.program())
+		a := make(chan error, 1)
+		go func() { a <- Serve(context.Background(), l, srv, cfg) }()
+
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var failed []error
+		report := func(err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			failed = append(failed, err)
+		}
+		for n := range reals {
+			ccfg := cfg
+			ccfg.NoReplyChunks = true
+			c, err := Dial(context.Background(), f.Dialer(lcfg), rigAddr, ccfg)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			leaves := rand.New(rand.NewPCG(seed, uint64(n))).IntN(3) == 0
+			var callers sync.WaitGroup
+			for w := range 6 {
+				callers.Go(func() {
+					rnd := rand.New(rand.NewPCG(seed, uint64(100*n+w+1000)))
+					for range 8 {
+						ctx, cancel := context.WithCancel(context.Background())
+						if rnd.IntN(4) == 0 {
+							go cancel()
+						}
+						var got items
+						size := rnd.IntN(third)
+						err := client(c).Do(ctx, &oncrpc.Request{Procedure: procSource, Args: &source{1, uint32(size)}, Reply: &got, MaxReply: 100})
+						cancel()
+						switch {
+						case err == nil:
+							if !bytes.Equal(got.data[0], pattern(0, size)) {
+								report(errors.New("reply differs"))
+							}
+						case errors.Is(err, context.Canceled):
+						case leaves && errors.Is(err, net.ErrClosed):
+						default:
+							report(err)
+						}
+						if leaves && rnd.IntN(20) == 0 {
+							c.Close()
+						}
+					}
+				})
+			}
+			wg.Go(func() {
+				callers.Wait()
+				c.Close()
+				<-c.Done()
+			})
+		}
+		for n := range slow {
+			ep, err := f.Dialer(lcfg).Dial(context.Background(), rigAddr, inline4k.append(nil))
+			if err != nil {
+				rt.Fatal(err)
+			}
+			wg.Go(func() {
+				if err := slowClient(ep, rand.New(rand.NewPCG(seed, uint64(n+50)))); err != nil {
+					report(err)
+				}
+			})
+		}
+		ended := make(chan struct{})
+		go func() {
+			wg.Wait()
+			close(ended)
+		}()
+		wait(t, ended)
+		srv.Shutdown(context.Background())
+		wait(t, a)
+		for _, err := range failed {
+			rt.Error(err)
+		}
+		if n, size := f.Domain().Allocated(); n != 0 {
+			rt.Errorf("%d pieces of memory leaked, %d bytes", n, size)
+		}
+	})
+}
+
+// slowClient is a client that keeps to the rules of credits, and sends its RDMA_DONEs late, when it has to: when its credits are used up.
+// It may leave without them.
+func slowClient(ep transport.Endpoint, rnd *rand.Rand) error {
+	defer func() {
+		ep.Close()
+		<-ep.Done()
+	}()
+	msgs := make(chan Header, 64)
+	post := func() {
+		ep.PostRecv(&transport.Receive{Local: []transport.Slice{{Bytes: make([]byte, 4096)}}})
+	}
+	for range min(ep.Info().RecvDepth, 64) {
+		post()
+	}
+	ep.Start(receiverFunc(func(batch []transport.Message) {
+		for _, m := range batch {
+			var h Header
+			if _, err := h.Parse(m.Receive.Local[0].Bytes[:m.Len]); err != nil {
+				panic(err)
+			}
+			post()
+			msgs <- h
+		}
+	}))
+	send := func(b []byte) error {
+		wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Local: []transport.Slice{{Bytes: b}}, Done: make(completer, 1)}
+		if err := ep.Post(&wr); err != nil {
+			return err
+		}
+		return <-wr.Done.(completer)
+	}
+	credits, active, calls, leave := 1, 0, 0, rnd.IntN(3) == 0
+	var owed []uint32
+	for calls < 30 || active > 0 || len(owed) > 0 {
+		if leave && rnd.IntN(30) == 0 {
+			return nil
+		}
+		switch {
+		case calls < 30 && (active == 0 && len(owed) == 0 || active+len(owed) < credits):
+			calls++
+			active++
+			h := header(uint32(calls), TypeMsg)
+			if err := send(append(h.Append(nil), callBytes(h.XID, procSource, &source{1, uint32(rnd.IntN(third))})...)); err != nil {
+				return err
+			}
+		case active > 0 && (len(owed) == 0 || rnd.IntN(2) == 0 && len(msgs) > 0):
+			select {
+			case h := <-msgs:
+				if h.Type == TypeError {
+					return errors.New("refused")
+				}
+				active--
+				credits = int(h.Credits)
+				if len(h.Reads) > 0 {
+					owed = append(owed, h.XID)
+				}
+			case <-ep.Done():
+				return ep.Err()
+			}
+		case len(owed) > 0:
+			i := rnd.IntN(len(owed)) // in any order
+			if err := send(header(owed[i], TypeDone).Append(nil)); err != nil {
+				return err
+			}
+			owed = append(owed[:i], owed[i+1:]...)
+		}
+	}
+	return nil
+}
+
+type receiverFunc func([]transport.Message)
+
+func (f receiverFunc) Received(batch []transport.Message) { f(batch) }
+
+// TestNothingWithheldAfterEnd has a handler reply when its connection has ended, with RDMA_DONEs owed that do not come any more.
+func TestNothingWithheldAfterEnd(t *testing.T) {
+	cfg := smallShare.withDefaults()
+	b := newBudget(cfg.ServerMemory)
+	c := &Conn{cfg: cfg, rules: dialects[Draft], budget: b, memory: connBudget{free: cfg.ConnMemory}}
+	for range cfg.Credits {
+		if !b.pin(&incoming{c: c, pinned: 1}) {
+			t.Fatal("withheld without a reason")
+		}
+	}
+	late := &incoming{c: c, pinned: 1}
+	if b.pin(late) {
+		t.Fatal("more RDMA_DONEs owed than there are credits")
+	}
+	if gone := b.remove(c); len(gone) != 1 || gone[0] != late {
+		t.Errorf("%d replies given up at the end, want the one that was withheld", len(gone))
+	}
+	if !b.pin(&incoming{c: c, pinned: 1 << 30}) {
+		t.Error("a reply is withheld that nothing would ever send")
+	}
+}
+
+// orderEndpoint notes when receives are posted and when requests are.
+type orderEndpoint struct {
+	*fakeEndpoint
+	mu    sync.Mutex
+	order []byte // 'g' for a grant, whose receives are posted then; 's' for the reply with it
+}
+
+func (e *orderEndpoint) note(what byte) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.order = append(e.order, what)
+}
+
+func (e *orderEndpoint) PostRecv(...*transport.Receive) error {
+	e.note('g')
+	return nil
+}
+
+func (e *orderEndpoint) Post(wrs ...*transport.WorkRequest) error {
+	e.note('s')
+	return e.fakeEndpoint.Post(wrs...)
+}
+
+// TestRepliesInOrderOfGrants has goroutines answer calls at once. Each reply leaves ahead of the next one's grant: a client goes by the grant that
+// comes last, and so must the server.
+func TestRepliesInOrderOfGrants(t *testing.T) {
+	domain := new(loopback.Domain)
+	p := newPool(domain)
+	cfg := Config{Logger: quiet, Credits: 4}.withDefaults()
+	ep := &orderEndpoint{fakeEndpoint: newFakeEndpoint(1024, domain)}
+	c := newConn(ep, cfg, p, newBudget(cfg.ServerMemory))
+	c.settings.Store(&Settings{MaxSend: MaxInline, MaxRecv: MaxInline})
+	answer := func(n int) *incoming {
+		in := getIncoming(c, oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet}))
+		in.header = Header{Version: ProtocolVersion, Credits: 4}
+		in.reply = xdr.Message{Inline: make([]byte, n)}
+		c.mu.Lock()
+		c.granter.Received()
+		c.mu.Unlock()
+		return in
+	}
+	c.granter.Start()
+	in := answer(4)
+	in.Reply(in.reply) // opens the window
+	ep.order = nil
+	const rounds = 500
+	for range rounds {
+		var wg sync.WaitGroup
+		for _, in := range []*incoming{answer(60_000), answer(60_000)} {
+			wg.Go(func() { in.Reply(in.reply) })
+		}
+		wg.Wait()
+		for ep.run() {
+		}
+	}
+	if want := bytes.Repeat([]byte("gs"), 2*rounds); !bytes.Equal(ep.order, want) {
+		t.Errorf("replies left in another order than their grants were made, %d times", bytes.Count(ep.order, []byte("gg")))
+	}
+	ep.end()()
+}

@@ -1,0 +1,186 @@
+package rpcrdma
+
+import (
+	"errors"
+	"testing"
+)
+
+// fill takes all of the credits of a server that grants 16, by calls that are not answered.
+func (p *rawPeer) fill(r *rig) {
+	p.t.Helper()
+	for xid := range uint32(16) {
+		p.sendCall(100+xid, procBlock, 16)
+		wait(p.t, r.program.entered)
+	}
+}
+
+func (p *rawPeer) sendCall(xid, proc, asked uint32) {
+	p.t.Helper()
+	h := header(xid, TypeMsg)
+	h.Credits = asked
+	p.send(h, callBytes(xid, proc, &items{}))
+}
+
+// TestNotExceeded has a client use its grant to the last credit for a hundred calls: it is never cut off.
+func TestNotExceeded(t *testing.T) {
+	for _, d := range []Dialect{RFC8166, Draft} {
+		t.Run(d.String(), func(t *testing.T) {
+			r := newRig(t, Config{Dialect: d, Credits: 16})
+			p := r.raw(inline4k)
+			p.alive()
+			conn := wait(t, r.program.conns)
+			p.fill(r)
+			for xid := range uint32(100) {
+				r.program.gate <- struct{}{}
+				if h, _ := p.next(); h.Credits != 16 {
+					t.Fatalf("granted %d, want 16", h.Credits)
+				}
+				p.sendCall(1000+xid, procBlock, 16)
+				wait(t, r.program.entered)
+			}
+			close(r.program.gate)
+			for range 16 {
+				p.next()
+			}
+			p.alive()
+			if conn.Err() != nil || conn.Stats().Exceeded != 0 {
+				t.Errorf("ended with %v", conn.Err())
+			}
+		})
+	}
+}
+
+// TestLoweredGrantExceeded has a client go on as before when its grant is lowered. Receives cannot be taken back, and what they
+// take is served (draft section 3.3 leaves that to the server); one call more than those ends the connection.
+func TestLoweredGrantExceeded(t *testing.T) {
+	for _, d := range []Dialect{RFC8166, Draft} {
+		t.Run(d.String(), func(t *testing.T) {
+			r := newRig(t, Config{Dialect: d, Credits: 16})
+			p := r.raw(inline4k)
+			p.alive() // grants 16
+			conn := wait(t, r.program.conns)
+			p.sendCall(1, procEcho, 3)
+			if h, _ := p.next(); h.Credits != 3 {
+				t.Fatalf("granted %d, want 3", h.Credits)
+			}
+			for xid := range uint32(15) {
+				p.sendCall(100+xid, procBlock, 3)
+				wait(t, r.program.entered)
+			}
+			if conn.Err() != nil {
+				t.Fatalf("ended with %v", conn.Err())
+			}
+			p.burst(append(header(1, TypeMsg).Append(nil), callBytes(1, procNull, nil)...))
+			ended(t, conn)
+			if err := conn.Err(); !errors.Is(err, ErrExceeded) {
+				t.Errorf("ended with %v, want ErrExceeded", err)
+			}
+		})
+	}
+}
+
+// TestDonesWithinGrant has a client of the Draft use its grant to the last credit, by calls whose replies have read lists. Their
+// RDMA_DONEs take the credits of the calls over, until the reply to a later call (draft section 3.8). It is never cut off, and the
+// receives posted are as many as it may use.
+func TestDonesWithinGrant(t *testing.T) {
+	const most = 16
+	r := newRig(t, Config{Dialect: Draft, Credits: most})
+	p := r.raw(inline4k)
+	p.alive()
+	conn := wait(t, r.program.conns)
+	xid, dones, sentDones := uint32(1000), 0, uint64(0)
+	granted := most
+	for _, late := range []bool{false, true} { // DONEs before the next calls or, as far as the grant allows, behind them
+		for _, asked := range []uint32{16, 3, 16, 1, 1, 16, 16, 2, 5, 16, 7, 0, 16} {
+			n := max(1, granted-dones)
+			for i := range n {
+				xid++
+				h := header(xid, TypeMsg)
+				h.Credits = asked
+				var msg []byte
+				if i%3 == 2 {
+					msg = callBytes(xid, procNull, nil)
+				} else {
+					msg = callBytes(xid, procSource, &source{1, 5000})
+				}
+				p.send(h, msg)
+			}
+			var owed []uint32
+			for range n {
+				h, _ := p.next()
+				granted = int(h.Credits)
+				if len(h.Reads) > 0 {
+					owed = append(owed, h.XID)
+				}
+			}
+			dones = 0 // they came before these calls
+			var next []uint32
+			if late && len(owed) > 1 && granted > len(owed) {
+				owed, next = owed[:1], owed[1:]
+			}
+			done := func(xids []uint32) {
+				for _, xid := range xids {
+					p.send(header(xid, TypeDone))
+					dones++
+					sentDones++
+				}
+			}
+			done(owed)
+			if len(next) > 0 { // their credits are still in use
+				for range granted - len(next) - dones {
+					xid++
+					p.sendCall(xid, procEcho, asked)
+				}
+				k := granted - len(next) - dones
+				done(next)
+				for range k {
+					h, _ := p.next()
+					granted = int(h.Credits)
+				}
+				if k > 0 {
+					dones = len(next) // these came behind the calls
+				}
+			}
+			conn.mu.Lock()
+			posted := len(conn.posted)
+			accounted, active, _ := conn.granter.State()
+			conn.mu.Unlock()
+			if posted != accounted || active != 0 || posted > 2*most+2 {
+				t.Errorf("%d receives posted, %d accounted for, with %d calls", posted, accounted, active)
+			}
+		}
+	}
+	p.alive()
+	if got := conn.Stats(); got.DonesReceived != sentDones || got.DonesIgnored != 0 || got.Exceeded != 0 || sentDones < 50 {
+		t.Errorf("counters %+v, %d DONEs sent", got, sentDones)
+	}
+}
+
+// TestDoneWhileFull has a client of the Draft send an RDMA_DONE when calls have taken all else: there is a receive for it, even if the
+// grant was lowered.
+func TestDoneWhileFull(t *testing.T) {
+	for _, asked := range []uint32{16, 1} {
+		r := newRig(t, Config{Dialect: Draft, Credits: 16})
+		p := r.raw(inline4k)
+		p.alive()
+		conn := wait(t, r.program.conns)
+		for xid := range uint32(15) {
+			p.sendCall(100+xid, procBlock, asked)
+			wait(t, r.program.entered)
+		}
+		h := header(1, TypeMsg)
+		h.Credits = asked
+		p.send(h, callBytes(1, procSource, &source{1, 5000}))
+		got, _ := p.next()
+		if got.Credits != asked || len(got.Reads) == 0 {
+			t.Fatalf("granted %d with %d read segments", got.Credits, len(got.Reads))
+		}
+		p.send(header(1, TypeDone))
+		waitFor(t, func() bool { return conn.Stats().DonesReceived == 1 })
+		close(r.program.gate)
+		for range 15 {
+			p.next()
+		}
+		p.alive()
+	}
+}
