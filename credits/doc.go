@@ -34,12 +34,15 @@
 //
 // A grant may be zero while another reply is withheld until DONEs come (draft section 11). The client
 // has the call of that under way and will get its grant; the DONEs that it waits for need no credit.
-// Where none is to come any more, because the server has taken all memory back after a time limit,
-// nothing is withheld.
+// Where no memory is left to be read, because the server has taken it all back after a time limit, nothing
+// is withheld but for what follows.
 //
 // Receives stay few: room is never above the largest grant, which is the server's maximum and 2 more
-// at the most, and the DONEs to come are limited by [Granter.Full]. That makes 2 times the maximum and
-// 2, and in RFC 8166 the maximum. A client counts no more DONEs than its own maximum.
+// at the most, and no more DONEs than the maximum may be owed. A further reply with a read list is
+// withheld until one of them comes, and if none does for as long as the server has patience, the
+// connection ends (draft section 3.8 lets a server take that for a protocol violation). That makes 2
+// times the maximum and 2, and in RFC 8166 the maximum. A client counts no more DONEs than its own
+// maximum.
 //
 // # What is assumed
 //

@@ -56,16 +56,11 @@ func (g *Granter) Done() bool {
 // posted in its place; a connection on which calls are dropped must end sooner or later.
 func (g *Granter) Dropped() { g.active-- }
 
-// Full reports whether as many DONEs are owed as may be, which bounds the receives posted for them. A further
-// reply with a read list must be withheld until Done; if no DONE comes for as long as the server has
-// patience, the connection must end (draft section 3.8 lets a server take that for a protocol violation).
-func (g *Granter) Full() bool { return g.owed >= g.max }
-
 // Answer is what the grant in a reply depends on.
 type Answer struct {
 	Requested uint32 // by the client in its call
 	Allow     int    // by the server's memory
-	Owes      bool   // the reply has a read list: a DONE is to follow it
+	Owes      bool   // the reply has a read list: a DONE is to follow it; of these at most the maximum may be owed
 	Withheld  bool   // another reply of the connection is held back until DONEs come, and will bring a new grant
 }
 

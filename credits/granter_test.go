@@ -184,7 +184,7 @@ func TestGranterFull(t *testing.T) {
 	g.Start()
 	for range 1000 {
 		g.Received()
-		owes := !g.Full()
+		owes := !full(&g)
 		g.Reply(Answer{Requested: 64, Allow: 64, Owes: owes})
 	}
 	posted, _, owed := g.State()
@@ -192,7 +192,7 @@ func TestGranterFull(t *testing.T) {
 		t.Errorf("%d receives posted, %d DONEs owed, want at most %d and %d", posted, owed, 2*most+2, most)
 	}
 	for range most {
-		if !g.Full() || !g.Done() || g.Full() {
+		if !full(&g) || !g.Done() || full(&g) {
 			t.Fatal("a DONE does not make room")
 		}
 		g.Received()

@@ -166,7 +166,10 @@ func (g *granter) start() int     { return g.Start() }
 func (g *granter) received()      { g.Received() }
 func (g *granter) done() bool     { return g.Done() }
 func (g *granter) dropped()       { g.Dropped() }
-func (g *granter) full(bool) bool { return g.Full() }
+func (g *granter) full(bool) bool { return full(&g.Granter) }
+
+// full reports whether as many DONEs are owed as may be.
+func full(g *Granter) bool { return g.owed >= g.max }
 
 func (g *granter) reply(a Answer, short int) (int, bool) {
 	grant, post := g.Reply(a)

@@ -81,6 +81,7 @@ func TestWindowLowered(t *testing.T) {
 			m.take(1)
 			waitFor(t, func() bool { _, _, waiting := c.Credits(); return waiting == 39 })
 			m.answer(0, 16, 64)
+			wait(t, errs)
 			m.take(16)
 			for range 13 {
 				m.answer(0, 3, 64)
@@ -101,7 +102,7 @@ func TestWindowLowered(t *testing.T) {
 			for range 3 {
 				m.answer(0, 3, 64)
 			}
-			for range 40 - 13 {
+			for range 40 - 14 {
 				if err := wait(t, errs); err != nil {
 					t.Error(err)
 				}

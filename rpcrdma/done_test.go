@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -33,6 +31,22 @@ func sourceReply(xid uint32, count, size int) []byte {
 func (p *rawPeer) done(xid uint32) {
 	p.t.Helper()
 	p.send(header(xid, TypeDone))
+}
+
+// canRead reports whether a segment can be read. If not, the connection has ended.
+func (p *rawPeer) canRead(s chunks.Segment) bool {
+	p.t.Helper()
+	wr := transport.WorkRequest{
+		Op:     transport.OpRead,
+		Flags:  transport.Signaled,
+		Remote: transport.Remote{STag: transport.STag(s.Handle), Offset: s.Offset},
+		Local:  []transport.Slice{{Bytes: make([]byte, 1)}},
+		Done:   make(completer, 1),
+	}
+	if err := p.ep.Post(&wr); err != nil {
+		p.t.Fatal(err)
+	}
+	return wait(p.t, wr.Done.(completer)) == nil
 }
 
 // notFreed checks that the server has released no data of replies so far. What the peer has sent it has taken.
@@ -104,7 +118,10 @@ func TestReplyReads(t *testing.T) {
 		{name: "write chunk too small", count: 1, size: 5001, writes: []int{5000}, wantReads: []string{"36+5001"}, wantWrites: []int{0}},
 		{name: "reply chunk too small", count: 10, size: 500, reply: 5111, wantType: TypeNoMsg, wantReads: []string{"0+5112"}},
 		{name: "reply chunk too small, and bulk data", count: 2, size: 5001, reply: 5000, wantReads: []string{"36+5001", "5048+5001"}},
-		{name: "reply chunk too small beside a write chunk", count: 11, size: 500, writes: []int{500}, reply: 100, wantType: TypeNoMsg, wantReads: []string{fmt.Sprint("0+", 24+4+8+10*508+4)}, wantWrites: []int{500}},
+		{
+			name: "reply chunk too small beside a write chunk", count: 11, size: 500, writes: []int{500}, reply: 100,
+			wantType: TypeNoMsg, wantReads: []string{fmt.Sprint("0+", 24+4+8+10*508+4)}, wantWrites: []int{500},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -179,11 +196,7 @@ func TestReplyReads(t *testing.T) {
 			}
 			// Nobody has a window into it any more.
 			s := got.Reads[0].Segment
-			bad := transport.WorkRequest{Op: transport.OpRead, Remote: transport.Remote{STag: transport.STag(s.Handle), Offset: s.Offset}, Local: []transport.Slice{{Bytes: make([]byte, 1)}}, Done: make(completer, 1)}
-			if err := p.ep.Post(&bad); err != nil {
-				t.Fatal(err)
-			}
-			if err := wait(t, bad.Done.(completer)); err == nil {
+			if p.canRead(s) {
 				t.Error("the reply can be read after the RDMA_DONE")
 			}
 			ended(t, conn)
@@ -513,110 +526,6 @@ func goesOn(t *testing.T, c *Conn, p *rawPeer) {
 	}
 	if _, used, _ := c.Credits(); used != 0 {
 		t.Errorf("%d credits in use", used)
-	}
-}
-
-// readHolder is a dialer whose connections hold RDMA Reads back until they are released, and note what is posted. They have no abilities beyond Abandon.
-type readHolder struct {
-	transport.Dialer
-	made chan *heldReads
-}
-
-func newReadHolder() *readHolder { return &readHolder{made: make(chan *heldReads, 1)} }
-
-func (d *readHolder) wrap(inner transport.Dialer) transport.Dialer {
-	d.Dialer = inner
-	return d
-}
-
-func (d *readHolder) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
-	ep, err := d.Dialer.Dial(ctx, addr, private)
-	if err != nil {
-		return nil, err
-	}
-	h := &heldReads{Endpoint: ep, reads: make(chan *transport.WorkRequest, 4096), off: make(chan struct{}), done: make(chan struct{})}
-	go h.watch()
-	d.made <- h
-	return h, nil
-}
-
-type heldReads struct {
-	transport.Endpoint
-	reads  chan *transport.WorkRequest // held back
-	off    chan struct{}               // closed: nothing is held back any more
-	active atomic.Int32                // RDMA Reads under way
-	most   atomic.Int32                // of them at any time
-	done   chan struct{}
-
-	mu    sync.Mutex // guards what follows, and that nothing is held back any more then
-	ended bool
-}
-
-// watch completes what is held back when the connection has ended.
-func (e *heldReads) watch() {
-	<-e.Endpoint.Done()
-	e.mu.Lock()
-	e.ended = true
-	e.mu.Unlock()
-	for len(e.reads) > 0 {
-		select {
-		case wr := <-e.reads:
-			wr.Done.Complete(wr, fmt.Errorf("held: %w", transport.ErrFlushed))
-		default:
-		}
-	}
-	close(e.done)
-}
-
-func (e *heldReads) Done() <-chan struct{} { return e.done }
-
-// releasedRead is told the end of a Read.
-type releasedRead struct {
-	e  *heldReads
-	wr *transport.WorkRequest
-}
-
-func (r releasedRead) Complete(_ *transport.WorkRequest, err error) {
-	r.e.active.Add(-1)
-	r.wr.Done.Complete(r.wr, err)
-}
-
-func (e *heldReads) Abandon(r transport.Region) error {
-	return e.Endpoint.(transport.Abandoner).Abandon(r)
-}
-
-func (e *heldReads) Post(wrs ...*transport.WorkRequest) error {
-	if wrs[0].Op != transport.OpRead {
-		return e.Endpoint.Post(wrs...)
-	}
-	select {
-	case <-e.off:
-		return e.Endpoint.Post(wrs...)
-	default:
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.ended {
-		return net.ErrClosed
-	}
-	for _, wr := range wrs {
-		e.most.Store(max(e.most.Load(), e.active.Add(1)))
-		e.reads <- wr
-	}
-	return nil
-}
-
-// release lets the next n Reads go.
-func (e *heldReads) release(t testing.TB, n int) {
-	t.Helper()
-	for range n {
-		wr := wait(t, e.reads)
-		released := *wr
-		released.Flags |= transport.Signaled
-		released.Done = releasedRead{e, wr}
-		if err := e.Endpoint.Post(&released); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

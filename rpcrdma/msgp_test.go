@@ -412,6 +412,42 @@ func TestPaddedReplies(t *testing.T) {
 	}
 }
 
+// TestThreshold checks which rdma_thresh is said: above all opaque data that is not padded, and the length of none that is beside.
+func TestThreshold(t *testing.T) {
+	const inline = 40 // so there may be opaque data of 36 bytes
+	tests := []struct {
+		name    string
+		lengths []int
+		without []bool
+		least   int
+		want    int
+		ok      bool
+	}{
+		{"as the configuration says", []int{2000}, nil, 1024, 1024, true},
+		{"as long as what is inline", []int{100}, nil, 8, inline, true},
+		{"data of that length", []int{1024, 5}, nil, 1024, 1023, true},
+		{"data of many lengths", []int{1024, 1022, 1023, 1021}, nil, 1024, 1020, true},
+		{"no data as long", []int{1000, 39}, nil, 1024, 0, false},
+		{"data of length, least possible", []int{40, 39, 38}, nil, 8, 37, true},
+		{"data of every length possible", []int{40, 39, 38, 37}, nil, 8, 0, false},
+		{"longer data beside that", []int{40, 39, 38, 37, 5000}, nil, 8, 0, false},
+		{"what is long goes another way", []int{2000, 100}, []bool{true, false}, 1024, 0, false},
+		{"some of it does", []int{2000, 2000}, []bool{true}, 1024, 1024, true},
+		{"no data", nil, nil, 1024, 0, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := xdr.Message{Inline: make([]byte, inline)}
+			for _, n := range tt.lengths {
+				m.Bulk = append(m.Bulk, xdr.Item{Len: n})
+			}
+			if got, ok := threshold(&m, tt.without, tt.least); got != tt.want || ok != tt.ok {
+				t.Errorf("threshold %d, %v, want %d, %v", got, ok, tt.want, tt.ok)
+			}
+		})
+	}
+}
+
 // TestPaddingNotAmbiguous pads random messages: whether a receiver takes the threshold for "at or above" or for "exceeds", it reads the same, and padded data is
 // aligned.
 func TestPaddingNotAmbiguous(t *testing.T) {

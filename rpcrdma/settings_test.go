@@ -146,8 +146,8 @@ func (p *rawPeer) expect(n int) int {
 	return int(binary.BigEndian.Uint32(body[24:]))
 }
 
-// TestExpectInHandler has a server asked for larger receives: in the first call nothing is posted that is shorter, and so it gets them. Later there is, and it does not. What a handler was promised can be sent, in every receive
-// that is posted.
+// TestExpectInHandler has a server asked for larger receives: in the first call nothing is posted that is shorter, and so it gets them. Later there is, and it
+// does not. What a handler was promised can be sent, into every receive that is posted.
 func TestExpectInHandler(t *testing.T) {
 	for _, align := range []int{0, 512} {
 		for _, tt := range []struct {
@@ -203,6 +203,11 @@ func TestExpectAsClient(t *testing.T) {
 			h, _ = p.next()
 			want = 4096
 		}
+		waitFor(t, func() bool { // the one for a call of the peer's
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return len(c.posted) > 0
+		})
 		if got := c.Expect(8192); got != want {
 			t.Errorf("busy %v: expected %d of 8192 asked for, want %d", busy, got, want)
 		}

@@ -132,6 +132,40 @@ func TestWithheldInTurn(t *testing.T) {
 	memoryBack(t, conn)
 }
 
+// TestWithheldInOrder has a short reply, for which there is room, wait behind a longer one that is withheld: it might come for ever ahead of it.
+func TestWithheldInOrder(t *testing.T) {
+	r := newRig(t, smallShare)
+	p := r.raw(private{Send: 4096, Recv: 1024})
+	p.alive()
+	conn := wait(t, r.program.conns)
+	data := pattern(5, 3000)
+	p.send(header(7, TypeMsg), callBytes(7, procBlock, &items{data: [][]byte{data}}))
+	wait(t, r.program.entered)
+	for xid := range uint32(3) {
+		p.ask(1 + xid)
+	}
+	p.answered(1)
+	p.answered(2)
+	waitFor(t, func() bool { return conn.Stats().Withheld == 1 })
+	r.program.gate <- struct{}{}
+	waitFor(t, func() bool { return conn.Stats().Withheld == 2 || len(p.msgs) > 0 })
+	if len(p.msgs) > 0 {
+		t.Error("a reply overtook one that was withheld")
+	}
+	p.done(1)
+	p.answered(3)
+	h, _ := p.next()
+	if h.XID != 7 || len(h.Reads) != 1 || !bytes.Equal(p.read(h.Reads[0].Segment), data) {
+		t.Errorf("answer %+v", h)
+	}
+	for _, xid := range []uint32{7, 2, 3} {
+		p.done(xid)
+	}
+	r.freed(3)
+	p.alive()
+	memoryBack(t, conn)
+}
+
 // TestServerShare has several clients pin what the server has: each has one reply pinned in any case, and waits for more until its own
 // RDMA_DONE.
 func TestServerShare(t *testing.T) {
