@@ -1,11 +1,14 @@
 package confproto
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"net"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -199,6 +202,24 @@ func TestRequests(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestLogged: each agreement is a line of the log, at level debug, with what is in force at the server then. What is refused is none.
+func TestLogged(t *testing.T) {
+	var log bytes.Buffer
+	program := New(Config{MaxCall: 8192, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	r := newRig(t, providers[1], setup{server: rpcrdma.Config{Dialect: rpcrdma.Draft, InlineRecv: 8192, Align: 1024}, programs: []oncrpc.Program{program}})
+	c := r.dial(rpcrdma.Config{Dialect: rpcrdma.Draft})
+	if _, err := c.request(words{8192}); !answers(oncrpc.GarbageArgs)(err) {
+		t.Errorf("got %v, want GARBAGE_ARGS", err)
+	}
+	if _, err := c.request(&Request{16384, 5000, 7}); err != nil {
+		t.Fatal(err)
+	}
+	want := `level=DEBUG msg="confproto: CONF_RDMA" peer=` + c.LocalAddr().String() + " max_call=8192 max_reply=5000 reads=7 peer_reads=16 align=1024\n"
+	if got := log.String(); !strings.HasSuffix(got, want) || strings.Count(got, "\n") != 1 {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 

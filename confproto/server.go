@@ -3,6 +3,7 @@ package confproto
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"net/netip"
 	"slices"
 
@@ -22,12 +23,17 @@ type Config struct {
 	Flavors []oncrpc.Flavor
 	// Clients are the networks of those who may call; others are denied with AUTH_TOOWEAK, too. Empty means everybody.
 	Clients []netip.Prefix
+	// Logger takes what is agreed on, at level debug; nil means slog.Default().
+	Logger *slog.Logger
 }
 
 // New returns the program, for the Handle method of an oncrpc.Server. It configures the connection on which it is called. On
 // a transport that is no *rpcrdma.Conn it is unavailable, as if it were not there.
 func New(cfg Config) oncrpc.Program {
-	s := &server{maxCall: configured(cfg.MaxCall), flavors: slices.Clone(cfg.Flavors), clients: slices.Clone(cfg.Clients)}
+	s := &server{maxCall: configured(cfg.MaxCall), flavors: slices.Clone(cfg.Flavors), clients: slices.Clone(cfg.Clients), log: cfg.Logger}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
 	return oncrpc.Program{
 		Name:    "rdmaconfig",
 		Number:  cmp.Or(cfg.Program, Program),
@@ -45,10 +51,11 @@ type server struct {
 	maxCall int
 	flavors []oncrpc.Flavor
 	clients []netip.Prefix
+	log     *slog.Logger
 }
 
 // configure is CONF_RDMA. Nothing changes before the whole request is known to be well-formed.
-func (s *server) configure(_ context.Context, c *oncrpc.Call) error {
+func (s *server) configure(ctx context.Context, c *oncrpc.Call) error {
 	conn, err := connOf(c)
 	if err != nil {
 		return err
@@ -67,6 +74,8 @@ func (s *server) configure(_ context.Context, c *oncrpc.Call) error {
 	is.Reads = readsOf(req.MaxRDMARead)
 	conn.Agree(is)
 	is = conn.Settings()
+	s.log.LogAttrs(ctx, slog.LevelDebug, "confproto: CONF_RDMA", slog.Any("peer", conn.RemoteAddr()), slog.Int("max_call", is.MaxRecv),
+		slog.Int("max_reply", is.MaxSend), slog.Int("reads", is.Reads), slog.Int("peer_reads", is.PeerReads), slog.Int("align", is.Align))
 	reply := Reply{MaxCallSendSize: uint32(is.MaxRecv), Align: uint32(is.Align), MaxRDMARead: uint32(is.PeerReads)}
 	reply.MarshalXDR(c.Results)
 	return nil

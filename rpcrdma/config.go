@@ -19,7 +19,7 @@ type Config struct {
 	InlineSend, InlineRecv int
 	// Credits is the number of calls under way: the most that a server grants, and
 	// what a client asks for; 0 means 64. It is lowered to a half of the receives that the connection can have posted
-	// (transport.Info.RecvDepth), in the Draft to a third.
+	// (transport.Info.RecvDepth), in the Draft to a third of all but two.
 	Credits int
 	// MinChunk is the length in bytes from which on bulk data may be moved on its own
 	// when a call does not fit inline; 0 means 1024.

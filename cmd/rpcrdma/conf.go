@@ -35,7 +35,7 @@ func newConfFlags() *confFlags {
 func newConfCommand() *cobra.Command {
 	flags := newConfFlags()
 	cmd := &cobra.Command{
-		Use:   "conf rdma://HOST[:PORT]",
+		Use:   "conf rdma://HOST[:PORT | ?rpcbind[=PORT]]",
 		Short: "Show what a server answers to CONF_RDMA",
 		Long: `Conf connects to a server over RDMA, calls CONF_RDMA, by which the two agree on what their
 connection can do, and shows in bytes: the largest messages in one Send, how many RDMA Reads
@@ -44,7 +44,8 @@ there may be under way at either end, and to what a client aligns data in calls.
 For each it shows what the setup of the connection made of it, with the private data of
 RFC 8797 or without, what conf asks for, what the server answers, and what is in force then.
 A dash is for what there is no place for in a message. The connection is one of its own;
-those of others are not affected.
+those of others are not affected. Conf speaks the draft's dialect, --dialect draft
+of other commands, in which alignment is in force, too; the server may speak either.
 
 CONF_RDMA is of an Internet-Draft that came before RFC 8166, which does not have it, and neither
 has Linux. That a server does not have it is what conf prints then: that is no failure.`,
@@ -63,7 +64,7 @@ has Linux. That a server does not have it is what conf prints then: that is no f
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Var(flags.programs, "program", "program number: "+flags.programs.names()+"; draft is 100400, rfc5666 is 100417, both is one after the other")
+	f.Var(flags.programs, "program", "program number: "+flags.programs.names()+"; draft is 100400, rfc5666 is 100417, both is the first of them that answers")
 	f.Var(&flags.call, "call", "largest call to ask for")
 	f.Var(&flags.reply, "reply", "largest reply to ask for")
 	c := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -78,7 +79,7 @@ has Linux. That a server does not have it is what conf prints then: that is no f
 func oneServer(_ *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
-		return usageError{errors.New("no URL: write rdma://HOST[:PORT]")}
+		return usageError{errors.New("no URL: write rdma://HOST")}
 	case len(args) > 1:
 		return usageError{fmt.Errorf("unknown argument %q: one server at a time", args[1])}
 	}
@@ -87,14 +88,21 @@ func oneServer(_ *cobra.Command, args []string) error {
 
 // parseConfTarget parses the URL of a server.
 func parseConfTarget(url string) (target, error) {
+	scheme, _, _ := strings.Cut(url, "://")
+	switch {
+	case !isURL(url):
+		return target{}, fmt.Errorf("%s: not a URL: write rdma://HOST", printable(url))
+	case !strings.EqualFold(scheme, "rdma"):
+		return target{}, fmt.Errorf("%s: CONF_RDMA is for connections over RDMA: write rdma://HOST", printable(url))
+	}
 	t, err := parseTarget(url)
 	switch {
 	case err != nil:
 		return t, err
-	case t.scheme != "rdma":
-		return t, fmt.Errorf("%s: CONF_RDMA is for connections over RDMA: write rdma://HOST", t.base())
-	case t.path != "/" || t.mountPort != 0:
-		return t, fmt.Errorf("%s: the server is asked, not a file of it: write %s", t, t.base())
+	case t.path != "/":
+		return t, fmt.Errorf("%s: the server is asked, not a file of it: write %s", t, t.server())
+	case t.mountPort != 0:
+		return t, fmt.Errorf("%s: mountport is for files, and none is asked for: write %s", t, t.server())
 	}
 	return t, nil
 }

@@ -30,7 +30,7 @@ func conf(ctx context.Context, flags *confFlags, t target, out io.Writer) error 
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
 	}
-	return explainConf(at, err)
+	return explainConf(t, at, err)
 }
 
 // confAnswer is what a server has answered.
@@ -127,11 +127,11 @@ func (a *confAnswer) table() table {
 	return t
 }
 
-// explainConf says of an error what to do next.
-func explainConf(t target, err error) error {
+// explainConf says of an error what to do next. at is the URL as far as the server was found.
+func explainConf(url, at target, err error) error {
 	var denied *oncrpc.AuthError
 	if errors.As(err, &denied) {
-		return fmt.Errorf("the server at port %s has CONF_RDMA, and denies it to this caller: %v", t.addr(), denied.Stat)
+		return fmt.Errorf("the server at port %s has CONF_RDMA, and denies it to this caller: %v", at.addr(), denied.Stat)
 	}
-	return new(remoteServer).explain(t, err)
+	return explainer{asked: url.rpcbind != 0, rdmaOnly: true}.explain(at, err)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/spf13/pflag"
+
 	"github.com/rpcrdma/go-rpcrdma/confproto"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -15,14 +17,18 @@ func newDialect() *choice[rpcrdma.Dialect] {
 	return newChoice(rpcrdma.RFC8166.String(), named(rpcrdma.RFC8166.String(), rpcrdma.RFC8166), named(rpcrdma.Draft.String(), rpcrdma.Draft))
 }
 
-// recvDepth is how many receives there must be room for, so that rpcrdma can use that many credits: it leaves a half to replies, and a third to
-// each of calls, replies and RDMA_DONEs in the draft's dialect.
+// addDialectFlag defines the flag of a client that chooses the dialect.
+func addDialectFlag(f *pflag.FlagSet, dialect *choice[rpcrdma.Dialect]) {
+	f.Var(dialect, "dialect", "rules of RPC-over-RDMA, the server's: "+dialect.names()+"; in draft, connections begin with a call of CONF_RDMA")
+}
+
+// recvDepth is how many receives there must be room for, so that rpcrdma can use that many credits: it leaves a half to replies, and in the
+// draft's dialect a third to each of calls, replies and RDMA_DONEs, and two above that.
 func recvDepth(d rpcrdma.Dialect, credits int) int {
-	parts := 2
 	if d == rpcrdma.Draft {
-		parts = 3
+		return max(iwarp.DefaultDepth, 3*credits+2)
 	}
-	return max(iwarp.DefaultDepth, parts*credits)
+	return max(iwarp.DefaultDepth, 2*credits)
 }
 
 // dialIWARP connects to a server over RDMA. In the draft's dialect, the two then agree by CONF_RDMA on what the connection can do, if the

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ reads at server    16     -       16       16
 reads at client    16    16        -       16
 alignment           -     -        0        0
 `},
-		{"--dialect draft --inline 16384 --align 4096", "--call 8KiB --reply 2KiB --program rfc5666", `@ answers CONF_RDMA as program 100417
+		{"--dialect draft --inline 16KiB --align 4KiB", "--call 8KiB --reply 2KiB --program rfc5666", `@ answers CONF_RDMA as program 100417
 at setup it sends private data of RFC 8797
 
                 setup asked answered in force
@@ -118,14 +119,22 @@ func TestConfErrors(t *testing.T) {
 		say  string
 	}{
 		{"rdma://" + denying.rdma, exitFailed, "has CONF_RDMA, and denies it to this caller: AUTH_TOOWEAK\n"},
-		{"rdma://" + gone.rdma, exitFailed, "nothing listens at port " + gone.rdma},
-		{"rdma://" + denying.tcp, exitFailed, "is not one of NFS over RDMA (iWARP)"},
-		{"", exitUsage, "no URL: write rdma://HOST[:PORT]\n"},
+		{"rdma://" + gone.rdma, exitFailed,
+			"rpcrdma: nothing listens at port " + gone.rdma + ": is NFS over RDMA turned on there? ?rpcbind in the URL finds other ports\n"},
+		{"rdma://" + denying.tcp, exitFailed,
+			"rpcrdma: port " + denying.tcp + " is not one of NFS over RDMA (iWARP): write the one that is, or ?rpcbind to have it found\n"},
+		{"rdma://127.0.0.1?rpcbind=" + port(t, gone.rdma), exitFailed, "; write the port, such as rdma://127.0.0.1:20049\n"},
+		{"", exitUsage, "no URL: write rdma://HOST\n"},
 		{"rdma://a rdma://b", exitUsage, `unknown argument "rdma://b": one server at a time`},
-		{"host", exitUsage, "host: not a URL"},
+		{"host", exitUsage, "host: not a URL: write rdma://HOST\n"},
+		{"rdma://", exitUsage, "no host: write rdma://HOST\n"},
+		{"nfs://host", exitUsage, "nfs://host: CONF_RDMA is for connections over RDMA: write rdma://HOST\n"},
 		{"tcp://host", exitUsage, "tcp://host: CONF_RDMA is for connections over RDMA: write rdma://HOST"},
 		{"rdma://host/export", exitUsage, "rdma://host/export: the server is asked, not a file of it: write rdma://host\n"},
-		{"rdma://host?mountport=5", exitUsage, "write rdma://host\n"},
+		{"rdma://host/export?rpcbind", exitUsage, "the server is asked, not a file of it: write rdma://host?rpcbind\n"},
+		{"rdma://host?mountport=5", exitUsage, "mountport is for files, and none is asked for: write rdma://host\n"},
+		{"rdma://host:700?mountport=5", exitUsage, "write rdma://host:700\n"},
+		{"rdma://host?rpcbind=7&mountport=5", exitUsage, "write rdma://host?rpcbind=7\n"},
 		{"--program 100400 rdma://host", exitUsage, `there is: both, draft, rfc5666`},
 		{"--call 1000 rdma://host", exitUsage, "write a multiple of 1KiB up to 64KiB"},
 		{"--reply 65KiB rdma://host", exitUsage, "write a multiple of 1KiB up to 64KiB"},
@@ -170,7 +179,7 @@ func TestDraftGreeting(t *testing.T) {
 	s := startServe(t, "--memory", "/m", "--dialect", "draft")
 	_, port, _ := net.SplitHostPort(s.tcp)
 	want := "to reach it over RDMA:\n    rpcrdma ls --dialect draft rdma://" + s.rdma + "/m\n" +
-		"to mount it from Linux, which over RDMA needs --dialect rfc8166:\n" +
+		"to mount it from Linux, over TCP (over RDMA it takes serve --dialect rfc8166):\n" +
 		"    mount -t nfs -o vers=3,tcp,port=" + port + ",mountport=" + port + ",mountproto=tcp,nolock 127.0.0.1:/m /mnt\n"
 	if !strings.HasSuffix(s.greeting, want) {
 		t.Errorf("got\n%swant at the end\n%s", s.greeting, want)
@@ -178,6 +187,31 @@ func TestDraftGreeting(t *testing.T) {
 	s = startServe(t, "--memory", "/m", "--dialect", "draft", "--mount", "none")
 	if want := "over TCP what --mount none leaves out\n"; !strings.HasSuffix(s.greeting, want) {
 		t.Errorf("got\n%swant at the end\n%s", s.greeting, want)
+	}
+}
+
+// TestConfLogged: a server's log says of each connection what CONF_RDMA has agreed on, to who asks for it.
+func TestConfLogged(t *testing.T) {
+	for level, want := range map[string]string{
+		"debug": `level=DEBUG msg="confproto: CONF_RDMA" peer=127\.0\.0\.1:\d+ max_call=16384 max_reply=8192 reads=16 peer_reads=16 align=4096` + "\n",
+		"info":  "",
+	} {
+		s := startServe(t, "--memory", "/m", "--dialect", "draft", "--inline", "16KiB", "--align", "4KiB", "--log-level", level)
+		for dialect, want := range map[string]string{"draft": want, "rfc8166": ""} {
+			before := len(s.stderr.String())
+			if code, _, stderr := execute(t, "ls", "--dialect", dialect, "--inline", "8KiB", "rdma://"+s.rdma+"/m"); code != exitOK {
+				t.Fatalf("exit %d: %s", code, stderr)
+			}
+			var got []string
+			for line := range strings.Lines(s.stderr.String()[before:]) {
+				if strings.Contains(line, "CONF_RDMA") {
+					got = append(got, line)
+				}
+			}
+			if want == "" && got != nil || want != "" && (len(got) != 1 || !regexp.MustCompile(want).MatchString(got[0])) {
+				t.Errorf("level %s, ls --dialect %s: got %q, want %q", level, dialect, got, want)
+			}
+		}
 	}
 }
 

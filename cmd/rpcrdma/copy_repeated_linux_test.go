@@ -40,7 +40,7 @@ func putOver(t *testing.T, r *rig, change func(oncrpc.Transport) oncrpc.Transpor
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.remotes.servers = map[serverKey]*remoteServer{{to.scheme, to.host, to.port, 0}: {
+	p.remotes.servers = map[serverKey]*remoteServer{{to.scheme, to.host, to.port, 0, 0}: {
 		flags: flags, target: to.at("/"), cred: cred, conn: change(dialTCP(t, r.tcp)), exports: make(map[string]*remote),
 	}}
 	code := exitOK

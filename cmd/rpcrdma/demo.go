@@ -35,10 +35,13 @@ credits it has the most calls that were under way at a time. The times include
 reading the files from disk, and SHA-256, both ways.
 
 With --dialect draft both ends speak the protocol of draft-ietf-nfsv4-rpcrdma-08. The
-client agrees with the server on sizes by CONF_RDMA. Some small files go up in RDMA_MSGP,
-padded so that their data lands aligned; a second connection, which offers no chunks for
-replies, gets a list of them and their data as read chunks, and answers each with
-RDMA_DONE.`,
+client agrees with the server on sizes by CONF_RDMA. 16 small files, made up, go up in
+RDMA_MSGP, padded so that their data lands aligned. The first comes down in a write chunk,
+which shows round-up; then a second connection, which offers no chunks for replies, gets a
+list of all of them and their data as read chunks, and answers each with RDMA_DONE. The table
+counts these files, the lines up and down do not. It has three columns more: the bytes of
+padding, which are not in inline sent; the bytes of replies that came as read chunks; and the
+RDMA_DONEs.`,
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			provider, err := findProvider(providerName)
 			if err != nil {
@@ -144,7 +147,7 @@ func runDemo(ctx context.Context, p provider, dialect rpcrdma.Dialect, files []*
 	fmt.Fprintln(out)
 	traffic.print(out, dialect)
 	if dialect == rpcrdma.Draft {
-		fmt.Fprintf(out, "of the write chunks %d bytes are round-up, which is counted and never sent\n", roundUp)
+		fmt.Fprintf(out, "bytes of round-up in the write chunks, which are counted and never sent: %d\n", roundUp)
 	}
 	fmt.Fprintf(out, "\nup    %v\ndown  %v\n", d.up, d.down)
 	return nil

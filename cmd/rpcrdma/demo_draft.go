@@ -87,7 +87,7 @@ func (d *demo) draft(ctx context.Context, server *demoServer, cfg rpcrdma.Config
 			return 0, fmt.Errorf("download of %s: %w", partName(i), err)
 		}
 	}
-	fmt.Fprintf(d.out, "%d files of %d bytes, up in RDMA_MSGP, down by read lists: the same\n", parts, partSize)
+	fmt.Fprintf(d.out, "%d files of %d bytes, up in RDMA_MSGP, down by read lists, and one by a write chunk, too: the same\n", parts, partSize)
 	return roundUp, nil
 }
 

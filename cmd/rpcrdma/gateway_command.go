@@ -13,7 +13,7 @@ func newGatewayCommand() *cobra.Command { return gatewayCommand(newGatewayConfig
 
 func gatewayCommand(cfg *gatewayConfig) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "gateway --to rdma://HOST[:PORT]",
+		Use:   "gateway --to rdma://HOST[:PORT | ?rpcbind[=PORT]]",
 		Short: "Let clients without RDMA reach a server over RDMA",
 		Long: `Gateway takes RPC over TCP and passes it on to a server over RDMA, by iWARP in software, so that
 ordinary NFS clients reach a server that has RDMA only: Linux over TCP, libnfs, and all others.

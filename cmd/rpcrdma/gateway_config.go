@@ -58,7 +58,7 @@ func newGatewayConfig(dial rpcbindDialer) *gatewayConfig {
 func (c *gatewayConfig) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&c.to, "to", "", "`URL` of the server: rdma://HOST[:PORT]")
+	f.StringVar(&c.to, "to", "", "`URL` of the server: rdma://HOST[:PORT], or rdma://HOST?rpcbind[=PORT]")
 	f.StringVar(&c.listen, "listen", "127.0.0.1:2049", "`ADDRESS` for RPC over TCP; port 0 picks one")
 	f.StringVar(&c.mountTo, "mount-to", "", "`URL` of MOUNT, if that is not found by itself: tcp://HOST:PORT, or rdma://")
 	f.Var((*allowFlag)(&c.allow), "allow", "only take connections of clients of the network CIDR, or of one address; may be repeated")
@@ -67,7 +67,7 @@ func (c *gatewayConfig) addFlags(cmd *cobra.Command) {
 	f.Var(&c.credits, "credits", "`NUMBER` of calls that a client may have under way on a connection, as far as the server allows")
 	f.Var(&c.inline, "inline", "largest message in one Send, each way, over RDMA")
 	addCRCFlag(f, c.crc)
-	f.Var(c.dialect, "dialect", "rules of RPC-over-RDMA, the server's: "+c.dialect.names())
+	addDialectFlag(f, c.dialect)
 	f.Var(c.logLevel, "log-level", "least severe messages to write to standard error: "+c.logLevel.names())
 }
 
@@ -119,7 +119,7 @@ func parseServer(flag, url, scheme string) (target, error) {
 		return t, fmt.Errorf("%s %w", flag, err)
 	}
 	if t.path != "/" {
-		return t, fmt.Errorf("%s %s: a gateway is to a server, not to a path: write %s", flag, t, t.base())
+		return t, fmt.Errorf("%s %s: a gateway is to a server, not to a path: write %s", flag, t, t.server())
 	}
 	return t, nil
 }

@@ -11,7 +11,7 @@ import (
 func (g *gatewayRun) greet(out io.Writer) error {
 	var b strings.Builder
 	addr := g.ports.tcp.Addr().(*net.TCPAddr)
-	fmt.Fprintf(&b, "gateway to %s, over TCP on %s\n", g.cfg.server.base(), addr)
+	fmt.Fprintf(&b, "gateway to %s, over TCP on %s\n", g.cfg.server.server(), addr)
 	if g.cfg.mount != nil {
 		fmt.Fprintf(&b, "MOUNT goes to %s\n", g.cfg.mount.base())
 	}

@@ -20,6 +20,6 @@ func (g *gatewayRun) probe(ctx context.Context) {
 	if err == nil || ctx.Err() == context.Canceled {
 		return
 	}
-	err = new(remoteServer).explain(at, err)
-	g.log.Warn("the server does not answer; clients are disconnected until it does", "server", g.cfg.server.base(), "err", err)
+	err = explainer{asked: g.cfg.server.rpcbind != 0, rdmaOnly: true}.explain(at, err)
+	g.log.Warn("the server does not answer; clients are disconnected until it does", "server", g.cfg.server.server(), "err", err)
 }

@@ -44,6 +44,27 @@ func TestHelpFlags(t *testing.T) {
 	}
 }
 
+// TestHelpSays: what is to be known of the draft's dialect, and of URLs of servers.
+func TestHelpSays(t *testing.T) {
+	for _, tt := range []struct{ name, say string }{
+		{"conf", "rpcrdma conf rdma://HOST[:PORT | ?rpcbind[=PORT]]"},
+		{"conf", "Conf speaks the draft's dialect"},
+		{"conf", "the first of them that answers"},
+		{"gateway", "rpcrdma gateway --to rdma://HOST[:PORT | ?rpcbind[=PORT]]"},
+		{"gateway", "connections begin with a call of CONF_RDMA"},
+		{"get", "connections begin with a call of CONF_RDMA"},
+		{"demo", "padding, which are not in inline sent"},
+		{"demo", "the lines up and down do not"},
+		{"serve", "a power of two, from 64 to half of --inline"},
+		{"serve", "raise the largest reply in one Send to 64KiB: off, any, sys"},
+	} {
+		_, stdout, _ := execute(t, tt.name, "--help")
+		if got := strings.Join(strings.Fields(stdout), " "); !strings.Contains(got, tt.say) {
+			t.Errorf("%s --help: no %q in\n%s", tt.name, tt.say, stdout)
+		}
+	}
+}
+
 // TestHelpRoot: what a user needs to know first.
 func TestHelpRoot(t *testing.T) {
 	for _, args := range [][]string{nil, {"help"}, {"--help"}, {"-h"}} {

@@ -23,6 +23,13 @@ func connectionReason(err error) string {
 	if !errors.As(err, new(*nfsclient.Error)) || !errors.As(err, &call) {
 		return ""
 	}
+	var (
+		connect *connectError
+		inner   *oncrpc.CallError
+	)
+	if errors.As(err, &connect) && errors.As(connect.err, &inner) && inner == call { // the first call, which shows whether it is the right server
+		return connect.text
+	}
 	var again *redial.OpError
 	if errors.As(call, &again) && again.For > 0 {
 		return fmt.Sprintf("no connection to the server for %v: %s", roundDuration(again.For), endReason(again.Err))

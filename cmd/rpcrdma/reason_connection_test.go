@@ -47,6 +47,11 @@ func TestConnectionReason(t *testing.T) {
 		{"not back, tried once", call(&redial.OpError{Op: "redial", Peer: peer, Err: nobody}), "nothing listens at port 127.0.0.1:20049 any more"},
 		{"again and again", call(&redial.OpError{Op: "call", Peer: peer, For: 1500 * time.Microsecond, Err: overRDMA(transport.ErrClosedByPeer)}),
 			"no connection to the server for 2ms: the server has ended the connection"},
+		{"not accepted, on another connection", call(&redial.OpError{Op: "redial", Peer: peer, For: time.Minute,
+			Err: &connectError{"it is not that of NFS", &nfsclient.Error{Op: "NULL", Err: &oncrpc.CallError{Err: &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail}}}}}),
+			"no connection to the server for 1m0s: it is not that of NFS"},
+		{"the first call not accepted", &connectError{"it is not that of NFS", &nfsclient.Error{Op: "NULL", Err: &oncrpc.CallError{
+			Err: &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail}}}}, "it is not that of NFS"},
 		{"not accepted", call(&oncrpc.AcceptError{Stat: oncrpc.GarbageArgs}), "the server does not accept the call: " + oncrpc.GarbageArgs.String()},
 		{"denied", call(&oncrpc.AuthError{Stat: oncrpc.AuthTooWeak}), "the server does not accept the call: denied: " + oncrpc.AuthTooWeak.String()},
 		{"malformed", call(overRDMA(rpcrdma.ErrMalformed)), rpcrdma.ErrMalformed.Error()},

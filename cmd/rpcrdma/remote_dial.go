@@ -38,7 +38,7 @@ func (s *remoteServer) dial(ctx context.Context) (oncrpc.Transport, error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil, ctx.Err()
 	}
-	err = s.explain(at, err)
+	err = explainer{asked: s.target.rpcbind != 0, up: s.notices.up}.explain(at, err)
 	s.notices.failed(err)
 	return nil, err
 }

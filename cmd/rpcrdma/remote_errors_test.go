@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 
@@ -36,7 +37,11 @@ func TestExplain(t *testing.T) {
 		{"refused, TCP", "tcp://[::1]", refused, "nothing listens at port [::1]:20048: Linux's NFS server is at tcp://[::1]:2049; over RDMA: rdma://[::1]"},
 		{"refused, Linux's port", "tcp://h:2049", refused, "nothing listens at port h:2049: is the NFS server running? One of this kind is at tcp://h"},
 		{"no such host", "rdma://h", &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}, "there is no host h"},
-		{"no name service", "rdma://h", &net.DNSError{Err: "server misbehaving", Name: "h"}, ""},
+		{"no name service", "rdma://h", &net.DNSError{Err: "server misbehaving", Name: "h"},
+			"cannot look up host h: server misbehaving; is the name right? An IP address needs no look-up"},
+		{"no network", "rdma://192.0.2.1", &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", errPipe)},
+			"cannot connect to port 192.0.2.1:20049: " + errPipe.Error() + "; is the address right, and the network up?"},
+		{"broken when connected", "rdma://h", &net.OpError{Op: "read", Err: os.NewSyscallError("read", plain)}, ""},
 		{"no answer", "rdma://h", fmt.Errorf("dial: %w", context.DeadlineExceeded),
 			"no answer from port h:20049: is the host up, and is a firewall between?"},
 		{"not iWARP", "rdma://h:2049", startup(fmt.Errorf("%w: %w", mpa.ErrFrame, mpa.ErrNotMPA)),
@@ -48,9 +53,9 @@ func TestExplain(t *testing.T) {
 		{"not TCP", "tcp://h:20049", &recordmark.OpError{Op: "read", Err: recordmark.ErrClosedByPeer},
 			"the server at port h:20049 ends the connection at the first call; if it is one of RDMA: rdma://h"},
 		{"another program", "tcp://h", &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail},
-			"port h:20048 is not that of NFS: it answers PROG_UNAVAIL; Linux's NFS server is at tcp://h:2049"},
+			"port h:20048 is not that of NFS: it answers PROG_UNAVAIL; Linux's NFS server is at tcp://h:2049; ?rpcbind in place of the port finds that of NFS"},
 		{"another program over RDMA", "rdma://h", &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail},
-			"port h:20049 is not that of NFS: it answers PROG_UNAVAIL"},
+			"port h:20049 is not that of NFS: it answers PROG_UNAVAIL; ?rpcbind in place of the port finds that of NFS"},
 		{"other versions", "tcp://h:2049", &oncrpc.AcceptError{Stat: oncrpc.ProgMismatch, Low: 4, High: 4},
 			"the server at port h:2049 has NFS versions 4 to 4, and not 3"},
 		{"denied", "tcp://h:2049", &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak},
@@ -59,7 +64,7 @@ func TestExplain(t *testing.T) {
 			"no answer from port h:111: is the host up, and is a firewall between?"},
 		{"not found", "rdma://h?rpcbind", &rpcbind.FindError{Tried: []rpcbind.Try{
 			{Place: "TCP", Err: rpcbind.ErrNotRegistered}, {Place: "RDMA", Err: refused}}},
-			"nobody says at which port of h NFS is over RDMA: TCP: not registered; RDMA: " + connRefused.Error()},
+			"nobody says at which port of h NFS is over RDMA: TCP: not registered; RDMA: " + connRefused.Error() + "; write the port, such as rdma://h:20049"},
 		{"no host to ask", "tcp://h?rpcbind", &rpcbind.FindError{Tried: []rpcbind.Try{{Err: &net.DNSError{Name: "h", IsNotFound: true}}}},
 			"there is no host h"},
 		{"anything else", "tcp://h", plain, ""},
@@ -69,7 +74,7 @@ func TestExplain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := new(remoteServer).explain(target, tt.err)
+		got := explainer{asked: target.rpcbind != 0}.explain(target, tt.err)
 		if !errors.Is(got, tt.err) {
 			t.Errorf("%s: %v does not wrap %v", tt.name, got, tt.err)
 		}
@@ -79,6 +84,36 @@ func TestExplain(t *testing.T) {
 		}
 		if got.Error() != want {
 			t.Errorf("%s: got\n%v\nwant\n%s", tt.name, got, want)
+		}
+	}
+}
+
+// TestExplainFound: what is said of a server that rpcbind has named, or that is one over RDMA alone: no advice to do what was done, or what cannot be.
+func TestExplainFound(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Err: connRefused}
+	notMPA := &transport.OpError{Op: "dial", Err: &mpa.StartupError{Err: mpa.ErrNotMPA}}
+	unavail := &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail}
+	for _, tt := range []struct {
+		name string
+		x    explainer
+		err  error
+		want string
+	}{
+		{"refused, named", explainer{asked: true}, refused, "nothing listens at port h:700, which was named for NFS over RDMA: " +
+			"does the server listen at another address? Over TCP: tcp://h for a server of this kind, tcp://h:2049 for Linux's"},
+		{"refused, named, RDMA alone", explainer{asked: true, rdmaOnly: true}, refused, "nothing listens at port h:700, which was named for NFS over RDMA: " +
+			"does the server listen at another address?"},
+		{"refused, RDMA alone", explainer{rdmaOnly: true}, refused, "nothing listens at port h:700: is NFS over RDMA turned on there? " +
+			"?rpcbind in the URL finds other ports"},
+		{"not iWARP, RDMA alone", explainer{rdmaOnly: true}, notMPA,
+			"port h:700 is not one of NFS over RDMA (iWARP): write the one that is, or ?rpcbind to have it found"},
+		{"not iWARP, named, RDMA alone", explainer{asked: true, rdmaOnly: true}, notMPA,
+			"port h:700 is not one of NFS over RDMA (iWARP): write the one that is, such as rdma://h:20049"},
+		{"another program, named", explainer{asked: true}, unavail, "port h:700 is not that of NFS: it answers PROG_UNAVAIL"},
+	} {
+		at := target{scheme: "rdma", host: "h", port: 700, path: "/"}
+		if got := tt.x.explain(at, tt.err); got.Error() != tt.want || !errors.Is(got, tt.err) {
+			t.Errorf("%s: got\n%v\nwant\n%s", tt.name, got, tt.want)
 		}
 	}
 }
@@ -98,8 +133,7 @@ func TestExplainLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &remoteServer{notices: notices{up: true}}
-		if got := s.explain(target, tt.err); got.Error() != tt.want || !errors.Is(got, tt.err) {
+		if got := (explainer{up: true}).explain(target, tt.err); got.Error() != tt.want || !errors.Is(got, tt.err) {
 			t.Errorf("%s: got %v, want %s", tt.name, got, tt.want)
 		}
 	}
@@ -157,6 +191,13 @@ func TestRemoteErrors(t *testing.T) {
 			t.Errorf("%s: on standard error: %q", tt.name, got)
 		}
 		r.close()
+	}
+	// Commands say the same.
+	lookups := startServe(t, "--memory", "/a", "--rdma-rpcbind", "127.0.0.1:0").lookups(t)
+	code, _, stderr := execute(t, "ls", "rdma://"+lookups+"/a")
+	if want := "port " + lookups + " is not that of NFS: it answers PROG_UNAVAIL; ?rpcbind in place of the port finds that of NFS\n"; code != exitFailed ||
+		!strings.HasSuffix(stderr, want) {
+		t.Errorf("ls: exit %d, %swant %s", code, stderr, want)
 	}
 	r, _ := newRemotes(t)
 	if _, _, err := r.open(t.Context(), "nfs://host/x"); !errors.As(err, new(usageError)) {

@@ -71,7 +71,7 @@ func (r *remotes) addFlags(cmd *cobra.Command) {
 	f.Var(&r.flags.credits, "credits", "`NUMBER` of calls under way on a connection, at most")
 	f.Var(&r.flags.inline, "inline", "largest message in one Send, each way, over RDMA")
 	addCRCFlag(f, r.flags.crc)
-	f.Var(r.flags.dialect, "dialect", "rules of RPC-over-RDMA, the server's: "+r.flags.dialect.names())
+	addDialectFlag(f, r.flags.dialect)
 	addConnectionFlags(cmd, f)
 }
 

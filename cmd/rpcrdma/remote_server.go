@@ -22,6 +22,7 @@ type serverKey struct {
 	host      string
 	port      int
 	mountPort int
+	rpcbind   int
 }
 
 // remoteServer is a server that is connected to.
@@ -56,7 +57,7 @@ func (r *remotes) connect(ctx context.Context, t target) (*remoteServer, error) 
 		flags:   flags,
 		target:  t.at("/"),
 		cred:    cred,
-		notices: notices{out: stderr, from: t.base(), wait: flags.wait.Duration},
+		notices: notices{out: stderr, from: t.server(), wait: flags.wait.Duration},
 		exports: make(map[string]*remote),
 	}
 	conn, err := redial.New(ctx, s.dial, redial.Config{

@@ -47,7 +47,7 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 	s.rpc.Handle(rpcbind.Programs(s.ports.lookups())...)
 	s.lookups = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log})
 	s.lookups.Handle(rpcbind.Programs(s.ports.lookups())...)
-	s.rpc.Handle(cfg.confPrograms()...)
+	s.rpc.Handle(cfg.confPrograms(log)...)
 	if cfg.rpcbind {
 		if s.rpcbind, err = register(ctx, cfg.registering, s.ports, log); err != nil {
 			return err
@@ -69,11 +69,11 @@ func (s *server) run(ctx context.Context) error {
 	go func() {
 		ends <- rpcrdma.Serve(background, s.ports.rdma, s.rpc, rpcrdma.Config{
 			Logger:     s.log,
-			InlineSend: s.cfg.inline,
-			InlineRecv: s.cfg.inline,
+			InlineSend: int(s.cfg.inline),
+			InlineRecv: int(s.cfg.inline),
 			Credits:    s.cfg.credits,
 			Dialect:    s.cfg.dialect.value,
-			Align:      s.cfg.align,
+			Align:      int(s.cfg.align),
 		})
 	}()
 	if s.ports.rpcbind != nil {

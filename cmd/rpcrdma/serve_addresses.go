@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net"
 	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
 // checkAddresses finds what is wrong with --listen, --mount and --rdma-rpcbind.
@@ -35,6 +37,9 @@ func (c *serveConfig) checkRDMARPCBind() error {
 	if strings.HasSuffix(c.rdmaRPCBind, ":0") {
 		return nil
 	}
+	if c.rpcbind && atRPCBind(c.rdmaRPCBind) {
+		return fmt.Errorf("--rpcbind is for hosts with rpcbind, which has port %d: leave out --rdma-rpcbind, or --rpcbind where there is none", rpcbind.Port)
+	}
 	switch c.rdmaRPCBind {
 	case c.listen:
 		return fmt.Errorf("--rdma-rpcbind and --listen are both %s, which answers look-ups anyway: leave out --rdma-rpcbind", c.listen)
@@ -42,6 +47,16 @@ func (c *serveConfig) checkRDMARPCBind() error {
 		return fmt.Errorf("--rdma-rpcbind and --mount are both %s: RDMA and TCP need a port each", c.mount)
 	}
 	return nil
+}
+
+// atRPCBind reports whether an address is at the port of rpcbind.
+func atRPCBind(addr string) bool {
+	_, name, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	port, err := net.LookupPort("tcp", name)
+	return err == nil && port == rpcbind.Port
 }
 
 // checkAddress finds what is wrong with the form of an address. What else could be written is for the message.

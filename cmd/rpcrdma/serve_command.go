@@ -53,7 +53,7 @@ something fails, such as a port that is taken, and with 2 if the command line is
   rpcrdma serve --memory /scratch --memory-size 8GiB
 
   # Read-only, everybody as user 1000, with large messages inline
-  rpcrdma serve --export /pub=/srv/pub --read-only --squash all --anonuid 1000 --anongid 1000 --inline 65536`,
+  rpcrdma serve --export /pub=/srv/pub --read-only --squash all --anonuid 1000 --anongid 1000 --inline 64KiB`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError{fmt.Errorf("unknown argument %q: exports are named with --export and --memory", args[0])}

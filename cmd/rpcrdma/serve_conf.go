@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"math/bits"
 
 	"github.com/rpcrdma/go-rpcrdma/confproto"
@@ -23,8 +25,8 @@ func newConfPolicy() *choice[confPolicy] {
 }
 
 // confPrograms is CONF_RDMA, under both numbers that it has, or nothing. Only who may use the exports may use it.
-func (c *serveConfig) confPrograms() []oncrpc.Program {
-	cfg := confproto.Config{MaxCall: c.inline, Clients: c.allow}
+func (c *serveConfig) confPrograms(log *slog.Logger) []oncrpc.Program {
+	cfg := confproto.Config{MaxCall: int(c.inline), Clients: c.allow, Logger: log}
 	switch c.conf.value {
 	case confOff:
 		return nil
@@ -36,17 +38,45 @@ func (c *serveConfig) confPrograms() []oncrpc.Program {
 	return []oncrpc.Program{draft, confproto.New(cfg)}
 }
 
-// minAlign is the least --align.
+// alignFlag is an alignment; 0: none.
+type alignFlag size
+
+// minAlign is the least alignment but none.
 const minAlign = 64
+
+// Set takes a size, or 0.
+func (z *alignFlag) Set(s string) error {
+	if s == "0" {
+		*z = 0
+		return nil
+	}
+	var n size
+	if err := n.Set(s); err != nil {
+		return err
+	}
+	if n < minAlign || n > rpcrdma.MaxInline/2 || n&(n-1) != 0 {
+		return errors.New("write a power of two, from 64 to 32KiB, or 0")
+	}
+	*z = alignFlag(n)
+	return nil
+}
+
+// String returns the alignment.
+func (z *alignFlag) String() string { return (*size)(z).String() }
+
+// Type names the value in the usage.
+func (z *alignFlag) Type() string { return "SIZE" }
 
 // checkAlign finds what is wrong with --align.
 func (c *serveConfig) checkAlign() error {
+	most := alignFlag(1 << (bits.Len(uint(c.inline/2)) - 1))
 	switch {
 	case c.align == 0:
 	case c.dialect.value != rpcrdma.Draft:
-		return fmt.Errorf("--align is for clients that pad data, which they do in --dialect %v alone", rpcrdma.Draft)
-	case c.align < minAlign || c.align > c.inline/2 || bits.OnesCount(uint(c.align)) != 1:
-		return fmt.Errorf("--align %d: it must be a power of two, from %d to half of --inline, which is %d", c.align, minAlign, c.inline/2)
+		return fmt.Errorf("--align is for clients that pad data: write --dialect %v, in which they do, or leave out --align", rpcrdma.Draft)
+	case c.align > most:
+		enough := inlineFlag(2 * c.align)
+		return fmt.Errorf("--align %v: more than half of --inline: write --align %v or less, or --inline %v", &c.align, &most, &enough)
 	}
 	return nil
 }

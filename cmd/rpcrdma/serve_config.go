@@ -36,11 +36,11 @@ type serveConfig struct {
 	provider string
 	crc      *choice[iwarp.CRC]
 	markers  bool
-	inline   int // bytes
+	inline   inlineFlag
 	credits  int
 	dialect  *choice[rpcrdma.Dialect]
 	conf     *choice[confPolicy]
-	align    int // bytes; 0: not at all
+	align    alignFlag
 
 	readOnly bool
 	allow    []netip.Prefix
@@ -65,6 +65,7 @@ func newServeConfig(dial rpcbindDialer) *serveConfig {
 		anonUID:     nfsserver.Nobody,
 		anonGID:     nfsserver.Nobody,
 		crc:         newCRC(),
+		inline:      4096,
 		dialect:     newDialect(),
 		conf:        newConfPolicy(),
 		squash: newChoice("root", named("root", nfsserver.SquashRoot), named("all", nfsserver.SquashAll),
@@ -106,9 +107,6 @@ func (c *serveConfig) checkProtocol() error {
 		return errors.New("--provider loopback stays inside one process, where no client can reach it: serve with --provider iwarp")
 	default:
 		return fmt.Errorf("unknown --provider %q; there is: iwarp", c.provider)
-	}
-	if c.inline < rpcrdma.DefaultInline || c.inline > rpcrdma.MaxInline || c.inline%1024 != 0 {
-		return fmt.Errorf("--inline %d: it must be a multiple of 1024, from %d to %d", c.inline, rpcrdma.DefaultInline, rpcrdma.MaxInline)
 	}
 	if c.credits < 1 || c.credits > maxCredits {
 		return fmt.Errorf("--credits %d: it must be from 1 to %d", c.credits, maxCredits)

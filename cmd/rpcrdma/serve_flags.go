@@ -34,11 +34,12 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 	f.StringVar(&c.provider, "provider", defaultProvider, "RDMA `PROVIDER`: iwarp")
 	f.Var(c.crc, "crc", "CRC32C in iWARP: "+c.crc.names()+"; auto is on except on loopback addresses; what a client wants on is on")
 	f.BoolVar(&c.markers, "markers", false, "have iWARP clients send markers; with them it is slower")
-	f.IntVar(&c.inline, "inline", 4096, "largest message in one Send, in `BYTES`, each way")
+	f.Var(&c.inline, "inline", "largest message in one Send, each way")
 	f.IntVar(&c.credits, "credits", 64, "`NUMBER` of calls that a client may have under way on a connection over RDMA")
 	f.Var(c.dialect, "dialect", "rules of RPC-over-RDMA, the clients' too: "+c.dialect.names()+"; Linux knows rfc8166")
-	f.Var(c.conf, "conf", "clients that may set up their connection by CONF_RDMA: "+c.conf.names()+"; sys is those that name a user")
-	f.IntVar(&c.align, "align", 0, "alignment in `BYTES` of the data in messages, with --dialect draft; 0: none")
+	f.Var(c.conf, "conf", "clients that may set up their connection by CONF_RDMA, and raise the largest reply in one Send to 64KiB: "+c.conf.names()+
+		"; sys is those that name a user")
+	f.Var(&c.align, "align", "alignment of the data in messages, with --dialect draft: a power of two, from 64 to half of --inline; 0: none")
 
 	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions([]string{defaultProvider}, cobra.ShellCompDirectiveNoFileComp)) // it exists
 

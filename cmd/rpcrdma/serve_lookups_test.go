@@ -136,6 +136,8 @@ func TestServeRDMARPCBindUsage(t *testing.T) {
 		{free + ":65536", exitUsage, `--rdma-rpcbind ":65536": write a port from 0 to 65535`},
 		{"--memory /m --rdma-rpcbind :20049", exitUsage, "--rdma-rpcbind and --listen are both :20049, which answers look-ups anyway: leave out --rdma-rpcbind"},
 		{"--memory /m --rdma-rpcbind :20048", exitUsage, "--rdma-rpcbind and --mount are both :20048: RDMA and TCP need a port each"},
+		{free + ":111 --rpcbind", exitUsage, "--rpcbind is for hosts with rpcbind, which has port 111: leave out --rdma-rpcbind, or --rpcbind where there is none\n"},
+		{free + "127.0.0.1:00111 --rpcbind", exitUsage, "--rpcbind is for hosts with rpcbind"},
 		{free + taken.Addr().String(), exitFailed, "--rdma-rpcbind " + taken.Addr().String() + ": address already in use; another server? choose a port with --rdma-rpcbind"},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"serve"}, strings.Fields(tt.args)...)...)
@@ -205,13 +207,13 @@ func TestFindURLFails(t *testing.T) {
 	for _, tt := range []struct{ name, url, say string }{
 		{"nobody to ask", "rdma://127.0.0.1/x?rpcbind=" + port(t, dead),
 			"nobody says at which port of 127.0.0.1 NFS is over RDMA: RDMA port " + dead + ": " + connRefused.Error() +
-				"; TCP port " + dead + ": " + connRefused.Error() + "\n"},
+				"; TCP port " + dead + ": " + connRefused.Error() + "; write the port, such as rdma://127.0.0.1:20049\n"},
 		{"nobody to ask, TCP", "tcp://127.0.0.1/x?rpcbind=" + port(t, dead),
 			"nobody says at which port of 127.0.0.1 NFS is over TCP: TCP port " + dead + ": " + connRefused.Error() +
-				"; RDMA port " + dead + ": " + connRefused.Error() + "\n"},
+				"; RDMA port " + dead + ": " + connRefused.Error() + "; write the port, such as tcp://127.0.0.1:20048\n"},
 		{"not registered", "rdma://127.0.0.1/x?rpcbind=" + port(t, none),
-			"; TCP port " + none + ": not registered\n"},
-		{"registered and gone", "rdma://127.0.0.1/x?rpcbind=" + port(t, gone), "nothing listens at port " + dead + ": is NFS over RDMA turned on there?"},
+			"; TCP port " + none + ": not registered; write the port, such as rdma://127.0.0.1:20049\n"},
+		{"registered and gone", "rdma://127.0.0.1/x?rpcbind=" + port(t, gone), "nothing listens at port " + dead + ", which was named for NFS over RDMA: does the server listen at another address? Over TCP: tcp://127.0.0.1 "},
 	} {
 		code, stdout, stderr := execute(t, "ls", tt.url)
 		if code != exitFailed || stdout != "" || !strings.Contains(stderr, tt.say) {
@@ -247,6 +249,18 @@ func TestFindURLAgain(t *testing.T) {
 	}
 }
 
+// TestFindURLTwo: URLs with other ports of rpcbind are of other servers.
+func TestFindURLTwo(t *testing.T) {
+	var r remotes
+	defer r.close()
+	for _, export := range []string{"/a", "/b"} {
+		s := startServe(t, "--memory", export)
+		if m, _, err := r.open(t.Context(), "rdma://127.0.0.1"+export+"?rpcbind="+port(t, s.rdma)); err != nil || m.root.Export != export {
+			t.Errorf("%s: got %+v, %v", export, m, err)
+		}
+	}
+}
+
 // move changes the address of all that is registered.
 func (p *portMapper) move(addr string) {
 	p.mu.Lock()
@@ -259,7 +273,11 @@ func (p *portMapper) move(addr string) {
 // TestGatewayFinds: a gateway finds its server by rpcbind, too.
 func TestGatewayFinds(t *testing.T) {
 	server := startServe(t, "--memory", "/export", "--squash", "none", "--rdma-rpcbind", "127.0.0.1:0")
-	g := startGateway(t, nil, "--to", "rdma://127.0.0.1?rpcbind="+port(t, server.lookups(t)))
+	to := "rdma://127.0.0.1?rpcbind=" + port(t, server.lookups(t))
+	g := startGateway(t, nil, "--to", to)
+	if want := "gateway to " + to + ", over TCP on "; !strings.HasPrefix(g.greeting, want) {
+		t.Errorf("no %q in\n%s", want, g.greeting)
+	}
 	if _, err := user(t, dialTCP(t, g.tcp), 0).Mount(t.Context(), "/export"); err != nil {
 		t.Error(err)
 	}

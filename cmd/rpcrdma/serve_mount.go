@@ -38,7 +38,7 @@ func (s *server) tellDraft(b *strings.Builder) {
 		b.WriteString("Linux cannot mount this: over RDMA it needs --dialect rfc8166, and over TCP what --mount none leaves out\n")
 		return
 	}
-	b.WriteString("to mount it from Linux, which over RDMA needs --dialect rfc8166:\n")
+	b.WriteString("to mount it from Linux, over TCP (over RDMA it takes serve --dialect rfc8166):\n")
 	s.tellTCP(b)
 }
 

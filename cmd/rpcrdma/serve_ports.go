@@ -73,6 +73,8 @@ func listenError(flag, addr string, err error) error {
 	}
 	var advice string
 	switch {
+	case errors.Is(errno, syscall.EADDRINUSE) && flag == "--rdma-rpcbind" && atRPCBind(addr):
+		advice = "; rpcbind has it, most likely: leave out --rdma-rpcbind; --rpcbind registers with it"
 	case errors.Is(errno, syscall.EADDRINUSE):
 		advice = "; another server? choose a port with " + flag
 	case errors.Is(errno, syscall.EACCES):

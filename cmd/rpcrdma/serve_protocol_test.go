@@ -24,6 +24,7 @@ func TestServeProtocol(t *testing.T) {
 		{"--crc off --markers", met{false, true, 4096, 64}},
 		{"--inline 1024 --credits 1", met{false, false, 1024, 1}},
 		{"--inline 65536 --credits 4096", met{false, false, 65536, 4096}},
+		{"--inline 8KiB", met{false, false, 8192, 64}},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			s := startServe(t, append(strings.Fields(tt.args), "--memory", "/export")...)

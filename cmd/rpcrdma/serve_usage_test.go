@@ -56,11 +56,14 @@ func TestServeCommandLine(t *testing.T) {
 		{"--memory /m --provider nonsense", exitUsage, "unknown --provider \"nonsense\"; there is: iwarp\n"},
 		{"--memory /m --dialect nonsense", exitUsage, `invalid argument "nonsense" for "--dialect" flag: there is: rfc8166, draft`},
 		{"--memory /m --conf some", exitUsage, `invalid argument "some" for "--conf" flag: there is: off, any, sys`},
-		{"--memory /m --align 512", exitUsage, "--align is for clients that pad data, which they do in --dialect draft alone"},
-		{"--memory /m --dialect draft --align 32", exitUsage, "--align 32: it must be a power of two, from 64 to half of --inline, which is 2048"},
-		{"--memory /m --dialect draft --align 4096", exitUsage, "--align 4096: "},
-		{"--memory /m --dialect draft --align 768", exitUsage, "--align 768: "},
-		{"--memory /m --dialect draft --align -64", exitUsage, "--align -64: "},
+		{"--memory /m --align 512", exitUsage, "--align is for clients that pad data: write --dialect draft, in which they do, or leave out --align\n"},
+		{"--memory /m --dialect draft --align 32", exitUsage, `invalid argument "32" for "--align" flag: write a power of two, from 64 to 32KiB, or 0`},
+		{"--memory /m --dialect draft --align 768", exitUsage, "write a power of two"},
+		{"--memory /m --dialect draft --align 64KiB --inline 64KiB", exitUsage, "write a power of two"},
+		{"--memory /m --dialect draft --align -64", exitUsage, "write a number of bytes"},
+		{"--memory /m --dialect draft --align 4096", exitUsage, "--align 4KiB: more than half of --inline: write --align 2KiB or less, or --inline 8KiB\n"},
+		{"--memory /m --dialect draft --align 32KiB --inline 63KiB", exitUsage, "--align 32KiB: more than half of --inline: write --align 16KiB or less, or --inline 64KiB\n"},
+		{"--memory /m --dialect draft --align 1KiB --inline 1KiB", exitUsage, "write --align 512 or less, or --inline 2KiB\n"},
 		{"--memory /m --crc maybe", exitUsage, `invalid argument "maybe" for "--crc" flag: there is: auto, on, off`},
 		{"--memory /m --squash some", exitUsage, `invalid argument "some" for "--squash" flag: there is: root, all, none`},
 		{"--memory /m --squash no_root_squash", exitUsage, "write --squash none\n"},
@@ -69,9 +72,10 @@ func TestServeCommandLine(t *testing.T) {
 		{"--memory /m --log-level loud", exitUsage, `there is: debug, info, warn, error`},
 		{"--memory /m --anonuid nobody", exitUsage, `invalid argument "nobody" for "--anonuid" flag: write a number from 0 to 4294967294: 'id -u NAME' tells that of a user`},
 		{"--memory /m --anongid -1", exitUsage, `invalid argument "-1" for "--anongid" flag: write a number from 0 to 4294967294: 'getent group NAME' tells that of a group`},
-		{"--memory /m --inline 512", exitUsage, "--inline 512: it must be a multiple of 1024, from 1024 to 65536"},
-		{"--memory /m --inline 1500", exitUsage, "--inline 1500: "},
-		{"--memory /m --inline 66560", exitUsage, "--inline 66560: "},
+		{"--memory /m --inline 512", exitUsage, `invalid argument "512" for "--inline" flag: write a multiple of 1KiB up to 64KiB`},
+		{"--memory /m --inline 1500", exitUsage, "write a multiple of 1KiB"},
+		{"--memory /m --inline 66560", exitUsage, "write a multiple of 1KiB"},
+		{"--memory /m --inline 65KiB", exitUsage, "write a multiple of 1KiB"},
 		{"--memory /m --credits 0", exitUsage, "--credits 0: it must be from 1 to 4096"},
 		{"--memory /m --credits 4097", exitUsage, "--credits 4097: "},
 
@@ -118,7 +122,7 @@ func TestServeHelp(t *testing.T) {
 	for _, want := range []string{
 		"--export NAME=DIR ", "--memory NAME ", "--memory-size SIZE ", "(default 4GiB)", "--state DIR ", "--allow CIDR ", "(default root)",
 		"--anonuid ID ", "(default 65534)", "--listen ADDRESS ", `(default ":20049")`, "--mount ADDRESS ", `(default ":20048")`, "--provider PROVIDER ",
-		"--crc WORD ", "(default auto)", "--inline BYTES ", "(default 4096)", "--credits NUMBER ", "(default 64)", "--dialect WORD ", "--conf WORD ", "(default any)", "--align BYTES ",
+		"--crc WORD ", "(default auto)", "--inline SIZE ", "(default 4KiB)", "--credits NUMBER ", "(default 64)", "--dialect WORD ", "--conf WORD ", "(default any)", "--align SIZE ",
 		"  rpcrdma serve --export /data=/srv/data ", "mode 1777", "look-ups of rpcbind", "What is mounted below DIR is not entered", "one NFS server in rpcbind", "more than a second after", "group 0 of anybody",
 	} {
 		if !strings.Contains(stdout, want) {
@@ -233,16 +237,20 @@ func TestQuote(t *testing.T) {
 
 func TestListenError(t *testing.T) {
 	for _, tt := range []struct {
-		err  error
-		want string
+		flag, addr string
+		err        error
+		want       string
 	}{
-		{syscall.EADDRINUSE, "; another server? choose a port with --mount"},
-		{syscall.EACCES, "; ports below 1024 take privileges: choose another with --mount"},
-		{syscall.EADDRNOTAVAIL, "; choose an address of this host with --mount, or :PORT for all"},
-		{syscall.EINVAL, ""},
+		{"--mount", "host:1", syscall.EADDRINUSE, "; another server? choose a port with --mount"},
+		{"--mount", "host:1", syscall.EACCES, "; ports below 1024 take privileges: choose another with --mount"},
+		{"--mount", "host:1", syscall.EADDRNOTAVAIL, "; choose an address of this host with --mount, or :PORT for all"},
+		{"--mount", "host:1", syscall.EINVAL, ""},
+		{"--rdma-rpcbind", ":111", syscall.EADDRINUSE, "; rpcbind has it, most likely: leave out --rdma-rpcbind; --rpcbind registers with it"},
+		{"--rdma-rpcbind", ":111", syscall.EACCES, "; ports below 1024 take privileges: choose another with --rdma-rpcbind"},
+		{"--rdma-rpcbind", ":112", syscall.EADDRINUSE, "; another server? choose a port with --rdma-rpcbind"},
 	} {
-		got := listenError("--mount", "host:1", &net.OpError{Op: "listen", Net: "tcp", Err: os.NewSyscallError("bind", tt.err)})
-		if want := "--mount host:1: " + tt.err.Error() + tt.want; got.Error() != want || !errors.Is(got, tt.err) {
+		got := listenError(tt.flag, tt.addr, &net.OpError{Op: "listen", Net: "tcp", Err: os.NewSyscallError("bind", tt.err)})
+		if want := tt.flag + " " + tt.addr + ": " + tt.err.Error() + tt.want; got.Error() != want || !errors.Is(got, tt.err) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

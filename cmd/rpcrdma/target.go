@@ -154,7 +154,7 @@ func (t *target) parseAuthority(s string) error {
 		}
 	}
 	if host == "" {
-		return errors.New("no host: write " + t.scheme + "://HOST/EXPORT/PATH")
+		return errors.New("no host: write " + t.scheme + "://HOST")
 	}
 	if err := checkHost(host); err != nil {
 		return err
@@ -213,11 +213,20 @@ func (t target) base() string {
 	return b.String()
 }
 
+// server is the URL without path and mountport: what names the server.
+func (t target) server() string {
+	t.mountPort = 0
+	return t.base() + t.query()
+}
+
 // String returns the URL.
-func (t target) String() string {
-	s, sep := t.base()+escape(t.path), "?"
+func (t target) String() string { return t.base() + escape(t.path) + t.query() }
+
+// query is the options of the URL, with the question mark.
+func (t target) query() string {
+	s, sep := "", "?"
 	if t.mountPort != 0 {
-		s += sep + "mountport=" + strconv.Itoa(t.mountPort)
+		s = "?mountport=" + strconv.Itoa(t.mountPort)
 		sep = "&"
 	}
 	switch t.rpcbind {

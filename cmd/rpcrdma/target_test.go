@@ -71,6 +71,23 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
+// TestTargetServer: what names the server, as one can write it.
+func TestTargetServer(t *testing.T) {
+	for url, want := range map[string]string{
+		"rdma://host":                                "rdma://host",
+		"rdma://host:700/x?mountport=5":              "rdma://host:700",
+		"tcp://[::1]/x?rpcbind":                      "tcp://[::1]?rpcbind",
+		"rdma://[fe80::1%25eth0]?rpcbind=7":          "rdma://[fe80::1%25eth0]?rpcbind=7",
+		"rdma://host/x/y?mountport=5&rpcbind=7":      "rdma://host?rpcbind=7",
+		"rdma://host/x/y?rpcbind=111&mountport=2049": "rdma://host?rpcbind",
+	} {
+		got, err := parseTarget(url)
+		if err != nil || got.server() != want {
+			t.Errorf("%s: got %s, %v, want %s", url, got.server(), err, want)
+		}
+	}
+}
+
 func TestParseTargetErrors(t *testing.T) {
 	tests := []struct{ url, want string }{
 		{"", "not a URL"},

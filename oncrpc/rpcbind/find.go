@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// placeTime is how long each place may take to say where a program is.
-const placeTime = 5 * time.Second
+// placeTime is how long each place may take to say where a program is, and headStart how long it is asked before the next one is, too.
+const (
+	placeTime = 5 * time.Second
+	headStart = 100 * time.Millisecond
+)
 
 // Place is where the program may answer: over TCP or over RPC-over-RDMA, at Port or at another port.
 type Place struct {
@@ -19,21 +23,54 @@ type Place struct {
 	Dial func(ctx context.Context) (oncrpc.Transport, error)
 }
 
-// Find asks one place after another for the port of a program, as [Client.Port] does, until one knows it. Each may take 5 s. The
-// error is a *FindError, or the context's.
+// Find asks places for the port of a program, as [Client.Port] does, and returns the first answer. They are asked in their order, the
+// next one when the one before does not know or has not answered for 100 ms; each may take 5 s. When Find returns, nothing of them is under
+// way any more. The error is a *FindError, or the context's.
 func Find(ctx context.Context, program, version uint32, base string, places ...Place) (uint16, error) {
-	e := &FindError{Program: program, Version: version, Base: base}
-	for _, p := range places {
-		port, err := p.ask(ctx, program, version, base)
-		if err == nil {
-			return port, nil
-		}
-		if ctx.Err() != nil {
+	asking, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	e := &FindError{Program: program, Version: version, Base: base, Tried: make([]Try, len(places))}
+	answers := make(chan answer, len(places))
+	next := time.NewTimer(0)
+	defer next.Stop()
+	for begun, ended := 0, 0; ended < len(places); {
+		select {
+		case <-ctx.Done():
 			return 0, ctx.Err()
+		case <-next.C:
+			if begun < len(places) {
+				place, p := begun, places[begun]
+				wg.Go(func() {
+					port, err := p.ask(asking, program, version, base)
+					answers <- answer{place, port, err}
+				})
+				begun++
+				next.Reset(headStart)
+			}
+		case a := <-answers:
+			if a.err == nil {
+				return a.port, nil
+			}
+			if ctx.Err() != nil {
+				return 0, ctx.Err()
+			}
+			e.Tried[a.place] = Try{places[a.place].Name, a.err}
+			ended++
+			if a.place == begun-1 {
+				next.Reset(0)
+			}
 		}
-		e.Tried = append(e.Tried, Try{p.Name, err})
 	}
 	return 0, e
+}
+
+// answer is what asking a place has led to.
+type answer struct {
+	place int
+	port  uint16
+	err   error
 }
 
 // ask asks at one place.
@@ -56,7 +93,7 @@ type FindError struct {
 	Program uint32
 	Version uint32
 	Base    string
-	Tried   []Try // in this order
+	Tried   []Try // in the order of the places
 }
 
 // Try is a place that was asked.

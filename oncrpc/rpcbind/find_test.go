@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
@@ -202,36 +203,118 @@ func TestFindNowhere(t *testing.T) {
 	}
 }
 
-// TestFindCancelled: the end of the context ends the search, in the middle of a place.
-func TestFindCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	hangs := rpcbind.Place{Name: "first", Dial: func(ctx context.Context) (oncrpc.Transport, error) {
-		cancel()
-		<-ctx.Done()
-		return nil, ctx.Err()
+// fakePlace is a place that has no connection to offer: it fails after a while, or when it is given up.
+func fakePlace(name string, after time.Duration, err error) rpcbind.Place {
+	return rpcbind.Place{Name: name, Dial: func(ctx context.Context) (oncrpc.Transport, error) {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(after):
+			return nil, err
+		}
 	}}
-	second := rpcbind.Place{Name: "second", Dial: func(context.Context) (oncrpc.Transport, error) {
-		t.Error("the second place is asked")
-		return nil, errors.New("second")
-	}}
-	if _, err := rpcbind.Find(ctx, 100003, 3, rpcbind.RDMA, hangs, second); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want context.Canceled", err)
-	}
 }
 
-// TestFindHanging: a place that never answers is given up, and the next one is asked.
-func TestFindHanging(t *testing.T) {
+// never is longer than any place is asked.
+const never = time.Hour
+
+// TestFindCancelled: the end of the context ends the search, in the middle of a place.
+func TestFindCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
 		hangs := rpcbind.Place{Name: "first", Dial: func(ctx context.Context) (oncrpc.Transport, error) {
+			cancel()
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}}
-		second := rpcbind.Place{Name: "second", Dial: func(ctx context.Context) (oncrpc.Transport, error) {
-			return nil, errors.Join(ctx.Err(), errors.New("broken")) // nothing of the first one's time
+		second := rpcbind.Place{Name: "second", Dial: func(context.Context) (oncrpc.Transport, error) {
+			t.Error("the second place is asked")
+			return nil, errors.New("second")
 		}}
-		_, err := rpcbind.Find(t.Context(), 100003, 3, rpcbind.RDMA, hangs, second)
-		if want := "no port of 100003.3 rdma: first: no answer; second: broken"; err == nil || err.Error() != want {
+		if _, err := rpcbind.Find(ctx, 100003, 3, rpcbind.RDMA, hangs, second); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want context.Canceled", err)
+		}
+	})
+}
+
+// TestFindHanging: places that never answer are given up, each after its own time, and keep none of the others from being asked. The error has
+// them in their order, whichever failed first.
+func TestFindHanging(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := rpcbind.Find(t.Context(), 100003, 3, rpcbind.RDMA, fakePlace("first", never, nil), fakePlace("second", never, nil),
+			fakePlace("third", time.Second, errors.New("broken")), fakePlace("fourth", 0, errors.New("gone")))
+		const want = "no port of 100003.3 rdma: first: no answer; second: no answer; third: broken; fourth: gone"
+		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
+		}
+	})
+}
+
+// TestFindOrder: a place is asked when the one before has failed, or has not answered for a while.
+func TestFindOrder(t *testing.T) {
+	broken := errors.New("broken")
+	for _, tt := range []struct {
+		name  string
+		after [3]time.Duration // in which places fail
+		want  [3]time.Duration // at which they are asked
+	}{
+		{"failing at once", [3]time.Duration{0, 0, 0}, [3]time.Duration{0, 0, 0}},
+		{"failing in time", [3]time.Duration{30 * time.Millisecond, 40 * time.Millisecond, 0}, [3]time.Duration{0, 30 * time.Millisecond, 70 * time.Millisecond}},
+		{"hanging", [3]time.Duration{never, never, never}, [3]time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond}},
+		{"the first failing late", [3]time.Duration{150 * time.Millisecond, never, 0}, [3]time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond}},
+		{"the second failing at once", [3]time.Duration{never, 0, 0}, [3]time.Duration{0, 100 * time.Millisecond, 100 * time.Millisecond}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				var got [3]time.Duration
+				var places []rpcbind.Place
+				for i := range got {
+					p := fakePlace("place", tt.after[i], broken)
+					dial := p.Dial
+					p.Dial = func(ctx context.Context) (oncrpc.Transport, error) {
+						got[i] = time.Since(begin)
+						return dial(ctx)
+					}
+					places = append(places, p)
+				}
+				if port, err := rpcbind.Find(t.Context(), 100003, 3, rpcbind.RDMA, places...); err == nil {
+					t.Errorf("found at %d", port)
+				}
+				if got != tt.want {
+					t.Errorf("asked at %v, want %v", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestFindFirst: the first success ends the search. What hangs is given up, and gone when Find returns; what would come later is not asked.
+func TestFindFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := false
+		hangs := rpcbind.Place{Name: "first", Dial: func(ctx context.Context) (oncrpc.Transport, error) {
+			<-ctx.Done()
+			time.Sleep(time.Second) // which the end takes
+			ended = true
+			return nil, ctx.Err()
+		}}
+		knows := rpcbind.Place{Name: "second", Dial: func(context.Context) (oncrpc.Transport, error) {
+			here, there := net.Pipe()
+			server := recordmark.NewConn(there, recordmark.Config{Logger: quiet})
+			server.Serve(serverOf(rpcbind.Mapping{Program: 100003, Version: 3, Netid: rpcbind.RDMA, Addr: "192.0.2.1.78.81"}))
+			return recordmark.NewConn(here, recordmark.Config{Logger: quiet}), nil
+		}}
+		third := rpcbind.Place{Name: "third", Dial: func(context.Context) (oncrpc.Transport, error) {
+			t.Error("the third place is asked")
+			return nil, errors.New("third")
+		}}
+		port, err := rpcbind.Find(t.Context(), 100003, 3, rpcbind.RDMA, hangs, knows, third)
+		if err != nil || port != 20049 {
+			t.Errorf("got %d, %v, want 20049", port, err)
+		}
+		if !ended {
+			t.Error("the first place is still being asked")
 		}
 	})
 }
