@@ -167,15 +167,9 @@ func (c *Conn) refuse(r *receive, err error, code ErrCode) {
 		count = &c.stats.badVersion
 	}
 	c.complain(count, "message refused", c.header.XID, err)
-	c.mu.Lock()
-	if c.pending == nil {
-		c.mu.Unlock()
-		return
+	if in := c.accept(r, message{}); in != nil {
+		in.refuse(code)
 	}
-	c.arrived(r)
-	in := c.accept(r, message{}, &c.header)
-	c.mu.Unlock()
-	in.refuse(code)
 }
 
 // useless deals with a message that means nothing.
@@ -268,27 +262,19 @@ func (k *call) end(err error) {
 
 // call takes a call, with its message when that is inline.
 func (c *Conn) call(r *receive, m message) {
-	c.mu.Lock()
-	if c.pending == nil {
-		c.mu.Unlock()
-		return
+	if in := c.accept(r, m); in != nil {
+		in.admit()
 	}
-	c.arrived(r)
-	in := c.accept(r, m, &c.header)
-	c.mu.Unlock()
-	in.admit()
 }
 
 // doubt takes a long message that bears the transaction id of a call of ours, and may be the reply to that or a call of the peer's. It is
 // fetched like a call, but nothing is reserved for it: a reply must not wait for the memory of calls.
 func (c *Conn) doubt(r *receive) {
-	c.mu.Lock()
-	if c.pending == nil {
-		c.mu.Unlock()
+	in := c.accept(r, message{})
+	if in == nil {
 		return
 	}
-	c.arrived(r)
-	in := c.accept(r, message{}, &c.header)
+	c.mu.Lock()
 	c.heard++
 	in.doubtful, in.heard = true, c.heard
 	c.mu.Unlock()
@@ -338,8 +324,14 @@ func (in *incoming) admit() {
 // nobody answers the calls on connections that nothing serves: it has no programs.
 var nobody = oncrpc.NewServer(oncrpc.ServerConfig{})
 
-// accept makes an incoming of a message with that header, which used up a receive; c.mu is held.
-func (c *Conn) accept(r *receive, m message, h *Header) *incoming {
+// accept makes an incoming of a message that used up a receive, unless the connection has ended.
+func (c *Conn) accept(r *receive, m message) *incoming {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pending == nil {
+		return nil
+	}
+	c.arrived(r)
 	c.granter.Received()
 	s := c.server
 	if s == nil {
@@ -349,6 +341,6 @@ func (c *Conn) accept(r *receive, m message, h *Header) *incoming {
 	in := getIncoming(c, s)
 	in.recv, in.message = r, m
 	// The next message is parsed into the memory of an earlier one.
-	in.header, *h = *h, in.header
+	in.header, c.header = c.header, in.header
 	return in
 }
