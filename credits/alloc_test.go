@@ -18,7 +18,7 @@ var exchanges = []struct {
 	{"reply with a read list", func(w *Window) {
 		c, _ := w.Acquire(noWait)
 		w.Grant(c, 8)
-		w.Done(c)
+		w.Done()
 	}},
 	{"several of both under way", func(w *Window) {
 		var all [8]Credit
@@ -32,9 +32,9 @@ var exchanges = []struct {
 				w.Grant(c, 8)
 			}
 		}
-		for i, c := range all {
+		for i := range all {
 			if i%4 != 3 {
-				w.Done(c)
+				w.Done()
 			}
 		}
 		// Makes room for as many again.

@@ -81,10 +81,12 @@ func runModel(most int, steps []step) error {
 			limit = min(int(s.grant), most)
 			dones = slices.DeleteFunc(dones, func(begun int) bool { return begun < number[c] })
 		case "DONE":
-			w.Done(take(list, s.place).credit)
+			take(list, s.place)
+			w.Done()
 			dones = append(dones, begun)
 		case "credit not used":
-			w.Cancel(take(list, s.place).credit)
+			take(list, s.place)
+			w.Cancel()
 		case "caller gives up":
 			c := take(list, s.place)
 			c.cancel()

@@ -58,10 +58,10 @@ func (w *window) take(i int) Credit {
 	return c.credit
 }
 
-func (w *window) cancel(c Credit)                { w.Cancel(c); w.sort() }
+func (w *window) cancel(c Credit)                { w.Cancel(); w.sort() }
 func (w *window) release(c Credit, grant uint32) { w.Release(c, grant); w.sort() }
 func (w *window) grant(c Credit, grant uint32)   { w.Grant(c, grant); w.sort() }
-func (w *window) done(c Credit)                  { w.Done(c); w.sort() }
+func (w *window) done(c Credit)                  { w.Done(); w.sort() }
 
 func (w *window) state() (limit, calls, dones, waiting int) { return w.State() }
 

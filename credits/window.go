@@ -139,7 +139,7 @@ func (w *Window) grant(c Credit, n uint32) {
 // Done ends a call whose RDMA_DONE has been sent: posted, so that no Send posted from now on can
 // overtake it. The DONE takes the credit over (draft section 3.8), until the reply to a later call
 // shows that the server has taken it.
-func (w *Window) Done(Credit) {
+func (w *Window) Done() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.inflight--
@@ -148,7 +148,7 @@ func (w *Window) Done(Credit) {
 }
 
 // Cancel gives a credit back whose call was not sent.
-func (w *Window) Cancel(Credit) {
+func (w *Window) Cancel() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.inflight--

@@ -206,7 +206,7 @@ func TestWindowCancelUnused(t *testing.T) {
 		call(w, 1)
 		call(w, 2)
 		waits := call(w, 3)
-		w.Cancel(Credit{}) // a credit that was not used brings no grant
+		w.Cancel() // a credit that was not used brings no grant
 		synctest.Wait()
 		wantCredit(t, waits)
 		wantState(t, w, 2, 2, 0)
@@ -330,10 +330,10 @@ func TestWindowConcurrent(t *testing.T) {
 					underway.Add(-1)
 					switch grant := r.Uint32N(most + 2); r.IntN(8) {
 					case 0:
-						w.Cancel(c)
+						w.Cancel()
 					case 1, 2:
 						w.Grant(c, grant)
-						w.Done(c)
+						w.Done()
 					default:
 						w.Release(c, grant)
 					}

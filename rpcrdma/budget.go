@@ -1,6 +1,7 @@
 package rpcrdma
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -118,18 +119,22 @@ func (b *budget) release(c *Conn, reserved, pinned int64) {
 // done notes an RDMA_DONE that was owed.
 func (b *budget) done(c *Conn) {
 	b.mu.Lock()
-	c.memory.owed--
-	b.resume(&c.memory)
+	m := &c.memory
+	if m.owed--; len(m.withheld) == 0 {
+		b.mu.Unlock()
+		return
+	}
+	b.resume(m)
 }
 
 // resume sends the withheld replies of a connection that can leave now, and starts the calls that can begin; b.mu is held, and unlocked.
 func (b *budget) resume(m *connBudget) {
 	var send []*incoming
 	for len(m.withheld) > 0 && b.pinnable(m.withheld[0]) {
-		b.takePin(m.withheld[0])
-		send = append(send, m.withheld[0])
-		m.withheld[0] = nil
-		m.withheld = m.withheld[1:]
+		in := m.withheld[0]
+		m.withheld = slices.Delete(m.withheld, 0, 1)
+		b.takePin(in)
+		send = append(send, in)
 	}
 	start := b.ready()
 	b.mu.Unlock()

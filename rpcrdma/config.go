@@ -51,7 +51,8 @@ type Config struct {
 	Dialect Dialect
 	// Align makes receives scatter lists whose second buffer is aligned to that many bytes and begins there in the message, so
 	// that data which the peer pads lands aligned in a buffer of its own (draft section 3.9): a power of two,
-	// 64 to half of InlineRecv, and otherwise lowered to one; 0 means one buffer. The peer learns of it by CONF_RDMA.
+	// 64 to half of InlineRecv, and otherwise lowered to one; 0 means one buffer. The first buffer should hold any header:
+	// where it does not, the two are joined by a copy. The peer learns of it by CONF_RDMA.
 	Align int
 	// PeerAlign is what opaque data is aligned to in messages to the peer, a power of two from 8 to 32768, until CONF_RDMA says otherwise; 0, or
 	// anything else, means no padding. Data of MinChunk bytes or more is padded, and sent inline, where the whole message fits.

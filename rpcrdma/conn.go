@@ -51,7 +51,8 @@ type Conn struct {
 	leave    func() // takes the connection back from server
 	stalls   stalls
 	late     int // replies whose DONE did not come in time
-	recvSize int // bytes of the receives to post
+	recvSize int // bytes that the receives to post must hold
+	receives *receiveList
 	posted   []*receive
 	postArgs []*transport.Receive
 }
@@ -85,8 +86,9 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget) *Conn {
 		c.peer = parsePrivate(c.info.PrivateData)
 	}
 	c.recvSize = cfg.receiveSize()
+	c.receives = p.list(receiveKind{c.recvSize, cfg.Align})
 	c.settings.Store(c.initial())
-	if !cfg.NoRemoteInvalidate {
+	if !cfg.NoRemoteInvalidate && !cfg.NoPrivateData {
 		c.invalid = transport.RemoteInvalidate
 	}
 	c.importer, _ = ep.Domain().(transport.Importer)
@@ -247,7 +249,7 @@ func (c *Conn) post(n int) (posted int, err error) {
 	first := len(c.posted)
 	for range n {
 		var r *receive
-		if r, err = c.pool.getReceive(receiveKind{c.recvSize, c.cfg.Align}); err != nil {
+		if r, err = c.pool.getReceive(c.receives); err != nil {
 			break
 		}
 		r.index = len(c.posted)

@@ -41,8 +41,8 @@
 // A reply with a read list pins its memory until the client's RDMA_DONE, for [Config.PeerTimeout] at most: then it is taken back, and a client that
 // reads it after all loses its connection. What is pinned counts in the memory of its connection, [Config.ConnMemory], and of
 // the server. A reply that finds others of its connection pinned and no room waits for them; meanwhile no further call of that connection is
-// started, and grants go down to zero. So one client holds no more than its share, and the replies of calls that
-// had been started before.
+// started, and grants go down to zero. So what one client can read is no more than its share, and what is withheld from it are replies to calls that
+// had been started before, of which there are no more than credits.
 //
 // Each RDMA_DONE that may still come has a receive posted for it, also when its time has run out. So there are no more of them than credits: replies
 // wait for the DONEs of others then, too, and a client that owes as many for good loses its connection.

@@ -144,7 +144,7 @@ func (in *incoming) check() error {
 
 // start begins the call once its memory is reserved: a long message is fetched first.
 func (in *incoming) start() {
-	if !in.long {
+	if !in.long || len(in.loads) > 0 { // it was in doubt, and is here
 		in.begin()
 		return
 	}
@@ -190,15 +190,19 @@ func (r *longRead) Complete(wr *transport.WorkRequest, err error) {
 	case binary.BigEndian.Uint32(b) != in.header.XID:
 		err = ErrXID
 	}
-	if err != nil {
+	doubtful := in.doubtful
+	if doubtful {
+		in.isCall()
+	}
+	switch {
+	case err != nil:
 		in.c.complain(&in.c.stats.malformed, "call refused", in.header.XID, err)
 		in.refuse(ErrChunk)
-		return
+	case doubtful:
+		in.admit()
+	default:
+		in.begin()
 	}
-	if in.doubtful {
-		in.c.stats.callsReceived.Add(1)
-	}
-	in.begin()
 }
 
 // begin hands the call to the server.
@@ -236,8 +240,10 @@ func (in *incoming) Conn() oncrpc.Transport { return in.c }
 
 // Drop gives the call up.
 func (in *incoming) Drop() {
-	in.c.mu.Lock()
-	in.c.granter.Dropped()
-	in.c.mu.Unlock()
+	if !in.doubtful {
+		in.c.mu.Lock()
+		in.c.granter.Dropped()
+		in.c.mu.Unlock()
+	}
 	in.finish()
 }

@@ -16,7 +16,7 @@ type pool struct {
 	limit    int        // bytes to keep; 0 once closed
 	kept     int
 	classes  [maxClass + 1][]transport.Slice
-	receives map[receiveKind][]*receive
+	receives map[receiveKind]*receiveList
 }
 
 const (
@@ -26,7 +26,7 @@ const (
 )
 
 func newPool(d transport.Domain) *pool {
-	return &pool{domain: d, limit: poolKeep, receives: make(map[receiveKind][]*receive)}
+	return &pool{domain: d, limit: poolKeep, receives: make(map[receiveKind]*receiveList)}
 }
 
 // class returns the logarithm of the smallest class that holds n bytes.
@@ -86,11 +86,11 @@ func (p *pool) close() {
 		}
 		p.classes[c] = nil
 	}
-	for _, free := range p.receives {
-		for _, r := range free {
+	for _, l := range p.receives {
+		for _, r := range l.free {
 			p.free(r)
 		}
+		l.free = nil
 	}
-	clear(p.receives)
 	p.kept = 0
 }

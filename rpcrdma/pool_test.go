@@ -79,7 +79,7 @@ func TestPoolKeeps(t *testing.T) {
 		p.put(s)
 	}
 	allocated(t, d, poolKeep>>20, poolKeep)
-	r, err := p.getReceive(testReceive)
+	r, err := p.getReceive(p.list(testReceive))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ var testReceive = receiveKind{size: 4096}
 
 func mustReceive(t *testing.T, p *pool) *receive {
 	t.Helper()
-	r, err := p.getReceive(testReceive)
+	r, err := p.getReceive(p.list(testReceive))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestPoolNoMemory(t *testing.T) {
 	if _, err := p.get(100); err != full {
 		t.Errorf("error %v, want %v", err, full)
 	}
-	if r, err := p.getReceive(testReceive); err != full || r != nil {
+	if r, err := p.getReceive(p.list(testReceive)); err != full || r != nil {
 		t.Errorf("%v, error %v, want %v", r, err, full)
 	}
 }

@@ -1,8 +1,10 @@
 package rpcrdma
 
 import (
+	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -10,6 +12,8 @@ import (
 // readGate keeps the RDMA Reads under way within what the peer has said to serve (draft section 6.2,
 // maxrdmaread), where that is less than what the connection below was set up for.
 type readGate struct {
+	limited atomic.Bool // limit is not 0
+
 	mu      sync.Mutex // guards what follows
 	limit   int        // 0: the connection's own
 	active  int
@@ -23,14 +27,12 @@ func (g *readGate) set(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.limit = n
+	g.limited.Store(n > 0)
 }
 
 // gated reports whether Reads posted now go through the gate.
 func (c *Conn) gated() bool {
-	g := &c.gate
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.limit > 0
+	return c.gate.limited.Load()
 }
 
 // postReads posts a chain of Reads, of which the last becomes the only one with a Context of nil. Those that are gated each
@@ -79,8 +81,11 @@ func (c *Conn) openGate() {
 		return
 	}
 	g.batch = append(g.batch[:0], g.waiting[:n]...)
-	if c.queue.enqueue(g.batch) != nil {
-		return // the connection has ended: closeGate completes them
+	if err := c.queue.enqueue(g.batch); err != nil {
+		if !errors.Is(err, net.ErrClosed) {
+			go c.fail(err)
+		}
+		return // closeGate completes them
 	}
 	g.active += n
 	rest := copy(g.waiting, g.waiting[n:])

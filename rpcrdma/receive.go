@@ -55,7 +55,7 @@ func (c *Conn) received(m *transport.Message) {
 			c.bad(r, fmt.Errorf("%w: %v, of the draft's dialect", ErrMalformed, h.Type), ErrChunk)
 			return
 		}
-		pad, err := h.padding(n, r.kind.size, c.cfg.PadAbove)
+		pad, err := h.padding(n, r.home.kind.size, c.cfg.PadAbove)
 		if err != nil {
 			c.bad(r, err, ErrChunk)
 			return
@@ -234,7 +234,7 @@ func (c *Conn) replied(r *receive, h *Header, m message, err error, number uint6
 	case last:
 		c.window.Release(k.credit, h.Credits)
 	default:
-		c.window.Cancel(k.credit)
+		c.window.Cancel()
 	}
 	c.mu.Unlock()
 
@@ -267,15 +267,23 @@ func (c *Conn) call(r *receive, m message) {
 	}
 }
 
+// maxDoubts is how many messages that may be the reply to one call are fetched at a time: the reply, and a call that bears its transaction id.
+const maxDoubts = 2
+
 // doubt takes a long message that bears the transaction id of a call of ours, and may be the reply to that or a call of the peer's. It is
-// fetched like a call, but nothing is reserved for it: a reply must not wait for the memory of calls.
+// fetched like a call, but is none yet: a reply must not wait for the memory of calls, nor take part in the account of grants.
 func (c *Conn) doubt(r *receive) {
-	in := c.accept(r, message{})
-	if in == nil {
+	c.mu.Lock()
+	k := c.pending[c.header.XID]
+	if c.pending == nil || k == nil || k.doubts == maxDoubts {
+		c.mu.Unlock()
+		c.useless(r, fmt.Errorf("%w: long messages of one XID", ErrMalformed))
 		return
 	}
-	c.mu.Lock()
+	k.doubts++
+	c.arrived(r)
 	c.heard++
+	in := c.take(r, message{})
 	in.doubtful, in.heard = true, c.heard
 	c.mu.Unlock()
 	err := in.check()
@@ -287,11 +295,24 @@ func (c *Conn) doubt(r *receive) {
 	in.start()
 }
 
-// isReply takes for a reply what was taken for a call.
+// isCall has a message in doubt be a call.
+func (in *incoming) isCall() {
+	c := in.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	in.settled()
+	c.granter.Received()
+}
+
+// isReply takes for a reply what was taken for a call, or was in doubt.
 func (in *incoming) isReply() {
 	c := in.c
 	c.mu.Lock()
-	c.granter.Mistaken()
+	if in.doubtful {
+		in.settled()
+	} else {
+		c.granter.Mistaken()
+	}
 	if c.pending == nil {
 		c.mu.Unlock()
 	} else {
@@ -303,6 +324,14 @@ func (in *incoming) isReply() {
 		c.replied(r, &in.header, message{}, nil, in.heard)
 	}
 	in.finish()
+}
+
+// settled notes that a message is in doubt no more; Conn.mu is held.
+func (in *incoming) settled() {
+	in.doubtful = false
+	if k := in.c.pending[in.header.XID]; k != nil {
+		k.doubts--
+	}
 }
 
 // admit checks the call, and starts it when there is memory for it.
@@ -324,7 +353,7 @@ func (in *incoming) admit() {
 // nobody answers the calls on connections that nothing serves: it has no programs.
 var nobody = oncrpc.NewServer(oncrpc.ServerConfig{})
 
-// accept makes an incoming of a message that used up a receive, unless the connection has ended.
+// accept makes a call of the peer's of a message that used up a receive, unless the connection has ended.
 func (c *Conn) accept(r *receive, m message) *incoming {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -333,6 +362,11 @@ func (c *Conn) accept(r *receive, m message) *incoming {
 	}
 	c.arrived(r)
 	c.granter.Received()
+	return c.take(r, m)
+}
+
+// take makes an incoming of the message with c.header; c.mu is held.
+func (c *Conn) take(r *receive, m message) *incoming {
 	s := c.server
 	if s == nil {
 		s = nobody

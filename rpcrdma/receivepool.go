@@ -10,7 +10,7 @@ import (
 // is aligned and takes what lies from there on in the message.
 type receive struct {
 	transport.Receive
-	kind  receiveKind
+	home  *receiveList
 	list  [2]transport.Slice
 	mem   [2]transport.Slice // what the domain has allocated for them
 	index int                // in Conn.posted
@@ -32,22 +32,41 @@ func (r *receive) parts(n int) (first, second []byte) {
 	return first, r.list[1].Bytes[:n:n]
 }
 
-// getReceive returns a receive, which is not posted.
-func (p *pool) getReceive(kind receiveKind) (*receive, error) {
+// receiveList is the receives of a kind that lie unused.
+type receiveList struct {
+	kind receiveKind
+	free []*receive // guarded by pool.mu
+}
+
+// list returns the list of a kind, for getReceive.
+func (p *pool) list(kind receiveKind) *receiveList {
 	p.mu.Lock()
-	if free := p.receives[kind]; len(free) > 0 {
-		r := free[len(free)-1]
-		p.receives[kind] = free[:len(free)-1]
-		p.kept -= kind.size
+	defer p.mu.Unlock()
+	l := p.receives[kind]
+	if l == nil {
+		l = &receiveList{kind: kind}
+		p.receives[kind] = l
+	}
+	return l
+}
+
+// getReceive returns a receive, which is not posted.
+func (p *pool) getReceive(l *receiveList) (*receive, error) {
+	p.mu.Lock()
+	if n := len(l.free); n > 0 {
+		r := l.free[n-1]
+		l.free = l.free[:n-1]
+		p.kept -= l.kind.size
 		p.mu.Unlock()
 		return r, nil
 	}
 	p.mu.Unlock()
-	return p.newReceive(kind)
+	return p.newReceive(l)
 }
 
-func (p *pool) newReceive(kind receiveKind) (*receive, error) {
-	r := &receive{kind: kind}
+func (p *pool) newReceive(l *receiveList) (*receive, error) {
+	kind := l.kind
+	r := &receive{home: l}
 	r.Context = r
 	first := kind.size
 	if kind.align > 0 {
@@ -81,9 +100,9 @@ func (p *pool) aligned(n, align int) (mem, s transport.Slice, err error) {
 
 func (p *pool) putReceive(r *receive) {
 	p.mu.Lock()
-	if p.kept+r.kind.size <= p.limit {
-		p.kept += r.kind.size
-		p.receives[r.kind] = append(p.receives[r.kind], r)
+	if l := r.home; p.kept+l.kind.size <= p.limit {
+		p.kept += l.kind.size
+		l.free = append(l.free, r)
 		p.mu.Unlock()
 		return
 	}

@@ -19,7 +19,7 @@ func TestReceiveBuffers(t *testing.T) {
 			p := newPool(d)
 			var all []*receive
 			for range 8 {
-				r, err := p.getReceive(kind)
+				r, err := p.getReceive(p.list(kind))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -65,7 +65,7 @@ func TestReceiveParts(t *testing.T) {
 	p := newPool(new(loopback.Domain))
 	defer p.close()
 	for _, kind := range []receiveKind{{1024, 0}, {1024, 64}, {1024, 512}} {
-		r, err := p.getReceive(kind)
+		r, err := p.getReceive(p.list(kind))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,20 +95,20 @@ func TestReceiveReuse(t *testing.T) {
 	d := new(loopback.Domain)
 	p := newPool(d)
 	a, b := receiveKind{4096, 0}, receiveKind{4096, 64}
-	ra, _ := p.getReceive(a)
-	rb, _ := p.getReceive(b)
+	ra, _ := p.getReceive(p.list(a))
+	rb, _ := p.getReceive(p.list(b))
 	p.putReceive(ra)
 	p.putReceive(rb)
 	if p.kept != 8192 {
 		t.Errorf("%d bytes kept, want 8192", p.kept)
 	}
-	if got, _ := p.getReceive(b); got != rb {
+	if got, _ := p.getReceive(p.list(b)); got != rb {
 		t.Error("another receive than the one put back")
 	}
-	if got, _ := p.getReceive(receiveKind{8192, 0}); got == ra {
+	if got, _ := p.getReceive(p.list(receiveKind{8192, 0})); got == ra {
 		t.Error("a receive of another size")
 	}
-	if got, _ := p.getReceive(a); got != ra {
+	if got, _ := p.getReceive(p.list(a)); got != ra {
 		t.Error("another receive than the one put back")
 	}
 	if p.kept != 0 {
@@ -141,7 +141,7 @@ func TestReceiveNoMemory(t *testing.T) {
 	for left := range 2 {
 		d := new(loopback.Domain)
 		p := newPool(&stingy{d, left})
-		if _, err := p.getReceive(receiveKind{4096, 64}); !errors.Is(err, transport.ErrNoMemory) {
+		if _, err := p.getReceive(p.list(receiveKind{4096, 64})); !errors.Is(err, transport.ErrNoMemory) {
 			t.Errorf("error %v, want %v", err, transport.ErrNoMemory)
 		}
 		if n, _ := d.Allocated(); n != 0 {

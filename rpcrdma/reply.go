@@ -23,8 +23,8 @@ func (in *incoming) Reply(m xdr.Message) {
 		in.refuse(ErrChunk)
 		return
 	}
-	if in.pinned > 0 && !in.c.budget.pin(in) {
-		in.c.stats.withheld.Add(1)
+	if c := in.c; in.pinned > 0 && !c.budget.pin(in) {
+		c.stats.withheld.Add(1) // another goroutine may have sent it by now
 		return
 	}
 	in.send()
@@ -271,7 +271,7 @@ type replySent incoming
 func (r *replySent) Complete(wr *transport.WorkRequest, err error) {
 	in := (*incoming)(r)
 	in.c.queue.completed()
-	if wr.Op != transport.OpWrite && !in.awaitsDone(err) {
+	if wr.Op != transport.OpWrite && (in.pinned == 0 || !in.awaitsDone(err)) {
 		in.finish()
 	}
 }

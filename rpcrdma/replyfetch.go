@@ -155,5 +155,5 @@ func (k *call) sendDone() {
 		}
 		return
 	}
-	c.window.Done(k.credit)
+	c.window.Done()
 }

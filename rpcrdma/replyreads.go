@@ -100,11 +100,12 @@ func (c *Conn) receivedDone(r *receive) {
 		c.stats.donesIgnored.Add(1)
 	} else {
 		c.stats.donesReceived.Add(1)
-		c.gotPeer(in)
 		in.acked = true
-		// A DONE may overtake the completion of the Send that it answers.
-		finished = in.sent
-		in.owes = in.owes && !finished
+		// A DONE may overtake the completion of the Send that it answers, for which the reply still waits then.
+		if finished = in.sent; finished {
+			c.gotPeer(in)
+			in.owes = false
+		}
 	}
 	c.mu.Unlock()
 	c.budget.done(c)

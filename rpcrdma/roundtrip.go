@@ -44,20 +44,24 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 	if x.Call.Len() > c.cfg.MaxMessage || x.MaxReply > c.cfg.MaxMessage {
 		return fmt.Errorf("%w: call of %d bytes, reply of %d, %d allowed", ErrTooLarge, x.Call.Len(), x.MaxReply, c.cfg.MaxMessage)
 	}
+	if err := k.layPlan(c.settings.Load()); err != nil {
+		return err
+	}
 	var err error
 	if k.credit, err = c.window.Acquire(ctx); err != nil {
 		return err
 	}
-	// Now, as the ends may have agreed on something else while it waited.
-	k.settings = c.settings.Load()
-	if k.plan, err = chunks.PlanCall(&x.Call, x.Results, x.MaxReply, c.limits(k.settings)); err != nil {
-		c.window.Cancel(k.credit)
-		return err
+	// The ends may have agreed on something else while it waited.
+	if s := c.settings.Load(); s != k.settings {
+		if err := k.layPlan(s); err != nil {
+			c.window.Cancel()
+			return err
+		}
 	}
 	k.info.Credits = k.credit.InUse
 	if err := c.send(k); err != nil {
 		c.close(k)
-		c.window.Cancel(k.credit)
+		c.window.Cancel()
 		return err
 	}
 	if done := ctx.Done(); done == nil {
@@ -76,11 +80,18 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 	}
 	for i, j := range k.results {
 		// Only as much as was written: what lies behind it is not the result's.
-		if w := k.window(j); w != nil && w.result != nil && i < len(k.written) {
+		if w := k.window(j); w != nil && w.result != nil && i < len(k.written) && k.written[i].Position == xdr.Floating {
 			copy(w.result, w.owned.Bytes[:len(k.written[i].Data)])
 		}
 	}
 	return nil
+}
+
+// layPlan plans the call for the settings in force.
+func (k *call) layPlan(s *Settings) (err error) {
+	k.settings = s
+	k.plan, err = chunks.PlanCall(&k.x.Call, k.x.Results, k.x.MaxReply, k.c.limits(s))
+	return err
 }
 
 func (k *call) window(i int) *window {

@@ -43,9 +43,9 @@ func (c *Conn) Expect(n int) int {
 	defer c.mu.Unlock()
 	short, least := 0, c.recvSize
 	for _, r := range c.posted {
-		if r.kind.size < n {
+		if r.home.kind.size < n {
 			short++
-			least = min(least, r.kind.size)
+			least = min(least, r.home.kind.size)
 		}
 	}
 	// The reply to the call that is about to be made uses up the first receive.
@@ -56,7 +56,11 @@ func (c *Conn) Expect(n int) int {
 	if short > spare {
 		return least
 	}
-	c.recvSize = max(c.recvSize, n)
+	if n > c.recvSize {
+		c.recvSize = n
+		// Peers may ask for any size: a few kinds of receives serve them all.
+		c.receives = c.pool.list(receiveKind{1 << bits.Len(uint(n-1)), c.cfg.Align})
+	}
 	return c.recvSize
 }
 
