@@ -65,13 +65,18 @@ func (r *rig) freed(n int) {
 	}
 }
 
-// memoryBack checks that the budget of a server's connection has got everything back.
+// memoryBack waits until the budget of a server's connection has got everything back.
 func memoryBack(t testing.TB, c *Conn) {
 	t.Helper()
-	b := c.budget
+	b, m := c.budget, &c.memory
+	waitFor(t, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.free >= c.cfg.ServerMemory && m.free >= c.cfg.ConnMemory && m.pinned == 0
+	})
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if m := &c.memory; b.free != c.cfg.ServerMemory || m.free != c.cfg.ConnMemory || m.pinned != 0 || len(m.withheld) > 0 || m.waiting != 0 {
+	if b.free != c.cfg.ServerMemory || m.free != c.cfg.ConnMemory || m.pinned != 0 || len(m.withheld) > 0 || m.waiting != 0 {
 		t.Errorf("free %d of %d and %d of %d, %d replies pinned, %d withheld, %d calls waiting",
 			b.free, c.cfg.ServerMemory, m.free, c.cfg.ConnMemory, m.pinned, len(m.withheld), m.waiting)
 	}

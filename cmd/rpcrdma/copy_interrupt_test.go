@@ -154,9 +154,10 @@ func TestPutServerGone(t *testing.T) {
 			up := write(t, filepath.Join(t.TempDir(), "up"), interruptedData)
 			got := r.exec(t, scheme, "put", "--wait", "0", up, "@/memory/file")
 			lines := strings.Split(got.stderr, "\n")
-			left := ": an incomplete file may be left of that name: nothing listens at port " + strings.TrimPrefix(r.base(scheme), scheme+"://") + " any more"
-			if got.code != exitFailed || len(lines) != 3 || lines[0] != "rpcrdma put @/memory/file: the server has ended the connection" ||
-				!strings.HasPrefix(lines[1], "rpcrdma put @/memory/.rpcrdma-") || !strings.HasSuffix(lines[1], left) {
+			// The last connection may have ended, be just being reset, or be looked for where nothing listens any more.
+			left, port := ": an incomplete file may be left of that name: ", "port "+strings.TrimPrefix(r.base(scheme), scheme+"://")
+			if got.code != exitFailed || len(lines) != 3 || !strings.HasPrefix(lines[0], "rpcrdma put @/memory/file: ") ||
+				!strings.HasPrefix(lines[1], "rpcrdma put @/memory/.rpcrdma-") || !strings.Contains(lines[1], left) || !strings.Contains(lines[1], port) {
 				t.Errorf("got %+v", got)
 			}
 		})
