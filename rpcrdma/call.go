@@ -51,8 +51,7 @@ type call struct {
 
 	// Of a reply with a read list.
 	owes     bool // it is to be answered by an RDMA_DONE
-	fetching bool // its chunks; guarded by Conn.mu, as doubts
-	doubts   int  // messages being fetched that may be the reply
+	fetching bool // its chunks; guarded by Conn.mu
 	reads    []chunks.ReadChunk
 	long     bool // the first of reads is the message
 	loads    []transport.Slice
@@ -97,7 +96,7 @@ func getCall(c *Conn, x *oncrpc.Exchange) *call {
 	k := callPool.Get().(*call)
 	k.c, k.x = c, x
 	k.refs.Store(1)
-	k.abandoned, k.owes, k.fetching, k.long, k.doubts = false, false, false, false, 0
+	k.abandoned, k.owes, k.fetching, k.long = false, false, false, false
 	k.reply = noWindow
 	k.info = CallInfo{}
 	if m := x.Call.Inline; len(m) >= 24 {

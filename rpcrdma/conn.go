@@ -44,8 +44,9 @@ type Conn struct {
 	err      error
 	xid      uint32
 	pending  map[uint32]*call
-	heard    uint64 // numbers what has come as a reply to these, or may be one
-	granted  uint64 // number of that whose grant is in force
+	doubts   map[uint32]int // by transaction id, long messages being fetched that may be replies to these
+	heard    uint64         // numbers what has come as a reply to these, or may be one
+	granted  uint64         // number of that whose grant is in force
 	granter  credits.Granter
 	server   *oncrpc.Server
 	leave    func() // takes the connection back from server
@@ -72,6 +73,7 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget) *Conn {
 		done:    make(chan struct{}),
 		xid:     rand.Uint32(),
 		pending: make(map[uint32]*call),
+		doubts:  make(map[uint32]int),
 	}
 	c.rules = dialects[cfg.Dialect]
 	// Replies and calls share the receive queue, in equal parts, and so do DONEs.

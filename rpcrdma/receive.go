@@ -274,13 +274,13 @@ const maxDoubts = 2
 // fetched like a call, but is none yet: a reply must not wait for the memory of calls, nor take part in the account of grants.
 func (c *Conn) doubt(r *receive) {
 	c.mu.Lock()
-	k := c.pending[c.header.XID]
-	if c.pending == nil || k == nil || k.doubts == maxDoubts {
+	xid := c.header.XID
+	if c.pending == nil || c.doubts[xid] == maxDoubts {
 		c.mu.Unlock()
 		c.useless(r, fmt.Errorf("%w: long messages of one XID", ErrMalformed))
 		return
 	}
-	k.doubts++
+	c.doubts[xid]++
 	c.arrived(r)
 	c.heard++
 	in := c.take(r, message{})
@@ -329,8 +329,9 @@ func (in *incoming) isReply() {
 // settled notes that a message is in doubt no more; Conn.mu is held.
 func (in *incoming) settled() {
 	in.doubtful = false
-	if k := in.c.pending[in.header.XID]; k != nil {
-		k.doubts--
+	doubts, xid := in.c.doubts, in.header.XID
+	if doubts[xid]--; doubts[xid] == 0 {
+		delete(doubts, xid)
 	}
 }
 

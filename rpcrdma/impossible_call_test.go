@@ -1,0 +1,66 @@
+package rpcrdma
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+)
+
+// TestImpossibleCall makes calls whose chunks no header can hold, while no credit is to be had: they fail at once.
+func TestImpossibleCall(t *testing.T) {
+	const size = 1 << 20 // 1024 segments
+	tests := []struct {
+		name   string
+		args   *items
+		result []byte
+	}{
+		{"read list", &items{data: [][]byte{make([]byte, size)}}, nil},
+		{"write list", &items{}, make([]byte, size)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, p := rawServer(t, Config{SegmentSize: 1024}, inline4k)
+			first := start(t.Context(), c, &items{}, nil) // with the only credit
+			h, _ := p.next()
+			impossible := start(t.Context(), c, tt.args, tt.result)
+			waitFor(t, func() bool { _, _, waiting := c.Credits(); return waiting > 0 || len(impossible.err) > 0 })
+			if _, _, waiting := c.Credits(); waiting > 0 {
+				t.Error("it waits for a credit")
+			} else if err := wait(t, impossible.err); !errors.Is(err, chunks.ErrHeader) {
+				t.Errorf("error %v, want %v", err, chunks.ErrHeader)
+			}
+			if _, used, _ := c.Credits(); used != 1 {
+				t.Errorf("%d credits in use, want that of the first call", used)
+			}
+			p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+			if err := wait(t, first.err); err != nil {
+				t.Error(err)
+			}
+			goesOn(t, c, p)
+		})
+	}
+}
+
+// TestImpossibleMeanwhile has the ends agree on less while a call waits for a credit: it becomes impossible, and keeps no credit.
+func TestImpossibleMeanwhile(t *testing.T) {
+	c, p := rawServer(t, Config{SegmentSize: 1024}, inline4k)
+	first := start(t.Context(), c, &items{}, nil)
+	h, _ := p.next()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	second := start(ctx, c, &items{data: [][]byte{make([]byte, 100<<10)}}, nil) // 100 segments
+	waitFor(t, func() bool { _, _, waiting := c.Credits(); return waiting == 1 })
+	s := c.Settings()
+	s.MaxSend = DefaultInline
+	c.Agree(s)
+	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	if err := wait(t, first.err); err != nil {
+		t.Error(err)
+	}
+	if err := wait(t, second.err); !errors.Is(err, chunks.ErrHeader) {
+		t.Errorf("error %v, want %v", err, chunks.ErrHeader)
+	}
+	goesOn(t, c, p)
+}

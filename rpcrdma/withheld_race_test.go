@@ -1,0 +1,45 @@
+package rpcrdma
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// TestWithheldLetGo has a reply withheld by the goroutine of its handler, while an RDMA_DONE makes room for it: another goroutine may have sent it, and be done
+// with it, before Reply has returned. It is for the race detector: the reply is let go of with the budget's lock, and
+// so nothing that happens to it later is ordered after what Reply might still do to it.
+func TestWithheldLetGo(t *testing.T) {
+	r := newRig(t, smallShare)
+	r.server.Handle(oncrpc.Program{Number: testProgram, Version: 2, Procedures: []oncrpc.Procedure{
+		procSource: {Name: "SOURCE", Handler: r.program.program().Procedures[procSource].Handler}, // on a goroutine of its own
+	}})
+	p := r.raw(inline4k)
+	p.alive()
+	conn := wait(t, r.program.conns)
+	ask := func(xid uint32) {
+		t.Helper()
+		m := callBytes(xid, procSource, &source{1, third})
+		m[19] = 2 // the version
+		p.send(header(xid, TypeMsg), m)
+	}
+	for range 8 {
+		for xid := range uint32(2) {
+			ask(1 + xid)
+			p.answered(1 + xid)
+		}
+		ask(3)
+		waitFor(t, func() bool { // the counter would order what follows after Reply
+			conn.budget.mu.Lock()
+			defer conn.budget.mu.Unlock()
+			return len(conn.memory.withheld) > 0
+		})
+		p.done(1)
+		p.answered(3)
+		p.done(2)
+		p.done(3)
+		r.freed(3)
+	}
+	p.alive()
+	memoryBack(t, conn)
+}
