@@ -1,0 +1,93 @@
+package rpcrdma
+
+import (
+	"bytes"
+	"context"
+	"testing"
+)
+
+// TestEndsWhilePinned ends connections, from either side, at each stage of replies that are left to be read. Everything is given back.
+func TestEndsWhilePinned(t *testing.T) {
+	stages := []struct {
+		name string
+		do   func(t *testing.T, p *rawPeer, conn *Conn, ep *slowSends)
+	}{
+		{"not sent", func(_ *testing.T, p *rawPeer, _ *Conn, ep *slowSends) {
+			ep.slow.Store(true)
+			p.source(9, 2, 5001)
+		}},
+		{"sent", func(_ *testing.T, p *rawPeer, _ *Conn, _ *slowSends) { p.source(9, 2, 5001) }},
+		{"half read", func(_ *testing.T, p *rawPeer, _ *Conn, _ *slowSends) { p.read(p.source(9, 2, 5001).Reads[0].Segment) }},
+		{"acknowledged, and the Send not complete", func(t *testing.T, p *rawPeer, conn *Conn, ep *slowSends) {
+			ep.slow.Store(true)
+			p.source(9, 2, 5001)
+			p.done(9)
+			waitFor(t, func() bool { return conn.Stats().DonesReceived == 1 })
+		}},
+		{"withheld", func(t *testing.T, p *rawPeer, conn *Conn, _ *slowSends) {
+			for xid := range uint32(2) {
+				p.source(xid, 1, 60_000)
+			}
+			for xid := range uint32(3) {
+				p.send(header(xid+10, TypeMsg), callBytes(xid+10, procSource, &source{1, 60_000}))
+			}
+			waitFor(t, func() bool { s := conn.Stats(); return s.Withheld == 1 && s.Waited == 2 })
+		}},
+	}
+	for _, stage := range stages {
+		for _, side := range []string{"client", "server", "shutdown"} {
+			t.Run(stage.name+"/"+side, func(t *testing.T) {
+				r, made := newSlowRig(t, Config{Dialect: Draft, MaxMessage: 65536, ConnMemory: 131072})
+				p := r.raw(inline4k)
+				p.alive()
+				ep, conn := wait(t, made), wait(t, r.program.conns)
+				stage.do(t, p, conn, ep)
+				r.notFreed()
+				// A provider completes all before it says that the connection has ended.
+				ep.slow.Store(false)
+				for len(ep.held) > 0 {
+					(<-ep.held)()
+				}
+				switch side {
+				case "client":
+					p.ep.Close()
+				case "server":
+					conn.Close()
+				case "shutdown":
+					r.server.Close()
+				}
+				ended(t, conn)
+				waitFor(t, func() bool { return r.server.Stats().InFlight == 0 })
+				n := len(r.program.freed)
+				if want := map[bool]int{true: 3, false: 2}[stage.name == "withheld"]; n != want {
+					t.Errorf("%d items released, want %d", n, want)
+				}
+				memoryBack(t, conn)
+				r.allBack()
+			})
+		}
+	}
+}
+
+// TestShutdownWaitsForDone shuts a server down that has replies to be read: it waits for the RDMA_DONE as for every call under way.
+func TestShutdownWaitsForDone(t *testing.T) {
+	r := newRig(t, Config{Dialect: Draft})
+	p := r.raw(inline4k)
+	p.alive()
+	h := p.source(9, 2, 5001)
+	down := make(chan error, 1)
+	go func() { down <- r.server.Shutdown(context.Background()) }()
+	waitFor(t, r.server.Closed)
+	for i := range h.Reads {
+		if got := p.read(h.Reads[i].Segment); !bytes.Equal(got, pattern(uint64(i), 5001)) {
+			t.Errorf("item %d differs", i)
+		}
+	}
+	r.notFreed()
+	p.done(9)
+	if err := wait(t, down); err != nil {
+		t.Error(err)
+	}
+	r.freed(2)
+	r.allBack()
+}

@@ -1,0 +1,188 @@
+package rpcrdma
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// TestDoneOvertakes has the RDMA_DONE arrive before the Send of the reply is known to be complete.
+func TestDoneOvertakes(t *testing.T) {
+	r, made := newSlowRig(t, Config{Dialect: Draft})
+	p := r.raw(inline4k)
+	p.alive()
+	ep, conn := wait(t, made), wait(t, r.program.conns)
+	ep.slow.Store(true)
+	p.source(9, 2, 5001)
+	p.done(9)
+	waitFor(t, func() bool { return conn.Stats().DonesReceived == 1 })
+	r.notFreed()
+	ep.slow.Store(false)
+	wait(t, ep.held)()
+	r.freed(2)
+	p.done(9) // once more, for nothing
+	p.alive()
+	r.notFreed()
+	memoryBack(t, conn)
+	if got := conn.Stats(); got.DonesReceived != 1 || got.DonesIgnored != 1 {
+		t.Errorf("counters %+v", got)
+	}
+}
+
+// TestDonesIgnored sends RDMA_DONEs that acknowledge nothing, more than there are credits: they are counted, and cost neither receives nor
+// replies anything.
+func TestDonesIgnored(t *testing.T) {
+	for _, dialect := range []Dialect{RFC8166, Draft} {
+		t.Run(dialect.String(), func(t *testing.T) {
+			r := newRig(t, Config{Dialect: dialect, Credits: 4})
+			p := r.raw(inline4k)
+			p.alive()
+			conn := wait(t, r.program.conns)
+			want := uint64(0)
+			if dialect == Draft {
+				p.source(9, 1, 5001)
+			}
+			for i := range uint32(20) {
+				p.done(100 + i)
+				want++
+			}
+			p.alive()
+			r.notFreed()
+			if dialect == Draft {
+				p.done(9)
+				r.freed(1)
+			}
+			for range 20 {
+				p.done(9)
+				want++
+			}
+			p.alive()
+			r.notFreed()
+			memoryBack(t, conn)
+			if got := conn.Stats().DonesIgnored; got != want {
+				t.Errorf("%d RDMA_DONEs ignored, want %d", got, want)
+			}
+			conn.mu.Lock()
+			posted, active, owed := conn.granter.State()
+			if posted != 4 || active != 0 || owed != 0 || len(conn.posted) != posted {
+				t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come", len(conn.posted), posted, active, owed)
+			}
+			conn.mu.Unlock()
+		})
+	}
+}
+
+// TestDonesOfOneXID has two replies of one transaction id pinned: each RDMA_DONE frees one, the older first.
+func TestDonesOfOneXID(t *testing.T) {
+	r := newRig(t, Config{Dialect: Draft})
+	p := r.raw(inline4k)
+	p.alive()
+	conn := wait(t, r.program.conns)
+	p.source(9, 2, 5001)
+	second := p.source(9, 3, 5001)
+	p.done(9)
+	r.freed(2)
+	p.alive()
+	r.notFreed()
+	if got := p.read(second.Reads[0].Segment); !bytes.Equal(got, pattern(0, 5001)) {
+		t.Error("the second reply differs")
+	}
+	p.done(9)
+	r.freed(3)
+	p.alive()
+	r.notFreed()
+	memoryBack(t, conn)
+	if got := conn.Stats(); got.DonesReceived != 2 || got.DonesIgnored != 0 {
+		t.Errorf("counters %+v", got)
+	}
+}
+
+// TestDoneMissed has a client send no RDMA_DONE for PeerTimeout. The memory is taken back and the connection lives on (draft section 3.8), until the
+// client reads what is gone. An RDMA_DONE that comes late does no harm.
+func TestDoneMissed(t *testing.T) {
+	r := newRig(t, Config{Dialect: Draft, PeerTimeout: 20 * time.Millisecond})
+	p := r.raw(inline4k)
+	p.alive()
+	conn := wait(t, r.program.conns)
+	first := p.source(9, 2, 5001)
+	p.source(10, 1, 5001)
+	r.freed(3)
+	waitFor(t, func() bool { return conn.Stats().DonesMissed == 2 })
+	memoryBack(t, conn)
+	p.alive()
+	p.done(9)
+	p.alive()
+	p.done(10)
+	p.alive()
+	r.notFreed()
+	if got := conn.Stats(); got.DonesMissed != 2 || got.DonesReceived != 0 || got.DonesIgnored != 2 {
+		t.Errorf("counters %+v", got)
+	}
+	conn.mu.Lock()
+	if posted, active, owed := conn.granter.State(); len(conn.posted) != posted || active != 0 || owed != 0 || conn.late != 0 {
+		t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come, %d of them late", len(conn.posted), posted, active, owed, conn.late)
+	}
+	conn.mu.Unlock()
+
+	other := r.raw(inline4k)
+	s := first.Reads[0].Segment
+	if p.canRead(s) {
+		t.Error("memory that was taken back can be read")
+	}
+	ended(t, conn)
+	other.alive()
+}
+
+// TestNeverDone has a client never send an RDMA_DONE, though it gets its replies: their memory is taken back each time. In the end its connection ends, and
+// no other, as an RDMA_DONE that may still come has a receive of its own.
+func TestNeverDone(t *testing.T) {
+	r := newRig(t, Config{Dialect: Draft, Credits: 8, PeerTimeout: 20 * time.Millisecond})
+	other := r.raw(inline4k)
+	other.alive()
+	wait(t, r.program.conns)
+	p := r.raw(inline4k)
+	p.alive()
+	conn := wait(t, r.program.conns)
+	replies := 0
+	for lost := false; !lost; {
+		b := append(header(9, TypeMsg).Append(nil), callBytes(9, procSource, &source{1, 5001})...)
+		wr := transport.WorkRequest{Op: transport.OpSend, Local: []transport.Slice{{Bytes: b}}, Done: make(completer, 1)}
+		if p.ep.Post(&wr) != nil {
+			break
+		}
+		select {
+		case <-p.msgs:
+			if replies++; replies > 8 {
+				t.Fatal("the server answers as if there were RDMA_DONEs")
+			}
+		case <-p.ep.Done():
+			lost = true
+		case <-time.After(patience):
+			t.Fatalf("nothing happened after %d replies: %+v", replies, conn.Stats())
+		}
+	}
+	ended(t, conn)
+	if err := conn.Err(); !errors.Is(err, ErrStalled) {
+		t.Errorf("ended with %v, want %v", err, ErrStalled)
+	}
+	if replies < 8 {
+		t.Errorf("the connection ended after %d replies", replies)
+	}
+	waitFor(t, func() bool { return r.server.Stats().InFlight == 0 })
+	memoryBack(t, conn)
+	other.alive()
+}
+
+// allBack ends the server, and checks that no memory of the provider is missing. All clients must have ended.
+func (r *rig) allBack() {
+	r.t.Helper()
+	r.server.Close()
+	err := wait(r.t, r.served)
+	r.served <- err
+	if n, size := r.fabric.Domain().Allocated(); n != 0 {
+		r.t.Errorf("%d pieces of memory leaked, %d bytes", n, size)
+	}
+}
