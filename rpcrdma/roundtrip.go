@@ -62,7 +62,7 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 	if err := c.send(k); err != nil {
 		c.close(k)
 		c.window.Cancel()
-		return err
+		return c.ended(ctx, err)
 	}
 	if done := ctx.Done(); done == nil {
 		err = <-k.done
@@ -85,6 +85,19 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 		}
 	}
 	return nil
+}
+
+// ended returns why the connection has ended, if err comes of that: who posts may notice the end before the reason is known.
+func (c *Conn) ended(ctx context.Context, err error) error {
+	if !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	select {
+	case <-c.done:
+		return c.Err()
+	case <-ctx.Done():
+		return err
+	}
 }
 
 // layPlan plans the call for the settings in force.
