@@ -1,0 +1,99 @@
+package bench
+
+import "time"
+
+// Result is what a run has measured.
+type Result struct {
+	Began      time.Time     `json:"began"`
+	Took       time.Duration `json:"took_ns"`
+	Grid       string        `json:"grid"`   // its name: "quick", "full", "custom"
+	Server     string        `json:"server"` // "another process on this host", or its address
+	Conditions []string      `json:"conditions"`
+	Yardsticks Yardsticks    `json:"yardsticks"`
+	Measured   []Measured    `json:"measured"` // in the order of the grid
+	LeftOut    []LeftOut     `json:"left_out"`
+
+	Crossovers []Crossover    `json:"crossovers"`
+	Advice     Recommendation `json:"recommendation"`
+}
+
+// Measured is one point, with what it took.
+type Measured struct {
+	Point
+	Calls   int64         `json:"calls"`
+	Elapsed time.Duration `json:"elapsed_ns"`
+	Latency Latency       `json:"latency"`
+	Client  Usage         `json:"client"`
+	// ServerUsage is what the server has used for these calls. On Loopback the two are one process: all is in Client.
+	ServerUsage Usage `json:"server"`
+	// WireBytes is what has been put on the wire in both directions, as TCP payload; 0 where there is no wire.
+	WireBytes int64 `json:"wire_bytes"`
+	// Ratio is the throughput relative to the yardstick's measured right before (see Yardsticks); 0 if there was none.
+	Ratio float64 `json:"ratio,omitempty"`
+}
+
+// Throughput is the payload's, in bytes a second.
+func (m *Measured) Throughput() float64 { return m.Rate() * float64(m.Size) }
+
+// Rate is calls a second.
+func (m *Measured) Rate() float64 { return float64(m.Calls) / m.Elapsed.Seconds() }
+
+// Latency is of single calls, in nanoseconds, each from before it is made until its reply has been decoded.
+type Latency struct {
+	P50  time.Duration `json:"p50_ns"`
+	P99  time.Duration `json:"p99_ns"`
+	P999 time.Duration `json:"p999_ns"`
+	Max  time.Duration `json:"max_ns"`
+}
+
+// Usage is what a process has used.
+type Usage struct {
+	CPU    time.Duration `json:"cpu_ns"` // user and system
+	Allocs uint64        `json:"allocs"` // objects allocated on the heap
+	Bytes  uint64        `json:"bytes"`  // allocated on the heap
+	GCs    uint32        `json:"gcs"`    // garbage collections
+	Heap   uint64        `json:"heap"`   // bytes of the heap in use at the end
+	Stacks uint64        `json:"stacks"` // bytes of goroutine stacks at the end
+	Conns  int           `json:"conns"`  // connections open at the end
+}
+
+// LeftOut says why points of the grid were not measured.
+type LeftOut struct {
+	Why    string  `json:"why"`
+	Points []Point `json:"points"`
+}
+
+// Yardsticks are what the same path does without RPC and RDMA, measured in the same run.
+type Yardsticks struct {
+	Copy     []Figure `json:"copy"`      // copying memory, the payload's size at a time, in bytes a second
+	TCP      []Figure `json:"tcp"`       // raw TCP to the server, written the payload's size at a time, in bytes a second
+	PingPong Latency  `json:"ping_pong"` // 128 bytes there and back over raw TCP, one at a time
+}
+
+// Figure is a throughput at a size.
+type Figure struct {
+	Size       int     `json:"size"`       // in bytes
+	Throughput float64 `json:"throughput"` // in bytes a second
+}
+
+// Crossover says from which size on a chunk is faster than sending inline, over one path, for one direction.
+type Crossover struct {
+	Path     Path    `json:"path"`
+	Inline   Way     `json:"inline"`
+	Chunk    Way     `json:"chunk"`
+	InFlight int     `json:"in_flight"`
+	Conns    int     `json:"conns"`
+	Size     int     `json:"size"`   // in bytes, interpolated between two sizes; 0: none within the sizes measured
+	Always   bool    `json:"always"` // with Size 0: the chunk is faster at all sizes, else at none
+	Up       int     `json:"up_to"`  // the largest size at which both were measured
+	Gain     float64 `json:"gain"`   // how much faster the chunk is at the largest size measured for both; below 1 it is slower
+}
+
+// Recommendation is what to set on a path like the one measured.
+type Recommendation struct {
+	Path       Path     `json:"path"`
+	InlineSend int      `json:"inline_send"` // rpcrdma.Config.InlineSend of the client, InlineRecv of the server
+	InlineRecv int      `json:"inline_recv"` // and the other way round
+	MinChunk   int      `json:"min_chunk"`   // rpcrdma.Config.MinChunk, and ChunkFrom
+	Why        []string `json:"why"`         // sentences, with the figures
+}
