@@ -1,5 +1,7 @@
 package bench
 
+import "fmt"
+
 // Path is what the calls of a point travel over.
 type Path string
 
@@ -39,4 +41,9 @@ type Point struct {
 	Size     int  `json:"size"`      // of the payload in bytes
 	InFlight int  `json:"in_flight"` // calls, on each connection
 	Conns    int  `json:"conns"`     // connections
+}
+
+// String says what a point is.
+func (p Point) String() string {
+	return fmt.Sprintf("%s, %s, %d bytes, %d in flight, %d connections", p.Path, p.Way, p.Size, p.InFlight, p.Conns)
 }

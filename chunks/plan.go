@@ -22,6 +22,7 @@ type Limits struct {
 	InlineSend  int // largest Send to the peer, header included
 	InlineRecv  int // largest Send from the peer, header included
 	MinChunk    int // smaller bulk data is not moved on its own
+	ChunkFrom   int // bulk data of a call and its results that long go by chunk even where all fits inline; 0: none does
 	SegmentSize int // largest segment
 
 	NoReads       bool // the peer can make no RDMA Reads here: nothing goes by read chunk
@@ -49,19 +50,35 @@ const NoReads = math.MaxInt
 // not fit inline gets write chunks for its results, and a reply chunk for the rest when
 // that may not fit either. maxReply is the largest length of the reply without results.
 //
+// Bulk data from Limits.ChunkFrom on goes by read chunk all the same, unless the headers cannot hold the segments, or the peer cannot
+// read; and so do all results by write chunk if one of them has that length.
+//
 // It fails with ErrHeader when the header of the call or of its reply, which returns the
 // chunks for results, cannot hold the segments, and with ErrNoReads when a call that the peer cannot read
 // does not fit inline.
 func PlanCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallPlan, error) {
+	p, err := planCall(m, results, maxReply, lim)
+	if err != nil && lim.ChunkFrom > 0 {
+		lim.ChunkFrom = 0
+		p, err = planCall(m, results, maxReply, lim)
+	}
+	return p, err
+}
+
+func planCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallPlan, error) {
 	p := CallPlan{ReadFrom: NoReads}
 	header, n := FixedLen+emptyLists, 0 // of the reply: bytes, segments
 
-	reply, data, segs := xdr.RoundUp(maxReply), 0, 0
+	reply, data, segs, apart := xdr.RoundUp(maxReply), 0, 0, false
 	for _, r := range results {
 		data += xdr.RoundUp(len(r))
 		segs += segments(len(r), lim.SegmentSize)
+		apart = apart || lim.apart(len(r))
 	}
-	if !lim.NoReplyChunks && data > 0 && header+reply+data > lim.InlineRecv {
+	if header+reply+data <= lim.InlineRecv && header+writeEntryLen*len(results)+segmentLen*segs+reply > lim.InlineRecv {
+		apart = false // its chunks would take more room than it
+	}
+	if !lim.NoReplyChunks && data > 0 && (apart || header+reply+data > lim.InlineRecv) {
 		p.WriteResults = true
 		header += writeEntryLen*len(results) + segmentLen*segs
 		n += segs
@@ -99,6 +116,7 @@ type ReplyPlan struct {
 func PlanReply(m *xdr.Message, without []bool, header int, lim Limits) (ReplyPlan, error) {
 	var p ReplyPlan
 	var err error
+	lim.ChunkFrom = 0 // who reads a reply has said what it wants by chunk
 	// There are at most as many segments of write chunks as fit in the header.
 	p.ReadFrom, p.Long, err = lim.reads(m, without, header, (header-FixedLen-emptyLists)/segmentLen)
 	return p, err
@@ -110,19 +128,25 @@ func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int) (from in
 	fits := func(reads, rest int) bool {
 		return header+readEntryLen*reads+rest <= lim.InlineSend && n+reads <= MaxSegments
 	}
-	whole := len(m.Inline)
+	whole, apart := len(m.Inline), false
 	for i := range m.Bulk {
 		if i >= len(without) || !without[i] {
 			whole += xdr.RoundUp(m.Bulk[i].Len)
+			apart = apart || lim.apart(m.Bulk[i].Len)
 		}
 	}
+	inline := fits(0, whole)
+	from = max(lim.MinChunk, 1)
 	switch {
-	case fits(0, whole):
+	case inline && (!apart || lim.NoReads):
 		return NoReads, false, nil
 	case lim.NoReads:
 		return NoReads, false, ErrNoReads
+	case inline:
+		from = lim.ChunkFrom
+	case apart:
+		from = min(from, lim.ChunkFrom)
 	}
-	from = max(lim.MinChunk, 1)
 	reads, rest := 0, whole
 	for i := range m.Bulk {
 		if n := m.Bulk[i].Len; n >= from && (i >= len(without) || !without[i]) {
@@ -133,6 +157,8 @@ func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int) (from in
 	switch {
 	case fits(reads, rest):
 		return from, false, nil
+	case inline: // the segments would take more room than the data
+		return NoReads, false, nil
 	case fits(reads+segments(rest, lim.SegmentSize), 0):
 		return from, true, nil
 	case fits(segments(whole, lim.SegmentSize), 0):
@@ -141,3 +167,6 @@ func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int) (from in
 	}
 	return NoReads, true, ErrHeader
 }
+
+// apart reports whether bulk data of n bytes goes by chunk in any case.
+func (lim *Limits) apart(n int) bool { return lim.ChunkFrom > 0 && n >= lim.ChunkFrom }

@@ -314,6 +314,64 @@ func (b *built) check(lim Limits) error {
 	return nil
 }
 
+// TestPlanCallChunkFrom: what fits inline and is to go by chunk does. A read segment takes 24 bytes, a write chunk of one segment 24, too.
+func TestPlanCallChunkFrom(t *testing.T) {
+	const none = NoReads
+	from := limits
+	from.ChunkFrom = 50
+	noReads, noReply := from, from
+	noReads.NoReads, noReply.NoReplyChunks = true, true
+	tests := []struct {
+		name     string
+		lim      Limits
+		call     *xdr.Message
+		results  []int
+		maxReply int
+		want     CallPlan
+	}{
+		{"item of that length", from, message(40, 50), nil, 100, CallPlan{ReadFrom: 50}},
+		{"item below", from, message(40, 49), nil, 100, CallPlan{ReadFrom: none}},
+		{"item below, and one of that length", from, message(40, 49, 50), nil, 100, CallPlan{ReadFrom: 50}},
+		{"no item", from, message(996), nil, 100, CallPlan{ReadFrom: none}},
+		{"item above MinChunk", from, message(40, 100), nil, 100, CallPlan{ReadFrom: 50}},
+		{"item that does not fit, and one below MinChunk", from, message(40, 1000, 50), nil, 100, CallPlan{ReadFrom: 50}},
+		{"item that does not fit, ChunkFrom above MinChunk", Limits{InlineSend: 1024, InlineRecv: 1024, MinChunk: 100, ChunkFrom: 500, SegmentSize: 1000},
+			message(40, 600, 400), nil, 100, CallPlan{ReadFrom: 100}},
+		{"no item of that length, and they do not fit", from, message(980, 49), nil, 100, CallPlan{ReadFrom: 100, Long: true}},
+		{"segments longer than the data", Limits{InlineSend: 1024, InlineRecv: 1024, MinChunk: 100, ChunkFrom: 1, SegmentSize: 1000},
+			message(40, slices.Repeat([]int{4}, 60)...), nil, 100, CallPlan{ReadFrom: none}},
+		{"peer that cannot read", noReads, message(40, 50), nil, 100, CallPlan{ReadFrom: none}},
+		{"result of that length", from, message(40), []int{50}, 100, CallPlan{ReadFrom: none, WriteResults: true}},
+		{"result below", from, message(40), []int{49}, 100, CallPlan{ReadFrom: none}},
+		{"one result of two", from, message(40), []int{4, 50}, 100, CallPlan{ReadFrom: none, WriteResults: true}},
+		{"chunks of results that take more room than they", from, message(40), []int{50}, 944, CallPlan{ReadFrom: none, WriteResults: true}},
+		{"and one word more", from, message(40), append([]int{50}, slices.Repeat([]int{4}, 20)...), 848, CallPlan{ReadFrom: none}},
+		{"header of the call too long for them", Limits{InlineSend: 100, InlineRecv: 1024, MinChunk: 100, ChunkFrom: 1, SegmentSize: 1000, NoReads: true},
+			message(64), []int{4}, 100, CallPlan{ReadFrom: none}},
+		{"no chunks for the reply", noReply, message(40), []int{50}, 100, CallPlan{ReadFrom: none}},
+		{"both", from, message(40, 50), []int{50}, 100, CallPlan{ReadFrom: 50, WriteResults: true}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var results [][]byte
+			for _, n := range tt.results {
+				results = append(results, make([]byte, n))
+			}
+			got, err := PlanCall(tt.call, results, tt.maxReply, tt.lim)
+			if err != nil || got != tt.want {
+				t.Fatalf("%+v, error %v, want %+v", got, err, tt.want)
+			}
+			if err := build(tt.call, results, tt.maxReply, got, tt.lim).check(tt.lim); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	// A reply is laid out by what its reader has offered.
+	if got, err := PlanReply(message(40, 50), nil, FixedLen+emptyLists, from); err != nil || got != (ReplyPlan{ReadFrom: none}) {
+		t.Errorf("reply: %+v, error %v, want it inline", got, err)
+	}
+}
+
 // A peer that cannot read, and a caller that offers no memory for the reply.
 func TestPlanCallWithout(t *testing.T) {
 	noReads, noReply, neither := limits, limits, limits
@@ -368,6 +426,7 @@ func TestPlanCallProperty(t *testing.T) {
 			InlineRecv:  rapid.IntRange(28, 600).Draw(t, "InlineRecv"),
 			MinChunk:    rapid.IntRange(1, 100).Draw(t, "MinChunk"),
 			SegmentSize: rapid.IntRange(1, 200).Draw(t, "SegmentSize"),
+			ChunkFrom:   rapid.OneOf(rapid.Just(0), rapid.IntRange(1, 300)).Draw(t, "ChunkFrom"),
 		}
 		var e xdr.Encoder
 		e.Raw(make([]byte, 4*rapid.IntRange(1, 100).Draw(t, "words before")))
@@ -395,10 +454,17 @@ func TestPlanCallProperty(t *testing.T) {
 				t.Fatalf("%+v: %v", p, err)
 			}
 		}
-		// What need not be moved is not.
+		// What need not be moved is not, except for what is to be.
 		plain := CallPlan{ReadFrom: NoReads}
-		if build(&m, results, maxReply, plain, lim).check(lim) == nil && (err != nil || p != plain) {
-			t.Fatalf("%+v, error %v: all of it fits inline", p, err)
+		if build(&m, results, maxReply, plain, lim).check(lim) == nil {
+			if err != nil || lim.ChunkFrom == 0 && p != plain {
+				t.Fatalf("%+v, error %v: all of it fits inline", p, err)
+			}
+			for i := range m.Bulk {
+				if n := m.Bulk[i].Len; n >= p.ReadFrom && n < lim.ChunkFrom && !p.WriteResults {
+					t.Fatalf("%+v: an item of %d bytes fits inline", p, n)
+				}
+			}
 		}
 		if p.Long && err == nil {
 			short := p

@@ -77,6 +77,7 @@ type ServerStats struct {
 	Replayed  uint64 // answered with the reply to an earlier copy of the call
 	Forwarded uint64 // handed to ServerConfig.Forward, whatever the answer
 	InFlight  int    // being executed or answered now
+	Conns     int    // connections that it serves now
 }
 
 type serverStats struct{ calls, errors, panics, dropped, replayed, forwarded atomic.Uint64 }
@@ -133,7 +134,7 @@ func (s *Server) Handle(progs ...Program) {
 // Stats returns the server's counters.
 func (s *Server) Stats() ServerStats {
 	s.mu.Lock()
-	n := s.inflight
+	n, conns := s.inflight, len(s.conns)
 	s.mu.Unlock()
 	return ServerStats{
 		Calls:     s.stats.calls.Load(),
@@ -143,6 +144,7 @@ func (s *Server) Stats() ServerStats {
 		Replayed:  s.stats.replayed.Load(),
 		Forwarded: s.stats.forwarded.Load(),
 		InFlight:  n,
+		Conns:     conns,
 	}
 }
 

@@ -119,7 +119,9 @@ func (k *call) unref() {
 		p.put(s)
 	}
 	if k.recv != nil {
-		p.putReceive(k.recv)
+		k.c.mu.Lock()
+		k.c.putReceive(k.recv)
+		k.c.mu.Unlock()
 	}
 	for i := range k.windows {
 		p.put(k.windows[i].owned)

@@ -24,6 +24,9 @@ type Config struct {
 	// MinChunk is the length in bytes from which on bulk data may be moved on its own
 	// when a call does not fit inline; 0 means 1024.
 	MinChunk int
+	// ChunkFrom is the length in bytes from which on bulk data of a call of this side goes by read chunk, and its results by write
+	// chunk, even where the whole would fit inline; 0: what fits inline goes inline. If one result is that long all get chunks.
+	ChunkFrom int
 	// SegmentSize is the largest segment of a chunk in bytes, 1 KiB to 1 GiB; 0 means 1 MiB.
 	SegmentSize int
 	// MaxMessage is the largest call, and the largest reply, in bytes, that a peer can
@@ -33,6 +36,9 @@ type Config struct {
 	// connection has under way, ServerMemory that of all connections of one Serve; 0
 	// means 64 MiB and 512 MiB. Calls that do not fit wait, and less is granted while they do.
 	ConnMemory, ServerMemory int64
+	// ReceiveMemory bounds the memory in bytes for the messages that the connections of one Serve have received and not done with, at
+	// the size of a receive each; 0 means 256 MiB. Connections that are idle use none of it, and less is granted as it becomes short.
+	ReceiveMemory int64
 	// CancelGrace is how long a cancelled call waits for its reply before the
 	// connection is closed, with a provider that cannot abandon memory; 0 means 5 s.
 	CancelGrace time.Duration
@@ -77,11 +83,13 @@ func (c Config) withDefaults() Config {
 	c.InlineRecv = inlineSize(c.InlineRecv)
 	c.Credits = max(1, cmp.Or(c.Credits, 64))
 	c.MinChunk = max(1, cmp.Or(c.MinChunk, 1024))
+	c.ChunkFrom = max(0, c.ChunkFrom)
 	c.SegmentSize = min(max(1024, cmp.Or(c.SegmentSize, 1<<20)), maxSegment)
 	c.MaxMessage = min(max(MaxInline, cmp.Or(c.MaxMessage, 4<<20)), 1<<maxClass)
 	// A single call must fit: its arguments and its reply.
 	c.ConnMemory = max(2*int64(c.MaxMessage), cmp.Or(c.ConnMemory, 64<<20))
 	c.ServerMemory = max(c.ConnMemory, cmp.Or(c.ServerMemory, 512<<20))
+	c.ReceiveMemory = max(1, cmp.Or(c.ReceiveMemory, 256<<20))
 	c.CancelGrace = cmp.Or(c.CancelGrace, 5*time.Second)
 	c.PeerTimeout = cmp.Or(c.PeerTimeout, 30*time.Second)
 	if c.Dialect >= Dialect(len(dialects)) {

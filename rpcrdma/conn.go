@@ -52,9 +52,10 @@ type Conn struct {
 	leave    func() // takes the connection back from server
 	stalls   stalls
 	late     int // replies whose DONE did not come in time
+	supply   supply
 	recvSize int // bytes that the receives to post must hold
 	receives *receiveList
-	posted   []*receive
+	posted   []*receive // that the provider has
 	postArgs []*transport.Receive
 }
 
@@ -62,7 +63,7 @@ var _ oncrpc.Transport = (*Conn)(nil)
 
 // newConn makes a connection of an endpoint that is not started. A server, if given, serves it
 // from the first message.
-func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget) *Conn {
+func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *receiveBudget) *Conn {
 	c := &Conn{
 		ep:      ep,
 		info:    ep.Info(),
@@ -89,6 +90,11 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget) *Conn {
 	}
 	c.recvSize = cfg.receiveSize()
 	c.receives = p.list(receiveKind{c.recvSize, cfg.Align})
+	c.supply.budget = receives
+	if shared, ok := ep.(transport.SharedReceiver); ok {
+		c.supply.shared, c.supply.wait.resume = shared, shared.ResumeRecv
+		shared.ShareRecv((*receiveSource)(c))
+	}
 	c.settings.Store(c.initial())
 	if !cfg.NoRemoteInvalidate && !cfg.NoPrivateData {
 		c.invalid = transport.RemoteInvalidate
@@ -193,8 +199,9 @@ func (c *Conn) watch() {
 		c.err = c.closed(c.reason())
 	}
 	err := c.err
-	pending, posted, leave := c.pending, c.posted, c.leave
-	c.pending, c.posted = nil, nil
+	pending, leave := c.pending, c.leave
+	c.pending = nil
+	c.endSupply()
 	owed := c.takeOwed()
 	if t := c.stalls.timer; t != nil {
 		t.Stop()
@@ -214,9 +221,6 @@ func (c *Conn) watch() {
 	for _, in := range owed {
 		in.finish()
 	}
-	for _, r := range posted {
-		c.pool.putReceive(r)
-	}
 	if leave != nil {
 		leave()
 	}
@@ -229,7 +233,7 @@ func (c *Conn) watch() {
 // reason returns why the endpoint has ended; c.mu is held.
 func (c *Conn) reason() error {
 	err := c.ep.Err()
-	if errors.Is(err, transport.ErrNoReceive) && len(c.posted) == 0 {
+	if errors.Is(err, transport.ErrNoReceive) && c.supply.promised == 0 {
 		c.stats.exceeded.Add(1)
 		err = fmt.Errorf("%w: %w", ErrExceeded, err)
 	}
@@ -242,54 +246,4 @@ func (c *Conn) closed(err error) error {
 		err = fmt.Errorf("%w: %w", net.ErrClosed, err)
 	}
 	return &OpError{"connection to", c.info.RemoteAddr, err}
-}
-
-// post posts n receives and returns how many it could, with an error if these are fewer;
-// c.mu is held.
-func (c *Conn) post(n int) (posted int, err error) {
-	args := c.postArgs[:0]
-	first := len(c.posted)
-	for range n {
-		var r *receive
-		if r, err = c.pool.getReceive(c.receives); err != nil {
-			break
-		}
-		r.index = len(c.posted)
-		c.posted = append(c.posted, r)
-		args = append(args, &r.Receive)
-	}
-	c.postArgs = args
-	if len(args) == 0 {
-		return 0, err
-	}
-	if err := c.ep.PostRecv(args...); err != nil {
-		for _, r := range c.posted[first:] {
-			c.pool.putReceive(r)
-		}
-		clear(c.posted[first:])
-		c.posted = c.posted[:first]
-		return 0, err
-	}
-	return len(args), err
-}
-
-// arrived takes a receive off the list of those that are posted; c.mu is held.
-func (c *Conn) arrived(r *receive) {
-	last := len(c.posted) - 1
-	c.posted[r.index] = c.posted[last]
-	c.posted[r.index].index = r.index
-	c.posted[last] = nil
-	c.posted = c.posted[:last]
-}
-
-// repost gives the peer a receive back that a message used up which was neither a call nor a
-// reply to one: grants and calls under way still count on it; c.mu is held.
-func (c *Conn) repost(r *receive) {
-	c.pool.putReceive(r)
-	if c.err != nil {
-		return
-	}
-	if _, err := c.post(1); err != nil {
-		go c.fail(err)
-	}
 }

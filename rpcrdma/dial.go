@@ -15,7 +15,7 @@ func Dial(ctx context.Context, d transport.Dialer, addr string, cfg Config) (*Co
 		return nil, &OpError{"dial", nil, err}
 	}
 	pool := dialled.join(ep.Domain())
-	c := newConn(ep, cfg, pool, newBudget(cfg.ServerMemory))
+	c := newConn(ep, cfg, pool, newBudget(cfg.ServerMemory), nil)
 	c.leavePool = func() { dialled.leave(pool) }
 	go c.run()
 	return c, nil

@@ -27,7 +27,7 @@ func (c *Conn) receivedDone(r *receive) {
 		return
 	}
 	c.granter.Done()
-	c.pool.putReceive(r)
+	c.putReceive(r)
 	finished := false
 	if in == nil { // it comes for a reply whose memory was taken back, as far as one can tell
 		c.late--

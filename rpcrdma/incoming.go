@@ -69,11 +69,6 @@ func getIncoming(c *Conn, s *oncrpc.Server) *incoming {
 // finish ends the call: its reply has left, or never will.
 func (in *incoming) finish() {
 	c := in.c
-	if in.waits {
-		c.mu.Lock()
-		c.gotPeer(in)
-		c.mu.Unlock()
-	}
 	if len(in.regions) > 0 {
 		c.ep.Revoke(in.regions...)
 	}
@@ -86,9 +81,12 @@ func (in *incoming) finish() {
 		c.pool.put(s)
 	}
 	c.pool.put(in.buf)
+	c.mu.Lock()
+	c.gotPeer(in)
 	if in.recv != nil {
-		c.pool.putReceive(in.recv)
+		c.putReceive(in.recv)
 	}
+	c.mu.Unlock()
 	reserved, pinned := in.reserved, in.pinned
 	in.out.Lists.Reset()
 	clear(in.reads)

@@ -245,10 +245,15 @@ func (in *incoming) grant() error {
 		c.granter.Dropped()
 		return c.err
 	}
-	_, active, _ := c.granter.State()
+	posted, active, owed := c.granter.State()
 	allow, withheld := c.budget.allow(c, active)
 	if in.server == nobody {
 		allow = 1
+	}
+	allow = min(allow, int(min(in.header.Credits, 1<<30)))
+	room := posted + active - 1 - owed // what was granted, but for this call
+	if more := allow - room; more > 0 {
+		allow = room + c.allowReceives(more)
 	}
 	in.owes = in.out.Type != TypeError && len(in.out.Reads) > 0
 	granted, n := c.granter.Reply(credits.Answer{Requested: in.header.Credits, Allow: allow, Owes: in.owes, Withheld: withheld})

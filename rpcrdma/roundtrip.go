@@ -136,6 +136,7 @@ func (c *Conn) send(k *call) error {
 	}
 	k.refs.Add(2) // the table's and the Send's
 	c.pending[k.xid] = k
+	c.secure()
 	c.mu.Unlock()
 
 	k.stamp(n)

@@ -24,7 +24,7 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 		return err
 	}
 	defer leave()
-	a := acceptor{cfg: cfg, server: s, budget: newBudget(cfg.ServerMemory), conns: make(map[*Conn]struct{})}
+	a := acceptor{cfg: cfg, server: s, budget: newBudget(cfg.ServerMemory), receives: newReceiveBudget(cfg.ReceiveMemory), conns: make(map[*Conn]struct{})}
 	stop := context.AfterFunc(ctx, a.closeConns)
 	defer stop()
 	err = a.run(ctx, l)
@@ -41,10 +41,11 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 
 // acceptor makes the connections of one Serve.
 type acceptor struct {
-	cfg    Config
-	server *oncrpc.Server
-	budget *budget
-	wg     sync.WaitGroup
+	cfg      Config
+	server   *oncrpc.Server
+	budget   *budget
+	receives *receiveBudget
+	wg       sync.WaitGroup
 
 	mu    sync.Mutex // guards what follows
 	pool  *pool      // of the first connection's domain, shared by all of that domain
@@ -114,10 +115,10 @@ func (a *acceptor) conn(ep transport.Endpoint) (c *Conn) {
 		a.pool = newPool(d)
 	}
 	if a.pool.domain == d {
-		c = newConn(ep, a.cfg, a.pool, a.budget)
+		c = newConn(ep, a.cfg, a.pool, a.budget, a.receives)
 	} else {
 		own := newPool(d)
-		c = newConn(ep, a.cfg, own, a.budget)
+		c = newConn(ep, a.cfg, own, a.budget, a.receives)
 		c.leavePool = own.close
 	}
 	a.conns[c] = struct{}{}

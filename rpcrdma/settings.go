@@ -35,12 +35,16 @@ func (c *Conn) initial() *Settings {
 func (c *Conn) Settings() Settings { return *c.settings.Load() }
 
 // Expect asks for receives of n bytes, up to MaxInline, and returns the largest Send that the peer may make from now on: n, or less
-// if receives are posted already that are shorter, as receives cannot be recalled, or more if they are longer. It is called by the
+// if receives are posted already that are shorter and cannot be recalled, or if memory is short, or more if they are longer. It is called by the
 // handler of a call, or by who is about to make one while no other is under way.
 func (c *Conn) Expect(n int) int {
 	n = min(max(n, DefaultInline), MaxInline)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.supply.shared != nil {
+		c.expectShared(n)
+		return c.recvSize
+	}
 	short, least := 0, c.recvSize
 	for _, r := range c.posted {
 		if r.home.kind.size < n {
@@ -58,10 +62,29 @@ func (c *Conn) Expect(n int) int {
 	}
 	if n > c.recvSize {
 		c.recvSize = n
-		// Peers may ask for any size: a few kinds of receives serve them all.
-		c.receives = c.pool.list(receiveKind{1 << bits.Len(uint(n-1)), c.cfg.Align})
+		c.receives = c.pool.list(c.kindFor(n))
 	}
 	return c.recvSize
+}
+
+// kindFor returns receives for messages of n bytes. Peers may ask for any size: a few kinds serve them all.
+func (c *Conn) kindFor(n int) receiveKind { return receiveKind{1 << bits.Len(uint(n-1)), c.cfg.Align} }
+
+// expectShared makes all promised receives longer, if there is memory for that; c.mu is held.
+func (c *Conn) expectShared(n int) {
+	s := &c.supply
+	if n <= c.recvSize {
+		return
+	}
+	kind := c.kindFor(n)
+	if longer := int64(kind.size) - c.receiveBytes(); s.budget != nil && c.busy() && longer > 0 && s.promised > 0 {
+		size := longer * int64(s.promised)
+		if s.budget.more(1, size, s.reserved.Load()) == 0 {
+			return
+		}
+		s.reserved.Add(size)
+	}
+	c.recvSize, c.receives = n, c.pool.list(kind)
 }
 
 // Agree puts values into force that the peer has named: MaxSend, MaxRecv, Reads and PeerAlign of s; the others are this side's own. Each is
@@ -96,6 +119,7 @@ func (c *Conn) limits(s *Settings) chunks.Limits {
 		InlineSend:    s.MaxSend,
 		InlineRecv:    s.MaxRecv,
 		MinChunk:      c.cfg.MinChunk,
+		ChunkFrom:     c.cfg.ChunkFrom,
 		SegmentSize:   c.cfg.SegmentSize,
 		NoReads:       s.PeerReads == 0,
 		NoReplyChunks: c.cfg.NoReplyChunks,

@@ -26,12 +26,13 @@ type Stats struct {
 	Waited        uint64 // calls that waited for memory
 	TooLong       uint64 // replies that did not fit in what the caller offered, or in Config.MaxMessage
 	Exceeded      uint64 // 1 if the peer sent more than was granted, which ended the connection
+	HeldUp        uint64 // times that the peer's messages waited for memory to receive them
 }
 
 type stats struct {
 	callsSent, callsReceived, cancelled, lateReplies, unknownXID, malformed, badVersion,
 	errorsSent, errorsRecv, donesSent, donesReceived, donesIgnored, donesMissed, padded, withheld,
-	unserved, waited, tooLong, exceeded atomic.Uint64
+	unserved, waited, tooLong, exceeded, heldUp atomic.Uint64
 }
 
 // Stats returns the connection's counters.
@@ -41,7 +42,7 @@ func (c *Conn) Stats() Stats {
 		s.callsSent.Load(), s.callsReceived.Load(), s.cancelled.Load(), s.lateReplies.Load(), s.unknownXID.Load(),
 		s.malformed.Load(), s.badVersion.Load(), s.errorsSent.Load(), s.errorsRecv.Load(), s.donesSent.Load(),
 		s.donesReceived.Load(), s.donesIgnored.Load(), s.donesMissed.Load(), s.padded.Load(), s.withheld.Load(),
-		s.unserved.Load(), s.waited.Load(), s.tooLong.Load(), s.exceeded.Load(),
+		s.unserved.Load(), s.waited.Load(), s.tooLong.Load(), s.exceeded.Load(), s.heldUp.Load(),
 	}
 }
 

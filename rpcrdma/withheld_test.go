@@ -430,7 +430,7 @@ func TestRepliesInOrderOfGrants(t *testing.T) {
 	p := newPool(domain)
 	cfg := Config{Logger: quiet, Credits: 4}.withDefaults()
 	ep := &orderEndpoint{fakeEndpoint: newFakeEndpoint(1024, domain)}
-	c := newConn(ep, cfg, p, newBudget(cfg.ServerMemory))
+	c := newConn(ep, cfg, p, newBudget(cfg.ServerMemory), nil)
 	c.settings.Store(&Settings{MaxSend: MaxInline, MaxRecv: MaxInline})
 	answer := func(n int) *incoming {
 		in := getIncoming(c, oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet}))

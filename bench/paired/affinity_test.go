@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // allowedList returns the CPUs that this process may use, as Linux says; elsewhere it is empty.
@@ -27,7 +29,7 @@ func allowedList() string {
 
 func TestPinning(t *testing.T) {
 	t.Setenv("GOMAXPROCS", "")
-	cpus, err := allowedCPUs()
+	cpus, err := host.AllowedCPUs()
 	if runtime.GOOS != "linux" {
 		o := quick()
 		o.CPUs = []int{0, 1}
@@ -62,7 +64,7 @@ func TestPinning(t *testing.T) {
 	if want := fmt.Sprintf("GOMAXPROCS=1 Cpus_allowed_list=%d", o.CPUs[1]); err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got a client with %v, want %s", err, want)
 	}
-	after, err := allowedCPUs()
+	after, err := host.AllowedCPUs()
 	if err != nil || !slices.Equal(after, cpus) || allowedList() != before {
 		t.Errorf("the coordinator itself may use %v (%v, %s), want %v (%s)", after, err, allowedList(), cpus, before)
 	}

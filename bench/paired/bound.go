@@ -12,6 +12,9 @@ func (r *Report) missed(c Comparison) []string {
 	case r.Candidate.Metric != Latency && ratio < c.Bound:
 		all = append(all, fmt.Sprintf("got %.3f times the %s of %s, want at least %v", ratio, r.Candidate.Metric, c.Yardstick, c.Bound))
 	}
+	if cpu := r.CPU().Median; c.MaxCPU > 0 && cpu > c.MaxCPU {
+		all = append(all, fmt.Sprintf("got %.3f times the CPU time of %s, want at most %v", cpu, c.Yardstick, c.MaxCPU))
+	}
 	_, side := r.Sides()
 	for _, end := range []struct {
 		role   string

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // Main does what a coordinator says and ends the process, if this process is a child;
@@ -22,7 +24,7 @@ func Main() {
 	}
 	out := os.Stdout
 	os.Stdout = os.Stderr // for what the scenario may print
-	if err := newChild(role).obey(standardInput(), out); err != nil {
+	if err := newChild(role).obey(host.Stdin(), out); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -92,7 +94,7 @@ func (c *child) do(cmd command) (reply, error) {
 	case verbRun:
 		return c.run(cmd.ID, cmd.Operations)
 	case verbUsage:
-		return reply{Usage: used()}, nil
+		return reply{Usage: c.used()}, nil
 	case verbProfile:
 		return reply{}, c.setProfile(cmd.Path)
 	case verbClose:
@@ -134,16 +136,36 @@ func (c *child) run(id, n int) (reply, error) {
 	if c.metrics[id] == Latency {
 		samples = make([]time.Duration, n)
 	}
-	before := used()
+	before := c.used()
 	start := time.Now()
 	err := client.Run(n, samples)
 	elapsed := time.Since(start)
-	r := reply{Elapsed: elapsed, Usage: used().since(before)}
+	r := reply{Elapsed: elapsed, Usage: c.used().since(before)}
 	if len(samples) > 0 {
 		slices.Sort(samples)
 		r.P50 = samples[len(samples)/2]
 	}
 	return r, err
+}
+
+// used returns what this process has used so far, and those that work for it.
+func (c *child) used() Usage {
+	u := used()
+	for _, s := range c.servers {
+		u.CPU += otherCPU(s)
+	}
+	for _, s := range c.clients {
+		u.CPU += otherCPU(s)
+	}
+	return u
+}
+
+// otherCPU is what a Server or Client has others use.
+func otherCPU(end any) time.Duration {
+	if m, ok := end.(Meter); ok {
+		return m.CPU()
+	}
+	return 0
 }
 
 // setProfile begins a CPU profile in a new file, or ends the one that there is.

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // Options says how to compare.
@@ -40,7 +41,7 @@ func OptionsFromEnv() (Options, error) {
 		Rounds:  defaultRounds,
 		Time:    defaultTime,
 		Limit:   defaultLimit,
-		Sockets: Sockets{Congestion: defaultCongestion},
+		Sockets: Sockets{Congestion: host.DefaultCongestion},
 		Profile: os.Getenv("PAIRED_PROFILE"),
 	}
 	var errs [4]error
@@ -91,19 +92,11 @@ func parseCPUs(s string) ([]int, error) {
 	case "none":
 		return nil, nil
 	case "":
-		cpus, err := allowedCPUs()
+		cpus, err := host.AllowedCPUs()
 		if err != nil || len(cpus) < 2 {
 			return nil, nil // the report tells
 		}
 		return cpus[:2], nil
 	}
-	var cpus []int
-	for _, field := range strings.Split(s, ",") {
-		cpu, err := strconv.Atoi(field)
-		if err != nil {
-			return nil, err
-		}
-		cpus = append(cpus, cpu)
-	}
-	return cpus, nil
+	return host.ParseCPUs(s)
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 func TestOptionsFromEnv(t *testing.T) {
@@ -14,7 +16,7 @@ func TestOptionsFromEnv(t *testing.T) {
 		Rounds:  4,
 		Time:    100 * time.Millisecond,
 		Limit:   time.Minute,
-		Sockets: Sockets{Congestion: defaultCongestion},
+		Sockets: Sockets{Congestion: host.DefaultCongestion},
 	}
 	for _, tt := range []struct {
 		name string

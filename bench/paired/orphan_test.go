@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 const (
@@ -35,7 +37,7 @@ func TestOrphans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var stderr tail
+	var stderr host.Tail
 	coordinator := exec.CommandContext(t.Context(), path)
 	coordinator.Env = append(os.Environ(), coordinatorVariable+"=1", reportVariable+"="+l.Addr().String())
 	coordinator.Stderr = &stderr

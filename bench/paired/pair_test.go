@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // opened returns a pair with one open scenario.
@@ -76,7 +78,7 @@ func TestRunCPU(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cpuTime() > 0 && (m.Client.CPU <= 0 || m.Client.CPU <= m.Server.CPU) {
+	if host.CPUTime() > 0 && (m.Client.CPU <= 0 || m.Client.CPU <= m.Server.CPU) {
 		t.Errorf("got CPU times of %v at the client and %v at the server, want all of it at the client", m.Client.CPU, m.Server.CPU)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // grace is what a child gets to end by itself.
@@ -20,7 +22,7 @@ type process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	answer *json.Decoder
-	stderr tail
+	stderr host.Tail
 	ended  bool // Wait has been called
 }
 
@@ -50,7 +52,7 @@ func startProcess(ctx context.Context, role string, cpu int) (*process, error) {
 	if cpu < 0 {
 		err = p.cmd.Start()
 	} else {
-		err = startPinned(p.cmd, cpu)
+		err = host.StartPinned(p.cmd, cpu)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s process: %w", role, err)

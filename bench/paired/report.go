@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // Report is the outcome of a comparison.
@@ -34,6 +36,14 @@ type Side struct {
 func (r *Report) Ratio() Spread {
 	return spread(r.each(func(round Round) float64 {
 		return r.value(round.Candidate) / r.value(round.Yardstick)
+	}))
+}
+
+// CPU is how much CPU time the candidate takes at both ends together for what the yardstick does, as a multiple of what that takes.
+func (r *Report) CPU() Spread {
+	return spread(r.each(func(round Round) float64 {
+		y, c := round.Yardstick, round.Candidate
+		return (r.cpu(c, c.Server) + r.cpu(c, c.Client)) / (r.cpu(y, y.Server) + r.cpu(y, y.Client))
 	}))
 }
 
@@ -124,7 +134,7 @@ func (r *Report) Conditions() string {
 	pinning := "not pinned to CPUs"
 	if len(o.CPUs) == 2 {
 		pinning = fmt.Sprintf("server on CPU %d, client on CPU %d", o.CPUs[0], o.CPUs[1])
-	} else if cpus, err := allowedCPUs(); err != nil {
+	} else if cpus, err := host.AllowedCPUs(); err != nil {
 		pinning += " (" + err.Error() + ")"
 	} else if len(cpus) < 2 {
 		pinning += " (there is one CPU only)"

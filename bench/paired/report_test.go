@@ -114,6 +114,8 @@ func TestMissed(t *testing.T) {
 		{"as late as permitted", Latency, Comparison{Bound: 4, MaxAllocs: 0.5}, 0},
 		{"too late", Latency, Comparison{Bound: 3.9, MaxAllocs: 0.5}, 1},
 		{"too many allocations", Rate, Comparison{Bound: 0.25, MaxAllocs: 0.4}, 1},
+		{"as much CPU time as permitted", Rate, Comparison{Bound: 0.25, MaxAllocs: 0.5, MaxCPU: 1}, 0},
+		{"too much CPU time", Rate, Comparison{Bound: 0.25, MaxAllocs: 0.5, MaxCPU: 0.99}, 1},
 		{"all of it", Rate, Comparison{Bound: 1}, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -135,9 +137,9 @@ func TestWriteTable(t *testing.T) {
 		got = append(got, strings.Fields(line))
 	}
 	want := [][]string{
-		{"candidate", "yardstick", "ratio", "quartiles", "unit", "yardstick", "candidate", "CPU", "unit", "yardstick", "candidate", "allocs/op", "others"},
-		{"ours", "raw", "0.25", "0.15-0.25", "MB/s", "500", "125", "cpu-ms/GB", "2000/3000", "2000/3000", "0.50/0.00", "25%"},
-		{"ours", "raw", "4.00", "4.00-12.00", "us-p50", "2.00", "8.00", "cpu-us/op", "2.00/3.00", "2.00/3.00", "0.50/0.00", "25%"},
+		{"candidate", "yardstick", "ratio", "quartiles", "unit", "yardstick", "candidate", "CPU", "unit", "yardstick", "candidate", "CPU", "ratio", "allocs/op", "others"},
+		{"ours", "raw", "0.25", "0.15-0.25", "MB/s", "500", "125", "cpu-ms/GB", "2000/3000", "2000/3000", "1.00", "0.50/0.00", "25%"},
+		{"ours", "raw", "4.00", "4.00-12.00", "us-p50", "2.00", "8.00", "cpu-us/op", "2.00/3.00", "2.00/3.00", "1.00", "0.50/0.00", "25%"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)

@@ -46,6 +46,12 @@ type Client interface {
 	Close() error
 }
 
+// Meter is a Server or a Client that has work done by other processes.
+type Meter interface {
+	// CPU is the user and system time that these have used so far. It never gets less.
+	CPU() time.Duration
+}
+
 var scenarios = make(map[string]Scenario)
 
 // Register makes s known by its name. It is called from an init function, so that the children know

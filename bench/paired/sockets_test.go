@@ -6,13 +6,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 func TestCongestion(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		_, err := listenTCP(t.Context(), Sockets{Congestion: "reno"}, func(net.Conn) error { return nil })
-		if !errors.Is(err, errCongestion) {
-			t.Errorf("got error %v, want %v", err, errCongestion)
+		if !errors.Is(err, host.ErrCongestion) {
+			t.Errorf("got error %v, want %v", err, host.ErrCongestion)
 		}
 		return
 	}

@@ -10,14 +10,14 @@ import (
 // what other processes took of a CPU meanwhile.
 func WriteTable(w io.Writer, reports []*Report) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "candidate\tyardstick\tratio\tquartiles\tunit\tyardstick\tcandidate\tCPU unit\tyardstick\tcandidate\tallocs/op\tothers")
+	fmt.Fprintln(t, "candidate\tyardstick\tratio\tquartiles\tunit\tyardstick\tcandidate\tCPU unit\tyardstick\tcandidate\tCPU ratio\tallocs/op\tothers")
 	for _, r := range reports {
 		ratio := r.Ratio()
 		y, c := r.Sides()
-		fmt.Fprintf(t, "%s\t%s\t%.2f\t%.2f-%.2f\t%s\t%s\t%s\t%s\t%s/%s\t%s/%s\t%.2f/%.2f\t%.0f%%\n",
+		fmt.Fprintf(t, "%s\t%s\t%.2f\t%.2f-%.2f\t%s\t%s\t%s\t%s\t%s/%s\t%s/%s\t%.2f\t%.2f/%.2f\t%.0f%%\n",
 			r.Candidate.Name, r.Yardstick.Name, ratio.Median, ratio.Q1, ratio.Q3,
 			r.Unit(), figure(y.Value), figure(c.Value),
-			r.CPUUnit(), figure(y.ServerCPU), figure(y.ClientCPU), figure(c.ServerCPU), figure(c.ClientCPU),
+			r.CPUUnit(), figure(y.ServerCPU), figure(y.ClientCPU), figure(c.ServerCPU), figure(c.ClientCPU), r.CPU().Median,
 			c.ServerAllocs, c.ClientAllocs, 100*r.Others())
 	}
 	if err := t.Flush(); err != nil {

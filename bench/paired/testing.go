@@ -12,6 +12,9 @@ type Comparison struct {
 	// Bound is the ratio that Gate demands: at most this for Latency, else at least
 	// this. Zero demands nothing.
 	Bound float64
+	// MaxCPU is the CPU time at both ends, as a multiple of the yardstick's, that Gate permits when Bound is not
+	// zero. Zero permits any.
+	MaxCPU float64
 	// MaxAllocs is the number of allocations for each operation, at either end, that
 	// Gate permits when Bound is not zero.
 	MaxAllocs float64
@@ -52,6 +55,7 @@ func (r *Report) metrics(b *testing.B) {
 	b.ReportMetric(ratio.Q3, "ratio-q3")
 	b.ReportMetric(c.Value, r.Unit())
 	b.ReportMetric(y.Value, "yardstick-"+r.Unit())
+	b.ReportMetric(r.CPU().Median, "cpu-ratio")
 	b.ReportMetric(c.ServerCPU, "server-"+r.CPUUnit())
 	b.ReportMetric(c.ClientCPU, "client-"+r.CPUUnit())
 	b.ReportMetric(c.ServerAllocs, "server-allocs/op")

@@ -3,6 +3,8 @@ package paired
 import (
 	"runtime"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // Usage is what a process has used, or used between two moments.
@@ -15,7 +17,7 @@ type Usage struct {
 func used() Usage {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return Usage{CPU: cpuTime(), Mallocs: m.Mallocs}
+	return Usage{CPU: host.CPUTime(), Mallocs: m.Mallocs}
 }
 
 // since returns what was used from before until u.

@@ -28,14 +28,15 @@ func (e *endpoint) receive() {
 		err := e.llp.Receive(e)
 		e.deliver()
 		e.uncork()
-		if err != nil {
+		held := err == ddp.ErrHold
+		if err != nil && !held {
 			e.receiveFailed(err)
 			return
 		}
 		e.send()
 		e.complete()
 		e.awaitCompletions()
-		if e.Err() != nil {
+		if e.Err() != nil || held && !e.awaitResume() {
 			return
 		}
 	}
@@ -129,7 +130,7 @@ func (e *endpoint) finish() {
 	e.table.Close()
 	e.completeAll(cause)
 	e.mu.Lock()
-	e.recvs = ring.New[*transport.Receive](0)
+	e.recvs, e.promised = ring.New[*transport.Receive](0), 0
 	e.mu.Unlock()
 	clear(e.in.messages)
 	e.in.receive, e.in.rest = nil, ddp.Payload{}

@@ -32,6 +32,9 @@ type endpoint struct {
 	done    chan struct{}
 	kick    chan struct{} // capacity 1: there is something for the flusher
 
+	source transport.ReceiveSource // of promised receives, if not nil; set before Start
+	resume chan struct{}           // capacity 1: the source may have memory again
+
 	batchMu sync.Mutex // guards out and the batch of the LLP; taken before mu
 	out     outgoing
 
@@ -39,6 +42,7 @@ type endpoint struct {
 	receiver   transport.Receiver
 	sends      sendQueue
 	recvs      ring.Ring[*transport.Receive]
+	promised   int // receives without memory of their own
 	reads      ring.Ring[outboundRead]
 	responses  ring.Ring[inboundRead]
 	heard      bool  // the peer has sent something, or need not be waited for
@@ -68,9 +72,10 @@ type endpoint struct {
 }
 
 var (
-	_ transport.Endpoint  = (*endpoint)(nil)
-	_ transport.Abandoner = (*endpoint)(nil)
-	_ transport.Poller    = (*endpoint)(nil)
+	_ transport.Endpoint       = (*endpoint)(nil)
+	_ transport.Abandoner      = (*endpoint)(nil)
+	_ transport.Poller         = (*endpoint)(nil)
+	_ transport.SharedReceiver = (*endpoint)(nil)
 )
 
 // newEndpoint makes an endpoint of a connection that has been set up. Its initiator sends the RTR that was agreed on.
@@ -120,6 +125,23 @@ func SetupOf(ep transport.Endpoint) (mpa.Setup, bool) {
 		return mpa.Setup{}, false
 	}
 	return e.setup, true
+}
+
+// TrafficOf returns the bytes that have crossed the network in each direction since ep was set up, as TCP's payload: headers, padding, CRCs
+// and markers included. It reports false for endpoints of other providers.
+func TrafficOf(ep transport.Endpoint) (sent, received uint64, ok bool) {
+	e, ok := ep.(*endpoint)
+	if !ok {
+		return 0, 0, false
+	}
+	l, ok := e.llp.(interface {
+		Traffic() (sent, received uint64)
+	})
+	if !ok {
+		return 0, 0, false
+	}
+	sent, received = l.Traffic()
+	return sent, received, true
 }
 
 // Start begins delivery to r.

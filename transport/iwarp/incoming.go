@@ -2,6 +2,7 @@ package iwarp
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -168,7 +169,19 @@ func (e *endpoint) deliver() {
 	e.mu.Unlock()
 	if !over {
 		r.Received(e.in.messages)
+		e.yield()
 	}
 	clear(e.in.messages)
 	e.in.messages = e.in.array[:0]
+}
+
+// yield lets those run first that the messages have woken, if nothing was posted in answer to them: what they post leaves together, too, and
+// before this goroutine looks for more, of which there will hardly be any.
+func (e *endpoint) yield() {
+	e.mu.Lock()
+	answered := e.sends.untaken() > 0
+	e.mu.Unlock()
+	if !answered {
+		runtime.Gosched()
+	}
 }

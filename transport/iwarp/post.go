@@ -74,7 +74,7 @@ func (e *endpoint) PostRecv(rs ...*transport.Receive) error {
 	switch {
 	case e.closed != nil:
 		return e.opError("post", e.closed)
-	case !e.recvs.Room(len(rs)):
+	case !e.recvs.Room(len(rs) + e.promised):
 		return e.full
 	}
 	for _, r := range rs {

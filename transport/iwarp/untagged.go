@@ -68,8 +68,17 @@ func (e *endpoint) sent(h *ddp.Header, op rdmap.Opcode, payload []byte) error {
 func (e *endpoint) openMessage(op rdmap.Opcode) error {
 	e.mu.Lock()
 	r, ok := e.recvs.Pop()
+	promised := !ok && e.promised > 0
+	if promised {
+		e.promised--
+	}
 	e.mu.Unlock()
-	if !ok {
+	switch {
+	case promised:
+		if r = e.source.Receive(); r == nil {
+			return e.hold()
+		}
+	case !ok:
 		return errCode(rdmap.UntaggedNoBuffer)
 	}
 	in := &e.in

@@ -28,6 +28,7 @@ type burst struct {
 type task struct {
 	wr      *transport.WorkRequest
 	receive *transport.Receive // of a Send; nil where none was posted
+	promise bool               // in its place there was one: the source has the receive
 	bytes   int
 }
 
@@ -36,7 +37,7 @@ type task struct {
 func (b *burst) gather(e *endpoint) bool {
 	b.from, b.receiver = e, e.peer.receiver
 	b.tasks, b.messages = b.taskArray[:0], b.messageArray[:0]
-	if b.receiver == nil {
+	if b.receiver == nil || e.peer.held {
 		return false
 	}
 	for bytes := 0; len(b.tasks) < burstRequests && bytes < burstBytes; {
@@ -46,7 +47,11 @@ func (b *burst) gather(e *endpoint) bool {
 		}
 		t := task{wr: wr, bytes: transport.TotalLen(wr.Local)}
 		if wr.Op == transport.OpSend || wr.Op == transport.OpSendInvalidate {
-			t.receive, _ = e.peer.recvs.Pop()
+			var posted bool
+			if t.receive, posted = e.peer.recvs.Pop(); !posted && e.peer.promised > 0 {
+				e.peer.promised--
+				t.promise = true
+			}
 		}
 		bytes += t.bytes
 		b.tasks = append(b.tasks, t)
@@ -60,6 +65,12 @@ func (b *burst) run() {
 	var failure error
 	ran := 0
 	for ran < len(b.tasks) && failure == nil {
+		if t := &b.tasks[ran]; t.promise {
+			if t.receive = b.from.peer.source.Receive(); t.receive == nil {
+				b.putBack(ran)
+				break
+			}
+		}
 		failure = b.execute(&b.tasks[ran])
 		ran++
 	}
@@ -85,6 +96,23 @@ func (b *burst) run() {
 		b.receiver.Received(b.messages)
 	}
 	clear(b.messages)
+}
+
+// putBack returns the tasks from n on to their queue: there is no memory for the first of them.
+func (b *burst) putBack(n int) {
+	from, peer := b.from, b.from.peer
+	from.link.mu.Lock()
+	defer from.link.mu.Unlock()
+	for i := len(b.tasks) - 1; i >= n; i-- {
+		t := &b.tasks[i]
+		from.sends.PushFront(t.wr)
+		if t.promise {
+			peer.promised++
+		}
+	}
+	clear(b.tasks[n:])
+	b.tasks = b.tasks[:n]
+	peer.held, peer.resumed = !peer.resumed, false
 }
 
 // execute carries out one request: checks first, then one copy.

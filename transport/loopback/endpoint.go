@@ -16,20 +16,25 @@ type endpoint struct {
 	info   transport.Info
 	table  *stag.Table
 	done   chan struct{}
-	full   error // what Post fails with while the queue is full, made once
+	full   error                   // what Post fails with while the queue is full, made once
+	source transport.ReceiveSource // of promised receives; set before Start
 
 	// The lock of the link guards what follows.
 	sends    ring.Ring[*transport.WorkRequest]
 	recvs    ring.Ring[*transport.Receive]
+	promised int                // receives without memory of their own
+	held     bool               // the source had none: what the peer sends waits for ResumeRecv
+	resumed  bool               // which has come already
 	receiver transport.Receiver // nil before Start
 	err      error              // why the connection ended
 	closed   error              // the same, such that it wraps net.ErrClosed
 }
 
 var (
-	_ transport.Endpoint  = (*endpoint)(nil)
-	_ transport.Abandoner = (*endpoint)(nil)
-	_ transport.Poller    = (*endpoint)(nil)
+	_ transport.Endpoint       = (*endpoint)(nil)
+	_ transport.Abandoner      = (*endpoint)(nil)
+	_ transport.Poller         = (*endpoint)(nil)
+	_ transport.SharedReceiver = (*endpoint)(nil)
 )
 
 func newEndpoint(l *link, d *Domain, info transport.Info) *endpoint {
@@ -116,7 +121,7 @@ func (e *endpoint) PostRecv(rs ...*transport.Receive) error {
 	switch {
 	case e.closed != nil:
 		return e.opError("post", e.closed)
-	case !e.recvs.Room(len(rs)):
+	case !e.recvs.Room(len(rs) + e.promised):
 		return e.full
 	}
 	for _, r := range rs {

@@ -29,6 +29,17 @@ func (r *Ring[T]) Push(v T) {
 	r.n++
 }
 
+// PushFront puts back v, which was popped and is older than all that are there. Others may have been pushed
+// meanwhile: then there is one more than the bound for a while.
+func (r *Ring[T]) PushFront(v T) {
+	if r.n == len(r.buf) {
+		r.grow()
+	}
+	r.head = (r.head - 1) & (len(r.buf) - 1)
+	r.buf[r.head] = v
+	r.n++
+}
+
 // At returns the element behind i older ones, which must be there. The pointer is valid until the
 // next Push or the Pop of that element.
 func (r *Ring[T]) At(i int) *T {

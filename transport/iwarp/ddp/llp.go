@@ -1,6 +1,7 @@
 package ddp
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -50,8 +51,20 @@ type LLP interface {
 
 // Sink takes segments.
 type Sink interface {
-	// Segment takes one segment, whose bytes are valid during the call only.
+	// Segment takes one segment, whose bytes are valid during the call only. ErrHold asks the LLP to keep it: the
+	// next Receive begins with it, and waits for nothing.
 	Segment(segment []byte) error
+}
+
+// ErrHold is what a Sink returns that cannot take a segment yet.
+var ErrHold = errors.New("segment held")
+
+// Holder is a Sink that may return ErrHold.
+type Holder interface {
+	Sink
+	// Ready reports whether it is certain not to, for now. If it is not, the LLP reads little at a time, so that there
+	// is not much to keep.
+	Ready() bool
 }
 
 // Payload is a scatter list that is used up from the front.

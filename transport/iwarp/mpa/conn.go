@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -61,6 +62,8 @@ type Conn struct {
 	in  reader
 	out writer
 
+	sent, received atomic.Uint64 // bytes
+
 	mu          sync.Mutex // guards the deadlines, and what follows
 	interrupted bool
 }
@@ -102,6 +105,9 @@ func segmentFor(mss int, markers, one bool) int {
 	n := (mss-crcSize)&^(padTo-1) - lengthSize
 	return min(max(n, 128), maxULPDU) // whatever the system says
 }
+
+// Traffic returns the bytes that TCP has taken and brought since the startup.
+func (c *Conn) Traffic() (sent, received uint64) { return c.sent.Load(), c.received.Load() }
 
 // MaxSegment is the MULPDU.
 func (c *Conn) MaxSegment() int { return c.maxSegment }

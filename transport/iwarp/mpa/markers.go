@@ -130,11 +130,15 @@ func (r *reader) parseMarked(sink ddp.Sink) error {
 			return err
 		}
 		r.fpdus++
-		if err := sink.Segment(fpdu[lengthSize : lengthSize+n]); err != nil {
-			return err
-		}
 		b = b[size:]
 		r.pos += size
+		segment := fpdu[lengthSize : lengthSize+n]
+		if err := sink.Segment(segment); err != nil {
+			if err == ddp.ErrHold {
+				r.hold(segment, b)
+			}
+			return err
+		}
 	}
 	r.keep(b)
 	return nil

@@ -13,6 +13,7 @@ import (
 const (
 	// readSize is about how much one read takes: few system calls, and small enough to stay in the cache until it has been placed.
 	readSize   = 256 << 10
+	readLittle = 16 << 10             // for a sink that may not take it
 	bufferSize = readSize + maxMarked // of which a part of an FPDU may be there already
 
 	// maxKept is how many connections of the process may keep a buffer while they wait for the rest of an FPDU. Others move what they have
@@ -38,7 +39,9 @@ type reader struct {
 	kept  bool   // the buffer is one of maxKept
 	stash []byte // the beginning of an FPDU, when there is no buffer
 	n     int    // bytes in the buffer, the beginning of an FPDU
-	fpdus int    // complete ones, ever
+	held  []byte // a segment ahead of that, which the sink could not take
+	sink  ddp.Holder
+	fpdus int // complete ones, ever
 
 	// The stall watch: what had been complete when the deadline was set.
 	armed bool
@@ -54,6 +57,10 @@ func (r *reader) init(c *Conn) {
 }
 
 func (r *reader) receive(sink ddp.Sink) error {
+	if r.held != nil {
+		return r.resume(sink)
+	}
+	r.sink, _ = sink.(ddp.Holder)
 	n, err := r.sys.read()
 	switch {
 	case err != nil && isTimeout(err) && !r.c.isInterrupted():
@@ -65,11 +72,36 @@ func (r *reader) receive(sink ddp.Sink) error {
 	case n == 0:
 		return io.EOF
 	}
+	r.c.received.Add(uint64(n))
 	r.n += n
+	return r.parseAny(sink)
+}
+
+func (r *reader) parseAny(sink ddp.Sink) error {
 	if r.markers {
 		return r.parseMarked(sink)
 	}
 	return r.parse(sink)
+}
+
+// hold keeps a segment that the sink could not take, and what was read behind it, in memory of their size.
+func (r *reader) hold(segment, behind []byte) {
+	r.held = append([]byte(nil), segment...)
+	r.keep(behind)
+	r.putAside()
+}
+
+// resume goes on with the segment that is held.
+func (r *reader) resume(sink ddp.Sink) error {
+	if err := sink.Segment(r.held); err != nil {
+		return err
+	}
+	r.held = nil
+	if len(r.stash) == 0 {
+		return nil
+	}
+	r.space()
+	return r.parseAny(sink)
 }
 
 // space returns where to read to.
@@ -78,6 +110,9 @@ func (r *reader) space() []byte {
 		r.buf = buffers.Get().(*buffer)
 		r.n = copy(r.buf[:], r.stash)
 		r.stash = nil
+	}
+	if r.sink != nil && !r.sink.Ready() {
+		return r.buf[r.n:min(r.n+readLittle, bufferSize)]
 	}
 	return r.buf[r.n:]
 }
@@ -146,10 +181,14 @@ func (r *reader) parse(sink ddp.Sink) error {
 			return ErrCRC
 		}
 		r.fpdus++
-		if err := sink.Segment(b[lengthSize : lengthSize+n]); err != nil {
+		segment := b[lengthSize : lengthSize+n]
+		b = b[size:]
+		if err := sink.Segment(segment); err != nil {
+			if err == ddp.ErrHold {
+				r.hold(segment, b)
+			}
 			return err
 		}
-		b = b[size:]
 	}
 	r.keep(b)
 	return nil

@@ -41,6 +41,7 @@ func (w *writer) append(header []byte, p *ddp.Payload, n int, owner transport.ST
 // sent notes that n bytes have left.
 func (w *writer) sent(n int) {
 	w.total += n
+	w.c.sent.Add(uint64(n))
 	w.batch.advance(n)
 	w.settle()
 }
@@ -112,7 +113,9 @@ func (w *writer) finish() error {
 		return nil
 	}
 	for _, p := range w.batch.pieces[w.batch.first:] {
-		if _, err := w.c.tcp.Write(p); err != nil {
+		n, err := w.c.tcp.Write(p)
+		w.c.sent.Add(uint64(n))
+		if err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/paired"
+)
+
+// caller makes NFS calls, one at a time, in a directory with fileName or dirName in it.
+type caller interface {
+	null() error
+	getAttr() error                  // of the file
+	read(off int64, p []byte) error  // all of p
+	write(off int64, p []byte) error // all of p
+	list() (entries int, err error)  // without "." and ".."
+}
+
+// dialer connects, and returns a caller for each call in flight. Only those in the list may be used at the same time.
+type dialer func(ctx context.Context, s paired.Sockets, addr string, w workload) (callers []caller, end func() error, err error)
+
+// client does a workload by callers.
+type client struct {
+	w     workload
+	slots []slot
+	end   func() error
+
+	left atomic.Int64 // operations of the run that nobody has taken
+	next atomic.Int64 // block where the next of them goes that go in order
+}
+
+// slot is a call in flight.
+type slot struct {
+	caller
+	data   []byte
+	random rand.PCG
+}
+
+// calls makes clients of callers.
+func calls(dial dialer) func(context.Context, paired.Sockets, string, workload) (paired.Client, error) {
+	return func(ctx context.Context, s paired.Sockets, addr string, w workload) (paired.Client, error) {
+		callers, end, err := dial(ctx, s, addr, w)
+		if err != nil {
+			return nil, err
+		}
+		c := &client{w: w, end: end}
+		for i, caller := range callers {
+			s := slot{caller: caller, random: *rand.NewPCG(1, uint64(i))}
+			if w.op != opList {
+				s.data = make([]byte, w.size)
+				written(s.data)
+			}
+			c.slots = append(c.slots, s)
+		}
+		if err := c.checkRead(); err != nil {
+			return nil, errors.Join(err, end())
+		}
+		return c, nil
+	}
+}
+
+// Run does n operations, from as many goroutines as there are slots.
+func (c *client) Run(n int, samples []time.Duration) error {
+	if len(samples) > 0 {
+		return c.time(samples)
+	}
+	c.left.Store(int64(n))
+	if len(c.slots) == 1 {
+		return c.work(&c.slots[0])
+	}
+	errs := make([]error, len(c.slots))
+	var wg sync.WaitGroup
+	for i := range c.slots {
+		wg.Go(func() { errs[i] = c.work(&c.slots[i]) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// time does operations one by one.
+func (c *client) time(samples []time.Duration) error {
+	for i := range samples {
+		start := time.Now()
+		if err := c.do(&c.slots[0]); err != nil {
+			return err
+		}
+		samples[i] = time.Since(start)
+	}
+	return nil
+}
+
+func (c *client) work(s *slot) error {
+	for c.left.Add(-1) >= 0 {
+		if err := c.do(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// do does one operation.
+func (c *client) do(s *slot) error {
+	blocks := int64(1)
+	if c.w.op != opList {
+		blocks = fileSize / int64(max(c.w.size, 1))
+	}
+	inOrder := func() int64 { return (c.next.Add(1) - 1) % blocks * int64(c.w.size) }
+	switch c.w.op {
+	case opNull:
+		return s.null()
+	case opGetAttr:
+		return s.getAttr()
+	case opRead:
+		return s.read(inOrder(), s.data)
+	case opRandom:
+		return s.read(int64(s.random.Uint64()%uint64(blocks))*int64(c.w.size), s.data)
+	case opWrite:
+		return s.write(inOrder(), s.data)
+	case opList:
+		n, err := s.list()
+		if err == nil && n != c.w.size {
+			err = fmt.Errorf("listed %d entries, want %d", n, c.w.size)
+		}
+		return err
+	}
+	return fmt.Errorf("no operation is named %q", c.w.op)
+}
+
+// checkRead reads the first block of the file and the last, and says if they are not what is there.
+func (c *client) checkRead() error {
+	if c.w.op != opRead && c.w.op != opRandom {
+		return nil
+	}
+	want := make([]byte, c.w.size)
+	for _, off := range []int64{0, fileSize - int64(c.w.size)} {
+		content(want, off)
+		if err := c.check(off, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkWritten reads the block that was written last.
+func (c *client) checkWritten() error {
+	n := c.next.Load()
+	if c.w.op != opWrite || n == 0 {
+		return nil
+	}
+	want := make([]byte, c.w.size)
+	written(want)
+	return c.check((n-1)%(fileSize/int64(c.w.size))*int64(c.w.size), want)
+}
+
+func (c *client) check(off int64, want []byte) error {
+	got := make([]byte, len(want))
+	if err := c.slots[0].read(off, got); err != nil {
+		return err
+	}
+	if !bytes.Equal(got, want) {
+		return fmt.Errorf("at %d there are not the %d bytes that were written", off, len(want))
+	}
+	return nil
+}
+
+// Close checks what was written, and ends the connections.
+func (c *client) Close() error { return errors.Join(c.checkWritten(), c.end()) }

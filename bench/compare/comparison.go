@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/paired"
+)
+
+// comparison is of a workload of ours with that of another.
+type comparison struct {
+	workload workload
+	ours     string // a contender
+	other    string // a contender, or tcp, raw
+	// owed and goal are how many times as fast ours is to be; 0 where nothing is asked.
+	owed, goal float64
+	// large says that it is made on demand only, extra that it is made if --only names it.
+	large, extra bool
+}
+
+// rawTCP is requests and responses over TCP without RPC, of package paired.
+const rawTCP = "tcp"
+
+func (c comparison) String() string { return fmt.Sprintf("%s %s %s", c.workload, c.ours, c.other) }
+
+// scenarios are the names of theirs and of ours.
+func (c comparison) scenarios() (theirs, ours string) {
+	theirs = c.other + "/" + c.workload.String()
+	return theirs, c.ours + "/" + c.workload.String()
+}
+
+// missing says what it takes that is not there.
+func (c comparison) missing() error {
+	if other, ok := find(c.other); ok && other.missing != nil {
+		return other.missing()
+	}
+	return nil
+}
+
+// bounds are what is asked of a workload.
+type bounds struct{ owed, goal float64 }
+
+// comparisons are all that there are, those of a workload together.
+func comparisons() []comparison {
+	ganesha := map[workload]bounds{
+		read: {1.4, 2}, reads: {1.4, 2}, write: {1.2, 1.6}, writes: {1.2, 1.6},
+		randoms: {2, 3}, nulls: {2, 4}, getAttrs: {2, 4},
+		list: {1 / 1.5, 1}, listLarge: {1 / 1.5, 1},
+	}
+	var all []comparison
+	for _, w := range workloads {
+		add := func(c comparison) {
+			c.workload, c.large = w, w == listLarge
+			if c.ours == "" {
+				c.ours = "ours"
+			}
+			all = append(all, c)
+		}
+		g := ganesha[w]
+		add(comparison{other: "ganesha+libnfs", owed: g.owed, goal: g.goal})
+		add(comparison{other: "ganesha+ours", owed: g.owed, goal: g.goal, extra: w.op != opList})
+		if w != listLarge { // which takes go-nfs minutes
+			add(comparison{other: "go-nfs+vmware", owed: 2.5, goal: 3.5})
+			add(comparison{other: "go-nfs+willscott", owed: 2.5, goal: 3.5})
+		}
+		add(comparison{other: "ours-tcp"})
+		add(comparison{other: "ours-tcp+libnfs", extra: true})
+		add(comparison{ours: "ours-crc", other: "ours", extra: true})
+		add(comparison{ours: "ours-crc", other: "ganesha+libnfs", extra: true})
+		if w.op != opRandom && w.bulk() {
+			add(comparison{other: rawTCP})
+		}
+	}
+	return all
+}
+
+// ratio is how many times as fast ours is in r.
+func ratio(r *paired.Report) paired.Spread {
+	s := r.Ratio()
+	if r.Candidate.Metric == paired.Latency { // of which less is better
+		s = paired.Spread{Q1: 1 / s.Q3, Median: 1 / s.Median, Q3: 1 / s.Q1}
+	}
+	return s
+}
+
+// verdict says how a ratio does.
+func (c comparison) verdict(ratio float64) string {
+	switch {
+	case c.owed == 0 || math.IsNaN(ratio):
+		return ""
+	case ratio >= c.goal:
+		return "goal"
+	case ratio >= c.owed:
+		return "owed"
+	}
+	return "missed"
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/paired"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// localhost has the system choose a port.
+const localhost = "127.0.0.1:0"
+
+// server is ours, of a file system in memory.
+type server struct {
+	rpc    *oncrpc.Server
+	addr   string
+	served chan error
+}
+
+// start starts serving what there is for w; serve runs on a goroutine of its own until the server is shut down.
+func start(ctx context.Context, w workload, addr string, serve func(context.Context, *oncrpc.Server) error) (*server, error) {
+	s := &server{rpc: oncrpc.NewServer(oncrpc.ServerConfig{}), addr: addr, served: make(chan error, 1)}
+	ctx = context.WithoutCancel(ctx)
+	err := s.export(ctx, w)
+	go func() { s.served <- serve(ctx, s.rpc) }()
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// export makes the file system and its programs.
+func (s *server) export(ctx context.Context, w workload) error {
+	fs, err := memfs.New(memfs.Config{RootMode: 0o777})
+	if err != nil {
+		return err
+	}
+	nfs, err := nfsserver.New(nfsserver.Config{
+		Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}},
+	})
+	if err != nil {
+		return err
+	}
+	s.rpc.Handle(nfs.Programs()...)
+	if w.op == opList {
+		return makeEntries(ctx, fs, w.size)
+	}
+	return fill(ctx, s.rpc)
+}
+
+// makeEntries makes the directory with n files.
+func makeEntries(ctx context.Context, fs *memfs.FS, n int) error {
+	dir, _, err := fs.Mkdir(ctx, &vfs.Cred{}, fs.Root(), dirName, &nfs3.Sattr{})
+	for i := 0; i < n && err == nil; i++ {
+		_, _, err = fs.Create(ctx, &vfs.Cred{}, dir.File, entryName(i), &nfs3.CreateHow{})
+	}
+	return err
+}
+
+// fill writes the file, as a client in the same process.
+func fill(ctx context.Context, srv *oncrpc.Server) error {
+	here, there := net.Pipe()
+	served := make(chan error, 1)
+	conn := recordmark.NewConn(here, recordmark.Config{})
+	peer := recordmark.NewConn(there, recordmark.Config{})
+	go func() { served <- peer.Serve(ctx, srv) }()
+	defer func() {
+		conn.Close()
+		<-served
+	}()
+	c, err := dialOurs(ctx, conn, conn, "/")
+	if err != nil {
+		return err
+	}
+	f, err := c.nfs.Create(ctx, c.root, fileName, nfs3.CreateHow{})
+	if err != nil {
+		return err
+	}
+	c.file = f.File
+	block := make([]byte, 1<<20)
+	for off := int64(0); off < fileSize; off += int64(len(block)) {
+		content(block, off)
+		if err := c.write(off, block); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *server) Addr() string { return s.addr }
+
+// Close ends serving.
+func (s *server) Close() error {
+	err := s.rpc.Shutdown(context.Background())
+	if served := <-s.served; !errors.Is(served, oncrpc.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// iwarpConfig is that of both ends. The side that wants a CRC gets it, so both say.
+func iwarpConfig(s paired.Sockets, crc iwarp.CRC) iwarp.Config {
+	return iwarp.Config{CRC: crc, Control: s.Control}
+}
+
+func listenIWARP(ctx context.Context, s paired.Sockets, w workload) (paired.Server, error) {
+	return listenRDMA(ctx, w, iwarpConfig(s, iwarp.CRCOff))
+}
+
+func listenIWARPWithCRC(ctx context.Context, s paired.Sockets, w workload) (paired.Server, error) {
+	return listenRDMA(ctx, w, iwarpConfig(s, iwarp.CRCOn))
+}
+
+func listenRDMA(ctx context.Context, w workload, cfg iwarp.Config) (paired.Server, error) {
+	l, err := iwarp.Listen(ctx, localhost, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, w, l.Addr().String(), func(ctx context.Context, srv *oncrpc.Server) error {
+		return rpcrdma.Serve(ctx, l, srv, rpcrdma.Config{})
+	})
+}
+
+func listenTCP(ctx context.Context, s paired.Sockets, w workload) (paired.Server, error) {
+	l, err := (&net.ListenConfig{Control: s.Control}).Listen(ctx, "tcp", localhost)
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, w, at(l.Addr()).String(), func(ctx context.Context, srv *oncrpc.Server) error {
+		return recordmark.Serve(ctx, l, srv, recordmark.Config{})
+	})
+}

@@ -1,0 +1,45 @@
+package control
+
+import "github.com/rpcrdma/go-rpcrdma/xdr"
+
+// Info is where a server listens and what it is like. That it answers tells its address for RPC over TCP; the ports are at the same one.
+type Info struct {
+	Chunked uint16 // RDMA, with inline sizes as they are by default
+	Inline  uint16 // RDMA, with the largest inline sizes
+	Draft   uint16 // RDMA in the dialect of the draft, with the largest inline sizes and aligned receives
+	Raw     uint16 // TCP without RPC (package raw)
+
+	System     string // operating system, architecture and version of Go
+	CPUs       uint32 // that it may use at a time
+	Congestion string // TCP congestion control of its sockets; empty: the system's
+	Memory     uint64 // bytes that calls may take at a time
+}
+
+// maxText is the longest text in bytes.
+const maxText = 256
+
+// MarshalXDR encodes i.
+func (i *Info) MarshalXDR(e *xdr.Encoder) {
+	for _, port := range []uint16{i.Chunked, i.Inline, i.Draft, i.Raw} {
+		e.Uint32(uint32(port))
+	}
+	e.String(i.System, maxText)
+	e.Uint32(i.CPUs)
+	e.String(i.Congestion, maxText)
+	e.Uint64(i.Memory)
+}
+
+// UnmarshalXDR decodes i.
+func (i *Info) UnmarshalXDR(d *xdr.Decoder) {
+	for _, port := range []*uint16{&i.Chunked, &i.Inline, &i.Draft, &i.Raw} {
+		n := d.Uint32()
+		if n > 1<<16-1 {
+			d.Fail(xdr.ErrValue)
+		}
+		*port = uint16(n)
+	}
+	i.System = d.String(maxText)
+	i.CPUs = d.Uint32()
+	i.Congestion = d.String(maxText)
+	i.Memory = d.Uint64()
+}

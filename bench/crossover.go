@@ -1,0 +1,121 @@
+package bench
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Conclude fills in the crossovers of what was measured, and the recommendation.
+//
+// Each pair of ways is compared at the sizes at which both were measured, by throughput; over Ratio, where both have one, since that
+// is free of how fast the machine was at the moment.
+//
+// # Crossovers
+//
+// The throughput of two ways crosses once at best, more often where there is noise. Conclude takes the crossing at which to
+// switch from inline to chunks so that the least throughput is lost at the sizes measured, as a sum of logarithms. That is the one
+// after which the chunk stays ahead, unless it falls behind later by less than it gained before. No single size counts for more
+// than a factor of 1.5, so that one that the machine has spoiled does not decide. Between the two sizes around the crossing, both
+// throughputs are taken for straight lines with both axes logarithmic.
+//
+// # Recommendation
+//
+// It is for the path over a wire with the most data, or for Loopback if there is no other, from the median over calls in flight
+// and connections. Inline is recommended up to where it is no longer faster by 5 %: a large message in a Send has its price, because
+// receives of that size are posted for all credits of a connection. Where fewer than two sizes tell, nothing is
+// recommended, and Why says so.
+func Conclude(r *Result) {
+	all := duels(r.Measured)
+	r.Crossovers = nil
+	for i := range all {
+		r.Crossovers = append(r.Crossovers, all[i].crossover())
+	}
+	r.Advice = recommend(all)
+}
+
+// contest is a choice of two ways for payload that travels in the same direction.
+type contest struct{ inline, chunk Way }
+
+var (
+	forCalls   = contest{InlineCall, ReadChunk}
+	forReplies = contest{InlineReply, WriteChunk}
+)
+
+// duel is a contest over one path, with so many calls in flight and connections.
+type duel struct {
+	contest
+	path            Path
+	inFlight, conns int
+	curve
+}
+
+// duels finds all of them that have a size in common, in the order of what was measured.
+func duels(measured []Measured) []duel {
+	type key struct {
+		contest
+		path            Path
+		inFlight, conns int
+	}
+	var order []key
+	sides := make(map[key]*[2]map[int]*Measured) // by size: inline, chunk
+	for i := range measured {
+		m := &measured[i]
+		for _, c := range []contest{forCalls, forReplies} {
+			if m.Way != c.inline && m.Way != c.chunk || !measures(m) {
+				continue
+			}
+			k := key{c, m.Path, m.InFlight, m.Conns}
+			if sides[k] == nil {
+				sides[k] = &[2]map[int]*Measured{{}, {}}
+				order = append(order, k)
+			}
+			side := 0
+			if m.Way == c.chunk {
+				side = 1
+			}
+			sides[k][side][m.Size] = m
+		}
+	}
+
+	var all []duel
+	for _, k := range order {
+		d := duel{contest: k.contest, path: k.path, inFlight: k.inFlight, conns: k.conns}
+		for size, inline := range sides[k][0] {
+			if chunk := sides[k][1][size]; chunk != nil {
+				d.curve = append(d.curve, lead{size, math.Log(chunk.Faster(inline))})
+			}
+		}
+		if len(d.curve) == 0 {
+			continue
+		}
+		slices.SortFunc(d.curve, func(a, b lead) int { return cmp.Compare(a.size, b.size) })
+		all = append(all, d)
+	}
+	return all
+}
+
+// measures tells whether there is something to compare.
+func measures(m *Measured) bool { return m.Size > 0 && m.Calls > 0 && m.Elapsed > 0 }
+
+// Faster is how many times faster than other m is by throughput; over Ratio, where both have one.
+func (m *Measured) Faster(other *Measured) float64 {
+	if m.Ratio > 0 && other.Ratio > 0 {
+		return m.Ratio / other.Ratio
+	}
+	return m.Throughput() / other.Throughput()
+}
+
+func (d *duel) crossover() Crossover {
+	last := d.curve[len(d.curve)-1]
+	x := Crossover{
+		Path: d.path, Inline: d.inline, Chunk: d.chunk, InFlight: d.inFlight, Conns: d.conns,
+		Up: last.size, Gain: math.Exp(last.by),
+	}
+	k := d.split(0)
+	x.Always = k == 0
+	if k > 0 && k < len(d.curve) {
+		x.Size = d.cross(k, 0)
+	}
+	return x
+}

@@ -1,0 +1,171 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strconv"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/program"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+)
+
+// fleet is the connections of a point.
+type fleet struct {
+	conns []oncrpc.Transport
+	meter *meter // of RDMA; nil over TCP
+}
+
+// dial makes the connections of a point.
+func (r *runner) dial(ctx context.Context, p Point) (*fleet, error) {
+	f := &fleet{}
+	if p.Path != TCP {
+		f.meter = &meter{point: p}
+	}
+	for range p.Conns {
+		c, err := r.dialOne(ctx, p, f.meter)
+		if err != nil {
+			f.close()
+			return nil, err
+		}
+		f.conns = append(f.conns, c)
+	}
+	return f, nil
+}
+
+func (r *runner) dialOne(ctx context.Context, p Point, m *meter) (oncrpc.Transport, error) {
+	if p.Path == TCP {
+		d := net.Dialer{Control: r.o.Sockets.Control}
+		conn, err := d.DialContext(ctx, "tcp", r.addr)
+		if err != nil {
+			return nil, err
+		}
+		return recordmark.NewConn(conn, recordmark.Config{MaxCalls: p.InFlight, MaxRecord: program.MaxMessage, Logger: r.o.Logger}), nil
+	}
+	d, addr := r.provider(p)
+	c, err := rpcrdma.Dial(ctx, d, addr, p.config(r.o, m))
+	if err != nil {
+		return nil, err
+	}
+	if p.Way == Padded && c.Settings().PeerAlign != program.Page {
+		c.Close()
+		<-c.Done()
+		return nil, fmt.Errorf("padding to %d bytes, want %d", c.Settings().PeerAlign, program.Page)
+	}
+	return c, nil
+}
+
+// provider returns how to reach the server over RDMA, and where.
+func (r *runner) provider(p Point) (transport.Dialer, string) {
+	if p.Path == Loopback {
+		return r.loopback.dialer(), listenerOf(p.Way)
+	}
+	port := r.info.Chunked
+	switch listenerOf(p.Way) {
+	case inlineListener:
+		port = r.info.Inline
+	case draftListener:
+		port = r.info.Draft
+	}
+	cfg := iwarp.Config{CRC: iwarp.CRCOff, Control: r.o.Sockets.Control, Logger: r.o.Logger}
+	switch p.Path {
+	case IWARPCRC:
+		cfg.CRC = iwarp.CRCOn
+	case IWARPMarkers:
+		cfg.Markers = mpa.MarkersOn
+	}
+	return iwarp.Dialer{Config: cfg}, net.JoinHostPort(r.host, strconv.Itoa(int(port)))
+}
+
+// The listeners of a server, by what their inline sizes are for.
+const (
+	chunkedListener = "chunked"
+	inlineListener  = "inline"
+	draftListener   = "draft"
+)
+
+// listenerOf returns the listener for a way.
+func listenerOf(w Way) string {
+	switch w {
+	case Padded:
+		return draftListener
+	case InlineCall, InlineReply:
+		return inlineListener
+	}
+	return chunkedListener
+}
+
+// config has a client's calls travel in the way of the point.
+func (p Point) config(o Options, m *meter) rpcrdma.Config {
+	cfg := rpcrdma.Config{
+		Logger:       o.Logger,
+		Credits:      max(64, p.InFlight),
+		MaxMessage:   program.MaxMessage,
+		ConnMemory:   o.Memory,
+		ServerMemory: o.Memory,
+		Observer:     m,
+	}
+	switch p.Way {
+	case InlineCall, InlineReply:
+		cfg.InlineSend, cfg.InlineRecv = rpcrdma.MaxInline, rpcrdma.MaxInline
+	case Padded:
+		cfg.InlineSend, cfg.InlineRecv = rpcrdma.MaxInline, rpcrdma.MaxInline
+		cfg.Dialect, cfg.PeerAlign, cfg.MinChunk = rpcrdma.Draft, program.Page, 1
+	case ReadChunk, WriteChunk:
+		cfg.ChunkFrom = 1
+	case LongCall:
+		cfg.InlineSend, cfg.MinChunk = rpcrdma.DefaultInline, math.MaxInt32
+	case ReplyChunk:
+		cfg.InlineRecv = rpcrdma.DefaultInline
+	}
+	return cfg
+}
+
+// wire returns the bytes that have been put on the wire in both directions, as TCP's payload.
+func (f *fleet) wire() (n int64) {
+	for _, c := range f.conns {
+		switch c := c.(type) {
+		case *rpcrdma.Conn:
+			sent, received, _ := iwarp.TrafficOf(c.Endpoint())
+			n += int64(sent + received)
+		case *recordmark.Conn:
+			const mark = 4 // bytes, of each record
+			s := c.Stats()
+			n += int64(s.BytesIn + s.BytesOut + mark*(s.RecordsIn+s.RecordsOut))
+		}
+	}
+	return n
+}
+
+// check fails if a call has travelled otherwise than the point says, or a connection has ended.
+func (f *fleet) check() error {
+	for _, c := range f.conns {
+		if err := c.Err(); err != nil {
+			return err
+		}
+	}
+	if f.meter == nil {
+		return nil
+	}
+	return f.meter.check()
+}
+
+// close ends the connections and waits for that.
+func (f *fleet) close() {
+	for _, c := range f.conns {
+		c.Close()
+	}
+	for _, c := range f.conns {
+		<-c.Done()
+	}
+}
+
+// errWay: a call has travelled otherwise than it was to.
+var errWay = errors.New("a call has not gone the way that was to be measured")

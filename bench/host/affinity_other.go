@@ -1,0 +1,19 @@
+//go:build !linux
+
+package host
+
+import (
+	"errors"
+	"os/exec"
+)
+
+var errPinning = errors.New("a process cannot be pinned to CPUs on this system")
+
+// AllowedCPUs fails: the system does not tell.
+func AllowedCPUs() ([]int, error) { return nil, errPinning }
+
+// StartPinned fails, and starts nothing.
+func StartPinned(*exec.Cmd, ...int) error { return errPinning }
+
+// Pin fails.
+func Pin(...int) (undo func() error, err error) { return nil, errPinning }

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package host
+
+// DefaultCongestion leaves it to the system.
+const DefaultCongestion = ""
+
+func setCongestion(uintptr, string) error { return ErrCongestion }

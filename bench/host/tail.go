@@ -1,0 +1,30 @@
+package host
+
+import "sync"
+
+// tailBytes is how much it remembers.
+const tailBytes = 16 << 10
+
+// Tail is a writer that remembers the end of what was written.
+type Tail struct {
+	mu  sync.Mutex // guards buf
+	buf []byte
+}
+
+// Write never fails.
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p[max(0, len(p)-tailBytes):]...)
+	if over := len(t.buf) - tailBytes; over > 0 {
+		t.buf = t.buf[:copy(t.buf, t.buf[over:])]
+	}
+	return len(p), nil
+}
+
+// String returns the end, 16 KiB at most.
+func (t *Tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf)
+}

@@ -1,0 +1,30 @@
+// Package local measures NFS inside one process, over the loopback provider, against
+// what the same process can do at best: a memory copy, and a ping-pong between two goroutines over
+// channels.
+//
+// Yardstick and candidate take turns in short rounds, as in package paired: each round of the candidate is
+// divided by that of the yardstick right before it, and the median of these ratios is the result, with
+// the quartiles beside it.
+//
+//	go test -run '^$' -bench Local -benchtime 1x ./bench/local
+//
+// # Working sets
+//
+// Where bytes move, the yardstick is one copy of as many bytes, between buffers as large as the memory that the
+// candidate goes through: "hot" is the same bytes again and again, "file" goes through 64 MiB, which no
+// second-level cache holds. The buffer of the caller is the same for both.
+//
+// A hot transfer and its buffer may fill the second-level cache by themselves. All that the call touches besides, code and
+// data, comes from the third level then, which a plain copy does not pay for; see docs/performance.md.
+//
+// # One processor or all
+//
+// A ping-pong is fastest if both goroutines stay on one processor, and the scheduler of Go does not always see to that. So
+// what is compared with it runs with GOMAXPROCS at 1, both sides.
+//
+// # Environment
+//
+//	LOCAL_ROUNDS  pairs of rounds, 20 by default
+//	LOCAL_TIME    length of a round, 20ms by default
+//	LOCAL_GATE    if set, TestLocal compares and fails on ratios that are out of bounds
+package local

@@ -1,0 +1,67 @@
+package local
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Metric is what is compared.
+type Metric int
+
+// The metrics.
+const (
+	Rate    Metric = iota // operations in a time: more is better
+	Latency               // median of the time that an operation takes: less is better
+)
+
+// Pair is a candidate with its yardstick.
+type Pair struct {
+	Name                 string
+	Metric               Metric
+	Yardstick, Candidate func(n int) error // does n operations
+
+	// Procs is GOMAXPROCS for both; 0 leaves it alone.
+	Procs int
+	// Bound is the ratio that is owed: at most this for Latency, else at least this. Zero demands
+	// nothing.
+	Bound float64
+}
+
+// Result is the outcome of the rounds of a pair.
+type Result struct {
+	Ratio       Spread  // candidate to yardstick
+	Yardstick   float64 // nanoseconds an operation, median of the rounds
+	Candidate   float64
+	Allocs      float64 // of the candidate, an operation
+	Collections int     // of garbage while the candidate ran
+}
+
+// Spread is a median with the quartiles.
+type Spread struct{ Q1, Median, Q3 float64 }
+
+// spread returns that of values, of which there is one at least.
+func spread(values []float64) Spread {
+	s := slices.Sorted(slices.Values(values))
+	return Spread{s[len(s)/4], s[len(s)/2], s[len(s)*3/4]}
+}
+
+// maxAllocs is what the gate permits for each operation: the steady state has none, but the runtime makes some at times.
+const maxAllocs = 0.01
+
+// Missed says which demands on the pair r does not meet.
+func (p *Pair) Missed(r *Result) []string {
+	if p.Bound == 0 {
+		return nil
+	}
+	var all []string
+	switch got := r.Ratio.Median; {
+	case p.Metric == Latency && got > p.Bound:
+		all = append(all, fmt.Sprintf("got %.3f times the latency of the yardstick, want at most %v", got, p.Bound))
+	case p.Metric == Rate && got < p.Bound:
+		all = append(all, fmt.Sprintf("got %.3f times the rate of the yardstick, want at least %v", got, p.Bound))
+	}
+	if r.Allocs > maxAllocs {
+		all = append(all, fmt.Sprintf("got %.4f allocations an operation, want at most %v", r.Allocs, maxAllocs))
+	}
+	return all
+}

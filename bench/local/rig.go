@@ -1,0 +1,98 @@
+package local
+
+import (
+	"context"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+)
+
+// FileSize is the length in bytes of the file that calls go through.
+const FileSize = 64 << 20
+
+// Rig is an NFS server with a file system in memory, and a client connected to it over the loopback provider.
+type Rig struct {
+	client *nfsclient.Client
+	file   nfs3.FH
+	plain  []byte // of the yardsticks: as large as the file
+	buf    []byte // where READs land and WRITEs come from
+
+	conn   *rpcrdma.Conn
+	server *oncrpc.Server
+	served chan error
+}
+
+// NewRig starts server and client and writes the file.
+func NewRig(ctx context.Context) (_ *Rig, err error) {
+	fs, err := memfs.New(memfs.Config{})
+	if err != nil {
+		return nil, err
+	}
+	nfs, err := nfsserver.New(nfsserver.Config{
+		Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	fabric := loopback.New()
+	l, err := fabric.Listen("server", loopback.Config{})
+	if err != nil {
+		return nil, err
+	}
+	r := &Rig{server: oncrpc.NewServer(oncrpc.ServerConfig{}), served: make(chan error, 1)}
+	r.server.Handle(nfs.Programs()...)
+	go func() { r.served <- rpcrdma.Serve(ctx, l, r.server, rpcrdma.Config{}) }()
+	defer func() {
+		if err != nil {
+			r.Close()
+		}
+	}()
+	if r.conn, err = rpcrdma.Dial(ctx, fabric.Dialer(loopback.Config{}), "server", rpcrdma.Config{}); err != nil {
+		return nil, err
+	}
+	return r, r.fill(ctx)
+}
+
+// fill writes the file. Its bytes differ, lest the kernel or a cache find them alike.
+func (r *Rig) fill(ctx context.Context) error {
+	cred, err := (&oncrpc.SysCred{Machine: "bench"}).Auth()
+	if err != nil {
+		return err
+	}
+	r.client = nfsclient.New(r.conn, cred)
+	dir, err := r.client.Mount(ctx, "/")
+	if err != nil {
+		return err
+	}
+	o, err := r.client.Create(ctx, dir, "file", nfs3.CreateHow{})
+	if err != nil {
+		return err
+	}
+	r.file = o.File
+	r.plain, r.buf = make([]byte, FileSize), make([]byte, 1<<20)
+	for i := range r.plain {
+		r.plain[i] = byte(i ^ i>>8 ^ i>>16)
+	}
+	for off := 0; off < FileSize; off += len(r.buf) {
+		if _, err := r.client.Write(ctx, r.file, uint64(off), r.plain[off:off+len(r.buf)], nfs3.Unstable); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close ends client and server, and waits for their end.
+func (r *Rig) Close() error {
+	if r.conn != nil {
+		r.conn.Close()
+		<-r.conn.Done()
+	}
+	err := r.server.Shutdown(context.Background())
+	<-r.served
+	return err
+}

@@ -1,0 +1,95 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/bench/program"
+)
+
+// Options says what to measure, where, and for how long.
+type Options struct {
+	// Grid is the points to measure.
+	Grid Grid
+	// Time is how long all of it may take, but for the beginning and the end of the server's process; 0 means a second for each point. Each point gets
+	// its share, of at least Least; 0 means 150 ms. What no time is left for is left out.
+	Time, Least time.Duration
+
+	// Server is the address of a server, "host:port". If it is empty, Command starts one, with ServeChild in it, which ends with Run.
+	Server  string
+	Command []string
+	// ServerCPUs and ClientCPUs are those of the process that Command starts, and of this one meanwhile. None means that it is not pinned.
+	ServerCPUs, ClientCPUs []int
+	// Sockets are this side's.
+	Sockets host.Sockets
+
+	// Memory bounds the bytes that the payloads of all calls under way take, at both ends together; 0 means 1 GiB. Points that would take
+	// more are left out.
+	Memory int64
+
+	// Progress, if set, is called before each point.
+	Progress func(Progress)
+	// Logger takes what goes wrong; nil means slog.Default().
+	Logger *slog.Logger
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Point Point // to be measured next
+	Done  int   // points that have been measured, or left out for want of time
+	Total int
+	Left  time.Duration // at most
+}
+
+// defaultMemory is Options.Memory, and ServerOptions.Memory.
+const defaultMemory = 1 << 30
+
+// withDefaults fills in what is not set.
+func (o Options) withDefaults() Options {
+	o.Time = cmp.Or(o.Time, time.Duration(len(o.Grid.Points))*time.Second)
+	o.Least = cmp.Or(o.Least, 150*time.Millisecond)
+	o.Memory = cmp.Or(o.Memory, defaultMemory)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Progress == nil {
+		o.Progress = func(Progress) {}
+	}
+	return o
+}
+
+// The most of each kind in a point: what servers take.
+const (
+	MaxInFlight = 256
+	MaxConns    = 512
+)
+
+// check refuses options that make no sense.
+func (o *Options) check() error {
+	switch {
+	case len(o.Grid.Points) == 0:
+		return fmt.Errorf("bench: no points to measure")
+	case o.Time < 0 || o.Least < 0 || o.Memory < 0:
+		return fmt.Errorf("bench: a time of %v, %v for a point, %d bytes", o.Time, o.Least, o.Memory)
+	case o.Server == "" && len(o.Command) == 0:
+		return fmt.Errorf("bench: neither a server nor a command that starts one")
+	case o.Server != "" && len(o.ServerCPUs) > 0:
+		return fmt.Errorf("bench: CPUs for a server that runs already")
+	}
+	for _, p := range o.Grid.Points {
+		switch {
+		case p.Size < 1 || p.Size > program.MaxPayload:
+			return fmt.Errorf("bench: a payload of %d bytes: 1 to %d are possible", p.Size, program.MaxPayload)
+		case p.InFlight < 1 || p.InFlight > MaxInFlight:
+			return fmt.Errorf("bench: %d calls in flight: 1 to %d are possible", p.InFlight, MaxInFlight)
+		case p.Conns < 1 || p.Conns > MaxConns:
+			return fmt.Errorf("bench: %d connections: 1 to %d are possible", p.Conns, MaxConns)
+		case p.impossible() != "":
+			return fmt.Errorf("bench: %s of %d bytes over %s: %s", p.Way, p.Size, p.Path, p.impossible())
+		}
+	}
+	return nil
+}

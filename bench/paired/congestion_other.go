@@ -1,7 +1,0 @@
-//go:build !linux
-
-package paired
-
-const defaultCongestion = ""
-
-func setCongestion(uintptr, string) error { return errCongestion }

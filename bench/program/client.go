@@ -1,0 +1,89 @@
+package program
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// Caller makes one call at a time, again and again.
+type Caller struct {
+	client *oncrpc.Client
+	args   args
+	reply  reply
+	req    oncrpc.Request
+	length int // of the payload
+}
+
+// NewTake returns a caller of TAKE. Payload is sent as bulk data.
+func NewTake(t oncrpc.Transport, payload []byte) *Caller {
+	c := newCaller(t, Take, len(payload))
+	c.args.payload = payload
+	c.req.MaxReply = lengthSize
+	return c
+}
+
+// NewGive returns a caller of GIVE, which wants the payload in into. It names that to the transport if named; otherwise the payload comes as part of
+// the reply's message, and is copied to there.
+func NewGive(t oncrpc.Transport, into []byte, named bool) *Caller {
+	c := newCaller(t, Give, len(into))
+	c.reply.into = into
+	c.req.MaxReply = lengthSize
+	if named {
+		c.req.Results = [][]byte{into}
+	} else {
+		c.req.MaxReply += xdr.RoundUp(len(into))
+	}
+	return c
+}
+
+func newCaller(t oncrpc.Transport, procedure uint32, length int) *Caller {
+	c := &Caller{client: oncrpc.NewClient(t, Number, Version, oncrpc.AuthNone()), length: length}
+	c.args.procedure, c.reply.procedure = procedure, procedure
+	c.args.length = uint32(length)
+	c.req = oncrpc.Request{Procedure: procedure, Args: &c.args, Reply: &c.reply}
+	return c
+}
+
+// Call makes a call. It fails if the length of the payload is another one at the server, or here.
+func (c *Caller) Call(ctx context.Context) error {
+	if err := c.client.Do(ctx, &c.req); err != nil {
+		return err
+	}
+	if c.reply.got != c.length {
+		return fmt.Errorf("payload of %d bytes, want %d", c.reply.got, c.length)
+	}
+	return nil
+}
+
+// args are those of either procedure.
+type args struct {
+	procedure uint32
+	payload   []byte
+	length    uint32
+}
+
+func (a *args) MarshalXDR(e *xdr.Encoder) {
+	if a.procedure == Give {
+		e.Uint32(a.length)
+		return
+	}
+	e.BulkBytes(a.payload, nil)
+}
+
+// reply is that of either procedure.
+type reply struct {
+	procedure uint32
+	into      []byte
+	got       int // length of the payload, as the server tells, or as it is here
+}
+
+func (r *reply) UnmarshalXDR(d *xdr.Decoder) {
+	if r.procedure == Give {
+		r.got = d.Bulk(len(r.into)).CopyTo(r.into)
+		return
+	}
+	r.got = int(d.Uint32())
+}

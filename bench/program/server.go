@@ -1,0 +1,82 @@
+package program
+
+import (
+	"context"
+	"unsafe"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// New returns the program, with memory of its own.
+func New() oncrpc.Program {
+	p := &payloads{source: Pattern(MaxPayload)}
+	return oncrpc.Program{Name: "bench", Number: Number, Version: Version, Procedures: []oncrpc.Procedure{
+		Take: {Name: "TAKE", NonBlocking: true, Handler: p.take},
+		Give: {Name: "GIVE", NonBlocking: true, Handler: p.give},
+	}}
+}
+
+// Pattern returns n bytes that have been written to: memory that has not is all the same page of zeros, and faster to send than anybody's
+// data.
+func Pattern(n int) []byte {
+	p := make([]byte, n)
+	for i := range p {
+		p[i] = byte(i>>8 ^ i)
+	}
+	return p
+}
+
+// payloads is what the procedures work on.
+type payloads struct {
+	source []byte // for all replies
+	sinks  sinks
+}
+
+func (p *payloads) take(ctx context.Context, c *oncrpc.Call) error {
+	b := c.Args.Bulk(MaxPayload)
+	if err := c.Args.Finish(); err != nil {
+		return err
+	}
+	taken, err := takeAligned(ctx, b)
+	if err == nil && !taken {
+		s := p.sinks.get(b.Len())
+		s.list[0] = s.memory[:b.Len()]
+		err = b.FetchInto(ctx, s.list[:])
+		p.sinks.put(s)
+	}
+	if err != nil {
+		return err
+	}
+	c.Results.Uint32(uint32(b.Len()))
+	return nil
+}
+
+// takeAligned takes data that is here and lies at the beginning of a page, and reports whether it does.
+func takeAligned(ctx context.Context, b xdr.Bulk) (bool, error) {
+	if !b.Ready() || b.Len() == 0 {
+		return false, nil
+	}
+	data, err := b.Bytes(ctx)
+	if err != nil || uintptr(unsafe.Pointer(unsafe.SliceData(data)))%Page != 0 {
+		return false, err
+	}
+	_, r, err := b.Take(ctx)
+	if err != nil {
+		return false, err
+	}
+	r.Release() // a server with a use for it would do so later
+	return true, nil
+}
+
+func (p *payloads) give(_ context.Context, c *oncrpc.Call) error {
+	n := c.Args.Uint32()
+	if err := c.Args.Finish(); err != nil {
+		return err
+	}
+	if n > MaxPayload {
+		return oncrpc.ErrGarbageArgs
+	}
+	c.Results.BulkBytes(p.source[:n], nil)
+	return nil
+}

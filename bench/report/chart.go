@@ -1,0 +1,106 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"github.com/rpcrdma/go-rpcrdma/bench"
+)
+
+// chart is one picture: panels side by side, with one legend below.
+type chart struct {
+	name   string // of its file, without extension
+	title  string
+	about  string // what holds for all that is shown
+	panels []panel
+}
+
+// panel is a pair of axes with lines. Both axes are logarithmic.
+type panel struct {
+	title     string
+	x, y      axis
+	lines     []line
+	marks     []mark
+	level     float64 // where a horizontal line is drawn, if it is not 0
+	low, high point   // the range to show at least, if not 0
+}
+
+// axis says how the values along it are written. The values of x are integers.
+type axis struct {
+	label string
+	text  func(float64) string
+	base  float64 // ticks are at its powers
+}
+
+// line is one series. Those with one name in several panels have one entry in the legend, and should have one look.
+type line struct {
+	name   string
+	look   look
+	points []point
+}
+
+type point struct{ x, y float64 }
+
+// mark is a vertical line with a text.
+type mark struct {
+	x    float64
+	text string
+}
+
+// look is how a line is drawn.
+type look struct {
+	color  int // its place in the palette
+	dashed bool
+	plain  bool // without a mark at each point
+}
+
+// trim drops panels in which there is nothing, and tells whether any is left.
+func (c *chart) trim() bool {
+	c.panels = slices.DeleteFunc(c.panels, func(p panel) bool {
+		return !slices.ContainsFunc(p.lines, func(l line) bool { return len(l.points) > 0 })
+	})
+	return len(c.panels) > 0
+}
+
+// sameRange gives all panels of a chart the same range of x and y, which must mean the same in all of them.
+func sameRange(c *chart) {
+	inf := math.Inf(1)
+	low, high := point{inf, inf}, point{-inf, -inf}
+	for _, p := range c.panels {
+		for _, l := range p.lines {
+			for _, xy := range l.points {
+				low.x, low.y = min(low.x, xy.x), min(low.y, xy.y)
+				high.x, high.y = max(high.x, xy.x), max(high.y, xy.y)
+			}
+		}
+	}
+	for i := range c.panels {
+		c.panels[i].low, c.panels[i].high = low, high
+	}
+}
+
+// charts are all that there is to show of r: first those of the path that is recommended for, then those that compare paths, then those of the others.
+func charts(r *bench.Result) []chart {
+	var all []chart
+	add := func(c chart) {
+		if c.trim() {
+			all = append(all, c)
+		}
+	}
+	for i, path := range paths(r) {
+		if path == bench.TCP {
+			continue
+		}
+		add(throughputChart(r, path))
+		add(leadChart(r, path))
+		add(latencyChart(r, path))
+		if i == 0 {
+			add(pathsChart(r))
+			for i := range scalings {
+				add(scalings[i].chart(r))
+			}
+		}
+		add(cpuChart(r, path))
+	}
+	return all
+}

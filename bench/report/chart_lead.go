@@ -1,0 +1,51 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rpcrdma/go-rpcrdma/bench"
+)
+
+// leadChart shows how many times faster than inline the chunk is over one path, for each number of calls and connections.
+func leadChart(r *bench.Result, path bench.Path) chart {
+	ch := chart{name: "crossover-" + string(path), title: "Chunk against inline over " + string(path), about: "above the line the chunk is faster"}
+	for i := range directions {
+		d := &directions[i]
+		p := panel{title: d.title, x: sizeAxis, y: leadAxis, level: 1}
+		for j, c := range combinations(r, path) {
+			if len(p.lines) == len(light.palette) {
+				ch.about += "; for more calls and connections see the table"
+				break
+			}
+			p.lines = append(p.lines, line{c.String(), look{color: j}, lead(r, path, d, c)})
+		}
+		for _, v := range verdicts(r) {
+			if x := v.Middle(); v.Path == path && v.Chunk == d.chunk() && x.Size > 0 {
+				p.marks = append(p.marks, mark{float64(x.Size), "chunks from " + bench.FormatSize(x.Size)})
+			}
+		}
+		ch.panels = append(ch.panels, p)
+	}
+	sameRange(&ch)
+	return ch
+}
+
+// lead is by size.
+func lead(r *bench.Result, path bench.Path, d *direction, c combination) []point {
+	inline := make(map[int]*bench.Measured)
+	for i := range r.Measured {
+		if m := &r.Measured[i]; m.Path == path && m.Way == d.tcpWay() && of(&m.Point) == c {
+			inline[m.Size] = m
+		}
+	}
+	var points []point
+	for i := range r.Measured {
+		m := &r.Measured[i]
+		if other := inline[m.Size]; other != nil && m.Path == path && m.Way == d.chunk() && of(&m.Point) == c {
+			points = plottable(points, float64(m.Size), m.Faster(other))
+		}
+	}
+	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.x, b.x) })
+	return points
+}

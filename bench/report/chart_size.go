@@ -1,0 +1,133 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/rpcrdma/go-rpcrdma/bench"
+)
+
+// direction is that of the payload, with the ways for it and what they are called in the legend.
+type direction struct {
+	title string
+	reply bool
+	ways  []named
+}
+
+type named struct {
+	way  bench.Way
+	name string
+	look look
+}
+
+var directions = []direction{
+	{"Calls: client to server", false, []named{
+		{bench.InlineCall, "inline", look{color: blue}},
+		{bench.Padded, "inline, padded (RDMA_MSGP)", look{color: purple}},
+		{bench.ReadChunk, "chunk (read, write)", look{color: vermilion}},
+		{bench.LongCall, "whole message by chunk (position zero, reply)", look{color: green}},
+	}},
+	{"Replies: server to client", true, []named{
+		{bench.InlineReply, "inline", look{color: blue}},
+		{bench.WriteChunk, "chunk (read, write)", look{color: vermilion}},
+		{bench.ReplyChunk, "whole message by chunk (position zero, reply)", look{color: green}},
+	}},
+}
+
+// yardstickLook is that of RPC over TCP, rawLook that of what knows no RPC.
+var (
+	yardstickLook = look{color: grey}
+	rawLook       = look{color: grey, dashed: true, plain: true}
+)
+
+// tcpWay is the way over TCP in the same direction.
+func (d *direction) tcpWay() bench.Way {
+	if d.reply {
+		return bench.InlineReply
+	}
+	return bench.InlineCall
+}
+
+// contest is the chunk whose crossover with inline is of interest.
+func (d *direction) chunk() bench.Way {
+	if d.reply {
+		return bench.WriteChunk
+	}
+	return bench.ReadChunk
+}
+
+// curveOf is what f says of the points of one way, by size.
+func curveOf(r *bench.Result, path bench.Path, way bench.Way, c combination, f func(*bench.Measured) float64) []point {
+	var points []point
+	for i := range r.Measured {
+		m := &r.Measured[i]
+		if m.Path == path && m.Way == way && of(&m.Point) == c {
+			points = plottable(points, float64(m.Size), f(m))
+		}
+	}
+	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.x, b.x) })
+	return points
+}
+
+// plottable appends a point if it has a place between logarithmic axes.
+func plottable(points []point, x, y float64) []point {
+	if !(x > 0 && y > 0) || math.IsInf(x, 0) || math.IsInf(y, 0) {
+		return points
+	}
+	return append(points, point{x, y})
+}
+
+// bySize shows a figure of all ways over one path against size.
+func bySize(r *bench.Result, path bench.Path, name, title string, y axis, f func(*bench.Measured) float64) chart {
+	c := fullest(r, path)
+	ch := chart{name: name + "-" + string(path), title: title + " over " + string(path), about: c.String()}
+	for i := range directions {
+		d := &directions[i]
+		p := panel{title: d.title, x: sizeAxis, y: y}
+		for _, w := range d.ways {
+			p.lines = append(p.lines, line{w.name, w.look, curveOf(r, path, w.way, c, f)})
+		}
+		p.lines = append(p.lines, line{"RPC over TCP", yardstickLook, curveOf(r, bench.TCP, d.tcpWay(), c, f)})
+		for _, x := range r.Crossovers {
+			if x.Path == path && x.Chunk == d.chunk() && c == (combination{x.InFlight, x.Conns}) && x.Size > 0 {
+				p.marks = append(p.marks, mark{float64(x.Size), "chunks from " + bench.FormatSize(x.Size)})
+			}
+		}
+		ch.panels = append(ch.panels, p)
+	}
+	sameRange(&ch)
+	return ch
+}
+
+// throughputChart is of one path, with raw TCP beside it, or memory copy where there is no wire.
+func throughputChart(r *bench.Result, path bench.Path) chart {
+	c := bySize(r, path, "throughput", "Throughput", speedAxis, (*bench.Measured).Throughput)
+	name, figures := "raw TCP", r.Yardsticks.TCP
+	if path == bench.Loopback {
+		name, figures = "memory copy", r.Yardsticks.Copy
+	}
+	var raw []point
+	for _, f := range figures {
+		raw = plottable(raw, float64(f.Size), f.Throughput)
+	}
+	for i := range c.panels {
+		c.panels[i].lines = append(c.panels[i].lines, line{name, rawLook, raw})
+	}
+	sameRange(&c)
+	return c
+}
+
+func latencyChart(r *bench.Result, path bench.Path) chart {
+	return bySize(r, path, "latency", "Latency of a call", latencyAxis, func(m *bench.Measured) float64 { return float64(m.Latency.P50) })
+}
+
+func cpuChart(r *bench.Result, path bench.Path) chart {
+	return bySize(r, path, "cpu", "CPU time", cpuAxis, func(m *bench.Measured) float64 {
+		s := perGB(m, &m.Client)
+		if u := server(m); u != nil {
+			s += perGB(m, u)
+		}
+		return s
+	})
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/rpcrdma/go-rpcrdma/bench"
+)
+
+// column is one of the table, in the terminal and in HTML.
+type column struct {
+	group, name string // the group is that of some columns side by side
+	cell        func(*bench.Measured) string
+}
+
+// columns are those of a point. GB are 10^9 bytes of payload.
+var columns = []column{
+	{"", "size", func(m *bench.Measured) string { return bench.FormatSize(m.Size) }},
+	{"calls in", "flight", func(m *bench.Measured) string { return strconv.Itoa(m.InFlight) }},
+	{"", "conns", func(m *bench.Measured) string { return strconv.Itoa(m.Conns) }},
+	{"", "MB/s", func(m *bench.Measured) string { return number(m.Throughput() / 1e6) }},
+	{"", "calls/s", func(m *bench.Measured) string { return number(m.Rate()) }},
+	{"latency, us", "p50", func(m *bench.Measured) string { return number(microseconds(m.Latency.P50)) }},
+	{"latency, us", "p99", func(m *bench.Measured) string { return number(microseconds(m.Latency.P99)) }},
+	{"latency, us", "p99.9", func(m *bench.Measured) string { return number(microseconds(m.Latency.P999)) }},
+	{"CPU, s/GB", "client", func(m *bench.Measured) string { return number(perGB(m, &m.Client)) }},
+	{"CPU, s/GB", "server", func(m *bench.Measured) string { return number(perGB(m, server(m))) }},
+	{"CPU, us/call", "client", func(m *bench.Measured) string { return number(perCall(m, &m.Client)) }},
+	{"CPU, us/call", "server", func(m *bench.Measured) string { return number(perCall(m, server(m))) }},
+	{"allocs/call", "client", func(m *bench.Measured) string { return number(allocs(m, &m.Client)) }},
+	{"allocs/call", "server", func(m *bench.Measured) string { return number(allocs(m, server(m))) }},
+	{"wire", "B/B", func(m *bench.Measured) string { return number(wire(m)) }},
+	{"", "ratio", func(m *bench.Measured) string { return number(ratio(m)) }},
+}
+
+// server is what the server has used, if it is a process of its own that has told.
+func server(m *bench.Measured) *bench.Usage {
+	if m.Path == bench.Loopback || m.ServerUsage == (bench.Usage{}) {
+		return nil
+	}
+	return &m.ServerUsage
+}
+
+// payload is what the calls of m have moved, in bytes.
+func payload(m *bench.Measured) float64 { return float64(m.Calls) * float64(m.Size) }
+
+// These are NaN or infinite where there is no such figure.
+
+// perGB is in seconds.
+func perGB(m *bench.Measured, u *bench.Usage) float64 {
+	if u == nil {
+		return math.NaN()
+	}
+	return u.CPU.Seconds() / (payload(m) / 1e9)
+}
+
+// perCall is in microseconds.
+func perCall(m *bench.Measured, u *bench.Usage) float64 {
+	if u == nil {
+		return math.NaN()
+	}
+	return microseconds(u.CPU) / float64(m.Calls)
+}
+
+func allocs(m *bench.Measured, u *bench.Usage) float64 {
+	if u == nil {
+		return math.NaN()
+	}
+	return float64(u.Allocs) / float64(m.Calls)
+}
+
+func wire(m *bench.Measured) float64 {
+	if m.WireBytes == 0 {
+		return math.NaN()
+	}
+	return float64(m.WireBytes) / payload(m)
+}
+
+func ratio(m *bench.Measured) float64 {
+	if m.Ratio == 0 {
+		return math.NaN()
+	}
+	return m.Ratio
+}

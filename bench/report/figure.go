@@ -1,0 +1,176 @@
+package report
+
+import (
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// The size of a chart in points.
+const (
+	chartWidth  = 960
+	chartHeight = 440
+	margin      = 14
+)
+
+// sans is a font that is metrically the same as Arial and Helvetica.
+func sans(size vg.Length) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+}
+
+// figure draws charts in a theme.
+type figure struct {
+	theme
+}
+
+func (f *figure) style(size vg.Length) text.Style {
+	return text.Style{Color: f.text, Font: sans(size), XAlign: draw.XLeft, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
+}
+
+// draw draws all of c.
+func (f *figure) draw(c *chart, dc draw.Canvas) {
+	if f.background != nil {
+		dc.FillPolygon(f.background, []vg.Point{dc.Min, {X: dc.Max.X, Y: dc.Min.Y}, dc.Max, {X: dc.Min.X, Y: dc.Max.Y}})
+	}
+	dc = draw.Crop(dc, margin, -margin, margin, -margin)
+
+	title, about := f.style(17), f.style(12)
+	about.Color = f.faint
+	dc.FillText(title, vg.Point{X: dc.Min.X, Y: dc.Max.Y}, c.title)
+	dc.Max.Y -= 22
+	if c.about != "" {
+		dc.FillText(about, vg.Point{X: dc.Min.X, Y: dc.Max.Y}, c.about)
+	}
+	dc.Max.Y -= 24
+	dc.Min.Y += f.legend(c, dc) + 8
+
+	var plots []*plot.Plot
+	for i := range c.panels {
+		plots = append(plots, f.panel(&c.panels[i]))
+	}
+	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: 24}
+	for i, canvas := range plot.Align([][]*plot.Plot{plots}, tiles, dc)[0] {
+		plots[i].Draw(canvas)
+	}
+}
+
+// panel makes a plot of p.
+func (f *figure) panel(p *panel) *plot.Plot {
+	plt := plot.New()
+	plt.BackgroundColor = nil
+	plt.Title.Text = p.title
+	plt.Title.TextStyle.Font, plt.Title.TextStyle.Color = sans(13), f.text
+	plt.Title.Padding = 6
+	f.axis(&plt.X, p.x)
+	f.axis(&plt.Y, p.y)
+
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = f.grid, f.grid
+	plt.Add(grid)
+	if p.level != 0 {
+		plt.Add(&level{at: p.level, style: draw.LineStyle{Color: f.faint, Width: 1.2}})
+	}
+	for _, l := range p.lines {
+		f.line(plt, l)
+	}
+	for _, m := range p.marks {
+		plt.Add(&crossing{mark: m, line: draw.LineStyle{Color: f.text, Width: 1, Dashes: []vg.Length{2, 3}}, text: f.style(11.5)})
+	}
+	if p.low != (point{}) {
+		plt.X.Min, plt.X.Max = p.low.x, p.high.x
+		plt.Y.Min, plt.Y.Max = min(plt.Y.Min, p.low.y), max(plt.Y.Max, p.high.y)
+	}
+	plt.X.Min, plt.X.Max = p.x.within(plt.X.Min, plt.X.Max)
+	plt.Y.Min, plt.Y.Max = p.y.within(plt.Y.Min, plt.Y.Max)
+	return plt
+}
+
+func (f *figure) axis(a *plot.Axis, x axis) {
+	a.Scale = plot.LogScale{}
+	a.Tick.Marker = ticker{x}
+	a.Tick.Length = 0
+	a.Tick.Label.Font, a.Tick.Label.Color = sans(11), f.faint
+	a.Label.Text = x.label
+	a.Label.TextStyle.Font, a.Label.TextStyle.Color = sans(11.5), f.faint
+	a.Label.Padding = 4
+	a.LineStyle = draw.LineStyle{Color: f.faint, Width: .8}
+	a.Padding = 0
+}
+
+// line adds l, which may have nothing to show.
+func (f *figure) line(plt *plot.Plot, l line) {
+	if len(l.points) == 0 {
+		return
+	}
+	xy := make(plotter.XYs, len(l.points))
+	for i, p := range l.points {
+		xy[i].X, xy[i].Y = p.x, p.y
+	}
+	plt.Add(&plotter.Line{XYs: xy, LineStyle: f.stroke(l.look)})
+	if !l.look.plain {
+		plt.Add(&plotter.Scatter{XYs: xy, GlyphStyle: f.glyph(l.look)})
+	}
+}
+
+func (f *figure) stroke(l look) draw.LineStyle {
+	s := draw.LineStyle{Color: f.palette[l.color], Width: 2}
+	if l.dashed {
+		s.Dashes = []vg.Length{5, 3}
+	}
+	if l.plain {
+		s.Width = 1.4
+	}
+	return s
+}
+
+// glyph is another shape for each colour, for those who do not tell the colours apart.
+func (f *figure) glyph(l look) draw.GlyphStyle {
+	shapes := [...]draw.GlyphDrawer{
+		blue: draw.CircleGlyph{}, vermilion: draw.BoxGlyph{}, green: draw.PyramidGlyph{}, purple: draw.CrossGlyph{},
+		orange: draw.RingGlyph{}, sky: draw.SquareGlyph{}, grey: draw.TriangleGlyph{}, strong: draw.PlusGlyph{},
+	}
+	return draw.GlyphStyle{Color: f.palette[l.color], Radius: 3.2, Shape: shapes[l.color]}
+}
+
+// legend draws the names of all lines along the lower edge, and returns how high that is.
+func (f *figure) legend(c *chart, dc draw.Canvas) vg.Length {
+	const sample, space, row = 24, 22, 18
+	style := f.style(12)
+	style.YAlign = draw.YCenter
+
+	type place struct {
+		line
+		x   vg.Length
+		row int
+	}
+	var places []place
+	x, rows := vg.Length(0), 0
+	for _, p := range c.panels {
+		for _, l := range p.lines {
+			if len(l.points) == 0 || slices.ContainsFunc(places, func(other place) bool { return other.name == l.name }) {
+				continue
+			}
+			width := sample + 6 + style.Width(l.name)
+			if x > 0 && x+width > dc.Size().X {
+				x, rows = 0, rows+1
+			}
+			places = append(places, place{l, x, rows})
+			x += width + space
+		}
+	}
+	height := vg.Length(rows+1) * row
+	for _, p := range places {
+		left, y := dc.Min.X+p.x, dc.Min.Y+height-vg.Length(p.row)*row-row/2
+		dc.StrokeLine2(f.stroke(p.look), left, y, left+sample, y)
+		if !p.look.plain {
+			dc.DrawGlyphNoClip(f.glyph(p.look), vg.Point{X: left + sample/2, Y: y})
+		}
+		dc.FillText(style, vg.Point{X: left + sample + 6, Y: y}, p.name)
+	}
+	return height
+}

@@ -1,0 +1,131 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rpcrdma/go-rpcrdma/bench"
+)
+
+// lineWidth is how long lines of text may be; the table is about as wide.
+const lineWidth = 140
+
+// oneProcess is said where loopback was measured.
+const oneProcess = "loopback: client and server are one process; what both use is in the client's columns."
+
+// WriteTable writes r for a terminal. Its error is that of w.
+func WriteTable(w io.Writer, r *bench.Result) error {
+	b := bufio.NewWriter(w) // keeps the first error
+	fmt.Fprintf(b, "inline against chunks: %s\n", about(r))
+	for _, c := range r.Conditions {
+		paragraph(b, "  ", c)
+	}
+	writeYardsticks(b, &r.Yardsticks)
+	writePoints(b, r)
+	writeLeftOut(b, r)
+	writeVerdicts(b, r)
+	fmt.Fprintf(b, "\nrecommendation\n  %s\n", advice(&r.Advice))
+	for _, why := range r.Advice.Why {
+		paragraph(b, "  ", why)
+	}
+	return b.Flush()
+}
+
+// about says in a line what has been run.
+func about(r *bench.Result) string {
+	var parts []string
+	if r.Grid != "" {
+		parts = append(parts, "grid "+r.Grid)
+	}
+	points := fmt.Sprintf("%d points", len(r.Measured))
+	if r.Took > 0 {
+		points += " in " + r.Took.Round(100*time.Millisecond).String()
+	}
+	parts = append(parts, points)
+	if r.Server != "" {
+		parts = append(parts, "server: "+r.Server)
+	}
+	if !r.Began.IsZero() {
+		parts = append(parts, r.Began.UTC().Format("2006-01-02 15:04 UTC"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// paragraph breaks a text into lines.
+func paragraph(w io.Writer, indent, text string) {
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if len(line) > len(indent) && len(line)+1+len(word) > lineWidth {
+			fmt.Fprintln(w, line)
+			line = indent + "  "
+		}
+		if strings.TrimSpace(line) != "" {
+			line += " "
+		}
+		line += word
+	}
+	fmt.Fprintln(w, line)
+}
+
+// writeAligned writes rows of cells to the right, two spaces apart; the first column is to the left.
+func writeAligned(w io.Writer, rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			if i == 0 {
+				fmt.Fprintf(&b, "  %-*s", widths[i], cell)
+			} else {
+				fmt.Fprintf(&b, "  %*s", widths[i], cell)
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	}
+}
+
+func writeLeftOut(w io.Writer, r *bench.Result) {
+	total, reasons := leftOut(r)
+	if total > 0 {
+		fmt.Fprintf(w, "\nleft out: %d of %d points\n", total, total+len(r.Measured))
+		for _, l := range reasons {
+			paragraph(w, "  ", fmt.Sprintf("%d: %s (%s)", l.Points, l.Why, l.Which))
+		}
+	}
+	if hasLoopback(r) {
+		fmt.Fprintf(w, "\n%s\n", oneProcess)
+	}
+}
+
+func hasLoopback(r *bench.Result) bool {
+	for i := range r.Measured {
+		if r.Measured[i].Path == bench.Loopback {
+			return true
+		}
+	}
+	return false
+}
+
+func writeVerdicts(w io.Writer, r *bench.Result) {
+	all := verdicts(r)
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\ncrossover: the size from which on a chunk is faster than inline, and by how much where inline ends\n")
+	var rows [][]string
+	for _, v := range all {
+		rows = append(rows, []string{string(v.Path) + ", " + v.Direction() + " by " + string(v.Chunk), v.Where(), v.Gain()})
+	}
+	writeAligned(w, rows)
+}

@@ -1,0 +1,58 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// errStop says that nothing further can be measured.
+var errStop = errors.New("bench: stopped")
+
+// sweep has each point measured, within o.Time in all, and adds what came of it to r in the order of the grid. A point that fails is left out;
+// the error tells, and wraps that of ctx if it has ended. An error of measure that wraps errStop is the last.
+func (o *Options) sweep(ctx context.Context, g Grid, r *Result, measure func(context.Context, Point, time.Duration) (Measured, error)) error {
+	until := time.Now().Add(o.Time)
+	done := make([]*Measured, len(g.Points))
+	var failed []error
+	order := inOrder(g.Points)
+	for n, i := range order {
+		p, left := g.Points[i], time.Until(until)
+		rest := func() (points []Point) {
+			for _, i := range order[n:] {
+				points = append(points, g.Points[i])
+			}
+			return points
+		}
+		if left < o.Least {
+			r.LeftOut = leaveOut(r.LeftOut, fmt.Sprintf("no time was left of %v", o.Time), rest()...)
+			break
+		}
+		o.Progress(Progress{Point: p, Done: n, Total: len(order), Left: left})
+		m, err := measure(ctx, p, max(left/time.Duration(len(order)-n), o.Least))
+		if ctx.Err() != nil {
+			r.LeftOut = leaveOut(r.LeftOut, "interrupted", rest()...)
+			failed = append(failed, ctx.Err())
+			break
+		}
+		if errors.Is(err, errStop) {
+			r.LeftOut = leaveOut(r.LeftOut, err.Error(), rest()...)
+			failed = append(failed, err)
+			break
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", p, err)
+			r.LeftOut = leaveOut(r.LeftOut, "failed: "+err.Error(), p)
+			failed = append(failed, err)
+			continue
+		}
+		done[i] = &m
+	}
+	for _, m := range done {
+		if m != nil {
+			r.Measured = append(r.Measured, *m)
+		}
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,223 @@
+package rpcrdma
+
+import (
+	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// supply is the account of a connection's receives. Conn.mu guards it.
+//
+// The connection is busy while a message holds a receive, until the call that came with it has ended, and while calls of this side are
+// under way. Then it has reserved memory for all receives that are posted. So its provider takes whatever comes, also the
+// responses to RDMA Reads behind it.
+type supply struct {
+	budget   *receiveBudget           // nil: nothing bounds it
+	shared   transport.SharedReceiver // nil: receives have their memory from the beginning
+	wait     receiveWait
+	promised int          // receives posted that no message has taken
+	held     int64        // bytes of those that messages have taken
+	reserved atomic.Int64 // bytes of the budget; Conn.mu guards changes
+}
+
+// busy reports whether memory must be reserved; c.mu is held.
+func (c *Conn) busy() bool {
+	s := &c.supply
+	return s.held > 0 || len(c.pending) > 0 || s.shared == nil && s.promised > 0
+}
+
+// receiveBytes is the memory of one receive.
+func (c *Conn) receiveBytes() int64 { return int64(c.receives.kind.size) }
+
+// spare is what is reserved beyond what may be needed; c.mu is held.
+func (c *Conn) spare() int64 {
+	s := &c.supply
+	return s.reserved.Load() - s.held - int64(s.promised)*c.receiveBytes()
+}
+
+// allowReceives returns for how many of n receives that are to be posted there is memory; c.mu is held.
+func (c *Conn) allowReceives(n int) int {
+	s, size := &c.supply, c.receiveBytes()
+	if s.budget == nil {
+		return n
+	}
+	have := int(c.spare() / size)
+	if have >= n {
+		return n
+	}
+	have = max(have, 0)
+	more := s.budget.more(n-have, size, s.reserved.Load())
+	s.reserved.Add(int64(more) * size)
+	return have + more
+}
+
+// secure has memory reserved for what is posted if the connection is busy, even beyond the budget; c.mu is held.
+func (c *Conn) secure() {
+	s := &c.supply
+	if s.budget == nil || !c.busy() {
+		return
+	}
+	if lack := -c.spare(); lack > 0 {
+		s.budget.force(lack)
+		s.reserved.Add(lack)
+	}
+	if s.wait.asked { // a call of this side begins, whose reply might be held up
+		s.budget.leave(&s.wait)
+		s.shared.ResumeRecv()
+	}
+}
+
+// settle gives back what the connection need not have; c.mu is held.
+func (c *Conn) settle() {
+	s := &c.supply
+	if s.budget == nil {
+		return
+	}
+	n := s.reserved.Load()
+	if c.busy() {
+		if !s.budget.short(n) {
+			return
+		}
+		n = c.spare()
+	}
+	if n > 0 {
+		s.reserved.Add(-n)
+		s.budget.release(n)
+	}
+}
+
+// post posts n receives and returns how many it could, with an error if these are fewer;
+// c.mu is held.
+func (c *Conn) post(n int) (posted int, err error) {
+	if n == 0 {
+		return 0, nil
+	}
+	s := &c.supply
+	if s.shared == nil {
+		return c.postMemory(n)
+	}
+	if err := s.shared.PromiseRecv(n); err != nil {
+		return 0, err
+	}
+	s.promised += n
+	c.secure()
+	return n, nil
+}
+
+// postMemory is post where the provider wants their memory.
+func (c *Conn) postMemory(n int) (posted int, err error) {
+	args := c.postArgs[:0]
+	first := len(c.posted)
+	for range n {
+		var r *receive
+		if r, err = c.pool.getReceive(c.receives); err != nil {
+			break
+		}
+		c.list(r)
+		args = append(args, &r.Receive)
+	}
+	c.postArgs = args
+	if len(args) == 0 {
+		return 0, err
+	}
+	if err := c.ep.PostRecv(args...); err != nil {
+		for _, r := range c.posted[first:] {
+			c.pool.putReceive(r)
+		}
+		clear(c.posted[first:])
+		c.posted = c.posted[:first]
+		return 0, err
+	}
+	c.supply.promised += len(args)
+	c.secure()
+	return len(args), err
+}
+
+// receiveSource is a connection as its provider knows it: it supplies memory for promised receives.
+type receiveSource Conn
+
+// Receive returns memory for a message, and has the connection be busy.
+func (s *receiveSource) Receive() *transport.Receive {
+	c := (*Conn)(s)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pending == nil {
+		return nil // ended
+	}
+	a, size := &c.supply, c.receiveBytes()
+	if a.budget != nil && a.reserved.Load() == 0 {
+		// One more is for the reply to post, when it makes a grant.
+		n := a.budget.reserve(&a.wait, int64(a.promised+1)*size)
+		if n == 0 {
+			c.stats.heldUp.Add(1)
+			return nil
+		}
+		a.reserved.Store(n)
+	}
+	r, err := c.pool.getReceive(c.receives)
+	if err != nil {
+		go c.fail(err)
+		return nil
+	}
+	a.promised--
+	a.held += size
+	c.list(r)
+	return &r.Receive
+}
+
+// Ready reports whether memory is reserved.
+func (s *receiveSource) Ready() bool { return s.supply.budget == nil || s.supply.reserved.Load() > 0 }
+
+// list notes a receive that the provider has; c.mu is held.
+func (c *Conn) list(r *receive) {
+	r.index = len(c.posted)
+	c.posted = append(c.posted, r)
+}
+
+// arrived takes a receive that a message has used up from the provider; c.mu is held.
+func (c *Conn) arrived(r *receive) {
+	last := len(c.posted) - 1
+	c.posted[r.index] = c.posted[last]
+	c.posted[r.index].index = r.index
+	c.posted[last] = nil
+	c.posted = c.posted[:last]
+	if s := &c.supply; s.shared == nil {
+		s.promised--
+		s.held += int64(r.home.kind.size)
+	}
+}
+
+// putReceive gives a receive back that arrived; c.mu is held.
+func (c *Conn) putReceive(r *receive) {
+	c.pool.putReceive(r)
+	c.supply.held -= int64(r.home.kind.size)
+	c.settle()
+}
+
+// repost gives the peer a receive back that a message used up which was neither a call nor a
+// reply to one: grants and calls under way still count on it; c.mu is held.
+func (c *Conn) repost(r *receive) {
+	c.putReceive(r)
+	if c.err != nil {
+		return
+	}
+	if _, err := c.post(1); err != nil {
+		go c.fail(err)
+	}
+}
+
+// endSupply gives everything back when the provider has ended, but for what messages still hold; c.mu is held.
+func (c *Conn) endSupply() {
+	s := &c.supply
+	for _, r := range c.posted {
+		c.pool.putReceive(r)
+		if s.shared != nil {
+			s.held -= int64(r.home.kind.size)
+		}
+	}
+	c.posted, s.promised = nil, 0
+	if s.budget != nil {
+		s.budget.leave(&s.wait)
+		c.settle()
+	}
+}
