@@ -42,7 +42,7 @@ func ServeChild(ctx context.Context, o ServerOptions, in io.Reader, out io.Write
 
 // startChild starts a server's process, and waits for its address.
 func startChild(ctx context.Context, command []string, cpus []int) (_ *child, err error) {
-	c := &child{cmd: exec.CommandContext(ctx, command[0], command[1:]...)}
+	c := &child{cmd: exec.Command(command[0], command[1:]...)}
 	c.cmd.Stderr = &c.stderr
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -51,7 +51,6 @@ func startChild(ctx context.Context, command []string, cpus []int) (_ *child, er
 	if err != nil {
 		return nil, err
 	}
-	c.cmd.Cancel = func() error { return c.in.Close() }
 	c.cmd.WaitDelay = grace
 	if len(cpus) == 0 {
 		err = c.cmd.Start()
@@ -61,9 +60,10 @@ func startChild(ctx context.Context, command []string, cpus []int) (_ *child, er
 	if err != nil {
 		return nil, fmt.Errorf("bench: starting a server: %w", err)
 	}
+	stop := context.AfterFunc(ctx, func() { c.in.Close() })
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("bench: the server has told no address: %w", err), c.stop())
+	if !stop() || err != nil {
+		return nil, errors.Join(ctx.Err(), fmt.Errorf("bench: the server has told no address: %w", err), c.stop())
 	}
 	c.addr = strings.TrimSpace(line)
 	return c, nil
@@ -75,7 +75,7 @@ func (c *child) stop() error {
 	kill := time.AfterFunc(grace, func() { _ = c.cmd.Process.Kill() })
 	defer kill.Stop()
 	err := c.cmd.Wait()
-	if err == nil || errors.Is(err, context.Canceled) {
+	if err == nil {
 		return nil
 	}
 	if said := strings.TrimSpace(c.stderr.String()); said != "" {

@@ -26,7 +26,7 @@ func (r *runner) conditions() []string {
 		"loopback: client and server are one process, whose usage is the client's, and the yardstick is a copy in memory; of all other paths it is raw TCP",
 		fmt.Sprintf("inline sizes: %d bytes for what goes inline, 4096 with read and write chunks, %d with position-zero calls and reply chunks",
 			rpcrdma.MaxInline, rpcrdma.DefaultInline),
-		fmt.Sprintf("padded calls: in the draft's dialect alone, aligned to %d bytes and taken from where they land; other calls have their payload copied or read to such a place",
+		fmt.Sprintf("padded calls: in the draft's dialect alone, aligned to %d bytes and used where they land; other payload of calls is copied or read to such a place",
 			program.Page),
 	}
 	return all

@@ -90,7 +90,7 @@ func choose(all []duel, path Path, c contest, what string) (inline int, why stri
 	// What was measured to be faster inline has to fit; beyond, the larger size was only interpolated.
 	x := m.cross(k, worth)
 	inline = min(max(roundUp(m[k-1].size+headerRoom), (x+headerRoom)/inlineUnit*inlineUnit), maxAdvice)
-	return inline, fmt.Sprintf("%s: up to about %s inline is worth it (at %s %s), from there on a %s (at %s %s).", what, FormatSize(x),
+	return inline, fmt.Sprintf("%s: up to about %s inline is faster by 5 %% or more (at %s %s); above, a %s will do (at %s %s).", what, FormatSize(x),
 		FormatSize(m[k-1].size), versus(m[k-1].by), c.chunk, FormatSize(m[k].size), versus(m[k].by))
 }
 

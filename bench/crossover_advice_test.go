@@ -32,15 +32,15 @@ func TestRecommendation(t *testing.T) {
 		{"each direction its own", both([]float64{.5, .8, 1.25, 2}, []float64{.5, .6, .7, .8, 1.25}), Recommendation{
 			Path: IWARP, InlineSend: 2 << 10, InlineRecv: 28 << 10, MinChunk: 1536,
 			Why: []string{
-				"Calls: up to about 1.7 KiB inline is worth it (at 1 KiB inline 1.25 times as fast), from there on a read chunk (at 4 KiB the chunk 1.25 times as fast).",
-				"Replies: up to about 27.5 KiB inline is worth it (at 16 KiB inline 1.25 times as fast), from there on a write chunk (at 64 KiB the chunk 1.25 times as fast).",
+				"Calls: up to about 1.7 KiB inline is faster by 5 % or more (at 1 KiB inline 1.25 times as fast); above, a read chunk will do (at 4 KiB the chunk 1.25 times as fast).",
+				"Replies: up to about 27.5 KiB inline is faster by 5 % or more (at 16 KiB inline 1.25 times as fast); above, a write chunk will do (at 64 KiB the chunk 1.25 times as fast).",
 				"Receives of 28 KiB for 64 credits take up to 1.8 MiB a connection.",
 			},
 		}},
 		{"a tie goes to the smaller", both([]float64{.5, .97, .97, 1.01}, []float64{1, 1, 1, 1}), Recommendation{
 			Path: IWARP, InlineSend: 1 << 10, InlineRecv: 1 << 10, MinChunk: 512,
 			Why: []string{
-				"Calls: up to about 985 B inline is worth it (at 256 B inline 2.00 times as fast), from there on a read chunk (at 1 KiB inline 1.03 times as fast).",
+				"Calls: up to about 985 B inline is faster by 5 % or more (at 256 B inline 2.00 times as fast); above, a read chunk will do (at 1 KiB inline 1.03 times as fast).",
 				"Replies: inline is at no size faster by 5 % (equal at 256 B, equal at 16 KiB), so the smallest threshold will do.",
 				"Receives of 1 KiB for 64 credits take up to 64 KiB a connection.",
 			},
@@ -57,7 +57,7 @@ func TestRecommendation(t *testing.T) {
 			Path: IWARP, InlineRecv: 2 << 10, MinChunk: 1536,
 			Why: []string{
 				"Calls: only 256 B was measured both inline and by read chunk, which is too little to recommend anything.",
-				"Replies: up to about 1.9 KiB inline is worth it (at 1 KiB inline 2.00 times as fast), from there on a write chunk (at 4 KiB the chunk 2.00 times as fast).",
+				"Replies: up to about 1.9 KiB inline is faster by 5 % or more (at 1 KiB inline 2.00 times as fast); above, a write chunk will do (at 4 KiB the chunk 2.00 times as fast).",
 				"Receives of 2 KiB for 64 credits take up to 128 KiB a connection.",
 			},
 		}},
@@ -70,7 +70,7 @@ func TestRecommendation(t *testing.T) {
 		), Recommendation{
 			Path: IWARPCRC, InlineSend: 2 << 10, MinChunk: 1536,
 			Why: []string{
-				"Calls: up to about 1.5 KiB inline is worth it (at 1 KiB inline 2.00 times as fast), from there on a read chunk (at 4 KiB the chunk 4.00 times as fast).",
+				"Calls: up to about 1.5 KiB inline is faster by 5 % or more (at 1 KiB inline 2.00 times as fast); above, a read chunk will do (at 4 KiB the chunk 4.00 times as fast).",
 				"Replies: no size was measured both inline and by write chunk, so nothing is recommended.",
 				"Receives of 2 KiB for 64 credits take up to 128 KiB a connection.",
 			},

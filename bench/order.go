@@ -5,28 +5,25 @@ import (
 	"slices"
 )
 
-// inOrder returns the indices of points in the order in which they are measured: if time runs out, those that have been measured still cover the grid. All paths and ways
-// come first with the ends of sizes, calls and connections, and then with what is between.
+// inOrder returns the indices of points in the order in which they are measured: if time runs out, those that have been measured still cover the
+// grid. First come all paths and ways with few and many calls and connections and the sizes that matter most, and then what is between.
 func inOrder(points []Point) []int {
-	size := ranks(points, func(p Point) int { return p.Size })
-	inFlight := ranks(points, func(p Point) int { return p.InFlight })
-	conns := ranks(points, func(p Point) int { return p.Conns })
-	rank := func(p Point) int { return size[p.Size] + inFlight[p.InFlight] + conns[p.Conns] }
+	size := sizeRanks(points)
+	inFlight := countRanks(points, func(p Point) int { return p.InFlight })
+	conns := countRanks(points, func(p Point) int { return p.Conns })
 
 	type line struct {
 		path Path
 		way  Way
+		rank int
 	}
 	type key struct{ index, rank, turn int }
 	keys := make([]key, len(points))
-	seen := make(map[line]map[int]int) // by rank, how many points of a line there were
+	seen := make(map[line]int) // how many points of a line there were
 	for i, p := range points {
-		l, r := line{p.Path, p.Way}, rank(p)
-		if seen[l] == nil {
-			seen[l] = make(map[int]int)
-		}
-		keys[i] = key{i, r, seen[l][r]}
-		seen[l][r]++
+		l := line{p.Path, p.Way, size[p.Size] + inFlight[p.InFlight] + conns[p.Conns]}
+		keys[i] = key{i, l.rank, seen[l]}
+		seen[l]++
 	}
 	slices.SortStableFunc(keys, func(a, b key) int { // lines take turns
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.turn, b.turn))
@@ -38,29 +35,57 @@ func inOrder(points []Point) []int {
 	return order
 }
 
-// ranks gives each value that points have a rank: 0 to the smallest and the largest, 1 to the one in the middle, 2 to those in the
-// middle between these, and so on.
-func ranks(points []Point, of func(Point) int) map[int]int {
+// sizeRanks ranks sizes: 0 are the smallest, the largest, and the largest that goes inline, 1 those in the middle between them, and so
+// on.
+func sizeRanks(points []Point) map[int]int {
+	sizes := valuesOf(points, func(p Point) int { return p.Size })
+	inline := 0
+	for _, p := range points {
+		if p.Way.Inline() && p.Path != TCP {
+			inline = max(inline, p.Size)
+		}
+	}
+	ranks := make(map[int]int)
+	low := 0
+	for i, n := range sizes {
+		if i == 0 || n == inline || i == len(sizes)-1 {
+			ranks[n] = 0
+			between(sizes, low, i, 1, ranks)
+			low = i
+		}
+	}
+	return ranks
+}
+
+// countRanks ranks numbers of calls or connections: 0 is the smallest, 1 the largest, 2 the one in the middle, and so on.
+func countRanks(points []Point, of func(Point) int) map[int]int {
+	values := valuesOf(points, of)
+	ranks := make(map[int]int)
+	if last := len(values) - 1; last >= 0 {
+		ranks[values[last]] = 1
+		ranks[values[0]] = 0
+		between(values, 0, last, 2, ranks)
+	}
+	return ranks
+}
+
+// between ranks the values between two: the one in the middle first.
+func between(values []int, low, high, rank int, ranks map[int]int) {
+	if high-low < 2 {
+		return
+	}
+	middle := (low + high) / 2
+	ranks[values[middle]] = rank
+	between(values, low, middle, rank+1, ranks)
+	between(values, middle, high, rank+1, ranks)
+}
+
+// valuesOf returns the values that points have, ascending.
+func valuesOf(points []Point, of func(Point) int) []int {
 	var values []int
 	for _, p := range points {
 		values = append(values, of(p))
 	}
 	slices.Sort(values)
-	values = slices.Compact(values)
-	all := make(map[int]int)
-	var split func(low, high, rank int)
-	split = func(low, high, rank int) {
-		if high-low < 2 {
-			return
-		}
-		middle := (low + high) / 2
-		all[values[middle]] = rank
-		split(low, middle, rank+1)
-		split(middle, high, rank+1)
-	}
-	if last := len(values) - 1; last >= 0 {
-		all[values[0]], all[values[last]] = 0, 0
-		split(0, last, 1)
-	}
-	return all
+	return slices.Compact(values)
 }

@@ -108,8 +108,7 @@ func (r *runner) measure(ctx context.Context) error {
 	if err := r.measureYardsticks(g, min(r.o.Time/20, 3*time.Second)); err != nil {
 		return fmt.Errorf("bench: raw TCP: %w", err)
 	}
-	r.o.Time = time.Until(until)
-	err := r.o.sweep(ctx, g, &r.result, r.point)
+	err := r.o.sweep(ctx, g, until, &r.result, r.point)
 	r.result.Yardsticks.Copy, r.result.Yardsticks.TCP = r.copies.figures(), r.streams.figures()
 	return err
 }

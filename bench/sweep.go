@@ -10,10 +10,9 @@ import (
 // errStop says that nothing further can be measured.
 var errStop = errors.New("bench: stopped")
 
-// sweep has each point measured, within o.Time in all, and adds what came of it to r in the order of the grid. A point that fails is left out;
+// sweep has each point measured, until a time, and adds what came of it to r in the order of the grid. A point that fails is left out;
 // the error tells, and wraps that of ctx if it has ended. An error of measure that wraps errStop is the last.
-func (o *Options) sweep(ctx context.Context, g Grid, r *Result, measure func(context.Context, Point, time.Duration) (Measured, error)) error {
-	until := time.Now().Add(o.Time)
+func (o *Options) sweep(ctx context.Context, g Grid, until time.Time, r *Result, measure func(context.Context, Point, time.Duration) (Measured, error)) error {
 	done := make([]*Measured, len(g.Points))
 	var failed []error
 	order := inOrder(g.Points)

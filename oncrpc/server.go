@@ -42,11 +42,11 @@ type Server struct {
 	replies  *replyCache    // nil: none are kept
 	forward  func(Incoming) // nil: nobody
 	stats    serverStats
+	inflight atomic.Int64  // calls, and closing once there shall be no more
+	idle     chan struct{} // closed by the last call behind that
 
 	mu        sync.Mutex // guards what follows
 	closed    bool
-	inflight  int
-	idle      chan struct{} // closed when inflight is 0 and closed is set
 	listeners map[closer]struct{}
 	conns     map[closer]struct{}
 }
@@ -134,7 +134,7 @@ func (s *Server) Handle(progs ...Program) {
 // Stats returns the server's counters.
 func (s *Server) Stats() ServerStats {
 	s.mu.Lock()
-	n, conns := s.inflight, len(s.conns)
+	conns := len(s.conns)
 	s.mu.Unlock()
 	return ServerStats{
 		Calls:     s.stats.calls.Load(),
@@ -143,7 +143,7 @@ func (s *Server) Stats() ServerStats {
 		Dropped:   s.stats.dropped.Load(),
 		Replayed:  s.stats.replayed.Load(),
 		Forwarded: s.stats.forwarded.Load(),
-		InFlight:  n,
+		InFlight:  int(s.inflight.Load() &^ closing),
 		Conns:     conns,
 	}
 }
@@ -151,15 +151,12 @@ func (s *Server) Stats() ServerStats {
 // Dispatch executes a call. It is for transports, which call it on the goroutine
 // that received the call; it returns when a non-blocking handler has run, or at once.
 func (s *Server) Dispatch(in Incoming) {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+	if s.inflight.Add(1)&closing != 0 {
 		s.stats.dropped.Add(1)
 		in.Drop()
+		s.ended()
 		return
 	}
-	s.inflight++
-	s.mu.Unlock()
 	s.stats.calls.Add(1)
 	if s.forward != nil && !s.serves(in.Message()) {
 		s.hand(in)
@@ -311,27 +308,32 @@ func (s *Server) reply(c *Call) {
 // finished takes a call back whose reply has left or never will.
 func (s *Server) finished(c *Call) {
 	c.enc.Reset()
-	*c = Call{server: s, enc: c.enc, sys: SysCred{GIDs: c.sys.GIDs}}
+	c.CallHeader = CallHeader{}
+	c.Args, c.Results, c.Conn, c.in = nil, nil, nil, nil
+	c.proc, c.prog, c.once = nil, nil, nil
+	c.sys = SysCred{GIDs: c.sys.GIDs}
 	s.calls.Put(c)
 	s.ended()
 }
 
+// closing is added to Server.inflight when the server ends.
+const closing = 1 << 62
+
 // ended counts a call out.
 func (s *Server) ended() {
-	s.mu.Lock()
-	s.inflight--
-	s.checkIdle()
-	s.mu.Unlock()
+	if s.inflight.Add(-1) == closing {
+		s.announceIdle()
+	}
 }
 
-// checkIdle announces that nothing is left to wait for; s.mu is held.
-func (s *Server) checkIdle() {
-	if s.closed && s.inflight == 0 {
-		select {
-		case <-s.idle:
-		default:
-			close(s.idle)
-		}
+// announceIdle announces that the server has ended and nothing is left to wait for.
+func (s *Server) announceIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.idle: // by now a call may have come only to be dropped
+	default:
+		close(s.idle)
 	}
 }
 
@@ -377,9 +379,12 @@ func (s *Server) Closed() bool {
 // calls under way are answered and have left, or ctx ends, then closes the connections.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
+	first := !s.closed
 	s.closed = true
-	s.checkIdle()
 	s.mu.Unlock()
+	if first && s.inflight.Add(closing) == closing {
+		s.announceIdle()
+	}
 	s.closeAll(s.listeners)
 	var err error
 	select {

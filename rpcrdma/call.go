@@ -20,7 +20,12 @@ type call struct {
 	x    *oncrpc.Exchange
 	xid  uint32
 	refs atomic.Int32
-	done chan error // of capacity 1: the reply, unless the call was abandoned
+
+	// The end of a call that is not abandoned. It may come before the caller begins to wait, on his own goroutine often; then he
+	// finds it in result, and else in done, of capacity 1. Who comes second to turn knows.
+	turn   atomic.Bool
+	result error
+	done   chan error
 
 	// abandoned is set, under Conn.mu, by a caller who returns without a reply: the memory
 	// is then given back by whoever takes the call off the table.
@@ -96,6 +101,7 @@ func getCall(c *Conn, x *oncrpc.Exchange) *call {
 	k := callPool.Get().(*call)
 	k.c, k.x = c, x
 	k.refs.Store(1)
+	k.turn.Store(false)
 	k.abandoned, k.owes, k.fetching, k.long = false, false, false, false
 	k.reply = noWindow
 	k.info = CallInfo{}
@@ -119,9 +125,7 @@ func (k *call) unref() {
 		p.put(s)
 	}
 	if k.recv != nil {
-		k.c.mu.Lock()
-		k.c.putReceive(k.recv)
-		k.c.mu.Unlock()
+		k.c.freeReceive(k.recv)
 	}
 	for i := range k.windows {
 		p.put(k.windows[i].owned)
@@ -135,7 +139,7 @@ func (k *call) unref() {
 	clear(k.reads)
 	k.results, k.loads, k.reads, k.chain = k.results[:0], k.loads[:0], k.reads[:0], k.chain.cleared()
 	k.buf, k.sendList[0], k.doneBuf, k.doneList[0] = transport.Slice{}, transport.Slice{}, transport.Slice{}, transport.Slice{}
-	k.c, k.x, k.recv, k.message = nil, nil, nil, message{}
+	k.c, k.x, k.recv, k.message, k.result = nil, nil, nil, message{}, nil
 	callPool.Put(k)
 }
 

@@ -147,25 +147,42 @@ func (h *Header) long() bool {
 	return false
 }
 
+// bareLen is the length in bytes of three empty chunk lists.
+const bareLen = 3 * 4
+
+// bare reports whether b begins with three empty chunk lists, as that of most messages does.
+func bare(b []byte) bool {
+	return len(b) >= bareLen && binary.BigEndian.Uint64(b) == 0 && binary.BigEndian.Uint32(b[8:]) == 0
+}
+
+// reset empties the header and keeps the memory of its lists.
+func (h *Header) reset() {
+	h.XID, h.Version, h.Credits, h.Type = 0, 0, 0, 0
+	h.Align, h.Threshold = 0, 0
+	h.Lists.Reset()
+	h.Err, h.Low, h.High, h.Extra = 0, 0, 0, [8]uint32{}
+}
+
 // Parse decodes the header that begins b and returns its length. Except with ErrShort, the four
 // fixed words are set even when it fails: with ErrVersion for a version other than 1
 // (an RDMA_ERROR is decoded whatever its version, as servers echo that of the
 // request), or with ErrMalformed.
 func (h *Header) Parse(b []byte) (int, error) {
-	var d xdr.Decoder
-	d.Reset(b, nil)
-	*h = Header{Lists: h.Lists}
-	h.Lists.Reset()
-	h.XID = d.Uint32()
-	h.Version = d.Uint32()
-	h.Credits = d.Uint32()
-	h.Type = Type(d.Uint32())
-	if d.Err() != nil {
+	h.reset()
+	if len(b) < chunks.FixedLen {
 		return 0, ErrShort
 	}
-	if h.Version != ProtocolVersion && h.Type != TypeError {
+	be := binary.BigEndian
+	h.XID, h.Version, h.Credits, h.Type = be.Uint32(b), be.Uint32(b[4:]), be.Uint32(b[8:]), Type(be.Uint32(b[12:]))
+	switch {
+	case h.Version != ProtocolVersion && h.Type != TypeError:
 		return 0, ErrVersion
+	case h.Type == TypeMsg && bare(b[chunks.FixedLen:]):
+		return chunks.FixedLen + bareLen, nil
 	}
+	var d xdr.Decoder
+	d.Reset(b, nil)
+	d.Raw(chunks.FixedLen)
 	switch h.Type {
 	case TypeMsgP:
 		h.Align = d.Uint32()

@@ -15,47 +15,53 @@ import (
 // incoming is a call of the peer's, from its arrival until its reply has been sent:
 // an oncrpc.Incoming. Its arguments stay in place as long, so a reply may refer to them.
 type incoming struct {
-	c        *Conn
-	server   *oncrpc.Server
-	header   Header
-	recv     *receive
-	message  // the inline part
-	reads    []chunks.ReadChunk
-	long     bool   // the first of reads is the message
-	doubtful bool   // that may be the reply to a call of ours
-	heard    uint64 // number of a doubtful one among replies
-	reserved int64  // of the budget
-	args     []xdr.Chunk
-	dec      xdr.Decoder
-	fetched  chan error        // of capacity 1: the end of a Fetch
-	loads    []transport.Slice // memory of the pool that holds arguments
-	readErr  error             // the first of the Reads under way
-	gated    bool              // these go through the gate
+	serving
 
-	waits      bool // for the peer: in Conn.stalls, as what follows
-	since      int
-	prev, next *incoming
-
-	reply   xdr.Message
+	// Memory that the next call uses again.
+	header  Header
+	fetched chan error // of capacity 1: the end of a Fetch
+	reads   []chunks.ReadChunk
+	args    []xdr.Chunk
+	loads   []transport.Slice // memory of the pool that holds arguments
 	out     Header
 	segs    []chunks.Segment
 	pieces  [][]byte
 	without []bool
 	bounces []transport.Slice // memory of the pool that holds results
-	buf     transport.Slice   // of the Send
-	thresh  int               // of padding, in an RDMA_MSGP
-
-	// Of a reply with a read list.
 	regions []transport.Region
 	reading []bool // by item of bulk data
-	pinned  int64  // bytes that the peer is to read, counted in the budget
-	owes    bool   // the peer owes an RDMA_DONE; guarded by Conn.mu, as what follows
-	sent    bool   // the Send is complete
-	acked   bool   // the DONE has come
+	chain   chain
+	imports []transport.Slice
+}
 
-	chain    chain
-	imports  []transport.Slice
+// serving is what is forgotten of a call when it ends.
+type serving struct {
+	c        *Conn
+	server   *oncrpc.Server
+	recv     *receive
+	message         // the inline part
+	long     bool   // the first of reads is the message
+	doubtful bool   // that may be the reply to a call of ours
+	heard    uint64 // number of a doubtful one among replies
+	reserved int64  // of the budget
+	dec      xdr.Decoder
+	readErr  error // the first of the Reads under way
+	gated    bool  // these go through the gate
+
+	waits      bool // for the peer: in Conn.stalls, as what follows
+	since      int
+	prev, next *incoming
+
+	reply    xdr.Message
+	buf      transport.Slice // of the Send
+	thresh   int             // of padding, in an RDMA_MSGP
 	sendList [1]transport.Slice
+
+	// Of a reply with a read list.
+	pinned int64 // bytes that the peer is to read, counted in the budget
+	owes   bool  // the peer owes an RDMA_DONE; guarded by Conn.mu, as what follows
+	sent   bool  // the Send is complete
+	acked  bool  // the DONE has come
 }
 
 var incomingPool = sync.Pool{New: func() any { return &incoming{fetched: make(chan error, 1)} }}
@@ -94,11 +100,9 @@ func (in *incoming) finish() {
 	clear(in.pieces)
 	clear(in.loads)
 	clear(in.bounces)
-	*in = incoming{
-		header: in.header, reads: in.reads[:0], args: in.args[:0], fetched: in.fetched, loads: in.loads[:0],
-		out: in.out, segs: in.segs[:0], pieces: in.pieces[:0], without: in.without[:0], bounces: in.bounces[:0],
-		regions: in.regions[:0], reading: in.reading[:0], chain: in.chain.cleared(), imports: in.imports[:0],
-	}
+	in.reads, in.args, in.loads, in.bounces, in.imports = in.reads[:0], in.args[:0], in.loads[:0], in.bounces[:0], in.imports[:0]
+	in.pieces, in.regions, in.chain = in.pieces[:0], in.regions[:0], in.chain.cleared()
+	in.serving = serving{}
 	incomingPool.Put(in)
 	c.budget.release(c, reserved, pinned)
 }

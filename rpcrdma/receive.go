@@ -29,13 +29,14 @@ func (c *Conn) received(m *transport.Message) {
 		n, err = h.Parse(b)
 	}
 	switch {
+	case err == nil:
 	case errors.Is(err, ErrShort):
 		c.useless(r, err)
 		return
 	case errors.Is(err, ErrVersion):
 		c.bad(r, err, ErrVers)
 		return
-	case err != nil:
+	default:
 		c.bad(r, err, ErrChunk)
 		return
 	}
@@ -249,6 +250,7 @@ func (c *Conn) replied(r *receive, h *Header, m message, err error, number uint6
 func (k *call) end(err error) {
 	c := k.c
 	switch {
+	case err == nil:
 	case errors.Is(err, ErrVersion):
 		c.complain(&c.stats.badVersion, "reply of another version", k.xid, err)
 	case errors.Is(err, ErrMalformed), errors.Is(err, chunks.ErrMalformed):

@@ -64,7 +64,9 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 		c.window.Cancel()
 		return c.ended(ctx, err)
 	}
-	if done := ctx.Done(); done == nil {
+	if done := ctx.Done(); k.turn.Swap(true) {
+		err = k.result
+	} else if done == nil {
 		err = <-k.done
 	} else {
 		select {
@@ -243,7 +245,7 @@ func (k *call) deliver(err error) {
 		if err == nil {
 			k.c.stats.lateReplies.Add(1)
 		}
-	} else {
+	} else if k.result = err; k.turn.Swap(true) {
 		k.done <- err
 	}
 	k.unref()

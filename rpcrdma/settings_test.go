@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/binary"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -146,8 +149,8 @@ func (p *rawPeer) expect(n int) int {
 	return int(binary.BigEndian.Uint32(body[24:]))
 }
 
-// TestExpectInHandler has a server asked for larger receives: in the first call nothing is posted that is shorter, and so it gets them. Later there is, and it
-// does not. What a handler was promised can be sent, into every receive that is posted.
+// TestExpectInHandler has a server asked for larger receives. Where these have memory already, nothing is posted in the first call that is shorter, and so it gets
+// them; later there is, and it does not. Promised ones get longer at any time. What a handler was promised can be sent, into every receive that is posted.
 func TestExpectInHandler(t *testing.T) {
 	for _, align := range []int{0, 512} {
 		for _, tt := range []struct {
@@ -156,17 +159,28 @@ func TestExpectInHandler(t *testing.T) {
 			after     int // another call ahead of it
 			thenLarge int // asked for by the next call
 			then      int // which gets
+			shared    bool
 		}{
-			{"less than is posted", 1, 4096, 0, 4096, 4096},
-			{"as much", 4096, 4096, 0, 5000, 4096},
-			{"more", 8192, 8192, 0, 4096, 8192},
-			{"as much as there may be", 65536, 65536, 0, 65536, 65536},
-			{"more than there may be", 1 << 20, 65536, 0, 70_000, 65536},
-			{"negative", -5, 4096, 0, -5, 4096},
-			{"too late", 8192, 4096, 1, 8192, 4096},
+			{"less than is posted", 1, 4096, 0, 4096, 4096, false},
+			{"as much", 4096, 4096, 0, 5000, 4096, false},
+			{"more", 8192, 8192, 0, 4096, 8192, false},
+			{"as much as there may be", 65536, 65536, 0, 65536, 65536, false},
+			{"more than there may be", 1 << 20, 65536, 0, 70_000, 65536, false},
+			{"negative", -5, 4096, 0, -5, 4096, false},
+			{"too late", 8192, 4096, 1, 8192, 4096, false},
+			{"less than is promised", 1, 4096, 0, 4096, 4096, true},
+			{"as much promised", 4096, 4096, 0, 5000, 5000, true},
+			{"more promised", 8192, 8192, 0, 4096, 8192, true},
+			{"as much promised as there may be", 65536, 65536, 0, 65536, 65536, true},
+			{"never too late", 8192, 8192, 1, 10000, 10000, true},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				r := newRig(t, Config{Dialect: Draft, Align: align, Credits: 4})
+				r := newRigOn(t, Config{Dialect: Draft, Align: align, Credits: 4}, loopback.Config{}, func(l transport.Listener) transport.Listener {
+					if tt.shared {
+						return l
+					}
+					return noReceivesListener{l, new(atomic.Bool)} // which has no abilities
+				})
 				r.server.Handle(expectProgram())
 				p := r.raw(inline4k)
 				if tt.after > 0 {
@@ -198,10 +212,9 @@ func TestExpectAsClient(t *testing.T) {
 		want := 8192
 		var first *started
 		var h *Header
-		if busy { // then a receive is posted that its reply may find
+		if busy { // its reply finds a longer one
 			first = start(t.Context(), c, &items{}, nil)
 			h, _ = p.next()
-			want = 4096
 		}
 		waitFor(t, func() bool { // the one for a call of the peer's
 			c.mu.Lock()

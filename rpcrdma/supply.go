@@ -16,7 +16,7 @@ type supply struct {
 	shared   transport.SharedReceiver // nil: receives have their memory from the beginning
 	wait     receiveWait
 	promised int          // receives posted that no message has taken
-	held     int64        // bytes of those that messages have taken
+	held     int64        // bytes of those that messages have taken, if there is a budget
 	reserved atomic.Int64 // bytes of the budget; Conn.mu guards changes
 }
 
@@ -67,22 +67,19 @@ func (c *Conn) secure() {
 	}
 }
 
-// settle gives back what the connection need not have; c.mu is held.
+// settle gives back to the budget what the connection need not have; c.mu is held.
 func (c *Conn) settle() {
 	s := &c.supply
-	if s.budget == nil {
-		return
-	}
-	n := s.reserved.Load()
+	n, keep := s.reserved.Load(), int64(0)
 	if c.busy() {
 		if !s.budget.short(n) {
 			return
 		}
-		n = c.spare()
+		keep = n - max(0, c.spare())
 	}
-	if n > 0 {
-		s.reserved.Add(-n)
-		s.budget.release(n)
+	if n > keep {
+		s.reserved.Store(keep)
+		s.budget.release(n - keep)
 	}
 }
 
@@ -160,7 +157,9 @@ func (s *receiveSource) Receive() *transport.Receive {
 		return nil
 	}
 	a.promised--
-	a.held += size
+	if a.budget != nil {
+		a.held += size
+	}
 	c.list(r)
 	return &r.Receive
 }
@@ -183,13 +182,29 @@ func (c *Conn) arrived(r *receive) {
 	c.posted = c.posted[:last]
 	if s := &c.supply; s.shared == nil {
 		s.promised--
-		s.held += int64(r.home.kind.size)
+		if s.budget != nil {
+			s.held += int64(r.home.kind.size)
+		}
 	}
 }
 
-// putReceive gives a receive back that arrived; c.mu is held.
+// freeReceive gives a receive back that arrived.
+func (c *Conn) freeReceive(r *receive) {
+	if c.supply.budget == nil {
+		c.pool.putReceive(r)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.putReceive(r)
+}
+
+// putReceive is freeReceive where c.mu is held.
 func (c *Conn) putReceive(r *receive) {
 	c.pool.putReceive(r)
+	if c.supply.budget == nil {
+		return
+	}
 	c.supply.held -= int64(r.home.kind.size)
 	c.settle()
 }
@@ -211,7 +226,7 @@ func (c *Conn) endSupply() {
 	s := &c.supply
 	for _, r := range c.posted {
 		c.pool.putReceive(r)
-		if s.shared != nil {
+		if s.shared != nil && s.budget != nil {
 			s.held -= int64(r.home.kind.size)
 		}
 	}

@@ -384,18 +384,18 @@ func TestNothingWithheldAfterEnd(t *testing.T) {
 	b := newBudget(cfg.ServerMemory)
 	c := &Conn{cfg: cfg, rules: dialects[Draft], budget: b, memory: connBudget{free: cfg.ConnMemory}}
 	for range cfg.Credits {
-		if !b.pin(&incoming{c: c, pinned: 1}) {
+		if !b.pin(&incoming{serving: serving{c: c, pinned: 1}}) {
 			t.Fatal("withheld without a reason")
 		}
 	}
-	late := &incoming{c: c, pinned: 1}
+	late := &incoming{serving: serving{c: c, pinned: 1}}
 	if b.pin(late) {
 		t.Fatal("more RDMA_DONEs owed than there are credits")
 	}
 	if gone := b.remove(c); len(gone) != 1 || gone[0] != late {
 		t.Errorf("%d replies given up at the end, want the one that was withheld", len(gone))
 	}
-	if !b.pin(&incoming{c: c, pinned: 1 << 30}) {
+	if !b.pin(&incoming{serving: serving{c: c, pinned: 1 << 30}}) {
 		t.Error("a reply is withheld that nothing would ever send")
 	}
 }

@@ -115,6 +115,12 @@ func (d *Decoder) misplaced(n int) bool {
 
 // Uint32 decodes an unsigned integer (RFC 4506 section 4.2).
 func (d *Decoder) Uint32() uint32 {
+	if len(d.buf) >= 4 && len(d.chunks) == 0 { // the most frequent item by far, so without a call
+		v := binary.BigEndian.Uint32(d.buf)
+		d.buf = d.buf[4:]
+		d.pos += 4
+		return v
+	}
 	p := d.next(4)
 	if p == nil {
 		return 0

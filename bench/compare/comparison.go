@@ -29,14 +29,6 @@ func (c comparison) scenarios() (theirs, ours string) {
 	return theirs, c.ours + "/" + c.workload.String()
 }
 
-// missing says what it takes that is not there.
-func (c comparison) missing() error {
-	if other, ok := find(c.other); ok && other.missing != nil {
-		return other.missing()
-	}
-	return nil
-}
-
 // bounds are what is asked of a workload.
 type bounds struct{ owed, goal float64 }
 

@@ -11,8 +11,9 @@ type contender struct {
 	name   string
 	listen func(ctx context.Context, s paired.Sockets, w workload) (paired.Server, error)
 	dial   func(ctx context.Context, s paired.Sockets, addr string, w workload) (paired.Client, error)
-	// missing says what it takes that is not there; nil means nothing.
-	missing func() error
+	// missing says what it takes that is not there, after a look around for it. It may leave files in a directory for as long as
+	// the comparison takes. nil means that nothing is missing.
+	missing func(dir string) error
 }
 
 // contenders are those that there are. Those with a "+" are of two parties: server and client.
@@ -63,12 +64,12 @@ func init() {
 	}
 }
 
-// both returns what says what either says.
-func both(a, b func() error) func() error {
-	return func() error {
-		if err := a(); err != nil {
+// both is what either misses.
+func both(a, b func(dir string) error) func(dir string) error {
+	return func(dir string) error {
+		if err := a(dir); err != nil {
 			return err
 		}
-		return b()
+		return b(dir)
 	}
 }

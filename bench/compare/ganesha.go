@@ -30,7 +30,7 @@ EXPORT {
 `
 
 // missingGanesha says why ganesha cannot run.
-func missingGanesha() error {
+func missingGanesha(string) error {
 	if _, err := exec.LookPath(ganeshaCommand); err != nil {
 		return errors.New(ganeshaCommand + " is not installed (apt-get install nfs-ganesha-vfs rpcbind)")
 	}

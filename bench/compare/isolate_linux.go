@@ -82,7 +82,7 @@ func prepare(congestion string) (undo func() error, err error) {
 			return undo, err
 		}
 	}
-	if missingGanesha() != nil {
+	if missingGanesha("") != nil {
 		return undo, nil
 	}
 	mapper, err := startDaemon("127.0.0.1:111", "rpcbind", "-w", "-f")

@@ -3,7 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
-	_ "embed" // libnfs.c
+	_ "embed" // libnfs/client.c
 	"errors"
 	"fmt"
 	"io"
@@ -18,14 +18,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-//go:embed libnfs.c
+//go:embed libnfs/client.c
 var libnfsSource string
 
 // libnfsVariable is the environment variable with the path of the compiled program.
 const libnfsVariable = "COMPARE_LIBNFS"
 
-// compileLibnfs compiles the program in a directory, and tells the processes of this command about it.
-func compileLibnfs(dir string) error {
+// missingLibnfs compiles the program in a directory, tells the processes of this command about it, and says why it cannot.
+func missingLibnfs(dir string) error {
+	if os.Getenv(libnfsVariable) != "" {
+		return nil
+	}
 	source, program := filepath.Join(dir, "libnfs.c"), filepath.Join(dir, "libnfs")
 	if err := os.WriteFile(source, []byte(libnfsSource), 0o600); err != nil {
 		return err
@@ -35,22 +38,6 @@ func compileLibnfs(dir string) error {
 		return fmt.Errorf("libnfs cannot be compiled against (apt-get install gcc libc6-dev libnfs-dev): %w: %s", err, said)
 	}
 	return os.Setenv(libnfsVariable, program)
-}
-
-// missingLibnfs says why there is no program.
-func missingLibnfs() error {
-	if os.Getenv(libnfsVariable) != "" {
-		return nil
-	}
-	dir, err := os.MkdirTemp("", "libnfs")
-	if err != nil {
-		return err
-	}
-	err = compileLibnfs(dir)
-	if err != nil {
-		return errors.Join(err, os.RemoveAll(dir))
-	}
-	return nil
 }
 
 // libnfsClient is the program, which does the whole of a workload.

@@ -69,13 +69,12 @@ func makeEntries(ctx context.Context, fs *memfs.FS, n int) error {
 // fill writes the file, as a client in the same process.
 func fill(ctx context.Context, srv *oncrpc.Server) error {
 	here, there := net.Pipe()
-	served := make(chan error, 1)
 	conn := recordmark.NewConn(here, recordmark.Config{})
 	peer := recordmark.NewConn(there, recordmark.Config{})
-	go func() { served <- peer.Serve(ctx, srv) }()
+	peer.Serve(srv)
 	defer func() {
 		conn.Close()
-		<-served
+		<-peer.Done()
 	}()
 	c, err := dialOurs(ctx, conn, conn, "/")
 	if err != nil {

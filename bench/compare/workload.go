@@ -37,7 +37,7 @@ type workload struct {
 func (w workload) String() string {
 	switch w.op {
 	case opRead, opRandom, opWrite:
-		return fmt.Sprintf("%s-%dKiB-x%d", w.op, w.size>>10, w.inFlight)
+		return fmt.Sprintf("%s-%dKiBx%d", w.op, w.size>>10, w.inFlight)
 	case opList:
 		return fmt.Sprintf("%s-%d", w.op, w.size)
 	}

@@ -38,8 +38,8 @@ func (p *payloads) take(ctx context.Context, c *oncrpc.Call) error {
 	if err := c.Args.Finish(); err != nil {
 		return err
 	}
-	taken, err := takeAligned(ctx, b)
-	if err == nil && !taken {
+	inPlace, err := aligned(ctx, b)
+	if err == nil && !inPlace {
 		s := p.sinks.get(b.Len())
 		s.list[0] = s.memory[:b.Len()]
 		err = b.FetchInto(ctx, s.list[:])
@@ -52,21 +52,13 @@ func (p *payloads) take(ctx context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// takeAligned takes data that is here and lies at the beginning of a page, and reports whether it does.
-func takeAligned(ctx context.Context, b xdr.Bulk) (bool, error) {
-	if !b.Ready() || b.Len() == 0 {
+// aligned reports whether data is here and lies at the beginning of a page.
+func aligned(ctx context.Context, b xdr.Bulk) (bool, error) {
+	if !b.Ready() {
 		return false, nil
 	}
 	data, err := b.Bytes(ctx)
-	if err != nil || uintptr(unsafe.Pointer(unsafe.SliceData(data)))%Page != 0 {
-		return false, err
-	}
-	_, r, err := b.Take(ctx)
-	if err != nil {
-		return false, err
-	}
-	r.Release() // a server with a use for it would do so later
-	return true, nil
+	return err == nil && uintptr(unsafe.Pointer(unsafe.SliceData(data)))%Page == 0, err
 }
 
 func (p *payloads) give(_ context.Context, c *oncrpc.Call) error {

@@ -9,7 +9,8 @@ import (
 
 // chart is one picture: panels side by side, with one legend below.
 type chart struct {
-	name   string // of its file, without extension
+	name   string     // of its file, without extension
+	path   bench.Path // whose chart it is; empty if it is of all
 	title  string
 	about  string // what holds for all that is shown
 	panels []panel
@@ -27,9 +28,10 @@ type panel struct {
 
 // axis says how the values along it are written. The values of x are integers.
 type axis struct {
-	label string
-	text  func(float64) string
-	base  float64 // ticks are at its powers
+	label   string
+	text    func(float64) string
+	base    float64   // ticks are at its powers
+	between []float64 // and, if there is room, at these multiples of them
 }
 
 // line is one series. Those with one name in several panels have one entry in the legend, and should have one look.
@@ -73,6 +75,9 @@ func sameRange(c *chart) {
 				high.x, high.y = max(high.x, xy.x), max(high.y, xy.y)
 			}
 		}
+	}
+	if slices.ContainsFunc(c.panels, func(p panel) bool { return len(p.marks) > 0 }) {
+		high.y *= math.Pow(high.y/low.y, .1) // for their texts
 	}
 	for i := range c.panels {
 		c.panels[i].low, c.panels[i].high = low, high

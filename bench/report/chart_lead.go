@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/rpcrdma/go-rpcrdma/bench"
@@ -9,15 +10,16 @@ import (
 
 // leadChart shows how many times faster than inline the chunk is over one path, for each number of calls and connections.
 func leadChart(r *bench.Result, path bench.Path) chart {
-	ch := chart{name: "crossover-" + string(path), title: "Chunk against inline over " + string(path), about: "above the line the chunk is faster"}
+	all := combinations(r, path)
+	ch := chart{path: path, name: "crossover-" + string(path), title: "Throughput by chunk, relative to inline, over " + string(path)}
+	ch.about = "where a line is above × 1 the chunk is faster; the mark is the median crossover"
+	if n := len(light.palette); len(all) > n {
+		all, ch.about = all[:n], ch.about+fmt.Sprintf("; the first %d numbers of calls and connections", n)
+	}
 	for i := range directions {
 		d := &directions[i]
 		p := panel{title: d.title, x: sizeAxis, y: leadAxis, level: 1}
-		for j, c := range combinations(r, path) {
-			if len(p.lines) == len(light.palette) {
-				ch.about += "; for more calls and connections see the table"
-				break
-			}
+		for j, c := range all {
 			p.lines = append(p.lines, line{c.String(), look{color: j}, lead(r, path, d, c)})
 		}
 		for _, v := range verdicts(r) {

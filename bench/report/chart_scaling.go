@@ -15,7 +15,7 @@ type scaling struct {
 }
 
 var scalings = []scaling{
-	{"calls", "Scaling with calls in flight", "calls in flight on each connection",
+	{"calls", "Scaling with calls in flight", "calls in flight",
 		func(p *bench.Point) int { return p.InFlight }, func(p *bench.Point) int { return p.Conns }, "connection"},
 	{"connections", "Scaling with connections", "connections",
 		func(p *bench.Point) int { return p.Conns }, func(p *bench.Point) int { return p.InFlight }, "call"},
@@ -37,20 +37,21 @@ func (s *scaling) chart(r *bench.Result) chart {
 	x := countAxis
 	x.label = s.label
 	for _, side := range []struct {
+		what    string
 		y       axis
 		large   bool
 		choices []series
 		f       func(*bench.Measured) float64
 	}{
-		{rateAxis, false, []series{{way: bench.InlineReply, tcp: bench.InlineReply}, {way: bench.InlineCall, tcp: bench.InlineCall}}, (*bench.Measured).Rate},
-		{speedAxis, true, []series{{way: bench.WriteChunk, tcp: bench.InlineReply}, {way: bench.ReadChunk, tcp: bench.InlineCall}}, (*bench.Measured).Throughput},
+		{"Calls a second: ", rateAxis, false, []series{{way: bench.InlineReply, tcp: bench.InlineReply}, {way: bench.InlineCall, tcp: bench.InlineCall}}, (*bench.Measured).Rate},
+		{"Throughput: ", speedAxis, true, []series{{way: bench.WriteChunk, tcp: bench.InlineReply}, {way: bench.ReadChunk, tcp: bench.InlineCall}}, (*bench.Measured).Throughput},
 	} {
 		best, ok := s.best(r, side.choices, side.large)
 		if !ok {
 			continue
 		}
 		p := panel{
-			title: bench.FormatSize(best.size) + " by " + string(best.way) + ", " + s.each(best.other),
+			title: side.what + bench.FormatSize(best.size) + " by " + string(best.way) + ", " + s.each(best.other),
 			x:     x, y: side.y,
 		}
 		for _, path := range paths(r) {

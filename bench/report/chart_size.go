@@ -24,14 +24,14 @@ type named struct {
 var directions = []direction{
 	{"Calls: client to server", false, []named{
 		{bench.InlineCall, "inline", look{color: blue}},
-		{bench.Padded, "inline, padded (RDMA_MSGP)", look{color: purple}},
+		{bench.Padded, "inline, padded", look{color: purple}},
 		{bench.ReadChunk, "chunk (read, write)", look{color: vermilion}},
-		{bench.LongCall, "whole message by chunk (position zero, reply)", look{color: green}},
+		{bench.LongCall, "whole message by chunk", look{color: green}},
 	}},
 	{"Replies: server to client", true, []named{
 		{bench.InlineReply, "inline", look{color: blue}},
 		{bench.WriteChunk, "chunk (read, write)", look{color: vermilion}},
-		{bench.ReplyChunk, "whole message by chunk (position zero, reply)", look{color: green}},
+		{bench.ReplyChunk, "whole message by chunk", look{color: green}},
 	}},
 }
 
@@ -81,7 +81,7 @@ func plottable(points []point, x, y float64) []point {
 // bySize shows a figure of all ways over one path against size.
 func bySize(r *bench.Result, path bench.Path, name, title string, y axis, f func(*bench.Measured) float64) chart {
 	c := fullest(r, path)
-	ch := chart{name: name + "-" + string(path), title: title + " over " + string(path), about: c.String()}
+	ch := chart{path: path, name: name + "-" + string(path), title: title + " over " + string(path), about: c.String()}
 	for i := range directions {
 		d := &directions[i]
 		p := panel{title: d.title, x: sizeAxis, y: y}
@@ -119,15 +119,20 @@ func throughputChart(r *bench.Result, path bench.Path) chart {
 }
 
 func latencyChart(r *bench.Result, path bench.Path) chart {
-	return bySize(r, path, "latency", "Latency of a call", latencyAxis, func(m *bench.Measured) float64 { return float64(m.Latency.P50) })
+	return bySize(r, path, "latency", "Median latency of a call", latencyAxis, func(m *bench.Measured) float64 { return float64(m.Latency.P50) })
 }
 
 func cpuChart(r *bench.Result, path bench.Path) chart {
-	return bySize(r, path, "cpu", "CPU time", cpuAxis, func(m *bench.Measured) float64 {
+	c := bySize(r, path, "cpu", "CPU time of both ends for a GB of payload", cpuAxis, func(m *bench.Measured) float64 {
 		s := perGB(m, &m.Client)
 		if u := server(m); u != nil {
 			s += perGB(m, u)
 		}
 		return s
 	})
+	for i := range c.panels {
+		c.panels[i].marks = nil // are of throughput
+	}
+	sameRange(&c)
+	return c
 }

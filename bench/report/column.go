@@ -29,8 +29,8 @@ var columns = []column{
 	{"CPU, us/call", "server", func(m *bench.Measured) string { return number(perCall(m, server(m))) }},
 	{"allocs/call", "client", func(m *bench.Measured) string { return number(allocs(m, &m.Client)) }},
 	{"allocs/call", "server", func(m *bench.Measured) string { return number(allocs(m, server(m))) }},
-	{"wire", "B/B", func(m *bench.Measured) string { return number(wire(m)) }},
-	{"", "ratio", func(m *bench.Measured) string { return number(ratio(m)) }},
+	{"wire per", "payload", func(m *bench.Measured) string { return number(wire(m)) }},
+	{"ratio", "to raw", func(m *bench.Measured) string { return number(ratio(m)) }},
 }
 
 // server is what the server has used, if it is a process of its own that has told.

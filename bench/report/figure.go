@@ -45,8 +45,9 @@ func (f *figure) draw(c *chart, dc draw.Canvas) {
 	dc.Max.Y -= 22
 	if c.about != "" {
 		dc.FillText(about, vg.Point{X: dc.Min.X, Y: dc.Max.Y}, c.about)
+		dc.Max.Y -= 16
 	}
-	dc.Max.Y -= 24
+	dc.Max.Y -= 8
 	dc.Min.Y += f.legend(c, dc) + 8
 
 	var plots []*plot.Plot
@@ -65,17 +66,18 @@ func (f *figure) panel(p *panel) *plot.Plot {
 	plt.BackgroundColor = nil
 	plt.Title.Text = p.title
 	plt.Title.TextStyle.Font, plt.Title.TextStyle.Color = sans(13), f.text
-	plt.Title.Padding = 6
+	plt.Title.Padding = 8
 	f.axis(&plt.X, p.x)
 	f.axis(&plt.Y, p.y)
 
 	grid := plotter.NewGrid()
-	grid.Vertical.Color, grid.Horizontal.Color = f.grid, f.grid
+	grid.Vertical = draw.LineStyle{Color: f.grid, Width: .8}
+	grid.Horizontal = grid.Vertical
 	plt.Add(grid)
 	if p.level != 0 {
 		plt.Add(&level{at: p.level, style: draw.LineStyle{Color: f.faint, Width: 1.2}})
 	}
-	for _, l := range p.lines {
+	for _, l := range slices.Backward(p.lines) { // the first is on top
 		f.line(plt, l)
 	}
 	for _, m := range p.marks {
@@ -85,15 +87,16 @@ func (f *figure) panel(p *panel) *plot.Plot {
 		plt.X.Min, plt.X.Max = p.low.x, p.high.x
 		plt.Y.Min, plt.Y.Max = min(plt.Y.Min, p.low.y), max(plt.Y.Max, p.high.y)
 	}
-	plt.X.Min, plt.X.Max = p.x.within(plt.X.Min, plt.X.Max)
-	plt.Y.Min, plt.Y.Max = p.y.within(plt.Y.Min, plt.Y.Max)
+	plt.X.Min, plt.X.Max = p.x.around(plt.X.Min, plt.X.Max)
+	plt.Y.Min, plt.Y.Max = p.y.around(plt.Y.Min, plt.Y.Max)
 	return plt
 }
 
 func (f *figure) axis(a *plot.Axis, x axis) {
 	a.Scale = plot.LogScale{}
 	a.Tick.Marker = ticker{x}
-	a.Tick.Length = 0
+	a.Tick.Length = 4
+	a.Tick.LineStyle = draw.LineStyle{Color: f.faint, Width: .8}
 	a.Tick.Label.Font, a.Tick.Label.Color = sans(11), f.faint
 	a.Label.Text = x.label
 	a.Label.TextStyle.Font, a.Label.TextStyle.Color = sans(11.5), f.faint
@@ -132,7 +135,7 @@ func (f *figure) stroke(l look) draw.LineStyle {
 func (f *figure) glyph(l look) draw.GlyphStyle {
 	shapes := [...]draw.GlyphDrawer{
 		blue: draw.CircleGlyph{}, vermilion: draw.BoxGlyph{}, green: draw.PyramidGlyph{}, purple: draw.CrossGlyph{},
-		orange: draw.RingGlyph{}, sky: draw.SquareGlyph{}, grey: draw.TriangleGlyph{}, strong: draw.PlusGlyph{},
+		orange: draw.RingGlyph{}, sky: draw.SquareGlyph{}, grey: draw.TriangleGlyph{}, strong: draw.PlusGlyph{}, brown: draw.BoxGlyph{},
 	}
 	return draw.GlyphStyle{Color: f.palette[l.color], Radius: 3.2, Shape: shapes[l.color]}
 }
@@ -155,7 +158,7 @@ func (f *figure) legend(c *chart, dc draw.Canvas) vg.Length {
 			if len(l.points) == 0 || slices.ContainsFunc(places, func(other place) bool { return other.name == l.name }) {
 				continue
 			}
-			width := sample + 6 + style.Width(l.name)
+			width := sample + 6 + style.Width(l.name)*1.15 // a page may have to use a wider font
 			if x > 0 && x+width > dc.Size().X {
 				x, rows = 0, rows+1
 			}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"io"
 
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -11,24 +12,23 @@ import (
 // dotsPerInch makes two pixels of a point.
 const dotsPerInch = 144
 
-// png draws c for a file of its own.
-func (c *chart) png() ([]byte, error) {
+// writePNG draws c for a file of its own.
+func (c *chart) writePNG(w io.Writer) error {
 	canvas := vgimg.NewWith(vgimg.UseWH(chartWidth, chartHeight), vgimg.UseDPI(dotsPerInch))
 	f := figure{light}
 	f.draw(c, draw.New(canvas))
-	var b bytes.Buffer
-	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(&b)
-	return b.Bytes(), err
+	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
+	return err
 }
 
 // svg draws c for a page.
-func (c *chart) svg(t theme) ([]byte, error) {
+func (c *chart) svg(t theme) []byte {
 	canvas := vgsvg.New(chartWidth, chartHeight)
 	t.background = nil
 	f := figure{t}
 	f.draw(c, draw.New(canvas))
 	var b bytes.Buffer
-	_, err := canvas.WriteTo(&b)
+	canvas.WriteTo(&b) // fails if b does
 	// The font of the measures is rarely there, but others have the same.
-	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), err
+	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 }

@@ -122,10 +122,12 @@ func writeVerdicts(w io.Writer, r *bench.Result) {
 	if len(all) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\ncrossover: the size from which on a chunk is faster than inline, and by how much where inline ends\n")
-	var rows [][]string
+	fmt.Fprintf(w, "\ncrossover: from where on a chunk is faster than inline; the median over calls in flight and connections, and the range\n")
+	path, where := 0, 0
 	for _, v := range all {
-		rows = append(rows, []string{string(v.Path) + ", " + v.Direction() + " by " + string(v.Chunk), v.Where(), v.Gain()})
+		path, where = max(path, len(v.what())), max(where, len(v.Where()))
 	}
-	writeAligned(w, rows)
+	for _, v := range all {
+		fmt.Fprintf(w, "  %-*s  %-*s  %s\n", path, v.what(), where, v.Where(), v.Gain())
+	}
 }

@@ -8,7 +8,7 @@ type theme struct {
 	text       color.Color
 	faint      color.Color // text that matters less, and axes
 	grid       color.Color
-	palette    [8]color.Color
+	palette    [9]color.Color
 }
 
 // The places in a palette. Its colours can be told apart by people who do not see all of them (those of Okabe and Ito).
@@ -21,6 +21,7 @@ const (
 	sky
 	grey
 	strong // the colour of text
+	brown
 )
 
 func rgb(hex uint32) color.Color {
@@ -29,17 +30,17 @@ func rgb(hex uint32) color.Color {
 
 var light = theme{
 	background: color.White,
-	text:       rgb(0x1f2328), faint: rgb(0x656d76), grid: rgb(0xe4e8ec),
-	palette: [8]color.Color{
+	text:       rgb(0x1f2328), faint: rgb(0x656d76), grid: rgb(0xdfe3e8),
+	palette: [9]color.Color{
 		blue: rgb(0x0072b2), vermilion: rgb(0xd55e00), green: rgb(0x009e73), purple: rgb(0xb0579b),
-		orange: rgb(0xe69f00), sky: rgb(0x56b4e9), grey: rgb(0x8b949e), strong: rgb(0x1f2328),
+		orange: rgb(0xe69f00), sky: rgb(0x56b4e9), grey: rgb(0x8b949e), strong: rgb(0x1f2328), brown: rgb(0x7a3b12),
 	},
 }
 
 var dark = theme{
 	text: rgb(0xe6edf3), faint: rgb(0x9198a1), grid: rgb(0x2b313a),
-	palette: [8]color.Color{
+	palette: [9]color.Color{
 		blue: rgb(0x4aa3df), vermilion: rgb(0xff8c42), green: rgb(0x2fc79a), purple: rgb(0xe08fcb),
-		orange: rgb(0xf2c14e), sky: rgb(0x8fd3ff), grey: rgb(0x8b949e), strong: rgb(0xe6edf3),
+		orange: rgb(0xf2c14e), sky: rgb(0x8fd3ff), grey: rgb(0x8b949e), strong: rgb(0xe6edf3), brown: rgb(0xb98b6a),
 	},
 }

@@ -9,53 +9,44 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// maxTicks is how many ticks with a text an axis may have.
-const maxTicks = 8
+// maxTicks is how many ticks an axis may have.
+const maxTicks = 9
 
-// ticks returns those of a logarithmic axis: at powers of its base, not at all of them if there are many, and between
-// them if there are few.
+// ticks returns those of a logarithmic axis: at powers of its base, fewer if there are too many, and more between them if
+// there is room.
 func (a axis) ticks(from, to float64) []plot.Tick {
-	if from <= 0 || to < from {
+	if !(from > 0 && to >= from && to/from < 1e30) {
 		return nil
 	}
-	first, last := int(math.Floor(math.Log(from)/math.Log(a.base)+1e-9)), int(math.Ceil(math.Log(to)/math.Log(a.base)-1e-9))
-	between := []float64{1}
-	if a.base == 10 && last-first <= 2 {
-		between = []float64{1, 2, 5}
-	}
-	step := 1
-	for (last-first)/step >= maxTicks {
-		step++
-	}
-	var ticks []plot.Tick
-	for i := first; i <= last; i++ {
-		for _, f := range between {
-			t := plot.Tick{Value: f * math.Pow(a.base, float64(i))}
-			if (i-first)%step == 0 {
-				t.Label = a.text(t.Value)
+	const rounding = 1e-9
+	log := func(x float64) float64 { return math.Log(x) / math.Log(a.base) }
+	first, last := int(math.Floor(log(from)+rounding)), int(math.Ceil(log(to)-rounding))
+	try := func(step int, factors []float64) (ticks []plot.Tick) {
+		for i := first; i <= last; i += step {
+			for _, f := range factors {
+				x := f * math.Pow(a.base, float64(i))
+				if x >= from*(1-rounding) && x <= to*(1+rounding) {
+					ticks = append(ticks, plot.Tick{Value: x, Label: a.text(x)})
+				}
 			}
-			ticks = append(ticks, t)
+		}
+		return ticks
+	}
+	if ticks := try(1, append([]float64{1}, a.between...)); len(ticks) <= maxTicks {
+		return ticks
+	}
+	for step := 1; ; step++ {
+		if ticks := try(step, []float64{1}); len(ticks) <= maxTicks {
+			return ticks
 		}
 	}
-	return ticks
 }
 
-// within are the ticks from the last one at or below from, to the first one at or above to: the range to show.
-func (a axis) within(from, to float64) (low, high float64) {
-	low, high = from, to
-	ticks := a.ticks(from, to)
-	for _, t := range ticks {
-		if t.Value <= from*(1+1e-9) {
-			low = t.Value
-		}
-	}
-	for i := len(ticks) - 1; i >= 0; i-- {
-		if ticks[i].Value >= to*(1-1e-9) {
-			high = ticks[i].Value
-		}
-	}
-	if low == high {
-		low, high = low/a.base, high*a.base
+// around is the range to show when values from one to the other are to be in it, with some room.
+func (a axis) around(from, to float64) (low, high float64) {
+	low, high = from/math.Pow(a.base, .1), to*math.Pow(a.base, .1)
+	if to/from < math.Sqrt(a.base) {
+		low, high = low/math.Sqrt(a.base), high*math.Sqrt(a.base)
 	}
 	return low, high
 }
@@ -67,11 +58,11 @@ func (t ticker) Ticks(from, to float64) []plot.Tick { return t.ticks(from, to) }
 
 // The axes.
 var (
-	sizeAxis    = axis{"payload", func(x float64) string { return bench.FormatSize(int(math.Round(x))) }, 4}
-	countAxis   = axis{"", func(x float64) string { return strconv.Itoa(int(math.Round(x))) }, 2}
-	speedAxis   = axis{"throughput", short(throughput), 10}
-	rateAxis    = axis{"calls a second", short(func(x float64) string { return scaled(x, "", "k", "M") }), 10}
-	latencyAxis = axis{"latency, p50", short(func(x float64) string { return scaled(x, "ns", "µs", "ms", "s") }), 10}
-	cpuAxis     = axis{"CPU time for a GB, both ends", short(func(x float64) string { return scaled(x*1e6, "µs", "ms", "s") }), 10}
-	leadAxis    = axis{"throughput, chunk to inline", func(x float64) string { return "× " + strconv.FormatFloat(x, 'g', 3, 64) }, 2}
+	sizeAxis    = axis{"payload", func(x float64) string { return bench.FormatSize(int(math.Round(x))) }, 4, nil}
+	countAxis   = axis{"", func(x float64) string { return strconv.Itoa(int(math.Round(x))) }, 2, nil}
+	speedAxis   = axis{"", short(throughput), 10, []float64{2, 5}}
+	rateAxis    = axis{"", short(func(x float64) string { return scaled(x, "", "k", "M") }), 10, []float64{2, 5}}
+	latencyAxis = axis{"", short(func(x float64) string { return scaled(x, "ns", "µs", "ms", "s") }), 10, []float64{2, 5}}
+	cpuAxis     = axis{"", short(func(x float64) string { return scaled(x*1e6, "µs", "ms", "s") }), 10, []float64{2, 5}}
+	leadAxis    = axis{"", func(x float64) string { return "× " + strconv.FormatFloat(x, 'g', 3, 64) }, 2, []float64{1.5}}
 )

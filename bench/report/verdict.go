@@ -81,11 +81,15 @@ func (v *verdict) Direction() string {
 	return "calls"
 }
 
+func (v *verdict) what() string {
+	return fmt.Sprintf("%s, %s, %s", v.Path, v.Direction(), v.Chunk)
+}
+
 // Where says from where on the chunk is faster.
 func (v *verdict) Where() string {
 	s := where(v.Middle())
 	if first, last := &v.all[0], &v.all[len(v.all)-1]; where(first) != where(last) {
-		s += fmt.Sprintf(" (%s to %s over %d combinations)", where(first), where(last), len(v.all))
+		s += fmt.Sprintf(" (%s to %s)", where(first), where(last))
 	}
 	return s
 }
@@ -97,11 +101,11 @@ func where(x *bench.Crossover) string {
 	case x.Always:
 		return "all sizes"
 	}
-	return "none"
+	return "beyond " + bench.FormatSize(x.Up)
 }
 
 // Gain says how much faster the chunk is where inline ends.
 func (v *verdict) Gain() string {
 	m := v.Middle()
-	return number(m.Gain) + " times at " + bench.FormatSize(m.Up)
+	return number(m.Gain) + " times as fast at " + bench.FormatSize(m.Up)
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
+// aboutRatio says what the ratio of a point is.
+const aboutRatio = "ratio to raw: to raw TCP at that size, over loopback to memory copy, measured right before the point"
+
 // yardstick is a row of figures by size.
 type yardstick struct {
 	Name  string
@@ -73,4 +76,5 @@ func writeYardsticks(w io.Writer, y *bench.Yardsticks) {
 	if ping != "" {
 		fmt.Fprintf(w, "  %s\n", ping)
 	}
+	fmt.Fprintf(w, "  %s\n", aboutRatio)
 }

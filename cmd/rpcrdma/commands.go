@@ -35,7 +35,7 @@ func addCommands(root *cobra.Command) {
 	get, put := newGetCommand(), newPutCommand()
 	get.SuggestFor, put.SuggestFor = []string{"cp", "copy", "download"}, []string{"cp", "copy", "upload"}
 	root.AddCommand(grouped(groupFiles, completed(0, true, get, put)...)...)
-	root.AddCommand(grouped(groupOther, newConfCommand(), newDemoCommand(), newVersionCommand())...)
+	root.AddCommand(grouped(groupOther, newPingCommand(), newBenchCommand(), newConfCommand(), newDemoCommand(), newVersionCommand())...)
 	initCompletion(root)
 	initHelp(root)
 	for _, c := range root.Commands() {

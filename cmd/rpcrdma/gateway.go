@@ -25,6 +25,7 @@ type gatewayRun struct {
 	gateway *gateway.Gateway
 	ways    ways
 	rpcbind *registration // nil: none
+	debug   *debugging    // nil: none
 }
 
 // runGateway passes calls on until ctx ends, which is success.
@@ -36,6 +37,10 @@ func runGateway(ctx context.Context, cfg *gatewayConfig, out io.Writer, log *slo
 	}
 	g := &gatewayRun{cfg: cfg, log: log, ports: &ports{tcp: l}}
 	defer g.ports.close()
+	if g.debug, err = listenDebug(ctx, cfg.debug, log); err != nil {
+		return err
+	}
+	defer g.debug.close()
 	g.gateway = gateway.New(g.config())
 	defer g.gateway.Close()
 	g.rpc = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log, Forward: g.gateway.Forward})
@@ -50,6 +55,7 @@ func runGateway(ctx context.Context, cfg *gatewayConfig, out io.Writer, log *slo
 	if ip := l.Addr().(*net.TCPAddr).IP; !ip.IsLoopback() && len(cfg.allow) == 0 {
 		log.Warn("whoever reaches this port has what the server allows this host: name with --allow who may")
 	}
+	g.debug.serve(func() map[string]any { return map[string]any{"gateway": g.gateway.Stats()} })
 	if err := g.greet(out); err != nil {
 		g.rpcbind.unregister(context.WithoutCancel(ctx), log)
 		return err

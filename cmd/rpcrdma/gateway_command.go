@@ -48,9 +48,9 @@ reached is no failure: a message says so at once, and clients are disconnected, 
 
   # MOUNT at a port that rpcbind does not tell
   rpcrdma gateway --to rdma://server --mount-to tcp://server:892`,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown argument %q: the server is named with --to", args[0])}
+				return usageError{fmt.Errorf("unknown argument %q: the server is named with --to%s", args[0], debugHint(cmd.Flags(), args[0]))}
 			}
 			return nil
 		},

@@ -36,6 +36,7 @@ type gatewayConfig struct {
 	credits  count
 	dialect  *choice[rpcrdma.Dialect]
 	logLevel *choice[slog.Level]
+	debug    string // "": no HTTP
 
 	registering rpcbindConfig
 	drainTime   time.Duration // how long calls under way may take after the signal that ends the gateway
@@ -69,6 +70,7 @@ func (c *gatewayConfig) addFlags(cmd *cobra.Command) {
 	addCRCFlag(f, c.crc)
 	addDialectFlag(f, c.dialect)
 	f.Var(c.logLevel, "log-level", "least severe messages to write to standard error: "+c.logLevel.names())
+	addDebugFlag(f, &c.debug)
 }
 
 // check finds what flags say wrong together, or that is more than their form.
@@ -82,7 +84,7 @@ func (c *gatewayConfig) check() error {
 	if c.maxReply < minReply || c.maxReply > maxReply {
 		return fmt.Errorf("--max-reply %v: write a size from 64KiB to 64MiB", &c.maxReply)
 	}
-	return checkAddress("--listen", c.listen, "")
+	return errors.Join(checkAddress("--listen", c.listen, ""), checkDebug(c.debug))
 }
 
 func (c *gatewayConfig) checkServers() (err error) {

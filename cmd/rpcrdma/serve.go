@@ -22,6 +22,7 @@ type server struct {
 	rpc     *oncrpc.Server
 	lookups *oncrpc.Server // at the port for look-ups
 	rpcbind *registration  // nil: none
+	debug   *debugging     // nil: none
 }
 
 // serve serves until ctx ends, which is success.
@@ -32,6 +33,10 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 		return err
 	}
 	defer s.ports.close()
+	if s.debug, err = listenDebug(ctx, cfg.debug, log); err != nil {
+		return err
+	}
+	defer s.debug.close()
 	exports, err := openExports(cfg, log)
 	if err != nil {
 		return err
@@ -53,6 +58,7 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 			return err
 		}
 	}
+	s.debug.serve(func() map[string]any { return map[string]any{"nfs": nfs.Stats()} })
 	if err := s.greet(out); err != nil {
 		s.rpcbind.unregister(context.WithoutCancel(ctx), log)
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -8,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// checkAddresses finds what is wrong with --listen, --mount and --rdma-rpcbind.
+// checkAddresses finds what is wrong with --listen, --mount, --rdma-rpcbind and --debug.
 func (c *serveConfig) checkAddresses() error {
 	if c.mount == "none" {
 		c.mount = ""
@@ -24,7 +25,7 @@ func (c *serveConfig) checkAddresses() error {
 			return fmt.Errorf("--listen and --mount are both %s: RDMA and TCP need a port each", c.mount)
 		}
 	}
-	return c.checkRDMARPCBind()
+	return errors.Join(c.checkRDMARPCBind(), checkDebug(c.debug))
 }
 
 func (c *serveConfig) checkRDMARPCBind() error {

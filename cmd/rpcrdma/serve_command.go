@@ -54,9 +54,9 @@ something fails, such as a port that is taken, and with 2 if the command line is
 
   # Read-only, everybody as user 1000, with large messages inline
   rpcrdma serve --export /pub=/srv/pub --read-only --squash all --anonuid 1000 --anongid 1000 --inline 64KiB`,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown argument %q: exports are named with --export and --memory", args[0])}
+				return usageError{fmt.Errorf("unknown argument %q: exports are named with --export and --memory%s", args[0], debugHint(cmd.Flags(), args[0]))}
 			}
 			return nil
 		},

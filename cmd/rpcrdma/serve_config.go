@@ -53,6 +53,7 @@ type serveConfig struct {
 	rdmaRPCBind string // "": no port of its own
 
 	logLevel *choice[slog.Level]
+	debug    string // "": no HTTP
 
 	drainTime time.Duration // how long calls under way may take after the signal that ends the server
 }

@@ -17,7 +17,7 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 	f.SortFlags = false
 	f.Var((*directoryFlag)(&c.exports), "export", "export directory DIR under the path NAME; may be repeated")
 	f.Var((*memoryFlag)(&c.exports), "memory", "export a file system in memory under the path NAME; may be repeated")
-	f.Var(&c.memorySize, "memory-size", "most that a file system in memory may hold")
+	f.Var(&c.memorySize, "memory-size", "most that an export in memory may hold")
 	f.Var((*stateFlag)(&c.state), "state", "DIR to keep in what lets file handles of directories survive a restart; made if missing")
 
 	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes")
@@ -44,6 +44,7 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions([]string{defaultProvider}, cobra.ShellCompDirectiveNoFileComp)) // it exists
 
 	f.Var(c.logLevel, "log-level", "least severe messages on standard error: "+c.logLevel.names())
+	addDebugFlag(f, &c.debug)
 }
 
 // directoryFlag adds what --export names to the exports.

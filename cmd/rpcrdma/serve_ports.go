@@ -79,6 +79,8 @@ func listenError(flag, addr string, err error) error {
 		advice = "; another server? choose a port with " + flag
 	case errors.Is(errno, syscall.EACCES):
 		advice = "; ports below 1024 take privileges: choose another with " + flag
+	case errors.Is(errno, syscall.EADDRNOTAVAIL) && flag == "--debug":
+		advice = "; choose an address of this host"
 	case errors.Is(errno, syscall.EADDRNOTAVAIL):
 		advice = "; choose an address of this host with " + flag + ", or :PORT for all"
 	}

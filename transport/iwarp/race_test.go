@@ -4,5 +4,5 @@ package iwarp
 
 func init() {
 	replayShare = 4
-	conformanceShare = 5 // every model, and every combination of markers and CRC, is among them
+	conformanceShare = 5 // every model, every combination of markers and CRC, and version 0 are among them
 }

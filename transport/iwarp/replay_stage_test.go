@@ -28,10 +28,11 @@ func newReplayStage(t *testing.T, s *replaySession) *replayStage {
 		st.peers = l.(*net.TCPListener)
 		return st
 	}
-	var err error
-	if st.listener, err = Listen(context.Background(), "127.0.0.1:0", s.config); err != nil {
+	l, err := newListener(listenTCP(t), s.config, 0) // peers that do not speak MPA need not be kept waiting
+	if err != nil {
 		t.Fatal(err)
 	}
+	st.listener = l
 	return st
 }
 

@@ -35,11 +35,11 @@ type task struct {
 // gather takes work off the queue of e and reports whether there was any. The lock of
 // the link is held.
 func (b *burst) gather(e *endpoint) bool {
-	b.from, b.receiver = e, e.peer.receiver
-	b.tasks, b.messages = b.taskArray[:0], b.messageArray[:0]
-	if b.receiver == nil || e.peer.held {
+	if e.sends.Len() == 0 || e.peer.receiver == nil || e.peer.held {
 		return false
 	}
+	b.from, b.receiver = e, e.peer.receiver
+	b.tasks, b.messages = b.taskArray[:0], b.messageArray[:0]
 	for bytes := 0; len(b.tasks) < burstRequests && bytes < burstBytes; {
 		wr, ok := e.sends.Pop()
 		if !ok {

@@ -90,7 +90,7 @@ func (e *endpoint) post(wrs []*transport.WorkRequest, wake bool) error {
 		e.sends.Push(wr)
 	}
 	// Who is at work looks again before he stops.
-	wake = wake && !l.busy
+	wake = wake && !l.busy.Load()
 	l.mu.Unlock()
 	if wake {
 		l.work.Signal()

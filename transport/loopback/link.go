@@ -2,6 +2,7 @@ package loopback
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/internal/ring"
@@ -9,9 +10,9 @@ import (
 
 // link is a connection: two endpoints and the goroutine that serves them, the pump.
 type link struct {
-	mu    sync.Mutex // guards the queues and the state of both ends
-	work  sync.Cond  // there may be something to do; the pump alone waits for it
-	busy  bool       // a goroutine, the pump or one that polls, is at work
+	mu    sync.Mutex  // guards the queues and the state of both ends
+	work  sync.Cond   // there may be something to do; the pump alone waits for it
+	busy  atomic.Bool // a goroutine, the pump or one that polls, is at work; may be read without mu
 	ended bool
 	ends  [2]*endpoint
 
@@ -54,8 +55,8 @@ const pollRounds = 8
 // ended, and then completes what is left.
 func (l *link) pump() {
 	l.mu.Lock()
-	for l.busy || !l.ended {
-		if l.busy || !l.serve(pollRounds) && !l.ended {
+	for l.busy.Load() || !l.ended {
+		if l.busy.Load() || !l.serve(pollRounds) && !l.ended {
 			l.work.Wait()
 		}
 	}
@@ -72,9 +73,13 @@ func (l *link) pump() {
 
 // poll serves the two ends for a while, unless another goroutine does.
 func (l *link) poll() {
+	// Who is at work looks again, with the lock, before he stops, and so finds what was posted before.
+	if l.busy.Load() {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.busy || l.ended {
+	if l.busy.Load() || l.ended {
 		return
 	}
 	if l.serve(pollRounds) || l.ended {
@@ -85,7 +90,8 @@ func (l *link) poll() {
 // serve serves the two ends in turn, a number of rounds at most, until the connection has ended
 // or nothing is left to do. It reports whether there may be more. l.mu is held, but not during the work.
 func (l *link) serve(rounds int) (more bool) {
-	l.busy, more = true, true
+	more = true
+	l.busy.Store(true)
 	for ; rounds > 0 && more; rounds-- {
 		more = false
 		for _, e := range l.ends {
@@ -97,7 +103,7 @@ func (l *link) serve(rounds int) (more bool) {
 			}
 		}
 	}
-	l.busy = false
+	l.busy.Store(false)
 	return more
 }
 

@@ -51,7 +51,7 @@ func Run(t *testing.T, f Factory) {
 	for _, tests := range [][]pairTest{
 		messageTests, orderTests, readTests, listTests, zeroTests,
 		refusalTests(), invalidateTests, abandonTests,
-		queueTests, closeTests, callbackTests, concurrencyTests, memoryTests,
+		queueTests, sharedTests, closeTests, callbackTests, concurrencyTests, memoryTests,
 	} {
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {

@@ -44,3 +44,30 @@ func TestRing(t *testing.T) {
 		}
 	}
 }
+
+// TestPushFront puts elements back ahead of others, also beyond the bound.
+func TestPushFront(t *testing.T) {
+	r := New[int](4)
+	for i := range 4 {
+		r.Push(i)
+	}
+	first, _ := r.Pop()
+	second, _ := r.Pop()
+	r.Push(4)
+	r.Push(5)
+	r.PushFront(second)
+	r.PushFront(first)
+	if r.Room(1) || r.Len() != 6 {
+		t.Errorf("room %v, %d elements, want none and 6", r.Room(1), r.Len())
+	}
+	for want := range 6 {
+		if got, ok := r.Pop(); got != want || !ok {
+			t.Errorf("got %d, %v, want %d", got, ok, want)
+		}
+	}
+	r = New[int](1)
+	r.PushFront(7) // into an empty one
+	if got, ok := r.Pop(); got != 7 || !ok {
+		t.Errorf("got %d, %v, want 7", got, ok)
+	}
+}

@@ -105,7 +105,7 @@ func (s *readerSys) init(r *reader) {
 	s.r = r
 	s.try = func(fd uintptr) bool {
 		for {
-			s.n, s.err = unix.Read(int(fd), r.space())
+			s.n, s.err = read(int(fd), r.space())
 			switch s.err {
 			case unix.EINTR:
 				continue

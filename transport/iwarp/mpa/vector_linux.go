@@ -22,8 +22,17 @@ func (v *vector) write(fd int, pieces [][]byte) (int, error) {
 		}
 	}
 	first := unsafe.Pointer(unsafe.SliceData(v.iov))
-	n, _, errno := unix.Syscall(unix.SYS_WRITEV, uintptr(fd), uintptr(first), uintptr(len(v.iov)))
+	n, _, errno := unix.RawSyscall(unix.SYS_WRITEV, uintptr(fd), uintptr(first), uintptr(len(v.iov)))
 	clear(v.iov)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
+// read reads, once, what the socket has.
+func read(fd int, p []byte) (int, error) {
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	if errno != 0 {
 		return 0, errno
 	}

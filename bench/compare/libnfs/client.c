@@ -37,7 +37,8 @@ static uint64_t size, file_size;
 static char *written; // what every WRITE writes
 
 static long left, in_flight;     // operations to start; operations under way
-static uint64_t next_offset;     // of sequential READs and WRITEs
+static uint64_t next_offset;     // of READs and WRITEs that go in order
+static uint64_t last_offset = UINT64_MAX;
 static uint64_t seed = 88172645463325252ULL;
 
 static void fail(const char *what, const char *why)
@@ -67,9 +68,9 @@ static uint64_t offset(void)
 		seed ^= seed << 17;
 		return seed % (file_size / size) * size;
 	}
-	uint64_t o = next_offset;
-	next_offset = (o + size) % file_size;
-	return o;
+	last_offset = next_offset;
+	next_offset = (last_offset + size) % file_size;
+	return last_offset;
 }
 
 static void start(void);
@@ -221,7 +222,7 @@ int main(int argc, char **argv)
 	char line[32];
 	while (fgets(line, sizeof line, stdin))
 		run(strtol(line, NULL, 10), slots);
-	if (writes && next_offset > 0)
-		check(next_offset - size, 1);
+	if (writes && last_offset != UINT64_MAX)
+		check(last_offset, 1);
 	return 0;
 }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/paired"
+)
+
+// The defaults make for a run of less than two minutes.
+const (
+	defaultTime   = 60 * time.Millisecond
+	defaultRounds = 4
+	defaultStarts = 2
+)
+
+// flags are those of the command.
+type flags struct {
+	options paired.Options
+	only    *regexp.Regexp // nil means all but the extra ones
+	large   bool
+	list    bool
+	csv     string
+	json    string
+}
+
+const usage = `Usage: go run . [flags]
+
+Measures NFS over iWARP beside what others have, on 127.0.0.1: a table of how many times as fast ours is. What is not
+installed is left out. Linux and root are best: see go doc.
+
+`
+
+func parseFlags(args []string) (*flags, error) {
+	o, err := paired.OptionsFromEnv()
+	if err != nil {
+		return nil, err
+	}
+	f := &flags{options: o}
+	fs := flag.NewFlagSet("compare", flag.ContinueOnError)
+	fs.Usage = func() {
+		fmt.Fprint(fs.Output(), usage)
+		fs.PrintDefaults()
+	}
+	fs.DurationVar(&f.options.Time, "time", defaultTime, "length of a round")
+	fs.IntVar(&f.options.Rounds, "rounds", defaultRounds, "rounds of either, after each start of the processes")
+	fs.IntVar(&f.options.Starts, "starts", defaultStarts, "how often the processes are started")
+	fs.Func("only", "make the comparisons only that match this `regexp`, those among them that are left out otherwise; -list shows them all", func(s string) (err error) {
+		f.only, err = regexp.Compile(s)
+		return err
+	})
+	fs.BoolVar(&f.large, "large", false, "list a directory of 100,000 entries, too")
+	fs.BoolVar(&f.list, "list", false, "show the comparisons, and make none")
+	fs.StringVar(&f.csv, "csv", "", "write the results to a `file`")
+	fs.StringVar(&f.json, "json", "", "write the results to a `file`, with those of each round")
+	fs.StringVar(&f.options.Profile, "profile", f.options.Profile, "write CPU profiles of our server and our client, of a run of 2 s apart from the rounds, to a `directory`")
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	if fs.NArg() > 0 {
+		err := fmt.Errorf("unexpected argument %q", fs.Arg(0))
+		fmt.Fprintln(os.Stderr, err)
+		return nil, err
+	}
+	return f, nil
+}
+
+// selected are the comparisons that the flags ask for.
+func (f *flags) selected() []comparison {
+	var all []comparison
+	for _, c := range comparisons() {
+		switch {
+		case f.only != nil && !f.only.MatchString(c.String()),
+			f.only == nil && c.extra,
+			c.large && !f.large:
+			continue
+		}
+		all = append(all, c)
+	}
+	return all
+}

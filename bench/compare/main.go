@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/paired"
+)
+
+func main() {
+	paired.Main() // does not return in a child
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := command(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// command is the whole command. It returns its exit code.
+func command(ctx context.Context, args []string) int {
+	f, err := parseFlags(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	}
+	if done, code := isolate(ctx); done {
+		return code
+	}
+	if err := f.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/paired"
+)
+
+// result is what has come of a comparison.
+type result struct {
+	comparison
+	report *paired.Report // nil if it was left out
+	left   error          // why it was
+}
+
+// run makes the comparisons, and shows the results.
+func (f *flags) run(ctx context.Context) (err error) {
+	selected := f.selected()
+	if f.list {
+		for _, c := range selected {
+			fmt.Println(c)
+		}
+		return nil
+	}
+	if len(selected) == 0 {
+		return errors.New("no comparison matches")
+	}
+	if f.options.Profile != "" {
+		if f.options.Profile, err = profileDirectory(f.options.Profile); err != nil {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp("", "compare")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	undo, err := prepare(f.options.Sockets.Congestion)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, undo()) }()
+	results, err := compare(ctx, f.options, dir, selected, os.Stderr)
+	if len(results) > 0 {
+		err = errors.Join(err, writeTable(os.Stdout, results))
+	}
+	return errors.Join(err, toFile(f.csv, results, writeCSV), toFile(f.json, results, writeJSON))
+}
+
+// profileDirectory makes a directory, and returns its absolute path.
+func profileDirectory(path string) (string, error) {
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
+// compare makes comparisons. What those have to say that are left out is part of the results. It reports how far it has
+// come to progress.
+func compare(ctx context.Context, o paired.Options, dir string, selected []comparison, progress io.Writer) ([]result, error) {
+	missing := make(map[string]error)
+	for _, c := range selected {
+		if _, known := missing[c.other]; !known {
+			other, _ := find(c.other)
+			missing[c.other] = nil
+			if other.missing != nil {
+				missing[c.other] = other.missing(dir)
+			}
+		}
+	}
+	var results []result
+	begin := time.Now()
+	for i, c := range selected {
+		r := result{comparison: c, left: missing[c.other]}
+		if r.left == nil {
+			var remaining time.Duration
+			if i > 0 {
+				remaining = time.Since(begin) / time.Duration(i) * time.Duration(len(selected)-i)
+			}
+			fmt.Fprintf(progress, "\r%-72s", fmt.Sprintf("%d of %d, about %v left: %v", i+1, len(selected), remaining.Round(time.Second), c))
+			theirs, ours := c.scenarios()
+			var err error
+			if r.report, err = paired.Compare(ctx, o, theirs, ours); err != nil {
+				return results, err
+			}
+		}
+		results = append(results, r)
+	}
+	fmt.Fprintf(progress, "\r%s\r", strings.Repeat(" ", 72))
+	return results, nil
+}
+
+// toFile writes results to a file, if it has a name.
+func toFile(name string, results []result, write func(io.Writer, []result) error) error {
+	if name == "" {
+		return nil
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f, results), f.Close())
+}

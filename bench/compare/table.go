@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/paired"
+)
+
+// writeTable writes results as text.
+func writeTable(w io.Writer, results []result) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "workload\tours\tagainst\tratio\tquartiles\towed\tgoal\t\tours\ttheirs\tunit\tCPU ours\ttheirs\tunit\tothers")
+	for _, r := range results {
+		if r.report == nil {
+			continue
+		}
+		s := ratio(r.report)
+		theirs, ours := r.report.Sides()
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.2f\t%.2f-%.2f\t%s\t%s\t%s\t%s\t%s\t%s\t%s/%s\t%s/%s\t%s\t%.0f%%\n",
+			r.workload, r.ours, r.other, s.Median, s.Q1, s.Q3, asked(r.owed), asked(r.goal), r.verdict(s.Median),
+			figure(ours.Value), figure(theirs.Value), r.report.Unit(),
+			figure(ours.ServerCPU), figure(ours.ClientCPU), figure(theirs.ServerCPU), figure(theirs.ClientCPU), r.report.CPUUnit(),
+			100*r.report.Others())
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "\nratio: how many times as fast ours is, the median of pairs of rounds; CPU: server/client; others: what other processes took of a CPU")
+	for _, r := range results {
+		if r.report != nil {
+			fmt.Fprintln(w, conditions(r.report))
+			break
+		}
+	}
+	return writeLeft(w, results)
+}
+
+// conditions says under which conditions a report was made.
+func conditions(r *paired.Report) string {
+	if isolated() == nil {
+		return r.Conditions() + "; in namespaces of their own, so that all have this congestion control"
+	}
+	return r.Conditions() + "; the sockets of go-nfs-client have the congestion control of the system"
+}
+
+// writeLeft says what was left out, each reason once.
+func writeLeft(w io.Writer, results []result) error {
+	said := make(map[string]bool)
+	for _, r := range results {
+		if r.left == nil || said[r.other] {
+			continue
+		}
+		said[r.other] = true
+		if _, err := fmt.Fprintf(w, "left out: %s: %v\n", r.other, r.left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asked writes a ratio that is asked for, if it is.
+func asked(ratio float64) string {
+	if ratio == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", ratio)
+}
+
+// figure writes v with three digits, or all those before the point.
+func figure(v float64) string {
+	switch {
+	case v >= 99.95:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 9.995:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}

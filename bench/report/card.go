@@ -1,0 +1,73 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench"
+)
+
+// cards are the three figures that matter most, as far as they are known: from where on to use chunks, how much goes through,
+// and how long a small call takes.
+func cards(r *bench.Result) []card {
+	var all []card
+	path := r.Advice.Path
+	if all = append(all, crossoverCards(r, path)...); path == "" {
+		if p := paths(r); len(p) > 0 {
+			path = p[0]
+		}
+	}
+	var most, quickest *bench.Measured
+	for i := range r.Measured {
+		m := &r.Measured[i]
+		if m.Path != path || m.Calls == 0 || m.Elapsed <= 0 {
+			continue
+		}
+		if most == nil || m.Throughput() > most.Throughput() {
+			most = m
+		}
+		if m.Latency.P50 > 0 && (quickest == nil || m.Latency.P50 < quickest.Latency.P50) {
+			quickest = m
+		}
+	}
+	if most != nil {
+		c := card{throughput(most.Throughput()), "at most over " + string(path), describe(most)}
+		if most.Ratio > 0 && path != bench.Loopback {
+			c.Note += fmt.Sprintf(": %s of raw TCP", number(most.Ratio))
+		}
+		all = append(all, c)
+	}
+	if quickest != nil {
+		c := card{duration(quickest.Latency.P50), "for a call at best (median)", describe(quickest)}
+		if ping := r.Yardsticks.PingPong.P50; ping > 0 && path != bench.Loopback {
+			c.Note += fmt.Sprintf(": %s times raw TCP's %s", number(float64(quickest.Latency.P50)/float64(ping)), duration(ping))
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// crossoverCards is one card for both directions of a path, if there is anything to say.
+func crossoverCards(r *bench.Result, path bench.Path) []card {
+	var c card
+	for _, v := range verdicts(r) {
+		switch {
+		case v.Path != path:
+		case c.Figure == "":
+			c = card{where(v.Middle()), "where chunks overtake inline in " + v.Direction(), v.Gain()}
+		default:
+			c.Note += fmt.Sprintf("; in %s: %s", v.Direction(), where(v.Middle()))
+		}
+	}
+	if c.Figure == "" {
+		return nil
+	}
+	return []card{c}
+}
+
+// describe says what was measured.
+func describe(m *bench.Measured) string {
+	return fmt.Sprintf("%s, %s, %s", m.Way, bench.FormatSize(m.Size), of(&m.Point))
+}
+
+func duration(d time.Duration) string { return scaled(float64(d), "ns", "µs", "ms", "s") }

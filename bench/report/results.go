@@ -1,0 +1,77 @@
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/rpcrdma/go-rpcrdma/bench"
+)
+
+// writeJSON writes all of r, so that it can be read into a Result again.
+func writeJSON(w io.Writer, r *bench.Result) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+// field is one of the CSV.
+type field struct {
+	name  string // with its unit
+	value func(*bench.Measured) string
+}
+
+// fields are in an order that does not change; new ones come last. What there is no figure for is empty.
+var fields = []field{
+	{"path", func(m *bench.Measured) string { return string(m.Path) }},
+	{"way", func(m *bench.Measured) string { return string(m.Way) }},
+	{"size_bytes", func(m *bench.Measured) string { return strconv.Itoa(m.Size) }},
+	{"calls_in_flight", func(m *bench.Measured) string { return strconv.Itoa(m.InFlight) }},
+	{"connections", func(m *bench.Measured) string { return strconv.Itoa(m.Conns) }},
+	{"calls", func(m *bench.Measured) string { return strconv.FormatInt(m.Calls, 10) }},
+	{"elapsed_s", func(m *bench.Measured) string { return exact(m.Elapsed.Seconds()) }},
+	{"throughput_bytes_per_s", func(m *bench.Measured) string { return exact(m.Throughput()) }},
+	{"calls_per_s", func(m *bench.Measured) string { return exact(m.Rate()) }},
+	{"latency_p50_us", func(m *bench.Measured) string { return exact(microseconds(m.Latency.P50)) }},
+	{"latency_p99_us", func(m *bench.Measured) string { return exact(microseconds(m.Latency.P99)) }},
+	{"latency_p99.9_us", func(m *bench.Measured) string { return exact(microseconds(m.Latency.P999)) }},
+	{"latency_max_us", func(m *bench.Measured) string { return exact(microseconds(m.Latency.Max)) }},
+	{"client_cpu_s_per_gb", func(m *bench.Measured) string { return exact(perGB(m, &m.Client)) }},
+	{"server_cpu_s_per_gb", func(m *bench.Measured) string { return exact(perGB(m, server(m))) }},
+	{"client_cpu_us_per_call", func(m *bench.Measured) string { return exact(perCall(m, &m.Client)) }},
+	{"server_cpu_us_per_call", func(m *bench.Measured) string { return exact(perCall(m, server(m))) }},
+	{"client_allocs_per_call", func(m *bench.Measured) string { return exact(allocs(m, &m.Client)) }},
+	{"server_allocs_per_call", func(m *bench.Measured) string { return exact(allocs(m, server(m))) }},
+	{"wire_bytes", func(m *bench.Measured) string { return strconv.FormatInt(m.WireBytes, 10) }},
+	{"wire_bytes_per_payload_byte", func(m *bench.Measured) string { return exact(wire(m)) }},
+	{"ratio_to_raw", func(m *bench.Measured) string { return exact(ratio(m)) }},
+}
+
+// exact writes x so that it can be read again; nothing if it is no number.
+func exact(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+// writeCSV writes the names of the fields, and a line for each point.
+func writeCSV(w io.Writer, r *bench.Result) error {
+	c := csv.NewWriter(w)
+	var line []string
+	for _, f := range fields {
+		line = append(line, f.name)
+	}
+	c.Write(line)
+	for i := range r.Measured {
+		line = line[:0]
+		for _, f := range fields {
+			line = append(line, f.value(&r.Measured[i]))
+		}
+		c.Write(line)
+	}
+	c.Flush()
+	return c.Error() // of any line
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/bench"
+	"github.com/rpcrdma/go-rpcrdma/bench/report"
+)
+
+func newBenchCommand() *cobra.Command {
+	cfg := newBenchConfig()
+	cmd := &cobra.Command{
+		Use:   "bench [flags]",
+		Short: "Measure inline against chunked transfer, and against RPC over TCP",
+		Long: `Bench finds out how fast calls are whose payload travels inline, in one Send, or by chunk, moved
+by RDMA on its own; from which size on chunks are faster; and which settings suit this path.
+Beside them it measures RPC over TCP, raw TCP, and copies in memory.
+
+It starts a server in another process, pinned to CPUs of its own, and reaches it over
+127.0.0.1; only over the provider loopback are both ends in one process. To measure a network,
+run rpcrdma bench serve on another host, and name that with --server.
+
+Unless told otherwise it measures the grid quick: about 40 points in 40 seconds. The grid full
+has some 2,000, all combinations, and takes 10 minutes; with less --time, or on a slow machine,
+points are left out such that the others still cover the grid. --paths, --ways, --sizes,
+--in-flight and --conns choose from the grid full; what is not named of them is one value:
+path iwarp, all ways, all sizes, 8 calls in flight, 1 connection. What is left out is said, and
+so is why.
+
+  inline-call         client to server, in the Send of the call
+  padded-call         the same, aligned at the server (RDMA_MSGP, of the draft's dialect)
+  read-chunk          client to server, read by the server
+  position-zero-call  client to server, the whole call read by the server
+  inline-reply        server to client, in the Send of the reply
+  write-chunk         server to client, written to the client's memory
+  reply-chunk         server to client, the whole reply written to the client's memory
+
+With --out it writes the figures as CSV and JSON, and charts as PNG and as one page of HTML.
+An interrupt ends the measuring, and what has been measured by then is shown.`,
+		Example: `  rpcrdma bench
+  rpcrdma bench --full --out /tmp/bench
+  rpcrdma bench --ways read-chunk,inline-call --sizes 1KiB,4KiB,16KiB --in-flight 1,64
+
+  # Between two hosts
+  server$ rpcrdma bench serve
+  client$ rpcrdma bench --server server`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := cfg.options(cmd.Flags().Changed)
+			if err != nil {
+				return usageError{err}
+			}
+			return runBench(cmd.Context(), cfg, o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cfg.addFlags(cmd)
+	cmd.AddCommand(newBenchServeCommand())
+	for _, c := range cmd.Commands() {
+		c.Flags().SortFlags = false
+		completeFlags(c)
+	}
+	return cmd
+}
+
+// noArguments is for commands that have flags alone.
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unknown argument %q", args[0])
+	}
+	return nil
+}
+
+// runBench measures, and shows what came of it.
+func runBench(ctx context.Context, cfg *benchConfig, o bench.Options, stdout, stderr io.Writer) error {
+	if cfg.out != "" { // before ten minutes have passed
+		if err := os.MkdirAll(cfg.out, 0o777); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
+	bar := newBenchBar(stderr, len(o.Grid.Points), o.Time)
+	o.Progress = bar.progress
+	o.Logger = slog.New(slog.NewTextHandler(bar, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	r, err := bench.Run(ctx, o)
+	bar.end()
+	if r == nil {
+		return explainBench(o, err)
+	}
+	bench.Conclude(r)
+	failed := report.WriteTable(stdout, r)
+	if cfg.out != "" {
+		files, e := report.WriteDir(cfg.out, r)
+		for _, name := range files {
+			fmt.Fprintln(stderr, "rpcrdma: wrote", name)
+		}
+		failed = errors.Join(failed, e)
+	}
+	if err == nil {
+		return failed
+	}
+	return errors.Join(explainBench(o, err), failed)
+}
+
+// explainBench says of an error what to do next.
+func explainBench(o bench.Options, err error) error {
+	switch {
+	case o.Server != "" && errors.Is(err, connRefused):
+		return fmt.Errorf("nothing listens at %s: run rpcrdma bench serve there", o.Server)
+	case o.Server != "" && errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no answer from %s: is the host up, and is a firewall between? A server takes five ports in a row", o.Server)
+	}
+	return err
+}
+
+// quickTime and fullTime are how long these grids take. With what comes before and behind, quick ends within 45 seconds.
+const (
+	quickTime = 36 * time.Second
+	fullTime  = 10 * time.Minute
+)

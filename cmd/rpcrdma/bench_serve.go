@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/bench"
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
+)
+
+func newBenchServeCommand() *cobra.Command {
+	o := bench.ServerOptions{}
+	memory, congestion, child := size(1<<30), systemCongestion, false
+	cmd := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "Be what bench measures, for another host",
+		Long: `Serve answers rpcrdma bench on other hosts, until it is interrupted. It takes five TCP ports in
+a row: for RPC over TCP, for iWARP with inline sizes as they are by default and with large ones, for
+iWARP in the draft's dialect, and for raw TCP.
+
+It does not ask who its callers are: whoever reaches it can use CPU, network, and memory up to
+--memory. So run it on networks that you trust, and no longer than you measure.`,
+		Example: `  rpcrdma bench serve
+  rpcrdma bench serve --listen 192.0.2.1:20051`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Memory, o.Sockets = int64(memory), sockets(congestion)
+			o.Logger = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+			if child {
+				// A signal is the parent's business, who has had it too, and ends this in order.
+				return bench.ServeChild(context.WithoutCancel(cmd.Context()), o, host.Stdin(), cmd.OutOrStdout())
+			}
+			err := bench.Serve(cmd.Context(), o, func(addr string) {
+				fmt.Fprintf(cmd.OutOrStdout(), "bench server on %s; on another host:\n\n  rpcrdma bench --server %s\n", addr, benchServerName(addr))
+			})
+			if err != nil {
+				return listenError("--listen", o.Listen, err)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Listen, "listen", fmt.Sprintf(":%d", benchPort), "`ADDRESS` and first of five ports; with port 0 any")
+	f.StringVar(&congestion, "congestion", congestion, "TCP congestion control, by `NAME`; system: as it is")
+	f.Var(&memory, "memory", "most memory that calls take")
+	f.BoolVar(&child, "child", false, "tell the address, and end with the standard input")
+	_ = f.MarkHidden("child") // the flag exists
+	return cmd
+}
+
+// benchServerName is how clients name a server that listens on addr, as far as it can be known here.
+func benchServerName(addr string) string {
+	name, port, err := net.SplitHostPort(addr)
+	if err != nil || net.ParseIP(name).IsUnspecified() {
+		name = "HOST"
+	}
+	return strings.TrimSuffix(net.JoinHostPort(name, port), fmt.Sprintf(":%d", benchPort))
+}

@@ -1,0 +1,82 @@
+package oncrpc_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// benchCredentials are those that calls have: nothing, and a user with some groups.
+func benchCredentials() map[string]oncrpc.Auth {
+	return map[string]oncrpc.Auth{
+		"AUTH_NONE": {},
+		"AUTH_SYS":  mustSys(oncrpc.SysCred{Machine: "client", UID: 1000, GID: 1000, GIDs: gids(4)}),
+	}
+}
+
+func BenchmarkCallHeader(b *testing.B) {
+	for name, cred := range benchCredentials() {
+		b.Run(name, func(b *testing.B) {
+			h := oncrpc.CallHeader{XID: 1, RPCVersion: oncrpc.Version, Program: testProgram, Version: testVersion, Procedure: 1, Cred: cred}
+			var e xdr.Encoder
+			b.ReportAllocs()
+			for b.Loop() {
+				e.Reset()
+				h.Encode(&e)
+			}
+		})
+	}
+}
+
+// BenchmarkDispatch is what a server does with a call, from its header to its reply.
+func BenchmarkDispatch(b *testing.B) {
+	s := newServer(b, oncrpc.ServerConfig{}, oncrpc.Procedure{NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
+		c.Results.Uint32(c.Args.Uint32())
+		return nil
+	}})
+	for name, cred := range benchCredentials() {
+		b.Run(name, func(b *testing.B) {
+			h := oncrpc.CallHeader{RPCVersion: oncrpc.Version, Program: testProgram, Version: testVersion, Procedure: 1, Cred: cred}
+			call := append(encodeHeader(&h), 0, 0, 0, 1)
+			in := &quietIncoming{incoming{t: b}}
+			in.conn, _ = connection(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				in.args.Reset(call, nil)
+				s.Dispatch(in)
+			}
+		})
+	}
+}
+
+// answered is a transport whose server has answered already.
+type answered struct {
+	*end
+	reply []byte
+}
+
+func (a *answered) RoundTrip(_ context.Context, x *oncrpc.Exchange) error {
+	x.SetReply(a.reply, nil, nil)
+	return nil
+}
+
+// BenchmarkCall is what a client does for a call: the header, the arguments, and the reply taken apart.
+func BenchmarkCall(b *testing.B) {
+	reply := unhex(b, "01020304 00000001 00000000 00000000 00000000 00000000 00000007")
+	for name, cred := range benchCredentials() {
+		b.Run(name, func(b *testing.B) {
+			conn, _ := connection(b)
+			c := oncrpc.NewClient(&answered{conn, reply}, testProgram, testVersion, cred)
+			var args, res word
+			r := oncrpc.Request{Procedure: 1, Args: &args, Reply: &res, MaxReply: 4}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := c.Do(context.Background(), &r); err != nil || res.n != 7 {
+					b.Fatalf("got %d, %v; want 7", res.n, err)
+				}
+			}
+		})
+	}
+}
