@@ -96,6 +96,10 @@ const (
 	// minLong is the smallest payload in bytes for which a message is certain not to fit in the smallest inline size.
 	minLong = rpcrdma.DefaultInline
 
+	// minPadded is the smallest payload in bytes that is padded: what is to be padded goes by its length, and shorter data might be the caller's
+	// credential.
+	minPadded = 256
+
 	noSuchWay = "there are no chunks over TCP"
 )
 
@@ -106,6 +110,8 @@ func (p Point) impossible() string {
 		return ""
 	case p.Path == TCP:
 		return noSuchWay
+	case p.Way == Padded && p.Size < minPadded:
+		return fmt.Sprintf("payload of less than %d bytes is not padded", minPadded)
 	case p.Way == Padded && p.Size > rpcrdma.MaxInline-program.Page:
 		return fmt.Sprintf("padding to %d bytes leaves room for %d of payload in a Send", program.Page, rpcrdma.MaxInline-program.Page)
 	case p.Way.Inline() && p.Size > maxInline:

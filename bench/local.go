@@ -15,15 +15,15 @@ import (
 // local is the server in this process, for Loopback.
 type local struct {
 	fabric *loopback.Fabric
+	server *oncrpc.Server
 	cancel context.CancelFunc
 	served sync.WaitGroup
 }
 
 // startLocal starts one.
 func startLocal(memory int64, log *slog.Logger) (*local, error) {
-	l := &local{fabric: loopback.New()}
-	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: log})
-	srv.Handle(program.New())
+	l := &local{fabric: loopback.New(), server: oncrpc.NewServer(oncrpc.ServerConfig{Logger: log})}
+	l.server.Handle(program.New())
 	var ctx context.Context
 	ctx, l.cancel = context.WithCancel(context.Background())
 	for _, name := range []string{chunkedListener, inlineListener, draftListener} {
@@ -33,7 +33,7 @@ func startLocal(memory int64, log *slog.Logger) (*local, error) {
 			return nil, err
 		}
 		cfg := serverConfig(name == inlineListener, name == draftListener, memory, log)
-		l.served.Go(func() { _ = rpcrdma.Serve(ctx, listener, srv, cfg) }) // until stop
+		l.served.Go(func() { _ = rpcrdma.Serve(ctx, listener, l.server, cfg) }) // until stop
 	}
 	return l, nil
 }
@@ -45,4 +45,5 @@ func (l *local) dialer() transport.Dialer { return l.fabric.Dialer(loopback.Conf
 func (l *local) stop() {
 	l.cancel()
 	l.served.Wait()
+	l.server.Close()
 }

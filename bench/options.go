@@ -15,8 +15,8 @@ type Options struct {
 	// Grid is the points to measure.
 	Grid Grid
 	// Time is how long all of it may take, but for the beginning and the end of the server's process; 0 means a second for each point. Each point gets
-	// its share, of at least Least; 0 means 150 ms. What no time is left for is left out.
-	Time, Least time.Duration
+	// its share, of at least Least, where 0 means 150 ms, and at most Most, where 0 means no bound. What no time is left for is left out.
+	Time, Least, Most time.Duration
 
 	// Server is the address of a server, "host:port". If it is empty, Command starts one, with ServeChild in it, which ends with Run.
 	Server  string
@@ -51,6 +51,7 @@ const defaultMemory = 1 << 30
 func (o Options) withDefaults() Options {
 	o.Time = cmp.Or(o.Time, time.Duration(len(o.Grid.Points))*time.Second)
 	o.Least = cmp.Or(o.Least, 150*time.Millisecond)
+	o.Most = cmp.Or(o.Most, o.Time)
 	o.Memory = cmp.Or(o.Memory, defaultMemory)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -72,8 +73,8 @@ func (o *Options) check() error {
 	switch {
 	case len(o.Grid.Points) == 0:
 		return fmt.Errorf("bench: no points to measure")
-	case o.Time < 0 || o.Least < 0 || o.Memory < 0:
-		return fmt.Errorf("bench: a time of %v, %v for a point, %d bytes", o.Time, o.Least, o.Memory)
+	case min(o.Time, o.Least, o.Most) < 0 || o.Memory < 0:
+		return fmt.Errorf("bench: a time of %v, %v to %v for a point, %d bytes of memory", o.Time, o.Least, o.Most, o.Memory)
 	case o.Server == "" && len(o.Command) == 0:
 		return fmt.Errorf("bench: neither a server nor a command that starts one")
 	case o.Server != "" && len(o.ServerCPUs) > 0:

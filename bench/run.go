@@ -31,9 +31,22 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	err = errors.Join(err, r.close())
 	r.result.Took = time.Since(r.result.Began)
 	if len(r.result.Measured) == 0 {
-		return nil, errors.Join(err, ctx.Err())
+		return nil, r.nothing(ctx, err)
 	}
 	return &r.result, err
+}
+
+// nothing says why nothing was measured, if err is not all there is to say.
+func (r *runner) nothing(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errors.Join(ctx.Err(), err)
+	}
+	for _, l := range r.result.LeftOut {
+		if err == nil {
+			err = fmt.Errorf("bench: nothing was measured: %s", l.Why)
+		}
+	}
+	return err
 }
 
 // runner is a run under way.
@@ -105,7 +118,7 @@ func (r *runner) measure(ctx context.Context) error {
 	until := time.Now().Add(r.o.Time)
 	stop := context.AfterFunc(ctx, func() { r.raw.Close() })
 	defer stop()
-	if err := r.measureYardsticks(g, min(r.o.Time/20, 3*time.Second)); err != nil {
+	if err := r.measureYardsticks(g, min(r.o.Time/20, 20*r.o.Most, 3*time.Second)); err != nil {
 		return fmt.Errorf("bench: raw TCP: %w", err)
 	}
 	err := r.o.sweep(ctx, g, until, &r.result, r.point)
@@ -116,13 +129,16 @@ func (r *runner) measure(ctx context.Context) error {
 // stuck is how much longer than its share a point may take before it is given up.
 const stuck = 30 * time.Second
 
+// aside is the most time that the yardstick, and the warming up, take of a point's.
+const aside = time.Second / 2
+
 // point measures one point, and its yardstick, for about share.
 func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Measured, err error) {
 	until := time.Now().Add(share)
 	ctx, cancel := context.WithTimeout(ctx, share+stuck)
 	defer cancel()
 	m.Point = p
-	beside, err := r.yardstick(p, share/6)
+	beside, err := r.yardstick(p, min(share/6, aside))
 	if err != nil {
 		return m, r.lost(err)
 	}
@@ -136,7 +152,7 @@ func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Mea
 	defer stop()
 
 	l := newLoad(f, p, r.payload)
-	err = l.start(context.Background(), share/6)
+	err = l.start(context.Background(), min(share/6, aside))
 	var wire int64
 	var client, server control.Usage
 	if err == nil {
@@ -172,14 +188,17 @@ func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Mea
 	return m, nil
 }
 
+// askAgain is how long the server may take to show that it is still there.
+const askAgain = 5 * time.Second
+
 // lost adds to an error that the server has ended, if it has.
 func (r *runner) lost(err error) error {
-	select {
-	case <-r.rpc.Done():
-		return fmt.Errorf("%w: the connection to the server has ended: %w: %w", errStop, r.rpc.Err(), err)
-	default:
-		return err
+	ctx, cancel := context.WithTimeout(context.Background(), askAgain)
+	defer cancel()
+	if _, gone := r.control.Usage(ctx); gone != nil {
+		return fmt.Errorf("%w: the server is lost: %w: %w", errStop, gone, err)
 	}
+	return err
 }
 
 // close ends what open has begun.

@@ -44,6 +44,7 @@ func Serve(ctx context.Context, o ServerOptions, ready func(addr string)) error 
 		return err
 	}
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: o.Logger})
+	defer srv.Close()
 	srv.Handle(program.New(), control.New(p.info(&o), srv))
 
 	ctx, cancel := context.WithCancel(ctx)

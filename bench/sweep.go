@@ -29,7 +29,7 @@ func (o *Options) sweep(ctx context.Context, g Grid, until time.Time, r *Result,
 			break
 		}
 		o.Progress(Progress{Point: p, Done: n, Total: len(order), Left: left})
-		m, err := measure(ctx, p, max(left/time.Duration(len(order)-n), o.Least))
+		m, err := measure(ctx, p, min(max(left/time.Duration(len(order)-n), o.Least), o.Most))
 		if ctx.Err() != nil {
 			r.LeftOut = leaveOut(r.LeftOut, "interrupted", rest()...)
 			failed = append(failed, ctx.Err())

@@ -18,8 +18,8 @@ func benchCredentials() map[string]oncrpc.Auth {
 
 func BenchmarkCallHeader(b *testing.B) {
 	for name, cred := range benchCredentials() {
-		b.Run(name, func(b *testing.B) {
-			h := oncrpc.CallHeader{XID: 1, RPCVersion: oncrpc.Version, Program: testProgram, Version: testVersion, Procedure: 1, Cred: cred}
+		h := oncrpc.CallHeader{XID: 1, RPCVersion: oncrpc.Version, Program: testProgram, Version: testVersion, Procedure: 1, Cred: cred}
+		b.Run("encode/"+name, func(b *testing.B) {
 			var e xdr.Encoder
 			b.ReportAllocs()
 			for b.Loop() {
@@ -27,6 +27,30 @@ func BenchmarkCallHeader(b *testing.B) {
 				h.Encode(&e)
 			}
 		})
+		b.Run("decode/"+name, func(b *testing.B) {
+			p := encodeHeader(&h)
+			var d xdr.Decoder
+			var got oncrpc.CallHeader
+			b.ReportAllocs()
+			for b.Loop() {
+				d.Reset(p, nil)
+				if err := got.Decode(&d); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkReplyHeader(b *testing.B) {
+	p := unhex(b, "01020304 00000001 00000000 00000000 00000000 00000000")
+	var d xdr.Decoder
+	b.ReportAllocs()
+	for b.Loop() {
+		d.Reset(p, nil)
+		if err := oncrpc.DecodeReply(&d); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

@@ -130,7 +130,7 @@ func TestRealGrants(t *testing.T) {
 				r.program.fetch = func(int) {
 					conn.mu.Lock()
 					_, active, _ := conn.granter.State()
-					posted := conn.supply.promised
+					posted := conn.awaited()
 					conn.mu.Unlock()
 					mu.Lock()
 					defer mu.Unlock()
@@ -183,7 +183,7 @@ func TestReceivesShrink(t *testing.T) {
 			posted := func() int {
 				conn.mu.Lock()
 				defer conn.mu.Unlock()
-				return conn.supply.promised
+				return conn.awaited()
 			}
 			if got := posted(); got != 64 {
 				t.Fatalf("%d receives posted, want 64", got)

@@ -67,8 +67,8 @@ func TestDonesIgnored(t *testing.T) {
 			}
 			conn.mu.Lock()
 			posted, active, owed := conn.granter.State()
-			if posted != 4 || active != 0 || owed != 0 || conn.supply.promised != posted {
-				t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come", conn.supply.promised, posted, active, owed)
+			if posted != 4 || active != 0 || owed != 0 || conn.awaited() != posted {
+				t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come", conn.awaited(), posted, active, owed)
 			}
 			conn.mu.Unlock()
 		})
@@ -122,8 +122,8 @@ func TestDoneMissed(t *testing.T) {
 		t.Errorf("counters %+v", got)
 	}
 	conn.mu.Lock()
-	if posted, active, owed := conn.granter.State(); conn.supply.promised != posted || active != 0 || owed != 0 || conn.late != 0 {
-		t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come, %d of them late", conn.supply.promised, posted, active, owed, conn.late)
+	if posted, active, owed := conn.granter.State(); conn.awaited() != posted || active != 0 || owed != 0 || conn.late != 0 {
+		t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come, %d of them late", conn.awaited(), posted, active, owed, conn.late)
 	}
 	conn.mu.Unlock()
 

@@ -78,8 +78,8 @@ func (r *doubtRig) settled() {
 	r.t.Helper()
 	r.c.mu.Lock()
 	defer r.c.mu.Unlock()
-	if posted, active, owed := r.c.granter.State(); r.c.supply.promised != posted || active != 0 || owed != 0 {
-		r.t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come", r.c.supply.promised, posted, active, owed)
+	if posted, active, owed := r.c.granter.State(); r.c.awaited() != posted || active != 0 || owed != 0 {
+		r.t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come", r.c.awaited(), posted, active, owed)
 	}
 }
 

@@ -176,7 +176,7 @@ func TestStrayLongReply(t *testing.T) {
 			}
 			conn.mu.Lock()
 			posted, active, _ := conn.granter.State()
-			got := conn.supply.promised
+			got := conn.awaited()
 			conn.mu.Unlock()
 			if got != 2 || posted != 2 || active != 0 {
 				t.Errorf("%d receives posted, %d accounted for, with %d calls: want 2, 2 and none", got, posted, active)

@@ -129,7 +129,7 @@ func FuzzReply(f *testing.F) {
 			got := c.Stats()
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			waits = got.Unserved+got.DonesIgnored+got.Malformed > 0 && c.pending[h.XID] != nil && c.supply.promised == 2
+			waits = got.Unserved+got.DonesIgnored+got.Malformed > 0 && c.pending[h.XID] != nil && c.awaited() == 2
 			return waits || len(s.err) > 0
 		})
 		if waits { // it was no reply

@@ -219,7 +219,7 @@ func TestExpectAsClient(t *testing.T) {
 		waitFor(t, func() bool { // the one for a call of the peer's
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			return c.supply.promised > 0
+			return c.awaited() > 0
 		})
 		if got := c.Expect(8192); got != want {
 			t.Errorf("busy %v: expected %d of 8192 asked for, want %d", busy, got, want)

@@ -142,7 +142,7 @@ func TestDonesWithinGrant(t *testing.T) {
 				}
 			}
 			conn.mu.Lock()
-			posted := conn.supply.promised
+			posted := conn.awaited()
 			accounted, active, _ := conn.granter.State()
 			conn.mu.Unlock()
 			if posted != accounted || active != 0 || posted > 2*most+2 {

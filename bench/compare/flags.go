@@ -53,7 +53,7 @@ func parseFlags(args []string) (*flags, error) {
 		return err
 	})
 	fs.BoolVar(&f.large, "large", false, "list a directory of 100,000 entries, too")
-	fs.BoolVar(&f.list, "list", false, "show the comparisons, and make none")
+	fs.BoolVar(&f.list, "list", false, "show all comparisons, or those that match -only, and make none")
 	fs.StringVar(&f.csv, "csv", "", "write the results to a `file`")
 	fs.StringVar(&f.json, "json", "", "write the results to a `file`, with those of each round")
 	fs.StringVar(&f.options.Profile, "profile", f.options.Profile, "write CPU profiles of our server and our client, of a run of 2 s apart from the rounds, to a `directory`")
@@ -73,9 +73,9 @@ func (f *flags) selected() []comparison {
 	var all []comparison
 	for _, c := range comparisons() {
 		switch {
-		case f.only != nil && !f.only.MatchString(c.String()),
-			f.only == nil && c.extra,
-			c.large && !f.large:
+		case f.only != nil && !f.only.MatchString(c.String()):
+			continue
+		case f.only == nil && !f.list && (c.extra || c.large && !f.large):
 			continue
 		}
 		all = append(all, c)

@@ -87,6 +87,10 @@ func compare(ctx context.Context, o paired.Options, dir string, selected []compa
 			fmt.Fprintf(progress, "\r%-72s", fmt.Sprintf("%d of %d, about %v left: %v", i+1, len(selected), remaining.Round(time.Second), c))
 			theirs, ours := c.scenarios()
 			var err error
+			o := o
+			if c.slow {
+				o.Starts, o.Rounds = 1, 1
+			}
 			if r.report, err = paired.Compare(ctx, o, theirs, ours); err != nil {
 				return results, err
 			}

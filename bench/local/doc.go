@@ -10,9 +10,9 @@
 //
 // # Working sets
 //
-// Where bytes move, the yardstick is one copy of as many bytes, between buffers as large as the memory that the
-// candidate goes through: "hot" is the same bytes again and again, "file" goes through 64 MiB, which no
-// second-level cache holds. The buffer of the caller is the same for both.
+// Where bytes move, the yardstick is one copy of as many bytes. That of READ copies from the very pages that the file system
+// hands out, to the buffer that the READ fills; that of WRITE copies from the same buffer to memory of the same size as the file.
+// "hot" is the same bytes again and again, "file" goes through 64 MiB, which no second-level cache holds.
 //
 // A hot transfer and its buffer may fill the second-level cache by themselves. All that the call touches besides, code and
 // data, comes from the third level then, which a plain copy does not pay for; see docs/performance.md.

@@ -17,6 +17,7 @@ const FileSize = 64 << 20
 
 // Rig is an NFS server with a file system in memory, and a client connected to it over the loopback provider.
 type Rig struct {
+	fs     *memfs.FS
 	client *nfsclient.Client
 	file   nfs3.FH
 	plain  []byte // of the yardsticks: as large as the file
@@ -44,7 +45,7 @@ func NewRig(ctx context.Context) (_ *Rig, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rig{server: oncrpc.NewServer(oncrpc.ServerConfig{}), served: make(chan error, 1)}
+	r := &Rig{fs: fs, server: oncrpc.NewServer(oncrpc.ServerConfig{}), served: make(chan error, 1)}
 	r.server.Handle(nfs.Programs()...)
 	go func() { r.served <- rpcrdma.Serve(ctx, l, r.server, rpcrdma.Config{}) }()
 	defer func() {

@@ -56,10 +56,10 @@ type look struct {
 	plain  bool // without a mark at each point
 }
 
-// trim drops panels in which there is nothing, and tells whether any is left.
+// trim drops panels in which nothing of ours is, and tells whether any is left.
 func (c *chart) trim() bool {
 	c.panels = slices.DeleteFunc(c.panels, func(p panel) bool {
-		return !slices.ContainsFunc(p.lines, func(l line) bool { return len(l.points) > 0 })
+		return !slices.ContainsFunc(p.lines, func(l line) bool { return len(l.points) > 0 && !l.look.plain })
 	})
 	return len(c.panels) > 0
 }

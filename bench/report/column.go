@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
@@ -20,9 +21,9 @@ var columns = []column{
 	{"", "conns", func(m *bench.Measured) string { return strconv.Itoa(m.Conns) }},
 	{"", "MB/s", func(m *bench.Measured) string { return number(m.Throughput() / 1e6) }},
 	{"", "calls/s", func(m *bench.Measured) string { return number(m.Rate()) }},
-	{"latency, us", "p50", func(m *bench.Measured) string { return number(microseconds(m.Latency.P50)) }},
-	{"latency, us", "p99", func(m *bench.Measured) string { return number(microseconds(m.Latency.P99)) }},
-	{"latency, us", "p99.9", func(m *bench.Measured) string { return number(microseconds(m.Latency.P999)) }},
+	{"latency, us", "p50", func(m *bench.Measured) string { return number(latency(m.Latency.P50)) }},
+	{"latency, us", "p99", func(m *bench.Measured) string { return number(latency(m.Latency.P99)) }},
+	{"latency, us", "p99.9", func(m *bench.Measured) string { return number(latency(m.Latency.P999)) }},
 	{"CPU, s/GB", "client", func(m *bench.Measured) string { return number(perGB(m, &m.Client)) }},
 	{"CPU, s/GB", "server", func(m *bench.Measured) string { return number(perGB(m, server(m))) }},
 	{"CPU, us/call", "client", func(m *bench.Measured) string { return number(perCall(m, &m.Client)) }},
@@ -45,6 +46,14 @@ func server(m *bench.Measured) *bench.Usage {
 func payload(m *bench.Measured) float64 { return float64(m.Calls) * float64(m.Size) }
 
 // These are NaN or infinite where there is no such figure.
+
+// latency is in microseconds.
+func latency(d time.Duration) float64 {
+	if d == 0 {
+		return math.NaN()
+	}
+	return microseconds(d)
+}
 
 // perGB is in seconds.
 func perGB(m *bench.Measured, u *bench.Usage) float64 {

@@ -31,30 +31,30 @@ var fields = []field{
 	{"calls_in_flight", func(m *bench.Measured) string { return strconv.Itoa(m.InFlight) }},
 	{"connections", func(m *bench.Measured) string { return strconv.Itoa(m.Conns) }},
 	{"calls", func(m *bench.Measured) string { return strconv.FormatInt(m.Calls, 10) }},
-	{"elapsed_s", func(m *bench.Measured) string { return exact(m.Elapsed.Seconds()) }},
-	{"throughput_bytes_per_s", func(m *bench.Measured) string { return exact(m.Throughput()) }},
-	{"calls_per_s", func(m *bench.Measured) string { return exact(m.Rate()) }},
-	{"latency_p50_us", func(m *bench.Measured) string { return exact(microseconds(m.Latency.P50)) }},
-	{"latency_p99_us", func(m *bench.Measured) string { return exact(microseconds(m.Latency.P99)) }},
-	{"latency_p99.9_us", func(m *bench.Measured) string { return exact(microseconds(m.Latency.P999)) }},
-	{"latency_max_us", func(m *bench.Measured) string { return exact(microseconds(m.Latency.Max)) }},
-	{"client_cpu_s_per_gb", func(m *bench.Measured) string { return exact(perGB(m, &m.Client)) }},
-	{"server_cpu_s_per_gb", func(m *bench.Measured) string { return exact(perGB(m, server(m))) }},
-	{"client_cpu_us_per_call", func(m *bench.Measured) string { return exact(perCall(m, &m.Client)) }},
-	{"server_cpu_us_per_call", func(m *bench.Measured) string { return exact(perCall(m, server(m))) }},
-	{"client_allocs_per_call", func(m *bench.Measured) string { return exact(allocs(m, &m.Client)) }},
-	{"server_allocs_per_call", func(m *bench.Measured) string { return exact(allocs(m, server(m))) }},
+	{"elapsed_s", func(m *bench.Measured) string { return digits(m.Elapsed.Seconds()) }},
+	{"throughput_bytes_per_s", func(m *bench.Measured) string { return digits(m.Throughput()) }},
+	{"calls_per_s", func(m *bench.Measured) string { return digits(m.Rate()) }},
+	{"latency_p50_us", func(m *bench.Measured) string { return digits(latency(m.Latency.P50)) }},
+	{"latency_p99_us", func(m *bench.Measured) string { return digits(latency(m.Latency.P99)) }},
+	{"latency_p99.9_us", func(m *bench.Measured) string { return digits(latency(m.Latency.P999)) }},
+	{"latency_max_us", func(m *bench.Measured) string { return digits(latency(m.Latency.Max)) }},
+	{"client_cpu_s_per_gb", func(m *bench.Measured) string { return digits(perGB(m, &m.Client)) }},
+	{"server_cpu_s_per_gb", func(m *bench.Measured) string { return digits(perGB(m, server(m))) }},
+	{"client_cpu_us_per_call", func(m *bench.Measured) string { return digits(perCall(m, &m.Client)) }},
+	{"server_cpu_us_per_call", func(m *bench.Measured) string { return digits(perCall(m, server(m))) }},
+	{"client_allocs_per_call", func(m *bench.Measured) string { return digits(allocs(m, &m.Client)) }},
+	{"server_allocs_per_call", func(m *bench.Measured) string { return digits(allocs(m, server(m))) }},
 	{"wire_bytes", func(m *bench.Measured) string { return strconv.FormatInt(m.WireBytes, 10) }},
-	{"wire_bytes_per_payload_byte", func(m *bench.Measured) string { return exact(wire(m)) }},
-	{"ratio_to_raw", func(m *bench.Measured) string { return exact(ratio(m)) }},
+	{"wire_bytes_per_payload_byte", func(m *bench.Measured) string { return digits(wire(m)) }},
+	{"ratio_to_raw", func(m *bench.Measured) string { return digits(ratio(m)) }},
 }
 
-// exact writes x so that it can be read again; nothing if it is no number.
-func exact(x float64) string {
+// digits writes nine digits of x; nothing if it is no number.
+func digits(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return ""
 	}
-	return strconv.FormatFloat(x, 'g', -1, 64)
+	return strconv.FormatFloat(x, 'g', 9, 64)
 }
 
 // writeCSV writes the names of the fields, and a line for each point.

@@ -16,9 +16,9 @@ func small() *bench.Result {
 			Calls: calls, Elapsed: at(us * calls),
 			Latency: bench.Latency{P50: at(us), P99: at(2 * us), P999: at(3 * us), Max: at(100 * us)},
 			Client:  bench.Usage{CPU: at(us * calls / 2), Allocs: 2500, Conns: conns},
-			Ratio:   .75,
 		}
 		if path != bench.Loopback {
+			m.Ratio = m.Throughput() / 1.4e10
 			m.ServerUsage = bench.Usage{CPU: at(us * calls / 4), Allocs: 5, Conns: conns}
 			m.WireBytes = calls * int64(size+256)
 		}

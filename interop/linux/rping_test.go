@@ -24,8 +24,10 @@ import (
 // rping of the kernel and ours ping each other, in both roles. Both ends check every byte: ours against what it has to
 // be, and for the kernel's the hash of what it printed is compared.
 func TestRping(t *testing.T) {
+	t.Parallel()
 	for _, tt := range rpingTests {
 		t.Run(tt.siw, func(t *testing.T) {
+			t.Parallel()
 			script := new(strings.Builder)
 			script.WriteString(rpingScript)
 			var forwards []forward

@@ -28,47 +28,52 @@ type sizes struct {
 // variants are those of siw.
 var variants = []string{"stock", "crc", "p2p", "mpa1"}
 
-// TestSteps has Linux mount a file system in memory and a directory, and go through all steps on each.
+// TestStepsInMemory has Linux mount a file system in memory, and go through all steps.
+func TestStepsInMemory(t *testing.T) {
+	t.Parallel()
+	testSteps(t, memory, sizes{data: 64 << 20, entries: 2000, fio: 32}) // what takes long is for the other
+}
+
+// TestSteps is the same on a directory. It takes the longest, so that it is to begin early: it and the one above are not among the subtests of one
+// test, since what is parallel there begins behind all that is parallel here.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	if *full {
 		t.Run("control", control)
 	}
+	testSteps(t, directory, sizes{data: 64 << 20, entries: 10_000, fio: 64})
+}
+
+func testSteps(t *testing.T, export string, n sizes) {
+	t.Helper()
+	if *full {
+		n = sizes{data: 1 << 30, entries: 10_000, fio: 256}
+	}
 	for _, siw := range inFull() {
-		for _, export := range exports {
-			t.Run(siw+export, func(t *testing.T) {
-				t.Parallel()
-				n := sizes{data: 64 << 20, entries: 10_000, fio: 64}
-				switch {
-				case *full:
-					n.data, n.fio = 1<<30, 256
-				case export == memory: // what takes long is for the other
-					n.entries, n.fio = 2000, 32
-				}
-				s := serve(t)
-				m := machine{Siw: siw, Limit: longLimit()}
-				if !*full { // it would be gigabytes
-					m.Capture = filepath.Join(t.TempDir(), "pcap")
-				}
-				g, sh := bootShells(t, m, 1)
-				data := random(t, n.data)
-				g.put("data", data)
-				mounted := s.mount(t, sh[0], export)
-				for _, name := range allSteps(t) {
-					t.Run(name, func(t *testing.T) { mounted.timed(t, name, n) })
-				}
-				mounted.unmount(t)
-				if export == directory {
-					checkFile(t, filepath.Join(s.dir, "data", "data"), data)
-				}
-				g.closeShells(sh)
-				g.wait(t)
-				s.stop(t)
-				if m.Capture != "" {
-					checkCapture(t, m.Capture, s)
-				}
-			})
-		}
+		t.Run(siw, func(t *testing.T) {
+			s := serve(t)
+			m := machine{Siw: siw, Limit: longLimit()}
+			if !*full { // it would be gigabytes
+				m.Capture = filepath.Join(t.TempDir(), "pcap")
+			}
+			g, sh := bootShells(t, m, 1)
+			data := random(t, n.data)
+			g.put("data", data)
+			mounted := s.mount(t, sh[0], export)
+			for _, name := range allSteps(t) {
+				t.Run(name, func(t *testing.T) { mounted.timed(t, name, n) })
+			}
+			mounted.unmount(t)
+			if export == directory {
+				checkFile(t, filepath.Join(s.dir, "data", "data"), data)
+			}
+			g.closeShells(sh)
+			g.wait(t)
+			s.stop(t)
+			if m.Capture != "" {
+				checkCapture(t, m.Capture, s)
+			}
+		})
 	}
 }
 

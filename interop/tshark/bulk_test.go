@@ -28,6 +28,7 @@ func TestLongSegments(t *testing.T) {
 	for _, tt := range tests {
 		for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 			t.Run(fmt.Sprintf("%d bytes%s", tt.maxSegment, map[iwarp.CRC]string{iwarp.CRCOn: " with CRC"}[crc]), func(t *testing.T) {
+				t.Parallel()
 				cfg := iwarp.Config{Markers: mpa.MarkersOn, CRC: crc, MaxSegment: tt.maxSegment, NudgeAfter: -1}
 				flows, posts, _ := observe(t, cfg, cfg, [2]bool{true, true}, func(ctx context.Context, l, d *counted) {
 					bulkSession(ctx, t, l, d, tt.sizes)

@@ -30,6 +30,7 @@ func TestMatrix(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%v/%s and others", d, cells[0].Name), func(t *testing.T) {
+				t.Parallel()
 				var said [2][]string
 				observeMessages(t, &said, func(ctx context.Context, l transport.Listener, dial transport.Dialer) {
 					matrixSession(ctx, t, l, dial, d, cells)

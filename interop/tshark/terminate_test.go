@@ -40,6 +40,7 @@ func TestTerminate(t *testing.T) {
 	for _, s := range settings {
 		for _, tt := range tests {
 			t.Run(tt.name+s.name, func(t *testing.T) {
+				t.Parallel()
 				marked := [2]bool{s.want.Markers, s.want.Markers}
 				flows, posts, _ := observe(t, s.server, s.client, marked, func(ctx context.Context, l, d *counted) {
 					faultSession(ctx, t, l, d, tt.fault, tt.err)

@@ -80,6 +80,7 @@ func TestSession(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			flows, client, server := observe(t, tt.server, tt.client, tt.request.asked(tt.reply), func(ctx context.Context, l, d *counted) {
 				stop := serve(t, l)
 				nfsSession(ctx, t, d, l.Addr().String())

@@ -68,7 +68,8 @@ type endpoint struct {
 	rtrWithin time.Duration // how long an RTR may take to come, if there is to be one
 	rtrLate   *time.Timer
 
-	in incoming // of run
+	in      incoming // of run
+	placing placing  // likewise
 }
 
 var (

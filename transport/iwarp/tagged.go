@@ -27,12 +27,17 @@ func (e *endpoint) tagged(h *ddp.Header, payload []byte) error {
 
 // written places a segment of an RDMA Write. A segment of no bytes is not checked (RFC 5040 section 5.1).
 func (e *endpoint) written(h *ddp.Header, payload []byte) error {
-	switch err := e.table.Place(h.STag, h.Offset, payload); {
+	return writeError(h, len(payload), e.table.Place(h.STag, h.Offset, payload))
+}
+
+// writeError is what to tell the peer about a segment of n bytes that the table refuses with err.
+func writeError(h *ddp.Header, n int, err error) error {
+	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, transport.ErrAccess):
 		return errCode(rdmap.ProtectionAccess) // DDP has no code for it
-	case errors.Is(err, transport.ErrBounds) && wraps(h.Offset, uint64(len(payload))):
+	case errors.Is(err, transport.ErrBounds) && wraps(h.Offset, uint64(n)):
 		return errCode(rdmap.TaggedWrap)
 	case errors.Is(err, transport.ErrBounds):
 		return errCode(rdmap.TaggedBounds)
@@ -45,38 +50,64 @@ func wraps(off, n uint64) bool { return off+n-1 < off }
 
 // readResponse places a segment of the response to the oldest RDMA Read.
 func (e *endpoint) readResponse(h *ddp.Header, payload []byte) error {
-	e.mu.Lock()
-	if e.reads.Len() == 0 {
-		e.mu.Unlock()
-		return errCode(rdmap.OperationOpcode)
-	}
-	read := *e.reads.At(0)
-	e.mu.Unlock()
-
-	n := uint32(len(payload))
-	switch {
-	case h.STag != read.sink && (n > 0 || !h.Last || read.left > 0):
-		return errCode(rdmap.TaggedSTag)
-	case n > read.left || n > 0 && h.Offset != read.offset || h.Last != (n == read.left):
-		return errCode(rdmap.TaggedBounds)
+	read, err := e.answering(h, len(payload))
+	if err != nil {
+		return err
 	}
 	for rest := payload; len(rest) > 0; {
 		rest = rest[copy(read.to.Next(len(rest)), rest):]
 	}
+	e.readAnswered(h, &read, len(payload))
+	return nil
+}
+
+// readPlaced is readResponse for n bytes that are in their place.
+func (e *endpoint) readPlaced(h *ddp.Header, n int) error {
+	read, err := e.answering(h, n)
+	if err != nil {
+		return err
+	}
+	for left := n; left > 0; {
+		left -= len(read.to.Next(left))
+	}
+	e.readAnswered(h, &read, n)
+	return nil
+}
+
+// answering returns the oldest RDMA Read, to which a segment with n bytes of payload must belong.
+func (e *endpoint) answering(h *ddp.Header, n int) (outboundRead, error) {
+	e.mu.Lock()
+	if e.reads.Len() == 0 {
+		e.mu.Unlock()
+		return outboundRead{}, errCode(rdmap.OperationOpcode)
+	}
+	read := *e.reads.At(0)
+	e.mu.Unlock()
+
+	switch left := int(read.left); {
+	case h.STag != read.sink && (n > 0 || !h.Last || left > 0):
+		return read, errCode(rdmap.TaggedSTag)
+	case n > left || n > 0 && h.Offset != read.offset || h.Last != (n == left):
+		return read, errCode(rdmap.TaggedBounds)
+	}
+	return read, nil
+}
+
+// readAnswered notes that n more bytes of a response are in their place.
+func (e *endpoint) readAnswered(h *ddp.Header, read *outboundRead, n int) {
 	read.offset += uint64(n)
-	read.left -= n
+	read.left -= uint32(n)
 
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !h.Last {
-		*e.reads.At(0) = read
-		return nil
+		*e.reads.At(0) = *read
+		return
 	}
 	e.reads.Pop()
 	if read.number != rtrRead {
 		e.sends.answered(read.number)
 	}
-	return nil
 }
 
 // protectionCode is the code for a window that a Read of the peer's may not use.

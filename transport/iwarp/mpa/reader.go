@@ -43,6 +43,8 @@ type reader struct {
 	sink  ddp.Holder
 	fpdus int // complete ones, ever
 
+	direct direct // an FPDU that is not in the buffer
+
 	// The stall watch: what had been complete when the deadline was set.
 	armed bool
 	seen  int
@@ -61,6 +63,7 @@ func (r *reader) receive(sink ddp.Sink) error {
 		return r.resume(sink)
 	}
 	r.sink, _ = sink.(ddp.Holder)
+	r.direct.placer, _ = sink.(ddp.Placer)
 	n, err := r.sys.read()
 	switch {
 	case err != nil && isTimeout(err) && !r.c.isInterrupted():
@@ -73,6 +76,11 @@ func (r *reader) receive(sink ddp.Sink) error {
 		return io.EOF
 	}
 	r.c.received.Add(uint64(n))
+	if r.direct.active {
+		if n, err = r.arrived(n); err != nil {
+			return err
+		}
+	}
 	r.n += n
 	return r.parseAny(sink)
 }
@@ -110,6 +118,9 @@ func (r *reader) space() []byte {
 		r.buf = buffers.Get().(*buffer)
 		r.n = copy(r.buf[:], r.stash)
 		r.stash = nil
+	}
+	if r.direct.likely {
+		return r.buf[r.n : r.n+directTail]
 	}
 	if r.sink != nil && !r.sink.Ready() {
 		return r.buf[r.n:min(r.n+readLittle, bufferSize)]
@@ -158,7 +169,7 @@ func (r *reader) drop() {
 
 // pending is the number of bytes of an incomplete FPDU. A marker alone is none: some may send it ahead of the FPDU that it belongs to.
 func (r *reader) pending() int {
-	n := r.n + len(r.stash)
+	n := r.n + len(r.stash) + r.direct.left()
 	if n == markerSize && r.markers && toMarker(r.pos) == 0 {
 		return 0
 	}

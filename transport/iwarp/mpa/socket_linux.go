@@ -94,9 +94,10 @@ func (s *writerSys) write(fd uintptr) (some bool) {
 
 // readerSys reads without blocking.
 type readerSys struct {
-	r   *reader
-	n   int
-	err error
+	r      *reader
+	n      int
+	err    error
+	vector vector
 
 	try func(fd uintptr) bool // made once
 }
@@ -105,7 +106,7 @@ func (s *readerSys) init(r *reader) {
 	s.r = r
 	s.try = func(fd uintptr) bool {
 		for {
-			s.n, s.err = read(int(fd), r.space())
+			s.n, s.err = s.attempt(int(fd))
 			switch s.err {
 			case unix.EINTR:
 				continue
@@ -116,6 +117,25 @@ func (s *readerSys) init(r *reader) {
 			return true
 		}
 	}
+}
+
+// attempt reads what there is, to where it belongs if that can be told.
+func (s *readerSys) attempt(fd int) (int, error) {
+	r := s.r
+	if r.direct.active || r.beginDirect() {
+		to, lent := r.place()
+		n, err := s.vector.read(fd, to)
+		if lent {
+			r.direct.placer.Return()
+		}
+		return n, err
+	}
+	p := r.space()
+	n, err := s.vector.read(fd, append(r.direct.to[:0], p))
+	if n == len(p) {
+		r.direct.likely = false
+	}
+	return n, err
 }
 
 // read waits for bytes and reads once. No bytes are the end.

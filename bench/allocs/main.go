@@ -1,0 +1,82 @@
+// Allocs runs the benchmarks of the layers and compares their allocations per operation with those in allocs.txt, which may fall and must
+// not rise. Times, which depend on the machine, are nobody's business here. From the top of the repository:
+//
+//	go run ./bench/allocs           # fails on a rise, and where benchmarks and table do not have the same names
+//	go run ./bench/allocs -update   # writes the table anew
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+// table is the file with what is allowed.
+const table = "bench/allocs/allocs.txt"
+
+// packages are those with benchmarks that allocate the same in every run: nothing in them waits for a network.
+var packages = []string{
+	"./chunks", "./credits", "./nfsdemo/nfs3", "./oncrpc", "./rpcrdma",
+	"./transport/iwarp/ddp", "./transport/iwarp/mpa", "./transport/iwarp/rdmap", "./transport/loopback", "./xdr",
+}
+
+// skipped are benchmarks there that are only about time: yardsticks that do something else, and ways over TCP.
+const skipped = `^BenchmarkPadding$|^BenchmarkCRC$|/^(channels|copy.*)$`
+
+// iterations of a benchmark: enough for what memory the first ones take to be less than one allocation in each.
+const iterations = "500x"
+
+func main() {
+	update := flag.Bool("update", false, "write the table anew")
+	flag.Parse()
+	if err := run(*update); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(update bool) error {
+	out, err := benchmark()
+	if err != nil {
+		return err
+	}
+	got, err := parse(out)
+	if err != nil {
+		return err
+	}
+	if update {
+		return os.WriteFile(table, got.append(nil), 0o644)
+	}
+	b, err := os.ReadFile(table)
+	if err != nil {
+		return err
+	}
+	allowed, err := readTable(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", table, err)
+	}
+	report := compare(allowed, got)
+	os.Stdout.WriteString(report.text)
+	if report.bad > 0 {
+		return errors.New("allocations have risen, or the table is out of date; if that is meant: go run ./bench/allocs -update")
+	}
+	fmt.Printf("%d benchmarks allocate no more than they may\n", len(got))
+	return nil
+}
+
+// benchmark runs the benchmarks, and returns what go test prints. On one processor, and without garbage collection, which empties pools,
+// they allocate the same each time.
+func benchmark() ([]byte, error) {
+	args := []string{"test", "-run", "^$", "-bench", ".", "-skip", skipped, "-benchtime", iterations, "-benchmem", "-cpu", "1"}
+	cmd := exec.Command("go", append(args, packages...)...)
+	cmd.Env = append(os.Environ(), "GOGC=off")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("go test: %w\n%s", err, out.Bytes())
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,54 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
+)
+
+// childVariable makes this binary something else than a test: a server, one that cannot listen, or the parent of one.
+const childVariable = "BENCH_TEST_CHILD"
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func TestMain(m *testing.M) {
+	o := ServerOptions{Listen: "127.0.0.1:0", Sockets: host.Sockets{Congestion: host.DefaultCongestion}, Logger: quiet}
+	switch os.Getenv(childVariable) {
+	case "":
+		os.Setenv("GORACE", "atexit_sleep_ms=0") // of the children, which otherwise take a second to end
+		goleak.VerifyTestMain(m)
+		return
+	case "broken":
+		o.Listen = "127.0.0.1:nowhere"
+		fallthrough
+	case "server":
+		if err := ServeChild(context.Background(), o, host.Stdin(), os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	case "parent":
+		os.Setenv(childVariable, "server")
+		c, err := startChild(context.Background(), self(), nil)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(c.addr)
+		select {}
+	}
+	os.Exit(0)
+}
+
+// self is the command line of this binary.
+func self() []string {
+	path, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return []string{path}
+}

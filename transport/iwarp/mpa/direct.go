@@ -1,0 +1,116 @@
+package mpa
+
+import (
+	"encoding/binary"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+)
+
+const (
+	// directFrom is how many bytes of a segment have to be on their way still for it to be read to its place, rather than
+	// copied there.
+	directFrom = 12 << 10
+
+	// directTail is how much is read behind the segment: the header of the next, and small ones, but not much to copy.
+	directTail = 4 << 10
+
+	// directPieces is the most pieces that its place may be in, below the 1024 that one readv takes (IOV_MAX).
+	directPieces = 960
+)
+
+// direct is a segment of which the system puts the payload where it belongs. That is not done where there are markers, which lie
+// between, nor with CRC: what has not been checked is not to be delivered (RFC 5044 section 8).
+type direct struct {
+	placer ddp.Placer // nil: the sink is none
+	active bool
+	likely bool // the next segment will be one of them, as the last was
+
+	header [ddp.TaggedLen]byte
+	n      int // bytes of payload
+	placed int // of these
+	rest   int // bytes behind it, the padding and the CRC
+	to     [][]byte
+}
+
+// left is the number of bytes that have not come.
+func (d *direct) left() int {
+	if !d.active {
+		return 0
+	}
+	return d.n - d.placed + d.rest
+}
+
+// beginDirect begins with the segment whose header is in the buffer, if it is worth while. What of its payload is there, too, is copied.
+func (r *reader) beginDirect() bool {
+	const payload = lengthSize + ddp.TaggedLen
+	d := &r.direct
+	if d.placer == nil || r.crc || r.markers || r.buf == nil || r.n < payload {
+		return false
+	}
+	b := r.buf[:r.n]
+	size := int(binary.BigEndian.Uint16(b))
+	n, have := size-ddp.TaggedLen, len(b)-payload
+	if n-have < directFrom {
+		return false
+	}
+	to, ok := d.placer.Lend(d.to[:0], b[lengthSize:payload], n, 0)
+	d.to = to
+	if !ok {
+		return false
+	}
+	few := len(to) <= directPieces
+	if few {
+		copyTo(to, b[payload:])
+	}
+	d.placer.Return()
+	clear(to)
+	if !few {
+		return false
+	}
+	copy(d.header[:], b[lengthSize:])
+	d.active, d.likely = true, true
+	d.n, d.placed, d.rest = n, have, padding(size)+crcSize
+	r.n = 0
+	return true
+}
+
+// copyTo copies p to the front of pieces.
+func copyTo(pieces [][]byte, p []byte) {
+	for ; len(p) > 0; pieces = pieces[1:] {
+		p = p[copy(pieces[0], p):]
+	}
+}
+
+// place returns where to read to, and whether it was lent.
+func (r *reader) place() (to [][]byte, lent bool) {
+	d := &r.direct
+	tail := r.space()[:directTail]
+	to = d.to[:0]
+	if d.placed < d.n {
+		if to, lent = d.placer.Lend(to, d.header[:], d.n, d.placed); !lent {
+			return append(to, r.buf[:min(d.n-d.placed, bufferSize)]), false // to be dropped
+		}
+	}
+	d.to = append(to, tail)
+	return d.to, lent
+}
+
+// arrived takes n bytes that were read to where place says, and returns how many of them are in the buffer.
+func (r *reader) arrived(n int) (int, error) {
+	d := &r.direct
+	clear(d.to)
+	k := min(n, d.n-d.placed)
+	d.placed += k
+	n -= k
+	k = min(n, d.rest)
+	d.rest -= k
+	if n -= k; n > 0 {
+		copy(r.buf[:], r.buf[k:k+n])
+	}
+	if d.left() > 0 {
+		return n, nil
+	}
+	d.active = false
+	r.fpdus++
+	return n, d.placer.Placed(d.header[:], d.n)
+}
