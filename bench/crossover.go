@@ -17,7 +17,7 @@ import (
 // switch from inline to chunks so that the least throughput is lost at the sizes measured, as a sum of logarithms. That is the one
 // after which the chunk stays ahead, unless it falls behind later by less than it gained before. No single size counts for more
 // than a factor of 1.5, so that one that the machine has spoiled does not decide. Between the two sizes around the crossing, both
-// throughputs are taken for straight lines with both axes logarithmic.
+// throughputs are taken for straight lines with both axes logarithmic. Where there is only one size in common, there is no crossover.
 //
 // # Recommendation
 //
@@ -29,7 +29,9 @@ func Conclude(r *Result) {
 	all := duels(r.Measured)
 	r.Crossovers = nil
 	for i := range all {
-		r.Crossovers = append(r.Crossovers, all[i].crossover())
+		if len(all[i].curve) > 1 {
+			r.Crossovers = append(r.Crossovers, all[i].crossover())
+		}
 	}
 	r.Advice = recommend(all)
 }

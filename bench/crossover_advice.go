@@ -31,11 +31,8 @@ func recommend(all []duel) Recommendation {
 	recv, why := choose(all, r.Path, forReplies, "Replies")
 	r.InlineRecv, r.Why = recv, append(r.Why, why)
 
-	// Whatever does not fit inline is to go by chunk, in either direction.
-	for _, inline := range []int{send, recv} {
-		if chunk := inline - headerRoom; inline > 0 && (r.MinChunk == 0 || chunk < r.MinChunk) {
-			r.MinChunk = chunk
-		}
+	if send > 0 {
+		r.MinChunk = send - headerRoom // so that the payload of a call that does not fit inline goes by chunk
 	}
 	if largest := max(send, recv); largest > 0 {
 		r.Why = append(r.Why, fmt.Sprintf("Receives of %s for %d credits take up to %s a connection.", FormatSize(largest), grantedCredits, FormatSize(grantedCredits*largest)))

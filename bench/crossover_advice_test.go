@@ -54,7 +54,7 @@ func TestRecommendation(t *testing.T) {
 			},
 		}},
 		{"one direction tells too little", both([]float64{.5}, []float64{.5, .5, 2}), Recommendation{
-			Path: IWARP, InlineRecv: 2 << 10, MinChunk: 1536,
+			Path: IWARP, InlineRecv: 2 << 10,
 			Why: []string{
 				"Calls: only 256 B was measured both inline and by read chunk, which is too little to recommend anything.",
 				"Replies: up to about 1.9 KiB inline is faster by 5 % or more (at 1 KiB inline 2.00 times as fast); above, a write chunk will do (at 4 KiB the chunk 2.00 times as fast).",
@@ -109,12 +109,9 @@ func TestRecommendationBounds(t *testing.T) {
 			if n%1024 != 0 || n < 0 || n > rpcrdma.MaxInline {
 				t.Errorf("got inline %d, want a multiple of 1024 up to %d", n, rpcrdma.MaxInline)
 			}
-			if n > 0 && a.MinChunk > n-headerRoom {
-				t.Errorf("got MinChunk %d, want what does not fit in %d to go by chunk", a.MinChunk, n)
-			}
 		}
-		if (a.InlineSend > 0 || a.InlineRecv > 0) != (a.MinChunk > 0) {
-			t.Errorf("got %+v, want all or nothing", a)
+		if (a.InlineSend > 0) != (a.MinChunk > 0) || a.MinChunk > max(0, a.InlineSend-headerRoom) {
+			t.Errorf("got %+v, want calls that do not fit inline to go by chunk", a)
 		}
 		if len(a.Why) == 0 || strings.Contains(strings.Join(a.Why, ""), "NaN") {
 			t.Errorf("got why %q", a.Why)

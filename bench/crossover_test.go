@@ -45,8 +45,6 @@ func TestCrossover(t *testing.T) {
 		{"one spoiled size", []float64{.5, .8, 1.25, 1.5, .1, 1.6}, Crossover{Size: 2 << 10, Gain: 1.6}},
 		{"the chunk stays ahead after the last", []float64{.5, 1.2, .7, 1.25, 2}, Crossover{Size: 9610, Gain: 2}},
 		{"noise at the end of none", []float64{.5, .6, .7, .8, 1.01}, Crossover{Size: 61770, Gain: 1.01}},
-		{"one size, chunk ahead", []float64{1.5}, Crossover{Always: true, Gain: 1.5}},
-		{"one size, inline ahead", []float64{.5}, Crossover{Gain: .5}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Result{Measured: pairs(InlineCall, ReadChunk, fours, tt.ratios...)}
@@ -90,6 +88,7 @@ func TestCrossoverGroups(t *testing.T) {
 	add(pairs(InlineCall, ReadChunk, fours, 2, 2), IWARP, 8, 1)
 	add(pairs(InlineCall, LongCall, fours, .5, 2), Loopback, 1, 1)   // no contest
 	add(pairs(InlineCall, InlineReply, fours, .5, 2), TCP, 1, 1)     // nor this
+	add(pairs(InlineCall, ReadChunk, fours, .5), IWARP, 8, 4)        // one size
 	add([]Measured{at(InlineCall, 512, 1)}, IWARPMarkers, 1, 1)      // nothing
 	add([]Measured{at(ReadChunk, 1024, 1)}, IWARPMarkers, 1, 1)      // in common
 	add([]Measured{{Point: Point{Way: ReadChunk}}, {}}, IWARP, 1, 1) // took no time

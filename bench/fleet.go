@@ -2,9 +2,7 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"net"
 	"strconv"
 
@@ -84,50 +82,6 @@ func (r *runner) provider(p Point) (transport.Dialer, string) {
 	return iwarp.Dialer{Config: cfg}, net.JoinHostPort(r.host, strconv.Itoa(int(port)))
 }
 
-// The listeners of a server, by what their inline sizes are for.
-const (
-	chunkedListener = "chunked"
-	inlineListener  = "inline"
-	draftListener   = "draft"
-)
-
-// listenerOf returns the listener for a way.
-func listenerOf(w Way) string {
-	switch w {
-	case Padded:
-		return draftListener
-	case InlineCall, InlineReply:
-		return inlineListener
-	}
-	return chunkedListener
-}
-
-// config has a client's calls travel in the way of the point.
-func (p Point) config(o Options, m *meter) rpcrdma.Config {
-	cfg := rpcrdma.Config{
-		Logger:       o.Logger,
-		Credits:      max(64, p.InFlight),
-		MaxMessage:   program.MaxMessage,
-		ConnMemory:   o.Memory,
-		ServerMemory: o.Memory,
-		Observer:     m,
-	}
-	switch p.Way {
-	case InlineCall, InlineReply:
-		cfg.InlineSend, cfg.InlineRecv = rpcrdma.MaxInline, rpcrdma.MaxInline
-	case Padded:
-		cfg.InlineSend, cfg.InlineRecv = rpcrdma.MaxInline, rpcrdma.MaxInline
-		cfg.Dialect, cfg.PeerAlign, cfg.MinChunk = rpcrdma.Draft, program.Page, 1
-	case ReadChunk, WriteChunk:
-		cfg.ChunkFrom = 1
-	case LongCall:
-		cfg.InlineSend, cfg.MinChunk = rpcrdma.DefaultInline, math.MaxInt32
-	case ReplyChunk:
-		cfg.InlineRecv = rpcrdma.DefaultInline
-	}
-	return cfg
-}
-
 // wire returns the bytes that have been put on the wire in both directions, as TCP's payload.
 func (f *fleet) wire() (n int64) {
 	for _, c := range f.conns {
@@ -166,6 +120,3 @@ func (f *fleet) close() {
 		<-c.Done()
 	}
 }
-
-// errWay: a call has travelled otherwise than it was to.
-var errWay = errors.New("a call has not gone the way that was to be measured")

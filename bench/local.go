@@ -32,7 +32,7 @@ func startLocal(memory int64, log *slog.Logger) (*local, error) {
 			l.stop()
 			return nil, err
 		}
-		cfg := serverConfig(name == inlineListener, name == draftListener, memory, log)
+		cfg := serverConfig(name, memory, log)
 		l.served.Go(func() { _ = rpcrdma.Serve(ctx, listener, l.server, cfg) }) // until stop
 	}
 	return l, nil

@@ -1,11 +1,15 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
+
+// errWay: a call has travelled otherwise than it was to.
+var errWay = errors.New("a call has not gone the way that was to be measured")
 
 // meter is told of each call of a point over RDMA, and remembers the first that has not gone its way.
 type meter struct {

@@ -89,11 +89,11 @@ type Crossover struct {
 	Gain     float64 `json:"gain"`   // how much faster the chunk is at the largest size measured for both; below 1 it is slower
 }
 
-// Recommendation is what to set on a path like the one measured.
+// Recommendation is what to set on a path like the one measured, in bytes; 0 is what the run does not tell.
 type Recommendation struct {
 	Path       Path     `json:"path"`
 	InlineSend int      `json:"inline_send"` // rpcrdma.Config.InlineSend of the client, InlineRecv of the server
 	InlineRecv int      `json:"inline_recv"` // and the other way round
-	MinChunk   int      `json:"min_chunk"`   // rpcrdma.Config.MinChunk, and ChunkFrom
+	MinChunk   int      `json:"min_chunk"`   // rpcrdma.Config.MinChunk; with these inline sizes there is no need for ChunkFrom
 	Why        []string `json:"why"`         // sentences, with the figures
 }

@@ -4,11 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net"
-	"runtime"
-	"strconv"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/control"
@@ -19,7 +15,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // ServerOptions configures a server.
@@ -57,8 +52,8 @@ func Serve(ctx context.Context, o ServerOptions, ready func(addr string)) error 
 			errs[i] = f()
 		})
 	}
-	for i, l := range []*iwarp.Listener{p.chunked, p.inline, p.draft} {
-		cfg := serverConfig(i == 1, i == 2, o.Memory, o.Logger)
+	for i, name := range []string{chunkedListener, inlineListener, draftListener} {
+		l, cfg := []*iwarp.Listener{p.chunked, p.inline, p.draft}[i], serverConfig(name, o.Memory, o.Logger)
 		serve(i, func() error { return rpcrdma.Serve(ctx, l, srv, cfg) })
 	}
 	serve(3, func() error {
@@ -76,109 +71,3 @@ func Serve(ctx context.Context, o ServerOptions, ready func(addr string)) error 
 	}
 	return nil
 }
-
-// serverConfig is the configuration of a server over RDMA.
-func serverConfig(inline, draft bool, memory int64, log *slog.Logger) rpcrdma.Config {
-	cfg := rpcrdma.Config{
-		Logger:       log,
-		Credits:      MaxInFlight,
-		MaxMessage:   program.MaxMessage,
-		ConnMemory:   memory,
-		ServerMemory: memory,
-	}
-	if inline || draft {
-		cfg.InlineSend, cfg.InlineRecv = rpcrdma.MaxInline, rpcrdma.MaxInline
-	}
-	if draft {
-		cfg.Dialect, cfg.Align = rpcrdma.Draft, program.Page
-	}
-	return cfg
-}
-
-// listeners are what a server listens on.
-type listeners struct {
-	rpc, raw               net.Listener
-	chunked, inline, draft *iwarp.Listener
-}
-
-// listen listens on five ports.
-func (o *ServerOptions) listen(ctx context.Context) (_ *listeners, err error) {
-	name, service, err := net.SplitHostPort(o.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("bench: %w", err)
-	}
-	port, err := strconv.ParseUint(service, 10, 16)
-	if err != nil || port > 1<<16-5 {
-		return nil, fmt.Errorf("bench: listen on %s: the port is a number up to %d: the next four are used, too", o.Listen, 1<<16-5)
-	}
-	next := func() string {
-		at := net.JoinHostPort(name, strconv.FormatUint(port, 10))
-		if port > 0 {
-			port++
-		}
-		return at
-	}
-	p := new(listeners)
-	defer func() {
-		if err != nil {
-			p.close()
-			err = fmt.Errorf("bench: %w", err)
-		}
-	}()
-	lc := net.ListenConfig{Control: o.Sockets.Control}
-	if p.rpc, err = lc.Listen(ctx, "tcp", next()); err != nil {
-		return nil, err
-	}
-	cfg := iwarp.Config{
-		CRC:     iwarp.CRCOff, // it is on if the peer wants it
-		Control: o.Sockets.Control,
-		Logger:  o.Logger,
-		Choose: func(_ net.Addr, r *mpa.Request, c *mpa.Config) error {
-			if r.Markers() {
-				c.Markers = mpa.MarkersOn // in both directions
-			}
-			return nil
-		},
-	}
-	for _, l := range []**iwarp.Listener{&p.chunked, &p.inline, &p.draft} {
-		if *l, err = iwarp.Listen(ctx, next(), cfg); err != nil {
-			return nil, err
-		}
-	}
-	if p.raw, err = lc.Listen(ctx, "tcp", next()); err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
-// close closes what nobody serves.
-func (p *listeners) close() {
-	for _, l := range []net.Listener{p.rpc, p.raw} {
-		if l != nil {
-			l.Close()
-		}
-	}
-	for _, l := range []*iwarp.Listener{p.chunked, p.inline, p.draft} {
-		if l != nil {
-			l.Close()
-		}
-	}
-}
-
-// info is what clients are told.
-func (p *listeners) info(o *ServerOptions) control.Info {
-	port := func(a net.Addr) uint16 { return uint16(a.(*net.TCPAddr).Port) }
-	return control.Info{
-		Chunked:    port(p.chunked.Addr()),
-		Inline:     port(p.inline.Addr()),
-		Draft:      port(p.draft.Addr()),
-		Raw:        port(p.raw.Addr()),
-		System:     system(),
-		CPUs:       uint32(runtime.GOMAXPROCS(0)),
-		Congestion: o.Sockets.Congestion,
-		Memory:     uint64(o.Memory),
-	}
-}
-
-// system says what this process runs on.
-func system() string { return runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version() }

@@ -40,12 +40,9 @@ func (r *runner) copyRate(size int, d time.Duration) float64 {
 
 // measureYardsticks measures them at all sizes of a grid, for about d in all.
 func (r *runner) measureYardsticks(g Grid, d time.Duration) error {
-	sizes := make(map[int]bool)
-	for _, p := range g.Points {
-		sizes[p.Size] = true
-	}
+	sizes := valuesOf(g.Points, func(p Point) int { return p.Size })
 	share := d / 3 / time.Duration(len(sizes))
-	for size := range sizes {
+	for _, size := range sizes {
 		r.copies.add(size, r.copyRate(size, share/2))
 		if _, err := r.stream(size, share); err != nil {
 			return err

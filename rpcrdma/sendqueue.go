@@ -41,6 +41,11 @@ func (q *sendQueue) poll() {
 
 // enqueue is post without the work: it calls nobody, and poll must follow.
 func (q *sendQueue) enqueue(wrs []*transport.WorkRequest) error {
+	if q.queued.Load() == 0 { // so nothing is overtaken that was posted before
+		if err := q.offer(wrs); err == nil || !errors.Is(err, transport.ErrQueueFull) {
+			return err
+		}
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.add(wrs)
@@ -64,19 +69,21 @@ func (q *sendQueue) postReply(in *incoming) error {
 // add posts requests, or has them wait; q.mu is held.
 func (q *sendQueue) add(wrs []*transport.WorkRequest) error {
 	if len(q.waiting) == 0 {
-		var err error
-		if q.poller != nil {
-			err = q.poller.PostPolled(wrs...)
-		} else {
-			err = q.ep.Post(wrs...)
-		}
-		if !errors.Is(err, transport.ErrQueueFull) {
+		if err := q.offer(wrs); err == nil || !errors.Is(err, transport.ErrQueueFull) {
 			return err
 		}
 	}
 	q.waiting = append(q.waiting, wrs...)
 	q.flush()
 	return nil
+}
+
+// offer posts requests, if the endpoint takes them.
+func (q *sendQueue) offer(wrs []*transport.WorkRequest) error {
+	if q.poller != nil {
+		return q.poller.PostPolled(wrs...)
+	}
+	return q.ep.Post(wrs...)
 }
 
 // completed makes use of the room that a completion has made.

@@ -79,10 +79,10 @@ func (c *Conn) expectShared(n int) {
 	kind := c.kindFor(n)
 	if longer := int64(kind.size) - c.receiveBytes(); s.budget != nil && c.busy() && longer > 0 && s.promised > 0 {
 		size := longer * int64(s.promised)
-		if s.budget.more(1, size, s.reserved.Load()) == 0 {
+		if s.budget.more(1, size, s.reserved) == 0 {
 			return
 		}
-		s.reserved.Add(size)
+		s.reserved += size
 	}
 	c.recvSize, c.receives = n, c.pool.list(kind)
 }

@@ -9,16 +9,21 @@ import (
 // supply is the account of a connection's receives. Conn.mu guards it.
 //
 // The connection is busy while a message holds a receive, until the call that came with it has ended, and while calls of this side are
-// under way. Then it has reserved memory for all receives that are posted. So its provider takes whatever comes, also the
-// responses to RDMA Reads behind it.
+// under way. Then it has reserved memory for all receives that are posted, beyond the few that each connection may have in any
+// case. So its provider takes whatever comes, also the responses to RDMA Reads behind it.
 type supply struct {
 	budget   *receiveBudget           // nil: nothing bounds it
 	shared   transport.SharedReceiver // nil: receives have their memory from the beginning
 	wait     receiveWait
-	promised int          // receives posted that no message has taken
-	held     int64        // bytes of those that messages have taken, if there is a budget
-	reserved atomic.Int64 // bytes of the budget; Conn.mu guards changes
+	promised int         // receives posted that no message has taken
+	held     int64       // bytes of those that messages have taken, if there is a budget
+	reserved int64       // bytes of the budget
+	ready    atomic.Bool // memory is reserved, if it is needed; Conn.mu guards changes
 }
+
+// freeReceives is how many receives with memory a connection may have apart from the budget: for a call, and for the next one, which its reply
+// allows. So whoever was granted one call at a time never waits for others.
+const freeReceives = 2
 
 // busy reports whether memory must be reserved; c.mu is held.
 func (c *Conn) busy() bool {
@@ -32,7 +37,7 @@ func (c *Conn) receiveBytes() int64 { return int64(c.receives.kind.size) }
 // spare is what is reserved beyond what may be needed; c.mu is held.
 func (c *Conn) spare() int64 {
 	s := &c.supply
-	return s.reserved.Load() - s.held - int64(s.promised)*c.receiveBytes()
+	return s.reserved - s.held - int64(s.promised-freeReceives)*c.receiveBytes()
 }
 
 // allowReceives returns for how many of n receives that are to be posted there is memory; c.mu is held.
@@ -46,8 +51,8 @@ func (c *Conn) allowReceives(n int) int {
 		return n
 	}
 	have = max(have, 0)
-	more := s.budget.more(n-have, size, s.reserved.Load())
-	s.reserved.Add(int64(more) * size)
+	more := s.budget.more(n-have, size, s.reserved)
+	s.reserved += int64(more) * size
 	return have + more
 }
 
@@ -59,8 +64,9 @@ func (c *Conn) secure() {
 	}
 	if lack := -c.spare(); lack > 0 {
 		s.budget.force(lack)
-		s.reserved.Add(lack)
+		s.reserved += lack
 	}
+	s.ready.Store(true)
 	if s.wait.asked { // a call of this side begins, whose reply might be held up
 		s.budget.leave(&s.wait)
 		s.shared.ResumeRecv()
@@ -70,16 +76,18 @@ func (c *Conn) secure() {
 // settle gives back to the budget what the connection need not have; c.mu is held.
 func (c *Conn) settle() {
 	s := &c.supply
-	n, keep := s.reserved.Load(), int64(0)
+	n := s.reserved
 	if c.busy() {
 		if !s.budget.short(n) {
 			return
 		}
-		keep = n - max(0, c.spare())
+		n = min(n, c.spare())
+	} else if s.ready.Load() {
+		s.ready.Store(false)
 	}
-	if n > keep {
-		s.reserved.Store(keep)
-		s.budget.release(n - keep)
+	if n > 0 {
+		s.reserved -= n
+		s.budget.release(n)
 	}
 }
 
@@ -142,14 +150,15 @@ func (s *receiveSource) Receive() *transport.Receive {
 		return nil // ended
 	}
 	a, size := &c.supply, c.receiveBytes()
-	if a.budget != nil && a.reserved.Load() == 0 {
+	if a.budget != nil && !a.ready.Load() {
 		// One more is for the reply to post, when it makes a grant.
-		n := a.budget.reserve(&a.wait, int64(a.promised+1)*size)
-		if n == 0 {
-			c.stats.heldUp.Add(1)
-			return nil
+		if n := int64(a.promised+1-freeReceives) * size; n > 0 {
+			if a.reserved = a.budget.reserve(&a.wait, n); a.reserved == 0 {
+				c.stats.heldUp.Add(1)
+				return nil
+			}
 		}
-		a.reserved.Store(n)
+		a.ready.Store(true)
 	}
 	r, err := c.pool.getReceive(c.receives)
 	if err != nil {
@@ -165,7 +174,7 @@ func (s *receiveSource) Receive() *transport.Receive {
 }
 
 // Ready reports whether memory is reserved.
-func (s *receiveSource) Ready() bool { return s.supply.budget == nil || s.supply.reserved.Load() > 0 }
+func (s *receiveSource) Ready() bool { return s.supply.budget == nil || s.supply.ready.Load() }
 
 // list notes a receive that the provider has; c.mu is held.
 func (c *Conn) list(r *receive) {

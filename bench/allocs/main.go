@@ -70,7 +70,7 @@ func run(update bool) error {
 // benchmark runs the benchmarks, and returns what go test prints. On one processor, and without garbage collection, which empties pools,
 // they allocate the same each time.
 func benchmark() ([]byte, error) {
-	args := []string{"test", "-run", "^$", "-bench", ".", "-skip", skipped, "-benchtime", iterations, "-benchmem", "-cpu", "1"}
+	args := []string{"test", "-run", "^$", "-bench", ".", "-skip", skipped, "-benchtime", iterations, "-benchmem", "-cpu", "1", "-timeout", "2m"}
 	cmd := exec.Command("go", append(args, packages...)...)
 	cmd.Env = append(os.Environ(), "GOGC=off")
 	var out bytes.Buffer

@@ -22,7 +22,8 @@
 //     a port mapper at port 111 only; the calls are therefore made with its packages rpc and xdr, as its package nfs makes them.
 //   - willscott/go-nfs-client takes many calls over one connection, from as many goroutines. It asks for 4 KiB of a
 //     directory at a time.
-//   - NFS-Ganesha serves a tmpfs by its FSAL VFS, with the attributes and the directories cached, as it comes. It writes UNSTABLE data to that.
+//   - NFS-Ganesha serves a tmpfs by its FSAL VFS, with the attributes and the directories cached, as it comes. Its FSAL MEM does
+//     not keep what is written.
 //     libnfs is called through its asynchronous interface by libnfs/client.c, compiled when the command runs, over one
 //     connection, with its cache of directories off. It does not copy what it has read to a buffer of the caller's.
 //

@@ -14,48 +14,30 @@ const (
 	mib = 1 << 20
 )
 
-// bound returns p with what is owed.
-func bound(p Pair, owed float64) Pair {
-	p.Bound = owed
-	return p
-}
+func read(size, span int) func(*Rig) Pair  { return func(r *Rig) Pair { return r.Read(size, span) } }
+func write(size, span int) func(*Rig) Pair { return func(r *Rig) Pair { return r.Write(size, span) } }
 
-// pairs are what is compared. The goals beyond what is owed: NULL 4, READ of 64 KiB 0.40, READ of 1 MiB 0.92.
-func pairs(r *Rig) []Pair {
-	return []Pair{
-		bound(r.Null(), 8),
-		r.NullMany(64),
-		r.Read(4*kib, 4*kib),
-		r.Write(4*kib, 4*kib),
-		bound(r.Read(64*kib, 64*kib), 0.25),
-		bound(r.Read(64*kib, FileSize), 0.25),
-		r.Write(64*kib, 64*kib),
-		bound(r.Read(mib, mib), 0.80),
-		bound(r.Read(mib, FileSize), 0.80),
-		r.Write(mib, mib),
-		r.Write(mib, FileSize),
-	}
+// cases are what is compared. The goals beyond what is owed: NULL 4, READ of 64 KiB 0.40, READ of 1 MiB 0.92.
+var cases = []Case{
+	{Name: "null", Pair: (*Rig).Null, Bound: 8},
+	{Name: "null-x64", Pair: func(r *Rig) Pair { return r.NullMany(64) }},
+	{Name: "read-4KiB-hot", Pair: read(4*kib, 4*kib)},
+	{Name: "write-4KiB-hot", Pair: write(4*kib, 4*kib)},
+	{Name: "read-64KiB-hot", Pair: read(64*kib, 64*kib), Bound: 0.25},
+	{Name: "read-64KiB-file", Pair: read(64*kib, FileSize), Bound: 0.25},
+	{Name: "write-64KiB-hot", Pair: write(64*kib, 64*kib)},
+	{Name: "read-1024KiB-hot", Pair: read(mib, mib)},
+	{Name: "read-1024KiB-file", Pair: read(mib, FileSize), Bound: 0.80},
+	{Name: "write-1024KiB-hot", Pair: write(mib, mib)},
+	{Name: "write-1024KiB-file", Pair: write(mib, FileSize)},
 }
 
 // options returns those of the environment, or the defaults.
 func options() (Options, error) {
-	rounds, err1 := strconv.Atoi(cmp.Or(os.Getenv("LOCAL_ROUNDS"), "20"))
-	length, err2 := time.ParseDuration(cmp.Or(os.Getenv("LOCAL_TIME"), "20ms"))
-	return Options{max(1, rounds), length}, errors.Join(err1, err2)
-}
-
-func newRig(tb testing.TB) *Rig {
-	tb.Helper()
-	r, err := NewRig(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return r
+	starts, err1 := strconv.Atoi(cmp.Or(os.Getenv("LOCAL_STARTS"), "5"))
+	rounds, err2 := strconv.Atoi(cmp.Or(os.Getenv("LOCAL_ROUNDS"), "4"))
+	length, err3 := time.ParseDuration(cmp.Or(os.Getenv("LOCAL_TIME"), "20ms"))
+	return Options{max(1, starts), max(1, rounds), length}, errors.Join(err1, err2, err3)
 }
 
 // BenchmarkLocal measures; see the comment of the package. One iteration is a whole comparison.
@@ -64,11 +46,11 @@ func BenchmarkLocal(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, p := range pairs(newRig(b)) {
-		b.Run(p.Name, func(b *testing.B) {
+	for _, c := range cases {
+		b.Run(c.Name, func(b *testing.B) {
 			var r *Result
 			for b.Loop() {
-				if r, err = o.Measure(&p); err != nil {
+				if r, err = o.Measure(b.Context(), &c); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -93,13 +75,13 @@ func TestLocal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range pairs(newRig(t)) {
-		t.Run(p.Name, func(t *testing.T) {
-			r, err := o.Measure(&p)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			r, err := o.Measure(t.Context(), &c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, missed := range p.Missed(r) {
+			for _, missed := range c.Missed(r) {
 				t.Error(missed)
 			}
 		})

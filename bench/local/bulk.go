@@ -42,7 +42,6 @@ func (r *Rig) Read(size, span int) Pair {
 	to := r.buf[:size]
 	yardstick, candidate := walk{size: size, span: span}, walk{size: size, span: span}
 	return Pair{
-		Name: name("read", size, span),
 		Yardstick: func(n int) error { return r.copyOut(n, to, &yardstick) },
 		Candidate: func(n int) error {
 			for range n {
@@ -66,7 +65,6 @@ func (r *Rig) Write(size, span int) Pair {
 	from := r.buf[:size]
 	yardstick, candidate := walk{size: size, span: span}, walk{size: size, span: span}
 	return Pair{
-		Name: name("write", size, span),
 		Yardstick: func(n int) error {
 			for range n {
 				copy(r.plain[yardstick.next():], from)
@@ -86,12 +84,4 @@ func (r *Rig) Write(size, span int) Pair {
 			return nil
 		},
 	}
-}
-
-func name(op string, size, span int) string {
-	set := "file"
-	if span == size {
-		set = "hot"
-	}
-	return fmt.Sprintf("%s-%dKiB-%s", op, size>>10, set)
 }

@@ -15,7 +15,9 @@
 // "hot" is the same bytes again and again, "file" goes through 64 MiB, which no second-level cache holds.
 //
 // A hot transfer and its buffer may fill the second-level cache by themselves. All that the call touches besides, code and
-// data, comes from the third level then, which a plain copy does not pay for; see docs/performance.md.
+// data, comes from the third level then, which a plain copy does not pay for; see docs/performance.md. How much of it that is
+// depends on which physical pages the kernel has given out. So each comparison starts anew a few times, with other memory, and the
+// result is that of all rounds together.
 //
 // # One processor or all
 //
@@ -24,7 +26,8 @@
 //
 // # Environment
 //
-//	LOCAL_ROUNDS  pairs of rounds, 20 by default
+//	LOCAL_STARTS  how often server and client are started, 5 by default
+//	LOCAL_ROUNDS  pairs of rounds after each start, 4 by default
 //	LOCAL_TIME    length of a round, 20ms by default
 //	LOCAL_GATE    if set, TestLocal compares and fails on ratios that are out of bounds
 package local

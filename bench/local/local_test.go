@@ -13,23 +13,55 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestPairs runs each pair for a moment: what is measured is done.
-func TestPairs(t *testing.T) {
-	o := Options{Rounds: 1, Time: time.Millisecond}
-	for _, p := range pairs(newRig(t)) {
-		t.Run(p.Name, func(t *testing.T) {
+func newRig(tb testing.TB) *Rig {
+	tb.Helper()
+	r, err := NewRig(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return r
+}
+
+// TestCases runs each case for a moment: what is measured is done.
+func TestCases(t *testing.T) {
+	o := Options{Rounds: 2, Time: time.Millisecond}
+	rig := newRig(t)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
 			procs := runtime.GOMAXPROCS(0)
-			r, err := o.Measure(&p)
-			if err != nil {
+			p := c.Pair(rig)
+			var s samples
+			if err := o.rounds(&p, &s); err != nil {
 				t.Fatal(err)
 			}
-			if r.Ratio.Median <= 0 || r.Candidate <= 0 || r.Yardstick <= 0 {
-				t.Errorf("got %+v, want times and their ratio", r)
+			if r := s.result(); r.Ratio.Median <= 0 || r.Candidate <= 0 || r.Yardstick <= 0 || len(s.ratios) != 2 {
+				t.Errorf("got %+v of %d rounds, want times and their ratio of 2", r, len(s.ratios))
 			}
 			if got := runtime.GOMAXPROCS(0); got != procs {
 				t.Errorf("GOMAXPROCS is %d afterwards, want %d", got, procs)
 			}
 		})
+	}
+}
+
+// TestStarts: each start has a rig of its own, and all rounds count.
+func TestStarts(t *testing.T) {
+	var rigs []*Rig
+	c := Case{Name: "case", Pair: func(r *Rig) Pair {
+		rigs = append(rigs, r)
+		return r.Null()
+	}}
+	r, err := Options{Starts: 2, Rounds: 1, Time: time.Millisecond}.Measure(t.Context(), &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rigs) != 2 || rigs[0] == rigs[1] || r.Metric != Latency {
+		t.Errorf("got %d rigs, and %+v", len(rigs), r)
 	}
 }
 
@@ -83,8 +115,8 @@ func TestMissed(t *testing.T) {
 		{"nothing is owed", Rate, 0, 0.1, 1, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := Pair{Metric: tt.metric, Bound: tt.bound}
-			if got := p.Missed(&Result{Ratio: Spread{Median: tt.ratio}, Allocs: tt.allocs}); len(got) != tt.want {
+			c := Case{Bound: tt.bound}
+			if got := c.Missed(&Result{Metric: tt.metric, Ratio: Spread{Median: tt.ratio}, Allocs: tt.allocs}); len(got) != tt.want {
 				t.Errorf("got %q, want %d demands missed", got, tt.want)
 			}
 		})
@@ -109,7 +141,7 @@ func TestFails(t *testing.T) {
 		"later":      {Yardstick: fine, Candidate: late},
 		"in batches": {Metric: Latency, Yardstick: fine, Candidate: func(int) error { return broken }},
 	} {
-		if _, err := o.Measure(&p); !errors.Is(err, broken) {
+		if err := o.rounds(&p, new(samples)); !errors.Is(err, broken) {
 			t.Errorf("%s: got %v, want %v", name, err, broken)
 		}
 	}

@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 )
 
@@ -25,7 +24,7 @@ func pingPong(n int) error {
 
 // Null is one NULL call at a time against a ping-pong between two goroutines over channels.
 func (r *Rig) Null() Pair {
-	return Pair{Name: "null", Metric: Latency, Procs: 1, Yardstick: pingPong, Candidate: r.null}
+	return Pair{Metric: Latency, Procs: 1, Yardstick: pingPong, Candidate: r.null}
 }
 
 func (r *Rig) null(n int) error {
@@ -41,7 +40,6 @@ func (r *Rig) null(n int) error {
 // NullMany is NULL calls from inFlight goroutines against requests from as many to one goroutine, over channels.
 func (r *Rig) NullMany(inFlight int) Pair {
 	return Pair{
-		Name: fmt.Sprintf("null-x%d", inFlight),
 		Yardstick: func(n int) error {
 			requests := make(chan chan int)
 			go func() {

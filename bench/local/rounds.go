@@ -1,70 +1,106 @@
 package local
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 )
 
 // Options says how long to measure.
 type Options struct {
-	Rounds int           // of each side
+	Starts int           // rigs, one after the other
+	Rounds int           // of each side, with each of them
 	Time   time.Duration // length of a round, roughly
 }
 
-// batch is the operations between two looks at the clock where their latency is measured: the clock would be
-// a good part of the shortest.
-const batch = 16
+// Measure runs the rounds of a case.
+func (o Options) Measure(ctx context.Context, c *Case) (*Result, error) {
+	var s samples
+	for range o.Starts {
+		if err := o.start(ctx, c, &s); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name, err)
+		}
+	}
+	return s.result(), nil
+}
 
-// Measure runs the rounds of a pair.
-func (o Options) Measure(p *Pair) (*Result, error) {
+// start runs the rounds of one rig. Afterwards the memory goes back to the system, so that the next one gets
+// other memory.
+func (o Options) start(ctx context.Context, c *Case, s *samples) (err error) {
+	r, err := NewRig(ctx)
+	if err != nil {
+		return err
+	}
+	defer debug.FreeOSMemory()
+	defer func() { err = errors.Join(err, r.Close()) }()
+	p := c.Pair(r)
+	return o.rounds(&p, s)
+}
+
+// samples is what the rounds of a case have brought.
+type samples struct {
+	metric                     Metric
+	times                      [2][]float64 // nanoseconds an operation
+	ratios                     []float64
+	mallocs, collections, done uint64 // of the candidate
+}
+
+func (s *samples) result() *Result {
+	return &Result{
+		Metric:      s.metric,
+		Ratio:       spread(s.ratios),
+		Yardstick:   spread(s.times[0]).Median,
+		Candidate:   spread(s.times[1]).Median,
+		Allocs:      float64(s.mallocs) / float64(s.done),
+		Collections: s.collections,
+	}
+}
+
+func (o Options) rounds(p *Pair, s *samples) error {
 	if p.Procs > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(p.Procs))
 	}
+	s.metric = p.Metric
 	ops := [2]func(int) error{p.Yardstick, p.Candidate}
 	var n [2]int
 	for i, op := range ops {
 		var err error
 		if n[i], err = o.calibrate(op); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name, err)
+			return err
 		}
 	}
 	runtime.GC()
-	var times [2][]float64
-	var ratios []float64
-	var mallocs, collections, done uint64
 	var before, after runtime.MemStats
 	for range o.Rounds {
+		var t [2]float64
 		for i, op := range ops {
 			runtime.ReadMemStats(&before)
-			t, err := p.round(op, n[i])
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", p.Name, err)
+			var err error
+			if t[i], err = p.round(op, n[i]); err != nil {
+				return err
 			}
-			times[i] = append(times[i], t)
-			if i == 1 {
-				runtime.ReadMemStats(&after)
-				mallocs += after.Mallocs - before.Mallocs
-				collections += uint64(after.NumGC - before.NumGC)
-				done += uint64(n[i])
-			}
+			s.times[i] = append(s.times[i], t[i])
 		}
-		last := len(times[0]) - 1
-		ratio := times[1][last] / times[0][last]
+		runtime.ReadMemStats(&after)
+		s.mallocs += after.Mallocs - before.Mallocs
+		s.collections += uint64(after.NumGC - before.NumGC)
+		s.done += uint64(n[1])
+		ratio := t[1] / t[0]
 		if p.Metric == Rate {
 			ratio = 1 / ratio
 		}
-		ratios = append(ratios, ratio)
+		s.ratios = append(s.ratios, ratio)
 	}
-	return &Result{
-		Ratio:       spread(ratios),
-		Yardstick:   spread(times[0]).Median,
-		Candidate:   spread(times[1]).Median,
-		Allocs:      float64(mallocs) / float64(done),
-		Collections: int(collections),
-	}, nil
+	return nil
 }
+
+// batch is the operations between two looks at the clock where their latency is measured: the clock would be
+// a good part of the shortest.
+const batch = 16
 
 // calibrate returns how many operations fill a round.
 func (o Options) calibrate(op func(int) error) (int, error) {

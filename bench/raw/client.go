@@ -29,13 +29,16 @@ func Dial(ctx context.Context, addr string, s host.Sockets, data []byte) (*Clien
 // Close ends the connection, and what it is used for.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// firstStream is how many bytes are sent to find out how fast a stream is.
-const firstStream = 1 << 20
+// To find out how fast a stream is, firstWrites are made, or as many as firstStream bytes take.
+const (
+	firstWrites = 256
+	firstStream = 1 << 20
+)
 
 // Stream sends about as much as takes d, size bytes with each write, and returns how many bytes a second the server has read.
 func (c *Client) Stream(size int, d time.Duration) (rate float64, err error) {
 	if c.rate[size] == 0 {
-		if c.rate[size], err = c.send(size, firstStream); err != nil {
+		if c.rate[size], err = c.send(size, min(firstWrites*size, firstStream)); err != nil {
 			return 0, err
 		}
 	}

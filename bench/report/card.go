@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -17,7 +18,7 @@ func cards(r *bench.Result) []card {
 			path = p[0]
 		}
 	}
-	var most, quickest *bench.Measured
+	var most, single *bench.Measured
 	for i := range r.Measured {
 		m := &r.Measured[i]
 		if m.Path != path || m.Calls == 0 || m.Elapsed <= 0 {
@@ -26,8 +27,8 @@ func cards(r *bench.Result) []card {
 		if most == nil || m.Throughput() > most.Throughput() {
 			most = m
 		}
-		if m.Latency.P50 > 0 && (quickest == nil || m.Latency.P50 < quickest.Latency.P50) {
-			quickest = m
+		if m.Latency.P50 > 0 && (single == nil || lighter(m, single) < 0) {
+			single = m
 		}
 	}
 	if most != nil {
@@ -37,14 +38,19 @@ func cards(r *bench.Result) []card {
 		}
 		all = append(all, c)
 	}
-	if quickest != nil {
-		c := card{duration(quickest.Latency.P50), "for a call at best (median)", describe(quickest)}
+	if single != nil {
+		c := card{duration(single.Latency.P50), "for a small call (median)", describe(single)}
 		if ping := r.Yardsticks.PingPong.P50; ping > 0 && path != bench.Loopback {
-			c.Note += fmt.Sprintf(": %s times raw TCP's %s", number(float64(quickest.Latency.P50)/float64(ping)), duration(ping))
+			c.Note += fmt.Sprintf(": %s times raw TCP's %s", number(float64(single.Latency.P50)/float64(ping)), duration(ping))
 		}
 		all = append(all, c)
 	}
 	return all
+}
+
+// lighter compares by calls under way, then by size, then by latency.
+func lighter(a, b *bench.Measured) int {
+	return cmp.Or(cmp.Compare(a.InFlight*a.Conns, b.InFlight*b.Conns), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Latency.P50, b.Latency.P50))
 }
 
 // crossoverCards is one card for both directions of a path, if there is anything to say.

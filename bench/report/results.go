@@ -64,14 +64,14 @@ func writeCSV(w io.Writer, r *bench.Result) error {
 	for _, f := range fields {
 		line = append(line, f.name)
 	}
-	c.Write(line)
+	_ = c.Write(line)
 	for i := range r.Measured {
 		line = line[:0]
 		for _, f := range fields {
 			line = append(line, f.value(&r.Measured[i]))
 		}
-		c.Write(line)
+		_ = c.Write(line)
 	}
 	c.Flush()
-	return c.Error() // of any line
+	return c.Error() // that of any line
 }

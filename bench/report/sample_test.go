@@ -114,17 +114,3 @@ func measure(p bench.Point, c cost, noise *rand.Rand) bench.Measured {
 	}
 	return m
 }
-
-// quick is the part of sample with few points.
-func quick() *bench.Result {
-	r := sample()
-	all := r.Measured
-	r.Measured, r.LeftOut, r.Grid, r.Took = nil, r.LeftOut[:1], "quick", 41*time.Second
-	for _, m := range all {
-		if m.Conns == 1 && m.InFlight == 8 && (m.Path == bench.IWARP || m.Path == bench.TCP) && m.Way != bench.Padded {
-			r.Measured = append(r.Measured, m)
-		}
-	}
-	bench.Conclude(r)
-	return r
-}

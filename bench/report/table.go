@@ -15,7 +15,7 @@ import (
 const lineWidth = 140
 
 // oneProcess is said where loopback was measured.
-const oneProcess = "loopback: client and server are one process; what both use is in the client's columns."
+const oneProcess = "loopback is client and server in one process: what both use is in the client's columns"
 
 // WriteTable writes r for a terminal. Its error is that of w.
 func WriteTable(w io.Writer, r *bench.Result) error {

@@ -64,5 +64,5 @@ var (
 	rateAxis    = axis{"", short(func(x float64) string { return scaled(x, "", "k", "M") }), 10, []float64{2, 5}}
 	latencyAxis = axis{"", short(func(x float64) string { return scaled(x, "ns", "µs", "ms", "s") }), 10, []float64{2, 5}}
 	cpuAxis     = axis{"", short(func(x float64) string { return scaled(x*1e6, "µs", "ms", "s") }), 10, []float64{2, 5}}
-	leadAxis    = axis{"", func(x float64) string { return "× " + strconv.FormatFloat(x, 'g', 3, 64) }, 2, []float64{1.5}}
+	leadAxis    = axis{"", func(x float64) string { return "× " + strconv.FormatFloat(x, 'g', 2, 64) }, 2, []float64{1.5}}
 )

@@ -54,7 +54,9 @@ func verdicts(r *bench.Result) []*verdict {
 		all[i].all = append(all[i].all, x)
 	}
 	for _, v := range all {
-		slices.SortStableFunc(v.all, func(a, b bench.Crossover) int { return cmp.Compare(from(&a), from(&b)) })
+		slices.SortStableFunc(v.all, func(a, b bench.Crossover) int {
+			return cmp.Or(cmp.Compare(from(&a), from(&b)), cmp.Compare(a.Up, b.Up))
+		})
 	}
 	return all
 }
@@ -104,8 +106,12 @@ func where(x *bench.Crossover) string {
 	return "beyond " + bench.FormatSize(x.Up)
 }
 
-// Gain says how much faster the chunk is where inline ends.
+// Gain says which is faster where inline ends, and by how much.
 func (v *verdict) Gain() string {
 	m := v.Middle()
-	return number(m.Gain) + " times as fast at " + bench.FormatSize(m.Up)
+	who, times := "chunk ", m.Gain
+	if m.Gain < 1 {
+		who, times = "inline ", 1/m.Gain
+	}
+	return who + number(times) + " times as fast at " + bench.FormatSize(m.Up)
 }

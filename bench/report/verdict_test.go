@@ -32,6 +32,8 @@ func TestVerdicts(t *testing.T) {
 	at := func(path bench.Path, chunk bench.Way, size int) bench.Crossover {
 		return bench.Crossover{Path: path, Chunk: chunk, Size: size, Up: 32 << 10, Gain: float64(size) / 4096}
 	}
+	slow := at(bench.Loopback, bench.ReadChunk, 0)
+	slow.Gain = .8
 	none, always := at(bench.IWARP, bench.ReadChunk, 0), at(bench.IWARP, bench.ReadChunk, 0)
 	always.Always = true
 	type line struct{ What, Where, Gain string }
@@ -42,16 +44,17 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{"nothing", nil, nil},
 		{"one", []bench.Crossover{at(bench.IWARP, bench.ReadChunk, 8192)},
-			[]line{{"iwarp, calls, read chunk", "8 KiB", "2.00 times as fast at 32 KiB"}}},
+			[]line{{"iwarp, calls, read chunk", "8 KiB", "chunk 2.00 times as fast at 32 KiB"}}},
+		{"inline", []bench.Crossover{slow}, []line{{"loopback, calls, read chunk", "beyond 32 KiB", "inline 1.25 times as fast at 32 KiB"}}},
 		{"the median, and the range", []bench.Crossover{none, always, at(bench.IWARP, bench.ReadChunk, 8192)},
-			[]line{{"iwarp, calls, read chunk", "8 KiB (all sizes to beyond 32 KiB)", "2.00 times as fast at 32 KiB"}}},
+			[]line{{"iwarp, calls, read chunk", "8 KiB (all sizes to beyond 32 KiB)", "chunk 2.00 times as fast at 32 KiB"}}},
 		{"each path and direction", []bench.Crossover{
 			at(bench.Loopback, bench.WriteChunk, 4096), at(bench.IWARP, bench.WriteChunk, 8192), at(bench.Loopback, bench.WriteChunk, 2048),
 			at(bench.Loopback, bench.ReadChunk, 16384),
 		}, []line{
-			{"loopback, replies, write chunk", "4 KiB (2 KiB to 4 KiB)", "1.00 times as fast at 32 KiB"},
-			{"iwarp, replies, write chunk", "8 KiB", "2.00 times as fast at 32 KiB"},
-			{"loopback, calls, read chunk", "16 KiB", "4.00 times as fast at 32 KiB"},
+			{"loopback, replies, write chunk", "4 KiB (2 KiB to 4 KiB)", "chunk 1.00 times as fast at 32 KiB"},
+			{"iwarp, replies, write chunk", "8 KiB", "chunk 2.00 times as fast at 32 KiB"},
+			{"loopback, calls, read chunk", "16 KiB", "chunk 4.00 times as fast at 32 KiB"},
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

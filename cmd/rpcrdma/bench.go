@@ -31,9 +31,9 @@ run rpcrdma bench serve on another host, and name that with --server.
 Unless told otherwise it measures the grid quick: about 40 points in 40 seconds. The grid full
 has some 2,000, all combinations, and takes 10 minutes; with less --time, or on a slow machine,
 points are left out such that the others still cover the grid. --paths, --ways, --sizes,
---in-flight and --conns choose from the grid full; what is not named of them is one value:
-path iwarp, all ways, all sizes, 8 calls in flight, 1 connection. What is left out is said, and
-so is why.
+--in-flight and --conns make a grid of one's own; those that are not given stand for path iwarp,
+all ways, all sizes of the grid full, 8 calls in flight, 1 connection. What is left out is said,
+and so is why.
 
   inline-call         client to server, in the Send of the call
   padded-call         the same, aligned at the server (RDMA_MSGP, of the draft's dialect)
@@ -113,7 +113,7 @@ func explainBench(o bench.Options, err error) error {
 	switch {
 	case o.Server != "" && errors.Is(err, connRefused):
 		return fmt.Errorf("nothing listens at %s: run rpcrdma bench serve there", o.Server)
-	case o.Server != "" && errors.Is(err, context.DeadlineExceeded):
+	case o.Server != "" && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)):
 		return fmt.Errorf("no answer from %s: is the host up, and is a firewall between? A server takes five ports in a row", o.Server)
 	}
 	return err

@@ -1,6 +1,10 @@
 package nfs3
 
-import "github.com/rpcrdma/go-rpcrdma/xdr"
+import (
+	"encoding/binary"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
 
 // Fattr is fattr3: the attributes of a file (RFC 1813 section 2.6).
 type Fattr struct {
@@ -42,22 +46,27 @@ func (a *Fattr) MarshalXDR(e *xdr.Encoder) {
 	a.Ctime.MarshalXDR(e)
 }
 
-// UnmarshalXDR decodes a.
+// UnmarshalXDR decodes a: at once, as nearly every reply has attributes in it.
 func (a *Fattr) UnmarshalXDR(d *xdr.Decoder) {
-	a.Type = FileType(d.Enum(uint32(TypeFIFO)))
-	a.Mode = d.Uint32()
-	a.Nlink = d.Uint32()
-	a.UID = d.Uint32()
-	a.GID = d.Uint32()
-	a.Size = d.Uint64()
-	a.Used = d.Uint64()
-	a.Rdev.Major = d.Uint32()
-	a.Rdev.Minor = d.Uint32()
-	a.FSID = d.Uint64()
-	a.FileID = d.Uint64()
-	a.Atime.UnmarshalXDR(d)
-	a.Mtime.UnmarshalXDR(d)
-	a.Ctime.UnmarshalXDR(d)
+	p := d.Raw(fattrLen)
+	if p == nil {
+		*a = Fattr{}
+		return
+	}
+	be := binary.BigEndian
+	a.Type = FileType(be.Uint32(p))
+	a.Mode, a.Nlink = be.Uint32(p[4:]), be.Uint32(p[8:])
+	a.UID, a.GID = be.Uint32(p[12:]), be.Uint32(p[16:])
+	a.Size, a.Used = be.Uint64(p[20:]), be.Uint64(p[28:])
+	a.Rdev = Specdata{be.Uint32(p[36:]), be.Uint32(p[40:])}
+	a.FSID, a.FileID = be.Uint64(p[44:]), be.Uint64(p[52:])
+	a.Atime = Time{be.Uint32(p[60:]), be.Uint32(p[64:])}
+	a.Mtime = Time{be.Uint32(p[68:]), be.Uint32(p[72:])}
+	a.Ctime = Time{be.Uint32(p[76:]), be.Uint32(p[80:])}
+	if a.Type > TypeFIFO {
+		a.Type = 0
+		d.Fail(xdr.ErrValue)
+	}
 }
 
 // PostOpAttr is post_op_attr: attributes after an operation, which may be missing

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// batchBytes is when a batch is full: about as much as one writev is worth. With CRC it is less, so that what the
-	// CRC has brought to the cache is there still when it is sent.
-	batchBytes    = 1 << 20
+	// batchBytes is when a batch is full: about as much as one writev is worth, and 1 MiB with what belongs to it. With CRC it is less, so that what
+	// the CRC has brought to the cache is there still when it is sent.
+	batchBytes    = 1<<20 + 64<<10
 	batchBytesCRC = 256 << 10
 
 	// batchPieces is when a batch is full, too, below the 1024 that one writev takes (IOV_MAX).

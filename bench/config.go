@@ -1,0 +1,72 @@
+package bench
+
+import (
+	"log/slog"
+	"math"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/program"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+)
+
+// The listeners of a server, by what their inline sizes are for.
+const (
+	chunkedListener = "chunked"
+	inlineListener  = "inline"
+	draftListener   = "draft"
+)
+
+// listenerOf returns the listener for a way.
+func listenerOf(w Way) string {
+	switch w {
+	case Padded:
+		return draftListener
+	case InlineCall, InlineReply:
+		return inlineListener
+	}
+	return chunkedListener
+}
+
+// config has a client's calls travel in the way of the point.
+func (p Point) config(o Options, m *meter) rpcrdma.Config {
+	cfg := rpcrdma.Config{
+		Logger:       o.Logger,
+		Credits:      max(64, p.InFlight),
+		MaxMessage:   program.MaxMessage,
+		ConnMemory:   o.Memory,
+		ServerMemory: o.Memory,
+		Observer:     m,
+	}
+	switch p.Way {
+	case InlineCall, InlineReply:
+		cfg.InlineSend, cfg.InlineRecv = rpcrdma.MaxInline, rpcrdma.MaxInline
+	case Padded:
+		cfg.InlineSend, cfg.InlineRecv = rpcrdma.MaxInline, rpcrdma.MaxInline
+		cfg.Dialect, cfg.PeerAlign, cfg.MinChunk = rpcrdma.Draft, program.Page, 1
+	case ReadChunk, WriteChunk:
+		cfg.ChunkFrom = 1
+	case LongCall:
+		cfg.InlineSend, cfg.MinChunk = rpcrdma.DefaultInline, math.MaxInt32
+	case ReplyChunk:
+		cfg.InlineRecv = rpcrdma.DefaultInline
+	}
+	return cfg
+}
+
+// serverConfig is the configuration of a server over RDMA, at one of its listeners.
+func serverConfig(listener string, memory int64, log *slog.Logger) rpcrdma.Config {
+	cfg := rpcrdma.Config{
+		Logger:       log,
+		Credits:      MaxInFlight,
+		MaxMessage:   program.MaxMessage,
+		ConnMemory:   memory,
+		ServerMemory: memory,
+	}
+	switch listener {
+	case draftListener:
+		cfg.Dialect, cfg.Align = rpcrdma.Draft, program.Page
+		fallthrough
+	case inlineListener:
+		cfg.InlineSend, cfg.InlineRecv = rpcrdma.MaxInline, rpcrdma.MaxInline
+	}
+	return cfg
+}

@@ -1,0 +1,148 @@
+package growth
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+)
+
+// steps are the numbers of connections that are compared.
+var steps = []int{1, 10, 100, 1000}
+
+// way is one way to make calls, over some of its connections.
+type way struct {
+	name string
+	call []func() error // by connection
+	cpu  map[int][]float64
+	wall map[int][]float64
+}
+
+// measure makes calls over n connections for a while, one at a time on each, and notes what they cost.
+func (w *way) measure(b *testing.B, s *server, n int, d time.Duration) {
+	b.Helper()
+	var (
+		wg    sync.WaitGroup
+		total atomic.Int64
+		stop  atomic.Bool
+		fail  atomic.Pointer[error]
+	)
+	before := s.report(false).CPU + host.CPUTime()
+	start := time.Now()
+	for _, call := range w.call[:n] {
+		wg.Go(func() {
+			done := int64(0)
+			for ; done == 0 || !stop.Load(); done++ {
+				if err := call(); err != nil {
+					fail.Store(&err)
+					return
+				}
+			}
+			total.Add(done)
+		})
+	}
+	time.Sleep(d)
+	stop.Store(true)
+	wg.Wait()
+	took := time.Since(start)
+	if err := fail.Load(); err != nil {
+		b.Fatalf("%s over %d connections: %v", w.name, n, *err)
+	}
+	cpu := s.report(false).CPU + host.CPUTime() - before
+	w.cpu[n] = append(w.cpu[n], float64(cpu.Nanoseconds())/float64(total.Load()))
+	w.wall[n] = append(w.wall[n], float64(took.Nanoseconds())/float64(total.Load()))
+}
+
+// growth is the median of what a call costs over n connections to what it costs over 1.
+func growth(costs map[int][]float64, n int) float64 {
+	var ratios []float64
+	for i, c := range costs[n] {
+		ratios = append(ratios, c/costs[steps[0]][i])
+	}
+	return median(ratios)
+}
+
+func median(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	return v[len(v)/2]
+}
+
+func newWay(name string) *way {
+	return &way{name: name, cpu: make(map[int][]float64), wall: make(map[int][]float64)}
+}
+
+// overRDMA makes NULL calls.
+func overRDMA(ctx context.Context, conns []*rpcrdma.Conn) *way {
+	w := newWay("RDMA")
+	for _, c := range conns {
+		cl := oncrpc.NewClient(c, program, version, oncrpc.AuthNone())
+		req := &oncrpc.Request{Procedure: procNull}
+		w.call = append(w.call, func() error { return cl.Do(ctx, req) })
+	}
+	return w
+}
+
+// overTCP exchanges messages.
+func overTCP(b *testing.B, s *server, n int) *way {
+	w := newWay("TCP")
+	for i := range n {
+		c, err := net.Dial("tcp4", address(i, s.first.TCP))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { c.Close() })
+		buf := make([]byte, messageLen)
+		w.call = append(w.call, func() error {
+			if _, err := c.Write(buf); err != nil {
+				return err
+			}
+			_, err := io.ReadFull(c, buf)
+			return err
+		})
+	}
+	return w
+}
+
+// BenchmarkBusy reports how the cost of a call grows with the number of connections.
+func BenchmarkBusy(b *testing.B) {
+	rounds, d := number(b, "GROWTH_ROUNDS", 7), length(b, "GROWTH_TIME", 100*time.Millisecond)
+	for range b.N {
+		s := startServer(b)
+		most := steps[len(steps)-1]
+		rdma, tcp := overRDMA(b.Context(), connect(b, s, most)), overTCP(b, s, most)
+		ways := []*way{tcp, rdma}
+		for round := range rounds + 1 {
+			for _, n := range steps {
+				for _, w := range ways {
+					w.measure(b, s, n, d)
+					if round == 0 { // for the connections to warm up
+						w.cpu[n], w.wall[n] = nil, nil
+					}
+				}
+			}
+		}
+		var table strings.Builder
+		fmt.Fprintf(&table, "%-6s %6s %14s %12s %12s %12s\n", "", "conns", "CPU us/call", "us/call", "CPU growth", "growth")
+		for _, w := range ways {
+			for _, n := range steps {
+				fmt.Fprintf(&table, "%-6s %6d %14.2f %12.2f %12.2f %12.2f\n", w.name, n,
+					median(w.cpu[n])/1e3, median(w.wall[n])/1e3, growth(w.cpu, n), growth(w.wall, n))
+			}
+		}
+		b.Logf("\n%s", &table)
+		for _, n := range steps[1:] {
+			b.ReportMetric(growth(rdma.cpu, n), fmt.Sprintf("x-CPU-%d", n))
+			b.ReportMetric(growth(tcp.cpu, n), fmt.Sprintf("x-CPU-TCP-%d", n))
+		}
+	}
+}

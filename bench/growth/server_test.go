@@ -1,0 +1,109 @@
+package growth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// The program that is served.
+const (
+	program  = 400_000
+	version  = 1
+	procNull = 0
+	procEcho = 1 // returns up to 1 KiB of arguments
+)
+
+// messageLen is the length in bytes of a message of the TCP ping-pong: about that of a NULL call over iWARP.
+const messageLen = 128
+
+// report is what the server tells of itself.
+type report struct {
+	RDMA, TCP   int // ports
+	Heap, Stack int64
+	CPU         time.Duration
+}
+
+// serve is the server: it reports when it is asked to, until nobody can ask any more.
+func serve() error {
+	ctx := context.Background()
+	l, err := iwarp.Listen(ctx, "0.0.0.0:0", iwarp.Config{})
+	if err != nil {
+		return err
+	}
+	tcp, err := net.Listen("tcp4", "0.0.0.0:0")
+	if err != nil {
+		return err
+	}
+	s := oncrpc.NewServer(oncrpc.ServerConfig{})
+	s.Handle(oncrpc.Program{Name: "growth", Number: program, Version: version, Procedures: []oncrpc.Procedure{
+		procEcho: {Name: "ECHO", NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
+			b := c.Args.Opaque(1 << 10)
+			c.Results.Opaque(b, 1<<10)
+			return nil
+		}},
+	}})
+	go rpcrdma.Serve(ctx, l, s, rpcrdma.Config{})
+	go pong(tcp)
+
+	ask, answer := json.NewDecoder(host.Stdin()), json.NewEncoder(os.Stdout)
+	for {
+		var collect bool
+		if err := ask.Decode(&collect); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		r := report{RDMA: l.Addr().(*net.TCPAddr).Port, TCP: tcp.Addr().(*net.TCPAddr).Port}
+		if collect {
+			r.Heap, r.Stack = memory()
+		}
+		r.CPU = host.CPUTime()
+		if err := answer.Encode(r); err != nil {
+			return err
+		}
+	}
+}
+
+// memory is the heap and the stacks of this process in bytes, as the runtime holds them. Stacks shrink by half at a collection, and
+// what lies in a sync.Pool goes at the second.
+func memory() (heap, stack int64) {
+	for range 5 {
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse), int64(m.StackInuse)
+}
+
+// pong answers the messages of the TCP ping-pong.
+func pong(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			b := make([]byte, messageLen)
+			for {
+				if _, err := io.ReadFull(c, b); err != nil {
+					return
+				}
+				if _, err := c.Write(b); err != nil {
+					return
+				}
+			}
+		}()
+	}
+}

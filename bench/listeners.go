@@ -1,0 +1,101 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+	"strconv"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/control"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+)
+
+// listeners are what a server listens on.
+type listeners struct {
+	rpc, raw               net.Listener
+	chunked, inline, draft *iwarp.Listener
+}
+
+// listen listens on five ports.
+func (o *ServerOptions) listen(ctx context.Context) (_ *listeners, err error) {
+	name, service, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("bench: %w", err)
+	}
+	port, err := strconv.ParseUint(service, 10, 16)
+	if err != nil || port > 1<<16-5 {
+		return nil, fmt.Errorf("bench: listen on %s: the port is a number up to %d: the next four are used, too", o.Listen, 1<<16-5)
+	}
+	next := func() string {
+		at := net.JoinHostPort(name, strconv.FormatUint(port, 10))
+		if port > 0 {
+			port++
+		}
+		return at
+	}
+	p := new(listeners)
+	defer func() {
+		if err != nil {
+			p.close()
+			err = fmt.Errorf("bench: %w", err)
+		}
+	}()
+	lc := net.ListenConfig{Control: o.Sockets.Control}
+	if p.rpc, err = lc.Listen(ctx, "tcp", next()); err != nil {
+		return nil, err
+	}
+	cfg := iwarp.Config{
+		CRC:     iwarp.CRCOff, // it is on if the peer wants it
+		Control: o.Sockets.Control,
+		Logger:  o.Logger,
+		Choose: func(_ net.Addr, r *mpa.Request, c *mpa.Config) error {
+			if r.Markers() {
+				c.Markers = mpa.MarkersOn // in both directions
+			}
+			return nil
+		},
+	}
+	for _, l := range []**iwarp.Listener{&p.chunked, &p.inline, &p.draft} {
+		if *l, err = iwarp.Listen(ctx, next(), cfg); err != nil {
+			return nil, err
+		}
+	}
+	if p.raw, err = lc.Listen(ctx, "tcp", next()); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// close closes what nobody serves.
+func (p *listeners) close() {
+	for _, l := range []net.Listener{p.rpc, p.raw} {
+		if l != nil {
+			l.Close()
+		}
+	}
+	for _, l := range []*iwarp.Listener{p.chunked, p.inline, p.draft} {
+		if l != nil {
+			l.Close()
+		}
+	}
+}
+
+// info is what clients are told.
+func (p *listeners) info(o *ServerOptions) control.Info {
+	port := func(a net.Addr) uint16 { return uint16(a.(*net.TCPAddr).Port) }
+	return control.Info{
+		Chunked:    port(p.chunked.Addr()),
+		Inline:     port(p.inline.Addr()),
+		Draft:      port(p.draft.Addr()),
+		Raw:        port(p.raw.Addr()),
+		System:     system(),
+		CPUs:       uint32(runtime.GOMAXPROCS(0)),
+		Congestion: o.Sockets.Congestion,
+		Memory:     uint64(o.Memory),
+	}
+}
+
+// system says what this process runs on.
+func system() string { return runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version() }

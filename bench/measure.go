@@ -1,0 +1,104 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/control"
+)
+
+// measure measures the yardsticks and the points.
+func (r *runner) measure(ctx context.Context) error {
+	g := r.o.Grid.within(min(r.o.Memory, int64(min(r.info.Memory, 1<<62))))
+	r.result.Grid, r.result.LeftOut = g.Name, g.LeftOut
+	r.result.Conditions = r.conditions()
+	if len(g.Points) == 0 {
+		return errors.New("bench: all points would take more memory than allowed")
+	}
+	until := time.Now().Add(r.o.Time)
+	stop := context.AfterFunc(ctx, func() { r.raw.Close() })
+	defer stop()
+	if err := r.measureYardsticks(g, min(r.o.Time/20, 20*r.o.Most, 3*time.Second)); err != nil {
+		return fmt.Errorf("bench: raw TCP: %w", err)
+	}
+	err := r.o.sweep(ctx, g, until, &r.result, r.point)
+	r.result.Yardsticks.Copy, r.result.Yardsticks.TCP = r.copies.figures(), r.streams.figures()
+	return err
+}
+
+// stuck is how much longer than its share a point may take before it is given up.
+const stuck = 30 * time.Second
+
+// aside is the most time that the yardstick, and the warming up, take of a point's.
+const aside = time.Second / 2
+
+// point measures one point, and its yardstick, for about share.
+func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Measured, err error) {
+	until := time.Now().Add(share)
+	ctx, cancel := context.WithTimeout(ctx, share+stuck)
+	defer cancel()
+	m.Point = p
+	beside, err := r.yardstick(p, min(share/6, aside))
+	if err != nil {
+		return m, r.lost(err)
+	}
+	f, err := r.dial(ctx, p)
+	if err != nil {
+		return m, r.lost(err)
+	}
+	defer f.close()
+	// What ends a call early is the end of its connection: calls with a context of their own cost more.
+	stop := context.AfterFunc(ctx, f.close)
+	defer stop()
+
+	l := newLoad(f, p, r.payload)
+	err = l.start(context.Background(), min(share/6, aside))
+	var wire int64
+	var client, server control.Usage
+	if err == nil {
+		wire = f.wire()
+		if server, err = r.control.Usage(ctx); err == nil {
+			client = r.meter.Used()
+		}
+	}
+	if latest := time.Now().Add(share / 3); until.Before(latest) {
+		until = latest
+	}
+	if err != nil {
+		until = time.Time{}
+	}
+	elapsed, failed := l.run(until)
+	if err = errors.Join(err, failed, f.check()); err != nil {
+		return m, r.lost(err)
+	}
+	m.Client = Usage(r.meter.Used().Since(client))
+	after, err := r.control.Usage(ctx)
+	if err != nil {
+		return m, r.lost(err)
+	}
+	m.Client.Conns = p.Conns
+	if p.Path != Loopback {
+		m.ServerUsage = Usage(after.Since(server))
+	}
+	m.WireBytes = f.wire() - wire
+	m.Calls, m.Elapsed, m.Latency = l.times.count(), elapsed, l.times.latency()
+	if beside > 0 {
+		m.Ratio = m.Throughput() / beside
+	}
+	return m, nil
+}
+
+// askAgain is how long the server may take to show that it is still there.
+const askAgain = 5 * time.Second
+
+// lost adds to an error that the server has ended, if it has.
+func (r *runner) lost(err error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), askAgain)
+	defer cancel()
+	if _, gone := r.control.Usage(ctx); gone != nil {
+		return fmt.Errorf("%w: the server is lost: %w: %w", errStop, gone, err)
+	}
+	return err
+}

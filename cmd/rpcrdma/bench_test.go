@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench"
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
+)
+
+// TestBench: the tool starts a server, measures, and writes files with what it has measured.
+func TestBench(t *testing.T) {
+	t.Setenv(asCommand, "1s") // in the server's process
+	dir := filepath.Join(t.TempDir(), "made")
+	code, stdout, stderr := execute(t, "bench", "--paths", "loopback,iwarp+crc,tcp", "--ways", "inline-call,read-chunk", "--sizes", "4KiB,64KiB", "--in-flight", "2",
+		"--time", "2s", "--cpus", "none", "--out", dir)
+	if code != exitOK || !strings.HasPrefix(stderr, "rpcrdma: measuring 8 points, for up to 2s\nrpcrdma: wrote "+dir) {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for _, want := range []string{"read chunk", "iwarp+crc", "tcp", "a Send is at most 65536 bytes"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in\n%s", want, stdout)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "results.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r bench.Result
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	left := 0
+	for _, l := range r.LeftOut {
+		left += len(l.Points)
+	}
+	if n := len(r.Measured); n == 0 || n+left != 10 || r.Grid != "custom" {
+		t.Errorf("grid %q: got %d points measured and %d left out, want 10 in all", r.Grid, n, left)
+	}
+	if html, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || len(html) == 0 {
+		t.Errorf("report.html: %d bytes, error %v", len(html), err)
+	}
+}
+
+var benchLine = regexp.MustCompile(`(?m)^bench server on (\S+);`)
+
+// TestBenchServer: a server that runs already is measured, and runs on.
+func TestBenchServer(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	out, errs, over := newTranscript(), newTranscript(), make(chan struct{})
+	code := 0
+	go func() {
+		defer close(over)
+		code = run(ctx, []string{"bench", "serve", "--listen", "127.0.0.1:0"}, out, errs)
+	}()
+	m := benchLine.FindStringSubmatch(out.await("--server", over))
+	if m == nil {
+		t.Fatalf("no address in %q; on standard error: %v", out, errs)
+	}
+	for range 2 {
+		code, stdout, stderr := execute(t, "bench", "--server", m[1], "--ways", "write-chunk", "--sizes", "4KiB", "--time", "300ms")
+		if code != exitOK || !strings.Contains(stdout, "write chunk") || !strings.Contains(stdout, m[1]) {
+			t.Errorf("exit %d: %s%s", code, stdout, stderr)
+		}
+	}
+	if got, _, stderr := execute(t, "bench", "serve", "--listen", m[1]); got != exitFailed || !strings.Contains(stderr, "address already in use; another server? choose a port with --listen") && runtime.GOOS != "windows" {
+		t.Errorf("a second server: exit %d: %s", got, stderr)
+	}
+	cancel()
+	<-over
+	if code != exitOK || errs.String() != "" {
+		t.Errorf("the server: exit %d: %v", code, errs)
+	}
+	if got, stdout, stderr := execute(t, "bench", "--server", m[1]); got != exitFailed || stdout != "" || runtime.GOOS != "windows" && !strings.Contains(stderr, "nothing listens at "+m[1]+": run rpcrdma bench serve there") {
+		t.Errorf("no server: exit %d: %s%s", got, stdout, stderr)
+	}
+}
+
+// TestBenchInterrupted: an interrupt before anything was measured.
+func TestBenchInterrupted(t *testing.T) {
+	t.Setenv(asCommand, "1s")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	out, errs := newTranscript(), newTranscript()
+	if code := run(ctx, []string{"bench"}, out, errs); code != exitInterrupted || !strings.HasSuffix(errs.String(), "rpcrdma: interrupted\n") || out.String() != "" {
+		t.Errorf("exit %d: %v%v", code, out, errs)
+	}
+}
+
+// TestBenchCommandLine: what cannot be carried out.
+func TestBenchCommandLine(t *testing.T) {
+	for _, tt := range []struct{ args, say string }{
+		{"now", `unknown argument "now"`},
+		{"serve now", `unknown argument "now"`},
+		{"--quick --full", "exclude each other"},
+		{"--quick --sizes 1KiB", "exclude each other"},
+		{"--paths carrier", "there is: loopback, iwarp, iwarp+crc, iwarp+markers, tcp, or all"},
+		{"--ways slow", "there is: inline-call, padded-call, read-chunk, position-zero-call, inline-reply, write-chunk, reply-chunk, or all"},
+		{"--sizes 8MiB", "payloads have up to 4MiB"},
+		{"--sizes 0", "write a number of bytes"},
+		{"--sizes 1KiB,1024", "1024 is there twice"},
+		{"--in-flight 0", "write a number from 1 to 256"},
+		{"--conns 513", "write a number from 1 to 512"},
+		{"--paths tcp --ways read-chunk", "nothing is left to measure: there are no chunks over TCP, nor padding"},
+		{"--ways inline-call --sizes 1MiB", "nothing is left to measure: a Send is at most 65536 bytes"},
+		{"--time 0", "nothing can be measured in no time"},
+		{"--time -1s", "write a number with s, m or h behind it"},
+		{"--server host:x", "x is no port"},
+		{"--server /host", "/host is no name of a host: write HOST or HOST:PORT"},
+		{"--server host --cpus 0:1", "only the client is pinned here: write :CPUS"},
+		{"--cpus 0", "write CPUs of the server and of the client, such as 0:1, or none"},
+		{"--cpus a:b", "write numbers of CPUs"},
+	} {
+		code, stdout, stderr := execute(t, append([]string{"bench"}, strings.Fields(tt.args)...)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, tt.say) {
+			t.Errorf("bench %s: exit %d: %s%swant %s", tt.args, code, stdout, stderr, tt.say)
+		}
+	}
+}
+
+// TestBenchExplains: what is said of a server that does not answer, and of what needs no explanation.
+func TestBenchExplains(t *testing.T) {
+	_, timeout := new(net.Dialer).DialContext(expired{t.Context()}, "tcp", "127.0.0.1:1")
+	for _, tt := range []struct {
+		server string
+		err    error
+		want   string
+	}{
+		{"host:1", timeout, "no answer from host:1: is the host up, and is a firewall between? A server takes five ports in a row"},
+		{"host:1", fmt.Errorf("INFO: %w", context.DeadlineExceeded), "no answer from host:1: is the host up, and is a firewall between? A server takes five ports in a row"},
+		{"", context.DeadlineExceeded, context.DeadlineExceeded.Error()},
+		{"host:1", errors.New("else"), "else"},
+	} {
+		if got := explainBench(bench.Options{Server: tt.server}, tt.err).Error(); got != tt.want {
+			t.Errorf("%v: got %q, want %q", tt.err, got, tt.want)
+		}
+	}
+}
+
+// expired is a context whose deadline has passed.
+type expired struct{ context.Context }
+
+func (expired) Deadline() (time.Time, bool) { return time.Unix(1, 0), true }
+
+// TestBenchOptions: what the flags come to.
+func TestBenchOptions(t *testing.T) {
+	parse := func(args ...string) bench.Options {
+		t.Helper()
+		cfg := newBenchConfig()
+		cmd := newBenchCommand()
+		cmd.ResetFlags()
+		cfg.addFlags(cmd)
+		if err := cmd.ParseFlags(args); err != nil {
+			t.Fatal(err)
+		}
+		o, err := cfg.options(cmd.Flags().Changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	if o := parse(); o.Grid.Name != "quick" || o.Time != quickTime || o.Server != "" || o.Sockets.Congestion != host.DefaultCongestion || len(o.ServerCPUs) != len(o.ClientCPUs) && runtime.NumCPU()%2 == 0 {
+		t.Errorf("by default: got grid %s, %v, server %q, %+v, CPUs %v and %v", o.Grid.Name, o.Time, o.Server, o.Sockets, o.ServerCPUs, o.ClientCPUs)
+	}
+	if o := parse("--full", "--time", "1m", "--memory", "2GiB"); o.Grid.Name != "full" || o.Time != time.Minute || o.Memory != 2<<30 {
+		t.Errorf("full: got grid %s, %v, %d bytes", o.Grid.Name, o.Time, o.Memory)
+	}
+	if o := parse("--ways", "read-chunk"); len(o.Grid.Points) != len(bench.FullAxes().Sizes) || o.Time != time.Duration(len(o.Grid.Points))*time.Second {
+		t.Errorf("one way: got %d points, %v", len(o.Grid.Points), o.Time)
+	}
+	if o := parse("--paths", "all", "--conns", "all", "--in-flight", "all"); !slices.Equal(o.Grid.Points, bench.Full().Points) || o.Time != fullTime {
+		t.Errorf("all: got %d points, %v, want those of the grid full", len(o.Grid.Points), o.Time)
+	}
+	for in, want := range map[string]string{"host": "host:20051", "host:1": "host:1", "[2001:db8::1]": "[2001:db8::1]:20051", "[2001:db8::1]:7": "[2001:db8::1]:7"} {
+		if o := parse("--server", in); o.Server != want || o.Sockets.Congestion != "" || len(o.Command) != 0 {
+			t.Errorf("--server %s: got %s, %+v, want %s", in, o.Server, o.Sockets, want)
+		}
+	}
+	if o := parse("--server", "host", "--cpus", ":2,3", "--congestion", "cubic"); !slices.Equal(o.ClientCPUs, []int{2, 3}) || o.Sockets.Congestion != "cubic" {
+		t.Errorf("got CPUs %v, %+v", o.ClientCPUs, o.Sockets)
+	}
+	if o := parse("--cpus", "0:1"); !slices.Equal(o.ServerCPUs, []int{0}) || !slices.Equal(o.ClientCPUs, []int{1}) {
+		t.Errorf("got CPUs %v and %v, want 0 and 1", o.ServerCPUs, o.ClientCPUs)
+	}
+}

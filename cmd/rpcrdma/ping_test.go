@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"net"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	pingAnswers = regexp.MustCompile(`(?m)^seq=(\d+) time=\S+s$`)
+	pingSummary = regexp.MustCompile(`\n\n3 calls, 3 answered, 0% lost, in \S+s\nmin \S+s, p50 \S+s, p99 \S+s, max \S+s\n$`)
+)
+
+// TestPing calls a server over either transport, by its URL and by its name alone.
+func TestPing(t *testing.T) {
+	s := startServe(t, "--memory", "/export")
+	for _, tt := range []struct {
+		args, head string
+	}{
+		{"rdma://" + s.rdma, "NULL of program 100003 version 3; connected in"},
+		{s.rdma, "rdma://" + s.rdma + " at " + s.rdma + ": NULL of program 100003 version 3; connected in"},
+		{"--dialect draft " + s.rdma, "connected in"},
+		{"tcp://" + s.tcp, "tcp://" + s.tcp + " at " + s.tcp},
+		{"--program 100005 tcp://" + s.tcp, "NULL of program 100005 version 3"},
+		{"tcp://" + s.tcp[:strings.LastIndex(s.tcp, ":")] + "?rpcbind=" + s.tcp[strings.LastIndex(s.tcp, ":")+1:], "connected in"},
+	} {
+		code, stdout, stderr := execute(t, append([]string{"ping", "--count", "3", "--interval", "0"}, strings.Fields(tt.args)...)...)
+		if code != exitOK || stderr != "" || !strings.Contains(stdout, tt.head) || len(pingAnswers.FindAllString(stdout, -1)) != 3 || !pingSummary.MatchString(stdout) {
+			t.Errorf("ping %s: exit %d: %s%s", tt.args, code, stdout, stderr)
+		}
+	}
+}
+
+// TestPingFails: what is said when there is no answer, or none that helps.
+func TestPingFails(t *testing.T) {
+	s := startServe(t, "--memory", "/export")
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // whose connections nobody takes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	for _, tt := range []struct {
+		args        string
+		code        int
+		stdout, say string
+	}{
+		{"", exitUsage, "", "no server: write rdma://HOST, or tcp://"},
+		{"a b", exitUsage, "", `unknown argument "b": one server at a time`},
+		{"rdma://host/export", exitUsage, "", "the server is called, not a file of it: write rdma://host"},
+		{"rdma://host?mountport=1", exitUsage, "", "mountport is for files"},
+		{"nfs://host", exitUsage, "", "unknown scheme nfs"},
+		{"--count 0 host", exitUsage, "", "write a number from 1"},
+		{"--program x host", exitUsage, "", "write a number from 0 to 4294967295"},
+		{"tcp://" + gone.Addr().String(), exitFailed, "", "nothing listens at port"},
+		{"rdma://" + s.tcp, exitFailed, "", "is not one of NFS over RDMA (iWARP)"},
+		{"--program 7 " + s.rdma, exitFailed, "connected in", "does not have program 7 version 3: PROG_UNAVAIL"},
+		{"--version 4 " + s.rdma, exitFailed, "connected in", "does not have program 100003 version 4: PROG_MISMATCH"},
+		{"--count 2 --interval 0 --timeout 20ms tcp://" + silent.Addr().String(), exitFailed,
+			"seq=1 no answer: the server does not answer\nseq=2 no answer: the server does not answer\n\n2 calls, 0 answered, 100% lost", ""},
+	} {
+		code, stdout, stderr := execute(t, append([]string{"ping"}, strings.Fields(tt.args)...)...)
+		if code != tt.code || !strings.Contains(stdout, tt.stdout) || !strings.Contains(stderr, tt.say) || tt.stdout == "" && stdout != "" {
+			t.Errorf("ping %s: exit %d: %s%swant %d, %q and %q", tt.args, code, stdout, stderr, tt.code, tt.stdout, tt.say)
+		}
+	}
+}
+
+// TestPingServerGone: a server that goes away costs calls, and an interrupt ends ping with what there was.
+func TestPingServerGone(t *testing.T) {
+	s := startServe(t, "--memory", "/export")
+	ctx, cancel := context.WithCancel(t.Context())
+	out, errs, over := newTranscript(), newTranscript(), make(chan struct{})
+	code := -1
+	go func() {
+		defer close(over)
+		code = run(ctx, []string{"ping", "--interval", "1ms", s.rdma}, out, errs)
+	}()
+	out.await("seq=1 time=", over)
+	s.stop()
+	out.await("no answer: ", over)
+	cancel()
+	<-over
+	if code != exitOK || errs.String() != "" || !strings.Contains(out.String(), " answered, ") {
+		t.Errorf("exit %d: %v%v", code, out, errs)
+	}
+}

@@ -1,0 +1,204 @@
+//go:build !mpaportable
+
+package mpa
+
+import (
+	"bytes"
+	"io"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+)
+
+// placer is a collector that lends memory, in pieces.
+type placer struct {
+	collector
+	piece   int  // length of all pieces but the last
+	refuse  int  // the loans, counted from the end of the stream, that are refused: 0 none, else one in so many
+	asked   int  // for loans
+	lent    bool // and not returned
+	partial bool // of the segment under way some was refused
+	memory  []byte
+	placed  int // segments
+	dropped int // likewise, of which some was refused
+}
+
+func (p *placer) Lend(dst [][]byte, header []byte, n, skip int) ([][]byte, bool) {
+	if p.lent {
+		panic("lent twice")
+	}
+	p.asked++
+	if p.refuse > 0 && p.asked%p.refuse == 0 {
+		p.partial = p.partial || skip > 0
+		return dst, false
+	}
+	if skip == 0 {
+		p.memory = make([]byte, n)
+	}
+	for at := skip; at < n; {
+		k := min(p.piece, n-at)
+		dst = append(dst, p.memory[at:at+k:at+k])
+		at += k
+	}
+	p.lent = true
+	return dst, true
+}
+
+func (p *placer) Return() {
+	if !p.lent {
+		panic("returned twice")
+	}
+	p.lent = false
+}
+
+func (p *placer) Placed(header []byte, n int) error {
+	p.placed++
+	if p.partial {
+		p.partial = false
+		p.dropped++
+		return p.Segment(append(bytes.Clone(header), make([]byte, n)...))
+	}
+	return p.Segment(append(bytes.Clone(header), p.memory[:n]...))
+}
+
+// taggedStream is streamOf for segments of which those of large sizes are tagged.
+func taggedStream(crc bool, sizes ...int) (ulpdus [][]byte, stream []byte) {
+	for i, n := range sizes {
+		u := text(n, i)
+		u[0] &^= 0x80
+		if n > directFrom {
+			u[0] |= 0x80
+		}
+		ulpdus = append(ulpdus, u)
+		stream = appendFPDU(stream, u, crc)
+	}
+	return ulpdus, stream
+}
+
+// Segments of all sizes, in parts of all sizes, read to their places, of which some are refused or withdrawn.
+func TestReceiveDirect(t *testing.T) {
+	placed, dropped := 0, 0
+	rapid.Check(t, func(r *rapid.T) {
+		size := rapid.OneOf(rapid.IntRange(14, 200), rapid.IntRange(directFrom, directFrom+100), rapid.IntRange(65400, 65535))
+		ulpdus, stream := taggedStream(false, rapid.SliceOfN(size, 1, 12).Draw(r, "sizes")...)
+		part := rapid.OneOf(rapid.IntRange(1, 40), rapid.IntRange(1, 20000), rapid.IntRange(1, 200000))
+		c, peer := newConn(t, Options{})
+		defer peer.Close()
+		defer c.Close(false)
+		got := &placer{
+			piece:  rapid.SampledFrom([]int{1 << 20, 4096, 100, 7}).Draw(r, "piece"),
+			refuse: rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(r, "refuse"),
+		}
+		for at := 0; at < len(stream); {
+			k := min(part.Draw(r, "part"), len(stream)-at, 60000)
+			write(t, peer, stream[at:at+k])
+			at += k
+			for got.bytes+c.in.pending() < at {
+				if err := c.Receive(got); err != nil {
+					r.Fatalf("behind %d bytes of %d: %v", got.bytes+c.in.pending(), at, err)
+				}
+			}
+		}
+		hangUp(t, peer, nil)
+		if err := receiveAll(c, got); err != io.EOF {
+			r.Errorf("got error %v, want %v", err, io.EOF)
+		}
+		if got.lent {
+			r.Error("a loan was not returned")
+		}
+		if got.dropped == 0 {
+			if d := diffULPDUs(ulpdus, got.ulpdus); d != "" {
+				r.Errorf("ULPDUs (-want +got):\n%s", d)
+			}
+		} else if len(got.ulpdus) != len(ulpdus) {
+			r.Errorf("got %d segments, want %d", len(got.ulpdus), len(ulpdus))
+		}
+		placed, dropped = placed+got.placed, dropped+got.dropped
+	})
+	if placed == 0 || dropped == 0 {
+		t.Errorf("%d segments were placed, %d dropped: nothing was tested", placed, dropped)
+	}
+}
+
+// A stream that ends, or goes on badly, in the middle of a segment that is read to its place.
+func TestDirectCut(t *testing.T) {
+	_, stream := taggedStream(false, 40000)
+	for _, n := range []int{16 + 1000, 2 + 40000, len(stream) - 1} {
+		c, peer := newConn(t, Options{})
+		got := &placer{piece: 1 << 20}
+		hangUp(t, peer, stream[:n])
+		if err := receiveAll(c, got); err != io.ErrUnexpectedEOF {
+			t.Errorf("%d bytes: got error %v, want %v", n, err, io.ErrUnexpectedEOF)
+		}
+		if got.placed != 0 || got.lent {
+			t.Errorf("%d bytes: got %d segments placed, and memory lent: %t", n, got.placed, got.lent)
+		}
+	}
+}
+
+// What has to be looked at first, or moved together, is not read to its place: with CRC, with markers, and untagged segments.
+func TestNotDirect(t *testing.T) {
+	ulpdus, plain := taggedStream(false, 60000)
+	_, checked := taggedStream(true, 60000)
+	untagged, other := streamOf(false, 60000)
+	for _, tt := range []struct {
+		name   string
+		o      Options
+		stream []byte
+		want   [][]byte
+	}{
+		{"CRC", Options{CRC: true}, checked, ulpdus},
+		{"markers", Options{MarkersIn: true}, naiveMarked(plain), ulpdus},
+		{"untagged", Options{}, other, untagged},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, peer := newConn(t, tt.o)
+			got := &placer{piece: 1 << 20}
+			write(t, peer, tt.stream[:1000])
+			if err := c.Receive(got); err != nil {
+				t.Fatal(err)
+			}
+			go hangUp(t, peer, tt.stream[1000:])
+			if err := receiveAll(c, got); err != io.EOF {
+				t.Errorf("got error %v, want %v", err, io.EOF)
+			}
+			if got.placed != 0 {
+				t.Errorf("got %d segments placed, want none", got.placed)
+			}
+			if d := diffULPDUs(tt.want, got.ulpdus); d != "" {
+				t.Errorf("ULPDUs (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// A connection that waits in the middle of such a segment has no buffer, and notices a peer that stops there.
+func TestDirectWaits(t *testing.T) {
+	ulpdus, stream := taggedStream(false, 60000)
+	c, peer := newConn(t, Options{})
+	got := &placer{piece: 1 << 20}
+	write(t, peer, stream[:1000])
+	for c.in.pending() < 1000 {
+		if err := c.Receive(got); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look(t, c)
+	if !c.in.direct.active || c.in.buf != nil {
+		t.Errorf("got a segment under way %t, a buffer %t", c.in.direct.active, c.in.buf != nil)
+	}
+	if !c.in.armed {
+		t.Error("nobody watches the peer")
+	}
+	go hangUp(t, peer, stream[1000:])
+	if err := receiveAll(c, got); err != io.EOF {
+		t.Errorf("got error %v, want %v", err, io.EOF)
+	}
+	if d := diffULPDUs(ulpdus, got.ulpdus); d != "" || got.placed != 1 {
+		t.Errorf("%d placed; ULPDUs (-want +got):\n%s", got.placed, d)
+	}
+}
+
+var _ ddp.Placer = (*placer)(nil)
