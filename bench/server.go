@@ -5,7 +5,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/control"
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
@@ -42,32 +43,19 @@ func Serve(ctx context.Context, o ServerOptions, ready func(addr string)) error 
 	defer srv.Close()
 	srv.Handle(program.New(), control.New(p.info(&o), srv))
 
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var wg sync.WaitGroup
-	errs := make([]error, 5)
-	serve := func(i int, f func() error) {
-		wg.Go(func() {
-			defer cancel() // with one of them, all
-			errs[i] = f()
-		})
+	g, ctx := errgroup.WithContext(ctx) // when one of them ends, all do
+	for name, l := range map[string]*iwarp.Listener{chunkedListener: p.chunked, inlineListener: p.inline, draftListener: p.draft} {
+		g.Go(func() error { return rpcrdma.Serve(ctx, l, srv, serverConfig(name, o.Memory, o.Logger)) })
 	}
-	for i, name := range []string{chunkedListener, inlineListener, draftListener} {
-		l, cfg := []*iwarp.Listener{p.chunked, p.inline, p.draft}[i], serverConfig(name, o.Memory, o.Logger)
-		serve(i, func() error { return rpcrdma.Serve(ctx, l, srv, cfg) })
-	}
-	serve(3, func() error {
+	g.Go(func() error {
 		return recordmark.Serve(ctx, p.rpc, srv, recordmark.Config{
 			MaxInFlight: MaxInFlight, MaxRecord: program.MaxMessage, Memory: int(o.Memory), Logger: o.Logger,
 		})
 	})
-	serve(4, func() error { return raw.Serve(ctx, p.raw) })
+	g.Go(func() error { return raw.Serve(ctx, p.raw) })
 	ready(p.rpc.Addr().String())
-	wg.Wait()
-	for _, err := range errs {
-		if !errors.Is(err, context.Canceled) {
-			return err
-		}
+	if err := g.Wait(); !errors.Is(err, context.Canceled) {
+		return err
 	}
 	return nil
 }

@@ -22,45 +22,61 @@ var steps = []int{1, 10, 100, 1000}
 
 // way is one way to make calls, over some of its connections.
 type way struct {
-	name string
-	call []func() error // by connection
-	cpu  map[int][]float64
-	wall map[int][]float64
+	name    string
+	callers []chan *round // by connection
+	cpu     map[int][]float64
+	wall    map[int][]float64
+}
+
+// round is one measurement.
+type round struct {
+	wg    sync.WaitGroup
+	calls atomic.Int64
+	stop  atomic.Bool
+	err   atomic.Pointer[error]
+}
+
+// caller starts a goroutine that calls over one connection in the rounds that it is told of. It stays, so that they do not begin with the
+// growth of its stack.
+func (w *way) caller(b *testing.B, call func() error) {
+	rounds := make(chan *round)
+	w.callers = append(w.callers, rounds)
+	b.Cleanup(func() { close(rounds) })
+	go func() {
+		for r := range rounds {
+			n := int64(0)
+			for ; n == 0 || !r.stop.Load(); n++ {
+				if err := call(); err != nil {
+					r.err.Store(&err)
+					break
+				}
+			}
+			r.calls.Add(n)
+			r.wg.Done()
+		}
+	}()
 }
 
 // measure makes calls over n connections for a while, one at a time on each, and notes what they cost.
 func (w *way) measure(b *testing.B, s *server, n int, d time.Duration) {
 	b.Helper()
-	var (
-		wg    sync.WaitGroup
-		total atomic.Int64
-		stop  atomic.Bool
-		fail  atomic.Pointer[error]
-	)
+	var r round
+	r.wg.Add(n)
 	before := s.report(false).CPU + host.CPUTime()
 	start := time.Now()
-	for _, call := range w.call[:n] {
-		wg.Go(func() {
-			done := int64(0)
-			for ; done == 0 || !stop.Load(); done++ {
-				if err := call(); err != nil {
-					fail.Store(&err)
-					return
-				}
-			}
-			total.Add(done)
-		})
+	for _, c := range w.callers[:n] {
+		c <- &r
 	}
 	time.Sleep(d)
-	stop.Store(true)
-	wg.Wait()
+	r.stop.Store(true)
+	r.wg.Wait()
 	took := time.Since(start)
-	if err := fail.Load(); err != nil {
+	if err := r.err.Load(); err != nil {
 		b.Fatalf("%s over %d connections: %v", w.name, n, *err)
 	}
 	cpu := s.report(false).CPU + host.CPUTime() - before
-	w.cpu[n] = append(w.cpu[n], float64(cpu.Nanoseconds())/float64(total.Load()))
-	w.wall[n] = append(w.wall[n], float64(took.Nanoseconds())/float64(total.Load()))
+	w.cpu[n] = append(w.cpu[n], float64(cpu.Nanoseconds())/float64(r.calls.Load()))
+	w.wall[n] = append(w.wall[n], float64(took.Nanoseconds())/float64(r.calls.Load()))
 }
 
 // growth is the median of what a call costs over n connections to what it costs over 1.
@@ -82,12 +98,12 @@ func newWay(name string) *way {
 }
 
 // overRDMA makes NULL calls.
-func overRDMA(ctx context.Context, conns []*rpcrdma.Conn) *way {
+func overRDMA(b *testing.B, conns []*rpcrdma.Conn) *way {
 	w := newWay("RDMA")
 	for _, c := range conns {
 		cl := oncrpc.NewClient(c, program, version, oncrpc.AuthNone())
 		req := &oncrpc.Request{Procedure: procNull}
-		w.call = append(w.call, func() error { return cl.Do(ctx, req) })
+		w.caller(b, func() error { return cl.Do(context.Background(), req) })
 	}
 	return w
 }
@@ -102,7 +118,7 @@ func overTCP(b *testing.B, s *server, n int) *way {
 		}
 		b.Cleanup(func() { c.Close() })
 		buf := make([]byte, messageLen)
-		w.call = append(w.call, func() error {
+		w.caller(b, func() error {
 			if _, err := c.Write(buf); err != nil {
 				return err
 			}
@@ -115,11 +131,11 @@ func overTCP(b *testing.B, s *server, n int) *way {
 
 // BenchmarkBusy reports how the cost of a call grows with the number of connections.
 func BenchmarkBusy(b *testing.B) {
-	rounds, d := number(b, "GROWTH_ROUNDS", 7), length(b, "GROWTH_TIME", 100*time.Millisecond)
+	rounds, d := number(b, "GROWTH_ROUNDS", 7), length(b, "GROWTH_TIME", 200*time.Millisecond)
 	for range b.N {
 		s := startServer(b)
 		most := steps[len(steps)-1]
-		rdma, tcp := overRDMA(b.Context(), connect(b, s, most)), overTCP(b, s, most)
+		rdma, tcp := overRDMA(b, connect(b, s, most)), overTCP(b, s, most)
 		ways := []*way{tcp, rdma}
 		for round := range rounds + 1 {
 			for _, n := range steps {

@@ -18,5 +18,5 @@
 //
 //	GROWTH_IDLE    connections that are idle, 10000 by default
 //	GROWTH_ROUNDS  rounds of BenchmarkBusy, 7 by default
-//	GROWTH_TIME    length of one measurement there, 100ms by default
+//	GROWTH_TIME    length of one measurement there, 200ms by default
 package growth

@@ -140,8 +140,9 @@ func TestDirectCut(t *testing.T) {
 
 // What has to be looked at first, or moved together, is not read to its place: with CRC, with markers, and untagged segments.
 func TestNotDirect(t *testing.T) {
-	ulpdus, plain := taggedStream(false, 60000)
-	_, checked := taggedStream(true, 60000)
+	ulpdus, checked := taggedStream(true, 60000)
+	var marked markedStream
+	marked.fpdu(ulpdus[0], false)
 	untagged, other := streamOf(false, 60000)
 	for _, tt := range []struct {
 		name   string
@@ -150,7 +151,7 @@ func TestNotDirect(t *testing.T) {
 		want   [][]byte
 	}{
 		{"CRC", Options{CRC: true}, checked, ulpdus},
-		{"markers", Options{MarkersIn: true}, naiveMarked(plain), ulpdus},
+		{"markers", Options{MarkersIn: true}, marked.out, ulpdus},
 		{"untagged", Options{}, other, untagged},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
