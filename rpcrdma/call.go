@@ -120,27 +120,38 @@ func (k *call) unref() {
 	}
 	p := k.c.pool
 	p.put(k.buf)
-	p.put(k.doneBuf)
-	for _, s := range k.loads {
-		p.put(s)
-	}
 	if k.recv != nil {
 		k.c.freeReceive(k.recv)
 	}
-	for i := range k.windows {
-		p.put(k.windows[i].owned)
+	if len(k.windows)+len(k.slices)+len(k.results)+len(k.written) > 0 { // a call that is inline both ways has none
+		for i := range k.windows {
+			p.put(k.windows[i].owned)
+		}
+		clear(k.windows)
+		clear(k.slices)
+		clear(k.written)
+		k.windows, k.slices, k.written, k.results = k.windows[:0], k.slices[:0], k.written[:0], k.results[:0]
 	}
-	clear(k.windows)
-	clear(k.slices)
+	if k.owes || len(k.loads) > 0 {
+		k.forgetReads()
+	}
 	clear(k.pieces)
-	clear(k.written)
-	k.windows, k.slices, k.pieces, k.written = k.windows[:0], k.slices[:0], k.pieces[:0], k.written[:0]
-	clear(k.loads)
-	clear(k.reads)
-	k.results, k.loads, k.reads, k.chain = k.results[:0], k.loads[:0], k.reads[:0], k.chain.cleared()
-	k.buf, k.sendList[0], k.doneBuf, k.doneList[0] = transport.Slice{}, transport.Slice{}, transport.Slice{}, transport.Slice{}
+	k.pieces = k.pieces[:0]
+	k.buf, k.sendList[0] = transport.Slice{}, transport.Slice{}
 	k.c, k.x, k.recv, k.message, k.result = nil, nil, nil, message{}, nil
 	callPool.Put(k)
+}
+
+// forgetReads gives back the memory of a reply that was read.
+func (k *call) forgetReads() {
+	k.c.pool.put(k.doneBuf)
+	for _, s := range k.loads {
+		k.c.pool.put(s)
+	}
+	clear(k.loads)
+	clear(k.reads)
+	k.loads, k.reads, k.chain = k.loads[:0], k.reads[:0], k.chain.cleared()
+	k.doneBuf, k.doneList[0] = transport.Slice{}, transport.Slice{}
 }
 
 // Release is called when the reply has been decoded.

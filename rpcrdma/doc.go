@@ -16,6 +16,30 @@
 // its arguments and its largest reply together, is reserved before it
 // starts; calls that do not fit the budget wait, and grants shrink meanwhile.
 //
+// # Receives
+//
+// Where the provider can ([transport.SharedReceiver]), receives are promised: they take memory from the pool of all connections when a message comes, and
+// give it back when the call that came with it has ended. So an idle connection holds no memory for messages, though its peer may send as many as it was
+// granted. [Config.ReceiveMemory] bounds what the connections of one Serve have of it, beyond two receives for each:
+//
+//   - While a message of a connection has not been done with, or a call of this side is under way on it, there is memory reserved for all that its
+//     peer may send. It is reserved together, when the first message comes to a connection that is idle. If it is not free the
+//     provider takes nothing from that peer until it is, which flow control below makes the peer feel; nothing is lost, and no
+//     connection ends because of it.
+//   - Grants go down as the memory becomes short: no connection gets more of it, beyond what it has, than what is left free for others then.
+//
+// So memory is bounded: by ReceiveMemory for messages, and by as much again, at most, for the Sends of their replies; by ServerMemory for chunks; by 32 MiB that the pool keeps for
+// later; and by some 32 KiB for each connection.
+//
+// This cannot deadlock. A connection that is held up is idle: it has no memory reserved, no handler, no RDMA Read under way and no call of this side's, so nobody
+// waits for it. A connection that is not has all that it may need: it takes whatever comes, also the responses to RDMA Reads that stand behind messages. Calls
+// that wait for chunk memory wait for calls that have it, and these wait for their own peers alone, for a limited time. So every call under
+// way ends, its connection becomes idle or gives back what it does not need, and those that are held up go on in the order in which they came; new ones
+// queue up behind them, and nobody's grant is raised meanwhile. Two receives are not counted, so that whoever was granted one
+// call at a time waits for nobody. A call of this side over a connection that is held up lets that go on at once.
+//
+// A provider without that ability is given memory for each receive when it is posted. It counts all the time then, and grants go down in the same way.
+//
 // # Cancellation
 //
 // A call returns when its context ends, at whatever stage. Its memory is cut loose first

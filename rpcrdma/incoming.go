@@ -80,11 +80,8 @@ func (in *incoming) finish() {
 	}
 	in.reply.Release()
 	in.releaseImports()
-	for _, s := range in.loads {
-		c.pool.put(s)
-	}
-	for _, s := range in.bounces {
-		c.pool.put(s)
+	if len(in.reads)+len(in.loads)+len(in.bounces) > 0 { // most calls have none
+		in.letGo()
 	}
 	c.pool.put(in.buf)
 	c.mu.Lock()
@@ -95,16 +92,26 @@ func (in *incoming) finish() {
 	c.mu.Unlock()
 	reserved, pinned := in.reserved, in.pinned
 	in.out.Lists.Reset()
-	clear(in.reads)
-	clear(in.args)
 	clear(in.pieces)
-	clear(in.loads)
-	clear(in.bounces)
-	in.reads, in.args, in.loads, in.bounces, in.imports = in.reads[:0], in.args[:0], in.loads[:0], in.bounces[:0], in.imports[:0]
 	in.pieces, in.regions, in.chain = in.pieces[:0], in.regions[:0], in.chain.cleared()
 	in.serving = serving{}
 	incomingPool.Put(in)
 	c.budget.release(c, reserved, pinned)
+}
+
+// letGo gives back the memory that arguments and results were in.
+func (in *incoming) letGo() {
+	for _, s := range in.loads {
+		in.c.pool.put(s)
+	}
+	for _, s := range in.bounces {
+		in.c.pool.put(s)
+	}
+	clear(in.reads)
+	clear(in.args)
+	clear(in.loads)
+	clear(in.bounces)
+	in.reads, in.args, in.loads, in.bounces = in.reads[:0], in.args[:0], in.loads[:0], in.bounces[:0]
 }
 
 // check checks the chunk lists of the call, and computes the memory that it needs.

@@ -14,6 +14,8 @@
 //     behind it unless they ask ([Fence]).
 //   - A Send that finds no posted receive, or one too small, is fatal to the
 //     connection, as on hardware. Credits in the layer above prevent this.
+//     Receives may be promised instead, and take their memory from a pool shared by
+//     many endpoints when a message comes ([SharedReceiver]).
 //   - A tagged operation of length above zero is checked against its steering
 //     tag: the tag must be alive, belong to that endpoint, permit the access and
 //     cover the bytes. A failed check places nothing and is fatal to the

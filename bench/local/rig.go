@@ -2,6 +2,8 @@ package local
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -47,7 +49,7 @@ func NewRig(ctx context.Context) (_ *Rig, err error) {
 	}
 	r := &Rig{fs: fs, server: oncrpc.NewServer(oncrpc.ServerConfig{}), served: make(chan error, 1)}
 	r.server.Handle(nfs.Programs()...)
-	go func() { r.served <- rpcrdma.Serve(ctx, l, r.server, rpcrdma.Config{}) }()
+	go func() { r.served <- rpcrdma.Serve(context.WithoutCancel(ctx), l, r.server, rpcrdma.Config{}) }() // until Close
 	defer func() {
 		if err != nil {
 			r.Close()
@@ -76,8 +78,8 @@ func (r *Rig) fill(ctx context.Context) error {
 	}
 	r.file = o.File
 	r.plain, r.buf = make([]byte, FileSize), make([]byte, 1<<20)
-	for i := range r.plain {
-		r.plain[i] = byte(i ^ i>>8 ^ i>>16)
+	for i := 0; i < FileSize; i += 8 {
+		binary.LittleEndian.PutUint64(r.plain[i:], uint64(i)*0x9e3779b97f4a7c15)
 	}
 	for off := 0; off < FileSize; off += len(r.buf) {
 		if _, err := r.client.Write(ctx, r.file, uint64(off), r.plain[off:off+len(r.buf)], nfs3.Unstable); err != nil {
@@ -94,6 +96,8 @@ func (r *Rig) Close() error {
 		<-r.conn.Done()
 	}
 	err := r.server.Shutdown(context.Background())
-	<-r.served
+	if end := <-r.served; !errors.Is(end, oncrpc.ErrServerClosed) {
+		err = errors.Join(err, end)
+	}
 	return err
 }

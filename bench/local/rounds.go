@@ -74,6 +74,11 @@ func (o Options) rounds(p *Pair, s *samples) error {
 		}
 	}
 	runtime.GC()
+	for _, op := range ops { // the pools that this has emptied fill again
+		if err := op(batch); err != nil {
+			return err
+		}
+	}
 	var before, after runtime.MemStats
 	for range o.Rounds {
 		var t [2]float64

@@ -130,13 +130,16 @@ func (p *pair) run(id, n int) (Measure, error) {
 // the scenario: a connection gets faster in the beginning.
 func (p *pair) calibrate(id int, d time.Duration) (n int, err error) {
 	n = 1
-	for range calibrations {
+	for i := range calibrations {
 		m, err := p.run(id, n)
 		if err != nil {
 			return 0, err
 		}
 		factor := float64(d) / float64(max(m.Elapsed, 1))
 		if 0.8 < factor && factor < 1.25 {
+			break
+		}
+		if n == 1 && factor < 1 && i > 0 { // warmed up, and it cannot be fewer
 			break
 		}
 		n = max(1, int(float64(n)*min(factor, 16)))

@@ -95,6 +95,15 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
+// TestCalibrateSlow: an operation that takes longer than a round is done no more often than to warm up.
+func TestCalibrateSlow(t *testing.T) {
+	p, id := opened(t, "fake/slow twice")
+	n, err := p.calibrate(id, time.Microsecond)
+	if err != nil || n != 1 {
+		t.Errorf("got %d operations, %v, want 1", n, err)
+	}
+}
+
 func TestProfile(t *testing.T) {
 	o := quick()
 	o.Profile = t.TempDir()

@@ -19,19 +19,28 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// TestBench: the tool starts a server, measures, and writes files with what it has measured.
+// TestBench: the tool starts a server, measures, and says what it has left out.
 func TestBench(t *testing.T) {
 	t.Setenv(asCommand, "1s") // in the server's process
-	dir := filepath.Join(t.TempDir(), "made")
 	code, stdout, stderr := execute(t, "bench", "--paths", "loopback,iwarp+crc,tcp", "--ways", "inline-call,read-chunk", "--sizes", "4KiB,64KiB", "--in-flight", "2",
-		"--time", "2s", "--cpus", "none", "--out", dir)
-	if code != exitOK || !strings.HasPrefix(stderr, "rpcrdma: measuring 8 points, for up to 2s\nrpcrdma: wrote "+dir) {
+		"--time", "2s", "--cpus", "none")
+	if code != exitOK || stderr != "rpcrdma: measuring 8 points, for up to 2s\n" {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	for _, want := range []string{"read chunk", "iwarp+crc", "tcp", "a Send is at most 65536 bytes"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}
+	}
+}
+
+// TestBenchOut: the files that it writes. There are few charts of one point, and none takes long.
+func TestBenchOut(t *testing.T) {
+	t.Setenv(asCommand, "1s")
+	dir := filepath.Join(t.TempDir(), "made")
+	code, _, stderr := execute(t, "bench", "--paths", "loopback", "--ways", "read-chunk", "--sizes", "4KiB", "--time", "1s", "--cpus", "none", "--out", dir)
+	if code != exitOK || !strings.HasPrefix(stderr, "rpcrdma: measuring 1 points, for up to 1s\nrpcrdma: wrote "+dir) {
+		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "results.json"))
 	if err != nil {
@@ -41,15 +50,15 @@ func TestBench(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	left := 0
-	for _, l := range r.LeftOut {
-		left += len(l.Points)
-	}
-	if n := len(r.Measured); n == 0 || n+left != 10 || r.Grid != "custom" {
-		t.Errorf("grid %q: got %d points measured and %d left out, want 10 in all", r.Grid, n, left)
+	if len(r.Measured) != 1 || r.Measured[0].Point != (bench.Point{Path: bench.Loopback, Way: bench.ReadChunk, Size: 4096, InFlight: 8, Conns: 1}) || r.Grid != "custom" {
+		t.Errorf("grid %q: got %v", r.Grid, r.Measured)
 	}
 	if html, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || len(html) == 0 {
 		t.Errorf("report.html: %d bytes, error %v", len(html), err)
+	}
+	file := filepath.Join(dir, "results.json") // where a directory cannot be made
+	if code, _, stderr := execute(t, "bench", "--out", filepath.Join(file, "sub")); code != exitFailed || !strings.Contains(stderr, "--out: ") {
+		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
 

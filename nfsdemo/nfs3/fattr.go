@@ -28,25 +28,29 @@ type Specdata struct{ Major, Minor uint32 }
 
 const fattrLen = 5*4 + 2*8 + 8 + 2*8 + 3*timeLen
 
-// MarshalXDR appends a.
+// MarshalXDR appends a: at once, as nearly every reply has attributes in it.
 func (a *Fattr) MarshalXDR(e *xdr.Encoder) {
-	e.Uint32(uint32(a.Type))
-	e.Uint32(a.Mode)
-	e.Uint32(a.Nlink)
-	e.Uint32(a.UID)
-	e.Uint32(a.GID)
-	e.Uint64(a.Size)
-	e.Uint64(a.Used)
-	e.Uint32(a.Rdev.Major)
-	e.Uint32(a.Rdev.Minor)
-	e.Uint64(a.FSID)
-	e.Uint64(a.FileID)
-	a.Atime.MarshalXDR(e)
-	a.Mtime.MarshalXDR(e)
-	a.Ctime.MarshalXDR(e)
+	var p [fattrLen]byte
+	be := binary.BigEndian
+	be.PutUint32(p[:], uint32(a.Type))
+	be.PutUint32(p[4:], a.Mode)
+	be.PutUint32(p[8:], a.Nlink)
+	be.PutUint32(p[12:], a.UID)
+	be.PutUint32(p[16:], a.GID)
+	be.PutUint64(p[20:], a.Size)
+	be.PutUint64(p[28:], a.Used)
+	be.PutUint32(p[36:], a.Rdev.Major)
+	be.PutUint32(p[40:], a.Rdev.Minor)
+	be.PutUint64(p[44:], a.FSID)
+	be.PutUint64(p[52:], a.FileID)
+	for i, t := range [...]Time{a.Atime, a.Mtime, a.Ctime} {
+		be.PutUint32(p[60+timeLen*i:], t.Sec)
+		be.PutUint32(p[64+timeLen*i:], t.Nsec)
+	}
+	e.Raw(p[:])
 }
 
-// UnmarshalXDR decodes a: at once, as nearly every reply has attributes in it.
+// UnmarshalXDR decodes a.
 func (a *Fattr) UnmarshalXDR(d *xdr.Decoder) {
 	p := d.Raw(fattrLen)
 	if p == nil {

@@ -85,6 +85,9 @@ func (h *Header) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, h.MO)
 }
 
+// IsTagged says which model a segment is of, of which the beginning suffices.
+func IsTagged(segment []byte) bool { return segment[0]&flagTagged != 0 }
+
 // Parse splits a segment into its header and its payload, which aliases segment.
 // It fails only with ErrShort. Reserved bits are ignored; the version is the
 // caller's to check, because the answer to a wrong one depends on Tagged.

@@ -28,16 +28,17 @@ type direct struct {
 	header [ddp.TaggedLen]byte
 	n      int // bytes of payload
 	placed int // of these
-	rest   int // bytes behind it, the padding and the CRC
+	tail   int // bytes behind it, the padding and the CRC
+	rest   int // of these, how many have not come
 	to     [][]byte
 }
 
-// left is the number of bytes that have not come.
-func (d *direct) left() int {
+// come is the number of bytes of the FPDU that have come.
+func (d *direct) come() int {
 	if !d.active {
 		return 0
 	}
-	return d.n - d.placed + d.rest
+	return lengthSize + ddp.TaggedLen + d.placed + d.tail - d.rest
 }
 
 // beginDirect begins with the segment whose header is in the buffer, if it is worth while. What of its payload is there, too, is copied.
@@ -50,7 +51,7 @@ func (r *reader) beginDirect() bool {
 	b := r.buf[:r.n]
 	size := int(binary.BigEndian.Uint16(b))
 	n, have := size-ddp.TaggedLen, len(b)-payload
-	if n-have < directFrom {
+	if n-have < directFrom || !ddp.IsTagged(b[lengthSize:]) {
 		return false
 	}
 	to, ok := d.placer.Lend(d.to[:0], b[lengthSize:payload], n, 0)
@@ -69,7 +70,9 @@ func (r *reader) beginDirect() bool {
 	}
 	copy(d.header[:], b[lengthSize:])
 	d.active, d.likely = true, true
-	d.n, d.placed, d.rest = n, have, padding(size)+crcSize
+	d.n, d.placed = n, have
+	d.tail = padding(size) + crcSize
+	d.rest = d.tail
 	r.n = 0
 	return true
 }
@@ -107,7 +110,7 @@ func (r *reader) arrived(n int) (int, error) {
 	if n -= k; n > 0 {
 		copy(r.buf[:], r.buf[k:k+n])
 	}
-	if d.left() > 0 {
+	if d.placed < d.n || d.rest > 0 {
 		return n, nil
 	}
 	d.active = false

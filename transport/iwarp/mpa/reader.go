@@ -169,7 +169,7 @@ func (r *reader) drop() {
 
 // pending is the number of bytes of an incomplete FPDU. A marker alone is none: some may send it ahead of the FPDU that it belongs to.
 func (r *reader) pending() int {
-	n := r.n + len(r.stash) + r.direct.left()
+	n := r.n + len(r.stash) + r.direct.come()
 	if n == markerSize && r.markers && toMarker(r.pos) == 0 {
 		return 0
 	}
