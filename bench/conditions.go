@@ -23,7 +23,7 @@ func (r *runner) conditions() []string {
 		fmt.Sprintf("client: %s, %s; server: %s, %s", system(), cpus(r.o.ClientCPUs, runtime.GOMAXPROCS(0)),
 			r.info.System, cpus(r.o.ServerCPUs, int(r.info.CPUs))),
 		fmt.Sprintf("TCP congestion control: client %s, server %s", of(r.o.Sockets.Congestion), of(r.info.Congestion)),
-		"loopback: client and server are one process, whose usage is the client's, and the yardstick is a copy in memory; of all other paths it is raw TCP",
+		"the yardstick of loopback is a copy in memory, that of all other paths raw TCP",
 		fmt.Sprintf("inline sizes: %d bytes for what goes inline, 4096 with read and write chunks, %d with position-zero calls and reply chunks",
 			rpcrdma.MaxInline, rpcrdma.DefaultInline),
 		fmt.Sprintf("padded calls: in the draft's dialect alone, aligned to %d bytes and used where they land; other payload of calls is copied or read to such a place",

@@ -11,12 +11,12 @@ func Quick() Grid {
 		}
 	}
 	for _, w := range []struct{ inline, chunk Way }{{InlineCall, ReadChunk}, {InlineReply, WriteChunk}} {
-		curve(IWARP, w.inline, 8, 1, 256, 4*kib, 16*kib, 32*kib)
-		curve(IWARP, w.chunk, 8, 1, 256, 4*kib, 16*kib, 32*kib, 1*mib, 4*mib)
+		curve(IWARP, w.inline, 8, 1, 256, 4*kib, 16*kib, 60*kib)
+		curve(IWARP, w.chunk, 8, 1, 256, 4*kib, 16*kib, 60*kib, 1*mib, 4*mib)
 	}
-	curve(IWARP, Padded, 8, 1, 4*kib, 32*kib)
-	curve(IWARP, LongCall, 8, 1, 32*kib)
-	curve(IWARP, ReplyChunk, 8, 1, 32*kib)
+	curve(IWARP, Padded, 8, 1, 4*kib, 60*kib)
+	curve(IWARP, LongCall, 8, 1, 60*kib)
+	curve(IWARP, ReplyChunk, 8, 1, 60*kib)
 
 	curve(IWARP, InlineReply, 1, 1, 256)
 	curve(IWARP, InlineReply, 64, 1, 256)

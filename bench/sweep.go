@@ -25,7 +25,7 @@ func (o *Options) sweep(ctx context.Context, g Grid, until time.Time, r *Result,
 			return points
 		}
 		if left < o.Least {
-			r.LeftOut = leaveOut(r.LeftOut, fmt.Sprintf("no time was left of %v", o.Time), rest()...)
+			r.LeftOut = leaveOut(r.LeftOut, fmt.Sprintf("no time was left of %v", o.Time.Round(time.Second)), rest()...)
 			break
 		}
 		o.Progress(Progress{Point: p, Done: n, Total: len(order), Left: left})

@@ -97,7 +97,7 @@ func TestSweepTime(t *testing.T) {
 				if s.took > tt.took+tt.limit/10 || s.took < tt.took-tt.limit/10 {
 					t.Errorf("it took %v, want %v", s.took, tt.took)
 				}
-				if s.leftOut > 0 && s.why != fmt.Sprintf("no time was left of %v", tt.limit) {
+				if s.leftOut > 0 && s.why != fmt.Sprintf("no time was left of %v", tt.limit.Round(time.Second)) {
 					t.Errorf("got %q", s.why)
 				}
 				for i, p := range s.progress {

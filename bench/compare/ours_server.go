@@ -80,7 +80,8 @@ func fill(ctx context.Context, srv *oncrpc.Server) error {
 	if err != nil {
 		return err
 	}
-	f, err := c.nfs.Create(ctx, c.root, fileName, nfs3.CreateHow{})
+	mode := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o666}} // libnfs comes as who runs this
+	f, err := c.nfs.Create(ctx, c.root, fileName, nfs3.CreateHow{Set: mode})
 	if err != nil {
 		return err
 	}

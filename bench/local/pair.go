@@ -50,9 +50,10 @@ func spread(values []float64) Spread {
 	return Spread{s[len(s)/4], s[len(s)/2], s[len(s)*3/4]}
 }
 
-// maxAllocs is what the gate permits for each operation. The steady state has none, but between rounds a goroutine may come to
-// another processor, whose pools are empty, and a round has few operations if they are long.
-const maxAllocs = 0.05
+// maxAllocs is what the gate permits for each operation. The steady state has none, as tests of package nfsdemo show, but from one
+// round to the next the goroutine may come to another processor, whose pools are empty; and a round has few operations if they are
+// long.
+const maxAllocs = 0.2
 
 // Missed says which demands of the case r does not meet.
 func (c *Case) Missed(r *Result) []string {

@@ -1,0 +1,28 @@
+package oncrpc_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// TestDroppedWhenIdle: calls that come when the server has ended and waits for nothing are dropped, one after the other, and
+// do not count as under way.
+func TestDroppedWhenIdle(t *testing.T) {
+	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	s.Handle(oncrpc.Program{Number: testProgram, Version: testVersion})
+	for range 2 {
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		in := newIncoming(t, callBytes(1, 0, 3))
+		s.Dispatch(in)
+		if reply := <-in.reply; reply != nil {
+			t.Errorf("answered with %x, want no answer", reply)
+		}
+	}
+	if got, want := s.Stats(), (oncrpc.ServerStats{Dropped: 2}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
