@@ -155,8 +155,8 @@ func TestProgramNumber(t *testing.T) {
 			if _, err := Configure(t.Context(), c.Conn, Options{Program: other}); !errors.Is(err, ErrUnavailable) {
 				t.Errorf("%d at a server of %d: got %v, want %v", other, number, err, ErrUnavailable)
 			}
-			if got, err := Configure(t.Context(), c.Conn, Options{Program: number}); err != nil || got.MaxCallSendSize != 4096 {
-				t.Errorf("%d: got %+v, %v", number, got, err) // the first call had receives posted, which are of 4096
+			if got, err := Configure(t.Context(), c.Conn, Options{Program: number}); err != nil || got.MaxCallSendSize != 32768 {
+				t.Errorf("%d: got %+v, %v", number, got, err)
 			}
 		}
 	})

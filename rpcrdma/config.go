@@ -37,7 +37,8 @@ type Config struct {
 	// means 64 MiB and 512 MiB. Calls that do not fit wait, and less is granted while they do.
 	ConnMemory, ServerMemory int64
 	// ReceiveMemory bounds the memory in bytes for the messages that the connections of one Serve have received and not done with, at
-	// the size of a receive each; 0 means 256 MiB. Connections that are idle use none of it, and less is granted as it becomes short.
+	// the size of a receive each; 0 means 256 MiB, or twice what one connection may take if that is more. Connections that are idle use none of it, and less is
+	// granted as it becomes short.
 	ReceiveMemory int64
 	// CancelGrace is how long a cancelled call waits for its reply before the
 	// connection is closed, with a provider that cannot abandon memory; 0 means 5 s.
@@ -89,7 +90,7 @@ func (c Config) withDefaults() Config {
 	// A single call must fit: its arguments and its reply.
 	c.ConnMemory = max(2*int64(c.MaxMessage), cmp.Or(c.ConnMemory, 64<<20))
 	c.ServerMemory = max(c.ConnMemory, cmp.Or(c.ServerMemory, 512<<20))
-	c.ReceiveMemory = max(1, cmp.Or(c.ReceiveMemory, 256<<20))
+	c.ReceiveMemory = max(1, cmp.Or(c.ReceiveMemory, max(256<<20, 2*int64(c.Credits)*int64(c.receiveSize()))))
 	c.CancelGrace = cmp.Or(c.CancelGrace, 5*time.Second)
 	c.PeerTimeout = cmp.Or(c.PeerTimeout, 30*time.Second)
 	if c.Dialect >= Dialect(len(dialects)) {

@@ -149,8 +149,8 @@ func (p *rawPeer) expect(n int) int {
 	return int(binary.BigEndian.Uint32(body[24:]))
 }
 
-// TestExpectInHandler has a server asked for larger receives. Where these have memory already, nothing is posted in the first call that is shorter, and so it gets
-// them; later there is, and it does not. Promised ones get longer at any time. What a handler was promised can be sent, into every receive that is posted.
+// TestExpectInHandler has a server asked for larger receives. Where these have memory already, nothing is posted in the first call that is
+// shorter, and so it gets them; later there is, and it does not. Promised ones get longer at any time. What a handler was promised can be sent, into every receive that is posted.
 func TestExpectInHandler(t *testing.T) {
 	for _, align := range []int{0, 512} {
 		for _, tt := range []struct {

@@ -106,6 +106,7 @@ type crowd struct {
 	program *program
 	meter   *allocMeter
 	clients []*Conn
+	dial    func(t testing.TB, n int) // makes more of them
 }
 
 // providers are what the tests below run on.
@@ -152,13 +153,17 @@ func newCrowd(t testing.TB, provider string, n int, cfg Config) *crowd {
 			t.Errorf("%d pieces of memory leaked, %d bytes", n, size)
 		}
 	})
-	for range n {
-		c, err := Dial(t.Context(), d, l.Addr().String(), Config{Logger: quiet})
-		if err != nil {
-			t.Fatal(err)
+	cr.dial = func(t testing.TB, n int) {
+		t.Helper()
+		for range n {
+			c, err := Dial(context.Background(), d, l.Addr().String(), Config{Logger: quiet})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cr.clients = append(cr.clients, c)
 		}
-		cr.clients = append(cr.clients, c)
 	}
+	cr.dial(t, n)
 	return cr
 }
 

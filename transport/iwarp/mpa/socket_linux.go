@@ -155,3 +155,17 @@ func mss(_ *net.TCPConn, raw syscall.RawConn) int {
 	})
 	return n
 }
+
+// window is what the peer may have sent and nobody read yet, in bytes.
+const window = 2 << 20
+
+// widen has the system take so much, if it is not to take more already. By itself it finds out what a connection needs, and that goes wrong where the round trip
+// takes a few microseconds and this end reads as fast as the peer sends: the sender then waits for the window again and again. SO_RCVBUF would
+// do it, too, but has a low limit, and is for good. A mark below which nobody is to be woken needs room for as much, and the room stays.
+func widen(raw syscall.RawConn) {
+	_ = raw.Control(func(fd uintptr) {
+		for _, mark := range []int{window, 1} {
+			_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, mark)
+		}
+	})
+}

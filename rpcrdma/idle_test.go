@@ -1,0 +1,40 @@
+//go:build !race
+
+package rpcrdma
+
+import (
+	"runtime"
+	"testing"
+)
+
+// TestIdleBytes bounds the heap and the stacks that connections take which have made many calls at a time and are idle: 32 KiB for each
+// end. Both are in this process. With the race detector
+// stacks are larger.
+func TestIdleBytes(t *testing.T) {
+	for provider := range providers {
+		t.Run(provider, func(t *testing.T) {
+			const conns, calls, bound = 200, 64, 32 << 10
+			cr := newCrowd(t, provider, 0, Config{})
+			before := heapAndStacks()
+			cr.dial(t, conns)
+			for _, c := range cr.clients {
+				together(t, c, calls)
+			}
+			each := (heapAndStacks() - before) / conns
+			t.Logf("%d bytes for both ends", each)
+			if each > 2*bound {
+				t.Errorf("%d bytes for both ends of a connection, want no more than %d", each, 2*bound)
+			}
+		})
+	}
+}
+
+// heapAndStacks is the memory in bytes that this process uses, after collections: stacks shrink by half at each.
+func heapAndStacks() int64 {
+	for range 5 {
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
