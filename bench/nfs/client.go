@@ -38,10 +38,10 @@ func dial(ctx context.Context, p rdma.Provider, s paired.Sockets, addr string, c
 		return nil, err
 	}
 	c := &client{conn: conn, call: call, errs: make(chan error, slots)}
-	for range slots {
+	for slot := range slots {
 		b := make([]byte, size)
 		for i := range b {
-			b[i] = byte(i)
+			b[i] = byte(i + slot)
 		}
 		c.slots = append(c.slots, b)
 	}

@@ -3,6 +3,7 @@ package iwarp
 import (
 	"errors"
 	"net"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -35,6 +36,10 @@ func (e *endpoint) receive() {
 		}
 		e.send()
 		e.complete()
+		if e.in.fetched {
+			e.in.fetched = false
+			runtime.Gosched() // for who waits for an RDMA Read, before more is read
+		}
 		e.awaitCompletions()
 		if e.Err() != nil || held && !e.awaitResume() {
 			return

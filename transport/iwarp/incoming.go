@@ -31,6 +31,8 @@ type incoming struct {
 	room    int         // bytes in it
 	len     uint32      // bytes that have come
 
+	fetched bool // an RDMA Read of ours is complete since that was last looked at
+
 	msnSend uint32 // of the next, or open, message of queue 0
 	msnRead uint32 // of the next of queue 1
 

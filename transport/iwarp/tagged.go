@@ -106,6 +106,7 @@ func (e *endpoint) readAnswered(h *ddp.Header, read *outboundRead, n int) {
 	}
 	e.reads.Pop()
 	if read.number != rtrRead {
+		e.in.fetched = true
 		e.sends.answered(read.number)
 	}
 }

@@ -166,7 +166,7 @@ func TestBatchFull(t *testing.T) {
 		min, max int // FPDUs
 		linux    bool
 	}{
-		{"by bytes", listOf(text(64000, 0)), false, 17, 17, true},
+		{"by bytes", listOf(text(64000, 0)), false, 18, 18, true},
 		{"by pieces", listOf(text(1025, 0)), false, 480, 480, true},
 		{"by the arena", nil, false, 13300, 13516, false},
 		{"by the arena, with payload", listOf(text(1000, 0)), false, 262, 265, false},

@@ -23,7 +23,6 @@ const (
 type direct struct {
 	placer ddp.Placer // nil: the sink is none
 	active bool
-	likely bool // the next segment will be one of them, as the last was
 
 	header [ddp.TaggedLen]byte
 	n      int // bytes of payload
@@ -69,7 +68,7 @@ func (r *reader) beginDirect() bool {
 		return false
 	}
 	copy(d.header[:], b[lengthSize:])
-	d.active, d.likely = true, true
+	d.active, r.many = true, false
 	d.n, d.placed = n, have
 	d.tail = padding(size) + crcSize
 	d.rest = d.tail

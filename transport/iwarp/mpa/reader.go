@@ -14,6 +14,7 @@ const (
 	// readSize is about how much one read takes: few system calls, and small enough to stay in the cache until it has been placed.
 	readSize   = 256 << 10
 	readLittle = 16 << 10             // for a sink that may not take it
+	readFew    = 8 << 10              // where large segments are read to their place: the header of one, and small ones before
 	bufferSize = readSize + maxMarked // of which a part of an FPDU may be there already
 
 	// maxKept is how many connections of the process may keep a buffer while they wait for the rest of an FPDU. Others move what they have
@@ -44,6 +45,7 @@ type reader struct {
 	fpdus int // complete ones, ever
 
 	direct direct // an FPDU that is not in the buffer
+	many   bool   // more comes than readFew at a time, all of which goes by way of the buffer
 
 	// The stall watch: what had been complete when the deadline was set.
 	armed bool
@@ -63,7 +65,9 @@ func (r *reader) receive(sink ddp.Sink) error {
 		return r.resume(sink)
 	}
 	r.sink, _ = sink.(ddp.Holder)
-	r.direct.placer, _ = sink.(ddp.Placer)
+	if readsDirect {
+		r.direct.placer, _ = sink.(ddp.Placer)
+	}
 	n, err := r.sys.read()
 	switch {
 	case err != nil && isTimeout(err) && !r.c.isInterrupted():
@@ -119,8 +123,8 @@ func (r *reader) space() []byte {
 		r.n = copy(r.buf[:], r.stash)
 		r.stash = nil
 	}
-	if r.direct.likely {
-		return r.buf[r.n : r.n+directTail]
+	if r.direct.placer != nil && !r.crc && !r.markers && !r.many {
+		return r.buf[r.n : r.n+readFew]
 	}
 	if r.sink != nil && !r.sink.Ready() {
 		return r.buf[r.n:min(r.n+readLittle, bufferSize)]

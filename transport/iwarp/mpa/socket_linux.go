@@ -16,6 +16,8 @@ const (
 	copyBelow = 1 << 10
 
 	iovMax = 1024 // IOV_MAX
+
+	readsDirect = true
 )
 
 // writerSys writes without blocking.
@@ -132,9 +134,7 @@ func (s *readerSys) attempt(fd int) (int, error) {
 	}
 	p := r.space()
 	n, err := s.vector.read(fd, append(r.direct.to[:0], p))
-	if n == len(p) {
-		r.direct.likely = false
-	}
+	r.many = n == len(p)
 	return n, err
 }
 

@@ -18,6 +18,8 @@ const (
 	// copyAll: a batch holds copies only, so that a write that blocks touches no memory but its own.
 	copyAll   = true
 	copyBelow = 0
+
+	readsDirect = false // a read that blocks can borrow no memory
 )
 
 // vector is not needed here.
