@@ -2,7 +2,9 @@ package iwarp
 
 import (
 	"log/slog"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -68,6 +70,7 @@ type endpoint struct {
 	rtrWithin time.Duration // how long an RTR may take to come, if there is to be one
 	rtrLate   *time.Timer
 
+	offered atomic.Bool
 	in      incoming // of run
 	placing placing  // likewise
 }
@@ -181,6 +184,9 @@ func (e *endpoint) Err() error {
 
 // Expose opens a window.
 func (e *endpoint) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
+	if access&transport.RemoteRead != 0 {
+		e.offered.Store(true)
+	}
 	r, err := e.table.Expose(list, access)
 	if err != nil {
 		return r, e.opError("expose", err)
@@ -211,4 +217,15 @@ func (e *endpoint) detach(tag transport.STag) {
 // opError wraps err in what was being done here, and with whom.
 func (e *endpoint) opError(op string, err error) error {
 	return opError(op, e.info.RemoteAddr, err)
+}
+
+var awaitMode = os.Getenv("SPINMODE")
+func (e *endpoint) Awaits() bool {
+	if awaitMode != "server" && e.offered.Load() {
+		return true
+	}
+	if awaitMode == "client" { return false }
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.reads.Len() > 0
 }

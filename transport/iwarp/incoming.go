@@ -168,6 +168,7 @@ func (e *endpoint) deliver() {
 	e.mu.Lock()
 	r, over := e.receiver, e.err != nil
 	e.corked = true
+	e.offered.Store(false)
 	e.mu.Unlock()
 	if !over {
 		r.Received(e.in.messages)

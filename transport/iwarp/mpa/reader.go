@@ -42,6 +42,7 @@ type reader struct {
 	n     int    // bytes in the buffer, the beginning of an FPDU
 	held  []byte // a segment ahead of that, which the sink could not take
 	sink  ddp.Holder
+	full ddp.Sink
 	fpdus int // complete ones, ever
 
 	direct direct // an FPDU that is not in the buffer
@@ -65,6 +66,7 @@ func (r *reader) receive(sink ddp.Sink) error {
 		return r.resume(sink)
 	}
 	r.sink, _ = sink.(ddp.Holder)
+	r.full = sink
 	if readsDirect {
 		r.direct.placer, _ = sink.(ddp.Placer)
 	}

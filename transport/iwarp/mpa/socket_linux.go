@@ -101,11 +101,20 @@ type readerSys struct {
 	err    error
 	vector vector
 
-	try func(fd uintptr) bool // made once
+	try  func(fd uintptr) bool // made once
+	once func(fd uintptr) bool
+	attemptOnce func() bool
+	rawErr error
+	spin spin
 }
 
 func (s *readerSys) init(r *reader) {
 	s.r = r
+	s.once = func(fd uintptr) bool { s.n, s.err = s.attempt(int(fd)); return true }
+	s.attemptOnce = func() bool {
+		s.rawErr = r.c.raw.Read(s.once)
+		return s.rawErr != nil || s.err != unix.EAGAIN && s.err != unix.EINTR
+	}
 	s.try = func(fd uintptr) bool {
 		for {
 			s.n, s.err = s.attempt(int(fd))
@@ -140,7 +149,11 @@ func (s *readerSys) attempt(fd int) (int, error) {
 
 // read waits for bytes and reads once. No bytes are the end.
 func (s *readerSys) read() (int, error) {
-	if err := s.r.c.raw.Read(s.try); err != nil {
+	if a, ok := s.r.full.(interface{ Awaits() bool }); ok && a.Awaits() && s.spin.until(s.attemptOnce) {
+		if s.rawErr != nil {
+			return 0, s.rawErr
+		}
+	} else if err := s.r.c.raw.Read(s.try); err != nil {
 		return 0, err
 	}
 	raceReceive()
