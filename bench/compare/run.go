@@ -47,11 +47,19 @@ func (f *flags) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, undo()) }()
-	results, err := compare(ctx, f.options, dir, selected, os.Stderr)
+	results, err := compare(ctx, f.options, dir, selected, progressTo(os.Stderr))
 	if len(results) > 0 {
 		err = errors.Join(err, writeTable(os.Stdout, results))
 	}
 	return errors.Join(err, toFile(f.csv, results, writeCSV), toFile(f.json, results, writeJSON))
+}
+
+// progressTo returns f if it is a terminal, where a line can be written over again.
+func progressTo(f *os.File) io.Writer {
+	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return io.Discard
+	}
+	return f
 }
 
 // profileDirectory makes a directory, and returns its absolute path.
