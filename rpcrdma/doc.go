@@ -25,11 +25,13 @@
 //   - While a message of a connection has not been done with, or a call of this side is under way on it, there is memory reserved for all that its
 //     peer may send. It is reserved together, when the first message comes to a connection that is idle. If it is not free the
 //     provider takes nothing from that peer until it is, which flow control below makes the peer feel; nothing is lost, and no
-//     connection ends because of it.
+//     connection ends because of it, as long as all that its peer may send fits in the buffers below: over iWARP some megabytes. A peer that was
+//     granted more than these hold, hundreds of the largest messages, and sends it all, may lose patience (iwarp.Config.StallTimeout).
 //   - Grants go down as the memory becomes short: no connection gets more of it, beyond what it has, than what is left free for others then.
 //
 // So memory is bounded: by ReceiveMemory for messages, and by as much again, at most, for the Sends of their replies; by ServerMemory for chunks; by 32 MiB that the pool keeps for
-// later; and by some 32 KiB for each connection.
+// later; and by some 32 KiB for each connection, and up to 320 more for one that is held up just when it had been idle for a moment. What sockets hold in the kernel
+// comes on top.
 //
 // This cannot deadlock. A connection that is held up is idle: it has no memory reserved, no handler, no RDMA Read under way and no call of this side's, so nobody
 // waits for it. A connection that is not has all that it may need: it takes whatever comes, also the responses to RDMA Reads that stand behind messages. Calls
@@ -37,6 +39,10 @@
 // way ends, its connection becomes idle or gives back what it does not need, and those that are held up go on in the order in which they came; new ones
 // queue up behind them, and nobody's grant is raised meanwhile. Two receives are not counted, so that whoever was granted one
 // call at a time waits for nobody. A call of this side over a connection that is held up lets that go on at once.
+//
+// All of that is about what this package knows. Handlers that wait for calls of other connections, as those of locks do, keep what their connections have
+// reserved, up to [Config.Credits] receives each: let ReceiveMemory be enough for as many of them as there may be, or let them wait for a limited time. So do calls of this
+// side that the peer never answers.
 //
 // A provider without that ability is given memory for each receive when it is posted. It counts all the time then, and grants go down in the same way.
 //

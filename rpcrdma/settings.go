@@ -85,6 +85,10 @@ func (c *Conn) expectShared(n int) {
 		s.reserved += size
 	}
 	c.recvSize, c.receives = n, c.pool.list(kind)
+	if s.wait.asked { // for as many of the old length
+		s.budget.leave(&s.wait)
+		s.shared.ResumeRecv()
+	}
 }
 
 // Agree puts values into force that the peer has named: MaxSend, MaxRecv, Reads and PeerAlign of s; the others are this side's own. Each is

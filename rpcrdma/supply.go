@@ -242,6 +242,10 @@ func (c *Conn) endSupply() {
 	c.posted, s.promised = nil, 0
 	if s.budget != nil {
 		s.budget.leave(&s.wait)
+		if n := s.reserved - s.held; n > 0 { // nothing more comes, so it needs no more than it has
+			s.reserved -= n
+			s.budget.release(n)
+		}
 		c.settle()
 	}
 }

@@ -405,6 +405,39 @@ func (p *program) pass(t testing.TB) {
 	}
 }
 
+// TestEndedHoldsLittle: a connection that has ended, and whose handler goes on, keeps no more than the message that it has.
+func TestEndedHoldsLittle(t *testing.T) {
+	cr := newCrowd(t, "loopback", 1, Config{Credits: 8})
+	entered, release := make(chan struct{}), make(chan struct{})
+	cr.server.Handle(oncrpc.Program{Number: testProgram, Version: 3, Procedures: []oncrpc.Procedure{
+		1: {Name: "STUBBORN", Handler: func(context.Context, *oncrpc.Call) error {
+			close(entered)
+			<-release
+			return nil
+		}},
+	}})
+	together(t, cr.clients[0], 8)
+	var conn *Conn
+	for range 8 {
+		conn = wait(t, cr.program.conns)
+	}
+	go func() {
+		_ = oncrpc.NewClient(cr.clients[0], testProgram, 3, oncrpc.AuthNone()).Call(t.Context(), 1, nil, nil)
+	}()
+	wait(t, entered)
+	b := conn.supply.budget
+	if used := b.size - b.free.Load(); used <= testReceiveSize {
+		t.Errorf("%d bytes are reserved for a busy connection", used)
+	}
+	cr.clients[0].Close()
+	<-conn.Done()
+	if used := b.size - b.free.Load(); used != testReceiveSize {
+		t.Errorf("%d bytes are reserved for a connection that has ended, want %d", used, testReceiveSize)
+	}
+	close(release)
+	waitFor(t, func() bool { return b.free.Load() == b.size })
+}
+
 // TestOverloadBounded has many connections send large calls, as many as they may. What the server has allocated at a time stays within its configuration:
 // chunks within ServerMemory, messages within ReceiveMemory and the few of each connection, and a Send for each call.
 func TestOverloadBounded(t *testing.T) {

@@ -21,10 +21,12 @@ type pinger struct {
 	server *remoteServer // for how to connect
 	out    io.Writer
 
-	conn     oncrpc.Transport // nil: there is none
-	began    time.Time
-	calls    int
-	answered *hdrhistogram.Histogram // in nanoseconds
+	conn      oncrpc.Transport // nil: there is none
+	connected bool             // there has been one
+	began     time.Time
+	calls     int
+	answered  *hdrhistogram.Histogram // in nanoseconds
+	min, max  time.Duration           // exactly
 }
 
 func newPinger(flags *pingFlags, t target, out io.Writer) *pinger {
@@ -33,21 +35,13 @@ func newPinger(flags *pingFlags, t target, out io.Writer) *pinger {
 		target:   t,
 		server:   &remoteServer{flags: flags.connections, target: t, cred: oncrpc.AuthNone()},
 		out:      out,
-		answered: hdrhistogram.New(1, int64(time.Hour), 3),
+		answered: hdrhistogram.New(1, int64(longestPing), 3),
 	}
 }
 
 // run calls until there have been enough calls, or ctx ends.
 func (p *pinger) run(ctx context.Context) error {
-	at, err := p.connect(ctx)
-	if err != nil {
-		return p.explain(ctx, at, err)
-	}
 	defer p.disconnect()
-	if _, err := fmt.Fprintf(p.out, "%s at %s: NULL of program %d version %d; connected in %s\n",
-		p.target.server(), p.conn.RemoteAddr(), p.flags.program, p.flags.version, pingTime(time.Since(p.began))); err != nil {
-		return err
-	}
 	p.began = time.Now()
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -65,61 +59,94 @@ func (p *pinger) run(ctx context.Context) error {
 	return p.summary()
 }
 
-// connect connects, and tells where the server was found.
-func (p *pinger) connect(ctx context.Context) (at target, err error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTime)
-	defer cancel()
-	p.began = time.Now()
-	f := p.flags.connections
-	at, err = p.target.found(ctx, iwarp.Config{Logger: quiet, CRC: f.crc.value}, rpcrdma.Config{Logger: quiet, Dialect: f.dialect.value})
-	if err == nil {
-		p.conn, err = p.server.dialScheme(ctx, at)
+// connect connects, if there is no connection. Late says that it took too long; any other failure of the first time is one that all calls
+// would have, and explained.
+func (p *pinger) connect(ctx context.Context) (late bool, err error) {
+	if p.conn != nil {
+		return false, nil
 	}
-	return at, err
-}
-
-// explain says of an error what to do next.
-func (p *pinger) explain(ctx context.Context, at target, err error) error {
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return ctx.Err()
-	}
-	return explainer{asked: p.target.rpcbind != 0}.explain(at, err)
-}
-
-// call makes a call, connected anew if need be, and prints how long it took, or why there is no answer. The error is that of printing, or an
-// answer of the server that all calls would get.
-func (p *pinger) call(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, p.flags.timeout.Duration)
 	defer cancel()
 	begin := time.Now()
-	var err error
-	if p.conn == nil {
-		_, err = p.connect(limited)
-		begin = time.Now()
-	}
+	f := p.flags.connections
+	at, err := p.target.found(limited, iwarp.Config{Logger: quiet, CRC: f.crc.value}, rpcrdma.Config{Logger: quiet, Dialect: f.dialect.value})
 	if err == nil {
-		err = oncrpc.NewClient(p.conn, uint32(p.flags.program), uint32(p.flags.version), oncrpc.AuthNone()).Call(limited, 0, nil, nil)
+		p.conn, err = p.server.dialScheme(limited, at)
 	}
-	took := time.Since(begin)
+	switch {
+	case err != nil && (p.connected || p.calls > 0 || limited.Err() != nil):
+		return limited.Err() != nil, err
+	case err != nil:
+		return false, explainer{asked: p.target.rpcbind != 0}.explain(at, err)
+	case p.connected:
+		return false, nil
+	}
+	p.connected = true
+	_, err = fmt.Fprintf(p.out, "%s at %s: NULL of program %d version %d; connected in %s\n",
+		p.target.server(), p.conn.RemoteAddr(), p.flags.program, p.flags.version, pingTime(time.Since(begin)))
+	return false, err
+}
+
+// call makes a call, connected anew if need be, and prints how long it took, or why there is no answer. The error is that of printing, or one
+// that all calls would get.
+func (p *pinger) call(ctx context.Context) error {
+	first := !p.connected && p.calls == 0
+	late, err := p.connect(ctx)
+	if err != nil && ctx.Err() != nil { // interrupted
+		return nil
+	}
 	var text string
 	switch {
-	case err != nil && ctx.Err() != nil: // interrupted
-		return nil
-	case errors.As(err, new(*oncrpc.AuthError)):
-		return fmt.Errorf("%s denies calls without credentials: %w", p.target.server(), bottom(err))
-	case answered(err):
-		return fmt.Errorf("%s does not have program %d version %d: %w", p.target.server(), p.flags.program, p.flags.version, bottom(err))
+	case late:
+		text = fmt.Sprintf("no answer: no connection to %s within %v", p.target.server(), p.flags.timeout)
+	case err != nil && first:
+		return err
 	case err != nil:
 		text = "no answer: " + endReason(err)
-		p.reconnect()
 	default:
-		_ = p.answered.RecordValue(max(1, int64(took))) // an hour is out of reach
-		text = "time=" + pingTime(took)
+		if text, err = p.null(ctx); text == "" {
+			return err
+		}
 	}
 	p.calls++
 	_, err = fmt.Fprintf(p.out, "seq=%d %s\n", p.calls, text)
 	return err
 }
+
+// null calls over the connection, and says what came of it: nothing if it was interrupted, or the error is one that all calls would get.
+func (p *pinger) null(ctx context.Context) (string, error) {
+	limited, cancel := context.WithTimeout(ctx, p.flags.timeout.Duration)
+	defer cancel()
+	begin := time.Now()
+	err := oncrpc.NewClient(p.conn, uint32(p.flags.program), uint32(p.flags.version), oncrpc.AuthNone()).Call(limited, 0, nil, nil)
+	took := time.Since(begin)
+	switch {
+	case err == nil:
+		p.record(took)
+		return "time=" + pingTime(took), nil
+	case ctx.Err() != nil: // interrupted
+		return "", nil
+	case errors.As(err, new(*oncrpc.AuthError)):
+		return "", fmt.Errorf("%s denies calls without credentials: %w", p.target.server(), bottom(err))
+	case answered(err):
+		return "", fmt.Errorf("%s does not have program %d version %d: %w", p.target.server(), p.flags.program, p.flags.version, bottom(err))
+	}
+	p.reconnect()
+	return "no answer: " + endReason(err), nil
+}
+
+// record adds the time of a call that was answered.
+func (p *pinger) record(took time.Duration) {
+	if p.answered.TotalCount() == 0 {
+		p.min = took
+	}
+	p.min, p.max = min(p.min, took), max(p.max, took)
+	// It fails for what is out of range only.
+	_ = p.answered.RecordValue(int64(min(max(took, 1), longestPing)))
+}
+
+// longestPing is the longest time that a histogram tells from others.
+const longestPing = time.Hour
 
 // reconnect gives up the connection, if it has ended.
 func (p *pinger) reconnect() {
@@ -138,21 +165,25 @@ func (p *pinger) disconnect() {
 // summary prints what all calls have come to.
 func (p *pinger) summary() error {
 	n := int(p.answered.TotalCount())
-	lost := 0.0
+	lost, calls := 0.0, "calls"
 	if p.calls > 0 {
 		lost = 100 * float64(p.calls-n) / float64(p.calls)
 	}
-	text := fmt.Sprintf("\n%d calls, %d answered, %.3g%% lost, in %s\n", p.calls, n, lost, pingTime(time.Since(p.began)))
+	if p.calls == 1 {
+		calls = "call"
+	}
+	text := fmt.Sprintf("\n%d %s, %d answered, %.3g%% lost, in %s\n", p.calls, calls, n, lost, pingTime(time.Since(p.began)))
 	if n > 0 {
+		// A percentile is that of its bucket, which may reach beyond all there is.
 		at := func(percentile float64) string {
-			return pingTime(time.Duration(p.answered.ValueAtPercentile(percentile)))
+			return pingTime(min(max(time.Duration(p.answered.ValueAtPercentile(percentile)), p.min), p.max))
 		}
-		text += fmt.Sprintf("min %s, p50 %s, p99 %s, max %s\n", pingTime(time.Duration(p.answered.Min())), at(50), at(99), at(100))
+		text += fmt.Sprintf("min %s, p50 %s, p99 %s, max %s\n", pingTime(p.min), at(50), at(99), pingTime(p.max))
 	}
 	if _, err := io.WriteString(p.out, text); err != nil {
 		return err
 	}
-	if n == 0 && p.calls > 0 {
+	if n == 0 {
 		return errReported
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 type pingFlags struct {
 	count       count
 	interval    waitFlag
-	timeout     waitFlag
+	timeout     limitFlag
 	program     number
 	version     number
 	connections *remoteFlags
@@ -28,7 +28,7 @@ func newPingCommand() *cobra.Command {
 	flags := &pingFlags{
 		count:       count{math.MaxInt32, math.MaxInt32},
 		interval:    waitFlag{time.Second},
-		timeout:     waitFlag{5 * time.Second},
+		timeout:     limitFlag{waitFlag{5 * time.Second}},
 		program:     nfs3.Program,
 		version:     nfs3.Version,
 		connections: newRemoteFlags(),
@@ -41,8 +41,8 @@ nothing, once a second: of NFS, unless told otherwise. It prints how long each c
 before it was made until its answer was here, and in the end how long they took together.
 
 HOST without a scheme is one to be reached over RDMA. A connection that ends is made again with
-the next call. An interrupt ends ping, as --count does. The exit code is 0 if any call was
-answered, else 1.`,
+the next call, which fails if that takes longer than --timeout. An interrupt ends ping, as --count
+does. The exit code is 0 if any call was answered, else 1, after an interrupt, too.`,
 		Example: `  rpcrdma ping rdma://host
   rpcrdma ping --count 1000 --interval 0 tcp://host:2049
   rpcrdma ping --program 100005 --version 3 host:20050`,
@@ -74,7 +74,7 @@ answered, else 1.`,
 	f.Var(&flags.count, "count", "`NUMBER` of calls, without which there is no end")
 	f.Lookup("count").DefValue = "" // shows none
 	f.Var(&flags.interval, "interval", "from one call to the next, such as 200ms; 0: each as soon as the one before has ended")
-	f.Var(&flags.timeout, "timeout", "how long to wait for an answer")
+	f.Var(&flags.timeout, "timeout", "how long to wait for an answer, and for a connection")
 	f.Var(&flags.program, "program", "`NUMBER` of the program")
 	f.Var(&flags.version, "version", "`NUMBER` of its version")
 	c := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -100,6 +100,19 @@ func parsePingTarget(s string) (target, error) {
 		return t, fmt.Errorf("%s: mountport is for files, and none is asked for: write %s", t, t.server())
 	}
 	return t, nil
+}
+
+// limitFlag is how long something may take: not no time at all.
+type limitFlag struct{ waitFlag }
+
+// Set takes a number with a unit.
+func (l *limitFlag) Set(s string) error {
+	var w waitFlag
+	if err := w.Set(s); err != nil || w.Duration == 0 {
+		return errors.New("write a number above 0 with ms, s, m or h behind it, such as 500ms")
+	}
+	l.waitFlag = w
+	return nil
 }
 
 // number is one of RPC: of a program, or of a version.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 var (
@@ -57,6 +58,8 @@ func TestPingFails(t *testing.T) {
 		{"rdma://host?mountport=1", exitUsage, "", "mountport is for files"},
 		{"nfs://host", exitUsage, "", "unknown scheme nfs"},
 		{"--count 0 host", exitUsage, "", "write a number from 1"},
+		{"--timeout 0 host", exitUsage, "", "write a number above 0 with ms, s, m or h behind it"},
+		{"--timeout -1s host", exitUsage, "", "write a number above 0 with ms, s, m or h behind it"},
 		{"--program x host", exitUsage, "", "write a number from 0 to 4294967295"},
 		{"tcp://" + gone.Addr().String(), exitFailed, "", "nothing listens at port"},
 		{"rdma://" + s.tcp, exitFailed, "", "is not one of NFS over RDMA (iWARP)"},
@@ -64,6 +67,9 @@ func TestPingFails(t *testing.T) {
 		{"--version 4 " + s.rdma, exitFailed, "connected in", "does not have program 100003 version 4: PROG_MISMATCH"},
 		{"--count 2 --interval 0 --timeout 20ms tcp://" + silent.Addr().String(), exitFailed,
 			"seq=1 no answer: the server does not answer\nseq=2 no answer: the server does not answer\n\n2 calls, 0 answered, 100% lost", ""},
+		{"--count 2 --interval 0 --timeout 20ms rdma://" + silent.Addr().String(), exitFailed,
+			"seq=1 no answer: no connection to rdma://" + silent.Addr().String() + " within 20ms\nseq=2 no answer: no connection to ", ""},
+		{"--count 1 --timeout 20ms rdma://" + silent.Addr().String(), exitFailed, "\n\n1 call, 0 answered, 100% lost", ""},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"ping"}, strings.Fields(tt.args)...)...)
 		if code != tt.code || !strings.Contains(stdout, tt.stdout) || !strings.Contains(stderr, tt.say) || tt.stdout == "" && stdout != "" {
@@ -89,5 +95,54 @@ func TestPingServerGone(t *testing.T) {
 	<-over
 	if code != exitOK || errs.String() != "" || !strings.Contains(out.String(), " answered, ") {
 		t.Errorf("exit %d: %v%v", code, out, errs)
+	}
+}
+
+// TestPingInterrupted: an interrupt before there was any answer, over either transport.
+func TestPingInterrupted(t *testing.T) {
+	for _, scheme := range schemes {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		accepted := make(chan net.Conn, 1)
+		go func() {
+			c, _ := l.Accept()
+			cancel()
+			accepted <- c // to be closed when all is over: this says nothing
+		}()
+		out, errs := newTranscript(), newTranscript()
+		code := run(ctx, []string{"ping", "--timeout", "1m", scheme + "://" + l.Addr().String()}, out, errs)
+		if c := <-accepted; c != nil {
+			c.Close()
+		}
+		l.Close()
+		if code != exitFailed || errs.String() != "" || !strings.Contains(out.String(), "\n0 calls, 0 answered, 0% lost, in ") {
+			t.Errorf("%s: exit %d: %v%v", scheme, code, out, errs)
+		}
+	}
+}
+
+// TestPingSummary: the shortest and the longest time are as they were, and no percentile is beyond them.
+func TestPingSummary(t *testing.T) {
+	for _, tt := range []struct {
+		took []time.Duration
+		want string
+	}{
+		{[]time.Duration{123_460 * time.Microsecond}, "min 123ms, p50 123ms, p99 123ms, max 123ms\n"},
+		{[]time.Duration{3 * time.Hour, 4 * time.Microsecond}, "min 4µs, p50 4µs, p99 "},
+		{[]time.Duration{3 * time.Hour, 4 * time.Microsecond}, ", max 3h0m0s\n"},
+		{[]time.Duration{99_900, 99_900}, "min 99.9µs, p50 99.9µs, p99 99.9µs, max 99.9µs\n"},
+	} {
+		out := newTranscript()
+		p := newPinger(&pingFlags{}, target{}, out)
+		for _, d := range tt.took {
+			p.record(d)
+			p.calls++
+		}
+		if err := p.summary(); err != nil || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("%v: got %v, error %v, want %q", tt.took, out, err, tt.want)
+		}
 	}
 }

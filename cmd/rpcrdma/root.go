@@ -80,7 +80,7 @@ names %, ? and # are written %25, %3F and %23. All other bytes may be as they ar
 two hexadecimal digits; quote what the shell takes for something else.
 
 The exit code is 0 if all is done, 1 if something failed, 2 if the command line is wrong, and
-130 after an interrupt.`,
+130 after an interrupt (except ping: see there).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),

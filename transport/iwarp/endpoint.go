@@ -2,7 +2,6 @@ package iwarp
 
 import (
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,7 +69,8 @@ type endpoint struct {
 	rtrWithin time.Duration // how long an RTR may take to come, if there is to be one
 	rtrLate   *time.Timer
 
-	offered atomic.Bool
+	offered atomic.Bool // memory to read from, since the last message of the peer's
+
 	in      incoming // of run
 	placing placing  // likewise
 }
@@ -184,12 +184,12 @@ func (e *endpoint) Err() error {
 
 // Expose opens a window.
 func (e *endpoint) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
-	if access&transport.RemoteRead != 0 {
-		e.offered.Store(true)
-	}
 	r, err := e.table.Expose(list, access)
 	if err != nil {
 		return r, e.opError("expose", err)
+	}
+	if access&transport.RemoteRead != 0 {
+		e.offered.Store(true)
 	}
 	return r, nil
 }
@@ -217,15 +217,4 @@ func (e *endpoint) detach(tag transport.STag) {
 // opError wraps err in what was being done here, and with whom.
 func (e *endpoint) opError(op string, err error) error {
 	return opError(op, e.info.RemoteAddr, err)
-}
-
-var awaitMode = os.Getenv("SPINMODE")
-func (e *endpoint) Awaits() bool {
-	if awaitMode != "server" && e.offered.Load() {
-		return true
-	}
-	if awaitMode == "client" { return false }
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.reads.Len() > 0
 }

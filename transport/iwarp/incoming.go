@@ -3,6 +3,7 @@ package iwarp
 import (
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -165,10 +166,10 @@ func (e *endpoint) deliver() {
 	if len(e.in.messages) == 0 {
 		return
 	}
+	e.offered.Store(false)
 	e.mu.Lock()
 	r, over := e.receiver, e.err != nil
 	e.corked = true
-	e.offered.Store(false)
 	e.mu.Unlock()
 	if !over {
 		r.Received(e.in.messages)
@@ -178,13 +179,26 @@ func (e *endpoint) deliver() {
 	e.in.messages = e.in.array[:0]
 }
 
+// yielding counts the goroutines that receive and have given others their turn.
+var yielding atomic.Int32
+
 // yield lets those run first that the messages have woken, if nothing was posted in answer to them: what they post leaves together, too, and
 // before this goroutine looks for more, of which there will hardly be any.
+//
+// Not so after a single message while another connection yields: many are busy then, and the turn would come back when they all have run, and
+// what this one needs is not in the cache any more. What one message leads to has nothing to wait for, so it is sent by who posts it.
 func (e *endpoint) yield() {
 	e.mu.Lock()
 	answered := e.sends.untaken() > 0
-	e.mu.Unlock()
-	if !answered {
-		runtime.Gosched()
+	alone := !answered && len(e.in.messages) == 1 && yielding.Load() > 0
+	if alone {
+		e.corked = false
 	}
+	e.mu.Unlock()
+	if answered || alone {
+		return
+	}
+	yielding.Add(1)
+	runtime.Gosched()
+	yielding.Add(-1)
 }

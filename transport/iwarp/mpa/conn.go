@@ -89,7 +89,6 @@ func NewConn(tcp *net.TCPConn, o Options) (*Conn, error) {
 	c.in.crc, c.in.markers = o.CRC, o.MarkersIn
 	c.in.init(c)
 	c.out.init(c)
-	widen(raw)
 	return c, nil
 }
 

@@ -14,6 +14,7 @@ const (
 	// readSize is about how much one read takes: few system calls, and small enough to stay in the cache until it has been placed.
 	readSize   = 256 << 10
 	readLittle = 16 << 10             // for a sink that may not take it
+	readBulk   = 32 << 10             // as comes where somebody transfers something: there the window shall be wide
 	readFew    = 8 << 10              // where large segments are read to their place: the header of one, and small ones before
 	bufferSize = readSize + maxMarked // of which a part of an FPDU may be there already
 
@@ -42,10 +43,12 @@ type reader struct {
 	n     int    // bytes in the buffer, the beginning of an FPDU
 	held  []byte // a segment ahead of that, which the sink could not take
 	sink  ddp.Holder
-	full ddp.Sink
 	fpdus int // complete ones, ever
 
+	expecter ddp.Expecter // the sink, or nil
+
 	direct direct // an FPDU that is not in the buffer
+	wide   bool   // the receive window
 	many   bool   // more comes than readFew at a time, all of which goes by way of the buffer
 
 	// The stall watch: what had been complete when the deadline was set.
@@ -66,7 +69,7 @@ func (r *reader) receive(sink ddp.Sink) error {
 		return r.resume(sink)
 	}
 	r.sink, _ = sink.(ddp.Holder)
-	r.full = sink
+	r.expecter, _ = sink.(ddp.Expecter)
 	if readsDirect {
 		r.direct.placer, _ = sink.(ddp.Placer)
 	}
@@ -82,6 +85,10 @@ func (r *reader) receive(sink ddp.Sink) error {
 		return io.EOF
 	}
 	r.c.received.Add(uint64(n))
+	if n >= readBulk && !r.wide {
+		r.wide = true
+		widen(r.c.raw)
+	}
 	if r.direct.active {
 		if n, err = r.arrived(n); err != nil {
 			return err
@@ -98,7 +105,8 @@ func (r *reader) parseAny(sink ddp.Sink) error {
 	return r.parse(sink)
 }
 
-// hold keeps a segment that the sink could not take, and what was read behind it, in memory of their size.
+// hold keeps a segment that the sink could not take, and what was read behind it, in memory of their size. That is no more than readLittle, unless the
+// sink was ready when it was read, and is not any more.
 func (r *reader) hold(segment, behind []byte) {
 	r.held = append([]byte(nil), segment...)
 	r.keep(behind)
@@ -114,16 +122,21 @@ func (r *reader) resume(sink ddp.Sink) error {
 	if len(r.stash) == 0 {
 		return nil
 	}
-	r.space()
+	r.takeBack()
 	return r.parseAny(sink)
+}
+
+// takeBack moves what was put aside to a buffer.
+func (r *reader) takeBack() {
+	r.buf = buffers.Get().(*buffer)
+	r.n = copy(r.buf[:], r.stash)
+	r.stash = nil
 }
 
 // space returns where to read to.
 func (r *reader) space() []byte {
 	if r.buf == nil {
-		r.buf = buffers.Get().(*buffer)
-		r.n = copy(r.buf[:], r.stash)
-		r.stash = nil
+		r.takeBack()
 	}
 	if r.direct.placer != nil && !r.crc && !r.markers && !r.many {
 		return r.buf[r.n : r.n+readFew]

@@ -4,8 +4,10 @@ package mpa
 
 import (
 	"net"
+	"runtime"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -100,21 +102,13 @@ type readerSys struct {
 	n      int
 	err    error
 	vector vector
+	spin   spin
 
-	try  func(fd uintptr) bool // made once
-	once func(fd uintptr) bool
-	attemptOnce func() bool
-	rawErr error
-	spin spin
+	try func(fd uintptr) bool // made once
 }
 
 func (s *readerSys) init(r *reader) {
 	s.r = r
-	s.once = func(fd uintptr) bool { s.n, s.err = s.attempt(int(fd)); return true }
-	s.attemptOnce = func() bool {
-		s.rawErr = r.c.raw.Read(s.once)
-		return s.rawErr != nil || s.err != unix.EAGAIN && s.err != unix.EINTR
-	}
 	s.try = func(fd uintptr) bool {
 		for {
 			s.n, s.err = s.attempt(int(fd))
@@ -122,6 +116,9 @@ func (s *readerSys) init(r *reader) {
 			case unix.EINTR:
 				continue
 			case unix.EAGAIN:
+				if s.spin.on || r.expecter != nil && r.expecter.Expects() && s.spin.begin() {
+					return true
+				}
 				r.idle()
 				return false
 			}
@@ -149,15 +146,31 @@ func (s *readerSys) attempt(fd int) (int, error) {
 
 // read waits for bytes and reads once. No bytes are the end.
 func (s *readerSys) read() (int, error) {
-	if a, ok := s.r.full.(interface{ Awaits() bool }); ok && a.Awaits() && s.spin.until(s.attemptOnce) {
-		if s.rawErr != nil {
-			return 0, s.rawErr
-		}
-	} else if err := s.r.c.raw.Read(s.try); err != nil {
+	err := s.r.c.raw.Read(s.try)
+	if s.spin.on {
+		err = s.readSoon()
+	}
+	if err != nil {
 		return 0, err
 	}
 	raceReceive()
 	return max(s.n, 0), s.err
+}
+
+// readSoon spins, and waits like others if that is of no use.
+func (s *readerSys) readSoon() error {
+	for start := time.Now(); ; {
+		runtime.Gosched() // there may be other work
+		err := s.r.c.raw.Read(s.try)
+		switch {
+		case err != nil || s.err != unix.EAGAIN:
+			s.spin.end(true)
+			return err
+		case time.Since(start) >= spinTime:
+			s.spin.end(false)
+			return s.r.c.raw.Read(s.try)
+		}
+	}
 }
 
 // mss asks the system for the maximum segment size.

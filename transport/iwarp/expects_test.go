@@ -1,0 +1,39 @@
+package iwarp
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// The response to a Read is expected, and what the peer does with memory that it may read, until it has said something.
+func TestExpects(t *testing.T) {
+	p, l := newRig(t, true, Config{CRC: CRCOff}).connect()
+	l.start()
+	l.receives(1)
+	want := func(when string, want bool) {
+		t.Helper()
+		if got := l.Expects(); got != want {
+			t.Errorf("%s: got %t, want %t", when, got, want)
+		}
+	}
+	want("at the beginning", false)
+	l.expose(transport.RemoteWrite, make([]byte, 8))
+	want("memory to write to", false)
+	l.expose(transport.RemoteRead, make([]byte, 8))
+	want("memory to read", true)
+	p.sendMessage("done")
+	l.wantMessage("done")
+	want("after a message", false)
+
+	sink := make([]byte, 2)
+	l.post(&transport.WorkRequest{Op: transport.OpRead, Flags: transport.Signaled, Local: slices(sink), Remote: transport.Remote{STag: 1}})
+	r := p.wantReadRequest(1)
+	want("after a Read", true)
+	p.send(segment(toSTag(rdmap.OpReadResponse, r.SinkSTag, r.SinkOffset), "xy"))
+	if err := await(t, "completion", l.completions); err != nil {
+		t.Fatal(err)
+	}
+	want("after its response", false)
+}

@@ -1,0 +1,138 @@
+//go:build !mpaportable
+
+package mpa
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Where it is of no use to spin, that is given up at once, and tried more and more rarely; where it is, the connection sleeps now and then all the same.
+func TestSpinWhen(t *testing.T) {
+	const often = 2000
+	row := func(n int) (r []int) {
+		for range n {
+			r = append(r, 0)
+		}
+		return r
+	}
+	for _, tt := range []struct {
+		name  string
+		found func(i int) bool // whether spin i is of use
+		want  []int            // sleeps before each spin
+	}{
+		{"never of use", func(int) bool { return false }, []int{0, 1, 3, 7, 15, 31, 63, 127, 255, 255, 255}},
+		{"always of use", func(int) bool { return true }, append(append(row(spinRow), 1), append(row(spinRow-1), 1, 0)...)},
+		{"of use again", func(i int) bool { return i == 3 }, []int{0, 1, 3, 7, 0, 1, 3, 7}},
+		{"a miss ends a row", func(i int) bool { return i != spinRow-1 }, append(append(row(spinRow), 1), append(row(spinRow-1), 1)...)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var s spin
+			var got []int
+			for sleeps := 0; len(got) < len(tt.want) && sleeps < often; {
+				if !s.begin() {
+					sleeps++
+					continue
+				}
+				s.end(tt.found(len(got)))
+				got, sleeps = append(got, sleeps), 0
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("sleeps before each spin (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOneSpins(t *testing.T) {
+	var a, b spin
+	if !a.begin() {
+		t.Fatal("the first does not spin")
+	}
+	if b.begin() {
+		t.Error("two spin at a time")
+	}
+	a.end(true)
+	if !b.begin() {
+		t.Error("nobody spins after the first")
+	}
+	b.end(true)
+}
+
+// expecting is a collector that knows whether something is about to come, and lets others know when it is asked.
+type expecting struct {
+	collector
+	expects bool
+	asked   chan struct{}
+}
+
+func (e *expecting) Expects() bool {
+	select {
+	case e.asked <- struct{}{}:
+	default:
+	}
+	return e.expects
+}
+
+// What comes is received, be it before, while, or after a connection spins; and it spins if, and only if, something is expected.
+func TestReceiveExpected(t *testing.T) {
+	for name, expects := range map[string]bool{"expected": true, "not expected": false} {
+		t.Run(name, func(t *testing.T) {
+			ulpdus, stream := streamOf(false, 14, 500, 40000)
+			c, peer := newConn(t, Options{})
+			got := &expecting{expects: expects, asked: make(chan struct{}, 1)}
+			sent := make(chan struct{})
+			go func() {
+				defer close(sent)
+				for _, part := range [][]byte{stream[:7], stream[7:300], stream[300:]} {
+					<-got.asked // there is nothing to read
+					write(t, peer, part)
+				}
+			}()
+			spun := false
+			for got.bytes < len(stream) {
+				if err := c.Receive(got); err != nil {
+					t.Fatal(err)
+				}
+				spun = spun || c.in.sys.spin != spin{}
+			}
+			<-sent
+			if diff := diffULPDUs(ulpdus, got.ulpdus); diff != "" {
+				t.Error(diff)
+			}
+			if spun != expects {
+				t.Errorf("spun: got %t, want %t", spun, expects)
+			}
+			if spinning.Load() {
+				t.Error("it spins still")
+			}
+		})
+	}
+}
+
+// A connection that expects something ends like others.
+func TestInterruptExpecting(t *testing.T) {
+	for i := range 60 {
+		c, _ := newConn(t, Options{})
+		e := &expecting{expects: true, asked: make(chan struct{}, 1)}
+		ended := make(chan error)
+		go func() { ended <- c.Receive(e) }()
+		if i%2 == 0 {
+			select {
+			case <-e.asked:
+			case err := <-ended:
+				t.Fatalf("got %v before the end", err)
+			}
+		}
+		c.Interrupt()
+		if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("got %v", err)
+		}
+		if spinning.Load() {
+			t.Fatal("it spins still")
+		}
+	}
+}
