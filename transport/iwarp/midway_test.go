@@ -47,6 +47,11 @@ func midRead(t *testing.T, dialing bool, crc CRC, memory []byte) (*rig, *peer, *
 	p, l := r.connect()
 	l.start()
 	alive(p, l)
+	until(t, "an end of sending", func() bool { // or blocked would take it for that of the response
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return !l.endpoint.sending
+	})
 	w := l.expose(transport.RemoteRead, memory[:huge/3], memory[huge/3:])
 	request := segment(onQueue(rdmap.OpReadRequest, 1), readRequest(w.STag, w.Base, len(memory)))
 	p.send(request)

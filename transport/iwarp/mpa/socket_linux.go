@@ -147,7 +147,7 @@ func (s *readerSys) attempt(fd int) (int, error) {
 // read waits for bytes and reads once. No bytes are the end.
 func (s *readerSys) read() (int, error) {
 	err := s.r.c.raw.Read(s.try)
-	if s.spin.on {
+	for s.spin.on { // and again if it waited, was woken for nothing, and may spin again
 		err = s.readSoon()
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ package mpa
 import (
 	"errors"
 	"os"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -134,5 +135,42 @@ func TestInterruptExpecting(t *testing.T) {
 		if spinning.Load() {
 			t.Fatal("it spins still")
 		}
+	}
+}
+
+// wakeful is a socket whose waits end again and again before there is anything to read.
+type wakeful struct {
+	syscall.RawConn
+	wake func() // called in place of waiting
+}
+
+func (w wakeful) Read(f func(fd uintptr) bool) error {
+	for {
+		done := false
+		if err := w.Control(func(fd uintptr) { done = f(fd) }); err != nil || done {
+			return err
+		}
+		w.wake()
+	}
+}
+
+// A connection that is woken for nothing, and spins again, receives what comes then.
+func TestSpinWokenForNothing(t *testing.T) {
+	ulpdus, stream := streamOf(false, 14)
+	c, peer := newConn(t, Options{})
+	wakes := 0
+	c.raw = wakeful{c.raw, func() {
+		if wakes++; wakes == 5 { // there have been pauses of 1 and of 3 waits, and a spin between
+			write(t, peer, stream)
+		}
+	}}
+	got := &expecting{expects: true}
+	for got.bytes < len(stream) {
+		if err := c.Receive(got); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := diffULPDUs(ulpdus, got.ulpdus); diff != "" {
+		t.Error(diff)
 	}
 }
