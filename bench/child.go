@@ -63,23 +63,23 @@ func startChild(ctx context.Context, command []string, cpus []int) (_ *child, er
 	stop := context.AfterFunc(ctx, func() { c.in.Close() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if !stop() || err != nil {
-		return nil, errors.Join(ctx.Err(), fmt.Errorf("bench: the server has told no address: %w", err), c.stop())
+		return nil, errors.Join(ctx.Err(), fmt.Errorf("bench: the server has told no address: %w", err), c.stop(grace))
 	}
 	c.addr = strings.TrimSpace(line)
 	return c, nil
 }
 
-// stop ends the process and waits for it. It fails with what the process said last when it did not end well.
-func (c *child) stop() error {
+// stop ends the process, by force when patience is over, and waits for it. It fails with what the process said last when it did not end well.
+func (c *child) stop(patience time.Duration) error {
 	c.in.Close()
-	kill := time.AfterFunc(grace, func() { _ = c.cmd.Process.Kill() })
+	kill := time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() })
 	defer kill.Stop()
 	err := c.cmd.Wait()
 	if err == nil {
 		return nil
 	}
 	if said := strings.TrimSpace(c.stderr.String()); said != "" {
-		return fmt.Errorf("bench: the server: %w\n%s", err, said)
+		return fmt.Errorf("%w\n%s", err, said)
 	}
-	return fmt.Errorf("bench: the server: %w", err)
+	return err
 }

@@ -19,12 +19,16 @@ import (
 // than a factor of 1.5, so that one that the machine has spoiled does not decide. Between the two sizes around the crossing, both
 // throughputs are taken for straight lines with both axes logarithmic. Where there is only one size in common, there is no crossover.
 //
+// One point differs from itself measured anew by some percent, so a lead of less than Band tells nothing. The same switch is
+// therefore sought twice more, once with inline and once with the chunk behind by Band: up to the first inline is faster, from the second on
+// the chunk is, and between them either will do.
+//
 // # Recommendation
 //
-// It is for the path over a wire with the most data, or for Loopback if there is no other, from the median over calls in flight
-// and connections. Inline is recommended up to where it is no longer faster by 5 %: a large message in a Send has its price, because
-// receives of that size are posted for all credits of a connection. Where fewer than two sizes tell, nothing is
-// recommended, and Why says so.
+// It is for the path over a wire with the most data, or for Loopback if there is no other. Inline is recommended up to where
+// it is no longer faster: to where it crosses the chunk, or, where either will do for a while, as far as it is faster by Band. Where that
+// depends on calls in flight and connections, it is such that the least is lost over all of them. It is never below the default: a large message in a Send has its price, because receives of that size are posted for all credits of a
+// connection. Where fewer than two sizes tell, nothing is recommended, and Why says so.
 func Conclude(r *Result) {
 	all := duels(r.Measured)
 	r.Crossovers = nil
@@ -112,12 +116,13 @@ func (d *duel) crossover() Crossover {
 	last := d.curve[len(d.curve)-1]
 	x := Crossover{
 		Path: d.path, Inline: d.inline, Chunk: d.chunk, InFlight: d.inFlight, Conns: d.conns,
-		Up: last.size, Gain: math.Exp(last.by),
+		Least: d.curve[0].size, Up: last.size, Gain: math.Exp(last.by),
 	}
 	k := d.split(0)
 	x.Always = k == 0
 	if k > 0 && k < len(d.curve) {
-		x.Size = d.cross(k, 0)
+		x.Size = d.cross(k)
 	}
+	d.weigh(&x)
 	return x
 }

@@ -29,50 +29,64 @@ func TestRecommendation(t *testing.T) {
 		{"none measured", nil, Recommendation{Why: []string{
 			"No size was measured both inline and by chunk, so this run cannot recommend anything.",
 		}}},
-		{"each direction its own", both([]float64{.5, .8, 1.25, 2}, []float64{.5, .6, .7, .8, 1.25}), Recommendation{
-			Path: IWARP, InlineSend: 2 << 10, InlineRecv: 28 << 10, MinChunk: 1536,
+		{"each direction its own", both([]float64{.5, .8, .8, 1.25, 2}, []float64{.5, .6, .7, .8, 1.25}), Recommendation{
+			Path: IWARP, InlineSend: 9 << 10, InlineRecv: 33 << 10, MinChunk: 8704,
 			Why: []string{
-				"Calls: up to about 1.7 KiB inline is faster by 5 % or more (at 1 KiB inline 1.25 times as fast); above, a read chunk will do (at 4 KiB the chunk 1.25 times as fast).",
-				"Replies: up to about 27.5 KiB inline is faster by 5 % or more (at 16 KiB inline 1.25 times as fast); above, a write chunk will do (at 64 KiB the chunk 1.25 times as fast).",
-				"Receives of 28 KiB for 64 credits take up to 1.8 MiB a connection.",
+				"Calls: 9 KiB holds headers and payload of 8 KiB, up to which inline is faster.",
+				"Replies: 33 KiB holds headers and payload of 32 KiB, up to which inline is faster.",
+				"Minimum chunk size: the smaller of the two without 512 B for headers, so that payload goes by chunk wherever its message does not fit inline.",
+				"Receives of 33 KiB for 64 credits take up to 2.1 MiB a connection.",
 			},
 		}},
 		{"a tie goes to the smaller", both([]float64{.5, .97, .97, 1.01}, []float64{1, 1, 1, 1}), Recommendation{
-			Path: IWARP, InlineSend: 1 << 10, InlineRecv: 1 << 10, MinChunk: 512,
+			Path: IWARP, InlineSend: 4 << 10, InlineRecv: 4 << 10, MinChunk: 3584,
 			Why: []string{
-				"Calls: up to about 985 B inline is faster by 5 % or more (at 256 B inline 2.00 times as fast); above, a read chunk will do (at 1 KiB inline 1.03 times as fast).",
-				"Replies: inline is at no size faster by 5 % (equal at 256 B, equal at 16 KiB), so the smallest threshold will do.",
-				"Receives of 1 KiB for 64 credits take up to 64 KiB a connection.",
+				"Calls: inline is not faster by 10 % beyond what 4 KiB, the default, holds, and small messages should fit.",
+				"Replies: inline is not faster by 10 % beyond what 4 KiB, the default, holds, and small messages should fit.",
+				"Minimum chunk size: the smaller of the two without 512 B for headers, so that payload goes by chunk wherever its message does not fit inline.",
+				"Receives of 4 KiB for 64 credits take up to 256 KiB a connection.",
 			},
 		}},
-		{"inline always", both([]float64{.5, .6, .7}, []float64{.5, .6, .7, .8, .9}), Recommendation{
+		{"inline always", both([]float64{.5, .6, .7}, []float64{.5, .6, .7, .8, .8}), Recommendation{
 			Path: IWARP, InlineSend: 5 << 10, InlineRecv: 64 << 10, MinChunk: 4608,
 			Why: []string{
-				"Calls: inline is faster at all sizes up to 4 KiB (1.43 times as fast there); larger ones were not measured inline.",
-				"Replies: inline is faster at all sizes up to 64 KiB (1.11 times as fast there); inline goes no further.",
+				"Calls: 5 KiB holds headers and payload of 4 KiB, up to which inline is faster. Larger ones were not measured inline.",
+				"Replies: 64 KiB holds headers and payload of 63.5 KiB, up to which inline is faster. Inline goes no further.",
+				"Minimum chunk size: the smaller of the two without 512 B for headers, so that payload goes by chunk wherever its message does not fit inline.",
 				"Receives of 64 KiB for 64 credits take up to 4 MiB a connection.",
 			},
 		}},
-		{"one direction tells too little", both([]float64{.5}, []float64{.5, .5, 2}), Recommendation{
-			Path: IWARP, InlineRecv: 2 << 10,
+		{"one direction tells too little", both([]float64{.5}, []float64{.5, .5, .5, 2}), Recommendation{
+			Path: IWARP, InlineRecv: 9 << 10,
 			Why: []string{
 				"Calls: only 256 B was measured both inline and by read chunk, which is too little to recommend anything.",
-				"Replies: up to about 1.9 KiB inline is faster by 5 % or more (at 1 KiB inline 2.00 times as fast); above, a write chunk will do (at 4 KiB the chunk 2.00 times as fast).",
-				"Receives of 2 KiB for 64 credits take up to 128 KiB a connection.",
+				"Replies: 9 KiB holds headers and payload of 8 KiB, up to which inline is faster.",
+				"Receives of 9 KiB for 64 credits take up to 576 KiB a connection.",
 			},
 		}},
-		{"the path with most data over a wire, and its median", slices.Concat(
+		{"they differ", slices.Concat(
+			on(IWARP, 1, both([]float64{.5, .5, .5, .6}, nil)),
+			on(IWARP, 64, both([]float64{.5, .5, .5, 1.25}, nil)),
+		), Recommendation{
+			Path: IWARP, InlineSend: 17 << 10,
+			Why: []string{
+				"Calls: 17 KiB holds headers and payload of 16 KiB, up to which inline is faster; it depends on calls in flight and connections, and this loses the least over all measured. Larger ones were not measured inline.",
+				"Replies: no size was measured both inline and by write chunk, so nothing is recommended.",
+				"Receives of 17 KiB for 64 credits take up to 1.1 MiB a connection.",
+			},
+		}},
+		{"the path with most data over a wire", slices.Concat(
 			on(Loopback, 1, both([]float64{.5, .5, .5, .5, .5, .5}, []float64{.5, .5, .5, .5, .5, .5})),
 			on(IWARP, 1, both([]float64{.5, 2}, nil)),
-			on(IWARPCRC, 1, both([]float64{.5, .5, 2}, nil)),
-			on(IWARPCRC, 8, both([]float64{.5, .5, 4}, nil)),
-			on(IWARPCRC, 64, both([]float64{.5, 4, 4}, nil)),
+			on(IWARPCRC, 1, both([]float64{.5, .5, .5, 2}, nil)),
+			on(IWARPCRC, 8, both([]float64{.5, .5, .5, 4}, nil)),
+			on(IWARPCRC, 64, both([]float64{.5, 4, 4, 4}, nil)),
 		), Recommendation{
-			Path: IWARPCRC, InlineSend: 2 << 10, MinChunk: 1536,
+			Path: IWARPCRC, InlineSend: 5 << 10,
 			Why: []string{
-				"Calls: up to about 1.5 KiB inline is faster by 5 % or more (at 1 KiB inline 2.00 times as fast); above, a read chunk will do (at 4 KiB the chunk 4.00 times as fast).",
+				"Calls: 5 KiB holds headers and payload of 4 KiB, up to which inline is faster; it depends on calls in flight and connections, and this loses the least over all measured.",
 				"Replies: no size was measured both inline and by write chunk, so nothing is recommended.",
-				"Receives of 2 KiB for 64 credits take up to 128 KiB a connection.",
+				"Receives of 5 KiB for 64 credits take up to 320 KiB a connection.",
 			},
 		}},
 	} {
@@ -106,12 +120,18 @@ func TestRecommendationBounds(t *testing.T) {
 		Conclude(&r)
 		a := r.Advice
 		for _, n := range []int{a.InlineSend, a.InlineRecv} {
-			if n%1024 != 0 || n < 0 || n > rpcrdma.MaxInline {
-				t.Errorf("got inline %d, want a multiple of 1024 up to %d", n, rpcrdma.MaxInline)
+			if n%1024 != 0 || n != 0 && n < 4096 || n > rpcrdma.MaxInline {
+				t.Errorf("got inline %d, want 0, or a multiple of 1024 from 4096 to %d", n, rpcrdma.MaxInline)
 			}
 		}
-		if (a.InlineSend > 0) != (a.MinChunk > 0) || a.MinChunk > max(0, a.InlineSend-headerRoom) {
-			t.Errorf("got %+v, want calls that do not fit inline to go by chunk", a)
+		if both := a.InlineSend > 0 && a.InlineRecv > 0; both != (a.MinChunk > 0) || both && a.MinChunk > min(a.InlineSend, a.InlineRecv)-headerRoom {
+			t.Errorf("got %+v, want payload to go by chunk wherever it does not fit inline", a)
+		}
+		for _, x := range r.Crossovers {
+			ordered := x.InlineTo < max(x.EitherTo, x.ChunkFrom, x.InlineTo+1) && (x.ChunkFrom == 0 || max(x.EitherTo, x.InlineTo) <= x.ChunkFrom)
+			if !ordered || x.ChunkFrom == 0 && max(x.InlineTo, x.EitherTo) != x.Up {
+				t.Errorf("got %+v, want inline, either and chunks to follow each other up to the last size", x)
+			}
 		}
 		if len(a.Why) == 0 || strings.Contains(strings.Join(a.Why, ""), "NaN") {
 			t.Errorf("got why %q", a.Why)

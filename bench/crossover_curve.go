@@ -25,10 +25,32 @@ var most = math.Log(1.5)
 // that is ahead. From k to k+1 the loss changes by the lead at that size; so the least loss is where the sum of the first k leads
 // is least. Of several, the last: what is equal before is inline's.
 func (c curve) split(bias float64) int {
+	return together([]curve{c}, bias).least()
+}
+
+// counted is what the lead counts for.
+func (l lead) counted(bias float64) float64 { return min(max(l.by+bias, -most), most) }
+
+// together returns the curve whose split is the one with the least loss for all of the curves, with its bias.
+func together(curves []curve, bias float64) curve {
+	bySize := make(map[int]float64)
+	for _, c := range curves {
+		for _, l := range c {
+			bySize[l.size] += l.counted(bias)
+		}
+	}
+	var sum curve
+	for _, size := range slices.Sorted(maps.Keys(bySize)) {
+		sum = append(sum, lead{size, bySize[size]})
+	}
+	return sum
+}
+
+// least returns how many of the sizes come before the least sum of what is before, which is not cut off here; of several, the last.
+func (c curve) least() int {
 	sum, least, at := 0.0, 0.0, 0
 	for i, l := range c {
-		sum += min(max(l.by+bias, -most), most)
-		if sum <= least {
+		if sum += l.by; sum <= least {
 			least, at = sum, i+1
 		}
 	}
@@ -36,27 +58,10 @@ func (c curve) split(bias float64) int {
 }
 
 // cross returns the size at which the chunk overtakes inline, between the last of the first k sizes and the next one.
-func (c curve) cross(k int, bias float64) int {
+func (c curve) cross(k int) int {
 	a, b := c[k-1], c[k]
 	from, to := math.Log(float64(a.size)), math.Log(float64(b.size))
 	// The sum that split looks at has its least value between them, so the lead rises through 0 here.
-	along := -(a.by + bias) / (b.by - a.by)
+	along := -a.by / (b.by - a.by)
 	return int(math.Round(math.Exp(from + (to-from)*along)))
-}
-
-// middle is the median of curves, at the sizes of any of them.
-func middle(curves []curve) curve {
-	bySize := make(map[int][]float64)
-	for _, c := range curves {
-		for _, l := range c {
-			bySize[l.size] = append(bySize[l.size], l.by)
-		}
-	}
-	var m curve
-	for _, size := range slices.Sorted(maps.Keys(bySize)) {
-		by := bySize[size]
-		slices.Sort(by)
-		m = append(m, lead{size, (by[(len(by)-1)/2] + by[len(by)/2]) / 2})
-	}
-	return m
 }

@@ -125,6 +125,15 @@ func (p Point) impossible() string {
 // memory is what the payloads of all calls under way take at both ends, in bytes.
 func (p Point) memory() int64 { return 2 * int64(p.Size) * int64(p.InFlight) * int64(p.Conns) }
 
+// least is the least of that among the points.
+func (g Grid) least() int64 {
+	var all []int64
+	for _, p := range g.Points {
+		all = append(all, p.memory())
+	}
+	return slices.Min(all)
+}
+
 // within takes out the points that take more memory than that.
 func (g Grid) within(memory int64) Grid {
 	small := Grid{Name: g.Name, LeftOut: slices.Clone(g.LeftOut)}

@@ -11,25 +11,34 @@ import (
 
 // measure measures the yardsticks and the points.
 func (r *runner) measure(ctx context.Context) error {
-	g := r.o.Grid.within(min(r.o.Memory, int64(min(r.info.Memory, 1<<62))))
+	memory := min(r.o.Memory, int64(min(r.info.Memory, 1<<62)))
+	g := r.o.Grid.within(memory)
 	r.result.Grid, r.result.LeftOut = g.Name, g.LeftOut
 	r.result.Conditions = r.conditions()
 	if len(g.Points) == 0 {
-		return errors.New("bench: all points would take more memory than allowed")
+		return &MemoryError{Least: r.o.Grid.least(), Memory: memory, Server: memory < r.o.Memory}
 	}
 	until := time.Now().Add(r.o.Time)
-	stop := context.AfterFunc(ctx, func() { r.raw.Close() })
-	defer stop()
-	if err := r.measureYardsticks(g, min(r.o.Time/20, 20*r.o.Most, 3*time.Second)); err != nil {
-		return fmt.Errorf("bench: raw TCP: %w", err)
+	share := min(r.o.Time/20, 20*r.o.Most, 3*time.Second)
+	if err := r.beside(ctx, share, func() error { return r.measureYardsticks(g, share) }); err != nil {
+		return err
 	}
 	err := r.o.sweep(ctx, g, until, &r.result, r.point)
 	r.result.Yardsticks.Copy, r.result.Yardsticks.TCP = r.copies.figures(), r.streams.figures()
 	return err
 }
 
-// stuck is how much longer than its share a point may take before it is given up.
-const stuck = 30 * time.Second
+// beside measures something over raw TCP that is to take about d.
+func (r *runner) beside(ctx context.Context, d time.Duration, measure func() error) error {
+	ctx, done := r.watched(ctx, d)
+	defer done()
+	stop := context.AfterFunc(ctx, func() { r.raw.Close() })
+	defer stop()
+	if err := measure(); err != nil {
+		return r.lost(ctx, fmt.Errorf("bench: raw TCP: %w", err))
+	}
+	return nil
+}
 
 // aside is the most time that the yardstick, and the warming up, take of a point's.
 const aside = time.Second / 2
@@ -37,16 +46,20 @@ const aside = time.Second / 2
 // point measures one point, and its yardstick, for about share.
 func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Measured, err error) {
 	until := time.Now().Add(share)
-	ctx, cancel := context.WithTimeout(ctx, share+stuck)
-	defer cancel()
 	m.Point = p
-	beside, err := r.yardstick(p, min(share/6, aside))
+	var beside float64
+	err = r.beside(ctx, share, func() (err error) {
+		beside, err = r.yardstick(p, min(share/6, aside))
+		return err
+	})
 	if err != nil {
-		return m, r.lost(err)
+		return m, err
 	}
+	ctx, done := r.watched(ctx, share)
+	defer done()
 	f, err := r.dial(ctx, p)
 	if err != nil {
-		return m, r.lost(err)
+		return m, r.lost(ctx, err)
 	}
 	defer f.close()
 	// What ends a call early is the end of its connection: calls with a context of their own cost more.
@@ -71,12 +84,12 @@ func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Mea
 	}
 	elapsed, failed := l.run(until)
 	if err = errors.Join(err, failed, f.check()); err != nil {
-		return m, r.lost(err)
+		return m, r.lost(ctx, err)
 	}
 	m.Client = Usage(r.meter.Used().Since(client))
 	after, err := r.control.Usage(ctx)
 	if err != nil {
-		return m, r.lost(err)
+		return m, r.lost(ctx, err)
 	}
 	m.Client.Conns = p.Conns
 	if p.Path != Loopback {
@@ -88,17 +101,4 @@ func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Mea
 		m.Ratio = m.Throughput() / beside
 	}
 	return m, nil
-}
-
-// askAgain is how long the server may take to show that it is still there.
-const askAgain = 5 * time.Second
-
-// lost adds to an error that the server has ended, if it has.
-func (r *runner) lost(err error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), askAgain)
-	defer cancel()
-	if _, gone := r.control.Usage(ctx); gone != nil {
-		return fmt.Errorf("%w: the server is lost: %w: %w", errStop, gone, err)
-	}
-	return err
 }

@@ -34,6 +34,10 @@ type Options struct {
 	Progress func(Progress)
 	// Logger takes what goes wrong; nil means slog.Default().
 	Logger *slog.Logger
+
+	// patience is how much longer than it is to a point may take before the server is asked whether it is still there, and how long it
+	// may take to answer; 0 means 5 s.
+	patience time.Duration
 }
 
 // Progress is how far a run is.
@@ -47,12 +51,24 @@ type Progress struct {
 // defaultMemory is Options.Memory, and ServerOptions.Memory.
 const defaultMemory = 1 << 30
 
+// MemoryError says that not even the smallest point can be measured with the memory that there is.
+type MemoryError struct {
+	Least  int64 // bytes that the payloads of all calls under way take, of the point with the least
+	Memory int64 // bytes that they may take
+	Server bool  // it is the server that allows no more
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("bench: the payloads under way would take %d bytes at least, of %d that are allowed", e.Least, e.Memory)
+}
+
 // withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
 	o.Time = cmp.Or(o.Time, time.Duration(len(o.Grid.Points))*time.Second)
 	o.Least = cmp.Or(o.Least, 150*time.Millisecond)
 	o.Most = cmp.Or(o.Most, o.Time)
 	o.Memory = cmp.Or(o.Memory, defaultMemory)
+	o.patience = cmp.Or(o.patience, patience)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

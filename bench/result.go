@@ -28,7 +28,8 @@ type Measured struct {
 	ServerUsage Usage `json:"server"`
 	// WireBytes is what has been put on the wire in both directions, as TCP payload; 0 where there is no wire.
 	WireBytes int64 `json:"wire_bytes"`
-	// Ratio is the throughput relative to the yardstick's measured right before (see Yardsticks); 0 if there was none.
+	// Ratio is the throughput relative to the yardstick's measured right before (see Yardsticks); 0 if there was none. The yardstick
+	// does not wait for answers, so for small calls one at a time it says little.
 	Ratio float64 `json:"ratio,omitempty"`
 }
 
@@ -87,6 +88,14 @@ type Crossover struct {
 	Always   bool    `json:"always"` // with Size 0: the chunk is faster at all sizes, else at none
 	Up       int     `json:"up_to"`  // the largest size at which both were measured
 	Gain     float64 `json:"gain"`   // how much faster the chunk is at the largest size measured for both; below 1 it is slower
+
+	// What follows takes for equal what differs by less than Band. Sizes are in bytes; 0: there is none.
+	Least     int     `json:"least"`      // the smallest size at which both were measured
+	InlineTo  int     `json:"inline_to"`  // the largest up to which inline is faster
+	EitherTo  int     `json:"either_to"`  // the largest, above InlineTo, up to which either will do
+	ChunkFrom int     `json:"chunk_from"` // that from which on the chunk is faster: Size, if it follows InlineTo
+	Within    float64 `json:"within"`     // by how many times one is faster at most where either will do; at least Band
+	Except    []int   `json:"except"`     // sizes at which the other one was faster nevertheless
 }
 
 // Recommendation is what to set on a path like the one measured, in bytes; 0 is what the run does not tell.
@@ -94,6 +103,6 @@ type Recommendation struct {
 	Path       Path     `json:"path"`
 	InlineSend int      `json:"inline_send"` // rpcrdma.Config.InlineSend of the client, InlineRecv of the server
 	InlineRecv int      `json:"inline_recv"` // and the other way round
-	MinChunk   int      `json:"min_chunk"`   // rpcrdma.Config.MinChunk; with these inline sizes there is no need for ChunkFrom
+	MinChunk   int      `json:"min_chunk"`   // rpcrdma.Config.MinChunk of both, if both inline sizes are known; there is no need for ChunkFrom
 	Why        []string `json:"why"`         // sentences, with the figures
 }

@@ -16,7 +16,8 @@ import (
 )
 
 // Run measures. The result has everything but the crossovers and the recommendation (Conclude). It is there whenever something has been
-// measured, beside an error that says what has not: that points have failed, or that ctx has ended.
+// measured, beside an error that says what has not: that points have failed, that ctx has ended, or a
+// *LostError. A *MemoryError says that there is too little memory for all points.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {
@@ -28,7 +29,11 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err == nil {
 		err = r.measure(ctx)
 	}
-	err = errors.Join(err, r.close())
+	var lost *LostError
+	if errors.As(err, &lost) {
+		lost.Points = len(r.result.Measured)
+	}
+	err = errors.Join(err, r.close(lost))
 	r.result.Took = time.Since(r.result.Began)
 	if len(r.result.Measured) == 0 {
 		return nil, r.nothing(ctx, err)
@@ -112,8 +117,8 @@ func (r *runner) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// close ends what open has begun.
-func (r *runner) close() error {
+// close ends what open has begun. If the server was lost, it is told how its process has ended.
+func (r *runner) close(lost *LostError) error {
 	var errs []error
 	if r.unpin != nil {
 		errs = append(errs, r.unpin())
@@ -128,8 +133,19 @@ func (r *runner) close() error {
 		r.rpc.Close()
 		<-r.rpc.Done()
 	}
-	if r.child != nil {
-		errs = append(errs, r.child.stop())
+	if r.child == nil {
+		return errors.Join(errs...)
+	}
+	wait := grace
+	if lost != nil && errors.Is(lost.Err, ErrSilent) {
+		wait = 0
+	}
+	switch ended := r.child.stop(wait); {
+	case ended == nil:
+	case lost == nil:
+		errs = append(errs, fmt.Errorf("bench: the server: %w", ended))
+	case wait > 0:
+		lost.Err = ended
 	}
 	return errors.Join(errs...)
 }

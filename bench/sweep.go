@@ -7,11 +7,8 @@ import (
 	"time"
 )
 
-// errStop says that nothing further can be measured.
-var errStop = errors.New("bench: stopped")
-
 // sweep has each point measured, until a time, and adds what came of it to r in the order of the grid. A point that fails is left out;
-// the error tells, and wraps that of ctx if it has ended. An error of measure that wraps errStop is the last.
+// the error tells, and wraps that of ctx if it has ended. A *LostError of measure is the last.
 func (o *Options) sweep(ctx context.Context, g Grid, until time.Time, r *Result, measure func(context.Context, Point, time.Duration) (Measured, error)) error {
 	done := make([]*Measured, len(g.Points))
 	var failed []error
@@ -35,8 +32,8 @@ func (o *Options) sweep(ctx context.Context, g Grid, until time.Time, r *Result,
 			failed = append(failed, ctx.Err())
 			break
 		}
-		if errors.Is(err, errStop) {
-			r.LeftOut = leaveOut(r.LeftOut, err.Error(), rest()...)
+		if errors.As(err, new(*LostError)) {
+			r.LeftOut = leaveOut(r.LeftOut, "the server was lost", rest()...)
 			failed = append(failed, err)
 			break
 		}

@@ -129,10 +129,10 @@ func TestSweepFails(t *testing.T) {
 		}, 4, broken, "failed: path 2, read chunk, 1024 bytes, 1 in flight, 1 connections: broken"},
 		{"the server is lost", func(i int, _ time.Duration) (time.Duration, error) {
 			if i == 2 {
-				return 0, fmt.Errorf("%w: %w", errStop, broken)
+				return 0, &LostError{Err: broken}
 			}
 			return 0, nil
-		}, 2, broken, "bench: stopped: broken"},
+		}, 2, broken, "the server was lost"},
 		{"interrupted", func(i int, _ time.Duration) (time.Duration, error) {
 			if i == 2 {
 				cancel()

@@ -32,8 +32,19 @@ func command(ctx context.Context, args []string) int {
 	if done, code := isolate(ctx); done {
 		return code
 	}
-	if err := f.run(ctx); err != nil {
+	err = f.run(ctx)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
+	}
+	return exitCode(err)
+}
+
+// exitCode is that of a run.
+func exitCode(err error) int {
+	switch {
+	case errors.Is(err, errInterrupted):
+		return 128 + 2 // by SIGINT, as shells say it
+	case err != nil:
 		return 1
 	}
 	return 0

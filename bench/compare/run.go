@@ -20,6 +20,9 @@ type result struct {
 	left   error          // why it was
 }
 
+// errInterrupted says that there is nothing but what had been measured by then.
+var errInterrupted = errors.New("interrupted")
+
 // run makes the comparisons, and shows the results.
 func (f *flags) run(ctx context.Context) (err error) {
 	selected := f.selected()
@@ -37,6 +40,11 @@ func (f *flags) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	csv, json := newOutput(f.csv), newOutput(f.json)
+	defer func() { err = errors.Join(err, csv.close(), json.close()) }()
+	if err := errors.Join(csv.failed, json.failed); err != nil { // before minutes have passed
+		return err
+	}
 	dir, err := os.MkdirTemp("", "compare")
 	if err != nil {
 		return err
@@ -46,12 +54,19 @@ func (f *flags) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, undo()) }()
+	defer func() {
+		if e := undo(); ctx.Err() == nil { // else the interrupt has ended what was to be ended
+			err = errors.Join(err, e)
+		}
+	}()
 	results, err := compare(ctx, f.options, dir, selected, progressTo(os.Stderr))
+	if ctx.Err() != nil {
+		err = errInterrupted // and what has failed because of that
+	}
 	if len(results) > 0 {
 		err = errors.Join(err, writeTable(os.Stdout, results))
 	}
-	return errors.Join(err, toFile(f.csv, results, writeCSV), toFile(f.json, results, writeJSON))
+	return errors.Join(err, csv.write(results, writeCSV), json.write(results, writeJSON))
 }
 
 // progressTo returns f if it is a terminal, where a line can be written over again.
@@ -84,15 +99,16 @@ func compare(ctx context.Context, o paired.Options, dir string, selected []compa
 		}
 	}
 	var results []result
-	begin := time.Now()
+	begin, made := time.Now(), 0
 	for i, c := range selected {
 		r := result{comparison: c, left: missing[c.other]}
 		if r.left == nil {
-			var remaining time.Duration
-			if i > 0 {
-				remaining = time.Since(begin) / time.Duration(i) * time.Duration(len(selected)-i)
+			about := ""
+			if made > 0 {
+				about = fmt.Sprintf("about %v left", (time.Since(begin) / time.Duration(made) * time.Duration(present(selected[i:], missing))).Round(time.Second))
 			}
-			fmt.Fprintf(progress, "\r%-72s", fmt.Sprintf("%d of %d, about %v left: %v", i+1, len(selected), remaining.Round(time.Second), c))
+			fmt.Fprint(progress, progressLine(i+1, len(selected), about, c))
+			made++
 			theirs, ours := c.scenarios()
 			var err error
 			o := o
@@ -109,14 +125,20 @@ func compare(ctx context.Context, o paired.Options, dir string, selected []compa
 	return results, nil
 }
 
-// toFile writes results to a file, if it has a name.
-func toFile(name string, results []result, write func(io.Writer, []result) error) error {
-	if name == "" {
-		return nil
+// present counts the comparisons of which nothing is missing.
+func present(selected []comparison, missing map[string]error) (n int) {
+	for _, c := range selected {
+		if missing[c.other] == nil {
+			n++
+		}
 	}
-	f, err := os.Create(name)
-	if err != nil {
-		return err
+	return n
+}
+
+// progressLine says how far it has come. What is said about the time may be empty.
+func progressLine(n, of int, about string, c comparison) string {
+	if about != "" {
+		about = ", " + about
 	}
-	return errors.Join(write(f, results), f.Close())
+	return fmt.Sprintf("\r%-72s", fmt.Sprintf("%d of %d%s: %v", n, of, about, c))
 }

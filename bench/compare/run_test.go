@@ -2,8 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +31,9 @@ func TestCompare(t *testing.T) {
 	if len(results) != len(selected) {
 		t.Fatalf("got %d results, want %d", len(results), len(selected))
 	}
+	if first, _, _ := strings.Cut(progress.String(), "2 of 3"); strings.Contains(first, "left") {
+		t.Errorf("got an estimate before there was anything to estimate from: %q", first)
+	}
 	for i, want := range []int{2, 2, 1} {
 		r := results[i]
 		if got := len(r.report.Rounds); got != want {
@@ -49,6 +56,62 @@ func TestCompareLeavesOut(t *testing.T) {
 	results, err := compare(t.Context(), paired.Options{}, t.TempDir(), []comparison{{workload: null, ours: "ours", other: "absent"}}, io.Discard)
 	if err != nil || len(results) != 1 || results[0].left != absent || results[0].report != nil {
 		t.Errorf("got %+v, %v, want one that was left out", results, err)
+	}
+}
+
+// TestRunInterrupted: one word says it all, and files keep what was in them if there is nothing new.
+func TestRunInterrupted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "results.csv")
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := parseFlags([]string{"-only", "^null-x1 ours ours-tcp$", "-csv", file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = f.run(ctx)
+	if !errors.Is(err, errInterrupted) || err.Error() != "interrupted" || exitCode(err) != 130 {
+		t.Errorf("got error %v, exit code %d, want %v, 130", err, exitCode(err), errInterrupted)
+	}
+	if got, err := os.ReadFile(file); string(got) != "old" || err != nil {
+		t.Errorf("got %q in the file, error %v", got, err)
+	}
+}
+
+// TestRunFiles: files that cannot be written are known before anything is measured.
+func TestRunFiles(t *testing.T) {
+	absent := filepath.Join(t.TempDir(), "absent", "file")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // before there would be another error
+	for _, flag := range []string{"-csv", "-json"} {
+		f, err := parseFlags([]string{flag, absent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.run(ctx); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, errInterrupted) || exitCode(err) != 1 {
+			t.Errorf("%s: got error %v, exit code %d", flag, err, exitCode(err))
+		}
+	}
+}
+
+// TestOutput: a file has the results alone, if what was there was longer, too.
+func TestOutput(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "results")
+	if err := os.WriteFile(file, []byte("old and long"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := newOutput(file)
+	err := o.write(results, func(w io.Writer, _ []result) error {
+		_, err := io.WriteString(w, "new")
+		return err
+	})
+	if err := errors.Join(err, o.close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(file); string(got) != "new" || err != nil {
+		t.Errorf("got %q, error %v, want %q", got, err, "new")
 	}
 }
 

@@ -1,7 +1,10 @@
 package host
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,4 +17,32 @@ func setCongestion(fd uintptr, name string) error {
 		return fmt.Errorf("congestion control %q: %w", name, err)
 	}
 	return nil
+}
+
+// checkCongestion tries a name on a socket.
+func checkCongestion(name string) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("congestion control %q: %w", name, err)
+	}
+	defer unix.Close(fd)
+	err = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.ENOENT):
+		return fmt.Errorf("there is no congestion control %q: this system has %s", name, listed("available"))
+	case errors.Is(err, unix.EPERM): // tcp(7): others than these take CAP_NET_ADMIN
+		return fmt.Errorf("congestion control %q takes privileges: all may use %s", name, listed("allowed"))
+	}
+	return fmt.Errorf("congestion control %q: %w", name, err)
+}
+
+// listed returns the names of a list that Linux has, with commas.
+func listed(which string) string {
+	text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_" + which + "_congestion_control")
+	if err != nil {
+		return "a list that cannot be read: " + err.Error()
+	}
+	return strings.Join(strings.Fields(string(text)), ", ")
 }

@@ -6,3 +6,5 @@ package host
 const DefaultCongestion = ""
 
 func setCongestion(uintptr, string) error { return ErrCongestion }
+
+func checkCongestion(string) error { return ErrCongestion }

@@ -103,3 +103,15 @@ func TestStartPinned(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// TestCheck: a congestion control that is there, and one that is not.
+func TestCheck(t *testing.T) {
+	for _, name := range []string{"", "reno"} {
+		if err := (Sockets{Congestion: name}).Check(); err != nil {
+			t.Errorf("%q: got error %v", name, err)
+		}
+	}
+	if err := (Sockets{Congestion: "nosuch"}).Check(); err == nil || !strings.Contains(err.Error(), "reno") {
+		t.Errorf("nosuch: got error %v, want one that names those that are there", err)
+	}
+}

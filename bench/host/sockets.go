@@ -14,6 +14,14 @@ type Sockets struct {
 	Congestion string // TCP congestion control; empty leaves the system's
 }
 
+// Check finds out whether this process can set up sockets so, and says what it can choose from if it cannot.
+func (s Sockets) Check() error {
+	if s.Congestion == "" {
+		return nil
+	}
+	return checkCongestion(s.Congestion)
+}
+
 // Control sets up one socket. It is what net.Dialer and net.ListenConfig call Control; a
 // connection that is accepted takes after the listening socket.
 func (s Sockets) Control(_, _ string, c syscall.RawConn) error {

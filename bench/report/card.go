@@ -53,22 +53,19 @@ func lighter(a, b *bench.Measured) int {
 	return cmp.Or(cmp.Compare(a.InFlight*a.Conns, b.InFlight*b.Conns), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Latency.P50, b.Latency.P50))
 }
 
-// crossoverCards is one card for both directions of a path, if there is anything to say.
+// crossoverCards is one card for each direction of a path of which there is anything to say.
 func crossoverCards(r *bench.Result, path bench.Path) []card {
-	var c card
-	for _, v := range verdicts(r) {
-		switch {
-		case v.Path != path:
-		case c.Figure == "":
-			c = card{where(v.Middle()), "where chunks overtake inline in " + v.Direction(), v.Gain()}
-		default:
-			c.Note += fmt.Sprintf("; in %s: %s", v.Direction(), where(v.Middle()))
+	var all []card
+	for _, d := range bench.Decisions(r.Crossovers) {
+		if d.Path == path {
+			c := card{brief(d), "for payload of " + d.Direction(), d.Gain()}
+			if c.Figure != d.Where() {
+				c.Note = d.Where() + "; " + c.Note
+			}
+			all = append(all, c)
 		}
 	}
-	if c.Figure == "" {
-		return nil
-	}
-	return []card{c}
+	return all
 }
 
 // describe says what was measured.

@@ -56,12 +56,13 @@ type look struct {
 	plain  bool // without a mark at each point
 }
 
-// trim drops panels in which nothing of ours is, and tells whether any is left.
+// trim drops panels in which nothing of ours is, and tells whether a line of ours is left in any: a point alone is in the table.
 func (c *chart) trim() bool {
-	c.panels = slices.DeleteFunc(c.panels, func(p panel) bool {
-		return !slices.ContainsFunc(p.lines, func(l line) bool { return len(l.points) > 0 && !l.look.plain })
-	})
-	return len(c.panels) > 0
+	ours := func(p panel, points int) bool {
+		return slices.ContainsFunc(p.lines, func(l line) bool { return len(l.points) >= points && !l.look.plain && l.name != nameOf(bench.TCP) })
+	}
+	c.panels = slices.DeleteFunc(c.panels, func(p panel) bool { return !ours(p, 1) })
+	return slices.ContainsFunc(c.panels, func(p panel) bool { return ours(p, 2) })
 }
 
 // sameRange gives all panels of a chart the same range of x and y, which must mean the same in all of them.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
@@ -12,7 +13,7 @@ import (
 func leadChart(r *bench.Result, path bench.Path) chart {
 	all := combinations(r, path)
 	ch := chart{path: path, name: "crossover-" + string(path), title: "Throughput by chunk, relative to inline, over " + string(path)}
-	ch.about = "where a line is above × 1 the chunk is faster; the mark is the median crossover"
+	ch.about = fmt.Sprintf("where a line is above × 1 the chunk is faster, each relative to %s right before; within × %.1f is noise", rawName(path), bench.Band)
 	if n := len(light.palette); len(all) > n {
 		all, ch.about = all[:n], ch.about+fmt.Sprintf("; the first %d numbers of calls and connections", n)
 	}
@@ -22,16 +23,13 @@ func leadChart(r *bench.Result, path bench.Path) chart {
 		for j, c := range all {
 			p.lines = append(p.lines, line{c.String(), look{color: j}, lead(r, path, d, c)})
 		}
-		for _, v := range verdicts(r) {
-			x := v.Middle()
-			switch {
-			case v.Path != path || v.Chunk != d.chunk():
-			case x.Size > 0:
-				p.marks = append(p.marks, mark{float64(x.Size), "chunks from " + bench.FormatSize(x.Size)})
-			case x.Always:
-				p.title += ": the chunk is faster at all sizes"
-			default:
-				p.title += ": inline is faster at all sizes"
+		for _, x := range bench.Decisions(r.Crossovers) {
+			if x.Path == path && x.Chunk == d.chunk() {
+				direction, _, _ := strings.Cut(d.title, ":")
+				p.title = direction + ": " + brief(x)
+				if len(x.Crossovers) == 1 {
+					p.marks = markOf(&x.Crossovers[0])
+				}
 			}
 		}
 		ch.panels = append(ch.panels, p)

@@ -88,10 +88,10 @@ func bySize(r *bench.Result, path bench.Path, name, title string, y axis, f func
 		for _, w := range d.ways {
 			p.lines = append(p.lines, line{w.name, w.look, curveOf(r, path, w.way, c, f)})
 		}
-		p.lines = append(p.lines, line{"RPC over TCP", yardstickLook, curveOf(r, bench.TCP, d.tcpWay(), c, f)})
-		for _, x := range r.Crossovers {
-			if x.Path == path && x.Chunk == d.chunk() && c == (combination{x.InFlight, x.Conns}) && x.Size > 0 {
-				p.marks = append(p.marks, mark{float64(x.Size), "chunks from " + bench.FormatSize(x.Size)})
+		p.lines = append(p.lines, line{nameOf(bench.TCP), yardstickLook, curveOf(r, bench.TCP, d.tcpWay(), c, f)})
+		for i := range r.Crossovers {
+			if x := &r.Crossovers[i]; x.Path == path && x.Chunk == d.chunk() && c == (combination{x.InFlight, x.Conns}) {
+				p.marks = append(p.marks, markOf(x)...)
 			}
 		}
 		ch.panels = append(ch.panels, p)
@@ -100,12 +100,20 @@ func bySize(r *bench.Result, path bench.Path, name, title string, y axis, f func
 	return ch
 }
 
+// rawName is that of a path's yardstick.
+func rawName(path bench.Path) string {
+	if path == bench.Loopback {
+		return "memory copy"
+	}
+	return "raw TCP"
+}
+
 // throughputChart is of one path, with raw TCP beside it, or memory copy where there is no wire.
 func throughputChart(r *bench.Result, path bench.Path) chart {
 	c := bySize(r, path, "throughput", "Throughput", speedAxis, (*bench.Measured).Throughput)
-	name, figures := "raw TCP", r.Yardsticks.TCP
+	name, figures := rawName(path), r.Yardsticks.TCP
 	if path == bench.Loopback {
-		name, figures = "memory copy", r.Yardsticks.Copy
+		figures = r.Yardsticks.Copy
 	}
 	var raw []point
 	for _, f := range figures {

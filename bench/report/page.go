@@ -20,6 +20,7 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 // page is what the HTML shows.
 type page struct {
 	Advice     string
+	Settings   []setting
 	Why        []string
 	Cards      []card
 	About      string
@@ -28,6 +29,7 @@ type page struct {
 	More       []album   // of the other paths
 
 	Crossovers []crossover
+	Band       string
 
 	Sizes      []string
 	Yardsticks []yardstick
@@ -78,14 +80,14 @@ type rows struct {
 // writePage writes the HTML with the given charts.
 func writePage(w io.Writer, r *bench.Result, all []chart) error {
 	p := page{
-		Advice: advice(&r.Advice), Why: r.Advice.Why, Cards: cards(r), About: about(r), Conditions: r.Conditions,
+		Advice: advice(&r.Advice), Settings: settings(&r.Advice), Band: aboutBand(), Why: r.Advice.Why, Cards: cards(r), About: about(r), Conditions: r.Conditions,
 		PingPong: pingPong(&r.Yardsticks), AboutRatio: aboutRatio, Total: len(r.Measured),
 	}
 	for i := range all {
 		p.place(all[i].picture(), all[i].path, r)
 	}
-	for _, v := range verdicts(r) {
-		p.Crossovers = append(p.Crossovers, crossover{string(v.Path), v.Direction(), string(v.Chunk), v.Where(), v.Gain()})
+	for _, d := range bench.Decisions(r.Crossovers) {
+		p.Crossovers = append(p.Crossovers, crossover{string(d.Path), d.Direction(), string(d.Chunk), d.Where(), d.Gain()})
 	}
 	p.Sizes, p.Yardsticks = yardsticks(&r.Yardsticks)
 	p.Head, p.Columns = head()

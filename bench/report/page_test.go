@@ -142,11 +142,11 @@ func TestPageFirst(t *testing.T) {
 	page := pageOf(t, small())
 	at := 0
 	for _, want := range []string{
-		"For iwarp: inline threshold 4 KiB for calls, minimum chunk size 3.5 KiB.",
-		"4 KiB</div>", "where chunks overtake inline in calls",
+		"For iwarp: inline threshold 5 KiB for calls.",
+		"chunks from 4 KiB</div>", "for payload of calls", "at 16 KiB the chunk 2.00 times as fast</div>",
 		"13.1 GB/s</div>", "read chunk, 1 MiB, 8 calls in flight, 1 connection: 0.936 of raw TCP",
 		"9.50 µs</div>", "inline reply, 1 KiB, 1 call in flight, 1 connection: 1.34 times raw TCP&#39;s 7.10 µs",
-		"<img", "TCP congestion control reno", "a Send is at most 65536 bytes", "iwarp, inline call",
+		"rpcrdma serve --inline 5KiB", "rpcrdma.Config{InlineSend: 5120}", "<img", "TCP congestion control reno", "a Send is at most 65536 bytes", "iwarp, inline call",
 	} {
 		i := strings.Index(page[at:], want)
 		if i < 0 {

@@ -1,10 +1,7 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/bench"
@@ -35,83 +32,41 @@ func advice(a *bench.Recommendation) string {
 	return fmt.Sprintf("For %s: %s.", a.Path, strings.Join(parts, ", "))
 }
 
-// verdict sums up the crossovers of one path and direction, over calls in flight and connections.
-type verdict struct {
-	Path  bench.Path
-	Chunk bench.Way
-	all   []bench.Crossover // by size: always, then sizes, then none
+// what names the choice that d is about.
+func what(d *bench.Decision) string {
+	return fmt.Sprintf("%s, %s, %s", d.Path, d.Direction(), d.Chunk)
 }
 
-// verdicts are in the order of the crossovers.
-func verdicts(r *bench.Result) []*verdict {
-	var all []*verdict
-	for _, x := range r.Crossovers {
-		i := slices.IndexFunc(all, func(v *verdict) bool { return v.Path == x.Path && v.Chunk == x.Chunk })
-		if i < 0 {
-			i = len(all)
-			all = append(all, &verdict{Path: x.Path, Chunk: x.Chunk})
+// brief is Decision.Where in a few words.
+func brief(d *bench.Decision) string {
+	if !d.Agree() {
+		return "depends on calls and connections"
+	}
+	var s string
+	switch x := &d.Crossovers[0]; {
+	case x.ChunkFrom > 0:
+		low, high := x.ChunkFrom, x.ChunkFrom
+		for i := range d.Crossovers {
+			low, high = min(low, d.Crossovers[i].ChunkFrom), max(high, d.Crossovers[i].ChunkFrom)
 		}
-		all[i].all = append(all[i].all, x)
+		s = "chunks from " + span(low, high)
+	case x.InlineTo > 0:
+		s = "inline up to " + bench.FormatSize(x.InlineTo)
+	case d.Noisy():
+		s = "no clear lead up to " + bench.FormatSize(x.EitherTo)
+	default:
+		s = "either up to " + bench.FormatSize(x.EitherTo)
 	}
-	for _, v := range all {
-		slices.SortStableFunc(v.all, func(a, b bench.Crossover) int {
-			return cmp.Or(cmp.Compare(from(&a), from(&b)), cmp.Compare(a.Up, b.Up))
-		})
-	}
-	return all
-}
-
-// from is the size from which on the chunk is faster.
-func from(x *bench.Crossover) int {
-	switch {
-	case x.Size > 0:
-		return x.Size
-	case x.Always:
-		return 0
-	}
-	return math.MaxInt
-}
-
-// Middle is the median; of two, that with the larger size.
-func (v *verdict) Middle() *bench.Crossover { return &v.all[len(v.all)/2] }
-
-// Direction is that of the payload.
-func (v *verdict) Direction() string {
-	if v.Chunk.Reply() {
-		return "replies"
-	}
-	return "calls"
-}
-
-func (v *verdict) what() string {
-	return fmt.Sprintf("%s, %s, %s", v.Path, v.Direction(), v.Chunk)
-}
-
-// Where says from where on the chunk is faster.
-func (v *verdict) Where() string {
-	s := where(v.Middle())
-	if first, last := &v.all[0], &v.all[len(v.all)-1]; where(first) != where(last) {
-		s += fmt.Sprintf(" (%s to %s)", where(first), where(last))
+	if except := d.Crossovers[0].Except; len(except) > 0 {
+		s += fmt.Sprintf(", but for %s", count(len(except), "size"))
 	}
 	return s
 }
 
-func where(x *bench.Crossover) string {
-	switch {
-	case x.Size > 0:
-		return bench.FormatSize(x.Size)
-	case x.Always:
-		return "all sizes"
+// markOf is where x says that chunks become faster, if it does.
+func markOf(x *bench.Crossover) (marks []mark) {
+	if x.ChunkFrom > x.Least {
+		marks = append(marks, mark{float64(x.ChunkFrom), "chunks from " + bench.FormatSize(x.ChunkFrom)})
 	}
-	return "beyond " + bench.FormatSize(x.Up)
-}
-
-// Gain says which is faster where inline ends, and by how much.
-func (v *verdict) Gain() string {
-	m := v.Middle()
-	who, times := "chunk ", m.Gain
-	if m.Gain < 1 {
-		who, times = "inline ", 1/m.Gain
-	}
-	return who + number(times) + " times as fast at " + bench.FormatSize(m.Up)
+	return marks
 }

@@ -28,41 +28,64 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-func TestVerdicts(t *testing.T) {
-	at := func(path bench.Path, chunk bench.Way, size int) bench.Crossover {
-		return bench.Crossover{Path: path, Chunk: chunk, Size: size, Up: 32 << 10, Gain: float64(size) / 4096}
+// TestBrief shows the few words for a decision, and what is marked in a chart.
+func TestBrief(t *testing.T) {
+	x := bench.Crossover{Path: bench.IWARP, Inline: bench.InlineCall, Chunk: bench.ReadChunk, InFlight: 1, Conns: 1, Least: 256, Up: 32 << 10}
+	with := func(change func(*bench.Crossover)) bench.Crossover {
+		y := x
+		change(&y)
+		return y
 	}
-	slow := at(bench.Loopback, bench.ReadChunk, 0)
-	slow.Gain = .8
-	none, always := at(bench.IWARP, bench.ReadChunk, 0), at(bench.IWARP, bench.ReadChunk, 0)
-	always.Always = true
-	type line struct{ What, Where, Gain string }
+	crossing := with(func(x *bench.Crossover) { x.InlineTo, x.ChunkFrom, x.Size = 4096, 8192, 8192 })
+	for _, tt := range []struct {
+		name  string
+		in    []bench.Crossover
+		want  string
+		marks []mark // of the first
+	}{
+		{"a crossing", []bench.Crossover{crossing}, "chunks from 8 KiB", []mark{{8192, "chunks from 8 KiB"}}},
+		{"inline", []bench.Crossover{with(func(x *bench.Crossover) { x.InlineTo = 32 << 10 })}, "inline up to 32 KiB", nil},
+		{"chunks", []bench.Crossover{with(func(x *bench.Crossover) { x.ChunkFrom = 256 })}, "chunks from 256 B", nil},
+		{"either", []bench.Crossover{with(func(x *bench.Crossover) { x.EitherTo, x.Size = 32<<10, 700 })}, "either up to 32 KiB", nil},
+		{"a size that does not fit in", []bench.Crossover{with(func(x *bench.Crossover) { x.ChunkFrom, x.Except = 256, []int{4096} })}, "chunks from 256 B, but for 1 size", nil},
+		{"they agree", []bench.Crossover{crossing, with(func(x *bench.Crossover) { x.InFlight, x.InlineTo, x.ChunkFrom, x.Size = 64, 4096, 8500, 8500 })},
+			"chunks from 8 KiB to 8.3 KiB", []mark{{8192, "chunks from 8 KiB"}}},
+		{"noise", []bench.Crossover{with(func(x *bench.Crossover) { x.EitherTo, x.Within = 32<<10, 1.4 })}, "no clear lead up to 32 KiB", nil},
+		{"either, then chunks", []bench.Crossover{with(func(x *bench.Crossover) { x.EitherTo, x.ChunkFrom = 4096, 16384 })}, "chunks from 16 KiB", []mark{{16384, "chunks from 16 KiB"}}},
+		{"inline, then either", []bench.Crossover{with(func(x *bench.Crossover) { x.InlineTo, x.EitherTo = 4096, 32<<10 })}, "inline up to 4 KiB", nil},
+		{"they differ", []bench.Crossover{crossing, with(func(x *bench.Crossover) { x.InFlight, x.InlineTo = 64, 32<<10 })},
+			"depends on calls and connections", []mark{{8192, "chunks from 8 KiB"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := brief(bench.Decisions(tt.in)[0]); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if diff := cmp.Diff(tt.marks, markOf(&tt.in[0]), cmp.AllowUnexported(mark{})); diff != "" {
+				t.Errorf("marks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSettings(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		in   []bench.Crossover
-		want []line
+		in   bench.Recommendation
+		want []setting
 	}{
-		{"nothing", nil, nil},
-		{"one", []bench.Crossover{at(bench.IWARP, bench.ReadChunk, 8192)},
-			[]line{{"iwarp, calls, read chunk", "8 KiB", "chunk 2.00 times as fast at 32 KiB"}}},
-		{"inline", []bench.Crossover{slow}, []line{{"loopback, calls, read chunk", "beyond 32 KiB", "inline 1.25 times as fast at 32 KiB"}}},
-		{"the median, and the range", []bench.Crossover{none, always, at(bench.IWARP, bench.ReadChunk, 8192)},
-			[]line{{"iwarp, calls, read chunk", "8 KiB (all sizes to beyond 32 KiB)", "chunk 2.00 times as fast at 32 KiB"}}},
-		{"each path and direction", []bench.Crossover{
-			at(bench.Loopback, bench.WriteChunk, 4096), at(bench.IWARP, bench.WriteChunk, 8192), at(bench.Loopback, bench.WriteChunk, 2048),
-			at(bench.Loopback, bench.ReadChunk, 16384),
-		}, []line{
-			{"loopback, replies, write chunk", "4 KiB (2 KiB to 4 KiB)", "chunk 1.00 times as fast at 32 KiB"},
-			{"iwarp, replies, write chunk", "8 KiB", "chunk 2.00 times as fast at 32 KiB"},
-			{"loopback, calls, read chunk", "16 KiB", "chunk 4.00 times as fast at 32 KiB"},
+		{"nothing", bench.Recommendation{Path: bench.IWARP}, nil},
+		{"both ways", bench.Recommendation{Path: bench.IWARP, InlineSend: 62464, InlineRecv: 17408, MinChunk: 16896}, []setting{
+			{"server", "rpcrdma serve --inline 61KiB"},
+			{"Go, client", "rpcrdma.Config{InlineSend: 62464, InlineRecv: 17408, MinChunk: 16896}"},
+			{"Go, server", "rpcrdma.Config{InlineSend: 17408, InlineRecv: 62464, MinChunk: 16896}"},
+		}},
+		{"one way, in one process", bench.Recommendation{Path: bench.Loopback, InlineRecv: 4096}, []setting{
+			{"Go, client", "rpcrdma.Config{InlineRecv: 4096}"},
+			{"Go, server", "rpcrdma.Config{InlineSend: 4096}"},
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var got []line
-			for _, v := range verdicts(&bench.Result{Crossovers: tt.in}) {
-				got = append(got, line{v.what(), v.Where(), v.Gain()})
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff(tt.want, settings(&tt.in)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -10,7 +10,9 @@ import (
 )
 
 // aboutRatio says what the ratio of a point is.
-const aboutRatio = "ratio to raw: to raw TCP at that size, over loopback to memory copy, measured right before the point"
+const aboutRatio = "ratio to raw: throughput to that of raw TCP which writes that size and waits for no answer, over loopback to that of memory copy, " +
+	"measured right before the point; none for single calls of less than 64 KiB, which do wait: compare their latency with raw TCP there and back; " +
+	"MB and GB are 10^6 and 10^9 bytes, KiB and MiB 2^10 and 2^20"
 
 // yardstick is a row of figures by size.
 type yardstick struct {
@@ -76,5 +78,5 @@ func writeYardsticks(w io.Writer, y *bench.Yardsticks) {
 	if ping != "" {
 		fmt.Fprintf(w, "  %s\n", ping)
 	}
-	fmt.Fprintf(w, "  %s\n", aboutRatio)
+	paragraph(w, "  ", aboutRatio)
 }

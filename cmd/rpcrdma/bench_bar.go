@@ -14,37 +14,48 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// benchBar shows on a terminal how far a benchmark is, and how long it will take still; elsewhere just the latter, once. What is
-// written to it are messages, each on a line of its own.
+// benchBar shows on a terminal how far a benchmark is, and how long it will take still; elsewhere just the latter, once: when the first
+// point is to be measured. What is written to it are messages, each on a line of its own.
 type benchBar struct {
-	w    io.Writer
-	mu   sync.Mutex // guards line
-	line *progressbar.ProgressBar
+	w     io.Writer
+	limit time.Duration
+	mu    sync.Mutex // guards what follows
+	begun bool
+	line  *progressbar.ProgressBar // nil: it has not begun, or there is no terminal
 }
 
-func newBenchBar(w io.Writer, points int, limit time.Duration) *benchBar {
-	b := &benchBar{w: w}
-	f, ok := w.(*os.File)
+func newBenchBar(w io.Writer, limit time.Duration) *benchBar { return &benchBar{w: w, limit: limit} }
+
+// begin shows it.
+func (b *benchBar) begin(points int) {
+	b.begun = true
+	f, ok := b.w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		fmt.Fprintf(w, "rpcrdma: measuring %d points, for up to %v\n", points, limit)
-		return b
+		what := "points"
+		if points == 1 {
+			what = "point"
+		}
+		fmt.Fprintf(b.w, "rpcrdma: measuring %d %s, for up to %v\n", points, what, b.limit)
+		return
 	}
 	b.line = progressbar.NewOptions(points,
-		progressbar.OptionSetWriter(w),
+		progressbar.OptionSetWriter(b.w),
 		progressbar.OptionSetPredictTime(false), // the limit is known
 		progressbar.OptionSetElapsedTime(false),
 		progressbar.OptionShowCount(),
 		progressbar.OptionFullWidth())
-	return b
 }
 
 // progress draws it. That it cannot be drawn is no reason to fail.
 func (b *benchBar) progress(p bench.Progress) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.begun {
+		b.begin(p.Total)
+	}
 	if b.line == nil {
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	left := int(p.Left.Round(time.Second).Seconds())
 	z := size(p.Point.Size)
 	b.line.Describe(fmt.Sprintf("%d:%02d left  %-32s", left/60, left%60, strings.Join([]string{string(p.Point.Path), string(p.Point.Way), z.String()}, " ")))

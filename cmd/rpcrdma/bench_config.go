@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,7 +65,7 @@ func (c *benchConfig) addFlags(cmd *cobra.Command) {
 	f.Lookup("time").DefValue = ""
 	f.StringVar(&c.out, "out", "", "`DIR` to write CSV, JSON, HTML and PNG to; it is made if it is not there")
 	f.StringVar(&c.server, "server", "", "`HOST[:PORT]` of a server that runs already; the port is 20051 unless told otherwise")
-	f.Var(&c.cpus, "cpus", "CPUs of the server and of the client, such as 0:1 or 0,1:2,3, or none; by default a half of them each")
+	f.Var(&c.cpus, "cpus", "CPUs of the server and of the client, such as 0:1 or 0,1:2,3, or none; by default a half of them each; with --server :CPUS of the client alone")
 	f.StringVar(&c.congestion, "congestion", c.congestion, "TCP congestion control, by `NAME`, at both ends if the server is started here; system: as it is")
 	f.Var(&c.memory, "memory", "most memory for the payloads of all calls in flight, at both ends")
 	c.paths.all, c.ways.all = bench.Paths(), bench.Ways()
@@ -115,15 +116,15 @@ func nothingToMeasure(g bench.Grid) error {
 
 // there has the server be one that runs already.
 func (c *benchConfig) there(o *bench.Options, named func(flag string) bool) error {
-	name, port, err := net.SplitHostPort(c.server)
+	name, port, err := benchAddress("--server", c.server)
 	if err != nil {
-		name, port = strings.TrimSuffix(strings.TrimPrefix(c.server, "["), "]"), strconv.Itoa(benchPort)
+		return err
 	}
-	if name == "" || checkHost(name) != nil {
-		return fmt.Errorf("--server: %s is no name of a host: write HOST or HOST:PORT", printable(c.server))
+	if _, err := parsePort(port); err != nil || name == "" {
+		return addressError("--server", c.server)
 	}
-	if _, err := parsePort(port); err != nil {
-		return fmt.Errorf("--server: %w", err)
+	if !slices.ContainsFunc(o.Grid.Points, func(p bench.Point) bool { return p.Path != bench.Loopback }) {
+		return errors.New("--server: over the path loopback both ends are in this process: leave out --server")
 	}
 	o.Server = net.JoinHostPort(name, port)
 	if !named("congestion") {

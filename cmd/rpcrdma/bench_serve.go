@@ -15,7 +15,7 @@ import (
 
 func newBenchServeCommand() *cobra.Command {
 	o := bench.ServerOptions{}
-	memory, congestion, child := size(1<<30), systemCongestion, false
+	listen, memory, congestion, child := fmt.Sprintf(":%d", benchPort), size(1<<30), systemCongestion, false
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Be what bench measures, for another host",
@@ -29,23 +29,30 @@ It does not ask who its callers are: whoever reaches it can use CPU, network, an
   rpcrdma bench serve --listen 192.0.2.1:20051`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if o.Listen, err = listenAddress(listen); err != nil {
+				return usageError{err}
+			}
 			o.Memory, o.Sockets = int64(memory), sockets(congestion)
+			if err := o.Sockets.Check(); err != nil {
+				return usageError{fmt.Errorf("--congestion: %w", err)}
+			}
 			o.Logger = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 			if child {
 				// A signal is the parent's business, who has had it too, and ends this in order.
 				return bench.ServeChild(context.WithoutCancel(cmd.Context()), o, host.Stdin(), cmd.OutOrStdout())
 			}
-			err := bench.Serve(cmd.Context(), o, func(addr string) {
+			err = bench.Serve(cmd.Context(), o, func(addr string) {
 				fmt.Fprintf(cmd.OutOrStdout(), "bench server on %s; on another host:\n\n  rpcrdma bench --server %s\n", addr, benchServerName(addr))
 			})
 			if err != nil {
-				return listenError("--listen", o.Listen, err)
+				return listenFailed(listen, err)
 			}
 			return nil
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Listen, "listen", fmt.Sprintf(":%d", benchPort), "`ADDRESS` and first of five ports; with port 0 any")
+	f.StringVar(&listen, "listen", listen, "`HOST[:PORT]` or :PORT, the first of five ports; with port 0 any")
 	f.StringVar(&congestion, "congestion", congestion, "TCP congestion control, by `NAME`; system: as it is")
 	f.Var(&memory, "memory", "most memory that calls take")
 	f.BoolVar(&child, "child", false, "tell the address, and end with the standard input")

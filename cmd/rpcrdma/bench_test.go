@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func TestBenchOut(t *testing.T) {
 	t.Setenv(asCommand, "1s")
 	dir := filepath.Join(t.TempDir(), "made")
 	code, _, stderr := execute(t, "bench", "--paths", "loopback", "--ways", "read-chunk", "--sizes", "4KiB", "--time", "1s", "--cpus", "none", "--out", dir)
-	if code != exitOK || !strings.HasPrefix(stderr, "rpcrdma: measuring 1 points, for up to 1s\nrpcrdma: wrote "+dir) {
+	if code != exitOK || !strings.HasPrefix(stderr, "rpcrdma: measuring 1 point, for up to 1s\nrpcrdma: wrote "+dir) {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "results.json"))
@@ -107,6 +108,24 @@ func TestBenchInterrupted(t *testing.T) {
 	}
 }
 
+// noCongestion and noCPU are what is said of a congestion control, and of a CPU, that is not there.
+var noCongestion, noCPU = "congestion control cannot be set on this system", "a process cannot be pinned to CPUs on this system"
+
+func init() {
+	if runtime.GOOS == "linux" {
+		noCongestion, noCPU = `there is no congestion control "nosuch": this system has `, "there is no CPU 99999 for this process: it may use "
+	}
+}
+
+// TestBenchMemory: with too little memory nothing is measured, and what is too small has a name.
+func TestBenchMemory(t *testing.T) {
+	t.Setenv(asCommand, "1s")
+	code, stdout, stderr := execute(t, "bench", "--memory", "1", "--cpus", "none")
+	if want := "rpcrdma: --memory 1: the smallest point takes 512 B\n"; code != exitUsage || stdout != "" || !strings.HasPrefix(stderr, want) {
+		t.Errorf("exit %d: %s%swant %s", code, stdout, stderr, want)
+	}
+}
+
 // TestBenchCommandLine: what cannot be carried out.
 func TestBenchCommandLine(t *testing.T) {
 	for _, tt := range []struct{ args, say string }{
@@ -125,8 +144,18 @@ func TestBenchCommandLine(t *testing.T) {
 		{"--ways inline-call --sizes 1MiB", "nothing is left to measure: a Send is at most 65536 bytes"},
 		{"--time 0", "nothing can be measured in no time"},
 		{"--time -1s", "write a number with s, m or h behind it"},
-		{"--server host:x", "x is no port"},
-		{"--server /host", "/host is no name of a host: write HOST or HOST:PORT"},
+		{"--server host:x", "--server host:x: write HOST[:PORT]"},
+		{"--server host:0", "--server host:0: write HOST[:PORT]"},
+		{"--server :1", "--server :1: write HOST[:PORT]"},
+		{"--server /host", "--server /host: write HOST[:PORT]"},
+		{"--server rdma://host", "--server rdma://host: write HOST[:PORT]"},
+		{"--server host --paths loopback", "both ends are in this process: leave out --server"},
+		{"serve --listen rdma://host", "--listen rdma://host: write HOST[:PORT]"},
+		{"serve --listen host:x", "--listen host:x: write HOST[:PORT], with a port up to 65531"},
+		{"serve --listen :65532", "--listen :65532: write HOST[:PORT], with a port up to 65531"},
+		{"--congestion nosuch", "--congestion: " + noCongestion},
+		{"serve --congestion nosuch", "--congestion: " + noCongestion},
+		{"--cpus 99999:99998", "--cpus: " + noCPU},
 		{"--server host --cpus 0:1", "only the client is pinned here: write :CPUS"},
 		{"--cpus 0", "write CPUs of the server and of the client, such as 0:1, or none"},
 		{"--cpus a:b", "write numbers of CPUs"},
@@ -150,9 +179,26 @@ func TestBenchExplains(t *testing.T) {
 		{"host:1", fmt.Errorf("INFO: %w", context.DeadlineExceeded), "no answer from host:1: is the host up, and is a firewall between? A server takes five ports in a row"},
 		{"", context.DeadlineExceeded, context.DeadlineExceeded.Error()},
 		{"host:1", errors.New("else"), "else"},
+		{"host:1", &bench.LostError{Server: "host:1", Points: 4, Err: fmt.Errorf("usage: %w", &net.OpError{Op: "read", Err: io.EOF})}, "the server at host:1 was lost after 4 points: the server has ended the connection"},
+		{"host:1", fmt.Errorf("a point failed: %w", &bench.LostError{Server: "host:1", Points: 1, Err: bench.ErrSilent}), "the server at host:1 stopped answering after 1 point"},
+		{"", &bench.LostError{Err: errors.New("signal: killed")}, "the server's process was lost before anything was measured: signal: killed"},
+		{"host:1", &bench.MemoryError{Least: 4096, Memory: 1, Server: true}, "the server has --memory 1: the smallest point takes 4 KiB"},
 	} {
 		if got := explainBench(bench.Options{Server: tt.server}, tt.err).Error(); got != tt.want {
 			t.Errorf("%v: got %q, want %q", tt.err, got, tt.want)
+		}
+	}
+}
+
+// TestBenchListenFailed: what is said of a host that is not there.
+func TestBenchListenFailed(t *testing.T) {
+	err := &net.OpError{Op: "listen", Err: &net.DNSError{Name: "foo", IsNotFound: true}}
+	if got, want := listenFailed("foo", err).Error(), "--listen foo: there is no host foo: write HOST[:PORT] with an address of this host, or :PORT for all"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for in, want := range map[string]string{"192.0.2.1": "192.0.2.1:20051", ":7": ":7", "[::1]": "[::1]:20051", "h:0": "h:0"} {
+		if got, err := listenAddress(in); got != want || err != nil {
+			t.Errorf("%s: got %s, error %v, want %s", in, got, err, want)
 		}
 	}
 }

@@ -65,17 +65,18 @@ func (p *pinger) connect(ctx context.Context) (late bool, err error) {
 	if p.conn != nil {
 		return false, nil
 	}
+	begin := time.Now()
 	limited, cancel := context.WithTimeout(ctx, p.flags.timeout.Duration)
 	defer cancel()
-	begin := time.Now()
 	f := p.flags.connections
 	at, err := p.target.found(limited, iwarp.Config{Logger: quiet, CRC: f.crc.value}, rpcrdma.Config{Logger: quiet, Dialect: f.dialect.value})
 	if err == nil {
 		p.conn, err = p.server.dialScheme(limited, at)
 	}
+	late = time.Since(begin) >= p.flags.timeout.Duration
 	switch {
-	case err != nil && (p.connected || p.calls > 0 || limited.Err() != nil):
-		return limited.Err() != nil, err
+	case err != nil && (p.connected || p.calls > 0 || late):
+		return late, err
 	case err != nil:
 		return false, explainer{asked: p.target.rpcbind != 0}.explain(at, err)
 	case p.connected:

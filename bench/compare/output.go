@@ -1,0 +1,42 @@
+package main
+
+import (
+	"io"
+	"os"
+)
+
+// output is a file for results. It is open from the beginning, so that it is known to be writable, and keeps what was in it until there are
+// results.
+type output struct {
+	file   *os.File // nil: none is wanted, or it has failed
+	failed error
+}
+
+// newOutput opens a file, if it has a name.
+func newOutput(name string) (o output) {
+	if name != "" {
+		o.file, o.failed = os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666) // nil if it fails
+	}
+	return o
+}
+
+// write writes results to the file, if there are any, and it.
+func (o output) write(results []result, how func(io.Writer, []result) error) error {
+	if o.file == nil || len(results) == 0 {
+		return nil
+	}
+	if info, err := o.file.Stat(); err == nil && info.Mode().IsRegular() { // not a pipe
+		if err := o.file.Truncate(0); err != nil {
+			return err
+		}
+	}
+	return how(o.file, results)
+}
+
+// close closes the file, if there is one.
+func (o output) close() error {
+	if o.file == nil {
+		return nil
+	}
+	return o.file.Close()
+}

@@ -1,0 +1,37 @@
+package bench
+
+import "math"
+
+// Band is how many times faster one way must be to be called faster: what is within it is noise.
+const Band = 1.1
+
+// band is the logarithm of Band.
+var band = math.Log(Band)
+
+// weigh says up to where inline is faster by Band, and from where on the chunk is.
+func (c curve) weigh(x *Crossover) {
+	inline, either := c.split(band), c.split(-band) // the second is never less: the bias is for inline there
+	if inline > 0 {
+		x.InlineTo = c[inline-1].size
+	}
+	switch {
+	case either > inline:
+		x.EitherTo = c[either-1].size
+		x.Within = Band
+		for _, l := range c[inline:either] {
+			x.Within = max(x.Within, math.Exp(math.Abs(l.by)))
+		}
+		if either < len(c) {
+			x.ChunkFrom = c[either].size
+		}
+	case either == 0:
+		x.ChunkFrom = x.Least
+	case either < len(c):
+		x.ChunkFrom = x.Size
+	}
+	for i, l := range c {
+		if i < inline && l.by > band || i >= either && l.by < -band {
+			x.Except = append(x.Except, l.size)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Decision is what the crossovers of one path and direction come to, over all calls in flight and connections. All that is said of
+// them is said by it.
+type Decision struct {
+	Path          Path
+	Inline, Chunk Way
+	Crossovers    []Crossover // in the order of connections, and then of calls in flight
+
+	groups [][]Crossover // those that say the same
+}
+
+// Decisions are in the order of the crossovers.
+func Decisions(crossovers []Crossover) []*Decision {
+	var all []*Decision
+	for _, x := range crossovers {
+		i := slices.IndexFunc(all, func(d *Decision) bool { return d.Path == x.Path && d.Chunk == x.Chunk })
+		if i < 0 {
+			i = len(all)
+			all = append(all, &Decision{Path: x.Path, Inline: x.Inline, Chunk: x.Chunk})
+		}
+		all[i].Crossovers = append(all[i].Crossovers, x)
+	}
+	for _, d := range all {
+		slices.SortStableFunc(d.Crossovers, func(a, b Crossover) int {
+			return cmp.Or(cmp.Compare(a.Conns, b.Conns), cmp.Compare(a.InFlight, b.InFlight))
+		})
+		for _, x := range d.Crossovers {
+			i := slices.IndexFunc(d.groups, func(g []Crossover) bool { return g[0].agrees(&x) })
+			if i < 0 {
+				i, d.groups = len(d.groups), append(d.groups, nil)
+			}
+			d.groups[i] = append(d.groups[i], x)
+		}
+	}
+	return all
+}
+
+// agrees tells whether both say the same, up to what was interpolated.
+func (x *Crossover) agrees(y *Crossover) bool {
+	return x.Least == y.Least && x.Up == y.Up && x.InlineTo == y.InlineTo && x.EitherTo == y.EitherTo &&
+		(x.ChunkFrom == 0) == (y.ChunkFrom == 0) && slices.Equal(x.Except, y.Except)
+}
+
+// Agree tells whether the crossovers say the same, however many calls are in flight on however many connections.
+func (d *Decision) Agree() bool { return len(d.groups) == 1 }
+
+// crossing is where chunks follow inline at once, if they do with all calls in flight and connections; the least of them.
+func (d *Decision) crossing() (from int) {
+	if x := &d.Crossovers[0]; !d.Agree() || x.EitherTo > 0 || x.InlineTo == 0 {
+		return 0
+	}
+	for i := range d.Crossovers {
+		if n := d.Crossovers[i].ChunkFrom; from == 0 || n < from {
+			from = n
+		}
+	}
+	return from
+}
+
+// Direction is that of the payload: "calls" or "replies".
+func (d *Decision) Direction() string {
+	if d.Chunk.Reply() {
+		return "replies"
+	}
+	return "calls"
+}
+
+// Where says which way to take at which sizes; where that depends, on what.
+func (d *Decision) Where() string {
+	if d.Agree() {
+		return where(d.groups[0])
+	}
+	var parts []string
+	for _, g := range d.groups {
+		parts = append(parts, where(g)+" with "+with(g))
+	}
+	return "depends: " + strings.Join(parts, "; ")
+}
+
+// Gain says which is faster at the largest size at which both were measured, and by how much.
+func (d *Decision) Gain() string {
+	up, low, high := 0, math.Inf(1), 0.0
+	for i := range d.Crossovers {
+		up = max(up, d.Crossovers[i].Up)
+	}
+	for i := range d.Crossovers {
+		if x := &d.Crossovers[i]; x.Up == up {
+			low, high = min(low, x.Gain), max(high, x.Gain)
+		}
+	}
+	a, b := faster(low), faster(high)
+	switch {
+	case a == b:
+	case low >= 1:
+		a = fmt.Sprintf("the chunk %.2f to %.2f times as fast", low, high)
+	case high <= 1:
+		a = fmt.Sprintf("inline %.2f to %.2f times as fast", 1/high, 1/low)
+	default:
+		a += " to " + b
+	}
+	return "at " + FormatSize(up) + " " + a
+}
+
+// faster says which one is.
+func faster(gain float64) string {
+	switch {
+	case math.Abs(gain-1) < .005:
+		return "both are equally fast"
+	case gain < 1:
+		return fmt.Sprintf("inline %.2f times as fast", 1/gain)
+	}
+	return fmt.Sprintf("the chunk %.2f times as fast", gain)
+}
+
+// where says it of crossovers that agree.
+func where(g []Crossover) string {
+	x := &g[0]
+	var parts []string
+	switch {
+	case x.EitherTo == 0 && x.ChunkFrom == 0:
+		parts = append(parts, "inline at all sizes up to "+FormatSize(x.Up))
+	case x.EitherTo == 0 && x.InlineTo == 0:
+		parts = append(parts, "chunks at all sizes from "+FormatSize(x.Least))
+	case x.EitherTo == 0:
+		low, high := math.MaxInt, 0
+		for i := range g {
+			low, high = min(low, g[i].ChunkFrom), max(high, g[i].ChunkFrom)
+		}
+		from := "chunks from " + FormatSize(low)
+		if FormatSize(low) != FormatSize(high) {
+			from = fmt.Sprintf("chunks from between %s and %s", FormatSize(low), FormatSize(high))
+		}
+		parts = append(parts, from)
+	default:
+		if x.InlineTo > 0 {
+			parts = append(parts, "inline up to "+FormatSize(x.InlineTo))
+		}
+		percent := noise(g)
+		all := ""
+		if x.InlineTo == 0 && x.ChunkFrom == 0 {
+			all = "at all sizes "
+		}
+		say := "either will do %sup to %s (within %.0f %%)"
+		if percent > muchNoise {
+			say = "no clear lead %sup to %s (%.0f %% either way)"
+		}
+		parts = append(parts, fmt.Sprintf(say, all, FormatSize(x.EitherTo), percent))
+		if x.ChunkFrom > 0 {
+			parts = append(parts, "chunks from "+FormatSize(x.ChunkFrom))
+		}
+	}
+	s := strings.Join(parts, ", ")
+	if len(x.Except) > 0 {
+		var sizes []string
+		for _, n := range x.Except {
+			sizes = append(sizes, FormatSize(n))
+		}
+		s += " (but not at " + strings.Join(sizes, ", ") + ")"
+	}
+	return s
+}
+
+// muchNoise is the noise in percent from which on it is no longer said that either will do, as of equals.
+const muchNoise = 15
+
+// noise is how much faster, in percent, one way is at most where neither is clearly ahead.
+func noise(g []Crossover) float64 {
+	within := Band
+	for i := range g {
+		within = max(within, g[i].Within)
+	}
+	return math.Round(100 * (within - 1))
+}
+
+// Noisy tells whether, where neither way is clearly ahead, the two are far apart all the same.
+func (d *Decision) Noisy() bool { return noise(d.Crossovers) > muchNoise }
+
+// with names calls in flight and connections, which are in order.
+func with(g []Crossover) string {
+	var names []string
+	for len(g) > 0 {
+		n := slices.IndexFunc(g, func(x Crossover) bool { return x.Conns != g[0].Conns })
+		if n < 0 {
+			n = len(g)
+		}
+		var calls []string
+		for _, x := range g[:n-1] {
+			calls = append(calls, strconv.Itoa(x.InFlight))
+		}
+		last := strconv.Itoa(g[n-1].InFlight)
+		if len(names) == 0 {
+			last = plural(g[n-1].InFlight, "call") + " in flight"
+		}
+		if n > 1 {
+			last = strings.Join(calls, ", ") + " and " + last
+		}
+		names = append(names, last+" on "+plural(g[0].Conns, "connection"))
+		g = g[n:]
+	}
+	return strings.Join(names, ", or ")
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
