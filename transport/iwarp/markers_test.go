@@ -202,7 +202,7 @@ func TestMarking(t *testing.T) {
 		if !bytes.Equal(got, stream) {
 			t.Errorf("a stream of %d bytes has changed on its way", len(stream))
 		}
-		marked[rng.IntN(len(marked)/markerEvery+1)*markerEvery+3] ^= 4
+		marked[rng.IntN((len(marked)+markerEvery-1)/markerEvery)*markerEvery+3] ^= 4
 		if _, err := (&unmarking{crc: crc}).add(marked); err == nil {
 			t.Error("a marker has been changed, want an error")
 		}
