@@ -1,0 +1,154 @@
+package rpcrdma
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// TestReceivesExhausted has many more connections call than there is memory for, all at a time, and with everything that a call can be: short, with bulk data to
+// fetch, which is behind messages of the same connection, and long. All calls are answered, no connection ends, and the memory stays within its bounds.
+func TestReceivesExhausted(t *testing.T) {
+	for provider := range providers {
+		for _, receives := range []int64{0, 40} { // 0: not even one
+			t.Run(fmt.Sprintf("%s/%d", provider, receives), func(t *testing.T) {
+				const conns, credits, callers, calls = 12, 16, 12, 6
+				seed := rand.Uint64()
+				t.Logf("seed %#x", seed)
+				const chunkMemory = 2 * MaxInline
+				cr := newCrowd(t, provider, conns, Config{
+					Credits: credits, ReceiveMemory: max(1, receives*testReceiveSize),
+					MaxMessage: MaxInline, ConnMemory: chunkMemory, ServerMemory: chunkMemory,
+				})
+				for _, c := range cr.clients {
+					together(t, c, 1) // so that they may make many calls at once
+				}
+				var wg sync.WaitGroup
+				var failed atomic.Int32
+				for i, c := range cr.clients {
+					for j := range callers {
+						wg.Go(func() {
+							r := rand.New(rand.NewPCG(seed, uint64(i*callers+j)))
+							for range calls {
+								if err := exchange(t.Context(), c, r); err != nil && failed.Add(1) == 1 {
+									t.Error(err)
+								}
+							}
+						})
+					}
+				}
+				wg.Wait()
+				held := uint64(0)
+				for _, c := range cr.clients {
+					if err := c.Err(); err != nil {
+						t.Error(err)
+					}
+				}
+				for range conns {
+					held += wait(t, cr.program.conns).Stats().HeldUp
+					wait(t, cr.program.conns)
+				}
+				t.Logf("held up %d times, %d receives with memory at most", held, cr.meter.mostRecv)
+				// One connection may have what it needs though it is more than there is; each has a few in any case, and one more while the
+				// reply has left that allowed the next call, and is not noted to have.
+				most := max(int(receives), credits) + (freeReceives+1)*conns
+				if cr.meter.mostRecv > most {
+					t.Errorf("%d receives with memory at a time, want no more than %d", cr.meter.mostRecv, most)
+				}
+			})
+		}
+	}
+}
+
+// exchange makes a call with data of some size, and checks what comes back.
+func exchange(ctx context.Context, c *Conn, r *rand.Rand) error {
+	sizes := []int{0, 100, 3000, 5000, 20_000, 40_000}
+	a := &items{}
+	for range r.IntN(3) {
+		a.data = append(a.data, pattern(r.Uint64(), sizes[r.IntN(len(sizes)-len(a.data))]))
+	}
+	reply := &items{}
+	req := &oncrpc.Request{Procedure: procEcho, Args: a, Reply: reply, MaxReply: MaxInline}
+	if err := client(c).Do(ctx, req); err != nil {
+		return err
+	}
+	if diff := cmp.Diff(len(a.data), len(reply.data)); diff != "" {
+		return fmt.Errorf("reply differs (-want +got):\n%s", diff)
+	}
+	for i := range a.data {
+		if string(a.data[i]) != string(reply.data[i]) {
+			return fmt.Errorf("item %d of %d bytes differs", i, len(a.data[i]))
+		}
+	}
+	return nil
+}
+
+// TestHeldUp has connections with calls under way have all of the memory. The message of another waits, and is not lost; neither is its connection.
+func TestHeldUp(t *testing.T) {
+	for provider := range providers {
+		t.Run(provider, func(t *testing.T) {
+			const credits = 8
+			// Two connections that make a call, and may make 7 more, and the one behind that, have all but what is free for each.
+			cr := newCrowd(t, provider, 3, Config{Credits: credits, ReceiveMemory: 2 * (credits + 1 - freeReceives) * testReceiveSize})
+			conns := make([]*Conn, 3)
+			for i, c := range cr.clients {
+				together(t, c, 1)
+				for range 2 {
+					conns[i] = wait(t, cr.program.conns)
+				}
+				for grant, _, _ := c.Credits(); grant < credits; grant, _, _ = c.Credits() {
+					together(t, c, 0)
+					wait(t, cr.program.conns)
+				}
+				waitFor(t, func() bool {
+					conns[i].mu.Lock()
+					defer conns[i].mu.Unlock()
+					return !conns[i].busy()
+				})
+			}
+			var calls []chan error
+			for i := range 2 {
+				calls = append(calls, block(t, cr.clients[i]))
+				wait(t, cr.program.entered)
+			}
+			calls = append(calls, block(t, cr.clients[2]))
+			waitFor(t, func() bool { return conns[2].Stats().HeldUp > 0 })
+			select {
+			case <-cr.program.entered:
+				t.Fatal("a call has begun for which there was no memory")
+			case err := <-calls[2]:
+				t.Fatalf("a call has ended for which there was no memory: %v", err)
+			default:
+			}
+			for range calls {
+				cr.program.pass(t)
+			}
+			for _, call := range calls {
+				if err := wait(t, call); err != nil {
+					t.Error(err)
+				}
+			}
+			if n := conns[0].Stats().HeldUp + conns[1].Stats().HeldUp; n != 0 {
+				t.Errorf("the others were held up %d times", n)
+			}
+		})
+	}
+}
+
+// pass has a call of procBlock go on.
+func (p *program) pass(t testing.TB) {
+	t.Helper()
+	select {
+	case p.gate <- struct{}{}:
+	case <-time.After(patience):
+		t.Fatal("no call waits for the gate")
+	}
+}
