@@ -49,7 +49,8 @@ type Endpoint interface {
 	Done() <-chan struct{}
 
 	// Err says why the connection ended: nil before that, an error that wraps
-	// net.ErrClosed after a local Close, ErrClosedByPeer after one of the peer's.
+	// net.ErrClosed after a local Close, ErrClosedByPeer after one of the peer's. An operation that
+	// is fatal has both ends learn what was wrong; at that whose operation it was the error wraps ErrTerminated, too.
 	Err() error
 }
 

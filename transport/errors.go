@@ -15,6 +15,9 @@ var (
 	ErrClosedByPeer error = closedByPeer{}
 	// ErrNoReceive: a Send arrived and no receive was posted.
 	ErrNoReceive = errors.New("no posted receive")
+	// ErrTerminated: the peer ended the connection because of an operation of this end. What was wrong with it is wrapped beside it, where
+	// the provider knows; the peer has that alone.
+	ErrTerminated = errors.New("terminated by peer")
 	// ErrTooLong: a Send arrived that is longer than the posted receive.
 	ErrTooLong = errors.New("message longer than the posted receive")
 	// ErrSTag: a steering tag that is dead, unknown, or of another endpoint.
@@ -25,6 +28,8 @@ var (
 	ErrAccess = errors.New("access not permitted by the steering tag")
 	// ErrNoReads: an RDMA Read on a connection whose ORD is zero.
 	ErrNoReads = errors.New("RDMA Reads not possible: ORD is 0")
+	// ErrTooManyReads: more RDMA Reads arrived than the IRD allows.
+	ErrTooManyReads = errors.New("more RDMA Reads under way than the IRD allows")
 	// ErrNoMemory: the provider has no more memory or steering tags.
 	ErrNoMemory = errors.New("out of provider memory")
 	// ErrPrivateData: private data longer than the provider can carry.

@@ -378,7 +378,7 @@ var protectionViolations = []offence{
 			all = append(all, segment(onQueue(rdmap.OpReadRequest, msn+1), readRequest(s.readable.STag, s.readable.Base, 64)))
 		}
 		return all
-	}, code: 0x1202, request: true, want: transport.ErrNoReceive},
+	}, code: 0x1202, request: true, want: transport.ErrTooManyReads},
 	{name: "Read Request too short", segments: plain(onQueue(rdmap.OpReadRequest, 1), readRequest(1, 0, 0)[:27]), code: 0x02ff},
 	{name: "Read Request of nothing", segments: plain(onQueue(rdmap.OpReadRequest, 1), ""), code: 0x02ff},
 	{name: "Read Request without its end", segments: plain(with(onQueue(rdmap.OpReadRequest, 1), more), readRequest(1, 0, 0)), code: 0x02ff, request: true},

@@ -1,6 +1,8 @@
 package loopback
 
 import (
+	"fmt"
+
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/internal/stag"
 )
@@ -150,7 +152,8 @@ func (b *burst) execute(t *task) error {
 // that operation.
 func (b *burst) fail(op transport.Op, err error) error {
 	from := b.from
-	here, there := from.opError(op.String(), err), from.peer.opError(op.String(), err)
+	here := from.opError(op.String(), fmt.Errorf("%w: %w", transport.ErrTerminated, err))
+	there := from.peer.opError(op.String(), err)
 	from.link.mu.Lock()
 	defer from.link.mu.Unlock()
 	from.link.end(from, here, there)

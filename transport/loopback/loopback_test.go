@@ -256,7 +256,7 @@ func TestFailureOfRequest(t *testing.T) {
 	err = here.Post(&transport.WorkRequest{Op: transport.OpSend, Done: w})
 	wantErr(t, err, net.ErrClosed)
 	wantErr(t, err, transport.ErrSTag)
-	if got, want := here.Err().Error(), "loopback write "+here.Info().RemoteAddr.String()+": invalid steering tag"; got != want {
+	if got, want := here.Err().Error(), "loopback write "+here.Info().RemoteAddr.String()+": terminated by peer: invalid steering tag"; got != want {
 		t.Errorf("Err is %q, want %q", got, want)
 	}
 }

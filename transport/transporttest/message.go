@@ -119,6 +119,7 @@ func sendNoReceive(p *pair) {
 	p.alive() // uses up what it posts
 	p.a.post(with(transport.Signaled, send(p.a.alloc(8))))
 	p.endedBy(transport.ErrNoReceive)
+	p.terminated(p.a, p.b)
 	other.alive()
 }
 
@@ -128,6 +129,7 @@ func sendTooLong(p *pair) {
 	p.b.receives(2, 16) // together they would do
 	p.a.post(with(transport.Signaled, send(p.a.alloc(17))))
 	p.endedBy(transport.ErrTooLong)
+	p.terminated(p.a, p.b)
 	other.alive()
 }
 

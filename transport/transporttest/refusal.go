@@ -133,6 +133,7 @@ func (p *pair) refused(op transport.Op, access transport.Access,
 	}
 	entries := p.a.post(wrs...)
 	p.endedBy(want)
+	p.terminated(p.a, p.b)
 
 	err := p.a.completion(entries[0])
 	if op == transport.OpRead && err == nil {

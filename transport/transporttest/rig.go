@@ -2,6 +2,7 @@ package transporttest
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -105,6 +106,15 @@ func (p *pair) endedBy(want error) {
 	for _, e := range []*end{p.a, p.b} {
 		e.ended()
 		wantError(p.t, e.name+": Err", e.Err(), want)
+	}
+}
+
+// terminated checks which end was told by the other that the connection is over.
+func (p *pair) terminated(told, teller *end) {
+	p.t.Helper()
+	wantError(p.t, told.name+": Err", told.Err(), transport.ErrTerminated)
+	if err := teller.Err(); errors.Is(err, transport.ErrTerminated) {
+		p.t.Errorf("%s: Err() = %v, which is not the peer's doing", teller.name, err)
 	}
 }
 

@@ -139,6 +139,7 @@ func sharedOneTooMany(p *pair) {
 		p.wantNumber(i)
 	}
 	p.endedBy(transport.ErrNoReceive)
+	p.terminated(p.a, p.b)
 	s.wantTaken(3)
 }
 

@@ -3,6 +3,7 @@ package rdmap
 import (
 	"fmt"
 
+	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
@@ -11,6 +12,8 @@ type Error struct {
 	Code   Code
 	Remote bool   // the peer found the error and told us
 	Detail string // the message it was in, as far as known; may be empty
+
+	cause error
 }
 
 func (e *Error) Error() string {
@@ -26,11 +29,22 @@ func (e *Error) Error() string {
 }
 
 // Unwrap returns the error of package transport that the code stands for, or nil.
-func (e *Error) Unwrap() error { return e.Code.Cause() }
+func (e *Error) Unwrap() error { return e.cause }
+
+// Is has the peer's be a transport.ErrTerminated.
+func (e *Error) Is(target error) bool { return e.Remote && target == transport.ErrTerminated }
 
 // Err is t as an error. Remote says that the peer sent t.
 func (t *Terminate) Err(remote bool) *Error {
-	return &Error{Code: t.Code, Remote: remote, Detail: t.detail()}
+	return &Error{Code: t.Code, Remote: remote, Detail: t.detail(), cause: t.cause()}
+}
+
+// cause is what the code stands for, where it means something else for a message that is no Send than for one.
+func (t *Terminate) cause() error {
+	if h, _, err := ddp.Parse(t.DDPHeader); err == nil && t.Code == UntaggedNoBuffer && !h.Tagged && h.Queue == ddp.QueueReadRequest {
+		return transport.ErrTooManyReads
+	}
+	return t.Code.Cause()
 }
 
 // detail describes the message that t has header copies of.

@@ -46,6 +46,23 @@ func TestError(t *testing.T) {
 				"(RDMA Read Request, queue 1, message 3, offset 0, of 4096 bytes from STag 0x99, offset 0x10)",
 			cause: transport.ErrSTag,
 		},
+		{
+			name: "read too many", in: ForSegment(UntaggedNoBuffer, request.Append(read.Append(nil))), remote: true,
+			want: "peer terminated: DDP untagged buffer error: no buffer for the message " +
+				"(RDMA Read Request, queue 1, message 3, offset 0, of 4096 bytes from STag 0x99, offset 0x10)",
+			cause: transport.ErrTooManyReads,
+		},
+		{
+			name: "send too many", in: ForSegment(UntaggedNoBuffer, invalidate.Append(nil)),
+			want: "terminated: DDP untagged buffer error: no buffer for the message " +
+				"(Send with Invalidate, queue 0, message 7, offset 100, of STag 0x1234)",
+			cause: transport.ErrNoReceive,
+		},
+		{
+			name: "too many of nobody knows what", in: Terminate{Code: UntaggedNoBuffer},
+			want:  "terminated: DDP untagged buffer error: no buffer for the message",
+			cause: transport.ErrNoReceive,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := tt.in.Err(tt.remote)
@@ -54,6 +71,9 @@ func TestError(t *testing.T) {
 			}
 			if got := errors.Unwrap(err); !errors.Is(got, tt.cause) {
 				t.Errorf("cause: got %v, want %v", got, tt.cause)
+			}
+			if got := errors.Is(err, transport.ErrTerminated); got != tt.remote {
+				t.Errorf("is ErrTerminated: got %v, want %v", got, tt.remote)
 			}
 		})
 	}

@@ -1,0 +1,57 @@
+package transporttest
+
+import (
+	"context"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// WrapListener returns l with each endpoint that it makes replaced by what wrap returns for it: one that
+// records, holds back or fails what passes, say.
+func WrapListener(l transport.Listener, wrap func(transport.Endpoint) transport.Endpoint) transport.Listener {
+	return &wrappedListener{l, wrap}
+}
+
+// WrapDialer is WrapListener for the other end.
+func WrapDialer(d transport.Dialer, wrap func(transport.Endpoint) transport.Endpoint) transport.Dialer {
+	return wrappedDialer{d, wrap}
+}
+
+type wrappedListener struct {
+	transport.Listener
+	wrap func(transport.Endpoint) transport.Endpoint
+}
+
+func (l *wrappedListener) Accept(ctx context.Context) (transport.Request, error) {
+	r, err := l.Listener.Accept(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return wrappedRequest{r, l.wrap}, nil
+}
+
+type wrappedRequest struct {
+	transport.Request
+	wrap func(transport.Endpoint) transport.Endpoint
+}
+
+func (r wrappedRequest) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
+	ep, err := r.Request.Accept(ctx, private)
+	if err != nil {
+		return nil, err
+	}
+	return r.wrap(ep), nil
+}
+
+type wrappedDialer struct {
+	transport.Dialer
+	wrap func(transport.Endpoint) transport.Endpoint
+}
+
+func (d wrappedDialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
+	ep, err := d.Dialer.Dial(ctx, addr, private)
+	if err != nil {
+		return nil, err
+	}
+	return d.wrap(ep), nil
+}
