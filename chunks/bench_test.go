@@ -154,7 +154,7 @@ func BenchmarkPlanReply(b *testing.B) {
 	m := e.Message()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := PlanReply(&m, nil, FixedLen+emptyLists, benchLimits); err != nil {
+		if _, err := PlanReply(&m, nil, FixedLen+emptyLists, 0, benchLimits); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -168,6 +168,37 @@ func (l *Lists) decodeSegments(d *xdr.Decoder, room *int) WriteChunk {
 	return l.segs[first:len(l.segs):len(l.segs)]
 }
 
+// CheckOffsets checks that no segment goes past the last offset that there is, 2^64-1.
+func (l *Lists) CheckOffsets() error {
+	for i := range l.Reads {
+		if err := l.Reads[i].checkOffset(); err != nil {
+			return err
+		}
+	}
+	for _, w := range l.Writes {
+		if err := w.checkOffsets(); err != nil {
+			return err
+		}
+	}
+	return l.Reply.checkOffsets()
+}
+
+func (c WriteChunk) checkOffsets() error {
+	for i := range c {
+		if err := c[i].checkOffset(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Segment) checkOffset() error {
+	if s.Length > 0 && s.Offset+uint64(s.Length)-1 < s.Offset {
+		return fmt.Errorf("%w: segment of %d bytes at offset %#x", ErrMalformed, s.Length, s.Offset)
+	}
+	return nil
+}
+
 func decodeSegment(d *xdr.Decoder) Segment {
 	return Segment{Handle: d.Uint32(), Length: d.Uint32(), Offset: d.Uint64()}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -285,6 +286,34 @@ func TestListsRoundTrip(t *testing.T) {
 			t.Fatalf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+func TestCheckOffsets(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		s    Segment
+		want error
+	}{
+		{"from the beginning", Segment{Length: math.MaxUint32}, nil},
+		{"the last byte", Segment{Length: 1, Offset: math.MaxUint64}, nil},
+		{"one more", Segment{Length: 2, Offset: math.MaxUint64}, ErrMalformed},
+		{"no bytes behind it", Segment{Offset: math.MaxUint64}, nil},
+		{"the last 4 GiB", Segment{Length: math.MaxUint32, Offset: math.MaxUint64 - math.MaxUint32 + 1}, nil},
+		{"one byte more than those", Segment{Length: math.MaxUint32, Offset: math.MaxUint64 - math.MaxUint32 + 2}, ErrMalformed},
+	} {
+		fine := Segment{1, 100, 0x1000}
+		for list, l := range map[string]Lists{
+			"read list":   {Reads: []ReadSegment{{4, fine}, {0, tt.s}}},
+			"write list":  {Writes: []WriteChunk{nil, {fine}, {fine, tt.s}}},
+			"reply chunk": {Writes: []WriteChunk{{fine}}, Reply: WriteChunk{fine, tt.s}, HasReply: true},
+		} {
+			t.Run(tt.name+", "+list, func(t *testing.T) {
+				if err := l.CheckOffsets(); !errors.Is(err, tt.want) {
+					t.Errorf("error %v, want %v", err, tt.want)
+				}
+			})
+		}
+	}
 }
 
 func TestOneHandle(t *testing.T) {

@@ -95,7 +95,7 @@ func planCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallP
 	}
 
 	var err error
-	p.ReadFrom, p.Long, err = lim.reads(m, nil, header, n)
+	p.ReadFrom, p.Long, err = lim.reads(m, nil, header, n, 0)
 	return p, err
 }
 
@@ -103,30 +103,34 @@ func planCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallP
 type ReplyPlan struct {
 	// ReadFrom is the length from which on bulk data goes by read chunk; none does when it is NoReads.
 	ReadFrom int
-	// Long says that the rest of the reply is a position-zero read chunk (RDMA_NOMSG).
+	// Long says that the rest of the reply does not go inline (RDMA_NOMSG): it goes by reply chunk where it fits in that, and else is a
+	// position-zero read chunk.
 	Long bool
 }
 
 // PlanReply lays a reply out whose reader can fetch what does not fit inline (draft sections 3.8,
-// 5.1): bulk data by read chunk, and if the rest is still too long, that, too. The items marked in without go
-// by write chunk; header is the length of the header with their chunks and without a read list.
+// 5.1, 5.2): bulk data by read chunk, and if the rest is still too long, that by reply chunk, or by read chunk, too. The items marked in without go
+// by write chunk; header is the length of the header with their chunks and the reply chunk, of room bytes, and without a read list.
 //
 // It fails with ErrHeader when the header cannot hold the segments, and with ErrNoReads when the peer cannot
 // read.
-func PlanReply(m *xdr.Message, without []bool, header int, lim Limits) (ReplyPlan, error) {
+func PlanReply(m *xdr.Message, without []bool, header int, room uint64, lim Limits) (ReplyPlan, error) {
 	var p ReplyPlan
 	var err error
 	lim.ChunkFrom = 0 // who reads a reply has said what it wants by chunk
 	// There are at most as many segments of write chunks as fit in the header.
-	p.ReadFrom, p.Long, err = lim.reads(m, without, header, (header-FixedLen-emptyLists)/segmentLen)
+	p.ReadFrom, p.Long, err = lim.reads(m, without, header, (header-FixedLen-emptyLists)/segmentLen, room)
 	return p, err
 }
 
 // reads lays out the items of a message that are not marked in without, and the message itself, beside a header of that
-// many bytes with n segments and no read list.
-func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int) (from int, long bool, err error) {
+// many bytes with n segments and no read list, and with a place of room bytes for the message.
+func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int, room uint64) (from int, long bool, err error) {
 	fits := func(reads, rest int) bool {
 		return header+readEntryLen*reads+rest <= lim.InlineSend && n+reads <= MaxSegments
+	}
+	away := func(reads, rest int) bool {
+		return uint64(rest) <= room && fits(reads, 0) || fits(reads+segments(rest, lim.SegmentSize), 0)
 	}
 	whole, apart := len(m.Inline), false
 	for i := range m.Bulk {
@@ -159,9 +163,9 @@ func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int) (from in
 		return from, false, nil
 	case inline: // the segments would take more room than the data
 		return NoReads, false, nil
-	case fits(reads+segments(rest, lim.SegmentSize), 0):
+	case away(reads, rest):
 		return from, true, nil
-	case fits(segments(whole, lim.SegmentSize), 0):
+	case away(0, whole):
 		// Too many pieces of bulk data: they go in one chunk with the rest.
 		return NoReads, true, nil
 	}

@@ -343,6 +343,7 @@ func TestPlanCallChunkFrom(t *testing.T) {
 		{"peer that cannot read", noReads, message(40, 50), nil, 100, CallPlan{ReadFrom: none}},
 		{"result of that length", from, message(40), []int{50}, 100, CallPlan{ReadFrom: none, WriteResults: true}},
 		{"result below", from, message(40), []int{49}, 100, CallPlan{ReadFrom: none}},
+		{"the first result of two", from, message(40), []int{50, 4}, 100, CallPlan{ReadFrom: none, WriteResults: true}},
 		{"one result of two", from, message(40), []int{4, 50}, 100, CallPlan{ReadFrom: none, WriteResults: true}},
 		{"chunks of results that take more room than they", from, message(40), []int{50}, 944, CallPlan{ReadFrom: none, WriteResults: true}},
 		{"and one word more", from, message(40), append([]int{50}, slices.Repeat([]int{4}, 20)...), 848, CallPlan{ReadFrom: none}},
@@ -367,7 +368,7 @@ func TestPlanCallChunkFrom(t *testing.T) {
 		})
 	}
 	// A reply is laid out by what its reader has offered.
-	if got, err := PlanReply(message(40, 50), nil, FixedLen+emptyLists, from); err != nil || got != (ReplyPlan{ReadFrom: none}) {
+	if got, err := PlanReply(message(40, 50), nil, FixedLen+emptyLists, 0, from); err != nil || got != (ReplyPlan{ReadFrom: none}) {
 		t.Errorf("reply: %+v, error %v, want it inline", got, err)
 	}
 }

@@ -19,7 +19,8 @@ type ReadChunk struct {
 // these checks: positions are multiples of four, as XDR items begin nowhere else
 // (RFC 4506 section 3), and below 2 GiB; the
 // chunks do not overlap in the stream, and their lengths sum up to limit at most.
-// A chunk of no bytes is dropped: it inserts nothing.
+// A chunk of no bytes is dropped: it inserts nothing. Round-up that comes as a chunk of its own, which senders should avoid (draft section 3.7),
+// is taken for the end of the chunk that it belongs to.
 //
 // The chunk at position zero, the message itself of an RDMA_NOMSG, is not part of the stream
 // that the positions of the others count.
@@ -33,13 +34,20 @@ func (l *Lists) ReadChunks(dst []ReadChunk, limit int) ([]ReadChunk, error) {
 		}
 		return 0
 	})
-	sum, end := uint64(0), uint64(0)
+	sum, end, own := uint64(0), uint64(0), len(dst)
 	for i := 0; i < len(l.Reads); {
 		first, pos, n := i, l.Reads[i].Position, uint64(0)
 		for ; i < len(l.Reads) && l.Reads[i].Position == pos; i++ {
 			n += uint64(l.Reads[i].Length)
 		}
-		switch sum += n; {
+		sum += n
+		if len(dst) > own && dst[len(dst)-1].roundedUp(pos, n) && sum <= uint64(limit) {
+			last := &dst[len(dst)-1]
+			last.Len += int(n)
+			last.Segments = l.Reads[first-len(last.Segments) : i : i]
+			continue
+		}
+		switch {
 		case pos%xdr.Unit != 0 || pos > math.MaxInt32:
 			return dst, fmt.Errorf("%w: read chunk at position %d", ErrMalformed, pos)
 		case sum > uint64(limit):
@@ -55,6 +63,11 @@ func (l *Lists) ReadChunks(dst []ReadChunk, limit int) ([]ReadChunk, error) {
 		dst = append(dst, ReadChunk{Position: int(pos), Len: int(n), Segments: l.Reads[first:i:i]})
 	}
 	return dst, nil
+}
+
+// roundedUp reports whether n bytes at a position are the round-up of c.
+func (c *ReadChunk) roundedUp(position uint32, n uint64) bool {
+	return c.Position != 0 && n > 0 && n == uint64(xdr.Pad(c.Len)) && uint64(position) == uint64(c.Position)+uint64(c.Len)
 }
 
 // CheckPositions checks that the chunks fit into a stream whose other bytes, inline of

@@ -22,40 +22,47 @@ func TestPlanReply(t *testing.T) {
 		reply   *xdr.Message
 		without []bool
 		header  int
+		room    uint64
 		lim     Limits
 		want    ReplyPlan
 		err     error
 	}{
-		{"fits exactly", message(996), nil, empty, limits, ReplyPlan{ReadFrom: none}, nil},
-		{"one byte over", message(997), nil, empty, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"bulk data fits exactly", message(40, 953), nil, empty, limits, ReplyPlan{ReadFrom: none}, nil},
-		{"bulk data one word over", message(40, 957), nil, empty, limits, ReplyPlan{ReadFrom: 100}, nil},
-		{"bulk data of MinChunk", message(972, 100), nil, empty, limits, ReplyPlan{ReadFrom: 100}, nil},
-		{"bulk data below MinChunk", message(972, 99), nil, empty, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"rest fits exactly beside a read chunk", message(972, 1000), nil, empty, limits, ReplyPlan{ReadFrom: 100}, nil},
-		{"rest one word over beside a read chunk", message(976, 1000), nil, empty, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"bulk data by write chunk, rest fits exactly", message(972, 5000), []bool{true}, empty + writeEntryLen + segmentLen, limits, ReplyPlan{ReadFrom: none}, nil},
-		{"bulk data by write chunk, rest one byte over", message(973, 5000), []bool{true}, empty + writeEntryLen + segmentLen, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"one of two by write chunk", message(948, 5000, 500), []bool{true}, empty + writeEntryLen + segmentLen, limits, ReplyPlan{ReadFrom: 100}, nil},
-		{"one of two by write chunk, rest one word over", message(952, 5000, 500), []bool{true}, empty + writeEntryLen + segmentLen, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"the second by write chunk", message(948, 500, 5000), []bool{false, true}, empty + writeEntryLen + segmentLen, limits, ReplyPlan{ReadFrom: 100}, nil},
-		{"reply chunk that is too small", message(976), nil, empty + replyChunkLen + segmentLen, limits, ReplyPlan{ReadFrom: none}, nil},
-		{"reply chunk that is too small, one byte over", message(977), nil, empty + replyChunkLen + segmentLen, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		{"fits exactly", message(996), nil, empty, 0, limits, ReplyPlan{ReadFrom: none}, nil},
+		{"one byte over", message(997), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		{"bulk data fits exactly", message(40, 953), nil, empty, 0, limits, ReplyPlan{ReadFrom: none}, nil},
+		{"bulk data one word over", message(40, 957), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100}, nil},
+		{"bulk data of MinChunk", message(972, 100), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100}, nil},
+		{"bulk data below MinChunk", message(972, 99), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		{"rest fits exactly beside a read chunk", message(972, 1000), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100}, nil},
+		{"rest one word over beside a read chunk", message(976, 1000), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		{"bulk data by write chunk, rest fits exactly", message(972, 5000), []bool{true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadFrom: none}, nil},
+		{"bulk data by write chunk, rest one byte over", message(973, 5000), []bool{true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		{"one of two by write chunk", message(948, 5000, 500), []bool{true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadFrom: 100}, nil},
+		{"one of two by write chunk, rest one word over", message(952, 5000, 500), []bool{true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		{"the second by write chunk", message(948, 500, 5000), []bool{false, true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadFrom: 100}, nil},
+		{"reply chunk that is too small", message(976), nil, empty + replyChunkLen + segmentLen, 0, limits, ReplyPlan{ReadFrom: none}, nil},
+		{"reply chunk that is too small, one byte over", message(977), nil, empty + replyChunkLen + segmentLen, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
 		// 41 read segments is what the header holds.
-		{"most items beside a long reply", message(1000, slices.Repeat([]int{100}, 40)...), nil, empty, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"more items than that", message(1000, slices.Repeat([]int{100}, 41)...), nil, empty, limits, ReplyPlan{ReadFrom: none, Long: true}, nil},
-		{"more items than that, one by write chunk", message(1000, slices.Repeat([]int{100}, 41)...), []bool{true}, empty, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"largest", message(41_000), nil, empty, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"larger than that", message(41_001), nil, empty, limits, ReplyPlan{}, ErrHeader},
-		{"as large, by write chunk", message(40, 60_000), []bool{true}, empty, limits, ReplyPlan{ReadFrom: none}, nil},
-		{"header too long by itself", message(40), nil, 1025, limits, ReplyPlan{}, ErrHeader},
-		{"fits, and the peer cannot read", message(996), nil, empty, noReads, ReplyPlan{ReadFrom: none}, nil},
-		{"does not fit, and the peer cannot read", message(997), nil, empty, noReads, ReplyPlan{}, ErrNoReads},
-		{"no chunks are offered", message(997), nil, empty, Limits{InlineSend: 1024, SegmentSize: 1000, NoReplyChunks: true}, ReplyPlan{ReadFrom: 1, Long: true}, nil},
+		{"most items beside a long reply", message(1000, slices.Repeat([]int{100}, 40)...), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		{"more items than that", message(1000, slices.Repeat([]int{100}, 41)...), nil, empty, 0, limits, ReplyPlan{ReadFrom: none, Long: true}, nil},
+		{"more items than that, one by write chunk", message(1000, slices.Repeat([]int{100}, 41)...), []bool{true}, empty, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		{"largest", message(41_000), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		{"larger than that", message(41_001), nil, empty, 0, limits, ReplyPlan{}, ErrHeader},
+		{"as large, by write chunk", message(40, 60_000), []bool{true}, empty, 0, limits, ReplyPlan{ReadFrom: none}, nil},
+		{"header too long by itself", message(40), nil, 1025, 0, limits, ReplyPlan{}, ErrHeader},
+		{"fits, and the peer cannot read", message(996), nil, empty, 0, noReads, ReplyPlan{ReadFrom: none}, nil},
+		{"does not fit, and the peer cannot read", message(997), nil, empty, 0, noReads, ReplyPlan{}, ErrNoReads},
+		{"rest just fits in the reply chunk", message(976, 1000), nil, empty + replyChunkLen + segmentLen, 976, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		{"rest one word too long for the reply chunk", message(980, 1000), nil, empty + replyChunkLen + segmentLen, 976, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		// 40 read segments beside a reply chunk of one.
+		{"as many items as the header holds, rest in the reply chunk", message(1000, slices.Repeat([]int{100}, 40)...), nil, empty + replyChunkLen + segmentLen, 1000, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		{"as many items, rest not in the reply chunk", message(1000, slices.Repeat([]int{100}, 40)...), nil, empty + replyChunkLen + segmentLen, 999, limits, ReplyPlan{ReadFrom: none, Long: true}, nil},
+		{"more items", message(1000, slices.Repeat([]int{100}, 41)...), nil, empty + replyChunkLen + segmentLen, 1000, limits, ReplyPlan{ReadFrom: none, Long: true}, nil},
+		{"no chunks are offered", message(997), nil, empty, 0, Limits{InlineSend: 1024, SegmentSize: 1000, NoReplyChunks: true}, ReplyPlan{ReadFrom: 1, Long: true}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := PlanReply(tt.reply, tt.without, tt.header, tt.lim)
+			got, err := PlanReply(tt.reply, tt.without, tt.header, tt.room, tt.lim)
 			if !errors.Is(err, tt.err) {
 				t.Fatalf("error %v, want %v", err, tt.err)
 			}
@@ -65,7 +72,7 @@ func TestPlanReply(t *testing.T) {
 			if got != tt.want {
 				t.Fatalf("%+v, want %+v", got, tt.want)
 			}
-			if err := checkReply(tt.reply, tt.without, tt.header, got, tt.lim); err != nil {
+			if err := checkReply(tt.reply, tt.without, tt.header, tt.room, got, tt.lim); err != nil {
 				t.Error(err)
 			}
 		})
@@ -81,10 +88,10 @@ func TestPlanReplyMaxSegments(t *testing.T) {
 			header += writeEntryLen + segmentLen*written
 		}
 		most := MaxSegments - written
-		if p, err := PlanReply(message(40, most*64), nil, header, lim); err != nil || p != (ReplyPlan{ReadFrom: 1}) {
+		if p, err := PlanReply(message(40, most*64), nil, header, 0, lim); err != nil || p != (ReplyPlan{ReadFrom: 1}) {
 			t.Errorf("%d segments beside %d: %+v, %v", most, written, p, err)
 		}
-		if p, err := PlanReply(message(40, most*64+1), nil, header, lim); !errors.Is(err, ErrHeader) {
+		if p, err := PlanReply(message(40, most*64+1), nil, header, 0, lim); !errors.Is(err, ErrHeader) {
 			t.Errorf("%d segments beside %d: %+v, %v, want ErrHeader", most+1, written, p, err)
 		}
 	}
@@ -93,7 +100,7 @@ func TestPlanReplyMaxSegments(t *testing.T) {
 func TestPlanReplyAllocates(t *testing.T) {
 	m, without := message(40, 5000, 5000), []bool{true}
 	if n := testing.AllocsPerRun(100, func() {
-		if _, err := PlanReply(m, without, FixedLen+emptyLists, limits); err != nil {
+		if _, err := PlanReply(m, without, FixedLen+emptyLists, 0, limits); err != nil {
 			t.Fatal(err)
 		}
 	}); n > 0 {
@@ -102,7 +109,7 @@ func TestPlanReplyAllocates(t *testing.T) {
 }
 
 // checkReply lays a reply out by its plan, as package rpcrdma does, and puts it together again.
-func checkReply(m *xdr.Message, without []bool, header int, p ReplyPlan, lim Limits) error {
+func checkReply(m *xdr.Message, without []bool, header int, room uint64, p ReplyPlan, lim Limits) error {
 	stays := make([]bool, len(m.Bulk)) // by write chunk
 	copy(stays, without)
 	all := slices.Clone(stays)
@@ -122,7 +129,11 @@ func checkReply(m *xdr.Message, without []bool, header int, p ReplyPlan, lim Lim
 		}
 	}
 	inline := slices.Concat(m.AppendPieces(nil, all)...)
-	if p.Long {
+	var written []byte // to the reply chunk
+	switch {
+	case p.Long && uint64(len(inline)) <= room:
+		written, inline = inline, nil
+	case p.Long:
 		read(0, inline)
 		inline = nil
 	}
@@ -144,7 +155,10 @@ func checkReply(m *xdr.Message, without []bool, header int, p ReplyPlan, lim Lim
 		}
 		return p
 	}
-	if p.Long {
+	switch {
+	case written != nil:
+		inline = written
+	case p.Long:
 		inline, list = fetch(list[0]), list[1:]
 	}
 	var stream []byte
@@ -197,9 +211,13 @@ func TestPlanReplyProperty(t *testing.T) {
 				header += writeEntryLen + segmentLen
 			}
 		}
-		p, err := PlanReply(&m, without, header, lim)
+		room := uint64(rapid.OneOf(rapid.Just(0), rapid.IntRange(1, 600)).Draw(t, "reply chunk"))
+		if room > 0 {
+			header += replyChunkLen + segmentLen
+		}
+		p, err := PlanReply(&m, without, header, room, lim)
 		if err == nil {
-			if err := checkReply(&m, without, header, p, lim); err != nil {
+			if err := checkReply(&m, without, header, room, p, lim); err != nil {
 				t.Fatalf("%+v: %v", p, err)
 			}
 		}
@@ -210,13 +228,13 @@ func TestPlanReplyProperty(t *testing.T) {
 			if err == nil && q == p {
 				break
 			}
-			if checkReply(&m, without, header, q, lim) == nil {
+			if checkReply(&m, without, header, room, q, lim) == nil {
 				t.Fatalf("%+v, %v, but %+v fits", p, err, q)
 			}
 		}
 		lim.NoReads = true
 		fits := err == nil && p == ReplyPlan{ReadFrom: NoReads}
-		if q, err := PlanReply(&m, without, header, lim); (err == nil) != fits || (err != nil && !errors.Is(err, ErrNoReads)) {
+		if q, err := PlanReply(&m, without, header, room, lim); (err == nil) != fits || (err != nil && !errors.Is(err, ErrNoReads)) {
 			t.Fatalf("without reads: %+v, %v", q, err)
 		}
 	})

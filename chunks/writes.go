@@ -43,24 +43,21 @@ func RoundUp(filled []Segment, offered WriteChunk, n int) {
 // and returns the bytes it says to have written. A segment may be filled in part only
 // if those behind it are empty.
 //
-// With roundUp these bytes may include the XDR round-up (draft section 3.7), for which there may be no room: they may be up to 3
-// more than were offered, if that makes a multiple of four of a number that is none. Who uses them to
-// slice memory must see to that.
+// With roundUp these bytes may include the XDR round-up (draft section 3.7), for which there may be no room, or which may be added to the last segment used
+// where there is some behind it: that may be longer than it was offered, by up to 3, if this makes a multiple of four of a number that is none. So
+// there may be more bytes than were offered in all. Who uses them to slice memory must see to that.
 func Filled(offered, returned WriteChunk, roundUp bool) (int, error) {
 	if len(returned) != len(offered) {
 		return 0, fmt.Errorf("%w: %d segments returned of a chunk of %d", ErrMalformed, len(returned), len(offered))
 	}
-	excess := uint32(0) // that there may be in the last segment used
-	if roundUp && offered.Len()%xdr.Unit != 0 && returned.Len()%xdr.Unit == 0 {
-		excess = xdr.Unit - 1
-	}
-	n, full := 0, true
+	n, full, room := 0, true, uint64(0)
 	for i, s := range returned {
 		o := offered[i]
+		room += uint64(o.Length)
 		switch {
 		case s.Handle != o.Handle || s.Offset != o.Offset:
 			return 0, fmt.Errorf("%w: segment %d returned is not the one offered", ErrMalformed, i)
-		case s.Length > o.Length && s.Length-o.Length > excess:
+		case s.Length > o.Length && (!roundUp || s.Length-o.Length != uint32(-room%xdr.Unit)):
 			return 0, fmt.Errorf("%w: %d bytes returned in a segment of %d", ErrMalformed, s.Length, o.Length)
 		case s.Length > 0 && !full:
 			return 0, fmt.Errorf("%w: segment %d filled behind a gap or a round-up", ErrMalformed, i)

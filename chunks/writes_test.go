@@ -138,7 +138,9 @@ func TestFilledRoundUp(t *testing.T) {
 		{"beyond the last by seven", odd, []uint32{100, 3, 57}, -1},
 		{"beyond the last by far", odd, []uint32{100, 3, math.MaxUint32}, -1},
 		{"beyond the last used, though there is room", odd, []uint32{100, 4, 0}, 104},
+		{"beyond the last used by two, though there is room", odd, []uint32{100, 5, 0}, -1},
 		{"beyond one in the middle", odd, []uint32{100, 4, 48}, -1},
+		{"beyond one in the middle, and then the round-up again", odd, []uint32{100, 4, 4}, -1},
 		{"beyond the first by four", WriteChunk{{1, 4, 0}, {2, 5, 0}}, []uint32{8, 0}, -1},
 		{"behind a gap", odd, []uint32{99, 0, 1}, -1},
 		{"one segment", one, []uint32{8}, 8},
@@ -150,7 +152,10 @@ func TestFilledRoundUp(t *testing.T) {
 		{"multiple of four offered, more returned", WriteChunk{{1, 8, 0}}, []uint32{12}, -1},
 		{"multiple of four offered, more returned by less", WriteChunk{{1, 8, 0}}, []uint32{11}, -1},
 		{"multiple of four offered in two", WriteChunk{{1, 5, 0}, {2, 3, 0}}, []uint32{5, 3}, 8},
-		{"multiple of four offered in two, beyond the first", WriteChunk{{1, 5, 0}, {2, 3, 0}}, []uint32{8, 0}, -1},
+		{"multiple of four offered in two, beyond the first", WriteChunk{{1, 5, 0}, {2, 3, 0}}, []uint32{8, 0}, 8},
+		{"multiple of four offered in two, beyond the first by two", WriteChunk{{1, 5, 0}, {2, 3, 0}}, []uint32{7, 0}, -1},
+		{"multiple of four offered in three, beyond the second", WriteChunk{{1, 3, 0}, {2, 3, 0}, {3, 2, 0}}, []uint32{3, 5, 0}, 8},
+		{"multiple of four so far, beyond that", WriteChunk{{1, 5, 0}, {2, 3, 0}, {3, 3, 0}}, []uint32{5, 4, 0}, -1},
 		{"nothing offered", WriteChunk{{1, 0, 0}}, []uint32{4}, -1},
 		{"no segments", nil, nil, 0},
 	}
@@ -167,7 +172,11 @@ func TestFilledRoundUp(t *testing.T) {
 			}
 			// Who knows no round-up takes what was offered, and no more.
 			n, err = Filled(tt.offered, returned, false)
-			if within := tt.want >= 0 && tt.want <= int(tt.offered.Len()) && tt.name != "beyond the last used, though there is room"; within != (err == nil) {
+			within := tt.want >= 0
+			for i := range tt.returned {
+				within = within && tt.returned[i] <= tt.offered[i].Length
+			}
+			if within != (err == nil) {
 				t.Errorf("without round-up: %d, error %v", n, err)
 			}
 		})
