@@ -25,8 +25,8 @@ type Request struct {
 	Reply     Unmarshaler // nil for none: there must be no results then
 	// MaxReply is the largest length in bytes of the encoded results, without the
 	// data that goes to Results; 0 means DefaultMaxReply. Over RDMA, the memory for a
-	// long reply must be provided with the call, so a result that exceeds it is lost, and the call fails; a
-	// short one fits inline whatever is said here.
+	// long reply must be provided with the call, so a result that exceeds it is lost, and the call fails, unless both ends
+	// speak the dialect rpcrdma.Draft; a short one fits inline whatever is said here.
 	MaxReply int
 	// Results is where bulk data of the results shall land, one buffer for each item:
 	// Exchange.Results.

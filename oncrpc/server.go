@@ -47,8 +47,8 @@ type Server struct {
 
 	mu        sync.Mutex // guards what follows
 	closed    bool
-	listeners map[closer]struct{}
-	conns     map[closer]struct{}
+	listeners map[*closer]struct{} // by pointer, as what one is need not be comparable
+	conns     map[*closer]struct{}
 }
 
 type closer interface{ Close() error }
@@ -88,8 +88,8 @@ func NewServer(cfg ServerConfig) *Server {
 		log:       cfg.Logger,
 		forward:   cfg.Forward,
 		idle:      make(chan struct{}),
-		listeners: make(map[closer]struct{}),
-		conns:     make(map[closer]struct{}),
+		listeners: make(map[*closer]struct{}),
+		conns:     make(map[*closer]struct{}),
 	}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -346,17 +346,17 @@ func (s *Server) Listen(l closer) (remove func(), err error) { return s.register
 // Done is drained instead; Close closes it all the same.
 func (s *Server) Connect(c closer) (remove func(), err error) { return s.register(s.conns, c) }
 
-func (s *Server) register(set map[closer]struct{}, c closer) (func(), error) {
+func (s *Server) register(set map[*closer]struct{}, c closer) (func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, ErrServerClosed
 	}
-	set[c] = struct{}{}
+	set[&c] = struct{}{}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(set, c)
+		delete(set, &c)
 	}, nil
 }
 
@@ -427,18 +427,18 @@ func (s *Server) drain(ctx context.Context) error {
 	return nil
 }
 
-func (s *Server) closeAll(set map[closer]struct{}) {
+func (s *Server) closeAll(set map[*closer]struct{}) {
 	for _, c := range s.all(set) {
 		c.Close()
 	}
 }
 
-func (s *Server) all(set map[closer]struct{}) []closer {
+func (s *Server) all(set map[*closer]struct{}) []closer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]closer, 0, len(set))
 	for c := range set {
-		all = append(all, c)
+		all = append(all, *c)
 	}
 	return all
 }

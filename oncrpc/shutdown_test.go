@@ -140,6 +140,35 @@ func TestClose(t *testing.T) {
 
 type closer struct{ closed atomic.Bool }
 
+// TestListenAnything registers listeners that are no pointers, and cannot be compared.
+func TestListenAnything(t *testing.T) {
+	s := oncrpc.NewServer(oncrpc.ServerConfig{})
+	a, b := new(closer), new(closer)
+	remove, err := s.Listen(closers{a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Listen(closers{b}); err != nil {
+		t.Fatal(err)
+	}
+	remove()
+	s.Close()
+	if a.closed.Load() || !b.closed.Load() {
+		t.Errorf("closed: %v and %v, want the second alone", a.closed.Load(), b.closed.Load())
+	}
+}
+
+// closers is a listener of several.
+type closers []*closer
+
+// Close closes all.
+func (c closers) Close() error {
+	for _, one := range c {
+		_ = one.Close()
+	}
+	return nil
+}
+
 func (c *closer) Close() error {
 	c.closed.Store(true)
 	return nil
