@@ -39,8 +39,7 @@ type flow struct {
 
 	owed    []*exchange // replies with read lists: their DONE is not at the server
 	dropped int         // calls that get no reply
-	zeros   int         // grants of zero
-	last    int         // grant
+	heard   int         // the grant that the client got last
 	ended   bool        // the server could not post enough receives
 }
 
@@ -98,12 +97,14 @@ func (f *flow) step(e event) error {
 		if x.owes && !f.fits() {
 			f.withheld = append(f.withheld, x)
 		} else {
-			f.reply(x, e)
+			return f.reply(x, e)
 		}
 	case e.kind == "withhold" && len(f.active) > 0 && len(f.owed) > 0:
 		f.withheld = append(f.withheld, pop(&f.active, e.pick))
 	case e.kind == "reply" && len(f.toClient) > 0:
-		if x := pop(&f.toClient, 0); x.owes {
+		x := pop(&f.toClient, 0)
+		f.heard = x.grant
+		if x.owes {
 			f.client.grant(x.credit, uint32(x.grant))
 			f.fetching = append(f.fetching, x)
 		} else {
@@ -115,7 +116,7 @@ func (f *flow) step(e event) error {
 		f.toServer = append(f.toServer, message{exchange: x, done: true})
 	case e.kind == "time limit" && len(f.owed) > 0: // the DONE comes late
 		f.owed[e.pick%len(f.owed)].freed = true
-		f.resume(e)
+		return f.resume(e)
 	case e.kind == "drop" && len(f.active) > 0:
 		pop(&f.active, e.pick)
 		f.server.dropped()
@@ -139,8 +140,7 @@ func (f *flow) arrive() error {
 	if !f.server.done() {
 		return errors.New("a DONE that is not owed")
 	}
-	f.resume(event{answer: Answer{Requested: 4, Allow: 4}})
-	return nil
+	return f.resume(event{answer: Answer{Requested: 4, Allow: 4}})
 }
 
 // fits reports whether there is memory for one more reply with a read list, and a DONE may be owed for it.
@@ -155,19 +155,22 @@ func (f *flow) fits() bool {
 }
 
 // resume sends the replies for which a DONE, or the time limit, has made room.
-func (f *flow) resume(e event) {
+func (f *flow) resume(e event) error {
 	for len(f.withheld) > 0 {
 		x := f.withheld[0]
 		f.withheld = f.withheld[1:]
 		if x.owes && !f.fits() {
 			f.withheld = slices.Insert(f.withheld, 0, x)
-			return
+			return nil
 		}
-		f.reply(x, e)
+		if err := f.reply(x, e); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-func (f *flow) reply(x *exchange, e event) {
+func (f *flow) reply(x *exchange, e event) error {
 	e.answer.Owes = x.owes
 	if e.answer.Withheld = len(f.withheld) > 0; e.answer.Withheld && e.pick%2 == 0 {
 		e.answer.Allow = 0
@@ -175,16 +178,17 @@ func (f *flow) reply(x *exchange, e event) {
 	grant, ok := f.server.reply(e.answer, e.short)
 	if !ok {
 		f.ended = true
-		return
+		return nil
 	}
-	if grant == 0 {
-		f.zeros++
+	if grant == 0 && len(f.withheld) == 0 {
+		return errors.New("nothing is granted, and no reply is withheld")
 	}
-	x.grant, f.last = grant, grant
+	x.grant = grant
 	if x.owes {
 		f.owed = append(f.owed, x)
 	}
 	f.toClient = append(f.toClient, x)
+	return nil
 }
 
 // check checks what holds at any time. Before the step, begun calls had a credit.
@@ -204,6 +208,9 @@ func (f *flow) check(begun int) error {
 		return fmt.Errorf("%d DONEs counted, %d on their way", dones, n)
 	}
 	if w, ok := f.client.(*window); ok {
+		if want := min(f.heard, w.max); limit != want {
+			return fmt.Errorf("the client goes by a grant of %d, want %d", limit, want)
+		}
 		if dones > w.max {
 			return fmt.Errorf("%d DONEs counted, %d are the most", dones, w.max)
 		}
@@ -219,8 +226,13 @@ func (f *flow) check(begun int) error {
 	if need := calls + len(f.owed) + more; posted < need {
 		return fmt.Errorf("%d receives posted, %d calls and %d DONEs can come", posted, calls+more, len(f.owed))
 	}
-	if posted > f.server.most() {
-		return fmt.Errorf("%d receives posted, %d are the most", posted, f.server.most())
+	if n, most := posted+len(f.active)+len(f.withheld), f.server.most(len(f.owed)); n > most {
+		return fmt.Errorf("%d receives posted or used up by calls under way, %d are the most", n, most)
+	}
+	if g, ok := f.server.(*granter); ok {
+		if counted, active, owed := g.State(); counted != posted || active != len(f.active)+len(f.withheld) || owed != len(f.owed) {
+			return fmt.Errorf("State() = %d, %d, %d, want %d, %d, %d", counted, active, owed, posted, len(f.active)+len(f.withheld), len(f.owed))
+		}
 	}
 	// Nobody waits for nothing.
 	if waiting > 0 && f.client.may() > 0 {
@@ -237,7 +249,7 @@ func (f *flow) check(begun int) error {
 
 // run takes the steps; then all that is under way comes to its end, and no call may be left waiting.
 func (f *flow) run(steps []event) error {
-	f.last = 1
+	f.heard = 1
 	f.server.start()
 	for i, e := range steps {
 		if err := f.checked(e); err != nil {
@@ -295,7 +307,7 @@ var pairs = []struct {
 }
 
 func ourClient(most int) requester { return &window{Window: NewWindow(most)} }
-func ourServer(most int) responder { return &granter{NewGranter(most)} }
+func ourServer(most int) responder { return &granter{Granter: NewGranter(most)} }
 
 // Whatever is requested, granted, withheld, lowered, raised, fetched, given up, dropped or short of memory, no message arrives
 // without a receive, and nobody waits for nothing.

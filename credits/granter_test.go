@@ -72,6 +72,10 @@ func TestGranter(t *testing.T) {
 		{"no memory grants one all the same", []served{
 			received(0, 1, 0), reply(64, 0, 1, 1, 1, 0), received(0, 1, 0), reply(64, -3, 1, 1, 1, 0),
 		}},
+		{"none requested, or no memory, while another call is under way", []served{
+			received(0, 1, 0), reply(64, 3, 3, 3, 3, 0), received(2, 1, 0), received(1, 2, 0), received(0, 3, 0),
+			reply(0, 64, 1, 0, 0, 2), reply(64, 0, 1, 0, 0, 1), reply(64, -2, 1, 1, 1, 0),
+		}},
 		{"request of 32 bits", []served{
 			received(0, 1, 0), reply(math.MaxUint32, math.MaxInt, 8, 8, 8, 0),
 		}},
@@ -174,6 +178,23 @@ func TestGranterDoneNotOwed(t *testing.T) {
 	g.Received()
 	if grant, post := g.Reply(Answer{Requested: 1, Allow: 1}); grant != 1 || post != 0 {
 		t.Errorf("Reply() = %d, %d, want 1, 0", grant, post)
+	}
+}
+
+// What was taken for a call, and was none, changes nothing.
+func TestGranterMistaken(t *testing.T) {
+	g := NewGranter(8)
+	g.Start()
+	g.Received()
+	g.Reply(Answer{Requested: 8, Allow: 8})
+	g.Received()
+	g.Received()
+	g.Mistaken()
+	if posted, active, owed := g.State(); posted != 7 || active != 1 || owed != 0 {
+		t.Errorf("State() = %d, %d, %d, want 7, 1, 0", posted, active, owed)
+	}
+	if grant, post := g.Reply(Answer{Requested: 8, Allow: 8}); grant != 8 || post != 1 {
+		t.Errorf("Reply() = %d, %d, want 8, 1", grant, post)
 	}
 }
 

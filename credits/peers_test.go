@@ -156,39 +156,54 @@ type responder interface {
 	// reply is told how many receives cannot be posted, and reports false if the connection must end.
 	reply(a Answer, short int) (grant int, ok bool)
 	posted() int
-	most() int // that may ever be posted
+	most(owed int) int // receives that are posted, or used up by calls under way, while so many DONEs are to come
 }
 
-// granter is this package's server.
-type granter struct{ Granter }
+// granter is this package's server, with a count of its own of the receives that there are.
+type granter struct {
+	Granter
+	receives, owes int
+}
 
-func (g *granter) start() int     { return g.Start() }
-func (g *granter) received()      { g.Received() }
-func (g *granter) done() bool     { return g.Done() }
+func (g *granter) start() int {
+	n := g.Start()
+	g.receives += n
+	return n
+}
+
+func (g *granter) received() {
+	g.receives--
+	g.Received()
+}
+
+func (g *granter) done() bool {
+	g.receives--
+	g.owes--
+	return g.Done()
+}
+
 func (g *granter) dropped()       { g.Dropped() }
-func (g *granter) full(bool) bool { return full(&g.Granter) }
-
-// full reports whether as many DONEs are owed as may be.
-func full(g *Granter) bool { return g.owed >= g.max }
+func (g *granter) full(bool) bool { return g.owes >= g.max }
 
 func (g *granter) reply(a Answer, short int) (int, bool) {
 	grant, post := g.Reply(a)
+	if a.Owes {
+		g.owes++
+	}
 	if short = min(short, post); short > 0 {
 		grant = g.Short(short)
+		g.receives += post - short
 		return int(grant), grant > 0
 	}
+	g.receives += post
 	return int(grant), true
 }
 
-func (g *granter) posted() int {
-	posted, _, _ := g.State()
-	return posted
-}
+func (g *granter) posted() int       { return g.receives }
+func (g *granter) most(owed int) int { return g.max + 2 + owed }
 
-func (g *granter) most() int {
-	_, _, owed := g.State()
-	return g.max + 2 + owed
-}
+// full reports whether as many DONEs are owed as may be.
+func full(g *Granter) bool { return g.owed >= g.max }
 
 // tight is a server with as many receives as credits, for calls and DONEs alike. It posts each again when it has dealt with the message, and
 // takes the DONEs to come off what it grants (draft section 11).
@@ -196,11 +211,11 @@ type tight struct {
 	size, active, owed int
 }
 
-func (s *tight) start() int  { return s.size }
-func (s *tight) received()   { s.active++ }
-func (s *tight) posted() int { return s.size - s.active }
-func (s *tight) most() int   { return s.size }
-func (s *tight) dropped()    { panic("a tight server answers all calls") }
+func (s *tight) start() int   { return s.size }
+func (s *tight) received()    { s.active++ }
+func (s *tight) posted() int  { return s.size - s.active }
+func (s *tight) most(int) int { return s.size }
+func (s *tight) dropped()     { panic("a tight server answers all calls") }
 
 func (s *tight) done() bool {
 	s.owed--
