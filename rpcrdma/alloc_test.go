@@ -117,9 +117,7 @@ func TestAllocationsReplyReads(t *testing.T) {
 		{"long", 1 << 20, nil},
 		{"long, to a client that serves", 1 << 20, func(c *Conn) { c.Serve(back) }},
 		{"with a limit of RDMA Reads", 0, func(c *Conn) {
-			s := c.Settings()
-			s.Reads = 2
-			c.Agree(s)
+			c.Agree(func(s *Settings) { s.Reads = 2 })
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

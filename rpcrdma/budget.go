@@ -13,8 +13,8 @@ import (
 //
 // Replies that the peer has to read are pinned until its RDMA_DONE, beyond the reservation of their call. What is
 // pinned waits for nothing but the peer, and that for a limited time. So a reply that finds others of its connection
-// pinned may wait for them (it is withheld, draft section 11), and one that finds none is pinned
-// whatever is free: that memory was in use before.
+// pinned may wait for them (it is withheld, draft section 11), and does so while there is no room for it, or calls wait for
+// memory, or messages for receives. One that finds none is pinned whatever is free: that memory was in use before.
 type budget struct {
 	queued atomic.Int32 // len(waiting), to be read without mu
 
@@ -90,7 +90,8 @@ func (b *budget) pinnable(in *incoming) bool {
 	if m.owed >= in.c.cfg.Credits {
 		return false // each has a receive of its own
 	}
-	return m.pinned == 0 || (in.pinned <= m.free && in.pinned <= b.free)
+	// The message of its call, too, stays until the RDMA_DONE. What calls wait for is not to be taken from them again and again.
+	return m.pinned == 0 || in.pinned <= min(m.free, b.free) && !b.starved && !in.c.supply.budget.scarce()
 }
 
 func (b *budget) takePin(in *incoming) {
@@ -127,8 +128,9 @@ func (b *budget) done(c *Conn) {
 	b.resume(m)
 }
 
-// resume sends the withheld replies of a connection that can leave now, and starts the calls that can begin; b.mu is held, and unlocked.
+// resume starts the calls that can begin, and sends the withheld replies of a connection that can leave now; b.mu is held, and unlocked.
 func (b *budget) resume(m *connBudget) {
+	start := b.ready()
 	var send []*incoming
 	for len(m.withheld) > 0 && b.pinnable(m.withheld[0]) {
 		in := m.withheld[0]
@@ -136,7 +138,9 @@ func (b *budget) resume(m *connBudget) {
 		b.takePin(in)
 		send = append(send, in)
 	}
-	start := b.ready()
+	if len(send) > 0 && len(m.withheld) == 0 { // then calls of the connection waited behind them
+		start = append(start, b.ready()...)
+	}
 	b.mu.Unlock()
 	for _, in := range send {
 		in.send()

@@ -310,7 +310,7 @@ func (k *call) layout() (headerLen int, err error) {
 	if !k.plan.Long {
 		n, k.info.InlineSent = rest, rest
 		if k.plan.ReadFrom == chunks.NoReads {
-			thresh, k.info.Padding, _ = padHeader(h, &x.Call, nil, k.settings, c.cfg.MinChunk)
+			thresh, k.info.Padding, _ = padHeader(h, &x.Call, nil, k.settings.PeerAlign, k.settings.MaxSend, c.cfg.MinChunk)
 		}
 	}
 	n += h.Len() + k.info.Padding

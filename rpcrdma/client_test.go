@@ -45,6 +45,11 @@ func result(xid uint32, n int) []byte {
 
 // TestCallLayout checks which way each call goes.
 func TestCallLayout(t *testing.T) {
+	t.Run("rfc8166", func(t *testing.T) { testCallLayout(t, RFC8166) })
+	t.Run("draft", func(t *testing.T) { testCallLayout(t, Draft) })
+}
+
+func testCallLayout(t *testing.T, dialect Dialect) {
 	// header 28, call header 40, items 4 + 8 each, tail 4
 	const fits1 = 4096 - 28 - 40 - 16
 	tests := []struct {
@@ -76,6 +81,7 @@ func TestCallLayout(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			tt.cfg.Dialect = dialect
 			peer := inline4k
 			if tt.name == "a peer that says nothing" {
 				peer = private{}
@@ -144,9 +150,14 @@ func TestCallLayout(t *testing.T) {
 
 // TestReplyForms has the server answer in every form that is allowed.
 func TestReplyForms(t *testing.T) {
+	t.Run("rfc8166", func(t *testing.T) { testReplyForms(t, RFC8166) })
+	t.Run("draft", func(t *testing.T) { testReplyForms(t, Draft) })
+}
+
+func testReplyForms(t *testing.T, dialect Dialect) {
 	const size = 10_001
 	want := pattern(1, size)
-	c, p := rawServer(t, Config{SegmentSize: 4000}, inline4k)
+	c, p := rawServer(t, Config{SegmentSize: 4000, Dialect: dialect}, inline4k)
 	land := func() []byte { return bytes.Repeat([]byte{0xaa}, size) }
 	tests := []struct {
 		name   string
@@ -170,6 +181,15 @@ func TestReplyForms(t *testing.T) {
 			segs, _ := chunks.Fill(nil, h.Reply, len(msg))
 			r.SetReply(segs)
 			p.send(r)
+		}},
+		{"reply chunk, and bytes behind the header", nil, func(h *Header) {
+			msg := append(replyHeader(h.XID), be32(1, 0xfeedbeef, size)...)
+			msg = append(append(append(msg, want...), 0, 0, 0), be32(7)...)
+			p.writeChunk(h.Reply, msg)
+			r := header(h.XID, TypeNoMsg)
+			segs, _ := chunks.Fill(nil, h.Reply, len(msg))
+			r.SetReply(segs)
+			p.send(r, replyHeader(h.XID+1)) // nobody looks at them
 		}},
 		{"in a short reply chunk, of a version 1 peer that returns the write list too", land(), func(h *Header) {
 			p.writeChunk(h.Writes[0], want)

@@ -10,7 +10,8 @@ import (
 // Config configures connections, of clients and servers alike. The zero value is usable; what is out of range
 // is brought into it.
 type Config struct {
-	// Logger takes what goes wrong; nil means slog.Default().
+	// Logger takes what goes wrong; nil means slog.Default(). What goes wrong again and again with one host is at level WARN once a minute, over
+	// all connections of a Serve, and otherwise at DEBUG.
 	Logger *slog.Logger
 	// InlineSend and InlineRecv are the largest messages in bytes, headers included, to send and
 	// to receive in one Send: multiples of 1024 up to MaxInline; 0 means 4096. What a peer
@@ -44,7 +45,8 @@ type Config struct {
 	// connection is closed, with a provider that cannot abandon memory; 0 means 5 s.
 	CancelGrace time.Duration
 	// PeerTimeout is how long a call may wait for the peer, to answer the RDMA Reads of its arguments or to
-	// take its reply, before the connection is closed with ErrStalled; 0 means 30 s.
+	// take its reply, before the connection is closed with ErrStalled; in the Draft also how long a reply may wait to be read
+	// before its memory is taken back. 0 means 30 s. It is kept to within a quarter more.
 	PeerTimeout time.Duration
 	// NoRemoteInvalidate keeps the peer from using Send with Invalidate.
 	NoRemoteInvalidate bool

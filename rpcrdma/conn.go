@@ -17,26 +17,28 @@ import (
 // Conn is one RPC-over-RDMA connection: an oncrpc.Transport. Both ends may call and
 // serve; each direction has its own transaction ids and credits.
 type Conn struct {
-	ep        transport.Endpoint
-	info      transport.Info
-	cfg       Config
-	rules     rules
-	peer      private
-	settings  atomic.Pointer[Settings]
-	invalid   transport.Access // RemoteInvalidate, if we told the peer that it may
-	importer  transport.Importer
-	abandoner transport.Abandoner
-	pool      *pool
-	leavePool func() // at the end; nil: the pool is the listener's
-	queue     sendQueue
-	gate      readGate
-	window    *credits.Window
-	budget    *budget
-	memory    connBudget // guarded by budget.mu
-	stats     stats
-	ctx       context.Context
-	cancel    context.CancelFunc
-	done      chan struct{}
+	ep         transport.Endpoint
+	info       transport.Info
+	cfg        Config
+	rules      rules
+	peer       private
+	agreeing   sync.Mutex // held by who replaces settings
+	settings   atomic.Pointer[Settings]
+	invalid    transport.Access // RemoteInvalidate, if we told the peer that it may
+	importer   transport.Importer
+	abandoner  transport.Abandoner
+	pool       *pool
+	leavePool  func() // at the end; nil: the pool is the listener's
+	queue      sendQueue
+	gate       readGate
+	window     *credits.Window
+	budget     *budget
+	memory     connBudget // guarded by budget.mu
+	stats      stats
+	complaints *complaints
+	ctx        context.Context
+	cancel     context.CancelFunc
+	done       chan struct{}
 
 	header Header // of the message being received; the provider's goroutine only
 
@@ -65,16 +67,17 @@ var _ oncrpc.Transport = (*Conn)(nil)
 // from the first message.
 func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *receiveBudget) *Conn {
 	c := &Conn{
-		ep:      ep,
-		info:    ep.Info(),
-		cfg:     cfg,
-		pool:    p,
-		budget:  b,
-		memory:  connBudget{free: cfg.ConnMemory},
-		done:    make(chan struct{}),
-		xid:     rand.Uint32(),
-		pending: make(map[uint32]*call),
-		doubts:  make(map[uint32]int),
+		ep:         ep,
+		info:       ep.Info(),
+		cfg:        cfg,
+		pool:       p,
+		budget:     b,
+		memory:     connBudget{free: cfg.ConnMemory},
+		complaints: newComplaints(),
+		done:       make(chan struct{}),
+		xid:        rand.Uint32(),
+		pending:    make(map[uint32]*call),
+		doubts:     make(map[uint32]int),
 	}
 	c.rules = dialects[cfg.Dialect]
 	// Replies and calls share the receive queue, in equal parts, and so do DONEs.
@@ -90,7 +93,10 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *re
 	}
 	c.recvSize = cfg.receiveSize()
 	c.receives = p.list(receiveKind{c.recvSize, cfg.Align})
-	c.supply.budget = receives
+	c.supply.budget, c.supply.free = receives, freeReceives
+	if c.rules.replyReads {
+		c.supply.free = freeReceivesRead
+	}
 	if shared, ok := ep.(transport.SharedReceiver); ok {
 		c.supply.shared, c.supply.wait.resume = shared, shared.ResumeRecv
 		shared.ShareRecv((*receiveSource)(c))
@@ -152,8 +158,8 @@ func (c *Conn) Info() transport.Info { return c.info }
 // Endpoint is the connection below, for what only its provider knows, like iwarp.SetupOf. It is not for posting.
 func (c *Conn) Endpoint() transport.Endpoint { return c.ep }
 
-// Inline returns the largest messages in bytes that are sent and expected inline,
-// headers included.
+// Inline returns the largest calls in bytes that are sent inline, and the largest replies to them that are expected
+// so, headers included.
 func (c *Conn) Inline() (send, recv int) {
 	s := c.settings.Load()
 	return s.MaxSend, s.MaxRecv
@@ -233,7 +239,7 @@ func (c *Conn) watch() {
 // reason returns why the endpoint has ended; c.mu is held.
 func (c *Conn) reason() error {
 	err := c.ep.Err()
-	if errors.Is(err, transport.ErrNoReceive) && c.supply.promised == 0 {
+	if errors.Is(err, transport.ErrNoReceive) && !errors.Is(err, transport.ErrTerminated) {
 		c.stats.exceeded.Add(1)
 		err = fmt.Errorf("%w: %w", ErrExceeded, err)
 	}

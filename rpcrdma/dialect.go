@@ -2,7 +2,7 @@ package rpcrdma
 
 import "fmt"
 
-// Dialect says whose rules bind a connection. Both ends must be set to the same one.
+// Dialect says whose rules bind a connection. Both ends should be set to the same one.
 type Dialect uint8
 
 const (

@@ -19,26 +19,26 @@
 // # Receives
 //
 // Where the provider can ([transport.SharedReceiver]), receives are promised: they take memory from the pool of all connections when a message comes, and
-// give it back when the call that came with it has ended. So an idle connection holds no memory for messages, though its peer may send as many as it was
-// granted. [Config.ReceiveMemory] bounds what the connections of one Serve have of it, beyond two receives for each:
+// give it back when the call that came with it has ended: its reply has left, and in the Draft has been read. So an idle connection holds no memory for messages, though its peer may send as many as it was
+// granted. [Config.ReceiveMemory] bounds what the connections of one Serve have of it, beyond two receives for each, in the Draft three:
 //
 //   - While a message of a connection has not been done with, or a call of this side is under way on it, there is memory reserved for all that its
-//     peer may send. It is reserved together, when the first message comes to a connection that is idle. If it is not free the
+//     peer may send, RDMA_DONEs included. It is reserved together, when the first message comes to a connection that is idle. If it is not free the
 //     provider takes nothing from that peer until it is, which flow control below makes the peer feel; nothing is lost, and no
 //     connection ends because of it, as long as all that its peer may send fits in the buffers below: over iWARP some megabytes. A peer that was
 //     granted more than these hold, hundreds of the largest messages, and sends it all, may lose patience (iwarp.Config.StallTimeout).
 //   - Grants go down as the memory becomes short: no connection gets more of it, beyond what it has, than what is left free for others then.
 //
-// So memory is bounded: by ReceiveMemory for messages, and by as much again, at most, for the Sends of their replies; by ServerMemory for chunks; by 32 MiB that the pool keeps for
-// later; and by some 32 KiB for each connection, and up to 320 more for one that is held up just when it had been idle for a moment. What sockets hold in the kernel
+// So memory is bounded: by ReceiveMemory for messages, and by as much again, at most, for the Sends of their replies; by ServerMemory for chunks, but for replies that are to be read
+// (below); by 32 MiB that the pool keeps for later; and by some 32 KiB for each connection, and up to 320 more for one that is held up just when it had been idle for a moment. What sockets hold in the kernel
 // comes on top.
 //
-// This cannot deadlock. A connection that is held up is idle: it has no memory reserved, no handler, no RDMA Read under way and no call of this side's, so nobody
+// This cannot deadlock. A connection that is held up is idle: it has no memory reserved, no handler, no RDMA Read under way, no reply that waits to be read and no call of this side's, so nobody
 // waits for it. A connection that is not has all that it may need: it takes whatever comes, also the responses to RDMA Reads that stand behind messages. Calls
-// that wait for chunk memory wait for calls that have it, and these wait for their own peers alone, for a limited time. So every call under
+// that wait for chunk memory wait for calls and replies that have it, and these wait for their own peers alone, for a limited time. So every call under
 // way ends, its connection becomes idle or gives back what it does not need, and those that are held up go on in the order in which they came; new ones
-// queue up behind them, and nobody's grant is raised meanwhile. Two receives are not counted, so that whoever was granted one
-// call at a time waits for nobody. A call of this side over a connection that is held up lets that go on at once.
+// queue up behind them, and nobody's grant is raised meanwhile. These two receives, or three, are not counted, so that whoever was granted no more than one
+// call at a time, beside an RDMA_DONE, waits for nobody. A call of this side over a connection that is held up lets that go on at once.
 //
 // All of that is about what this package knows. Handlers that wait for calls of other connections, as those of locks do, keep what their connections have
 // reserved, up to [Config.Credits] receives each: let ReceiveMemory be enough for as many of them as there may be, or let them wait for a limited time. So do calls of this
@@ -55,7 +55,8 @@
 // # Version and dialect
 //
 // Everything sent says version 1. Without further ado the rules are those of RFC 8166, which is what Linux speaks.
-// [Draft] adds what draft-ietf-nfsv4-rpcrdma-08 has beyond that; both ends must be set to it:
+// [Draft] adds what draft-ietf-nfsv4-rpcrdma-08 has beyond that. Both ends should be set to it: where one is not, calls that need none of this
+// work, and others fail ([ErrReplyRead], [ErrRoundUp], ERR_CHUNK).
 //
 //   - Padding (section 3.9). Where the peer's alignment is known, data that is sent inline is moved to a multiple of it, in an RDMA_MSGP.
 //     With [Config.Align] receives have a second buffer at that place, so that the data lies aligned in a buffer of its own.
@@ -68,17 +69,21 @@
 //
 // # Replies that wait to be read
 //
-// A reply with a read list pins its memory until the client's RDMA_DONE, for [Config.PeerTimeout] at most: then it is taken back, and a client that
+// A reply with a read list pins its memory until the client's RDMA_DONE, but not beyond [Config.PeerTimeout]: then it is taken back, and a client that
 // reads it after all loses its connection. What is pinned counts in the memory of its connection, [Config.ConnMemory], and of
 // the server. A reply that finds others of its connection pinned and no room waits for them; meanwhile no further call of that connection is
 // started, and grants go down to zero. So what one client can read is no more than its share, and what is withheld from it are replies to calls that
-// had been started before, of which there are no more than credits.
+// had been started before, of which there are no more than credits. It waits for them, too, while calls of others wait for memory or their messages for receives: a
+// pinned reply keeps the message of its call. So a client that always has something to read takes nothing of this for good. With none pinned the
+// next reply is sent whatever is free, beyond the server's memory if need be: one for each connection. So a call that needs some of that memory may wait for
+// as long as there are clients enough for one reply of each to fill it, and these always leave one to be read: let ServerMemory be enough for one of each.
 //
 // Each RDMA_DONE that may still come has a receive posted for it, also when its time has run out. So there are no more of them than credits: replies
 // wait for the DONEs of others then, too, and a client that owes as many for good loses its connection.
 //
 // This cannot deadlock. A withheld reply waits for RDMA_DONEs of its own connection alone. Each of these comes, because its
-// receive was posted before the reply left and the client needs no further credit to send it; or its time runs out; or the connection ends. And when nothing
-// of a connection is pinned any more its next reply is sent whatever memory is free. A client that was granted nothing has the call under way whose
+// receive was posted before the reply left and the client needs no further credit to send it, and it is not held up, as a connection with a reply pinned is not idle;
+// or its time runs out; or the connection ends. And when nothing of a connection is pinned any more its next reply is sent whatever memory is free. An RDMA_DONE
+// that comes when its time has run out may be held up as any message: nothing waits for it but replies to further calls, which come behind it. A client that was granted nothing has the call under way whose
 // reply is withheld, and that brings the next grant (section 11). Package credits has the argument about credits.
 package rpcrdma

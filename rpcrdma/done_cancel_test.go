@@ -73,6 +73,7 @@ func TestCancelWhileReading(t *testing.T) {
 					p.send(r, result(h.XID, size))
 				}
 				held.release(t, stage)
+				waitFor(t, func() bool { return len(held.reads) == parts-stage }) // the reply is here: the call is not given up before it
 				if stage == parts {
 					p.nextDone(h.XID, 64)
 				}

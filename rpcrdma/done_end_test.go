@@ -91,3 +91,31 @@ func TestShutdownWaitsForDone(t *testing.T) {
 	r.freed(2)
 	r.allBack()
 }
+
+// TestReadsAfterFailed has replies be read of memory that is not there, which ends their connections. What their calls leave behind for others to use does these no harm.
+func TestReadsAfterFailed(t *testing.T) {
+	const size = 5001
+	data := pattern(1, size)
+	for _, fails := range []bool{true, false} {
+		var calls []*started
+		for range 32 { // the pool has some of their calls for those of the next round
+			c, p := rawServer(t, Config{Dialect: Draft}, inline4k)
+			s := start(t.Context(), c, &items{}, nil)
+			h, _ := p.next()
+			r := header(h.XID, TypeMsg)
+			r.Reads = p.readSegments(36, data)
+			if fails {
+				r.Reads[0].Handle++
+			}
+			p.send(r, result(h.XID, size))
+			calls = append(calls, s)
+		}
+		for _, s := range calls {
+			if err := wait(t, s.err); (err != nil) != fails {
+				t.Errorf("call: %v, want it to fail: %v", err, fails)
+			} else if !fails && !bytes.Equal(s.reply.data[0], data) {
+				t.Error("the reply differs")
+			}
+		}
+	}
+}

@@ -43,18 +43,18 @@ func TestBadReplyReads(t *testing.T) {
 		{"position of no item", func(p *rawPeer, h *Header) { bulk(p, h, 28, data) }, xdr.ErrChunk},
 		{"shorter than the stream says", func(p *rawPeer, h *Header) { bulk(p, h, 36, data[1:]) }, xdr.ErrChunk},
 		{"longer than the stream says", func(p *rawPeer, h *Header) { bulk(p, h, 36, data, data[:4]) }, xdr.ErrChunk},
-		{"longer than MaxMessage", func(p *rawPeer, h *Header) { bulk(p, h, 36, make([]byte, 65537)) }, chunks.ErrMalformed},
+		{"longer than MaxMessage", func(p *rawPeer, h *Header) { bulk(p, h, 36, make([]byte, 65537)) }, ErrTooLarge},
 		{"4 GiB in two segments", func(p *rawPeer, h *Header) {
 			r := header(h.XID, TypeMsg)
 			r.Reads = p.readSegments(36, data, data)
 			r.Reads[0].Length, r.Reads[1].Length = 1<<31, 1<<31
 			p.send(r, result(h.XID, size))
-		}, chunks.ErrMalformed},
+		}, ErrTooLarge},
 		{"long, longer than MaxMessage with the chunk beside it", func(p *rawPeer, h *Header) {
 			r := header(h.XID, TypeNoMsg)
 			r.Reads = append(p.readSegments(0, result(h.XID, size)), p.readSegments(36, make([]byte, 65536))...)
 			p.send(r)
-		}, chunks.ErrMalformed},
+		}, ErrTooLarge},
 		{"long beside a message", func(p *rawPeer, h *Header) {
 			r := header(h.XID, TypeMsg)
 			r.Reads = p.readSegments(0, echoReply(h.XID, data))
@@ -134,9 +134,7 @@ func TestReplyReadsImpossible(t *testing.T) {
 			}
 			c, p := rawServerOn(t, Config{Dialect: Draft}, inline4k, wrap)
 			if tt == "said so" {
-				s := c.Settings()
-				s.Reads = 0
-				c.Agree(s)
+				c.Agree(func(s *Settings) { s.Reads = 0 })
 			}
 			s := start(t.Context(), c, &items{}, nil)
 			h, _ := p.next()

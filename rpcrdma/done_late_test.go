@@ -18,7 +18,8 @@ func TestDoneOvertakes(t *testing.T) {
 	ep.slow.Store(true)
 	p.source(9, 2, 5001)
 	p.done(9)
-	waitFor(t, func() bool { return conn.Stats().DonesReceived == 1 })
+	p.done(9) // twice, before anyone knows that the reply has left
+	waitFor(t, func() bool { return conn.Stats().DonesIgnored == 1 })
 	r.notFreed()
 	ep.slow.Store(false)
 	wait(t, ep.held)()
@@ -27,9 +28,42 @@ func TestDoneOvertakes(t *testing.T) {
 	p.alive()
 	r.notFreed()
 	memoryBack(t, conn)
-	if got := conn.Stats(); got.DonesReceived != 1 || got.DonesIgnored != 1 {
+	if got := conn.Stats(); got.DonesReceived != 1 || got.DonesIgnored != 2 {
 		t.Errorf("counters %+v", got)
 	}
+}
+
+// TestDoneOvertakesTwice has RDMA_DONEs arrive while Sends are not known to be complete: two for one reply, and one for a reply that has nothing to be read. The second
+// of the two, and the last, are for nothing.
+func TestDoneOvertakesTwice(t *testing.T) {
+	r, made := newSlowRig(t, Config{Dialect: Draft})
+	p := r.raw(inline4k)
+	p.alive()
+	ep, conn := wait(t, made), wait(t, r.program.conns)
+	ep.slow.Store(true)
+	p.source(9, 1, 5001)
+	p.send(header(10, TypeMsg), callBytes(10, procNull, nil))
+	p.next()
+	p.done(10)
+	p.done(9)
+	p.done(9)
+	waitFor(t, func() bool { s := conn.Stats(); return s.DonesReceived+s.DonesIgnored == 3 })
+	if got := conn.Stats(); got.DonesReceived != 1 || got.DonesIgnored != 2 {
+		t.Errorf("counters %+v", got)
+	}
+	conn.mu.Lock()
+	if posted, active, owed := conn.granter.State(); conn.awaited() != posted || active != 0 || owed != 0 {
+		t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come", conn.awaited(), posted, active, owed)
+	}
+	conn.mu.Unlock()
+	r.notFreed()
+	ep.slow.Store(false)
+	for len(ep.held) > 0 {
+		(<-ep.held)()
+	}
+	r.freed(1)
+	p.alive()
+	memoryBack(t, conn)
 }
 
 // TestDonesIgnored sends RDMA_DONEs that acknowledge nothing, more than there are credits: they are counted, and cost neither receives nor
@@ -134,6 +168,27 @@ func TestDoneMissed(t *testing.T) {
 	}
 	ended(t, conn)
 	other.alive()
+}
+
+// TestDoneMissedAgain has two replies not be acknowledged, with a time between them in which nothing waits for the client, and no clock runs.
+func TestDoneMissedAgain(t *testing.T) {
+	r := newRig(t, Config{Dialect: Draft, PeerTimeout: 20 * time.Millisecond})
+	p := r.raw(inline4k)
+	p.alive()
+	conn := wait(t, r.program.conns)
+	for range 2 {
+		p.source(9, 1, 5001)
+		r.freed(1)
+		waitFor(t, func() bool {
+			conn.mu.Lock()
+			defer conn.mu.Unlock()
+			return !conn.stalls.running
+		})
+	}
+	p.alive()
+	if got := conn.Stats(); got.DonesMissed != 2 {
+		t.Errorf("counters %+v", got)
+	}
 }
 
 // TestNeverDone has a client never send an RDMA_DONE, though it gets its replies: their memory is taken back each time. In the end its connection ends, and

@@ -208,3 +208,28 @@ func TestMemoryInDoubt(t *testing.T) {
 		})
 	}
 }
+
+// TestReplyTakenForCall has a long message be taken for a call, as no call of this side has its transaction id, until it is here and turns out to be a reply. It leaves nothing
+// behind in the account of grants.
+func TestReplyTakenForCall(t *testing.T) {
+	for _, d := range []Dialect{RFC8166, Draft} {
+		t.Run(d.String(), func(t *testing.T) {
+			r := newRig(t, Config{Dialect: d, Credits: 4})
+			p := r.raw(inline4k)
+			p.alive()
+			conn := wait(t, r.program.conns)
+			for xid := range uint32(10) {
+				h := header(xid, TypeNoMsg)
+				h.Reads = p.readSegments(0, echoReply(xid, pattern(1, 5000)))
+				p.send(h)
+				waitFor(t, func() bool { return conn.Stats().UnknownXID == 1+uint64(xid) })
+			}
+			p.alive()
+			conn.mu.Lock()
+			defer conn.mu.Unlock()
+			if posted, active, owed := conn.granter.State(); posted != 4 || active != 0 || owed != 0 || conn.awaited() != posted {
+				t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come", conn.awaited(), posted, active, owed)
+			}
+		})
+	}
+}

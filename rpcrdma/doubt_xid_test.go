@@ -11,6 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // TestOurXIDInTheirCall has the peer make a long call with the transaction id of a call of ours, whose reply comes early, late, or to nobody
@@ -162,7 +163,13 @@ func TestBothWaysReads(t *testing.T) {
 
 func newSlowRig(t testing.TB, cfg Config) (*rig, chan *slowSends) {
 	made := make(chan *slowSends, 16)
-	return newRigOn(t, cfg, loopback.Config{}, func(l transport.Listener) transport.Listener { return slowListener{l, made} }), made
+	return newRigOn(t, cfg, loopback.Config{}, func(l transport.Listener) transport.Listener {
+		return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
+			e := &slowSends{Endpoint: ep, held: make(chan func(), 1024)}
+			made <- e
+			return e
+		})
+	}), made
 }
 
 // source asks for items and returns the reply's header.

@@ -41,7 +41,7 @@ func (e *PeerError) Error() string {
 		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it speaks versions %d to %d", e.Code, e.Low, e.High)
 	}
 	if e.Code == ErrChunk {
-		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it cannot make sense of the message (is it set to the same dialect?), or the reply is longer than the request's MaxReply or Results allow for, or than it sends at all", e.Code)
+		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it cannot make sense of the message (is it set to the same dialect?), or the reply is longer than the request's MaxReply or Results allow for, or than its own limit (Config.MaxMessage)", e.Code)
 	}
 	return fmt.Sprintf("peer answered RDMA_ERROR: %v", e.Code)
 }
@@ -51,6 +51,8 @@ var (
 	ErrXID = fmt.Errorf("%w: rdma_xid differs from the XID of the message", ErrMalformed)
 	// ErrReplyRead: a reply with a read list, which RFC 8166 does not allow (section 3.5.1).
 	ErrReplyRead = fmt.Errorf("%w: read list in a reply: the peer speaks the draft's dialect", ErrMalformed)
+	// ErrRoundUp: a reply whose write chunk is returned longer than it was offered, by its round-up, which only the draft counts (section 3.7).
+	ErrRoundUp = errors.New("round-up counted in a write chunk: the peer speaks the draft's dialect")
 	// ErrExceeded: the peer has sent more than it was granted credits for (draft section 3.3), calls or replies that nobody
 	// asked for, which ends the connection.
 	ErrExceeded = errors.New("peer exceeds the credits granted to it")

@@ -115,6 +115,9 @@ func readWords(position, length uint32) []uint32 { return []uint32{1, position, 
 // segWords is a segment of memory that is not there.
 func segWords(length uint32) []uint32 { return []uint32{0xbad, length, 0, 0} }
 
+// pastEnd is a segment of memory that goes beyond the last offset by one byte.
+func pastEnd(length uint32) []uint32 { return []uint32{0xbad, length, 0xffffffff, 1 - length} }
+
 func cat(parts ...[]uint32) []uint32 { return slices.Concat(parts...) }
 
 // malformedMessages is every kind of message in which something is wrong, and some in which little is.
@@ -266,6 +269,8 @@ func malformedReads() (all []malformed) {
 		{"chunks that add up to 2^32+4", cat(readWords(40, 1<<32-4), readWords(44, 8))},
 		{"position and length add up to 2^32", readWords(1<<31-4, 1<<31+4)},
 		{"chunks that are over the maximum together", cat(readWords(40, smallMessage/2+4), readWords(40+smallMessage/2+4, smallMessage/2))},
+		{"past the last offset", cat([]uint32{1, 40}, pastEnd(2))},
+		{"past the last offset in the second segment", cat(readWords(40, 4), []uint32{1, 40}, pastEnd(5000))},
 		{"1023 segments of 2^32-1", slices.Repeat(readWords(40, 1<<32-1), chunks.MaxSegments-1)},
 	} {
 		all = append(all, malformed{name: "RDMA_MSG, " + tt.name, msg: withCall(head(TypeMsg, cat(tt.reads, none)...)), rfc8166: verdict{fate: refusedCall}})
@@ -309,7 +314,31 @@ func malformedReads() (all []malformed) {
 			rfc8166: verdict{fate: refusedCall, ends: ErrReplyRead}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
 		},
 
+		malformed{
+			name: "RDMA_NOMSG, position 0 past the last offset", msg: head(TypeNoMsg, cat([]uint32{1, 0}, pastEnd(40), none)...),
+			rfc8166: verdict{fate: refusedCall, ends: ErrReplyRead}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
+		},
+		malformed{name: "write chunk past the last offset", msg: withCall(head(TypeMsg, cat([]uint32{0, 1, 1}, pastEnd(4), []uint32{0, 0})...)), rfc8166: verdict{fate: refusedCall}},
+		malformed{
+			name: "second write chunk past the last offset", msg: withCall(head(TypeMsg, cat([]uint32{0, 1, 1}, segWords(4), []uint32{1, 2}, segWords(4), pastEnd(1<<32-1), []uint32{0, 0})...)),
+			rfc8166: verdict{fate: refusedCall},
+		},
+		malformed{name: "reply chunk past the last offset", msg: withCall(head(TypeMsg, cat([]uint32{0, 0, 1, 1}, pastEnd(9000))...)), rfc8166: verdict{fate: refusedCall}},
+		malformed{
+			name: "RDMA_MSG, position 0 and no message behind it", msg: head(TypeMsg, cat(readWords(0, 40), none)...),
+			rfc8166: verdict{fate: refusedHeader, ends: ErrMalformed}, draft: &verdict{fate: refusedHeader, ends: ErrMalformed, done: true},
+		},
+
+		// RPC answers where a chunk stands in place of what is never one.
+		malformed{name: "read chunk for the RPC version", msg: withCall(head(TypeMsg, cat(readWords(8, 4), none)...)), rfc8166: verdict{fate: served(rpcGarbageArgs...)}},
+		malformed{name: "read chunk for the procedure", msg: withCall(head(TypeMsg, cat(readWords(20, 4), none)...)), rfc8166: verdict{fate: served(rpcGarbageArgs...)}},
+		malformed{name: "read chunk for the credential", msg: withCall(head(TypeMsg, cat(readWords(24, 8), none)...)), rfc8166: verdict{fate: served(rpcBadCred...)}},
+		malformed{name: "read chunk for the verifier", msg: withCall(head(TypeMsg, cat(readWords(36, 4), none)...)), rfc8166: verdict{fate: served(rpcBadVerf...)}},
+		// Nobody asks for it, so nobody reads it.
+		malformed{name: "read chunk of no argument", msg: withCall(head(TypeMsg, cat(readWords(40, 4), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
+
 		// Odd, and allowed: what has no bytes does nothing.
+		malformed{name: "read segment of no bytes at the last offset", msg: withCall(head(TypeMsg, cat([]uint32{1, 40, 0xbad, 0, 0xffffffff, 0xffffffff}, none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
 		malformed{name: "read segment of no bytes", msg: withCall(head(TypeMsg, cat(readWords(40, 0), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
 		malformed{name: "read segment of no bytes past the end", msg: withCall(head(TypeMsg, cat(readWords(1<<30, 0), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
 		malformed{name: "read segment of no bytes at position 0", msg: withCall(head(TypeMsg, cat(readWords(0, 0), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
@@ -345,6 +374,8 @@ func malformedMsgP() (all []malformed) {
 	add("seven bytes of message", func(xid uint32) []byte {
 		return append(head(TypeMsgP, 64, 1024, 0, 0, 0)(xid), callBytes(xid, procNull, nil)[:7]...)
 	}, short)
+	// It has a read list, so the server may wait for an RDMA_DONE.
+	add("alignment 3 and a read list", withCall(head(TypeMsgP, cat([]uint32{3, 1024}, readWords(40, 4), []uint32{0, 0, 0})...)), verdict{fate: refusedHeader, ends: ErrMalformed, done: true})
 	ok := verdict{fate: served(rpcSuccess...).padded()}
 	for _, align := range []uint32{1, 2, 4, 64, 4096, bigReceive} {
 		add(fmt.Sprintf("alignment %d, fine", align), withCall(head(TypeMsgP, align, 1024, 0, 0, 0)), ok)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,8 +115,8 @@ func TestExceeded(t *testing.T) {
 					t.Errorf("Exceeded = %d, want 1", got)
 				}
 				wait(t, p.ep.Done())
-				if err := p.ep.Err(); !errors.Is(err, transport.ErrNoReceive) {
-					t.Errorf("the client's end: %v, want ErrNoReceive", err)
+				if err := p.ep.Err(); !errors.Is(err, transport.ErrNoReceive) || !errors.Is(err, transport.ErrTerminated) {
+					t.Errorf("the client's end: %v, want ErrNoReceive and ErrTerminated", err)
 				}
 				line := wait(t, lines)
 				for !strings.Contains(line, "connection lost") {
@@ -134,28 +135,41 @@ func TestExceeded(t *testing.T) {
 	}
 }
 
-// TestExceededOnTheWire does it over iWARP: the client gets a Terminate, which says that there was no receive.
+// TestExceededOnTheWire does it over iWARP: the client gets a Terminate, which says that there was no receive. The server may be about
+// to answer earlier calls then, and so to post more receives.
 func TestExceededOnTheWire(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
-		t.Run(d.String(), func(t *testing.T) {
-			r, dial := newWireRig(t, Config{Dialect: d, Credits: 16})
-			witness, p := dial(), dial()
-			witness.alive()
-			wait(t, r.program.conns)
-			p.alive()
-			conn := wait(t, r.program.conns)
+	call := append(header(1, TypeMsg).Append(nil), callBytes(1, procNull, nil)...)
+	for _, tt := range []struct {
+		name    string
+		credits int
+		exceed  func(r *rig, p *rawPeer)
+	}{
+		{"one call more than granted", 16, func(r *rig, p *rawPeer) {
 			p.fill(r)
-			p.burst(append(header(1, TypeMsg).Append(nil), callBytes(1, procNull, nil)...))
-			ended(t, conn)
-			if err := conn.Err(); !errors.Is(err, ErrExceeded) || conn.Stats().Exceeded != 1 {
-				t.Errorf("ended with %v, want ErrExceeded", err)
-			}
-			wait(t, p.ep.Done())
-			if err := p.ep.Err(); !errors.Is(err, transport.ErrNoReceive) {
-				t.Errorf("the client's end: %v, want ErrNoReceive", err)
-			}
-			witness.alive()
-		})
+			p.burst(call)
+		}},
+		{"calls that are answered at once", 4, func(_ *rig, p *rawPeer) { p.burst(slices.Repeat([][]byte{call}, 200)...) }},
+	} {
+		for _, d := range []Dialect{RFC8166, Draft} {
+			t.Run(fmt.Sprintf("%v/%s", d, tt.name), func(t *testing.T) {
+				r, dial := newWireRig(t, Config{Dialect: d, Credits: tt.credits})
+				witness, p := dial(), dial()
+				witness.alive()
+				wait(t, r.program.conns)
+				p.alive()
+				conn := wait(t, r.program.conns)
+				tt.exceed(r, p)
+				ended(t, conn)
+				if err := conn.Err(); !errors.Is(err, ErrExceeded) || conn.Stats().Exceeded != 1 {
+					t.Errorf("ended with %v, want ErrExceeded", err)
+				}
+				wait(t, p.ep.Done())
+				if err := p.ep.Err(); !errors.Is(err, transport.ErrNoReceive) || !errors.Is(err, transport.ErrTerminated) {
+					t.Errorf("the client's end: %v, want ErrNoReceive and ErrTerminated", err)
+				}
+				witness.alive()
+			})
+		}
 	}
 }
 
@@ -221,8 +235,14 @@ func TestNoReceiveForOurs(t *testing.T) {
 			s := start(context.Background(), c, &items{}, nil)
 			if err := wait(t, s.err); !errors.Is(err, transport.ErrNoReceive) || errors.Is(err, ErrExceeded) {
 				t.Errorf("the call: %v, want ErrNoReceive without ErrExceeded", err)
+			} else if !errors.Is(err, transport.ErrTerminated) || !errors.Is(err, net.ErrClosed) {
+				t.Errorf("the call: %v, want ErrTerminated and net.ErrClosed", err)
 			}
 			ended(t, c)
+			var op *OpError
+			if err := c.Err(); !errors.As(err, &op) || op.Peer != c.RemoteAddr() {
+				t.Errorf("the connection: %v, want an OpError with the peer's address", err)
+			}
 			<-ep.Done()
 			if got := c.Stats().Exceeded; got != 0 {
 				t.Errorf("Exceeded = %d", got)

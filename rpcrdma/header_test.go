@@ -181,11 +181,11 @@ func TestHeaderRefused(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := unhex(t, tt.hex)
-			h := Header{Err: 99, Align: 99, Low: 99}
+			h := Header{Align: 99, Threshold: 99, Err: 99, Low: 99, High: 99, Extra: [8]uint32{7: 99}}
 			if n, err := h.Parse(b); !errors.Is(err, tt.want) {
 				t.Errorf("Parse() = %d, %v, want %v", n, err, tt.want)
 			}
-			if h.XID != 1 || h.Credits != 32 || h.Err != 0 || h.Align != 0 || h.Low != 0 {
+			if h.XID != 1 || h.Credits != 32 || h.Err != 0 || h.Low != 0 || h.High != 0 || h.Align != 0 || h.Threshold != 0 || h.Extra != [8]uint32{} {
 				t.Errorf("left %+v", h)
 			}
 		})

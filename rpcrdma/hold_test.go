@@ -115,25 +115,11 @@ func (e *heldReads) release(t testing.TB, n int) {
 	}
 }
 
-// slowSends is an endpoint of the server whose Sends complete when the test says so, and which notes its receives.
+// slowSends is an endpoint of the server whose Sends complete when the test says so. It has no abilities.
 type slowSends struct {
 	transport.Endpoint
 	slow atomic.Bool
 	held chan func()
-
-	mu     sync.Mutex
-	second map[*byte]int // where the second buffers of receives begin, and their lengths
-}
-
-func (e *slowSends) PostRecv(rs ...*transport.Receive) error {
-	e.mu.Lock()
-	for _, r := range rs {
-		if len(r.Local) > 1 {
-			e.second[&r.Local[1].Bytes[0]] = r.Local[1].Len()
-		}
-	}
-	e.mu.Unlock()
-	return e.Endpoint.PostRecv(rs...)
 }
 
 func (e *slowSends) Post(wrs ...*transport.WorkRequest) error {
@@ -161,32 +147,4 @@ func (r relay) Complete(_ *transport.WorkRequest, err error) {
 		return
 	}
 	r.wr.Done.Complete(r.wr, err)
-}
-
-type slowListener struct {
-	transport.Listener
-	made chan *slowSends
-}
-
-func (l slowListener) Accept(ctx context.Context) (transport.Request, error) {
-	r, err := l.Listener.Accept(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return slowRequest{r, l.made}, nil
-}
-
-type slowRequest struct {
-	transport.Request
-	made chan *slowSends
-}
-
-func (r slowRequest) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
-	ep, err := r.Request.Accept(ctx, private)
-	if err != nil {
-		return nil, err
-	}
-	e := &slowSends{Endpoint: ep, held: make(chan func(), 1024), second: make(map[*byte]int)}
-	r.made <- e
-	return e, nil
 }

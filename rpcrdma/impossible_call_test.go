@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
 // TestImpossibleCall makes calls whose chunks no header can hold, while no credit is to be had: they fail at once.
@@ -52,9 +53,7 @@ func TestImpossibleMeanwhile(t *testing.T) {
 	defer cancel()
 	second := start(ctx, c, &items{data: [][]byte{make([]byte, 100<<10)}}, nil) // 100 segments
 	waitFor(t, func() bool { _, _, waiting := c.Credits(); return waiting == 1 })
-	s := c.Settings()
-	s.MaxSend = DefaultInline
-	c.Agree(s)
+	c.Agree(func(s *Settings) { s.MaxSend = DefaultInline })
 	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
 	if err := wait(t, first.err); err != nil {
 		t.Error(err)
@@ -63,4 +62,28 @@ func TestImpossibleMeanwhile(t *testing.T) {
 		t.Errorf("error %v, want %v", err, chunks.ErrHeader)
 	}
 	goesOn(t, c, p)
+}
+
+// TestCallsWithoutReads: a client at whom there can be no RDMA Reads sends no read chunks, and one that can make none does.
+func TestCallsWithoutReads(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		low  loopback.Config
+		want error
+	}{{"none are served", loopback.Config{IRD: -1}, chunks.ErrNoReads}, {"none are made", loopback.Config{ORD: -1}, nil}} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, Config{})
+			c, err := Dial(context.Background(), r.fabric.Dialer(tt.low), rigAddr, Config{Logger: quiet})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if err := client(c).Call(t.Context(), procSink, &items{data: [][]byte{make([]byte, 20_000)}}, nil); !errors.Is(err, tt.want) {
+				t.Errorf("got %v, want %v", err, tt.want)
+			}
+			if err := client(c).Call(t.Context(), procNull, nil, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

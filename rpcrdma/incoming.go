@@ -3,7 +3,10 @@ package rpcrdma
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
@@ -117,7 +120,10 @@ func (in *incoming) letGo() {
 // check checks the chunk lists of the call, and computes the memory that it needs.
 func (in *incoming) check() error {
 	c, h := in.c, &in.header
-	var err error
+	err := h.CheckOffsets()
+	if err != nil {
+		return err
+	}
 	if in.reads, err = h.ReadChunks(in.reads[:0], c.cfg.MaxMessage); err != nil {
 		return err
 	}
@@ -225,12 +231,20 @@ func (in *incoming) begin() {
 	}
 	in.dec.Reset(in.body, in.args)
 	in.message.decode(&in.dec)
+	if in.server == nobody {
+		in.c.stats.unserved.Add(1)
+	}
 	in.server.Dispatch(in)
 }
 
-// abort gives up a call whose message could not be read, so that its connection cannot go on.
+// abort gives up a call whose message could not be read, so that its connection cannot go on. Where that comes of its end there may be
+// many such calls, and why it ended is in the log.
 func (in *incoming) abort(err error) {
-	in.c.cfg.Logger.Warn("rpcrdma: call aborted", "peer", in.c.info.RemoteAddr, "xid", in.header.XID, "err", err)
+	level := slog.LevelWarn
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, transport.ErrFlushed) {
+		level = slog.LevelDebug
+	}
+	in.c.cfg.Logger.Log(in.c.ctx, level, "rpcrdma: call aborted", "peer", in.c.info.RemoteAddr, "xid", in.header.XID, "err", err)
 	in.c.fail(err)
 	in.Drop()
 }

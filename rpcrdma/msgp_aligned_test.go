@@ -4,72 +4,116 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"unsafe"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// TestPaddedLandsAligned checks on addresses that data which a client pads lies where a server's receives have their second buffers, which begin at multiples of
-// the alignment, and that it is not copied on the way to the handler (draft section 3.9).
+// echoTwice is a program that returns its arguments, items, and tells where they lay.
+func echoTwice(at chan<- []*byte) oncrpc.Program {
+	return oncrpc.Program{Number: testProgram, Version: 2, Procedures: []oncrpc.Procedure{
+		1: {Name: "ECHO", NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
+			var args placed
+			args.UnmarshalXDR(c.Args)
+			if err := c.Args.Finish(); err != nil {
+				return err
+			}
+			args.MarshalXDR(c.Results)
+			at <- args.at
+			return nil
+		}},
+	}}
+}
+
+// placed is items that stay where the message has them.
+type placed struct {
+	items
+	at []*byte
+}
+
+func (p *placed) UnmarshalXDR(d *xdr.Decoder) {
+	for range d.Count(64, 8) {
+		d.Uint32()
+		b, err := d.Bulk(1 << 20).Bytes(context.Background())
+		if err != nil {
+			d.Fail(err)
+		}
+		p.at, p.data = append(p.at, unsafe.SliceData(b)), append(p.data, b)
+	}
+	p.tail = d.Uint32()
+}
+
+// TestPaddedLandsAligned checks on addresses that data which one end pads lies where the receives of the other have their second buffers, which begin at multiples of
+// the alignment, and that it is not copied on the way to the handler, or back to the caller (draft section 3.9): whatever a Send is cut into on its way,
+// whether receives are promised or posted with their memory, and also when the two ends have agreed on longer ones.
 func TestPaddedLandsAligned(t *testing.T) {
-	for _, align := range []int{128, 256, 4096, 8192} { // all above what stands in front of the data
-		t.Run(fmt.Sprint(align), func(t *testing.T) {
-			r, made := newSlowRig(t, Config{Dialect: Draft, InlineRecv: 20480, Align: align})
-			var at []*byte
-			r.server.Handle(oncrpc.Program{Number: testProgram, Version: 2, Procedures: []oncrpc.Procedure{
-				1: {Name: "TAKE", NonBlocking: true, Handler: func(ctx context.Context, c *oncrpc.Call) error {
-					for range c.Args.Count(8, 8) {
-						c.Args.Uint32()
-						b, err := c.Args.Bulk(1 << 20).Bytes(ctx)
-						if err != nil {
-							return err
-						}
-						at = append(at, unsafe.SliceData(b))
-						if !bytes.Equal(b, pattern(uint64(len(b)), len(b))) {
-							return oncrpc.ErrGarbageArgs
-						}
+	const first, later = 8192, 40_000
+	for _, network := range []struct {
+		name   string
+		shared bool // receives are promised
+		make   func(t testing.TB) (transport.Listener, transport.Dialer)
+	}{
+		{"loopback", true, providers["loopback"]},
+		{"loopback, posted", false, providers["loopback"]},
+		{"iwarp", true, onIWARP(iwarp.Config{CRC: iwarp.CRCOff})},
+		{"iwarp, posted", false, onIWARP(iwarp.Config{CRC: iwarp.CRCOff})},
+		{"iwarp with CRC", true, onIWARP(iwarp.Config{CRC: iwarp.CRCOn})},
+		{"iwarp in many segments", true, onIWARP(iwarp.Config{CRC: iwarp.CRCOff, MaxSegment: 700})},
+		{"iwarp with CRC in many segments", true, onIWARP(iwarp.Config{CRC: iwarp.CRCOn, MaxSegment: 1001})},
+		{"iwarp with markers", true, onIWARP(iwarp.Config{Markers: mpa.MarkersOn})},
+	} {
+		for _, align := range []int{128, 256, 4096} { // all above what stands in front of the data
+			t.Run(fmt.Sprintf("%s/%d", network.name, align), func(t *testing.T) {
+				cfg := Config{Logger: quiet, Dialect: Draft, InlineSend: first, InlineRecv: first, Align: align, PeerAlign: align, NoReplyChunks: true}
+				ends := newWatchedEnds(t, network.make, network.shared, cfg)
+				at := make(chan []*byte, 1)
+				ends.server.Handle(echoTwice(at))
+				cl := oncrpc.NewClient(ends.client, testProgram, 2, oncrpc.AuthNone())
+				padded := uint64(0)
+				echo := func(size int, lengths ...int) {
+					t.Helper()
+					args, reply := &items{}, &placed{}
+					for _, n := range lengths {
+						args.data = append(args.data, pattern(uint64(n), n))
 					}
-					c.Args.Uint32()
-					return c.Args.Finish()
-				}},
-			}})
-			c := r.dial(Config{Dialect: Draft, InlineSend: 20480, PeerAlign: align})
-			ep := wait(t, made)
-			cl := oncrpc.NewClient(c, testProgram, 2, oncrpc.AuthNone())
-			for _, sizes := range [][]int{{1024}, {4096}, {8192}, {1025, 2000}, {10, 3000}, {4000, 4000, 1}} {
-				at = nil
-				args := &items{}
-				for _, n := range sizes {
-					args.data = append(args.data, pattern(uint64(n), n))
+					if err := cl.Do(t.Context(), &oncrpc.Request{Procedure: 1, Args: args, Reply: reply}); err != nil {
+						t.Fatalf("%v: %v", lengths, err)
+					}
+					padded++
+					if !slices.EqualFunc(reply.data, args.data, bytes.Equal) {
+						t.Errorf("%v: the data differs", lengths)
+					}
+					ends.atServer.check(t, "call", wait(t, at), lengths, align, size)
+					ends.atClient.check(t, "reply", reply.at, lengths, align, size)
 				}
-				if err := cl.Do(t.Context(), &oncrpc.Request{Procedure: 1, Args: args}); err != nil {
-					t.Fatalf("%v: %v", sizes, err)
+				for _, lengths := range [][]int{{1024}, {4000}, {10, 3000}} {
+					echo(first, lengths...)
 				}
-				first := true
-				for i, n := range sizes {
-					if n < 1024 {
-						continue
+				if network.shared {
+					if here, there := ends.client.Expect(later), ends.peer.Expect(later); here != later || there != later {
+						t.Fatalf("expected %d and %d, want %d", here, there, later)
 					}
-					if off := uintptr(unsafe.Pointer(at[i])) % uintptr(align); off != 0 {
-						t.Errorf("%v: item %d lies %d bytes behind a multiple of %d", sizes, i, off, align)
+					for _, end := range []*Conn{ends.client, ends.peer} {
+						end.Agree(func(s *Settings) { s.MaxSend, s.MaxReplySend = later, later })
 					}
-					ep.mu.Lock()
-					if room := ep.second[at[i]]; first && room != 20480-align {
-						t.Errorf("%v: item %d does not begin a second buffer of %d bytes (%d)", sizes, i, 20480-align, room)
+					for _, lengths := range [][]int{{1024}, {16384}, {1025, 2000}, {10, 3000}, {9000, 9001, 5, 9002}, {30_000}} {
+						echo(1<<16, lengths...) // of which there are kinds
 					}
-					ep.mu.Unlock()
-					first = false
 				}
-			}
-			if err := client(c).Call(t.Context(), procNull, nil, nil); err != nil {
-				t.Fatal(err)
-			}
-			if got := wait(t, r.program.conns).Stats().Padded; got != 6 {
-				t.Errorf("%d RDMA_MSGPs, want 6", got)
-			}
-		})
+				for _, end := range []*Conn{ends.client, ends.peer} {
+					if got := end.Stats().Padded; got != padded {
+						t.Errorf("%d RDMA_MSGPs have come, want %d", got, padded)
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -27,6 +27,7 @@ func TestThreshold(t *testing.T) {
 		{"data of that length", []int{1024, 5}, nil, 1024, 1023, true},
 		{"data of many lengths", []int{1024, 1022, 1023, 1021}, nil, 1024, 1020, true},
 		{"no data as long", []int{1000, 39}, nil, 1024, 0, false},
+		{"no data as long as what is inline", []int{39}, nil, 8, 0, false},
 		{"data of length, least possible", []int{40, 39, 38}, nil, 8, 37, true},
 		{"data of every length possible", []int{40, 39, 38, 37}, nil, 8, 0, false},
 		{"longer data beside that", []int{40, 39, 38, 37, 5000}, nil, 8, 0, false},
@@ -72,17 +73,17 @@ func TestPaddingNotAmbiguous(t *testing.T) {
 		for range m.Bulk {
 			without = append(without, rapid.IntRange(0, 3).Draw(rt, "beside") == 0)
 		}
-		s := Settings{PeerAlign: 1 << rapid.IntRange(3, 10).Draw(rt, "align"), MaxSend: rapid.SampledFrom([]int{1024, 4096, 65536}).Draw(rt, "inline")}
+		align, most := 1<<rapid.IntRange(3, 10).Draw(rt, "align"), rapid.SampledFrom([]int{1024, 4096, 65536}).Draw(rt, "inline")
 		least := rapid.SampledFrom([]int{1, 10, 64, 200}).Draw(rt, "least")
 		h := header(1, TypeMsg)
-		thresh, padding, ok := padHeader(h, &m, without, &s, least)
+		thresh, padding, ok := padHeader(h, &m, without, align, most, least)
 		if ok != (h.Type == TypeMsgP) {
 			rt.Fatalf("%v, and padded is %v", h.Type, ok)
 		}
 		if !ok {
 			return
 		}
-		b := m.AppendPadded(h.Append(nil), without, s.PeerAlign, thresh)
+		b := m.AppendPadded(h.Append(nil), without, align, thresh)
 		if !bytes.Equal(b, padded(h, &m, without, thresh, 0)) {
 			rt.Fatal("laid out in another way than section 3.9 says")
 		}
@@ -90,8 +91,8 @@ func TestPaddingNotAmbiguous(t *testing.T) {
 		for _, p := range m.AppendPieces(nil, without) {
 			inline += len(p)
 		}
-		if len(b) > s.MaxSend || len(b) != h.Len()+inline+padding {
-			rt.Errorf("message of %d bytes: %d of header, %d of message, %d of padding; %d allowed", len(b), h.Len(), inline, padding, s.MaxSend)
+		if len(b) > most || len(b) != h.Len()+inline+padding {
+			rt.Errorf("message of %d bytes: %d of header, %d of message, %d of padding; %d allowed", len(b), h.Len(), inline, padding, most)
 		}
 		var n Header
 		at, err := n.Parse(b)
@@ -120,8 +121,8 @@ func TestPaddingNotAmbiguous(t *testing.T) {
 				if it.bulk {
 					got, _ = d.Bulk(1 << 20).Bytes(context.Background())
 					if len(it.data) > thresh && !without[k] {
-						if off := bytes.Index(b, it.data); off%s.PeerAlign != 0 && bytes.Count(b, it.data) == 1 {
-							rt.Errorf("item %d of %d bytes at %d, padded to %d", i, len(it.data), off, s.PeerAlign)
+						if off := bytes.Index(b, it.data); off%align != 0 && bytes.Count(b, it.data) == 1 {
+							rt.Errorf("item %d of %d bytes at %d, padded to %d", i, len(it.data), off, align)
 						}
 					}
 					k++

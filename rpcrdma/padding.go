@@ -28,19 +28,19 @@ func threshold(m *xdr.Message, without []bool, least int) (thresh int, ok bool) 
 	return 0, false
 }
 
-// padHeader makes h that of an RDMA_MSGP, if the message it is for shall be padded for the peer and fits that way. It
+// padHeader makes h that of an RDMA_MSGP, if the message it is for shall be padded to align and fits in a Send of most bytes that way. It
 // returns the threshold, and the bytes of padding.
-func padHeader(h *Header, m *xdr.Message, without []bool, s *Settings, least int) (thresh, padding int, ok bool) {
-	if s.PeerAlign == 0 || h.Type != TypeMsg {
+func padHeader(h *Header, m *xdr.Message, without []bool, align, most, least int) (thresh, padding int, ok bool) {
+	if align == 0 || h.Type != TypeMsg {
 		return 0, 0, false
 	}
 	if thresh, ok = threshold(m, without, least); !ok {
 		return 0, 0, false
 	}
-	h.Type, h.Align, h.Threshold = TypeMsgP, uint32(s.PeerAlign), uint32(thresh)
+	h.Type, h.Align, h.Threshold = TypeMsgP, uint32(align), uint32(thresh)
 	base := h.Len()
-	n := m.PaddedLen(base, without, s.PeerAlign, thresh)
-	if base+n > s.MaxSend {
+	n := m.PaddedLen(base, without, align, thresh)
+	if base+n > most {
 		h.Type = TypeMsg
 		return 0, 0, false
 	}
@@ -49,7 +49,7 @@ func padHeader(h *Header, m *xdr.Message, without []bool, s *Settings, least int
 
 // pad has the reply padded for the peer, if it is to be.
 func (in *incoming) pad(s *Settings) {
-	in.thresh, _, _ = padHeader(&in.out, &in.reply, in.without, s, in.c.cfg.MinChunk)
+	in.thresh, _, _ = padHeader(&in.out, &in.reply, in.without, s.PeerAlign, s.MaxReplySend, in.c.cfg.MinChunk)
 }
 
 // padding returns how the data in an RDMA_MSGP is padded, behind a header of n bytes, in a message that a receive of size

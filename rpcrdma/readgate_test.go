@@ -35,9 +35,7 @@ func newGated(t *testing.T, cfg Config) *gated {
 
 // limit has the peer say how many Reads it serves.
 func (g *gated) limit(n int) {
-	s := g.c.Settings()
-	s.Reads = n
-	g.c.Agree(s)
+	g.c.Agree(func(s *Settings) { s.Reads = n })
 }
 
 // under checks that there are so many Reads under way, and no more to come.

@@ -253,7 +253,10 @@ func (k *call) end(err error) {
 	case err == nil:
 	case errors.Is(err, ErrVersion):
 		c.complain(&c.stats.badVersion, "reply of another version", k.xid, err)
-	case errors.Is(err, ErrMalformed), errors.Is(err, chunks.ErrMalformed):
+	case errors.Is(err, chunks.ErrMalformed) && !errors.Is(err, ErrMalformed):
+		err = fmt.Errorf("%w: %w", ErrMalformed, err)
+		fallthrough
+	case errors.Is(err, ErrMalformed):
 		c.complain(&c.stats.malformed, "reply malformed", k.xid, err)
 	}
 	if k.owes {
@@ -305,7 +308,6 @@ func (c *Conn) take(r *receive, m message) *incoming {
 	s := c.server
 	if s == nil {
 		s = nobody
-		c.stats.unserved.Add(1)
 	}
 	in := getIncoming(c, s)
 	in.recv, in.message = r, m

@@ -93,6 +93,11 @@ func (b *receiveBudget) short(reserved int64) bool {
 	return b.queued.Load() > 0 || b.free.Load() < reserved
 }
 
+// scarce reports whether all is reserved, or somebody waits. Where there is no budget there is always more.
+func (b *receiveBudget) scarce() bool {
+	return b != nil && (b.queued.Load() > 0 || b.free.Load() <= 0)
+}
+
 // force reserves n bytes whatever is free.
 func (b *receiveBudget) force(n int64) { b.free.Add(-n) }
 

@@ -2,13 +2,13 @@ package rpcrdma
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // TestFirstCallInFull has the first call of a peer that says nothing be as long as the receives are (draft section 6.1: the server MAY
@@ -41,24 +41,9 @@ func (e noReceives) PostRecv(rs ...*transport.Receive) error {
 	return e.Endpoint.PostRecv(rs...)
 }
 
-type noReceivesListener struct {
-	transport.Listener
-	full *atomic.Bool
-}
-
-func (l noReceivesListener) Accept(ctx context.Context) (transport.Request, error) {
-	r, err := l.Listener.Accept(ctx)
-	return noReceivesRequest{r, l.full}, err
-}
-
-type noReceivesRequest struct {
-	transport.Request
-	full *atomic.Bool
-}
-
-func (r noReceivesRequest) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
-	ep, err := r.Request.Accept(ctx, private)
-	return noReceives{ep, r.full}, err
+// withoutReceives has the endpoints of a listener be noReceives.
+func withoutReceives(l transport.Listener, full *atomic.Bool) transport.Listener {
+	return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return noReceives{ep, full} })
 }
 
 // TestRepliesWithoutReceives has a server answer when no receives can be posted (rpcrdma-3.3-3): what is granted is what is posted
@@ -66,7 +51,7 @@ func (r noReceivesRequest) Accept(ctx context.Context, private []byte) (transpor
 func TestRepliesWithoutReceives(t *testing.T) {
 	const credits = 8
 	var full atomic.Bool
-	r := newRigOn(t, Config{Credits: credits}, loopback.Config{}, func(l transport.Listener) transport.Listener { return noReceivesListener{l, &full} })
+	r := newRigOn(t, Config{Credits: credits}, loopback.Config{}, func(l transport.Listener) transport.Listener { return withoutReceives(l, &full) })
 	p := r.raw(inline4k)
 	call := func(xid uint32) {
 		h := header(xid, TypeMsg)

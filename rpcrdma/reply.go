@@ -45,7 +45,7 @@ func (in *incoming) tooLong() error {
 		bulk = append(bulk, m.Bulk[i].Len)
 	}
 	return fmt.Errorf("%d bytes and bulk data of %v do not fit in %d inline, a reply chunk of %d, write chunks of %d",
-		len(m.Inline), bulk, in.c.settings.Load().MaxSend, h.Reply.Len(), writes)
+		len(m.Inline), bulk, in.c.settings.Load().MaxReplySend, h.Reply.Len(), writes)
 }
 
 // refuse answers the call with an RDMA_ERROR.
@@ -93,9 +93,9 @@ func (in *incoming) layout() bool {
 		out.SetReply(in.segs)
 	}
 	switch {
-	case out.Len()+rest <= s.MaxSend:
+	case out.Len()+rest <= s.MaxReplySend:
 		in.pad(s)
-	case out.Len() <= s.MaxSend && in.fillReply(rest):
+	case out.Len() <= s.MaxReplySend && in.fillReply(rest):
 	case !c.rules.replyReads || !in.layoutReads(s):
 		return false
 	}
@@ -115,8 +115,8 @@ func (in *incoming) layout() bool {
 			}
 		}
 	}
-	if out.Type == TypeNoMsg && len(out.Reads) == 0 {
-		if !in.write(out.Reply, in.pieces, rest) {
+	if n := out.Reply.Len(); n > 0 {
+		if !in.write(out.Reply, in.pieces, int(n)) {
 			return false
 		}
 		in.pieces = in.pieces[:0]

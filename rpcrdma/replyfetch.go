@@ -120,7 +120,10 @@ func (k *call) acceptReads(h *Header, inline int) error {
 	if n > uint64(most) {
 		return fmt.Errorf("%w: %w: %d bytes in read chunks of a reply, %d allowed", chunks.ErrMalformed, ErrTooLarge, n, most)
 	}
-	var err error
+	err := h.CheckOffsets()
+	if err != nil {
+		return err
+	}
 	if k.reads, err = h.ReadChunks(k.reads[:0], most); err != nil {
 		return err
 	}

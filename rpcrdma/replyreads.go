@@ -6,8 +6,8 @@ import (
 )
 
 // layoutReads lays out a reply that fits neither inline nor in the reply chunk: bulk data for which there is no write chunk becomes read chunks, and if
-// that does not suffice, so does what is left, at position zero (draft sections 3.8, 5.1). It reports false if that is
-// not possible either.
+// that does not suffice, what is left goes to the reply chunk (draft section 5.2), or is a read chunk, too, at position zero (3.8, 5.1). It reports
+// false if that is not possible either.
 func (in *incoming) layoutReads(s *Settings) bool {
 	out, m := &in.out, &in.reply
 	if s.PeerReads == 0 || m.Len() > in.c.cfg.MaxMessage {
@@ -16,7 +16,7 @@ func (in *incoming) layoutReads(s *Settings) bool {
 	for len(in.without) < len(m.Bulk) {
 		in.without = append(in.without, false)
 	}
-	plan, err := chunks.PlanReply(m, in.without, out.Len(), in.c.limits(s))
+	plan, err := chunks.PlanReply(m, in.without, out.Len(), in.header.Reply.Len(), in.c.limits(s, s.MaxReplySend))
 	if err != nil {
 		return false
 	}
@@ -27,11 +27,11 @@ func (in *incoming) layoutReads(s *Settings) bool {
 		in.without[i] = in.without[i] || read
 	}
 	in.pieces = m.AppendPieces(in.pieces[:0], in.without)
-	if plan.Long { // the first entry (draft section 5.1)
-		rest := 0
-		for _, p := range in.pieces {
-			rest += len(p)
-		}
+	rest := 0
+	for _, p := range in.pieces {
+		rest += len(p)
+	}
+	if plan.Long && !in.fillReply(rest) { // the first entry (draft section 5.1)
 		out.Type = TypeNoMsg
 		if !in.addRead(0, in.pieces, rest) {
 			return false

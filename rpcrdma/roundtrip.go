@@ -105,7 +105,7 @@ func (c *Conn) ended(ctx context.Context, err error) error {
 // layPlan plans the call for the settings in force.
 func (k *call) layPlan(s *Settings) (err error) {
 	k.settings = s
-	k.plan, err = chunks.PlanCall(&k.x.Call, k.x.Results, k.x.MaxReply, k.c.limits(s))
+	k.plan, err = chunks.PlanCall(&k.x.Call, k.x.Results, k.x.MaxReply, k.c.limits(s, s.MaxSend))
 	return err
 }
 
@@ -301,6 +301,9 @@ func (k *call) acceptWrites(h *Header) error {
 	for i, returned := range h.Writes {
 		n, err := chunks.Filled(k.header.Writes[i], returned, k.c.rules.roundUp)
 		if err != nil {
+			if _, other := chunks.Filled(k.header.Writes[i], returned, true); other == nil {
+				err = fmt.Errorf("%w: %w", err, ErrRoundUp)
+			}
 			return err
 		}
 		data := k.x.Results[i][:min(n, len(k.x.Results[i]))]

@@ -49,7 +49,12 @@ func newReadCall(p *rawPeer, xid uint32, roundUp bool, lengths ...int) *readCall
 
 // TestReadChunks sends calls with read chunks in every shape that is allowed.
 func TestReadChunks(t *testing.T) {
-	r := newRig(t, Config{})
+	t.Run("rfc8166", func(t *testing.T) { testReadChunks(t, RFC8166) })
+	t.Run("draft", func(t *testing.T) { testReadChunks(t, Draft) })
+}
+
+func testReadChunks(t *testing.T, dialect Dialect) {
+	r := newRig(t, Config{Dialect: dialect})
 	p := r.raw(inline4k)
 	xid := uint32(100)
 	send := func(t *testing.T, rc *readCall) {
@@ -125,6 +130,14 @@ func TestReadChunks(t *testing.T) {
 		rc.h.Type = TypeNoMsg
 		rc.h.Reads = []chunks.ReadSegment{{Segment: p.expose(rc.body, transport.RemoteRead)}}
 		rc.body = nil
+		send(t, rc)
+	})
+	t.Run("long, and bytes behind its header", func(t *testing.T) {
+		xid++
+		rc := newReadCall(p, xid, false)
+		rc.h.Type = TypeNoMsg
+		rc.h.Reads = []chunks.ReadSegment{{Segment: p.expose(rc.body, transport.RemoteRead)}}
+		rc.body = callBytes(xid, procSource, &source{1, 100}) // nobody looks at them
 		send(t, rc)
 	})
 	t.Run("long with chunks beside it", func(t *testing.T) {
@@ -229,15 +242,17 @@ func testRefusedCalls(t *testing.T, dialect Dialect) {
 			h := header(uint32(1000+i), TypeMsg)
 			p.send(h, tt.call(p, h))
 			got, body := p.next()
+			small := false
 			if tt.want == readList {
 				if dialect == Draft {
 					if got.Type == TypeError {
 						t.Errorf("answer %v", got.Err)
 					}
 					p.alive()
+					wait(t, r.program.conns)
 					return
 				}
-				tt.want = ErrChunk
+				tt.want, small = ErrChunk, true
 			}
 			want := Header{XID: h.XID, Version: 1, Credits: got.Credits, Type: TypeError, Err: tt.want}
 			if tt.want == ErrVers {
@@ -250,6 +265,17 @@ func testRefusedCalls(t *testing.T, dialect Dialect) {
 				t.Error("grant of zero")
 			}
 			p.alive()
+			count := Stats{ErrorsSent: 1, Malformed: 1}
+			switch {
+			case small:
+				count = Stats{ErrorsSent: 1, TooLong: 1}
+			case tt.want == ErrVers:
+				count = Stats{ErrorsSent: 1, BadVersion: 1}
+			}
+			all := wait(t, r.program.conns).Stats()
+			if diff := cmp.Diff(count, Stats{ErrorsSent: all.ErrorsSent, Malformed: all.Malformed, TooLong: all.TooLong, BadVersion: all.BadVersion}); diff != "" {
+				t.Errorf("counters (-want +got):\n%s", diff)
+			}
 		})
 	}
 }
@@ -290,7 +316,12 @@ func testIgnored(t *testing.T, dialect Dialect) {
 
 // TestLengthsDisagree sends read chunks that are not as long as the stream says (docs/readings.md, 2).
 func TestLengthsDisagree(t *testing.T) {
-	r := newRig(t, Config{})
+	t.Run("rfc8166", func(t *testing.T) { testLengthsDisagree(t, RFC8166) })
+	t.Run("draft", func(t *testing.T) { testLengthsDisagree(t, Draft) })
+}
+
+func testLengthsDisagree(t *testing.T, dialect Dialect) {
+	r := newRig(t, Config{Dialect: dialect})
 	p := r.raw(inline4k)
 	for i, delta := range []int{-1, 2, 4, 100} {
 		xid := uint32(i + 1)
@@ -308,7 +339,12 @@ func TestLengthsDisagree(t *testing.T) {
 
 // TestReplies asks for results with every combination of memory for them.
 func TestReplies(t *testing.T) {
-	r := newRig(t, Config{})
+	t.Run("rfc8166", func(t *testing.T) { testReplies(t, RFC8166) })
+	t.Run("draft", func(t *testing.T) { testReplies(t, Draft) })
+}
+
+func testReplies(t *testing.T, dialect Dialect) {
+	r := newRig(t, Config{Dialect: dialect})
 	p := r.raw(inline4k)
 	xid := uint32(0)
 	// Space behind each window shows what is written too far.
@@ -360,24 +396,25 @@ func TestReplies(t *testing.T) {
 		reply       *window
 		wantType    Type
 		wantWrites  [][]uint32
-		wantReply   []uint32 // lengths returned; computed when nil and the type is RDMA_NOMSG
+		wantDraft   [][]uint32 // likewise, with the round-up (draft section 3.7); nil: as in RFC 8166
+		wantReply   []uint32   // lengths returned; computed when nil and the type is RDMA_NOMSG
 	}{
 		{name: "inline", count: 1, size: 100, wantType: TypeMsg},
 		{name: "inline, several and odd", count: 3, size: 101, wantType: TypeMsg},
-		{name: "however small by write chunk", count: 1, size: 1, writes: []*window{expose(4)}, wantWrites: [][]uint32{{1}}},
+		{name: "however small by write chunk", count: 1, size: 1, writes: []*window{expose(4)}, wantWrites: [][]uint32{{1}}, wantDraft: [][]uint32{{4}}},
 		{name: "no bytes by write chunk", count: 1, size: 0, writes: []*window{expose(4)}, wantWrites: [][]uint32{{0}}},
-		{name: "exactly full", count: 1, size: 70_001, writes: []*window{expose(70_001)}, wantWrites: [][]uint32{{70_001}}},
+		{name: "exactly full", count: 1, size: 70_001, writes: []*window{expose(70_001)}, wantWrites: [][]uint32{{70_001}}, wantDraft: [][]uint32{{70_004}}},
 		{name: "partly filled segments", count: 1, size: 1500, writes: []*window{expose(1000, 1000, 1000)}, wantWrites: [][]uint32{{1000, 500, 0}}},
-		{name: "several chunks", count: 2, size: 33, writes: []*window{expose(40), expose(10, 40)}, wantWrites: [][]uint32{{33}, {10, 23}}},
-		{name: "more results than chunks", count: 3, size: 33, writes: []*window{expose(40)}, wantWrites: [][]uint32{{33}}},
-		{name: "more chunks than results", count: 1, size: 33, writes: []*window{expose(40), expose(50)}, wantWrites: [][]uint32{{33}, {0}}},
-		{name: "empty chunk is none", count: 2, size: 33, writes: []*window{expose(), expose(50)}, wantWrites: [][]uint32{nil, {33}}},
+		{name: "several chunks", count: 2, size: 33, writes: []*window{expose(40), expose(10, 40)}, wantWrites: [][]uint32{{33}, {10, 23}}, wantDraft: [][]uint32{{36}, {10, 26}}},
+		{name: "more results than chunks", count: 3, size: 33, writes: []*window{expose(40)}, wantWrites: [][]uint32{{33}}, wantDraft: [][]uint32{{36}}},
+		{name: "more chunks than results", count: 1, size: 33, writes: []*window{expose(40), expose(50)}, wantWrites: [][]uint32{{33}, {0}}, wantDraft: [][]uint32{{36}, {0}}},
+		{name: "empty chunk is none", count: 2, size: 33, writes: []*window{expose(), expose(50)}, wantWrites: [][]uint32{nil, {33}}, wantDraft: [][]uint32{nil, {36}}},
 		{name: "reply chunk not needed", count: 1, size: 100, reply: expose(5000), wantReply: []uint32{0}},
 		{name: "reply chunk", count: 1, size: 5000, reply: expose(9000), wantType: TypeNoMsg},
 		{name: "reply chunk exactly full", count: 1, size: 5000, reply: expose(24 + 4 + 8 + 5000 + 4), wantType: TypeNoMsg},
 		{name: "reply chunk in segments", count: 2, size: 5001, reply: expose(100, 5001, 9000), wantType: TypeNoMsg},
-		{name: "write and reply chunk", count: 2, size: 6001, writes: []*window{expose(7000)}, reply: expose(7000), wantType: TypeNoMsg, wantWrites: [][]uint32{{6001}}},
-		{name: "write chunk makes it fit", count: 1, size: 6001, writes: []*window{expose(7000)}, reply: expose(7000), wantWrites: [][]uint32{{6001}}, wantReply: []uint32{0}},
+		{name: "write and reply chunk", count: 2, size: 6001, writes: []*window{expose(7000)}, reply: expose(7000), wantType: TypeNoMsg, wantWrites: [][]uint32{{6001}}, wantDraft: [][]uint32{{6004}}},
+		{name: "write chunk makes it fit", count: 1, size: 6001, writes: []*window{expose(7000)}, reply: expose(7000), wantWrites: [][]uint32{{6001}}, wantDraft: [][]uint32{{6004}}, wantReply: []uint32{0}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -412,6 +449,9 @@ func TestReplies(t *testing.T) {
 				if rest := mem[len(want):]; !bytes.Equal(rest, bytes.Repeat([]byte{0xaa}, len(rest))) {
 					t.Errorf("write chunk %d: written past %d bytes", i, len(want))
 				}
+			}
+			if dialect == Draft && tt.wantDraft != nil {
+				tt.wantWrites = tt.wantDraft
 			}
 			if diff := cmp.Diff(tt.wantWrites, gotWrites); diff != "" {
 				t.Errorf("write list: %s", diff)

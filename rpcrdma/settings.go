@@ -7,14 +7,17 @@ import (
 )
 
 // Settings are the values of a connection that its ends may change while it is up, with the Connection Configuration
-// Protocol (draft section 6.2; package confproto). Sizes are in bytes.
+// Protocol (draft section 6.2; package confproto). Sizes are in bytes, those of whole Sends with their headers. Each end may configure what concerns its own
+// calls, so these and the peer's have sizes of their own.
 type Settings struct {
-	MaxSend   int // the largest Send to the peer, header included
-	MaxRecv   int // the largest Send that the peer is expected to make
-	Reads     int // RDMA Reads that this side may have under way at the peer; 0: none are possible
-	PeerReads int // RDMA Reads that the peer may have under way here
-	Align     int // alignment of this side's receives; 0: none
-	PeerAlign int // alignment that opaque data is padded to for the peer; 0: it is not padded
+	MaxSend      int // the largest Send to the peer that is a call
+	MaxRecv      int // the largest that is expected as the reply to one
+	MaxReplySend int // the largest Send to the peer that is a reply
+	MaxCallRecv  int // the largest that is expected of the peer as a call
+	Reads        int // RDMA Reads that this side may have under way at the peer; 0: none are possible
+	PeerReads    int // RDMA Reads that the peer may have under way here
+	Align        int // alignment of this side's receives; 0: none
+	PeerAlign    int // alignment that opaque data is padded to for the peer; 0: it is not padded
 }
 
 // initial returns what is in force at the beginning: the draft's basic level (section 6.1), or what the two ends have said
@@ -27,6 +30,7 @@ func (c *Conn) initial() *Settings {
 		PeerReads: c.info.IRD,
 		Align:     c.cfg.Align,
 	}
+	s.MaxReplySend, s.MaxCallRecv = s.MaxSend, s.MaxRecv
 	s.PeerAlign = c.padTo(c.cfg.PeerAlign)
 	return s
 }
@@ -91,17 +95,25 @@ func (c *Conn) expectShared(n int) {
 	}
 }
 
-// Agree puts values into force that the peer has named: MaxSend, MaxRecv, Reads and PeerAlign of s; the others are this side's own. Each is
-// brought into the range that is possible. It affects calls and replies that are laid out from now on.
-func (c *Conn) Agree(s Settings) {
-	c.mu.Lock()
+// Agree puts values into force that the two ends have named: change gets what is in force, and changes it. PeerReads and Align are this side's own, and
+// stay; each of the others is brought into the range that is possible. It affects calls and replies that are laid out from now on. Nothing else changes
+// what is in force meanwhile, so change must be short, and not call Agree.
+func (c *Conn) Agree(change func(*Settings)) {
+	c.agreeing.Lock()
+	defer c.agreeing.Unlock()
 	now := *c.settings.Load()
+	s := now
+	change(&s)
+	c.mu.Lock()
+	longest := c.recvSize
+	c.mu.Unlock() // which is taken with the gate's held: by a reply, in the queue that Reads wait for, too
 	now.MaxSend = min(max(s.MaxSend, DefaultInline), MaxInline)
-	now.MaxRecv = min(max(s.MaxRecv, DefaultInline), c.recvSize)
+	now.MaxRecv = min(max(s.MaxRecv, DefaultInline), longest)
+	now.MaxReplySend = min(max(s.MaxReplySend, DefaultInline), MaxInline)
+	now.MaxCallRecv = min(max(s.MaxCallRecv, DefaultInline), longest)
 	now.Reads = min(max(s.Reads, 0), c.info.ORD)
 	now.PeerAlign = c.padTo(s.PeerAlign)
 	c.settings.Store(&now)
-	c.mu.Unlock() // which is taken with the gate's held: by a reply, in the queue that Reads wait for, too
 	if now.Reads < c.info.ORD {
 		c.gate.set(max(1, now.Reads)) // at zero those that wait already go one by one
 	} else {
@@ -117,10 +129,10 @@ func (c *Conn) padTo(align int) int {
 	return align
 }
 
-// limits is what the layout of a call or reply keeps to.
-func (c *Conn) limits(s *Settings) chunks.Limits {
+// limits is what the layout of a call keeps to, or that of a reply: send is the largest Send.
+func (c *Conn) limits(s *Settings, send int) chunks.Limits {
 	return chunks.Limits{
-		InlineSend:    s.MaxSend,
+		InlineSend:    send,
 		InlineRecv:    s.MaxRecv,
 		MinChunk:      c.cfg.MinChunk,
 		ChunkFrom:     c.cfg.ChunkFrom,

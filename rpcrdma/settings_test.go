@@ -1,19 +1,13 @@
 package rpcrdma
 
 import (
-	"bytes"
-	"context"
-	"encoding/binary"
+	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
-	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
-	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // TestInitialSettings checks what is in force before anything is agreed on (docs/readings.md, 10; draft section 6.1).
@@ -35,6 +29,7 @@ func TestInitialSettings(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c, p := rawServer(t, tt.cfg, tt.peer)
+			tt.want.MaxReplySend, tt.want.MaxCallRecv = tt.want.MaxSend, tt.want.MaxRecv
 			if diff := cmp.Diff(tt.want, c.Settings()); diff != "" {
 				t.Errorf("settings (-want +got):\n%s", diff)
 			}
@@ -45,6 +40,12 @@ func TestInitialSettings(t *testing.T) {
 	}
 }
 
+// all4k returns s with all sizes at 4096.
+func all4k(s Settings) Settings {
+	s.MaxSend, s.MaxRecv, s.MaxReplySend, s.MaxCallRecv = 4096, 4096, 4096, 4096
+	return s
+}
+
 // TestAgree checks that what the peer names is brought into range, and that this side's own values stay.
 func TestAgree(t *testing.T) {
 	own := Settings{PeerReads: 16, Align: 512}
@@ -53,19 +54,23 @@ func TestAgree(t *testing.T) {
 		dialect  Dialect
 		in, want Settings // PeerReads and Align are own's
 	}{
-		{"as it is", Draft, Settings{MaxSend: 2000, MaxRecv: 3000, Reads: 5, PeerAlign: 128}, Settings{MaxSend: 2000, MaxRecv: 3000, Reads: 5, PeerAlign: 128}},
-		{"nothing", Draft, Settings{}, Settings{MaxSend: 1024, MaxRecv: 1024}},
-		{"negative", Draft, Settings{MaxSend: -1, MaxRecv: -1, Reads: -1, PeerAlign: -64}, Settings{MaxSend: 1024, MaxRecv: 1024}},
-		{"too much", Draft, Settings{MaxSend: 1 << 30, MaxRecv: 1 << 30, Reads: 1 << 30, PeerAlign: 1 << 30}, Settings{MaxSend: 65536, MaxRecv: 4096, Reads: 16}},
-		{"largest alignment", Draft, Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerAlign: 32768}, Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerAlign: 32768}},
-		{"no power of two", Draft, Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerAlign: 100}, Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16}},
-		{"this side's own", Draft, Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 3, Align: 64}, Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16}},
-		{"RFC 8166", RFC8166, Settings{MaxSend: 8192, MaxRecv: 3000, Reads: 5, PeerAlign: 128}, Settings{MaxSend: 8192, MaxRecv: 3000, Reads: 5}},
+		{"as it is", Draft, Settings{MaxSend: 2000, MaxRecv: 3000, MaxReplySend: 2500, MaxCallRecv: 3500, Reads: 5, PeerAlign: 128},
+			Settings{MaxSend: 2000, MaxRecv: 3000, MaxReplySend: 2500, MaxCallRecv: 3500, Reads: 5, PeerAlign: 128}},
+		{"nothing", Draft, Settings{}, Settings{MaxSend: 1024, MaxRecv: 1024, MaxReplySend: 1024, MaxCallRecv: 1024}},
+		{"negative", Draft, Settings{MaxSend: -1, MaxRecv: -1, MaxReplySend: -1, MaxCallRecv: -1, Reads: -1, PeerAlign: -64},
+			Settings{MaxSend: 1024, MaxRecv: 1024, MaxReplySend: 1024, MaxCallRecv: 1024}},
+		{"too much", Draft, Settings{MaxSend: 1 << 30, MaxRecv: 1 << 30, MaxReplySend: 1 << 30, MaxCallRecv: 1 << 30, Reads: 1 << 30, PeerAlign: 1 << 30},
+			Settings{MaxSend: 65536, MaxRecv: 4096, MaxReplySend: 65536, MaxCallRecv: 4096, Reads: 16}},
+		{"largest alignment", Draft, all4k(Settings{Reads: 16, PeerAlign: 32768}), all4k(Settings{Reads: 16, PeerAlign: 32768})},
+		{"alignment too large", Draft, all4k(Settings{Reads: 16, PeerAlign: 65536}), all4k(Settings{Reads: 16})},
+		{"no power of two", Draft, all4k(Settings{Reads: 16, PeerAlign: 100}), all4k(Settings{Reads: 16})},
+		{"this side's own", Draft, all4k(Settings{Reads: 16, PeerReads: 3, Align: 64}), all4k(Settings{Reads: 16})},
+		{"RFC 8166", RFC8166, all4k(Settings{Reads: 5, PeerAlign: 128}), all4k(Settings{Reads: 5})},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _ := rawServer(t, Config{Dialect: tt.dialect, Align: own.Align}, inline4k)
-			c.Agree(tt.in)
+			c.Agree(func(s *Settings) { *s = tt.in })
 			want := tt.want
 			want.PeerReads = own.PeerReads
 			if tt.dialect == Draft {
@@ -78,6 +83,47 @@ func TestAgree(t *testing.T) {
 				t.Errorf("Inline() = %d, %d, want %d, %d", send, recv, want.MaxSend, want.MaxRecv)
 			}
 		})
+	}
+}
+
+// TestAgreeTogether has values be agreed on from several sides at the same time: one finds what the other has changed, and nothing is lost.
+func TestAgreeTogether(t *testing.T) {
+	c, _ := rawServer(t, Config{Dialect: Draft}, inline4k)
+	for send := 2000; send < 2010; send++ {
+		other := make(chan int, 1)
+		c.Agree(func(s *Settings) {
+			go c.Agree(func(s *Settings) {
+				s.MaxReplySend = s.MaxSend
+				other <- s.MaxSend
+			})
+			for n := 0; n < 1000 && len(other) == 0; n++ {
+				runtime.Gosched() // to the other, if that does not wait
+			}
+			s.MaxSend = send
+		})
+		if got := wait(t, other); got != send {
+			t.Fatalf("the other found %d, want %d", got, send)
+		}
+		c.Agree(func(s *Settings) { // which comes behind it
+			if s.MaxSend != send || s.MaxReplySend != send {
+				t.Fatalf("%d and %d are in force, want %d", s.MaxSend, s.MaxReplySend, send)
+			}
+		})
+	}
+	// The limit of RDMA Reads is in the end that of the settings.
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for n := range 500 {
+				c.Agree(func(s *Settings) { s.Reads = (i + n) % 17 })
+			}
+		})
+	}
+	wg.Wait()
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	if got, want := c.gate.limit, c.Settings().Reads; want != 16 && got != max(1, want) || want == 16 && got != 0 {
+		t.Errorf("a limit of %d RDMA Reads, %d in force", got, want)
 	}
 }
 
@@ -97,150 +143,59 @@ func TestAgreeTakesEffect(t *testing.T) {
 		}
 		return h
 	}
-	agree := func(change func(*Settings)) {
-		s := c.Settings()
-		change(&s)
-		c.Agree(s)
-	}
 	if h := call(6000); len(h.Reads) != 1 {
 		t.Errorf("6000 bytes to a peer that takes 4096: %d read segments", len(h.Reads))
 	}
-	agree(func(s *Settings) { s.MaxSend = 8192 })
+	c.Agree(func(s *Settings) { s.MaxSend = 8192 })
 	if h := call(6000); len(h.Reads) != 0 {
 		t.Errorf("6000 bytes to a peer that takes 8192: %d read segments", len(h.Reads))
 	}
-	agree(func(s *Settings) { s.MaxSend = 1024 })
+	c.Agree(func(s *Settings) { s.MaxSend = 1024 })
 	if h := call(1500); len(h.Reads) != 1 {
 		t.Errorf("1500 bytes to a peer that takes 1024: %d read segments", len(h.Reads))
 	}
-	agree(func(s *Settings) { s.MaxSend, s.PeerAlign = 4096, 512 })
+	c.Agree(func(s *Settings) { s.MaxSend, s.PeerAlign = 4096, 512 })
 	if h := call(1500); h.Type != TypeMsgP || h.Align != 512 {
 		t.Errorf("call sent as %v, aligned to %d", h.Type, h.Align)
 	}
-	agree(func(s *Settings) { s.PeerAlign = 0 })
+	c.Agree(func(s *Settings) { s.MaxSend, s.MaxReplySend = 2048, 8192 })
+	if h := call(1900); h.Type != TypeMsg || len(h.Reads) != 0 {
+		t.Errorf("call that does not fit with its padding sent as %v, with %d read segments", h.Type, len(h.Reads))
+	}
+	c.Agree(func(s *Settings) { s.PeerAlign = 0 })
 	if h := call(1500); h.Type != TypeMsg {
 		t.Errorf("call sent as %v", h.Type)
 	}
 }
 
-// expectProgram has a procedure that expects a number of bytes and returns the answer.
-func expectProgram() oncrpc.Program {
-	return oncrpc.Program{Number: testProgram, Version: 3, Procedures: []oncrpc.Procedure{
-		1: {Name: "EXPECT", NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
-			n := c.Conn.(*Conn).Expect(int(int32(c.Args.Uint32())))
-			c.Results.Uint32(uint32(n))
-			return nil
-		}},
-	}}
-}
-
-// word is one unsigned integer.
-type word uint32
-
-func (w word) MarshalXDR(e *xdr.Encoder) { e.Uint32(uint32(w)) }
-
-// expect has the server expect n bytes, and returns its answer.
-func (p *rawPeer) expect(n int) int {
-	p.t.Helper()
-	m := callBytes(70, 1, word(uint32(n)))
-	binary.BigEndian.PutUint32(m[16:], 3)
-	p.send(header(70, TypeMsg), m)
-	_, body := p.next()
-	return int(binary.BigEndian.Uint32(body[24:]))
-}
-
-// TestExpectInHandler has a server asked for larger receives. Where these have memory already, nothing is posted in the first call that is
-// shorter, and so it gets them; later there is, and it does not. Promised ones get longer at any time. What a handler was promised can be sent, into every receive that is posted.
-func TestExpectInHandler(t *testing.T) {
-	for _, align := range []int{0, 512} {
-		for _, tt := range []struct {
-			name      string
-			n, want   int
-			after     int // another call ahead of it
-			thenLarge int // asked for by the next call
-			then      int // which gets
-			shared    bool
-		}{
-			{"less than is posted", 1, 4096, 0, 4096, 4096, false},
-			{"as much", 4096, 4096, 0, 5000, 4096, false},
-			{"more", 8192, 8192, 0, 4096, 8192, false},
-			{"as much as there may be", 65536, 65536, 0, 65536, 65536, false},
-			{"more than there may be", 1 << 20, 65536, 0, 70_000, 65536, false},
-			{"negative", -5, 4096, 0, -5, 4096, false},
-			{"too late", 8192, 4096, 1, 8192, 4096, false},
-			{"less than is promised", 1, 4096, 0, 4096, 4096, true},
-			{"as much promised", 4096, 4096, 0, 5000, 5000, true},
-			{"more promised", 8192, 8192, 0, 4096, 8192, true},
-			{"as much promised as there may be", 65536, 65536, 0, 65536, 65536, true},
-			{"never too late", 8192, 8192, 1, 10000, 10000, true},
-		} {
-			t.Run(tt.name, func(t *testing.T) {
-				r := newRigOn(t, Config{Dialect: Draft, Align: align, Credits: 4}, loopback.Config{}, func(l transport.Listener) transport.Listener {
-					if tt.shared {
-						return l
-					}
-					return noReceivesListener{l, new(atomic.Bool)} // which has no abilities
-				})
-				r.server.Handle(expectProgram())
-				p := r.raw(inline4k)
-				if tt.after > 0 {
-					p.alive()
-				}
-				if got := p.expect(tt.n); got != tt.want {
-					t.Fatalf("expected %d of %d asked for, want %d", got, tt.n, tt.want)
-				}
-				for xid := range uint32(12) {
-					h := header(xid, TypeMsg)
-					m := callMessage(xid, procSink, &items{data: [][]byte{make([]byte, (tt.want-h.Len()-56)/4*4)}})
-					p.send(h, m.AppendTo(nil))
-					if got, _ := p.next(); got.Type != TypeMsg {
-						t.Fatalf("Send of %d bytes: %v", tt.want, got.Type)
-					}
-				}
-				if got := p.expect(tt.thenLarge); got != tt.then {
-					t.Errorf("expected %d of %d asked for later, want %d", got, tt.thenLarge, tt.then)
-				}
-			})
-		}
-	}
-}
-
-// TestExpectAsClient has a client ask for larger receives ahead of a call.
-func TestExpectAsClient(t *testing.T) {
-	for _, busy := range []bool{false, true} {
-		c, p := rawServer(t, Config{Dialect: Draft}, inline4k)
-		want := 8192
-		var first *started
-		var h *Header
-		if busy { // its reply finds a longer one
-			first = start(t.Context(), c, &items{}, nil)
-			h, _ = p.next()
-		}
-		waitFor(t, func() bool { // the one for a call of the peer's
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return c.awaited() > 0
+// TestAgreeTakesEffectOnReplies: what is agreed on for replies counts for them, whatever it is for calls.
+func TestAgreeTakesEffectOnReplies(t *testing.T) {
+	r := newRig(t, Config{Dialect: Draft})
+	p := r.raw(inline4k)
+	p.alive()
+	conn := wait(t, r.program.conns)
+	for _, tt := range []struct {
+		agree Settings
+		size  uint32
+		want  Type
+		reads bool
+	}{
+		{Settings{MaxSend: 4096, MaxReplySend: 2048, PeerAlign: 512}, 1500, TypeMsgP, false},
+		{Settings{MaxSend: 4096, MaxReplySend: 2048, PeerAlign: 512}, 1700, TypeMsg, false}, // 2216 bytes with its padding
+		{Settings{MaxSend: 4096, MaxReplySend: 2048}, 3000, TypeMsg, true},
+		{Settings{MaxSend: 1024, MaxReplySend: 8000}, 7000, TypeMsg, false},
+		{Settings{MaxSend: 1024, MaxReplySend: 8000, PeerAlign: 512}, 7000, TypeMsgP, false},
+	} {
+		conn.Agree(func(s *Settings) {
+			s.MaxSend, s.MaxReplySend, s.PeerAlign = tt.agree.MaxSend, tt.agree.MaxReplySend, tt.agree.PeerAlign
 		})
-		if got := c.Expect(8192); got != want {
-			t.Errorf("busy %v: expected %d of 8192 asked for, want %d", busy, got, want)
+		p.send(header(tt.size, TypeMsg), callBytes(tt.size, procSource, &source{1, tt.size}))
+		h, body := p.next()
+		if n := h.Len() + len(body); h.Type != tt.want || (len(h.Reads) > 0) != tt.reads || n > tt.agree.MaxReplySend {
+			t.Errorf("%+v: reply of %d bytes of data is %v, %d bytes long, with %d read segments", tt.agree, tt.size, h.Type, n, len(h.Reads))
 		}
-		if busy {
-			p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
-			if err := wait(t, first.err); err != nil {
-				t.Error(err)
-			}
-			continue
-		}
-		goesOn(t, c, p) // whose reply takes the receive that is there
-		for range 5 {
-			s := start(t.Context(), c, &items{}, nil)
-			h, _ := p.next()
-			const n = 8192 - 28 - 24 - 16
-			m := echoReply(h.XID, pattern(1, n))
-			p.send(header(h.XID, TypeMsg), m)
-			if err := wait(t, s.err); err != nil || !bytes.Equal(s.reply.data[0], pattern(1, n)) {
-				t.Errorf("reply of 8192 bytes differs, or error %v", err)
-			}
+		if tt.reads {
+			p.done(tt.size)
 		}
 	}
 }
@@ -268,10 +223,10 @@ func TestAgreeMeanwhile(t *testing.T) {
 					return
 				default:
 				}
-				s := end.Settings()
-				// What is expected is not less than the other end may send.
-				s.MaxSend, s.Reads, s.PeerAlign = 1024*(1+i%8), 1+i%17, []int{0, 128, 256, 512, 1024}[i%5]
-				end.Agree(s)
+				end.Agree(func(s *Settings) { // what is expected is not less than the other end may send
+					s.MaxSend, s.MaxReplySend = 1024*(1+i%8), 1024*(1+(i+3)%8)
+					s.Reads, s.PeerAlign = 1+i%17, []int{0, 128, 256, 512, 1024}[i%5]
+				})
 			}
 		})
 		for w := range 4 {

@@ -1,9 +1,6 @@
 package rpcrdma
 
-import (
-	"log/slog"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // Stats counts what has happened on a connection.
 type Stats struct {
@@ -44,13 +41,4 @@ func (c *Conn) Stats() Stats {
 		s.donesReceived.Load(), s.donesIgnored.Load(), s.donesMissed.Load(), s.padded.Load(), s.withheld.Load(),
 		s.unserved.Load(), s.waited.Load(), s.tooLong.Load(), s.exceeded.Load(), s.heldUp.Load(),
 	}
-}
-
-// complain counts and logs a fault of the peer: the first of a kind aloud, lest a peer fill the log.
-func (c *Conn) complain(count *atomic.Uint64, what string, xid uint32, err error) {
-	level := slog.LevelDebug
-	if count.Add(1) == 1 {
-		level = slog.LevelWarn
-	}
-	c.cfg.Logger.Log(c.ctx, level, "rpcrdma: "+what, "peer", c.info.RemoteAddr, "xid", xid, "err", err)
 }

@@ -13,6 +13,7 @@ import (
 // case. So its provider takes whatever comes, also the responses to RDMA Reads behind it.
 type supply struct {
 	budget   *receiveBudget           // nil: nothing bounds it
+	free     int                      // receives that do not count in it
 	shared   transport.SharedReceiver // nil: receives have their memory from the beginning
 	wait     receiveWait
 	promised int         // receives posted that no message has taken
@@ -21,9 +22,12 @@ type supply struct {
 	ready    atomic.Bool // memory is reserved, if it is needed; Conn.mu guards changes
 }
 
-// freeReceives is how many receives with memory a connection may have apart from the budget: for a call, and for the next one, which its reply
-// allows. So whoever was granted one call at a time never waits for others.
-const freeReceives = 2
+// How many receives with memory a connection may have apart from the budget: for a call, and for the next one, which its reply
+// allows, and where replies are read, for one more, as that grants two while an RDMA_DONE is to come (credits.Granter). So whoever makes one call at a time never waits for others.
+const (
+	freeReceives     = 2
+	freeReceivesRead = 3
+)
 
 // busy reports whether memory must be reserved; c.mu is held.
 func (c *Conn) busy() bool {
@@ -37,7 +41,7 @@ func (c *Conn) receiveBytes() int64 { return int64(c.receives.kind.size) }
 // spare is what is reserved beyond what may be needed; c.mu is held.
 func (c *Conn) spare() int64 {
 	s := &c.supply
-	return s.reserved - s.held - int64(s.promised-freeReceives)*c.receiveBytes()
+	return s.reserved - s.held - int64(s.promised-s.free)*c.receiveBytes()
 }
 
 // allowReceives returns for how many of n receives that are to be posted there is memory; c.mu is held.
@@ -152,7 +156,7 @@ func (s *receiveSource) Receive() *transport.Receive {
 	a, size := &c.supply, c.receiveBytes()
 	if a.budget != nil && !a.ready.Load() {
 		// One more is for the reply to post, when it makes a grant.
-		if n := int64(a.promised+1-freeReceives) * size; n > 0 {
+		if n := int64(a.promised+1-a.free) * size; n > 0 {
 			if a.reserved = a.budget.reserve(&a.wait, n); a.reserved == 0 {
 				c.stats.heldUp.Add(1)
 				return nil

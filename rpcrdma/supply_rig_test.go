@@ -10,6 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // testReceiveSize is the size in bytes of receives in these tests: one that no other memory has.
@@ -61,30 +62,7 @@ func (m *allocMeter) Free(s transport.Slice) {
 func (m *allocMeter) Import(p []byte) (transport.Slice, error) { return transport.Slice{Bytes: p}, nil }
 func (m *allocMeter) Release(transport.Slice)                  {}
 
-// metered has the connections that a listener accepts take memory of an allocMeter.
-type metered struct {
-	transport.Listener
-	meter *allocMeter
-}
-
-func (l metered) Accept(ctx context.Context) (transport.Request, error) {
-	r, err := l.Listener.Accept(ctx)
-	return meteredRequest{r, l.meter}, err
-}
-
-type meteredRequest struct {
-	transport.Request
-	meter *allocMeter
-}
-
-func (r meteredRequest) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
-	ep, err := r.Request.Accept(ctx, private)
-	if err != nil {
-		return nil, err
-	}
-	return meteredEndpoint{ep, ep.(transport.SharedReceiver), ep.(transport.Abandoner), r.meter}, nil
-}
-
+// meteredEndpoint takes memory of an allocMeter.
 type meteredEndpoint struct {
 	transport.Endpoint
 	transport.SharedReceiver
@@ -99,8 +77,9 @@ type crowd struct {
 	server  *oncrpc.Server
 	program *program
 	meter   *allocMeter
+	addr    string
+	dialer  transport.Dialer
 	clients []*Conn
-	dial    func(t testing.TB, n int) // makes more of them
 }
 
 // providers are what the tests below run on.
@@ -131,10 +110,15 @@ func newCrowd(t testing.TB, provider string, n int, cfg Config) *crowd {
 		server:  oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet}),
 		program: newProgram(),
 		meter:   &allocMeter{Domain: new(loopback.Domain), receive: testReceiveSize},
+		addr:    l.Addr().String(),
+		dialer:  d,
 	}
 	cr.server.Handle(cr.program.program())
 	served := make(chan error, 1)
-	go func() { served <- Serve(context.Background(), metered{l, cr.meter}, cr.server, cfg) }()
+	l = transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
+		return meteredEndpoint{ep, ep.(transport.SharedReceiver), ep.(transport.Abandoner), cr.meter}
+	})
+	go func() { served <- Serve(context.Background(), l, cr.server, cfg) }()
 	t.Cleanup(func() {
 		for _, c := range cr.clients {
 			c.Close()
@@ -147,18 +131,30 @@ func newCrowd(t testing.TB, provider string, n int, cfg Config) *crowd {
 			t.Errorf("%d pieces of memory leaked, %d bytes", n, size)
 		}
 	})
-	cr.dial = func(t testing.TB, n int) {
-		t.Helper()
-		for range n {
-			c, err := Dial(context.Background(), d, l.Addr().String(), Config{Logger: quiet})
-			if err != nil {
-				t.Fatal(err)
-			}
-			cr.clients = append(cr.clients, c)
-		}
-	}
 	cr.dial(t, n)
 	return cr
+}
+
+// dial makes more clients.
+func (cr *crowd) dial(t testing.TB, n int) {
+	t.Helper()
+	for range n {
+		c, err := Dial(context.Background(), cr.dialer, cr.addr, Config{Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cr.clients = append(cr.clients, c)
+	}
+}
+
+// endpoint makes a connection whose client is played by hand.
+func (cr *crowd) endpoint(t testing.TB) transport.Endpoint {
+	t.Helper()
+	ep, err := cr.dialer.Dial(context.Background(), cr.addr, inline4k.append(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ep
 }
 
 // together makes n calls at a time that do nothing, with one ahead of them that brings the credits for that.

@@ -95,32 +95,7 @@ func exchange(ctx context.Context, c *Conn, r *rand.Rand) error {
 func TestHeldUp(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
-			const credits = 8
-			// Two connections that make a call, and may make 7 more, and the one behind that, have all but what is free for each.
-			cr := newCrowd(t, provider, 3, Config{Credits: credits, ReceiveMemory: 2 * (credits + 1 - freeReceives) * testReceiveSize})
-			conns := make([]*Conn, 3)
-			for i, c := range cr.clients {
-				together(t, c, 1)
-				for range 2 {
-					conns[i] = wait(t, cr.program.conns)
-				}
-				for grant, _, _ := c.Credits(); grant < credits; grant, _, _ = c.Credits() {
-					together(t, c, 0)
-					wait(t, cr.program.conns)
-				}
-				waitFor(t, func() bool {
-					conns[i].mu.Lock()
-					defer conns[i].mu.Unlock()
-					return !conns[i].busy()
-				})
-			}
-			var calls []chan error
-			for i := range 2 {
-				calls = append(calls, block(t, cr.clients[i]))
-				wait(t, cr.program.entered)
-			}
-			calls = append(calls, block(t, cr.clients[2]))
-			waitFor(t, func() bool { return conns[2].Stats().HeldUp > 0 })
+			cr, conns, calls := newHeldUp(t, provider, 8)
 			select {
 			case <-cr.program.entered:
 				t.Fatal("a call has begun for which there was no memory")
@@ -141,6 +116,36 @@ func TestHeldUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// newHeldUp has two connections of three with a call under way have all of the memory, and a call over the third wait for some. It returns the server's ends, and
+// the ends of these calls, each of which passes the gate.
+func newHeldUp(t *testing.T, provider string, credits int) (cr *crowd, conns [3]*Conn, calls []chan error) {
+	t.Helper()
+	// Two connections that make a call, and may make 7 more, and the one behind that, have all but what is free for each.
+	cr = newCrowd(t, provider, 3, Config{Credits: credits, ReceiveMemory: 2 * int64(credits+1-freeReceives) * testReceiveSize})
+	for i, c := range cr.clients {
+		together(t, c, 1)
+		for range 2 {
+			conns[i] = wait(t, cr.program.conns)
+		}
+		for grant, _, _ := c.Credits(); grant < credits; grant, _, _ = c.Credits() {
+			together(t, c, 0)
+			wait(t, cr.program.conns)
+		}
+		waitFor(t, func() bool {
+			conns[i].mu.Lock()
+			defer conns[i].mu.Unlock()
+			return !conns[i].busy()
+		})
+	}
+	for i := range 2 {
+		calls = append(calls, block(t, cr.clients[i]))
+		wait(t, cr.program.entered)
+	}
+	calls = append(calls, block(t, cr.clients[2]))
+	waitFor(t, func() bool { return conns[2].Stats().HeldUp > 0 })
+	return cr, conns, calls
 }
 
 // pass has a call of procBlock go on.

@@ -431,7 +431,7 @@ func TestRepliesInOrderOfGrants(t *testing.T) {
 	cfg := Config{Logger: quiet, Credits: 4}.withDefaults()
 	ep := &orderEndpoint{fakeEndpoint: newFakeEndpoint(1024, domain)}
 	c := newConn(ep, cfg, p, newBudget(cfg.ServerMemory), nil)
-	c.settings.Store(&Settings{MaxSend: MaxInline, MaxRecv: MaxInline})
+	c.settings.Store(&Settings{MaxReplySend: MaxInline})
 	answer := func(n int) *incoming {
 		in := getIncoming(c, oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet}))
 		in.header = Header{Version: ProtocolVersion, Credits: 4}

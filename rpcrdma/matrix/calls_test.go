@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -50,6 +51,14 @@ func handCalls() (all []*handCall) {
 		add(&handCall{name: fmt.Sprintf("round-up in a segment of its own, %d", n), call: script{items: items, reads: map[int][]int{1: {n, r - n}, 2: {51, 1}}}, want: "MSG 60"})
 		add(&handCall{name: fmt.Sprintf("round-up in the last of several segments, %d", n), call: script{items: items, reads: map[int][]int{1: {min(n, 1), r - min(n, 1)}}, long: []int{rest}},
 			want: "MSG 60"})
+		if n%4 > 0 {
+			add(&handCall{name: fmt.Sprintf("round-up in a chunk of its own, %d", n), call: script{items: items, reads: map[int][]int{1: {n, r - n}, 2: {51, 1}}, apart: true},
+				want: "MSG 60", wantCall: fmt.Sprintf("MSG %d read 112:%d read %d:%d read %d:51 read %d:1", 28+52+52+8+8+4+4*24, n, 112+n, r-n, 120+r, 171+r)})
+			add(&handCall{name: fmt.Sprintf("round-up in a chunk of its own, first in the list, %d", n), want: "MSG 60",
+				call: script{items: items, reads: map[int][]int{1: {1, n - 1, r - n}, 2: {50, 1, 1}}, apart: true, long: []int{rest}, order: interleaved}})
+			add(&handCall{name: fmt.Sprintf("more than the round-up in a chunk of its own, %d", n), want: refused,
+				call: script{items: items, reads: map[int][]int{1: {n, 4}}, apart: true}})
+		}
 		for thresh := range 3 {
 			above := rpcrdma.Config{PadAbove: true}
 			add(&handCall{name: fmt.Sprintf("padding of %d bytes and more, %d", thresh, n), call: script{items: []Item{bulk(n), text(n), bulk(9)}, align: 32, thresh: thresh},
@@ -99,6 +108,24 @@ func handCalls() (all []*handCall) {
 	add(&handCall{name: "reply chunk without segments", results: []Item{text(4)}, reply: []int{}, want: "MSG 76 reply -"})
 	add(&handCall{name: "reply chunk of which the first segments are enough", results: []Item{text(4060)}, reply: []int{1, 4, 4095, 1, 4000},
 		want: "NOMSG 112 reply 1+4+4095+0+0"})
+	add(&handCall{name: "reply chunk just large enough", results: []Item{text(4060)}, reply: []int{1, 4, 4094, 1}, want: "NOMSG 96 reply 1+4+4094+1"})
+	add(&handCall{name: "reply chunk too small by a byte", results: []Item{text(4060)}, reply: []int{1, 4, 4094}, want: refused, draft: "NOMSG 104 read 0:4100 reply 0+0+0"})
+	add(&handCall{name: "reply chunk just large enough beside a read chunk", results: []Item{bulk(5000), text(4052)}, reply: []int{1, 4098, 1}, want: refused,
+		draft: "NOMSG 104 read 36:5000 reply 1+4098+1"})
+	add(&handCall{name: "reply chunk too small by a byte beside a read chunk", results: []Item{bulk(5000), text(4052)}, reply: []int{1, 4098}, want: refused,
+		draft: "NOMSG 112 read 0:4100 read 36:5000 reply 0+0"})
+	add(&handCall{name: "reply chunk in as many segments as a header can return", results: []Item{text(4000)}, reply: slices.Repeat([]int{100}, 62),
+		want: "NOMSG 1024 reply " + filled(6200, 4040, 100, false)})
+	add(&handCall{name: "reply chunk in more segments", results: []Item{text(4000)}, reply: slices.Repeat([]int{100}, 63), want: refused})
+	add(&handCall{name: "write chunks that no reply can return", results: []Item{bulk(70)}, writes: [][]int{slices.Repeat([]int{1}, 70)}, reply: []int{5000}, want: refused})
+	for _, n := range []int{1024, 1025} {
+		c := &handCall{name: fmt.Sprintf("%d segments", n), call: script{items: []Item{bulk(n)}, reads: map[int][]int{0: slices.Repeat([]int{1}, n)}}, want: "MSG 60",
+			server: rpcrdma.Config{InlineRecv: rpcrdma.MaxInline}}
+		if n > 1024 {
+			c.want = refused
+		}
+		add(c)
+	}
 	add(&handCall{name: "all chunks in one call", call: script{items: three, long: []int{7, rest}, reads: map[int][]int{0: {36}, 2: {35, 35}}, order: interleaved},
 		results: []Item{bulk(5), text(4000), bulk(2001)}, writes: [][]int{{5}, {1000, 1001}}, reply: []int{4056},
 		want: "NOMSG 112 write 5 write 1000+1001 reply 4056", draft: "NOMSG 112 write 8 write 1000+1004 reply 4056"})
@@ -170,7 +197,7 @@ func (c *handCall) run(t *testing.T, d rpcrdma.Dialect, tap *tap, h *hand, s *Se
 	case !draft && (c.notRFC8166 || c.call.align > 0 && c.call.long == nil):
 		want = refused
 	}
-	a := &audit{draft: draft, ours: [2]bool{false, true}, limit: [2]int{1 << 20, 4096}, segment: [2]int{1 << 30, 1 << 20}, above: c.server.PadAbove}
+	a := &audit{draft: draft, ours: [2]bool{false, true}, limit: [2]int{1 << 20, rpcrdma.DefaultInline}, segment: [2]int{1 << 30, 1 << 20}, above: c.server.PadAbove}
 	if err := a.run(tap.events()); err != nil {
 		t.Error(err)
 	}

@@ -135,6 +135,7 @@ const rest = -1
 type script struct {
 	items []Item
 	reads map[int][]int // by item: the segments of its read chunk
+	apart bool          // the last segment of each is at a position of its own, behind the data
 	long  []int         // the segments of the chunk at position zero
 	order order
 
@@ -181,7 +182,11 @@ func (s *script) build(h *hand, hd header, whole []byte, away map[int]bool) []by
 		if i < first || s.reads[i-first] == nil {
 			continue
 		}
-		lists = append(lists, at32(at[i], h.source(whole[at[i]:at[i]+length[i]], s.reads[i-first])))
+		list := at32(at[i], h.source(whole[at[i]:at[i]+length[i]], s.reads[i-first]))
+		if s.apart {
+			list[len(list)-1].position += uint32(length[i])
+		}
+		lists = append(lists, list)
 	}
 	if s.align > 0 {
 		hd.proc, hd.align, hd.thresh = msgp, uint32(s.align), uint32(s.thresh)

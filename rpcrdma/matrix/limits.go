@@ -9,7 +9,7 @@ import (
 
 // limits are one below, at, and one above every limit.
 func limits() (cells []*Cell) {
-	for _, f := range []func() []*Cell{inlineLimits, minChunks, segmentSizes, messageSizes, segmentCounts} {
+	for _, f := range []func() []*Cell{inlineLimits, minChunks, chunkFroms, segmentSizes, messageSizes, segmentCounts, chunkCounts, rooms} {
 		cells = append(cells, f()...)
 	}
 	return cells
@@ -28,32 +28,34 @@ func inlineLimits() (cells []*Cell) {
 	bare := fmt.Sprintf("MSG %d", emptyReply)
 	for _, at := range []struct {
 		name           string
-		limit          int
+		call, reply    int
 		client, server rpcrdma.Config
 	}{
-		{"defaults", 4096, rpcrdma.Config{}, rpcrdma.Config{}},
-		{"set by the client", 1024, rpcrdma.Config{InlineSend: 1024, InlineRecv: 1024}, rpcrdma.Config{InlineSend: 8192, InlineRecv: 8192}},
-		{"set by the server", 2048, rpcrdma.Config{InlineSend: 8192, InlineRecv: 8192}, rpcrdma.Config{InlineSend: 2048, InlineRecv: 2048}},
-		{"as large as can be", 65536, rpcrdma.Config{InlineSend: 65536, InlineRecv: 65536}, rpcrdma.Config{InlineSend: 65536, InlineRecv: 65536}},
-		{"nothing said", 1024, rpcrdma.Config{NoPrivateData: true}, rpcrdma.Config{NoPrivateData: true}},
+		{"defaults", 4096, 4096, rpcrdma.Config{}, rpcrdma.Config{}},
+		{"set by the client", 1024, 2048, rpcrdma.Config{InlineSend: 1024, InlineRecv: 2048}, rpcrdma.Config{InlineSend: 8192, InlineRecv: 8192}},
+		{"set by the server", 2048, 3072, rpcrdma.Config{InlineSend: 8192, InlineRecv: 8192}, rpcrdma.Config{InlineSend: 3072, InlineRecv: 2048}},
+		{"set by who sends", 2048, 1024, rpcrdma.Config{InlineSend: 2048, InlineRecv: 8192}, rpcrdma.Config{InlineSend: 1024, InlineRecv: 8192}},
+		{"set by who receives", 1024, 2048, rpcrdma.Config{InlineSend: 8192, InlineRecv: 2048}, rpcrdma.Config{InlineSend: 8192, InlineRecv: 1024}},
+		{"as large as can be", 65536, 65536, rpcrdma.Config{InlineSend: 65536, InlineRecv: 65536}, rpcrdma.Config{InlineSend: 65536, InlineRecv: 65536}},
+		{"nothing said", 1024, 1024, rpcrdma.Config{NoPrivateData: true}, rpcrdma.Config{NoPrivateData: true}},
 	} {
 		for extra := -1; extra <= 1; extra++ {
-			n := at.limit - emptyCall - itemEntry + extra
+			n := at.call - emptyCall - itemEntry + extra
 			fit := fmt.Sprintf("MSG %d", emptyCall+itemEntry+roundUp(n))
 			if extra > 0 {
 				fit = fmt.Sprintf("NOMSG %d read 0:%d", emptyHeader+readEntry, emptyCall-emptyHeader+itemEntry+roundUp(n))
 			}
-			call := both(&Cell{Name: fmt.Sprintf("call of %d bytes, limit %s", at.limit+extra, at.name), Args: []Item{text(n)}}, small, fit, bare)
+			call := both(&Cell{Name: fmt.Sprintf("call of %d bytes, limit %s", at.call+extra, at.name), Args: []Item{text(n)}}, small, fit, bare)
 			call.Client, call.Server = at.client, at.server
 
-			n = at.limit - emptyReply - itemEntry + extra
+			n = at.reply - emptyReply - itemEntry + extra
 			none, fit := fmt.Sprintf("MSG %d", emptyCall), fmt.Sprintf("MSG %d", emptyReply+itemEntry+roundUp(n))
 			if extra > 0 {
 				list := fmt.Sprintf(" reply %d", emptyReply-emptyHeader+itemEntry+roundUp(n))
 				none = fmt.Sprintf("MSG %d%s", emptyCall+replyEntry+segmentEntry, list)
 				fit = fmt.Sprintf("NOMSG %d%s", emptyHeader+replyEntry+segmentEntry, list)
 			}
-			reply := both(&Cell{Name: fmt.Sprintf("reply of %d bytes, limit %s", at.limit+extra, at.name), Results: []Item{text(n)}}, small, none, fit)
+			reply := both(&Cell{Name: fmt.Sprintf("reply of %d bytes, limit %s", at.reply+extra, at.name), Results: []Item{text(n)}}, small, none, fit)
 			reply.Client, reply.Server = at.client, at.server
 			cells = append(cells, call, reply)
 		}
@@ -112,6 +114,18 @@ func inlineLimits() (cells []*Cell) {
 		}
 		cells = append(cells, both(&Cell{Name: fmt.Sprintf("reply of %d bytes with a reply chunk", 1024+extra), Results: []Item{text(n)}, MaxReply: 2976},
 			small, fmt.Sprintf("MSG %d reply 3000", emptyCall+replyEntry+segmentEntry), fit))
+
+		n = 1024 - emptyReply - 2*itemEntry - readEntry + extra
+		at = firstResult + roundUp(n) + itemEntry
+		c := both(&Cell{Name: fmt.Sprintf("reply of %d bytes with a read chunk", 1024+extra), Results: []Item{text(n), bulk(big + 1)}, Room: []int{}, MaxReply: 3976},
+			noReplyChunks, fmt.Sprintf("MSG %d reply 4000", emptyCall+replyEntry+segmentEntry),
+			fmt.Sprintf("NOMSG %d reply %d", emptyHeader+replyEntry+segmentEntry, emptyReply-emptyHeader+2*itemEntry+roundUp(n)+roundUp(big+1)))
+		c.Server = small
+		c.Draft = Want{Call: "MSG 76", Reply: fmt.Sprintf("MSG %d read %d:%d", emptyReply+2*itemEntry+readEntry+roundUp(n), at, big+1)}
+		if extra > 0 {
+			c.Draft.Reply = fmt.Sprintf("NOMSG %d read 0:%d read %d:%d", emptyHeader+2*readEntry, emptyReply-emptyHeader+2*itemEntry+roundUp(n), at, big+1)
+		}
+		cells = append(cells, c)
 
 		n = 1024 - emptyReply - 2*itemEntry - writeEntry - segmentEntry + extra
 		call := fmt.Sprintf("MSG %d write %d", emptyCall+writeEntry+segmentEntry, big)
@@ -174,12 +188,26 @@ func messageSizes() (cells []*Cell) {
 			}
 		}
 
+		g := both(&Cell{Name: fmt.Sprintf("call of %d bytes in two chunks, the server takes 65536", most+extra), Args: []Item{text(2000), bulk(most - call - 2000 - itemEntry + extra)}},
+			small, fmt.Sprintf("NOMSG 76 read 0:%d read %d:%d", call+2000+itemEntry, firstArg+2000+itemEntry, most-call-2000-itemEntry+extra), "MSG 60")
+		g.Server = cfg
+		h := both(&Cell{Name: fmt.Sprintf("reply of %d bytes expected, the client takes 65536", most+extra), Results: []Item{text(10)}, MaxReply: most - 24 + extra}, small,
+			"MSG 96 reply 65536", "MSG 100 reply 0")
+		h.Client = cfg
+		if extra > 0 {
+			g.RFC8166.Reply = "ERROR 20 ERR_CHUNK"
+			g.Draft.Reply = g.RFC8166.Reply
+			h.RFC8166 = Want{Err: rpcrdma.ErrTooLarge}
+			h.Draft = h.RFC8166
+		}
+		cells = append(cells, g, h)
+
 		n = most - reply + extra
 		f := both(&Cell{Name: fmt.Sprintf("reply of %d bytes to be read, the client takes 65536", most+extra), Results: []Item{text(n)}, MaxReply: 100}, small,
 			"MSG 76", "ERROR 20 ERR_CHUNK")
 		f.Client = cfg
 		f.Draft.Reply = fmt.Sprintf("NOMSG 52 read 0:%d", reply+roundUp(n))
-		g := both(&Cell{Name: fmt.Sprintf("reply of %d bytes to be read, the server makes 65536", most+extra), Results: []Item{text(n)}, MaxReply: 100}, small,
+		g = both(&Cell{Name: fmt.Sprintf("reply of %d bytes to be read, the server makes 65536", most+extra), Results: []Item{text(n)}, MaxReply: 100}, small,
 			"MSG 76", "ERROR 20 ERR_CHUNK")
 		g.Server = cfg
 		g.Draft.Reply = f.Draft.Reply

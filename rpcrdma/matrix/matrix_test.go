@@ -14,6 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -61,7 +62,8 @@ func everywhere(t *testing.T, dialects []rpcrdma.Dialect, f func(*testing.T, rpc
 			t.Run(p.name+"/"+d.String(), func(t *testing.T) {
 				tap := &tap{copies: p.copies}
 				l, dial := p.new(t)
-				f(t, d, tap, tappedListener{l, tap}, tappedDialer{dial, tap})
+				f(t, d, tap, transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return tap.endpoint(ep, server) }),
+					transporttest.WrapDialer(dial, func(ep transport.Endpoint) transport.Endpoint { return tap.endpoint(ep, client) }))
 			})
 		}
 	}

@@ -42,7 +42,7 @@ func paddings() (cells []*Cell) {
 			fmt.Sprintf("MSG %d", emptyCall+3*itemEntry+r+s+304), "MSG 60",
 			Want{Call: fmt.Sprintf("MSGP %d align 128 thresh %d pad %d", paddedCall+3*itemEntry+r+s+304+p+q, 72+r, p+q), Reply: "MSG 60"})
 	}
-	for _, align := range []int{8, 16, 256, 512, 1024, 2048, 16384} {
+	for _, align := range []int{8, 16, 256, 512, 1024, 2048, 16384, 32768} {
 		at := emptyHeader + 8 + firstArg
 		p := pad(at, align)
 		at = emptyHeader + 8 + firstResult
@@ -54,6 +54,9 @@ func paddings() (cells []*Cell) {
 					Reply: fmt.Sprintf("MSGP %d align %d thresh 40 pad %d", paddedReply+itemEntry+1004+q, align, q)})
 			for _, cfg := range []*rpcrdma.Config{&c.Client, &c.Server} {
 				cfg.InlineSend, cfg.InlineRecv = 32768, 32768
+				if align == 32768 {
+					cfg.InlineSend, cfg.InlineRecv = 65536, 65536
+				}
 				if scattered {
 					cfg.Align = align
 				}

@@ -23,7 +23,9 @@ type handReply struct {
 	writes   map[int]int   // by item: the write chunk that it is written to
 	returned map[int][]int // by write chunk: the lengths returned, if not those of the data
 	noWrites bool          // no write list is returned
+	fewer    bool          // only the first write chunk is returned
 	toReply  bool          // the message goes to the reply chunk
+	inReply  []int         // the lengths returned for that, if not those of the message
 
 	want    error // of the client
 	rfc8166 error // of the client there, if it is another one
@@ -43,6 +45,10 @@ func handReplies() (all []*handReply) {
 	odd.SegmentSize = 1025
 	add(&handReply{name: "write chunks that end with a segment, the round-up in the next", reply: script{items: []Item{bulk(1025), bulk(2050)}}, room: []int{3000, 3000},
 		client: odd, writes: map[int]int{0: 0, 1: 1}, returned: map[int][]int{0: {1025, 3, 0}, 1: {1025, 1025, 2}}})
+	add(&handReply{name: "write chunks that end with a segment, the round-up beyond it", reply: script{items: []Item{bulk(1025), bulk(2050)}}, room: []int{3000, 3000},
+		client: odd, writes: map[int]int{0: 0, 1: 1}, returned: map[int][]int{0: {1028, 0, 0}, 1: {1025, 1027, 0}}, rfc8166: chunks.ErrMalformed})
+	add(&handReply{name: "write chunks that end with a segment, more than the round-up beyond it", reply: script{items: []Item{bulk(1025), bulk(2050)}}, room: []int{3000, 3000},
+		client: odd, writes: map[int]int{0: 0, 1: 1}, returned: map[int][]int{1: {1025, 1028, 0}}, want: chunks.ErrMalformed})
 	add(&handReply{name: "round-up behind a gap", reply: script{items: []Item{bulk(1023), bulk(2000)}}, room: []int{3000, 3000},
 		client: segmented, writes: map[int]int{0: 0, 1: 1}, returned: map[int][]int{0: {1023, 1, 0}}, want: chunks.ErrMalformed})
 	for n := range 10 {
@@ -65,6 +71,10 @@ func handReplies() (all []*handReply) {
 		add(&handReply{name: fmt.Sprintf("read chunk with round-up, %d", n), reply: script{items: []Item{bulk(50), bulk(n), bulk(51)}, reads: map[int][]int{1: {r}, 2: {52}}}, rfc8166: never})
 		add(&handReply{name: fmt.Sprintf("read chunk with round-up in a segment of its own, %d", n), rfc8166: never,
 			reply: script{items: []Item{bulk(50), bulk(n), bulk(51)}, reads: map[int][]int{1: {n, r - n}, 2: {51, 1}}}})
+		if n%4 > 0 {
+			add(&handReply{name: fmt.Sprintf("read chunk with round-up in a chunk of its own, %d", n), rfc8166: never,
+				reply: script{items: []Item{bulk(50), bulk(n), bulk(51)}, reads: map[int][]int{1: {n, r - n}, 2: {51, 1}}, apart: true, order: descending}})
+		}
 		add(&handReply{name: fmt.Sprintf("read chunk at position zero beside one of %d", n), rfc8166: never,
 			reply: script{items: []Item{bulk(50), bulk(n), bulk(51)}, reads: map[int][]int{1: {r}}, long: []int{1, rest}}})
 		for thresh := range 3 {
@@ -76,6 +86,12 @@ func handReplies() (all []*handReply) {
 	}
 	add(&handReply{name: "write chunk not used, the data inline", reply: script{items: []Item{bulk(500), bulk(100)}}, room: []int{1000, 3000}, client: segmented, writes: map[int]int{1: 1}})
 	add(&handReply{name: "no write chunk used, the data inline", reply: script{items: []Item{bulk(500), bulk(100)}}, room: []int{1000, 3000}, client: segmented})
+	add(&handReply{name: "one write chunk returned of two", reply: script{items: []Item{bulk(500), bulk(100)}}, room: []int{1000, 3000}, client: segmented, fewer: true,
+		want: rpcrdma.ErrMalformed})
+	// A message is a multiple of four bytes long: it has no round-up.
+	add(&handReply{name: "reply chunk that ends behind a segment", reply: script{items: []Item{text(988)}}, maxReply: 2500, client: odd, toReply: true})
+	add(&handReply{name: "reply chunk that says to end beyond a segment", reply: script{items: []Item{text(988)}}, maxReply: 2500, client: odd, toReply: true,
+		inReply: []int{1028, 0, 0}, want: chunks.ErrMalformed})
 	add(&handReply{name: "no write list returned", reply: script{items: []Item{bulk(500), bulk(100)}}, room: []int{1000, 3000}, client: segmented, noWrites: true})
 	add(&handReply{name: "write chunk not used, the data in a read chunk", rfc8166: never, client: segmented,
 		reply: script{items: []Item{bulk(500), bulk(100)}, reads: map[int][]int{0: {200, 300}}}, room: []int{1000, 3000}, writes: map[int]int{1: 1}})
@@ -271,6 +287,9 @@ func (r *handReply) answer(h *hand, call header) []byte {
 			hd.writes = append(hd.writes, fill(w, data[i], r.returned[i]))
 		}
 	}
+	if r.fewer {
+		hd.writes = hd.writes[:1]
+	}
 	if !r.toReply {
 		hd.reply = fill(call.reply, nil, nil)
 		return r.reply.build(h, hd, whole, away)
@@ -281,6 +300,6 @@ func (r *handReply) answer(h *hand, call header) []byte {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	hd.proc, hd.reply = nomsg, fill(call.reply, body, nil)
+	hd.proc, hd.reply = nomsg, fill(call.reply, body, r.inReply)
 	return hd.append(nil)
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
+// tooMany is a call that no header has room for.
+var tooMany = Want{Err: chunks.ErrHeader}
+
 // segs is a chunk of n bytes in the words of Want.
 func segs(n, size int) string {
 	var s []string
@@ -101,7 +104,6 @@ func segmentCounts() (cells []*Cell) {
 		cells = append(cells, c)
 		return c
 	}
-	tooMany := Want{Err: chunks.ErrHeader}
 	for n := 39; n <= 41; n++ { // 84 + 24n, or 28 + 24(n+1) with the rest at position zero
 		w := Want{Call: "MSG 1020 read 52:" + segs(n*size, size), Reply: "MSG 60"}
 		switch n {
@@ -162,12 +164,26 @@ func segmentCounts() (cells []*Cell) {
 		w := Want{Call: fmt.Sprintf("MSG %d read 52:%s", 84+24*n, segs(n*size, size)), Reply: "MSG 60"}
 		list := segs(n*size, size)
 		v := Want{Call: fmt.Sprintf("MSG %d write %s", 84+16*n, list), Reply: fmt.Sprintf("MSG %d write %s", 76+16*n, list)}
+		u := Want{Call: fmt.Sprintf("MSG %d reply %s", 80+16*n, list), Reply: fmt.Sprintf("NOMSG %d reply %s", 32+16*n, list)}
 		if n > chunks.MaxSegments {
-			w, v = tooMany, tooMany
+			w, v, u = tooMany, tooMany, tooMany
 		}
-		for _, c := range []*Cell{add("read chunk", n, [2][]Item{{bulk(n * size)}}, w), add("write chunk", n, [2][]Item{nil, {bulk(n * size)}}, v)} {
+		for _, c := range []*Cell{add("read chunk", n, [2][]Item{{bulk(n * size)}}, w), add("write chunk", n, [2][]Item{nil, {bulk(n * size)}}, v),
+			add("reply chunk", n, [2][]Item{nil, {text(n*size - 40)}}, u)} {
 			c.Client, c.Server = large, large
 		}
+
+		// The client has no such segments.
+		c := both(&Cell{Name: fmt.Sprintf("read chunk in a reply of %d segments", n), Results: []Item{bulk(n * size)}}, quiet,
+			"MSG 100 write 1048576", "MSG 92 write 1048576")
+		c.Draft = Want{Call: "MSG 76", Reply: fmt.Sprintf("MSG %d read 36:%s", 68+24*n, list)}
+		if n > chunks.MaxSegments {
+			c.RFC8166 = Want{Call: "MSG 116 write 1048576+1024", Reply: "MSG 108 write 1048576+1024"}
+			c.Draft.Reply = "ERROR 20 ERR_CHUNK"
+		}
+		c.Client, c.Server = large, large
+		c.Client.SegmentSize, c.Client.NoReplyChunks = 0, true
+		cells = append(cells, c)
 	}
 	return cells
 }

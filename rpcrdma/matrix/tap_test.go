@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"bytes"
-	"context"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -50,7 +49,7 @@ type event struct {
 
 // tap records what the two ends of a connection do, and passes it on.
 type tap struct {
-	copies bool // memory that is not the provider's has to be copied
+	copies bool // memory that is not the provider's has to be copied, and receives are posted with theirs
 
 	mu  sync.Mutex // guards what follows
 	now int
@@ -76,56 +75,27 @@ func (t *tap) events() []event {
 	return log
 }
 
-// tappedListener is the listener at the server's end.
-type tappedListener struct {
-	transport.Listener
-	t *tap
-}
-
-func (l tappedListener) Accept(ctx context.Context) (transport.Request, error) {
-	r, err := l.Listener.Accept(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return tappedRequest{r, l.t}, nil
-}
-
-type tappedRequest struct {
-	transport.Request
-	t *tap
-}
-
-func (r tappedRequest) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
-	ep, err := r.Request.Accept(ctx, private)
-	if err != nil {
-		return nil, err
-	}
-	return r.t.endpoint(ep, server), nil
-}
-
-// tappedDialer is the dialer at the client's end.
-type tappedDialer struct {
-	transport.Dialer
-	t *tap
-}
-
-func (d tappedDialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
-	ep, err := d.Dialer.Dial(ctx, addr, private)
-	if err != nil {
-		return nil, err
-	}
-	return d.t.endpoint(ep, client), nil
-}
-
 // provided is what both providers can do.
 type provided interface {
 	transport.Endpoint
 	transport.Abandoner
 	transport.Poller
+	transport.SharedReceiver
 }
 
 func (t *tap) endpoint(ep transport.Endpoint, e end) transport.Endpoint {
-	return &tapped{ep.(provided), t, e}
+	p := &tapped{ep.(provided), t, e}
+	if t.copies {
+		return posting{p, p, p}
+	}
+	return p
+}
+
+// posting is an endpoint that is no transport.SharedReceiver: its receives have their memory when they are posted.
+type posting struct {
+	transport.Endpoint
+	transport.Abandoner
+	transport.Poller
 }
 
 type tapped struct {
@@ -233,7 +203,5 @@ func gather(list []transport.Slice) []byte {
 }
 
 var (
-	_ transport.Listener = tappedListener{}
-	_ transport.Dialer   = tappedDialer{}
-	_ provided           = (*tapped)(nil)
+	_ provided = (*tapped)(nil)
 )

@@ -1,0 +1,57 @@
+package rpcrdma
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+)
+
+// TestAsking has a server grant and answer as it likes, at once and late, with replies of all kinds, and callers give up whenever they like. At each step the client has as many calls
+// on the wire as it was granted, RDMA_DONEs counted, neither more nor fewer; each call ends as it must; each reply with a read list gets one RDMA_DONE.
+func TestAsking(t *testing.T) {
+	kinds := []string{"call", "call", "data", "long", "read", "call", "short", "data", "read", "give up", "bad", "refused", "long", "read"}
+	rapid.Check(t, func(rt *rapid.T) {
+		a := newAsking(rapidTB{t, rt}, rapid.SampledFrom([]int{1, 2, 3, 8}).Draw(rt, "credits"), rapid.Bool().Draw(rt, "serves"))
+		domain := a.ep.Domain().(*loopback.Domain)
+		for range rapid.SampledFrom([]int{20, 60}).Draw(rt, "steps") {
+			kind := rapid.SampledFrom(kinds).Draw(rt, "kind")
+			i := rapid.IntRange(0, 20).Draw(rt, "call")
+			grant := rapid.SampledFrom([]int{0, 1, 2, 5, 8, 100}).Draw(rt, "grant")
+			switch {
+			case kind == "call":
+				a.call()
+			case kind == "give up" && len(a.waiting)+len(a.sent)+len(a.reading) > 0:
+				a.giveUp(i)
+			case kind == "read" && len(a.reading) > 0:
+				a.released()
+			case kind == "call", kind == "give up", kind == "read", len(a.sent) == 0:
+				continue
+			default:
+				a.answer(i, kind, grant)
+			}
+			a.settle()
+		}
+		a.call()
+		for len(a.waiting)+len(a.sent)+len(a.reading) > 0 {
+			a.settle()
+			if len(a.reading) > 0 {
+				a.released()
+			} else {
+				a.answer(0, "short", 0)
+			}
+		}
+		a.settle()
+		a.c.mu.Lock()
+		if n := len(a.c.doubts); n > 0 {
+			rt.Errorf("%d transaction ids are in doubt", n)
+		}
+		a.c.mu.Unlock()
+		a.c.Close()
+		ended(a.t, a.c)
+		if n, size := domain.Allocated(); n != 0 {
+			rt.Errorf("%d pieces of memory leaked, %d bytes", n, size)
+		}
+	})
+}

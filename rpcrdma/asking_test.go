@@ -1,0 +1,276 @@
+package rpcrdma
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// asking is a client whose server is played by hand, and what must have become of its calls.
+type asking struct {
+	*rawPeer
+	c      *Conn
+	held   *heldReads
+	serves bool
+
+	limit, begun   int
+	waiting, sent  []*askedCall // in order
+	reading        []*askedCall // with an RDMA Read under way, in order
+	dones          []int        // of each RDMA_DONE that the server is not known to have taken: begun, when it was sent
+	heard, granted int          // replies that have come; which of them has the grant in force
+
+	arrived              map[uint32]uint32 // transaction ids, by tail
+	acked                map[uint32]int    // RDMA_DONEs, by transaction id
+	made, calls, acks    int
+	cancelled, late, bad uint64
+}
+
+type askedCall struct {
+	*started
+	cancel context.CancelFunc
+	tail   uint32
+	number int // among calls that got a credit
+	gone   bool
+
+	// Of a reply that is read.
+	heard, grant int
+	size         int
+	doubtful     bool
+}
+
+// newAsking makes a client, which is a server, too, or not: then a long reply might be a call.
+func newAsking(t testing.TB, credits int, serves bool) *asking {
+	holder := newReadHolder()
+	c, p := rawServerOn(t, Config{Dialect: Draft, Credits: credits}, inline4k, holder.wrap)
+	if serves {
+		back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+		back.Handle(newProgram().program())
+		t.Cleanup(func() { back.Close() })
+		c.Serve(back)
+	}
+	return &asking{rawPeer: p, c: c, held: wait(t, holder.made), serves: serves, limit: 1, arrived: make(map[uint32]uint32), acked: make(map[uint32]int)}
+}
+
+// promote has those that wait begin that may.
+func (a *asking) promote() {
+	for len(a.waiting) > 0 {
+		inflight := len(a.sent) + len(a.reading)
+		if inflight > 0 && inflight+len(a.dones) >= a.limit {
+			return
+		}
+		k := a.waiting[0]
+		a.waiting = a.waiting[1:]
+		a.begun++
+		a.calls++
+		k.number = a.begun
+		a.sent = append(a.sent, k)
+	}
+}
+
+// call makes a call.
+func (a *asking) call() {
+	a.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	k := &askedCall{cancel: cancel, tail: uint32(1000 + a.made)}
+	a.made++
+	k.started = start(ctx, a.c, &items{data: [][]byte{{1}}, tail: k.tail}, nil)
+	a.waiting = append(a.waiting, k)
+	a.promote()
+}
+
+// giveUp has a caller give up, wherever his call is.
+func (a *asking) giveUp(i int) {
+	a.t.Helper()
+	n := len(a.waiting)
+	all := slices.Concat(a.waiting, a.sent, a.reading)
+	k := all[i%len(all)]
+	if k.gone {
+		return
+	}
+	k.gone = true
+	k.cancel()
+	if err := wait(a.t, k.err); !errors.Is(err, context.Canceled) {
+		a.t.Errorf("given up: %v", err)
+	}
+	if i%len(all) < n {
+		a.waiting = slices.Delete(a.waiting, i%len(all), i%len(all)+1)
+	} else {
+		a.cancelled++
+	}
+}
+
+// answer answers a call.
+func (a *asking) answer(i int, kind string, grant int) {
+	a.t.Helper()
+	i %= len(a.sent)
+	k := a.sent[i]
+	a.sent = slices.Delete(a.sent, i, i+1)
+	xid := a.arrived[k.tail]
+	h := header(xid, TypeMsg)
+	h.Credits = uint32(grant)
+	a.heard++
+	k.heard, k.grant, k.size = a.heard, grant, 1024+int(k.tail)
+	data := pattern(uint64(k.tail), k.size)
+	switch kind {
+	case "short":
+		a.send(h, result(xid, 0))
+		k.size = 0
+		a.granting(k)
+		a.over(k, nil)
+	case "refused":
+		h.Type, h.Err = TypeError, ErrChunk
+		a.send(h)
+		a.granting(k)
+		a.over(k, new(PeerError))
+	case "bad":
+		h.Reads = a.readSegments(37, data)
+		a.send(h, result(xid, k.size))
+		a.granting(k)
+		a.done(k)
+		if !k.gone {
+			a.bad++
+		}
+		a.over(k, chunks.ErrMalformed)
+	case "data":
+		h.Reads = a.readSegments(36, data)
+		a.send(h, result(xid, k.size))
+		a.granting(k)
+		if k.gone { // nobody wants to read it
+			a.done(k)
+			a.over(k, nil)
+			return
+		}
+		a.read(k)
+	case "long":
+		h.Type = TypeNoMsg
+		h.Reads = a.readSegments(0, echoReply(xid, data))
+		a.send(h)
+		k.doubtful = a.serves
+		if !k.doubtful {
+			a.granting(k)
+			if k.gone {
+				a.done(k)
+				a.over(k, nil)
+				return
+			}
+		}
+		a.read(k)
+	}
+}
+
+func (a *asking) read(k *askedCall) {
+	a.reading = append(a.reading, k)
+	a.promote()
+	waitFor(a.t, func() bool { return len(a.held.reads) == len(a.reading) })
+}
+
+// released has the oldest RDMA Read complete.
+func (a *asking) released() {
+	a.t.Helper()
+	k := a.reading[0]
+	a.held.release(a.t, 1)
+	a.reading = a.reading[1:]
+	if k.doubtful {
+		a.granting(k)
+	}
+	a.done(k)
+	a.over(k, nil)
+}
+
+// granting has a reply take effect, but that its call is over.
+func (a *asking) granting(k *askedCall) {
+	if k.heard < a.granted {
+		return
+	}
+	a.granted = k.heard
+	a.limit = min(k.grant, a.c.cfg.Credits)
+	a.dones = slices.DeleteFunc(a.dones, func(begun int) bool { return begun < k.number })
+	a.sent = append(a.sent, k) // for as long
+	a.promote()
+	a.sent = slices.DeleteFunc(a.sent, func(x *askedCall) bool { return x == k })
+}
+
+// done has an RDMA_DONE be sent.
+func (a *asking) done(k *askedCall) {
+	a.dones = append(a.dones, a.begun)
+	a.acks++
+}
+
+// over has a call end.
+func (a *asking) over(k *askedCall, want error) {
+	a.t.Helper()
+	a.promote()
+	var refused *PeerError
+	if k.gone {
+		if !errors.As(want, &refused) {
+			a.late++
+		}
+		return
+	}
+	err := wait(a.t, k.err)
+	k.cancel()
+	switch {
+	case errors.As(want, &refused) && errors.As(err, &refused):
+	case !errors.Is(err, want):
+		a.t.Errorf("call: %v, want %v", err, want)
+	case want == nil && !bytes.Equal(k.reply.data[0], pattern(uint64(k.tail), k.size)):
+		a.t.Error("the reply differs")
+	}
+}
+
+// settle waits until what the client has sent is here. It must be what it ought to be.
+func (a *asking) settle() {
+	a.t.Helper()
+	wrong := ""
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Microsecond) {
+		for len(a.msgs) > 0 {
+			h, body := a.next()
+			if h.Type == TypeDone {
+				a.acked[h.XID]++
+			} else {
+				a.arrived[binary.BigEndian.Uint32(body[len(body)-4:])] = h.XID
+			}
+		}
+		if wrong = a.wrong(); wrong == "" {
+			return
+		}
+		if time.Now().After(end) {
+			a.t.Fatal(wrong)
+		}
+	}
+}
+
+func (a *asking) wrong() string {
+	acked := 0
+	for xid, n := range a.acked {
+		if acked += n; n > 1 {
+			return fmt.Sprintf("%d RDMA_DONEs for %d", n, xid)
+		}
+	}
+	for _, k := range a.sent {
+		if _, ok := a.arrived[k.tail]; !ok {
+			return fmt.Sprintf("call %d is not here", k.tail)
+		}
+	}
+	if len(a.arrived) != a.calls || acked != a.acks {
+		return fmt.Sprintf("%d calls and %d RDMA_DONEs have come, want %d and %d", len(a.arrived), acked, a.calls, a.acks)
+	}
+	limit, inflight, waiting := a.c.Credits()
+	if want := []int{a.limit, len(a.sent) + len(a.reading) + len(a.dones), len(a.waiting)}; !slices.Equal([]int{limit, inflight, waiting}, want) {
+		return fmt.Sprintf("Credits() = %d, %d, %d, want %d", limit, inflight, waiting, want)
+	}
+	s := a.c.Stats()
+	got := []uint64{s.CallsSent, s.DonesSent, s.Cancelled, s.LateReplies, s.Malformed, s.UnknownXID}
+	if want := []uint64{uint64(a.calls), uint64(a.acks), a.cancelled, a.late, a.bad, 0}; !slices.Equal(got, want) {
+		return fmt.Sprintf("counted %d, want %d", got, want)
+	}
+	return ""
+}

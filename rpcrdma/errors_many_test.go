@@ -1,0 +1,244 @@
+package rpcrdma
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+)
+
+// held is what a connection holds, by its own account.
+type held struct {
+	Receives, Posted, Active, Owed int
+	Server, Conn                   int64 // bytes free for chunks
+	Messages, Reserved             int64 // bytes of receives that messages hold, and that are reserved
+	Doubts, Stalls, Pending        int
+}
+
+func holding(c *Conn) (h held) {
+	c.budget.mu.Lock()
+	h.Server, h.Conn = c.budget.free, c.memory.free
+	c.budget.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.Receives = c.awaited()
+	h.Posted, h.Active, h.Owed = c.granter.State()
+	h.Messages, h.Reserved = c.supply.held, c.supply.reserved
+	h.Doubts, h.Pending = len(c.doubts), len(c.pending)
+	for in := c.stalls.first; in != nil; in = in.next {
+		h.Stalls++
+	}
+	return h
+}
+
+// TestMalformedAtOnce uses a whole grant for messages with something wrong, at once, and then for calls. Nothing is lost with them: no receive,
+// no credit and no memory.
+func TestMalformedAtOnce(t *testing.T) {
+	const grant = 4
+	for _, d := range []Dialect{RFC8166, Draft} {
+		cfg := malformedConfig(d)
+		cfg.Credits = grant
+		r := newRig(t, cfg)
+		p := r.raw(inline4k)
+		p.alive()
+		conn := wait(t, r.program.conns)
+		call := append(header(1, TypeMsg).Append(nil), callBytes(1, procBlock, &items{})...)
+		var all [][]byte
+		for range grant {
+			all = append(all, call)
+		}
+		before := holding(conn)
+		for _, m := range malformedMessages() {
+			ok := t.Run(fmt.Sprintf("%v/%s", d, m.name), func(t *testing.T) {
+				p.t = t
+				want, counters := m.verdict(d).fate, conn.Stats()
+				var bad [][]byte
+				for xid := range uint32(grant) {
+					bad = append(bad, m.msg(xid))
+				}
+				p.burst(bad...)
+				var count Stats
+				seen := map[string]bool{}
+				for range grant {
+					count = sum(count, want.count)
+					if want.answer != nil {
+						seen[string(p.nextBytes())] = true // in any order, where workers answer
+					}
+				}
+				for xid := range uint32(grant) {
+					if want.answer != nil && !seen[string(want.answer(xid, grant))] {
+						t.Errorf("no answer %x", want.answer(xid, grant))
+					}
+				}
+				waitFor(t, func() bool { return counted(counters, conn.Stats()) == count })
+				p.burst(all...)
+				for range grant {
+					wait(t, r.program.entered)
+				}
+				for range grant {
+					r.program.gate <- struct{}{}
+					if h, _ := p.next(); h.Type != TypeMsg || h.Credits != grant {
+						t.Errorf("answer to a call: %v with a grant of %d", h.Type, h.Credits)
+					}
+				}
+				waitFor(t, func() bool { return holding(conn) == before })
+			})
+			if !ok {
+				break
+			}
+		}
+		p.t = t
+	}
+}
+
+// TestMalformedRepliesAtOnce answers a whole grant of calls with something wrong, and then as many well.
+func TestMalformedRepliesAtOnce(t *testing.T) {
+	const grant = 4
+	for _, d := range []Dialect{RFC8166, Draft} {
+		cfg := malformedConfig(d)
+		cfg.Credits = grant
+		c, p := rawServer(t, cfg, inline4k)
+		callAnswered(t, c, p)
+		calls := func(t *testing.T) (all []*started, xids []uint32) {
+			for range grant {
+				all = append(all, start(context.Background(), c, &items{}, nil))
+			}
+			for range grant {
+				h, _ := p.next()
+				xids = append(xids, h.XID)
+			}
+			return all, xids
+		}
+		before := holding(c)
+		for _, m := range malformedMessages() {
+			v := m.verdict(d)
+			if v.ends == nil {
+				continue
+			}
+			ok := t.Run(fmt.Sprintf("%v/%s", d, m.name), func(t *testing.T) {
+				p.t = t
+				counters := c.Stats()
+				all, xids := calls(t)
+				for _, xid := range xids {
+					p.sendBytes(m.msg(xid))
+				}
+				want := Stats{}
+				for _, s := range all {
+					checkEnd(t, wait(t, s.err), v.ends)
+					want = sum(want, endCount(v))
+				}
+				if v.done {
+					for _, xid := range xids {
+						p.nextDone(xid, grant)
+					}
+				}
+				want.CallsSent = grant
+				if diff := cmp.Diff(want, counted(counters, c.Stats())); diff != "" {
+					t.Errorf("counters (-want +got):\n%s", diff)
+				}
+				callAnswered(t, c, p) // which shows that the RDMA_DONEs have been taken, and grants the whole again
+				all, xids = calls(t)
+				for _, xid := range xids {
+					p.send(header(xid, TypeMsg), replyHeader(xid), be32(0, 7))
+				}
+				for _, s := range all {
+					if err := wait(t, s.err); err != nil {
+						t.Error(err)
+					}
+				}
+				waitFor(t, func() bool { return holding(c) == before })
+			})
+			if !ok {
+				break
+			}
+		}
+		p.t = t
+	}
+}
+
+// TestTruncatedReplies cuts replies off at every byte of their headers. What has the four words that every header has ends its call; what has
+// not is nobody's.
+func TestTruncatedReplies(t *testing.T) {
+	lists := chunks.Lists{Reads: []chunks.ReadSegment{{Position: 24, Segment: chunks.Segment{Handle: 1, Length: 4}}}}
+	lists.AddWrite([]chunks.Segment{{Handle: 2, Length: 100}, {Handle: 3, Length: 100}})
+	lists.AddWrite(nil)
+	lists.SetReply([]chunks.Segment{{Handle: 4, Length: 100}})
+	for _, d := range []Dialect{RFC8166, Draft} {
+		c, p := rawServer(t, malformedConfig(d), inline4k)
+		for _, h := range []Header{
+			{Type: TypeMsg, Lists: lists},
+			{Type: TypeNoMsg, Lists: lists},
+			{Type: TypeMsgP, Align: 64, Threshold: 1024, Lists: lists},
+			{Type: TypeError, Err: ErrVers, Low: 1, High: 1},
+			{Type: TypeError, Err: ErrChunk},
+			{Type: TypeError, Err: 7},
+		} {
+			t.Run(fmt.Sprintf("%v/%v %v", d, h.Type, h.Err), func(t *testing.T) {
+				p.t = t
+				h.Version, h.Credits = ProtocolVersion, asked
+				for n := range h.Len() {
+					s := start(context.Background(), c, &items{}, nil)
+					call, _ := p.next()
+					before := c.Stats()
+					h.XID = call.XID
+					p.sendBytes(h.Append(nil)[:n])
+					if n < chunks.FixedLen {
+						p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+						if err := wait(t, s.err); err != nil {
+							t.Errorf("%d bytes: %v", n, err)
+						}
+					} else {
+						checkEnd(t, wait(t, s.err), ErrMalformed)
+					}
+					if diff := cmp.Diff(Stats{Malformed: 1}, counted(before, c.Stats())); diff != "" {
+						t.Errorf("%d bytes: counters (-want +got):\n%s", n, diff)
+					}
+				}
+				callAnswered(t, c, p) // which is the next thing to come
+			})
+		}
+		p.t = t
+	}
+}
+
+// TestCreditsOfErrors sends headers in error that ask for, or grant, none or all of the credits that there can be.
+func TestCreditsOfErrors(t *testing.T) {
+	const most = 8
+	for _, d := range []Dialect{RFC8166, Draft} {
+		for _, tt := range []struct{ n, want uint32 }{{0, 1}, {1, 1}, {most, most}, {most + 1, most}, {1 << 31, most}, {1<<32 - 1, most}} {
+			t.Run(fmt.Sprintf("%v/%d", d, tt.n), func(t *testing.T) {
+				r := newRig(t, Config{Dialect: d, Credits: most})
+				p := r.raw(inline4k)
+				for _, msg := range [][]byte{be32(9, 1, tt.n, 77), be32(9, 2, tt.n, 0), be32(9, 1, tt.n, 0, 0, 0, 0)} {
+					p.sendBytes(msg)
+					if got, _ := p.next(); got.Type != TypeError || got.Credits != tt.want {
+						t.Errorf("answer %v with a grant of %d, want %d", got.Type, got.Credits, tt.want)
+					}
+				}
+				c, s := rawServer(t, Config{Dialect: d, Credits: most}, inline4k)
+				for _, words := range [][]uint32{{1, tt.n, 4, 2}, {2, tt.n, 4, 1, 1, 1}, {1, tt.n, 77}, {2, tt.n, 0}} {
+					callAnswered(t, c, s) // grants all
+					call := start(context.Background(), c, &items{}, nil)
+					h, _ := s.next()
+					// Not a reply, so it grants nothing.
+					s.sendBytes(be32(h.XID+1, 1, 1, 4, 2))
+					waitFor(t, func() bool { return c.Stats().UnknownXID > 0 })
+					if grant, _, _ := c.Credits(); grant != most {
+						t.Errorf("%x: a grant of %d by an RDMA_ERROR of no call, want the %d of before", words, grant, most)
+					}
+					s.sendBytes(append(be32(h.XID), be32(words...)...))
+					if wait(t, call.err) == nil {
+						t.Error("no error")
+					}
+					if grant, inUse, _ := c.Credits(); grant != int(min(tt.n, most)) || inUse != 0 {
+						t.Errorf("%x: a grant of %d and %d credits in use, want %d and none", words, grant, inUse, min(tt.n, most))
+					}
+				}
+				callAnswered(t, c, s)
+			})
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package rpcrdma
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
+)
+
+// TestReadListNotAgreed has a client send read lists though it has agreed to serve no RDMA Reads (draft section 6.2): nothing is read.
+func TestReadListNotAgreed(t *testing.T) {
+	for _, d := range []Dialect{RFC8166, Draft} {
+		r := newRig(t, Config{Dialect: d})
+		p := r.raw(inline4k)
+		p.alive()
+		conn := wait(t, r.program.conns)
+		conn.Agree(func(s *Settings) { s.Reads = 0 })
+		before := holding(conn)
+		for _, typ := range []Type{TypeMsg, TypeNoMsg} {
+			counters := conn.Stats()
+			rc := newReadCall(p, 9, false, 5000)
+			if rc.h.Type = typ; typ == TypeNoMsg {
+				rc.h.Reads = append(rc.h.Reads, chunks.ReadSegment{Segment: p.expose(rc.body, transport.RemoteRead)})
+				rc.body = nil
+			}
+			p.send(rc.h, rc.body)
+			if got, want := p.nextBytes(), errChunk(9, 32); string(got) != string(want) {
+				t.Errorf("%v %v: answer %x, want %x", d, typ, got, want)
+			}
+			p.alive()
+			if diff := cmp.Diff(Stats{CallsReceived: 2, Malformed: 1, ErrorsSent: 1}, counted(counters, conn.Stats())); diff != "" {
+				t.Errorf("%v %v: counters (-want +got):\n%s", d, typ, diff)
+			}
+		}
+		waitFor(t, func() bool { return holding(conn) == before })
+	}
+}
+
+// TestReplyReadsHalfExposed has the provider fail in the middle of a reply that the client is to read: the client gets ERR_CHUNK, and nothing is
+// held for it.
+func TestReplyReadsHalfExposed(t *testing.T) {
+	var left atomic.Int32
+	r := newRigOn(t, Config{Dialect: Draft}, loopback.Config{}, func(l transport.Listener) transport.Listener {
+		return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return fewWindows{ep, &left} })
+	})
+	p := r.raw(inline4k)
+	p.alive()
+	conn := wait(t, r.program.conns)
+	before := holding(conn)
+	for n := range int32(3) {
+		left.Store(n)
+		p.send(header(9, TypeMsg), callBytes(9, procSource, &source{3, 5000}))
+		if got, want := p.nextBytes(), errChunk(9, 32); string(got) != string(want) {
+			t.Errorf("%d windows: answer %x, want %x", n, got, want)
+		}
+		p.alive()
+		r.freed(3)
+		waitFor(t, func() bool { return holding(conn) == before })
+	}
+	left.Store(3)
+	p.source(9, 3, 5000)
+	p.done(9)
+	r.freed(3)
+	memoryBack(t, conn)
+}
+
+// fewWindows is an endpoint that can expose as much memory as is left.
+type fewWindows struct {
+	transport.Endpoint
+	left *atomic.Int32
+}
+
+func (e fewWindows) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
+	if e.left.Add(-1) < 0 {
+		return transport.Region{}, transport.ErrNoMemory
+	}
+	return e.Endpoint.Expose(list, access)
+}

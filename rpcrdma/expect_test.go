@@ -1,0 +1,267 @@
+package rpcrdma
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// TestExpectPosted asks for longer receives where they have their memory from the beginning. A message that is longer than one of those that are posted must not
+// be able to find that one.
+func TestExpectPosted(t *testing.T) {
+	wrap := func(d transport.Dialer) transport.Dialer { return plainDialer{d, false} }
+	t.Run("a call under way", func(t *testing.T) {
+		c, p := rawServerOn(t, Config{}, inline4k, wrap)
+		waitFor(t, func() bool { // the receive for a call of the peer's
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.awaited() == 1
+		})
+		if got := c.Expect(8192); got != 8192 {
+			t.Fatalf("expected %d with one receive that the next message uses up, want 8192", got)
+		}
+		s := start(t.Context(), c, &items{}, nil)
+		h, _ := p.next()
+		if got := c.Expect(16384); got != 4096 {
+			t.Errorf("expected %d with receives of 4096 and 8192 posted, want 4096", got)
+		}
+		p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+		if err := wait(t, s.err); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("several calls granted", func(t *testing.T) {
+		c, p := rawServerOn(t, Config{}, inline4k, wrap)
+		back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+		back.Handle(newProgram().program())
+		defer back.Close()
+		c.Serve(back)
+		h := header(1, TypeMsg)
+		h.Credits = 2
+		p.send(h, callBytes(1, procNull, nil))
+		p.next()
+		if got := c.Expect(8192); got != 4096 {
+			t.Errorf("expected %d with two receives of 4096 posted, want 4096", got)
+		}
+	})
+}
+
+// TestExpectMemory asks for longer receives where memory is bounded: an idle connection needs none for that, and a busy one reserves it for all that its peer may send, or
+// goes without.
+func TestExpectMemory(t *testing.T) {
+	const credits, size = 8, 40_000
+	const longer = 1<<16 - testReceiveSize
+	for _, tt := range []struct {
+		name   string
+		memory int64
+		busy   bool
+		want   int
+	}{
+		{"idle", 4 * credits << 16, false, size},
+		{"idle, little memory", credits * testReceiveSize, false, size},
+		{"busy", 8 * credits << 16, true, size},
+		{"busy, little memory", credits * testReceiveSize, true, testReceiveSize},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cr := newCrowd(t, "loopback", 1, Config{Credits: credits, ReceiveMemory: tt.memory})
+			c := cr.clients[0]
+			together(t, c, 1)
+			conn := wait(t, cr.program.conns)
+			idle := func() bool {
+				conn.mu.Lock()
+				defer conn.mu.Unlock()
+				return !conn.busy()
+			}
+			waitFor(t, idle)
+			b := conn.supply.budget
+			var blocked chan error
+			if tt.busy {
+				blocked = block(t, c)
+				wait(t, cr.program.entered)
+			}
+			before := b.free.Load()
+			if got := conn.Expect(size); got != tt.want {
+				t.Errorf("expected %d, want %d", got, tt.want)
+			}
+			conn.mu.Lock()
+			want := int64(0)
+			if tt.busy && tt.want == size {
+				want = longer * int64(conn.supply.promised)
+			}
+			if got := before - b.free.Load(); got != want || tt.busy && conn.spare() < 0 {
+				t.Errorf("%d bytes are reserved for it, want %d; %d to spare", got, want, conn.spare())
+			}
+			conn.mu.Unlock()
+			if tt.busy {
+				cr.program.pass(t)
+				if err := wait(t, blocked); err != nil {
+					t.Error(err)
+				}
+			}
+			together(t, c, credits)
+			waitFor(t, idle)
+			if got := b.free.Load(); got != b.size {
+				t.Errorf("%d bytes of %d are free in the end", got, b.size)
+			}
+		})
+	}
+}
+
+// TestExpectHeldUp asks for longer receives on a connection whose message waits for memory: it waits for as much as that takes.
+func TestExpectHeldUp(t *testing.T) {
+	for provider := range providers {
+		t.Run(provider, func(t *testing.T) {
+			const credits = 8
+			cr, conns, calls := newHeldUp(t, provider, credits)
+			held := conns[2]
+			if got := held.Expect(8000); got != 8000 {
+				t.Errorf("expected %d, want 8000", got)
+			}
+			cr.program.pass(t)
+			cr.program.pass(t)
+			wait(t, cr.program.entered)
+			held.mu.Lock()
+			if held.supply.promised < credits-1 || held.spare() < 0 {
+				t.Errorf("%d promised, %d bytes to spare", held.supply.promised, held.spare())
+			}
+			held.mu.Unlock()
+			cr.program.pass(t)
+			for _, call := range calls {
+				if err := wait(t, call); err != nil {
+					t.Error(err)
+				}
+			}
+			b := held.supply.budget
+			waitFor(t, func() bool { return b.free.Load() == b.size })
+		})
+	}
+}
+
+// expectProgram has a procedure that expects a number of bytes and returns the answer.
+func expectProgram() oncrpc.Program {
+	return oncrpc.Program{Number: testProgram, Version: 3, Procedures: []oncrpc.Procedure{
+		1: {Name: "EXPECT", NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
+			n := c.Conn.(*Conn).Expect(int(int32(c.Args.Uint32())))
+			c.Results.Uint32(uint32(n))
+			return nil
+		}},
+	}}
+}
+
+// word is one unsigned integer.
+type word uint32
+
+func (w word) MarshalXDR(e *xdr.Encoder) { e.Uint32(uint32(w)) }
+
+// expect has the server expect n bytes, and returns its answer.
+func (p *rawPeer) expect(n int) int {
+	p.t.Helper()
+	m := callBytes(70, 1, word(uint32(n)))
+	binary.BigEndian.PutUint32(m[16:], 3)
+	p.send(header(70, TypeMsg), m)
+	_, body := p.next()
+	return int(binary.BigEndian.Uint32(body[24:]))
+}
+
+// TestExpectInHandler has a server asked for larger receives. Where these have memory already, nothing is posted in the first call that is
+// shorter, and so it gets them; later there is, and it does not. Promised ones get longer at any time. What a handler was promised can be sent, into every receive that is posted.
+func TestExpectInHandler(t *testing.T) {
+	for _, align := range []int{0, 512} {
+		for _, tt := range []struct {
+			name      string
+			n, want   int
+			after     int // another call ahead of it
+			thenLarge int // asked for by the next call
+			then      int // which gets
+			shared    bool
+		}{
+			{"less than is posted", 1, 4096, 0, 4096, 4096, false},
+			{"as much", 4096, 4096, 0, 5000, 4096, false},
+			{"more", 8192, 8192, 0, 4096, 8192, false},
+			{"as much as there may be", 65536, 65536, 0, 65536, 65536, false},
+			{"more than there may be", 1 << 20, 65536, 0, 70_000, 65536, false},
+			{"negative", -5, 4096, 0, -5, 4096, false},
+			{"too late", 8192, 4096, 1, 8192, 4096, false},
+			{"less than is promised", 1, 4096, 0, 4096, 4096, true},
+			{"as much promised", 4096, 4096, 0, 5000, 5000, true},
+			{"more promised", 8192, 8192, 0, 4096, 8192, true},
+			{"as much promised as there may be", 65536, 65536, 0, 65536, 65536, true},
+			{"never too late", 8192, 8192, 1, 10000, 10000, true},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				r := newRigOn(t, Config{Dialect: Draft, Align: align, Credits: 4}, loopback.Config{}, func(l transport.Listener) transport.Listener {
+					if tt.shared {
+						return l
+					}
+					return withoutReceives(l, new(atomic.Bool)) // which has no abilities
+				})
+				r.server.Handle(expectProgram())
+				p := r.raw(inline4k)
+				if tt.after > 0 {
+					p.alive()
+				}
+				if got := p.expect(tt.n); got != tt.want {
+					t.Fatalf("expected %d of %d asked for, want %d", got, tt.n, tt.want)
+				}
+				for xid := range uint32(12) {
+					h := header(xid, TypeMsg)
+					m := callMessage(xid, procSink, &items{data: [][]byte{make([]byte, (tt.want-h.Len()-56)/4*4)}})
+					p.send(h, m.AppendTo(nil))
+					if got, _ := p.next(); got.Type != TypeMsg {
+						t.Fatalf("Send of %d bytes: %v", tt.want, got.Type)
+					}
+				}
+				if got := p.expect(tt.thenLarge); got != tt.then {
+					t.Errorf("expected %d of %d asked for later, want %d", got, tt.thenLarge, tt.then)
+				}
+			})
+		}
+	}
+}
+
+// TestExpectAsClient has a client ask for larger receives ahead of a call.
+func TestExpectAsClient(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		c, p := rawServer(t, Config{Dialect: Draft}, inline4k)
+		want := 8192
+		var first *started
+		var h *Header
+		if busy { // its reply finds a longer one
+			first = start(t.Context(), c, &items{}, nil)
+			h, _ = p.next()
+		}
+		waitFor(t, func() bool { // the one for a call of the peer's
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.awaited() > 0
+		})
+		if got := c.Expect(8192); got != want {
+			t.Errorf("busy %v: expected %d of 8192 asked for, want %d", busy, got, want)
+		}
+		if busy {
+			p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+			if err := wait(t, first.err); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		goesOn(t, c, p) // whose reply takes the receive that is there
+		for range 5 {
+			s := start(t.Context(), c, &items{}, nil)
+			h, _ := p.next()
+			const n = 8192 - 28 - 24 - 16
+			m := echoReply(h.XID, pattern(1, n))
+			p.send(header(h.XID, TypeMsg), m)
+			if err := wait(t, s.err); err != nil || !bytes.Equal(s.reply.data[0], pattern(1, n)) {
+				t.Errorf("reply of 8192 bytes differs, or error %v", err)
+			}
+		}
+	}
+}

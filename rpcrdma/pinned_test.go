@@ -1,0 +1,199 @@
+package rpcrdma
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// reader is a client that lets replies wait to be read, as many as it can have.
+type reader struct {
+	*rawPeer
+	conn    *Conn // the server's end
+	size    uint32
+	granted int
+	xid     uint32 // of the latest call
+	calls   int    // not answered
+	owed    []uint32
+}
+
+// newReader makes a reader of a client, of replies of size bytes.
+func newReader(t testing.TB, p *rawPeer, prog *program, size uint32) *reader {
+	p.alive()
+	return &reader{rawPeer: p, conn: wait(t, prog.conns), size: size, granted: 1}
+}
+
+// ask makes a call, if the client may, and waits until it is answered or known to wait.
+func (r *reader) ask() bool {
+	r.t.Helper()
+	if r.calls > 0 && r.calls+len(r.owed) >= r.granted {
+		return false
+	}
+	waiting := func() uint64 { s := r.conn.Stats(); return s.Withheld + s.Waited }
+	before := waiting()
+	r.xid++
+	r.calls++
+	r.send(header(r.xid, TypeMsg), callBytes(r.xid, procSource, &source{1, r.size}))
+	waitFor(r.t, func() bool { return len(r.msgs) > 0 || waiting() > before })
+	for len(r.msgs) > 0 {
+		r.take()
+	}
+	return true
+}
+
+// take takes a reply.
+func (r *reader) take() {
+	r.t.Helper()
+	h, _ := r.next()
+	if len(h.Reads) != 1 {
+		r.t.Fatalf("answer %+v, want a reply to be read", h)
+	}
+	r.calls--
+	r.granted = int(h.Credits)
+	r.owed = append(r.owed, h.XID)
+}
+
+// acknowledge sends the oldest RDMA_DONE that is owed, for which there may have to be a reply first.
+func (r *reader) acknowledge() {
+	r.t.Helper()
+	if len(r.owed) == 0 {
+		r.take()
+	}
+	r.done(r.owed[0])
+	r.owed = r.owed[1:]
+}
+
+// TestPinnedReceives has many clients let replies wait to be read. The message of each call stays as long, so where memory for messages is short each client
+// has one such reply, and the next is withheld.
+func TestPinnedReceives(t *testing.T) {
+	for provider := range providers {
+		for _, receives := range []int{0, 20} {
+			t.Run(fmt.Sprintf("%s/%d", provider, receives), func(t *testing.T) {
+				const readers, credits = 12, 8
+				cr := newCrowd(t, provider, 0, Config{
+					Dialect: Draft, Credits: credits, ReceiveMemory: max(1, int64(receives)*testReceiveSize), PeerTimeout: time.Hour,
+				})
+				var all []*reader
+				for range readers {
+					r := newReader(t, newRawPeer(t, cr.endpoint(t)), cr.program, 5001)
+					for len(r.owed) < credits && r.ask() {
+					}
+					all = append(all, r)
+				}
+				// Of each that of the reply to be read, that of the one withheld, and of one that waits.
+				if most := receives + freeReceivesRead*readers; cr.meter.mostRecv > most {
+					t.Errorf("%d receives with memory at a time, want no more than %d", cr.meter.mostRecv, most)
+				}
+				for _, r := range all {
+					for r.calls+len(r.owed) > 0 {
+						r.acknowledge()
+					}
+				}
+				for _, r := range all {
+					r.alive()
+					memoryBack(t, r.conn)
+				}
+				b := all[0].conn.supply.budget
+				waitFor(t, func() bool { return b.free.Load() == b.size && b.queued.Load() == 0 })
+			})
+		}
+	}
+}
+
+// TestPinnedGiveWay has one client always let replies wait to be read, though none for long. Another, whose messages are held up as there is no memory for them,
+// gets its turn all the same.
+func TestPinnedGiveWay(t *testing.T) {
+	for provider := range providers {
+		t.Run(provider, func(t *testing.T) {
+			const credits = 8
+			cr := newCrowd(t, provider, 1, Config{
+				Dialect: Draft, Credits: credits, ReceiveMemory: 2 * (credits + 1 - freeReceivesRead) * testReceiveSize, PeerTimeout: time.Hour,
+			})
+			c := cr.clients[0]
+			together(t, c, 1) // which brings the credits
+			for range 2 {
+				wait(t, cr.program.conns)
+			}
+			r := newReader(t, newRawPeer(t, cr.endpoint(t)), cr.program, 5001)
+			for len(r.owed) < credits && r.ask() {
+			}
+			answered := make(chan error, 1)
+			go func() { answered <- client(c).Call(t.Context(), procNull, nil, nil) }()
+			b := r.conn.supply.budget
+			waitFor(t, func() bool { return b.queued.Load() > 0 || len(answered) > 0 })
+			for rounds := 0; b.queued.Load() > 0; rounds++ {
+				if rounds == 100*credits {
+					t.Fatalf("the other waits while %d replies are read", rounds)
+				}
+				r.acknowledge()
+				r.ask()
+			}
+			if err := wait(t, answered); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestPinnedNotAhead has one client always let replies wait to be read, though none for long, so that little of the server's memory is ever free. The call of another that needs
+// more is started all the same.
+func TestPinnedNotAhead(t *testing.T) {
+	rig := newRig(t, smallShare)
+	c := rig.dial(Config{Dialect: Draft})
+	together(t, c, 0)
+	conn := wait(t, rig.program.conns)
+	r := newReader(t, rig.raw(inline4k), rig.program, third)
+	for r.ask() && r.conn.Stats().Withheld == 0 {
+	}
+	answered := make(chan error, 1)
+	go func() { answered <- echo(c, &items{data: [][]byte{pattern(1, third)}}, false) }()
+	waits := func() bool {
+		conn.budget.mu.Lock()
+		defer conn.budget.mu.Unlock()
+		return conn.memory.waiting > 0
+	}
+	waitFor(t, waits)
+	for rounds := 0; waits(); rounds++ {
+		if rounds == 100 {
+			t.Fatalf("the other waits while %d replies are read", rounds)
+		}
+		r.acknowledge()
+		r.ask()
+	}
+	if err := wait(t, answered); err != nil {
+		t.Error(err)
+	}
+	for r.calls+len(r.owed) > 0 {
+		r.acknowledge()
+	}
+	r.alive()
+	memoryBack(t, r.conn)
+}
+
+// TestOneAtATime has others hold all memory for messages. A client that makes one call at a time, and reads its reply, waits for nobody.
+func TestOneAtATime(t *testing.T) {
+	for provider := range providers {
+		for _, dialect := range []Dialect{RFC8166, Draft} {
+			t.Run(fmt.Sprintf("%s/%v", provider, dialect), func(t *testing.T) {
+				cr := newCrowd(t, provider, 1, Config{Dialect: dialect, Credits: 8})
+				together(t, cr.clients[0], 0)
+				b := wait(t, cr.program.conns).supply.budget
+				all := b.free.Load()
+				b.force(all)
+				c, err := Dial(t.Context(), cr.dialer, cr.addr, Config{Logger: quiet, Dialect: dialect, NoReplyChunks: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				ended := make(chan error, 1)
+				for range 5 {
+					go func() { ended <- fetchItem(t.Context(), c, 5001) }()
+					if err := wait(t, ended); err != nil {
+						t.Fatal(err)
+					}
+				}
+				b.release(all)
+			})
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package rpcrdma
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+)
+
+// TestRoundUpInRFC8166: a server of the draft fills a write chunk whose length is no multiple of four. The client of the other dialect says whose
+// rules that keeps to; of lengths that neither has it says no such thing.
+func TestRoundUpInRFC8166(t *testing.T) {
+	const size = 10_001
+	for _, tt := range []struct {
+		name   string
+		excess uint32
+		draft  bool
+	}{{"by the round-up", 3, true}, {"by less", 2, false}, {"by more", 7, false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, p := rawServer(t, Config{}, inline4k)
+			s := start(context.Background(), c, &items{data: [][]byte{make([]byte, size)}}, make([]byte, size))
+			h, _ := p.next()
+			r := header(h.XID, TypeMsg)
+			r.AddWrite(h.Writes[0])
+			r.Writes[0][0].Length += tt.excess
+			p.send(r, result(h.XID, size))
+			if err := wait(t, s.err); !errors.Is(err, chunks.ErrMalformed) || errors.Is(err, ErrRoundUp) != tt.draft {
+				t.Errorf("got %v, want ErrRoundUp: %v", err, tt.draft)
+			}
+		})
+	}
+}

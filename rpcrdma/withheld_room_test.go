@@ -1,0 +1,65 @@
+package rpcrdma
+
+import (
+	"testing"
+	"time"
+)
+
+// TestLateDoneMakesRoom has a reply withheld as there are as many RDMA_DONEs owed as there may be, one of them late. That one makes room for it, too.
+func TestLateDoneMakesRoom(t *testing.T) {
+	r := newRig(t, Config{Dialect: Draft, Credits: 2, PeerTimeout: time.Hour})
+	p := r.raw(inline4k)
+	p.alive()
+	conn := wait(t, r.program.conns)
+	p.source(1, 1, 5001)
+	waitFor(t, func() bool {
+		conn.mu.Lock()
+		defer conn.mu.Unlock()
+		in := conn.stalls.first
+		return in != nil && in.sent
+	})
+	pass(conn, stallTicks+1)
+	r.freed(1)
+	p.source(2, 1, 5001)
+	p.send(header(3, TypeMsg), callBytes(3, procSource, &source{1, 5001}))
+	waitFor(t, func() bool { return conn.Stats().Withheld == 1 })
+	p.done(1)
+	if h, _ := p.next(); h.XID != 3 || len(h.Reads) != 1 {
+		t.Errorf("answer %+v, want the reply that was withheld", h)
+	}
+	r.notFreed()
+	p.done(2)
+	p.done(3)
+	r.freed(2)
+	p.alive()
+	memoryBack(t, conn)
+}
+
+// TestWithheldGrantsNothing has a reply be withheld while no call waits: others grant nothing all the same (draft section 11), and the last of those that
+// waited for room brings the grant.
+func TestWithheldGrantsNothing(t *testing.T) {
+	r := newRig(t, smallShare)
+	p := r.raw(inline4k)
+	p.alive()
+	conn := wait(t, r.program.conns)
+	p.send(header(50, TypeMsg), callBytes(50, procBlock, &items{}))
+	wait(t, r.program.entered)
+	for xid := range uint32(3) {
+		p.ask(1 + xid)
+	}
+	p.answered(1)
+	p.answered(2)
+	waitFor(t, func() bool { return conn.Stats().Withheld == 1 })
+	r.program.pass(t)
+	if h, _ := p.next(); h.XID != 50 || h.Credits != 0 {
+		t.Errorf("reply to %d grants %d while one is withheld, want 0 in that to 50", h.XID, h.Credits)
+	}
+	p.done(1)
+	if h := p.answered(3); h.Credits == 0 {
+		t.Error("the reply that was withheld grants nothing")
+	}
+	p.done(2)
+	p.done(3)
+	p.alive()
+	memoryBack(t, conn)
+}
