@@ -29,17 +29,26 @@ func TestAnswers(t *testing.T) {
 		name   string
 		answer Reply
 		want   rpcrdma.Settings
+		pad    int // in front of data behind 84 bytes
 	}{
-		{"smaller than asked", Reply{2048, 0, 2}, rpcrdma.Settings{MaxSend: 2048, Reads: 2}},
-		{"larger than asked", Reply{40_000, 0, 16}, rpcrdma.Settings{MaxSend: 40_000, Reads: 16}},
-		{"nothing", Reply{}, rpcrdma.Settings{MaxSend: 1024, Reads: 0}},
-		{"below the basic level", Reply{1023, 0, 1}, rpcrdma.Settings{MaxSend: 1024, Reads: 1}},
-		{"the most", Reply{most, most, most}, rpcrdma.Settings{MaxSend: 65536, Reads: 16}},
-		{"negative, taken for signed", Reply{1 << 31, 1 << 31, 1 << 31}, rpcrdma.Settings{MaxSend: 65536, Reads: 16}},
-		{"aligned", Reply{8192, 512, 16}, rpcrdma.Settings{MaxSend: 8192, Reads: 16, PeerAlign: 512}},
-		{"aligned to XDR's units", Reply{8192, 4, 16}, rpcrdma.Settings{MaxSend: 8192, Reads: 16}},
-		{"aligned to no power of two", Reply{8192, 768, 16}, rpcrdma.Settings{MaxSend: 8192, Reads: 16}},
-		{"aligned beyond the message", Reply{8192, 16384, 16}, rpcrdma.Settings{MaxSend: 8192, Reads: 16}},
+		{"smaller than asked", Reply{2048, 0, 2}, rpcrdma.Settings{MaxSend: 2048, Reads: 2}, 0},
+		{"larger than asked", Reply{40_000, 0, 16}, rpcrdma.Settings{MaxSend: 40_000, Reads: 16}, 0},
+		{"nothing", Reply{}, rpcrdma.Settings{MaxSend: 1024, Reads: 0}, 0},
+		{"one of each", Reply{1, 1, 1}, rpcrdma.Settings{MaxSend: 1024, Reads: 1}, 0},
+		{"below the basic level", Reply{1023, 0, 1}, rpcrdma.Settings{MaxSend: 1024, Reads: 1}, 0},
+		{"the basic level", Reply{1024, 0, 1}, rpcrdma.Settings{MaxSend: 1024, Reads: 1}, 0},
+		{"no whole words", Reply{8191, 0, 16}, rpcrdma.Settings{MaxSend: 8191, Reads: 16}, 0},
+		{"the most", Reply{most, most, most}, rpcrdma.Settings{MaxSend: 65536, Reads: 16}, 0},
+		{"negative, taken for signed", Reply{1 << 31, 1 << 31, 1 << 31}, rpcrdma.Settings{MaxSend: 65536, Reads: 16}, 0},
+		{"aligned", Reply{8192, 512, 16}, rpcrdma.Settings{MaxSend: 8192, Reads: 16, PeerAlign: 512}, 512 - 84},
+		{"aligned to the least", Reply{8192, 8, 16}, rpcrdma.Settings{MaxSend: 8192, Reads: 16, PeerAlign: 8}, 4},
+		{"aligned to pages", Reply{8192, 4096, 16}, rpcrdma.Settings{MaxSend: 8192, Reads: 16, PeerAlign: 4096}, 4096 - 84},
+		{"aligned to bytes", Reply{8192, 1, 16}, rpcrdma.Settings{MaxSend: 8192, Reads: 16}, 0},
+		{"aligned to XDR's units", Reply{8192, 4, 16}, rpcrdma.Settings{MaxSend: 8192, Reads: 16}, 0},
+		{"aligned to 3", Reply{8192, 3, 16}, rpcrdma.Settings{MaxSend: 8192, Reads: 16}, 0},
+		{"aligned to no power of two", Reply{8192, 768, 16}, rpcrdma.Settings{MaxSend: 8192, Reads: 16}, 0},
+		{"aligned beyond the message", Reply{8192, 16384, 16}, rpcrdma.Settings{MaxSend: 8192, Reads: 16}, 0},
+		{"aligned to 2 GiB", Reply{65536, 1 << 31, 16}, rpcrdma.Settings{MaxSend: 65536, Reads: 16}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			onProviders(t, func(t *testing.T, p provider) {
@@ -55,6 +64,7 @@ func TestAnswers(t *testing.T) {
 					t.Fatalf("got %+v, %v, want %+v", got, err, tt.answer)
 				}
 				tt.want.MaxRecv, tt.want.PeerReads = 8192, 16
+				tt.want.MaxCallRecv, tt.want.MaxReplySend = 4096, 4096 // what concerns the server's calls is as it was
 				if is := c.Settings(); is != tt.want {
 					t.Errorf("in force is %+v, want %+v", is, tt.want)
 				}
@@ -62,6 +72,16 @@ func TestAnswers(t *testing.T) {
 					if err := c.exchange(n, 100); err != nil {
 						t.Errorf("call of %d bytes: %v", n, err)
 					}
+				}
+				whole := tt.want.MaxSend &^ 3
+				if i := c.info(whole-callRoom, 0); i.ReadChunk != 0 {
+					t.Errorf("a call of %d bytes is not sent inline: %+v", whole, i)
+				}
+				if i := c.info(whole-callRoom+4, 0); i.ReadChunk == 0 {
+					t.Errorf("a call of %d bytes is sent inline: %+v", whole+4, i)
+				}
+				if got := c.padding(); got != tt.pad {
+					t.Errorf("%d bytes of padding, want %d", got, tt.pad)
 				}
 			})
 		})
@@ -171,7 +191,7 @@ func (c *client) request(args oncrpc.Marshaler) (reply Reply, err error) {
 	return reply, err
 }
 
-// TestRequests: a server can live with all that a client may ask for.
+// TestRequests: a server can live with all that a client may ask for, and sends nothing longer than that, and all that is not.
 func TestRequests(t *testing.T) {
 	const most = math.MaxUint32
 	for _, tt := range []struct {
@@ -180,20 +200,35 @@ func TestRequests(t *testing.T) {
 		want Reply
 		is   rpcrdma.Settings
 	}{
-		{"nothing", Request{}, Reply{4096, 0, 16}, rpcrdma.Settings{MaxRecv: 4096, MaxSend: 1024, Reads: 0}},
-		{"below the basic level", Request{1023, 1023, 1}, Reply{4096, 0, 16}, rpcrdma.Settings{MaxRecv: 4096, MaxSend: 1024, Reads: 1}},
-		{"odd", Request{5001, 5003, 7}, Reply{5001, 0, 16}, rpcrdma.Settings{MaxRecv: 5001, MaxSend: 5003, Reads: 7}},
-		{"the most", Request{most, most, most}, Reply{32768, 0, 16}, rpcrdma.Settings{MaxRecv: 32768, MaxSend: 65536, Reads: 16}},
-		{"negative, taken for signed", Request{1 << 31, 1 << 31, 1 << 31}, Reply{32768, 0, 16}, rpcrdma.Settings{MaxRecv: 32768, MaxSend: 65536, Reads: 16}},
+		{"nothing", Request{}, Reply{4096, 0, 16}, rpcrdma.Settings{MaxCallRecv: 4096, MaxReplySend: 1024, Reads: 0}},
+		{"one of each", Request{1, 1, 1}, Reply{4096, 0, 16}, rpcrdma.Settings{MaxCallRecv: 4096, MaxReplySend: 1024, Reads: 1}},
+		{"the basic level", Request{1024, 1024, 1}, Reply{4096, 0, 16}, rpcrdma.Settings{MaxCallRecv: 4096, MaxReplySend: 1024, Reads: 1}},
+		{"below the basic level", Request{1023, 1023, 1}, Reply{4096, 0, 16}, rpcrdma.Settings{MaxCallRecv: 4096, MaxReplySend: 1024, Reads: 1}},
+		{"odd", Request{5001, 5003, 7}, Reply{5001, 0, 16}, rpcrdma.Settings{MaxCallRecv: 5001, MaxReplySend: 5003, Reads: 7}},
+		{"the most", Request{most, most, most}, Reply{32768, 0, 16}, rpcrdma.Settings{MaxCallRecv: 32768, MaxReplySend: 65536, Reads: 16}},
+		{"negative, taken for signed", Request{1 << 31, 1 << 31, 1 << 31}, Reply{32768, 0, 16}, rpcrdma.Settings{MaxCallRecv: 32768, MaxReplySend: 65536, Reads: 16}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			onProviders(t, func(t *testing.T, p provider) {
-				r := newRig(t, p, setup{programs: []oncrpc.Program{New(Config{})}})
-				c := r.dial(rpcrdma.Config{InlineRecv: rpcrdma.MaxInline})
+				cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, InlineRecv: rpcrdma.MaxInline}
+				r := newRig(t, p, setup{server: rpcrdma.Config{Dialect: rpcrdma.Draft}, programs: []oncrpc.Program{New(Config{})}})
+				c := r.dial(cfg)
 				if got, err := c.request(&tt.in); err != nil || got != tt.want {
 					t.Fatalf("got %+v, %v, want %+v", got, err, tt.want)
 				}
+				// A client that offers no chunks, so that what is too long is left to be read.
+				c.Agree(func(s *rpcrdma.Settings) { s.MaxRecv = rpcrdma.MaxInline })
+				whole := tt.is.MaxReplySend &^ 3
+				if i := c.info(0, whole-replyRoom); i.InlineReceived != whole-28 {
+					t.Errorf("a reply of %d bytes does not come inline: %+v", whole, i)
+				}
+				if whole < rpcrdma.MaxInline {
+					if i := c.info(0, whole-replyRoom+4); i.ReplyRead == 0 || i.InlineReceived != 0 {
+						t.Errorf("a reply of %d bytes comes inline: %+v", whole+4, i)
+					}
+				}
 				tt.is.PeerReads = 16
+				tt.is.MaxSend, tt.is.MaxRecv = 4096, 4096 // what concerns the server's calls is as it was
 				if is := r.peer(c).Settings(); is != tt.is {
 					t.Errorf("in force is %+v, want %+v", is, tt.is)
 				}
@@ -316,7 +351,7 @@ func TestPolicy(t *testing.T) {
 				if is := c.Settings(); is != was {
 					t.Errorf("in force is %+v, want %+v", is, was)
 				}
-				if is := r.peer(c).Settings(); is.MaxSend != 4096 || is.MaxRecv != 4096 {
+				if is := r.peer(c).Settings(); is.MaxReplySend != 4096 || is.MaxCallRecv != 4096 {
 					t.Errorf("the server has %+v in force", is)
 				}
 				// Its null procedure is everybody's (RFC 5531 section 12.1).

@@ -35,11 +35,11 @@ type Options struct {
 // cannot be decoded, the server may have agreed all the same: replies as long as it was told are received.
 func Configure(ctx context.Context, conn *rpcrdma.Conn, o Options) (Reply, error) {
 	is := conn.Settings()
-	most := max(configured(o.MaxReply), is.MaxRecv)
-	is.MaxRecv = min(conn.Expect(most), most)
+	recv := max(configured(o.MaxReply), is.MaxRecv)
+	recv = min(conn.Expect(recv), recv)
 	args := Request{
 		MaxCallSendSize:  uint32(configured(o.MaxCall)),
-		MaxReplySendSize: uint32(is.MaxRecv),
+		MaxReplySendSize: uint32(recv),
 		MaxRDMARead:      uint32(is.PeerReads),
 	}
 	var reply Reply
@@ -59,10 +59,11 @@ func Configure(ctx context.Context, conn *rpcrdma.Conn, o Options) (Reply, error
 		}
 		return Reply{}, err
 	}
-	is.MaxSend = sizeOf(reply.MaxCallSendSize)
-	is.Reads = readsOf(reply.MaxRDMARead)
-	is.PeerAlign = alignOf(reply.Align, is.MaxSend)
-	conn.Agree(is)
+	conn.Agree(func(s *rpcrdma.Settings) {
+		s.MaxSend, s.MaxRecv = sizeOf(reply.MaxCallSendSize), recv
+		s.Reads = readsOf(reply.MaxRDMARead)
+		s.PeerAlign = alignOf(reply.Align, s.MaxSend)
+	})
 	return reply, nil
 }
 

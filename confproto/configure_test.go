@@ -53,7 +53,7 @@ func TestConfigure(t *testing.T) {
 						}
 						c.checkSizes(tt.after[0], tt.after[1])
 						is := r.peer(c).Settings()
-						if is.MaxRecv != tt.after[0] || is.MaxSend != tt.after[1] {
+						if is.MaxCallRecv != tt.after[0] || is.MaxReplySend != tt.after[1] {
 							t.Errorf("the server has %+v in force, want %v", is, tt.after)
 						}
 						// Another connection is as it was.
@@ -217,9 +217,9 @@ func slowly(p oncrpc.Program, before bool) (slow oncrpc.Program, entered <-chan 
 
 // TestConfigureOvertaken: the server has agreed, and the long reply to another call overtakes the answer. There are receives for it.
 func TestConfigureOvertaken(t *testing.T) {
-	onProviders(t, func(t *testing.T, p provider) {
+	onPosted(t, func(t *testing.T, p provider) {
 		slow, agreed, goOn := slowly(New(Config{}), false)
-		r := newRig(t, p, setup{programs: []oncrpc.Program{slow}})
+		r := newRig(t, p.tapped(newTap(t, 4096)), setup{programs: []oncrpc.Program{slow}})
 		c := r.dial(rpcrdma.Config{})
 		if err := c.exchange(0, 0); err != nil { // so that there is more than one credit
 			t.Fatal(err)
@@ -237,7 +237,11 @@ func TestConfigureOvertaken(t *testing.T) {
 		if err := wait(t, end); err != nil {
 			t.Error(err)
 		}
-		c.checkSizes(32768, 32768)
+		call := 32768
+		if p.posted { // more than one, which cannot grow
+			call = 4096
+		}
+		c.checkSizes(call, 32768)
 	})
 }
 
@@ -268,44 +272,63 @@ func TestConfigureCancelled(t *testing.T) {
 		if is := c.Settings(); is != was {
 			t.Errorf("in force is %+v, want %+v", is, was)
 		}
-		if is := r.peer(c).Settings(); is.MaxSend != 16384 {
+		if is := r.peer(c).Settings(); is.MaxReplySend != 16384 {
 			t.Errorf("the server has %+v in force", is)
 		}
 	})
 }
 
-// TestConfigureFirst: a client has one credit until the answer, so that no other call precedes it.
+// TestConfigureFirst: before the answer there is nothing on the connection but the one call, of 1024 bytes at the most, whatever else there is to send
+// (draft section 6.1).
 func TestConfigureFirst(t *testing.T) {
-	onProviders(t, func(t *testing.T, p provider) {
-		slow, entered, goOn := slowly(New(Config{}), true)
-		r := newRig(t, p, setup{programs: []oncrpc.Program{slow}})
-		c := r.dial(rpcrdma.Config{})
-		ends := make(chan error, 2)
-		go func() {
-			_, err := Configure(t.Context(), c.Conn, Options{})
-			ends <- err
-		}()
-		wait(t, entered)
-		go func() { ends <- c.exchange(100, 100) }()
-		for {
-			grant, inFlight, waiting := c.Credits()
-			if grant != 1 || inFlight != 1 {
-				t.Errorf("%d credits, %d calls under way, want 1 and 1", grant, inFlight)
-				break
-			}
-			if waiting == 1 {
-				break
-			}
-			runtime.Gosched()
-		}
-		close(goOn)
-		for range 2 {
-			if err := wait(t, ends); err != nil {
-				t.Error(err)
-			}
-		}
-		if grant, _, _ := c.Credits(); grant != 64 {
-			t.Errorf("afterwards there are %d credits, want 64", grant)
-		}
-	})
+	for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
+		t.Run(dialect.String(), func(t *testing.T) {
+			onProviders(t, func(t *testing.T, p provider) {
+				cfg := rpcrdma.Config{Dialect: dialect, NoPrivateData: true}
+				tp := newTap(t, MinSize)
+				slow, entered, goOn := slowly(New(Config{}), true)
+				r := newRig(t, p.tapped(tp), setup{server: cfg, programs: []oncrpc.Program{slow}})
+				c := r.dial(cfg)
+				sizes := []int{0, 900, 5000, 30_000, 100_000}
+				ends := make(chan error, 1+len(sizes))
+				go func() {
+					_, err := Configure(t.Context(), c.Conn, Options{})
+					ends <- err
+				}()
+				wait(t, entered)
+				for _, n := range sizes {
+					go func() { ends <- c.exchange(n, n) }()
+				}
+				for {
+					grant, inFlight, waiting := c.Credits()
+					if grant != 1 || inFlight != 1 {
+						t.Errorf("%d credits, %d calls under way, want 1 and 1", grant, inFlight)
+						break
+					}
+					if waiting == len(sizes) {
+						break
+					}
+					runtime.Gosched()
+				}
+				first, _ := tp.seen()
+				if len(first) != 1 || first[0].end != dialing || !first[0].conf() || first[0].typ != rpcrdma.TypeMsg || first[0].n > 1024 {
+					t.Errorf("before the answer: %+v", first)
+				}
+				close(goOn)
+				for range cap(ends) {
+					if err := wait(t, ends); err != nil {
+						t.Error(err)
+					}
+				}
+				first, _ = tp.seen()
+				if a := first[1]; a.end != accepting || a.kind != reply || a.n > 1024 {
+					t.Errorf("the answer: %+v", a)
+				}
+				if grant, _, _ := c.Credits(); grant != 64 {
+					t.Errorf("afterwards there are %d credits, want 64", grant)
+				}
+				c.checkSizes(32768, 32768)
+			})
+		})
+	}
 }

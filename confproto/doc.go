@@ -30,6 +30,9 @@
 //     are read. Either end sends what its endpoint has been set up with, and nobody exceeds his own.
 //   - align: what the client pads opaque data to in calls (RDMA_MSGP; Draft).
 //
+// Calls of the server's, where it makes any, have sizes of their own: it can configure them in the same way, with its end as the client and the program served
+// at the other. Both may happen at once.
+//
 // Receives cannot be recalled once they are posted. That is why both ends post the longer ones before they name the size, and why less
 // than asked for is agreed to on a connection that has short ones posted.
 //

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,12 +28,13 @@ var quiet = slog.New(slog.DiscardHandler)
 
 // provider makes a listener and a dialer of it. Reads are those that the peer may have under way at that end; -1 is none.
 type provider struct {
-	name string
-	make func(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer)
+	name   string
+	posted bool // receives have their memory when they are posted
+	make   func(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer)
 }
 
 var providers = []provider{
-	{"loopback", func(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer) {
+	{"loopback", false, func(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer) {
 		f := loopback.New()
 		l, err := f.Listen("server", loopback.Config{IRD: serverReads})
 		if err != nil {
@@ -40,7 +42,7 @@ var providers = []provider{
 		}
 		return l, f.Dialer(loopback.Config{IRD: clientReads})
 	}},
-	{"iwarp", func(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer) {
+	{"iwarp", false, func(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer) {
 		l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: quiet, IRD: serverReads})
 		if err != nil {
 			t.Fatal(err)
@@ -53,6 +55,15 @@ var providers = []provider{
 func onProviders(t *testing.T, test func(t *testing.T, p provider)) {
 	for _, p := range providers {
 		t.Run(p.name, func(t *testing.T) { test(t, p) })
+	}
+}
+
+// onPosted runs a test on each provider, as it is and without the ability to promise receives.
+func onPosted(t *testing.T, test func(t *testing.T, p provider)) {
+	onProviders(t, test)
+	for _, p := range providers {
+		p.posted = true
+		t.Run(p.name+", posted", func(t *testing.T) { test(t, p) })
 	}
 }
 
@@ -109,7 +120,7 @@ func newRig(t *testing.T, p provider, s setup) *rig {
 	r := &rig{t: t, dialer: d, addr: l.Addr().String(), conns: make(chan *rpcrdma.Conn, 1)}
 	r.server = oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	r.server.Handle(s.programs...)
-	r.server.Handle(oncrpc.Program{Name: "test", Number: testProgram, Version: 1, Procedures: []oncrpc.Procedure{1: {Name: "DATA", Handler: r.data}}})
+	r.server.Handle(r.program())
 	s.server.Logger = quiet
 	served := make(chan error, 1)
 	go func() { served <- rpcrdma.Serve(context.Background(), l, r.server, s.server) }()
@@ -120,6 +131,11 @@ func newRig(t *testing.T, p provider, s setup) *rig {
 		}
 	})
 	return r
+}
+
+// program is the test program.
+func (r *rig) program() oncrpc.Program {
+	return oncrpc.Program{Name: "test", Number: testProgram, Version: 1, Procedures: []oncrpc.Procedure{1: {Name: "DATA", Handler: r.data}}}
 }
 
 // data is the procedure of the test program.
@@ -144,14 +160,16 @@ func (r *rig) data(ctx context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// filled is n bytes that say where they are.
-func filled(n int) []byte {
-	b := make([]byte, n)
+// filled is n bytes, up to 1 MiB, that say where they are. They are not to be written to.
+func filled(n int) []byte { return pattern()[:n:n] }
+
+var pattern = sync.OnceValue(func() []byte {
+	b := make([]byte, 1<<20)
 	for i := range b {
 		b[i] = byte(i ^ i>>8)
 	}
 	return b
-}
+})
 
 // client is a connection to a rig.
 type client struct {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // Config configures the program. The zero value is usable.
@@ -65,18 +66,18 @@ func (s *server) configure(ctx context.Context, c *oncrpc.Call) error {
 	if err := c.Args.Finish(); err != nil {
 		return err
 	}
-	is := conn.Settings()
 	// The client goes by what is in force until it has the answer. So calls as long as until now stay possible, and receives for longer
 	// ones are there before it can know of them.
-	most := max(s.maxCall, is.MaxRecv)
-	is.MaxRecv = min(conn.Expect(min(sizeOf(req.MaxCallSendSize), most)), most)
-	is.MaxSend = sizeOf(req.MaxReplySendSize) // all of it: the client offers no chunks for what fits
-	is.Reads = readsOf(req.MaxRDMARead)
-	conn.Agree(is)
-	is = conn.Settings()
-	s.log.LogAttrs(ctx, slog.LevelDebug, "confproto: CONF_RDMA", slog.Any("peer", conn.RemoteAddr()), slog.Int("max_call", is.MaxRecv),
-		slog.Int("max_reply", is.MaxSend), slog.Int("reads", is.Reads), slog.Int("peer_reads", is.PeerReads), slog.Int("align", is.Align))
-	reply := Reply{MaxCallSendSize: uint32(is.MaxRecv), Align: uint32(is.Align), MaxRDMARead: uint32(is.PeerReads)}
+	recv := min(conn.Expect(min(sizeOf(req.MaxCallSendSize), s.maxCall)), s.maxCall)
+	conn.Agree(func(is *rpcrdma.Settings) {
+		is.MaxCallRecv = max(is.MaxCallRecv, recv)
+		is.MaxReplySend = sizeOf(req.MaxReplySendSize) // all of it: the client offers no chunks for what fits
+		is.Reads = readsOf(req.MaxRDMARead)
+	})
+	is := conn.Settings()
+	s.log.LogAttrs(ctx, slog.LevelDebug, "confproto: CONF_RDMA", slog.Any("peer", conn.RemoteAddr()), slog.Int("max_call", is.MaxCallRecv),
+		slog.Int("max_reply", is.MaxReplySend), slog.Int("reads", is.Reads), slog.Int("peer_reads", is.PeerReads), slog.Int("align", is.Align))
+	reply := Reply{MaxCallSendSize: uint32(is.MaxCallRecv), Align: uint32(is.Align), MaxRDMARead: uint32(is.PeerReads)}
 	reply.MarshalXDR(c.Results)
 	return nil
 }
