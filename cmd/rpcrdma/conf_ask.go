@@ -129,9 +129,15 @@ func (a *confAnswer) table() table {
 
 // explainConf says of an error what to do next. at is the URL as far as the server was found.
 func explainConf(url, at target, err error) error {
-	var denied *oncrpc.AuthError
-	if errors.As(err, &denied) {
-		return fmt.Errorf("the server at port %s has CONF_RDMA, and denies it to this caller: %v", at.addr(), denied.Stat)
+	var (
+		denied *oncrpc.AuthError
+		call   *oncrpc.CallError
+	)
+	switch {
+	case errors.As(err, &denied):
+		return fmt.Errorf("the server at port %s has CONF_RDMA, and denies it to this caller: %v; who may have it is in --conf and --allow of rpcrdma serve", at.addr(), denied.Stat)
+	case errors.As(err, &call) && (call.Program == confproto.Program || call.Program == confproto.ProgramRFC5666): // and not one of rpcbind
+		return fmt.Errorf("port %s is one of RPC over RDMA, but CONF_RDMA fails there: %s", at.addr(), endReason(call))
 	}
 	return explainer{asked: url.rpcbind != 0, rdmaOnly: true}.explain(at, err)
 }

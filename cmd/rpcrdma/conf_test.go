@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -108,6 +109,43 @@ alignment           -     -        0        0
 	}
 }
 
+// TestConfOfOthers: what a server of another kind answers is shown as it came, and beside it what can be made of it.
+func TestConfOfOthers(t *testing.T) {
+	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := confproto.Reply{MaxCallSendSize: 100_000, Align: 768, MaxRDMARead: 3}
+	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	srv.Handle(oncrpc.Program{Number: confproto.Program, Version: confproto.Version, Procedures: []oncrpc.Procedure{
+		confproto.ProcConfigure: {Handler: func(_ context.Context, c *oncrpc.Call) error {
+			answer.MarshalXDR(c.Results)
+			return nil
+		}},
+	}})
+	served := make(chan error, 1)
+	go func() { served <- rpcrdma.Serve(t.Context(), l, srv, rpcrdma.Config{Logger: quiet}) }()
+	defer func() {
+		srv.Close()
+		<-served
+	}()
+	const want = `@ answers CONF_RDMA as program 100400
+at setup it sends private data of RFC 8797
+
+                setup asked answered in force
+largest call     4096  4096   100000    65536
+largest reply    2048  2048        -     2048
+reads at server    16     -        3        3
+reads at client    16    16        -       16
+alignment           -     -      768        0
+`
+	url := "rdma://" + l.Addr().String()
+	code, stdout, stderr := execute(t, "conf", "--call", "4KiB", "--reply", "2KiB", url)
+	if stdout = strings.ReplaceAll(stdout, url, "@"); code != exitOK || stdout != want || stderr != "" {
+		t.Errorf("exit %d\n%s%swant\n%s", code, stdout, stderr, want)
+	}
+}
+
 // TestConfErrors: what fails, and what cannot be carried out.
 func TestConfErrors(t *testing.T) {
 	denying := startServe(t, "--memory", "/m", "--allow", "192.0.2.0/24")
@@ -118,7 +156,7 @@ func TestConfErrors(t *testing.T) {
 		code int
 		say  string
 	}{
-		{"rdma://" + denying.rdma, exitFailed, "has CONF_RDMA, and denies it to this caller: AUTH_TOOWEAK\n"},
+		{"rdma://" + denying.rdma, exitFailed, "has CONF_RDMA, and denies it to this caller: AUTH_TOOWEAK; who may have it is in --conf and --allow of rpcrdma serve\n"},
 		{"rdma://" + gone.rdma, exitFailed,
 			"rpcrdma: nothing listens at port " + gone.rdma + ": is NFS over RDMA turned on there? ?rpcbind in the URL finds other ports\n"},
 		{"rdma://" + denying.tcp, exitFailed,
@@ -171,6 +209,27 @@ func TestDraft(t *testing.T) {
 				t.Errorf("serve %s: cat %s through the gateway: exit %d, %d bytes, %s", args, name, code, len(stdout), stderr)
 			}
 		}
+	}
+}
+
+// TestOtherDialect: what a command says that keeps to other rules than its server, where that matters.
+func TestOtherDialect(t *testing.T) {
+	r := startRig(t, "--dialect", "draft")
+	dir := t.TempDir()
+	name := filepath.Join(dir, "odd")
+	if err := os.WriteFile(name, pattern(50_001), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.exec(t, "rdma", "put", name, "@/memory/odd"); got.code != exitOK {
+		t.Fatalf("put: %+v", got)
+	}
+	// READs whose length is no multiple of four, and which are filled.
+	got := r.exec(t, "rdma", "get", "--size", "4099", "@/memory/odd", filepath.Join(dir, "back"))
+	if want := ": round-up counted in a write chunk: the peer speaks the draft's dialect\n"; got.code != exitFailed || !strings.HasSuffix(got.stderr, want) {
+		t.Errorf("got %+v, want %q", got, want)
+	}
+	if got := r.exec(t, "rdma", "get", "--dialect", "draft", "--size", "4099", "@/memory/odd", filepath.Join(dir, "back")); got.code != exitOK {
+		t.Errorf("in the server's dialect: %+v", got)
 	}
 }
 
@@ -245,6 +304,7 @@ func TestDialIWARP(t *testing.T) {
 			continue
 		}
 		tt.want.Reads, tt.want.PeerReads = 16, 16
+		tt.want.MaxCallRecv, tt.want.MaxReplySend = min(size, tt.want.MaxSend), min(size, tt.want.MaxSend) // as at setup
 		if got := conn.(*rpcrdma.Conn).Settings(); got != tt.want {
 			t.Errorf("%s: in force is %+v, want %+v", tt.name, got, tt.want)
 		}

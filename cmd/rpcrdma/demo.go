@@ -37,11 +37,16 @@ reading the files from disk, and SHA-256, both ways.
 With --dialect draft both ends speak the protocol of draft-ietf-nfsv4-rpcrdma-08. The
 client agrees with the server on sizes by CONF_RDMA. 16 small files, made up, go up in
 RDMA_MSGP, padded so that their data lands aligned. The first comes down in a write chunk,
-which shows round-up; then a second connection, which offers no chunks for replies, gets a
-list of all of them and their data as read chunks, and answers each with RDMA_DONE. The table
-counts these files, the lines up and down do not. It has three columns more: the bytes of
-padding, which are not in inline sent; the bytes of replies that came as read chunks; and the
-RDMA_DONEs.`,
+which shows round-up, and a list of all of them in a reply chunk. The client then asks for
+the address of NFS by its program number (GETADDR), and goes there with a second connection,
+which offers no chunks for replies: it gets the list and the data as read chunks, and answers
+each with RDMA_DONE. In the end it asks for 17 MiB at once and is slow to read them, so that
+the server, which has 16 MiB for it, withholds a reply until there is an RDMA_DONE.
+
+The first table counts these files, too; the lines up and down do not. It has three columns
+more: the bytes of padding, which are not in inline sent; the bytes of replies that came as
+read chunks; and the number of these replies, each of which has its RDMA_DONE. The second
+table has what the two ends have counted of the draft's mechanisms, each for itself.`,
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			provider, err := findProvider(providerName)
 			if err != nil {
@@ -110,7 +115,7 @@ func runDemo(ctx context.Context, p provider, dialect rpcrdma.Dialect, files []*
 	traffic := newTraffic()
 	cfg := demoConfigs[dialect].client
 	cfg.Observer = traffic
-	conn, end, err := server.dial(ctx, cfg)
+	conn, end, err := dial(ctx, server.dialer, server.addr, cfg)
 	if err != nil {
 		return err
 	}
@@ -138,16 +143,17 @@ func runDemo(ctx context.Context, p provider, dialect rpcrdma.Dialect, files []*
 			return fmt.Errorf("download of %s: %w", printable(f.path), err)
 		}
 	}
-	var roundUp int64
+	more := &draft{demo: d, server: server, cfg: cfg, traffic: traffic}
 	if dialect == rpcrdma.Draft {
-		if roundUp, err = d.draft(ctx, server, cfg, traffic); err != nil {
+		if err := more.run(ctx, conn); err != nil {
 			return err
 		}
 	}
 	fmt.Fprintln(out)
 	traffic.print(out, dialect)
 	if dialect == rpcrdma.Draft {
-		fmt.Fprintf(out, "bytes of round-up in the write chunks, which are counted and never sent: %d\n", roundUp)
+		fmt.Fprintln(out)
+		more.counted.print(out, traffic.sum())
 	}
 	fmt.Fprintf(out, "\nup    %v\ndown  %v\n", d.up, d.down)
 	return nil

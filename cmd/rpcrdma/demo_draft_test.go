@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // columns returns the numbers of a row of the demo's table by the names of their columns.
@@ -41,12 +43,18 @@ func TestDemoDraft(t *testing.T) {
 			if code != exitOK {
 				t.Fatalf("exit %d: %s", code, stderr)
 			}
-			for _, want := range []string{
-				"CONF_RDMA: from 1024 bytes inline to 32768 each way, data aligned to 4096",
+			wants := []string{
+				"CONF_RDMA: inline calls of 1024 bytes become 32768, replies of 1024 become 2048; data aligned to 4096; ",
 				sum + "  " + path + ": the same",
-				"16 files of 8191 bytes, up in RDMA_MSGP, down by read lists, and one by a write chunk, too: the same",
-				"\nbytes of round-up in the write chunks, which are counted and never sent: 1\n",
-			} {
+				"16 files of 8191 bytes, up inline, down as read chunks, and one by a write chunk, too: the same",
+			}
+			if name == "iwarp" {
+				wants = append(wants, "program 100003 version 3 is at rdma 127.0.0.1.")
+				if got := columns(t, stdout, "GETADDR")["calls"]; got != 1 {
+					t.Errorf("%d calls of GETADDR, want 1", got)
+				}
+			}
+			for _, want := range wants {
 				if !strings.Contains(stdout, want) {
 					t.Errorf("no %q in:\n%s", want, stdout)
 				}
@@ -55,14 +63,33 @@ func TestDemoDraft(t *testing.T) {
 				t.Errorf("%d calls of CONF_RDMA, want 1", got)
 			}
 			// 8 KiB of data each, at the next multiple of 4096 behind a header.
-			if got := columns(t, stdout, "WRITE"); got["padding"] < parts*1024 || got["padding"] >= parts*4096 || got["read chunk"] != 100_000 {
+			if got := columns(t, stdout, "WRITE"); got["padding"] < parts*1024 || got["padding"] >= parts*4096 || got["read chunk"] != 100_000+shareSize {
 				t.Errorf("WRITE: %v", got)
 			}
-			if got := columns(t, stdout, "READ"); got["reply read"] != parts*partSize || got["DONE"] != parts || got["write chunk"] != 100_000+partSize+1 {
+			const asked = share/shareSize + 1
+			if got := columns(t, stdout, "READ"); got["reply read"] != parts*partSize+asked*shareSize || got["DONE"] != parts+asked ||
+				got["write chunk"] != 100_000+partSize+1 {
 				t.Errorf("READ: %v", got)
 			}
-			if got := columns(t, stdout, "READDIRPLUS"); got["reply read"] < 1024 || got["DONE"] != 1 {
+			if got := columns(t, stdout, "READDIRPLUS"); got["reply chunk"] < 2048 || got["reply read"] < 1024 || got["DONE"] != 1 {
 				t.Errorf("READDIRPLUS: %v", got)
+			}
+			_, second, _ := strings.Cut(stdout, "\nmechanism ")
+			second, _, _ = strings.Cut(second, "\n\n")
+			want := [][]string{
+				{"client", "server"},
+				{"RDMA_MSGP", "16 sent", "16 received"},
+				{"replies with a read list", "34 read", "1 withheld for a while"},
+				{"of these long, RDMA_NOMSG", "1 read", "-"},
+				{"RDMA_DONE", "34 sent", "34 received"},
+				{"round-up in write chunks", "1 bytes counted, not sent", "-"},
+			}
+			var got [][]string
+			for line := range strings.Lines(second) {
+				got = append(got, regexp.MustCompile(`\s{2,}`).Split(strings.TrimSpace(line), -1))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

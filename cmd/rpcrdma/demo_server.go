@@ -3,14 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 
 	"github.com/rpcrdma/go-rpcrdma/confproto"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -19,6 +22,7 @@ import (
 type demoServer struct {
 	dialer transport.Dialer
 	addr   string
+	ends   ends
 	stop   func() error
 }
 
@@ -37,23 +41,28 @@ func startServer(ctx context.Context, p provider, capacity int64, cfg rpcrdma.Co
 		return nil, err
 	}
 	rpc := oncrpc.NewServer(oncrpc.ServerConfig{})
-	rpc.Handle(nfs.Programs()...)
-	rpc.Handle(confproto.New(confproto.Config{}))
+	s := &demoServer{dialer: dialer, addr: listener.Addr().String()}
+	for _, program := range append(nfs.Programs(), confproto.New(confproto.Config{})) {
+		rpc.Handle(s.ends.of(program))
+	}
+	if a, ok := listener.Addr().(*net.TCPAddr); ok {
+		rpc.Handle(rpcbind.Programs(rpcbind.Mappings(nfs3.Program, nfs3.Version, rpcbind.RDMA, a.AddrPort()))...)
+	}
 	served := make(chan error, 1)
 	go func() { served <- rpcrdma.Serve(context.WithoutCancel(ctx), listener, rpc, cfg) }()
-	stop := func() error {
+	s.stop = func() error {
 		err := rpc.Shutdown(context.WithoutCancel(ctx))
 		if end := <-served; !errors.Is(end, oncrpc.ErrServerClosed) {
 			err = errors.Join(err, end)
 		}
 		return err
 	}
-	return &demoServer{dialer, listener.Addr().String(), stop}, nil
+	return s, nil
 }
 
-// dial connects to the server. The function that it returns ends the connection.
-func (s *demoServer) dial(ctx context.Context, cfg rpcrdma.Config) (*rpcrdma.Conn, func(), error) {
-	conn, err := rpcrdma.Dial(ctx, s.dialer, s.addr, cfg)
+// dial connects to a server. The function that it returns ends the connection.
+func dial(ctx context.Context, d transport.Dialer, addr string, cfg rpcrdma.Config) (*rpcrdma.Conn, func(), error) {
+	conn, err := rpcrdma.Dial(ctx, d, addr, cfg)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -100,9 +100,9 @@ func TestExplainFound(t *testing.T) {
 		want string
 	}{
 		{"refused, named", explainer{asked: true}, refused, "nothing listens at port h:700, which was named for NFS over RDMA: " +
-			"does the server listen at another address? Over TCP: tcp://h for a server of this kind, tcp://h:2049 for Linux's"},
+			"is the server still running, and does it listen at this address? Over TCP: tcp://h for a server of this kind, tcp://h:2049 for Linux's"},
 		{"refused, named, RDMA alone", explainer{asked: true, rdmaOnly: true}, refused, "nothing listens at port h:700, which was named for NFS over RDMA: " +
-			"does the server listen at another address?"},
+			"is the server still running, and does it listen at this address?"},
 		{"refused, RDMA alone", explainer{rdmaOnly: true}, refused, "nothing listens at port h:700: is NFS over RDMA turned on there? " +
 			"?rpcbind in the URL finds other ports"},
 		{"not iWARP, RDMA alone", explainer{rdmaOnly: true}, notMPA,

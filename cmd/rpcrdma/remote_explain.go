@@ -75,7 +75,7 @@ func (x explainer) refused(t target) string {
 		return text + " any more"
 	case t.scheme == "rdma":
 		if x.asked {
-			text += ", which was named for NFS over RDMA: does the server listen at another address?"
+			text += ", which was named for NFS over RDMA: is the server still running, and does it listen at this address?"
 		} else {
 			text += ": is NFS over RDMA turned on there? ?rpcbind in the URL finds other ports."
 		}

@@ -39,6 +39,10 @@ answer the look-ups of rpcbind, whether --rpcbind is given or not. With --rdma-r
 a further one, over RDMA, that knows nothing else: that of rpcbind is 111, which takes
 privileges, and which iWARP can have where no rpcbind listens on it for TCP.
 
+With --dialect draft, connections over RDMA keep to draft-ietf-nfsv4-rpcrdma-08, which came
+before RFC 8166: for commands and gateways with --dialect draft. Linux mounts over TCP then.
+In either dialect a client may ask by CONF_RDMA for other sizes of messages (rpcrdma conf).
+
 After a restart with the same --state, clients that have mounted a directory go on as if
 nothing had happened. Without, they have to mount it again.
 

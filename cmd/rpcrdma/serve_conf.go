@@ -74,6 +74,8 @@ func (c *serveConfig) checkAlign() error {
 	case c.align == 0:
 	case c.dialect.value != rpcrdma.Draft:
 		return fmt.Errorf("--align is for clients that pad data: write --dialect %v, in which they do, or leave out --align", rpcrdma.Draft)
+	case c.conf.value == confOff:
+		return errors.New("--align is told to clients by CONF_RDMA, and --conf off leaves that out: leave out one of them")
 	case c.align > most:
 		enough := inlineFlag(2 * c.align)
 		return fmt.Errorf("--align %v: more than half of --inline: write --align %v or less, or --inline %v", &c.align, &most, &enough)

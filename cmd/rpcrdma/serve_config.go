@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// maxCredits bounds --credits: each costs a receive, of the inline size, on each connection.
+// maxCredits bounds --credits: each reserves a receive, of the inline size, on each connection that is not idle.
 const maxCredits = 4096
 
 // minMemory is the least --memory-size: one WRITE of the largest size, or there is a unit missing.

@@ -133,6 +133,10 @@ func (r *registration) unregister(ctx context.Context, log *slog.Logger) {
 	defer cancel()
 	defer r.client.Close()
 	if err := r.Unregister(ctx); err != nil {
-		log.Warn("still registered with rpcbind: root removes it with "+removal, "err", strings.ReplaceAll(err.Error(), "\n", "; "))
+		what := "cannot unregister: what rpcbind has of this server when it is back, root removes with "
+		if errors.Is(err, rpcbind.ErrRefused) {
+			what = "still registered with rpcbind: root removes it with "
+		}
+		log.Warn(what+removal, "err", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 }

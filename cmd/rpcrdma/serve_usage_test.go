@@ -61,6 +61,7 @@ func TestServeCommandLine(t *testing.T) {
 		{"--memory /m --dialect draft --align 768", exitUsage, "write a power of two"},
 		{"--memory /m --dialect draft --align 64KiB --inline 64KiB", exitUsage, "write a power of two"},
 		{"--memory /m --dialect draft --align -64", exitUsage, "write a number of bytes"},
+		{"--memory /m --dialect draft --align 512 --conf off", exitUsage, "--align is told to clients by CONF_RDMA, and --conf off leaves that out: leave out one of them\n"},
 		{"--memory /m --dialect draft --align 4096", exitUsage, "--align 4KiB: more than half of --inline: write --align 2KiB or less, or --inline 8KiB\n"},
 		{"--memory /m --dialect draft --align 32KiB --inline 63KiB", exitUsage, "--align 32KiB: more than half of --inline: write --align 16KiB or less, or --inline 64KiB\n"},
 		{"--memory /m --dialect draft --align 1KiB --inline 1KiB", exitUsage, "write --align 512 or less, or --inline 2KiB\n"},

@@ -11,6 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/confproto"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
@@ -22,7 +23,7 @@ type traffic struct {
 
 type procedure struct{ program, version, number uint32 }
 
-// row is the sums of one procedure, in bytes but for calls, dones and credits.
+// row is the sums of one procedure, in bytes but for those that are numbers.
 type row struct {
 	calls          int
 	inlineSent     int64
@@ -33,6 +34,8 @@ type row struct {
 	padding        int64
 	replyRead      int64
 	dones          int
+	padded         int // calls in RDMA_MSGP
+	longReplies    int // with a read list, and nothing of the message beside it
 	credits        int // most in use
 }
 
@@ -52,8 +55,14 @@ func (t *traffic) CallDone(c *rpcrdma.CallInfo) {
 		calls: 1, inlineSent: int64(c.InlineSent), inlineReceived: int64(c.InlineReceived), readChunk: int64(c.ReadChunk),
 		writeChunk: int64(c.WriteChunk), replyChunk: int64(c.ReplyChunk), padding: int64(c.Padding), replyRead: int64(c.ReplyRead), credits: c.Credits,
 	}
+	if c.Padding > 0 {
+		o.padded = 1
+	}
 	if c.ReplyRead > 0 {
 		o.dones = 1
+		if c.InlineReceived == 0 {
+			o.longReplies = 1
+		}
 	}
 	r.add(&o)
 }
@@ -68,8 +77,13 @@ func (r *row) add(o *row) {
 	r.padding += o.padding
 	r.replyRead += o.replyRead
 	r.dones += o.dones
+	r.padded += o.padded
+	r.longReplies += o.longReplies
 	r.credits = max(r.credits, o.credits)
 }
+
+// procGetAddr is the look-up of rpcbind (RFC 1833 section 2.1).
+const procGetAddr = 3
 
 // String returns the procedure's name.
 func (p procedure) String() string {
@@ -80,6 +94,8 @@ func (p procedure) String() string {
 		return mount3.Proc(p.number).String()
 	case p.program == confproto.Program && p.version == confproto.Version && p.number == confproto.ProcConfigure:
 		return "CONF_RDMA"
+	case p.program == rpcbind.Program && p.version == rpcbind.Version4 && p.number == procGetAddr:
+		return "GETADDR"
 	}
 	return fmt.Sprintf("%d.%d.%d", p.program, p.version, p.number)
 }
