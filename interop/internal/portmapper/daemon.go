@@ -17,6 +17,13 @@ import (
 // limit is how long rpcbind may take to come up, and to go away.
 const limit = 10 * time.Second
 
+// portLimit is how long the port may be taken: a client that picked it for its own end of a connection keeps it a minute
+// longer, in TIME_WAIT.
+const portLimit = 2 * time.Minute
+
+// port is where clients ask.
+const port = "127.0.0.1:111"
+
 // Daemon is an rpcbind of ours.
 type Daemon struct {
 	cmd    *exec.Cmd
@@ -25,10 +32,10 @@ type Daemon struct {
 	err    error
 }
 
-// Use makes sure that an rpcbind is running. If none is, it starts one without the state that an earlier one has left, which done
+// Use makes sure that an rpcbind is running, which clients reach at its port. If none is, it starts one without the state that an earlier one has left, which done
 // ends, with that state put back. Otherwise d is nil.
 func Use() (d *Daemon, done func() error, err error) {
-	if answers() {
+	if answers(atPort) {
 		return nil, func() error { return nil }, nil
 	}
 	restore, err := setAside()
@@ -54,8 +61,26 @@ func (d *Daemon) Restart() error {
 	return d.start()
 }
 
-// start starts rpcbind and waits until it answers.
+// start starts rpcbind and waits until it answers. One that finds its port taken goes on without it, and is started again.
 func (d *Daemon) start() error {
+	patience := time.After(portLimit)
+	for {
+		err := d.startOnce()
+		if !errors.Is(err, errPortTaken) {
+			return err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-patience:
+			return err
+		}
+	}
+}
+
+// errPortTaken: rpcbind answers at its Unix socket only.
+var errPortTaken = errors.New("something else has TCP port 111; ss -tanp sport = 111 says what")
+
+func (d *Daemon) startOnce() error {
 	d.cmd, d.ended = exec.Command(Find("rpcbind"), "-w", "-f"), make(chan struct{})
 	d.cmd.Stderr = &d.stderr
 	if err := d.cmd.Start(); err != nil {
@@ -68,7 +93,7 @@ func (d *Daemon) start() error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	patience := time.After(limit)
-	for !answers() {
+	for !answers(rpcbind.Local) {
 		select {
 		case <-tick.C:
 		case <-d.ended:
@@ -76,6 +101,9 @@ func (d *Daemon) start() error {
 		case <-patience:
 			return errors.Join(errors.New("rpcbind does not answer"), d.stop())
 		}
+	}
+	if !answers(atPort) { // it answers when it has all the sockets that it will have
+		return errors.Join(errPortTaken, d.stop())
 	}
 	return nil
 }
@@ -94,11 +122,11 @@ func (d *Daemon) stop() error {
 	return nil
 }
 
-// answers reports whether an rpcbind is running.
-func answers() bool {
+// answers reports whether an rpcbind is running, where dial has it.
+func answers(dial func(context.Context) (*rpcbind.Client, error)) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	c, err := rpcbind.Local(ctx)
+	c, err := dial(ctx)
 	if err != nil {
 		return false
 	}
@@ -106,6 +134,8 @@ func answers() bool {
 	_, err = c.Dump(ctx)
 	return err == nil
 }
+
+func atPort(ctx context.Context) (*rpcbind.Client, error) { return rpcbind.Dial(ctx, "tcp", port) }
 
 // Find returns the path of a command of the package rpcbind, which is not in everybody's PATH.
 func Find(name string) string {
