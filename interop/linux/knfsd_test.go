@@ -99,6 +99,7 @@ func TestKnfsd(t *testing.T) {
 		{"users", k.users},
 		{"find", k.find},
 		{"gateway", k.gateway},
+		{"draft", k.draftClient},
 	} {
 		t.Run(part.name, part.test)
 	}

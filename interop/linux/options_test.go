@@ -44,6 +44,7 @@ func TestOptions(t *testing.T) {
 			gw.Stop()
 			s.stop(t)
 		})
+		t.Run("draft"+export, func(t *testing.T) { draftServer(t, sh[0], export, n) })
 		t.Run("squash"+export, func(t *testing.T) {
 			// Who may write is the owner, which the anonymous user is not.
 			s := serve(t, "--squash", "root", "--anonuid", "4242", "--anongid", "4343")

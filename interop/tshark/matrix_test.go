@@ -6,53 +6,91 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma/matrix"
-	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// fewest is how many cells must have a configuration for it to be tried here.
-const fewest = 10
+// together is how many sessions are captured together: each capture takes a second to begin, and each is lost if TCP repeats something.
+const together = 6
 
-// tshark reads the same headers as the cells of the matrix want, of calls, replies and RDMA_DONEs. What it does not do is to skip padding:
+// tshark reads the same headers as the cells of the matrix want, of calls, replies and RDMA_DONEs, and finds every message that was posted, with
+// its bytes; the RPC messages come out whole, and the reply to a call returns the segments that this has offered. What it does not do is to skip padding:
 // it knows the alignment and the threshold of an RDMA_MSGP, but shows the message behind them as if there were none. Nor does it put read chunks of replies in their places.
 func TestMatrix(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
-		for _, cells := range matrix.Groups() {
-			if len(cells) < fewest {
-				continue
-			}
-			t.Run(fmt.Sprintf("%v/%s and others", d, cells[0].Name), func(t *testing.T) {
+		for groups := range slices.Chunk(matrix.Groups(), together) {
+			t.Run(fmt.Sprintf("%v/%s and others", d, groups[0][0].Name), func(t *testing.T) {
 				t.Parallel()
-				var said [2][]string
-				observeMessages(t, &said, func(ctx context.Context, l transport.Listener, dial transport.Dialer) {
-					matrixSession(ctx, t, l, dial, d, cells)
-				})
-				wants := matrixWants(cells, d)
-				for i, from := range []string{"client", "server"} {
-					if len(said[i]) != len(wants[i]) {
-						t.Errorf("from the %s: %d messages, want %d", from, len(said[i]), len(wants[i]))
-					}
-					for j := range min(len(said[i]), len(wants[i])) {
-						if said[i][j] != wants[i][j] {
-							t.Errorf("from the %s, message %d: %s\nwant %s", from, j, said[i][j], wants[i][j])
-						}
-					}
+				var sessions []session
+				for _, cells := range groups {
+					sessions = append(sessions, func(ctx context.Context, l, dial *counted) { matrixSession(ctx, t, l, dial, d, cells) })
+				}
+				for i, got := range observeSessions(t, sessions) {
+					got.check(t, groups[i], d)
 				}
 			})
 		}
 	}
 }
 
+// check compares what tshark has seen of a session with what is wanted.
+func (s *seen) check(t *testing.T, cells []*matrix.Cell, d rpcrdma.Dialect) {
+	t.Helper()
+	wants := matrixWants(cells, d)
+	posted := [2]map[opcode]messages{posted(s.posted[0], s.posted[1], nil), posted(s.posted[1], s.posted[0], nil)}
+	refused := make(map[int]bool) // by transaction: calls of which nothing need be read
+	for _, m := range s.said[1] {
+		refused[m.xid] = strings.HasPrefix(m.text, "ERROR")
+	}
+	for i, from := range []string{"client", "server"} {
+		said := s.said[i]
+		if len(said) != len(wants[i]) {
+			t.Errorf("%s and others, from the %s: %d messages, want %d", cells[0].Name, from, len(said), len(wants[i]))
+		}
+		whole := 0
+		for _, m := range said {
+			if m.hasRPC() && !refused[m.xid] {
+				whole++
+			}
+		}
+		if n := s.flows[i].RPC; n < whole {
+			t.Errorf("%s and others, from the %s: %d RPC messages come out whole, want %d at least", cells[0].Name, from, n, whole)
+		}
+		for j := range min(len(said), len(wants[i])) {
+			if said[j].text != wants[i][j] {
+				t.Errorf("%s and others, from the %s, message %d: %s\nwant %s", cells[0].Name, from, j, said[j].text, wants[i][j])
+			}
+		}
+		if diff := cmp.Diff(posted[i], s.flows[i].Ops); diff != "" {
+			t.Errorf("%s and others, from the %s (-posted +seen):\n%s", cells[0].Name, from, diff)
+		}
+		for _, p := range s.flows[i].Problems {
+			t.Errorf("%s and others, from the %s: %s", cells[0].Name, from, p)
+		}
+	}
+	offered := make(map[int][]string) // by transaction
+	for _, m := range s.said[0] {
+		if m.text != "DONE 16" {
+			offered[m.xid] = m.targets
+		}
+	}
+	for _, m := range s.said[1] {
+		if o, ok := offered[m.xid]; !ok || m.targets != nil && !slices.Equal(m.targets, o) {
+			t.Errorf("%s and others: a reply to transaction %#x, of which the call offers %q, returns %q", cells[0].Name, m.xid, o, m.targets)
+		}
+	}
+}
+
 // matrixSession makes the calls of the cells, one after the other, on one connection.
-func matrixSession(ctx context.Context, t *testing.T, l transport.Listener, dial transport.Dialer, d rpcrdma.Dialect, cells []*matrix.Cell) {
+func matrixSession(ctx context.Context, t *testing.T, l, dial *counted, d rpcrdma.Dialect, cells []*matrix.Cell) {
 	t.Helper()
 	s := matrix.NewServer(cells...)
 	served := make(chan error, 1)
@@ -92,48 +130,23 @@ func matrixWants(cells []*matrix.Cell, d rpcrdma.Dialect) (wants [2][]string) {
 	return wants
 }
 
-// observeMessages captures a session and returns what tshark says of the messages from the client and from the server, in the words of matrix.Want.
-func observeMessages(t *testing.T, said *[2][]string, session func(context.Context, transport.Listener, transport.Dialer)) {
-	t.Helper()
-	for range tries {
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		defer cancel()
-		l, d := setup(t, iwarp.Config{}, iwarp.Config{})
-		port := l.Addr().(*net.TCPAddr).Port
-		c := startCapture(t, port)
-		session(ctx, l, d)
-		packets := dissect(t, c.stop(t))
-		if flows := decode(t, packets, port); flows[0].disorder || flows[1].disorder {
-			t.Log("TCP has repeated something, or the capture is not in order; once more")
-			continue
-		}
-		*said = [2][]string{}
-		for i := range packets {
-			p := &packets[i]
-			from := 0
-			if p.segment(t).source == port {
-				from = 1
-			}
-			ulpdu := 0
-			for j := range p.Protos {
-				switch proto := &p.Protos[j]; proto.Name {
-				case "iwarp_mpa":
-					ulpdu = proto.number("iwarp_mpa.ulpdulength")
-				case "rpcordma":
-					said[from] = append(said[from], describe(proto, ulpdu-untaggedLen))
-				case "_ws.malformed", "_ws.short":
-					t.Errorf("packet %d: %s", i, proto.ShowName)
-				}
-			}
-		}
-		return
-	}
-	t.Fatalf("no capture of %d has TCP in order", tries)
+// described is a message.
+type described struct {
+	text    string // in the words of matrix.Want
+	xid     int
+	targets []string // handles and offsets of the segments of write and reply chunks
 }
 
-// describe returns a message in the words of matrix.Want.
-func describe(p *proto, length int) string {
+// hasRPC reports whether tshark should put the RPC message together. Where chunks have several segments it may not, nor with padding.
+func (d *described) hasRPC() bool {
+	kind, _, _ := strings.Cut(d.text, " ")
+	return (kind == "MSG" || kind == "NOMSG") && !strings.Contains(d.text, "+")
+}
+
+// describe returns what tshark says of a message.
+func describe(p *proto, length int) described {
 	var s strings.Builder
+	d := described{xid: p.number("rpcordma.xid")}
 	names := []string{"MSG", "NOMSG", "MSGP", "DONE", "ERROR"}
 	typ := p.number("rpcordma.msg_type")
 	fmt.Fprintf(&s, "%s %d", names[typ], length)
@@ -169,7 +182,12 @@ func describe(p *proto, length int) string {
 		case "rpcordma.rdma_length":
 			s.WriteString(join + f.Show)
 			join = "+"
+		case "rpcordma.rdma_handle", "rpcordma.rdma_offset":
+			if chunk != "read" {
+				d.targets = append(d.targets, f.Show)
+			}
 		}
 	})
-	return s.String()
+	d.text = s.String()
+	return d
 }

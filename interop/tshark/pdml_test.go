@@ -97,11 +97,12 @@ func (p *proto) bytes(name string) (n int) {
 // segment is the place of a packet in its TCP connection.
 type segment struct {
 	source   int // port
+	dest     int // likewise
 	sequence int // that of the first byte after SYN is 1
 	length   int
 }
 
-var segmentText = regexp.MustCompile(`Src Port: (\d+), .*Seq: (\d+), .*Len: (\d+)$`)
+var segmentText = regexp.MustCompile(`Src Port: (\d+), Dst Port: (\d+), .*Seq: (\d+), .*Len: (\d+)$`)
 
 // segment reads it from the description of TCP.
 func (p *packet) segment(t *testing.T) segment {
@@ -114,11 +115,11 @@ func (p *packet) segment(t *testing.T) segment {
 		if m == nil {
 			break
 		}
-		var n [3]int
+		var n [4]int
 		for i := range n {
 			n[i], _ = strconv.Atoi(m[i+1])
 		}
-		return segment{n[0], n[1], n[2]}
+		return segment{n[0], n[1], n[2], n[3]}
 	}
 	t.Fatalf("a packet without TCP: %+v", p)
 	return segment{}

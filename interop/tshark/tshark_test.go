@@ -21,7 +21,7 @@ const smallSegment = 1460 - fpduLen - 2
 const singleSegment = 508 - markerLen - fpduLen
 
 // tries is how many captures are made in the hope of one with TCP in order.
-const tries = 5
+const tries = 10
 
 // tshark decodes NFS sessions over RDMA: every byte of both streams belongs to a frame, every message that was posted
 // is there with its bytes, and every RPC call and reply comes out whole, with what went by chunk in its place.

@@ -1,0 +1,80 @@
+//go:build interop
+
+package linux
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/confproto"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+)
+
+// readOdd has the client read a file of each length around XDR's words and pages, and of some that are longer, past its cache: what
+// is no multiple of 4 comes in write chunks whose lengths a server of the draft's dialect rounds up.
+const readOdd = `
+for n in 0 1 2 3 4 5 6 7 8 9 4093 4094 4095 4096 4097 8191 65537 262141; do
+	head -c $n /host/data >$n
+	fresh
+	same "length" "$(stat -c %s $n)" $n
+	same "SHA-256 of $n bytes" "$(sum $n)" "$(head -c $n /host/data | sha256sum | cut -d ' ' -f 1)"
+	same "the last bytes of $n" "$(tail -c 5 $n | sha256sum)" "$(head -c $n /host/data | tail -c 5 | sha256sum)"
+done
+`
+
+// draftServer has Linux mount an export of a server that speaks the draft's dialect. What the dialects share, which is all that
+// Linux knows, works. Its client counts replies that it does not understand.
+func draftServer(t *testing.T, sh *shell, export string, n sizes) {
+	s := serve(t, "--dialect", "draft", "--align", "4KiB", "--inline", "32KiB")
+	m := s.mount(t, sh, export)
+	for _, name := range []string{"data", "rename", "symlinks"} {
+		m.step(t, name, n)
+	}
+	sh.run(t, source(t, "prelude")+"cd "+m.at+readOdd)
+	if c := m.counters(t); c.WriteChunks == 0 || c.ReadChunks == 0 {
+		t.Errorf("the client counts %+v, want write and read chunks", c)
+	}
+	m.unmount(t)
+	s.stop(t)
+}
+
+// draftClient has our client speak the draft's dialect to the kernel's server, which has neither CONF_RDMA nor any more of it.
+func (k *knfsd) draftClient(t *testing.T) {
+	t.Run("conf", func(t *testing.T) {
+		got := k.do(t, "conf", "rdma://"+local(k.RDMA))
+		want := fmt.Sprintf("has no CONF_RDMA: there is no program %d, nor %d\n", confproto.Program, confproto.ProgramRFC5666)
+		if !strings.Contains(got, want) {
+			t.Errorf("conf prints no %q:\n%s", want, got)
+		}
+		if !strings.Contains(got, "at setup it sends private data of RFC 8797\n") {
+			t.Errorf("conf says nothing of the private data:\n%s", got)
+		}
+	})
+	t.Run("sizes", func(t *testing.T) {
+		conn, c, root := k.client(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, open)
+		file := create(t, c, root, "draft")
+		for _, n := range append([]int{2, 4, 5, 6, 7, 8, 9}, oddSizes...) {
+			want := random(t, n)
+			if w, err := c.Write(t.Context(), file, 0, want, nfs3.FileSync); err != nil || w.N != n {
+				t.Fatalf("WRITE of %d bytes: %+v, %v", n, w, err)
+			}
+			got := make([]byte, n)
+			if r, err := c.Read(t.Context(), file, 0, got); err != nil || r.N != n || !bytes.Equal(got, want) {
+				t.Fatalf("READ of %d bytes: %+v, %v; equal: %v", n, r, err, bytes.Equal(got, want))
+			}
+		}
+		if s := conn.Stats(); s.DonesSent != 0 {
+			t.Errorf("%d RDMA_DONEs sent, want none: the kernel leaves nothing to be read", s.DonesSent)
+		}
+	})
+	t.Run("commands", func(t *testing.T) {
+		to, want := filepath.Join(t.TempDir(), "got"), random(t, 3<<20+1)
+		k.do(t, "put", "--dialect", "draft", localFile(t, want), k.url("rdma", open+"/draft-put"))
+		k.do(t, "get", "--dialect", "draft", k.url("rdma", open+"/draft-put"), to)
+		checkFile(t, to, want)
+	})
+}
