@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"math/bits"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 )
 
 // Config configures connections, of clients and servers alike. The zero value is usable; what is out of range
@@ -72,6 +74,8 @@ type Config struct {
 	// NoReplyChunks offers neither write chunks nor reply chunks, like clients that do not know where results
 	// will go (draft section 3.4). What does not fit inline then comes as read chunks.
 	NoReplyChunks bool
+
+	faults *faultlog.Log // writes to Logger; of all connections of one Serve
 }
 
 // maxSegment keeps the length of a segment within its 32 bits (draft section 4.3).
@@ -81,6 +85,9 @@ const maxSegment = 1 << 30
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.faults == nil {
+		c.faults = faultlog.New(c.Logger)
 	}
 	c.InlineSend = inlineSize(c.InlineSend)
 	c.InlineRecv = inlineSize(c.InlineRecv)

@@ -17,28 +17,27 @@ import (
 // Conn is one RPC-over-RDMA connection: an oncrpc.Transport. Both ends may call and
 // serve; each direction has its own transaction ids and credits.
 type Conn struct {
-	ep         transport.Endpoint
-	info       transport.Info
-	cfg        Config
-	rules      rules
-	peer       private
-	agreeing   sync.Mutex // held by who replaces settings
-	settings   atomic.Pointer[Settings]
-	invalid    transport.Access // RemoteInvalidate, if we told the peer that it may
-	importer   transport.Importer
-	abandoner  transport.Abandoner
-	pool       *pool
-	leavePool  func() // at the end; nil: the pool is the listener's
-	queue      sendQueue
-	gate       readGate
-	window     *credits.Window
-	budget     *budget
-	memory     connBudget // guarded by budget.mu
-	stats      stats
-	complaints *complaints
-	ctx        context.Context
-	cancel     context.CancelFunc
-	done       chan struct{}
+	ep        transport.Endpoint
+	info      transport.Info
+	cfg       Config
+	rules     rules
+	peer      private
+	agreeing  sync.Mutex // held by who replaces settings
+	settings  atomic.Pointer[Settings]
+	invalid   transport.Access // RemoteInvalidate, if we told the peer that it may
+	importer  transport.Importer
+	abandoner transport.Abandoner
+	pool      *pool
+	leavePool func() // at the end; nil: the pool is the listener's
+	queue     sendQueue
+	gate      readGate
+	window    *credits.Window
+	budget    *budget
+	memory    connBudget // guarded by budget.mu
+	stats     stats
+	ctx       context.Context
+	cancel    context.CancelFunc
+	done      chan struct{}
 
 	header Header // of the message being received; the provider's goroutine only
 
@@ -67,17 +66,16 @@ var _ oncrpc.Transport = (*Conn)(nil)
 // from the first message.
 func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *receiveBudget) *Conn {
 	c := &Conn{
-		ep:         ep,
-		info:       ep.Info(),
-		cfg:        cfg,
-		pool:       p,
-		budget:     b,
-		memory:     connBudget{free: cfg.ConnMemory},
-		complaints: newComplaints(),
-		done:       make(chan struct{}),
-		xid:        rand.Uint32(),
-		pending:    make(map[uint32]*call),
-		doubts:     make(map[uint32]int),
+		ep:      ep,
+		info:    ep.Info(),
+		cfg:     cfg,
+		pool:    p,
+		budget:  b,
+		memory:  connBudget{free: cfg.ConnMemory},
+		done:    make(chan struct{}),
+		xid:     rand.Uint32(),
+		pending: make(map[uint32]*call),
+		doubts:  make(map[uint32]int),
 	}
 	c.rules = dialects[cfg.Dialect]
 	// Replies and calls share the receive queue, in equal parts, and so do DONEs.

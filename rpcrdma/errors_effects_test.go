@@ -188,8 +188,8 @@ func TestStrayLongReply(t *testing.T) {
 	}
 }
 
-// TestComplaints checks what the log says of malformed messages: the first of a kind aloud, lest a peer fill it.
-func TestComplaints(t *testing.T) {
+// TestFaultsOnce checks what the log says of malformed messages: the first of a kind aloud, lest a peer fill it.
+func TestFaultsOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		msg  func(xid uint32) []byte

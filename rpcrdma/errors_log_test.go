@@ -38,8 +38,8 @@ func (l logLines) loud() (n int) {
 	return n
 }
 
-// TestComplaintsOfReplies checks what the log of a client says of replies in error: the first of a kind aloud.
-func TestComplaintsOfReplies(t *testing.T) {
+// TestFaultsOfReplies checks what the log of a client says of replies in error: the first of a kind aloud.
+func TestFaultsOfReplies(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		msg  func(xid uint32) []byte
@@ -76,8 +76,8 @@ func TestComplaintsOfReplies(t *testing.T) {
 	}
 }
 
-// TestComplaintsOfResults checks what the log of a server says of results that find no room.
-func TestComplaintsOfResults(t *testing.T) {
+// TestFaultsOfResults checks what the log of a server says of results that find no room.
+func TestFaultsOfResults(t *testing.T) {
 	logger, lines := logTo()
 	r := newRig(t, Config{Logger: logger})
 	p := r.raw(inline4k)

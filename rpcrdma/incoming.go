@@ -170,7 +170,7 @@ func (in *incoming) start() {
 		return
 	}
 	if err != nil {
-		in.c.cfg.Logger.Warn("rpcrdma: no memory for a call", "peer", in.c.info.RemoteAddr, "xid", in.header.XID, "err", err)
+		in.c.cfg.faults.Fault(in.c.info.RemoteAddr, "rpcrdma: no memory for a call", nil, "xid", in.header.XID, "err", err)
 		in.refuse(ErrChunk)
 		return
 	}
@@ -211,7 +211,7 @@ func (r *longRead) Complete(wr *transport.WorkRequest, err error) {
 	}
 	switch {
 	case err != nil:
-		in.c.complain(&in.c.stats.malformed, "call refused", in.header.XID, err)
+		in.c.fault(&in.c.stats.malformed, "call refused", in.header.XID, err)
 		in.refuse(ErrChunk)
 	case doubtful:
 		in.admit()

@@ -167,7 +167,7 @@ func (c *Conn) refuse(r *receive, err error, code ErrCode) {
 	if code == ErrVers {
 		count = &c.stats.badVersion
 	}
-	c.complain(count, "message refused", c.header.XID, err)
+	c.fault(count, "message refused", c.header.XID, err)
 	if in := c.accept(r, message{}); in != nil {
 		in.refuse(code)
 	}
@@ -176,7 +176,7 @@ func (c *Conn) refuse(r *receive, err error, code ErrCode) {
 // useless deals with a message that means nothing.
 func (c *Conn) useless(r *receive, err error) {
 	if err != nil {
-		c.complain(&c.stats.malformed, "message ignored", c.header.XID, err)
+		c.fault(&c.stats.malformed, "message ignored", c.header.XID, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -252,12 +252,12 @@ func (k *call) end(err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, ErrVersion):
-		c.complain(&c.stats.badVersion, "reply of another version", k.xid, err)
+		c.fault(&c.stats.badVersion, "reply of another version", k.xid, err)
 	case errors.Is(err, chunks.ErrMalformed) && !errors.Is(err, ErrMalformed):
 		err = fmt.Errorf("%w: %w", ErrMalformed, err)
 		fallthrough
 	case errors.Is(err, ErrMalformed):
-		c.complain(&c.stats.malformed, "reply malformed", k.xid, err)
+		c.fault(&c.stats.malformed, "reply malformed", k.xid, err)
 	}
 	if k.owes {
 		k.sendDone()
@@ -277,7 +277,7 @@ func (in *incoming) admit() {
 	c := in.c
 	c.stats.callsReceived.Add(1)
 	if err := in.check(); err != nil {
-		c.complain(&c.stats.malformed, "call refused", in.header.XID, err)
+		c.fault(&c.stats.malformed, "call refused", in.header.XID, err)
 		in.refuse(ErrChunk)
 		return
 	}

@@ -19,7 +19,7 @@ import (
 func (in *incoming) Reply(m xdr.Message) {
 	in.reply = m
 	if !in.layout() {
-		in.c.complain(&in.c.stats.tooLong, "reply refused", in.header.XID, in.tooLong())
+		in.c.fault(&in.c.stats.tooLong, "reply refused", in.header.XID, in.tooLong())
 		in.refuse(ErrChunk)
 		return
 	}

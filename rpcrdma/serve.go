@@ -24,7 +24,7 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 		return err
 	}
 	defer leave()
-	a := acceptor{cfg: cfg, server: s, budget: newBudget(cfg.ServerMemory), receives: newReceiveBudget(cfg.ReceiveMemory), complaints: newComplaints(), conns: make(map[*Conn]struct{})}
+	a := acceptor{cfg: cfg, server: s, budget: newBudget(cfg.ServerMemory), receives: newReceiveBudget(cfg.ReceiveMemory), conns: make(map[*Conn]struct{})}
 	stop := context.AfterFunc(ctx, a.closeConns)
 	defer stop()
 	err = a.run(ctx, l)
@@ -41,12 +41,11 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 
 // acceptor makes the connections of one Serve.
 type acceptor struct {
-	cfg        Config
-	server     *oncrpc.Server
-	budget     *budget
-	receives   *receiveBudget
-	complaints *complaints
-	wg         sync.WaitGroup
+	cfg      Config
+	server   *oncrpc.Server
+	budget   *budget
+	receives *receiveBudget
+	wg       sync.WaitGroup
 
 	mu    sync.Mutex // guards what follows
 	pool  *pool      // of the first connection's domain, shared by all of that domain
@@ -101,7 +100,7 @@ func (a *acceptor) accept(ctx context.Context, req transport.Request) {
 	}
 	c.run()
 	if !errors.Is(ep.Err(), net.ErrClosed) {
-		c.complainOfLoss(c.Err())
+		c.logLoss(c.Err())
 	}
 	a.mu.Lock()
 	delete(a.conns, c)
@@ -122,7 +121,6 @@ func (a *acceptor) conn(ep transport.Endpoint) (c *Conn) {
 		c = newConn(ep, a.cfg, own, a.budget, a.receives)
 		c.leavePool = own.close
 	}
-	c.complaints = a.complaints
 	a.conns[c] = struct{}{}
 	return c
 }

@@ -91,7 +91,7 @@ func (c *Conn) tick() {
 	}
 	c.mu.Unlock()
 	for _, in := range expired {
-		c.complain(&c.stats.donesMissed, "no RDMA_DONE for a reply: is the client set to the same dialect?", in.header.XID, ErrStalled)
+		c.fault(&c.stats.donesMissed, "no RDMA_DONE for a reply: is the client set to the same dialect?", in.header.XID, ErrStalled)
 		in.finish()
 	}
 	if stalled {

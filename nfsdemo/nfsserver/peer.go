@@ -2,7 +2,6 @@ package nfsserver
 
 import (
 	"net/netip"
-	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -29,37 +28,6 @@ func (s *Server) admit(e *export, conn oncrpc.Transport) error {
 		return nil
 	}
 	s.stats.refused.Add(1)
-	if s.refused.first(refusal{peer, e}) {
-		s.log.Warn("nfs: the export is not for this peer", "export", e.Path, "peer", conn.RemoteAddr())
-	}
+	s.faults.Fault(conn.RemoteAddr(), "nfs: the export is not for this peer", e, "export", e.Path)
 	return nfs3.ErrAcces
-}
-
-// refusal is a peer that wanted an export.
-type refusal struct {
-	peer netip.Addr
-	e    *export
-}
-
-// maxRefusals bounds the log that peers can cause, and the memory.
-const maxRefusals = 256
-
-// refusals is what has been logged.
-type refusals struct {
-	mu   sync.Mutex // guards seen
-	seen map[refusal]struct{}
-}
-
-// first reports whether r shall be logged: it is new, and there have not been too many.
-func (l *refusals) first(r refusal) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, ok := l.seen[r]; ok || len(l.seen) == maxRefusals {
-		return false
-	}
-	if l.seen == nil {
-		l.seen = make(map[refusal]struct{})
-	}
-	l.seen[r] = struct{}{}
-	return true
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
@@ -41,9 +42,8 @@ type Server struct {
 	maxRead  uint32
 	maxWrite uint32
 	verf     nfs3.Verifier // of this start: data written to another may be lost
-	log      *slog.Logger
+	faults   *faultlog.Log
 	mounts   mounts
-	refused  refusals
 	stats    counters
 }
 
@@ -53,10 +53,7 @@ func New(cfg Config) (*Server, error) {
 		byID:     make(map[uint64]*export),
 		maxRead:  uint32(cmp.Or(cfg.MaxRead, DefaultTransfer)),
 		maxWrite: uint32(cmp.Or(cfg.MaxWrite, DefaultTransfer)),
-		log:      cfg.Logger,
-	}
-	if s.log == nil {
-		s.log = slog.Default()
+		faults:   faultlog.New(cmp.Or(cfg.Logger, slog.Default())),
 	}
 	for _, n := range []int{cfg.MaxRead, cfg.MaxWrite} {
 		if n != 0 && (n < minTransfer || n > maxTransfer) {

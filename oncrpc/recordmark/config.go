@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"log/slog"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 )
 
 // DefaultMaxRecord is the largest record accepted unless Config says otherwise: a
@@ -56,10 +58,13 @@ type Config struct {
 	// batches of about 1 MiB; then the connection is closed. It is checked coarsely: half
 	// of it may do. 0 means a minute, less than 0 for ever.
 	WriteTimeout time.Duration
-	// Logger takes what peers do wrong; nil means slog.Default().
+	// Logger takes what peers do wrong; nil means slog.Default(). What goes wrong again and again with one host is at level WARN once a
+	// minute, over all connections of a Serve, and otherwise at DEBUG.
 	Logger *slog.Logger
 	// Counters, if set, counts for this connection and others that share it.
 	Counters *Counters
+
+	faults *faultlog.Log // writes to Logger; of all connections of one Serve
 }
 
 func (c Config) withDefaults() Config {
@@ -74,6 +79,9 @@ func (c Config) withDefaults() Config {
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, time.Minute)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.faults == nil {
+		c.faults = faultlog.New(c.Logger)
 	}
 	if c.Counters == nil {
 		c.Counters = new(Counters)

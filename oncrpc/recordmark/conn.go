@@ -3,7 +3,6 @@ package recordmark
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -18,7 +17,6 @@ import (
 type Conn struct {
 	conn     net.Conn
 	cfg      Config
-	log      *slog.Logger
 	counters *Counters
 
 	ctx    context.Context // of the peer's calls; ends with the connection
@@ -31,7 +29,6 @@ type Conn struct {
 	in     reader    // the reading goroutine's, with
 	late   time.Time // when the record under way shall be here, if that was asked for,
 	readBy time.Time // the deadline set for reads, and
-	warned bool      // that a bad record has been logged
 	out    gatherer  // the writing goroutine's
 	budget *budget   // for large records; nil: no bound
 
@@ -59,7 +56,6 @@ func NewConn(conn net.Conn, cfg Config) *Conn {
 	c := &Conn{
 		conn:     conn,
 		cfg:      cfg,
-		log:      cfg.Logger,
 		counters: cfg.Counters,
 		done:     make(chan struct{}),
 		slots:    make(chan struct{}, cfg.MaxCalls),

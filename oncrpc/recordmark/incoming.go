@@ -34,7 +34,7 @@ func (c *Conn) dispatch(rec *record) {
 	c.current = in
 	c.mu.Unlock()
 	if !admitted {
-		c.log.Warn("rpc peer has too many calls under way, connection closed", "peer", c.RemoteAddr())
+		c.cfg.faults.Fault(c.RemoteAddr(), "rpc peer has too many calls under way, connection closed", nil)
 		in.Drop()
 		c.fail("read", ErrOverrun)
 		return

@@ -104,11 +104,8 @@ func (c *Conn) reserve(rec *record, n int) error {
 func (c *Conn) refuse(rec *record, err error) {
 	n := len(rec.data)
 	rec.Release()
-	// One line is enough to find the peer.
-	if c.counters.badRecords.Add(1); !c.warned {
-		c.warned = true
-		c.log.Warn("rpc record dropped", "peer", c.RemoteAddr(), "bytes", n, "err", err)
-	}
+	c.counters.badRecords.Add(1)
+	c.cfg.faults.Fault(c.RemoteAddr(), "rpc record dropped", err, "bytes", n, "err", err)
 }
 
 func (c *Conn) readFailed(err error) {
@@ -117,7 +114,7 @@ func (c *Conn) readFailed(err error) {
 		err = ErrClosedByPeer
 	case errors.Is(err, ErrRecordTooLong), errors.Is(err, ErrEmptyFragments):
 		c.counters.badRecords.Add(1)
-		c.log.Warn("rpc record refused, connection closed", "peer", c.RemoteAddr(), "err", err)
+		c.cfg.faults.Fault(c.RemoteAddr(), "rpc record refused, connection closed", nil, "err", err)
 	}
 	c.fail("read", err)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"runtime"
@@ -179,6 +180,32 @@ func TestServeAcceptErrors(t *testing.T) {
 		}
 		if n := strings.Count(log.String(), "pause="); n != 12 || !strings.Contains(log.String(), "pause=5ms") || !strings.Contains(log.String(), "pause=1s") {
 			t.Errorf("log\n%s", &log)
+		}
+	})
+}
+
+// A host that is at fault on one connection after another is logged aloud once.
+func TestServeFaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		l := newListener(1)
+		srv := server(t)
+		served := make(chan error, 1)
+		go func() {
+			served <- recordmark.Serve(context.Background(), l, srv, recordmark.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		}()
+		for range 3 {
+			here, there := net.Pipe()
+			l.conns <- there
+			here.Write([]byte{0xff, 0, 0, 0}) // a record that is too long
+			if n, err := here.Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("read %d bytes, %v, want the end", n, err)
+			}
+		}
+		srv.Close()
+		returned(t, served, oncrpc.ErrServerClosed)
+		if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+			t.Errorf("%d lines, want 1:\n%s", n, &log)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
@@ -159,9 +160,12 @@ type Config struct {
 
 	// Logger gets a line at level Warn for each peer that breaks the protocol, that this side
 	// refuses, or that leaves in the middle of the startup, and at level Debug for those that
-	// connect without a word. Where a Listener finds the same wrong with peers of one host again and again, there is a line a minute,
-	// in which "more" is how many there were since the one before. Nil means slog.Default().
+	// connect without a word. Where a Listener, or a connection of it, finds the same wrong with one host again and again, a line a minute is
+	// at level Warn, in which "more" is how many there were since the one before, and the others are at level Debug. Nil means
+	// slog.Default().
 	Logger *slog.Logger
+
+	faults *faultlog.Log // writes to Logger; of all connections of a Listener
 }
 
 // withDefaults returns c with every field at its effective value.
@@ -189,6 +193,7 @@ func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	c.faults = faultlog.New(c.Logger)
 	return c
 }
 

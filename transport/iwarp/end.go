@@ -99,7 +99,7 @@ func (e *endpoint) end(cause error, t *rdmap.Terminate, count *atomic.Uint64, li
 		count.Add(1)
 	}
 	if line != "" {
-		e.logger.Warn("iwarp: "+line, "peer", e.info.RemoteAddr, "err", cause)
+		e.cfg.fault(e.info.RemoteAddr, line, cause)
 	}
 	e.llp.Interrupt()
 	close(e.over)

@@ -1,7 +1,6 @@
 package iwarp
 
 import (
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +24,7 @@ type endpoint struct {
 	llp      ddp.LLP
 	table    *stag.Table
 	counters *Counters
-	logger   *slog.Logger
+	cfg      *Config
 	full     error // what Post fails with while the queue is full, made once
 
 	started chan struct{} // closed by Start
@@ -93,7 +92,7 @@ func newEndpoint(llp ddp.LLP, s *mpa.Setup, cfg *Config, info transport.Info) *e
 		setup:     *s,
 		llp:       llp,
 		counters:  cfg.Counters,
-		logger:    cfg.Logger,
+		cfg:       cfg,
 		full:      opError("post", info.RemoteAddr, transport.ErrQueueFull),
 		started:   make(chan struct{}),
 		over:      make(chan struct{}),

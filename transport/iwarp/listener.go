@@ -24,11 +24,11 @@ const (
 
 // Listener accepts iWARP peers over TCP.
 type Listener struct {
-	cfg      Config
-	tcp      *net.TCPListener
-	ready    chan *request // has room for all that are pending
-	over     chan struct{} // closed by Close
-	refusals *refusals
+	cfg    Config
+	tcp    *net.TCPListener
+	ready  chan *request // has room for all that are pending
+	over   chan struct{} // closed by Close
+	holder *holder
 
 	mu      sync.Mutex     // guards what follows
 	silent  []*net.TCPConn // in their startup, the oldest first
@@ -57,7 +57,7 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 
 // NewListener takes connections from tcp, which it owns from now on, unless it fails, as Listen may.
 func NewListener(tcp *net.TCPListener, cfg Config) (*Listener, error) {
-	return newListener(tcp, cfg, refusalHold)
+	return newListener(tcp, cfg, holdTime)
 }
 
 func newListener(tcp *net.TCPListener, cfg Config, hold time.Duration) (*Listener, error) {
@@ -67,11 +67,11 @@ func newListener(tcp *net.TCPListener, cfg Config, hold time.Duration) (*Listene
 		return nil, opError("listen", nil, err)
 	}
 	l := &Listener{
-		cfg:      cfg,
-		tcp:      tcp,
-		ready:    make(chan *request, maxPending),
-		over:     make(chan struct{}),
-		refusals: newRefusals(cfg.Logger, hold),
+		cfg:    cfg,
+		tcp:    tcp,
+		ready:  make(chan *request, maxPending),
+		over:   make(chan struct{}),
+		holder: newHolder(hold),
 	}
 	l.group.Go(l.run)
 	return l, nil
@@ -193,7 +193,7 @@ func (l *Listener) startup(conn *net.TCPConn) {
 	}
 	if kept && err == nil {
 		l.waiting++
-		l.ready <- &request{cfg: &l.cfg, conn: conn, mpa: r, refusals: l.refusals}
+		l.ready <- &request{cfg: &l.cfg, conn: conn, mpa: r}
 	}
 	l.mu.Unlock()
 	switch {
@@ -203,8 +203,8 @@ func (l *Listener) startup(conn *net.TCPConn) {
 		l.cfg.Logger.Debug("iwarp: no connection", "peer", conn.RemoteAddr(), "err", err)
 	case err != nil:
 		l.cfg.Counters.HandshakeFailures.Add(1)
-		if l.refusals.warn("iwarp: no connection", conn.RemoteAddr(), err) && errors.Is(err, mpa.ErrNotMPA) {
-			l.refusals.hold(l.over)
+		if first := l.cfg.fault(conn.RemoteAddr(), "no connection", err); !first && errors.Is(err, mpa.ErrNotMPA) {
+			l.holder.hold(l.over)
 		}
 	default:
 		return

@@ -16,10 +16,9 @@ const refusalTimeout = time.Second
 
 // request is a peer that has asked for a connection.
 type request struct {
-	cfg      *Config
-	conn     *net.TCPConn
-	mpa      *mpa.Request
-	refusals *refusals
+	cfg  *Config
+	conn *net.TCPConn
+	mpa  *mpa.Request
 
 	answered bool // so conn is not this request's any more
 }
@@ -83,7 +82,7 @@ func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error)
 		r.refused(err, nil)
 	default:
 		r.cfg.Counters.HandshakeFailures.Add(1)
-		r.refusals.warn("iwarp: no connection", r.conn.RemoteAddr(), err)
+		r.cfg.fault(r.conn.RemoteAddr(), "no connection", err)
 		r.conn.Close()
 	}
 	return nil, err
@@ -104,7 +103,7 @@ func (r *request) choose(startup *mpa.Config) error {
 // not be sent.
 func (r *request) refused(cause, failed error) {
 	r.cfg.Counters.Rejected.Add(1)
-	r.refusals.warn("iwarp: connection refused", r.conn.RemoteAddr(), cause)
+	r.cfg.fault(r.conn.RemoteAddr(), "connection refused", cause)
 	if failed != nil {
 		r.conn.Close()
 		return

@@ -1,0 +1,117 @@
+// Package faultlog logs the faults of peers. A peer that repeats one must not fill the log, nor one that connects again for each: the
+// first of a kind is at level WARN, and so is one a minute from then on, with how many there were in between. All others are at level
+// DEBUG.
+package faultlog
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	// period is how often one fault of one host is logged aloud.
+	period = time.Minute
+	// maxFaults is how many faults, and hosts that have them, are told apart. All further ones count as one.
+	maxFaults = 256
+)
+
+// Log is a log of faults. It may be used by several goroutines at a time.
+type Log struct {
+	log *slog.Logger
+
+	mu     sync.Mutex // guards what follows
+	known  map[fault]*account
+	others account // for which known has no room
+}
+
+// fault is what is logged aloud once a period.
+type fault struct {
+	host, msg string
+	kind      any
+}
+
+// account is how a fault has been logged.
+type account struct {
+	aloud time.Time // the last time
+	more  int       // that were not since
+}
+
+// New returns a Log that writes to log.
+func New(log *slog.Logger) *Log { return &Log{log: log, known: make(map[fault]*account)} }
+
+// Fault logs a fault of a peer, with its address as the attribute "peer", then args, and "more", how many like it were not aloud. What is
+// told apart is the host of the peer, whatever its port, msg, and kind, which is comparable, has few values, and may be nil. It reports
+// whether this one was at level WARN: there was none like it within the last minute, or only such that were not.
+func (l *Log) Fault(peer net.Addr, msg string, kind any, args ...any) (aloud bool) {
+	more, aloud := l.due(fault{hostOf(peer), msg, kind}, time.Now())
+	level := slog.LevelDebug
+	if aloud {
+		level = slog.LevelWarn
+	}
+	args = append([]any{"peer", peer}, args...)
+	if more > 0 {
+		args = append(args, "more", more)
+	}
+	l.log.Log(context.Background(), level, msg, args...)
+	return aloud
+}
+
+// due reports whether a fault is to be logged aloud, and how many like it there were since the last that was.
+func (l *Log) due(f fault, now time.Time) (more int, aloud bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.account(f, now)
+	if !a.aloud.IsZero() && now.Sub(a.aloud) < period {
+		a.more++
+		return 0, false
+	}
+	more = a.more
+	a.aloud, a.more = now, 0
+	return more, true
+}
+
+// account finds what a fault counts for; l.mu is held.
+func (l *Log) account(f fault, now time.Time) *account {
+	if a := l.known[f]; a != nil {
+		return a
+	}
+	if len(l.known) == maxFaults {
+		for f, a := range l.known {
+			if now.Sub(a.aloud) >= period {
+				delete(l.known, f)
+			}
+		}
+	}
+	if len(l.known) == maxFaults {
+		return &l.others
+	}
+	a := new(account)
+	l.known[f] = a
+	return a
+}
+
+// OneOf returns, as a kind, the first of reasons that err wraps, or nil. Peers can make up errors, but no more reasons.
+func OneOf(err error, reasons ...error) (kind any) {
+	for _, reason := range reasons {
+		if errors.Is(err, reason) {
+			return reason
+		}
+	}
+	return nil
+}
+
+// hostOf returns the address of a peer without its port, which is another one when it comes again.
+func hostOf(peer net.Addr) string {
+	if tcp, ok := peer.(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap().String()
+	}
+	s := peer.String()
+	if host, _, err := net.SplitHostPort(s); err == nil {
+		return host
+	}
+	return s
+}

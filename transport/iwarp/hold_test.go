@@ -1,0 +1,93 @@
+package iwarp
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+)
+
+// rpcCall is a call of NFS's null procedure as Linux sends it over TCP.
+var rpcCall = "\x80\x00\x00\x28" + "\x12\x34\x56\x78" + "\x00\x00\x00\x00" + "\x00\x00\x00\x02" + "\x00\x01\x86\xa3" + "\x00\x00\x00\x03" +
+	strings.Repeat("\x00", 20)
+
+// holding gives r a listener that keeps those that come again for so long.
+func (r *rig) holding(d time.Duration) {
+	r.t.Helper()
+	r.listener.Close()
+	l, err := newListener(listenTCP(r.t), r.cfg, d)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { l.Close() })
+	r.listener = l
+}
+
+// sends has a peer that begins with these bytes.
+func (r *rig) sends(bytes string) *peer {
+	r.t.Helper()
+	p := dialPeer(r.t, r.listener.Addr().String())
+	p.conn.Write([]byte(bytes))
+	return p
+}
+
+// TestHeld has a peer that comes again and again with RPC over TCP. It is kept waiting, within limits, and nobody else is.
+func TestHeld(t *testing.T) {
+	r := newRig(t, false, hostileConfig())
+	r.holding(time.Hour)
+	check := r.bystander()
+	r.sends(rpcCall).wantEnd()
+	r.log.want(t, 1, "no connection", "it speaks RPC over TCP: that is another port")
+	for range 2 {
+		r.sends(string(requestFrame(0x10, 3, clientServer))).wantEnd() // speaks MPA
+	}
+
+	var held []*peer
+	for range maxHeld {
+		held = append(held, r.sends(rpcCall))
+	}
+	until(t, "all are kept", func() bool { return len(r.listener.holder.held) == maxHeld })
+	r.sends(rpcCall).wantEnd() // one too many
+	check()
+	r.bystander()
+	held[0].wantSilence()
+	r.log.want(t, 2, "no connection")
+	r.wantCounters(map[string]int{"Connections": 2, "HandshakeFailures": maxHeld + 4})
+
+	r.listener.Close()
+	for _, p := range held {
+		p.wantEnd()
+	}
+	check()
+}
+
+// TestHeldForATime has such peers let go.
+func TestHeldForATime(t *testing.T) {
+	r := newRig(t, false, hostileConfig())
+	r.holding(time.Millisecond)
+	for range 5 {
+		r.sends(rpcCall).wantEnd()
+	}
+	until(t, "none is kept", func() bool { return len(r.listener.holder.held) == 0 })
+	r.log.want(t, 1, "no connection")
+	r.wantCounters(map[string]int{"HandshakeFailures": 5})
+}
+
+// TestRejectedAgain has requests that are rejected, each at once and with the same reply; the log says so once.
+func TestRejectedAgain(t *testing.T) {
+	r := newRig(t, false, Config{CRC: CRCOff, ORD: 8, RequiredORD: 4})
+	r.holding(time.Hour)
+	for range 3 {
+		p := r.sends(string(requestFrame(0x10, 2, "\x00\x03\x00\x02")))
+		if _, err := r.request().Accept(t.Context(), nil); !errors.Is(err, mpa.ErrInsufficientIRD) {
+			t.Errorf("Accept: got error %v, want %v", err, mpa.ErrInsufficientIRD)
+		}
+		p.wantStartup(replyFrame(0x30, 2, "\x00\x10\x00\x04"))
+		p.wantFIN()
+		p.conn.Close()
+	}
+	r.log.want(t, 1, "connection refused")
+	r.wantCounters(map[string]int{"Rejected": 3})
+}
