@@ -99,7 +99,6 @@ func (c Config) withDefaults() Config {
 	// A single call must fit: its arguments and its reply.
 	c.ConnMemory = max(2*int64(c.MaxMessage), cmp.Or(c.ConnMemory, 64<<20))
 	c.ServerMemory = max(c.ConnMemory, cmp.Or(c.ServerMemory, 512<<20))
-	c.ReceiveMemory = max(1, cmp.Or(c.ReceiveMemory, max(256<<20, 2*int64(c.Credits)*int64(c.receiveSize()))))
 	c.CancelGrace = cmp.Or(c.CancelGrace, 5*time.Second)
 	c.PeerTimeout = cmp.Or(c.PeerTimeout, 30*time.Second)
 	if c.Dialect >= Dialect(len(dialects)) {
@@ -111,6 +110,8 @@ func (c Config) withDefaults() Config {
 	if c.Align > 0 { // to a power of two
 		c.Align = 1 << (bits.Len(uint(min(max(c.Align, minAlign), c.InlineRecv/2))) - 1)
 	}
+	receive := int64(receiveKind{c.receiveSize(), c.Align}.memory())
+	c.ReceiveMemory = max(1, cmp.Or(c.ReceiveMemory, max(256<<20, 2*int64(c.Credits)*receive)))
 	return c
 }
 

@@ -22,6 +22,9 @@ type receiveKind struct {
 	align int // of the second buffer; 0: there is one
 }
 
+// memory returns how many bytes a receive takes: some are lost to the alignment.
+func (k receiveKind) memory() int { return k.size + max(0, k.align-1) }
+
 // parts returns the first n bytes of the message in r, by buffer.
 func (r *receive) parts(n int) (first, second []byte) {
 	first = r.list[0].Bytes
@@ -56,7 +59,7 @@ func (p *pool) getReceive(l *receiveList) (*receive, error) {
 	if n := len(l.free); n > 0 {
 		r := l.free[n-1]
 		l.free = l.free[:n-1]
-		p.kept -= l.kind.size
+		p.kept -= l.kind.memory()
 		p.mu.Unlock()
 		return r, nil
 	}
@@ -100,8 +103,8 @@ func (p *pool) aligned(n, align int) (mem, s transport.Slice, err error) {
 
 func (p *pool) putReceive(r *receive) {
 	p.mu.Lock()
-	if l := r.home; p.kept+l.kind.size <= p.limit {
-		p.kept += l.kind.size
+	if l := r.home; p.kept+l.kind.memory() <= p.limit {
+		p.kept += l.kind.memory()
 		l.free = append(l.free, r)
 		p.mu.Unlock()
 		return

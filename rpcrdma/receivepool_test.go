@@ -49,6 +49,9 @@ func TestReceiveBuffers(t *testing.T) {
 					t.Error("the buffers overlap")
 				}
 			}
+			if _, size := d.Allocated(); size != len(all)*kind.memory() {
+				t.Errorf("%d bytes allocated, want %d", size, len(all)*kind.memory())
+			}
 			for _, r := range all {
 				p.putReceive(r)
 			}
@@ -99,8 +102,8 @@ func TestReceiveReuse(t *testing.T) {
 	rb, _ := p.getReceive(p.list(b))
 	p.putReceive(ra)
 	p.putReceive(rb)
-	if p.kept != 8192 {
-		t.Errorf("%d bytes kept, want 8192", p.kept)
+	if want := a.memory() + b.memory(); p.kept != want {
+		t.Errorf("%d bytes kept, want %d", p.kept, want)
 	}
 	if got, _ := p.getReceive(p.list(b)); got != rb {
 		t.Error("another receive than the one put back")

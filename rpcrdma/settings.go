@@ -81,7 +81,7 @@ func (c *Conn) expectShared(n int) {
 		return
 	}
 	kind := c.kindFor(n)
-	if longer := int64(kind.size) - c.receiveBytes(); s.budget != nil && c.busy() && longer > 0 && s.promised > 0 {
+	if longer := int64(kind.memory()) - c.receiveBytes(); s.budget != nil && c.busy() && longer > 0 && s.promised > 0 {
 		size := longer * int64(s.promised)
 		if s.budget.more(1, size, s.reserved) == 0 {
 			return

@@ -36,7 +36,7 @@ func (c *Conn) busy() bool {
 }
 
 // receiveBytes is the memory of one receive.
-func (c *Conn) receiveBytes() int64 { return int64(c.receives.kind.size) }
+func (c *Conn) receiveBytes() int64 { return int64(c.receives.kind.memory()) }
 
 // spare is what is reserved beyond what may be needed; c.mu is held.
 func (c *Conn) spare() int64 {
@@ -196,7 +196,7 @@ func (c *Conn) arrived(r *receive) {
 	if s := &c.supply; s.shared == nil {
 		s.promised--
 		if s.budget != nil {
-			s.held += int64(r.home.kind.size)
+			s.held += int64(r.home.kind.memory())
 		}
 	}
 }
@@ -218,7 +218,7 @@ func (c *Conn) putReceive(r *receive) {
 	if c.supply.budget == nil {
 		return
 	}
-	c.supply.held -= int64(r.home.kind.size)
+	c.supply.held -= int64(r.home.kind.memory())
 	c.settle()
 }
 
@@ -240,7 +240,7 @@ func (c *Conn) endSupply() {
 	for _, r := range c.posted {
 		c.pool.putReceive(r)
 		if s.shared != nil && s.budget != nil {
-			s.held -= int64(r.home.kind.size)
+			s.held -= int64(r.home.kind.memory())
 		}
 	}
 	c.posted, s.promised = nil, 0
