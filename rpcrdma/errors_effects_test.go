@@ -12,25 +12,30 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// TestTruncated cuts messages with every kind of list off at every byte of their headers.
-func TestTruncated(t *testing.T) {
+// headersToCut are headers of each type, some with all lists that there are.
+func headersToCut() []Header {
 	lists := chunks.Lists{Reads: []chunks.ReadSegment{{Position: 40, Segment: chunks.Segment{Handle: 1, Length: 4}}, {Position: 44, Segment: chunks.Segment{Handle: 1, Length: 4}}}}
 	lists.AddWrite([]chunks.Segment{{Handle: 2, Length: 100}, {Handle: 3, Length: 100}})
 	lists.AddWrite(nil)
 	lists.SetReply([]chunks.Segment{{Handle: 4, Length: 100}})
+	return []Header{
+		{Type: TypeMsg, Lists: lists},
+		{Type: TypeNoMsg, Lists: lists},
+		{Type: TypeMsgP, Align: 64, Threshold: 1024, Lists: lists},
+		{Type: TypeError, Err: ErrVers, Low: 1, High: 1},
+		{Type: TypeError, Err: ErrChunk},
+		{Type: TypeError, Err: 7},
+	}
+}
+
+// TestTruncated cuts messages with every kind of list off at every byte of their headers.
+func TestTruncated(t *testing.T) {
 	for _, d := range []Dialect{RFC8166, Draft} {
 		r := newRig(t, Config{Dialect: d})
 		p := r.raw(inline4k)
 		p.alive()
 		conn := wait(t, r.program.conns)
-		for _, h := range []Header{
-			{Type: TypeMsg, Lists: lists},
-			{Type: TypeNoMsg, Lists: lists},
-			{Type: TypeMsgP, Align: 64, Threshold: 1024, Lists: lists},
-			{Type: TypeError, Err: ErrVers, Low: 1, High: 1},
-			{Type: TypeError, Err: ErrChunk},
-			{Type: TypeError, Err: 7},
-		} {
+		for _, h := range headersToCut() {
 			t.Run(fmt.Sprintf("%v/%v %v", d, h.Type, h.Err), func(t *testing.T) {
 				p.t = t
 				h.XID, h.Version, h.Credits = 0x77, ProtocolVersion, asked

@@ -162,20 +162,9 @@ func TestMalformedRepliesAtOnce(t *testing.T) {
 // TestTruncatedReplies cuts replies off at every byte of their headers. What has the four words that every header has ends its call; what has
 // not is nobody's.
 func TestTruncatedReplies(t *testing.T) {
-	lists := chunks.Lists{Reads: []chunks.ReadSegment{{Position: 24, Segment: chunks.Segment{Handle: 1, Length: 4}}}}
-	lists.AddWrite([]chunks.Segment{{Handle: 2, Length: 100}, {Handle: 3, Length: 100}})
-	lists.AddWrite(nil)
-	lists.SetReply([]chunks.Segment{{Handle: 4, Length: 100}})
 	for _, d := range []Dialect{RFC8166, Draft} {
 		c, p := rawServer(t, malformedConfig(d), inline4k)
-		for _, h := range []Header{
-			{Type: TypeMsg, Lists: lists},
-			{Type: TypeNoMsg, Lists: lists},
-			{Type: TypeMsgP, Align: 64, Threshold: 1024, Lists: lists},
-			{Type: TypeError, Err: ErrVers, Low: 1, High: 1},
-			{Type: TypeError, Err: ErrChunk},
-			{Type: TypeError, Err: 7},
-		} {
+		for _, h := range headersToCut() {
 			t.Run(fmt.Sprintf("%v/%v %v", d, h.Type, h.Err), func(t *testing.T) {
 				p.t = t
 				h.Version, h.Credits = ProtocolVersion, asked
