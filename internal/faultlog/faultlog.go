@@ -104,10 +104,13 @@ func OneOf(err error, reasons ...error) (kind any) {
 	return nil
 }
 
-// hostOf returns the address of a peer without its port, which is another one when it comes again.
+// hostOf returns the address of a peer without its port, which is another one when it comes again. Connections made by others may have none.
 func hostOf(peer net.Addr) string {
 	if tcp, ok := peer.(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap().String()
+	}
+	if peer == nil {
+		return ""
 	}
 	s := peer.String()
 	if host, _, err := net.SplitHostPort(s); err == nil {

@@ -135,6 +135,8 @@ func TestHostOf(t *testing.T) {
 		{&net.TCPAddr{IP: net.ParseIP("fe80::1"), Port: 7, Zone: "eth0"}, "fe80::1%eth0"},
 		{&net.UDPAddr{IP: net.ParseIP("2001:db8::1"), Port: 7}, "2001:db8::1"},
 		{&net.UnixAddr{Name: "client#1", Net: "loopback"}, "client#1"},
+		{(*net.TCPAddr)(nil), "invalid IP"},
+		{nil, ""},
 	} {
 		if got := hostOf(tt.addr); got != tt.want {
 			t.Errorf("hostOf(%v) = %q, want %q", tt.addr, got, tt.want)
