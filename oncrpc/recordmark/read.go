@@ -8,6 +8,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
@@ -114,7 +115,8 @@ func (c *Conn) readFailed(err error) {
 		err = ErrClosedByPeer
 	case errors.Is(err, ErrRecordTooLong), errors.Is(err, ErrEmptyFragments):
 		c.counters.badRecords.Add(1)
-		c.cfg.faults.Fault(c.RemoteAddr(), "rpc record refused, connection closed", nil, "err", err)
+		kind := faultlog.OneOf(err, errMPA, ErrRecordTooLong, ErrEmptyFragments)
+		c.cfg.faults.Fault(c.RemoteAddr(), "rpc record refused, connection closed", kind, "err", err)
 	}
 	c.fail("read", err)
 }

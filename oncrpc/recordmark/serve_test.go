@@ -184,7 +184,7 @@ func TestServeAcceptErrors(t *testing.T) {
 	})
 }
 
-// A host that is at fault on one connection after another is logged aloud once.
+// A host that is at fault on one connection after another is logged aloud once of each fault.
 func TestServeFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -194,18 +194,19 @@ func TestServeFaults(t *testing.T) {
 		go func() {
 			served <- recordmark.Serve(context.Background(), l, srv, recordmark.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		}()
-		for range 3 {
+		for i := range 6 {
 			here, there := net.Pipe()
 			l.conns <- there
-			here.Write([]byte{0xff, 0, 0, 0}) // a record that is too long
+			// A record that is too long, or iWARP at the port for TCP.
+			here.Write([]byte([]string{"\xff\x00\x00\x00", "MPA "}[i%2]))
 			if n, err := here.Read(make([]byte, 1)); err != io.EOF {
 				t.Errorf("read %d bytes, %v, want the end", n, err)
 			}
 		}
 		srv.Close()
 		returned(t, served, oncrpc.ErrServerClosed)
-		if n := strings.Count(log.String(), "level=WARN"); n != 1 {
-			t.Errorf("%d lines, want 1:\n%s", n, &log)
+		if n := strings.Count(log.String(), "level=WARN"); n != 2 || !strings.Contains(log.String(), "it speaks iWARP") {
+			t.Errorf("%d lines, want 2:\n%s", n, &log)
 		}
 	})
 }
