@@ -20,7 +20,7 @@ type Config struct {
 	// can take bounds the first; towards a peer that says nothing, both are DefaultInline to send and to expect,
 	// while receives are still posted at InlineRecv.
 	InlineSend, InlineRecv int
-	// Credits is the number of calls under way: the most that a server grants, and
+	// Credits is the number of calls under way: the most that a server grants, in the Draft up to two more (package credits), and
 	// what a client asks for; 0 means 64. It is lowered to a half of the receives that the connection can have posted
 	// (transport.Info.RecvDepth), in the Draft to a third of all but two.
 	Credits int
