@@ -64,3 +64,29 @@ func TestFaultsOfComers(t *testing.T) {
 		t.Errorf("aloud: %v, want each once", loud)
 	}
 }
+
+// TestFaultsOfBadChunks has one host come again and again with a long call that cannot be read.
+func TestFaultsOfBadChunks(t *testing.T) {
+	logger, lines := logTo()
+	r, dial := newWireRig(t, Config{Logger: logger})
+	for range 5 {
+		p := dial()
+		p.alive()
+		conn := wait(t, r.program.conns)
+		p.sendBytes(head(TypeNoMsg, 1, 0, 0xdead, 100, 0, 0, 0, 0, 0)(9))
+		ended(t, conn)
+	}
+	for aborted, loud := 0, 0; aborted < 5; {
+		line := wait(t, lines)
+		if !strings.Contains(line, "call aborted") {
+			continue
+		}
+		aborted++
+		if strings.Contains(line, "level=WARN") {
+			loud++
+		}
+		if aborted == 5 && loud != 1 {
+			t.Errorf("%d of 5 aloud, want 1", loud)
+		}
+	}
+}

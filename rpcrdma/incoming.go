@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"sync"
 
@@ -240,11 +239,13 @@ func (in *incoming) begin() {
 // abort gives up a call whose message could not be read, so that its connection cannot go on. Where that comes of its end there may be
 // many such calls, and why it ended is in the log.
 func (in *incoming) abort(err error) {
-	level := slog.LevelWarn
+	const msg = "rpcrdma: call aborted"
+	peer, xid := in.c.info.RemoteAddr, in.header.XID
 	if errors.Is(err, net.ErrClosed) || errors.Is(err, transport.ErrFlushed) {
-		level = slog.LevelDebug
+		in.c.cfg.Logger.Debug(msg, "peer", peer, "xid", xid, "err", err)
+	} else {
+		in.c.cfg.faults.Fault(peer, msg, nil, "xid", xid, "err", err)
 	}
-	in.c.cfg.Logger.Log(in.c.ctx, level, "rpcrdma: call aborted", "peer", in.c.info.RemoteAddr, "xid", in.header.XID, "err", err)
 	in.c.fail(err)
 	in.Drop()
 }
