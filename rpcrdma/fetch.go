@@ -2,6 +2,8 @@ package rpcrdma
 
 import (
 	"context"
+	"errors"
+	"net"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -97,6 +99,9 @@ func (in *incoming) fetch(ctx context.Context, id, n int) error {
 }
 
 func (in *incoming) opError(err error) error {
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, transport.ErrFlushed) || errors.Is(err, transport.ErrTerminated) {
+		in.c.cancel() // the connection has ended, of which its goroutine learns only when all has been flushed
+	}
 	return &OpError{"fetch", in.c.info.RemoteAddr, err}
 }
 

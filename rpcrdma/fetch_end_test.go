@@ -1,0 +1,45 @@
+package rpcrdma
+
+import (
+	"context"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// TestFetchEnds checks that the context of a call has ended when its Fetch fails because of the end of the connection: so who logs the
+// error knows what it comes of.
+func TestFetchEnds(t *testing.T) {
+	wire := iwarp.Config{Logger: quiet}
+	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", wire)
+	if err != nil {
+		t.Fatal(err)
+	}
+	errs := make(chan [2]error, 1)
+	handler := func(ctx context.Context, c *oncrpc.Call) error {
+		_, err := c.Args.Bulk(100).Bytes(ctx)
+		errs <- [2]error{err, ctx.Err()}
+		return nil
+	}
+	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	s.Handle(oncrpc.Program{Number: testProgram, Version: 1, Procedures: []oncrpc.Procedure{1: {Handler: handler}}})
+	served := make(chan error, 1)
+	go func() { served <- Serve(context.Background(), l, s, Config{Logger: quiet}) }()
+	defer func() {
+		s.Close()
+		wait(t, served)
+	}()
+	for range 20 {
+		ep, err := iwarp.Dialer{Config: wire}.Dial(t.Context(), l.Addr().String(), inline4k.append(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newRawPeer(t, ep)
+		call := head(TypeMsg, 1, 44, 0xdead, 100, 0, 0, 0, 0, 0)(9) // there is no such steering tag
+		p.sendBytes(append(call, be32(9, 0, oncrpc.Version, testProgram, 1, 1, 0, 0, 0, 0, 100)...))
+		if got := wait(t, errs); got[0] == nil || got[1] == nil {
+			t.Fatalf("Fetch fails with %v, and the context with %v", got[0], got[1])
+		}
+	}
+}
