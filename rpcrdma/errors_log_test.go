@@ -96,6 +96,20 @@ func TestFaultsOfResults(t *testing.T) {
 	}
 }
 
+// TestFaultsOfLongCalls checks that the log of a server names the limit that a call is beyond.
+func TestFaultsOfLongCalls(t *testing.T) {
+	logger, lines := logTo()
+	r := newRig(t, Config{Logger: logger, MaxMessage: MaxInline})
+	p := r.raw(inline4k)
+	for _, list := range [][]uint32{readWords(0, MaxInline+1), cat(readWords(0, MaxInline), readWords(100, 1))} {
+		p.sendBytes(head(TypeNoMsg, cat(list, []uint32{0, 0, 0})...)(9))
+		if got := p.nextBytes(); string(got) != string(errChunk(9, 32)) {
+			t.Errorf("answer %x", got)
+		}
+		lines.wantLine(t, "call refused", "xid=9", ErrTooLarge.Error(), "read chunks of 65537 bytes, 65536 allowed")
+	}
+}
+
 // TestStraysAreQuiet sends what answers nothing, again and again: the log says so where it is asked for every detail, and is quiet otherwise.
 func TestStraysAreQuiet(t *testing.T) {
 	for _, d := range []Dialect{RFC8166, Draft} {

@@ -155,6 +155,18 @@ func bare(b []byte) bool {
 	return len(b) >= bareLen && binary.BigEndian.Uint64(b) == 0 && binary.BigEndian.Uint32(b[8:]) == 0
 }
 
+// checkReads checks the read list before anything is made of it: that memory goes as far as its segments, and that they have limit bytes at most.
+func (h *Header) checkReads(limit int) error {
+	n := uint64(0)
+	for i := range h.Reads {
+		n += uint64(h.Reads[i].Length)
+	}
+	if n > uint64(limit) {
+		return fmt.Errorf("%w: %w: read chunks of %d bytes, %d allowed", chunks.ErrMalformed, ErrTooLarge, n, limit)
+	}
+	return h.CheckOffsets()
+}
+
 // reset empties the header and keeps the memory of its lists.
 func (h *Header) reset() {
 	h.XID, h.Version, h.Credits, h.Type = 0, 0, 0, 0

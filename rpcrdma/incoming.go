@@ -119,7 +119,7 @@ func (in *incoming) letGo() {
 // check checks the chunk lists of the call, and computes the memory that it needs.
 func (in *incoming) check() error {
 	c, h := in.c, &in.header
-	err := h.CheckOffsets()
+	err := h.checkReads(c.cfg.MaxMessage)
 	if err != nil {
 		return err
 	}

@@ -113,14 +113,8 @@ func (k *call) assemble() error {
 
 // acceptReads checks the read list of a reply, beside which inline bytes of message stand, and what was written.
 func (k *call) acceptReads(h *Header, inline int) error {
-	n, most := uint64(0), k.c.cfg.MaxMessage
-	for i := range h.Reads {
-		n += uint64(h.Reads[i].Length)
-	}
-	if n > uint64(most) {
-		return fmt.Errorf("%w: %w: %d bytes in read chunks of a reply, %d allowed", chunks.ErrMalformed, ErrTooLarge, n, most)
-	}
-	err := h.CheckOffsets()
+	most := k.c.cfg.MaxMessage
+	err := h.checkReads(most)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,8 @@ import (
 const (
 	// period is how often one fault of one host is logged aloud.
 	period = time.Minute
-	// maxFaults is how many faults, and hosts that have them, are told apart. All further ones count as one.
+	// maxFaults is how many faults, and hosts that have them, are told apart. All further ones count as one. Those that were aloud more
+	// than a period ago make room, and how many like them there were since is forgotten.
 	maxFaults = 256
 )
 

@@ -31,7 +31,8 @@ type Config struct {
 	// Over TCP a transfer must fit the MaxRecord of package recordmark, at either end: more than 4 MiB
 	// do not with its default.
 	MaxRead, MaxWrite int
-	// Logger takes which peers were refused; nil means slog.Default().
+	// Logger takes which peers were refused; nil means slog.Default(). One that comes again and again is at level WARN once a minute for
+	// each export, and otherwise at DEBUG.
 	Logger *slog.Logger
 }
 
