@@ -2,8 +2,6 @@ package rpcrdma
 
 import (
 	"context"
-	"errors"
-	"net"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -82,7 +80,7 @@ func (in *incoming) fetch(ctx context.Context, id, n int) error {
 		return in.opError(err)
 	}
 	if err := in.read(in.reads[id].Segments, n, in.imports, (*fetchRead)(in)); err != nil {
-		return in.opError(err)
+		return in.cut(err)
 	}
 	var err error
 	select {
@@ -93,15 +91,19 @@ func (in *incoming) fetch(ctx context.Context, id, n int) error {
 		in.server.EndWait()
 	}
 	if err != nil {
-		return in.opError(err)
+		return in.cut(err)
 	}
 	return nil
 }
 
+// cut is for a Read that failed, or could not be posted, as the connection has ended. Its goroutine ends the contexts of calls only when all has been
+// flushed (watch); who gets this error is to see that earlier.
+func (in *incoming) cut(err error) error {
+	in.c.cancel()
+	return in.opError(err)
+}
+
 func (in *incoming) opError(err error) error {
-	if errors.Is(err, net.ErrClosed) || errors.Is(err, transport.ErrFlushed) || errors.Is(err, transport.ErrTerminated) {
-		in.c.cancel() // the connection has ended, of which its goroutine learns only when all has been flushed
-	}
 	return &OpError{"fetch", in.c.info.RemoteAddr, err}
 }
 
