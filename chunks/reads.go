@@ -18,7 +18,7 @@ type ReadChunk struct {
 // ReadChunks sorts the read list by position and appends its chunks to dst, after
 // these checks: positions are multiples of four, as XDR items begin nowhere else
 // (RFC 4506 section 3), and below 2 GiB; the
-// chunks do not overlap in the stream, and their lengths sum up to limit at most.
+// chunks do not overlap in the stream, and their lengths sum up to limit at most (or the error wraps xdr.ErrLimit).
 // A chunk of no bytes is dropped: it inserts nothing. Round-up that comes as a chunk of its own, which senders should avoid (draft section 3.7),
 // is taken for the end of the chunk that it belongs to.
 //
@@ -40,8 +40,10 @@ func (l *Lists) ReadChunks(dst []ReadChunk, limit int) ([]ReadChunk, error) {
 		for ; i < len(l.Reads) && l.Reads[i].Position == pos; i++ {
 			n += uint64(l.Reads[i].Length)
 		}
-		sum += n
-		if len(dst) > own && dst[len(dst)-1].roundedUp(pos, n) && sum <= uint64(limit) {
+		if sum += n; sum > uint64(limit) {
+			return dst, fmt.Errorf("%w: read chunks of more than %d bytes: %w", ErrMalformed, limit, xdr.ErrLimit)
+		}
+		if len(dst) > own && dst[len(dst)-1].roundedUp(pos, n) {
 			last := &dst[len(dst)-1]
 			last.Len += int(n)
 			last.Segments = l.Reads[first-len(last.Segments) : i : i]
@@ -50,8 +52,6 @@ func (l *Lists) ReadChunks(dst []ReadChunk, limit int) ([]ReadChunk, error) {
 		switch {
 		case pos%xdr.Unit != 0 || pos > math.MaxInt32:
 			return dst, fmt.Errorf("%w: read chunk at position %d", ErrMalformed, pos)
-		case sum > uint64(limit):
-			return dst, fmt.Errorf("%w: read chunks of more than %d bytes", ErrMalformed, limit)
 		case uint64(pos) < end:
 			return dst, fmt.Errorf("%w: read chunk at position %d overlaps the one before, which ends at %d", ErrMalformed, pos, end)
 		case n == 0:

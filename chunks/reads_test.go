@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // at is a read segment whose handle tells it from others.
@@ -23,6 +25,7 @@ func TestReadChunks(t *testing.T) {
 		limit int // 0: 1 MiB
 		want  []ReadChunk
 		fail  bool
+		over  bool // the limit
 	}{
 		{name: "none"},
 		{
@@ -90,7 +93,7 @@ func TestReadChunks(t *testing.T) {
 			limit: 8,
 			want:  []ReadChunk{{40, 8, []ReadSegment{at(40, 1, 5), at(45, 2, 3)}}},
 		},
-		{name: "over the limit with it", reads: []ReadSegment{at(40, 1, 5), at(45, 2, 3)}, limit: 7, fail: true},
+		{name: "over the limit with it", reads: []ReadSegment{at(40, 1, 5), at(45, 2, 3)}, limit: 7, fail: true, over: true},
 		{name: "some of it", reads: []ReadSegment{at(40, 1, 5), at(45, 2, 2)}, fail: true},
 		{name: "more than it", reads: []ReadSegment{at(40, 1, 5), at(45, 2, 7)}, fail: true},
 		{name: "none of it", reads: []ReadSegment{at(40, 1, 5), at(45, 2, 0)}, fail: true},
@@ -128,9 +131,9 @@ func TestReadChunks(t *testing.T) {
 			limit: 1000,
 			want:  []ReadChunk{{40, 600, []ReadSegment{at(40, 1, 600)}}, {4000, 400, []ReadSegment{at(4000, 2, 400)}}},
 		},
-		{name: "over the limit", reads: []ReadSegment{at(40, 1, 600), at(4000, 2, 401)}, limit: 1000, fail: true},
-		{name: "over the limit in one chunk", reads: []ReadSegment{at(40, 1, 600), at(40, 2, 401)}, limit: 1000, fail: true},
-		{name: "over the limit with the message", reads: []ReadSegment{at(0, 1, 600), at(40, 2, 401)}, limit: 1000, fail: true},
+		{name: "over the limit", reads: []ReadSegment{at(40, 1, 600), at(4000, 2, 401)}, limit: 1000, fail: true, over: true},
+		{name: "over the limit in one chunk", reads: []ReadSegment{at(40, 1, 600), at(40, 2, 401)}, limit: 1000, fail: true, over: true},
+		{name: "over the limit with the message", reads: []ReadSegment{at(0, 1, 600), at(40, 2, 401)}, limit: 1000, fail: true, over: true},
 		{
 			name:  "a chunk of no bytes is dropped",
 			reads: []ReadSegment{at(0, 1, 0), at(40, 2, 4), at(44, 3, 0), at(44, 4, 0)},
@@ -142,9 +145,9 @@ func TestReadChunks(t *testing.T) {
 			want:  []ReadChunk{{40, 4, []ReadSegment{at(40, 1, 0), at(40, 2, 4)}}},
 		},
 		// Lengths and positions of 32 bits, and sums of them that do not fit there.
-		{name: "one of 2^32-1 bytes", reads: []ReadSegment{at(40, 1, math.MaxUint32)}, fail: true},
-		{name: "sum of 2^32 bytes", reads: []ReadSegment{at(40, 1, math.MaxUint32), at(40, 2, 1)}, fail: true},
-		{name: "sum of 2^33 bytes", reads: slices.Repeat([]ReadSegment{at(40, 1, 1<<31)}, 4), fail: true},
+		{name: "one of 2^32-1 bytes", reads: []ReadSegment{at(40, 1, math.MaxUint32)}, fail: true, over: true},
+		{name: "sum of 2^32 bytes", reads: []ReadSegment{at(40, 1, math.MaxUint32), at(40, 2, 1)}, fail: true, over: true},
+		{name: "sum of 2^33 bytes", reads: slices.Repeat([]ReadSegment{at(40, 1, 1<<31)}, 4), fail: true, over: true},
 		{name: "last position", reads: []ReadSegment{at(math.MaxUint32-3, 1, 4)}, fail: true},
 		{name: "position 2^31", reads: []ReadSegment{at(1<<31, 1, 4)}, fail: true},
 		{
@@ -163,8 +166,8 @@ func TestReadChunks(t *testing.T) {
 			}
 			got, err := l.ReadChunks(nil, limit)
 			if tt.fail {
-				if !errors.Is(err, ErrMalformed) {
-					t.Fatalf("%v, error %v, want ErrMalformed", got, err)
+				if !errors.Is(err, ErrMalformed) || errors.Is(err, xdr.ErrLimit) != tt.over {
+					t.Fatalf("%v, error %v, want ErrMalformed, and that it wraps xdr.ErrLimit: %t", got, err, tt.over)
 				}
 				return
 			}

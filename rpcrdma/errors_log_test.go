@@ -106,7 +106,7 @@ func TestFaultsOfLongCalls(t *testing.T) {
 		if got := p.nextBytes(); string(got) != string(errChunk(9, 32)) {
 			t.Errorf("answer %x", got)
 		}
-		lines.wantLine(t, "call refused", "xid=9", ErrTooLarge.Error(), "read chunks of 65537 bytes, 65536 allowed")
+		lines.wantLine(t, "call refused", "xid=9", ErrTooLarge.Error(), "read chunks of more than 65536 bytes")
 	}
 }
 

@@ -155,16 +155,16 @@ func bare(b []byte) bool {
 	return len(b) >= bareLen && binary.BigEndian.Uint64(b) == 0 && binary.BigEndian.Uint32(b[8:]) == 0
 }
 
-// checkReads checks the read list before anything is made of it: that memory goes as far as its segments, and that they have limit bytes at most.
-func (h *Header) checkReads(limit int) error {
-	n := uint64(0)
-	for i := range h.Reads {
-		n += uint64(h.Reads[i].Length)
+// readChunks appends the chunks of the read list to dst, when memory goes as far as the segments of all lists.
+func (h *Header) readChunks(dst []chunks.ReadChunk, limit int) ([]chunks.ReadChunk, error) {
+	if err := h.CheckOffsets(); err != nil {
+		return dst, err
 	}
-	if n > uint64(limit) {
-		return fmt.Errorf("%w: %w: read chunks of %d bytes, %d allowed", chunks.ErrMalformed, ErrTooLarge, n, limit)
+	dst, err := h.ReadChunks(dst, limit)
+	if errors.Is(err, xdr.ErrLimit) {
+		err = fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}
-	return h.CheckOffsets()
+	return dst, err
 }
 
 // reset empties the header and keeps the memory of its lists.

@@ -119,11 +119,8 @@ func (in *incoming) letGo() {
 // check checks the chunk lists of the call, and computes the memory that it needs.
 func (in *incoming) check() error {
 	c, h := in.c, &in.header
-	err := h.checkReads(c.cfg.MaxMessage)
-	if err != nil {
-		return err
-	}
-	if in.reads, err = h.ReadChunks(in.reads[:0], c.cfg.MaxMessage); err != nil {
+	var err error
+	if in.reads, err = h.readChunks(in.reads[:0], c.cfg.MaxMessage); err != nil {
 		return err
 	}
 	if len(in.reads) > 0 && c.settings.Load().Reads == 0 {

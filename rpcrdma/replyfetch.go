@@ -113,12 +113,8 @@ func (k *call) assemble() error {
 
 // acceptReads checks the read list of a reply, beside which inline bytes of message stand, and what was written.
 func (k *call) acceptReads(h *Header, inline int) error {
-	most := k.c.cfg.MaxMessage
-	err := h.checkReads(most)
-	if err != nil {
-		return err
-	}
-	if k.reads, err = h.ReadChunks(k.reads[:0], most); err != nil {
+	var err error
+	if k.reads, err = h.readChunks(k.reads[:0], k.c.cfg.MaxMessage); err != nil {
 		return err
 	}
 	reads := k.reads
