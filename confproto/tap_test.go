@@ -117,45 +117,30 @@ func (tp *tap) String() string {
 	return fmt.Sprintf("the largest call and reply of the client: %d, of the server: %d", most[dialing], most[accepting])
 }
 
-// provided is what both providers can do.
-type provided interface {
-	transport.Endpoint
-	transport.SharedReceiver
-	transport.Abandoner
-	transport.Poller
-}
-
-// posting is what is left of that where receives are posted with their memory.
-type posting struct {
-	transport.Endpoint
-	transport.Abandoner
-	transport.Poller
-}
-
 // tapped is an endpoint with a tap on it.
 type tapped struct {
-	provided
+	transporttest.Full
 	tap *tap
 	end int
 }
 
 // on puts the tap on an endpoint.
 func (tp *tap) on(ep transport.Endpoint, end int) transport.Endpoint {
-	e := tapped{ep.(provided), tp, end}
+	e := tapped{ep.(transporttest.Full), tp, end}
 	if tp.posted {
-		return posting{e, e, e}
+		return transporttest.Posting(e)
 	}
 	return e
 }
 
 func (p tapped) Post(wrs ...*transport.WorkRequest) error {
 	p.look(wrs)
-	return p.provided.Post(wrs...)
+	return p.Full.Post(wrs...)
 }
 
 func (p tapped) PostPolled(wrs ...*transport.WorkRequest) error {
 	p.look(wrs)
-	return p.provided.PostPolled(wrs...)
+	return p.Full.PostPolled(wrs...)
 }
 
 func (p tapped) look(wrs []*transport.WorkRequest) {

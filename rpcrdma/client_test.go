@@ -159,6 +159,15 @@ func testReplyForms(t *testing.T, dialect Dialect) {
 	want := pattern(1, size)
 	c, p := rawServer(t, Config{SegmentSize: 4000, Dialect: dialect}, inline4k)
 	land := func() []byte { return bytes.Repeat([]byte{0xaa}, size) }
+	filled := func(h *Header) *Header { // whose reply chunk has the reply
+		msg := append(replyHeader(h.XID), be32(1, 0xfeedbeef, size)...)
+		msg = append(append(append(msg, want...), 0, 0, 0), be32(7)...)
+		p.writeChunk(h.Reply, msg)
+		r := header(h.XID, TypeNoMsg)
+		segs, _ := chunks.Fill(nil, h.Reply, len(msg))
+		r.SetReply(segs)
+		return r
+	}
 	tests := []struct {
 		name   string
 		result []byte
@@ -174,22 +183,10 @@ func testReplyForms(t *testing.T, dialect Dialect) {
 			p.send(r, result(h.XID, size))
 		}},
 		{"reply chunk", nil, func(h *Header) {
-			msg := append(replyHeader(h.XID), be32(1, 0xfeedbeef, size)...)
-			msg = append(append(append(msg, want...), 0, 0, 0), be32(7)...)
-			p.writeChunk(h.Reply, msg)
-			r := header(h.XID, TypeNoMsg)
-			segs, _ := chunks.Fill(nil, h.Reply, len(msg))
-			r.SetReply(segs)
-			p.send(r)
+			p.send(filled(h))
 		}},
 		{"reply chunk, and bytes behind the header", nil, func(h *Header) {
-			msg := append(replyHeader(h.XID), be32(1, 0xfeedbeef, size)...)
-			msg = append(append(append(msg, want...), 0, 0, 0), be32(7)...)
-			p.writeChunk(h.Reply, msg)
-			r := header(h.XID, TypeNoMsg)
-			segs, _ := chunks.Fill(nil, h.Reply, len(msg))
-			r.SetReply(segs)
-			p.send(r, replyHeader(h.XID+1)) // nobody looks at them
+			p.send(filled(h), replyHeader(h.XID+1)) // nobody looks at them
 		}},
 		{"in a short reply chunk, of a version 1 peer that returns the write list too", land(), func(h *Header) {
 			p.writeChunk(h.Writes[0], want)

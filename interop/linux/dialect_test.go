@@ -3,14 +3,12 @@
 package linux
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/confproto"
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
@@ -58,14 +56,7 @@ func (k *knfsd) draftClient(t *testing.T) {
 		conn, c, root := k.client(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, open)
 		file := create(t, c, root, "draft")
 		for _, n := range append([]int{2, 4, 5, 6, 7, 8, 9}, oddSizes...) {
-			want := random(t, n)
-			if w, err := c.Write(t.Context(), file, 0, want, nfs3.FileSync); err != nil || w.N != n {
-				t.Fatalf("WRITE of %d bytes: %+v, %v", n, w, err)
-			}
-			got := make([]byte, n)
-			if r, err := c.Read(t.Context(), file, 0, got); err != nil || r.N != n || !bytes.Equal(got, want) {
-				t.Fatalf("READ of %d bytes: %+v, %v; equal: %v", n, r, err, bytes.Equal(got, want))
-			}
+			thereAndBack(t, c, file, n)
 		}
 		if s := conn.Stats(); s.DonesSent != 0 {
 			t.Errorf("%d RDMA_DONEs sent, want none: the kernel leaves nothing to be read", s.DonesSent)

@@ -29,6 +29,19 @@ func (k *knfsd) limits(t *testing.T) {
 	t.Run("directory", k.replyChunks)
 }
 
+// thereAndBack writes n bytes to the beginning of a file, and reads them.
+func thereAndBack(t *testing.T, c *nfsclient.Client, file nfs3.FH, n int) {
+	t.Helper()
+	want := random(t, n)
+	if w, err := c.Write(t.Context(), file, 0, want, nfs3.FileSync); err != nil || w.N != n {
+		t.Fatalf("WRITE of %d bytes: %+v, %v", n, w, err)
+	}
+	got := make([]byte, n)
+	if r, err := c.Read(t.Context(), file, 0, got); err != nil || r.N != n || !bytes.Equal(got, want) {
+		t.Fatalf("READ of %d bytes: %+v, %v; equal: %v", n, r, err, bytes.Equal(got, want))
+	}
+}
+
 // callSizes writes and reads all sizes, with inline messages and segments of several.
 func (k *knfsd) callSizes(t *testing.T) {
 	for _, tt := range []struct{ inline, segment, used int }{
@@ -45,14 +58,7 @@ func (k *knfsd) callSizes(t *testing.T) {
 			}
 			file := create(t, c, root, "sizes")
 			for _, n := range oddSizes {
-				want := random(t, n)
-				if w, err := c.Write(t.Context(), file, 0, want, nfs3.FileSync); err != nil || w.N != n {
-					t.Fatalf("WRITE of %d bytes: %+v, %v", n, w, err)
-				}
-				got := make([]byte, n)
-				if r, err := c.Read(t.Context(), file, 0, got); err != nil || r.N != n || !bytes.Equal(got, want) {
-					t.Fatalf("READ of %d bytes: %+v, %v; equal: %v", n, r, err, bytes.Equal(got, want))
-				}
+				thereAndBack(t, c, file, n)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // end is one of the two ends of a connection.
@@ -75,31 +76,16 @@ func (t *tap) events() []event {
 	return log
 }
 
-// provided is what both providers can do.
-type provided interface {
-	transport.Endpoint
-	transport.Abandoner
-	transport.Poller
-	transport.SharedReceiver
-}
-
 func (t *tap) endpoint(ep transport.Endpoint, e end) transport.Endpoint {
-	p := &tapped{ep.(provided), t, e}
+	p := &tapped{ep.(transporttest.Full), t, e}
 	if t.copies {
-		return posting{p, p, p}
+		return transporttest.Posting(p)
 	}
 	return p
 }
 
-// posting is an endpoint that is no transport.SharedReceiver: its receives have their memory when they are posted.
-type posting struct {
-	transport.Endpoint
-	transport.Abandoner
-	transport.Poller
-}
-
 type tapped struct {
-	provided
+	transporttest.Full
 	t   *tap
 	end end
 }
@@ -107,20 +93,20 @@ type tapped struct {
 // Domain implements transport.Endpoint.
 func (p *tapped) Domain() transport.Domain {
 	if p.t.copies {
-		return withoutImport{p.provided.Domain()}
+		return withoutImport{p.Full.Domain()}
 	}
-	return p.provided.Domain()
+	return p.Full.Domain()
 }
 
 // withoutImport is a domain that is no transport.Importer.
 type withoutImport struct{ transport.Domain }
 
 // Post implements transport.Endpoint.
-func (p *tapped) Post(wrs ...*transport.WorkRequest) error { return p.post(p.provided.Post, wrs) }
+func (p *tapped) Post(wrs ...*transport.WorkRequest) error { return p.post(p.Full.Post, wrs) }
 
 // PostPolled implements transport.Poller.
 func (p *tapped) PostPolled(wrs ...*transport.WorkRequest) error {
-	return p.post(p.provided.PostPolled, wrs)
+	return p.post(p.Full.PostPolled, wrs)
 }
 
 // post posts copies of the requests, in the lock so that they are recorded when their completions come.
@@ -177,7 +163,7 @@ func (c *completion) Complete(_ *transport.WorkRequest, err error) {
 func (p *tapped) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
 	p.t.mu.Lock()
 	defer p.t.mu.Unlock()
-	r, err := p.provided.Expose(list, access)
+	r, err := p.Full.Expose(list, access)
 	if err == nil {
 		p.t.add(event{end: p.end, kind: exposed, region: r, access: access})
 	}
@@ -191,7 +177,7 @@ func (p *tapped) Revoke(regions ...transport.Region) error {
 		p.t.add(event{end: p.end, kind: revoked, region: r})
 	}
 	p.t.mu.Unlock()
-	return p.provided.Revoke(regions...)
+	return p.Full.Revoke(regions...)
 }
 
 func gather(list []transport.Slice) []byte {
@@ -203,5 +189,5 @@ func gather(list []transport.Slice) []byte {
 }
 
 var (
-	_ provided = (*tapped)(nil)
+	_ transporttest.Full = (*tapped)(nil)
 )

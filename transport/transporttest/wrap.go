@@ -55,3 +55,20 @@ func (d wrappedDialer) Dial(ctx context.Context, addr string, private []byte) (t
 	}
 	return d.wrap(ep), nil
 }
+
+// Full is an endpoint with all that a provider may offer beside what it must.
+type Full interface {
+	transport.Endpoint
+	transport.SharedReceiver
+	transport.Abandoner
+	transport.Poller
+}
+
+// Posting returns ep as one that is no transport.SharedReceiver: its receives have their memory when they are posted.
+func Posting(ep Full) transport.Endpoint { return posting{ep, ep, ep} }
+
+type posting struct {
+	transport.Endpoint
+	transport.Abandoner
+	transport.Poller
+}
