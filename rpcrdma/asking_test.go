@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -229,8 +228,7 @@ func (a *asking) over(k *askedCall, want error) {
 // settle waits until what the client has sent is here. It must be what it ought to be.
 func (a *asking) settle() {
 	a.t.Helper()
-	wrong := ""
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Microsecond) {
+	waitRight(a.t, func() (wrong string) {
 		for len(a.msgs) > 0 {
 			h, body := a.next()
 			if h.Type == TypeDone {
@@ -239,13 +237,8 @@ func (a *asking) settle() {
 				a.arrived[binary.BigEndian.Uint32(body[len(body)-4:])] = h.XID
 			}
 		}
-		if wrong = a.wrong(); wrong == "" {
-			return
-		}
-		if time.Now().After(end) {
-			a.t.Fatal(wrong)
-		}
-	}
+		return a.wrong()
+	})
 }
 
 func (a *asking) wrong() string {

@@ -53,16 +53,6 @@ func TestCancelWaitingForCredit(t *testing.T) {
 	}
 }
 
-// waitFor waits for a condition that no channel announces.
-func waitFor(t testing.TB, cond func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !cond(); time.Sleep(50 * time.Microsecond) {
-		if time.Now().After(end) {
-			t.Fatal("it did not come to that")
-		}
-	}
-}
-
 // TestCancelSending cancels calls whose Send has not left: the peer takes nothing yet.
 func TestCancelSending(t *testing.T) {
 	const size = 5000

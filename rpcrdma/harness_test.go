@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"pgregory.net/rapid"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -24,6 +25,31 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for what must happen before it calls it a hang.
 const patience = 20 * time.Second
+
+// waitFor waits for a condition that no channel announces.
+func waitFor(t testing.TB, cond func() bool) {
+	t.Helper()
+	waitRight(t, func() (wrong string) {
+		if !cond() {
+			wrong = "it did not come to that"
+		}
+		return wrong
+	})
+}
+
+// waitRight waits until nothing is wrong.
+func waitRight(t rapid.TB, wrong func() string) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Microsecond) {
+		what := wrong()
+		if what == "" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(what)
+		}
+	}
+}
 
 var quiet = slog.New(slog.DiscardHandler)
 

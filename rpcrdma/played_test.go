@@ -153,20 +153,14 @@ func (p *played) take() {
 // settle waits until the server has taken what was sent, and done what it can. Then all accounts must be right.
 func (p *played) settle() {
 	p.t.Helper()
-	wrong := ""
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Microsecond) {
+	waitRight(p.t, func() (wrong string) {
 		p.take()
 		for len(p.r.program.entered) > 0 {
 			<-p.r.program.entered
 			p.blocked++
 		}
-		if wrong = p.wrong(); wrong == "" {
-			return
-		}
-		if time.Now().After(end) {
-			p.t.Fatal(wrong)
-		}
-	}
+		return p.wrong()
+	})
 }
 
 // wrong returns what is not as it should be.
