@@ -33,6 +33,29 @@ func TestPaddingAllocates(t *testing.T) {
 	}
 }
 
+// Results that land in the caller's buffer, and the items that are values.
+func TestResultsAllocate(t *testing.T) {
+	var e xdr.Encoder
+	p := make([]byte, 9)
+	var d xdr.Decoder
+	if n := testing.AllocsPerRun(100, func() {
+		e.Reset()
+		e.Float32(1)
+		e.Float64(2)
+		e.Int32(int32(broken))
+		if e.Optional(true) {
+			e.String("hello", 5)
+		}
+		d.Reset(e.Message().Inline, nil)
+		if d.Float32() != 1 || d.Float64() != 2 || xdr.DecodeEnum(&d, fine, broken, unsupported) != broken ||
+			!d.Optional() || string(d.BulkInto(p)) != "hello" || d.Finish() != nil {
+			t.Fatal(d.Err())
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // Both kinds of chunks, and buffers that end between items.
 func TestChunksAllocate(t *testing.T) {
 	wire := unhex(t, "00000005 00000005 00000001 00000005 68656c6c6f000000")

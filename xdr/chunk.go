@@ -59,6 +59,25 @@ func (d *Decoder) Bulk(max int) Bulk {
 	return Bulk{n: len(p), data: p}
 }
 
+// BulkInto decodes variable-length opaque data into p, which is the limit of its length, and returns
+// what of p was filled. Data that landed there already, as a buffer of a call's results, is not
+// moved; data that is not here yet is fetched. If decoding fails, nothing of p counts as filled. A
+// buffer that serves several calls is passed in its full length each time.
+//
+// It is for results. A handler would wait without a context: for its arguments there are Bulk and
+// FetchInto.
+func (d *Decoder) BulkInto(p []byte) []byte {
+	b := d.Bulk(len(p))
+	if b.Ready() {
+		return p[:b.CopyTo(p)]
+	}
+	if err := b.FetchInto(context.Background(), [][]byte{p[:b.n]}); err != nil {
+		d.Fail(err)
+		return p[:0]
+	}
+	return p[:b.n]
+}
+
 // beside returns the n bytes of an item that came as chunk c.
 func (d *Decoder) beside(c *Chunk, n int) Bulk {
 	if (c.Len != n && c.Len != RoundUp(n)) || (c.Source == nil && len(c.Data) < n) {

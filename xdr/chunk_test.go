@@ -300,6 +300,63 @@ func TestBulkCopyTo(t *testing.T) {
 	}
 }
 
+// The data of a result is in the caller's buffer, wherever it came from, and nothing behind it is
+// touched.
+func TestBulkInto(t *testing.T) {
+	const word, round = "00000005", "68656c6c6f000000"
+	for _, room := range []int{5, 6, 8} {
+		buf := []byte("............")
+		p := buf[:room] // its capacity is more
+		check := func(name string, d *xdr.Decoder) {
+			t.Helper()
+			got := d.BulkInto(p)
+			if string(got) != "hello" || &got[0] != &p[0] || d.Finish() != nil || d.Position() != 12 {
+				t.Errorf("%s, room %d: %q at byte %d, %v", name, room, got, d.Position(), d.Finish())
+			}
+			if rest := string(buf[5:]); rest != "......." {
+				t.Errorf("%s, room %d: behind the data is %q", name, room, rest)
+			}
+			copy(buf, "............")
+		}
+		check("in the stream", xdr.NewDecoder(unhex(t, word+round)))
+
+		var d xdr.Decoder
+		elsewhere := []xdr.Chunk{{Position: 4, Len: 8, Data: []byte("hello\x00\x00\x00")}}
+		d.Reset(unhex(t, word), elsewhere)
+		check("beside the stream", &d)
+
+		copy(buf, "hello") // by RDMA Write
+		d.Reset(unhex(t, word), []xdr.Chunk{{Position: xdr.Floating, Len: 5, Data: p[:5]}})
+		check("there already", &d)
+
+		src := &source{chunks: [][]byte{[]byte("hello\x00\x00\x00")}}
+		d.Reset(unhex(t, word), []xdr.Chunk{{Position: 4, Len: 8, Source: src}})
+		check("not here yet", &d)
+		if src.fetched != 1 || src.loaded != 0 {
+			t.Errorf("fetched %d times, loaded %d times", src.fetched, src.loaded)
+		}
+	}
+}
+
+func TestBulkIntoNothing(t *testing.T) {
+	for _, p := range [][]byte{nil, {}, make([]byte, 3)} {
+		d := xdr.NewDecoder(unhex(t, "00000000"))
+		if got := d.BulkInto(p); len(got) != 0 || cap(got) != cap(p) || d.Finish() != nil {
+			t.Errorf("into %d bytes: %q, %v", len(p), got, d.Finish())
+		}
+	}
+}
+
+// Data that could not be fetched is an error of the decoder's.
+func TestBulkIntoFetchFails(t *testing.T) {
+	src := &source{chunks: [][]byte{[]byte("hello")}, err: errors.New("connection lost")}
+	var d xdr.Decoder
+	d.Reset(unhex(t, "00000005"), []xdr.Chunk{{Position: 4, Len: 5, Source: src}})
+	if got := d.BulkInto(make([]byte, 9)); len(got) != 0 || !errors.Is(d.Finish(), src.err) {
+		t.Errorf("%q, %v, want %v", got, d.Finish(), src.err)
+	}
+}
+
 // First leaves the rest where it is, also with the sender.
 func TestBulkFirst(t *testing.T) {
 	for _, tt := range []struct {

@@ -1,6 +1,10 @@
 package xdr
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
 
 // Decoder reads items from an XDR stream. The zero value decodes an empty stream.
 type Decoder struct {
@@ -143,10 +147,40 @@ func (d *Decoder) Uint64() uint64 {
 // Int64 decodes a hyper integer (RFC 4506 section 4.5).
 func (d *Decoder) Int64() int64 { return int64(d.Uint64()) }
 
+// Float32 decodes a floating-point number (RFC 4506 section 4.6).
+func (d *Decoder) Float32() float32 { return math.Float32frombits(d.Uint32()) }
+
+// Float64 decodes a double-precision floating-point number (RFC 4506 section 4.7).
+func (d *Decoder) Float64() float64 { return math.Float64frombits(d.Uint64()) }
+
 // Bool decodes a boolean, which is 0 or 1 (RFC 4506 section 4.4).
 func (d *Decoder) Bool() bool { return d.Enum(1) == 1 }
 
-// Enum decodes an unsigned enumeration whose largest value is max.
+// Optional decodes whether optional-data is present (RFC 4506 section 4.19). If it is, the data
+// itself follows:
+//
+//	if d.Optional() {
+//		next = new(Node)
+//		next.UnmarshalXDR(d)
+//	}
+//
+// It returns false after an error. Decode a linked list in a loop: recursion would be as deep as
+// the peer wants it to be.
+func (d *Decoder) Optional() bool { return d.Bool() }
+
+// DecodeEnum decodes an enumeration (RFC 4506 section 4.3). Any value but those in values is
+// ErrValue; 0 is returned then.
+func DecodeEnum[E ~int32](d *Decoder, values ...E) E {
+	v := E(d.Int32())
+	if !slices.Contains(values, v) {
+		d.Fail(ErrValue)
+		return 0
+	}
+	return v
+}
+
+// Enum decodes an enumeration all of whose values from 0 to max have names. DecodeEnum is for those
+// with gaps and negative values.
 func (d *Decoder) Enum(max uint32) uint32 {
 	v := d.Uint32()
 	if v > max {

@@ -21,9 +21,15 @@ func TestDecodeErrors(t *testing.T) {
 		{"bool -1", "ffffffff", func(d *xdr.Decoder) { d.Bool() }, xdr.ErrValue, 4},
 		{"enum above", "00000004", func(d *xdr.Decoder) { d.Enum(3) }, xdr.ErrValue, 4},
 		{"enum negative", "80000000", func(d *xdr.Decoder) { d.Enum(3) }, xdr.ErrValue, 4},
+		{"enumeration between two values", "00000001", func(d *xdr.Decoder) { stateOf(d) }, xdr.ErrValue, 4},
+		{"enumeration of the other sign", "00000005", func(d *xdr.Decoder) { stateOf(d) }, xdr.ErrValue, 4},
+		{"enumeration without values", "00000000", func(d *xdr.Decoder) { xdr.DecodeEnum[state](d) }, xdr.ErrValue, 4},
+		{"optional-data 2", "00000002", func(d *xdr.Decoder) { d.Optional() }, xdr.ErrValue, 4},
+		{"linked list without end", "00000001 00000007", func(d *xdr.Decoder) { linked(d) }, xdr.ErrShort, 8},
 		{"opaque over the limit", "00000005 6162636465 000000", func(d *xdr.Decoder) { d.Opaque(4) }, xdr.ErrLimit, 4},
 		{"string over the limit", "00000001 61 000000", func(d *xdr.Decoder) { _ = d.String(0) }, xdr.ErrLimit, 4},
 		{"bulk over the limit", "00000005 6162636465 000000", func(d *xdr.Decoder) { d.Bulk(4) }, xdr.ErrLimit, 4},
+		{"bulk larger than what it goes into", "00000005 6162636465 000000", func(d *xdr.Decoder) { d.BulkInto(make([]byte, 4, 8)) }, xdr.ErrLimit, 4},
 		{"opaque of 4 GiB", "ffffffff 61626364", func(d *xdr.Decoder) { d.Opaque(math.MaxInt32) }, xdr.ErrLimit, 4},
 		{"opaque of 2 GiB", "7fffffff 61626364", func(d *xdr.Decoder) { d.Opaque(math.MaxInt32) }, xdr.ErrShort, 4},
 		{"bulk of 2 GiB", "7fffffff 61626364", func(d *xdr.Decoder) { d.Bulk(math.MaxInt32) }, xdr.ErrShort, 4},
@@ -47,7 +53,8 @@ func TestDecodeErrors(t *testing.T) {
 			first := d.Err()
 			if d.Uint32() != 0 || d.Int32() != 0 || d.Uint64() != 0 || d.Int64() != 0 || d.Bool() || d.Enum(9) != 0 ||
 				d.Count(9, 0) != 0 || d.Fixed(0) != nil || d.Fixed(1) != nil || d.Opaque(9) != nil || d.String(9) != "" ||
-				d.Raw(4) != nil || d.Bulk(9).Len() != 0 || d.Remaining() != 0 {
+				d.Raw(4) != nil || d.Bulk(9).Len() != 0 || len(d.BulkInto(make([]byte, 9))) != 0 ||
+				d.Float32() != 0 || d.Float64() != 0 || d.Optional() || xdr.DecodeEnum(d, unsupported) != 0 || d.Remaining() != 0 {
 				t.Error("a decoder that has failed decodes something")
 			}
 			d.Fail(errors.New("another"))

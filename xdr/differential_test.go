@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"testing"
 	"unicode"
@@ -23,7 +24,8 @@ import (
 //
 //   - davecgh takes a round-up that is not zero.
 //   - buildbarn takes strings of ASCII only.
-//   - buildbarn takes enumeration values that the specification does not name.
+//   - buildbarn takes enumeration values that the specification does not name, and has no
+//     floating-point numbers: it watches that their bits stay.
 
 // limit is the longest opaque item, string and array here, for everybody.
 const limit = 40
@@ -40,7 +42,7 @@ func FuzzItems(f *testing.F) {
 	}
 	for n := range 12 {
 		f.Add(bytes.Repeat([]byte{0, 0, 0, 1}, 5*n), all[:n], uint8(n))
-		f.Add(bytes.Repeat([]byte{0, 0, 0, 3, 'a', 'b', 'c', 0}, 3*n), slices.Repeat([]byte{7, 8, 9}, n), uint8(3*n))
+		f.Add(bytes.Repeat([]byte{0, 0, 0, 3, 'a', 'b', 'c', 0}, 3*n), slices.Repeat([]byte{11, 12, 13, 14}, n), uint8(3*n))
 	}
 	f.Fuzz(func(t *testing.T, wire, types []byte, cut uint8) {
 		first := min(int(cut), len(wire))
@@ -153,6 +155,78 @@ var kinds = []struct {
 		v, _, err := runtime.ReadBool(r)
 		return seen(v), err
 	}},
+	{"floating-point", func(d *xdr.Decoder, e *xdr.Encoder) string {
+		v := d.Float32()
+		e.Float32(v)
+		return seen(math.Float32bits(v))
+	}, func(d *xdr2.Decoder) (string, error) {
+		v, _, err := d.DecodeFloat()
+		return seen(math.Float32bits(v)), err
+	}, func(r io.Reader) (string, error) {
+		v, _, err := runtime.ReadUnsignedInt(r)
+		return seen(v), err
+	}},
+	{"double-precision", func(d *xdr.Decoder, e *xdr.Encoder) string {
+		v := d.Float64()
+		e.Float64(v)
+		return seen(math.Float64bits(v))
+	}, func(d *xdr2.Decoder) (string, error) {
+		v, _, err := d.DecodeDouble()
+		return seen(math.Float64bits(v)), err
+	}, func(r io.Reader) (string, error) {
+		v, _, err := runtime.ReadUnsignedHyper(r)
+		return seen(v), err
+	}},
+	{"enumeration", func(d *xdr.Decoder, e *xdr.Encoder) string {
+		v := xdr.DecodeEnum(d, states...)
+		e.Int32(int32(v))
+		return seen(v)
+	}, func(d *xdr2.Decoder) (string, error) {
+		v, _, err := d.DecodeEnum(map[int32]bool{-5: true, 0: true, 10004: true})
+		return seen(v), err
+	}, func(r io.Reader) (string, error) {
+		v, _, err := runtime.ReadInt(r)
+		if err == nil && !slices.Contains(states, state(v)) {
+			err = errors.New("a value without a name")
+		}
+		return seen(v), err
+	}},
+	{"linked list", func(d *xdr.Decoder, e *xdr.Encoder) string {
+		var v []uint32
+		for d.Optional() {
+			v = append(v, d.Uint32())
+		}
+		for i := range v {
+			e.Optional(true)
+			e.Uint32(v[i])
+		}
+		e.Optional(false)
+		return seen(v...)
+	}, func(d *xdr2.Decoder) (string, error) {
+		var v []uint32
+		more, _, err := d.DecodeBool()
+		for more && err == nil {
+			var w uint32
+			if w, _, err = d.DecodeUint(); err != nil {
+				break
+			}
+			v = append(v, w)
+			more, _, err = d.DecodeBool()
+		}
+		return seen(v...), err
+	}, func(r io.Reader) (string, error) { // as the generated code does
+		var v []uint32
+		more, _, err := runtime.ReadBool(r)
+		for more && err == nil {
+			var w uint32
+			if w, _, err = runtime.ReadUnsignedInt(r); err != nil {
+				break
+			}
+			v = append(v, w)
+			more, _, err = runtime.ReadBool(r)
+		}
+		return seen(v...), err
+	}},
 	{"fixed opaque", func(d *xdr.Decoder, e *xdr.Encoder) string {
 		v := d.Fixed(7)
 		e.Fixed(v)
@@ -199,6 +273,11 @@ var kinds = []struct {
 		b := d.Bulk(limit)
 		v := make([]byte, b.Len())
 		b.CopyTo(v)
+		e.Opaque(v, limit)
+		return string(v)
+	}, davecghOpaque, buildbarnOpaque},
+	{"bulk, into a buffer", func(d *xdr.Decoder, e *xdr.Encoder) string {
+		v := d.BulkInto(make([]byte, limit))
 		e.Opaque(v, limit)
 		return string(v)
 	}, davecghOpaque, buildbarnOpaque},

@@ -73,7 +73,7 @@ func (e *Encoder) Rewind(m Mark) {
 // Uint32 appends an unsigned integer (RFC 4506 section 4.2).
 func (e *Encoder) Uint32(v uint32) { e.buf = binary.BigEndian.AppendUint32(e.buf, v) }
 
-// Int32 appends an integer (RFC 4506 section 4.1).
+// Int32 appends an integer, or an enumeration (RFC 4506 sections 4.1 and 4.3).
 func (e *Encoder) Int32(v int32) { e.Uint32(uint32(v)) }
 
 // Uint64 appends an unsigned hyper integer (RFC 4506 section 4.5).
@@ -82,6 +82,12 @@ func (e *Encoder) Uint64(v uint64) { e.buf = binary.BigEndian.AppendUint64(e.buf
 // Int64 appends a hyper integer (RFC 4506 section 4.5).
 func (e *Encoder) Int64(v int64) { e.Uint64(uint64(v)) }
 
+// Float32 appends a floating-point number (RFC 4506 section 4.6).
+func (e *Encoder) Float32(v float32) { e.Uint32(math.Float32bits(v)) }
+
+// Float64 appends a double-precision floating-point number (RFC 4506 section 4.7).
+func (e *Encoder) Float64(v float64) { e.Uint64(math.Float64bits(v)) }
+
 // Bool appends a boolean (RFC 4506 section 4.4).
 func (e *Encoder) Bool(v bool) {
 	if v {
@@ -89,6 +95,17 @@ func (e *Encoder) Bool(v bool) {
 	} else {
 		e.Uint32(0)
 	}
+}
+
+// Optional appends whether optional-data is present (RFC 4506 section 4.19), and returns present. If
+// it is, the data itself is to follow:
+//
+//	if e.Optional(next != nil) {
+//		next.MarshalXDR(e)
+//	}
+func (e *Encoder) Optional(present bool) bool {
+	e.Bool(present)
+	return present
 }
 
 // Fixed appends fixed-length opaque data (RFC 4506 section 4.9).

@@ -108,6 +108,10 @@ type coder interface {
 	uint32(uint32)
 	uint64(uint64)
 	bool(bool)
+	float32(float32)
+	float64(float64)
+	enum(state)
+	optional(bool)
 	fixed([]byte)
 	opaque([]byte)
 	string(string)
@@ -122,7 +126,7 @@ func script(seed uint64, c coder) {
 		for i := range p {
 			p[i] = byte(r.Uint32())
 		}
-		switch r.IntN(7) {
+		switch r.IntN(11) {
 		case 0:
 			c.uint32(r.Uint32())
 		case 1:
@@ -138,31 +142,47 @@ func script(seed uint64, c coder) {
 		case 6:
 			cut := r.IntN(len(p) + 1)
 			c.bulk([][]byte{p[:cut], p[cut:]})
+		case 7:
+			c.float32(r.Float32())
+		case 8:
+			c.float64(r.Float64())
+		case 9:
+			c.enum(states[r.IntN(len(states))])
+		case 10:
+			c.optional(r.IntN(2) == 1)
 		}
 	}
 }
 
 type encoding struct{ e *xdr.Encoder }
 
-func (c *encoding) uint32(v uint32) { c.e.Uint32(v) }
-func (c *encoding) uint64(v uint64) { c.e.Uint64(v) }
-func (c *encoding) bool(v bool)     { c.e.Bool(v) }
-func (c *encoding) fixed(p []byte)  { c.e.Fixed(p) }
-func (c *encoding) opaque(p []byte) { c.e.Opaque(p, len(p)) }
-func (c *encoding) string(s string) { c.e.String(s, len(s)) }
-func (c *encoding) bulk(p [][]byte) { c.e.Bulk(p, nil) }
+func (c *encoding) uint32(v uint32)   { c.e.Uint32(v) }
+func (c *encoding) uint64(v uint64)   { c.e.Uint64(v) }
+func (c *encoding) bool(v bool)       { c.e.Bool(v) }
+func (c *encoding) float32(v float32) { c.e.Float32(v) }
+func (c *encoding) float64(v float64) { c.e.Float64(v) }
+func (c *encoding) enum(v state)      { c.e.Int32(int32(v)) }
+func (c *encoding) optional(v bool)   { c.e.Optional(v) }
+func (c *encoding) fixed(p []byte)    { c.e.Fixed(p) }
+func (c *encoding) opaque(p []byte)   { c.e.Opaque(p, len(p)) }
+func (c *encoding) string(s string)   { c.e.String(s, len(s)) }
+func (c *encoding) bulk(p [][]byte)   { c.e.Bulk(p, nil) }
 
 type decoding struct {
 	t *testing.T
 	d *xdr.Decoder
 }
 
-func (c *decoding) uint32(v uint32) { same(c, c.d.Uint32(), v) }
-func (c *decoding) uint64(v uint64) { same(c, c.d.Uint64(), v) }
-func (c *decoding) bool(v bool)     { same(c, c.d.Bool(), v) }
-func (c *decoding) fixed(p []byte)  { same(c, string(c.d.Fixed(len(p))), string(p)) }
-func (c *decoding) opaque(p []byte) { same(c, string(c.d.Opaque(len(p))), string(p)) }
-func (c *decoding) string(s string) { same(c, c.d.String(len(s)), s) }
+func (c *decoding) uint32(v uint32)   { same(c, c.d.Uint32(), v) }
+func (c *decoding) uint64(v uint64)   { same(c, c.d.Uint64(), v) }
+func (c *decoding) bool(v bool)       { same(c, c.d.Bool(), v) }
+func (c *decoding) float32(v float32) { same(c, c.d.Float32(), v) }
+func (c *decoding) float64(v float64) { same(c, c.d.Float64(), v) }
+func (c *decoding) enum(v state)      { same(c, xdr.DecodeEnum(c.d, states...), v) }
+func (c *decoding) optional(v bool)   { same(c, c.d.Optional(), v) }
+func (c *decoding) fixed(p []byte)    { same(c, string(c.d.Fixed(len(p))), string(p)) }
+func (c *decoding) opaque(p []byte)   { same(c, string(c.d.Opaque(len(p))), string(p)) }
+func (c *decoding) string(s string)   { same(c, c.d.String(len(s)), s) }
 
 func (c *decoding) bulk(p [][]byte) {
 	want := bytes.Join(p, nil)

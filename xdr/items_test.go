@@ -39,7 +39,34 @@ var items = []struct {
 	{"smallest hyper", "8000000000000000", func(e *xdr.Encoder) { e.Int64(math.MinInt64) }, int64s, int64(math.MinInt64)},
 	{"false", "00000000", func(e *xdr.Encoder) { e.Bool(false) }, bools, false},
 	{"true", "00000001", func(e *xdr.Encoder) { e.Bool(true) }, bools, true},
+	{"floating-point 1", "3f800000", func(e *xdr.Encoder) { e.Float32(1) }, float32s, float32(1)},
+	{"floating-point -118.625", "c2ed4000", func(e *xdr.Encoder) { e.Float32(-118.625) }, float32s, float32(-118.625)},
+	{"smallest floating-point", "00000001", func(e *xdr.Encoder) { e.Float32(math.SmallestNonzeroFloat32) }, float32s, float32(math.SmallestNonzeroFloat32)},
+	{"infinite floating-point", "ff800000", func(e *xdr.Encoder) { e.Float32(float32(math.Inf(-1))) }, float32s, float32(math.Inf(-1))},
+	{"double-precision 1", "3ff0000000000000", func(e *xdr.Encoder) { e.Float64(1) }, float64s, 1.0},
+	{"double-precision pi", "400921fb54442d18", func(e *xdr.Encoder) { e.Float64(math.Pi) }, float64s, math.Pi},
+	{"largest double-precision", "7fefffffffffffff", func(e *xdr.Encoder) { e.Float64(math.MaxFloat64) }, float64s, math.MaxFloat64},
+	{"infinite double-precision", "7ff0000000000000", func(e *xdr.Encoder) { e.Float64(math.Inf(1)) }, float64s, math.Inf(1)},
 	{"enumeration", "00000003", func(e *xdr.Encoder) { e.Uint32(3) }, func(d *xdr.Decoder) any { return d.Enum(3) }, uint32(3)},
+	{"signed enumeration", "fffffffb", func(e *xdr.Encoder) { e.Int32(int32(broken)) }, stateOf, broken},
+	{"enumeration with gaps", "00002714", func(e *xdr.Encoder) { e.Int32(int32(unsupported)) }, stateOf, unsupported},
+	{"optional-data", "00000001 00000007", func(e *xdr.Encoder) {
+		if e.Optional(true) {
+			e.Uint32(7)
+		}
+	}, optional, []uint32{7}},
+	{"optional-data that is absent", "00000000", func(e *xdr.Encoder) {
+		if e.Optional(false) {
+			e.Uint32(7)
+		}
+	}, optional, []uint32(nil)},
+	{"linked list", "00000001 00000007 00000001 00000008 00000000", func(e *xdr.Encoder) {
+		e.Optional(true)
+		e.Uint32(7)
+		e.Optional(true)
+		e.Uint32(8)
+		e.Optional(false)
+	}, linked, []uint32{7, 8}},
 	{"array", "00000002 00000007 00000008", func(e *xdr.Encoder) { e.Uint32(2); e.Uint32(7); e.Uint32(8) }, array, []uint32{7, 8}},
 	{"empty array", "00000000", func(e *xdr.Encoder) { e.Uint32(0) }, array, []uint32(nil)},
 	{"fixed opaque of 1", "61000000", func(e *xdr.Encoder) { e.Fixed([]byte("a")) }, fixed(1), "a"},
@@ -59,6 +86,8 @@ var items = []struct {
 	{"bulk in pieces", "00000005 68656c6c 6f000000", func(e *xdr.Encoder) {
 		e.Bulk([][]byte{nil, []byte("he"), {}, []byte("llo"), nil}, nil)
 	}, bulk, "hello"},
+	{"bulk of 0, into", "00000000", func(e *xdr.Encoder) { e.BulkBytes(nil, nil) }, bulkInto, ""},
+	{"bulk of 5, into", "00000005 68656c6c 6f000000", func(e *xdr.Encoder) { e.BulkBytes([]byte("hello"), nil) }, bulkInto, "hello"},
 	{"raw", "01020304 05060708", func(e *xdr.Encoder) { e.Raw([]byte{1, 2, 3, 4, 5, 6, 7, 8}) }, func(d *xdr.Decoder) any { return string(d.Raw(8)) }, "\x01\x02\x03\x04\x05\x06\x07\x08"},
 }
 
@@ -66,9 +95,38 @@ func uint32s(d *xdr.Decoder) any  { return d.Uint32() }
 func int32s(d *xdr.Decoder) any   { return d.Int32() }
 func uint64s(d *xdr.Decoder) any  { return d.Uint64() }
 func int64s(d *xdr.Decoder) any   { return d.Int64() }
+func float32s(d *xdr.Decoder) any { return d.Float32() }
+func float64s(d *xdr.Decoder) any { return d.Float64() }
 func bools(d *xdr.Decoder) any    { return d.Bool() }
+func stateOf(d *xdr.Decoder) any  { return xdr.DecodeEnum(d, states...) }
 func opaque(d *xdr.Decoder) any   { return string(d.Opaque(9)) }
 func stringOf(d *xdr.Decoder) any { return d.String(9) }
+
+// state is an enumeration with gaps and a negative value.
+type state int32
+
+const (
+	broken      state = -5
+	fine        state = 0
+	unsupported state = 10004
+)
+
+var states = []state{broken, fine, unsupported}
+
+func optional(d *xdr.Decoder) any {
+	if d.Optional() {
+		return []uint32{d.Uint32()}
+	}
+	return []uint32(nil)
+}
+
+func linked(d *xdr.Decoder) any {
+	var a []uint32
+	for d.Optional() {
+		a = append(a, d.Uint32())
+	}
+	return a
+}
 
 func fixed(n int) func(*xdr.Decoder) any {
 	return func(d *xdr.Decoder) any { return string(d.Fixed(n)) }
@@ -90,6 +148,8 @@ func bulk(d *xdr.Decoder) any {
 	}
 	return string(p)
 }
+
+func bulkInto(d *xdr.Decoder) any { return string(d.BulkInto(make([]byte, 9))) }
 
 func TestItems(t *testing.T) {
 	for _, tt := range items {
@@ -132,6 +192,36 @@ func TestItems(t *testing.T) {
 				t.Errorf("with bytes left over: got %v, want ErrTrailing", err)
 			}
 		})
+	}
+}
+
+// A number that is none keeps its bits, and the sign of zero stays.
+func TestFloatBits(t *testing.T) {
+	for _, bits := range []uint32{0x80000000, 0x7fc00000, 0xffc00001, 0x7fffffff} {
+		var e xdr.Encoder
+		e.Uint32(bits)
+		v := xdr.NewDecoder(e.Message().Inline).Float32()
+		if got := math.Float32bits(v); got != bits {
+			t.Errorf("decoded %08x, want %08x", got, bits)
+		}
+		want := bytes.Clone(e.Message().Inline)
+		e.Reset()
+		if e.Float32(v); !bytes.Equal(e.Message().Inline, want) {
+			t.Errorf("encoded %x, want %x", e.Message().Inline, want)
+		}
+	}
+	for _, bits := range []uint64{1 << 63, 0x7ff8000000000000, 0xfff8000000000001, math.MaxInt64} {
+		var e xdr.Encoder
+		e.Uint64(bits)
+		v := xdr.NewDecoder(e.Message().Inline).Float64()
+		if got := math.Float64bits(v); got != bits {
+			t.Errorf("decoded %016x, want %016x", got, bits)
+		}
+		want := bytes.Clone(e.Message().Inline)
+		e.Reset()
+		if e.Float64(v); !bytes.Equal(e.Message().Inline, want) {
+			t.Errorf("encoded %x, want %x", e.Message().Inline, want)
+		}
 	}
 }
 
