@@ -40,8 +40,8 @@ type Exchange struct {
 	// beforehand provides that much.
 	MaxReply int
 	// Results is where bulk data of the reply shall land, one buffer for each item,
-	// in order. Whether it did is seen when the reply is decoded: xdr.Bulk.CopyTo
-	// moves what arrived elsewhere.
+	// in order. Whether it did is seen when the reply is decoded:
+	// xdr.Decoder.BulkInto moves what arrived elsewhere.
 	Results [][]byte
 	// XID is the transaction id to use; 0 leaves the choice to the transport. One that a call under way
 	// on the connection has already fails with ErrXIDInUse.

@@ -15,7 +15,7 @@ import (
 type Text []byte
 
 func (t *Text) MarshalXDR(e *xdr.Encoder)   { e.BulkBytes(*t, nil) }
-func (t *Text) UnmarshalXDR(d *xdr.Decoder) { *t = (*t)[:d.Bulk(len(*t)).CopyTo(*t)] }
+func (t *Text) UnmarshalXDR(d *xdr.Decoder) { *t = d.BulkInto(*t) }
 
 // reverse turns the argument round.
 func reverse(ctx context.Context, c *oncrpc.Call) error {

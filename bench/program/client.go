@@ -82,7 +82,7 @@ type reply struct {
 
 func (r *reply) UnmarshalXDR(d *xdr.Decoder) {
 	if r.procedure == Give {
-		r.got = d.Bulk(len(r.into)).CopyTo(r.into)
+		r.got = len(d.BulkInto(r.into))
 		return
 	}
 	r.got = int(d.Uint32())

@@ -62,12 +62,10 @@ func (r *ReadRes) UnmarshalXDR(d *xdr.Decoder) {
 	}
 	count := d.Uint32()
 	r.EOF = d.Bool()
-	data := d.Bulk(len(r.Into))
-	if uint64(count) != uint64(data.Len()) || !data.Ready() {
+	if n := len(d.BulkInto(r.Into)); uint64(count) != uint64(n) {
 		d.Fail(xdr.ErrValue)
 	}
 	if d.Err() == nil {
 		r.Count = count
-		data.CopyTo(r.Into)
 	}
 }

@@ -16,7 +16,7 @@ import (
 type blob struct{ p []byte }
 
 func (b *blob) MarshalXDR(e *xdr.Encoder)   { e.BulkBytes(b.p, nil) }
-func (b *blob) UnmarshalXDR(d *xdr.Decoder) { b.p = b.p[:d.Bulk(len(b.p)).CopyTo(b.p)] }
+func (b *blob) UnmarshalXDR(d *xdr.Decoder) { b.p = d.BulkInto(b.p) }
 
 // TestReplyRefersToArguments has handlers return their bulk arguments by reference, many at a time: the arguments stay
 // until the reply has left.

@@ -24,7 +24,7 @@ const (
 type data []byte
 
 func (p data) MarshalXDR(e *xdr.Encoder)   { e.BulkBytes(p, nil) }
-func (p data) UnmarshalXDR(d *xdr.Decoder) { d.Bulk(len(p)).CopyTo(p) }
+func (p data) UnmarshalXDR(d *xdr.Decoder) { d.BulkInto(p) }
 
 // count is a number as the arguments or results of a call.
 type count struct{ n uint32 }
