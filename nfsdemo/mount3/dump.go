@@ -15,17 +15,17 @@ type DumpRes struct{ Mounts []Mount }
 // MarshalXDR appends r.
 func (r *DumpRes) MarshalXDR(e *xdr.Encoder) {
 	for _, m := range r.Mounts {
-		e.Bool(true)
+		e.Optional(true)
 		e.String(m.Host, MaxName)
 		e.String(m.Path, MaxPath)
 	}
-	e.Bool(false)
+	e.Optional(false)
 }
 
 // UnmarshalXDR decodes r.
 func (r *DumpRes) UnmarshalXDR(d *xdr.Decoder) {
 	r.Mounts = nil
-	for d.Bool() {
+	for d.Optional() {
 		m := Mount{Host: d.String(MaxName), Path: d.String(MaxPath)}
 		if d.Err() != nil {
 			return

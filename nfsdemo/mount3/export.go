@@ -15,23 +15,23 @@ type ExportRes struct{ Exports []Export }
 // MarshalXDR appends r.
 func (r *ExportRes) MarshalXDR(e *xdr.Encoder) {
 	for _, x := range r.Exports {
-		e.Bool(true)
+		e.Optional(true)
 		e.String(x.Path, MaxPath)
 		for _, g := range x.Groups {
-			e.Bool(true)
+			e.Optional(true)
 			e.String(g, MaxName)
 		}
-		e.Bool(false)
+		e.Optional(false)
 	}
-	e.Bool(false)
+	e.Optional(false)
 }
 
 // UnmarshalXDR decodes r.
 func (r *ExportRes) UnmarshalXDR(d *xdr.Decoder) {
 	r.Exports = nil
-	for d.Bool() {
+	for d.Optional() {
 		x := Export{Path: d.String(MaxPath)}
-		for d.Bool() {
+		for d.Optional() {
 			g := d.String(MaxName)
 			if d.Err() != nil {
 				return

@@ -115,10 +115,10 @@ func (r *ReadDirPlusRes) encode(e *xdr.Encoder, entry func(*Entry, *xdr.Encoder)
 	}
 	e.Fixed(r.Verf[:])
 	for i := range r.Entries {
-		e.Bool(true)
+		e.Optional(true)
 		entry(&r.Entries[i], e)
 	}
-	e.Bool(false)
+	e.Optional(false)
 	e.Bool(r.EOF)
 }
 
@@ -130,7 +130,7 @@ func (r *ReadDirPlusRes) decode(d *xdr.Decoder, entry func(*Entry, *xdr.Decoder)
 		return
 	}
 	copy(r.Verf[:], d.Fixed(VerifierSize))
-	for d.Bool() {
+	for d.Optional() {
 		var ent Entry
 		entry(&ent, d)
 		if d.Err() != nil {

@@ -11,7 +11,7 @@ type item[T any] interface {
 // decodeList decodes a linked list, rpcblist or pmaplist of RFC 1833: before each item stands whether there is one.
 func decodeList[T any, P item[T]](d *xdr.Decoder) []T {
 	var list []T
-	for d.Bool() {
+	for d.Optional() {
 		if len(list) == maxEntries {
 			d.Fail(xdr.ErrLimit)
 		}
