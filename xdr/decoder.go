@@ -14,6 +14,7 @@ type Decoder struct {
 	floating []Chunk // not taken yet, in order
 	chunks   []Chunk // the others, by position
 	err      error
+	ended    bool
 
 	// Of padding: where the inline bytes end, from where alignment counts, and what Padding says.
 	end, align, threshold int
@@ -32,6 +33,10 @@ func (d *Decoder) Reset(inline []byte, chunks []Chunk) {
 	}
 	*d = Decoder{buf: inline, floating: chunks[:n], chunks: chunks[n:], end: len(inline)}
 }
+
+// End ends the stream and forgets it: until Reset, decoding anything more panics. Who lent the
+// decoder to others ends it when their time is over, as with Encoder.End.
+func (d *Decoder) End() { *d = Decoder{ended: true} }
 
 // Continue adds a second run of inline bytes behind the first: a message that arrived in two buffers.
 // It is called once, behind Reset. An item that lies across both is copied; all others are
@@ -90,6 +95,9 @@ func (d *Decoder) next(n int) []byte {
 
 // across is next for bytes that are not all in buf. The rest of the stream is in buf afterwards.
 func (d *Decoder) across(n int) []byte {
+	if d.ended {
+		panic("xdr: Decoder used after its stream has ended" + lateUse)
+	}
 	if n < 0 || n > d.Remaining() {
 		d.Fail(ErrShort)
 		return nil

@@ -14,10 +14,24 @@ type Encoder struct {
 	items []Item
 	segs  [][]byte // backing of the items' scatter lists
 	err   error
+	ended bool
+}
+
+// End ends the stream: until Reset, encoding anything more panics. Who lent the encoder to others
+// ends it when their time is over, so that those who keep it for longer learn of it at once and
+// spoil nothing.
+func (e *Encoder) End() { e.ended = true }
+
+// check panics if the stream has ended.
+func (e *Encoder) check() {
+	if e.ended {
+		panic("xdr: Encoder used after its stream has ended" + lateUse)
+	}
 }
 
 // Reset forgets the stream and keeps the buffers.
 func (e *Encoder) Reset() {
+	e.ended = false
 	e.buf = e.buf[:0]
 	e.bulk = 0
 	clear(e.items)
@@ -35,6 +49,7 @@ func (e *Encoder) Err() error { return e.err }
 
 // Fail makes err the encoder's error unless it has one.
 func (e *Encoder) Fail(err error) {
+	e.check()
 	if e.err == nil {
 		e.err = err
 	}
@@ -56,6 +71,7 @@ func (e *Encoder) Mark() Mark { return Mark{len(e.buf), e.bulk, len(e.items), le
 // Rewind takes back all that was encoded since m, an error since then included, and
 // releases the bulk data in it.
 func (e *Encoder) Rewind(m Mark) {
+	e.check()
 	e.buf = e.buf[:m.buf]
 	e.bulk = m.bulk
 	for i := m.items; i < len(e.items); i++ {
@@ -71,13 +87,19 @@ func (e *Encoder) Rewind(m Mark) {
 }
 
 // Uint32 appends an unsigned integer (RFC 4506 section 4.2).
-func (e *Encoder) Uint32(v uint32) { e.buf = binary.BigEndian.AppendUint32(e.buf, v) }
+func (e *Encoder) Uint32(v uint32) {
+	e.check()
+	e.buf = binary.BigEndian.AppendUint32(e.buf, v)
+}
 
 // Int32 appends an integer, or an enumeration (RFC 4506 sections 4.1 and 4.3).
 func (e *Encoder) Int32(v int32) { e.Uint32(uint32(v)) }
 
 // Uint64 appends an unsigned hyper integer (RFC 4506 section 4.5).
-func (e *Encoder) Uint64(v uint64) { e.buf = binary.BigEndian.AppendUint64(e.buf, v) }
+func (e *Encoder) Uint64(v uint64) {
+	e.check()
+	e.buf = binary.BigEndian.AppendUint64(e.buf, v)
+}
 
 // Int64 appends a hyper integer (RFC 4506 section 4.5).
 func (e *Encoder) Int64(v int64) { e.Uint64(uint64(v)) }
@@ -110,6 +132,7 @@ func (e *Encoder) Optional(present bool) bool {
 
 // Fixed appends fixed-length opaque data (RFC 4506 section 4.9).
 func (e *Encoder) Fixed(p []byte) {
+	e.check()
 	e.buf = append(e.buf, p...)
 	e.buf = append(e.buf, zeros[:Pad(len(p))]...)
 }
@@ -131,7 +154,10 @@ func (e *Encoder) String(s string, max int) {
 }
 
 // Raw appends bytes that are XDR already: a multiple of four of them.
-func (e *Encoder) Raw(p []byte) { e.buf = append(e.buf, p...) }
+func (e *Encoder) Raw(p []byte) {
+	e.check()
+	e.buf = append(e.buf, p...)
+}
 
 // Bulk appends variable-length opaque data by reference: the length word goes
 // into the stream, the data stays where it is. The slices in data are copied, the

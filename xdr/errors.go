@@ -27,3 +27,6 @@ func (e *DecodeError) Error() string {
 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
+
+// lateUse is the likely reason for the use of an ended stream.
+const lateUse = ": was it kept by a goroutine that outlived the handler of its call?"
