@@ -26,6 +26,10 @@ var (
 // errMPA is what a mount over RDMA at the port that is for TCP looks like: the length of the first fragment reads "MPA ".
 var errMPA = fmt.Errorf("%w: peer does not speak RPC over TCP: it speaks iWARP (MPA): that is another port", ErrRecordTooLong)
 
+// errMessageChanged: a message is not as long any more as when it was queued, so that somebody who
+// encoded it goes on doing so. The connection ends: its peer would take one message for another.
+var errMessageChanged = errors.New("message changed while it was sent")
+
 // What is wrong with a record that is dropped.
 var (
 	errShortRecord = errors.New("record too short for an RPC message")

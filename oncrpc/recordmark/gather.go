@@ -33,11 +33,16 @@ func newGatherer(conn net.Conn, fragment int) gatherer {
 }
 
 // message appends a message of n bytes as one record, of several fragments if it must be.
-// It may write what came before.
+// It may write what came before. A message of another length would leave the peer waiting for the
+// rest of a fragment, or taking data for a mark: it is errMessageChanged.
 func (g *gatherer) message(m *xdr.Message, n int) (err error) {
 	room := 0 // left in the present fragment
 	m.Pieces(func(p []byte) {
 		for len(p) > 0 && err == nil {
+			if room+n == 0 {
+				err = errMessageChanged
+				return
+			}
 			if room == 0 {
 				room = min(n, g.fragment)
 				n -= room
@@ -48,6 +53,9 @@ func (g *gatherer) message(m *xdr.Message, n int) (err error) {
 			p, room = p[k:], room-k
 		}
 	})
+	if err == nil && room+n > 0 {
+		err = errMessageChanged
+	}
 	return err
 }
 

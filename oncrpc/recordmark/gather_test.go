@@ -153,3 +153,20 @@ func TestGatherError(t *testing.T) {
 		t.Errorf("flush: got %v, want %v", err, s.err)
 	}
 }
+
+// A message whose length is not what its record has announced ends in an error, whole records before it excepted.
+func TestGatherChanged(t *testing.T) {
+	for _, limit := range []int{maxFragment, 16, 7} {
+		for _, off := range []int{-4, -1, 1, 4} {
+			var s sink
+			g := newGatherer(&s, limit)
+			m, _ := message(20, 8)
+			if err := g.message(&m, m.Len()); err != nil {
+				t.Fatal(err)
+			}
+			if err := g.message(&m, m.Len()+off); !errors.Is(err, errMessageChanged) {
+				t.Errorf("fragments of %d, %d bytes off: got %v, want errMessageChanged", limit, off, err)
+			}
+		}
+	}
+}
