@@ -1,12 +1,13 @@
 //go:build !race
 
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -50,7 +51,7 @@ type allocCall struct {
 
 // noAllocations makes calls between ends of these configurations, and checks that they allocate nothing in the steady state, on either
 // side. It returns the connection, which prepare has been given.
-func noAllocations(t *testing.T, server, cfg Config, prepare func(*Conn), tests []allocCall) *Conn {
+func noAllocations(t *testing.T, server, cfg rpcrdma.Config, prepare func(*rpcrdma.Conn), tests []allocCall) *rpcrdma.Conn {
 	t.Helper()
 	r := newRig(t, server)
 	r.server.Handle(allocProgram())
@@ -82,7 +83,7 @@ func noAllocations(t *testing.T, server, cfg Config, prepare func(*Conn), tests 
 // TestAllocations checks that calls allocate nothing, whichever way they travel.
 func TestAllocations(t *testing.T) {
 	sink := make([]byte, 1<<20)
-	noAllocations(t, Config{}, Config{}, nil, []allocCall{
+	noAllocations(t, rpcrdma.Config{}, rpcrdma.Config{}, nil, []allocCall{
 		{"NULL", oncrpc.Request{}},
 		{"inline argument", oncrpc.Request{Procedure: 1, Args: &items{data: [][]byte{make([]byte, 1000)}}}},
 		{"read chunk", oncrpc.Request{Procedure: 1, Args: &items{data: [][]byte{make([]byte, 1<<20)}}}},
@@ -94,7 +95,7 @@ func TestAllocations(t *testing.T) {
 
 // TestAllocationsPadded is about RDMA_MSGP, both ways, into receives of two buffers.
 func TestAllocationsPadded(t *testing.T) {
-	cfg := Config{Dialect: Draft, InlineSend: 20480, InlineRecv: 20480, Align: 4096, PeerAlign: 4096}
+	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, InlineSend: 20480, InlineRecv: 20480, Align: 4096, PeerAlign: 4096}
 	conn := noAllocations(t, cfg, cfg, nil, []allocCall{
 		{"argument", oncrpc.Request{Procedure: 1, Args: &items{data: [][]byte{make([]byte, 8000)}}}},
 		{"result", oncrpc.Request{Procedure: 2, Args: size(8000), MaxReply: 8100, Reply: landed(make([]byte, 8000))}},
@@ -111,19 +112,19 @@ func TestAllocationsReplyReads(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		minChunk int // of the server
-		prepare  func(*Conn)
+		prepare  func(*rpcrdma.Conn)
 	}{
 		{"bulk data", 0, nil},
 		{"long", 1 << 20, nil},
-		{"long, to a client that serves", 1 << 20, func(c *Conn) { c.Serve(back) }},
-		{"with a limit of RDMA Reads", 0, func(c *Conn) {
-			c.Agree(func(s *Settings) { s.Reads = 2 })
+		{"long, to a client that serves", 1 << 20, func(c *rpcrdma.Conn) { c.Serve(back) }},
+		{"with a limit of RDMA Reads", 0, func(c *rpcrdma.Conn) {
+			c.Agree(func(s *rpcrdma.Settings) { s.Reads = 2 })
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req := oncrpc.Request{Procedure: 2, Args: size(100_000), Reply: landed(make([]byte, 100_000))}
-			server := Config{Dialect: Draft, MinChunk: tt.minChunk, SegmentSize: 30_000}
-			conn := noAllocations(t, server, Config{Dialect: Draft, NoReplyChunks: true}, tt.prepare, []allocCall{{"result", req}})
+			server := rpcrdma.Config{Dialect: rpcrdma.Draft, MinChunk: tt.minChunk, SegmentSize: 30_000}
+			conn := noAllocations(t, server, rpcrdma.Config{Dialect: rpcrdma.Draft, NoReplyChunks: true}, tt.prepare, []allocCall{{"result", req}})
 			if conn.Stats().DonesSent < 600 {
 				t.Error("the results were not read")
 			}

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"testing"
@@ -43,11 +43,9 @@ func TestAsking(t *testing.T) {
 			}
 		}
 		a.settle()
-		a.c.mu.Lock()
-		if n := len(a.c.doubts); n > 0 {
+		if n := a.c.Holding().Doubts; n > 0 {
 			rt.Errorf("%d transaction ids are in doubt", n)
 		}
-		a.c.mu.Unlock()
 		a.c.Close()
 		ended(a.t, a.c)
 		if n, size := domain.Allocated(); n != 0 {

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -11,14 +11,16 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // asking is a client whose server is played by hand, and what must have become of its calls.
 type asking struct {
 	*rawPeer
-	c      *Conn
-	held   *heldReads
-	serves bool
+	c       *rpcrdma.Conn
+	credits int // what it asks for
+	held    *heldReads
+	serves  bool
 
 	limit, begun   int
 	waiting, sent  []*askedCall // in order
@@ -48,14 +50,14 @@ type askedCall struct {
 // newAsking makes a client, which is a server, too, or not: then a long reply might be a call.
 func newAsking(t testing.TB, credits int, serves bool) *asking {
 	holder := newReadHolder()
-	c, p := rawServerOn(t, Config{Dialect: Draft, Credits: credits}, inline4k, holder.wrap)
+	c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: credits}, inline4k, holder.wrap)
 	if serves {
 		back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 		back.Handle(newProgram().program())
 		t.Cleanup(func() { back.Close() })
 		c.Serve(back)
 	}
-	return &asking{rawPeer: p, c: c, held: wait(t, holder.made), serves: serves, limit: 1, arrived: make(map[uint32]uint32), acked: make(map[uint32]int)}
+	return &asking{rawPeer: p, c: c, credits: credits, held: wait(t, holder.made), serves: serves, limit: 1, arrived: make(map[uint32]uint32), acked: make(map[uint32]int)}
 }
 
 // promote has those that wait begin that may.
@@ -113,7 +115,7 @@ func (a *asking) answer(i int, kind string, grant int) {
 	k := a.sent[i]
 	a.sent = slices.Delete(a.sent, i, i+1)
 	xid := a.arrived[k.tail]
-	h := header(xid, TypeMsg)
+	h := header(xid, rpcrdma.TypeMsg)
 	h.Credits = uint32(grant)
 	a.heard++
 	k.heard, k.grant, k.size = a.heard, grant, 1024+int(k.tail)
@@ -125,10 +127,10 @@ func (a *asking) answer(i int, kind string, grant int) {
 		a.granting(k)
 		a.over(k, nil)
 	case "refused":
-		h.Type, h.Err = TypeError, ErrChunk
+		h.Type, h.Err = rpcrdma.TypeError, rpcrdma.ErrChunk
 		a.send(h)
 		a.granting(k)
-		a.over(k, new(PeerError))
+		a.over(k, new(rpcrdma.PeerError))
 	case "bad":
 		h.Reads = a.readSegments(37, data)
 		a.send(h, result(xid, k.size))
@@ -149,7 +151,7 @@ func (a *asking) answer(i int, kind string, grant int) {
 		}
 		a.read(k)
 	case "long":
-		h.Type = TypeNoMsg
+		h.Type = rpcrdma.TypeNoMsg
 		h.Reads = a.readSegments(0, echoReply(xid, data))
 		a.send(h)
 		k.doubtful = a.serves
@@ -190,7 +192,7 @@ func (a *asking) granting(k *askedCall) {
 		return
 	}
 	a.granted = k.heard
-	a.limit = min(k.grant, a.c.cfg.Credits)
+	a.limit = min(k.grant, a.credits)
 	a.dones = slices.DeleteFunc(a.dones, func(begun int) bool { return begun < k.number })
 	a.sent = append(a.sent, k) // for as long
 	a.promote()
@@ -207,7 +209,7 @@ func (a *asking) done(k *askedCall) {
 func (a *asking) over(k *askedCall, want error) {
 	a.t.Helper()
 	a.promote()
-	var refused *PeerError
+	var refused *rpcrdma.PeerError
 	if k.gone {
 		if !errors.As(want, &refused) {
 			a.late++
@@ -231,7 +233,7 @@ func (a *asking) settle() {
 	waitRight(a.t, func() (wrong string) {
 		for len(a.msgs) > 0 {
 			h, body := a.next()
-			if h.Type == TypeDone {
+			if h.Type == rpcrdma.TypeDone {
 				a.acked[h.XID]++
 			} else {
 				a.arrived[binary.BigEndian.Uint32(body[len(body)-4:])] = h.XID

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -28,7 +29,7 @@ func untouched(t *testing.T, p []byte) {
 
 // TestCancelWaitingForCredit cancels a call that has not been sent.
 func TestCancelWaitingForCredit(t *testing.T) {
-	c, p := rawServer(t, Config{}, inline4k)
+	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	first := start(context.Background(), c, &items{}, nil)
 	h, _ := p.next()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -40,12 +41,12 @@ func TestCancelWaitingForCredit(t *testing.T) {
 	if err := wait(t, second.err); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled call: %v", err)
 	}
-	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 	h, body := p.next()
 	if tail := body[len(body)-1]; tail != 3 {
 		t.Errorf("call %d was sent, want 3", tail)
 	}
-	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 	for _, s := range []*started{first, third} {
 		if err := wait(t, s.err); err != nil {
 			t.Error(err)
@@ -79,10 +80,10 @@ func TestCancelSending(t *testing.T) {
 		t.Error("the argument of the cancelled call differs")
 	}
 	p.writeChunk(h.Reply, pattern(3, 100))
-	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 	s = start(context.Background(), c, &items{}, nil)
 	h, _ = p.next()
-	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 	if err := wait(t, s.err); err != nil {
 		t.Error(err)
 	}
@@ -98,11 +99,11 @@ func TestCancelUnderWay(t *testing.T) {
 	stages := []string{"sent", "half written", "written", "half read", "read", "deadline"}
 	for _, stage := range stages {
 		t.Run(stage, func(t *testing.T) {
-			c, p := rawServer(t, Config{SegmentSize: 60_000}, inline4k)
+			c, p := rawServer(t, rpcrdma.Config{SegmentSize: 60_000}, inline4k)
 			// Open the window.
 			s := start(context.Background(), c, &items{}, nil)
 			h, _ := p.next()
-			p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+			p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 			if err := wait(t, s.err); err != nil {
 				t.Fatal(err)
 			}
@@ -148,12 +149,12 @@ func TestCancelUnderWay(t *testing.T) {
 				t.Error("the peer reads something else than the arguments of the cancelled call")
 			}
 			p.writeChunk(w, pattern(4, size))
-			r := header(h.XID, TypeMsg)
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.AddWrite(w)
 			p.send(r, result(h.XID, size))
 
 			p.writeChunk(nh.Writes[0], pattern(5, size))
-			r = header(nh.XID, TypeMsg)
+			r = header(nh.XID, rpcrdma.TypeMsg)
 			r.AddWrite(nh.Writes[0])
 			p.send(r, result(nh.XID, size))
 			if err := wait(t, neighbour.err); err != nil {
@@ -186,7 +187,7 @@ func (e expired) Err() error {
 
 // TestCancelledNotAnswered ends a connection that owes a reply to a cancelled call.
 func TestCancelledNotAnswered(t *testing.T) {
-	c, p := rawServer(t, Config{}, inline4k)
+	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	ctx, cancel := context.WithCancel(context.Background())
 	s := start(ctx, c, &items{data: [][]byte{make([]byte, 9000)}}, make([]byte, 9000))
 	p.next()
@@ -201,8 +202,8 @@ func TestCancelledNotAnswered(t *testing.T) {
 // TestCancelStorm cancels calls at random moments while a real server answers, beside calls that are not
 // cancelled.
 func TestCancelStorm(t *testing.T) {
-	r := newRig(t, Config{Credits: 8})
-	c := r.dial(Config{Credits: 8})
+	r := newRig(t, rpcrdma.Config{Credits: 8})
+	c := r.dial(rpcrdma.Config{Credits: 8})
 	const workers, rounds, size = 6, 60, 50_000
 	errs := make(chan error, workers)
 	for w := range workers {
@@ -247,7 +248,7 @@ func TestCancelStorm(t *testing.T) {
 func TestCancelWithoutAbandon(t *testing.T) {
 	for _, answered := range []bool{true, false} {
 		t.Run(fmt.Sprint("answered ", answered), func(t *testing.T) {
-			cfg := Config{CancelGrace: time.Millisecond}
+			cfg := rpcrdma.Config{CancelGrace: time.Millisecond}
 			if answered {
 				cfg.CancelGrace = patience
 			}
@@ -259,7 +260,7 @@ func TestCancelWithoutAbandon(t *testing.T) {
 			cancel()
 			waitFor(t, func() bool { return c.Stats().Cancelled == 1 })
 			if answered {
-				r := header(h.XID, TypeMsg)
+				r := header(h.XID, rpcrdma.TypeMsg)
 				segs, _ := chunks.Fill(nil, h.Writes[0], 0)
 				r.AddWrite(segs)
 				p.send(r, replyHeader(h.XID), be32(0, 7))

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -6,28 +6,29 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestChunkFrom: data that fits inline travels by chunk from that length on, and the handler and the caller get the same bytes.
 func TestChunkFrom(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
-		cfg       Config
+		cfg       rpcrdma.Config
 		size      int
 		read, wrt int // bytes by chunk
 	}{
-		{"unset", Config{}, 1000, 0, 0},
-		{"below", Config{ChunkFrom: 1001}, 1000, 0, 0},
-		{"from there on", Config{ChunkFrom: 1000}, 1000, 1000, 1000},
-		{"the shortest", Config{ChunkFrom: 1}, 1, 1, 1},
-		{"nothing", Config{ChunkFrom: 1}, 0, 0, 0},
-		{"below zero", Config{ChunkFrom: -1}, 1000, 0, 0},
-		{"in the draft's dialect, which would pad it", Config{ChunkFrom: 1000, Dialect: Draft, PeerAlign: 64}, 1000, 1000, 1000},
-		{"no chunks for replies", Config{ChunkFrom: 1000, Dialect: Draft, NoReplyChunks: true}, 1000, 1000, 0},
+		{"unset", rpcrdma.Config{}, 1000, 0, 0},
+		{"below", rpcrdma.Config{ChunkFrom: 1001}, 1000, 0, 0},
+		{"from there on", rpcrdma.Config{ChunkFrom: 1000}, 1000, 1000, 1000},
+		{"the shortest", rpcrdma.Config{ChunkFrom: 1}, 1, 1, 1},
+		{"nothing", rpcrdma.Config{ChunkFrom: 1}, 0, 0, 0},
+		{"below zero", rpcrdma.Config{ChunkFrom: -1}, 1000, 0, 0},
+		{"in the draft's dialect, which would pad it", rpcrdma.Config{ChunkFrom: 1000, Dialect: rpcrdma.Draft, PeerAlign: 64}, 1000, 1000, 1000},
+		{"no chunks for replies", rpcrdma.Config{ChunkFrom: 1000, Dialect: rpcrdma.Draft, NoReplyChunks: true}, 1000, 1000, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			info := new(lastInfo)
-			r := newRig(t, Config{Dialect: tt.cfg.Dialect})
+			r := newRig(t, rpcrdma.Config{Dialect: tt.cfg.Dialect})
 			tt.cfg.Observer = info
 			c := client(r.dial(tt.cfg))
 			want := pattern(1, tt.size)

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -21,7 +22,7 @@ type started struct {
 }
 
 // start makes a call of procEcho on another goroutine: result is where its one item shall land.
-func start(ctx context.Context, c *Conn, args *items, result []byte) *started {
+func start(ctx context.Context, c *rpcrdma.Conn, args *items, result []byte) *started {
 	s := &started{err: make(chan error, 1)}
 	req := oncrpc.Request{Procedure: procEcho, Args: args, Reply: &s.reply}
 	for _, a := range args.data {
@@ -45,20 +46,20 @@ func result(xid uint32, n int) []byte {
 
 // TestCallLayout checks which way each call goes.
 func TestCallLayout(t *testing.T) {
-	t.Run("rfc8166", func(t *testing.T) { testCallLayout(t, RFC8166) })
-	t.Run("draft", func(t *testing.T) { testCallLayout(t, Draft) })
+	t.Run("rfc8166", func(t *testing.T) { testCallLayout(t, rpcrdma.RFC8166) })
+	t.Run("draft", func(t *testing.T) { testCallLayout(t, rpcrdma.Draft) })
 }
 
-func testCallLayout(t *testing.T, dialect Dialect) {
+func testCallLayout(t *testing.T, dialect rpcrdma.Dialect) {
 	// header 28, call header 40, items 4 + 8 each, tail 4
 	const fits1 = 4096 - 28 - 40 - 16
 	tests := []struct {
 		name       string
-		cfg        Config
+		cfg        rpcrdma.Config
 		args       []int
 		result     int // bytes; -1: none named
 		maxReply   int
-		wantType   Type
+		wantType   rpcrdma.Type
 		wantReads  []int // lengths of segments
 		wantAt     []int // their positions
 		wantWrites []int
@@ -69,14 +70,14 @@ func testCallLayout(t *testing.T, dialect Dialect) {
 		{name: "not inline any more", args: []int{fits1 + 1}, result: -1, maxReply: 100, wantReads: []int{fits1 + 1}, wantAt: []int{52}},
 		{name: "odd", args: []int{70_001}, result: -1, maxReply: 100, wantReads: []int{70_001}, wantAt: []int{52}},
 		{name: "several", args: []int{1025, 2, 5000}, result: -1, maxReply: 100, wantReads: []int{1025, 5000}, wantAt: []int{52, 52 + 1028 + 8 + 4 + 8}},
-		{name: "segments", cfg: Config{SegmentSize: 2000}, args: []int{5001}, result: -1, maxReply: 100, wantReads: []int{2000, 2000, 1001}, wantAt: []int{52, 52, 52}},
-		{name: "long", args: slices.Repeat([]int{1000}, 5), result: -1, maxReply: 100, wantType: TypeNoMsg, wantReads: []int{40 + 4 + 5*1008 + 4}, wantAt: []int{0}},
-		{name: "long with a chunk beside", args: append(slices.Repeat([]int{1000}, 5), 3001), result: -1, maxReply: 100, wantType: TypeNoMsg, wantReads: []int{40 + 4 + 5*1008 + 8 + 4, 3001}, wantAt: []int{0, 40 + 4 + 5*1008 + 8}},
+		{name: "segments", cfg: rpcrdma.Config{SegmentSize: 2000}, args: []int{5001}, result: -1, maxReply: 100, wantReads: []int{2000, 2000, 1001}, wantAt: []int{52, 52, 52}},
+		{name: "long", args: slices.Repeat([]int{1000}, 5), result: -1, maxReply: 100, wantType: rpcrdma.TypeNoMsg, wantReads: []int{40 + 4 + 5*1008 + 4}, wantAt: []int{0}},
+		{name: "long with a chunk beside", args: append(slices.Repeat([]int{1000}, 5), 3001), result: -1, maxReply: 100, wantType: rpcrdma.TypeNoMsg, wantReads: []int{40 + 4 + 5*1008 + 8 + 4, 3001}, wantAt: []int{0, 40 + 4 + 5*1008 + 8}},
 		{name: "result inline", args: []int{4}, result: 1000, maxReply: 100},
 		{name: "result by write chunk", args: []int{4}, result: 9001, maxReply: 100, wantWrites: []int{9001}},
 		{name: "reply chunk", args: []int{4}, result: -1, maxReply: 9000, wantReply: 9024},
 		{name: "both", args: []int{4}, result: 9000, maxReply: 9000, wantWrites: []int{9000}, wantReply: 9024},
-		{name: "everything", args: append(slices.Repeat([]int{1000}, 5), 3001), result: 9000, maxReply: 9000, wantType: TypeNoMsg, wantReads: []int{40 + 4 + 5*1008 + 8 + 4, 3001}, wantAt: []int{0, 40 + 4 + 5*1008 + 8}, wantWrites: []int{9000}, wantReply: 9024},
+		{name: "everything", args: append(slices.Repeat([]int{1000}, 5), 3001), result: 9000, maxReply: 9000, wantType: rpcrdma.TypeNoMsg, wantReads: []int{40 + 4 + 5*1008 + 8 + 4, 3001}, wantAt: []int{0, 40 + 4 + 5*1008 + 8}, wantWrites: []int{9000}, wantReply: 9024},
 		{name: "a peer that says nothing", args: []int{1100}, result: 980, maxReply: 100, wantReads: []int{1100}, wantAt: []int{52}, wantWrites: []int{980}},
 	}
 	for _, tt := range tests {
@@ -84,7 +85,7 @@ func testCallLayout(t *testing.T, dialect Dialect) {
 			tt.cfg.Dialect = dialect
 			peer := inline4k
 			if tt.name == "a peer that says nothing" {
-				peer = private{}
+				peer = said{}
 			}
 			c, p := rawServer(t, tt.cfg, peer)
 			args := &items{tail: 3}
@@ -126,7 +127,7 @@ func testCallLayout(t *testing.T, dialect Dialect) {
 			for _, s := range h.Reads {
 				chunksOf[int(s.Position)] = append(chunksOf[int(s.Position)], p.read(s.Segment)...)
 			}
-			if h.Type == TypeNoMsg {
+			if h.Type == rpcrdma.TypeNoMsg {
 				stream = chunksOf[0]
 				delete(chunksOf, 0)
 			}
@@ -140,7 +141,7 @@ func testCallLayout(t *testing.T, dialect Dialect) {
 			if want := callBytes(h.XID, procSink, args); !bytes.Equal(stream, want) {
 				t.Errorf("message of %d bytes differs, want %d", len(stream), len(want))
 			}
-			p.send(header(h.XID, TypeMsg), replyHeader(h.XID))
+			p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID))
 			if err := wait(t, done); err != nil {
 				t.Error(err)
 			}
@@ -150,20 +151,20 @@ func testCallLayout(t *testing.T, dialect Dialect) {
 
 // TestReplyForms has the server answer in every form that is allowed.
 func TestReplyForms(t *testing.T) {
-	t.Run("rfc8166", func(t *testing.T) { testReplyForms(t, RFC8166) })
-	t.Run("draft", func(t *testing.T) { testReplyForms(t, Draft) })
+	t.Run("rfc8166", func(t *testing.T) { testReplyForms(t, rpcrdma.RFC8166) })
+	t.Run("draft", func(t *testing.T) { testReplyForms(t, rpcrdma.Draft) })
 }
 
-func testReplyForms(t *testing.T, dialect Dialect) {
+func testReplyForms(t *testing.T, dialect rpcrdma.Dialect) {
 	const size = 10_001
 	want := pattern(1, size)
-	c, p := rawServer(t, Config{SegmentSize: 4000, Dialect: dialect}, inline4k)
+	c, p := rawServer(t, rpcrdma.Config{SegmentSize: 4000, Dialect: dialect}, inline4k)
 	land := func() []byte { return bytes.Repeat([]byte{0xaa}, size) }
-	filled := func(h *Header) *Header { // whose reply chunk has the reply
+	filled := func(h *rpcrdma.Header) *rpcrdma.Header { // whose reply chunk has the reply
 		msg := append(replyHeader(h.XID), be32(1, 0xfeedbeef, size)...)
 		msg = append(append(append(msg, want...), 0, 0, 0), be32(7)...)
 		p.writeChunk(h.Reply, msg)
-		r := header(h.XID, TypeNoMsg)
+		r := header(h.XID, rpcrdma.TypeNoMsg)
 		segs, _ := chunks.Fill(nil, h.Reply, len(msg))
 		r.SetReply(segs)
 		return r
@@ -171,26 +172,26 @@ func testReplyForms(t *testing.T, dialect Dialect) {
 	tests := []struct {
 		name   string
 		result []byte
-		answer func(h *Header)
+		answer func(h *rpcrdma.Header)
 	}{
-		{"write chunk", land(), func(h *Header) {
+		{"write chunk", land(), func(h *rpcrdma.Header) {
 			if len(h.Writes) != 1 || len(h.Writes[0]) != 3 || h.HasReply {
 				t.Errorf("offered %+v", h.Lists)
 			}
 			p.writeChunk(h.Writes[0], want)
-			r := header(h.XID, TypeMsg)
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.AddWrite(h.Writes[0])
 			p.send(r, result(h.XID, size))
 		}},
-		{"reply chunk", nil, func(h *Header) {
+		{"reply chunk", nil, func(h *rpcrdma.Header) {
 			p.send(filled(h))
 		}},
-		{"reply chunk, and bytes behind the header", nil, func(h *Header) {
+		{"reply chunk, and bytes behind the header", nil, func(h *rpcrdma.Header) {
 			p.send(filled(h), replyHeader(h.XID+1)) // nobody looks at them
 		}},
-		{"in a short reply chunk, of a version 1 peer that returns the write list too", land(), func(h *Header) {
+		{"in a short reply chunk, of a version 1 peer that returns the write list too", land(), func(h *rpcrdma.Header) {
 			p.writeChunk(h.Writes[0], want)
-			r := header(h.XID, TypeMsg)
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.AddWrite(h.Writes[0])
 			p.send(r, result(h.XID, size))
 		}},
@@ -218,7 +219,7 @@ func testReplyForms(t *testing.T, dialect Dialect) {
 		p.writeChunk(h.Writes[0], bytes.Repeat([]byte{0xbb}, size)) // modified, and not returned (draft section 3.4)
 		p.writeChunk(h.Writes[0], want[:5])
 		segs, _ := chunks.Fill(nil, h.Writes[0], 5)
-		r := header(h.XID, TypeMsg)
+		r := header(h.XID, rpcrdma.TypeMsg)
 		r.AddWrite(segs)
 		p.send(r, result(h.XID, 5))
 		if err := wait(t, s.err); err != nil {
@@ -242,113 +243,113 @@ func (p *rawPeer) writeChunk(c chunks.WriteChunk, b []byte) {
 // TestBadReplies has the server answer in error: the call ends with a typed error, nothing is sent
 // back (docs/readings.md, 5), and the connection lives on.
 func TestBadReplies(t *testing.T) {
-	t.Run("rfc8166", func(t *testing.T) { testBadReplies(t, RFC8166) })
-	t.Run("draft", func(t *testing.T) { testBadReplies(t, Draft) })
+	t.Run("rfc8166", func(t *testing.T) { testBadReplies(t, rpcrdma.RFC8166) })
+	t.Run("draft", func(t *testing.T) { testBadReplies(t, rpcrdma.Draft) })
 }
 
-func testBadReplies(t *testing.T, dialect Dialect) {
+func testBadReplies(t *testing.T, dialect rpcrdma.Dialect) {
 	const size = 10_000
-	var vers2 = &Header{Version: 2, Type: TypeMsg}
+	var vers2 = &rpcrdma.Header{Version: 2, Type: rpcrdma.TypeMsg}
 	tests := []struct {
 		name   string
 		result bool
-		answer func(p *rawPeer, h *Header)
+		answer func(p *rawPeer, h *rpcrdma.Header)
 		want   error
 	}{
-		{"ERR_CHUNK", true, func(p *rawPeer, h *Header) {
-			p.send(&Header{XID: h.XID, Version: 1, Credits: 1, Type: TypeError, Err: ErrChunk})
-		}, &PeerError{Code: ErrChunk}},
-		{"ERR_VERS", true, func(p *rawPeer, h *Header) {
-			p.send(&Header{XID: h.XID, Version: 1, Credits: 1, Type: TypeError, Err: ErrVers, Low: 2, High: 3})
-		}, &PeerError{ErrVers, 2, 3}},
-		{"ERR_VERS in a header of another version", true, func(p *rawPeer, h *Header) { // docs/readings.md, 6
-			p.send(&Header{XID: h.XID, Version: 9, Credits: 1, Type: TypeError, Err: ErrVers, Low: 1, High: 1})
-		}, &PeerError{ErrVers, 1, 1}},
-		{"unknown error", true, func(p *rawPeer, h *Header) {
-			p.send(&Header{XID: h.XID, Version: 1, Credits: 1, Type: TypeError, Err: 77})
-		}, &PeerError{Code: 77}},
-		{"truncated error", true, func(p *rawPeer, h *Header) {
+		{"ERR_CHUNK", true, func(p *rawPeer, h *rpcrdma.Header) {
+			p.send(&rpcrdma.Header{XID: h.XID, Version: 1, Credits: 1, Type: rpcrdma.TypeError, Err: rpcrdma.ErrChunk})
+		}, &rpcrdma.PeerError{Code: rpcrdma.ErrChunk}},
+		{"ERR_VERS", true, func(p *rawPeer, h *rpcrdma.Header) {
+			p.send(&rpcrdma.Header{XID: h.XID, Version: 1, Credits: 1, Type: rpcrdma.TypeError, Err: rpcrdma.ErrVers, Low: 2, High: 3})
+		}, &rpcrdma.PeerError{rpcrdma.ErrVers, 2, 3}},
+		{"ERR_VERS in a header of another version", true, func(p *rawPeer, h *rpcrdma.Header) { // docs/readings.md, 6
+			p.send(&rpcrdma.Header{XID: h.XID, Version: 9, Credits: 1, Type: rpcrdma.TypeError, Err: rpcrdma.ErrVers, Low: 1, High: 1})
+		}, &rpcrdma.PeerError{rpcrdma.ErrVers, 1, 1}},
+		{"unknown error", true, func(p *rawPeer, h *rpcrdma.Header) {
+			p.send(&rpcrdma.Header{XID: h.XID, Version: 1, Credits: 1, Type: rpcrdma.TypeError, Err: 77})
+		}, &rpcrdma.PeerError{Code: 77}},
+		{"truncated error", true, func(p *rawPeer, h *rpcrdma.Header) {
 			p.sendBytes(be32(h.XID, 1, 1, 4, 1))
-		}, ErrMalformed},
-		{"version 2", true, func(p *rawPeer, h *Header) {
+		}, rpcrdma.ErrMalformed},
+		{"version 2", true, func(p *rawPeer, h *rpcrdma.Header) {
 			r := *vers2
 			r.XID = h.XID
 			p.send(&r, replyHeader(h.XID))
-		}, ErrVersion},
-		{"RDMA_MSGP", true, func(p *rawPeer, h *Header) { p.send(header(h.XID, TypeMsgP), replyHeader(h.XID)) }, ErrMalformed},
-		{"unknown type", true, func(p *rawPeer, h *Header) { p.sendBytes(be32(h.XID, 1, 1, 5)) }, ErrMalformed},
-		{"another xid inside", true, func(p *rawPeer, h *Header) { p.send(header(h.XID, TypeMsg), replyHeader(h.XID+1)) }, ErrXID},
-		{"no message", true, func(p *rawPeer, h *Header) { p.send(header(h.XID, TypeMsg)) }, ErrMalformed},
-		{"neither call nor reply", true, func(p *rawPeer, h *Header) { p.send(header(h.XID, TypeMsg), be32(h.XID, 2, 0, 0)) }, ErrMalformed},
-		{"read list", true, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		}, rpcrdma.ErrVersion},
+		{"RDMA_MSGP", true, func(p *rawPeer, h *rpcrdma.Header) { p.send(header(h.XID, rpcrdma.TypeMsgP), replyHeader(h.XID)) }, rpcrdma.ErrMalformed},
+		{"unknown type", true, func(p *rawPeer, h *rpcrdma.Header) { p.sendBytes(be32(h.XID, 1, 1, 5)) }, rpcrdma.ErrMalformed},
+		{"another xid inside", true, func(p *rawPeer, h *rpcrdma.Header) { p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID+1)) }, rpcrdma.ErrXID},
+		{"no message", true, func(p *rawPeer, h *rpcrdma.Header) { p.send(header(h.XID, rpcrdma.TypeMsg)) }, rpcrdma.ErrMalformed},
+		{"neither call nor reply", true, func(p *rawPeer, h *rpcrdma.Header) { p.send(header(h.XID, rpcrdma.TypeMsg), be32(h.XID, 2, 0, 0)) }, rpcrdma.ErrMalformed},
+		{"read list", true, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.Reads = []chunks.ReadSegment{{Position: 36, Segment: p.expose(make([]byte, size), transport.RemoteRead)}}
 			p.send(r, result(h.XID, size))
-		}, ErrReplyRead},
-		{"long by read chunk", true, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeNoMsg)
+		}, rpcrdma.ErrReplyRead},
+		{"long by read chunk", true, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeNoMsg)
 			r.Reads = []chunks.ReadSegment{{Segment: p.expose(make([]byte, size), transport.RemoteRead)}}
 			p.send(r)
-		}, ErrReplyRead},
-		{"RDMA_NOMSG without chunks", true, func(p *rawPeer, h *Header) { p.send(header(h.XID, TypeNoMsg)) }, ErrMalformed},
-		{"reply chunk not offered", true, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeNoMsg)
+		}, rpcrdma.ErrReplyRead},
+		{"RDMA_NOMSG without chunks", true, func(p *rawPeer, h *rpcrdma.Header) { p.send(header(h.XID, rpcrdma.TypeNoMsg)) }, rpcrdma.ErrMalformed},
+		{"reply chunk not offered", true, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeNoMsg)
 			r.SetReply(h.Writes[0])
 			p.send(r)
-		}, ErrMalformed},
-		{"reply chunk in use and a message", false, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		}, rpcrdma.ErrMalformed},
+		{"reply chunk in use and a message", false, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.SetReply(h.Reply)
 			p.send(r, replyHeader(h.XID))
-		}, ErrMalformed},
-		{"reply chunk without a reply", false, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeNoMsg)
+		}, rpcrdma.ErrMalformed},
+		{"reply chunk without a reply", false, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeNoMsg)
 			r.SetReply(h.Reply)
 			p.send(r)
-		}, ErrMalformed},
-		{"reply chunk with another xid", false, func(p *rawPeer, h *Header) {
+		}, rpcrdma.ErrMalformed},
+		{"reply chunk with another xid", false, func(p *rawPeer, h *rpcrdma.Header) {
 			p.writeChunk(h.Reply, replyHeader(h.XID+1))
-			r := header(h.XID, TypeNoMsg)
+			r := header(h.XID, rpcrdma.TypeNoMsg)
 			r.SetReply(h.Reply)
 			p.send(r)
-		}, ErrXID},
-		{"two write chunks of one", true, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		}, rpcrdma.ErrXID},
+		{"two write chunks of one", true, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.AddWrite(h.Writes[0])
 			r.AddWrite(h.Writes[0])
 			p.send(r, result(h.XID, size))
-		}, ErrMalformed},
-		{"another handle", true, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		}, rpcrdma.ErrMalformed},
+		{"another handle", true, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.AddWrite(h.Writes[0])
 			r.Writes[0][0].Handle++
 			p.send(r, result(h.XID, size))
 		}, chunks.ErrMalformed},
-		{"longer than offered", true, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		{"longer than offered", true, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.AddWrite(h.Writes[0])
 			r.Writes[0][0].Length++
 			p.send(r, result(h.XID, size+1))
 		}, chunks.ErrMalformed},
-		{"stream says more than was written", true, func(p *rawPeer, h *Header) {
+		{"stream says more than was written", true, func(p *rawPeer, h *rpcrdma.Header) {
 			segs, _ := chunks.Fill(nil, h.Writes[0], 100)
-			r := header(h.XID, TypeMsg)
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.AddWrite(segs)
 			p.send(r, result(h.XID, 101))
 		}, xdr.ErrChunk},
-		{"written and not in the stream", true, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		{"written and not in the stream", true, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.AddWrite(h.Writes[0])
 			p.send(r, append(replyHeader(h.XID), be32(0, 7)...))
 		}, xdr.ErrChunk},
-		{"truncated", true, func(p *rawPeer, h *Header) { p.send(header(h.XID, TypeMsg), replyHeader(h.XID)[:20]) }, oncrpc.ErrReply},
+		{"truncated", true, func(p *rawPeer, h *rpcrdma.Header) { p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID)[:20]) }, oncrpc.ErrReply},
 	}
 	for _, tt := range tests {
-		if tt.want == ErrReplyRead && dialect == Draft { //nolint:errorlint // it is the table's
+		if tt.want == rpcrdma.ErrReplyRead && dialect == rpcrdma.Draft { //nolint:errorlint // it is the table's
 			continue // read lists are allowed, and answered by an RDMA_DONE
 		}
 		t.Run(tt.name, func(t *testing.T) {
-			c, p := rawServer(t, Config{Dialect: dialect}, inline4k)
+			c, p := rawServer(t, rpcrdma.Config{Dialect: dialect}, inline4k)
 			var mem []byte
 			if tt.result {
 				mem = make([]byte, size)
@@ -357,8 +358,8 @@ func testBadReplies(t *testing.T, dialect Dialect) {
 			h, _ := p.next()
 			tt.answer(p, h)
 			err := wait(t, s.err)
-			if pe, ok := tt.want.(*PeerError); ok {
-				var got *PeerError
+			if pe, ok := tt.want.(*rpcrdma.PeerError); ok {
+				var got *rpcrdma.PeerError
 				if !errors.As(err, &got) || *got != *pe {
 					t.Errorf("error %v, want %v", err, pe)
 				}
@@ -368,10 +369,10 @@ func testBadReplies(t *testing.T, dialect Dialect) {
 			// The next thing the server sees is the next call.
 			s = start(context.Background(), c, &items{}, nil)
 			h, body := p.next()
-			if h.Type != TypeMsg || len(body) < 8 {
+			if h.Type != rpcrdma.TypeMsg || len(body) < 8 {
 				t.Fatalf("sent back %+v", h)
 			}
-			p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+			p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 			if err := wait(t, s.err); err != nil {
 				t.Errorf("next call: %v", err)
 			}
@@ -382,20 +383,20 @@ func testBadReplies(t *testing.T, dialect Dialect) {
 // TestUnknownXID checks that replies and errors to no call are dropped and counted, and
 // cost the calls under way no receive.
 func TestUnknownXID(t *testing.T) {
-	t.Run("rfc8166", func(t *testing.T) { testUnknownXID(t, RFC8166) })
-	t.Run("draft", func(t *testing.T) { testUnknownXID(t, Draft) })
+	t.Run("rfc8166", func(t *testing.T) { testUnknownXID(t, rpcrdma.RFC8166) })
+	t.Run("draft", func(t *testing.T) { testUnknownXID(t, rpcrdma.Draft) })
 }
 
-func testUnknownXID(t *testing.T, dialect Dialect) {
-	c, p := rawServer(t, Config{Dialect: dialect}, inline4k)
+func testUnknownXID(t *testing.T, dialect rpcrdma.Dialect) {
+	c, p := rawServer(t, rpcrdma.Config{Dialect: dialect}, inline4k)
 	s := start(context.Background(), c, &items{}, nil)
 	h, _ := p.next()
 	for range 5 {
-		p.send(header(h.XID+1, TypeMsg), replyHeader(h.XID+1))
-		p.send(&Header{XID: h.XID + 2, Version: 1, Type: TypeError, Err: ErrChunk})
-		p.send(header(h.XID, TypeDone))
+		p.send(header(h.XID+1, rpcrdma.TypeMsg), replyHeader(h.XID+1))
+		p.send(&rpcrdma.Header{XID: h.XID + 2, Version: 1, Type: rpcrdma.TypeError, Err: rpcrdma.ErrChunk})
+		p.send(header(h.XID, rpcrdma.TypeDone))
 	}
-	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 	if err := wait(t, s.err); err != nil {
 		t.Error(err)
 	}
@@ -408,14 +409,14 @@ func testUnknownXID(t *testing.T, dialect Dialect) {
 func TestGrants(t *testing.T) {
 	tests := []struct{ grant, want uint32 }{{0, 1}, {1, 1}, {5, 5}, {1000, 8}}
 	for _, tt := range tests {
-		for _, dialect := range []Dialect{RFC8166, Draft} {
+		for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 			t.Run(fmt.Sprint(tt.grant, " ", dialect), func(t *testing.T) { testGrants(t, dialect, tt.grant, tt.want) })
 		}
 	}
 }
 
-func testGrants(t *testing.T, dialect Dialect, grant, want uint32) {
-	c, p := rawServer(t, Config{Credits: 8, Dialect: dialect}, inline4k)
+func testGrants(t *testing.T, dialect rpcrdma.Dialect, grant, want uint32) {
+	c, p := rawServer(t, rpcrdma.Config{Credits: 8, Dialect: dialect}, inline4k)
 	var all []*started
 	for range 20 {
 		all = append(all, start(context.Background(), c, &items{}, nil))
@@ -425,7 +426,7 @@ func testGrants(t *testing.T, dialect Dialect, grant, want uint32) {
 		t.Error("more than one call before the first reply (draft section 6.1)")
 	}
 	answer := func(xid uint32) {
-		r := header(xid, TypeMsg)
+		r := header(xid, rpcrdma.TypeMsg)
 		r.Credits = grant
 		p.send(r, replyHeader(xid), be32(0, 7))
 	}
@@ -451,15 +452,15 @@ func testGrants(t *testing.T, dialect Dialect, grant, want uint32) {
 
 // TestTooLarge checks that a call that no header can describe, or over the maximum, is refused here.
 func TestTooLarge(t *testing.T) {
-	c, p := rawServer(t, Config{MaxMessage: 1 << 20, SegmentSize: 1024}, inline4k)
+	c, p := rawServer(t, rpcrdma.Config{MaxMessage: 1 << 20, SegmentSize: 1024}, inline4k)
 	ctx := context.Background()
 	call := func(n, reply int) error {
 		return client(c).Do(ctx, &oncrpc.Request{Procedure: procSink, Args: &items{data: [][]byte{make([]byte, n)}}, MaxReply: reply})
 	}
-	if err := call(1<<20, 0); !errors.Is(err, ErrTooLarge) {
+	if err := call(1<<20, 0); !errors.Is(err, rpcrdma.ErrTooLarge) {
 		t.Errorf("call of 1 MiB: %v", err)
 	}
-	if err := call(10, 2<<20); !errors.Is(err, ErrTooLarge) {
+	if err := call(10, 2<<20); !errors.Is(err, rpcrdma.ErrTooLarge) {
 		t.Errorf("reply of 2 MiB: %v", err)
 	}
 	if err := call(900<<10, 0); !errors.Is(err, chunks.ErrHeader) {

@@ -1,10 +1,11 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -26,7 +27,7 @@ func TestCopyBack(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, p := rawServerOn(t, Config{Dialect: Draft}, inline4k, func(d transport.Dialer) transport.Dialer { return plainDialer{d, false} })
+			c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, func(d transport.Dialer) transport.Dialer { return plainDialer{d, false} })
 			goesOn(t, c, p)
 			land, written := bytes.Repeat([]byte{0xee}, size), max(tt.writes, 0)
 			s := start(t.Context(), c, &items{}, land)
@@ -40,7 +41,7 @@ func TestCopyBack(t *testing.T) {
 			if written > 0 {
 				p.writeChunk(h.Writes[0], pattern(1, written))
 			}
-			r := header(h.XID, TypeMsg)
+			r := header(h.XID, rpcrdma.TypeMsg)
 			if tt.writes >= 0 {
 				segs, _ := chunks.Fill(nil, h.Writes[0], written)
 				r.AddWrite(segs)

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestGrantsMove has a server lower, raise and hold the grant while hundreds of calls run: at each moment as many are
@@ -35,10 +36,10 @@ func TestGrantsMove(t *testing.T) {
 			return g
 		}(), 64},
 	}
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for _, tt := range tests {
 			t.Run(fmt.Sprintf("%v/%s", d, tt.name), func(t *testing.T) {
-				c, m := newMeter(t, Config{Dialect: d})
+				c, m := newMeter(t, rpcrdma.Config{Dialect: d})
 				var callers sync.WaitGroup
 				errs := make(chan error, len(tt.grants))
 				for range len(tt.grants) {
@@ -71,9 +72,9 @@ func TestGrantsMove(t *testing.T) {
 
 // TestWindowLowered lowers the grant below what is under way: nothing is sent until enough of that is answered.
 func TestWindowLowered(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			c, m := newMeter(t, Config{Dialect: d})
+			c, m := newMeter(t, rpcrdma.Config{Dialect: d})
 			errs := make(chan error, 40)
 			for range cap(errs) {
 				go func() { errs <- echo(c, &items{tail: 7}, false) }()
@@ -115,11 +116,11 @@ func TestWindowLowered(t *testing.T) {
 // TestRealGrants has a client and a server keep to whatever is smaller, of what one asks for and what the other has to
 // give: at no moment are there more calls in handlers, or more receives posted.
 func TestRealGrants(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for _, tt := range []struct{ server, client, want int }{{1, 64, 1}, {64, 1, 1}, {64, 5, 5}, {3, 64, 3}, {200, 100, 100}} {
 			t.Run(fmt.Sprintf("%v/server %d client %d", d, tt.server, tt.client), func(t *testing.T) {
-				r := newRig(t, Config{Dialect: d, Credits: tt.server})
-				c := r.dial(Config{Dialect: d, Credits: tt.client})
+				r := newRig(t, rpcrdma.Config{Dialect: d, Credits: tt.server})
+				c := r.dial(rpcrdma.Config{Dialect: d, Credits: tt.client})
 				if err := client(c).Call(context.Background(), procNull, nil, nil); err != nil {
 					t.Fatal(err)
 				}
@@ -128,10 +129,8 @@ func TestRealGrants(t *testing.T) {
 				var mu sync.Mutex
 				var most count
 				r.program.fetch = func(int) {
-					conn.mu.Lock()
-					_, active, _ := conn.granter.State()
-					posted := conn.awaited()
-					conn.mu.Unlock()
+					h := conn.Holding()
+					active, posted := h.Active, h.Receives
 					mu.Lock()
 					defer mu.Unlock()
 					most = count{max(most.active, active), max(most.posted, active+posted)}
@@ -166,12 +165,12 @@ func TestRealGrants(t *testing.T) {
 // TestReceivesShrink has a client ask for less: the receives that are posted for it become fewer with each
 // call, as they cannot be recalled.
 func TestReceivesShrink(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			r := newRig(t, Config{Dialect: d})
+			r := newRig(t, rpcrdma.Config{Dialect: d})
 			p := r.raw(inline4k)
 			call := func(xid, asked uint32) {
-				h := header(xid, TypeMsg)
+				h := header(xid, rpcrdma.TypeMsg)
 				h.Credits = asked
 				p.send(h, callBytes(xid, procNull, nil))
 				if got, _ := p.next(); got.Credits != asked {
@@ -180,11 +179,7 @@ func TestReceivesShrink(t *testing.T) {
 			}
 			call(1, 64)
 			conn := wait(t, r.program.conns)
-			posted := func() int {
-				conn.mu.Lock()
-				defer conn.mu.Unlock()
-				return conn.awaited()
-			}
+			posted := func() int { return conn.Holding().Receives }
 			if got := posted(); got != 64 {
 				t.Fatalf("%d receives posted, want 64", got)
 			}
@@ -206,10 +201,10 @@ func TestReceivesShrink(t *testing.T) {
 // the client, and all goes on when there is memory again.
 func TestGrantsFollowMemory(t *testing.T) {
 	const size = 64 << 10
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			r := newRig(t, Config{Dialect: d, MaxMessage: size, ConnMemory: 2 * size, ServerMemory: 2 * size, Credits: 32})
-			c := r.dial(Config{Dialect: d, Credits: 32})
+			r := newRig(t, rpcrdma.Config{Dialect: d, MaxMessage: size, ConnMemory: 2 * size, ServerMemory: 2 * size, Credits: 32})
+			c := r.dial(rpcrdma.Config{Dialect: d, Credits: 32})
 			ctx := context.Background()
 			null := func() error { return client(c).Call(ctx, procNull, nil, nil) }
 			if err := null(); err != nil {

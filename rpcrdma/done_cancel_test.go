@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestCancelBeforeReads gives a call up before its reply with a read list comes: nothing is read, and the server still learns that it
 // may free it.
 func TestCancelBeforeReads(t *testing.T) {
 	const size = 5001
-	c, p := rawServer(t, Config{Dialect: Draft}, inline4k)
+	c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
 	ctx, cancel := context.WithCancel(t.Context())
 	land := make([]byte, size)
 	s := start(ctx, c, &items{data: [][]byte{{1}}}, land)
@@ -25,7 +26,7 @@ func TestCancelBeforeReads(t *testing.T) {
 		t.Error(err)
 	}
 	scribble(land)
-	r := header(h.XID, TypeMsg)
+	r := header(h.XID, rpcrdma.TypeMsg)
 	segs, _ := chunks.Fill(nil, h.Writes[0], 0)
 	r.AddWrite(segs)
 	r.Reads = []chunks.ReadSegment{{Position: 36, Segment: chunks.Segment{Handle: 1, Length: size}}} // to read it would end the connection
@@ -47,7 +48,7 @@ func TestCancelWhileReading(t *testing.T) {
 			t.Run(fmt.Sprintf("long %v, %d Reads complete", long, stage), func(t *testing.T) {
 				holder := newReadHolder()
 				observer := &lastInfo{}
-				c, p := rawServerOn(t, Config{Dialect: Draft, Observer: observer}, inline4k, holder.wrap)
+				c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Observer: observer}, inline4k, holder.wrap)
 				held := wait(t, holder.made)
 				if long {
 					back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
@@ -60,11 +61,11 @@ func TestCancelWhileReading(t *testing.T) {
 				data, land := pattern(1, size), make([]byte, size)
 				s := start(ctx, c, &items{data: [][]byte{{1}}}, land)
 				h, _ := p.next()
-				r := header(h.XID, TypeMsg)
+				r := header(h.XID, rpcrdma.TypeMsg)
 				segs, _ := chunks.Fill(nil, h.Writes[0], 0)
 				r.AddWrite(segs)
 				if long {
-					r.Type = TypeNoMsg
+					r.Type = rpcrdma.TypeNoMsg
 					m := echoReply(h.XID, data)
 					r.Reads = p.readSegments(0, m[:100], m[100:5000], m[5000:])
 					p.send(r)
@@ -104,8 +105,8 @@ func TestCancelWhileReading(t *testing.T) {
 
 // TestCancelStormReads cancels calls at random moments while a real server leaves its replies to be read.
 func TestCancelStormReads(t *testing.T) {
-	r := newRig(t, Config{Dialect: Draft, Credits: 8})
-	c := r.dial(Config{Dialect: Draft, Credits: 8, NoReplyChunks: true, Observer: new(bytesRead)})
+	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: 8})
+	c := r.dial(rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: 8, NoReplyChunks: true, Observer: new(bytesRead)})
 	const workers, rounds, size = 6, 60, 30_000
 	errs := make(chan error, workers)
 	for w := range workers {

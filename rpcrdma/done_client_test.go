@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -9,14 +9,15 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // TestResultsByReadChunk names memory for results that the server cannot reach, as the chunks are too small for all of them: what does not land
 // there by itself is moved.
 func TestResultsByReadChunk(t *testing.T) {
-	r := newRig(t, Config{Dialect: Draft})
-	c := r.dial(Config{Dialect: Draft})
+	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
+	c := r.dial(rpcrdma.Config{Dialect: rpcrdma.Draft})
 	small, large := make([]byte, 4999), make([]byte, 5001)
 	var got items
 	err := client(c).Do(t.Context(), &oncrpc.Request{Procedure: procSource, Args: &source{2, 5000}, Reply: &got, Results: [][]byte{small, large}, MaxReply: 32})
@@ -68,64 +69,64 @@ func TestClientReads(t *testing.T) {
 	tests := []struct {
 		name   string
 		land   bool // memory is named for the result
-		answer func(p *rawPeer, h *Header)
+		answer func(p *rawPeer, h *rpcrdma.Header)
 	}{
-		{"bulk data", false, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		{"bulk data", false, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.Reads = p.readSegments(36, data)
 			p.send(r, result(h.XID, size))
 		}},
-		{"bulk data with its round-up", false, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		{"bulk data with its round-up", false, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.Reads = p.readSegments(36, append(bytes.Clone(data), 1, 2, 3))
 			p.send(r, result(h.XID, size))
 		}},
-		{"segments, empty ones among them", false, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		{"segments, empty ones among them", false, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.Reads = p.readSegments(36, data[:1], data[1:4000], data[4000:])
 			empty := r.Reads[0]
 			empty.Length = 0
 			r.Reads = slices.Insert(r.Reads, 1, empty)
 			p.send(r, result(h.XID, size))
 		}},
-		{"all at position zero", false, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeNoMsg)
+		{"all at position zero", false, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeNoMsg)
 			m := echoReply(h.XID, data)
 			r.Reads = p.readSegments(0, m[:30], m[30:])
 			p.send(r)
 		}},
-		{"position zero behind another", false, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeNoMsg)
+		{"position zero behind another", false, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeNoMsg)
 			r.Reads = append(p.readSegments(36, data), p.readSegments(0, result(h.XID, size))...)
 			p.send(r)
 		}},
-		{"position zero, and the data in a write chunk", true, func(p *rawPeer, h *Header) {
+		{"position zero, and the data in a write chunk", true, func(p *rawPeer, h *rpcrdma.Header) {
 			p.writeChunk(h.Writes[0], data)
-			r := header(h.XID, TypeNoMsg)
+			r := header(h.XID, rpcrdma.TypeNoMsg)
 			segs, _ := chunks.Fill(nil, h.Writes[0], size)
 			chunks.RoundUp(segs, h.Writes[0], size)
 			r.AddWrite(segs)
 			r.Reads = p.readSegments(0, result(h.XID, size))
 			p.send(r)
 		}},
-		{"write chunk offered and not used", true, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		{"write chunk offered and not used", true, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			segs, _ := chunks.Fill(nil, h.Writes[0], 0)
 			r.AddWrite(segs)
 			r.Reads = p.readSegments(36, data)
 			p.send(r, result(h.XID, size))
 		}},
-		{"beside the rest in the reply chunk", false, func(p *rawPeer, h *Header) { // draft section 5.2: "even with read chunks removed"
+		{"beside the rest in the reply chunk", false, func(p *rawPeer, h *rpcrdma.Header) { // draft section 5.2: "even with read chunks removed"
 			m := result(h.XID, size)
 			p.writeChunk(h.Reply, m)
-			r := header(h.XID, TypeNoMsg)
+			r := header(h.XID, rpcrdma.TypeNoMsg)
 			segs, _ := chunks.Fill(nil, h.Reply, len(m))
 			r.SetReply(segs)
 			r.Reads = p.readSegments(36, data)
 			p.send(r)
 		}},
-		{"reply chunk offered and not used", false, func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeNoMsg)
+		{"reply chunk offered and not used", false, func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeNoMsg)
 			segs, _ := chunks.Fill(nil, h.Reply, 0)
 			r.SetReply(segs)
 			r.Reads = p.readSegments(0, echoReply(h.XID, data))
@@ -136,7 +137,7 @@ func TestClientReads(t *testing.T) {
 		for _, serves := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/serves %v", tt.name, serves), func(t *testing.T) {
 				info := &lastInfo{}
-				c, p := rawServer(t, Config{Dialect: Draft, Observer: info}, inline4k)
+				c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Observer: info}, inline4k)
 				if serves {
 					back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 					back.Handle(newProgram().program())
@@ -171,24 +172,26 @@ func TestClientReads(t *testing.T) {
 }
 
 // lastInfo is an Observer of the last call.
-type lastInfo struct{ CallInfo }
+type lastInfo struct{ rpcrdma.CallInfo }
 
-func (l *lastInfo) CallDone(info *CallInfo) { l.CallInfo = *info }
+func (l *lastInfo) CallDone(info *rpcrdma.CallInfo) { l.CallInfo = *info }
 
 // bytesRead is an Observer that sums up.
 type bytesRead struct{ atomic.Int64 }
 
-func (n *bytesRead) CallDone(info *CallInfo) { n.Add(int64(info.ReplyRead + info.InlineReceived)) }
+func (n *bytesRead) CallDone(info *rpcrdma.CallInfo) {
+	n.Add(int64(info.ReplyRead + info.InlineReceived))
+}
 
 // goesOn makes a call: the next thing that the server sees is that, and its reply takes all credits back.
-func goesOn(t *testing.T, c *Conn, p *rawPeer) {
+func goesOn(t *testing.T, c *rpcrdma.Conn, p *rawPeer) {
 	t.Helper()
 	s := start(t.Context(), c, &items{}, nil)
 	h, body := p.next()
-	if h.Type != TypeMsg || len(body) < 8 {
+	if h.Type != rpcrdma.TypeMsg || len(body) < 8 {
 		t.Fatalf("the server got %v, want the next call", h.Type)
 	}
-	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 	if err := wait(t, s.err); err != nil {
 		t.Errorf("next call: %v", err)
 	}
@@ -200,13 +203,13 @@ func goesOn(t *testing.T, c *Conn, p *rawPeer) {
 // TestDoneAfterReads checks that the RDMA_DONE leaves when the last RDMA Read is complete and not before, and that the call lasts as long.
 func TestDoneAfterReads(t *testing.T) {
 	holder := newReadHolder()
-	c, p := rawServerOn(t, Config{Dialect: Draft}, inline4k, holder.wrap)
+	c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, holder.wrap)
 	held := wait(t, holder.made)
 	goesOn(t, c, p) // which opens the window
 	data := pattern(1, 9000)
 	s := start(t.Context(), c, &items{data: [][]byte{{1}}}, nil)
 	h, _ := p.next()
-	r := header(h.XID, TypeMsg)
+	r := header(h.XID, rpcrdma.TypeMsg)
 	r.Reads = p.readSegments(36, data[:3000], data[3000:6000], data[6000:])
 	p.send(r, result(h.XID, len(data)))
 	for left := 3; left > 0; left-- {
@@ -227,14 +230,14 @@ func TestDoneAfterReads(t *testing.T) {
 }
 
 // goesBeside makes a call while others are under way.
-func goesBeside(t *testing.T, c *Conn, p *rawPeer) {
+func goesBeside(t *testing.T, c *rpcrdma.Conn, p *rawPeer) {
 	t.Helper()
 	s := start(t.Context(), c, &items{}, nil)
 	h, _ := p.next()
-	if h.Type != TypeMsg {
+	if h.Type != rpcrdma.TypeMsg {
 		t.Fatalf("the server got %v, want a call", h.Type)
 	}
-	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 	if err := wait(t, s.err); err != nil {
 		t.Errorf("a call beside: %v", err)
 	}

@@ -1,19 +1,20 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestGrantsWhileReading has a reply lower the grant while an earlier one is still read: the earlier grant does not come back with it, nor is the later one lost.
 func TestGrantsWhileReading(t *testing.T) {
 	for _, serves := range []bool{false, true} {
-		for _, second := range []Type{TypeMsg, TypeNoMsg} {
+		for _, second := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg} {
 			t.Run(fmt.Sprintf("serves %v, then %v", serves, second), func(t *testing.T) {
 				holder := newReadHolder()
-				c, p := rawServerOn(t, Config{Dialect: Draft}, inline4k, holder.wrap)
+				c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, holder.wrap)
 				held := wait(t, holder.made)
 				if serves { // then a message at position zero might be a call
 					back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
@@ -26,20 +27,20 @@ func TestGrantsWhileReading(t *testing.T) {
 				h, _ := p.next()
 				calls = append(calls, start(t.Context(), c, &items{}, nil))
 				h2, _ := p.next()
-				answer := func(xid, credits uint32, typ Type) {
+				answer := func(xid, credits uint32, typ rpcrdma.Type) {
 					r := header(xid, typ)
 					r.Credits = credits
 					m := append(replyHeader(xid), be32(0, 7)...)
-					if typ == TypeNoMsg {
+					if typ == rpcrdma.TypeNoMsg {
 						r.Reads = p.readSegments(0, m)
 						p.send(r)
 					} else {
 						p.send(r, m)
 					}
 				}
-				answer(h.XID, 30, TypeNoMsg)
+				answer(h.XID, 30, rpcrdma.TypeNoMsg)
 				answer(h2.XID, 2, second)
-				if second == TypeMsg {
+				if second == rpcrdma.TypeMsg {
 					if err := wait(t, calls[1].err); err != nil {
 						t.Error(err)
 					}
@@ -61,9 +62,9 @@ func TestGrantsWhileReading(t *testing.T) {
 
 // TestDoneTakesCredit checks that an RDMA_DONE counts as a request until the reply to a later call shows that it was taken (draft section 3.8).
 func TestDoneTakesCredit(t *testing.T) {
-	c, p := rawServer(t, Config{Dialect: Draft}, inline4k)
-	answer := func(h *Header, reads bool) {
-		r := header(h.XID, TypeMsg)
+	c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
+	answer := func(h *rpcrdma.Header, reads bool) {
+		r := header(h.XID, rpcrdma.TypeMsg)
 		r.Credits = 2
 		if reads {
 			r.Reads = p.readSegments(36, make([]byte, 100))
@@ -92,7 +93,7 @@ func TestDoneTakesCredit(t *testing.T) {
 		t.Error("two calls beside an RDMA_DONE, and 2 credits")
 	}
 	answer(h, false)
-	var last []*Header
+	var last []*rpcrdma.Header
 	for range 2 {
 		h, _ = p.next()
 		last = append(last, h)

@@ -1,35 +1,39 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
 	"context"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestEndsWhilePinned ends connections, from either side, at each stage of replies that are left to be read. Everything is given back.
 func TestEndsWhilePinned(t *testing.T) {
 	stages := []struct {
 		name string
-		do   func(t *testing.T, p *rawPeer, conn *Conn, ep *slowSends)
+		do   func(t *testing.T, p *rawPeer, conn *rpcrdma.Conn, ep *slowSends)
 	}{
-		{"not sent", func(_ *testing.T, p *rawPeer, _ *Conn, ep *slowSends) {
+		{"not sent", func(_ *testing.T, p *rawPeer, _ *rpcrdma.Conn, ep *slowSends) {
 			ep.slow.Store(true)
 			p.source(9, 2, 5001)
 		}},
-		{"sent", func(_ *testing.T, p *rawPeer, _ *Conn, _ *slowSends) { p.source(9, 2, 5001) }},
-		{"half read", func(_ *testing.T, p *rawPeer, _ *Conn, _ *slowSends) { p.read(p.source(9, 2, 5001).Reads[0].Segment) }},
-		{"acknowledged, and the Send not complete", func(t *testing.T, p *rawPeer, conn *Conn, ep *slowSends) {
+		{"sent", func(_ *testing.T, p *rawPeer, _ *rpcrdma.Conn, _ *slowSends) { p.source(9, 2, 5001) }},
+		{"half read", func(_ *testing.T, p *rawPeer, _ *rpcrdma.Conn, _ *slowSends) {
+			p.read(p.source(9, 2, 5001).Reads[0].Segment)
+		}},
+		{"acknowledged, and the Send not complete", func(t *testing.T, p *rawPeer, conn *rpcrdma.Conn, ep *slowSends) {
 			ep.slow.Store(true)
 			p.source(9, 2, 5001)
 			p.done(9)
 			waitFor(t, func() bool { return conn.Stats().DonesReceived == 1 })
 		}},
-		{"withheld", func(t *testing.T, p *rawPeer, conn *Conn, _ *slowSends) {
+		{"withheld", func(t *testing.T, p *rawPeer, conn *rpcrdma.Conn, _ *slowSends) {
 			for xid := range uint32(2) {
 				p.source(xid, 1, 60_000)
 			}
 			for xid := range uint32(3) {
-				p.send(header(xid+10, TypeMsg), callBytes(xid+10, procSource, &source{1, 60_000}))
+				p.send(header(xid+10, rpcrdma.TypeMsg), callBytes(xid+10, procSource, &source{1, 60_000}))
 			}
 			waitFor(t, func() bool { s := conn.Stats(); return s.Withheld == 1 && s.Waited == 2 })
 		}},
@@ -37,7 +41,7 @@ func TestEndsWhilePinned(t *testing.T) {
 	for _, stage := range stages {
 		for _, side := range []string{"client", "server", "shutdown"} {
 			t.Run(stage.name+"/"+side, func(t *testing.T) {
-				r, made := newSlowRig(t, Config{Dialect: Draft, MaxMessage: 65536, ConnMemory: 131072})
+				r, made := newSlowRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, MaxMessage: 65536, ConnMemory: 131072})
 				p := r.raw(inline4k)
 				p.alive()
 				ep, conn := wait(t, made), wait(t, r.program.conns)
@@ -71,7 +75,7 @@ func TestEndsWhilePinned(t *testing.T) {
 
 // TestShutdownWaitsForDone shuts a server down that has replies to be read: it waits for the RDMA_DONE as for every call under way.
 func TestShutdownWaitsForDone(t *testing.T) {
-	r := newRig(t, Config{Dialect: Draft})
+	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 	p := r.raw(inline4k)
 	p.alive()
 	h := p.source(9, 2, 5001)
@@ -99,10 +103,10 @@ func TestReadsAfterFailed(t *testing.T) {
 	for _, fails := range []bool{true, false} {
 		var calls []*started
 		for range 32 { // the pool has some of their calls for those of the next round
-			c, p := rawServer(t, Config{Dialect: Draft}, inline4k)
+			c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
 			s := start(t.Context(), c, &items{}, nil)
 			h, _ := p.next()
-			r := header(h.XID, TypeMsg)
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.Reads = p.readSegments(36, data)
 			if fails {
 				r.Reads[0].Handle++

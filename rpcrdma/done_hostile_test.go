@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -17,96 +18,96 @@ import (
 func TestBadReplyReads(t *testing.T) {
 	const size = 5001
 	data := pattern(1, size)
-	bulk := func(p *rawPeer, h *Header, position uint32, parts ...[]byte) {
-		r := header(h.XID, TypeMsg)
+	bulk := func(p *rawPeer, h *rpcrdma.Header, position uint32, parts ...[]byte) {
+		r := header(h.XID, rpcrdma.TypeMsg)
 		r.Reads = p.readSegments(position, parts...)
 		p.send(r, result(h.XID, size))
 	}
-	long := func(p *rawPeer, h *Header, message []byte) {
-		r := header(h.XID, TypeNoMsg)
+	long := func(p *rawPeer, h *rpcrdma.Header, message []byte) {
+		r := header(h.XID, rpcrdma.TypeNoMsg)
 		r.Reads = p.readSegments(0, message)
 		p.send(r)
 	}
 	tests := []struct {
 		name   string
-		answer func(p *rawPeer, h *Header)
+		answer func(p *rawPeer, h *rpcrdma.Header)
 		want   error
 	}{
-		{"overlap", func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		{"overlap", func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.Reads = append(p.readSegments(36, data), p.readSegments(40, data)...)
 			p.send(r, result(h.XID, size))
 		}, chunks.ErrMalformed},
-		{"position that is no multiple of four", func(p *rawPeer, h *Header) { bulk(p, h, 37, data) }, chunks.ErrMalformed},
-		{"position past the end", func(p *rawPeer, h *Header) { bulk(p, h, 44, data) }, chunks.ErrMalformed},
-		{"position above 2 GiB", func(p *rawPeer, h *Header) { bulk(p, h, 1<<31, data) }, chunks.ErrMalformed},
-		{"position of no item", func(p *rawPeer, h *Header) { bulk(p, h, 28, data) }, xdr.ErrChunk},
-		{"shorter than the stream says", func(p *rawPeer, h *Header) { bulk(p, h, 36, data[1:]) }, xdr.ErrChunk},
-		{"longer than the stream says", func(p *rawPeer, h *Header) { bulk(p, h, 36, data, data[:4]) }, xdr.ErrChunk},
-		{"longer than MaxMessage", func(p *rawPeer, h *Header) { bulk(p, h, 36, make([]byte, 65537)) }, ErrTooLarge},
-		{"4 GiB in two segments", func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		{"position that is no multiple of four", func(p *rawPeer, h *rpcrdma.Header) { bulk(p, h, 37, data) }, chunks.ErrMalformed},
+		{"position past the end", func(p *rawPeer, h *rpcrdma.Header) { bulk(p, h, 44, data) }, chunks.ErrMalformed},
+		{"position above 2 GiB", func(p *rawPeer, h *rpcrdma.Header) { bulk(p, h, 1<<31, data) }, chunks.ErrMalformed},
+		{"position of no item", func(p *rawPeer, h *rpcrdma.Header) { bulk(p, h, 28, data) }, xdr.ErrChunk},
+		{"shorter than the stream says", func(p *rawPeer, h *rpcrdma.Header) { bulk(p, h, 36, data[1:]) }, xdr.ErrChunk},
+		{"longer than the stream says", func(p *rawPeer, h *rpcrdma.Header) { bulk(p, h, 36, data, data[:4]) }, xdr.ErrChunk},
+		{"longer than MaxMessage", func(p *rawPeer, h *rpcrdma.Header) { bulk(p, h, 36, make([]byte, 65537)) }, rpcrdma.ErrTooLarge},
+		{"4 GiB in two segments", func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.Reads = p.readSegments(36, data, data)
 			r.Reads[0].Length, r.Reads[1].Length = 1<<31, 1<<31
 			p.send(r, result(h.XID, size))
-		}, ErrTooLarge},
-		{"long, longer than MaxMessage with the chunk beside it", func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeNoMsg)
+		}, rpcrdma.ErrTooLarge},
+		{"long, longer than MaxMessage with the chunk beside it", func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeNoMsg)
 			r.Reads = append(p.readSegments(0, result(h.XID, size)), p.readSegments(36, make([]byte, 65536))...)
 			p.send(r)
-		}, ErrTooLarge},
-		{"long beside a message", func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		}, rpcrdma.ErrTooLarge},
+		{"long beside a message", func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.Reads = p.readSegments(0, echoReply(h.XID, data))
 			p.send(r, result(h.XID, size))
-		}, ErrMalformed},
-		{"long beside a reply chunk in use", func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeNoMsg)
+		}, rpcrdma.ErrMalformed},
+		{"long beside a reply chunk in use", func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeNoMsg)
 			r.SetReply(h.Reply)
 			r.Reads = p.readSegments(0, echoReply(h.XID, data))
 			p.send(r)
-		}, ErrMalformed},
-		{"no message", func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeNoMsg)
+		}, rpcrdma.ErrMalformed},
+		{"no message", func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeNoMsg)
 			r.Reads = p.readSegments(36, data)
 			p.send(r)
 		}, chunks.ErrMalformed},
-		{"past the end of the message in the reply chunk", func(p *rawPeer, h *Header) {
+		{"past the end of the message in the reply chunk", func(p *rawPeer, h *rpcrdma.Header) {
 			m := result(h.XID, size)
 			p.writeChunk(h.Reply, m)
-			r := header(h.XID, TypeNoMsg)
+			r := header(h.XID, rpcrdma.TypeNoMsg)
 			segs, _ := chunks.Fill(nil, h.Reply, len(m))
 			r.SetReply(segs)
 			r.Reads = p.readSegments(uint32(len(m)+4), data)
 			p.send(r)
 		}, chunks.ErrMalformed},
-		{"reply chunk longer than offered", func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeNoMsg)
+		{"reply chunk longer than offered", func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeNoMsg)
 			r.SetReply(h.Reply)
 			r.Reply[0].Length = 1<<32 - 1
 			r.Reads = p.readSegments(36, data)
 			p.send(r)
 		}, chunks.ErrMalformed},
-		{"long and too short for a message", func(p *rawPeer, h *Header) { long(p, h, be32(h.XID)) }, ErrMalformed},
-		{"long with another XID", func(p *rawPeer, h *Header) { long(p, h, echoReply(h.XID+1, data)) }, ErrXID},
-		{"long with a call", func(p *rawPeer, h *Header) { long(p, h, callBytes(h.XID, procNull, nil)) }, ErrMalformed},
-		{"long and truncated", func(p *rawPeer, h *Header) { long(p, h, replyHeader(h.XID)[:20]) }, oncrpc.ErrReply},
-		{"long with bytes left over", func(p *rawPeer, h *Header) { long(p, h, append(echoReply(h.XID, data), 0, 0, 0, 0)) }, oncrpc.ErrReply},
-		{"another XID in the message", func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		{"long and too short for a message", func(p *rawPeer, h *rpcrdma.Header) { long(p, h, be32(h.XID)) }, rpcrdma.ErrMalformed},
+		{"long with another XID", func(p *rawPeer, h *rpcrdma.Header) { long(p, h, echoReply(h.XID+1, data)) }, rpcrdma.ErrXID},
+		{"long with a call", func(p *rawPeer, h *rpcrdma.Header) { long(p, h, callBytes(h.XID, procNull, nil)) }, rpcrdma.ErrMalformed},
+		{"long and truncated", func(p *rawPeer, h *rpcrdma.Header) { long(p, h, replyHeader(h.XID)[:20]) }, oncrpc.ErrReply},
+		{"long with bytes left over", func(p *rawPeer, h *rpcrdma.Header) { long(p, h, append(echoReply(h.XID, data), 0, 0, 0, 0)) }, oncrpc.ErrReply},
+		{"another XID in the message", func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.Reads = p.readSegments(36, data)
 			p.send(r, result(h.XID+1, size))
-		}, ErrXID},
-		{"a write list that was not offered", func(p *rawPeer, h *Header) {
-			r := header(h.XID, TypeMsg)
+		}, rpcrdma.ErrXID},
+		{"a write list that was not offered", func(p *rawPeer, h *rpcrdma.Header) {
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.AddWrite([]chunks.Segment{{Handle: 1, Length: 1}})
 			r.Reads = p.readSegments(36, data)
 			p.send(r, result(h.XID, size))
-		}, ErrMalformed},
+		}, rpcrdma.ErrMalformed},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, p := rawServer(t, Config{Dialect: Draft, MaxMessage: 65536}, inline4k)
+			c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft, MaxMessage: 65536}, inline4k)
 			goesOn(t, c, p)
 			s := start(t.Context(), c, &items{data: [][]byte{data}}, nil)
 			h, _ := p.next()
@@ -132,13 +133,13 @@ func TestReplyReadsImpossible(t *testing.T) {
 			if tt == "no ORD" {
 				wrap = func(d transport.Dialer) transport.Dialer { return noReadsDialer{d} }
 			}
-			c, p := rawServerOn(t, Config{Dialect: Draft}, inline4k, wrap)
+			c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, wrap)
 			if tt == "said so" {
-				c.Agree(func(s *Settings) { s.Reads = 0 })
+				c.Agree(func(s *rpcrdma.Settings) { s.Reads = 0 })
 			}
 			s := start(t.Context(), c, &items{}, nil)
 			h, _ := p.next()
-			r := header(h.XID, TypeMsg)
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.Reads = p.readSegments(36, make([]byte, 100))
 			p.send(r, result(h.XID, 100))
 			if err := wait(t, s.err); !errors.Is(err, transport.ErrNoReads) {
@@ -170,7 +171,7 @@ func (e noReads) Info() transport.Info {
 // read. They are counted, nothing is read of them, and no RDMA_DONE tells of them, since there may be no such reply at the server.
 func TestReplyReadsToNoCall(t *testing.T) {
 	holder := newReadHolder()
-	c, p := rawServerOn(t, Config{Dialect: Draft}, inline4k, holder.wrap)
+	c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, holder.wrap)
 	held := wait(t, holder.made)
 	goesOn(t, c, p)
 	data := pattern(1, 5001)
@@ -178,17 +179,17 @@ func TestReplyReadsToNoCall(t *testing.T) {
 	h, _ := p.next()
 	unreadable := []chunks.ReadSegment{{Position: 36, Segment: chunks.Segment{Handle: 1, Length: 5001}}}
 	send := func(xid uint32) {
-		r := header(xid, TypeMsg)
+		r := header(xid, rpcrdma.TypeMsg)
 		r.Reads = unreadable
 		p.send(r, result(xid, 5001))
-		r = header(xid, TypeNoMsg)
+		r = header(xid, rpcrdma.TypeNoMsg)
 		r.Reads = []chunks.ReadSegment{{Segment: unreadable[0].Segment}}
 		if xid == h.XID { // otherwise it is a call of the server's
 			p.send(r)
 		}
 	}
 	send(h.XID + 1)
-	r := header(h.XID, TypeMsg)
+	r := header(h.XID, rpcrdma.TypeMsg)
 	r.Reads = p.readSegments(36, data)
 	p.send(r, result(h.XID, len(data)))
 	send(h.XID)
@@ -207,20 +208,20 @@ func TestReplyReadsToNoCall(t *testing.T) {
 
 // TestReplyReadInRFC8166 sends a client of RFC 8166 replies with read lists: none is read, and no RDMA_DONE tells of them (RFC 8166 section 4.3).
 func TestReplyReadInRFC8166(t *testing.T) {
-	c, p := rawServer(t, Config{}, inline4k)
-	for _, typ := range []Type{TypeMsg, TypeNoMsg} {
+	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
+	for _, typ := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg} {
 		s := start(t.Context(), c, &items{}, nil)
 		h, _ := p.next()
 		r := header(h.XID, typ)
 		r.Reads = []chunks.ReadSegment{{Position: 36, Segment: chunks.Segment{Handle: 1, Length: 8}}}
-		if typ == TypeNoMsg {
+		if typ == rpcrdma.TypeNoMsg {
 			r.Reads[0].Position = 0
 			p.send(r)
 		} else {
 			p.send(r, result(h.XID, 8))
 		}
-		if err := wait(t, s.err); !errors.Is(err, ErrReplyRead) {
-			t.Errorf("error %v, want %v", err, ErrReplyRead)
+		if err := wait(t, s.err); !errors.Is(err, rpcrdma.ErrReplyRead) {
+			t.Errorf("error %v, want %v", err, rpcrdma.ErrReplyRead)
 		}
 		goesOn(t, c, p)
 	}

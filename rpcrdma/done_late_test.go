@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -6,12 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // TestDoneOvertakes has the RDMA_DONE arrive before the Send of the reply is known to be complete.
 func TestDoneOvertakes(t *testing.T) {
-	r, made := newSlowRig(t, Config{Dialect: Draft})
+	r, made := newSlowRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 	p := r.raw(inline4k)
 	p.alive()
 	ep, conn := wait(t, made), wait(t, r.program.conns)
@@ -36,13 +37,13 @@ func TestDoneOvertakes(t *testing.T) {
 // TestDoneOvertakesTwice has RDMA_DONEs arrive while Sends are not known to be complete: two for one reply, and one for a reply that has nothing to be read. The second
 // of the two, and the last, are for nothing.
 func TestDoneOvertakesTwice(t *testing.T) {
-	r, made := newSlowRig(t, Config{Dialect: Draft})
+	r, made := newSlowRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 	p := r.raw(inline4k)
 	p.alive()
 	ep, conn := wait(t, made), wait(t, r.program.conns)
 	ep.slow.Store(true)
 	p.source(9, 1, 5001)
-	p.send(header(10, TypeMsg), callBytes(10, procNull, nil))
+	p.send(header(10, rpcrdma.TypeMsg), callBytes(10, procNull, nil))
 	p.next()
 	p.done(10)
 	p.done(9)
@@ -51,11 +52,9 @@ func TestDoneOvertakesTwice(t *testing.T) {
 	if got := conn.Stats(); got.DonesReceived != 1 || got.DonesIgnored != 2 {
 		t.Errorf("counters %+v", got)
 	}
-	conn.mu.Lock()
-	if posted, active, owed := conn.granter.State(); conn.awaited() != posted || active != 0 || owed != 0 {
-		t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come", conn.awaited(), posted, active, owed)
+	if h := conn.Holding(); h.Receives != h.Posted || h.Active != 0 || h.Owed != 0 {
+		t.Errorf("%+v", h)
 	}
-	conn.mu.Unlock()
 	r.notFreed()
 	ep.slow.Store(false)
 	for len(ep.held) > 0 {
@@ -69,14 +68,14 @@ func TestDoneOvertakesTwice(t *testing.T) {
 // TestDonesIgnored sends RDMA_DONEs that acknowledge nothing, more than there are credits: they are counted, and cost neither receives nor
 // replies anything.
 func TestDonesIgnored(t *testing.T) {
-	for _, dialect := range []Dialect{RFC8166, Draft} {
+	for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(dialect.String(), func(t *testing.T) {
-			r := newRig(t, Config{Dialect: dialect, Credits: 4})
+			r := newRig(t, rpcrdma.Config{Dialect: dialect, Credits: 4})
 			p := r.raw(inline4k)
 			p.alive()
 			conn := wait(t, r.program.conns)
 			want := uint64(0)
-			if dialect == Draft {
+			if dialect == rpcrdma.Draft {
 				p.source(9, 1, 5001)
 			}
 			for i := range uint32(20) {
@@ -85,7 +84,7 @@ func TestDonesIgnored(t *testing.T) {
 			}
 			p.alive()
 			r.notFreed()
-			if dialect == Draft {
+			if dialect == rpcrdma.Draft {
 				p.done(9)
 				r.freed(1)
 			}
@@ -99,19 +98,16 @@ func TestDonesIgnored(t *testing.T) {
 			if got := conn.Stats().DonesIgnored; got != want {
 				t.Errorf("%d RDMA_DONEs ignored, want %d", got, want)
 			}
-			conn.mu.Lock()
-			posted, active, owed := conn.granter.State()
-			if posted != 4 || active != 0 || owed != 0 || conn.awaited() != posted {
-				t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come", conn.awaited(), posted, active, owed)
+			if h := conn.Holding(); h.Posted != 4 || h.Active != 0 || h.Owed != 0 || h.Receives != h.Posted {
+				t.Errorf("%+v", h)
 			}
-			conn.mu.Unlock()
 		})
 	}
 }
 
 // TestDonesOfOneXID has two replies of one transaction id pinned: each RDMA_DONE frees one, the older first.
 func TestDonesOfOneXID(t *testing.T) {
-	r := newRig(t, Config{Dialect: Draft})
+	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 	p := r.raw(inline4k)
 	p.alive()
 	conn := wait(t, r.program.conns)
@@ -137,7 +133,7 @@ func TestDonesOfOneXID(t *testing.T) {
 // TestDoneMissed has a client send no RDMA_DONE for PeerTimeout. The memory is taken back and the connection lives on (draft section 3.8), until the
 // client reads what is gone. An RDMA_DONE that comes late does no harm.
 func TestDoneMissed(t *testing.T) {
-	r := newRig(t, Config{Dialect: Draft, PeerTimeout: 20 * time.Millisecond})
+	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: 20 * time.Millisecond})
 	p := r.raw(inline4k)
 	p.alive()
 	conn := wait(t, r.program.conns)
@@ -155,11 +151,9 @@ func TestDoneMissed(t *testing.T) {
 	if got := conn.Stats(); got.DonesMissed != 2 || got.DonesReceived != 0 || got.DonesIgnored != 2 {
 		t.Errorf("counters %+v", got)
 	}
-	conn.mu.Lock()
-	if posted, active, owed := conn.granter.State(); conn.awaited() != posted || active != 0 || owed != 0 || conn.late != 0 {
-		t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come, %d of them late", conn.awaited(), posted, active, owed, conn.late)
+	if h := conn.Holding(); h.Receives != h.Posted || h.Active != 0 || h.Owed != 0 || h.Late != 0 {
+		t.Errorf("%+v", h)
 	}
-	conn.mu.Unlock()
 
 	other := r.raw(inline4k)
 	s := first.Reads[0].Segment
@@ -172,18 +166,14 @@ func TestDoneMissed(t *testing.T) {
 
 // TestDoneMissedAgain has two replies not be acknowledged, with a time between them in which nothing waits for the client, and no clock runs.
 func TestDoneMissedAgain(t *testing.T) {
-	r := newRig(t, Config{Dialect: Draft, PeerTimeout: 20 * time.Millisecond})
+	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: 20 * time.Millisecond})
 	p := r.raw(inline4k)
 	p.alive()
 	conn := wait(t, r.program.conns)
 	for range 2 {
 		p.source(9, 1, 5001)
 		r.freed(1)
-		waitFor(t, func() bool {
-			conn.mu.Lock()
-			defer conn.mu.Unlock()
-			return !conn.stalls.running
-		})
+		waitFor(t, func() bool { return !conn.Holding().Running })
 	}
 	p.alive()
 	if got := conn.Stats(); got.DonesMissed != 2 {
@@ -194,7 +184,7 @@ func TestDoneMissedAgain(t *testing.T) {
 // TestNeverDone has a client never send an RDMA_DONE, though it gets its replies: their memory is taken back each time. In the end its connection ends, and
 // no other, as an RDMA_DONE that may still come has a receive of its own.
 func TestNeverDone(t *testing.T) {
-	r := newRig(t, Config{Dialect: Draft, Credits: 8, PeerTimeout: 20 * time.Millisecond})
+	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: 8, PeerTimeout: 20 * time.Millisecond})
 	other := r.raw(inline4k)
 	other.alive()
 	wait(t, r.program.conns)
@@ -203,7 +193,7 @@ func TestNeverDone(t *testing.T) {
 	conn := wait(t, r.program.conns)
 	replies := 0
 	for lost := false; !lost; {
-		b := append(header(9, TypeMsg).Append(nil), callBytes(9, procSource, &source{1, 5001})...)
+		b := append(header(9, rpcrdma.TypeMsg).Append(nil), callBytes(9, procSource, &source{1, 5001})...)
 		wr := transport.WorkRequest{Op: transport.OpSend, Local: []transport.Slice{{Bytes: b}}, Done: make(completer, 1)}
 		if p.ep.Post(&wr) != nil {
 			break
@@ -220,8 +210,8 @@ func TestNeverDone(t *testing.T) {
 		}
 	}
 	ended(t, conn)
-	if err := conn.Err(); !errors.Is(err, ErrStalled) {
-		t.Errorf("ended with %v, want %v", err, ErrStalled)
+	if err := conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
+		t.Errorf("ended with %v, want %v", err, rpcrdma.ErrStalled)
 	}
 	if replies < 8 {
 		t.Errorf("the connection ended after %d replies", replies)

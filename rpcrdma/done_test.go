@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -27,7 +28,7 @@ func sourceReply(xid uint32, count, size int) []byte {
 
 func (p *rawPeer) done(xid uint32) {
 	p.t.Helper()
-	p.send(header(xid, TypeDone))
+	p.send(header(xid, rpcrdma.TypeDone))
 }
 
 // canRead reports whether a segment can be read. If not, the connection has ended.
@@ -63,20 +64,9 @@ func (r *rig) freed(n int) {
 }
 
 // memoryBack waits until the budget of a server's connection has got everything back.
-func memoryBack(t testing.TB, c *Conn) {
+func memoryBack(t testing.TB, c *rpcrdma.Conn) {
 	t.Helper()
-	b, m := c.budget, &c.memory
-	waitFor(t, func() bool {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return b.free >= c.cfg.ServerMemory && m.free >= c.cfg.ConnMemory && m.pinned == 0
-	})
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.free != c.cfg.ServerMemory || m.free != c.cfg.ConnMemory || m.pinned != 0 || len(m.withheld) > 0 || m.waiting != 0 {
-		t.Errorf("free %d of %d and %d of %d, %d replies pinned, %d withheld, %d calls waiting",
-			b.free, c.cfg.ServerMemory, m.free, c.cfg.ConnMemory, m.pinned, len(m.withheld), m.waiting)
-	}
+	waitRight(t, c.MemoryMissing)
 }
 
 // TestReplyReads has a server answer a client that offers too little, or nothing (draft sections 3.4, 3.8, 5.1, 5.2). The client reads what it was
@@ -85,30 +75,30 @@ func TestReplyReads(t *testing.T) {
 	const first = 24 + 4 + 8 // position of the first item's data
 	tests := []struct {
 		name        string
-		cfg         Config
+		cfg         rpcrdma.Config
 		recv        int // inline; 0: 4096
 		count, size int
 		writes      []int // offered
 		reply       int   // offered
-		wantType    Type
+		wantType    rpcrdma.Type
 		wantReads   []string // position+length
 		wantWrites  []int
 	}{
 		{name: "bulk data", count: 1, size: 5001, wantReads: []string{"36+5001"}},
 		{name: "one byte too much for inline", count: 1, size: 4096 - 28 - 24 - 16 + 1, wantReads: []string{"36+4029"}},
 		{name: "several", count: 3, size: 2002, wantReads: []string{"36+2002", "2048+2002", "4060+2002"}},
-		{name: "segments", cfg: Config{SegmentSize: 2000}, count: 1, size: 5001, wantReads: []string{"36+2000", "36+2000", "36+1001"}},
-		{name: "a long reply", count: 10, size: 500, wantType: TypeNoMsg, wantReads: []string{"0+5112"}},
-		{name: "a long reply in segments", cfg: Config{SegmentSize: 4000}, count: 10, size: 500, wantType: TypeNoMsg, wantReads: []string{"0+4000", "0+1112"}},
-		{name: "a long reply with bulk data beside it", recv: 1024, count: 31, size: 1024, wantType: TypeNoMsg, wantReads: func() []string {
+		{name: "segments", cfg: rpcrdma.Config{SegmentSize: 2000}, count: 1, size: 5001, wantReads: []string{"36+2000", "36+2000", "36+1001"}},
+		{name: "a long reply", count: 10, size: 500, wantType: rpcrdma.TypeNoMsg, wantReads: []string{"0+5112"}},
+		{name: "a long reply in segments", cfg: rpcrdma.Config{SegmentSize: 4000}, count: 10, size: 500, wantType: rpcrdma.TypeNoMsg, wantReads: []string{"0+4000", "0+1112"}},
+		{name: "a long reply with bulk data beside it", recv: 1024, count: 31, size: 1024, wantType: rpcrdma.TypeNoMsg, wantReads: func() []string {
 			all := []string{fmt.Sprint("0+", 24+4+31*8+4)}
 			for i := range 31 {
 				all = append(all, fmt.Sprintf("%d+1024", first+i*1032))
 			}
 			return all
 		}()},
-		{name: "more items than the header holds", recv: 1024, count: 45, size: 1024, wantType: TypeNoMsg, wantReads: []string{fmt.Sprint("0+", 24+4+45*1032+4)}},
-		{name: "small chunks", cfg: Config{MinChunk: 100}, count: 10, size: 500, wantReads: func() (all []string) {
+		{name: "more items than the header holds", recv: 1024, count: 45, size: 1024, wantType: rpcrdma.TypeNoMsg, wantReads: []string{fmt.Sprint("0+", 24+4+45*1032+4)}},
+		{name: "small chunks", cfg: rpcrdma.Config{MinChunk: 100}, count: 10, size: 500, wantReads: func() (all []string) {
 			for i := range 10 {
 				all = append(all, fmt.Sprintf("%d+500", first+i*508))
 			}
@@ -118,23 +108,23 @@ func TestReplyReads(t *testing.T) {
 		{name: "beside write chunks, one too small", count: 3, size: 5001, writes: []int{6000, 5000, 5001}, wantReads: []string{"5048+5001"}, wantWrites: []int{5004, 0, 5004}},
 		{name: "beside write chunks, the last unused", count: 1, size: 5001, writes: []int{5000, 100_000}, wantReads: []string{"36+5001"}, wantWrites: []int{0, 0}},
 		{name: "write chunk too small", count: 1, size: 5001, writes: []int{5000}, wantReads: []string{"36+5001"}, wantWrites: []int{0}},
-		{name: "reply chunk too small", count: 10, size: 500, reply: 5111, wantType: TypeNoMsg, wantReads: []string{"0+5112"}},
+		{name: "reply chunk too small", count: 10, size: 500, reply: 5111, wantType: rpcrdma.TypeNoMsg, wantReads: []string{"0+5112"}},
 		{name: "reply chunk too small, and bulk data", count: 2, size: 5001, reply: 5000, wantReads: []string{"36+5001", "5048+5001"}},
 		{
 			name: "reply chunk too small beside a write chunk", count: 11, size: 500, writes: []int{500}, reply: 100,
-			wantType: TypeNoMsg, wantReads: []string{fmt.Sprint("0+", 24+4+8+10*508+4)}, wantWrites: []int{500},
+			wantType: rpcrdma.TypeNoMsg, wantReads: []string{fmt.Sprint("0+", 24+4+8+10*508+4)}, wantWrites: []int{500},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := tt.cfg
-			cfg.Dialect = Draft
+			cfg.Dialect = rpcrdma.Draft
 			r := newRig(t, cfg)
-			p := r.raw(private{Send: 4096, Recv: cmp.Or(tt.recv, 4096)})
+			p := r.raw(said{Send: 4096, Recv: cmp.Or(tt.recv, 4096)})
 			p.alive()
 			conn := wait(t, r.program.conns)
 			const xid = 77
-			h := header(xid, TypeMsg)
+			h := header(xid, rpcrdma.TypeMsg)
 			var mem [][]byte
 			for _, n := range tt.writes {
 				mem = append(mem, make([]byte, n))
@@ -208,13 +198,13 @@ func TestReplyReads(t *testing.T) {
 }
 
 // holed returns the whole stream of a reply: its message, and what of it is in read chunks. Items of size bytes that went by write chunk are zeros.
-func (p *rawPeer) holed(h *Header, body []byte, writes []int, size int) []byte {
+func (p *rawPeer) holed(h *rpcrdma.Header, body []byte, writes []int, size int) []byte {
 	p.t.Helper()
 	at := map[int][]byte{}
 	for _, s := range h.Reads {
 		at[int(s.Position)] = append(at[int(s.Position)], p.read(s.Segment)...)
 	}
-	if h.Type == TypeNoMsg {
+	if h.Type == rpcrdma.TypeNoMsg {
 		body = at[0]
 		delete(at, 0)
 	}
@@ -242,27 +232,27 @@ func (p *rawPeer) holed(h *Header, body []byte, writes []int, size int) []byte {
 func TestReplyNotRead(t *testing.T) {
 	tests := []struct {
 		name        string
-		dialect     Dialect
+		dialect     rpcrdma.Dialect
 		lcfg        loopback.Config // the server's
 		count, size int
 		reply       int
-		want        Type
+		want        rpcrdma.Type
 		wantReply   int
 	}{
-		{"inline", Draft, loopback.Config{}, 1, 4000, 0, TypeMsg, 0},
-		{"reply chunk", Draft, loopback.Config{}, 1, 5000, 5040, TypeNoMsg, 5040},
-		{"longer than MaxMessage", Draft, loopback.Config{}, 2, 40_000, 0, TypeError, 0},
-		{"as long as MaxMessage", Draft, loopback.Config{}, 1, 65536 - 40, 0, TypeMsg, 0},
-		{"the server serves no Reads", Draft, loopback.Config{IRD: -1}, 1, 5000, 0, TypeError, 0},
-		{"RFC 8166", RFC8166, loopback.Config{}, 1, 5000, 0, TypeError, 0},
+		{"inline", rpcrdma.Draft, loopback.Config{}, 1, 4000, 0, rpcrdma.TypeMsg, 0},
+		{"reply chunk", rpcrdma.Draft, loopback.Config{}, 1, 5000, 5040, rpcrdma.TypeNoMsg, 5040},
+		{"longer than MaxMessage", rpcrdma.Draft, loopback.Config{}, 2, 40_000, 0, rpcrdma.TypeError, 0},
+		{"as long as MaxMessage", rpcrdma.Draft, loopback.Config{}, 1, 65536 - 40, 0, rpcrdma.TypeMsg, 0},
+		{"the server serves no Reads", rpcrdma.Draft, loopback.Config{IRD: -1}, 1, 5000, 0, rpcrdma.TypeError, 0},
+		{"RFC 8166", rpcrdma.RFC8166, loopback.Config{}, 1, 5000, 0, rpcrdma.TypeError, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRigOn(t, Config{Dialect: tt.dialect, MaxMessage: 65536}, tt.lcfg, func(l transport.Listener) transport.Listener { return l })
+			r := newRigOn(t, rpcrdma.Config{Dialect: tt.dialect, MaxMessage: 65536}, tt.lcfg, func(l transport.Listener) transport.Listener { return l })
 			p := r.raw(inline4k)
 			p.alive()
 			conn := wait(t, r.program.conns)
-			h := header(5, TypeMsg)
+			h := header(5, rpcrdma.TypeMsg)
 			if tt.reply > 0 {
 				h.SetReply([]chunks.Segment{p.expose(make([]byte, tt.reply), transport.RemoteWrite)})
 			}
@@ -277,9 +267,9 @@ func TestReplyNotRead(t *testing.T) {
 				p.done(5)
 			}
 			tooLong := uint64(0)
-			if tt.want == TypeError {
+			if tt.want == rpcrdma.TypeError {
 				tooLong = 1
-				if got.Err != ErrChunk {
+				if got.Err != rpcrdma.ErrChunk {
 					t.Errorf("error %v", got.Err)
 				}
 			}
@@ -297,18 +287,18 @@ func TestReplyNotRead(t *testing.T) {
 func TestReplyReadsBothEnds(t *testing.T) {
 	for _, abilities := range []string{"all", "minimum"} {
 		t.Run(abilities, func(t *testing.T) {
-			cfg := Config{Dialect: Draft, SegmentSize: 30_000, Logger: quiet}
+			cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, SegmentSize: 30_000, Logger: quiet}
 			ccfg := cfg
 			ccfg.NoReplyChunks = true
 			var r *rig
-			var c *Conn
+			var c *rpcrdma.Conn
 			if abilities == "all" {
 				r = newRig(t, cfg)
 				c = r.dial(ccfg)
 			} else {
 				r = newRigOn(t, cfg, loopback.Config{}, func(l transport.Listener) transport.Listener { return plainListener{l} })
 				var err error
-				if c, err = Dial(t.Context(), plainDialer{r.fabric.Dialer(loopback.Config{}), false}, rigAddr, ccfg); err != nil {
+				if c, err = rpcrdma.Dial(t.Context(), plainDialer{r.fabric.Dialer(loopback.Config{}), false}, rigAddr, ccfg); err != nil {
 					t.Fatal(err)
 				}
 				defer c.Close()

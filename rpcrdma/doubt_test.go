@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -13,14 +14,14 @@ import (
 // the reply or a call: that shows when the Read of the message is let go.
 type doubtRig struct {
 	*rawPeer
-	c       *Conn
+	c       *rpcrdma.Conn
 	held    *heldReads
 	program *program
 }
 
-func newDoubtRig(t *testing.T, cfg Config) *doubtRig {
+func newDoubtRig(t *testing.T, cfg rpcrdma.Config) *doubtRig {
 	holder := newReadHolder()
-	cfg.Dialect = Draft
+	cfg.Dialect = rpcrdma.Draft
 	r := &doubtRig{program: newProgram()}
 	r.c, r.rawPeer = rawServerOn(t, cfg, inline4k, holder.wrap)
 	r.held = wait(t, holder.made)
@@ -44,7 +45,7 @@ func (r *doubtRig) ours() (*started, uint32) {
 // long has the peer send a long message.
 func (r *doubtRig) long(xid uint32, message []byte) {
 	r.t.Helper()
-	h := header(xid, TypeNoMsg)
+	h := header(xid, rpcrdma.TypeNoMsg)
 	h.Reads = r.readSegments(0, message)
 	r.send(h)
 }
@@ -59,7 +60,7 @@ func (r *doubtRig) echo(xid uint32, data []byte) {
 func (r *doubtRig) echoed(xid uint32, data []byte) {
 	r.t.Helper()
 	h, body := r.next()
-	if h.XID != xid || h.Type != TypeMsg || !bytes.Equal(body, echoReply(xid, data)) {
+	if h.XID != xid || h.Type != rpcrdma.TypeMsg || !bytes.Equal(body, echoReply(xid, data)) {
 		r.t.Errorf("answer to the peer's call %d: %+v, or it differs", xid, h)
 	}
 }
@@ -67,7 +68,7 @@ func (r *doubtRig) echoed(xid uint32, data []byte) {
 // answer has the peer answer a call of ours.
 func (r *doubtRig) answer(s *started, xid uint32) {
 	r.t.Helper()
-	r.send(header(xid, TypeMsg), replyHeader(xid), be32(0, 7))
+	r.send(header(xid, rpcrdma.TypeMsg), replyHeader(xid), be32(0, 7))
 	if err := wait(r.t, s.err); err != nil {
 		r.t.Errorf("our call: %v", err)
 	}
@@ -76,17 +77,15 @@ func (r *doubtRig) answer(s *started, xid uint32) {
 // settled checks that the receives posted are those accounted for, when no call is under way.
 func (r *doubtRig) settled() {
 	r.t.Helper()
-	r.c.mu.Lock()
-	defer r.c.mu.Unlock()
-	if posted, active, owed := r.c.granter.State(); r.c.awaited() != posted || active != 0 || owed != 0 {
-		r.t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come", r.c.awaited(), posted, active, owed)
+	if h := r.c.Holding(); h.Receives != h.Posted || h.Active != 0 || h.Owed != 0 {
+		r.t.Errorf("%+v", h)
 	}
 }
 
 // TestManyInDoubt has the peer send more long messages with the transaction id of one call of ours than there can be. Two are fetched at a time,
 // for each such call; what comes beyond is dropped.
 func TestManyInDoubt(t *testing.T) {
-	r := newDoubtRig(t, Config{})
+	r := newDoubtRig(t, rpcrdma.Config{})
 	s, xid := r.ours()
 	other, otherXID := r.ours()
 	data := [][]byte{pattern(1, 500), pattern(2, 600), pattern(3, 700), pattern(4, 800)}
@@ -123,7 +122,7 @@ func TestManyInDoubt(t *testing.T) {
 func TestGrantsInDoubt(t *testing.T) {
 	for _, tt := range []string{"none", "call", "reply"} {
 		t.Run(tt, func(t *testing.T) {
-			r := newDoubtRig(t, Config{})
+			r := newDoubtRig(t, rpcrdma.Config{})
 			s, xid := r.ours()
 			data := pattern(1, 500)
 			switch tt {
@@ -132,7 +131,7 @@ func TestGrantsInDoubt(t *testing.T) {
 			case "reply":
 				r.long(xid, append(replyHeader(xid), be32(0, 7)...))
 			}
-			asks := header(0xca11, TypeMsg)
+			asks := header(0xca11, rpcrdma.TypeMsg)
 			asks.Credits = 1
 			r.send(asks, callBytes(asks.XID, procSource, &source{1, 5001}))
 			h, _ := r.next()
@@ -167,9 +166,9 @@ func TestGrantsInDoubt(t *testing.T) {
 func TestMemoryInDoubt(t *testing.T) {
 	for _, tt := range []string{"call", "reply"} {
 		t.Run(tt, func(t *testing.T) {
-			r := newDoubtRig(t, Config{MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072})
+			r := newDoubtRig(t, rpcrdma.Config{MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072})
 			for i := range uint32(2) {
-				h := header(0xb10c+i, TypeMsg)
+				h := header(0xb10c+i, rpcrdma.TypeMsg)
 				h.SetReply([]chunks.Segment{r.expose(make([]byte, 65536), transport.RemoteWrite)})
 				r.send(h, callBytes(h.XID, procBlock, &items{}))
 				wait(t, r.program.entered)
@@ -212,23 +211,21 @@ func TestMemoryInDoubt(t *testing.T) {
 // TestReplyTakenForCall has a long message be taken for a call, as no call of this side has its transaction id, until it is here and turns out to be a reply. It leaves nothing
 // behind in the account of grants.
 func TestReplyTakenForCall(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			r := newRig(t, Config{Dialect: d, Credits: 4})
+			r := newRig(t, rpcrdma.Config{Dialect: d, Credits: 4})
 			p := r.raw(inline4k)
 			p.alive()
 			conn := wait(t, r.program.conns)
 			for xid := range uint32(10) {
-				h := header(xid, TypeNoMsg)
+				h := header(xid, rpcrdma.TypeNoMsg)
 				h.Reads = p.readSegments(0, echoReply(xid, pattern(1, 5000)))
 				p.send(h)
 				waitFor(t, func() bool { return conn.Stats().UnknownXID == 1+uint64(xid) })
 			}
 			p.alive()
-			conn.mu.Lock()
-			defer conn.mu.Unlock()
-			if posted, active, owed := conn.granter.State(); posted != 4 || active != 0 || owed != 0 || conn.awaited() != posted {
-				t.Errorf("%d receives, of which %d are accounted for, %d calls, %d RDMA_DONEs to come", conn.awaited(), posted, active, owed)
+			if h := conn.Holding(); h.Posted != 4 || h.Active != 0 || h.Owed != 0 || h.Receives != h.Posted {
+				t.Errorf("%+v", h)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
@@ -33,7 +34,7 @@ func TestOurXIDInTheirCall(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			holder := newReadHolder()
-			c, p := rawServerOn(t, Config{Dialect: Draft}, inline4k, holder.wrap)
+			c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, holder.wrap)
 			held := wait(t, holder.made)
 			back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 			back.Handle(newProgram().program())
@@ -51,7 +52,7 @@ func TestOurXIDInTheirCall(t *testing.T) {
 				}
 			}
 			data := pattern(3, 3000)
-			long := header(h.XID, TypeNoMsg)
+			long := header(h.XID, rpcrdma.TypeNoMsg)
 			long.Credits = 50
 			long.Reads = p.readSegments(0, callBytes(h.XID, procEcho, &items{data: [][]byte{data}, tail: 7}))
 			if tt.replyChunk {
@@ -61,12 +62,12 @@ func TestOurXIDInTheirCall(t *testing.T) {
 				long.AddWrite([]chunks.Segment{p.expose(make([]byte, 8000), transport.RemoteWrite)})
 			}
 			p.send(long)
-			answer := func() { p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7)) }
+			answer := func() { p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7)) }
 			switch tt.reply {
 			case "meanwhile":
 				answer()
 			case "reads":
-				r := header(h.XID, TypeNoMsg)
+				r := header(h.XID, rpcrdma.TypeNoMsg)
 				r.Reads = p.readSegments(0, append(replyHeader(h.XID), be32(0, 7)...))
 				p.send(r)
 			}
@@ -80,14 +81,14 @@ func TestOurXIDInTheirCall(t *testing.T) {
 			if tt.reply == "reads" {
 				wantDones = 1
 				done, second := p.next()
-				if got.Type == TypeDone { // in either order
+				if got.Type == rpcrdma.TypeDone { // in either order
 					got, body, done = done, second, got
 				}
-				if done.Type != TypeDone || done.XID != h.XID {
+				if done.Type != rpcrdma.TypeDone || done.XID != h.XID {
 					t.Errorf("%v, want RDMA_DONE", done.Type)
 				}
 			}
-			if got.Type != TypeMsg || got.XID != h.XID {
+			if got.Type != rpcrdma.TypeMsg || got.XID != h.XID {
 				t.Fatalf("answer to the peer's call: %v", got.Type)
 			}
 			want := data
@@ -118,7 +119,7 @@ func TestOurXIDInTheirCall(t *testing.T) {
 
 // TestBothWaysReads has two real ends call each other with the same transaction ids, in long calls with long replies.
 func TestBothWaysReads(t *testing.T) {
-	cfg := Config{Dialect: Draft, NoReplyChunks: true, MinChunk: 1 << 20}
+	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, NoReplyChunks: true, MinChunk: 1 << 20}
 	r := newRig(t, cfg)
 	c := r.dial(cfg)
 	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
@@ -132,7 +133,7 @@ func TestBothWaysReads(t *testing.T) {
 	const calls, size = 100, 9000
 	var wg sync.WaitGroup
 	for i := range uint32(calls) {
-		for _, from := range []*Conn{c, conn} {
+		for _, from := range []*rpcrdma.Conn{c, conn} {
 			wg.Go(func() {
 				m := callMessage(0, procEcho, &items{data: [][]byte{pattern(uint64(i), size)}, tail: i})
 				x := oncrpc.Exchange{Call: m, MaxReply: 2 * size, XID: 1000 + i}
@@ -153,7 +154,7 @@ func TestBothWaysReads(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	for _, end := range []*Conn{c, conn} {
+	for _, end := range []*rpcrdma.Conn{c, conn} {
 		waitFor(t, func() bool { return end.Stats().DonesReceived == calls })
 		if got := end.Stats(); got.DonesSent != calls || got.DonesIgnored != 0 || got.UnknownXID != 0 {
 			t.Errorf("counters %+v", got)
@@ -161,7 +162,7 @@ func TestBothWaysReads(t *testing.T) {
 	}
 }
 
-func newSlowRig(t testing.TB, cfg Config) (*rig, chan *slowSends) {
+func newSlowRig(t testing.TB, cfg rpcrdma.Config) (*rig, chan *slowSends) {
 	made := make(chan *slowSends, 16)
 	return newRigOn(t, cfg, loopback.Config{}, func(l transport.Listener) transport.Listener {
 		return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
@@ -173,9 +174,9 @@ func newSlowRig(t testing.TB, cfg Config) (*rig, chan *slowSends) {
 }
 
 // source asks for items and returns the reply's header.
-func (p *rawPeer) source(xid, count, size uint32) *Header {
+func (p *rawPeer) source(xid, count, size uint32) *rpcrdma.Header {
 	p.t.Helper()
-	p.send(header(xid, TypeMsg), callBytes(xid, procSource, &source{count, size}))
+	p.send(header(xid, rpcrdma.TypeMsg), callBytes(xid, procSource, &source{count, size}))
 	h, _ := p.next()
 	if h.XID != xid || len(h.Reads) == 0 {
 		p.t.Fatalf("answer %+v, want a reply with a read list", h)

@@ -1,16 +1,18 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestEarlyDoneStalls has the RDMA_DONE for a reply come before its Send is complete, and the peer take nothing from then on: the Send, and with it the memory of the
 // reply, is watched as long, whatever the peer says.
 func TestEarlyDoneStalls(t *testing.T) {
 	for _, early := range []bool{false, true} {
-		r, made := newSlowRig(t, Config{Dialect: Draft, PeerTimeout: time.Hour})
+		r, made := newSlowRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour})
 		other := r.raw(inline4k)
 		other.alive()
 		wait(t, made)
@@ -24,13 +26,13 @@ func TestEarlyDoneStalls(t *testing.T) {
 			p.done(9)
 			waitFor(t, func() bool { return conn.Stats().DonesReceived == 1 })
 		}
-		pass(conn, stallTicks)
+		pass(conn, rpcrdma.StallTicks)
 		if err := conn.Err(); err != nil {
 			t.Errorf("early %v: ended within PeerTimeout: %v", early, err)
 		}
 		pass(conn, 1)
-		if err := conn.Err(); !errors.Is(err, ErrStalled) {
-			t.Fatalf("early %v: after PeerTimeout the connection has ended with %v, want %v", early, err, ErrStalled)
+		if err := conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
+			t.Fatalf("early %v: after PeerTimeout the connection has ended with %v, want %v", early, err, rpcrdma.ErrStalled)
 		}
 		ended(t, conn)
 		r.notFreed()
@@ -43,7 +45,7 @@ func TestEarlyDoneStalls(t *testing.T) {
 
 // TestEarlyDoneSent has the Send end in time after all: with it the reply is done with, and nothing is watched any more.
 func TestEarlyDoneSent(t *testing.T) {
-	r, made := newSlowRig(t, Config{Dialect: Draft, PeerTimeout: time.Hour})
+	r, made := newSlowRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour})
 	p := r.raw(inline4k)
 	p.alive()
 	ep, conn := wait(t, made), wait(t, r.program.conns)
@@ -51,17 +53,15 @@ func TestEarlyDoneSent(t *testing.T) {
 	p.source(9, 2, 5001)
 	p.done(9)
 	waitFor(t, func() bool { return conn.Stats().DonesReceived == 1 })
-	pass(conn, stallTicks)
+	pass(conn, rpcrdma.StallTicks)
 	r.notFreed()
 	ep.slow.Store(false)
 	wait(t, ep.held)()
 	r.freed(2)
-	conn.mu.Lock()
-	if s := &conn.stalls; s.first != nil || s.last != nil {
+	if conn.Holding().Stalls > 0 {
 		t.Error("a reply that is done with is watched")
 	}
-	conn.mu.Unlock()
-	pass(conn, 2*stallTicks)
+	pass(conn, 2*rpcrdma.StallTicks)
 	p.alive()
 	memoryBack(t, conn)
 	if got := conn.Stats(); got.DonesReceived != 1 || got.DonesMissed != 0 {
@@ -70,8 +70,8 @@ func TestEarlyDoneSent(t *testing.T) {
 }
 
 // pass has ticks of PeerTimeout pass on a connection, whatever the clock says.
-func pass(c *Conn, ticks int) {
+func pass(c *rpcrdma.Conn, ticks int) {
 	for range ticks {
-		c.tick()
+		c.Tick()
 	}
 }

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -12,17 +12,20 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // counted returns what has been counted between two looks.
-func counted(before, after Stats) Stats {
+func counted(before, after rpcrdma.Stats) rpcrdma.Stats {
 	return combine(after, before, func(a, b uint64) uint64 { return a - b })
 }
 
 // sum returns the sums of two sets of counters.
-func sum(s, more Stats) Stats { return combine(s, more, func(a, b uint64) uint64 { return a + b }) }
+func sum(s, more rpcrdma.Stats) rpcrdma.Stats {
+	return combine(s, more, func(a, b uint64) uint64 { return a + b })
+}
 
-func combine(s, other Stats, f func(a, b uint64) uint64) Stats {
+func combine(s, other rpcrdma.Stats, f func(a, b uint64) uint64) rpcrdma.Stats {
 	a, b := reflect.ValueOf(&s).Elem(), reflect.ValueOf(other)
 	for i := range a.NumField() {
 		a.Field(i).SetUint(f(a.Field(i).Uint(), b.Field(i).Uint()))
@@ -31,8 +34,8 @@ func combine(s, other Stats, f func(a, b uint64) uint64) Stats {
 }
 
 // malformedConfig is that of who gets the malformed messages.
-func malformedConfig(d Dialect) Config {
-	return Config{Dialect: d, InlineRecv: bigReceive, MaxMessage: smallMessage}
+func malformedConfig(d rpcrdma.Dialect) rpcrdma.Config {
+	return rpcrdma.Config{Dialect: d, InlineRecv: bigReceive, MaxMessage: smallMessage}
 }
 
 // nextBytes returns the next message that arrives, as it is.
@@ -55,7 +58,7 @@ func (p *rawPeer) wantAnswer(f fate, xid, grant uint32) {
 // TestMalformed sends a server everything malformed, on one connection: the answers are those that the
 // dialect has, the counters say what happened, and after each the connection works.
 func TestMalformed(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		cfg := malformedConfig(d)
 		t.Run(d.String()+" loopback", func(t *testing.T) {
 			r := newRig(t, cfg)
@@ -67,14 +70,14 @@ func TestMalformed(t *testing.T) {
 		})
 	}
 	t.Run("draft aligned", func(t *testing.T) {
-		cfg := malformedConfig(Draft)
-		cfg.Align = minAlign // headers lie across the two buffers of a receive
+		cfg := malformedConfig(rpcrdma.Draft)
+		cfg.Align = 64 // headers lie across the two buffers of a receive
 		r := newRig(t, cfg)
-		testMalformed(t, r, r.raw(inline4k), Draft)
+		testMalformed(t, r, r.raw(inline4k), rpcrdma.Draft)
 	})
 }
 
-func testMalformed(t *testing.T, r *rig, p *rawPeer, d Dialect) {
+func testMalformed(t *testing.T, r *rig, p *rawPeer, d rpcrdma.Dialect) {
 	p.alive()
 	conn := wait(t, r.program.conns)
 	for i, m := range malformedMessages() {
@@ -100,7 +103,7 @@ func testMalformed(t *testing.T, r *rig, p *rawPeer, d Dialect) {
 // TestMalformedToClient sends everything malformed to a client with no call under way: to one that serves, and to one that does
 // not, which grants one credit only.
 func TestMalformedToClient(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for _, serves := range []bool{true, false} {
 			c, p := rawServer(t, malformedConfig(d), inline4k)
 			grant := uint32(1)
@@ -134,14 +137,14 @@ func TestMalformedToClient(t *testing.T) {
 }
 
 // callAnswered makes a call, which is the next thing that the server gets, and answers it.
-func callAnswered(t *testing.T, c *Conn, p *rawPeer) {
+func callAnswered(t *testing.T, c *rpcrdma.Conn, p *rawPeer) {
 	t.Helper()
 	s := start(context.Background(), c, &items{}, nil)
 	h, body := p.next()
-	if h.Type != TypeMsg || len(body) != 48 {
+	if h.Type != rpcrdma.TypeMsg || len(body) != 48 {
 		t.Fatalf("got %v with %d bytes, want a call", h.Type, len(body))
 	}
-	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 	if err := wait(t, s.err); err != nil {
 		t.Fatal(err)
 	}
@@ -150,15 +153,15 @@ func callAnswered(t *testing.T, c *Conn, p *rawPeer) {
 // TestMalformedReplies sends everything malformed with the transaction id of a call under way. What may be its reply
 // ends it and is never answered with an error, but by an RDMA_DONE if it has a read list in the Draft. What is not leaves it alone.
 func TestMalformedReplies(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) { testMalformedReplies(t, d, false) })
 	}
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String()+", serves", func(t *testing.T) { testMalformedReplies(t, d, true) })
 	}
 }
 
-func testMalformedReplies(t *testing.T, d Dialect, serves bool) {
+func testMalformedReplies(t *testing.T, d rpcrdma.Dialect, serves bool) {
 	c, p := rawServer(t, malformedConfig(d), inline4k)
 	grant := uint32(1)
 	if serves {
@@ -170,7 +173,7 @@ func testMalformedReplies(t *testing.T, d Dialect, serves bool) {
 		if v.rpc && !serves {
 			continue
 		}
-		if d == RFC8166 && serves && v.count.CallsReceived > 0 {
+		if d == rpcrdma.RFC8166 && serves && v.count.CallsReceived > 0 {
 			v.ends = nil // no reply has a read list, so what is long is a call (docs/readings.md, 8)
 		}
 		ok := t.Run(m.name, func(t *testing.T) {
@@ -182,7 +185,7 @@ func testMalformedReplies(t *testing.T, d Dialect, serves bool) {
 			want := v.count
 			if v.ends == nil {
 				p.wantAnswer(v.fate, h.XID, grant)
-				p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+				p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 				if err := wait(t, s.err); err != nil {
 					t.Errorf("the call: %v", err)
 				}
@@ -213,7 +216,7 @@ func testMalformedReplies(t *testing.T, d Dialect, serves bool) {
 // TestMalformedLateReplies sends everything malformed that is a reply to a call which was cancelled meanwhile: the call comes to its end, its credit
 // is free again, and nothing is sent but the RDMA_DONE that there may be to send.
 func TestMalformedLateReplies(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
 			c, p := rawServer(t, malformedConfig(d), inline4k)
 			for _, m := range malformedMessages() {
@@ -255,8 +258,8 @@ func TestMalformedLateReplies(t *testing.T) {
 // checkEnd checks the error of a call.
 func checkEnd(t *testing.T, err, want error) {
 	t.Helper()
-	var got *PeerError
-	if want, ok := want.(*PeerError); ok { //nolint:errorlint // it is the table's
+	var got *rpcrdma.PeerError
+	if want, ok := want.(*rpcrdma.PeerError); ok { //nolint:errorlint // it is the table's
 		if !errors.As(err, &got) || *got != *want {
 			t.Errorf("the call ends with %v, want %v", err, want)
 		}
@@ -265,13 +268,13 @@ func checkEnd(t *testing.T, err, want error) {
 	if !errors.Is(err, want) {
 		t.Errorf("the call ends with %v, want %v", err, want)
 	}
-	if errors.Is(err, chunks.ErrMalformed) && !errors.Is(err, ErrMalformed) {
+	if errors.Is(err, chunks.ErrMalformed) && !errors.Is(err, rpcrdma.ErrMalformed) {
 		t.Errorf("the call ends with %v, which is not ErrMalformed", err)
 	}
 }
 
 // serveBack has a client serve the test program.
-func serveBack(t *testing.T, c *Conn) {
+func serveBack(t *testing.T, c *rpcrdma.Conn) {
 	t.Helper()
 	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	s.Handle(newProgram().program())
@@ -280,13 +283,13 @@ func serveBack(t *testing.T, c *Conn) {
 }
 
 // endCount is what a client counts when a message ends a call.
-func endCount(v verdict) (s Stats) {
+func endCount(v verdict) (s rpcrdma.Stats) {
 	s.Padded = v.count.Padded
-	var pe *PeerError
+	var pe *rpcrdma.PeerError
 	switch {
 	case errors.As(v.ends, &pe):
 		s.ErrorsRecv = 1
-	case errors.Is(v.ends, ErrVersion):
+	case errors.Is(v.ends, rpcrdma.ErrVersion):
 		s.BadVersion = 1
 	case errors.Is(v.ends, oncrpc.ErrReply): // the RPC layer's affair
 	default:

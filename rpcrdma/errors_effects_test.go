@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
@@ -9,42 +9,43 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // headersToCut are headers of each type, some with all lists that there are.
-func headersToCut() []Header {
+func headersToCut() []rpcrdma.Header {
 	lists := chunks.Lists{Reads: []chunks.ReadSegment{{Position: 40, Segment: chunks.Segment{Handle: 1, Length: 4}}, {Position: 44, Segment: chunks.Segment{Handle: 1, Length: 4}}}}
 	lists.AddWrite([]chunks.Segment{{Handle: 2, Length: 100}, {Handle: 3, Length: 100}})
 	lists.AddWrite(nil)
 	lists.SetReply([]chunks.Segment{{Handle: 4, Length: 100}})
-	return []Header{
-		{Type: TypeMsg, Lists: lists},
-		{Type: TypeNoMsg, Lists: lists},
-		{Type: TypeMsgP, Align: 64, Threshold: 1024, Lists: lists},
-		{Type: TypeError, Err: ErrVers, Low: 1, High: 1},
-		{Type: TypeError, Err: ErrChunk},
-		{Type: TypeError, Err: 7},
+	return []rpcrdma.Header{
+		{Type: rpcrdma.TypeMsg, Lists: lists},
+		{Type: rpcrdma.TypeNoMsg, Lists: lists},
+		{Type: rpcrdma.TypeMsgP, Align: 64, Threshold: 1024, Lists: lists},
+		{Type: rpcrdma.TypeError, Err: rpcrdma.ErrVers, Low: 1, High: 1},
+		{Type: rpcrdma.TypeError, Err: rpcrdma.ErrChunk},
+		{Type: rpcrdma.TypeError, Err: 7},
 	}
 }
 
 // TestTruncated cuts messages with every kind of list off at every byte of their headers.
 func TestTruncated(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
-		r := newRig(t, Config{Dialect: d})
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
+		r := newRig(t, rpcrdma.Config{Dialect: d})
 		p := r.raw(inline4k)
 		p.alive()
 		conn := wait(t, r.program.conns)
 		for _, h := range headersToCut() {
 			t.Run(fmt.Sprintf("%v/%v %v", d, h.Type, h.Err), func(t *testing.T) {
 				p.t = t
-				h.XID, h.Version, h.Credits = 0x77, ProtocolVersion, asked
+				h.XID, h.Version, h.Credits = 0x77, rpcrdma.ProtocolVersion, asked
 				b := h.Append(nil)
-				before, want := conn.Stats(), Stats{CallsReceived: 1}
+				before, want := conn.Stats(), rpcrdma.Stats{CallsReceived: 1}
 				for n := range b {
 					p.sendBytes(b[:n])
 					switch {
-					case n < chunks.FixedLen || h.Type == TypeError:
+					case n < chunks.FixedLen || h.Type == rpcrdma.TypeError:
 						want = sum(want, ignored.count)
 					default:
 						p.wantAnswer(refusedHeader, h.XID, asked)
@@ -64,7 +65,7 @@ func TestTruncated(t *testing.T) {
 // TestNoErrorStorm has two ends send each other all that is malformed: no error is answered with
 // another, though each comes to an end that knows nothing of it.
 func TestNoErrorStorm(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
 			r := newRig(t, malformedConfig(d))
 			c := r.dial(malformedConfig(d))
@@ -77,7 +78,7 @@ func TestNoErrorStorm(t *testing.T) {
 			conn := wait(t, r.program.conns)
 			for _, way := range []struct {
 				name     string
-				from, to *Conn
+				from, to *rpcrdma.Conn
 			}{{"to the server", c, conn}, {"to the client", conn, c}} {
 				sender, receiver := way.from.Stats(), way.to.Stats()
 				var refused uint64
@@ -87,7 +88,7 @@ func TestNoErrorStorm(t *testing.T) {
 						continue
 					}
 					before := way.to.Stats()
-					shout(t, way.from.ep, m.msg(uint32(0x1000+i)))
+					shout(t, way.from.Endpoint(), m.msg(uint32(0x1000+i)))
 					if v.answer != nil {
 						refused++
 					}
@@ -113,8 +114,8 @@ func TestNoErrorStorm(t *testing.T) {
 
 // TestFatal sends what the protocol has no answer for: RDMA itself ends the connection. Others do not notice.
 func TestFatal(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
-		r := newRig(t, Config{Dialect: d})
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
+		r := newRig(t, rpcrdma.Config{Dialect: d})
 		witness := r.raw(inline4k)
 		for _, tt := range []struct {
 			name string // and why
@@ -122,18 +123,18 @@ func TestFatal(t *testing.T) {
 			want error
 		}{
 			{"message longer than a receive: nothing of it arrives", make([]byte, 4097), transport.ErrTooLong},
-			{"long call in memory that is not there: an RDMA Read fails", head(TypeNoMsg, cat(readWords(0, 40), []uint32{0, 0, 0})...)(1), nil},
+			{"long call in memory that is not there: an RDMA Read fails", head(rpcrdma.TypeNoMsg, cat(readWords(0, 40), []uint32{0, 0, 0})...)(1), nil},
 			{
 				"argument in memory that is not there: an RDMA Read fails",
-				append(head(TypeMsg, cat(readWords(52, 4), []uint32{0, 0, 0})...)(1), append(callBytes(1, procSink, nil), be32(1, 0xfeedbeef, 4, 7)...)...), nil,
+				append(head(rpcrdma.TypeMsg, cat(readWords(52, 4), []uint32{0, 0, 0})...)(1), append(callBytes(1, procSink, nil), be32(1, 0xfeedbeef, 4, 7)...)...), nil,
 			},
 			{
 				"result to memory that is not there: an RDMA Write fails",
-				append(head(TypeMsg, cat([]uint32{0, 1, 1}, segWords(4), []uint32{0, 0})...)(1), callBytes(1, procSource, &source{1, 4})...), nil,
+				append(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, segWords(4), []uint32{0, 0})...)(1), callBytes(1, procSource, &source{1, 4})...), nil,
 			},
 			{
 				"reply chunk at the end of memory: an RDMA Write fails",
-				append(head(TypeMsg, 0, 0, 1, 1, 0xbad, 9000, 0xffffffff, 1<<32-9000)(1), callBytes(1, procSource, &source{1, 5000})...), nil,
+				append(head(rpcrdma.TypeMsg, 0, 0, 1, 1, 0xbad, 9000, 0xffffffff, 1<<32-9000)(1), callBytes(1, procSource, &source{1, 5000})...), nil,
 			},
 		} {
 			t.Run(fmt.Sprintf("%v/%s", d, tt.name), func(t *testing.T) {
@@ -164,28 +165,26 @@ func TestFatal(t *testing.T) {
 // TestStrayLongReply sends long replies that answer nothing. That they are no calls their messages tell, once they have been fetched: they
 // are not answered with an error, and take no receive away.
 func TestStrayLongReply(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			r := newRig(t, Config{Dialect: d, Credits: 2})
+			r := newRig(t, rpcrdma.Config{Dialect: d, Credits: 2})
 			p := r.raw(inline4k)
 			p.alive()
 			conn := wait(t, r.program.conns)
 			before := conn.Stats()
 			for i := range uint64(10) {
-				h := header(uint32(i), TypeNoMsg)
+				h := header(uint32(i), rpcrdma.TypeNoMsg)
 				h.Reads = []chunks.ReadSegment{{Segment: p.expose(replyHeader(h.XID), transport.RemoteRead)}}
 				p.send(h)
 				waitFor(t, func() bool { return conn.Stats().UnknownXID == i+1 })
 			}
-			conn.mu.Lock()
-			posted, active, _ := conn.granter.State()
-			got := conn.awaited()
-			conn.mu.Unlock()
+			h := conn.Holding()
+			got, posted, active := h.Receives, h.Posted, h.Active
 			if got != 2 || posted != 2 || active != 0 {
 				t.Errorf("%d receives posted, %d accounted for, with %d calls: want 2, 2 and none", got, posted, active)
 			}
 			p.alive() // its reply is the first thing that comes
-			want := Stats{CallsReceived: 11, UnknownXID: 10}
+			want := rpcrdma.Stats{CallsReceived: 11, UnknownXID: 10}
 			if diff := cmp.Diff(want, counted(before, conn.Stats())); diff != "" {
 				t.Errorf("counters (-want +got):\n%s", diff)
 			}
@@ -202,13 +201,13 @@ func TestFaultsOnce(t *testing.T) {
 		want []string
 	}{
 		{"header", head(77), false, []string{"message refused", "xid=9", "malformed header", "rdma_proc 77"}},
-		{"version", headOf(2, TypeMsg), false, []string{"message refused", "xid=9", "version not supported"}},
-		{"call", withCall(head(TypeMsg, cat(readWords(41, 4), []uint32{0, 0, 0})...)), false, []string{"call refused", "xid=9", "position 41"}},
-		{"too short", head(TypeError), true, []string{"message ignored", "xid=9", "malformed header"}},
+		{"version", headOf(2, rpcrdma.TypeMsg), false, []string{"message refused", "xid=9", "version not supported"}},
+		{"call", withCall(head(rpcrdma.TypeMsg, cat(readWords(41, 4), []uint32{0, 0, 0})...)), false, []string{"call refused", "xid=9", "position 41"}},
+		{"too short", head(rpcrdma.TypeError), true, []string{"message ignored", "xid=9", "malformed header"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			logger, lines := logTo()
-			r := newRig(t, Config{Logger: logger})
+			r := newRig(t, rpcrdma.Config{Logger: logger})
 			p := r.raw(inline4k)
 			for i := range 5 {
 				p.sendBytes(tt.msg(9))

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -46,19 +47,19 @@ func TestFaultsOfReplies(t *testing.T) {
 		want []string
 	}{
 		{"header", head(77), []string{"reply malformed", "malformed header", "rdma_proc 77"}},
-		{"version", headOf(2, TypeMsg), []string{"reply of another version", "version not supported"}},
-		{"chunks", withReply(head(TypeMsg, cat([]uint32{0, 1, 1}, segWords(4), []uint32{0, 0})...)), []string{"reply malformed", "1 write chunks returned of 0"}},
-		{"read list", withReply(head(TypeMsg, cat(readWords(24, 4), []uint32{0, 0, 0})...)), []string{"reply malformed", "the peer speaks the draft's dialect"}},
+		{"version", headOf(2, rpcrdma.TypeMsg), []string{"reply of another version", "version not supported"}},
+		{"chunks", withReply(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, segWords(4), []uint32{0, 0})...)), []string{"reply malformed", "1 write chunks returned of 0"}},
+		{"read list", withReply(head(rpcrdma.TypeMsg, cat(readWords(24, 4), []uint32{0, 0, 0})...)), []string{"reply malformed", "the peer speaks the draft's dialect"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			logger, lines := logTo()
-			c, p := rawServer(t, Config{Logger: logger}, inline4k)
+			c, p := rawServer(t, rpcrdma.Config{Logger: logger}, inline4k)
 			for i := range 5 {
 				s := start(context.Background(), c, &items{}, nil)
 				h, _ := p.next()
 				p.sendBytes(tt.msg(h.XID))
 				err := wait(t, s.err)
-				var op *OpError
+				var op *rpcrdma.OpError
 				if !errors.As(err, &op) || op.Op != "call" || op.Peer != c.RemoteAddr() {
 					t.Errorf("error %v, want an OpError of the call with the peer's address", err)
 				}
@@ -79,10 +80,10 @@ func TestFaultsOfReplies(t *testing.T) {
 // TestFaultsOfResults checks what the log of a server says of results that find no room.
 func TestFaultsOfResults(t *testing.T) {
 	logger, lines := logTo()
-	r := newRig(t, Config{Logger: logger})
+	r := newRig(t, rpcrdma.Config{Logger: logger})
 	p := r.raw(inline4k)
 	for i := range 3 {
-		h := header(9, TypeMsg)
+		h := header(9, rpcrdma.TypeMsg)
 		h.AddWrite([]chunks.Segment{p.expose(make([]byte, 100), transport.RemoteWrite)})
 		p.send(h, callBytes(9, procSource, &source{1, 101}))
 		if got := p.nextBytes(); string(got) != string(errChunk(9, 32)) {
@@ -99,24 +100,24 @@ func TestFaultsOfResults(t *testing.T) {
 // TestFaultsOfLongCalls checks that the log of a server names the limit that a call is beyond.
 func TestFaultsOfLongCalls(t *testing.T) {
 	logger, lines := logTo()
-	r := newRig(t, Config{Logger: logger, MaxMessage: MaxInline})
+	r := newRig(t, rpcrdma.Config{Logger: logger, MaxMessage: rpcrdma.MaxInline})
 	p := r.raw(inline4k)
-	for _, list := range [][]uint32{readWords(0, MaxInline+1), cat(readWords(0, MaxInline), readWords(100, 1))} {
-		p.sendBytes(head(TypeNoMsg, cat(list, []uint32{0, 0, 0})...)(9))
+	for _, list := range [][]uint32{readWords(0, rpcrdma.MaxInline+1), cat(readWords(0, rpcrdma.MaxInline), readWords(100, 1))} {
+		p.sendBytes(head(rpcrdma.TypeNoMsg, cat(list, []uint32{0, 0, 0})...)(9))
 		if got := p.nextBytes(); string(got) != string(errChunk(9, 32)) {
 			t.Errorf("answer %x", got)
 		}
-		lines.wantLine(t, "call refused", "xid=9", ErrTooLarge.Error(), "read chunks of more than 65536 bytes")
+		lines.wantLine(t, "call refused", "xid=9", rpcrdma.ErrTooLarge.Error(), "read chunks of more than 65536 bytes")
 	}
 }
 
 // TestStraysAreQuiet sends what answers nothing, again and again: the log says so where it is asked for every detail, and is quiet otherwise.
 func TestStraysAreQuiet(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		logger, lines := logTo()
-		r := newRig(t, Config{Dialect: d, Logger: logger})
+		r := newRig(t, rpcrdma.Config{Dialect: d, Logger: logger})
 		p := r.raw(inline4k)
-		for _, msg := range [][]byte{errChunk(9, 1), errVers(9, 1), head(TypeDone)(9), withReply(head(TypeMsg, 0, 0, 0))(9)} {
+		for _, msg := range [][]byte{errChunk(9, 1), errVers(9, 1), head(rpcrdma.TypeDone)(9), withReply(head(rpcrdma.TypeMsg, 0, 0, 0))(9)} {
 			for range 100 {
 				p.sendBytes(msg)
 			}
@@ -131,10 +132,10 @@ func TestStraysAreQuiet(t *testing.T) {
 // TestLongCallsCutOff has a client go away while the server reads its long calls: that is nothing to say aloud, for each of them least of all.
 func TestLongCallsCutOff(t *testing.T) {
 	logger, lines := logTo()
-	r := newRig(t, Config{Logger: logger})
+	r := newRig(t, rpcrdma.Config{Logger: logger})
 	ep, conn := r.deafPeer()
 	for xid := range uint32(20) {
-		shout(t, ep, head(TypeNoMsg, cat(readWords(0, 5000), []uint32{0, 0, 0})...)(100+xid))
+		shout(t, ep, head(rpcrdma.TypeNoMsg, cat(readWords(0, 5000), []uint32{0, 0, 0})...)(100+xid))
 	}
 	waitFor(t, func() bool { return conn.Stats().CallsReceived == 21 })
 	ep.Close()

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
@@ -8,49 +8,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
-
-// held is what a connection holds, by its own account.
-type held struct {
-	Receives, Posted, Active, Owed int
-	Server, Conn                   int64 // bytes free for chunks
-	Messages, Reserved             int64 // bytes of receives that messages hold, and that are reserved
-	Doubts, Stalls, Pending        int
-}
-
-func holding(c *Conn) (h held) {
-	c.budget.mu.Lock()
-	h.Server, h.Conn = c.budget.free, c.memory.free
-	c.budget.mu.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h.Receives = c.awaited()
-	h.Posted, h.Active, h.Owed = c.granter.State()
-	h.Messages, h.Reserved = c.supply.held, c.supply.reserved
-	h.Doubts, h.Pending = len(c.doubts), len(c.pending)
-	for in := c.stalls.first; in != nil; in = in.next {
-		h.Stalls++
-	}
-	return h
-}
 
 // TestMalformedAtOnce uses a whole grant for messages with something wrong, at once, and then for calls. Nothing is lost with them: no receive,
 // no credit and no memory.
 func TestMalformedAtOnce(t *testing.T) {
 	const grant = 4
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		cfg := malformedConfig(d)
 		cfg.Credits = grant
 		r := newRig(t, cfg)
 		p := r.raw(inline4k)
 		p.alive()
 		conn := wait(t, r.program.conns)
-		call := append(header(1, TypeMsg).Append(nil), callBytes(1, procBlock, &items{})...)
+		call := append(header(1, rpcrdma.TypeMsg).Append(nil), callBytes(1, procBlock, &items{})...)
 		var all [][]byte
 		for range grant {
 			all = append(all, call)
 		}
-		before := holding(conn)
+		before := conn.Holding()
 		for _, m := range malformedMessages() {
 			ok := t.Run(fmt.Sprintf("%v/%s", d, m.name), func(t *testing.T) {
 				p.t = t
@@ -60,7 +37,7 @@ func TestMalformedAtOnce(t *testing.T) {
 					bad = append(bad, m.msg(xid))
 				}
 				p.burst(bad...)
-				var count Stats
+				var count rpcrdma.Stats
 				seen := map[string]bool{}
 				for range grant {
 					count = sum(count, want.count)
@@ -80,11 +57,11 @@ func TestMalformedAtOnce(t *testing.T) {
 				}
 				for range grant {
 					r.program.gate <- struct{}{}
-					if h, _ := p.next(); h.Type != TypeMsg || h.Credits != grant {
+					if h, _ := p.next(); h.Type != rpcrdma.TypeMsg || h.Credits != grant {
 						t.Errorf("answer to a call: %v with a grant of %d", h.Type, h.Credits)
 					}
 				}
-				waitFor(t, func() bool { return holding(conn) == before })
+				waitFor(t, func() bool { return conn.Holding() == before })
 			})
 			if !ok {
 				break
@@ -97,7 +74,7 @@ func TestMalformedAtOnce(t *testing.T) {
 // TestMalformedRepliesAtOnce answers a whole grant of calls with something wrong, and then as many well.
 func TestMalformedRepliesAtOnce(t *testing.T) {
 	const grant = 4
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		cfg := malformedConfig(d)
 		cfg.Credits = grant
 		c, p := rawServer(t, cfg, inline4k)
@@ -112,7 +89,7 @@ func TestMalformedRepliesAtOnce(t *testing.T) {
 			}
 			return all, xids
 		}
-		before := holding(c)
+		before := c.Holding()
 		for _, m := range malformedMessages() {
 			v := m.verdict(d)
 			if v.ends == nil {
@@ -125,7 +102,7 @@ func TestMalformedRepliesAtOnce(t *testing.T) {
 				for _, xid := range xids {
 					p.sendBytes(m.msg(xid))
 				}
-				want := Stats{}
+				want := rpcrdma.Stats{}
 				for _, s := range all {
 					checkEnd(t, wait(t, s.err), v.ends)
 					want = sum(want, endCount(v))
@@ -142,14 +119,14 @@ func TestMalformedRepliesAtOnce(t *testing.T) {
 				callAnswered(t, c, p) // which shows that the RDMA_DONEs have been taken, and grants the whole again
 				all, xids = calls(t)
 				for _, xid := range xids {
-					p.send(header(xid, TypeMsg), replyHeader(xid), be32(0, 7))
+					p.send(header(xid, rpcrdma.TypeMsg), replyHeader(xid), be32(0, 7))
 				}
 				for _, s := range all {
 					if err := wait(t, s.err); err != nil {
 						t.Error(err)
 					}
 				}
-				waitFor(t, func() bool { return holding(c) == before })
+				waitFor(t, func() bool { return c.Holding() == before })
 			})
 			if !ok {
 				break
@@ -162,12 +139,12 @@ func TestMalformedRepliesAtOnce(t *testing.T) {
 // TestTruncatedReplies cuts replies off at every byte of their headers. What has the four words that every header has ends its call; what has
 // not is nobody's.
 func TestTruncatedReplies(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		c, p := rawServer(t, malformedConfig(d), inline4k)
 		for _, h := range headersToCut() {
 			t.Run(fmt.Sprintf("%v/%v %v", d, h.Type, h.Err), func(t *testing.T) {
 				p.t = t
-				h.Version, h.Credits = ProtocolVersion, asked
+				h.Version, h.Credits = rpcrdma.ProtocolVersion, asked
 				for n := range h.Len() {
 					s := start(context.Background(), c, &items{}, nil)
 					call, _ := p.next()
@@ -175,14 +152,14 @@ func TestTruncatedReplies(t *testing.T) {
 					h.XID = call.XID
 					p.sendBytes(h.Append(nil)[:n])
 					if n < chunks.FixedLen {
-						p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+						p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 						if err := wait(t, s.err); err != nil {
 							t.Errorf("%d bytes: %v", n, err)
 						}
 					} else {
-						checkEnd(t, wait(t, s.err), ErrMalformed)
+						checkEnd(t, wait(t, s.err), rpcrdma.ErrMalformed)
 					}
-					if diff := cmp.Diff(Stats{Malformed: 1}, counted(before, c.Stats())); diff != "" {
+					if diff := cmp.Diff(rpcrdma.Stats{Malformed: 1}, counted(before, c.Stats())); diff != "" {
 						t.Errorf("%d bytes: counters (-want +got):\n%s", n, diff)
 					}
 				}
@@ -196,18 +173,18 @@ func TestTruncatedReplies(t *testing.T) {
 // TestCreditsOfErrors sends headers in error that ask for, or grant, none or all of the credits that there can be.
 func TestCreditsOfErrors(t *testing.T) {
 	const most = 8
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for _, tt := range []struct{ n, want uint32 }{{0, 1}, {1, 1}, {most, most}, {most + 1, most}, {1 << 31, most}, {1<<32 - 1, most}} {
 			t.Run(fmt.Sprintf("%v/%d", d, tt.n), func(t *testing.T) {
-				r := newRig(t, Config{Dialect: d, Credits: most})
+				r := newRig(t, rpcrdma.Config{Dialect: d, Credits: most})
 				p := r.raw(inline4k)
 				for _, msg := range [][]byte{be32(9, 1, tt.n, 77), be32(9, 2, tt.n, 0), be32(9, 1, tt.n, 0, 0, 0, 0)} {
 					p.sendBytes(msg)
-					if got, _ := p.next(); got.Type != TypeError || got.Credits != tt.want {
+					if got, _ := p.next(); got.Type != rpcrdma.TypeError || got.Credits != tt.want {
 						t.Errorf("answer %v with a grant of %d, want %d", got.Type, got.Credits, tt.want)
 					}
 				}
-				c, s := rawServer(t, Config{Dialect: d, Credits: most}, inline4k)
+				c, s := rawServer(t, rpcrdma.Config{Dialect: d, Credits: most}, inline4k)
 				for _, words := range [][]uint32{{1, tt.n, 4, 2}, {2, tt.n, 4, 1, 1, 1}, {1, tt.n, 77}, {2, tt.n, 0}} {
 					callAnswered(t, c, s) // grants all
 					call := start(context.Background(), c, &items{}, nil)

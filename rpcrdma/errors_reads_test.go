@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"sync/atomic"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
@@ -14,17 +15,17 @@ import (
 
 // TestReadListNotAgreed has a client send read lists though it has agreed to serve no RDMA Reads (draft section 6.2): nothing is read.
 func TestReadListNotAgreed(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
-		r := newRig(t, Config{Dialect: d})
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
+		r := newRig(t, rpcrdma.Config{Dialect: d})
 		p := r.raw(inline4k)
 		p.alive()
 		conn := wait(t, r.program.conns)
-		conn.Agree(func(s *Settings) { s.Reads = 0 })
-		before := holding(conn)
-		for _, typ := range []Type{TypeMsg, TypeNoMsg} {
+		conn.Agree(func(s *rpcrdma.Settings) { s.Reads = 0 })
+		before := conn.Holding()
+		for _, typ := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg} {
 			counters := conn.Stats()
 			rc := newReadCall(p, 9, false, 5000)
-			if rc.h.Type = typ; typ == TypeNoMsg {
+			if rc.h.Type = typ; typ == rpcrdma.TypeNoMsg {
 				rc.h.Reads = append(rc.h.Reads, chunks.ReadSegment{Segment: p.expose(rc.body, transport.RemoteRead)})
 				rc.body = nil
 			}
@@ -33,11 +34,11 @@ func TestReadListNotAgreed(t *testing.T) {
 				t.Errorf("%v %v: answer %x, want %x", d, typ, got, want)
 			}
 			p.alive()
-			if diff := cmp.Diff(Stats{CallsReceived: 2, Malformed: 1, ErrorsSent: 1}, counted(counters, conn.Stats())); diff != "" {
+			if diff := cmp.Diff(rpcrdma.Stats{CallsReceived: 2, Malformed: 1, ErrorsSent: 1}, counted(counters, conn.Stats())); diff != "" {
 				t.Errorf("%v %v: counters (-want +got):\n%s", d, typ, diff)
 			}
 		}
-		waitFor(t, func() bool { return holding(conn) == before })
+		waitFor(t, func() bool { return conn.Holding() == before })
 	}
 }
 
@@ -45,22 +46,22 @@ func TestReadListNotAgreed(t *testing.T) {
 // held for it.
 func TestReplyReadsHalfExposed(t *testing.T) {
 	var left atomic.Int32
-	r := newRigOn(t, Config{Dialect: Draft}, loopback.Config{}, func(l transport.Listener) transport.Listener {
+	r := newRigOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, loopback.Config{}, func(l transport.Listener) transport.Listener {
 		return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return fewWindows{ep, &left} })
 	})
 	p := r.raw(inline4k)
 	p.alive()
 	conn := wait(t, r.program.conns)
-	before := holding(conn)
+	before := conn.Holding()
 	for n := range int32(3) {
 		left.Store(n)
-		p.send(header(9, TypeMsg), callBytes(9, procSource, &source{3, 5000}))
+		p.send(header(9, rpcrdma.TypeMsg), callBytes(9, procSource, &source{3, 5000}))
 		if got, want := p.nextBytes(), errChunk(9, 32); string(got) != string(want) {
 			t.Errorf("%d windows: answer %x, want %x", n, got, want)
 		}
 		p.alive()
 		r.freed(3)
-		waitFor(t, func() bool { return holding(conn) == before })
+		waitFor(t, func() bool { return conn.Holding() == before })
 	}
 	left.Store(3)
 	p.source(9, 3, 5000)

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"fmt"
@@ -8,13 +8,14 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestReturnedChunks has a reply return chunks that are not those offered.
 func TestReturnedChunks(t *testing.T) {
 	const size = 10_001
 	type answer struct {
-		*Header
+		*rpcrdma.Header
 		offered *chunks.Lists
 	}
 	for _, tt := range []struct {
@@ -39,28 +40,32 @@ func TestReturnedChunks(t *testing.T) {
 			}
 		}},
 		{"a gap", func(a answer) { a.Writes[0][0].Length-- }},
-		{"reply chunk: a segment less", func(a answer) { a.Type, a.Reply = TypeNoMsg, a.offered.Reply[:1] }},
+		{"reply chunk: a segment less", func(a answer) { a.Type, a.Reply = rpcrdma.TypeNoMsg, a.offered.Reply[:1] }},
 		{"reply chunk: a segment more", func(a answer) {
-			a.Type = TypeNoMsg
+			a.Type = rpcrdma.TypeNoMsg
 			a.SetReply(append(a.offered.Reply[:len(a.offered.Reply):len(a.offered.Reply)], chunks.Segment{}))
 		}},
-		{"reply chunk: another handle", func(a answer) { a.Type = TypeNoMsg; a.SetReply(a.offered.Reply); a.Reply[0].Handle++ }},
-		{"reply chunk: another offset", func(a answer) { a.Type = TypeNoMsg; a.SetReply(a.offered.Reply); a.Reply[1].Offset-- }},
-		{"reply chunk: longer than offered", func(a answer) { a.Type = TypeNoMsg; a.SetReply(a.offered.Reply); a.Reply[len(a.Reply)-1].Length++ }},
-		{"reply chunk: 2^32-1 bytes", func(a answer) { a.Type = TypeNoMsg; a.SetReply(a.offered.Reply); a.Reply[0].Length = 1<<32 - 1 }},
-		{"reply chunk: a gap", func(a answer) { a.Type = TypeNoMsg; a.SetReply(a.offered.Reply); a.Reply[0].Length-- }},
+		{"reply chunk: another handle", func(a answer) { a.Type = rpcrdma.TypeNoMsg; a.SetReply(a.offered.Reply); a.Reply[0].Handle++ }},
+		{"reply chunk: another offset", func(a answer) { a.Type = rpcrdma.TypeNoMsg; a.SetReply(a.offered.Reply); a.Reply[1].Offset-- }},
+		{"reply chunk: longer than offered", func(a answer) {
+			a.Type = rpcrdma.TypeNoMsg
+			a.SetReply(a.offered.Reply)
+			a.Reply[len(a.Reply)-1].Length++
+		}},
+		{"reply chunk: 2^32-1 bytes", func(a answer) { a.Type = rpcrdma.TypeNoMsg; a.SetReply(a.offered.Reply); a.Reply[0].Length = 1<<32 - 1 }},
+		{"reply chunk: a gap", func(a answer) { a.Type = rpcrdma.TypeNoMsg; a.SetReply(a.offered.Reply); a.Reply[0].Length-- }},
 		{"reply chunk: seven bytes", func(a answer) {
-			a.Type = TypeNoMsg
+			a.Type = rpcrdma.TypeNoMsg
 			segs, _ := chunks.Fill(nil, a.offered.Reply, 7)
 			a.SetReply(segs)
 		}},
-		{"a write chunk for the reply", func(a answer) { a.Type = TypeNoMsg; a.SetReply(a.offered.Writes[0]) }},
+		{"a write chunk for the reply", func(a answer) { a.Type = rpcrdma.TypeNoMsg; a.SetReply(a.offered.Writes[0]) }},
 	} {
-		for _, d := range []Dialect{RFC8166, Draft} {
+		for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 			t.Run(fmt.Sprintf("%v/%s", d, tt.name), func(t *testing.T) {
-				c, p := rawServer(t, Config{Dialect: d, SegmentSize: 4000}, inline4k)
+				c, p := rawServer(t, rpcrdma.Config{Dialect: d, SegmentSize: 4000}, inline4k)
 				callAnswered(t, c, p)
-				before, counters := holding(c), c.Stats()
+				before, counters := c.Holding(), c.Stats()
 				results := [][]byte{make([]byte, size), make([]byte, 3000)}
 				done := make(chan error, 1)
 				x := &oncrpc.Exchange{Call: callMessage(0, procEcho, &items{}), Results: results, MaxReply: 9000}
@@ -69,21 +74,21 @@ func TestReturnedChunks(t *testing.T) {
 				if len(h.Writes) != 2 || len(h.Writes[0]) != 3 || len(h.Writes[1]) != 1 || len(h.Reply) != 3 {
 					t.Fatalf("offered %+v", h.Lists)
 				}
-				r := header(h.XID, TypeMsg)
+				r := header(h.XID, rpcrdma.TypeMsg)
 				for _, w := range h.Writes {
 					r.AddWrite(w)
 				}
 				tt.change(answer{r, &h.Lists})
-				if r.Type == TypeNoMsg {
+				if r.Type == rpcrdma.TypeNoMsg {
 					r.HasReply = true
 				}
 				p.send(r, result(h.XID, size))
-				checkEnd(t, wait(t, done), ErrMalformed)
-				if diff := cmp.Diff(Stats{CallsSent: 1, Malformed: 1}, counted(counters, c.Stats())); diff != "" {
+				checkEnd(t, wait(t, done), rpcrdma.ErrMalformed)
+				if diff := cmp.Diff(rpcrdma.Stats{CallsSent: 1, Malformed: 1}, counted(counters, c.Stats())); diff != "" {
 					t.Errorf("counters (-want +got):\n%s", diff)
 				}
 				callAnswered(t, c, p) // which is the next thing to come
-				if after := holding(c); after != before {
+				if after := c.Holding(); after != before {
 					t.Errorf("the connection holds %+v, want %+v as before", after, before)
 				}
 			})

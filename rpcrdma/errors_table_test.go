@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"encoding/binary"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // malformed is a message with something wrong, and what becomes of it.
@@ -17,8 +18,8 @@ type malformed struct {
 	draft   *verdict // where it differs
 }
 
-func (m *malformed) verdict(d Dialect) verdict {
-	if d == Draft && m.draft != nil {
+func (m *malformed) verdict(d rpcrdma.Dialect) verdict {
+	if d == rpcrdma.Draft && m.draft != nil {
 		return *m.draft
 	}
 	return m.rfc8166
@@ -36,7 +37,7 @@ type verdict struct {
 // fate is what an end does with a message that has the transaction id of no call of its own.
 type fate struct {
 	answer func(xid, grant uint32) []byte // the whole Send; nil: none
-	count  Stats
+	count  rpcrdma.Stats
 	rpc    bool // the answer is the test program's
 }
 
@@ -45,13 +46,13 @@ const asked = 32
 
 // The answers and the silences that there are (draft section 4.2, RFC 8166 section 4.5; docs/readings.md, 5).
 var (
-	refusedHeader = fate{answer: errChunk, count: Stats{Malformed: 1, ErrorsSent: 1}}
-	refusedCall   = fate{answer: errChunk, count: Stats{Malformed: 1, ErrorsSent: 1, CallsReceived: 1}}
-	otherVersion  = fate{answer: errVers, count: Stats{BadVersion: 1, ErrorsSent: 1}}
-	ignored       = fate{count: Stats{Malformed: 1}}
-	strayReply    = fate{count: Stats{UnknownXID: 1}}
-	strayError    = fate{count: Stats{UnknownXID: 1, ErrorsRecv: 1}}
-	strayDone     = fate{count: Stats{DonesIgnored: 1}}
+	refusedHeader = fate{answer: errChunk, count: rpcrdma.Stats{Malformed: 1, ErrorsSent: 1}}
+	refusedCall   = fate{answer: errChunk, count: rpcrdma.Stats{Malformed: 1, ErrorsSent: 1, CallsReceived: 1}}
+	otherVersion  = fate{answer: errVers, count: rpcrdma.Stats{BadVersion: 1, ErrorsSent: 1}}
+	ignored       = fate{count: rpcrdma.Stats{Malformed: 1}}
+	strayReply    = fate{count: rpcrdma.Stats{UnknownXID: 1}}
+	strayError    = fate{count: rpcrdma.Stats{UnknownXID: 1, ErrorsRecv: 1}}
+	strayDone     = fate{count: rpcrdma.Stats{DonesIgnored: 1}}
 )
 
 // errChunk is the RDMA_ERROR with ERR_CHUNK, byte for byte.
@@ -65,7 +66,7 @@ func served(reply ...uint32) fate { return servedWith([]uint32{0, 0, 0}, reply..
 
 // servedWith is an RPC reply behind chunk lists.
 func servedWith(lists []uint32, reply ...uint32) fate {
-	return fate{rpc: true, count: Stats{CallsReceived: 1}, answer: func(xid, grant uint32) []byte {
+	return fate{rpc: true, count: rpcrdma.Stats{CallsReceived: 1}, answer: func(xid, grant uint32) []byte {
 		b := be32(append([]uint32{xid, 1, grant, 0}, lists...)...)
 		return append(append(b, be32(xid, 1)...), be32(reply...)...)
 	}}
@@ -89,11 +90,11 @@ var (
 )
 
 // head is a header of version 1 that goes on with w.
-func head(typ Type, w ...uint32) func(uint32) []byte {
-	return headOf(ProtocolVersion, typ, w...)
+func head(typ rpcrdma.Type, w ...uint32) func(uint32) []byte {
+	return headOf(rpcrdma.ProtocolVersion, typ, w...)
 }
 
-func headOf(version uint32, typ Type, w ...uint32) func(uint32) []byte {
+func headOf(version uint32, typ rpcrdma.Type, w ...uint32) func(uint32) []byte {
 	return func(xid uint32) []byte {
 		return append(be32(xid, version, asked, uint32(typ)), be32(w...)...)
 	}
@@ -127,28 +128,28 @@ func malformedMessages() []malformed {
 
 // malformedFixed are wrong in the four words that begin every header.
 func malformedFixed() (all []malformed) {
-	neither := verdict{fate: refusedHeader, ends: ErrMalformed}
+	neither := verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed}
 	for _, n := range []int{0, 1, 3, 4, 8, 12, 15} {
 		all = append(all, malformed{
 			name:    fmt.Sprintf("%d bytes, no header", n), // no one can tell whose transaction id to put in an answer
-			msg:     func(xid uint32) []byte { return head(TypeMsg)(xid)[:n] },
+			msg:     func(xid uint32) []byte { return head(rpcrdma.TypeMsg)(xid)[:n] },
 			rfc8166: verdict{fate: ignored},
 		})
 	}
-	for _, typ := range []Type{5, 6, 0x100, 0x80000000, 0xffffffff} {
+	for _, typ := range []rpcrdma.Type{5, 6, 0x100, 0x80000000, 0xffffffff} {
 		all = append(all,
 			malformed{name: fmt.Sprintf("%v", typ), msg: head(typ), rfc8166: neither},
 			malformed{name: fmt.Sprintf("%v and a call", typ), msg: withCall(head(typ, 0, 0, 0)), rfc8166: neither},
 			malformed{name: fmt.Sprintf("%v and a reply", typ), msg: withReply(head(typ, 0, 0, 0)), rfc8166: neither},
 		)
 	}
-	for _, typ := range []Type{TypeMsg, TypeNoMsg, TypeMsgP} {
+	for _, typ := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg, rpcrdma.TypeMsgP} {
 		all = append(all, malformed{name: fmt.Sprintf("%v, four words", typ), msg: head(typ), rfc8166: neither})
 	}
 	// What another version has behind these words is not for us to look at, but for RDMA_ERROR.
 	for _, version := range []uint32{0, 2, 3, 0x01000000, 0xffffffff} {
-		for _, typ := range []Type{TypeMsg, TypeNoMsg, TypeMsgP, TypeDone, 5, 0xffffffff} {
-			v := verdict{fate: otherVersion, ends: ErrVersion}
+		for _, typ := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg, rpcrdma.TypeMsgP, rpcrdma.TypeDone, 5, 0xffffffff} {
+			v := verdict{fate: otherVersion, ends: rpcrdma.ErrVersion}
 			all = append(all,
 				malformed{name: fmt.Sprintf("version %d, %v, four words", version, typ), msg: headOf(version, typ), rfc8166: v},
 				malformed{name: fmt.Sprintf("version %d, %v", version, typ), msg: withCall(headOf(version, typ, 0, 0, 0)), rfc8166: v},
@@ -158,7 +159,7 @@ func malformedFixed() (all []malformed) {
 	for _, tail := range [][]uint32{nil, {0}, {0, 0, 0}, {0xffffffff, 0xffffffff}} {
 		all = append(all, malformed{
 			name:    fmt.Sprintf("RDMA_DONE for nothing, %d words behind it", len(tail)),
-			msg:     head(TypeDone, tail...),
+			msg:     head(rpcrdma.TypeDone, tail...),
 			rfc8166: verdict{fate: strayDone},
 		})
 	}
@@ -172,27 +173,27 @@ func malformedErrors() (all []malformed) {
 		for _, tt := range []struct {
 			name string
 			tail []uint32
-			want *PeerError // nil: it is too short
+			want *rpcrdma.PeerError // nil: it is too short
 		}{
 			{"without a code", nil, nil},
-			{"ERR_VERS", []uint32{1, 1, 1}, &PeerError{ErrVers, 1, 1}},
+			{"ERR_VERS", []uint32{1, 1, 1}, &rpcrdma.PeerError{rpcrdma.ErrVers, 1, 1}},
 			{"ERR_VERS without versions", []uint32{1}, nil},
 			{"ERR_VERS with one", []uint32{1, 1}, nil},
-			{"ERR_VERS of any versions", []uint32{1, 0xffffffff, 0}, &PeerError{ErrVers, 0xffffffff, 0}},
-			{"ERR_CHUNK", []uint32{2}, &PeerError{Code: ErrChunk}},
-			{"ERR_CHUNK and more", cat([]uint32{2}, extra), &PeerError{Code: ErrChunk}},
-			{"code 0", cat([]uint32{0}, extra), &PeerError{Code: 0}},
+			{"ERR_VERS of any versions", []uint32{1, 0xffffffff, 0}, &rpcrdma.PeerError{rpcrdma.ErrVers, 0xffffffff, 0}},
+			{"ERR_CHUNK", []uint32{2}, &rpcrdma.PeerError{Code: rpcrdma.ErrChunk}},
+			{"ERR_CHUNK and more", cat([]uint32{2}, extra), &rpcrdma.PeerError{Code: rpcrdma.ErrChunk}},
+			{"code 0", cat([]uint32{0}, extra), &rpcrdma.PeerError{Code: 0}},
 			{"code 0 without its words", []uint32{0}, nil},
-			{"code 3", cat([]uint32{3}, extra), &PeerError{Code: 3}},
+			{"code 3", cat([]uint32{3}, extra), &rpcrdma.PeerError{Code: 3}},
 			{"code 3 with seven words", cat([]uint32{3}, extra[:7]), nil},
-			{"the last code", cat([]uint32{0xffffffff}, extra), &PeerError{Code: 0xffffffff}},
+			{"the last code", cat([]uint32{0xffffffff}, extra), &rpcrdma.PeerError{Code: 0xffffffff}},
 			{"the last code without its words", []uint32{0xffffffff}, nil},
 		} {
-			v := verdict{fate: ignored, ends: ErrMalformed}
+			v := verdict{fate: ignored, ends: rpcrdma.ErrMalformed}
 			if tt.want != nil {
 				v = verdict{fate: strayError, ends: tt.want}
 			}
-			all = append(all, malformed{name: fmt.Sprintf("RDMA_ERROR of version %d: %s", version, tt.name), msg: headOf(version, TypeError, tt.tail...), rfc8166: v})
+			all = append(all, malformed{name: fmt.Sprintf("RDMA_ERROR of version %d: %s", version, tt.name), msg: headOf(version, rpcrdma.TypeError, tt.tail...), rfc8166: v})
 		}
 	}
 	return all
@@ -223,15 +224,15 @@ func malformedLists() (all []malformed) {
 		{"reply chunk of more segments than there are", cat([]uint32{0, 0, 1, 900}, segWords(1))},
 		{"reply chunk of 2^32-1 segments", cat([]uint32{0, 0, 1, 0xffffffff}, segWords(1))},
 	} {
-		for _, typ := range []Type{TypeMsg, TypeNoMsg, TypeMsgP} {
+		for _, typ := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg, rpcrdma.TypeMsgP} {
 			lists := tt.lists
-			if typ == TypeMsgP {
+			if typ == rpcrdma.TypeMsgP {
 				lists = cat([]uint32{64, 1024}, lists)
 			}
 			all = append(all, malformed{
 				name:    fmt.Sprintf("%v, %s", typ, tt.name),
 				msg:     withCall(head(typ, lists...)),
-				rfc8166: verdict{fate: refusedHeader, ends: ErrMalformed},
+				rfc8166: verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed},
 			})
 		}
 	}
@@ -273,83 +274,83 @@ func malformedReads() (all []malformed) {
 		{"past the last offset in the second segment", cat(readWords(40, 4), []uint32{1, 40}, pastEnd(5000))},
 		{"1023 segments of 2^32-1", slices.Repeat(readWords(40, 1<<32-1), chunks.MaxSegments-1)},
 	} {
-		all = append(all, malformed{name: "RDMA_MSG, " + tt.name, msg: withCall(head(TypeMsg, cat(tt.reads, none)...)), rfc8166: verdict{fate: refusedCall}})
+		all = append(all, malformed{name: "RDMA_MSG, " + tt.name, msg: withCall(head(rpcrdma.TypeMsg, cat(tt.reads, none)...)), rfc8166: verdict{fate: refusedCall}})
 		all = append(all, malformed{
 			name:    "RDMA_NOMSG, " + tt.name,
-			msg:     head(TypeNoMsg, cat(readWords(0, callLen), tt.reads, none)...),
-			rfc8166: verdict{fate: refusedCall, ends: ErrReplyRead},
+			msg:     head(rpcrdma.TypeNoMsg, cat(readWords(0, callLen), tt.reads, none)...),
+			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyRead},
 			draft:   &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
 		})
 		all = append(all, malformed{
 			name:    "RDMA_MSGP, " + tt.name,
-			msg:     withCall(head(TypeMsgP, cat([]uint32{64, 1024}, tt.reads, none)...)),
-			rfc8166: verdict{fate: refusedHeader, ends: ErrMalformed},
+			msg:     withCall(head(rpcrdma.TypeMsgP, cat([]uint32{64, 1024}, tt.reads, none)...)),
+			rfc8166: verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed},
 			draft:   &verdict{fate: refusedCall.padded()},
 		})
 	}
 	beside := fate{answer: errChunk, count: refusedCall.count}
-	noMessage := verdict{fate: refusedHeader, ends: ErrMalformed}
+	noMessage := verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed}
 	return append(all,
-		malformed{name: "RDMA_MSG, position 0", msg: withCall(head(TypeMsg, cat(readWords(0, 40), none)...)), rfc8166: verdict{fate: beside}},
-		malformed{name: "RDMA_MSG, position 0 and another", msg: withCall(head(TypeMsg, cat(readWords(0, 40), readWords(40, 4), none)...)), rfc8166: verdict{fate: beside}},
-		malformed{name: "RDMA_NOMSG, no lists", msg: head(TypeNoMsg, none...), rfc8166: noMessage},
-		malformed{name: "RDMA_NOMSG, a call behind it", msg: withCall(head(TypeNoMsg, none...)), rfc8166: noMessage},
-		malformed{name: "RDMA_NOMSG, write list", msg: head(TypeNoMsg, cat([]uint32{0, 1, 1}, segWords(100), []uint32{0, 0})...), rfc8166: noMessage},
-		malformed{name: "RDMA_NOMSG, reply chunk", msg: head(TypeNoMsg, cat([]uint32{0, 0, 1, 1}, segWords(100))...), rfc8166: noMessage},
-		malformed{name: "RDMA_NOMSG, reply chunk of no segments", msg: head(TypeNoMsg, 0, 0, 1, 0), rfc8166: noMessage},
+		malformed{name: "RDMA_MSG, position 0", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(0, 40), none)...)), rfc8166: verdict{fate: beside}},
+		malformed{name: "RDMA_MSG, position 0 and another", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(0, 40), readWords(40, 4), none)...)), rfc8166: verdict{fate: beside}},
+		malformed{name: "RDMA_NOMSG, no lists", msg: head(rpcrdma.TypeNoMsg, none...), rfc8166: noMessage},
+		malformed{name: "RDMA_NOMSG, a call behind it", msg: withCall(head(rpcrdma.TypeNoMsg, none...)), rfc8166: noMessage},
+		malformed{name: "RDMA_NOMSG, write list", msg: head(rpcrdma.TypeNoMsg, cat([]uint32{0, 1, 1}, segWords(100), []uint32{0, 0})...), rfc8166: noMessage},
+		malformed{name: "RDMA_NOMSG, reply chunk", msg: head(rpcrdma.TypeNoMsg, cat([]uint32{0, 0, 1, 1}, segWords(100))...), rfc8166: noMessage},
+		malformed{name: "RDMA_NOMSG, reply chunk of no segments", msg: head(rpcrdma.TypeNoMsg, 0, 0, 1, 0), rfc8166: noMessage},
 		malformed{
-			name: "RDMA_NOMSG, position 4 alone", msg: head(TypeNoMsg, cat(readWords(4, 40), none)...),
-			rfc8166: verdict{fate: refusedHeader, ends: ErrReplyRead}, draft: &verdict{fate: refusedHeader, ends: chunks.ErrMalformed, done: true},
+			name: "RDMA_NOMSG, position 4 alone", msg: head(rpcrdma.TypeNoMsg, cat(readWords(4, 40), none)...),
+			rfc8166: verdict{fate: refusedHeader, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: refusedHeader, ends: chunks.ErrMalformed, done: true},
 		},
 		malformed{
-			name: "RDMA_NOMSG, position 0 and no bytes", msg: head(TypeNoMsg, cat(readWords(0, 0), none)...),
-			rfc8166: verdict{fate: refusedCall, ends: ErrReplyRead}, draft: &verdict{fate: refusedCall, ends: ErrMalformed, done: true},
+			name: "RDMA_NOMSG, position 0 and no bytes", msg: head(rpcrdma.TypeNoMsg, cat(readWords(0, 0), none)...),
+			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: refusedCall, ends: rpcrdma.ErrMalformed, done: true},
 		},
 		malformed{
-			name: "RDMA_NOMSG, position 0 over the maximum", msg: head(TypeNoMsg, cat(readWords(0, smallMessage+1), none)...),
-			rfc8166: verdict{fate: refusedCall, ends: ErrReplyRead}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
+			name: "RDMA_NOMSG, position 0 over the maximum", msg: head(rpcrdma.TypeNoMsg, cat(readWords(0, smallMessage+1), none)...),
+			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
 		},
 		malformed{
-			name: "RDMA_NOMSG, position 0 of 2^32 bytes", msg: head(TypeNoMsg, cat(readWords(0, 1<<31), readWords(0, 1<<31), none)...),
-			rfc8166: verdict{fate: refusedCall, ends: ErrReplyRead}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
+			name: "RDMA_NOMSG, position 0 of 2^32 bytes", msg: head(rpcrdma.TypeNoMsg, cat(readWords(0, 1<<31), readWords(0, 1<<31), none)...),
+			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
 		},
 
 		malformed{
-			name: "RDMA_NOMSG, position 0 past the last offset", msg: head(TypeNoMsg, cat([]uint32{1, 0}, pastEnd(40), none)...),
-			rfc8166: verdict{fate: refusedCall, ends: ErrReplyRead}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
+			name: "RDMA_NOMSG, position 0 past the last offset", msg: head(rpcrdma.TypeNoMsg, cat([]uint32{1, 0}, pastEnd(40), none)...),
+			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
 		},
-		malformed{name: "write chunk past the last offset", msg: withCall(head(TypeMsg, cat([]uint32{0, 1, 1}, pastEnd(4), []uint32{0, 0})...)), rfc8166: verdict{fate: refusedCall}},
+		malformed{name: "write chunk past the last offset", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, pastEnd(4), []uint32{0, 0})...)), rfc8166: verdict{fate: refusedCall}},
 		malformed{
-			name: "second write chunk past the last offset", msg: withCall(head(TypeMsg, cat([]uint32{0, 1, 1}, segWords(4), []uint32{1, 2}, segWords(4), pastEnd(1<<32-1), []uint32{0, 0})...)),
+			name: "second write chunk past the last offset", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, segWords(4), []uint32{1, 2}, segWords(4), pastEnd(1<<32-1), []uint32{0, 0})...)),
 			rfc8166: verdict{fate: refusedCall},
 		},
-		malformed{name: "reply chunk past the last offset", msg: withCall(head(TypeMsg, cat([]uint32{0, 0, 1, 1}, pastEnd(9000))...)), rfc8166: verdict{fate: refusedCall}},
+		malformed{name: "reply chunk past the last offset", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{0, 0, 1, 1}, pastEnd(9000))...)), rfc8166: verdict{fate: refusedCall}},
 		malformed{
-			name: "RDMA_MSG, position 0 and no message behind it", msg: head(TypeMsg, cat(readWords(0, 40), none)...),
-			rfc8166: verdict{fate: refusedHeader, ends: ErrMalformed}, draft: &verdict{fate: refusedHeader, ends: ErrMalformed, done: true},
+			name: "RDMA_MSG, position 0 and no message behind it", msg: head(rpcrdma.TypeMsg, cat(readWords(0, 40), none)...),
+			rfc8166: verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed}, draft: &verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed, done: true},
 		},
 
 		// RPC answers where a chunk stands in place of what is never one.
-		malformed{name: "read chunk for the RPC version", msg: withCall(head(TypeMsg, cat(readWords(8, 4), none)...)), rfc8166: verdict{fate: served(rpcGarbageArgs...)}},
-		malformed{name: "read chunk for the procedure", msg: withCall(head(TypeMsg, cat(readWords(20, 4), none)...)), rfc8166: verdict{fate: served(rpcGarbageArgs...)}},
-		malformed{name: "read chunk for the credential", msg: withCall(head(TypeMsg, cat(readWords(24, 8), none)...)), rfc8166: verdict{fate: served(rpcBadCred...)}},
-		malformed{name: "read chunk for the verifier", msg: withCall(head(TypeMsg, cat(readWords(36, 4), none)...)), rfc8166: verdict{fate: served(rpcBadVerf...)}},
+		malformed{name: "read chunk for the RPC version", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(8, 4), none)...)), rfc8166: verdict{fate: served(rpcGarbageArgs...)}},
+		malformed{name: "read chunk for the procedure", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(20, 4), none)...)), rfc8166: verdict{fate: served(rpcGarbageArgs...)}},
+		malformed{name: "read chunk for the credential", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(24, 8), none)...)), rfc8166: verdict{fate: served(rpcBadCred...)}},
+		malformed{name: "read chunk for the verifier", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(36, 4), none)...)), rfc8166: verdict{fate: served(rpcBadVerf...)}},
 		// Nobody asks for it, so nobody reads it.
-		malformed{name: "read chunk of no argument", msg: withCall(head(TypeMsg, cat(readWords(40, 4), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
+		malformed{name: "read chunk of no argument", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(40, 4), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
 
 		// Odd, and allowed: what has no bytes does nothing.
-		malformed{name: "read segment of no bytes at the last offset", msg: withCall(head(TypeMsg, cat([]uint32{1, 40, 0xbad, 0, 0xffffffff, 0xffffffff}, none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
-		malformed{name: "read segment of no bytes", msg: withCall(head(TypeMsg, cat(readWords(40, 0), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
-		malformed{name: "read segment of no bytes past the end", msg: withCall(head(TypeMsg, cat(readWords(1<<30, 0), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
-		malformed{name: "read segment of no bytes at position 0", msg: withCall(head(TypeMsg, cat(readWords(0, 0), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
-		malformed{name: "write chunk of no segments", msg: withCall(head(TypeMsg, 0, 1, 0, 0, 0)), rfc8166: verdict{fate: servedWith([]uint32{0, 1, 0, 0, 0}, rpcSuccess...)}},
-		malformed{name: "reply chunk of no segments", msg: withCall(head(TypeMsg, 0, 0, 1, 0)), rfc8166: verdict{fate: servedWith([]uint32{0, 0, 1, 0}, rpcSuccess...)}},
+		malformed{name: "read segment of no bytes at the last offset", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{1, 40, 0xbad, 0, 0xffffffff, 0xffffffff}, none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
+		malformed{name: "read segment of no bytes", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(40, 0), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
+		malformed{name: "read segment of no bytes past the end", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(1<<30, 0), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
+		malformed{name: "read segment of no bytes at position 0", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(0, 0), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
+		malformed{name: "write chunk of no segments", msg: withCall(head(rpcrdma.TypeMsg, 0, 1, 0, 0, 0)), rfc8166: verdict{fate: servedWith([]uint32{0, 1, 0, 0, 0}, rpcSuccess...)}},
+		malformed{name: "reply chunk of no segments", msg: withCall(head(rpcrdma.TypeMsg, 0, 0, 1, 0)), rfc8166: verdict{fate: servedWith([]uint32{0, 0, 1, 0}, rpcSuccess...)}},
 		malformed{
-			name: "write and reply chunk of empty segments", msg: withCall(head(TypeMsg, cat([]uint32{0, 1, 1}, segWords(0), []uint32{0, 1, 1}, segWords(0))...)),
+			name: "write and reply chunk of empty segments", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, segWords(0), []uint32{0, 1, 1}, segWords(0))...)),
 			rfc8166: verdict{fate: servedWith(cat([]uint32{0, 1, 1}, segWords(0), []uint32{0, 1, 1}, segWords(0)), rpcSuccess...)},
 		},
 		malformed{
-			name: "write and reply chunk of 2^32-1 bytes, not needed", msg: withCall(head(TypeMsg, cat([]uint32{0, 1, 1}, segWords(1<<32-1), []uint32{0, 1, 1}, segWords(1<<32-1))...)),
+			name: "write and reply chunk of 2^32-1 bytes, not needed", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, segWords(1<<32-1), []uint32{0, 1, 1}, segWords(1<<32-1))...)),
 			rfc8166: verdict{fate: servedWith(cat([]uint32{0, 1, 1}, segWords(0), []uint32{0, 1, 1}, segWords(0)), rpcSuccess...)},
 		},
 	)
@@ -361,32 +362,32 @@ const smallMessage = 64 << 10
 // malformedMsgP are RDMA_MSGPs, all of them malformed by RFC 8166 (section 4.4).
 func malformedMsgP() (all []malformed) {
 	add := func(name string, msg func(uint32) []byte, draft verdict) {
-		all = append(all, malformed{name: "RDMA_MSGP, " + name, msg: msg, rfc8166: verdict{fate: refusedHeader, ends: ErrMalformed}, draft: &draft})
+		all = append(all, malformed{name: "RDMA_MSGP, " + name, msg: msg, rfc8166: verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed}, draft: &draft})
 	}
-	bad := verdict{fate: refusedHeader, ends: ErrMalformed}
+	bad := verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed}
 	for _, align := range []uint32{0, 3, 5, 6, 0x30, 1000, bigReceive + 1, 2 * bigReceive, 1 << 31, 1<<32 - 1} {
-		add(fmt.Sprintf("alignment %d", align), withCall(head(TypeMsgP, align, 1024, 0, 0, 0)), bad)
+		add(fmt.Sprintf("alignment %d", align), withCall(head(rpcrdma.TypeMsgP, align, 1024, 0, 0, 0)), bad)
 	}
-	add("alignment alone", head(TypeMsgP, 64), bad)
-	add("no lists", head(TypeMsgP, 64, 1024), bad)
-	short := verdict{fate: refusedHeader.padded(), ends: ErrMalformed}
-	add("no message", head(TypeMsgP, 64, 1024, 0, 0, 0), short)
+	add("alignment alone", head(rpcrdma.TypeMsgP, 64), bad)
+	add("no lists", head(rpcrdma.TypeMsgP, 64, 1024), bad)
+	short := verdict{fate: refusedHeader.padded(), ends: rpcrdma.ErrMalformed}
+	add("no message", head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0), short)
 	add("seven bytes of message", func(xid uint32) []byte {
-		return append(head(TypeMsgP, 64, 1024, 0, 0, 0)(xid), callBytes(xid, procNull, nil)[:7]...)
+		return append(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)(xid), callBytes(xid, procNull, nil)[:7]...)
 	}, short)
 	// It has a read list, so the server may wait for an RDMA_DONE.
-	add("alignment 3 and a read list", withCall(head(TypeMsgP, cat([]uint32{3, 1024}, readWords(40, 4), []uint32{0, 0, 0})...)), verdict{fate: refusedHeader, ends: ErrMalformed, done: true})
+	add("alignment 3 and a read list", withCall(head(rpcrdma.TypeMsgP, cat([]uint32{3, 1024}, readWords(40, 4), []uint32{0, 0, 0})...)), verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed, done: true})
 	ok := verdict{fate: served(rpcSuccess...).padded()}
 	for _, align := range []uint32{1, 2, 4, 64, 4096, bigReceive} {
-		add(fmt.Sprintf("alignment %d, fine", align), withCall(head(TypeMsgP, align, 1024, 0, 0, 0)), ok)
+		add(fmt.Sprintf("alignment %d, fine", align), withCall(head(rpcrdma.TypeMsgP, align, 1024, 0, 0, 0)), ok)
 	}
-	add("threshold 2^32-1, fine", withCall(head(TypeMsgP, 64, 1<<32-1, 0, 0, 0)), ok)
+	add("threshold 2^32-1, fine", withCall(head(rpcrdma.TypeMsgP, 64, 1<<32-1, 0, 0, 0)), ok)
 	// An RPC decode error (draft section 4.2): the credential's empty body would be padded.
-	add("padding past the end", withCall(head(TypeMsgP, 4096, 0, 0, 0, 0)), verdict{fate: served(rpcBadCred...).padded()})
+	add("padding past the end", withCall(head(rpcrdma.TypeMsgP, 4096, 0, 0, 0, 0)), verdict{fate: served(rpcBadCred...).padded()})
 	add("rdma_xid differs", func(xid uint32) []byte {
-		return append(head(TypeMsgP, 64, 1024, 0, 0, 0)(xid), callBytes(xid+1, procNull, nil)...)
-	}, verdict{fate: fate{answer: errChunk, count: Stats{Malformed: 1, ErrorsSent: 1, Padded: 1}}})
-	add("reply to nothing, or too short for one", withReply(head(TypeMsgP, 64, 1024, 0, 0, 0)), verdict{fate: strayReply.padded(), ends: oncrpc.ErrReply})
+		return append(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)(xid), callBytes(xid+1, procNull, nil)...)
+	}, verdict{fate: fate{answer: errChunk, count: rpcrdma.Stats{Malformed: 1, ErrorsSent: 1, Padded: 1}}})
+	add("reply to nothing, or too short for one", withReply(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)), verdict{fate: strayReply.padded(), ends: oncrpc.ErrReply})
 	return all
 }
 
@@ -395,8 +396,8 @@ const bigReceive = 32 << 10
 
 // malformedBodies are RDMA_MSGs whose message is not what it should be.
 func malformedBodies() (all []malformed) {
-	plain := head(TypeMsg, 0, 0, 0)
-	neither := verdict{fate: refusedHeader, ends: ErrMalformed}
+	plain := head(rpcrdma.TypeMsg, 0, 0, 0)
+	neither := verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed}
 	for n := range 8 {
 		all = append(all, malformed{
 			name:    fmt.Sprintf("%d bytes of message", n),
@@ -423,38 +424,38 @@ func malformedBodies() (all []malformed) {
 		// That it is a call its body says, whosever the transaction id is.
 		malformed{name: "rdma_xid is one less than the call's", msg: another(call, 1), rfc8166: verdict{fate: refusedHeader}},
 		malformed{name: "rdma_xid has another high bit than the call's", msg: another(call, 1<<31), rfc8166: verdict{fate: refusedHeader}},
-		malformed{name: "rdma_xid is not the reply's", msg: another(replyHeader, 1), rfc8166: verdict{fate: strayReply, ends: ErrXID}},
+		malformed{name: "rdma_xid is not the reply's", msg: another(replyHeader, 1), rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrXID}},
 		malformed{name: "reply to nothing, or too short for one", msg: withReply(plain), rfc8166: verdict{fate: strayReply, ends: oncrpc.ErrReply}},
 		malformed{name: "reply cut off", msg: func(xid uint32) []byte { return append(plain(xid), be32(xid, 1)...) }, rfc8166: verdict{fate: strayReply, ends: oncrpc.ErrReply}},
 		malformed{
-			name: "reply with a reply chunk in use", msg: withReply(head(TypeMsg, cat([]uint32{0, 0, 1, 1}, segWords(4))...)),
-			rfc8166: verdict{fate: strayReply, ends: ErrMalformed},
+			name: "reply with a reply chunk in use", msg: withReply(head(rpcrdma.TypeMsg, cat([]uint32{0, 0, 1, 1}, segWords(4))...)),
+			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrMalformed},
 		},
 		malformed{
-			name: "reply with a write chunk that nobody offered", msg: withReply(head(TypeMsg, cat([]uint32{0, 1, 1}, segWords(4), []uint32{0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: ErrMalformed},
+			name: "reply with a write chunk that nobody offered", msg: withReply(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, segWords(4), []uint32{0, 0})...)),
+			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrMalformed},
 		},
 		malformed{
-			name: "reply with a read list past its end", msg: withReply(head(TypeMsg, cat(readWords(28, 4), []uint32{0, 0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: ErrReplyRead}, draft: &verdict{fate: strayReply, ends: chunks.ErrMalformed, done: true},
+			name: "reply with a read list past its end", msg: withReply(head(rpcrdma.TypeMsg, cat(readWords(28, 4), []uint32{0, 0, 0})...)),
+			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: strayReply, ends: chunks.ErrMalformed, done: true},
 		},
 		malformed{
-			name: "reply with a read chunk at position 0", msg: withReply(head(TypeMsg, cat(readWords(0, 4), []uint32{0, 0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: ErrReplyRead}, draft: &verdict{fate: strayReply, ends: ErrMalformed, done: true},
+			name: "reply with a read chunk at position 0", msg: withReply(head(rpcrdma.TypeMsg, cat(readWords(0, 4), []uint32{0, 0, 0})...)),
+			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: strayReply, ends: rpcrdma.ErrMalformed, done: true},
 		},
 		malformed{
-			name: "reply with a read list of no bytes, and too short", msg: withReply(head(TypeMsg, cat(readWords(24, 0), []uint32{0, 0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: ErrReplyRead}, draft: &verdict{fate: strayReply, ends: oncrpc.ErrReply, done: true},
+			name: "reply with a read list of no bytes, and too short", msg: withReply(head(rpcrdma.TypeMsg, cat(readWords(24, 0), []uint32{0, 0, 0})...)),
+			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: strayReply, ends: oncrpc.ErrReply, done: true},
 		},
 		malformed{
-			name: "reply with a read chunk of no bytes at position 0, and too short", msg: withReply(head(TypeMsg, cat(readWords(0, 0), []uint32{0, 0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: ErrReplyRead}, draft: &verdict{fate: strayReply, ends: oncrpc.ErrReply, done: true},
+			name: "reply with a read chunk of no bytes at position 0, and too short", msg: withReply(head(rpcrdma.TypeMsg, cat(readWords(0, 0), []uint32{0, 0, 0})...)),
+			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: strayReply, ends: oncrpc.ErrReply, done: true},
 		},
 		malformed{
 			name: "reply with a read list and the XID of another", msg: func(xid uint32) []byte {
-				return append(head(TypeMsg, cat(readWords(24, 4), []uint32{0, 0, 0})...)(xid), replyHeader(xid+1)...)
+				return append(head(rpcrdma.TypeMsg, cat(readWords(24, 4), []uint32{0, 0, 0})...)(xid), replyHeader(xid+1)...)
 			},
-			rfc8166: verdict{fate: strayReply, ends: ErrXID}, draft: &verdict{fate: strayReply, ends: ErrXID, done: true},
+			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrXID}, draft: &verdict{fate: strayReply, ends: rpcrdma.ErrXID, done: true},
 		},
 	)
 }
@@ -465,7 +466,7 @@ func malformedRPC() (all []malformed) {
 		all = append(all, malformed{
 			name: "RPC: " + name,
 			msg: func(xid uint32) []byte {
-				return append(head(TypeMsg, 0, 0, 0)(xid), change(callBytes(xid, procSink, &items{}))...)
+				return append(head(rpcrdma.TypeMsg, 0, 0, 0)(xid), change(callBytes(xid, procSink, &items{}))...)
 			},
 			rfc8166: verdict{fate: f},
 		})

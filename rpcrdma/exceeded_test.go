@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -39,7 +40,7 @@ func (p *rawPeer) burst(msgs ...[]byte) {
 // else notices.
 func TestExceeded(t *testing.T) {
 	call := func(xid uint32) []byte {
-		return append(header(xid, TypeMsg).Append(nil), callBytes(xid, procBlock, &items{})...)
+		return append(header(xid, rpcrdma.TypeMsg).Append(nil), callBytes(xid, procBlock, &items{})...)
 	}
 	repeat := func(b []byte) (all [][]byte) {
 		for range 40 {
@@ -52,7 +53,7 @@ func TestExceeded(t *testing.T) {
 		exceed func(r *rig, p *rawPeer)
 	}{
 		{"a second call before the first reply (draft section 6.1)", func(_ *rig, p *rawPeer) {
-			p.burst(append(header(1, TypeMsg).Append(nil), callBytes(1, procNull, nil)...), call(2))
+			p.burst(append(header(1, rpcrdma.TypeMsg).Append(nil), callBytes(1, procNull, nil)...), call(2))
 		}},
 		{"one call more than granted", func(r *rig, p *rawPeer) {
 			p.alive()
@@ -72,7 +73,7 @@ func TestExceeded(t *testing.T) {
 		{"one RDMA_DONE for nothing where there is no receive", func(r *rig, p *rawPeer) {
 			p.alive()
 			p.fill(r)
-			p.burst(header(1, TypeDone).Append(nil))
+			p.burst(header(1, rpcrdma.TypeDone).Append(nil))
 		}},
 		{"more calls than granted, at once", func(_ *rig, p *rawPeer) {
 			p.alive()
@@ -80,7 +81,7 @@ func TestExceeded(t *testing.T) {
 		}},
 		{"RDMA_DONEs for nothing, at once", func(_ *rig, p *rawPeer) {
 			p.alive()
-			p.burst(repeat(header(1, TypeDone).Append(nil))...)
+			p.burst(repeat(header(1, rpcrdma.TypeDone).Append(nil))...)
 		}},
 		{"RDMA_ERRORs for nothing, at once", func(_ *rig, p *rawPeer) {
 			p.alive()
@@ -88,18 +89,18 @@ func TestExceeded(t *testing.T) {
 		}},
 		{"replies to nothing, at once", func(_ *rig, p *rawPeer) {
 			p.alive()
-			p.burst(repeat(append(header(1, TypeMsg).Append(nil), replyHeader(1)...))...)
+			p.burst(repeat(append(header(1, rpcrdma.TypeMsg).Append(nil), replyHeader(1)...))...)
 		}},
 		{"no headers, at once", func(_ *rig, p *rawPeer) {
 			p.alive()
 			p.burst(repeat([]byte{1})...)
 		}},
 	}
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for _, tt := range tests {
 			t.Run(fmt.Sprintf("%v/%s", d, tt.name), func(t *testing.T) {
 				lines := make(logLines, 100)
-				r := newRig(t, Config{Dialect: d, Credits: 16, Logger: slog.New(slog.NewTextHandler(lines, nil))})
+				r := newRig(t, rpcrdma.Config{Dialect: d, Credits: 16, Logger: slog.New(slog.NewTextHandler(lines, nil))})
 				witness, p := r.raw(inline4k), r.raw(inline4k)
 				witness.alive()
 				wait(t, r.program.conns) // the witness's
@@ -108,7 +109,7 @@ func TestExceeded(t *testing.T) {
 
 				ended(t, conn)
 				err := conn.Err()
-				if !errors.Is(err, ErrExceeded) || !errors.Is(err, transport.ErrNoReceive) {
+				if !errors.Is(err, rpcrdma.ErrExceeded) || !errors.Is(err, transport.ErrNoReceive) {
 					t.Errorf("ended with %v, want ErrExceeded that wraps ErrNoReceive", err)
 				}
 				if got := conn.Stats().Exceeded; got != 1 {
@@ -122,7 +123,7 @@ func TestExceeded(t *testing.T) {
 				for !strings.Contains(line, "connection lost") {
 					line = wait(t, lines)
 				}
-				for _, want := range []string{"level=WARN", conn.RemoteAddr().String(), ErrExceeded.Error()} {
+				for _, want := range []string{"level=WARN", conn.RemoteAddr().String(), rpcrdma.ErrExceeded.Error()} {
 					if !strings.Contains(line, want) {
 						t.Errorf("log %q does not say %q", line, want)
 					}
@@ -138,7 +139,7 @@ func TestExceeded(t *testing.T) {
 // TestExceededOnTheWire does it over iWARP: the client gets a Terminate, which says that there was no receive. The server may be about
 // to answer earlier calls then, and so to post more receives.
 func TestExceededOnTheWire(t *testing.T) {
-	call := append(header(1, TypeMsg).Append(nil), callBytes(1, procNull, nil)...)
+	call := append(header(1, rpcrdma.TypeMsg).Append(nil), callBytes(1, procNull, nil)...)
 	for _, tt := range []struct {
 		name    string
 		credits int
@@ -150,9 +151,9 @@ func TestExceededOnTheWire(t *testing.T) {
 		}},
 		{"calls that are answered at once", 4, func(_ *rig, p *rawPeer) { p.burst(slices.Repeat([][]byte{call}, 200)...) }},
 	} {
-		for _, d := range []Dialect{RFC8166, Draft} {
+		for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 			t.Run(fmt.Sprintf("%v/%s", d, tt.name), func(t *testing.T) {
-				r, dial := newWireRig(t, Config{Dialect: d, Credits: tt.credits})
+				r, dial := newWireRig(t, rpcrdma.Config{Dialect: d, Credits: tt.credits})
 				witness, p := dial(), dial()
 				witness.alive()
 				wait(t, r.program.conns)
@@ -160,7 +161,7 @@ func TestExceededOnTheWire(t *testing.T) {
 				conn := wait(t, r.program.conns)
 				tt.exceed(r, p)
 				ended(t, conn)
-				if err := conn.Err(); !errors.Is(err, ErrExceeded) || conn.Stats().Exceeded != 1 {
+				if err := conn.Err(); !errors.Is(err, rpcrdma.ErrExceeded) || conn.Stats().Exceeded != 1 {
 					t.Errorf("ended with %v, want ErrExceeded", err)
 				}
 				wait(t, p.ep.Done())
@@ -176,23 +177,23 @@ func TestExceededOnTheWire(t *testing.T) {
 // TestFloodedClient has a server send what nobody asked for, more at a time than the client has receives: its error says so. One at a time
 // that does no harm.
 func TestFloodedClient(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for _, tt := range []struct {
 			name string
 			msg  func(xid uint32) []byte
-			want Stats // for each of those that come alone
+			want rpcrdma.Stats // for each of those that come alone
 		}{
-			{"replies", withReply(head(TypeMsg, 0, 0, 0)), strayReply.count},
-			{"RDMA_ERRORs", head(TypeError, 2), strayError.count},
-			{"RDMA_DONEs", head(TypeDone), strayDone.count},
+			{"replies", withReply(head(rpcrdma.TypeMsg, 0, 0, 0)), strayReply.count},
+			{"RDMA_ERRORs", head(rpcrdma.TypeError, 2), strayError.count},
+			{"RDMA_DONEs", head(rpcrdma.TypeDone), strayDone.count},
 			{"no headers", func(uint32) []byte { return []byte{1} }, ignored.count},
-			{"calls", withCall(head(TypeMsg, 0, 0, 0)), Stats{CallsReceived: 1, Unserved: 1}},
+			{"calls", withCall(head(rpcrdma.TypeMsg, 0, 0, 0)), rpcrdma.Stats{CallsReceived: 1, Unserved: 1}},
 		} {
 			t.Run(fmt.Sprintf("%v/%s", d, tt.name), func(t *testing.T) {
-				c, p := rawServer(t, Config{Dialect: d}, inline4k)
+				c, p := rawServer(t, rpcrdma.Config{Dialect: d}, inline4k)
 				s := start(context.Background(), c, &items{}, nil)
 				h, _ := p.next()
-				before, want := c.Stats(), Stats{}
+				before, want := c.Stats(), rpcrdma.Stats{}
 				msg := tt.msg(h.XID + 1)
 				for range 100 {
 					p.sendBytes(msg)
@@ -210,7 +211,7 @@ func TestFloodedClient(t *testing.T) {
 				err := wait(t, s.err)
 				ended(t, c)
 				for _, err := range []error{err, c.Err()} {
-					if !errors.Is(err, ErrExceeded) || !errors.Is(err, transport.ErrNoReceive) || !errors.Is(err, net.ErrClosed) {
+					if !errors.Is(err, rpcrdma.ErrExceeded) || !errors.Is(err, transport.ErrNoReceive) || !errors.Is(err, net.ErrClosed) {
 						t.Errorf("error %v, want ErrExceeded, ErrNoReceive and net.ErrClosed", err)
 					}
 				}
@@ -228,18 +229,18 @@ func TestFloodedClient(t *testing.T) {
 
 // TestNoReceiveForOurs calls a server that posts no receive: that is not the server exceeding anything.
 func TestNoReceiveForOurs(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			c, ep := acceptRaw(t, Config{Dialect: d}, inline4k, func(d transport.Dialer) transport.Dialer { return d })
+			c, ep := acceptRaw(t, rpcrdma.Config{Dialect: d}, inline4k, func(d transport.Dialer) transport.Dialer { return d })
 			ep.Start(&rawPeer{t: t, ep: ep})
 			s := start(context.Background(), c, &items{}, nil)
-			if err := wait(t, s.err); !errors.Is(err, transport.ErrNoReceive) || errors.Is(err, ErrExceeded) {
+			if err := wait(t, s.err); !errors.Is(err, transport.ErrNoReceive) || errors.Is(err, rpcrdma.ErrExceeded) {
 				t.Errorf("the call: %v, want ErrNoReceive without ErrExceeded", err)
 			} else if !errors.Is(err, transport.ErrTerminated) || !errors.Is(err, net.ErrClosed) {
 				t.Errorf("the call: %v, want ErrTerminated and net.ErrClosed", err)
 			}
 			ended(t, c)
-			var op *OpError
+			var op *rpcrdma.OpError
 			if err := c.Err(); !errors.As(err, &op) || op.Peer != c.RemoteAddr() {
 				t.Errorf("the connection: %v, want an OpError with the peer's address", err)
 			}

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -13,12 +13,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
 // echo sends items through a server and back, with memory named for the results or not.
-func echo(c *Conn, args *items, land bool) error {
+func echo(c *rpcrdma.Conn, args *items, land bool) error {
 	req := oncrpc.Request{Procedure: procEcho, Args: args, MaxReply: args.len()}
 	reply := &items{land: land}
 	for _, p := range args.data {
@@ -49,15 +50,15 @@ func TestEcho(t *testing.T) {
 	for _, abilities := range []string{"all", "minimum"} {
 		for _, segment := range []int{0, 1 << 14} {
 			var r *rig
-			var c *Conn
-			server, cfg := Config{SegmentSize: segment}, Config{SegmentSize: segment, Logger: quiet}
+			var c *rpcrdma.Conn
+			server, cfg := rpcrdma.Config{SegmentSize: segment}, rpcrdma.Config{SegmentSize: segment, Logger: quiet}
 			if abilities == "all" {
 				r = newRig(t, server)
 				c = r.dial(cfg)
 			} else {
 				r = newRigOn(t, server, loopback.Config{}, func(l transport.Listener) transport.Listener { return plainListener{l} })
 				var err error
-				c, err = Dial(context.Background(), plainDialer{r.fabric.Dialer(loopback.Config{}), false}, rigAddr, cfg)
+				c, err = rpcrdma.Dial(context.Background(), plainDialer{r.fabric.Dialer(loopback.Config{}), false}, rigAddr, cfg)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -83,8 +84,8 @@ func TestEcho(t *testing.T) {
 // TestEchoAnything does so with random messages, configurations and concurrency.
 func TestEchoAnything(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		config := func(name string) Config {
-			return Config{
+		config := func(name string) rpcrdma.Config {
+			return rpcrdma.Config{
 				Logger:             quiet,
 				InlineSend:         1024 * rapid.IntRange(1, 8).Draw(rt, name+" send"),
 				InlineRecv:         1024 * rapid.IntRange(1, 8).Draw(rt, name+" recv"),
@@ -104,8 +105,8 @@ func TestEchoAnything(t *testing.T) {
 		srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 		srv.Handle(prog.program())
 		served, scfg := make(chan error, 1), config("server")
-		go func() { served <- Serve(context.Background(), l, srv, scfg) }()
-		c, err := Dial(context.Background(), f.Dialer(lcfg), rigAddr, config("client"))
+		go func() { served <- rpcrdma.Serve(context.Background(), l, srv, scfg) }()
+		c, err := rpcrdma.Dial(context.Background(), f.Dialer(lcfg), rigAddr, config("client"))
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -138,8 +139,8 @@ func TestEchoAnything(t *testing.T) {
 
 // TestServerError checks that an error of a handler is the RPC's, not the connection's.
 func TestServerError(t *testing.T) {
-	r := newRig(t, Config{})
-	c := r.dial(Config{})
+	r := newRig(t, rpcrdma.Config{})
+	c := r.dial(rpcrdma.Config{})
 	var accept *oncrpc.AcceptError
 	if err := client(c).Call(context.Background(), procFail, nil, nil); !errors.As(err, &accept) || accept.Stat != oncrpc.SystemErr {
 		t.Error(err)
@@ -153,8 +154,8 @@ func TestServerError(t *testing.T) {
 func TestConnectionLost(t *testing.T) {
 	for _, side := range []string{"client", "server", "shutdown"} {
 		t.Run(side, func(t *testing.T) {
-			r := newRig(t, Config{Credits: 4})
-			c := r.dial(Config{Credits: 4})
+			r := newRig(t, rpcrdma.Config{Credits: 4})
+			c := r.dial(rpcrdma.Config{Credits: 4})
 			if err := client(c).Call(context.Background(), procNull, nil, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -196,8 +197,8 @@ func TestConnectionLost(t *testing.T) {
 
 // TestShutdownDrains checks that calls under way are answered before the connections are closed.
 func TestShutdownDrains(t *testing.T) {
-	r := newRig(t, Config{})
-	c := r.dial(Config{})
+	r := newRig(t, rpcrdma.Config{})
+	c := r.dial(rpcrdma.Config{})
 	arg := &items{data: [][]byte{pattern(1, 9000)}}
 	done := make(chan error, 1)
 	var reply items
@@ -221,8 +222,8 @@ func TestShutdownDrains(t *testing.T) {
 // TestBothWays has a server call its client back, on the same connection, with the same transaction
 // ids in use in both directions (docs/readings.md, 8).
 func TestBothWays(t *testing.T) {
-	r := newRig(t, Config{})
-	c := r.dial(Config{})
+	r := newRig(t, rpcrdma.Config{})
+	c := r.dial(rpcrdma.Config{})
 	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	back.Handle(newProgram().program())
 	defer back.Close()
@@ -231,14 +232,10 @@ func TestBothWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn := wait(t, r.program.conns)
-	c.mu.Lock()
-	conn.mu.Lock()
-	conn.xid = c.xid
-	conn.mu.Unlock()
-	c.mu.Unlock()
+	conn.SameXIDs(c)
 	var wg sync.WaitGroup
 	for i := range 50 {
-		for _, from := range []*Conn{c, conn} {
+		for _, from := range []*rpcrdma.Conn{c, conn} {
 			wg.Go(func() {
 				if err := echo(from, &items{data: [][]byte{pattern(uint64(i), i*500)}, tail: uint32(i)}, i%2 == 0); err != nil {
 					t.Error(err)
@@ -252,8 +249,8 @@ func TestBothWays(t *testing.T) {
 // TestUnserved checks that calls to an end that serves nothing are answered PROG_UNAVAIL, and that it can serve
 // later.
 func TestUnserved(t *testing.T) {
-	r := newRig(t, Config{})
-	c := r.dial(Config{})
+	r := newRig(t, rpcrdma.Config{})
+	c := r.dial(rpcrdma.Config{})
 	if err := client(c).Call(context.Background(), procNull, nil, nil); err != nil {
 		t.Fatal(err)
 	}

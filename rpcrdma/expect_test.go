@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -18,11 +19,9 @@ import (
 func TestExpectPosted(t *testing.T) {
 	wrap := func(d transport.Dialer) transport.Dialer { return plainDialer{d, false} }
 	t.Run("a call under way", func(t *testing.T) {
-		c, p := rawServerOn(t, Config{}, inline4k, wrap)
+		c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, wrap)
 		waitFor(t, func() bool { // the receive for a call of the peer's
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return c.awaited() == 1
+			return c.Holding().Receives == 1
 		})
 		if got := c.Expect(8192); got != 8192 {
 			t.Fatalf("expected %d with one receive that the next message uses up, want 8192", got)
@@ -32,18 +31,18 @@ func TestExpectPosted(t *testing.T) {
 		if got := c.Expect(16384); got != 4096 {
 			t.Errorf("expected %d with receives of 4096 and 8192 posted, want 4096", got)
 		}
-		p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+		p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 		if err := wait(t, s.err); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("several calls granted", func(t *testing.T) {
-		c, p := rawServerOn(t, Config{}, inline4k, wrap)
+		c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, wrap)
 		back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 		back.Handle(newProgram().program())
 		defer back.Close()
 		c.Serve(back)
-		h := header(1, TypeMsg)
+		h := header(1, rpcrdma.TypeMsg)
 		h.Credits = 2
 		p.send(h, callBytes(1, procNull, nil))
 		p.next()
@@ -70,35 +69,28 @@ func TestExpectMemory(t *testing.T) {
 		{"busy, little memory", credits * testReceiveSize, true, testReceiveSize},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cr := newCrowd(t, "loopback", 1, Config{Credits: credits, ReceiveMemory: tt.memory})
+			cr := newCrowd(t, "loopback", 1, rpcrdma.Config{Credits: credits, ReceiveMemory: tt.memory})
 			c := cr.clients[0]
 			together(t, c, 1)
 			conn := wait(t, cr.program.conns)
-			idle := func() bool {
-				conn.mu.Lock()
-				defer conn.mu.Unlock()
-				return !conn.busy()
-			}
+			idle := func() bool { return !conn.Busy() }
 			waitFor(t, idle)
-			b := conn.supply.budget
 			var blocked chan error
 			if tt.busy {
 				blocked = block(t, c)
 				wait(t, cr.program.entered)
 			}
-			before := b.free.Load()
+			before, _, _ := conn.ReceiveMemory()
 			if got := conn.Expect(size); got != tt.want {
 				t.Errorf("expected %d, want %d", got, tt.want)
 			}
-			conn.mu.Lock()
-			want := int64(0)
+			want, h := int64(0), conn.Holding()
 			if tt.busy && tt.want == size {
-				want = longer * int64(conn.supply.promised)
+				want = longer * int64(h.Promised)
 			}
-			if got := before - b.free.Load(); got != want || tt.busy && conn.spare() < 0 {
-				t.Errorf("%d bytes are reserved for it, want %d; %d to spare", got, want, conn.spare())
+			if free, _, _ := conn.ReceiveMemory(); before-free != want || tt.busy && h.Spare < 0 {
+				t.Errorf("%d bytes are reserved for it, want %d; %d to spare", before-free, want, h.Spare)
 			}
-			conn.mu.Unlock()
 			if tt.busy {
 				cr.program.pass(t)
 				if err := wait(t, blocked); err != nil {
@@ -107,8 +99,8 @@ func TestExpectMemory(t *testing.T) {
 			}
 			together(t, c, credits)
 			waitFor(t, idle)
-			if got := b.free.Load(); got != b.size {
-				t.Errorf("%d bytes of %d are free in the end", got, b.size)
+			if free, all, _ := conn.ReceiveMemory(); free != all {
+				t.Errorf("%d bytes of %d are free in the end", free, all)
 			}
 		})
 	}
@@ -127,19 +119,16 @@ func TestExpectHeldUp(t *testing.T) {
 			cr.program.pass(t)
 			cr.program.pass(t)
 			wait(t, cr.program.entered)
-			held.mu.Lock()
-			if held.supply.promised < credits-1 || held.spare() < 0 {
-				t.Errorf("%d promised, %d bytes to spare", held.supply.promised, held.spare())
+			if h := held.Holding(); h.Promised < credits-1 || h.Spare < 0 {
+				t.Errorf("%d promised, %d bytes to spare", h.Promised, h.Spare)
 			}
-			held.mu.Unlock()
 			cr.program.pass(t)
 			for _, call := range calls {
 				if err := wait(t, call); err != nil {
 					t.Error(err)
 				}
 			}
-			b := held.supply.budget
-			waitFor(t, func() bool { return b.free.Load() == b.size })
+			waitFor(t, func() bool { free, all, _ := held.ReceiveMemory(); return free == all })
 		})
 	}
 }
@@ -148,7 +137,7 @@ func TestExpectHeldUp(t *testing.T) {
 func expectProgram() oncrpc.Program {
 	return oncrpc.Program{Number: testProgram, Version: 3, Procedures: []oncrpc.Procedure{
 		1: {Name: "EXPECT", NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
-			n := c.Conn.(*Conn).Expect(int(int32(c.Args.Uint32())))
+			n := c.Conn.(*rpcrdma.Conn).Expect(int(int32(c.Args.Uint32())))
 			c.Results.Uint32(uint32(n))
 			return nil
 		}},
@@ -165,7 +154,7 @@ func (p *rawPeer) expect(n int) int {
 	p.t.Helper()
 	m := callBytes(70, 1, word(uint32(n)))
 	binary.BigEndian.PutUint32(m[16:], 3)
-	p.send(header(70, TypeMsg), m)
+	p.send(header(70, rpcrdma.TypeMsg), m)
 	_, body := p.next()
 	return int(binary.BigEndian.Uint32(body[24:]))
 }
@@ -196,7 +185,7 @@ func TestExpectInHandler(t *testing.T) {
 			{"never too late", 8192, 8192, 1, 10000, 10000, true},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				r := newRigOn(t, Config{Dialect: Draft, Align: align, Credits: 4}, loopback.Config{}, func(l transport.Listener) transport.Listener {
+				r := newRigOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Align: align, Credits: 4}, loopback.Config{}, func(l transport.Listener) transport.Listener {
 					if tt.shared {
 						return l
 					}
@@ -211,10 +200,10 @@ func TestExpectInHandler(t *testing.T) {
 					t.Fatalf("expected %d of %d asked for, want %d", got, tt.n, tt.want)
 				}
 				for xid := range uint32(12) {
-					h := header(xid, TypeMsg)
+					h := header(xid, rpcrdma.TypeMsg)
 					m := callMessage(xid, procSink, &items{data: [][]byte{make([]byte, (tt.want-h.Len()-56)/4*4)}})
 					p.send(h, m.AppendTo(nil))
-					if got, _ := p.next(); got.Type != TypeMsg {
+					if got, _ := p.next(); got.Type != rpcrdma.TypeMsg {
 						t.Fatalf("Send of %d bytes: %v", tt.want, got.Type)
 					}
 				}
@@ -229,24 +218,22 @@ func TestExpectInHandler(t *testing.T) {
 // TestExpectAsClient has a client ask for larger receives ahead of a call.
 func TestExpectAsClient(t *testing.T) {
 	for _, busy := range []bool{false, true} {
-		c, p := rawServer(t, Config{Dialect: Draft}, inline4k)
+		c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
 		want := 8192
 		var first *started
-		var h *Header
+		var h *rpcrdma.Header
 		if busy { // its reply finds a longer one
 			first = start(t.Context(), c, &items{}, nil)
 			h, _ = p.next()
 		}
 		waitFor(t, func() bool { // the one for a call of the peer's
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return c.awaited() > 0
+			return c.Holding().Receives > 0
 		})
 		if got := c.Expect(8192); got != want {
 			t.Errorf("busy %v: expected %d of 8192 asked for, want %d", busy, got, want)
 		}
 		if busy {
-			p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+			p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 			if err := wait(t, first.err); err != nil {
 				t.Error(err)
 			}
@@ -258,7 +245,7 @@ func TestExpectAsClient(t *testing.T) {
 			h, _ := p.next()
 			const n = 8192 - 28 - 24 - 16
 			m := echoReply(h.XID, pattern(1, n))
-			p.send(header(h.XID, TypeMsg), m)
+			p.send(header(h.XID, rpcrdma.TypeMsg), m)
 			if err := wait(t, s.err); err != nil || !bytes.Equal(s.reply.data[0], pattern(1, n)) {
 				t.Errorf("reply of 8192 bytes differs, or error %v", err)
 			}

@@ -1,10 +1,11 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
@@ -25,18 +26,18 @@ func TestFetchEnds(t *testing.T) {
 	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	s.Handle(oncrpc.Program{Number: testProgram, Version: 1, Procedures: []oncrpc.Procedure{1: {Handler: handler}}})
 	served := make(chan error, 1)
-	go func() { served <- Serve(context.Background(), l, s, Config{Logger: quiet}) }()
+	go func() { served <- rpcrdma.Serve(context.Background(), l, s, rpcrdma.Config{Logger: quiet}) }()
 	defer func() {
 		s.Close()
 		wait(t, served)
 	}()
 	for range 20 {
-		ep, err := iwarp.Dialer{Config: wire}.Dial(t.Context(), l.Addr().String(), inline4k.append(nil))
+		ep, err := iwarp.Dialer{Config: wire}.Dial(t.Context(), l.Addr().String(), inline4k.bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := newRawPeer(t, ep)
-		call := head(TypeMsg, 1, 44, 0xdead, 100, 0, 0, 0, 0, 0)(9) // there is no such steering tag
+		call := head(rpcrdma.TypeMsg, 1, 44, 0xdead, 100, 0, 0, 0, 0, 0)(9) // there is no such steering tag
 		p.sendBytes(append(call, be32(9, 0, oncrpc.Version, testProgram, 1, 1, 0, 0, 0, 0, 100)...))
 		if got := wait(t, errs); got[0] == nil || got[1] == nil {
 			t.Fatalf("Fetch fails with %v, and the context with %v", got[0], got[1])

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
@@ -8,20 +8,21 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // TestGranted checks what a server grants: what is asked for, between one and its limit.
 func TestGranted(t *testing.T) {
-	t.Run("rfc8166", func(t *testing.T) { testGranted(t, RFC8166) })
-	t.Run("draft", func(t *testing.T) { testGranted(t, Draft) })
+	t.Run("rfc8166", func(t *testing.T) { testGranted(t, rpcrdma.RFC8166) })
+	t.Run("draft", func(t *testing.T) { testGranted(t, rpcrdma.Draft) })
 }
 
-func testGranted(t *testing.T, dialect Dialect) {
-	r := newRig(t, Config{Credits: 16, Dialect: dialect})
+func testGranted(t *testing.T, dialect rpcrdma.Dialect) {
+	r := newRig(t, rpcrdma.Config{Credits: 16, Dialect: dialect})
 	p := r.raw(inline4k)
 	for i, tt := range []struct{ asked, want uint32 }{{5, 5}, {0, 1}, {16, 16}, {17, 16}, {1 << 31, 16}, {2, 2}, {0xffffffff, 16}} {
-		h := header(uint32(i), TypeMsg)
+		h := header(uint32(i), rpcrdma.TypeMsg)
 		h.Credits = tt.asked
 		p.send(h, callBytes(h.XID, procNull, nil))
 		if got, _ := p.next(); got.Credits != tt.want {
@@ -32,15 +33,15 @@ func testGranted(t *testing.T, dialect Dialect) {
 
 // TestReceivesFollowGrants uses every credit granted at once, again and again, and at last one more than that.
 func TestReceivesFollowGrants(t *testing.T) {
-	t.Run("rfc8166", func(t *testing.T) { testReceivesFollowGrants(t, RFC8166) })
-	t.Run("draft", func(t *testing.T) { testReceivesFollowGrants(t, Draft) })
+	t.Run("rfc8166", func(t *testing.T) { testReceivesFollowGrants(t, rpcrdma.RFC8166) })
+	t.Run("draft", func(t *testing.T) { testReceivesFollowGrants(t, rpcrdma.Draft) })
 }
 
-func testReceivesFollowGrants(t *testing.T, dialect Dialect) {
-	r := newRig(t, Config{Credits: 16, Dialect: dialect})
+func testReceivesFollowGrants(t *testing.T, dialect rpcrdma.Dialect) {
+	r := newRig(t, rpcrdma.Config{Credits: 16, Dialect: dialect})
 	p := r.raw(inline4k)
 	call := func(xid, proc, asked uint32) {
-		h := header(xid, TypeMsg)
+		h := header(xid, rpcrdma.TypeMsg)
 		h.Credits = asked
 		p.send(h, callBytes(xid, proc, &items{}))
 	}
@@ -61,7 +62,7 @@ func testReceivesFollowGrants(t *testing.T, dialect Dialect) {
 		xid++
 	}
 	// Everything granted is under way: the next call finds no receive, which is fatal.
-	wr := transport.WorkRequest{Op: transport.OpSend, Done: make(completer, 1), Local: []transport.Slice{{Bytes: header(xid, TypeMsg).Append(nil)}}}
+	wr := transport.WorkRequest{Op: transport.OpSend, Done: make(completer, 1), Local: []transport.Slice{{Bytes: header(xid, rpcrdma.TypeMsg).Append(nil)}}}
 	if err := p.ep.Post(&wr); err != nil {
 		t.Fatal(err)
 	}
@@ -74,24 +75,24 @@ func testReceivesFollowGrants(t *testing.T, dialect Dialect) {
 // TestMemoryPressure has calls wait for memory: grants shrink meanwhile, small calls and other connections go on,
 // and every call is answered in the end.
 func TestMemoryPressure(t *testing.T) {
-	t.Run("rfc8166", func(t *testing.T) { testMemoryPressure(t, RFC8166) })
-	t.Run("draft", func(t *testing.T) { testMemoryPressure(t, Draft) })
+	t.Run("rfc8166", func(t *testing.T) { testMemoryPressure(t, rpcrdma.RFC8166) })
+	t.Run("draft", func(t *testing.T) { testMemoryPressure(t, rpcrdma.Draft) })
 }
 
-func testMemoryPressure(t *testing.T, dialect Dialect) {
+func testMemoryPressure(t *testing.T, dialect rpcrdma.Dialect) {
 	const size = 64 << 10
-	r := newRig(t, Config{MaxMessage: size, ConnMemory: 3 * size, ServerMemory: 6 * size, Credits: 32, Dialect: dialect})
+	r := newRig(t, rpcrdma.Config{MaxMessage: size, ConnMemory: 3 * size, ServerMemory: 6 * size, Credits: 32, Dialect: dialect})
 	p, other := r.raw(inline4k), r.raw(inline4k)
 	block := func(p *rawPeer, xid uint32) {
 		args := &items{data: [][]byte{pattern(uint64(xid), size-100)}}
 		m := callMessage(xid, procBlock, args)
-		h := header(xid, TypeMsg)
+		h := header(xid, rpcrdma.TypeMsg)
 		h.Reads = []chunks.ReadSegment{{Position: uint32(m.Bulk[0].Position), Segment: p.expose(args.data[0], transport.RemoteRead)}}
 		h.SetReply([]chunks.Segment{p.expose(make([]byte, size), transport.RemoteWrite)})
 		p.send(h, m.Inline)
 	}
 	grant := func(p *rawPeer, xid uint32) uint32 {
-		p.send(header(xid, TypeMsg), callBytes(xid, procNull, nil))
+		p.send(header(xid, rpcrdma.TypeMsg), callBytes(xid, procNull, nil))
 		h, _ := p.next()
 		if h.XID != xid {
 			t.Fatalf("reply to %d, want %d", h.XID, xid)
@@ -122,7 +123,7 @@ func testMemoryPressure(t *testing.T, dialect Dialect) {
 		}())
 	}
 	for range 5 {
-		if h, _ := p.next(); h.Type != TypeNoMsg {
+		if h, _ := p.next(); h.Type != rpcrdma.TypeNoMsg {
 			t.Errorf("reply %v", h.Type)
 		}
 	}
@@ -135,10 +136,10 @@ func testMemoryPressure(t *testing.T, dialect Dialect) {
 // TestMemoryGivenBack ends a connection whose calls wait for memory.
 func TestMemoryGivenBack(t *testing.T) {
 	const size = 64 << 10
-	r := newRig(t, Config{MaxMessage: size, ConnMemory: 2 * size, ServerMemory: 2 * size})
+	r := newRig(t, rpcrdma.Config{MaxMessage: size, ConnMemory: 2 * size, ServerMemory: 2 * size})
 	for i := range 3 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			c := r.dial(Config{})
+			c := r.dial(rpcrdma.Config{})
 			if err := client(c).Call(context.Background(), procNull, nil, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -159,12 +160,7 @@ func TestMemoryGivenBack(t *testing.T) {
 			}
 			ended(t, conn)
 			waitFor(t, func() bool { return r.server.Stats().InFlight == 0 })
-			b := conn.budget
-			waitFor(t, func() bool {
-				b.mu.Lock()
-				defer b.mu.Unlock()
-				return b.free == 2*size && len(b.waiting) == 0
-			})
+			waitFor(t, func() bool { return conn.Holding().Server == 2*size && conn.Waiting() == 0 })
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -41,37 +42,37 @@ func (p *program) drain() {
 // message that has it read or write memory that is not there ends its own connection.
 func FuzzServer(f *testing.F) {
 	var last []byte
-	seed := func(h *Header, body []byte) {
+	seed := func(h *rpcrdma.Header, body []byte) {
 		msg := append(h.Append(nil), body...)
 		for _, draft := range []bool{false, true} {
 			f.Add(last, msg, draft)
 		}
 		last = msg
 	}
-	seed(header(1, TypeMsg), callBytes(1, procEcho, &items{data: [][]byte{{1, 2, 3}}}))
-	seed(&Header{XID: 1, Version: 2}, callBytes(1, procNull, nil))
-	h := header(2, TypeMsg)
+	seed(header(1, rpcrdma.TypeMsg), callBytes(1, procEcho, &items{data: [][]byte{{1, 2, 3}}}))
+	seed(&rpcrdma.Header{XID: 1, Version: 2}, callBytes(1, procNull, nil))
+	h := header(2, rpcrdma.TypeMsg)
 	h.Reads = []chunks.ReadSegment{{Position: 52, Segment: chunks.Segment{Handle: 1, Length: 5000}}}
 	h.AddWrite([]chunks.Segment{{Handle: 2, Length: 5000, Offset: 4096}})
 	h.SetReply([]chunks.Segment{{Handle: 2, Length: 5000, Offset: 4096}})
 	seed(h, callBytes(2, procSource, &source{1, 500}))
-	h = header(3, TypeNoMsg)
+	h = header(3, rpcrdma.TypeNoMsg)
 	h.Reads = []chunks.ReadSegment{{Segment: chunks.Segment{Handle: 1}}, {Segment: chunks.Segment{Handle: 1, Length: 40}}}
 	seed(h, nil)
-	seed(&Header{XID: 1, Version: 1, Type: TypeError, Err: ErrVers}, nil)
-	seed(header(4, TypeDone), nil)
-	h = header(5, TypeMsgP)
+	seed(&rpcrdma.Header{XID: 1, Version: 1, Type: rpcrdma.TypeError, Err: rpcrdma.ErrVers}, nil)
+	seed(header(4, rpcrdma.TypeDone), nil)
+	h = header(5, rpcrdma.TypeMsgP)
 	h.Align, h.Threshold = 64, 3
 	seed(h, callBytes(5, procEcho, &items{data: [][]byte{{1, 2, 3}}}))
 
-	rigs := map[bool]*rig{false: newRig(f, Config{}), true: newRig(f, Config{Dialect: Draft, Align: minAlign})}
+	rigs := map[bool]*rig{false: newRig(f, rpcrdma.Config{}), true: newRig(f, rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 64})}
 	witnesses := map[bool]*rawPeer{}
 	for draft, r := range rigs {
 		witnesses[draft] = r.raw(inline4k)
 	}
 	// A reply to be read in the Draft, and what acknowledges it.
-	seed(header(6, TypeMsg), callBytes(6, procSource, &source{1, 5000}))
-	seed(header(6, TypeDone), nil)
+	seed(header(6, rpcrdma.TypeMsg), callBytes(6, procSource, &source{1, 5000}))
+	seed(header(6, rpcrdma.TypeDone), nil)
 
 	f.Fuzz(func(t *testing.T, first, second []byte, draft bool) {
 		if len(first) > 4096 || len(second) > 4096 {
@@ -84,14 +85,14 @@ func FuzzServer(f *testing.F) {
 		p.offer(second) // it may be one more than granted
 		// Whatever comes back, this does too, unless the connection has ended.
 		const xid = 0x12345678
-		b := append(header(xid, TypeMsg).Append(nil), callBytes(xid, procNull, nil)...)
+		b := append(header(xid, rpcrdma.TypeMsg).Append(nil), callBytes(xid, procNull, nil)...)
 		wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Done: make(completer, 1), Local: []transport.Slice{{Bytes: b}}}
 		if p.ep.Post(&wr) == nil {
 			wait(t, wr.Done.(completer))
 			for answered := false; !answered; {
 				select {
 				case m := <-p.msgs:
-					var h Header
+					var h rpcrdma.Header
 					if _, err := h.Parse(m.b); err != nil || h.Version != 1 || h.Credits == 0 {
 						t.Fatalf("sent %x: %+v %v", m.b, h, err)
 					}
@@ -112,7 +113,7 @@ func FuzzServer(f *testing.F) {
 // good one that follows, and what the caller named is not touched afterwards.
 func FuzzReply(f *testing.F) {
 	const size = 5000
-	seed := func(h *Header, body []byte) {
+	seed := func(h *rpcrdma.Header, body []byte) {
 		for i := range 4 {
 			f.Add(append(h.Append(nil), body...), i&1 > 0, i&2 > 0)
 		}
@@ -121,25 +122,25 @@ func FuzzReply(f *testing.F) {
 	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	back.Handle(program.program())
 	f.Cleanup(func() { back.Close() })
-	seed(header(0, TypeMsg), append(replyHeader(0), be32(0, 7)...))
-	seed(header(0, TypeNoMsg), nil)
-	h := header(0, TypeMsg)
+	seed(header(0, rpcrdma.TypeMsg), append(replyHeader(0), be32(0, 7)...))
+	seed(header(0, rpcrdma.TypeNoMsg), nil)
+	h := header(0, rpcrdma.TypeMsg)
 	h.AddWrite([]chunks.Segment{{Handle: 1, Length: size, Offset: 4096}})
 	seed(h, result(0, size))
 	h.SetReply([]chunks.Segment{{Handle: 1, Length: size, Offset: 4096}})
 	seed(h, nil)
-	seed(&Header{Version: 9, Type: TypeError, Err: ErrVers}, nil)
-	seed(&Header{Version: 1, Type: TypeError, Err: ErrChunk}, nil)
+	seed(&rpcrdma.Header{Version: 9, Type: rpcrdma.TypeError, Err: rpcrdma.ErrVers}, nil)
+	seed(&rpcrdma.Header{Version: 1, Type: rpcrdma.TypeError, Err: rpcrdma.ErrChunk}, nil)
 
 	// A call of the server's, to a client that serves nothing.
-	seed(header(0, TypeMsg), callBytes(1, procNull, nil))
+	seed(header(0, rpcrdma.TypeMsg), callBytes(1, procNull, nil))
 
 	// Read lists: of no bytes, of memory that is not there, of too much.
 	for _, s := range []chunks.ReadSegment{{Position: 24}, {}, {Position: 36, Segment: chunks.Segment{Handle: 1, Length: size}}, {Segment: chunks.Segment{Length: 1 << 31}}, {Segment: chunks.Segment{Length: 1 << 21}}} {
-		h = header(0, TypeMsg)
+		h = header(0, rpcrdma.TypeMsg)
 		h.Reads = []chunks.ReadSegment{s}
 		seed(h, append(replyHeader(0), be32(0, 7)...))
-		h.Type = TypeNoMsg
+		h.Type = rpcrdma.TypeNoMsg
 		seed(h, nil)
 	}
 
@@ -147,9 +148,9 @@ func FuzzReply(f *testing.F) {
 		if len(msg) > 4096 {
 			return
 		}
-		var cfg Config
+		var cfg rpcrdma.Config
 		if draft {
-			cfg.Dialect = Draft
+			cfg.Dialect = rpcrdma.Draft
 		}
 		c, p := rawServer(t, cfg, inline4k)
 		if serves {
@@ -163,11 +164,11 @@ func FuzzReply(f *testing.F) {
 			binary.BigEndian.PutUint32(msg, h.XID)
 		}
 		p.offer(msg)
-		p.offer(append(append(header(h.XID, TypeMsg).Append(nil), replyHeader(h.XID)...), be32(0, 7)...))
+		p.offer(append(append(header(h.XID, rpcrdma.TypeMsg).Append(nil), replyHeader(h.XID)...), be32(0, 7)...))
 		wait(t, s.err)
 		scribble(land)
 		// There may be an RDMA_DONE; and a reply that cannot be read ends the connection, with its credits.
-		if _, calls, _, _ := c.window.State(); calls != 0 && c.Err() == nil {
+		if calls := c.Calls(); calls != 0 && c.Err() == nil {
 			t.Errorf("%d credits in use", calls)
 		}
 		c.Close()

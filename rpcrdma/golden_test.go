@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -63,13 +64,13 @@ type kinds struct {
 	readBytes, writeBytes int // bytes in the lists
 }
 
-func (k *kinds) count(s *sent, h *Header) {
+func (k *kinds) count(s *sent, h *rpcrdma.Header) {
 	for _, c := range []struct {
 		n  *int
 		is bool
 	}{
-		{&k.msg, h.Type == TypeMsg},
-		{&k.noMsg, h.Type == TypeNoMsg},
+		{&k.msg, h.Type == rpcrdma.TypeMsg},
+		{&k.noMsg, h.Type == rpcrdma.TypeNoMsg},
 		{&k.reads, len(h.Reads) > 0},
 		{&k.writes, len(h.Writes) > 0},
 		{&k.reply, h.HasReply},
@@ -92,9 +93,9 @@ func (k *kinds) count(s *sent, h *Header) {
 func TestLinuxSends(t *testing.T) {
 	var fromClient, fromServer kinds
 	procs := map[string]int{}
-	calls := map[uint32]*Header{}
+	calls := map[uint32]*rpcrdma.Header{}
 	for i, s := range captured(t) {
-		h := new(Header)
+		h := new(rpcrdma.Header)
 		n, err := h.Parse(s.bytes)
 		if err != nil {
 			t.Fatalf("message %d: %v", i, err)
@@ -152,7 +153,7 @@ func TestLinuxSends(t *testing.T) {
 }
 
 // checkCall decodes a call.
-func checkCall(t *testing.T, i int, s *sent, h *Header, body []byte) {
+func checkCall(t *testing.T, i int, s *sent, h *rpcrdma.Header, body []byte) {
 	t.Helper()
 	if h.Credits != 128 {
 		t.Errorf("message %d: %d credits requested, want 128", i, h.Credits)
@@ -204,7 +205,7 @@ func checkCall(t *testing.T, i int, s *sent, h *Header, body []byte) {
 }
 
 // checkReply decodes a reply.
-func checkReply(t *testing.T, i int, s *sent, h, call *Header, body []byte) {
+func checkReply(t *testing.T, i int, s *sent, h, call *rpcrdma.Header, body []byte) {
 	t.Helper()
 	if h.Credits != 64 {
 		t.Errorf("message %d: %d credits granted, want 64", i, h.Credits)
@@ -224,7 +225,7 @@ func checkReply(t *testing.T, i int, s *sent, h, call *Header, body []byte) {
 		}
 		results = append(results, xdr.Chunk{Position: xdr.Floating, Len: n, Data: make([]byte, n)})
 	}
-	if h.Type == TypeNoMsg { // the reply is in the reply chunk
+	if h.Type == rpcrdma.TypeNoMsg { // the reply is in the reply chunk
 		if n, err := chunks.Filled(call.Reply, h.Reply, false); err != nil || n == 0 || len(body) > 0 {
 			t.Errorf("message %d: %d bytes in the reply chunk, %d behind the header, error %v", i, n, len(body), err)
 		}
@@ -264,7 +265,7 @@ func checkReply(t *testing.T, i int, s *sent, h, call *Header, body []byte) {
 
 // Every truncation of a message of Linux's header fails.
 func TestLinuxSendsTruncated(t *testing.T) {
-	var h Header
+	var h rpcrdma.Header
 	for i, s := range captured(t) {
 		n, err := h.Parse(s.bytes)
 		if err != nil {

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -121,18 +122,18 @@ func pattern(seed uint64, n int) []byte {
 
 // program is the test program and what it has seen.
 type program struct {
-	gate    chan struct{}   // procBlock takes one word from it
-	entered chan struct{}   // procBlock has begun
-	freed   chan struct{}   // reply data of procSource was released
-	calls   chan *items     // the arguments of procSink
-	conns   chan *Conn      // connections of procNull
-	fetch   func(items int) // called before items are fetched, if set
+	gate    chan struct{}      // procBlock takes one word from it
+	entered chan struct{}      // procBlock has begun
+	freed   chan struct{}      // reply data of procSource was released
+	calls   chan *items        // the arguments of procSink
+	conns   chan *rpcrdma.Conn // connections of procNull
+	fetch   func(items int)    // called before items are fetched, if set
 }
 
 func newProgram() *program {
 	return &program{
 		gate: make(chan struct{}), entered: make(chan struct{}, 1024), freed: make(chan struct{}, 4096),
-		calls: make(chan *items, 1024), conns: make(chan *Conn, 1024),
+		calls: make(chan *items, 1024), conns: make(chan *rpcrdma.Conn, 1024),
 	}
 }
 
@@ -193,7 +194,7 @@ func (p *program) program() oncrpc.Program {
 	}
 	return oncrpc.Program{Name: "test", Number: testProgram, Version: 1, Procedures: []oncrpc.Procedure{
 		procNull: {Name: "NULL", NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
-			if conn, ok := c.Conn.(*Conn); ok {
+			if conn, ok := c.Conn.(*rpcrdma.Conn); ok {
 				select {
 				case p.conns <- conn:
 				default:
@@ -248,11 +249,11 @@ type rig struct {
 
 const rigAddr = "server"
 
-func newRig(t testing.TB, cfg Config) *rig {
+func newRig(t testing.TB, cfg rpcrdma.Config) *rig {
 	return newRigOn(t, cfg, loopback.Config{}, func(l transport.Listener) transport.Listener { return l })
 }
 
-func newRigOn(t testing.TB, cfg Config, lcfg loopback.Config, wrap func(transport.Listener) transport.Listener) *rig {
+func newRigOn(t testing.TB, cfg rpcrdma.Config, lcfg loopback.Config, wrap func(transport.Listener) transport.Listener) *rig {
 	t.Helper()
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
@@ -264,7 +265,7 @@ func newRigOn(t testing.TB, cfg Config, lcfg loopback.Config, wrap func(transpor
 	}
 	r.server = oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	r.server.Handle(r.program.program())
-	go func() { r.served <- Serve(context.Background(), wrap(l), r.server, cfg) }()
+	go func() { r.served <- rpcrdma.Serve(context.Background(), wrap(l), r.server, cfg) }()
 	t.Cleanup(func() {
 		r.server.Close()
 		if err := wait(t, r.served); !errors.Is(err, oncrpc.ErrServerClosed) {
@@ -275,12 +276,12 @@ func newRigOn(t testing.TB, cfg Config, lcfg loopback.Config, wrap func(transpor
 }
 
 // dial connects a client.
-func (r *rig) dial(cfg Config) *Conn {
+func (r *rig) dial(cfg rpcrdma.Config) *rpcrdma.Conn {
 	r.t.Helper()
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
-	c, err := Dial(context.Background(), r.fabric.Dialer(loopback.Config{}), rigAddr, cfg)
+	c, err := rpcrdma.Dial(context.Background(), r.fabric.Dialer(loopback.Config{}), rigAddr, cfg)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -288,21 +289,35 @@ func (r *rig) dial(cfg Config) *Conn {
 	return c
 }
 
-// raw connects a peer that speaks by hand.
-func (r *rig) raw(p private) *rawPeer {
-	r.t.Helper()
-	var b []byte
-	if p != (private{}) {
-		b = p.append(nil)
+// said is what a peer that speaks by hand says in its private data (RFC 8797 section 4); the zero value says nothing.
+type said struct {
+	Invalidate bool
+	Send, Recv int // bytes
+}
+
+// bytes returns the private data.
+func (p said) bytes() []byte {
+	if p == (said{}) {
+		return nil
 	}
-	ep, err := r.fabric.Dialer(loopback.Config{}).Dial(context.Background(), rigAddr, b)
+	flags := byte(0)
+	if p.Invalidate {
+		flags = 1
+	}
+	return []byte{0xf6, 0xab, 0x0e, 0x18, 1, flags, byte(p.Send/1024 - 1), byte(p.Recv/1024 - 1)}
+}
+
+// raw connects a peer that speaks by hand.
+func (r *rig) raw(p said) *rawPeer {
+	r.t.Helper()
+	ep, err := r.fabric.Dialer(loopback.Config{}).Dial(context.Background(), rigAddr, p.bytes())
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return newRawPeer(r.t, ep)
 }
 
-func client(c *Conn) *oncrpc.Client {
+func client(c *rpcrdma.Conn) *oncrpc.Client {
 	return oncrpc.NewClient(c, testProgram, 1, oncrpc.AuthNone())
 }
 
@@ -320,24 +335,24 @@ func wait[T any](t testing.TB, ch <-chan T) T {
 
 // rawServer accepts one connection on a fabric of its own, to play the server by hand, and
 // returns the client connected to it.
-func rawServer(t testing.TB, cfg Config, p private) (*Conn, *rawPeer) {
+func rawServer(t testing.TB, cfg rpcrdma.Config, p said) (*rpcrdma.Conn, *rawPeer) {
 	t.Helper()
 	return rawServerOn(t, cfg, p, func(d transport.Dialer) transport.Dialer { return d })
 }
 
-func rawServerOn(t testing.TB, cfg Config, p private, wrap func(transport.Dialer) transport.Dialer) (*Conn, *rawPeer) {
+func rawServerOn(t testing.TB, cfg rpcrdma.Config, p said, wrap func(transport.Dialer) transport.Dialer) (*rpcrdma.Conn, *rawPeer) {
 	t.Helper()
 	c, ep := acceptRaw(t, cfg, p, wrap)
 	return c, newRawPeer(t, ep)
 }
 
 // unstartedServer is a rawServer that takes no messages yet.
-func unstartedServer(t testing.TB) (*Conn, transport.Endpoint) {
+func unstartedServer(t testing.TB) (*rpcrdma.Conn, transport.Endpoint) {
 	t.Helper()
-	return acceptRaw(t, Config{}, inline4k, func(d transport.Dialer) transport.Dialer { return d })
+	return acceptRaw(t, rpcrdma.Config{}, inline4k, func(d transport.Dialer) transport.Dialer { return d })
 }
 
-func acceptRaw(t testing.TB, cfg Config, p private, wrap func(transport.Dialer) transport.Dialer) (*Conn, transport.Endpoint) {
+func acceptRaw(t testing.TB, cfg rpcrdma.Config, p said, wrap func(transport.Dialer) transport.Dialer) (*rpcrdma.Conn, transport.Endpoint) {
 	t.Helper()
 	f := loopback.New()
 	l, err := f.Listen(rigAddr, loopback.Config{})
@@ -352,11 +367,7 @@ func acceptRaw(t testing.TB, cfg Config, p private, wrap func(transport.Dialer) 
 			t.Error(err)
 			return
 		}
-		var b []byte
-		if p != (private{}) {
-			b = p.append(nil)
-		}
-		ep, err := req.Accept(context.Background(), b)
+		ep, err := req.Accept(context.Background(), p.bytes())
 		if err != nil {
 			t.Error(err)
 			return
@@ -366,7 +377,7 @@ func acceptRaw(t testing.TB, cfg Config, p private, wrap func(transport.Dialer) 
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
-	c, err := Dial(context.Background(), wrap(f.Dialer(loopback.Config{})), rigAddr, cfg)
+	c, err := rpcrdma.Dial(context.Background(), wrap(f.Dialer(loopback.Config{})), rigAddr, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +441,7 @@ type completer chan error
 func (c completer) Complete(_ *transport.WorkRequest, err error) { c <- err }
 
 // send sends a header and what follows it.
-func (p *rawPeer) send(h *Header, body ...[]byte) {
+func (p *rawPeer) send(h *rpcrdma.Header, body ...[]byte) {
 	p.t.Helper()
 	b := h.Append(nil)
 	for _, q := range body {
@@ -445,16 +456,16 @@ func (p *rawPeer) sendBytes(b []byte) {
 }
 
 // next returns the next message that arrives.
-func (p *rawPeer) next() (*Header, []byte) {
+func (p *rawPeer) next() (*rpcrdma.Header, []byte) {
 	p.t.Helper()
 	h, body, _ := p.nextMsg()
 	return h, body
 }
 
-func (p *rawPeer) nextMsg() (*Header, []byte, rawMsg) {
+func (p *rawPeer) nextMsg() (*rpcrdma.Header, []byte, rawMsg) {
 	p.t.Helper()
 	m := wait(p.t, p.msgs)
-	h := &Header{}
+	h := &rpcrdma.Header{}
 	n, err := h.Parse(m.b)
 	if err != nil {
 		p.t.Fatalf("message %x: %v", m.b, err)
@@ -495,8 +506,8 @@ func (p *rawPeer) read(s chunks.Segment) []byte {
 }
 
 // header returns a header of the right version.
-func header(xid uint32, typ Type) *Header {
-	return &Header{XID: xid, Version: ProtocolVersion, Credits: 32, Type: typ}
+func header(xid uint32, typ rpcrdma.Type) *rpcrdma.Header {
+	return &rpcrdma.Header{XID: xid, Version: rpcrdma.ProtocolVersion, Credits: 32, Type: typ}
 }
 
 // callMessage returns an encoded call of the test program.
@@ -535,15 +546,15 @@ func be32(words ...uint32) []byte {
 func (p *rawPeer) alive() {
 	p.t.Helper()
 	const xid = 0xa11fe
-	p.send(header(xid, TypeMsg), callBytes(xid, procNull, nil))
+	p.send(header(xid, rpcrdma.TypeMsg), callBytes(xid, procNull, nil))
 	h, body := p.next()
-	if h.XID != xid || h.Type != TypeMsg || !bytes.Equal(body, replyHeader(xid)) {
+	if h.XID != xid || h.Type != rpcrdma.TypeMsg || !bytes.Equal(body, replyHeader(xid)) {
 		p.t.Fatalf("connection does not work any more: %v %x", h.Type, body)
 	}
 }
 
 // ended checks that the connection has ended.
-func ended(t testing.TB, c *Conn) {
+func ended(t testing.TB, c *rpcrdma.Conn) {
 	t.Helper()
 	wait(t, c.Done())
 	if err := c.Err(); !errors.Is(err, net.ErrClosed) {

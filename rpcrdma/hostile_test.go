@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
@@ -8,30 +8,25 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
 // deafPeer connects a client that takes nothing: its calls arrive, but neither RDMA Reads nor replies get
 // to it. It has one call answered, as far as it goes, and so has 64 credits.
-func (r *rig) deafPeer() (transport.Endpoint, *Conn) {
+func (r *rig) deafPeer() (transport.Endpoint, *rpcrdma.Conn) {
 	r.t.Helper()
-	p := inline4k
-	ep, err := r.fabric.Dialer(loopback.Config{}).Dial(context.Background(), rigAddr, p.append(nil))
+	ep, err := r.fabric.Dialer(loopback.Config{}).Dial(context.Background(), rigAddr, inline4k.bytes())
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { ep.Close() })
-	h := header(1, TypeMsg)
+	h := header(1, rpcrdma.TypeMsg)
 	h.Credits = 64
 	shout(r.t, ep, append(h.Append(nil), callBytes(1, procNull, nil)...))
 	conn := wait(r.t, r.program.conns)
-	waitFor(r.t, func() bool {
-		conn.mu.Lock()
-		defer conn.mu.Unlock()
-		posted, _, _ := conn.granter.State()
-		return posted >= 64
-	})
+	waitFor(r.t, func() bool { return conn.Holding().Posted >= 64 })
 	return ep, conn
 }
 
@@ -50,27 +45,27 @@ func shout(t testing.TB, ep transport.Endpoint, b []byte) {
 // TestStalledReads has peers call, with arguments to fetch, and never answer the RDMA Reads: that holds up
 // nobody else, and ends.
 func TestStalledReads(t *testing.T) {
-	r := newRig(t, Config{PeerTimeout: 500 * time.Millisecond})
-	var conns []*Conn
+	r := newRig(t, rpcrdma.Config{PeerTimeout: 500 * time.Millisecond})
+	var conns []*rpcrdma.Conn
 	for range 5 { // 5 x 64 calls are more than the server has workers
 		ep, conn := r.deafPeer()
 		conns = append(conns, conn)
 		for xid := range uint32(64) {
 			m := callMessage(100+xid, procSink, &items{data: [][]byte{make([]byte, 8)}})
-			h := header(100+xid, TypeMsg)
+			h := header(100+xid, rpcrdma.TypeMsg)
 			h.Credits = 64
 			h.Reads = []chunks.ReadSegment{{Position: uint32(m.Bulk[0].Position), Segment: chunks.Segment{Handle: 1, Length: 8}}}
 			shout(t, ep, append(h.Append(nil), m.Inline...))
 		}
 	}
 	waitFor(t, func() bool { return r.server.Stats().InFlight == 5*65 })
-	c := r.dial(Config{})
+	c := r.dial(rpcrdma.Config{})
 	if err := client(c).Do(context.Background(), &oncrpc.Request{Procedure: procSink, Args: &items{data: [][]byte{{1}}}}); err != nil {
 		t.Errorf("an innocent client: %v", err)
 	}
 	for _, conn := range conns {
 		ended(t, conn)
-		if err := conn.Err(); !errors.Is(err, ErrStalled) {
+		if err := conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
 			t.Errorf("ended with %v", err)
 		}
 	}
@@ -79,31 +74,30 @@ func TestStalledReads(t *testing.T) {
 
 // TestStalledReplies has a peer that does not take its replies.
 func TestStalledReplies(t *testing.T) {
-	r := newRig(t, Config{PeerTimeout: 50 * time.Millisecond})
+	r := newRig(t, rpcrdma.Config{PeerTimeout: 50 * time.Millisecond})
 	_, conn := r.deafPeer()
 	ended(t, conn)
-	if err := conn.Err(); !errors.Is(err, ErrStalled) {
+	if err := conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
 		t.Errorf("ended with %v", err)
 	}
 }
 
 // TestRefusedReservesNothing checks that a call which is refused gives no memory back that it never had.
 func TestRefusedReservesNothing(t *testing.T) {
-	r := newRig(t, Config{})
+	r := newRig(t, rpcrdma.Config{})
 	p := r.raw(inline4k)
 	p.alive()
 	conn := wait(t, r.program.conns)
 	free := func() (int64, int64) {
-		conn.budget.mu.Lock()
-		defer conn.budget.mu.Unlock()
-		return conn.budget.free, conn.memory.free
+		h := conn.Holding()
+		return h.Server, h.Conn
 	}
 	all, own := free()
 	for i := range uint32(10) {
-		h := header(i, TypeMsg)
+		h := header(i, rpcrdma.TypeMsg)
 		h.Reads = []chunks.ReadSegment{{Position: 0, Segment: chunks.Segment{Handle: 1, Length: 4 << 20}}}
 		p.send(h, callBytes(i, procNull, nil))
-		if h, _ := p.next(); h.Type != TypeError {
+		if h, _ := p.next(); h.Type != rpcrdma.TypeError {
 			t.Fatal(h.Type)
 		}
 	}
@@ -125,8 +119,8 @@ func TestServeContext(t *testing.T) {
 	srv.Handle(newProgram().program())
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, l, srv, Config{Logger: quiet}) }()
-	c, err := Dial(context.Background(), f.Dialer(loopback.Config{}), rigAddr, Config{Logger: quiet})
+	go func() { served <- rpcrdma.Serve(ctx, l, srv, rpcrdma.Config{Logger: quiet}) }()
+	c, err := rpcrdma.Dial(context.Background(), f.Dialer(loopback.Config{}), rigAddr, rpcrdma.Config{Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,11 +141,11 @@ func TestServeContext(t *testing.T) {
 // TestLinuxSizedReply checks that a client with small inline sizes posts receives that hold what Linux's server
 // sends regardless.
 func TestLinuxSizedReply(t *testing.T) {
-	c, p := rawServer(t, Config{InlineRecv: 1024}, inline4k)
+	c, p := rawServer(t, rpcrdma.Config{InlineRecv: 1024}, inline4k)
 	s := start(context.Background(), c, &items{}, nil)
 	h, _ := p.next()
 	m := callMessage(0, procEcho, &items{data: [][]byte{pattern(1, 3000)}, tail: 7})
-	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), m.AppendTo(nil)[40:])
+	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), m.AppendTo(nil)[40:])
 	if err := wait(t, s.err); err != nil {
 		t.Error(err)
 	}
@@ -159,20 +153,20 @@ func TestLinuxSizedReply(t *testing.T) {
 
 // TestLongCallWithOurXID has the peer make a long call with the XID of a call of ours (docs/readings.md, 8).
 func TestLongCallWithOurXID(t *testing.T) {
-	c, p := rawServer(t, Config{}, inline4k)
+	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	back.Handle(newProgram().program())
 	defer back.Close()
 	c.Serve(back)
 	s := start(context.Background(), c, &items{}, nil)
 	h, _ := p.next()
-	long := header(h.XID, TypeNoMsg)
+	long := header(h.XID, rpcrdma.TypeNoMsg)
 	long.Reads = []chunks.ReadSegment{{Segment: p.expose(callBytes(h.XID, procNull, nil), transport.RemoteRead)}}
 	p.send(long)
-	if got, _ := p.next(); got.Type != TypeMsg || got.XID != h.XID {
+	if got, _ := p.next(); got.Type != rpcrdma.TypeMsg || got.XID != h.XID {
 		t.Errorf("answer to the peer's call: %v", got.Type)
 	}
-	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 	if err := wait(t, s.err); err != nil {
 		t.Errorf("our call: %v", err)
 	}
@@ -192,7 +186,7 @@ func (d abandonFailsDialer) Dial(ctx context.Context, addr string, private []byt
 
 // TestAbandonFails cancels a call whose memory cannot be cut loose.
 func TestAbandonFails(t *testing.T) {
-	c, p := rawServerOn(t, Config{CancelGrace: time.Millisecond}, inline4k, func(d transport.Dialer) transport.Dialer { return abandonFailsDialer{d} })
+	c, p := rawServerOn(t, rpcrdma.Config{CancelGrace: time.Millisecond}, inline4k, func(d transport.Dialer) transport.Dialer { return abandonFailsDialer{d} })
 	ctx, cancel := context.WithCancel(context.Background())
 	land := make([]byte, 9000)
 	s := start(ctx, c, &items{data: [][]byte{make([]byte, 9000)}}, land)
@@ -202,7 +196,7 @@ func TestAbandonFails(t *testing.T) {
 		t.Error(err)
 	}
 	select {
-	case <-c.ep.Done():
+	case <-c.Endpoint().Done():
 	default:
 		t.Error("the call returned while the peer can reach its memory")
 	}
@@ -210,8 +204,8 @@ func TestAbandonFails(t *testing.T) {
 
 // TestOddMaxReply has a reply fill its room to the last byte, where that room is no multiple of four.
 func TestOddMaxReply(t *testing.T) {
-	r := newRig(t, Config{})
-	c := r.dial(Config{})
+	r := newRig(t, rpcrdma.Config{})
+	c := r.dial(rpcrdma.Config{})
 	var reply items
 	const size = 9001
 	req := oncrpc.Request{Procedure: procSource, Args: &source{1, size}, Reply: &reply, MaxReply: 16 + size}
@@ -223,7 +217,7 @@ func TestOddMaxReply(t *testing.T) {
 // TestTrailingEmptyResult checks that an empty buffer behind one that calls for a write chunk gets none: Linux's server
 // refuses chunks without segments.
 func TestTrailingEmptyResult(t *testing.T) {
-	c, p := rawServer(t, Config{}, inline4k)
+	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	done := make(chan error, 1)
 	req := oncrpc.Request{Procedure: procSink, Results: [][]byte{make([]byte, 9000), nil, {}}}
 	go func() { done <- client(c).Do(context.Background(), &req) }()
@@ -232,7 +226,7 @@ func TestTrailingEmptyResult(t *testing.T) {
 		t.Errorf("write list %v", h.Writes)
 	}
 	segs, _ := chunks.Fill(nil, h.Writes[0], 0)
-	r := header(h.XID, TypeMsg)
+	r := header(h.XID, rpcrdma.TypeMsg)
 	r.AddWrite(segs)
 	p.send(r, replyHeader(h.XID))
 	if err := wait(t, done); err != nil {
@@ -242,8 +236,8 @@ func TestTrailingEmptyResult(t *testing.T) {
 
 // TestEmptyResultBuffer names a buffer of no bytes beside one that calls for a write chunk.
 func TestEmptyResultBuffer(t *testing.T) {
-	r := newRig(t, Config{})
-	c := r.dial(Config{})
+	r := newRig(t, rpcrdma.Config{})
+	c := r.dial(rpcrdma.Config{})
 	reply := items{data: [][]byte{nil, make([]byte, 9000)}}
 	req := oncrpc.Request{Procedure: procEcho, Args: &items{data: [][]byte{{1, 2, 3}, pattern(1, 9000)}}, Reply: &reply, Results: reply.data, MaxReply: 32}
 	if err := client(c).Do(context.Background(), &req); err != nil {

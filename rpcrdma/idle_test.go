@@ -1,10 +1,12 @@
 //go:build !race
 
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"runtime"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestIdleBytes bounds the heap and the stacks that connections take which have made many calls at a time and are idle: 32 KiB for each
@@ -14,7 +16,7 @@ func TestIdleBytes(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
 			const conns, calls, bound = 200, 64, 32 << 10
-			cr := newCrowd(t, provider, 0, Config{})
+			cr := newCrowd(t, provider, 0, rpcrdma.Config{})
 			before := heapAndStacks()
 			cr.dial(t, conns)
 			for _, c := range cr.clients {

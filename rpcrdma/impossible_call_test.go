@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
@@ -22,7 +23,7 @@ func TestImpossibleCall(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, p := rawServer(t, Config{SegmentSize: 1024}, inline4k)
+			c, p := rawServer(t, rpcrdma.Config{SegmentSize: 1024}, inline4k)
 			first := start(t.Context(), c, &items{}, nil) // with the only credit
 			h, _ := p.next()
 			impossible := start(t.Context(), c, tt.args, tt.result)
@@ -35,7 +36,7 @@ func TestImpossibleCall(t *testing.T) {
 			if _, used, _ := c.Credits(); used != 1 {
 				t.Errorf("%d credits in use, want that of the first call", used)
 			}
-			p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+			p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 			if err := wait(t, first.err); err != nil {
 				t.Error(err)
 			}
@@ -46,15 +47,15 @@ func TestImpossibleCall(t *testing.T) {
 
 // TestImpossibleMeanwhile has the ends agree on less while a call waits for a credit: it becomes impossible, and keeps no credit.
 func TestImpossibleMeanwhile(t *testing.T) {
-	c, p := rawServer(t, Config{SegmentSize: 1024}, inline4k)
+	c, p := rawServer(t, rpcrdma.Config{SegmentSize: 1024}, inline4k)
 	first := start(t.Context(), c, &items{}, nil)
 	h, _ := p.next()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	second := start(ctx, c, &items{data: [][]byte{make([]byte, 100<<10)}}, nil) // 100 segments
 	waitFor(t, func() bool { _, _, waiting := c.Credits(); return waiting == 1 })
-	c.Agree(func(s *Settings) { s.MaxSend = DefaultInline })
-	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+	c.Agree(func(s *rpcrdma.Settings) { s.MaxSend = rpcrdma.DefaultInline })
+	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 	if err := wait(t, first.err); err != nil {
 		t.Error(err)
 	}
@@ -72,8 +73,8 @@ func TestCallsWithoutReads(t *testing.T) {
 		want error
 	}{{"none are served", loopback.Config{IRD: -1}, chunks.ErrNoReads}, {"none are made", loopback.Config{ORD: -1}, nil}} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, Config{})
-			c, err := Dial(context.Background(), r.fabric.Dialer(tt.low), rigAddr, Config{Logger: quiet})
+			r := newRig(t, rpcrdma.Config{})
+			c, err := rpcrdma.Dial(context.Background(), r.fabric.Dialer(tt.low), rigAddr, rpcrdma.Config{Logger: quiet})
 			if err != nil {
 				t.Fatal(err)
 			}

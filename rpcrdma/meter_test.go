@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"encoding/binary"
@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -21,7 +22,7 @@ type meter struct {
 	excess int        // calls beyond the grant
 }
 
-func newMeter(t testing.TB, cfg Config) (*Conn, *meter) {
+func newMeter(t testing.TB, cfg rpcrdma.Config) (*rpcrdma.Conn, *meter) {
 	t.Helper()
 	c, ep := acceptRaw(t, cfg, inline4k, func(d transport.Dialer) transport.Dialer { return d })
 	m := &meter{rawPeer: &rawPeer{t: t, ep: ep, msgs: make(chan rawMsg, 4096)}, limit: 1}
@@ -69,7 +70,7 @@ func (m *meter) answer(i, grant, most int) {
 	m.mu.Unlock()
 	xid := m.open[i]
 	m.open = slices.Delete(m.open, i, i+1)
-	h := header(xid, TypeMsg)
+	h := header(xid, rpcrdma.TypeMsg)
 	h.Credits = uint32(grant)
 	m.send(h, replyHeader(xid), be32(0, 7))
 }

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -71,7 +72,7 @@ func TestPaddedLandsAligned(t *testing.T) {
 	} {
 		for _, align := range []int{128, 256, 4096} { // all above what stands in front of the data
 			t.Run(fmt.Sprintf("%s/%d", network.name, align), func(t *testing.T) {
-				cfg := Config{Logger: quiet, Dialect: Draft, InlineSend: first, InlineRecv: first, Align: align, PeerAlign: align, NoReplyChunks: true}
+				cfg := rpcrdma.Config{Logger: quiet, Dialect: rpcrdma.Draft, InlineSend: first, InlineRecv: first, Align: align, PeerAlign: align, NoReplyChunks: true}
 				ends := newWatchedEnds(t, network.make, network.shared, cfg)
 				at := make(chan []*byte, 1)
 				ends.server.Handle(echoTwice(at))
@@ -100,14 +101,14 @@ func TestPaddedLandsAligned(t *testing.T) {
 					if here, there := ends.client.Expect(later), ends.peer.Expect(later); here != later || there != later {
 						t.Fatalf("expected %d and %d, want %d", here, there, later)
 					}
-					for _, end := range []*Conn{ends.client, ends.peer} {
-						end.Agree(func(s *Settings) { s.MaxSend, s.MaxReplySend = later, later })
+					for _, end := range []*rpcrdma.Conn{ends.client, ends.peer} {
+						end.Agree(func(s *rpcrdma.Settings) { s.MaxSend, s.MaxReplySend = later, later })
 					}
 					for _, lengths := range [][]int{{1024}, {16384}, {1025, 2000}, {10, 3000}, {9000, 9001, 5, 9002}, {30_000}} {
 						echo(1<<16, lengths...) // of which there are kinds
 					}
 				}
-				for _, end := range []*Conn{ends.client, ends.peer} {
+				for _, end := range []*rpcrdma.Conn{ends.client, ends.peer} {
 					if got := end.Stats().Padded; got != padded {
 						t.Errorf("%d RDMA_MSGPs have come, want %d", got, padded)
 					}
@@ -123,7 +124,7 @@ func TestTwoBuffers(t *testing.T) {
 	for _, peerAlign := range []int{0, 16, 64, 512} {
 		for _, align := range []int{64, 128, 256} {
 			t.Run(fmt.Sprintf("padded to %d, receives to %d", peerAlign, align), func(t *testing.T) {
-				cfg := Config{Dialect: Draft, Align: align, PeerAlign: peerAlign, MinChunk: 64}
+				cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, Align: align, PeerAlign: peerAlign, MinChunk: 64}
 				c := newRig(t, cfg).dial(cfg)
 				for n := range align + 10 {
 					for _, land := range []bool{false, true} {
@@ -137,28 +138,28 @@ func TestTwoBuffers(t *testing.T) {
 		}
 	}
 	t.Run("the header across both", func(t *testing.T) {
-		r := newRig(t, Config{Dialect: Draft, Align: 64})
+		r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 64})
 		p := r.raw(inline4k)
 		for n := range 12 {
 			xid := uint32(100 + n)
-			h := header(xid, TypeMsgP)
+			h := header(xid, rpcrdma.TypeMsgP)
 			h.Align, h.Threshold = 32, 40
 			for range n {
 				h.AddWrite([]chunks.Segment{{Handle: 1}})
 			}
 			m := callMessage(xid, procSink, &items{data: [][]byte{pattern(1, 50), pattern(2, 39)}, tail: 4})
 			p.sendBytes(padded(h, &m, nil, 40, 0xee))
-			if got, body := p.next(); got.Type != TypeMsg || !bytes.Equal(body, replyHeader(xid)) {
+			if got, body := p.next(); got.Type != rpcrdma.TypeMsg || !bytes.Equal(body, replyHeader(xid)) {
 				t.Fatalf("%d write chunks: answer %v % x", n, got.Type, body)
 			}
 			got := wait(t, r.program.calls)
 			if !bytes.Equal(got.data[0], pattern(1, 50)) || !bytes.Equal(got.data[1], pattern(2, 39)) || got.tail != 4 {
 				t.Errorf("%d write chunks: arguments differ", n)
 			}
-			b := header(xid, TypeMsg).Append(nil)
+			b := header(xid, rpcrdma.TypeMsg).Append(nil)
 			b = append(b[:16], be32(0, 1, 50)...) // a write chunk of more segments than there are bytes
 			p.sendBytes(append(b, make([]byte, 8*n)...))
-			if got, _ := p.next(); got.Type != TypeError || got.Err != ErrChunk {
+			if got, _ := p.next(); got.Type != rpcrdma.TypeError || got.Err != rpcrdma.ErrChunk {
 				t.Fatalf("malformed header of %d bytes: answer %v", len(b)+8*n, got.Type)
 			}
 		}

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -16,11 +17,11 @@ import (
 func TestPaddedGolden(t *testing.T) {
 	data := pattern(0, 100)
 	const align = 64
-	cfg := Config{Dialect: Draft, PeerAlign: align, MinChunk: 8}
+	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, PeerAlign: align, MinChunk: 8}
 	t.Run("call", func(t *testing.T) {
+		info, cfg := &lastInfo{}, cfg
+		cfg.Observer = info
 		c, p := rawServer(t, cfg, inline4k)
-		info := &lastInfo{}
-		c.cfg.Observer = info
 		s := start(t.Context(), c, &items{data: [][]byte{data}, tail: 9}, nil)
 		got := wait(t, p.msgs).b
 		xid := uint32(got[0])<<24 | uint32(got[1])<<16 | uint32(got[2])<<8 | uint32(got[3])
@@ -32,7 +33,7 @@ func TestPaddedGolden(t *testing.T) {
 		if !bytes.Equal(got, want) {
 			t.Errorf("call\n% x, want\n% x", got, want)
 		}
-		p.send(header(xid, TypeMsg), replyHeader(xid), be32(0, 7))
+		p.send(header(xid, rpcrdma.TypeMsg), replyHeader(xid), be32(0, 7))
 		if err := wait(t, s.err); err != nil {
 			t.Error(err)
 		}
@@ -43,7 +44,7 @@ func TestPaddedGolden(t *testing.T) {
 	t.Run("reply", func(t *testing.T) {
 		r := newRig(t, cfg)
 		p := r.raw(inline4k)
-		p.send(header(5, TypeMsg), callBytes(5, procSource, &source{2, 100}))
+		p.send(header(5, rpcrdma.TypeMsg), callBytes(5, procSource, &source{2, 100}))
 		got := wait(t, p.msgs).b
 		want := be32(5, 1, 32, 2, align, 48, 0, 0, 0)
 		want = append(want, be32(5, 1, 0, 0, 0, 0)...)
@@ -59,7 +60,7 @@ func TestPaddedGolden(t *testing.T) {
 }
 
 // padded lays out an RDMA_MSGP, written independently of package xdr: data of least bytes or more is moved, with fill in front of it.
-func padded(h *Header, m *xdr.Message, without []bool, least int, fill byte) []byte {
+func padded(h *rpcrdma.Header, m *xdr.Message, without []bool, least int, fill byte) []byte {
 	b := h.Append(nil)
 	inline, pos := m.Inline, 0
 	for i, it := range m.Bulk {
@@ -87,18 +88,18 @@ func TestPaddedCalls(t *testing.T) {
 	const size = 300
 	for _, receives := range []int{0, 64} {
 		for _, above := range []bool{false, true} {
-			r := newRig(t, Config{Dialect: Draft, Align: receives, PadAbove: above})
+			r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Align: receives, PadAbove: above})
 			p := r.raw(inline4k)
 			xid := uint32(0)
 			// send sends a call whose data of least bytes or more is padded to align, in a header that says thresh.
-			send := func(align, thresh uint32, least int, cut int, lengths ...int) (*Header, []byte, *items) {
+			send := func(align, thresh uint32, least int, cut int, lengths ...int) (*rpcrdma.Header, []byte, *items) {
 				xid++
 				want := &items{tail: xid}
 				for i, n := range lengths {
 					want.data = append(want.data, pattern(uint64(i), n))
 				}
 				m := callMessage(xid, procSink, want)
-				h := header(xid, TypeMsgP)
+				h := header(xid, rpcrdma.TypeMsgP)
 				h.Align, h.Threshold = align, thresh
 				b := padded(h, &m, nil, least, 0xee)
 				if cut < 0 {
@@ -128,7 +129,7 @@ func TestPaddedCalls(t *testing.T) {
 						tt.least = 250
 					}
 					got, body, want := send(tt.align, tt.thresh, tt.least, 0, tt.lengths...)
-					if got.Type != TypeMsg || !bytes.Equal(body, replyHeader(got.XID)) {
+					if got.Type != rpcrdma.TypeMsg || !bytes.Equal(body, replyHeader(got.XID)) {
 						t.Errorf("align %d, threshold %d: answer %v % x", tt.align, tt.thresh, got.Type, body)
 						continue
 					}
@@ -140,7 +141,7 @@ func TestPaddedCalls(t *testing.T) {
 			t.Run(prefix+"alignments that make no sense", func(t *testing.T) {
 				p.t = t
 				for _, align := range []uint32{0, 3, 5, 12, 4095, 8192, 1 << 31, 1<<32 - 1} {
-					if got, _, _ := send(align, size, 1<<20, 0, 10); got.Type != TypeError || got.Err != ErrChunk {
+					if got, _, _ := send(align, size, 1<<20, 0, 10); got.Type != rpcrdma.TypeError || got.Err != rpcrdma.ErrChunk {
 						t.Errorf("align %d: answer %v %v, want ERR_CHUNK", align, got.Type, got.Err)
 					}
 				}
@@ -164,7 +165,7 @@ func TestPaddedCalls(t *testing.T) {
 						lengths++
 					}
 					got, body, _ := send(128, size, tt.least, tt.cut, lengths)
-					if got.Type != TypeMsg || !bytes.Equal(body, append(replyHeader(got.XID)[:20], be32(4)...)) { // GARBAGE_ARGS
+					if got.Type != rpcrdma.TypeMsg || !bytes.Equal(body, append(replyHeader(got.XID)[:20], be32(4)...)) { // GARBAGE_ARGS
 						t.Errorf("%s: answer %v % x, want GARBAGE_ARGS", tt.name, got.Type, body)
 					}
 				}
@@ -176,26 +177,26 @@ func TestPaddedCalls(t *testing.T) {
 
 // TestPaddedInRFC8166 checks that RDMA_MSGP is not spoken there (RFC 8166 section 4.4): a call is ERR_CHUNK.
 func TestPaddedInRFC8166(t *testing.T) {
-	r := newRig(t, Config{})
+	r := newRig(t, rpcrdma.Config{})
 	p := r.raw(inline4k)
 	p.alive()
 	conn := wait(t, r.program.conns)
-	h := header(8, TypeMsgP)
+	h := header(8, rpcrdma.TypeMsgP)
 	h.Align, h.Threshold = 64, 100
 	p.send(h, callBytes(8, procNull, nil))
-	if got, _ := p.next(); got.Type != TypeError || got.Err != ErrChunk || got.XID != 8 {
+	if got, _ := p.next(); got.Type != rpcrdma.TypeError || got.Err != rpcrdma.ErrChunk || got.XID != 8 {
 		t.Errorf("answer %+v, want ERR_CHUNK", got)
 	}
 	p.alive()
 	if got := conn.Stats(); got.Padded != 0 || got.Malformed != 1 {
 		t.Errorf("counters %+v", got)
 	}
-	c, peer := rawServer(t, Config{PeerAlign: 64, MinChunk: 8}, inline4k)
+	c, peer := rawServer(t, rpcrdma.Config{PeerAlign: 64, MinChunk: 8}, inline4k)
 	s := start(t.Context(), c, &items{data: [][]byte{make([]byte, 500)}}, nil)
-	if got, _ := peer.next(); got.Type != TypeMsg {
+	if got, _ := peer.next(); got.Type != rpcrdma.TypeMsg {
 		t.Errorf("call sent as %v", got.Type)
 	} else {
-		peer.send(header(got.XID, TypeMsg), replyHeader(got.XID), be32(0, 7))
+		peer.send(header(got.XID, rpcrdma.TypeMsg), replyHeader(got.XID), be32(0, 7))
 	}
 	if err := wait(t, s.err); err != nil {
 		t.Error(err)
@@ -204,7 +205,7 @@ func TestPaddedInRFC8166(t *testing.T) {
 
 // TestPaddedBesideChunks has padded data beside write chunks and a reply chunk, in calls and in replies.
 func TestPaddedBesideChunks(t *testing.T) {
-	cfg := Config{Dialect: Draft, PeerAlign: 256}
+	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, PeerAlign: 256}
 	t.Run("call", func(t *testing.T) {
 		c, p := rawServer(t, cfg, inline4k)
 		data := pattern(1, 2000)
@@ -212,16 +213,16 @@ func TestPaddedBesideChunks(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- client(c).Do(t.Context(), &req) }()
 		m := wait(t, p.msgs)
-		var h Header
+		var h rpcrdma.Header
 		n, err := h.Parse(m.b)
-		if err != nil || h.Type != TypeMsgP || len(h.Writes) != 1 || h.Reply.Len() == 0 || len(h.Reads) != 0 {
+		if err != nil || h.Type != rpcrdma.TypeMsgP || len(h.Writes) != 1 || h.Reply.Len() == 0 || len(h.Reads) != 0 {
 			t.Fatalf("call %+v, error %v", h, err)
 		}
 		at := (n + 52 + 255) / 256 * 256
 		if !bytes.Equal(m.b[at:at+len(data)], data) {
 			t.Errorf("the data is not at %d", at)
 		}
-		p.send(header(h.XID, TypeMsg), replyHeader(h.XID))
+		p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID))
 		if err := wait(t, done); err != nil {
 			t.Error(err)
 		}
@@ -229,14 +230,14 @@ func TestPaddedBesideChunks(t *testing.T) {
 	t.Run("reply", func(t *testing.T) {
 		r := newRig(t, cfg)
 		p := r.raw(inline4k)
-		h := header(6, TypeMsg)
+		h := header(6, rpcrdma.TypeMsg)
 		mem := make([]byte, 2000)
 		h.AddWrite([]chunks.Segment{p.expose(mem, transport.RemoteWrite)})
 		p.send(h, callBytes(6, procSource, &source{2, 1500}))
 		m := wait(t, p.msgs)
-		var got Header
+		var got rpcrdma.Header
 		n, err := got.Parse(m.b)
-		if err != nil || got.Type != TypeMsgP || len(got.Writes) != 1 || got.Writes[0].Len() != 1500 {
+		if err != nil || got.Type != rpcrdma.TypeMsgP || len(got.Writes) != 1 || got.Writes[0].Len() != 1500 {
 			t.Fatalf("reply %+v, error %v", got, err)
 		}
 		at := (n + 24 + 4 + 8 + 8 + 255) / 256 * 256
@@ -245,15 +246,15 @@ func TestPaddedBesideChunks(t *testing.T) {
 		}
 	})
 	t.Run("what does not fit with its padding", func(t *testing.T) {
-		c, p := rawServer(t, Config{Dialect: Draft, PeerAlign: 2048}, inline4k)
+		c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerAlign: 2048}, inline4k)
 		const most = 4096 - 2048 // behind the padding
 		for _, size := range []int{most - 4, most - 3} {
 			s := start(t.Context(), c, &items{data: [][]byte{make([]byte, size)}}, nil)
 			h, body := p.next()
-			if want := map[bool]Type{true: TypeMsgP, false: TypeMsg}[size == most-4]; h.Type != want || len(h.Reads) > 0 || h.Len()+len(body) > 4096 {
+			if want := map[bool]rpcrdma.Type{true: rpcrdma.TypeMsgP, false: rpcrdma.TypeMsg}[size == most-4]; h.Type != want || len(h.Reads) > 0 || h.Len()+len(body) > 4096 {
 				t.Errorf("%d bytes of data: %v with %d read segments, %d bytes, want %v", size, h.Type, len(h.Reads), h.Len()+len(body), want)
 			}
-			p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+			p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 			if err := wait(t, s.err); err != nil {
 				t.Error(err)
 			}
@@ -278,10 +279,10 @@ func TestPaddedReplies(t *testing.T) {
 		{"above the receive", 8192, 600, 800, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, p := rawServer(t, Config{Dialect: Draft}, inline4k)
+			c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
 			s := start(t.Context(), c, &items{data: [][]byte{{1}}}, nil)
 			req, _ := p.next()
-			h := header(req.XID, TypeMsgP)
+			h := header(req.XID, rpcrdma.TypeMsgP)
 			h.Align, h.Threshold = tt.align, tt.thresh
 			m := callMessage(0, procEcho, &items{data: [][]byte{data}, tail: 7})
 			m.Inline = append(replyHeader(req.XID), m.Inline[40:]...)
@@ -298,7 +299,7 @@ func TestPaddedReplies(t *testing.T) {
 
 // TestPaddedBothEnds echoes messages between ends that pad for each other.
 func TestPaddedBothEnds(t *testing.T) {
-	cfg := Config{Dialect: Draft, InlineSend: 20480, InlineRecv: 20480, Align: 4096, PeerAlign: 4096}
+	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, InlineSend: 20480, InlineRecv: 20480, Align: 4096, PeerAlign: 4096}
 	r := newRig(t, cfg)
 	c := r.dial(cfg)
 	for _, size := range []int{0, 1, 500, 1023, 1024, 1025, 2000, 4096, 5001, 8192, 16384, 16385, 100_003} {
@@ -325,20 +326,20 @@ func TestPaddedBothEnds(t *testing.T) {
 // FuzzPadded sends a server padded messages, and others that only the Draft has, to receives of two buffers: it neither panics nor stops serving.
 func FuzzPadded(f *testing.F) {
 	for _, align := range []uint32{0, 1, 64, 4096} {
-		h := header(1, TypeMsgP)
+		h := header(1, rpcrdma.TypeMsgP)
 		h.Align, h.Threshold = align, 100
 		m := callMessage(1, procEcho, &items{data: [][]byte{pattern(1, 200), pattern(2, 99)}})
 		f.Add(padded(h, &m, nil, 100, 0), true)
 	}
-	h := header(2, TypeMsgP)
+	h := header(2, rpcrdma.TypeMsgP)
 	h.Align, h.Threshold = 64, 10
 	h.Reads = []chunks.ReadSegment{{Position: 52, Segment: chunks.Segment{Handle: 1, Length: 5000}}}
 	f.Add(append(h.Append(nil), callBytes(2, procSource, &source{1, 9000})...), false)
-	f.Add(append(header(3, TypeMsg).Append(nil), callBytes(3, procSource, &source{1, 9000})...), false)
-	f.Add(header(3, TypeDone).Append(nil), false)
+	f.Add(append(header(3, rpcrdma.TypeMsg).Append(nil), callBytes(3, procSource, &source{1, 9000})...), false)
+	f.Add(header(3, rpcrdma.TypeDone).Append(nil), false)
 	rigs := map[bool]*rig{}
 	for _, above := range []bool{false, true} {
-		rigs[above] = newRig(f, Config{Dialect: Draft, Align: 64, PadAbove: above, PeerAlign: 128, MinChunk: 50})
+		rigs[above] = newRig(f, rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 64, PadAbove: above, PeerAlign: 128, MinChunk: 50})
 	}
 	f.Fuzz(func(t *testing.T, msg []byte, above bool) {
 		if len(msg) > 4096 {
@@ -351,11 +352,11 @@ func FuzzPadded(f *testing.F) {
 			return
 		}
 		const xid = 0x12345678
-		if p.post(append(header(xid, TypeMsg).Append(nil), callBytes(xid, procNull, nil)...)) {
+		if p.post(append(header(xid, rpcrdma.TypeMsg).Append(nil), callBytes(xid, procNull, nil)...)) {
 			for answered := false; !answered; {
 				select {
 				case m := <-p.msgs:
-					var h Header
+					var h rpcrdma.Header
 					if _, err := h.Parse(m.b); err != nil || h.Version != 1 {
 						t.Fatalf("sent %x: %+v %v", m.b, h, err)
 					}

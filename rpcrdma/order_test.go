@@ -1,14 +1,16 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // queued starts calls that wait for a credit, in this order: their tails are 0, 1, 2 and so on.
-func queued(t *testing.T, ctx func(i int) context.Context, c *Conn, n int) (calls []*started) {
+func queued(t *testing.T, ctx func(i int) context.Context, c *rpcrdma.Conn, n int) (calls []*started) {
 	t.Helper()
 	_, _, before := c.Credits()
 	for i := range n {
@@ -31,9 +33,9 @@ func fromTo(first, last int) (all []int) {
 // reply are on a par.
 func TestOrder(t *testing.T) {
 	const n = 60
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			c, m := newMeter(t, Config{Dialect: d})
+			c, m := newMeter(t, rpcrdma.Config{Dialect: d})
 			first := start(context.Background(), c, &items{tail: 99}, nil)
 			m.take(1)
 			calls := queued(t, background, c, n)
@@ -82,9 +84,9 @@ func TestGiveUp(t *testing.T) {
 		{"all but one", []int{0, 1, 2, 3, 11, 10, 9, 8, 7, 6, 5}},
 		{"all", fromTo(0, n)},
 	} {
-		for _, d := range []Dialect{RFC8166, Draft} {
+		for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 			t.Run(tt.name+" "+d.String(), func(t *testing.T) {
-				c, m := newMeter(t, Config{Dialect: d})
+				c, m := newMeter(t, rpcrdma.Config{Dialect: d})
 				first := start(context.Background(), c, &items{tail: 99}, nil)
 				m.take(1)
 				var cancels [n]context.CancelFunc
@@ -135,9 +137,9 @@ func TestGiveUp(t *testing.T) {
 // TestCancelledKeepsCredit cancels calls under way: their credits are not free until their replies come, however late.
 func TestCancelledKeepsCredit(t *testing.T) {
 	const grant = 3
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			c, m := newMeter(t, Config{Dialect: d})
+			c, m := newMeter(t, rpcrdma.Config{Dialect: d})
 			first := start(context.Background(), c, &items{}, nil)
 			m.take(1)
 			m.answer(0, grant, 64)

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -23,13 +24,13 @@ const procBack = 6
 // of the others end, and all memory comes back.
 func TestPinnedStorm(t *testing.T) {
 	for provider := range providers {
-		for _, dialect := range []Dialect{RFC8166, Draft} {
+		for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 			for _, receives := range []int{0, 12} {
 				t.Run(fmt.Sprintf("%s/%v/%d", provider, dialect, receives), func(t *testing.T) {
 					seed := rand.Uint64()
 					t.Logf("seed %#x", seed)
-					s := &storm{t: t, rnd: rand.New(rand.NewPCG(seed, 0)), cfg: Config{
-						Dialect: dialect, MaxMessage: MaxInline, ConnMemory: 2 * MaxInline, ServerMemory: 2 * MaxInline,
+					s := &storm{t: t, rnd: rand.New(rand.NewPCG(seed, 0)), cfg: rpcrdma.Config{
+						Dialect: dialect, MaxMessage: rpcrdma.MaxInline, ConnMemory: 2 * rpcrdma.MaxInline, ServerMemory: 2 * rpcrdma.MaxInline,
 						ReceiveMemory: max(1, int64(receives)*testReceiveSize), PeerTimeout: time.Hour, NoReplyChunks: true,
 					}}
 					s.run(provider)
@@ -43,7 +44,7 @@ func TestPinnedStorm(t *testing.T) {
 type storm struct {
 	t   testing.TB
 	rnd *rand.Rand
-	cfg Config
+	cfg rpcrdma.Config
 	cr  *crowd
 	wg  sync.WaitGroup // of clients that must come to an end
 }
@@ -55,15 +56,15 @@ func (s *storm) run(provider string) {
 	s.cr.server.Handle(oncrpc.Program{Number: testProgram, Version: 2, Procedures: []oncrpc.Procedure{
 		procBack: {Name: "BACK", Handler: func(ctx context.Context, c *oncrpc.Call) error {
 			size := c.Args.Uint32()
-			return fetchItem(ctx, c.Conn.(*Conn), size)
+			return fetchItem(ctx, c.Conn.(*rpcrdma.Conn), size)
 		}},
 	}})
 	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	back.Handle(newProgram().program())
 	defer back.Close()
 
-	var conns []*Conn
-	if s.cfg.Dialect == Draft {
+	var conns []*rpcrdma.Conn
+	if s.cfg.Dialect == rpcrdma.Draft {
 		for range greedy {
 			p := newRawPeer(s.t, s.cr.endpoint(s.t))
 			p.alive()
@@ -100,15 +101,13 @@ func (s *storm) run(provider string) {
 	last := conns[len(conns)-1]
 	p.ep.Close()
 	ended(s.t, last)
-	a, b := last.supply.budget, last.budget
 	waitFor(s.t, func() bool {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return a.free.Load() == a.size && a.queued.Load() == 0 && b.free == s.cfg.ServerMemory && len(b.waiting) == 0
+		free, all, queued := last.ReceiveMemory()
+		return free == all && queued == 0 && last.Holding().Server == s.cfg.ServerMemory && last.Waiting() == 0
 	})
 	for _, c := range conns {
 		memoryBack(s.t, c)
-		if err := c.Err(); errors.Is(err, ErrExceeded) {
+		if err := c.Err(); errors.Is(err, rpcrdma.ErrExceeded) {
 			s.t.Error(err)
 		}
 	}
@@ -121,7 +120,7 @@ func (s *storm) real(back *oncrpc.Server) {
 	const callers, calls = 5, 8
 	cfg := s.cfg
 	cfg.Logger, cfg.Credits, cfg.InlineRecv = quiet, 1+s.rnd.IntN(8), 4096
-	c, err := Dial(context.Background(), s.cr.dialer, s.cr.addr, cfg)
+	c, err := rpcrdma.Dial(context.Background(), s.cr.dialer, s.cr.addr, cfg)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -157,7 +156,7 @@ func (s *storm) real(back *oncrpc.Server) {
 }
 
 // anyCall makes one call.
-func anyCall(ctx context.Context, c *Conn, rnd *rand.Rand) error {
+func anyCall(ctx context.Context, c *rpcrdma.Conn, rnd *rand.Rand) error {
 	switch rnd.IntN(4) {
 	case 0:
 		return client(c).Call(ctx, procNull, nil, nil)
@@ -178,7 +177,7 @@ func anyCall(ctx context.Context, c *Conn, rnd *rand.Rand) error {
 }
 
 // fetchItem has the peer make an item.
-func fetchItem(ctx context.Context, c *Conn, size uint32) error {
+func fetchItem(ctx context.Context, c *rpcrdma.Conn, size uint32) error {
 	var got items
 	err := client(c).Do(ctx, &oncrpc.Request{Procedure: procSource, Args: &source{1, size}, Reply: &got, MaxReply: 40 + third})
 	if err == nil && !bytes.Equal(got.data[0], pattern(0, int(size))) {
@@ -188,13 +187,13 @@ func fetchItem(ctx context.Context, c *Conn, size uint32) error {
 }
 
 // hurry has time pass on a connection until it ends.
-func hurry(c *Conn) {
+func hurry(c *rpcrdma.Conn) {
 	for {
 		select {
 		case <-c.Done():
 			return
 		case <-time.After(time.Millisecond):
-			c.tick()
+			c.Tick()
 		}
 	}
 }
@@ -208,14 +207,14 @@ func neverDone(p *rawPeer, rnd *rand.Rand) {
 		}
 	}
 	for xid := uint32(1); ; xid++ {
-		send(append(header(xid, TypeMsg).Append(nil), callBytes(xid, procSource, &source{1, 5000 + uint32(rnd.IntN(third-5000))})...))
+		send(append(header(xid, rpcrdma.TypeMsg).Append(nil), callBytes(xid, procSource, &source{1, 5000 + uint32(rnd.IntN(third-5000))})...))
 		select {
 		case <-p.msgs:
 		case <-p.ep.Done():
 			return
 		}
 		if rnd.IntN(4) == 0 {
-			send(header(1000+xid, TypeDone).Append(nil))
+			send(header(1000+xid, rpcrdma.TypeDone).Append(nil))
 		}
 	}
 }

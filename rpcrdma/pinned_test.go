@@ -1,15 +1,17 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // reader is a client that lets replies wait to be read, as many as it can have.
 type reader struct {
 	*rawPeer
-	conn    *Conn // the server's end
+	conn    *rpcrdma.Conn // the server's end
 	size    uint32
 	granted int
 	xid     uint32 // of the latest call
@@ -33,7 +35,7 @@ func (r *reader) ask() bool {
 	before := waiting()
 	r.xid++
 	r.calls++
-	r.send(header(r.xid, TypeMsg), callBytes(r.xid, procSource, &source{1, r.size}))
+	r.send(header(r.xid, rpcrdma.TypeMsg), callBytes(r.xid, procSource, &source{1, r.size}))
 	waitFor(r.t, func() bool { return len(r.msgs) > 0 || waiting() > before })
 	for len(r.msgs) > 0 {
 		r.take()
@@ -70,8 +72,8 @@ func TestPinnedReceives(t *testing.T) {
 		for _, receives := range []int{0, 20} {
 			t.Run(fmt.Sprintf("%s/%d", provider, receives), func(t *testing.T) {
 				const readers, credits = 12, 8
-				cr := newCrowd(t, provider, 0, Config{
-					Dialect: Draft, Credits: credits, ReceiveMemory: max(1, int64(receives)*testReceiveSize), PeerTimeout: time.Hour,
+				cr := newCrowd(t, provider, 0, rpcrdma.Config{
+					Dialect: rpcrdma.Draft, Credits: credits, ReceiveMemory: max(1, int64(receives)*testReceiveSize), PeerTimeout: time.Hour,
 				})
 				var all []*reader
 				for range readers {
@@ -81,7 +83,7 @@ func TestPinnedReceives(t *testing.T) {
 					all = append(all, r)
 				}
 				// Of each that of the reply to be read, that of the one withheld, and of one that waits.
-				if most := receives + freeReceivesRead*readers; cr.meter.mostRecv > most {
+				if most := receives + rpcrdma.FreeReceivesRead*readers; cr.meter.mostRecv > most {
 					t.Errorf("%d receives with memory at a time, want no more than %d", cr.meter.mostRecv, most)
 				}
 				for _, r := range all {
@@ -93,8 +95,10 @@ func TestPinnedReceives(t *testing.T) {
 					r.alive()
 					memoryBack(t, r.conn)
 				}
-				b := all[0].conn.supply.budget
-				waitFor(t, func() bool { return b.free.Load() == b.size && b.queued.Load() == 0 })
+				waitFor(t, func() bool {
+					free, size, queued := all[0].conn.ReceiveMemory()
+					return free == size && queued == 0
+				})
 			})
 		}
 	}
@@ -106,8 +110,8 @@ func TestPinnedGiveWay(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
 			const credits = 8
-			cr := newCrowd(t, provider, 1, Config{
-				Dialect: Draft, Credits: credits, ReceiveMemory: 2 * (credits + 1 - freeReceivesRead) * testReceiveSize, PeerTimeout: time.Hour,
+			cr := newCrowd(t, provider, 1, rpcrdma.Config{
+				Dialect: rpcrdma.Draft, Credits: credits, ReceiveMemory: 2 * (credits + 1 - rpcrdma.FreeReceivesRead) * testReceiveSize, PeerTimeout: time.Hour,
 			})
 			c := cr.clients[0]
 			together(t, c, 1) // which brings the credits
@@ -119,9 +123,9 @@ func TestPinnedGiveWay(t *testing.T) {
 			}
 			answered := make(chan error, 1)
 			go func() { answered <- client(c).Call(t.Context(), procNull, nil, nil) }()
-			b := r.conn.supply.budget
-			waitFor(t, func() bool { return b.queued.Load() > 0 || len(answered) > 0 })
-			for rounds := 0; b.queued.Load() > 0; rounds++ {
+			queued := func() bool { _, _, n := r.conn.ReceiveMemory(); return n > 0 }
+			waitFor(t, func() bool { return queued() || len(answered) > 0 })
+			for rounds := 0; queued(); rounds++ {
 				if rounds == 100*credits {
 					t.Fatalf("the other waits while %d replies are read", rounds)
 				}
@@ -139,7 +143,7 @@ func TestPinnedGiveWay(t *testing.T) {
 // more is started all the same.
 func TestPinnedNotAhead(t *testing.T) {
 	rig := newRig(t, smallShare)
-	c := rig.dial(Config{Dialect: Draft})
+	c := rig.dial(rpcrdma.Config{Dialect: rpcrdma.Draft})
 	together(t, c, 0)
 	conn := wait(t, rig.program.conns)
 	r := newReader(t, rig.raw(inline4k), rig.program, third)
@@ -147,11 +151,7 @@ func TestPinnedNotAhead(t *testing.T) {
 	}
 	answered := make(chan error, 1)
 	go func() { answered <- echo(c, &items{data: [][]byte{pattern(1, third)}}, false) }()
-	waits := func() bool {
-		conn.budget.mu.Lock()
-		defer conn.budget.mu.Unlock()
-		return conn.memory.waiting > 0
-	}
+	waits := func() bool { return conn.Holding().Waiting > 0 }
 	waitFor(t, waits)
 	for rounds := 0; waits(); rounds++ {
 		if rounds == 100 {
@@ -173,14 +173,14 @@ func TestPinnedNotAhead(t *testing.T) {
 // TestOneAtATime has others hold all memory for messages. A client that makes one call at a time, and reads its reply, waits for nobody.
 func TestOneAtATime(t *testing.T) {
 	for provider := range providers {
-		for _, dialect := range []Dialect{RFC8166, Draft} {
+		for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 			t.Run(fmt.Sprintf("%s/%v", provider, dialect), func(t *testing.T) {
-				cr := newCrowd(t, provider, 1, Config{Dialect: dialect, Credits: 8})
+				cr := newCrowd(t, provider, 1, rpcrdma.Config{Dialect: dialect, Credits: 8})
 				together(t, cr.clients[0], 0)
-				b := wait(t, cr.program.conns).supply.budget
-				all := b.free.Load()
-				b.force(all)
-				c, err := Dial(t.Context(), cr.dialer, cr.addr, Config{Logger: quiet, Dialect: dialect, NoReplyChunks: true})
+				conn := wait(t, cr.program.conns)
+				all, _, _ := conn.ReceiveMemory()
+				conn.ForceReceiveMemory(all)
+				c, err := rpcrdma.Dial(t.Context(), cr.dialer, cr.addr, rpcrdma.Config{Logger: quiet, Dialect: dialect, NoReplyChunks: true})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -192,7 +192,7 @@ func TestOneAtATime(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				b.release(all)
+				conn.ForceReceiveMemory(-all)
 			})
 		}
 	}

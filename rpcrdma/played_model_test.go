@@ -1,10 +1,12 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"errors"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestPlayed has a client do whatever the protocol allows, and send RDMA_DONEs for nothing besides: calls with replies of all kinds, which come at once or when their handlers like,
@@ -16,10 +18,10 @@ func TestPlayed(t *testing.T) {
 		"reserve", "go on", "block, and read", "late DONE", "other DONE", "DONE for nothing", "time limit",
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		cfg := Config{
+		cfg := rpcrdma.Config{
 			Credits:       rapid.SampledFrom([]int{16, 8, 3, 2, 1}).Draw(rt, "credits"),
-			ConnMemory:    2 * MaxInline,
-			ServerMemory:  int64(rapid.SampledFrom([]int{2, 3}).Draw(rt, "server's memory")) * MaxInline,
+			ConnMemory:    2 * rpcrdma.MaxInline,
+			ServerMemory:  int64(rapid.SampledFrom([]int{2, 3}).Draw(rt, "server's memory")) * rpcrdma.MaxInline,
 			ReceiveMemory: int64(rapid.SampledFrom([]int{0, 1, 30_000}).Draw(rt, "memory for messages")),
 		}
 		p := newPlayed(rapidTB{t, rt}, cfg)
@@ -39,7 +41,7 @@ func TestPlayed(t *testing.T) {
 			case kind == "block, and read" && free:
 				p.call(xid, asked, playedCall{block: true, read: 3000})
 			case kind == "reserve" && free:
-				p.call(xid, asked, playedCall{block: true, reserve: rapid.SampledFrom([]int{20_000, MaxInline}).Draw(rt, "size")})
+				p.call(xid, asked, playedCall{block: true, reserve: rapid.SampledFrom([]int{20_000, rpcrdma.MaxInline}).Draw(rt, "size")})
 			case kind == "go on" && p.blocked > 0:
 				p.r.program.pass(p.t)
 				p.blocked--
@@ -49,11 +51,11 @@ func TestPlayed(t *testing.T) {
 				p.acknowledge(p.late[int(xid)%len(p.late)])
 			case kind == "DONE for nothing" && p.may() > 0:
 				p.acknowledge(100 + xid)
-			case kind == "time limit" && (xid == 1 || len(p.live)+len(p.late) < p.conn.cfg.Credits): // which ends most of them otherwise
+			case kind == "time limit" && (xid == 1 || len(p.live)+len(p.late) < p.credits): // which ends most of them otherwise
 				if !p.timeLimit() {
 					ended(p.t, p.conn)
-					if err := p.conn.Err(); !errors.Is(err, ErrStalled) {
-						rt.Errorf("ended with %v, want %v", err, ErrStalled)
+					if err := p.conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
+						rt.Errorf("ended with %v, want %v", err, rpcrdma.ErrStalled)
 					}
 					return
 				}
@@ -78,8 +80,8 @@ func TestPlayed(t *testing.T) {
 		p.rawPeer.ep.Close()
 		ended(p.t, p.conn)
 		memoryBack(p.t, p.conn)
-		if b := p.conn.supply.budget; b.free.Load() != b.size && p.other == nil {
-			rt.Errorf("%d bytes of %d for messages free", b.free.Load(), b.size)
+		if free, all, _ := p.conn.ReceiveMemory(); free != all && p.other == nil {
+			rt.Errorf("%d bytes of %d for messages free", free, all)
 		}
 	})
 }

@@ -1,8 +1,7 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -28,9 +28,10 @@ func (t rapidTB) Fatalf(f string, args ...any) { t.rt.Fatalf(f, args...) }
 // played is a client of a real server, played by hand, and what it knows of the connection. It keeps to the grants, and to nothing else.
 type played struct {
 	*rawPeer
-	r    *rig
-	conn *Conn // the server's end
-	lax  bool  // it does not count RDMA_DONEs that it has sent as requests
+	r       *rig
+	conn    *rpcrdma.Conn // the server's end
+	credits int
+	lax     bool // it does not count RDMA_DONEs that it has sent as requests
 
 	granted int
 	sent    int                    // calls
@@ -60,10 +61,10 @@ type pinnedReply struct {
 }
 
 // newPlayed makes a server and its client, which takes 1024 bytes inline.
-func newPlayed(t testing.TB, cfg Config) *played {
-	cfg.Dialect, cfg.MaxMessage, cfg.PeerTimeout = Draft, MaxInline, time.Hour
-	p := &played{r: newRig(t, cfg), granted: 1, under: make(map[uint32]*playedCall)}
-	p.rawPeer = p.r.raw(private{Send: 4096, Recv: 1024})
+func newPlayed(t testing.TB, cfg rpcrdma.Config) *played {
+	cfg.Dialect, cfg.MaxMessage, cfg.PeerTimeout = rpcrdma.Draft, rpcrdma.MaxInline, time.Hour
+	p := &played{r: newRig(t, cfg), credits: cfg.Credits, granted: 1, under: make(map[uint32]*playedCall)}
+	p.rawPeer = p.r.raw(said{Send: 4096, Recv: 1024})
 	p.call(1, 1, playedCall{})
 	p.conn = wait(t, p.r.program.conns)
 	p.settle()
@@ -84,7 +85,7 @@ func (p *played) may() int {
 
 func (p *played) call(xid, asked uint32, k playedCall) {
 	p.t.Helper()
-	h := header(xid, TypeMsg)
+	h := header(xid, rpcrdma.TypeMsg)
 	h.Credits = asked
 	if k.reserve > 0 {
 		h.SetReply([]chunks.Segment{p.expose(make([]byte, k.reserve), transport.RemoteWrite)})
@@ -132,7 +133,7 @@ func (p *played) take() {
 	for len(p.msgs) > 0 {
 		h, _ := p.next()
 		k := p.under[h.XID]
-		if k == nil || h.Type == TypeError || len(h.Reads) > 1 {
+		if k == nil || h.Type == rpcrdma.TypeError || len(h.Reads) > 1 {
 			p.t.Fatalf("answer %+v to %+v", h, k)
 		}
 		delete(p.under, h.XID)
@@ -165,71 +166,17 @@ func (p *played) settle() {
 
 // wrong returns what is not as it should be.
 func (p *played) wrong() string {
-	c := p.conn
-	b, m := c.budget, &c.memory
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if c.err != nil || c.pending == nil {
-		return fmt.Sprintf("the connection has ended: %v", c.err)
-	}
-	s := c.Stats()
-	if got, want := []uint64{s.CallsReceived, s.DonesReceived, s.DonesIgnored, s.DonesMissed}, []uint64{uint64(p.sent), p.received, p.ignored, p.missed}; !slices.Equal(got, want) {
-		return fmt.Sprintf("%v calls and RDMA_DONEs counted, want %v", got, want)
-	}
-	// Each call is in a handler, or waits for a reason.
-	free := c.cfg.ConnMemory
-	waiting := make(map[uint32]bool)
-	for _, in := range b.waiting {
-		waiting[in.header.XID] = true
+	now := rpcrdma.Played{
+		Sent: p.sent, Received: p.received, Ignored: p.ignored, Missed: p.missed, Under: make(map[uint32]int),
+		Late: len(p.late), Blocked: p.blocked, May: p.may(), Beside: p.beside, Other: p.other != nil,
 	}
 	for xid, k := range p.under {
-		if !waiting[xid] {
-			free -= int64(k.reserve)
-		}
+		now.Under[xid] = k.reserve
 	}
 	for _, r := range p.live {
-		free -= int64(r.size)
+		now.Live = append(now.Live, r.size)
 	}
-	if len(p.under) != p.blocked+len(m.withheld)+len(waiting) {
-		return fmt.Sprintf("%d calls under way, %d in handlers, %d withheld, %d waiting", len(p.under), p.blocked, len(m.withheld), len(waiting))
-	}
-	if len(m.withheld) > 0 && len(p.live) == 0 {
-		return "a reply is withheld, and no RDMA_DONE will come"
-	}
-	if len(waiting) > 0 && free == c.cfg.ConnMemory && p.beside == 0 {
-		return "a call waits, and nothing is in use"
-	}
-	if m.pinned != len(p.live) || m.owed != len(p.live)+len(p.late) || c.late != len(p.late) || m.waiting != len(waiting) {
-		return fmt.Sprintf("%d replies pinned, %d RDMA_DONEs owed, %d of them late, %d calls waiting, want %d, %d, %d", m.pinned, m.owed, c.late, m.waiting, len(p.live), len(p.live)+len(p.late), len(waiting))
-	}
-	if m.free != free || b.free != c.cfg.ServerMemory-c.cfg.ConnMemory+free-p.beside {
-		return fmt.Sprintf("%d and %d bytes free, want %d and %d", m.free, b.free, free, c.cfg.ServerMemory-c.cfg.ConnMemory+free-p.beside)
-	}
-	if free < 0 && len(p.live) > 1 {
-		return fmt.Sprintf("%d bytes pinned beyond the share", -free)
-	}
-	if len(m.withheld) > 0 && p.other == nil && c.supply.budget.size > 1<<20 && !b.starved && m.owed < c.cfg.Credits && m.withheld[0].pinned <= m.free {
-		return "a reply is withheld without a reason"
-	}
-	for in := c.stalls.first; in != nil; in = in.next {
-		if !in.sent || !in.owes {
-			return "a Send is not complete"
-		}
-	}
-	posted, active, owed := c.granter.State()
-	if active != len(p.under) || owed != m.owed || owed > c.cfg.Credits || posted != c.awaited() || posted > 2*c.cfg.Credits+2 || posted < owed+p.may() {
-		return fmt.Sprintf("%d receives of which %d are posted, for %d calls and %d RDMA_DONEs; %d calls are under way", posted, c.awaited(), p.may(), owed, active)
-	}
-	a := &c.supply
-	if a.budget == nil {
-		return ""
-	}
-	if spare := c.spare(); a.held != int64(len(p.under)+len(p.live))*c.receiveBytes() || a.held > 0 && spare < 0 || a.held == 0 && a.reserved != 0 {
-		return fmt.Sprintf("%d bytes of messages held, %d reserved, %d to spare", a.held, a.reserved, spare)
-	}
-	return ""
+	return p.conn.PlayedWrong(now)
 }
 
 // timeLimit has PeerTimeout pass, and reports whether the connection goes on.
@@ -240,8 +187,8 @@ func (p *played) timeLimit() bool {
 	}
 	p.missed += uint64(len(p.live))
 	p.live = nil
-	pass(p.conn, stallTicks+1)
-	return len(p.late) < p.conn.cfg.Credits
+	pass(p.conn, rpcrdma.StallTicks+1)
+	return len(p.late) < p.credits
 }
 
 // finish answers and acknowledges everything.

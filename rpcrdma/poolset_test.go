@@ -42,19 +42,3 @@ func TestPoolSet(t *testing.T) {
 		t.Error("a pool is used that is closed")
 	}
 }
-
-// The connections of Dial share the pool of their domain, as long as one of them is there.
-func TestDialledShare(t *testing.T) {
-	r := newRig(t, Config{})
-	first, second, others := r.dial(Config{}), r.dial(Config{}), newRig(t, Config{}).dial(Config{})
-	if first.pool != second.pool || first.pool == others.pool {
-		t.Error("connections of one domain do not share a pool, or others do")
-	}
-	for _, c := range []*Conn{first, second} {
-		c.Close()
-		<-c.Done()
-	}
-	if again := r.dial(Config{}); again.pool == first.pool {
-		t.Error("a pool is used that is closed")
-	}
-}

@@ -1,38 +1,81 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
+
+// hears returns what a server makes of the private data of a peer, as far as it can use it: its own sizes are the largest there are.
+func (r *rig) hears(b []byte) said {
+	r.t.Helper()
+	ep, err := r.fabric.Dialer(loopback.Config{}).Dial(r.t.Context(), rigAddr, b)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	p := newRawPeer(r.t, ep)
+	p.alive()
+	var got said
+	got.Recv, got.Send = wait(r.t, r.program.conns).Inline()
+	h := header(1, rpcrdma.TypeMsg)
+	h.AddWrite([]chunks.Segment{p.expose(make([]byte, 100), transport.RemoteWrite|transport.RemoteInvalidate)})
+	p.send(h, callBytes(1, procSource, &source{1, 10}))
+	_, _, m := p.nextMsg()
+	got.Invalidate = m.hasInv
+	return got
+}
+
+// says returns the private data of a client and of a server.
+func says(t *testing.T, cfg rpcrdma.Config) (client, server []byte) {
+	t.Helper()
+	_, p := rawServer(t, cfg, said{})
+	return p.ep.Info().PrivateData, newRig(t, cfg).raw(said{}).ep.Info().PrivateData
+}
 
 // Private data as RFC 8797 section 4 lays it out; the first two are what Linux 6.1's client
 // and server say.
 func TestPrivateGolden(t *testing.T) {
+	r := newRig(t, rpcrdma.Config{InlineSend: rpcrdma.MaxInline, InlineRecv: rpcrdma.MaxInline})
 	tests := []struct {
 		name string
 		hex  string
-		want private
+		want said
 	}{
-		{"Linux client", "f6ab0e18 01 01 03 03", private{Invalidate: true, Send: 4096, Recv: 4096}},
-		{"Linux server", "f6ab0e18 01 00 03 03", private{Send: 4096, Recv: 4096}},
-		{"smallest", "f6ab0e18 01 00 00 00", private{Send: 1024, Recv: 1024}},
-		{"largest of ours", "f6ab0e18 01 01 3f 3f", private{Invalidate: true, Send: 65536, Recv: 65536}},
-		{"largest there is", "f6ab0e18 01 01 ff ff", private{Invalidate: true, Send: 262144, Recv: 262144}},
-		{"send and receive differ", "f6ab0e18 01 00 03 0f", private{Send: 4096, Recv: 16384}},
+		{"Linux client", "f6ab0e18 01 01 03 03", said{Invalidate: true, Send: 4096, Recv: 4096}},
+		{"Linux server", "f6ab0e18 01 00 03 03", said{Send: 4096, Recv: 4096}},
+		{"smallest", "f6ab0e18 01 00 00 00", said{Send: 1024, Recv: 1024}},
+		{"largest of ours", "f6ab0e18 01 01 3f 3f", said{Invalidate: true, Send: 65536, Recv: 65536}},
+		{"largest there is", "f6ab0e18 01 01 ff ff", said{Invalidate: true, Send: 262144, Recv: 262144}},
+		{"send and receive differ", "f6ab0e18 01 00 03 0f", said{Send: 4096, Recv: 16384}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := unhex(t, tt.hex)
-			if diff := cmp.Diff(b, tt.want.append(nil)); diff != "" {
-				t.Errorf("encoded (-want +got):\n%s", diff)
+			if tt.want.Send <= rpcrdma.MaxInline {
+				client, server := says(t, rpcrdma.Config{InlineSend: tt.want.Send, InlineRecv: tt.want.Recv, NoRemoteInvalidate: !tt.want.Invalidate})
+				if !bytes.Equal(client, b) || !bytes.Equal(server, b) {
+					t.Errorf("a client says % x, a server % x, want % x", client, server, b)
+				}
 			}
-			if got := parsePrivate(b); got != tt.want {
-				t.Errorf("parsed %+v, want %+v", got, tt.want)
+			want := tt.want
+			want.Send, want.Recv = min(want.Send, rpcrdma.MaxInline), min(want.Recv, rpcrdma.MaxInline)
+			if got := r.hears(b); got != want {
+				t.Errorf("heard %+v, want %+v", got, want)
 			}
-			if got := parsePrivate(append(b, "and more"...)); got != tt.want {
-				t.Errorf("with bytes behind it: parsed %+v, want %+v", got, tt.want)
+			if got := r.hears(append(b, "and more"...)); got != want {
+				t.Errorf("with bytes behind it: heard %+v, want %+v", got, want)
 			}
 		})
 	}
@@ -40,7 +83,8 @@ func TestPrivateGolden(t *testing.T) {
 
 // What says nothing leaves the defaults of RFC 8166.
 func TestPrivateUnknown(t *testing.T) {
-	want := private{Send: 1024, Recv: 1024}
+	r := newRig(t, rpcrdma.Config{InlineSend: rpcrdma.MaxInline, InlineRecv: rpcrdma.MaxInline})
+	want := said{Send: 1024, Recv: 1024}
 	for name, b := range map[string][]byte{
 		"none":            nil,
 		"another magic":   unhex(t, "f6ab0e19 01 01 03 03"),
@@ -49,13 +93,13 @@ func TestPrivateUnknown(t *testing.T) {
 		"version 2":       unhex(t, "f6ab0e18 02 01 03 03"),
 		"something first": unhex(t, "00000000 f6ab0e18 01 01 03 03"),
 	} {
-		if got := parsePrivate(b); got != want {
+		if got := r.hears(b); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
 	full := unhex(t, "f6ab0e18 01 01 03 03")
 	for i := range full {
-		if got := parsePrivate(full[:i]); got != want {
+		if got := r.hears(full[:i]); got != want {
 			t.Errorf("first %d bytes: %+v, want %+v", i, got, want)
 		}
 	}
@@ -63,10 +107,11 @@ func TestPrivateUnknown(t *testing.T) {
 
 // Bits that RFC 8797 reserves are ignored.
 func TestPrivateReservedFlags(t *testing.T) {
-	if got, want := parsePrivate(unhex(t, "f6ab0e18 01 fe 03 03")), (private{Send: 4096, Recv: 4096}); got != want {
+	r := newRig(t, rpcrdma.Config{InlineSend: rpcrdma.MaxInline, InlineRecv: rpcrdma.MaxInline})
+	if got, want := r.hears(unhex(t, "f6ab0e18 01 fe 03 03")), (said{Send: 4096, Recv: 4096}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := parsePrivate(unhex(t, "f6ab0e18 01 ff 03 03")); !got.Invalidate {
+	if got := r.hears(unhex(t, "f6ab0e18 01 ff 03 03")); !got.Invalidate {
 		t.Errorf("%+v, want remote invalidation", got)
 	}
 }
@@ -75,45 +120,88 @@ func TestPrivateReservedFlags(t *testing.T) {
 func TestLimits(t *testing.T) {
 	tests := []struct {
 		name                   string
-		cfg                    Config
-		peer                   private
+		cfg                    rpcrdma.Config
+		peer                   said
 		inlineSend, inlineRecv int
+		says                   said
 	}{
-		{"defaults on both ends", Config{}, private{Send: 4096, Recv: 4096}, 4096, 4096},
-		{"a peer that says nothing", Config{}, parsePrivate(nil), 1024, 1024},
-		{"a larger peer", Config{}, private{Send: 65536, Recv: 65536}, 4096, 4096},
-		{"a smaller peer", Config{InlineSend: 65536, InlineRecv: 65536}, private{Send: 2048, Recv: 8192}, 8192, 2048},
-		{"sizes out of range", Config{InlineSend: 1, InlineRecv: 1 << 20}, private{Send: 262144, Recv: 262144}, 1024, 65536},
-		{"sizes are multiples of 1024", Config{InlineSend: 5000, InlineRecv: 2047}, private{Send: 262144, Recv: 262144}, 4096, 1024},
+		{"defaults on both ends", rpcrdma.Config{}, said{Send: 4096, Recv: 4096}, 4096, 4096, said{true, 4096, 4096}},
+		{"a peer that says nothing", rpcrdma.Config{}, said{}, 1024, 1024, said{true, 4096, 4096}},
+		{"a larger peer", rpcrdma.Config{}, said{Send: 65536, Recv: 65536}, 4096, 4096, said{true, 4096, 4096}},
+		{"a smaller peer", rpcrdma.Config{InlineSend: 65536, InlineRecv: 65536}, said{Send: 2048, Recv: 8192}, 8192, 2048, said{true, 65536, 65536}},
+		{"sizes out of range", rpcrdma.Config{InlineSend: 1, InlineRecv: 1 << 20}, said{Send: 262144, Recv: 262144}, 1024, 65536, said{true, 1024, 65536}},
+		{"sizes are multiples of 1024", rpcrdma.Config{InlineSend: 5000, InlineRecv: 2047}, said{Send: 262144, Recv: 262144}, 4096, 1024, said{true, 4096, 1024}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := tt.cfg.withDefaults()
-			got := (&Conn{cfg: cfg, peer: tt.peer}).initial()
-			if got.MaxSend != tt.inlineSend || got.MaxRecv != tt.inlineRecv {
-				t.Errorf("send %d, receive %d, want %d, %d", got.MaxSend, got.MaxRecv, tt.inlineSend, tt.inlineRecv)
+			c, p := rawServer(t, tt.cfg, tt.peer)
+			if send, recv := c.Inline(); send != tt.inlineSend || recv != tt.inlineRecv {
+				t.Errorf("send %d, receive %d, want %d, %d", send, recv, tt.inlineSend, tt.inlineRecv)
 			}
 			// What is said is what is meant.
-			if got := parsePrivate(cfg.private()); got.Send != cfg.InlineSend || got.Recv != cfg.InlineRecv || !got.Invalidate {
-				t.Errorf("tells the peer %+v, configured %d, %d", got, cfg.InlineSend, cfg.InlineRecv)
+			if diff := cmp.Diff(tt.says.bytes(), p.ep.Info().PrivateData); diff != "" {
+				t.Errorf("private data (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
+// TestConfigRanges configures what is out of range, and looks at what is made of it.
 func TestConfigRanges(t *testing.T) {
-	small := Config{Credits: -1, MinChunk: -1, SegmentSize: 1, MaxMessage: 1, ConnMemory: 1, ServerMemory: 1}.withDefaults()
-	if small.Credits != 1 || small.MinChunk != 1 || small.SegmentSize != 1024 || small.MaxMessage != MaxInline {
-		t.Errorf("smallest: %+v", small)
-	}
-	large := Config{SegmentSize: math.MaxInt, MaxMessage: math.MaxInt}.withDefaults()
-	if large.SegmentSize != 1<<30 || large.MaxMessage != 1<<30 {
-		t.Errorf("largest: %+v", large)
-	}
-	for _, c := range []Config{small, large, Config{}.withDefaults()} {
-		// The largest call and its largest reply, or it would wait for ever.
-		if most := 2 * int64(c.MaxMessage); c.ConnMemory < most || c.ServerMemory < c.ConnMemory {
-			t.Errorf("memory for a connection %d, for all %d, one call may need %d", c.ConnMemory, c.ServerMemory, most)
-		}
+	small := rpcrdma.Config{Credits: -1, MinChunk: -1, SegmentSize: 1, MaxMessage: 1, ConnMemory: 1, ServerMemory: 1}
+	large := rpcrdma.Config{SegmentSize: math.MaxInt, MaxMessage: math.MaxInt}
+	for _, tt := range []struct {
+		name       string
+		cfg        rpcrdma.Config
+		credits    uint32
+		segments   []int // of a read chunk of 3001 bytes
+		bytesMove  bool  // by chunks of their own
+		maxMessage int
+	}{
+		{"smallest", small, 1, []int{1024, 1024, 953}, true, rpcrdma.MaxInline},
+		{"largest", large, 64, []int{3001}, false, 1 << 30},
+		{"defaults", rpcrdma.Config{}, 64, []int{3001}, false, 4 << 20},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, p := rawServer(t, tt.cfg, said{})
+			s := start(t.Context(), c, &items{data: [][]byte{pattern(1, 3001)}}, nil)
+			h, _ := p.next()
+			var segments []int
+			for _, r := range h.Reads {
+				segments = append(segments, int(r.Length))
+			}
+			if diff := cmp.Diff(tt.segments, segments); diff != "" || h.Credits != tt.credits {
+				t.Errorf("%d credits asked for, want %d; segments (-want +got):\n%s", h.Credits, tt.credits, diff)
+			}
+			p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
+			if err := wait(t, s.err); err != nil {
+				t.Error(err)
+			}
+			// Data of one byte or more goes by chunks of its own, or from 1024 on.
+			s = start(t.Context(), c, &items{data: append(slices.Repeat([][]byte{make([]byte, 100)}, 20), nil)}, nil)
+			h, _ = p.next()
+			if own := h.Type == rpcrdma.TypeMsg && len(h.Reads) > 1; own != tt.bytesMove || slices.ContainsFunc(h.Reads, func(r chunks.ReadSegment) bool { return r.Length == 0 }) {
+				t.Errorf("20 items of 100 bytes: %v with reads %v", h.Type, h.Reads)
+			}
+			p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
+			if err := wait(t, s.err); err != nil {
+				t.Error(err)
+			}
+			err := client(c).Do(t.Context(), &oncrpc.Request{Procedure: procNull, MaxReply: tt.maxMessage + 1})
+			if !errors.Is(err, rpcrdma.ErrTooLarge) || !strings.Contains(err.Error(), fmt.Sprintf(" %d allowed", tt.maxMessage)) {
+				t.Errorf("a reply of one byte too much: %v", err)
+			}
+
+			// The largest call and its largest reply, or it would wait for ever.
+			r := newRig(t, tt.cfg)
+			peer := r.raw(inline4k)
+			n := uint32(tt.maxMessage)
+			h = header(1, rpcrdma.TypeMsg)
+			h.Credits = 100
+			h.Reads = []chunks.ReadSegment{{Position: 52, Segment: chunks.Segment{Handle: 1, Length: n - 56}}}
+			h.SetReply([]chunks.Segment{{Handle: 1, Length: n}})
+			peer.send(h, callBytes(1, procBlock, nil), be32(1, 0xfeedbeef, n-56, 9))
+			wait(t, r.program.entered)
+		})
 	}
 }

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // reach has the peer reach for memory that it must not get at: that ends the connection for the reason want.
-func (p *rawPeer) reach(c *Conn, s chunks.Segment, op transport.Op, want error) {
+func (p *rawPeer) reach(c *rpcrdma.Conn, s chunks.Segment, op transport.Op, want error) {
 	p.t.Helper()
 	wr := transport.WorkRequest{
 		Op:     op,
@@ -23,7 +24,7 @@ func (p *rawPeer) reach(c *Conn, s chunks.Segment, op transport.Op, want error) 
 		p.t.Fatal(err)
 	}
 	ended(p.t, c)
-	if err := c.ep.Err(); !errors.Is(err, want) {
+	if err := c.Endpoint().Err(); !errors.Is(err, want) {
 		p.t.Errorf("ended with %v, want %v", err, want)
 	}
 }
@@ -36,11 +37,11 @@ func TestWindowsEnd(t *testing.T) {
 		name   string
 		result bool // memory is named for it
 		op     transport.Op
-		chunk  func(h *Header) chunks.Segment // the last segment of it
+		chunk  func(h *rpcrdma.Header) chunks.Segment // the last segment of it
 	}{
-		{"read chunk", false, transport.OpRead, func(h *Header) chunks.Segment { return h.Reads[len(h.Reads)-1].Segment }},
-		{"write chunk", true, transport.OpWrite, func(h *Header) chunks.Segment { return h.Writes[0][len(h.Writes[0])-1] }},
-		{"reply chunk", false, transport.OpWrite, func(h *Header) chunks.Segment { return h.Reply[len(h.Reply)-1] }},
+		{"read chunk", false, transport.OpRead, func(h *rpcrdma.Header) chunks.Segment { return h.Reads[len(h.Reads)-1].Segment }},
+		{"write chunk", true, transport.OpWrite, func(h *rpcrdma.Header) chunks.Segment { return h.Writes[0][len(h.Writes[0])-1] }},
+		{"reply chunk", false, transport.OpWrite, func(h *rpcrdma.Header) chunks.Segment { return h.Reply[len(h.Reply)-1] }},
 	}
 	for _, abilities := range []string{"all", "minimum"} {
 		wrap := func(d transport.Dialer) transport.Dialer { return d }
@@ -48,8 +49,8 @@ func TestWindowsEnd(t *testing.T) {
 			wrap = func(d transport.Dialer) transport.Dialer { return plainDialer{d, false} }
 		}
 		for _, kind := range kinds {
-			begin := func(t *testing.T, mem []byte) (*Conn, *rawPeer, *started, *Header) {
-				c, p := rawServerOn(t, Config{}, inline4k, wrap)
+			begin := func(t *testing.T, mem []byte) (*rpcrdma.Conn, *rawPeer, *started, *rpcrdma.Header) {
+				c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, wrap)
 				var result []byte
 				if kind.result {
 					result = mem
@@ -74,7 +75,7 @@ func TestWindowsEnd(t *testing.T) {
 			t.Run(abilities+"/"+kind.name+"/after the reply", func(t *testing.T) {
 				mem := make([]byte, size)
 				c, p, s, h := begin(t, mem)
-				r := header(h.XID, TypeMsg)
+				r := header(h.XID, rpcrdma.TypeMsg)
 				for _, w := range h.Writes {
 					segs, _ := chunks.Fill(nil, w, 0)
 					r.AddWrite(segs)

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -8,19 +8,20 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // gated is a client on a provider that holds RDMA Reads back, and the peer of it. The client serves, too.
 type gated struct {
 	t    *testing.T
-	c    *Conn
+	c    *rpcrdma.Conn
 	p    *rawPeer
 	held *heldReads
 	prog *program
 }
 
-func newGated(t *testing.T, cfg Config) *gated {
+func newGated(t *testing.T, cfg rpcrdma.Config) *gated {
 	holder := newReadHolder()
 	c, p := rawServerOn(t, cfg, inline4k, holder.wrap)
 	g := &gated{t, c, p, wait(t, holder.made), newProgram()}
@@ -35,7 +36,7 @@ func newGated(t *testing.T, cfg Config) *gated {
 
 // limit has the peer say how many Reads it serves.
 func (g *gated) limit(n int) {
-	g.c.Agree(func(s *Settings) { s.Reads = n })
+	g.c.Agree(func(s *rpcrdma.Settings) { s.Reads = n })
 }
 
 // under checks that there are so many Reads under way, and no more to come.
@@ -53,7 +54,7 @@ func (g *gated) reply(n int) (s *started, data []byte) {
 	s = start(g.t.Context(), g.c, &items{}, nil)
 	h, _ := g.p.next()
 	data = pattern(uint64(h.XID), n*100)
-	r := header(h.XID, TypeMsg)
+	r := header(h.XID, rpcrdma.TypeMsg)
 	for i := range n {
 		r.Reads = append(r.Reads, g.p.readSegments(36, data[i*100:(i+1)*100])...)
 	}
@@ -67,14 +68,14 @@ func TestReadLimit(t *testing.T) {
 	const n = 7
 	for _, limit := range []int{1, 2, 3, 15} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
-			g := newGated(t, Config{Dialect: Draft})
+			g := newGated(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 			g.limit(limit)
 			first, data := g.reply(n)
 			second, data2 := g.reply(n)
 			// Two calls of the peer's as well, one of them long.
 			rc := newReadCall(g.p, 1, false, 50, 60, 70)
 			g.p.send(rc.h, rc.body)
-			long := header(2, TypeNoMsg)
+			long := header(2, rpcrdma.TypeNoMsg)
 			m := callBytes(2, procNull, nil)
 			long.Reads = g.p.readSegments(0, m[:12], m[12:])
 			g.p.send(long)
@@ -141,7 +142,7 @@ func TestReadLimitChanges(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			g := newGated(t, Config{Dialect: Draft})
+			g := newGated(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 			g.limit(2)
 			s, data := g.reply(n)
 			g.under(2)
@@ -165,7 +166,7 @@ func TestReadLimitChanges(t *testing.T) {
 func TestReadLimitEnds(t *testing.T) {
 	for _, side := range []string{"ours", "theirs"} {
 		t.Run(side, func(t *testing.T) {
-			g := newGated(t, Config{Dialect: Draft})
+			g := newGated(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 			g.limit(2)
 			var all []*started
 			for range 3 {

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
@@ -14,16 +15,16 @@ import (
 // TestFirstCallInFull has the first call of a peer that says nothing be as long as the receives are (draft section 6.1: the server MAY
 // exceed 1 KB).
 func TestFirstCallInFull(t *testing.T) {
-	r := newRig(t, Config{})
-	p := r.raw(private{})
+	r := newRig(t, rpcrdma.Config{})
+	p := r.raw(said{})
 	m := callMessage(7, procSink, &items{data: [][]byte{make([]byte, 4096-28-40-16)}})
-	h := header(7, TypeMsg)
+	h := header(7, rpcrdma.TypeMsg)
 	body := m.AppendTo(nil)
 	if n := h.Len() + len(body); n != 4096 {
 		t.Fatalf("%d bytes", n)
 	}
 	p.send(h, body)
-	if h, body := p.next(); h.Type != TypeMsg || !bytes.Equal(body, replyHeader(7)) {
+	if h, body := p.next(); h.Type != rpcrdma.TypeMsg || !bytes.Equal(body, replyHeader(7)) {
 		t.Errorf("reply %v %x", h.Type, body)
 	}
 }
@@ -51,10 +52,10 @@ func withoutReceives(l transport.Listener, full *atomic.Bool) transport.Listener
 func TestRepliesWithoutReceives(t *testing.T) {
 	const credits = 8
 	var full atomic.Bool
-	r := newRigOn(t, Config{Credits: credits}, loopback.Config{}, func(l transport.Listener) transport.Listener { return withoutReceives(l, &full) })
+	r := newRigOn(t, rpcrdma.Config{Credits: credits}, loopback.Config{}, func(l transport.Listener) transport.Listener { return withoutReceives(l, &full) })
 	p := r.raw(inline4k)
 	call := func(xid uint32) {
-		h := header(xid, TypeMsg)
+		h := header(xid, rpcrdma.TypeMsg)
 		p.send(h, callBytes(xid, procNull, nil))
 	}
 	call(1)

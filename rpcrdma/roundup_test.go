@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestRoundUpInRFC8166: a server of the draft fills a write chunk whose length is no multiple of four. The client of the other dialect says whose
@@ -18,14 +19,14 @@ func TestRoundUpInRFC8166(t *testing.T) {
 		draft  bool
 	}{{"by the round-up", 3, true}, {"by less", 2, false}, {"by more", 7, false}} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, p := rawServer(t, Config{}, inline4k)
+			c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 			s := start(context.Background(), c, &items{data: [][]byte{make([]byte, size)}}, make([]byte, size))
 			h, _ := p.next()
-			r := header(h.XID, TypeMsg)
+			r := header(h.XID, rpcrdma.TypeMsg)
 			r.AddWrite(h.Writes[0])
 			r.Writes[0][0].Length += tt.excess
 			p.send(r, result(h.XID, size))
-			if err := wait(t, s.err); !errors.Is(err, chunks.ErrMalformed) || errors.Is(err, ErrRoundUp) != tt.draft {
+			if err := wait(t, s.err); !errors.Is(err, chunks.ErrMalformed) || errors.Is(err, rpcrdma.ErrRoundUp) != tt.draft {
 				t.Errorf("got %v, want ErrRoundUp: %v", err, tt.draft)
 			}
 		})

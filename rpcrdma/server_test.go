@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -9,15 +9,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-var inline4k = private{Send: 4096, Recv: 4096}
+var inline4k = said{Send: 4096, Recv: 4096}
 
 // readCall is a call of procSink whose items are read chunks.
 type readCall struct {
-	h    *Header
+	h    *rpcrdma.Header
 	body []byte // without the items
 	want *items
 	mem  [][]byte // of the items, exposed
@@ -27,7 +28,7 @@ type readCall struct {
 // newReadCall lays out a call with items of the given lengths, each a read chunk with its round-up
 // included if told. The items' positions count the unreduced stream (docs/readings.md, 1).
 func newReadCall(p *rawPeer, xid uint32, roundUp bool, lengths ...int) *readCall {
-	rc := &readCall{h: header(xid, TypeMsg), want: &items{tail: 99}}
+	rc := &readCall{h: header(xid, rpcrdma.TypeMsg), want: &items{tail: 99}}
 	for i, n := range lengths {
 		rc.want.data = append(rc.want.data, pattern(uint64(i)+1, n))
 	}
@@ -49,12 +50,12 @@ func newReadCall(p *rawPeer, xid uint32, roundUp bool, lengths ...int) *readCall
 
 // TestReadChunks sends calls with read chunks in every shape that is allowed.
 func TestReadChunks(t *testing.T) {
-	t.Run("rfc8166", func(t *testing.T) { testReadChunks(t, RFC8166) })
-	t.Run("draft", func(t *testing.T) { testReadChunks(t, Draft) })
+	t.Run("rfc8166", func(t *testing.T) { testReadChunks(t, rpcrdma.RFC8166) })
+	t.Run("draft", func(t *testing.T) { testReadChunks(t, rpcrdma.Draft) })
 }
 
-func testReadChunks(t *testing.T, dialect Dialect) {
-	r := newRig(t, Config{Dialect: dialect})
+func testReadChunks(t *testing.T, dialect rpcrdma.Dialect) {
+	r := newRig(t, rpcrdma.Config{Dialect: dialect})
 	p := r.raw(inline4k)
 	xid := uint32(100)
 	send := func(t *testing.T, rc *readCall) {
@@ -62,7 +63,7 @@ func testReadChunks(t *testing.T, dialect Dialect) {
 		p.t = t
 		p.send(rc.h, rc.body)
 		h, body := p.next()
-		if h.Type != TypeMsg || !bytes.Equal(body, replyHeader(rc.h.XID)) {
+		if h.Type != rpcrdma.TypeMsg || !bytes.Equal(body, replyHeader(rc.h.XID)) {
 			t.Fatalf("reply %v %v %x", h.Type, h.Err, body)
 		}
 		got := wait(t, r.program.calls)
@@ -127,7 +128,7 @@ func testReadChunks(t *testing.T, dialect Dialect) {
 	t.Run("long", func(t *testing.T) {
 		xid++
 		rc := newReadCall(p, xid, false)
-		rc.h.Type = TypeNoMsg
+		rc.h.Type = rpcrdma.TypeNoMsg
 		rc.h.Reads = []chunks.ReadSegment{{Segment: p.expose(rc.body, transport.RemoteRead)}}
 		rc.body = nil
 		send(t, rc)
@@ -135,7 +136,7 @@ func testReadChunks(t *testing.T, dialect Dialect) {
 	t.Run("long, and bytes behind its header", func(t *testing.T) {
 		xid++
 		rc := newReadCall(p, xid, false)
-		rc.h.Type = TypeNoMsg
+		rc.h.Type = rpcrdma.TypeNoMsg
 		rc.h.Reads = []chunks.ReadSegment{{Segment: p.expose(rc.body, transport.RemoteRead)}}
 		rc.body = callBytes(xid, procSource, &source{1, 100}) // nobody looks at them
 		send(t, rc)
@@ -143,7 +144,7 @@ func testReadChunks(t *testing.T, dialect Dialect) {
 	t.Run("long with chunks beside it", func(t *testing.T) {
 		xid++
 		rc := newReadCall(p, xid, false, 3, 50_001, 4)
-		rc.h.Type = TypeNoMsg
+		rc.h.Type = rpcrdma.TypeNoMsg
 		// In two segments, and not in the first place of the list.
 		a, b := p.expose(rc.body[:44], transport.RemoteRead), p.expose(rc.body[44:], transport.RemoteRead)
 		rc.h.Reads = append(rc.h.Reads, chunks.ReadSegment{Segment: a}, chunks.ReadSegment{Segment: b})
@@ -155,82 +156,82 @@ func testReadChunks(t *testing.T, dialect Dialect) {
 // TestRefusedCalls sends calls in error: each gets the answer that the protocol has for it, and the
 // connection lives on. What has to do with the header alone is in TestMalformed.
 func TestRefusedCalls(t *testing.T) {
-	t.Run("rfc8166", func(t *testing.T) { testRefusedCalls(t, RFC8166) })
-	t.Run("draft", func(t *testing.T) { testRefusedCalls(t, Draft) })
+	t.Run("rfc8166", func(t *testing.T) { testRefusedCalls(t, rpcrdma.RFC8166) })
+	t.Run("draft", func(t *testing.T) { testRefusedCalls(t, rpcrdma.Draft) })
 }
 
-func testRefusedCalls(t *testing.T, dialect Dialect) {
-	r := newRig(t, Config{MaxMessage: 1 << 20, Dialect: dialect})
+func testRefusedCalls(t *testing.T, dialect rpcrdma.Dialect) {
+	r := newRig(t, rpcrdma.Config{MaxMessage: 1 << 20, Dialect: dialect})
 	mem := make([]byte, 64<<10)
-	type call func(p *rawPeer, h *Header) []byte
-	plain := func(h *Header) []byte { return callBytes(h.XID, procSource, &source{1, 100}) }
+	type call func(p *rawPeer, h *rpcrdma.Header) []byte
+	plain := func(h *rpcrdma.Header) []byte { return callBytes(h.XID, procSource, &source{1, 100}) }
 	const readList = 0 // as an ErrCode: ERR_CHUNK by RFC 8166; in the Draft the results come in another way
 	tests := []struct {
 		name string
 		call call
-		want ErrCode
+		want rpcrdma.ErrCode
 	}{
-		{"version 2", func(_ *rawPeer, h *Header) []byte { h.Version = 2; return plain(h) }, ErrVers},
-		{"version 0", func(_ *rawPeer, h *Header) []byte { h.Version = 0; return plain(h) }, ErrVers},
-		{"RDMA_MSGP", func(_ *rawPeer, h *Header) []byte { h.Type = TypeMsgP; return plain(h) }, ErrChunk},
-		{"unknown type", func(_ *rawPeer, h *Header) []byte { h.Type = 5; return plain(h) }, ErrChunk},
-		{"no chunk lists", func(_ *rawPeer, h *Header) []byte { h.Type = 9; return nil }, ErrChunk},
-		{"rdma_xid differs", func(_ *rawPeer, h *Header) []byte { return callBytes(h.XID+1, procNull, nil) }, ErrChunk},
-		{"no message", func(_ *rawPeer, h *Header) []byte { return nil }, ErrChunk},
-		{"message of one word", func(_ *rawPeer, h *Header) []byte { return be32(h.XID) }, ErrChunk},
-		{"neither call nor reply", func(_ *rawPeer, h *Header) []byte { return be32(h.XID, 2, 2) }, ErrChunk},
-		{"position not a multiple of 4", func(p *rawPeer, h *Header) []byte {
+		{"version 2", func(_ *rawPeer, h *rpcrdma.Header) []byte { h.Version = 2; return plain(h) }, rpcrdma.ErrVers},
+		{"version 0", func(_ *rawPeer, h *rpcrdma.Header) []byte { h.Version = 0; return plain(h) }, rpcrdma.ErrVers},
+		{"RDMA_MSGP", func(_ *rawPeer, h *rpcrdma.Header) []byte { h.Type = rpcrdma.TypeMsgP; return plain(h) }, rpcrdma.ErrChunk},
+		{"unknown type", func(_ *rawPeer, h *rpcrdma.Header) []byte { h.Type = 5; return plain(h) }, rpcrdma.ErrChunk},
+		{"no chunk lists", func(_ *rawPeer, h *rpcrdma.Header) []byte { h.Type = 9; return nil }, rpcrdma.ErrChunk},
+		{"rdma_xid differs", func(_ *rawPeer, h *rpcrdma.Header) []byte { return callBytes(h.XID+1, procNull, nil) }, rpcrdma.ErrChunk},
+		{"no message", func(_ *rawPeer, h *rpcrdma.Header) []byte { return nil }, rpcrdma.ErrChunk},
+		{"message of one word", func(_ *rawPeer, h *rpcrdma.Header) []byte { return be32(h.XID) }, rpcrdma.ErrChunk},
+		{"neither call nor reply", func(_ *rawPeer, h *rpcrdma.Header) []byte { return be32(h.XID, 2, 2) }, rpcrdma.ErrChunk},
+		{"position not a multiple of 4", func(p *rawPeer, h *rpcrdma.Header) []byte {
 			h.Reads = []chunks.ReadSegment{{Position: 46, Segment: p.expose(mem, transport.RemoteRead)}}
 			return plain(h)
-		}, ErrChunk},
-		{"overlap in the stream", func(p *rawPeer, h *Header) []byte {
+		}, rpcrdma.ErrChunk},
+		{"overlap in the stream", func(p *rawPeer, h *rpcrdma.Header) []byte {
 			s := p.expose(mem[:9], transport.RemoteRead)
 			h.Reads = []chunks.ReadSegment{{Position: 40, Segment: s}, {Position: 48, Segment: s}}
 			return plain(h)
-		}, ErrChunk},
-		{"position past the end", func(p *rawPeer, h *Header) []byte {
+		}, rpcrdma.ErrChunk},
+		{"position past the end", func(p *rawPeer, h *rpcrdma.Header) []byte {
 			h.Reads = []chunks.ReadSegment{{Position: 4096, Segment: p.expose(mem, transport.RemoteRead)}}
 			return plain(h)
-		}, ErrChunk},
-		{"chunks over the maximum", func(p *rawPeer, h *Header) []byte {
+		}, rpcrdma.ErrChunk},
+		{"chunks over the maximum", func(p *rawPeer, h *rpcrdma.Header) []byte {
 			s := p.expose(mem, transport.RemoteRead)
 			s.Length = 0xffffffff
 			h.Reads = []chunks.ReadSegment{{Position: 40, Segment: s}, {Position: 40, Segment: s}}
 			return plain(h)
-		}, ErrChunk},
-		{"position 0 beside a message", func(p *rawPeer, h *Header) []byte {
+		}, rpcrdma.ErrChunk},
+		{"position 0 beside a message", func(p *rawPeer, h *rpcrdma.Header) []byte {
 			h.Reads = []chunks.ReadSegment{{Position: 0, Segment: p.expose(mem, transport.RemoteRead)}}
 			return plain(h)
-		}, ErrChunk},
-		{"RDMA_NOMSG without chunks", func(_ *rawPeer, h *Header) []byte { h.Type = TypeNoMsg; return nil }, ErrChunk},
-		{"RDMA_NOMSG with another position", func(p *rawPeer, h *Header) []byte {
-			h.Type = TypeNoMsg
+		}, rpcrdma.ErrChunk},
+		{"RDMA_NOMSG without chunks", func(_ *rawPeer, h *rpcrdma.Header) []byte { h.Type = rpcrdma.TypeNoMsg; return nil }, rpcrdma.ErrChunk},
+		{"RDMA_NOMSG with another position", func(p *rawPeer, h *rpcrdma.Header) []byte {
+			h.Type = rpcrdma.TypeNoMsg
 			h.Reads = []chunks.ReadSegment{{Position: 40, Segment: p.expose(mem, transport.RemoteRead)}}
 			return nil
-		}, ErrChunk},
-		{"long message is neither call nor reply", func(p *rawPeer, h *Header) []byte {
-			h.Type = TypeNoMsg
+		}, rpcrdma.ErrChunk},
+		{"long message is neither call nor reply", func(p *rawPeer, h *rpcrdma.Header) []byte {
+			h.Type = rpcrdma.TypeNoMsg
 			h.Reads = []chunks.ReadSegment{{Segment: p.expose(be32(h.XID, 2, 0), transport.RemoteRead)}}
 			return nil
-		}, ErrChunk},
-		{"long message with another xid", func(p *rawPeer, h *Header) []byte {
-			h.Type = TypeNoMsg
+		}, rpcrdma.ErrChunk},
+		{"long message with another xid", func(p *rawPeer, h *rpcrdma.Header) []byte {
+			h.Type = rpcrdma.TypeNoMsg
 			h.Reads = []chunks.ReadSegment{{Segment: p.expose(callBytes(h.XID+1, procNull, nil), transport.RemoteRead)}}
 			return nil
-		}, ErrChunk},
-		{"long message of one word", func(p *rawPeer, h *Header) []byte {
-			h.Type = TypeNoMsg
+		}, rpcrdma.ErrChunk},
+		{"long message of one word", func(p *rawPeer, h *rpcrdma.Header) []byte {
+			h.Type = rpcrdma.TypeNoMsg
 			h.Reads = []chunks.ReadSegment{{Segment: p.expose(be32(h.XID), transport.RemoteRead)}}
 			return nil
-		}, ErrChunk},
-		{"write chunk too small", func(p *rawPeer, h *Header) []byte {
+		}, rpcrdma.ErrChunk},
+		{"write chunk too small", func(p *rawPeer, h *rpcrdma.Header) []byte {
 			h.AddWrite([]chunks.Segment{p.expose(mem[:99], transport.RemoteWrite)})
 			return plain(h)
 		}, readList},
-		{"no reply chunk", func(_ *rawPeer, h *Header) []byte {
+		{"no reply chunk", func(_ *rawPeer, h *rpcrdma.Header) []byte {
 			return callBytes(h.XID, procSource, &source{1, 5000})
 		}, readList},
-		{"reply chunk too small", func(p *rawPeer, h *Header) []byte {
+		{"reply chunk too small", func(p *rawPeer, h *rpcrdma.Header) []byte {
 			h.SetReply([]chunks.Segment{p.expose(mem[:5039], transport.RemoteWrite)})
 			return callBytes(h.XID, procSource, &source{1, 5000})
 		}, readList},
@@ -239,23 +240,23 @@ func testRefusedCalls(t *testing.T, dialect Dialect) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := r.raw(inline4k)
 			p.t = t
-			h := header(uint32(1000+i), TypeMsg)
+			h := header(uint32(1000+i), rpcrdma.TypeMsg)
 			p.send(h, tt.call(p, h))
 			got, body := p.next()
 			small := false
 			if tt.want == readList {
-				if dialect == Draft {
-					if got.Type == TypeError {
+				if dialect == rpcrdma.Draft {
+					if got.Type == rpcrdma.TypeError {
 						t.Errorf("answer %v", got.Err)
 					}
 					p.alive()
 					wait(t, r.program.conns)
 					return
 				}
-				tt.want, small = ErrChunk, true
+				tt.want, small = rpcrdma.ErrChunk, true
 			}
-			want := Header{XID: h.XID, Version: 1, Credits: got.Credits, Type: TypeError, Err: tt.want}
-			if tt.want == ErrVers {
+			want := rpcrdma.Header{XID: h.XID, Version: 1, Credits: got.Credits, Type: rpcrdma.TypeError, Err: tt.want}
+			if tt.want == rpcrdma.ErrVers {
 				want.Low, want.High = 1, 1
 			}
 			if !bytes.Equal(got.Append(nil), want.Append(nil)) || len(body) > 0 {
@@ -265,15 +266,15 @@ func testRefusedCalls(t *testing.T, dialect Dialect) {
 				t.Error("grant of zero")
 			}
 			p.alive()
-			count := Stats{ErrorsSent: 1, Malformed: 1}
+			count := rpcrdma.Stats{ErrorsSent: 1, Malformed: 1}
 			switch {
 			case small:
-				count = Stats{ErrorsSent: 1, TooLong: 1}
-			case tt.want == ErrVers:
-				count = Stats{ErrorsSent: 1, BadVersion: 1}
+				count = rpcrdma.Stats{ErrorsSent: 1, TooLong: 1}
+			case tt.want == rpcrdma.ErrVers:
+				count = rpcrdma.Stats{ErrorsSent: 1, BadVersion: 1}
 			}
 			all := wait(t, r.program.conns).Stats()
-			if diff := cmp.Diff(count, Stats{ErrorsSent: all.ErrorsSent, Malformed: all.Malformed, TooLong: all.TooLong, BadVersion: all.BadVersion}); diff != "" {
+			if diff := cmp.Diff(count, rpcrdma.Stats{ErrorsSent: all.ErrorsSent, Malformed: all.Malformed, TooLong: all.TooLong, BadVersion: all.BadVersion}); diff != "" {
 				t.Errorf("counters (-want +got):\n%s", diff)
 			}
 		})
@@ -283,12 +284,12 @@ func testRefusedCalls(t *testing.T, dialect Dialect) {
 // TestIgnored sends messages that mean nothing to a server: they get no answer, and leave the
 // connection as it was.
 func TestIgnored(t *testing.T) {
-	t.Run("rfc8166", func(t *testing.T) { testIgnored(t, RFC8166) })
-	t.Run("draft", func(t *testing.T) { testIgnored(t, Draft) })
+	t.Run("rfc8166", func(t *testing.T) { testIgnored(t, rpcrdma.RFC8166) })
+	t.Run("draft", func(t *testing.T) { testIgnored(t, rpcrdma.Draft) })
 }
 
-func testIgnored(t *testing.T, dialect Dialect) {
-	r := newRig(t, Config{Dialect: dialect})
+func testIgnored(t *testing.T, dialect rpcrdma.Dialect) {
+	r := newRig(t, rpcrdma.Config{Dialect: dialect})
 	tests := []struct {
 		name string
 		msg  []byte
@@ -296,11 +297,11 @@ func testIgnored(t *testing.T, dialect Dialect) {
 		{"empty", nil},
 		{"one byte", []byte{1}},
 		{"three words", be32(1, 1, 1)},
-		{"RDMA_DONE", header(5, TypeDone).Append(nil)},
-		{"RDMA_ERROR", (&Header{XID: 5, Version: 1, Type: TypeError, Err: ErrChunk}).Append(nil)},
-		{"RDMA_ERROR of another version", (&Header{XID: 5, Version: 7, Type: TypeError, Err: ErrVers, Low: 1, High: 1}).Append(nil)},
-		{"reply", append(header(5, TypeMsg).Append(nil), replyHeader(5)...)},
-		{"reply with another xid", append(header(5, TypeMsg).Append(nil), replyHeader(6)...)},
+		{"RDMA_DONE", header(5, rpcrdma.TypeDone).Append(nil)},
+		{"RDMA_ERROR", (&rpcrdma.Header{XID: 5, Version: 1, Type: rpcrdma.TypeError, Err: rpcrdma.ErrChunk}).Append(nil)},
+		{"RDMA_ERROR of another version", (&rpcrdma.Header{XID: 5, Version: 7, Type: rpcrdma.TypeError, Err: rpcrdma.ErrVers, Low: 1, High: 1}).Append(nil)},
+		{"reply", append(header(5, rpcrdma.TypeMsg).Append(nil), replyHeader(5)...)},
+		{"reply with another xid", append(header(5, rpcrdma.TypeMsg).Append(nil), replyHeader(6)...)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -316,12 +317,12 @@ func testIgnored(t *testing.T, dialect Dialect) {
 
 // TestLengthsDisagree sends read chunks that are not as long as the stream says (docs/readings.md, 2).
 func TestLengthsDisagree(t *testing.T) {
-	t.Run("rfc8166", func(t *testing.T) { testLengthsDisagree(t, RFC8166) })
-	t.Run("draft", func(t *testing.T) { testLengthsDisagree(t, Draft) })
+	t.Run("rfc8166", func(t *testing.T) { testLengthsDisagree(t, rpcrdma.RFC8166) })
+	t.Run("draft", func(t *testing.T) { testLengthsDisagree(t, rpcrdma.Draft) })
 }
 
-func testLengthsDisagree(t *testing.T, dialect Dialect) {
-	r := newRig(t, Config{Dialect: dialect})
+func testLengthsDisagree(t *testing.T, dialect rpcrdma.Dialect) {
+	r := newRig(t, rpcrdma.Config{Dialect: dialect})
 	p := r.raw(inline4k)
 	for i, delta := range []int{-1, 2, 4, 100} {
 		xid := uint32(i + 1)
@@ -339,12 +340,12 @@ func testLengthsDisagree(t *testing.T, dialect Dialect) {
 
 // TestReplies asks for results with every combination of memory for them.
 func TestReplies(t *testing.T) {
-	t.Run("rfc8166", func(t *testing.T) { testReplies(t, RFC8166) })
-	t.Run("draft", func(t *testing.T) { testReplies(t, Draft) })
+	t.Run("rfc8166", func(t *testing.T) { testReplies(t, rpcrdma.RFC8166) })
+	t.Run("draft", func(t *testing.T) { testReplies(t, rpcrdma.Draft) })
 }
 
-func testReplies(t *testing.T, dialect Dialect) {
-	r := newRig(t, Config{Dialect: dialect})
+func testReplies(t *testing.T, dialect rpcrdma.Dialect) {
+	r := newRig(t, rpcrdma.Config{Dialect: dialect})
 	p := r.raw(inline4k)
 	xid := uint32(0)
 	// Space behind each window shows what is written too far.
@@ -394,13 +395,13 @@ func testReplies(t *testing.T, dialect Dialect) {
 		count, size int
 		writes      []*window
 		reply       *window
-		wantType    Type
+		wantType    rpcrdma.Type
 		wantWrites  [][]uint32
 		wantDraft   [][]uint32 // likewise, with the round-up (draft section 3.7); nil: as in RFC 8166
 		wantReply   []uint32   // lengths returned; computed when nil and the type is RDMA_NOMSG
 	}{
-		{name: "inline", count: 1, size: 100, wantType: TypeMsg},
-		{name: "inline, several and odd", count: 3, size: 101, wantType: TypeMsg},
+		{name: "inline", count: 1, size: 100, wantType: rpcrdma.TypeMsg},
+		{name: "inline, several and odd", count: 3, size: 101, wantType: rpcrdma.TypeMsg},
 		{name: "however small by write chunk", count: 1, size: 1, writes: []*window{expose(4)}, wantWrites: [][]uint32{{1}}, wantDraft: [][]uint32{{4}}},
 		{name: "no bytes by write chunk", count: 1, size: 0, writes: []*window{expose(4)}, wantWrites: [][]uint32{{0}}},
 		{name: "exactly full", count: 1, size: 70_001, writes: []*window{expose(70_001)}, wantWrites: [][]uint32{{70_001}}, wantDraft: [][]uint32{{70_004}}},
@@ -410,17 +411,17 @@ func testReplies(t *testing.T, dialect Dialect) {
 		{name: "more chunks than results", count: 1, size: 33, writes: []*window{expose(40), expose(50)}, wantWrites: [][]uint32{{33}, {0}}, wantDraft: [][]uint32{{36}, {0}}},
 		{name: "empty chunk is none", count: 2, size: 33, writes: []*window{expose(), expose(50)}, wantWrites: [][]uint32{nil, {33}}, wantDraft: [][]uint32{nil, {36}}},
 		{name: "reply chunk not needed", count: 1, size: 100, reply: expose(5000), wantReply: []uint32{0}},
-		{name: "reply chunk", count: 1, size: 5000, reply: expose(9000), wantType: TypeNoMsg},
-		{name: "reply chunk exactly full", count: 1, size: 5000, reply: expose(24 + 4 + 8 + 5000 + 4), wantType: TypeNoMsg},
-		{name: "reply chunk in segments", count: 2, size: 5001, reply: expose(100, 5001, 9000), wantType: TypeNoMsg},
-		{name: "write and reply chunk", count: 2, size: 6001, writes: []*window{expose(7000)}, reply: expose(7000), wantType: TypeNoMsg, wantWrites: [][]uint32{{6001}}, wantDraft: [][]uint32{{6004}}},
+		{name: "reply chunk", count: 1, size: 5000, reply: expose(9000), wantType: rpcrdma.TypeNoMsg},
+		{name: "reply chunk exactly full", count: 1, size: 5000, reply: expose(24 + 4 + 8 + 5000 + 4), wantType: rpcrdma.TypeNoMsg},
+		{name: "reply chunk in segments", count: 2, size: 5001, reply: expose(100, 5001, 9000), wantType: rpcrdma.TypeNoMsg},
+		{name: "write and reply chunk", count: 2, size: 6001, writes: []*window{expose(7000)}, reply: expose(7000), wantType: rpcrdma.TypeNoMsg, wantWrites: [][]uint32{{6001}}, wantDraft: [][]uint32{{6004}}},
 		{name: "write chunk makes it fit", count: 1, size: 6001, writes: []*window{expose(7000)}, reply: expose(7000), wantWrites: [][]uint32{{6001}}, wantDraft: [][]uint32{{6004}}, wantReply: []uint32{0}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p.t = t
 			xid++
-			h := header(xid, TypeMsg)
+			h := header(xid, rpcrdma.TypeMsg)
 			for _, w := range tt.writes {
 				h.AddWrite(w.segs)
 			}
@@ -450,14 +451,14 @@ func testReplies(t *testing.T, dialect Dialect) {
 					t.Errorf("write chunk %d: written past %d bytes", i, len(want))
 				}
 			}
-			if dialect == Draft && tt.wantDraft != nil {
+			if dialect == rpcrdma.Draft && tt.wantDraft != nil {
 				tt.wantWrites = tt.wantDraft
 			}
 			if diff := cmp.Diff(tt.wantWrites, gotWrites); diff != "" {
 				t.Errorf("write list: %s", diff)
 			}
 			want := results(xid, tt.count, tt.size, without...)
-			if tt.wantType == TypeMsg {
+			if tt.wantType == rpcrdma.TypeMsg {
 				if !bytes.Equal(body, want) {
 					t.Errorf("message %x, want %x", body, want)
 				}
@@ -482,10 +483,10 @@ func testReplies(t *testing.T, dialect Dialect) {
 // TestReplyReleased checks that each item of a reply's bulk data is released once, also when the
 // reply cannot be sent.
 func TestReplyReleased(t *testing.T) {
-	r := newRig(t, Config{})
+	r := newRig(t, rpcrdma.Config{})
 	p := r.raw(inline4k)
 	for i, size := range []uint32{100, 5000} { // the second does not fit anywhere
-		p.send(header(uint32(i), TypeMsg), callBytes(uint32(i), procSource, &source{3, size}))
+		p.send(header(uint32(i), rpcrdma.TypeMsg), callBytes(uint32(i), procSource, &source{3, size}))
 		p.next()
 		for range 3 {
 			wait(t, r.program.freed)
@@ -500,10 +501,10 @@ func TestReplyReleased(t *testing.T) {
 // TestInvalidate checks when a reply invalidates the caller's memory: if he allows it, and if the call had
 // one handle.
 func TestInvalidate(t *testing.T) {
-	r := newRig(t, Config{})
+	r := newRig(t, rpcrdma.Config{})
 	mem := make([]byte, 4096)
 	for _, allowed := range []bool{true, false} {
-		p := r.raw(private{Invalidate: allowed, Send: 4096, Recv: 4096})
+		p := r.raw(said{Invalidate: allowed, Send: 4096, Recv: 4096})
 		access := transport.RemoteWrite | transport.RemoteInvalidate
 		one, other := p.expose(mem[:100], access), p.expose(mem[100:], access)
 		tests := []struct {
@@ -516,7 +517,7 @@ func TestInvalidate(t *testing.T) {
 			{"one handle twice", []chunks.Segment{{Handle: one.Handle, Length: 4, Offset: one.Offset}, one}, true},
 		}
 		for i, tt := range tests {
-			h := header(uint32(i), TypeMsg)
+			h := header(uint32(i), rpcrdma.TypeMsg)
 			if tt.write != nil {
 				h.AddWrite(tt.write)
 			}
@@ -534,14 +535,14 @@ func TestInvalidate(t *testing.T) {
 func TestInlineSizes(t *testing.T) {
 	tests := []struct {
 		name  string
-		peer  private
+		peer  said
 		limit int
 	}{
-		{"silent", private{}, 1024},
-		{"2048", private{Send: 4096, Recv: 2048}, 2048},
-		{"more than ours", private{Send: 65536, Recv: 65536}, 4096},
+		{"silent", said{}, 1024},
+		{"2048", said{Send: 4096, Recv: 2048}, 2048},
+		{"more than ours", said{Send: 65536, Recv: 65536}, 4096},
 	}
-	r := newRig(t, Config{})
+	r := newRig(t, rpcrdma.Config{})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := r.raw(tt.peer)
@@ -551,11 +552,11 @@ func TestInlineSizes(t *testing.T) {
 			// header with the reply chunk's 20 bytes, reply header, count, mark, length, tail.
 			fits := tt.limit - (28 + 20) - 24 - 16
 			for i, n := range []int{fits, fits + 4} {
-				h := header(uint32(i), TypeMsg)
+				h := header(uint32(i), rpcrdma.TypeMsg)
 				h.SetReply([]chunks.Segment{seg})
 				p.send(h, callBytes(h.XID, procSource, &source{1, uint32(n)}))
 				got, body := p.next()
-				want := []Type{TypeMsg, TypeNoMsg}[i]
+				want := []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg}[i]
 				if got.Type != want || got.Len()+len(body) > tt.limit {
 					t.Errorf("%d bytes: %v of %d bytes, want %v", n, got.Type, got.Len()+len(body), want)
 				}

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"runtime"
@@ -8,23 +8,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestInitialSettings checks what is in force before anything is agreed on (docs/readings.md, 10; draft section 6.1).
 func TestInitialSettings(t *testing.T) {
 	tests := []struct {
 		name string
-		cfg  Config
-		peer private
-		want Settings
+		cfg  rpcrdma.Config
+		peer said
+		want rpcrdma.Settings
 	}{
-		{"both say what they can", Config{InlineSend: 8192}, private{Send: 16384, Recv: 5120}, Settings{MaxSend: 5120, MaxRecv: 4096, Reads: 16, PeerReads: 16}},
-		{"the peer says nothing", Config{InlineSend: 8192}, private{}, Settings{MaxSend: 1024, MaxRecv: 1024, Reads: 16, PeerReads: 16}},
-		{"this side ignores it", Config{InlineSend: 8192, NoPrivateData: true}, inline4k, Settings{MaxSend: 1024, MaxRecv: 1024, Reads: 16, PeerReads: 16}},
-		{"draft", Config{Dialect: Draft, Align: 1024, PeerAlign: 256}, inline4k, Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16, Align: 1024, PeerAlign: 256}},
-		{"alignments of RFC 8166", Config{Align: 1024, PeerAlign: 256}, inline4k, Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16}},
-		{"alignments brought into range", Config{Dialect: Draft, Align: 100_000, PeerAlign: 4}, inline4k, Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16, Align: 2048}},
-		{"alignments too small, and no power of two", Config{Dialect: Draft, Align: 5, PeerAlign: 96}, inline4k, Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16, Align: 64}},
+		{"both say what they can", rpcrdma.Config{InlineSend: 8192}, said{Send: 16384, Recv: 5120}, rpcrdma.Settings{MaxSend: 5120, MaxRecv: 4096, Reads: 16, PeerReads: 16}},
+		{"the peer says nothing", rpcrdma.Config{InlineSend: 8192}, said{}, rpcrdma.Settings{MaxSend: 1024, MaxRecv: 1024, Reads: 16, PeerReads: 16}},
+		{"this side ignores it", rpcrdma.Config{InlineSend: 8192, NoPrivateData: true}, inline4k, rpcrdma.Settings{MaxSend: 1024, MaxRecv: 1024, Reads: 16, PeerReads: 16}},
+		{"draft", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 1024, PeerAlign: 256}, inline4k, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16, Align: 1024, PeerAlign: 256}},
+		{"alignments of RFC 8166", rpcrdma.Config{Align: 1024, PeerAlign: 256}, inline4k, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16}},
+		{"alignments brought into range", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 100_000, PeerAlign: 4}, inline4k, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16, Align: 2048}},
+		{"alignments too small, and no power of two", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 5, PeerAlign: 96}, inline4k, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16, Align: 64}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -41,39 +42,39 @@ func TestInitialSettings(t *testing.T) {
 }
 
 // all4k returns s with all sizes at 4096.
-func all4k(s Settings) Settings {
+func all4k(s rpcrdma.Settings) rpcrdma.Settings {
 	s.MaxSend, s.MaxRecv, s.MaxReplySend, s.MaxCallRecv = 4096, 4096, 4096, 4096
 	return s
 }
 
 // TestAgree checks that what the peer names is brought into range, and that this side's own values stay.
 func TestAgree(t *testing.T) {
-	own := Settings{PeerReads: 16, Align: 512}
+	own := rpcrdma.Settings{PeerReads: 16, Align: 512}
 	tests := []struct {
 		name     string
-		dialect  Dialect
-		in, want Settings // PeerReads and Align are own's
+		dialect  rpcrdma.Dialect
+		in, want rpcrdma.Settings // PeerReads and Align are own's
 	}{
-		{"as it is", Draft, Settings{MaxSend: 2000, MaxRecv: 3000, MaxReplySend: 2500, MaxCallRecv: 3500, Reads: 5, PeerAlign: 128},
-			Settings{MaxSend: 2000, MaxRecv: 3000, MaxReplySend: 2500, MaxCallRecv: 3500, Reads: 5, PeerAlign: 128}},
-		{"nothing", Draft, Settings{}, Settings{MaxSend: 1024, MaxRecv: 1024, MaxReplySend: 1024, MaxCallRecv: 1024}},
-		{"negative", Draft, Settings{MaxSend: -1, MaxRecv: -1, MaxReplySend: -1, MaxCallRecv: -1, Reads: -1, PeerAlign: -64},
-			Settings{MaxSend: 1024, MaxRecv: 1024, MaxReplySend: 1024, MaxCallRecv: 1024}},
-		{"too much", Draft, Settings{MaxSend: 1 << 30, MaxRecv: 1 << 30, MaxReplySend: 1 << 30, MaxCallRecv: 1 << 30, Reads: 1 << 30, PeerAlign: 1 << 30},
-			Settings{MaxSend: 65536, MaxRecv: 4096, MaxReplySend: 65536, MaxCallRecv: 4096, Reads: 16}},
-		{"largest alignment", Draft, all4k(Settings{Reads: 16, PeerAlign: 32768}), all4k(Settings{Reads: 16, PeerAlign: 32768})},
-		{"alignment too large", Draft, all4k(Settings{Reads: 16, PeerAlign: 65536}), all4k(Settings{Reads: 16})},
-		{"no power of two", Draft, all4k(Settings{Reads: 16, PeerAlign: 100}), all4k(Settings{Reads: 16})},
-		{"this side's own", Draft, all4k(Settings{Reads: 16, PeerReads: 3, Align: 64}), all4k(Settings{Reads: 16})},
-		{"RFC 8166", RFC8166, all4k(Settings{Reads: 5, PeerAlign: 128}), all4k(Settings{Reads: 5})},
+		{"as it is", rpcrdma.Draft, rpcrdma.Settings{MaxSend: 2000, MaxRecv: 3000, MaxReplySend: 2500, MaxCallRecv: 3500, Reads: 5, PeerAlign: 128},
+			rpcrdma.Settings{MaxSend: 2000, MaxRecv: 3000, MaxReplySend: 2500, MaxCallRecv: 3500, Reads: 5, PeerAlign: 128}},
+		{"nothing", rpcrdma.Draft, rpcrdma.Settings{}, rpcrdma.Settings{MaxSend: 1024, MaxRecv: 1024, MaxReplySend: 1024, MaxCallRecv: 1024}},
+		{"negative", rpcrdma.Draft, rpcrdma.Settings{MaxSend: -1, MaxRecv: -1, MaxReplySend: -1, MaxCallRecv: -1, Reads: -1, PeerAlign: -64},
+			rpcrdma.Settings{MaxSend: 1024, MaxRecv: 1024, MaxReplySend: 1024, MaxCallRecv: 1024}},
+		{"too much", rpcrdma.Draft, rpcrdma.Settings{MaxSend: 1 << 30, MaxRecv: 1 << 30, MaxReplySend: 1 << 30, MaxCallRecv: 1 << 30, Reads: 1 << 30, PeerAlign: 1 << 30},
+			rpcrdma.Settings{MaxSend: 65536, MaxRecv: 4096, MaxReplySend: 65536, MaxCallRecv: 4096, Reads: 16}},
+		{"largest alignment", rpcrdma.Draft, all4k(rpcrdma.Settings{Reads: 16, PeerAlign: 32768}), all4k(rpcrdma.Settings{Reads: 16, PeerAlign: 32768})},
+		{"alignment too large", rpcrdma.Draft, all4k(rpcrdma.Settings{Reads: 16, PeerAlign: 65536}), all4k(rpcrdma.Settings{Reads: 16})},
+		{"no power of two", rpcrdma.Draft, all4k(rpcrdma.Settings{Reads: 16, PeerAlign: 100}), all4k(rpcrdma.Settings{Reads: 16})},
+		{"this side's own", rpcrdma.Draft, all4k(rpcrdma.Settings{Reads: 16, PeerReads: 3, Align: 64}), all4k(rpcrdma.Settings{Reads: 16})},
+		{"RFC 8166", rpcrdma.RFC8166, all4k(rpcrdma.Settings{Reads: 5, PeerAlign: 128}), all4k(rpcrdma.Settings{Reads: 5})},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, _ := rawServer(t, Config{Dialect: tt.dialect, Align: own.Align}, inline4k)
-			c.Agree(func(s *Settings) { *s = tt.in })
+			c, _ := rawServer(t, rpcrdma.Config{Dialect: tt.dialect, Align: own.Align}, inline4k)
+			c.Agree(func(s *rpcrdma.Settings) { *s = tt.in })
 			want := tt.want
 			want.PeerReads = own.PeerReads
-			if tt.dialect == Draft {
+			if tt.dialect == rpcrdma.Draft {
 				want.Align = own.Align
 			}
 			if diff := cmp.Diff(want, c.Settings()); diff != "" {
@@ -88,11 +89,11 @@ func TestAgree(t *testing.T) {
 
 // TestAgreeTogether has values be agreed on from several sides at the same time: one finds what the other has changed, and nothing is lost.
 func TestAgreeTogether(t *testing.T) {
-	c, _ := rawServer(t, Config{Dialect: Draft}, inline4k)
+	c, _ := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
 	for send := 2000; send < 2010; send++ {
 		other := make(chan int, 1)
-		c.Agree(func(s *Settings) {
-			go c.Agree(func(s *Settings) {
+		c.Agree(func(s *rpcrdma.Settings) {
+			go c.Agree(func(s *rpcrdma.Settings) {
 				s.MaxReplySend = s.MaxSend
 				other <- s.MaxSend
 			})
@@ -104,7 +105,7 @@ func TestAgreeTogether(t *testing.T) {
 		if got := wait(t, other); got != send {
 			t.Fatalf("the other found %d, want %d", got, send)
 		}
-		c.Agree(func(s *Settings) { // which comes behind it
+		c.Agree(func(s *rpcrdma.Settings) { // which comes behind it
 			if s.MaxSend != send || s.MaxReplySend != send {
 				t.Fatalf("%d and %d are in force, want %d", s.MaxSend, s.MaxReplySend, send)
 			}
@@ -115,29 +116,27 @@ func TestAgreeTogether(t *testing.T) {
 	for i := range 4 {
 		wg.Go(func() {
 			for n := range 500 {
-				c.Agree(func(s *Settings) { s.Reads = (i + n) % 17 })
+				c.Agree(func(s *rpcrdma.Settings) { s.Reads = (i + n) % 17 })
 			}
 		})
 	}
 	wg.Wait()
-	c.gate.mu.Lock()
-	defer c.gate.mu.Unlock()
-	if got, want := c.gate.limit, c.Settings().Reads; want != 16 && got != max(1, want) || want == 16 && got != 0 {
+	if got, want := c.ReadLimit(), c.Settings().Reads; want != 16 && got != max(1, want) || want == 16 && got != 0 {
 		t.Errorf("a limit of %d RDMA Reads, %d in force", got, want)
 	}
 }
 
 // TestAgreeTakesEffect checks that calls laid out from then on keep to what was agreed on.
 func TestAgreeTakesEffect(t *testing.T) {
-	c, p := rawServer(t, Config{Dialect: Draft, NoReplyChunks: true}, inline4k)
-	call := func(size int) *Header {
+	c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft, NoReplyChunks: true}, inline4k)
+	call := func(size int) *rpcrdma.Header {
 		t.Helper()
 		s := start(t.Context(), c, &items{data: [][]byte{make([]byte, size)}}, nil)
 		h, body := p.next()
 		if n := h.Len() + len(body); n > c.Settings().MaxSend {
 			t.Errorf("Send of %d bytes, %d agreed on", n, c.Settings().MaxSend)
 		}
-		p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+		p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 		if err := wait(t, s.err); err != nil {
 			t.Fatal(err)
 		}
@@ -146,50 +145,50 @@ func TestAgreeTakesEffect(t *testing.T) {
 	if h := call(6000); len(h.Reads) != 1 {
 		t.Errorf("6000 bytes to a peer that takes 4096: %d read segments", len(h.Reads))
 	}
-	c.Agree(func(s *Settings) { s.MaxSend = 8192 })
+	c.Agree(func(s *rpcrdma.Settings) { s.MaxSend = 8192 })
 	if h := call(6000); len(h.Reads) != 0 {
 		t.Errorf("6000 bytes to a peer that takes 8192: %d read segments", len(h.Reads))
 	}
-	c.Agree(func(s *Settings) { s.MaxSend = 1024 })
+	c.Agree(func(s *rpcrdma.Settings) { s.MaxSend = 1024 })
 	if h := call(1500); len(h.Reads) != 1 {
 		t.Errorf("1500 bytes to a peer that takes 1024: %d read segments", len(h.Reads))
 	}
-	c.Agree(func(s *Settings) { s.MaxSend, s.PeerAlign = 4096, 512 })
-	if h := call(1500); h.Type != TypeMsgP || h.Align != 512 {
+	c.Agree(func(s *rpcrdma.Settings) { s.MaxSend, s.PeerAlign = 4096, 512 })
+	if h := call(1500); h.Type != rpcrdma.TypeMsgP || h.Align != 512 {
 		t.Errorf("call sent as %v, aligned to %d", h.Type, h.Align)
 	}
-	c.Agree(func(s *Settings) { s.MaxSend, s.MaxReplySend = 2048, 8192 })
-	if h := call(1900); h.Type != TypeMsg || len(h.Reads) != 0 {
+	c.Agree(func(s *rpcrdma.Settings) { s.MaxSend, s.MaxReplySend = 2048, 8192 })
+	if h := call(1900); h.Type != rpcrdma.TypeMsg || len(h.Reads) != 0 {
 		t.Errorf("call that does not fit with its padding sent as %v, with %d read segments", h.Type, len(h.Reads))
 	}
-	c.Agree(func(s *Settings) { s.PeerAlign = 0 })
-	if h := call(1500); h.Type != TypeMsg {
+	c.Agree(func(s *rpcrdma.Settings) { s.PeerAlign = 0 })
+	if h := call(1500); h.Type != rpcrdma.TypeMsg {
 		t.Errorf("call sent as %v", h.Type)
 	}
 }
 
 // TestAgreeTakesEffectOnReplies: what is agreed on for replies counts for them, whatever it is for calls.
 func TestAgreeTakesEffectOnReplies(t *testing.T) {
-	r := newRig(t, Config{Dialect: Draft})
+	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 	p := r.raw(inline4k)
 	p.alive()
 	conn := wait(t, r.program.conns)
 	for _, tt := range []struct {
-		agree Settings
+		agree rpcrdma.Settings
 		size  uint32
-		want  Type
+		want  rpcrdma.Type
 		reads bool
 	}{
-		{Settings{MaxSend: 4096, MaxReplySend: 2048, PeerAlign: 512}, 1500, TypeMsgP, false},
-		{Settings{MaxSend: 4096, MaxReplySend: 2048, PeerAlign: 512}, 1700, TypeMsg, false}, // 2216 bytes with its padding
-		{Settings{MaxSend: 4096, MaxReplySend: 2048}, 3000, TypeMsg, true},
-		{Settings{MaxSend: 1024, MaxReplySend: 8000}, 7000, TypeMsg, false},
-		{Settings{MaxSend: 1024, MaxReplySend: 8000, PeerAlign: 512}, 7000, TypeMsgP, false},
+		{rpcrdma.Settings{MaxSend: 4096, MaxReplySend: 2048, PeerAlign: 512}, 1500, rpcrdma.TypeMsgP, false},
+		{rpcrdma.Settings{MaxSend: 4096, MaxReplySend: 2048, PeerAlign: 512}, 1700, rpcrdma.TypeMsg, false}, // 2216 bytes with its padding
+		{rpcrdma.Settings{MaxSend: 4096, MaxReplySend: 2048}, 3000, rpcrdma.TypeMsg, true},
+		{rpcrdma.Settings{MaxSend: 1024, MaxReplySend: 8000}, 7000, rpcrdma.TypeMsg, false},
+		{rpcrdma.Settings{MaxSend: 1024, MaxReplySend: 8000, PeerAlign: 512}, 7000, rpcrdma.TypeMsgP, false},
 	} {
-		conn.Agree(func(s *Settings) {
+		conn.Agree(func(s *rpcrdma.Settings) {
 			s.MaxSend, s.MaxReplySend, s.PeerAlign = tt.agree.MaxSend, tt.agree.MaxReplySend, tt.agree.PeerAlign
 		})
-		p.send(header(tt.size, TypeMsg), callBytes(tt.size, procSource, &source{1, tt.size}))
+		p.send(header(tt.size, rpcrdma.TypeMsg), callBytes(tt.size, procSource, &source{1, tt.size}))
 		h, body := p.next()
 		if n := h.Len() + len(body); h.Type != tt.want || (len(h.Reads) > 0) != tt.reads || n > tt.agree.MaxReplySend {
 			t.Errorf("%+v: reply of %d bytes of data is %v, %d bytes long, with %d read segments", tt.agree, tt.size, h.Type, n, len(h.Reads))
@@ -202,7 +201,7 @@ func TestAgreeTakesEffectOnReplies(t *testing.T) {
 
 // TestAgreeMeanwhile has both ends agree on other values all the time while they call each other: no call fails, whatever holds when it is laid out.
 func TestAgreeMeanwhile(t *testing.T) {
-	cfg := Config{Dialect: Draft, InlineSend: 8192, InlineRecv: 8192, SegmentSize: 1024, Align: 512}
+	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, InlineSend: 8192, InlineRecv: 8192, SegmentSize: 1024, Align: 512}
 	r := newRig(t, cfg)
 	c := r.dial(cfg)
 	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
@@ -212,7 +211,7 @@ func TestAgreeMeanwhile(t *testing.T) {
 	if err := client(c).Call(t.Context(), procNull, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	ends := []*Conn{c, wait(t, r.program.conns)}
+	ends := []*rpcrdma.Conn{c, wait(t, r.program.conns)}
 	stop := make(chan struct{})
 	var changes, calls sync.WaitGroup
 	for _, end := range ends {
@@ -223,7 +222,7 @@ func TestAgreeMeanwhile(t *testing.T) {
 					return
 				default:
 				}
-				end.Agree(func(s *Settings) { // what is expected is not less than the other end may send
+				end.Agree(func(s *rpcrdma.Settings) { // what is expected is not less than the other end may send
 					s.MaxSend, s.MaxReplySend = 1024*(1+i%8), 1024*(1+(i+3)%8)
 					s.Reads, s.PeerAlign = 1+i%17, []int{0, 128, 256, 512, 1024}[i%5]
 				})

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
@@ -15,14 +16,6 @@ import (
 
 // testReceiveSize is the size in bytes of receives in these tests: one that no other memory has.
 const testReceiveSize = 5120
-
-// awaited is the number of messages that the peer can still send, and those that have come and were not looked at; c.mu is held.
-func (c *Conn) awaited() int {
-	if c.supply.shared == nil {
-		return len(c.posted)
-	}
-	return c.supply.promised + len(c.posted)
-}
 
 // allocMeter is a Domain that notes the most that was ever allocated, of receives of one size and in all.
 type allocMeter struct {
@@ -79,7 +72,7 @@ type crowd struct {
 	meter   *allocMeter
 	addr    string
 	dialer  transport.Dialer
-	clients []*Conn
+	clients []*rpcrdma.Conn
 }
 
 // providers are what the tests below run on.
@@ -102,7 +95,7 @@ var providers = map[string]func(t testing.TB) (transport.Listener, transport.Dia
 }
 
 // newCrowd makes a server and n clients of it, which stay until the end of the test.
-func newCrowd(t testing.TB, provider string, n int, cfg Config) *crowd {
+func newCrowd(t testing.TB, provider string, n int, cfg rpcrdma.Config) *crowd {
 	t.Helper()
 	cfg.Logger, cfg.InlineRecv = quiet, testReceiveSize
 	l, d := providers[provider](t)
@@ -118,7 +111,7 @@ func newCrowd(t testing.TB, provider string, n int, cfg Config) *crowd {
 	l = transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
 		return meteredEndpoint{ep, ep.(transport.SharedReceiver), ep.(transport.Abandoner), cr.meter}
 	})
-	go func() { served <- Serve(context.Background(), l, cr.server, cfg) }()
+	go func() { served <- rpcrdma.Serve(context.Background(), l, cr.server, cfg) }()
 	t.Cleanup(func() {
 		for _, c := range cr.clients {
 			c.Close()
@@ -139,7 +132,7 @@ func newCrowd(t testing.TB, provider string, n int, cfg Config) *crowd {
 func (cr *crowd) dial(t testing.TB, n int) {
 	t.Helper()
 	for range n {
-		c, err := Dial(context.Background(), cr.dialer, cr.addr, Config{Logger: quiet})
+		c, err := rpcrdma.Dial(context.Background(), cr.dialer, cr.addr, rpcrdma.Config{Logger: quiet})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +143,7 @@ func (cr *crowd) dial(t testing.TB, n int) {
 // endpoint makes a connection whose client is played by hand.
 func (cr *crowd) endpoint(t testing.TB) transport.Endpoint {
 	t.Helper()
-	ep, err := cr.dialer.Dial(context.Background(), cr.addr, inline4k.append(nil))
+	ep, err := cr.dialer.Dial(context.Background(), cr.addr, inline4k.bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +151,7 @@ func (cr *crowd) endpoint(t testing.TB) transport.Endpoint {
 }
 
 // together makes n calls at a time that do nothing, with one ahead of them that brings the credits for that.
-func together(t testing.TB, c *Conn, n int) {
+func together(t testing.TB, c *rpcrdma.Conn, n int) {
 	t.Helper()
 	call := func() {
 		if err := client(c).Call(t.Context(), procNull, nil, nil); err != nil {
@@ -174,7 +167,7 @@ func together(t testing.TB, c *Conn, n int) {
 }
 
 // block makes a call that ends when the program's gate says so, or the other way.
-func block(t testing.TB, c *Conn) chan error {
+func block(t testing.TB, c *rpcrdma.Conn) chan error {
 	err := make(chan error, 1)
 	go func() { err <- client(c).Call(t.Context(), procBlock, &items{}, &items{}) }()
 	return err

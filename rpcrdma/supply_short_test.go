@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestReceivesExhausted has many more connections call than there is memory for, all at a time, and with everything that a call can be: short, with bulk data to
@@ -23,10 +24,10 @@ func TestReceivesExhausted(t *testing.T) {
 				const conns, credits, callers, calls = 12, 16, 12, 6
 				seed := rand.Uint64()
 				t.Logf("seed %#x", seed)
-				const chunkMemory = 2 * MaxInline
-				cr := newCrowd(t, provider, conns, Config{
+				const chunkMemory = 2 * rpcrdma.MaxInline
+				cr := newCrowd(t, provider, conns, rpcrdma.Config{
 					Credits: credits, ReceiveMemory: max(1, receives*testReceiveSize),
-					MaxMessage: MaxInline, ConnMemory: chunkMemory, ServerMemory: chunkMemory,
+					MaxMessage: rpcrdma.MaxInline, ConnMemory: chunkMemory, ServerMemory: chunkMemory,
 				})
 				for _, c := range cr.clients {
 					together(t, c, 1) // so that they may make many calls at once
@@ -59,7 +60,7 @@ func TestReceivesExhausted(t *testing.T) {
 				t.Logf("held up %d times, %d receives with memory at most", held, cr.meter.mostRecv)
 				// One connection may have what it needs though it is more than there is; each has a few in any case, and one more while the
 				// reply has left that allowed the next call, and is not noted to have.
-				most := max(int(receives), credits) + (freeReceives+1)*conns
+				most := max(int(receives), credits) + (rpcrdma.FreeReceives+1)*conns
 				if cr.meter.mostRecv > most {
 					t.Errorf("%d receives with memory at a time, want no more than %d", cr.meter.mostRecv, most)
 				}
@@ -69,14 +70,14 @@ func TestReceivesExhausted(t *testing.T) {
 }
 
 // exchange makes a call with data of some size, and checks what comes back.
-func exchange(ctx context.Context, c *Conn, r *rand.Rand) error {
+func exchange(ctx context.Context, c *rpcrdma.Conn, r *rand.Rand) error {
 	sizes := []int{0, 100, 3000, 5000, 20_000, 40_000}
 	a := &items{}
 	for range r.IntN(3) {
 		a.data = append(a.data, pattern(r.Uint64(), sizes[r.IntN(len(sizes)-len(a.data))]))
 	}
 	reply := &items{}
-	req := &oncrpc.Request{Procedure: procEcho, Args: a, Reply: reply, MaxReply: MaxInline}
+	req := &oncrpc.Request{Procedure: procEcho, Args: a, Reply: reply, MaxReply: rpcrdma.MaxInline}
 	if err := client(c).Do(ctx, req); err != nil {
 		return err
 	}
@@ -120,10 +121,10 @@ func TestHeldUp(t *testing.T) {
 
 // newHeldUp has two connections of three with a call under way have all of the memory, and a call over the third wait for some. It returns the server's ends, and
 // the ends of these calls, each of which passes the gate.
-func newHeldUp(t *testing.T, provider string, credits int) (cr *crowd, conns [3]*Conn, calls []chan error) {
+func newHeldUp(t *testing.T, provider string, credits int) (cr *crowd, conns [3]*rpcrdma.Conn, calls []chan error) {
 	t.Helper()
 	// Two connections that make a call, and may make 7 more, and the one behind that, have all but what is free for each.
-	cr = newCrowd(t, provider, 3, Config{Credits: credits, ReceiveMemory: 2 * int64(credits+1-freeReceives) * testReceiveSize})
+	cr = newCrowd(t, provider, 3, rpcrdma.Config{Credits: credits, ReceiveMemory: 2 * int64(credits+1-rpcrdma.FreeReceives) * testReceiveSize})
 	for i, c := range cr.clients {
 		together(t, c, 1)
 		for range 2 {
@@ -133,11 +134,7 @@ func newHeldUp(t *testing.T, provider string, credits int) (cr *crowd, conns [3]
 			together(t, c, 0)
 			wait(t, cr.program.conns)
 		}
-		waitFor(t, func() bool {
-			conns[i].mu.Lock()
-			defer conns[i].mu.Unlock()
-			return !conns[i].busy()
-		})
+		waitFor(t, func() bool { return !conns[i].Busy() })
 	}
 	for i := range 2 {
 		calls = append(calls, block(t, cr.clients[i]))

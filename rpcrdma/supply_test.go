@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestIdleHoldsNothing has many connections make calls, as many at a time as they may, and then none: all memory is in the pool
@@ -14,26 +15,24 @@ func TestIdleHoldsNothing(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
 			const conns, calls = 50, 32
-			cr := newCrowd(t, provider, conns, Config{Credits: calls})
+			cr := newCrowd(t, provider, conns, rpcrdma.Config{Credits: calls})
 			if cr.meter.bytes != 0 {
 				t.Errorf("%d bytes allocated for connections that have not been used", cr.meter.bytes)
 			}
 			for _, c := range cr.clients {
 				together(t, c, calls)
-				var conn *Conn
+				var conn *rpcrdma.Conn
 				for range calls + 1 {
 					conn = wait(t, cr.program.conns)
 				}
+				var h rpcrdma.Held
 				waitFor(t, func() bool { // replies may not have let go of theirs
-					conn.mu.Lock()
-					defer conn.mu.Unlock()
-					return conn.supply.held == 0 && conn.supply.reserved == 0 && len(conn.posted) == 0
+					h = conn.Holding()
+					return h.Messages == 0 && h.Reserved == 0 && h.Receives == h.Promised
 				})
-				conn.mu.Lock()
-				if conn.supply.promised != calls {
-					t.Errorf("the peer of an idle connection may send %d messages, want %d", conn.supply.promised, calls)
+				if h.Promised != calls {
+					t.Errorf("the peer of an idle connection may send %d messages, want %d", h.Promised, calls)
 				}
-				conn.mu.Unlock()
 			}
 			// Never more than one of them needs: one for each credit, and for replies that leave as long as the next grant is there.
 			if most := 2 * calls; cr.meter.mostRecv > most {
@@ -49,7 +48,7 @@ func TestGrantsGoDown(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
 			const conns, credits = 16, 32
-			cr := newCrowd(t, provider, conns, Config{Credits: credits, ReceiveMemory: 4 * credits * testReceiveSize})
+			cr := newCrowd(t, provider, conns, rpcrdma.Config{Credits: credits, ReceiveMemory: 4 * credits * testReceiveSize})
 			var grants []int
 			var blocked []chan error
 			for _, c := range cr.clients {
@@ -79,7 +78,7 @@ func TestGrantsGoDown(t *testing.T) {
 				grant, _, _ := c.Credits()
 				return grant == credits
 			})
-			if most := 4*credits + (freeReceives+1)*conns; cr.meter.mostRecv > most {
+			if most := 4*credits + (rpcrdma.FreeReceives+1)*conns; cr.meter.mostRecv > most {
 				t.Errorf("%d receives with memory, want no more than %d", cr.meter.mostRecv, most)
 			}
 		})
@@ -88,7 +87,7 @@ func TestGrantsGoDown(t *testing.T) {
 
 // TestEndedHoldsLittle: a connection that has ended, and whose handler goes on, keeps no more than the message that it has.
 func TestEndedHoldsLittle(t *testing.T) {
-	cr := newCrowd(t, "loopback", 1, Config{Credits: 8})
+	cr := newCrowd(t, "loopback", 1, rpcrdma.Config{Credits: 8})
 	entered, release := make(chan struct{}), make(chan struct{})
 	cr.server.Handle(oncrpc.Program{Number: testProgram, Version: 3, Procedures: []oncrpc.Procedure{
 		1: {Name: "STUBBORN", Handler: func(context.Context, *oncrpc.Call) error {
@@ -98,7 +97,7 @@ func TestEndedHoldsLittle(t *testing.T) {
 		}},
 	}})
 	together(t, cr.clients[0], 8)
-	var conn *Conn
+	var conn *rpcrdma.Conn
 	for range 8 {
 		conn = wait(t, cr.program.conns)
 	}
@@ -106,17 +105,20 @@ func TestEndedHoldsLittle(t *testing.T) {
 		_ = oncrpc.NewClient(cr.clients[0], testProgram, 3, oncrpc.AuthNone()).Call(t.Context(), 1, nil, nil)
 	}()
 	wait(t, entered)
-	b := conn.supply.budget
-	if used := b.size - b.free.Load(); used <= testReceiveSize {
+	used := func() int64 {
+		free, all, _ := conn.ReceiveMemory()
+		return all - free
+	}
+	if used := used(); used <= testReceiveSize {
 		t.Errorf("%d bytes are reserved for a busy connection", used)
 	}
 	cr.clients[0].Close()
 	<-conn.Done()
-	if used := b.size - b.free.Load(); used != testReceiveSize {
+	if used := used(); used != testReceiveSize {
 		t.Errorf("%d bytes are reserved for a connection that has ended, want %d", used, testReceiveSize)
 	}
 	close(release)
-	waitFor(t, func() bool { return b.free.Load() == b.size })
+	waitFor(t, func() bool { return used() == 0 })
 }
 
 // TestOverloadBounded has many connections send large calls, as many as they may. What the server has allocated at a time stays within its configuration:
@@ -127,12 +129,12 @@ func TestOverloadBounded(t *testing.T) {
 			const (
 				conns, callers, calls = 16, 16, 2
 				item, class           = 60_000, 1 << 16 // what it takes of the pool
-				chunkMemory           = 5 * 2 * MaxInline
+				chunkMemory           = 5 * 2 * rpcrdma.MaxInline
 				receives              = 32
 			)
-			cr := newCrowd(t, provider, conns, Config{
+			cr := newCrowd(t, provider, conns, rpcrdma.Config{
 				Credits: callers, ReceiveMemory: receives * testReceiveSize,
-				MaxMessage: MaxInline, ConnMemory: chunkMemory, ServerMemory: chunkMemory,
+				MaxMessage: rpcrdma.MaxInline, ConnMemory: chunkMemory, ServerMemory: chunkMemory,
 			})
 			data := pattern(1, item)
 			var wg sync.WaitGroup
@@ -156,8 +158,8 @@ func TestOverloadBounded(t *testing.T) {
 				}
 			}
 			wg.Wait()
-			messages := receives + (freeReceives+1)*conns
-			most := chunkMemory/item*class + messages*(testReceiveSize+1<<minClass)
+			messages := receives + (rpcrdma.FreeReceives+1)*conns
+			most := chunkMemory/item*class + messages*(testReceiveSize+1<<10)
 			if cr.meter.most > most {
 				t.Errorf("%d bytes allocated at a time, want no more than %d", cr.meter.most, most)
 			}

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
@@ -91,12 +92,12 @@ func (w *watch) check(t *testing.T, what string, at []*byte, lengths []int, alig
 // watchedEnds is a connection of whose receives is known where they are.
 type watchedEnds struct {
 	server             *oncrpc.Server
-	client, peer       *Conn
+	client, peer       *rpcrdma.Conn
 	atClient, atServer watch
 }
 
 // newWatchedEnds makes a connection on a provider. Its receives are promised only if shared is set.
-func newWatchedEnds(t *testing.T, provider func(testing.TB) (transport.Listener, transport.Dialer), shared bool, cfg Config) *watchedEnds {
+func newWatchedEnds(t *testing.T, provider func(testing.TB) (transport.Listener, transport.Dialer), shared bool, cfg rpcrdma.Config) *watchedEnds {
 	t.Helper()
 	w := &watchedEnds{server: oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})}
 	program := newProgram()
@@ -104,7 +105,7 @@ func newWatchedEnds(t *testing.T, provider func(testing.TB) (transport.Listener,
 	l, d := provider(t)
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(context.Background(), transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return watched(ep, shared, &w.atServer) }), w.server, cfg)
+		served <- rpcrdma.Serve(context.Background(), transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return watched(ep, shared, &w.atServer) }), w.server, cfg)
 	}()
 	t.Cleanup(func() {
 		w.server.Close()
@@ -113,7 +114,7 @@ func newWatchedEnds(t *testing.T, provider func(testing.TB) (transport.Listener,
 		}
 	})
 	var err error
-	if w.client, err = Dial(t.Context(), transporttest.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint { return watched(ep, shared, &w.atClient) }), l.Addr().String(), cfg); err != nil {
+	if w.client, err = rpcrdma.Dial(t.Context(), transporttest.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint { return watched(ep, shared, &w.atClient) }), l.Addr().String(), cfg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

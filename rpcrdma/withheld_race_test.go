@@ -1,9 +1,10 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestWithheldLetGo has a reply withheld by the goroutine of its handler, while an RDMA_DONE makes room for it: another goroutine may have sent it, and be done
@@ -21,7 +22,7 @@ func TestWithheldLetGo(t *testing.T) {
 		t.Helper()
 		m := callBytes(xid, procSource, &source{1, third})
 		m[19] = 2 // the version
-		p.send(header(xid, TypeMsg), m)
+		p.send(header(xid, rpcrdma.TypeMsg), m)
 	}
 	for range 8 {
 		for xid := range uint32(2) {
@@ -30,9 +31,7 @@ func TestWithheldLetGo(t *testing.T) {
 		}
 		ask(3)
 		waitFor(t, func() bool { // the counter would order what follows after Reply
-			conn.budget.mu.Lock()
-			defer conn.budget.mu.Unlock()
-			return len(conn.memory.withheld) > 0
+			return conn.Holding().Withheld > 0
 		})
 		p.done(1)
 		p.answered(3)

@@ -1,27 +1,24 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // TestLateDoneMakesRoom has a reply withheld as there are as many RDMA_DONEs owed as there may be, one of them late. That one makes room for it, too.
 func TestLateDoneMakesRoom(t *testing.T) {
-	r := newRig(t, Config{Dialect: Draft, Credits: 2, PeerTimeout: time.Hour})
+	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: 2, PeerTimeout: time.Hour})
 	p := r.raw(inline4k)
 	p.alive()
 	conn := wait(t, r.program.conns)
 	p.source(1, 1, 5001)
-	waitFor(t, func() bool {
-		conn.mu.Lock()
-		defer conn.mu.Unlock()
-		in := conn.stalls.first
-		return in != nil && in.sent
-	})
-	pass(conn, stallTicks+1)
+	waitFor(t, func() bool { return conn.Holding().StallSent })
+	pass(conn, rpcrdma.StallTicks+1)
 	r.freed(1)
 	p.source(2, 1, 5001)
-	p.send(header(3, TypeMsg), callBytes(3, procSource, &source{1, 5001}))
+	p.send(header(3, rpcrdma.TypeMsg), callBytes(3, procSource, &source{1, 5001}))
 	waitFor(t, func() bool { return conn.Stats().Withheld == 1 })
 	p.done(1)
 	if h, _ := p.next(); h.XID != 3 || len(h.Reads) != 1 {
@@ -42,7 +39,7 @@ func TestWithheldGrantsNothing(t *testing.T) {
 	p := r.raw(inline4k)
 	p.alive()
 	conn := wait(t, r.program.conns)
-	p.send(header(50, TypeMsg), callBytes(50, procBlock, &items{}))
+	p.send(header(50, rpcrdma.TypeMsg), callBytes(50, procBlock, &items{}))
 	wait(t, r.program.entered)
 	for xid := range uint32(3) {
 		p.ask(1 + xid)

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -12,24 +12,24 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
-	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // Two replies of that many bytes fit in the share of a connection, three do not.
 const third = 60_000
 
-var smallShare = Config{Dialect: Draft, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072, Credits: 16}
+var smallShare = rpcrdma.Config{Dialect: rpcrdma.Draft, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072, Credits: 16}
 
 // ask sends a call for one item of third bytes.
 func (p *rawPeer) ask(xid uint32) {
 	p.t.Helper()
-	p.send(header(xid, TypeMsg), callBytes(xid, procSource, &source{1, third}))
+	p.send(header(xid, rpcrdma.TypeMsg), callBytes(xid, procSource, &source{1, third}))
 }
 
 // answered checks that the next message is a reply to be read, reads it, and returns its header.
-func (p *rawPeer) answered(xid uint32) *Header {
+func (p *rawPeer) answered(xid uint32) *rpcrdma.Header {
 	p.t.Helper()
 	h, _ := p.next()
 	if h.XID != xid || len(h.Reads) != 1 {
@@ -49,14 +49,14 @@ func TestWithheld(t *testing.T) {
 	p.alive()
 	conn := wait(t, r.program.conns)
 	other := r.raw(inline4k)
-	p.send(header(50, TypeMsg), callBytes(50, procBlock, &items{})) // which is started before the trouble begins
+	p.send(header(50, rpcrdma.TypeMsg), callBytes(50, procBlock, &items{})) // which is started before the trouble begins
 	wait(t, r.program.entered)
-	p.send(header(51, TypeMsg), callBytes(51, procBlock, &items{}))
+	p.send(header(51, rpcrdma.TypeMsg), callBytes(51, procBlock, &items{}))
 	wait(t, r.program.entered)
 	for xid := range uint32(3) {
 		p.ask(1 + xid)
 	}
-	p.send(header(4, TypeMsg), callBytes(4, procNull, nil))
+	p.send(header(4, rpcrdma.TypeMsg), callBytes(4, procNull, nil))
 	p.answered(1)
 	p.answered(2)
 	waitFor(t, func() bool { s := conn.Stats(); return s.Withheld == 1 && s.Waited == 1 })
@@ -135,11 +135,11 @@ func TestWithheldInTurn(t *testing.T) {
 // TestWithheldInOrder has a short reply, for which there is room, wait behind a longer one that is withheld: it might come for ever ahead of it.
 func TestWithheldInOrder(t *testing.T) {
 	r := newRig(t, smallShare)
-	p := r.raw(private{Send: 4096, Recv: 1024})
+	p := r.raw(said{Send: 4096, Recv: 1024})
 	p.alive()
 	conn := wait(t, r.program.conns)
 	data := pattern(5, 3000)
-	p.send(header(7, TypeMsg), callBytes(7, procBlock, &items{data: [][]byte{data}}))
+	p.send(header(7, rpcrdma.TypeMsg), callBytes(7, procBlock, &items{data: [][]byte{data}}))
 	wait(t, r.program.entered)
 	for xid := range uint32(3) {
 		p.ask(1 + xid)
@@ -171,7 +171,7 @@ func TestWithheldInOrder(t *testing.T) {
 func TestServerShare(t *testing.T) {
 	r := newRig(t, smallShare)
 	var peers []*rawPeer
-	var conns []*Conn
+	var conns []*rpcrdma.Conn
 	for i := range 4 {
 		p := r.raw(inline4k)
 		p.alive()
@@ -223,7 +223,7 @@ func TestWithheldStorm(t *testing.T) {
 		srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 		srv.Handle(prog.program())
 		a := make(chan error, 1)
-		go func() { a <- Serve(context.Background(), l, srv, cfg) }()
+		go func() { a <- rpcrdma.Serve(context.Background(), l, srv, cfg) }()
 
 		var wg sync.WaitGroup
 		var mu sync.Mutex
@@ -236,7 +236,7 @@ func TestWithheldStorm(t *testing.T) {
 		for n := range reals {
 			ccfg := cfg
 			ccfg.NoReplyChunks = true
-			c, err := Dial(context.Background(), f.Dialer(lcfg), rigAddr, ccfg)
+			c, err := rpcrdma.Dial(context.Background(), f.Dialer(lcfg), rigAddr, ccfg)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -277,7 +277,7 @@ func TestWithheldStorm(t *testing.T) {
 			})
 		}
 		for n := range slow {
-			ep, err := f.Dialer(lcfg).Dial(context.Background(), rigAddr, inline4k.append(nil))
+			ep, err := f.Dialer(lcfg).Dial(context.Background(), rigAddr, inline4k.bytes())
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -311,7 +311,7 @@ func slowClient(ep transport.Endpoint, rnd *rand.Rand) error {
 		ep.Close()
 		<-ep.Done()
 	}()
-	msgs := make(chan Header, 64)
+	msgs := make(chan rpcrdma.Header, 64)
 	post := func() {
 		ep.PostRecv(&transport.Receive{Local: []transport.Slice{{Bytes: make([]byte, 4096)}}})
 	}
@@ -320,7 +320,7 @@ func slowClient(ep transport.Endpoint, rnd *rand.Rand) error {
 	}
 	ep.Start(receiverFunc(func(batch []transport.Message) {
 		for _, m := range batch {
-			var h Header
+			var h rpcrdma.Header
 			if _, err := h.Parse(m.Receive.Local[0].Bytes[:m.Len]); err != nil {
 				panic(err)
 			}
@@ -345,14 +345,14 @@ func slowClient(ep transport.Endpoint, rnd *rand.Rand) error {
 		case calls < 30 && (active == 0 && len(owed) == 0 || active+len(owed) < credits):
 			calls++
 			active++
-			h := header(uint32(calls), TypeMsg)
+			h := header(uint32(calls), rpcrdma.TypeMsg)
 			if err := send(append(h.Append(nil), callBytes(h.XID, procSource, &source{1, uint32(rnd.IntN(third))})...)); err != nil {
 				return err
 			}
 		case active > 0 && (len(owed) == 0 || rnd.IntN(2) == 0 && len(msgs) > 0):
 			select {
 			case h := <-msgs:
-				if h.Type == TypeError {
+				if h.Type == rpcrdma.TypeError {
 					return errors.New("refused")
 				}
 				active--
@@ -365,7 +365,7 @@ func slowClient(ep transport.Endpoint, rnd *rand.Rand) error {
 			}
 		case len(owed) > 0:
 			i := rnd.IntN(len(owed)) // in any order
-			if err := send(header(owed[i], TypeDone).Append(nil)); err != nil {
+			if err := send(header(owed[i], rpcrdma.TypeDone).Append(nil)); err != nil {
 				return err
 			}
 			owed = append(owed[:i], owed[i+1:]...)
@@ -377,86 +377,3 @@ func slowClient(ep transport.Endpoint, rnd *rand.Rand) error {
 type receiverFunc func([]transport.Message)
 
 func (f receiverFunc) Received(batch []transport.Message) { f(batch) }
-
-// TestNothingWithheldAfterEnd has a handler reply when its connection has ended, with RDMA_DONEs owed that do not come any more.
-func TestNothingWithheldAfterEnd(t *testing.T) {
-	cfg := smallShare.withDefaults()
-	b := newBudget(cfg.ServerMemory)
-	c := &Conn{cfg: cfg, rules: dialects[Draft], budget: b, memory: connBudget{free: cfg.ConnMemory}}
-	for range cfg.Credits {
-		if !b.pin(&incoming{serving: serving{c: c, pinned: 1}}) {
-			t.Fatal("withheld without a reason")
-		}
-	}
-	late := &incoming{serving: serving{c: c, pinned: 1}}
-	if b.pin(late) {
-		t.Fatal("more RDMA_DONEs owed than there are credits")
-	}
-	if gone := b.remove(c); len(gone) != 1 || gone[0] != late {
-		t.Errorf("%d replies given up at the end, want the one that was withheld", len(gone))
-	}
-	if !b.pin(&incoming{serving: serving{c: c, pinned: 1 << 30}}) {
-		t.Error("a reply is withheld that nothing would ever send")
-	}
-}
-
-// orderEndpoint notes when receives are posted and when requests are.
-type orderEndpoint struct {
-	*fakeEndpoint
-	mu    sync.Mutex
-	order []byte // 'g' for a grant, whose receives are posted then; 's' for the reply with it
-}
-
-func (e *orderEndpoint) note(what byte) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.order = append(e.order, what)
-}
-
-func (e *orderEndpoint) PostRecv(...*transport.Receive) error {
-	e.note('g')
-	return nil
-}
-
-func (e *orderEndpoint) Post(wrs ...*transport.WorkRequest) error {
-	e.note('s')
-	return e.fakeEndpoint.Post(wrs...)
-}
-
-// TestRepliesInOrderOfGrants has goroutines answer calls at once. Each reply leaves ahead of the next one's grant: a client goes by the grant that
-// comes last, and so must the server.
-func TestRepliesInOrderOfGrants(t *testing.T) {
-	domain := new(loopback.Domain)
-	p := newPool(domain)
-	cfg := Config{Logger: quiet, Credits: 4}.withDefaults()
-	ep := &orderEndpoint{fakeEndpoint: newFakeEndpoint(1024, domain)}
-	c := newConn(ep, cfg, p, newBudget(cfg.ServerMemory), nil)
-	c.settings.Store(&Settings{MaxReplySend: MaxInline})
-	answer := func(n int) *incoming {
-		in := getIncoming(c, oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet}))
-		in.header = Header{Version: ProtocolVersion, Credits: 4}
-		in.reply = xdr.Message{Inline: make([]byte, n)}
-		c.mu.Lock()
-		c.granter.Received()
-		c.mu.Unlock()
-		return in
-	}
-	c.granter.Start()
-	in := answer(4)
-	in.Reply(in.reply) // opens the window
-	ep.order = nil
-	const rounds = 500
-	for range rounds {
-		var wg sync.WaitGroup
-		for _, in := range []*incoming{answer(60_000), answer(60_000)} {
-			wg.Go(func() { in.Reply(in.reply) })
-		}
-		wg.Wait()
-		for ep.run() {
-		}
-	}
-	if want := bytes.Repeat([]byte("gs"), 2*rounds); !bytes.Equal(ep.order, want) {
-		t.Errorf("replies left in another order than their grants were made, %d times", bytes.Count(ep.order, []byte("gg")))
-	}
-	ep.end()()
-}

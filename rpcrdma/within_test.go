@@ -1,8 +1,10 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"errors"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // fill takes all of the credits of a server that grants 16, by calls that are not answered.
@@ -16,16 +18,16 @@ func (p *rawPeer) fill(r *rig) {
 
 func (p *rawPeer) sendCall(xid, proc, asked uint32) {
 	p.t.Helper()
-	h := header(xid, TypeMsg)
+	h := header(xid, rpcrdma.TypeMsg)
 	h.Credits = asked
 	p.send(h, callBytes(xid, proc, &items{}))
 }
 
 // TestNotExceeded has a client use its grant to the last credit for a hundred calls: it is never cut off.
 func TestNotExceeded(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			r := newRig(t, Config{Dialect: d, Credits: 16})
+			r := newRig(t, rpcrdma.Config{Dialect: d, Credits: 16})
 			p := r.raw(inline4k)
 			p.alive()
 			conn := wait(t, r.program.conns)
@@ -53,9 +55,9 @@ func TestNotExceeded(t *testing.T) {
 // TestLoweredGrantExceeded has a client go on as before when its grant is lowered. Receives cannot be taken back, and what they
 // take is served (draft section 3.3 leaves that to the server); one call more than those ends the connection.
 func TestLoweredGrantExceeded(t *testing.T) {
-	for _, d := range []Dialect{RFC8166, Draft} {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			r := newRig(t, Config{Dialect: d, Credits: 16})
+			r := newRig(t, rpcrdma.Config{Dialect: d, Credits: 16})
 			p := r.raw(inline4k)
 			p.alive() // grants 16
 			conn := wait(t, r.program.conns)
@@ -70,9 +72,9 @@ func TestLoweredGrantExceeded(t *testing.T) {
 			if conn.Err() != nil {
 				t.Fatalf("ended with %v", conn.Err())
 			}
-			p.burst(append(header(1, TypeMsg).Append(nil), callBytes(1, procNull, nil)...))
+			p.burst(append(header(1, rpcrdma.TypeMsg).Append(nil), callBytes(1, procNull, nil)...))
 			ended(t, conn)
-			if err := conn.Err(); !errors.Is(err, ErrExceeded) {
+			if err := conn.Err(); !errors.Is(err, rpcrdma.ErrExceeded) {
 				t.Errorf("ended with %v, want ErrExceeded", err)
 			}
 		})
@@ -84,7 +86,7 @@ func TestLoweredGrantExceeded(t *testing.T) {
 // receives posted are as many as it may use.
 func TestDonesWithinGrant(t *testing.T) {
 	const most = 16
-	r := newRig(t, Config{Dialect: Draft, Credits: most})
+	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: most})
 	p := r.raw(inline4k)
 	p.alive()
 	conn := wait(t, r.program.conns)
@@ -95,7 +97,7 @@ func TestDonesWithinGrant(t *testing.T) {
 			n := max(1, granted-dones)
 			for i := range n {
 				xid++
-				h := header(xid, TypeMsg)
+				h := header(xid, rpcrdma.TypeMsg)
 				h.Credits = asked
 				var msg []byte
 				if i%3 == 2 {
@@ -120,7 +122,7 @@ func TestDonesWithinGrant(t *testing.T) {
 			}
 			done := func(xids []uint32) {
 				for _, xid := range xids {
-					p.send(header(xid, TypeDone))
+					p.send(header(xid, rpcrdma.TypeDone))
 					dones++
 					sentDones++
 				}
@@ -141,10 +143,8 @@ func TestDonesWithinGrant(t *testing.T) {
 					dones = len(next) // these came behind the calls
 				}
 			}
-			conn.mu.Lock()
-			posted := conn.awaited()
-			accounted, active, _ := conn.granter.State()
-			conn.mu.Unlock()
+			h := conn.Holding()
+			posted, accounted, active := h.Receives, h.Posted, h.Active
 			if posted != accounted || active != 0 || posted > 2*most+2 {
 				t.Errorf("%d receives posted, %d accounted for, with %d calls", posted, accounted, active)
 			}
@@ -160,7 +160,7 @@ func TestDonesWithinGrant(t *testing.T) {
 // grant was lowered.
 func TestDoneWhileFull(t *testing.T) {
 	for _, asked := range []uint32{16, 1} {
-		r := newRig(t, Config{Dialect: Draft, Credits: 16})
+		r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: 16})
 		p := r.raw(inline4k)
 		p.alive()
 		conn := wait(t, r.program.conns)
@@ -168,14 +168,14 @@ func TestDoneWhileFull(t *testing.T) {
 			p.sendCall(100+xid, procBlock, asked)
 			wait(t, r.program.entered)
 		}
-		h := header(1, TypeMsg)
+		h := header(1, rpcrdma.TypeMsg)
 		h.Credits = asked
 		p.send(h, callBytes(1, procSource, &source{1, 5000}))
 		got, _ := p.next()
 		if got.Credits != asked || len(got.Reads) == 0 {
 			t.Fatalf("granted %d with %d read segments", got.Credits, len(got.Reads))
 		}
-		p.send(header(1, TypeDone))
+		p.send(header(1, rpcrdma.TypeDone))
 		waitFor(t, func() bool { return conn.Stats().DonesReceived == 1 })
 		close(r.program.gate)
 		for range 15 {

@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // named returns a call with a transaction id of its own.
@@ -15,7 +16,7 @@ func named(xid uint32, args *items) *oncrpc.Exchange {
 	return &oncrpc.Exchange{Call: callMessage(0, procEcho, args), MaxReply: 1000, XID: xid, Repeat: true}
 }
 
-func roundTrip(ctx context.Context, c *Conn, x *oncrpc.Exchange) chan error {
+func roundTrip(ctx context.Context, c *rpcrdma.Conn, x *oncrpc.Exchange) chan error {
 	done := make(chan error, 1)
 	go func() { done <- c.RoundTrip(ctx, x) }()
 	return done
@@ -34,7 +35,7 @@ func TestNamedXID(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, p := rawServer(t, Config{}, inline4k)
+			c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 			x := named(0xfffffffe, tt.args)
 			done := roundTrip(context.Background(), c, x)
 			h, body := p.next()
@@ -47,7 +48,7 @@ func TestNamedXID(t *testing.T) {
 			if got := binary.BigEndian.Uint32(body); got != 0xfffffffe {
 				t.Errorf("the message has xid %08x", got)
 			}
-			p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+			p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 			if err := wait(t, done); err != nil {
 				t.Fatal(err)
 			}
@@ -62,17 +63,17 @@ func TestNamedXID(t *testing.T) {
 // A transaction id is free again when the reply has come, not before: not even when nobody waits for it any more. A call
 // that may not have it leaves no trace.
 func TestNamedXIDInUse(t *testing.T) {
-	c, p := rawServer(t, Config{}, inline4k)
+	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	opened := roundTrip(context.Background(), c, named(1, &items{}))
 	h, _ := p.next()
-	p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7)) // grants more than one credit
+	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7)) // grants more than one credit
 	if err := wait(t, opened); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	first := roundTrip(ctx, c, named(5, &items{}))
 	p.next()
-	var op *OpError
+	var op *rpcrdma.OpError
 	if err := c.RoundTrip(context.Background(), named(5, &items{})); !errors.Is(err, oncrpc.ErrXIDInUse) || !errors.As(err, &op) || op.Op != "call" {
 		t.Errorf("a second call with the same xid: %v, want ErrXIDInUse", err)
 	}
@@ -86,13 +87,13 @@ func TestNamedXIDInUse(t *testing.T) {
 	if _, inFlight, _ := c.Credits(); inFlight != 1 {
 		t.Errorf("%d credits in use, want that of the abandoned call", inFlight)
 	}
-	p.send(header(5, TypeMsg), replyHeader(5), be32(0, 7))
+	p.send(header(5, rpcrdma.TypeMsg), replyHeader(5), be32(0, 7))
 	waitFor(t, func() bool { return c.Stats().LateReplies == 1 })
 	second := roundTrip(context.Background(), c, named(5, &items{}))
 	if h, _ := p.next(); h.XID != 5 {
 		t.Errorf("xid %08x, want 5", h.XID)
 	}
-	p.send(header(5, TypeMsg), replyHeader(5), be32(0, 7))
+	p.send(header(5, rpcrdma.TypeMsg), replyHeader(5), be32(0, 7))
 	if err := wait(t, second); err != nil {
 		t.Error(err)
 	}
@@ -104,12 +105,12 @@ func TestExchangeTwice(t *testing.T) {
 	x := named(0x01020304, args)
 	var sent, moved [2][]byte
 	for i := range sent {
-		c, p := rawServer(t, Config{}, inline4k)
+		c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 		done := roundTrip(context.Background(), c, x)
 		h, body := p.next()
 		sent[i], moved[i] = bytes.Clone(body), p.read(h.Reads[0].Segment)
 		if i == 1 {
-			p.send(header(h.XID, TypeMsg), replyHeader(h.XID), be32(0, 7))
+			p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 			if err := wait(t, done); err != nil {
 				t.Fatal(err)
 			}

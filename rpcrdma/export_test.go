@@ -1,0 +1,228 @@
+package rpcrdma
+
+import (
+	"fmt"
+	"slices"
+)
+
+// What follows is for tests outside the package that still look at the account of a connection.
+
+// StallTicks is the number of ticks that make a PeerTimeout.
+const StallTicks = stallTicks
+
+// Receives without a share in the budget.
+const (
+	FreeReceives     = freeReceives
+	FreeReceivesRead = freeReceivesRead
+)
+
+// Held is what a connection holds, by its own account.
+type Held struct {
+	Receives, Posted, Active, Owed int
+	Server, Conn                   int64 // bytes free for chunks
+	Messages, Reserved             int64 // bytes of receives that messages hold, and that are reserved
+	Doubts, Stalls, Pending, Late  int
+	Promised, Withheld, Waiting    int
+	Spare                          int64
+	Running                        bool
+	StallSent                      bool // the first of the stalls has sent its reply
+}
+
+// Holding returns what c holds.
+func (c *Conn) Holding() (h Held) {
+	c.budget.mu.Lock()
+	h.Server, h.Conn = c.budget.free, c.memory.free
+	h.Withheld, h.Waiting = len(c.memory.withheld), c.memory.waiting
+	c.budget.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.Receives = c.awaited()
+	h.Posted, h.Active, h.Owed = c.granter.State()
+	h.Messages, h.Reserved = c.supply.held, c.supply.reserved
+	h.Doubts, h.Pending, h.Late = len(c.doubts), len(c.pending), c.late
+	h.Promised, h.Spare = c.supply.promised, c.spare()
+	h.Running = c.stalls.running
+	for in := c.stalls.first; in != nil; in = in.next {
+		h.Stalls++
+	}
+	h.StallSent = c.stalls.first != nil && c.stalls.first.sent
+	return h
+}
+
+// awaited is the number of messages that the peer can still send, and those that have come and were not looked at; c.mu is held.
+func (c *Conn) awaited() int {
+	if c.supply.shared == nil {
+		return len(c.posted)
+	}
+	return c.supply.promised + len(c.posted)
+}
+
+// MemoryMissing says what of the budget has not come back to a connection that is idle.
+func (c *Conn) MemoryMissing() string {
+	b, m := c.budget, &c.memory
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.free != c.cfg.ServerMemory || m.free != c.cfg.ConnMemory || m.pinned != 0 || len(m.withheld) > 0 || m.waiting != 0 {
+		return fmt.Sprintf("free %d of %d and %d of %d, %d replies pinned, %d withheld, %d calls waiting",
+			b.free, c.cfg.ServerMemory, m.free, c.cfg.ConnMemory, m.pinned, len(m.withheld), m.waiting)
+	}
+	return ""
+}
+
+// Waiting returns how many calls of all connections wait for memory.
+func (c *Conn) Waiting() int { return int(c.budget.queued.Load()) }
+
+// ReceiveMemory returns how much of the budget of receives is free, how much there is, and how many connections wait.
+func (c *Conn) ReceiveMemory() (free, size int64, queued int) {
+	b := c.supply.budget
+	return b.free.Load(), b.size, int(b.queued.Load())
+}
+
+// ForceReceiveMemory reserves n bytes whatever is free, or gives them back.
+func (c *Conn) ForceReceiveMemory(n int64) {
+	if n < 0 {
+		c.supply.budget.release(-n)
+	} else {
+		c.supply.budget.force(n)
+	}
+}
+
+// Busy reports whether memory must be reserved.
+func (c *Conn) Busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.busy()
+}
+
+// Tick has a quarter of PeerTimeout pass.
+func (c *Conn) Tick() { c.tick() }
+
+// Calls returns how many calls have credits.
+func (c *Conn) Calls() int {
+	_, calls, _, _ := c.window.State()
+	return calls
+}
+
+// SameXIDs has c go on with the transaction ids of another connection.
+func (c *Conn) SameXIDs(as *Conn) {
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.xid = as.xid
+}
+
+// ReadLimit returns the limit of RDMA Reads; 0: none but that of the connection.
+func (c *Conn) ReadLimit() int {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	return c.gate.limit
+}
+
+// Pool returns the pool, to be compared.
+func (c *Conn) Pool() any { return c.pool }
+
+// Played is what a client that is played by hand knows of its connection.
+type Played struct {
+	Sent                      int
+	Received, Ignored, Missed uint64
+	Under                     map[uint32]int // the bytes that each reserves
+	Live                      []int          // the bytes that each pins
+	Late, Blocked, May        int
+	Beside                    int64
+	Other                     bool
+}
+
+// PlayedWrong returns what is not as it should be.
+func (c *Conn) PlayedWrong(p Played) string {
+	b, m := c.budget, &c.memory
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c.err != nil || c.pending == nil {
+		return fmt.Sprintf("the connection has ended: %v", c.err)
+	}
+	s := c.Stats()
+	if got, want := []uint64{s.CallsReceived, s.DonesReceived, s.DonesIgnored, s.DonesMissed}, []uint64{uint64(p.Sent), p.Received, p.Ignored, p.Missed}; !slices.Equal(got, want) {
+		return fmt.Sprintf("%v calls and RDMA_DONEs counted, want %v", got, want)
+	}
+	// Each call is in a handler, or waits for a reason.
+	free := c.cfg.ConnMemory
+	waiting := make(map[uint32]bool)
+	for _, in := range b.waiting {
+		waiting[in.header.XID] = true
+	}
+	for xid, reserve := range p.Under {
+		if !waiting[xid] {
+			free -= int64(reserve)
+		}
+	}
+	for _, size := range p.Live {
+		free -= int64(size)
+	}
+	if len(p.Under) != p.Blocked+len(m.withheld)+len(waiting) {
+		return fmt.Sprintf("%d calls under way, %d in handlers, %d withheld, %d waiting", len(p.Under), p.Blocked, len(m.withheld), len(waiting))
+	}
+	if len(m.withheld) > 0 && len(p.Live) == 0 {
+		return "a reply is withheld, and no RDMA_DONE will come"
+	}
+	if len(waiting) > 0 && free == c.cfg.ConnMemory && p.Beside == 0 {
+		return "a call waits, and nothing is in use"
+	}
+	if m.pinned != len(p.Live) || m.owed != len(p.Live)+p.Late || c.late != p.Late || m.waiting != len(waiting) {
+		return fmt.Sprintf("%d replies pinned, %d RDMA_DONEs owed, %d of them late, %d calls waiting, want %d, %d, %d", m.pinned, m.owed, c.late, m.waiting, len(p.Live), len(p.Live)+p.Late, len(waiting))
+	}
+	if m.free != free || b.free != c.cfg.ServerMemory-c.cfg.ConnMemory+free-p.Beside {
+		return fmt.Sprintf("%d and %d bytes free, want %d and %d", m.free, b.free, free, c.cfg.ServerMemory-c.cfg.ConnMemory+free-p.Beside)
+	}
+	if free < 0 && len(p.Live) > 1 {
+		return fmt.Sprintf("%d bytes pinned beyond the share", -free)
+	}
+	if len(m.withheld) > 0 && !p.Other && c.supply.budget.size > 1<<20 && !b.starved && m.owed < c.cfg.Credits && m.withheld[0].pinned <= m.free {
+		return "a reply is withheld without a reason"
+	}
+	for in := c.stalls.first; in != nil; in = in.next {
+		if !in.sent || !in.owes {
+			return "a Send is not complete"
+		}
+	}
+	posted, active, owed := c.granter.State()
+	if active != len(p.Under) || owed != m.owed || owed > c.cfg.Credits || posted != c.awaited() || posted > 2*c.cfg.Credits+2 || posted < owed+p.May {
+		return fmt.Sprintf("%d receives of which %d are posted, for %d calls and %d RDMA_DONEs; %d calls are under way", posted, c.awaited(), p.May, owed, active)
+	}
+	a := &c.supply
+	if a.budget == nil {
+		return ""
+	}
+	if spare := c.spare(); a.held != int64(len(p.Under)+len(p.Live))*c.receiveBytes() || a.held > 0 && spare < 0 || a.held == 0 && a.reserved != 0 {
+		return fmt.Sprintf("%d bytes of messages held, %d reserved, %d to spare", a.held, a.reserved, spare)
+	}
+	return ""
+}
+
+// LimitPool has the pool keep n bytes.
+func (c *Conn) LimitPool(n int) {
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	c.pool.limit = n
+}
+
+// PoolKept returns how many bytes the pool keeps, and of how many kinds its receives are.
+func (c *Conn) PoolKept() (n, kinds int) {
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	return c.pool.kept, len(c.pool.receives)
+}
+
+// PoolKeeps takes n bytes from the pool, gives them back, and returns how many of them it keeps.
+func (c *Conn) PoolKeeps(n int) int {
+	s, err := c.pool.get(n)
+	if err != nil {
+		return 0
+	}
+	before, _ := c.PoolKept()
+	c.pool.put(s)
+	after, _ := c.PoolKept()
+	return after - before
+}
