@@ -1,16 +1,17 @@
-package iwarp
+package iwarp_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
 // The RDMA Read that the peer found fault with fails for that reason. Those before and behind it are flushed.
 func TestBlame(t *testing.T) {
-	p, l := newRig(t, true, Config{CRC: CRCOff}).connect()
+	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff}).connect()
 	l.start()
 	var requests []byte
 	for i := range 2 { // the peer's IRD

@@ -1,18 +1,20 @@
-package iwarp
+package iwarp_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
 // again posts its request whenever it completes.
-type again struct{ ep *endpoint }
+type again struct{ ep transport.Endpoint }
 
 func (a again) Complete(wr *transport.WorkRequest, err error) {
 	if err == nil {
@@ -22,7 +24,7 @@ func (a again) Complete(wr *transport.WorkRequest, err error) {
 
 // An upper layer that posts from its completions for ever keeps nobody from receiving, and Poll returns.
 func TestCompletionsForEver(t *testing.T) {
-	r := newRig(t, false, Config{CRC: CRCOff})
+	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff})
 	p, l := r.connect()
 	go io.Copy(io.Discard, p.conn)
 	l.receives(20)
@@ -30,7 +32,7 @@ func TestCompletionsForEver(t *testing.T) {
 	p.sendMessage("first")
 	l.wantMessage("first")
 	for range 4 {
-		wr := &transport.WorkRequest{Op: transport.OpWrite, Flags: transport.Signaled, Local: slices(make([]byte, 8)), Done: again{l.endpoint}}
+		wr := &transport.WorkRequest{Op: transport.OpWrite, Flags: transport.Signaled, Local: slices(make([]byte, 8)), Done: again{l.Endpoint}}
 		if err := l.Post(wr); err != nil {
 			t.Fatal(err)
 		}
@@ -44,9 +46,28 @@ func TestCompletionsForEver(t *testing.T) {
 	l.ended()
 }
 
+// sendZeros sends the beginning of the first Send, of n zeros. There are many of them, so there is no CRC.
+func (p *peer) sendZeros(n int) {
+	p.t.Helper()
+	const each, batch = 65516, 16 // payload of a segment, segments of a write
+	first := p.frame(segment(with(onQueue(rdmap.OpSend, 1), more), string(make([]byte, each))))
+	b := bytes.Repeat(first, batch)
+	mo := 0
+	for ; n-mo >= batch*each; p.write(b) {
+		for i := range batch {
+			binary.BigEndian.PutUint32(b[i*len(first)+16:], uint32(mo)) // behind the length and 14 bytes of header
+			mo += each
+		}
+	}
+	for ; mo < n; mo += min(each, n-mo) {
+		h := with(with(onQueue(rdmap.OpSend, 1), more), offset(uint32(mo)))
+		p.send(segment(h, string(make([]byte, min(each, n-mo)))))
+	}
+}
+
 // A message has at most 4 GiB, less one byte.
 func TestMessageLimit(t *testing.T) {
-	_, l := newRig(t, true, Config{CRC: CRCOff}).connect()
+	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff}).connect()
 	piece := make([]byte, 1<<20)
 	var list []transport.Slice
 	for range 1 << 12 {
@@ -62,21 +83,18 @@ func TestMessageLimit(t *testing.T) {
 	if err := l.PostRecv(&transport.Receive{Local: list}); err != nil {
 		t.Fatal(err)
 	}
-	e := l.endpoint
-	if err := e.openMessage(rdmap.OpSend); err != nil {
-		t.Fatal(err)
-	}
-	e.in.len = maxMessage - 1
-	h := ddp.Header{Version: ddp.Version, Queue: ddp.QueueSend, MSN: e.in.msnSend, MO: e.in.len}
-	if err := e.sent(&h, rdmap.OpSend, []byte("ab")); err != errCode(rdmap.UntaggedTooLong) {
-		t.Errorf("a message of 4 GiB: got error %v, want %v", err, errCode(rdmap.UntaggedTooLong))
-	}
-	e.in.open = false
+	l.start()
+	const limit = 1<<32 - 1
+	p.sendZeros(limit - 1)
+	last := segment(with(onQueue(rdmap.OpSend, 1), offset(limit-1)), "ab")
+	p.send(last)
+	wantTerminated(t, l.ended(), rdmap.UntaggedTooLong, false, transport.ErrTooLong)
+	p.wantTerminate(terminateBytes(rdmap.UntaggedTooLong, last, true, false))
 }
 
 // A peer that never completes the setup of a peer-to-peer connection is not waited for.
 func TestRTRLate(t *testing.T) {
-	r := newRig(t, false, Config{CRC: CRCOff, PeerToPeer: true, HandshakeTimeout: shortStall})
+	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, PeerToPeer: true, HandshakeTimeout: shortStall})
 	p, l := r.connectAs(peerToPeer)
 	l.start()
 	l.send("held back")
@@ -90,13 +108,13 @@ func TestRTRLate(t *testing.T) {
 
 // A Config that contradicts itself is found before there are peers.
 func TestListenConfig(t *testing.T) {
-	for name, cfg := range map[string]Config{
+	for name, cfg := range map[string]iwarp.Config{
 		"required ORD":  {ORD: 4, RequiredORD: 5},
 		"RTR by Read":   {RTR: mpa.RTRRead, IRD: -1},
 		"unknown RTR":   {RTR: 1 << 3},
 		"unknown setup": {Enhanced: 9},
 	} {
-		if l, err := Listen(t.Context(), "127.0.0.1:0", cfg); !errors.Is(err, mpa.ErrConfig) {
+		if l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", cfg); !errors.Is(err, mpa.ErrConfig) {
 			t.Errorf("%s: got error %v, want %v", name, err, mpa.ErrConfig)
 			if err == nil {
 				l.Close()

@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -16,38 +17,38 @@ func TestChoose(t *testing.T) {
 	enhanced := requestFrame(0x10, 2, clientServer)
 	for _, tt := range []struct {
 		name    string
-		cfg     Config
+		cfg     iwarp.Config
 		request []byte
 		choose  func(cfg *mpa.Config)
 		reply   []byte
 		want    mpa.Setup
 	}{
-		{"nothing", Config{}, enhanced, func(*mpa.Config) {}, replyFrame(0x10, 2, "\x00\x10\x00\x02"),
+		{"nothing", iwarp.Config{}, enhanced, func(*mpa.Config) {}, replyFrame(0x10, 2, "\x00\x10\x00\x02"),
 			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
-		{"markers", Config{}, enhanced, func(c *mpa.Config) { c.Markers = mpa.MarkersOn }, replyFrame(0x90, 2, "\x00\x10\x00\x02"),
+		{"markers", iwarp.Config{}, enhanced, func(c *mpa.Config) { c.Markers = mpa.MarkersOn }, replyFrame(0x90, 2, "\x00\x10\x00\x02"),
 			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, MarkersIn: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
-		{"no markers", Config{Markers: mpa.MarkersOn}, enhanced, func(c *mpa.Config) { c.Markers = mpa.MarkersOff },
+		{"no markers", iwarp.Config{Markers: mpa.MarkersOn}, enhanced, func(c *mpa.Config) { c.Markers = mpa.MarkersOff },
 			replyFrame(0x10, 2, "\x00\x10\x00\x02"),
 			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
-		{"CRC", Config{}, enhanced, func(c *mpa.Config) { c.CRC = true }, replyFrame(0x50, 2, "\x00\x10\x00\x02"),
+		{"CRC", iwarp.Config{}, enhanced, func(c *mpa.Config) { c.CRC = true }, replyFrame(0x50, 2, "\x00\x10\x00\x02"),
 			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, CRC: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
-		{"IRD and ORD", Config{}, enhanced, func(c *mpa.Config) { c.IRD, c.ORD = 5, 1 }, replyFrame(0x10, 2, "\x00\x05\x00\x01"),
+		{"IRD and ORD", iwarp.Config{}, enhanced, func(c *mpa.Config) { c.IRD, c.ORD = 5, 1 }, replyFrame(0x10, 2, "\x00\x05\x00\x01"),
 			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, IRD: 5, ORD: 1, PeerIRD: 2, PeerORD: 2}},
-		{"RTR", Config{}, requestFrame(0x10, 2, peerToPeer), func(c *mpa.Config) { c.RTR = mpa.RTRWrite }, replyFrame(0x10, 2, "\x80\x10\x80\x02"),
+		{"RTR", iwarp.Config{}, requestFrame(0x10, 2, peerToPeer), func(c *mpa.Config) { c.RTR = mpa.RTRWrite }, replyFrame(0x10, 2, "\x80\x10\x80\x02"),
 			mpa.Setup{
 				Revision: 2, Version: 1, Enhanced: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2, PeerToPeer: true, RTR: mpa.RTRWrite,
 			}},
-		{"an RDMAC peer after all", Config{}, requestFrame(0xc0, 0, ""), func(c *mpa.Config) { c.RNIC = mpa.Permissive }, replyFrame(0xc0, 0, ""),
+		{"an RDMAC peer after all", iwarp.Config{}, requestFrame(0xc0, 0, ""), func(c *mpa.Config) { c.RNIC = mpa.Permissive }, replyFrame(0xc0, 0, ""),
 			mpa.Setup{CRC: true, MarkersIn: true, MarkersOut: true, IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1}},
-		{"version 0", Config{RNIC: mpa.Permissive}, requestFrame(0x00, 1, ""), func(c *mpa.Config) { c.Version = mpa.VersionRDMAC },
+		{"version 0", iwarp.Config{RNIC: mpa.Permissive}, requestFrame(0x00, 1, ""), func(c *mpa.Config) { c.Version = mpa.VersionRDMAC },
 			replyFrame(0xc0, 0, ""),
 			mpa.Setup{CRC: true, MarkersIn: true, MarkersOut: true, IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1}},
-		{"version 1", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, enhanced, func(c *mpa.Config) { c.Version = mpa.VersionIETF },
+		{"version 1", iwarp.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, enhanced, func(c *mpa.Config) { c.Version = mpa.VersionIETF },
 			replyFrame(0x10, 2, "\x00\x10\x00\x02"),
 			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.cfg.CRC = CRCOff
+			tt.cfg.CRC = iwarp.CRCOff
 			tt.cfg.Choose = func(_ net.Addr, _ *mpa.Request, cfg *mpa.Config) error { tt.choose(cfg); return nil }
 			r := newRig(t, false, tt.cfg)
 			p := dialPeer(t, r.listener.Addr().String())
@@ -72,7 +73,7 @@ func TestChoose(t *testing.T) {
 // TestChooseSees has the choice made by what the peer asks for. The request that it sees cannot be answered.
 func TestChooseSees(t *testing.T) {
 	var seen []any
-	cfg := Config{CRC: CRCOff, IRD: 3, Choose: func(peer net.Addr, m *mpa.Request, cfg *mpa.Config) error {
+	cfg := iwarp.Config{CRC: iwarp.CRCOff, IRD: 3, Choose: func(peer net.Addr, m *mpa.Request, cfg *mpa.Config) error {
 		seen = append(seen, peer.String(), m.Revision(), m.Enhanced(), m.CRC(), m.Markers(), m.PeerToPeer(), m.RTR(), m.PeerIRD(), m.PeerORD(),
 			string(m.PrivateData()), cfg.IRD)
 		if _, err := m.Accept(*cfg, nil); !errors.Is(err, mpa.ErrSnapshot) {
@@ -124,7 +125,7 @@ func TestChooseImpossible(t *testing.T) {
 		{"refused", mpa.NonPermissive, func(c *mpa.Config) error { c.CRC = false; return errUnwanted }, errUnwanted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, false, Config{RNIC: tt.rnic, CRC: CRCOff, Choose: func(_ net.Addr, _ *mpa.Request, cfg *mpa.Config) error {
+			r := newRig(t, false, iwarp.Config{RNIC: tt.rnic, CRC: iwarp.CRCOff, Choose: func(_ net.Addr, _ *mpa.Request, cfg *mpa.Config) error {
 				return tt.choose(cfg)
 			}})
 			p := dialPeer(t, r.listener.Addr().String())
@@ -151,7 +152,7 @@ func TestChooseImpossible(t *testing.T) {
 
 // A choice may be that there can be no connection.
 func TestChooseRefusal(t *testing.T) {
-	r := newRig(t, false, Config{RNIC: mpa.Permissive, CRC: CRCOff, Choose: func(_ net.Addr, _ *mpa.Request, cfg *mpa.Config) error {
+	r := newRig(t, false, iwarp.Config{RNIC: mpa.Permissive, CRC: iwarp.CRCOff, Choose: func(_ net.Addr, _ *mpa.Request, cfg *mpa.Config) error {
 		cfg.Version = mpa.VersionIETF
 		return nil
 	}})
@@ -168,7 +169,7 @@ func TestChooseRefusal(t *testing.T) {
 // The dialect that is chosen is that of the Terminate messages, too.
 func TestChooseDialect(t *testing.T) {
 	for _, draft := range []bool{false, true} {
-		r := newRig(t, false, Config{CRC: CRCOff, Draft05: !draft, Choose: func(_ net.Addr, _ *mpa.Request, cfg *mpa.Config) error {
+		r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, Draft05: !draft, Choose: func(_ net.Addr, _ *mpa.Request, cfg *mpa.Config) error {
 			cfg.Draft05 = draft
 			return nil
 		}})
@@ -193,23 +194,23 @@ func TestChooseDialect(t *testing.T) {
 func TestRNICConfig(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		cfg  Config
+		cfg  iwarp.Config
 		want error
 	}{
-		{"version 0, non-permissive", Config{Version: mpa.VersionRDMAC}, mpa.ErrVersion},
-		{"version 1, RDMAC", Config{RNIC: mpa.RDMAC, Version: mpa.VersionIETF}, mpa.ErrVersion},
-		{"no markers, RDMAC", Config{RNIC: mpa.RDMAC, Markers: mpa.MarkersOff}, mpa.ErrMarkersNeeded},
-		{"no markers, version 0", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC, Markers: mpa.MarkersOff}, mpa.ErrMarkersNeeded},
-		{"enhanced, RDMAC", Config{RNIC: mpa.RDMAC, Enhanced: mpa.EnhancedRequired}, mpa.ErrConfig},
-		{"peer-to-peer, RDMAC", Config{RNIC: mpa.RDMAC, PeerToPeer: true}, mpa.ErrConfig},
-		{"manual reads, RDMAC", Config{RNIC: mpa.RDMAC, ManualReads: true}, mpa.ErrConfig},
-		{"unknown RNIC", Config{RNIC: 3}, mpa.ErrConfig},
-		{"unknown version", Config{Version: 3}, mpa.ErrConfig},
-		{"unknown markers", Config{Markers: 3}, mpa.ErrConfig},
-		{"unknown CRC", Config{CRC: 3}, mpa.ErrConfig},
+		{"version 0, non-permissive", iwarp.Config{Version: mpa.VersionRDMAC}, mpa.ErrVersion},
+		{"version 1, RDMAC", iwarp.Config{RNIC: mpa.RDMAC, Version: mpa.VersionIETF}, mpa.ErrVersion},
+		{"no markers, RDMAC", iwarp.Config{RNIC: mpa.RDMAC, Markers: mpa.MarkersOff}, mpa.ErrMarkersNeeded},
+		{"no markers, version 0", iwarp.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC, Markers: mpa.MarkersOff}, mpa.ErrMarkersNeeded},
+		{"enhanced, RDMAC", iwarp.Config{RNIC: mpa.RDMAC, Enhanced: mpa.EnhancedRequired}, mpa.ErrConfig},
+		{"peer-to-peer, RDMAC", iwarp.Config{RNIC: mpa.RDMAC, PeerToPeer: true}, mpa.ErrConfig},
+		{"manual reads, RDMAC", iwarp.Config{RNIC: mpa.RDMAC, ManualReads: true}, mpa.ErrConfig},
+		{"unknown RNIC", iwarp.Config{RNIC: 3}, mpa.ErrConfig},
+		{"unknown version", iwarp.Config{Version: 3}, mpa.ErrConfig},
+		{"unknown markers", iwarp.Config{Markers: 3}, mpa.ErrConfig},
+		{"unknown CRC", iwarp.Config{CRC: 3}, mpa.ErrConfig},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l, err := Listen(t.Context(), "127.0.0.1:0", tt.cfg)
+			l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", tt.cfg)
 			if listens := tt.cfg.PeerToPeer || tt.cfg.ManualReads || tt.cfg.Enhanced == mpa.EnhancedRequired; listens {
 				if err != nil { // who listens goes by the request
 					t.Errorf("Listen: got error %v, want none", err)

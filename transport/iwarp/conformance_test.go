@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"io"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
@@ -42,7 +43,7 @@ func TestConformance(t *testing.T) {
 // conformanceSetup is a kind of connection.
 type conformanceSetup struct {
 	name             string
-	dialer, listener Config
+	dialer, listener iwarp.Config
 	want             agreement
 }
 
@@ -52,11 +53,10 @@ type agreement struct {
 	ToDialer, ToListener bool // markers
 	CRC, PeerToPeer      bool
 	RTR                  mpa.RTR // that the dialer sends
-	MaxSegment           int     // if it is set
 }
 
 func conformanceSetups() (all []conformanceSetup) {
-	add := func(name string, dialer, listener Config, want agreement) {
+	add := func(name string, dialer, listener iwarp.Config, want agreement) {
 		all = append(all, conformanceSetup{name, dialer, listener, want})
 	}
 	for _, markers := range []struct {
@@ -70,25 +70,25 @@ func conformanceSetups() (all []conformanceSetup) {
 	} {
 		for _, crc := range []struct {
 			name string
-			crc  CRC
-		}{{"CRC off", CRCOff}, {"CRC on", CRCOn}} {
+			crc  iwarp.CRC
+		}{{"CRC off", iwarp.CRCOff}, {"CRC on", iwarp.CRCOn}} {
 			for _, model := range []struct {
 				name string
-				cfg  Config
+				cfg  iwarp.Config
 				want agreement
 			}{
-				{"revision 1", Config{Enhanced: mpa.EnhancedNever}, agreement{Revision: 1}},
-				{"enhanced", Config{Enhanced: mpa.EnhancedRequired}, agreement{Revision: 2}},
-				{"peer-to-peer, RTR by Send", Config{PeerToPeer: true, RTR: mpa.RTRSend}, agreement{Revision: 2, PeerToPeer: true, RTR: mpa.RTRSend}},
-				{"peer-to-peer, RTR by Write", Config{PeerToPeer: true, RTR: mpa.RTRWrite}, agreement{Revision: 2, PeerToPeer: true, RTR: mpa.RTRWrite}},
-				{"peer-to-peer, RTR by Read", Config{PeerToPeer: true, RTR: mpa.RTRRead}, agreement{Revision: 2, PeerToPeer: true, RTR: mpa.RTRRead}},
-				{"peer-to-peer, any RTR", Config{PeerToPeer: true}, agreement{Revision: 2, PeerToPeer: true, RTR: mpa.RTRWrite}},
+				{"revision 1", iwarp.Config{Enhanced: mpa.EnhancedNever}, agreement{Revision: 1}},
+				{"enhanced", iwarp.Config{Enhanced: mpa.EnhancedRequired}, agreement{Revision: 2}},
+				{"peer-to-peer, RTR by Send", iwarp.Config{PeerToPeer: true, RTR: mpa.RTRSend}, agreement{Revision: 2, PeerToPeer: true, RTR: mpa.RTRSend}},
+				{"peer-to-peer, RTR by Write", iwarp.Config{PeerToPeer: true, RTR: mpa.RTRWrite}, agreement{Revision: 2, PeerToPeer: true, RTR: mpa.RTRWrite}},
+				{"peer-to-peer, RTR by Read", iwarp.Config{PeerToPeer: true, RTR: mpa.RTRRead}, agreement{Revision: 2, PeerToPeer: true, RTR: mpa.RTRRead}},
+				{"peer-to-peer, any RTR", iwarp.Config{PeerToPeer: true}, agreement{Revision: 2, PeerToPeer: true, RTR: mpa.RTRWrite}},
 			} {
 				dialer, want := model.cfg, model.want
 				dialer.CRC = crc.crc
 				listener := dialer
 				dialer.Markers, listener.Markers = markers.dialer, markers.listener
-				want.Version, want.CRC = 1, crc.crc == CRCOn
+				want.Version, want.CRC = 1, crc.crc == iwarp.CRCOn
 				want.ToDialer, want.ToListener = markers.dialer == mpa.MarkersOn, markers.listener == mpa.MarkersOn
 				add(model.name+", "+markers.name+", "+crc.name, dialer, listener, want)
 			}
@@ -96,14 +96,14 @@ func conformanceSetups() (all []conformanceSetup) {
 	}
 	for _, small := range []struct {
 		name string
-		cfg  Config
+		cfg  iwarp.Config
 		want agreement
 	}{
-		{"small segments, CRC off", Config{MaxSegment: 1442, CRC: CRCOff}, agreement{MaxSegment: 1442}},
-		{"small segments, CRC on", Config{MaxSegment: 1442, CRC: CRCOn}, agreement{MaxSegment: 1442, CRC: true}},
-		{"small segments, markers", Config{MaxSegment: 1442, CRC: CRCOff, Markers: mpa.MarkersOn}, agreement{MaxSegment: 1442}},
-		{"small segments, markers, CRC on", Config{MaxSegment: 1442, CRC: CRCOn, Markers: mpa.MarkersOn}, agreement{MaxSegment: 1442, CRC: true}},
-		{"as long as a TCP segment, markers", Config{MaxSegment: mpa.OneSegment, CRC: CRCOff, Markers: mpa.MarkersOn}, agreement{}},
+		{"small segments, CRC off", iwarp.Config{MaxSegment: 1442, CRC: iwarp.CRCOff}, agreement{}},
+		{"small segments, CRC on", iwarp.Config{MaxSegment: 1442, CRC: iwarp.CRCOn}, agreement{CRC: true}},
+		{"small segments, markers", iwarp.Config{MaxSegment: 1442, CRC: iwarp.CRCOff, Markers: mpa.MarkersOn}, agreement{}},
+		{"small segments, markers, CRC on", iwarp.Config{MaxSegment: 1442, CRC: iwarp.CRCOn, Markers: mpa.MarkersOn}, agreement{CRC: true}},
+		{"as long as a TCP segment, markers", iwarp.Config{MaxSegment: mpa.OneSegment, CRC: iwarp.CRCOff, Markers: mpa.MarkersOn}, agreement{}},
 	} {
 		small.want.Version, small.want.Revision = 1, 2
 		small.want.ToDialer = small.cfg.Markers == mpa.MarkersOn
@@ -112,7 +112,7 @@ func conformanceSetups() (all []conformanceSetup) {
 	}
 
 	// With version 0 there are no two ways about the rest.
-	rdmac, permissive := Config{RNIC: mpa.RDMAC}, Config{RNIC: mpa.Permissive}
+	rdmac, permissive := iwarp.Config{RNIC: mpa.RDMAC}, iwarp.Config{RNIC: mpa.Permissive}
 	revision1 := permissive
 	revision1.Enhanced = mpa.EnhancedNever
 	zero := agreement{ToDialer: true, ToListener: true, CRC: true}
@@ -125,15 +125,17 @@ func conformanceSetups() (all []conformanceSetup) {
 
 // testAgreed checks that a setup is what its name says.
 func (s *conformanceSetup) testAgreed(t *testing.T) {
-	c := newPairing(t, s.dialer, s.listener)
+	dialer := s.dialer
+	dialer.NudgeAfter = -1 // what is sent is counted
+	c := newPairing(t, dialer, s.listener)
 	if c.dialed.err != nil || c.acceptErr != nil {
 		t.Fatalf("Dial: %v; Accept: %v; want a connection", c.dialed.err, c.acceptErr)
 	}
-	for _, ep := range []transport.Endpoint{c.dialed.ep, c.accepted} {
-		setup, _ := SetupOf(ep)
+	dialed, accepted := newLocal(t, c.dialed.ep).start(), newLocal(t, c.accepted).start()
+	for _, l := range []*local{dialed, accepted} {
+		setup, _ := iwarp.SetupOf(l.Endpoint)
 		got := agreement{
 			setup.Version, setup.Revision, setup.MarkersOut, setup.MarkersIn, setup.CRC, setup.PeerToPeer, setup.RTR,
-			ep.(*endpoint).llp.MaxSegment(),
 		}
 		want := s.want
 		if setup.Initiator {
@@ -144,22 +146,60 @@ func (s *conformanceSetup) testAgreed(t *testing.T) {
 				t.Errorf("the listening end takes an RTR by %v, want %v among them", setup.RTR, want.RTR)
 			}
 		}
-		if want.MaxSegment == 0 {
-			got.MaxSegment = 0
-		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("setup, initiator %t (-want +got):\n%s", setup.Initiator, diff)
 		}
 	}
+	if n := s.dialer.MaxSegment; n > 0 {
+		dialed.wantSegments(accepted, n)
+		accepted.wantSegments(dialed, n)
+	}
+}
+
+// wantSegments checks that l sends segments of n bytes and none that are longer: what fits one goes in one FPDU, and a
+// byte more in two. It goes by the bytes that this takes of the stream, of which nothing has been sent before.
+func (l *local) wantSegments(to *local, n int) {
+	l.t.Helper()
+	const header = 14 // of a tagged segment
+	setup, _ := iwarp.SetupOf(l.Endpoint)
+	stream := &peer{t: l.t, crc: setup.CRC}
+	stream.mark(setup.MarkersOut, false)
+	w := to.expose(transport.RemoteWrite, make([]byte, n))
+	want := 0
+	for _, segments := range [][]int{{n}, {n, header + 1}} {
+		payload := 0
+		for _, n := range segments {
+			want += len(stream.fpdu(make([]byte, n)))
+			payload += n - header
+		}
+		l.post(&transport.WorkRequest{
+			Op: transport.OpWrite, Flags: transport.Signaled, Local: slices(make([]byte, payload)),
+			Remote: transport.Remote{STag: w.STag, Offset: w.Base},
+		})
+		if err := await(l.t, "completion", l.completions); err != nil {
+			l.t.Fatal(err)
+		}
+		if sent, _, _ := iwarp.TrafficOf(l.Endpoint); sent != uint64(want) {
+			l.t.Errorf("initiator %t: %d bytes sent with a Write of %d, want %d", setup.Initiator, sent, payload, want)
+		}
+	}
+}
+
+// reads is the number of RDMA Reads that an IRD or ORD of a Config stands for.
+func reads(n int) int {
+	if n == 0 {
+		return iwarp.DefaultReads
+	}
+	return max(n, 0)
 }
 
 // connectable returns a listener and a dialer with the limits that a subtest wants.
 func (s *conformanceSetup) connectable(tb testing.TB, o transporttest.Options) (transport.Listener, transport.Dialer, string) {
-	limited := func(cfg Config) Config {
+	limited := func(cfg iwarp.Config) iwarp.Config {
 		cfg.IRD, cfg.ORD, cfg.SendDepth, cfg.RecvDepth = o.IRD, o.ORD, o.SendDepth, o.RecvDepth
 		if s.want.Revision < 2 {
 			// Without negotiation the two have to be told.
-			cfg.ORD = min(effective(o.ORD, DefaultReads), effective(o.IRD, DefaultReads))
+			cfg.ORD = min(reads(o.ORD), reads(o.IRD))
 			if cfg.ORD == 0 {
 				cfg.ORD = -1
 			}
@@ -170,9 +210,9 @@ func (s *conformanceSetup) connectable(tb testing.TB, o transporttest.Options) (
 		cfg.Logger = quiet
 		return cfg
 	}
-	l, err := Listen(tb.Context(), "127.0.0.1:0", limited(s.listener))
+	l, err := iwarp.Listen(tb.Context(), "127.0.0.1:0", limited(s.listener))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return l, Dialer{limited(s.dialer)}, l.Addr().String()
+	return l, iwarp.Dialer{limited(s.dialer)}, l.Addr().String()
 }

@@ -1,11 +1,14 @@
-package iwarp
+package iwarp_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -45,12 +48,12 @@ func (r *rig) reached(request, reply []byte) (*peer, *local) {
 
 // TestDraft05Terminated has a peer end the connection in the words of the draft, which are understood in any case.
 func TestDraft05Terminated(t *testing.T) {
-	eachSide(t, func(t *testing.T, dialing bool, crc CRC) {
+	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for _, draft := range []bool{false, true} {
 			for _, p2p := range []bool{false, true} {
 				for _, code := range []rdmap.Code{rdmap.MPACatastrophic, rdmap.MPAIRD, rdmap.MPARTR} {
 					t.Run(fmt.Sprintf("%v, peer-to-peer %t, Draft05 %t", code, p2p, draft), func(t *testing.T) {
-						r := newRig(t, dialing, Config{CRC: crc, PeerToPeer: p2p, RTR: mpa.RTRWrite, Draft05: draft})
+						r := newRig(t, dialing, iwarp.Config{CRC: crc, PeerToPeer: p2p, RTR: mpa.RTRWrite, Draft05: draft})
 						p, l := r.connect()
 						if dialing && p2p {
 							p.want("RTR", segment(toSTag(rdmap.OpWrite, 1, 0), ""))
@@ -72,25 +75,25 @@ func TestDraft05Terminated(t *testing.T) {
 func TestDraft05Replies(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		cfg     Config
+		cfg     iwarp.Config
 		private string // of the reply
 		words   [2]byte
 		want    error
 	}{
-		{"ORD above our IRD", Config{}, "\x00\x10\x00\x11", [2]byte{0x23, 0x06}, mpa.ErrInsufficientIRD},
-		{"another RTR", Config{PeerToPeer: true, RTR: mpa.RTRWrite}, "\xc0\x10\x40\x10", [2]byte{0x23, 0x07}, mpa.ErrNoMatchingRTR},
-		{"RTR by Read, without an IRD", Config{PeerToPeer: true, RTR: mpa.RTRRead}, "\x80\x00\x40\x10", [2]byte{0x23, 0x07}, mpa.ErrNoMatchingRTR},
-		{"no RTR, so a Send", Config{PeerToPeer: true, RTR: mpa.RTRWrite}, "\x80\x10\x00\x10", [2]byte{0x23, 0x07}, mpa.ErrNoMatchingRTR},
-		{"another model", Config{PeerToPeer: true}, "\x00\x10\x00\x10", [2]byte{0x23, 0x07}, mpa.ErrModel},
-		{"without the enhanced data", Config{}, "\x00\x10\x00", [2]byte{0x20, 0x04}, mpa.ErrFrame},
+		{"ORD above our IRD", iwarp.Config{}, "\x00\x10\x00\x11", [2]byte{0x23, 0x06}, mpa.ErrInsufficientIRD},
+		{"another RTR", iwarp.Config{PeerToPeer: true, RTR: mpa.RTRWrite}, "\xc0\x10\x40\x10", [2]byte{0x23, 0x07}, mpa.ErrNoMatchingRTR},
+		{"RTR by Read, without an IRD", iwarp.Config{PeerToPeer: true, RTR: mpa.RTRRead}, "\x80\x00\x40\x10", [2]byte{0x23, 0x07}, mpa.ErrNoMatchingRTR},
+		{"no RTR, so a Send", iwarp.Config{PeerToPeer: true, RTR: mpa.RTRWrite}, "\x80\x10\x00\x10", [2]byte{0x23, 0x07}, mpa.ErrNoMatchingRTR},
+		{"another model", iwarp.Config{PeerToPeer: true}, "\x00\x10\x00\x10", [2]byte{0x23, 0x07}, mpa.ErrModel},
+		{"without the enhanced data", iwarp.Config{}, "\x00\x10\x00", [2]byte{0x20, 0x04}, mpa.ErrFrame},
 	} {
-		for _, crc := range []CRC{CRCOff, CRCOn} {
+		for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 			t.Run(describe(true, crc)+", "+tt.name, func(t *testing.T) {
 				tt.cfg.CRC, tt.cfg.Draft05 = crc, true
 				r := newRig(t, true, tt.cfg)
 				dial := r.dial(t.Context())
 				p := acceptPeer(t, r.peers)
-				p.crc = crc == CRCOn
+				p.crc = crc == iwarp.CRCOn
 				p.readStartup()
 				p.write(replyFrame(0x10, 2, tt.private))
 				if d := await(t, "Dial", dial); !errors.Is(d.err, tt.want) || d.ep != nil {
@@ -105,9 +108,9 @@ func TestDraft05Replies(t *testing.T) {
 
 // TestDraft05WrongRTR has an initiator that begins with an RTR that was not agreed on. Our listener says so in the words of the draft.
 func TestDraft05WrongRTR(t *testing.T) {
-	for _, crc := range []CRC{CRCOff, CRCOn} {
+	for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 		t.Run(describe(false, crc), func(t *testing.T) {
-			r := newRig(t, false, Config{CRC: crc, RTR: mpa.RTRRead, Draft05: true})
+			r := newRig(t, false, iwarp.Config{CRC: crc, RTR: mpa.RTRRead, Draft05: true})
 			p, l := r.connectAs(peerToPeer)
 			l.start()
 			p.send(segment(toSTag(rdmap.OpWrite, 1, 0), ""))
@@ -137,7 +140,7 @@ func TestDraft05OtherTerminates(t *testing.T) {
 		}, transport.ErrNoReceive},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, l := newRig(t, false, Config{CRC: CRCOn, Draft05: true}).connect()
+			p, l := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOn, Draft05: true}).connect()
 			alive(p, l.start())
 			p.wantTerminate(tt.play(p))
 			if err := l.ended(); !errors.Is(err, tt.want) {
@@ -161,11 +164,11 @@ func TestDraft05NoFlagsInReply(t *testing.T) {
 	} {
 		for _, draft := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, Draft05 %t", tt.name, draft), func(t *testing.T) {
-				r := newRig(t, true, Config{CRC: CRCOff, PeerToPeer: true, RTR: tt.rtr, Draft05: draft})
+				r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, PeerToPeer: true, RTR: tt.rtr, Draft05: draft})
 				p, l := r.reached(requestFrame(0x10, 2, tt.request), replyFrame(0x10, 2, tt.reply))
 				p.want("RTR", segment(onQueue(rdmap.OpSend, 1), ""))
 				p.takes = 1
-				if s, _ := SetupOf(l.endpoint); s.RTR != mpa.RTRSend || !s.AnySend {
+				if s, _ := iwarp.SetupOf(l.Endpoint); s.RTR != mpa.RTRSend || !s.AnySend {
 					t.Errorf("setup %+v, want an RTR by Send, and any Send", s)
 				}
 				alive(p, l.start())
@@ -178,14 +181,14 @@ func TestDraft05NoFlagsInReply(t *testing.T) {
 }
 
 // nothingInCommon makes a connection to a listener that takes an RTR by Send alone, of a peer that offers a Write.
-func nothingInCommon(t *testing.T, crc CRC) (*peer, *local) {
-	r := newRig(t, false, Config{CRC: crc, RTR: mpa.RTRSend, Draft05: true})
+func nothingInCommon(t *testing.T, crc iwarp.CRC) (*peer, *local) {
+	r := newRig(t, false, iwarp.Config{CRC: crc, RTR: mpa.RTRSend, Draft05: true})
 	bits := byte(0x10)
-	if crc == CRCOn {
+	if crc == iwarp.CRCOn {
 		bits = 0x50
 	}
 	p, l := r.accepted(requestFrame(bits, 2, "\x80\x02\x80\x02"), replyFrame(bits, 2, "\x80\x02\x00\x02"))
-	if s, _ := SetupOf(l.endpoint); s.RTR != mpa.RTRSend || !s.AnySend || !s.PeerToPeer {
+	if s, _ := iwarp.SetupOf(l.Endpoint); s.RTR != mpa.RTRSend || !s.AnySend || !s.PeerToPeer {
 		t.Errorf("setup %+v, want an RTR by Send, and any Send", s)
 	}
 	return p, l
@@ -193,7 +196,7 @@ func nothingInCommon(t *testing.T, crc CRC) (*peer, *local) {
 
 // TestDraft05EmptySend has the provider of an initiator make up for the missing RTR: a Send of no bytes is the RTR.
 func TestDraft05EmptySend(t *testing.T) {
-	for _, crc := range []CRC{CRCOff, CRCOn} {
+	for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 		t.Run(describe(false, crc), func(t *testing.T) {
 			p, l := nothingInCommon(t, crc)
 			l.receives(1)
@@ -215,7 +218,7 @@ func TestDraft05EmptySend(t *testing.T) {
 
 // The second Send of no bytes is one like any other.
 func TestDraft05EmptySendTwice(t *testing.T) {
-	p, l := nothingInCommon(t, CRCOff)
+	p, l := nothingInCommon(t, iwarp.CRCOff)
 	l.receives(1)
 	l.start()
 	p.send(segment(onQueue(rdmap.OpSend, 1), ""), segment(onQueue(rdmap.OpSend, 2), ""))
@@ -254,24 +257,31 @@ func TestDraft05AnySend(t *testing.T) {
 			return [][]byte{segment(with(onQueue(rdmap.OpSend, 1), more), ""), segment(onQueue(rdmap.OpSend, 1), "")}
 		}, ""},
 	} {
-		for _, crc := range []CRC{CRCOff, CRCOn} {
+		for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 			t.Run(describe(false, crc)+", "+tt.name, func(t *testing.T) {
 				p, l := nothingInCommon(t, crc)
 				l.receives(1)
 				l.start()
 				l.send("posted before")
 				p.wantSilence()
-				p.send(tt.segments(l)...)
+				segments := tt.segments(l)
+				p.send(segments...)
 				l.wantMessage(tt.want)
 				p.wantMessage("posted before")
 				p.sends = 1
-				if n := l.table.Live(); n > 0 {
-					t.Errorf("%d windows are open, want them invalidated", n)
-				}
 				alive(p, l)
 				if len(l.messages) > 0 {
 					t.Error("received another message")
 				}
+				if h, _, err := ddp.Parse(segments[0]); err != nil || h.ULP == 0 {
+					return
+				}
+				// The window has ended: the same again finds none.
+				l.receives(1)
+				again := bytes.Clone(segments[0])
+				binary.BigEndian.PutUint32(again[10:], p.sends+1) // MSN
+				p.send(again)
+				wantTerminated(t, l.ended(), rdmap.ProtectionSTag, false, transport.ErrSTag)
 			})
 		}
 	}
@@ -305,7 +315,7 @@ func TestDraft05NoSend(t *testing.T) {
 		{"Send, tagged", segment(toSTag(rdmap.OpSend, 1, 0), "data"), nil, rdmap.OperationOpcode},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, l := nothingInCommon(t, CRCOff)
+			p, l := nothingInCommon(t, iwarp.CRCOff)
 			l.receives(1)
 			l.start()
 			l.send("never sent")
@@ -324,7 +334,7 @@ func TestDraft05NoSend(t *testing.T) {
 
 // A Send of something needs a receive, in place of an RTR, too.
 func TestDraft05AnySendNoReceive(t *testing.T) {
-	p, l := nothingInCommon(t, CRCOff)
+	p, l := nothingInCommon(t, iwarp.CRCOff)
 	l.start()
 	s := segment(onQueue(rdmap.OpSend, 1), "data")
 	p.send(s)
@@ -354,13 +364,13 @@ func TestDraft05Common(t *testing.T) {
 	} {
 		for _, draft := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, Draft05 %t", tt.name, draft), func(t *testing.T) {
-				rig := newRig(t, false, Config{CRC: CRCOff, IRD: 2, ORD: 2, RTR: tt.takes, Draft05: draft})
+				rig := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, IRD: 2, ORD: 2, RTR: tt.takes, Draft05: draft})
 				reply := tt.rfc
 				if draft {
 					reply = tt.draft
 				}
 				_, l := rig.accepted(requestFrame(0x10, 2, tt.offers), replyFrame(0x10, 2, reply))
-				setup, _ := SetupOf(l.endpoint)
+				setup, _ := iwarp.SetupOf(l.Endpoint)
 				if draft && setup.RTR != tt.draftly || setup.AnySend != (reply == "\x80\x02\x00\x02") {
 					t.Errorf("setup %+v, want RTR %v", setup, tt.draftly)
 				}
@@ -373,7 +383,7 @@ func TestDraft05Common(t *testing.T) {
 func TestDraft05Reads(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
-		change   func(*Config)
+		change   func(*iwarp.Config)
 		request  string
 		rfc      string // the reply without the option
 		draft    string // and with it
@@ -385,20 +395,20 @@ func TestDraft05Reads(t *testing.T) {
 		{"none, flags without A", nil, "\x40\x00\xc0\x00", "\x00\x08\x00\x00", "\x00\x00\x00\x00", 0, 0},
 		{"none, but an RTR by Read", nil, "\x80\x00\x40\x00", "\x80\x08\x40\x00", "\x80\x01\x40\x00", 1, 0},
 		{"none, and an RTR by Write", nil, "\x80\x00\x80\x00", "\x80\x08\x80\x00", "\x80\x00\x80\x00", 0, 0},
-		{"none, and we take no RTR by Read", func(c *Config) { c.RTR = mpa.RTRWrite },
+		{"none, and we take no RTR by Read", func(c *iwarp.Config) { c.RTR = mpa.RTRWrite },
 			"\x80\x00\xc0\x00", "\x80\x08\x80\x00", "\x80\x00\x80\x00", 0, 0},
-		{"none, and an RTR by Read that is not offered", func(c *Config) { c.RTR = mpa.RTRRead },
+		{"none, and an RTR by Read that is not offered", func(c *iwarp.Config) { c.RTR = mpa.RTRRead },
 			"\x80\x00\x80\x00", "\x80\x08\x40\x00", "\x80\x01\x40\x00", 1, 0},
 		{"one, and an RTR by Read", nil, "\x80\x00\x40\x01", "\x80\x08\x40\x00", "\x80\x01\x40\x00", 1, 0},
 		{"ORD left to the upper layer", nil, "\x00\x04\x3f\xff", "\x3f\xff\x00\x04", "\x3f\xff\x00\x04", 8, 4},
 		{"IRD left to the upper layer", nil, "\x3f\xff\x00\x03", "\x00\x08\x3f\xff", "\x00\x03\x3f\xff", 3, 6},
 		{"both left to the upper layer", nil, "\x3f\xff\x3f\xff", "\x3f\xff\x3f\xff", "\x3f\xff\x3f\xff", 8, 6},
-		{"here, too", func(c *Config) { c.ManualReads = true }, "\x3f\xff\x3f\xff", "\x3f\xff\x3f\xff", "\x3f\xff\x3f\xff", 8, 6},
-		{"here alone", func(c *Config) { c.ManualReads = true }, "\x00\x04\x00\x03", "\x3f\xff\x3f\xff", "\x3f\xff\x3f\xff", 8, 6},
+		{"here, too", func(c *iwarp.Config) { c.ManualReads = true }, "\x3f\xff\x3f\xff", "\x3f\xff\x3f\xff", "\x3f\xff\x3f\xff", 8, 6},
+		{"here alone", func(c *iwarp.Config) { c.ManualReads = true }, "\x00\x04\x00\x03", "\x3f\xff\x3f\xff", "\x3f\xff\x3f\xff", 8, 6},
 	} {
 		for _, draft := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, Draft05 %t", tt.name, draft), func(t *testing.T) {
-				cfg := Config{CRC: CRCOff, IRD: 8, ORD: 6, Draft05: draft}
+				cfg := iwarp.Config{CRC: iwarp.CRCOff, IRD: 8, ORD: 6, Draft05: draft}
 				if tt.change != nil {
 					tt.change(&cfg)
 				}
@@ -412,7 +422,7 @@ func TestDraft05Reads(t *testing.T) {
 				}
 				l.start()
 				// Where there is an RTR by Read, that is what it is for.
-				if setup, _ := SetupOf(l.endpoint); setup.RTR == mpa.RTRRead {
+				if setup, _ := iwarp.SetupOf(l.Endpoint); setup.RTR == mpa.RTRRead {
 					p.send(segment(onQueue(rdmap.OpReadRequest, 1), readRequest(1, 0, 0)))
 					p.want("response", segment(toSTag(rdmap.OpReadResponse, 0x51417a6, 0x1000), ""))
 				} else if setup.RTR != 0 {
@@ -441,7 +451,7 @@ func TestDraft05InitiatorReads(t *testing.T) {
 	} {
 		for _, draft := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, Draft05 %t", tt.name, draft), func(t *testing.T) {
-				r := newRig(t, true, Config{CRC: CRCOff, IRD: 8, ORD: 6, ManualReads: tt.manual, Draft05: draft})
+				r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, IRD: 8, ORD: 6, ManualReads: tt.manual, Draft05: draft})
 				p, l := r.reached(requestFrame(0x10, 2, tt.request), replyFrame(0x10, 2, tt.reply))
 				if info := l.Info(); info.IRD != tt.ird || info.ORD != tt.ord {
 					t.Errorf("IRD %d, ORD %d, want %d, %d", info.IRD, info.ORD, tt.ird, tt.ord)

@@ -1,20 +1,22 @@
-package iwarp
+package iwarp_test
 
 import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
 // The response to a Read is expected, and what the peer does with memory that it may read, until it has said something.
 func TestExpects(t *testing.T) {
-	p, l := newRig(t, true, Config{CRC: CRCOff}).connect()
+	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff}).connect()
 	l.start()
 	l.receives(1)
 	want := func(when string, want bool) {
 		t.Helper()
-		if got := l.Expects(); got != want {
+		if got := l.Endpoint.(ddp.Expecter).Expects(); got != want {
 			t.Errorf("%s: got %t, want %t", when, got, want)
 		}
 	}

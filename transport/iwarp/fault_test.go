@@ -1,17 +1,18 @@
-package iwarp
+package iwarp_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
 // TestFaultAgain has a host whose connections end for what it does wrong, each time it comes; the log says so once of each reason.
 func TestFaultAgain(t *testing.T) {
-	r := newRig(t, false, Config{CRC: CRCOff})
+	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff})
 	for range 3 {
 		for _, tt := range []struct {
 			faulty func(p *peer)

@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/capture"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -25,7 +26,7 @@ func fuzzStream(f *testing.F, dialing bool) {
 	shared := make(map[[2]bool]*rig)
 	for _, markers := range []bool{false, true} {
 		for _, rdmac := range []bool{false, true} {
-			cfg := sceneConfig(CRCOff) // or hardly an input would get past the CRC
+			cfg := sceneConfig(iwarp.CRCOff) // or hardly an input would get past the CRC
 			if rdmac {
 				cfg = rdmacConfig()
 			}

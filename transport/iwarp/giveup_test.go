@@ -1,11 +1,12 @@
-package iwarp
+package iwarp_test
 
 import (
 	"context"
 	"errors"
-	"net"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
 // TestDialGivesUp ends a Dial at each stage at which it waits for the peer.
@@ -22,7 +23,7 @@ func TestDialGivesUp(t *testing.T) {
 	}
 	for _, s := range stages {
 		t.Run("cancelled, "+s.name, func(t *testing.T) {
-			r := newRig(t, true, Config{CRC: CRCOff})
+			r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})
 			ctx, cancel := context.WithCancel(t.Context())
 			dial := r.dial(ctx)
 			p := acceptPeer(t, r.peers)
@@ -35,7 +36,7 @@ func TestDialGivesUp(t *testing.T) {
 			r.wantNoDial()
 		})
 		t.Run("timeout, "+s.name, func(t *testing.T) {
-			r := newRig(t, true, Config{CRC: CRCOff, HandshakeTimeout: 200 * time.Millisecond})
+			r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, HandshakeTimeout: 200 * time.Millisecond})
 			dial := r.dial(t.Context())
 			p := acceptPeer(t, r.peers)
 			s.play(p)
@@ -47,7 +48,7 @@ func TestDialGivesUp(t *testing.T) {
 			r.wantNoDial()
 		})
 		t.Run("deadline, "+s.name, func(t *testing.T) {
-			r := newRig(t, true, Config{CRC: CRCOff})
+			r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
 			dial := r.dial(ctx)
@@ -61,7 +62,7 @@ func TestDialGivesUp(t *testing.T) {
 		})
 	}
 	t.Run("cancelled before", func(t *testing.T) {
-		r := newRig(t, true, Config{CRC: CRCOff})
+		r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if d := await(t, "Dial", r.dial(ctx)); !errors.Is(d.err, context.Canceled) {
@@ -71,7 +72,7 @@ func TestDialGivesUp(t *testing.T) {
 	})
 	// The context is for setting up the connection, and does not end it.
 	t.Run("cancelled afterwards", func(t *testing.T) {
-		r := newRig(t, true, Config{CRC: CRCOff})
+		r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})
 		ctx, cancel := context.WithCancel(t.Context())
 		dial := r.dial(ctx)
 		p := acceptPeer(t, r.peers)
@@ -88,7 +89,7 @@ func TestDialGivesUp(t *testing.T) {
 
 // TestAcceptGivesUp has a listener whose caller does not wait any more.
 func TestAcceptGivesUp(t *testing.T) {
-	r := newRig(t, false, Config{CRC: CRCOff})
+	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := r.listener.Accept(ctx); !errors.Is(err, context.Canceled) {
@@ -108,43 +109,4 @@ func TestAcceptGivesUp(t *testing.T) {
 	p.wantFIN()
 	p, l := r.connect()
 	alive(p, l.start())
-}
-
-// deadlines is a connection that tells of the deadlines it is given, and waits for leave with all but the first.
-type deadlines struct {
-	net.Conn
-	set   chan time.Time
-	leave chan struct{}
-}
-
-func (d *deadlines) SetDeadline(t time.Time) error {
-	d.set <- t
-	<-d.leave
-	return nil
-}
-
-// A context that ends just when the startup is through does not set the deadline of what follows.
-func TestLimitStops(t *testing.T) {
-	conn := &deadlines{set: make(chan time.Time, 2), leave: make(chan struct{}, 1)}
-	ctx, cancel := context.WithCancel(t.Context())
-	conn.leave <- struct{}{}
-	stop, err := limit(ctx, conn, patience)
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-conn.set
-	cancel()
-	<-conn.set // it is being set
-	stopped := make(chan struct{})
-	go func() {
-		stop()
-		close(stopped)
-	}()
-	select {
-	case <-stopped:
-		t.Error("stop has returned while a deadline is being set")
-	case <-time.After(20 * time.Millisecond): // enough to fail now and then, if it is wrong
-	}
-	close(conn.leave)
-	await(t, "stop", stopped)
 }

@@ -1,144 +1,91 @@
-package iwarp
+package iwarp_test
 
 import (
-	"errors"
-	"io"
-	"net"
-	"sync"
+	"bytes"
 	"testing"
-	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/internal/stag"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// reencode passes FPDUs through a Conn and an encoder, and returns what that sends.
-func reencode(t *testing.T, fpdus []byte, crc bool) []byte {
-	t.Helper()
-	plain, ours := tcpPair(t)
-	llp, err := mpa.NewConn(ours, mpa.Options{CRC: crc, MaxSegment: siwMULPDU, Stall: time.Minute})
-	if err != nil {
-		t.Fatal(err)
+// reencoder sends the messages of a captured stream anew, from an endpoint to a peer.
+type reencoder struct {
+	p     *peer
+	l     *local
+	reads uint32 // of the peer's
+}
+
+func newReencoder(t *testing.T, crc bool) *reencoder {
+	cfg := iwarp.Config{CRC: iwarp.CRCOff, MaxSegment: siwMULPDU}
+	if crc {
+		cfg.CRC = iwarp.CRCOn
 	}
-	var got []byte
-	var group sync.WaitGroup
-	group.Go(func() {
-		if _, err := plain.Write(fpdus); err != nil {
-			t.Error(err)
+	p, l := newRig(t, true, cfg).connect()
+	return &reencoder{p: p, l: l.start()}
+}
+
+// want has a message sent, and compares its FPDUs.
+func (e *reencoder) want(m *capturedMessage, fpdus []capturedFPDU) {
+	e.p.t.Helper()
+	local := scatter(m.payload)
+	tagged := transport.Remote{STag: m.header.STag, Offset: m.header.Offset}
+	switch m.op {
+	case rdmap.OpWrite:
+		e.l.post(&transport.WorkRequest{Op: transport.OpWrite, Remote: tagged, Local: local})
+	case rdmap.OpSend:
+		e.l.post(&transport.WorkRequest{Op: transport.OpSend, Local: local})
+	case rdmap.OpSendInvalidate:
+		tag := transport.STag(m.header.ULP)
+		e.l.post(&transport.WorkRequest{Op: transport.OpSendInvalidate, Invalidate: tag, Local: local})
+	case rdmap.OpReadRequest:
+		e.wantRead(m)
+		return
+	case rdmap.OpReadResponse:
+		w, err := e.l.Expose(local, transport.RemoteRead)
+		if err != nil {
+			e.p.t.Fatal(err)
 		}
-		plain.CloseWrite()
-	})
-	group.Go(func() {
-		var err error
-		if got, err = io.ReadAll(plain); err != nil {
-			t.Error(err)
+		defer e.l.Revoke(w)
+		e.reads++
+		r := rdmap.ReadRequest{
+			SinkSTag: tagged.STag, SinkOffset: tagged.Offset, Len: uint32(len(m.payload)),
+			SourceSTag: w.STag, SourceOffset: w.Base,
 		}
-		plain.Close()
+		e.p.send(segment(onQueue(rdmap.OpReadRequest, e.reads), string(r.Append(nil))))
+	default:
+		e.p.t.Fatalf("%v: a kind of message that is in no capture", m.op)
+	}
+	for _, f := range fpdus {
+		want := f.canonical(e.p.crc)
+		if got := e.p.read(len(want)); !bytes.Equal(got, want) {
+			e.p.t.Fatalf("FPDU at %d, %v: got % x..., want % x...", f.start, f.op, got[:min(len(got), 64)], want[:min(len(want), 64)])
+		}
+	}
+}
+
+// wantRead has a Read Request sent, and answers it. Where the response goes is not of our choosing: all but that is compared.
+func (e *reencoder) wantRead(m *capturedMessage) {
+	e.p.t.Helper()
+	want := mustReadRequest(e.p.t, m.payload)
+	e.l.post(&transport.WorkRequest{
+		Op: transport.OpRead, Flags: transport.Signaled, Local: scatter(make([]byte, want.Len)),
+		Remote: transport.Remote{STag: want.SourceSTag, Offset: want.SourceOffset},
 	})
-	e := newReencoder(llp)
-	for {
-		if err := llp.Receive(e); err != nil {
-			if err != io.EOF {
-				t.Errorf("Receive: %v", err)
-			}
+	got := e.p.wantReadRequest(m.header.MSN)
+	want.SinkSTag, want.SinkOffset = got.SinkSTag, got.SinkOffset
+	if got != want {
+		e.p.t.Errorf("Read Request at %d: got %+v, want %+v", m.start, got, want)
+	}
+	for at, n := 0, int(got.Len); ; at += siwMULPDU {
+		if n-at <= siwMULPDU {
+			e.p.send(segment(response(got, uint64(at)), string(make([]byte, n-at))))
 			break
 		}
+		e.p.send(segment(with(response(got, uint64(at)), more), string(make([]byte, siwMULPDU))))
 	}
-	if err := e.flush(); err != nil {
-		t.Errorf("Wait: %v", err)
-	}
-	llp.Close(true)
-	group.Wait()
-	return got
-}
-
-// reencoder takes segments, and sends each message as soon as it is whole.
-type reencoder struct {
-	llp   ddp.LLP
-	table *stag.Table
-	out   outgoing
-	first ddp.Header
-	whole []byte // of the message so far
-	open  bool
-	mu    sync.Mutex
-}
-
-func newReencoder(llp ddp.LLP) *reencoder {
-	e := &reencoder{llp: llp, out: outgoing{version: ddp.Version}}
-	e.table = stag.New(1, func(tag transport.STag) {
-		e.llp.Detach(tag)
-		e.out.detach(e.table, tag)
-	})
-	return e
-}
-
-func (e *reencoder) Segment(segment []byte) error {
-	h, payload, err := ddp.Parse(segment)
-	if err != nil {
-		return err
-	}
-	if !e.open {
-		e.first, e.whole = h, nil
-	}
-	e.whole = append(e.whole, payload...)
-	if e.open = !h.Last; e.open {
-		return nil
-	}
-	return e.send()
-}
-
-func (e *reencoder) send() error {
-	n := uint64(len(e.whole))
-	list := scatter(e.whole)
-	switch _, op := rdmap.ParseControl(e.first.Control); op {
-	case rdmap.OpWrite:
-		e.out.beginWrite(transport.Remote{STag: e.first.STag, Offset: e.first.Offset}, list, n)
-	case rdmap.OpReadRequest:
-		r, err := rdmap.ParseReadRequest(e.whole)
-		if err != nil {
-			return err
-		}
-		e.out.beginRead(0, transport.Remote{STag: r.SourceSTag, Offset: r.SourceOffset}, list, n)
-		e.out.request[0].Bytes = r.Append(nil) // the sink is not of our choosing here
-	case rdmap.OpReadResponse:
-		w, err := e.table.Expose(list, transport.RemoteRead)
-		if err != nil {
-			return err
-		}
-		defer e.table.Revoke(w)
-		e.out.beginResponse(&inboundRead{
-			sink: e.first.STag, sinkOffset: e.first.Offset, source: w.STag, sourceOffset: w.Base, left: uint32(n),
-		})
-	case rdmap.OpSend, rdmap.OpSendInvalidate:
-		e.out.beginSend(op, transport.STag(e.first.ULP), list, n)
-	default:
-		return errors.New("a kind of message that is in no capture")
-	}
-	for e.out.active {
-		room, err := e.out.segment(e.llp, e.table)
-		if err == nil && !room {
-			err = e.flush()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// flush sends the batch.
-func (e *reencoder) flush() error {
-	for {
-		switch empty, err := e.llp.Wait(&e.mu); {
-		case err != nil:
-			return err
-		case empty:
-			e.out.unpin(e.table)
-			return nil
-		}
+	if err := await(e.p.t, "completion", e.l.completions); err != nil {
+		e.p.t.Errorf("Read: %v", err)
 	}
 }
 
@@ -149,24 +96,4 @@ func scatter(p []byte) (list []transport.Slice) {
 		list, p = append(list, transport.Slice{Bytes: p[:n:n]}), p[n:]
 	}
 	return list
-}
-
-// tcpPair returns the two ends of a TCP connection.
-func tcpPair(t *testing.T) (a, b *net.TCPConn) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	dialed, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	accepted, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dialed.Close(); accepted.Close() })
-	return dialed.(*net.TCPConn), accepted.(*net.TCPConn)
 }

@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"errors"
@@ -11,9 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
+
+// maxPending is how many connections of a listener may be in their startup, or wait for Accept.
+const maxPending = 256
 
 // The time limits that are meant to pass. The bystanders have to set up their connections within that for the startup.
 const (
@@ -22,10 +26,14 @@ const (
 )
 
 // hostileConfig is that of an end whose peers are bad after the startup.
-func hostileConfig() Config { return Config{CRC: CRCOff, IRD: 2, ORD: 2, StallTimeout: shortStall} }
+func hostileConfig() iwarp.Config {
+	return iwarp.Config{CRC: iwarp.CRCOff, IRD: 2, ORD: 2, StallTimeout: shortStall}
+}
 
 // hastyConfig is that of an end whose peers are bad in the startup.
-func hastyConfig() Config { return Config{CRC: CRCOff, IRD: 2, ORD: 2, HandshakeTimeout: shortStartup} }
+func hastyConfig() iwarp.Config {
+	return iwarp.Config{CRC: iwarp.CRCOff, IRD: 2, ORD: 2, HandshakeTimeout: shortStartup}
+}
 
 // bystander makes a connection, and returns what checks that it works.
 func (r *rig) bystander() (check func()) {
@@ -114,7 +122,7 @@ func TestStops(t *testing.T) {
 		{"last byte", 55},
 	} {
 		for _, dialing := range []bool{false, true} {
-			t.Run(describe(dialing, CRCOff)+", "+tt.name, func(t *testing.T) {
+			t.Run(describe(dialing, iwarp.CRCOff)+", "+tt.name, func(t *testing.T) {
 				r := newRig(t, dialing, hostileConfig())
 				check := r.bystander()
 				p, l := r.connect()
@@ -186,7 +194,7 @@ func TestNeverReads(t *testing.T) {
 		}, 1},
 	} {
 		for _, dialing := range []bool{false, true} {
-			t.Run(describe(dialing, CRCOff)+", "+tt.name, func(t *testing.T) {
+			t.Run(describe(dialing, iwarp.CRCOff)+", "+tt.name, func(t *testing.T) {
 				r := newRig(t, dialing, hostileConfig())
 				check := r.bystander()
 				p, l := r.connect()
@@ -251,14 +259,16 @@ func TestFlood(t *testing.T) {
 func TestFloodOfRequests(t *testing.T) {
 	r := newRig(t, false, hostileConfig())
 	check := r.bystander()
+	startups := newGoroutines() // the listener has one for each
+	var peers []*peer
 	for range maxPending {
-		dialPeer(t, r.listener.Addr().String()).write(requestFrame(0x10, 2, clientServer))
+		peers = append(peers, dialPeer(t, r.listener.Addr().String()))
 	}
-	until(t, "requests", func() bool {
-		r.listener.mu.Lock()
-		defer r.listener.mu.Unlock()
-		return r.listener.waiting == maxPending
-	})
+	until(t, "connections", func() bool { return startups() == maxPending })
+	for _, p := range peers {
+		p.write(requestFrame(0x10, 2, clientServer))
+	}
+	until(t, "requests", func() bool { return startups() == 0 })
 	p := dialPeer(t, r.listener.Addr().String())
 	p.wantEnd()
 	check()
@@ -273,9 +283,9 @@ func TestFloodOfRequests(t *testing.T) {
 // TestReadFlood has a peer ask for more than its IRD allows, and read none of it before it is told.
 func TestReadFlood(t *testing.T) {
 	for _, dialing := range []bool{false, true} {
-		t.Run(describe(dialing, CRCOn), func(t *testing.T) {
+		t.Run(describe(dialing, iwarp.CRCOn), func(t *testing.T) {
 			cfg := hostileConfig()
-			cfg.CRC, cfg.StallTimeout = CRCOn, patience
+			cfg.CRC, cfg.StallTimeout = iwarp.CRCOn, patience
 			r := newRig(t, dialing, cfg)
 			check := r.bystander()
 			p, l := r.connect()
@@ -393,7 +403,7 @@ func TestLeaves(t *testing.T) {
 			{"reset", func(p *peer) { p.reset() }},
 		} {
 			for _, dialing := range []bool{false, true} {
-				t.Run(describe(dialing, CRCOff)+", "+stage.name+", "+how.name, func(t *testing.T) {
+				t.Run(describe(dialing, iwarp.CRCOff)+", "+stage.name+", "+how.name, func(t *testing.T) {
 					cfg := hostileConfig()
 					cfg.StallTimeout = patience
 					r := newRig(t, dialing, cfg)
@@ -547,13 +557,48 @@ func pattern(n int) []byte {
 	return b
 }
 
-// blocked waits until the network takes no more of what l sends.
+// blocked waits until the network takes no more of what l sends: a goroutine waits for a socket that is full. No peer of these tests
+// writes meanwhile.
 func (l *local) blocked() {
 	l.t.Helper()
-	flushing := func() bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.flushing && l.endpoint.sending && !l.handed
+	until(l.t, "a full network", func() bool {
+		for _, stack := range goroutines() {
+			if strings.Contains(stack, "[IO wait") && strings.Contains(stack, "waitWrite(") {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// goroutines returns the stacks of all goroutines by their numbers, which are never used again.
+func goroutines() map[string]string {
+	b := make([]byte, 1<<20)
+	for {
+		n := runtime.Stack(b, true)
+		if n < len(b) {
+			b = b[:n]
+			break
+		}
+		b = make([]byte, 2*len(b))
 	}
-	until(l.t, "a full network", flushing)
+	all := make(map[string]string)
+	for stack := range strings.SplitSeq(string(b), "\n\n") {
+		number, _, _ := strings.Cut(strings.TrimPrefix(stack, "goroutine "), " ")
+		all[number] = stack
+	}
+	return all
+}
+
+// newGoroutines returns what counts the goroutines that there were not when it was made.
+func newGoroutines() (count func() int) {
+	old := goroutines()
+	return func() (n int) {
+		for number := range goroutines() {
+			if _, ok := old[number]; !ok {
+				n++
+			}
+		}
+		return n
+	}
 }

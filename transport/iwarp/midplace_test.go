@@ -1,16 +1,17 @@
-package iwarp
+package iwarp_test
 
 import (
 	"bytes"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
 // midPlace has a peer stop in the middle of a segment of a Write, when the first part of it has been read. It returns the memory and the
 // part that is yet to come.
-func midPlace(t *testing.T, dialing bool, crc CRC) (*peer, *local, transport.Region, []byte, []byte) {
+func midPlace(t *testing.T, dialing bool, crc iwarp.CRC) (*peer, *local, transport.Region, []byte, []byte) {
 	p, l := newRig(t, dialing, sceneConfig(crc)).connect()
 	l.start()
 	alive(p, l)
@@ -18,7 +19,7 @@ func midPlace(t *testing.T, dialing bool, crc CRC) (*peer, *local, transport.Reg
 	w := l.expose(transport.RemoteWrite, memory[:15000], memory[15000:])
 	fpdu := p.frame(segment(toSTag(rdmap.OpWrite, w.STag, w.Base), string(pattern(len(memory)))))
 	received := func() uint64 {
-		_, n, _ := TrafficOf(l.endpoint)
+		_, n, _ := iwarp.TrafficOf(l.Endpoint)
 		return n
 	}
 	at := received()
@@ -42,7 +43,7 @@ func wantFilled(t *testing.T, memory []byte) {
 
 // TestAbandonPlacing abandons a window while a segment is on its way there. The memory is the caller's at once, and the peer does not notice.
 func TestAbandonPlacing(t *testing.T) {
-	eachSide(t, func(t *testing.T, dialing bool, crc CRC) {
+	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		p, l, w, memory, rest := midPlace(t, dialing, crc)
 		if err := l.Abandon(w); err != nil {
 			t.Fatal(err)
@@ -56,7 +57,7 @@ func TestAbandonPlacing(t *testing.T) {
 
 // TestRevokePlacing revokes such a window: nothing more gets there, and the peer is told so.
 func TestRevokePlacing(t *testing.T) {
-	eachSide(t, func(t *testing.T, dialing bool, crc CRC) {
+	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		p, l, w, memory, rest := midPlace(t, dialing, crc)
 		l.Revoke(w)
 		fill(memory)

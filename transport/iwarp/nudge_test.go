@@ -1,18 +1,22 @@
-package iwarp
+package iwarp_test
 
 import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
+
+// maxNudges is how often a peer is nudged: NudgeAfter says once, and five times more.
+const maxNudges = 6
 
 // emptyWrite is a Write of no bytes, to a steering tag that is nobody's.
 func emptyWrite() []byte { return segment(toSTag(rdmap.OpWrite, 1, 0), "") }
 
 // A peer that does not answer our first message is nudged, so many times and no more.
 func TestNudge(t *testing.T) {
-	p, l := newRig(t, true, Config{CRC: CRCOff, NudgeAfter: time.Millisecond}).connect() // it has sent something
+	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: time.Millisecond}).connect() // it has sent something
 	l.start()
 	for range maxNudges {
 		p.want("nudge", emptyWrite())
@@ -23,7 +27,7 @@ func TestNudge(t *testing.T) {
 
 // A peer that speaks first is not nudged.
 func TestNudgeNobody(t *testing.T) {
-	r := newRig(t, true, Config{CRC: CRCOff, NudgeAfter: time.Nanosecond})
+	r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: time.Nanosecond})
 	dial := r.dial(t.Context())
 	p := acceptPeer(t, r.peers)
 	p.readStartup()
@@ -41,7 +45,7 @@ func TestNudgeNobody(t *testing.T) {
 
 // Whatever the peer sends ends it, and what is posted meanwhile is sent as ever.
 func TestNudgeAnswered(t *testing.T) {
-	p, l := newRig(t, true, Config{CRC: CRCOn, NudgeAfter: time.Millisecond}).connect()
+	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOn, NudgeAfter: time.Millisecond}).connect()
 	l.receives(1)
 	l.start()
 	p.want("nudge", emptyWrite())
@@ -67,7 +71,7 @@ func TestNudgeAnswered(t *testing.T) {
 
 // The listening end nudges nobody: it may not send before the peer.
 func TestNudgeListener(t *testing.T) {
-	p, l := newRig(t, false, Config{CRC: CRCOff, NudgeAfter: time.Nanosecond}).connect()
+	p, l := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: time.Nanosecond}).connect()
 	l.receives(1)
 	l.start()
 	p.sendMessage("first")

@@ -1,6 +1,6 @@
 //go:build linux
 
-package iwarp
+package iwarp_test
 
 import (
 	"syscall"
@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -39,9 +40,9 @@ func (p *peer) maxSegmentSize() int {
 	return n
 }
 
-// fpduSizes reads n FPDUs of a stream, of which that many bytes have been read, and returns how many bytes each takes there: with the markers in
-// it, and the one in front of it.
-func (p *peer) fpduSizes(n, read int, markers bool) []int {
+// fpduSizes reads the FPDUs of a message of n bytes, in segments with headers of that length. That many bytes of the stream have been read. It
+// returns how many bytes each FPDU takes there: with the markers in it, and the one in front of it.
+func (p *peer) fpduSizes(n, header, read int, markers bool) (sizes []int) {
 	p.t.Helper()
 	const every, marker = 512, 4
 	plain := func(n int) (b []byte) {
@@ -56,20 +57,28 @@ func (p *peer) fpduSizes(n, read int, markers bool) []int {
 		}
 		return b
 	}
-	sizes := make([]int, n)
-	for i := range sizes {
+	full := 0 // payload of all segments but the last
+	for last := false; !last; {
 		begin := read
 		length := plain(2)
 		ulpdu := int(length[0])<<8 | int(length[1])
-		plain((2+ulpdu+3)/4*4 - 2 + 4)
-		sizes[i] = read - begin
+		last = plain((2+ulpdu+3)/4*4 - 2 + 4)[0]&0x40 != 0 // L
+		sizes = append(sizes, read-begin)
+		payload := ulpdu - header
+		if full == 0 {
+			full = payload
+		}
+		if payload%4 != 0 && !last || payload != min(full, n) || last != (n == payload) {
+			p.t.Fatalf("FPDU %d of a message: %d bytes of payload, last %t, want %d, %d to come", len(sizes)-1, payload, last, full, n)
+		}
+		n -= payload
 	}
 	return sizes
 }
 
 // TestOneSegment has FPDUs that fit a TCP segment, be it small, or as large as it is on a loopback interface.
 func TestOneSegment(t *testing.T) {
-	eachSide(t, func(t *testing.T, dialing bool, crc CRC) {
+	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for _, tt := range []struct {
 			name    string
 			small   bool
@@ -85,14 +94,14 @@ func TestOneSegment(t *testing.T) {
 	})
 }
 
-func testOneSegment(t *testing.T, dialing, small, markers bool, crc CRC) {
-	cfg := Config{CRC: crc, MaxSegment: mpa.OneSegment}
+func testOneSegment(t *testing.T, dialing, small, markers bool, crc iwarp.CRC) {
+	cfg := iwarp.Config{CRC: crc, MaxSegment: mpa.OneSegment}
 	if small {
 		cfg.Control = smallSegments
 	}
 	r := newRig(t, dialing, cfg)
 	own, theirs := byte(0x10), byte(0x10)
-	if crc == CRCOn {
+	if crc == iwarp.CRCOn {
 		own |= 0x40
 		theirs |= 0x40
 	}
@@ -116,17 +125,13 @@ func testOneSegment(t *testing.T, dialing, small, markers bool, crc CRC) {
 
 	// A Send, an RDMA Write, and the response to an RDMA Read.
 	n := 20 * mss
-	per := l.llp.MaxSegment()
-	count := func(header int) int {
-		return (n + (per-header)&^(segmentAlign-1) - 1) / ((per - header) &^ (segmentAlign - 1))
-	}
 	l.post(&transport.WorkRequest{Op: transport.OpSend, Local: slices(make([]byte, n))})
-	sizes := p.fpduSizes(count(18), 0, markers)
+	sizes := p.fpduSizes(n, 18, 0, markers)
 	l.post(&transport.WorkRequest{Op: transport.OpWrite, Remote: transport.Remote{STag: 1}, Local: slices(make([]byte, n))})
-	sizes = append(sizes, p.fpduSizes(count(14), sum(sizes), markers)...)
+	sizes = append(sizes, p.fpduSizes(n, 14, sum(sizes), markers)...)
 	w := l.expose(transport.RemoteRead, make([]byte, n))
 	p.send(segment(onQueue(rdmap.OpReadRequest, 1), readRequest(w.STag, w.Base, n)))
-	sizes = append(sizes, p.fpduSizes(count(14), sum(sizes), markers)...)
+	sizes = append(sizes, p.fpduSizes(n, 14, sum(sizes), markers)...)
 
 	longest := 0
 	for i, size := range sizes {

@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -23,15 +24,15 @@ import (
 type rig struct {
 	t        testing.TB
 	dialing  bool // our ends dial
-	cfg      Config
+	cfg      iwarp.Config
 	markers  bool // the peers want markers
 	log      *logbook
-	listener *Listener        // ours
+	listener *iwarp.Listener  // ours
 	peers    *net.TCPListener // of the peers that we dial
 }
 
 // newRig returns a rig that checks at the end of t that no goroutine is left. It has counters and a log of its own.
-func newRig(t testing.TB, dialing bool, cfg Config) *rig {
+func newRig(t testing.TB, dialing bool, cfg iwarp.Config) *rig {
 	t.Helper()
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
@@ -39,11 +40,11 @@ func newRig(t testing.TB, dialing bool, cfg Config) *rig {
 }
 
 // newLeakyRig is newRig without that check.
-func newLeakyRig(t testing.TB, dialing bool, cfg Config) *rig {
+func newLeakyRig(t testing.TB, dialing bool, cfg iwarp.Config) *rig {
 	t.Helper()
 	r := &rig{t: t, dialing: dialing, cfg: cfg, log: new(logbook)}
 	r.cfg.Logger = slog.New(slog.NewTextHandler(r.log, nil))
-	r.cfg.Counters = new(Counters)
+	r.cfg.Counters = new(iwarp.Counters)
 	if r.cfg.NudgeAfter == 0 {
 		r.cfg.NudgeAfter = -1 // what we send is expected to the byte
 	}
@@ -51,7 +52,7 @@ func newLeakyRig(t testing.TB, dialing bool, cfg Config) *rig {
 		r.peers = listenTCP(t)
 		return r
 	}
-	l, err := Listen(t.Context(), "127.0.0.1:0", r.cfg)
+	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", r.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func (r *rig) rdmac() bool { return r.cfg.RNIC == mpa.RDMAC }
 
 // prepare has p speak as the two startup frames will say.
 func (r *rig) prepare(p *peer) *peer {
-	p.crc, p.rdmac = r.cfg.CRC == CRCOn || r.rdmac(), r.rdmac()
+	p.crc, p.rdmac = r.cfg.CRC == iwarp.CRCOn || r.rdmac(), r.rdmac()
 	p.mark(r.cfg.Markers == mpa.MarkersOn || r.rdmac(), r.markers || r.rdmac())
 	return p
 }
@@ -79,7 +80,7 @@ func (r *rig) startup(frame func(bits, revision byte, private string) []byte, da
 	if r.markers {
 		bits |= 0x80
 	}
-	if r.cfg.CRC == CRCOn {
+	if r.cfg.CRC == iwarp.CRCOn {
 		bits |= 0x40
 	}
 	return frame(bits, 2, data)
@@ -145,7 +146,7 @@ type dialResult struct {
 func (r *rig) dial(ctx context.Context) <-chan dialResult {
 	c := make(chan dialResult, 1)
 	go func() {
-		ep, err := Dialer{r.cfg}.Dial(ctx, r.peers.Addr().String(), nil)
+		ep, err := iwarp.Dialer{r.cfg}.Dial(ctx, r.peers.Addr().String(), nil)
 		c <- dialResult{ep, err}
 	}()
 	return c
@@ -172,7 +173,7 @@ func (r *rig) wantCounters(want map[string]int) {
 }
 
 // tally returns the counters that are not zero.
-func tally(c *Counters) map[string]int {
+func tally(c *iwarp.Counters) map[string]int {
 	m := make(map[string]int)
 	v := reflect.ValueOf(c).Elem()
 	for i := range v.NumField() {
@@ -216,14 +217,14 @@ func (b *logbook) want(t testing.TB, n int, words ...string) {
 // local is our end of a connection: Receiver and Completer.
 type local struct {
 	t testing.TB
-	*endpoint
+	transport.Endpoint
 	messages    chan string
 	completions chan error
 }
 
 // newLocal wraps an endpoint, which it closes at the end of t.
 func newLocal(t testing.TB, ep transport.Endpoint) *local {
-	l := &local{t: t, endpoint: ep.(*endpoint), messages: make(chan string, 1000), completions: make(chan error, 1000)}
+	l := &local{t: t, Endpoint: ep, messages: make(chan string, 1000), completions: make(chan error, 1000)}
 	t.Cleanup(func() { ep.Close() })
 	return l
 }
@@ -241,6 +242,12 @@ func (l *local) Received(batch []transport.Message) {
 
 // Complete implements transport.Completer.
 func (l *local) Complete(_ *transport.WorkRequest, err error) { l.completions <- err }
+
+// Abandon implements transport.Abandoner.
+func (l *local) Abandon(r transport.Region) error { return l.Endpoint.(transport.Abandoner).Abandon(r) }
+
+// Poll is that of transport.Poller.
+func (l *local) Poll() { l.Endpoint.(transport.Poller).Poll() }
 
 // start begins delivery.
 func (l *local) start() *local {

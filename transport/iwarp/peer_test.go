@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -351,10 +352,10 @@ func await[T any](t testing.TB, what string, c <-chan T) (v T) {
 }
 
 // describe is a name for a subtest.
-func describe(dialing bool, crc CRC) string {
+func describe(dialing bool, crc iwarp.CRC) string {
 	role := "listening"
 	if dialing {
 		role = "dialing"
 	}
-	return fmt.Sprintf("%s, CRC %v", role, crc == CRCOn)
+	return fmt.Sprintf("%s, CRC %v", role, crc == iwarp.CRCOn)
 }

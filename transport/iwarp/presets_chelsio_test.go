@@ -1,10 +1,11 @@
-package iwarp
+package iwarp_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -40,20 +41,20 @@ func chelsioReply(request []byte) (reply []byte, waits mpa.RTR) {
 func TestChelsioListens(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
-		change   func(*Config)
+		change   func(*iwarp.Config)
 		request  string
 		reply    string
 		ird, ord int
 	}{
-		{"client-server", func(*Config) {}, "\x00\x10\x00\x10", "\x00\x10\x00\x08", 16, 16},
-		{"peer-to-peer", func(c *Config) { c.PeerToPeer = true }, "\x80\x10\x40\x10", "\x80\x10\x40\x08", 16, 16},
-		{"more reads than the adapter has", func(c *Config) { c.IRD, c.ORD = 100, 100 }, "\x00\x64\x00\x64", "\x00\x20\x00\x08", 100, 32},
-		{"no reads of ours", func(c *Config) { c.PeerToPeer, c.ORD = true, -1 }, "\x80\x10\x40\x00", "\x80\x08\x40\x08", 16, 0},
-		{"no reads of the adapter's", func(c *Config) { c.PeerToPeer, c.IRD = true, -1 }, "\x80\x00\x40\x10", "\x80\x10\x40\x00", 0, 16},
-		{"reads left to the upper layer", func(c *Config) { c.ManualReads = true }, "\x3f\xff\x3f\xff", "\x00\x20\x00\x08", 16, 16},
+		{"client-server", func(*iwarp.Config) {}, "\x00\x10\x00\x10", "\x00\x10\x00\x08", 16, 16},
+		{"peer-to-peer", func(c *iwarp.Config) { c.PeerToPeer = true }, "\x80\x10\x40\x10", "\x80\x10\x40\x08", 16, 16},
+		{"more reads than the adapter has", func(c *iwarp.Config) { c.IRD, c.ORD = 100, 100 }, "\x00\x64\x00\x64", "\x00\x20\x00\x08", 100, 32},
+		{"no reads of ours", func(c *iwarp.Config) { c.PeerToPeer, c.ORD = true, -1 }, "\x80\x10\x40\x00", "\x80\x08\x40\x08", 16, 0},
+		{"no reads of the adapter's", func(c *iwarp.Config) { c.PeerToPeer, c.IRD = true, -1 }, "\x80\x00\x40\x10", "\x80\x10\x40\x00", 0, 16},
+		{"reads left to the upper layer", func(c *iwarp.Config) { c.ManualReads = true }, "\x3f\xff\x3f\xff", "\x00\x20\x00\x08", 16, 16},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := ChelsioConfig()
+			cfg := iwarp.ChelsioConfig()
 			tt.change(&cfg)
 			request := requestFrame(0x50, 2, tt.request)
 			reply, waits := chelsioReply(request)
@@ -76,7 +77,7 @@ func TestChelsioListens(t *testing.T) {
 
 // Without the preset a dialer offers a Write, too. Then the adapter waits for that and names a Read: no connection can come of it.
 func TestChelsioWaitsForWrite(t *testing.T) {
-	cfg := ChelsioConfig()
+	cfg := iwarp.ChelsioConfig()
 	cfg.PeerToPeer, cfg.RTR = true, 0
 	request := requestFrame(0x50, 2, "\xc0\x10\xc0\x10")
 	reply, waits := chelsioReply(request)
@@ -116,34 +117,34 @@ func chelsioRTR(reply []byte, offered mpa.RTR) mpa.RTR {
 func TestChelsioDials(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
-		change         func(*Config)
+		change         func(*iwarp.Config)
 		offers         mpa.RTR // of the adapter
 		request, reply []byte
 		rtr            mpa.RTR // 0: terminated
 	}{
 		{"preset", nil, mpa.RTRRead, requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), mpa.RTRRead},
 		{"ORD 1", nil, mpa.RTRRead, requestFrame(0x50, 2, "\x80\x20\x40\x01"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), mpa.RTRRead},
-		{"draft-05", func(c *Config) { c.Draft05 = true }, mpa.RTRRead,
+		{"draft-05", func(c *iwarp.Config) { c.Draft05 = true }, mpa.RTRRead,
 			requestFrame(0x50, 2, "\x80\x20\x40\x01"), replyFrame(0x50, 2, "\x80\x01\x40\x10"), mpa.RTRRead},
-		{"any RTR, but one", func(c *Config) { c.RTR = 0 }, mpa.RTRRead,
+		{"any RTR, but one", func(c *iwarp.Config) { c.RTR = 0 }, mpa.RTRRead,
 			requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), mpa.RTRRead},
-		{"offers two, takes one", func(c *Config) { c.RTR = 0 }, mpa.RTRWrite, // no adapter does; here it would matter
+		{"offers two, takes one", func(c *iwarp.Config) { c.RTR = 0 }, mpa.RTRWrite, // no adapter does; here it would matter
 			requestFrame(0x50, 2, "\x80\x10\xc0\x10"), replyFrame(0x50, 2, "\x80\x10\x80\x10"), mpa.RTRWrite},
-		{"zero Config", func(c *Config) { *c = Config{} }, mpa.RTRRead,
+		{"zero Config", func(c *iwarp.Config) { *c = iwarp.Config{} }, mpa.RTRRead,
 			requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), mpa.RTRRead},
-		{"set to Write", func(c *Config) { c.RTR = mpa.RTRWrite }, mpa.RTRWrite,
+		{"set to Write", func(c *iwarp.Config) { c.RTR = mpa.RTRWrite }, mpa.RTRWrite,
 			requestFrame(0x50, 2, "\x80\x10\x80\x10"), replyFrame(0x50, 2, "\x80\x10\x80\x10"), mpa.RTRWrite},
 		{"set to Write, we are not", nil, mpa.RTRWrite,
 			requestFrame(0x50, 2, "\x80\x10\x80\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), 0},
 		// Without an IRD we take no Read, and say what we would take: a Write and a Send.
-		{"no IRD here", func(c *Config) { c.RTR, c.OneRTR, c.IRD = 0, false, -1 }, mpa.RTRRead,
+		{"no IRD here", func(c *iwarp.Config) { c.RTR, c.OneRTR, c.IRD = 0, false, -1 }, mpa.RTRRead,
 			requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\xc0\x00\x80\x10"), 0},
 		// It is not agreed on, and comes all the same.
 		{"revision 1", nil, mpa.RTRRead, requestFrame(0x40, 1, ""), replyFrame(0x40, 1, ""), mpa.RTRRead},
 		{"revision 1, set to Write", nil, mpa.RTRWrite, requestFrame(0x40, 1, ""), replyFrame(0x40, 1, ""), mpa.RTRWrite},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := ChelsioConfig()
+			cfg := iwarp.ChelsioConfig()
 			if tt.change != nil {
 				tt.change(&cfg)
 			}
@@ -173,7 +174,7 @@ func TestChelsioDials(t *testing.T) {
 
 // A reply of ours that asks for more reads than the adapter has leads to a Terminate, in the words of draft-ietf-storm-mpa-peer-connect-05.
 func TestChelsioTerminates(t *testing.T) {
-	r := newRig(t, false, ChelsioConfig())
+	r := newRig(t, false, iwarp.ChelsioConfig())
 	p, l := r.accepted(requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"))
 	l.start()
 	p.send(segment(onQueue(rdmap.OpTerminate, 1), "\x23\x06\x00\x00"))
@@ -184,7 +185,7 @@ func TestChelsioTerminates(t *testing.T) {
 
 // An adapter that knows revision 1 alone closes on an enhanced request. It would wait for an RTR then, so it is not asked again.
 func TestChelsioIsNotAskedAgain(t *testing.T) {
-	r := newRig(t, true, ChelsioConfig())
+	r := newRig(t, true, iwarp.ChelsioConfig())
 	dial := r.dial(t.Context())
 	p := acceptPeer(t, r.peers)
 	p.readStartup()

@@ -1,9 +1,10 @@
-package iwarp
+package iwarp_test
 
 import (
 	"errors"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -63,30 +64,30 @@ func intelReply(request []byte) (reply []byte, rtr mpa.RTR) {
 func TestIntelListens(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
-		change         func(*Config)
+		change         func(*iwarp.Config)
 		request, reply []byte
 		ird, ord       int
 	}{
-		{"preset", func(*Config) {}, requestFrame(0x50, 2, "\x80\x10\xc0\x10"), replyFrame(0x50, 2, "\x80\x7f\x40\x10"), 16, 16},
-		{"Write", func(c *Config) { c.RTR = mpa.RTRWrite },
+		{"preset", func(*iwarp.Config) {}, requestFrame(0x50, 2, "\x80\x10\xc0\x10"), replyFrame(0x50, 2, "\x80\x7f\x40\x10"), 16, 16},
+		{"Write", func(c *iwarp.Config) { c.RTR = mpa.RTRWrite },
 			requestFrame(0x50, 2, "\x80\x10\x80\x10"), replyFrame(0x50, 2, "\x80\x7f\x80\x10"), 16, 16},
-		{"any RTR", func(c *Config) { c.RTR = 0 },
+		{"any RTR", func(c *iwarp.Config) { c.RTR = 0 },
 			requestFrame(0x50, 2, "\xc0\x10\xc0\x10"), replyFrame(0x50, 2, "\x80\x7f\x40\x10"), 16, 16},
-		{"no CRC wanted here", func(c *Config) { c.CRC = CRCOff },
+		{"no CRC wanted here", func(c *iwarp.Config) { c.CRC = iwarp.CRCOff },
 			requestFrame(0x10, 2, "\x80\x10\xc0\x10"), replyFrame(0x50, 2, "\x80\x7f\x40\x10"), 16, 16},
-		{"no reads of ours", func(c *Config) { c.ORD = -1 },
+		{"no reads of ours", func(c *iwarp.Config) { c.ORD = -1 },
 			requestFrame(0x50, 2, "\x80\x10\xc0\x00"), replyFrame(0x50, 2, "\x80\x01\x40\x10"), 16, 0},
-		{"no reads of the adapter's", func(c *Config) { c.IRD = -1 },
+		{"no reads of the adapter's", func(c *iwarp.Config) { c.IRD = -1 },
 			requestFrame(0x50, 2, "\x80\x00\xc0\x10"), replyFrame(0x50, 2, "\x80\x7f\x40\x00"), 0, 16},
-		{"more reads than the adapter has", func(c *Config) { c.IRD, c.ORD = 1000, 1000 },
+		{"more reads than the adapter has", func(c *iwarp.Config) { c.IRD, c.ORD = 1000, 1000 },
 			requestFrame(0x50, 2, "\x83\xe8\xc3\xe8"), replyFrame(0x50, 2, "\x80\x7f\x40\xff"), 1000, 127},
-		{"reads left to the upper layer", func(c *Config) { c.ManualReads = true },
+		{"reads left to the upper layer", func(c *iwarp.Config) { c.ManualReads = true },
 			requestFrame(0x50, 2, "\xbf\xff\xff\xff"), replyFrame(0x50, 2, "\xbf\xff\x7f\xff"), 16, 16},
-		{"unenhanced", func(c *Config) { c.PeerToPeer, c.Enhanced = false, mpa.EnhancedNever },
+		{"unenhanced", func(c *iwarp.Config) { c.PeerToPeer, c.Enhanced = false, mpa.EnhancedNever },
 			requestFrame(0x40, 1, ""), replyFrame(0x40, 1, ""), 16, mpa.UnenhancedORD},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := IntelConfig()
+			cfg := iwarp.IntelConfig()
 			tt.change(&cfg)
 			reply, rtr := intelReply(tt.request)
 			if string(reply) != string(tt.reply) {
@@ -115,14 +116,14 @@ func TestIntelListens(t *testing.T) {
 func TestIntelRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		change  func(*Config)
+		change  func(*iwarp.Config)
 		request []byte
 	}{
-		{"RTR by Send", func(c *Config) { c.RTR = mpa.RTRSend }, requestFrame(0x50, 2, "\xc0\x10\x00\x10")},
-		{"client-server", func(c *Config) { c.PeerToPeer, c.Enhanced = false, mpa.EnhancedRequired }, requestFrame(0x50, 2, "\x00\x10\x00\x10")},
+		{"RTR by Send", func(c *iwarp.Config) { c.RTR = mpa.RTRSend }, requestFrame(0x50, 2, "\xc0\x10\x00\x10")},
+		{"client-server", func(c *iwarp.Config) { c.PeerToPeer, c.Enhanced = false, mpa.EnhancedRequired }, requestFrame(0x50, 2, "\x00\x10\x00\x10")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := IntelConfig()
+			cfg := iwarp.IntelConfig()
 			tt.change(&cfg)
 			if reply, _ := intelReply(tt.request); reply != nil {
 				t.Fatalf("the adapter is played wrongly: it says % x, want nothing", reply)
@@ -142,7 +143,7 @@ func TestIntelRefuses(t *testing.T) {
 
 // In the client-server model, which the adapter refuses in an enhanced setup, the second attempt is without one.
 func TestIntelFallback(t *testing.T) {
-	cfg := IntelConfig()
+	cfg := iwarp.IntelConfig()
 	cfg.PeerToPeer = false
 	r := newRig(t, true, cfg)
 	dial := r.dial(t.Context())
@@ -169,25 +170,25 @@ func TestIntelFallback(t *testing.T) {
 func TestIntelDials(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
-		change         func(*Config)
+		change         func(*iwarp.Config)
 		request, reply []byte
 		rtr            mpa.RTR
 	}{
-		{"preset", func(*Config) {}, requestFrame(0x50, 2, "\x80\x7f\xc0\xff"), replyFrame(0x50, 2, "\x80\x10\xc0\x10"), mpa.RTRRead},
-		{"one RTR", func(c *Config) { c.OneRTR = true },
+		{"preset", func(*iwarp.Config) {}, requestFrame(0x50, 2, "\x80\x7f\xc0\xff"), replyFrame(0x50, 2, "\x80\x10\xc0\x10"), mpa.RTRRead},
+		{"one RTR", func(c *iwarp.Config) { c.OneRTR = true },
 			requestFrame(0x50, 2, "\x80\x7f\xc0\xff"), replyFrame(0x50, 2, "\x80\x10\x80\x10"), mpa.RTRWrite},
-		{"zero Config", func(c *Config) { *c = Config{} },
+		{"zero Config", func(c *iwarp.Config) { *c = iwarp.Config{} },
 			requestFrame(0x50, 2, "\x80\x7f\xc0\xff"), replyFrame(0x50, 2, "\x80\x10\xc0\x10"), mpa.RTRRead},
-		{"no IRD here", func(c *Config) { c.IRD = -1 },
+		{"no IRD here", func(c *iwarp.Config) { c.IRD = -1 },
 			requestFrame(0x50, 2, "\x80\x7f\xc0\xff"), replyFrame(0x50, 2, "\x80\x00\x80\x10"), mpa.RTRWrite},
-		{"ORD 1, for the RTR", func(*Config) {}, requestFrame(0x50, 2, "\x80\x01\xc0\x01"), replyFrame(0x50, 2, "\x80\x10\xc0\x01"), mpa.RTRRead},
-		{"reads left to the upper layer", func(c *Config) { c.ManualReads = true },
+		{"ORD 1, for the RTR", func(*iwarp.Config) {}, requestFrame(0x50, 2, "\x80\x01\xc0\x01"), replyFrame(0x50, 2, "\x80\x10\xc0\x01"), mpa.RTRRead},
+		{"reads left to the upper layer", func(c *iwarp.Config) { c.ManualReads = true },
 			requestFrame(0x50, 2, "\x80\x7f\xc0\xff"), replyFrame(0x50, 2, "\xbf\xff\xff\xff"), mpa.RTRRead},
 		// After a reset it asks with revision 1. The Read, which is not agreed on, comes all the same.
-		{"revision 1", func(*Config) {}, requestFrame(0x40, 1, ""), replyFrame(0x40, 1, ""), mpa.RTRRead},
+		{"revision 1", func(*iwarp.Config) {}, requestFrame(0x40, 1, ""), replyFrame(0x40, 1, ""), mpa.RTRRead},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := IntelConfig()
+			cfg := iwarp.IntelConfig()
 			tt.change(&cfg)
 			p, l := newRig(t, false, cfg).accepted(tt.request, tt.reply)
 			if rtr, good := intelSees(tt.reply); !good || rtr != tt.rtr {
@@ -211,7 +212,7 @@ func TestIntelDials(t *testing.T) {
 
 // A refusal of ours has enhanced data that the adapter understands: it looks at that first.
 func TestIntelRejected(t *testing.T) {
-	r := newRig(t, false, IntelConfig())
+	r := newRig(t, false, iwarp.IntelConfig())
 	p := dialPeer(t, r.listener.Addr().String())
 	p.write(requestFrame(0x50, 2, "\x80\x7f\xc0\xff"))
 	if err := r.request().Reject([]byte("no")); err != nil {

@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -43,25 +44,25 @@ func siwReply(request []byte) (reply []byte, rtr mpa.RTR) {
 func TestSiwListens(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
-		change         func(*Config)
+		change         func(*iwarp.Config)
 		request, reply []byte
 		ird, ord       int
 	}{
-		{"preset", func(*Config) {}, requestFrame(0x10, 2, "\x00\x10\x00\x10"), replyFrame(0x10, 2, "\x00\x10\x00\x10"), 16, 16},
-		{"CRC", func(c *Config) { c.CRC = CRCOn }, requestFrame(0x50, 2, "\x00\x10\x00\x10"), replyFrame(0x50, 2, "\x00\x10\x00\x10"), 16, 16},
-		{"peer-to-peer", func(c *Config) { c.PeerToPeer = true },
+		{"preset", func(*iwarp.Config) {}, requestFrame(0x10, 2, "\x00\x10\x00\x10"), replyFrame(0x10, 2, "\x00\x10\x00\x10"), 16, 16},
+		{"CRC", func(c *iwarp.Config) { c.CRC = iwarp.CRCOn }, requestFrame(0x50, 2, "\x00\x10\x00\x10"), replyFrame(0x50, 2, "\x00\x10\x00\x10"), 16, 16},
+		{"peer-to-peer", func(c *iwarp.Config) { c.PeerToPeer = true },
 			requestFrame(0x10, 2, "\x80\x10\xc0\x10"), replyFrame(0x10, 2, "\x80\x10\x80\x10"), 16, 16},
-		{"peer-to-peer by Read", func(c *Config) { c.PeerToPeer, c.RTR = true, mpa.RTRRead },
+		{"peer-to-peer by Read", func(c *iwarp.Config) { c.PeerToPeer, c.RTR = true, mpa.RTRRead },
 			requestFrame(0x10, 2, "\x80\x10\x40\x10"), replyFrame(0x10, 2, "\x80\x10\x40\x10"), 16, 16},
-		{"more reads than siw has", func(c *Config) { c.IRD, c.ORD = 300, 300 },
+		{"more reads than siw has", func(c *iwarp.Config) { c.IRD, c.ORD = 300, 300 },
 			requestFrame(0x10, 2, "\x01\x2c\x01\x2c"), replyFrame(0x10, 2, "\x00\x80\x00\x80"), 300, 128},
-		{"reads left to the upper layer", func(c *Config) { c.ManualReads = true },
+		{"reads left to the upper layer", func(c *iwarp.Config) { c.ManualReads = true },
 			requestFrame(0x10, 2, "\x3f\xff\x3f\xff"), replyFrame(0x10, 2, "\x00\x80\x00\x80"), 16, 16},
-		{"unenhanced", func(c *Config) { c.Enhanced = mpa.EnhancedNever },
+		{"unenhanced", func(c *iwarp.Config) { c.Enhanced = mpa.EnhancedNever },
 			requestFrame(0x00, 1, ""), replyFrame(0x00, 1, ""), 16, mpa.UnenhancedORD},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := SiwConfig()
+			cfg := iwarp.SiwConfig()
 			tt.change(&cfg)
 			reply, rtr := siwReply(tt.request)
 			if string(reply) != string(tt.reply) {
@@ -85,18 +86,18 @@ func TestSiwListens(t *testing.T) {
 func TestSiwRefusesMarkers(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		change  func(*Config)
+		change  func(*iwarp.Config)
 		request []byte
 		reply   []byte
 		want    mpa.RejectError
 	}{
-		{"markers", func(c *Config) { c.Markers = mpa.MarkersOn },
+		{"markers", func(c *iwarp.Config) { c.Markers = mpa.MarkersOn },
 			requestFrame(0x90, 2, "\x00\x10\x00\x10"), replyFrame(0x30, 2, "\x00\x00\x00\x00"), mpa.RejectError{Enhanced: true}},
-		{"RDMAC", func(c *Config) { c.Markers, c.RNIC = mpa.MarkersAuto, mpa.RDMAC },
+		{"RDMAC", func(c *iwarp.Config) { c.Markers, c.RNIC = mpa.MarkersAuto, mpa.RDMAC },
 			requestFrame(0xc0, 0, ""), replyFrame(0x60, 0, ""), mpa.RejectError{PeerIRD: -1, PeerORD: -1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := SiwConfig()
+			cfg := iwarp.SiwConfig()
 			tt.change(&cfg)
 			reply, _ := siwReply(tt.request)
 			if string(reply) != string(tt.reply) {
@@ -123,7 +124,7 @@ func TestSiwRefusesMarkers(t *testing.T) {
 
 // siw names a Write to who offers a Send alone. There is no RTR then.
 func TestSiwTakesNoSend(t *testing.T) {
-	cfg := SiwConfig()
+	cfg := iwarp.SiwConfig()
 	cfg.PeerToPeer, cfg.RTR = true, mpa.RTRSend
 	r := newRig(t, true, cfg)
 	dial := r.dial(t.Context())
@@ -142,25 +143,25 @@ func TestSiwDials(t *testing.T) {
 	const nfs = "\xf6\xab\x0e\x18\x01\x01\x03\x03"
 	for _, tt := range []struct {
 		name           string
-		change         func(*Config)
+		change         func(*iwarp.Config)
 		request, reply []byte
 		rtr            mpa.RTR // that siw sends
 		terminate      bool
 	}{
-		{"preset", func(*Config) {}, requestFrame(0x10, 2, "\x00\x80\x00\x00"+nfs), replyFrame(0x10, 2, "\x00\x10\x00\x10"), 0, false},
-		{"CRC", func(*Config) {}, requestFrame(0x50, 2, "\x00\x80\x00\x00"+nfs), replyFrame(0x50, 2, "\x00\x10\x00\x10"), 0, false},
-		{"draft-05", func(c *Config) { c.Draft05 = true },
+		{"preset", func(*iwarp.Config) {}, requestFrame(0x10, 2, "\x00\x80\x00\x00"+nfs), replyFrame(0x10, 2, "\x00\x10\x00\x10"), 0, false},
+		{"CRC", func(*iwarp.Config) {}, requestFrame(0x50, 2, "\x00\x80\x00\x00"+nfs), replyFrame(0x50, 2, "\x00\x10\x00\x10"), 0, false},
+		{"draft-05", func(c *iwarp.Config) { c.Draft05 = true },
 			requestFrame(0x10, 2, "\x00\x80\x00\x00"+nfs), replyFrame(0x10, 2, "\x00\x00\x00\x10"), 0, false},
-		{"peer-to-peer", func(*Config) {},
+		{"peer-to-peer", func(*iwarp.Config) {},
 			requestFrame(0x10, 2, "\x80\x80\xc0\x01"+nfs), replyFrame(0x10, 2, "\x80\x10\xc0\x10"), mpa.RTRWrite, false},
-		{"peer-to-peer by Read", func(c *Config) { c.RTR = mpa.RTRRead },
+		{"peer-to-peer by Read", func(c *iwarp.Config) { c.RTR = mpa.RTRRead },
 			requestFrame(0x10, 2, "\x80\x80\xc0\x01"+nfs), replyFrame(0x10, 2, "\x80\x10\x40\x10"), mpa.RTRRead, false},
-		{"peer-to-peer by Send", func(c *Config) { c.RTR = mpa.RTRSend },
+		{"peer-to-peer by Send", func(c *iwarp.Config) { c.RTR = mpa.RTRSend },
 			requestFrame(0x10, 2, "\x80\x80\xc0\x01"+nfs), replyFrame(0x10, 2, "\xc0\x10\x00\x10"), 0, true},
-		{"revision 1", func(*Config) {}, requestFrame(0x00, 1, nfs), replyFrame(0x00, 1, ""), 0, false},
+		{"revision 1", func(*iwarp.Config) {}, requestFrame(0x00, 1, nfs), replyFrame(0x00, 1, ""), 0, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := SiwConfig()
+			cfg := iwarp.SiwConfig()
 			tt.change(&cfg)
 			p, l := newRig(t, false, cfg).accepted(tt.request, tt.reply)
 			if got := string(l.Info().PrivateData); got != nfs {

@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -17,11 +18,11 @@ import (
 
 var presets = []struct {
 	name   string
-	config func() Config
+	config func() iwarp.Config
 }{
-	{"siw", SiwConfig},
-	{"Chelsio", ChelsioConfig},
-	{"Intel", IntelConfig},
+	{"siw", iwarp.SiwConfig},
+	{"Chelsio", iwarp.ChelsioConfig},
+	{"Intel", iwarp.IntelConfig},
 }
 
 // words returns the two words of the enhanced data in a startup frame: IRD with the flags A and B, ORD with C and D.
@@ -101,14 +102,14 @@ func TestPresetsPrivateData(t *testing.T) {
 			{"unenhanced", 255, 0x40, 1},
 		} {
 			cfg := tt.config()
-			cfg.CRC = CRCOn
+			cfg.CRC = iwarp.CRCOn
 			if setup.rev == 1 {
 				cfg.Enhanced, cfg.PeerToPeer = mpa.EnhancedNever, false
 			}
 			fits, most := strings.Repeat("x", setup.limit), strings.Repeat("x", setup.limit+1)
 			t.Run(tt.name+", "+setup.name+", dialing", func(t *testing.T) {
 				r := newRig(t, true, cfg)
-				_, err := Dialer{r.cfg}.Dial(t.Context(), r.peers.Addr().String(), []byte(most))
+				_, err := iwarp.Dialer{r.cfg}.Dial(t.Context(), r.peers.Addr().String(), []byte(most))
 				if !errors.Is(err, transport.ErrPrivateData) {
 					t.Errorf("Dial: got error %v, want %v", err, transport.ErrPrivateData)
 				}
@@ -117,12 +118,12 @@ func TestPresetsPrivateData(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				dial := make(chan error, 1)
 				go func() {
-					_, err := Dialer{r.cfg}.Dial(ctx, r.peers.Addr().String(), []byte(fits))
+					_, err := iwarp.Dialer{r.cfg}.Dial(ctx, r.peers.Addr().String(), []byte(fits))
 					dial <- err
 				}()
 				p := acceptPeer(t, r.peers)
 				request := p.readStartup()
-				if n, want := len(request), 20+privateLimit; n != want || request[16] != setup.bits || request[17] != setup.rev {
+				if n, want := len(request), 20+255; n != want || request[16] != setup.bits || request[17] != setup.rev {
 					t.Errorf("request of %d bytes, bits %#02x, revision %d, want %d, %#02x, %d", n, request[16], request[17], want, setup.bits, setup.rev)
 				}
 				cancel()
@@ -149,8 +150,8 @@ func TestPresetsPrivateData(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer ep.Close()
-				if reply := p.readStartup(); len(reply) != 20+privateLimit || reply[16] != setup.bits {
-					t.Errorf("reply of %d bytes, bits %#02x, want %d, %#02x", len(reply), reply[16], 20+privateLimit, setup.bits)
+				if reply := p.readStartup(); len(reply) != 20+255 || reply[16] != setup.bits {
+					t.Errorf("reply of %d bytes, bits %#02x, want %d, %#02x", len(reply), reply[16], 20+255, setup.bits)
 				}
 			})
 		}

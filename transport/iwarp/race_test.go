@@ -1,6 +1,6 @@
 //go:build race
 
-package iwarp
+package iwarp_test
 
 func init() {
 	replayShare = 4

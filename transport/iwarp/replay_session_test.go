@@ -1,8 +1,9 @@
-package iwarp
+package iwarp_test
 
 import (
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/capture"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -17,7 +18,7 @@ type replaySession struct {
 	turns      []replayTurn
 	steps      []replayStep
 	windows    []replayWindow
-	config     Config
+	config     iwarp.Config
 	mulpdu     int
 }
 
@@ -59,7 +60,7 @@ func loadReplay(tb testing.TB, name string, initiator bool) *replaySession {
 }
 
 // configure returns the Config with which we say what the side whose part we take said.
-func (s *replaySession) configure() Config {
+func (s *replaySession) configure() iwarp.Config {
 	d := s.ours.enhanced
 	depth := func(n uint16) int {
 		if n == 0 {
@@ -67,12 +68,12 @@ func (s *replaySession) configure() Config {
 		}
 		return int(n)
 	}
-	cfg := Config{
+	cfg := iwarp.Config{
 		IRD: depth(d.IRD), ORD: depth(d.ORD), PeerToPeer: s.initiator && d.PeerToPeer, RTR: d.RTR,
-		Enhanced: mpa.EnhancedRequired, CRC: CRCOff, MaxSegment: s.mulpdu, NudgeAfter: -1, Logger: quiet,
+		Enhanced: mpa.EnhancedRequired, CRC: iwarp.CRCOff, MaxSegment: s.mulpdu, NudgeAfter: -1, Logger: quiet,
 	}
 	if s.crc {
-		cfg.CRC = CRCOn
+		cfg.CRC = iwarp.CRCOn
 	}
 	return cfg
 }

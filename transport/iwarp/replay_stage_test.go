@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"context"
@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
 // replayStage is where sessions are replayed, one at a time.
 type replayStage struct {
 	s        *replaySession
-	listener *Listener        // ours, if we are the responder
+	listener *iwarp.Listener  // ours, if we are the responder
 	peers    *net.TCPListener // the peer's, if it is
 }
 
@@ -28,7 +29,7 @@ func newReplayStage(t *testing.T, s *replaySession) *replayStage {
 		st.peers = l.(*net.TCPListener)
 		return st
 	}
-	l, err := newListener(listenTCP(t), s.config, 0) // peers that do not speak MPA need not be kept waiting
+	l, err := iwarp.ListenHolding(listenTCP(t), s.config, 0) // peers that do not speak MPA need not be kept waiting
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ var errNoRequest = errors.New("no request")
 // connect makes our end of the connection. gone ends with the peer.
 func (st *replayStage) connect(gone context.Context) (transport.Endpoint, error) {
 	if st.s.initiator {
-		return Dialer{st.s.config}.Dial(context.Background(), st.peers.Addr().String(), st.s.ours.private)
+		return iwarp.Dialer{st.s.config}.Dial(context.Background(), st.peers.Addr().String(), st.s.ours.private)
 	}
 	req, err := st.listener.Accept(gone)
 	if err != nil {

@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -19,14 +20,14 @@ import (
 func TestFallback(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		change func(*Config)
+		change func(*iwarp.Config)
 		again  bool
 	}{
-		{"automatic", func(*Config) {}, true},
-		{"enhanced required", func(c *Config) { c.Enhanced = mpa.EnhancedRequired }, false},
-		{"peer-to-peer", func(c *Config) { c.PeerToPeer = true }, false},
-		{"manual reads", func(c *Config) { c.ManualReads = true }, false},
-		{"RDMAC", func(c *Config) { c.RNIC = mpa.RDMAC }, false},
+		{"automatic", func(*iwarp.Config) {}, true},
+		{"enhanced required", func(c *iwarp.Config) { c.Enhanced = mpa.EnhancedRequired }, false},
+		{"peer-to-peer", func(c *iwarp.Config) { c.PeerToPeer = true }, false},
+		{"manual reads", func(c *iwarp.Config) { c.ManualReads = true }, false},
+		{"RDMAC", func(c *iwarp.Config) { c.RNIC = mpa.RDMAC }, false},
 	} {
 		for _, how := range []struct {
 			name string
@@ -36,7 +37,7 @@ func TestFallback(t *testing.T) {
 			{"reset", func(p *peer) { p.reset() }},
 		} {
 			t.Run(tt.name+", "+how.name, func(t *testing.T) {
-				cfg := Config{CRC: CRCOff, Logger: quiet}
+				cfg := iwarp.Config{CRC: iwarp.CRCOff, Logger: quiet}
 				tt.change(&cfg)
 				r := newRig(t, true, cfg)
 				dial := r.dial(t.Context())
@@ -64,10 +65,10 @@ func TestFallback(t *testing.T) {
 				}
 				want := mpa.Setup{
 					Version:   1,
-					Initiator: true, Revision: 1, IRD: DefaultReads, ORD: mpa.UnenhancedORD, PeerIRD: -1, PeerORD: -1,
+					Initiator: true, Revision: 1, IRD: iwarp.DefaultReads, ORD: mpa.UnenhancedORD, PeerIRD: -1, PeerORD: -1,
 					PrivateData: []byte("hello"),
 				}
-				got, ok := SetupOf(d.ep)
+				got, ok := iwarp.SetupOf(d.ep)
 				if diff := cmp.Diff(want, got); diff != "" || !ok {
 					t.Errorf("setup (-want +got):\n%s", diff)
 				}
@@ -80,7 +81,7 @@ func TestFallback(t *testing.T) {
 
 // TestFallbackOnce has a peer that closes on the second request, too.
 func TestFallbackOnce(t *testing.T) {
-	r := newRig(t, true, Config{CRC: CRCOff})
+	r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})
 	dial := r.dial(t.Context())
 	for range 2 {
 		p := acceptPeer(t, r.peers)
@@ -109,18 +110,18 @@ func (r *rig) wantNoDial() {
 func TestRejected(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		cfg   Config
+		cfg   iwarp.Config
 		reply []byte
 		want  mpa.RejectError
 	}{
-		{"enhanced", Config{}, replyFrame(0x30, 2, "\x00\x08\x00\x20go away"),
+		{"enhanced", iwarp.Config{}, replyFrame(0x30, 2, "\x00\x08\x00\x20go away"),
 			mpa.RejectError{PrivateData: []byte("go away"), Enhanced: true, PeerIRD: 8, PeerORD: 32}},
-		{"unenhanced", Config{Enhanced: mpa.EnhancedNever}, replyFrame(0x20, 1, "go away"),
+		{"unenhanced", iwarp.Config{Enhanced: mpa.EnhancedNever}, replyFrame(0x20, 1, "go away"),
 			mpa.RejectError{PrivateData: []byte("go away"), PeerIRD: -1, PeerORD: -1}},
-		{"without a word", Config{Enhanced: mpa.EnhancedNever}, replyFrame(0x20, 1, ""), mpa.RejectError{PeerIRD: -1, PeerORD: -1}},
+		{"without a word", iwarp.Config{Enhanced: mpa.EnhancedNever}, replyFrame(0x20, 1, ""), mpa.RejectError{PeerIRD: -1, PeerORD: -1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.cfg.CRC = CRCOff
+			tt.cfg.CRC = iwarp.CRCOff
 			r := newRig(t, true, tt.cfg)
 			dial := r.dial(t.Context())
 			p := acceptPeer(t, r.peers)
@@ -151,26 +152,26 @@ func TestRejected(t *testing.T) {
 func TestTerminatedReplies(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		cfg   Config
+		cfg   iwarp.Config
 		reply []byte
 		code  rdmap.Code
 		want  error
 	}{
-		{"private data without the enhanced data", Config{}, replyFrame(0x10, 2, "\x00\x10\x00"), rdmap.MPAStartup, mpa.ErrFrame},
-		{"unenhanced reply", Config{Enhanced: mpa.EnhancedRequired}, replyFrame(0x00, 2, ""), rdmap.MPAStartup, mpa.ErrUnenhanced},
-		{"another model", Config{}, replyFrame(0x10, 2, peerToPeer), rdmap.MPARTR, mpa.ErrModel},
-		{"the other model", Config{PeerToPeer: true}, replyFrame(0x10, 2, clientServer), rdmap.MPARTR, mpa.ErrModel},
-		{"ORD above our IRD", Config{}, replyFrame(0x10, 2, "\x00\x10\x00\x11"), rdmap.MPAIRD, mpa.ErrInsufficientIRD},
-		{"no RTR, so a Send", Config{PeerToPeer: true, RTR: mpa.RTRWrite}, replyFrame(0x10, 2, "\x80\x10\x00\x10"), rdmap.MPARTR, mpa.ErrNoMatchingRTR},
-		{"another RTR", Config{PeerToPeer: true, RTR: mpa.RTRWrite}, replyFrame(0x10, 2, "\xc0\x10\x40\x10"), rdmap.MPARTR, mpa.ErrNoMatchingRTR},
+		{"private data without the enhanced data", iwarp.Config{}, replyFrame(0x10, 2, "\x00\x10\x00"), rdmap.MPAStartup, mpa.ErrFrame},
+		{"unenhanced reply", iwarp.Config{Enhanced: mpa.EnhancedRequired}, replyFrame(0x00, 2, ""), rdmap.MPAStartup, mpa.ErrUnenhanced},
+		{"another model", iwarp.Config{}, replyFrame(0x10, 2, peerToPeer), rdmap.MPARTR, mpa.ErrModel},
+		{"the other model", iwarp.Config{PeerToPeer: true}, replyFrame(0x10, 2, clientServer), rdmap.MPARTR, mpa.ErrModel},
+		{"ORD above our IRD", iwarp.Config{}, replyFrame(0x10, 2, "\x00\x10\x00\x11"), rdmap.MPAIRD, mpa.ErrInsufficientIRD},
+		{"no RTR, so a Send", iwarp.Config{PeerToPeer: true, RTR: mpa.RTRWrite}, replyFrame(0x10, 2, "\x80\x10\x00\x10"), rdmap.MPARTR, mpa.ErrNoMatchingRTR},
+		{"another RTR", iwarp.Config{PeerToPeer: true, RTR: mpa.RTRWrite}, replyFrame(0x10, 2, "\xc0\x10\x40\x10"), rdmap.MPARTR, mpa.ErrNoMatchingRTR},
 	} {
-		for _, crc := range []CRC{CRCOff, CRCOn} {
+		for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 			t.Run(describe(true, crc)+", "+tt.name, func(t *testing.T) {
 				tt.cfg.CRC = crc
 				r := newRig(t, true, tt.cfg)
 				dial := r.dial(t.Context())
 				p := acceptPeer(t, r.peers)
-				p.crc = crc == CRCOn
+				p.crc = crc == iwarp.CRCOn
 				p.readStartup()
 				p.write(tt.reply)
 				// Dial does not wait for the peer.
@@ -187,7 +188,7 @@ func TestTerminatedReplies(t *testing.T) {
 
 // TestFallbackAfterReply has a peer that accepts an enhanced request with an unenhanced reply. It is told, and asked again.
 func TestFallbackAfterReply(t *testing.T) {
-	r := newRig(t, true, Config{CRC: CRCOff})
+	r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})
 	dial := r.dial(t.Context())
 	first := acceptPeer(t, r.peers)
 	first.readStartup()
@@ -205,7 +206,7 @@ func TestFallbackAfterReply(t *testing.T) {
 
 // A Terminate carries a CRC if the peer's reply asks for it, though our request did not.
 func TestTerminatedReplyCRC(t *testing.T) {
-	r := newRig(t, true, Config{CRC: CRCOff})
+	r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})
 	dial := r.dial(t.Context())
 	p := acceptPeer(t, r.peers)
 	p.crc = true

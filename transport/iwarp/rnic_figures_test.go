@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
@@ -22,8 +23,8 @@ type rnicSide struct {
 func (s rnicSide) String() string { return fmt.Sprintf("%v M=%d", s.rnic, s.markers) }
 
 // config is that of an end of ours. CRC is not in the figures: an RDMAC RNIC has it whatever is asked for.
-func (s rnicSide) config(crc CRC, enhanced mpa.Enhanced) Config {
-	cfg := Config{RNIC: s.rnic, CRC: crc, Enhanced: enhanced, NudgeAfter: -1}
+func (s rnicSide) config(crc iwarp.CRC, enhanced mpa.Enhanced) iwarp.Config {
+	cfg := iwarp.Config{RNIC: s.rnic, CRC: crc, Enhanced: enhanced, NudgeAfter: -1}
 	if s.markers == 1 && s.rnic != mpa.RDMAC {
 		cfg.Markers = mpa.MarkersOn
 	}
@@ -104,16 +105,16 @@ func testCell(t *testing.T, initiator, responder rnicSide, want string) {
 		want = "V=0 M=1/1"
 	}
 	for _, enhanced := range []mpa.Enhanced{mpa.EnhancedNever, mpa.EnhancedAuto} {
-		for _, ask := range []CRC{CRCOff, CRCOn} {
-			for _, answer := range []CRC{CRCOff, CRCOn} {
-				name := fmt.Sprintf("enhanced %t, CRC %t and %t", enhanced == mpa.EnhancedAuto, ask == CRCOn, answer == CRCOn)
+		for _, ask := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
+			for _, answer := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
+				name := fmt.Sprintf("enhanced %t, CRC %t and %t", enhanced == mpa.EnhancedAuto, ask == iwarp.CRCOn, answer == iwarp.CRCOn)
 				t.Run(name, func(t *testing.T) {
 					c := newPairing(t, initiator.config(ask, enhanced), responder.config(answer, mpa.EnhancedAuto))
 					if want == "close" {
 						c.wantClose()
 						return
 					}
-					crc := ask == CRCOn || answer == CRCOn
+					crc := ask == iwarp.CRCOn || answer == iwarp.CRCOn
 					if want == "V=0 M=1/1" {
 						crc = true
 					}
@@ -142,16 +143,16 @@ type pairing struct {
 }
 
 // newPairing connects them, or tries to.
-func newPairing(t *testing.T, initiator, responder Config) *pairing {
+func newPairing(t *testing.T, initiator, responder iwarp.Config) *pairing {
 	t.Helper()
 	c := &pairing{t: t, listening: newRig(t, false, responder)}
 	// The dialing side has no peers of its own.
 	c.dialing = &rig{t: t, dialing: true, cfg: initiator, log: new(logbook)}
-	c.dialing.cfg.Counters = new(Counters)
+	c.dialing.cfg.Counters = new(iwarp.Counters)
 	c.dialing.cfg.Logger = slog.New(slog.NewTextHandler(c.dialing.log, nil))
 	dial := make(chan dialResult, 1)
 	go func() {
-		ep, err := Dialer{c.dialing.cfg}.Dial(t.Context(), c.listening.listener.Addr().String(), []byte("initiator"))
+		ep, err := iwarp.Dialer{c.dialing.cfg}.Dial(t.Context(), c.listening.listener.Addr().String(), []byte("initiator"))
 		dial <- dialResult{ep, err}
 	}()
 	req := c.listening.request()
@@ -171,8 +172,8 @@ func (c *pairing) wantConnection(want string, crc bool, revision int) {
 	if c.dialed.err != nil || c.acceptErr != nil {
 		c.t.Fatalf("Dial: %v; Accept: %v; want a connection", c.dialed.err, c.acceptErr)
 	}
-	a, _ := SetupOf(c.dialed.ep)
-	b, _ := SetupOf(c.accepted)
+	a, _ := iwarp.SetupOf(c.dialed.ep)
+	b, _ := iwarp.SetupOf(c.accepted)
 	bit := map[bool]int{true: 1}
 	type negotiated struct {
 		Cell, Mirrored string // as the initiator says it, and the responder

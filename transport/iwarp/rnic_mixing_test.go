@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
@@ -29,8 +30,8 @@ func TestVersionsDoNotMix(t *testing.T) {
 				{"untagged, RDMAP", 0, 1, false, rdmap.OperationVersion, false},
 				{"untagged, both", 1, 1, false, rdmap.UntaggedVersion, true},
 			} {
-				t.Run(fmt.Sprintf("%s, version %d, %s", describe(dialing, CRCOn), of, tt.name), func(t *testing.T) {
-					cfg := sceneConfig(CRCOn)
+				t.Run(fmt.Sprintf("%s, version %d, %s", describe(dialing, iwarp.CRCOn), of, tt.name), func(t *testing.T) {
+					cfg := sceneConfig(iwarp.CRCOn)
 					if of == 0 {
 						cfg = rdmacConfig()
 					}

@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
@@ -14,33 +15,33 @@ import (
 func TestRNICFigure1(t *testing.T) {
 	for _, row := range []struct {
 		name         string
-		cfg          Config
+		cfg          iwarp.Config
 		capabilities mpa.Capabilities
 		request      []byte
 		replies      map[byte][]byte // to requests of a revision, with markers and CRC
 	}{
-		{"RDMAC", Config{RNIC: mpa.RDMAC, CRC: CRCOff},
+		{"RDMAC", iwarp.Config{RNIC: mpa.RDMAC, CRC: iwarp.CRCOff},
 			mpa.Capabilities{Version: 0, Markers: true}, requestFrame(0xc0, 0, ""),
 			map[byte][]byte{0: replyFrame(0xc0, 0, ""), 1: replyFrame(0xc0, 0, "")}},
-		{"non-permissive M=0 C=0", Config{Enhanced: mpa.EnhancedNever, CRC: CRCOff},
+		{"non-permissive M=0 C=0", iwarp.Config{Enhanced: mpa.EnhancedNever, CRC: iwarp.CRCOff},
 			mpa.Capabilities{Version: 1}, requestFrame(0x00, 1, ""),
 			map[byte][]byte{0: replyFrame(0x60, 1, ""), 1: replyFrame(0x40, 1, "")}},
-		{"non-permissive M=1 C=1", Config{Enhanced: mpa.EnhancedNever, CRC: CRCOn, Markers: mpa.MarkersOn},
+		{"non-permissive M=1 C=1", iwarp.Config{Enhanced: mpa.EnhancedNever, CRC: iwarp.CRCOn, Markers: mpa.MarkersOn},
 			mpa.Capabilities{Version: 1, Markers: true}, requestFrame(0xc0, 1, ""),
 			map[byte][]byte{0: replyFrame(0xe0, 1, ""), 1: replyFrame(0xc0, 1, "")}},
-		{"permissive M=0 C=0", Config{RNIC: mpa.Permissive, Enhanced: mpa.EnhancedNever, CRC: CRCOff},
+		{"permissive M=0 C=0", iwarp.Config{RNIC: mpa.Permissive, Enhanced: mpa.EnhancedNever, CRC: iwarp.CRCOff},
 			mpa.Capabilities{Version: 1, Selectable: true}, requestFrame(0x00, 1, ""),
 			map[byte][]byte{0: replyFrame(0xc0, 0, ""), 1: replyFrame(0x40, 1, "")}},
-		{"permissive M=1 C=1", Config{RNIC: mpa.Permissive, Enhanced: mpa.EnhancedNever, CRC: CRCOn, Markers: mpa.MarkersOn},
+		{"permissive M=1 C=1", iwarp.Config{RNIC: mpa.Permissive, Enhanced: mpa.EnhancedNever, CRC: iwarp.CRCOn, Markers: mpa.MarkersOn},
 			mpa.Capabilities{Version: 1, Selectable: true, Markers: true}, requestFrame(0xc0, 1, ""),
 			map[byte][]byte{0: replyFrame(0xc0, 0, ""), 1: replyFrame(0xc0, 1, "")}},
-		{"permissive as RDMAC", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC, CRC: CRCOff},
+		{"permissive as RDMAC", iwarp.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC, CRC: iwarp.CRCOff},
 			mpa.Capabilities{Version: 0, Selectable: true, Markers: true}, requestFrame(0xc0, 0, ""),
 			map[byte][]byte{0: replyFrame(0xc0, 0, ""), 1: replyFrame(0xc0, 0, "")}},
-		{"permissive as IETF", Config{RNIC: mpa.Permissive, Version: mpa.VersionIETF, Enhanced: mpa.EnhancedNever, CRC: CRCOff},
+		{"permissive as IETF", iwarp.Config{RNIC: mpa.Permissive, Version: mpa.VersionIETF, Enhanced: mpa.EnhancedNever, CRC: iwarp.CRCOff},
 			mpa.Capabilities{Version: 1, Selectable: true}, requestFrame(0x00, 1, ""),
 			map[byte][]byte{0: replyFrame(0x60, 1, ""), 1: replyFrame(0x40, 1, "")}},
-		{"the zero Config", Config{}, mpa.Capabilities{Version: 1}, requestFrame(0x10, 2, "\x00\x10\x00\x10"),
+		{"the zero Config", iwarp.Config{}, mpa.Capabilities{Version: 1}, requestFrame(0x10, 2, "\x00\x10\x00\x10"),
 			map[byte][]byte{0: replyFrame(0x60, 1, ""), 1: replyFrame(0x40, 1, "")}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

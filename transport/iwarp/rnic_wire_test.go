@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -30,7 +31,7 @@ func asRDMAC(p *peer) *peer {
 func unenhancedSetup(initiator bool) mpa.Setup {
 	return mpa.Setup{
 		Initiator: initiator, Revision: 0, Version: 0, CRC: true, MarkersIn: true, MarkersOut: true,
-		IRD: DefaultReads, ORD: mpa.UnenhancedORD, PeerIRD: -1, PeerORD: -1, PrivateData: []byte("peer"),
+		IRD: iwarp.DefaultReads, ORD: mpa.UnenhancedORD, PeerIRD: -1, PeerORD: -1, PrivateData: []byte("peer"),
 	}
 }
 
@@ -120,9 +121,9 @@ func TestRDMACInitiator(t *testing.T) {
 		{mpa.NonPermissive, mpa.MarkersOff, replyFrame(0x60, 1, ""), false},
 		{mpa.NonPermissive, mpa.MarkersOn, replyFrame(0xe0, 1, ""), false},
 	} {
-		for _, crc := range []CRC{CRCOff, CRCOn} {
-			t.Run(fmt.Sprintf("%v, markers %d, CRC %t", tt.rnic, tt.markers, crc == CRCOn), func(t *testing.T) {
-				r := newRig(t, false, Config{RNIC: tt.rnic, Markers: tt.markers, CRC: crc})
+		for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
+			t.Run(fmt.Sprintf("%v, markers %d, CRC %t", tt.rnic, tt.markers, crc == iwarp.CRCOn), func(t *testing.T) {
+				r := newRig(t, false, iwarp.Config{RNIC: tt.rnic, Markers: tt.markers, CRC: crc})
 				p := dialPeer(t, r.listener.Addr().String())
 				p.write(requestFrame(rdmacBits, 0, "peer"))
 				ep, err := r.request().Accept(t.Context(), []byte("us"))
@@ -151,26 +152,26 @@ func TestRDMACResponder(t *testing.T) {
 	const reads = "\x00\x10\x00\x10"
 	for _, tt := range []struct {
 		name    string
-		cfg     Config
+		cfg     iwarp.Config
 		request []byte
 		want    error // nil: a connection
 	}{
-		{"RDMAC", Config{RNIC: mpa.RDMAC}, requestFrame(0xc0, 0, ""), nil},
-		{"permissive, as RDMAC", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, requestFrame(0xc0, 0, ""), nil},
-		{"permissive M=0", Config{RNIC: mpa.Permissive, Enhanced: mpa.EnhancedNever}, requestFrame(0x00, 1, ""), nil},
-		{"permissive M=1", Config{RNIC: mpa.Permissive, Enhanced: mpa.EnhancedNever, Markers: mpa.MarkersOn}, requestFrame(0x80, 1, ""), nil},
-		{"permissive M=0 C=1", Config{RNIC: mpa.Permissive, Enhanced: mpa.EnhancedNever, CRC: CRCOn}, requestFrame(0x40, 1, ""), nil},
-		{"permissive without markers", Config{RNIC: mpa.Permissive, Enhanced: mpa.EnhancedNever, Markers: mpa.MarkersOff}, requestFrame(0x00, 1, ""), nil},
-		{"permissive, enhanced M=0", Config{RNIC: mpa.Permissive}, requestFrame(0x10, 2, reads), nil},
-		{"permissive, enhanced M=1", Config{RNIC: mpa.Permissive, Markers: mpa.MarkersOn}, requestFrame(0x90, 2, reads), nil},
-		{"non-permissive M=0", Config{Enhanced: mpa.EnhancedNever}, requestFrame(0x00, 1, ""), mpa.ErrRevision},
-		{"non-permissive M=1", Config{Enhanced: mpa.EnhancedNever, Markers: mpa.MarkersOn}, requestFrame(0x80, 1, ""), mpa.ErrRevision},
-		{"non-permissive, enhanced", Config{}, requestFrame(0x10, 2, reads), mpa.ErrRevision},
-		{"permissive, for version 1", Config{RNIC: mpa.Permissive, Version: mpa.VersionIETF}, requestFrame(0x10, 2, reads), mpa.ErrRevision},
+		{"RDMAC", iwarp.Config{RNIC: mpa.RDMAC}, requestFrame(0xc0, 0, ""), nil},
+		{"permissive, as RDMAC", iwarp.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, requestFrame(0xc0, 0, ""), nil},
+		{"permissive M=0", iwarp.Config{RNIC: mpa.Permissive, Enhanced: mpa.EnhancedNever}, requestFrame(0x00, 1, ""), nil},
+		{"permissive M=1", iwarp.Config{RNIC: mpa.Permissive, Enhanced: mpa.EnhancedNever, Markers: mpa.MarkersOn}, requestFrame(0x80, 1, ""), nil},
+		{"permissive M=0 C=1", iwarp.Config{RNIC: mpa.Permissive, Enhanced: mpa.EnhancedNever, CRC: iwarp.CRCOn}, requestFrame(0x40, 1, ""), nil},
+		{"permissive without markers", iwarp.Config{RNIC: mpa.Permissive, Enhanced: mpa.EnhancedNever, Markers: mpa.MarkersOff}, requestFrame(0x00, 1, ""), nil},
+		{"permissive, enhanced M=0", iwarp.Config{RNIC: mpa.Permissive}, requestFrame(0x10, 2, reads), nil},
+		{"permissive, enhanced M=1", iwarp.Config{RNIC: mpa.Permissive, Markers: mpa.MarkersOn}, requestFrame(0x90, 2, reads), nil},
+		{"non-permissive M=0", iwarp.Config{Enhanced: mpa.EnhancedNever}, requestFrame(0x00, 1, ""), mpa.ErrRevision},
+		{"non-permissive M=1", iwarp.Config{Enhanced: mpa.EnhancedNever, Markers: mpa.MarkersOn}, requestFrame(0x80, 1, ""), mpa.ErrRevision},
+		{"non-permissive, enhanced", iwarp.Config{}, requestFrame(0x10, 2, reads), mpa.ErrRevision},
+		{"permissive, for version 1", iwarp.Config{RNIC: mpa.Permissive, Version: mpa.VersionIETF}, requestFrame(0x10, 2, reads), mpa.ErrRevision},
 		// An RDMAC peer knows no enhanced setup.
-		{"permissive, enhanced required", Config{RNIC: mpa.Permissive, Enhanced: mpa.EnhancedRequired}, requestFrame(0x10, 2, reads), mpa.ErrUnenhanced},
-		{"permissive, peer-to-peer", Config{RNIC: mpa.Permissive, PeerToPeer: true}, requestFrame(0x10, 2, "\xc0\x10\xc0\x10"), mpa.ErrUnenhanced},
-		{"permissive, manual reads", Config{RNIC: mpa.Permissive, ManualReads: true}, requestFrame(0x10, 2, "\x3f\xff\x3f\xff"), mpa.ErrUnenhanced},
+		{"permissive, enhanced required", iwarp.Config{RNIC: mpa.Permissive, Enhanced: mpa.EnhancedRequired}, requestFrame(0x10, 2, reads), mpa.ErrUnenhanced},
+		{"permissive, peer-to-peer", iwarp.Config{RNIC: mpa.Permissive, PeerToPeer: true}, requestFrame(0x10, 2, "\xc0\x10\xc0\x10"), mpa.ErrUnenhanced},
+		{"permissive, manual reads", iwarp.Config{RNIC: mpa.Permissive, ManualReads: true}, requestFrame(0x10, 2, "\x3f\xff\x3f\xff"), mpa.ErrUnenhanced},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, true, tt.cfg)
@@ -214,7 +215,7 @@ func TestRDMACAsked(t *testing.T) {
 		{"enhanced, peer-to-peer", requestFrame(0x10, 2, peerToPeer+"peer")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, false, Config{RNIC: mpa.RDMAC})
+			r := newRig(t, false, iwarp.Config{RNIC: mpa.RDMAC})
 			p := dialPeer(t, r.listener.Addr().String())
 			p.write(tt.request)
 			ep, err := r.request().Accept(t.Context(), []byte("us"))
@@ -245,7 +246,7 @@ func TestRDMACAnswered(t *testing.T) {
 		{"refused", replyFrame(0xe0, 0, "no"), nil, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, true, Config{RNIC: mpa.RDMAC})
+			r := newRig(t, true, iwarp.Config{RNIC: mpa.RDMAC})
 			dial := r.dial(t.Context())
 			p := acceptPeer(t, r.peers)
 			p.wantStartup(requestFrame(0xc0, 0, ""))
@@ -274,7 +275,7 @@ func TestRevision0WithoutMarkers(t *testing.T) {
 	for _, rnic := range []mpa.RNIC{mpa.Permissive, mpa.RDMAC} {
 		for _, bits := range []byte{0x00, 0x40} {
 			t.Run(fmt.Sprintf("%v, bits %#02x", rnic, bits), func(t *testing.T) {
-				r := newRig(t, false, Config{RNIC: rnic})
+				r := newRig(t, false, iwarp.Config{RNIC: rnic})
 				p := dialPeer(t, r.listener.Addr().String())
 				p.write(requestFrame(bits, 0, ""))
 				if ep, err := r.request().Accept(t.Context(), []byte("secret")); !errors.Is(err, mpa.ErrRevision) || ep != nil {
@@ -290,7 +291,7 @@ func TestRevision0WithoutMarkers(t *testing.T) {
 
 // An RDMAC RNIC asks for CRC always. Without the C bit it has it all the same: there is no revision 0 without.
 func TestRevision0WithoutCRC(t *testing.T) {
-	r := newRig(t, false, Config{RNIC: mpa.Permissive, CRC: CRCOff})
+	r := newRig(t, false, iwarp.Config{RNIC: mpa.Permissive, CRC: iwarp.CRCOff})
 	p := dialPeer(t, r.listener.Addr().String())
 	p.write(requestFrame(0x80, 0, "peer"))
 	ep, err := r.request().Accept(t.Context(), nil)
@@ -312,7 +313,7 @@ func TestRDMACRejected(t *testing.T) {
 		{mpa.NonPermissive, replyFrame(0x60, 1, "no")},
 	} {
 		t.Run(tt.rnic.String(), func(t *testing.T) {
-			r := newRig(t, false, Config{RNIC: tt.rnic, CRC: CRCOff})
+			r := newRig(t, false, iwarp.Config{RNIC: tt.rnic, CRC: iwarp.CRCOff})
 			p := dialPeer(t, r.listener.Addr().String())
 			p.write(requestFrame(rdmacBits, 0, ""))
 			if err := r.request().Reject([]byte("no")); err != nil {

@@ -1,9 +1,10 @@
-package iwarp
+package iwarp_test
 
 import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -27,9 +28,9 @@ func TestRTRSent(t *testing.T) {
 			p.send(segment(toSTag(rdmap.OpReadResponse, r.SinkSTag, r.SinkOffset), ""))
 		}, 1},
 	} {
-		for _, crc := range []CRC{CRCOff, CRCOn} {
+		for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 			t.Run(describe(true, crc)+", "+tt.name, func(t *testing.T) {
-				r := newRig(t, true, Config{CRC: crc, PeerToPeer: true, RTR: tt.rtr})
+				r := newRig(t, true, iwarp.Config{CRC: crc, PeerToPeer: true, RTR: tt.rtr})
 				p, l := r.connectAs(peerToPeer)
 				tt.want(p)
 				l.start()
@@ -59,7 +60,7 @@ func TestRTRSent(t *testing.T) {
 
 // Reads of the upper layer wait for the response to an RTR by Read if the ORD is 1, and come about if it is 0 there, too.
 func TestRTRReadCounts(t *testing.T) {
-	p, l := newRig(t, true, Config{CRC: CRCOff, PeerToPeer: true, RTR: mpa.RTRRead, ORD: 1}).connectAs(peerToPeer)
+	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, PeerToPeer: true, RTR: mpa.RTRRead, ORD: 1}).connectAs(peerToPeer)
 	rtr := p.wantReadRequest(1)
 	l.start()
 	l.post(&transport.WorkRequest{Op: transport.OpRead, Local: slices(make([]byte, 4)), Remote: transport.Remote{STag: 1}})
@@ -82,9 +83,9 @@ func TestRTRTaken(t *testing.T) {
 			p.want("response", segment(toSTag(rdmap.OpReadResponse, 0x51417a6, 0x1000), ""))
 		}, 0},
 	} {
-		for _, crc := range []CRC{CRCOff, CRCOn} {
+		for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 			t.Run(describe(false, crc)+", "+tt.name, func(t *testing.T) {
-				p, l := newRig(t, false, Config{CRC: crc, PeerToPeer: true}).connectAs(peerToPeer)
+				p, l := newRig(t, false, iwarp.Config{CRC: crc, PeerToPeer: true}).connectAs(peerToPeer)
 				l.receives(1)
 				l.start()
 				l.send("posted before")
@@ -108,7 +109,7 @@ func TestRTRTaken(t *testing.T) {
 
 // An RTR by Send is taken without a receive, and the next Send is one like any other: it needs one.
 func TestRTRSendTwice(t *testing.T) {
-	p, l := newRig(t, false, Config{CRC: CRCOff, PeerToPeer: true}).connectAs(peerToPeer)
+	p, l := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, PeerToPeer: true}).connectAs(peerToPeer)
 	l.start()
 	second := segment(onQueue(rdmap.OpSend, 2), "")
 	p.send(segment(onQueue(rdmap.OpSend, 1), ""), second)
@@ -139,9 +140,9 @@ func TestRTRMissing(t *testing.T) {
 		{"Read where Write is agreed on", mpa.RTRWrite, segment(onQueue(rdmap.OpReadRequest, 1), readRequest(1, 0, 0))},
 		{"Write where Read is agreed on", mpa.RTRRead, segment(toSTag(rdmap.OpWrite, 1, 0), "")},
 	} {
-		for _, crc := range []CRC{CRCOff, CRCOn} {
+		for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 			t.Run(describe(false, crc)+", "+tt.name, func(t *testing.T) {
-				r := newRig(t, false, Config{CRC: crc, PeerToPeer: true, RTR: tt.rtr})
+				r := newRig(t, false, iwarp.Config{CRC: crc, PeerToPeer: true, RTR: tt.rtr})
 				p, l := r.connectAs(peerToPeer)
 				l.receives(1)
 				l.start()

@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"bytes"
@@ -13,13 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
 // TestSetupOf has both sides tell what was agreed on, with the peer's own words.
 func TestSetupOf(t *testing.T) {
-	cfg := Config{CRC: CRCOff, IRD: 5, ORD: 7}
+	cfg := iwarp.Config{CRC: iwarp.CRCOff, IRD: 5, ORD: 7}
 	t.Run("dialing", func(t *testing.T) {
 		r := newRig(t, true, cfg)
 		dial := r.dial(t.Context())
@@ -41,7 +42,7 @@ func TestSetupOf(t *testing.T) {
 		p := dialPeer(t, r.listener.Addr().String())
 		p.write(requestFrame(0x50, 2, "\xc0\x03\x80\x04hello"))
 		req := r.request()
-		m, ok := RequestOf(req)
+		m, ok := iwarp.RequestOf(req)
 		if !ok {
 			t.Fatal("RequestOf: got false")
 		}
@@ -69,7 +70,7 @@ func TestSetupOf(t *testing.T) {
 
 func wantSetup(t *testing.T, ep transport.Endpoint, want mpa.Setup) {
 	t.Helper()
-	got, ok := SetupOf(ep)
+	got, ok := iwarp.SetupOf(ep)
 	if diff := cmp.Diff(want, got); diff != "" || !ok {
 		t.Errorf("SetupOf (-want +got):\n%s", diff)
 	}
@@ -81,10 +82,10 @@ func wantSetup(t *testing.T, ep transport.Endpoint, want mpa.Setup) {
 
 // TestOthersSetup hands SetupOf and RequestOf what is another provider's.
 func TestOthersSetup(t *testing.T) {
-	if got, ok := SetupOf(nil); ok {
+	if got, ok := iwarp.SetupOf(nil); ok {
 		t.Errorf("SetupOf: got %+v", got)
 	}
-	if got, ok := RequestOf(nil); ok {
+	if got, ok := iwarp.RequestOf(nil); ok {
 		t.Errorf("RequestOf: got %+v", got)
 	}
 }
@@ -106,7 +107,7 @@ func TestAnsweredTwice(t *testing.T) {
 	}
 	t.Run("accepted", func(t *testing.T) {
 		// The deadline of an answer, had it any effect, would pass in the middle of an FPDU.
-		r := newRig(t, false, Config{CRC: CRCOff, HandshakeTimeout: 300 * time.Millisecond})
+		r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, HandshakeTimeout: 300 * time.Millisecond})
 		p := dialPeer(t, r.listener.Addr().String())
 		p.write(requestFrame(0x10, 2, clientServer))
 		req := r.request()
@@ -130,7 +131,7 @@ func TestAnsweredTwice(t *testing.T) {
 		alive(p, l)
 	})
 	t.Run("rejected", func(t *testing.T) {
-		r := newRig(t, false, Config{CRC: CRCOff})
+		r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff})
 		p := dialPeer(t, r.listener.Addr().String())
 		p.write(requestFrame(0x10, 2, "\x00\x20\x00\x20"))
 		req := r.request()
@@ -148,15 +149,15 @@ func TestAnsweredTwice(t *testing.T) {
 func TestPrivateDataLimits(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		cfg     Config
+		cfg     iwarp.Config
 		request []byte
 		max     int
 	}{
-		{"enhanced", Config{}, requestFrame(0x10, 2, "\x00\x02\x00\x02"+strings.Repeat("p", 508)), 508},
-		{"unenhanced", Config{Enhanced: mpa.EnhancedNever}, requestFrame(0, 1, strings.Repeat("p", 512)), 512},
+		{"enhanced", iwarp.Config{}, requestFrame(0x10, 2, "\x00\x02\x00\x02"+strings.Repeat("p", 508)), 508},
+		{"unenhanced", iwarp.Config{Enhanced: mpa.EnhancedNever}, requestFrame(0, 1, strings.Repeat("p", 512)), 512},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.cfg.CRC = CRCOff
+			tt.cfg.CRC = iwarp.CRCOff
 			r := newRig(t, false, tt.cfg)
 			p := dialPeer(t, r.listener.Addr().String())
 			p.write(tt.request)
@@ -171,7 +172,7 @@ func TestPrivateDataLimits(t *testing.T) {
 			if err := req.Reject(long); !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Reject: got error %v, want %v", err, transport.ErrPrivateData)
 			}
-			if _, err := (Dialer{tt.cfg}).Dial(t.Context(), r.listener.Addr().String(), long); !errors.Is(err, transport.ErrPrivateData) {
+			if _, err := (iwarp.Dialer{tt.cfg}).Dial(t.Context(), r.listener.Addr().String(), long); !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Dial: got error %v, want %v", err, transport.ErrPrivateData)
 			}
 			ep, err := req.Accept(t.Context(), long[:tt.max])
@@ -191,19 +192,19 @@ func TestPrivateDataLimits(t *testing.T) {
 func TestAutomaticRejects(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		cfg     Config
+		cfg     iwarp.Config
 		request []byte
 		reply   []byte // nil: the connection is closed
 		want    error
 		counter string
 	}{
-		{"IRD too small", Config{ORD: 8, RequiredORD: 4}, requestFrame(0x10, 2, "\x00\x03\x00\x02"),
+		{"IRD too small", iwarp.Config{ORD: 8, RequiredORD: 4}, requestFrame(0x10, 2, "\x00\x03\x00\x02"),
 			replyFrame(0x30, 2, "\x00\x10\x00\x04"), mpa.ErrInsufficientIRD, "Rejected"},
-		{"revision 0", Config{}, requestFrame(0x00, 0, ""), replyFrame(0x20, 1, ""), mpa.ErrRevision, "Rejected"},
-		{"enhanced, but never", Config{Enhanced: mpa.EnhancedNever}, requestFrame(0x10, 2, clientServer), nil, mpa.ErrEnhanced, "HandshakeFailures"},
+		{"revision 0", iwarp.Config{}, requestFrame(0x00, 0, ""), replyFrame(0x20, 1, ""), mpa.ErrRevision, "Rejected"},
+		{"enhanced, but never", iwarp.Config{Enhanced: mpa.EnhancedNever}, requestFrame(0x10, 2, clientServer), nil, mpa.ErrEnhanced, "HandshakeFailures"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.cfg.CRC = CRCOff
+			tt.cfg.CRC = iwarp.CRCOff
 			r := newRig(t, false, tt.cfg)
 			p := dialPeer(t, r.listener.Addr().String())
 			p.write(tt.request)
@@ -223,19 +224,16 @@ func TestAutomaticRejects(t *testing.T) {
 
 // TestListenerCloses ends a listener with connections in every state: those that are made stay.
 func TestListenerCloses(t *testing.T) {
-	r := newRig(t, false, Config{CRC: CRCOff})
+	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff})
 	made, l := r.connect()
+	startups := newGoroutines() // the listener has one for each
 	silent := dialPeer(t, r.listener.Addr().String())
 	half := dialPeer(t, r.listener.Addr().String())
 	half.write(requestFrame(0x10, 2, clientServer)[:10])
 	waiting := dialPeer(t, r.listener.Addr().String())
+	until(t, "three silent peers", func() bool { return startups() == 3 })
 	waiting.write(requestFrame(0x10, 2, clientServer))
-	pending := func() bool {
-		r.listener.mu.Lock()
-		defer r.listener.mu.Unlock()
-		return len(r.listener.silent) == 2 && r.listener.waiting == 1
-	}
-	until(t, "two silent peers and one that waits", pending)
+	until(t, "two silent peers and one that waits", func() bool { return startups() == 2 })
 	for range 2 {
 		if err := r.listener.Close(); err != nil {
 			t.Errorf("Close: %v", err)
@@ -259,12 +257,12 @@ func TestUnenhancedRevision2(t *testing.T) {
 	for bits := range byte(16) {
 		request, reply := bits>>2<<6, bits<<6 // M and C
 		t.Run(fmt.Sprintf("request %#02x, reply %#02x", request, reply), func(t *testing.T) {
-			cfg := Config{CRC: CRCOff}
+			cfg := iwarp.Config{CRC: iwarp.CRCOff}
 			if reply&0x80 != 0 {
 				cfg.Markers = mpa.MarkersOn
 			}
 			if reply&0x40 != 0 {
-				cfg.CRC = CRCOn
+				cfg.CRC = iwarp.CRCOn
 			}
 			r := newRig(t, false, cfg)
 			p := dialPeer(t, r.listener.Addr().String())
@@ -278,7 +276,7 @@ func TestUnenhancedRevision2(t *testing.T) {
 			p.wantStartup(replyFrame(reply|request&0x40, 2, "welcome"))
 			wantSetup(t, ep, mpa.Setup{
 				Version: 1, Revision: 2, CRC: p.crc, MarkersIn: reply&0x80 != 0, MarkersOut: request&0x80 != 0,
-				IRD: DefaultReads, ORD: mpa.UnenhancedORD, PeerIRD: -1, PeerORD: -1, PrivateData: []byte("hello"),
+				IRD: iwarp.DefaultReads, ORD: mpa.UnenhancedORD, PeerIRD: -1, PeerORD: -1, PrivateData: []byte("hello"),
 			})
 			alive(p, newLocal(t, ep).start())
 		})

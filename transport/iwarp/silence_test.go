@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
@@ -25,7 +26,7 @@ func TestNoByteBeforeItsTime(t *testing.T) {
 		{"RTR by Send", true, segment(onQueue(rdmap.OpSend, 1), ""), 0},
 	} {
 		t.Run(first.name, func(t *testing.T) {
-			p, l := newRig(t, false, Config{CRC: CRCOn, PeerToPeer: first.p2p}).connect()
+			p, l := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOn, PeerToPeer: first.p2p}).connect()
 			write := func(data string) *transport.WorkRequest {
 				return &transport.WorkRequest{Op: transport.OpWrite, Remote: transport.Remote{STag: 3, Offset: 4}, Local: slices([]byte(data)), Flags: transport.Signaled}
 			}
@@ -77,7 +78,7 @@ func isTimeout(err error) bool {
 
 // An endpoint that has heard nothing says nothing when it ends, either.
 func TestCloseBeforeFirst(t *testing.T) {
-	p, l := newRig(t, false, Config{CRC: CRCOff}).connect()
+	p, l := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff}).connect()
 	l.start()
 	l.send("never sent")
 	l.Close()

@@ -1,10 +1,11 @@
-package iwarp
+package iwarp_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -16,20 +17,20 @@ import (
 func TestRevisionCloses(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		cfg   Config
+		cfg   iwarp.Config
 		reply []byte
 		count string
 		want  error // ErrRevision, if it is not set
 	}{
-		{"1 of too much private data, version 0 wanted", Config{RNIC: mpa.RDMAC}, replyFrame(0xc0, 1, string(make([]byte, 513)))[:20], "HandshakeFailures", mpa.ErrFrame},
-		{"0 without markers, permissive", Config{RNIC: mpa.Permissive}, replyFrame(0x40, 0, ""), "HandshakeFailures", nil},
-		{"1, version 0 wanted", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, replyFrame(0xc0, 1, ""), "HandshakeFailures", nil},
-		{"1 in a reject, version 0 wanted", Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, replyFrame(0x60, 1, ""), "Rejected", nil},
-		{"2, to 1", Config{Enhanced: mpa.EnhancedNever}, replyFrame(0, 2, ""), "HandshakeFailures", nil},
-		{"3", Config{}, replyFrame(0x10, 3, clientServer), "HandshakeFailures", nil},
+		{"1 of too much private data, version 0 wanted", iwarp.Config{RNIC: mpa.RDMAC}, replyFrame(0xc0, 1, string(make([]byte, 513)))[:20], "HandshakeFailures", mpa.ErrFrame},
+		{"0 without markers, permissive", iwarp.Config{RNIC: mpa.Permissive}, replyFrame(0x40, 0, ""), "HandshakeFailures", nil},
+		{"1, version 0 wanted", iwarp.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, replyFrame(0xc0, 1, ""), "HandshakeFailures", nil},
+		{"1 in a reject, version 0 wanted", iwarp.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, replyFrame(0x60, 1, ""), "Rejected", nil},
+		{"2, to 1", iwarp.Config{Enhanced: mpa.EnhancedNever}, replyFrame(0, 2, ""), "HandshakeFailures", nil},
+		{"3", iwarp.Config{}, replyFrame(0x10, 3, clientServer), "HandshakeFailures", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.cfg.CRC = CRCOff
+			tt.cfg.CRC = iwarp.CRCOff
 			r := newRig(t, true, tt.cfg)
 			dial := r.dial(t.Context())
 			p := acceptPeer(t, r.peers)
@@ -51,7 +52,7 @@ func TestRevisionCloses(t *testing.T) {
 
 // An RTR by Read is sent where the upper layer may have no RDMA Reads at all, and the response to it is taken: 6581-9.1-6.
 func TestRTRReadWithoutORD(t *testing.T) {
-	p, l := newRig(t, true, Config{CRC: CRCOff, PeerToPeer: true, RTR: mpa.RTRRead, ORD: -1}).connectAs("\x80\x01\x40\x00")
+	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, PeerToPeer: true, RTR: mpa.RTRRead, ORD: -1}).connectAs("\x80\x01\x40\x00")
 	rtr := p.wantReadRequest(1)
 	l.start()
 	if err := l.Post(&transport.WorkRequest{Op: transport.OpRead, Local: slices(make([]byte, 4)), Done: l}); !errors.Is(err, transport.ErrNoReads) {

@@ -1,10 +1,11 @@
-package iwarp
+package iwarp_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -62,7 +63,7 @@ func swapped(payload []byte) []byte {
 // TestTerminates has the peer end the connection, for every reason there is, in the form of RFC 5040 and in siw's.
 func TestTerminates(t *testing.T) {
 	ours := segment(toSTag(rdmap.OpWrite, 0x1234567, 0x89), "") // the segment complained about
-	eachSide(t, func(t *testing.T, dialing bool, crc CRC) {
+	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for _, tt := range terminates {
 			for _, siw := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%#04x, swapped %t", uint16(tt.code), siw), func(t *testing.T) {
@@ -107,7 +108,7 @@ func TestOddTerminates(t *testing.T) {
 		{"at an offset", with(onQueue(rdmap.OpTerminate, 1), offset(4)), "\x12\x02\x00\x00", rdmap.UntaggedNoBuffer},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScene(t, newRig(t, false, sceneConfig(CRCOff)))
+			s := newScene(t, newRig(t, false, sceneConfig(iwarp.CRCOff)))
 			s.send(segment(tt.header, tt.payload))
 			s.wantFIN()
 			wantTerminated(t, s.ended(), tt.want, true, nil)
@@ -118,7 +119,7 @@ func TestOddTerminates(t *testing.T) {
 // A Terminate may be the first thing that the peer says, in place of an RTR, too.
 func TestTerminateFirst(t *testing.T) {
 	for _, p2p := range []bool{false, true} {
-		r := newRig(t, false, Config{CRC: CRCOff, PeerToPeer: p2p})
+		r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, PeerToPeer: p2p})
 		p, l := r.connect()
 		l.start()
 		p.send(segment(onQueue(rdmap.OpTerminate, 1), "\x20\x06\x00\x00"))
@@ -129,7 +130,7 @@ func TestTerminateFirst(t *testing.T) {
 
 // What was posted is flushed, with the peer's reason.
 func TestTerminateFlushes(t *testing.T) {
-	s := newScene(t, newRig(t, false, sceneConfig(CRCOff)))
+	s := newScene(t, newRig(t, false, sceneConfig(iwarp.CRCOff)))
 	s.read(0, 8)
 	s.post(&transport.WorkRequest{Op: transport.OpSend, Flags: transport.Fence, Local: slices([]byte("never sent"))})
 	s.send(segment(onQueue(rdmap.OpTerminate, 1), "\x01\x02\x00\x00"))

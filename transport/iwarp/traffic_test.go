@@ -1,9 +1,10 @@
-package iwarp
+package iwarp_test
 
 import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
@@ -27,7 +28,7 @@ func TestTrafficOf(t *testing.T) {
 		want    uint64
 	}{{"plain", mpa.MarkersAuto, 124}, {"with a marker", mpa.MarkersOn, 128}} {
 		t.Run(tt.name, func(t *testing.T) {
-			l, err := Listen(t.Context(), "127.0.0.1:0", Config{Logger: quiet, Markers: tt.markers})
+			l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: quiet, Markers: tt.markers})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +43,7 @@ func TestTrafficOf(t *testing.T) {
 				ep, _ := req.Accept(t.Context(), nil)
 				accepted <- ep
 			}()
-			near, err := Dialer{Config{Logger: quiet, NudgeAfter: -1}}.Dial(t.Context(), l.Addr().String(), nil)
+			near, err := iwarp.Dialer{iwarp.Config{Logger: quiet, NudgeAfter: -1}}.Dial(t.Context(), l.Addr().String(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +55,7 @@ func TestTrafficOf(t *testing.T) {
 			}()
 			check := func(who string, ep transport.Endpoint, wantSent, wantReceived uint64) {
 				t.Helper()
-				if sent, received, ok := TrafficOf(ep); sent != wantSent || received != wantReceived || !ok {
+				if sent, received, ok := iwarp.TrafficOf(ep); sent != wantSent || received != wantReceived || !ok {
 					t.Errorf("%s: got %d bytes sent, %d received, %t, want %d, %d", who, sent, received, ok, wantSent, wantReceived)
 				}
 			}
@@ -90,7 +91,7 @@ func TestTrafficOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ep.Close()
-	if _, _, ok := TrafficOf(ep); ok {
+	if _, _, ok := iwarp.TrafficOf(ep); ok {
 		t.Error("an endpoint of another provider: got true")
 	}
 }

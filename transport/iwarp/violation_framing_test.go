@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -27,8 +28,8 @@ func TestCRCErrors(t *testing.T) {
 			{"the CRC", 24},
 			{"the last byte of the CRC", 27},
 		} {
-			t.Run(describe(dialing, CRCOn)+", "+tt.name, func(t *testing.T) {
-				r := newRig(t, dialing, sceneConfig(CRCOn))
+			t.Run(describe(dialing, iwarp.CRCOn)+", "+tt.name, func(t *testing.T) {
+				r := newRig(t, dialing, sceneConfig(iwarp.CRCOn))
 				s := newScene(t, r)
 				together := segment(onQueue(rdmap.OpSend, 2), "together")
 				s.place(atReceives+2, "together")
@@ -52,7 +53,7 @@ func TestCRCErrors(t *testing.T) {
 
 // A responder sends nothing before it has received and validated an FPDU (RFC 5044 section 7.1.2): not even a Terminate.
 func TestCRCErrorFirst(t *testing.T) {
-	r := newRig(t, false, Config{CRC: CRCOn})
+	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOn})
 	p, l := r.connect()
 	l.start()
 	fpdu := p.frame(segment(toSTag(rdmap.OpWrite, 1, 0), ""))
@@ -66,7 +67,7 @@ func TestCRCErrorFirst(t *testing.T) {
 
 // Without CRC nobody looks at the field.
 func TestCRCNotUsed(t *testing.T) {
-	p, l := newRig(t, false, Config{CRC: CRCOff}).connect()
+	p, l := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff}).connect()
 	l.receives(1)
 	l.start()
 	fpdu := p.frame(segment(onQueue(rdmap.OpSend, 1), "message"))
@@ -77,7 +78,7 @@ func TestCRCNotUsed(t *testing.T) {
 
 // TestImpossibleLengths sends FPDUs that are too short for a header. There is no code for that: the connection just ends.
 func TestImpossibleLengths(t *testing.T) {
-	eachSide(t, func(t *testing.T, dialing bool, crc CRC) {
+	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for n := range 18 {
 			t.Run(fmt.Sprintf("%d bytes", n), func(t *testing.T) {
 				r := newRig(t, dialing, sceneConfig(crc))
@@ -103,7 +104,7 @@ func TestImpossibleLengths(t *testing.T) {
 
 // TestShortestSegments has the shortest FPDUs that there can be.
 func TestShortestSegments(t *testing.T) {
-	eachSide(t, func(t *testing.T, dialing bool, crc CRC) {
+	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		s := newScene(t, newRig(t, dialing, sceneConfig(crc)))
 		s.send(segment(toSTag(rdmap.OpWrite, 1, 0), ""), segment(onQueue(rdmap.OpSend, 2), ""))
 		s.wantMessage("")

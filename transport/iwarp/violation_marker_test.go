@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -28,15 +29,15 @@ var markedPlaces = []struct {
 }
 
 // markerRig is a rig whose peers put markers into what they send, and want them in what they receive, too, if back is set.
-func markerRig(t *testing.T, dialing bool, crc CRC, back bool) *rig {
-	r := newRig(t, dialing, Config{CRC: crc, Markers: mpa.MarkersOn})
+func markerRig(t *testing.T, dialing bool, crc iwarp.CRC, back bool) *rig {
+	r := newRig(t, dialing, iwarp.Config{CRC: crc, Markers: mpa.MarkersOn})
 	r.markers = back
 	return r
 }
 
 // eachMarked runs f for both roles, with CRC and without, and with markers in one direction or both.
 func eachMarked(t *testing.T, f func(t *testing.T, r *rig)) {
-	eachSide(t, func(t *testing.T, dialing bool, crc CRC) {
+	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for _, back := range []bool{false, true} {
 			t.Run(fmt.Sprintf("markers both ways %t", back), func(t *testing.T) { f(t, markerRig(t, dialing, crc, back)) })
 		}
@@ -95,8 +96,8 @@ func TestMarkerErrors(t *testing.T) {
 func TestMarkerCRC(t *testing.T) {
 	for _, dialing := range []bool{false, true} {
 		for _, at := range []int{0, 1, 2, 3} { // of the marker
-			t.Run(fmt.Sprintf("%s, byte %d", describe(dialing, CRCOn), at), func(t *testing.T) {
-				r := markerRig(t, dialing, CRCOn, true)
+			t.Run(fmt.Sprintf("%s, byte %d", describe(dialing, iwarp.CRCOn), at), func(t *testing.T) {
+				r := markerRig(t, dialing, iwarp.CRCOn, true)
 				p, l := r.connect()
 				l.start()
 				_, fpdu := markedWrite(p, l, 452, 100)
@@ -159,7 +160,7 @@ func TestMarkerErrorFirst(t *testing.T) {
 
 // A peer that says it will send markers, and does not, is found out.
 func TestMarkersMissing(t *testing.T) {
-	p, l := markerRig(t, true, CRCOff, false).connect()
+	p, l := markerRig(t, true, iwarp.CRCOff, false).connect()
 	l.start()
 	p.mark(false, false)
 	for range 40 { // the first length is taken for a marker's reserved half
@@ -183,27 +184,27 @@ func TestMarkersMissing(t *testing.T) {
 func TestTerminatedReplyMarkers(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		cfg   Config
+		cfg   iwarp.Config
 		bits  byte // of the reply
 		data  string
 		code  byte
 		marks bool
 		want  error
 	}{
-		{"neither", Config{CRC: CRCOff}, 0x10, "\x00\x10\x00\x11", 6, false, mpa.ErrInsufficientIRD},
-		{"ours, which are for the other direction", Config{CRC: CRCOff, Markers: mpa.MarkersOn}, 0x10, "\x00\x10\x00\x11", 6, false, mpa.ErrInsufficientIRD},
-		{"the peer's", Config{CRC: CRCOff}, 0x90, "\x00\x10\x00\x11", 6, true, mpa.ErrInsufficientIRD},
-		{"the peer's, with CRC", Config{CRC: CRCOff}, 0xd0, "\x00\x10\x00\x11", 6, true, mpa.ErrInsufficientIRD},
-		{"both, with our CRC", Config{CRC: CRCOn, Markers: mpa.MarkersOn}, 0x90, "\x00\x10\x00\x11", 6, true, mpa.ErrInsufficientIRD},
-		{"another model", Config{CRC: CRCOff}, 0x90, peerToPeer, 7, true, mpa.ErrModel},
-		{"no enhanced data", Config{CRC: CRCOff}, 0x90, "\x00", 4, true, mpa.ErrFrame},
+		{"neither", iwarp.Config{CRC: iwarp.CRCOff}, 0x10, "\x00\x10\x00\x11", 6, false, mpa.ErrInsufficientIRD},
+		{"ours, which are for the other direction", iwarp.Config{CRC: iwarp.CRCOff, Markers: mpa.MarkersOn}, 0x10, "\x00\x10\x00\x11", 6, false, mpa.ErrInsufficientIRD},
+		{"the peer's", iwarp.Config{CRC: iwarp.CRCOff}, 0x90, "\x00\x10\x00\x11", 6, true, mpa.ErrInsufficientIRD},
+		{"the peer's, with CRC", iwarp.Config{CRC: iwarp.CRCOff}, 0xd0, "\x00\x10\x00\x11", 6, true, mpa.ErrInsufficientIRD},
+		{"both, with our CRC", iwarp.Config{CRC: iwarp.CRCOn, Markers: mpa.MarkersOn}, 0x90, "\x00\x10\x00\x11", 6, true, mpa.ErrInsufficientIRD},
+		{"another model", iwarp.Config{CRC: iwarp.CRCOff}, 0x90, peerToPeer, 7, true, mpa.ErrModel},
+		{"no enhanced data", iwarp.Config{CRC: iwarp.CRCOff}, 0x90, "\x00", 4, true, mpa.ErrFrame},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, true, tt.cfg)
 			dial := r.dial(t.Context())
 			p := acceptPeer(t, r.peers)
 			p.readStartup()
-			p.crc = tt.cfg.CRC == CRCOn || tt.bits&0x40 != 0
+			p.crc = tt.cfg.CRC == iwarp.CRCOn || tt.bits&0x40 != 0
 			p.mark(false, tt.marks)
 			p.write(replyFrame(tt.bits, 2, tt.data))
 			p.wantTerminate([]byte{0x20, tt.code, 0, 0})

@@ -1,4 +1,4 @@
-package iwarp
+package iwarp_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -42,11 +43,11 @@ const (
 )
 
 // sceneConfig is that of the connections of a scene.
-func sceneConfig(crc CRC) Config { return Config{CRC: crc, IRD: 2, ORD: 2} }
+func sceneConfig(crc iwarp.CRC) iwarp.Config { return iwarp.Config{CRC: crc, IRD: 2, ORD: 2} }
 
 // rdmacConfig is sceneConfig for version 0, with which there are CRC and markers.
-func rdmacConfig() Config {
-	cfg := sceneConfig(CRCAuto)
+func rdmacConfig() iwarp.Config {
+	cfg := sceneConfig(iwarp.CRCAuto)
 	cfg.RNIC = mpa.RDMAC
 	return cfg
 }
@@ -100,7 +101,7 @@ func (s *scene) write(offset uint64, data string) []byte {
 
 // read has our end read n bytes, up to 64, into the sink number i.
 func (s *scene) read(i, n int) rdmap.ReadRequest {
-	if s.endpoint == nil {
+	if s.Endpoint == nil {
 		return rdmap.ReadRequest{SinkSTag: placeholder(i)}
 	}
 	s.t.Helper()
@@ -418,9 +419,9 @@ func violations() []offence {
 }
 
 // eachSide runs f for both roles, with CRC and without.
-func eachSide(t *testing.T, f func(t *testing.T, dialing bool, crc CRC)) {
+func eachSide(t *testing.T, f func(t *testing.T, dialing bool, crc iwarp.CRC)) {
 	for _, dialing := range []bool{false, true} {
-		for _, crc := range []CRC{CRCOff, CRCOn} {
+		for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 			t.Run(describe(dialing, crc), func(t *testing.T) { f(t, dialing, crc) })
 		}
 	}
@@ -429,13 +430,13 @@ func eachSide(t *testing.T, f func(t *testing.T, dialing bool, crc CRC)) {
 // TestViolations has a peer break each rule: the answer is one Terminate message, and then an orderly end. With version 0 the segments of version 0
 // among them are of version 1.
 func TestViolations(t *testing.T) {
-	eachSide(t, func(t *testing.T, dialing bool, crc CRC) {
+	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for _, v := range violations() {
 			t.Run(v.name, func(t *testing.T) { v.test(t, newRig(t, dialing, sceneConfig(crc))) })
 		}
 	})
 	for _, dialing := range []bool{false, true} {
-		t.Run(describe(dialing, CRCOn)+", version 0, markers", func(t *testing.T) {
+		t.Run(describe(dialing, iwarp.CRCOn)+", version 0, markers", func(t *testing.T) {
 			for _, v := range violations() {
 				t.Run(v.name, func(t *testing.T) { v.test(t, newRig(t, dialing, rdmacConfig())) })
 			}
