@@ -125,16 +125,6 @@ func TestRealGrants(t *testing.T) {
 					t.Fatal(err)
 				}
 				conn := wait(t, r.program.conns)
-				type count struct{ active, posted int }
-				var mu sync.Mutex
-				var most count
-				r.program.fetch = func(int) {
-					h := conn.Holding()
-					active, posted := h.Active, h.Receives
-					mu.Lock()
-					defer mu.Unlock()
-					most = count{max(most.active, active), max(most.posted, active+posted)}
-				}
 				const callers, calls = 40, 10
 				errs := make(chan error, callers)
 				for i := range callers {
@@ -151,6 +141,10 @@ func TestRealGrants(t *testing.T) {
 						t.Error(err)
 					}
 				}
+				l := r.ledgers.of(t, conn)
+				l.mu.Lock()
+				most := l.most
+				l.mu.Unlock()
 				if most.active > tt.want || most.posted > tt.want {
 					t.Errorf("%d calls active at a time, %d receives for calls active and to come, want %d", most.active, most.posted, tt.want)
 				}
@@ -179,7 +173,7 @@ func TestReceivesShrink(t *testing.T) {
 			}
 			call(1, 64)
 			conn := wait(t, r.program.conns)
-			posted := func() int { return conn.Holding().Receives }
+			posted := func() int { return r.ledgers.of(t, conn).state().Awaited }
 			if got := posted(); got != 64 {
 				t.Fatalf("%d receives posted, want 64", got)
 			}

@@ -231,7 +231,7 @@ func TestFloodedClient(t *testing.T) {
 func TestNoReceiveForOurs(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			c, ep := acceptRaw(t, rpcrdma.Config{Dialect: d}, inline4k, func(d transport.Dialer) transport.Dialer { return d })
+			c, ep, _ := acceptRaw(t, rpcrdma.Config{Dialect: d}, inline4k, func(d transport.Dialer) transport.Dialer { return d })
 			ep.Start(&rawPeer{t: t, ep: ep})
 			s := start(context.Background(), c, &items{}, nil)
 			if err := wait(t, s.err); !errors.Is(err, transport.ErrNoReceive) || errors.Is(err, rpcrdma.ErrExceeded) {

@@ -21,7 +21,7 @@ func TestExpectPosted(t *testing.T) {
 	t.Run("a call under way", func(t *testing.T) {
 		c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, wrap)
 		waitFor(t, func() bool { // the receive for a call of the peer's
-			return c.Holding().Receives == 1
+			return p.theirs.state().Awaited == 1
 		})
 		if got := c.Expect(8192); got != 8192 {
 			t.Fatalf("expected %d with one receive that the next message uses up, want 8192", got)
@@ -227,7 +227,7 @@ func TestExpectAsClient(t *testing.T) {
 			h, _ = p.next()
 		}
 		waitFor(t, func() bool { // the one for a call of the peer's
-			return c.Holding().Receives > 0
+			return p.theirs.state().Awaited > 0
 		})
 		if got := c.Expect(8192); got != want {
 			t.Errorf("busy %v: expected %d of 8192 asked for, want %d", busy, got, want)

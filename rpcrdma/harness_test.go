@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -19,6 +20,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -245,6 +247,7 @@ type rig struct {
 	program *program
 	server  *oncrpc.Server
 	served  chan error
+	ledgers ledgers // of the server's connections
 }
 
 const rigAddr = "server"
@@ -265,7 +268,8 @@ func newRigOn(t testing.TB, cfg rpcrdma.Config, lcfg loopback.Config, wrap func(
 	}
 	r.server = oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	r.server.Handle(r.program.program())
-	go func() { r.served <- rpcrdma.Serve(context.Background(), wrap(l), r.server, cfg) }()
+	metered := wrap(transporttest.WrapListener(l, r.ledgers.wrap))
+	go func() { r.served <- rpcrdma.Serve(context.Background(), metered, r.server, cfg) }()
 	t.Cleanup(func() {
 		r.server.Close()
 		if err := wait(t, r.served); !errors.Is(err, oncrpc.ErrServerClosed) {
@@ -317,7 +321,7 @@ func (r *rig) raw(p said) *rawPeer {
 	return newRawPeer(r.t, ep)
 }
 
-func client(c *rpcrdma.Conn) *oncrpc.Client {
+func client(c oncrpc.Transport) *oncrpc.Client {
 	return oncrpc.NewClient(c, testProgram, 1, oncrpc.AuthNone())
 }
 
@@ -342,17 +346,20 @@ func rawServer(t testing.TB, cfg rpcrdma.Config, p said) (*rpcrdma.Conn, *rawPee
 
 func rawServerOn(t testing.TB, cfg rpcrdma.Config, p said, wrap func(transport.Dialer) transport.Dialer) (*rpcrdma.Conn, *rawPeer) {
 	t.Helper()
-	c, ep := acceptRaw(t, cfg, p, wrap)
-	return c, newRawPeer(t, ep)
+	c, ep, l := acceptRaw(t, cfg, p, wrap)
+	peer := newRawPeer(t, ep)
+	peer.theirs = l
+	return c, peer
 }
 
 // unstartedServer is a rawServer that takes no messages yet.
 func unstartedServer(t testing.TB) (*rpcrdma.Conn, transport.Endpoint) {
 	t.Helper()
-	return acceptRaw(t, rpcrdma.Config{}, inline4k, func(d transport.Dialer) transport.Dialer { return d })
+	c, ep, _ := acceptRaw(t, rpcrdma.Config{}, inline4k, func(d transport.Dialer) transport.Dialer { return d })
+	return c, ep
 }
 
-func acceptRaw(t testing.TB, cfg rpcrdma.Config, p said, wrap func(transport.Dialer) transport.Dialer) (*rpcrdma.Conn, transport.Endpoint) {
+func acceptRaw(t testing.TB, cfg rpcrdma.Config, p said, wrap func(transport.Dialer) transport.Dialer) (*rpcrdma.Conn, transport.Endpoint, *ledger) {
 	t.Helper()
 	f := loopback.New()
 	l, err := f.Listen(rigAddr, loopback.Config{})
@@ -377,12 +384,13 @@ func acceptRaw(t testing.TB, cfg rpcrdma.Config, p said, wrap func(transport.Dia
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
-	c, err := rpcrdma.Dial(context.Background(), wrap(f.Dialer(loopback.Config{})), rigAddr, cfg)
+	var made ledgers
+	c, err := rpcrdma.Dial(context.Background(), wrap(transporttest.WrapDialer(f.Dialer(loopback.Config{}), made.wrap)), rigAddr, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	return c, wait(t, eps)
+	return c, wait(t, eps), made.of(t, c)
 }
 
 // rawPeer is an endpoint played by hand.
@@ -390,6 +398,9 @@ type rawPeer struct {
 	t    testing.TB
 	ep   transport.Endpoint
 	msgs chan rawMsg
+
+	theirs  *ledger // of the other end, where that is a client
+	granted int     // by the latest answer to alive
 }
 
 // rawMsg is a message as it arrived.
@@ -551,6 +562,7 @@ func (p *rawPeer) alive() {
 	if h.XID != xid || h.Type != rpcrdma.TypeMsg || !bytes.Equal(body, replyHeader(xid)) {
 		p.t.Fatalf("connection does not work any more: %v %x", h.Type, body)
 	}
+	p.granted = int(h.Credits)
 }
 
 // ended checks that the connection has ended.
@@ -560,4 +572,17 @@ func ended(t testing.TB, c *rpcrdma.Conn) {
 	if err := c.Err(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Err() = %v, want net.ErrClosed", err)
 	}
+}
+
+// settled checks that a connection whose peer has nothing under way has as many receives for it as it granted: no message and no call
+// was counted twice or not at all.
+func (p *rawPeer) settled(l *ledger) {
+	p.t.Helper()
+	p.alive()
+	waitRight(p.t, func() (wrong string) {
+		if got := l.state().Awaited; got != p.granted {
+			wrong = fmt.Sprintf("the peer may send %d messages, and was granted %d", got, p.granted)
+		}
+		return wrong
+	})
 }

@@ -26,7 +26,7 @@ func (r *rig) deafPeer() (transport.Endpoint, *rpcrdma.Conn) {
 	h.Credits = 64
 	shout(r.t, ep, append(h.Append(nil), callBytes(1, procNull, nil)...))
 	conn := wait(r.t, r.program.conns)
-	waitFor(r.t, func() bool { return conn.Holding().Posted >= 64 })
+	waitFor(r.t, func() bool { return r.ledgers.of(r.t, conn).state().Awaited >= 64 })
 	return ep, conn
 }
 

@@ -1,0 +1,149 @@
+package rpcrdma_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
+)
+
+// ledger is an endpoint that keeps account of what a connection does with it.
+type ledger struct {
+	transporttest.Full
+	receiver transport.Receiver
+
+	mu      sync.Mutex // guards what follows
+	awaited int        // messages that the peer may send, and that were not delivered
+	active  int        // messages delivered, less Sends posted
+	windows int        // regions exposed and not revoked
+	most    struct {   // at a time
+		active int
+		posted int // awaited and active, when a Send has been posted
+	}
+}
+
+// ledgers are those of the connections of a test.
+type ledgers struct {
+	mu  sync.Mutex // guards all
+	all map[string]*ledger
+}
+
+// wrap makes the ledger of an endpoint.
+func (ls *ledgers) wrap(ep transport.Endpoint) transport.Endpoint {
+	full, ok := ep.(transporttest.Full)
+	if !ok {
+		return ep
+	}
+	l := &ledger{Full: full}
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if ls.all == nil {
+		ls.all = make(map[string]*ledger)
+	}
+	ls.all[ep.Info().RemoteAddr.String()] = l
+	return l
+}
+
+// of returns the ledger of a connection.
+func (ls *ledgers) of(t testing.TB, c *rpcrdma.Conn) *ledger {
+	t.Helper()
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	l := ls.all[c.RemoteAddr().String()]
+	if l == nil {
+		t.Fatalf("there is no account of the connection to %v", c.RemoteAddr())
+	}
+	return l
+}
+
+func (l *ledger) posted(n int, err error) error {
+	if err == nil {
+		l.mu.Lock()
+		l.awaited += n
+		l.mu.Unlock()
+	}
+	return err
+}
+
+func (l *ledger) PostRecv(rs ...*transport.Receive) error {
+	return l.posted(len(rs), l.Full.PostRecv(rs...))
+}
+
+func (l *ledger) PromiseRecv(n int) error { return l.posted(n, l.Full.PromiseRecv(n)) }
+
+func (l *ledger) Start(r transport.Receiver) {
+	l.receiver = r
+	l.Full.Start(l)
+}
+
+func (l *ledger) Received(batch []transport.Message) {
+	l.mu.Lock()
+	l.awaited -= len(batch)
+	l.active += len(batch)
+	l.most.active = max(l.most.active, l.active)
+	l.mu.Unlock()
+	l.receiver.Received(batch)
+}
+
+func (l *ledger) Post(wrs ...*transport.WorkRequest) error { return l.sending(wrs, l.Full.Post) }
+
+func (l *ledger) PostPolled(wrs ...*transport.WorkRequest) error {
+	return l.sending(wrs, l.Full.PostPolled)
+}
+
+func (l *ledger) sending(wrs []*transport.WorkRequest, post func(...*transport.WorkRequest) error) error {
+	sends := 0
+	for _, wr := range wrs {
+		if wr.Op == transport.OpSend {
+			sends++
+		}
+	}
+	l.sent(sends) // ahead of what follows it
+	err := post(wrs...)
+	if err != nil {
+		l.sent(-sends)
+	}
+	return err
+}
+
+func (l *ledger) sent(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.active -= n
+	if n > 0 {
+		l.most.posted = max(l.most.posted, l.active+l.awaited)
+	}
+}
+
+func (l *ledger) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
+	r, err := l.Full.Expose(list, access)
+	if err == nil {
+		l.opened(1)
+	}
+	return r, err
+}
+
+func (l *ledger) Revoke(regions ...transport.Region) error {
+	l.opened(-len(regions))
+	return l.Full.Revoke(regions...)
+}
+
+func (l *ledger) opened(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.windows += n
+}
+
+// state is what a connection has at its endpoint.
+type state struct {
+	Awaited int // messages that the peer may send
+	Windows int // regions exposed
+}
+
+func (l *ledger) state() state {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return state{l.awaited, l.windows}
+}
