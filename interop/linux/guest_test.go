@@ -145,7 +145,7 @@ func start(t *testing.T, m machine) *guest {
 	return g
 }
 
-// read passes on what the guest prints. What nobody awaits is dropped when there is too much of it.
+// read passes on what the guest prints. When nobody reads it any more it is dropped.
 func (g *guest) read(r io.Reader) {
 	for s := bufio.NewScanner(r); s.Scan(); {
 		select {
@@ -171,25 +171,6 @@ func (g *guest) show(name string, lines int) {
 	}
 	all := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
 	g.t.Logf("the guest's %s (error %v):\n%s", name, err, strings.Join(all[max(0, len(all)-lines):], "\n"))
-}
-
-// await returns what follows prefix in the next line that begins with it.
-func (g *guest) await(t *testing.T, prefix string) string {
-	t.Helper()
-	timeout := time.After(g.limit)
-	for {
-		select {
-		case line, ok := <-g.lines:
-			if !ok {
-				t.Fatalf("the guest ended and did not print %q", prefix)
-			}
-			if rest, found := strings.CutPrefix(line, prefix); found {
-				return rest
-			}
-		case <-timeout:
-			t.Fatalf("the guest did not print %q in %v", prefix, g.limit)
-		}
-	}
 }
 
 // wait waits for the end of the script, which must succeed, with nothing in the kernel's messages that is not said in good health,

@@ -50,17 +50,42 @@ done
 echo "CHANGES $i"
 `
 
-// TestRestart kills the server while Linux writes, and starts it again: the writer notices nothing.
-func TestRestart(t *testing.T) {
+// TestRecovery has one guest go through a server that is killed, and connections that are cut.
+func TestRecovery(t *testing.T) {
 	t.Parallel()
-	const size = 16 << 20
-	data := random(t, size)
-	s := serve(t)
+	data := random(t, 16<<20)
 	pcap := filepath.Join(t.TempDir(), "pcap")
-	g, sh := bootShells(t, machine{Siw: "stock", Capture: pcap, Limit: 5 * time.Minute}, 1)
+	g, sh := bootShells(t, machine{Siw: "stock", Capture: pcap, Limit: longLimit()}, 2)
 	g.put("data", data)
-	m := s.mount(t, sh[0], directory, "wsize=32768,rsize=32768")
-	sh[0].start(t, fmt.Sprintf(writeScript, m.at, size>>20))
+	cut := exports[1:]
+	if *full {
+		cut = exports
+	}
+	var captured []ports
+	part := func(name string, test func(*testing.T) []ports) {
+		if !t.Run(name, func(t *testing.T) { captured = append(captured, test(t)...) }) {
+			t.FailNow() // something may still be under way in the guest
+		}
+	}
+	part("restart", func(t *testing.T) []ports { return restart(t, sh[0], data) })
+	for _, export := range cut {
+		part("cut"+export, func(t *testing.T) []ports { return cutConnections(t, sh, export, data) })
+	}
+	g.closeShells(sh)
+	g.wait(t)
+	for _, p := range captured {
+		checkCutCapture(t, pcap, p.rdma, p.tcp)
+	}
+}
+
+// ports are where in a capture there are calls over RDMA, and over TCP.
+type ports struct{ rdma, tcp int }
+
+// restart kills the server while Linux writes, and starts it again: the writer notices nothing.
+func restart(t *testing.T, sh *shell, data []byte) []ports {
+	s := serve(t)
+	m := s.mount(t, sh, directory, "wsize=32768,rsize=32768")
+	sh.start(t, fmt.Sprintf(writeScript, m.at, len(data)>>20))
 	file := filepath.Join(s.dir, "file")
 	for _, at := range []int64{3 << 20, 9<<20 + 5} {
 		awaitSize(t, file, at)
@@ -68,8 +93,8 @@ func TestRestart(t *testing.T) {
 		s.Restart()
 		t.Logf("the server was killed when the file had %d MiB", at>>20)
 	}
-	t.Log("SHA-256 ", sh[0].await(t, "SUM "))
-	sh[0].finish(t)
+	t.Log("SHA-256 ", sh.await(t, "SUM "))
+	sh.finish(t)
 	c := m.counters(t)
 	t.Logf("%+v", c)
 	if c.Connects < 3 {
@@ -77,71 +102,51 @@ func TestRestart(t *testing.T) {
 	}
 	m.unmount(t)
 	checkFile(t, file, data)
-	g.closeShells(sh)
-	g.wait(t)
 	s.stop(t)
-	checkCutCapture(t, pcap, s.RDMA, s.TCP)
+	return []ports{{s.RDMA, s.TCP}}
 }
 
-// TestCut resets the connections in the middle of writes, of reads, and of changes: neither who moves data nor who makes changes notices
-// anything. A change that was made, and whose reply was lost, must not be made again.
-func TestCut(t *testing.T) {
-	t.Parallel()
-	const size = 16 << 20
-	data := random(t, size)
-	cut := exports[1:]
-	if *full {
-		cut = exports
-	}
-	for _, export := range cut {
-		t.Run(export[1:], func(t *testing.T) {
-			s := serve(t)
-			pcap := filepath.Join(t.TempDir(), "pcap")
-			var proxies []*proxy
-			g, sh := bootShells(t, machine{Siw: "stock", Capture: pcap, Limit: 5 * time.Minute}, 2)
-			g.put("data", data)
-			for _, tt := range []struct {
-				name  string
-				proxy *proxy
-				data  bool // is moved, too
-			}{
-				{"data", newProxy(t, s.RDMA, bothWays, 1<<20+1, 6<<20+77, 24<<20), true},
-				{"replies", newProxy(t, s.RDMA, fromServer, 20_000, 60_000, 90_000, 120_000), false},
-			} {
-				proxies = append(proxies, tt.proxy)
-				ok := t.Run(tt.name, func(t *testing.T) {
-					m := s.mountBy(t, sh[0], tt.proxy.port(), export)
-					sh[0].run(t, "rm -f /tmp/stop")
-					sh[1].start(t, fmt.Sprintf(changesScript, m.at))
-					if tt.data {
-						sh[0].run(t, fmt.Sprintf(writeScript, m.at, size>>20))
-					}
-					tt.proxy.wait(t)
-					sh[0].run(t, "touch /tmp/stop")
-					t.Logf("changes: %s", sh[1].await(t, "CHANGES "))
-					sh[1].finish(t)
-					c := m.counters(t)
-					t.Logf("%+v", c)
-					if n := len(tt.proxy.cutAt) + 1; c.Connects < n {
-						t.Errorf("%d connections, want %d", c.Connects, n)
-					}
-					m.unmount(t)
-				})
-				if !ok {
-					t.FailNow() // something may still be under way in the guest
-				}
+// cutConnections resets the connections in the middle of writes, of reads, and of changes: neither who
+// moves data nor who makes changes notices anything. A change that was made, and whose reply was lost,
+// must not be made again.
+func cutConnections(t *testing.T, sh []*shell, export string, data []byte) (captured []ports) {
+	s := serve(t)
+	for _, tt := range []struct {
+		name  string
+		proxy *proxy
+		data  bool // is moved, too
+	}{
+		{"data", newProxy(t, s.RDMA, bothWays, 1<<20+1, 6<<20+77, 24<<20), true},
+		{"replies", newProxy(t, s.RDMA, fromServer, 20_000, 60_000, 90_000, 120_000), false},
+	} {
+		captured = append(captured, ports{tt.proxy.port(), s.TCP})
+		ok := t.Run(tt.name, func(t *testing.T) {
+			m := s.mountBy(t, sh[0], tt.proxy.port(), export)
+			sh[0].run(t, "rm -f /tmp/stop")
+			sh[1].start(t, fmt.Sprintf(changesScript, m.at))
+			if tt.data {
+				sh[0].run(t, fmt.Sprintf(writeScript, m.at, len(data)>>20))
 			}
-			if export == directory {
-				checkFile(t, filepath.Join(s.dir, "file"), data)
+			tt.proxy.wait(t)
+			sh[0].run(t, "touch /tmp/stop")
+			t.Logf("changes: %s", sh[1].await(t, "CHANGES "))
+			sh[1].finish(t)
+			c := m.counters(t)
+			t.Logf("%+v", c)
+			if n := len(tt.proxy.cutAt) + 1; c.Connects < n {
+				t.Errorf("%d connections, want %d", c.Connects, n)
 			}
-			g.closeShells(sh)
-			g.wait(t)
-			s.stop(t)
-			for _, p := range proxies {
-				checkCutCapture(t, pcap, p.port(), s.TCP)
-			}
+			m.unmount(t)
 		})
+		if !ok {
+			t.FailNow() // something may still be under way in the guest
+		}
 	}
+	if export == directory {
+		checkFile(t, filepath.Join(s.dir, "file"), data)
+	}
+	s.stop(t)
+	return captured
 }
 
 // awaitSize waits until a file has so many bytes.

@@ -69,13 +69,10 @@ var markers = []refused{
 	{iwarp.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, mpa.RejectError{PeerIRD: -1, PeerORD: -1}},
 }
 
-// In what is agreed, rping's IRD and ORD are 1 as client, whatever is configured; as server it
-// takes what the client offers.
-var rpingTests = []struct {
-	siw   string
-	cases []rpingCase
-}{
-	{"stock", []rpingCase{
+// rpingTests are the cases of each variant of siw. In what is agreed, rping's IRD and ORD are 1 as client,
+// whatever is configured; as server it takes what the client offers.
+var rpingTests = map[string][]rpingCase{
+	"stock": {
 		{name: "defaults", kernel: client, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 1, PeerORD: 1}},
 		{name: "largest pings", kernel: client, size: rping.MaxSize, cfg: iwarp.SiwConfig(),
 			want: agreed{Revision: 2, Enhanced: true, PeerIRD: 1, PeerORD: 1}},
@@ -100,8 +97,8 @@ var rpingTests = []struct {
 			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRRead, PeerIRD: 16, PeerORD: 16}},
 		{name: "peer-to-peer with CRC", kernel: server, cfg: iwarp.Config{PeerToPeer: true, CRC: iwarp.CRCOn},
 			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerToPeer: true, RTR: mpa.RTRWrite, PeerIRD: 16, PeerORD: 16}},
-	}},
-	{"crc", []rpingCase{
+	},
+	"crc": {
 		{name: "defaults", kernel: client, want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerIRD: 1, PeerORD: 1}},
 		{name: "largest pings", kernel: client, size: rping.MaxSize,
 			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerIRD: 1, PeerORD: 1}},
@@ -110,8 +107,8 @@ var rpingTests = []struct {
 			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerIRD: 16, PeerORD: 16}},
 		{name: "largest pings", kernel: server, size: rping.MaxSize, cfg: iwarp.Config{CRC: iwarp.CRCOn},
 			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerIRD: 16, PeerORD: 16}},
-	}},
-	{"p2p", []rpingCase{
+	},
+	"p2p": {
 		{name: "preset", kernel: client, cfg: iwarp.SiwConfig(),
 			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRWrite | mpa.RTRRead, PeerIRD: 1, PeerORD: 1}},
 		{name: "RTR by Write", kernel: client, cfg: iwarp.Config{RTR: mpa.RTRWrite},
@@ -123,8 +120,8 @@ var rpingTests = []struct {
 		{name: "defaults", kernel: server, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 16, PeerORD: 16}},
 		{name: "peer-to-peer", kernel: server, cfg: iwarp.Config{PeerToPeer: true},
 			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRWrite, PeerIRD: 16, PeerORD: 16}},
-	}},
-	{"mpa1", []rpingCase{
+	},
+	"mpa1": {
 		{name: "defaults", kernel: client, want: agreed{Revision: 1, PeerIRD: -1, PeerORD: -1}},
 		{name: "largest pings with CRC", kernel: client, size: rping.MaxSize, cfg: iwarp.Config{CRC: iwarp.CRCOn},
 			want: agreed{Revision: 1, CRC: true, PeerIRD: -1, PeerORD: -1}},
@@ -134,5 +131,5 @@ var rpingTests = []struct {
 			cfg: iwarp.Config{Enhanced: mpa.EnhancedNever, CRC: iwarp.CRCOn}, want: agreed{Revision: 1, CRC: true, PeerIRD: -1, PeerORD: -1}},
 		// As responder it takes revision 2 all the same.
 		{name: "defaults", kernel: server, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 16, PeerORD: 16}},
-	}},
+	},
 }

@@ -21,36 +21,49 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// rping of the kernel and ours ping each other, in both roles. Both ends check every byte: ours against what it has to
-// be, and for the kernel's the hash of what it printed is compared.
-func TestRping(t *testing.T) {
-	t.Parallel()
-	for _, tt := range rpingTests {
-		t.Run(tt.siw, func(t *testing.T) {
-			t.Parallel()
-			script := new(strings.Builder)
-			script.WriteString(rpingScript)
-			var forwards []forward
-			var runs []*rpingRun
-			for i := range tt.cases {
-				r := newRpingRun(t, &tt.cases[i])
-				fmt.Fprintf(script, "%s %d %d %d", r.kernel, r.port(), r.count, r.size)
-				if r.createQP {
-					script.WriteString(" -q")
-				}
-				script.WriteString("\n")
-				if r.kernel == server {
-					forwards = append(forwards, r.forward)
-				}
-				runs = append(runs, r)
-			}
-			g := boot(t, machine{Siw: tt.siw, Script: script.String(), Forwards: forwards})
-			for _, r := range runs {
-				t.Run(fmt.Sprintf("kernel is %v/%s", r.kernel, r.name), func(t *testing.T) { r.run(t, g) })
-			}
-			g.wait(t)
-		})
+// rpingRuns are the cases of one variant of siw.
+type rpingRuns []*rpingRun
+
+// newRpingRuns returns the cases of a variant, with a listener for each whose client is the kernel.
+func newRpingRuns(t *testing.T, siw string) (runs rpingRuns) {
+	t.Helper()
+	for i := range rpingTests[siw] {
+		runs = append(runs, newRpingRun(t, &rpingTests[siw][i]))
 	}
+	if len(runs) == 0 {
+		t.Fatalf("rping has no cases with siw %s", siw)
+	}
+	return runs
+}
+
+// forwards are those to the kernels that are servers.
+func (runs rpingRuns) forwards() (all []forward) {
+	for _, r := range runs {
+		if r.kernel == server {
+			all = append(all, r.forward)
+		}
+	}
+	return all
+}
+
+// run has the kernel's rping and ours ping each other, in both roles. Both ends check every byte: ours
+// against what it has to be, and for the kernel's the hash of what it printed is compared.
+func (runs rpingRuns) run(t *testing.T, sh *shell) {
+	t.Helper()
+	script := new(strings.Builder)
+	script.WriteString(rpingScript)
+	for _, r := range runs {
+		fmt.Fprintf(script, "%s %d %d %d", r.kernel, r.port(), r.count, r.size)
+		if r.createQP {
+			script.WriteString(" -q")
+		}
+		script.WriteString("\n")
+	}
+	sh.start(t, script.String())
+	for _, r := range runs {
+		t.Run(fmt.Sprintf("kernel is %v/%s", r.kernel, r.name), func(t *testing.T) { r.run(t, sh) })
+	}
+	sh.finish(t)
 }
 
 // rpingScript defines the functions client and server, whose arguments are port, count, size and what else to tell rping. Each
@@ -126,17 +139,17 @@ func (r *rpingRun) port() int {
 	return port(r.listener.Addr())
 }
 
-func (r *rpingRun) run(t *testing.T, g *guest) {
+func (r *rpingRun) run(t *testing.T, sh *shell) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	go func() { // without a guest there is nothing to wait for
 		select {
-		case <-g.over:
+		case <-sh.g.over:
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
-	ep := r.connect(ctx, t, g)
+	ep := r.connect(ctx, t, sh)
 	setup, ok := iwarp.SetupOf(ep)
 	if !ok {
 		t.Fatal("the endpoint is none of iwarp's")
@@ -153,17 +166,17 @@ func (r *rpingRun) run(t *testing.T, g *guest) {
 	if n, err := end(ctx, ep, o); err != nil || n != r.count {
 		t.Errorf("%d pings here, error %v; want %d", n, err, r.count)
 	}
-	got := g.await(t, fmt.Sprintf("RPING %d ", r.port()))
+	got := sh.await(t, fmt.Sprintf("RPING %d ", r.port()))
 	if want := fmt.Sprintf("0 %x  -", r.printed()); got != want {
 		t.Errorf("rping ended with status and hash %q, want %q", got, want)
 	}
 }
 
 // connect makes the connection.
-func (r *rpingRun) connect(ctx context.Context, t *testing.T, g *guest) transport.Endpoint {
+func (r *rpingRun) connect(ctx context.Context, t *testing.T, sh *shell) transport.Endpoint {
 	t.Helper()
 	if r.kernel == server {
-		g.await(t, fmt.Sprintf("LISTENING %d", r.port()))
+		sh.await(t, fmt.Sprintf("LISTENING %d", r.port()))
 		addr := fmt.Sprintf("127.0.0.1:%d", r.forward.Host)
 		for _, refused := range r.refused {
 			ep, err := iwarp.Dialer{Config: refused.cfg}.Dial(ctx, addr, nil)
