@@ -1,14 +1,27 @@
-# What is done by hand. CI runs .ci/run.
+# What is done by hand. CI runs .ci/quick and .ci/run.
 
 interop_flags = -tags interop -count=1 -v
 
-.PHONY: test ci interop interop-full
+.PHONY: test quick ci soak mount interop interop-full
 
 test:
 	go test ./...
 
+# What must hold of every change: 15 minutes.
+quick:
+	bash .ci/quick
+
+# Everything: an hour.
 ci:
 	bash .ci/run
+
+# For what takes longer; docs/soak.md gets what came of it.
+soak:
+	bash .ci/soak
+
+# The Linux kernel mounts an export, writes, reads and compares. As below, but one guest.
+mount:
+	go test $(interop_flags) -timeout 5m -run '^TestVariants$$/^stock$$' ./interop/linux
 
 # As in CI. Takes root; the first run installs what the guest is made of.
 interop:
