@@ -158,7 +158,7 @@ func TestCancelStormReads(t *testing.T) {
 	})
 	conn := wait(t, r.program.conns)
 	waitFor(t, func() bool { return r.server.Stats().InFlight == 0 })
-	memoryBack(t, conn)
+	r.memoryBack()
 	cs, ss := c.Stats(), conn.Stats()
 	if cs.DonesSent == 0 || cs.DonesSent != ss.DonesReceived || ss.DonesIgnored != 0 {
 		t.Errorf("client sent %d RDMA_DONEs, the server took %d and ignored %d", cs.DonesSent, ss.DonesReceived, ss.DonesIgnored)

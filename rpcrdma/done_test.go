@@ -63,12 +63,6 @@ func (r *rig) freed(n int) {
 	}
 }
 
-// memoryBack waits until the budget of a server's connection has got everything back.
-func memoryBack(t testing.TB, c *rpcrdma.Conn) {
-	t.Helper()
-	waitRight(t, c.MemoryMissing)
-}
-
 // TestReplyReads has a server answer a client that offers too little, or nothing (draft sections 3.4, 3.8, 5.1, 5.2). The client reads what it was
 // left. The memory of the reply stays until its RDMA_DONE, and no longer.
 func TestReplyReads(t *testing.T) {
@@ -182,10 +176,10 @@ func TestReplyReads(t *testing.T) {
 			r.freed(tt.count)
 			p.alive()
 			r.notFreed()
-			memoryBack(t, conn)
 			if got := conn.Stats(); got.DonesReceived != 1 || got.DonesIgnored != 0 || got.Withheld != 0 {
 				t.Errorf("counters %+v", got)
 			}
+			r.memoryBack(p)
 			// Nobody has a window into it any more.
 			s := got.Reads[0].Segment
 			if p.canRead(s) {
@@ -248,7 +242,7 @@ func TestReplyNotRead(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRigOn(t, rpcrdma.Config{Dialect: tt.dialect, MaxMessage: 65536}, tt.lcfg, func(l transport.Listener) transport.Listener { return l })
+			r := newRigOn(t, rpcrdma.Config{Dialect: tt.dialect, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 262144}, tt.lcfg, func(l transport.Listener) transport.Listener { return l })
 			p := r.raw(inline4k)
 			p.alive()
 			conn := wait(t, r.program.conns)
@@ -275,10 +269,10 @@ func TestReplyNotRead(t *testing.T) {
 			}
 			r.freed(tt.count)
 			p.alive()
-			memoryBack(t, conn)
 			if got := conn.Stats().TooLong; got != tooLong {
 				t.Errorf("TooLong %d, want %d", got, tooLong)
 			}
+			r.memoryBack(p)
 		})
 	}
 }
@@ -331,7 +325,7 @@ func TestReplyReadsBothEnds(t *testing.T) {
 			if got := conn.Stats(); got.DonesReceived != want || got.DonesIgnored != 0 {
 				t.Errorf("server: %d RDMA_DONEs, %d ignored, want %d and none", got.DonesReceived, got.DonesIgnored, want)
 			}
-			memoryBack(t, conn)
+			r.memoryBack()
 		})
 	}
 }

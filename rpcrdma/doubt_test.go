@@ -164,7 +164,8 @@ func TestGrantsInDoubt(t *testing.T) {
 func TestMemoryInDoubt(t *testing.T) {
 	for _, tt := range []string{"call", "reply"} {
 		t.Run(tt, func(t *testing.T) {
-			r := newDoubtRig(t, rpcrdma.Config{MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072})
+			cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072}
+			r := newDoubtRig(t, cfg)
 			for i := range uint32(2) {
 				h := header(0xb10c+i, rpcrdma.TypeMsg)
 				h.SetReply([]chunks.Segment{r.expose(make([]byte, 65536), transport.RemoteWrite)})
@@ -199,7 +200,7 @@ func TestMemoryInDoubt(t *testing.T) {
 			r.program.gate <- struct{}{}
 			r.next()
 			r.alive()
-			memoryBack(t, r.c)
+			newMemoryProbe(t, cfg, r.program, nil).check(r.rawPeer)
 			goesOn(t, r.c, r.rawPeer)
 			r.settled()
 		})

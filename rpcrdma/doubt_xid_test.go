@@ -163,7 +163,7 @@ func TestBothWaysReads(t *testing.T) {
 }
 
 func newSlowRig(t testing.TB, cfg rpcrdma.Config) (*rig, chan *slowSends) {
-	made := make(chan *slowSends, 16)
+	made := make(chan *slowSends, 1024)
 	return newRigOn(t, cfg, loopback.Config{}, func(l transport.Listener) transport.Listener {
 		return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
 			e := &slowSends{Endpoint: ep, held: make(chan func(), 1024)}

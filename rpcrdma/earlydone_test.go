@@ -38,8 +38,7 @@ func TestEarlyDoneStalls(t *testing.T) {
 		r.notFreed()
 		wait(t, ep.held)()
 		r.freed(2)
-		memoryBack(t, conn)
-		other.alive()
+		r.memoryBack(other)
 	}
 }
 
@@ -63,10 +62,10 @@ func TestEarlyDoneSent(t *testing.T) {
 	}
 	pass(conn, 2*rpcrdma.StallTicks)
 	p.alive()
-	memoryBack(t, conn)
 	if got := conn.Stats(); got.DonesReceived != 1 || got.DonesMissed != 0 {
 		t.Errorf("counters %+v", got)
 	}
+	r.memoryBack(p)
 }
 
 // pass has ticks of PeerTimeout pass on a connection, whatever the clock says.

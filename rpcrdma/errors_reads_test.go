@@ -63,11 +63,11 @@ func TestReplyReadsHalfExposed(t *testing.T) {
 		r.freed(3)
 		waitFor(t, func() bool { return conn.Holding() == before })
 	}
-	left.Store(3)
+	left.Store(100)
 	p.source(9, 3, 5000)
 	p.done(9)
 	r.freed(3)
-	memoryBack(t, conn)
+	r.memoryBack(p)
 }
 
 // fewWindows is an endpoint that can expose as much memory as is left.

@@ -57,18 +57,6 @@ func (c *Conn) awaited() int {
 	return c.supply.promised + len(c.posted)
 }
 
-// MemoryMissing says what of the budget has not come back to a connection that is idle.
-func (c *Conn) MemoryMissing() string {
-	b, m := c.budget, &c.memory
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.free != c.cfg.ServerMemory || m.free != c.cfg.ConnMemory || m.pinned != 0 || len(m.withheld) > 0 || m.waiting != 0 {
-		return fmt.Sprintf("free %d of %d and %d of %d, %d replies pinned, %d withheld, %d calls waiting",
-			b.free, c.cfg.ServerMemory, m.free, c.cfg.ConnMemory, m.pinned, len(m.withheld), m.waiting)
-	}
-	return ""
-}
-
 // Waiting returns how many calls of all connections wait for memory.
 func (c *Conn) Waiting() int { return int(c.budget.queued.Load()) }
 
@@ -96,21 +84,6 @@ func (c *Conn) Busy() bool {
 
 // Tick has a quarter of PeerTimeout pass.
 func (c *Conn) Tick() { c.tick() }
-
-// Calls returns how many calls have credits.
-func (c *Conn) Calls() int {
-	_, calls, _, _ := c.window.State()
-	return calls
-}
-
-// SameXIDs has c go on with the transaction ids of another connection.
-func (c *Conn) SameXIDs(as *Conn) {
-	as.mu.Lock()
-	defer as.mu.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.xid = as.xid
-}
 
 // ReadLimit returns the limit of RDMA Reads; 0: none but that of the connection.
 func (c *Conn) ReadLimit() int {

@@ -247,6 +247,7 @@ type rig struct {
 	program *program
 	server  *oncrpc.Server
 	served  chan error
+	cfg     rpcrdma.Config
 	ledgers ledgers // of the server's connections
 }
 
@@ -261,7 +262,7 @@ func newRigOn(t testing.TB, cfg rpcrdma.Config, lcfg loopback.Config, wrap func(
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
-	r := &rig{t: t, fabric: loopback.New(), program: newProgram(), served: make(chan error, 1)}
+	r := &rig{t: t, cfg: cfg, fabric: loopback.New(), program: newProgram(), served: make(chan error, 1)}
 	l, err := r.fabric.Listen(rigAddr, lcfg)
 	if err != nil {
 		t.Fatal(err)

@@ -105,8 +105,8 @@ func (s *storm) run(provider string) {
 		free, all, queued := last.ReceiveMemory()
 		return free == all && queued == 0 && last.Holding().Server == s.cfg.ServerMemory && last.Waiting() == 0
 	})
+	s.cr.memoryBack(s.t)
 	for _, c := range conns {
-		memoryBack(s.t, c)
 		if err := c.Err(); errors.Is(err, rpcrdma.ErrExceeded) {
 			s.t.Error(err)
 		}

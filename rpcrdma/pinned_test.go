@@ -74,6 +74,7 @@ func TestPinnedReceives(t *testing.T) {
 				const readers, credits = 12, 8
 				cr := newCrowd(t, provider, 0, rpcrdma.Config{
 					Dialect: rpcrdma.Draft, Credits: credits, ReceiveMemory: max(1, int64(receives)*testReceiveSize), PeerTimeout: time.Hour,
+					MaxMessage: rpcrdma.MaxInline, ConnMemory: 2 * rpcrdma.MaxInline, ServerMemory: 8 * rpcrdma.MaxInline,
 				})
 				var all []*reader
 				for range readers {
@@ -91,10 +92,11 @@ func TestPinnedReceives(t *testing.T) {
 						r.acknowledge()
 					}
 				}
+				var peers []*rawPeer
 				for _, r := range all {
-					r.alive()
-					memoryBack(t, r.conn)
+					peers = append(peers, r.rawPeer)
 				}
+				cr.memoryBack(t, peers...)
 				waitFor(t, func() bool {
 					free, size, queued := all[0].conn.ReceiveMemory()
 					return free == size && queued == 0
@@ -166,8 +168,7 @@ func TestPinnedNotAhead(t *testing.T) {
 	for r.calls+len(r.owed) > 0 {
 		r.acknowledge()
 	}
-	r.alive()
-	memoryBack(t, r.conn)
+	rig.memoryBack(r.rawPeer)
 }
 
 // TestOneAtATime has others hold all memory for messages. A client that makes one call at a time, and reads its reply, waits for nobody.

@@ -79,7 +79,7 @@ func TestPlayed(t *testing.T) {
 		p.settle()
 		p.rawPeer.ep.Close()
 		ended(p.t, p.conn)
-		memoryBack(p.t, p.conn)
+		p.r.memoryBack()
 		if free, all, _ := p.conn.ReceiveMemory(); free != all && p.other == nil {
 			rt.Errorf("%d bytes of %d for messages free", free, all)
 		}

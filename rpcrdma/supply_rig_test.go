@@ -73,6 +73,7 @@ type crowd struct {
 	addr    string
 	dialer  transport.Dialer
 	clients []*rpcrdma.Conn
+	cfg     rpcrdma.Config
 }
 
 // providers are what the tests below run on.
@@ -105,6 +106,7 @@ func newCrowd(t testing.TB, provider string, n int, cfg rpcrdma.Config) *crowd {
 		meter:   &allocMeter{Domain: new(loopback.Domain), receive: testReceiveSize},
 		addr:    l.Addr().String(),
 		dialer:  d,
+		cfg:     cfg,
 	}
 	cr.server.Handle(cr.program.program())
 	served := make(chan error, 1)

@@ -40,5 +40,5 @@ func TestWithheldLetGo(t *testing.T) {
 		r.freed(3)
 	}
 	p.alive()
-	memoryBack(t, conn)
+	r.memoryBack(p)
 }

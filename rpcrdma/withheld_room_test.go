@@ -9,7 +9,10 @@ import (
 
 // TestLateDoneMakesRoom has a reply withheld as there are as many RDMA_DONEs owed as there may be, one of them late. That one makes room for it, too.
 func TestLateDoneMakesRoom(t *testing.T) {
-	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: 2, PeerTimeout: time.Hour})
+	r := newRig(t, rpcrdma.Config{
+		Dialect: rpcrdma.Draft, Credits: 2, PeerTimeout: time.Hour,
+		MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 262144,
+	})
 	p := r.raw(inline4k)
 	p.alive()
 	conn := wait(t, r.program.conns)
@@ -29,7 +32,7 @@ func TestLateDoneMakesRoom(t *testing.T) {
 	p.done(3)
 	r.freed(2)
 	p.alive()
-	memoryBack(t, conn)
+	r.memoryBack(p)
 }
 
 // TestWithheldGrantsNothing has a reply be withheld while no call waits: others grant nothing all the same (draft section 11), and the last of those that
@@ -58,5 +61,5 @@ func TestWithheldGrantsNothing(t *testing.T) {
 	p.done(2)
 	p.done(3)
 	p.alive()
-	memoryBack(t, conn)
+	r.memoryBack(p)
 }

@@ -97,10 +97,10 @@ func TestWithheld(t *testing.T) {
 	}
 	p.alive()
 	r.notFreed()
-	memoryBack(t, conn)
 	if got := conn.Stats(); got.Withheld != 1 || got.DonesReceived != 3 || got.DonesIgnored != 0 || got.DonesMissed != 0 {
 		t.Errorf("counters %+v", got)
 	}
+	r.memoryBack(p)
 }
 
 // TestWithheldInTurn has many replies withheld: they leave in order, each when there is room for it.
@@ -129,7 +129,7 @@ func TestWithheldInTurn(t *testing.T) {
 	}
 	r.freed(calls)
 	p.alive()
-	memoryBack(t, conn)
+	r.memoryBack(p)
 }
 
 // TestWithheldInOrder has a short reply, for which there is room, wait behind a longer one that is withheld: it might come for ever ahead of it.
@@ -163,7 +163,7 @@ func TestWithheldInOrder(t *testing.T) {
 	}
 	r.freed(3)
 	p.alive()
-	memoryBack(t, conn)
+	r.memoryBack(p)
 }
 
 // TestServerShare has several clients pin what the server has: each has one reply pinned in any case, and waits for more until its own
@@ -198,10 +198,7 @@ func TestServerShare(t *testing.T) {
 		p.done(2)
 	}
 	r.freed(8)
-	for i, p := range peers {
-		p.alive()
-		memoryBack(t, conns[i])
-	}
+	r.memoryBack(peers...)
 }
 
 // TestWithheldStorm has clients of several kinds at a server of little memory: real ones, which cancel and leave when they like, and ones that are slow with their
