@@ -1,19 +1,21 @@
-package mpa
+package mpa_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // rtrReply is what a responder says to a request, of IRD 8, and what it has then.
 type rtrReply struct {
 	name    string
-	cfg     Config
+	cfg     mpa.Config
 	request string // enhanced data
 	reply   string // likewise
-	rtr     RTR
+	rtr     mpa.RTR
 	ird     int
 	anySend bool
 }
@@ -37,19 +39,19 @@ func checkRTRReplies(t *testing.T, tests []rtrReply) {
 
 // A responder that names one kind of RTR.
 func TestOneRTR(t *testing.T) {
-	with := func(rtr RTR) Config { return Config{IRD: 16, ORD: 16, OneRTR: true, RTR: rtr} }
+	with := func(rtr mpa.RTR) mpa.Config { return mpa.Config{IRD: 16, ORD: 16, OneRTR: true, RTR: rtr} }
 	all := with(0)
 	checkRTRReplies(t, []rtrReply{
-		{"every kind offered", all, "c008c004", "80108008", RTRWrite, 16, false},
-		{"Write and Send", all, "c0088004", "80108008", RTRWrite, 16, false},
-		{"Read and Send", all, "c0084004", "80104008", RTRRead, 16, false},
-		{"Read", all, "80084004", "80104008", RTRRead, 16, false},
-		{"Send", all, "c0080004", "c0100008", RTRSend, 16, false},
-		{"no Write taken", with(RTRSend | RTRRead), "c008c004", "80104008", RTRRead, 16, false},
-		{"nothing but a Send taken", with(RTRSend), "c008c004", "c0100008", RTRSend, 16, false},
-		{"none that is taken", with(RTRSend | RTRRead), "80088004", "80104008", RTRRead, 16, false},
-		{"none offered", all, "80080004", "80108008", RTRWrite, 16, false},
-		{"no Read without an IRD", Config{ORD: 16, OneRTR: true}, "c0084004", "c0000008", RTRSend, 0, false},
+		{"every kind offered", all, "c008c004", "80108008", mpa.RTRWrite, 16, false},
+		{"Write and Send", all, "c0088004", "80108008", mpa.RTRWrite, 16, false},
+		{"Read and Send", all, "c0084004", "80104008", mpa.RTRRead, 16, false},
+		{"Read", all, "80084004", "80104008", mpa.RTRRead, 16, false},
+		{"Send", all, "c0080004", "c0100008", mpa.RTRSend, 16, false},
+		{"no Write taken", with(mpa.RTRSend | mpa.RTRRead), "c008c004", "80104008", mpa.RTRRead, 16, false},
+		{"nothing but a Send taken", with(mpa.RTRSend), "c008c004", "c0100008", mpa.RTRSend, 16, false},
+		{"none that is taken", with(mpa.RTRSend | mpa.RTRRead), "80088004", "80104008", mpa.RTRRead, 16, false},
+		{"none offered", all, "80080004", "80108008", mpa.RTRWrite, 16, false},
+		{"no Read without an IRD", mpa.Config{ORD: 16, OneRTR: true}, "c0084004", "c0000008", mpa.RTRSend, 0, false},
 		{"client-server", all, "4008c004", "00100008", 0, 16, false},
 	})
 }
@@ -57,8 +59,8 @@ func TestOneRTR(t *testing.T) {
 // The dialect of draft-ietf-storm-mpa-peer-connect-05, section 9: the IRD is not above the initiator's ORD, but for an RTR by Read, and no
 // kind is named if none is common.
 func TestDraft05(t *testing.T) {
-	draft := Config{IRD: 16, ORD: 16, Draft05: true}
-	with := func(change func(*Config)) Config {
+	draft := mpa.Config{IRD: 16, ORD: 16, Draft05: true}
+	with := func(change func(*mpa.Config)) mpa.Config {
 		c := draft
 		change(&c)
 		return c
@@ -68,39 +70,39 @@ func TestDraft05(t *testing.T) {
 		{"IRD equal", draft, "00080010", "00100008", 0, 16, false},
 		{"IRD below", draft, "00080020", "00100008", 0, 16, false},
 		{"no reads", draft, "00080000", "00000008", 0, 0, false},
-		{"without the dialect", Config{IRD: 16, ORD: 16}, "00080004", "00100008", 0, 16, false},
+		{"without the dialect", mpa.Config{IRD: 16, ORD: 16}, "00080004", "00100008", 0, 16, false},
 		{"0x3FFF", draft, "3fff3fff", "3fff3fff", 0, 16, false},
-		{"manual reads", with(func(c *Config) { c.ManualReads = true }), "00080004", "3fff3fff", 0, 16, false},
+		{"manual reads", with(func(c *mpa.Config) { c.ManualReads = true }), "00080004", "3fff3fff", 0, 16, false},
 
-		{"every kind", draft, "c008c004", "c004c008", RTRSend | RTRWrite | RTRRead, 4, false},
-		{"a Read where the initiator's ORD is 0", draft, "c0084000", "c0014008", RTRSend | RTRRead, 1, false},
-		{"a Read that is not offered", draft, "c0088000", "c0008008", RTRSend | RTRWrite, 0, false},
-		{"a Read that is not taken", with(func(c *Config) { c.RTR = RTRWrite }), "8008c000", "80008008", RTRWrite, 0, false},
-		{"a Read that is not the one", with(func(c *Config) { c.OneRTR = true }), "8008c000", "80008008", RTRWrite, 0, false},
-		{"a Read that is the one", with(func(c *Config) { c.OneRTR = true }), "c0084000", "80014008", RTRRead, 1, false},
+		{"every kind", draft, "c008c004", "c004c008", mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead, 4, false},
+		{"a Read where the initiator's ORD is 0", draft, "c0084000", "c0014008", mpa.RTRSend | mpa.RTRRead, 1, false},
+		{"a Read that is not offered", draft, "c0088000", "c0008008", mpa.RTRSend | mpa.RTRWrite, 0, false},
+		{"a Read that is not taken", with(func(c *mpa.Config) { c.RTR = mpa.RTRWrite }), "8008c000", "80008008", mpa.RTRWrite, 0, false},
+		{"a Read that is not the one", with(func(c *mpa.Config) { c.OneRTR = true }), "8008c000", "80008008", mpa.RTRWrite, 0, false},
+		{"a Read that is the one", with(func(c *mpa.Config) { c.OneRTR = true }), "c0084000", "80014008", mpa.RTRRead, 1, false},
 		{"flags without A", draft, "4008c000", "00000008", 0, 0, false},
 
-		{"no common kind", with(func(c *Config) { c.RTR = RTRSend }), "8008c004", "80040008", RTRSend, 4, true},
-		{"no common kind, one", with(func(c *Config) { c.RTR, c.OneRTR = RTRSend|RTRRead, true }), "80088004", "80040008", RTRSend, 4, true},
-		{"none offered", draft, "80080004", "80040008", RTRSend, 4, true},
-		{"no common kind, and no Send taken", with(func(c *Config) { c.RTR = RTRWrite }), "80084004", "80048008", RTRWrite, 4, false},
-		{"no common kind, no Send taken, no reads", with(func(c *Config) { c.RTR = RTRRead }), "80088000", "80014008", RTRRead, 1, false},
-		{"no common kind, without the dialect", Config{IRD: 16, ORD: 16, RTR: RTRSend}, "8008c004", "c0100008", RTRSend, 16, false},
+		{"no common kind", with(func(c *mpa.Config) { c.RTR = mpa.RTRSend }), "8008c004", "80040008", mpa.RTRSend, 4, true},
+		{"no common kind, one", with(func(c *mpa.Config) { c.RTR, c.OneRTR = mpa.RTRSend|mpa.RTRRead, true }), "80088004", "80040008", mpa.RTRSend, 4, true},
+		{"none offered", draft, "80080004", "80040008", mpa.RTRSend, 4, true},
+		{"no common kind, and no Send taken", with(func(c *mpa.Config) { c.RTR = mpa.RTRWrite }), "80084004", "80048008", mpa.RTRWrite, 4, false},
+		{"no common kind, no Send taken, no reads", with(func(c *mpa.Config) { c.RTR = mpa.RTRRead }), "80088000", "80014008", mpa.RTRRead, 1, false},
+		{"no common kind, without the dialect", mpa.Config{IRD: 16, ORD: 16, RTR: mpa.RTRSend}, "8008c004", "c0100008", mpa.RTRSend, 16, false},
 	})
 }
 
 // An initiator understands the dialect, whether it has it or not, and takes the first message to be a Send if no kind is named.
 func TestInitiateDraft05(t *testing.T) {
 	for _, draft := range []bool{false, true} {
-		cfg := Config{IRD: 16, ORD: 4, PeerToPeer: true, Draft05: draft}
+		cfg := mpa.Config{IRD: 16, ORD: 4, PeerToPeer: true, Draft05: draft}
 		for _, tt := range []struct {
 			name, reply string
-			want        Setup
+			want        mpa.Setup
 		}{
-			{"IRD lowered", "c004c010", Setup{ORD: 4, PeerIRD: 4, PeerORD: 16, RTR: RTRWrite}},
-			{"no kind", "80040010", Setup{ORD: 4, PeerIRD: 4, PeerORD: 16, RTR: RTRSend, AnySend: true}},
-			{"no kind, and no IRD", "80000010", Setup{ORD: 0, PeerIRD: 0, PeerORD: 16, RTR: RTRSend, AnySend: true}},
-			{"a Send by name", "c0040010", Setup{ORD: 4, PeerIRD: 4, PeerORD: 16, RTR: RTRSend}},
+			{"IRD lowered", "c004c010", mpa.Setup{ORD: 4, PeerIRD: 4, PeerORD: 16, RTR: mpa.RTRWrite}},
+			{"no kind", "80040010", mpa.Setup{ORD: 4, PeerIRD: 4, PeerORD: 16, RTR: mpa.RTRSend, AnySend: true}},
+			{"no kind, and no IRD", "80000010", mpa.Setup{ORD: 0, PeerIRD: 0, PeerORD: 16, RTR: mpa.RTRSend, AnySend: true}},
+			{"a Send by name", "c0040010", mpa.Setup{ORD: 4, PeerIRD: 4, PeerORD: 16, RTR: mpa.RTRSend}},
 		} {
 			t.Run(fmt.Sprintf("%s, draft's dialect %t", tt.name, draft), func(t *testing.T) {
 				said, s, err := initiateTo(t, cfg, nil, repFrame(t, "10 02 0004"+tt.reply))

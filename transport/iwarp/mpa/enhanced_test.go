@@ -1,4 +1,4 @@
-package mpa
+package mpa_test
 
 import (
 	"errors"
@@ -6,27 +6,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 func TestEnhancedData(t *testing.T) {
 	for _, tt := range []struct {
 		name, in string
-		want     EnhancedData
+		want     mpa.EnhancedData
 	}{
-		{"zero", "0000 0000", EnhancedData{}},
-		{"A", "8000 0000", EnhancedData{PeerToPeer: true}},
-		{"B", "4000 0000", EnhancedData{RTR: RTRSend}},
-		{"C", "0000 8000", EnhancedData{RTR: RTRWrite}},
-		{"D", "0000 4000", EnhancedData{RTR: RTRRead}},
-		{"IRD", "0102 0000", EnhancedData{IRD: 0x102}},
-		{"ORD", "0000 0102", EnhancedData{ORD: 0x102}},
-		{"largest", "3ffe 3ffe", EnhancedData{IRD: MaxReads, ORD: MaxReads}},
-		{"manual", "3fff 3fff", EnhancedData{IRD: ReadsManual, ORD: ReadsManual}},
-		{"all", "ffff ffff", EnhancedData{PeerToPeer: true, RTR: RTRSend | RTRWrite | RTRRead, IRD: 0x3fff, ORD: 0x3fff}},
+		{"zero", "0000 0000", mpa.EnhancedData{}},
+		{"A", "8000 0000", mpa.EnhancedData{PeerToPeer: true}},
+		{"B", "4000 0000", mpa.EnhancedData{RTR: mpa.RTRSend}},
+		{"C", "0000 8000", mpa.EnhancedData{RTR: mpa.RTRWrite}},
+		{"D", "0000 4000", mpa.EnhancedData{RTR: mpa.RTRRead}},
+		{"IRD", "0102 0000", mpa.EnhancedData{IRD: 0x102}},
+		{"ORD", "0000 0102", mpa.EnhancedData{ORD: 0x102}},
+		{"largest", "3ffe 3ffe", mpa.EnhancedData{IRD: mpa.MaxReads, ORD: mpa.MaxReads}},
+		{"manual", "3fff 3fff", mpa.EnhancedData{IRD: mpa.ReadsManual, ORD: mpa.ReadsManual}},
+		{"all", "ffff ffff", mpa.EnhancedData{PeerToPeer: true, RTR: mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead, IRD: 0x3fff, ORD: 0x3fff}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := unhex(t, tt.in)
-			got, rest, err := ParseEnhancedData(append(in[:4:4], "rest"...))
+			got, rest, err := mpa.ParseEnhancedData(append(in[:4:4], "rest"...))
 			if err != nil || string(rest) != "rest" {
 				t.Fatalf("got rest %q, %v", rest, err)
 			}
@@ -37,7 +39,7 @@ func TestEnhancedData(t *testing.T) {
 				t.Errorf("Append (-want +got):\n%s", diff)
 			}
 			for i := range in {
-				if _, _, err := ParseEnhancedData(in[:i]); !errors.Is(err, ErrFrame) {
+				if _, _, err := mpa.ParseEnhancedData(in[:i]); !errors.Is(err, mpa.ErrFrame) {
 					t.Errorf("%d bytes: got %v, want ErrFrame", i, err)
 				}
 			}
@@ -48,7 +50,7 @@ func TestEnhancedData(t *testing.T) {
 func TestEnhancedDataRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "b")
-		d, _, err := ParseEnhancedData(b)
+		d, _, err := mpa.ParseEnhancedData(b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,11 +62,11 @@ func TestEnhancedDataRoundTrip(t *testing.T) {
 
 func TestRTRString(t *testing.T) {
 	for _, tt := range []struct {
-		in   RTR
+		in   mpa.RTR
 		want string
 	}{
-		{0, "none"}, {RTRSend, "send"}, {RTRWrite, "write"}, {RTRRead, "read"},
-		{RTRSend | RTRRead, "send|read"}, {RTRSend | RTRWrite | RTRRead, "send|write|read"}, {RTRWrite | 0x80, "write|unknown"},
+		{0, "none"}, {mpa.RTRSend, "send"}, {mpa.RTRWrite, "write"}, {mpa.RTRRead, "read"},
+		{mpa.RTRSend | mpa.RTRRead, "send|read"}, {mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead, "send|write|read"}, {mpa.RTRWrite | 0x80, "write|unknown"},
 	} {
 		if got := tt.in.String(); got != tt.want {
 			t.Errorf("%#x: got %q, want %q", uint8(tt.in), got, tt.want)

@@ -1,4 +1,4 @@
-package mpa
+package mpa_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // reqFrame and repFrame are frames whose bytes behind the key are given in hex; blanks do not count.
@@ -33,17 +35,17 @@ var startupFrames = []struct {
 	name string
 	in   func(testing.TB, string) []byte
 	tail string
-	want Frame
+	want mpa.Frame
 }{
-	{"bare request", reqFrame, "00 01 0000", Frame{Revision: 1}},
-	{"bare reply", repFrame, "00 01 0000", Frame{Reply: true, Revision: 1}},
-	{"M", reqFrame, "80 01 0000", Frame{Revision: 1, Markers: true}},
-	{"C", reqFrame, "40 01 0000", Frame{Revision: 1, CRC: true}},
-	{"R", repFrame, "20 01 0000", Frame{Reply: true, Revision: 1, Reject: true}},
-	{"S", reqFrame, "10 02 0000", Frame{Revision: 2, Enhanced: true}},
-	{"every bit", repFrame, "f0 ff 0000", Frame{Reply: true, Revision: 255, Markers: true, CRC: true, Reject: true, Enhanced: true}},
-	{"private data", reqFrame, "00 00 0003 616263", Frame{PrivateData: []byte("abc")}},
-	{"the most private data", reqFrame, "00 01 0200" + strings.Repeat("5a", 512), Frame{Revision: 1, PrivateData: bytes.Repeat([]byte{0x5a}, 512)}},
+	{"bare request", reqFrame, "00 01 0000", mpa.Frame{Revision: 1}},
+	{"bare reply", repFrame, "00 01 0000", mpa.Frame{Reply: true, Revision: 1}},
+	{"M", reqFrame, "80 01 0000", mpa.Frame{Revision: 1, Markers: true}},
+	{"C", reqFrame, "40 01 0000", mpa.Frame{Revision: 1, CRC: true}},
+	{"R", repFrame, "20 01 0000", mpa.Frame{Reply: true, Revision: 1, Reject: true}},
+	{"S", reqFrame, "10 02 0000", mpa.Frame{Revision: 2, Enhanced: true}},
+	{"every bit", repFrame, "f0 ff 0000", mpa.Frame{Reply: true, Revision: 255, Markers: true, CRC: true, Reject: true, Enhanced: true}},
+	{"private data", reqFrame, "00 00 0003 616263", mpa.Frame{PrivateData: []byte("abc")}},
+	{"the most private data", reqFrame, "00 01 0200" + strings.Repeat("5a", 512), mpa.Frame{Revision: 1, PrivateData: bytes.Repeat([]byte{0x5a}, 512)}},
 }
 
 func TestFrame(t *testing.T) {
@@ -51,7 +53,7 @@ func TestFrame(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			in := tt.in(t, tt.tail)
 			for _, behind := range []string{"", "next"} {
-				got, n, err := ParseFrame(append(bytes.Clone(in), behind...))
+				got, n, err := mpa.ParseFrame(append(bytes.Clone(in), behind...))
 				if err != nil || n != len(in) {
 					t.Fatalf("ParseFrame: %d bytes, %v, want %d", n, err, len(in))
 				}
@@ -75,15 +77,15 @@ func TestFrameTruncated(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			in := tt.in(t, tt.tail)
 			for i := range in {
-				if _, _, err := ParseFrame(in[:i]); !errors.Is(err, ErrFrame) {
+				if _, _, err := mpa.ParseFrame(in[:i]); !errors.Is(err, mpa.ErrFrame) {
 					t.Fatalf("ParseFrame of %d bytes: got %v, want ErrFrame", i, err)
 				}
-				f := Frame{Reply: tt.want.Reply}
+				f := mpa.Frame{Reply: tt.want.Reply}
 				want := io.ErrUnexpectedEOF
 				if i == 0 {
 					want = io.EOF
 				}
-				if n, err := readFrame(bytes.NewReader(in[:i]), &f); err != want || n != i {
+				if n, err := mpa.ReadFrame(bytes.NewReader(in[:i]), &f); err != want || n != i {
 					t.Fatalf("readFrame of %d bytes: got %d, %v, want %v", i, n, err, want)
 				}
 			}
@@ -93,7 +95,7 @@ func TestFrameTruncated(t *testing.T) {
 
 // RFC 5044 section 7.1: the reserved bits are zero when sent, and not checked on receipt.
 func TestFrameReservedBits(t *testing.T) {
-	got, _, err := ParseFrame(repFrame(t, "5f 02 0001 aa"))
+	got, _, err := mpa.ParseFrame(repFrame(t, "5f 02 0001 aa"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,45 +108,59 @@ func TestFrameReservedBits(t *testing.T) {
 	}
 }
 
+const keyLen = 16
+
 // rpcHeader is the beginning of an RPC message over TCP: the first two bytes of its record mark, and the last of its type and
 // its RPC version, are as said.
 func rpcHeader(mark, mark2, mtype, version byte) []byte {
 	return []byte{mark, mark2, 0, 40, 0xde, 0xad, 0xbe, 0xef, 0, 0, 0, mtype, 0, 0, 0, version, 0, 1, 0x86, 0xa3}
 }
 
+// What an error says of a frame. The first two come with ErrNotMPA.
+const (
+	wrongKey    = "wrong key"
+	rpcKey      = "it speaks RPC over TCP"
+	longPrivate = "private data of more than 512 bytes"
+)
+
+// saysFrame reports whether err is of a frame with that wrong, and of nothing else.
+func saysFrame(err error, wrong string) bool {
+	return errors.Is(err, mpa.ErrFrame) && errors.Is(err, mpa.ErrNotMPA) == (wrong != longPrivate) && strings.Contains(err.Error(), wrong)
+}
+
 func TestBadFrames(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		in   []byte
-		want error
+		want string
 	}{
-		{"another protocol", []byte("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), errKey},
-		{"key of neither", append([]byte("MPA ID Rex Frame"), 0, 1, 0, 0), errKey},
-		{"key of other case", append([]byte("MPA ID req Frame"), 0, 1, 0, 0), errKey},
-		{"last byte of the key", append([]byte("MPA ID Req FramE"), 0, 1, 0, 0), errKey},
-		{"RPC over TCP", rpcHeader(0x80, 0, 0, 2), errRPC},
-		{"RPC over TCP, the first of two fragments", rpcHeader(0, 0, 0, 2), errKey},
-		{"RPC over TCP, 64 KiB", rpcHeader(0x80, 1, 0, 2), errKey},
-		{"RPC over TCP, a reply", rpcHeader(0x80, 0, 1, 2), errKey},
-		{"RPC over TCP, version 3", rpcHeader(0x80, 0, 0, 3), errKey},
-		{"513 bytes", append(reqFrame(t, "00 01 0201"), make([]byte, 513)...), errPDLength},
-		{"65535 bytes", append(reqFrame(t, "00 01 ffff"), make([]byte, 65535)...), errPDLength},
+		{"another protocol", []byte("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), wrongKey},
+		{"key of neither", append([]byte("MPA ID Rex Frame"), 0, 1, 0, 0), wrongKey},
+		{"key of other case", append([]byte("MPA ID req Frame"), 0, 1, 0, 0), wrongKey},
+		{"last byte of the key", append([]byte("MPA ID Req FramE"), 0, 1, 0, 0), wrongKey},
+		{"RPC over TCP", rpcHeader(0x80, 0, 0, 2), rpcKey},
+		{"RPC over TCP, the first of two fragments", rpcHeader(0, 0, 0, 2), wrongKey},
+		{"RPC over TCP, 64 KiB", rpcHeader(0x80, 1, 0, 2), wrongKey},
+		{"RPC over TCP, a reply", rpcHeader(0x80, 0, 1, 2), wrongKey},
+		{"RPC over TCP, version 3", rpcHeader(0x80, 0, 0, 3), wrongKey},
+		{"513 bytes", append(reqFrame(t, "00 01 0201"), make([]byte, 513)...), longPrivate},
+		{"65535 bytes", append(reqFrame(t, "00 01 ffff"), make([]byte, 65535)...), longPrivate},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, _, err := ParseFrame(tt.in); !errors.Is(err, tt.want) || !errors.Is(err, ErrFrame) {
+			if _, _, err := mpa.ParseFrame(tt.in); !saysFrame(err, tt.want) {
 				t.Errorf("ParseFrame: got %v, want %v", err, tt.want)
 			}
 			r := bytes.NewReader(tt.in)
-			if _, err := readFrame(r, new(Frame)); !errors.Is(err, tt.want) || !errors.Is(err, ErrFrame) {
+			if _, err := mpa.ReadFrame(r, new(mpa.Frame)); !saysFrame(err, tt.want) {
 				t.Errorf("readFrame: got %v, want %v", err, tt.want)
 			}
-			if tt.want == errPDLength && r.Len() != len(tt.in)-20 {
+			if tt.want == longPrivate && r.Len() != len(tt.in)-20 {
 				t.Errorf("readFrame took %d bytes, want 20", len(tt.in)-r.Len())
 			}
 		})
 	}
-	f := Frame{PrivateData: make([]byte, 513)}
-	if got, err := f.Append([]byte("as before")); !errors.Is(err, ErrFrame) || string(got) != "as before" {
+	f := mpa.Frame{PrivateData: make([]byte, 513)}
+	if got, err := f.Append([]byte("as before")); !errors.Is(err, mpa.ErrFrame) || string(got) != "as before" {
 		t.Errorf("Append of 513 bytes: got %q, %v", got, err)
 	}
 }
@@ -159,8 +175,8 @@ func TestReadFrame(t *testing.T) {
 				"by halves": iotest.HalfReader,
 			} {
 				r := bytes.NewReader(in)
-				got := Frame{Reply: tt.want.Reply}
-				n, err := readFrame(wrap(r), &got)
+				got := mpa.Frame{Reply: tt.want.Reply}
+				n, err := mpa.ReadFrame(wrap(r), &got)
 				if err != nil || n != len(in)-4 {
 					t.Fatalf("%s: got %d bytes, %v, want %d", name, n, err, len(in)-4)
 				}
@@ -179,8 +195,8 @@ func TestReadFrame(t *testing.T) {
 func TestReadFrameErrorBehind(t *testing.T) {
 	for _, tt := range startupFrames {
 		in := tt.in(t, tt.tail)
-		f := Frame{Reply: tt.want.Reply}
-		if n, err := readFrame(iotest.DataErrReader(bytes.NewReader(in)), &f); err != nil || n != len(in) {
+		f := mpa.Frame{Reply: tt.want.Reply}
+		if n, err := mpa.ReadFrame(iotest.DataErrReader(bytes.NewReader(in)), &f); err != nil || n != len(in) {
 			t.Errorf("%s: got %d bytes, %v, want %d", tt.name, n, err, len(in))
 		}
 	}
@@ -190,12 +206,12 @@ func TestReadFrameErrorBehind(t *testing.T) {
 func TestReadFrameKeyCut(t *testing.T) {
 	call := rpcHeader(0x80, 0, 0, 2)
 	for i := 1; i <= len(call); i++ {
-		want := errKey
+		want := wrongKey
 		if i >= keyLen {
-			want = errRPC
+			want = rpcKey
 		}
-		n, err := readFrame(bytes.NewReader(call[:i]), new(Frame))
-		if !errors.Is(err, want) || !errors.Is(err, ErrNotMPA) || !errors.Is(err, ErrFrame) || n != i {
+		n, err := mpa.ReadFrame(bytes.NewReader(call[:i]), new(mpa.Frame))
+		if !saysFrame(err, want) || n != i {
 			t.Errorf("%d bytes: got %d bytes, %v, want %v", i, n, err, want)
 		}
 	}
@@ -204,12 +220,12 @@ func TestReadFrameKeyCut(t *testing.T) {
 // The first wrong byte of a key ends the reading, with nothing asked for beyond it.
 func TestReadFrameKeyEarly(t *testing.T) {
 	for i := range keyLen {
-		b := []byte(requestKey)[:i+1]
+		b := []byte("MPA ID Req Frame")[:i+1]
 		b[i] ^= 1
 		then := errors.New("read on")
 		r := io.MultiReader(iotest.OneByteReader(bytes.NewReader(b)), iotest.ErrReader(then))
-		if n, err := readFrame(r, new(Frame)); !errors.Is(err, errKey) || n != i+1 {
-			t.Errorf("wrong byte %d: got %d bytes, %v, want %v", i, n, err, errKey)
+		if n, err := mpa.ReadFrame(r, new(mpa.Frame)); !saysFrame(err, wrongKey) || n != i+1 {
+			t.Errorf("wrong byte %d: got %d bytes, %v, want %v", i, n, err, wrongKey)
 		}
 	}
 }
@@ -220,7 +236,7 @@ func TestReadFrameError(t *testing.T) {
 	want := errors.New("line cut")
 	for i := range in {
 		r := io.MultiReader(bytes.NewReader(in[:i]), iotest.ErrReader(want))
-		if n, err := readFrame(r, new(Frame)); err != want || n != i {
+		if n, err := mpa.ReadFrame(r, new(mpa.Frame)); err != want || n != i {
 			t.Errorf("after %d bytes: got %d, %v, want %v", i, n, err, want)
 		}
 	}
@@ -236,14 +252,14 @@ func FuzzParseFrame(f *testing.F) {
 	}
 	f.Add(reqFrame(f, "00 01 0201"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		got, n, err := ParseFrame(in)
-		read := Frame{Reply: bytes.HasPrefix(in, []byte(replyKey))}
-		m, rerr := readFrame(bytes.NewReader(in), &read)
+		got, n, err := mpa.ParseFrame(in)
+		read := mpa.Frame{Reply: bytes.HasPrefix(in, []byte("MPA ID Rep Frame"))}
+		m, rerr := mpa.ReadFrame(bytes.NewReader(in), &read)
 		if (err == nil) != (rerr == nil) {
 			t.Fatalf("ParseFrame: %v, readFrame: %v", err, rerr)
 		}
 		if err != nil {
-			if !errors.Is(err, ErrFrame) {
+			if !errors.Is(err, mpa.ErrFrame) {
 				t.Fatalf("got %v, want ErrFrame", err)
 			}
 			return

@@ -2,6 +2,7 @@ package mpa
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
@@ -98,11 +99,18 @@ func TestMarkersGolden(t *testing.T) {
 			"00000000 01f2" + header + fill(484) + "adece876" + "000e c100 00000004 00000001 0000000000000010 6e1bdcae"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			unhex := func(s string) []byte {
+				b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return b
+			}
 			var ulpdus [][]byte
 			for _, u := range tt.ulpdus {
-				ulpdus = append(ulpdus, unhex(t, u))
+				ulpdus = append(ulpdus, unhex(u))
 			}
-			want := unhex(t, tt.want)
+			want := unhex(tt.want)
 			diff(t, checkMarked(t, 0, tt.crc, ulpdus...).out, want)
 			diff(t, markedBatch(t, 0, tt.crc, ulpdus...).rest(), want)
 		})

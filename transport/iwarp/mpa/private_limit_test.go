@@ -1,6 +1,7 @@
-package mpa
+package mpa_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
+
+// numbers is n bytes, in which 16-bit numbers count.
+func numbers(n int) []byte {
+	var b []byte
+	for i := range uint16(n/2 + 1) {
+		b = binary.BigEndian.AppendUint16(b, i)
+	}
+	return b[:n]
+}
 
 // privateLimits are limits, and how much private data is sent at most, without and with enhanced data.
 var privateLimits = []struct{ limit, plain, enhanced int }{
@@ -25,17 +36,17 @@ var privateLimits = []struct{ limit, plain, enhanced int }{
 func TestPrivateLimitOfInitiator(t *testing.T) {
 	for _, l := range privateLimits {
 		for _, tt := range []struct {
-			mode          Enhanced
+			mode          mpa.Enhanced
 			request, data string
 			reply         string
 			most          int
 		}{
-			{EnhancedNever, "00 01", "", "00 01 0000", l.plain},
-			{EnhancedAuto, "10 02", "00000000", "10 02 0004 00000000", l.enhanced},
+			{mpa.EnhancedNever, "00 01", "", "00 01 0000", l.plain},
+			{mpa.EnhancedAuto, "10 02", "00000000", "10 02 0004 00000000", l.enhanced},
 		} {
 			t.Run(fmt.Sprintf("%d of %d", tt.most, l.limit), func(t *testing.T) {
-				cfg := Config{Enhanced: tt.mode, PrivateLimit: l.limit}
-				private := text(tt.most+1, 1)
+				cfg := mpa.Config{Enhanced: tt.mode, PrivateLimit: l.limit}
+				private := numbers(tt.most + 1)
 				said, _, err := initiateTo(t, cfg, private[:tt.most], repFrame(t, tt.reply))
 				if err != nil {
 					t.Fatal(err)
@@ -46,7 +57,7 @@ func TestPrivateLimitOfInitiator(t *testing.T) {
 					t.Errorf("request (-want +got):\n%s", diff)
 				}
 				conn := &scriptedPeer{}
-				if _, err := Initiate(conn, cfg, private); !errors.Is(err, transport.ErrPrivateData) || conn.out.Len() > 0 {
+				if _, err := mpa.Initiate(conn, cfg, private); !errors.Is(err, transport.ErrPrivateData) || conn.out.Len() > 0 {
 					t.Errorf("a byte more: got %v, and %d bytes written, want %v", err, conn.out.Len(), transport.ErrPrivateData)
 				}
 			})
@@ -60,18 +71,18 @@ func TestPrivateLimitOfResponder(t *testing.T) {
 			name                 string
 			request, reply, data string
 			most                 int
-			answer               func(*Request, Config, []byte) error
+			answer               func(*mpa.Request, mpa.Config, []byte) error
 		}{
-			{"accept", "00 01 0000", "00 01", "", l.plain, (*Request).accept},
-			{"accept, enhanced", "10 02 0004 00000000", "10 02", "00000000", l.enhanced, (*Request).accept},
-			{"reject", "00 01 0000", "20 01", "", l.plain, (*Request).reject},
-			{"reject, enhanced", "10 02 0004 00000000", "30 02", "00000000", l.enhanced, (*Request).reject},
+			{"accept", "00 01 0000", "00 01", "", l.plain, accept},
+			{"accept, enhanced", "10 02 0004 00000000", "10 02", "00000000", l.enhanced, accept},
+			{"reject", "00 01 0000", "20 01", "", l.plain, (*mpa.Request).Reject},
+			{"reject, enhanced", "10 02 0004 00000000", "30 02", "00000000", l.enhanced, (*mpa.Request).Reject},
 		} {
 			t.Run(fmt.Sprintf("%s, %d of %d", tt.name, tt.most, l.limit), func(t *testing.T) {
-				cfg := Config{PrivateLimit: l.limit}
-				private := text(tt.most+1, 1)
+				cfg := mpa.Config{PrivateLimit: l.limit}
+				private := numbers(tt.most + 1)
 				said := answerTo(t, reqFrame(t, tt.request), func(conn net.Conn) {
-					r, err := ReadRequest(conn)
+					r, err := mpa.ReadRequest(conn)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -92,39 +103,41 @@ func TestPrivateLimitOfResponder(t *testing.T) {
 	}
 }
 
-func (r *Request) accept(cfg Config, private []byte) error {
+func accept(r *mpa.Request, cfg mpa.Config, private []byte) error {
 	_, err := r.Accept(cfg, private)
 	return err
 }
 
-func (r *Request) reject(cfg Config, private []byte) error { return r.Reject(cfg, private) }
-
 // The limit is for what is sent. What comes may be more, as much as fits in a frame.
 func TestPrivateLimitIsNotThePeers(t *testing.T) {
-	cfg := Config{Enhanced: EnhancedNever, PrivateLimit: 4}
-	private := text(512, 1)
+	cfg := mpa.Config{Enhanced: mpa.EnhancedNever, PrivateLimit: 4}
+	private := numbers(512)
 	_, s, err := initiateTo(t, cfg, nil, append(repFrame(t, "00 01 0200"), private...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	diff(t, s.PrivateData, private)
+	if diff := cmp.Diff(private, s.PrivateData); diff != "" {
+		t.Errorf("private data (-want +got):\n%s", diff)
+	}
 	_, s, err = acceptFrom(t, append(reqFrame(t, "00 01 0200"), private...), cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	diff(t, s.PrivateData, private)
+	if diff := cmp.Diff(private, s.PrivateData); diff != "" {
+		t.Errorf("private data (-want +got):\n%s", diff)
+	}
 }
 
 // Limits that are none: the enhanced data has to fit.
 func TestPrivateLimitOutOfRange(t *testing.T) {
 	for _, limit := range []int{-1, 1, 2, 3, 513, 1 << 20} {
-		cfg := Config{PrivateLimit: limit}
+		cfg := mpa.Config{PrivateLimit: limit}
 		conn := &scriptedPeer{in: io.MultiReader()}
-		if _, err := Initiate(conn, cfg, nil); !errors.Is(err, ErrConfig) || conn.out.Len() > 0 {
-			t.Errorf("initiator, %d: got %v, and %d bytes written, want %v", limit, err, conn.out.Len(), ErrConfig)
+		if _, err := mpa.Initiate(conn, cfg, nil); !errors.Is(err, mpa.ErrConfig) || conn.out.Len() > 0 {
+			t.Errorf("initiator, %d: got %v, and %d bytes written, want %v", limit, err, conn.out.Len(), mpa.ErrConfig)
 		}
-		if err := cfg.ValidateResponder(); !errors.Is(err, ErrConfig) {
-			t.Errorf("responder, %d: got %v, want %v", limit, err, ErrConfig)
+		if err := cfg.ValidateResponder(); !errors.Is(err, mpa.ErrConfig) {
+			t.Errorf("responder, %d: got %v, want %v", limit, err, mpa.ErrConfig)
 		}
 	}
 }

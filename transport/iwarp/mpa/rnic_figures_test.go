@@ -1,4 +1,4 @@
-package mpa
+package mpa_test
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // recorder keeps what is written.
@@ -24,15 +26,15 @@ func (r *recorder) Write(p []byte) (int, error) {
 // markers, as initiator and as responder. V is the version, and the digits behind M are for what the initiator and what the responder
 // receive.
 func TestFigures(t *testing.T) {
-	side := func(r RNIC, m Markers) Config {
-		return Config{IRD: 16, ORD: 16, Enhanced: EnhancedNever, RNIC: r, Markers: m}
+	side := func(r mpa.RNIC, m mpa.Markers) mpa.Config {
+		return mpa.Config{IRD: 16, ORD: 16, Enhanced: mpa.EnhancedNever, RNIC: r, Markers: m}
 	}
-	kinds := map[string]Config{
-		"RDMAC":               side(RDMAC, MarkersAuto),
-		"non-permissive, M=0": side(NonPermissive, MarkersAuto),
-		"non-permissive, M=1": side(NonPermissive, MarkersOn),
-		"permissive, M=0":     side(Permissive, MarkersAuto),
-		"permissive, M=1":     side(Permissive, MarkersOn),
+	kinds := map[string]mpa.Config{
+		"RDMAC":               side(mpa.RDMAC, mpa.MarkersAuto),
+		"non-permissive, M=0": side(mpa.NonPermissive, mpa.MarkersAuto),
+		"non-permissive, M=1": side(mpa.NonPermissive, mpa.MarkersOn),
+		"permissive, M=0":     side(mpa.Permissive, mpa.MarkersAuto),
+		"permissive, M=1":     side(mpa.Permissive, mpa.MarkersOn),
 	}
 	const refused = "refused" // by the responder, in a reply
 	const closed = "closed"   // by the initiator, behind a reply
@@ -72,8 +74,8 @@ func TestFigures(t *testing.T) {
 			for _, selected := range []bool{false, true} { // the version 0 of an RDMAC RNIC
 				i, r := kinds[tt.initiator], kinds[tt.responder]
 				if selected {
-					i.beRDMAC()
-					r.beRDMAC()
+					i = asRDMAC(i)
+					r = asRDMAC(r)
 				}
 				pipeA, pipeB := net.Pipe()
 				a, b := &recorder{Conn: pipeA}, &recorder{Conn: pipeB}
@@ -92,13 +94,13 @@ func TestFigures(t *testing.T) {
 				}
 				switch tt.want {
 				case refused:
-					var rejected *RejectError
-					if !errors.As(got.initiatorErr, &rejected) || !errors.Is(got.initiatorErr, ErrRevision) {
-						t.Errorf("initiator: got %v, want a RejectError with %v", got.initiatorErr, ErrRevision)
+					var rejected *mpa.RejectError
+					if !errors.As(got.initiatorErr, &rejected) || !errors.Is(got.initiatorErr, mpa.ErrRevision) {
+						t.Errorf("initiator: got %v, want a RejectError with %v", got.initiatorErr, mpa.ErrRevision)
 					}
-					failure{ErrRevision, CodeFrame, false}.check(t, got.responderErr)
+					failure{mpa.ErrRevision, mpa.CodeFrame, false}.check(t, got.responderErr)
 				case closed:
-					failure{ErrRevision, CodeFrame, false}.check(t, got.initiatorErr)
+					failure{mpa.ErrRevision, mpa.CodeFrame, false}.check(t, got.initiatorErr)
 					checkFigure(t, "responder", "V=0 M=1/1", got.responder)
 				default:
 					checkFigure(t, "initiator", tt.want, got.initiator)
@@ -109,22 +111,23 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// beRDMAC makes an RDMAC RNIC a permissive one that is set to version 0.
-func (c *Config) beRDMAC() {
-	if c.RNIC == RDMAC {
-		c.RNIC, c.Version = Permissive, VersionRDMAC
+// asRDMAC is a permissive RNIC that is set to version 0, in place of an RDMAC RNIC.
+func asRDMAC(c mpa.Config) mpa.Config {
+	if c.RNIC == mpa.RDMAC {
+		c.RNIC, c.Version = mpa.Permissive, mpa.VersionRDMAC
 	}
+	return c
 }
 
 // checkFigure checks a setup against a cell.
-func checkFigure(t *testing.T, name, cell string, got *Setup) {
+func checkFigure(t *testing.T, name, cell string, got *mpa.Setup) {
 	t.Helper()
 	if got == nil {
 		t.Errorf("%s: got no setup", name)
 		return
 	}
 	version := int(cell[2] - '0')
-	want := Setup{
+	want := mpa.Setup{
 		Revision: version, Version: version, CRC: version == 0, MarkersIn: cell[8] == '1', MarkersOut: cell[6] == '1',
 		IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1, PrivateData: []byte("initiator"),
 	}

@@ -1,4 +1,4 @@
-package mpa
+package mpa_test
 
 import (
 	"errors"
@@ -6,30 +6,32 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // What each kind of RNIC is, whatever version and markers it is set to: Figure 1 of draft-carrier-rddp-rnic-interop-00.
 func TestCapabilities(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		in   Config
-		want Capabilities
+		in   mpa.Config
+		want mpa.Capabilities
 	}{
-		{"non-permissive", Config{}, Capabilities{Version: 1}},
-		{"non-permissive, markers", Config{Markers: MarkersOn}, Capabilities{Markers: true, Version: 1}},
-		{"non-permissive, no markers", Config{Markers: MarkersOff}, Capabilities{Version: 1}},
-		{"non-permissive, version 1", Config{Version: VersionIETF}, Capabilities{Version: 1}},
-		{"permissive", Config{RNIC: Permissive}, Capabilities{Version: 1, Selectable: true}},
-		{"permissive, markers", Config{RNIC: Permissive, Markers: MarkersOn}, Capabilities{Markers: true, Version: 1, Selectable: true}},
-		{"permissive, no markers", Config{RNIC: Permissive, Markers: MarkersOff}, Capabilities{Version: 1, Selectable: true}},
-		{"permissive, version 1", Config{RNIC: Permissive, Version: VersionIETF}, Capabilities{Version: 1, Selectable: true}},
-		{"permissive, version 0", Config{RNIC: Permissive, Version: VersionRDMAC}, Capabilities{Markers: true, Version: 0, Selectable: true}},
-		{"RDMAC", Config{RNIC: RDMAC}, Capabilities{Markers: true, Version: 0}},
-		{"RDMAC, version 0", Config{RNIC: RDMAC, Version: VersionRDMAC}, Capabilities{Markers: true, Version: 0}},
-		{"RDMAC, markers", Config{RNIC: RDMAC, Markers: MarkersOn}, Capabilities{Markers: true, Version: 0}},
+		{"non-permissive", mpa.Config{}, mpa.Capabilities{Version: 1}},
+		{"non-permissive, markers", mpa.Config{Markers: mpa.MarkersOn}, mpa.Capabilities{Markers: true, Version: 1}},
+		{"non-permissive, no markers", mpa.Config{Markers: mpa.MarkersOff}, mpa.Capabilities{Version: 1}},
+		{"non-permissive, version 1", mpa.Config{Version: mpa.VersionIETF}, mpa.Capabilities{Version: 1}},
+		{"permissive", mpa.Config{RNIC: mpa.Permissive}, mpa.Capabilities{Version: 1, Selectable: true}},
+		{"permissive, markers", mpa.Config{RNIC: mpa.Permissive, Markers: mpa.MarkersOn}, mpa.Capabilities{Markers: true, Version: 1, Selectable: true}},
+		{"permissive, no markers", mpa.Config{RNIC: mpa.Permissive, Markers: mpa.MarkersOff}, mpa.Capabilities{Version: 1, Selectable: true}},
+		{"permissive, version 1", mpa.Config{RNIC: mpa.Permissive, Version: mpa.VersionIETF}, mpa.Capabilities{Version: 1, Selectable: true}},
+		{"permissive, version 0", mpa.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, mpa.Capabilities{Markers: true, Version: 0, Selectable: true}},
+		{"RDMAC", mpa.Config{RNIC: mpa.RDMAC}, mpa.Capabilities{Markers: true, Version: 0}},
+		{"RDMAC, version 0", mpa.Config{RNIC: mpa.RDMAC, Version: mpa.VersionRDMAC}, mpa.Capabilities{Markers: true, Version: 0}},
+		{"RDMAC, markers", mpa.Config{RNIC: mpa.RDMAC, Markers: mpa.MarkersOn}, mpa.Capabilities{Markers: true, Version: 0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := tt.in.validate(); err != nil {
+			if err := tt.in.ValidateInitiator(nil); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tt.want, tt.in.Capabilities()); diff != "" {
@@ -42,28 +44,28 @@ func TestCapabilities(t *testing.T) {
 // What a kind of RNIC does not have: the errors of draft-carrier-rddp-rnic-interop-00 sections 6.2.3 and 6.2.6.
 func TestValidateRNIC(t *testing.T) {
 	others := map[error][]error{
-		ErrConfig:        {ErrVersion, ErrMarkersNeeded},
-		ErrVersion:       {ErrMarkersNeeded},
-		ErrMarkersNeeded: {ErrVersion},
+		mpa.ErrConfig:        {mpa.ErrVersion, mpa.ErrMarkersNeeded},
+		mpa.ErrVersion:       {mpa.ErrMarkersNeeded},
+		mpa.ErrMarkersNeeded: {mpa.ErrVersion},
 	}
 	for _, tt := range []struct {
 		name     string
-		in       Config
+		in       mpa.Config
 		want     error
 		dialOnly bool // a responder goes by the request
 	}{
-		{"non-permissive, version 0", Config{Version: VersionRDMAC}, ErrVersion, false},
-		{"RDMAC, version 1", Config{RNIC: RDMAC, Version: VersionIETF}, ErrVersion, false},
-		{"RDMAC, no markers", Config{RNIC: RDMAC, Markers: MarkersOff}, ErrMarkersNeeded, false},
-		{"permissive, version 0, no markers", Config{RNIC: Permissive, Version: VersionRDMAC, Markers: MarkersOff}, ErrMarkersNeeded, false},
-		{"RDMAC, enhanced required", Config{RNIC: RDMAC, Enhanced: EnhancedRequired}, ErrConfig, true},
-		{"permissive, version 0, enhanced required", Config{RNIC: Permissive, Version: VersionRDMAC, Enhanced: EnhancedRequired}, ErrConfig, true},
-		{"RDMAC, peer-to-peer", Config{RNIC: RDMAC, PeerToPeer: true}, ErrConfig, true},
-		{"RDMAC, manual reads", Config{RNIC: RDMAC, ManualReads: true}, ErrConfig, true},
-		{"permissive, version 0, peer-to-peer", Config{RNIC: Permissive, Version: VersionRDMAC, PeerToPeer: true}, ErrConfig, true},
-		{"unknown kind", Config{RNIC: RDMAC + 1}, ErrConfig, false},
-		{"unknown version", Config{RNIC: Permissive, Version: VersionIETF + 1}, ErrConfig, false},
-		{"unknown markers", Config{Markers: MarkersOff + 1}, ErrConfig, false},
+		{"non-permissive, version 0", mpa.Config{Version: mpa.VersionRDMAC}, mpa.ErrVersion, false},
+		{"RDMAC, version 1", mpa.Config{RNIC: mpa.RDMAC, Version: mpa.VersionIETF}, mpa.ErrVersion, false},
+		{"RDMAC, no markers", mpa.Config{RNIC: mpa.RDMAC, Markers: mpa.MarkersOff}, mpa.ErrMarkersNeeded, false},
+		{"permissive, version 0, no markers", mpa.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC, Markers: mpa.MarkersOff}, mpa.ErrMarkersNeeded, false},
+		{"RDMAC, enhanced required", mpa.Config{RNIC: mpa.RDMAC, Enhanced: mpa.EnhancedRequired}, mpa.ErrConfig, true},
+		{"permissive, version 0, enhanced required", mpa.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC, Enhanced: mpa.EnhancedRequired}, mpa.ErrConfig, true},
+		{"RDMAC, peer-to-peer", mpa.Config{RNIC: mpa.RDMAC, PeerToPeer: true}, mpa.ErrConfig, true},
+		{"RDMAC, manual reads", mpa.Config{RNIC: mpa.RDMAC, ManualReads: true}, mpa.ErrConfig, true},
+		{"permissive, version 0, peer-to-peer", mpa.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC, PeerToPeer: true}, mpa.ErrConfig, true},
+		{"unknown kind", mpa.Config{RNIC: mpa.RDMAC + 1}, mpa.ErrConfig, false},
+		{"unknown version", mpa.Config{RNIC: mpa.Permissive, Version: mpa.VersionIETF + 1}, mpa.ErrConfig, false},
+		{"unknown markers", mpa.Config{Markers: mpa.MarkersOff + 1}, mpa.ErrConfig, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			errs := []error{tt.in.ValidateInitiator(nil)}
@@ -73,7 +75,7 @@ func TestValidateRNIC(t *testing.T) {
 				t.Errorf("as responder: got %v, want none", err)
 			}
 			for _, err := range errs {
-				if !errors.Is(err, tt.want) || !errors.Is(err, ErrConfig) {
+				if !errors.Is(err, tt.want) || !errors.Is(err, mpa.ErrConfig) {
 					t.Errorf("got %v, want %v", err, tt.want)
 				}
 				for _, not := range others[tt.want] {
@@ -84,11 +86,11 @@ func TestValidateRNIC(t *testing.T) {
 			}
 		})
 	}
-	for _, ok := range []Config{
-		{RNIC: RDMAC, Version: VersionRDMAC, Markers: MarkersOn, CRC: true},
-		{RNIC: RDMAC, Enhanced: EnhancedNever},
-		{RNIC: Permissive, Version: VersionIETF, Markers: MarkersOff, PeerToPeer: true, ManualReads: true, Enhanced: EnhancedRequired},
-		{RNIC: Permissive, Version: VersionRDMAC, Markers: MarkersOn, Enhanced: EnhancedNever},
+	for _, ok := range []mpa.Config{
+		{RNIC: mpa.RDMAC, Version: mpa.VersionRDMAC, Markers: mpa.MarkersOn, CRC: true},
+		{RNIC: mpa.RDMAC, Enhanced: mpa.EnhancedNever},
+		{RNIC: mpa.Permissive, Version: mpa.VersionIETF, Markers: mpa.MarkersOff, PeerToPeer: true, ManualReads: true, Enhanced: mpa.EnhancedRequired},
+		{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC, Markers: mpa.MarkersOn, Enhanced: mpa.EnhancedNever},
 	} {
 		if err := ok.ValidateInitiator(nil); err != nil {
 			t.Errorf("%+v: got %v, want none", ok, err)
@@ -101,10 +103,10 @@ func TestStrings(t *testing.T) {
 		in   fmt.Stringer
 		want string
 	}{
-		{NonPermissive, "non-permissive"}, {Permissive, "permissive"}, {RDMAC, "RDMAC"}, {RNIC(9), "RNIC 9"},
-		{VersionAny, "any"}, {VersionRDMAC, "0 (RDMAC)"}, {VersionIETF, "1 (IETF)"}, {Version(3), "version 3"},
-		{MarkersAuto, "auto"}, {MarkersOn, "on"}, {MarkersOff, "off"}, {Markers(3), "markers 3"},
-		{EnhancedAuto, "auto"}, {EnhancedRequired, "required"}, {EnhancedNever, "never"}, {Enhanced(3), "enhanced 3"},
+		{mpa.NonPermissive, "non-permissive"}, {mpa.Permissive, "permissive"}, {mpa.RDMAC, "RDMAC"}, {mpa.RNIC(9), "RNIC 9"},
+		{mpa.VersionAny, "any"}, {mpa.VersionRDMAC, "0 (RDMAC)"}, {mpa.VersionIETF, "1 (IETF)"}, {mpa.Version(3), "version 3"},
+		{mpa.MarkersAuto, "auto"}, {mpa.MarkersOn, "on"}, {mpa.MarkersOff, "off"}, {mpa.Markers(3), "markers 3"},
+		{mpa.EnhancedAuto, "auto"}, {mpa.EnhancedRequired, "required"}, {mpa.EnhancedNever, "never"}, {mpa.Enhanced(3), "enhanced 3"},
 	} {
 		if got := tt.in.String(); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)

@@ -1,4 +1,4 @@
-package mpa
+package mpa_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // scriptedPeer is a connection whose peer has said all it will.
@@ -21,37 +22,45 @@ func (s *scriptedPeer) Read(p []byte) (int, error)  { return s.in.Read(p) }
 func (s *scriptedPeer) Write(p []byte) (int, error) { return s.out.Write(p) }
 
 // fuzzConfig makes a Config of arbitrary bits, not always a valid one.
-func fuzzConfig(flags uint32, ird, ord, required, limit int16) Config {
+func fuzzConfig(flags uint32, ird, ord, required, limit int16) mpa.Config {
 	bit := func(n int) bool { return flags>>n&1 != 0 }
-	return Config{
+	return mpa.Config{
 		IRD: int(ird), ORD: int(ord), RequiredORD: int(required), PrivateLimit: int(limit),
-		RTR: RTR(flags & 0xf), Enhanced: Enhanced(flags >> 4 & 3),
+		RTR: mpa.RTR(flags & 0xf), Enhanced: mpa.Enhanced(flags >> 4 & 3),
 		ManualReads: bit(6), PeerToPeer: bit(7), CRC: bit(8), OneRTR: bit(9), Draft05: bit(10),
-		RNIC: RNIC(flags >> 12 & 3), Version: Version(flags >> 14 & 3), Markers: Markers(flags >> 16 & 3),
+		RNIC: mpa.RNIC(flags >> 12 & 3), Version: mpa.Version(flags >> 14 & 3), Markers: mpa.Markers(flags >> 16 & 3),
 	}
+}
+
+// newRevision is the revision of MPA in which an initiator asks that is no RDMAC RNIC.
+func newRevision(c mpa.Config) int {
+	if c.Enhanced == mpa.EnhancedNever {
+		return 1
+	}
+	return 2
 }
 
 // Some of the bits.
 const (
 	fuzzOneRTR     = 1 << 9
 	fuzzDraft05    = 1 << 10
-	fuzzPermissive = uint32(Permissive) << 12
-	fuzzRDMAC      = uint32(RDMAC) << 12
-	fuzzMarkers    = uint32(MarkersOn) << 16
+	fuzzPermissive = uint32(mpa.Permissive) << 12
+	fuzzRDMAC      = uint32(mpa.RDMAC) << 12
+	fuzzMarkers    = uint32(mpa.MarkersOn) << 16
 )
 
 // checkFuzzError checks that err is one of those that the caller is told of, and that a Terminate is not
 // spoken of to a peer that expects none.
 func checkFuzzError(t *testing.T, err error, initiator bool) {
 	t.Helper()
-	var started *StartupError
-	var rejected *RejectError
+	var started *mpa.StartupError
+	var rejected *mpa.RejectError
 	switch {
-	case errors.Is(err, ErrConfig), errors.Is(err, transport.ErrPrivateData):
+	case errors.Is(err, mpa.ErrConfig), errors.Is(err, transport.ErrPrivateData):
 	case initiator && errors.As(err, &rejected):
 	case !errors.As(err, &started):
 		t.Fatalf("got %v", err)
-	case started.Code < CodeLost || started.Code > CodeRTR || started.Terminate && !initiator:
+	case started.Code < mpa.CodeLost || started.Code > mpa.CodeRTR || started.Terminate && !initiator:
 		t.Fatalf("got %#v", started)
 	}
 }
@@ -72,25 +81,25 @@ func FuzzInitiate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, reply []byte, flags uint32, ird, ord, required, limit int16) {
 		cfg := fuzzConfig(flags, ird, ord, required, limit)
 		conn := &scriptedPeer{in: bytes.NewReader(reply)}
-		s, err := Initiate(conn, cfg, []byte("private"))
+		s, err := mpa.Initiate(conn, cfg, []byte("private"))
 		if err != nil {
 			checkFuzzError(t, err, true)
 			return
 		}
 		old := s.Revision == 0
-		if old && isNew(cfg) || !old && (isOld(cfg) || s.Revision != int(cfg.revision())) || old != (s.Version == 0) || s.Enhanced != (s.Revision == 2) || s.IRD != cfg.IRD || s.ORD > cfg.ORD {
+		if old && isNew(cfg) || !old && (isOld(cfg) || s.Revision != newRevision(cfg)) || old != (s.Version == 0) || s.Enhanced != (s.Revision == 2) || s.IRD != cfg.IRD || s.ORD > cfg.ORD {
 			t.Fatalf("%+v from %+v", s, cfg)
 		}
-		if s.Enhanced && !cfg.ManualReads && (s.ORD > s.PeerIRD || s.PeerORD > s.IRD && s.PeerORD != ReadsManual) {
+		if s.Enhanced && !cfg.ManualReads && (s.ORD > s.PeerIRD || s.PeerORD > s.IRD && s.PeerORD != mpa.ReadsManual) {
 			t.Fatalf("reads of %+v", s)
 		}
-		if s.PeerToPeer != cfg.PeerToPeer || s.PeerToPeer != (s.RTR != 0) || s.RTR&^cfg.sends() != 0 {
+		if s.PeerToPeer != cfg.PeerToPeer || s.PeerToPeer != (s.RTR != 0) || s.RTR&^sends(cfg) != 0 {
 			t.Fatalf("model of %+v", s)
 		}
-		if s.MarkersIn != (old || cfg.Markers == MarkersOn) || old && !(s.MarkersOut && s.CRC) || cfg.CRC && !s.CRC {
+		if s.MarkersIn != (old || cfg.Markers == mpa.MarkersOn) || old && !(s.MarkersOut && s.CRC) || cfg.CRC && !s.CRC {
 			t.Fatalf("markers and CRC of %+v", s)
 		}
-		if len(s.PrivateData) > MaxPrivateData {
+		if len(s.PrivateData) > mpa.MaxPrivateData {
 			t.Fatalf("%d bytes of private data", len(s.PrivateData))
 		}
 	})
@@ -107,11 +116,11 @@ func FuzzRespond(f *testing.F) {
 	f.Add(reqFrame(f, "40 00 0000"), false, fuzzPermissive, int16(16), int16(16), int16(0), int16(7))
 	f.Add(reqFrame(f, "10 02 0004 c010c010"), true, fuzzRDMAC, int16(16), int16(16), int16(0), int16(256))
 	f.Add(reqFrame(f, "90 02 0004 c010c010"), false, fuzzMarkers|fuzzOneRTR, int16(16), int16(16), int16(0), int16(11))
-	f.Add(reqFrame(f, "10 02 0004 80100000"), false, fuzzDraft05|uint32(RTRSend), int16(16), int16(16), int16(0), int16(0))
+	f.Add(reqFrame(f, "10 02 0004 80100000"), false, fuzzDraft05|uint32(mpa.RTRSend), int16(16), int16(16), int16(0), int16(0))
 	f.Fuzz(func(t *testing.T, request []byte, reject bool, flags uint32, ird, ord, required, limit int16) {
 		cfg := fuzzConfig(flags, ird, ord, required, limit)
 		conn := &scriptedPeer{in: bytes.NewReader(request)}
-		r, err := ReadRequest(conn)
+		r, err := mpa.ReadRequest(conn)
 		if err != nil {
 			checkFuzzError(t, err, false)
 			if conn.out.Len() > 0 {
@@ -119,7 +128,7 @@ func FuzzRespond(f *testing.F) {
 			}
 			return
 		}
-		var s *Setup
+		var s *mpa.Setup
 		if reject {
 			err = r.Reject(cfg, []byte("private"))
 		} else {
@@ -128,7 +137,7 @@ func FuzzRespond(f *testing.F) {
 		if err != nil {
 			checkFuzzError(t, err, false)
 		}
-		if errors.Is(err, ErrConfig) || errors.Is(err, ErrEnhanced) || errors.Is(err, transport.ErrPrivateData) {
+		if errors.Is(err, mpa.ErrConfig) || errors.Is(err, mpa.ErrEnhanced) || errors.Is(err, transport.ErrPrivateData) {
 			if conn.out.Len() > 0 {
 				t.Fatalf("%v, and yet a reply: %x", err, conn.out.Bytes())
 			}
@@ -139,9 +148,9 @@ func FuzzRespond(f *testing.F) {
 }
 
 // checkFuzzReply checks that the reply is one frame, that it fits the request, and the setup, if any.
-func checkFuzzReply(t *testing.T, cfg Config, r *Request, s *Setup, out io.Reader) {
-	f := Frame{Reply: true}
-	if _, err := readFrame(out, &f); err != nil {
+func checkFuzzReply(t *testing.T, cfg mpa.Config, r *mpa.Request, s *mpa.Setup, out io.Reader) {
+	f := mpa.Frame{Reply: true}
+	if _, err := mpa.ReadFrame(out, &f); err != nil {
 		t.Fatal(err)
 	}
 	if n, _ := out.Read(make([]byte, 1)); n > 0 {
@@ -156,31 +165,34 @@ func checkFuzzReply(t *testing.T, cfg Config, r *Request, s *Setup, out io.Reade
 	}
 	old := revision == 0
 	if int(f.Revision) != revision || f.Enhanced != (r.Enhanced() && !old) || f.Reject != (s == nil) {
-		t.Fatalf("reply %+v to %+v", f, r.frame)
+		t.Fatalf("reply %+v to %+v", f, r)
 	}
-	if f.Markers != (old || cfg.Markers == MarkersOn) || f.CRC != (old || cfg.CRC || r.CRC()) {
-		t.Fatalf("reply %+v to %+v", f, r.frame)
+	if f.Markers != (old || cfg.Markers == mpa.MarkersOn) || f.CRC != (old || cfg.CRC || r.CRC()) {
+		t.Fatalf("reply %+v to %+v", f, r)
 	}
-	d, _, err := f.split()
-	if err != nil {
-		t.Fatal(err)
+	var d mpa.EnhancedData
+	if f.Enhanced {
+		var err error
+		if d, _, err = mpa.ParseEnhancedData(f.PrivateData); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if d.PeerToPeer != (r.PeerToPeer() && !old) || d.PeerToPeer != (d.RTR != 0) && !(cfg.Draft05 && d.PeerToPeer) {
-		t.Fatalf("reply says %+v to %+v", d, r.data)
+		t.Fatalf("reply says %+v to %+v", d, r)
 	}
-	if d.RTR&RTRRead != 0 && d.IRD == 0 {
+	if d.RTR&mpa.RTRRead != 0 && d.IRD == 0 {
 		t.Fatalf("reply says %+v, where no Read can come", d)
 	}
 	if s == nil {
 		return
 	}
-	if s.Enhanced && s.PeerIRD != ReadsManual && d.ORD != ReadsManual && (s.ORD > s.PeerIRD || int(d.ORD) != s.ORD) {
+	if s.Enhanced && s.PeerIRD != mpa.ReadsManual && d.ORD != mpa.ReadsManual && (s.ORD > s.PeerIRD || int(d.ORD) != s.ORD) {
 		t.Fatalf("reply says %+v of %+v", d, s)
 	}
 	if s.MarkersIn != f.Markers || s.MarkersOut != (old || r.Markers()) || s.CRC != f.CRC || s.Revision != revision || (s.Version == 0) != old {
-		t.Fatalf("reply %+v to %+v, and %+v", f, r.frame, s)
+		t.Fatalf("reply %+v to %+v, and %+v", f, r, s)
 	}
-	if s.Enhanced && d.IRD != ReadsManual && int(d.IRD) != s.IRD || s.RTR != d.RTR && !(s.AnySend && s.RTR == RTRSend && d.RTR == 0) {
+	if s.Enhanced && d.IRD != mpa.ReadsManual && int(d.IRD) != s.IRD || s.RTR != d.RTR && !(s.AnySend && s.RTR == mpa.RTRSend && d.RTR == 0) {
 		t.Fatalf("reply says %+v of %+v", d, s)
 	}
 }

@@ -1,4 +1,4 @@
-package mpa
+package mpa_test
 
 import (
 	_ "embed"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // siwFrames is what Linux's siw says to itself; the file says how it was made.
@@ -18,18 +20,18 @@ var siwFrames string
 type siwStartup struct {
 	name                 string
 	request, reply       []byte
-	initiator, responder Config
+	initiator, responder mpa.Config
 }
 
 func siwStartups(t testing.TB) []siwStartup {
 	t.Helper()
 	all := []siwStartup{
-		{name: "plain", initiator: Config{IRD: 128}, responder: Config{ORD: 128}},
-		{name: "crc", initiator: Config{IRD: 128, CRC: true}, responder: Config{ORD: 128}},
+		{name: "plain", initiator: mpa.Config{IRD: 128}, responder: mpa.Config{ORD: 128}},
+		{name: "crc", initiator: mpa.Config{IRD: 128, CRC: true}, responder: mpa.Config{ORD: 128}},
 		{
 			name:      "p2p",
-			initiator: Config{IRD: 128, ORD: 1, PeerToPeer: true, RTR: RTRWrite | RTRRead},
-			responder: Config{IRD: 1, ORD: 128, RTR: RTRWrite},
+			initiator: mpa.Config{IRD: 128, ORD: 1, PeerToPeer: true, RTR: mpa.RTRWrite | mpa.RTRRead},
+			responder: mpa.Config{IRD: 1, ORD: 128, RTR: mpa.RTRWrite},
 		},
 	}
 	for line := range strings.Lines(siwFrames) {
@@ -73,30 +75,30 @@ func TestSiwFrames(t *testing.T) {
 	flags := map[string]struct{ crc, p2p bool }{"plain": {}, "crc": {crc: true}, "p2p": {p2p: true}}
 	for _, c := range siwStartups(t) {
 		t.Run(c.name, func(t *testing.T) {
-			request := Frame{CRC: flags[c.name].crc, Enhanced: true, Revision: 2}
-			d := EnhancedData{IRD: 128}
+			request := mpa.Frame{CRC: flags[c.name].crc, Enhanced: true, Revision: 2}
+			d := mpa.EnhancedData{IRD: 128}
 			if flags[c.name].p2p {
-				d = EnhancedData{PeerToPeer: true, RTR: RTRWrite | RTRRead, IRD: 128, ORD: 1}
+				d = mpa.EnhancedData{PeerToPeer: true, RTR: mpa.RTRWrite | mpa.RTRRead, IRD: 128, ORD: 1}
 			}
 			checkSiwFrame(t, c.request, request, d, siwClientPrivate)
 
-			reply := Frame{Reply: true, CRC: flags[c.name].crc, Enhanced: true, Revision: 2}
-			d = EnhancedData{ORD: 128}
+			reply := mpa.Frame{Reply: true, CRC: flags[c.name].crc, Enhanced: true, Revision: 2}
+			d = mpa.EnhancedData{ORD: 128}
 			if flags[c.name].p2p {
-				d = EnhancedData{PeerToPeer: true, RTR: RTRWrite, IRD: 1, ORD: 128}
+				d = mpa.EnhancedData{PeerToPeer: true, RTR: mpa.RTRWrite, IRD: 1, ORD: 128}
 			}
 			checkSiwFrame(t, c.reply, reply, d, siwServerPrivate)
 		})
 	}
 }
 
-func checkSiwFrame(t *testing.T, b []byte, want Frame, wantData EnhancedData, wantPrivate []byte) {
+func checkSiwFrame(t *testing.T, b []byte, want mpa.Frame, wantData mpa.EnhancedData, wantPrivate []byte) {
 	t.Helper()
-	got, n, err := ParseFrame(b)
+	got, n, err := mpa.ParseFrame(b)
 	if err != nil || n != len(b) {
 		t.Fatalf("ParseFrame: %d bytes, %v, want %d", n, err, len(b))
 	}
-	d, private, err := ParseEnhancedData(got.PrivateData)
+	d, private, err := mpa.ParseEnhancedData(got.PrivateData)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,18 +124,18 @@ func checkSiwFrame(t *testing.T, b []byte, want Frame, wantData EnhancedData, wa
 
 // Set as siw is, our initiator and our responder say what it says, and make of it what it does.
 func TestSiwStartups(t *testing.T) {
-	want := map[string]struct{ initiator, responder Setup }{
+	want := map[string]struct{ initiator, responder mpa.Setup }{
 		"plain": {
-			Setup{IRD: 128, PeerORD: 128},
-			Setup{ORD: 128, PeerIRD: 128},
+			mpa.Setup{IRD: 128, PeerORD: 128},
+			mpa.Setup{ORD: 128, PeerIRD: 128},
 		},
 		"crc": {
-			Setup{CRC: true, IRD: 128, PeerORD: 128},
-			Setup{CRC: true, ORD: 128, PeerIRD: 128},
+			mpa.Setup{CRC: true, IRD: 128, PeerORD: 128},
+			mpa.Setup{CRC: true, ORD: 128, PeerIRD: 128},
 		},
 		"p2p": {
-			Setup{IRD: 128, ORD: 1, PeerIRD: 1, PeerORD: 128, PeerToPeer: true, RTR: RTRWrite},
-			Setup{IRD: 1, ORD: 128, PeerIRD: 128, PeerORD: 1, PeerToPeer: true, RTR: RTRWrite},
+			mpa.Setup{IRD: 128, ORD: 1, PeerIRD: 1, PeerORD: 128, PeerToPeer: true, RTR: mpa.RTRWrite},
+			mpa.Setup{IRD: 1, ORD: 128, PeerIRD: 128, PeerORD: 1, PeerToPeer: true, RTR: mpa.RTRWrite},
 		},
 	}
 	for _, c := range siwStartups(t) {

@@ -1,21 +1,23 @@
-package mpa
+package mpa_test
 
 import (
 	"errors"
 	"io"
 	"net"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // initiateTo runs Initiate against a peer that reads the whole request, writes reply and closes. It
 // returns what the peer has read.
-func initiateTo(t testing.TB, cfg Config, private, reply []byte) (said []byte, s *Setup, err error) {
+func initiateTo(t testing.TB, cfg mpa.Config, private, reply []byte) (said []byte, s *mpa.Setup, err error) {
 	t.Helper()
 	conn, peer := net.Pipe()
 	read := make(chan []byte, 1)
 	go func() {
-		var f Frame
-		if _, err := readFrame(peer, &f); err != nil {
+		var f mpa.Frame
+		if _, err := mpa.ReadFrame(peer, &f); err != nil {
 			read <- nil
 			return
 		}
@@ -24,7 +26,7 @@ func initiateTo(t testing.TB, cfg Config, private, reply []byte) (said []byte, s
 		peer.Close()
 		read <- b
 	}()
-	s, err = Initiate(conn, cfg, private)
+	s, err = mpa.Initiate(conn, cfg, private)
 	conn.Close()
 	return <-read, s, err
 }
@@ -46,16 +48,19 @@ func answerTo(t testing.TB, request []byte, answer func(net.Conn)) (said []byte)
 }
 
 // acceptFrom runs ReadRequest and Accept against such a peer.
-func acceptFrom(t testing.TB, request []byte, cfg Config, private []byte) (said []byte, s *Setup, err error) {
+func acceptFrom(t testing.TB, request []byte, cfg mpa.Config, private []byte) (said []byte, s *mpa.Setup, err error) {
 	t.Helper()
 	said = answerTo(t, request, func(conn net.Conn) {
-		var r *Request
-		if r, err = ReadRequest(conn); err == nil {
+		var r *mpa.Request
+		if r, err = mpa.ReadRequest(conn); err == nil {
 			s, err = r.Accept(cfg, private)
 		}
 	})
 	return said, s, err
 }
+
+// allRTR is every kind of RTR.
+const allRTR = mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead
 
 // failure is what a *StartupError is expected to be.
 type failure struct {
@@ -66,7 +71,7 @@ type failure struct {
 
 func (f failure) check(t testing.TB, err error) {
 	t.Helper()
-	var got *StartupError
+	var got *mpa.StartupError
 	switch {
 	case !errors.As(err, &got):
 		t.Errorf("got error %v, want a StartupError with %v", err, f.is)

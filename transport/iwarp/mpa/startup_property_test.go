@@ -1,4 +1,4 @@
-package mpa
+package mpa_test
 
 import (
 	"errors"
@@ -7,29 +7,31 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // startupConfigs generates what validate lets through.
-func startupConfigs(responder bool) *rapid.Generator[Config] {
-	depth := rapid.OneOf(rapid.SampledFrom([]int{0, 1, 2, 8, 16, MaxReads}), rapid.IntRange(0, MaxReads))
-	return rapid.Custom(func(t *rapid.T) Config {
-		c := Config{
+func startupConfigs(responder bool) *rapid.Generator[mpa.Config] {
+	depth := rapid.OneOf(rapid.SampledFrom([]int{0, 1, 2, 8, 16, mpa.MaxReads}), rapid.IntRange(0, mpa.MaxReads))
+	return rapid.Custom(func(t *rapid.T) mpa.Config {
+		c := mpa.Config{
 			IRD: depth.Draw(t, "IRD"), ORD: depth.Draw(t, "ORD"),
-			Enhanced: rapid.SampledFrom([]Enhanced{EnhancedAuto, EnhancedRequired, EnhancedNever}).Draw(t, "enhanced"),
-			RTR:      RTR(rapid.IntRange(0, int(rtrAll)).Draw(t, "RTR")),
+			Enhanced: rapid.SampledFrom([]mpa.Enhanced{mpa.EnhancedAuto, mpa.EnhancedRequired, mpa.EnhancedNever}).Draw(t, "enhanced"),
+			RTR:      mpa.RTR(rapid.IntRange(0, int(allRTR)).Draw(t, "RTR")),
 			CRC:      rapid.Bool().Draw(t, "CRC"),
 			OneRTR:   rapid.Bool().Draw(t, "one RTR"),
 			Draft05:  rapid.Bool().Draw(t, "draft-05"),
 		}
 		drawRNIC(t, &c)
-		if c.Enhanced != EnhancedNever && !isOld(c) {
+		if c.Enhanced != mpa.EnhancedNever && !isOld(c) {
 			c.ManualReads = rapid.Bool().Draw(t, "manual reads")
 			c.PeerToPeer = rapid.Bool().Draw(t, "peer-to-peer")
 		}
 		if !c.ManualReads {
 			c.RequiredORD = rapid.IntRange(0, c.ORD).Draw(t, "required ORD")
 		}
-		if responder && c.RTR == RTRRead && c.IRD == 0 {
+		if responder && c.RTR == mpa.RTRRead && c.IRD == 0 {
 			c.IRD = 1
 		}
 		return c
@@ -37,27 +39,42 @@ func startupConfigs(responder bool) *rapid.Generator[Config] {
 }
 
 // drawRNIC draws a kind of RNIC, and what it can be set to.
-func drawRNIC(t *rapid.T, c *Config) {
-	c.RNIC = rapid.SampledFrom([]RNIC{NonPermissive, Permissive, RDMAC}).Draw(t, "RNIC")
-	versions := map[RNIC][]Version{
-		NonPermissive: {VersionAny, VersionIETF},
-		Permissive:    {VersionAny, VersionAny, VersionIETF, VersionRDMAC},
-		RDMAC:         {VersionAny, VersionRDMAC},
+func drawRNIC(t *rapid.T, c *mpa.Config) {
+	c.RNIC = rapid.SampledFrom([]mpa.RNIC{mpa.NonPermissive, mpa.Permissive, mpa.RDMAC}).Draw(t, "RNIC")
+	versions := map[mpa.RNIC][]mpa.Version{
+		mpa.NonPermissive: {mpa.VersionAny, mpa.VersionIETF},
+		mpa.Permissive:    {mpa.VersionAny, mpa.VersionAny, mpa.VersionIETF, mpa.VersionRDMAC},
+		mpa.RDMAC:         {mpa.VersionAny, mpa.VersionRDMAC},
 	}
 	c.Version = rapid.SampledFrom(versions[c.RNIC]).Draw(t, "version")
-	markers := []Markers{MarkersAuto, MarkersOn, MarkersOff}
+	markers := []mpa.Markers{mpa.MarkersAuto, mpa.MarkersOn, mpa.MarkersOff}
 	if isOld(*c) {
 		markers = markers[:2]
-		if c.Enhanced == EnhancedRequired {
-			c.Enhanced = EnhancedAuto
+		if c.Enhanced == mpa.EnhancedRequired {
+			c.Enhanced = mpa.EnhancedAuto
 		}
 	}
 	c.Markers = rapid.SampledFrom(markers).Draw(t, "markers")
 }
 
 // isOld: the side has no version but 0. isNew: it has none but 1. Others go by the peer.
-func isOld(c Config) bool { return c.RNIC == RDMAC || c.Version == VersionRDMAC }
-func isNew(c Config) bool { return c.RNIC == NonPermissive || c.Version == VersionIETF }
+func isOld(c mpa.Config) bool { return c.RNIC == mpa.RDMAC || c.Version == mpa.VersionRDMAC }
+func isNew(c mpa.Config) bool { return c.RNIC == mpa.NonPermissive || c.Version == mpa.VersionIETF }
+
+// sends is the kinds of RTR that an initiator can send, takes those that a responder can take: not a Read without an IRD.
+func sends(c mpa.Config) mpa.RTR {
+	if c.RTR == 0 {
+		return allRTR
+	}
+	return c.RTR
+}
+
+func takes(c mpa.Config) mpa.RTR {
+	if c.IRD == 0 {
+		return sends(c) &^ mpa.RTRRead
+	}
+	return sends(c)
+}
 
 // However the two sides are set, they come to the same end: both have a connection, and agree on it,
 // or both know that there is none.
@@ -82,17 +99,17 @@ func TestSidesAgree(t *testing.T) {
 }
 
 // checkFailure finds out whether there had to be one.
-func checkFailure(t *rapid.T, h handshake, icfg, rcfg Config) {
-	enhanced := icfg.Enhanced != EnhancedNever && !isOld(icfg)
-	var started *StartupError
-	var rejected *RejectError
+func checkFailure(t *rapid.T, h handshake, icfg, rcfg mpa.Config) {
+	enhanced := icfg.Enhanced != mpa.EnhancedNever && !isOld(icfg)
+	var started *mpa.StartupError
+	var rejected *mpa.RejectError
 	switch err := h.initiatorErr; {
-	case errors.As(err, &rejected) && errors.Is(err, ErrRevision):
-		if !errors.Is(h.responderErr, ErrRevision) || !isOld(icfg) || !isNew(rcfg) {
+	case errors.As(err, &rejected) && errors.Is(err, mpa.ErrRevision):
+		if !errors.Is(h.responderErr, mpa.ErrRevision) || !isOld(icfg) || !isNew(rcfg) {
 			t.Fatalf("initiator: %v, responder: %v", err, h.responderErr)
 		}
 	case errors.As(err, &rejected):
-		if !errors.Is(h.responderErr, ErrInsufficientIRD) {
+		if !errors.Is(h.responderErr, mpa.ErrInsufficientIRD) {
 			t.Fatalf("initiator: %v, responder: %v", err, h.responderErr)
 		}
 		if icfg.ManualReads || icfg.IRD >= rcfg.RequiredORD || rejected.PeerORD != rcfg.RequiredORD {
@@ -100,38 +117,38 @@ func checkFailure(t *rapid.T, h handshake, icfg, rcfg Config) {
 		}
 	case !errors.As(err, &started):
 		t.Fatalf("initiator: %v", err)
-	case errors.Is(err, ErrRevision):
+	case errors.Is(err, mpa.ErrRevision):
 		// The responder learns of it by the close.
 		if h.responderErr != nil || started.Terminate || !isNew(icfg) || !isOld(rcfg) {
 			t.Fatalf("initiator: %#v, responder: %v", started, h.responderErr)
 		}
-	case errors.Is(err, ErrUnenhanced) && h.responderErr == nil:
+	case errors.Is(err, mpa.ErrUnenhanced) && h.responderErr == nil:
 		// Likewise.
-		cannot := icfg.Enhanced == EnhancedRequired || icfg.PeerToPeer || icfg.ManualReads
+		cannot := icfg.Enhanced == mpa.EnhancedRequired || icfg.PeerToPeer || icfg.ManualReads
 		if started.Terminate || !enhanced || !cannot || isNew(icfg) || !isOld(rcfg) {
 			t.Fatalf("initiator: %#v, responder: %v", started, h.responderErr)
 		}
-	case errors.Is(err, ErrUnenhanced):
-		if !errors.Is(h.responderErr, ErrEnhanced) || !enhanced || rcfg.Enhanced != EnhancedNever {
+	case errors.Is(err, mpa.ErrUnenhanced):
+		if !errors.Is(h.responderErr, mpa.ErrEnhanced) || !enhanced || rcfg.Enhanced != mpa.EnhancedNever {
 			t.Fatalf("initiator: %v, responder: %v", err, h.responderErr)
 		}
-	case errors.Is(err, ErrNoMatchingRTR):
+	case errors.Is(err, mpa.ErrNoMatchingRTR):
 		// The responder learns of it by the Terminate.
-		if h.responderErr != nil || !started.Terminate || started.Code != CodeRTR {
+		if h.responderErr != nil || !started.Terminate || started.Code != mpa.CodeRTR {
 			t.Fatalf("initiator: %#v, responder: %v", started, h.responderErr)
 		}
 		if started.CRC != h.responder.CRC || started.Markers != h.responder.MarkersIn {
 			t.Fatalf("Terminate with CRC %t, markers %t to %+v", started.CRC, started.Markers, h.responder)
 		}
-		if !icfg.PeerToPeer || icfg.sends()&rcfg.takes() != 0 {
-			t.Fatalf("%v and %v do match", icfg.sends(), rcfg.takes())
+		if !icfg.PeerToPeer || sends(icfg)&takes(rcfg) != 0 {
+			t.Fatalf("%v and %v do match", sends(icfg), takes(rcfg))
 		}
 	default:
 		t.Fatalf("initiator: %v, responder: %v", err, h.responderErr)
 	}
 }
 
-func checkAgreement(t *rapid.T, i, r *Setup, icfg, rcfg Config) {
+func checkAgreement(t *rapid.T, i, r *mpa.Setup, icfg, rcfg mpa.Config) {
 	if !i.Initiator || r.Initiator {
 		t.Fatalf("initiator: %t and %t", i.Initiator, r.Initiator)
 	}
@@ -143,22 +160,22 @@ func checkAgreement(t *rapid.T, i, r *Setup, icfg, rcfg Config) {
 	if old != (i.Version == 0) || (i.Revision == 0) != old || old && (isNew(icfg) || isNew(rcfg)) {
 		t.Fatalf("version %d, revision %d", i.Version, i.Revision)
 	}
-	if i.Enhanced != (icfg.Enhanced != EnhancedNever && !old) || i.Enhanced != (i.Revision == 2) {
+	if i.Enhanced != (icfg.Enhanced != mpa.EnhancedNever && !old) || i.Enhanced != (i.Revision == 2) {
 		t.Fatalf("enhanced %t, revision %d", i.Enhanced, i.Revision)
 	}
 	if i.CRC != (icfg.CRC || rcfg.CRC || old) || i.PeerToPeer != icfg.PeerToPeer ||
-		i.MarkersIn != (icfg.Markers == MarkersOn || old) || r.MarkersIn != (rcfg.Markers == MarkersOn || old) {
+		i.MarkersIn != (icfg.Markers == mpa.MarkersOn || old) || r.MarkersIn != (rcfg.Markers == mpa.MarkersOn || old) {
 		t.Fatalf("not what was asked for:\n%+v\n%+v", i, r)
 	}
 	if i.PeerToPeer {
-		if bits.OnesCount8(uint8(i.RTR)) != 1 || i.RTR&r.RTR == 0 || i.RTR&icfg.sends() == 0 || r.RTR&^rcfg.takes() != 0 {
+		if bits.OnesCount8(uint8(i.RTR)) != 1 || i.RTR&r.RTR == 0 || i.RTR&sends(icfg) == 0 || r.RTR&^takes(rcfg) != 0 {
 			t.Fatalf("RTR: %v is sent, %v may come", i.RTR, r.RTR)
 		}
-		if i.RTR == RTRRead && r.IRD == 0 {
+		if i.RTR == mpa.RTRRead && r.IRD == 0 {
 			t.Fatal("RTR by Read without an IRD")
 		}
-		if r.AnySend && (!rcfg.Draft05 || icfg.sends()&rcfg.takes() != 0 || r.RTR != RTRSend) {
-			t.Fatalf("any Send, though the kinds are %v and %v", icfg.sends(), rcfg.takes())
+		if r.AnySend && (!rcfg.Draft05 || sends(icfg)&takes(rcfg) != 0 || r.RTR != mpa.RTRSend) {
+			t.Fatalf("any Send, though the kinds are %v and %v", sends(icfg), takes(rcfg))
 		}
 		if rcfg.OneRTR && bits.OnesCount8(uint8(r.RTR)) != 1 {
 			t.Fatalf("RTR: %v may come, want one", r.RTR)
@@ -171,11 +188,11 @@ func checkAgreement(t *rapid.T, i, r *Setup, icfg, rcfg Config) {
 	}
 }
 
-func checkReads(t *rapid.T, i, r *Setup, icfg, rcfg Config) {
+func checkReads(t *rapid.T, i, r *mpa.Setup, icfg, rcfg mpa.Config) {
 	ird := rcfg.IRD
 	if manual := icfg.ManualReads || rcfg.ManualReads; rcfg.Draft05 && i.Enhanced && !manual && ird > icfg.ORD {
 		ird = icfg.ORD
-		if ird == 0 && r.RTR&RTRRead != 0 {
+		if ird == 0 && r.RTR&mpa.RTRRead != 0 {
 			ird = 1
 		}
 	}
@@ -183,13 +200,13 @@ func checkReads(t *rapid.T, i, r *Setup, icfg, rcfg Config) {
 		t.Fatalf("reads: %d, %d and %d, %d", i.IRD, i.ORD, r.IRD, r.ORD)
 	}
 	if !i.Enhanced {
-		if i.ORD > UnenhancedORD || r.ORD > UnenhancedORD || i.PeerIRD != -1 || i.PeerORD != -1 || r.PeerIRD != -1 || r.PeerORD != -1 {
+		if i.ORD > mpa.UnenhancedORD || r.ORD > mpa.UnenhancedORD || i.PeerIRD != -1 || i.PeerORD != -1 || r.PeerIRD != -1 || r.PeerORD != -1 {
 			t.Fatalf("unenhanced:\n%+v\n%+v", i, r)
 		}
 		return
 	}
 	if icfg.ManualReads || rcfg.ManualReads {
-		if i.ORD != icfg.ORD || r.ORD != rcfg.ORD || i.PeerIRD != ReadsManual || i.PeerORD != ReadsManual {
+		if i.ORD != icfg.ORD || r.ORD != rcfg.ORD || i.PeerIRD != mpa.ReadsManual || i.PeerORD != mpa.ReadsManual {
 			t.Fatalf("manual reads:\n%+v\n%+v", i, r)
 		}
 		return

@@ -1,4 +1,4 @@
-package mpa
+package mpa_test
 
 import (
 	"bytes"
@@ -12,28 +12,30 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // handshake is how the two sides of one end.
 type handshake struct {
-	initiator, responder       *Setup
+	initiator, responder       *mpa.Setup
 	initiatorErr, responderErr error
 }
 
 // shake has a with icfg ask b with rcfg. Each side hands its name to the other, and closes if it fails.
-func shake(a, b net.Conn, icfg, rcfg Config) (h handshake) {
+func shake(a, b net.Conn, icfg, rcfg mpa.Config) (h handshake) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		var r *Request
-		if r, h.responderErr = ReadRequest(b); h.responderErr == nil {
+		var r *mpa.Request
+		if r, h.responderErr = mpa.ReadRequest(b); h.responderErr == nil {
 			h.responder, h.responderErr = r.Accept(rcfg, []byte("responder"))
 		}
 		if h.responderErr != nil {
 			b.Close()
 		}
 	}()
-	if h.initiator, h.initiatorErr = Initiate(a, icfg, []byte("initiator")); h.initiatorErr != nil {
+	if h.initiator, h.initiatorErr = mpa.Initiate(a, icfg, []byte("initiator")); h.initiatorErr != nil {
 		a.Close()
 	}
 	<-done
@@ -77,19 +79,19 @@ func TestHandshake(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := pair()
-			got := shake(a, b, Config{IRD: 16, ORD: 8, PeerToPeer: true}, Config{IRD: 4, ORD: 32, CRC: true})
+			got := shake(a, b, mpa.Config{IRD: 16, ORD: 8, PeerToPeer: true}, mpa.Config{IRD: 4, ORD: 32, CRC: true})
 			if got.initiatorErr != nil || got.responderErr != nil {
 				t.Fatalf("initiator: %v, responder: %v", got.initiatorErr, got.responderErr)
 			}
-			if diff := cmp.Diff(&Setup{
+			if diff := cmp.Diff(&mpa.Setup{
 				Initiator: true, Revision: 2, Version: 1, Enhanced: true, CRC: true, IRD: 16, ORD: 4, PeerIRD: 4, PeerORD: 16,
-				PeerToPeer: true, RTR: RTRWrite, PrivateData: []byte("responder"),
+				PeerToPeer: true, RTR: mpa.RTRWrite, PrivateData: []byte("responder"),
 			}, got.initiator); diff != "" {
 				t.Errorf("initiator (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(&Setup{
+			if diff := cmp.Diff(&mpa.Setup{
 				Revision: 2, Version: 1, Enhanced: true, CRC: true, IRD: 4, ORD: 16, PeerIRD: 16, PeerORD: 8,
-				PeerToPeer: true, RTR: RTRSend | RTRWrite | RTRRead, PrivateData: []byte("initiator"),
+				PeerToPeer: true, RTR: mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead, PrivateData: []byte("initiator"),
 			}, got.responder); diff != "" {
 				t.Errorf("responder (-want +got):\n%s", diff)
 			}
@@ -109,22 +111,22 @@ func TestHandshake(t *testing.T) {
 func TestInitiateReset(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		cfg  Config
+		cfg  mpa.Config
 		want error
 		not  error
 	}{
-		{"enhanced", Config{}, ErrUnenhanced, nil},
-		{"unenhanced", Config{Enhanced: EnhancedNever}, syscall.ECONNRESET, ErrUnenhanced},
+		{"enhanced", mpa.Config{}, mpa.ErrUnenhanced, nil},
+		{"unenhanced", mpa.Config{Enhanced: mpa.EnhancedNever}, syscall.ECONNRESET, mpa.ErrUnenhanced},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a, b := startupTCP(t)
 			go func() {
-				_, _ = readFrame(b, new(Frame))
+				_, _ = mpa.ReadFrame(b, new(mpa.Frame))
 				_ = b.(*net.TCPConn).SetLinger(0)
 				b.Close()
 			}()
-			_, err := Initiate(a, tt.cfg, nil)
-			failure{tt.want, CodeLost, false}.check(t, err)
+			_, err := mpa.Initiate(a, tt.cfg, nil)
+			failure{tt.want, mpa.CodeLost, false}.check(t, err)
 			if tt.not != nil && errors.Is(err, tt.not) {
 				t.Errorf("got %v, which is %v", err, tt.not)
 			}
@@ -137,9 +139,9 @@ func TestInitiateResetWithin(t *testing.T) {
 	reply := repFrame(t, "10 02 0006 00100010 6162")
 	for i := range reply {
 		conn := &scriptedPeer{in: io.MultiReader(bytes.NewReader(reply[:i]), iotest.ErrReader(syscall.ECONNRESET))}
-		_, err := Initiate(conn, Config{}, nil)
-		failure{syscall.ECONNRESET, CodeLost, false}.check(t, err)
-		if got, want := errors.Is(err, ErrUnenhanced), i == 0; got != want {
+		_, err := mpa.Initiate(conn, mpa.Config{}, nil)
+		failure{syscall.ECONNRESET, mpa.CodeLost, false}.check(t, err)
+		if got, want := errors.Is(err, mpa.ErrUnenhanced), i == 0; got != want {
 			t.Errorf("after %d bytes: got %v", i, err)
 		}
 	}
@@ -150,11 +152,11 @@ func TestInterrupted(t *testing.T) {
 	request := reqFrame(t, "10 02 0007 00100010 616263")
 	reply := repFrame(t, "10 02 0007 00100010 616263")
 	asInitiator := func(conn net.Conn) error {
-		_, err := Initiate(conn, Config{IRD: 16, ORD: 16}, nil)
+		_, err := mpa.Initiate(conn, mpa.Config{IRD: 16, ORD: 16}, nil)
 		return err
 	}
 	asResponder := func(conn net.Conn) error {
-		_, err := ReadRequest(conn)
+		_, err := mpa.ReadRequest(conn)
 		return err
 	}
 	for _, tt := range []struct {
@@ -166,7 +168,7 @@ func TestInterrupted(t *testing.T) {
 	}{
 		{"initiator, closed", reply, asInitiator, true, func(sent int) error {
 			if sent == 0 {
-				return ErrUnenhanced
+				return mpa.ErrUnenhanced
 			}
 			return io.ErrUnexpectedEOF
 		}},
@@ -185,8 +187,8 @@ func TestInterrupted(t *testing.T) {
 					conn, peer := net.Pipe()
 					conn.SetDeadline(time.Now().Add(10 * time.Second))
 					go func() {
-						if bytes.HasPrefix(tt.frame, []byte(replyKey)) {
-							_, _ = readFrame(peer, new(Frame))
+						if bytes.HasPrefix(tt.frame, []byte("MPA ID Rep Frame")) {
+							_, _ = mpa.ReadFrame(peer, new(mpa.Frame))
 						}
 						_, _ = peer.Write(tt.frame[:i])
 						if tt.close {
@@ -208,11 +210,11 @@ func checkInterrupted(t *testing.T, i int, err, want error) {
 	timedOut := errors.As(err, &timeout) && timeout.Timeout()
 	switch {
 	case want != nil:
-		failure{want, CodeLost, false}.check(t, err)
+		failure{want, mpa.CodeLost, false}.check(t, err)
 		if timedOut {
 			t.Errorf("after %d bytes: %v is a timeout", i, err)
 		}
-	case !timedOut || errors.Is(err, ErrUnenhanced):
+	case !timedOut || errors.Is(err, mpa.ErrUnenhanced):
 		t.Errorf("after %d bytes: got %v, want a timeout", i, err)
 	}
 }
@@ -224,33 +226,33 @@ func TestUnread(t *testing.T) {
 		run  func(conn, peer net.Conn) error
 	}{
 		{"request", func(conn, _ net.Conn) error {
-			_, err := Initiate(conn, Config{}, nil)
+			_, err := mpa.Initiate(conn, mpa.Config{}, nil)
 			return err
 		}},
 		{"reply", func(conn, peer net.Conn) error {
 			go peer.Write([]byte("MPA ID Req Frame\x00\x01\x00\x00"))
-			r, err := ReadRequest(conn)
+			r, err := mpa.ReadRequest(conn)
 			if err != nil {
 				return err
 			}
-			_, err = r.Accept(Config{}, nil)
+			_, err = r.Accept(mpa.Config{}, nil)
 			return err
 		}},
 		{"reject", func(conn, peer net.Conn) error {
 			go peer.Write([]byte("MPA ID Req Frame\x00\x01\x00\x00"))
-			r, err := ReadRequest(conn)
+			r, err := mpa.ReadRequest(conn)
 			if err != nil {
 				return err
 			}
-			return r.Reject(Config{}, nil)
+			return r.Reject(mpa.Config{}, nil)
 		}},
 		{"refusal", func(conn, peer net.Conn) error {
 			go peer.Write([]byte("MPA ID Req Frame\xc0\x00\x00\x00"))
-			r, err := ReadRequest(conn)
+			r, err := mpa.ReadRequest(conn)
 			if err != nil {
 				return err
 			}
-			_, err = r.Accept(Config{}, nil)
+			_, err = r.Accept(mpa.Config{}, nil)
 			return err
 		}},
 	} {
@@ -268,7 +270,10 @@ func TestUnread(t *testing.T) {
 func TestOtherProtocol(t *testing.T) {
 	conn, peer := net.Pipe()
 	go peer.Write([]byte("GET / HTTP/1.1\r\n"))
-	_, err := ReadRequest(conn)
-	failure{errKey, CodeFrame, false}.check(t, err)
+	_, err := mpa.ReadRequest(conn)
+	failure{mpa.ErrNotMPA, mpa.CodeFrame, false}.check(t, err)
+	if !saysFrame(err, wrongKey) {
+		t.Errorf("got %v, want a wrong key", err)
+	}
 	conn.Close()
 }

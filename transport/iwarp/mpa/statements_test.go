@@ -1,9 +1,11 @@
-package mpa
+package mpa_test
 
 import (
 	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // These tests show statements that docs/conformance.md lists, by their numbers there, where no table of another test has them.
@@ -13,24 +15,24 @@ import (
 func TestEveryReplyFlag(t *testing.T) {
 	type offer struct {
 		a   bool
-		rtr RTR
+		rtr mpa.RTR
 	}
 	var offers []offer
-	for rtr := range rtrAll + 1 {
+	for rtr := range allRTR + 1 {
 		offers = append(offers, offer{true, rtr}, offer{false, rtr})
 	}
-	for set := range rtrAll + 1 {
+	for set := range allRTR + 1 {
 		for _, ird := range []int{0, 1} {
 			supported := set
 			if set == 0 {
-				supported = rtrAll
+				supported = allRTR
 			}
 			if ird == 0 {
-				supported &^= RTRRead // it would take the place of a Read
+				supported &^= mpa.RTRRead // it would take the place of a Read
 			}
 			for variant := range 4 {
-				cfg := Config{IRD: ird, ORD: 1, RTR: set, OneRTR: variant&1 != 0, Draft05: variant&2 != 0}
-				if err := cfg.ValidateResponder(); errors.Is(err, ErrConfig) != (supported == 0) {
+				cfg := mpa.Config{IRD: ird, ORD: 1, RTR: set, OneRTR: variant&1 != 0, Draft05: variant&2 != 0}
+				if err := cfg.ValidateResponder(); errors.Is(err, mpa.ErrConfig) != (supported == 0) {
 					t.Errorf("RTR %v, IRD %d: got error %v with support for %v", set, ird, err, supported)
 				}
 				if supported == 0 {
@@ -45,28 +47,28 @@ func TestEveryReplyFlag(t *testing.T) {
 	}
 }
 
-func checkReplyFlags(t *testing.T, cfg Config, supported RTR, a bool, offered RTR) {
-	request := EnhancedData{PeerToPeer: a, RTR: offered, IRD: 1} // with an ORD of 0 only an RTR by Read needs an IRD
+func checkReplyFlags(t *testing.T, cfg mpa.Config, supported mpa.RTR, a bool, offered mpa.RTR) {
+	request := mpa.EnhancedData{PeerToPeer: a, RTR: offered, IRD: 1} // with an ORD of 0 only an RTR by Read needs an IRD
 	said, s, err := acceptFrom(t, append(reqFrame(t, "10 02 0004"), request.Append(nil)...), cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, _, err := ParseFrame(said)
+	f, _, err := mpa.ParseFrame(said)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _, err := ParseEnhancedData(f.PrivateData)
+	got, _, err := mpa.ParseEnhancedData(f.PrivateData)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.PeerToPeer != a || s.PeerToPeer != a {
 		t.Errorf("got A %t in the reply and %t in the setup, want %t", got.PeerToPeer, s.PeerToPeer, a)
 	}
-	if got.RTR&RTRRead != 0 && got.IRD == 0 {
+	if got.RTR&mpa.RTRRead != 0 && got.IRD == 0 {
 		t.Error("the reply names Read, with an IRD of 0")
 	}
 	want := offered & supported
-	none := a && want == 0 && cfg.Draft05 && supported&RTRSend != 0
+	none := a && want == 0 && cfg.Draft05 && supported&mpa.RTRSend != 0
 	if s.RTR != got.RTR && !none {
 		t.Errorf("the reply names %v, what may come is %v", got.RTR, s.RTR)
 	}
@@ -79,7 +81,7 @@ func checkReplyFlags(t *testing.T, cfg Config, supported RTR, a bool, offered RT
 			t.Errorf("got %v without A", got.RTR)
 		}
 	case none: // draft-ietf-storm-mpa-peer-connect-05 section 9
-		if got.RTR != 0 || s.RTR != RTRSend {
+		if got.RTR != 0 || s.RTR != mpa.RTRSend {
 			t.Errorf("got %v in the reply and %v in the setup, want none and send", got.RTR, s.RTR)
 		}
 	case cfg.OneRTR:
@@ -93,21 +95,21 @@ func checkReplyFlags(t *testing.T, cfg Config, supported RTR, a bool, offered RT
 
 // The flags of a request are those of what the initiator can send, and none in the client-server model: 6581-9.2-4, 6581-9.2-5, 6581-9.2-16, 6581-9.2-18.
 func TestEveryRequestFlag(t *testing.T) {
-	for set := range rtrAll + 1 {
+	for set := range allRTR + 1 {
 		for _, p2p := range []bool{false, true} {
-			cfg := Config{IRD: 1, ORD: 1, RTR: set, PeerToPeer: p2p}
+			cfg := mpa.Config{IRD: 1, ORD: 1, RTR: set, PeerToPeer: p2p}
 			said, _, _ := initiateTo(t, cfg, nil, nil)
-			f, _, err := ParseFrame(said)
+			f, _, err := mpa.ParseFrame(said)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, _, err := ParseEnhancedData(f.PrivateData)
+			got, _, err := mpa.ParseEnhancedData(f.PrivateData)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := EnhancedData{PeerToPeer: p2p, IRD: 1, ORD: 1}
+			want := mpa.EnhancedData{PeerToPeer: p2p, IRD: 1, ORD: 1}
 			if want.RTR = set; set == 0 {
-				want.RTR = rtrAll
+				want.RTR = allRTR
 			}
 			if !p2p {
 				want.RTR = 0
@@ -124,21 +126,21 @@ func TestEveryRequestFlag(t *testing.T) {
 func TestRevisionOneAccepted(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		cfg  Config
+		cfg  mpa.Config
 		bits string // of the reply
 	}{
-		{"zero", Config{}, "00"},
-		{"enhanced required", Config{Enhanced: EnhancedRequired}, "00"},
-		{"enhanced never", Config{Enhanced: EnhancedNever}, "00"},
-		{"peer-to-peer", Config{PeerToPeer: true}, "00"},
-		{"manual reads", Config{ManualReads: true}, "00"},
-		{"required ORD", Config{ORD: 8, RequiredORD: 8}, "00"},
-		{"one RTR", Config{OneRTR: true}, "00"},
-		{"draft-05", Config{Draft05: true}, "00"},
-		{"permissive", Config{RNIC: Permissive}, "00"},
-		{"permissive, version 1", Config{RNIC: Permissive, Version: VersionIETF}, "00"},
-		{"markers", Config{Markers: MarkersOn}, "80"},
-		{"CRC", Config{CRC: true}, "40"},
+		{"zero", mpa.Config{}, "00"},
+		{"enhanced required", mpa.Config{Enhanced: mpa.EnhancedRequired}, "00"},
+		{"enhanced never", mpa.Config{Enhanced: mpa.EnhancedNever}, "00"},
+		{"peer-to-peer", mpa.Config{PeerToPeer: true}, "00"},
+		{"manual reads", mpa.Config{ManualReads: true}, "00"},
+		{"required ORD", mpa.Config{ORD: 8, RequiredORD: 8}, "00"},
+		{"one RTR", mpa.Config{OneRTR: true}, "00"},
+		{"draft-05", mpa.Config{Draft05: true}, "00"},
+		{"permissive", mpa.Config{RNIC: mpa.Permissive}, "00"},
+		{"permissive, version 1", mpa.Config{RNIC: mpa.Permissive, Version: mpa.VersionIETF}, "00"},
+		{"markers", mpa.Config{Markers: mpa.MarkersOn}, "80"},
+		{"CRC", mpa.Config{CRC: true}, "40"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			said, s, err := acceptFrom(t, reqFrame(t, "00 01 0000"), tt.cfg, nil)
@@ -157,7 +159,7 @@ func TestRevisionOneAccepted(t *testing.T) {
 
 // An unenhanced side looks at no reserved bit, be it the later S: 6581-6-3, draft05-6-1.
 func TestUnenhancedReserved(t *testing.T) {
-	never := Config{Enhanced: EnhancedNever}
+	never := mpa.Config{Enhanced: mpa.EnhancedNever}
 	for bit := range 5 {
 		bits := fmt.Sprintf("%02x", 1<<bit)
 		t.Run("request "+bits, func(t *testing.T) {
