@@ -39,6 +39,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"second item", "00000001 00000002", func(d *xdr.Decoder) { d.Bool(); d.Bool() }, xdr.ErrValue, 8},
 		{"fixed behind an item", "00000001 61", func(d *xdr.Decoder) { d.Bool(); d.Fixed(1) }, xdr.ErrShort, 4},
 		{"raw", "00000001", func(d *xdr.Decoder) { d.Raw(8) }, xdr.ErrShort, 0},
+		{"rest over the limit", "00000001 00000002", func(d *xdr.Decoder) { d.Uint32(); _, _ = d.Rest(t.Context(), 3) }, xdr.ErrLimit, 4},
 		{"raw of less than nothing", "00000001", func(d *xdr.Decoder) { d.Raw(-4) }, xdr.ErrShort, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

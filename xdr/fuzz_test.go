@@ -16,6 +16,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	bulk := byte(len(items))
 	f.Add([]byte{0, 0, 0, 5, 0, 0, 0, 1}, []byte{bulk, 0}, int16(4), int16(5), false, uint16(2), uint8(4), int16(8), int16(1))
+	f.Add([]byte{0, 0, 0, 5, 0, 0, 0, 1}, []byte{0, bulk + 1}, int16(4), int16(5), true, uint16(2), uint8(0), int16(0), int16(0))
 	f.Add([]byte{0, 0, 0, 5}, []byte{bulk}, int16(-1), int16(8), true, uint16(9), uint8(0), int16(0), int16(0))
 	f.Add([]byte{0, 0, 0, 4, 9, 9, 9, 9, 'd', 'a', 't', 'a'}, []byte{bulk}, int16(-1), int16(0), true, uint16(5), uint8(3), int16(4), int16(0))
 	f.Fuzz(func(t *testing.T, inline, types []byte, position, size int16, lazily bool, cut uint16, align uint8, threshold, base int16) {
@@ -39,7 +40,12 @@ func FuzzDecode(f *testing.F) {
 			before := d.Position()
 			left := d.Remaining()
 			failed := d.Err() != nil
-			switch n := int(typ) % (len(items) + 1); n {
+			switch n := int(typ) % (len(items) + 2); n {
+			case len(items) + 1:
+				p, err := d.Rest(t.Context(), 1<<16)
+				if len(p) != d.Position()-before || (err == nil) != (d.Err() == nil) {
+					t.Fatalf("rest of %d bytes from byte %d to %d, %v", len(p), before, d.Position(), err)
+				}
 			case len(items):
 				b := d.Bulk(1 << 16)
 				p, err := b.Bytes(t.Context())
