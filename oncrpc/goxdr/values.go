@@ -1,0 +1,64 @@
+package goxdr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// Marshal returns v, of a generated type, as arguments of a call. If v cannot be encoded, the call
+// fails with the error of WriteTo and is not sent.
+func Marshal(v io.WriterTo) oncrpc.Marshaler { return marshaler(v.WriteTo) }
+
+// MarshalFunc is Marshal for a type that has no method WriteTo: that of a typedef, which has a
+// generated function.
+func MarshalFunc[T any](write func(io.Writer, T) (int64, error), v T) oncrpc.Marshaler {
+	return marshaler(func(w io.Writer) (int64, error) { return write(w, v) })
+}
+
+// Unmarshal returns v, of a generated type, as what takes the results of a call: all of them, or
+// the call fails with an error that wraps oncrpc.ErrReply.
+func Unmarshal(v io.ReaderFrom) oncrpc.Unmarshaler { return unmarshaler(v.ReadFrom) }
+
+// UnmarshalFunc is Unmarshal for a type that has no method ReadFrom: that of a union or a typedef,
+// which has a generated function.
+func UnmarshalFunc[T any](read func(io.Reader) (T, int64, error), v *T) oncrpc.Unmarshaler {
+	return unmarshaler(func(r io.Reader) (int64, error) {
+		got, n, err := read(r)
+		if err == nil {
+			*v = got
+		}
+		return n, err
+	})
+}
+
+type marshaler func(io.Writer) (int64, error)
+
+func (m marshaler) MarshalXDR(e *xdr.Encoder) {
+	if _, err := m(writer{e}); err != nil {
+		e.Fail(err)
+	}
+}
+
+type unmarshaler func(io.Reader) (int64, error)
+
+func (u unmarshaler) UnmarshalXDR(d *xdr.Decoder) {
+	p, err := d.Rest(context.Background(), math.MaxInt) // as much as the transport takes
+	r := bytes.NewReader(p)
+	if err == nil {
+		_, err = u(r)
+	}
+	switch {
+	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+		d.Fail(xdr.ErrShort)
+	case err != nil:
+		d.Fail(err)
+	case r.Len() > 0:
+		d.Fail(xdr.ErrTrailing)
+	}
+}
