@@ -38,6 +38,13 @@ func (d *Decoder) Reset(inline []byte, chunks []Chunk) {
 // decoder to others ends it when their time is over, as with Encoder.End.
 func (d *Decoder) End() { *d = Decoder{ended: true} }
 
+// check panics if the stream has ended.
+func (d *Decoder) check() {
+	if d.ended {
+		panic("xdr: Decoder used after its stream has ended" + lateUse)
+	}
+}
+
 // Continue adds a second run of inline bytes behind the first: a message that arrived in two buffers.
 // It is called once, behind Reset. An item that lies across both is copied; all others are
 // decoded by reference.
@@ -95,9 +102,7 @@ func (d *Decoder) next(n int) []byte {
 
 // across is next for bytes that are not all in buf. The rest of the stream is in buf afterwards.
 func (d *Decoder) across(n int) []byte {
-	if d.ended {
-		panic("xdr: Decoder used after its stream has ended" + lateUse)
-	}
+	d.check()
 	if n < 0 || n > d.Remaining() {
 		d.Fail(ErrShort)
 		return nil

@@ -33,6 +33,9 @@ func TestEnd(t *testing.T) {
 		"String":    func(e *xdr.Encoder) { e.String("long", 3) },
 		"BulkBytes": func(e *xdr.Encoder) { e.BulkBytes([]byte("abcd"), nil) },
 		"Rewind":    func(e *xdr.Encoder) { e.Rewind(xdr.Mark{}) },
+		"Float32":   func(e *xdr.Encoder) { e.Float32(1) },
+		"Float64":   func(e *xdr.Encoder) { e.Float64(1) },
+		"Optional":  func(e *xdr.Encoder) { e.Optional(false) },
 		"Fail":      func(e *xdr.Encoder) { e.Fail(xdr.ErrLimit) },
 	} {
 		var e xdr.Encoder
@@ -54,13 +57,19 @@ func TestEnd(t *testing.T) {
 		}
 	}
 	for name, late := range map[string]func(*xdr.Decoder){
-		"Uint32": func(d *xdr.Decoder) { d.Uint32() },
-		"Uint64": func(d *xdr.Decoder) { d.Uint64() },
-		"Fixed":  func(d *xdr.Decoder) { d.Fixed(4) },
-		"Opaque": func(d *xdr.Decoder) { d.Opaque(4) },
-		"Bulk":   func(d *xdr.Decoder) { d.Bulk(4) },
-		"Count":  func(d *xdr.Decoder) { d.Count(1, 4) },
-		"Raw":    func(d *xdr.Decoder) { d.Raw(4) },
+		"Uint32":     func(d *xdr.Decoder) { d.Uint32() },
+		"Uint64":     func(d *xdr.Decoder) { d.Uint64() },
+		"Fixed":      func(d *xdr.Decoder) { d.Fixed(4) },
+		"Opaque":     func(d *xdr.Decoder) { d.Opaque(4) },
+		"Bulk":       func(d *xdr.Decoder) { d.Bulk(4) },
+		"Count":      func(d *xdr.Decoder) { d.Count(1, 4) },
+		"Raw":        func(d *xdr.Decoder) { d.Raw(4) },
+		"Rest":       func(d *xdr.Decoder) { _, _ = d.Rest(t.Context(), 9) },
+		"BulkInto":   func(d *xdr.Decoder) { d.BulkInto(make([]byte, 4)) },
+		"Float32":    func(d *xdr.Decoder) { d.Float32() },
+		"Float64":    func(d *xdr.Decoder) { d.Float64() },
+		"Optional":   func(d *xdr.Decoder) { d.Optional() },
+		"DecodeEnum": func(d *xdr.Decoder) { xdr.DecodeEnum(d, fine) },
 	} {
 		d := xdr.NewDecoder([]byte("\x00\x00\x00\x04abcdefgh"))
 		d.End()

@@ -9,6 +9,7 @@ import "context"
 // Only the type of a stream tells where a Floating chunk or padding belongs. A stream that has
 // either is ErrChunk. An error of the Source is returned as it is, and is not the decoder's.
 func (d *Decoder) Rest(ctx context.Context, max int) ([]byte, error) {
+	d.check()
 	n := d.Remaining()
 	for i := range d.chunks {
 		n += RoundUp(d.chunks[i].Len)
