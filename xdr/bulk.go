@@ -76,8 +76,9 @@ func (b Bulk) Take(ctx context.Context) ([]byte, Releaser, error) {
 }
 
 // CopyTo copies the data to p and returns the bytes copied: all of it, unless p is shorter or the
-// connection ended while it was fetched. Data that landed in p already is not moved. It is for results whose
-// length is to be looked at first: Decoder.BulkInto does for others. A handler can do better with FetchInto.
+// connection ended while it was fetched. Data that landed in p already is not moved. It is for
+// results whose length is to be looked at first: Decoder.BulkInto does for others. A handler can do
+// better with FetchInto.
 func (b Bulk) CopyTo(p []byte) int {
 	if b.src != nil && b.n > 0 {
 		data, err := b.Bytes(context.Background())

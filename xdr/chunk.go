@@ -59,8 +59,8 @@ func (d *Decoder) Bulk(max int) Bulk {
 	return Bulk{n: len(p), data: p}
 }
 
-// BulkInto decodes variable-length opaque data into p, which is the limit of its length, and returns
-// what of p was filled. Data that landed there already, as a buffer of a call's results, is not
+// BulkInto decodes variable-length opaque data into p, which is the limit of its length, and
+// returns what of p was filled. Data that landed there already, as a buffer of a call's results, is not
 // moved; data that is not here yet is fetched. If decoding fails, nothing of p counts as filled. A
 // buffer that serves several calls is passed in its full length each time.
 //

@@ -119,8 +119,8 @@ func (e *Encoder) Bool(v bool) {
 	}
 }
 
-// Optional appends whether optional-data is present (RFC 4506 section 4.19), and returns present. If
-// it is, the data itself is to follow:
+// Optional appends whether optional-data is present (RFC 4506 section 4.19), and returns present.
+// If it is, the data itself is to follow:
 //
 //	if e.Optional(next != nil) {
 //		next.MarshalXDR(e)
