@@ -38,7 +38,7 @@ type call struct {
 	results  []int // by result: its window
 	reply    int   // the reply chunk's window
 	slices   []transport.Slice
-	revoke   []transport.Region
+	regions  []transport.Region // of the windows
 	segs     []chunks.Segment
 	pieces   [][]byte
 	without  []bool
@@ -71,11 +71,12 @@ type call struct {
 
 // window is memory exposed to the peer for one call.
 type window struct {
-	region transport.Region
-	first  int // of its slices in call.slices
-	n      int
-	owned  transport.Slice // memory of the pool; otherwise the slices are the user's, imported
-	result []byte          // where owned is copied to when the reply is here
+	first   int // of its slices in call.slices
+	n       int
+	region  int // the first of its regions in call.regions
+	regions int
+	owned   transport.Slice // memory of the pool; otherwise the slices are the user's, imported
+	result  []byte          // where owned is copied to when the reply is here
 }
 
 // noWindow is the index of a window that is not there.
@@ -131,6 +132,7 @@ func (k *call) unref() {
 		clear(k.slices)
 		clear(k.written)
 		k.windows, k.slices, k.written, k.results = k.windows[:0], k.slices[:0], k.written[:0], k.results[:0]
+		k.regions = k.regions[:0]
 	}
 	if k.owes || len(k.loads) > 0 {
 		k.forgetReads()
@@ -177,7 +179,7 @@ func (k *call) expose(data [][]byte, n int, access transport.Access) (*window, e
 			if len(p) == 0 {
 				continue
 			}
-			s, err := c.importer.Import(p)
+			s, err := c.importer.Import(p, access)
 			if err != nil {
 				k.release(&w)
 				return nil, err
@@ -217,13 +219,15 @@ func (k *call) exposeOwn(n int, access transport.Access) (*window, error) {
 }
 
 func (k *call) open(w window, access transport.Access) (*window, error) {
-	region, err := k.c.ep.Expose(k.slices[w.first:w.first+w.n], access|k.c.invalid)
+	var err error
+	w.region = len(k.regions)
+	k.regions, err = k.c.ep.Expose(k.regions, k.slices[w.first:w.first+w.n], access|k.c.invalid)
 	if err != nil {
 		k.release(&w)
 		k.c.pool.put(w.owned)
 		return nil, err
 	}
-	w.region = region
+	w.regions = len(k.regions) - w.region
 	k.windows = append(k.windows, w)
 	return &k.windows[len(k.windows)-1], nil
 }
@@ -240,14 +244,10 @@ func (k *call) release(w *window) {
 
 // revokeWindows ends the windows of a call.
 func (k *call) revokeWindows() error {
-	if len(k.windows) == 0 {
+	if len(k.regions) == 0 {
 		return nil
 	}
-	k.revoke = k.revoke[:0]
-	for i := range k.windows {
-		k.revoke = append(k.revoke, k.windows[i].region)
-	}
-	return k.c.ep.Revoke(k.revoke...)
+	return k.c.ep.Revoke(k.regions...)
 }
 
 // releaseWindows ends the imports of their memory.
@@ -303,7 +303,7 @@ func (k *call) layout() (headerLen int, err error) {
 			return 0, err
 		}
 		k.reply = len(k.windows) - 1
-		h.SetReply(k.split(w.region, x.MaxReply))
+		h.SetReply(k.split(w))
 	}
 
 	n, thresh := 0, 0
@@ -339,7 +339,7 @@ func (k *call) addRead(position int, data [][]byte, n int) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range k.split(w.region, n) {
+	for _, s := range k.split(w) {
 		k.header.Reads = append(k.header.Reads, chunks.ReadSegment{Position: uint32(position), Segment: s})
 	}
 	k.info.ReadChunk += n
@@ -359,11 +359,20 @@ func (k *call) addWrite(result [][]byte) error {
 		return err
 	}
 	k.results = append(k.results, len(k.windows)-1)
-	k.header.AddWrite(k.split(w.region, n))
+	k.header.AddWrite(k.split(w))
 	return nil
 }
 
-func (k *call) split(r transport.Region, n int) []chunks.Segment {
-	k.segs = chunks.Split(k.segs[:0], uint32(r.STag), r.Base, n, k.c.cfg.SegmentSize)
+// split returns the segments of a window.
+func (k *call) split(w *window) []chunks.Segment {
+	k.segs = k.c.split(k.segs[:0], k.regions[w.region:][:w.regions])
 	return k.segs
+}
+
+// split appends the segments of regions to dst.
+func (c *Conn) split(dst []chunks.Segment, regions []transport.Region) []chunks.Segment {
+	for _, r := range regions {
+		dst = chunks.Split(dst, uint32(r.STag), r.Base, int(r.Len), c.cfg.SegmentSize)
+	}
+	return dst
 }

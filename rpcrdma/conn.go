@@ -95,7 +95,7 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *re
 	if c.rules.replyReads {
 		c.supply.free = freeReceivesRead
 	}
-	if shared, ok := ep.(transport.SharedReceiver); ok {
+	if shared, ok := transport.As[transport.SharedReceiver](ep); ok {
 		c.supply.shared, c.supply.wait.resume = shared, shared.ResumeRecv
 		shared.ShareRecv((*receiveSource)(c))
 	}
@@ -104,9 +104,9 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *re
 		c.invalid = transport.RemoteInvalidate
 	}
 	c.importer, _ = ep.Domain().(transport.Importer)
-	c.abandoner, _ = ep.(transport.Abandoner)
+	c.abandoner, _ = transport.As[transport.Abandoner](ep)
 	c.queue.ep, c.queue.fail = ep, c.fail
-	c.queue.poller, _ = ep.(transport.Poller)
+	c.queue.poller, _ = transport.As[transport.Poller](ep)
 	c.window = credits.NewWindow(c.cfg.Credits)
 	c.granter = credits.NewGranter(c.cfg.Credits)
 	c.ctx, c.cancel = context.WithCancel(context.Background())

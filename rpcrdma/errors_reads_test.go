@@ -76,9 +76,9 @@ type fewWindows struct {
 	left *atomic.Int32
 }
 
-func (e fewWindows) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
+func (e fewWindows) Expose(dst []transport.Region, list []transport.Slice, access transport.Access) ([]transport.Region, error) {
 	if e.left.Add(-1) < 0 {
-		return transport.Region{}, transport.ErrNoMemory
+		return dst, transport.ErrNoMemory
 	}
-	return e.Endpoint.Expose(list, access)
+	return e.Endpoint.Expose(dst, list, access)
 }

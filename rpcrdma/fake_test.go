@@ -116,6 +116,6 @@ func (e *fakeEndpoint) Info() transport.Info {
 func (e *fakeEndpoint) Close() error          { return nil }
 func (e *fakeEndpoint) Done() <-chan struct{} { return e.done }
 func (e *fakeEndpoint) Err() error            { return net.ErrClosed }
-func (e *fakeEndpoint) Expose([]transport.Slice, transport.Access) (transport.Region, error) {
-	return transport.Region{}, errors.ErrUnsupported
+func (e *fakeEndpoint) Expose(dst []transport.Region, _ []transport.Slice, _ transport.Access) ([]transport.Region, error) {
+	return dst, errors.ErrUnsupported
 }

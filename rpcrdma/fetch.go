@@ -31,7 +31,7 @@ func (in *incoming) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
 	defer in.releaseImports()
 	for left := n; len(dst) > 0 && left > 0; dst = dst[1:] {
 		p := dst[0][:min(left, len(dst[0]))]
-		s, err := c.importer.Import(p)
+		s, err := c.importer.Import(p, transport.LocalWrite)
 		if err != nil {
 			return in.opError(err)
 		}

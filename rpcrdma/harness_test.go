@@ -488,10 +488,7 @@ func (p *rawPeer) nextMsg() (*rpcrdma.Header, []byte, rawMsg) {
 // expose opens a window.
 func (p *rawPeer) expose(b []byte, access transport.Access) chunks.Segment {
 	p.t.Helper()
-	r, err := p.ep.Expose([]transport.Slice{{Bytes: b}}, access)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	r := transporttest.Expose(p.t, p.ep, []transport.Slice{{Bytes: b}}, access)
 	return chunks.Segment{Handle: uint32(r.STag), Length: uint32(r.Len), Offset: r.Base}
 }
 

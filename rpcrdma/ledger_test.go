@@ -117,12 +117,10 @@ func (l *ledger) sent(n int) {
 	}
 }
 
-func (l *ledger) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
-	r, err := l.Full.Expose(list, access)
-	if err == nil {
-		l.opened(1)
-	}
-	return r, err
+func (l *ledger) Expose(dst []transport.Region, list []transport.Slice, access transport.Access) ([]transport.Region, error) {
+	rs, err := l.Full.Expose(dst, list, access)
+	l.opened(len(rs) - len(dst))
+	return rs, err
 }
 
 func (l *ledger) Revoke(regions ...transport.Region) error {

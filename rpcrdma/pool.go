@@ -23,6 +23,10 @@ const (
 	minClass = 10 // 1 KiB
 	maxClass = 30 // 1 GiB
 	poolKeep = 32 << 20
+
+	// poolAccess is what memory of the pool is for: the peer reads it and writes it, and
+	// this end's Reads and the peer's messages come there.
+	poolAccess = transport.RemoteRead | transport.RemoteWrite | transport.LocalWrite
 )
 
 func newPool(d transport.Domain) *pool {
@@ -48,7 +52,7 @@ func (p *pool) get(n int) (transport.Slice, error) {
 		return s, nil
 	}
 	p.mu.Unlock()
-	s, err := p.domain.Alloc(1 << c)
+	s, err := p.domain.Alloc(1<<c, poolAccess)
 	if err != nil {
 		return s, err
 	}

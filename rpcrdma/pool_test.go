@@ -152,8 +152,8 @@ func TestPoolClosed(t *testing.T) {
 // domainFunc is a Domain whose Alloc is a function.
 type domainFunc func(n int) (transport.Slice, error)
 
-func (f domainFunc) Alloc(n int) (transport.Slice, error) { return f(n) }
-func (f domainFunc) Free(transport.Slice)                 {}
+func (f domainFunc) Alloc(n int, _ transport.Access) (transport.Slice, error) { return f(n) }
+func (f domainFunc) Free(transport.Slice)                                     {}
 
 func TestPoolNoMemory(t *testing.T) {
 	full := fmt.Errorf("domain: %w", transport.ErrNoMemory)

@@ -76,7 +76,7 @@ func (p *pool) newReceive(l *receiveList) (*receive, error) {
 		first = kind.align
 	}
 	var err error
-	if r.mem[0], err = p.domain.Alloc(first); err != nil {
+	if r.mem[0], err = p.domain.Alloc(first, transport.LocalWrite); err != nil {
 		return nil, err
 	}
 	r.list[0] = r.mem[0]
@@ -94,7 +94,7 @@ func (p *pool) newReceive(l *receiveList) (*receive, error) {
 
 // aligned allocates n bytes at a multiple of align, and returns the allocation and these of it.
 func (p *pool) aligned(n, align int) (mem, s transport.Slice, err error) {
-	if mem, err = p.domain.Alloc(n + align - 1); err != nil {
+	if mem, err = p.domain.Alloc(n+align-1, transport.LocalWrite); err != nil {
 		return mem, s, err
 	}
 	past := int(uintptr(unsafe.Pointer(unsafe.SliceData(mem.Bytes))) % uintptr(align))

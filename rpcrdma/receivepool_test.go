@@ -131,12 +131,12 @@ type stingy struct {
 	left int
 }
 
-func (d *stingy) Alloc(n int) (transport.Slice, error) {
+func (d *stingy) Alloc(n int, access transport.Access) (transport.Slice, error) {
 	if d.left == 0 {
 		return transport.Slice{}, transport.ErrNoMemory
 	}
 	d.left--
-	return d.Domain.Alloc(n)
+	return d.Domain.Alloc(n, access)
 }
 
 // TestReceiveNoMemory checks that a receive whose buffers cannot all be had leaves none behind.

@@ -41,8 +41,9 @@ func (l requests) Accept(ctx context.Context) (transport.Request, error) {
 		return nil, ctx.Err()
 	}
 }
-func (l requests) Addr() net.Addr { return &net.TCPAddr{} }
-func (l requests) Close() error   { return nil }
+func (requests) MaxPrivateReply() (accept, reject int) { return 0, 0 }
+func (l requests) Addr() net.Addr                      { return &net.TCPAddr{} }
+func (l requests) Close() error                        { return nil }
 
 // What is wrong with a peer its provider has logged, as often as is good. What is wrong with us is logged here.
 func TestConnectionNotMade(t *testing.T) {

@@ -136,7 +136,7 @@ func (in *incoming) fillReply(n int) bool {
 
 // write adds the RDMA Writes of data, n bytes, to the segments filled with it.
 func (in *incoming) write(segs []chunks.Segment, data [][]byte, n int) bool {
-	list, ok := in.source(data, n)
+	list, ok := in.source(data, n, 0)
 	if !ok {
 		return false
 	}
@@ -149,8 +149,9 @@ func (in *incoming) write(segs []chunks.Segment, data [][]byte, n int) bool {
 	return true
 }
 
-// source names data, n bytes, to the provider, which sends it or lets the peer read it until the call is finished.
-func (in *incoming) source(data [][]byte, n int) ([]transport.Slice, bool) {
+// source names data, n bytes, to the provider, which sends it or, with access, lets the
+// peer read it until the call is finished.
+func (in *incoming) source(data [][]byte, n int, access transport.Access) ([]transport.Slice, bool) {
 	c := in.c
 	first := len(in.imports)
 	if c.importer != nil {
@@ -158,7 +159,7 @@ func (in *incoming) source(data [][]byte, n int) ([]transport.Slice, bool) {
 			if len(p) == 0 {
 				continue
 			}
-			s, err := c.importer.Import(p)
+			s, err := c.importer.Import(p, access)
 			if err != nil {
 				return nil, false
 			}

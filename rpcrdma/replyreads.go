@@ -49,16 +49,16 @@ func (in *incoming) layoutReads(s *Settings) bool {
 // addRead exposes data, n bytes, until the peer has read it, and adds it to the read list.
 func (in *incoming) addRead(position int, data [][]byte, n int) bool {
 	c := in.c
-	list, ok := in.source(data, n)
+	list, ok := in.source(data, n, transport.RemoteRead)
 	if !ok {
 		return false
 	}
-	region, err := c.ep.Expose(list, transport.RemoteRead)
-	if err != nil {
+	first := len(in.regions)
+	var err error
+	if in.regions, err = c.ep.Expose(in.regions, list, transport.RemoteRead); err != nil {
 		return false
 	}
-	in.regions = append(in.regions, region)
-	in.segs = chunks.Split(in.segs[:0], uint32(region.STag), region.Base, n, c.cfg.SegmentSize)
+	in.segs = c.split(in.segs[:0], in.regions[first:])
 	for _, s := range in.segs {
 		in.out.Reads = append(in.out.Reads, chunks.ReadSegment{Position: uint32(position), Segment: s})
 	}

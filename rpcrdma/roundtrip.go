@@ -219,8 +219,10 @@ func (k *call) cutLoose() bool {
 		if w.owned.Bytes != nil {
 			continue // the pool's, which stays until the reply comes
 		}
-		if a := k.c.abandoner; a == nil || a.Abandon(w.region) != nil {
-			return false
+		for _, r := range k.regions[w.region:][:w.regions] {
+			if a := k.c.abandoner; a == nil || a.Abandon(r) != nil {
+				return false
+			}
 		}
 	}
 	return true

@@ -27,8 +27,8 @@ type allocMeter struct {
 	receives, mostRecv int
 }
 
-func (m *allocMeter) Alloc(n int) (transport.Slice, error) {
-	s, err := m.Domain.Alloc(n)
+func (m *allocMeter) Alloc(n int, access transport.Access) (transport.Slice, error) {
+	s, err := m.Domain.Alloc(n, access)
 	m.count(n, err == nil)
 	return s, err
 }

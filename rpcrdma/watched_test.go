@@ -183,12 +183,14 @@ func (s watchedSource) Receive() *transport.Receive {
 // crooked is a Domain whose memory begins at odd multiples of 8 bytes: that of the heap is aligned often.
 type crooked struct{}
 
-func (crooked) Alloc(n int) (transport.Slice, error) {
+func (crooked) Alloc(n int, _ transport.Access) (transport.Slice, error) {
 	b := make([]byte, 16+n)
 	off := 8 ^ int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))&8)
 	return transport.Slice{Bytes: b[off : off+n : off+n]}, nil
 }
 
-func (crooked) Free(transport.Slice)                     {}
-func (crooked) Import(p []byte) (transport.Slice, error) { return transport.Slice{Bytes: p}, nil }
-func (crooked) Release(transport.Slice)                  {}
+func (crooked) Free(transport.Slice) {}
+func (crooked) Import(p []byte, _ transport.Access) (transport.Slice, error) {
+	return transport.Slice{Bytes: p}, nil
+}
+func (crooked) Release(transport.Slice) {}

@@ -2,10 +2,10 @@
 // operations and a provider that carries them out: verbs vocabulary, Go manners.
 //
 // A provider connects two [Endpoint]s (queue pairs). Each end posts work
-// requests (Send, Send with Invalidate, RDMA Write, RDMA Read) and receives, and
-// exposes windows of its memory under steering tags for the other end's Writes
-// and Reads. The abstract model is that of RFC 5040 section 1.1 and of section 2 of
-// draft-ietf-nfsv4-rpcrdma-08:
+// requests (Send, Send with Invalidate, RDMA Write, RDMA Read, local
+// invalidation) and receives, and exposes windows of its memory under steering
+// tags for the other end's Writes and Reads. The abstract model is that of RFC
+// 5040 section 1.1 and of section 2 of draft-ietf-nfsv4-rpcrdma-08:
 //
 //   - Sends complete at the receiver in the order in which they were posted.
 //   - An RDMA Write completes at the sender alone. Every Write posted before a
@@ -17,17 +17,29 @@
 //     Receives may be promised instead, and take their memory from a pool shared by
 //     many endpoints when a message comes ([SharedReceiver]).
 //   - A tagged operation of length above zero is checked against its steering
-//     tag: the tag must be alive, belong to that endpoint, permit the access and
-//     cover the bytes. A failed check places nothing and is fatal to the
-//     connection, whose ends both learn the reason. Operations of length zero are
+//     tag: the tag must be alive, permit the access and cover the bytes. A failed
+//     check places nothing and is fatal to the connection. Both ends learn that it
+//     was a remote access error ([ErrRemoteAccess]). Operations of length zero are
 //     not checked. A provider that cuts operations into segments checks each on
 //     its own: those ahead of the one that fails have been placed.
 //
 // # Memory
 //
 // Every byte a provider touches lies in a [Slice]: memory allocated by a [Domain],
-// or memory of the caller's named to the provider by an [Importer]. Nothing above
-// this package assumes that registration is free.
+// or memory of the caller's named to the provider by an [Importer]. Either is told
+// which [Access] the memory is for. Nothing above this package assumes that
+// registration is free.
+//
+// A window over memory is one [Region], or several where the provider cannot make
+// one of scattered memory. It ends by [OpInvalidate], a work request, or by
+// [Endpoint.Revoke], which may block. Until it has ended, the memory must not be
+// used for anything else.
+//
+// # Limits
+//
+// [Info] says what one connection can carry. A work request, a receive or a window
+// beyond its limits is refused. What is private to the setup of a connection has
+// limits that are known before dialling ([Dialer], [Listener]).
 //
 // # Cancellation
 //
@@ -36,6 +48,9 @@
 // neighbours. A provider that can cut the tag loose from the memory implements
 // [Abandoner].
 //
-// Abilities beyond [Endpoint] are separate small interfaces, found by type
-// assertion; the layer above works without them.
+// # Abilities
+//
+// Abilities beyond [Endpoint] are separate small interfaces: [Abandoner], [Poller],
+// [SharedReceiver], [Progress], and [Importer] of a Domain. The layer above works
+// without them. [As] finds those of an endpoint, also below a wrapper.
 package transport

@@ -1,12 +1,14 @@
 package transport
 
 import (
-	"context"
 	"net"
 )
 
 // Endpoint is one end of an RDMA connection: a queue pair. Its methods may be
 // called concurrently.
+//
+// Completers, Receivers and ReceiveSources are called on goroutines of the provider
+// and must not block. Of the methods of Endpoint, Revoke alone may block.
 type Endpoint interface {
 	// Start begins delivery to r. Until then nothing the peer sends is taken, so
 	// that receives can be posted first, nor need the end of the connection by the
@@ -14,24 +16,45 @@ type Endpoint interface {
 	Start(r Receiver)
 
 	// Post queues work requests in order, all of them or none. It never blocks and
-	// never calls a Completer or Receiver itself. It fails with ErrQueueFull
-	// when they do not fit in Info().SendDepth, and with an error that wraps net.ErrClosed after the
-	// connection has ended; requests of a failed Post do not complete. The slice wrs
-	// itself is not kept: passing one that the caller keeps avoids an allocation. So
-	// it is with PostRecv and Revoke.
+	// never calls a Completer or Receiver itself. It fails
+	//
+	//   - with ErrQueueFull when they do not fit in Info().SendDepth;
+	//   - with ErrWorkRequest when one makes no sense, or is beyond MaxSendSGE,
+	//     MaxReadSGE or MaxMessage of Info();
+	//   - with ErrNoReads when one is an RDMA Read and Info().ORD is 0;
+	//   - with an error that wraps net.ErrClosed after the connection has ended.
+	//
+	// Requests of a failed Post do not complete. The slice wrs itself is not kept:
+	// passing one that the caller keeps avoids an allocation. So it is with PostRecv
+	// and Revoke.
 	Post(wrs ...*WorkRequest) error
 
 	// PostRecv queues receives in order, all of them or none, with the errors
-	// of Post and Info().RecvDepth as the limit.
+	// of Post. The limits are RecvDepth and MaxRecvSGE of Info().
 	PostRecv(rs ...*Receive) error
 
-	// Expose opens a window over the memory in list, as if contiguous, until
-	// Revoke. The list itself is not kept.
-	Expose(list []Slice, access Access) (Region, error)
+	// Expose opens windows over the memory in list, as if that were contiguous, and
+	// appends their Regions to dst: one Region, or several, in the order of the
+	// memory, where the provider cannot make one of scattered memory. Their lengths
+	// add up to that of list. A list of one Slice of at most Info().MaxRegion bytes
+	// gives one Region; a list of no bytes may give none.
+	//
+	// The list itself is not kept. The memory must not be used for anything that
+	// would clash with access until every Region has ended.
+	//
+	// Expose fails with an error that wraps ErrNoMemory when there are no more
+	// steering tags, and one that wraps net.ErrClosed after the connection has ended.
+	// Then dst is returned as it was, and nothing stays exposed.
+	Expose(dst []Region, list []Slice, access Access) ([]Region, error)
 
 	// Revoke ends windows. When it returns their steering tags are dead and the
 	// memory behind them is no longer touched. A window that the peer has
-	// invalidated, or that has been revoked, is passed over.
+	// invalidated, or that has ended otherwise, is passed over.
+	//
+	// It may block until an operation of the peer that is under way has let go of the
+	// memory. So it must not be called from a Receiver, a Completer or a
+	// ReceiveSource: post OpInvalidate there. It is for cancellation, and for what
+	// remains when a connection has ended.
 	Revoke(regions ...Region) error
 
 	// Domain is where memory for this endpoint comes from.
@@ -49,8 +72,10 @@ type Endpoint interface {
 	Done() <-chan struct{}
 
 	// Err says why the connection ended: nil before that, an error that wraps
-	// net.ErrClosed after a local Close, ErrClosedByPeer after one of the peer's. An operation that
-	// is fatal has both ends learn what was wrong; at that whose operation it was the error wraps ErrTerminated, too.
+	// net.ErrClosed after a local Close, ErrClosedByPeer after one of the peer's. An
+	// operation that is fatal has both ends learn so, by ErrNoReceive, ErrTooLong,
+	// ErrTooManyReads or ErrRemoteAccess; at the end whose operation it was the error
+	// wraps ErrTerminated, too.
 	Err() error
 }
 
@@ -58,51 +83,55 @@ type Endpoint interface {
 // while the peer may still use it.
 type Abandoner interface {
 	// Abandon detaches the memory of r. When it returns that memory is no longer
-	// touched, while the steering tag stays valid until Revoke or an invalidation
-	// by the peer: what arrives is discarded, what is read comes from a
-	// copy taken now. A window that has ended is passed over.
+	// touched, while the steering tag stays valid until it is revoked or
+	// invalidated, locally or by the peer: what arrives is discarded, what is read
+	// comes from a copy taken now. A window that has ended is passed over. Like
+	// Revoke it may block.
 	Abandon(r Region) error
 }
 
-// Info describes one connection, as far as every provider can. What else two ends have agreed on, like versions and
-// checksums, the provider's own package tells.
+// Progress is the ability of an Endpoint to tell how far transfers have come that are
+// still under way. Without it a caller sees completions and messages alone.
+type Progress interface {
+	// Progress reports how many bytes have been sent to the peer since the connection
+	// was made, and how many have come from it and been placed: what operations of
+	// either end carry, and perhaps headers. The numbers never become smaller. It
+	// takes no lock, and may be called at any time.
+	Progress() (sent, placed uint64)
+}
+
+// Info describes one connection, as far as every provider can. What else two ends
+// have agreed on, like versions and checksums, the provider's own package tells.
 type Info struct {
-	Provider    string // "loopback", "iwarp"
-	LocalAddr   net.Addr
-	RemoteAddr  net.Addr
-	PrivateData []byte // what the peer sent at setup
+	Provider   string // "loopback", "iwarp"
+	LocalAddr  net.Addr
+	RemoteAddr net.Addr
+
+	// PrivateData is what the peer sent at setup. Some providers pad it with zeros up
+	// to the length that their messages have: it must tell its own length where that
+	// matters.
+	PrivateData []byte
 
 	IRD       int // RDMA Reads the peer may have outstanding here
 	ORD       int // RDMA Reads that may be outstanding at the peer; more are held back here
 	SendDepth int // work requests that can be queued
 	RecvDepth int // receives that can be posted
-}
 
-// Dialer connects to a listener.
-type Dialer interface {
-	// Dial connects to addr, handing private to the peer. A refusal by the peer is
-	// a *RejectError.
-	Dial(ctx context.Context, addr string, private []byte) (Endpoint, error)
-}
+	// What a request may be like. 0 means that there is no limit.
+	MaxSendSGE int // elements of Local of a Send or an RDMA Write
+	MaxRecvSGE int // elements of Local of a Receive
+	MaxReadSGE int // elements of Local of an RDMA Read
+	MaxMessage int // bytes of one Send, RDMA Write or RDMA Read
 
-// Listener accepts connections.
-type Listener interface {
-	// Accept waits for the next request for a connection. It fails with an error
-	// that wraps net.ErrClosed after Close.
-	Accept(ctx context.Context) (Request, error)
-	Addr() net.Addr
-	// Close ends listening; connections stay.
-	Close() error
-}
+	// What can be exposed. 0 means that there is no limit.
+	MaxRegion  int // bytes of one Region; Expose makes several of more
+	MaxRegions int // Regions open at a time
 
-// Request is a peer that asks for a connection. One of Accept and Reject ends it.
-type Request interface {
-	// Info describes the connection as far as it is known: addresses and the
-	// peer's private data.
-	Info() Info
-	// Accept makes the connection, handing private to the peer. After an error that wraps
-	// ErrPrivateData the request still waits for an answer.
-	Accept(ctx context.Context, private []byte) (Endpoint, error)
-	// Reject refuses it, handing private to the peer.
-	Reject(private []byte) error
+	// EndpointTags says that a steering tag is good on this connection alone. Otherwise
+	// it belongs to the Domain: the peers of all its endpoints can use it.
+	EndpointTags bool
+
+	// CanHold says that a ReceiveSource may return nil: this connection is held back
+	// then, and others are not.
+	CanHold bool
 }

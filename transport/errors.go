@@ -15,17 +15,22 @@ var (
 	ErrClosedByPeer error = closedByPeer{}
 	// ErrNoReceive: a Send arrived and no receive was posted.
 	ErrNoReceive = errors.New("no posted receive")
-	// ErrTerminated: the peer ended the connection because of an operation of this end. What was wrong with it is wrapped beside it, where
-	// the provider knows; the peer has that alone.
+	// ErrTerminated: the peer ended the connection because of an operation of this
+	// end. What was wrong with it is wrapped beside it, where the provider knows; the
+	// peer has that alone.
 	ErrTerminated = errors.New("terminated by peer")
 	// ErrTooLong: a Send arrived that is longer than the posted receive.
 	ErrTooLong = errors.New("message longer than the posted receive")
+	// ErrRemoteAccess: an operation named a steering tag that does not permit it. Every
+	// provider tells that. One that knows more wraps ErrSTag, ErrBounds or ErrAccess,
+	// and each of those is an ErrRemoteAccess to errors.Is.
+	ErrRemoteAccess = errors.New("remote access error")
 	// ErrSTag: a steering tag that is dead, unknown, or of another endpoint.
-	ErrSTag = errors.New("invalid steering tag")
+	ErrSTag error = accessError("invalid steering tag")
 	// ErrBounds: bytes outside the window of a steering tag.
-	ErrBounds = errors.New("outside the bounds of the steering tag")
+	ErrBounds error = accessError("outside the bounds of the steering tag")
 	// ErrAccess: an access that the window does not permit.
-	ErrAccess = errors.New("access not permitted by the steering tag")
+	ErrAccess error = accessError("access not permitted by the steering tag")
 	// ErrNoReads: an RDMA Read on a connection whose ORD is zero.
 	ErrNoReads = errors.New("RDMA Reads not possible: ORD is 0")
 	// ErrTooManyReads: more RDMA Reads arrived than the IRD allows.
@@ -34,7 +39,8 @@ var (
 	ErrNoMemory = errors.New("out of provider memory")
 	// ErrPrivateData: private data longer than the provider can carry.
 	ErrPrivateData = errors.New("private data too long")
-	// ErrWorkRequest: a work request that makes no sense (unknown operation, no Completer).
+	// ErrWorkRequest: a work request or receive that makes no sense (unknown operation,
+	// no Completer), or is beyond the limits of Info.
 	ErrWorkRequest = errors.New("malformed work request")
 )
 
@@ -43,6 +49,12 @@ type closedByPeer struct{}
 
 func (closedByPeer) Error() string        { return "closed by peer" }
 func (closedByPeer) Is(target error) bool { return target == net.ErrClosed }
+
+// accessError is a particular ErrRemoteAccess.
+type accessError string
+
+func (e accessError) Error() string      { return string(e) }
+func (accessError) Is(target error) bool { return target == ErrRemoteAccess }
 
 // OpError says what was being done, by which provider and with whom, when Err
 // happened.
@@ -72,7 +84,8 @@ func (e *OpError) Timeout() bool {
 
 // RejectError is a peer's refusal of a connection.
 type RejectError struct {
-	PrivateData []byte // what the peer sent with it
+	// PrivateData is what the peer sent with it, perhaps padded with zeros.
+	PrivateData []byte
 }
 
 func (e *RejectError) Error() string { return "connection rejected by peer" }

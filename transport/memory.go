@@ -30,11 +30,13 @@ func TotalLen(list []Slice) int {
 }
 
 // Domain hands out memory that a provider owns: pinned and registered once, so
-// that pools sit on it (a protection domain of the verbs).
+// that pools sit on it (a protection domain of the verbs). Its methods may be called
+// concurrently.
 type Domain interface {
-	// Alloc returns n bytes. Their content is unspecified. It fails with an error
-	// that wraps ErrNoMemory when the provider has no more.
-	Alloc(n int) (Slice, error)
+	// Alloc returns n bytes for access: no Expose of them may ask for more. Their
+	// content is unspecified. It fails with an error that wraps ErrNoMemory when the
+	// provider has no more.
+	Alloc(n int, access Access) (Slice, error)
 	// Free gives back what Alloc returned, whole. The bytes must not be part of a
 	// live Region, a posted receive or a pending work request.
 	Free(Slice)
@@ -44,8 +46,9 @@ type Domain interface {
 // free in software, a pinning in hardware. Without it the layer above copies
 // through memory of the Domain.
 type Importer interface {
-	// Import names p to the provider. It allocates nothing in software providers.
-	Import(p []byte) (Slice, error)
+	// Import names p to the provider, for access as with Alloc. It allocates nothing
+	// in software providers.
+	Import(p []byte, access Access) (Slice, error)
 	// Release ends the use of an imported slice, under the conditions of Free.
 	Release(Slice)
 }
@@ -54,14 +57,22 @@ type Importer interface {
 // (RFC 5040 section 2.1; the rkey of InfiniBand, the handle of RPC-over-RDMA).
 type STag uint32
 
-// Access says what a peer may do with a Region.
+// Access says what memory is for. What the provider only reads, the source of Sends
+// and RDMA Writes, needs none.
 type Access uint8
 
-// The rights of a Region.
+// The kinds of access.
 const (
-	RemoteRead       Access = 1 << iota // source of the peer's RDMA Reads
-	RemoteWrite                         // target of the peer's RDMA Writes
-	RemoteInvalidate                    // may be named by the peer's Send with Invalidate
+	// RemoteRead: the source of RDMA Reads of the peer.
+	RemoteRead Access = 1 << iota
+	// RemoteWrite: the target of RDMA Writes of the peer.
+	RemoteWrite
+	// RemoteInvalidate: a Region that the peer may name in a Send with Invalidate. It
+	// is a right of Regions alone; Alloc and Import ignore it.
+	RemoteInvalidate
+	// LocalWrite: the target of messages and of RDMA Reads of this end, in posted
+	// receives and in work requests. Expose ignores it.
+	LocalWrite
 )
 
 // Region is a window into local memory that the peer can reach: bytes Base to

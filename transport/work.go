@@ -3,12 +3,24 @@ package transport
 // Op is the operation of a work request.
 type Op uint8
 
-// The operations (RFC 5040 section 3).
+// The operations (RFC 5040 section 3; OpInvalidate is the verbs' LOCAL_INV).
 const (
-	OpSend           Op = iota + 1 // untagged message into the peer's next posted receive
-	OpSendInvalidate               // OpSend that also ends the peer's steering tag Invalidate
-	OpWrite                        // Local to Remote
-	OpRead                         // Remote to Local
+	// OpSend sends Local as an untagged message into the peer's next posted receive.
+	OpSend Op = iota + 1
+	// OpSendInvalidate is OpSend that also ends the peer's steering tag Invalidate.
+	OpSendInvalidate
+	// OpWrite writes Local to Remote.
+	OpWrite
+	// OpRead reads Remote into Local.
+	OpRead
+	// OpInvalidate ends the steering tag Invalidate of this end, in its turn among the
+	// requests. When it completes with success the tag is dead, and the memory behind
+	// it is its owner's. If it is flushed, that is so when Done is closed.
+	//
+	// A tag that has ended is passed over: the peer may have invalidated it meanwhile.
+	// Tags recur, though: post it once for each Region, and not for one that a Message
+	// has named as Invalidated.
+	OpInvalidate
 )
 
 // String returns the name of the operation as errors print it.
@@ -22,6 +34,8 @@ func (o Op) String() string {
 		return "write"
 	case OpRead:
 		return "read"
+	case OpInvalidate:
+		return "invalidate"
 	}
 	return "unknown operation"
 }
@@ -47,7 +61,7 @@ const (
 type WorkRequest struct {
 	Op         Op
 	Flags      Flags
-	Invalidate STag    // of OpSendInvalidate
+	Invalidate STag    // the peer's with OpSendInvalidate, of this end with OpInvalidate
 	Remote     Remote  // of OpWrite and OpRead
 	Local      []Slice // gathered by OpSend and OpWrite, scattered to by OpRead
 	Done       Completer
@@ -61,7 +75,8 @@ type Completer interface {
 	// Complete is called exactly once for each request that was signaled or has
 	// failed, in the order in which the requests were posted. A request that never
 	// ran because the connection ended completes with an error that wraps
-	// ErrFlushed. Complete must not block; it may Post, and it may reuse wr.
+	// ErrFlushed. Complete must not block; it may Post, and it may reuse wr. It is
+	// called on a goroutine of the provider's, or one that calls Poll.
 	Complete(wr *WorkRequest, err error)
 }
 

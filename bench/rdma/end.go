@@ -26,7 +26,7 @@ func newEnd(ep transport.Endpoint) (*end, error) {
 		n  int
 	}{{&e.bulk, bulkBytes}, {&e.message, messageBytes}, {&e.inbox, window * messageBytes}} {
 		var err error
-		if *m.at, err = ep.Domain().Alloc(m.n); err != nil {
+		if *m.at, err = ep.Domain().Alloc(m.n, bulkAccess|transport.LocalWrite); err != nil {
 			return nil, errors.Join(err, e.close())
 		}
 		// Memory that has never been written to is all the same page of zeros.

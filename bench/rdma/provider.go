@@ -48,7 +48,7 @@ func (p Provider) PingPong() paired.Scenario {
 // the provider lets it.
 func (p Provider) Calls() paired.Scenario {
 	return p.scenario("calls", paired.Latency, messageBytes, func(c *client) paired.Client {
-		c.sends.poller, _ = c.ep.(transport.Poller)
+		c.sends.poller, _ = transport.As[transport.Poller](c.ep)
 		return calls{c}
 	})
 }

@@ -8,6 +8,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
+// bulkAccess is what clients do to the memory of the server.
+const bulkAccess = transport.RemoteRead | transport.RemoteWrite
+
+// errSplit: a client knows of one window.
+var errSplit = errors.New("rdma: the provider cannot expose 1 MiB as one window")
+
 // server accepts one connection. It answers each message with one, and lends its memory.
 type server struct {
 	listener transport.Listener
@@ -37,11 +43,14 @@ func (s *server) accept() error {
 	if err != nil {
 		return err
 	}
-	r, err := ep.Expose([]transport.Slice{e.bulk}, transport.RemoteRead|transport.RemoteWrite)
+	window, err := ep.Expose(nil, []transport.Slice{e.bulk}, bulkAccess)
+	if err == nil && len(window) != 1 {
+		err = errSplit
+	}
 	if err != nil {
 		return errors.Join(err, e.close())
 	}
-	putWindow(e.message.Bytes, r)
+	putWindow(e.message.Bytes, window[0])
 	s.end = e
 	ep.Start(s)
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // tshark finds FPDUs with many markers, and those, though not what is behind the second: here no message is looked into.
@@ -52,6 +53,8 @@ func TestLongSegments(t *testing.T) {
 	}
 }
 
+const bulkAccess = transport.RemoteRead | transport.RemoteWrite
+
 // bulkSession writes to the server's memory, and reads it back, bytes of each of the sizes.
 func bulkSession(ctx context.Context, t *testing.T, l transport.Listener, d transport.Dialer, sizes []int) {
 	t.Helper()
@@ -59,16 +62,13 @@ func bulkSession(ctx context.Context, t *testing.T, l transport.Listener, d tran
 	a.Start(nobody{})
 	b.Start(nobody{})
 	memory := func(ep transport.Endpoint) transport.Slice {
-		s, err := ep.Domain().Alloc(1 << 18)
+		s, err := ep.Domain().Alloc(1<<18, bulkAccess|transport.LocalWrite)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	window, err := b.Expose([]transport.Slice{memory(b)}, transport.RemoteRead|transport.RemoteWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	window := transporttest.Expose(t, b, []transport.Slice{memory(b)}, bulkAccess)
 	data := memory(a)
 	for i := range data.Bytes {
 		data.Bytes[i] = byte(i * i >> 3)

@@ -128,7 +128,7 @@ func faultSession(ctx context.Context, t *testing.T, l transport.Listener, d tra
 	a, b := connect(ctx, t, l, d)
 	a.Start(nobody{})
 	b.Start(nobody{})
-	s, err := a.Domain().Alloc(max(f.len, len(rdmaDone)))
+	s, err := a.Domain().Alloc(max(f.len, len(rdmaDone)), transport.LocalWrite)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // hand is an end of a connection that is played by hand.
@@ -86,10 +87,7 @@ func (h *hand) send(b []byte) {
 // expose offers the memory p, as it is.
 func (h *hand) expose(p []byte, access transport.Access) segment {
 	h.t.Helper()
-	r, err := h.ep.Expose([]transport.Slice{h.memory(p)}, access)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	r := transporttest.Expose(h.t, h.ep, []transport.Slice{h.memory(p)}, access)
 	return segment{uint32(r.STag), uint32(len(p)), r.Base}
 }
 

@@ -160,14 +160,14 @@ func (c *completion) Complete(_ *transport.WorkRequest, err error) {
 }
 
 // Expose implements transport.Endpoint.
-func (p *tapped) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
+func (p *tapped) Expose(dst []transport.Region, list []transport.Slice, access transport.Access) ([]transport.Region, error) {
 	p.t.mu.Lock()
 	defer p.t.mu.Unlock()
-	r, err := p.Full.Expose(list, access)
-	if err == nil {
+	rs, err := p.Full.Expose(dst, list, access)
+	for _, r := range rs[len(dst):] {
 		p.t.add(event{end: p.end, kind: exposed, region: r, access: access})
 	}
-	return r, err
+	return rs, err
 }
 
 // Revoke implements transport.Endpoint.

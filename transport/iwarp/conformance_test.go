@@ -27,14 +27,9 @@ func TestConformance(t *testing.T) {
 			if i%conformanceShare != 0 {
 				return
 			}
-			limit := mpa.MaxPrivateData
-			if setup.dialer.Enhanced != mpa.EnhancedNever && setup.dialer.RNIC != mpa.RDMAC {
-				limit -= mpa.EnhancedDataLen
-			}
 			transporttest.Run(t, transporttest.Factory{
-				New:            setup.connectable,
-				DialerFirst:    !setup.dialer.PeerToPeer,
-				MaxPrivateData: limit,
+				New:         setup.connectable,
+				DialerFirst: !setup.dialer.PeerToPeer,
 			})
 		})
 	}

@@ -10,9 +10,14 @@ var (
 	_ transport.Importer = domain{}
 )
 
-func (domain) Alloc(n int) (transport.Slice, error) {
+func (domain) Alloc(n int, _ transport.Access) (transport.Slice, error) {
 	return transport.Slice{Bytes: make([]byte, n)}, nil
 }
-func (domain) Free(transport.Slice)                     {}
-func (domain) Import(p []byte) (transport.Slice, error) { return transport.Slice{Bytes: p}, nil }
-func (domain) Release(transport.Slice)                  {}
+
+func (domain) Free(transport.Slice) {}
+
+func (domain) Import(p []byte, _ transport.Access) (transport.Slice, error) {
+	return transport.Slice{Bytes: p}, nil
+}
+
+func (domain) Release(transport.Slice) {}

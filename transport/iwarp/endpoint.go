@@ -87,6 +87,8 @@ func newEndpoint(llp ddp.LLP, s *mpa.Setup, cfg *Config, info transport.Info) *e
 	info.PrivateData = s.PrivateData
 	info.IRD, info.ORD = s.IRD, s.ORD
 	info.SendDepth, info.RecvDepth = cfg.SendDepth, cfg.RecvDepth
+	info.MaxMessage, info.MaxRegions = maxMessage, maxRegions
+	info.EndpointTags, info.CanHold = true, true
 	e := &endpoint{
 		info:      info,
 		setup:     *s,
@@ -121,9 +123,10 @@ func newEndpoint(llp ddp.LLP, s *mpa.Setup, cfg *Config, info transport.Info) *e
 	return e
 }
 
-// SetupOf returns what was agreed on when the connection of ep was set up. It reports false for endpoints of other providers.
+// SetupOf returns what was agreed on when the connection of ep was set up, also if ep
+// wraps it (transport.As). It reports false for endpoints of other providers.
 func SetupOf(ep transport.Endpoint) (mpa.Setup, bool) {
-	e, ok := ep.(*endpoint)
+	e, ok := transport.As[*endpoint](ep)
 	if !ok {
 		return mpa.Setup{}, false
 	}
@@ -131,9 +134,9 @@ func SetupOf(ep transport.Endpoint) (mpa.Setup, bool) {
 }
 
 // TrafficOf returns the bytes that have crossed the network in each direction since ep was set up, as TCP's payload: headers, padding, CRCs
-// and markers included. It reports false for endpoints of other providers.
+// and markers included. It finds the connection as SetupOf does, and reports false for endpoints of other providers.
 func TrafficOf(ep transport.Endpoint) (sent, received uint64, ok bool) {
-	e, ok := ep.(*endpoint)
+	e, ok := transport.As[*endpoint](ep)
 	if !ok {
 		return 0, 0, false
 	}
@@ -181,16 +184,17 @@ func (e *endpoint) Err() error {
 	return e.err
 }
 
-// Expose opens a window.
-func (e *endpoint) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
+// Expose opens one window.
+func (e *endpoint) Expose(dst []transport.Region, list []transport.Slice,
+	access transport.Access) ([]transport.Region, error) {
 	r, err := e.table.Expose(list, access)
 	if err != nil {
-		return r, e.opError("expose", err)
+		return dst, e.opError("expose", err)
 	}
 	if access&transport.RemoteRead != 0 {
 		e.offered.Store(true)
 	}
-	return r, nil
+	return append(dst, r), nil
 }
 
 // Revoke ends windows. It does not fail.
@@ -209,6 +213,11 @@ func (e *endpoint) Abandon(r transport.Region) error {
 func (e *endpoint) detach(tag transport.STag) {
 	e.batchMu.Lock()
 	defer e.batchMu.Unlock()
+	e.detachHeld(tag)
+}
+
+// detachHeld is detach for who holds batchMu.
+func (e *endpoint) detachHeld(tag transport.STag) {
 	e.llp.Detach(tag)
 	e.out.detach(e.table, tag)
 }

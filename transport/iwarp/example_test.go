@@ -30,7 +30,7 @@ func (m *mailbox) Complete(_ *transport.WorkRequest, err error) { m.done <- err 
 
 // memory returns n bytes that the provider can use.
 func memory(ep transport.Endpoint, n int) transport.Slice {
-	s, err := ep.Domain().Alloc(n)
+	s, err := ep.Domain().Alloc(n, transport.LocalWrite|transport.RemoteRead|transport.RemoteWrite)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -83,10 +83,11 @@ func serve(ctx context.Context, l *iwarp.Listener) {
 		log.Fatal(err)
 	}
 	box := newMailbox()
-	window, err := ep.Expose([]transport.Slice{memory(ep, 16)}, transport.RemoteRead|transport.RemoteWrite)
+	windows, err := ep.Expose(nil, []transport.Slice{memory(ep, 16)}, transport.RemoteRead|transport.RemoteWrite)
 	if err != nil {
 		log.Fatal(err)
 	}
+	window := windows[0] // of iWARP there is one
 	ep.PostRecv(&transport.Receive{})
 	ep.Start(box)
 	<-box.messages

@@ -7,6 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // reencoder sends the messages of a captured stream anew, from an endpoint to a peer.
@@ -42,10 +43,7 @@ func (e *reencoder) want(m *capturedMessage, fpdus []capturedFPDU) {
 		e.wantRead(m)
 		return
 	case rdmap.OpReadResponse:
-		w, err := e.l.Expose(local, transport.RemoteRead)
-		if err != nil {
-			e.p.t.Fatal(err)
-		}
+		w := transporttest.Expose(e.p.t, e.l, local, transport.RemoteRead)
 		defer e.l.Revoke(w)
 		e.reads++
 		r := rdmap.ReadRequest{

@@ -24,6 +24,9 @@ type outgoing struct {
 	source   transport.STag
 	offset   uint64
 
+	ends  bool // it is no message: the window ended, of this end's, ends in its place
+	ended transport.STag
+
 	taken    uint64 // number of the work request behind the last that was begun
 	complete uint64 // likewise, of those that are in the batch as a whole
 	msnSend  uint32

@@ -18,6 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // rig makes connections of one Config, each between an endpoint and a peer played by hand.
@@ -285,11 +286,7 @@ func (l *local) receives(n int) {
 // expose opens a window.
 func (l *local) expose(access transport.Access, parts ...[]byte) transport.Region {
 	l.t.Helper()
-	r, err := l.Expose(slices(parts...), access)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	return r
+	return transporttest.Expose(l.t, l, slices(parts...), access)
 }
 
 // wantMessage waits for the next message.

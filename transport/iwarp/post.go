@@ -52,8 +52,10 @@ func (e *endpoint) queue(wrs []*transport.WorkRequest) error {
 // valid says whether wr makes sense on this connection.
 func (e *endpoint) valid(wr *transport.WorkRequest) error {
 	switch {
-	case wr == nil || wr.Done == nil || wr.Op < transport.OpSend || wr.Op > transport.OpRead:
+	case wr == nil || wr.Done == nil || wr.Op < transport.OpSend || wr.Op > transport.OpInvalidate:
 		return transport.ErrWorkRequest
+	case wr.Op == transport.OpInvalidate: // whatever its Local is
+		return nil
 	case wr.Op == transport.OpRead && e.info.ORD == 0:
 		return transport.ErrNoReads
 	case uint64(transport.TotalLen(wr.Local)) > maxMessage:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // replayUpper is the upper layer of our endpoint. It posts what the captured one did, and checks what arrives.
@@ -44,10 +45,7 @@ func newReplayUpper(t *testing.T, s *replaySession, ep transport.Endpoint, limit
 			break
 		}
 		memory := bytes.Clone(w.initial)
-		r, err := ep.Expose(scatter(memory), w.access)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := transporttest.Expose(t, ep, scatter(memory), w.access)
 		u.memory, u.regions = append(u.memory, memory), append(u.regions, r)
 	}
 	u.expect = s.peer.sends()

@@ -127,6 +127,12 @@ func (e *endpoint) fill() error {
 		if !e.out.active && !e.take() {
 			return nil
 		}
+		if e.out.ends { // nothing of it is sent
+			e.out.ends = false
+			e.table.EndDetached(e.out.ended, e.detachHeld)
+			e.out.complete = e.out.taken
+			continue
+		}
 		room, err := e.out.segment(e.llp, e.table)
 		if err != nil {
 			e.mu.Lock()
@@ -170,6 +176,10 @@ func (e *endpoint) take() bool {
 	number := e.sends.next
 	e.sends.next++
 	o.taken = e.sends.next
+	if wr.Op == transport.OpInvalidate {
+		o.ends, o.ended = true, wr.Invalidate
+		return true
+	}
 	n := uint64(transport.TotalLen(wr.Local))
 	switch wr.Op {
 	case transport.OpWrite:

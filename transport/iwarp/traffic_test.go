@@ -60,7 +60,7 @@ func TestTrafficOf(t *testing.T) {
 				}
 			}
 			check("before", near, 0, 0)
-			s, err := near.Domain().Alloc(100)
+			s, err := near.Domain().Alloc(100, transport.LocalWrite)
 			if err != nil {
 				t.Fatal(err)
 			}

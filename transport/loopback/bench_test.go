@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // Rigs for what shall cost nothing but the work itself. Each operation is posted from
@@ -89,10 +90,7 @@ func tagged(tb testing.TB, op transport.Op, local, remote []byte) (ops func(n in
 	here, there := dialed(tb, Config{})
 	there.Start(ignore{})
 	here.Start(ignore{})
-	r, err := there.Expose([]transport.Slice{{Bytes: remote}}, transport.RemoteRead|transport.RemoteWrite)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	r := transporttest.Expose(tb, there, []transport.Slice{{Bytes: remote}}, transport.RemoteRead|transport.RemoteWrite)
 	w := make(waiter, 1)
 	wrs := []*transport.WorkRequest{{
 		Op:     op,
@@ -124,7 +122,7 @@ func exposures(tb testing.TB) (ops func(n int)) {
 	return func(n int) {
 		for range n {
 			var err error
-			if regions[0], err = here.Expose(list, transport.RemoteWrite); err != nil {
+			if regions, err = here.Expose(regions[:0], list, transport.RemoteWrite); err != nil {
 				tb.Fatal(err)
 			}
 			here.Revoke(regions...)

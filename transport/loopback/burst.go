@@ -47,7 +47,10 @@ func (b *burst) gather(e *endpoint) bool {
 		if !ok {
 			break
 		}
-		t := task{wr: wr, bytes: transport.TotalLen(wr.Local)}
+		t := task{wr: wr}
+		if wr.Op != transport.OpInvalidate {
+			t.bytes = transport.TotalLen(wr.Local)
+		}
 		if wr.Op == transport.OpSend || wr.Op == transport.OpSendInvalidate {
 			var posted bool
 			if t.receive, posted = e.peer.recvs.Pop(); !posted && e.peer.promised > 0 {
@@ -125,6 +128,9 @@ func (b *burst) execute(t *task) error {
 		return peer.table.Write(wr.Remote.STag, wr.Remote.Offset, wr.Local)
 	case transport.OpRead:
 		return peer.table.Read(wr.Local, wr.Remote.STag, wr.Remote.Offset)
+	case transport.OpInvalidate:
+		b.from.table.End(wr.Invalidate)
+		return nil
 	}
 	switch {
 	case t.receive == nil:

@@ -26,6 +26,9 @@ func (d *Dialer) Dial(ctx context.Context, addr string, private []byte) (transpo
 	return ep, nil
 }
 
+// MaxPrivateData returns 512.
+func (d *Dialer) MaxPrivateData() int { return maxPrivateData }
+
 func (d *Dialer) dial(ctx context.Context, addr Addr, private []byte) (*endpoint, error) {
 	if len(private) > maxPrivateData {
 		return nil, transport.ErrPrivateData

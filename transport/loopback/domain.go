@@ -20,8 +20,8 @@ var (
 	_ transport.Importer = (*Domain)(nil)
 )
 
-// Alloc returns n bytes. It does not fail.
-func (d *Domain) Alloc(n int) (transport.Slice, error) {
+// Alloc returns n bytes, for any access. It does not fail.
+func (d *Domain) Alloc(n int, _ transport.Access) (transport.Slice, error) {
 	p := make([]byte, n)
 	if n == 0 {
 		return transport.Slice{Bytes: p}, nil
@@ -53,7 +53,7 @@ func (d *Domain) Free(s transport.Slice) {
 }
 
 // Import names p to the provider, which needs nothing for it.
-func (d *Domain) Import(p []byte) (transport.Slice, error) {
+func (d *Domain) Import(p []byte, _ transport.Access) (transport.Slice, error) {
 	return transport.Slice{Bytes: p}, nil
 }
 

@@ -100,7 +100,7 @@ func (e *endpoint) post(wrs []*transport.WorkRequest, wake bool) error {
 
 // valid says whether wr makes sense on this connection.
 func (e *endpoint) valid(wr *transport.WorkRequest) error {
-	if wr == nil || wr.Done == nil || wr.Op < transport.OpSend || wr.Op > transport.OpRead {
+	if wr == nil || wr.Done == nil || wr.Op < transport.OpSend || wr.Op > transport.OpInvalidate {
 		return transport.ErrWorkRequest
 	}
 	if wr.Op == transport.OpRead && e.info.ORD == 0 {
@@ -130,13 +130,14 @@ func (e *endpoint) PostRecv(rs ...*transport.Receive) error {
 	return nil
 }
 
-// Expose opens a window.
-func (e *endpoint) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
+// Expose opens one window.
+func (e *endpoint) Expose(dst []transport.Region, list []transport.Slice,
+	access transport.Access) ([]transport.Region, error) {
 	r, err := e.table.Expose(list, access)
 	if err != nil {
-		return r, e.opError("expose", err)
+		return dst, e.opError("expose", err)
 	}
-	return r, nil
+	return append(dst, r), nil
 }
 
 // Revoke ends windows. It does not fail.

@@ -45,6 +45,10 @@ func describe(own, peer Config, local, remote Addr, private []byte) transport.In
 		ORD:         min(own.ORD, peer.IRD),
 		SendDepth:   own.SendDepth,
 		RecvDepth:   own.RecvDepth,
+
+		MaxRegions:   maxRegions,
+		EndpointTags: true,
+		CanHold:      true,
 	}
 }
 

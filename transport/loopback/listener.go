@@ -51,6 +51,9 @@ func (l *Listener) accept(ctx context.Context) (*request, error) {
 	}
 }
 
+// MaxPrivateReply returns 512 for both.
+func (l *Listener) MaxPrivateReply() (accept, reject int) { return maxPrivateData, maxPrivateData }
+
 // Addr returns the name.
 func (l *Listener) Addr() net.Addr { return l.addr }
 

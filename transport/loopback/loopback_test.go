@@ -36,8 +36,7 @@ func conformance(t *testing.T, wrap func(transport.Dialer) transport.Dialer) {
 			}
 			return l, wrap(f.Dialer(cfg)), "server"
 		},
-		Nobody:         "nobody",
-		MaxPrivateData: maxPrivateData,
+		Nobody: "nobody",
 	})
 }
 
@@ -250,7 +249,7 @@ func TestFailureOfRequest(t *testing.T) {
 	wantErr(t, <-w, transport.ErrFlushed)
 	<-there.Done()
 	wantErr(t, there.Err(), transport.ErrSTag)
-	_, err = there.Expose(list, transport.RemoteRead)
+	_, err = there.Expose(nil, list, transport.RemoteRead)
 	wantErr(t, err, net.ErrClosed)
 	// Why it ended can be seen in what fails because of that.
 	err = here.Post(&transport.WorkRequest{Op: transport.OpSend, Done: w})
@@ -263,8 +262,8 @@ func TestFailureOfRequest(t *testing.T) {
 
 func TestDomain(t *testing.T) {
 	d := New().Domain()
-	a, _ := d.Alloc(10)
-	b, _ := d.Alloc(20)
+	a, _ := d.Alloc(10, 0)
+	b, _ := d.Alloc(20, 0)
 	if n, bytes := d.Allocated(); n != 2 || bytes != 30 {
 		t.Errorf("%d slices with %d bytes, want 2 with 30", n, bytes)
 	}

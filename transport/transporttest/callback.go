@@ -81,7 +81,7 @@ func callbackReceived(p *pair) {
 			}
 			s := transport.Slice{Bytes: binary.BigEndian.AppendUint64(nil, i+1)}
 			if im, ok := e.Domain().(transport.Importer); ok {
-				s, _ = im.Import(s.Bytes)
+				s, _ = im.Import(s.Bytes, 0)
 			} else {
 				s = e.hold(s.Bytes)
 			}

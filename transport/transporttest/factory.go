@@ -27,10 +27,6 @@ type Factory struct {
 	// DialerFirst says that the listening end may send nothing before the dialing end has (the client-server
 	// model of RFC 5044 section 7.1). The suite then begins each connection with a Write of no bytes.
 	DialerFirst bool
-
-	// MaxPrivateData is the longest private data that the provider can carry, 256
-	// bytes if zero. It must refuse 64 KiB.
-	MaxPrivateData int
 }
 
 // pairTest is a subtest of one connection, and of others next to it where it makes

@@ -35,7 +35,7 @@ func memoryImport(p *pair) {
 	}
 	p.start()
 	get := func(im transport.Importer, mem []byte) transport.Slice {
-		s, err := im.Import(mem)
+		s, err := im.Import(mem, anyAccess)
 		if err != nil || s.Len() != len(mem) {
 			p.t.Fatalf("Import of %d bytes: %d bytes, %v", len(mem), s.Len(), err)
 		}
@@ -95,9 +95,9 @@ func memoryChurn(p *pair) {
 			for i := range 500 {
 				rs := make([]transport.Region, 1+i%3)
 				for j := range rs {
-					var err error
-					if rs[j], err = p.b.Expose([]transport.Slice{mem}, rw); err != nil {
-						p.t.Errorf("Expose: %v", err)
+					one, err := p.b.Expose(rs[:j], []transport.Slice{mem}, rw)
+					if err != nil || len(one) != j+1 {
+						p.t.Errorf("Expose: %d windows, %v", len(one)-j, err)
 						return
 					}
 					mu.Lock()

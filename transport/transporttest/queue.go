@@ -111,7 +111,7 @@ func queueMalformed(p *pair) {
 		"no Completer":           {Op: transport.OpSend},
 		"unsignaled, no ledger":  {Op: transport.OpWrite, Remote: at(region, 0)},
 		"operation 0":            {Done: done},
-		"an operation too large": {Op: transport.OpRead + 1, Done: done},
+		"an operation too large": {Op: transport.OpInvalidate + 1, Done: done},
 	} {
 		wantError(p.t, "Post, "+name, p.a.Post(bad), transport.ErrWorkRequest)
 		wantError(p.t, "Post between others, "+name, p.a.Post(good(), bad, good()), transport.ErrWorkRequest)

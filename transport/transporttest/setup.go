@@ -3,7 +3,9 @@ package transporttest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"testing"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -62,52 +64,58 @@ func setupInfo(r *rig) {
 }
 
 func setupPrivateData(r *rig) {
-	n := r.f.maxPrivateData()
-	for _, size := range [][2]int{{0, 0}, {0, n}, {n, 0}, {1, n}, {n, n}} {
+	n := r.dialer.MaxPrivateData()
+	m, _ := r.listener.MaxPrivateReply()
+	for _, size := range [][2]int{{0, 0}, {0, m}, {n, 0}, {min(1, n), m}, {n, m}} {
 		dialer, listener := pattern(size[0], 1), pattern(size[1], 2)
 		want := [2][]byte{pattern(size[0], 1), pattern(size[1], 2)}
 		p := r.connectWith(dialer, listener)
 		clear(dialer) // the caller's again
 		clear(listener)
-		wantBytes(r.t, "private data at the listening end", p.b.Info().PrivateData, want[0])
-		wantBytes(r.t, "private data at the dialing end", p.a.Info().PrivateData, want[1])
+		wantPrivate(r.t, "private data at the listening end", p.b.Info().PrivateData, want[0])
+		wantPrivate(r.t, "private data at the dialing end", p.a.Info().PrivateData, want[1])
 	}
 }
 
-func (f Factory) maxPrivateData() int {
-	if f.MaxPrivateData == 0 {
-		return 256
-	}
-	return f.MaxPrivateData
+// wantPrivate checks private data that has arrived, which may be padded with zeros.
+func wantPrivate(t *testing.T, what string, got, want []byte) {
+	t.Helper()
+	n := min(len(want), len(got))
+	wantBytes(t, what, got[:n], want)
+	wantBytes(t, what+": padding", got[n:], make([]byte, len(got)-n))
 }
 
 func setupPrivateDataTooLong(r *rig) {
 	ctx := patient(r.t)
-	_, err := r.dialer.Dial(ctx, r.addr, make([]byte, tooMuchPrivateData))
-	wantError(r.t, "Dial", err, transport.ErrPrivateData)
+	for _, n := range []int{r.dialer.MaxPrivateData() + 1, tooMuchPrivateData} {
+		_, err := r.dialer.Dial(ctx, r.addr, make([]byte, n))
+		wantError(r.t, fmt.Sprintf("Dial with %d bytes", n), err, transport.ErrPrivateData)
+	}
 
 	dial := r.dial(ctx, nil)
 	req := r.accept(ctx)
-	_, err = req.Accept(ctx, make([]byte, tooMuchPrivateData))
+	_, err := req.Accept(ctx, make([]byte, tooMuchPrivateData))
 	wantError(r.t, "Request.Accept", err, transport.ErrPrivateData)
 	wantError(r.t, "Request.Reject", req.Reject(make([]byte, tooMuchPrivateData)), transport.ErrPrivateData)
 	// Neither decided anything.
-	if err := req.Reject([]byte("no")); err != nil {
+	if err := req.Reject(nil); err != nil {
 		r.t.Fatalf("Request.Reject: %v", err)
 	}
-	r.wantRejected(wait(r.t, "Dial", dial), "no")
+	r.wantRejected(wait(r.t, "Dial", dial), nil)
 }
 
 func setupReject(r *rig) {
 	ctx := patient(r.t)
-	for _, private := range []string{"", "because"} {
-		dial := r.dial(ctx, []byte("please"))
+	please := pattern(r.dialer.MaxPrivateData(), 1)
+	_, n := r.listener.MaxPrivateReply()
+	for _, private := range [][]byte{nil, pattern(min(1, n), 2), pattern(n, 3)} {
+		dial := r.dial(ctx, please)
 		req := r.accept(ctx)
-		wantBytes(r.t, "private data of the request", req.Info().PrivateData, []byte("please"))
+		wantPrivate(r.t, "private data of the request", req.Info().PrivateData, please)
 		if req.Info().RemoteAddr == nil {
 			r.t.Error("the request has no remote address")
 		}
-		if err := req.Reject([]byte(private)); err != nil {
+		if err := req.Reject(private); err != nil {
 			r.t.Fatalf("Request.Reject: %v", err)
 		}
 		r.wantRejected(wait(r.t, "Dial", dial), private)
@@ -115,13 +123,13 @@ func setupReject(r *rig) {
 	r.connect().start().alive()
 }
 
-func (r *rig) wantRejected(d dialed, private string) {
+func (r *rig) wantRejected(d dialed, private []byte) {
 	r.t.Helper()
 	var reject *transport.RejectError
 	if !errors.As(d.err, &reject) {
 		r.t.Fatalf("Dial: got error %v, want a RejectError", d.err)
 	}
-	wantBytes(r.t, "private data of the refusal", reject.PrivateData, []byte(private))
+	wantPrivate(r.t, "private data of the refusal", reject.PrivateData, private)
 }
 
 func (r *rig) accept(ctx context.Context) transport.Request {

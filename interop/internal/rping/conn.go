@@ -54,8 +54,11 @@ func (c *conn) close() {
 	}
 }
 
+// anyAccess is for memory that is put to every use.
+const anyAccess = transport.RemoteRead | transport.RemoteWrite | transport.LocalWrite
+
 func (c *conn) alloc(n int) (transport.Slice, error) {
-	s, err := c.ep.Domain().Alloc(n)
+	s, err := c.ep.Domain().Alloc(n, anyAccess)
 	if err == nil {
 		c.memory = append(c.memory, s)
 	}
@@ -64,11 +67,15 @@ func (c *conn) alloc(n int) (transport.Slice, error) {
 
 // expose opens a window and returns the message that tells the peer of it.
 func (c *conn) expose(s transport.Slice, access transport.Access) (transport.Slice, error) {
-	r, err := c.ep.Expose([]transport.Slice{s}, access)
-	if err != nil {
+	first := len(c.windows)
+	var err error
+	if c.windows, err = c.ep.Expose(c.windows, []transport.Slice{s}, access); err != nil {
 		return transport.Slice{}, err
 	}
-	c.windows = append(c.windows, r)
+	r := c.windows[first]
+	if r.Len != uint64(s.Len()) {
+		return transport.Slice{}, errors.New("rping: the provider cannot make one window")
+	}
 	msg, err := c.alloc(advertLen)
 	if err != nil {
 		return transport.Slice{}, err

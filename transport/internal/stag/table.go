@@ -179,6 +179,28 @@ func (t *Table) Invalidate(tag transport.STag) error {
 	return nil
 }
 
+// End ends the window of tag on behalf of its owner, who need not know more of it than
+// the tag. It returns as Revoke does. A tag that has ended is passed over.
+func (t *Table) End(tag transport.STag) { t.EndDetached(tag, t.detach) }
+
+// EndDetached is End with detach in place of the function that the table was made
+// with: for a caller who holds the lock that the latter takes.
+func (t *Table) EndDetached(tag transport.STag, detach func(transport.STag)) {
+	e := t.find(tag)
+	switch {
+	case e == nil:
+	case e.ending:
+		// Somebody else is at it, who may wait for that lock: there are no new pins, so
+		// the memory is free when those that there were are gone.
+		e.mu.Unlock()
+		detach(tag)
+	default:
+		e.shut(detach)
+		e.mu.Unlock()
+		t.put(e)
+	}
+}
+
 // Abandon cuts the window r loose from its memory, which no copy touches any more
 // when it returns. The tag lives on: what is placed is discarded, what is read comes
 // from a copy of the memory as it was. A window that has ended is passed over.
