@@ -23,11 +23,11 @@
 //
 // Generated code reads from an io.Reader and writes to an io.Writer, so opaque data is copied and
 // is part of the message: long messages are moved by RDMA as a whole, no item is moved on its own.
-// Request.MaxReply is to be as long as the results may be, and Request.Results stays empty. Programs
-// that move much data encode it themselves, with xdr.Encoder.Bulk. Either end understands the
-// other: arguments that a client sends as bulk data are fetched before generated code reads them.
-// Only a message that is padded (rpcrdma.Config.Align) cannot be read: nothing tells generated code
-// where its padding is.
+// Request.MaxReply is to be as long as the results may be, and Request.Results stays empty.
+// Programs that move much data encode it themselves, with xdr.Encoder.Bulk. Either end understands
+// the other: arguments that a client sends as bulk data are fetched before generated code reads
+// them. Only a message that is padded (rpcrdma.Config.Align) cannot be read: nothing tells
+// generated code where its padding is.
 //
 // # Errors
 //
