@@ -1,23 +1,79 @@
 package rpcrdma_test
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
+
+// countingDomain counts what is asked of it.
+type countingDomain struct {
+	loopback.Domain
+	asked atomic.Int32
+}
+
+func (d *countingDomain) Alloc(n int) (transport.Slice, error) {
+	d.asked.Add(1)
+	return d.Domain.Alloc(n)
+}
+
+// ownDomain is an endpoint with memory of its own.
+type ownDomain struct {
+	transporttest.Full
+	domain transport.Domain
+}
+
+func (e ownDomain) Domain() transport.Domain { return e.domain }
 
 // The connections of Dial share the pool of their domain, as long as one of them is there.
 func TestDialledShare(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
-	first, second, others := r.dial(rpcrdma.Config{}), r.dial(rpcrdma.Config{}), newRig(t, rpcrdma.Config{}).dial(rpcrdma.Config{})
-	if first.Pool() != second.Pool() || first.Pool() == others.Pool() {
-		t.Error("connections of one domain do not share a pool, or others do")
+	one, other := new(countingDomain), new(countingDomain)
+	dial := func(d transport.Domain) *rpcrdma.Conn {
+		t.Helper()
+		c, err := rpcrdma.Dial(t.Context(), transporttest.WrapDialer(r.fabric.Dialer(loopback.Config{}), func(ep transport.Endpoint) transport.Endpoint {
+			return ownDomain{ep.(transporttest.Full), d}
+		}), rigAddr, rpcrdma.Config{Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			c.Close()
+			<-c.Done()
+		})
+		return c
 	}
-	for _, c := range []*rpcrdma.Conn{first, second} {
-		c.Close()
-		<-c.Done()
+	// asks makes a call, and returns how often it asked the domain for memory.
+	asks := func(c *rpcrdma.Conn, d *countingDomain) int {
+		t.Helper()
+		before := d.asked.Load()
+		if err := client(c).Call(t.Context(), procNull, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		return int(d.asked.Load() - before)
 	}
-	if again := r.dial(rpcrdma.Config{}); again.Pool() == first.Pool() {
+	first, second, third := dial(one), dial(one), dial(other)
+	if asks(first, one) == 0 {
+		t.Fatal("a first call takes no memory")
+	}
+	first.Close()
+	<-first.Done()
+	if n := asks(second, one); n != 0 {
+		t.Errorf("a connection asks for memory %d times that another of the domain has left", n)
+	}
+	if asks(third, other) == 0 {
+		t.Error("a pool is shared whose memory is another")
+	}
+	second.Close()
+	<-second.Done()
+	if n, size := one.Allocated(); n != 0 {
+		t.Errorf("the last connection of a domain has left %d pieces of memory, %d bytes", n, size)
+	}
+	if asks(dial(one), one) == 0 {
 		t.Error("a pool is used that is closed")
 	}
 }

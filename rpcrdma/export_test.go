@@ -57,9 +57,6 @@ func (c *Conn) awaited() int {
 	return c.supply.promised + len(c.posted)
 }
 
-// Waiting returns how many calls of all connections wait for memory.
-func (c *Conn) Waiting() int { return int(c.budget.queued.Load()) }
-
 // ReceiveMemory returns how much of the budget of receives is free, how much there is, and how many connections wait.
 func (c *Conn) ReceiveMemory() (free, size int64, queued int) {
 	b := c.supply.budget
@@ -84,16 +81,6 @@ func (c *Conn) Busy() bool {
 
 // Tick has a quarter of PeerTimeout pass.
 func (c *Conn) Tick() { c.tick() }
-
-// ReadLimit returns the limit of RDMA Reads; 0: none but that of the connection.
-func (c *Conn) ReadLimit() int {
-	c.gate.mu.Lock()
-	defer c.gate.mu.Unlock()
-	return c.gate.limit
-}
-
-// Pool returns the pool, to be compared.
-func (c *Conn) Pool() any { return c.pool }
 
 // Played is what a client that is played by hand knows of its connection.
 type Played struct {
@@ -172,30 +159,4 @@ func (c *Conn) PlayedWrong(p Played) string {
 		return fmt.Sprintf("%d bytes of messages held, %d reserved, %d to spare", a.held, a.reserved, spare)
 	}
 	return ""
-}
-
-// LimitPool has the pool keep n bytes.
-func (c *Conn) LimitPool(n int) {
-	c.pool.mu.Lock()
-	defer c.pool.mu.Unlock()
-	c.pool.limit = n
-}
-
-// PoolKept returns how many bytes the pool keeps, and of how many kinds its receives are.
-func (c *Conn) PoolKept() (n, kinds int) {
-	c.pool.mu.Lock()
-	defer c.pool.mu.Unlock()
-	return c.pool.kept, len(c.pool.receives)
-}
-
-// PoolKeeps takes n bytes from the pool, gives them back, and returns how many of them it keeps.
-func (c *Conn) PoolKeeps(n int) int {
-	s, err := c.pool.get(n)
-	if err != nil {
-		return 0
-	}
-	before, _ := c.PoolKept()
-	c.pool.put(s)
-	after, _ := c.PoolKept()
-	return after - before
 }

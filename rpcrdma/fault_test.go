@@ -2,11 +2,63 @@ package rpcrdma_test
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"strings"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
+
+// lostEndpoint is an endpoint to one host that ends for a reason of the test's.
+type lostEndpoint struct {
+	transport.Endpoint
+	reason error
+}
+
+func (e lostEndpoint) Info() transport.Info {
+	info := e.Endpoint.Info()
+	info.RemoteAddr = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7}
+	return info
+}
+
+func (e lostEndpoint) Err() error { return fmt.Errorf("it ended: %w", e.reason) }
+
+// TestFaultLines checks what the log says, and that a connection lost for one reason does not hide one lost for another.
+func TestFaultLines(t *testing.T) {
+	logger, lines := logTo()
+	reasons := make(chan error, 1)
+	r := newRigOn(t, rpcrdma.Config{Logger: logger}, loopback.Config{}, func(l transport.Listener) transport.Listener {
+		return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return lostEndpoint{ep, <-reasons} })
+	})
+	lost := func(reason error, level string) {
+		t.Helper()
+		reasons <- reason
+		p := r.raw(inline4k)
+		p.alive()
+		p.ep.Close()
+		lines.wantLine(t, level, "rpcrdma: connection lost", "peer=192.0.2.1:7", reason.Error())
+	}
+	for _, reason := range []error{rpcrdma.ErrStalled, rpcrdma.ErrExceeded, transport.ErrTerminated, io.ErrUnexpectedEOF} {
+		lost(reason, "level=WARN")
+		lost(reason, "level=DEBUG")
+	}
+	for len(r.program.conns) > 0 {
+		<-r.program.conns
+	}
+	reasons <- io.EOF
+	p := r.raw(inline4k)
+	p.alive()
+	p.sendBytes(head(77)(9))
+	lines.wantLine(t, "level=WARN", "rpcrdma: message refused", "peer=192.0.2.1:7", "xid=9", rpcrdma.ErrMalformed.Error())
+	if got := wait(t, r.program.conns).Stats().Malformed; got != 1 {
+		t.Errorf("%d malformed messages are counted, want 1", got)
+	}
+}
 
 // TestFaultsOfComers has one host come again and again, and be at fault each time: the log is told aloud once of each of its faults.
 func TestFaultsOfComers(t *testing.T) {

@@ -160,7 +160,7 @@ func TestMemoryGivenBack(t *testing.T) {
 			}
 			ended(t, conn)
 			waitFor(t, func() bool { return r.server.Stats().InFlight == 0 })
-			waitFor(t, func() bool { return conn.Holding().Server == 2*size && conn.Waiting() == 0 })
+			r.memoryBack()
 		})
 	}
 }

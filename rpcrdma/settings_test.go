@@ -1,6 +1,7 @@
 package rpcrdma_test
 
 import (
+	"bytes"
 	"runtime"
 	"sync"
 	"testing"
@@ -112,17 +113,29 @@ func TestAgreeTogether(t *testing.T) {
 		})
 	}
 	// The limit of RDMA Reads is in the end that of the settings.
+	const reads = 20
+	g := newGated(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
+	g.limit(1)
+	s, data := g.reply(reads)
+	g.under(1)
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
 			for n := range 500 {
-				c.Agree(func(s *rpcrdma.Settings) { s.Reads = (i + n) % 17 })
+				g.c.Agree(func(s *rpcrdma.Settings) { s.Reads = (i + n) % 17 })
 			}
 		})
 	}
 	wg.Wait()
-	if got, want := c.ReadLimit(), c.Settings().Reads; want != 16 && got != max(1, want) || want == 16 && got != 0 {
-		t.Errorf("a limit of %d RDMA Reads, %d in force", got, want)
+	want := max(1, g.c.Settings().Reads)
+	if want == 16 { // that of the connection, which its provider keeps to
+		want = reads - 1
+	}
+	g.held.release(t, 1)
+	g.under(want)
+	g.held.release(t, reads-1)
+	if err := wait(t, s.err); err != nil || !bytes.Equal(s.reply.data[0], data) {
+		t.Errorf("the reply differs, or error %v", err)
 	}
 }
 

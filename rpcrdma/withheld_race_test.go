@@ -30,11 +30,21 @@ func TestWithheldLetGo(t *testing.T) {
 			p.answered(1 + xid)
 		}
 		ask(3)
-		waitFor(t, func() bool { // the counter would order what follows after Reply
-			return conn.Holding().Withheld > 0
-		})
+		// A call that has to wait for memory shows that the reply is withheld: it finds that with the budget's lock. The
+		// counter of withheld replies would order what follows after Reply.
+		for waited := conn.Stats().Waited; ; {
+			p.send(header(4, rpcrdma.TypeMsg), callBytes(4, procNull, nil))
+			waitFor(t, func() bool { return len(p.msgs) > 0 || conn.Stats().Waited > waited })
+			if len(p.msgs) == 0 {
+				break
+			}
+			p.next()
+		}
 		p.done(1)
 		p.answered(3)
+		if h, _ := p.next(); h.XID != 4 {
+			t.Errorf("answer to %d, want one to the call that waited", h.XID)
+		}
 		p.done(2)
 		p.done(3)
 		r.freed(3)
