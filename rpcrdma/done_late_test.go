@@ -163,19 +163,22 @@ func TestDoneMissed(t *testing.T) {
 
 // TestDoneMissedAgain has two replies not be acknowledged, with a time between them in which nothing waits for the client, and no clock runs.
 func TestDoneMissedAgain(t *testing.T) {
-	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: 20 * time.Millisecond})
-	p := r.raw(inline4k)
-	p.alive()
-	conn := wait(t, r.program.conns)
-	for range 2 {
-		p.source(9, 1, 5001)
-		r.freed(1)
-		waitFor(t, func() bool { return !conn.Holding().Running })
-	}
-	p.alive()
-	if got := conn.Stats(); got.DonesMissed != 2 {
-		t.Errorf("counters %+v", got)
-	}
+	inBubble(t, func(t *testing.T) {
+		r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour})
+		p := r.raw(inline4k)
+		p.alive()
+		conn := wait(t, r.program.conns)
+		for range 2 {
+			p.source(9, 1, 5001)
+			quarters(5)
+			r.freed(1)
+			quarters(5)
+		}
+		p.alive()
+		if got := conn.Stats(); got.DonesMissed != 2 {
+			t.Errorf("counters %+v", got)
+		}
+	})
 }
 
 // TestNeverDone has a client never send an RDMA_DONE, though it gets its replies: their memory is taken back each time. In the end its connection ends, and

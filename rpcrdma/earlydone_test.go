@@ -11,66 +11,60 @@ import (
 // TestEarlyDoneStalls has the RDMA_DONE for a reply come before its Send is complete, and the peer take nothing from then on: the Send, and with it the memory of the
 // reply, is watched as long, whatever the peer says.
 func TestEarlyDoneStalls(t *testing.T) {
-	for _, early := range []bool{false, true} {
+	inBubble(t, func(t *testing.T) {
+		for _, early := range []bool{false, true} {
+			r, made := newSlowRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour})
+			other := r.raw(inline4k)
+			other.alive()
+			wait(t, made)
+			wait(t, r.program.conns)
+			p := r.raw(inline4k)
+			p.alive()
+			ep, conn := wait(t, made), wait(t, r.program.conns)
+			ep.slow.Store(true)
+			p.source(9, 2, 5001)
+			if early {
+				p.done(9)
+				waitFor(t, func() bool { return conn.Stats().DonesReceived == 1 })
+			}
+			quarters(4)
+			if err := conn.Err(); err != nil {
+				t.Errorf("early %v: ended within PeerTimeout: %v", early, err)
+			}
+			quarters(1)
+			if err := conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
+				t.Fatalf("early %v: after PeerTimeout the connection has ended with %v, want %v", early, err, rpcrdma.ErrStalled)
+			}
+			ended(t, conn)
+			r.notFreed()
+			wait(t, ep.held)()
+			r.freed(2)
+			r.memoryBack(other)
+		}
+	})
+}
+
+// TestEarlyDoneSent has the Send end in time after all: with it the reply is done with, and nothing is watched any more.
+func TestEarlyDoneSent(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		r, made := newSlowRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour})
-		other := r.raw(inline4k)
-		other.alive()
-		wait(t, made)
-		wait(t, r.program.conns)
 		p := r.raw(inline4k)
 		p.alive()
 		ep, conn := wait(t, made), wait(t, r.program.conns)
 		ep.slow.Store(true)
 		p.source(9, 2, 5001)
-		if early {
-			p.done(9)
-			waitFor(t, func() bool { return conn.Stats().DonesReceived == 1 })
-		}
-		pass(conn, rpcrdma.StallTicks)
-		if err := conn.Err(); err != nil {
-			t.Errorf("early %v: ended within PeerTimeout: %v", early, err)
-		}
-		pass(conn, 1)
-		if err := conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
-			t.Fatalf("early %v: after PeerTimeout the connection has ended with %v, want %v", early, err, rpcrdma.ErrStalled)
-		}
-		ended(t, conn)
+		p.done(9)
+		waitFor(t, func() bool { return conn.Stats().DonesReceived == 1 })
+		quarters(4)
 		r.notFreed()
+		ep.slow.Store(false)
 		wait(t, ep.held)()
 		r.freed(2)
-		r.memoryBack(other)
-	}
-}
-
-// TestEarlyDoneSent has the Send end in time after all: with it the reply is done with, and nothing is watched any more.
-func TestEarlyDoneSent(t *testing.T) {
-	r, made := newSlowRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour})
-	p := r.raw(inline4k)
-	p.alive()
-	ep, conn := wait(t, made), wait(t, r.program.conns)
-	ep.slow.Store(true)
-	p.source(9, 2, 5001)
-	p.done(9)
-	waitFor(t, func() bool { return conn.Stats().DonesReceived == 1 })
-	pass(conn, rpcrdma.StallTicks)
-	r.notFreed()
-	ep.slow.Store(false)
-	wait(t, ep.held)()
-	r.freed(2)
-	if conn.Holding().Stalls > 0 {
-		t.Error("a reply that is done with is watched")
-	}
-	pass(conn, 2*rpcrdma.StallTicks)
-	p.alive()
-	if got := conn.Stats(); got.DonesReceived != 1 || got.DonesMissed != 0 {
-		t.Errorf("counters %+v", got)
-	}
-	r.memoryBack(p)
-}
-
-// pass has ticks of PeerTimeout pass on a connection, whatever the clock says.
-func pass(c *rpcrdma.Conn, ticks int) {
-	for range ticks {
-		c.Tick()
-	}
+		quarters(8)
+		p.alive()
+		if got := conn.Stats(); got.DonesReceived != 1 || got.DonesMissed != 0 {
+			t.Errorf("counters %+v", got)
+		}
+		r.memoryBack(p)
+	})
 }

@@ -18,70 +18,72 @@ func TestPlayed(t *testing.T) {
 		"reserve", "go on", "block, and read", "late DONE", "other DONE", "DONE for nothing", "time limit",
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		cfg := rpcrdma.Config{
-			Credits:       rapid.SampledFrom([]int{16, 8, 3, 2, 1}).Draw(rt, "credits"),
-			ConnMemory:    2 * rpcrdma.MaxInline,
-			ServerMemory:  int64(rapid.SampledFrom([]int{2, 3}).Draw(rt, "server's memory")) * rpcrdma.MaxInline,
-			ReceiveMemory: int64(rapid.SampledFrom([]int{0, 1, 30_000}).Draw(rt, "memory for messages")),
-		}
-		p := newPlayed(rapidTB{t, rt}, cfg)
-		p.lax = rapid.Bool().Draw(rt, "lax")
-		for range rapid.SampledFrom([]int{40, 120}).Draw(rt, "steps") {
-			kind := rapid.SampledFrom(kinds).Draw(rt, "kind")
-			xid := rapid.Uint32Range(1, 24).Draw(rt, "transaction id")
-			asked := rapid.SampledFrom([]uint32{0, 1, 3, 20}).Draw(rt, "asked for")
-			free := p.may() > 0 && p.under[xid] == nil
-			switch {
-			case kind == "null" && free:
-				p.call(xid, asked, playedCall{})
-			case kind == "read" && free:
-				p.call(xid, asked, playedCall{read: rapid.SampledFrom([]int{third, third, 30_000, 2000}).Draw(rt, "size")})
-			case kind == "block" && free:
-				p.call(xid, asked, playedCall{block: true})
-			case kind == "block, and read" && free:
-				p.call(xid, asked, playedCall{block: true, read: 3000})
-			case kind == "reserve" && free:
-				p.call(xid, asked, playedCall{block: true, reserve: rapid.SampledFrom([]int{20_000, rpcrdma.MaxInline}).Draw(rt, "size")})
-			case kind == "go on" && p.blocked > 0:
-				p.r.program.pass(p.t)
-				p.blocked--
-			case kind == "DONE" && len(p.live) > 0:
-				p.acknowledge(p.live[int(xid)%len(p.live)].xid)
-			case kind == "late DONE" && len(p.late) > 0:
-				p.acknowledge(p.late[int(xid)%len(p.late)])
-			case kind == "DONE for nothing" && p.may() > 0:
-				p.acknowledge(100 + xid)
-			case kind == "time limit" && (xid == 1 || len(p.live)+len(p.late) < p.credits): // which ends most of them otherwise
-				if !p.timeLimit() {
-					ended(p.t, p.conn)
-					if err := p.conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
-						rt.Errorf("ended with %v, want %v", err, rpcrdma.ErrStalled)
-					}
-					return
-				}
-			case kind == "other reads" && p.beside == 0 && cfg.ReceiveMemory == 0: // otherwise one may hold the other up
-				p.otherAsks()
-			case kind == "other DONE" && p.beside > 0:
-				p.otherDone()
-			default:
-				continue
+		rapidInBubble(t, rt, func(tb testing.TB) {
+			cfg := rpcrdma.Config{
+				Credits:       rapid.SampledFrom([]int{16, 8, 3, 2, 1}).Draw(rt, "credits"),
+				ConnMemory:    2 * rpcrdma.MaxInline,
+				ServerMemory:  int64(rapid.SampledFrom([]int{2, 3}).Draw(rt, "server's memory")) * rpcrdma.MaxInline,
+				ReceiveMemory: int64(rapid.SampledFrom([]int{0, 1, 30_000}).Draw(rt, "memory for messages")),
 			}
+			p := newPlayed(tb, cfg)
+			p.lax = rapid.Bool().Draw(rt, "lax")
+			for range rapid.SampledFrom([]int{40, 120}).Draw(rt, "steps") {
+				kind := rapid.SampledFrom(kinds).Draw(rt, "kind")
+				xid := rapid.Uint32Range(1, 24).Draw(rt, "transaction id")
+				asked := rapid.SampledFrom([]uint32{0, 1, 3, 20}).Draw(rt, "asked for")
+				free := p.may() > 0 && p.under[xid] == nil
+				switch {
+				case kind == "null" && free:
+					p.call(xid, asked, playedCall{})
+				case kind == "read" && free:
+					p.call(xid, asked, playedCall{read: rapid.SampledFrom([]int{third, third, 30_000, 2000}).Draw(rt, "size")})
+				case kind == "block" && free:
+					p.call(xid, asked, playedCall{block: true})
+				case kind == "block, and read" && free:
+					p.call(xid, asked, playedCall{block: true, read: 3000})
+				case kind == "reserve" && free:
+					p.call(xid, asked, playedCall{block: true, reserve: rapid.SampledFrom([]int{20_000, rpcrdma.MaxInline}).Draw(rt, "size")})
+				case kind == "go on" && p.blocked > 0:
+					p.r.program.pass(p.t)
+					p.blocked--
+				case kind == "DONE" && len(p.live) > 0:
+					p.acknowledge(p.live[int(xid)%len(p.live)].xid)
+				case kind == "late DONE" && len(p.late) > 0:
+					p.acknowledge(p.late[int(xid)%len(p.late)])
+				case kind == "DONE for nothing" && p.may() > 0:
+					p.acknowledge(100 + xid)
+				case kind == "time limit" && (xid == 1 || len(p.live)+len(p.late) < p.credits): // which ends most of them otherwise
+					if !p.timeLimit() {
+						ended(p.t, p.conn)
+						if err := p.conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
+							rt.Errorf("ended with %v, want %v", err, rpcrdma.ErrStalled)
+						}
+						return
+					}
+				case kind == "other reads" && p.beside == 0 && cfg.ReceiveMemory == 0: // otherwise one may hold the other up
+					p.otherAsks()
+				case kind == "other DONE" && p.beside > 0:
+					p.otherDone()
+				default:
+					continue
+				}
+				p.settle()
+			}
+			p.finish()
+			if p.beside > 0 {
+				p.otherDone()
+			}
+			if p.may() == 0 {
+				rt.Fatal("there is no credit for another call")
+			}
+			p.call(1, 1, playedCall{})
 			p.settle()
-		}
-		p.finish()
-		if p.beside > 0 {
-			p.otherDone()
-		}
-		if p.may() == 0 {
-			rt.Fatal("there is no credit for another call")
-		}
-		p.call(1, 1, playedCall{})
-		p.settle()
-		p.rawPeer.ep.Close()
-		ended(p.t, p.conn)
-		p.r.memoryBack()
-		if free, all, _ := p.conn.ReceiveMemory(); free != all && p.other == nil {
-			rt.Errorf("%d bytes of %d for messages free", free, all)
-		}
+			p.rawPeer.ep.Close()
+			ended(p.t, p.conn)
+			p.r.memoryBack()
+			if free, all, _ := p.conn.ReceiveMemory(); free != all && p.other == nil {
+				rt.Errorf("%d bytes of %d for messages free", free, all)
+			}
+		})
 	})
 }

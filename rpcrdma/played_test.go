@@ -16,14 +16,15 @@ import (
 // rapidTB has failures be rapid's, which then looks for the shortest way there.
 type rapidTB struct {
 	testing.TB
-	rt *rapid.T
+	rt       *rapid.T
+	cleanups []func()
 }
 
-func (t rapidTB) Cleanup(f func())             { t.rt.Cleanup(f) }
-func (t rapidTB) Error(args ...any)            { t.rt.Error(args...) }
-func (t rapidTB) Errorf(f string, args ...any) { t.rt.Errorf(f, args...) }
-func (t rapidTB) Fatal(args ...any)            { t.rt.Fatal(args...) }
-func (t rapidTB) Fatalf(f string, args ...any) { t.rt.Fatalf(f, args...) }
+func (t *rapidTB) Cleanup(f func())             { t.cleanups = append(t.cleanups, f) }
+func (t *rapidTB) Error(args ...any)            { t.rt.Error(args...) }
+func (t *rapidTB) Errorf(f string, args ...any) { t.rt.Errorf(f, args...) }
+func (t *rapidTB) Fatal(args ...any)            { t.rt.Fatal(args...) }
+func (t *rapidTB) Fatalf(f string, args ...any) { t.rt.Fatalf(f, args...) }
 
 // played is a client of a real server, played by hand, and what it knows of the connection. It keeps to the grants, and to nothing else.
 type played struct {
@@ -182,12 +183,19 @@ func (p *played) wrong() string {
 // timeLimit has PeerTimeout pass, and reports whether the connection goes on.
 func (p *played) timeLimit() bool {
 	p.t.Helper()
+	if p.beside > 0 && p.credits == 1 { // or the other's connection would end
+		p.otherDone()
+		p.settle()
+	}
 	for _, r := range p.live {
 		p.late = append(p.late, r.xid)
 	}
 	p.missed += uint64(len(p.live))
 	p.live = nil
-	pass(p.conn, rpcrdma.StallTicks+1)
+	quarters(5)
+	if p.beside > 0 { // it has gone back, too
+		p.otherDone()
+	}
 	return len(p.late) < p.credits
 }
 

@@ -9,30 +9,31 @@ import (
 
 // TestLateDoneMakesRoom has a reply withheld as there are as many RDMA_DONEs owed as there may be, one of them late. That one makes room for it, too.
 func TestLateDoneMakesRoom(t *testing.T) {
-	r := newRig(t, rpcrdma.Config{
-		Dialect: rpcrdma.Draft, Credits: 2, PeerTimeout: time.Hour,
-		MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 262144,
+	inBubble(t, func(t *testing.T) {
+		r := newRig(t, rpcrdma.Config{
+			Dialect: rpcrdma.Draft, Credits: 2, PeerTimeout: time.Hour,
+			MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 262144,
+		})
+		p := r.raw(inline4k)
+		p.alive()
+		conn := wait(t, r.program.conns)
+		p.source(1, 1, 5001)
+		quarters(5)
+		r.freed(1)
+		p.source(2, 1, 5001)
+		p.send(header(3, rpcrdma.TypeMsg), callBytes(3, procSource, &source{1, 5001}))
+		waitFor(t, func() bool { return conn.Stats().Withheld == 1 })
+		p.done(1)
+		if h, _ := p.next(); h.XID != 3 || len(h.Reads) != 1 {
+			t.Errorf("answer %+v, want the reply that was withheld", h)
+		}
+		r.notFreed()
+		p.done(2)
+		p.done(3)
+		r.freed(2)
+		p.alive()
+		r.memoryBack(p)
 	})
-	p := r.raw(inline4k)
-	p.alive()
-	conn := wait(t, r.program.conns)
-	p.source(1, 1, 5001)
-	waitFor(t, func() bool { return conn.Holding().StallSent })
-	pass(conn, rpcrdma.StallTicks+1)
-	r.freed(1)
-	p.source(2, 1, 5001)
-	p.send(header(3, rpcrdma.TypeMsg), callBytes(3, procSource, &source{1, 5001}))
-	waitFor(t, func() bool { return conn.Stats().Withheld == 1 })
-	p.done(1)
-	if h, _ := p.next(); h.XID != 3 || len(h.Reads) != 1 {
-		t.Errorf("answer %+v, want the reply that was withheld", h)
-	}
-	r.notFreed()
-	p.done(2)
-	p.done(3)
-	r.freed(2)
-	p.alive()
-	r.memoryBack(p)
 }
 
 // TestWithheldGrantsNothing has a reply be withheld while no call waits: others grant nothing all the same (draft section 11), and the last of those that
