@@ -94,10 +94,11 @@ type Abandoner interface {
 // still under way. Without it a caller sees completions and messages alone.
 type Progress interface {
 	// Progress reports how many bytes have been sent to the peer since the connection
-	// was made, and how many have come from it and been placed: what operations of
-	// either end carry, and perhaps headers. The numbers never become smaller. It
-	// takes no lock, and may be called at any time.
-	Progress() (sent, placed uint64)
+	// was made, and how many have been received from it: those of messages, RDMA Writes
+	// and responses to RDMA Reads of either end, and perhaps headers. What has completed
+	// or been delivered is counted. The numbers never become smaller. It may be called
+	// at any time, takes no lock, and is cheap enough to be called often.
+	Progress() (sent, received uint64)
 }
 
 // Info describes one connection, as far as every provider can. What else two ends

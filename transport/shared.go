@@ -33,8 +33,8 @@ type ReceiveSource interface {
 	// its own RDMA Reads, where these come in one stream with messages: who returns nil
 	// must not wait for any, nor hold what others wait for meanwhile.
 	//
-	// Without CanHold there must be memory for each promise from the time it is made,
-	// and nil ends the connection with ErrNoReceive.
+	// Without CanHold there must be memory for each promise from the time it is made:
+	// nil ends the connection.
 	Receive() *Receive
 
 	// Ready reports whether Receive is certain to return memory for every promise. If

@@ -79,6 +79,7 @@ var (
 	_ transport.Abandoner      = (*endpoint)(nil)
 	_ transport.Poller         = (*endpoint)(nil)
 	_ transport.SharedReceiver = (*endpoint)(nil)
+	_ transport.Progress       = (*endpoint)(nil)
 )
 
 // newEndpoint makes an endpoint of a connection that has been set up. Its initiator sends the RTR that was agreed on.
@@ -148,6 +149,12 @@ func TrafficOf(ep transport.Endpoint) (sent, received uint64, ok bool) {
 	}
 	sent, received = l.Traffic()
 	return sent, received, true
+}
+
+// Progress reports what TrafficOf does.
+func (e *endpoint) Progress() (sent, received uint64) {
+	sent, received, _ = TrafficOf(e)
+	return sent, received
 }
 
 // Start begins delivery to r.

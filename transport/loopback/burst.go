@@ -79,6 +79,7 @@ func (b *burst) run() {
 		failure = b.execute(&b.tasks[ran])
 		ran++
 	}
+	b.count(ran, failure)
 	if failure != nil {
 		failure = b.fail(b.tasks[ran-1].wr.Op, failure)
 	}
@@ -101,6 +102,28 @@ func (b *burst) run() {
 		b.receiver.Received(b.messages)
 	}
 	clear(b.messages)
+}
+
+// count adds the bytes of the first n tasks, the last of which failed if failure is not nil,
+// to what the two ends have sent.
+func (b *burst) count(n int, failure error) {
+	if failure != nil {
+		n--
+	}
+	there, back := 0, 0
+	for _, t := range b.tasks[:n] {
+		if t.wr.Op == transport.OpRead {
+			back += t.bytes
+		} else {
+			there += t.bytes
+		}
+	}
+	if there > 0 {
+		b.from.sent.Add(uint64(there))
+	}
+	if back > 0 {
+		b.from.peer.sent.Add(uint64(back))
+	}
 }
 
 // putBack returns the tasks from n on to their queue: there is no memory for the first of them.

@@ -2,6 +2,7 @@ package loopback
 
 import (
 	"net"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/internal/ring"
@@ -18,6 +19,7 @@ type endpoint struct {
 	done   chan struct{}
 	full   error                   // what Post fails with while the queue is full, made once
 	source transport.ReceiveSource // of promised receives; set before Start
+	sent   atomic.Uint64           // bytes to the peer
 
 	// The lock of the link guards what follows.
 	sends    ring.Ring[*transport.WorkRequest]
@@ -35,6 +37,7 @@ var (
 	_ transport.Abandoner      = (*endpoint)(nil)
 	_ transport.Poller         = (*endpoint)(nil)
 	_ transport.SharedReceiver = (*endpoint)(nil)
+	_ transport.Progress       = (*endpoint)(nil)
 )
 
 func newEndpoint(l *link, d *Domain, info transport.Info) *endpoint {
@@ -151,6 +154,9 @@ func (e *endpoint) Abandon(r transport.Region) error {
 	e.table.Abandon(r)
 	return nil
 }
+
+// Progress reports the bytes of the operations that have been executed.
+func (e *endpoint) Progress() (sent, received uint64) { return e.sent.Load(), e.peer.sent.Load() }
 
 // Domain returns the memory of the fabric.
 func (e *endpoint) Domain() transport.Domain { return e.domain }

@@ -62,13 +62,16 @@ type Full interface {
 	transport.SharedReceiver
 	transport.Abandoner
 	transport.Poller
+	transport.Progress
 }
 
 // Posting returns ep as one that is no transport.SharedReceiver: its receives have their memory when they are posted.
-func Posting(ep Full) transport.Endpoint { return posting{ep, ep, ep} }
+// It has no Unwrap, by which one would be found.
+func Posting(ep Full) transport.Endpoint { return posting{ep, ep, ep, ep} }
 
 type posting struct {
 	transport.Endpoint
 	transport.Abandoner
 	transport.Poller
+	transport.Progress
 }

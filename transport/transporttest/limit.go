@@ -1,0 +1,208 @@
+package transporttest
+
+import (
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// Limits are those of transport.Info that Limit imposes. What is 0 stays as it is.
+type Limits struct {
+	MaxSendSGE, MaxRecvSGE, MaxReadSGE int // elements
+	MaxMessage, MaxRegion              int // bytes
+	MaxRegions                         int
+
+	// NoHold takes CanHold away.
+	NoHold bool
+}
+
+// Limit returns ep as one that can do no more than limits permit, and that makes a Region
+// of its own of every Slice, as hardware does. What is beyond that it refuses.
+func Limit(ep Full, limits Limits) Full {
+	l := &limited{Full: ep, limits: limits, info: ep.Info(), open: make(map[transport.STag]bool)}
+	for _, x := range []struct {
+		limit int
+		info  *int
+	}{
+		{limits.MaxSendSGE, &l.info.MaxSendSGE},
+		{limits.MaxRecvSGE, &l.info.MaxRecvSGE},
+		{limits.MaxReadSGE, &l.info.MaxReadSGE},
+		{limits.MaxMessage, &l.info.MaxMessage},
+		{limits.MaxRegion, &l.info.MaxRegion},
+		{limits.MaxRegions, &l.info.MaxRegions},
+	} {
+		if x.limit > 0 {
+			*x.info = x.limit
+		}
+	}
+	l.info.CanHold = l.info.CanHold && !limits.NoHold
+	return l
+}
+
+// limited has all abilities itself, as they would go past it otherwise.
+type limited struct {
+	Full
+	limits Limits
+	info   transport.Info
+
+	mu   sync.Mutex              // guards open
+	open map[transport.STag]bool // the windows
+}
+
+// Unwrap returns what is limited.
+func (l *limited) Unwrap() transport.Endpoint { return l.Full }
+
+// Info implements transport.Endpoint.
+func (l *limited) Info() transport.Info { return l.info }
+
+func (l *limited) opError(op string, err error) error {
+	return &transport.OpError{Op: op, Provider: l.info.Provider, Peer: l.info.RemoteAddr, Err: err}
+}
+
+// over reports whether n is over a limit.
+func over(n, limit int) bool { return limit > 0 && n > limit }
+
+// Post implements transport.Endpoint.
+func (l *limited) Post(wrs ...*transport.WorkRequest) error { return l.post(l.Full.Post, wrs) }
+
+// PostPolled implements transport.Poller.
+func (l *limited) PostPolled(wrs ...*transport.WorkRequest) error {
+	return l.post(l.Full.PostPolled, wrs)
+}
+
+func (l *limited) post(post func(...*transport.WorkRequest) error, wrs []*transport.WorkRequest) error {
+	for _, wr := range wrs {
+		if wr != nil && !l.permits(wr) {
+			return l.opError("post", transport.ErrWorkRequest)
+		}
+	}
+	var ended []transport.STag
+	for _, wr := range wrs {
+		if wr != nil && wr.Op == transport.OpInvalidate {
+			ended = append(ended, wr.Invalidate)
+		}
+	}
+	err := post(wrs...)
+	if err == nil && len(ended) > 0 {
+		// There is room for what is exposed from now on, as it is used after them.
+		l.closed(ended...)
+	}
+	return err
+}
+
+func (l *limited) permits(wr *transport.WorkRequest) bool {
+	elements := l.info.MaxSendSGE
+	switch wr.Op {
+	case transport.OpInvalidate:
+		return true
+	case transport.OpRead:
+		elements = l.info.MaxReadSGE
+	}
+	return !over(len(wr.Local), elements) && !over(transport.TotalLen(wr.Local), l.info.MaxMessage)
+}
+
+// PostRecv implements transport.Endpoint.
+func (l *limited) PostRecv(rs ...*transport.Receive) error {
+	for _, r := range rs {
+		if r != nil && over(len(r.Local), l.info.MaxRecvSGE) {
+			return l.opError("post", transport.ErrWorkRequest)
+		}
+	}
+	return l.Full.PostRecv(rs...)
+}
+
+// Expose implements transport.Endpoint.
+func (l *limited) Expose(dst []transport.Region, list []transport.Slice,
+	access transport.Access) ([]transport.Region, error) {
+	rs := dst
+	for _, s := range list {
+		for s.Len() > 0 {
+			n := s.Len()
+			if l.info.MaxRegion > 0 {
+				n = min(n, l.info.MaxRegion)
+			}
+			var err error
+			if rs, err = l.expose(rs, s.Sub(0, n), access); err != nil {
+				l.Revoke(rs[len(dst):]...)
+				return dst, err
+			}
+			s = s.Sub(n, s.Len()-n)
+		}
+	}
+	return rs, nil
+}
+
+// expose opens one window.
+func (l *limited) expose(dst []transport.Region, s transport.Slice,
+	access transport.Access) ([]transport.Region, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if over(len(l.open)+1, l.info.MaxRegions) {
+		return dst, l.opError("expose", transport.ErrNoMemory)
+	}
+	dst, err := l.Full.Expose(dst, []transport.Slice{s}, access)
+	if err == nil {
+		l.open[dst[len(dst)-1].STag] = true
+	}
+	return dst, err
+}
+
+// Revoke implements transport.Endpoint.
+func (l *limited) Revoke(rs ...transport.Region) error {
+	err := l.Full.Revoke(rs...)
+	for _, r := range rs {
+		l.closed(r.STag)
+	}
+	return err
+}
+
+// closed notes the end of windows.
+func (l *limited) closed(tags ...transport.STag) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, tag := range tags {
+		delete(l.open, tag)
+	}
+}
+
+// Start implements transport.Endpoint.
+func (l *limited) Start(r transport.Receiver) { l.Full.Start(limitedReceiver{r, l}) }
+
+// limitedReceiver sees which windows the peer ends.
+type limitedReceiver struct {
+	transport.Receiver
+	l *limited
+}
+
+func (r limitedReceiver) Received(batch []transport.Message) {
+	for _, m := range batch {
+		if m.HasInvalidate {
+			r.l.closed(m.Invalidated)
+		}
+	}
+	r.Receiver.Received(batch)
+}
+
+// ShareRecv implements transport.SharedReceiver.
+func (l *limited) ShareRecv(src transport.ReceiveSource) {
+	l.Full.ShareRecv(limitedSource{src, l})
+}
+
+// limitedSource is a source that must have memory.
+type limitedSource struct {
+	transport.ReceiveSource
+	l *limited
+}
+
+// Receive ends the connection where the source may not return what it does.
+func (s limitedSource) Receive() *transport.Receive {
+	r := s.ReceiveSource.Receive()
+	if r == nil && !s.l.info.CanHold || r != nil && over(len(r.Local), s.l.info.MaxRecvSGE) {
+		s.l.Close()
+		return nil
+	}
+	return r
+}
+
+// Ready implements transport.ReceiveSource.
+func (s limitedSource) Ready() bool { return !s.l.info.CanHold || s.ReceiveSource.Ready() }
