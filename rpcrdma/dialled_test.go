@@ -16,9 +16,9 @@ type countingDomain struct {
 	asked atomic.Int32
 }
 
-func (d *countingDomain) Alloc(n int) (transport.Slice, error) {
+func (d *countingDomain) Alloc(n int, access transport.Access) (transport.Slice, error) {
 	d.asked.Add(1)
-	return d.Domain.Alloc(n)
+	return d.Domain.Alloc(n, access)
 }
 
 // ownDomain is an endpoint with memory of its own.
