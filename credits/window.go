@@ -3,12 +3,14 @@ package credits
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // Window bounds the calls that a client has under way, and counts the RDMA_DONEs that it sends. Its
 // methods may be called concurrently, but Release and Grant in the order in which the replies arrived.
 type Window struct {
-	max int
+	max   int
+	state atomic.Uint64 // what State returns, since mu was last unlocked: packed
 
 	mu       sync.Mutex // guards what follows
 	limit    int        // the most recent grant, max at most
@@ -46,7 +48,9 @@ type waiter struct {
 // NewWindow returns a window of one credit (draft section 6.1) that grants open up
 // to max, which is positive.
 func NewWindow(max int) *Window {
-	return &Window{max: max, limit: 1}
+	w := &Window{max: max, limit: 1}
+	w.state.Store(packed(1, 0, 0, 0))
+	return w
 }
 
 // Acquire takes a credit, waiting for one until ctx ends; those that wait get one in the order of
@@ -58,11 +62,11 @@ func (w *Window) Acquire(ctx context.Context) (Credit, error) {
 		return Credit{}, w.err
 	}
 	if w.free() { // then nobody waits
-		defer w.mu.Unlock()
+		defer w.unlock()
 		return w.take(), nil
 	}
 	q := w.enqueue()
-	w.mu.Unlock()
+	w.unlock()
 
 	var err error
 	if done := ctx.Done(); done == nil {
@@ -76,7 +80,7 @@ func (w *Window) Acquire(ctx context.Context) (Credit, error) {
 	}
 
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.unlock()
 	switch {
 	case q.queued: // gives its place up
 		w.unlink(q)
@@ -109,7 +113,7 @@ func (w *Window) take() Credit {
 // Release ends a call with its reply, which brought a new grant, and gives its credit back.
 func (w *Window) Release(c Credit, grant uint32) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.unlock()
 	w.grant(c, grant)
 	w.inflight--
 	w.wake()
@@ -118,7 +122,7 @@ func (w *Window) Release(c Credit, grant uint32) {
 // Grant notes the grant in a reply that an RDMA_DONE is to follow: the credit stays in use until Done.
 func (w *Window) Grant(c Credit, grant uint32) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.unlock()
 	w.grant(c, grant)
 	w.wake()
 }
@@ -141,7 +145,7 @@ func (w *Window) grant(c Credit, n uint32) {
 // shows that the server has taken it.
 func (w *Window) Done() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.unlock()
 	w.inflight--
 	w.dones = append(w.dones, w.begun)
 	w.wake()
@@ -150,7 +154,7 @@ func (w *Window) Done() {
 // Cancel gives a credit back whose call was not sent.
 func (w *Window) Cancel() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.unlock()
 	w.inflight--
 	w.wake()
 }
@@ -158,7 +162,7 @@ func (w *Window) Cancel() {
 // Close fails all that wait, now and later, with err.
 func (w *Window) Close(err error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.unlock()
 	if w.err != nil {
 		return
 	}
@@ -168,12 +172,26 @@ func (w *Window) Close(err error) {
 	}
 }
 
-// State returns the most recent grant, max at most, the credits in use by calls and by DONEs, and the calls that wait
-// for one.
+// State returns the most recent grant, max at most, the credits in use by calls and by DONEs, and
+// the calls that wait for one. It takes no lock: who spreads calls over connections asks each of them
+// at every call. A number above 65535 is returned as 65535.
 func (w *Window) State() (limit, inflight, dones, waiting int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.limit, w.inflight, len(w.dones), w.waiting
+	s := w.state.Load()
+	return int(s >> 48), int(s >> 32 & shownMax), int(s >> 16 & shownMax), int(s & shownMax)
+}
+
+// shownMax is the largest number that State returns: each has a quarter of a word.
+const shownMax = 1<<16 - 1
+
+func packed(limit, inflight, dones, waiting int) uint64 {
+	return uint64(min(limit, shownMax))<<48 | uint64(min(inflight, shownMax))<<32 |
+		uint64(min(dones, shownMax))<<16 | uint64(min(waiting, shownMax))
+}
+
+// unlock unlocks mu after a change, which State then shows.
+func (w *Window) unlock() {
+	w.state.Store(packed(w.limit, w.inflight, len(w.dones), w.waiting))
+	w.mu.Unlock()
 }
 
 // wake gives those that wait what has become free.

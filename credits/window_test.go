@@ -347,3 +347,27 @@ func TestWindowConcurrent(t *testing.T) {
 		t.Logf("%d of %d gave up", cancels.Load(), callers*rounds)
 	})
 }
+
+// State takes no lock, and shows numbers above 65535 as that without spoiling those beside them.
+func TestWindowState(t *testing.T) {
+	const many = 70_000
+	w := NewWindow(many)
+	c, _ := w.Acquire(noWait)
+	w.Grant(c, many)
+	w.Done()
+	wantState := func(limit, inflight, dones int) {
+		t.Helper()
+		if l, i, d, q := w.State(); l != limit || i != inflight || d != dones || q != 0 {
+			t.Errorf("State() = %d, %d, %d, %d, want %d, %d, %d, 0", l, i, d, q, limit, inflight, dones)
+		}
+	}
+	wantState(1<<16-1, 0, 1)
+	for range many - 1 {
+		c, _ = w.Acquire(noWait)
+	}
+	w.mu.Lock()
+	wantState(1<<16-1, 1<<16-1, 1)
+	w.mu.Unlock()
+	w.Release(c, 7)
+	wantState(7, 1<<16-1, 0)
+}
