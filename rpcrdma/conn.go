@@ -60,7 +60,10 @@ type Conn struct {
 	postArgs []*transport.Receive
 }
 
-var _ oncrpc.Transport = (*Conn)(nil)
+var (
+	_ oncrpc.Transport      = (*Conn)(nil)
+	_ oncrpc.CreditReporter = (*Conn)(nil)
+)
 
 // newConn makes a connection of an endpoint that is not started. A server, if given, serves it
 // from the first message.
@@ -164,7 +167,8 @@ func (c *Conn) Inline() (send, recv int) {
 }
 
 // Credits returns the peer's most recent grant, the calls under way, and the calls that
-// wait for a credit. Each RDMA_DONE that the peer may not have taken yet counts as a call under way.
+// wait for a credit: oncrpc.CreditReporter. A call that was given up is under way until the peer has
+// answered it, and so is each RDMA_DONE that the peer may not have taken yet.
 func (c *Conn) Credits() (grant, inFlight, waiting int) {
 	grant, calls, dones, waiting := c.window.State()
 	return grant, calls + dones, waiting

@@ -84,6 +84,46 @@ func TestCancelWaitingForSlot(t *testing.T) {
 	})
 }
 
+// Credits tells the calls under way and those that wait. A call that was given up is neither.
+func TestCredits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, peer := rawPeer(t, recordmark.Config{MaxCalls: 2})
+		want := func(inUse, waiting int) {
+			t.Helper()
+			synctest.Wait()
+			if g, u, w := c.Credits(); g != 2 || u != inUse || w != waiting {
+				t.Errorf("Credits() = %d, %d, %d, want 2, %d, %d", g, u, w, inUse, waiting)
+			}
+		}
+		want(0, 0)
+		ctx, cancel := context.WithCancel(context.Background())
+		given := roundTrip(ctx, c, exchange(nil))
+		peer.record()
+		want(1, 0)
+		cancel()
+		returned(t, given, context.Canceled)
+		want(0, 0)
+		first := roundTrip(context.Background(), c, exchange(nil))
+		xid := binary.BigEndian.Uint32(peer.record())
+		ctx, cancel = context.WithCancel(context.Background())
+		var others []chan error
+		for range 3 {
+			others = append(others, roundTrip(ctx, c, exchange(nil)))
+		}
+		peer.record()
+		want(2, 2)
+		peer.reply(xid, 0)
+		peer.record()
+		returned(t, first, nil)
+		want(2, 1)
+		cancel()
+		for _, done := range others {
+			returned(t, done, context.Canceled)
+		}
+		want(0, 0)
+	})
+}
+
 // A call that is still queued is taken back: the peer never sees it.
 func TestCancelQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

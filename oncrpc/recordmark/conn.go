@@ -26,6 +26,8 @@ type Conn struct {
 	server atomic.Pointer[oncrpc.Server]
 	slots  chan struct{} // one token for each call under way
 
+	waiting atomic.Int64 // calls that have no slot yet
+
 	in     reader    // the reading goroutine's, with
 	late   time.Time // when the record under way shall be here, if that was asked for,
 	readBy time.Time // the deadline set for reads, and
@@ -47,7 +49,10 @@ type Conn struct {
 	room      sync.Cond // reading may go on, or the connection has ended
 }
 
-var _ oncrpc.Transport = (*Conn)(nil)
+var (
+	_ oncrpc.Transport      = (*Conn)(nil)
+	_ oncrpc.CreditReporter = (*Conn)(nil)
+)
 
 // NewConn makes a connection of conn, which it owns from now on. Nothing is read
 // before the first RoundTrip or Serve.
@@ -108,6 +113,12 @@ func (c *Conn) LocalAddr() net.Addr { return c.conn.LocalAddr() }
 
 // RemoteAddr returns the address of the peer.
 func (c *Conn) RemoteAddr() net.Addr { return c.conn.RemoteAddr() }
+
+// Credits returns Config.MaxCalls, the calls under way, and the calls that wait because there are as
+// many: oncrpc.CreditReporter. A call whose context has ended is not under way any more.
+func (c *Conn) Credits() (grant, inUse, waiting int) {
+	return cap(c.slots), len(c.slots), int(c.waiting.Load())
+}
 
 // Stats returns what Config.Counters, or without them this connection, has
 // counted.

@@ -36,10 +36,8 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	if err := ctx.Err(); err != nil {
 		return c.opError("call", err)
 	}
-	select {
-	case c.slots <- struct{}{}:
-	case <-ctx.Done():
-		return c.opError("call", ctx.Err())
+	if err := c.slot(ctx); err != nil {
+		return c.opError("call", err)
 	}
 	defer func() { <-c.slots }()
 
@@ -62,6 +60,23 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	}
 	c.recycle(p)
 	return err
+}
+
+// slot waits until the call is one of MaxCalls.
+func (c *Conn) slot(ctx context.Context) error {
+	select {
+	case c.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	c.waiting.Add(1)
+	defer c.waiting.Add(-1)
+	select {
+	case c.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (c *Conn) opError(op string, err error) error { return &OpError{op, c.RemoteAddr(), err} }
