@@ -2,6 +2,7 @@ package redial
 
 import (
 	"errors"
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -13,13 +14,16 @@ import (
 // link is one connection.
 type link struct {
 	conn    oncrpc.Transport
+	credits oncrpc.CreditReporter // nil: it does not tell
 	born    time.Time
 	calls   atomic.Int32  // under way
 	replies atomic.Uint32 // that have come
+	gaveUp  atomic.Bool   // a call was given up, and may have its credit still
 	retired atomic.Bool   // gets no more calls, and is closed when it has none
 	stalled atomic.Bool   // was closed because no replies came
 
-	// Stalls are found by a timer that ticks while calls are under way. Nothing of it is a call's.
+	// Stalls are found by a timer that ticks while calls are under way, or have been given up and leave
+	// no credits to others. Nothing of it is a call's.
 	tick    time.Duration
 	ticking atomic.Bool
 
@@ -28,6 +32,7 @@ type link struct {
 	over  bool
 	seen  uint32 // replies at the last tick
 	quiet int    // ticks in a row without any
+	empty bool   // there was no call under way at the last tick
 }
 
 // stallTicks is the number of full ticks that make a stall.
@@ -35,8 +40,24 @@ const stallTicks = 8
 
 func newLink(conn oncrpc.Transport, stall time.Duration) *link {
 	l := &link{conn: conn, born: time.Now(), tick: stall / stallTicks}
+	l.credits, _ = conn.(oncrpc.CreditReporter)
 	l.ticking.Store(l.tick <= 0) // then it never begins to
 	return l
+}
+
+// load returns the number of calls that use a credit or wait for one, those that were given up
+// included, and how many more could be under way. With none left, or less, the connection is starved:
+// a further call would wait. One that does not tell of its credits never is, and has as many calls as
+// are under way.
+func (l *link) load() (n, left int) {
+	n = int(l.calls.Load())
+	if l.credits == nil {
+		return n, math.MaxInt
+	}
+	grant, inUse, waiting := l.credits.Credits()
+	// A call that has just been entered may not have come to its connection yet.
+	n = max(n, inUse+waiting)
+	return n, max(1, grant) - n
 }
 
 // enter begins a call. It returns how many are under way.
@@ -72,7 +93,7 @@ func (l *link) watch() {
 		return
 	}
 	l.ticking.Store(true)
-	l.seen, l.quiet = l.replies.Load(), 0
+	l.seen, l.quiet, l.empty = l.replies.Load(), 0, false
 	if l.timer == nil {
 		l.timer = time.AfterFunc(l.tick, l.check)
 	} else {
@@ -88,7 +109,10 @@ func (l *link) check() {
 		l.mu.Unlock()
 		return
 	}
-	if l.calls.Load() == 0 {
+	empty := l.calls.Load() == 0
+	_, left := l.load()
+	starved := left <= 0 && l.gaveUp.Load()
+	if empty && !starved {
 		l.ticking.Store(false)
 		l.mu.Unlock()
 		if l.calls.Load() > 0 { // since, and has seen it ticking
@@ -96,11 +120,13 @@ func (l *link) check() {
 		}
 		return
 	}
-	if n := l.replies.Load(); n != l.seen {
+	// After ticks without calls, a credit that has come back is a sign of life, too.
+	if n := l.replies.Load(); n != l.seen || l.empty && !starved {
 		l.seen, l.quiet = n, 0
 	} else {
 		l.quiet++
 	}
+	l.empty = empty
 	stalled := l.quiet > stallTicks
 	if !stalled {
 		l.timer.Reset(l.tick)

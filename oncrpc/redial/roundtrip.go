@@ -32,22 +32,9 @@ func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 			return err
 		}
 		x.Repeated = x.Repeated || sent
-		err = l.conn.RoundTrip(ctx, x)
-		if err == nil {
-			l.replies.Add(1)
-			l.leave()
-			return nil
-		}
-		ended := l.ended(err)
-		if ended {
-			c.lost(l, err)
-		}
-		l.leave()
+		ended, err := c.over(ctx, l, x)
 		if !ended {
 			return err
-		}
-		if l.stalled.Load() {
-			err = &OpError{Op: "call", Peer: l.conn.RemoteAddr(), Err: ErrStalled}
 		}
 		if !x.Repeat || c.cfg.Wait == 0 {
 			return err
@@ -59,6 +46,26 @@ func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 			return &OpError{Op: "call", Peer: l.conn.RemoteAddr(), For: tried, Err: err}
 		}
 	}
+}
+
+// over makes a call over the connection on which it has been entered, and reports whether that has
+// ended without a reply.
+func (c *Conn) over(ctx context.Context, l *link, x *oncrpc.Exchange) (ended bool, err error) {
+	defer l.leave()
+	err = l.conn.RoundTrip(ctx, x)
+	switch {
+	case err == nil:
+		l.replies.Add(1)
+	case l.ended(err):
+		c.lost(l, err)
+		if l.stalled.Load() {
+			err = &OpError{Op: "call", Peer: l.conn.RemoteAddr(), Err: ErrStalled}
+		}
+		return true, err
+	case ctx.Err() != nil:
+		l.gaveUp.Store(true)
+	}
+	return false, err
 }
 
 // patience reports whether a call that has no connection, once more, has been without a lasting one for too long.
@@ -98,10 +105,11 @@ func (c *Conn) take(ctx context.Context, since *time.Time) (*link, error) {
 	}
 }
 
-// pick enters a call on the connection with the fewest, if there is any.
+// pick enters a call on the connection with the fewest, if there is any. A starved one is taken only
+// if all are, and then that where the fewest wait.
 func (c *Conn) pick() *link {
 	var best *link
-	var fewest int32
+	var fewest, most int // calls of best, and how many more it may have
 	links := *c.links.Load()
 	for _, l := range links {
 		select {
@@ -110,14 +118,19 @@ func (c *Conn) pick() *link {
 			continue
 		default:
 		}
-		if n := l.calls.Load(); best == nil || n < fewest {
-			best, fewest = l, n
+		n, left := l.load()
+		better := n < fewest
+		if left <= 0 || most <= 0 {
+			better = left > most
+		}
+		if best == nil || better {
+			best, fewest, most = l, n, left
 		}
 	}
 	if best == nil {
 		return nil
 	}
-	if best.enter() > 1 && len(links) < c.cfg.Conns {
+	if (best.enter() > 1 || fewest > 0) && len(links) < c.cfg.Conns {
 		c.grow()
 	}
 	return best
