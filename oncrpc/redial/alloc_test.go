@@ -21,6 +21,9 @@ func (r *ready) RoundTrip(_ context.Context, x *oncrpc.Exchange) error {
 	return nil
 }
 
+// Credits returns some.
+func (r *ready) Credits() (grant, inUse, waiting int) { return 64, 7, 0 }
+
 // TestAllocations: a call allocates nothing that its connection does not.
 func TestAllocations(t *testing.T) {
 	for _, conns := range []int{1, 4} {

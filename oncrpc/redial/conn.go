@@ -22,6 +22,8 @@ type Conn struct {
 	done   chan struct{}
 	wg     sync.WaitGroup // all goroutines
 
+	waiting atomic.Int32 // calls that wait for a connection
+
 	// links are the connections in use. The slice never changes: calls read it without a lock.
 	links atomic.Pointer[[]*link]
 
@@ -39,7 +41,10 @@ type Conn struct {
 	err       error
 }
 
-var _ oncrpc.Transport = (*Conn)(nil)
+var (
+	_ oncrpc.Transport      = (*Conn)(nil)
+	_ oncrpc.CreditReporter = (*Conn)(nil)
+)
 
 // New dials the first connection, as long as ctx lets it. Its error is an *OpError that wraps that of dial.
 func New(ctx context.Context, dial Dial, cfg Config) (*Conn, error) {
@@ -85,6 +90,9 @@ func (c *Conn) add(conn oncrpc.Transport) {
 		l.stop()
 		c.lost(l, conn.Err())
 	})
+	if c.cfg.Connected != nil {
+		c.wg.Go(func() { c.cfg.Connected(conn) })
+	}
 }
 
 // lost takes a connection out of use that has ended because of err, or is about to.
@@ -136,6 +144,35 @@ func (c *Conn) Serve(s *oncrpc.Server) {
 	for _, l := range *c.links.Load() {
 		l.conn.Serve(s)
 	}
+}
+
+// Connect returns the connection that a call would go over now. While there is none it waits for one
+// as a call does, and has the same errors: the first Connect or call makes it. Calls that are made over
+// it directly take part in nothing that a Conn does.
+func (c *Conn) Connect(ctx context.Context) (oncrpc.Transport, error) {
+	l, err := c.take(ctx, new(time.Time))
+	if err != nil {
+		return nil, err
+	}
+	l.leave()
+	return l.conn, nil
+}
+
+// Credits returns the sums for the connections in use: oncrpc.CreditReporter. One that does not tell
+// counts with a credit for each call under way, and another. Calls that wait for a connection wait for
+// a credit.
+func (c *Conn) Credits() (grant, inUse, waiting int) {
+	waiting = int(c.waiting.Load())
+	for _, l := range *c.links.Load() {
+		if l.credits == nil {
+			n := int(l.calls.Load())
+			grant, inUse = grant+n+1, inUse+n
+			continue
+		}
+		g, u, w := l.credits.Credits()
+		grant, inUse, waiting = grant+g, inUse+u, waiting+w
+	}
+	return grant, inUse, waiting
 }
 
 // LocalAddr returns the address of this end of the latest connection.

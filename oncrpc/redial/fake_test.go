@@ -308,4 +308,5 @@ func returned(t *testing.T, done chan error, want error) error {
 var (
 	errReset   = errors.New("connection reset") // not net.ErrClosed: transports need not say so
 	errRefused = errors.New("connection refused")
+	errClosed  = net.ErrClosed
 )

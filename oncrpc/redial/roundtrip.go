@@ -94,14 +94,21 @@ func (c *Conn) take(ctx context.Context, since *time.Time) (*link, error) {
 		if tried, over := c.patience(since); over {
 			return nil, &OpError{Op: "call", Peer: c.RemoteAddr(), For: tried, Err: c.lastLoss()}
 		}
-		select {
-		case <-o.done:
-			if o.err != nil {
-				return nil, o.err
-			}
-		case <-ctx.Done():
-			return nil, &OpError{Op: "call", Peer: c.RemoteAddr(), Err: ctx.Err()}
+		if err := c.wait(ctx, o); err != nil {
+			return nil, err
 		}
+	}
+}
+
+// wait has a call wait for the end of an outage.
+func (c *Conn) wait(ctx context.Context, o *outage) error {
+	c.waiting.Add(1)
+	defer c.waiting.Add(-1)
+	select {
+	case <-o.done:
+		return o.err
+	case <-ctx.Done():
+		return &OpError{Op: "call", Peer: c.RemoteAddr(), Err: ctx.Err()}
 	}
 }
 
