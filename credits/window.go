@@ -173,8 +173,8 @@ func (w *Window) Close(err error) {
 }
 
 // State returns the most recent grant, max at most, the credits in use by calls and by DONEs, and
-// the calls that wait for one. It takes no lock: who spreads calls over connections asks each of them
-// at every call. A number above 65535 is returned as 65535.
+// the calls that wait for one. It takes no lock: who spreads calls over connections asks each of
+// them at every call. A number above 65535 is returned as 65535.
 func (w *Window) State() (limit, inflight, dones, waiting int) {
 	s := w.state.Load()
 	return int(s >> 48), int(s >> 32 & shownMax), int(s >> 16 & shownMax), int(s & shownMax)

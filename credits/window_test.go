@@ -358,7 +358,8 @@ func TestWindowState(t *testing.T) {
 	wantState := func(limit, inflight, dones int) {
 		t.Helper()
 		if l, i, d, q := w.State(); l != limit || i != inflight || d != dones || q != 0 {
-			t.Errorf("State() = %d, %d, %d, %d, want %d, %d, %d, 0", l, i, d, q, limit, inflight, dones)
+			t.Errorf("State() = %d, %d, %d, %d, want %d, %d, %d, 0",
+				l, i, d, q, limit, inflight, dones)
 		}
 	}
 	wantState(1<<16-1, 0, 1)

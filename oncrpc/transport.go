@@ -34,11 +34,11 @@ type Transport interface {
 // CreditReporter is an optional ability of a Transport that bounds the calls that it has under way.
 // Who spreads calls over several transports can tell by it which of them has room.
 type CreditReporter interface {
-	// Credits returns the number of calls that may be under way now, how many of these credits are in
-	// use, and how many calls wait for one. A call that was given up uses its credit for as long as
-	// the transport says: over RPC-over-RDMA until the server has answered (RFC 8166 section 3.3.1),
-	// over TCP no longer. More may be in use than there are, where the peer has lowered its grant. It
-	// takes no lock and does not allocate.
+	// Credits returns the number of calls that may be under way now, how many of these credits
+	// are in use, and how many calls wait for one. A call that was given up uses its credit for
+	// as long as the transport says: over RPC-over-RDMA until the server has answered (RFC 8166
+	// section 3.3.1), over TCP no longer. More may be in use than there are, where the peer has
+	// lowered its grant. It takes no lock and does not allocate.
 	Credits() (grant, inUse, waiting int)
 }
 

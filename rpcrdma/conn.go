@@ -166,8 +166,8 @@ func (c *Conn) Inline() (send, recv int) {
 	return s.MaxSend, s.MaxRecv
 }
 
-// Credits returns the peer's most recent grant, the calls under way, and the calls that
-// wait for a credit: oncrpc.CreditReporter. A call that was given up is under way until the peer has
+// Credits returns the peer's most recent grant, the calls under way, and the calls that wait for
+// a credit: oncrpc.CreditReporter. A call that was given up is under way until the peer has
 // answered it, and so is each RDMA_DONE that the peer may not have taken yet.
 func (c *Conn) Credits() (grant, inFlight, waiting int) {
 	grant, calls, dones, waiting := c.window.State()

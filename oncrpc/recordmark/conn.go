@@ -114,8 +114,8 @@ func (c *Conn) LocalAddr() net.Addr { return c.conn.LocalAddr() }
 // RemoteAddr returns the address of the peer.
 func (c *Conn) RemoteAddr() net.Addr { return c.conn.RemoteAddr() }
 
-// Credits returns Config.MaxCalls, the calls under way, and the calls that wait because there are as
-// many: oncrpc.CreditReporter. A call whose context has ended is not under way any more.
+// Credits returns Config.MaxCalls, the calls under way, and the calls that wait because there are
+// as many: oncrpc.CreditReporter. A call whose context has ended is not under way any more.
 func (c *Conn) Credits() (grant, inUse, waiting int) {
 	return cap(c.slots), len(c.slots), int(c.waiting.Load())
 }

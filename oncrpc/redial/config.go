@@ -14,22 +14,22 @@ type Dial func(ctx context.Context) (oncrpc.Transport, error)
 
 // Config configures a Conn. The zero value is usable.
 type Config struct {
-	// Conns is the number of connections over which calls are spread; 0 means 1. A call goes to the one
-	// with the fewest credits in use, if they tell (oncrpc.CreditReporter), or else with the fewest calls
-	// under way. One that has no credits left gets no call while another has some. While all have some in
-	// use, a further one is dialled in the background.
+	// Conns is the number of connections over which calls are spread; 0 means 1. A call goes to
+	// the one with the fewest credits in use, if they tell (oncrpc.CreditReporter), or else with
+	// the fewest calls under way. One that has no credits left gets no call while another has
+	// some. While all have some in use, a further one is dialled in the background.
 	Conns int
 	// Wait is how long calls wait for a connection to come back; 0: not at all, a call under way when
 	// its connection ends fails, and the next one dials, once. Less than 0: for ever.
 	Wait time.Duration
 	// Stall is how long a connection may go without any reply while calls are under way, or while
-	// calls that were given up use all its credits, before it is taken for dead and closed. It is checked
-	// coarsely: a quarter of it more may pass. 0 means 60 s, less than 0 for ever.
+	// calls that were given up use all its credits, before it is taken for dead and closed. It is
+	// checked coarsely: a quarter of it more may pass. 0 means 60 s, less than 0 for ever.
 	Stall time.Duration
-	// Connected, if set, is called for each connection made, that of New included, when calls may go over
-	// it already, on a goroutine of its own. It may call over the connection and over the Conn, and two
-	// calls of it may overlap. It must return after Close: Done waits for it. What has to be done before
-	// a connection is used belongs in Dial.
+	// Connected, if set, is called once for each connection made, that of New included. It runs on
+	// a goroutine of its own, when calls may go over the connection already, and may overlap with
+	// itself. It may call over the connection and over the Conn. Conn.Done waits until it has
+	// returned. What must be done before the first call goes over a connection belongs in Dial.
 	Connected func(oncrpc.Transport)
 	// Logger is told of connections that end and come back; nil means slog.Default(). Its handler must not
 	// use the Conn, which is locked then.

@@ -146,9 +146,9 @@ func (c *Conn) Serve(s *oncrpc.Server) {
 	}
 }
 
-// Connect returns the connection that a call would go over now. While there is none it waits for one
-// as a call does, and has the same errors: the first Connect or call makes it. Calls that are made over
-// it directly take part in nothing that a Conn does.
+// Connect returns the connection that a call would take now. If there is none, it dials and waits
+// as a call does, with the same errors. Calls that are made over that connection directly are not
+// sent again, and do not count for Config.Stall.
 func (c *Conn) Connect(ctx context.Context) (oncrpc.Transport, error) {
 	l, err := c.take(ctx, new(time.Time))
 	if err != nil {
@@ -158,9 +158,9 @@ func (c *Conn) Connect(ctx context.Context) (oncrpc.Transport, error) {
 	return l.conn, nil
 }
 
-// Credits returns the sums for the connections in use: oncrpc.CreditReporter. One that does not tell
-// counts with a credit for each call under way, and another. Calls that wait for a connection wait for
-// a credit.
+// Credits returns the sums over the connections in use: oncrpc.CreditReporter. A connection that is
+// no CreditReporter counts as having one credit more than it has calls under way. Calls that wait
+// for a connection are among those that wait.
 func (c *Conn) Credits() (grant, inUse, waiting int) {
 	waiting = int(c.waiting.Load())
 	for _, l := range *c.links.Load() {

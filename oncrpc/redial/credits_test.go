@@ -77,7 +77,8 @@ func connectCredited(t *testing.T, n int, cfg redial.Config) (*redial.Conn, []*c
 	return c, conns
 }
 
-// A call goes to the connection with the fewest credits in use. A starved one comes after all others.
+// A call goes to the connection with the fewest credits in use. A starved one comes after all
+// others.
 func TestCreditsInUse(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -129,7 +130,8 @@ func TestCreditsNotYetInUse(t *testing.T) {
 func TestCreditsDial(t *testing.T) {
 	for _, inUse := range []int{0, 1, 64} {
 		synctest.Test(t, func(t *testing.T) {
-			first, second := &credited{fake: newFake("first"), state: credits{64, inUse, 0}}, newFake("second")
+			first := &credited{fake: newFake("first"), state: credits{64, inUse, 0}}
+			second := newFake("second")
 			dials := 0
 			c, err := redial.New(t.Context(), func(context.Context) (oncrpc.Transport, error) {
 				if dials++; dials == 1 {
@@ -152,8 +154,8 @@ func TestCreditsDial(t *testing.T) {
 	}
 }
 
-// A connection that calls given up have starved is closed between Stall and a quarter more, if nothing
-// comes over it, and replaced when need be.
+// A connection that calls given up have starved is closed between Stall and a quarter more, if
+// nothing comes over it, and replaced when need be.
 func TestStarvedStall(t *testing.T) {
 	const stall = 8 * time.Second
 	for _, tt := range []struct {
@@ -173,7 +175,8 @@ func TestStarvedStall(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				conns[1].set(credits{64, 64, 0})
 				if !tt.giveUp {
-					// The second has been given up calls to when the connections were made, the third has not.
+					// The second has been given up calls to when the connections were made, the
+					// third has not.
 					conns[1].end(errReset)
 					synctest.Wait()
 					conns[0].set(credits{64, 10, 0})
@@ -264,12 +267,20 @@ func TestCreditsSum(t *testing.T) {
 		c := newPeer().connect(t, redial.Config{})
 		for i := range 3 {
 			if g, u, w := c.Credits(); g != i+1 || u != i || w != 0 {
-				t.Errorf("Credits() = %d, %d, %d with %d calls, want another for one more", g, u, w, i)
+				t.Errorf("Credits() = %d, %d, %d with %d calls, want one more", g, u, w, i)
 			}
 			start(t.Context(), c, exchange(false))
 			synctest.Wait()
 		}
 	})
+}
+
+// connects checks that the i-th connection is that of a call.
+func connects(t *testing.T, c *redial.Conn, p *peer, i int) {
+	t.Helper()
+	if conn, err := c.Connect(t.Context()); err != nil || conn != oncrpc.Transport(p.conn(t, i)) {
+		t.Errorf("connected to %v, %v", conn, err)
+	}
 }
 
 // Connected is called once for each connection, when it is in use, and may call over the Conn.
@@ -298,9 +309,7 @@ func TestConnected(t *testing.T) {
 			f.end(errReset)
 			synctest.Wait()
 			if i < 2 {
-				if conn, err := c.Connect(t.Context()); err != nil || conn != oncrpc.Transport(p.conn(t, i+1)) {
-					t.Errorf("connected to %v, %v", conn, err)
-				}
+				connects(t, c, p, i+1)
 			}
 		}
 		if len(made) > 0 {
@@ -342,9 +351,7 @@ func TestConnect(t *testing.T) {
 		p := newPeer()
 		c := p.connect(t, redial.Config{Wait: time.Minute})
 		for range 3 {
-			if conn, err := c.Connect(t.Context()); err != nil || conn != oncrpc.Transport(p.conn(t, 0)) {
-				t.Errorf("connected to %v, %v", conn, err)
-			}
+			connects(t, c, p, 0)
 		}
 		if d := p.attempts(); len(d) > 0 {
 			t.Errorf("dialled at %v", d)
@@ -355,7 +362,8 @@ func TestConnect(t *testing.T) {
 		synctest.Wait()
 		p.attempts()
 		var op *redial.OpError
-		if _, err := c.Connect(t.Context()); !errors.Is(err, errRefused) || !errors.As(err, &op) || op.Op != "redial" || op.For != time.Minute {
+		_, err := c.Connect(t.Context())
+		if !errors.Is(err, errRefused) || !errors.As(err, &op) || op.For != time.Minute {
 			t.Errorf("nobody listens: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -364,9 +372,7 @@ func TestConnect(t *testing.T) {
 			t.Errorf("after the end of its context: %v", err)
 		}
 		p.set(nil, false)
-		if conn, err := c.Connect(t.Context()); err != nil || conn != oncrpc.Transport(p.conn(t, 1)) {
-			t.Errorf("connected to %v, %v", conn, err)
-		}
+		connects(t, c, p, 1)
 		c.Close()
 		if _, err := c.Connect(t.Context()); !errors.Is(err, errClosed) {
 			t.Errorf("after Close: %v", err)

@@ -33,23 +33,24 @@
 //
 // A context that ends ends its call at once, whatever it waits for.
 //
-// A connection that ends while no call is under way is not missed before the next call. A client that
-// a server calls back makes one now and then: Conn.Ping, or Conn.Connect.
+// A connection that ends while no call is under way is not missed before the next call. A client
+// that a server calls back makes one now and then: Conn.Ping, or Conn.Connect.
 //
 // # Which connection a call takes
 //
-// Of several the one with the fewest credits in use (oncrpc.CreditReporter). A call whose context has
-// ended uses its credit until the server answers it, over RDMA; so a connection can be starved by calls
-// for which nobody waits. It gets no further call while another has credits left. When all are starved
-// and there are fewer than Config.Conns, one more is dialled; until it is there, calls wait where the
-// fewest do. A call that waits on a connection stays there, and is sent elsewhere when that ends.
+// A call takes the connection with the fewest credits in use (oncrpc.CreditReporter). Over RDMA, a
+// call whose context has ended uses its credit until the server answers, so that calls for which
+// nobody waits can starve a connection: all its credits are in use. A starved connection gets no
+// call while another has credits left. If all are starved, a call goes where the fewest wait, and
+// stays there. While all have credits in use and there are fewer than Config.Conns, one more is
+// dialled.
 //
 // # Dead peers
 //
 // A connection from which no reply comes for Config.Stall, though there are calls under way, is closed, and so
 // they are sent again. Replies to calls whose context has ended do not count, since nobody waits for them.
 //
-// A connection that such calls have starved is closed, too, if no reply comes and none of them gives
-// its credit back for Config.Stall, though it gets no calls. Another takes its place when it is needed.
-// The server then sees the contexts of their handlers end.
+// A connection that such calls have starved gets no calls while others have credits. It is closed,
+// too, if no reply comes and no credit comes back for Config.Stall, and another is dialled when calls
+// need it. The server sees the contexts of its handlers end.
 package redial

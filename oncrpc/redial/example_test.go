@@ -49,3 +49,28 @@ func Example() {
 	// <nil>
 	// <nil>
 }
+
+// A client that is called back, or wants to know early that its server is gone, pings now and then.
+func ExampleConn_Ping() {
+	srv, addr := serve("127.0.0.1:0")
+	dial := func(ctx context.Context) (oncrpc.Transport, error) {
+		return recordmark.Dial(ctx, addr.String(), recordmark.Config{})
+	}
+	conn, err := redial.New(context.Background(), dial, redial.Config{
+		Logger:    slog.New(slog.DiscardHandler),
+		Connected: func(oncrpc.Transport) { fmt.Println("connected") },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	fmt.Println(conn.Ping(ctx, testProgram, 1))
+	cancel()
+
+	conn.Close()
+	<-conn.Done()
+	srv.Close()
+	// Unordered output:
+	// connected
+	// <nil>
+}

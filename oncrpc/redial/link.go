@@ -22,8 +22,8 @@ type link struct {
 	retired atomic.Bool   // gets no more calls, and is closed when it has none
 	stalled atomic.Bool   // was closed because no replies came
 
-	// Stalls are found by a timer that ticks while calls are under way, or have been given up and leave
-	// no credits to others. Nothing of it is a call's.
+	// Stalls are found by a timer that ticks while calls are under way, or have been given up and
+	// leave no credits to others. Nothing of it is a call's.
 	tick    time.Duration
 	ticking atomic.Bool
 
@@ -46,9 +46,9 @@ func newLink(conn oncrpc.Transport, stall time.Duration) *link {
 }
 
 // load returns the number of calls that use a credit or wait for one, those that were given up
-// included, and how many more could be under way. With none left, or less, the connection is starved:
-// a further call would wait. One that does not tell of its credits never is, and has as many calls as
-// are under way.
+// included, and how many more could be under way. With none left, or less, the connection is
+// starved: a further call would wait. One that does not tell of its credits never is, and has as
+// many calls as are under way.
 func (l *link) load() (n, left int) {
 	n = int(l.calls.Load())
 	if l.credits == nil {

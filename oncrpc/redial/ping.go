@@ -10,13 +10,13 @@ import (
 )
 
 // Ping calls procedure 0 of a program, which does nothing and asks for no credentials (RFC 5531
-// section 12.1), over each of the connections in use at the same time. If there is none, it makes one
-// as a call does. It returns nil if all have been answered, or else the errors of those that have not,
-// each an *oncrpc.CallError, joined. That the server has not got the program is an error, too:
-// errors.As finds an *oncrpc.AcceptError.
+// section 12.1), over each of the connections in use at the same time. If there is none, it makes
+// one as a call does. It returns nil if all have been answered, or else the errors of those that
+// have not, each an *oncrpc.CallError, joined. That the server has not got the program is an
+// error, too: errors.As finds an *oncrpc.AcceptError.
 //
-// A connection that does not answer before ctx ends stays in use. It is closed after Config.Stall, as
-// with any call, if ctx lasts that long.
+// A connection that does not answer before ctx ends stays in use. It is closed after
+// Config.Stall, as with any call, if ctx lasts that long.
 func (c *Conn) Ping(ctx context.Context, program, version uint32) error {
 	one, err := c.take(ctx, new(time.Time))
 	if err != nil {
@@ -31,7 +31,8 @@ func (c *Conn) Ping(ctx context.Context, program, version uint32) error {
 	var wg sync.WaitGroup
 	for i, l := range links {
 		wg.Go(func() {
-			errs[i] = oncrpc.NewClient(single{l.conn, c, l}, program, version, oncrpc.AuthNone()).Call(ctx, 0, nil, nil)
+			client := oncrpc.NewClient(single{l.conn, c, l}, program, version, oncrpc.AuthNone())
+			errs[i] = client.Call(ctx, 0, nil, nil)
 		})
 	}
 	wg.Wait()

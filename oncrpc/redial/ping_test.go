@@ -51,7 +51,8 @@ func TestPingCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	var accept *oncrpc.AcceptError
-	if err := c.Ping(t.Context(), 100003, 3); !errors.As(err, &accept) || accept.Stat != oncrpc.ProgUnavail {
+	err = c.Ping(t.Context(), 100003, 3)
+	if !errors.As(err, &accept) || accept.Stat != oncrpc.ProgUnavail {
 		t.Errorf("got %v, want PROG_UNAVAIL", err)
 	}
 	want := []uint32{0, 2, 100003, 3, 0, 0, 0, 0, 0} // from mtype CALL; RFC 5531 section 9
@@ -82,8 +83,8 @@ func (r *recorder) RoundTrip(_ context.Context, x *oncrpc.Exchange) error {
 	return nil
 }
 
-// One connection that does not answer is in the error, with its peer; a context does not end it, but
-// Stall does.
+// One connection that does not answer is in the error, with its peer; a context does not end it,
+// but Stall does.
 func TestPingNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()

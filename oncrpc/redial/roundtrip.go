@@ -112,8 +112,8 @@ func (c *Conn) wait(ctx context.Context, o *outage) error {
 	}
 }
 
-// pick enters a call on the connection with the fewest, if there is any. A starved one is taken only
-// if all are, and then that where the fewest wait.
+// pick enters a call on the connection with the fewest, if there is any. A starved one is taken
+// only if all are, and then that where the fewest wait.
 func (c *Conn) pick() *link {
 	var best *link
 	var fewest, most int // calls of best, and how many more it may have

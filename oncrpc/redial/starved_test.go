@@ -57,7 +57,8 @@ func newBlocker(t *testing.T, conns int) *blocker {
 		}},
 	}})
 	served := make(chan error, 1)
-	go func() { served <- rpcrdma.Serve(context.Background(), l, srv, rpcrdma.Config{Logger: quiet}) }()
+	cfg := rpcrdma.Config{Logger: quiet}
+	go func() { served <- rpcrdma.Serve(context.Background(), l, srv, cfg) }()
 	t.Cleanup(func() {
 		srv.Close()
 		if err := <-served; !errors.Is(err, oncrpc.ErrServerClosed) {
@@ -71,7 +72,7 @@ func newBlocker(t *testing.T, conns int) *blocker {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		c, err := rpcrdma.Dial(ctx, fabric.Dialer(loopback.Config{}), "blocker", rpcrdma.Config{Logger: quiet})
+		c, err := rpcrdma.Dial(ctx, fabric.Dialer(loopback.Config{}), "blocker", cfg)
 		if err != nil {
 			return nil, err
 		}
@@ -178,8 +179,8 @@ func (b *blocker) null() {
 	})
 }
 
-// Calls that were given up keep their credits until the server answers. So they count where the next
-// call goes to, and two connections of 64 credits each have room for 70 of them.
+// Calls that were given up keep their credits until the server answers. So they count where the
+// next call goes to, and two connections of 64 credits each have room for 70 of them.
 func TestGivenUpCalls(t *testing.T) {
 	b := newBlocker(t, 2)
 	close(b.dialler)
