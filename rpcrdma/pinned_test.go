@@ -84,7 +84,7 @@ func TestPinnedReceives(t *testing.T) {
 					all = append(all, r)
 				}
 				// Of each that of the reply to be read, that of the one withheld, and of one that waits.
-				if most := receives + rpcrdma.FreeReceivesRead*readers; cr.meter.mostRecv > most {
+				if most := receives + freeReceivesRead*readers; cr.meter.mostRecv > most {
 					t.Errorf("%d receives with memory at a time, want no more than %d", cr.meter.mostRecv, most)
 				}
 				for _, r := range all {
@@ -113,7 +113,7 @@ func TestPinnedGiveWay(t *testing.T) {
 		t.Run(provider, func(t *testing.T) {
 			const credits = 8
 			cr := newCrowd(t, provider, 1, rpcrdma.Config{
-				Dialect: rpcrdma.Draft, Credits: credits, ReceiveMemory: 2 * (credits + 1 - rpcrdma.FreeReceivesRead) * testReceiveSize, PeerTimeout: time.Hour,
+				Dialect: rpcrdma.Draft, Credits: credits, ReceiveMemory: 2 * (credits + 1 - freeReceivesRead) * testReceiveSize, PeerTimeout: time.Hour,
 			})
 			c := cr.clients[0]
 			together(t, c, 1) // which brings the credits

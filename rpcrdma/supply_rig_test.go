@@ -17,6 +17,12 @@ import (
 // testReceiveSize is the size in bytes of receives in these tests: one that no other memory has.
 const testReceiveSize = 5120
 
+// How many receives a connection may have beyond ReceiveMemory, in the Draft and otherwise: the package's documentation says so.
+const (
+	freeReceives     = 2
+	freeReceivesRead = 3
+)
+
 // allocMeter is a Domain that notes the most that was ever allocated, of receives of one size and in all.
 type allocMeter struct {
 	transport.Domain

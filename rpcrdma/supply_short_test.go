@@ -60,7 +60,7 @@ func TestReceivesExhausted(t *testing.T) {
 				t.Logf("held up %d times, %d receives with memory at most", held, cr.meter.mostRecv)
 				// One connection may have what it needs though it is more than there is; each has a few in any case, and one more while the
 				// reply has left that allowed the next call, and is not noted to have.
-				most := max(int(receives), credits) + (rpcrdma.FreeReceives+1)*conns
+				most := max(int(receives), credits) + (freeReceives+1)*conns
 				if cr.meter.mostRecv > most {
 					t.Errorf("%d receives with memory at a time, want no more than %d", cr.meter.mostRecv, most)
 				}
@@ -124,7 +124,7 @@ func TestHeldUp(t *testing.T) {
 func newHeldUp(t *testing.T, provider string, credits int) (cr *crowd, conns [3]*rpcrdma.Conn, calls []chan error) {
 	t.Helper()
 	// Two connections that make a call, and may make 7 more, and the one behind that, have all but what is free for each.
-	cr = newCrowd(t, provider, 3, rpcrdma.Config{Credits: credits, ReceiveMemory: 2 * int64(credits+1-rpcrdma.FreeReceives) * testReceiveSize})
+	cr = newCrowd(t, provider, 3, rpcrdma.Config{Credits: credits, ReceiveMemory: 2 * int64(credits+1-freeReceives) * testReceiveSize})
 	for i, c := range cr.clients {
 		together(t, c, 1)
 		for range 2 {

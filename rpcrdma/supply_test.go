@@ -78,7 +78,7 @@ func TestGrantsGoDown(t *testing.T) {
 				grant, _, _ := c.Credits()
 				return grant == credits
 			})
-			if most := 4*credits + (rpcrdma.FreeReceives+1)*conns; cr.meter.mostRecv > most {
+			if most := 4*credits + (freeReceives+1)*conns; cr.meter.mostRecv > most {
 				t.Errorf("%d receives with memory, want no more than %d", cr.meter.mostRecv, most)
 			}
 		})
@@ -158,7 +158,7 @@ func TestOverloadBounded(t *testing.T) {
 				}
 			}
 			wg.Wait()
-			messages := receives + (rpcrdma.FreeReceives+1)*conns
+			messages := receives + (freeReceives+1)*conns
 			most := chunkMemory/item*class + messages*(testReceiveSize+1<<10)
 			if cr.meter.most > most {
 				t.Errorf("%d bytes allocated at a time, want no more than %d", cr.meter.most, most)
