@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
@@ -53,11 +54,13 @@ func (p *peer) sendZeros(n int) {
 	first := p.frame(segment(with(onQueue(rdmap.OpSend, 1), more), string(make([]byte, each))))
 	b := bytes.Repeat(first, batch)
 	mo := 0
-	for ; n-mo >= batch*each; p.write(b) {
+	for n-mo >= batch*each {
 		for i := range batch {
 			binary.BigEndian.PutUint32(b[i*len(first)+16:], uint32(mo)) // behind the length and 14 bytes of header
 			mo += each
 		}
+		p.conn.SetDeadline(time.Now().Add(patience))
+		p.write(b)
 	}
 	for ; mo < n; mo += min(each, n-mo) {
 		h := with(with(onQueue(rdmap.OpSend, 1), more), offset(uint32(mo)))
