@@ -13,45 +13,45 @@ import (
 func TestAsking(t *testing.T) {
 	kinds := []string{"call", "call", "data", "long", "read", "call", "short", "data", "read", "give up", "bad", "refused", "long", "read"}
 	rapid.Check(t, func(rt *rapid.T) {
-		rapidInBubble(t, rt, func(tb testing.TB) {
-			a := newAsking(tb, rapid.SampledFrom([]int{1, 2, 3, 8}).Draw(rt, "credits"), rapid.Bool().Draw(rt, "serves"))
-			domain := a.ep.Domain().(*loopback.Domain)
-			for range rapid.SampledFrom([]int{20, 60}).Draw(rt, "steps") {
-				kind := rapid.SampledFrom(kinds).Draw(rt, "kind")
-				i := rapid.IntRange(0, 20).Draw(rt, "call")
-				grant := rapid.SampledFrom([]int{0, 1, 2, 5, 8, 100}).Draw(rt, "grant")
-				switch {
-				case kind == "call":
-					a.call()
-				case kind == "give up" && len(a.waiting)+len(a.sent)+len(a.reading) > 0:
-					a.giveUp(i)
-				case kind == "read" && len(a.reading) > 0:
-					a.released()
-				case kind == "call", kind == "give up", kind == "read", len(a.sent) == 0:
-					continue
-				default:
-					a.answer(i, kind, grant)
-				}
-				a.settle()
-			}
-			a.call()
-			for len(a.waiting)+len(a.sent)+len(a.reading) > 0 {
-				a.settle()
-				if len(a.reading) > 0 {
-					a.released()
-				} else {
-					a.answer(0, "short", 0)
-				}
+		tb := &rapidTB{TB: t, rt: rt}
+		rt.Cleanup(tb.clean)
+		a := newAsking(tb, rapid.SampledFrom([]int{1, 2, 3, 8}).Draw(rt, "credits"), rapid.Bool().Draw(rt, "serves"))
+		domain := a.ep.Domain().(*loopback.Domain)
+		for range rapid.SampledFrom([]int{20, 60}).Draw(rt, "steps") {
+			kind := rapid.SampledFrom(kinds).Draw(rt, "kind")
+			i := rapid.IntRange(0, 20).Draw(rt, "call")
+			grant := rapid.SampledFrom([]int{0, 1, 2, 5, 8, 100}).Draw(rt, "grant")
+			switch {
+			case kind == "call":
+				a.call()
+			case kind == "give up" && len(a.waiting)+len(a.sent)+len(a.reading) > 0:
+				a.giveUp(i)
+			case kind == "read" && len(a.reading) > 0:
+				a.released()
+			case kind == "call", kind == "give up", kind == "read", len(a.sent) == 0:
+				continue
+			default:
+				a.answer(i, kind, grant)
 			}
 			a.settle()
-			if n := a.c.Holding().Doubts; n > 0 {
-				rt.Errorf("%d transaction ids are in doubt", n)
+		}
+		a.call()
+		for len(a.waiting)+len(a.sent)+len(a.reading) > 0 {
+			a.settle()
+			if len(a.reading) > 0 {
+				a.released()
+			} else {
+				a.answer(0, "short", 0)
 			}
-			a.c.Close()
-			ended(a.t, a.c)
-			if n, size := domain.Allocated(); n != 0 {
-				rt.Errorf("%d pieces of memory leaked, %d bytes", n, size)
-			}
-		})
+		}
+		a.settle()
+		if n := a.c.Holding().Doubts; n > 0 {
+			rt.Errorf("%d transaction ids are in doubt", n)
+		}
+		a.c.Close()
+		ended(a.t, a.c)
+		if n, size := domain.Allocated(); n != 0 {
+			rt.Errorf("%d pieces of memory leaked, %d bytes", n, size)
+		}
 	})
 }

@@ -12,8 +12,14 @@ import (
 // inBubble runs f where time passes when nothing else can happen, and only then.
 func inBubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
+	emptyPools()
 	synctest.Test(t, f)
-	// What lies in pools may have channels of the bubble, which must not be used outside: two collections empty them.
+	emptyPools()
+}
+
+// emptyPools empties each sync.Pool, by the two collections that this takes. What lies there has channels of where it was made: those of a
+// bubble must not be used outside, and who waits for others does so as if something could happen any time.
+func emptyPools() {
 	runtime.GC()
 	runtime.GC()
 }
@@ -25,9 +31,7 @@ func rapidInBubble(t *testing.T, rt *rapid.T, f func(tb testing.TB)) {
 		tb := &rapidTB{TB: t, rt: rt}
 		defer func() {
 			failure = recover()
-			for i := len(tb.cleanups) - 1; i >= 0; i-- {
-				tb.cleanups[i]()
-			}
+			tb.clean()
 		}()
 		f(tb)
 	})

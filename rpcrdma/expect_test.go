@@ -73,7 +73,7 @@ func TestExpectMemory(t *testing.T) {
 			c := cr.clients[0]
 			together(t, c, 1)
 			conn := wait(t, cr.program.conns)
-			idle := func() bool { return !conn.Busy() }
+			idle := func() bool { return cr.idle(conn) }
 			waitFor(t, idle)
 			var blocked chan error
 			if tt.busy {

@@ -7,15 +7,6 @@ import (
 
 // What follows is for tests outside the package that still look at the account of a connection.
 
-// StallTicks is the number of ticks that make a PeerTimeout.
-const StallTicks = stallTicks
-
-// Receives without a share in the budget.
-const (
-	FreeReceives     = freeReceives
-	FreeReceivesRead = freeReceivesRead
-)
-
 // Held is what a connection holds, by its own account.
 type Held struct {
 	Receives, Posted, Active, Owed int
@@ -71,16 +62,6 @@ func (c *Conn) ForceReceiveMemory(n int64) {
 		c.supply.budget.force(n)
 	}
 }
-
-// Busy reports whether memory must be reserved.
-func (c *Conn) Busy() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.busy()
-}
-
-// Tick has a quarter of PeerTimeout pass.
-func (c *Conn) Tick() { c.tick() }
 
 // Played is what a client that is played by hand knows of its connection.
 type Played struct {

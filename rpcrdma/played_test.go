@@ -20,7 +20,13 @@ type rapidTB struct {
 	cleanups []func()
 }
 
-func (t *rapidTB) Cleanup(f func())             { t.cleanups = append(t.cleanups, f) }
+func (t *rapidTB) Cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
+func (t *rapidTB) clean() {
+	for i := len(t.cleanups) - 1; i >= 0; i-- {
+		t.cleanups[i]()
+	}
+}
+
 func (t *rapidTB) Error(args ...any)            { t.rt.Error(args...) }
 func (t *rapidTB) Errorf(f string, args ...any) { t.rt.Errorf(f, args...) }
 func (t *rapidTB) Fatal(args ...any)            { t.rt.Fatal(args...) }

@@ -66,10 +66,16 @@ type meteredEndpoint struct {
 	transport.Endpoint
 	transport.SharedReceiver
 	transport.Abandoner
-	meter *allocMeter
+	meter   *allocMeter
+	sources *sync.Map // of receives, by the peer's address
 }
 
 func (e meteredEndpoint) Domain() transport.Domain { return e.meter }
+
+func (e meteredEndpoint) ShareRecv(src transport.ReceiveSource) {
+	e.sources.Store(e.Info().RemoteAddr.String(), src)
+	e.SharedReceiver.ShareRecv(src)
+}
 
 // crowd is a server with little memory for receives, and its clients.
 type crowd struct {
@@ -80,6 +86,7 @@ type crowd struct {
 	dialer  transport.Dialer
 	clients []*rpcrdma.Conn
 	cfg     rpcrdma.Config
+	sources sync.Map // of receives, by the client's address
 }
 
 // providers are what the tests below run on.
@@ -117,7 +124,7 @@ func newCrowd(t testing.TB, provider string, n int, cfg rpcrdma.Config) *crowd {
 	cr.server.Handle(cr.program.program())
 	served := make(chan error, 1)
 	l = transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
-		return meteredEndpoint{ep, ep.(transport.SharedReceiver), ep.(transport.Abandoner), cr.meter}
+		return meteredEndpoint{ep, ep.(transport.SharedReceiver), ep.(transport.Abandoner), cr.meter, &cr.sources}
 	})
 	go func() { served <- rpcrdma.Serve(context.Background(), l, cr.server, cfg) }()
 	t.Cleanup(func() {
@@ -134,6 +141,12 @@ func newCrowd(t testing.TB, provider string, n int, cfg rpcrdma.Config) *crowd {
 	})
 	cr.dial(t, n)
 	return cr
+}
+
+// idle reports whether a connection has no memory reserved: then it does not answer for that for all its peer may send.
+func (cr *crowd) idle(c *rpcrdma.Conn) bool {
+	src, _ := cr.sources.Load(c.RemoteAddr().String())
+	return !src.(transport.ReceiveSource).Ready()
 }
 
 // dial makes more clients.
