@@ -30,6 +30,7 @@ func TestConformance(t *testing.T) {
 			transporttest.Run(t, transporttest.Factory{
 				New:         setup.connectable,
 				DialerFirst: !setup.dialer.PeerToPeer,
+				Causes:      true,
 			})
 		})
 	}

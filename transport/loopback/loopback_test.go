@@ -11,16 +11,48 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	conformance(t, func(d transport.Dialer) transport.Dialer { return d })
+	conformance(t, asIs[transport.Listener], asIs[transport.Dialer])
+}
+
+func asIs[T any](v T) T { return v }
+
+// TestConformanceLimited runs the suite with limits as hardware has them, and smaller ones.
+func TestConformanceLimited(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		limits transporttest.Limits
+	}{
+		{"smallest", transporttest.Limits{
+			MaxSendSGE: 1, MaxRecvSGE: 1, MaxReadSGE: 1,
+			MaxMessage: 4096, MaxRegion: 4096, MaxRegions: 32, NoHold: true,
+		}},
+		{"a region for each slice", transporttest.Limits{MaxRegions: 512}},
+		{"lists alone", transporttest.Limits{MaxSendSGE: 4, MaxRecvSGE: 3, MaxReadSGE: 1}},
+		{"messages longer than regions", transporttest.Limits{MaxMessage: 60000, MaxRegion: 5000}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			limit := func(ep transport.Endpoint) transport.Endpoint {
+				return transporttest.Limit(ep.(transporttest.Full), tt.limits)
+			}
+			conformance(t, func(l transport.Listener) transport.Listener {
+				return transporttest.WrapListener(l, limit)
+			}, func(d transport.Dialer) transport.Dialer {
+				return transporttest.WrapDialer(d, limit)
+			})
+		})
+	}
 }
 
 // TestConformancePolled runs the suite with a dialing end whose work is done by goroutines that poll,
 // beside the pump.
 func TestConformancePolled(t *testing.T) {
-	conformance(t, func(d transport.Dialer) transport.Dialer { return polledDialer{d} })
+	conformance(t, asIs[transport.Listener], func(d transport.Dialer) transport.Dialer {
+		return polledDialer{d}
+	})
 }
 
-func conformance(t *testing.T, wrap func(transport.Dialer) transport.Dialer) {
+func conformance(t *testing.T, listener func(transport.Listener) transport.Listener,
+	dialer func(transport.Dialer) transport.Dialer) {
 	transporttest.Run(t, transporttest.Factory{
 		New: func(tb testing.TB, o transporttest.Options) (transport.Listener, transport.Dialer, string) {
 			f := New()
@@ -34,9 +66,10 @@ func conformance(t *testing.T, wrap func(transport.Dialer) transport.Dialer) {
 			if err != nil {
 				tb.Fatal(err)
 			}
-			return l, wrap(f.Dialer(cfg)), "server"
+			return listener(l), dialer(f.Dialer(cfg)), "server"
 		},
 		Nobody: "nobody",
+		Causes: true,
 	})
 }
 

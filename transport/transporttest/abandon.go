@@ -15,11 +15,20 @@ var abandonTests = []pairTest{
 }
 
 func abandoner(p *pair) transport.Abandoner {
-	ab, ok := p.b.Endpoint.(transport.Abandoner)
+	ab, ok := transport.As[transport.Abandoner](p.b.Endpoint)
 	if !ok {
 		p.t.Skip("the provider cannot abandon")
 	}
 	return ab
+}
+
+func abandon(p *pair, ab transport.Abandoner, w window) {
+	p.t.Helper()
+	for _, r := range w {
+		if err := ab.Abandon(r); err != nil {
+			p.t.Fatalf("Abandon: %v", err)
+		}
+	}
 }
 
 // a writes to two windows without pause; b abandons one and uses its memory for
@@ -27,38 +36,35 @@ func abandoner(p *pair) transport.Abandoner {
 func abandonWrites(p *pair) {
 	ab := abandoner(p)
 	p.start()
-	const size, rounds = 100000, 20
+	const rounds = 20
+	size := p.exposable(100000)
 	data := p.a.hold(pattern(size, 1))
 	for round := range rounds {
 		mem, second := p.b.alloc(size), p.b.alloc(size)
-		window := p.b.expose(transport.RemoteWrite, split(mem, 4096)...)
-		neighbour := p.b.expose(transport.RemoteWrite, second)
+		mine := p.b.window(transport.RemoteWrite, p.b.scattered(mem, 4096)...)
+		neighbour := p.b.window(transport.RemoteWrite, second)
 		p.b.receives(2, 8)
 		p.a.post(send(p.a.alloc(1)))
-		var last *entry
+		var wrs []*transport.WorkRequest
 		for i := range 20 {
 			// Wherever the pieces end, some Write is under way when the memory goes.
 			off := (i * 5003) % (size / 2)
-			last = p.a.post(
-				write(window, 0, data),
-				with(transport.Signaled, write(neighbour, off, data.Sub(off, size-off))),
-			)[1]
+			wrs = append(wrs, p.a.requests(transport.OpWrite, mine, 0, data)...)
+			wrs = append(wrs,
+				p.a.requests(transport.OpWrite, neighbour, off, data.Sub(off, size-off))...)
 		}
+		entries := p.a.postEach(wrs...)
 		p.b.next()
 		for range round * 50 {
 			runtime.Gosched()
 		}
-		if err := ab.Abandon(window); err != nil {
-			p.t.Fatalf("Abandon: %v", err)
-		}
+		abandon(p, ab, mine)
 		for i := range mem.Bytes {
 			mem.Bytes[i] = 0xee
 		}
-		if err := p.a.completion(last); err != nil {
-			p.t.Fatalf("%v: %v", last, err)
-		}
-		p.a.do(write(neighbour, 0, data))
-		p.a.do(write(window, 0, data))
+		p.a.succeed(entries...)
+		p.a.transfer(transport.OpWrite, neighbour, 0, data)
+		p.a.transfer(transport.OpWrite, mine, 0, data)
 		p.a.do(send(p.a.alloc(1)))
 		p.b.next()
 		for i, x := range mem.Bytes {
@@ -67,7 +73,7 @@ func abandonWrites(p *pair) {
 			}
 		}
 		wantBytes(p.t, fmt.Sprintf("round %d: the neighbour", round), second.Bytes, data.Bytes)
-		p.b.Revoke(window, neighbour)
+		p.b.Revoke(append(mine, neighbour...)...)
 	}
 	p.alive()
 }
@@ -77,44 +83,42 @@ func abandonWrites(p *pair) {
 func abandonReads(p *pair) {
 	ab := abandoner(p)
 	p.start()
-	const size, reads = 100000, 20
+	const reads = 20
+	size := p.exposable(100000)
 	for round := range 20 {
 		want := pattern(size, uint64(round))
 		mem := p.b.hold(want)
-		window := p.b.expose(rw, split(mem, 4096, 1)...)
+		mine := p.b.window(rw, p.b.scattered(mem, 4096, 1)...)
 		p.b.receives(1, 8)
 		p.a.post(send(p.a.alloc(1)))
 		var got []transport.Slice
-		var entries []*entry
+		var wrs []*transport.WorkRequest
 		for range reads {
 			s := p.a.alloc(size)
 			got = append(got, s)
-			entries = append(entries, p.a.post(with(transport.Signaled, read(window, 0, s)))...)
+			wrs = append(wrs, p.a.requests(transport.OpRead, mine, 0, s)...)
 		}
+		entries := p.a.postEach(wrs...)
 		p.b.next()
 		for range round * 50 {
 			runtime.Gosched()
 		}
-		if err := ab.Abandon(window); err != nil {
-			p.t.Fatalf("Abandon: %v", err)
-		}
+		abandon(p, ab, mine)
 		for i := range mem.Bytes {
 			mem.Bytes[i] = 0xee
 		}
 		last := p.a.alloc(size)
-		p.a.do(read(window, 0, last))
-		for i, e := range entries {
-			if err := p.a.completion(e); err != nil {
-				p.t.Fatalf("%v: %v", e, err)
-			}
+		p.a.transfer(transport.OpRead, mine, 0, last)
+		p.a.succeed(entries...)
+		for i := range got {
 			wantBytes(p.t, fmt.Sprintf("round %d: read %d", round, i), got[i].Bytes, want)
 		}
 		wantBytes(p.t, "read after Abandon", last.Bytes, want)
 		// What is written to it is discarded: it is not seen by Reads either.
-		p.a.do(write(window, 0, p.a.alloc(size)))
-		p.a.do(read(window, 0, last))
+		p.a.transfer(transport.OpWrite, mine, 0, p.a.alloc(size))
+		p.a.transfer(transport.OpRead, mine, 0, last)
 		wantBytes(p.t, "read after a Write", last.Bytes, want)
-		p.b.Revoke(window)
+		p.b.Revoke(mine...)
 	}
 	p.alive()
 }

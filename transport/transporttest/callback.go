@@ -15,7 +15,7 @@ var callbackTests = []pairTest{
 	{"callback/close in Complete", Options{}, callbackCloseComplete},
 	{"callback/close in Received", Options{}, callbackCloseReceived},
 	{"callback/close in a flush", Options{}, callbackCloseFlush},
-	{"callback/revoke in Received", Options{}, callbackRevoke},
+	{"callback/invalidate in Received", Options{}, callbackInvalidate},
 }
 
 // completer is a Completer made of a function.
@@ -151,21 +151,26 @@ func callbackCloseFlush(p *pair) {
 }
 
 // The usual end of a call: its reply has come, so its window goes.
-func callbackRevoke(p *pair) {
+func callbackInvalidate(p *pair) {
 	mem := p.b.alloc(1000)
 	window := p.b.expose(transport.RemoteWrite, mem)
-	revoked := make(chan struct{})
+	posted := make(chan *entry, 1)
 	p.b.inbox.hook = func(message) {
-		if err := p.b.Revoke(window); err != nil {
-			p.t.Errorf("Revoke in Received: %v", err)
+		entries, err := p.b.ledger.post(p.b, with(transport.Signaled, invalidate(window.STag)))
+		if err != nil {
+			p.t.Errorf("Post in Received: %v", err)
+			close(posted)
+			return
 		}
-		close(revoked)
+		posted <- entries[0]
 	}
 	p.b.receives(1, 8)
 	p.start()
 	data := p.a.hold(pattern(1000, 1))
 	p.a.post(write(window, 0, data), send(p.a.alloc(8)))
-	wait(p.t, "message", revoked)
+	if e := wait(p.t, "message", posted); e != nil {
+		p.b.succeed(e)
+	}
 	wantBytes(p.t, "memory", mem.Bytes, data.Bytes)
 	p.a.post(with(transport.Signaled, write(window, 0, data)))
 	p.endedBy(transport.ErrSTag)

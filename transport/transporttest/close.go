@@ -111,7 +111,7 @@ func closeQueued(p *pair) {
 // would fill an idle queue.
 func (p *pair) fillQueue() []*entry {
 	p.t.Helper()
-	const size = 64 << 10
+	size := p.size(64 << 10)
 	region := p.b.expose(transport.RemoteWrite, p.b.alloc(size))
 	data := p.a.alloc(size)
 	var entries []*entry
@@ -142,9 +142,9 @@ func closeUnderLoad(p *pair) {
 	start := sync.OnceFunc(func() { close(started) })
 	for _, e := range [][2]*end{{p.a, p.b}, {p.b, p.a}} {
 		from, to := e[0], e[1]
-		mem := to.alloc(10000)
-		region := to.expose(rw, mem)
-		data, back := from.alloc(10000), from.alloc(10000)
+		size := p.size(10000)
+		region := to.expose(rw, to.alloc(size))
+		data, back := from.alloc(size), from.alloc(size)
 		load.Go(func() {
 			for i := 0; ; i++ {
 				_, err := from.ledger.post(from,

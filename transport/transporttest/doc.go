@@ -20,11 +20,16 @@
 //
 //   - A Send or Write that completes without error has been sent. That the peer
 //     refused it may show only in the end of the connection, at both ends, for the
-//     reason that the contract names.
+//     reason that the contract names. That is ErrRemoteAccess for whatever is wrong with
+//     a tagged operation, unless Factory.Causes says that the provider tells more.
 //   - What was refused is not placed. Operations that must not be placed in part are
 //     small enough for one segment of any network.
 //   - Nothing is asserted about time. The suite waits for events, and gives up when
 //     one has not come for half a minute.
+//
+// It respects the limits of transport.Info, which may be as small as 4096 bytes for a
+// message and for a Region, one element for a list, and 32 Regions. What is optional, the
+// abilities among it, it tests where it is there.
 //
 // Every subtest that uses a connection runs twice, with the dialing and with the
 // listening end as the active one. Throughout, each request must complete once and in

@@ -37,7 +37,13 @@ func (e *end) start() { e.started.Do(func() { e.Start(&e.inbox) }) }
 // alloc returns n zeroes of the endpoint's domain.
 func (e *end) alloc(n int) transport.Slice {
 	e.t.Helper()
-	s, err := e.Domain().Alloc(n, anyAccess)
+	return e.allocFor(n, anyAccess)
+}
+
+// allocFor is alloc for one kind of access.
+func (e *end) allocFor(n int, access transport.Access) transport.Slice {
+	e.t.Helper()
+	s, err := e.Domain().Alloc(n, access)
 	if err != nil || len(s.Bytes) != n {
 		e.t.Fatalf("%s: Alloc(%d) returned %d bytes, error %v", e.name, n, len(s.Bytes), err)
 	}
@@ -56,17 +62,40 @@ func (e *end) hold(p []byte) transport.Slice {
 	return s
 }
 
-// expose opens a window.
-func (e *end) expose(access transport.Access, list ...transport.Slice) transport.Region {
+// expose opens a window over memory that is small enough for one Region.
+func (e *end) expose(access transport.Access, s transport.Slice) transport.Region {
 	e.t.Helper()
-	r := Expose(e.t, e.Endpoint, list, access)
-	if r.Len != uint64(transport.TotalLen(list)) || r.Base+r.Len < r.Base || r.STag == 0 {
-		e.t.Fatalf("%s: Expose of %d bytes returned %+v", e.name, transport.TotalLen(list), r)
+	w := e.window(access, s)
+	if len(w) != 1 {
+		e.t.Fatalf("%s: Expose of %d bytes returned %d regions, want 1", e.name, s.Len(), len(w))
+	}
+	return w[0]
+}
+
+// window opens a window over any memory.
+func (e *end) window(access transport.Access, list ...transport.Slice) window {
+	e.t.Helper()
+	other := transport.Region{STag: 1, Base: 2, Len: 3}
+	rs, err := e.Expose([]transport.Region{other}, list, access)
+	if err != nil {
+		e.t.Fatalf("%s: Expose: %v", e.name, err)
+	}
+	if len(rs) == 0 || rs[0] != other {
+		e.t.Fatalf("%s: Expose did not append: %+v", e.name, rs)
+	}
+	w, limits := window(rs[1:]), e.Info()
+	for _, r := range w {
+		if r.Base+r.Len < r.Base || r.STag == 0 || limits.MaxRegion > 0 && r.Len > uint64(limits.MaxRegion) {
+			e.t.Fatalf("%s: Expose of %d bytes returned %+v", e.name, transport.TotalLen(list), r)
+		}
+	}
+	if w.len() != transport.TotalLen(list) {
+		e.t.Fatalf("%s: Expose of %d bytes returned regions of %d", e.name, transport.TotalLen(list), w.len())
 	}
 	e.mu.Lock()
-	e.regions = append(e.regions, r)
+	e.regions = append(e.regions, w...)
 	e.mu.Unlock()
-	return r
+	return w
 }
 
 // receives posts n receives of size bytes.
@@ -96,6 +125,43 @@ func (e *end) do(wr *transport.WorkRequest) {
 	wr.Flags |= transport.Signaled
 	if err := e.completion(e.post(wr)[0]); err != nil {
 		e.t.Fatalf("%s: %v: %v", e.name, wr.Op, err)
+	}
+}
+
+// postEach posts requests one by one, all of them signaled, and waits for room in the queue.
+func (e *end) postEach(wrs ...*transport.WorkRequest) (entries []*entry) {
+	e.t.Helper()
+	oldest := 0
+	for _, wr := range wrs {
+		wr.Flags |= transport.Signaled
+		posted, err := e.ledger.post(e, wr)
+		for errors.Is(err, transport.ErrQueueFull) && oldest < len(entries) {
+			e.succeed(entries[oldest])
+			oldest++
+			posted, err = e.ledger.post(e, wr)
+		}
+		if err != nil {
+			e.t.Fatalf("%s: Post: %v", e.name, err)
+		}
+		entries = append(entries, posted...)
+	}
+	return entries
+}
+
+// transfer carries out op, a Write or a Read, between list and byte off of w, and waits
+// until it has succeeded.
+func (e *end) transfer(op transport.Op, w window, off int, list ...transport.Slice) {
+	e.t.Helper()
+	e.succeed(e.postEach(e.requests(op, w, off, list...)...)...)
+}
+
+// succeed waits until requests have completed without error.
+func (e *end) succeed(entries ...*entry) {
+	e.t.Helper()
+	for _, en := range entries {
+		if err := e.completion(en); err != nil {
+			e.t.Fatalf("%s: %v: %v", e.name, en, err)
+		}
 	}
 }
 

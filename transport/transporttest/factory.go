@@ -27,6 +27,10 @@ type Factory struct {
 	// DialerFirst says that the listening end may send nothing before the dialing end has (the client-server
 	// model of RFC 5044 section 7.1). The suite then begins each connection with a Write of no bytes.
 	DialerFirst bool
+
+	// Causes says that both ends learn why an operation was refused: ErrSTag, ErrBounds
+	// or ErrAccess. The suite then expects that, and otherwise ErrRemoteAccess alone.
+	Causes bool
 }
 
 // pairTest is a subtest of one connection, and of others next to it where it makes
@@ -46,8 +50,9 @@ func Run(t *testing.T, f Factory) {
 	}
 	for _, tests := range [][]pairTest{
 		messageTests, orderTests, readTests, listTests, zeroTests,
-		refusalTests(), invalidateTests, abandonTests,
+		refusalTests(), invalidateTests, localTests, abandonTests,
 		queueTests, sharedTests, closeTests, callbackTests, concurrencyTests, memoryTests,
+		regionTests, progressTests,
 	} {
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {

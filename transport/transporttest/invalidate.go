@@ -80,8 +80,12 @@ func invalidateUnknown(p *pair) {
 	p.start()
 	other := p.connect().start()
 	foreign := other.b.expose(all, other.b.alloc(8))
+	tag := foreign.STag
+	if !p.b.Info().EndpointTags {
+		tag ^= nobodys
+	}
 	p.b.receives(1, 8)
-	p.a.post(sendInvalidate(p.a, foreign.STag))
+	p.a.post(sendInvalidate(p.a, tag))
 	p.endedBy(transport.ErrSTag)
 	other.a.do(write(foreign, 0, other.a.alloc(8)))
 	other.alive()
@@ -97,10 +101,7 @@ func invalidateTwice(p *pair) {
 }
 
 func invalidateAbandoned(p *pair) {
-	ab, ok := p.b.Endpoint.(transport.Abandoner)
-	if !ok {
-		p.t.Skip("the provider cannot abandon")
-	}
+	ab := abandoner(p)
 	p.start()
 	window := p.b.expose(all, p.b.alloc(8))
 	if err := ab.Abandon(window); err != nil {

@@ -8,6 +8,7 @@ import (
 
 var memoryTests = []pairTest{
 	{"memory/domain", Options{}, memoryDomain},
+	{"memory/access", Options{}, memoryAccess},
 	{"memory/import", Options{}, memoryImport},
 	{"memory/windows", Options{}, memoryWindows},
 	{"memory/windows come and go", Options{}, memoryChurn},
@@ -26,6 +27,29 @@ func memoryDomain(p *pair) {
 	}
 }
 
+// Memory that is allocated for one kind of access can be used for that.
+func memoryAccess(p *pair) {
+	p.start()
+	alloc := func(e *end, access transport.Access) transport.Slice {
+		return e.allocFor(256, access)
+	}
+	want := pattern(256, 1)
+	source, back, inbox := alloc(p.a, 0), alloc(p.a, transport.LocalWrite), alloc(p.b, transport.LocalWrite)
+	read, written := alloc(p.b, transport.RemoteRead), alloc(p.b, transport.RemoteWrite)
+	copy(source.Bytes, want)
+	copy(read.Bytes, want)
+	if err := p.b.inbox.post(p.b, &transport.Receive{Local: []transport.Slice{inbox}}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.a.transfer(transport.OpRead, p.b.window(transport.RemoteRead, read), 0, back)
+	p.a.transfer(transport.OpWrite, p.b.window(transport.RemoteWrite, written), 0, source)
+	p.a.do(send(source))
+	wantBytes(p.t, "message", p.b.next().data, want)
+	wantBytes(p.t, "what was read", back.Bytes, want)
+	wantBytes(p.t, "what was written", written.Bytes, want)
+	p.alive()
+}
+
 // Memory of the caller's works for everything that memory of the domain does.
 func memoryImport(p *pair) {
 	imA, okA := p.a.Domain().(transport.Importer)
@@ -34,16 +58,20 @@ func memoryImport(p *pair) {
 		p.t.Skip("the provider cannot import")
 	}
 	p.start()
-	get := func(im transport.Importer, mem []byte) transport.Slice {
-		s, err := im.Import(mem, anyAccess)
+	get := func(im transport.Importer, mem []byte, access transport.Access) transport.Slice {
+		s, err := im.Import(mem, access)
 		if err != nil || s.Len() != len(mem) {
 			p.t.Fatalf("Import of %d bytes: %d bytes, %v", len(mem), s.Len(), err)
 		}
 		return s
 	}
-	want := pattern(5000, 1)
-	source, back := get(imA, pattern(5000, 1)), get(imA, make([]byte, 5000))
-	mem, inbox := get(imB, make([]byte, 5000)), get(imB, make([]byte, 5000))
+	size := p.size(5000)
+	want := pattern(size, 1)
+	// Each is for what it is used for, and no more.
+	source := get(imA, pattern(size, 1), 0)
+	back := get(imA, make([]byte, size), transport.LocalWrite)
+	mem := get(imB, make([]byte, size), rw)
+	inbox := get(imB, make([]byte, size), transport.LocalWrite)
 	region := p.b.expose(rw, mem)
 	if err := p.b.inbox.post(p.b, &transport.Receive{Local: []transport.Slice{inbox}}); err != nil {
 		p.t.Fatal(err)

@@ -18,9 +18,9 @@ var orderTests = []pairTest{
 // looks from within Received, while later Writes are under way.
 func writeBeforeSend(p *pair) {
 	const slot = 9000
-	n := p.inFlight(100) / 2
+	n := min(p.inFlight(100)/2, p.exposable(50*slot)/slot)
 	mem := p.b.alloc(n * slot)
-	region := p.b.expose(transport.RemoteWrite, split(mem, slot-1, 1)...)
+	mine := p.b.window(transport.RemoteWrite, p.b.scattered(mem, slot-1, 1)...)
 	done := make(chan struct{})
 	next := 0
 	p.b.inbox.hook = func(m message) {
@@ -40,14 +40,13 @@ func writeBeforeSend(p *pair) {
 	for i := range n {
 		data := p.a.hold(pattern(slot, uint64(i)))
 		number := p.a.hold(binary.BigEndian.AppendUint64(nil, uint64(i)))
-		p.a.post(
-			write(region, i*slot, data.Sub(0, 5000)),
-			write(region, i*slot+5000, data.Sub(5000, slot-5000)),
-			with(transport.Signaled, send(number)),
-		)
+		wrs := p.a.requests(transport.OpWrite, mine, i*slot, data.Sub(0, 5000))
+		wrs = append(wrs,
+			p.a.requests(transport.OpWrite, mine, i*slot+5000, data.Sub(5000, slot-5000))...)
+		p.a.post(append(wrs, with(transport.Signaled, send(number)))...)
 		// The queue need not take all at once.
 		if i%10 == 9 {
-			p.a.do(write(region, 0))
+			p.a.do(write(mine[0], 0))
 		}
 	}
 	wait(p.t, "the last message", done)
@@ -87,7 +86,7 @@ func orderFence(p *pair) {
 	p.start()
 	p.b.receives(20, 8)
 	for i := range 20 {
-		size := 1 + i*7001
+		size := p.size(1 + i*7001)
 		want := pattern(size, uint64(i))
 		from, to := p.b.hold(want), p.b.alloc(size)
 		source, sink := p.b.expose(transport.RemoteRead, from), p.b.expose(transport.RemoteWrite, to)
@@ -99,5 +98,6 @@ func orderFence(p *pair) {
 		)
 		p.b.next()
 		wantBytes(p.t, fmt.Sprintf("what was read and written, %d bytes", size), to.Bytes, want)
+		p.b.Revoke(source, sink)
 	}
 }

@@ -19,7 +19,7 @@ var queueTests = []pairTest{
 // between them swallows. Whatever was refused did not happen, and later there is room.
 func queueFull(p *pair) {
 	p.a.start()
-	const size = 64 << 10
+	size := p.size(64 << 10)
 	mem := p.b.alloc(size)
 	region := p.b.expose(transport.RemoteWrite, mem)
 	data := p.a.alloc(size)
@@ -106,6 +106,14 @@ func queueMalformed(p *pair) {
 		return wr
 	}
 	done := &p.a.ledger
+	for name, bad := range beyond(p.a) {
+		bad.Done, bad.Remote = done, at(region, 0)
+		wantError(p.t, "Post, "+name, p.a.Post(bad), transport.ErrWorkRequest)
+	}
+	if n := p.b.Info().MaxRecvSGE; n > 0 {
+		many := &transport.Receive{Local: split(p.b.alloc(n+1), 1)}
+		wantError(p.t, "PostRecv, too many elements", p.b.PostRecv(many), transport.ErrWorkRequest)
+	}
 	for name, bad := range map[string]*transport.WorkRequest{
 		"nil":                    nil,
 		"no Completer":           {Op: transport.OpSend},
@@ -124,6 +132,28 @@ func queueMalformed(p *pair) {
 	}
 	p.alive()
 	wantBytes(p.t, "memory", mem.Bytes, make([]byte, 8))
+}
+
+// beyond returns requests that are beyond the limits of an endpoint.
+func beyond(e *end) map[string]*transport.WorkRequest {
+	wrs, limits := make(map[string]*transport.WorkRequest), e.Info()
+	elements := func(op transport.Op, limit int) {
+		if limit > 0 {
+			local := split(e.alloc(limit+1), 1)
+			wrs[op.String()+", too many elements"] = &transport.WorkRequest{Op: op, Local: local}
+		}
+	}
+	elements(transport.OpSend, limits.MaxSendSGE)
+	elements(transport.OpWrite, limits.MaxSendSGE)
+	elements(transport.OpRead, limits.MaxReadSGE)
+	// Not where that would be gigabytes.
+	if n := limits.MaxMessage; n > 0 && n <= 16<<20 {
+		local := []transport.Slice{e.alloc(n + 1)}
+		for _, op := range []transport.Op{transport.OpSend, transport.OpWrite, transport.OpRead} {
+			wrs[op.String()+", too long"] = &transport.WorkRequest{Op: op, Local: local}
+		}
+	}
+	return wrs
 }
 
 // Many more requests pass than the queues hold; the ones that do not fit are tried

@@ -19,6 +19,9 @@ var readTests = []pairTest{
 func readSizes(p *pair) {
 	p.start()
 	for _, n := range []int{1, 2, 3, 1444, 4095, 65537, 1<<20 + 13} {
+		if p.size(n) < n {
+			break
+		}
 		want := pattern(n, uint64(n))
 		region := p.b.expose(transport.RemoteRead, p.b.hold(want))
 		got := p.a.alloc(n + 2)
@@ -33,26 +36,22 @@ func readSizes(p *pair) {
 // reads posts n Reads by from at once, with Sends among them, and returns what checks
 // that all have come to the right place.
 func (p *pair) reads(from, to *end, n int) (check func()) {
-	const size = 5000
+	size := p.exposable(n*5000) / n
 	want := pattern(n*size, 3)
-	region := to.expose(transport.RemoteRead, split(to.hold(want), 4096)...)
+	mine := to.window(transport.RemoteRead, to.scattered(to.hold(want), 4096)...)
 	got := from.alloc(n * size)
 	to.receives(n/10, 8)
 	s := from.alloc(8)
-	var entries []*entry
+	var wrs []*transport.WorkRequest
 	for i := range n {
-		wr := with(transport.Signaled, read(region, i*size, got.Sub(i*size, size)))
-		entries = append(entries, from.post(wr)...)
+		wrs = append(wrs, from.requests(transport.OpRead, mine, i*size, got.Sub(i*size, size))...)
 		if i%10 == 9 {
-			entries = append(entries, from.post(with(transport.Signaled, send(s)))...)
+			wrs = append(wrs, send(s))
 		}
 	}
+	entries := from.postEach(wrs...)
 	return func() {
-		for _, e := range entries {
-			if err := from.completion(e); err != nil {
-				p.t.Fatalf("%s: %v: %v", from.name, e, err)
-			}
-		}
+		from.succeed(entries...)
 		for range n / 10 {
 			to.next()
 		}

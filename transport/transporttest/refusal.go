@@ -9,6 +9,9 @@ import (
 const (
 	windowSize = 512 // small enough for one segment of any network
 	rw         = transport.RemoteRead | transport.RemoteWrite
+
+	// nobodys makes a tag that nobody has of one.
+	nobodys transport.STag = 0x55555500
 )
 
 // refusals are tagged operations that must be refused. target returns where one goes,
@@ -20,7 +23,7 @@ var refusals = []struct {
 	want   error
 }{
 	{"STag nobody has", rw, func(p *pair, r transport.Region) (transport.Remote, int) {
-		return transport.Remote{STag: r.STag ^ 0x55555500, Offset: r.Base}, 8
+		return transport.Remote{STag: r.STag ^ nobodys, Offset: r.Base}, 8
 	}, transport.ErrSTag},
 	{"STag with another key", rw, func(p *pair, r transport.Region) (transport.Remote, int) {
 		return transport.Remote{STag: r.STag ^ 1, Offset: r.Base}, 8
@@ -40,7 +43,7 @@ var refusals = []struct {
 		return at(r, 0), 8
 	}, transport.ErrSTag},
 	{"STag abandoned and revoked", rw, func(p *pair, r transport.Region) (transport.Remote, int) {
-		if ab, ok := p.b.Endpoint.(transport.Abandoner); ok {
+		if ab, ok := transport.As[transport.Abandoner](p.b.Endpoint); ok {
 			if err := ab.Abandon(r); err != nil {
 				p.t.Errorf("Abandon: %v", err)
 			}
@@ -49,10 +52,12 @@ var refusals = []struct {
 		return at(r, 0), 8
 	}, transport.ErrSTag},
 	{"STag of another connection", rw, func(p *pair, _ transport.Region) (transport.Remote, int) {
+		p.wantEndpointTags()
 		other := p.connect()
 		return at(other.b.expose(rw, other.b.alloc(windowSize)), 0), 8
 	}, transport.ErrSTag},
 	{"STag of the same end", rw, func(p *pair, _ transport.Region) (transport.Remote, int) {
+		p.wantEndpointTags()
 		return at(p.a.expose(rw, p.a.alloc(windowSize)), 0), 8
 	}, transport.ErrSTag},
 	{"before the window", rw, func(p *pair, r transport.Region) (transport.Remote, int) {
@@ -82,6 +87,13 @@ var refusals = []struct {
 	{"no access", transport.RemoteInvalidate, func(p *pair, r transport.Region) (transport.Remote, int) {
 		return at(r, 0), 8
 	}, transport.ErrAccess},
+}
+
+// wantEndpointTags skips a test of tags that are refused elsewhere.
+func (p *pair) wantEndpointTags() {
+	if !p.b.Info().EndpointTags {
+		p.t.Skip("tags belong to the domain")
+	}
 }
 
 // refusalTests are the refusals, as Writes and as Reads.
@@ -126,7 +138,12 @@ func (p *pair) refused(op transport.Op, access transport.Access,
 
 	remote, n := target(p, region)
 	local := p.a.hold(pattern(n, 3))
-	bad := &transport.WorkRequest{Op: op, Flags: transport.Signaled, Remote: remote, Local: split(local, 3, n)}
+	bad := &transport.WorkRequest{Op: op, Flags: transport.Signaled, Remote: remote}
+	limit := p.a.Info().MaxSendSGE
+	if op == transport.OpRead {
+		limit = p.a.Info().MaxReadSGE
+	}
+	bad.Local = splitUpTo(limit, local, 3, n)
 	wrs := []*transport.WorkRequest{bad, with(transport.Fence, send(p.a.alloc(8)))}
 	if op == transport.OpWrite {
 		wrs = append(wrs, write(good, 0, p.a.hold(pattern(windowSize, 4))))

@@ -21,6 +21,99 @@ func read(r transport.Region, off int, list ...transport.Slice) *transport.WorkR
 	return &transport.WorkRequest{Op: transport.OpRead, Remote: at(r, int64(off)), Local: list}
 }
 
+// window is what memory is exposed as.
+type window []transport.Region
+
+func (w window) len() int {
+	n := 0
+	for _, r := range w {
+		n += int(r.Len)
+	}
+	return n
+}
+
+// requests are what it takes to carry out op, a Write or a Read, between list and byte off
+// of w, within the limits of e: one, where these permit.
+func (e *end) requests(op transport.Op, w window, off int, list ...transport.Slice) (wrs []*transport.WorkRequest) {
+	limits := e.Info()
+	elements := limits.MaxSendSGE
+	if op == transport.OpRead {
+		elements = limits.MaxReadSGE
+	}
+	for _, r := range w {
+		for len(list) > 0 && off < int(r.Len) {
+			room := int(r.Len) - off
+			if limits.MaxMessage > 0 {
+				room = min(room, limits.MaxMessage)
+			}
+			wr := &transport.WorkRequest{Op: op, Remote: at(r, int64(off))}
+			for len(list) > 0 && room > 0 && (elements == 0 || len(wr.Local) < elements) {
+				n := min(room, list[0].Len())
+				wr.Local = append(wr.Local, list[0].Sub(0, n))
+				room -= n
+				off += n
+				if list[0] = list[0].Sub(n, list[0].Len()-n); list[0].Len() == 0 {
+					list = list[1:]
+				}
+			}
+			wrs = append(wrs, wr)
+		}
+		off = max(0, off-int(r.Len))
+	}
+	return wrs
+}
+
+// size is the number of bytes that one request can carry and one Region can have, at most
+// n.
+func (p *pair) size(n int) int {
+	for _, e := range []*end{p.a, p.b} {
+		if limit := e.Info().MaxRegion; limit > 0 {
+			n = min(n, limit)
+		}
+	}
+	return p.message(n)
+}
+
+// message is the number of bytes that one request can carry, at most n.
+func (p *pair) message(n int) int {
+	for _, e := range []*end{p.a, p.b} {
+		if limit := e.Info().MaxMessage; limit > 0 {
+			n = min(n, limit)
+		}
+	}
+	return n
+}
+
+// exposable is the number of bytes for which there are Regions enough, at most n.
+func (p *pair) exposable(n int) int {
+	for _, e := range []*end{p.a, p.b} {
+		if i := e.Info(); i.MaxRegion > 0 && i.MaxRegions > 0 {
+			n = min(n, i.MaxRegion*i.MaxRegions/4)
+		}
+	}
+	return n
+}
+
+// scattered cuts s into pieces of the sizes given, as far as e has Regions for them.
+func (e *end) scattered(s transport.Slice, sizes ...int) []transport.Slice {
+	return splitUpTo(e.Info().MaxRegions/4, s, sizes...)
+}
+
+// splitUpTo is split into at most limit pieces, if limit is not 0: the last has the rest.
+func splitUpTo(limit int, s transport.Slice, sizes ...int) []transport.Slice {
+	list := split(s, sizes...)
+	if limit == 0 || len(list) <= limit {
+		return list
+	}
+	n := transport.TotalLen(list[:limit-1])
+	return append(list[:limit-1], s.Sub(n, s.Len()-n))
+}
+
+// invalidate is a request to end a window of the poster's.
+func invalidate(tag transport.STag) *transport.WorkRequest {
+	return &transport.WorkRequest{Op: transport.OpInvalidate, Invalidate: tag}
+}
+
 // with adds flags to a request.
 func with(f transport.Flags, wr *transport.WorkRequest) *transport.WorkRequest {
 	wr.Flags |= f

@@ -100,9 +100,13 @@ func (p *pair) alive() {
 	}
 }
 
-// endedBy waits for the end of the connection and checks that both ends know why.
+// endedBy waits for the end of the connection and checks that both ends know why, as far
+// as the provider can.
 func (p *pair) endedBy(want error) {
 	p.t.Helper()
+	if errors.Is(want, transport.ErrRemoteAccess) && !p.f.Causes {
+		want = transport.ErrRemoteAccess
+	}
 	for _, e := range []*end{p.a, p.b} {
 		e.ended()
 		wantError(p.t, e.name+": Err", e.Err(), want)

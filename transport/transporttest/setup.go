@@ -1,6 +1,7 @@
 package transporttest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -172,7 +173,7 @@ func setupDialCancelled(r *rig) {
 	dial = r.dial(ctx, []byte("in earnest"))
 	for {
 		req := r.accept(ctx)
-		earnest := string(req.Info().PrivateData) == "in earnest"
+		earnest := bytes.HasPrefix(req.Info().PrivateData, []byte("in earnest"))
 		ep, err := req.Accept(ctx, nil)
 		switch {
 		case earnest && err != nil:

@@ -36,13 +36,21 @@ type sharedSource struct {
 
 // share has p.b receive into memory for a number of messages, which gets more with give.
 func share(p *pair, size, left int) *sharedSource {
-	r, ok := p.b.Endpoint.(transport.SharedReceiver)
+	r, ok := transport.As[transport.SharedReceiver](p.b.Endpoint)
 	if !ok {
 		p.t.Skip("the provider cannot share receives")
 	}
 	s := &sharedSource{end: p.b, SharedReceiver: r, size: size, left: left, denied: make(chan struct{}, 1)}
 	r.ShareRecv(s)
 	return s
+}
+
+// shareHolding is share where there may be no memory.
+func shareHolding(p *pair, size, left int) *sharedSource {
+	if !p.b.Info().CanHold {
+		p.t.Skip("the provider cannot hold one connection back")
+	}
+	return share(p, size, left)
 }
 
 // Receive implements transport.ReceiveSource.
@@ -182,7 +190,7 @@ func sharedDepth(p *pair) {
 // While there is no memory for a message it waits, with those behind it, and nothing is lost. What goes the other way is not
 // held up, and other connections are not either.
 func sharedNone(p *pair) {
-	s := share(p, 16, 2)
+	s := shareHolding(p, 16, 2)
 	s.promise(20)
 	p.start()
 	other := p.connect().start()
@@ -211,7 +219,7 @@ func sharedNone(p *pair) {
 }
 
 func sharedResumedEarly(p *pair) {
-	s := share(p, 16, 0)
+	s := shareHolding(p, 16, 0)
 	s.hook = func() { s.give(1) } // it is refused all the same
 	s.promise(5)
 	p.start()
@@ -225,8 +233,10 @@ func sharedResumedEarly(p *pair) {
 
 // Memory comes one by one, whoever is ahead, and now and then a long message, Writes and Reads lie in between.
 func sharedAgain(p *pair) {
-	const rounds, size = 60, 60000
-	s := share(p, size, 0)
+	const rounds = 60
+	size := p.message(60000)
+	length := func(i int) int { return min(8+i%7*8000, size) }
+	s := shareHolding(p, size, 0)
 	s.promise(p.inFlight(32))
 	p.start()
 	mem := p.b.alloc(8)
@@ -236,7 +246,7 @@ func sharedAgain(p *pair) {
 	next := func() {
 		p.a.post(write(region, 0, p.a.hold(binary.BigEndian.AppendUint64(nil, uint64(sent)))))
 		p.a.post(with(transport.Signaled, read(region, 0, back)))
-		long := p.a.alloc(8 + sent%7*8000)
+		long := p.a.alloc(length(sent))
 		binary.BigEndian.PutUint64(long.Bytes, uint64(sent))
 		p.a.post(with(transport.Signaled, send(long)))
 		sent++
@@ -247,8 +257,8 @@ func sharedAgain(p *pair) {
 	for i := range rounds {
 		s.give(1)
 		m := p.b.next()
-		if got := binary.BigEndian.Uint64(m.data); got != uint64(i) || m.Len != 8+i%7*8000 {
-			p.t.Fatalf("message %d of %d bytes, want %d of %d", got, m.Len, i, 8+i%7*8000)
+		if got := binary.BigEndian.Uint64(m.data); got != uint64(i) || m.Len != length(i) {
+			p.t.Fatalf("message %d of %d bytes, want %d of %d", got, m.Len, i, length(i))
 		}
 		s.promise(1)
 		if sent < rounds {
@@ -259,10 +269,10 @@ func sharedAgain(p *pair) {
 
 // The responses to its own Reads may wait behind a message that b has no memory for. With memory they come.
 func sharedReads(p *pair) {
-	s := share(p, 16, 0)
+	s := shareHolding(p, 16, 0)
 	s.promise(1)
 	p.start()
-	const size = 200000
+	size := p.size(200000)
 	region := p.a.expose(transport.RemoteRead, p.a.hold(pattern(size, 1)))
 	p.sendNumber(7)
 	wait(p.t, "refusal", s.denied)
@@ -277,7 +287,7 @@ func sharedReads(p *pair) {
 }
 
 func sharedEnd(p *pair) {
-	s := share(p, 16, 1)
+	s := shareHolding(p, 16, 1)
 	s.promise(8)
 	p.start()
 	for i := range 8 {
