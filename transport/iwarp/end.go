@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/internal/ring"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+	"github.com/rpcrdma/go-rpcrdma/transport/ring"
 )
 
 // run receives until the connection ends, and then takes it apart.

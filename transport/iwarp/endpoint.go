@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/internal/ring"
-	"github.com/rpcrdma/go-rpcrdma/transport/internal/stag"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/ring"
+	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
 // endpoint is one end of a connection.

@@ -4,10 +4,10 @@ import (
 	"math"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/internal/stag"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
 // outgoing is the message that is being cut into segments, and what numbers messages. Who sends, and holds batchMu of the endpoint,

@@ -2,7 +2,7 @@ package iwarp
 
 import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/internal/ring"
+	"github.com/rpcrdma/go-rpcrdma/transport/ring"
 )
 
 // sendQueue is the work requests of an endpoint, from Post to their completion. They are numbered as they are

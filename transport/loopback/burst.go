@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/internal/stag"
+	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
 // How much of one end's work is done before it is the other's turn.

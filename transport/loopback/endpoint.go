@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/internal/ring"
-	"github.com/rpcrdma/go-rpcrdma/transport/internal/stag"
+	"github.com/rpcrdma/go-rpcrdma/transport/ring"
+	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
 // endpoint is one end of a link.

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/internal/ring"
+	"github.com/rpcrdma/go-rpcrdma/transport/ring"
 )
 
 // link is a connection: two endpoints and the goroutine that serves them, the pump.

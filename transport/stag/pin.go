@@ -2,7 +2,8 @@ package stag
 
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
-// Pin is a hold on the memory of a window: while there is one, that memory stays what the window shows.
+// Pin is a hold on the memory of a window: while there is one, that memory stays what the
+// window shows.
 type Pin struct {
 	e   *entry
 	tag transport.STag
@@ -11,9 +12,10 @@ type Pin struct {
 // Tag is the steering tag of the window.
 func (p Pin) Tag() transport.STag { return p.tag }
 
-// Pin appends to dst the n bytes at offset off of the window tag, which the peer reads: it needs RemoteRead, with the
-// errors of Read. They may be referred to until Unpin.
-func (t *Table) Pin(dst []transport.Slice, tag transport.STag, off, n uint64) ([]transport.Slice, Pin, error) {
+// Pin appends to dst the n bytes at offset off of the window tag, which the peer reads: it
+// needs RemoteRead, with the errors of Read. They may be referred to until Unpin.
+func (t *Table) Pin(dst []transport.Slice, tag transport.STag,
+	off, n uint64) ([]transport.Slice, Pin, error) {
 	e, err := t.acquire(tag)
 	if err != nil {
 		return dst, Pin{}, err
@@ -34,7 +36,8 @@ func (t *Table) Pin(dst []transport.Slice, tag transport.STag, off, n uint64) ([
 	return dst, Pin{e, tag}, nil
 }
 
-// Lock keeps others from placing anything in the window until Unlock: for who reads the memory, rather than refers to it.
+// Lock keeps others from placing anything in the window until Unlock: for who reads the
+// memory, rather than refers to it.
 func (p Pin) Lock() { p.e.mu.Lock() }
 
 // Unlock is the end of Lock.
@@ -47,8 +50,8 @@ func (t *Table) Unpin(p Pin) {
 	p.e.mu.Unlock()
 }
 
-// Check says whether the peer may do need to n bytes at offset off of the window tag: ErrSTag, ErrAccess, ErrBounds. Nothing
-// at all is checked when n is 0.
+// Check says whether the peer may do need to n bytes at offset off of the window tag:
+// ErrSTag, ErrAccess, ErrBounds. Nothing at all is checked when n is 0.
 func (t *Table) Check(tag transport.STag, need transport.Access, off, n uint64) error {
 	if n == 0 {
 		return nil

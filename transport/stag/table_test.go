@@ -285,3 +285,42 @@ func TestAllocs(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// End needs no more than the tag, asks for no right, and passes over what has ended.
+func TestEnd(t *testing.T) {
+	tab := New(3, nil)
+	mem := make([]byte, 4)
+	kept := expose(t, tab, write, mem)
+	for _, tt := range []struct {
+		name   string
+		access transport.Access
+		before func(r transport.Region)
+	}{
+		{"alive", read, nil},
+		{"revoked", read, func(r transport.Region) { tab.Revoke(r) }},
+		{"invalidated", invalidate, func(r transport.Region) {
+			if err := tab.Invalidate(r.STag); err != nil {
+				t.Error(err)
+			}
+		}},
+		{"ended", write, func(r transport.Region) { tab.End(r.STag) }},
+		{"abandoned", write, func(r transport.Region) { tab.Abandon(r) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := expose(t, tab, tt.access, make([]byte, 4))
+			if tt.before != nil {
+				tt.before(r)
+			}
+			tab.End(r.STag)
+			wantErr(t, tab.Check(r.STag, tt.access, r.Base, 1), transport.ErrSTag)
+			if got := tab.Live(); got != 1 {
+				t.Errorf("%d tags alive, want 1", got)
+			}
+		})
+	}
+	tab.End(0)
+	tab.End(kept.STag ^ 1)
+	if err := tab.Place(kept.STag, kept.Base, []byte("kept")); err != nil || string(mem) != "kept" {
+		t.Errorf("a window that was not ended: %q, %v", mem, err)
+	}
+}

@@ -46,6 +46,18 @@ func (h *holder) pin(tag transport.STag, off, n uint64) error {
 func (h *holder) detach(tag transport.STag) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.detachLocked(tag)
+}
+
+// end ends a window as a sender does that is at work.
+func (h *holder) end(tag transport.STag) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tab.EndDetached(tag, h.detachLocked)
+}
+
+// detachLocked is detach; h.mu is held.
+func (h *holder) detachLocked(tag transport.STag) {
 	for i := range h.held {
 		d := &h.held[i]
 		if d.pin.e == nil || d.pin.Tag() != tag {

@@ -73,11 +73,23 @@ func TestPinsUnderWay(t *testing.T) {
 				if rand.IntN(2) == 0 {
 					ends.Go(func() { h.tab.Abandon(r) })
 				}
-				ends.Go(func() { h.tab.Revoke(r) })
-				if rand.IntN(2) == 0 {
-					h.tab.Abandon(r)
-				} else {
-					h.tab.Revoke(r)
+				for _, first := range []bool{false, true} {
+					end := func() { h.tab.Revoke(r) }
+					switch rand.IntN(4) {
+					case 0:
+						end = func() { h.tab.End(r.STag) }
+					case 1:
+						end = func() { h.end(r.STag) }
+					case 2:
+						if first {
+							end = func() { h.tab.Abandon(r) }
+						}
+					}
+					if first {
+						end()
+					} else {
+						ends.Go(end)
+					}
 				}
 				for j := range mem {
 					mem[j] = '!'

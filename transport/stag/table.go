@@ -1,9 +1,3 @@
-// Package stag is the table of steering tags of one endpoint: which windows of
-// local memory the peer can reach, and the copies between those windows and other
-// memory (RFC 5041 section 5.2; RFC 5042 on why tags and offsets are unpredictable).
-//
-// The software providers share it. Its errors are the bare sentinels of package
-// transport, which the provider wraps.
 package stag
 
 import (
@@ -19,8 +13,10 @@ import (
 
 // A steering tag is an index of 24 bits above a key of 8 bits. The index is drawn
 // at random and names an entry of the table for good; the key changes at every use of
-// the entry, so that a tag outlives its window by no access at all. It counts up, rather than be drawn, too: a tag of a window long gone that a slow peer
-// names shall not soon be that of another, and who guesses the next one harms the windows of his own connection only.
+// the entry, so that a tag outlives its window by no access at all. It counts up, rather
+// than be drawn, too: a tag of a window long gone that a slow peer names shall not soon be
+// that of another, and who guesses the next one harms the windows of his own connection
+// only.
 const (
 	keyBits   = 8
 	indexBits = 24
@@ -48,8 +44,12 @@ type Table struct {
 	closed  bool
 }
 
-// New returns an empty table in which at most limit tags can be alive at a time. When a window with pins ends or is
-// abandoned the table calls detach, which must see to it that the memory is referred to no longer, and Unpin. Without Pin it may be nil.
+// New returns an empty table in which at most limit tags, no more than MaxTags, can be
+// alive at a time.
+//
+// When a window that has pins ends or is abandoned the table calls detach, which must see
+// to it that the memory is referred to no longer, and call Unpin for each pin before it
+// returns. A provider that does not use Pin passes nil.
 func New(limit int, detach func(transport.STag)) *Table {
 	var seed [32]byte
 	crand.Read(seed[:]) // never fails
@@ -222,13 +222,15 @@ func (t *Table) Live() int {
 	return t.live
 }
 
-// Close ends all windows, and Expose for good. It waits for copies under way.
+// Close ends all windows, and Expose for good. It waits for copies under way: when it
+// returns, no memory of a window is touched any more.
 func (t *Table) Close() {
 	t.mu.Lock()
 	t.closed = true
 	entries := slices.Collect(maps.Values(t.entries))
 	t.mu.Unlock()
-	// They stay in the table until they are shut: a Revoke beside this waits for the copy under way, too.
+	// They stay in the table until they are shut: a Revoke beside this waits for the copy
+	// under way, too.
 	for _, e := range entries {
 		e.mu.Lock()
 		e.shut(t.detach)

@@ -1,9 +1,10 @@
-// Package ring has the queue of bounded length that the providers keep work requests,
-// receives and reads in.
+// Package ring has the queue of bounded length that a software provider of package
+// transport keeps work requests, receives and RDMA Reads in.
 package ring
 
 // Ring is a queue of bounded length. Its storage grows with what is in it, up to the
-// bound, and is kept.
+// bound, and is kept, so that a queue in use allocates nothing. The zero value has a bound
+// of 0. Its methods must not be called concurrently.
 type Ring[T any] struct {
 	bound int
 	buf   []T // length a power of two, or zero
@@ -29,8 +30,8 @@ func (r *Ring[T]) Push(v T) {
 	r.n++
 }
 
-// PushFront puts back v, which was popped and is older than all that are there. Others may have been pushed
-// meanwhile: then there is one more than the bound for a while.
+// PushFront puts back v, which was popped and is older than all that are there. Others may
+// have been pushed meanwhile: then there is one more than the bound for a while.
 func (r *Ring[T]) PushFront(v T) {
 	if r.n == len(r.buf) {
 		r.grow()
@@ -40,8 +41,8 @@ func (r *Ring[T]) PushFront(v T) {
 	r.n++
 }
 
-// At returns the element behind i older ones, which must be there. The pointer is valid until the
-// next Push or the Pop of that element.
+// At returns the element behind i older ones, which must be there. The pointer is valid
+// until the next Push or the Pop of that element.
 func (r *Ring[T]) At(i int) *T {
 	if uint(i) >= uint(r.n) {
 		panic("ring: index out of range")

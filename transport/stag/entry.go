@@ -32,7 +32,8 @@ type entry struct {
 }
 
 // open begins a window in an unused entry, unless the table has been closed meanwhile.
-func (e *entry) open(list []transport.Slice, access transport.Access, base uint64) (transport.Region, error) {
+func (e *entry) open(list []transport.Slice, access transport.Access,
+	base uint64) (transport.Region, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -47,7 +48,8 @@ func (e *entry) open(list []transport.Slice, access transport.Access, base uint6
 	return transport.Region{STag: e.tag, Base: e.base, Len: e.len}, nil
 }
 
-// shut ends the window, if there is one. e.mu is held, but not while detach, which makes the pins go away, runs.
+// shut ends the window, if there is one. e.mu is held, but not while detach runs, which
+// makes the pins go away.
 func (e *entry) shut(detach func(transport.STag)) {
 	if e.ending {
 		e.awaitEnd()
@@ -68,7 +70,8 @@ func (e *entry) shut(detach func(transport.STag)) {
 	e.drop()
 }
 
-// awaitEnd waits until the window that somebody else is ending has ended. e.mu is held, but not meanwhile.
+// awaitEnd waits until the window that somebody else is ending has ended. e.mu is held, but
+// not meanwhile.
 func (e *entry) awaitEnd() {
 	e.ended.L = &e.mu
 	for e.ending {
@@ -86,8 +89,8 @@ func (e *entry) drop() {
 	e.list = e.list[:0]
 }
 
-// abandon replaces the memory by a copy of what can be read of it. e.mu is held, but not while detach runs: there may be
-// new pins then, or the window may have ended.
+// abandon replaces the memory by a copy of what can be read of it. e.mu is held, but not
+// while detach runs: there may be new pins then, or the window may have ended.
 func (e *entry) abandon(detach func(transport.STag)) {
 	tag := e.tag
 	for e.pins > 0 && !e.ending {

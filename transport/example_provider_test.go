@@ -1,0 +1,386 @@
+package transport_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/ring"
+	"github.com/rpcrdma/go-rpcrdma/transport/stag"
+)
+
+// standard are the limits of an endpoint.
+var standard = transport.Info{
+	IRD: 16, ORD: 16, SendDepth: 256, RecvDepth: 256, MaxRegions: 1000, EndpointTags: true,
+}
+
+const maxPrivate = 64 // bytes
+
+// A provider in one file: endpoints of one process, without any of the optional abilities.
+// Steering tags and queues are those of the kit, packages stag and ring. It passes
+// transporttest.Run.
+func Example_provider() {
+	l := newListener("server", standard)
+	defer l.Close()
+	go func() {
+		req, _ := l.Accept(context.Background())
+		server, _ := req.Accept(context.Background(), nil)
+		server.Start(printer(nil))
+		server.Post(&transport.WorkRequest{
+			Op: transport.OpSend, Local: memory("hello"), Done: printer(nil),
+		})
+	}()
+	client, err := dialer{l}.Dial(context.Background(), "server", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	got := make(printer)
+	client.PostRecv(&transport.Receive{Local: memory("     ")})
+	client.Start(got)
+	fmt.Println(<-got)
+	client.Close()
+	<-client.Done()
+	// Output: hello
+}
+
+// printer hands on what arrives.
+type printer chan string
+
+func (p printer) Received(batch []transport.Message) {
+	p <- string(batch[0].Receive.Local[0].Bytes)
+}
+
+func (printer) Complete(*transport.WorkRequest, error) {}
+
+func memory(s string) []transport.Slice { return []transport.Slice{{Bytes: []byte(s)}} }
+
+type addr string
+
+func (addr) Network() string  { return "minimal" }
+func (a addr) String() string { return string(a) }
+
+// heap is a Domain that needs no registration.
+type heap struct{}
+
+func (heap) Alloc(n int, _ transport.Access) (transport.Slice, error) {
+	return transport.Slice{Bytes: make([]byte, n)}, nil
+}
+func (heap) Free(transport.Slice) {}
+
+func opError(op string, err error) error {
+	return &transport.OpError{Op: op, Provider: "minimal", Err: err}
+}
+
+// link is a connection. One goroutine, run, carries out the requests of both ends.
+type link struct {
+	mu    sync.Mutex // guards what follows, and the queues of the ends
+	work  sync.Cond  // there may be something to do
+	ended bool
+	ends  [2]*endpoint
+}
+
+type endpoint struct {
+	l        *link
+	peer     *endpoint
+	info     transport.Info
+	table    *stag.Table
+	sends    ring.Ring[*transport.WorkRequest]
+	recvs    ring.Ring[*transport.Receive]
+	receiver transport.Receiver
+	err      error // why the connection ended
+	done     chan struct{}
+}
+
+func newEndpoint(l *link, limits transport.Info, local, remote addr, private []byte) *endpoint {
+	limits.Provider, limits.LocalAddr, limits.RemoteAddr = "minimal", local, remote
+	limits.PrivateData = bytes.Clone(private)
+	return &endpoint{
+		l: l, info: limits, table: stag.New(limits.MaxRegions, nil), done: make(chan struct{}),
+		sends: ring.New[*transport.WorkRequest](limits.SendDepth),
+		recvs: ring.New[*transport.Receive](limits.RecvDepth),
+	}
+}
+
+// locked calls f in the lock of the link, and wakes run.
+func (e *endpoint) locked(f func()) {
+	e.l.mu.Lock()
+	defer e.l.mu.Unlock()
+	f()
+	e.l.work.Signal()
+}
+
+func (e *endpoint) Start(r transport.Receiver) { e.locked(func() { e.receiver = r }) }
+
+func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
+	return post(e, &e.sends, wrs, func(wr *transport.WorkRequest) error {
+		switch {
+		case wr == nil || wr.Done == nil || wr.Op < transport.OpSend || wr.Op > transport.OpInvalidate:
+			return transport.ErrWorkRequest
+		case wr.Op == transport.OpRead && e.info.ORD == 0:
+			return transport.ErrNoReads
+		}
+		return nil
+	})
+}
+
+func (e *endpoint) PostRecv(rs ...*transport.Receive) error {
+	return post(e, &e.recvs, rs, func(r *transport.Receive) error {
+		if r == nil {
+			return transport.ErrWorkRequest
+		}
+		return nil
+	})
+}
+
+// post adds to a queue, all or none.
+func post[T any](e *endpoint, q *ring.Ring[T], all []T, check func(T) error) (err error) {
+	for _, v := range all {
+		if err := check(v); err != nil {
+			return opError("post", err)
+		}
+	}
+	e.locked(func() {
+		switch {
+		case e.err != nil:
+			err = opError("post", fmt.Errorf("%w: %w", net.ErrClosed, e.err))
+		case !q.Room(len(all)):
+			err = opError("post", transport.ErrQueueFull)
+		default:
+			for _, v := range all {
+				q.Push(v)
+			}
+		}
+	})
+	return err
+}
+
+func (e *endpoint) Expose(dst []transport.Region, list []transport.Slice,
+	access transport.Access) ([]transport.Region, error) {
+	r, err := e.table.Expose(list, access)
+	if err != nil {
+		return dst, opError("expose", err)
+	}
+	return append(dst, r), nil
+}
+
+func (e *endpoint) Revoke(rs ...transport.Region) error { e.table.Revoke(rs...); return nil }
+func (e *endpoint) Domain() transport.Domain            { return heap{} }
+func (e *endpoint) Info() transport.Info                { return e.info }
+func (e *endpoint) Done() <-chan struct{}               { return e.done }
+
+func (e *endpoint) Err() (err error) {
+	e.locked(func() { err = e.err })
+	return err
+}
+
+func (e *endpoint) Close() error {
+	e.end(opError("close", net.ErrClosed), opError("receive", transport.ErrClosedByPeer))
+	return nil
+}
+
+// end ends the connection, for a reason at either end, unless it has ended before.
+func (e *endpoint) end(here, there error) {
+	e.locked(func() {
+		if !e.l.ended {
+			e.l.ended, e.err, e.peer.err = true, here, there
+		}
+	})
+}
+
+// run carries out requests until the connection has ended, and then takes it apart.
+func (l *link) run() {
+	l.mu.Lock()
+	for !l.ended {
+		if first, second := l.ends[0].step(), l.ends[1].step(); !first && !second && !l.ended {
+			l.work.Wait()
+		}
+	}
+	l.mu.Unlock()
+	for _, e := range l.ends {
+		e.table.Close() // no memory is touched any more
+		for wr, ok := e.sends.Pop(); ok; wr, ok = e.sends.Pop() {
+			wr.Done.Complete(wr, opError(wr.Op.String(), transport.ErrFlushed))
+		}
+	}
+	for _, e := range l.ends {
+		close(e.done)
+	}
+}
+
+// step carries out the next request of e, if there is one. The lock is held, but not while
+// anybody else's code runs.
+func (e *endpoint) step() bool {
+	if e.l.ended || e.peer.receiver == nil || e.sends.Len() == 0 {
+		return false
+	}
+	wr, _ := e.sends.Pop()
+	m := transport.Message{Solicited: wr.Flags&transport.Solicited != 0}
+	send := wr.Op == transport.OpSend || wr.Op == transport.OpSendInvalidate
+	if send {
+		m.Receive, _ = e.peer.recvs.Pop()
+	}
+	e.l.mu.Unlock()
+	defer e.l.mu.Lock()
+	err := e.execute(wr, &m)
+	if err != nil {
+		here := opError(wr.Op.String(), fmt.Errorf("%w: %w", transport.ErrTerminated, err))
+		e.end(here, opError(wr.Op.String(), err))
+		wr.Done.Complete(wr, here)
+		return true
+	}
+	if wr.Flags&transport.Signaled != 0 {
+		wr.Done.Complete(wr, nil)
+	}
+	if send {
+		e.peer.receiver.Received([]transport.Message{m})
+	}
+	return true
+}
+
+// execute checks a request, and copies. The table of the end whose memory it is knows what
+// is permitted.
+func (e *endpoint) execute(wr *transport.WorkRequest, m *transport.Message) error {
+	switch wr.Op {
+	case transport.OpWrite:
+		return e.peer.table.Write(wr.Remote.STag, wr.Remote.Offset, wr.Local)
+	case transport.OpRead:
+		return e.peer.table.Read(wr.Local, wr.Remote.STag, wr.Remote.Offset)
+	case transport.OpInvalidate:
+		e.table.End(wr.Invalidate)
+		return nil
+	}
+	if m.Len = transport.TotalLen(wr.Local); m.Receive == nil {
+		return transport.ErrNoReceive
+	}
+	if m.Len > transport.TotalLen(m.Receive.Local) {
+		return transport.ErrTooLong
+	}
+	if wr.Op == transport.OpSendInvalidate {
+		m.Invalidated, m.HasInvalidate = wr.Invalidate, true
+		if err := e.peer.table.Invalidate(wr.Invalidate); err != nil {
+			return err
+		}
+	}
+	stag.Copy(m.Receive.Local, wr.Local)
+	return nil
+}
+
+// listener takes requests from Dial to Accept by a channel, on which dialers wait.
+type listener struct {
+	addr    addr
+	limits  transport.Info
+	backlog chan *request
+	closed  chan struct{}
+	close   func()
+}
+
+func newListener(a addr, limits transport.Info) *listener {
+	l := &listener{addr: a, limits: limits, backlog: make(chan *request), closed: make(chan struct{})}
+	l.close = sync.OnceFunc(func() { close(l.closed) })
+	return l
+}
+
+func (l *listener) Accept(ctx context.Context) (transport.Request, error) {
+	err := ctx.Err()
+	if err == nil {
+		select {
+		case r := <-l.backlog:
+			return r, nil
+		case <-l.closed:
+			err = net.ErrClosed
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	return nil, opError("accept", err)
+}
+
+func (l *listener) MaxPrivateReply() (accept, reject int) { return maxPrivate, maxPrivate }
+func (l *listener) Addr() net.Addr                        { return l.addr }
+func (l *listener) Close() error                          { l.close(); return nil }
+
+// dialer connects to one listener.
+type dialer struct{ l *listener }
+
+func (dialer) MaxPrivateData() int { return maxPrivate }
+
+func (d dialer) Dial(ctx context.Context, a string, private []byte) (transport.Endpoint, error) {
+	if len(private) > maxPrivate {
+		return nil, opError("dial", transport.ErrPrivateData)
+	}
+	r := &request{l: d.l, private: bytes.Clone(private), ctx: ctx, answer: make(chan answer)}
+	select {
+	case d.l.backlog <- r:
+	case <-d.l.closed:
+		return nil, opError("dial", errors.New("nobody listens at "+a))
+	case <-ctx.Done():
+		return nil, opError("dial", ctx.Err())
+	}
+	select {
+	case reply := <-r.answer:
+		if reply.err != nil {
+			return nil, opError("dial", reply.err)
+		}
+		return reply.ep, nil
+	case <-ctx.Done():
+		return nil, opError("dial", ctx.Err())
+	}
+}
+
+// request is a Dial that waits for its answer, until its context ends.
+type request struct {
+	l       *listener
+	private []byte
+	ctx     context.Context
+	answer  chan answer
+}
+
+type answer struct {
+	ep  *endpoint
+	err error
+}
+
+func (r *request) Info() transport.Info {
+	return transport.Info{
+		Provider: "minimal", LocalAddr: r.l.addr, RemoteAddr: addr("client"), PrivateData: r.private,
+	}
+}
+
+func (r *request) Accept(_ context.Context, private []byte) (transport.Endpoint, error) {
+	l := new(link)
+	l.work.L = &l.mu
+	server := newEndpoint(l, r.l.limits, r.l.addr, "client", r.private)
+	client := newEndpoint(l, r.l.limits, "client", r.l.addr, private)
+	l.ends = [2]*endpoint{server, client}
+	server.peer, client.peer = client, server
+	if err := r.reply(private, answer{ep: client}); err != nil {
+		return nil, opError("accept", err)
+	}
+	go l.run()
+	return server, nil
+}
+
+func (r *request) Reject(private []byte) error {
+	refusal := &transport.RejectError{PrivateData: bytes.Clone(private)}
+	if err := r.reply(private, answer{err: refusal}); err != nil {
+		return opError("reject", err)
+	}
+	return nil
+}
+
+func (r *request) reply(private []byte, a answer) error {
+	if len(private) > maxPrivate {
+		return transport.ErrPrivateData
+	}
+	select {
+	case r.answer <- a:
+		return nil
+	case <-r.ctx.Done():
+		return r.ctx.Err()
+	}
+}
