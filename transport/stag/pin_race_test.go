@@ -48,7 +48,9 @@ func TestPinsUnderWay(t *testing.T) {
 					}
 				default:
 					err := h.pin(r.STag, r.Base+uint64(rand.IntN(50)), uint64(rand.IntN(50)))
-					if err != nil && !errors.Is(err, transport.ErrSTag) {
+					// A sender that was not run for 256 windows has the tag of another one.
+					if err != nil && !errors.Is(err, transport.ErrSTag) &&
+						!errors.Is(err, transport.ErrBounds) {
 						t.Error(err)
 						return
 					}
