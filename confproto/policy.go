@@ -2,9 +2,9 @@ package confproto
 
 import (
 	"context"
-	"net/netip"
 	"slices"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
@@ -38,13 +38,5 @@ func (s *server) authorize(c *oncrpc.Call) error {
 
 // admits reports whether the peer's address is one of the clients'.
 func (s *server) admits(conn *rpcrdma.Conn) bool {
-	if len(s.clients) == 0 {
-		return true
-	}
-	a, ok := conn.RemoteAddr().(interface{ AddrPort() netip.AddrPort })
-	if !ok {
-		return false
-	}
-	peer := a.AddrPort().Addr().Unmap().WithZone("") // prefixes know neither zones nor IPv4 in IPv6
-	return slices.ContainsFunc(s.clients, func(p netip.Prefix) bool { return p.Contains(peer) })
+	return len(s.clients) == 0 || peerhost.Of(conn.RemoteAddr()).In(s.clients)
 }

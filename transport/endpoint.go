@@ -104,9 +104,13 @@ type Progress interface {
 // Info describes one connection, as far as every provider can. What else two ends
 // have agreed on, like versions and checksums, the provider's own package tells.
 type Info struct {
-	Provider   string // "loopback", "iwarp"
-	LocalAddr  net.Addr
-	RemoteAddr net.Addr
+	Provider string // "loopback", "iwarp"
+
+	// LocalAddr and RemoteAddr are the two ends. The host part of an address, by which a
+	// peer is known again when it comes from another port, is what its method
+	// Host() string says, if it has one, and otherwise the host in its String if that is
+	// "host:port", or the whole of it. It may be an IP address.
+	LocalAddr, RemoteAddr net.Addr
 
 	// PrivateData is what the peer sent at setup. Some providers pad it with zeros up
 	// to the length that their messages have: it must tell its own length where that

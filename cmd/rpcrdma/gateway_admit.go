@@ -5,7 +5,8 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"slices"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
 // admitting is a listener that takes connections from some networks only, or from all if there are none.
@@ -34,10 +35,5 @@ func (a *admitting) Accept() (net.Conn, error) {
 }
 
 func (a *admitting) admits(addr net.Addr) bool {
-	tcp, ok := addr.(*net.TCPAddr)
-	if len(a.allow) == 0 || !ok {
-		return len(a.allow) == 0
-	}
-	ip := tcp.AddrPort().Addr().Unmap().WithZone("") // prefixes know neither zones nor IPv4 in IPv6
-	return slices.ContainsFunc(a.allow, func(p netip.Prefix) bool { return p.Contains(ip) })
+	return len(a.allow) == 0 || peerhost.Of(addr).In(a.allow)
 }

@@ -10,6 +10,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
 const (
@@ -31,8 +33,9 @@ type Log struct {
 
 // fault is what is logged aloud once a period.
 type fault struct {
-	host, msg string
-	kind      any
+	host peerhost.Host
+	msg  string
+	kind any
 }
 
 // account is how a fault has been logged.
@@ -48,7 +51,7 @@ func New(log *slog.Logger) *Log { return &Log{log: log, known: make(map[fault]*a
 // told apart is the host of the peer, whatever its port, msg, and kind, which is comparable, has few values, and may be nil. It reports
 // whether this one was at level WARN: there was none like it within the last minute, or only such that were not.
 func (l *Log) Fault(peer net.Addr, msg string, kind any, args ...any) (aloud bool) {
-	more, aloud := l.due(fault{hostOf(peer), msg, kind}, time.Now())
+	more, aloud := l.due(fault{peerhost.Of(peer), msg, kind}, time.Now())
 	level := slog.LevelDebug
 	if aloud {
 		level = slog.LevelWarn
@@ -103,19 +106,4 @@ func OneOf(err error, reasons ...error) (kind any) {
 		}
 	}
 	return nil
-}
-
-// hostOf returns the address of a peer without its port, which is another one when it comes again. Connections made by others may have none.
-func hostOf(peer net.Addr) string {
-	if tcp, ok := peer.(*net.TCPAddr); ok {
-		return tcp.AddrPort().Addr().Unmap().String()
-	}
-	if peer == nil {
-		return ""
-	}
-	s := peer.String()
-	if host, _, err := net.SplitHostPort(s); err == nil {
-		return host
-	}
-	return s
 }

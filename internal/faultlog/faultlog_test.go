@@ -126,24 +126,6 @@ func TestMany(t *testing.T) {
 	})
 }
 
-func TestHostOf(t *testing.T) {
-	for _, tt := range []struct {
-		addr net.Addr
-		want string
-	}{
-		{&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7}, "192.0.2.1"},
-		{&net.TCPAddr{IP: net.ParseIP("fe80::1"), Port: 7, Zone: "eth0"}, "fe80::1%eth0"},
-		{&net.UDPAddr{IP: net.ParseIP("2001:db8::1"), Port: 7}, "2001:db8::1"},
-		{&net.UnixAddr{Name: "client#1", Net: "loopback"}, "client#1"},
-		{(*net.TCPAddr)(nil), "invalid IP"},
-		{nil, ""},
-	} {
-		if got := hostOf(tt.addr); got != tt.want {
-			t.Errorf("hostOf(%v) = %q, want %q", tt.addr, got, tt.want)
-		}
-	}
-}
-
 func TestOneOf(t *testing.T) {
 	reasons := []error{errOne, errTwo}
 	for _, tt := range []struct {

@@ -80,17 +80,6 @@ func newExport(x Export) *export {
 	return e
 }
 
-// admits reports whether the export is there for a peer; the zero address is that of
-// a peer without one.
-func (e *export) admits(peer netip.Addr) bool {
-	for _, p := range e.Clients {
-		if p.Contains(peer) {
-			return true
-		}
-	}
-	return len(e.Clients) == 0
-}
-
 // squash makes c, who has said who he is or has not, into whom the export takes him for. Twice is
 // the same as once.
 func (e *export) squash(c *vfs.Cred, said bool) {

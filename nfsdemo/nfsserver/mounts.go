@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
@@ -21,10 +22,7 @@ type mounts struct {
 
 // hostOf names the host at the other end of a connection.
 func hostOf(conn oncrpc.Transport) string {
-	if a := peerOf(conn); a.IsValid() {
-		return a.String()
-	}
-	host := conn.RemoteAddr().String()
+	host := peerhost.Of(conn.RemoteAddr()).WithoutZone().String()
 	return host[:min(len(host), mount3.MaxName)]
 }
 
