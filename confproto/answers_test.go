@@ -313,7 +313,7 @@ func TestRequestsGarbage(t *testing.T) {
 
 // TestPolicy: who may not configure is told so, and configures nothing.
 func TestPolicy(t *testing.T) {
-	sys, err := (&oncrpc.SysCred{Machine: "client"}).Auth()
+	sys, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "client"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,14 +321,14 @@ func TestPolicy(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		cfg  Config
-		cred oncrpc.Auth
+		cred oncrpc.ClientFlavor
 		want map[string]bool // by provider
 	}{
 		{"anybody", Config{}, oncrpc.AuthNone(), map[string]bool{"loopback": true, "iwarp": true}},
-		{"AUTH_SYS as demanded", Config{Flavors: []oncrpc.Flavor{oncrpc.FlavorSys}}, sys, map[string]bool{"loopback": true, "iwarp": true}},
-		{"AUTH_NONE where AUTH_SYS is demanded", Config{Flavors: []oncrpc.Flavor{oncrpc.FlavorSys}}, oncrpc.AuthNone(), nil},
-		{"RPCSEC_GSS is demanded", Config{Flavors: []oncrpc.Flavor{oncrpc.FlavorGSS}}, sys, nil},
-		{"no flavour will do", Config{Flavors: []oncrpc.Flavor{}}, sys, nil},
+		{"AUTH_SYS as demanded", Config{Flavors: []oncrpc.AuthFlavor{oncrpc.FlavorSys}}, sys, map[string]bool{"loopback": true, "iwarp": true}},
+		{"AUTH_NONE where AUTH_SYS is demanded", Config{Flavors: []oncrpc.AuthFlavor{oncrpc.FlavorSys}}, oncrpc.AuthNone(), nil},
+		{"RPCSEC_GSS is demanded", Config{Flavors: []oncrpc.AuthFlavor{oncrpc.FlavorGSS}}, sys, nil},
+		{"no flavour will do", Config{Flavors: []oncrpc.AuthFlavor{}}, sys, nil},
 		// What has no address is in no network.
 		{"a client of the network", Config{Clients: []netip.Prefix{there, here}}, sys, map[string]bool{"iwarp": true}},
 		{"a client of another network", Config{Clients: []netip.Prefix{there}}, sys, nil},

@@ -19,8 +19,8 @@ type Options struct {
 	Program uint32
 	// MaxCall and MaxReply are the largest messages in bytes, headers included, to send and to receive inline; 0 means DefaultSize.
 	MaxCall, MaxReply int
-	// Cred is the credential to present; the zero value is AUTH_NONE.
-	Cred oncrpc.Auth
+	// Cred is the flavour of the call; nil is AUTH_NONE.
+	Cred oncrpc.ClientFlavor
 }
 
 // Configure calls CONF_RDMA and puts the answer into force on conn: what the server answers is observed, be it smaller or larger than

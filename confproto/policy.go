@@ -24,12 +24,9 @@ func null(_ context.Context, c *oncrpc.Call) error {
 	return err
 }
 
-// authorize says who may configure.
-func (s *server) authorize(c *oncrpc.Call) error {
-	conn, err := connOf(c)
-	if err != nil {
-		return err
-	}
+// authorize says who may configure. It does not block, and is asked by the handler, so that this is
+// NonBlocking.
+func (s *server) authorize(c *oncrpc.Call, conn *rpcrdma.Conn) error {
 	if s.flavors != nil && !slices.Contains(s.flavors, c.Cred.Flavor) || !s.admits(conn) {
 		return &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak}
 	}

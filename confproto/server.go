@@ -21,7 +21,7 @@ type Config struct {
 	MaxCall int
 	// Flavors are the flavours of credentials of which a call must have one; others are denied with AUTH_TOOWEAK. Nil means
 	// any. A server of package oncrpc knows AUTH_NONE and AUTH_SYS; neither of them proves anything.
-	Flavors []oncrpc.Flavor
+	Flavors []oncrpc.AuthFlavor
 	// Clients are the networks of those who may call; others are denied with AUTH_TOOWEAK, too. Empty means everybody.
 	Clients []netip.Prefix
 	// Logger takes what is agreed on, at level debug; nil means slog.Default().
@@ -43,14 +43,13 @@ func New(cfg Config) oncrpc.Program {
 			0:             {Name: "NULL", Handler: null, NonBlocking: true},
 			ProcConfigure: {Name: "CONF_RDMA", Handler: s.configure, NonBlocking: true},
 		},
-		Authorize: s.authorize,
 	}
 }
 
 // server is the program.
 type server struct {
 	maxCall int
-	flavors []oncrpc.Flavor
+	flavors []oncrpc.AuthFlavor
 	clients []netip.Prefix
 	log     *slog.Logger
 }
@@ -59,6 +58,9 @@ type server struct {
 func (s *server) configure(ctx context.Context, c *oncrpc.Call) error {
 	conn, err := connOf(c)
 	if err != nil {
+		return err
+	}
+	if err := s.authorize(c, conn); err != nil {
 		return err
 	}
 	var req Request

@@ -53,7 +53,7 @@ func (c *call) layOut(p []byte) {
 		return // for an error
 	}
 	c.program = program
-	flavor := oncrpc.Flavor(d.Uint32())
+	flavor := oncrpc.AuthFlavor(d.Uint32())
 	d.Opaque(oncrpc.MaxAuthBody)
 	d.Uint32() // flavour of the verifier
 	d.Opaque(oncrpc.MaxAuthBody)

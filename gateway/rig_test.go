@@ -120,6 +120,15 @@ func dialTCP(tb testing.TB, addr string) *recordmark.Conn {
 	return c
 }
 
+// rootFlavor is what presents rootCred.
+func rootFlavor(tb testing.TB) oncrpc.ClientFlavor {
+	f, err := oncrpc.FixedCred(rootCred(tb))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return f
+}
+
 func rootCred(tb testing.TB) oncrpc.Auth {
 	tb.Helper()
 	cred, err := (&oncrpc.SysCred{Machine: "client"}).Auth()
@@ -133,7 +142,7 @@ func rootCred(tb testing.TB) oncrpc.Auth {
 func file(tb testing.TB, conn oncrpc.Transport, data []byte) (c *nfsclient.Client, root, h nfs3.FH) {
 	tb.Helper()
 	ctx := context.Background()
-	c = nfsclient.New(conn, rootCred(tb))
+	c = nfsclient.New(conn, rootFlavor(tb))
 	root, err := c.Mount(ctx, "/")
 	if err != nil {
 		tb.Fatal(err)

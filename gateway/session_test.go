@@ -254,7 +254,7 @@ func TestUnreachable(t *testing.T) {
 	try := func() []byte {
 		s := dialStream(t, g.addr)
 		defer s.Close()
-		s.send(message(nfsCall(1, nfs3.ProcNull, oncrpc.AuthNone()), nil))
+		s.send(message(nfsCall(1, nfs3.ProcNull, oncrpc.Auth{}), nil))
 		return s.next()
 	}
 	for range 100 {
@@ -328,7 +328,7 @@ func TestRoutes(t *testing.T) {
 			for i, want := range tt.want {
 				conn := dialTCP(t, g.addr)
 				_, before := rec.last()
-				exports, err := nfsclient.Exports(t.Context(), conn, rootCred(t))
+				exports, err := nfsclient.Exports(t.Context(), conn, rootFlavor(t))
 				if err != nil || len(exports) != 1 || exports[0].Path != "/" {
 					t.Errorf("call %d: got exports %v, %v", i, exports, err)
 				}
@@ -535,7 +535,7 @@ func TestGoesWaiting(t *testing.T) {
 func TestHostile(t *testing.T) {
 	srv := nfsServer(t)
 	g := start(t, Config{Dial: overRDMA(t, srv, rpcrdma.Config{})}, recordmark.Config{MaxRecord: 1 << 20})
-	null := message(nfsCall(5, nfs3.ProcNull, oncrpc.AuthNone()), nil)
+	null := message(nfsCall(5, nfs3.ProcNull, oncrpc.Auth{}), nil)
 	lives := func(t *testing.T, s stream) {
 		t.Helper()
 		s.send(null)

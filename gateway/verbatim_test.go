@@ -73,10 +73,10 @@ func TestVerbatim(t *testing.T) {
 		args oncrpc.Marshaler
 		want handed // without the lengths of the call
 	}{
-		{"NULL", nfsCall(1, nfs3.ProcNull, oncrpc.AuthNone()), nil, handed{maxReply: short}},
-		{"XID 0", nfsCall(0, nfs3.ProcNull, oncrpc.AuthNone()), nil, handed{maxReply: short}},
+		{"NULL", nfsCall(1, nfs3.ProcNull, oncrpc.Auth{}), nil, handed{maxReply: short}},
+		{"XID 0", nfsCall(0, nfs3.ProcNull, oncrpc.Auth{}), nil, handed{maxReply: short}},
 		{"GETATTR", nfsCall(2, nfs3.ProcGetAttr, sys), &nfs3.GetAttrArgs{File: h}, handed{maxReply: short + nfs3.GetAttrMax}},
-		{"GETATTR without credential", nfsCall(3, nfs3.ProcGetAttr, oncrpc.AuthNone()), &nfs3.GetAttrArgs{File: h}, handed{maxReply: short + nfs3.GetAttrMax}},
+		{"GETATTR without credential", nfsCall(3, nfs3.ProcGetAttr, oncrpc.Auth{}), &nfs3.GetAttrArgs{File: h}, handed{maxReply: short + nfs3.GetAttrMax}},
 		{"GETATTR of garbage", nfsCall(4, nfs3.ProcGetAttr, sys), words{65}, handed{maxReply: short + nfs3.GetAttrMax}},
 		{"READ of little", nfsCall(5, nfs3.ProcRead, sys), read(100), handed{results: []int{100}, maxReply: short + nfs3.ReadMax}},
 		{"READ of much", nfsCall(6, nfs3.ProcRead, sys), read(60_000), handed{results: []int{60_000}, maxReply: short + nfs3.ReadMax}},

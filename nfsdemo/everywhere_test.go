@@ -55,7 +55,7 @@ func TestEverywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			conn := connect(t, newServer(t, fs))
-			cred, err := root.Auth()
+			cred, err := oncrpc.AuthSys(*root)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +73,7 @@ func TestEverywhere(t *testing.T) {
 type session struct {
 	ctx    context.Context
 	conn   oncrpc.Transport
-	cred   oncrpc.Auth
+	cred   oncrpc.ClientFlavor
 	client *nfsclient.Client
 	at     map[string]nfs3.FH
 }

@@ -33,7 +33,7 @@ func mount(ctx context.Context, addr, path string) (*nfsfs.FS, *redial.Conn, err
 		return nil, nil, err
 	}
 	// Who calls.
-	cred, err := (&oncrpc.SysCred{Machine: "example", UID: 0, GID: 0}).Auth()
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "example", UID: 0, GID: 0})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -42,7 +42,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer conn.Close()
-	cred, err := (&oncrpc.SysCred{Machine: "example", UID: 0, GID: 0}).Auth()
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "example", UID: 0, GID: 0})
 	if err != nil {
 		log.Fatal(err)
 	}

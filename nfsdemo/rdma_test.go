@@ -99,7 +99,7 @@ func newRig(tb testing.TB, between provider, size int) *rig {
 		tb.Fatal(err)
 	}
 	r.conn = between.connect(tb, newServer(tb, r.fs))
-	cred, err := root.Auth()
+	cred, err := oncrpc.AuthSys(*root)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -213,7 +213,7 @@ func (s *station) connect(cfg redial.Config) (*redial.Conn, *nfsclient.Client, n
 		conn.Close()
 		<-conn.Done()
 	})
-	cred, err := root.Auth()
+	cred, err := oncrpc.AuthSys(*root)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -153,11 +153,11 @@ func TestHeaderAnswers(t *testing.T) {
 	s.Handle(
 		oncrpc.Program{Number: testProgram, Version: 7},
 		oncrpc.Program{Number: testProgram, Version: 5},
-		oncrpc.Program{Number: 99, Version: 1, Authorize: func(c *oncrpc.Call) error {
+		oncrpc.Program{Number: 99, Version: 1, Authorize: func(_ context.Context, c *oncrpc.Call) (context.Context, error) {
 			if c.Procedure == 2 {
 				panic("nobody may know")
 			}
-			return &oncrpc.AuthError{Stat: oncrpc.AuthRejectedCred}
+			return nil, &oncrpc.AuthError{Stat: oncrpc.AuthRejectedCred}
 		}, Procedures: []oncrpc.Procedure{{}, {Handler: nil}, {Handler: func(context.Context, *oncrpc.Call) error { return nil }},
 			{Handler: func(context.Context, *oncrpc.Call) error { return nil }}}},
 	)

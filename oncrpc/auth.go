@@ -4,14 +4,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Flavor is an authentication flavour (RFC 5531 section 8.2).
-type Flavor uint32
+// AuthFlavor is the number of an authentication flavour (RFC 5531 section 8.2).
+type AuthFlavor uint32
 
 // Flavours that have names here. Calls may carry others as opaque bytes.
 const (
-	FlavorNone Flavor = 0 // AUTH_NONE
-	FlavorSys  Flavor = 1 // AUTH_SYS, RFC 5531 appendix A
-	FlavorGSS  Flavor = 6 // RPCSEC_GSS, RFC 2203
+	FlavorNone AuthFlavor = 0 // AUTH_NONE
+	FlavorSys  AuthFlavor = 1 // AUTH_SYS, RFC 5531 appendix A
+	FlavorGSS  AuthFlavor = 6 // RPCSEC_GSS, RFC 2203
 )
 
 // MaxAuthBody is the largest body of a credential or verifier in bytes
@@ -20,7 +20,7 @@ const MaxAuthBody = 400
 
 // Auth is a credential or a verifier: opaque_auth of RFC 5531 section 8.2.
 type Auth struct {
-	Flavor Flavor
+	Flavor AuthFlavor
 	Body   []byte
 }
 
@@ -30,12 +30,9 @@ func (a *Auth) encode(e *xdr.Encoder) {
 }
 
 func (a *Auth) decode(d *xdr.Decoder) {
-	a.Flavor = Flavor(d.Uint32())
+	a.Flavor = AuthFlavor(d.Uint32())
 	a.Body = d.Opaque(MaxAuthBody)
 }
-
-// AuthNone is the credential that says nothing.
-func AuthNone() Auth { return Auth{} }
 
 // Limits of AUTH_SYS (RFC 5531 appendix A).
 const (

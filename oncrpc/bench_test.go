@@ -16,6 +16,14 @@ func benchCredentials() map[string]oncrpc.Auth {
 	}
 }
 
+func flavorOf(tb testing.TB, cred oncrpc.Auth) oncrpc.ClientFlavor {
+	f, err := oncrpc.FixedCred(cred)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return f
+}
+
 func BenchmarkCallHeader(b *testing.B) {
 	for name, cred := range benchCredentials() {
 		h := oncrpc.CallHeader{XID: 1, RPCVersion: oncrpc.Version, Program: testProgram, Version: testVersion, Procedure: 1, Cred: cred}
@@ -92,7 +100,7 @@ func BenchmarkCall(b *testing.B) {
 	for name, cred := range benchCredentials() {
 		b.Run(name, func(b *testing.B) {
 			conn, _ := connection(b)
-			c := oncrpc.NewClient(&answered{conn, reply}, testProgram, testVersion, cred)
+			c := oncrpc.NewClient(&answered{conn, reply}, testProgram, testVersion, flavorOf(b, cred))
 			var args, res word
 			r := oncrpc.Request{Procedure: 1, Args: &args, Reply: &res, MaxReply: 4}
 			b.ReportAllocs()

@@ -1,6 +1,7 @@
 package oncrpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"sync"
@@ -46,30 +47,45 @@ type Request struct {
 type Client struct {
 	t             Transport
 	program, vers uint32
+	flavor        ClientFlavor
+	fixed         bool   // header has credential and verifier, too, and nothing is made anew
 	header        []byte // of a call, with xid and procedure left 0
-	err           error  // why there is none
 	calls         sync.Pool
 }
 
 // The procedure word in a call header: behind xid, mtype, rpcvers, prog, vers.
 const procedureOffset = 5 * 4
 
-// NewClient returns a client of a program that presents cred with each call. With a
-// credential that is too long, every call fails with an error that wraps xdr.ErrLimit.
-func NewClient(t Transport, program, version uint32, cred Auth) *Client {
-	h := CallHeader{RPCVersion: Version, Program: program, Version: version, Cred: cred}
+// NewClient returns a client of a program whose calls are of that flavour; nil is AuthNone.
+func NewClient(t Transport, program, version uint32, flavor ClientFlavor) *Client {
+	if flavor == nil {
+		flavor = authNone
+	}
+	h := CallHeader{RPCVersion: Version, Program: program, Version: version}
 	var e xdr.Encoder
-	h.Encode(&e)
-	return &Client{t: t, program: program, vers: version, header: e.Message().Inline, err: e.Err()}
+	h.encodeToProcedure(&e)
+	f, fixed := flavor.(*fixedCred)
+	if fixed {
+		e.Raw(f.sealed)
+	}
+	return &Client{t: t, program: program, vers: version, flavor: flavor, fixed: fixed, header: e.Message().Inline}
 }
 
 // Transport returns the connection that the client uses.
 func (c *Client) Transport() Transport { return c.t }
 
+// Program returns number and version of the program that the client calls.
+func (c *Client) Program() (number, version uint32) { return c.program, c.vers }
+
 // call is the memory of one call.
 type call struct {
 	Exchange
-	enc xdr.Encoder
+	client    *Client
+	procedure uint32
+	enc       xdr.Encoder
+	args      xdr.Encoder // with a flavour that makes enc anew for each transmission
+	plain     xdr.Message // what is in args
+	check     ReplyCheck  // of the last of these
 }
 
 // Call calls a procedure: Do with the defaults.
@@ -88,37 +104,68 @@ func (c *Client) Do(ctx context.Context, r *Request) error {
 }
 
 func (c *Client) do(ctx context.Context, r *Request) error {
-	if c.err != nil {
-		return c.err
-	}
 	x, _ := c.calls.Get().(*call)
 	if x == nil {
 		x = new(call)
 	}
 	defer c.put(x)
-	x.enc.Raw(c.header)
-	binary.BigEndian.PutUint32(x.enc.Message().Inline[procedureOffset:], r.Procedure)
-	if r.Args != nil {
-		r.Args.MarshalXDR(&x.enc)
+	var args xdr.Message
+	if c.fixed {
+		x.enc.Raw(c.header)
+		x.patch(0, r.Procedure)
+		if r.Args != nil {
+			r.Args.MarshalXDR(&x.enc)
+		}
+		x.Call = x.enc.Message()
+		args = x.Call
+	} else {
+		x.client, x.procedure, x.sealer = c, r.Procedure, x
+		if r.Args != nil {
+			r.Args.MarshalXDR(&x.args)
+		}
+		args = x.args.Message()
 	}
-	x.Call = x.enc.Message()
-	defer x.Call.Release()
-	if err := x.enc.Err(); err != nil {
+	defer args.Release()
+	if err := cmp.Or(x.enc.Err(), x.args.Err()); err != nil {
 		return err
 	}
+	for last := false; ; last = true {
+		if !c.fixed {
+			if err := c.flavor.Ready(ctx, c); err != nil {
+				return err
+			}
+		}
+		err := c.transmit(ctx, x, r)
+		if denial, ok := err.(*AuthError); !ok || last || x.check == nil || !x.check.Denied(denial) {
+			return err
+		}
+	}
+}
+
+// transmit sends a call, as often as the transport must, and takes its reply apart.
+func (c *Client) transmit(ctx context.Context, x *call, r *Request) error {
 	x.MaxReply = r.MaxReply
 	if x.MaxReply == 0 {
 		x.MaxReply = DefaultMaxReply
 	}
 	x.MaxReply += replyHeaderMin
 	x.Results, x.Repeat = r.Results, r.Repeat
+	if !c.fixed {
+		x.MaxReply += c.flavor.Slack()
+		if !c.flavor.Places() {
+			for _, p := range r.Results {
+				x.MaxReply += xdr.RoundUp(len(p))
+			}
+			x.Results = nil
+		}
+	}
 	err := c.t.RoundTrip(ctx, &x.Exchange)
 	r.Repeated = x.Repeated
 	if err != nil {
 		return err
 	}
 	defer x.Release()
-	if err := decodeReply(&x.Reply); err != nil {
+	if err := decodeReply(&x.Reply, x.check); err != nil {
 		return err
 	}
 	if r.Reply != nil {
@@ -127,8 +174,31 @@ func (c *Client) do(ctx context.Context, r *Request) error {
 	return replyError(x.Reply.Finish())
 }
 
+// seal makes the message of a transmission.
+func (x *call) seal(xid uint32) error {
+	x.enc.Reset()
+	x.enc.Raw(x.client.header)
+	x.patch(xid, x.procedure)
+	x.plain = x.args.Message()
+	var err error
+	if x.check, err = x.client.flavor.Seal(&x.enc, &x.plain); err != nil {
+		return err
+	}
+	x.Call = x.enc.Message()
+	return x.enc.Err()
+}
+
+// patch writes transaction id and procedure into the header.
+func (x *call) patch(xid, procedure uint32) {
+	b := x.enc.Message().Inline
+	binary.BigEndian.PutUint32(b, xid)
+	binary.BigEndian.PutUint32(b[procedureOffset:], procedure)
+}
+
 func (c *Client) put(x *call) {
 	x.enc.Reset()
+	x.args.Reset()
 	x.Exchange = Exchange{}
+	x.client, x.check, x.plain = nil, nil, xdr.Message{}
 	c.calls.Put(x)
 }

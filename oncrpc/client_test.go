@@ -173,8 +173,7 @@ func TestClientEncodeError(t *testing.T) {
 	if err := c.Call(context.Background(), 1, nil, nil); err != nil { // the same memory
 		t.Errorf("next call: %v", err)
 	}
-	c = oncrpc.NewClient(tr, testProgram, testVersion, oncrpc.Auth{Flavor: 9, Body: make([]byte, 401)})
-	if err := c.Call(context.Background(), 1, nil, nil); !errors.Is(err, xdr.ErrLimit) {
+	if _, err := oncrpc.FixedCred(oncrpc.Auth{Flavor: 9, Body: make([]byte, 401)}); !errors.Is(err, xdr.ErrLimit) {
 		t.Errorf("with a credential of 401 bytes: got %v, want ErrLimit", err)
 	}
 }
@@ -224,7 +223,7 @@ func TestCallError(t *testing.T) {
 // Calls cost no memory of their own.
 func TestClientAllocations(t *testing.T) {
 	tr := &free{reply: unhex(t, accepted+"00000000 0000002a")}
-	c := oncrpc.NewClient(tr, testProgram, testVersion, mustSys(oncrpc.SysCred{Machine: "m"}))
+	c := oncrpc.NewClient(tr, testProgram, testVersion, mustAuthSys(oncrpc.SysCred{Machine: "m"}))
 	args, reply := &bulk{data: make([]byte, 100)}, new(word)
 	ctx := context.Background()
 	if n := testing.AllocsPerRun(200, func() {

@@ -13,6 +13,11 @@ var (
 	// ErrProcUnavail is what a handler returns for a procedure that is not there:
 	// the caller gets PROC_UNAVAIL.
 	ErrProcUnavail = errors.New("procedure unavailable")
+	// ErrDrop is what a ServerFlavor or a handler returns for a call that is to have no answer. On a
+	// connection that loses nothing, its caller waits until he gives up.
+	ErrDrop = errors.New("call dropped")
+	// ErrHandled: a server has that version of the program already.
+	ErrHandled = errors.New("program is served already")
 	// ErrServerClosed is returned by the Serve functions of the transports after
 	// Shutdown or Close. It wraps net.ErrClosed.
 	ErrServerClosed error = serverClosed{}

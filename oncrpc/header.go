@@ -21,14 +21,25 @@ type CallHeader struct {
 
 // Encode appends the header to e.
 func (h *CallHeader) Encode(e *xdr.Encoder) {
+	h.encodeToProcedure(e)
+	h.Cred.encode(e)
+	h.Verf.encode(e)
+}
+
+// EncodeToCred appends the header up to the end of the credential: what the verifier of a call may be
+// a checksum of, as that of RPCSEC_GSS is (RFC 2203 section 5.3.1).
+func (h *CallHeader) EncodeToCred(e *xdr.Encoder) {
+	h.encodeToProcedure(e)
+	h.Cred.encode(e)
+}
+
+func (h *CallHeader) encodeToProcedure(e *xdr.Encoder) {
 	e.Uint32(h.XID)
 	e.Uint32(uint32(MsgCall))
 	e.Uint32(h.RPCVersion)
 	e.Uint32(h.Program)
 	e.Uint32(h.Version)
 	e.Uint32(h.Procedure)
-	h.Cred.encode(e)
-	h.Verf.encode(e)
 }
 
 // decode reads a call header up to what a server must answer with an error of its
@@ -65,17 +76,16 @@ func (h *CallHeader) decode(d *xdr.Decoder) error {
 const replyHeaderMin = 3*4 + 8 + 4
 
 // encodeSuccess appends the header of a reply with results.
-func encodeSuccess(e *xdr.Encoder, xid uint32) {
+func encodeSuccess(e *xdr.Encoder, xid uint32, verf *Auth) {
 	e.Uint32(xid)
 	e.Uint32(uint32(MsgReply))
 	e.Uint32(msgAccepted)
-	e.Uint32(uint32(FlavorNone))
-	e.Uint32(0)
+	verf.encode(e)
 	e.Uint32(uint32(Success))
 }
 
 // encodeError appends a whole reply that says err.
-func encodeError(e *xdr.Encoder, xid uint32, err error) {
+func encodeError(e *xdr.Encoder, xid uint32, verf *Auth, err error) {
 	e.Uint32(xid)
 	e.Uint32(uint32(MsgReply))
 	switch err := err.(type) {
@@ -90,8 +100,7 @@ func encodeError(e *xdr.Encoder, xid uint32, err error) {
 		e.Uint32(uint32(err.Stat))
 	case *AcceptError:
 		e.Uint32(msgAccepted)
-		e.Uint32(uint32(FlavorNone))
-		e.Uint32(0)
+		verf.encode(e)
 		e.Uint32(uint32(err.Stat))
 		if err.Stat == ProgMismatch {
 			e.Uint32(err.Low)
@@ -100,10 +109,14 @@ func encodeError(e *xdr.Encoder, xid uint32, err error) {
 	}
 }
 
-// answerTo returns what a caller is told of a handler's error: an *AcceptError, an
-// *AuthError or a *VersionError. What another server told the handler is not among
-// them: the caller would take it for an answer to his own call.
-func answerTo(err error) error {
+// Outcome returns how a call ends for its caller of which the handler, or the Handler that an interceptor
+// calls, has returned err: nil if he gets results; an *AcceptError, an *AuthError or a *VersionError, which is what
+// he is told; or ErrDrop if he gets no answer. What another server told the handler, a *CallError, is not
+// among them, but SYSTEM_ERR: the caller would take it for an answer to his own call.
+func Outcome(err error) error {
+	if err == nil {
+		return nil
+	}
 	var (
 		call    *CallError
 		accept  *AcceptError
@@ -113,6 +126,8 @@ func answerTo(err error) error {
 	)
 	switch {
 	case errors.As(err, &call):
+	case errors.Is(err, ErrDrop):
+		return ErrDrop
 	case errors.As(err, &version):
 		return version
 	case errors.As(err, &auth) && auth.Stat != AuthOK:
@@ -135,9 +150,9 @@ func replyError(err error) error {
 	return fmt.Errorf("%w: %w", ErrReply, err)
 }
 
-// decodeReply reads a reply up to the results. The error is the server's answer, or
-// wraps ErrReply.
-func decodeReply(d *xdr.Decoder) error {
+// decodeReply reads a reply up to the results, with what a flavour has to say about it, if check is not
+// nil. The error is the server's answer, or wraps ErrReply.
+func decodeReply(d *xdr.Decoder, check ReplyCheck) error {
 	d.Uint32() // xid, the transport's
 	if MsgType(d.Uint32()) != MsgReply {
 		d.Fail(xdr.ErrValue)
@@ -147,8 +162,20 @@ func decodeReply(d *xdr.Decoder) error {
 		var verf Auth
 		verf.decode(d)
 		stat := AcceptStat(d.Enum(uint32(SystemErr)))
-		if d.Err() != nil || stat == Success {
+		if d.Err() != nil {
 			break
+		}
+		if check != nil {
+			v := verf // which need not be on the heap for calls without check
+			if err := check.Verify(&v); err != nil {
+				return replyError(fmt.Errorf("verifier: %w", err))
+			}
+		}
+		if stat == Success {
+			if check != nil {
+				return replyError(check.Open(d))
+			}
+			return nil
 		}
 		e := &AcceptError{Stat: stat}
 		if stat == ProgMismatch {

@@ -39,6 +39,14 @@ var callHeaders = []struct {
 	},
 }
 
+func mustAuthSys(c oncrpc.SysCred) oncrpc.ClientFlavor {
+	f, err := oncrpc.AuthSys(c)
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
 func mustSys(c oncrpc.SysCred) oncrpc.Auth {
 	a, err := c.Auth()
 	if err != nil {
@@ -102,7 +110,7 @@ func TestCallHeaderTruncated(t *testing.T) {
 
 // A client's calls look so too.
 func TestClientHeader(t *testing.T) {
-	cred, err := (&oncrpc.SysCred{Machine: "(none)"}).Auth()
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "(none)"})
 	if err != nil {
 		t.Fatal(err)
 	}

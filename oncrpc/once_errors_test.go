@@ -78,11 +78,11 @@ func TestOnceAuthorize(t *testing.T) {
 	s := newServer(t, oncrpc.ServerConfig{})
 	s.Handle(oncrpc.Program{Number: testProgram, Version: testVersion,
 		Procedures: []oncrpc.Procedure{{}, {Handler: n.handle, NonBlocking: true, Once: true}},
-		Authorize: func(*oncrpc.Call) error {
+		Authorize: func(ctx context.Context, _ *oncrpc.Call) (context.Context, error) {
 			if deny {
-				return &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak}
+				return nil, &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak}
 			}
-			return nil
+			return ctx, nil
 		}})
 	call := callBytes(0x01020304, 1)
 	dispatchFrom(t, s, peerA, call)

@@ -14,9 +14,16 @@ type Program struct {
 	// Procedures by number. One without a Handler is unavailable, except that
 	// procedure 0 then does nothing, as RFC 5531 section 12.1 asks of it.
 	Procedures []Procedure
-	// Authorize, if set, is asked before each call but those of procedure 0. It returns an *AuthError to deny
-	// it. It must not block.
-	Authorize func(*Call) error
+	// Authorize, if set, is asked before each call but those of procedure 0 is executed. It returns an
+	// *AuthError to deny it, and otherwise the context that the handler gets: ctx, or one with what it
+	// has found out. It may block; therefore no handler of the program but procedure 0's is
+	// NonBlocking.
+	//
+	// It is not asked again for a call that is answered with the results of an earlier copy: those
+	// belong to the same caller, to whom their execution was allowed.
+	Authorize func(ctx context.Context, c *Call) (context.Context, error)
+	// Replay, if set, takes the place of the server's reply cache for the procedures that are Once.
+	Replay Replay
 }
 
 // Procedure is one procedure of a program.
@@ -30,8 +37,8 @@ type Procedure struct {
 	NonBlocking bool
 	// Once procedures must not be executed twice for a call that the client sends again, having lost its
 	// connection, as NFS's CREATE and REMOVE must not: the server keeps their replies for a while (ServerConfig.ReplyCache). A call
-	// is the same if transaction id, caller (his IP address, whatever the port), program, version, procedure, credential (but for the
-	// stamp of AUTH_SYS), verifier and inline arguments are, over whichever of the server's transports it comes.
+	// is the same if transaction id, caller (his IP address, whatever the port, his flavour and Identity), program, version, procedure and
+	// inline arguments are, over whichever of the server's transports it comes.
 	//
 	// If the first call has been executed, its reply answers the later one. If it is being executed, the later one
 	// waits; of several the last one, the others are dropped. Kept is a reply that the handler gave by
@@ -65,13 +72,30 @@ type Call struct {
 	// Conn is the connection the call came on.
 	Conn Transport
 
-	sys    SysCred
-	enc    xdr.Encoder
-	in     Incoming
-	proc   *Procedure
-	prog   *Program
-	server *Server
-	once   *onceCall // in the server's cache of replies
+	in         Incoming
+	proc       *Procedure // nil: there is none
+	prog       *Program   // nil: there is none
+	server     *Server
+	refusal    error     // why it is not executed
+	flavor     *acceptor // to be asked still
+	acceptance Acceptance
+	replay     Replay // to be told how it ends
+	arrival    Arrival
+	onWorker   bool
+	enc        xdr.Encoder
+	apart      bool        // enc has the results alone, which are put into out, behind the header
+	out        xdr.Encoder // of such a reply
+	plain      xdr.Message // what is in enc then
+	sys        SysCred
+	key        []byte // memory of the identity's
+}
+
+// Identity returns who calls, as the flavour of the call has found out. It is valid until the handler returns.
+func (c *Call) Identity() Identity {
+	if id := c.acceptance.Identity; id != nil {
+		return id
+	}
+	return nobodyInParticular{}
 }
 
 // Sys returns the AUTH_SYS credential of the call, if it has one. It is valid until
@@ -80,7 +104,30 @@ func (c *Call) Sys() (*SysCred, bool) {
 	return &c.sys, c.Cred.Flavor == FlavorSys
 }
 
-// Release ends the reply: it is for the transport that sent it.
-func (c *Call) Release() { c.server.finished(c) }
+// names returns program and procedure as they are logged: by name, or else by number.
+func (c *Call) names() (program, procedure any) {
+	program, procedure = c.Program, c.Procedure
+	if c.prog != nil && c.prog.Name != "" {
+		program = c.prog.Name
+	}
+	if c.proc != nil && c.proc.Name != "" {
+		procedure = c.proc.Name
+	}
+	return program, procedure
+}
+
+// beginResults prepares for results to be encoded: behind the header, unless somebody is to have them alone.
+func (c *Call) beginResults() {
+	a := &c.acceptance
+	if c.apart = a.Wrapper != nil || c.replay != nil; !c.apart {
+		encodeSuccess(&c.enc, c.XID, &a.Verifier)
+	}
+}
+
+// owner is the call that a transport has replied to, when its reply has left.
+type owner Call
+
+// Release takes the call back.
+func (o *owner) Release() { o.server.finished((*Call)(o)) }
 
 func nullProcedure(context.Context, *Call) error { return nil }

@@ -9,87 +9,131 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// maxKeptReply is the longest reply in bytes that is kept.
-const maxKeptReply = 4 << 10
+// maxKeptResults is the length in bytes of the longest results that are kept: those of a reply of
+// 4 KiB.
+const maxKeptResults = 4<<10 - replyHeaderMin
 
 // maxReplyAge is how long a reply counts. It is longer than clients take to connect again, and bounds what happens to one that
 // uses its transaction ids again, having been started anew.
 const maxReplyAge = 10 * time.Minute
 
-// replyCache keeps the replies of procedures that must be executed once, for clients that did not get them and call again: what
-// is known as duplicate request cache. It belongs to a server, not to a connection, because they do so over another one.
+// replyCache keeps the results of procedures that must be executed once, for clients that did not get them and call again: what
+// is known as duplicate request cache. It belongs to a server, not to a connection, because they do so over another one. It is
+// a Replay.
 type replyCache struct {
 	seed maphash.Seed
-	max  int // replies
+	max  int // results
 
 	mu          sync.Mutex // guards what follows, and the calls in it
 	calls       map[replyKey]*onceCall
 	kept        int
-	first, last *onceCall // those with a reply, oldest first
+	first, last *onceCall // those with results, oldest first
 }
 
-// onceCall is a call that is being executed, or its reply.
+// onceCall is a call that is being executed, or its results: the State of an Arrival.
 type onceCall struct {
-	key    replyKey
-	reply  []byte    // nil until there is one; then it never changes, for it may be on its way
-	since  time.Time // of the reply
-	waiter *Call     // the last one of the same key that has arrived meanwhile
-	next   *onceCall // completed after this one
+	key     replyKey
+	done    bool
+	results []byte
+	since   time.Time // of the results
+	waiter  *Arrival  // the last one of the same key that has arrived meanwhile
+	next    *onceCall // completed after this one
 }
 
-// newReplyCache returns a cache of max replies, or nil for none.
-func newReplyCache(max int) *replyCache {
+// newReplyCache returns a cache of max results, or nil for none.
+func newReplyCache(max int) Replay {
 	if max < 0 {
 		return nil
 	}
 	return &replyCache{seed: maphash.MakeSeed(), max: max, calls: make(map[replyKey]*onceCall)}
 }
 
-// arrive enters a call. It returns true if c shall be executed. Otherwise c is answered with reply, or without one waits for
-// that of an earlier call, and takes the place of one that did so.
-func (r *replyCache) arrive(c *Call) (execute bool, reply []byte, displaced *Call) {
-	k, ok := makeKey(r.seed, c)
+// Arrive enters a call. It is executed unless it is the copy of another, whose results answer it, now or when there are some.
+//
+// A client calls again when it has lost its connection, which the server may not know yet. So the latest of the calls that wait for
+// one and the same results gets them, and those before it are dropped.
+func (r *replyCache) Arrive(a *Arrival) bool {
+	k, ok := makeKey(r.seed, a.Call)
 	if !ok {
-		return true, nil, nil
+		return true
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	o := r.calls[k]
-	switch {
-	case o == nil, o.reply != nil && time.Since(o.since) > maxReplyAge:
-		c.once = &onceCall{key: k}
-		r.calls[k] = c.once
-		return true, nil, nil
-	case o.reply != nil:
-		return false, o.reply, nil
+	if o == nil || o.done && time.Since(o.since) > maxReplyAge {
+		o = &onceCall{key: k}
+		a.State, r.calls[k] = o, o
+		r.mu.Unlock()
+		return true
 	}
-	displaced, o.waiter = o.waiter, c
-	return false, nil, displaced
+	if o.done {
+		r.mu.Unlock()
+		a.Answer(o.results) // which do not change any more
+		return false
+	}
+	var displaced *Arrival
+	displaced, o.waiter = o.waiter, a
+	r.mu.Unlock()
+	if displaced != nil {
+		displaced.Drop()
+	}
+	return false
 }
 
-// complete keeps the reply of an executed call, if it can be kept. The call that waits for it, if any, is answered with reply, or without
-// one cannot be.
-func (r *replyCache) complete(o *onceCall, m *xdr.Message) (waiter *Call, reply []byte) {
-	if len(m.Bulk) == 0 && len(m.Inline) <= maxKeptReply {
-		reply = bytes.Clone(m.Inline)
-		return r.keep(o, reply), reply
+// Executed keeps the results of a call, if they can be kept, and answers the one that waits for them. That one cannot have bulk
+// data, which is given back when it has been sent the first time.
+func (r *replyCache) Executed(a *Arrival, m *xdr.Message) {
+	o, ok := a.State.(*onceCall)
+	if !ok {
+		return
+	}
+	if len(m.Bulk) == 0 && len(m.Inline) <= maxKeptResults {
+		results := bytes.Clone(m.Inline)
+		if waiter := r.keep(o, results); waiter != nil {
+			waiter.Answer(results)
+		}
+		return
 	}
 	r.mu.Lock()
 	delete(r.calls, o.key)
-	waiter, o.waiter = o.waiter, nil
+	waiter := o.waiter
+	o.waiter = nil
 	r.mu.Unlock()
-	if waiter != nil && len(m.Bulk) == 0 {
-		reply = bytes.Clone(m.Inline)
+	switch {
+	case waiter == nil:
+	case len(m.Bulk) > 0:
+		waiter.Drop()
+	default:
+		waiter.Answer(m.Inline)
 	}
-	return waiter, reply
 }
 
-// keep keeps a reply, in place of the oldest one if there are too many.
-func (r *replyCache) keep(o *onceCall, reply []byte) (waiter *Call) {
+// Failed forgets a call that is answered with an error. That may be so because its connection has ended while
+// arguments were fetched; thus the call that waits takes its place, and is executed itself.
+func (r *replyCache) Failed(a *Arrival) {
+	o, ok := a.State.(*onceCall)
+	if !ok {
+		return
+	}
+	r.mu.Lock()
+	waiter := o.waiter
+	o.waiter = nil
+	if waiter == nil {
+		delete(r.calls, o.key)
+	} else {
+		waiter.State = o
+	}
+	r.mu.Unlock()
+	if waiter != nil {
+		waiter.Execute()
+	}
+}
+
+// keep keeps results, in place of the oldest one if there are too many.
+func (r *replyCache) keep(o *onceCall, results []byte) (waiter *Arrival) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	waiter, o.waiter = o.waiter, nil
-	o.reply, o.since = reply, time.Now()
+	o.done, o.results, o.since = true, results, time.Now()
 	if r.last == nil {
 		r.first = o
 	} else {
@@ -102,19 +146,6 @@ func (r *replyCache) keep(o *onceCall, reply []byte) (waiter *Call) {
 		}
 		r.first = r.first.next
 		r.kept--
-	}
-	return waiter
-}
-
-// fail forgets a call that was not executed. The one that waited for its reply takes its place, and shall be executed.
-func (r *replyCache) fail(o *onceCall) (waiter *Call) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	waiter, o.waiter = o.waiter, nil
-	if waiter == nil {
-		delete(r.calls, o.key)
-	} else {
-		waiter.once = o
 	}
 	return waiter
 }

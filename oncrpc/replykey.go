@@ -8,7 +8,7 @@ import (
 )
 
 // replyKey tells a call that is sent again from all others. The sum is there because clients begin with the same
-// transaction ids after a restart, and may share an address.
+// transaction ids after a restart, and may share an address. Arguments count as a flavour has unwrapped them.
 type replyKey struct {
 	ip        netip.Addr // of the caller, without its port: he comes back with another one
 	name      string     // instead, if its address is of another kind
@@ -16,7 +16,8 @@ type replyKey struct {
 	program   uint32
 	version   uint32
 	procedure uint32
-	sum       uint64 // of credential, verifier and inline arguments
+	sum       uint64 // of the identity and the inline arguments
+	flavor    AuthFlavor
 }
 
 // makeKey returns the key of a call whose header is decoded. There is none if bulk data that is still to be fetched has
@@ -29,25 +30,16 @@ func makeKey(seed maphash.Seed, c *Call) (k replyKey, ok bool) {
 	}
 	k.ip, k.name = caller(c.Conn.RemoteAddr())
 	k.xid, k.program, k.version, k.procedure = c.XID, c.Program, c.Version, c.Procedure
+	k.flavor = c.Cred.Flavor
+	// The identity and not the credential, which a flavour may make anew for each transmission.
+	c.key = c.Identity().AppendKey(append(c.key[:0], 0, 0, 0, 0))
+	binary.BigEndian.PutUint32(c.key, uint32(len(c.key)))
 	var h maphash.Hash
 	h.SetSeed(seed)
-	c.Cred.sum(&h)
-	c.Verf.sum(&h)
+	h.Write(c.key)
 	h.Write(rest)
 	k.sum = h.Sum64()
 	return k, true
-}
-
-func (a *Auth) sum(h *maphash.Hash) {
-	var b [8]byte
-	binary.BigEndian.PutUint32(b[:], uint32(a.Flavor))
-	binary.BigEndian.PutUint32(b[4:], uint32(len(a.Body)))
-	h.Write(b[:])
-	body := a.Body
-	if a.Flavor == FlavorSys && len(body) >= 4 {
-		body = body[4:] // a stamp that means nothing (RFC 5531 appendix A), and may be the time
-	}
-	h.Write(body)
 }
 
 // caller returns the IP address in a, or else a's string.

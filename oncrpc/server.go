@@ -30,7 +30,25 @@ type ServerConfig struct {
 	// Incoming says, on any goroutine; until then Shutdown waits for it. It runs on the goroutine that received the
 	// call, and must not block.
 	Forward func(Incoming)
+	// Flavors are the flavours whose calls are accepted; calls of others are denied with AUTH_BADCRED. Nil
+	// means AcceptNone and AcceptSys, which a longer list has to name, too. Of two of the same number the
+	// first counts. Other flavours may block, and so what they accept runs on a worker, NonBlocking or not.
+	Flavors []ServerFlavor
+	// Interceptors are around the execution of each call, the first outermost.
+	Interceptors []ServerInterceptor
 }
+
+// ServerInterceptor is around the execution of a call: it calls next, which returns how the call ends (Outcome tells what that is to the
+// caller), and returns that, or something else. It may give next another context.
+//
+// Next authorizes the call and runs its handler. It returns what either does, and also what the server finds wrong: arguments that cannot
+// be decoded, a procedure that is not there, a panic, results that cannot be encoded. A call that is refused before, because there is no such program or
+// its flavour denies it, comes along, too: next returns the refusal, and the caller gets that, whatever
+// the interceptor returns. Not seen are calls without a header that can be decoded, calls that flavours answer themselves, and calls that are
+// answered with the results of an earlier copy.
+//
+// It runs where the handler does: for one that is NonBlocking, it must not block either.
+type ServerInterceptor func(ctx context.Context, c *Call, next Handler) error
 
 // Server dispatches calls to the programs registered with it. Transports bring the
 // calls: rpcrdma.Serve, recordmark.Serve, Transport.Serve.
@@ -39,7 +57,9 @@ type Server struct {
 	programs atomic.Pointer[programs]
 	workers  workers
 	calls    sync.Pool
-	replies  *replyCache    // nil: none are kept
+	replies  Replay // nil: none are kept
+	flavors  []acceptor
+	handler  Handler        // of all calls, with the interceptors
 	forward  func(Incoming) // nil: nobody
 	stats    serverStats
 	inflight atomic.Int64  // calls, and closing once there shall be no more
@@ -95,7 +115,9 @@ func NewServer(cfg ServerConfig) *Server {
 		s.log = slog.Default()
 	}
 	s.workers.max = cmp.Or(cfg.MaxConcurrent, 256)
-	s.workers.run = s.execute
+	s.workers.run = s.work
+	s.flavors = acceptors(cfg.Flavors)
+	s.handler = s.intercepted(cfg.Interceptors)
 	s.replies = newReplyCache(cmp.Or(cfg.ReplyCache, 4096))
 	s.programs.Store(&programs{})
 	return s
@@ -148,9 +170,8 @@ func (s *Server) Stats() ServerStats {
 	}
 }
 
-// Dispatch executes a call. It is for transports, which call it on the goroutine
-// that received the call; it returns when a non-blocking handler has run, or at once.
-func (s *Server) Dispatch(in Incoming) {
+// dispatch executes a call: it returns when a non-blocking handler has run, or at once.
+func (s *Server) dispatch(in Incoming) {
 	if s.inflight.Add(1)&closing != 0 {
 		s.stats.dropped.Add(1)
 		in.Drop()
@@ -166,110 +187,196 @@ func (s *Server) Dispatch(in Incoming) {
 	c, _ := s.calls.Get().(*Call)
 	if c == nil {
 		c = &Call{server: s}
+		c.arrival.Call, c.acceptance.call = c, c
 	}
 	c.in, c.Args, c.Results, c.Conn = in, in.Message(), &c.enc, in.Conn()
-	if err := s.find(c); err != nil {
+	if err := c.CallHeader.decode(c.Args); err != nil {
 		s.answer(c, err)
 		return
 	}
-	if c.proc.Once && s.replies != nil && !s.admit(c) {
+	f, err := s.find(c)
+	switch {
+	case err != nil:
+		s.refuse(c, err)
+	case f.blocks:
+		c.flavor = f
+		s.workers.do(c)
+	default:
+		if err := f.Accept(in.Context(), &c.acceptance); err != nil {
+			s.refuse(c, err)
+			return
+		}
+		s.accepted(c)
+	}
+}
+
+// find finds the program of a call and the flavour of its credential.
+func (s *Server) find(c *Call) (*acceptor, error) {
+	progs := s.programs.Load()
+	c.prog = progs.byVersion[[2]uint32{c.Program, c.Version}]
+	if c.prog == nil {
+		if v, ok := progs.versions[c.Program]; ok {
+			return nil, &AcceptError{Stat: ProgMismatch, Low: v[0], High: v[1]}
+		}
+		return nil, &AcceptError{Stat: ProgUnavail}
+	}
+	for i := range s.flavors {
+		if f := &s.flavors[i]; f.number == c.Cred.Flavor {
+			return f, nil
+		}
+	}
+	return nil, &AuthError{AuthBadCred} // what RFC 5531 section 8.1 leaves open, Linux answers so
+}
+
+// work goes on with a call on a worker.
+func (s *Server) work(c *Call) {
+	c.onWorker = true
+	f := c.flavor
+	if f == nil {
+		s.execute(c)
 		return
 	}
-	if c.proc.NonBlocking && in.Ready() {
+	c.flavor = nil
+	if c.in.Context().Err() != nil {
+		s.drop(c)
+		return
+	}
+	if err := s.guard(c.in.Context(), c, f.accept, true); err != nil {
+		s.refuse(c, err)
+		return
+	}
+	s.accepted(c)
+}
+
+// accept is Accept in the shape of a Handler.
+func (a *acceptor) accept(ctx context.Context, c *Call) error { return a.Accept(ctx, &c.acceptance) }
+
+// accepted goes on with a call whose flavour has accepted it.
+func (s *Server) accepted(c *Call) {
+	if c.acceptance.answered {
+		c.apart, c.acceptance.Wrapper = true, nil
+		s.reply(c)
+		return
+	}
+	if c.Procedure < uint32(len(c.prog.Procedures)) && c.prog.Procedures[c.Procedure].Handler != nil {
+		c.proc = &c.prog.Procedures[c.Procedure]
+	}
+	if c.proc != nil && c.proc.Once {
+		if c.replay = c.prog.Replay; c.replay == nil {
+			c.replay = s.replies
+		}
+		if c.replay != nil && !c.replay.Arrive(&c.arrival) {
+			return // and c may be another call by now
+		}
+	}
+	if c.onWorker || c.proc == nil || c.proc.NonBlocking && c.in.Ready() && !c.asks() {
 		s.execute(c)
 		return
 	}
 	s.workers.do(c)
 }
 
-// find decodes the header of a call and finds its procedure.
-func (s *Server) find(c *Call) error {
-	if err := c.CallHeader.decode(c.Args); err != nil {
-		return err
-	}
-	progs := s.programs.Load()
-	c.prog = progs.byVersion[[2]uint32{c.Program, c.Version}]
-	if c.prog == nil {
-		if v, ok := progs.versions[c.Program]; ok {
-			return &AcceptError{Stat: ProgMismatch, Low: v[0], High: v[1]}
-		}
-		return &AcceptError{Stat: ProgUnavail}
-	}
-	switch c.Cred.Flavor {
-	case FlavorNone:
-	case FlavorSys:
-		if c.sys.Decode(c.Cred.Body) != nil {
-			return &AuthError{AuthBadCred}
-		}
-	default: // no flavour of ours; what RFC 5531 section 8.1 leaves open, Linux answers so
-		return &AuthError{AuthBadCred}
-	}
-	if c.Procedure >= uint32(len(c.prog.Procedures)) || c.prog.Procedures[c.Procedure].Handler == nil {
-		return &AcceptError{Stat: ProcUnavail}
-	}
-	c.proc = &c.prog.Procedures[c.Procedure]
-	return nil
+// asks reports whether somebody has to authorize the call.
+func (c *Call) asks() bool { return c.prog.Authorize != nil && c.Procedure != 0 }
+
+// refuse ends a call before it has come to its procedure.
+func (s *Server) refuse(c *Call, err error) {
+	c.refusal = err
+	s.answer(c, s.call(c))
 }
 
 // execute runs the handler of a call and answers it, unless its connection has ended while it waited. The caller then does not
 // know whether it was executed; he has called again, maybe, and gone on to calls that this one would undo.
 func (s *Server) execute(c *Call) {
 	if c.in.Context().Err() != nil {
-		once := c.once
 		s.drop(c)
-		if once != nil {
-			s.failed(once)
-		}
 		return
 	}
-	encodeSuccess(&c.enc, c.XID)
-	err := s.call(c)
+	c.beginResults()
+	if err := s.call(c); err != nil {
+		s.answer(c, err)
+		return
+	}
+	s.executed(c)
+}
+
+// call runs the handler of a call, with the interceptors around it.
+func (s *Server) call(c *Call) error {
+	err := s.guard(c.in.Context(), c, s.handler, true)
+	if c.refusal != nil {
+		return c.refusal // whatever an interceptor has made of it
+	}
+	return c.outcome(err)
+}
+
+// run executes a call: what interceptors are around.
+func (s *Server) run(ctx context.Context, c *Call) (err error) {
+	switch {
+	case c.refusal != nil:
+		return c.refusal
+	case c.proc == nil:
+		return ErrProcUnavail
+	case c.asks():
+		if ctx, err = c.prog.Authorize(ctx, c); err != nil {
+			return err
+		}
+	}
+	return c.outcome(c.proc.Handler(ctx, c))
+}
+
+// runGuarded is run for interceptors: they see a panic as the error that it is to the caller.
+func (s *Server) runGuarded(ctx context.Context, c *Call) error { return s.guard(ctx, c, s.run, false) }
+
+// intercepted returns run with interceptors around it, the first outermost.
+func (s *Server) intercepted(interceptors []ServerInterceptor) Handler {
+	if len(interceptors) == 0 {
+		return s.run
+	}
+	h := Handler(s.runGuarded)
+	for i := len(interceptors) - 1; i >= 0; i-- {
+		intercept, next := interceptors[i], h
+		h = func(ctx context.Context, c *Call) error { return intercept(ctx, c, next) }
+	}
+	return h
+}
+
+// outcome returns what a call ends with of which the handler has returned err: it may not have noticed what is wrong with
+// arguments or results.
+func (c *Call) outcome(err error) error {
 	if err == nil {
 		err = c.Args.Err()
 	}
 	if err == nil && c.enc.Err() != nil {
 		err = fmt.Errorf("results cannot be encoded: %w", errResults{c.enc.Err()})
 	}
-	if err != nil {
-		s.answer(c, err)
-		return
-	}
-	if c.once != nil {
-		s.executed(c)
-		return
-	}
-	s.reply(c)
+	return err
 }
 
-// errResults hides an encoding error from answerTo, which would take it for one of
+// errResults hides an encoding error from Outcome, which would take it for one of
 // the arguments.
 type errResults struct{ err error }
 
 func (e errResults) Error() string { return e.err.Error() }
 
-// call runs the handler of a call; a panic is an error. When the handler ends the goroutine,
-// call does not return, and answers.
-func (s *Server) call(c *Call) (err error) {
+// guard runs a handler, or what is like one; a panic is an error. When it ends the goroutine,
+// guard does not return; the outermost one answers the call then.
+func (s *Server) guard(ctx context.Context, c *Call, h Handler, outermost bool) (err error) {
 	returned := false
 	defer func() {
 		switch p := recover(); {
 		case returned:
-		case p == nil:
+		case p != nil:
 			s.stats.panics.Add(1)
-			s.answer(c, errGoexit)
-		default:
-			s.stats.panics.Add(1)
-			s.log.Error("rpc handler panicked", "program", c.prog.Name, "procedure", c.proc.Name,
+			program, procedure := c.names()
+			s.log.Error("rpc handler panicked", "program", program, "procedure", procedure,
 				"peer", c.Conn.RemoteAddr(), "panic", p, "stack", string(debug.Stack()))
 			err = &AcceptError{Stat: SystemErr}
+		case outermost:
+			s.stats.panics.Add(1)
+			s.answer(c, errGoexit)
 		}
 	}()
-	if c.prog.Authorize != nil && c.Procedure != 0 {
-		err = c.prog.Authorize(c)
-	}
-	if err == nil {
-		err = c.proc.Handler(c.in.Context(), c)
-	}
+	err = h(ctx, c)
 	returned = true
 	return err
 }
@@ -279,38 +386,74 @@ var errGoexit = errors.New("handler has called runtime.Goexit")
 
 // answer replies to a call with what err means to its caller.
 func (s *Server) answer(c *Call, err error) {
+	told := Outcome(err)
+	if told == ErrDrop {
+		s.drop(c)
+		return
+	}
 	s.stats.errors.Add(1)
-	told := answerTo(err)
 	var accept *AcceptError
 	if errors.As(told, &accept) && accept.Stat == SystemErr && told != err {
 		level := slog.LevelError
 		if c.in.Context().Err() != nil {
 			level = slog.LevelDebug // the connection has ended, and that is why; there is no one to miss the reply
 		}
-		s.log.Log(c.in.Context(), level, "rpc handler failed", "program", c.prog.Name, "procedure", c.proc.Name,
+		program, procedure := c.names()
+		s.log.Log(c.in.Context(), level, "rpc handler failed", "program", program, "procedure", procedure,
 			"peer", c.Conn.RemoteAddr(), "err", err)
 	}
 	c.enc.Rewind(xdr.Mark{})
-	encodeError(&c.enc, c.XID, told)
-	once := c.once
+	encodeError(&c.enc, c.XID, &c.acceptance.Verifier, told)
+	c.apart = false
+	c.failed()
 	s.reply(c)
-	if once != nil {
-		s.failed(once)
-	}
 }
 
+// reply sends what was encoded.
 func (s *Server) reply(c *Call) {
+	if c.apart {
+		if err := c.assemble(); err != nil {
+			c.out.Reset()
+			s.answer(c, fmt.Errorf("results cannot be protected: %w", err))
+			return
+		}
+	}
 	m := c.enc.Message()
-	m.Owner = c
+	if c.apart {
+		m = c.out.Message()
+	}
+	m.Owner = (*owner)(c)
 	c.in.Reply(m)
+}
+
+// assemble puts the results behind the header of the reply.
+func (c *Call) assemble() error {
+	a := &c.acceptance
+	c.plain = c.enc.Message()
+	encodeSuccess(&c.out, c.XID, &a.Verifier)
+	if a.Wrapper == nil {
+		c.out.Append(&c.plain)
+	} else if err := a.Wrapper.Wrap(&c.out, &c.plain); err != nil {
+		return err
+	}
+	return c.out.Err()
 }
 
 // finished takes a call back whose reply has left or never will.
 func (s *Server) finished(c *Call) {
+	if c.apart { // what the results refer to was not given back with the message
+		c.plain = c.enc.Message()
+		c.plain.Release()
+		c.plain = xdr.Message{}
+		c.out.Reset()
+	}
 	c.enc.Reset()
 	c.CallHeader = CallHeader{}
 	c.Args, c.Results, c.Conn, c.in = nil, nil, nil, nil
-	c.proc, c.prog, c.once = nil, nil, nil
+	c.proc, c.prog, c.refusal, c.flavor, c.replay = nil, nil, nil, nil, nil
+	c.onWorker, c.apart = false, false
+	c.acceptance = Acceptance{call: c}
+	c.arrival.State = nil
 	c.sys = SysCred{GIDs: c.sys.GIDs}
 	s.calls.Put(c)
 	s.ended()
@@ -359,6 +502,10 @@ func (s *Server) register(set map[*closer]struct{}, c closer) (func(), error) {
 		delete(set, &c)
 	}, nil
 }
+
+// Dispatch executes a call. It is for transports, which call it on the goroutine
+// that received the call; it returns when a non-blocking handler has run, or at once.
+func (s *Server) Dispatch(in Incoming) { s.dispatch(in) }
 
 // BeginWait is for transports: a handler that runs on a worker waits for its peer, to fetch
 // arguments, and does not count as running until EndWait. Thus peers that do not answer hold

@@ -114,7 +114,7 @@ func TestConcurrentCalls(t *testing.T) {
 	s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: 4}, oncrpc.Procedure{Handler: add})
 	near, far := connection(t)
 	far.Serve(s)
-	c := oncrpc.NewClient(near, testProgram, testVersion, mustSys(oncrpc.SysCred{Machine: "m", GIDs: gids(16)}))
+	c := oncrpc.NewClient(near, testProgram, testVersion, mustAuthSys(oncrpc.SysCred{Machine: "m", GIDs: gids(16)}))
 	var wg sync.WaitGroup
 	for g := range uint32(32) {
 		wg.Go(func() {

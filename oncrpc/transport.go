@@ -2,6 +2,7 @@ package oncrpc
 
 import (
 	"context"
+	"encoding/binary"
 	"net"
 
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -11,8 +12,8 @@ import (
 // concurrently. Either end may call, and either end may serve.
 type Transport interface {
 	// RoundTrip sends the call in x and waits for its reply, which it leaves in
-	// x.Reply. It writes the call's transaction id, x.XID or one of its own choice, to the first word of
-	// x.Call.Inline. When it returns, with or without an error, it touches nothing that x
+	// x.Reply. It chooses the call's transaction id, if x.XID does not, and has x.Seal make the
+	// message. When it returns, with or without an error, it touches nothing that x
 	// names any more: a call whose context ends is abandoned, its neighbours are not. An error
 	// that wraps net.ErrClosed says that the connection has ended, or can take no more calls.
 	RoundTrip(ctx context.Context, x *Exchange) error
@@ -44,7 +45,7 @@ type CreditReporter interface {
 
 // Exchange is one call and its reply, as a Client and a Transport share them.
 type Exchange struct {
-	// Call is the encoded call.
+	// Call is the encoded call. It is whole when Seal has made it; before that it may be empty.
 	Call xdr.Message
 	// MaxReply is the largest length in bytes that the reply may have without the
 	// data that goes to Results. A transport that must provide memory for a reply
@@ -63,10 +64,28 @@ type Exchange struct {
 	// Reply decodes the reply, from its transaction id.
 	Reply xdr.Decoder
 
-	owner xdr.Releaser
+	sealer *call // makes Call; nil: it is made
+	owner  xdr.Releaser
 }
 
-// SetReply is called by transports: the reply's inline bytes, its chunks, and who is
+// Seal is for transports, which call it once for each transmission, when its turn has come and
+// holding no lock: it makes x.Call, with transaction id xid. What a flavour adds may
+// differ each time, in length, too. The error is that of the call.
+//
+// Of an Exchange that no Client has made, Call is a whole message already, of which the first word
+// becomes xid; one without is xdr.ErrShort.
+func (x *Exchange) Seal(xid uint32) error {
+	if x.sealer != nil {
+		return x.sealer.seal(xid)
+	}
+	if len(x.Call.Inline) < 4 {
+		return xdr.ErrShort
+	}
+	binary.BigEndian.PutUint32(x.Call.Inline, xid)
+	return nil
+}
+
+// SetReply is for transports: the reply's inline bytes, its chunks, and who is
 // told when both have been decoded.
 func (x *Exchange) SetReply(inline []byte, chunks []xdr.Chunk, owner xdr.Releaser) {
 	x.Reply.Reset(inline, chunks)

@@ -32,6 +32,7 @@ type call struct {
 	abandoned bool
 
 	settings *Settings // at the time of the plan
+	planned  int       // length of the message at that time
 	plan     chunks.CallPlan
 	header   Header
 	windows  []window
@@ -106,12 +107,17 @@ func getCall(c *Conn, x *oncrpc.Exchange) *call {
 	k.abandoned, k.owes, k.fetching, k.long = false, false, false, false
 	k.reply = noWindow
 	k.info = CallInfo{}
-	if m := x.Call.Inline; len(m) >= 24 {
+	k.describe()
+	return k
+}
+
+// describe notes what is called, as far as the message is made.
+func (k *call) describe() {
+	if m := k.x.Call.Inline; len(m) >= 24 {
 		k.info.Program = binary.BigEndian.Uint32(m[12:])
 		k.info.Version = binary.BigEndian.Uint32(m[16:])
 		k.info.Procedure = binary.BigEndian.Uint32(m[20:])
 	}
-	return k
 }
 
 // unref lets go of k.
@@ -119,11 +125,21 @@ func (k *call) unref() {
 	if k.refs.Add(-1) > 0 {
 		return
 	}
-	p := k.c.pool
-	p.put(k.buf)
 	if k.recv != nil {
 		k.c.freeReceive(k.recv)
 	}
+	k.forgetLayout()
+	if k.owes || len(k.loads) > 0 {
+		k.forgetReads()
+	}
+	k.c, k.x, k.recv, k.message, k.result = nil, nil, nil, message{}, nil
+	callPool.Put(k)
+}
+
+// forgetLayout gives back the memory that the call was laid out in.
+func (k *call) forgetLayout() {
+	p := k.c.pool
+	p.put(k.buf)
 	if len(k.windows)+len(k.slices)+len(k.results)+len(k.written) > 0 { // a call that is inline both ways has none
 		for i := range k.windows {
 			p.put(k.windows[i].owned)
@@ -134,14 +150,11 @@ func (k *call) unref() {
 		k.windows, k.slices, k.written, k.results = k.windows[:0], k.slices[:0], k.written[:0], k.results[:0]
 		k.regions = k.regions[:0]
 	}
-	if k.owes || len(k.loads) > 0 {
-		k.forgetReads()
-	}
 	clear(k.pieces)
 	k.pieces = k.pieces[:0]
 	k.buf, k.sendList[0] = transport.Slice{}, transport.Slice{}
-	k.c, k.x, k.recv, k.message, k.result = nil, nil, nil, message{}, nil
-	callPool.Put(k)
+	k.reply = noWindow
+	k.info.ReadChunk, k.info.Padding = 0, 0
 }
 
 // forgetReads gives back the memory of a reply that was read.
@@ -258,10 +271,10 @@ func (k *call) releaseWindows() {
 }
 
 // layout exposes the memory of the call and writes its header, and the message behind it
-// unless that is long, into buf. The transaction id is still to be stamped.
-func (k *call) layout() (headerLen int, err error) {
+// unless that is long, into buf.
+func (k *call) layout() (err error) {
 	c, x, h := k.c, k.x, &k.header
-	h.XID, h.Version, h.Credits, h.Type = 0, ProtocolVersion, uint32(c.cfg.Credits), TypeMsg
+	h.XID, h.Version, h.Credits, h.Type = k.xid, ProtocolVersion, uint32(c.cfg.Credits), TypeMsg
 	h.Lists.Reset()
 	k.without = k.without[:0]
 	for i := range x.Call.Bulk {
@@ -275,13 +288,13 @@ func (k *call) layout() (headerLen int, err error) {
 	if k.plan.Long { // the first entry, at position zero (draft section 5.1)
 		h.Type = TypeNoMsg
 		if err := k.addRead(0, k.pieces, rest); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	for i, moved := range k.without {
 		if it := &x.Call.Bulk[i]; moved {
 			if err := k.addRead(it.Position, it.Data, it.Len); err != nil {
-				return 0, err
+				return err
 			}
 		}
 	}
@@ -293,14 +306,14 @@ func (k *call) layout() (headerLen int, err error) {
 		}
 		for i := range n {
 			if err := k.addWrite(x.Results[i : i+1]); err != nil {
-				return 0, err
+				return err
 			}
 		}
 	}
 	if k.plan.ReplyChunk {
 		w, err := k.exposeOwn(x.MaxReply, transport.RemoteWrite)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		k.reply = len(k.windows) - 1
 		h.SetReply(k.split(w))
@@ -315,10 +328,9 @@ func (k *call) layout() (headerLen int, err error) {
 	}
 	n += h.Len() + k.info.Padding
 	if k.buf, err = c.pool.get(n); err != nil {
-		return 0, err
+		return err
 	}
 	b := h.Append(k.buf.Bytes[:0])
-	headerLen = len(b)
 	switch {
 	case h.Type == TypeMsgP:
 		b = x.Call.AppendPadded(b, nil, int(h.Align), thresh)
@@ -328,10 +340,10 @@ func (k *call) layout() (headerLen int, err error) {
 		}
 	}
 	if len(b) > k.settings.MaxSend { // the plan says otherwise
-		return 0, fmt.Errorf("%w: %d bytes", chunks.ErrHeader, len(b))
+		return fmt.Errorf("%w: %d bytes", chunks.ErrHeader, len(b))
 	}
 	k.sendList[0] = k.buf.Sub(0, len(b))
-	return headerLen, nil
+	return nil
 }
 
 func (k *call) addRead(position int, data [][]byte, n int) error {

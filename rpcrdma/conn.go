@@ -35,6 +35,7 @@ type Conn struct {
 	budget    *budget
 	memory    connBudget // guarded by budget.mu
 	stats     stats
+	xid       atomic.Uint32 // last transaction id of our own choice
 	ctx       context.Context
 	cancel    context.CancelFunc
 	done      chan struct{}
@@ -43,7 +44,6 @@ type Conn struct {
 
 	mu       sync.Mutex // guards what follows
 	err      error
-	xid      uint32
 	pending  map[uint32]*call
 	doubts   map[uint32]int // by transaction id, long messages being fetched that may be replies to these
 	heard    uint64         // numbers what has come as a reply to these, or may be one
@@ -76,10 +76,10 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *re
 		budget:  b,
 		memory:  connBudget{free: cfg.ConnMemory},
 		done:    make(chan struct{}),
-		xid:     rand.Uint32(),
 		pending: make(map[uint32]*call),
 		doubts:  make(map[uint32]int),
 	}
+	c.xid.Store(rand.Uint32())
 	c.rules = dialects[cfg.Dialect]
 	// Replies and calls share the receive queue, in equal parts, and so do DONEs.
 	n := c.info.RecvDepth / 2

@@ -41,26 +41,15 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 	}
 	x := k.x
 	x.MaxReply = xdr.RoundUp(x.MaxReply)
-	if x.Call.Len() > c.cfg.MaxMessage || x.MaxReply > c.cfg.MaxMessage {
-		return fmt.Errorf("%w: call of %d bytes, reply of %d, %d allowed", ErrTooLarge, x.Call.Len(), x.MaxReply, c.cfg.MaxMessage)
-	}
-	if err := k.layPlan(c.settings.Load()); err != nil {
+	if err := k.layPlan(c.settings.Load()); err != nil { // of what is made of the call as yet
 		return err
 	}
 	var err error
 	if k.credit, err = c.window.Acquire(ctx); err != nil {
 		return err
 	}
-	// The ends may have agreed on something else while it waited.
-	if s := c.settings.Load(); s != k.settings {
-		if err := k.layPlan(s); err != nil {
-			c.window.Cancel()
-			return err
-		}
-	}
 	k.info.Credits = k.credit.InUse
-	if err := c.send(k); err != nil {
-		c.close(k)
+	if err := c.transmit(k); err != nil {
 		c.window.Cancel()
 		return c.ended(ctx, err)
 	}
@@ -104,7 +93,11 @@ func (c *Conn) ended(ctx context.Context, err error) error {
 
 // layPlan plans the call for the settings in force.
 func (k *call) layPlan(s *Settings) (err error) {
-	k.settings = s
+	x, most := k.x, k.c.cfg.MaxMessage
+	k.settings, k.planned = s, x.Call.Len()
+	if k.planned > most || x.MaxReply > most {
+		return fmt.Errorf("%w: call of %d bytes, reply of %d, %d allowed", ErrTooLarge, k.planned, x.MaxReply, most)
+	}
 	k.plan, err = chunks.PlanCall(&k.x.Call, k.x.Results, k.x.MaxReply, k.c.limits(s, s.MaxSend))
 	return err
 }
@@ -116,11 +109,43 @@ func (k *call) window(i int) *window {
 	return &k.windows[i]
 }
 
+// transmit chooses a transaction id, has the message of the call made with it, and sends that. If it
+// fails, nothing refers to the call, and its memory cannot be reached.
+func (c *Conn) transmit(k *call) error {
+	x := k.x
+	for {
+		k.xid = x.XID
+		for k.xid == 0 {
+			k.xid = c.xid.Add(1)
+		}
+		if err := x.Seal(k.xid); err != nil {
+			return err
+		}
+		k.describe()
+		// A flavour may have made the call but now, and the ends may have agreed on something else
+		// while it waited.
+		if s := c.settings.Load(); s != k.settings || x.Call.Len() != k.planned {
+			if err := k.layPlan(s); err != nil {
+				return err
+			}
+		}
+		err := c.send(k)
+		if err == nil {
+			return nil
+		}
+		c.close(k)
+		if x.XID != 0 || err != oncrpc.ErrXIDInUse {
+			return err
+		}
+		// By a call that chose it, or that began four billion calls ago.
+		k.forgetLayout()
+	}
+}
+
 // send lays the call out, enters it in the table, posts a receive for its reply and its Send. If
 // it fails, nothing refers to the call.
 func (c *Conn) send(k *call) error {
-	n, err := k.layout()
-	if err != nil {
+	if err := k.layout(); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -128,9 +153,9 @@ func (c *Conn) send(k *call) error {
 		defer c.mu.Unlock()
 		return c.err
 	}
-	if k.xid, err = c.chooseXID(k.x.XID); err != nil {
+	if c.pending[k.xid] != nil {
 		c.mu.Unlock()
-		return err
+		return oncrpc.ErrXIDInUse
 	}
 	if _, err := c.post(1); err != nil {
 		c.mu.Unlock()
@@ -141,7 +166,6 @@ func (c *Conn) send(k *call) error {
 	c.secure()
 	c.mu.Unlock()
 
-	k.stamp(n)
 	c.stats.callsSent.Add(1)
 	if err := c.queue.post(k.sendArgs[:]); err != nil {
 		k.unref()
@@ -151,34 +175,6 @@ func (c *Conn) send(k *call) error {
 		// The end of the connection delivers the error.
 	}
 	return nil
-}
-
-// chooseXID returns the transaction id that was asked for, or else one that no call under way has;
-// c.mu is held.
-func (c *Conn) chooseXID(asked uint32) (uint32, error) {
-	if asked == 0 {
-		for c.xid++; c.pending[c.xid] != nil; c.xid++ {
-		}
-		return c.xid, nil
-	}
-	if c.pending[asked] != nil {
-		return 0, oncrpc.ErrXIDInUse
-	}
-	return asked, nil
-}
-
-// stamp writes the transaction id into the message and into the header, n bytes long, in
-// front of it.
-func (k *call) stamp(n int) {
-	binary.BigEndian.PutUint32(k.x.Call.Inline, k.xid)
-	sent := k.sendList[0].Bytes
-	binary.BigEndian.PutUint32(sent, k.xid)
-	if len(sent) > n {
-		binary.BigEndian.PutUint32(sent[n:], k.xid)
-	}
-	if k.plan.Long && k.windows[0].owned.Bytes != nil { // a copy was exposed
-		binary.BigEndian.PutUint32(k.windows[0].owned.Bytes, k.xid)
-	}
 }
 
 // abandon gives a call up whose reply has not come. On return the caller's memory is no

@@ -127,3 +127,41 @@ func TestExchangeTwice(t *testing.T) {
 		t.Error("the second message differs from the first")
 	}
 }
+
+// A transaction id of the connection's own choice is never that of a call under way: a call that was
+// laid out with such a one is laid out again.
+func TestXIDTaken(t *testing.T) {
+	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
+	own := func() *oncrpc.Exchange {
+		x := named(0, &items{data: [][]byte{pattern(1, 9000)}})
+		x.Results = [][]byte{make([]byte, 9000)}
+		return x
+	}
+	opened := roundTrip(context.Background(), c, own())
+	h, _ := p.next()
+	first := h.XID
+	p.send(header(first, rpcrdma.TypeMsg), replyHeader(first), be32(0, 7)) // grants more than one credit
+	if err := wait(t, opened); err != nil {
+		t.Fatal(err)
+	}
+	taken := roundTrip(context.Background(), c, named(first+1, &items{}))
+	p.next()
+	done := roundTrip(context.Background(), c, own())
+	h, body := p.next()
+	if got := binary.BigEndian.Uint32(body); h.XID != first+2 || got != first+2 {
+		t.Errorf("xid %08x, in the message %08x; want %08x", h.XID, got, first+2)
+	}
+	if len(h.Reads) != 1 || len(h.Writes) != 1 {
+		t.Fatalf("%d read segments, %d write chunks; want one of each", len(h.Reads), len(h.Writes))
+	}
+	if got := p.read(h.Reads[0].Segment); !bytes.Equal(got, pattern(1, 9000)) {
+		t.Error("other data")
+	}
+	for i, d := range []chan error{taken, done} {
+		xid := first + 1 + uint32(i)
+		p.send(header(xid, rpcrdma.TypeMsg), replyHeader(xid), be32(0, 7))
+		if err := wait(t, d); err != nil {
+			t.Error(err)
+		}
+	}
+}

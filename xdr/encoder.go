@@ -159,6 +159,25 @@ func (e *Encoder) Raw(p []byte) {
 	e.buf = append(e.buf, p...)
 }
 
+// Append appends a whole stream that was encoded elsewhere. Its inline bytes are copied; its bulk
+// data stays where it is, by reference, and is released by who owns m, not by this stream.
+func (e *Encoder) Append(m *Message) {
+	e.check()
+	base := e.Position()
+	e.buf = append(e.buf, m.Inline...)
+	for i := range m.Bulk {
+		it := &m.Bulk[i]
+		first := len(e.segs)
+		e.segs = append(e.segs, it.Data...)
+		e.items = append(e.items, Item{
+			Position: base + it.Position,
+			Len:      it.Len,
+			Data:     e.segs[first:len(e.segs):len(e.segs)],
+		})
+		e.bulk += RoundUp(it.Len)
+	}
+}
+
 // Bulk appends variable-length opaque data by reference: the length word goes
 // into the stream, the data stays where it is. The slices in data are copied, the
 // bytes are not and must not change until release is called (release may be nil).

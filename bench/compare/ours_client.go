@@ -24,7 +24,7 @@ type ourCaller struct {
 
 // dialOurs makes a client of connections to NFS and to MOUNT.
 func dialOurs(ctx context.Context, nfs, mount oncrpc.Transport, path string) (*ourCaller, error) {
-	cred, err := (&oncrpc.SysCred{Machine: "compare"}).Auth()
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "compare"})
 	if err != nil {
 		return nil, err
 	}

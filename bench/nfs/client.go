@@ -52,7 +52,7 @@ func dial(ctx context.Context, p rdma.Provider, s paired.Sockets, addr string, c
 }
 
 func (c *client) setUp(ctx context.Context) error {
-	cred, err := (&oncrpc.SysCred{Machine: "bench"}).Auth()
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "bench"})
 	if err != nil {
 		return err
 	}

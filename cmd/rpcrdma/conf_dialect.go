@@ -33,7 +33,7 @@ func recvDepth(d rpcrdma.Dialect, credits int) int {
 
 // dialIWARP connects to a server over RDMA. In the draft's dialect, the two then agree by CONF_RDMA on what the connection can do, if the
 // server has that.
-func dialIWARP(ctx context.Context, addr string, low iwarp.Config, cfg rpcrdma.Config, cred oncrpc.Auth) (oncrpc.Transport, error) {
+func dialIWARP(ctx context.Context, addr string, low iwarp.Config, cfg rpcrdma.Config, cred oncrpc.ClientFlavor) (oncrpc.Transport, error) {
 	low.RecvDepth = recvDepth(cfg.Dialect, cfg.Credits)
 	conn, err := rpcrdma.Dial(ctx, iwarp.Dialer{Config: low}, addr, cfg)
 	if err != nil {

@@ -289,7 +289,7 @@ func TestDialIWARP(t *testing.T) {
 		name    string
 		addr    string
 		dialect rpcrdma.Dialect
-		cred    oncrpc.Auth
+		cred    oncrpc.ClientFlavor
 		want    rpcrdma.Settings
 	}{
 		{"configured", draft.rdma, rpcrdma.Draft, cred, rpcrdma.Settings{MaxSend: 16384, MaxRecv: size, PeerAlign: 4096}},

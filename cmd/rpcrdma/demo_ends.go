@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -16,12 +17,12 @@ type ends struct {
 // of returns a program that notes the connections that its calls come on.
 func (e *ends) of(p oncrpc.Program) oncrpc.Program {
 	authorize := p.Authorize
-	p.Authorize = func(c *oncrpc.Call) error {
+	p.Authorize = func(ctx context.Context, c *oncrpc.Call) (context.Context, error) {
 		e.note(c.Conn)
 		if authorize == nil {
-			return nil
+			return ctx, nil
 		}
-		return authorize(c)
+		return authorize(ctx, c)
 	}
 	return p
 }

@@ -78,11 +78,11 @@ func mount(ctx context.Context, conn *rpcrdma.Conn) (*nfsfs.FS, error) {
 	if err != nil {
 		host = "localhost"
 	}
-	cred, err := (&oncrpc.SysCred{
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{
 		Machine: host[:min(len(host), oncrpc.MaxMachineName)],
 		UID:     uint32(os.Getuid()),
 		GID:     uint32(os.Getgid()),
-	}).Auth()
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -65,14 +65,14 @@ func groupsOf(uid userFlag) (gid groupFlag, gids groupsFlag) {
 }
 
 // cred is the identity as calls carry it.
-func (id *identity) cred() (oncrpc.Auth, error) {
+func (id *identity) cred() (oncrpc.ClientFlavor, error) {
 	host, _ := os.Hostname()
-	return (&oncrpc.SysCred{
+	return oncrpc.AuthSys(oncrpc.SysCred{
 		Machine: host[:min(len(host), oncrpc.MaxMachineName)],
 		UID:     uint32(id.uid),
 		GID:     uint32(id.gid),
 		GIDs:    id.gids,
-	}).Auth()
+	})
 }
 
 // groupsFlag is numbers of groups.

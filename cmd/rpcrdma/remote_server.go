@@ -29,7 +29,7 @@ type serverKey struct {
 type remoteServer struct {
 	flags   *remoteFlags
 	target  target // without a path
-	cred    oncrpc.Auth
+	cred    oncrpc.ClientFlavor
 	notices notices // of dial, which is not called concurrently
 	conn    oncrpc.Transport
 

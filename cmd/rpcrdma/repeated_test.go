@@ -36,7 +36,7 @@ func (f forgetful) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 func TestRepeated(t *testing.T) {
 	r := startRig(t)
 	m := mountAs(t, dialTCP(t, r.tcp), 0, "/memory")
-	cred, err := (&oncrpc.SysCred{}).Auth()
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{})
 	if err != nil {
 		t.Fatal(err)
 	}

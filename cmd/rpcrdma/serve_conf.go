@@ -31,7 +31,7 @@ func (c *serveConfig) confPrograms(log *slog.Logger) []oncrpc.Program {
 	case confOff:
 		return nil
 	case confSys:
-		cfg.Flavors = []oncrpc.Flavor{oncrpc.FlavorSys}
+		cfg.Flavors = []oncrpc.AuthFlavor{oncrpc.FlavorSys}
 	}
 	draft := confproto.New(cfg)
 	cfg.Program = confproto.ProgramRFC5666

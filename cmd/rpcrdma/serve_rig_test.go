@@ -142,7 +142,7 @@ func dialTCP(t *testing.T, addr string) oncrpc.Transport {
 // user calls as a user of that number, with a group of the same.
 func user(t *testing.T, conn oncrpc.Transport, id uint32) *nfsclient.Client {
 	t.Helper()
-	cred, err := (&oncrpc.SysCred{Machine: "client", UID: id, GID: id}).Auth()
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "client", UID: id, GID: id})
 	if err != nil {
 		t.Fatal(err)
 	}

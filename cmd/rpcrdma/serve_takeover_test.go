@@ -54,7 +54,9 @@ func rpcAddr(t *testing.T, program uint32, deny bool) string {
 	}
 	p := oncrpc.Program{Number: program, Version: 3}
 	if deny {
-		p.Authorize = func(*oncrpc.Call) error { return &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak} }
+		p.Authorize = func(context.Context, *oncrpc.Call) (context.Context, error) {
+			return nil, &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak}
+		}
 	}
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{})
 	srv.Handle(p)

@@ -161,8 +161,8 @@ func mountOver(b *testing.B, addr, dir string) nfs3.FH {
 	return h
 }
 
-func cred(b *testing.B) oncrpc.Auth {
-	a, err := (&oncrpc.SysCred{Machine: "bench"}).Auth()
+func cred(b *testing.B) oncrpc.ClientFlavor {
+	a, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "bench"})
 	if err != nil {
 		b.Fatal(err)
 	}

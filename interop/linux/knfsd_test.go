@@ -167,9 +167,9 @@ func (k *knfsd) client(t *testing.T, cfg rpcrdma.Config, export string) (*rpcrdm
 }
 
 // user returns the credential of a user, and of the group of the same number.
-func user(t *testing.T, id uint32) oncrpc.Auth {
+func user(t *testing.T, id uint32) oncrpc.ClientFlavor {
 	t.Helper()
-	a, err := (&oncrpc.SysCred{Machine: "test", UID: id, GID: id}).Auth()
+	a, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "test", UID: id, GID: id})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func nfsSession(ctx context.Context, t *testing.T, d transport.Dialer, addr stri
 }
 
 func nfsCalls(ctx context.Context, conn *rpcrdma.Conn) error {
-	cred, err := (&oncrpc.SysCred{Machine: "tshark"}).Auth()
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "tshark"})
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,13 @@ import (
 // restarted since, or keeps none, executes the call again: Error.Repeated.
 type Client struct {
 	rpc    *oncrpc.Client
-	cred   oncrpc.Auth
+	cred   oncrpc.ClientFlavor
 	reads  sync.Pool // *readCall
 	writes sync.Pool // *writeCall
 }
 
 // New returns a client that presents cred with each call.
-func New(t oncrpc.Transport, cred oncrpc.Auth) *Client {
+func New(t oncrpc.Transport, cred oncrpc.ClientFlavor) *Client {
 	return &Client{rpc: oncrpc.NewClient(t, nfs3.Program, nfs3.Version, cred), cred: cred}
 }
 

@@ -86,7 +86,7 @@ func overAll(t *testing.T, test func(t *testing.T, c *nfsclient.Client, root nfs
 
 func mounted(tb testing.TB, conn oncrpc.Transport) (*nfsclient.Client, nfs3.FH) {
 	tb.Helper()
-	cred, err := (&oncrpc.SysCred{Machine: "test"}).Auth()
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "test"})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func exampleServer(ctx context.Context) (files *nfsfs.FS, stop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	cred, err := (&oncrpc.SysCred{Machine: "example"}).Auth()
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "example"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -48,7 +48,7 @@ const export = "/srv/data"
 // mount returns the server's files as a user sees them.
 func mount(tb testing.TB, conn oncrpc.Transport, uid uint32, cfg nfsfs.Config) *nfsfs.FS {
 	tb.Helper()
-	cred, err := (&oncrpc.SysCred{Machine: "test", UID: uid, GID: uid}).Auth()
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "test", UID: uid, GID: uid})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func write(tb testing.TB, f *nfsfs.FS, name string, data string) {
 
 // mountRapid is mount as root for a property.
 func mountRapid(t *rapid.T, conn oncrpc.Transport, cfg nfsfs.Config) *nfsfs.FS {
-	cred, err := (&oncrpc.SysCred{Machine: "test"}).Auth()
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

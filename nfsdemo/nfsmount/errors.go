@@ -64,7 +64,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // FlavorError is the answer of a server that wants other credentials than there are.
 type FlavorError struct {
 	Flavors []uint32 // that it takes
-	Have    oncrpc.Flavor
+	Have    oncrpc.AuthFlavor
 }
 
 func (e *FlavorError) Error() string {

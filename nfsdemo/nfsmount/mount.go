@@ -79,7 +79,7 @@ func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root,
 	case res.Status != mount3.OK:
 		err = res.Status
 	case !m.usable(res.Flavors):
-		err = &FlavorError{res.Flavors, m.s.cfg.Cred.Flavor}
+		err = &FlavorError{res.Flavors, m.s.cfg.flavor()}
 	}
 	if err != nil {
 		return Root{}, &Error{Host: m.host(), Path: export, Listed: listed, Exports: m.list, ExportErr: m.listErr,
@@ -92,7 +92,7 @@ func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root,
 // usable reports whether calls may come with the credentials that there are. A server that takes AUTH_NONE takes all others, as it does not
 // look at them, and one that says nothing has to be tried.
 func (m *mounting) usable(flavors []uint32) bool {
-	return len(flavors) == 0 || slices.Contains(flavors, uint32(m.s.cfg.Cred.Flavor)) || slices.Contains(flavors, uint32(oncrpc.FlavorNone))
+	return len(flavors) == 0 || slices.Contains(flavors, uint32(m.s.cfg.flavor())) || slices.Contains(flavors, uint32(oncrpc.FlavorNone))
 }
 
 // host names the server.

@@ -302,7 +302,7 @@ func TestFlavors(t *testing.T) {
 	tests := []struct {
 		name    string
 		flavors []uint32
-		cred    oncrpc.Auth
+		cred    oncrpc.ClientFlavor
 		ok      bool
 	}{
 		{"not said", nil, sys(t), true},

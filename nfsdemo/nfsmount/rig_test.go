@@ -25,9 +25,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var quiet = slog.New(slog.DiscardHandler)
 
 // sys is the credential of a user.
-func sys(t *testing.T) oncrpc.Auth {
+func sys(t *testing.T) oncrpc.ClientFlavor {
 	t.Helper()
-	cred, err := (&oncrpc.SysCred{UID: 1000, GID: 1000}).Auth()
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{UID: 1000, GID: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

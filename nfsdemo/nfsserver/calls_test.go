@@ -122,7 +122,7 @@ func linkInto(file nfs3.FH) operation {
 }
 
 // nfsOn returns a client of the NFS program that shows results as they are on the wire.
-func nfsOn(conn oncrpc.Transport, cred oncrpc.Auth) *oncrpc.Client {
+func nfsOn(conn oncrpc.Transport, cred oncrpc.ClientFlavor) *oncrpc.Client {
 	return oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, cred)
 }
 

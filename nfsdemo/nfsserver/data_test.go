@@ -292,7 +292,7 @@ func TestAccess(t *testing.T) {
 		"others":              {oncrpc.SysCred{UID: 1, GID: 1, GIDs: []uint32{3, 10}}, 0, 0, nfs3.ErrAcces, nfs3.ErrAcces},
 		"superuser":           {oncrpc.SysCred{}, nfs3.AccessRead | change, enter | change | nfs3.AccessDelete, nfs3.OK, nfs3.OK},
 	} {
-		cred, err := tt.cred.Auth()
+		cred, err := oncrpc.AuthSys(tt.cred)
 		if err != nil {
 			t.Fatal(err)
 		}

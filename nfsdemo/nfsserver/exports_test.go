@@ -153,7 +153,7 @@ func TestSquash(t *testing.T) {
 			cred := oncrpc.AuthNone()
 			if tt.cred != nil {
 				var err error
-				if cred, err = tt.cred.Auth(); err != nil {
+				if cred, err = oncrpc.AuthSys(*tt.cred); err != nil {
 					t.Fatal(err)
 				}
 			}

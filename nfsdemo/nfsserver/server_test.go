@@ -54,9 +54,9 @@ func serve(tb testing.TB, cfg nfsserver.Config) *oncrpc.Server {
 }
 
 // auth returns the credential of a user.
-func auth(tb testing.TB, uid uint32) oncrpc.Auth {
+func auth(tb testing.TB, uid uint32) oncrpc.ClientFlavor {
 	tb.Helper()
-	a, err := (&oncrpc.SysCred{UID: uid, GID: uid}).Auth()
+	a, err := oncrpc.AuthSys(oncrpc.SysCred{UID: uid, GID: uid})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestCredentials(t *testing.T) {
 	fs := newFS(t)
 	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}})
 	for name, tt := range map[string]struct {
-		auth oncrpc.Auth
+		auth oncrpc.ClientFlavor
 		uid  uint32
 	}{
 		"none":  {oncrpc.AuthNone(), nfsserver.Nobody},

@@ -12,7 +12,7 @@ import (
 )
 
 // mountOn returns a client of the MOUNT program.
-func mountOn(conn oncrpc.Transport, cred oncrpc.Auth) *oncrpc.Client {
+func mountOn(conn oncrpc.Transport, cred oncrpc.ClientFlavor) *oncrpc.Client {
 	return oncrpc.NewClient(conn, mount3.Program, mount3.Version, cred)
 }
 

@@ -193,7 +193,7 @@ func TestCallFromContext(t *testing.T) {
 		t.Errorf("outside of a call: %v, %v", c, ok)
 	}
 	sys := oncrpc.SysCred{Machine: "host", UID: 1000, GID: 100, GIDs: []uint32{100, 7}}
-	cred, err := sys.Auth()
+	cred, err := oncrpc.AuthSys(sys)
 	if err != nil {
 		t.Fatal(err)
 	}

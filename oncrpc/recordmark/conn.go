@@ -25,6 +25,7 @@ type Conn struct {
 	once   sync.Once // starts the two goroutines
 	server atomic.Pointer[oncrpc.Server]
 	slots  chan struct{} // one token for each call under way
+	xid    atomic.Uint32 // last transaction id of our own choice
 
 	waiting atomic.Int64 // calls that have no slot yet
 
@@ -37,7 +38,6 @@ type Conn struct {
 	mu        sync.Mutex // guards what follows
 	queue     queue
 	pending   map[uint32]*call // calls that wait for their replies, by transaction id
-	xid       uint32           // last used
 	free      []*call
 	unserved  int       // calls of the peer that were taken and not answered yet
 	current   *incoming // the one whose dispatch is under way; its reply need not wake the writer
@@ -65,8 +65,8 @@ func NewConn(conn net.Conn, cfg Config) *Conn {
 		done:     make(chan struct{}),
 		slots:    make(chan struct{}, cfg.MaxCalls),
 		pending:  make(map[uint32]*call),
-		xid:      rand.Uint32(),
 	}
+	c.xid.Store(rand.Uint32())
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.in = newReader(flusher{c}, cfg.MaxRecord)
 	c.out = newGatherer(conn, cfg.MaxFragment)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
-	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // call is a call of this end. It ends with a reply or an error, and then once done
@@ -27,11 +26,8 @@ type call struct {
 // dropped when it comes; one that is leaving is waited for, at most Config.CancelGrace.
 // The connection stays usable, unless that grace did not suffice.
 func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
-	if len(x.Call.Inline) < 4 {
-		return c.opError("call", xdr.ErrShort)
-	}
-	if n := x.Call.Len(); n > c.cfg.MaxRecord {
-		return c.opError("call", fmt.Errorf("%w: %d bytes, %d allowed", ErrRecordTooLong, n, c.cfg.MaxRecord))
+	if err := c.fits(x); err != nil { // before it waits for its turn
+		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return c.opError("call", err)
@@ -81,18 +77,49 @@ func (c *Conn) slot(ctx context.Context) error {
 
 func (c *Conn) opError(op string, err error) error { return &OpError{op, c.RemoteAddr(), err} }
 
-// call queues a call.
+// fits reports whether a call may be sent, as far as it is made.
+func (c *Conn) fits(x *oncrpc.Exchange) error {
+	if n := x.Call.Len(); n > c.cfg.MaxRecord {
+		return c.opError("call", fmt.Errorf("%w: %d bytes, %d allowed", ErrRecordTooLong, n, c.cfg.MaxRecord))
+	}
+	return nil
+}
+
+// call makes the message of a call and queues it.
 func (c *Conn) call(x *oncrpc.Exchange) (*call, error) {
 	c.start()
+	for {
+		xid := x.XID
+		for xid == 0 {
+			xid = c.xid.Add(1)
+		}
+		if err := x.Seal(xid); err != nil {
+			return nil, c.opError("call", err)
+		}
+		if err := c.fits(x); err != nil {
+			return nil, err
+		}
+		p, err := c.enter(x, xid)
+		if err == nil || err != oncrpc.ErrXIDInUse {
+			return p, err
+		}
+		if x.XID != 0 {
+			return nil, c.opError("call", err)
+		}
+		// By a call that chose it, or that began four billion calls ago.
+	}
+}
+
+// enter queues a call whose message is made.
+func (c *Conn) enter(x *oncrpc.Exchange, xid uint32) (*call, error) {
 	n := x.Call.Len()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := cmp.Or(c.err, c.writeErr); err != nil {
 		return nil, err
 	}
-	xid, err := c.chooseXID(x.XID)
-	if err != nil {
-		return nil, c.opError("call", err)
+	if _, ok := c.pending[xid]; ok {
+		return nil, oncrpc.ErrXIDInUse
 	}
 	var p *call
 	if n := len(c.free); n > 0 {
@@ -102,7 +129,6 @@ func (c *Conn) call(x *oncrpc.Exchange) (*call, error) {
 		p.out.call = p
 	}
 	p.xid = xid
-	binary.BigEndian.PutUint32(x.Call.Inline, p.xid)
 	p.out.msg, p.out.len = &x.Call, n
 	c.pending[p.xid] = p
 	c.queue.push(&p.out)
@@ -110,23 +136,6 @@ func (c *Conn) call(x *oncrpc.Exchange) (*call, error) {
 	c.room.Signal()
 	c.counters.calls.Add(1)
 	return p, nil
-}
-
-// chooseXID returns the transaction id that was asked for, or else one that no call under way has;
-// c.mu is held.
-func (c *Conn) chooseXID(asked uint32) (uint32, error) {
-	if asked != 0 {
-		if _, ok := c.pending[asked]; ok {
-			return 0, oncrpc.ErrXIDInUse
-		}
-		return asked, nil
-	}
-	for {
-		c.xid++
-		if _, ok := c.pending[c.xid]; !ok {
-			return c.xid, nil
-		}
-	}
 }
 
 // giveUp ends a call whose context has ended. On return nobody else has it, and either

@@ -77,3 +77,25 @@ func TestExchangeTwice(t *testing.T) {
 		t.Error("the second message differs from the first")
 	}
 }
+
+// A transaction id of the connection's own choice is never that of a call under way.
+func TestXIDTaken(t *testing.T) {
+	c, peer := rawPeer(t, recordmark.Config{})
+	xid := func() uint32 { return binary.BigEndian.Uint32(peer.record()) }
+	var done []chan error
+	call := func(x *oncrpc.Exchange) { done = append(done, roundTrip(context.Background(), c, x)) }
+	call(exchange(nil))
+	first := xid()
+	call(named(first+1, nil))
+	xid()
+	call(exchange(nil))
+	if got := xid(); got != first+2 {
+		t.Errorf("xid %08x, want %08x", got, first+2)
+	}
+	for i, d := range done {
+		peer.reply(first+uint32(i), 0)
+		if err := <-d; err != nil {
+			t.Error(err)
+		}
+	}
+}

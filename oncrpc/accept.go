@@ -1,0 +1,149 @@
+package oncrpc
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// ServerFlavor accepts the calls of one flavour. [AcceptNone] and [AcceptSys] return those that a
+// Server has unless ServerConfig.Flavors says otherwise. Accept is called concurrently.
+type ServerFlavor interface {
+	// Flavor returns the number of the flavour.
+	Flavor() AuthFlavor
+
+	// Accept finds out who calls, and whether to believe it, before anything else is done with the
+	// call, be it of procedure 0. It may block; ctx ends with the connection.
+	//
+	// Its error refuses the call: an *AuthError denies it; an *AcceptError, as GARBAGE_ARGS for
+	// arguments whose checksum is wrong, is answered with the verifier set by then; ErrDrop leaves
+	// the call without an answer (RFC 2203 section 5.3.3.1); any other is logged and answered
+	// with SYSTEM_ERR.
+	Accept(ctx context.Context, a *Acceptance) error
+}
+
+// Identity is who calls, as a ServerFlavor has found out. It is valid until the call has been
+// answered.
+type Identity interface {
+	// AppendKey appends what tells this caller from all others of the same flavour, and is the same
+	// whenever and however he calls: the reply cache goes by it.
+	AppendKey(b []byte) []byte
+	// String names the caller in a log.
+	String() string
+}
+
+// ResultsWrapper protects the results of one call.
+type ResultsWrapper interface {
+	// Wrap appends the results to e, behind the header of the reply, as they shall travel. They
+	// stay as they are; what e gets must be bytes, also of bulk data (Message.Pieces), which
+	// neither a checksum nor a cipher allows to be placed by RDMA Write (RFC 8166 section 8.2.2.3).
+	// An error is logged, and the caller told SYSTEM_ERR, or with ErrDrop nothing.
+	Wrap(e *xdr.Encoder, results *xdr.Message) error
+}
+
+// Acceptance is a call as a ServerFlavor sees it, and what it says about it. It is valid until
+// Accept returns.
+type Acceptance struct {
+	// Identity is who calls; nil is nobody in particular.
+	Identity Identity
+	// Verifier goes with every reply to the call that says that it was accepted. Its body must stay
+	// as it is until that has left. The zero value is that of AUTH_NONE.
+	Verifier Auth
+	// Wrapper protects the results; nil sends them as they are. It is called once for each reply,
+	// maybe after its execution was long over: a reply from the cache is wrapped for the call that
+	// it answers.
+	Wrapper ResultsWrapper
+
+	call     *Call
+	answered bool
+}
+
+// Header returns the header of the call. What its verifier is a checksum of is had from
+// CallHeader.EncodeToCred.
+func (a *Acceptance) Header() *CallHeader { return &a.call.CallHeader }
+
+// Args decodes the arguments as they came. A flavour that wraps them takes them all,
+//
+//	wrapped := args.Raw(args.Remaining())
+//
+// and has the decoder decode what was in them (Decoder.Reset), which may be the same memory,
+// decrypted. The memory must stay until the call is answered. A call whose bulk data came beside
+// the message has some missing, and its checksum is wrong.
+func (a *Acceptance) Args() *xdr.Decoder { return a.call.Args }
+
+// Conn returns the connection that the call came on.
+func (a *Acceptance) Conn() Transport { return a.call.Conn }
+
+// Answer has the flavour answer the call itself when Accept returns nil, with the results that are
+// encoded into what Answer returns, and that are not wrapped: so RPCSEC_GSS creates and destroys
+// contexts, by calls of procedure 0 (RFC 2203 sections 5.2 and 5.4). Neither the program nor
+// an interceptor sees the call.
+func (a *Acceptance) Answer() *xdr.Encoder {
+	a.answered = true
+	return &a.call.enc
+}
+
+// AcceptNone returns the flavour AUTH_NONE (RFC 5531 section 10.1): nobody in particular.
+func AcceptNone() ServerFlavor { return acceptNone{} }
+
+// AcceptSys returns the flavour AUTH_SYS (RFC 5531 appendix A). It believes what callers claim to be,
+// which Call.Sys returns.
+func AcceptSys() ServerFlavor { return acceptSys{} }
+
+type acceptNone struct{}
+
+func (acceptNone) Flavor() AuthFlavor { return FlavorNone }
+
+func (acceptNone) Accept(context.Context, *Acceptance) error { return nil }
+
+// nobodyInParticular is the identity of a call that has none.
+type nobodyInParticular struct{}
+
+func (nobodyInParticular) AppendKey(b []byte) []byte { return b }
+func (nobodyInParticular) String() string            { return "anybody" }
+
+type acceptSys struct{}
+
+func (acceptSys) Flavor() AuthFlavor { return FlavorSys }
+
+func (acceptSys) Accept(_ context.Context, a *Acceptance) error {
+	c := a.call
+	if c.sys.Decode(c.Cred.Body) != nil {
+		return &AuthError{AuthBadCred}
+	}
+	a.Identity = (*sysIdentity)(c)
+	return nil
+}
+
+// sysIdentity is the caller of a call with AUTH_SYS.
+type sysIdentity Call
+
+// AppendKey appends the credential without its stamp, which means nothing (RFC 5531 appendix A), and
+// may be the time.
+func (s *sysIdentity) AppendKey(b []byte) []byte { return append(b, s.Cred.Body[4:]...) }
+
+func (s *sysIdentity) String() string { return fmt.Sprintf("uid %d, gid %d", s.sys.UID, s.sys.GID) }
+
+// acceptor is a flavour in a Server.
+type acceptor struct {
+	ServerFlavor
+	number AuthFlavor
+	blocks bool // or may
+}
+
+func acceptors(flavors []ServerFlavor) []acceptor {
+	if flavors == nil {
+		flavors = []ServerFlavor{AcceptSys(), AcceptNone()}
+	}
+	var list []acceptor
+	for _, f := range flavors {
+		a := acceptor{f, f.Flavor(), true}
+		switch f.(type) {
+		case acceptNone, acceptSys:
+			a.blocks = false
+		}
+		list = append(list, a)
+	}
+	return list
+}

@@ -1,0 +1,57 @@
+package xdr_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// released counts.
+type released int
+
+func (r *released) Release() { *r++ }
+
+// A stream that is appended to another reads as if it had been encoded there, with its bulk data
+// in place, and keeps what it has to release.
+func TestAppend(t *testing.T) {
+	var rel released
+	encode := func(e *xdr.Encoder) {
+		e.Uint32(7)
+		e.BulkBytes([]byte("five!"), &rel)
+		e.Uint32(8)
+		e.BulkBytes([]byte("four"), &rel)
+	}
+	var inner, outer, direct xdr.Encoder
+	encode(&inner)
+	in := inner.Message()
+	for _, e := range []*xdr.Encoder{&outer, &direct} {
+		e.Uint32(1)
+		e.BulkBytes([]byte("abc"), nil)
+	}
+	outer.Append(&in)
+	encode(&direct)
+	outer.Uint32(9)
+	direct.Uint32(9)
+
+	got, want := outer.Message(), direct.Message()
+	if g, w := got.AppendTo(nil), want.AppendTo(nil); !bytes.Equal(g, w) || got.Len() != want.Len() {
+		t.Errorf("\n got %x\nwant %x", g, w)
+	}
+	if outer.Position() != direct.Position() {
+		t.Errorf("position %d, want %d", outer.Position(), direct.Position())
+	}
+	for i := range want.Bulk {
+		if g, w := got.Bulk[i], want.Bulk[i]; g.Position != w.Position || g.Len != w.Len {
+			t.Errorf("item %d: %d bytes at %d, want %d at %d", i, g.Len, g.Position, w.Len, w.Position)
+		}
+	}
+	got.Release()
+	if rel != 0 {
+		t.Errorf("%d releases by the outer stream, want none", rel)
+	}
+	in.Release()
+	if rel != 2 {
+		t.Errorf("%d releases by the inner stream, want 2", rel)
+	}
+}
