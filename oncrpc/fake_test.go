@@ -49,7 +49,9 @@ func connection(t testing.TB) (client, server *end) {
 
 func (e *end) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	const xid = 0x1badcafe
-	binary.BigEndian.PutUint32(x.Call.Inline, xid)
+	if err := x.Seal(xid); err != nil {
+		return err
+	}
 	in := newIncoming(e.t, x.Call.AppendTo(nil))
 	in.conn = e.peer
 	e.peer.server.Load().Dispatch(in)
