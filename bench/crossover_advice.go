@@ -92,7 +92,7 @@ func choose(all []duel, path Path, c contest, what string) (inline int, why stri
 	}
 	inline = roundUp(payload + headerRoom)
 	if payload == 0 || inline <= leastAdvice {
-		return leastAdvice, fmt.Sprintf("%s: inline is not faster by %.0f %% beyond what %s, the default, holds, and small messages should fit%s.", what, 100*(Band-1), FormatSize(leastAdvice), overall)
+		return leastAdvice, fmt.Sprintf("%s: inline is not faster by %.0f %% beyond what %s, the default, holds, and small messages should fit%s.", what, 100*(NoiseBand-1), FormatSize(leastAdvice), overall)
 	}
 	inline = min(inline, maxAdvice)
 	end := ""

@@ -2,11 +2,11 @@ package bench
 
 import "math"
 
-// Band is how many times faster one way must be to be called faster: what is within it is noise.
-const Band = 1.1
+// NoiseBand is how many times faster one way must be to be called faster: what is within it is noise.
+const NoiseBand = 1.1
 
 // band is the logarithm of Band.
-var band = math.Log(Band)
+var band = math.Log(NoiseBand)
 
 // weigh says up to where inline is faster by Band, and from where on the chunk is.
 func (c curve) weigh(x *Crossover) {
@@ -17,7 +17,7 @@ func (c curve) weigh(x *Crossover) {
 	switch {
 	case either > inline:
 		x.EitherTo = c[either-1].size
-		x.Within = Band
+		x.Within = NoiseBand
 		for _, l := range c[inline:either] {
 			x.Within = max(x.Within, math.Exp(math.Abs(l.by)))
 		}

@@ -175,7 +175,7 @@ const muchNoise = 15
 
 // noise is how much faster, in percent, one way is at most where neither is clearly ahead.
 func noise(g []Crossover) float64 {
-	within := Band
+	within := NoiseBand
 	for i := range g {
 		within = max(within, g[i].Within)
 	}

@@ -115,7 +115,7 @@ func (x *remoteDir) symlink(ctx context.Context, target, name string) error {
 func (x *remoteDir) keep(ctx context.Context, name string, d details, times bool) error {
 	var set nfs3.Sattr
 	if d.mode.Type() != fs.ModeSymlink {
-		set.Mode = nfsfs.SetMode(d.mode)
+		set.Mode = nfsfs.SattrMode(d.mode)
 	}
 	if times {
 		set.Atime = nfs3.SetTime{How: nfs3.ToClientTime, To: wireTime(d.atime)}
@@ -147,7 +147,7 @@ func (x *remoteDir) keepWithoutOwner(ctx context.Context, name string, d details
 		gid = group.To
 	}
 	if set.Mode.Set && (gid != group.To || int(has.Attr().UID) != d.uid) {
-		set.Mode = nfsfs.SetMode(d.mode &^ setID)
+		set.Mode = nfsfs.SattrMode(d.mode &^ setID)
 	}
 	return x.fs.LSetAttr(ctx, name, set)
 }

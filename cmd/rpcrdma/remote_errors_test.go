@@ -62,10 +62,10 @@ func TestExplain(t *testing.T) {
 			"the server at port h:2049 denies calls with these credentials: AUTH_TOOWEAK"},
 		{"no answer of rpcbind", "rdma://h?rpcbind", context.DeadlineExceeded,
 			"no answer from port h:111: is the host up, and is a firewall between?"},
-		{"not found", "rdma://h?rpcbind", &rpcbind.FindError{Tried: []rpcbind.Try{
+		{"not found", "rdma://h?rpcbind", &rpcbind.FindError{Tried: []rpcbind.Attempt{
 			{Place: "TCP", Err: rpcbind.ErrNotRegistered}, {Place: "RDMA", Err: refused}}},
 			"nobody says at which port of h NFS is over RDMA: TCP: not registered; RDMA: " + connRefused.Error() + "; write the port, such as rdma://h:20049"},
-		{"no host to ask", "tcp://h?rpcbind", &rpcbind.FindError{Tried: []rpcbind.Try{{Err: &net.DNSError{Name: "h", IsNotFound: true}}}},
+		{"no host to ask", "tcp://h?rpcbind", &rpcbind.FindError{Tried: []rpcbind.Attempt{{Err: &net.DNSError{Name: "h", IsNotFound: true}}}},
 			"there is no host h"},
 		{"anything else", "tcp://h", plain, ""},
 	}
@@ -208,7 +208,7 @@ func TestRemoteErrors(t *testing.T) {
 // TestRemoteNoMount: an NFS server alone.
 func TestRemoteNoMount(t *testing.T) {
 	s := &remoteServer{target: target{scheme: "rdma", host: "h", port: 20049}}
-	search := &nfsmount.SearchError{Host: "h", Tried: []nfsmount.Try{{Where: "there", Err: io.EOF}}}
+	search := &nfsmount.SearchError{Host: "h", Tried: []nfsmount.Attempt{{Where: "there", Err: io.EOF}}}
 	const text = "no MOUNT service at h: there: EOF"
 	if got, want := s.explainMount(search).Error(), text+"; if it is elsewhere, add ?mountport=PORT to the URL"; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -97,7 +97,7 @@ func (s *remoteServer) open(ctx context.Context, path string) (*remote, string, 
 	if len(s.exports) > 0 && s.list == nil { // another path of the same export, most likely
 		s.list, _ = s.service.Exports(ctx)
 	}
-	if export, rest, ok := nfsmount.Holding(s.list, path); ok && s.exports[export] != nil {
+	if export, rest, ok := nfsmount.ExportOf(s.list, path); ok && s.exports[export] != nil {
 		return s.exports[export], rest, nil
 	}
 	root, err := s.service.Mount(ctx, path)

@@ -13,7 +13,7 @@ func (f *FS) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
 	return pathError("mkdir", name, f.fresh(func() error {
 		p, err := f.parent(ctx, name)
 		if err == nil {
-			_, err = f.c.Mkdir(ctx, p.dir, p.base, nfs3.Sattr{Mode: SetMode(perm)})
+			_, err = f.c.Mkdir(ctx, p.dir, p.base, nfs3.Sattr{Mode: SattrMode(perm)})
 		}
 		return err
 	}))
@@ -49,7 +49,7 @@ func (f *FS) Mknod(ctx context.Context, name string, kind nfs3.FileType, rdev nf
 	return pathError("mknod", name, f.fresh(func() error {
 		p, err := f.leaf(ctx, name)
 		if err == nil {
-			_, err = f.c.Mknod(ctx, p.dir, p.base, kind, rdev, nfs3.Sattr{Mode: SetMode(perm)})
+			_, err = f.c.Mknod(ctx, p.dir, p.base, kind, rdev, nfs3.Sattr{Mode: SattrMode(perm)})
 		}
 		return err
 	}))
@@ -60,7 +60,7 @@ func (f *FS) Symlink(ctx context.Context, target, name string) error {
 	return linkError("symlink", target, name, f.fresh(func() error {
 		p, err := f.leaf(ctx, name)
 		if err == nil {
-			_, err = f.c.Symlink(ctx, p.dir, p.base, target, nfs3.Sattr{Mode: SetMode(0o777)})
+			_, err = f.c.Symlink(ctx, p.dir, p.base, target, nfs3.Sattr{Mode: SattrMode(0o777)})
 		}
 		return err
 	}))

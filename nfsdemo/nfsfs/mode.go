@@ -36,8 +36,9 @@ func fileMode(a *nfs3.Fattr) fs.FileMode {
 	return m
 }
 
-// SetMode sets a mode to the permissions of m, and setuid, setgid and sticky.
-func SetMode(m fs.FileMode) nfs3.Set32 {
+// SattrMode returns the mode of a set of attributes (sattr3) that has the permissions of m, and its
+// setuid, setgid and sticky bits.
+func SattrMode(m fs.FileMode) nfs3.Set32 {
 	to := uint32(m.Perm())
 	for _, b := range modeBits {
 		if m&b.mode != 0 {

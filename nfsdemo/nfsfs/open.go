@@ -121,7 +121,7 @@ func (f *FS) reach(ctx context.Context, name string, flag int, perm fs.FileMode)
 			return n, false, err
 		}
 		var o nfsclient.Object
-		how := nfs3.CreateHow{Mode: nfs3.Guarded, Set: nfs3.Sattr{Mode: SetMode(perm)}}
+		how := nfs3.CreateHow{Mode: nfs3.Guarded, Set: nfs3.Sattr{Mode: SattrMode(perm)}}
 		o, err = f.c.Create(ctx, n.dir, n.base, how)
 		if !errors.Is(err, nfs3.ErrExist) {
 			n.file, n.attr.Type = o.File, nfs3.TypeReg
@@ -139,7 +139,7 @@ func (f *FS) createExclusive(ctx context.Context, p place, perm fs.FileMode) (nf
 	if _, err := rand.Read(how.Verf[:]); err != nil {
 		return nfsclient.Object{}, err
 	}
-	set := nfs3.Sattr{Mode: SetMode(perm)}
+	set := nfs3.Sattr{Mode: SattrMode(perm)}
 	o, err := f.c.Create(ctx, p.dir, p.base, how)
 	if errors.Is(err, nfs3.ErrNotSupp) {
 		return f.c.Create(ctx, p.dir, p.base, nfs3.CreateHow{Mode: nfs3.Guarded, Set: set})

@@ -29,7 +29,7 @@ func (f *FS) setAttr(ctx context.Context, op, name string, last bool, set nfs3.S
 
 // Chmod sets permissions, setuid, setgid and sticky. It follows symbolic links.
 func (f *FS) Chmod(ctx context.Context, name string, mode fs.FileMode) error {
-	return f.setAttr(ctx, "chmod", name, follow, nfs3.Sattr{Mode: SetMode(mode)})
+	return f.setAttr(ctx, "chmod", name, follow, nfs3.Sattr{Mode: SattrMode(mode)})
 }
 
 // Chown sets owner and group; -1 leaves one as it is. It follows symbolic links.

@@ -21,7 +21,7 @@ func Locate(ctx context.Context, t oncrpc.Transport, cfg Config) (*Service, erro
 // search is a Locate under way.
 type search struct {
 	s     *Service
-	tried []Try
+	tried []Attempt
 }
 
 func (l *search) run(ctx context.Context) error {
@@ -43,7 +43,7 @@ func (l *search) run(ctx context.Context) error {
 
 // failed notes what was tried.
 func (l *search) failed(where string, err error) bool {
-	l.tried = append(l.tried, Try{where, err})
+	l.tried = append(l.tried, Attempt{where, err})
 	return false
 }
 

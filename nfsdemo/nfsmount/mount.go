@@ -26,7 +26,7 @@ func (s *Service) Mount(ctx context.Context, dir string) (Root, error) {
 	if m.listErr != nil && (ctx.Err() != nil || conn.Err() != nil) {
 		return Root{}, m.listErr
 	}
-	if export, _, ok := Holding(m.list, m.dir); ok {
+	if export, _, ok := ExportOf(m.list, m.dir); ok {
 		return m.mount(ctx, export, true)
 	}
 	return m.guess(ctx)

@@ -19,9 +19,9 @@ func holds(export, dir string) (rest string, ok bool) {
 	return strings.TrimPrefix(rest, "/"), true
 }
 
-// Holding returns the path of the export that holds dir, of those that are dir or above it the longest, and what of dir is below, without
+// ExportOf returns the path of the export that holds dir, of those that are dir or above it the longest, and what of dir is below, without
 // slashes around it.
-func Holding(exports []mount3.Export, dir string) (export, rest string, ok bool) {
+func ExportOf(exports []mount3.Export, dir string) (export, rest string, ok bool) {
 	dir = clean(dir)
 	best := ""
 	for _, x := range exports {

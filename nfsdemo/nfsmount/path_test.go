@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
 )
 
-func TestHolding(t *testing.T) {
+func TestExportOf(t *testing.T) {
 	list := func(paths ...string) (l []mount3.Export) {
 		for _, p := range paths {
 			l = append(l, mount3.Export{Path: p})
@@ -40,7 +40,7 @@ func TestHolding(t *testing.T) {
 		{"an export without a name is the root", list(""), "/data", "", "data"},
 	}
 	for _, tt := range tests {
-		export, rest, ok := nfsmount.Holding(tt.exports, tt.path)
+		export, rest, ok := nfsmount.ExportOf(tt.exports, tt.path)
 		if want := tt.export != "" || tt.rest != ""; export != tt.export || rest != tt.rest || ok != want {
 			t.Errorf("%s: got %q, %q, %t, want %q, %q, %t", tt.name, export, rest, ok, tt.export, tt.rest, want)
 		}

@@ -14,11 +14,11 @@ import (
 // SearchError is a search for MOUNT that has found nobody who answers.
 type SearchError struct {
 	Host  string
-	Tried []Try // in this order
+	Tried []Attempt // in this order
 }
 
-// Try is a place where MOUNT was looked for.
-type Try struct {
+// Attempt is a place where MOUNT was looked for.
+type Attempt struct {
 	Where string // in words, with the address
 	Err   error
 }

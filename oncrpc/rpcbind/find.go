@@ -31,7 +31,7 @@ func Find(ctx context.Context, program, version uint32, base string, places ...P
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	e := &FindError{Program: program, Version: version, Base: base, Tried: make([]Try, len(places))}
+	e := &FindError{Program: program, Version: version, Base: base, Tried: make([]Attempt, len(places))}
 	answers := make(chan answer, len(places))
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -56,7 +56,7 @@ func Find(ctx context.Context, program, version uint32, base string, places ...P
 			if ctx.Err() != nil {
 				return 0, ctx.Err()
 			}
-			e.Tried[a.place] = Try{places[a.place].Name, a.err}
+			e.Tried[a.place] = Attempt{places[a.place].Name, a.err}
 			ended++
 			if a.place == begun-1 {
 				next.Reset(0)
@@ -93,11 +93,11 @@ type FindError struct {
 	Program uint32
 	Version uint32
 	Base    string
-	Tried   []Try // in the order of the places
+	Tried   []Attempt // in the order of the places
 }
 
-// Try is a place that was asked.
-type Try struct {
+// Attempt is a place that was asked.
+type Attempt struct {
 	Place string // its name
 	Err   error
 }
@@ -119,7 +119,7 @@ func (e *FindError) Reasons() string {
 }
 
 // reason says what went wrong without saying again where, and what was asked for.
-func (t *Try) reason() string {
+func (t *Attempt) reason() string {
 	if errors.Is(t.Err, context.DeadlineExceeded) {
 		return "no answer"
 	}
