@@ -47,7 +47,7 @@ type flow struct {
 type event struct {
 	kind   string
 	pick   int
-	answer Answer
+	answer ReplyTerms
 	short  int // receives that cannot be posted
 }
 
@@ -58,7 +58,7 @@ var events = rapid.Custom(func(t *rapid.T) event {
 			"reply", "reply", "fetched", "fetched", "withhold", "time limit", "give up", "not sent", "drop",
 		}).Draw(t, "kind"),
 		pick: rapid.IntRange(0, 20).Draw(t, "pick"),
-		answer: Answer{
+		answer: ReplyTerms{
 			Requested: rapid.Uint32Range(0, 12).Draw(t, "requested"),
 			Allow:     rapid.IntRange(-3, 12).Draw(t, "allow"),
 			Owes:      rapid.Bool().Draw(t, "read list"),
@@ -140,7 +140,7 @@ func (f *flow) arrive() error {
 	if !f.server.done() {
 		return errors.New("a DONE that is not owed")
 	}
-	return f.resume(event{answer: Answer{Requested: 4, Allow: 4}})
+	return f.resume(event{answer: ReplyTerms{Requested: 4, Allow: 4}})
 }
 
 // fits reports whether there is memory for one more reply with a read list, and a DONE may be owed for it.
@@ -272,7 +272,7 @@ func (f *flow) run(steps []event) error {
 			return fmt.Errorf("%d calls wait, %d are under way, and there is no end", waiting, inflight)
 		}
 		for _, kind := range []string{"send", "arrive", "answer", "reply", "fetched"} {
-			if err := f.checked(event{kind: kind, answer: Answer{Owes: i%2 == 0}}); err != nil {
+			if err := f.checked(event{kind: kind, answer: ReplyTerms{Owes: i%2 == 0}}); err != nil {
 				return fmt.Errorf("in the end, %s: %w", kind, err)
 			}
 		}

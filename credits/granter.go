@@ -12,7 +12,7 @@ type Granter struct {
 	owed   int // DONEs to come
 	recent int // DONEs that came after the call that came last
 
-	last struct { // of Reply, for Short
+	last struct { // of Reply, for NotPosted
 		grant, least int // at least so much must be granted
 		post, must   int // at least so many must be posted
 	}
@@ -34,8 +34,8 @@ func (g *Granter) Received() {
 	g.recent = 0
 }
 
-// Mistaken takes back what Received noted: it was no call.
-func (g *Granter) Mistaken() {
+// WasNoCall takes back what Received noted: it was no call.
+func (g *Granter) WasNoCall() {
 	g.posted++
 	g.active--
 }
@@ -56,8 +56,8 @@ func (g *Granter) Done() bool {
 // posted in its place; a connection on which calls are dropped must end sooner or later.
 func (g *Granter) Dropped() { g.active-- }
 
-// Answer is what the grant in a reply depends on.
-type Answer struct {
+// ReplyTerms is what the grant in a reply depends on.
+type ReplyTerms struct {
 	Requested uint32 // by the client in its call
 	Allow     int    // by the server's memory
 	Owes      bool   // the reply has a read list: a DONE is to follow it; of these at most the maximum may be owed
@@ -72,7 +72,7 @@ type Answer struct {
 // 11). If no call is left to be answered, it is one more than the DONEs that the client may still count as requests:
 // nothing tells it that they have been taken until it has made another call. That goes above what was requested, allowed
 // and set as the most, but to no more than that plus 2.
-func (g *Granter) Reply(a Answer) (grant uint32, post int) {
+func (g *Granter) Reply(a ReplyTerms) (grant uint32, post int) {
 	l := &g.last
 	g.active--
 	l.must = 0
@@ -99,9 +99,9 @@ func (g *Granter) Reply(a Answer) (grant uint32, post int) {
 // room returns the largest grant that receives have been posted for.
 func (g *Granter) room() int { return g.posted + g.active - g.owed }
 
-// Short notes that n of the receives that Reply asked for could not be posted, and returns the grant that is left.
+// NotPosted notes that n of the receives that Reply asked for could not be posted, and returns the grant that is left.
 // Zero says that too few are: the connection must end, as a message would find no receive, or the client no credit.
-func (g *Granter) Short(n int) (grant uint32) {
+func (g *Granter) NotPosted(n int) (grant uint32) {
 	l := &g.last
 	g.posted -= n
 	left := min(l.grant, g.room())

@@ -8,7 +8,7 @@ import (
 // served is one step of a server with at most 8 credits, and what it leaves.
 type served struct {
 	what   string // "call", "DONE", "drop", "reply"
-	answer Answer
+	answer ReplyTerms
 	grant  uint32
 	post   int
 	posted int
@@ -29,22 +29,22 @@ func drop(posted, active int) served {
 }
 
 func reply(requested uint32, allow int, grant uint32, post, posted, active int) served {
-	return served{"reply", Answer{Requested: requested, Allow: allow}, grant, post, posted, active, 0}
+	return served{"reply", ReplyTerms{Requested: requested, Allow: allow}, grant, post, posted, active, 0}
 }
 
 // owes is a reply with a read list, when 64 are requested.
 func owes(allow int, grant uint32, post, posted, active, owed int) served {
-	return served{"reply", Answer{Requested: 64, Allow: allow, Owes: true}, grant, post, posted, active, owed}
+	return served{"reply", ReplyTerms{Requested: 64, Allow: allow, Owes: true}, grant, post, posted, active, owed}
 }
 
 // plain is a reply without, while DONEs are owed.
 func plain(allow int, grant uint32, post, posted, active, owed int) served {
-	return served{"reply", Answer{Requested: 64, Allow: allow}, grant, post, posted, active, owed}
+	return served{"reply", ReplyTerms{Requested: 64, Allow: allow}, grant, post, posted, active, owed}
 }
 
 // held is one while another reply is withheld.
 func held(allow int, grant uint32, post, posted, active, owed int) served {
-	return served{"reply", Answer{Requested: 64, Allow: allow, Withheld: true}, grant, post, posted, active, owed}
+	return served{"reply", ReplyTerms{Requested: 64, Allow: allow, Withheld: true}, grant, post, posted, active, owed}
 }
 
 func TestGranter(t *testing.T) {
@@ -163,7 +163,7 @@ func TestGranterDoneNotOwed(t *testing.T) {
 	g := NewGranter(8)
 	g.Start()
 	g.Received()
-	g.Reply(Answer{Requested: 8, Allow: 8, Owes: true})
+	g.Reply(ReplyTerms{Requested: 8, Allow: 8, Owes: true})
 	if !g.Done() {
 		t.Error("Done() = false, want true")
 	}
@@ -176,24 +176,24 @@ func TestGranterDoneNotOwed(t *testing.T) {
 		t.Errorf("State() = %d, %d, %d, want 8, 0, 0", posted, active, owed)
 	}
 	g.Received()
-	if grant, post := g.Reply(Answer{Requested: 1, Allow: 1}); grant != 1 || post != 0 {
+	if grant, post := g.Reply(ReplyTerms{Requested: 1, Allow: 1}); grant != 1 || post != 0 {
 		t.Errorf("Reply() = %d, %d, want 1, 0", grant, post)
 	}
 }
 
 // What was taken for a call, and was none, changes nothing.
-func TestGranterMistaken(t *testing.T) {
+func TestGranterWasNoCall(t *testing.T) {
 	g := NewGranter(8)
 	g.Start()
 	g.Received()
-	g.Reply(Answer{Requested: 8, Allow: 8})
+	g.Reply(ReplyTerms{Requested: 8, Allow: 8})
 	g.Received()
 	g.Received()
-	g.Mistaken()
+	g.WasNoCall()
 	if posted, active, owed := g.State(); posted != 7 || active != 1 || owed != 0 {
 		t.Errorf("State() = %d, %d, %d, want 7, 1, 0", posted, active, owed)
 	}
-	if grant, post := g.Reply(Answer{Requested: 8, Allow: 8}); grant != 8 || post != 1 {
+	if grant, post := g.Reply(ReplyTerms{Requested: 8, Allow: 8}); grant != 8 || post != 1 {
 		t.Errorf("Reply() = %d, %d, want 8, 1", grant, post)
 	}
 }
@@ -206,7 +206,7 @@ func TestGranterFull(t *testing.T) {
 	for range 1000 {
 		g.Received()
 		owes := !full(&g)
-		g.Reply(Answer{Requested: 64, Allow: 64, Owes: owes})
+		g.Reply(ReplyTerms{Requested: 64, Allow: 64, Owes: owes})
 	}
 	posted, _, owed := g.State()
 	if owed != most || posted > 2*most+2 {
@@ -217,7 +217,7 @@ func TestGranterFull(t *testing.T) {
 			t.Fatal("a DONE does not make room")
 		}
 		g.Received()
-		g.Reply(Answer{Requested: 64, Allow: 64, Owes: true})
+		g.Reply(ReplyTerms{Requested: 64, Allow: 64, Owes: true})
 	}
 }
 
@@ -233,7 +233,7 @@ func TestGranterLax(t *testing.T) {
 			g.Received()
 		}
 		for i := range n {
-			grant, _ = g.Reply(Answer{Requested: 64, Allow: 64, Owes: true})
+			grant, _ = g.Reply(ReplyTerms{Requested: 64, Allow: 64, Owes: true})
 			if i < n-1 {
 				g.Done()
 			}
@@ -248,26 +248,26 @@ func TestGranterLax(t *testing.T) {
 	}
 }
 
-func TestGranterShort(t *testing.T) {
+func TestGranterNotPosted(t *testing.T) {
 	tests := []struct {
 		name   string
 		others int // calls under way beside the one answered
-		answer Answer
+		answer ReplyTerms
 		grant  uint32
 		post   int
 		short  int
 		want   uint32
 	}{
-		{"one of eight", 0, Answer{}, 8, 8, 1, 7},
-		{"seven of eight", 0, Answer{}, 8, 8, 7, 1},
-		{"all, and another call is under way", 1, Answer{}, 8, 7, 7, 1},
-		{"all: the next call would find no receive", 0, Answer{}, 8, 8, 8, 0},
-		{"one, with a DONE to come", 0, Answer{Owes: true}, 8, 9, 1, 7},
-		{"two left beside the DONE: the client may count it", 0, Answer{Owes: true}, 8, 9, 6, 2},
-		{"one left beside the DONE: the client that counts it is stuck", 0, Answer{Owes: true}, 8, 9, 7, 0},
-		{"all, with a DONE to come, and other calls are under way", 5, Answer{Owes: true}, 8, 4, 4, 0},
-		{"all but that of the DONE, and other calls are under way", 5, Answer{Owes: true}, 8, 4, 3, 5},
-		{"zero granted, and all posted for the DONE", 1, Answer{Owes: true, Withheld: true, Allow: -8}, 0, 1, 0, 0},
+		{"one of eight", 0, ReplyTerms{}, 8, 8, 1, 7},
+		{"seven of eight", 0, ReplyTerms{}, 8, 8, 7, 1},
+		{"all, and another call is under way", 1, ReplyTerms{}, 8, 7, 7, 1},
+		{"all: the next call would find no receive", 0, ReplyTerms{}, 8, 8, 8, 0},
+		{"one, with a DONE to come", 0, ReplyTerms{Owes: true}, 8, 9, 1, 7},
+		{"two left beside the DONE: the client may count it", 0, ReplyTerms{Owes: true}, 8, 9, 6, 2},
+		{"one left beside the DONE: the client that counts it is stuck", 0, ReplyTerms{Owes: true}, 8, 9, 7, 0},
+		{"all, with a DONE to come, and other calls are under way", 5, ReplyTerms{Owes: true}, 8, 4, 4, 0},
+		{"all but that of the DONE, and other calls are under way", 5, ReplyTerms{Owes: true}, 8, 4, 3, 5},
+		{"zero granted, and all posted for the DONE", 1, ReplyTerms{Owes: true, Withheld: true, Allow: -8}, 0, 1, 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -275,7 +275,7 @@ func TestGranterShort(t *testing.T) {
 			g.Start()
 			g.Received()
 			if tt.others > 0 { // let the client have as many receives as it needs for these
-				g.Reply(Answer{Requested: uint32(1 + tt.others), Allow: 8})
+				g.Reply(ReplyTerms{Requested: uint32(1 + tt.others), Allow: 8})
 				for range 1 + tt.others {
 					g.Received()
 				}
@@ -286,27 +286,27 @@ func TestGranterShort(t *testing.T) {
 			if grant != tt.grant || post != tt.post {
 				t.Fatalf("Reply() = %d, %d, want %d, %d", grant, post, tt.grant, tt.post)
 			}
-			if got := g.Short(tt.short); got != tt.want {
-				t.Errorf("Short(%d) = %d, want %d", tt.short, got, tt.want)
+			if got := g.NotPosted(tt.short); got != tt.want {
+				t.Errorf("NotPosted(%d) = %d, want %d", tt.short, got, tt.want)
 			}
 		})
 	}
 }
 
 // The receives that a lowered grant leaves over do not raise it when others cannot be posted.
-func TestGranterShortLowered(t *testing.T) {
+func TestGranterNotPostedLowered(t *testing.T) {
 	g := NewGranter(8)
 	g.Start()
 	g.Received()
-	g.Reply(Answer{Requested: 8, Allow: 8})
+	g.Reply(ReplyTerms{Requested: 8, Allow: 8})
 	g.Received()
-	if grant, post := g.Reply(Answer{Requested: 3, Allow: 8, Owes: true}); grant != 3 || post != 1 {
+	if grant, post := g.Reply(ReplyTerms{Requested: 3, Allow: 8, Owes: true}); grant != 3 || post != 1 {
 		t.Fatalf("Reply() = %d, %d, want 3, 1", grant, post)
 	}
-	if got := g.Short(0); got != 3 {
-		t.Errorf("Short(0) = %d, want 3", got)
+	if got := g.NotPosted(0); got != 3 {
+		t.Errorf("NotPosted(0) = %d, want 3", got)
 	}
-	if got := g.Short(1); got != 0 { // the client may have used up the receives with calls
-		t.Errorf("Short(1) = %d, want 0", got)
+	if got := g.NotPosted(1); got != 0 { // the client may have used up the receives with calls
+		t.Errorf("NotPosted(1) = %d, want 0", got)
 	}
 }

@@ -154,7 +154,7 @@ type responder interface {
 	dropped()
 	full(withheld bool) bool // a reply with a read list has to wait
 	// reply is told how many receives cannot be posted, and reports false if the connection must end.
-	reply(a Answer, short int) (grant int, ok bool)
+	reply(a ReplyTerms, short int) (grant int, ok bool)
 	posted() int
 	most(owed int) int // receives that are posted, or used up by calls under way, while so many DONEs are to come
 }
@@ -185,13 +185,13 @@ func (g *granter) done() bool {
 func (g *granter) dropped()       { g.Dropped() }
 func (g *granter) full(bool) bool { return g.owes >= g.max }
 
-func (g *granter) reply(a Answer, short int) (int, bool) {
+func (g *granter) reply(a ReplyTerms, short int) (int, bool) {
 	grant, post := g.Reply(a)
 	if a.Owes {
 		g.owes++
 	}
 	if short = min(short, post); short > 0 {
-		grant = g.Short(short)
+		grant = g.NotPosted(short)
 		g.receives += post - short
 		return int(grant), grant > 0
 	}
@@ -229,7 +229,7 @@ func (s *tight) full(withheld bool) bool {
 	return s.owed >= s.size-1
 }
 
-func (s *tight) reply(a Answer, _ int) (int, bool) {
+func (s *tight) reply(a ReplyTerms, _ int) (int, bool) {
 	s.active--
 	if a.Owes {
 		s.owed++

@@ -46,7 +46,7 @@ func (in *incoming) isReply() {
 	if in.doubtful {
 		in.settled()
 	} else {
-		c.granter.Mistaken()
+		c.granter.WasNoCall()
 	}
 	if c.pending == nil {
 		c.mu.Unlock()

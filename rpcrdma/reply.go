@@ -257,9 +257,9 @@ func (in *incoming) grant() error {
 		allow = room + c.allowReceives(more)
 	}
 	in.owes = in.out.Type != TypeError && len(in.out.Reads) > 0
-	granted, n := c.granter.Reply(credits.Answer{Requested: in.header.Credits, Allow: allow, Owes: in.owes, Withheld: withheld})
+	granted, n := c.granter.Reply(credits.ReplyTerms{Requested: in.header.Credits, Allow: allow, Owes: in.owes, Withheld: withheld})
 	if posted, err := c.post(n); err != nil {
-		if granted = c.granter.Short(n - posted); granted == 0 {
+		if granted = c.granter.NotPosted(n - posted); granted == 0 {
 			go c.fail(err)
 			return err
 		}
