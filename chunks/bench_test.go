@@ -99,8 +99,8 @@ func BenchmarkWriteChunk(b *testing.B) {
 			var filled []Segment
 			b.ReportAllocs()
 			for b.Loop() {
-				filled, _ = Fill(filled[:0], offered, n)
-				if got, err := Filled(offered, filled, false); got != n || err != nil {
+				filled, _ = Distribute(filled[:0], offered, n)
+				if got, err := WrittenLen(offered, filled, false); got != n || err != nil {
 					b.Fatalf("got %d bytes, %v; want %d", got, err, n)
 				}
 			}

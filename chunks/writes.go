@@ -6,10 +6,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Fill appends to dst the segments of chunk with the lengths that n bytes fill, in
+// Distribute appends to dst the segments of chunk with the lengths that n bytes fill, in
 // order and without gaps; the rest is of length zero (draft section 3.6). It
 // reports false when n bytes do not fit.
-func Fill(dst []Segment, chunk WriteChunk, n int) ([]Segment, bool) {
+func Distribute(dst []Segment, chunk WriteChunk, n int) ([]Segment, bool) {
 	if uint64(n) > chunk.Len() {
 		return dst, false
 	}
@@ -21,7 +21,7 @@ func Fill(dst []Segment, chunk WriteChunk, n int) ([]Segment, bool) {
 	return dst, true
 }
 
-// RoundUp adds the XDR round-up of n bytes to the lengths of the segments that Fill has made of
+// RoundUp adds the XDR round-up of n bytes to the lengths of the segments that Distribute has made of
 // them (draft section 3.7): first as room behind the data, as far as offered has it, then to the last segment used, which
 // is longer than it was offered then. The bytes themselves are not for writing.
 func RoundUp(filled []Segment, offered WriteChunk, n int) {
@@ -39,14 +39,14 @@ func RoundUp(filled []Segment, offered WriteChunk, n int) {
 	}
 }
 
-// Filled checks a chunk that a peer returns against the one that was offered to it,
+// WrittenLen checks a chunk that a peer returns against the one that was offered to it,
 // and returns the bytes it says to have written. A segment may be filled in part only
 // if those behind it are empty.
 //
 // With roundUp these bytes may include the XDR round-up (draft section 3.7), for which there may be no room, or which may be added to the last segment used
 // where there is some behind it: that may be longer than it was offered, by up to 3, if this makes a multiple of four of a number that is none. So
 // there may be more bytes than were offered in all. Who uses them to slice memory must see to that.
-func Filled(offered, returned WriteChunk, roundUp bool) (int, error) {
+func WrittenLen(offered, returned WriteChunk, roundUp bool) (int, error) {
 	if len(returned) != len(offered) {
 		return 0, fmt.Errorf("%w: %d segments returned of a chunk of %d", ErrMalformed, len(returned), len(offered))
 	}

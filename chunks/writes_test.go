@@ -24,7 +24,7 @@ func withLengths(c WriteChunk, lengths ...uint32) WriteChunk {
 	return c
 }
 
-func TestFill(t *testing.T) {
+func TestDistribute(t *testing.T) {
 	tests := []struct {
 		n    int
 		want []uint32 // nil: does not fit
@@ -42,9 +42,9 @@ func TestFill(t *testing.T) {
 	}
 	for _, tt := range tests {
 		prefix := []Segment{{9, 9, 9}}
-		got, ok := Fill(prefix, offered, tt.n)
+		got, ok := Distribute(prefix, offered, tt.n)
 		if ok != (tt.want != nil) {
-			t.Errorf("Fill(%d) reports %v", tt.n, ok)
+			t.Errorf("Distribute(%d) reports %v", tt.n, ok)
 			continue
 		}
 		want := prefix
@@ -52,13 +52,13 @@ func TestFill(t *testing.T) {
 			want = append(slices.Clone(prefix), withLengths(offered, tt.want...)...)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("Fill(%d) (-want +got):\n%s", tt.n, diff)
+			t.Errorf("Distribute(%d) (-want +got):\n%s", tt.n, diff)
 		}
 	}
-	if _, ok := Fill(nil, nil, 1); ok {
+	if _, ok := Distribute(nil, nil, 1); ok {
 		t.Error("one byte fits in a chunk of no segments")
 	}
-	if got, ok := Fill(nil, nil, 0); !ok || len(got) != 0 {
+	if got, ok := Distribute(nil, nil, 0); !ok || len(got) != 0 {
 		t.Error("no bytes do not fit in a chunk of no segments")
 	}
 	huge := slices.Repeat(WriteChunk{{Length: math.MaxUint32}}, 3)
@@ -67,7 +67,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-func TestFilled(t *testing.T) {
+func TestWrittenLen(t *testing.T) {
 	tests := []struct {
 		name     string
 		returned WriteChunk
@@ -96,7 +96,7 @@ func TestFilled(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			n, err := Filled(offered, tt.returned, false)
+			n, err := WrittenLen(offered, tt.returned, false)
 			if tt.want < 0 {
 				if !errors.Is(err, ErrMalformed) {
 					t.Errorf("%d, error %v, want ErrMalformed", n, err)
@@ -108,11 +108,11 @@ func TestFilled(t *testing.T) {
 			}
 		})
 	}
-	if n, err := Filled(nil, nil, false); n != 0 || err != nil {
+	if n, err := WrittenLen(nil, nil, false); n != 0 || err != nil {
 		t.Errorf("a chunk of no segments: %d, error %v", n, err)
 	}
 	empty := WriteChunk{{1, 0, 0}, {2, 8, 0}} // a segment of no bytes is full
-	if n, err := Filled(empty, withLengths(empty, 0, 5), false); n != 5 || err != nil {
+	if n, err := WrittenLen(empty, withLengths(empty, 0, 5), false); n != 5 || err != nil {
 		t.Errorf("behind a segment of no bytes: %d, error %v", n, err)
 	}
 }
@@ -162,7 +162,7 @@ func TestFilledRoundUp(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			returned := withLengths(tt.offered, tt.returned...)
-			n, err := Filled(tt.offered, returned, true)
+			n, err := WrittenLen(tt.offered, returned, true)
 			if tt.want < 0 {
 				if !errors.Is(err, ErrMalformed) {
 					t.Errorf("%d, error %v, want ErrMalformed", n, err)
@@ -171,7 +171,7 @@ func TestFilledRoundUp(t *testing.T) {
 				t.Errorf("%d, error %v, want %d", n, err, tt.want)
 			}
 			// Who knows no round-up takes what was offered, and no more.
-			n, err = Filled(tt.offered, returned, false)
+			n, err = WrittenLen(tt.offered, returned, false)
 			within := tt.want >= 0
 			for i := range tt.returned {
 				within = within && tt.returned[i] <= tt.offered[i].Length
@@ -182,7 +182,7 @@ func TestFilledRoundUp(t *testing.T) {
 		})
 	}
 	moved := WriteChunk{{1, 8, 0x1004}}
-	if n, err := Filled(one, moved, true); !errors.Is(err, ErrMalformed) {
+	if n, err := WrittenLen(one, moved, true); !errors.Is(err, ErrMalformed) {
 		t.Errorf("another offset: %d, error %v, want ErrMalformed", n, err)
 	}
 }
@@ -219,7 +219,7 @@ func TestRoundUp(t *testing.T) {
 			for i, n := range tt.offered {
 				c = append(c, Segment{uint32(i), n, uint64(i) << 32})
 			}
-			got, ok := Fill(nil, c, tt.n)
+			got, ok := Distribute(nil, c, tt.n)
 			if !ok {
 				t.Fatal("does not fit")
 			}
@@ -227,8 +227,8 @@ func TestRoundUp(t *testing.T) {
 			if diff := cmp.Diff(withLengths(c, tt.want...), WriteChunk(got), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if n, err := Filled(c, got, true); err != nil || n != xdr.RoundUp(tt.n) {
-				t.Errorf("Filled() = %d, %v, want %d", n, err, xdr.RoundUp(tt.n))
+			if n, err := WrittenLen(c, got, true); err != nil || n != xdr.RoundUp(tt.n) {
+				t.Errorf("WrittenLen() = %d, %v, want %d", n, err, xdr.RoundUp(tt.n))
 			}
 		})
 	}
@@ -261,11 +261,11 @@ func TestFilledLinux(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		n, err := Filled(tt.offered, tt.returned, false)
+		n, err := WrittenLen(tt.offered, tt.returned, false)
 		if err != nil || n != tt.want {
 			t.Errorf("%s: %d, error %v, want %d", tt.name, n, err, tt.want)
 		}
-		if got, ok := Fill(nil, tt.offered, tt.want); !ok || !cmp.Equal(tt.returned, WriteChunk(got)) {
+		if got, ok := Distribute(nil, tt.offered, tt.want); !ok || !cmp.Equal(tt.returned, WriteChunk(got)) {
 			t.Errorf("%s: filled here it would be %v", tt.name, got)
 		}
 	}
@@ -306,19 +306,19 @@ func TestFillProperty(t *testing.T) {
 			c = append(c, Segment{uint32(i), n, uint64(i) << 32})
 		}
 		n := rapid.IntRange(0, 320).Draw(t, "n")
-		got, ok := Fill(nil, c, n)
+		got, ok := Distribute(nil, c, n)
 		if ok != (uint64(n) <= c.Len()) {
 			t.Fatalf("%d bytes in %d: %v", n, c.Len(), ok)
 		}
 		if !ok {
 			return
 		}
-		if back, err := Filled(c, got, false); err != nil || back != n {
-			t.Fatalf("Filled() = %d, %v, filled with %d", back, err, n)
+		if back, err := WrittenLen(c, got, false); err != nil || back != n {
+			t.Fatalf("WrittenLen() = %d, %v, filled with %d", back, err, n)
 		}
 		RoundUp(got, c, n)
-		if back, err := Filled(c, got, true); err != nil || back != xdr.RoundUp(n) {
-			t.Fatalf("Filled() = %d, %v, filled with %d and its round-up", back, err, n)
+		if back, err := WrittenLen(c, got, true); err != nil || back != xdr.RoundUp(n) {
+			t.Fatalf("WrittenLen() = %d, %v, filled with %d and its round-up", back, err, n)
 		}
 		over := int(WriteChunk(got).Len()) - int(c.Len())
 		for i := range got { // only what there is no room for is beyond

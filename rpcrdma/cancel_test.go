@@ -261,7 +261,7 @@ func TestCancelWithoutAbandon(t *testing.T) {
 			waitFor(t, func() bool { return c.Stats().Cancelled == 1 })
 			if answered {
 				r := header(h.XID, rpcrdma.TypeMsg)
-				segs, _ := chunks.Fill(nil, h.Writes[0], 0)
+				segs, _ := chunks.Distribute(nil, h.Writes[0], 0)
 				r.AddWrite(segs)
 				p.send(r, replyHeader(h.XID), be32(0, 7))
 			}

@@ -165,7 +165,7 @@ func testReplyForms(t *testing.T, dialect rpcrdma.Dialect) {
 		msg = append(append(append(msg, want...), 0, 0, 0), be32(7)...)
 		p.writeChunk(h.Reply, msg)
 		r := header(h.XID, rpcrdma.TypeNoMsg)
-		segs, _ := chunks.Fill(nil, h.Reply, len(msg))
+		segs, _ := chunks.Distribute(nil, h.Reply, len(msg))
 		r.SetReply(segs)
 		return r
 	}
@@ -218,7 +218,7 @@ func testReplyForms(t *testing.T, dialect rpcrdma.Dialect) {
 		h, _ := p.next()
 		p.writeChunk(h.Writes[0], bytes.Repeat([]byte{0xbb}, size)) // modified, and not returned (draft section 3.4)
 		p.writeChunk(h.Writes[0], want[:5])
-		segs, _ := chunks.Fill(nil, h.Writes[0], 5)
+		segs, _ := chunks.Distribute(nil, h.Writes[0], 5)
 		r := header(h.XID, rpcrdma.TypeMsg)
 		r.AddWrite(segs)
 		p.send(r, result(h.XID, 5))
@@ -332,7 +332,7 @@ func testBadReplies(t *testing.T, dialect rpcrdma.Dialect) {
 			p.send(r, result(h.XID, size+1))
 		}, chunks.ErrMalformed},
 		{"stream says more than was written", true, func(p *rawPeer, h *rpcrdma.Header) {
-			segs, _ := chunks.Fill(nil, h.Writes[0], 100)
+			segs, _ := chunks.Distribute(nil, h.Writes[0], 100)
 			r := header(h.XID, rpcrdma.TypeMsg)
 			r.AddWrite(segs)
 			p.send(r, result(h.XID, 101))

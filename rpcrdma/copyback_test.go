@@ -43,7 +43,7 @@ func TestCopyBack(t *testing.T) {
 			}
 			r := header(h.XID, rpcrdma.TypeMsg)
 			if tt.writes >= 0 {
-				segs, _ := chunks.Fill(nil, h.Writes[0], written)
+				segs, _ := chunks.Distribute(nil, h.Writes[0], written)
 				r.AddWrite(segs)
 			}
 			if tt.reads > 0 {

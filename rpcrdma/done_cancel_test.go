@@ -27,7 +27,7 @@ func TestCancelBeforeReads(t *testing.T) {
 	}
 	scribble(land)
 	r := header(h.XID, rpcrdma.TypeMsg)
-	segs, _ := chunks.Fill(nil, h.Writes[0], 0)
+	segs, _ := chunks.Distribute(nil, h.Writes[0], 0)
 	r.AddWrite(segs)
 	r.Reads = []chunks.ReadSegment{{Position: 36, Segment: chunks.Segment{Handle: 1, Length: size}}} // to read it would end the connection
 	p.send(r, result(h.XID, size))
@@ -62,7 +62,7 @@ func TestCancelWhileReading(t *testing.T) {
 				s := start(ctx, c, &items{data: [][]byte{{1}}}, land)
 				h, _ := p.next()
 				r := header(h.XID, rpcrdma.TypeMsg)
-				segs, _ := chunks.Fill(nil, h.Writes[0], 0)
+				segs, _ := chunks.Distribute(nil, h.Writes[0], 0)
 				r.AddWrite(segs)
 				if long {
 					r.Type = rpcrdma.TypeNoMsg

@@ -103,7 +103,7 @@ func TestClientReads(t *testing.T) {
 		{"position zero, and the data in a write chunk", true, func(p *rawPeer, h *rpcrdma.Header) {
 			p.writeChunk(h.Writes[0], data)
 			r := header(h.XID, rpcrdma.TypeNoMsg)
-			segs, _ := chunks.Fill(nil, h.Writes[0], size)
+			segs, _ := chunks.Distribute(nil, h.Writes[0], size)
 			chunks.RoundUp(segs, h.Writes[0], size)
 			r.AddWrite(segs)
 			r.Reads = p.readSegments(0, result(h.XID, size))
@@ -111,7 +111,7 @@ func TestClientReads(t *testing.T) {
 		}},
 		{"write chunk offered and not used", true, func(p *rawPeer, h *rpcrdma.Header) {
 			r := header(h.XID, rpcrdma.TypeMsg)
-			segs, _ := chunks.Fill(nil, h.Writes[0], 0)
+			segs, _ := chunks.Distribute(nil, h.Writes[0], 0)
 			r.AddWrite(segs)
 			r.Reads = p.readSegments(36, data)
 			p.send(r, result(h.XID, size))
@@ -120,14 +120,14 @@ func TestClientReads(t *testing.T) {
 			m := result(h.XID, size)
 			p.writeChunk(h.Reply, m)
 			r := header(h.XID, rpcrdma.TypeNoMsg)
-			segs, _ := chunks.Fill(nil, h.Reply, len(m))
+			segs, _ := chunks.Distribute(nil, h.Reply, len(m))
 			r.SetReply(segs)
 			r.Reads = p.readSegments(36, data)
 			p.send(r)
 		}},
 		{"reply chunk offered and not used", false, func(p *rawPeer, h *rpcrdma.Header) {
 			r := header(h.XID, rpcrdma.TypeNoMsg)
-			segs, _ := chunks.Fill(nil, h.Reply, 0)
+			segs, _ := chunks.Distribute(nil, h.Reply, 0)
 			r.SetReply(segs)
 			r.Reads = p.readSegments(0, echoReply(h.XID, data))
 			p.send(r)

@@ -76,7 +76,7 @@ func TestBadReplyReads(t *testing.T) {
 			m := result(h.XID, size)
 			p.writeChunk(h.Reply, m)
 			r := header(h.XID, rpcrdma.TypeNoMsg)
-			segs, _ := chunks.Fill(nil, h.Reply, len(m))
+			segs, _ := chunks.Distribute(nil, h.Reply, len(m))
 			r.SetReply(segs)
 			r.Reads = p.readSegments(uint32(len(m)+4), data)
 			p.send(r)

@@ -56,7 +56,7 @@ func TestReturnedChunks(t *testing.T) {
 		{"reply chunk: a gap", func(a answer) { a.Type = rpcrdma.TypeNoMsg; a.SetReply(a.offered.Reply); a.Reply[0].Length-- }},
 		{"reply chunk: seven bytes", func(a answer) {
 			a.Type = rpcrdma.TypeNoMsg
-			segs, _ := chunks.Fill(nil, a.offered.Reply, 7)
+			segs, _ := chunks.Distribute(nil, a.offered.Reply, 7)
 			a.SetReply(segs)
 		}},
 		{"a write chunk for the reply", func(a answer) { a.Type = rpcrdma.TypeNoMsg; a.SetReply(a.offered.Writes[0]) }},

@@ -219,14 +219,14 @@ func checkReply(t *testing.T, i int, s *sent, h, call *rpcrdma.Header, body []by
 	}
 	var results []xdr.Chunk
 	for j, w := range h.Writes {
-		n, err := chunks.Filled(call.Writes[j], w, false)
+		n, err := chunks.WrittenLen(call.Writes[j], w, false)
 		if err != nil {
 			t.Errorf("message %d: %v", i, err)
 		}
 		results = append(results, xdr.Chunk{Position: xdr.Floating, Len: n, Data: make([]byte, n)})
 	}
 	if h.Type == rpcrdma.TypeNoMsg { // the reply is in the reply chunk
-		if n, err := chunks.Filled(call.Reply, h.Reply, false); err != nil || n == 0 || len(body) > 0 {
+		if n, err := chunks.WrittenLen(call.Reply, h.Reply, false); err != nil || n == 0 || len(body) > 0 {
 			t.Errorf("message %d: %d bytes in the reply chunk, %d behind the header, error %v", i, n, len(body), err)
 		}
 		return

@@ -217,7 +217,7 @@ func TestTrailingEmptyResult(t *testing.T) {
 	if len(h.Writes) != 1 || h.Writes[0].Len() != 9000 {
 		t.Errorf("write list %v", h.Writes)
 	}
-	segs, _ := chunks.Fill(nil, h.Writes[0], 0)
+	segs, _ := chunks.Distribute(nil, h.Writes[0], 0)
 	r := header(h.XID, rpcrdma.TypeMsg)
 	r.AddWrite(segs)
 	p.send(r, replyHeader(h.XID))

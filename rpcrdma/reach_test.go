@@ -77,7 +77,7 @@ func TestWindowsEnd(t *testing.T) {
 				c, p, s, h := begin(t, mem)
 				r := header(h.XID, rpcrdma.TypeMsg)
 				for _, w := range h.Writes {
-					segs, _ := chunks.Fill(nil, w, 0)
+					segs, _ := chunks.Distribute(nil, w, 0)
 					r.AddWrite(segs)
 				}
 				p.send(r, replyHeader(h.XID), be32(0, 7))

@@ -78,7 +78,7 @@ func (in *incoming) layout() bool {
 		}
 		in.without = append(in.without, uses)
 		var ok bool
-		if in.segs, ok = chunks.Fill(in.segs[:0], w, n); !ok {
+		if in.segs, ok = chunks.Distribute(in.segs[:0], w, n); !ok {
 			return false
 		}
 		out.AddWrite(in.segs)
@@ -89,7 +89,7 @@ func (in *incoming) layout() bool {
 		rest += len(p)
 	}
 	if h.HasReply {
-		in.segs, _ = chunks.Fill(in.segs[:0], h.Reply, 0)
+		in.segs, _ = chunks.Distribute(in.segs[:0], h.Reply, 0)
 		out.SetReply(in.segs)
 	}
 	switch {
@@ -127,7 +127,7 @@ func (in *incoming) layout() bool {
 // fillReply has n bytes of message go through the reply chunk, and reports whether they fit.
 func (in *incoming) fillReply(n int) bool {
 	var ok bool
-	if in.segs, ok = chunks.Fill(in.segs[:0], in.header.Reply, n); ok {
+	if in.segs, ok = chunks.Distribute(in.segs[:0], in.header.Reply, n); ok {
 		in.out.Type = TypeNoMsg
 		copy(in.out.Reply, in.segs)
 	}

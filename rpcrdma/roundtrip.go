@@ -272,7 +272,7 @@ func (k *call) accept(h *Header, m message) error {
 		if w == nil {
 			return fmt.Errorf("%w: reply chunk that was not offered", ErrMalformed)
 		}
-		n, err := chunks.Filled(k.header.Reply, h.Reply, false)
+		n, err := chunks.WrittenLen(k.header.Reply, h.Reply, false)
 		if err != nil {
 			return err
 		}
@@ -297,9 +297,9 @@ func (k *call) acceptWrites(h *Header) error {
 		return fmt.Errorf("%w: %d write chunks returned of %d", ErrMalformed, len(h.Writes), len(k.header.Writes))
 	}
 	for i, returned := range h.Writes {
-		n, err := chunks.Filled(k.header.Writes[i], returned, k.c.rules.roundUp)
+		n, err := chunks.WrittenLen(k.header.Writes[i], returned, k.c.rules.roundUp)
 		if err != nil {
-			if _, other := chunks.Filled(k.header.Writes[i], returned, true); other == nil {
+			if _, other := chunks.WrittenLen(k.header.Writes[i], returned, true); other == nil {
 				err = fmt.Errorf("%w: %w", err, ErrRoundUp)
 			}
 			return err
