@@ -23,7 +23,9 @@ type local struct {
 // startLocal starts one.
 func startLocal(memory int64, log *slog.Logger) (*local, error) {
 	l := &local{fabric: loopback.New(), server: oncrpc.NewServer(oncrpc.ServerConfig{Logger: log})}
-	l.server.Handle(program.New())
+	if err := l.server.Handle(program.New()); err != nil {
+		return nil, err
+	}
 	var ctx context.Context
 	ctx, l.cancel = context.WithCancel(context.Background())
 	for _, name := range []string{chunkedListener, inlineListener, draftListener} {

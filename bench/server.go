@@ -41,7 +41,9 @@ func Serve(ctx context.Context, o ServerOptions, ready func(addr string)) error 
 	}
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: o.Logger})
 	defer srv.Close()
-	srv.Handle(program.New(), control.New(p.info(&o), srv))
+	if err := srv.Handle(program.New(), control.New(p.info(&o), srv)); err != nil {
+		return err
+	}
 
 	g, ctx := errgroup.WithContext(ctx) // when one of them ends, all do
 	for name, l := range map[string]*iwarp.Listener{chunkedListener: p.chunked, inlineListener: p.inline, draftListener: p.draft} {

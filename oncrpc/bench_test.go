@@ -77,7 +77,7 @@ func BenchmarkDispatch(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				in.args.Reset(call, nil)
-				s.Dispatch(in)
+				oncrpc.DispatcherOf(s).Dispatch(in)
 			}
 		})
 	}

@@ -17,7 +17,7 @@ func TestDroppedWhenIdle(t *testing.T) {
 			t.Fatal(err)
 		}
 		in := newIncoming(t, callBytes(1, 0, 3))
-		s.Dispatch(in)
+		oncrpc.DispatcherOf(s).Dispatch(in)
 		if reply := <-in.reply; reply != nil {
 			t.Errorf("answered with %x, want no answer", reply)
 		}

@@ -54,7 +54,7 @@ func (e *end) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	}
 	in := newIncoming(e.t, x.Call.AppendTo(nil))
 	in.conn = e.peer
-	e.peer.server.Load().Dispatch(in)
+	oncrpc.DispatcherOf(e.peer.server.Load()).Dispatch(in)
 	select {
 	case reply := <-in.reply:
 		if reply == nil {
@@ -145,7 +145,7 @@ func (in *incoming) Drop() {
 // dispatch has the call executed and returns the reply.
 func dispatch(t testing.TB, s *oncrpc.Server, call []byte) []byte {
 	in := newIncoming(t, call)
-	s.Dispatch(in)
+	oncrpc.DispatcherOf(s).Dispatch(in)
 	return <-in.reply
 }
 

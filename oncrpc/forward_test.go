@@ -65,8 +65,8 @@ func TestForwardShutdown(t *testing.T) {
 		h := oncrpc.CallHeader{RPCVersion: oncrpc.Version, Program: testProgram + 1}
 		answered, dropped := newIncoming(t, encodeHeader(&h)), newIncoming(t, encodeHeader(&h))
 		answered.hold = make(chan struct{})
-		s.Dispatch(answered)
-		s.Dispatch(dropped)
+		oncrpc.DispatcherOf(s).Dispatch(answered)
+		oncrpc.DispatcherOf(s).Dispatch(dropped)
 		down := make(chan error, 1)
 		go func() { down <- s.Shutdown(context.Background()) }()
 		waits := func(when string) {
@@ -92,7 +92,7 @@ func TestForwardShutdown(t *testing.T) {
 			t.Errorf("the reply was released %d times, want 1", got)
 		}
 		late := newIncoming(t, encodeHeader(&h))
-		s.Dispatch(late)
+		oncrpc.DispatcherOf(s).Dispatch(late)
 		if got := <-late.reply; got != nil || len(held) != 2 {
 			t.Errorf("a late call was answered with %x, %d were forwarded", got, len(held))
 		}
@@ -113,7 +113,7 @@ func TestForwardAllocations(t *testing.T) {
 	in := &quietIncoming{*newIncoming(t, call)}
 	if n := testing.AllocsPerRun(100, func() {
 		in.args.Reset(call, nil)
-		s.Dispatch(in)
+		oncrpc.DispatcherOf(s).Dispatch(in)
 	}); n != 0 {
 		t.Errorf("%v allocations a call, want 0", n)
 	}

@@ -49,7 +49,7 @@ func FuzzDispatch(f *testing.F) {
 		)
 		s.Handle(oncrpc.Program{Number: 100003, Version: 3})
 		in := newIncoming(t, bytes.Clone(call))
-		s.Dispatch(in)
+		oncrpc.DispatcherOf(s).Dispatch(in)
 		reply := <-in.reply
 		if reply == nil || in.answers.Load() != 1 {
 			t.Fatalf("%d answers, %x", in.answers.Load(), reply)

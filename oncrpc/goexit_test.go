@@ -24,7 +24,7 @@ func TestGoexit(t *testing.T) {
 				continue
 			}
 			in := newIncoming(t, callBytes(xid, uint32(proc)))
-			s.Dispatch(in)
+			oncrpc.DispatcherOf(s).Dispatch(in)
 			reply := <-in.reply
 			if got := oncrpc.AcceptStat(binary.BigEndian.Uint32(reply[20:])); got != want {
 				t.Errorf("procedure %d: got %v, want %v", proc, got, want)

@@ -24,9 +24,9 @@ func TestEndedWhileQueued(t *testing.T) {
 				oncrpc.Procedure{Handler: func(context.Context, *oncrpc.Call) error { <-gate; return nil }},
 				oncrpc.Procedure{Handler: n.handle, Once: once})
 			first, late, again := callFrom(t, peerA, callBytes(1, 1)), callFrom(t, peerA, callBytes(0x01020304, 2)), callFrom(t, peerB, callBytes(0x01020304, 2))
-			s.Dispatch(first)
-			s.Dispatch(late)
-			s.Dispatch(again) // the same call once more: with Once it waits for the reply
+			oncrpc.DispatcherOf(s).Dispatch(first)
+			oncrpc.DispatcherOf(s).Dispatch(late)
+			oncrpc.DispatcherOf(s).Dispatch(again) // the same call once more: with Once it waits for the reply
 			late.conn.Close()
 			close(gate)
 			<-first.reply

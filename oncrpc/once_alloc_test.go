@@ -45,7 +45,7 @@ func TestOnceAllocations(t *testing.T) {
 		got := testing.AllocsPerRun(200, func() {
 			binary.BigEndian.PutUint32(call, binary.BigEndian.Uint32(call)+tt.next)
 			in.args.Reset(call, nil)
-			s.Dispatch(in)
+			oncrpc.DispatcherOf(s).Dispatch(in)
 		})
 		if got > tt.max {
 			t.Errorf("%s: %v allocations, want at most %v", tt.name, got, tt.max)

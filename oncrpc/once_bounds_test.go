@@ -34,8 +34,8 @@ func TestOnceNotKept(t *testing.T) {
 				return nil
 			}})
 			first, waiter := callFrom(t, peerA, callBytes(1, 1)), callFrom(t, peerB, callBytes(1, 1))
-			s.Dispatch(first)
-			s.Dispatch(waiter)
+			oncrpc.DispatcherOf(s).Dispatch(first)
+			oncrpc.DispatcherOf(s).Dispatch(waiter)
 			close(open)
 			want := <-first.reply
 			got := <-waiter.reply
@@ -63,7 +63,7 @@ func TestOnceEviction(t *testing.T) {
 			oncrpc.Procedure{Handler: n.handle, NonBlocking: true, Once: true},
 			oncrpc.Procedure{Handler: g.handle, Once: true})
 		underWay := callFrom(t, peerA, callBytes(100, 2, 1))
-		s.Dispatch(underWay)
+		oncrpc.DispatcherOf(s).Dispatch(underWay)
 		synctest.Wait()
 		for _, step := range []struct{ xid, want uint32 }{
 			{1, 1}, {2, 2}, {3, 3},
@@ -78,7 +78,7 @@ func TestOnceEviction(t *testing.T) {
 			}
 		}
 		again := callFrom(t, peerA, callBytes(100, 2, 1))
-		s.Dispatch(again)
+		oncrpc.DispatcherOf(s).Dispatch(again)
 		close(g.open)
 		<-underWay.reply
 		<-again.reply
@@ -97,7 +97,7 @@ func TestOnceEvictedOnItsWay(t *testing.T) {
 	var message xdr.Message
 	in.sent = func(m *xdr.Message) { message = *m }
 	in.hold = make(chan struct{})
-	s.Dispatch(in)
+	oncrpc.DispatcherOf(s).Dispatch(in)
 	for xid := range uint32(10) {
 		dispatchFrom(t, s, peerA, callBytes(100+xid, 1))
 	}

@@ -19,8 +19,8 @@ func TestOnceShutdown(t *testing.T) {
 		s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: g.handle, Once: true})
 		first, waiter := callFrom(t, peerA, callBytes(1, 1, 1)), callFrom(t, peerB, callBytes(1, 1, 1))
 		waiter.hold = make(chan struct{})
-		s.Dispatch(first)
-		s.Dispatch(waiter)
+		oncrpc.DispatcherOf(s).Dispatch(first)
+		oncrpc.DispatcherOf(s).Dispatch(waiter)
 		done := make(chan error, 1)
 		go func() { done <- s.Shutdown(context.Background()) }()
 		synctest.Wait()
@@ -55,11 +55,11 @@ func TestOnceClose(t *testing.T) {
 		}
 		s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: handle, Once: true})
 		first, waiter := callFrom(t, peerA, callBytes(1, 1)), callFrom(t, peerB, callBytes(1, 1))
-		if _, err := s.Connect(first.conn); err != nil {
+		if _, err := oncrpc.DispatcherOf(s).AddConn(first.conn, nil); err != nil {
 			t.Fatal(err)
 		}
-		s.Dispatch(first)
-		s.Dispatch(waiter)
+		oncrpc.DispatcherOf(s).Dispatch(first)
+		oncrpc.DispatcherOf(s).Dispatch(waiter)
 		synctest.Wait()
 		s.Close()
 		<-first.reply

@@ -42,14 +42,14 @@ func TestOnceErrors(t *testing.T) {
 				s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: 1}, oncrpc.Procedure{Handler: handle, Once: true})
 				call := callBytes(0x01020304, 1, 5)
 				first, second := callFrom(t, peerA, call), callFrom(t, peerB, call)
-				s.Dispatch(first)
+				oncrpc.DispatcherOf(s).Dispatch(first)
 				if waits {
-					s.Dispatch(second)
+					oncrpc.DispatcherOf(s).Dispatch(second)
 				}
 				close(open)
 				failure := <-first.reply
 				if !waits {
-					s.Dispatch(second)
+					oncrpc.DispatcherOf(s).Dispatch(second)
 				}
 				want := unhex(t, accepted+"00000000 00000002")
 				if bytes.Equal(failure, want) {
@@ -60,7 +60,7 @@ func TestOnceErrors(t *testing.T) {
 						t.Errorf("%s: got %x, want %x", tt.name, got, want)
 					}
 					second = callFrom(t, peerA, call)
-					s.Dispatch(second) // which is answered from the cache now
+					oncrpc.DispatcherOf(s).Dispatch(second) // which is answered from the cache now
 				}
 				<-second.reply
 				if n.Load() != 2 || s.Stats().Replayed != 2 {
@@ -76,7 +76,7 @@ func TestOnceAuthorize(t *testing.T) {
 	var n counter
 	deny := true
 	s := newServer(t, oncrpc.ServerConfig{})
-	s.Handle(oncrpc.Program{Number: testProgram, Version: testVersion,
+	s.Replace(oncrpc.Program{Number: testProgram, Version: testVersion,
 		Procedures: []oncrpc.Procedure{{}, {Handler: n.handle, NonBlocking: true, Once: true}},
 		Authorize: func(ctx context.Context, _ *oncrpc.Call) (context.Context, error) {
 			if deny {
@@ -125,15 +125,15 @@ func TestOnceConnectionLost(t *testing.T) {
 			lost.args.Reset(call, []xdr.Chunk{chunk})
 			chunk.Source, chunk.Data = nil, []byte("path")
 			again.args.Reset(call, []xdr.Chunk{chunk})
-			s.Dispatch(lost)
+			oncrpc.DispatcherOf(s).Dispatch(lost)
 			<-source.started
 			if waits {
-				s.Dispatch(again)
+				oncrpc.DispatcherOf(s).Dispatch(again)
 			}
 			lost.conn.Close()
 			<-lost.reply
 			if !waits {
-				s.Dispatch(again)
+				oncrpc.DispatcherOf(s).Dispatch(again)
 			}
 			if got, want := <-again.reply, unhex(t, accepted+"00000000 00000001"); !bytes.Equal(got, want) {
 				t.Errorf("got %x, want %x", got, want)

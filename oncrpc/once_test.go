@@ -32,7 +32,7 @@ func callFrom(t testing.TB, peer string, call []byte) *incoming {
 // dispatchFrom has a call of a peer executed and returns the reply.
 func dispatchFrom(t testing.TB, s *oncrpc.Server, peer string, call []byte) []byte {
 	in := callFrom(t, peer, call)
-	s.Dispatch(in)
+	oncrpc.DispatcherOf(s).Dispatch(in)
 	return <-in.reply
 }
 
@@ -119,7 +119,7 @@ func TestNotOnce(t *testing.T) {
 		s := newServer(t, oncrpc.ServerConfig{ReplyCache: tt.cache}, oncrpc.Procedure{Handler: n.handle, Once: tt.once})
 		for i := range 3 {
 			in := callFrom(t, peerA, callBytes(1, 1))
-			s.Dispatch(in)
+			oncrpc.DispatcherOf(s).Dispatch(in)
 			if i > 0 && tt.want == 1 && in.answers.Load() != 1 {
 				t.Errorf("%s: not answered at once", tt.name)
 			}
@@ -141,7 +141,7 @@ func TestOnceUnderWay(t *testing.T) {
 		var ins []*incoming
 		for _, peer := range []string{peerA, peerB, peerA, peerB} {
 			in := callFrom(t, peer, call)
-			s.Dispatch(in)
+			oncrpc.DispatcherOf(s).Dispatch(in)
 			ins = append(ins, in)
 		}
 		for _, in := range ins[1:3] {
@@ -186,7 +186,7 @@ func TestOnceChunkBetween(t *testing.T) {
 		in := callFrom(t, peerA, nil)
 		call := callBytes(1, 1, 4, 1)
 		in.args.Reset(call, []xdr.Chunk{{Position: len(call) - 4, Len: 4, Data: []byte("path")}})
-		s.Dispatch(in)
+		oncrpc.DispatcherOf(s).Dispatch(in)
 		if got := binary.BigEndian.Uint32((<-in.reply)[24:]); got != want+1 {
 			t.Errorf("got %d, want %d", got, want+1)
 		}

@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -30,6 +33,16 @@ type ServerConfig struct {
 	// Incoming says, on any goroutine; until then Shutdown waits for it. It runs on the goroutine that received the
 	// call, and must not block.
 	Forward func(Incoming)
+	// Admit, if set, is asked about each connection that a Serve function accepts, over whichever
+	// listener, before it is given any memory. An error refuses it: over TCP it is closed, over RDMA
+	// rejected. Otherwise release, unless nil, is called once, when the connection has ended. Admit
+	// holds up further connections, and so must not block.
+	Admit func(c ConnInfo) (release func(), err error)
+	// ConnBegan and ConnEnded, if set, are told of each connection that the server begins to serve
+	// (by Transport.Serve, too), before the first call on it, and of its end, with Transport.Err: nil
+	// if it goes on and the server serves it no longer. They must not block.
+	ConnBegan func(t Transport)
+	ConnEnded func(t Transport, err error)
 	// Flavors are the flavours whose calls are accepted; calls of others are denied with AUTH_BADCRED. Nil
 	// means AcceptNone and AcceptSys, which a longer list has to name, too. Of two of the same number the
 	// first counts. Other flavours may block, and so what they accept runs on a worker, NonBlocking or not.
@@ -50,9 +63,12 @@ type ServerConfig struct {
 // It runs where the handler does: for one that is NonBlocking, it must not block either.
 type ServerInterceptor func(ctx context.Context, c *Call, next Handler) error
 
-// Server dispatches calls to the programs registered with it. Transports bring the
-// calls: rpcrdma.Serve, recordmark.Serve, Transport.Serve.
+// Server executes calls of the programs registered with it. Transports bring the
+// calls: rpcrdma.Serve, recordmark.Serve, Transport.Serve. The zero value is a server with the default
+// configuration. It must not be copied once it is in use.
 type Server struct {
+	cfg      ServerConfig
+	once     sync.Once // makes what follows
 	log      *slog.Logger
 	programs atomic.Pointer[programs]
 	workers  workers
@@ -67,19 +83,8 @@ type Server struct {
 
 	mu        sync.Mutex // guards what follows
 	closed    bool
-	listeners map[*closer]struct{} // by pointer, as what one is need not be comparable
-	conns     map[*closer]struct{}
-}
-
-type closer interface{ Close() error }
-
-// drainer is a connection that can end without losing the replies on their way to its peer.
-type drainer interface {
-	// Drain begins that end: nothing more is sent, and calls that arrive are dropped.
-	// It returns at once.
-	Drain()
-	// Done is closed when the connection has ended, which is soon.
-	Done() <-chan struct{}
+	listeners map[*io.Closer]struct{} // by pointer, as what one is need not be comparable
+	conns     map[*serverConn]struct{}
 }
 
 // programs is copied on write, so that a call takes no lock to find its handler.
@@ -104,36 +109,51 @@ type serverStats struct{ calls, errors, panics, dropped, replayed, forwarded ato
 
 // NewServer returns a server without programs.
 func NewServer(cfg ServerConfig) *Server {
-	s := &Server{
-		log:       cfg.Logger,
-		forward:   cfg.Forward,
-		idle:      make(chan struct{}),
-		listeners: make(map[*closer]struct{}),
-		conns:     make(map[*closer]struct{}),
-	}
-	if s.log == nil {
-		s.log = slog.Default()
-	}
-	s.workers.max = cmp.Or(cfg.MaxConcurrent, 256)
-	s.workers.run = s.work
-	s.flavors = acceptors(cfg.Flavors)
-	s.handler = s.intercepted(cfg.Interceptors)
-	s.replies = newReplyCache(cmp.Or(cfg.ReplyCache, 4096))
-	s.programs.Store(&programs{})
+	s := &Server{cfg: cfg}
+	s.init()
 	return s
 }
 
-// Handle registers programs. One of the same number and version replaces the
-// earlier one. It may be called while the server runs.
-func (s *Server) Handle(progs ...Program) {
+// init makes what a server consists of, once: its zero value has it made when it is first used.
+func (s *Server) init() {
+	s.once.Do(func() {
+		cfg := &s.cfg
+		s.log, s.forward = cfg.Logger, cfg.Forward
+		if s.log == nil {
+			s.log = slog.Default()
+		}
+		s.idle = make(chan struct{})
+		s.listeners = make(map[*io.Closer]struct{})
+		s.conns = make(map[*serverConn]struct{})
+		s.workers.max = cmp.Or(cfg.MaxConcurrent, 256)
+		s.workers.run = s.work
+		s.flavors = acceptors(cfg.Flavors)
+		s.handler = s.intercepted(cfg.Interceptors)
+		s.replies = newReplyCache(cmp.Or(cfg.ReplyCache, 4096))
+		s.programs.Store(&programs{})
+	})
+}
+
+// Handle registers programs. If the server has one of the same number and version, it is an error
+// that wraps ErrHandled, and none is registered. It may be called while the server runs.
+func (s *Server) Handle(progs ...Program) error { return s.register(progs, false) }
+
+// Replace registers programs, in place of those of the same number and version if there are any.
+// It may be called while the server runs: calls that have begun end as they began.
+func (s *Server) Replace(progs ...Program) { _ = s.register(progs, true) }
+
+func (s *Server) register(progs []Program, replace bool) error {
+	s.init()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.programs.Load()
 	p := &programs{make(map[[2]uint32]*Program), make(map[uint32][2]uint32)}
-	for k, v := range old.byVersion {
-		p.byVersion[k] = v
-	}
+	maps.Copy(p.byVersion, old.byVersion)
 	for _, prog := range progs {
+		key := [2]uint32{prog.Number, prog.Version}
+		if p.byVersion[key] != nil && !replace {
+			return fmt.Errorf("%w: %d version %d", ErrHandled, prog.Number, prog.Version)
+		}
 		prog.Procedures = append([]Procedure{}, prog.Procedures...)
 		if len(prog.Procedures) == 0 {
 			prog.Procedures = make([]Procedure, 1)
@@ -141,7 +161,7 @@ func (s *Server) Handle(progs ...Program) {
 		if prog.Procedures[0].Handler == nil {
 			prog.Procedures[0] = Procedure{Name: "NULL", Handler: nullProcedure, NonBlocking: true}
 		}
-		p.byVersion[[2]uint32{prog.Number, prog.Version}] = &prog
+		p.byVersion[key] = &prog
 	}
 	for k := range p.byVersion {
 		v, ok := p.versions[k[0]]
@@ -151,10 +171,12 @@ func (s *Server) Handle(progs ...Program) {
 		p.versions[k[0]] = [2]uint32{min(v[0], k[1]), max(v[1], k[1])}
 	}
 	s.programs.Store(p)
+	return nil
 }
 
 // Stats returns the server's counters.
 func (s *Server) Stats() ServerStats {
+	s.init()
 	s.mu.Lock()
 	conns := len(s.conns)
 	s.mu.Unlock()
@@ -480,41 +502,6 @@ func (s *Server) announceIdle() {
 	}
 }
 
-// Listen registers a listener of a transport, which Shutdown closes first. It
-// fails with ErrServerClosed after that. The function it returns takes it back.
-func (s *Server) Listen(l closer) (remove func(), err error) { return s.register(s.listeners, l) }
-
-// Connect registers a connection, which Shutdown closes when the calls under way are
-// answered. One that has the methods Drain, which begins an end that loses no replies, and
-// Done is drained instead; Close closes it all the same.
-func (s *Server) Connect(c closer) (remove func(), err error) { return s.register(s.conns, c) }
-
-func (s *Server) register(set map[*closer]struct{}, c closer) (func(), error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, ErrServerClosed
-	}
-	set[&c] = struct{}{}
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(set, &c)
-	}, nil
-}
-
-// Dispatch executes a call. It is for transports, which call it on the goroutine
-// that received the call; it returns when a non-blocking handler has run, or at once.
-func (s *Server) Dispatch(in Incoming) { s.dispatch(in) }
-
-// BeginWait is for transports: a handler that runs on a worker waits for its peer, to fetch
-// arguments, and does not count as running until EndWait. Thus peers that do not answer hold
-// up their own calls alone.
-func (s *Server) BeginWait() { s.workers.leave() }
-
-// EndWait ends a BeginWait.
-func (s *Server) EndWait() { s.workers.enter() }
-
 // Closed reports whether Shutdown or Close has been called.
 func (s *Server) Closed() bool {
 	s.mu.Lock()
@@ -525,6 +512,7 @@ func (s *Server) Closed() bool {
 // Shutdown ends the server: no new connections, no new calls; it waits until the
 // calls under way are answered and have left, or ctx ends, then closes the connections.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.init()
 	s.mu.Lock()
 	first := !s.closed
 	s.closed = true
@@ -532,7 +520,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if first && s.inflight.Add(closing) == closing {
 		s.announceIdle()
 	}
-	s.closeAll(s.listeners)
+	for _, l := range keys(s, s.listeners) {
+		(*l).Close()
+	}
 	var err error
 	select {
 	case <-s.idle:
@@ -542,7 +532,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err == nil {
 		err = s.drain(ctx)
 	}
-	s.closeAll(s.conns)
+	for _, c := range keys(s, s.conns) {
+		c.Close()
+	}
 	s.workers.stop()
 	return err
 }
@@ -557,16 +549,18 @@ func (s *Server) Close() error {
 
 // drain ends the connections that can do so without losing replies.
 func (s *Server) drain(ctx context.Context) error {
-	var drained []drainer
-	for _, c := range s.all(s.conns) {
-		if d, ok := c.(drainer); ok {
-			d.Drain()
-			drained = append(drained, d)
+	conns := keys(s, s.conns)
+	for _, c := range conns {
+		if c.drain != nil {
+			c.drain()
 		}
 	}
-	for _, d := range drained {
+	for _, c := range conns {
+		if c.drain == nil {
+			continue
+		}
 		select {
-		case <-d.Done():
+		case <-c.Done():
 		case <-ctx.Done():
 			return fmt.Errorf("oncrpc: shutdown with replies under way: %w", ctx.Err())
 		}
@@ -574,18 +568,9 @@ func (s *Server) drain(ctx context.Context) error {
 	return nil
 }
 
-func (s *Server) closeAll(set map[*closer]struct{}) {
-	for _, c := range s.all(set) {
-		c.Close()
-	}
-}
-
-func (s *Server) all(set map[*closer]struct{}) []closer {
+// keys returns the members of one of the server's sets.
+func keys[K comparable](s *Server, set map[K]struct{}) []K {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]closer, 0, len(set))
-	for c := range set {
-		all = append(all, *c)
-	}
-	return all
+	return slices.Collect(maps.Keys(set))
 }

@@ -3,6 +3,8 @@ package oncrpc_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -60,7 +62,7 @@ func TestMaxConcurrent(t *testing.T) {
 			for range n {
 				i := uint32(len(ins))
 				in := newIncoming(t, callBytes(i, 1, i))
-				s.Dispatch(in)
+				oncrpc.DispatcherOf(s).Dispatch(in)
 				ins, want = append(ins, in), append(want, i)
 				synctest.Wait() // so that the first ones start in order, too
 			}
@@ -151,13 +153,13 @@ func TestNonBlocking(t *testing.T) {
 				return nil
 			}})
 		in := newIncoming(t, callBytes(1, 1))
-		s.Dispatch(in)
+		oncrpc.DispatcherOf(s).Dispatch(in)
 		if !ran || in.answers.Load() != 1 {
 			t.Error("a non-blocking handler did not run on the dispatching goroutine")
 		}
 		in = newIncoming(t, callBytes(2, 2))
 		in.notReady = true
-		s.Dispatch(in) // would block for ever
+		oncrpc.DispatcherOf(s).Dispatch(in) // would block for ever
 		close(finish)
 		<-in.reply
 	})
@@ -196,13 +198,13 @@ func TestHandlerContext(t *testing.T) {
 	}})
 	in := newIncoming(t, callBytes(1, 1))
 	in.conn, _ = connection(t)
-	s.Dispatch(in)
+	oncrpc.DispatcherOf(s).Dispatch(in)
 	in.conn.Close()
 	<-in.reply
 }
 
 // Programs may be replaced while the server runs; a program's own copy is used.
-func TestHandleAgain(t *testing.T) {
+func TestReplace(t *testing.T) {
 	s := newServer(t, oncrpc.ServerConfig{})
 	program := func(answer uint32) oncrpc.Program {
 		return oncrpc.Program{Number: testProgram, Version: testVersion, Procedures: []oncrpc.Procedure{
@@ -213,13 +215,25 @@ func TestHandleAgain(t *testing.T) {
 	}
 	for i := range uint32(3) {
 		p := program(i)
-		s.Handle(p, oncrpc.Program{Number: testProgram, Version: 10 + i})
+		if err := s.Handle(oncrpc.Program{Number: 99, Version: 1}, p); i == 0 && err == nil || !errors.Is(err, oncrpc.ErrHandled) {
+			t.Errorf("Handle: got %v, want ErrHandled", err)
+		}
+		if got := dispatch(t, s, unhex(t, "01020304 00000000 00000002 00000063 00000001 00000000 00000000 00000000 00000000 00000000")); binary.BigEndian.Uint32(got[20:]) != uint32(oncrpc.ProgUnavail) {
+			t.Errorf("of two programs the first was registered: %x", got)
+		}
+		s.Replace(p, oncrpc.Program{Number: testProgram, Version: 10 + i})
 		clear(p.Procedures)
 		want := unhex(t, accepted+"00000000 0000000"+string('0'+rune(i)))
 		if got := dispatch(t, s, callBytes(0x01020304, 1)); !bytes.Equal(got, want) {
 			t.Errorf("got %x, want %x", got, want)
 		}
-		s.Handle()
+		if err := s.Handle(); err != nil {
+			t.Error(err)
+		}
+	}
+	one := oncrpc.Program{Number: 99, Version: 1}
+	if err := s.Handle(one, one); !errors.Is(err, oncrpc.ErrHandled) {
+		t.Errorf("Handle of the same twice: got %v, want ErrHandled", err)
 	}
 }
 
@@ -239,7 +253,7 @@ func TestServerAllocations(t *testing.T) {
 	in.conn, _ = connection(t)
 	if n := testing.AllocsPerRun(200, func() {
 		in.args.Reset(call, nil)
-		s.Dispatch(in)
+		oncrpc.DispatcherOf(s).Dispatch(in)
 	}); n > 0 {
 		t.Errorf("%v allocations a call", n)
 	}

@@ -23,9 +23,9 @@ func TestShutdown(t *testing.T) {
 			c        *closer
 			remove   bool
 		}{
-			{func(c *closer) (func(), error) { return s.Listen(c) }, l, false},
-			{func(c *closer) (func(), error) { return s.Connect(c) }, conn, false},
-			{func(c *closer) (func(), error) { return s.Connect(c) }, gone, true},
+			{func(c *closer) (func(), error) { return oncrpc.DispatcherOf(s).AddListener(c) }, l, false},
+			{func(c *closer) (func(), error) { return oncrpc.DispatcherOf(s).AddConn(c, nil) }, conn, false},
+			{func(c *closer) (func(), error) { return oncrpc.DispatcherOf(s).AddConn(c, nil) }, gone, true},
 		} {
 			remove, err := reg.register(reg.c)
 			if err != nil {
@@ -38,8 +38,8 @@ func TestShutdown(t *testing.T) {
 		executed, waiting := newIncoming(t, callBytes(1, 1, 1)), newIncoming(t, callBytes(2, 1, 2))
 		leave := make(chan struct{})
 		waiting.hold = leave
-		s.Dispatch(executed)
-		s.Dispatch(waiting)
+		oncrpc.DispatcherOf(s).Dispatch(executed)
+		oncrpc.DispatcherOf(s).Dispatch(waiting)
 		done := make(chan error, 1)
 		if s.Closed() {
 			t.Error("closed before Shutdown")
@@ -53,7 +53,7 @@ func TestShutdown(t *testing.T) {
 			t.Errorf("listener closed %v, connection closed %v; want true, false", l.closed.Load(), conn.closed.Load())
 		}
 		refused := newIncoming(t, callBytes(3, 1, 3))
-		s.Dispatch(refused)
+		oncrpc.DispatcherOf(s).Dispatch(refused)
 		if reply := <-refused.reply; reply != nil {
 			t.Errorf("a new call was answered with %x", reply)
 		}
@@ -78,11 +78,11 @@ func TestShutdown(t *testing.T) {
 		if got, want := s.Stats(), (oncrpc.ServerStats{Calls: 2, Dropped: 1, Conns: 1}); got != want { // conn is closed, and has not gone yet
 			t.Errorf("stats %+v, want %+v", got, want)
 		}
-		if _, err := s.Listen(l); err != oncrpc.ErrServerClosed {
-			t.Errorf("Listen: got %v", err)
+		if _, err := oncrpc.DispatcherOf(s).AddListener(l); err != oncrpc.ErrServerClosed {
+			t.Errorf("AddListener: got %v", err)
 		}
-		if _, err := s.Connect(conn); err != oncrpc.ErrServerClosed {
-			t.Errorf("Connect: got %v", err)
+		if _, err := oncrpc.DispatcherOf(s).AddConn(conn, nil); err != oncrpc.ErrServerClosed {
+			t.Errorf("AddConn: got %v", err)
 		}
 		if err := s.Shutdown(context.Background()); err != nil {
 			t.Errorf("second Shutdown: got %v", err)
@@ -99,10 +99,10 @@ func TestShutdownExpires(t *testing.T) {
 		}})
 		in := newIncoming(t, callBytes(1, 1))
 		in.conn, _ = connection(t)
-		if _, err := s.Connect(in.conn); err != nil {
+		if _, err := oncrpc.DispatcherOf(s).AddConn(in.conn, nil); err != nil {
 			t.Fatal(err)
 		}
-		s.Dispatch(in)
+		oncrpc.DispatcherOf(s).Dispatch(in)
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
 		go func() { done <- s.Shutdown(ctx) }()
@@ -122,10 +122,10 @@ func TestClose(t *testing.T) {
 		var ins []*incoming
 		for i := range uint32(3) {
 			ins = append(ins, newIncoming(t, callBytes(i, 1, i)))
-			s.Dispatch(ins[i])
+			oncrpc.DispatcherOf(s).Dispatch(ins[i])
 		}
 		conn := new(closer)
-		if _, err := s.Connect(conn); err != nil {
+		if _, err := oncrpc.DispatcherOf(s).AddConn(conn, nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil || !conn.closed.Load() {
@@ -138,17 +138,21 @@ func TestClose(t *testing.T) {
 	})
 }
 
-type closer struct{ closed atomic.Bool }
+// closer is a listener, or a connection.
+type closer struct {
+	oncrpc.Transport
+	closed atomic.Bool
+}
 
-// TestListenAnything registers listeners that are no pointers, and cannot be compared.
-func TestListenAnything(t *testing.T) {
+// TestAddListenerAnything registers listeners that are no pointers, and cannot be compared.
+func TestAddListenerAnything(t *testing.T) {
 	s := oncrpc.NewServer(oncrpc.ServerConfig{})
 	a, b := new(closer), new(closer)
-	remove, err := s.Listen(closers{a})
+	remove, err := oncrpc.DispatcherOf(s).AddListener(closers{a})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Listen(closers{b}); err != nil {
+	if _, err := oncrpc.DispatcherOf(s).AddListener(closers{b}); err != nil {
 		t.Fatal(err)
 	}
 	remove()

@@ -62,7 +62,7 @@ func (r *budgetRig) call(conn int, size int64) uint32 {
 	c := r.conns[conn]
 	id := uint32(len(r.calls) + 1)
 	r.calls[id] = conn
-	in := getIncoming(c, r.srv)
+	in := getIncoming(c, oncrpc.DispatcherOf(r.srv))
 	in.header = Header{XID: id, Version: ProtocolVersion, Credits: 1, Type: TypeMsg}
 	m := callMessage(id, budgetCall, nil)
 	in.body = m.AppendTo(nil)

@@ -49,8 +49,8 @@ type Conn struct {
 	heard    uint64         // numbers what has come as a reply to these, or may be one
 	granted  uint64         // number of that whose grant is in force
 	granter  credits.Granter
-	server   *oncrpc.Server
-	leave    func() // takes the connection back from server
+	server   oncrpc.Dispatcher // or noServer
+	leave    func()            // takes the connection back from server
 	stalls   stalls
 	late     int // replies whose DONE did not come in time
 	supply   supply
@@ -130,22 +130,25 @@ func (c *Conn) run() {
 
 // Serve answers the peer's calls with s from now on. Before that they are answered PROG_UNAVAIL.
 func (c *Conn) Serve(s *oncrpc.Server) {
-	leave, err := s.Connect(c)
+	d := oncrpc.DispatcherOf(s)
+	leave, err := d.AddConn(c, nil)
 	if err != nil {
 		c.fail(err)
 		return
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err != nil {
+	if c.pending != nil { // watch has not taken c.leave yet
+		c.server = d
+		c.leave, leave = leave, c.leave
+	}
+	c.mu.Unlock()
+	if leave != nil {
 		leave()
-		return
 	}
-	if c.leave != nil {
-		c.leave()
-	}
-	c.server, c.leave = s, leave
 }
+
+// noServer is the server of a connection that nobody serves.
+var noServer oncrpc.Dispatcher
 
 // LocalAddr returns this end's address.
 func (c *Conn) LocalAddr() net.Addr { return c.info.LocalAddr }

@@ -8,7 +8,7 @@ import (
 
 // OpError says what was being done with whom when Err happened.
 type OpError struct {
-	Op   string // "dial", "serve", "call", "reply", "fetch"
+	Op   string // "dial", "serve", "accept", "call", "reply", "fetch"
 	Peer net.Addr
 	Err  error
 }

@@ -39,7 +39,7 @@ type incoming struct {
 // serving is what is forgotten of a call when it ends.
 type serving struct {
 	c        *Conn
-	server   *oncrpc.Server
+	server   oncrpc.Dispatcher
 	recv     *receive
 	message         // the inline part
 	long     bool   // the first of reads is the message
@@ -68,7 +68,7 @@ type serving struct {
 
 var incomingPool = sync.Pool{New: func() any { return &incoming{fetched: make(chan error, 1)} }}
 
-func getIncoming(c *Conn, s *oncrpc.Server) *incoming {
+func getIncoming(c *Conn, s oncrpc.Dispatcher) *incoming {
 	in := incomingPool.Get().(*incoming)
 	in.c, in.server = c, s
 	return in

@@ -120,7 +120,7 @@ func (c *Conn) receivedNoMsg(r *receive) {
 	h := &c.header
 	if h.long() {
 		c.mu.Lock()
-		ours, serves := c.pending[h.XID] != nil, c.server != nil
+		ours, serves := c.pending[h.XID] != nil, c.server != noServer
 		c.mu.Unlock()
 		switch {
 		case !ours, serves && !c.rules.replyReads: // who serves nothing takes it for a bad reply
@@ -289,7 +289,7 @@ func (in *incoming) admit() {
 }
 
 // nobody answers the calls on connections that nothing serves: it has no programs.
-var nobody = oncrpc.NewServer(oncrpc.ServerConfig{})
+var nobody = oncrpc.DispatcherOf(new(oncrpc.Server))
 
 // accept makes a call of the peer's of a message that used up a receive, unless the connection has ended.
 func (c *Conn) accept(r *receive, m message) *incoming {
@@ -306,7 +306,7 @@ func (c *Conn) accept(r *receive, m message) *incoming {
 // take makes an incoming of the message with c.header; c.mu is held.
 func (c *Conn) take(r *receive, m message) *incoming {
 	s := c.server
-	if s == nil {
+	if s == noServer {
 		s = nobody
 	}
 	in := getIncoming(c, s)

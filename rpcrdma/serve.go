@@ -12,19 +12,21 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Serve accepts connections from l and answers the calls on them with s, until ctx ends, l
-// is closed, or s is shut down; then it returns an error that wraps, in this order, the
-// context's, net.ErrClosed, or oncrpc.ErrServerClosed. It closes l. Connections end
-// with ctx and with the server's shutdown, and Serve waits for them.
+// Serve accepts connections from l, as ServerConfig.Admit admits them, and answers the calls on them
+// with s. It closes l, and returns oncrpc.ErrServerClosed after s.Shutdown or s.Close; an *OpError of
+// "serve" that wraps the context's when ctx ends, and the connections with it; or an *OpError of
+// "accept" when l fails, which wraps net.ErrClosed if it was closed. It waits until the
+// connections have ended.
 func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Config) error {
 	cfg = cfg.withDefaults()
-	leave, err := s.Listen(l)
+	d := oncrpc.DispatcherOf(s)
+	leave, err := d.AddListener(l)
 	if err != nil {
 		l.Close()
 		return err
 	}
 	defer leave()
-	a := acceptor{cfg: cfg, server: s, budget: newBudget(cfg.ServerMemory), receives: newReceiveBudget(cfg.ReceiveMemory), conns: make(map[*Conn]struct{})}
+	a := acceptor{cfg: cfg, server: s, dispatcher: d, budget: newBudget(cfg.ServerMemory), receives: newReceiveBudget(cfg.ReceiveMemory), conns: make(map[*Conn]struct{})}
 	stop := context.AfterFunc(ctx, a.closeConns)
 	defer stop()
 	err = a.run(ctx, l)
@@ -32,20 +34,21 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 	a.wait()
 	switch {
 	case ctx.Err() != nil:
-		err = ctx.Err()
+		return &OpError{"serve", l.Addr(), ctx.Err()}
 	case s.Closed():
-		err = oncrpc.ErrServerClosed
+		return oncrpc.ErrServerClosed
 	}
-	return &OpError{"serve", l.Addr(), err}
+	return &OpError{"accept", l.Addr(), err}
 }
 
 // acceptor makes the connections of one Serve.
 type acceptor struct {
-	cfg      Config
-	server   *oncrpc.Server
-	budget   *budget
-	receives *receiveBudget
-	wg       sync.WaitGroup
+	cfg        Config
+	server     *oncrpc.Server
+	dispatcher oncrpc.Dispatcher
+	budget     *budget
+	receives   *receiveBudget
+	wg         sync.WaitGroup
 
 	mu    sync.Mutex // guards what follows
 	pool  *pool      // of the first connection's domain, shared by all of that domain
@@ -83,6 +86,14 @@ func (a *acceptor) run(ctx context.Context, l transport.Listener) error {
 
 // accept makes a connection of a request and stays until it ends.
 func (a *acceptor) accept(ctx context.Context, req transport.Request) {
+	info := req.Info()
+	release, err := a.dispatcher.Admit(oncrpc.ConnInfo{Provider: info.Provider, Local: info.LocalAddr, Remote: info.RemoteAddr})
+	if err != nil {
+		a.cfg.Logger.Log(ctx, slog.LevelDebug, "rpcrdma: connection not admitted", "peer", info.RemoteAddr, "err", err)
+		req.Reject(nil)
+		return
+	}
+	defer release()
 	ep, err := req.Accept(ctx, a.cfg.private())
 	if err != nil {
 		level := slog.LevelDebug // what is the peer's fault is in the provider's log

@@ -50,7 +50,9 @@ func (s *server) export(ctx context.Context, w workload) error {
 	if err != nil {
 		return err
 	}
-	s.rpc.Handle(nfs.Programs()...)
+	if err := s.rpc.Handle(nfs.Programs()...); err != nil {
+		return err
+	}
 	if w.op == opList {
 		return makeEntries(ctx, fs, w.size)
 	}

@@ -48,7 +48,9 @@ func NewRig(ctx context.Context) (_ *Rig, err error) {
 		return nil, err
 	}
 	r := &Rig{fs: fs, server: oncrpc.NewServer(oncrpc.ServerConfig{}), served: make(chan error, 1)}
-	r.server.Handle(nfs.Programs()...)
+	if err := r.server.Handle(nfs.Programs()...); err != nil {
+		return nil, err
+	}
 	go func() { r.served <- rpcrdma.Serve(context.WithoutCancel(ctx), l, r.server, rpcrdma.Config{}) }() // until Close
 	defer func() {
 		if err != nil {

@@ -39,7 +39,9 @@ func serve(ctx context.Context, p rdma.Provider, s paired.Sockets) (*server, err
 		return nil, err
 	}
 	sv := &server{listener: l, rpc: oncrpc.NewServer(oncrpc.ServerConfig{}), served: make(chan error, 1)}
-	sv.rpc.Handle(nfs.Programs()...)
+	if err := sv.rpc.Handle(nfs.Programs()...); err != nil {
+		return nil, err
+	}
 	go func() { sv.served <- rpcrdma.Serve(context.WithoutCancel(ctx), l, sv.rpc, rpcrdma.Config{}) }()
 	return sv, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -14,19 +13,7 @@ type ends struct {
 	all map[*rpcrdma.Conn]struct{}
 }
 
-// of returns a program that notes the connections that its calls come on.
-func (e *ends) of(p oncrpc.Program) oncrpc.Program {
-	authorize := p.Authorize
-	p.Authorize = func(ctx context.Context, c *oncrpc.Call) (context.Context, error) {
-		e.note(c.Conn)
-		if authorize == nil {
-			return ctx, nil
-		}
-		return authorize(ctx, c)
-	}
-	return p
-}
-
+// note is told of the connections.
 func (e *ends) note(t oncrpc.Transport) {
 	conn, ok := t.(*rpcrdma.Conn)
 	if !ok {

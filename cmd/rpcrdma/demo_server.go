@@ -40,13 +40,14 @@ func startServer(ctx context.Context, p provider, capacity int64, cfg rpcrdma.Co
 	if err != nil {
 		return nil, err
 	}
-	rpc := oncrpc.NewServer(oncrpc.ServerConfig{})
 	s := &demoServer{dialer: dialer, addr: listener.Addr().String()}
-	for _, program := range append(nfs.Programs(), confproto.New(confproto.Config{})) {
-		rpc.Handle(s.ends.of(program))
-	}
+	rpc := oncrpc.NewServer(oncrpc.ServerConfig{ConnBegan: s.ends.note})
+	programs := append(nfs.Programs(), confproto.New(confproto.Config{}))
 	if a, ok := listener.Addr().(*net.TCPAddr); ok {
-		rpc.Handle(rpcbind.Programs(rpcbind.Mappings(nfs3.Program, nfs3.Version, rpcbind.RDMA, a.AddrPort()))...)
+		programs = append(programs, rpcbind.Programs(rpcbind.Mappings(nfs3.Program, nfs3.Version, rpcbind.RDMA, a.AddrPort()))...)
+	}
+	if err := rpc.Handle(programs...); err != nil {
+		return nil, errors.Join(err, listener.Close())
 	}
 	served := make(chan error, 1)
 	go func() { served <- rpcrdma.Serve(context.WithoutCancel(ctx), listener, rpc, cfg) }()

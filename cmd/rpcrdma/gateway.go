@@ -43,10 +43,14 @@ func runGateway(ctx context.Context, cfg *gatewayConfig, out io.Writer, log *slo
 	defer g.debug.close()
 	g.gateway = gateway.New(g.config())
 	defer g.gateway.Close()
-	g.rpc = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log, Forward: g.gateway.Forward})
-	g.rpc.Handle(rpcbind.Programs(g.ports.lookups())...)
-	// They are unavailable over TCP. Passed on, they would configure the gateway's connections for its clients.
-	g.rpc.Handle(confproto.New(confproto.Config{}), confproto.New(confproto.Config{Program: confproto.ProgramRFC5666}))
+	admission := admission{allow: cfg.allow, log: log}
+	g.rpc = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log, Forward: g.gateway.Forward, Admit: admission.admit})
+	programs := append(rpcbind.Programs(g.ports.lookups()),
+		// They are unavailable over TCP. Passed on, they would configure the gateway's connections for its clients.
+		confproto.New(confproto.Config{}), confproto.New(confproto.Config{Program: confproto.ProgramRFC5666}))
+	if err := g.rpc.Handle(programs...); err != nil {
+		return err
+	}
 	if cfg.rpcbind {
 		if g.rpcbind, err = register(ctx, cfg.registering, g.ports, log); err != nil {
 			return err
@@ -69,7 +73,7 @@ func (g *gatewayRun) run(ctx context.Context) error {
 	background := context.WithoutCancel(ctx)
 	end := make(chan error, 1)
 	go func() {
-		end <- recordmark.Serve(background, &admitting{Listener: g.ports.tcp, allow: g.cfg.allow, log: g.log}, g.rpc,
+		end <- recordmark.Serve(background, g.ports.tcp, g.rpc,
 			recordmark.Config{Logger: g.log, MaxInFlight: g.cfg.credits.n})
 	}()
 	var probed sync.WaitGroup

@@ -1,39 +1,33 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
+	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// admitting is a listener that takes connections from some networks only, or from all if there are none.
-type admitting struct {
-	net.Listener
-	allow   []netip.Prefix
-	log     *slog.Logger
-	refused bool // one has been, and was logged aloud
+// admission takes connections from some networks only, or from all if there are none.
+type admission struct {
+	allow []netip.Prefix
+	log   *slog.Logger
+	aloud sync.Once // one is logged so, lest strangers fill the log
 }
 
-// Accept returns the next connection that is admitted, and closes those before it that are not.
-func (a *admitting) Accept() (net.Conn, error) {
-	for {
-		conn, err := a.Listener.Accept()
-		if err != nil || a.admits(conn.RemoteAddr()) {
-			return conn, err
-		}
-		conn.Close()
-		level := slog.LevelDebug
-		if !a.refused { // lest a stranger fill the log
-			a.refused = true
-			level = slog.LevelWarn
-		}
-		a.log.Log(context.Background(), level, "client refused, whom --allow does not name", "client", conn.RemoteAddr())
+var errNotAllowed = errors.New("--allow does not name the client")
+
+func (a *admission) admit(c oncrpc.ConnInfo) (release func(), err error) {
+	if a.admits(c.Remote) {
+		return nil, nil
 	}
+	a.aloud.Do(func() { a.log.Warn("client refused, whom --allow does not name", "client", c.Remote) })
+	return nil, errNotAllowed
 }
 
-func (a *admitting) admits(addr net.Addr) bool {
+func (a *admission) admits(addr net.Addr) bool {
 	return len(a.allow) == 0 || peerhost.Of(addr).In(a.allow)
 }

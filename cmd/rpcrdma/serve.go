@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -48,11 +49,14 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 		return err
 	}
 	s.rpc = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log})
-	s.rpc.Handle(nfs.Programs()...)
-	s.rpc.Handle(rpcbind.Programs(s.ports.lookups())...)
 	s.lookups = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log})
-	s.lookups.Handle(rpcbind.Programs(s.ports.lookups())...)
-	s.rpc.Handle(cfg.confPrograms(log)...)
+	lookups := rpcbind.Programs(s.ports.lookups())
+	if err := s.lookups.Handle(lookups...); err != nil {
+		return err
+	}
+	if err := s.rpc.Handle(slices.Concat(nfs.Programs(), lookups, cfg.confPrograms(log))...); err != nil {
+		return err
+	}
 	if cfg.rpcbind {
 		if s.rpcbind, err = register(ctx, cfg.registering, s.ports, log); err != nil {
 			return err

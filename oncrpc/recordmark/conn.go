@@ -23,7 +23,7 @@ type Conn struct {
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 	once   sync.Once // starts the two goroutines
-	server atomic.Pointer[oncrpc.Server]
+	server atomic.Pointer[oncrpc.Dispatcher]
 	slots  chan struct{} // one token for each call under way
 	xid    atomic.Uint32 // last transaction id of our own choice
 
@@ -86,13 +86,14 @@ func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
 // Serve answers the peer's calls with s, until the connection or s ends. It returns
 // at once. Calls that arrive on a connection that nobody serves are answered PROG_UNAVAIL.
 func (c *Conn) Serve(s *oncrpc.Server) {
-	remove, err := s.Connect(served{c})
+	d := oncrpc.DispatcherOf(s)
+	remove, err := d.AddConn(c, c.drain)
 	if err != nil {
 		c.fail("serve", err)
 		return
 	}
 	context.AfterFunc(c.ctx, remove)
-	c.server.Store(s)
+	c.server.Store(&d)
 	c.start()
 }
 

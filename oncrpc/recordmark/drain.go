@@ -10,13 +10,9 @@ import (
 // with a reset, and either end then loses what it has not seen yet. So one whose last
 // replies matter stops writing first, and goes on reading for a while.
 
-// served is a connection as its server ends it.
-type served struct{ *Conn }
-
-// Drain lets what is queued leave and then ends the stream, but reads on until the peer has
+// drain lets what is queued leave and then ends the stream, but reads on until the peer has
 // ended its own, for a second at most. Calls of this end fail from now on.
-func (s served) Drain() {
-	c := s.Conn
+func (c *Conn) drain() {
 	c.mu.Lock()
 	c.draining = true
 	if c.writeErr == nil {

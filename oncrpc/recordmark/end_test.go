@@ -251,7 +251,7 @@ func TestCloseWaitsForWriter(t *testing.T) {
 func TestGoexit(t *testing.T) {
 	c, peer := rawPeer(t, recordmark.Config{})
 	srv := server(t)
-	srv.Handle(oncrpc.Program{Number: testProgram, Version: testVersion, Procedures: []oncrpc.Procedure{
+	srv.Replace(oncrpc.Program{Number: testProgram, Version: testVersion, Procedures: []oncrpc.Procedure{
 		1: {NonBlocking: true, Handler: func(context.Context, *oncrpc.Call) error {
 			runtime.Goexit()
 			return nil

@@ -21,7 +21,7 @@ type incoming struct {
 var incomings = sync.Pool{New: func() any { return new(incoming) }}
 
 // nobody answers the calls that arrive where none are expected.
-var nobody = oncrpc.NewServer(oncrpc.ServerConfig{})
+var nobody = oncrpc.DispatcherOf(new(oncrpc.Server))
 
 // dispatch hands a call to the server.
 func (c *Conn) dispatch(rec *record) {
@@ -40,11 +40,11 @@ func (c *Conn) dispatch(rec *record) {
 		return
 	}
 	c.counters.served.Add(1)
-	s := c.server.Load()
-	if s == nil {
-		s = nobody
+	if d := c.server.Load(); d != nil {
+		d.Dispatch(in)
+	} else {
+		nobody.Dispatch(in)
 	}
-	s.Dispatch(in)
 }
 
 // admit waits, at most CancelGrace, while the peer has far too many calls under way: it may

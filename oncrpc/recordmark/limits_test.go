@@ -59,7 +59,7 @@ func TestReplyWhileDispatching(t *testing.T) {
 		c, peer := rawPeer(t, recordmark.Config{})
 		slow, slower := make(chan struct{}), make(chan struct{})
 		srv := server(t)
-		srv.Handle(oncrpc.Program{Number: testProgram, Version: testVersion, Procedures: []oncrpc.Procedure{
+		srv.Replace(oncrpc.Program{Number: testProgram, Version: testVersion, Procedures: []oncrpc.Procedure{
 			1: {Handler: func(context.Context, *oncrpc.Call) error { <-slow; return nil }},
 			2: {Handler: func(context.Context, *oncrpc.Call) error { <-slower; return nil }, NonBlocking: true},
 		}})

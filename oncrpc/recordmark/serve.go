@@ -16,13 +16,15 @@ const (
 	maxPause = time.Second
 )
 
-// Serve accepts connections from l and answers the calls on them with srv. It
-// closes l and returns oncrpc.ErrServerClosed after srv.Shutdown or srv.Close; when ctx
-// ends it closes l and the connections and returns an error that wraps that of ctx.
+// Serve accepts connections from l, as ServerConfig.Admit admits them, and answers the calls on them
+// with srv. It closes l, and returns oncrpc.ErrServerClosed after srv.Shutdown or srv.Close; an
+// *OpError of "serve" that wraps the context's when ctx ends, and the connections with it; or an
+// *OpError of "accept" when l fails, which wraps net.ErrClosed if it was closed.
 func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) error {
 	ln := &listener{Listener: l, closed: make(chan struct{})}
 	defer ln.Close()
-	remove, err := srv.Listen(ln)
+	d := oncrpc.DispatcherOf(srv)
+	remove, err := d.AddListener(ln)
 	if err != nil {
 		return err
 	}
@@ -47,11 +49,22 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 		conn, err := l.Accept()
 		if err == nil {
 			pause = minPause
+			info := oncrpc.ConnInfo{Provider: l.Addr().Network(), Local: conn.LocalAddr(), Remote: conn.RemoteAddr()}
+			release, err := d.Admit(info)
+			if err != nil {
+				cfg.Logger.Debug("rpc connection not admitted", "peer", info.Remote, "err", err)
+				conn.Close()
+				<-slots
+				continue
+			}
 			c := NewConn(conn, cfg)
 			c.budget, c.in.reserve = budget, c.reserve
-			context.AfterFunc(c.ctx, func() { <-slots })
 			stop := context.AfterFunc(ctx, func() { c.fail("serve", ctx.Err()) })
-			context.AfterFunc(c.ctx, func() { stop() })
+			context.AfterFunc(c.ctx, func() {
+				stop()
+				release()
+				<-slots
+			})
 			c.Serve(srv)
 			continue
 		}
@@ -89,7 +102,7 @@ func (l *listener) Close() error {
 // err is what Serve returns when the listener is closed.
 func (l *listener) err(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return &OpError{"accept", l.Addr(), ctx.Err()}
+		return &OpError{"serve", l.Addr(), ctx.Err()}
 	}
 	return oncrpc.ErrServerClosed
 }

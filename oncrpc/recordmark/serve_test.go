@@ -144,8 +144,8 @@ func TestServeContext(t *testing.T) {
 		cancel()
 		err := <-served
 		var op *recordmark.OpError
-		if !errors.Is(err, context.Canceled) || !errors.As(err, &op) || op.Op != "accept" {
-			t.Errorf("Serve returned %v, want an accept OpError that wraps context.Canceled", err)
+		if !errors.Is(err, context.Canceled) || !errors.As(err, &op) || op.Op != "serve" {
+			t.Errorf("Serve returned %v, want a serve OpError that wraps context.Canceled", err)
 		}
 		<-c.Done()
 		if !errors.Is(c.Err(), recordmark.ErrClosedByPeer) {

@@ -57,7 +57,7 @@ func dispatch(s *oncrpc.Server, at net.Addr, version, procedure uint32, args []b
 	h.Encode(&e)
 	in := &incoming{conn: &conn{at: at}}
 	in.args.Reset(append(e.Message().Inline, args...), nil)
-	s.Dispatch(in)
+	oncrpc.DispatcherOf(s).Dispatch(in)
 	return in.reply
 }
 

@@ -45,7 +45,9 @@ func NewServer(cells ...*Cell) *Server {
 			return nil
 		}})
 	}
-	s.Handle(oncrpc.Program{Name: "matrix", Number: Program, Version: Version, Procedures: procs})
+	if err := s.Handle(oncrpc.Program{Name: "matrix", Number: Program, Version: Version, Procedures: procs}); err != nil {
+		panic(err) // the server is new
+	}
 	return s
 }
 

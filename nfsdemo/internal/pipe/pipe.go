@@ -102,7 +102,7 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 		}
 	}
 	k.dec.Reset(k.inline, k.chunks)
-	c.server.Dispatch(k)
+	oncrpc.DispatcherOf(c.server).Dispatch(k)
 	select {
 	case <-k.done:
 	case <-ctx.Done():

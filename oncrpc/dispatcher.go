@@ -1,0 +1,100 @@
+package oncrpc
+
+import (
+	"io"
+	"net"
+)
+
+// Dispatcher is a Server as transports see it: what brings connections and calls to it. Programs
+// have no use for it.
+type Dispatcher struct{ s *Server }
+
+// DispatcherOf returns the transports' side of a server.
+func DispatcherOf(s *Server) Dispatcher {
+	s.init()
+	return Dispatcher{s}
+}
+
+// ConnInfo is a connection that a server is asked to admit.
+type ConnInfo struct {
+	Provider      string // "tcp", or transport.Info.Provider: "iwarp", "loopback"
+	Local, Remote net.Addr
+}
+
+// Admit asks ServerConfig.Admit whether a connection may be made. A Serve function calls it for each one
+// that it accepts, before it gives it memory, and calls release once when the connection has ended or
+// could not be made; release is never nil.
+func (d Dispatcher) Admit(c ConnInfo) (release func(), err error) {
+	if d.s.cfg.Admit == nil {
+		return func() {}, nil
+	}
+	if release, err = d.s.cfg.Admit(c); release == nil {
+		release = func() {}
+	}
+	return release, err
+}
+
+// Dispatch executes a call. It is called on the goroutine that received the call, and returns when a
+// non-blocking handler has run, or at once.
+func (d Dispatcher) Dispatch(in Incoming) { d.s.dispatch(in) }
+
+// BeginWait is called when a handler that runs on a worker begins to wait for its peer, to fetch
+// arguments: it does not count as running until EndWait. Thus peers that do not answer hold up
+// their own calls alone.
+func (d Dispatcher) BeginWait() { d.s.workers.leave() }
+
+// EndWait ends a BeginWait.
+func (d Dispatcher) EndWait() { d.s.workers.enter() }
+
+// AddListener registers a listener, which Shutdown closes first. It fails with ErrServerClosed
+// after that. The function it returns takes it back.
+func (d Dispatcher) AddListener(l io.Closer) (remove func(), err error) {
+	s := d.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrServerClosed
+	}
+	s.listeners[&l] = struct{}{}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.listeners, &l)
+	}, nil
+}
+
+// AddConn registers a connection whose calls the server is to answer. Shutdown closes it when the calls
+// under way are answered. With drain, which begins an end that loses no replies on their way to the
+// peer and returns at once, it calls that first and waits for t.Done; Close closes it all the same. It
+// fails with ErrServerClosed after Shutdown or Close.
+//
+// The function it returns takes the connection back: it has ended, and t.Err says why, or the
+// server is not to serve it any more. It is called once, holding no lock that t.Err takes.
+func (d Dispatcher) AddConn(t Transport, drain func()) (remove func(), err error) {
+	s := d.s
+	c := &serverConn{t, drain}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, ErrServerClosed
+	}
+	s.conns[c] = struct{}{}
+	s.mu.Unlock()
+	if began := s.cfg.ConnBegan; began != nil {
+		began(t)
+	}
+	return func() {
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+		if ended := s.cfg.ConnEnded; ended != nil {
+			ended(t, t.Err())
+		}
+	}, nil
+}
+
+// serverConn is a connection that a server serves.
+type serverConn struct {
+	Transport
+	drain func() // may be nil
+}
