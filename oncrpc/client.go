@@ -48,16 +48,18 @@ type Client struct {
 	t             Transport
 	program, vers uint32
 	flavor        ClientFlavor
-	fixed         bool   // header has credential and verifier, too, and nothing is made anew
-	header        []byte // of a call, with xid and procedure left 0
+	fixed         bool                                     // header has credential and verifier, too, and nothing is made anew
+	header        []byte                                   // of a call, with xid and procedure left 0
+	chain         func(context.Context, *ClientCall) error // the interceptors around do; nil: there are none
 	calls         sync.Pool
 }
 
 // The procedure word in a call header: behind xid, mtype, rpcvers, prog, vers.
 const procedureOffset = 5 * 4
 
-// NewClient returns a client of a program whose calls are of that flavour; nil is AuthNone.
-func NewClient(t Transport, program, version uint32, flavor ClientFlavor) *Client {
+// NewClient returns a client of a program whose calls are of that flavour; nil is AuthNone. The
+// interceptors are around each call, the first outermost.
+func NewClient(t Transport, program, version uint32, flavor ClientFlavor, interceptors ...ClientInterceptor) *Client {
 	if flavor == nil {
 		flavor = authNone
 	}
@@ -68,7 +70,9 @@ func NewClient(t Transport, program, version uint32, flavor ClientFlavor) *Clien
 	if fixed {
 		e.Raw(f.sealed)
 	}
-	return &Client{t: t, program: program, vers: version, flavor: flavor, fixed: fixed, header: e.Message().Inline}
+	c := &Client{t: t, program: program, vers: version, flavor: flavor, fixed: fixed, header: e.Message().Inline}
+	c.chain = c.intercepted(interceptors)
+	return c
 }
 
 // Transport returns the connection that the client uses.
@@ -97,13 +101,25 @@ func (c *Client) Call(ctx context.Context, procedure uint32, args Marshaler, rep
 // wraps tells an answer of the server (*AcceptError, *AuthError, *VersionError) from
 // an end of the context and from an error of the transport.
 func (c *Client) Do(ctx context.Context, r *Request) error {
-	if err := c.do(ctx, r); err != nil {
+	if c.t == nil {
+		panic("oncrpc: Client without a transport: NewClient makes one")
+	}
+	var err error
+	if c.chain == nil {
+		_, err = c.do(ctx, r)
+	} else {
+		q := *r // so that r need not be on the heap where there are no interceptors
+		err = c.chain(ctx, &ClientCall{Program: c.program, Version: c.vers, Request: &q, Flavor: c.flavor.Flavor(), Peer: c.t.RemoteAddr()})
+		r.Repeated = q.Repeated
+	}
+	if err != nil {
 		return &CallError{c.program, c.vers, r.Procedure, c.t.RemoteAddr(), err}
 	}
 	return nil
 }
 
-func (c *Client) do(ctx context.Context, r *Request) error {
+// do makes a call, and returns the transaction id of its last transmission.
+func (c *Client) do(ctx context.Context, r *Request) (xid uint32, err error) {
 	x, _ := c.calls.Get().(*call)
 	if x == nil {
 		x = new(call)
@@ -127,17 +143,17 @@ func (c *Client) do(ctx context.Context, r *Request) error {
 	}
 	defer args.Release()
 	if err := cmp.Or(x.enc.Err(), x.args.Err()); err != nil {
-		return err
+		return 0, err
 	}
 	for last := false; ; last = true {
 		if !c.fixed {
 			if err := c.flavor.Ready(ctx, c); err != nil {
-				return err
+				return x.xid(), err
 			}
 		}
 		err := c.transmit(ctx, x, r)
 		if denial, ok := err.(*AuthError); !ok || last || x.check == nil || !x.check.Denied(denial) {
-			return err
+			return x.xid(), err
 		}
 	}
 }

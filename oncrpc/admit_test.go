@@ -1,0 +1,287 @@
+package oncrpc_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// A server is asked about each connection, over either transport, and told of those that it serves. What it gave for one is
+// taken back once.
+func TestAdmit(t *testing.T) {
+	onCarriers(t, func(t *testing.T, over carrier) {
+		refuse := atomic.Bool{}
+		asked, released := make(chan oncrpc.ConnInfo, 10), make(chan struct{}, 10)
+		began, ended := make(chan oncrpc.Transport, 10), make(chan error, 10)
+		s := newServer(t, oncrpc.ServerConfig{
+			Admit: func(c oncrpc.ConnInfo) (func(), error) {
+				asked <- c
+				if refuse.Load() {
+					return nil, errors.New("not you")
+				}
+				return func() { released <- struct{}{} }, nil
+			},
+			ConnBegan: func(c oncrpc.Transport) { began <- c },
+			ConnEnded: func(c oncrpc.Transport, err error) { ended <- err },
+		})
+		dial := over(t, s)
+		c, err := dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := oncrpc.NewClient(c, testProgram, testVersion, nil).Call(t.Context(), 0, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		info, conn := <-asked, <-began
+		if info.Provider == "" || info.Local.String() != c.RemoteAddr().String() || info.Remote.String() != conn.RemoteAddr().String() {
+			t.Errorf("asked about %+v; the connection is from %v to %v", info, conn.RemoteAddr(), conn.LocalAddr())
+		}
+		if len(released) > 0 || len(ended) > 0 {
+			t.Error("released while it is open")
+		}
+		c.Close()
+		<-c.Done()
+		<-released
+		if err := <-ended; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("ended with %v", err)
+		}
+
+		refuse.Store(true)
+		if c, err := dial(t.Context()); err == nil { // TCP has been made by then
+			if err := oncrpc.NewClient(c, testProgram, testVersion, nil).Call(t.Context(), 0, nil, nil); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("a call over a connection that was refused: %v", err)
+			}
+			<-c.Done()
+		}
+		<-asked
+		if got := s.Stats(); got.Conns != 0 || got.Calls != 1 {
+			t.Errorf("stats %+v", got)
+		}
+		if len(began)+len(released)+len(ended) > 0 {
+			t.Error("a refused connection is told of, or released")
+		}
+	})
+}
+
+// Both Serve functions end with the same error in the same situation.
+func TestServeEnds(t *testing.T) {
+	type listening struct {
+		serve func(ctx context.Context, s *oncrpc.Server) error
+		close func() error
+	}
+	listen := map[string]func() listening{
+		"TCP": func() listening {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return listening{func(ctx context.Context, s *oncrpc.Server) error {
+				return recordmark.Serve(ctx, l, s, recordmark.Config{Logger: quiet})
+			}, l.Close}
+		},
+		"RDMA": func() listening {
+			l, err := loopback.New().Listen("server", loopback.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return listening{func(ctx context.Context, s *oncrpc.Server) error {
+				return rpcrdma.Serve(ctx, l, s, rpcrdma.Config{Logger: quiet})
+			}, l.Close}
+		},
+	}
+	for name, l := range listen {
+		for _, tt := range []struct {
+			name string
+			end  func(s *oncrpc.Server, cancel func(), l listening)
+			want error
+			op   string // of an OpError
+		}{
+			{"Shutdown", func(s *oncrpc.Server, _ func(), _ listening) { s.Shutdown(context.Background()) }, oncrpc.ErrServerClosed, ""},
+			{"Close", func(s *oncrpc.Server, _ func(), _ listening) { s.Close() }, oncrpc.ErrServerClosed, ""},
+			{"context", func(_ *oncrpc.Server, cancel func(), _ listening) { cancel() }, context.Canceled, "serve"},
+			{"listener", func(_ *oncrpc.Server, _ func(), l listening) { l.close() }, net.ErrClosed, "accept"},
+		} {
+			for _, before := range []bool{false, true} {
+				s := newServer(t, oncrpc.ServerConfig{})
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				l, done := l(), make(chan error, 1)
+				if before {
+					tt.end(s, cancel, l)
+				}
+				go func() { done <- l.serve(ctx, s) }()
+				if !before {
+					tt.end(s, cancel, l)
+				}
+				err := <-done
+				op := ""
+				if e, ok := errors.AsType[*recordmark.OpError](err); ok {
+					op = e.Op
+				} else if e, ok := errors.AsType[*rpcrdma.OpError](err); ok {
+					op = e.Op
+				}
+				if !errors.Is(err, tt.want) || op != tt.op || op == "" && err != tt.want {
+					t.Errorf("%s, %s, before %v: got %v, operation %q; want %v, %q", name, tt.name, before, err, op, tt.want, tt.op)
+				}
+			}
+		}
+	}
+}
+
+// The zero Server serves; a zero Client says what it lacks.
+func TestZero(t *testing.T) {
+	var s, unused oncrpc.Server
+	if got := unused.Stats(); got != (oncrpc.ServerStats{}) || unused.Closed() {
+		t.Errorf("stats %+v", got)
+	}
+	if err := unused.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Handle(oncrpc.Program{Number: testProgram, Version: testVersion}); err != nil {
+		t.Fatal(err)
+	}
+	if got := dispatch(t, &s, callBytes(0x01020304, 0)); !bytes.Equal(got, unhex(t, accepted+"00000000")) {
+		t.Errorf("got %x", got)
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	defer func() {
+		if p, ok := recover().(string); !ok || p != "oncrpc: Client without a transport: NewClient makes one" {
+			t.Errorf("a zero Client panics with %v", p)
+		}
+	}()
+	new(oncrpc.Client).Call(t.Context(), 0, nil, nil)
+}
+
+// slots is a policy for calls whose first argument is the number of a slot and whose second is that of a request in it, as
+// in sessions of NFS version 4.1.
+type slots struct {
+	at      map[uint32]*slot
+	failed  int
+	waiting []*oncrpc.Arrival
+}
+
+type slot struct {
+	request uint32
+	busy    bool
+	results []byte
+}
+
+func (s *slots) Arrive(a *oncrpc.Arrival) bool {
+	args := *a.Args
+	number, request := args.Uint32(), args.Uint32()
+	at := s.at[number]
+	switch {
+	case at == nil:
+		at = &slot{}
+		s.at[number] = at
+		fallthrough
+	case request == at.request+1:
+		at.request, at.busy = request, true
+		a.State = at
+		return true
+	case at.busy:
+		s.waiting = append(s.waiting, a)
+	case request == at.request:
+		a.Answer(at.results)
+	default:
+		a.Drop()
+	}
+	return false
+}
+
+func (s *slots) Executed(a *oncrpc.Arrival, results *xdr.Message) {
+	at := a.State.(*slot)
+	at.busy, at.results = false, results.AppendTo(nil)
+	s.end(at)
+}
+
+func (s *slots) Failed(a *oncrpc.Arrival) {
+	at, ok := a.State.(*slot)
+	if !ok {
+		return
+	}
+	s.failed++
+	at.busy = false
+	at.request--
+	for i, w := range s.waiting {
+		s.waiting = append(s.waiting[:i], s.waiting[i+1:]...)
+		w.State = at
+		at.busy, at.request = true, at.request+1
+		w.Execute()
+		return
+	}
+}
+
+func (s *slots) end(at *slot) {
+	for _, w := range s.waiting {
+		w.Answer(at.results)
+	}
+	s.waiting = nil
+}
+
+// A program's own policy takes the place of the reply cache.
+func TestReplay(t *testing.T) {
+	policy := &slots{at: make(map[uint32]*slot)}
+	var n counter
+	started, open := make(chan struct{}), make(chan error)
+	s := newServer(t, oncrpc.ServerConfig{ReplyCache: -1})
+	handle := func(ctx context.Context, c *oncrpc.Call) error {
+		c.Args.Uint64()
+		started <- struct{}{}
+		if err := <-open; err != nil {
+			return err
+		}
+		c.Results.BulkBytes([]byte("data"), nil)
+		return n.handle(ctx, c)
+	}
+	if err := s.Handle(oncrpc.Program{Number: testProgram, Version: 4, Replay: policy, Procedures: []oncrpc.Procedure{{}, {Handler: handle, Once: true}}}); err != nil {
+		t.Fatal(err)
+	}
+	call := func(xid, slot, request uint32) *incoming {
+		m := callBytes(xid, 1, slot, request)
+		m[19] = 4
+		in := newIncoming(t, m)
+		oncrpc.DispatcherOf(s).Dispatch(in)
+		return in
+	}
+	results := "00000000 00000004 64617461 "
+	is := func(in *incoming, want string) {
+		t.Helper()
+		if got := <-in.reply; !bytes.Equal(got, unhex(t, want)) {
+			t.Errorf("got %x, want %s", got, want)
+		}
+	}
+	const head = "00000000 00000000 00000000 "
+	first := call(1, 7, 1)
+	<-started
+	waits := call(2, 7, 1)
+	open <- errors.New("not now") // so the other one is executed
+	is(first, "00000001 00000001 "+head+"00000005")
+	<-started
+	again := call(3, 7, 1)
+	open <- nil
+	is(waits, "00000002 00000001 "+head+results+"00000001")
+	is(again, "00000003 00000001 "+head+results+"00000001")
+	is(call(4, 7, 1), "00000004 00000001 "+head+results+"00000001")
+	if got := <-call(5, 7, 9).reply; got != nil {
+		t.Errorf("out of order: %x", got)
+	}
+	next := call(6, 7, 2)
+	<-started
+	open <- nil
+	is(next, "00000006 00000001 "+head+results+"00000002")
+	if got, want := s.Stats(), (oncrpc.ServerStats{Calls: 6, Errors: 1, Dropped: 1, Replayed: 2}); got != want || policy.failed != 1 {
+		t.Errorf("stats %+v, %d failed; want %+v, 1", got, policy.failed, want)
+	}
+}
