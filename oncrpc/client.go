@@ -1,7 +1,6 @@
 package oncrpc
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"sync"
@@ -142,14 +141,19 @@ func (c *Client) do(ctx context.Context, r *Request) (xid uint32, err error) {
 		args = x.args.Message()
 	}
 	defer args.Release()
-	if err := cmp.Or(x.enc.Err(), x.args.Err()); err != nil {
+	if c.fixed {
+		if err := x.enc.Err(); err != nil {
+			return 0, err
+		}
+		err := c.transmit(ctx, x, r)
+		return x.xid(), err
+	}
+	if err := x.args.Err(); err != nil {
 		return 0, err
 	}
 	for last := false; ; last = true {
-		if !c.fixed {
-			if err := c.flavor.Ready(ctx, c); err != nil {
-				return x.xid(), err
-			}
+		if err := c.flavor.Ready(ctx, c); err != nil {
+			return x.xid(), err
 		}
 		err := c.transmit(ctx, x, r)
 		if denial, ok := err.(*AuthError); !ok || last || x.check == nil || !x.check.Denied(denial) {
@@ -213,8 +217,10 @@ func (x *call) patch(xid, procedure uint32) {
 
 func (c *Client) put(x *call) {
 	x.enc.Reset()
-	x.args.Reset()
 	x.Exchange = Exchange{}
-	x.client, x.check, x.plain = nil, nil, xdr.Message{}
+	if !c.fixed {
+		x.args.Reset()
+		x.client, x.check, x.plain = nil, nil, xdr.Message{}
+	}
 	c.calls.Put(x)
 }

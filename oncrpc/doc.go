@@ -17,6 +17,37 @@
 //   - Bulk arguments of a handler are valid until it returns, and those that its reply refers to until that
 //     has left. A handler may take them for longer (xdr.Bulk.Take).
 //
+// # What a server does with a call
+//
+// A [Server] does these in this order, over whichever transport a call comes:
+//
+//  1. Admission: [ServerConfig].Admit, once for a connection, before it has any memory.
+//  2. The header is decoded, and the program found.
+//  3. The flavour of the credential accepts the call ([ServerFlavor]): it finds out who calls,
+//     checks and unwraps the arguments, or answers itself. The built-in flavours AUTH_NONE and
+//     AUTH_SYS do so at once; others may block, and run on a worker from here on.
+//  4. For procedures that are Once, the reply cache, or the program's own [Replay]: it goes by the
+//     caller's [Identity] and the unwrapped arguments, and keeps plain results.
+//  5. The interceptors ([ServerInterceptor]), and inside of them: is the procedure there; may the
+//     caller ([Program].Authorize, which may block); the [Handler]; were the arguments decoded;
+//     can the results be encoded. What ends a call in 2 or 3 passes the interceptors, too.
+//  6. The flavour's wrapper protects the results ([ResultsWrapper]), and the reply is sent:
+//     [Outcome] says what an error means to the caller.
+//
+// A call that is answered from the cache stops at 4: it is not authorized again, as its execution
+// was, for the same caller. Whoever has lost his rights since still gets the results of what he did
+// while he had them; its header and its protection are those of the call that it answers.
+//
+// # Flavours
+//
+// A [ClientFlavor] makes the message of a call anew for each transmission, so that a call that is
+// sent again over another connection may have another sequence number. It checks the verifier of the
+// reply, undoes what protects the results, and may have a call that was denied made once more.
+// [ClientFlavor] and [ServerFlavor] are made for RPCSEC_GSS (RFC 2203): its context creation is
+// ClientFlavor.Ready and Acceptance.Answer, its silent discarding ErrDrop, its RPCSEC_GSS_CREDPROBLEM
+// ReplyCheck.Denied. Bulk data under a checksum, or encrypted, travels in the message and is never
+// placed (RFC 8166 section 8.2.2.3).
+//
 // # Calls that come twice
 //
 // No message is lost on a connection. But a client whose connection ends before the reply has come does not know whether its call was

@@ -80,7 +80,12 @@ func encodeSuccess(e *xdr.Encoder, xid uint32, verf *Auth) {
 	e.Uint32(xid)
 	e.Uint32(uint32(MsgReply))
 	e.Uint32(msgAccepted)
-	verf.encode(e)
+	if len(verf.Body) == 0 {
+		e.Uint32(uint32(verf.Flavor))
+		e.Uint32(0)
+	} else {
+		verf.encode(e)
+	}
 	e.Uint32(uint32(Success))
 }
 

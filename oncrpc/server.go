@@ -328,7 +328,10 @@ func (s *Server) call(c *Call) error {
 	if c.refusal != nil {
 		return c.refusal // whatever an interceptor has made of it
 	}
-	return c.outcome(err)
+	if len(s.cfg.Interceptors) > 0 {
+		err = c.outcome(err) // they may have encoded something
+	}
+	return err
 }
 
 // run executes a call: what interceptors are around.
