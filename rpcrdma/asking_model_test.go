@@ -45,9 +45,7 @@ func TestAsking(t *testing.T) {
 			}
 		}
 		a.settle()
-		if n := a.c.Holding().Doubts; n > 0 {
-			rt.Errorf("%d transaction ids are in doubt", n)
-		}
+		a.undoubted()
 		a.c.Close()
 		ended(a.t, a.c)
 		if n, size := domain.Allocated(); n != 0 {

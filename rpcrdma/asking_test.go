@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
@@ -31,6 +32,7 @@ type asking struct {
 	arrived              map[uint32]uint32 // transaction ids, by tail
 	acked                map[uint32]int    // RDMA_DONEs, by transaction id
 	made, calls, acks    int
+	doubted              []uint32 // transaction ids of replies that were in doubt
 	cancelled, late, bad uint64
 }
 
@@ -155,6 +157,9 @@ func (a *asking) answer(i int, kind string, grant int) {
 		h.Reads = a.readSegments(0, echoReply(xid, data))
 		a.send(h)
 		k.doubtful = a.serves
+		if k.doubtful {
+			a.doubted = append(a.doubted, xid)
+		}
 		if !k.doubtful {
 			a.granting(k)
 			if k.gone {
@@ -268,4 +273,32 @@ func (a *asking) wrong() string {
 		return fmt.Sprintf("counted %d, want %d", got, want)
 	}
 	return ""
+}
+
+// undoubted checks that no transaction id is in doubt any more, when nothing is under way: of a call that has one again, two long messages are fetched.
+func (a *asking) undoubted() {
+	a.t.Helper()
+	slices.Sort(a.doubted)
+	for _, xid := range slices.Compact(a.doubted) {
+		unknown := a.c.Stats().UnknownXID
+		next := new(atomic.Uint32)
+		next.Store(xid - 1)
+		ended := make(chan error, 1)
+		go func() { ended <- echo(numbering{a.c, next}, &items{}, false) }()
+		a.next()
+		for range 2 {
+			h := header(xid, rpcrdma.TypeNoMsg)
+			h.Reads = a.readSegments(0, append(replyHeader(xid), be32(0, 0)...))
+			a.send(h)
+		}
+		waitFor(a.t, func() bool { return len(a.held.reads) == 2 })
+		a.held.release(a.t, 2)
+		if err := wait(a.t, ended); err != nil {
+			a.t.Errorf("call with a transaction id again: %v", err)
+		}
+		if h, _ := a.next(); h.Type != rpcrdma.TypeDone {
+			a.t.Errorf("%v, want the RDMA_DONE", h.Type)
+		}
+		waitFor(a.t, func() bool { return a.c.Stats().UnknownXID == unknown+1 })
+	}
 }

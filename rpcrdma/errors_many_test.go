@@ -18,6 +18,7 @@ func TestMalformedAtOnce(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		cfg := malformedConfig(d)
 		cfg.Credits = grant
+		cfg.ConnMemory, cfg.ServerMemory = grant*2*smallMessage, 2*grant*2*smallMessage
 		r := newRig(t, cfg)
 		p := r.raw(inline4k)
 		p.alive()
@@ -27,7 +28,7 @@ func TestMalformedAtOnce(t *testing.T) {
 		for range grant {
 			all = append(all, call)
 		}
-		before := conn.Holding()
+		before := r.ledgers.of(t, conn).state()
 		for _, m := range malformedMessages() {
 			ok := t.Run(fmt.Sprintf("%v/%s", d, m.name), func(t *testing.T) {
 				p.t = t
@@ -61,13 +62,17 @@ func TestMalformedAtOnce(t *testing.T) {
 						t.Errorf("answer to a call: %v with a grant of %d", h.Type, h.Credits)
 					}
 				}
-				waitFor(t, func() bool { return conn.Holding() == before })
+				waitFor(t, func() bool { return r.ledgers.of(t, conn).state() == before && r.server.Stats().InFlight == 0 })
+				r.memoryBack(p)
 			})
 			if !ok {
 				break
 			}
 		}
 		p.t = t
+		p.ep.Close()
+		ended(t, conn)
+		r.allBack()
 	}
 }
 
@@ -89,7 +94,7 @@ func TestMalformedRepliesAtOnce(t *testing.T) {
 			}
 			return all, xids
 		}
-		before := c.Holding()
+		before := p.theirs.state()
 		for _, m := range malformedMessages() {
 			v := m.verdict(d)
 			if v.ends == nil {
@@ -126,7 +131,10 @@ func TestMalformedRepliesAtOnce(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				waitFor(t, func() bool { return c.Holding() == before })
+				waitFor(t, func() bool {
+					_, used, _ := c.Credits()
+					return p.theirs.state() == before && used == 0
+				})
 			})
 			if !ok {
 				break

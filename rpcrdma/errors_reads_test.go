@@ -21,7 +21,7 @@ func TestReadListNotAgreed(t *testing.T) {
 		p.alive()
 		conn := wait(t, r.program.conns)
 		conn.Agree(func(s *rpcrdma.Settings) { s.Reads = 0 })
-		before := conn.Holding()
+		before := r.ledgers.of(t, conn).state()
 		for _, typ := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg} {
 			counters := conn.Stats()
 			rc := newReadCall(p, 9, false, 5000)
@@ -38,7 +38,9 @@ func TestReadListNotAgreed(t *testing.T) {
 				t.Errorf("%v %v: counters (-want +got):\n%s", d, typ, diff)
 			}
 		}
-		waitFor(t, func() bool { return conn.Holding() == before })
+		waitFor(t, func() bool { return r.ledgers.of(t, conn).state() == before })
+		conn.Agree(func(s *rpcrdma.Settings) { s.Reads = 16 }) // which the calls that ask for memory have
+		r.memoryBack(p)
 	}
 }
 
@@ -52,7 +54,7 @@ func TestReplyReadsHalfExposed(t *testing.T) {
 	p := r.raw(inline4k)
 	p.alive()
 	conn := wait(t, r.program.conns)
-	before := conn.Holding()
+	before := r.ledgers.of(t, conn).state()
 	for n := range int32(3) {
 		left.Store(n)
 		p.send(header(9, rpcrdma.TypeMsg), callBytes(9, procSource, &source{3, 5000}))
@@ -61,7 +63,9 @@ func TestReplyReadsHalfExposed(t *testing.T) {
 		}
 		p.alive()
 		r.freed(3)
-		waitFor(t, func() bool { return conn.Holding() == before })
+		waitFor(t, func() bool { return r.ledgers.of(t, conn).state() == before })
+		left.Store(100)
+		r.memoryBack(p)
 	}
 	left.Store(100)
 	p.source(9, 3, 5000)

@@ -73,7 +73,7 @@ func TestExpectMemory(t *testing.T) {
 			c := cr.clients[0]
 			together(t, c, 1)
 			conn := wait(t, cr.program.conns)
-			idle := func() bool { return cr.idle(conn) }
+			idle := func() bool { return cr.idle(t, conn) }
 			waitFor(t, idle)
 			var blocked chan error
 			if tt.busy {
@@ -84,12 +84,12 @@ func TestExpectMemory(t *testing.T) {
 			if got := conn.Expect(size); got != tt.want {
 				t.Errorf("expected %d, want %d", got, tt.want)
 			}
-			want, h := int64(0), conn.Holding()
+			want, have := int64(0), cr.ledgers.of(t, conn).state()
 			if tt.busy && tt.want == size {
-				want = longer * int64(h.Promised)
+				want = longer * int64(have.Awaited)
 			}
-			if free, _, _ := conn.ReceiveMemory(); before-free != want || tt.busy && h.Spare < 0 {
-				t.Errorf("%d bytes are reserved for it, want %d; %d to spare", before-free, want, h.Spare)
+			if free, _, _ := conn.ReceiveMemory(); before-free != want || have.Ready != tt.busy {
+				t.Errorf("%d bytes are reserved for it, want %d; for all: %v", before-free, want, have.Ready)
 			}
 			if tt.busy {
 				cr.program.pass(t)
@@ -119,8 +119,8 @@ func TestExpectHeldUp(t *testing.T) {
 			cr.program.pass(t)
 			cr.program.pass(t)
 			wait(t, cr.program.entered)
-			if h := held.Holding(); h.Promised < credits-1 || h.Spare < 0 {
-				t.Errorf("%d promised, %d bytes to spare", h.Promised, h.Spare)
+			if got := cr.ledgers.of(t, held).state(); got.Awaited < credits-1 || !got.Ready {
+				t.Errorf("%d promised, memory is reserved: %v", got.Awaited, got.Ready)
 			}
 			cr.program.pass(t)
 			for _, call := range calls {

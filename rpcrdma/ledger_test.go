@@ -13,6 +13,7 @@ import (
 type ledger struct {
 	transporttest.Full
 	receiver transport.Receiver
+	source   transport.ReceiveSource // nil if receives are posted with their memory
 
 	mu      sync.Mutex // guards what follows
 	awaited int        // messages that the peer may send, and that were not delivered
@@ -72,6 +73,11 @@ func (l *ledger) PostRecv(rs ...*transport.Receive) error {
 }
 
 func (l *ledger) PromiseRecv(n int) error { return l.posted(n, l.Full.PromiseRecv(n)) }
+
+func (l *ledger) ShareRecv(src transport.ReceiveSource) {
+	l.source = src
+	l.Full.ShareRecv(src)
+}
 
 func (l *ledger) Start(r transport.Receiver) {
 	l.receiver = r
@@ -136,12 +142,14 @@ func (l *ledger) opened(n int) {
 
 // state is what a connection has at its endpoint.
 type state struct {
-	Awaited int // messages that the peer may send
-	Windows int // regions exposed
+	Awaited int  // messages that the peer may send
+	Windows int  // regions exposed
+	Ready   bool // memory is reserved for what the peer may send, or need not be: not so on an idle connection of a server
 }
 
 func (l *ledger) state() state {
+	ready := l.source != nil && l.source.Ready()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return state{l.awaited, l.windows}
+	return state{l.awaited, l.windows, ready}
 }

@@ -153,8 +153,8 @@ func TestPinnedNotAhead(t *testing.T) {
 	}
 	answered := make(chan error, 1)
 	go func() { answered <- echo(c, &items{data: [][]byte{pattern(1, third)}}, false) }()
-	waits := func() bool { return conn.Holding().Waiting > 0 }
-	waitFor(t, waits)
+	waits := func() bool { return len(answered) == 0 }
+	waitFor(t, func() bool { return conn.Stats().Waited > 0 })
 	for rounds := 0; waits(); rounds++ {
 		if rounds == 100 {
 			t.Fatalf("the other waits while %d replies are read", rounds)

@@ -66,16 +66,10 @@ type meteredEndpoint struct {
 	transport.Endpoint
 	transport.SharedReceiver
 	transport.Abandoner
-	meter   *allocMeter
-	sources *sync.Map // of receives, by the peer's address
+	meter *allocMeter
 }
 
 func (e meteredEndpoint) Domain() transport.Domain { return e.meter }
-
-func (e meteredEndpoint) ShareRecv(src transport.ReceiveSource) {
-	e.sources.Store(e.Info().RemoteAddr.String(), src)
-	e.SharedReceiver.ShareRecv(src)
-}
 
 // crowd is a server with little memory for receives, and its clients.
 type crowd struct {
@@ -86,7 +80,7 @@ type crowd struct {
 	dialer  transport.Dialer
 	clients []*rpcrdma.Conn
 	cfg     rpcrdma.Config
-	sources sync.Map // of receives, by the client's address
+	ledgers ledgers // of the server's connections
 }
 
 // providers are what the tests below run on.
@@ -124,7 +118,8 @@ func newCrowd(t testing.TB, provider string, n int, cfg rpcrdma.Config) *crowd {
 	cr.server.Handle(cr.program.program())
 	served := make(chan error, 1)
 	l = transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
-		return meteredEndpoint{ep, ep.(transport.SharedReceiver), ep.(transport.Abandoner), cr.meter, &cr.sources}
+		ep = cr.ledgers.wrap(ep)
+		return meteredEndpoint{ep, ep.(transport.SharedReceiver), ep.(transport.Abandoner), cr.meter}
 	})
 	go func() { served <- rpcrdma.Serve(context.Background(), l, cr.server, cfg) }()
 	t.Cleanup(func() {
@@ -144,10 +139,7 @@ func newCrowd(t testing.TB, provider string, n int, cfg rpcrdma.Config) *crowd {
 }
 
 // idle reports whether a connection has no memory reserved: then it does not answer for that for all its peer may send.
-func (cr *crowd) idle(c *rpcrdma.Conn) bool {
-	src, _ := cr.sources.Load(c.RemoteAddr().String())
-	return !src.(transport.ReceiveSource).Ready()
-}
+func (cr *crowd) idle(t testing.TB, c *rpcrdma.Conn) bool { return !cr.ledgers.of(t, c).state().Ready }
 
 // dial makes more clients.
 func (cr *crowd) dial(t testing.TB, n int) {

@@ -134,7 +134,7 @@ func newHeldUp(t *testing.T, provider string, credits int) (cr *crowd, conns [3]
 			together(t, c, 0)
 			wait(t, cr.program.conns)
 		}
-		waitFor(t, func() bool { return cr.idle(conns[i]) })
+		waitFor(t, func() bool { return cr.idle(t, conns[i]) })
 	}
 	for i := range 2 {
 		calls = append(calls, block(t, cr.clients[i]))

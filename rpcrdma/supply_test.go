@@ -25,13 +25,9 @@ func TestIdleHoldsNothing(t *testing.T) {
 				for range calls + 1 {
 					conn = wait(t, cr.program.conns)
 				}
-				var h rpcrdma.Held
-				waitFor(t, func() bool { // replies may not have let go of theirs
-					h = conn.Holding()
-					return h.Messages == 0 && h.Reserved == 0 && h.Receives == h.Promised
-				})
-				if h.Promised != calls {
-					t.Errorf("the peer of an idle connection may send %d messages, want %d", h.Promised, calls)
+				waitFor(t, func() bool { return cr.idle(t, conn) }) // replies may not have let go of theirs
+				if got := cr.ledgers.of(t, conn).state().Awaited; got != calls {
+					t.Errorf("the peer of an idle connection may send %d messages, want %d", got, calls)
 				}
 			}
 			// Never more than one of them needs: one for each credit, and for replies that leave as long as the next grant is there.
