@@ -16,6 +16,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
+// These tests are inside the package for the order in which calls get memory: a budget of a hundred bytes, which no configuration gives,
+// and a model of it tell more than calls of 64 KiB. That connections keep to it and give all back is tested from outside (memory_test.go).
+
 // budgetRig is a server's budget and some connections of it. A call starts when its handler runs,
 // and holds its memory until its reply is sent, which is when the test says so.
 type budgetRig struct {
@@ -314,4 +317,26 @@ func TestBudgetModel(t *testing.T) {
 			t.Fatalf("%d wait in the end, %d of %d free", len(waiting), free, server)
 		}
 	})
+}
+
+// TestNothingWithheldAfterEnd has a handler reply when its connection has ended, with RDMA_DONEs owed that do not come any more.
+func TestNothingWithheldAfterEnd(t *testing.T) {
+	cfg := Config{Dialect: Draft, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072, Credits: 16}.withDefaults()
+	b := newBudget(cfg.ServerMemory)
+	c := &Conn{cfg: cfg, rules: dialects[Draft], budget: b, memory: connBudget{free: cfg.ConnMemory}}
+	for range cfg.Credits {
+		if !b.pin(&incoming{serving: serving{c: c, pinned: 1}}) {
+			t.Fatal("withheld without a reason")
+		}
+	}
+	late := &incoming{serving: serving{c: c, pinned: 1}}
+	if b.pin(late) {
+		t.Fatal("more RDMA_DONEs owed than there are credits")
+	}
+	if gone := b.remove(c); len(gone) != 1 || gone[0] != late {
+		t.Errorf("%d replies given up at the end, want the one that was withheld", len(gone))
+	}
+	if !b.pin(&incoming{serving: serving{c: c, pinned: 1 << 30}}) {
+		t.Error("a reply is withheld that nothing would ever send")
+	}
 }

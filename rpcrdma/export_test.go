@@ -5,40 +5,8 @@ import (
 	"slices"
 )
 
-// What follows is for tests outside the package that still look at the account of a connection.
-
-// Held is what a connection holds, by its own account.
-type Held struct {
-	Receives, Posted, Active, Owed int
-	Server, Conn                   int64 // bytes free for chunks
-	Messages, Reserved             int64 // bytes of receives that messages hold, and that are reserved
-	Doubts, Stalls, Pending, Late  int
-	Promised, Withheld, Waiting    int
-	Spare                          int64
-	Running                        bool
-	StallSent                      bool // the first of the stalls has sent its reply
-}
-
-// Holding returns what c holds.
-func (c *Conn) Holding() (h Held) {
-	c.budget.mu.Lock()
-	h.Server, h.Conn = c.budget.free, c.memory.free
-	h.Withheld, h.Waiting = len(c.memory.withheld), c.memory.waiting
-	c.budget.mu.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h.Receives = c.awaited()
-	h.Posted, h.Active, h.Owed = c.granter.State()
-	h.Messages, h.Reserved = c.supply.held, c.supply.reserved
-	h.Doubts, h.Pending, h.Late = len(c.doubts), len(c.pending), c.late
-	h.Promised, h.Spare = c.supply.promised, c.spare()
-	h.Running = c.stalls.running
-	for in := c.stalls.first; in != nil; in = in.next {
-		h.Stalls++
-	}
-	h.StallSent = c.stalls.first != nil && c.stalls.first.sent
-	return h
-}
+// What follows lets tests outside the package compare the account of a connection with their own: that of its memory for receives, to
+// the byte, and in TestPlayed all of it, after each step.
 
 // awaited is the number of messages that the peer can still send, and those that have come and were not looked at; c.mu is held.
 func (c *Conn) awaited() int {

@@ -1,6 +1,7 @@
 package rpcrdma
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,8 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
+
+// These tests are inside the package for the queue before a full endpoint, with chains that no call makes and completions one by one.
 
 // sendLog completes requests, whose Context is their number, and tells the queue as completers do.
 type sendLog struct {
@@ -294,4 +300,65 @@ func TestSendQueueConcurrent(t *testing.T) {
 			t.Errorf("%d queued in the end", n)
 		}
 	}
+}
+
+// orderEndpoint notes when receives are posted and when requests are.
+type orderEndpoint struct {
+	*fakeEndpoint
+	mu    sync.Mutex
+	order []byte // 'g' for a grant, whose receives are posted then; 's' for the reply with it
+}
+
+func (e *orderEndpoint) note(what byte) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.order = append(e.order, what)
+}
+
+func (e *orderEndpoint) PostRecv(...*transport.Receive) error {
+	e.note('g')
+	return nil
+}
+
+func (e *orderEndpoint) Post(wrs ...*transport.WorkRequest) error {
+	e.note('s')
+	return e.fakeEndpoint.Post(wrs...)
+}
+
+// TestRepliesInOrderOfGrants has goroutines answer calls at once. Each reply leaves ahead of the next one's grant: a client goes by the grant that
+// comes last, and so must the server.
+func TestRepliesInOrderOfGrants(t *testing.T) {
+	domain := new(loopback.Domain)
+	p := newPool(domain)
+	cfg := Config{Logger: quiet, Credits: 4}.withDefaults()
+	ep := &orderEndpoint{fakeEndpoint: newFakeEndpoint(1024, domain)}
+	c := newConn(ep, cfg, p, newBudget(cfg.ServerMemory), nil)
+	c.settings.Store(&Settings{MaxReplySend: MaxInline})
+	answer := func(n int) *incoming {
+		in := getIncoming(c, oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet}))
+		in.header = Header{Version: ProtocolVersion, Credits: 4}
+		in.reply = xdr.Message{Inline: make([]byte, n)}
+		c.mu.Lock()
+		c.granter.Received()
+		c.mu.Unlock()
+		return in
+	}
+	c.granter.Start()
+	in := answer(4)
+	in.Reply(in.reply) // opens the window
+	ep.order = nil
+	const rounds = 500
+	for range rounds {
+		var wg sync.WaitGroup
+		for _, in := range []*incoming{answer(60_000), answer(60_000)} {
+			wg.Go(func() { in.Reply(in.reply) })
+		}
+		wg.Wait()
+		for ep.run() {
+		}
+	}
+	if want := bytes.Repeat([]byte("gs"), 2*rounds); !bytes.Equal(ep.order, want) {
+		t.Errorf("replies left in another order than their grants were made, %d times", bytes.Count(ep.order, []byte("gg")))
+	}
+	ep.end()()
 }
