@@ -275,7 +275,8 @@ func (a *asking) wrong() string {
 	return ""
 }
 
-// undoubted checks that no transaction id is in doubt any more, when nothing is under way: of a call that has one again, two long messages are fetched.
+// undoubted checks that no transaction id is in doubt any more, when nothing is under way: of a
+// call that has one again, two long messages are fetched.
 func (a *asking) undoubted() {
 	a.t.Helper()
 	slices.Sort(a.doubted)

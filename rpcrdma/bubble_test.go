@@ -17,8 +17,9 @@ func inBubble(t *testing.T, f func(t *testing.T)) {
 	emptyPools()
 }
 
-// emptyPools empties each sync.Pool, by the two collections that this takes. What lies there has channels of where it was made: those of a
-// bubble must not be used outside, and who waits for others does so as if something could happen any time.
+// emptyPools empties each sync.Pool, by the two collections that this takes. What lies there has
+// channels of where it was made: those of a bubble must not be used outside, and who waits for
+// others does so as if something could happen any time.
 func emptyPools() {
 	runtime.GC()
 	runtime.GC()

@@ -16,8 +16,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// These tests are inside the package for the order in which calls get memory: a budget of a hundred bytes, which no configuration gives,
-// and a model of it tell more than calls of 64 KiB. That connections keep to it and give all back is tested from outside (memory_test.go).
+// These tests are inside the package for the order in which calls get memory: a budget of a hundred
+// bytes, which no configuration gives, and a model of it tell more than calls of 64 KiB. That
+// connections keep to it and give all back is tested from outside (memory_test.go).
 
 // budgetRig is a server's budget and some connections of it. A call starts when its handler runs,
 // and holds its memory until its reply is sent, which is when the test says so.

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// What follows lets tests outside the package compare the account of a connection with their own: that of its memory for receives, to
-// the byte, and in TestPlayed all of it, after each step.
+// What follows lets tests outside the package compare the account of a connection with their own:
+// that of its memory for receives, to the byte, and in TestPlayed all of it, after each step.
 
 // awaited is the number of messages that the peer can still send, and those that have come and were not looked at; c.mu is held.
 func (c *Conn) awaited() int {
@@ -16,7 +16,8 @@ func (c *Conn) awaited() int {
 	return c.supply.promised + len(c.posted)
 }
 
-// ReceiveMemory returns how much of the budget of receives is free, how much there is, and how many connections wait.
+// ReceiveMemory returns how much of the budget of receives is free, how much there is, and how many
+// connections wait.
 func (c *Conn) ReceiveMemory() (free, size int64, queued int) {
 	b := c.supply.budget
 	return b.free.Load(), b.size, int(b.queued.Load())

@@ -167,7 +167,8 @@ func FuzzReply(f *testing.F) {
 		p.offer(append(append(header(h.XID, rpcrdma.TypeMsg).Append(nil), replyHeader(h.XID)...), be32(0, 7)...))
 		wait(t, s.err)
 		scribble(land)
-		// There may be an RDMA_DONE, which has a credit; and a reply that cannot be read ends the connection, with its credits.
+		// There may be an RDMA_DONE, which has a credit; and a reply that cannot be read ends the
+		// connection, with its credits.
 		if _, used, _ := c.Credits(); used != int(c.Stats().DonesSent) && c.Err() == nil {
 			t.Errorf("%d credits in use, %d RDMA_DONEs sent", used, c.Stats().DonesSent)
 		}

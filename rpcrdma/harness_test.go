@@ -294,7 +294,8 @@ func (r *rig) dial(cfg rpcrdma.Config) *rpcrdma.Conn {
 	return c
 }
 
-// said is what a peer that speaks by hand says in its private data (RFC 8797 section 4); the zero value says nothing.
+// said is what a peer that speaks by hand says in its private data (RFC 8797 section 4); the zero
+// value says nothing.
 type said struct {
 	Invalidate bool
 	Send, Recv int // bytes
@@ -572,8 +573,8 @@ func ended(t testing.TB, c *rpcrdma.Conn) {
 	}
 }
 
-// settled checks that a connection whose peer has nothing under way has as many receives for it as it granted: no message and no call
-// was counted twice or not at all.
+// settled checks that a connection whose peer has nothing under way has as many receives for it as
+// it granted: no message and no call was counted twice or not at all.
 func (p *rawPeer) settled(l *ledger) {
 	p.t.Helper()
 	p.alive()

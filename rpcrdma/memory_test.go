@@ -47,7 +47,8 @@ func (p *program) connOf(t testing.TB, peer *rawPeer) *rpcrdma.Conn {
 	}
 }
 
-// hold makes a call that asks for n bytes and is begun when it has them; then its handler waits for the gate. Nothing is moved.
+// hold makes a call that asks for n bytes and is begun when it has them; then its handler waits for
+// the gate. Nothing is moved.
 func (p *rawPeer) hold(xid uint32, n, most int64) {
 	p.t.Helper()
 	h := header(xid, rpcrdma.TypeMsg)
@@ -101,8 +102,8 @@ func (m *memoryProbe) full(h *heldCalls, what string) {
 	})
 }
 
-// check waits until all memory has come back, that of these clients and of the server, and checks that it is no more than
-// before. The clients have nothing under way.
+// check waits until all memory has come back, that of these clients and of the server, and checks
+// that it is no more than before. The clients have nothing under way.
 func (m *memoryProbe) check(live ...*rawPeer) {
 	m.t.Helper()
 	if len(live) == 0 {
@@ -152,7 +153,8 @@ func (m *memoryProbe) check(live ...*rawPeer) {
 	}
 }
 
-// memoryBack waits until all memory for chunks has come back, that of these clients and of the server. They have nothing under way.
+// memoryBack waits until all memory for chunks has come back, that of these clients and of the
+// server. They have nothing under way.
 func (r *rig) memoryBack(live ...*rawPeer) {
 	r.t.Helper()
 	newMemoryProbe(r.t, r.cfg, r.program, func() *rawPeer { return r.raw(inline4k) }).check(live...)

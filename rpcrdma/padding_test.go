@@ -11,8 +11,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// These tests are inside the package for the choice of the threshold: all lengths of opaque data around it, in messages that are not sent.
-// What padded messages look like is tested from outside (msgp_test.go).
+// These tests are inside the package for the choice of the threshold: all lengths of opaque data
+// around it, in messages that are not sent. What padded messages look like is tested from outside
+// (msgp_test.go).
 
 // TestThreshold checks which rdma_thresh is said: above all opaque data that is not padded, and the length of none that is beside.
 func TestThreshold(t *testing.T) {

@@ -12,8 +12,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// These tests are inside the package for the classes of memory and what is kept of it, which a peer does not see.
-// That connections share pools and leave nothing is tested from outside (dialled_test.go, pool_sizes_test.go).
+// These tests are inside the package for the classes of memory and what is kept of it, which a peer
+// does not see. That connections share pools and leave nothing is tested from outside
+// (dialled_test.go, pool_sizes_test.go).
 
 func allocated(t *testing.T, d *loopback.Domain, slices, bytes int) {
 	t.Helper()

@@ -18,7 +18,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// hears returns what a server makes of the private data of a peer, as far as it can use it: its own sizes are the largest there are.
+// hears returns what a server makes of the private data of a peer, as far as it can use it: its own
+// sizes are the largest there are.
 func (r *rig) hears(b []byte) said {
 	r.t.Helper()
 	ep, err := r.fabric.Dialer(loopback.Config{}).Dial(r.t.Context(), rigAddr, b)

@@ -8,8 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// These tests are inside the package for the queue of those who wait for memory: first come, first served, with counts of bytes. What clients see
-// of it is tested from outside (supply_test.go, supply_short_test.go).
+// These tests are inside the package for the queue of those who wait for memory: first come, first
+// served, with counts of bytes. What clients see of it is tested from outside (supply_test.go,
+// supply_short_test.go).
 
 // TestReceiveBudgetOrder has connections wait for memory: they get it in the order in which they came, be the first the one that needs most. Who leaves gives
 // back what he had been given and not looked at.

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// These tests are inside the package for how receives are laid out in memory that is aligned by chance. What lands in them is tested from
-// outside (msgp_aligned_test.go, pool_sizes_test.go).
+// These tests are inside the package for how receives are laid out in memory that is aligned by
+// chance. What lands in them is tested from outside (msgp_aligned_test.go, pool_sizes_test.go).
 
 // TestReceiveBuffers checks the buffers of receives: one, or two of which the second is aligned and begins there in the message.
 func TestReceiveBuffers(t *testing.T) {

@@ -19,7 +19,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// These tests are inside the package for the queue before a full endpoint, with chains that no call makes and completions one by one.
+// These tests are inside the package for the queue before a full endpoint, with chains that no call
+// makes and completions one by one.
 
 // sendLog completes requests, whose Context is their number, and tells the queue as completers do.
 type sendLog struct {

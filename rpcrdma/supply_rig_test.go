@@ -17,7 +17,8 @@ import (
 // testReceiveSize is the size in bytes of receives in these tests: one that no other memory has.
 const testReceiveSize = 5120
 
-// How many receives a connection may have beyond ReceiveMemory, in the Draft and otherwise: the package's documentation says so.
+// How many receives a connection may have beyond ReceiveMemory, in the Draft and otherwise: the
+// package's documentation says so.
 const (
 	freeReceives     = 2
 	freeReceivesRead = 3
@@ -138,7 +139,8 @@ func newCrowd(t testing.TB, provider string, n int, cfg rpcrdma.Config) *crowd {
 	return cr
 }
 
-// idle reports whether a connection has no memory reserved: then it does not answer for that for all its peer may send.
+// idle reports whether a connection has no memory reserved: then it does not answer for that for
+// all its peer may send.
 func (cr *crowd) idle(t testing.TB, c *rpcrdma.Conn) bool { return !cr.ledgers.of(t, c).state().Ready }
 
 // dial makes more clients.
