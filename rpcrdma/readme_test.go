@@ -1,4 +1,4 @@
-package rpcrdma
+package rpcrdma_test
 
 import (
 	"os"
