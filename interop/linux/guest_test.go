@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -194,15 +196,29 @@ func (g *guest) wait(t *testing.T, known ...string) {
 	}
 }
 
-// freePort returns a port of 127.0.0.1 that nobody uses now.
+// freePort goes through so many ports, from forwardBase on. They are below those that the kernel gives to
+// who asks for any port (net.ipv4.ip_local_port_range begins with 32768), so that nobody is given one
+// before the guest has it.
+const forwardBase, forwardPorts = 10_000, 20_000
+
+// forwardStart is where freePort begins, and forwarded how many ports it has tried.
+var (
+	forwardStart = rand.Int64N(forwardPorts)
+	forwarded    atomic.Int64
+)
+
+// freePort returns a port of 127.0.0.1 that nobody uses now, another one each time.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range forwardPorts {
+		p := forwardBase + int((forwardStart+forwarded.Add(1))%forwardPorts)
+		if l, err := net.Listen("tcp", local(p)); err == nil {
+			l.Close()
+			return p
+		}
 	}
-	defer l.Close()
-	return port(l.Addr())
+	t.Fatal("no port is free")
+	return 0
 }
 
 // port returns the port of a TCP address.

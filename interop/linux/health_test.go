@@ -22,6 +22,9 @@ var (
 		// A machine that is emulated on a busy one has trouble with the time.
 		`hrtimer: interrupt took .*`,
 		`clocksource: .*`,
+		`tsc: Marking TSC unstable due to clocksource watchdog`,
+		`TSC found unstable after boot, .*`,
+		`sched_clock: Marking unstable .*`,
 		`perf: interrupt took too long .*`,
 		`sched: RT throttling activated`,
 	}, "|") + `)$`)
