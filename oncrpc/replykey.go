@@ -3,15 +3,14 @@ package oncrpc
 import (
 	"encoding/binary"
 	"hash/maphash"
-	"net"
-	"net/netip"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
 // replyKey tells a call that is sent again from all others. The sum is there because clients begin with the same
 // transaction ids after a restart, and may share an address. Arguments count as a flavour has unwrapped them.
 type replyKey struct {
-	ip        netip.Addr // of the caller, without its port: he comes back with another one
-	name      string     // instead, if its address is of another kind
+	host      peerhost.Host // of the caller, who comes back with another port
 	xid       uint32
 	program   uint32
 	version   uint32
@@ -28,7 +27,7 @@ func makeKey(seed maphash.Seed, c *Call) (k replyKey, ok bool) {
 	if args.Err() != nil {
 		return k, false
 	}
-	k.ip, k.name = caller(c.Conn.RemoteAddr())
+	k.host = peerhost.Of(c.Conn.RemoteAddr())
 	k.xid, k.program, k.version, k.procedure = c.XID, c.Program, c.Version, c.Procedure
 	k.flavor = c.Cred.Flavor
 	// The identity and not the credential, which a flavour may make anew for each transmission.
@@ -40,18 +39,4 @@ func makeKey(seed maphash.Seed, c *Call) (k replyKey, ok bool) {
 	h.Write(rest)
 	k.sum = h.Sum64()
 	return k, true
-}
-
-// caller returns the IP address in a, or else a's string.
-func caller(a net.Addr) (ip netip.Addr, name string) {
-	switch a := a.(type) {
-	case nil:
-		return netip.Addr{}, ""
-	case *net.TCPAddr:
-		return a.AddrPort().Addr().Unmap(), ""
-	}
-	if p, err := netip.ParseAddrPort(a.String()); err == nil {
-		return p.Addr().Unmap(), ""
-	}
-	return netip.Addr{}, a.String()
 }
