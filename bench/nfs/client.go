@@ -13,6 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // call makes the call of a slot.
@@ -20,11 +21,12 @@ type call func(ctx context.Context, c *client, slot int) error
 
 // client makes calls from as many goroutines as there are slots.
 type client struct {
-	conn  *rpcrdma.Conn
-	nfs   *nfsclient.Client
-	file  nfs3.FH
-	slots [][]byte // memory of the calls in flight
-	call  call
+	dialer transport.Dialer
+	conn   *rpcrdma.Conn
+	nfs    *nfsclient.Client
+	file   nfs3.FH
+	slots  [][]byte // memory of the calls in flight
+	call   call
 
 	left atomic.Int64 // calls of the run that nobody has taken
 	errs chan error   // one for each goroutine
@@ -33,11 +35,12 @@ type client struct {
 
 // dial connects, and writes a file with a transfer of size bytes for each slot.
 func dial(ctx context.Context, p rdma.Provider, s paired.Sockets, addr string, call call, size, slots int) (*client, error) {
-	conn, err := rpcrdma.Dial(ctx, p.Dialer(s), addr, rpcrdma.Config{})
+	d := p.Dialer(s)
+	conn, err := rpcrdma.Dial(ctx, d, addr, rpcrdma.Config{})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, rdma.CloseDialer(d))
 	}
-	c := &client{conn: conn, call: call, errs: make(chan error, slots)}
+	c := &client{dialer: d, conn: conn, call: call, errs: make(chan error, slots)}
 	for slot := range slots {
 		b := make([]byte, size)
 		for i := range b {
@@ -118,5 +121,5 @@ func (c *client) timed(samples []time.Duration) error {
 func (c *client) Close() error {
 	err := c.conn.Close()
 	<-c.conn.Done()
-	return err
+	return errors.Join(err, rdma.CloseDialer(c.dialer))
 }

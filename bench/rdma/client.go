@@ -11,6 +11,7 @@ import (
 // client is the dialing end, on which messages are exchanged.
 type client struct {
 	*end
+	dialer   transport.Dialer // its own
 	remote   transport.Remote // the server's memory
 	finished chan struct{}    // a run of messages is over
 
@@ -90,5 +91,5 @@ func (c *client) Received(batch []transport.Message) {
 	}
 }
 
-// Close ends the connection.
-func (c *client) Close() error { return c.close() }
+// Close ends the connection, and what dialled it.
+func (c *client) Close() error { return errors.Join(c.close(), CloseDialer(c.dialer)) }

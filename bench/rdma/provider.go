@@ -2,6 +2,8 @@ package rdma
 
 import (
 	"context"
+	"errors"
+	"io"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
@@ -20,7 +22,15 @@ const (
 type Provider struct {
 	Name   string // the beginning of the names of its scenarios
 	Listen func(ctx context.Context, s paired.Sockets) (transport.Listener, error)
-	Dialer func(s paired.Sockets) transport.Dialer
+	Dialer func(s paired.Sockets) transport.Dialer // a new one, for a client to close
+}
+
+// CloseDialer closes what Provider.Dialer has returned, if it has anything to close.
+func CloseDialer(d transport.Dialer) error {
+	if c, ok := d.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // Scenarios returns everything that p can be measured in.
@@ -83,14 +93,16 @@ func (p Provider) scenario(name string, metric paired.Metric, bytes int, use fun
 		Dial: func(ctx context.Context, s paired.Sockets, addr string) (paired.Client, error) {
 			ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 			defer cancel()
-			ep, err := p.Dialer(s).Dial(ctx, addr, nil)
+			d := p.Dialer(s)
+			ep, err := d.Dial(ctx, addr, nil)
 			if err != nil {
-				return nil, err
+				return nil, errors.Join(err, CloseDialer(d))
 			}
 			c, err := newClient(ep)
 			if err != nil {
-				return nil, err
+				return nil, errors.Join(err, CloseDialer(d))
 			}
+			c.dialer = d
 			return use(c), nil
 		},
 	}

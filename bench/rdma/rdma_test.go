@@ -191,3 +191,38 @@ func TestListenFails(t *testing.T) {
 		t.Errorf("got error %v, want %v", err, want)
 	}
 }
+
+// closable is a dialer with state.
+type closable struct {
+	transport.Dialer
+	open *int
+}
+
+func (d closable) Close() error {
+	*d.open--
+	return nil
+}
+
+// A client closes its dialer, and so does a Dial that fails.
+func TestDialerClosed(t *testing.T) {
+	p, f := inProcess()
+	open := 0
+	dialer := p.Dialer
+	p.Dialer = func(s paired.Sockets) transport.Dialer {
+		open++
+		return closable{dialer(s), &open}
+	}
+	s := p.PingPong()
+	t.Run("connected", func(t *testing.T) {
+		setUp(t, s, f)
+		if open != 1 {
+			t.Errorf("%d dialers are open, want that of the client", open)
+		}
+	})
+	if _, err := s.Dial(t.Context(), paired.Sockets{}, "nobody"); err == nil {
+		t.Error("Dial to nobody succeeded")
+	}
+	if open != 0 {
+		t.Errorf("%d dialers are open, want none", open)
+	}
+}

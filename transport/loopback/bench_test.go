@@ -130,6 +130,34 @@ func exposures(tb testing.TB) (ops func(n int)) {
 	}
 }
 
+// invalidations returns a function that opens n windows and ends each by a request.
+func invalidations(tb testing.TB) (ops func(n int)) {
+	here, there := dialed(tb, Config{})
+	there.Start(ignore{})
+	here.Start(ignore{})
+	list := []transport.Slice{{Bytes: make([]byte, 1<<16)}}
+	regions := make([]transport.Region, 1)
+	w := make(waiter, 1)
+	wrs := []*transport.WorkRequest{{
+		Op: transport.OpInvalidate, Flags: transport.Signaled, Done: w,
+	}}
+	return func(n int) {
+		for range n {
+			var err error
+			if regions, err = here.Expose(regions[:0], list, transport.RemoteWrite); err != nil {
+				tb.Fatal(err)
+			}
+			wrs[0].Invalidate = regions[0].STag
+			if err := here.Post(wrs...); err != nil {
+				tb.Fatal(err)
+			}
+			if err := <-w; err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+}
+
 func TestAllocs(t *testing.T) {
 	const size = 1 << 16
 	for _, tt := range []struct {
@@ -140,6 +168,7 @@ func TestAllocs(t *testing.T) {
 		{"write", tagged(t, transport.OpWrite, make([]byte, size), make([]byte, size))},
 		{"read", tagged(t, transport.OpRead, make([]byte, size), make([]byte, size))},
 		{"expose and revoke", exposures(t)},
+		{"expose and invalidate", invalidations(t)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.ops(100) // grow queues and tables
@@ -240,6 +269,14 @@ func BenchmarkStream(b *testing.B) {
 
 func BenchmarkExpose(b *testing.B) {
 	ops := exposures(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		ops(1)
+	}
+}
+
+func BenchmarkInvalidate(b *testing.B) {
+	ops := invalidations(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		ops(1)

@@ -20,6 +20,8 @@ type burst struct {
 	receiver transport.Receiver // of the peer
 	tasks    []task
 	messages []transport.Message
+	sent     uint64 // bytes of requests that have been executed, to the peer
+	read     uint64 // likewise, from the peer
 
 	// What the two are made of.
 	taskArray    [burstRequests]task
@@ -69,6 +71,7 @@ func (b *burst) gather(e *endpoint) bool {
 func (b *burst) run() {
 	var failure error
 	ran := 0
+	b.sent, b.read = 0, 0
 	for ran < len(b.tasks) && failure == nil {
 		if t := &b.tasks[ran]; t.promise {
 			if t.receive = b.from.peer.source.Receive(); t.receive == nil {
@@ -79,7 +82,10 @@ func (b *burst) run() {
 		failure = b.execute(&b.tasks[ran])
 		ran++
 	}
-	b.count(ran, failure)
+	b.from.sent.Add(b.sent)
+	if b.read > 0 {
+		b.from.peer.sent.Add(b.read)
+	}
 	if failure != nil {
 		failure = b.fail(b.tasks[ran-1].wr.Op, failure)
 	}
@@ -104,28 +110,6 @@ func (b *burst) run() {
 	clear(b.messages)
 }
 
-// count adds the bytes of the first n tasks, the last of which failed if failure is not nil,
-// to what the two ends have sent.
-func (b *burst) count(n int, failure error) {
-	if failure != nil {
-		n--
-	}
-	there, back := 0, 0
-	for _, t := range b.tasks[:n] {
-		if t.wr.Op == transport.OpRead {
-			back += t.bytes
-		} else {
-			there += t.bytes
-		}
-	}
-	if there > 0 {
-		b.from.sent.Add(uint64(there))
-	}
-	if back > 0 {
-		b.from.peer.sent.Add(uint64(back))
-	}
-}
-
 // putBack returns the tasks from n on to their queue: there is no memory for the first of them.
 func (b *burst) putBack(n int) {
 	from, peer := b.from, b.from.peer
@@ -148,9 +132,17 @@ func (b *burst) execute(t *task) error {
 	wr, peer := t.wr, b.from.peer
 	switch wr.Op {
 	case transport.OpWrite:
-		return peer.table.Write(wr.Remote.STag, wr.Remote.Offset, wr.Local)
+		err := peer.table.Write(wr.Remote.STag, wr.Remote.Offset, wr.Local)
+		if err == nil {
+			b.sent += uint64(t.bytes)
+		}
+		return err
 	case transport.OpRead:
-		return peer.table.Read(wr.Local, wr.Remote.STag, wr.Remote.Offset)
+		err := peer.table.Read(wr.Local, wr.Remote.STag, wr.Remote.Offset)
+		if err == nil {
+			b.read += uint64(t.bytes)
+		}
+		return err
 	case transport.OpInvalidate:
 		b.from.table.End(wr.Invalidate)
 		return nil
@@ -173,6 +165,7 @@ func (b *burst) execute(t *task) error {
 		m.Invalidated, m.HasInvalidate = wr.Invalidate, true
 	}
 	stag.Copy(t.receive.Local, wr.Local)
+	b.sent += uint64(t.bytes)
 	b.messages = append(b.messages, m)
 	return nil
 }
