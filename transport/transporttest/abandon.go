@@ -108,8 +108,8 @@ func abandonReads(p *pair) {
 			mem.Bytes[i] = 0xee
 		}
 		last := p.a.alloc(size)
-		p.a.transfer(transport.OpRead, mine, 0, last)
 		p.a.succeed(entries...)
+		p.a.transfer(transport.OpRead, mine, 0, last)
 		for i := range got {
 			wantBytes(p.t, fmt.Sprintf("round %d: read %d", round, i), got[i].Bytes, want)
 		}
