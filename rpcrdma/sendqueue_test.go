@@ -336,7 +336,7 @@ func TestRepliesInOrderOfGrants(t *testing.T) {
 	c := newConn(ep, cfg, p, newBudget(cfg.ServerMemory), nil)
 	c.settings.Store(&Settings{MaxReplySend: MaxInline})
 	answer := func(n int) *incoming {
-		in := getIncoming(c, oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet}))
+		in := getIncoming(c, oncrpc.DispatcherOf(oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})))
 		in.header = Header{Version: ProtocolVersion, Credits: 4}
 		in.reply = xdr.Message{Inline: make([]byte, n)}
 		c.mu.Lock()
