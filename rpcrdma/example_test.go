@@ -40,7 +40,10 @@ func Example() {
 		log.Fatal(err)
 	}
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{})
-	srv.Handle(oncrpc.Program{Number: 400000, Version: 1, Procedures: []oncrpc.Procedure{1: {Handler: reverse}}})
+	err = srv.Handle(oncrpc.Program{Number: 400000, Version: 1, Procedures: []oncrpc.Procedure{1: {Handler: reverse}}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	go rpcrdma.Serve(ctx, l, srv, rpcrdma.Config{})
 	defer srv.Shutdown(ctx)
 
