@@ -42,7 +42,7 @@ func TestOnceAllocations(t *testing.T) {
 		{"the same call", 0, 0},
 		{"another call", 1, 2},
 	} {
-		got := testing.AllocsPerRun(200, func() {
+		got := allocsPerCall(func() {
 			binary.BigEndian.PutUint32(call, binary.BigEndian.Uint32(call)+tt.next)
 			in.args.Reset(call, nil)
 			oncrpc.DispatcherOf(s).Dispatch(in)

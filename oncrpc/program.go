@@ -59,7 +59,8 @@ type Procedure struct {
 //
 // The context ends with the connection, not with the caller's: that he gave the call up, or that
 // his deadline has passed, is not transmitted. The call and what it refers to are valid until
-// the handler returns.
+// the handler returns. A goroutine that uses c.Args or c.Results later panics, and so does one that
+// fetches bulk data of the arguments: a handler waits for the goroutines that it has started.
 type Handler func(ctx context.Context, c *Call) error
 
 // Call is a call as a handler sees it.
@@ -82,6 +83,7 @@ type Call struct {
 	replay     Replay // to be told how it ends
 	arrival    Arrival
 	onWorker   bool
+	args       xdr.Decoder
 	enc        xdr.Encoder
 	apart      bool        // enc has the results alone, which are put into out, behind the header
 	out        xdr.Encoder // of such a reply

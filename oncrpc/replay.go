@@ -71,6 +71,7 @@ func (c *Call) failed() {
 func (s *Server) drop(c *Call) {
 	c.failed()
 	s.stats.dropped.Add(1)
+	c.end()
 	c.in.Drop()
 	s.finished(c)
 }

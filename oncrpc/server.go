@@ -72,7 +72,7 @@ type Server struct {
 	log      *slog.Logger
 	programs atomic.Pointer[programs]
 	workers  workers
-	calls    sync.Pool
+	calls    callPool
 	replies  Replay // nil: none are kept
 	flavors  []acceptor
 	handler  Handler        // of all calls, with the interceptors
@@ -206,12 +206,14 @@ func (s *Server) dispatch(in Incoming) {
 		return
 	}
 
-	c, _ := s.calls.Get().(*Call)
+	c := s.calls.get()
 	if c == nil {
 		c = &Call{server: s}
 		c.arrival.Call, c.acceptance.call = c, c
 	}
-	c.in, c.Args, c.Results, c.Conn = in, in.Message(), &c.enc, in.Conn()
+	c.enc.Reset()
+	c.args = *in.Message()
+	c.in, c.Args, c.Results, c.Conn = in, &c.args, &c.enc, in.Conn()
 	if err := c.CallHeader.decode(c.Args); err != nil {
 		s.answer(c, err)
 		return
@@ -448,6 +450,7 @@ func (s *Server) reply(c *Call) {
 		m = c.out.Message()
 	}
 	m.Owner = (*owner)(c)
+	c.end()
 	c.in.Reply(m)
 }
 
@@ -472,15 +475,15 @@ func (s *Server) finished(c *Call) {
 		c.plain = xdr.Message{}
 		c.out.Reset()
 	}
-	c.enc.Reset()
+	c.forget()
 	c.CallHeader = CallHeader{}
-	c.Args, c.Results, c.Conn, c.in = nil, nil, nil, nil
+	c.Conn, c.in = nil, nil
 	c.proc, c.prog, c.refusal, c.flavor, c.replay = nil, nil, nil, nil, nil
 	c.onWorker, c.apart = false, false
 	c.acceptance = Acceptance{call: c}
 	c.arrival.State = nil
 	c.sys = SysCred{GIDs: c.sys.GIDs}
-	s.calls.Put(c)
+	s.calls.put(c)
 	s.ended()
 }
 

@@ -25,11 +25,15 @@ func TestAllocs(t *testing.T) {
 					"ReadAt":  func() (int, error) { return o.ReadAt(p, 0) },
 				}
 				for _, call := range []string{"WriteAt", "ReadAt"} {
-					if allocs := testing.AllocsPerRun(200, func() {
+					once := func() {
 						if m, err := calls[call](); m != n || err != nil {
 							t.Fatal(m, err)
 						}
-					}); allocs != 0 {
+					}
+					for range 100 { // a server lets the memory of calls rest before it uses it again
+						once()
+					}
+					if allocs := testing.AllocsPerRun(200, once); allocs != 0 {
 						t.Errorf("%v, %s: %s of %d bytes: %v allocations", mode, name, call, n, allocs)
 					}
 				}

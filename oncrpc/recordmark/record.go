@@ -3,6 +3,8 @@ package recordmark
 import (
 	"math/bits"
 	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/poison"
 )
 
 // record is a received record in pooled memory.
@@ -68,6 +70,7 @@ func (r *record) grow(n int) *record {
 
 // Release gives the memory back.
 func (r *record) Release() {
+	poison.Bytes(r.data)
 	r.data = r.data[:0]
 	if r.budget != nil {
 		r.budget.release(r.reserved)

@@ -1,0 +1,149 @@
+package oncrpc_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/poison"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// keeper has a handler that keeps what it was lent, for a goroutine that uses it when the reply is there.
+type keeper struct {
+	late   chan struct{} // closed when the reply is there
+	panics chan string   // what each use panics with, or "no panic"
+}
+
+func (k *keeper) handle(_ context.Context, c *oncrpc.Call) error {
+	args, results := c.Args, c.Results
+	data := args.Bulk(1 << 20)
+	uses := []func(){
+		func() { results.Uint32(0xbad) },
+		func() { results.BulkBytes([]byte("bad"), nil) },
+		func() { c.Results.Uint32(0xbad) },
+		func() { args.Uint32() },
+		func() { c.Args.Uint32() },
+	}
+	if !data.Ready() {
+		uses = append(uses,
+			func() { data.Bytes(context.Background()) },
+			func() { data.FetchInto(context.Background(), [][]byte{make([]byte, data.Len())}) })
+	}
+	go func() {
+		<-k.late
+		for _, use := range uses {
+			k.panics <- panicOf(use)
+		}
+		close(k.panics)
+	}()
+	results.Uint32(1)
+	return nil
+}
+
+func panicOf(f func()) (text string) {
+	defer func() {
+		if p := recover(); p != nil {
+			text = fmt.Sprint(p)
+		}
+	}()
+	f()
+	return "no panic"
+}
+
+// payload is bulk data there and back.
+type payload struct{ data []byte }
+
+func (e *payload) MarshalXDR(enc *xdr.Encoder)   { enc.BulkBytes(e.data, nil) }
+func (e *payload) UnmarshalXDR(dec *xdr.Decoder) { e.data = bytes.Clone(dec.Opaque(1 << 20)) }
+
+func returned(ctx context.Context, c *oncrpc.Call) error {
+	data, err := c.Args.Bulk(1 << 20).Bytes(ctx)
+	if err != nil {
+		return err
+	}
+	c.Results.BulkBytes(data, nil)
+	return nil
+}
+
+// A goroutine that uses what its handler was lent when the handler has returned panics, and the calls of others
+// are not touched.
+func TestLateUse(t *testing.T) {
+	for name, over := range carriers {
+		for _, n := range []int{10, 100_000} { // inline; by read chunk over RDMA
+			t.Run(fmt.Sprintf("%s/%d bytes", name, n), func(t *testing.T) {
+				k := &keeper{make(chan struct{}), make(chan string)}
+				s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: k.handle}, oncrpc.Procedure{Handler: returned})
+				dial := over(t, s)
+				one, other := connect(t, dial), connect(t, dial)
+				defer one.Close()
+				defer other.Close()
+				var reply word
+				client := oncrpc.NewClient(one, testProgram, testVersion, oncrpc.AuthNone())
+				if err := client.Call(t.Context(), 1, &payload{make([]byte, n)}, &reply); err != nil || reply.n != 1 {
+					t.Fatalf("got %d, %v", reply.n, err)
+				}
+				close(k.late)
+				client = oncrpc.NewClient(other, testProgram, testVersion, oncrpc.AuthNone())
+				for i := 0; ; i++ {
+					want := bytes.Repeat([]byte{byte(i)}, n)
+					var got payload
+					err := client.Do(t.Context(), &oncrpc.Request{Procedure: 2, Args: &payload{want}, Reply: &got, MaxReply: n + 8})
+					if err != nil || !bytes.Equal(got.data, want) {
+						t.Fatalf("call %d of another connection: %v, or wrong data", i, err)
+					}
+					text, more := <-k.panics
+					if !more {
+						break
+					}
+					if !strings.Contains(text, "outlived the handler") {
+						t.Errorf("use %d: %s", i, text)
+					}
+				}
+			})
+		}
+	}
+}
+
+// With RPCRDMADEBUG=poison, what was lent to a handler reads as poison when its call has ended.
+func TestPoison(t *testing.T) {
+	if !poison.On {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestPoison$", "-test.v")
+		cmd.Env = append(os.Environ(), "RPCRDMADEBUG=poison")
+		out, err := cmd.CombinedOutput()
+		if err != nil || !bytes.Contains(out, []byte("--- PASS: TestPoison/RDMA/inline")) {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	for name, over := range carriers {
+		for kind, n := range map[string]int{"inline": 64, "fetched": 100_000} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				kept := make(chan []byte, 1)
+				s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: func(ctx context.Context, c *oncrpc.Call) error {
+					data, err := c.Args.Bulk(1 << 20).Bytes(ctx)
+					kept <- data
+					return err
+				}})
+				conn := connect(t, over(t, s))
+				client := oncrpc.NewClient(conn, testProgram, testVersion, oncrpc.AuthNone())
+				if err := client.Call(t.Context(), 1, &payload{make([]byte, n)}, nil); err != nil {
+					t.Fatal(err)
+				}
+				conn.Close()
+				<-conn.Done()
+				if err := s.Shutdown(t.Context()); err != nil { // when the call has ended
+					t.Fatal(err)
+				}
+				if got := <-kept; !bytes.Equal(got, bytes.Repeat([]byte{poison.Byte}, n)) {
+					t.Errorf("kept data begins with %x", got[:8])
+				}
+			})
+		}
+	}
+}
