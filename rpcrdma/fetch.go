@@ -10,6 +10,7 @@ import (
 
 // Fetch reads a chunk of the call into dst: xdr.Source.
 func (in *incoming) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
+	id = in.chunk(id)
 	c := in.c
 	if c.importer == nil {
 		s, err := c.pool.get(n)
@@ -43,6 +44,7 @@ func (in *incoming) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
 
 // Load reads a chunk of the call into memory of the pool: xdr.Source.
 func (in *incoming) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr.Releaser, error) {
+	id = in.chunk(id)
 	s, err := in.c.pool.get(n)
 	if err != nil {
 		return nil, nil, in.opError(err)
@@ -59,6 +61,21 @@ func (in *incoming) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr
 	}
 	in.loads = append(in.loads, s)
 	return s.Bytes, nil, nil
+}
+
+// chunkBits is how many bits of a chunk's ID are its index: no header has more read chunks than chunks.MaxSegments.
+const chunkBits = 12
+
+// chunkID is the ID of read chunk i of the call: of this one, and not of another that is in the same memory later.
+func (in *incoming) chunkID(i int) int { return in.turn<<chunkBits | i }
+
+// chunk returns the index of the chunk with that ID. It panics if its call has ended.
+func (in *incoming) chunk(id int) int {
+	i := id & (1<<chunkBits - 1)
+	if in.c == nil || id != in.chunkID(i) {
+		panic("rpcrdma: bulk data fetched after its call has ended: was it kept by a goroutine that outlived the handler?")
+	}
+	return i
 }
 
 // taken is pool memory that a handler has taken.

@@ -18,6 +18,7 @@ import (
 // an oncrpc.Incoming. Its arguments stay in place as long, so a reply may refer to them.
 type incoming struct {
 	serving
+	turn int // counts the calls that it has been
 
 	// Memory that the next call uses again.
 	header  Header
@@ -97,6 +98,7 @@ func (in *incoming) finish() {
 	clear(in.pieces)
 	in.pieces, in.regions, in.chain = in.pieces[:0], in.regions[:0], in.chain.cleared()
 	in.serving = serving{}
+	in.turn++
 	incomingPool.Put(in)
 	c.budget.release(c, reserved, pinned)
 }
@@ -223,7 +225,7 @@ func (in *incoming) begin() {
 			continue
 		}
 		ch := &in.reads[i]
-		in.args = append(in.args, xdr.Chunk{Position: ch.Position, Len: ch.Len, Source: in, ID: i})
+		in.args = append(in.args, xdr.Chunk{Position: ch.Position, Len: ch.Len, Source: in, ID: in.chunkID(i)})
 	}
 	in.dec.Reset(in.body, in.args)
 	in.message.decode(&in.dec)

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"sync"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/poison"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -67,6 +68,7 @@ func (p *pool) put(s transport.Slice) {
 		return
 	}
 	s.Bytes = s.Bytes[:cap(s.Bytes)]
+	poison.Bytes(s.Bytes)
 	c := class(len(s.Bytes))
 	p.mu.Lock()
 	if p.kept+len(s.Bytes) <= p.limit {

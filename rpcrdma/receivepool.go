@@ -3,6 +3,7 @@ package rpcrdma
 import (
 	"unsafe"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/poison"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -102,6 +103,9 @@ func (p *pool) aligned(n, align int) (mem, s transport.Slice, err error) {
 }
 
 func (p *pool) putReceive(r *receive) {
+	for _, s := range r.mem {
+		poison.Bytes(s.Bytes)
+	}
 	p.mu.Lock()
 	if l := r.home; p.kept+l.kind.memory() <= p.limit {
 		p.kept += l.kind.memory()
