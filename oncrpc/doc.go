@@ -17,6 +17,11 @@
 //   - Bulk arguments of a handler are valid until it returns, and those that its reply refers to until that
 //     has left. A handler may take them for longer (xdr.Bulk.Take).
 //
+// What a handler was lent, Call.Args and Call.Results and bulk data that was not fetched, panics
+// when it is used later, as by a goroutine that the handler has not waited for. With
+// RPCRDMADEBUG=poison in the environment memory that is given back is overwritten as well, so
+// that data which was kept shows; that is slow.
+//
 // # What a server does with a call
 //
 // A [Server] does these in this order, over whichever transport a call comes:
