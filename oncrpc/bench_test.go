@@ -112,3 +112,25 @@ func BenchmarkCall(b *testing.B) {
 		})
 	}
 }
+
+// landing is a reply that names a buffer for its data.
+type landing struct{ into []byte }
+
+func (l *landing) UnmarshalXDR(d *xdr.Decoder) { l.into = d.BulkInto(l.into) }
+
+func (l *landing) ReplyRoom(results [][]byte) (int, [][]byte) { return 4, append(results, l.into) }
+
+// BenchmarkSizedReply is a call whose reply says what room it needs.
+func BenchmarkSizedReply(b *testing.B) {
+	reply := unhex(b, "01020304 00000001 00000000 00000000 00000000 00000000 00000004 61626364")
+	conn, _ := connection(b)
+	c := oncrpc.NewClient(&answered{conn, reply}, testProgram, testVersion, oncrpc.AuthNone())
+	var args word
+	res := landing{make([]byte, 4)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := c.Call(context.Background(), 1, &args, &res); err != nil || string(res.into) != "abcd" {
+			b.Fatalf("got %q, %v", res.into, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package oncrpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"sync"
@@ -15,7 +16,20 @@ type Marshaler interface{ MarshalXDR(e *xdr.Encoder) }
 // stick to the decoder. It must not keep references into the decoder's data.
 type Unmarshaler interface{ UnmarshalXDR(d *xdr.Decoder) }
 
-// DefaultMaxReply is the room in bytes for results when a Request names none.
+// SizedReply is a Request.Reply that says itself how much room its results need. Client.Do asks it
+// where the Request sets neither MaxReply nor Results; a Request that sets one of them overrides both.
+type SizedReply interface {
+	Unmarshaler
+	// ReplyRoom returns what Request.MaxReply and Request.Results would be: the largest length in
+	// bytes of the encoded results, without the data that goes to the buffers, or 0 for
+	// DefaultMaxReply; and results with those buffers appended. Until Do returns, the buffers
+	// belong to the transport. ReplyRoom is called once for each transmission. It must not keep
+	// results.
+	ReplyRoom(results [][]byte) (maxReply int, _ [][]byte)
+}
+
+// DefaultMaxReply is the room in bytes for results where neither Request.MaxReply nor a SizedReply
+// says how much they need.
 const DefaultMaxReply = 512
 
 // Request is one call to make.
@@ -23,13 +37,14 @@ type Request struct {
 	Procedure uint32
 	Args      Marshaler   // nil for none
 	Reply     Unmarshaler // nil for none: there must be no results then
-	// MaxReply is the largest length in bytes of the encoded results, without the
-	// data that goes to Results; 0 means DefaultMaxReply. Over RDMA, the memory for a
-	// long reply must be provided with the call, so a result that exceeds it is lost, and the call fails, unless both ends
-	// speak the dialect rpcrdma.Draft; a short one fits inline whatever is said here.
+	// MaxReply is the largest length in bytes of the encoded results, without the data that goes to
+	// Results; 0 means DefaultMaxReply. Over RDMA, the memory for a long reply is provided with the
+	// call. The call whose reply exceeds it fails with a *ReplyTooLongError, unless both ends speak
+	// the dialect rpcrdma.Draft. A reply that fits inline arrives whatever MaxReply says. Over TCP,
+	// recordmark.Config.EnforceMaxReply has longer replies fail the same.
 	MaxReply int
 	// Results is where bulk data of the results shall land, one buffer for each item:
-	// Exchange.Results.
+	// Exchange.Results. A Reply that is a SizedReply can name them in its place, and MaxReply, too.
 	Results [][]byte
 	// Repeat allows a transport that connects anew (package redial) to send the call again, with
 	// the same transaction id, when its connection ended before the reply came: that the
@@ -88,6 +103,7 @@ type call struct {
 	enc       xdr.Encoder
 	args      xdr.Encoder // with a flavour that makes enc anew for each transmission
 	plain     xdr.Message // what is in args
+	landing   [][]byte    // the buffers of a SizedReply
 	check     ReplyCheck  // of the last of these
 }
 
@@ -164,16 +180,16 @@ func (c *Client) do(ctx context.Context, r *Request) (xid uint32, err error) {
 
 // transmit sends a call, as often as the transport must, and takes its reply apart.
 func (c *Client) transmit(ctx context.Context, x *call, r *Request) error {
-	x.MaxReply = r.MaxReply
-	if x.MaxReply == 0 {
-		x.MaxReply = DefaultMaxReply
+	x.MaxReply, x.Results, x.Repeat = r.MaxReply, r.Results, r.Repeat
+	if s, ok := r.Reply.(SizedReply); ok && r.MaxReply == 0 && r.Results == nil {
+		x.MaxReply, x.landing = s.ReplyRoom(x.landing[:0])
+		x.Results = x.landing
 	}
-	x.MaxReply += replyHeaderMin
-	x.Results, x.Repeat = r.Results, r.Repeat
+	x.MaxReply = cmp.Or(x.MaxReply, DefaultMaxReply) + replyHeaderMin
 	if !c.fixed {
 		x.MaxReply += c.flavor.Slack()
 		if !c.flavor.Places() {
-			for _, p := range r.Results {
+			for _, p := range x.Results {
 				x.MaxReply += xdr.RoundUp(len(p))
 			}
 			x.Results = nil
@@ -222,5 +238,6 @@ func (c *Client) put(x *call) {
 		x.args.Reset()
 		x.client, x.check, x.plain = nil, nil, xdr.Message{}
 	}
+	clear(x.landing)
 	c.calls.Put(x)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -26,6 +27,7 @@ type canned struct {
 func (c *canned) RoundTrip(_ context.Context, x *oncrpc.Exchange) error {
 	c.call = x.Call.AppendTo(nil)
 	c.exchange = *x
+	c.exchange.Results = slices.Clone(x.Results) // whose array the client uses again
 	if c.err != nil {
 		return c.err
 	}
@@ -244,4 +246,53 @@ type free struct {
 func (f *free) RoundTrip(_ context.Context, x *oncrpc.Exchange) error {
 	x.SetReply(f.reply, nil, nil)
 	return nil
+}
+
+// roomy is a reply that says what room it needs.
+type roomy struct {
+	word
+	most  int
+	into  [][]byte
+	asked int
+}
+
+func (r *roomy) ReplyRoom(results [][]byte) (int, [][]byte) {
+	r.asked++
+	return r.most, append(results, r.into...)
+}
+
+// A reply says what room it needs, unless the request does.
+func TestSizedReply(t *testing.T) {
+	const header = 24 // of a reply with an empty verifier
+	tr := &canned{reply: unhex(t, accepted+"00000000 00000007")}
+	c := oncrpc.NewClient(tr, testProgram, testVersion, oncrpc.AuthNone())
+	mine, yours := [][]byte{make([]byte, 10), make([]byte, 20)}, [][]byte{make([]byte, 30)}
+	for _, tt := range []struct {
+		name     string
+		request  oncrpc.Request
+		reply    roomy
+		asked    int
+		maxReply int
+		results  [][]byte
+	}{
+		{"both", oncrpc.Request{}, roomy{most: 100, into: mine}, 1, 100, mine},
+		{"MaxReply alone", oncrpc.Request{}, roomy{most: 100}, 1, 100, nil},
+		{"buffers alone", oncrpc.Request{}, roomy{into: yours}, 1, oncrpc.DefaultMaxReply, yours},
+		{"nothing", oncrpc.Request{}, roomy{}, 1, oncrpc.DefaultMaxReply, nil},
+		{"the request says MaxReply", oncrpc.Request{MaxReply: 200}, roomy{most: 100, into: mine}, 0, 200, nil},
+		{"the request names buffers", oncrpc.Request{Results: yours}, roomy{most: 100, into: mine}, 0, oncrpc.DefaultMaxReply, yours},
+		{"the request names no buffers", oncrpc.Request{Results: [][]byte{}}, roomy{most: 100, into: mine}, 0, oncrpc.DefaultMaxReply, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.request.Reply = &tt.reply
+			if err := c.Do(t.Context(), &tt.request); err != nil || tt.reply.n != 7 {
+				t.Errorf("got %d, %v", tt.reply.n, err)
+			}
+			x := &tr.exchange
+			same := slices.EqualFunc(x.Results, tt.results, func(a, b []byte) bool { return &a[0] == &b[0] && len(a) == len(b) })
+			if tt.reply.asked != tt.asked || x.MaxReply != header+tt.maxReply || !same {
+				t.Errorf("asked %d times, MaxReply %d, %d buffers", tt.reply.asked, x.MaxReply, len(x.Results))
+			}
+		})
+	}
 }
