@@ -60,6 +60,56 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("RPC_MISMATCH: the server speaks RPC versions %d to %d", e.Low, e.High)
 }
 
+// CallTooLongError is a call that is longer than its transport carries: rpcrdma.Config.MaxMessage or
+// recordmark.Config.MaxRecord. It was not sent, and the connection stays usable.
+//
+// What the peer takes, this end does not know. A longer call than that is a *rpcrdma.PeerError with
+// ERR_CHUNK over RDMA, and the end of the connection over TCP.
+type CallTooLongError struct {
+	Len int // of the call in bytes, RPC header included; 0 if unknown
+	Max int // the longest call in bytes
+}
+
+func (e *CallTooLongError) Error() string {
+	if e.Len == 0 {
+		return fmt.Sprintf("call of more than the %d bytes allowed", e.Max)
+	}
+	return fmt.Sprintf("call of %d bytes, %d allowed", e.Len, e.Max)
+}
+
+// ReplyTooLongError is a call whose reply is longer than the room for it. The connection stays
+// usable. Unless NotSent is set, the server has executed the call.
+//
+// It has one of these causes:
+//
+//   - The reply does not fit in Exchange.MaxReply and Exchange.Results, which come of Request.MaxReply
+//     and Request.Results, or of a SizedReply. Over RDMA, where the server says so by ERR_CHUNK, the
+//     error also wraps that *rpcrdma.PeerError. Over TCP, only recordmark.Config.EnforceMaxReply has
+//     such a call fail.
+//   - The reply is longer than this end takes, over RDMA in the dialect rpcrdma.Draft:
+//     rpcrdma.Config.MaxMessage.
+//   - The request asks for more room than this end provides, rpcrdma.Config.MaxMessage or, with
+//     EnforceMaxReply, recordmark.Config.MaxRecord: NotSent.
+type ReplyTooLongError struct {
+	// Len is the length of the reply in bytes, RPC header and bulk data included; 0 if unknown, as
+	// over RDMA. With NotSent it is Exchange.MaxReply, the length that the request asks for.
+	Len int
+	// Max is the longest reply in bytes that there was room for: Exchange.MaxReply and the buffers
+	// in Exchange.Results, each rounded up to an XDR unit, or else the limit of this end.
+	Max     int
+	NotSent bool // the call was not sent
+}
+
+func (e *ReplyTooLongError) Error() string {
+	switch {
+	case e.NotSent:
+		return fmt.Sprintf("room for a reply of %d bytes asked for, %d allowed", e.Len, e.Max)
+	case e.Len == 0:
+		return fmt.Sprintf("reply of more than the %d bytes that there is room for", e.Max)
+	}
+	return fmt.Sprintf("reply of %d bytes, there is room for %d", e.Len, e.Max)
+}
+
 // CallError says which call to whom failed with Err. The error of a cancelled call
 // wraps the context's.
 type CallError struct {

@@ -56,11 +56,11 @@ func panicOf(f func()) (text string) {
 	return "no panic"
 }
 
-// payload is bulk data there and back.
-type payload struct{ data []byte }
+// echoBytes is bulk data there and back.
+type echoBytes struct{ data []byte }
 
-func (e *payload) MarshalXDR(enc *xdr.Encoder)   { enc.BulkBytes(e.data, nil) }
-func (e *payload) UnmarshalXDR(dec *xdr.Decoder) { e.data = bytes.Clone(dec.Opaque(1 << 20)) }
+func (e *echoBytes) MarshalXDR(enc *xdr.Encoder)   { enc.BulkBytes(e.data, nil) }
+func (e *echoBytes) UnmarshalXDR(dec *xdr.Decoder) { e.data = bytes.Clone(dec.Opaque(1 << 20)) }
 
 func returned(ctx context.Context, c *oncrpc.Call) error {
 	data, err := c.Args.Bulk(1 << 20).Bytes(ctx)
@@ -85,15 +85,15 @@ func TestLateUse(t *testing.T) {
 				defer other.Close()
 				var reply word
 				client := oncrpc.NewClient(one, testProgram, testVersion, oncrpc.AuthNone())
-				if err := client.Call(t.Context(), 1, &payload{make([]byte, n)}, &reply); err != nil || reply.n != 1 {
+				if err := client.Call(t.Context(), 1, &echoBytes{make([]byte, n)}, &reply); err != nil || reply.n != 1 {
 					t.Fatalf("got %d, %v", reply.n, err)
 				}
 				close(k.late)
 				client = oncrpc.NewClient(other, testProgram, testVersion, oncrpc.AuthNone())
 				for i := 0; ; i++ {
 					want := bytes.Repeat([]byte{byte(i)}, n)
-					var got payload
-					err := client.Do(t.Context(), &oncrpc.Request{Procedure: 2, Args: &payload{want}, Reply: &got, MaxReply: n + 8})
+					var got echoBytes
+					err := client.Do(t.Context(), &oncrpc.Request{Procedure: 2, Args: &echoBytes{want}, Reply: &got, MaxReply: n + 8})
 					if err != nil || !bytes.Equal(got.data, want) {
 						t.Fatalf("call %d of another connection: %v, or wrong data", i, err)
 					}
@@ -132,7 +132,7 @@ func TestPoison(t *testing.T) {
 				}})
 				conn := connect(t, over(t, s))
 				client := oncrpc.NewClient(conn, testProgram, testVersion, oncrpc.AuthNone())
-				if err := client.Call(t.Context(), 1, &payload{make([]byte, n)}, nil); err != nil {
+				if err := client.Call(t.Context(), 1, &echoBytes{make([]byte, n)}, nil); err != nil {
 					t.Fatal(err)
 				}
 				conn.Close()

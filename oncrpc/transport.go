@@ -85,6 +85,16 @@ func (x *Exchange) Seal(xid uint32) error {
 	return nil
 }
 
+// ReplyLimit is for transports: the largest length in bytes of the reply with all its data, MaxReply and
+// the buffers in Results, each rounded up to an XDR unit.
+func (x *Exchange) ReplyLimit() int {
+	n := xdr.RoundUp(x.MaxReply)
+	for _, p := range x.Results {
+		n += xdr.RoundUp(len(p))
+	}
+	return n
+}
+
 // SetReply is for transports: the reply's inline bytes, its chunks, and who is
 // told when both have been decoded.
 func (x *Exchange) SetReply(inline []byte, chunks []xdr.Chunk, owner xdr.Releaser) {

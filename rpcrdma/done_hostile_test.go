@@ -44,18 +44,18 @@ func TestBadReplyReads(t *testing.T) {
 		{"position of no item", func(p *rawPeer, h *rpcrdma.Header) { bulk(p, h, 28, data) }, xdr.ErrChunk},
 		{"shorter than the stream says", func(p *rawPeer, h *rpcrdma.Header) { bulk(p, h, 36, data[1:]) }, xdr.ErrChunk},
 		{"longer than the stream says", func(p *rawPeer, h *rpcrdma.Header) { bulk(p, h, 36, data, data[:4]) }, xdr.ErrChunk},
-		{"longer than MaxMessage", func(p *rawPeer, h *rpcrdma.Header) { bulk(p, h, 36, make([]byte, 65537)) }, rpcrdma.ErrTooLarge},
+		{"longer than MaxMessage", func(p *rawPeer, h *rpcrdma.Header) { bulk(p, h, 36, make([]byte, 65537)) }, &oncrpc.ReplyTooLongError{Max: 65536}},
 		{"4 GiB in two segments", func(p *rawPeer, h *rpcrdma.Header) {
 			r := header(h.XID, rpcrdma.TypeMsg)
 			r.Reads = p.readSegments(36, data, data)
 			r.Reads[0].Length, r.Reads[1].Length = 1<<31, 1<<31
 			p.send(r, result(h.XID, size))
-		}, rpcrdma.ErrTooLarge},
+		}, &oncrpc.ReplyTooLongError{Max: 65536}},
 		{"long, longer than MaxMessage with the chunk beside it", func(p *rawPeer, h *rpcrdma.Header) {
 			r := header(h.XID, rpcrdma.TypeNoMsg)
 			r.Reads = append(p.readSegments(0, result(h.XID, size)), p.readSegments(36, make([]byte, 65536))...)
 			p.send(r)
-		}, rpcrdma.ErrTooLarge},
+		}, &oncrpc.ReplyTooLongError{Max: 65536}},
 		{"long beside a message", func(p *rawPeer, h *rpcrdma.Header) {
 			r := header(h.XID, rpcrdma.TypeMsg)
 			r.Reads = p.readSegments(0, echoReply(h.XID, data))
@@ -112,9 +112,7 @@ func TestBadReplyReads(t *testing.T) {
 			s := start(t.Context(), c, &items{data: [][]byte{data}}, nil)
 			h, _ := p.next()
 			tt.answer(p, h)
-			if err := wait(t, s.err); !errors.Is(err, tt.want) {
-				t.Errorf("error %v, want %v", err, tt.want)
-			}
+			checkEnd(t, wait(t, s.err), tt.want)
 			p.nextDone(h.XID, 64)
 			goesOn(t, c, p)
 			if got := c.Stats(); got.DonesSent != 1 {

@@ -31,6 +31,12 @@ func (e *OpError) Timeout() bool {
 
 // PeerError is an RDMA_ERROR: the peer could not make sense of a call's header or chunks, or
 // could not return the reply through them.
+//
+// An ERR_CHUNK that answers a call without read chunks, sent as RDMA_MSG, means that the reply does not
+// fit, since this end has made the header (RFC 8166 section 4.5.3): the error of the call wraps a
+// *oncrpc.ReplyTooLongError beside the *PeerError then. One that answers a call with read chunks may
+// also mean that the call is longer than the peer takes, or that the peer makes no RDMA Reads; and one
+// that answers an RDMA_MSGP, that the peer does not know it. The *PeerError is alone then.
 type PeerError struct {
 	Code      ErrCode
 	Low, High uint32 // with ERR_VERS: the versions that the peer supports
@@ -56,6 +62,4 @@ var (
 	// ErrExceeded: the peer has sent more than it was granted credits for (draft section 3.3), calls or replies that nobody
 	// asked for, which ends the connection.
 	ErrExceeded = errors.New("peer exceeds the credits granted to it")
-	// ErrTooLarge: a call, or a reply in read chunks, over Config.MaxMessage.
-	ErrTooLarge = errors.New("message over Config.MaxMessage")
 )

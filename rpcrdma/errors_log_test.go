@@ -107,7 +107,7 @@ func TestFaultsOfLongCalls(t *testing.T) {
 		if got := p.nextBytes(); string(got) != string(errChunk(9, 32)) {
 			t.Errorf("answer %x", got)
 		}
-		lines.wantLine(t, "call refused", "xid=9", rpcrdma.ErrTooLarge.Error(), "read chunks of more than 65536 bytes")
+		lines.wantLine(t, "call refused", "xid=9", "call of more than the 65536 bytes allowed", "read chunks of more than 65536 bytes")
 	}
 }
 

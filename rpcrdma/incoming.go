@@ -123,6 +123,9 @@ func (in *incoming) check() error {
 	c, h := in.c, &in.header
 	var err error
 	if in.reads, err = h.readChunks(in.reads[:0], c.cfg.MaxMessage); err != nil {
+		if errors.Is(err, xdr.ErrLimit) {
+			err = fmt.Errorf("%w: %w", &oncrpc.CallTooLongError{Max: c.cfg.MaxMessage}, err)
+		}
 		return err
 	}
 	if len(in.reads) > 0 && c.settings.Load().Reads == 0 {

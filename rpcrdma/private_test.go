@@ -3,10 +3,8 @@ package rpcrdma_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -189,7 +187,8 @@ func TestConfigRanges(t *testing.T) {
 				t.Error(err)
 			}
 			err := client(c).Do(t.Context(), &oncrpc.Request{Procedure: procNull, MaxReply: tt.maxMessage + 1})
-			if !errors.Is(err, rpcrdma.ErrTooLarge) || !strings.Contains(err.Error(), fmt.Sprintf(" %d allowed", tt.maxMessage)) {
+			var tooLong *oncrpc.ReplyTooLongError
+			if !errors.As(err, &tooLong) || *tooLong != (oncrpc.ReplyTooLongError{Len: tt.maxMessage + 28, Max: tt.maxMessage, NotSent: true}) {
 				t.Errorf("a reply of one byte too much: %v", err)
 			}
 

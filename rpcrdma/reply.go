@@ -8,6 +8,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/credits"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -34,7 +35,7 @@ func (in *incoming) Reply(m xdr.Message) {
 func (in *incoming) tooLong() error {
 	h, m := &in.header, &in.reply
 	if n := m.Len(); in.c.rules.replyReads && n > in.c.cfg.MaxMessage {
-		return fmt.Errorf("%w: reply of %d bytes, %d allowed", ErrTooLarge, n, in.c.cfg.MaxMessage)
+		return &oncrpc.ReplyTooLongError{Len: n, Max: in.c.cfg.MaxMessage}
 	}
 	var writes []uint64
 	for _, w := range h.Writes {

@@ -115,6 +115,9 @@ func (k *call) assemble() error {
 func (k *call) acceptReads(h *Header, inline int) error {
 	var err error
 	if k.reads, err = h.readChunks(k.reads[:0], k.c.cfg.MaxMessage); err != nil {
+		if errors.Is(err, xdr.ErrLimit) {
+			err = fmt.Errorf("%w: %w", &oncrpc.ReplyTooLongError{Max: k.c.cfg.MaxMessage}, err)
+		}
 		return err
 	}
 	reads := k.reads

@@ -14,8 +14,8 @@ import (
 )
 
 // RoundTrip makes a call: oncrpc.Transport. Its error is an *OpError that wraps the
-// context's when that has ended, a *PeerError, or ErrMalformed; an error that wraps net.ErrClosed
-// says that the connection has ended.
+// context's when that has ended, a *oncrpc.CallTooLongError, a *oncrpc.ReplyTooLongError, a
+// *PeerError, or ErrMalformed; an error that wraps net.ErrClosed says that the connection has ended.
 func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	k := getCall(c, x)
 	err := c.roundTrip(ctx, k)
@@ -67,7 +67,7 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 	}
 	c.close(k)
 	if err != nil {
-		return err
+		return k.replyTooLong(err)
 	}
 	for i, j := range k.results {
 		// Only as much as was written: what lies behind it is not the result's.
@@ -76,6 +76,16 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 		}
 	}
 	return nil
+}
+
+// replyTooLong adds a *oncrpc.ReplyTooLongError to the ERR_CHUNK that can mean nothing else: this end
+// has made the header, and there is neither a chunk for the peer to read nor padding.
+func (k *call) replyTooLong(err error) error {
+	peer, ok := err.(*PeerError) //nolint:errorlint // it comes from received, as it is
+	if !ok || peer.Code != ErrChunk || k.header.Type != TypeMsg || len(k.header.Reads) > 0 {
+		return err
+	}
+	return fmt.Errorf("%w: %w", &oncrpc.ReplyTooLongError{Max: k.x.ReplyLimit()}, err)
 }
 
 // ended returns why the connection has ended, if err comes of that: who posts may notice the end before the reason is known.
@@ -95,8 +105,11 @@ func (c *Conn) ended(ctx context.Context, err error) error {
 func (k *call) layPlan(s *Settings) (err error) {
 	x, most := k.x, k.c.cfg.MaxMessage
 	k.settings, k.planned = s, x.Call.Len()
-	if k.planned > most || x.MaxReply > most {
-		return fmt.Errorf("%w: call of %d bytes, reply of %d, %d allowed", ErrTooLarge, k.planned, x.MaxReply, most)
+	if k.planned > most {
+		return &oncrpc.CallTooLongError{Len: k.planned, Max: most}
+	}
+	if x.MaxReply > most {
+		return &oncrpc.ReplyTooLongError{Len: x.MaxReply, Max: most, NotSent: true}
 	}
 	k.plan, err = chunks.PlanCall(&k.x.Call, k.x.Results, k.x.MaxReply, k.c.limits(s, s.MaxSend))
 	return err

@@ -72,7 +72,8 @@ func TestCallTooLong(t *testing.T) {
 	a, b := pipe(t, recordmark.Config{MaxRecord: 4096}, recordmark.Config{})
 	b.Serve(server(t, echo))
 	x := exchange(make([]byte, 5000))
-	if err := a.RoundTrip(t.Context(), x); !errors.Is(err, recordmark.ErrRecordTooLong) {
+	var tooLong *oncrpc.CallTooLongError
+	if err := a.RoundTrip(t.Context(), x); !errors.As(err, &tooLong) || *tooLong != (oncrpc.CallTooLongError{Len: 5044, Max: 4096}) {
 		t.Errorf("call of 5000 bytes: %v", err)
 	}
 	if err := a.Err(); err != nil {

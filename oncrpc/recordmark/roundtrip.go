@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // call is a call of this end. It ends with a reply or an error, and then once done
@@ -25,6 +25,9 @@ type call struct {
 // is still queued is taken back; one that has left is forgotten, and its reply
 // dropped when it comes; one that is leaving is waited for, at most Config.CancelGrace.
 // The connection stays usable, unless that grace did not suffice.
+//
+// Its error is an *OpError, or says why the connection has ended. It wraps the context's, a
+// *oncrpc.CallTooLongError, or, with Config.EnforceMaxReply, a *oncrpc.ReplyTooLongError.
 func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	if err := c.fits(x); err != nil { // before it waits for its turn
 		return err
@@ -52,7 +55,11 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 		}
 	}
 	if p.reply != nil {
-		x.SetReply(p.reply.data, nil, p.reply)
+		if err = c.fitsReply(x, len(p.reply.data)); err == nil {
+			x.SetReply(p.reply.data, nil, p.reply)
+		} else {
+			p.reply.Release()
+		}
 	}
 	c.recycle(p)
 	return err
@@ -80,7 +87,22 @@ func (c *Conn) opError(op string, err error) error { return &OpError{op, c.Remot
 // fits reports whether a call may be sent, as far as it is made.
 func (c *Conn) fits(x *oncrpc.Exchange) error {
 	if n := x.Call.Len(); n > c.cfg.MaxRecord {
-		return c.opError("call", fmt.Errorf("%w: %d bytes, %d allowed", ErrRecordTooLong, n, c.cfg.MaxRecord))
+		return c.opError("call", &oncrpc.CallTooLongError{Len: n, Max: c.cfg.MaxRecord})
+	}
+	if n := xdr.RoundUp(x.MaxReply); c.cfg.EnforceMaxReply && n > c.cfg.MaxRecord {
+		return c.opError("call", &oncrpc.ReplyTooLongError{Len: n, Max: c.cfg.MaxRecord, NotSent: true})
+	}
+	return nil
+}
+
+// longestError is the length in bytes of a PROG_MISMATCH with the empty verifier of AUTH_NONE and
+// AUTH_SYS, the longest reply without results (RFC 5531 section 9). Calls make no room for that.
+const longestError = 3*4 + 8 + 4 + 2*4
+
+// fitsReply reports whether the caller gets a reply of n bytes.
+func (c *Conn) fitsReply(x *oncrpc.Exchange, n int) error {
+	if most := x.ReplyLimit(); c.cfg.EnforceMaxReply && n > max(most, longestError) {
+		return c.opError("call", &oncrpc.ReplyTooLongError{Len: n, Max: most})
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
@@ -173,7 +174,7 @@ func messageSizes() (cells []*Cell) {
 		c := both(&Cell{Name: fmt.Sprintf("call of %d bytes, the client makes 65536", most+extra), Args: []Item{text(n)}}, small, want, "MSG 60")
 		c.Client = cfg
 		if extra > 0 {
-			c.RFC8166 = Want{Err: rpcrdma.ErrTooLarge}
+			c.RFC8166 = Want{Err: &oncrpc.CallTooLongError{Len: call + roundUp(n), Max: most}}
 			c.Draft = c.RFC8166
 		}
 		d := both(&Cell{Name: fmt.Sprintf("call of %d bytes, the server takes 65536", most+extra), Args: []Item{text(n)}}, small, want, "MSG 60")
@@ -197,7 +198,7 @@ func messageSizes() (cells []*Cell) {
 		if extra > 0 {
 			g.RFC8166.Reply = "ERROR 20 ERR_CHUNK"
 			g.Draft.Reply = g.RFC8166.Reply
-			h.RFC8166 = Want{Err: rpcrdma.ErrTooLarge}
+			h.RFC8166 = Want{Err: &oncrpc.ReplyTooLongError{Len: most + 4, Max: most, NotSent: true}}
 			h.Draft = h.RFC8166
 		}
 		cells = append(cells, g, h)

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
@@ -142,13 +144,36 @@ func (c *Cell) compare(t *testing.T, want *Want, x *exchange, proc uint32) {
 // compareError compares the caller's error with what is wanted.
 func (c *Cell) compareError(t *testing.T, want *Want, err error) {
 	t.Helper()
-	var peer *rpcrdma.PeerError
 	refused := want.Err == nil && want.Reply == refused
-	switch {
-	case refused && (!errors.As(err, &peer) || peer.Code != rpcrdma.ErrChunk):
-		t.Errorf("%s: the caller's error is %v, want that of an RDMA_ERROR", c.Name, err)
-	case !refused && !errors.Is(err, want.Err):
+	ok := false
+	switch wanted := want.Err.(type) { //nolint:errorlint // it is the table's
+	case *oncrpc.CallTooLongError:
+		var got *oncrpc.CallTooLongError
+		ok = errors.As(err, &got) && *got == *wanted
+	case *oncrpc.ReplyTooLongError:
+		var got *oncrpc.ReplyTooLongError
+		ok = errors.As(err, &got) && *got == *wanted
+	default:
+		ok = errors.Is(err, want.Err)
+	}
+	if refused {
+		c.compareRefusal(t, want, err)
+	} else if !ok {
 		t.Errorf("%s: the caller's error is %v, want %v", c.Name, err, want.Err)
+	}
+}
+
+// compareRefusal compares the caller's error with that of an RDMA_ERROR, and checks that it tells a reply that
+// was too long from what may be too long a call: one that is to be read.
+func (c *Cell) compareRefusal(t *testing.T, want *Want, err error) {
+	t.Helper()
+	var peer *rpcrdma.PeerError
+	if !errors.As(err, &peer) || peer.Code != rpcrdma.ErrChunk {
+		t.Errorf("%s: the caller's error is %v, want that of an RDMA_ERROR", c.Name, err)
+	}
+	var tooLong *oncrpc.ReplyTooLongError
+	if plain := strings.HasPrefix(want.Call, "MSG ") && !strings.Contains(want.Call, " read "); errors.As(err, &tooLong) != plain {
+		t.Errorf("%s: the caller's error is %v; is it a *ReplyTooLongError? want %v", c.Name, err, plain)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -30,7 +29,6 @@ func (m Mode) String() string { return [...]string{"inline", "chunked"}[m] }
 // Errors of a pipe.
 var (
 	ErrDropped = errors.New("pipe: the server dropped the call")
-	ErrTooLong = errors.New("pipe: the reply is longer than the call allowed")
 	errGone    = errors.New("pipe: the caller is gone")
 )
 
@@ -149,23 +147,19 @@ func (k *call) take(m *xdr.Message) error {
 	k.reply, k.back = k.reply[:0], k.back[:0]
 	if k.conn.mode == Inline || len(k.x.Results) == 0 {
 		k.reply = m.AppendTo(k.reply)
-		most := k.x.MaxReply
-		for _, p := range k.x.Results {
-			most += xdr.RoundUp(len(p))
-		}
-		if len(k.reply) > most {
-			return fmt.Errorf("%w: %d bytes of %d", ErrTooLong, len(k.reply), most)
+		if len(k.reply) > k.x.ReplyLimit() {
+			return k.tooLong(m)
 		}
 		return nil
 	}
 	k.reply = append(k.reply, m.Inline...)
 	if len(k.reply) > k.x.MaxReply || len(m.Bulk) > len(k.x.Results) {
-		return fmt.Errorf("%w: %d bytes of %d, %d items of bulk data", ErrTooLong, len(k.reply), k.x.MaxReply, len(m.Bulk))
+		return k.tooLong(m)
 	}
 	for i, it := range m.Bulk {
 		to := k.x.Results[i]
 		if it.Len > len(to) {
-			return fmt.Errorf("%w: %d bytes of bulk data", ErrTooLong, it.Len)
+			return k.tooLong(m)
 		}
 		n := 0
 		for _, p := range it.Data {
@@ -174,6 +168,11 @@ func (k *call) take(m *xdr.Message) error {
 		k.back = append(k.back, xdr.Chunk{Position: xdr.Floating, Len: n, Data: to[:n]})
 	}
 	return nil
+}
+
+// tooLong is the error of a call whose reply is too long.
+func (k *call) tooLong(m *xdr.Message) error {
+	return &oncrpc.ReplyTooLongError{Len: m.Len(), Max: k.x.ReplyLimit()}
 }
 
 // Drop implements oncrpc.Incoming.
