@@ -17,6 +17,9 @@ type Text []byte
 func (t *Text) MarshalXDR(e *xdr.Encoder)   { e.BulkBytes(*t, nil) }
 func (t *Text) UnmarshalXDR(d *xdr.Decoder) { *t = d.BulkInto(*t) }
 
+// ReplyRoom names the buffer where a result lands. There is little else in the reply.
+func (t *Text) ReplyRoom(results [][]byte) (int, [][]byte) { return 0, append(results, *t) }
+
 // reverse turns the argument round.
 func reverse(ctx context.Context, c *oncrpc.Call) error {
 	in, err := c.Args.Bulk(1 << 20).Bytes(ctx) // by RDMA Read, if it is long
@@ -54,7 +57,7 @@ func Example() {
 	defer conn.Close()
 	client := oncrpc.NewClient(conn, 400000, 1, oncrpc.AuthNone())
 	text, reply := Text("AMDR revo CPR"), make(Text, 13)
-	err = client.Do(ctx, &oncrpc.Request{Procedure: 1, Args: &text, Reply: &reply, Results: [][]byte{reply}})
+	err = client.Call(ctx, 1, &text, &reply)
 	fmt.Println(string(reply), err)
 	// Output: RPC over RDMA <nil>
 }

@@ -21,7 +21,6 @@ type Caller struct {
 func NewTake(t oncrpc.Transport, payload []byte) *Caller {
 	c := newCaller(t, Take, len(payload))
 	c.args.payload = payload
-	c.req.MaxReply = lengthSize
 	return c
 }
 
@@ -30,11 +29,8 @@ func NewTake(t oncrpc.Transport, payload []byte) *Caller {
 func NewGive(t oncrpc.Transport, into []byte, named bool) *Caller {
 	c := newCaller(t, Give, len(into))
 	c.reply.into = into
-	c.req.MaxReply = lengthSize
-	if named {
-		c.req.Results = [][]byte{into}
-	} else {
-		c.req.MaxReply += xdr.RoundUp(len(into))
+	if !named {
+		c.req.MaxReply = lengthSize + xdr.RoundUp(len(into))
 	}
 	return c
 }
@@ -78,6 +74,14 @@ type reply struct {
 	procedure uint32
 	into      []byte
 	got       int // length of the payload, as the server tells, or as it is here
+}
+
+// ReplyRoom names the buffer for the payload of GIVE.
+func (r *reply) ReplyRoom(results [][]byte) (maxReply int, _ [][]byte) {
+	if r.procedure == Give {
+		results = append(results, r.into)
+	}
+	return lengthSize, results
 }
 
 func (r *reply) UnmarshalXDR(d *xdr.Decoder) {

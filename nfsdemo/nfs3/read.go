@@ -41,6 +41,14 @@ type ReadRes struct {
 // ReadMax is the longest encoding of ReadRes without the data, in bytes.
 const ReadMax = statusLen + postOpAttrLen + 4 + 4 + 4
 
+// ReplyRoom names Into, and the room for what comes with the data: oncrpc.SizedReply.
+func (r *ReadRes) ReplyRoom(results [][]byte) (maxReply int, _ [][]byte) {
+	if len(r.Into) > 0 {
+		results = append(results, r.Into)
+	}
+	return ReadMax, results
+}
+
 // MarshalXDR appends r.
 func (r *ReadRes) MarshalXDR(e *xdr.Encoder) {
 	r.marshal(e)

@@ -20,7 +20,6 @@ type readCall struct {
 	req  oncrpc.Request
 	args nfs3.ReadArgs
 	res  nfs3.ReadRes
-	into [1][]byte
 }
 
 // Read reads up to len(p) bytes at off. A transport that can puts the data into p itself; p
@@ -33,11 +32,7 @@ func (c *Client) Read(ctx context.Context, h nfs3.FH, off uint64, p []byte) (Rea
 	p = p[:min(len(p), math.MaxInt32)]
 	x.args = nfs3.ReadArgs{File: h, Offset: off, Count: uint32(len(p))}
 	x.res.Into = p
-	x.req = oncrpc.Request{Procedure: uint32(nfs3.ProcRead), Args: &x.args, Reply: &x.res, MaxReply: nfs3.ReadMax, Repeat: true}
-	if len(p) > 0 {
-		x.into[0] = p
-		x.req.Results = x.into[:]
-	}
+	x.req = oncrpc.Request{Procedure: uint32(nfs3.ProcRead), Args: &x.args, Reply: &x.res, Repeat: true}
 	err := c.do(ctx, "", &x.req, &x.res)
 	r := ReadResult{int(x.res.Count), x.res.EOF, x.res.Attr}
 	*x = readCall{}
