@@ -377,7 +377,7 @@ func TestOverTCP(t *testing.T) {
 		server.Close()
 		wait(t, served)
 	}()
-	conn, err := recordmark.Dial(t.Context(), l.Addr().String(), recordmark.Config{Logger: quiet})
+	conn, err := recordmark.Dial(t.Context(), l.Addr().String(), recordmark.Config{EnforceMaxReply: true, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -310,7 +310,7 @@ func TestRoutes(t *testing.T) {
 	without := overRDMA(t, oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet}), rpcrdma.Config{})
 	mounts := overTCP(t, nfs, recordmark.Config{})
 	dialMounts := func(ctx context.Context) (oncrpc.Transport, error) {
-		return recordmark.Dial(ctx, mounts, recordmark.Config{Logger: quiet})
+		return recordmark.Dial(ctx, mounts, recordmark.Config{EnforceMaxReply: true, Logger: quiet})
 	}
 	for _, tt := range []struct {
 		name        string
@@ -349,7 +349,7 @@ func TestTooLong(t *testing.T) {
 	c := oncrpc.NewClient(dialTCP(t, g.addr), testProgram, 1, oncrpc.AuthNone())
 	give := func(n uint32, args ...uint32) error {
 		res := given(n)
-		return c.Do(t.Context(), &oncrpc.Request{Procedure: 2, Args: append(words{n}, args...), Reply: &res})
+		return c.Call(t.Context(), 2, append(words{n}, args...), &res)
 	}
 	if err := give(8 << 10); err != nil {
 		t.Error(err)
@@ -373,6 +373,8 @@ func TestTooLong(t *testing.T) {
 
 // given are results of so many bytes.
 type given uint32
+
+func (n *given) ReplyRoom(results [][]byte) (int, [][]byte) { return 4 + xdr.RoundUp(int(*n)), results }
 
 func (n *given) UnmarshalXDR(d *xdr.Decoder) {
 	if got := len(d.Opaque(1 << 30)); got != int(*n) {

@@ -27,7 +27,7 @@ func overTCP(tb testing.TB, srv *oncrpc.Server) oncrpc.Transport {
 	}
 	served := make(chan error, 1)
 	go func() { served <- recordmark.Serve(ctx, l, srv, recordmark.Config{}) }()
-	conn, err := recordmark.Dial(ctx, l.Addr().String(), recordmark.Config{})
+	conn, err := recordmark.Dial(ctx, l.Addr().String(), recordmark.Config{EnforceMaxReply: true})
 	if err != nil {
 		tb.Fatal(err)
 	}

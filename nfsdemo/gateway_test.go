@@ -32,7 +32,7 @@ func overGateway(tb testing.TB, srv *oncrpc.Server) oncrpc.Transport {
 	served := make(chan error, 2)
 	go func() { served <- rpcrdma.Serve(ctx, rdma, srv, rpcrdma.Config{}) }()
 	go func() { served <- recordmark.Serve(ctx, tcp, front, recordmark.Config{}) }()
-	conn, err := recordmark.Dial(ctx, tcp.Addr().String(), recordmark.Config{})
+	conn, err := recordmark.Dial(ctx, tcp.Addr().String(), recordmark.Config{EnforceMaxReply: true})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -128,7 +128,7 @@ func dialRDMA(t *testing.T, addr string) oncrpc.Transport {
 
 func dialTCP(t *testing.T, addr string) oncrpc.Transport {
 	t.Helper()
-	c, err := recordmark.Dial(t.Context(), addr, recordmark.Config{})
+	c, err := recordmark.Dial(t.Context(), addr, recordmark.Config{EnforceMaxReply: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func dial(b *testing.B, addr string) oncrpc.Transport {
 	if err != nil {
 		b.Fatal(err)
 	}
-	conn := recordmark.NewConn(c, recordmark.Config{})
+	conn := recordmark.NewConn(c, recordmark.Config{EnforceMaxReply: true})
 	b.Cleanup(func() { conn.Close() })
 	return conn
 }

@@ -144,7 +144,7 @@ func (k *knfsd) dial(t *testing.T, cfg rpcrdma.Config) *rpcrdma.Conn {
 // root asks mountd for an export's handle.
 func (k *knfsd) root(t *testing.T, export string) nfs3.FH {
 	t.Helper()
-	c, err := recordmark.Dial(t.Context(), local(k.Mount), recordmark.Config{})
+	c, err := recordmark.Dial(t.Context(), local(k.Mount), recordmark.Config{EnforceMaxReply: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func TestFind(t *testing.T) {
 		at := net.JoinHostPort(host, "111")
 		return rpcbind.Find(t.Context(), nfs3.Program, nfs3.Version, rpcbind.RDMA,
 			rpcbind.Place{Name: at, Dial: func(ctx context.Context) (oncrpc.Transport, error) {
-				return recordmark.Dial(ctx, at, recordmark.Config{})
+				return recordmark.Dial(ctx, at, recordmark.Config{EnforceMaxReply: true})
 			}})
 	}
 	for _, host := range []string{"127.0.0.1", "::1"} {

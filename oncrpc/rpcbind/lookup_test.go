@@ -47,7 +47,7 @@ func reach(t *testing.T, s *oncrpc.Server, over string) *rpcbind.Client {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn = recordmark.NewConn(c, recordmark.Config{Logger: quiet})
+		conn = recordmark.NewConn(c, recordmark.Config{EnforceMaxReply: true, Logger: quiet})
 	case "rdma", "rdma6":
 		l, err := iwarp.Listen(t.Context(), where, iwarp.Config{Logger: quiet})
 		if err != nil {
