@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -24,28 +25,29 @@ func TestChoose(t *testing.T) {
 		want    mpa.Setup
 	}{
 		{"nothing", iwarp.Config{}, enhanced, func(*mpa.Config) {}, replyFrame(0x10, 2, "\x00\x10\x00\x02"),
-			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
+			mpa.Setup{Setup: ddp.Setup{Version: 1, IRD: 16, ORD: 2}, Revision: 2, Enhanced: true, PeerIRD: 2, PeerORD: 2}},
 		{"markers", iwarp.Config{}, enhanced, func(c *mpa.Config) { c.Markers = mpa.MarkersOn }, replyFrame(0x90, 2, "\x00\x10\x00\x02"),
-			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, MarkersIn: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
+			mpa.Setup{Setup: ddp.Setup{Version: 1, IRD: 16, ORD: 2}, Revision: 2, Enhanced: true, MarkersIn: true, PeerIRD: 2, PeerORD: 2}},
 		{"no markers", iwarp.Config{Markers: mpa.MarkersOn}, enhanced, func(c *mpa.Config) { c.Markers = mpa.MarkersOff },
 			replyFrame(0x10, 2, "\x00\x10\x00\x02"),
-			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
+			mpa.Setup{Setup: ddp.Setup{Version: 1, IRD: 16, ORD: 2}, Revision: 2, Enhanced: true, PeerIRD: 2, PeerORD: 2}},
 		{"CRC", iwarp.Config{}, enhanced, func(c *mpa.Config) { c.CRC = true }, replyFrame(0x50, 2, "\x00\x10\x00\x02"),
-			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, CRC: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
+			mpa.Setup{Setup: ddp.Setup{Version: 1, IRD: 16, ORD: 2}, Revision: 2, Enhanced: true, CRC: true, PeerIRD: 2, PeerORD: 2}},
 		{"IRD and ORD", iwarp.Config{}, enhanced, func(c *mpa.Config) { c.IRD, c.ORD = 5, 1 }, replyFrame(0x10, 2, "\x00\x05\x00\x01"),
-			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, IRD: 5, ORD: 1, PeerIRD: 2, PeerORD: 2}},
+			mpa.Setup{Setup: ddp.Setup{Version: 1, IRD: 5, ORD: 1}, Revision: 2, Enhanced: true, PeerIRD: 2, PeerORD: 2}},
 		{"RTR", iwarp.Config{}, requestFrame(0x10, 2, peerToPeer), func(c *mpa.Config) { c.RTR = mpa.RTRWrite }, replyFrame(0x10, 2, "\x80\x10\x80\x02"),
 			mpa.Setup{
-				Revision: 2, Version: 1, Enhanced: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2, PeerToPeer: true, RTR: mpa.RTRWrite,
+				Setup:    ddp.Setup{Version: 1, IRD: 16, ORD: 2, RTR: mpa.RTRWrite},
+				Revision: 2, Enhanced: true, PeerIRD: 2, PeerORD: 2, PeerToPeer: true,
 			}},
 		{"an RDMAC peer after all", iwarp.Config{}, requestFrame(0xc0, 0, ""), func(c *mpa.Config) { c.RNIC = mpa.Permissive }, replyFrame(0xc0, 0, ""),
-			mpa.Setup{CRC: true, MarkersIn: true, MarkersOut: true, IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1}},
+			mpa.Setup{Setup: ddp.Setup{IRD: 16, ORD: 8}, CRC: true, MarkersIn: true, MarkersOut: true, PeerIRD: -1, PeerORD: -1}},
 		{"version 0", iwarp.Config{RNIC: mpa.Permissive}, requestFrame(0x00, 1, ""), func(c *mpa.Config) { c.Version = mpa.VersionRDMAC },
 			replyFrame(0xc0, 0, ""),
-			mpa.Setup{CRC: true, MarkersIn: true, MarkersOut: true, IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1}},
+			mpa.Setup{Setup: ddp.Setup{IRD: 16, ORD: 8}, CRC: true, MarkersIn: true, MarkersOut: true, PeerIRD: -1, PeerORD: -1}},
 		{"version 1", iwarp.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, enhanced, func(c *mpa.Config) { c.Version = mpa.VersionIETF },
 			replyFrame(0x10, 2, "\x00\x10\x00\x02"),
-			mpa.Setup{Revision: 2, Version: 1, Enhanced: true, IRD: 16, ORD: 2, PeerIRD: 2, PeerORD: 2}},
+			mpa.Setup{Setup: ddp.Setup{Version: 1, IRD: 16, ORD: 2}, Revision: 2, Enhanced: true, PeerIRD: 2, PeerORD: 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.cfg.CRC = iwarp.CRCOff

@@ -210,5 +210,5 @@ func (s *conformanceSetup) connectable(tb testing.TB, o transporttest.Options) (
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return l, iwarp.Dialer{limited(s.dialer)}, l.Addr().String()
+	return l, iwarp.Dialer{Config: limited(s.dialer)}, l.Addr().String()
 }

@@ -1,6 +1,10 @@
 package iwarp
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
 
 // Counters counts what happens on connections. It may be read at any time.
 type Counters struct {
@@ -13,4 +17,15 @@ type Counters struct {
 	CRCErrors          atomic.Uint64
 	MarkerErrors       atomic.Uint64 // connections that ended because a marker did not fit
 	Stalls             atomic.Uint64 // connections that ended because the peer had stalled
+}
+
+// faults returns the counter of connections that this side has ended with a code of the LLP, or nil.
+func (c *Counters) faults(code rdmap.Code) *atomic.Uint64 {
+	switch code {
+	case rdmap.MPACRC:
+		return &c.CRCErrors
+	case rdmap.MPAMarker:
+		return &c.MarkerErrors
+	}
+	return nil
 }

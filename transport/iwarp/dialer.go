@@ -13,26 +13,38 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// Dialer connects to iWARP peers over TCP. The zero value is ready for use.
+// Dialer connects to iWARP peers, over TCP unless told otherwise. The zero value is ready for use.
 type Dialer struct {
 	Config Config
+
+	// DialContext, if not nil, makes the connections below in place of a net.Dialer, with network
+	// "tcp", the address that Dial is given, and its context: a tls.Dialer's DialContext has
+	// encryption below iWARP. An attempt without enhanced setup, after one with it, is over another
+	// connection. NewListener says what a connection has to be like. Config.Control is not called.
+	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 var _ transport.Dialer = Dialer{}
 
-// Dial connects to addr, "host:port", handing private to the peer: at most mpa.MaxPrivateData bytes, or Config.PrivateLimit, four fewer in an
-// enhanced setup. Linux drops connections with more than 256. A refusal is an error that wraps *mpa.RejectError and *transport.RejectError.
+// Dial connects to addr, "host:port" where that is TCP's, handing private to the peer: at most
+// mpa.MaxPrivateData bytes, or Config.PrivateLimit, four fewer in an enhanced setup. Linux drops
+// connections with more than 256. A refusal is an error that wraps *mpa.RejectError and
+// *transport.RejectError.
 func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
 	cfg := d.Config.withDefaults()
 	startup := cfg.startup(nil)
 	if err := errors.Join(cfg.validate(), startup.ValidateInitiator(private)); err != nil {
 		return nil, opError("dial", nil, err)
 	}
-	ep, err := cfg.dial(ctx, addr, private, nil)
+	below := d.DialContext
+	if below == nil {
+		below = (&net.Dialer{Control: cfg.Control}).DialContext
+	}
+	ep, err := cfg.dial(ctx, below, addr, private, nil)
 	if errors.Is(err, mpa.ErrUnenhanced) && cfg.Enhanced == mpa.EnhancedAuto && !cfg.PeerToPeer && !cfg.ManualReads {
 		// RFC 6581 section 10: the peer knows RFC 5044 alone.
 		cfg.Enhanced = mpa.EnhancedNever
-		ep, err = cfg.dial(ctx, addr, private, mpa.ErrUnenhanced)
+		ep, err = cfg.dial(ctx, below, addr, private, mpa.ErrUnenhanced)
 	}
 	if err != nil {
 		return nil, err
@@ -40,15 +52,17 @@ func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transpor
 	return ep, nil
 }
 
+// connect makes a connection for MPA to be set up on.
+type connect func(ctx context.Context, network, addr string) (net.Conn, error)
+
 // dial connects, if need be for the second time, because of what came of the first.
-func (c *Config) dial(ctx context.Context, addr string, private []byte, again error) (*endpoint, error) {
-	nd := net.Dialer{Control: c.Control}
-	conn, err := nd.DialContext(ctx, "tcp", addr)
+func (c *Config) dial(ctx context.Context, below connect, addr string, private []byte, again error) (*endpoint, error) {
+	conn, err := below(ctx, "tcp", addr)
 	if err != nil {
 		return nil, opError("dial", nil, err)
 	}
 	peer := conn.RemoteAddr()
-	ep, err := c.initiate(ctx, conn.(*net.TCPConn), private)
+	ep, err := c.initiate(ctx, conn, private)
 	if err != nil {
 		err = contextError(ctx, err)
 		if again != nil {
@@ -59,8 +73,8 @@ func (c *Config) dial(ctx context.Context, addr string, private []byte, again er
 	return ep, nil
 }
 
-// initiate makes an endpoint of a TCP connection, as the side that asks.
-func (c *Config) initiate(ctx context.Context, conn *net.TCPConn, private []byte) (*endpoint, error) {
+// initiate makes an endpoint of a connection, as the side that asks.
+func (c *Config) initiate(ctx context.Context, conn net.Conn, private []byte) (*endpoint, error) {
 	stop, err := limit(ctx, conn, c.HandshakeTimeout)
 	if err != nil {
 		conn.Close()
@@ -90,21 +104,8 @@ func (c *Config) initiate(ctx context.Context, conn *net.TCPConn, private []byte
 	return nil, err
 }
 
-// endpoint makes an endpoint of a connection on which the startup is complete.
-func (c *Config) endpoint(conn *net.TCPConn, setup *mpa.Setup) (*endpoint, error) {
-	llp, err := mpa.NewConn(conn, mpa.Options{
-		CRC: setup.CRC, MarkersIn: setup.MarkersIn, MarkersOut: setup.MarkersOut, MaxSegment: c.MaxSegment, Stall: c.StallTimeout,
-	})
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	info := transport.Info{LocalAddr: conn.LocalAddr(), RemoteAddr: conn.RemoteAddr()}
-	return newEndpoint(llp, setup, c, info), nil
-}
-
 // sendTerminate tells a responder that has accepted why this side cannot (RFC 6581 sections 8 and 9).
-func (c *Config) sendTerminate(conn *net.TCPConn, cause *mpa.StartupError) {
+func (c *Config) sendTerminate(conn net.Conn, cause *mpa.StartupError) {
 	llp, err := mpa.NewConn(conn, mpa.Options{
 		CRC: cause.CRC, MarkersOut: cause.Markers, MaxSegment: minSegment, Stall: c.StallTimeout,
 	})

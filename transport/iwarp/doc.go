@@ -15,6 +15,7 @@
 // today.
 //
 // A Send or Write completes when TCP has taken it. That it was placed shows in an answer of the peer's; that it was refused, in the end of the
-// connection. The peer's steering tags and the data cross the network as they are, without encryption or authentication
-// (RFC 5042): use it on networks that you trust, or through a tunnel.
+// connection. The peer's steering tags and the data cross the network as they are, without
+// encryption or authentication (RFC 5042): use it on networks that you trust, or over TLS or a
+// tunnel, which [NewListener] and [Dialer].DialContext can have below iWARP.
 package iwarp

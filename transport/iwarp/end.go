@@ -8,7 +8,6 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 	"github.com/rpcrdma/go-rpcrdma/transport/ring"
 )
@@ -58,6 +57,7 @@ func (e *endpoint) receiveFailed(err error) {
 	var (
 		bad   *violation
 		told  *terminated
+		fault *ddp.Fault
 		words *rdmap.Terminate
 		count *atomic.Uint64
 		line  string
@@ -67,13 +67,12 @@ func (e *endpoint) receiveFailed(err error) {
 		err, words, line = bad.err, &bad.terminate, "connection terminated: bad segment"
 	case errors.As(err, &told):
 		err, count, line = told.err, &e.counters.TerminatesReceived, "connection terminated by peer"
-	case errors.Is(err, mpa.ErrCRC):
-		words, count, line = &rdmap.Terminate{Code: rdmap.MPACRC}, &e.counters.CRCErrors, "connection terminated"
-	case errors.Is(err, mpa.ErrMarker):
-		words, count, line = &rdmap.Terminate{Code: rdmap.MPAMarker}, &e.counters.MarkerErrors, "connection terminated"
-	case errors.Is(err, mpa.ErrStalled):
+	case errors.As(err, &fault):
+		code := rdmap.Code(fault.Code)
+		words, count, line = &rdmap.Terminate{Code: code}, e.counters.faults(code), "connection terminated"
+	case errors.Is(err, ddp.ErrStalled):
 		count, line = &e.counters.Stalls, "connection ended"
-	case errors.Is(err, mpa.ErrLength):
+	case errors.Is(err, ddp.ErrShort):
 		line = "connection ended"
 	default:
 		err = byPeer(err)
@@ -91,7 +90,7 @@ func (e *endpoint) end(cause error, t *rdmap.Terminate, count *atomic.Uint64, li
 	}
 	e.err, e.closed = cause, ended(cause)
 	if t != nil && e.heard {
-		t.Draft05 = e.setup.Draft05
+		t.Draft05 = e.draft05
 		e.lastWords = t.Append(nil)
 	}
 	e.mu.Unlock()
@@ -141,7 +140,7 @@ func (e *endpoint) finish() {
 	e.in.receive, e.in.rest = nil, ddp.Payload{}
 	close(e.done)
 
-	e.llp.Close(!errors.Is(cause, mpa.ErrStalled))
+	e.llp.Close(!errors.Is(cause, ddp.ErrStalled))
 }
 
 // gone reports whether the peer has ended the connection, so that it takes nothing any more.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/ring"
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
@@ -20,7 +19,8 @@ import (
 // goroutine at a time, the one that has set completing.
 type endpoint struct {
 	info     transport.Info
-	setup    mpa.Setup
+	details  any // what the setup came to, as the LLP has it: SetupOf knows
+	draft05  bool
 	llp      ddp.LLP
 	table    *stag.Table
 	counters *Counters
@@ -80,10 +80,12 @@ var (
 	_ transport.Poller         = (*endpoint)(nil)
 	_ transport.SharedReceiver = (*endpoint)(nil)
 	_ transport.Progress       = (*endpoint)(nil)
+	_ ddp.Sink                 = (*endpoint)(nil)
 )
 
-// newEndpoint makes an endpoint of a connection that has been set up. Its initiator sends the RTR that was agreed on.
-func newEndpoint(llp ddp.LLP, s *mpa.Setup, cfg *Config, info transport.Info) *endpoint {
+// newEndpoint makes an endpoint of a connection that has been set up, with details for SetupOf. Its
+// initiator sends the RTR that was agreed on.
+func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config, info transport.Info) *endpoint {
 	info.Provider = provider
 	info.PrivateData = s.PrivateData
 	info.IRD, info.ORD = s.IRD, s.ORD
@@ -92,7 +94,8 @@ func newEndpoint(llp ddp.LLP, s *mpa.Setup, cfg *Config, info transport.Info) *e
 	info.EndpointTags, info.CanHold = true, true
 	e := &endpoint{
 		info:      info,
-		setup:     *s,
+		details:   details,
+		draft05:   s.Draft05,
 		llp:       llp,
 		counters:  cfg.Counters,
 		cfg:       cfg,
@@ -124,38 +127,21 @@ func newEndpoint(llp ddp.LLP, s *mpa.Setup, cfg *Config, info transport.Info) *e
 	return e
 }
 
-// SetupOf returns what was agreed on when the connection of ep was set up, also if ep
-// wraps it (transport.As). It reports false for endpoints of other providers.
-func SetupOf(ep transport.Endpoint) (mpa.Setup, bool) {
-	e, ok := transport.As[*endpoint](ep)
-	if !ok {
-		return mpa.Setup{}, false
-	}
-	return e.setup, true
-}
-
-// TrafficOf returns the bytes that have crossed the network in each direction since ep was set up, as TCP's payload: headers, padding, CRCs
-// and markers included. It finds the connection as SetupOf does, and reports false for endpoints of other providers.
+// TrafficOf returns the bytes that have crossed the network in each direction since ep was set up, as
+// TCP's payload: headers, padding, CRCs and markers included. Where there is another protocol below
+// iWARP, TLS for one, they are what that was given to carry. It finds the connection as SetupOf does,
+// and reports false for endpoints of other providers.
 func TrafficOf(ep transport.Endpoint) (sent, received uint64, ok bool) {
 	e, ok := transport.As[*endpoint](ep)
 	if !ok {
 		return 0, 0, false
 	}
-	l, ok := e.llp.(interface {
-		Traffic() (sent, received uint64)
-	})
-	if !ok {
-		return 0, 0, false
-	}
-	sent, received = l.Traffic()
+	sent, received = e.llp.Traffic()
 	return sent, received, true
 }
 
 // Progress reports what TrafficOf does.
-func (e *endpoint) Progress() (sent, received uint64) {
-	sent, received, _ = TrafficOf(e)
-	return sent, received
-}
+func (e *endpoint) Progress() (sent, received uint64) { return e.llp.Traffic() }
 
 // Start begins delivery to r.
 func (e *endpoint) Start(r transport.Receiver) {

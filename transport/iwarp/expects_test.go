@@ -16,7 +16,7 @@ func TestExpects(t *testing.T) {
 	l.receives(1)
 	want := func(when string, want bool) {
 		t.Helper()
-		if got := l.Endpoint.(ddp.Expecter).Expects(); got != want {
+		if got := l.Endpoint.(ddp.Sink).Expects(); got != want {
 			t.Errorf("%s: got %t, want %t", when, got, want)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
@@ -20,7 +19,7 @@ const batchMessages = 16
 type incoming struct {
 	version uint8   // of DDP and RDMAP
 	heard   bool    // anything at all
-	rtr     mpa.RTR // the kinds of which one must come first, until it has
+	rtr     ddp.RTR // the kinds of which one must come first, until it has
 	anySend bool    // a Send of the upper layer's may come in its place
 	rtrSend bool    // the segment is the RTR, by Send
 
@@ -41,7 +40,7 @@ type incoming struct {
 	array    [batchMessages]transport.Message
 }
 
-func (in *incoming) init(s *mpa.Setup) {
+func (in *incoming) init(s *ddp.Setup) {
 	if !s.Initiator {
 		in.rtr, in.anySend = s.RTR, s.AnySend
 	}
@@ -80,7 +79,7 @@ func (c errCode) Error() string { return rdmap.Code(c).String() }
 func (e *endpoint) Segment(segment []byte) error {
 	h, payload, err := ddp.Parse(segment)
 	if err != nil {
-		return mpa.ErrLength
+		return err
 	}
 	e.hear()
 	if err = e.first(&h, payload); err == nil {
@@ -113,7 +112,7 @@ func (e *endpoint) hear() {
 }
 
 // errNoRTR: the last message of the setup of a peer-to-peer connection (RFC 6581 section 3).
-var errNoRTR = fmt.Errorf("%w: no ready-to-receive indication", mpa.ErrStalled)
+var errNoRTR = fmt.Errorf("%w: no ready-to-receive indication", ddp.ErrStalled)
 
 // missRTR ends a connection whose setup the peer does not complete.
 func (e *endpoint) missRTR() {
@@ -132,14 +131,14 @@ func (e *endpoint) first(h *ddp.Header, payload []byte) error {
 		return nil
 	}
 	e.in.rtr = 0
-	kind := mpa.RTR(0)
+	kind := ddp.RTR(0)
 	switch _, op := rdmap.ParseControl(h.Control); op {
 	case rdmap.OpWrite:
-		kind = mpa.RTRWrite
+		kind = ddp.RTRWrite
 	case rdmap.OpSend:
-		kind = mpa.RTRSend
+		kind = ddp.RTRSend
 	case rdmap.OpReadRequest:
-		kind = mpa.RTRRead
+		kind = ddp.RTRRead
 		if r, err := rdmap.ParseReadRequest(payload); err == nil && r.Len == 0 {
 			payload = nil
 		}
@@ -150,13 +149,13 @@ func (e *endpoint) first(h *ddp.Header, payload []byte) error {
 	case rdmap.OpTerminate: // what the initiator cannot live with
 		return nil
 	}
-	if kind == mpa.RTRSend && e.in.anySend && (len(payload) > 0 || !h.Last) {
+	if kind == ddp.RTRSend && e.in.anySend && (len(payload) > 0 || !h.Last) {
 		return nil
 	}
 	if kind&allowed == 0 || len(payload) > 0 || !h.Last || h.MO != 0 {
 		return errCode(rdmap.MPARTR)
 	}
-	e.in.rtrSend = kind == mpa.RTRSend
+	e.in.rtrSend = kind == ddp.RTRSend
 	return nil
 }
 

@@ -22,21 +22,24 @@ const (
 	acceptPauseMax = time.Second
 )
 
-// Listener accepts iWARP peers over TCP.
+// Listener accepts iWARP peers, over TCP or what NewListener was given.
 type Listener struct {
 	cfg    Config
-	tcp    *net.TCPListener
+	below  net.Listener
 	ready  chan *request // has room for all that are pending
 	over   chan struct{} // closed by Close
 	holder *holder
 
-	mu      sync.Mutex     // guards what follows
-	silent  []*net.TCPConn // in their startup, the oldest first
-	waiting int            // requests that wait for Accept
+	mu      sync.Mutex // guards what follows
+	silent  []*silent  // the oldest first
+	waiting int        // requests that wait for Accept
 	closed  bool
 
 	group sync.WaitGroup // of the goroutines
 }
+
+// silent is a connection in its startup.
+type silent struct{ net.Conn }
 
 var _ transport.Listener = (*Listener)(nil)
 
@@ -47,7 +50,7 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	if err != nil {
 		return nil, opError("listen", nil, err)
 	}
-	own, err := NewListener(l.(*net.TCPListener), cfg)
+	own, err := NewListener(l, cfg)
 	if err != nil {
 		l.Close()
 		return nil, err
@@ -55,20 +58,33 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	return own, nil
 }
 
-// NewListener takes connections from tcp, which it owns from now on, unless it fails, as Listen may.
-func NewListener(tcp *net.TCPListener, cfg Config) (*Listener, error) {
-	return newListener(tcp, cfg, holdTime)
+// NewListener takes connections from below, which it owns from now on, unless it fails, as Listen may.
+//
+// They may be of any kind that carries a stream of bytes: of TLS, of a tunnel, or a test's pipe. Their
+// deadlines must work as net.Conn says: one that is set, passed already maybe, ends a Read or Write
+// under way, which fails with an error that wraps os.ErrDeadlineExceeded, and after it has been set
+// anew Read goes on. Write need not, as that of TLS does not: a peer that does not take 64 KiB within
+// Config.StallTimeout has stalled, and a Terminate message is lost where the end of the connection
+// interrupts a Write. A connection with CloseWrite, as those of TCP and TLS have it, ends such that
+// the peer gets all that was sent. Any other is closed without waiting for the peer, unless a
+// Terminate message was sent last.
+//
+// What is specific to TCP there is for *net.TCPConn alone: system calls that gather, scatter and do
+// not block, payload that is sent from and received to its place, segments of the length of TCP's.
+// All others cost copies, and a goroutine that writes. Config.Control is not called.
+func NewListener(below net.Listener, cfg Config) (*Listener, error) {
+	return newListener(below, cfg, holdTime)
 }
 
-func newListener(tcp *net.TCPListener, cfg Config, hold time.Duration) (*Listener, error) {
+func newListener(below net.Listener, cfg Config, hold time.Duration) (*Listener, error) {
 	cfg = cfg.withDefaults()
-	startup := cfg.startup(tcp.Addr())
+	startup := cfg.startup(below.Addr())
 	if err := errors.Join(cfg.validate(), startup.ValidateResponder()); err != nil {
 		return nil, opError("listen", nil, err)
 	}
 	l := &Listener{
 		cfg:    cfg,
-		tcp:    tcp,
+		below:  below,
 		ready:  make(chan *request, maxPending),
 		over:   make(chan struct{}),
 		holder: newHolder(hold),
@@ -78,7 +94,7 @@ func newListener(tcp *net.TCPListener, cfg Config, hold time.Duration) (*Listene
 }
 
 // Addr is the address listened on.
-func (l *Listener) Addr() net.Addr { return l.tcp.Addr() }
+func (l *Listener) Addr() net.Addr { return l.below.Addr() }
 
 // Accept waits for a peer that has sent its request.
 func (l *Listener) Accept(ctx context.Context) (transport.Request, error) {
@@ -111,7 +127,7 @@ func (l *Listener) Close() error {
 	l.silent = nil
 	l.mu.Unlock()
 
-	err := l.tcp.Close()
+	err := l.below.Close()
 	for _, c := range silent {
 		c.Close()
 	}
@@ -126,18 +142,18 @@ func (l *Listener) Close() error {
 	}
 }
 
-// run accepts TCP connections.
+// run accepts connections.
 func (l *Listener) run() {
 	pause := acceptPauseMin
 	for {
-		conn, err := l.tcp.AcceptTCP()
+		conn, err := l.below.Accept()
 		switch {
 		case err == nil:
 			pause = acceptPauseMin
-			if l.admit(conn) {
+			if conn := (&silent{conn}); l.admit(conn) {
 				l.group.Go(func() { l.startup(conn) })
 			}
-		case errors.Is(err, net.ErrClosed):
+		case errors.Is(err, net.ErrClosed) || l.ended():
 			return
 		default:
 			l.cfg.Logger.Warn("iwarp: accept", "err", err)
@@ -151,10 +167,20 @@ func (l *Listener) run() {
 	}
 }
 
+// ended reports whether Close has been called.
+func (l *Listener) ended() bool {
+	select {
+	case <-l.over:
+		return true
+	default:
+		return false
+	}
+}
+
 // admit takes a connection among those that are in their startup, if need be in place of another.
-func (l *Listener) admit(conn *net.TCPConn) bool {
+func (l *Listener) admit(conn *silent) bool {
 	l.mu.Lock()
-	var drop *net.TCPConn
+	var drop *silent
 	switch {
 	case l.closed:
 		drop = conn
@@ -179,9 +205,9 @@ func (l *Listener) admit(conn *net.TCPConn) bool {
 }
 
 // startup reads the request of a connection.
-func (l *Listener) startup(conn *net.TCPConn) {
+func (l *Listener) startup(conn *silent) {
 	conn.SetDeadline(time.Now().Add(l.cfg.HandshakeTimeout))
-	r, err := mpa.ReadRequest(conn)
+	r, err := mpa.ReadRequest(conn.Conn)
 	l.mu.Lock()
 	kept := false
 	for i, c := range l.silent {
@@ -193,7 +219,7 @@ func (l *Listener) startup(conn *net.TCPConn) {
 	}
 	if kept && err == nil {
 		l.waiting++
-		l.ready <- &request{cfg: &l.cfg, conn: conn, mpa: r}
+		l.ready <- &request{cfg: &l.cfg, conn: conn.Conn, mpa: r}
 	}
 	l.mu.Unlock()
 	switch {

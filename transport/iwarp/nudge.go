@@ -3,7 +3,7 @@ package iwarp
 import (
 	"time"
 
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
 // Linux's siw, as the listening side, looks at what it has received when more of it arrives. What arrived between its MPA Reply and
@@ -30,7 +30,7 @@ func (e *endpoint) nudge() {
 		return
 	}
 	if e.out.rtr == 0 {
-		e.out.rtr = mpa.RTRWrite
+		e.out.rtr = ddp.RTRWrite
 	}
 	e.nudged++
 	e.nudges.Reset(e.nudgeAfter << e.nudged)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
@@ -32,7 +31,7 @@ type outgoing struct {
 	msnSend  uint32
 	msnRead  uint32
 	sinks    sinkTags
-	rtr      mpa.RTR // to be sent before anything else; mu of the endpoint guards it, too
+	rtr      ddp.RTR // to be sent before anything else; mu of the endpoint guards it, too
 	answered bool    // the last message was a response: it is the turn of our own requests
 
 	head    []byte             // of the segment, in its wire form

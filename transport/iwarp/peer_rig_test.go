@@ -147,7 +147,7 @@ type dialResult struct {
 func (r *rig) dial(ctx context.Context) <-chan dialResult {
 	c := make(chan dialResult, 1)
 	go func() {
-		ep, err := iwarp.Dialer{r.cfg}.Dial(ctx, r.peers.Addr().String(), nil)
+		ep, err := iwarp.Dialer{Config: r.cfg}.Dial(ctx, r.peers.Addr().String(), nil)
 		c <- dialResult{ep, err}
 	}()
 	return c

@@ -13,8 +13,6 @@ type placing struct {
 	lent bool // loan is one; a Read's memory belongs to the goroutine that receives
 }
 
-var _ ddp.Placer = (*endpoint)(nil)
-
 // Lend lends memory for a segment of an RDMA Write, or of the response to an RDMA Read. What is wrong with a segment shows when it is
 // whole.
 func (e *endpoint) Lend(dst [][]byte, header []byte, n, skip int) ([][]byte, bool) {

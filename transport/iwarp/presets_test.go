@@ -109,7 +109,7 @@ func TestPresetsPrivateData(t *testing.T) {
 			fits, most := strings.Repeat("x", setup.limit), strings.Repeat("x", setup.limit+1)
 			t.Run(tt.name+", "+setup.name+", dialing", func(t *testing.T) {
 				r := newRig(t, true, cfg)
-				_, err := iwarp.Dialer{r.cfg}.Dial(t.Context(), r.peers.Addr().String(), []byte(most))
+				_, err := iwarp.Dialer{Config: r.cfg}.Dial(t.Context(), r.peers.Addr().String(), []byte(most))
 				if !errors.Is(err, transport.ErrPrivateData) {
 					t.Errorf("Dial: got error %v, want %v", err, transport.ErrPrivateData)
 				}
@@ -118,7 +118,7 @@ func TestPresetsPrivateData(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				dial := make(chan error, 1)
 				go func() {
-					_, err := iwarp.Dialer{r.cfg}.Dial(ctx, r.peers.Addr().String(), []byte(fits))
+					_, err := iwarp.Dialer{Config: r.cfg}.Dial(ctx, r.peers.Addr().String(), []byte(fits))
 					dial <- err
 				}()
 				p := acceptPeer(t, r.peers)

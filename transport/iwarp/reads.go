@@ -45,8 +45,6 @@ func (r *inboundRead) segment(version uint8) []byte {
 	return req.Append(h.Append(nil))
 }
 
-var _ ddp.Expecter = (*endpoint)(nil)
-
 // Expects reports whether the peer has something to answer at once: an RDMA Read of ours, or the offer of memory, which it is going to read.
 func (e *endpoint) Expects() bool {
 	if e.offered.Load() {

@@ -161,7 +161,7 @@ var errNoRequest = errors.New("no request")
 // connect makes our end of the connection. gone ends with the peer.
 func (st *replayStage) connect(gone context.Context) (transport.Endpoint, error) {
 	if st.s.initiator {
-		return iwarp.Dialer{st.s.config}.Dial(context.Background(), st.peers.Addr().String(), st.s.ours.private)
+		return iwarp.Dialer{Config: st.s.config}.Dial(context.Background(), st.peers.Addr().String(), st.s.ours.private)
 	}
 	req, err := st.listener.Accept(gone)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -64,9 +65,8 @@ func TestFallback(t *testing.T) {
 					t.Fatal(d.err)
 				}
 				want := mpa.Setup{
-					Version:   1,
-					Initiator: true, Revision: 1, IRD: iwarp.DefaultReads, ORD: mpa.UnenhancedORD, PeerIRD: -1, PeerORD: -1,
-					PrivateData: []byte("hello"),
+					Setup:    ddp.Setup{Version: 1, Initiator: true, IRD: iwarp.DefaultReads, ORD: mpa.UnenhancedORD, PrivateData: []byte("hello")},
+					Revision: 1, PeerIRD: -1, PeerORD: -1,
 				}
 				got, ok := iwarp.SetupOf(d.ep)
 				if diff := cmp.Diff(want, got); diff != "" || !ok {

@@ -17,7 +17,7 @@ const refusalTimeout = time.Second
 // request is a peer that has asked for a connection.
 type request struct {
 	cfg  *Config
-	conn *net.TCPConn
+	conn net.Conn
 	mpa  *mpa.Request
 
 	answered bool // so conn is not this request's any more
@@ -133,9 +133,10 @@ func (r *request) Reject(private []byte) error {
 }
 
 // part closes the connection such that the peer can read what was sent: nothing more is written,
-// and what the peer still sends is read for a while.
+// and what the peer still sends is read for a while. Where the connection cannot be closed by half,
+// the reject alone has the peer close.
 func (r *request) part() {
-	if r.conn.CloseWrite() != nil {
+	if half, ok := r.conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() != nil {
 		r.conn.Close()
 		return
 	}

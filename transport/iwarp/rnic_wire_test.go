@@ -30,8 +30,8 @@ func asRDMAC(p *peer) *peer {
 // unenhancedSetup is what our end of a connection with an RDMAC peer says.
 func unenhancedSetup(initiator bool) mpa.Setup {
 	return mpa.Setup{
-		Initiator: initiator, Revision: 0, Version: 0, CRC: true, MarkersIn: true, MarkersOut: true,
-		IRD: iwarp.DefaultReads, ORD: mpa.UnenhancedORD, PeerIRD: -1, PeerORD: -1, PrivateData: []byte("peer"),
+		Setup:    ddp.Setup{Initiator: initiator, Version: 0, IRD: iwarp.DefaultReads, ORD: mpa.UnenhancedORD, PrivateData: []byte("peer")},
+		Revision: 0, CRC: true, MarkersIn: true, MarkersOut: true, PeerIRD: -1, PeerORD: -1,
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
@@ -101,7 +101,7 @@ func (e *endpoint) stopSending(err error) {
 
 // writeFailed stops sending. Why it failed the peer may have said in what there is to read still.
 func (e *endpoint) writeFailed(err error) {
-	if err == mpa.ErrStalled {
+	if err == ddp.ErrStalled {
 		e.end(e.opError("send", err), nil, &e.counters.Stalls, "connection ended")
 		return
 	}
@@ -196,10 +196,10 @@ func (e *endpoint) take() bool {
 func (e *endpoint) takeRTR() {
 	o := &e.out
 	switch o.rtr {
-	case mpa.RTRWrite:
+	case ddp.RTRWrite:
 		// siw, too, names a tag that is nobody's; adapters refuse 0.
 		o.beginWrite(transport.Remote{STag: 1}, nil, 0)
-	case mpa.RTRRead:
+	case ddp.RTRRead:
 		e.reads.Push(o.beginRead(rtrRead, transport.Remote{STag: 1}, nil, 0))
 	default:
 		o.beginSend(rdmap.OpSend, 0, nil, 0)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -33,8 +34,8 @@ func TestSetupOf(t *testing.T) {
 		}
 		defer d.ep.Close()
 		wantSetup(t, d.ep, mpa.Setup{
-			Version:   1,
-			Initiator: true, Revision: 2, Enhanced: true, CRC: true, IRD: 5, ORD: 3, PeerIRD: 3, PeerORD: 4, PrivateData: []byte("hello"),
+			Setup:    ddp.Setup{Version: 1, Initiator: true, IRD: 5, ORD: 3, PrivateData: []byte("hello")},
+			Revision: 2, Enhanced: true, CRC: true, PeerIRD: 3, PeerORD: 4,
 		})
 	})
 	t.Run("listening", func(t *testing.T) {
@@ -61,9 +62,8 @@ func TestSetupOf(t *testing.T) {
 		defer ep.Close()
 		p.wantStartup(replyFrame(0x50, 2, "\xc0\x05\x80\x03welcome"))
 		wantSetup(t, ep, mpa.Setup{
-			Version:  1,
-			Revision: 2, Enhanced: true, CRC: true, IRD: 5, ORD: 3, PeerIRD: 3, PeerORD: 4, PeerToPeer: true,
-			RTR: mpa.RTRSend | mpa.RTRWrite, PrivateData: []byte("hello"),
+			Setup:    ddp.Setup{Version: 1, IRD: 5, ORD: 3, RTR: mpa.RTRSend | mpa.RTRWrite, PrivateData: []byte("hello")},
+			Revision: 2, Enhanced: true, CRC: true, PeerIRD: 3, PeerORD: 4, PeerToPeer: true,
 		})
 	})
 }
@@ -172,7 +172,7 @@ func TestPrivateDataLimits(t *testing.T) {
 			if err := req.Reject(long); !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Reject: got error %v, want %v", err, transport.ErrPrivateData)
 			}
-			if _, err := (iwarp.Dialer{tt.cfg}).Dial(t.Context(), r.listener.Addr().String(), long); !errors.Is(err, transport.ErrPrivateData) {
+			if _, err := (iwarp.Dialer{Config: tt.cfg}).Dial(t.Context(), r.listener.Addr().String(), long); !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Dial: got error %v, want %v", err, transport.ErrPrivateData)
 			}
 			ep, err := req.Accept(t.Context(), long[:tt.max])
@@ -275,8 +275,8 @@ func TestUnenhancedRevision2(t *testing.T) {
 			}
 			p.wantStartup(replyFrame(reply|request&0x40, 2, "welcome"))
 			wantSetup(t, ep, mpa.Setup{
-				Version: 1, Revision: 2, CRC: p.crc, MarkersIn: reply&0x80 != 0, MarkersOut: request&0x80 != 0,
-				IRD: iwarp.DefaultReads, ORD: mpa.UnenhancedORD, PeerIRD: -1, PeerORD: -1, PrivateData: []byte("hello"),
+				Setup:    ddp.Setup{Version: 1, IRD: iwarp.DefaultReads, ORD: mpa.UnenhancedORD, PrivateData: []byte("hello")},
+				Revision: 2, CRC: p.crc, MarkersIn: reply&0x80 != 0, MarkersOut: request&0x80 != 0, PeerIRD: -1, PeerORD: -1,
 			})
 			alive(p, newLocal(t, ep).start())
 		})

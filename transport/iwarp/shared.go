@@ -32,7 +32,7 @@ func (e *endpoint) ResumeRecv() {
 	}
 }
 
-// Ready reports whether there is memory for whatever message comes: ddp.Holder.
+// Ready reports whether there is memory for whatever message comes.
 func (e *endpoint) Ready() bool { return e.source == nil || e.source.Ready() }
 
 // hold takes back a promise that the source did not keep, and has the segment come again.

@@ -43,7 +43,7 @@ func TestTrafficOf(t *testing.T) {
 				ep, _ := req.Accept(t.Context(), nil)
 				accepted <- ep
 			}()
-			near, err := iwarp.Dialer{iwarp.Config{Logger: quiet, NudgeAfter: -1}}.Dial(t.Context(), l.Addr().String(), nil)
+			near, err := iwarp.Dialer{Config: iwarp.Config{Logger: quiet, NudgeAfter: -1}}.Dial(t.Context(), l.Addr().String(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

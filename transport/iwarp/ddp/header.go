@@ -36,8 +36,8 @@ const (
 	maskVersion = 0x03
 )
 
-// ErrShort is a segment that ends inside its header.
-var ErrShort = errors.New("ddp: segment shorter than its header")
+// ErrShort is a segment that ends inside its header. Terminate messages have no code for it.
+var ErrShort = errors.New("impossible length: a segment shorter than its DDP header")
 
 // Header is the header of a segment, of either model.
 type Header struct {

@@ -9,11 +9,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// counter counts segments.
-type counter int
-
-func (c *counter) Segment([]byte) error { *c++; return nil }
-
 // The steady state of sending and receiving allocates nothing. Not with the race detector, under which sync.Pool forgets what it
 // holds at random, and memory that is sent is copied.
 func TestAllocs(t *testing.T) {
@@ -29,7 +24,7 @@ func TestAllocs(t *testing.T) {
 			small, large = text(100, 0), text(20000, 0)
 			header       = []byte("fourteen bytes")
 			list         = []transport.Slice{{Bytes: small}, {Bytes: large}, {Bytes: small}}
-			got          counter
+			got          tally
 			sent         = 0
 		)
 		send := func() {
@@ -41,7 +36,7 @@ func TestAllocs(t *testing.T) {
 			if err := o.send(); err != nil {
 				t.Fatal(err)
 			}
-			for int(got) < sent {
+			for got.n < sent {
 				if err := b.Receive(&got); err != nil {
 					t.Fatal(err)
 				}
@@ -53,5 +48,6 @@ func TestAllocs(t *testing.T) {
 		if n := testing.AllocsPerRun(500, send); n >= 1 {
 			t.Errorf("CRC %t, markers %t: got %v allocations, want none", options.CRC, options.MarkersIn, n)
 		}
+		b.Close(false)
 	}
 }

@@ -18,6 +18,9 @@ const (
 	// batchPieces is when a batch is full, too, below the 1024 that one writev takes (IOV_MAX).
 	batchPieces = 960
 
+	// copyBelow is how short payload is copied: that costs less than a piece of its own.
+	copyBelow = 1 << 10
+
 	// arenaSize is room for the framing, and for payload that is copied: four of the largest segments.
 	arenaSize = 264 << 10
 )
@@ -34,6 +37,7 @@ type batch struct {
 	base   int              // where in the stream of FPDUs the batch begins
 	first  int              // piece that has not left, or not as a whole
 	open   bool             // the last piece is the end of the arena
+	copies bool             // all payload is copied
 	vector vector
 }
 
@@ -63,7 +67,7 @@ func (b *batch) add(header []byte, p *ddp.Payload, n int, owner transport.STag, 
 	frame := fpduSize(ulpdu) - n
 	room := frame
 	// Memory of an owner may change while it is sent: the peer may write where it reads, too. The CRC has to be of what is sent.
-	snapshot := copyAll || crc && owner != 0
+	snapshot := b.copies || crc && owner != 0
 	if snapshot {
 		room += n
 	}
@@ -179,9 +183,13 @@ func (b *batch) cut(all bool) {
 		size:   gone + len(rest),
 		sent:   gone,
 		base:   b.base + b.sent - gone,
+		copies: b.copies,
 		vector: b.vector,
 	}
 }
+
+// unbegun reports whether there is a whole FPDU of which nothing has left.
+func (b *batch) unbegun() bool { return b.size-b.sent > b.begun() }
 
 // begun returns the number of bytes that are left of an FPDU of which a part has left.
 func (b *batch) begun() int {

@@ -164,18 +164,14 @@ func TestBatchFull(t *testing.T) {
 		list     []transport.Slice
 		crc      bool
 		min, max int // FPDUs
-		linux    bool
 	}{
-		{"by bytes", listOf(text(64000, 0)), false, 18, 18, true},
-		{"by pieces", listOf(text(1025, 0)), false, 480, 480, true},
-		{"by the arena", nil, false, 13300, 13516, false},
-		{"by the arena, with payload", listOf(text(1000, 0)), false, 262, 265, false},
-		{"by copies for the CRC", listOf(text(65504, 0)), true, 4, 4, false},
+		{"by bytes", listOf(text(64000, 0)), false, 18, 18},
+		{"by pieces", listOf(text(1025, 0)), false, 480, 480},
+		{"by the arena", nil, false, 13300, 13516},
+		{"by the arena, with payload", listOf(text(1000, 0)), false, 262, 265},
+		{"by copies for the CRC", listOf(text(65504, 0)), true, 4, 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.linux && copyAll {
-				t.Skip("batches hold copies only")
-			}
 			b := newBatch()
 			n := 0
 			for ; ; n++ {
@@ -216,7 +212,7 @@ func TestBatchChangesBeforeItIsSent(t *testing.T) {
 		want := appendFPDU(nil, append(header[:14:14], mem...), true)
 		addAll(t, b, header, listOf(mem[:3000], mem[3000:]), owner, true)
 		clear(mem)
-		kept := owner != 0 || copyAll
+		kept := owner != 0
 		if got := b.rest(); bytes.Equal(got, want) != kept {
 			t.Errorf("owner %d: the FPDU has changed: %t, want %t", owner, kept, !kept)
 		}
@@ -239,9 +235,6 @@ func TestBatchManyPieces(t *testing.T) {
 			payload := text(n, 1)
 			p := ddp.Payload{List: pieces(payload, 1)}
 			if !b.add(header, &p, n, 0, false) {
-				if copyAll {
-					t.Skip("batches hold copies only")
-				}
 				t.Fatal("no room")
 			}
 			want = appendFPDU(want, append(header[:14:14], payload...), false)
@@ -287,7 +280,7 @@ func TestDetachAfter(t *testing.T) {
 		}
 		clear(sources[0])
 		clear(sources[2])
-		if !copyAll && k < 3000 && bytes.Equal(b.rest(), want[k:]) {
+		if k < 3000 && bytes.Equal(b.rest(), want[k:]) {
 			t.Fatalf("%d bytes have left: all sources were copied", k)
 		}
 		b.release()

@@ -9,9 +9,13 @@ import (
 // look has c look whether there is something to read, of which there is nothing.
 func look(t *testing.T, c *Conn) {
 	t.Helper()
+	if c.in.sink == nil {
+		c.in.sink = new(collector)
+	}
+	in := c.in.sys.(*rawInput)
 	var came bool
-	if err := c.raw.Control(func(fd uintptr) { came = c.in.sys.try(fd) }); err != nil || came {
-		t.Fatalf("got something to read: %v, %d bytes", err, c.in.sys.n)
+	if err := in.raw.Control(func(fd uintptr) { came = in.try(fd) }); err != nil || came {
+		t.Fatalf("got something to read: %v, %d bytes", err, in.n)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
@@ -128,7 +129,7 @@ func TestCutAll(t *testing.T) {
 		if empty, err := o.Wait(&o.mu); !empty || err != nil {
 			t.Errorf("peer gone %t: got %t, %v, want nothing to send", peerGone, empty, err)
 		}
-		o.tcp.CloseWrite()
+		o.conn.(*net.TCPConn).CloseWrite()
 		if got := len(<-drain(peer)); got != sent {
 			t.Errorf("peer gone %t: got %d bytes, want %d", peerGone, got, sent)
 		}

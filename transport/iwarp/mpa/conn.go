@@ -1,12 +1,10 @@
 package mpa
 
 import (
-	"errors"
 	"io"
 	"net"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -25,7 +23,7 @@ type Options struct {
 
 	// MaxSegment is the MULPDU in bytes, at most 65535, and at most 64768 where there are markers.
 	// 0 means an FPDU for each TCP segment, or the largest where these are larger than 16 KiB, and
-	// OneSegment the former in any case.
+	// OneSegment the former in any case. Over what is not TCP both mean the largest.
 	MaxSegment int
 
 	// Stall, above 0, is how long the peer may take nothing, or leave an FPDU incomplete. It may
@@ -39,21 +37,20 @@ const OneSegment = -1
 // What ends a stream of FPDUs.
 var (
 	// ErrCRC: the CRC of an FPDU is wrong (RFC 5044 section 8, error code 2).
-	ErrCRC = errors.New("MPA CRC error")
+	ErrCRC error = &ddp.Fault{Code: terminateCode(CodeCRC), Text: "MPA CRC error"}
 	// ErrMarker: a marker does not point to where, by the lengths, its FPDU begins (RFC 5044
 	// section 8, error code 3).
-	ErrMarker = errors.New("MPA marker and length of an FPDU do not agree")
+	ErrMarker error = &ddp.Fault{Code: terminateCode(CodeMarker), Text: "MPA marker and length of an FPDU do not agree"}
 	// ErrLength: a ULPDU that is too short for any header of DDP. There is no error code for that.
-	ErrLength = errors.New("impossible length of an FPDU")
+	ErrLength = ddp.ErrShort
 	// ErrStalled: the peer stopped in the middle of an FPDU, or takes nothing.
-	ErrStalled = errors.New("peer has stalled")
+	ErrStalled = ddp.ErrStalled
 )
 
-// Conn is a TCP connection after the startup: a stream of FPDUs in each direction. It is the LLP of
-// a DDP stream.
+// Conn is a connection after the startup: a stream of FPDUs in each direction. It is the LLP of a
+// DDP stream.
 type Conn struct {
-	tcp        *net.TCPConn
-	raw        syscall.RawConn
+	conn       net.Conn
 	crc        bool
 	markersOut bool
 	maxSegment int
@@ -70,25 +67,25 @@ type Conn struct {
 
 var _ ddp.LLP = (*Conn)(nil)
 
-// NewConn returns the stream of FPDUs on a connection on which the startup is complete.
-func NewConn(tcp *net.TCPConn, o Options) (*Conn, error) {
-	raw, err := tcp.SyscallConn()
-	if err != nil {
+// NewConn returns the stream of FPDUs on a connection on which the startup is complete: over TCP, or
+// over any other stream of bytes whose deadlines end what is under way with os.ErrDeadlineExceeded.
+// A *net.TCPConn is read and written by system calls that do not block, where there are such.
+func NewConn(conn net.Conn, o Options) (*Conn, error) {
+	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
-	if err := tcp.SetDeadline(time.Time{}); err != nil {
+	c := &Conn{conn: conn, crc: o.CRC, markersOut: o.MarkersOut, maxSegment: o.MaxSegment, stall: o.Stall}
+	c.in.c, c.out.c = c, c
+	if err := c.open(); err != nil {
 		return nil, err
 	}
-	c := &Conn{tcp: tcp, raw: raw, crc: o.CRC, markersOut: o.MarkersOut, maxSegment: o.MaxSegment, stall: o.Stall}
 	if c.maxSegment <= 0 {
-		c.maxSegment = segmentFor(mss(tcp, raw), o.MarkersOut, o.MaxSegment < 0)
+		c.maxSegment = segmentFor(c.out.sys.mss(), o.MarkersOut, o.MaxSegment < 0)
 	}
 	if c.markersOut {
 		c.maxSegment = min(c.maxSegment, maxMarkedULPDU)
 	}
 	c.in.crc, c.in.markers = o.CRC, o.MarkersIn
-	c.in.init(c)
-	c.out.init(c)
 	return c, nil
 }
 
@@ -106,7 +103,7 @@ func segmentFor(mss int, markers, one bool) int {
 	return min(max(n, 128), maxULPDU) // whatever the system says
 }
 
-// Traffic returns the bytes that TCP has taken and brought since the startup.
+// Traffic returns the bytes that the connection has taken and brought since the startup.
 func (c *Conn) Traffic() (sent, received uint64) { return c.sent.Load(), c.received.Load() }
 
 // MaxSegment is the MULPDU.
@@ -141,23 +138,42 @@ func (c *Conn) Cut(peerGone bool) {
 // Receive reads once.
 func (c *Conn) Receive(sink ddp.Sink) error { return c.in.receive(sink) }
 
-// Close closes the connection.
+// Close closes the connection. Where that is not TCP, nor knows CloseWrite as TCP does, the peer is
+// not told that nothing more will come, and not waited for, unless the last that it gets is a whole
+// FPDU: a Terminate message, by which it learns that it is to close.
 func (c *Conn) Close(orderly bool) {
 	c.in.release()
+	if tls, ok := c.conn.(interface{ NetConn() net.Conn }); ok && c.out.torn {
+		// A part of a record may be on its way. What followed would be taken for the rest, be it
+		// TLS's own word that it ends.
+		orderly = false
+		tls.NetConn().Close()
+	}
 	if orderly {
-		c.tcp.SetDeadline(time.Now().Add(closeTimeout))
-		orderly = c.out.finish() == nil && c.tcp.CloseWrite() == nil
+		c.conn.SetDeadline(time.Now().Add(closeTimeout))
+		told := c.out.unbegun()
+		orderly = c.out.finish() == nil && closeWrite(c.conn, told)
 	}
 	if orderly {
 		// What the peer still sends is read, since closing on it would reset the connection, and
 		// the peer might lose what was sent last: a Terminate message.
-		_, err := io.Copy(io.Discard, onlyReader{c.tcp})
+		_, err := io.Copy(io.Discard, onlyReader{c.conn})
 		orderly = err == nil
 	}
-	if !orderly {
-		c.tcp.SetLinger(0) // a peer that takes nothing shall not have the kernel's memory either
+	if tcp, ok := c.conn.(*net.TCPConn); ok && !orderly {
+		tcp.SetLinger(0) // a peer that takes nothing shall not have the kernel's memory either
 	}
-	c.tcp.Close()
+	c.conn.Close()
+}
+
+// closeWrite says that nothing more will come, and reports whether the peer is going to close. Told,
+// it will in any case.
+func closeWrite(conn net.Conn, told bool) bool {
+	half, ok := conn.(interface{ CloseWrite() error })
+	if !ok {
+		return told
+	}
+	return half.CloseWrite() == nil
 }
 
 // onlyReader hides what io.Copy would use to move data within the kernel.

@@ -11,7 +11,7 @@ func (c *Conn) Interrupt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.interrupted = true
-	c.tcp.SetDeadline(past)
+	c.conn.SetDeadline(past)
 }
 
 // past is a deadline that has passed.
@@ -22,7 +22,7 @@ func (c *Conn) setReadDeadline(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.interrupted {
-		c.tcp.SetReadDeadline(t)
+		c.conn.SetReadDeadline(t)
 	}
 }
 
@@ -30,7 +30,7 @@ func (c *Conn) setWriteDeadline(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.interrupted {
-		c.tcp.SetWriteDeadline(t)
+		c.conn.SetWriteDeadline(t)
 	}
 }
 

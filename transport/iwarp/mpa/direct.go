@@ -21,7 +21,6 @@ const (
 // direct is a segment of which the system puts the payload where it belongs. That is not done where there are markers, which lie
 // between, nor with CRC: what has not been checked is not to be delivered (RFC 5044 section 8).
 type direct struct {
-	placer ddp.Placer // nil: the sink is none
 	active bool
 
 	header [ddp.TaggedLen]byte
@@ -31,6 +30,9 @@ type direct struct {
 	rest   int // of these, how many have not come
 	to     [][]byte
 }
+
+// placing reports whether segments may be read to their place.
+func (r *reader) placing() bool { return r.places && !r.crc && !r.markers }
 
 // come is the number of bytes of the FPDU that have come.
 func (d *direct) come() int {
@@ -44,7 +46,7 @@ func (d *direct) come() int {
 func (r *reader) beginDirect() bool {
 	const payload = lengthSize + ddp.TaggedLen
 	d := &r.direct
-	if d.placer == nil || r.crc || r.markers || r.buf == nil || r.n < payload {
+	if !r.placing() || r.buf == nil || r.n < payload {
 		return false
 	}
 	b := r.buf[:r.n]
@@ -53,7 +55,7 @@ func (r *reader) beginDirect() bool {
 	if n-have < directFrom || !ddp.IsTagged(b[lengthSize:]) {
 		return false
 	}
-	to, ok := d.placer.Lend(d.to[:0], b[lengthSize:payload], n, 0)
+	to, ok := r.sink.Lend(d.to[:0], b[lengthSize:payload], n, 0)
 	d.to = to
 	if !ok {
 		return false
@@ -62,7 +64,7 @@ func (r *reader) beginDirect() bool {
 	if few {
 		copyTo(to, b[payload:])
 	}
-	d.placer.Return()
+	r.sink.Return()
 	clear(to)
 	if !few {
 		return false
@@ -89,7 +91,7 @@ func (r *reader) place() (to [][]byte, lent bool) {
 	tail := r.space()[:directTail]
 	to = d.to[:0]
 	if d.placed < d.n {
-		if to, lent = d.placer.Lend(to, d.header[:], d.n, d.placed); !lent {
+		if to, lent = r.sink.Lend(to, d.header[:], d.n, d.placed); !lent {
 			return append(to, r.buf[:min(d.n-d.placed, bufferSize)]), false // to be dropped
 		}
 	}
@@ -114,5 +116,5 @@ func (r *reader) arrived(n int) (int, error) {
 	}
 	d.active = false
 	r.fpdus++
-	return n, d.placer.Placed(d.header[:], d.n)
+	return n, r.sink.Placed(d.header[:], d.n)
 }

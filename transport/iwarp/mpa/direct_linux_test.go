@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
 // placer is a collector that lends memory, in pieces.
@@ -201,5 +199,3 @@ func TestDirectWaits(t *testing.T) {
 		t.Errorf("%d placed; ULPDUs (-want +got):\n%s", got.placed, d)
 	}
 }
-
-var _ ddp.Placer = (*placer)(nil)

@@ -2,7 +2,8 @@ package mpa
 
 import (
 	"encoding/binary"
-	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
 const (
@@ -30,33 +31,16 @@ const (
 
 // RTR is a set of the ready-to-receive indications by which an initiator ends the setup of a
 // peer-to-peer connection (RFC 6581 section 9.2).
-type RTR uint8
+type RTR = ddp.RTR
 
-// The kinds, each a message of length zero.
+// The kinds.
 const (
-	RTRSend RTR = 1 << iota
-	RTRWrite
-	RTRRead
+	RTRSend  = ddp.RTRSend
+	RTRWrite = ddp.RTRWrite
+	RTRRead  = ddp.RTRRead
 
 	rtrAll = RTRSend | RTRWrite | RTRRead
 )
-
-// String names the kinds in the set, as in "send|read".
-func (r RTR) String() string {
-	var names []string
-	for _, k := range []struct {
-		kind RTR
-		name string
-	}{{RTRSend, "send"}, {RTRWrite, "write"}, {RTRRead, "read"}, {^rtrAll, "unknown"}} {
-		if r&k.kind != 0 {
-			names = append(names, k.name)
-		}
-	}
-	if names == nil {
-		return "none"
-	}
-	return strings.Join(names, "|")
-}
 
 // EnhancedData is what the private data of a frame with the S bit begins with (RFC 6581
 // section 9). It holds what is on the wire, flags that make no sense together included.

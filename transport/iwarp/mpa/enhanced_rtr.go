@@ -34,14 +34,14 @@ func (c *Config) replyRTR(offered RTR) (accept, say RTR) {
 		common = c.takes()
 	}
 	if c.OneRTR {
-		common = common.cheapest()
+		common = cheapest(common)
 	}
 	return common, common
 }
 
-// cheapest is one of the kinds: a Write touches no queue of the responder's, a Read has to be answered, and a Send uses up a
-// message number.
-func (r RTR) cheapest() RTR {
+// cheapest is one of the kinds: a Write touches no queue of the responder's, a Read has to be
+// answered, and a Send uses up a message number.
+func cheapest(r RTR) RTR {
 	for _, kind := range []RTR{RTRWrite, RTRRead, RTRSend} {
 		if kind&r != 0 {
 			return kind
@@ -60,7 +60,7 @@ func (c *Config) concludeRTR(taken RTR, peer reads) (RTR, error) {
 	if peer.ird == 0 {
 		taken &^= RTRRead
 	}
-	if kind := (taken & c.sends()).cheapest(); kind != 0 {
+	if kind := cheapest(taken & c.sends()); kind != 0 {
 		return kind, nil
 	}
 	return 0, ErrNoMatchingRTR

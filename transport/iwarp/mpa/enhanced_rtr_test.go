@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
@@ -99,10 +100,10 @@ func TestInitiateDraft05(t *testing.T) {
 			name, reply string
 			want        mpa.Setup
 		}{
-			{"IRD lowered", "c004c010", mpa.Setup{ORD: 4, PeerIRD: 4, PeerORD: 16, RTR: mpa.RTRWrite}},
-			{"no kind", "80040010", mpa.Setup{ORD: 4, PeerIRD: 4, PeerORD: 16, RTR: mpa.RTRSend, AnySend: true}},
-			{"no kind, and no IRD", "80000010", mpa.Setup{ORD: 0, PeerIRD: 0, PeerORD: 16, RTR: mpa.RTRSend, AnySend: true}},
-			{"a Send by name", "c0040010", mpa.Setup{ORD: 4, PeerIRD: 4, PeerORD: 16, RTR: mpa.RTRSend}},
+			{"IRD lowered", "c004c010", mpa.Setup{Setup: ddp.Setup{ORD: 4, RTR: mpa.RTRWrite}, PeerIRD: 4, PeerORD: 16}},
+			{"no kind", "80040010", mpa.Setup{Setup: ddp.Setup{ORD: 4, RTR: mpa.RTRSend, AnySend: true}, PeerIRD: 4, PeerORD: 16}},
+			{"no kind, and no IRD", "80000010", mpa.Setup{Setup: ddp.Setup{ORD: 0, RTR: mpa.RTRSend, AnySend: true}, PeerIRD: 0, PeerORD: 16}},
+			{"a Send by name", "c0040010", mpa.Setup{Setup: ddp.Setup{ORD: 4, RTR: mpa.RTRSend}, PeerIRD: 4, PeerORD: 16}},
 		} {
 			t.Run(fmt.Sprintf("%s, draft's dialect %t", tt.name, draft), func(t *testing.T) {
 				said, s, err := initiateTo(t, cfg, nil, repFrame(t, "10 02 0004"+tt.reply))

@@ -17,6 +17,9 @@ const (
 	CodeRTR    uint8 = 7 // no matching RTR option
 )
 
+// terminateCode is what a Terminate message with one of them begins with.
+func terminateCode(code uint8) uint16 { return 2<<12 | uint16(code) }
+
 // What a caller may want to branch on. Those that the peer causes come in a *StartupError.
 var (
 	// ErrUnenhanced: the responder does not know enhanced setup (RFC 6581 section 10). The caller may dial

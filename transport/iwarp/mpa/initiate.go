@@ -55,7 +55,8 @@ func (c *Config) agreed(err error, reply *Frame) error {
 // unanswered is the error of a connection that ended before a reply. To an enhanced request, that is the
 // answer of a responder that does not know enhanced setup (RFC 6581 section 10).
 func (c *Config) unanswered(err error) error {
-	closed := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	closed := errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 	switch {
 	case closed && c.wantsEnhanced():
 		err = fmt.Errorf("%w: closed without a reply: %w", ErrUnenhanced, err)

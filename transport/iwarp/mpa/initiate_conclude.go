@@ -1,6 +1,10 @@
 package mpa
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+)
 
 // conclude is what an initiator makes of the reply.
 func (c *Config) conclude(reply *Frame) (*Setup, error) {
@@ -20,8 +24,9 @@ func (c *Config) conclude(reply *Frame) (*Setup, error) {
 		return nil, &StartupError{Code: CodeFrame, Terminate: true, Err: err}
 	}
 	s := &Setup{
-		Initiator: true, Revision: int(reply.Revision), Enhanced: reply.enhanced(), Draft05: c.Draft05,
-		PeerIRD: unsaid, PeerORD: unsaid, PrivateData: private,
+		Setup:    ddp.Setup{Initiator: true, Draft05: c.Draft05, PrivateData: private},
+		Revision: int(reply.Revision), Enhanced: reply.enhanced(),
+		PeerIRD: unsaid, PeerORD: unsaid,
 	}
 	c.settle(s, reply)
 	own := c.unenhancedReads()

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
@@ -24,14 +25,14 @@ func TestInitiate(t *testing.T) {
 		return c
 	}
 	unenhanced := func(change func(*mpa.Setup)) mpa.Setup {
-		s := mpa.Setup{Initiator: true, Revision: 1, Version: 1, IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1}
+		s := mpa.Setup{Setup: ddp.Setup{Initiator: true, Version: 1, IRD: 16, ORD: 8}, Revision: 1, PeerIRD: -1, PeerORD: -1}
 		change(&s)
 		return s
 	}
 	enhanced := func(ird, ord, peerIRD, peerORD int, rtr mpa.RTR) mpa.Setup {
 		return mpa.Setup{
-			Initiator: true, Revision: 2, Version: 1, Enhanced: true, IRD: ird, ORD: ord, PeerIRD: peerIRD, PeerORD: peerORD,
-			PeerToPeer: rtr != 0, RTR: rtr,
+			Setup:    ddp.Setup{Initiator: true, Version: 1, IRD: ird, ORD: ord, RTR: rtr},
+			Revision: 2, Enhanced: true, PeerIRD: peerIRD, PeerORD: peerORD, PeerToPeer: rtr != 0,
 		}
 	}
 	for _, tt := range []struct {

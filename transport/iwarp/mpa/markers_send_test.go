@@ -2,6 +2,7 @@ package mpa
 
 import (
 	"fmt"
+	"net"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -42,7 +43,7 @@ func TestSendMarkers(t *testing.T) {
 		if err := o.send(); err != nil {
 			r.Fatal(err)
 		}
-		if err := o.tcp.CloseWrite(); err != nil {
+		if err := o.conn.(*net.TCPConn).CloseWrite(); err != nil {
 			r.Fatal(err)
 		}
 		b := <-all

@@ -42,11 +42,10 @@ type reader struct {
 	stash []byte // the beginning of an FPDU, when there is no buffer
 	n     int    // bytes in the buffer, the beginning of an FPDU
 	held  []byte // a segment ahead of that, which the sink could not take
-	sink  ddp.Holder
+	sink  ddp.Sink
 	fpdus int // complete ones, ever
 
-	expecter ddp.Expecter // the sink, or nil
-
+	places bool   // payload can be read to its place
 	direct direct // an FPDU that is not in the buffer
 	wide   bool   // the receive window
 	many   bool   // more comes than readFew at a time, all of which goes by way of the buffer
@@ -56,23 +55,14 @@ type reader struct {
 	seen  int
 	last  bool // the deadline of the last chance
 
-	sys readerSys // of the platform
-}
-
-func (r *reader) init(c *Conn) {
-	r.c = c
-	r.sys.init(r)
+	sys input
 }
 
 func (r *reader) receive(sink ddp.Sink) error {
 	if r.held != nil {
 		return r.resume(sink)
 	}
-	r.sink, _ = sink.(ddp.Holder)
-	r.expecter, _ = sink.(ddp.Expecter)
-	if readsDirect {
-		r.direct.placer, _ = sink.(ddp.Placer)
-	}
+	r.sink = sink
 	n, err := r.sys.read()
 	switch {
 	case err != nil && isTimeout(err) && !r.c.isInterrupted():
@@ -87,7 +77,7 @@ func (r *reader) receive(sink ddp.Sink) error {
 	r.c.received.Add(uint64(n))
 	if n >= readBulk && !r.wide {
 		r.wide = true
-		widen(r.c.raw)
+		r.sys.widen()
 	}
 	if r.direct.active {
 		if n, err = r.arrived(n); err != nil {
@@ -138,10 +128,10 @@ func (r *reader) space() []byte {
 	if r.buf == nil {
 		r.takeBack()
 	}
-	if r.direct.placer != nil && !r.crc && !r.markers && !r.many {
+	if r.placing() && !r.many {
 		return r.buf[r.n : r.n+readFew]
 	}
-	if r.sink != nil && !r.sink.Ready() {
+	if !r.sink.Ready() {
 		return r.buf[r.n:min(r.n+readLittle, bufferSize)]
 	}
 	return r.buf[r.n:]

@@ -37,9 +37,8 @@ func parseFPDUs(stream []byte, crc bool) (ulpdus [][]byte, rest int, err error) 
 
 // newReader returns a reader without a connection, on which setting deadlines fails.
 func newReader(crc, markers bool) *reader {
-	c := &Conn{tcp: new(net.TCPConn)}
-	c.in.crc, c.in.markers = crc, markers
-	c.in.init(c)
+	c := &Conn{conn: new(net.TCPConn)}
+	c.in.c, c.in.sink, c.in.crc, c.in.markers = c, new(collector), crc, markers
 	return &c.in
 }
 

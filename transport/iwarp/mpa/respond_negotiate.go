@@ -1,13 +1,18 @@
 package mpa
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+)
 
 // negotiate is what a responder makes of a request, and what it says in the reply if that is to be
 // enhanced. An error says why the reply has to be a reject.
 func (c *Config) negotiate(r *Request) (*Setup, EnhancedData, error) {
 	s := &Setup{
-		Revision: c.replyRevision(r), Enhanced: c.replyEnhanced(r), Draft05: c.Draft05,
-		PeerIRD: r.PeerIRD(), PeerORD: r.PeerORD(), PeerToPeer: c.replyEnhanced(r) && r.PeerToPeer(), PrivateData: r.PrivateData(),
+		Setup:    ddp.Setup{Draft05: c.Draft05, PrivateData: r.PrivateData()},
+		Revision: c.replyRevision(r), Enhanced: c.replyEnhanced(r),
+		PeerIRD: r.PeerIRD(), PeerORD: r.PeerORD(), PeerToPeer: c.replyEnhanced(r) && r.PeerToPeer(),
 	}
 	c.settle(s, &r.frame)
 	err := c.unusable(&r.frame)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
@@ -22,12 +23,12 @@ func TestAccept(t *testing.T) {
 	}
 	// What does not vary in most of the tests.
 	unenhanced := func(change func(*mpa.Setup)) mpa.Setup {
-		s := mpa.Setup{Revision: 1, Version: 1, IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1}
+		s := mpa.Setup{Setup: ddp.Setup{Version: 1, IRD: 16, ORD: 8}, Revision: 1, PeerIRD: -1, PeerORD: -1}
 		change(&s)
 		return s
 	}
 	enhanced := func(ird, ord, peerIRD, peerORD int) mpa.Setup {
-		return mpa.Setup{Revision: 2, Version: 1, Enhanced: true, IRD: ird, ORD: ord, PeerIRD: peerIRD, PeerORD: peerORD}
+		return mpa.Setup{Setup: ddp.Setup{Version: 1, IRD: ird, ORD: ord}, Revision: 2, Enhanced: true, PeerIRD: peerIRD, PeerORD: peerORD}
 	}
 	p2p := func(ird, ord, peerIRD, peerORD int, rtr mpa.RTR) mpa.Setup {
 		s := enhanced(ird, ord, peerIRD, peerORD)

@@ -16,7 +16,7 @@ func TestResumeMuch(t *testing.T) {
 	c, _ := newConn(t, Options{})
 	r := &c.in
 	got := &waverer{placer: placer{piece: 1 << 20}, refuse: 1}
-	r.sink, r.direct.placer = got, got
+	r.sink = got
 	r.buf = buffers.Get().(*buffer)
 	r.n = copy(r.buf[:], stream)
 	if err := r.parse(got); err != ddp.ErrHold {
@@ -35,8 +35,6 @@ type waverer struct {
 	placer
 	n, refuse int
 }
-
-func (w *waverer) Ready() bool { return true }
 
 func (w *waverer) Segment(segment []byte) error {
 	if w.n++; w.n == w.refuse {

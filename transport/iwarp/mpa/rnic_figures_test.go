@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
@@ -128,8 +129,8 @@ func checkFigure(t *testing.T, name, cell string, got *mpa.Setup) {
 	}
 	version := int(cell[2] - '0')
 	want := mpa.Setup{
-		Revision: version, Version: version, CRC: version == 0, MarkersIn: cell[8] == '1', MarkersOut: cell[6] == '1',
-		IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1, PrivateData: []byte("initiator"),
+		Setup:    ddp.Setup{Version: version, IRD: 16, ORD: 8, PrivateData: []byte("initiator")},
+		Revision: version, CRC: version == 0, MarkersIn: cell[8] == '1', MarkersOut: cell[6] == '1', PeerIRD: -1, PeerORD: -1,
 	}
 	if name == "initiator" {
 		want.Initiator, want.PrivateData = true, []byte("responder")

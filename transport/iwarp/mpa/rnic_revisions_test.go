@@ -7,12 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // oldSetup is a connection with version 0, with everything that comes with it.
 func oldSetup(initiator bool, private string) *mpa.Setup {
-	s := &mpa.Setup{Initiator: initiator, CRC: true, MarkersIn: true, MarkersOut: true, IRD: 16, ORD: 8, PeerIRD: -1, PeerORD: -1}
+	s := &mpa.Setup{Setup: ddp.Setup{Initiator: initiator, IRD: 16, ORD: 8}, CRC: true, MarkersIn: true, MarkersOut: true, PeerIRD: -1, PeerORD: -1}
 	if private != "" {
 		s.PrivateData = []byte(private)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
 // UnenhancedORD limits the RDMA Reads outstanding at a peer that did not say how many it takes
@@ -85,35 +86,20 @@ type Config struct {
 	Draft05 bool
 }
 
-// Setup is what the two sides have agreed on.
+// Setup is what the two sides have agreed on. Its PrivateData is without the enhanced data.
 type Setup struct {
-	Initiator bool // this side sent the request
-	Revision  int  // of MPA: 0 to 2, that of the reply
-	Version   int  // of DDP and RDMAP: 0 with revision 0, else 1
-	Enhanced  bool
-	CRC       bool // FPDUs carry CRC32C, both ways
+	ddp.Setup
+
+	Revision int // of MPA: 0 to 2, that of the reply; with 0 goes version 0 of DDP and RDMAP
+	Enhanced bool
+	CRC      bool // FPDUs carry CRC32C, both ways
 
 	// MarkersIn and MarkersOut tell whether there are markers in what is received, and in what is sent.
 	MarkersIn, MarkersOut bool
 
-	IRD, ORD         int // of this side
 	PeerIRD, PeerORD int // as the peer said them, be it ReadsManual; -1 if the setup was not enhanced
 
 	PeerToPeer bool
-	// RTR is the kind that an initiator sends now, before anything else, or the kinds of which one comes
-	// first at a responder. It is zero in the client-server model. An RTR by Read is
-	// possible where the initiator's ORD is zero, too.
-	RTR RTR
-	// AnySend: the responder has named no kind of RTR, so a Send of any length, the upper layer's,
-	// may take the place of the RTR by Send (draft-ietf-storm-mpa-peer-connect-05 section 9). An
-	// initiator of ours sends the RTR, which the upper layer of a responder may see as a message of
-	// no bytes.
-	AnySend bool
-
-	// Draft05: this side speaks that dialect, as its Config says, also in Terminate messages.
-	Draft05 bool
-
-	PrivateData []byte // the peer's, without the enhanced data
 }
 
 // ValidateResponder finds what a responder cannot mean, with an error that wraps ErrConfig. Accept

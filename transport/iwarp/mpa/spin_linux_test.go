@@ -98,7 +98,7 @@ func TestReceiveExpected(t *testing.T) {
 				if err := c.Receive(got); err != nil {
 					t.Fatal(err)
 				}
-				spun = spun || c.in.sys.spin != spin{}
+				spun = spun || c.in.sys.(*rawInput).spin != spin{}
 			}
 			<-sent
 			if diff := diffULPDUs(ulpdus, got.ulpdus); diff != "" {
@@ -159,7 +159,8 @@ func TestSpinWokenForNothing(t *testing.T) {
 	ulpdus, stream := streamOf(false, 14)
 	c, peer := newConn(t, Options{})
 	wakes := 0
-	c.raw = wakeful{c.raw, func() {
+	in := c.in.sys.(*rawInput)
+	in.raw = wakeful{in.raw, func() {
 		if wakes++; wakes == 5 { // there have been pauses of 1 and of 3 waits, and a spin between
 			write(t, peer, stream)
 		}

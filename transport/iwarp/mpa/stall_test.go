@@ -9,7 +9,7 @@ import (
 // expire makes it so that the deadline of reads, which is far away, has passed.
 func expire(t *testing.T, c *Conn) {
 	t.Helper()
-	if err := c.tcp.SetReadDeadline(past); err != nil {
+	if err := c.conn.SetReadDeadline(past); err != nil {
 		t.Fatal(err)
 	}
 }

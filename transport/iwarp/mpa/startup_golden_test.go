@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
@@ -126,16 +127,16 @@ func checkSiwFrame(t *testing.T, b []byte, want mpa.Frame, wantData mpa.Enhanced
 func TestSiwStartups(t *testing.T) {
 	want := map[string]struct{ initiator, responder mpa.Setup }{
 		"plain": {
-			mpa.Setup{IRD: 128, PeerORD: 128},
-			mpa.Setup{ORD: 128, PeerIRD: 128},
+			mpa.Setup{Setup: ddp.Setup{IRD: 128}, PeerORD: 128},
+			mpa.Setup{Setup: ddp.Setup{ORD: 128}, PeerIRD: 128},
 		},
 		"crc": {
-			mpa.Setup{CRC: true, IRD: 128, PeerORD: 128},
-			mpa.Setup{CRC: true, ORD: 128, PeerIRD: 128},
+			mpa.Setup{Setup: ddp.Setup{IRD: 128}, CRC: true, PeerORD: 128},
+			mpa.Setup{Setup: ddp.Setup{ORD: 128}, CRC: true, PeerIRD: 128},
 		},
 		"p2p": {
-			mpa.Setup{IRD: 128, ORD: 1, PeerIRD: 1, PeerORD: 128, PeerToPeer: true, RTR: mpa.RTRWrite},
-			mpa.Setup{IRD: 1, ORD: 128, PeerIRD: 128, PeerORD: 1, PeerToPeer: true, RTR: mpa.RTRWrite},
+			mpa.Setup{Setup: ddp.Setup{IRD: 128, ORD: 1, RTR: mpa.RTRWrite}, PeerIRD: 1, PeerORD: 128, PeerToPeer: true},
+			mpa.Setup{Setup: ddp.Setup{IRD: 1, ORD: 128, RTR: mpa.RTRWrite}, PeerIRD: 128, PeerORD: 1, PeerToPeer: true},
 		},
 	}
 	for _, c := range siwStartups(t) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
@@ -84,14 +85,14 @@ func TestHandshake(t *testing.T) {
 				t.Fatalf("initiator: %v, responder: %v", got.initiatorErr, got.responderErr)
 			}
 			if diff := cmp.Diff(&mpa.Setup{
-				Initiator: true, Revision: 2, Version: 1, Enhanced: true, CRC: true, IRD: 16, ORD: 4, PeerIRD: 4, PeerORD: 16,
-				PeerToPeer: true, RTR: mpa.RTRWrite, PrivateData: []byte("responder"),
+				Setup:    ddp.Setup{Initiator: true, Version: 1, IRD: 16, ORD: 4, RTR: mpa.RTRWrite, PrivateData: []byte("responder")},
+				Revision: 2, Enhanced: true, CRC: true, PeerIRD: 4, PeerORD: 16, PeerToPeer: true,
 			}, got.initiator); diff != "" {
 				t.Errorf("initiator (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(&mpa.Setup{
-				Revision: 2, Version: 1, Enhanced: true, CRC: true, IRD: 4, ORD: 16, PeerIRD: 16, PeerORD: 8,
-				PeerToPeer: true, RTR: mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead, PrivateData: []byte("initiator"),
+				Setup:    ddp.Setup{Version: 1, IRD: 4, ORD: 16, RTR: mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead, PrivateData: []byte("initiator")},
+				Revision: 2, Enhanced: true, CRC: true, PeerIRD: 16, PeerORD: 8, PeerToPeer: true,
 			}, got.responder); diff != "" {
 				t.Errorf("responder (-want +got):\n%s", diff)
 			}

@@ -55,8 +55,18 @@ func newConn(t testing.TB, o Options) (*Conn, *net.TCPConn) {
 	return c, peer
 }
 
+// modest is what a ddp.Sink has that holds nothing up, expects nothing, and lends nothing.
+type modest struct{}
+
+func (modest) Ready() bool                                            { return true }
+func (modest) Expects() bool                                          { return false }
+func (modest) Lend(dst [][]byte, _ []byte, _, _ int) ([][]byte, bool) { return dst, false }
+func (modest) Return()                                                {}
+func (modest) Placed([]byte, int) error                               { return nil }
+
 // collector keeps copies of what it gets.
 type collector struct {
+	modest
 	ulpdus [][]byte
 	bytes  int // of their FPDUs
 	err    error

@@ -12,6 +12,8 @@ import (
 type writer struct {
 	c     *Conn
 	batch *batch // nil when there is nothing to send
+	plain bool   // a write blocks
+	torn  bool   // a write has failed, with a part of what it was given sent maybe
 	total int    // bytes sent, ever
 
 	// The stall watch: what had been sent when the deadline was set.
@@ -19,18 +21,13 @@ type writer struct {
 	seen     int
 	unsent   int // likewise, what the socket still held
 
-	sys writerSys // of the platform
-}
-
-func (w *writer) init(c *Conn) {
-	w.c = c
-	w.sys.init(w)
+	sys output
 }
 
 func (w *writer) append(header []byte, p *ddp.Payload, n int, owner transport.STag) bool {
 	if w.batch == nil {
 		w.batch = batches.Get().(*batch)
-		w.batch.base = w.total
+		w.batch.base, w.batch.copies = w.total, w.plain
 	}
 	if w.c.markersOut {
 		return w.batch.addMarked(header, p, n, w.c.crc)
@@ -89,14 +86,18 @@ func (w *writer) wait(l sync.Locker) (empty bool, err error) {
 	l.Lock()
 	empty = w.batch == nil
 	l.Unlock()
+	if empty && w.plain {
+		w.c.setWriteDeadline(time.Time{}) // TLS may have to write while it reads
+	}
 	return empty, err
 }
 
-// watch sees to it that a peer that takes nothing is noticed after one to two times the limit. The deadline is set seldom, since
-// that costs.
+// watch sees to it that a peer that takes nothing is noticed after one to two times the limit. The
+// deadline is set seldom, since that costs; but if writes block, each has the whole of the time: of
+// TLS it is the last if the deadline ends it.
 func (w *writer) watch() {
 	now := time.Now()
-	if w.deadline.Sub(now) > w.c.stall/2 {
+	if !w.plain && w.deadline.Sub(now) > w.c.stall/2 {
 		return
 	}
 	w.deadline, w.seen, w.unsent = now.Add(w.c.stall), w.total, w.sys.unsent()
@@ -107,13 +108,16 @@ func (w *writer) watch() {
 // rid of any of what it held.
 func (w *writer) stalled() bool { return w.total == w.seen && w.sys.unsent() >= w.unsent }
 
+// unbegun reports whether a whole FPDU is among what is left to send.
+func (w *writer) unbegun() bool { return w.batch != nil && w.batch.unbegun() }
+
 // finish sends what is left, before the deadline that Close has set.
 func (w *writer) finish() error {
 	if w.batch == nil {
 		return nil
 	}
 	for _, p := range w.batch.pieces[w.batch.first:] {
-		n, err := w.c.tcp.Write(p)
+		n, err := w.c.conn.Write(p)
 		w.c.sent.Add(uint64(n))
 		if err != nil {
 			return err

@@ -52,7 +52,7 @@ func newOutbox(t testing.TB, o Options) (*outbox, *net.TCPConn) {
 	t.Helper()
 	c, peer := newConn(t, o)
 	// Not the other's receive buffer: with a window below the MSS TCP would wait for its timers.
-	if err := c.tcp.SetWriteBuffer(4 << 10); err != nil {
+	if err := c.conn.(*net.TCPConn).SetWriteBuffer(4 << 10); err != nil {
 		t.Fatal(err)
 	}
 	return &outbox{Conn: c}, peer
@@ -133,7 +133,7 @@ func TestSendManyPieces(t *testing.T) {
 	if err := o.add(header, pieces(text(n, 0), 1), 0); err != nil {
 		t.Fatal(err)
 	}
-	if !copyAll && len(o.out.batch.pieces) < 10000 {
+	if !o.out.plain && len(o.out.batch.pieces) < 10000 {
 		t.Fatalf("got %d pieces, want very many", len(o.out.batch.pieces))
 	}
 	if err := o.send(); err != nil {
@@ -229,13 +229,13 @@ func TestSendSlow(t *testing.T) {
 			if empty, err = o.Wait(&o.mu); err != nil {
 				t.Fatalf("behind %d bytes: %v", o.out.total, err)
 			}
-			if err := o.tcp.SetWriteDeadline(past); err != nil {
+			if err := o.conn.SetWriteDeadline(past); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	sent := o.out.total
-	o.tcp.CloseWrite()
+	o.conn.(*net.TCPConn).CloseWrite()
 	if n := len(<-got); n != sent || n == 0 {
 		t.Errorf("got %d bytes, want %d", n, sent)
 	}
@@ -253,7 +253,7 @@ func TestDeadlineOfBefore(t *testing.T) {
 	}
 	<-got
 	for i := range 3 {
-		if err := o.tcp.SetWriteDeadline(past); err != nil {
+		if err := o.conn.SetWriteDeadline(past); err != nil {
 			t.Fatal(err)
 		}
 		if err := o.add([]byte("fourteen bytes"), listOf(text(100, i)), 0); err != nil {
