@@ -1,0 +1,246 @@
+package iwarp_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+	"math/big"
+	"net"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
+)
+
+// below is a kind of connection that iWARP can be over.
+type below struct {
+	name   string
+	listen func(tb testing.TB) (net.Listener, dialContext)
+}
+
+type dialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// belows are connections where Write waits for the peer to read, such that cannot be closed by half, and such of which a Write that
+// a deadline has ended is the last.
+var belows = []below{
+	{"pipe", listenPipe},
+	{"tunnel", listenTunnel},
+	{"TLS", listenTLS},
+	{"Unix socket", listenUnix},
+}
+
+// TestConformanceBelow runs the suite over connections other than TCP's.
+func TestConformanceBelow(t *testing.T) {
+	for _, b := range belows {
+		for name, cfg := range map[string]iwarp.Config{
+			"client-server":                      {CRC: iwarp.CRCOff},
+			"peer-to-peer, with CRC and markers": {CRC: iwarp.CRCOn, Markers: mpa.MarkersOn, PeerToPeer: true},
+		} {
+			if b.name == "pipe" && !cfg.PeerToPeer {
+				continue // the suite's first Write would wait for the peer to be started: TestPipeClientServer
+			}
+			t.Run(b.name+", "+name, func(t *testing.T) {
+				transporttest.Run(t, transporttest.Factory{
+					New: func(tb testing.TB, o transporttest.Options) (transport.Listener, transport.Dialer, string) {
+						cfg.IRD, cfg.ORD, cfg.SendDepth, cfg.RecvDepth = o.IRD, o.ORD, o.SendDepth, o.RecvDepth
+						cfg.Logger = quiet
+						l, d := b.open(tb, cfg)
+						return l, d, l.Addr().String()
+					},
+					DialerFirst: !cfg.PeerToPeer,
+					Causes:      true,
+				})
+			})
+		}
+	}
+}
+
+// listen returns a listener that is closed by nobody but its owner.
+func listen(tb testing.TB, network, addr string) net.Listener {
+	tb.Helper()
+	l, err := net.Listen(network, addr)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return l
+}
+
+// open returns a listener, and a dialer that reaches it, both set to cfg.
+func (b *below) open(tb testing.TB, cfg iwarp.Config) (*iwarp.Listener, iwarp.Dialer) {
+	tb.Helper()
+	under, dial := b.listen(tb)
+	l, err := iwarp.NewListener(under, cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { l.Close() })
+	return l, iwarp.Dialer{Config: cfg, DialContext: dial}
+}
+
+// pipes is a listener whose connections are those of net.Pipe.
+type pipes struct {
+	conns chan net.Conn
+	over  chan struct{}
+	once  sync.Once
+}
+
+func listenPipe(testing.TB) (net.Listener, dialContext) {
+	l := &pipes{conns: make(chan net.Conn), over: make(chan struct{})}
+	return l, l.dial
+}
+
+func (l *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case l.conns <- theirs:
+		return ours, nil
+	case <-l.over:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.over:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error {
+	l.once.Do(func() { close(l.over) })
+	return nil
+}
+
+func (l *pipes) Addr() net.Addr { return pipeAddr{} }
+
+type pipeAddr struct{}
+
+func (pipeAddr) Network() string { return "pipe" }
+func (pipeAddr) String() string  { return "pipe" }
+
+// tunnels is a listener whose connections have no more than a net.Conn has to have.
+type tunnels struct{ net.Listener }
+
+// tunnel is not comparable, as a net.Conn need not be.
+type tunnel struct {
+	net.Conn
+	_ []byte
+}
+
+func listenTunnel(tb testing.TB) (net.Listener, dialContext) {
+	return tunnels{listen(tb, "tcp", "127.0.0.1:0")}, func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return tunnel{Conn: c}, nil
+	}
+}
+
+func (l tunnels) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return tunnel{Conn: c}, nil
+}
+
+func listenTLS(tb testing.TB) (net.Listener, dialContext) {
+	server, client, err := certified()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return tls.NewListener(listen(tb, "tcp", "127.0.0.1:0"), server), (&tls.Dialer{Config: client}).DialContext
+}
+
+// certified returns the two ends' configurations for a server at 127.0.0.1 with a certificate that it has signed itself.
+func certified() (server, client *tls.Config, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		NotAfter:     time.Now().Add(time.Hour),
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, nil, err
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(cert)
+	server = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	return server, &tls.Config{RootCAs: roots}, nil
+}
+
+func listenUnix(tb testing.TB) (net.Listener, dialContext) {
+	return listen(tb, "unix", filepath.Join(tb.TempDir(), "socket")), func(ctx context.Context, _, addr string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", addr)
+	}
+}
+
+// faulty is a listener whose first Accept fails, and whose errors nobody knows.
+type faulty struct {
+	net.Listener
+	failed bool
+}
+
+var errOdd = errors.New("an error of its own")
+
+func (l *faulty) Accept() (net.Conn, error) {
+	if !l.failed {
+		l.failed = true
+		return nil, errOdd
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, errOdd
+	}
+	return c, nil
+}
+
+// TestListenerErrors has a listener go on after an error, of which it tells, and end after Close without a word.
+func TestListenerErrors(t *testing.T) {
+	var log logbook
+	cfg := iwarp.Config{NudgeAfter: -1, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	l, err := iwarp.NewListener(&faulty{Listener: listen(t, "tcp", "127.0.0.1:0")}, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write(requestFrame(0x10, 2, clientServer)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, err := l.Accept(ctx); err != nil {
+		t.Errorf("Accept: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	log.want(t, 1, "iwarp: accept", errOdd.Error())
+}

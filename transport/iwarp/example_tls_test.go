@@ -1,0 +1,46 @@
+package iwarp_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// TLS below iWARP: a listener that is given TLS connections, and a dialer that makes them.
+func ExampleNewListener_tls() {
+	server, client, err := certified() // *tls.Config of either end
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	cfg := iwarp.Config{CRC: iwarp.CRCOff} // TLS notices what changes on the way
+
+	below, err := tls.Listen("tcp", "127.0.0.1:0", server)
+	if err != nil {
+		log.Fatal(err)
+	}
+	l, err := iwarp.NewListener(below, cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	go serve(ctx, l)
+
+	d := iwarp.Dialer{Config: cfg, DialContext: (&tls.Dialer{Config: client}).DialContext}
+	ep, err := d.Dial(ctx, l.Addr().String(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ep.Close()
+	box := newMailbox()
+	ep.PostRecv(&transport.Receive{Local: []transport.Slice{memory(ep, 12)}})
+	ep.Start(box)
+	ep.Post(&transport.WorkRequest{Op: transport.OpSend, Done: box})
+	m := <-box.messages
+	fmt.Println(m.Len, "bytes through TLS")
+	// Output: 12 bytes through TLS
+}

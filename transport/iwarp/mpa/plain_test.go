@@ -1,0 +1,162 @@
+package mpa
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPlainBuffers has a connection that is not TCP wait between FPDUs and in the middle of one, behind few bytes and many: it has a
+// buffer only where there is something to keep.
+func TestPlainBuffers(t *testing.T) {
+	ulpdus, stream := streamOf(true, 14, 15, 40_000, 14)
+	for _, at := range []int{len(stream), len(stream) - 1, len(stream) - 24, 44, 45, 30_000} {
+		synctest.Test(t, func(t *testing.T) {
+			conn, peer := net.Pipe()
+			defer peer.Close()
+			c, err := NewConn(conn, Options{CRC: true, Stall: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got collector
+			ended := make(chan error, 1)
+			go func() { ended <- receiveAll(c, &got) }()
+			send := func(p []byte) {
+				if _, err := peer.Write(p); err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
+			}
+			send(stream[:at])
+			if pending := c.in.pending(); (c.in.buf != nil) != (pending > 0) {
+				t.Errorf("behind %d bytes: got a buffer %t, with %d bytes pending", at, c.in.buf != nil, pending)
+			}
+			send(stream[at:])
+			if c.in.buf != nil {
+				t.Error("a buffer is kept between FPDUs")
+			}
+			peer.Close()
+			if err := <-ended; err != io.EOF {
+				t.Errorf("got error %v, want %v", err, io.EOF)
+			}
+			if d := diffULPDUs(ulpdus, got.ulpdus); d != "" {
+				t.Errorf("ULPDUs (-want +got):\n%s", d)
+			}
+			c.Close(false)
+		})
+	}
+}
+
+// told is a connection that notes how it is closed.
+type told struct {
+	net.Conn
+	calls []string
+}
+
+func (c *told) Close() error {
+	c.calls = append(c.calls, "Close")
+	return c.Conn.Close()
+}
+
+// half is one that can be closed by half.
+type half struct{ *told }
+
+func (c half) CloseWrite() error {
+	c.calls = append(c.calls, "CloseWrite")
+	return c.Conn.Close() // a pipe has nothing else for it
+}
+
+// tlsLike is one over another.
+type tlsLike struct {
+	half
+	below *told
+}
+
+func (c tlsLike) NetConn() net.Conn { return c.below }
+
+// TestPlainClose closes connections that are not TCP, and looks how.
+func TestPlainClose(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		half    bool
+		tls     bool
+		torn    bool // a Write was interrupted
+		words   bool // there is an FPDU to be sent
+		orderly bool
+		want    []string
+	}{
+		{name: "orderly", orderly: true, want: []string{"Close"}},
+		{name: "orderly, with last words", orderly: true, words: true, want: []string{"read", "Close"}},
+		{name: "not orderly", want: []string{"Close"}},
+		{name: "by half", half: true, orderly: true, want: []string{"CloseWrite", "Close"}},
+		{name: "by half, with last words", half: true, orderly: true, words: true, want: []string{"CloseWrite", "Close"}},
+		{name: "TLS", tls: true, orderly: true, want: []string{"CloseWrite", "Close"}},
+		{name: "TLS after a Write that was interrupted", tls: true, torn: true, orderly: true, want: []string{"Close below", "Close"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ours, peer := net.Pipe()
+			conn, below := &told{Conn: ours}, &told{Conn: ours}
+			var under net.Conn = conn
+			if tt.half {
+				under = half{conn}
+			}
+			if tt.tls {
+				under = tlsLike{half{conn}, below}
+			}
+			c, err := NewConn(under, Options{Stall: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := &outbox{Conn: c}
+			add := func() {
+				if err := o.add([]byte("fourteen bytes"), nil, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.torn {
+				add()
+				c.Interrupt()
+				if _, err := c.Wait(&o.mu); !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Fatalf("Wait: got %v, want %v", err, os.ErrDeadlineExceeded)
+				}
+			}
+			if tt.words {
+				add()
+			}
+			closed := make(chan struct{})
+			go func() {
+				defer close(closed)
+				c.Close(tt.orderly)
+			}()
+			var calls []string
+			if tt.words {
+				if _, err := io.ReadFull(peer, make([]byte, fpduSize(14))); err != nil {
+					t.Error(err)
+				}
+				if !tt.half {
+					// It waits for the peer to close, and takes what that still sends.
+					if _, err := peer.Write([]byte("is taken")); err != nil {
+						t.Error(err)
+					}
+					calls = append(calls, "read")
+					peer.Close()
+				}
+			}
+			<-closed
+			peer.Close()
+			if below.calls != nil {
+				calls = append(calls, "Close below")
+			}
+			if d := cmp.Diff(tt.want, slices.Concat(calls, conn.calls)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
