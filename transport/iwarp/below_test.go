@@ -30,8 +30,8 @@ type below struct {
 
 type dialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// belows are connections where Write waits for the peer to read, such that cannot be closed by half, and such of which a Write that
-// a deadline has ended is the last.
+// belows are connections where Write waits for the peer to read, such that cannot be closed by half,
+// and such of which a Write that a deadline has ended is the last.
 var belows = []below{
 	{"pipe", listenPipe},
 	{"tunnel", listenTunnel},
@@ -47,7 +47,8 @@ func TestConformanceBelow(t *testing.T) {
 			"peer-to-peer, with CRC and markers": {CRC: iwarp.CRCOn, Markers: mpa.MarkersOn, PeerToPeer: true},
 		} {
 			if b.name == "pipe" && !cfg.PeerToPeer {
-				continue // the suite's first Write would wait for the peer to be started: TestPipeClientServer
+				// The suite's first Write would wait for the peer to be started: TestPipeClientServer.
+				continue
 			}
 			t.Run(b.name+", "+name, func(t *testing.T) {
 				transporttest.Run(t, transporttest.Factory{
@@ -167,7 +168,8 @@ func listenTLS(tb testing.TB) (net.Listener, dialContext) {
 	return tls.NewListener(listen(tb, "tcp", "127.0.0.1:0"), server), (&tls.Dialer{Config: client}).DialContext
 }
 
-// certified returns the two ends' configurations for a server at 127.0.0.1 with a certificate that it has signed itself.
+// certified returns the two ends' configurations for a server at 127.0.0.1 with a certificate that it
+// has signed itself.
 func certified() (server, client *tls.Config, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -218,7 +220,8 @@ func (l *faulty) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// TestListenerErrors has a listener go on after an error, of which it tells, and end after Close without a word.
+// TestListenerErrors has a listener go on after an error, of which it tells, and end after Close
+// without a word.
 func TestListenerErrors(t *testing.T) {
 	var log logbook
 	cfg := iwarp.Config{NudgeAfter: -1, Logger: slog.New(slog.NewTextHandler(&log, nil))}

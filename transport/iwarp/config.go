@@ -132,8 +132,8 @@ type Config struct {
 
 	// MaxSegment is the most bytes of a DDP segment that is sent, header included (MULPDU): 64 to
 	// 65535. Zero means an FPDU for each TCP segment, or nearly 64 KiB where the TCP segments are
-	// larger than 16 KiB. mpa.OneSegment means the former in any case. Over what is not TCP both mean
-	// nearly 64 KiB.
+	// larger than 16 KiB. mpa.OneSegment means the former in any case. Over what is not TCP both
+	// mean nearly 64 KiB.
 	MaxSegment int
 
 	// HandshakeTimeout bounds the startup: for a Dialer from the connection to the reply, for a Listener

@@ -19,7 +19,8 @@ type Counters struct {
 	Stalls             atomic.Uint64 // connections that ended because the peer had stalled
 }
 
-// faults returns the counter of connections that this side has ended with a code of the LLP, or nil.
+// faults returns the counter of connections that this side has ended with a code of the LLP, or
+// nil.
 func (c *Counters) faults(code rdmap.Code) *atomic.Uint64 {
 	switch code {
 	case rdmap.MPACRC:

@@ -127,10 +127,10 @@ func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config, info trans
 	return e
 }
 
-// TrafficOf returns the bytes that have crossed the network in each direction since ep was set up, as
-// TCP's payload: headers, padding, CRCs and markers included. Where there is another protocol below
-// iWARP, TLS for one, they are what that was given to carry. It finds the connection as SetupOf does,
-// and reports false for endpoints of other providers.
+// TrafficOf returns the bytes that have crossed the network in each direction since ep was set up,
+// as TCP's payload: headers, padding, CRCs and markers included. Where there is another protocol
+// below iWARP, TLS for one, they are what that was given to carry. It finds the connection as SetupOf
+// does, and reports false for endpoints of other providers.
 func TrafficOf(ep transport.Endpoint) (sent, received uint64, ok bool) {
 	e, ok := transport.As[*endpoint](ep)
 	if !ok {

@@ -58,20 +58,23 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	return own, nil
 }
 
-// NewListener takes connections from below, which it owns from now on, unless it fails, as Listen may.
+// NewListener takes connections from below, which it owns from now on, unless it fails, as Listen
+// may. Config.Control is not called.
 //
-// They may be of any kind that carries a stream of bytes: of TLS, of a tunnel, or a test's pipe. Their
-// deadlines must work as net.Conn says: one that is set, passed already maybe, ends a Read or Write
-// under way, which fails with an error that wraps os.ErrDeadlineExceeded, and after it has been set
-// anew Read goes on. Write need not, as that of TLS does not: a peer that does not take 64 KiB within
-// Config.StallTimeout has stalled, and a Terminate message is lost where the end of the connection
-// interrupts a Write. A connection with CloseWrite, as those of TCP and TLS have it, ends such that
-// the peer gets all that was sent. Any other is closed without waiting for the peer, unless a
-// Terminate message was sent last.
+// A connection may be anything that carries a stream of bytes: TLS, a tunnel, a test's pipe. Its
+// deadlines must work as net.Conn says. A deadline that is set, be it in the past, ends a Read or
+// Write under way with an error that wraps os.ErrDeadlineExceeded, and Read works again when it is
+// set anew. Write need not work again, as that of TLS does not. A peer that does not take 64 KiB
+// within Config.StallTimeout has stalled, then, and a Terminate message is lost where the end of the
+// connection interrupts a Write.
 //
-// What is specific to TCP there is for *net.TCPConn alone: system calls that gather, scatter and do
-// not block, payload that is sent from and received to its place, segments of the length of TCP's.
-// All others cost copies, and a goroutine that writes. Config.Control is not called.
+// A connection with CloseWrite, as those of TCP and TLS have it, ends such that the peer gets all
+// that was sent. Any other is closed without waiting for the peer, unless a Terminate message was
+// sent last.
+//
+// Only a *net.TCPConn is used as TCP: by system calls that gather, scatter and do not block, with
+// payload sent from where it is and received to its place. All others cost copies, and a goroutine
+// that writes.
 func NewListener(below net.Listener, cfg Config) (*Listener, error) {
 	return newListener(below, cfg, holdTime)
 }

@@ -22,7 +22,8 @@ func pipeConfig() iwarp.Config {
 	return iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: -1, Counters: new(iwarp.Counters), Logger: quiet}
 }
 
-// dialPipe has a dialer connect over a pipe, by whose other end the peer says reply to the request.
+// dialPipe has a dialer connect over a pipe, by whose other end the peer says reply to the
+// request.
 func dialPipe(t *testing.T, cfg iwarp.Config, reply []byte) (*local, net.Conn) {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -45,8 +46,8 @@ func dialPipe(t *testing.T, cfg iwarp.Config, reply []byte) (*local, net.Conn) {
 	return newLocal(t, ep), theirs
 }
 
-// TestPipeClientServer has both ends of a pipe write at a time, in the client-server model: each Write waits until the peer has read it
-// all, and neither end stops reading for that.
+// TestPipeClientServer has both ends of a pipe write at a time, in the client-server model: each
+// Write waits until the peer has read it all, and neither end stops reading for that.
 func TestPipeClientServer(t *testing.T) {
 	const size, count = 1 << 20, 20
 	b := below{"pipe", listenPipe}
@@ -102,7 +103,8 @@ func TestPipeClientServer(t *testing.T) {
 	}
 }
 
-// TestPipeStall has a peer that takes nothing, and one that takes a little in less than the time that it may take nothing.
+// TestPipeStall has a peer that takes nothing, and one that takes a little in less than the time
+// that it may take nothing.
 func TestPipeStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := pipeConfig()
@@ -144,8 +146,8 @@ func TestPipeStops(t *testing.T) {
 	})
 }
 
-// TestPipeTerminate has a peer break the protocol while a Write waits for it: it gets the rest of the FPDU under way, the Terminate
-// message, and the end of the connection.
+// TestPipeTerminate has a peer break the protocol while a Write waits for it: it gets the rest of
+// the FPDU under way, the Terminate message, and the end of the connection.
 func TestPipeTerminate(t *testing.T) {
 	l, theirs := dialPipe(t, pipeConfig(), replyFrame(0x10, 2, clientServer))
 	l.start()
@@ -172,7 +174,8 @@ func TestPipeTerminate(t *testing.T) {
 	theirs.Close() // for this it waits
 }
 
-// TestPipeClosed has an end close whose connection cannot be closed by half: the peer learns it at once.
+// TestPipeClosed has an end close whose connection cannot be closed by half: the peer learns it at
+// once.
 func TestPipeClosed(t *testing.T) {
 	l, theirs := dialPipe(t, pipeConfig(), replyFrame(0x10, 2, clientServer))
 	l.start()
@@ -196,7 +199,8 @@ func TestPipeWriteClosed(t *testing.T) {
 	}
 }
 
-// TestDialContext has a dialer use the function that it is given: twice, where the peer turns out not to know enhanced setup.
+// TestDialContext has a dialer use the function that it is given: twice, where the peer turns out
+// not to know enhanced setup.
 func TestDialContext(t *testing.T) {
 	type key struct{}
 	ctx := context.WithValue(t.Context(), key{}, "of the caller")

@@ -40,7 +40,10 @@ var (
 	ErrCRC error = &ddp.Fault{Code: terminateCode(CodeCRC), Text: "MPA CRC error"}
 	// ErrMarker: a marker does not point to where, by the lengths, its FPDU begins (RFC 5044
 	// section 8, error code 3).
-	ErrMarker error = &ddp.Fault{Code: terminateCode(CodeMarker), Text: "MPA marker and length of an FPDU do not agree"}
+	ErrMarker error = &ddp.Fault{
+		Code: terminateCode(CodeMarker),
+		Text: "MPA marker and length of an FPDU do not agree",
+	}
 	// ErrLength: a ULPDU that is too short for any header of DDP. There is no error code for that.
 	ErrLength = ddp.ErrShort
 	// ErrStalled: the peer stopped in the middle of an FPDU, or takes nothing.
@@ -67,8 +70,9 @@ type Conn struct {
 
 var _ ddp.LLP = (*Conn)(nil)
 
-// NewConn returns the stream of FPDUs on a connection on which the startup is complete: over TCP, or
-// over any other stream of bytes whose deadlines end what is under way with os.ErrDeadlineExceeded.
+// NewConn returns the stream of FPDUs on a connection on which the startup is complete: over TCP,
+// or over any other stream of bytes whose deadlines end what is under way with
+// os.ErrDeadlineExceeded.
 // A *net.TCPConn is read and written by system calls that do not block, where there are such.
 func NewConn(conn net.Conn, o Options) (*Conn, error) {
 	if err := conn.SetDeadline(time.Time{}); err != nil {
@@ -166,8 +170,8 @@ func (c *Conn) Close(orderly bool) {
 	c.conn.Close()
 }
 
-// closeWrite says that nothing more will come, and reports whether the peer is going to close. Told,
-// it will in any case.
+// closeWrite says that nothing more will come, and reports whether the peer is going to close. Told
+// by a Terminate message, it will in any case.
 func closeWrite(conn net.Conn, told bool) bool {
 	half, ok := conn.(interface{ CloseWrite() error })
 	if !ok {

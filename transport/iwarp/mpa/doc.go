@@ -5,6 +5,6 @@
 // come to a [Setup], by the rules of RFC 6581 where both sides know it (setup.go, enhanced*.go).
 //
 // The stream: [Conn] sends FPDUs in large batches, straight from where the payload is (batch.go,
-// writer.go), reads many at a time (reader.go), and implements ddp.LLP. Over what is not TCP it does
-// with Read and Write (socket_plain.go).
+// writer.go), reads many at a time (reader.go), and implements ddp.LLP. Over what is not TCP it
+// does with Read and Write (socket_plain.go).
 package mpa
