@@ -94,6 +94,15 @@ func (l *Lists) Len() int {
 	return n
 }
 
+// Segments returns how many segments there are in the lists.
+func (l *Lists) Segments() int {
+	n := len(l.Reads) + len(l.Reply)
+	for _, w := range l.Writes {
+		n += len(w)
+	}
+	return n
+}
+
 // Append appends the encoded lists to b (rdma_reads, rdma_writes and rdma_reply of
 // draft section 4.3).
 func (l *Lists) Append(b []byte) []byte {

@@ -24,6 +24,7 @@ type Limits struct {
 	MinChunk    int // smaller bulk data is not moved on its own
 	ChunkFrom   int // bulk data of a call and its results that long go by chunk even where all fits inline; 0: none does
 	SegmentSize int // largest segment
+	RegionSize  int // largest window, each of which has segments of its own; 0: no limit
 
 	NoReads       bool // the peer can make no RDMA Reads here: nothing goes by read chunk
 	NoReplyChunks bool // neither write chunks nor a reply chunk are offered
@@ -72,7 +73,7 @@ func planCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallP
 	reply, data, segs, apart := xdr.RoundUp(maxReply), 0, 0, false
 	for _, r := range results {
 		data += xdr.RoundUp(len(r))
-		segs += segments(len(r), lim.SegmentSize)
+		segs += lim.segments(len(r))
 		apart = apart || lim.apart(len(r))
 	}
 	if header+reply+data <= lim.InlineRecv && header+writeEntryLen*len(results)+segmentLen*segs+reply > lim.InlineRecv {
@@ -86,7 +87,7 @@ func planCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallP
 	}
 	if !lim.NoReplyChunks && header+reply+data > lim.InlineRecv {
 		p.ReplyChunk = true
-		segs = segments(maxReply, lim.SegmentSize)
+		segs = lim.segments(maxReply)
 		header += replyChunkLen + segmentLen*segs
 		n += segs
 	}
@@ -130,7 +131,7 @@ func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int, room uin
 		return header+readEntryLen*reads+rest <= lim.InlineSend && n+reads <= MaxSegments
 	}
 	away := func(reads, rest int) bool {
-		return uint64(rest) <= room && fits(reads, 0) || fits(reads+segments(rest, lim.SegmentSize), 0)
+		return uint64(rest) <= room && fits(reads, 0) || fits(reads+lim.segments(rest), 0)
 	}
 	whole, apart := len(m.Inline), false
 	for i := range m.Bulk {
@@ -154,7 +155,7 @@ func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int, room uin
 	reads, rest := 0, whole
 	for i := range m.Bulk {
 		if n := m.Bulk[i].Len; n >= from && (i >= len(without) || !without[i]) {
-			reads += segments(n, lim.SegmentSize)
+			reads += lim.segments(n)
 			rest -= xdr.RoundUp(n)
 		}
 	}
@@ -170,6 +171,15 @@ func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int, room uin
 		return NoReads, true, nil
 	}
 	return NoReads, true, ErrHeader
+}
+
+// segments returns how many segments n bytes of memory take that is not scattered.
+func (lim *Limits) segments(n int) int {
+	if lim.RegionSize == 0 || n <= lim.RegionSize {
+		return segments(n, lim.SegmentSize)
+	}
+	return n/lim.RegionSize*segments(lim.RegionSize, lim.SegmentSize) +
+		segments(n%lim.RegionSize, lim.SegmentSize)
 }
 
 // apart reports whether bulk data of n bytes goes by chunk in any case.

@@ -1,7 +1,6 @@
 package rpcrdma_test
 
 import (
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,17 +11,7 @@ import (
 // inBubble runs f where time passes when nothing else can happen, and only then.
 func inBubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	emptyPools()
 	synctest.Test(t, f)
-	emptyPools()
-}
-
-// emptyPools empties each sync.Pool, by the two collections that this takes. What lies there has
-// channels of where it was made: those of a bubble must not be used outside, and who waits for
-// others does so as if something could happen any time.
-func emptyPools() {
-	runtime.GC()
-	runtime.GC()
 }
 
 // rapidInBubble is inBubble for a check of rapid's.

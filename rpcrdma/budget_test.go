@@ -54,7 +54,10 @@ func newBudgetRig(server, conn int64, conns int) *budgetRig {
 	p := newPool(domain)
 	for range conns {
 		ep := newFakeEndpoint(1024, domain)
-		c := newConn(ep, cfg, p, r.budget, nil)
+		c, err := newConn(ep, cfg, p, r.budget, nil)
+		if err != nil {
+			panic(err)
+		}
 		c.Serve(r.srv)
 		r.eps, r.conns = append(r.eps, ep), append(r.conns, c)
 	}

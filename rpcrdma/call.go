@@ -3,7 +3,6 @@ package rpcrdma
 import (
 	"encoding/binary"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
@@ -30,6 +29,8 @@ type call struct {
 	// abandoned is set, under Conn.mu, by a caller who returns without a reply: the memory
 	// is then given back by whoever takes the call off the table.
 	abandoned bool
+	late      bool             // the reply came to a call that had been abandoned
+	ended     []transport.STag // windows that the peer has ended; guarded by Conn.mu while the call is in the table
 
 	settings *Settings // at the time of the plan
 	planned  int       // length of the message at that time
@@ -43,6 +44,7 @@ type call struct {
 	segs     []chunks.Segment
 	pieces   [][]byte
 	without  []bool
+	copies   bool // scattered memory would take too many windows: what the peer reads is copied
 
 	buf      transport.Slice // of the Send
 	send     transport.WorkRequest
@@ -76,6 +78,7 @@ type window struct {
 	n       int
 	region  int // the first of its regions in call.regions
 	regions int
+	access  transport.Access
 	owned   transport.Slice // memory of the pool; otherwise the slices are the user's, imported
 	result  []byte          // where owned is copied to when the reply is here
 }
@@ -83,7 +86,7 @@ type window struct {
 // noWindow is the index of a window that is not there.
 const noWindow = -1
 
-var callPool = sync.Pool{New: func() any {
+func newCall() *call {
 	k := &call{done: make(chan error, 1)}
 	k.send.Op = transport.OpSend
 	k.send.Flags = transport.Signaled
@@ -96,15 +99,19 @@ var callPool = sync.Pool{New: func() any {
 	k.ack.Local = k.doneList[:]
 	k.doneArgs[0] = &k.ack
 	return k
-}}
+}
 
 // getCall returns a call that its caller holds.
 func getCall(c *Conn, x *oncrpc.Exchange) *call {
-	k := callPool.Get().(*call)
+	k, _ := c.pool.calls.Get().(*call)
+	if k == nil {
+		k = newCall()
+	}
 	k.c, k.x = c, x
 	k.refs.Store(1)
 	k.turn.Store(false)
-	k.abandoned, k.owes, k.fetching, k.long = false, false, false, false
+	k.abandoned, k.late, k.owes, k.fetching, k.long = false, false, false, false, false
+	k.copies = false
 	k.reply = noWindow
 	k.info = CallInfo{}
 	k.describe()
@@ -132,23 +139,24 @@ func (k *call) unref() {
 	if k.owes || len(k.loads) > 0 {
 		k.forgetReads()
 	}
+	pool := k.c.pool
 	k.c, k.x, k.recv, k.message, k.result = nil, nil, nil, message{}, nil
-	callPool.Put(k)
+	pool.calls.Put(k)
 }
 
 // forgetLayout gives back the memory that the call was laid out in.
 func (k *call) forgetLayout() {
 	p := k.c.pool
-	p.put(k.buf)
+	p.put(k.buf, 0)
 	if len(k.windows)+len(k.slices)+len(k.results)+len(k.written) > 0 { // a call that is inline both ways has none
 		for i := range k.windows {
-			p.put(k.windows[i].owned)
+			p.put(k.windows[i].owned, k.windows[i].access)
 		}
 		clear(k.windows)
 		clear(k.slices)
 		clear(k.written)
 		k.windows, k.slices, k.written, k.results = k.windows[:0], k.slices[:0], k.written[:0], k.results[:0]
-		k.regions = k.regions[:0]
+		k.regions, k.ended = k.regions[:0], k.ended[:0]
 	}
 	clear(k.pieces)
 	k.pieces = k.pieces[:0]
@@ -159,9 +167,9 @@ func (k *call) forgetLayout() {
 
 // forgetReads gives back the memory of a reply that was read.
 func (k *call) forgetReads() {
-	k.c.pool.put(k.doneBuf)
+	k.c.pool.put(k.doneBuf, 0)
 	for _, s := range k.loads {
-		k.c.pool.put(s)
+		k.c.pool.put(s, transport.LocalWrite)
 	}
 	clear(k.loads)
 	clear(k.reads)
@@ -183,11 +191,11 @@ func (s *callSent) Complete(*transport.WorkRequest, error) {
 }
 
 // expose opens a window over n bytes in data. Memory that cannot be imported is copied
-// through the pool.
+// through the pool, and so is scattered memory that would take too many Regions.
 func (k *call) expose(data [][]byte, n int, access transport.Access) (*window, error) {
 	c := k.c
-	w := window{first: len(k.slices)}
-	if c.importer != nil {
+	w := window{first: len(k.slices), access: access}
+	if c.importer != nil && (!k.copies || len(data) == 1) {
 		for _, p := range data {
 			if len(p) == 0 {
 				continue
@@ -201,7 +209,7 @@ func (k *call) expose(data [][]byte, n int, access transport.Access) (*window, e
 			w.n++
 		}
 	} else {
-		s, err := c.pool.get(n)
+		s, err := c.pool.get(n, access)
 		if err != nil {
 			return nil, err
 		}
@@ -217,27 +225,27 @@ func (k *call) expose(data [][]byte, n int, access transport.Access) (*window, e
 		k.slices = append(k.slices, s)
 		w.n = 1
 	}
-	return k.open(w, access)
+	return k.open(w)
 }
 
 // exposeOwn opens a window over n bytes of the pool's.
 func (k *call) exposeOwn(n int, access transport.Access) (*window, error) {
-	s, err := k.c.pool.get(n)
+	s, err := k.c.pool.get(n, access)
 	if err != nil {
 		return nil, err
 	}
-	w := window{first: len(k.slices), n: 1, owned: s}
+	w := window{first: len(k.slices), n: 1, access: access, owned: s}
 	k.slices = append(k.slices, s)
-	return k.open(w, access)
+	return k.open(w)
 }
 
-func (k *call) open(w window, access transport.Access) (*window, error) {
+func (k *call) open(w window) (*window, error) {
 	var err error
 	w.region = len(k.regions)
-	k.regions, err = k.c.ep.Expose(k.regions, k.slices[w.first:w.first+w.n], access|k.c.invalid)
+	k.regions, err = k.c.ep.Expose(k.regions, k.slices[w.first:w.first+w.n], w.access|k.c.invalid)
 	if err != nil {
 		k.release(&w)
-		k.c.pool.put(w.owned)
+		k.c.pool.put(w.owned, w.access)
 		return nil, err
 	}
 	w.regions = len(k.regions) - w.region
@@ -327,7 +335,7 @@ func (k *call) layout() (err error) {
 		}
 	}
 	n += h.Len() + k.info.Padding
-	if k.buf, err = c.pool.get(n); err != nil {
+	if k.buf, err = c.pool.get(n, 0); err != nil {
 		return err
 	}
 	b := h.Append(k.buf.Bytes[:0])
@@ -339,7 +347,8 @@ func (k *call) layout() (err error) {
 			b = append(b, p...)
 		}
 	}
-	if len(b) > k.settings.MaxSend { // the plan says otherwise
+	// The plan takes it that memory is not scattered, or can be exposed as if it were not.
+	if len(b) > k.settings.MaxSend || h.Segments() > chunks.MaxSegments {
 		return fmt.Errorf("%w: %d bytes", chunks.ErrHeader, len(b))
 	}
 	k.sendList[0] = k.buf.Sub(0, len(b))

@@ -7,42 +7,64 @@ import (
 
 // chain is work requests that are posted together, and their scatter lists.
 type chain struct {
+	info  *transport.Info // the limits of the connection
 	wrs   []transport.WorkRequest
 	list  []*transport.WorkRequest
 	local []transport.Slice
 }
 
-// begins empties the chain and makes room for n requests, which do not move then.
-func (ch *chain) begins(n int) {
-	ch.local, ch.list = ch.local[:0], ch.list[:0]
+// begins empties the chain and makes room for n requests. There may be more.
+func (ch *chain) begins(n int, info *transport.Info) {
+	ch.info, ch.local, ch.list = info, ch.local[:0], ch.list[:0]
 	if cap(ch.wrs) < n {
 		ch.wrs = make([]transport.WorkRequest, 0, n)
 	}
 	ch.wrs = ch.wrs[:0]
 }
 
-// add adds a Read or Write of a segment, n bytes of it, with the memory at cur.
-func (ch *chain) add(op transport.Op, s *chunks.Segment, n int, cur *cursor, done transport.Completer) *transport.WorkRequest {
-	first := len(ch.local)
-	for n > 0 {
-		l := cur.list[0]
-		m := min(n, l.Len()-cur.off)
-		if m > 0 {
-			ch.local = append(ch.local, l.Sub(cur.off, m))
-		}
-		cur.off += m
-		n -= m
-		if cur.off == l.Len() {
-			cur.list, cur.off = cur.list[1:], 0
-		}
+// add adds Reads or Writes of a segment, n bytes of it, with the memory at cur: one, or
+// as many as the limits of the connection make of it. Each has the Context that is given.
+func (ch *chain) add(op transport.Op, s *chunks.Segment, n int, cur *cursor,
+	done transport.Completer, context any) {
+	elements := ch.info.MaxSendSGE
+	if op == transport.OpRead {
+		elements = ch.info.MaxReadSGE
 	}
+	for off := s.Offset; n > 0; {
+		first, most := len(ch.local), n
+		if ch.info.MaxMessage > 0 {
+			most = min(n, ch.info.MaxMessage)
+		}
+		left := most
+		for left > 0 && (elements == 0 || len(ch.local)-first < elements) {
+			l := cur.list[0]
+			m := min(left, l.Len()-cur.off)
+			if m > 0 {
+				ch.local = append(ch.local, l.Sub(cur.off, m))
+			}
+			cur.off += m
+			left -= m
+			if cur.off == l.Len() {
+				cur.list, cur.off = cur.list[1:], 0
+			}
+		}
+		ch.wrs = append(ch.wrs, transport.WorkRequest{
+			Op:      op,
+			Remote:  transport.Remote{STag: transport.STag(s.Handle), Offset: off},
+			Local:   ch.local[first:len(ch.local):len(ch.local)],
+			Done:    done,
+			Context: context,
+		})
+		off += uint64(most - left)
+		n -= most - left
+	}
+}
+
+// addInvalidate adds the local invalidation of a tag.
+func (ch *chain) addInvalidate(tag transport.STag, done transport.Completer) {
 	ch.wrs = append(ch.wrs, transport.WorkRequest{
-		Op:     op,
-		Remote: transport.Remote{STag: transport.STag(s.Handle), Offset: s.Offset},
-		Local:  ch.local[first:len(ch.local):len(ch.local)],
-		Done:   done,
+		Op: transport.OpInvalidate, Invalidate: tag, Done: done, Context: notLast,
 	})
-	return &ch.wrs[len(ch.wrs)-1]
 }
 
 // addReads adds RDMA Reads of the first n bytes of segments into dst.
@@ -55,11 +77,11 @@ func (ch *chain) addReads(segments []chunks.ReadSegment, n int, dst []transport.
 			continue
 		}
 		n -= m
-		ch.add(transport.OpRead, s, m, &cur, done).Context = notLast
+		ch.add(transport.OpRead, s, m, &cur, done, notLast)
 	}
 }
 
-// notLast is the Context of Reads behind which others follow.
+// notLast is the Context of requests behind which others of their kind follow.
 var notLast any = "not last"
 
 // all returns the requests in the form in which they are posted.

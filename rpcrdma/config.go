@@ -2,11 +2,14 @@ package rpcrdma
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"math/bits"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
+	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // Config configures connections, of clients and servers alike. The zero value is usable; what is out of range
@@ -43,6 +46,10 @@ type Config struct {
 	// the size of a receive each; 0 means 256 MiB, or twice what one connection may take if that is more. Connections that are idle use none of it, and less is
 	// granted as it becomes short.
 	ReceiveMemory int64
+	// Refused, if set, counts the connections that Serve has closed at once because there was
+	// no room in ReceiveMemory for the receives that each must have (ErrReceiveMemory). That
+	// happens only over providers that cannot hold messages back (transport.Info.CanHold).
+	Refused *atomic.Uint64
 	// CancelGrace is how long a cancelled call waits for its reply before the
 	// connection is closed, with a provider that cannot abandon memory; 0 means 5 s.
 	CancelGrace time.Duration
@@ -138,6 +145,18 @@ func (c *Config) private() []byte {
 	}
 	p := private{Invalidate: !c.NoRemoteInvalidate, Send: c.InlineSend, Recv: c.InlineRecv}
 	return p.append(nil)
+}
+
+// check fails with ErrLimits where the connection cannot carry what is configured. The peer
+// goes by what it has been told: to lower it now would have replies not fit.
+func (c *Config) check(info *transport.Info) error {
+	switch {
+	case info.MaxMessage > 0 && info.MaxMessage < c.InlineSend:
+		return fmt.Errorf("%w: messages of %d bytes, Config.InlineSend is %d", ErrLimits, info.MaxMessage, c.InlineSend)
+	case info.MaxRecvSGE == 1 && c.Align > 0:
+		return fmt.Errorf("%w: receives of one buffer, Config.Align needs two", ErrLimits)
+	}
+	return nil
 }
 
 // Observer is told how calls travelled.

@@ -52,7 +52,8 @@ type Conn struct {
 	server   oncrpc.Dispatcher // or noServer
 	leave    func()            // takes the connection back from server
 	stalls   stalls
-	late     int // replies whose DONE did not come in time
+	late     int      // replies whose DONE did not come in time
+	atEnd    []func() // what is to be done when the endpoint has ended
 	supply   supply
 	recvSize int // bytes that the receives to post must hold
 	receives *receiveList
@@ -66,8 +67,9 @@ var (
 )
 
 // newConn makes a connection of an endpoint that is not started. A server, if given, serves it
-// from the first message.
-func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *receiveBudget) *Conn {
+// from the first message. It fails with ErrLimits or ErrReceiveMemory; then the endpoint is
+// the caller's.
+func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *receiveBudget) (*Conn, error) {
 	c := &Conn{
 		ep:      ep,
 		info:    ep.Info(),
@@ -80,6 +82,9 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *re
 		doubts:  make(map[uint32]int),
 	}
 	c.xid.Store(rand.Uint32())
+	if err := cfg.check(&c.info); err != nil {
+		return nil, err
+	}
 	c.rules = dialects[cfg.Dialect]
 	// Replies and calls share the receive queue, in equal parts, and so do DONEs.
 	n := c.info.RecvDepth / 2
@@ -94,13 +99,8 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *re
 	}
 	c.recvSize = cfg.receiveSize()
 	c.receives = p.list(receiveKind{c.recvSize, cfg.Align})
-	c.supply.budget, c.supply.free = receives, freeReceives
-	if c.rules.replyReads {
-		c.supply.free = freeReceivesRead
-	}
-	if shared, ok := transport.As[transport.SharedReceiver](ep); ok {
-		c.supply.shared, c.supply.wait.resume = shared, shared.ResumeRecv
-		shared.ShareRecv((*receiveSource)(c))
+	if err := c.openSupply(receives); err != nil {
+		return nil, err
 	}
 	c.settings.Store(c.initial())
 	if !cfg.NoRemoteInvalidate && !cfg.NoPrivateData {
@@ -113,7 +113,7 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *re
 	c.window = credits.NewWindow(c.cfg.Credits)
 	c.granter = credits.NewGranter(c.cfg.Credits)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	return c
+	return c, nil
 }
 
 // run begins the connection and returns when it has ended.
@@ -124,7 +124,7 @@ func (c *Conn) run() {
 	if err != nil {
 		c.fail(err)
 	}
-	c.ep.Start(c)
+	c.ep.Start((*receiver)(c))
 	c.watch()
 }
 
@@ -214,6 +214,8 @@ func (c *Conn) watch() {
 	c.pending = nil
 	c.endSupply()
 	owed := c.takeOwed()
+	atEnd := c.atEnd
+	c.atEnd = nil
 	if t := c.stalls.timer; t != nil {
 		t.Stop()
 	}
@@ -223,6 +225,9 @@ func (c *Conn) watch() {
 	c.window.Close(err)
 	c.queue.close()
 	c.closeGate()
+	for _, f := range atEnd {
+		f()
+	}
 	for _, k := range pending {
 		k.deliver(err)
 	}

@@ -18,7 +18,7 @@
 //
 // # Receives
 //
-// Where the provider can ([transport.SharedReceiver]), receives are promised: they take memory from the pool of all connections when a message comes, and
+// Where the provider can ([transport.SharedReceiver], and CanHold of [transport.Info]), receives are promised: they take memory from the pool of all connections when a message comes, and
 // give it back when the call that came with it has ended: its reply has left, and in the Draft has been read. So an idle connection holds no memory for messages, though its peer may send as many as it was
 // granted. [Config.ReceiveMemory] bounds what the connections of one Serve have of it, beyond two receives for each, in the Draft three:
 //
@@ -44,7 +44,37 @@
 // reserved, up to [Config.Credits] receives each: let ReceiveMemory be enough for as many of them as there may be, or let them wait for a limited time. So do calls of this
 // side that the peer never answers.
 //
-// A provider without that ability is given memory for each receive when it is posted. It counts all the time then, and grants go down in the same way.
+// # Receives that cannot wait
+//
+// A provider without that ability, or one that cannot hold a connection back, such as RoCE or
+// SCTP, is given memory for each receive when it is posted. So nothing is granted that has no
+// memory already. An idle connection holds what it was granted last: that counts in
+// ReceiveMemory all the time, and so do the two receives, or three, that each connection must
+// have. Grants go down in the same way as memory becomes short, by one with each reply, until
+// a connection has no more than is free, or those few.
+//
+// A connection for whose few receives there is no room is closed as soon as it has been
+// accepted ([ErrReceiveMemory]), which is logged, and counted in [Config.Refused]. It does not
+// wait: an idle connection gives nothing back, so nothing would say for how long. More than
+// ReceiveMemory is taken only for the replies to calls of this side, one receive each, for
+// RDMA_DONEs that are owed to one pinned reply of a connection, and by a first connection
+// that does not fit.
+//
+// This cannot deadlock either. No message waits for memory, so no connection is held up, and
+// no one waits for a receive of another. The rest of the argument stays as it is.
+//
+// # Windows
+//
+// A window over memory of a call ends in [Conn.RoundTrip], which may block. All others end by a
+// work request (local invalidation): those of a call that was given up, when its reply comes,
+// and those of a reply that the client has read. What is behind them is given back when that
+// request completes, or when the endpoint has ended. It stands behind what is queued to the
+// peer, which therefore must take that within [Config.PeerTimeout], as with any reply.
+//
+// Memory that is scattered takes a window for each piece on some providers. Where these would
+// be more than the header holds, or the provider has, it is copied into one run. A call that
+// finds no window even so fails with an error that wraps [transport.ErrNoMemory]; the
+// connection and other calls stay.
 //
 // # Cancellation
 //
@@ -81,7 +111,7 @@
 // Each RDMA_DONE that may still come has a receive posted for it, also when its time has run out. So there are no more of them than credits: replies
 // wait for the DONEs of others then, too, and a client that owes as many for good loses its connection.
 //
-// This cannot deadlock. A withheld reply waits for RDMA_DONEs of its own connection alone. Each of these comes, because its
+// This cannot deadlock. A withheld reply waits for RDMA_DONEs of its own connection alone, and for the windows of their replies to end. Each of these comes, because its
 // receive was posted before the reply left and the client needs no further credit to send it, and it is not held up, as a connection with a reply pinned is not idle;
 // or its time runs out; or the connection ends. And when nothing of a connection is pinned any more its next reply is sent whatever memory is free. An RDMA_DONE
 // that comes when its time has run out may be held up as any message: nothing waits for it but replies to further calls, which come behind it. A client that was granted nothing has the call under way whose

@@ -62,4 +62,10 @@ var (
 	// ErrExceeded: the peer has sent more than it was granted credits for (draft section 3.3), calls or replies that nobody
 	// asked for, which ends the connection.
 	ErrExceeded = errors.New("peer exceeds the credits granted to it")
+	// ErrLimits: the provider cannot carry what is configured: its messages are shorter than
+	// Config.InlineSend, or its receives have one buffer where Config.Align needs two.
+	ErrLimits = errors.New("beyond the limits of the provider")
+	// ErrReceiveMemory: a connection was refused as Config.ReceiveMemory has no room for the
+	// receives that each must have.
+	ErrReceiveMemory = errors.New("no memory for the receives of another connection")
 )

@@ -13,11 +13,11 @@ func (in *incoming) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
 	id = in.chunk(id)
 	c := in.c
 	if c.importer == nil {
-		s, err := c.pool.get(n)
+		s, err := c.pool.get(n, transport.LocalWrite)
 		if err != nil {
 			return in.opError(err)
 		}
-		defer c.pool.put(s)
+		defer c.pool.put(s, transport.LocalWrite)
 		in.imports = append(in.imports[:0], s)
 		if err := in.fetch(ctx, id, n); err != nil {
 			return err
@@ -45,7 +45,7 @@ func (in *incoming) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
 // Load reads a chunk of the call into memory of the pool: xdr.Source.
 func (in *incoming) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr.Releaser, error) {
 	id = in.chunk(id)
-	s, err := in.c.pool.get(n)
+	s, err := in.c.pool.get(n, transport.LocalWrite)
 	if err != nil {
 		return nil, nil, in.opError(err)
 	}
@@ -53,7 +53,7 @@ func (in *incoming) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr
 	err = in.fetch(ctx, id, n)
 	in.imports = in.imports[:0]
 	if err != nil {
-		in.c.pool.put(s)
+		in.c.pool.put(s, transport.LocalWrite)
 		return nil, nil, err
 	}
 	if take {
@@ -86,7 +86,7 @@ type taken struct {
 
 // Release gives it back.
 func (t *taken) Release() {
-	t.p.put(t.s)
+	t.p.put(t.s, transport.LocalWrite)
 	t.s = transport.Slice{}
 }
 
@@ -160,7 +160,7 @@ func (in *incoming) fetchDone(wr *transport.WorkRequest, err error) (last bool, 
 func (in *incoming) read(segments []chunks.ReadSegment, n int, dst []transport.Slice, done transport.Completer) error {
 	c := in.c
 	in.readErr = nil
-	in.chain.begins(len(segments))
+	in.chain.begins(len(segments), &c.info)
 	in.chain.addReads(segments, n, dst, done)
 	c.mu.Lock()
 	c.awaitPeer(in)

@@ -286,7 +286,7 @@ func (r *rig) dial(cfg rpcrdma.Config) *rpcrdma.Conn {
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
-	c, err := rpcrdma.Dial(context.Background(), r.fabric.Dialer(loopback.Config{}), rigAddr, cfg)
+	c, err := rpcrdma.Dial(context.Background(), transporttest.WrapDialer(r.fabric.Dialer(loopback.Config{}), guardAny), rigAddr, cfg)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -31,6 +30,7 @@ type incoming struct {
 	pieces  [][]byte
 	without []bool
 	bounces []transport.Slice // memory of the pool that holds results
+	exposed []transport.Slice // the same, that the peer reads
 	regions []transport.Region
 	reading []bool // by item of bulk data
 	chain   chain
@@ -61,32 +61,40 @@ type serving struct {
 	sendList [1]transport.Slice
 
 	// Of a reply with a read list.
+	copies bool  // scattered memory would take too many windows: what the peer reads is copied
 	pinned int64 // bytes that the peer is to read, counted in the budget
 	owes   bool  // the peer owes an RDMA_DONE; guarded by Conn.mu, as what follows
 	sent   bool  // the Send is complete
 	acked  bool  // the DONE has come
 }
 
-var incomingPool = sync.Pool{New: func() any { return &incoming{fetched: make(chan error, 1)} }}
-
 func getIncoming(c *Conn, s oncrpc.Dispatcher) *incoming {
-	in := incomingPool.Get().(*incoming)
+	in, _ := c.pool.incomings.Get().(*incoming)
+	if in == nil {
+		in = &incoming{fetched: make(chan error, 1)}
+	}
 	in.c, in.server = c, s
 	return in
 }
 
 // finish ends the call: its reply has left, or never will.
 func (in *incoming) finish() {
-	c := in.c
 	if len(in.regions) > 0 {
-		c.ep.Revoke(in.regions...)
+		in.endWindows()
+		return
 	}
+	in.giveBack()
+}
+
+// giveBack gives back what the call has. Its windows have ended.
+func (in *incoming) giveBack() {
+	c := in.c
 	in.reply.Release()
 	in.releaseImports()
-	if len(in.reads)+len(in.loads)+len(in.bounces) > 0 { // most calls have none
+	if len(in.reads)+len(in.loads)+len(in.bounces)+len(in.exposed) > 0 { // most calls have none
 		in.letGo()
 	}
-	c.pool.put(in.buf)
+	c.pool.put(in.buf, 0)
 	c.mu.Lock()
 	c.gotPeer(in)
 	if in.recv != nil {
@@ -99,23 +107,28 @@ func (in *incoming) finish() {
 	in.pieces, in.regions, in.chain = in.pieces[:0], in.regions[:0], in.chain.cleared()
 	in.serving = serving{}
 	in.turn++
-	incomingPool.Put(in)
+	c.pool.incomings.Put(in)
 	c.budget.release(c, reserved, pinned)
 }
 
 // letGo gives back the memory that arguments and results were in.
 func (in *incoming) letGo() {
 	for _, s := range in.loads {
-		in.c.pool.put(s)
+		in.c.pool.put(s, transport.LocalWrite)
 	}
 	for _, s := range in.bounces {
-		in.c.pool.put(s)
+		in.c.pool.put(s, 0)
+	}
+	for _, s := range in.exposed {
+		in.c.pool.put(s, transport.RemoteRead)
 	}
 	clear(in.reads)
 	clear(in.args)
 	clear(in.loads)
 	clear(in.bounces)
-	in.reads, in.args, in.loads, in.bounces = in.reads[:0], in.args[:0], in.loads[:0], in.bounces[:0]
+	clear(in.exposed)
+	in.reads, in.args, in.loads = in.reads[:0], in.args[:0], in.loads[:0]
+	in.bounces, in.exposed = in.bounces[:0], in.exposed[:0]
 }
 
 // check checks the chunk lists of the call, and computes the memory that it needs.
@@ -165,7 +178,7 @@ func (in *incoming) start() {
 		return
 	}
 	n := in.reads[0].Len
-	s, err := in.c.pool.get(n)
+	s, err := in.c.pool.get(n, transport.LocalWrite)
 	if err != nil && in.doubtful {
 		in.isReply()
 		return

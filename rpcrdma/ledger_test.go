@@ -37,7 +37,7 @@ func (ls *ledgers) wrap(ep transport.Endpoint) transport.Endpoint {
 	if !ok {
 		return ep
 	}
-	l := &ledger{Full: full}
+	l := &ledger{Full: guard(full)}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if ls.all == nil {
@@ -100,16 +100,21 @@ func (l *ledger) PostPolled(wrs ...*transport.WorkRequest) error {
 }
 
 func (l *ledger) sending(wrs []*transport.WorkRequest, post func(...*transport.WorkRequest) error) error {
-	sends := 0
+	sends, ends := 0, 0
 	for _, wr := range wrs {
-		if wr.Op == transport.OpSend {
+		switch wr.Op {
+		case transport.OpSend:
 			sends++
+		case transport.OpInvalidate:
+			ends++
 		}
 	}
 	l.sent(sends) // ahead of what follows it
 	err := post(wrs...)
 	if err != nil {
 		l.sent(-sends)
+	} else {
+		l.opened(-ends)
 	}
 	return err
 }

@@ -9,14 +9,19 @@ import (
 )
 
 // pool keeps registered memory for the connections that share a domain, in classes of
-// powers of two. What lies unused beyond poolKeep bytes goes back to the domain.
+// powers of two, and by what it is for. What lies unused beyond poolKeep bytes goes back to the domain.
+//
+// What calls of either side consist of is kept here as well, and not for the whole process: it has
+// channels, and those of a synctest bubble are of no use outside.
 type pool struct {
-	domain transport.Domain
+	domain    transport.Domain
+	calls     sync.Pool // of *call
+	incomings sync.Pool // of *incoming
 
 	mu       sync.Mutex // guards what follows
 	limit    int        // bytes to keep; 0 once closed
 	kept     int
-	classes  [maxClass + 1][]transport.Slice
+	classes  [accesses][maxClass + 1][]transport.Slice
 	receives map[receiveKind]*receiveList
 }
 
@@ -25,9 +30,8 @@ const (
 	maxClass = 30 // 1 GiB
 	poolKeep = 32 << 20
 
-	// poolAccess is what memory of the pool is for: the peer reads it and writes it, and
-	// this end's Reads and the peer's messages come there.
-	poolAccess = transport.RemoteRead | transport.RemoteWrite | transport.LocalWrite
+	// accesses is how many values there are of transport.Access that memory can be for.
+	accesses = transport.LocalWrite << 1
 )
 
 func newPool(d transport.Domain) *pool {
@@ -37,23 +41,24 @@ func newPool(d transport.Domain) *pool {
 // class returns the logarithm of the smallest class that holds n bytes.
 func class(n int) int { return max(minClass, bits.Len(uint(max(n, 1)-1))) }
 
-// get returns n bytes, with the capacity of their class.
-func (p *pool) get(n int) (transport.Slice, error) {
+// get returns n bytes for access, with the capacity of their class.
+func (p *pool) get(n int, access transport.Access) (transport.Slice, error) {
 	c := class(n)
 	if c > maxClass {
 		return transport.Slice{}, transport.ErrNoMemory
 	}
 	p.mu.Lock()
-	if l := len(p.classes[c]); l > 0 {
-		s := p.classes[c][l-1]
-		p.classes[c] = p.classes[c][:l-1]
+	free := &p.classes[access][c]
+	if l := len(*free); l > 0 {
+		s := (*free)[l-1]
+		*free = (*free)[:l-1]
 		p.kept -= 1 << c
 		p.mu.Unlock()
 		s.Bytes = s.Bytes[:n]
 		return s, nil
 	}
 	p.mu.Unlock()
-	s, err := p.domain.Alloc(1<<c, poolAccess)
+	s, err := p.domain.Alloc(1<<c, access)
 	if err != nil {
 		return s, err
 	}
@@ -62,8 +67,8 @@ func (p *pool) get(n int) (transport.Slice, error) {
 	return s, nil
 }
 
-// put takes back what get returned.
-func (p *pool) put(s transport.Slice) {
+// put takes back what get returned for access.
+func (p *pool) put(s transport.Slice, access transport.Access) {
 	if s.Bytes == nil {
 		return
 	}
@@ -73,7 +78,8 @@ func (p *pool) put(s transport.Slice) {
 	p.mu.Lock()
 	if p.kept+len(s.Bytes) <= p.limit {
 		p.kept += len(s.Bytes)
-		p.classes[c] = append(p.classes[c], s)
+		free := &p.classes[access][c]
+		*free = append(*free, s)
 		p.mu.Unlock()
 		return
 	}
@@ -86,11 +92,13 @@ func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.limit = 0
-	for c := range p.classes {
-		for _, s := range p.classes[c] {
-			p.domain.Free(s)
+	for a := range p.classes {
+		for c, free := range p.classes[a] {
+			for _, s := range free {
+				p.domain.Free(s)
+			}
+			p.classes[a][c] = nil
 		}
-		p.classes[c] = nil
 	}
 	for _, l := range p.receives {
 		for _, r := range l.free {

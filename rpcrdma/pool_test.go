@@ -30,16 +30,16 @@ func TestPoolClasses(t *testing.T) {
 		{0, 1024}, {1, 1024}, {1023, 1024}, {1024, 1024}, {1025, 2048}, {4096, 4096}, {4097, 8192},
 		{100_000, 1 << 17}, {1 << 20, 1 << 20}, {1<<20 + 1, 1 << 21},
 	} {
-		s, err := p.get(tt.n)
+		s, err := p.get(tt.n, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(s.Bytes) != tt.n || cap(s.Bytes) != tt.class {
 			t.Errorf("get(%d): length %d, capacity %d, want capacity %d", tt.n, len(s.Bytes), cap(s.Bytes), tt.class)
 		}
-		p.put(s)
+		p.put(s, 0)
 	}
-	if _, err := p.get(1<<maxClass + 1); !errors.Is(err, transport.ErrNoMemory) {
+	if _, err := p.get(1<<maxClass+1, 0); !errors.Is(err, transport.ErrNoMemory) {
 		t.Errorf("over the largest class: error %v, want ErrNoMemory", err)
 	}
 	p.close()
@@ -49,20 +49,20 @@ func TestPoolClasses(t *testing.T) {
 func TestPoolReuse(t *testing.T) {
 	d := new(loopback.Domain)
 	p := newPool(d)
-	first, _ := p.get(5000)
-	p.put(first)
-	again, _ := p.get(8000) // of the same class
+	first, _ := p.get(5000, 0)
+	p.put(first, 0)
+	again, _ := p.get(8000, 0) // of the same class
 	if unsafe.SliceData(again.Bytes) != unsafe.SliceData(first.Bytes) || len(again.Bytes) != 8000 {
 		t.Error("memory given back is not used again")
 	}
-	other, _ := p.get(8000)
+	other, _ := p.get(8000, 0)
 	if unsafe.SliceData(other.Bytes) == unsafe.SliceData(again.Bytes) {
 		t.Error("memory in use is given out twice")
 	}
 	again.Bytes = again.Bytes[:10] // whatever length it has now
-	p.put(again)
-	p.put(other)
-	p.put(transport.Slice{}) // what there is none of
+	p.put(again, 0)
+	p.put(other, 0)
+	p.put(transport.Slice{}, 0) // what there is none of
 	allocated(t, d, 2, 2*8192)
 	p.close()
 	allocated(t, d, 0, 0)
@@ -73,14 +73,14 @@ func TestPoolKeeps(t *testing.T) {
 	p := newPool(d)
 	var all []transport.Slice
 	for range 2*poolKeep>>20 + 1 {
-		s, err := p.get(1 << 20)
+		s, err := p.get(1<<20, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, s)
 	}
 	for _, s := range all {
-		p.put(s)
+		p.put(s, 0)
 	}
 	allocated(t, d, poolKeep>>20, poolKeep)
 	r, err := p.getReceive(p.list(testReceive))
@@ -89,10 +89,10 @@ func TestPoolKeeps(t *testing.T) {
 	}
 	p.putReceive(r) // for which there is no room now
 	allocated(t, d, poolKeep>>20, poolKeep)
-	s, _ := p.get(1 << 20) // there is, when something is taken
+	s, _ := p.get(1<<20, 0) // there is, when something is taken
 	p.putReceive(mustReceive(t, p))
 	allocated(t, d, poolKeep>>20+1, poolKeep+4096)
-	p.put(s)
+	p.put(s, 0)
 	allocated(t, d, poolKeep>>20, poolKeep-1<<20+4096)
 	p.close()
 	allocated(t, d, 0, 0)
@@ -143,11 +143,11 @@ func TestPoolReceives(t *testing.T) {
 func TestPoolClosed(t *testing.T) {
 	d := new(loopback.Domain)
 	p := newPool(d)
-	s, _ := p.get(100)
+	s, _ := p.get(100, 0)
 	r := mustReceive(t, p)
 	p.close()
 	allocated(t, d, 2, 1024+4096)
-	p.put(s)
+	p.put(s, 0)
 	p.putReceive(r)
 	allocated(t, d, 0, 0)
 	p.close()
@@ -162,7 +162,7 @@ func (f domainFunc) Free(transport.Slice)                                     {}
 func TestPoolNoMemory(t *testing.T) {
 	full := fmt.Errorf("domain: %w", transport.ErrNoMemory)
 	p := newPool(domainFunc(func(int) (transport.Slice, error) { return transport.Slice{}, full }))
-	if _, err := p.get(100); err != full {
+	if _, err := p.get(100, 0); err != full {
 		t.Errorf("error %v, want %v", err, full)
 	}
 	if r, err := p.getReceive(p.list(testReceive)); err != full || r != nil {
@@ -178,12 +178,12 @@ func TestPoolNeighbours(t *testing.T) {
 		slab = slab[n:]
 		return s, nil
 	}))
-	s, _ := p.get(1500)
+	s, _ := p.get(1500, 0)
 	if cap(s.Bytes) != 2048 {
 		t.Errorf("capacity %d, want 2048", cap(s.Bytes))
 	}
-	p.put(s)
-	s, _ = p.get(2000)
+	p.put(s, 0)
+	s, _ = p.get(2000, 0)
 	if len(s.Bytes) != 2000 || cap(s.Bytes) != 2048 || s.Key != 7 {
 		t.Errorf("length %d, capacity %d, key %d", len(s.Bytes), cap(s.Bytes), s.Key)
 	}
@@ -209,10 +209,10 @@ func TestPoolConcurrent(t *testing.T) {
 							t.Error("memory in use was given out twice")
 						}
 					}
-					p.put(s)
+					p.put(s, 0)
 					continue
 				}
-				s, err := p.get(1 + r.IntN(64<<10))
+				s, err := p.get(1+r.IntN(64<<10), 0)
 				if err != nil {
 					t.Error(err)
 					return
@@ -224,7 +224,7 @@ func TestPoolConcurrent(t *testing.T) {
 				p.putReceive(mustReceive(t, p))
 			}
 			for _, s := range held {
-				p.put(s)
+				p.put(s, 0)
 			}
 		})
 	}
@@ -245,7 +245,7 @@ func TestPoolSet(t *testing.T) {
 	for range 4 {
 		p := s.join(d)
 		for range poolKeep >> 20 {
-			b, err := p.get(1 << 20)
+			b, err := p.get(1<<20, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,7 +254,7 @@ func TestPoolSet(t *testing.T) {
 		pools = append(pools, p)
 	}
 	for i, b := range slices[1:] {
-		pools[i%len(pools)].put(b)
+		pools[i%len(pools)].put(b, 0)
 	}
 	allocated(t, d, poolKeep>>20+1, poolKeep+1<<20)
 	if s.join(other) == pools[0] {
@@ -265,7 +265,7 @@ func TestPoolSet(t *testing.T) {
 		s.leave(p)
 	}
 	allocated(t, d, 1, 1<<20)
-	pools[0].put(slices[0])
+	pools[0].put(slices[0], 0)
 	allocated(t, d, 0, 0)
 	if s.join(d) == pools[0] {
 		t.Error("a pool is used that is closed")

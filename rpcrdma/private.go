@@ -40,8 +40,8 @@ func (p *private) append(b []byte) []byte {
 
 // parsePrivate reads a peer's private data. What is not RFC 8797's, or of another
 // version, says nothing, and the defaults of RFC 8166 hold. A provider may hand up
-// bytes that precede or follow it (RFC 8797 warns of that): only the beginning is
-// looked at.
+// bytes that precede or follow it (RFC 8797 warns of that), such as the zeros that RoCE
+// pads with: only the beginning is looked at.
 func parsePrivate(b []byte) private {
 	if len(b) < privateLen || binary.BigEndian.Uint32(b) != privateMagic || b[4] != privateVersion {
 		return private{Send: DefaultInline, Recv: DefaultInline}

@@ -12,10 +12,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
+// receiver is a connection as its provider knows it: it takes messages.
+type receiver Conn
+
 // Received takes messages from the provider.
-func (c *Conn) Received(batch []transport.Message) {
+func (r *receiver) Received(batch []transport.Message) {
 	for i := range batch {
-		c.received(&batch[i])
+		(*Conn)(r).received(&batch[i])
 	}
 }
 
@@ -27,6 +30,9 @@ func (c *Conn) received(m *transport.Message) {
 	if more != nil && (errors.Is(err, ErrMalformed) || n+8 > len(b)) { // it lies across both buffers
 		b, more = append(slices.Clip(b), more...), nil
 		n, err = h.Parse(b)
+	}
+	if m.HasInvalidate {
+		c.invalidated(h.XID, m.Invalidated)
 	}
 	switch {
 	case err == nil:

@@ -41,7 +41,7 @@ func (l requests) Accept(ctx context.Context) (transport.Request, error) {
 		return nil, ctx.Err()
 	}
 }
-func (requests) MaxPrivateReply() (accept, reject int) { return 0, 0 }
+func (requests) MaxPrivateReply() (accept, reject int) { return 512, 512 }
 func (l requests) Addr() net.Addr                      { return &net.TCPAddr{} }
 func (l requests) Close() error                        { return nil }
 

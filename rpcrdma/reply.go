@@ -52,7 +52,7 @@ func (in *incoming) tooLong() error {
 // refuse answers the call with an RDMA_ERROR.
 func (in *incoming) refuse(code ErrCode) {
 	in.c.stats.errorsSent.Add(1)
-	in.chain.begins(1)
+	in.chain.begins(1, &in.c.info)
 	in.pinned = 0
 	in.out.Type, in.out.Err, in.out.Low, in.out.High = TypeError, code, ProtocolVersion, ProtocolVersion
 	in.pieces = in.pieces[:0]
@@ -105,7 +105,7 @@ func (in *incoming) layout() bool {
 	for _, w := range out.Writes {
 		n += len(w)
 	}
-	in.chain.begins(n)
+	in.chain.begins(n, &c.info)
 	for i, w := range out.Writes {
 		if i < len(m.Bulk) && in.without[i] && w.Len() > 0 {
 			if !in.write(w, m.Bulk[i].Data, m.Bulk[i].Len) {
@@ -144,18 +144,18 @@ func (in *incoming) write(segs []chunks.Segment, data [][]byte, n int) bool {
 	cur := cursor{list: list}
 	for i := range segs {
 		if s := &segs[i]; s.Length > 0 {
-			in.chain.add(transport.OpWrite, s, int(s.Length), &cur, (*replySent)(in))
+			in.chain.add(transport.OpWrite, s, int(s.Length), &cur, (*replySent)(in), nil)
 		}
 	}
 	return true
 }
 
-// source names data, n bytes, to the provider, which sends it or, with access, lets the
-// peer read it until the call is finished.
+// source names data, n bytes, to the provider, which sends it or, with RemoteRead, lets
+// the peer read it until the call is finished.
 func (in *incoming) source(data [][]byte, n int, access transport.Access) ([]transport.Slice, bool) {
 	c := in.c
 	first := len(in.imports)
-	if c.importer != nil {
+	if c.importer != nil && (!in.copies || len(data) == 1 || access == 0) {
 		for _, p := range data {
 			if len(p) == 0 {
 				continue
@@ -166,19 +166,25 @@ func (in *incoming) source(data [][]byte, n int, access transport.Access) ([]tra
 			}
 			in.imports = append(in.imports, s)
 		}
-	} else if n > 0 {
-		s, err := c.pool.get(n)
-		if err != nil {
-			return nil, false
-		}
-		b := s.Bytes
-		for _, p := range data {
-			b = b[copy(b, p):]
-		}
-		in.bounces = append(in.bounces, s)
-		in.imports = append(in.imports, s)
+		return in.imports[first:], true
 	}
-	return in.imports[first:], true
+	if n == 0 {
+		return nil, true
+	}
+	s, err := c.pool.get(n, access)
+	if err != nil {
+		return nil, false
+	}
+	b := s.Bytes
+	for _, p := range data {
+		b = b[copy(b, p):]
+	}
+	copied := &in.bounces
+	if access != 0 {
+		copied = &in.exposed
+	}
+	*copied = append(*copied, s)
+	return (*copied)[len(*copied)-1:], true
 }
 
 // send posts the chain of work requests, ended by the Send of the header and pieces.
@@ -186,12 +192,12 @@ func (in *incoming) send() {
 	c, out := in.c, &in.out
 	n := in.sendLen()
 	if len(in.buf.Bytes) < n {
-		buf, err := c.pool.get(n)
+		buf, err := c.pool.get(n, 0)
 		if err != nil {
 			in.abort(err)
 			return
 		}
-		c.pool.put(in.buf)
+		c.pool.put(in.buf, 0)
 		in.buf = buf
 	}
 	out.XID, out.Version, out.Credits = in.header.XID, ProtocolVersion, 0

@@ -51,10 +51,10 @@ func (k *call) fetch() (under bool, err error) {
 	for i := range reads {
 		n += len(reads[i].Segments)
 	}
-	k.chain.begins(n)
+	k.chain.begins(n, &c.info)
 	for i := range reads {
 		ch := &reads[i]
-		s, err := c.pool.get(ch.Len)
+		s, err := c.pool.get(ch.Len, transport.LocalWrite)
 		if err != nil {
 			return false, err
 		}
@@ -134,7 +134,7 @@ func (k *call) acceptReads(h *Header, inline int) error {
 // sendDone tells the peer that it may free the chunks of its reply (draft section 3.8). From then on the DONE has the credit of the call.
 func (k *call) sendDone() {
 	c := k.c
-	buf, err := c.pool.get(chunks.FixedLen)
+	buf, err := c.pool.get(chunks.FixedLen, 0)
 	if err != nil {
 		c.fail(err)
 		return

@@ -26,24 +26,40 @@ func (in *incoming) layoutReads(s *Settings) bool {
 		in.reading = append(in.reading, read)
 		in.without[i] = in.without[i] || read
 	}
+	if in.addReads(plan.Long, s) {
+		return true
+	}
+	// Once more, with as few windows as there can be. Those that there are end with the call.
+	in.copies = true
+	return in.addReads(plan.Long, s)
+}
+
+// addReads adds what is to be read. It reports false where that is not possible, or takes
+// more segments than the header holds, as the memory is scattered.
+func (in *incoming) addReads(long bool, s *Settings) bool {
+	out, m := &in.out, &in.reply
+	out.Reads, in.pinned = out.Reads[:0], 0
 	in.pieces = m.AppendPieces(in.pieces[:0], in.without)
 	rest := 0
 	for _, p := range in.pieces {
 		rest += len(p)
 	}
-	if plan.Long && !in.fillReply(rest) { // the first entry (draft section 5.1)
-		out.Type = TypeNoMsg
-		if !in.addRead(0, in.pieces, rest) {
-			return false
+	if long {
+		if !in.fillReply(rest) { // the first entry (draft section 5.1)
+			out.Type = TypeNoMsg
+			if !in.addRead(0, in.pieces, rest) {
+				return false
+			}
+			in.pieces = in.pieces[:0]
 		}
-		in.pieces = in.pieces[:0]
+		rest = 0
 	}
 	for i, read := range in.reading {
 		if it := &m.Bulk[i]; read && !in.addRead(it.Position, it.Data, it.Len) {
 			return false
 		}
 	}
-	return true
+	return out.Len()+rest <= s.MaxReplySend && out.Segments() <= chunks.MaxSegments
 }
 
 // addRead exposes data, n bytes, until the peer has read it, and adds it to the read list.

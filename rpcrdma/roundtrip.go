@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -158,7 +159,15 @@ func (c *Conn) transmit(k *call) error {
 // send lays the call out, enters it in the table, posts a receive for its reply and its Send. If
 // it fails, nothing refers to the call.
 func (c *Conn) send(k *call) error {
-	if err := k.layout(); err != nil {
+	err := k.layout()
+	if errors.Is(err, chunks.ErrHeader) || errors.Is(err, transport.ErrNoMemory) {
+		// Once more, with as few windows as there can be.
+		c.close(k)
+		k.forgetLayout()
+		k.copies = true
+		err = k.layout()
+	}
+	if err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -237,7 +246,8 @@ func (k *call) cutLoose() bool {
 	return true
 }
 
-// close ends the windows of a call: afterwards the peer cannot reach its memory.
+// close ends the windows of a call: afterwards the peer cannot reach its memory. It is
+// called in RoundTrip alone, as it may block.
 func (c *Conn) close(k *call) {
 	if err := k.revokeWindows(); err != nil {
 		c.fail(err)
@@ -249,14 +259,11 @@ func (c *Conn) close(k *call) {
 // deliver ends a call that has been taken off the table, with its reply in place or with an error.
 func (k *call) deliver(err error) {
 	if k.abandoned {
-		if err := k.revokeWindows(); err != nil {
-			k.c.fail(err)
-		}
-		k.releaseWindows()
-		if err == nil {
-			k.c.stats.lateReplies.Add(1)
-		}
-	} else if k.result = err; k.turn.Swap(true) {
+		k.late = err == nil
+		k.endWindows()
+		return
+	}
+	if k.result = err; k.turn.Swap(true) {
 		k.done <- err
 	}
 	k.unref()

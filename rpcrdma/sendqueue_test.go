@@ -333,7 +333,10 @@ func TestRepliesInOrderOfGrants(t *testing.T) {
 	p := newPool(domain)
 	cfg := Config{Logger: quiet, Credits: 4}.withDefaults()
 	ep := &orderEndpoint{fakeEndpoint: newFakeEndpoint(1024, domain)}
-	c := newConn(ep, cfg, p, newBudget(cfg.ServerMemory), nil)
+	c, err := newConn(ep, cfg, p, newBudget(cfg.ServerMemory), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.settings.Store(&Settings{MaxReplySend: MaxInline})
 	answer := func(n int) *incoming {
 		in := getIncoming(c, oncrpc.DispatcherOf(oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})))

@@ -26,6 +26,10 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 		return err
 	}
 	defer leave()
+	if n, _ := l.MaxPrivateReply(); n < len(cfg.private()) {
+		cfg.Logger.Warn("rpcrdma: private data does not go to every peer", "addr", l.Addr(),
+			"bytes", len(cfg.private()), "possible", n)
+	}
 	a := acceptor{cfg: cfg, server: s, dispatcher: d, budget: newBudget(cfg.ServerMemory), receives: newReceiveBudget(cfg.ReceiveMemory), conns: make(map[*Conn]struct{})}
 	stop := context.AfterFunc(ctx, a.closeConns)
 	defer stop()
@@ -104,7 +108,13 @@ func (a *acceptor) accept(ctx context.Context, req transport.Request) {
 		req.Reject(nil) // where it can be answered still
 		return
 	}
-	c := a.conn(ep)
+	c, err := a.conn(ep)
+	if err != nil {
+		a.refused(ctx, ep.Info().RemoteAddr, err)
+		ep.Close()
+		<-ep.Done()
+		return
+	}
 	c.Serve(a.server)
 	if ctx.Err() != nil {
 		ep.Close() // closeConns may have looked before it was there
@@ -118,22 +128,39 @@ func (a *acceptor) accept(ctx context.Context, req transport.Request) {
 	a.mu.Unlock()
 }
 
-func (a *acceptor) conn(ep transport.Endpoint) (c *Conn) {
+// refused logs and counts a connection that was closed at once.
+func (a *acceptor) refused(ctx context.Context, peer net.Addr, err error) {
+	const what = "rpcrdma: connection refused"
+	if !errors.Is(err, ErrReceiveMemory) { // the configuration is at fault
+		a.cfg.Logger.Log(ctx, slog.LevelWarn, what, "peer", peer, "err", err)
+		return
+	}
+	a.cfg.faults.Fault(peer, what, ErrReceiveMemory, "err", err)
+	if a.cfg.Refused != nil {
+		a.cfg.Refused.Add(1)
+	}
+}
+
+func (a *acceptor) conn(ep transport.Endpoint) (*Conn, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	d := ep.Domain()
 	if a.pool == nil {
 		a.pool = newPool(d)
 	}
-	if a.pool.domain == d {
-		c = newConn(ep, a.cfg, a.pool, a.budget, a.receives)
-	} else {
-		own := newPool(d)
-		c = newConn(ep, a.cfg, own, a.budget, a.receives)
-		c.leavePool = own.close
+	p := a.pool
+	if p.domain != d {
+		p = newPool(d)
+	}
+	c, err := newConn(ep, a.cfg, p, a.budget, a.receives)
+	if err != nil {
+		return nil, err
+	}
+	if p != a.pool {
+		c.leavePool = p.close
 	}
 	a.conns[c] = struct{}{}
-	return c
+	return c, nil
 }
 
 // closeConns closes all connections.

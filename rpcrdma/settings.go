@@ -107,9 +107,9 @@ func (c *Conn) Agree(change func(*Settings)) {
 	c.mu.Lock()
 	longest := c.recvSize
 	c.mu.Unlock() // which is taken with the gate's held: by a reply, in the queue that Reads wait for, too
-	now.MaxSend = min(max(s.MaxSend, DefaultInline), MaxInline)
+	now.MaxSend = min(max(s.MaxSend, DefaultInline), c.maxSend())
 	now.MaxRecv = min(max(s.MaxRecv, DefaultInline), longest)
-	now.MaxReplySend = min(max(s.MaxReplySend, DefaultInline), MaxInline)
+	now.MaxReplySend = min(max(s.MaxReplySend, DefaultInline), c.maxSend())
 	now.MaxCallRecv = min(max(s.MaxCallRecv, DefaultInline), longest)
 	now.Reads = min(max(s.Reads, 0), c.info.ORD)
 	now.PeerAlign = c.padTo(s.PeerAlign)
@@ -119,6 +119,14 @@ func (c *Conn) Agree(change func(*Settings)) {
 	} else {
 		c.gate.set(0)
 	}
+}
+
+// maxSend is the largest Send in bytes that is possible, whatever the ends agree on.
+func (c *Conn) maxSend() int {
+	if n := c.info.MaxMessage; n > 0 {
+		return min(n, MaxInline)
+	}
+	return MaxInline
 }
 
 // padTo returns the alignment that data is padded to, 0 for none: XDR aligns to four bytes anyway.
@@ -137,6 +145,7 @@ func (c *Conn) limits(s *Settings, send int) chunks.Limits {
 		MinChunk:      c.cfg.MinChunk,
 		ChunkFrom:     c.cfg.ChunkFrom,
 		SegmentSize:   c.cfg.SegmentSize,
+		RegionSize:    c.info.MaxRegion,
 		NoReads:       s.PeerReads == 0,
 		NoReplyChunks: c.cfg.NoReplyChunks,
 	}

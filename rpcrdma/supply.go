@@ -15,6 +15,7 @@ type supply struct {
 	budget   *receiveBudget           // nil: nothing bounds it
 	free     int                      // receives that do not count in it
 	shared   transport.SharedReceiver // nil: receives have their memory from the beginning
+	least    int64                    // bytes of the budget that stay reserved
 	wait     receiveWait
 	promised int         // receives posted that no message has taken
 	held     int64       // bytes of those that messages have taken, if there is a budget
@@ -28,6 +29,32 @@ const (
 	freeReceives     = 2
 	freeReceivesRead = 3
 )
+
+// openSupply finds out how the provider takes receives. Promises are made where a message
+// that comes can be held back until there is memory for it. Elsewhere each receive has its
+// memory when it is posted, and the few that each connection must have count in the budget,
+// too: if there is no room for these it fails with ErrReceiveMemory.
+func (c *Conn) openSupply(b *receiveBudget) error {
+	s := &c.supply
+	s.budget, s.free = b, freeReceives
+	if c.rules.replyReads {
+		s.free = freeReceivesRead
+	}
+	if shared, ok := transport.As[transport.SharedReceiver](c.ep); ok && c.info.CanHold {
+		s.shared, s.wait.resume = shared, shared.ResumeRecv
+		shared.ShareRecv((*receiveSource)(c))
+		return nil
+	}
+	if b == nil {
+		return nil
+	}
+	n := int64(s.free) * c.receiveBytes()
+	if !b.take(n) {
+		return ErrReceiveMemory
+	}
+	s.free, s.least, s.reserved = 0, n, n
+	return nil
+}
 
 // busy reports whether memory must be reserved; c.mu is held.
 func (c *Conn) busy() bool {
@@ -80,9 +107,9 @@ func (c *Conn) secure() {
 // settle gives back to the budget what the connection need not have; c.mu is held.
 func (c *Conn) settle() {
 	s := &c.supply
-	n := s.reserved
+	n := s.reserved - s.least
 	if c.busy() {
-		if !s.budget.short(n) {
+		if !s.budget.short(s.reserved) {
 			return
 		}
 		n = min(n, c.spare())
@@ -243,7 +270,7 @@ func (c *Conn) endSupply() {
 			s.held -= int64(r.home.kind.memory())
 		}
 	}
-	c.posted, s.promised = nil, 0
+	c.posted, s.promised, s.least = nil, 0, 0
 	if s.budget != nil {
 		s.budget.leave(&s.wait)
 		if n := s.reserved - s.held; n > 0 { // nothing more comes, so it needs no more than it has

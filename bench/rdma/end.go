@@ -22,11 +22,16 @@ type end struct {
 func newEnd(ep transport.Endpoint) (*end, error) {
 	e := &end{ep: ep, failed: make(chan error, 1)}
 	for _, m := range []struct {
-		at *transport.Slice
-		n  int
-	}{{&e.bulk, bulkBytes}, {&e.message, messageBytes}, {&e.inbox, window * messageBytes}} {
+		at     *transport.Slice
+		n      int
+		access transport.Access
+	}{
+		{&e.bulk, bulkBytes, bulkAccess | transport.LocalWrite},
+		{&e.message, messageBytes, 0},
+		{&e.inbox, window * messageBytes, transport.LocalWrite},
+	} {
 		var err error
-		if *m.at, err = ep.Domain().Alloc(m.n, bulkAccess|transport.LocalWrite); err != nil {
+		if *m.at, err = ep.Domain().Alloc(m.n, m.access); err != nil {
 			return nil, errors.Join(err, e.close())
 		}
 		// Memory that has never been written to is all the same page of zeros.

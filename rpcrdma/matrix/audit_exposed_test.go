@@ -12,7 +12,7 @@ func (a *audit) windows() {
 		var ends *event
 		for j := range a.log[i+1:] {
 			l := &a.log[i+1+j]
-			if l.kind == revoked && l.end == e.end && l.region == e.region || l.kind == sent && l.invalidates && l.end != e.end && l.invalidated == e.region.STag {
+			if l.kind == revoked && l.end == e.end && l.stag == e.region.STag || l.kind == sent && l.invalidates && l.end != e.end && l.invalidated == e.region.STag {
 				ends = l
 				break
 			}

@@ -32,6 +32,7 @@ var providers = []struct {
 }{
 	{"loopback", false, newLoopback},
 	{"copying", true, newLoopback},
+	{"limits", true, newLimited},
 	{"iwarp", false, func(t testing.TB) (transport.Listener, transport.Dialer) {
 		l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{})
 		if err != nil {
@@ -53,6 +54,19 @@ func newLoopback(t testing.TB) (transport.Listener, transport.Dialer) {
 		}
 	})
 	return l, f.Dialer(loopback.Config{})
+}
+
+// newLimited is newLoopback with the limits of hardware: Reads of one element, Writes of few,
+// either of 64 KiB at the most, and receives that cannot wait. Memory is copied, and so not
+// scattered: chunks have the segments that they have elsewhere.
+func newLimited(t testing.TB) (transport.Listener, transport.Dialer) {
+	l, d := newLoopback(t)
+	limit := func(ep transport.Endpoint) transport.Endpoint {
+		return transporttest.Limit(ep.(transporttest.Full), transporttest.Limits{
+			MaxSendSGE: 3, MaxRecvSGE: 2, MaxReadSGE: 1, MaxMessage: 64 << 10, MaxRegion: 1 << 20, NoHold: true,
+		})
+	}
+	return transporttest.WrapListener(l, limit), transporttest.WrapDialer(d, limit)
 }
 
 var dialects = []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft}

@@ -44,7 +44,8 @@ type event struct {
 	invalidates bool // of sent
 	invalidated transport.STag
 
-	region transport.Region // of exposed, revoked
+	region transport.Region // of exposed
+	stag   transport.STag   // of revoked, be it by invalidation
 	access transport.Access
 }
 
@@ -126,6 +127,8 @@ func (p *tapped) post(post func(...*transport.WorkRequest) error, wrs []*transpo
 			e.kind, e.data = wrote, gather(wr.Local)
 		case transport.OpRead:
 			e.kind, e.asked = read, transport.TotalLen(wr.Local)
+		case transport.OpInvalidate:
+			e.kind, e.stag = revoked, wr.Invalidate
 		}
 		c := *wr
 		c.Flags |= transport.Signaled
@@ -174,7 +177,7 @@ func (p *tapped) Expose(dst []transport.Region, list []transport.Slice, access t
 func (p *tapped) Revoke(regions ...transport.Region) error {
 	p.t.mu.Lock()
 	for _, r := range regions {
-		p.t.add(event{end: p.end, kind: revoked, region: r})
+		p.t.add(event{end: p.end, kind: revoked, stag: r.STag})
 	}
 	p.t.mu.Unlock()
 	return p.Full.Revoke(regions...)

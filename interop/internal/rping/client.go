@@ -53,7 +53,7 @@ func newPinger(c *conn, o Options) (*pinger, error) {
 		{&p.sink, &p.sinkMsg, transport.RemoteWrite},
 	} {
 		var err error
-		if *b.memory, err = c.alloc(o.Size); err != nil {
+		if *b.memory, err = c.alloc(o.Size, b.access); err != nil {
 			return nil, err
 		}
 		if *b.msg, err = c.expose(*b.memory, b.access); err != nil {

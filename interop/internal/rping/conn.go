@@ -31,7 +31,7 @@ func open(ep transport.Endpoint) (*conn, error) {
 		done:     make(chan error, 1),
 	}
 	for range receives {
-		s, err := c.alloc(advertLen)
+		s, err := c.alloc(advertLen, transport.LocalWrite)
 		if err == nil {
 			err = ep.PostRecv(&transport.Receive{Local: []transport.Slice{s}})
 		}
@@ -54,11 +54,8 @@ func (c *conn) close() {
 	}
 }
 
-// anyAccess is for memory that is put to every use.
-const anyAccess = transport.RemoteRead | transport.RemoteWrite | transport.LocalWrite
-
-func (c *conn) alloc(n int) (transport.Slice, error) {
-	s, err := c.ep.Domain().Alloc(n, anyAccess)
+func (c *conn) alloc(n int, access transport.Access) (transport.Slice, error) {
+	s, err := c.ep.Domain().Alloc(n, access)
 	if err == nil {
 		c.memory = append(c.memory, s)
 	}
@@ -76,7 +73,7 @@ func (c *conn) expose(s transport.Slice, access transport.Access) (transport.Sli
 	if r.Len != uint64(s.Len()) {
 		return transport.Slice{}, errors.New("rping: the provider cannot make one window")
 	}
-	msg, err := c.alloc(advertLen)
+	msg, err := c.alloc(advertLen, 0)
 	if err != nil {
 		return transport.Slice{}, err
 	}

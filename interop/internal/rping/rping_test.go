@@ -249,7 +249,7 @@ func TestServerRefuses(t *testing.T) {
 
 // advertise sends the place of a copy of data.
 func (c *conn) advertise(data []byte, access transport.Access) error {
-	s, err := c.alloc(len(data))
+	s, err := c.alloc(len(data), access)
 	if err != nil {
 		return err
 	}

@@ -45,10 +45,10 @@ type ponger struct {
 func newPonger(c *conn, o Options) (*ponger, error) {
 	s := &ponger{conn: c, Options: o}
 	var err error
-	if s.data, err = c.alloc(MaxSize); err != nil {
+	if s.data, err = c.alloc(MaxSize, transport.LocalWrite); err != nil {
 		return nil, err
 	}
-	if s.goAhead, err = c.alloc(advertLen); err != nil {
+	if s.goAhead, err = c.alloc(advertLen, 0); err != nil {
 		return nil, err
 	}
 	clear(s.goAhead.Bytes)

@@ -1,0 +1,323 @@
+package rpcrdma_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
+)
+
+// heldEnds is an endpoint that holds local invalidations back.
+type heldEnds struct {
+	transporttest.Full
+	holds atomic.Bool
+	held  chan *transport.WorkRequest
+	gate  chan struct{} // holds the end back when all is flushed
+	done  chan struct{}
+}
+
+func newHeldEnds(ep transport.Endpoint) *heldEnds {
+	e := &heldEnds{
+		Full: ep.(transporttest.Full),
+		held: make(chan *transport.WorkRequest, 64),
+		gate: make(chan struct{}),
+		done: make(chan struct{}),
+	}
+	go e.end()
+	return e
+}
+
+func (e *heldEnds) Post(wrs ...*transport.WorkRequest) error { return e.post(e.Full.Post, wrs) }
+
+func (e *heldEnds) PostPolled(wrs ...*transport.WorkRequest) error {
+	return e.post(e.Full.PostPolled, wrs)
+}
+
+func (e *heldEnds) post(post func(...*transport.WorkRequest) error, wrs []*transport.WorkRequest) error {
+	if wrs[0].Op != transport.OpInvalidate || !e.holds.Load() {
+		return post(wrs...)
+	}
+	select {
+	case <-e.Full.Done():
+		return post(wrs...)
+	default:
+	}
+	for _, wr := range wrs {
+		e.held <- wr
+	}
+	return nil
+}
+
+// release has the next n be carried out.
+func (e *heldEnds) release(t testing.TB, n int) {
+	t.Helper()
+	for range n {
+		if err := e.Full.Post(wait(t, e.held)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// end flushes what is held back when the connection has ended.
+func (e *heldEnds) end() {
+	<-e.Full.Done()
+	for e.holds.Load() {
+		select {
+		case wr := <-e.held:
+			wr.Done.Complete(wr, fmt.Errorf("held: %w", transport.ErrFlushed))
+			continue
+		default:
+		}
+		<-e.gate
+		break
+	}
+	close(e.done)
+}
+
+func (e *heldEnds) Done() <-chan struct{} { return e.done }
+
+// newHeldEndsRig is a rig whose server's first connection is held.
+func newHeldEndsRig(t testing.TB, cfg rpcrdma.Config) (*rig, chan *heldEnds) {
+	made := make(chan *heldEnds, 16)
+	r := newRigOn(t, cfg, loopback.Config{}, func(l transport.Listener) transport.Listener {
+		return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
+			e := newHeldEnds(ep)
+			made <- e
+			return e
+		})
+	})
+	return r, made
+}
+
+// TestReplyInvalidated: what is behind the windows of a reply is given back when they have
+// ended, and not before, whatever ends the reply.
+func TestReplyInvalidated(t *testing.T) {
+	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour}
+	for _, tt := range []struct {
+		name string
+		end  func(p *rawPeer)
+	}{
+		{"RDMA_DONE", func(p *rawPeer) { p.done(9) }},
+		{"no RDMA_DONE", func(*rawPeer) { quarters(5) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				r, made := newHeldEndsRig(t, cfg)
+				p := r.raw(inline4k)
+				p.alive()
+				ep := wait(t, made)
+				p.source(9, 2, 5001)
+				ep.holds.Store(true)
+				tt.end(p)
+				for i := range 2 { // a window for each item
+					waitFor(t, func() bool { return len(ep.held) == 2-i })
+					r.notFreed()
+					ep.release(t, 1)
+				}
+				r.freed(2)
+				ep.holds.Store(false)
+				r.memoryBack(p)
+				p.alive()
+				r.notFreed()
+			})
+		})
+	}
+	t.Run("end of the connection", func(t *testing.T) {
+		r, made := newHeldEndsRig(t, cfg)
+		p := r.raw(inline4k)
+		p.alive()
+		ep, conn := wait(t, made), wait(t, r.program.conns)
+		p.source(9, 2, 5001) // not read
+		p.source(10, 1, 5001)
+		ep.holds.Store(true)
+		p.done(10)
+		waitFor(t, func() bool { return len(ep.held) == 1 })
+		p.ep.Close()
+		ep.gate <- struct{}{} // what was held back is flushed
+		r.freed(3)
+		ended(t, conn)
+		r.notFreed()
+		r.memoryBack()
+	})
+	t.Run("flushed before the end", func(t *testing.T) {
+		r, made := newHeldEndsRig(t, cfg)
+		p := r.raw(inline4k)
+		p.alive()
+		ep, conn := wait(t, made), wait(t, r.program.conns)
+		p.source(9, 1, 5001)
+		ep.holds.Store(true)
+		p.done(9)
+		waitFor(t, func() bool { return len(ep.held) == 1 })
+		p.ep.Close()
+		waitFor(t, func() bool { return len(ep.held) == 0 })
+		r.notFreed() // the provider has flushed it, and has not ended
+		ep.gate <- struct{}{}
+		r.freed(1)
+		ended(t, conn)
+		r.notFreed()
+	})
+}
+
+// abandonedCall is a call with a read chunk and a reply chunk that its caller has given up.
+type abandonedCall struct {
+	t      *testing.T
+	c      *rpcrdma.Conn
+	p      *rawPeer
+	ep     *heldEnds
+	domain *loopback.Domain
+	h      *rpcrdma.Header // of the call
+}
+
+func newAbandonedCall(t *testing.T) *abandonedCall {
+	t.Helper()
+	a := &abandonedCall{t: t}
+	a.c, a.p = rawServerOn(t, rpcrdma.Config{}, inline4k, func(d transport.Dialer) transport.Dialer {
+		return transporttest.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint {
+			a.ep = newHeldEnds(ep)
+			return a.ep
+		})
+	})
+	t.Cleanup(func() { close(a.ep.gate) })
+	a.domain = a.p.ep.Domain().(*loopback.Domain)
+	s := start(t.Context(), a.c, &items{}, nil) // which opens the window
+	h, _ := a.p.next()
+	a.reply(h.XID)
+	if err := wait(t, s.err); err != nil {
+		t.Fatal(err)
+	}
+	a.ep.holds.Store(true)
+	return a
+}
+
+// call makes the call.
+func (a *abandonedCall) call() (giveUp func()) {
+	a.t.Helper()
+	ctx, cancel := context.WithCancel(a.t.Context())
+	s := start(ctx, a.c, &items{data: [][]byte{make([]byte, 9000)}}, nil)
+	a.h, _ = a.p.next()
+	if len(a.h.Reads) != 1 || len(a.h.Reply) != 1 {
+		a.t.Fatalf("the call has %d read segments and %d of a reply chunk", len(a.h.Reads), len(a.h.Reply))
+	}
+	return func() {
+		a.t.Helper()
+		cancel()
+		if err := wait(a.t, s.err); !errors.Is(err, context.Canceled) {
+			a.t.Errorf("the call ended with %v", err)
+		}
+	}
+}
+
+// alike makes n calls like it at a time, and reports whether they take memory that was
+// not in use before.
+func (a *abandonedCall) alike(n int) (fresh bool) {
+	a.t.Helper()
+	_, before := a.domain.Allocated()
+	var calls []*started
+	var xids []uint32
+	for range n {
+		calls = append(calls, start(a.t.Context(), a.c, &items{data: [][]byte{make([]byte, 9000)}}, nil))
+		h, _ := a.p.next()
+		xids = append(xids, h.XID)
+	}
+	_, after := a.domain.Allocated()
+	for i, s := range calls {
+		a.reply(xids[i])
+		if err := wait(a.t, s.err); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	return after-before >= 9000
+}
+
+// reply sends a reply.
+func (a *abandonedCall) reply(xid uint32) {
+	a.t.Helper()
+	a.p.send(header(xid, rpcrdma.TypeMsg), replyHeader(xid), be32(0, 7))
+}
+
+// replyInvalidate is reply that ends the window of s.
+func (a *abandonedCall) replyInvalidate(xid uint32, s chunks.Segment) {
+	a.t.Helper()
+	b := append(header(xid, rpcrdma.TypeMsg).Append(nil), append(replyHeader(xid), be32(0, 7)...)...)
+	a.p.do(transport.WorkRequest{
+		Op: transport.OpSendInvalidate, Invalidate: transport.STag(s.Handle), Local: []transport.Slice{{Bytes: b}},
+	})
+}
+
+// ends checks that n windows are ended for the call, and that its memory comes back then.
+func (a *abandonedCall) ends(n int) {
+	a.t.Helper()
+	for i := range n {
+		waitFor(a.t, func() bool { return len(a.ep.held) == n-i })
+		if i == 0 && !a.alike(1) {
+			a.t.Error("memory is used again before the window over it has ended")
+		}
+		if got := a.c.Stats().LateReplies; got != 0 {
+			a.t.Errorf("%d late replies before the windows have ended", got)
+		}
+		a.ep.release(a.t, 1)
+	}
+	waitFor(a.t, func() bool { return a.c.Stats().LateReplies == 1 })
+	if n := len(a.ep.held); n != 0 {
+		a.t.Errorf("%d invalidations too many", n)
+	}
+	if a.alike(2) {
+		a.t.Error("memory has not come back")
+	}
+}
+
+// TestAbandonedInvalidated: the memory of a call that was given up comes back when its
+// windows have ended, each by one request, and none that the peer has ended already.
+func TestAbandonedInvalidated(t *testing.T) {
+	t.Run("all windows", func(t *testing.T) {
+		a := newAbandonedCall(t)
+		a.call()()
+		a.reply(a.h.XID)
+		waitFor(t, func() bool { return len(a.ep.held) == 2 })
+		a.p.write(a.h.Reply[0], make([]byte, 100)) // the peer may, as long as the window is there
+		a.ends(2)
+	})
+	t.Run("one is ended by the peer", func(t *testing.T) {
+		a := newAbandonedCall(t)
+		a.call()()
+		a.replyInvalidate(a.h.XID, a.h.Reply[0])
+		a.ends(1)
+	})
+	t.Run("one is ended by the reply to another call", func(t *testing.T) {
+		a := newAbandonedCall(t)
+		giveUp := a.call()
+		s := start(t.Context(), a.c, &items{}, nil)
+		other, _ := a.p.next()
+		a.replyInvalidate(other.XID, a.h.Reads[0].Segment)
+		if err := wait(t, s.err); err != nil {
+			t.Fatal(err)
+		}
+		giveUp()
+		a.reply(a.h.XID)
+		a.ends(1)
+	})
+	t.Run("the connection ends", func(t *testing.T) {
+		a := newAbandonedCall(t)
+		a.call()()
+		a.reply(a.h.XID)
+		waitFor(t, func() bool { return len(a.ep.held) == 2 })
+		a.p.ep.Close()
+		waitFor(t, func() bool { return len(a.ep.held) == 0 })
+		if _, bytes := a.domain.Allocated(); bytes < 9000 {
+			t.Error("memory is given back that the provider may touch")
+		}
+		a.ep.gate <- struct{}{}
+		ended(t, a.c)
+		if n, bytes := a.domain.Allocated(); n != 0 {
+			t.Errorf("%d pieces of memory, %d bytes, at the end", n, bytes)
+		}
+	})
+}

@@ -1,0 +1,410 @@
+package rpcrdma_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// limitedTest is a test of behaviour that runs once more on a provider with limits.
+type limitedTest struct {
+	name string
+	test func(*testing.T)
+}
+
+// onLimits runs tests on a provider with limits.
+func onLimits(t *testing.T, limits transporttest.Limits, tests []limitedTest) {
+	smallLimits = limits
+	defer func() { smallLimits = transporttest.Limits{} }()
+	for _, tt := range tests {
+		t.Run(tt.name, tt.test)
+	}
+}
+
+// TestOnSmallLimits runs on a provider that makes a Region of each page of memory, whose
+// Reads have one element, whose Writes and Reads are of a page at the most, and whose
+// receives need memory when they are posted.
+func TestOnSmallLimits(t *testing.T) {
+	onLimits(t, transporttest.Limits{
+		MaxSendSGE: 2, MaxRecvSGE: 2, MaxReadSGE: 1, MaxMessage: 4096, MaxRegion: 4096, NoHold: true,
+	}, []limitedTest{
+		{"TestAsking", TestAsking},
+		{"TestCancelWaitingForCredit", TestCancelWaitingForCredit},
+		{"TestCancelledNotAnswered", TestCancelledNotAnswered},
+		{"TestCancelStorm", TestCancelStorm},
+		{"TestCancelWithoutAbandon", TestCancelWithoutAbandon},
+		{"TestChunkFrom", TestChunkFrom},
+		{"TestBadReplies", TestBadReplies},
+		{"TestUnknownXID", TestUnknownXID},
+		{"TestGrants", TestGrants},
+		{"TestTooLarge", TestTooLarge},
+		{"TestCopyBack", TestCopyBack},
+		{"TestGrantsMove", TestGrantsMove},
+		{"TestWindowLowered", TestWindowLowered},
+		{"TestRealGrants", TestRealGrants},
+		{"TestReceivesShrink", TestReceivesShrink},
+		{"TestGrantsFollowMemory", TestGrantsFollowMemory},
+		{"TestDialledShare", TestDialledShare},
+		{"TestCancelBeforeReads", TestCancelBeforeReads},
+		{"TestCancelStormReads", TestCancelStormReads},
+		{"TestResultsByReadChunk", TestResultsByReadChunk},
+		{"TestClientReads", TestClientReads},
+		{"TestDoneAfterReads", TestDoneAfterReads},
+		{"TestGrantsWhileReading", TestGrantsWhileReading},
+		{"TestDoneTakesCredit", TestDoneTakesCredit},
+		{"TestEndsWhilePinned", TestEndsWhilePinned},
+		{"TestReadsAfterFailed", TestReadsAfterFailed},
+		{"TestBadReplyReads", TestBadReplyReads},
+		{"TestReplyReadsImpossible", TestReplyReadsImpossible},
+		{"TestReplyReadInRFC8166", TestReplyReadInRFC8166},
+		{"TestDoneOvertakes", TestDoneOvertakes},
+		{"TestDoneOvertakesTwice", TestDoneOvertakesTwice},
+		{"TestDonesIgnored", TestDonesIgnored},
+		{"TestDoneMissed", TestDoneMissed},
+		{"TestDoneMissedAgain", TestDoneMissedAgain},
+		{"TestNeverDone", TestNeverDone},
+		{"TestReplyNotRead", TestReplyNotRead},
+		{"TestManyInDoubt", TestManyInDoubt},
+		{"TestMemoryInDoubt", TestMemoryInDoubt},
+		{"TestReplyTakenForCall", TestReplyTakenForCall},
+		{"TestOurXIDInTheirCall", TestOurXIDInTheirCall},
+		{"TestBothWaysReads", TestBothWaysReads},
+		{"TestEarlyDoneStalls", TestEarlyDoneStalls},
+		{"TestEarlyDoneSent", TestEarlyDoneSent},
+		{"TestMalformed", TestMalformed},
+		{"TestMalformedToClient", TestMalformedToClient},
+		{"TestMalformedReplies", TestMalformedReplies},
+		{"TestMalformedLateReplies", TestMalformedLateReplies},
+		{"TestTruncated", TestTruncated},
+		{"TestFatal", TestFatal},
+		{"TestStrayLongReply", TestStrayLongReply},
+		{"TestFaultsOnce", TestFaultsOnce},
+		{"TestFaultsOfReplies", TestFaultsOfReplies},
+		{"TestFaultsOfResults", TestFaultsOfResults},
+		{"TestFaultsOfLongCalls", TestFaultsOfLongCalls},
+		{"TestStraysAreQuiet", TestStraysAreQuiet},
+		{"TestLongCallsCutOff", TestLongCallsCutOff},
+		{"TestMalformedRepliesAtOnce", TestMalformedRepliesAtOnce},
+		{"TestTruncatedReplies", TestTruncatedReplies},
+		{"TestCreditsOfErrors", TestCreditsOfErrors},
+		{"TestReadListNotAgreed", TestReadListNotAgreed},
+		{"TestReplyReadsHalfExposed", TestReplyReadsHalfExposed},
+		{"TestExceeded", TestExceeded},
+		{"TestExceededOnTheWire", TestExceededOnTheWire},
+		{"TestFloodedClient", TestFloodedClient},
+		{"TestNoReceiveForOurs", TestNoReceiveForOurs},
+		{"TestEchoAnything", TestEchoAnything},
+		{"TestServerError", TestServerError},
+		{"TestConnectionLost", TestConnectionLost},
+		{"TestShutdownDrains", TestShutdownDrains},
+		{"TestBothWays", TestBothWays},
+		{"TestUnserved", TestUnserved},
+		{"TestExpectPosted", TestExpectPosted},
+		{"TestFaultLines", TestFaultLines},
+		{"TestFaultsOfComers", TestFaultsOfComers},
+		{"TestFaultsOfBadChunks", TestFaultsOfBadChunks},
+		{"TestFetchEnds", TestFetchEnds},
+		{"TestGranted", TestGranted},
+		{"TestReceivesFollowGrants", TestReceivesFollowGrants},
+		{"TestMemoryPressure", TestMemoryPressure},
+		{"TestMemoryGivenBack", TestMemoryGivenBack},
+		{"TestLinuxSends", TestLinuxSends},
+		{"TestLinuxSendsTruncated", TestLinuxSendsTruncated},
+		{"TestHeaderGolden", TestHeaderGolden},
+		{"TestHeaderTruncated", TestHeaderTruncated},
+		{"TestHeaderRefused", TestHeaderRefused},
+		{"TestHeaderListError", TestHeaderListError},
+		{"TestHeaderAllocates", TestHeaderAllocates},
+		{"TestNames", TestNames},
+		{"TestStalledReads", TestStalledReads},
+		{"TestStalledReplies", TestStalledReplies},
+		{"TestRefusedReservesNothing", TestRefusedReservesNothing},
+		{"TestServeContext", TestServeContext},
+		{"TestLinuxSizedReply", TestLinuxSizedReply},
+		{"TestLongCallWithOurXID", TestLongCallWithOurXID},
+		{"TestAbandonFails", TestAbandonFails},
+		{"TestOddMaxReply", TestOddMaxReply},
+		{"TestTrailingEmptyResult", TestTrailingEmptyResult},
+		{"TestEmptyResultBuffer", TestEmptyResultBuffer},
+		{"TestImpossibleCall", TestImpossibleCall},
+		{"TestImpossibleMeanwhile", TestImpossibleMeanwhile},
+		{"TestCallsWithoutReads", TestCallsWithoutReads},
+		{"TestPaddedLandsAligned", TestPaddedLandsAligned},
+		{"TestTwoBuffers", TestTwoBuffers},
+		{"TestPaddedGolden", TestPaddedGolden},
+		{"TestPaddedCalls", TestPaddedCalls},
+		{"TestPaddedInRFC8166", TestPaddedInRFC8166},
+		{"TestPaddedBesideChunks", TestPaddedBesideChunks},
+		{"TestPaddedReplies", TestPaddedReplies},
+		{"TestOrder", TestOrder},
+		{"TestGiveUp", TestGiveUp},
+		{"TestCancelledKeepsCredit", TestCancelledKeepsCredit},
+		{"TestManyReceiveSizes", TestManyReceiveSizes},
+		{"TestConfigRanges", TestConfigRanges},
+		{"TestWindowsEnd", TestWindowsEnd},
+		{"TestReadLimitChanges", TestReadLimitChanges},
+		{"TestReadLimitEnds", TestReadLimitEnds},
+		{"TestFirstCallInFull", TestFirstCallInFull},
+		{"TestRepliesWithoutReceives", TestRepliesWithoutReceives},
+		{"TestConnectionNotMade", TestConnectionNotMade},
+		{"TestReadChunks", TestReadChunks},
+		{"TestRefusedCalls", TestRefusedCalls},
+		{"TestIgnored", TestIgnored},
+		{"TestLengthsDisagree", TestLengthsDisagree},
+		{"TestReplies", TestReplies},
+		{"TestReplyReleased", TestReplyReleased},
+		{"TestInvalidate", TestInvalidate},
+		{"TestInlineSizes", TestInlineSizes},
+		{"TestAgreeTogether", TestAgreeTogether},
+		{"TestWithheldStorm", TestWithheldStorm},
+		{"TestNotExceeded", TestNotExceeded},
+		{"TestLoweredGrantExceeded", TestLoweredGrantExceeded},
+		{"TestDonesWithinGrant", TestDonesWithinGrant},
+		{"TestDoneWhileFull", TestDoneWhileFull},
+		{"TestNamedXID", TestNamedXID},
+		{"TestNamedXIDInUse", TestNamedXIDInUse},
+	})
+}
+
+// TestOnScatteredRegions runs on a provider that makes a Region of each Slice, whose Reads
+// have one element, and whose receives need memory when they are posted: tests that count
+// segments, or have messages of more than a page.
+func TestOnScatteredRegions(t *testing.T) {
+	onLimits(t, transporttest.Limits{
+		MaxSendSGE: 3, MaxRecvSGE: 2, MaxReadSGE: 1, MaxMessage: 64 << 10, MaxRegion: 1 << 20, NoHold: true,
+	}, []limitedTest{
+		{"TestCancelSending", TestCancelSending},
+		{"TestCancelUnderWay", TestCancelUnderWay},
+		{"TestCancelWhileReading", TestCancelWhileReading},
+		{"TestDonesOfOneXID", TestDonesOfOneXID},
+		{"TestEcho", TestEcho},
+		{"TestGrantsInDoubt", TestGrantsInDoubt},
+		{"TestNoErrorStorm", TestNoErrorStorm},
+		{"TestReplyForms", TestReplyForms},
+		{"TestReplyInvalidated", TestReplyInvalidated},
+		{"TestReplyReadsBothEnds", TestReplyReadsBothEnds},
+		{"TestReplyReadsToNoCall", TestReplyReadsToNoCall},
+		{"TestReturnedChunks", TestReturnedChunks},
+		{"TestShutdownWaitsForDone", TestShutdownWaitsForDone},
+		{"TestAbandonedInvalidated", TestAbandonedInvalidated},
+		{"TestAgree", TestAgree},
+		{"TestAgreeMeanwhile", TestAgreeMeanwhile},
+		{"TestAgreeTakesEffect", TestAgreeTakesEffect},
+		{"TestAgreeTakesEffectOnReplies", TestAgreeTakesEffectOnReplies},
+		{"TestExchangeTwice", TestExchangeTwice},
+		{"TestInitialSettings", TestInitialSettings},
+		{"TestLateDoneMakesRoom", TestLateDoneMakesRoom},
+		{"TestLimits", TestLimits},
+		{"TestPaddedBothEnds", TestPaddedBothEnds},
+		{"TestPinnedNotAhead", TestPinnedNotAhead},
+		{"TestPrivateGolden", TestPrivateGolden},
+		{"TestPrivateReservedFlags", TestPrivateReservedFlags},
+		{"TestPrivateUnknown", TestPrivateUnknown},
+		{"TestRoundUpInRFC8166", TestRoundUpInRFC8166},
+		{"TestServerShare", TestServerShare},
+		{"TestWithheld", TestWithheld},
+		{"TestWithheldGrantsNothing", TestWithheldGrantsNothing},
+		{"TestWithheldInOrder", TestWithheldInOrder},
+		{"TestWithheldInTurn", TestWithheldInTurn},
+		{"TestWithheldLetGo", TestWithheldLetGo},
+		{"TestXIDTaken", TestXIDTaken},
+	})
+}
+
+// dialLimited connects a client over an endpoint with limits.
+func dialLimited(r *rig, limits transporttest.Limits, cfg rpcrdma.Config) (*rpcrdma.Conn, error) {
+	d := transporttest.WrapDialer(r.fabric.Dialer(loopback.Config{}), func(ep transport.Endpoint) transport.Endpoint {
+		return transporttest.Limit(ep.(transporttest.Full), limits)
+	})
+	cfg.Logger = quiet
+	c, err := rpcrdma.Dial(r.t.Context(), d, rigAddr, cfg)
+	if err == nil {
+		r.t.Cleanup(func() { c.Close() })
+	}
+	return c, err
+}
+
+// TestBeyondLimits: what a provider cannot carry that is configured is an error of Dial.
+func TestBeyondLimits(t *testing.T) {
+	r := newRig(t, rpcrdma.Config{})
+	aligned := rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 512}
+	for _, tt := range []struct {
+		name   string
+		limits transporttest.Limits
+		cfg    rpcrdma.Config
+		want   error
+	}{
+		{"a Send too short for InlineSend", transporttest.Limits{MaxMessage: 4095}, rpcrdma.Config{}, rpcrdma.ErrLimits},
+		{"a Send long enough", transporttest.Limits{MaxMessage: 4096}, rpcrdma.Config{}, nil},
+		{"receives of one buffer, with Align", transporttest.Limits{MaxRecvSGE: 1}, aligned, rpcrdma.ErrLimits},
+		{"receives of two buffers, with Align", transporttest.Limits{MaxRecvSGE: 2}, aligned, nil},
+		{"receives of one buffer, without", transporttest.Limits{MaxRecvSGE: 1}, rpcrdma.Config{}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := dialLimited(r, tt.limits, tt.cfg)
+			if !errors.Is(err, tt.want) {
+				t.Fatalf("error %v, want %v", err, tt.want)
+			}
+			if err == nil {
+				if err := client(c).Call(t.Context(), procNull, nil, nil); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// TestScatteredMemory: arguments in many pieces get a Region for each, if the header and the
+// provider have room for as many, and are copied otherwise. A call that needs more than
+// there are ends with ErrNoMemory, and no other does.
+func TestScatteredMemory(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		pieces, bytes int
+		regions       int // there are
+		segments      int // the call has
+		want          error
+	}{
+		{"a few pieces", 5, 4000, 100, 5, nil},
+		{"more than the header holds", 300, 273, 1000, 20, nil},
+		{"more than there are Regions", 50, 320, 49, 4, nil},
+		{"too much for the Regions", 2, 40_000, 10, 0, transport.ErrNoMemory},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			limits := transporttest.Limits{MaxRegion: 4096, MaxRegions: tt.regions}
+			c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, func(d transport.Dialer) transport.Dialer {
+				return transporttest.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint {
+					return transporttest.Limit(ep.(transporttest.Full), limits)
+				})
+			})
+			data := pattern(1, tt.pieces*tt.bytes)
+			var pieces [][]byte
+			for i := range tt.pieces {
+				pieces = append(pieces, data[i*tt.bytes:][:tt.bytes])
+			}
+			done := make(chan error, 1)
+			go func() {
+				done <- client(c).Call(context.Background(), procSink, scattered{pieces}, nil)
+			}()
+			if tt.want != nil {
+				if err := wait(t, done); !errors.Is(err, tt.want) {
+					t.Errorf("error %v, want %v", err, tt.want)
+				}
+				go func() { done <- client(c).Call(context.Background(), procNull, nil, nil) }()
+			}
+			h, _ := p.next()
+			var got []byte
+			for _, s := range h.Reads {
+				got = append(got, p.read(s.Segment)...)
+			}
+			if len(h.Reads) != tt.segments {
+				t.Errorf("%d segments, want %d", len(h.Reads), tt.segments)
+			}
+			if tt.segments > 0 && !bytes.Equal(got, data) {
+				t.Error("the peer reads something else")
+			}
+			p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID))
+			if err := wait(t, done); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// scattered is one bulk item in pieces.
+type scattered struct{ pieces [][]byte }
+
+func (s scattered) MarshalXDR(e *xdr.Encoder) { e.Bulk(s.pieces, nil) }
+
+// TestReceivesRefused: where receives need memory when they are posted, ReceiveMemory has
+// room for so many connections, and no more. The next is refused, until one ends.
+func TestReceivesRefused(t *testing.T) {
+	const room = 3
+	var log bytes.Buffer
+	var refused atomic.Uint64
+	cfg := rpcrdma.Config{
+		Credits:       1,                  // so that no connection takes more than it must have
+		ReceiveMemory: room*2*4096 + 4095, // two receives each
+		Refused:       &refused,
+		Logger:        slog.New(slog.NewTextHandler(&log, nil)),
+	}
+	smallLimits = transporttest.Limits{NoHold: true}
+	defer func() { smallLimits = transporttest.Limits{} }()
+	r := newRig(t, cfg)
+	var conns []*rpcrdma.Conn
+	call := func(c *rpcrdma.Conn) error {
+		return client(c).Call(t.Context(), procEcho, &items{data: [][]byte{make([]byte, 100)}}, &items{})
+	}
+	for range room {
+		c := r.dial(rpcrdma.Config{})
+		conns = append(conns, c)
+		for range 10 {
+			if err := call(c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	over := r.dial(rpcrdma.Config{})
+	ended(t, over)
+	if n := refused.Load(); n != 1 {
+		t.Errorf("%d connections refused, want 1", n)
+	}
+	for _, c := range conns {
+		if err := call(c); err != nil {
+			t.Errorf("a connection that was there: %v", err)
+		}
+	}
+	conns[0].Close()
+	waitFor(t, func() bool {
+		c := r.dial(rpcrdma.Config{})
+		return call(c) == nil
+	})
+	if got := log.String(); !strings.Contains(got, "connection refused") || !strings.Contains(got, "level=WARN") {
+		t.Errorf("log %q", got)
+	}
+}
+
+// TestReceivesBounded: where receives need memory when they are posted, ReceiveMemory bounds
+// those of all connections, idle ones included. Who comes later gets less, and makes its calls.
+func TestReceivesBounded(t *testing.T) {
+	const receives, clients = 40, 5
+	smallLimits = transporttest.Limits{NoHold: true}
+	defer func() { smallLimits = transporttest.Limits{} }()
+	r := newRig(t, rpcrdma.Config{Credits: 16, ReceiveMemory: receives * 4096})
+	all := 0
+	for range clients {
+		c := r.dial(rpcrdma.Config{})
+		for range 20 {
+			var g errgroup.Group
+			for range 16 {
+				g.Go(func() error { return client(c).Call(t.Context(), procNull, nil, nil) })
+			}
+			if err := g.Wait(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		grant, _, _ := c.Credits()
+		if grant < 1 || grant > 16 {
+			t.Errorf("a grant of %d", grant)
+		}
+		all += grant
+	}
+	if all > receives {
+		t.Errorf("%d credits are granted, and there is memory for %d receives", all, receives)
+	}
+	if free, _, _ := wait(t, r.program.conns).ReceiveMemory(); free < 0 {
+		t.Errorf("%d bytes of memory are used beyond what there is", -free)
+	}
+}
