@@ -214,7 +214,8 @@ func TestRunInterruptedWithin(t *testing.T) {
 	serving, end := context.WithCancel(t.Context())
 	addr, served := serve(t, serving)
 	defer func() { end(); <-served }()
-	conn, err := recordmark.Dial(t.Context(), addr, recordmark.Config{EnforceMaxReply: true, Logger: quiet})
+	conn, err := recordmark.Dial(t.Context(), addr,
+		recordmark.Config{EnforceMaxReply: true, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -377,7 +377,8 @@ func TestOverTCP(t *testing.T) {
 		server.Close()
 		wait(t, served)
 	}()
-	conn, err := recordmark.Dial(t.Context(), l.Addr().String(), recordmark.Config{EnforceMaxReply: true, Logger: quiet})
+	conn, err := recordmark.Dial(t.Context(), l.Addr().String(),
+		recordmark.Config{EnforceMaxReply: true, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

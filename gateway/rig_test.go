@@ -109,7 +109,8 @@ func start(tb testing.TB, cfg Config, tcp recordmark.Config) *gated {
 // dialTCP connects until the test ends.
 func dialTCP(tb testing.TB, addr string) *recordmark.Conn {
 	tb.Helper()
-	c, err := recordmark.Dial(tb.Context(), addr, recordmark.Config{EnforceMaxReply: true, Logger: quiet, MaxRecord: 16 << 20})
+	c, err := recordmark.Dial(tb.Context(), addr,
+		recordmark.Config{EnforceMaxReply: true, Logger: quiet, MaxRecord: 16 << 20})
 	if err != nil {
 		tb.Fatal(err)
 	}

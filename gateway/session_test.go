@@ -374,7 +374,9 @@ func TestTooLong(t *testing.T) {
 // given are results of so many bytes.
 type given uint32
 
-func (n *given) ReplyRoom(results [][]byte) (int, [][]byte) { return 4 + xdr.RoundUp(int(*n)), results }
+func (n *given) ReplyRoom(results [][]byte) (int, [][]byte) {
+	return 4 + xdr.RoundUp(int(*n)), results
+}
 
 func (n *given) UnmarshalXDR(d *xdr.Decoder) {
 	if got := len(d.Opaque(1 << 30)); got != int(*n) {

@@ -54,7 +54,8 @@ func carriers() map[string]carrier {
 				return l.Addr().String(), served, nil
 			},
 			func(ctx context.Context, addr string) (oncrpc.Transport, error) {
-				return recordmark.Dial(ctx, addr, recordmark.Config{EnforceMaxReply: true, Logger: quiet})
+				return recordmark.Dial(ctx, addr,
+					recordmark.Config{EnforceMaxReply: true, Logger: quiet})
 			},
 		},
 		"iwarp": {

@@ -129,7 +129,8 @@ func BenchmarkSizedReply(b *testing.B) {
 	res := landing{make([]byte, 4)}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := c.Call(context.Background(), 1, &args, &res); err != nil || string(res.into) != "abcd" {
+		err := c.Call(context.Background(), 1, &args, &res)
+		if err != nil || string(res.into) != "abcd" {
 			b.Fatalf("got %q, %v", res.into, err)
 		}
 	}

@@ -17,7 +17,8 @@ type Marshaler interface{ MarshalXDR(e *xdr.Encoder) }
 type Unmarshaler interface{ UnmarshalXDR(d *xdr.Decoder) }
 
 // SizedReply is a Request.Reply that says itself how much room its results need. Client.Do asks it
-// where the Request sets neither MaxReply nor Results; a Request that sets one of them overrides both.
+// where the Request sets neither MaxReply nor Results; a Request that sets one of them overrides
+// both.
 type SizedReply interface {
 	Unmarshaler
 	// ReplyRoom returns what Request.MaxReply and Request.Results would be: the largest length in
@@ -114,7 +115,8 @@ func (c *Client) Call(ctx context.Context, procedure uint32, args Marshaler, rep
 
 // Do makes a call and waits for its reply, or for ctx. The error is a *CallError; what it
 // wraps tells an answer of the server (*AcceptError, *AuthError, *VersionError) from
-// an end of the context and from an error of the transport.
+// an end of the context and from an error of the transport, such as a *CallTooLongError or a
+// *ReplyTooLongError.
 func (c *Client) Do(ctx context.Context, r *Request) error {
 	if c.t == nil {
 		panic("oncrpc: Client without a transport: NewClient makes one")

@@ -279,9 +279,12 @@ func TestSizedReply(t *testing.T) {
 		{"MaxReply alone", oncrpc.Request{}, roomy{most: 100}, 1, 100, nil},
 		{"buffers alone", oncrpc.Request{}, roomy{into: yours}, 1, oncrpc.DefaultMaxReply, yours},
 		{"nothing", oncrpc.Request{}, roomy{}, 1, oncrpc.DefaultMaxReply, nil},
-		{"the request says MaxReply", oncrpc.Request{MaxReply: 200}, roomy{most: 100, into: mine}, 0, 200, nil},
-		{"the request names buffers", oncrpc.Request{Results: yours}, roomy{most: 100, into: mine}, 0, oncrpc.DefaultMaxReply, yours},
-		{"the request names no buffers", oncrpc.Request{Results: [][]byte{}}, roomy{most: 100, into: mine}, 0, oncrpc.DefaultMaxReply, nil},
+		{"the request says MaxReply", oncrpc.Request{MaxReply: 200},
+			roomy{most: 100, into: mine}, 0, 200, nil},
+		{"the request names buffers", oncrpc.Request{Results: yours},
+			roomy{most: 100, into: mine}, 0, oncrpc.DefaultMaxReply, yours},
+		{"the request names no buffers", oncrpc.Request{Results: [][]byte{}},
+			roomy{most: 100, into: mine}, 0, oncrpc.DefaultMaxReply, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.request.Reply = &tt.reply
@@ -289,9 +292,12 @@ func TestSizedReply(t *testing.T) {
 				t.Errorf("got %d, %v", tt.reply.n, err)
 			}
 			x := &tr.exchange
-			same := slices.EqualFunc(x.Results, tt.results, func(a, b []byte) bool { return &a[0] == &b[0] && len(a) == len(b) })
-			if tt.reply.asked != tt.asked || x.MaxReply != header+tt.maxReply || !same {
-				t.Errorf("asked %d times, MaxReply %d, %d buffers", tt.reply.asked, x.MaxReply, len(x.Results))
+			same := slices.EqualFunc(x.Results, tt.results, func(a, b []byte) bool {
+				return &a[0] == &b[0] && len(a) == len(b)
+			})
+			asked := tt.reply.asked
+			if asked != tt.asked || x.MaxReply != header+tt.maxReply || !same {
+				t.Errorf("asked %d times, MaxReply %d, %d buffers", asked, x.MaxReply, len(x.Results))
 			}
 		})
 	}

@@ -10,8 +10,8 @@
 // beside it is the transport's business. These rules say who owns which bytes:
 //
 //   - Bulk data of a call belongs to the transport until the call returns.
-//   - The buffers named in [Request.Results] belong to the transport until the call
-//     returns, in whichever way it returns, and are not touched afterwards.
+//   - The buffers named in [Request.Results], or by a [SizedReply], belong to the transport until
+//     the call returns, in whichever way it returns, and are not touched afterwards.
 //   - Bulk data of a reply belongs to the transport until it calls the release that
 //     came with it.
 //   - Bulk arguments of a handler are valid until it returns, and those that its reply refers to until that

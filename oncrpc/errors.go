@@ -60,8 +60,8 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("RPC_MISMATCH: the server speaks RPC versions %d to %d", e.Low, e.High)
 }
 
-// CallTooLongError is a call that is longer than its transport carries: rpcrdma.Config.MaxMessage or
-// recordmark.Config.MaxRecord. It was not sent, and the connection stays usable.
+// CallTooLongError is a call that is longer than its transport carries: rpcrdma.Config.MaxMessage
+// or recordmark.Config.MaxRecord. It was not sent, and the connection stays usable.
 //
 // What the peer takes, this end does not know. A longer call than that is a *rpcrdma.PeerError with
 // ERR_CHUNK over RDMA, and the end of the connection over TCP.
@@ -82,12 +82,12 @@ func (e *CallTooLongError) Error() string {
 //
 // It has one of these causes:
 //
-//   - The reply does not fit in Exchange.MaxReply and Exchange.Results, which come of Request.MaxReply
-//     and Request.Results, or of a SizedReply. Over RDMA, where the server says so by ERR_CHUNK, the
-//     error also wraps that *rpcrdma.PeerError. Over TCP, only recordmark.Config.EnforceMaxReply has
-//     such a call fail.
-//   - The reply is longer than this end takes, over RDMA in the dialect rpcrdma.Draft:
-//     rpcrdma.Config.MaxMessage.
+//   - The reply does not fit in Exchange.MaxReply and Exchange.Results, which come of
+//     Request.MaxReply and Request.Results, or of a SizedReply. Over RDMA, where the server says so
+//     by ERR_CHUNK, the error also wraps that *rpcrdma.PeerError. Over TCP, only
+//     recordmark.Config.EnforceMaxReply has such a call fail.
+//   - Over RDMA in the dialect rpcrdma.Draft, the reply is longer than rpcrdma.Config.MaxMessage of
+//     either end.
 //   - The request asks for more room than this end provides, rpcrdma.Config.MaxMessage or, with
 //     EnforceMaxReply, recordmark.Config.MaxRecord: NotSent.
 type ReplyTooLongError struct {

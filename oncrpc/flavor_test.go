@@ -31,7 +31,8 @@ func overTCP(t *testing.T, s *oncrpc.Server) func(context.Context) (oncrpc.Trans
 	}
 	serves(t, s, func() error { return recordmark.Serve(context.Background(), l, s, recordmark.Config{Logger: quiet}) })
 	return func(ctx context.Context) (oncrpc.Transport, error) {
-		return recordmark.Dial(ctx, l.Addr().String(), recordmark.Config{EnforceMaxReply: true, Logger: quiet})
+		return recordmark.Dial(ctx, l.Addr().String(),
+			recordmark.Config{EnforceMaxReply: true, Logger: quiet})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -18,8 +19,8 @@ import (
 // longest is the longest message in bytes of the connections of these tests.
 const longest = 64 << 10
 
-// boundCarriers are both transports with the same bounds: what exceeds them over one exceeds them over the
-// other.
+// boundCarriers are both transports with the same bounds: what exceeds them over one exceeds them
+// over the other.
 var boundCarriers = map[string]carrier{"TCP": boundTCP, "RDMA": boundRDMA}
 
 func boundTCP(t *testing.T, s *oncrpc.Server) func(context.Context) (oncrpc.Transport, error) {
@@ -27,9 +28,12 @@ func boundTCP(t *testing.T, s *oncrpc.Server) func(context.Context) (oncrpc.Tran
 	if err != nil {
 		t.Fatal(err)
 	}
-	serves(t, s, func() error { return recordmark.Serve(context.Background(), l, s, recordmark.Config{Logger: quiet}) })
+	serves(t, s, func() error {
+		return recordmark.Serve(context.Background(), l, s, recordmark.Config{Logger: quiet})
+	})
 	return func(ctx context.Context) (oncrpc.Transport, error) {
-		return recordmark.Dial(ctx, l.Addr().String(), recordmark.Config{Logger: quiet, MaxRecord: longest, EnforceMaxReply: true})
+		return recordmark.Dial(ctx, l.Addr().String(),
+			recordmark.Config{Logger: quiet, MaxRecord: longest, EnforceMaxReply: true})
 	}
 }
 
@@ -39,9 +43,12 @@ func boundRDMA(t *testing.T, s *oncrpc.Server) func(context.Context) (oncrpc.Tra
 	if err != nil {
 		t.Fatal(err)
 	}
-	serves(t, s, func() error { return rpcrdma.Serve(context.Background(), l, s, rpcrdma.Config{Logger: quiet}) })
+	serves(t, s, func() error {
+		return rpcrdma.Serve(context.Background(), l, s, rpcrdma.Config{Logger: quiet})
+	})
 	return func(ctx context.Context) (oncrpc.Transport, error) {
-		cfg := rpcrdma.Config{Logger: quiet, InlineSend: 1024, InlineRecv: 1024, MaxMessage: longest}
+		cfg := rpcrdma.Config{InlineSend: 1024, InlineRecv: 1024, MaxMessage: longest}
+		cfg.Logger = quiet
 		return rpcrdma.Dial(ctx, f.Dialer(loopback.Config{}), "server", cfg)
 	}
 }
@@ -115,38 +122,51 @@ func TestTooLong(t *testing.T) {
 		{name: "reply that just fits", results: text(5000), maxReply: 5004},
 		{name: "reply that just fits with its round-up", results: text(4999), maxReply: 5004},
 		{name: "MaxReply is rounded up", results: text(4999), maxReply: 5003},
-		{name: "reply of a word too much", results: text(5000), maxReply: 5000, want: tooLong(header+5004, header+5000)},
+		{name: "reply of a word too much", results: text(5000),
+			maxReply: 5000, want: tooLong(header+5004, header+5000)},
 		{name: "reply where MaxReply was forgotten", results: text(5000),
 			want: tooLong(header+5004, header+oncrpc.DefaultMaxReply)},
 		{name: "data that just fits", results: bulk(100, 5000), maxReply: 108, into: room(5000)},
-		{name: "data that just fits, with its round-up", results: bulk(100, 4999), maxReply: 108, into: room(4999)},
-		{name: "data beside a text of a word too much", results: bulk(4100, 5000), maxReply: 4104, into: room(5000),
+		{name: "data that just fits, with its round-up", results: bulk(100, 4999),
+			maxReply: 108, into: room(4999)},
+		{name: "data beside a text of a word too much", results: bulk(4100, 5000),
+			maxReply: 4104, into: room(5000),
 			want: tooLong(header+4104+5004, header+4104+5000)},
 		{name: "data of a word too much", results: bulk(100, 5004), maxReply: 108, into: room(5000),
 			want: tooLong(header+108+5004, header+108+5000)},
-		{name: "data that no buffer is named for", results: bulk(100, 5000, 5000), maxReply: 112, into: room(5000),
+		{name: "data that no buffer is named for", results: bulk(100, 5000, 5000),
+			maxReply: 112, into: room(5000),
 			want: tooLong(header+112+10_000, header+112+5000)},
-		{name: "several items", results: bulk(100, 5000, 10, 3000), maxReply: 116, into: room(5000, 10, 3000)},
-		{name: "reply that says its own room", results: bulk(2000, 5000, 3000), maxReply: 2012, into: room(5000, 3000), own: true},
-		{name: "reply that says its own room, with the default", results: bulk(500, 5000), into: room(5000), own: true},
-		{name: "reply that says too little", results: bulk(2000, 5000), maxReply: 2000, into: room(5000), own: true,
+		{name: "several items", results: bulk(100, 5000, 10, 3000),
+			maxReply: 116, into: room(5000, 10, 3000)},
+		{name: "reply that says its own room", results: bulk(2000, 5000, 3000),
+			maxReply: 2012, into: room(5000, 3000), own: true},
+		{name: "reply that says its own room, with the default",
+			results: bulk(500, 5000), into: room(5000), own: true},
+		{name: "reply that says too little", results: bulk(2000, 5000),
+			maxReply: 2000, into: room(5000), own: true,
 			want: tooLong(header+2008+5000, header+2000+5000)},
-		{name: "a flavour that places nothing", results: bulk(100, 5000), maxReply: 108, into: room(5000), mac: true},
-		{name: "a flavour that places nothing, a reply that says its own room", results: bulk(100, 5000), maxReply: 108,
+		{name: "a flavour that places nothing", results: bulk(100, 5000),
+			maxReply: 108, into: room(5000), mac: true},
+		{name: "a flavour that places nothing, a reply that says its own room",
+			results: bulk(100, 5000), maxReply: 108,
 			into: room(5000), own: true, mac: true},
-		{name: "a flavour that places nothing, a word too much", results: bulk(104, 5000), maxReply: 108, into: room(5000), mac: true,
+		{name: "a flavour that places nothing, a word too much", results: bulk(104, 5000),
+			maxReply: 108, into: room(5000), mac: true,
 			want: tooLong(header+macSlack+112+5000, header+macSlack+108+5000)},
 		{name: "an error longer than MaxReply", maxReply: 1},
 
 		{name: "longest call", args: text(longest - callHeader - 4), results: text(0)},
 		{name: "call of a word too much", args: text(longest - callHeader), results: text(0),
 			want: &oncrpc.CallTooLongError{Len: longest + 4, Max: longest}},
-		{name: "call with data of a word too much", args: bulk(0, longest-callHeader-4), results: text(0),
-			want: &oncrpc.CallTooLongError{Len: longest + 4, Max: longest}},
+		{name: "call with data of a word too much", args: bulk(0, longest-callHeader-4),
+			results: text(0),
+			want:    &oncrpc.CallTooLongError{Len: longest + 4, Max: longest}},
 		{name: "most room for a reply", results: text(0), maxReply: longest - header},
 		{name: "too much room for a reply", results: text(0), maxReply: longest - header + 1,
 			want: &oncrpc.ReplyTooLongError{Len: longest + 4, Max: longest, NotSent: true}},
-		{name: "a reply that says it needs too much", results: text(0), maxReply: 2 * longest, own: true,
+		{name: "a reply that says it needs too much", results: text(0),
+			maxReply: 2 * longest, own: true,
 			want: &oncrpc.ReplyTooLongError{Len: 2*longest + header, Max: longest, NotSent: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -154,11 +174,12 @@ func TestTooLong(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					var calls atomic.Int32
 					ms := &macServer{keys: map[string]string{"alice": "secret"}}
-					s := newServer(t, macConfig(ms), oncrpc.Procedure{Handler: func(ctx context.Context, c *oncrpc.Call) error {
+					answer := func(_ context.Context, c *oncrpc.Call) error {
 						calls.Add(1)
 						tt.results.MarshalXDR(c.Results)
 						return nil
-					}})
+					}
+					s := newServer(t, macConfig(ms), oncrpc.Procedure{Handler: answer})
 					conn := connect(t, over(t, s))
 					flavor := oncrpc.AuthNone()
 					if tt.mac {
@@ -187,17 +208,14 @@ func TestTooLong(t *testing.T) {
 							sameTooLong(t, err, tt.want, calls.Load(), name == "RDMA")
 						case err != nil:
 							t.Error(err)
-						case !bytes.Equal(reply.text, tt.results.text) || len(reply.items) != len(tt.results.items):
-							t.Errorf("got a text of %d bytes and %d items", len(reply.text), len(reply.items))
-						default:
-							for i, b := range reply.items {
-								if !bytes.Equal(b, tt.results.items[i]) {
-									t.Errorf("item %d differs", i)
-								}
-							}
+						case !bytes.Equal(reply.text, tt.results.text):
+							t.Errorf("got a text of %d bytes", len(reply.text))
+						case !slices.EqualFunc(reply.items, tt.results.items, bytes.Equal):
+							t.Errorf("got %d items that differ", len(reply.items))
 						}
 					}
-					if err := oncrpc.NewClient(conn, testProgram, testVersion, flavor).Call(t.Context(), 0, nil, nil); err != nil {
+					null := oncrpc.NewClient(conn, testProgram, testVersion, flavor)
+					if err := null.Call(t.Context(), 0, nil, nil); err != nil {
 						t.Errorf("the next call: %v", err)
 					}
 				})

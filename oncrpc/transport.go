@@ -85,8 +85,8 @@ func (x *Exchange) Seal(xid uint32) error {
 	return nil
 }
 
-// ReplyLimit is for transports: the largest length in bytes of the reply with all its data, MaxReply and
-// the buffers in Results, each rounded up to an XDR unit.
+// ReplyLimit is for transports: the largest length in bytes of the reply with all its data,
+// MaxReply and the buffers in Results, each rounded up to an XDR unit.
 func (x *Exchange) ReplyLimit() int {
 	n := xdr.RoundUp(x.MaxReply)
 	for _, p := range x.Results {

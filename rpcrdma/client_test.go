@@ -458,11 +458,13 @@ func TestTooLarge(t *testing.T) {
 		return client(c).Do(ctx, &oncrpc.Request{Procedure: procSink, Args: &items{data: [][]byte{make([]byte, n)}}, MaxReply: reply})
 	}
 	var long *oncrpc.CallTooLongError
-	if err := call(1<<20, 0); !errors.As(err, &long) || *long != (oncrpc.CallTooLongError{Len: 1<<20 + 56, Max: 1 << 20}) {
+	wantLong := oncrpc.CallTooLongError{Len: 1<<20 + 56, Max: 1 << 20}
+	if err := call(1<<20, 0); !errors.As(err, &long) || *long != wantLong {
 		t.Errorf("call of 1 MiB: %v", err)
 	}
 	var room *oncrpc.ReplyTooLongError
-	if err := call(10, 2<<20); !errors.As(err, &room) || *room != (oncrpc.ReplyTooLongError{Len: 2<<20 + 24, Max: 1 << 20, NotSent: true}) {
+	wantRoom := oncrpc.ReplyTooLongError{Len: 2<<20 + 24, Max: 1 << 20, NotSent: true}
+	if err := call(10, 2<<20); !errors.As(err, &room) || *room != wantRoom {
 		t.Errorf("reply of 2 MiB: %v", err)
 	}
 	if err := call(900<<10, 0); !errors.Is(err, chunks.ErrHeader) {

@@ -32,11 +32,11 @@ func (e *OpError) Timeout() bool {
 // PeerError is an RDMA_ERROR: the peer could not make sense of a call's header or chunks, or
 // could not return the reply through them.
 //
-// An ERR_CHUNK that answers a call without read chunks, sent as RDMA_MSG, means that the reply does not
-// fit, since this end has made the header (RFC 8166 section 4.5.3): the error of the call wraps a
-// *oncrpc.ReplyTooLongError beside the *PeerError then. One that answers a call with read chunks may
-// also mean that the call is longer than the peer takes, or that the peer makes no RDMA Reads; and one
-// that answers an RDMA_MSGP, that the peer does not know it. The *PeerError is alone then.
+// An ERR_CHUNK that answers a call without read chunks, sent as RDMA_MSG, means that the reply does
+// not fit, since this end has made the header (RFC 8166 section 4.5.3): the error of the call wraps
+// a *oncrpc.ReplyTooLongError beside the *PeerError then. One that answers a call with read chunks
+// may also mean that the call is longer than the peer takes, or that the peer makes no RDMA Reads;
+// and one that answers an RDMA_MSGP, that the peer does not know it. The *PeerError is alone then.
 type PeerError struct {
 	Code      ErrCode
 	Low, High uint32 // with ERR_VERS: the versions that the peer supports

@@ -155,8 +155,8 @@ func bare(b []byte) bool {
 	return len(b) >= bareLen && binary.BigEndian.Uint64(b) == 0 && binary.BigEndian.Uint32(b[8:]) == 0
 }
 
-// readChunks appends the chunks of the read list to dst, when memory goes as far as the segments of all
-// lists. Chunks of more than limit bytes are an error that wraps xdr.ErrLimit.
+// readChunks appends the chunks of the read list to dst, when memory goes as far as the segments of
+// all lists. Chunks of more than limit bytes are an error that wraps xdr.ErrLimit.
 func (h *Header) readChunks(dst []chunks.ReadChunk, limit int) ([]chunks.ReadChunk, error) {
 	if err := h.CheckOffsets(); err != nil {
 		return dst, err

@@ -188,7 +188,8 @@ func TestConfigRanges(t *testing.T) {
 			}
 			err := client(c).Do(t.Context(), &oncrpc.Request{Procedure: procNull, MaxReply: tt.maxMessage + 1})
 			var tooLong *oncrpc.ReplyTooLongError
-			if !errors.As(err, &tooLong) || *tooLong != (oncrpc.ReplyTooLongError{Len: tt.maxMessage + 28, Max: tt.maxMessage, NotSent: true}) {
+			want := oncrpc.ReplyTooLongError{Len: tt.maxMessage + 28, Max: tt.maxMessage, NotSent: true}
+			if !errors.As(err, &tooLong) || *tooLong != want {
 				t.Errorf("a reply of one byte too much: %v", err)
 			}
 

@@ -14,9 +14,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// RoundTrip makes a call: oncrpc.Transport. Its error is an *OpError that wraps the
-// context's when that has ended, a *oncrpc.CallTooLongError, a *oncrpc.ReplyTooLongError, a
-// *PeerError, or ErrMalformed; an error that wraps net.ErrClosed says that the connection has ended.
+// RoundTrip makes a call: oncrpc.Transport. Its error is an *OpError that wraps the context's when
+// that has ended, a *oncrpc.CallTooLongError, a *oncrpc.ReplyTooLongError, a *PeerError, or
+// ErrMalformed; an error that wraps net.ErrClosed says that the connection has ended.
 func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	k := getCall(c, x)
 	err := c.roundTrip(ctx, k)
@@ -79,8 +79,8 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 	return nil
 }
 
-// replyTooLong adds a *oncrpc.ReplyTooLongError to the ERR_CHUNK that can mean nothing else: this end
-// has made the header, and there is neither a chunk for the peer to read nor padding.
+// replyTooLong adds a *oncrpc.ReplyTooLongError to the ERR_CHUNK that can mean nothing else: this
+// end has made the header, and there is neither a chunk for the peer to read nor padding.
 func (k *call) replyTooLong(err error) error {
 	peer, ok := err.(*PeerError) //nolint:errorlint // it comes from received, as it is
 	if !ok || peer.Code != ErrChunk || k.header.Type != TypeMsg || len(k.header.Reads) > 0 {

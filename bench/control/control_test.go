@@ -120,7 +120,8 @@ func TestProgram(t *testing.T) {
 	go func() { served <- recordmark.Serve(t.Context(), l, srv, recordmark.Config{}) }()
 	var conns []*recordmark.Conn
 	for range 3 {
-		c, err := recordmark.Dial(t.Context(), l.Addr().String(), recordmark.Config{EnforceMaxReply: true})
+		c, err := recordmark.Dial(t.Context(), l.Addr().String(),
+			recordmark.Config{EnforceMaxReply: true})
 		if err != nil {
 			t.Fatal(err)
 		}

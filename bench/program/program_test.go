@@ -55,7 +55,8 @@ func overTCP(t *testing.T) oncrpc.Transport {
 	srv.Handle(program.New())
 	served := make(chan error)
 	go func() { served <- recordmark.Serve(context.Background(), l, srv, recordmark.Config{}) }()
-	c, err := recordmark.Dial(t.Context(), l.Addr().String(), recordmark.Config{EnforceMaxReply: true})
+	c, err := recordmark.Dial(t.Context(), l.Addr().String(),
+		recordmark.Config{EnforceMaxReply: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,8 @@ func TestLength(t *testing.T) {
 		program.Take: {Handler: short}, program.Give: {Handler: short},
 	}})
 	near, far := net.Pipe()
-	server, client := recordmark.NewConn(far, recordmark.Config{}), recordmark.NewConn(near, recordmark.Config{EnforceMaxReply: true})
+	server := recordmark.NewConn(far, recordmark.Config{})
+	client := recordmark.NewConn(near, recordmark.Config{EnforceMaxReply: true})
 	server.Serve(srv)
 	defer func() {
 		client.Close()

@@ -65,7 +65,8 @@ func (k *knfsd) mountd(t *testing.T) {
 	if _, err := c.Mount(t.Context(), open); !errors.As(err, &refused) || refused.Stat != oncrpc.ProgUnavail {
 		t.Errorf("MOUNT over RDMA: %v, want %v", err, oncrpc.ProgUnavail)
 	}
-	conn, err := recordmark.Dial(t.Context(), local(k.Mount), recordmark.Config{EnforceMaxReply: true})
+	conn, err := recordmark.Dial(t.Context(), local(k.Mount),
+		recordmark.Config{EnforceMaxReply: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,8 @@ var transports = map[string]func(testing.TB, *oncrpc.Server) oncrpc.Transport{
 		}
 		served := make(chan error, 1)
 		go func() { served <- recordmark.Serve(context.Background(), l, s, recordmark.Config{}) }()
-		c, err := recordmark.Dial(tb.Context(), l.Addr().String(), recordmark.Config{EnforceMaxReply: true})
+		c, err := recordmark.Dial(tb.Context(), l.Addr().String(),
+			recordmark.Config{EnforceMaxReply: true})
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -32,7 +32,8 @@ func (c *Client) Read(ctx context.Context, h nfs3.FH, off uint64, p []byte) (Rea
 	p = p[:min(len(p), math.MaxInt32)]
 	x.args = nfs3.ReadArgs{File: h, Offset: off, Count: uint32(len(p))}
 	x.res.Into = p
-	x.req = oncrpc.Request{Procedure: uint32(nfs3.ProcRead), Args: &x.args, Reply: &x.res, Repeat: true}
+	x.req = oncrpc.Request{
+		Procedure: uint32(nfs3.ProcRead), Args: &x.args, Reply: &x.res, Repeat: true}
 	err := c.do(ctx, "", &x.req, &x.res)
 	r := ReadResult{int(x.res.Count), x.res.EOF, x.res.Attr}
 	*x = readCall{}

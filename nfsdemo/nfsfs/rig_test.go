@@ -77,7 +77,8 @@ var transports = map[string]func(testing.TB, *oncrpc.Server) oncrpc.Transport{
 			tb.Fatal(err)
 		}
 		go recordmark.Serve(context.Background(), l, s, recordmark.Config{})
-		c, err := recordmark.Dial(tb.Context(), l.Addr().String(), recordmark.Config{EnforceMaxReply: true})
+		c, err := recordmark.Dial(tb.Context(), l.Addr().String(),
+			recordmark.Config{EnforceMaxReply: true})
 		return closed(tb, c, err)
 	},
 	"iwarp": func(tb testing.TB, s *oncrpc.Server) oncrpc.Transport {

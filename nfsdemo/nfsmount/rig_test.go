@@ -113,7 +113,8 @@ func (h *host) dial(ctx context.Context, addr string) (oncrpc.Transport, error) 
 	if h.ports[port] == "" {
 		return nil, errNobody
 	}
-	c, err := recordmark.Dial(ctx, h.ports[port], recordmark.Config{EnforceMaxReply: true, Logger: quiet})
+	c, err := recordmark.Dial(ctx, h.ports[port],
+		recordmark.Config{EnforceMaxReply: true, Logger: quiet})
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,8 @@ func serve(t *testing.T, cfg rpcrdma.Config, test func(*testing.T, oncrpc.Transp
 			return rpcrdma.Dial(t.Context(), fabric.Dialer(loopback.Config{}), "notes", cfg)
 		}},
 		{"TCP", func() (oncrpc.Transport, error) {
-			return recordmark.Dial(t.Context(), tcp.Addr().String(), recordmark.Config{EnforceMaxReply: true})
+			return recordmark.Dial(t.Context(), tcp.Addr().String(),
+				recordmark.Config{EnforceMaxReply: true})
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

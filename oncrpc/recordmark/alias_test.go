@@ -73,7 +73,8 @@ func TestCallTooLong(t *testing.T) {
 	b.Serve(server(t, echo))
 	x := exchange(make([]byte, 5000))
 	var tooLong *oncrpc.CallTooLongError
-	if err := a.RoundTrip(t.Context(), x); !errors.As(err, &tooLong) || *tooLong != (oncrpc.CallTooLongError{Len: 5044, Max: 4096}) {
+	want := oncrpc.CallTooLongError{Len: 5044, Max: 4096}
+	if err := a.RoundTrip(t.Context(), x); !errors.As(err, &tooLong) || *tooLong != want {
 		t.Errorf("call of 5000 bytes: %v", err)
 	}
 	if err := a.Err(); err != nil {

@@ -29,20 +29,20 @@ type Config struct {
 	// together; 0 means DefaultMaxRecord. A longer call is refused before it is sent, with a
 	// *oncrpc.CallTooLongError. A peer that sends a longer record loses the connection.
 	MaxRecord int
-	// EnforceMaxReply has this end's calls keep to the room that they make for their replies, as over
-	// RDMA. It is meant for tests of programs that shall run over RDMA, too: there the forgotten or
-	// wrong MaxReply of a call shows only when a reply is longer than the inline size.
+	// EnforceMaxReply has this end's calls keep to the room that they make for their replies, as
+	// over RDMA. It is meant for tests of programs that shall run over RDMA, too: there the
+	// forgotten or wrong MaxReply of a call shows only when a reply is longer than the inline size.
 	//
 	// A call then fails with a *oncrpc.ReplyTooLongError, and the connection stays usable, if its
 	// reply is longer than Exchange.MaxReply and the buffers in Exchange.Results together, each
-	// rounded up to an XDR unit. A record does not tell where its bulk data is. So a reply whose bulk
-	// data does not fill its buffers may be longer otherwise by what they have left, or have more
-	// items of bulk data than there are buffers; over RDMA it may not. Conversely, a
-	// reply that fits inline arrives over RDMA even where it fails here. Replies of up to 32 bytes,
-	// as all are that carry an error and an empty verifier, never fail.
+	// rounded up to an XDR unit. A record does not tell where its bulk data is. So a reply whose
+	// bulk data does not fill its buffers may be longer otherwise by what they have left, or have
+	// more items of bulk data than there are buffers; over RDMA it may not. Conversely, a reply
+	// that fits inline arrives over RDMA even where it fails here. Replies of up to 32 bytes, as
+	// all are that carry an error and an empty verifier, never fail.
 	//
-	// A call that asks for more room than MaxRecord, without its buffers, is not sent and fails with
-	// the same error.
+	// A call that asks for more room than MaxRecord, without its buffers, is not sent and fails
+	// with the same error.
 	EnforceMaxReply bool
 	// MaxFragment is the largest fragment sent, in bytes; 0 means what the
 	// protocol allows, 2 GiB less a byte.

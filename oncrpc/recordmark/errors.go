@@ -10,8 +10,8 @@ import (
 var (
 	// ErrClosedByPeer: the peer closed the connection, between two records.
 	ErrClosedByPeer = fmt.Errorf("closed by peer: %w", net.ErrClosed)
-	// ErrRecordTooLong: a record that the peer announced is longer than Config.MaxRecord, which ends
-	// the connection. A call that is too long to send is a *oncrpc.CallTooLongError.
+	// ErrRecordTooLong: a record that the peer announced is longer than Config.MaxRecord, which
+	// ends the connection. A call that is too long to send is a *oncrpc.CallTooLongError.
 	ErrRecordTooLong = errors.New("record too long")
 	// ErrEmptyFragments: the peer sent a record with more than 1024 empty fragments.
 	ErrEmptyFragments = errors.New("too many empty fragments")

@@ -90,7 +90,8 @@ func (c *Conn) fits(x *oncrpc.Exchange) error {
 		return c.opError("call", &oncrpc.CallTooLongError{Len: n, Max: c.cfg.MaxRecord})
 	}
 	if n := xdr.RoundUp(x.MaxReply); c.cfg.EnforceMaxReply && n > c.cfg.MaxRecord {
-		return c.opError("call", &oncrpc.ReplyTooLongError{Len: n, Max: c.cfg.MaxRecord, NotSent: true})
+		err := &oncrpc.ReplyTooLongError{Len: n, Max: c.cfg.MaxRecord, NotSent: true}
+		return c.opError("call", err)
 	}
 	return nil
 }

@@ -132,7 +132,8 @@ func TestReconnect(t *testing.T) {
 // One that was given its connection cannot.
 func TestNoReconnect(t *testing.T) {
 	f := both().start(t, "tcp")
-	conn, err := recordmark.Dial(t.Context(), f.addr.String(), recordmark.Config{EnforceMaxReply: true})
+	conn, err := recordmark.Dial(t.Context(), f.addr.String(),
+		recordmark.Config{EnforceMaxReply: true})
 	if err != nil {
 		t.Fatal(err)
 	}

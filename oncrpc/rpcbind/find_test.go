@@ -63,7 +63,8 @@ func rdmaAt(at netip.AddrPort) rpcbind.Place {
 
 func tcpAt(at netip.AddrPort) rpcbind.Place {
 	return rpcbind.Place{Name: "TCP port " + at.String(), Dial: func(ctx context.Context) (oncrpc.Transport, error) {
-		c, err := recordmark.Dial(ctx, at.String(), recordmark.Config{EnforceMaxReply: true, Logger: quiet})
+		c, err := recordmark.Dial(ctx, at.String(),
+			recordmark.Config{EnforceMaxReply: true, Logger: quiet})
 		if err != nil {
 			return nil, err
 		}
@@ -303,7 +304,8 @@ func TestFindFirst(t *testing.T) {
 			here, there := net.Pipe()
 			server := recordmark.NewConn(there, recordmark.Config{Logger: quiet})
 			server.Serve(serverOf(rpcbind.Mapping{Program: 100003, Version: 3, Netid: rpcbind.RDMA, Addr: "192.0.2.1.78.81"}))
-			return recordmark.NewConn(here, recordmark.Config{EnforceMaxReply: true, Logger: quiet}), nil
+			return recordmark.NewConn(here,
+				recordmark.Config{EnforceMaxReply: true, Logger: quiet}), nil
 		}}
 		third := rpcbind.Place{Name: "third", Dial: func(context.Context) (oncrpc.Transport, error) {
 			t.Error("the third place is asked")

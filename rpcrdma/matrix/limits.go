@@ -198,7 +198,8 @@ func messageSizes() (cells []*Cell) {
 		if extra > 0 {
 			g.RFC8166.Reply = "ERROR 20 ERR_CHUNK"
 			g.Draft.Reply = g.RFC8166.Reply
-			h.RFC8166 = Want{Err: &oncrpc.ReplyTooLongError{Len: most + 4, Max: most, NotSent: true}}
+			tooLong := &oncrpc.ReplyTooLongError{Len: most + 4, Max: most, NotSent: true}
+			h.RFC8166 = Want{Err: tooLong}
 			h.Draft = h.RFC8166
 		}
 		cells = append(cells, g, h)

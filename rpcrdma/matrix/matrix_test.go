@@ -177,8 +177,8 @@ func (c *Cell) compareError(t *testing.T, want *Want, err error) {
 	}
 }
 
-// compareRefusal compares the caller's error with that of an RDMA_ERROR, and checks that it tells a reply that
-// was too long from what may be too long a call: one that is to be read.
+// compareRefusal compares the caller's error with that of an RDMA_ERROR, and checks that it tells a
+// reply that was too long from what may be too long a call: one that is to be read.
 func (c *Cell) compareRefusal(t *testing.T, want *Want, err error) {
 	t.Helper()
 	var peer *rpcrdma.PeerError
@@ -186,8 +186,9 @@ func (c *Cell) compareRefusal(t *testing.T, want *Want, err error) {
 		t.Errorf("%s: the caller's error is %v, want that of an RDMA_ERROR", c.Name, err)
 	}
 	var tooLong *oncrpc.ReplyTooLongError
-	if plain := strings.HasPrefix(want.Call, "MSG ") && !strings.Contains(want.Call, " read "); errors.As(err, &tooLong) != plain {
-		t.Errorf("%s: the caller's error is %v; is it a *ReplyTooLongError? want %v", c.Name, err, plain)
+	plain := strings.HasPrefix(want.Call, "MSG ") && !strings.Contains(want.Call, " read ")
+	if got := errors.As(err, &tooLong); got != plain {
+		t.Errorf("%s: %v is a *ReplyTooLongError: %v, want %v", c.Name, err, got, plain)
 	}
 }
 
