@@ -67,12 +67,12 @@ func (in *incoming) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr
 const chunkBits = 12
 
 // chunkID is the ID of read chunk i of the call: of this one, and not of another that is in the same memory later.
-func (in *incoming) chunkID(i int) int { return in.turn<<chunkBits | i }
+func (in *incoming) chunkID(i int) int { return int(in.turn.Load())<<chunkBits | i }
 
 // chunk returns the index of the chunk with that ID. It panics if its call has ended.
 func (in *incoming) chunk(id int) int {
 	i := id & (1<<chunkBits - 1)
-	if in.c == nil || id != in.chunkID(i) {
+	if id != in.chunkID(i) {
 		panic("rpcrdma: bulk data fetched after its call has ended: was it kept by a goroutine that outlived the handler?")
 	}
 	return i

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -17,7 +18,7 @@ import (
 // an oncrpc.Incoming. Its arguments stay in place as long, so a reply may refer to them.
 type incoming struct {
 	serving
-	turn int // counts the calls that it has been
+	turn atomic.Uint32 // counts the calls that it has been; who fetches for one that has ended looks at it, too
 
 	// Memory that the next call uses again.
 	header  Header
@@ -106,7 +107,7 @@ func (in *incoming) giveBack() {
 	clear(in.pieces)
 	in.pieces, in.regions, in.chain = in.pieces[:0], in.regions[:0], in.chain.cleared()
 	in.serving = serving{}
-	in.turn++
+	in.turn.Add(1)
 	c.pool.incomings.Put(in)
 	c.budget.release(c, reserved, pinned)
 }
