@@ -36,7 +36,7 @@ type Options struct {
 func Configure(ctx context.Context, conn *rpcrdma.Conn, o Options) (Reply, error) {
 	is := conn.Settings()
 	recv := max(configured(o.MaxReply), is.MaxRecv)
-	recv = min(conn.Expect(recv), recv)
+	recv = min(conn.EnlargeReceives(recv), recv)
 	args := Request{
 		MaxCallSendSize:  uint32(configured(o.MaxCall)),
 		MaxReplySendSize: uint32(recv),

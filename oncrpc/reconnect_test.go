@@ -73,7 +73,7 @@ func dialRDMA(t *testing.T, _, rdma net.Addr) caller {
 		t.Fatal(err)
 	}
 	c := &rdmaCaller{t, ep, make(chan []byte, 1)}
-	if err := ep.PostRecv(&transport.Receive{Local: []transport.Slice{{Bytes: make([]byte, rpcrdma.DefaultInline)}}}); err != nil {
+	if err := ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{{Bytes: make([]byte, rpcrdma.DefaultInline)}}}); err != nil {
 		t.Fatal(err)
 	}
 	ep.Start(c)

@@ -58,7 +58,7 @@ type Conn struct {
 	recvSize int // bytes that the receives to post must hold
 	receives *receiveList
 	posted   []*receive // that the provider has
-	postArgs []*transport.Receive
+	postArgs []*transport.RecvRequest
 }
 
 var (
@@ -195,7 +195,7 @@ func (c *Conn) Close() error { return c.ep.Close() }
 func (c *Conn) fail(err error) {
 	c.mu.Lock()
 	if c.err == nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, transport.ErrFlushed) {
-		c.err = c.closed(err)
+		c.err = c.endError(err)
 	}
 	c.mu.Unlock()
 	c.ep.Close()
@@ -207,7 +207,7 @@ func (c *Conn) watch() {
 	<-c.ep.Done()
 	c.mu.Lock()
 	if c.err == nil {
-		c.err = c.closed(c.reason())
+		c.err = c.endError(c.reason())
 	}
 	err := c.err
 	pending, leave := c.pending, c.leave
@@ -256,8 +256,8 @@ func (c *Conn) reason() error {
 	return err
 }
 
-// closed wraps the reason for an end, always as an error that wraps net.ErrClosed.
-func (c *Conn) closed(err error) error {
+// endError wraps the reason for an end, always as an error that wraps net.ErrClosed.
+func (c *Conn) endError(err error) error {
 	if !errors.Is(err, net.ErrClosed) {
 		err = fmt.Errorf("%w: %w", net.ErrClosed, err)
 	}

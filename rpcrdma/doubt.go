@@ -56,7 +56,7 @@ func (in *incoming) isReply() {
 		if k := c.pending[in.header.XID]; k != nil && !k.fetching {
 			k.loads, in.loads = append(k.loads, in.loads...), in.loads[:0] // its message, if it is here
 		}
-		c.replied(r, &in.header, message{}, nil, in.heard)
+		c.concludeCall(r, &in.header, message{}, nil, in.heard)
 	}
 	in.finish()
 }

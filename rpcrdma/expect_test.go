@@ -23,12 +23,12 @@ func TestExpectPosted(t *testing.T) {
 		waitFor(t, func() bool { // the receive for a call of the peer's
 			return p.theirs.state().Awaited == 1
 		})
-		if got := c.Expect(8192); got != 8192 {
+		if got := c.EnlargeReceives(8192); got != 8192 {
 			t.Fatalf("expected %d with one receive that the next message uses up, want 8192", got)
 		}
 		s := start(t.Context(), c, &items{}, nil)
 		h, _ := p.next()
-		if got := c.Expect(16384); got != 4096 {
+		if got := c.EnlargeReceives(16384); got != 4096 {
 			t.Errorf("expected %d with receives of 4096 and 8192 posted, want 4096", got)
 		}
 		p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
@@ -46,7 +46,7 @@ func TestExpectPosted(t *testing.T) {
 		h.Credits = 2
 		p.send(h, callBytes(1, procNull, nil))
 		p.next()
-		if got := c.Expect(8192); got != 4096 {
+		if got := c.EnlargeReceives(8192); got != 4096 {
 			t.Errorf("expected %d with two receives of 4096 posted, want 4096", got)
 		}
 	})
@@ -81,7 +81,7 @@ func TestExpectMemory(t *testing.T) {
 				wait(t, cr.program.entered)
 			}
 			before, _, _ := conn.ReceiveMemory()
-			if got := conn.Expect(size); got != tt.want {
+			if got := conn.EnlargeReceives(size); got != tt.want {
 				t.Errorf("expected %d, want %d", got, tt.want)
 			}
 			want, have := int64(0), cr.ledgers.of(t, conn).state()
@@ -113,7 +113,7 @@ func TestExpectHeldUp(t *testing.T) {
 			const credits = 8
 			cr, conns, calls := newHeldUp(t, provider, credits)
 			held := conns[2]
-			if got := held.Expect(8000); got != 8000 {
+			if got := held.EnlargeReceives(8000); got != 8000 {
 				t.Errorf("expected %d, want 8000", got)
 			}
 			cr.program.pass(t)
@@ -137,7 +137,7 @@ func TestExpectHeldUp(t *testing.T) {
 func expectProgram() oncrpc.Program {
 	return oncrpc.Program{Number: testProgram, Version: 3, Procedures: []oncrpc.Procedure{
 		1: {Name: "EXPECT", NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
-			n := c.Conn.(*rpcrdma.Conn).Expect(int(int32(c.Args.Uint32())))
+			n := c.Conn.(*rpcrdma.Conn).EnlargeReceives(int(int32(c.Args.Uint32())))
 			c.Results.Uint32(uint32(n))
 			return nil
 		}},
@@ -229,7 +229,7 @@ func TestExpectAsClient(t *testing.T) {
 		waitFor(t, func() bool { // the one for a call of the peer's
 			return p.theirs.state().Awaited > 0
 		})
-		if got := c.Expect(8192); got != want {
+		if got := c.EnlargeReceives(8192); got != want {
 			t.Errorf("busy %v: expected %d of 8192 asked for, want %d", busy, got, want)
 		}
 		if busy {

@@ -15,7 +15,7 @@ import (
 )
 
 // guarded is an endpoint that panics when Revoke is called where it may be on a goroutine
-// of the provider's: inside a Receiver, a Completer or a ReceiveSource.
+// of the provider's: inside a MessageHandler, a Completer or a RecvSource.
 type guarded struct{ transporttest.Full }
 
 // smallLimits is what guard imposes on each endpoint. The zero value is nothing.
@@ -82,7 +82,7 @@ func insideCallback() (stack string, inside bool) {
 	return b.String(), inside
 }
 
-// revoker is a Receiver and a Completer that calls Revoke, which it must not.
+// revoker is a MessageHandler and a Completer that calls Revoke, which it must not.
 type revoker struct {
 	ep       transport.Endpoint
 	panicked chan any
@@ -108,7 +108,7 @@ func TestGuard(t *testing.T) {
 		t.Error(err)
 	}
 	in := revoker{g, make(chan any, 1)}
-	if err := g.PostRecv(&transport.Receive{Local: []transport.Slice{{Bytes: make([]byte, 4096)}}}); err != nil {
+	if err := g.PostRecv(&transport.RecvRequest{Local: []transport.Slice{{Bytes: make([]byte, 4096)}}}); err != nil {
 		t.Fatal(err)
 	}
 	g.Start(in)

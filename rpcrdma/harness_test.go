@@ -426,7 +426,7 @@ func newRawPeer(t testing.TB, ep transport.Endpoint) *rawPeer {
 }
 
 func (p *rawPeer) recv() {
-	p.ep.PostRecv(&transport.Receive{Local: []transport.Slice{{Bytes: make([]byte, 8192)}}})
+	p.ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{{Bytes: make([]byte, 8192)}}})
 }
 
 func (p *rawPeer) Received(batch []transport.Message) {

@@ -183,10 +183,10 @@ func (e *fakeEndpoint) posted() []*transport.WorkRequest {
 	return e.order[:len(e.order):len(e.order)]
 }
 
-func (e *fakeEndpoint) Start(transport.Receiver)             {}
-func (e *fakeEndpoint) PostRecv(...*transport.Receive) error { return nil }
-func (e *fakeEndpoint) Revoke(...transport.Region) error     { return nil }
-func (e *fakeEndpoint) Domain() transport.Domain             { return e.domain }
+func (e *fakeEndpoint) Start(transport.MessageHandler)           {}
+func (e *fakeEndpoint) PostRecv(...*transport.RecvRequest) error { return nil }
+func (e *fakeEndpoint) Revoke(...transport.Region) error         { return nil }
+func (e *fakeEndpoint) Domain() transport.Domain                 { return e.domain }
 func (e *fakeEndpoint) Info() transport.Info {
 	return transport.Info{SendDepth: e.depth, RecvDepth: 1024}
 }

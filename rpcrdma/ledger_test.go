@@ -12,8 +12,8 @@ import (
 // ledger is an endpoint that keeps account of what a connection does with it.
 type ledger struct {
 	transporttest.Full
-	receiver transport.Receiver
-	source   transport.ReceiveSource // nil if receives are posted with their memory
+	receiver transport.MessageHandler
+	source   transport.RecvSource // nil if receives are posted with their memory
 
 	mu      sync.Mutex // guards what follows
 	awaited int        // messages that the peer may send, and that were not delivered
@@ -68,18 +68,18 @@ func (l *ledger) posted(n int, err error) error {
 	return err
 }
 
-func (l *ledger) PostRecv(rs ...*transport.Receive) error {
+func (l *ledger) PostRecv(rs ...*transport.RecvRequest) error {
 	return l.posted(len(rs), l.Full.PostRecv(rs...))
 }
 
 func (l *ledger) PromiseRecv(n int) error { return l.posted(n, l.Full.PromiseRecv(n)) }
 
-func (l *ledger) ShareRecv(src transport.ReceiveSource) {
+func (l *ledger) ShareRecv(src transport.RecvSource) {
 	l.source = src
 	l.Full.ShareRecv(src)
 }
 
-func (l *ledger) Start(r transport.Receiver) {
+func (l *ledger) Start(r transport.MessageHandler) {
 	l.receiver = r
 	l.Full.Start(l)
 }

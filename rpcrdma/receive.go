@@ -56,7 +56,7 @@ func (c *Conn) received(m *transport.Message) {
 		c.useless(r, nil)
 	case TypeError:
 		c.stats.errorsRecv.Add(1)
-		c.reply(r, message{}, &PeerError{h.Err, h.Low, h.High})
+		c.receivedReply(r, message{}, &PeerError{h.Err, h.Low, h.High})
 	case TypeMsgP:
 		if !c.rules.padding {
 			c.bad(r, fmt.Errorf("%w: %v, of the draft's dialect", ErrMalformed, h.Type), ErrChunk)
@@ -115,7 +115,7 @@ func (c *Conn) receivedMsg(r *receive, m message) {
 		} else if h.Reply.Len() > 0 {
 			err = fmt.Errorf("%w: %v with a reply chunk in use", ErrMalformed, h.Type)
 		}
-		c.reply(r, m, err)
+		c.receivedReply(r, m, err)
 	default:
 		c.bad(r, fmt.Errorf("%w: message type %d", ErrMalformed, binary.BigEndian.Uint32(m.body[4:])), ErrChunk)
 	}
@@ -141,9 +141,9 @@ func (c *Conn) receivedNoMsg(r *receive) {
 	case !c.awaits(h.XID):
 		c.bad(r, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed), ErrChunk)
 	case len(h.Reads) == 0 && h.Reply.Len() == 0:
-		c.reply(r, message{}, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed))
+		c.receivedReply(r, message{}, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed))
 	default:
-		c.reply(r, message{}, nil)
+		c.receivedReply(r, message{}, nil)
 	}
 }
 
@@ -159,7 +159,7 @@ func (c *Conn) awaits(xid uint32) bool {
 func (c *Conn) bad(r *receive, err error, code ErrCode) {
 	switch {
 	case c.awaits(c.header.XID):
-		c.reply(r, message{}, err)
+		c.receivedReply(r, message{}, err)
 	case c.header.Type == TypeError:
 		c.useless(r, err)
 	default:
@@ -174,7 +174,7 @@ func (c *Conn) refuse(r *receive, err error, code ErrCode) {
 		count = &c.stats.badVersion
 	}
 	c.fault(count, "message refused", c.header.XID, err)
-	if in := c.accept(r, message{}); in != nil {
+	if in := c.takeCall(r, message{}); in != nil {
 		in.refuse(code)
 	}
 }
@@ -193,8 +193,8 @@ func (c *Conn) useless(r *receive, err error) {
 	c.repost(r)
 }
 
-// reply takes the reply to a call of ours, with its message when that is inline, or with what is wrong with it.
-func (c *Conn) reply(r *receive, m message, err error) {
+// receivedReply takes the receivedReply to a call of ours, with its message when that is inline, or with what is wrong with it.
+func (c *Conn) receivedReply(r *receive, m message, err error) {
 	c.mu.Lock()
 	if c.pending == nil {
 		c.mu.Unlock()
@@ -202,11 +202,11 @@ func (c *Conn) reply(r *receive, m message, err error) {
 	}
 	c.arrived(r)
 	c.heard++
-	c.replied(r, &c.header, m, err, c.heard)
+	c.concludeCall(r, &c.header, m, err, c.heard)
 }
 
-// replied is reply for a receive that is off the list, and the number of what it took; c.mu is held, and unlocked.
-func (c *Conn) replied(r *receive, h *Header, m message, err error, number uint64) {
+// concludeCall is receivedReply for a receive that is off the list, and the number of what it took; c.mu is held, and unlocked.
+func (c *Conn) concludeCall(r *receive, h *Header, m message, err error, number uint64) {
 	k := c.pending[h.XID]
 	if k == nil || k.fetching {
 		c.repost(r)
@@ -224,7 +224,7 @@ func (c *Conn) replied(r *receive, h *Header, m message, err error, number uint6
 	// Until its chunks are here, a reply has its call under way, with its transaction id. The caller may give
 	// up as long, so what is his is looked at now.
 	if err == nil && !k.abandoned {
-		err = k.accept(h, m)
+		err = k.checkReply(h, m)
 		k.fetching = err == nil && len(k.reads) > 0 // there may be no bytes in them
 	}
 	fetching := k.fetching
@@ -273,7 +273,7 @@ func (k *call) end(err error) {
 
 // call takes a call, with its message when that is inline.
 func (c *Conn) call(r *receive, m message) {
-	if in := c.accept(r, m); in != nil {
+	if in := c.takeCall(r, m); in != nil {
 		in.admit()
 	}
 }
@@ -297,8 +297,8 @@ func (in *incoming) admit() {
 // nobody answers the calls on connections that nothing serves: it has no programs.
 var nobody = oncrpc.DispatcherOf(new(oncrpc.Server))
 
-// accept makes a call of the peer's of a message that used up a receive, unless the connection has ended.
-func (c *Conn) accept(r *receive, m message) *incoming {
+// takeCall makes a call of the peer's of a message that used up a receive, unless the connection has ended.
+func (c *Conn) takeCall(r *receive, m message) *incoming {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pending == nil {

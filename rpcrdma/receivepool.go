@@ -10,7 +10,7 @@ import (
 // receive is a posted receive and its memory: one buffer, or, with an alignment, two. Then the second
 // is aligned and takes what lies from there on in the message.
 type receive struct {
-	transport.Receive
+	transport.RecvRequest
 	home  *receiveList
 	list  [2]transport.Slice
 	mem   [2]transport.Slice // what the domain has allocated for them

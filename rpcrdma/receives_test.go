@@ -35,7 +35,7 @@ type noReceives struct {
 	full *atomic.Bool
 }
 
-func (e noReceives) PostRecv(rs ...*transport.Receive) error {
+func (e noReceives) PostRecv(rs ...*transport.RecvRequest) error {
 	if e.full.Load() {
 		return transport.ErrNoMemory
 	}

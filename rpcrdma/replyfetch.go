@@ -111,8 +111,8 @@ func (k *call) assemble() error {
 	return nil
 }
 
-// acceptReads checks the read list of a reply, beside which inline bytes of message stand, and what was written.
-func (k *call) acceptReads(h *Header, inline int) error {
+// checkReads checks the read list of a reply, beside which inline bytes of message stand, and what was written.
+func (k *call) checkReads(h *Header, inline int) error {
 	var err error
 	if k.reads, err = h.readChunks(k.reads[:0], k.c.cfg.MaxMessage); err != nil {
 		if errors.Is(err, xdr.ErrLimit) {

@@ -66,7 +66,7 @@ func (c *Conn) roundTrip(ctx context.Context, k *call) error {
 			return ctx.Err()
 		}
 	}
-	c.close(k)
+	c.revokeWindowsOf(k)
 	if err != nil {
 		return k.replyTooLong(err)
 	}
@@ -147,7 +147,7 @@ func (c *Conn) transmit(k *call) error {
 		if err == nil {
 			return nil
 		}
-		c.close(k)
+		c.revokeWindowsOf(k)
 		if x.XID != 0 || err != oncrpc.ErrXIDInUse {
 			return err
 		}
@@ -162,7 +162,7 @@ func (c *Conn) send(k *call) error {
 	err := k.layout()
 	if errors.Is(err, chunks.ErrHeader) || errors.Is(err, transport.ErrNoMemory) {
 		// Once more, with as few windows as there can be.
-		c.close(k)
+		c.revokeWindowsOf(k)
 		k.forgetLayout()
 		k.copies = true
 		err = k.layout()
@@ -215,7 +215,7 @@ func (c *Conn) abandon(k *call) {
 			c.fail(fmt.Errorf("call cancelled and not answered within %v", c.cfg.CancelGrace))
 			<-k.done
 		}
-		c.close(k)
+		c.revokeWindowsOf(k)
 		return
 	}
 	c.mu.Lock()
@@ -226,7 +226,7 @@ func (c *Conn) abandon(k *call) {
 	c.mu.Unlock()
 	if !waits { // it ended meanwhile
 		<-k.done
-		c.close(k)
+		c.revokeWindowsOf(k)
 	}
 }
 
@@ -246,9 +246,9 @@ func (k *call) cutLoose() bool {
 	return true
 }
 
-// close ends the windows of a call: afterwards the peer cannot reach its memory. It is
+// revokeWindowsOf ends the windows of a call: afterwards the peer cannot reach its memory. It is
 // called in RoundTrip alone, as it may block.
-func (c *Conn) close(k *call) {
+func (c *Conn) revokeWindowsOf(k *call) {
 	if err := k.revokeWindows(); err != nil {
 		c.fail(err)
 		<-c.ep.Done()
@@ -269,15 +269,15 @@ func (k *call) deliver(err error) {
 	k.unref()
 }
 
-// accept checks the reply to a call against what was offered: m is its message when
+// checkReply checks the reply to a call against what was offered: m is its message when
 // that is inline.
-func (k *call) accept(h *Header, m message) error {
+func (k *call) checkReply(h *Header, m message) error {
 	if k.owes {
 		inline := len(m.body) + len(m.more)
 		if h.Type == TypeNoMsg { // the message is in the reply chunk, if it is in no read chunk
 			inline = int(min(h.Reply.Len(), uint64(k.c.cfg.MaxMessage)))
 		}
-		if err := k.acceptReads(h, inline); err != nil {
+		if err := k.checkReads(h, inline); err != nil {
 			return err
 		}
 		if k.long && (h.Type != TypeNoMsg || h.Reply.Len() > 0) {
@@ -308,11 +308,11 @@ func (k *call) accept(h *Header, m message) error {
 		k.info.InlineReceived = len(m.body) + len(m.more)
 	}
 	k.message = m
-	return k.acceptWrites(h)
+	return k.checkWrites(h)
 }
 
-// acceptWrites checks the write list of the reply, and notes what was written.
-func (k *call) acceptWrites(h *Header) error {
+// checkWrites checks the write list of the reply, and notes what was written.
+func (k *call) checkWrites(h *Header) error {
 	if len(h.Writes) > len(k.header.Writes) || (len(h.Writes) > 0 && len(h.Writes) < len(k.header.Writes)) {
 		return fmt.Errorf("%w: %d write chunks returned of %d", ErrMalformed, len(h.Writes), len(k.header.Writes))
 	}

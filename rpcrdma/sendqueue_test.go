@@ -316,7 +316,7 @@ func (e *orderEndpoint) note(what byte) {
 	e.order = append(e.order, what)
 }
 
-func (e *orderEndpoint) PostRecv(...*transport.Receive) error {
+func (e *orderEndpoint) PostRecv(...*transport.RecvRequest) error {
 	e.note('g')
 	return nil
 }

@@ -30,7 +30,7 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 		cfg.Logger.Warn("rpcrdma: private data does not go to every peer", "addr", l.Addr(),
 			"bytes", len(cfg.private()), "possible", n)
 	}
-	a := acceptor{cfg: cfg, server: s, dispatcher: d, budget: newBudget(cfg.ServerMemory), receives: newReceiveBudget(cfg.ReceiveMemory), conns: make(map[*Conn]struct{})}
+	a := serveRequest{cfg: cfg, server: s, dispatcher: d, budget: newBudget(cfg.ServerMemory), receives: newReceiveBudget(cfg.ReceiveMemory), conns: make(map[*Conn]struct{})}
 	stop := context.AfterFunc(ctx, a.closeConns)
 	defer stop()
 	err = a.run(ctx, l)
@@ -45,8 +45,8 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 	return &OpError{"accept", l.Addr(), err}
 }
 
-// acceptor makes the connections of one Serve.
-type acceptor struct {
+// serveRequest makes the connections of one Serve.
+type serveRequest struct {
 	cfg        Config
 	server     *oncrpc.Server
 	dispatcher oncrpc.Dispatcher
@@ -66,7 +66,7 @@ const (
 )
 
 // run accepts until it cannot.
-func (a *acceptor) run(ctx context.Context, l transport.Listener) error {
+func (a *serveRequest) run(ctx context.Context, l transport.Listener) error {
 	pause := acceptPauseMin
 	for {
 		req, err := l.Accept(ctx)
@@ -88,8 +88,8 @@ func (a *acceptor) run(ctx context.Context, l transport.Listener) error {
 	}
 }
 
-// accept makes a connection of a request and stays until it ends.
-func (a *acceptor) accept(ctx context.Context, req transport.Request) {
+// serveRequest makes a connection of a request and stays until it ends.
+func (a *serveRequest) accept(ctx context.Context, req transport.Request) {
 	info := req.Info()
 	release, err := a.dispatcher.Admit(oncrpc.ConnInfo{Provider: info.Provider, Local: info.LocalAddr, Remote: info.RemoteAddr})
 	if err != nil {
@@ -129,7 +129,7 @@ func (a *acceptor) accept(ctx context.Context, req transport.Request) {
 }
 
 // refused logs and counts a connection that was closed at once.
-func (a *acceptor) refused(ctx context.Context, peer net.Addr, err error) {
+func (a *serveRequest) refused(ctx context.Context, peer net.Addr, err error) {
 	const what = "rpcrdma: connection refused"
 	if !errors.Is(err, ErrReceiveMemory) { // the configuration is at fault
 		a.cfg.Logger.Log(ctx, slog.LevelWarn, what, "peer", peer, "err", err)
@@ -141,7 +141,7 @@ func (a *acceptor) refused(ctx context.Context, peer net.Addr, err error) {
 	}
 }
 
-func (a *acceptor) conn(ep transport.Endpoint) (*Conn, error) {
+func (a *serveRequest) conn(ep transport.Endpoint) (*Conn, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	d := ep.Domain()
@@ -164,7 +164,7 @@ func (a *acceptor) conn(ep transport.Endpoint) (*Conn, error) {
 }
 
 // closeConns closes all connections.
-func (a *acceptor) closeConns() {
+func (a *serveRequest) closeConns() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for c := range a.conns {
@@ -173,7 +173,7 @@ func (a *acceptor) closeConns() {
 }
 
 // wait waits for all connections to end.
-func (a *acceptor) wait() {
+func (a *serveRequest) wait() {
 	a.wg.Wait()
 	if a.pool != nil {
 		a.pool.close()

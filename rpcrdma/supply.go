@@ -150,7 +150,7 @@ func (c *Conn) postMemory(n int) (posted int, err error) {
 			break
 		}
 		c.list(r)
-		args = append(args, &r.Receive)
+		args = append(args, &r.RecvRequest)
 	}
 	c.postArgs = args
 	if len(args) == 0 {
@@ -173,7 +173,7 @@ func (c *Conn) postMemory(n int) (posted int, err error) {
 type receiveSource Conn
 
 // Receive returns memory for a message, and has the connection be busy.
-func (s *receiveSource) Receive() *transport.Receive {
+func (s *receiveSource) Receive() *transport.RecvRequest {
 	c := (*Conn)(s)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,7 +201,7 @@ func (s *receiveSource) Receive() *transport.Receive {
 		a.held += size
 	}
 	c.list(r)
-	return &r.Receive
+	return &r.RecvRequest
 }
 
 // Ready reports whether memory is reserved.

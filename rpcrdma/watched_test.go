@@ -39,7 +39,7 @@ type watchPlace struct {
 	buffer  int // of that: 0 or 1
 }
 
-func (w *watch) note(r *transport.Receive) {
+func (w *watch) note(r *transport.RecvRequest) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.seen == nil {
@@ -145,7 +145,7 @@ type watchedReceives struct {
 // Domain has memory that is aligned by chance alone.
 func (watchedReceives) Domain() transport.Domain { return crooked{} }
 
-func (e watchedReceives) PostRecv(rs ...*transport.Receive) error {
+func (e watchedReceives) PostRecv(rs ...*transport.RecvRequest) error {
 	for _, r := range rs {
 		e.w.note(r)
 	}
@@ -163,17 +163,17 @@ type watchedPromises struct {
 // Domain has memory that is aligned by chance alone.
 func (watchedPromises) Domain() transport.Domain { return crooked{} }
 
-func (e watchedPromises) ShareRecv(src transport.ReceiveSource) {
+func (e watchedPromises) ShareRecv(src transport.RecvSource) {
 	e.SharedReceiver.ShareRecv(watchedSource{src, e.w})
 }
 
 type watchedSource struct {
-	transport.ReceiveSource
+	transport.RecvSource
 	w *watch
 }
 
-func (s watchedSource) Receive() *transport.Receive {
-	r := s.ReceiveSource.Receive()
+func (s watchedSource) Receive() *transport.RecvRequest {
+	r := s.RecvSource.Receive()
 	if r != nil {
 		s.w.note(r)
 	}

@@ -310,7 +310,7 @@ func slowClient(ep transport.Endpoint, rnd *rand.Rand) error {
 	}()
 	msgs := make(chan rpcrdma.Header, 64)
 	post := func() {
-		ep.PostRecv(&transport.Receive{Local: []transport.Slice{{Bytes: make([]byte, 4096)}}})
+		ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{{Bytes: make([]byte, 4096)}}})
 	}
 	for range min(ep.Info().RecvDepth, 64) {
 		post()

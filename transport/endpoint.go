@@ -7,16 +7,16 @@ import (
 // Endpoint is one end of an RDMA connection: a queue pair. Its methods may be
 // called concurrently.
 //
-// Completers, Receivers and ReceiveSources are called on goroutines of the provider
+// Completers, MessageHandlers and RecvSources are called on goroutines of the provider
 // and must not block. Of the methods of Endpoint, Revoke alone may block.
 type Endpoint interface {
 	// Start begins delivery to r. Until then nothing the peer sends is taken, so
 	// that receives can be posted first, nor need the end of the connection by the
 	// peer be noticed. It is called once, be it after the end.
-	Start(r Receiver)
+	Start(r MessageHandler)
 
 	// Post queues work requests in order, all of them or none. It never blocks and
-	// never calls a Completer or Receiver itself. It fails
+	// never calls a Completer or MessageHandler itself. It fails
 	//
 	//   - with ErrQueueFull when they do not fit in Info().SendDepth;
 	//   - with ErrWorkRequest when one makes no sense, or is beyond MaxSendSGE,
@@ -31,7 +31,7 @@ type Endpoint interface {
 
 	// PostRecv queues receives in order, all of them or none, with the errors
 	// of Post. The limits are RecvDepth and MaxRecvSGE of Info().
-	PostRecv(rs ...*Receive) error
+	PostRecv(rs ...*RecvRequest) error
 
 	// Expose opens windows over the memory in list, as if that were contiguous, and
 	// appends their Regions to dst: one Region, or several, in the order of the
@@ -52,8 +52,8 @@ type Endpoint interface {
 	// invalidated, or that has ended otherwise, is passed over.
 	//
 	// It may block until an operation of the peer that is under way has let go of the
-	// memory. So it must not be called from a Receiver, a Completer or a
-	// ReceiveSource: post OpInvalidate there. It is for cancellation, and for what
+	// memory. So it must not be called from a MessageHandler, a Completer or a
+	// RecvSource: post OpInvalidate there. It is for cancellation, and for what
 	// remains when a connection has ended.
 	Revoke(regions ...Region) error
 
@@ -136,7 +136,7 @@ type Info struct {
 	// it belongs to the Domain: the peers of all its endpoints can use it.
 	EndpointTags bool
 
-	// CanHold says that a ReceiveSource may return nil: this connection is held back
+	// CanHold says that a RecvSource may return nil: this connection is held back
 	// then, and others are not.
 	CanHold bool
 }

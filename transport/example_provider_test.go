@@ -40,7 +40,7 @@ func Example_provider() {
 		return
 	}
 	got := make(printer)
-	client.PostRecv(&transport.Receive{Local: memory("     ")})
+	client.PostRecv(&transport.RecvRequest{Local: memory("     ")})
 	client.Start(got)
 	fmt.Println(<-got)
 	client.Close()
@@ -90,8 +90,8 @@ type endpoint struct {
 	info     transport.Info
 	table    *stag.Table
 	sends    ring.Ring[*transport.WorkRequest]
-	recvs    ring.Ring[*transport.Receive]
-	receiver transport.Receiver
+	recvs    ring.Ring[*transport.RecvRequest]
+	receiver transport.MessageHandler
 	err      error // why the connection ended
 	done     chan struct{}
 }
@@ -102,7 +102,7 @@ func newEndpoint(l *link, limits transport.Info, local, remote addr, private []b
 	return &endpoint{
 		l: l, info: limits, table: stag.New(limits.MaxRegions, nil), done: make(chan struct{}),
 		sends: ring.New[*transport.WorkRequest](limits.SendDepth),
-		recvs: ring.New[*transport.Receive](limits.RecvDepth),
+		recvs: ring.New[*transport.RecvRequest](limits.RecvDepth),
 	}
 }
 
@@ -114,7 +114,7 @@ func (e *endpoint) locked(f func()) {
 	e.l.work.Signal()
 }
 
-func (e *endpoint) Start(r transport.Receiver) { e.locked(func() { e.receiver = r }) }
+func (e *endpoint) Start(r transport.MessageHandler) { e.locked(func() { e.receiver = r }) }
 
 func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
 	return post(e, &e.sends, wrs, func(wr *transport.WorkRequest) error {
@@ -128,8 +128,8 @@ func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
 	})
 }
 
-func (e *endpoint) PostRecv(rs ...*transport.Receive) error {
-	return post(e, &e.recvs, rs, func(r *transport.Receive) error {
+func (e *endpoint) PostRecv(rs ...*transport.RecvRequest) error {
+	return post(e, &e.recvs, rs, func(r *transport.RecvRequest) error {
 		if r == nil {
 			return transport.ErrWorkRequest
 		}

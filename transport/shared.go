@@ -10,7 +10,7 @@ package transport
 type SharedReceiver interface {
 	// ShareRecv names where memory for promises comes from. It is called once, before
 	// Start and PromiseRecv.
-	ShareRecv(src ReceiveSource)
+	ShareRecv(src RecvSource)
 
 	// PromiseRecv queues n promises, all of them or none, with the errors of PostRecv.
 	PromiseRecv(n int) error
@@ -21,9 +21,9 @@ type SharedReceiver interface {
 	ResumeRecv()
 }
 
-// ReceiveSource supplies memory for promised receives. The endpoint calls it where it
-// calls its Receiver, and not beside that: it must not block.
-type ReceiveSource interface {
+// RecvSource supplies memory for promised receives. The endpoint calls it where it
+// calls its MessageHandler, and not beside that: it must not block.
+type RecvSource interface {
 	// Receive returns memory for a message that begins to arrive. It belongs to the
 	// endpoint, as with PostRecv.
 	//
@@ -35,7 +35,7 @@ type ReceiveSource interface {
 	//
 	// Without CanHold there must be memory for each promise from the time it is made:
 	// nil ends the connection.
-	Receive() *Receive
+	Receive() *RecvRequest
 
 	// Ready reports whether Receive is certain to return memory for every promise. If
 	// it is not, the endpoint takes little from the network ahead of the message. It is

@@ -80,10 +80,10 @@ type Completer interface {
 	Complete(wr *WorkRequest, err error)
 }
 
-// Receive is memory posted for one message from the peer: a scatter list, filled
+// RecvRequest is memory posted for one message from the peer: a scatter list, filled
 // in order. It belongs to the endpoint from PostRecv until it is handed to the
-// Receiver, or until the endpoint's Done channel is closed.
-type Receive struct {
+// MessageHandler, or until the endpoint's Done channel is closed.
+type RecvRequest struct {
 	Local []Slice
 
 	// Context is the poster's own.
@@ -92,8 +92,8 @@ type Receive struct {
 
 // Message is one message that has arrived.
 type Message struct {
-	Receive *Receive // where it lies; the receiver's own from now on
-	Len     int      // bytes
+	Receive *RecvRequest // where it lies; the receiver's own from now on
+	Len     int          // bytes
 
 	// Invalidated is the local steering tag that the message ended, when
 	// HasInvalidate is set.
@@ -102,8 +102,8 @@ type Message struct {
 	Solicited     bool
 }
 
-// Receiver takes what arrives at an endpoint.
-type Receiver interface {
+// MessageHandler takes what arrives at an endpoint.
+type MessageHandler interface {
 	// Received takes a batch of messages in the order of their arrival: what one
 	// read of the provider brought. The calls for one endpoint do not overlap. It
 	// must not block; what it posts may leave together when it returns. The slice

@@ -14,7 +14,7 @@ type end struct {
 	message transport.Slice // what each Send sends
 	inbox   transport.Slice // what the receives lie in
 	sends   *sends
-	rs      []*transport.Receive // kept for posting
+	rs      []*transport.RecvRequest // kept for posting
 	failed  chan error           // the first failure
 }
 
@@ -41,7 +41,7 @@ func newEnd(ep transport.Endpoint) (*end, error) {
 	}
 	e.sends = newSends(ep, e.message, e.fail)
 	for i := range window {
-		e.rs = append(e.rs, &transport.Receive{
+		e.rs = append(e.rs, &transport.RecvRequest{
 			Local: []transport.Slice{e.inbox.Sub(i*messageBytes, messageBytes)},
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// told is a Receiver that tells of each message.
+// told is a MessageHandler that tells of each message.
 type told chan struct{}
 
 func (c told) Received(batch []transport.Message) {
@@ -69,7 +69,7 @@ func TestConfUnanswered(t *testing.T) {
 				}
 				came := make(told, 1)
 				if tt.recv > 0 {
-					if err := ep.PostRecv(&transport.Receive{Local: []transport.Slice{{Bytes: make([]byte, tt.recv)}}}); err != nil {
+					if err := ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{{Bytes: make([]byte, tt.recv)}}}); err != nil {
 						t.Error(err)
 					}
 				}

@@ -31,13 +31,13 @@ func newHand(t *testing.T, ep transport.Endpoint) *hand {
 }
 
 func (h *hand) post() {
-	h.ep.PostRecv(&transport.Receive{Local: []transport.Slice{h.memory(make([]byte, 8192))}})
+	h.ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{h.memory(make([]byte, 8192))}})
 }
 
 // memory is p for the provider: in software, as it is.
 func (h *hand) memory(p []byte) transport.Slice { return transport.Slice{Bytes: p} }
 
-// Received implements transport.Receiver.
+// Received implements transport.MessageHandler.
 func (h *hand) Received(batch []transport.Message) {
 	for _, m := range batch {
 		h.in <- m.Receive.Local[0].Bytes[:m.Len]

@@ -83,7 +83,7 @@ func TestMessageLimit(t *testing.T) {
 		}
 	}
 	// A receive may be longer; what is beyond cannot be reached.
-	if err := l.PostRecv(&transport.Receive{Local: list}); err != nil {
+	if err := l.PostRecv(&transport.RecvRequest{Local: list}); err != nil {
 		t.Fatal(err)
 	}
 	l.start()

@@ -132,7 +132,7 @@ type Config struct {
 
 	// MaxSegment is the most bytes of a DDP segment that is sent, header included (MULPDU): 64 to
 	// 65535. Zero means an FPDU for each TCP segment, or nearly 64 KiB where the TCP segments are
-	// larger than 16 KiB. mpa.OneSegment means the former in any case. Over what is not TCP both
+	// larger than 16 KiB. mpa.FPDUPerTCPSegment means the former in any case. Over what is not TCP both
 	// mean nearly 64 KiB.
 	MaxSegment int
 
@@ -184,7 +184,7 @@ func (c Config) withDefaults() Config {
 	c.NudgeAfter = effective(c.NudgeAfter, DefaultNudgeAfter)
 	switch {
 	case c.MaxSegment < 0:
-		c.MaxSegment = mpa.OneSegment
+		c.MaxSegment = mpa.FPDUPerTCPSegment
 	case c.MaxSegment > 0:
 		c.MaxSegment = min(max(c.MaxSegment, minSegment), maxSegment)
 	}

@@ -99,7 +99,7 @@ func conformanceSetups() (all []conformanceSetup) {
 		{"small segments, CRC on", iwarp.Config{MaxSegment: 1442, CRC: iwarp.CRCOn}, agreement{CRC: true}},
 		{"small segments, markers", iwarp.Config{MaxSegment: 1442, CRC: iwarp.CRCOff, Markers: mpa.MarkersOn}, agreement{}},
 		{"small segments, markers, CRC on", iwarp.Config{MaxSegment: 1442, CRC: iwarp.CRCOn, Markers: mpa.MarkersOn}, agreement{CRC: true}},
-		{"as long as a TCP segment, markers", iwarp.Config{MaxSegment: mpa.OneSegment, CRC: iwarp.CRCOff, Markers: mpa.MarkersOn}, agreement{}},
+		{"as long as a TCP segment, markers", iwarp.Config{MaxSegment: mpa.FPDUPerTCPSegment, CRC: iwarp.CRCOff, Markers: mpa.MarkersOn}, agreement{}},
 	} {
 		small.want.Version, small.want.Revision = 1, 2
 		small.want.ToDialer = small.cfg.Markers == mpa.MarkersOn

@@ -134,7 +134,7 @@ func (e *endpoint) finish() {
 	e.table.Close()
 	e.completeAll(cause)
 	e.mu.Lock()
-	e.recvs, e.promised = ring.New[*transport.Receive](0), 0
+	e.recvs, e.promised = ring.New[*transport.RecvRequest](0), 0
 	e.mu.Unlock()
 	clear(e.in.messages)
 	e.in.receive, e.in.rest = nil, ddp.Payload{}

@@ -32,16 +32,16 @@ type endpoint struct {
 	done    chan struct{}
 	kick    chan struct{} // capacity 1: there is something for the flusher
 
-	source transport.ReceiveSource // of promised receives, if not nil; set before Start
-	resume chan struct{}           // capacity 1: the source may have memory again
+	source transport.RecvSource // of promised receives, if not nil; set before Start
+	resume chan struct{}        // capacity 1: the source may have memory again
 
 	batchMu sync.Mutex // guards out and the batch of the LLP; taken before mu
 	out     outgoing
 
 	mu         sync.Mutex // guards what follows
-	receiver   transport.Receiver
+	receiver   transport.MessageHandler
 	sends      sendQueue
-	recvs      ring.Ring[*transport.Receive]
+	recvs      ring.Ring[*transport.RecvRequest]
 	promised   int // receives without memory of their own
 	reads      ring.Ring[outboundRead]
 	responses  ring.Ring[inboundRead]
@@ -104,7 +104,7 @@ func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config, info trans
 		over:      make(chan struct{}),
 		done:      make(chan struct{}),
 		kick:      make(chan struct{}, 1),
-		recvs:     ring.New[*transport.Receive](cfg.RecvDepth),
+		recvs:     ring.New[*transport.RecvRequest](cfg.RecvDepth),
 		reads:     ring.New[outboundRead](max(s.ORD, 1)), // the RTR may be a Read even where there are no others
 		responses: ring.New[inboundRead](s.IRD),
 		heard:     s.Initiator,
@@ -144,7 +144,7 @@ func TrafficOf(ep transport.Endpoint) (sent, received uint64, ok bool) {
 func (e *endpoint) Progress() (sent, received uint64) { return e.llp.Traffic() }
 
 // Start begins delivery to r.
-func (e *endpoint) Start(r transport.Receiver) {
+func (e *endpoint) Start(r transport.MessageHandler) {
 	e.mu.Lock()
 	if e.receiver != nil {
 		e.mu.Unlock()

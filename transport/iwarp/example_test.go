@@ -54,7 +54,7 @@ func Example() {
 	defer ep.Close()
 	box := newMailbox()
 	tag := memory(ep, 12)
-	ep.PostRecv(&transport.Receive{Local: []transport.Slice{tag}}) // before the server may send
+	ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{tag}}) // before the server may send
 	ep.Start(box)
 	ep.Post(&transport.WorkRequest{Op: transport.OpSend, Done: box}) // the dialing side sends first, be it nothing
 
@@ -88,7 +88,7 @@ func serve(ctx context.Context, l *iwarp.Listener) {
 		log.Fatal(err)
 	}
 	window := windows[0] // of iWARP there is one
-	ep.PostRecv(&transport.Receive{})
+	ep.PostRecv(&transport.RecvRequest{})
 	ep.Start(box)
 	<-box.messages
 	tag := memory(ep, 12)

@@ -37,7 +37,7 @@ func ExampleNewListener_tls() {
 	}
 	defer ep.Close()
 	box := newMailbox()
-	ep.PostRecv(&transport.Receive{Local: []transport.Slice{memory(ep, 12)}})
+	ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{memory(ep, 12)}})
 	ep.Start(box)
 	ep.Post(&transport.WorkRequest{Op: transport.OpSend, Done: box})
 	m := <-box.messages

@@ -26,7 +26,7 @@ type incoming struct {
 	// The message of queue 0 whose segments are coming, if open.
 	open    bool
 	opcode  rdmap.Opcode
-	receive *transport.Receive
+	receive *transport.RecvRequest
 	rest    ddp.Payload // of the receive
 	room    int         // bytes in it
 	len     uint32      // bytes that have come

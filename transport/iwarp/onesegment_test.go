@@ -95,7 +95,7 @@ func TestOneSegment(t *testing.T) {
 }
 
 func testOneSegment(t *testing.T, dialing, small, markers bool, crc iwarp.CRC) {
-	cfg := iwarp.Config{CRC: crc, MaxSegment: mpa.OneSegment}
+	cfg := iwarp.Config{CRC: crc, MaxSegment: mpa.FPDUPerTCPSegment}
 	if small {
 		cfg.Control = smallSegments
 	}

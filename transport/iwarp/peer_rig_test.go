@@ -215,7 +215,7 @@ func (b *logbook) want(t testing.TB, n int, words ...string) {
 	}
 }
 
-// local is our end of a connection: Receiver and Completer.
+// local is our end of a connection: MessageHandler and Completer.
 type local struct {
 	t testing.TB
 	transport.Endpoint
@@ -230,7 +230,7 @@ func newLocal(t testing.TB, ep transport.Endpoint) *local {
 	return l
 }
 
-// Received implements transport.Receiver.
+// Received implements transport.MessageHandler.
 func (l *local) Received(batch []transport.Message) {
 	for _, m := range batch {
 		var data []byte
@@ -277,7 +277,7 @@ func (l *local) send(data string) {
 func (l *local) receives(n int) {
 	l.t.Helper()
 	for range n {
-		if err := l.PostRecv(&transport.Receive{Local: slices(make([]byte, 64))}); err != nil {
+		if err := l.PostRecv(&transport.RecvRequest{Local: slices(make([]byte, 64))}); err != nil {
 			l.t.Fatalf("PostRecv: %v", err)
 		}
 	}

@@ -72,7 +72,7 @@ func TestPipeClientServer(t *testing.T) {
 	ends := []*local{newLocal(t, dial.ep), newLocal(t, accepted)}
 	for _, e := range ends {
 		for range count {
-			if err := e.PostRecv(&transport.Receive{Local: slices(make([]byte, size))}); err != nil {
+			if err := e.PostRecv(&transport.RecvRequest{Local: slices(make([]byte, size))}); err != nil {
 				t.Fatal(err)
 			}
 		}

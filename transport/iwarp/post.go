@@ -65,7 +65,7 @@ func (e *endpoint) valid(wr *transport.WorkRequest) error {
 }
 
 // PostRecv queues receives.
-func (e *endpoint) PostRecv(rs ...*transport.Receive) error {
+func (e *endpoint) PostRecv(rs ...*transport.RecvRequest) error {
 	for _, r := range rs {
 		if r == nil {
 			return e.opError("post", transport.ErrWorkRequest)

@@ -54,7 +54,7 @@ func ChelsioConfig() Config {
 		OneRTR:       true,
 		CRC:          CRCOn,
 		PrivateLimit: privateLimit,
-		MaxSegment:   mpa.OneSegment,
+		MaxSegment:   mpa.FPDUPerTCPSegment,
 		NudgeAfter:   -1,
 	}
 }
@@ -81,7 +81,7 @@ func IntelConfig() Config {
 		RTR:          mpa.RTRWrite | mpa.RTRRead,
 		CRC:          CRCOn,
 		PrivateLimit: privateLimit,
-		MaxSegment:   mpa.OneSegment,
+		MaxSegment:   mpa.FPDUPerTCPSegment,
 		NudgeAfter:   -1,
 	}
 }

@@ -55,7 +55,7 @@ func newReplayUpper(t *testing.T, s *replaySession, ep transport.Endpoint, limit
 		if m.start >= limit {
 			break
 		}
-		r := &transport.Receive{Local: scatter(memory[:room])}
+		r := &transport.RecvRequest{Local: scatter(memory[:room])}
 		memory = memory[room:]
 		if err := ep.PostRecv(r); err != nil {
 			t.Fatal(err)

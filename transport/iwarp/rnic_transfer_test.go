@@ -25,7 +25,7 @@ func transfer(t *testing.T, dialing, listening *local) {
 	sizes := []int{0, 1, 480, 488, 500, 508, 1000, 5003, bulk}
 	for _, l := range []*local{dialing, listening} {
 		for range sizes {
-			if err := l.PostRecv(&transport.Receive{Local: slices(make([]byte, bulk))}); err != nil {
+			if err := l.PostRecv(&transport.RecvRequest{Local: slices(make([]byte, bulk))}); err != nil {
 				t.Fatal(err)
 			}
 		}

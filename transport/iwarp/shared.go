@@ -6,7 +6,7 @@ import (
 )
 
 // ShareRecv names where memory for promises comes from.
-func (e *endpoint) ShareRecv(src transport.ReceiveSource) {
+func (e *endpoint) ShareRecv(src transport.RecvSource) {
 	e.source, e.resume = src, make(chan struct{}, 1)
 }
 

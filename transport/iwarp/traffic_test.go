@@ -65,7 +65,7 @@ func TestTrafficOf(t *testing.T) {
 				t.Fatal(err)
 			}
 			arrived := make(arrivals, 1)
-			if err := far.PostRecv(&transport.Receive{Local: []transport.Slice{s}}); err != nil {
+			if err := far.PostRecv(&transport.RecvRequest{Local: []transport.Slice{s}}); err != nil {
 				t.Fatal(err)
 			}
 			far.Start(arrived)

@@ -67,7 +67,7 @@ func newScene(t testing.TB, r *rig) *scene {
 	s.dead = s.expose(transport.RemoteRead|transport.RemoteWrite|transport.RemoteInvalidate, make([]byte, 64))
 	s.Revoke(s.dead)
 	for i := range sceneReceives {
-		if err := s.PostRecv(&transport.Receive{Local: slices(two(atReceives + 2*i)...)}); err != nil {
+		if err := s.PostRecv(&transport.RecvRequest{Local: slices(two(atReceives + 2*i)...)}); err != nil {
 			t.Fatal(err)
 		}
 	}

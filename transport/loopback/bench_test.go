@@ -16,11 +16,11 @@ type waiter chan error
 
 func (w waiter) Complete(_ *transport.WorkRequest, err error) { w <- err }
 
-// echo is a Receiver that answers each message from within Received.
+// echo is a MessageHandler that answers each message from within Received.
 type echo struct {
 	ep  transport.Endpoint
 	wrs []*transport.WorkRequest
-	rs  []*transport.Receive
+	rs  []*transport.RecvRequest
 }
 
 func (e *echo) Received(batch []transport.Message) {
@@ -31,10 +31,10 @@ func (e *echo) Received(batch []transport.Message) {
 	}
 }
 
-// client is a Receiver that wakes the goroutine which waits for the answer.
+// client is a MessageHandler that wakes the goroutine which waits for the answer.
 type client struct {
 	ep   transport.Endpoint
-	rs   []*transport.Receive
+	rs   []*transport.RecvRequest
 	woke chan struct{}
 }
 
@@ -46,7 +46,7 @@ func (c *client) Received(batch []transport.Message) {
 	}
 }
 
-// ignore is a Receiver of nothing and a Completer of no interest.
+// ignore is a MessageHandler of nothing and a Completer of no interest.
 type ignore struct{}
 
 func (ignore) Received([]transport.Message)               {}
@@ -60,15 +60,15 @@ func send(n int) []*transport.WorkRequest {
 	}}
 }
 
-func receive(n int) *transport.Receive {
-	return &transport.Receive{Local: []transport.Slice{{Bytes: make([]byte, n)}}}
+func receive(n int) *transport.RecvRequest {
+	return &transport.RecvRequest{Local: []transport.Slice{{Bytes: make([]byte, n)}}}
 }
 
 // pingPong returns a function that makes n round trips of messages of size bytes.
 func pingPong(tb testing.TB, size int) (trips func(n int)) {
 	here, there := dialed(tb, Config{})
-	answers := &echo{ep: there, wrs: send(size), rs: make([]*transport.Receive, 1)}
-	calls := &client{ep: here, rs: make([]*transport.Receive, 1), woke: make(chan struct{}, 1)}
+	answers := &echo{ep: there, wrs: send(size), rs: make([]*transport.RecvRequest, 1)}
+	calls := &client{ep: here, rs: make([]*transport.RecvRequest, 1), woke: make(chan struct{}, 1)}
 	there.PostRecv(receive(size))
 	here.PostRecv(receive(size))
 	there.Start(answers)
@@ -245,8 +245,8 @@ func BenchmarkTagged(b *testing.B) {
 func BenchmarkStream(b *testing.B) {
 	const window = 64
 	here, there := dialed(b, Config{})
-	answers := &echo{ep: there, wrs: send(128), rs: make([]*transport.Receive, 1)}
-	calls := &client{ep: here, rs: make([]*transport.Receive, 1), woke: make(chan struct{}, window)}
+	answers := &echo{ep: there, wrs: send(128), rs: make([]*transport.RecvRequest, 1)}
+	calls := &client{ep: here, rs: make([]*transport.RecvRequest, 1), woke: make(chan struct{}, window)}
 	for range window {
 		there.PostRecv(receive(128))
 		here.PostRecv(receive(128))

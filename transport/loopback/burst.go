@@ -17,7 +17,7 @@ const (
 // locked once for all of them, and the peer gets their messages as one batch.
 type burst struct {
 	from     *endpoint
-	receiver transport.Receiver // of the peer
+	receiver transport.MessageHandler // of the peer
 	tasks    []task
 	messages []transport.Message
 	sent     uint64 // bytes of requests that have been executed, to the peer
@@ -31,8 +31,8 @@ type burst struct {
 // task is a work request with what it needs of the peer's queues.
 type task struct {
 	wr      *transport.WorkRequest
-	receive *transport.Receive // of a Send; nil where none was posted
-	promise bool               // in its place there was one: the source has the receive
+	receive *transport.RecvRequest // of a Send; nil where none was posted
+	promise bool                   // in its place there was one: the source has the receive
 	bytes   int
 }
 

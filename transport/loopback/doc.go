@@ -5,7 +5,7 @@
 // the layers above cost.
 //
 // One goroutine serves a connection. It executes the work requests of both ends and
-// calls their Completers and Receivers, so that a call and its reply take two
+// calls their Completers and MessageHandlers, so that a call and its reply take two
 // switches between goroutines; or none, when the caller polls ([transport.Poller]). RDMA Reads run to their end when their turn comes: at
 // most one is ever outstanding, whatever IRD and ORD allow, and [transport.Fence]
 // holds nothing back.

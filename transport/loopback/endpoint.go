@@ -17,19 +17,19 @@ type endpoint struct {
 	info   transport.Info
 	table  *stag.Table
 	done   chan struct{}
-	full   error                   // what Post fails with while the queue is full, made once
-	source transport.ReceiveSource // of promised receives; set before Start
-	sent   atomic.Uint64           // bytes to the peer
+	full   error                // what Post fails with while the queue is full, made once
+	source transport.RecvSource // of promised receives; set before Start
+	sent   atomic.Uint64        // bytes to the peer
 
 	// The lock of the link guards what follows.
 	sends    ring.Ring[*transport.WorkRequest]
-	recvs    ring.Ring[*transport.Receive]
-	promised int                // receives without memory of their own
-	held     bool               // the source had none: what the peer sends waits for ResumeRecv
-	resumed  bool               // which has come already
-	receiver transport.Receiver // nil before Start
-	err      error              // why the connection ended
-	closed   error              // the same, such that it wraps net.ErrClosed
+	recvs    ring.Ring[*transport.RecvRequest]
+	promised int                      // receives without memory of their own
+	held     bool                     // the source had none: what the peer sends waits for ResumeRecv
+	resumed  bool                     // which has come already
+	receiver transport.MessageHandler // nil before Start
+	err      error                    // why the connection ended
+	closed   error                    // the same, such that it wraps net.ErrClosed
 }
 
 var (
@@ -49,12 +49,12 @@ func newEndpoint(l *link, d *Domain, info transport.Info) *endpoint {
 		done:   make(chan struct{}),
 		full:   opError("post", info.RemoteAddr, transport.ErrQueueFull),
 		sends:  ring.New[*transport.WorkRequest](info.SendDepth),
-		recvs:  ring.New[*transport.Receive](info.RecvDepth),
+		recvs:  ring.New[*transport.RecvRequest](info.RecvDepth),
 	}
 }
 
 // Start begins delivery to r.
-func (e *endpoint) Start(r transport.Receiver) {
+func (e *endpoint) Start(r transport.MessageHandler) {
 	e.link.mu.Lock()
 	defer e.link.mu.Unlock()
 	if e.receiver != nil {
@@ -113,7 +113,7 @@ func (e *endpoint) valid(wr *transport.WorkRequest) error {
 }
 
 // PostRecv queues receives.
-func (e *endpoint) PostRecv(rs ...*transport.Receive) error {
+func (e *endpoint) PostRecv(rs ...*transport.RecvRequest) error {
 	for _, r := range rs {
 		if r == nil {
 			return e.opError("post", transport.ErrWorkRequest)

@@ -127,7 +127,7 @@ func (l *link) end(e *endpoint, here, there error) {
 // The link has ended, so the queues do not grow any more.
 func (e *endpoint) flush() {
 	e.link.mu.Lock()
-	e.recvs, e.promised = ring.New[*transport.Receive](0), 0
+	e.recvs, e.promised = ring.New[*transport.RecvRequest](0), 0
 	e.link.mu.Unlock()
 	for {
 		e.link.mu.Lock()

@@ -3,7 +3,7 @@ package loopback
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
 // ShareRecv names where memory for promises comes from.
-func (e *endpoint) ShareRecv(src transport.ReceiveSource) { e.source = src }
+func (e *endpoint) ShareRecv(src transport.RecvSource) { e.source = src }
 
 // PromiseRecv queues promises.
 func (e *endpoint) PromiseRecv(n int) error {

@@ -33,7 +33,7 @@ func (p *pair) wantClosed() {
 	for _, e := range []*end{p.a, p.b} {
 		_, err := e.ledger.post(e, with(transport.Signaled, send(e.alloc(8))))
 		wantError(p.t, e.name+": Post after the end", err, net.ErrClosed)
-		err = e.inbox.post(e, &transport.Receive{Local: []transport.Slice{e.alloc(8)}})
+		err = e.inbox.post(e, &transport.RecvRequest{Local: []transport.Slice{e.alloc(8)}})
 		wantError(p.t, e.name+": PostRecv after the end", err, net.ErrClosed)
 	}
 }

@@ -102,7 +102,7 @@ func (e *end) window(access transport.Access, list ...transport.Slice) window {
 func (e *end) receives(n, size int) {
 	e.t.Helper()
 	for range n {
-		r := &transport.Receive{Local: []transport.Slice{e.alloc(size)}}
+		r := &transport.RecvRequest{Local: []transport.Slice{e.alloc(size)}}
 		if err := e.inbox.post(e, r); err != nil {
 			e.t.Fatalf("%s: PostRecv: %v", e.name, err)
 		}

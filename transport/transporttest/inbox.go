@@ -15,7 +15,7 @@ type message struct {
 	data []byte
 }
 
-// inbox is the Receiver of an end. It sees to it that messages fill the receives in
+// inbox is the MessageHandler of an end. It sees to it that messages fill the receives in
 // order, and that calls do not overlap.
 type inbox struct {
 	hook    func(m message) // called within Received where not nil; set before Start
@@ -32,7 +32,7 @@ type inbox struct {
 }
 
 // post posts receives to ep.
-func (in *inbox) post(ep transport.Endpoint, rs ...*transport.Receive) error {
+func (in *inbox) post(ep transport.Endpoint, rs ...*transport.RecvRequest) error {
 	in.posting.Lock()
 	defer in.posting.Unlock()
 	in.mu.Lock()
@@ -51,7 +51,7 @@ func (in *inbox) post(ep transport.Endpoint, rs ...*transport.Receive) error {
 	return err
 }
 
-// Received implements transport.Receiver.
+// Received implements transport.MessageHandler.
 func (in *inbox) Received(batch []transport.Message) {
 	if in.calls.Add(1) != 1 {
 		in.problem("calls of Received overlap")

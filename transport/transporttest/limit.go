@@ -102,7 +102,7 @@ func (l *limited) permits(wr *transport.WorkRequest) bool {
 }
 
 // PostRecv implements transport.Endpoint.
-func (l *limited) PostRecv(rs ...*transport.Receive) error {
+func (l *limited) PostRecv(rs ...*transport.RecvRequest) error {
 	for _, r := range rs {
 		if r != nil && over(len(r.Local), l.info.MaxRecvSGE) {
 			return l.opError("post", transport.ErrWorkRequest)
@@ -166,11 +166,11 @@ func (l *limited) closed(tags ...transport.STag) {
 }
 
 // Start implements transport.Endpoint.
-func (l *limited) Start(r transport.Receiver) { l.Full.Start(limitedReceiver{r, l}) }
+func (l *limited) Start(r transport.MessageHandler) { l.Full.Start(limitedReceiver{r, l}) }
 
 // limitedReceiver sees which windows the peer ends.
 type limitedReceiver struct {
-	transport.Receiver
+	transport.MessageHandler
 	l *limited
 }
 
@@ -180,23 +180,23 @@ func (r limitedReceiver) Received(batch []transport.Message) {
 			r.l.closed(m.Invalidated)
 		}
 	}
-	r.Receiver.Received(batch)
+	r.MessageHandler.Received(batch)
 }
 
 // ShareRecv implements transport.SharedReceiver.
-func (l *limited) ShareRecv(src transport.ReceiveSource) {
+func (l *limited) ShareRecv(src transport.RecvSource) {
 	l.Full.ShareRecv(limitedSource{src, l})
 }
 
 // limitedSource is a source that must have memory.
 type limitedSource struct {
-	transport.ReceiveSource
+	transport.RecvSource
 	l *limited
 }
 
 // Receive ends the connection where the source may not return what it does.
-func (s limitedSource) Receive() *transport.Receive {
-	r := s.ReceiveSource.Receive()
+func (s limitedSource) Receive() *transport.RecvRequest {
+	r := s.RecvSource.Receive()
 	if r == nil && !s.l.info.CanHold || r != nil && over(len(r.Local), s.l.info.MaxRecvSGE) {
 		s.l.Close()
 		return nil
@@ -204,5 +204,5 @@ func (s limitedSource) Receive() *transport.Receive {
 	return r
 }
 
-// Ready implements transport.ReceiveSource.
-func (s limitedSource) Ready() bool { return !s.l.info.CanHold || s.ReceiveSource.Ready() }
+// Ready implements transport.RecvSource.
+func (s limitedSource) Ready() bool { return !s.l.info.CanHold || s.RecvSource.Ready() }

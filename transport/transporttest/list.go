@@ -21,7 +21,7 @@ func (p *pair) transfers(size int, cutA, cutB []int, seed uint64) {
 
 	if p.message(size) == size {
 		to := splitUpTo(p.b.Info().MaxRecvSGE, p.b.alloc(size), cutB...)
-		if err := p.b.inbox.post(p.b, &transport.Receive{Local: to}); err != nil {
+		if err := p.b.inbox.post(p.b, &transport.RecvRequest{Local: to}); err != nil {
 			p.t.Fatal(err)
 		}
 		p.a.do(send(splitUpTo(p.a.Info().MaxSendSGE, source, cutA...)...))

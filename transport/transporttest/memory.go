@@ -38,7 +38,7 @@ func memoryAccess(p *pair) {
 	read, written := alloc(p.b, transport.RemoteRead), alloc(p.b, transport.RemoteWrite)
 	copy(source.Bytes, want)
 	copy(read.Bytes, want)
-	if err := p.b.inbox.post(p.b, &transport.Receive{Local: []transport.Slice{inbox}}); err != nil {
+	if err := p.b.inbox.post(p.b, &transport.RecvRequest{Local: []transport.Slice{inbox}}); err != nil {
 		p.t.Fatal(err)
 	}
 	p.a.transfer(transport.OpRead, p.b.window(transport.RemoteRead, read), 0, back)
@@ -73,7 +73,7 @@ func memoryImport(p *pair) {
 	mem := get(imB, make([]byte, size), rw)
 	inbox := get(imB, make([]byte, size), transport.LocalWrite)
 	region := p.b.expose(rw, mem)
-	if err := p.b.inbox.post(p.b, &transport.Receive{Local: []transport.Slice{inbox}}); err != nil {
+	if err := p.b.inbox.post(p.b, &transport.RecvRequest{Local: []transport.Slice{inbox}}); err != nil {
 		p.t.Fatal(err)
 	}
 	p.a.do(write(region, 0, source))

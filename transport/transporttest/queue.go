@@ -68,9 +68,9 @@ func queueAllOrNone(p *pair) {
 	p.alive()
 	wantBytes(p.t, "memory", mem.Bytes, pattern(8, 1))
 
-	rs := make([]*transport.Receive, p.b.Info().RecvDepth+1)
+	rs := make([]*transport.RecvRequest, p.b.Info().RecvDepth+1)
 	for i := range rs {
-		rs[i] = &transport.Receive{Local: []transport.Slice{p.b.alloc(8)}}
+		rs[i] = &transport.RecvRequest{Local: []transport.Slice{p.b.alloc(8)}}
 	}
 	wantError(p.t, "PostRecv", p.b.inbox.post(p.b, rs...), transport.ErrQueueFull)
 	p.a.post(with(transport.Signaled, send(p.a.alloc(8))))
@@ -81,7 +81,7 @@ func queueReceives(p *pair) {
 	p.start()
 	depth := p.b.Info().RecvDepth
 	p.b.receives(depth, 16)
-	more := &transport.Receive{Local: []transport.Slice{p.b.alloc(16)}}
+	more := &transport.RecvRequest{Local: []transport.Slice{p.b.alloc(16)}}
 	wantError(p.t, "PostRecv", p.b.inbox.post(p.b, more), transport.ErrQueueFull)
 	p.a.send([]byte("room"))
 	p.b.next()
@@ -111,7 +111,7 @@ func queueMalformed(p *pair) {
 		wantError(p.t, "Post, "+name, p.a.Post(bad), transport.ErrWorkRequest)
 	}
 	if n := p.b.Info().MaxRecvSGE; n > 0 {
-		many := &transport.Receive{Local: split(p.b.alloc(n+1), 1)}
+		many := &transport.RecvRequest{Local: split(p.b.alloc(n+1), 1)}
 		wantError(p.t, "PostRecv, too many elements", p.b.PostRecv(many), transport.ErrWorkRequest)
 	}
 	for name, bad := range map[string]*transport.WorkRequest{

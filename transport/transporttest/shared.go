@@ -53,8 +53,8 @@ func shareHolding(p *pair, size, left int) *sharedSource {
 	return share(p, size, left)
 }
 
-// Receive implements transport.ReceiveSource.
-func (s *sharedSource) Receive() *transport.Receive {
+// Receive implements transport.RecvSource.
+func (s *sharedSource) Receive() *transport.RecvRequest {
 	s.mu.Lock()
 	if s.left == 0 {
 		hook := s.hook
@@ -76,10 +76,10 @@ func (s *sharedSource) Receive() *transport.Receive {
 	number := in.posted
 	in.posted++
 	in.mu.Unlock()
-	return &transport.Receive{Local: []transport.Slice{s.alloc(s.size)}, Context: number}
+	return &transport.RecvRequest{Local: []transport.Slice{s.alloc(s.size)}, Context: number}
 }
 
-// Ready implements transport.ReceiveSource.
+// Ready implements transport.RecvSource.
 func (s *sharedSource) Ready() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +177,7 @@ func sharedDepth(p *pair) {
 	p.b.receives(1, 16)
 	wantError(p.t, "PromiseRecv beside a receive", s.PromiseRecv(depth), transport.ErrQueueFull)
 	s.promise(depth - 1)
-	more := &transport.Receive{Local: []transport.Slice{p.b.alloc(16)}}
+	more := &transport.RecvRequest{Local: []transport.Slice{p.b.alloc(16)}}
 	wantError(p.t, "PostRecv beside promises", p.b.inbox.post(p.b, more), transport.ErrQueueFull)
 	p.start()
 	for i := range depth {

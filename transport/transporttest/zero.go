@@ -11,7 +11,7 @@ var zeroTests = []pairTest{
 // A message of no bytes uses up a receive like any other.
 func zeroSend(p *pair) {
 	p.start()
-	if err := p.b.inbox.post(p.b, &transport.Receive{}); err != nil {
+	if err := p.b.inbox.post(p.b, &transport.RecvRequest{}); err != nil {
 		p.t.Fatal(err)
 	}
 	p.b.receives(1, 8)

@@ -33,7 +33,7 @@ func open(ep transport.Endpoint) (*conn, error) {
 	for range receives {
 		s, err := c.alloc(advertLen, transport.LocalWrite)
 		if err == nil {
-			err = ep.PostRecv(&transport.Receive{Local: []transport.Slice{s}})
+			err = ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{s}})
 		}
 		if err != nil {
 			c.close()
@@ -81,7 +81,7 @@ func (c *conn) expose(s transport.Slice, access transport.Access) (transport.Sli
 	return msg, nil
 }
 
-// Received implements transport.Receiver.
+// Received implements transport.MessageHandler.
 func (c *conn) Received(batch []transport.Message) {
 	for _, m := range batch {
 		if m.Len != advertLen {

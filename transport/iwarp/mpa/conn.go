@@ -23,7 +23,7 @@ type Options struct {
 
 	// MaxSegment is the MULPDU in bytes, at most 65535, and at most 64768 where there are markers.
 	// 0 means an FPDU for each TCP segment, or the largest where these are larger than 16 KiB, and
-	// OneSegment the former in any case. Over what is not TCP both mean the largest.
+	// FPDUPerTCPSegment the former in any case. Over what is not TCP both mean the largest.
 	MaxSegment int
 
 	// Stall, above 0, is how long the peer may take nothing, or leave an FPDU incomplete. It may
@@ -31,8 +31,8 @@ type Options struct {
 	Stall time.Duration
 }
 
-// OneSegment as Options.MaxSegment has each FPDU fit a TCP segment.
-const OneSegment = -1
+// FPDUPerTCPSegment as Options.MaxSegment has each FPDU fit a TCP segment.
+const FPDUPerTCPSegment = -1
 
 // What ends a stream of FPDUs.
 var (

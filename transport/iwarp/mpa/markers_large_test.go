@@ -73,7 +73,7 @@ func TestMaxSegmentMarkers(t *testing.T) {
 		})
 	}
 	// What the system says of its loopback interface is large.
-	for _, n := range []int{0, OneSegment} {
+	for _, n := range []int{0, FPDUPerTCPSegment} {
 		c, _ := newConn(t, Options{MaxSegment: n, MarkersOut: true})
 		if got := c.MaxSegment(); got > 64768 || got < 128 {
 			t.Errorf("MaxSegment %d: got %d", n, got)
@@ -81,7 +81,7 @@ func TestMaxSegmentMarkers(t *testing.T) {
 	}
 }
 
-// An FPDU of the size that OneSegment stands for fills a TCP segment with its markers, wherever it begins.
+// An FPDU of the size that FPDUPerTCPSegment stands for fills a TCP segment with its markers, wherever it begins.
 func TestOneSegmentMarkers(t *testing.T) {
 	for _, mss := range []int{536, 1448, 1460, 8948, 16384, 65483} {
 		n := min(segmentFor(mss, true, true), maxMarkedULPDU)
