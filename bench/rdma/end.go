@@ -15,7 +15,7 @@ type end struct {
 	inbox   transport.Slice // what the receives lie in
 	sends   *sends
 	rs      []*transport.RecvRequest // kept for posting
-	failed  chan error           // the first failure
+	failed  chan error               // the first failure
 }
 
 // newEnd allocates what it takes, and posts the receives.
