@@ -18,8 +18,12 @@ type ServerFlavor interface {
 	//
 	// Its error refuses the call: an *AuthError denies it; an *AcceptError, as GARBAGE_ARGS for
 	// arguments whose checksum is wrong, is answered with the verifier set by then; ErrDrop leaves
-	// the call without an answer (RFC 2203 section 5.3.3.1); any other is logged and answered
-	// with SYSTEM_ERR.
+	// the call without an answer (RFC 2203 section 5.3.3.1), which leaves its caller waiting; any
+	// other is logged and answered with SYSTEM_ERR.
+	//
+	// Calls of one client need not come in the order in which they were sealed: they run on workers,
+	// and over several connections. A window of sequence numbers holds at least as many as there can be
+	// calls under way, on all connections of the client.
 	Accept(ctx context.Context, a *Acceptance) error
 }
 
@@ -27,7 +31,8 @@ type ServerFlavor interface {
 // answered.
 type Identity interface {
 	// AppendKey appends what tells this caller from all others of the same flavour, and is the same
-	// whenever and however he calls: the reply cache goes by it.
+	// whenever and however he calls: the reply cache goes by it. So it is the user or principal, and
+	// not a session or context, which a client may have made anew when it calls again.
 	AppendKey(b []byte) []byte
 	// String names the caller in a log.
 	String() string
@@ -36,8 +41,9 @@ type Identity interface {
 // ResultsWrapper protects the results of one call.
 type ResultsWrapper interface {
 	// Wrap appends the results to e, behind the header of the reply, as they shall travel. They
-	// stay as they are; what e gets must be bytes, also of bulk data (Message.Pieces), which
-	// neither a checksum nor a cipher allows to be placed by RDMA Write (RFC 8166 section 8.2.2.3).
+	// stay as they are; what e gets must be bytes, also of bulk data, which neither a checksum nor a
+	// cipher allows to be placed by RDMA Write (RFC 8166 section 8.2.2.3): results.Pieces(e.Raw)
+	// appends them all. A flavour that wraps results has a ClientFlavor whose Places is false.
 	// An error is logged, and the caller told SYSTEM_ERR, or with ErrDrop nothing.
 	Wrap(e *xdr.Encoder, results *xdr.Message) error
 }
@@ -45,7 +51,7 @@ type ResultsWrapper interface {
 // Acceptance is a call as a ServerFlavor sees it, and what it says about it. It is valid until
 // Accept returns.
 type Acceptance struct {
-	// Identity is who calls; nil is nobody in particular.
+	// Identity is who calls. Nil is nobody in particular, for whom Call.Identity has a value of its own.
 	Identity Identity
 	// Verifier goes with every reply to the call that says that it was accepted. Its body must stay
 	// as it is until that has left. The zero value is that of AUTH_NONE.

@@ -285,3 +285,39 @@ func TestReplay(t *testing.T) {
 		t.Errorf("stats %+v, %d failed; want %+v, 1", got, policy.failed, want)
 	}
 }
+
+// A host is the same from any port.
+func TestConnInfoHost(t *testing.T) {
+	for remote, want := range map[net.Addr]string{
+		&net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 700}:            "192.0.2.7",
+		&net.TCPAddr{IP: net.ParseIP("::ffff:192.0.2.7"), Port: 20049}: "192.0.2.7",
+		&net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 1}:          "2001:db8::1",
+		loopback.Addr("dialer#3"):                                      "dialer#3",
+	} {
+		if got := (oncrpc.ConnInfo{Remote: remote}).Host(); got != want {
+			t.Errorf("%v: got %q, want %q", remote, got, want)
+		}
+	}
+}
+
+// Authorize may return no context: then the handler gets the one that Authorize got.
+func TestAuthorizeNoContext(t *testing.T) {
+	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	p := oncrpc.Program{Number: testProgram, Version: testVersion,
+		Authorize: func(context.Context, *oncrpc.Call) (context.Context, error) { return nil, nil },
+		Procedures: []oncrpc.Procedure{1: {Handler: func(ctx context.Context, c *oncrpc.Call) error {
+			if ctx == nil {
+				t.Error("no context")
+			}
+			return nil
+		}}}}
+	if err := s.Handle(p); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	client, server := connection(t)
+	server.Serve(s)
+	if err := oncrpc.NewClient(client, testProgram, testVersion, nil).Call(t.Context(), 1, nil, nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -3,6 +3,8 @@ package oncrpc
 import (
 	"io"
 	"net"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
 // Dispatcher is a Server as transports see it: what brings connections and calls to it. Programs
@@ -20,6 +22,10 @@ type ConnInfo struct {
 	Provider      string // "tcp", or transport.Info.Provider: "iwarp", "loopback"
 	Local, Remote net.Addr
 }
+
+// Host returns the host of Remote, an IP address or else a name: that by which a client is known
+// again, as for Procedure.Once, when it comes from another port.
+func (c ConnInfo) Host() string { return peerhost.Of(c.Remote).String() }
 
 // Admit asks ServerConfig.Admit whether a connection may be made. A Serve function calls it for each one
 // that it accepts, before it gives it memory, and calls release once when the connection has ended or

@@ -28,12 +28,13 @@ type ClientFlavor interface {
 	Seal(e *xdr.Encoder, args *xdr.Message) (ReplyCheck, error)
 
 	// Slack is the most bytes that the server's side of the flavour adds to a reply: the body of
-	// its verifier, and what results grow by.
+	// its verifier, and what results grow by, each with its length word and rounded up to four. One
+	// that is too small shows where a reply is as long as MaxReply says.
 	Slack() int
 
 	// Places reports whether bulk data may travel beside the message, by RDMA Read and Write. If
 	// not, as it is below a checksum or encrypted (RFC 8166 section 8.2.2.3), Seal appends all
-	// data as bytes of the message (Message.Pieces), and Request.Results are not offered to the
+	// data as bytes of the message, args.Pieces(e.Raw), and Request.Results are not offered to the
 	// server: results come with the reply.
 	Places() bool
 }
@@ -42,7 +43,8 @@ type ClientFlavor interface {
 // methods, one after the other, or none if no reply came.
 type ReplyCheck interface {
 	// Verify checks the verifier of a reply that says that the call was accepted, whatever its
-	// outcome. Its error ends the call, as one that wraps ErrReply.
+	// outcome. Its error ends the call, as one that wraps ErrReply. The server makes the verifier
+	// before the call has an outcome, so it does not protect that.
 	Verify(verf *Auth) error
 	// Open checks, or decrypts, the results of a successful call. The decoder is at their
 	// beginning; Open may have it decode something else (Decoder.Reset), also what it has

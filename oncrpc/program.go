@@ -15,8 +15,8 @@ type Program struct {
 	// procedure 0 then does nothing, as RFC 5531 section 12.1 asks of it.
 	Procedures []Procedure
 	// Authorize, if set, is asked before each call but those of procedure 0 is executed. It returns an
-	// *AuthError to deny it, and otherwise the context that the handler gets: ctx, or one with what it
-	// has found out. It may block; therefore no handler of the program but procedure 0's is
+	// *AuthError to deny it, and otherwise the context that the handler gets: one with what it has found
+	// out, or ctx, for which it may return nil. It may block; therefore no handler of the program but procedure 0's is
 	// NonBlocking.
 	//
 	// It is not asked again for a call that is answered with the results of an earlier copy: those

@@ -35,12 +35,13 @@ type ServerConfig struct {
 	Forward func(Incoming)
 	// Admit, if set, is asked about each connection that a Serve function accepts, over whichever
 	// listener, before it is given any memory. An error refuses it: over TCP it is closed, over RDMA
-	// rejected. Otherwise release, unless nil, is called once, when the connection has ended. Admit
-	// holds up further connections, and so must not block.
+	// rejected, and the transport logs it at level DEBUG. Otherwise release, unless nil, is called once,
+	// when the connection has ended. Admit holds up further connections, and so must not block.
 	Admit func(c ConnInfo) (release func(), err error)
 	// ConnBegan and ConnEnded, if set, are told of each connection that the server begins to serve
 	// (by Transport.Serve, too), before the first call on it, and of its end, with Transport.Err: nil
-	// if it goes on and the server serves it no longer. They must not block.
+	// if it goes on and the server serves it no longer. An orderly close of the peer's is an error that
+	// wraps net.ErrClosed. Handlers of its calls may still run then. They must not block.
 	ConnBegan func(t Transport)
 	ConnEnded func(t Transport, err error)
 	// Flavors are the flavours whose calls are accepted; calls of others are denied with AUTH_BADCRED. Nil
@@ -57,8 +58,12 @@ type ServerConfig struct {
 // Next authorizes the call and runs its handler. It returns what either does, and also what the server finds wrong: arguments that cannot
 // be decoded, a procedure that is not there, a panic, results that cannot be encoded. A call that is refused before, because there is no such program or
 // its flavour denies it, comes along, too: next returns the refusal, and the caller gets that, whatever
-// the interceptor returns. Not seen are calls without a header that can be decoded, calls that flavours answer themselves, and calls that are
-// answered with the results of an earlier copy.
+// the interceptor returns. Not seen are calls without a header that can be decoded, or of another version of RPC; calls that flavours answer
+// themselves; and calls that are answered with the results of an earlier copy. Nor is what comes after the interceptor has returned: results that the
+// flavour cannot protect, a reply for which its caller has made no room, a connection that ends first.
+//
+// Authorize runs inside, and the context that it returns is the handler's: an interceptor that wants to know what it
+// finds puts a pointer into the context that it gives next.
 //
 // It runs where the handler does: for one that is NonBlocking, it must not block either.
 type ServerInterceptor func(ctx context.Context, c *Call, next Handler) error
@@ -337,15 +342,19 @@ func (s *Server) call(c *Call) error {
 }
 
 // run executes a call: what interceptors are around.
-func (s *Server) run(ctx context.Context, c *Call) (err error) {
+func (s *Server) run(ctx context.Context, c *Call) error {
 	switch {
 	case c.refusal != nil:
 		return c.refusal
 	case c.proc == nil:
 		return ErrProcUnavail
 	case c.asks():
-		if ctx, err = c.prog.Authorize(ctx, c); err != nil {
+		with, err := c.prog.Authorize(ctx, c)
+		if err != nil {
 			return err
+		}
+		if with != nil {
+			ctx = with
 		}
 	}
 	return c.outcome(c.proc.Handler(ctx, c))

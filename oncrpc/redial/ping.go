@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Ping calls procedure 0 of a program, which does nothing and asks for no credentials (RFC 5531
-// section 12.1), over each of the connections in use at the same time. If there is none, it makes
+// Ping calls procedure 0 of a program, which does nothing (RFC 5531 section 12.1), with AUTH_NONE, which
+// the server must accept (oncrpc.ServerConfig.Flavors), over each of the connections in use at the same time. If there is none, it makes
 // one as a call does. It returns nil if all have been answered, or else the errors of those that
 // have not, each an *oncrpc.CallError, joined. That the server has not got the program is an
 // error, too: errors.As finds an *oncrpc.AcceptError.

@@ -9,4 +9,7 @@
 // switches between goroutines; or none, when the caller polls ([transport.Poller]). RDMA Reads run to their end when their turn comes: at
 // most one is ever outstanding, whatever IRD and ORD allow, and [transport.Fence]
 // holds nothing back.
+//
+// A dialing end has an address of its own for each connection, and so has each a host of its own: what goes
+// by the host, as the reply cache of package oncrpc does, takes every connection for another client.
 package loopback
