@@ -128,7 +128,7 @@ type tapped struct {
 func (tp *tap) on(ep transport.Endpoint, end int) transport.Endpoint {
 	e := tapped{ep.(transporttest.Full), tp, end}
 	if tp.posted {
-		return transporttest.Posting(e)
+		return transporttest.WithoutSharedReceives(e)
 	}
 	return e
 }

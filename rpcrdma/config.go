@@ -57,7 +57,8 @@ type Config struct {
 	// take its reply, before the connection is closed with ErrStalled; in the Draft also how long a reply may wait to be read
 	// before its memory is taken back. 0 means 30 s. It is kept to within a quarter more.
 	PeerTimeout time.Duration
-	// NoRemoteInvalidate keeps the peer from using Send with Invalidate.
+	// NoRemoteInvalidate keeps the peer from using Send with Invalidate. It does so in replies to calls
+	// that have one window; this side ends others itself.
 	NoRemoteInvalidate bool
 	// NoPrivateData says nothing at setup (RFC 8797), and ignores what the peer says, as who knows nothing of it does. Both sides
 	// then begin with 1024 bytes inline, and may agree on more later (package confproto).

@@ -10,7 +10,9 @@ package transport
 //
 // An ability that is found below a wrapper goes past the wrapper. A wrapper that has
 // to see what goes that way, as one that counts requests has to see PostPolled,
-// implements the ability itself. One that is to hide an ability has no Unwrap.
+// implements the ability itself, if As finds it below: its constructor returns one of two
+// types. One that is to hide an ability has no Unwrap. What a wrapper embeds is not on the
+// chain, other than by Unwrap.
 func As[T any](ep Endpoint) (T, bool) {
 	for ep != nil {
 		if t, ok := ep.(T); ok {

@@ -37,7 +37,8 @@ type Listener interface {
 	Close() error
 }
 
-// Request is a peer that asks for a connection. One of Accept and Reject ends it.
+// Request is a peer that asks for a connection. One of Accept and Reject ends it. One that wraps
+// another has a method Unwrap() Request, by which a provider finds its own.
 type Request interface {
 	// Info describes the connection as far as it is known: addresses and the
 	// peer's private data.

@@ -52,5 +52,15 @@
 //
 // Abilities beyond [Endpoint] are separate small interfaces: [Abandoner], [Poller],
 // [SharedReceiver], [Progress], and [Importer] of a Domain. The layer above works
-// without them. [As] finds those of an endpoint, also below a wrapper.
+// without them. [As] finds those of an endpoint, also below a wrapper; of a Domain, a type
+// assertion does.
+//
+// # Wrappers
+//
+// An endpoint may wrap another one, to count, delay or fail what passes. What it does
+// beside passing requests on, it does before Post: afterwards they are the endpoint's. A
+// request that completes with an error has ended the connection. So a wrapper that fails
+// one passes on those ahead of it and no more, waits for them to complete, closes the
+// endpoint below and waits for its Done; then it completes the one that failed, flushes the rest, and
+// closes a Done of its own, from a goroutine of its own. Its Err says why.
 package transport

@@ -40,7 +40,8 @@ type Endpoint interface {
 	// gives one Region; a list of no bytes may give none.
 	//
 	// The list itself is not kept. The memory must not be used for anything that
-	// would clash with access until every Region has ended.
+	// would clash with access until every Region has ended. A tag that a peer has
+	// invalidated may be that of another Region before the Message says so.
 	//
 	// Expose fails with an error that wraps ErrNoMemory when there are no more
 	// steering tags, and one that wraps net.ErrClosed after the connection has ended.
@@ -53,8 +54,9 @@ type Endpoint interface {
 	//
 	// It may block until an operation of the peer that is under way has let go of the
 	// memory. So it must not be called from a MessageHandler, a Completer or a
-	// RecvSource: post OpInvalidate there. It is for cancellation, and for what
-	// remains when a connection has ended.
+	// RecvSource: post OpInvalidate there. It is for cancellation, for a caller who has
+	// a goroutine of his own when his call is over, and for what remains when a
+	// connection has ended.
 	Revoke(regions ...Region) error
 
 	// Domain is where memory for this endpoint comes from.
@@ -63,7 +65,8 @@ type Endpoint interface {
 	// Info describes the connection. It does not change after Start.
 	Info() Info
 
-	// Close ends the connection. It does not wait: Done tells when the provider
+	// Close ends the connection. Requests that are queued are flushed, or carried out
+	// before: wait for their completion where that matters. It does not wait: Done tells when the provider
 	// has completed every request and touches no memory any more.
 	Close() error
 

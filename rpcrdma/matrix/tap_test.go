@@ -80,7 +80,7 @@ func (t *tap) events() []event {
 func (t *tap) endpoint(ep transport.Endpoint, e end) transport.Endpoint {
 	p := &tapped{ep.(transporttest.Full), t, e}
 	if t.copies {
-		return transporttest.Posting(p)
+		return transporttest.WithoutSharedReceives(p)
 	}
 	return p
 }

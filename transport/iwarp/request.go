@@ -34,14 +34,19 @@ func (r *request) Info() transport.Info {
 }
 
 // RequestOf returns what the peer asks for, before it is accepted. It is for looking only: its
-// Accept and Reject fail with mpa.ErrSnapshot, those of r answer. It reports false for requests of
-// other providers.
+// Accept and Reject fail with mpa.ErrSnapshot, those of r answer. It finds the request also if r wraps
+// it, and reports false for requests of other providers.
 func RequestOf(r transport.Request) (*mpa.Request, bool) {
-	own, ok := r.(*request)
-	if !ok {
-		return nil, false
+	for {
+		switch w := r.(type) {
+		case *request:
+			return w.mpa.Snapshot(), true
+		case interface{ Unwrap() transport.Request }:
+			r = w.Unwrap()
+		default:
+			return nil, false
+		}
 	}
-	return own.mpa.Snapshot(), true
 }
 
 // Accept makes the connection. It may refuse it by itself: where the peer's IRD is below

@@ -43,7 +43,7 @@ func TestSetupOf(t *testing.T) {
 		p := dialPeer(t, r.listener.Addr().String())
 		p.write(requestFrame(0x50, 2, "\xc0\x03\x80\x04hello"))
 		req := r.request()
-		m, ok := iwarp.RequestOf(req)
+		m, ok := iwarp.RequestOf(wrappedRequest{wrappedRequest{req}})
 		if !ok {
 			t.Fatal("RequestOf: got false")
 		}
@@ -80,13 +80,20 @@ func wantSetup(t *testing.T, ep transport.Endpoint, want mpa.Setup) {
 	}
 }
 
+// wrappedRequest is a request that has another one below it.
+type wrappedRequest struct{ transport.Request }
+
+func (w wrappedRequest) Unwrap() transport.Request { return w.Request }
+
 // TestOthersSetup hands SetupOf and RequestOf what is another provider's.
 func TestOthersSetup(t *testing.T) {
 	if got, ok := iwarp.SetupOf(nil); ok {
 		t.Errorf("SetupOf: got %+v", got)
 	}
-	if got, ok := iwarp.RequestOf(nil); ok {
-		t.Errorf("RequestOf: got %+v", got)
+	for _, r := range []transport.Request{nil, wrappedRequest{}} {
+		if got, ok := iwarp.RequestOf(r); ok {
+			t.Errorf("RequestOf(%T): got %+v", r, got)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package transporttest
 
 import (
 	"context"
+	"io"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -12,7 +13,7 @@ func WrapListener(l transport.Listener, wrap func(transport.Endpoint) transport.
 	return &wrappedListener{l, wrap}
 }
 
-// WrapDialer is WrapListener for the other end.
+// WrapDialer is WrapListener for the other end. Its Close closes d, if that is an io.Closer.
 func WrapDialer(d transport.Dialer, wrap func(transport.Endpoint) transport.Endpoint) transport.Dialer {
 	return wrappedDialer{d, wrap}
 }
@@ -35,6 +36,9 @@ type wrappedRequest struct {
 	wrap func(transport.Endpoint) transport.Endpoint
 }
 
+// Unwrap returns the request below.
+func (r wrappedRequest) Unwrap() transport.Request { return r.Request }
+
 func (r wrappedRequest) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
 	ep, err := r.Request.Accept(ctx, private)
 	if err != nil {
@@ -46,6 +50,14 @@ func (r wrappedRequest) Accept(ctx context.Context, private []byte) (transport.E
 type wrappedDialer struct {
 	transport.Dialer
 	wrap func(transport.Endpoint) transport.Endpoint
+}
+
+// Close closes the dialer below.
+func (d wrappedDialer) Close() error {
+	if c, ok := d.Dialer.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 func (d wrappedDialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
@@ -65,9 +77,9 @@ type Full interface {
 	transport.Progress
 }
 
-// Posting returns ep as one that is no transport.SharedReceiver: its receives have their memory when they are posted.
+// WithoutSharedReceives returns ep as one that is no transport.SharedReceiver: its receives have their memory when they are posted.
 // It has no Unwrap, by which one would be found.
-func Posting(ep Full) transport.Endpoint { return posting{ep, ep, ep, ep} }
+func WithoutSharedReceives(ep Full) transport.Endpoint { return posting{ep, ep, ep, ep} }
 
 type posting struct {
 	transport.Endpoint
