@@ -486,3 +486,39 @@ func TestPlanCallProperty(t *testing.T) {
 		}
 	})
 }
+
+// TestRegionSize: memory that takes several windows has the segments of each.
+func TestRegionSize(t *testing.T) {
+	for _, tt := range []struct{ n, region, segment, want int }{
+		{0, 4096, 4096, 0},
+		{1, 4096, 4096, 1},
+		{4096, 4096, 1 << 20, 1},
+		{4097, 4096, 1 << 20, 2},
+		{8192, 4096, 1 << 20, 2},
+		{8193, 4096, 1 << 20, 3},
+		{8192, 4096, 3000, 4},
+		{9000, 4096, 3000, 5},
+		{1 << 20, 0, 1 << 20, 1},
+		{1 << 20, 1 << 21, 1 << 19, 2},
+	} {
+		lim := limits
+		lim.RegionSize, lim.SegmentSize = tt.region, tt.segment
+		if got := lim.segments(tt.n); got != tt.want {
+			t.Errorf("%d bytes in windows of %d and segments of %d: %d segments, want %d",
+				tt.n, tt.region, tt.segment, got, tt.want)
+		}
+		var m xdr.Message
+		m.Inline = make([]byte, 40)
+		lim.InlineRecv = FixedLen + emptyLists + writeEntryLen + tt.want*segmentLen
+		lim.ChunkFrom = 1
+		if tt.n > 2000 {
+			if p, err := PlanCall(&m, [][]byte{make([]byte, tt.n)}, 0, lim); err != nil || !p.WriteResults {
+				t.Errorf("%d bytes in windows of %d: %+v, %v", tt.n, tt.region, p, err)
+			}
+			lim.InlineRecv--
+			if _, err := PlanCall(&m, [][]byte{make([]byte, tt.n)}, 0, lim); !errors.Is(err, ErrHeader) {
+				t.Errorf("%d bytes in windows of %d, and no room for a segment: %v", tt.n, tt.region, err)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package rpcrdma_test
 
 import (
+	"fmt"
 	"regexp"
 	"runtime"
 	"slices"
@@ -15,7 +16,8 @@ import (
 )
 
 // guarded is an endpoint that panics when Revoke is called where it may be on a goroutine
-// of the provider's: inside a MessageHandler, a Completer or a RecvSource.
+// of the provider's: inside a MessageHandler, a Completer or a RecvSource. It also panics when
+// memory is used for what it was not allocated or imported for.
 type guarded struct{ transporttest.Full }
 
 // smallLimits is what guard imposes on each endpoint. The zero value is nothing.
@@ -32,6 +34,76 @@ func guard(ep transporttest.Full) transporttest.Full {
 
 // guardAny is guard for transporttest.WrapDialer.
 func guardAny(ep transport.Endpoint) transport.Endpoint { return guard(ep.(transporttest.Full)) }
+
+// keyed is a domain whose slices have a key that says what they are for.
+type keyed struct {
+	transport.Domain
+	transport.Importer
+}
+
+// keyFor is above zero: the key of slices that a test posts itself.
+func keyFor(access transport.Access) transport.LKey { return transport.LKey(access) + 1 }
+
+func (d keyed) Alloc(n int, access transport.Access) (transport.Slice, error) {
+	s, err := d.Domain.Alloc(n, access)
+	s.Key = keyFor(access)
+	return s, err
+}
+
+func (d keyed) Import(p []byte, access transport.Access) (transport.Slice, error) {
+	s, err := d.Importer.Import(p, access)
+	s.Key = keyFor(access)
+	return s, err
+}
+
+func (g guarded) Domain() transport.Domain {
+	d := g.Full.Domain()
+	return keyed{d, d.(transport.Importer)}
+}
+
+// check panics if memory is to be used for access that it is not for, or is for more.
+func (g guarded) check(use string, list []transport.Slice, access transport.Access) {
+	for _, s := range list {
+		if s.Key > 0 && s.Key != keyFor(access) {
+			panic(fmt.Sprintf("%s: %d bytes with key %d, want %d", use, s.Len(), s.Key, keyFor(access)))
+		}
+	}
+}
+
+func (g guarded) checkRequests(wrs []*transport.WorkRequest) {
+	for _, wr := range wrs {
+		switch wr.Op {
+		case transport.OpRead:
+			g.check("read", wr.Local, transport.LocalWrite)
+		case transport.OpInvalidate:
+		default:
+			g.check(wr.Op.String(), wr.Local, 0)
+		}
+	}
+}
+
+func (g guarded) Post(wrs ...*transport.WorkRequest) error {
+	g.checkRequests(wrs)
+	return g.Full.Post(wrs...)
+}
+
+func (g guarded) PostPolled(wrs ...*transport.WorkRequest) error {
+	g.checkRequests(wrs)
+	return g.Full.PostPolled(wrs...)
+}
+
+func (g guarded) PostRecv(rs ...*transport.RecvRequest) error {
+	for _, r := range rs {
+		g.check("receive", r.Local, transport.LocalWrite)
+	}
+	return g.Full.PostRecv(rs...)
+}
+
+func (g guarded) Expose(dst []transport.Region, list []transport.Slice,
+	access transport.Access) ([]transport.Region, error) {
+	g.check("expose", list, access&^transport.RemoteInvalidate)
+	return g.Full.Expose(dst, list, access)
+}
 
 // callback is a function that providers call.
 var callback = regexp.MustCompile(`\.(Received|Complete|Receive)$`)

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
@@ -406,5 +408,46 @@ func TestReceivesBounded(t *testing.T) {
 	}
 	if free, _, _ := wait(t, r.program.conns).ReceiveMemory(); free < 0 {
 		t.Errorf("%d bytes of memory are used beyond what there is", -free)
+	}
+}
+
+// narrowDialer can hand over fewer bytes than RFC 8797 takes.
+type narrowDialer struct{ transport.Dialer }
+
+func (narrowDialer) MaxPrivateData() int { return 7 }
+
+func (narrowDialer) Dial(context.Context, string, []byte) (transport.Endpoint, error) {
+	panic("dialled with private data that is too long")
+}
+
+// TestPrivateTooLong: private data that the dialer cannot hand over is an error before it dials.
+func TestPrivateTooLong(t *testing.T) {
+	_, err := rpcrdma.Dial(t.Context(), narrowDialer{}, rigAddr, rpcrdma.Config{Logger: quiet})
+	if !errors.Is(err, transport.ErrPrivateData) {
+		t.Errorf("error %v, want ErrPrivateData", err)
+	}
+}
+
+// narrowListener can hand fewer bytes than RFC 8797 takes to some peers, and has none.
+type narrowListener struct{ requests }
+
+func (narrowListener) MaxPrivateReply() (accept, reject int) { return 7, 0 }
+
+// TestPrivateReplyTooLong: where private data does not go to every peer, the log says so before
+// any has come.
+func TestPrivateReplyTooLong(t *testing.T) {
+	for _, cfg := range []rpcrdma.Config{{}, {NoPrivateData: true}} {
+		var log bytes.Buffer
+		cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		l := narrowListener{make(requests)}
+		close(l.requests)
+		s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+		if err := rpcrdma.Serve(t.Context(), l, s, cfg); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Serve: %v", err)
+		}
+		s.Close()
+		if got := log.String(); strings.Contains(got, "bytes=8 possible=7") == cfg.NoPrivateData {
+			t.Errorf("private data %v: log %q", !cfg.NoPrivateData, got)
+		}
 	}
 }

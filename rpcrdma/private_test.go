@@ -76,6 +76,9 @@ func TestPrivateGolden(t *testing.T) {
 			if got := r.hears(append(b, "and more"...)); got != want {
 				t.Errorf("with bytes behind it: heard %+v, want %+v", got, want)
 			}
+			if got := r.hears(append(b, make([]byte, 56-len(b))...)); got != want {
+				t.Errorf("padded as over RoCE: heard %+v, want %+v", got, want)
+			}
 		})
 	}
 }
@@ -86,6 +89,7 @@ func TestPrivateUnknown(t *testing.T) {
 	want := said{Send: 1024, Recv: 1024}
 	for name, b := range map[string][]byte{
 		"none":            nil,
+		"zeros":           make([]byte, 56),
 		"another magic":   unhex(t, "f6ab0e19 01 01 03 03"),
 		"little-endian":   unhex(t, "180eabf6 01 01 03 03"),
 		"version 0":       unhex(t, "f6ab0e18 00 01 03 03"),
