@@ -118,7 +118,7 @@ func (acceptSys) Accept(_ context.Context, a *Acceptance) error {
 	if c.sys.Decode(c.Cred.Body) != nil {
 		return &AuthError{AuthBadCred}
 	}
-	a.Identity = (*sysIdentity)(c)
+	a.Identity, c.believed = (*sysIdentity)(c), true
 	return nil
 }
 

@@ -45,6 +45,16 @@ func (c *Call) end() {
 	c.args.End()
 }
 
+// forgetReply takes back the memory of a reply whose results were put into it.
+func (c *Call) forgetReply() {
+	b := c.out.Message().Inline
+	poison.Bytes(b)
+	c.out.Reset()
+	if cap(b) > maxKeptBuffer {
+		c.out = xdr.Encoder{}
+	}
+}
+
 // forget takes back the memory of results that have left. What the handler was lent stays ended.
 func (c *Call) forget() {
 	b := c.enc.Message().Inline

@@ -177,6 +177,7 @@ func (c *Client) do(ctx context.Context, r *Request) (xid uint32, err error) {
 		if denial, ok := err.(*AuthError); !ok || last || x.check == nil || !x.check.Denied(denial) {
 			return x.xid(), err
 		}
+		x.XID = x.xid() // the server may have executed a transmission that was lost, and knows it by that
 	}
 }
 

@@ -89,6 +89,7 @@ type Call struct {
 	out        xdr.Encoder // of such a reply
 	plain      xdr.Message // what is in enc then
 	sys        SysCred
+	believed   bool   // sys was accepted
 	key        []byte // memory of the identity's
 }
 
@@ -100,10 +101,10 @@ func (c *Call) Identity() Identity {
 	return nobodyInParticular{}
 }
 
-// Sys returns the AUTH_SYS credential of the call, if it has one. It is valid until
+// Sys returns the AUTH_SYS credential of the call, if it has one that AcceptSys has accepted. It is valid until
 // the handler returns.
 func (c *Call) Sys() (*SysCred, bool) {
-	return &c.sys, c.Cred.Flavor == FlavorSys
+	return &c.sys, c.believed
 }
 
 // names returns program and procedure as they are logged: by name, or else by number.

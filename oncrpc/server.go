@@ -36,7 +36,8 @@ type ServerConfig struct {
 	// Admit, if set, is asked about each connection that a Serve function accepts, over whichever
 	// listener, before it is given any memory. An error refuses it: over TCP it is closed, over RDMA
 	// rejected, and the transport logs it at level DEBUG. Otherwise release, unless nil, is called once,
-	// when the connection has ended. Admit holds up further connections, and so must not block.
+	// when the connection has ended. It may be called concurrently, and must not block, as it may hold up
+	// further connections.
 	Admit func(c ConnInfo) (release func(), err error)
 	// ConnBegan and ConnEnded, if set, are told of each connection that the server begins to serve
 	// (by Transport.Serve, too), before the first call on it, and of its end, with Transport.Err: nil
@@ -65,7 +66,8 @@ type ServerConfig struct {
 // Authorize runs inside, and the context that it returns is the handler's: an interceptor that wants to know what it
 // finds puts a pointer into the context that it gives next.
 //
-// It runs where the handler does: for one that is NonBlocking, it must not block either.
+// It runs where the handler does: for one that is NonBlocking, it must not block either; nor for a call that is
+// refused, or of a procedure that is not there, which goes no further than the goroutine that received it.
 type ServerInterceptor func(ctx context.Context, c *Call, next Handler) error
 
 // Server executes calls of the programs registered with it. Transports bring the
@@ -130,6 +132,9 @@ func (s *Server) init() {
 		s.idle = make(chan struct{})
 		s.listeners = make(map[*io.Closer]struct{})
 		s.conns = make(map[*serverConn]struct{})
+		if cfg.MaxConcurrent < 0 {
+			panic(fmt.Sprintf("oncrpc: ServerConfig.MaxConcurrent is %d", cfg.MaxConcurrent))
+		}
 		s.workers.max = cmp.Or(cfg.MaxConcurrent, 256)
 		s.workers.run = s.work
 		s.flavors = acceptors(cfg.Flavors)
@@ -223,15 +228,16 @@ func (s *Server) dispatch(in Incoming) {
 		s.answer(c, err)
 		return
 	}
-	f, err := s.find(c)
-	switch {
-	case err != nil:
-		s.refuse(c, err)
+	switch f := s.flavorOf(c); {
+	case f == nil:
+		s.findProgram(c)                     // for interceptors
+		s.refuse(c, &AuthError{AuthBadCred}) // what RFC 5531 section 8.1 leaves open, Linux answers so
 	case f.blocks:
 		c.flavor = f
 		s.workers.do(c)
 	default:
-		if err := f.Accept(in.Context(), &c.acceptance); err != nil {
+		if err := f.accept(in.Context(), c); err != nil {
+			s.findProgram(c)
 			s.refuse(c, err)
 			return
 		}
@@ -239,22 +245,31 @@ func (s *Server) dispatch(in Incoming) {
 	}
 }
 
-// find finds the program of a call and the flavour of its credential.
-func (s *Server) find(c *Call) (*acceptor, error) {
+// flavorOf returns the flavour of the credential of a call, or nil.
+func (s *Server) flavorOf(c *Call) *acceptor {
+	for i := range s.flavors {
+		if f := &s.flavors[i]; f.number == c.Cred.Flavor {
+			return f
+		}
+	}
+	return nil
+}
+
+// findProgram finds the program of a call, and the procedure if there is such a one. It does so when the
+// flavour has accepted the call: the answer that there is no such program has its verifier, too.
+func (s *Server) findProgram(c *Call) error {
 	progs := s.programs.Load()
 	c.prog = progs.byVersion[[2]uint32{c.Program, c.Version}]
 	if c.prog == nil {
 		if v, ok := progs.versions[c.Program]; ok {
-			return nil, &AcceptError{Stat: ProgMismatch, Low: v[0], High: v[1]}
+			return &AcceptError{Stat: ProgMismatch, Low: v[0], High: v[1]}
 		}
-		return nil, &AcceptError{Stat: ProgUnavail}
+		return &AcceptError{Stat: ProgUnavail}
 	}
-	for i := range s.flavors {
-		if f := &s.flavors[i]; f.number == c.Cred.Flavor {
-			return f, nil
-		}
+	if c.Procedure < uint32(len(c.prog.Procedures)) && c.prog.Procedures[c.Procedure].Handler != nil {
+		c.proc = &c.prog.Procedures[c.Procedure]
 	}
-	return nil, &AuthError{AuthBadCred} // what RFC 5531 section 8.1 leaves open, Linux answers so
+	return nil
 }
 
 // work goes on with a call on a worker.
@@ -271,6 +286,7 @@ func (s *Server) work(c *Call) {
 		return
 	}
 	if err := s.guard(c.in.Context(), c, f.accept, true); err != nil {
+		s.findProgram(c)
 		s.refuse(c, err)
 		return
 	}
@@ -278,17 +294,29 @@ func (s *Server) work(c *Call) {
 }
 
 // accept is Accept in the shape of a Handler.
-func (a *acceptor) accept(ctx context.Context, c *Call) error { return a.Accept(ctx, &c.acceptance) }
+func (a *acceptor) accept(ctx context.Context, c *Call) error {
+	err := a.Accept(ctx, &c.acceptance)
+	if n := len(c.acceptance.Verifier.Body); n > MaxAuthBody {
+		c.acceptance.Verifier = Auth{}
+		err = fmt.Errorf("verifier of %d bytes, %d allowed", n, MaxAuthBody)
+	}
+	return err
+}
 
 // accepted goes on with a call whose flavour has accepted it.
 func (s *Server) accepted(c *Call) {
 	if c.acceptance.answered {
 		c.apart, c.acceptance.Wrapper = true, nil
+		if err := c.enc.Err(); err != nil {
+			s.answer(c, fmt.Errorf("answer of the flavour cannot be encoded: %w", errResults{err}))
+			return
+		}
 		s.reply(c)
 		return
 	}
-	if c.Procedure < uint32(len(c.prog.Procedures)) && c.prog.Procedures[c.Procedure].Handler != nil {
-		c.proc = &c.prog.Procedures[c.Procedure]
+	if err := s.findProgram(c); err != nil {
+		s.refuse(c, err)
+		return
 	}
 	if c.proc != nil && c.proc.Once {
 		if c.replay = c.prog.Replay; c.replay == nil {
@@ -448,7 +476,7 @@ func (s *Server) answer(c *Call, err error) {
 // reply sends what was encoded.
 func (s *Server) reply(c *Call) {
 	if c.apart {
-		if err := c.assemble(); err != nil {
+		if err := s.assemble(c); err != nil {
 			c.out.Reset()
 			s.answer(c, fmt.Errorf("results cannot be protected: %w", err))
 			return
@@ -464,16 +492,24 @@ func (s *Server) reply(c *Call) {
 }
 
 // assemble puts the results behind the header of the reply.
-func (c *Call) assemble() error {
+func (s *Server) assemble(c *Call) error {
 	a := &c.acceptance
 	c.plain = c.enc.Message()
 	encodeSuccess(&c.out, c.XID, &a.Verifier)
 	if a.Wrapper == nil {
 		c.out.Append(&c.plain)
-	} else if err := a.Wrapper.Wrap(&c.out, &c.plain); err != nil {
+	} else if err := s.guard(c.in.Context(), c, wrapResults, false); err != nil {
 		return err
 	}
-	return c.out.Err()
+	if err := c.out.Err(); err != nil {
+		return errResults{err}
+	}
+	return nil
+}
+
+// wrapResults is Wrap in the shape of a Handler.
+func wrapResults(_ context.Context, c *Call) error {
+	return c.acceptance.Wrapper.Wrap(&c.out, &c.plain)
 }
 
 // finished takes a call back whose reply has left or never will.
@@ -482,7 +518,7 @@ func (s *Server) finished(c *Call) {
 		c.plain = c.enc.Message()
 		c.plain.Release()
 		c.plain = xdr.Message{}
-		c.out.Reset()
+		c.forgetReply()
 	}
 	c.forget()
 	c.CallHeader = CallHeader{}
@@ -491,7 +527,7 @@ func (s *Server) finished(c *Call) {
 	c.onWorker, c.apart = false, false
 	c.acceptance = Acceptance{call: c}
 	c.arrival.State = nil
-	c.sys = SysCred{GIDs: c.sys.GIDs}
+	c.sys, c.believed = SysCred{GIDs: c.sys.GIDs}, false
 	s.calls.put(c)
 	s.ended()
 }

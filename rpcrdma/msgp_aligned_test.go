@@ -46,7 +46,7 @@ func (p *placed) UnmarshalXDR(d *xdr.Decoder) {
 		if err != nil {
 			d.Fail(err)
 		}
-		p.at, p.data = append(p.at, unsafe.SliceData(b)), append(p.data, b)
+		p.at, p.data = append(p.at, unsafe.SliceData(b)), append(p.data, bytes.Clone(b))
 	}
 	p.tail = d.Uint32()
 }

@@ -39,6 +39,7 @@ type Conn struct {
 	queue     queue
 	pending   map[uint32]*call // calls that wait for their replies, by transaction id
 	free      []*call
+	remove    func()    // takes the connection back from the server
 	unserved  int       // calls of the peer that were taken and not answered yet
 	current   *incoming // the one whose dispatch is under way; its reply need not wake the writer
 	goroutine int       // of the two, those that run
@@ -92,9 +93,21 @@ func (c *Conn) Serve(s *oncrpc.Server) {
 		c.fail("serve", err)
 		return
 	}
-	context.AfterFunc(c.ctx, remove)
+	c.leave(remove)
+	context.AfterFunc(c.ctx, func() { c.leave(nil) })
 	c.server.Store(&d)
 	c.start()
+}
+
+// leave takes the connection back from the server that serves it, and keeps how the next one does it.
+func (c *Conn) leave(next func()) {
+	c.mu.Lock()
+	remove := c.remove
+	c.remove = next
+	c.mu.Unlock()
+	if remove != nil {
+		remove()
+	}
 }
 
 func (c *Conn) start() {

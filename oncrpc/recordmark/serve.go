@@ -62,8 +62,9 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 			stop := context.AfterFunc(ctx, func() { c.fail("serve", ctx.Err()) })
 			context.AfterFunc(c.ctx, func() {
 				stop()
-				release()
 				<-slots
+				<-c.done // until then handlers of its calls may run
+				release()
 			})
 			c.Serve(srv)
 			continue

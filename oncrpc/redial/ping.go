@@ -22,7 +22,6 @@ func (c *Conn) Ping(ctx context.Context, program, version uint32) error {
 	if err != nil {
 		return err
 	}
-	defer one.leave()
 	links := *c.links.Load()
 	if len(links) == 0 {
 		links = []*link{one} // has just ended, and will say why
@@ -35,6 +34,7 @@ func (c *Conn) Ping(ctx context.Context, program, version uint32) error {
 			errs[i] = client.Call(ctx, 0, nil, nil)
 		})
 	}
+	one.leave()
 	wg.Wait()
 	return errors.Join(errs...)
 }
