@@ -18,19 +18,21 @@
 //     has left. A handler may take them for longer (xdr.Bulk.Take).
 //
 // What a handler was lent, Call.Args and Call.Results and bulk data that was not fetched, panics
-// when it is used later, as by a goroutine that the handler has not waited for. With
-// RPCRDMADEBUG=poison in the environment memory that is given back is overwritten as well, so
-// that data which was kept shows; that is slow.
+// when it is used later, as by a goroutine that the handler has not waited for. Memory is used
+// again, though: a use that comes more than 64 calls late may go unnoticed, and spoil another
+// reply. With RPCRDMADEBUG=poison in the environment no Call is used again, and memory that is
+// given back is overwritten: then each late use shows. That is slow.
 //
 // # What a server does with a call
 //
 // A [Server] does these in this order, over whichever transport a call comes:
 //
 //  1. Admission: [ServerConfig].Admit, once for a connection, before it has any memory.
-//  2. The header is decoded, and the program found.
+//  2. The header is decoded.
 //  3. The flavour of the credential accepts the call ([ServerFlavor]): it finds out who calls,
 //     checks and unwraps the arguments, or answers itself. The built-in flavours AUTH_NONE and
-//     AUTH_SYS do so at once; others may block, and run on a worker from here on.
+//     AUTH_SYS do so at once; others may block, and run on a worker from here on. Then the program
+//     is found: that there is none is said with the flavour's verifier.
 //  4. For procedures that are Once, the reply cache, or the program's own [Replay]: it goes by the
 //     caller's [Identity] and the unwrapped arguments, and keeps plain results.
 //  5. The interceptors ([ServerInterceptor]), and inside of them: is the procedure there; may the

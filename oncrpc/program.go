@@ -60,7 +60,8 @@ type Procedure struct {
 // The context ends with the connection, not with the caller's: that he gave the call up, or that
 // his deadline has passed, is not transmitted. The call and what it refers to are valid until
 // the handler returns. A goroutine that uses c.Args or c.Results later panics, and so does one that
-// fetches bulk data of the arguments: a handler waits for the goroutines that it has started.
+// fetches bulk data of the arguments, if it is not too late to be noticed (see the package comment): a handler waits
+// for the goroutines that it has started.
 type Handler func(ctx context.Context, c *Call) error
 
 // Call is a call as a handler sees it.
