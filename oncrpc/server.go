@@ -230,14 +230,14 @@ func (s *Server) dispatch(in Incoming) {
 	}
 	switch f := s.flavorOf(c); {
 	case f == nil:
-		s.findProgram(c)                     // for interceptors
+		_ = s.findProgram(c)                 // for interceptors
 		s.refuse(c, &AuthError{AuthBadCred}) // what RFC 5531 section 8.1 leaves open, Linux answers so
 	case f.blocks:
 		c.flavor = f
 		s.workers.do(c)
 	default:
 		if err := f.accept(in.Context(), c); err != nil {
-			s.findProgram(c)
+			_ = s.findProgram(c)
 			s.refuse(c, err)
 			return
 		}
@@ -286,7 +286,7 @@ func (s *Server) work(c *Call) {
 		return
 	}
 	if err := s.guard(c.in.Context(), c, f.accept, true); err != nil {
-		s.findProgram(c)
+		_ = s.findProgram(c)
 		s.refuse(c, err)
 		return
 	}
