@@ -24,7 +24,8 @@ type SizedReply interface {
 	// ReplyRoom returns what Request.MaxReply and Request.Results would be: the largest length in
 	// bytes of the encoded results, without the data that goes to the buffers, or 0 for
 	// DefaultMaxReply; and results with those buffers appended. Until Do returns, the buffers
-	// belong to the transport. ReplyRoom is called once for each Transport.RoundTrip: not for what package redial sends again. It must not keep
+	// belong to the transport. ReplyRoom is called once for each Transport.RoundTrip: not
+	// for what package redial sends again. It must not keep
 	// results.
 	ReplyRoom(results [][]byte) (maxReply int, _ [][]byte)
 }
