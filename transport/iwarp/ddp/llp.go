@@ -46,6 +46,7 @@ type LLP interface {
 	Cut(peerGone bool)
 
 	// Interrupt ends Receive and Wait, now and for good: they fail with os.ErrDeadlineExceeded.
+	// Wait may be given a few seconds to see through what cannot be broken off without damage.
 	Interrupt()
 
 	// Close closes the connection. When orderly it first sends the batch, says that nothing more

@@ -147,11 +147,11 @@ func (c *Conn) Receive(sink ddp.Sink) error { return c.in.receive(sink) }
 // FPDU: a Terminate message, by which it learns that it is to close.
 func (c *Conn) Close(orderly bool) {
 	c.in.release()
-	if tls, ok := c.conn.(interface{ NetConn() net.Conn }); ok && c.out.torn {
+	if below, ok := overTLS(c.conn); ok && c.out.torn {
 		// A part of a record may be on its way. What followed would be taken for the rest, be it
 		// TLS's own word that it ends.
 		orderly = false
-		tls.NetConn().Close()
+		below.Close()
 	}
 	if orderly {
 		c.conn.SetDeadline(time.Now().Add(closeTimeout))

@@ -87,7 +87,7 @@ func TestPlainClose(t *testing.T) {
 		name    string
 		half    bool
 		tls     bool
-		torn    bool // a Write was interrupted
+		torn    bool // a Write failed
 		words   bool // there is an FPDU to be sent
 		orderly bool
 		want    []string
@@ -98,9 +98,9 @@ func TestPlainClose(t *testing.T) {
 		{name: "by half", half: true, orderly: true, want: []string{"CloseWrite", "Close"}},
 		{name: "by half, with last words", half: true, orderly: true, words: true, want: []string{"CloseWrite", "Close"}},
 		{name: "TLS", tls: true, orderly: true, want: []string{"CloseWrite", "Close"}},
-		{name: "TLS after a Write that was interrupted", tls: true, torn: true, orderly: true, want: []string{"Close below", "Close"}},
+		{name: "TLS after a Write that failed", tls: true, torn: true, orderly: true, want: []string{"Close below", "Close"}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(tt.name, inBubble(func(t *testing.T) {
 			ours, peer := net.Pipe()
 			conn, below := &told{Conn: ours}, &told{Conn: ours}
 			var under net.Conn = conn
@@ -122,9 +122,8 @@ func TestPlainClose(t *testing.T) {
 			}
 			if tt.torn {
 				add()
-				c.Interrupt()
-				if _, err := c.Wait(&o.mu); !errors.Is(err, os.ErrDeadlineExceeded) {
-					t.Fatalf("Wait: got %v, want %v", err, os.ErrDeadlineExceeded)
+				if _, err := c.Wait(&o.mu); !errors.Is(err, ErrStalled) {
+					t.Fatalf("Wait: got %v, want %v", err, ErrStalled)
 				}
 			}
 			if tt.words {
@@ -157,6 +156,80 @@ func TestPlainClose(t *testing.T) {
 			if d := cmp.Diff(tt.want, slices.Concat(calls, conn.calls)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
-		})
+		}))
+	}
+}
+
+// inBubble is a test whose time passes when all of it waits.
+func inBubble(test func(*testing.T)) func(*testing.T) {
+	return func(t *testing.T) { synctest.Test(t, test) }
+}
+
+// A Write to TLS that is under way when the connection is interrupted comes to its end, if the peer
+// takes what it writes; so does what is sent on Close. No other Write begins.
+func TestInterruptTLS(t *testing.T) {
+	ulpdus, want := streamOf(true, 14, 14)
+	whole := len(want) / 2
+	for name, takes := range map[string]bool{"a peer that reads": true, "a peer that does not": false} {
+		t.Run(name, inBubble(func(t *testing.T) {
+			ours, peer := net.Pipe()
+			under := &told{Conn: ours}
+			c, err := NewConn(tlsLike{half{under}, under}, Options{CRC: true, Stall: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := &outbox{Conn: c}
+			if err := o.add(ulpdus[0], nil, 0); err != nil {
+				t.Fatal(err)
+			}
+			waited := make(chan error, 1)
+			wait := func() {
+				_, err := c.Wait(&o.mu)
+				waited <- err
+			}
+			go wait()
+			got := make([]byte, len(want))
+			if _, err := io.ReadFull(peer, got[:1]); err != nil {
+				t.Fatal(err)
+			}
+			c.Interrupt()
+			synctest.Wait()
+			select {
+			case err := <-waited:
+				t.Fatalf("the Write was interrupted: %v", err)
+			default:
+			}
+			var end error
+			if takes {
+				if _, err := io.ReadFull(peer, got[1:whole]); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				end = os.ErrDeadlineExceeded
+			}
+			if err := <-waited; !errors.Is(err, end) {
+				t.Fatalf("the Write under way: got %v, want %v", err, end)
+			}
+			if err := o.add(ulpdus[1], nil, 0); err != nil {
+				t.Fatal(err)
+			}
+			if wait(); !errors.Is(<-waited, os.ErrDeadlineExceeded) {
+				t.Error("Wait has not failed after Interrupt")
+			}
+			closed := make(chan struct{})
+			go func() {
+				defer close(closed)
+				c.Close(true)
+			}()
+			n, err := io.ReadFull(peer, got[whole:])
+			if sent := err == nil; sent != takes {
+				t.Errorf("behind the Write %d bytes came, error %v", n, err)
+			}
+			<-closed
+			peer.Close()
+			if d := cmp.Diff(want, got); takes && d != "" {
+				t.Errorf("bytes sent (-want +got):\n%s", d)
+			}
+		}))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 )
 
@@ -38,6 +39,9 @@ func (s *plainOutput) wait(l sync.Locker) error {
 	l.Unlock()
 	if p == nil {
 		return nil
+	}
+	if s.w.c.isInterrupted() {
+		return os.ErrDeadlineExceeded
 	}
 	n, err := s.w.c.conn.Write(p) // nobody else changes what is there
 	s.w.torn = err != nil
