@@ -14,12 +14,14 @@ type ServerFlavor interface {
 	Flavor() AuthFlavor
 
 	// Accept finds out who calls, and whether to believe it, before anything else is done with the
-	// call, be it of procedure 0. It may block; ctx ends with the connection.
+	// call, be it of procedure 0. It may block, on one of the server's workers, of which there are
+	// ServerConfig.MaxConcurrent; so it bounds its waits. ctx ends with the connection.
 	//
 	// Its error refuses the call: an *AuthError denies it; an *AcceptError, as GARBAGE_ARGS for
 	// arguments whose checksum is wrong, is answered with the verifier set by then; ErrDrop leaves
 	// the call without an answer (RFC 2203 section 5.3.3.1), which leaves its caller waiting; any
-	// other is logged and answered with SYSTEM_ERR.
+	// other is logged and answered with SYSTEM_ERR. Over RPC-over-RDMA a call without an answer
+	// has its credit for as long as the connection lasts. To end that, too, close a.Conn().
 	//
 	// Calls of one client need not come in the order in which they were sealed: they run on workers,
 	// and over several connections. A window of sequence numbers holds at least as many as there can be

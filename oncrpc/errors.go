@@ -14,7 +14,8 @@ var (
 	// the caller gets PROC_UNAVAIL.
 	ErrProcUnavail = errors.New("procedure unavailable")
 	// ErrDrop is what a ServerFlavor or a handler returns for a call that is to have no answer. On a
-	// connection that loses nothing, its caller waits until he gives up.
+	// connection that loses nothing, its caller waits until he gives up, and over RPC-over-RDMA his
+	// credit is in use for as long as the connection lasts (RFC 8166 section 3.3.1).
 	ErrDrop = errors.New("call dropped")
 	// ErrHandled: a server has that version of the program already.
 	ErrHandled = errors.New("program is served already")

@@ -137,6 +137,38 @@ func TestServerInterceptorsAround(t *testing.T) {
 	}
 }
 
+// An interceptor may block where no handler runs that may not: the goroutine that receives goes on.
+func TestServerInterceptorBlocks(t *testing.T) {
+	badCred := oncrpc.CallHeader{XID: 1, RPCVersion: 2, Program: testProgram, Version: testVersion, Cred: oncrpc.Auth{Flavor: 6}}
+	malformed := badCred
+	malformed.Cred.Flavor = oncrpc.FlavorSys
+	otherProgram := callBytes(1, 0)
+	otherProgram[15]++
+	for name, call := range map[string][]byte{
+		"no such flavour":      encodeHeader(&badCred),
+		"malformed credential": encodeHeader(&malformed),
+		"no such program":      otherProgram,
+		"no such procedure":    callBytes(1, 9),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			may := make(chan struct{})
+			s := newServer(t, oncrpc.ServerConfig{Interceptors: []oncrpc.ServerInterceptor{
+				func(ctx context.Context, c *oncrpc.Call, next oncrpc.Handler) error {
+					<-may
+					return next(ctx, c)
+				}}})
+			in := newIncoming(t, call)
+			oncrpc.DispatcherOf(s).Dispatch(in) // returns
+			synctest.Wait()
+			if in.answers.Load() != 0 {
+				t.Errorf("%s: answered while the interceptor blocked", name)
+			}
+			close(may)
+			<-in.reply
+		})
+	}
+}
+
 // A handler, or an interceptor, that ends its goroutine is answered once, and counted once.
 func TestServerInterceptorGoexit(t *testing.T) {
 	for _, proc := range []uint32{1, 2} {

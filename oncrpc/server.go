@@ -65,8 +65,8 @@ type ServerConfig struct {
 // Authorize runs inside, and the context that it returns is the handler's: an interceptor that wants to know what it
 // finds puts a pointer into the context that it gives next.
 //
-// It runs where the handler does: for one that is NonBlocking, it must not block either; nor for a call that is
-// refused, or of a procedure that is not there, which goes no further than the goroutine that received it.
+// It runs where the handler does, and so must not block for one that is NonBlocking. For a call that is
+// refused, or of a procedure that is not there, it runs on a worker, and may.
 type ServerInterceptor func(ctx context.Context, c *Call, next Handler) error
 
 // Server executes calls of the programs registered with it. Transports bring the
@@ -274,6 +274,10 @@ func (s *Server) findProgram(c *Call) error {
 // work goes on with a call on a worker.
 func (s *Server) work(c *Call) {
 	c.onWorker = true
+	if c.refusal != nil {
+		s.answer(c, s.call(c))
+		return
+	}
 	f := c.flavor
 	if f == nil {
 		s.execute(c)
@@ -325,11 +329,19 @@ func (s *Server) accepted(c *Call) {
 			return // and c may be another call by now
 		}
 	}
-	if c.onWorker || c.proc == nil || c.proc.NonBlocking && c.in.Ready() && !c.asks() {
+	if c.onWorker || s.atOnce(c) {
 		s.execute(c)
 		return
 	}
 	s.workers.do(c)
+}
+
+// atOnce reports whether nothing can block in the execution of a call.
+func (s *Server) atOnce(c *Call) bool {
+	if c.proc == nil {
+		return len(s.cfg.Interceptors) == 0
+	}
+	return c.proc.NonBlocking && c.in.Ready() && !c.asks()
 }
 
 // asks reports whether somebody has to authorize the call.
@@ -338,6 +350,10 @@ func (c *Call) asks() bool { return c.prog.Authorize != nil && c.Procedure != 0 
 // refuse ends a call before it has come to its procedure.
 func (s *Server) refuse(c *Call, err error) {
 	c.refusal = err
+	if len(s.cfg.Interceptors) > 0 && !c.onWorker {
+		s.workers.do(c)
+		return
+	}
 	s.answer(c, s.call(c))
 }
 
