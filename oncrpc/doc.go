@@ -55,6 +55,12 @@
 // ReplyCheck.Denied. Bulk data under a checksum, or encrypted, travels in the message and is never
 // placed (RFC 8166 section 8.2.2.3).
 //
+// # Transports
+//
+// Who writes a transport implements [Transport] and [Incoming], makes calls from an [Exchange], and
+// reaches a server by its [Dispatcher]. Programs have no use for the last three. They are here, and
+// not in a package of their own, as they and [Client] and [Server] name each other.
+//
 // # Calls that come twice
 //
 // No message is lost on a connection. But a client whose connection ends before the reply has come does not know whether its call was
