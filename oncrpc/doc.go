@@ -14,56 +14,62 @@
 //     the call returns, in whichever way it returns, and are not touched afterwards.
 //   - Bulk data of a reply belongs to the transport until it calls the release that
 //     came with it.
-//   - Bulk arguments of a handler are valid until it returns, and those that its reply refers to until that
-//     has left. A handler may take them for longer (xdr.Bulk.Take).
+//   - Bulk arguments are valid until the handler returns. Those that the reply refers to are valid
+//     until it has left. A handler may take them for longer (xdr.Bulk.Take).
 //
-// What a handler was lent, Call.Args and Call.Results and bulk data that was not fetched, panics
-// when it is used later, as by a goroutine that the handler has not waited for. Memory is used
-// again, though: a use that comes more than 64 calls late may go unnoticed, and spoil another
-// reply. With RPCRDMADEBUG=poison in the environment no Call is used again, and memory that is
-// given back is overwritten: then each late use shows. That is slow.
+// Call.Args, Call.Results and bulk data not yet fetched are lent to the handler until it returns.
+// Later use, say by a goroutine that it did not wait for, panics. A use more than 64 calls late may
+// go unnoticed and spoil another reply, because a Call is used again. With RPCRDMADEBUG=poison in
+// the environment no Call is used again, and memory that is given back is overwritten: then each
+// late use shows. That is slow.
 //
 // # What a server does with a call
 //
 // A [Server] does these in this order, over whichever transport a call comes:
 //
 //  1. Admission: [ServerConfig].Admit, once for a connection, before it has any memory.
-//  2. The header is decoded.
+//  2. A call that is not for a registered program goes to [ServerConfig].Forward, if set, and nothing
+//     of what follows is done. Otherwise its header is decoded.
 //  3. The flavour of the credential accepts the call ([ServerFlavor]): it finds out who calls,
 //     checks and unwraps the arguments, or answers itself. The built-in flavours AUTH_NONE and
 //     AUTH_SYS do so at once; others may block, and run on a worker from here on. Then the program
-//     is found: that there is none is said with the flavour's verifier.
+//     is looked up. If there is none, the reply that says so carries the flavour's verifier.
 //  4. For procedures that are Once, the reply cache, or the program's own [Replay]: it goes by the
 //     caller's [Identity] and the unwrapped arguments, and keeps plain results.
 //  5. The interceptors ([ServerInterceptor]), and inside of them: is the procedure there; may the
 //     caller ([Program].Authorize, which may block); the [Handler]; were the arguments decoded;
-//     can the results be encoded. What ends a call in 2 or 3 passes the interceptors, too.
+//     can the results be encoded. A call that is refused in 3 passes the interceptors, too. One
+//     whose header cannot be decoded, or that a flavour answers itself, does not.
 //  6. The flavour's wrapper protects the results ([ResultsWrapper]), and the reply is sent:
 //     [Outcome] says what an error means to the caller.
 //
-// A call that is answered from the cache stops at 4: it is not authorized again, as its execution
-// was, for the same caller. Whoever has lost his rights since still gets the results of what he did
-// while he had them; its header and its protection are those of the call that it answers.
+// A call that is answered from the cache stops at 4. It is not authorized again: the execution was,
+// for the same caller. A caller who has lost his rights since still gets these results. Header and
+// protection of the reply are made for the call that it answers.
 //
 // # Flavours
 //
 // A [ClientFlavor] makes the message of a call anew for each transmission, so that a call that is
 // sent again over another connection may have another sequence number. It checks the verifier of the
 // reply, undoes what protects the results, and may have a call that was denied made once more.
-// [ClientFlavor] and [ServerFlavor] are made for RPCSEC_GSS (RFC 2203): its context creation is
-// ClientFlavor.Ready and Acceptance.Answer, its silent discarding ErrDrop, its RPCSEC_GSS_CREDPROBLEM
-// ReplyCheck.Denied. Bulk data under a checksum, or encrypted, travels in the message and is never
-// placed (RFC 8166 section 8.2.2.3).
+// Bulk data under a checksum, or encrypted, travels in the message and is never placed (RFC 8166
+// section 8.2.2.3).
+//
+// [ClientFlavor] and [ServerFlavor] are made for RPCSEC_GSS (RFC 2203), too. ClientFlavor.Ready
+// creates a context, and Acceptance.Answer answers that. ErrDrop discards a call silently.
+// ReplyCheck.Denied handles RPCSEC_GSS_CREDPROBLEM.
 //
 // # Transports
 //
 // Who writes a transport implements [Transport] and [Incoming], makes calls from an [Exchange], and
-// reaches a server by its [Dispatcher]. Programs have no use for the last three. They are here, and
-// not in a package of their own, as they and [Client] and [Server] name each other.
+// reaches a server by its [Dispatcher]. A program needs [Incoming] and [Exchange] only to forward
+// calls ([ServerConfig].Forward). These types are in this package because they, [Client] and
+// [Server] refer to each other.
 //
 // # Calls that come twice
 //
-// No message is lost on a connection. But a client whose connection ends before the reply has come does not know whether its call was
-// executed, and sends it again over another one. Procedures that must not be executed twice then are marked [Procedure.Once]: a
-// server keeps their replies and repeats them, whichever transport the call comes by.
+// No message is lost on a connection. But a client whose connection ends before the reply has come
+// does not know whether its call was executed, and sends it again over another one. Procedures that
+// must not be executed twice then are marked [Procedure.Once]: a server keeps their replies and
+// repeats them, whichever transport the call comes by.
 package oncrpc

@@ -80,7 +80,7 @@ func (e *end) Close() error           { e.cancel(); return nil }
 func (e *end) Done() <-chan struct{}  { return e.ctx.Done() }
 func (e *end) Err() error             { return e.ctx.Err() }
 
-// incoming is a call for Server.Dispatch.
+// incoming is a call for Dispatcher.Dispatch.
 type incoming struct {
 	t        testing.TB
 	args     xdr.Decoder

@@ -111,9 +111,9 @@ func (x *Exchange) Release() {
 	}
 }
 
-// Incoming is a call that a transport has received and a Server shall answer. One of
-// Reply and Drop ends it, on any goroutine, before Server.Dispatch returns or later. The arguments are gone then, but after Reply those stay that the reply may refer to,
-// until it is released.
+// Incoming is a call that a transport has received and a Server shall answer. One of Reply and Drop
+// ends it, on any goroutine, before Dispatcher.Dispatch returns or later. The arguments are gone
+// then; but after Reply those that the reply may refer to stay until it is released.
 type Incoming interface {
 	// Message decodes the call, from its transaction id.
 	Message() *xdr.Decoder

@@ -5,8 +5,9 @@
 // length word is, and the data stays where it is, remembered with its position
 // in the stream. The result is a [Message], which each transport lays out in its
 // own way without touching the data: gathered into one stream, or moved beside it
-// by RDMA. A [Decoder] gives the same view back, wherever the bulk data came from: beside the stream, or in it,
-// in two buffers and moved to an aligned place by [Padding].
+// by RDMA. A [Decoder] gives the same view back. The bulk data may have come beside the stream, or
+// inside it. The stream may lie in two buffers, and its data may be padded to an alignment
+// ([Padding]).
 //
 // Everything is big-endian, in units of four bytes; what is shorter is rounded up
 // with zero bytes, which the decoder checks (RFC 4506 section 3). Errors are sticky:

@@ -1,6 +1,6 @@
-// Package faultlog logs the faults of peers. A peer that repeats one must not fill the log, nor one that connects again for each: the
-// first of a kind is at level WARN, and so is one a minute from then on, with how many there were in between. All others are at level
-// DEBUG.
+// Package faultlog logs the faults of peers. A peer that repeats a fault, on one connection or on new
+// ones, must not fill the log. Of each host and fault, one a minute is logged at level WARN, with the
+// number left out since. All others are at level DEBUG.
 package faultlog
 
 import (

@@ -8,14 +8,14 @@
 //
 // # Flow control
 //
-// RPC over TCP has no credits. What bounds memory here is: at most
-// Config.MaxCalls calls of this end are under way on a connection, further ones
-// wait; when Config.MaxInFlight calls of the peer are unanswered, nothing more is
-// read, and TCP holds the peer back. While this end has calls under way itself it
-// reads on, because their replies are behind what it would not read, and two ends
-// that both did so would wait for each other for ever; a peer that then goes beyond
-// eight times MaxInFlight loses the connection, unless its calls can be answered within
-// Config.CancelGrace.
+// RPC over TCP has no credits. These bound the memory of a connection:
+//
+//   - At most Config.MaxCalls calls of this end are under way; further ones wait.
+//   - At Config.MaxInFlight unanswered calls of the peer, nothing more is read, and TCP holds the
+//     peer back.
+//   - While this end has calls under way it reads on, since two ends that both stopped would wait
+//     for each other. A peer beyond eight times MaxInFlight then loses the connection, unless its
+//     calls can be answered within Config.CancelGrace.
 //
 // # Memory
 //

@@ -25,7 +25,7 @@ func (c *conn) RemoteAddr() net.Addr { return c.at }
 // tcpAddr parses the address of a connection.
 func tcpAddr(s string) net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(s)) }
 
-// incoming is a call for Server.Dispatch.
+// incoming is a call for Dispatcher.Dispatch.
 type incoming struct {
 	conn  *conn
 	args  xdr.Decoder
