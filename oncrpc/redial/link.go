@@ -18,21 +18,21 @@ type link struct {
 	born    time.Time
 	calls   atomic.Int32  // under way
 	replies atomic.Uint32 // that have come
-	gaveUp  atomic.Bool   // a call was given up, and may have its credit still
 	retired atomic.Bool   // gets no more calls, and is closed when it has none
 	stalled atomic.Bool   // was closed because no replies came
 
 	// Stalls are found by a timer that ticks while calls are under way, or have been given up and
-	// leave no credits to others. Nothing of it is a call's.
+	// have their credits still. Nothing of it is a call's.
 	tick    time.Duration
 	ticking atomic.Bool
 
-	mu    sync.Mutex  // guards what follows
-	timer *time.Timer // nil: not needed yet
-	over  bool
-	seen  uint32 // replies at the last tick
-	quiet int    // ticks in a row without any
-	empty bool   // there was no call under way at the last tick
+	mu      sync.Mutex  // guards what follows
+	timer   *time.Timer // nil: not needed yet
+	over    bool
+	seen    uint32 // replies at the last tick
+	quiet   int    // ticks in a row without any
+	empty   bool   // there was no call under way at the last tick
+	givenUp int    // the most calls given up that can have their credits still
 }
 
 // stallTicks is the number of full ticks that make a stall.
@@ -76,6 +76,29 @@ func (l *link) leave() {
 	}
 }
 
+// giveUp notes that a call, which has not left yet, was given up and may have its credit still.
+func (l *link) giveUp() {
+	if l.credits == nil {
+		return
+	}
+	l.mu.Lock()
+	l.givenUp++
+	l.mu.Unlock()
+	if !l.ticking.Load() {
+		l.watch()
+	}
+}
+
+// starved reports whether all credits may be those of calls that were given up; l.mu is held.
+func (l *link) starved() bool {
+	if l.givenUp == 0 {
+		return false
+	}
+	grant, inUse, _ := l.credits.Credits()
+	l.givenUp = min(l.givenUp, inUse) // the others have been answered
+	return l.givenUp >= max(1, grant)
+}
+
 // ended reports whether err, which a call returned, says that the connection has ended or is about to.
 func (l *link) ended(err error) bool {
 	if errors.Is(err, net.ErrClosed) || l.conn.Err() != nil {
@@ -110,9 +133,8 @@ func (l *link) check() {
 		return
 	}
 	empty := l.calls.Load() == 0
-	_, left := l.load()
-	starved := left <= 0 && l.gaveUp.Load()
-	if empty && !starved {
+	starved := l.starved()
+	if empty && l.givenUp == 0 {
 		l.ticking.Store(false)
 		l.mu.Unlock()
 		if l.calls.Load() > 0 { // since, and has seen it ticking
@@ -120,8 +142,9 @@ func (l *link) check() {
 		}
 		return
 	}
-	// After ticks without calls, a credit that has come back is a sign of life, too.
-	if n := l.replies.Load(); n != l.seen || l.empty && !starved {
+	// Between ticks without calls, a credit that has come back is a sign of life, too.
+	n := l.replies.Load()
+	if n != l.seen || (empty || l.empty) && !starved {
 		l.seen, l.quiet = n, 0
 	} else {
 		l.quiet++

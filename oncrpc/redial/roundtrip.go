@@ -63,7 +63,7 @@ func (c *Conn) over(ctx context.Context, l *link, x *oncrpc.Exchange) (ended boo
 		}
 		return true, err
 	case ctx.Err() != nil:
-		l.gaveUp.Store(true)
+		l.giveUp()
 	}
 	return false, err
 }

@@ -1,0 +1,90 @@
+package redial_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
+)
+
+// Calls that were given up starve a connection only for as long as they have all of its credits.
+// What uses credits otherwise, such as calls made over the connection directly, does not count.
+func TestGivenUpStall(t *testing.T) {
+	const stall = 8 * time.Second
+	for _, tt := range []struct {
+		name   string
+		inUse  int           // of 4 credits, by others than the calls given up
+		giveUp int           // calls
+		answer time.Duration // when these are answered, and others get their credits; 0: never
+		ends   bool
+	}{
+		{"all credits", 0, 4, 0, true},
+		{"all but one", 1, 3, 0, false},
+		{"more than there are", 0, 5, 0, true},
+		{"answered soon", 0, 4, 2500 * time.Millisecond, false},
+		{"answered late", 0, 3, time.Hour, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, conns := connectCredited(t, 1, redial.Config{Stall: stall})
+				f := conns[0]
+				ctx, cancel := context.WithCancel(t.Context())
+				var calls []chan error
+				for range tt.giveUp {
+					calls = append(calls, start(ctx, c, exchange(false)))
+					f.next(t)
+				}
+				f.set(credits{4, tt.inUse + tt.giveUp, 0})
+				cancel()
+				for _, done := range calls {
+					returned(t, done, context.Canceled)
+				}
+				if tt.answer > 0 {
+					time.Sleep(tt.answer)
+					f.set(credits{4, 0, 0})
+					time.Sleep(stall)
+					f.set(credits{4, 4, 0})
+				}
+				// The peer is there, so that nothing else is against the connection.
+				done := start(t.Context(), c, exchange(false))
+				f.next(t).answer <- nil
+				returned(t, done, nil)
+				time.Sleep(time.Hour)
+				if ended := f.Err() != nil; ended != tt.ends {
+					t.Errorf("ended: %v, want %v", ended, tt.ends)
+				}
+			})
+		})
+	}
+}
+
+// The credits of a call that was given up are looked after for as long as it has them, and no
+// longer: the connection has been idle for hours when others get all credits.
+func TestGivenUpWhileIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, conns := connectCredited(t, 1, redial.Config{Stall: 8 * time.Second})
+		f := conns[0]
+		for range 3 {
+			ctx, cancel := context.WithCancel(t.Context())
+			done := start(ctx, c, exchange(false))
+			f.next(t)
+			f.set(credits{2, 1, 0})
+			cancel()
+			returned(t, done, context.Canceled)
+			time.Sleep(time.Hour)
+			f.set(credits{2, 0, 0}) // answered
+			time.Sleep(time.Hour)
+		}
+		f.set(credits{2, 2, 0})
+		time.Sleep(time.Hour)
+		done := start(t.Context(), c, exchange(false))
+		f.next(t).answer <- nil
+		returned(t, done, nil)
+		time.Sleep(time.Hour)
+		if err := f.Err(); err != nil {
+			t.Errorf("it has ended: %v", err)
+		}
+	})
+}
