@@ -26,11 +26,12 @@ type Config struct {
 	// calls that were given up use all its credits, before it is taken for dead and closed. It is
 	// checked coarsely: a quarter of it more may pass. 0 means 60 s, less than 0 for ever.
 	Stall time.Duration
-	// Connected, if set, is called once for each connection made, that of New included. It runs on
-	// a goroutine of its own, when calls may go over the connection already, and may overlap with
-	// itself. It may call over the connection and over the Conn. Conn.Done waits until it has
-	// returned. What must be done before the first call goes over a connection belongs in Dial.
-	Connected func(oncrpc.Transport)
+	// Connected, if set, is called once for each connection made, that of New included, with the
+	// Conn that made it. It runs on a goroutine of its own, when calls may go over the connection
+	// already, and may overlap with itself. It may call over conn and over c, also before New has
+	// returned c. Conn.Done waits until it has returned. What must be done before the first call
+	// goes over a connection belongs in Dial.
+	Connected func(c *Conn, conn oncrpc.Transport)
 	// Logger is told of connections that end and come back; nil means slog.Default(). Its handler must not
 	// use the Conn, which is locked then.
 	Logger *slog.Logger

@@ -91,7 +91,7 @@ func (c *Conn) add(conn oncrpc.Transport) {
 		c.lost(l, conn.Err())
 	})
 	if c.cfg.Connected != nil {
-		c.wg.Go(func() { c.cfg.Connected(conn) })
+		c.wg.Go(func() { c.cfg.Connected(c, conn) })
 	}
 }
 

@@ -283,20 +283,23 @@ func connects(t *testing.T, c *redial.Conn, p *peer, i int) {
 	}
 }
 
-// Connected is called once for each connection, when it is in use, and may call over the Conn.
+// Connected is called once for each connection, when it is in use, and may call over the Conn, also
+// before New has returned it.
 func TestConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
-		var c *redial.Conn
+		var first *redial.Conn
 		made := make(chan oncrpc.Transport, 10)
 		called := make(chan error, 10)
-		ready := make(chan struct{})
-		c = p.connect(t, redial.Config{Connected: func(conn oncrpc.Transport) {
+		c := p.connect(t, redial.Config{Connected: func(c *redial.Conn, conn oncrpc.Transport) {
+			if first == nil {
+				first = c
+			} else if c != first {
+				t.Error("told of another Conn")
+			}
 			made <- conn
-			<-ready
 			called <- c.RoundTrip(context.Background(), exchange(true))
 		}})
-		close(ready)
 		for i := range 3 {
 			f := p.conn(t, i)
 			if got := <-made; got != oncrpc.Transport(f) {
@@ -315,6 +318,9 @@ func TestConnected(t *testing.T) {
 		if len(made) > 0 {
 			t.Errorf("told of %d more", len(made))
 		}
+		if c != first {
+			t.Error("told of a Conn that New has not returned")
+		}
 	})
 }
 
@@ -322,15 +328,11 @@ func TestConnected(t *testing.T) {
 func TestConnectedClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
-		var c *redial.Conn
-		ready, proceed := make(chan struct{}), make(chan struct{})
-		called := make(chan error, 1)
-		c = p.connect(t, redial.Config{Connected: func(oncrpc.Transport) {
-			<-ready
+		proceed, called := make(chan struct{}), make(chan error, 1)
+		c := p.connect(t, redial.Config{Connected: func(c *redial.Conn, _ oncrpc.Transport) {
 			called <- c.RoundTrip(context.Background(), exchange(true))
 			<-proceed
 		}})
-		close(ready)
 		p.conn(t, 0).next(t)
 		c.Close()
 		returned(t, called, errClosed)

@@ -57,8 +57,10 @@ func ExampleConn_Ping() {
 		return recordmark.Dial(ctx, addr.String(), recordmark.Config{})
 	}
 	conn, err := redial.New(context.Background(), dial, redial.Config{
-		Logger:    slog.New(slog.DiscardHandler),
-		Connected: func(oncrpc.Transport) { fmt.Println("connected") },
+		Logger: slog.New(slog.DiscardHandler),
+		Connected: func(_ *redial.Conn, conn oncrpc.Transport) {
+			fmt.Println("connected to", conn.RemoteAddr().Network())
+		},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -71,6 +73,6 @@ func ExampleConn_Ping() {
 	<-conn.Done()
 	srv.Close()
 	// Unordered output:
-	// connected
+	// connected to tcp
 	// <nil>
 }
