@@ -9,7 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Dial makes a connection. The context bounds the making only. It is not called concurrently.
+// Dial makes a connection. The context bounds the making only, and Dial returns soon after it has
+// ended: calls and Conn.Done wait for that. It is not called concurrently.
 type Dial func(ctx context.Context) (oncrpc.Transport, error)
 
 // Config configures a Conn. The zero value is usable.

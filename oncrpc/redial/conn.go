@@ -27,8 +27,12 @@ type Conn struct {
 	// links are the connections in use. The slice never changes: calls read it without a lock.
 	links atomic.Pointer[[]*link]
 
-	mu        sync.Mutex // guards what follows, and the replacement of links
-	server    *oncrpc.Server
+	// serving guards server, and is held while a connection gets it, which has hooks of the server
+	// run. It is taken before mu.
+	serving sync.Mutex
+	server  *oncrpc.Server // nil: nobody serves
+
+	mu        sync.Mutex       // guards what follows, and the replacement of links
 	latest    oncrpc.Transport // connection made
 	outage    *outage          // while calls wait for a connection
 	dialing   bool
@@ -75,9 +79,6 @@ func (c *Conn) nextXID() uint32 {
 func (c *Conn) add(conn oncrpc.Transport) {
 	l := newLink(conn, c.cfg.Stall)
 	c.latest = conn
-	if c.server != nil {
-		conn.Serve(c.server)
-	}
 	links := append(slices.Clone(*c.links.Load()), l)
 	c.links.Store(&links)
 	c.wg.Go(func() {
@@ -136,10 +137,11 @@ func (c *Conn) lastLoss() error {
 	return c.loss
 }
 
-// Serve answers the peer's calls with s, on the connections that there are and on those to come.
+// Serve answers the peer's calls with s, on the connections that there are and on those to come. The
+// hooks of s, ServerConfig.ConnBegan and ConnEnded, may use the Conn, but must not call Serve.
 func (c *Conn) Serve(s *oncrpc.Server) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.serving.Lock()
+	defer c.serving.Unlock()
 	c.server = s
 	for _, l := range *c.links.Load() {
 		l.conn.Serve(s)

@@ -46,6 +46,11 @@ func (c *Conn) attempt(ctx context.Context) (oncrpc.Transport, error) {
 // connected takes what came of an attempt; o is nil if that was made for a further connection. It returns the outage
 // for which to make the next one, or nil if nobody dials any more.
 func (c *Conn) connected(o *outage, conn oncrpc.Transport, err error) (next *outage) {
+	c.serving.Lock() // until Serve finds the connection among those in use
+	defer c.serving.Unlock()
+	if err == nil && c.server != nil {
+		conn.Serve(c.server)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	next = c.settle(o, conn, err)
