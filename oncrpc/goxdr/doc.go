@@ -35,7 +35,8 @@
 // implementation, and for results that it cannot encode. The caller of a Service gets
 //
 //   - PROC_UNAVAIL and PROG_MISMATCH, if the generated code says so;
-//   - GARBAGE_ARGS for an error with arguments that ended too early, or were not read to their end;
+//   - GARBAGE_ARGS for an error with arguments that ended too early, or were not read to their end,
+//     as those are that are nested too deeply ([ErrTooDeep]);
 //   - what an error of the implementation means to package oncrpc, if it is an
 //     *oncrpc.AcceptError, an *oncrpc.AuthError or oncrpc.ErrGarbageArgs;
 //   - SYSTEM_ERR for any other error, which the server logs. Among these is a last argument of the

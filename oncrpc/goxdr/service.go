@@ -8,7 +8,6 @@ import (
 	"github.com/buildbarn/go-xdr/pkg/protocols/rpcv2"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
-	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // Service is what the constructors return that the compiler makes of programs. It decodes the
@@ -20,10 +19,10 @@ type Service func(ctx context.Context, version, procedure uint32, args io.ReadCl
 // version of a program is an oncrpc.Program of its own, all with the same s. Properties such as
 // Procedure.Once can be set afterwards.
 //
-// Arguments of more than maxArgs bytes, encoded, are answered with GARBAGE_ARGS. Generated code
-// decodes a linked list by recursion, as deep as the list is long, and an element may have no more
-// than 4 bytes: with 1 MiB of arguments a peer can make it use 32 MiB of stack. With more than
-// 16 MiB it could exceed the largest stack that Go allows, which ends the process.
+// Arguments of more than maxArgs bytes, encoded, are answered with GARBAGE_ARGS, and so are some that
+// are nested too deeply ([ErrTooDeep]). Below that limit a linked list takes about 128 bytes of stack
+// for each element: with 1 MiB of arguments, which have room for 262144 elements, a peer can make a
+// call use 32 MiB. Larger arguments make that 64 MiB at most.
 //
 // The context of an implementation's method has the call: CallFromContext.
 func Procedures(s Service, maxArgs int, names ...string) []oncrpc.Procedure {
@@ -52,10 +51,10 @@ func (s Service) handler(maxArgs int) oncrpc.Handler {
 		if err != nil {
 			return err
 		}
-		args, encoding := &arguments{left: p}, false
+		args, encoding := &reader{left: p}, false
 		newResults := func(int) io.Writer {
 			encoding = true
-			return writer{c.Results}
+			return &writer{e: c.Results}
 		}
 		ctx = context.WithValue(ctx, callKey{}, c)
 		reply, err := s(ctx, c.Version, c.Procedure, args, newResults)
@@ -81,30 +80,4 @@ func outcome(reply rpcv2.AcceptedReplyData) error {
 		return &oncrpc.AcceptError{Stat: oncrpc.ProgMismatch, Low: v.Low, High: v.High}
 	}
 	return &oncrpc.AcceptError{Stat: oncrpc.AcceptStat(reply.GetStat())}
-}
-
-// arguments are those of one call.
-type arguments struct {
-	left  []byte
-	short bool // more was to be read than there is
-}
-
-func (a *arguments) Read(p []byte) (int, error) {
-	if len(a.left) == 0 && len(p) > 0 {
-		a.short = true
-		return 0, io.EOF
-	}
-	n := copy(p, a.left)
-	a.left = a.left[n:]
-	return n, nil
-}
-
-func (*arguments) Close() error { return nil }
-
-// writer appends to a stream what is XDR already.
-type writer struct{ e *xdr.Encoder }
-
-func (w writer) Write(p []byte) (int, error) {
-	w.e.Raw(p)
-	return len(p), nil
 }

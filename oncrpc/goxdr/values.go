@@ -1,9 +1,7 @@
 package goxdr
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"io"
 	"math"
 
@@ -12,7 +10,7 @@ import (
 )
 
 // Marshal returns v, of a generated type, as arguments of a call. If v cannot be encoded, the call
-// fails with the error of WriteTo and is not sent.
+// fails with the error of WriteTo, such as [ErrTooDeep], and is not sent.
 func Marshal(v io.WriterTo) oncrpc.Marshaler { return marshaler(v.WriteTo) }
 
 // MarshalFunc is Marshal for a type that has no method WriteTo: that of a typedef, which has a
@@ -22,7 +20,9 @@ func MarshalFunc[T any](write func(io.Writer, T) (int64, error), v T) oncrpc.Mar
 }
 
 // Unmarshal returns v, of a generated type, as what takes the results of a call: all of them, or
-// the call fails with an error that wraps oncrpc.ErrReply.
+// the call fails with an error that wraps oncrpc.ErrReply, and [ErrTooDeep] if that is the reason.
+// Results that are nested less deeply use 64 MiB of stack at most, if a level takes 128 bytes of it
+// as a linked list's does.
 func Unmarshal(v io.ReaderFrom) oncrpc.Unmarshaler { return unmarshaler(v.ReadFrom) }
 
 // UnmarshalFunc is Unmarshal for a type that has no method ReadFrom: that of a union or a typedef,
@@ -40,7 +40,7 @@ func UnmarshalFunc[T any](read func(io.Reader) (T, int64, error), v *T) oncrpc.U
 type marshaler func(io.Writer) (int64, error)
 
 func (m marshaler) MarshalXDR(e *xdr.Encoder) {
-	if _, err := m(writer{e}); err != nil {
+	if _, err := m(&writer{e: e}); err != nil {
 		e.Fail(err)
 	}
 }
@@ -49,16 +49,16 @@ type unmarshaler func(io.Reader) (int64, error)
 
 func (u unmarshaler) UnmarshalXDR(d *xdr.Decoder) {
 	p, err := d.Rest(context.Background(), math.MaxInt) // as much as the transport takes
-	r := bytes.NewReader(p)
+	r := &reader{left: p}
 	if err == nil {
 		_, err = u(r)
 	}
 	switch {
-	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+	case err != nil && r.short:
 		d.Fail(xdr.ErrShort)
 	case err != nil:
 		d.Fail(err)
-	case r.Len() > 0:
+	case len(r.left) > 0:
 		d.Fail(xdr.ErrTrailing)
 	}
 }
