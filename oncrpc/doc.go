@@ -53,7 +53,7 @@
 // sent again over another connection may have another sequence number. It checks the verifier of the
 // reply, undoes what protects the results, and may have a call that was denied made once more.
 // Bulk data under a checksum, or encrypted, travels in the message and is never placed (RFC 8166
-// section 8.2.2.3).
+// section 8.2.2.3). The example of [ServerFlavor] is both sides of a flavour with a shared secret.
 //
 // [ClientFlavor] and [ServerFlavor] are made for RPCSEC_GSS (RFC 2203), too. ClientFlavor.Ready
 // creates a context, and Acceptance.Answer answers that. ErrDrop discards a call silently.
