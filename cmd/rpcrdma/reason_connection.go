@@ -31,8 +31,9 @@ func connectionReason(err error) string {
 		return connect.text
 	}
 	var again *redial.OpError
-	if errors.As(call, &again) && again.For > 0 {
-		return fmt.Sprintf("no connection to the server for %v: %s", roundDuration(again.For), endReason(again.Err))
+	if errors.As(call, &again) && again.TriedFor > 0 {
+		return fmt.Sprintf("no connection to the server for %v: %s",
+			roundDuration(again.TriedFor), endReason(again.Err))
 	}
 	return endReason(call)
 }

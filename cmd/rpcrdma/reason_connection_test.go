@@ -42,12 +42,15 @@ func TestConnectionReason(t *testing.T) {
 			"the connection to the server has ended: message longer than the posted receive"},
 		{"stalled", call(&redial.OpError{Op: "call", Peer: peer, Err: redial.ErrStalled}), "the server does not answer"},
 		{"too late", call(&redial.OpError{Op: "call", Peer: peer, Err: context.DeadlineExceeded}), "the server does not answer"},
-		{"not back", call(&redial.OpError{Op: "redial", Peer: peer, For: 61234 * time.Millisecond, Err: nobody}),
+		{"not back", call(&redial.OpError{Op: "redial", Peer: peer,
+			TriedFor: 61234 * time.Millisecond, Err: nobody}),
 			"no connection to the server for 1m1s: nothing listens at port 127.0.0.1:20049 any more"},
 		{"not back, tried once", call(&redial.OpError{Op: "redial", Peer: peer, Err: nobody}), "nothing listens at port 127.0.0.1:20049 any more"},
-		{"again and again", call(&redial.OpError{Op: "call", Peer: peer, For: 1500 * time.Microsecond, Err: overRDMA(transport.ErrClosedByPeer)}),
+		{"again and again", call(&redial.OpError{Op: "call", Peer: peer,
+			TriedFor: 1500 * time.Microsecond, Err: overRDMA(transport.ErrClosedByPeer)}),
 			"no connection to the server for 2ms: the server has ended the connection"},
-		{"not accepted, on another connection", call(&redial.OpError{Op: "redial", Peer: peer, For: time.Minute,
+		{"not accepted, on another connection", call(&redial.OpError{
+			Op: "redial", Peer: peer, TriedFor: time.Minute,
 			Err: &connectError{"it is not that of NFS", &nfsclient.Error{Op: "NULL", Err: &oncrpc.CallError{Err: &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail}}}}}),
 			"no connection to the server for 1m0s: it is not that of NFS"},
 		{"the first call not accepted", &connectError{"it is not that of NFS", &nfsclient.Error{Op: "NULL", Err: &oncrpc.CallError{

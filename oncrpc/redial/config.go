@@ -9,9 +9,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Dial makes a connection. The context bounds the making only, and Dial returns soon after it has
-// ended: calls and Conn.Done wait for that. It is not called concurrently.
-type Dial func(ctx context.Context) (oncrpc.Transport, error)
+// DialFunc makes a connection. The context bounds the making only. When it ends, the function must
+// return soon, as calls and Conn.Done wait for that. It is not called concurrently.
+type DialFunc func(ctx context.Context) (oncrpc.Transport, error)
 
 // Config configures a Conn. The zero value is usable.
 type Config struct {
@@ -31,7 +31,7 @@ type Config struct {
 	// Conn that made it. It runs on a goroutine of its own, when calls may go over the connection
 	// already, and may overlap with itself. It may call over conn and over c, also before New has
 	// returned c. Conn.Done waits until it has returned. What must be done before the first call
-	// goes over a connection belongs in Dial.
+	// goes over a connection belongs in the DialFunc.
 	Connected func(c *Conn, conn oncrpc.Transport)
 	// Logger is told of connections that end and come back; nil means slog.Default(). Its handler must not
 	// use the Conn, which is locked then.

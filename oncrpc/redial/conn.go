@@ -14,7 +14,7 @@ import (
 
 // Conn is an oncrpc.Transport that makes its connections as it needs them.
 type Conn struct {
-	dial   Dial
+	dial   DialFunc
 	cfg    Config
 	xid    atomic.Uint32 // last used
 	ctx    context.Context
@@ -51,7 +51,7 @@ var (
 )
 
 // New dials the first connection, as long as ctx lets it. Its error is an *OpError that wraps that of dial.
-func New(ctx context.Context, dial Dial, cfg Config) (*Conn, error) {
+func New(ctx context.Context, dial DialFunc, cfg Config) (*Conn, error) {
 	conn, err := dial(ctx)
 	if err != nil {
 		return nil, &OpError{Op: "dial", Err: err}
@@ -137,8 +137,8 @@ func (c *Conn) lastLoss() error {
 	return c.loss
 }
 
-// Serve answers the peer's calls with s, on the connections that there are and on those to come. The
-// hooks of s, ServerConfig.ConnBegan and ConnEnded, may use the Conn, but must not call Serve.
+// Serve answers the peer's calls with s, on the connections that there are and on those to come.
+// The hooks of s, ServerConfig.ConnBegan and ConnEnded, may use the Conn, but must not call Serve.
 func (c *Conn) Serve(s *oncrpc.Server) {
 	c.serving.Lock()
 	defer c.serving.Unlock()

@@ -365,7 +365,7 @@ func TestConnect(t *testing.T) {
 		p.attempts()
 		var op *redial.OpError
 		_, err := c.Connect(t.Context())
-		if !errors.Is(err, errRefused) || !errors.As(err, &op) || op.For != time.Minute {
+		if !errors.Is(err, errRefused) || !errors.As(err, &op) || op.TriedFor != time.Minute {
 			t.Errorf("nobody listens: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

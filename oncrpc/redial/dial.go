@@ -82,7 +82,8 @@ func (c *Conn) settle(o *outage, conn oncrpc.Transport, err error) (next *outage
 		if c.cfg.Wait != 0 && o.ctx.Err() == nil {
 			return o
 		}
-		c.endOutage(&OpError{Op: "redial", Peer: c.latest.RemoteAddr(), For: c.tried(o), Err: o.last})
+		peer := c.latest.RemoteAddr()
+		c.endOutage(&OpError{Op: "redial", Peer: peer, TriedFor: c.tried(o), Err: o.last})
 	}
 	return nil
 }

@@ -20,10 +20,10 @@ func (stalled) Unwrap() error { return net.ErrClosed }
 type OpError struct {
 	// Op is "dial" for the first connection, "redial" when none came back, "call" for a call that was not or
 	// could not be sent again, "close" for what Conn.Err returns.
-	Op   string
-	Peer net.Addr      // of the latest connection; nil if there was none
-	For  time.Duration // how long it was tried to connect; 0: once
-	Err  error
+	Op       string
+	Peer     net.Addr      // of the latest connection; nil if there was none
+	TriedFor time.Duration // how long it was tried to connect; 0: once
+	Err      error
 }
 
 func (e *OpError) Error() string {
@@ -34,8 +34,8 @@ func (e *OpError) Error() string {
 	if e.Peer != nil {
 		s += " " + e.Peer.String()
 	}
-	if e.For > 0 {
-		s += fmt.Sprintf(": tried for %v", e.For.Round(time.Millisecond))
+	if e.TriedFor > 0 {
+		s += fmt.Sprintf(": tried for %v", e.TriedFor.Round(time.Millisecond))
 	}
 	return s + ": " + e.Err.Error()
 }

@@ -18,7 +18,9 @@ func TestOpError(t *testing.T) {
 	}{
 		{&redial.OpError{Op: "dial", Err: errRefused}, "redial dial: connection refused", false},
 		{&redial.OpError{Op: "redial", Peer: addr("host:1"), Err: errRefused}, "redial host:1: connection refused", false},
-		{&redial.OpError{Op: "redial", Peer: addr("host:1"), For: 1500 * time.Millisecond, Err: context.DeadlineExceeded}, "redial host:1: tried for 1.5s: context deadline exceeded", true},
+		{&redial.OpError{Op: "redial", Peer: addr("host:1"), TriedFor: 1500 * time.Millisecond,
+			Err: context.DeadlineExceeded},
+			"redial host:1: tried for 1.5s: context deadline exceeded", true},
 		{&redial.OpError{Op: "call", Peer: addr("host:1"), Err: redial.ErrStalled}, "redial call host:1: peer does not answer", false},
 		{&redial.OpError{Op: "close", Peer: addr("host:1"), Err: net.ErrClosed}, "redial close host:1: use of closed network connection", false},
 	} {

@@ -26,7 +26,7 @@ func TestNeverAnswers(t *testing.T) {
 		for _, done := range calls {
 			err := <-done
 			var op *redial.OpError
-			if !errors.Is(err, redial.ErrStalled) || !errors.As(err, &op) || op.For < wait {
+			if !errors.Is(err, redial.ErrStalled) || !errors.As(err, &op) || op.TriedFor < wait {
 				t.Errorf("got %v", err)
 			}
 		}
@@ -37,8 +37,8 @@ func TestNeverAnswers(t *testing.T) {
 	})
 }
 
-// A server that answers pings and leaves a call without a reply is alive: the context ends the call,
-// and Stall the connection when the pings get no reply either.
+// A server that answers pings and leaves a call without a reply is alive: the context ends the
+// call, and Stall the connection when the pings get no reply either.
 func TestAnswersPingsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
@@ -65,8 +65,8 @@ func TestAnswersPingsOnly(t *testing.T) {
 	})
 }
 
-// A server that ends each connection when it has answered one call: all calls get their replies, and
-// each waits for its connection for half of Config.Wait at most.
+// A server that ends each connection when it has answered one call: all calls get their replies,
+// and each waits for its connection for half of Config.Wait at most, or 5 s.
 func TestClosesAfterEachCall(t *testing.T) {
 	for _, wait := range []time.Duration{0, 4 * time.Second, -1} {
 		synctest.Test(t, func(t *testing.T) {

@@ -43,7 +43,7 @@ func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 			return &OpError{Op: "call", Peer: l.conn.RemoteAddr(), Err: e}
 		}
 		if tried, over := c.patience(&since); over {
-			return &OpError{Op: "call", Peer: l.conn.RemoteAddr(), For: tried, Err: err}
+			return &OpError{Op: "call", Peer: l.conn.RemoteAddr(), TriedFor: tried, Err: err}
 		}
 	}
 }
@@ -92,7 +92,7 @@ func (c *Conn) take(ctx context.Context, since *time.Time) (*link, error) {
 			continue
 		}
 		if tried, over := c.patience(since); over {
-			return nil, &OpError{Op: "call", Peer: c.RemoteAddr(), For: tried, Err: c.lastLoss()}
+			return nil, &OpError{Op: "call", Peer: c.RemoteAddr(), TriedFor: tried, Err: c.lastLoss()}
 		}
 		if err := c.wait(ctx, o); err != nil {
 			return nil, err

@@ -49,7 +49,8 @@ func TestWait(t *testing.T) {
 			for _, done := range calls {
 				err := returned(t, done, errRefused)
 				var op *redial.OpError
-				if !errors.As(err, &op) || op.Op != "redial" || op.For != 20*time.Second || op.Peer != f.name {
+				if !errors.As(err, &op) || op.Op != "redial" || op.TriedFor != 20*time.Second ||
+					op.Peer != f.name {
 					t.Errorf("got %#v", err)
 				}
 				if got, want := err.Error(), "redial "+string(f.name)+": tried for 20s: connection refused"; got != want {
@@ -133,7 +134,8 @@ func TestWaitNot(t *testing.T) {
 				done = start(t.Context(), c, exchange(true))
 				err := returned(t, done, errRefused)
 				var op *redial.OpError
-				if !errors.As(err, &op) || op.Op != "redial" || op.For != 0 || op.Error() != "redial "+string(f.name)+": connection refused" {
+				if !errors.As(err, &op) || op.Op != "redial" || op.TriedFor != 0 ||
+					op.Error() != "redial "+string(f.name)+": connection refused" {
 					t.Errorf("got %v", err)
 				}
 			}
@@ -211,7 +213,7 @@ func TestShortLives(t *testing.T) {
 		p.conn(t, len(pauses)).end(errReset)
 		err := returned(t, done, errReset)
 		var op *redial.OpError
-		if !errors.As(err, &op) || op.Op != "call" || op.For != 3*time.Second {
+		if !errors.As(err, &op) || op.Op != "call" || op.TriedFor != 3*time.Second {
 			t.Errorf("got %v", err)
 		}
 		if got, want := p.attempts(), ms(0, 100, 300, 700, 1500, 3000); !slices.Equal(got, want) {
@@ -247,7 +249,8 @@ func TestStillborn(t *testing.T) {
 		x := exchange(true)
 		err := c.RoundTrip(t.Context(), x)
 		var op *redial.OpError
-		if !errors.As(err, &op) || op.Op != "call" || !errors.Is(err, errReset) || op.For < 3*time.Second || op.For != time.Since(began) {
+		if !errors.As(err, &op) || op.Op != "call" || !errors.Is(err, errReset) ||
+			op.TriedFor < 3*time.Second || op.TriedFor != time.Since(began) {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 		if x.Repeated {
