@@ -49,7 +49,7 @@ func TestSizes(t *testing.T) {
 		c := newClient(conn, 1)
 		for _, n := range sizes {
 			sent := notes.Note{Name: "long", Text: text(n)}
-			if err := c.Call(t.Context(), procPut, goxdr.Marshal(&sent), nil); err != nil {
+			if err := c.Call(t.Context(), procPut, goxdr.Args(&sent), nil); err != nil {
 				t.Fatalf("PUT of %d bytes: %v", n, err)
 			}
 			if got := book.text(t, "long"); !bytes.Equal(got, sent.Text) {
@@ -57,8 +57,8 @@ func TestSizes(t *testing.T) {
 			}
 			var res notes.GetResult
 			err := c.Do(t.Context(), &oncrpc.Request{Procedure: procGet, MaxReply: n + 1024,
-				Args:  goxdr.MarshalFunc(notes.WriteTitle, "long"),
-				Reply: goxdr.UnmarshalFunc(notes.ReadGetResult, &res)})
+				Args:  goxdr.ArgsFunc(notes.WriteTitle, "long"),
+				Reply: goxdr.ReplyFunc(notes.ReadGetResult, &res)})
 			if err != nil {
 				t.Fatalf("GET of %d bytes: %v", n, err)
 			}
@@ -86,7 +86,7 @@ func TestBulkClient(t *testing.T) {
 			into := make([]byte, n)
 			res := bulkNote{text: into}
 			err := c.Do(t.Context(), &oncrpc.Request{Procedure: procGet, MaxReply: n + 1024,
-				Args: goxdr.MarshalFunc(notes.WriteTitle, "long"), Reply: &res})
+				Args: goxdr.ArgsFunc(notes.WriteTitle, "long"), Reply: &res})
 			if err != nil || !bytes.Equal(into, want) {
 				t.Errorf("GET of %d bytes: %v", n, err)
 			}
@@ -118,7 +118,7 @@ func TestBulkServer(t *testing.T) {
 			c := newClient(conn, 1)
 			for _, n := range sizes {
 				sent := notes.Note{Name: "long", Text: text(n)}
-				if err := c.Call(t.Context(), procPut, goxdr.Marshal(&sent), nil); err != nil {
+				if err := c.Call(t.Context(), procPut, goxdr.Args(&sent), nil); err != nil {
 					t.Fatalf("%v: PUT of %d bytes: %v", cfg.Dialect, n, err)
 				}
 				if got := book.text(t, "long"); !bytes.Equal(got, sent.Text) {
@@ -126,8 +126,8 @@ func TestBulkServer(t *testing.T) {
 				}
 				var res notes.GetResult
 				err := c.Do(t.Context(), &oncrpc.Request{Procedure: procGet, MaxReply: n + 1024,
-					Args:  goxdr.MarshalFunc(notes.WriteTitle, "long"),
-					Reply: goxdr.UnmarshalFunc(notes.ReadGetResult, &res)})
+					Args:  goxdr.ArgsFunc(notes.WriteTitle, "long"),
+					Reply: goxdr.ReplyFunc(notes.ReadGetResult, &res)})
 				if err != nil {
 					t.Fatalf("%v: GET of %d bytes: %v", cfg.Dialect, n, err)
 				}

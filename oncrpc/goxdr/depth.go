@@ -10,9 +10,9 @@ import (
 // whose results are nested so deeply wraps it, and so does that of one whose arguments are.
 var ErrTooDeep = errors.New("value is nested too deeply")
 
-// A level of recursion may have no more than 4 bytes of the message. A stack that exceeds the largest
-// that Go allows, 1 GB or 250 MB with 32-bit pointers, ends the process. The stack alone tells how
-// deep the recursion is: a long message need not be a deep one.
+// A level of recursion may have no more than 4 bytes of the message. A stack that exceeds the
+// largest that Go allows, 1 GB or 250 MB with 32-bit pointers, ends the process. The stack alone
+// tells how deep the recursion is: a long message need not be a deep one.
 const (
 	// maxDepth is how many calls deep the stack may be when it is looked at.
 	maxDepth = 1 << 18

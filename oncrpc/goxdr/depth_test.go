@@ -78,7 +78,7 @@ func TestDepth(t *testing.T) {
 	} {
 		var c chain
 		d := xdr.NewDecoder(chainOf(tt.n))
-		goxdr.Unmarshal(&c).UnmarshalXDR(d)
+		goxdr.Reply(&c).UnmarshalXDR(d)
 		if !errors.Is(d.Err(), tt.want) || tt.want == nil && c.deepest != tt.n {
 			t.Errorf("%s: got %v at %d, want %v", tt.name, d.Err(), c.deepest, tt.want)
 		}
@@ -87,7 +87,7 @@ func TestDepth(t *testing.T) {
 		}
 		c.n = tt.n
 		var e xdr.Encoder
-		goxdr.Marshal(&c).MarshalXDR(&e)
+		goxdr.Args(&c).MarshalXDR(&e)
 		if !errors.Is(e.Err(), tt.want) || tt.n-c.n > tooDeep {
 			t.Errorf("%s: encoding: got %v after %d, want %v", tt.name, e.Err(), tt.n-c.n, tt.want)
 		}
@@ -102,7 +102,7 @@ func TestLongIsNotDeep(t *testing.T) {
 	const n = 1 << 20
 	d := xdr.NewDecoder(make([]byte, 4*n))
 	got := 0
-	goxdr.UnmarshalFunc(func(r io.Reader) (sum int, size int64, err error) {
+	goxdr.ReplyFunc(func(r io.Reader) (sum int, size int64, err error) {
 		for size < 4*n && err == nil {
 			var m int64
 			_, m, err = runtime.ReadUnsignedInt(r)
@@ -155,7 +155,7 @@ func TestHostileDepth(t *testing.T) {
 		call := func(program, version uint32, args oncrpc.Marshaler) error {
 			c := oncrpc.NewClient(conn, program, version, oncrpc.AuthNone())
 			return c.Do(t.Context(), &oncrpc.Request{Procedure: 1, Args: args, MaxReply: len(hostile),
-				Reply: goxdr.UnmarshalFunc(notes.ReadListing, &list)})
+				Reply: goxdr.ReplyFunc(notes.ReadListing, &list)})
 		}
 		err := call(number+1, 1, nil)
 		if !errors.Is(err, oncrpc.ErrReply) || !errors.Is(err, goxdr.ErrTooDeep) {

@@ -12,12 +12,12 @@
 //	srv.Handle(oncrpc.Program{Name: "notes", Number: notes.NOTES_PROGRAM_NUMBER, Version: 1,
 //		Procedures: goxdr.Procedures(notes.NewNotesService(impl), 1<<20, "NULL", "PUT", "GET")})
 //
-// The compiler makes no clients. An oncrpc.Client calls with [Marshal] and [Unmarshal], or with
-// [MarshalFunc] and [UnmarshalFunc] for types with generated functions in place of methods:
+// The compiler makes no clients. An oncrpc.Client calls with [Args] and [Reply], or with
+// [ArgsFunc] and [ReplyFunc] for types with generated functions in place of methods:
 //
 //	err := client.Do(ctx, &oncrpc.Request{Procedure: 2,
-//		Args: goxdr.MarshalFunc(notes.WriteTitle, "title"),
-//		Reply: goxdr.UnmarshalFunc(notes.ReadGetResult, &res), MaxReply: 1 << 20})
+//		Args: goxdr.ArgsFunc(notes.WriteTitle, "title"),
+//		Reply: goxdr.ReplyFunc(notes.ReadGetResult, &res), MaxReply: 1 << 20})
 //
 // # Bulk data
 //

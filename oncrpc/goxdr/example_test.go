@@ -78,15 +78,15 @@ func Example() {
 	client := oncrpc.NewClient(conn, notes.NOTES_PROGRAM_NUMBER, 1, oncrpc.AuthNone())
 
 	note := notes.Note{Name: "groceries", Text: []byte("milk, bread")}
-	if err := client.Call(ctx, procPut, goxdr.Marshal(&note), nil); err != nil {
+	if err := client.Call(ctx, procPut, goxdr.Args(&note), nil); err != nil {
 		log.Fatal(err)
 	}
 	for _, title := range []string{"groceries", "homework"} {
 		var res notes.GetResult
 		err := client.Do(ctx, &oncrpc.Request{
 			Procedure: procGet,
-			Args:      goxdr.MarshalFunc(notes.WriteTitle, title),
-			Reply:     goxdr.UnmarshalFunc(notes.ReadGetResult, &res),
+			Args:      goxdr.ArgsFunc(notes.WriteTitle, title),
+			Reply:     goxdr.ReplyFunc(notes.ReadGetResult, &res),
 			MaxReply:  2 << 20, // the longest note
 		})
 		if err != nil {

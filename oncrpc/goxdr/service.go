@@ -19,10 +19,10 @@ type Service func(ctx context.Context, version, procedure uint32, args io.ReadCl
 // version of a program is an oncrpc.Program of its own, all with the same s. Properties such as
 // Procedure.Once can be set afterwards.
 //
-// Arguments of more than maxArgs bytes, encoded, are answered with GARBAGE_ARGS, and so are some that
-// are nested too deeply ([ErrTooDeep]). Below that limit a linked list takes about 128 bytes of stack
-// for each element: with 1 MiB of arguments, which have room for 262144 elements, a peer can make a
-// call use 32 MiB. Larger arguments make that 64 MiB at most.
+// Arguments of more than maxArgs bytes, encoded, are answered with GARBAGE_ARGS, and so are those
+// that are nested too deeply ([ErrTooDeep]). Below that limit a linked list takes about 128 bytes
+// of stack for each element, which may have no more than 4 bytes: with 1 MiB of arguments a peer
+// can make a call use 32 MiB. Larger arguments make that 64 MiB at most.
 //
 // The context of an implementation's method has the call: CallFromContext.
 func Procedures(s Service, maxArgs int, names ...string) []oncrpc.Procedure {

@@ -180,7 +180,7 @@ func TestProceduresWithoutName(t *testing.T) {
 			t.Errorf("PUT: got %v, want PROC_UNAVAIL", err)
 		}
 		list := &notes.Entry{}
-		err = c.Call(t.Context(), procList, nil, goxdr.UnmarshalFunc(notes.ReadListing, &list))
+		err = c.Call(t.Context(), procList, nil, goxdr.ReplyFunc(notes.ReadListing, &list))
 		if err != nil || list != nil {
 			t.Errorf("LIST: %v, %v", list, err)
 		}

@@ -9,25 +9,25 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Marshal returns v, of a generated type, as arguments of a call. If v cannot be encoded, the call
+// Args returns v, of a generated type, as arguments of a call. If v cannot be encoded, the call
 // fails with the error of WriteTo, such as [ErrTooDeep], and is not sent.
-func Marshal(v io.WriterTo) oncrpc.Marshaler { return marshaler(v.WriteTo) }
+func Args(v io.WriterTo) oncrpc.Marshaler { return marshaler(v.WriteTo) }
 
-// MarshalFunc is Marshal for a type that has no method WriteTo: that of a typedef, which has a
+// ArgsFunc is Args for a type that has no method WriteTo: that of a typedef, which has a
 // generated function.
-func MarshalFunc[T any](write func(io.Writer, T) (int64, error), v T) oncrpc.Marshaler {
+func ArgsFunc[T any](write func(io.Writer, T) (int64, error), v T) oncrpc.Marshaler {
 	return marshaler(func(w io.Writer) (int64, error) { return write(w, v) })
 }
 
-// Unmarshal returns v, of a generated type, as what takes the results of a call: all of them, or
+// Reply returns v, of a generated type, as what takes the results of a call: all of them, or
 // the call fails with an error that wraps oncrpc.ErrReply, and [ErrTooDeep] if that is the reason.
 // Results that are nested less deeply use 64 MiB of stack at most, if a level takes 128 bytes of it
 // as a linked list's does.
-func Unmarshal(v io.ReaderFrom) oncrpc.Unmarshaler { return unmarshaler(v.ReadFrom) }
+func Reply(v io.ReaderFrom) oncrpc.Unmarshaler { return unmarshaler(v.ReadFrom) }
 
-// UnmarshalFunc is Unmarshal for a type that has no method ReadFrom: that of a union or a typedef,
+// ReplyFunc is Reply for a type that has no method ReadFrom: that of a union or a typedef,
 // which has a generated function.
-func UnmarshalFunc[T any](read func(io.Reader) (T, int64, error), v *T) oncrpc.Unmarshaler {
+func ReplyFunc[T any](read func(io.Reader) (T, int64, error), v *T) oncrpc.Unmarshaler {
 	return unmarshaler(func(r io.Reader) (int64, error) {
 		got, n, err := read(r)
 		if err == nil {

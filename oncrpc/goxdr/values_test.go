@@ -11,62 +11,62 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-func TestMarshal(t *testing.T) {
+func TestArgs(t *testing.T) {
 	var e xdr.Encoder
-	goxdr.Marshal(&notes.Note{Name: "abc", Text: []byte("hello")}).MarshalXDR(&e)
-	goxdr.MarshalFunc(notes.WriteTitle, "abc").MarshalXDR(&e)
+	goxdr.Args(&notes.Note{Name: "abc", Text: []byte("hello")}).MarshalXDR(&e)
+	goxdr.ArgsFunc(notes.WriteTitle, "abc").MarshalXDR(&e)
 	got, want := e.Message().Inline, unhex(t, putABC+getABC)
 	if !bytes.Equal(got, want) || e.Err() != nil {
 		t.Errorf("got %x, %v, want %x", got, e.Err(), want)
 	}
 	// What the type does not allow is no call.
 	e.Reset()
-	goxdr.Marshal(&notes.Note{Name: strings.Repeat("x", notes.MAX_TITLE+1)}).MarshalXDR(&e)
+	goxdr.Args(&notes.Note{Name: strings.Repeat("x", notes.MAX_TITLE+1)}).MarshalXDR(&e)
 	if e.Err() == nil {
 		t.Error("a title that is too long is encoded")
 	}
 }
 
-func TestUnmarshal(t *testing.T) {
+func TestReply(t *testing.T) {
 	wire := unhex(t, putABC)
 	var n notes.Note
 	d := xdr.NewDecoder(wire)
-	goxdr.Unmarshal(&n).UnmarshalXDR(d)
+	goxdr.Reply(&n).UnmarshalXDR(d)
 	if d.Finish() != nil || n.Name != "abc" || string(n.Text) != "hello" {
 		t.Errorf("got %q, %q, %v", n.Name, n.Text, d.Finish())
 	}
 	for i := range wire {
 		d := xdr.NewDecoder(wire[:i])
-		if goxdr.Unmarshal(&n).UnmarshalXDR(d); !errors.Is(d.Err(), xdr.ErrShort) {
+		if goxdr.Reply(&n).UnmarshalXDR(d); !errors.Is(d.Err(), xdr.ErrShort) {
 			t.Errorf("%d of %d bytes: got %v, want ErrShort", i, len(wire), d.Err())
 		}
 	}
 	d = xdr.NewDecoder(append(bytes.Clone(wire), 0, 0, 0, 0))
-	if goxdr.Unmarshal(&n).UnmarshalXDR(d); !errors.Is(d.Err(), xdr.ErrTrailing) {
+	if goxdr.Reply(&n).UnmarshalXDR(d); !errors.Is(d.Err(), xdr.ErrTrailing) {
 		t.Errorf("with bytes left over: got %v, want ErrTrailing", d.Err())
 	}
 	d = xdr.NewDecoder(unhex(t, "00000003 61626301 00000000"))
-	if goxdr.Unmarshal(&n).UnmarshalXDR(d); d.Err() == nil || errors.Is(d.Err(), xdr.ErrShort) {
+	if goxdr.Reply(&n).UnmarshalXDR(d); d.Err() == nil || errors.Is(d.Err(), xdr.ErrShort) {
 		t.Errorf("a round-up that is not zero: got %v", d.Err())
 	}
 	// What was wrong before stays what is wrong.
 	d = xdr.NewDecoder(wire)
 	d.Fail(xdr.ErrValue)
-	if goxdr.Unmarshal(&n).UnmarshalXDR(d); !errors.Is(d.Err(), xdr.ErrValue) {
+	if goxdr.Reply(&n).UnmarshalXDR(d); !errors.Is(d.Err(), xdr.ErrValue) {
 		t.Errorf("got %v, want ErrValue", d.Err())
 	}
 }
 
-func TestUnmarshalFunc(t *testing.T) {
+func TestReplyFunc(t *testing.T) {
 	var res notes.GetResult
 	d := xdr.NewDecoder(unhex(t, "00000000"+putABC))
-	goxdr.UnmarshalFunc(notes.ReadGetResult, &res).UnmarshalXDR(d)
+	goxdr.ReplyFunc(notes.ReadGetResult, &res).UnmarshalXDR(d)
 	ok, _ := res.(*notes.GetResult_OK)
 	if d.Finish() != nil || ok == nil || string(ok.Found.Text) != "hello" {
 		t.Errorf("got %v, %v", res, d.Finish())
 	}
 	d = xdr.NewDecoder(unhex(t, "000000"))
-	goxdr.UnmarshalFunc(notes.ReadGetResult, &res).UnmarshalXDR(d)
+	goxdr.ReplyFunc(notes.ReadGetResult, &res).UnmarshalXDR(d)
 	if !errors.Is(d.Err(), xdr.ErrShort) || res.GetStat() != notes.OK {
 		t.Errorf("got %v, %v, want ErrShort and the result left alone", res, d.Err())
 	}
