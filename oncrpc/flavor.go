@@ -28,8 +28,8 @@ type ClientFlavor interface {
 	Seal(e *xdr.Encoder, args *xdr.Message) (ReplyCheck, error)
 
 	// Slack is the most bytes that the server's side of the flavour adds to a reply: the body of
-	// its verifier, and what results grow by, each with its length word and rounded up to four. One
-	// that is too small shows where a reply is as long as MaxReply says.
+	// its verifier, rounded up to four, and what results grow by, with length words and round-up.
+	// One that is too small shows where a reply is as long as MaxReply says.
 	Slack() int
 
 	// Places reports whether bulk data may travel beside the message, by RDMA Read and Write. If
