@@ -215,8 +215,11 @@ func (l *link) run() {
 // step carries out the next request of e, if there is one. The lock is held, but not while
 // anybody else's code runs.
 func (e *endpoint) step() bool {
-	if e.l.ended || e.peer.receiver == nil || e.sends.Len() == 0 {
+	if e.l.ended || e.sends.Len() == 0 {
 		return false
+	}
+	if wr := *e.sends.At(0); e.peer.receiver == nil && wr.Op != transport.OpInvalidate {
+		return false // it needs a peer that has been started
 	}
 	wr, _ := e.sends.Pop()
 	m := transport.Message{Solicited: wr.Flags&transport.Solicited != 0}

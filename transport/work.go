@@ -17,6 +17,11 @@ const (
 	// requests. When it completes with success the tag is dead, and the memory behind
 	// it is its owner's. If it is flushed, that is so when Done is closed.
 	//
+	// It sends nothing. Once this end has been started and the requests ahead have
+	// completed, it completes whatever the peer does, be it before the peer's Start. The
+	// setup of a connection alone may hold it up: where that ends with a message, such as
+	// the first one of the dialing end (RFC 5044 section 7.1), until that has been taken.
+	//
 	// A tag that has ended is passed over: the peer may have invalidated it meanwhile.
 	// Tags recur, though: post it once for each Region, and not for one that a Message
 	// has named as Invalidated.

@@ -58,8 +58,9 @@ func TestConformanceBelow(t *testing.T) {
 						l, d := b.open(tb, cfg)
 						return l, d, l.Addr().String()
 					},
-					DialerFirst: !cfg.PeerToPeer,
-					Causes:      true,
+					DialerFirst:   !cfg.PeerToPeer,
+					PeerMustStart: b.name == "pipe", // it is to take the RTR
+					Causes:        true,
 				})
 			})
 		}

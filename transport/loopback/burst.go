@@ -36,19 +36,18 @@ type task struct {
 	bytes   int
 }
 
-// gather takes work off the queue of e and reports whether there was any. The lock of
-// the link is held.
+// gather takes work off the queue of e and reports whether there was any: where the peer takes
+// nothing, the local invalidations ahead of the first request that needs it. The lock of the
+// link is held.
 func (b *burst) gather(e *endpoint) bool {
-	if e.sends.Len() == 0 || e.peer.receiver == nil || e.peer.held {
-		return false
-	}
 	b.from, b.receiver = e, e.peer.receiver
 	b.tasks, b.messages = b.taskArray[:0], b.messageArray[:0]
+	peerTakes := e.peer.receiver != nil && !e.peer.held
 	for bytes := 0; len(b.tasks) < burstRequests && bytes < burstBytes; {
-		wr, ok := e.sends.Pop()
-		if !ok {
+		if e.sends.Len() == 0 || !peerTakes && (*e.sends.At(0)).Op != transport.OpInvalidate {
 			break
 		}
+		wr, _ := e.sends.Pop()
 		t := task{wr: wr}
 		if wr.Op != transport.OpInvalidate {
 			t.bytes = transport.TotalLen(wr.Local)

@@ -28,6 +28,10 @@ type Factory struct {
 	// model of RFC 5044 section 7.1). The suite then begins each connection with a Write of no bytes.
 	DialerFirst bool
 
+	// PeerMustStart says that the setup of a connection may end only once both ends have been
+	// started, and that until then no request completes, not even a local invalidation.
+	PeerMustStart bool
+
 	// Causes says that both ends learn why an operation was refused: ErrSTag, ErrBounds
 	// or ErrAccess. The suite then expects that, and otherwise ErrRemoteAccess alone.
 	Causes bool

@@ -12,6 +12,7 @@ var localTests = []pairTest{
 	{"local invalidate/used afterwards", Options{}, localUsed},
 	{"local invalidate/in its turn", Options{}, localInTurn},
 	{"local invalidate/unsignaled", Options{}, localUnsignaled},
+	{"local invalidate/peer not started", Options{}, localPeerNotStarted},
 	{"local invalidate/fenced", Options{}, localFenced},
 	{"local invalidate/ended window", Options{}, localEnded},
 	{"local invalidate/abandoned", Options{}, localAbandoned},
@@ -70,6 +71,23 @@ func localUnsignaled(p *pair) {
 	p.b.succeed(entries[1])
 	copy(mem.Bytes, "00000000")
 	p.a.next()
+	p.a.post(with(transport.Signaled, write(window, 0, p.a.hold(pattern(8, 1)))))
+	p.endedBy(transport.ErrSTag)
+	wantBytes(p.t, "memory", mem.Bytes, []byte("00000000"))
+}
+
+// First in the queue it needs nothing of the peer, which has not been started yet.
+func localPeerNotStarted(p *pair) {
+	if p.f.PeerMustStart {
+		p.t.Skip("a connection needs both ends to be started")
+	}
+	p.b.start()
+	mem := p.b.alloc(8)
+	window := p.b.expose(rw, mem)
+	p.b.do(invalidate(window.STag))
+	copy(mem.Bytes, "00000000")
+	p.a.start()
+	p.alive()
 	p.a.post(with(transport.Signaled, write(window, 0, p.a.hold(pattern(8, 1)))))
 	p.endedBy(transport.ErrSTag)
 	wantBytes(p.t, "memory", mem.Bytes, []byte("00000000"))

@@ -204,6 +204,7 @@ func sharedNone(p *pair) {
 		p.a.receives(1, 16)
 		p.b.send([]byte("the other way"))
 		p.a.next()
+		p.b.do(invalidate(p.b.expose(rw, p.b.alloc(8)).STag))
 		other.alive()
 	}
 	s.wantTaken(2)
