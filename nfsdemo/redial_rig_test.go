@@ -34,6 +34,7 @@ type carrier struct {
 // carriers are those that the tests run over.
 func carriers() map[string]carrier {
 	fabric := loopback.New()
+	dialer := fabric.Dialer(loopback.Config{}) // the client's host, by which the server knows it
 	rdma := func(l transport.Listener, err error, srv *oncrpc.Server) (string, chan error, error) {
 		if err != nil {
 			return "", nil, err
@@ -73,18 +74,10 @@ func carriers() map[string]carrier {
 				return rdma(l, err, srv)
 			},
 			func(ctx context.Context, addr string) (oncrpc.Transport, error) {
-				return rpcrdma.Dial(ctx, fabric.Dialer(loopback.Config{}), addr, rpcrdma.Config{Logger: quiet})
+				return rpcrdma.Dial(ctx, dialer, addr, rpcrdma.Config{Logger: quiet})
 			},
 		},
 	}
-}
-
-// networks are the carriers whose server knows a client that comes again by its host. At the loopback provider each connection has an
-// address of its own.
-func networks() map[string]carrier {
-	m := carriers()
-	delete(m, "loopback")
-	return m
 }
 
 // station is an NFS server that is stopped and started again at its address, and a way to its clients' connections.

@@ -54,7 +54,7 @@ var once = []struct {
 // TestRedialOnce: a call whose connection is cut while it is executed, or before its reply has left, is sent again. The server knows
 // it by its transaction id: it has been executed once, and the caller gets the reply to that.
 func TestRedialOnce(t *testing.T) {
-	for name, by := range networks() {
+	for name, by := range carriers() {
 		for _, when := range []string{"before", "after"} {
 			t.Run(name+" "+when, func(t *testing.T) {
 				var s *station
@@ -110,7 +110,7 @@ func TestRedialOnce(t *testing.T) {
 
 // TestRedialCut: many calls at a time that must not be executed twice, while connections are cut. Nothing fails.
 func TestRedialCut(t *testing.T) {
-	for name, by := range networks() {
+	for name, by := range carriers() {
 		t.Run(name, func(t *testing.T) {
 			var s *station
 			var calls atomic.Int32

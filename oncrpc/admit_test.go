@@ -292,7 +292,7 @@ func TestConnInfoHost(t *testing.T) {
 		&net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 700}:            "192.0.2.7",
 		&net.TCPAddr{IP: net.ParseIP("::ffff:192.0.2.7"), Port: 20049}: "192.0.2.7",
 		&net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 1}:          "2001:db8::1",
-		loopback.Addr("dialer#3"):                                      "dialer#3",
+		loopback.Addr("dialer#3:1"):                                    "dialer#3",
 	} {
 		if got := (oncrpc.ConnInfo{Remote: remote}).Host(); got != want {
 			t.Errorf("%v: got %q, want %q", remote, got, want)

@@ -14,6 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
 // caller is a connection on which a test chooses the transaction ids.
@@ -23,8 +24,16 @@ type caller interface {
 	cut()
 }
 
-// dialer connects to a server that listens at two addresses.
-type dialer func(t *testing.T, tcp, rdma net.Addr) caller
+// listeners are those of a server that can be reached in several ways.
+type listeners struct {
+	tcp        net.Listener
+	iwarp      *iwarp.Listener
+	loopback   *loopback.Listener
+	overFabric *loopback.Dialer // to loopback, from the client's host
+}
+
+// dialer connects to a server.
+type dialer func(t *testing.T, to *listeners) caller
 
 // tcpCaller sends calls as records of one fragment (RFC 5531 section 11).
 type tcpCaller struct {
@@ -32,8 +41,8 @@ type tcpCaller struct {
 	conn net.Conn
 }
 
-func dialTCP(t *testing.T, tcp, _ net.Addr) caller {
-	conn, err := net.Dial("tcp", tcp.String())
+func dialTCP(t *testing.T, to *listeners) caller {
+	conn, err := net.Dial("tcp", to.tcp.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,15 +69,23 @@ func (c *tcpCaller) reply() []byte {
 
 func (c *tcpCaller) cut() { c.conn.Close() }
 
-// rdmaCaller sends calls inline over iWARP.
+// rdmaCaller sends calls inline over RDMA.
 type rdmaCaller struct {
 	t       *testing.T
 	ep      transport.Endpoint
 	replies chan []byte
 }
 
-func dialRDMA(t *testing.T, _, rdma net.Addr) caller {
-	ep, err := iwarp.Dialer{}.Dial(t.Context(), rdma.String(), nil)
+func dialIWARP(t *testing.T, to *listeners) caller {
+	return dialRDMA(t, iwarp.Dialer{}, to.iwarp)
+}
+
+func dialLoopback(t *testing.T, to *listeners) caller {
+	return dialRDMA(t, to.overFabric, to.loopback)
+}
+
+func dialRDMA(t *testing.T, d transport.Dialer, to transport.Listener) caller {
+	ep, err := d.Dial(t.Context(), to.Addr().String(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,9 +141,10 @@ func TestOnceReconnect(t *testing.T) {
 		first, second dialer
 	}{
 		{"TCP", dialTCP, dialTCP},
-		{"RDMA", dialRDMA, dialRDMA},
-		{"TCP, then RDMA", dialTCP, dialRDMA},
-		{"RDMA, then TCP", dialRDMA, dialTCP},
+		{"iWARP", dialIWARP, dialIWARP},
+		{"TCP, then iWARP", dialTCP, dialIWARP},
+		{"iWARP, then TCP", dialIWARP, dialTCP},
+		{"loopback", dialLoopback, dialLoopback},
 	}
 	for _, tt := range tests {
 		for _, underWay := range []bool{false, true} {
@@ -144,20 +162,27 @@ func testReconnect(t *testing.T, first, second dialer, underWay bool) {
 		defer func() { executed <- struct{}{} }()
 		return n.handle(ctx, c)
 	}})
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	var at listeners
+	var err error
+	if at.tcp, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	rdma, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{})
-	if err != nil {
+	if at.iwarp, err = iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	served := make(chan error, 2)
-	go func() { served <- recordmark.Serve(t.Context(), tcp, s, recordmark.Config{Logger: quiet}) }()
-	go func() { served <- rpcrdma.Serve(t.Context(), rdma, s, rpcrdma.Config{Logger: quiet}) }()
+	fabric := loopback.New()
+	if at.loopback, err = fabric.Listen("server", loopback.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	at.overFabric = fabric.Dialer(loopback.Config{})
+	served := make(chan error, 3)
+	go func() { served <- recordmark.Serve(t.Context(), at.tcp, s, recordmark.Config{Logger: quiet}) }()
+	for _, l := range []transport.Listener{at.iwarp, at.loopback} {
+		go func() { served <- rpcrdma.Serve(t.Context(), l, s, rpcrdma.Config{Logger: quiet}) }()
+	}
 	call := callBytes(0x01020304, 1, 9)
 
-	lost := first(t, tcp.Addr(), rdma.Addr())
+	lost := first(t, &at)
 	lost.call(call)
 	<-started
 	lost.cut()
@@ -165,7 +190,7 @@ func testReconnect(t *testing.T, first, second dialer, underWay bool) {
 		close(open)
 		<-executed
 	}
-	again := second(t, tcp.Addr(), rdma.Addr())
+	again := second(t, &at)
 	again.call(call)
 	if underWay {
 		close(open)
@@ -177,7 +202,7 @@ func testReconnect(t *testing.T, first, second dialer, underWay bool) {
 	if err := s.Shutdown(context.Background()); err != nil {
 		t.Error(err)
 	}
-	for range 2 {
+	for range cap(served) {
 		if err := <-served; !errors.Is(err, oncrpc.ErrServerClosed) {
 			t.Error(err)
 		}

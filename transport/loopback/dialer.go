@@ -3,14 +3,18 @@ package loopback
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Dialer connects to listeners of its Fabric.
+// Dialer connects to listeners of its Fabric. All its connections come from one host.
 type Dialer struct {
 	fabric *Fabric
 	cfg    Config
+	host   Addr
+	ports  atomic.Uint64 // used so far
 }
 
 var _ transport.Dialer = (*Dialer)(nil)
@@ -43,7 +47,7 @@ func (d *Dialer) dial(ctx context.Context, addr Addr, private []byte) (*endpoint
 	r := &request{
 		listener: l,
 		dialer:   d,
-		from:     d.fabric.name("dialer"),
+		from:     Addr(fmt.Sprintf("%s:%d", d.host, d.ports.Add(1))),
 		private:  bytes.Clone(private),
 		decided:  make(chan struct{}),
 	}

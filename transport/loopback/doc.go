@@ -10,6 +10,7 @@
 // most one is ever outstanding, whatever IRD and ORD allow, and [transport.Fence]
 // holds nothing back.
 //
-// A dialing end has an address of its own for each connection, and so has each a host of its own: what goes
-// by the host, as the reply cache of package oncrpc does, takes every connection for another client.
+// Each [Dialer] is a host of its own, and each of its connections has a port of that host, as
+// in "dialer#1:2". What goes by the host of a peer, such as the reply cache of package oncrpc,
+// takes the connections of one Dialer for those of one client.
 package loopback

@@ -8,7 +8,7 @@ import (
 
 const provider = "loopback"
 
-// Addr is the name of one end in a Fabric.
+// Addr is the name of one end in a Fabric: that of a listener, or "host:port" of a dialing end.
 type Addr string
 
 // Network returns "loopback".
@@ -58,9 +58,9 @@ func (f *Fabric) Listen(addr string, cfg Config) (*Listener, error) {
 	return l, nil
 }
 
-// Dialer returns a Dialer that reaches the listeners of the fabric.
+// Dialer returns a Dialer that reaches the listeners of the fabric. It is a host of its own.
 func (f *Fabric) Dialer(cfg Config) *Dialer {
-	return &Dialer{fabric: f, cfg: cfg.withDefaults()}
+	return &Dialer{fabric: f, cfg: cfg.withDefaults(), host: f.name("dialer")}
 }
 
 // find returns the listener of a name, or nil.

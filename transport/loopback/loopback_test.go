@@ -6,6 +6,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
@@ -175,6 +176,53 @@ func TestNames(t *testing.T) {
 	wantErr(t, err, ErrRefused)
 	_, err = New().Dialer(Config{}).Dial(t.Context(), "a", nil)
 	wantErr(t, err, ErrRefused)
+}
+
+// A Dialer is one host, with a port for each connection.
+func TestHosts(t *testing.T) {
+	f := New()
+	l, err := f.Listen("server", Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	// from returns the address that the listener sees, and checks that the dialing end has it.
+	from := func(d *Dialer) net.Addr {
+		t.Helper()
+		dialed := make(chan net.Addr, 1)
+		go func() {
+			defer close(dialed)
+			ep, err := d.Dial(t.Context(), "server", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			dialed <- ep.Info().LocalAddr
+		}()
+		req, err := l.Accept(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ep, err := req.Accept(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ep.Close()
+		remote := ep.Info().RemoteAddr
+		if local := <-dialed; local != remote || req.Info().RemoteAddr != remote {
+			t.Errorf("the ends and the request call the dialing end %v, %v and %v",
+				local, remote, req.Info().RemoteAddr)
+		}
+		return remote
+	}
+	d, other := f.Dialer(Config{}), f.Dialer(Config{})
+	a, b, c := from(d), from(d), from(other)
+	if a == b || peerhost.Of(a) != peerhost.Of(b) {
+		t.Errorf("connections of one Dialer come from %v and %v, want two ports of one host", a, b)
+	}
+	if peerhost.Of(c) == peerhost.Of(a) {
+		t.Errorf("connections of two Dialers come from %v and %v, want two hosts", a, c)
+	}
 }
 
 // The dialer gives up between Listener.Accept and the decision.
