@@ -8,7 +8,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // TestPolicyAddresses: which addresses are in the networks of Config.Clients, in whatever form the system has them.
@@ -21,7 +20,7 @@ func TestPolicyAddresses(t *testing.T) {
 		l, d := providers[0].make(t, 0, 0)
 		from := net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(addr), 700))
 		p := provider{name: "from " + addr, make: func(*testing.T, int, int) (transport.Listener, transport.Dialer) {
-			return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return fromEndpoint{ep, from} }), d
+			return transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return fromEndpoint{ep, from} }), d
 		}}
 		r := newRig(t, p, setup{programs: []oncrpc.Program{New(Config{Clients: networks})}})
 		c := r.dial(rpcrdma.Config{})

@@ -154,7 +154,7 @@ func (p provider) tapped(tp *tap) provider {
 	tp.posted = p.posted
 	return provider{p.name, p.posted, func(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer) {
 		l, d := p.make(t, serverReads, clientReads)
-		return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return tp.on(ep, accepting) }),
-			transporttest.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint { return tp.on(ep, dialing) })
+		return transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return tp.on(ep, accepting) }),
+			transport.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint { return tp.on(ep, dialing) })
 	}}
 }

@@ -35,7 +35,7 @@ func TestDialledShare(t *testing.T) {
 	one, other := new(countingDomain), new(countingDomain)
 	dial := func(d transport.Domain) *rpcrdma.Conn {
 		t.Helper()
-		c, err := rpcrdma.Dial(t.Context(), transporttest.WrapDialer(r.fabric.Dialer(loopback.Config{}), func(ep transport.Endpoint) transport.Endpoint {
+		c, err := rpcrdma.Dial(t.Context(), transport.WrapDialer(r.fabric.Dialer(loopback.Config{}), func(ep transport.Endpoint) transport.Endpoint {
 			return ownDomain{ep.(transporttest.Full), d}
 		}), rigAddr, rpcrdma.Config{Logger: quiet})
 		if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
-	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // TestOurXIDInTheirCall has the peer make a long call with the transaction id of a call of ours, whose reply comes early, late, or to nobody
@@ -165,7 +164,7 @@ func TestBothWaysReads(t *testing.T) {
 func newSlowRig(t testing.TB, cfg rpcrdma.Config) (*rig, chan *slowSends) {
 	made := make(chan *slowSends, 1024)
 	return newRigOn(t, cfg, loopback.Config{}, func(l transport.Listener) transport.Listener {
-		return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
+		return transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
 			e := &slowSends{Endpoint: ep, held: make(chan func(), 1024)}
 			made <- e
 			return e

@@ -10,7 +10,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
-	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // TestReadListNotAgreed has a client send read lists though it has agreed to serve no RDMA Reads (draft section 6.2): nothing is read.
@@ -49,7 +48,7 @@ func TestReadListNotAgreed(t *testing.T) {
 func TestReplyReadsHalfExposed(t *testing.T) {
 	var left atomic.Int32
 	r := newRigOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, loopback.Config{}, func(l transport.Listener) transport.Listener {
-		return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return fewWindows{ep, &left} })
+		return transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return fewWindows{ep, &left} })
 	})
 	p := r.raw(inline4k)
 	p.alive()

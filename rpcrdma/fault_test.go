@@ -11,7 +11,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
-	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // lostEndpoint is an endpoint to one host that ends for a reason of the test's.
@@ -33,7 +32,7 @@ func TestFaultLines(t *testing.T) {
 	logger, lines := logTo()
 	reasons := make(chan error, 1)
 	r := newRigOn(t, rpcrdma.Config{Logger: logger}, loopback.Config{}, func(l transport.Listener) transport.Listener {
-		return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return lostEndpoint{ep, <-reasons} })
+		return transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return lostEndpoint{ep, <-reasons} })
 	})
 	lost := func(reason error, level string) {
 		t.Helper()

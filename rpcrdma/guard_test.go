@@ -32,7 +32,7 @@ func guard(ep transporttest.Full) transporttest.Full {
 	return guarded{ep}
 }
 
-// guardAny is guard for transporttest.WrapDialer.
+// guardAny is guard for transport.WrapDialer.
 func guardAny(ep transport.Endpoint) transport.Endpoint { return guard(ep.(transporttest.Full)) }
 
 // keyed is a domain whose slices have a key that says what they are for.

@@ -269,7 +269,7 @@ func newRigOn(t testing.TB, cfg rpcrdma.Config, lcfg loopback.Config, wrap func(
 	}
 	r.server = oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	r.server.Handle(r.program.program())
-	metered := wrap(transporttest.WrapListener(l, r.ledgers.wrap))
+	metered := wrap(transport.WrapListener(l, r.ledgers.wrap))
 	go func() { r.served <- rpcrdma.Serve(context.Background(), metered, r.server, cfg) }()
 	t.Cleanup(func() {
 		r.server.Close()
@@ -286,7 +286,7 @@ func (r *rig) dial(cfg rpcrdma.Config) *rpcrdma.Conn {
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
-	c, err := rpcrdma.Dial(context.Background(), transporttest.WrapDialer(r.fabric.Dialer(loopback.Config{}), guardAny), rigAddr, cfg)
+	c, err := rpcrdma.Dial(context.Background(), transport.WrapDialer(r.fabric.Dialer(loopback.Config{}), guardAny), rigAddr, cfg)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -387,7 +387,7 @@ func acceptRaw(t testing.TB, cfg rpcrdma.Config, p said, wrap func(transport.Dia
 		cfg.Logger = quiet
 	}
 	var made ledgers
-	c, err := rpcrdma.Dial(context.Background(), wrap(transporttest.WrapDialer(f.Dialer(loopback.Config{}), made.wrap)), rigAddr, cfg)
+	c, err := rpcrdma.Dial(context.Background(), wrap(transport.WrapDialer(f.Dialer(loopback.Config{}), made.wrap)), rigAddr, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func (e *heldEnds) Done() <-chan struct{} { return e.done }
 func newHeldEndsRig(t testing.TB, cfg rpcrdma.Config) (*rig, chan *heldEnds) {
 	made := make(chan *heldEnds, 16)
 	r := newRigOn(t, cfg, loopback.Config{}, func(l transport.Listener) transport.Listener {
-		return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
+		return transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
 			e := newHeldEnds(ep)
 			made <- e
 			return e
@@ -180,7 +180,7 @@ func newAbandonedCall(t *testing.T) *abandonedCall {
 	t.Helper()
 	a := &abandonedCall{t: t}
 	a.c, a.p = rawServerOn(t, rpcrdma.Config{}, inline4k, func(d transport.Dialer) transport.Dialer {
-		return transporttest.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint {
+		return transport.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint {
 			a.ep = newHeldEnds(ep)
 			return a.ep
 		})

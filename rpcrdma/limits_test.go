@@ -227,7 +227,7 @@ func TestOnScatteredRegions(t *testing.T) {
 
 // dialLimited connects a client over an endpoint with limits.
 func dialLimited(r *rig, limits transporttest.Limits, cfg rpcrdma.Config) (*rpcrdma.Conn, error) {
-	d := transporttest.WrapDialer(r.fabric.Dialer(loopback.Config{}), func(ep transport.Endpoint) transport.Endpoint {
+	d := transport.WrapDialer(r.fabric.Dialer(loopback.Config{}), func(ep transport.Endpoint) transport.Endpoint {
 		return transporttest.Limit(ep.(transporttest.Full), limits)
 	})
 	cfg.Logger = quiet
@@ -287,7 +287,7 @@ func TestScatteredMemory(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			limits := transporttest.Limits{MaxRegion: 4096, MaxRegions: tt.regions}
 			c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, func(d transport.Dialer) transport.Dialer {
-				return transporttest.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint {
+				return transport.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint {
 					return transporttest.Limit(ep.(transporttest.Full), limits)
 				})
 			})

@@ -9,7 +9,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
-	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // TestFirstCallInFull has the first call of a peer that says nothing be as long as the receives are (draft section 6.1: the server MAY
@@ -44,7 +43,7 @@ func (e noReceives) PostRecv(rs ...*transport.RecvRequest) error {
 
 // withoutReceives has the endpoints of a listener be noReceives.
 func withoutReceives(l transport.Listener, full *atomic.Bool) transport.Listener {
-	return transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return noReceives{ep, full} })
+	return transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return noReceives{ep, full} })
 }
 
 // TestRepliesWithoutReceives has a server answer when no receives can be posted (rpcrdma-3.3-3): what is granted is what is posted

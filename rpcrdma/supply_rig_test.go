@@ -11,7 +11,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
-	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // testReceiveSize is the size in bytes of receives in these tests: one that no other memory has.
@@ -118,7 +117,7 @@ func newCrowd(t testing.TB, provider string, n int, cfg rpcrdma.Config) *crowd {
 	}
 	cr.server.Handle(cr.program.program())
 	served := make(chan error, 1)
-	l = transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
+	l = transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
 		ep = cr.ledgers.wrap(ep)
 		return meteredEndpoint{ep, ep.(transport.SharedReceiver), ep.(transport.Abandoner), cr.meter}
 	})

@@ -11,7 +11,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
-	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // onIWARP makes listeners and dialers of iwarp.
@@ -105,7 +104,7 @@ func newWatchedEnds(t *testing.T, provider func(testing.TB) (transport.Listener,
 	l, d := provider(t)
 	served := make(chan error, 1)
 	go func() {
-		served <- rpcrdma.Serve(context.Background(), transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return watched(ep, shared, &w.atServer) }), w.server, cfg)
+		served <- rpcrdma.Serve(context.Background(), transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return watched(ep, shared, &w.atServer) }), w.server, cfg)
 	}()
 	t.Cleanup(func() {
 		w.server.Close()
@@ -114,7 +113,7 @@ func newWatchedEnds(t *testing.T, provider func(testing.TB) (transport.Listener,
 		}
 	})
 	var err error
-	if w.client, err = rpcrdma.Dial(t.Context(), transporttest.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint { return watched(ep, shared, &w.atClient) }), l.Addr().String(), cfg); err != nil {
+	if w.client, err = rpcrdma.Dial(t.Context(), transport.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint { return watched(ep, shared, &w.atClient) }), l.Addr().String(), cfg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -57,7 +57,8 @@
 //
 // # Wrappers
 //
-// An endpoint may wrap another one, to count, delay or fail what passes. What it does
+// An endpoint may wrap another one, to count, delay or fail what passes: [WrapListener] and
+// [WrapDialer] have a provider's endpoints wrapped as they are made. What it does
 // beside passing requests on, it does before Post: afterwards they are the endpoint's. A
 // request that completes with an error has ended the connection. So a wrapper that fails
 // one passes on those ahead of it and no more, waits for them to complete, closes the

@@ -66,7 +66,7 @@ func newLimited(t testing.TB) (transport.Listener, transport.Dialer) {
 			MaxSendSGE: 3, MaxRecvSGE: 2, MaxReadSGE: 1, MaxMessage: 64 << 10, MaxRegion: 1 << 20, NoHold: true,
 		})
 	}
-	return transporttest.WrapListener(l, limit), transporttest.WrapDialer(d, limit)
+	return transport.WrapListener(l, limit), transport.WrapDialer(d, limit)
 }
 
 var dialects = []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft}
@@ -78,8 +78,8 @@ func everywhere(t *testing.T, dialects []rpcrdma.Dialect, f func(*testing.T, rpc
 			t.Run(p.name+"/"+d.String(), func(t *testing.T) {
 				tap := &tap{copies: p.copies}
 				l, dial := p.new(t)
-				f(t, d, tap, transporttest.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return tap.endpoint(ep, server) }),
-					transporttest.WrapDialer(dial, func(ep transport.Endpoint) transport.Endpoint { return tap.endpoint(ep, client) }))
+				f(t, d, tap, transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return tap.endpoint(ep, server) }),
+					transport.WrapDialer(dial, func(ep transport.Endpoint) transport.Endpoint { return tap.endpoint(ep, client) }))
 			})
 		}
 	}

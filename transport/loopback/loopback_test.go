@@ -36,9 +36,9 @@ func TestConformanceLimited(t *testing.T) {
 				return transporttest.Limit(ep.(transporttest.Full), tt.limits)
 			}
 			conformance(t, func(l transport.Listener) transport.Listener {
-				return transporttest.WrapListener(l, limit)
+				return transport.WrapListener(l, limit)
 			}, func(d transport.Dialer) transport.Dialer {
-				return transporttest.WrapDialer(d, limit)
+				return transport.WrapDialer(d, limit)
 			})
 		})
 	}
@@ -48,7 +48,9 @@ func TestConformanceLimited(t *testing.T) {
 // beside the pump.
 func TestConformancePolled(t *testing.T) {
 	conformance(t, asIs[transport.Listener], func(d transport.Dialer) transport.Dialer {
-		return polledDialer{d}
+		return transport.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint {
+			return polled{ep.(*endpoint)}
+		})
 	})
 }
 
@@ -72,16 +74,6 @@ func conformance(t *testing.T, listener func(transport.Listener) transport.Liste
 		Nobody: "nobody",
 		Causes: true,
 	})
-}
-
-type polledDialer struct{ transport.Dialer }
-
-func (d polledDialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
-	ep, err := d.Dialer.Dial(ctx, addr, private)
-	if err != nil {
-		return nil, err
-	}
-	return polled{ep.(*endpoint)}, nil
 }
 
 // polled has another goroutine poll after each Post, as the suite posts with locks held.
