@@ -38,8 +38,9 @@
 // # Limits
 //
 // [Info] says what one connection can carry. A work request, a receive or a window
-// beyond its limits is refused. What is private to the setup of a connection has
-// limits that are known before dialling ([Dialer], [Listener]).
+// beyond its limits is refused; [Info.CheckPost] is how a provider finds out. What is
+// private to the setup of a connection has limits that are known before dialling
+// ([Dialer], [Listener]).
 //
 // # Cancellation
 //

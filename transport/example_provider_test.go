@@ -72,16 +72,31 @@ func (heap) Alloc(n int, _ transport.Access) (transport.Slice, error) {
 }
 func (heap) Free(transport.Slice) {}
 
+// opError wraps err, if there is one.
 func opError(op string, err error) error {
+	if err == nil {
+		return nil
+	}
 	return &transport.OpError{Op: op, Provider: "minimal", Err: err}
 }
 
 // link is a connection. One goroutine, run, carries out the requests of both ends.
 type link struct {
+	client, server *endpoint
+
 	mu    sync.Mutex // guards what follows, and the queues of the ends
 	work  sync.Cond  // there may be something to do
 	ended bool
-	ends  [2]*endpoint
+}
+
+// newLink returns a connection that nobody carries out requests of yet.
+func newLink(limits transport.Info, client, server addr, private []byte) *link {
+	l := new(link)
+	l.work.L = &l.mu
+	l.client, l.server = newEndpoint(l, limits, client, server), newEndpoint(l, limits, server, client)
+	l.client.peer, l.server.peer = l.server, l.client
+	l.server.info.PrivateData = bytes.Clone(private)
+	return l
 }
 
 type endpoint struct {
@@ -96,9 +111,8 @@ type endpoint struct {
 	done     chan struct{}
 }
 
-func newEndpoint(l *link, limits transport.Info, local, remote addr, private []byte) *endpoint {
+func newEndpoint(l *link, limits transport.Info, local, remote addr) *endpoint {
 	limits.Provider, limits.LocalAddr, limits.RemoteAddr = "minimal", local, remote
-	limits.PrivateData = bytes.Clone(private)
 	return &endpoint{
 		l: l, info: limits, table: stag.New(limits.MaxRegions, nil), done: make(chan struct{}),
 		sends: ring.New[*transport.WorkRequest](limits.SendDepth),
@@ -117,46 +131,29 @@ func (e *endpoint) locked(f func()) {
 func (e *endpoint) Start(r transport.MessageHandler) { e.locked(func() { e.receiver = r }) }
 
 func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
-	return post(e, &e.sends, wrs, func(wr *transport.WorkRequest) error {
-		switch {
-		case wr == nil || wr.Done == nil || wr.Op < transport.OpSend || wr.Op > transport.OpInvalidate:
-			return transport.ErrWorkRequest
-		case wr.Op == transport.OpRead && e.info.ORD == 0:
-			return transport.ErrNoReads
-		}
-		return nil
-	})
+	return post(e, &e.sends, wrs, e.info.CheckPost(wrs))
 }
 
 func (e *endpoint) PostRecv(rs ...*transport.RecvRequest) error {
-	return post(e, &e.recvs, rs, func(r *transport.RecvRequest) error {
-		if r == nil {
-			return transport.ErrWorkRequest
-		}
-		return nil
-	})
+	return post(e, &e.recvs, rs, e.info.CheckPostRecv(rs))
 }
 
-// post adds to a queue, all or none.
-func post[T any](e *endpoint, q *ring.Ring[T], all []T, check func(T) error) (err error) {
-	for _, v := range all {
-		if err := check(v); err != nil {
-			return opError("post", err)
-		}
-	}
+// post adds to a queue, all or none, unless err says what is wrong with them.
+func post[T any](e *endpoint, q *ring.Ring[T], all []T, err error) error {
 	e.locked(func() {
 		switch {
+		case err != nil:
 		case e.err != nil:
-			err = opError("post", fmt.Errorf("%w: %w", net.ErrClosed, e.err))
+			err = fmt.Errorf("%w: %w", net.ErrClosed, e.err)
 		case !q.Room(len(all)):
-			err = opError("post", transport.ErrQueueFull)
+			err = transport.ErrQueueFull
 		default:
 			for _, v := range all {
 				q.Push(v)
 			}
 		}
 	})
-	return err
+	return opError("post", err)
 }
 
 func (e *endpoint) Expose(dst []transport.Region, list []transport.Slice,
@@ -196,18 +193,19 @@ func (e *endpoint) end(here, there error) {
 func (l *link) run() {
 	l.mu.Lock()
 	for !l.ended {
-		if first, second := l.ends[0].step(), l.ends[1].step(); !first && !second && !l.ended {
+		if first, second := l.client.step(), l.server.step(); !first && !second && !l.ended {
 			l.work.Wait()
 		}
 	}
 	l.mu.Unlock()
-	for _, e := range l.ends {
+	ends := []*endpoint{l.client, l.server}
+	for _, e := range ends {
 		e.table.Close() // no memory is touched any more
 		for wr, ok := e.sends.Pop(); ok; wr, ok = e.sends.Pop() {
 			wr.Done.Complete(wr, opError(wr.Op.String(), transport.ErrFlushed))
 		}
 	}
-	for _, e := range l.ends {
+	for _, e := range ends {
 		close(e.done)
 	}
 }
@@ -316,72 +314,55 @@ func (d dialer) Dial(ctx context.Context, a string, private []byte) (transport.E
 	if len(private) > maxPrivate {
 		return nil, opError("dial", transport.ErrPrivateData)
 	}
-	r := &request{l: d.l, private: bytes.Clone(private), ctx: ctx, answer: make(chan answer)}
+	r := &request{newLink(d.l.limits, "client", d.l.addr, private), ctx, make(chan error)}
+	var err error
 	select {
 	case d.l.backlog <- r:
-	case <-d.l.closed:
-		return nil, opError("dial", errors.New("nobody listens at "+a))
-	case <-ctx.Done():
-		return nil, opError("dial", ctx.Err())
-	}
-	select {
-	case reply := <-r.answer:
-		if reply.err != nil {
-			return nil, opError("dial", reply.err)
+		select {
+		case err = <-r.decision:
+		case <-ctx.Done():
+			err = ctx.Err()
 		}
-		return reply.ep, nil
+	case <-d.l.closed:
+		err = errors.New("nobody listens at " + a)
 	case <-ctx.Done():
-		return nil, opError("dial", ctx.Err())
+		err = ctx.Err()
 	}
+	if err != nil {
+		return nil, opError("dial", err)
+	}
+	return r.client, nil
 }
 
-// request is a Dial that waits for its answer, until its context ends.
+// request is a Dial that waits for the decision, until its context ends.
 type request struct {
-	l       *listener
-	private []byte
-	ctx     context.Context
-	answer  chan answer
+	*link
+	ctx      context.Context
+	decision chan error // nil if the request is accepted
 }
 
-type answer struct {
-	ep  *endpoint
-	err error
-}
-
-func (r *request) Info() transport.Info {
-	return transport.Info{
-		Provider: "minimal", LocalAddr: r.l.addr, RemoteAddr: addr("client"), PrivateData: r.private,
-	}
-}
+func (r *request) Info() transport.Info { return r.server.info }
 
 func (r *request) Accept(_ context.Context, private []byte) (transport.Endpoint, error) {
-	l := new(link)
-	l.work.L = &l.mu
-	server := newEndpoint(l, r.l.limits, r.l.addr, "client", r.private)
-	client := newEndpoint(l, r.l.limits, "client", r.l.addr, private)
-	l.ends = [2]*endpoint{server, client}
-	server.peer, client.peer = client, server
-	if err := r.reply(private, answer{ep: client}); err != nil {
+	r.client.info.PrivateData = bytes.Clone(private)
+	if err := r.decide(private, nil); err != nil {
 		return nil, opError("accept", err)
 	}
-	go l.run()
-	return server, nil
+	go r.run()
+	return r.server, nil
 }
 
 func (r *request) Reject(private []byte) error {
 	refusal := &transport.RejectError{PrivateData: bytes.Clone(private)}
-	if err := r.reply(private, answer{err: refusal}); err != nil {
-		return opError("reject", err)
-	}
-	return nil
+	return opError("reject", r.decide(private, refusal))
 }
 
-func (r *request) reply(private []byte, a answer) error {
+func (r *request) decide(private []byte, decision error) error {
 	if len(private) > maxPrivate {
 		return transport.ErrPrivateData
 	}
 	select {
-	case r.answer <- a:
+	case r.decision <- decision:
 		return nil
 	case <-r.ctx.Done():
 		return r.ctx.Err()

@@ -74,10 +74,8 @@ func (e *endpoint) PostPolled(wrs ...*transport.WorkRequest) error { return e.po
 func (e *endpoint) Poll() { e.link.poll() }
 
 func (e *endpoint) post(wrs []*transport.WorkRequest, wake bool) error {
-	for _, wr := range wrs {
-		if err := e.valid(wr); err != nil {
-			return e.opError("post", err)
-		}
+	if err := e.info.CheckPost(wrs); err != nil {
+		return e.opError("post", err)
 	}
 	l := e.link
 	l.mu.Lock()
@@ -101,23 +99,10 @@ func (e *endpoint) post(wrs []*transport.WorkRequest, wake bool) error {
 	return nil
 }
 
-// valid says whether wr makes sense on this connection.
-func (e *endpoint) valid(wr *transport.WorkRequest) error {
-	if wr == nil || wr.Done == nil || wr.Op < transport.OpSend || wr.Op > transport.OpInvalidate {
-		return transport.ErrWorkRequest
-	}
-	if wr.Op == transport.OpRead && e.info.ORD == 0 {
-		return transport.ErrNoReads
-	}
-	return nil
-}
-
 // PostRecv queues receives.
 func (e *endpoint) PostRecv(rs ...*transport.RecvRequest) error {
-	for _, r := range rs {
-		if r == nil {
-			return e.opError("post", transport.ErrWorkRequest)
-		}
+	if err := e.info.CheckPostRecv(rs); err != nil {
+		return e.opError("post", err)
 	}
 	e.link.mu.Lock()
 	defer e.link.mu.Unlock()

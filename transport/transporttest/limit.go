@@ -71,14 +71,12 @@ func (l *limited) PostPolled(wrs ...*transport.WorkRequest) error {
 }
 
 func (l *limited) post(post func(...*transport.WorkRequest) error, wrs []*transport.WorkRequest) error {
-	for _, wr := range wrs {
-		if wr != nil && !l.permits(wr) {
-			return l.opError("post", transport.ErrWorkRequest)
-		}
+	if err := l.info.CheckPost(wrs); err != nil {
+		return l.opError("post", err)
 	}
 	var ended []transport.STag
 	for _, wr := range wrs {
-		if wr != nil && wr.Op == transport.OpInvalidate {
+		if wr.Op == transport.OpInvalidate {
 			ended = append(ended, wr.Invalidate)
 		}
 	}
@@ -90,23 +88,10 @@ func (l *limited) post(post func(...*transport.WorkRequest) error, wrs []*transp
 	return err
 }
 
-func (l *limited) permits(wr *transport.WorkRequest) bool {
-	elements := l.info.MaxSendSGE
-	switch wr.Op {
-	case transport.OpInvalidate:
-		return true
-	case transport.OpRead:
-		elements = l.info.MaxReadSGE
-	}
-	return !over(len(wr.Local), elements) && !over(transport.TotalLen(wr.Local), l.info.MaxMessage)
-}
-
 // PostRecv implements transport.Endpoint.
 func (l *limited) PostRecv(rs ...*transport.RecvRequest) error {
-	for _, r := range rs {
-		if r != nil && over(len(r.Local), l.info.MaxRecvSGE) {
-			return l.opError("post", transport.ErrWorkRequest)
-		}
+	if err := l.info.CheckPostRecv(rs); err != nil {
+		return l.opError("post", err)
 	}
 	return l.Full.PostRecv(rs...)
 }

@@ -1,0 +1,40 @@
+package transport
+
+// CheckPost returns the error with which Post refuses wrs on a connection with these limits:
+// ErrWorkRequest, ErrNoReads, or nil. It is for providers, which wrap it in an *OpError.
+// Whether the queue has room is up to them.
+func (i *Info) CheckPost(wrs []*WorkRequest) error {
+	for _, wr := range wrs {
+		if wr == nil || wr.Done == nil {
+			return ErrWorkRequest
+		}
+		elements := i.MaxSendSGE
+		switch wr.Op {
+		case OpSend, OpSendInvalidate, OpWrite:
+		case OpRead:
+			if i.ORD == 0 {
+				return ErrNoReads
+			}
+			elements = i.MaxReadSGE
+		case OpInvalidate: // whatever its Local is
+			continue
+		default:
+			return ErrWorkRequest
+		}
+		if elements > 0 && len(wr.Local) > elements ||
+			i.MaxMessage > 0 && TotalLen(wr.Local) > i.MaxMessage {
+			return ErrWorkRequest
+		}
+	}
+	return nil
+}
+
+// CheckPostRecv is CheckPost for PostRecv: ErrWorkRequest or nil.
+func (i *Info) CheckPostRecv(rs []*RecvRequest) error {
+	for _, r := range rs {
+		if r == nil || i.MaxRecvSGE > 0 && len(r.Local) > i.MaxRecvSGE {
+			return ErrWorkRequest
+		}
+	}
+	return nil
+}
