@@ -119,14 +119,14 @@ func (tp *tap) String() string {
 
 // tapped is an endpoint with a tap on it.
 type tapped struct {
-	transporttest.Full
+	transporttest.FullEndpoint
 	tap *tap
 	end int
 }
 
 // on puts the tap on an endpoint.
 func (tp *tap) on(ep transport.Endpoint, end int) transport.Endpoint {
-	e := tapped{ep.(transporttest.Full), tp, end}
+	e := tapped{ep.(transporttest.FullEndpoint), tp, end}
 	if tp.posted {
 		return transporttest.WithoutSharedReceives(e)
 	}
@@ -135,12 +135,12 @@ func (tp *tap) on(ep transport.Endpoint, end int) transport.Endpoint {
 
 func (p tapped) Post(wrs ...*transport.WorkRequest) error {
 	p.look(wrs)
-	return p.Full.Post(wrs...)
+	return p.FullEndpoint.Post(wrs...)
 }
 
 func (p tapped) PostPolled(wrs ...*transport.WorkRequest) error {
 	p.look(wrs)
-	return p.Full.PostPolled(wrs...)
+	return p.FullEndpoint.PostPolled(wrs...)
 }
 
 func (p tapped) look(wrs []*transport.WorkRequest) {

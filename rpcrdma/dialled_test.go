@@ -23,7 +23,7 @@ func (d *countingDomain) Alloc(n int, access transport.Access) (transport.Slice,
 
 // ownDomain is an endpoint with memory of its own.
 type ownDomain struct {
-	transporttest.Full
+	transporttest.FullEndpoint
 	domain transport.Domain
 }
 
@@ -36,7 +36,7 @@ func TestDialledShare(t *testing.T) {
 	dial := func(d transport.Domain) *rpcrdma.Conn {
 		t.Helper()
 		c, err := rpcrdma.Dial(t.Context(), transport.WrapDialer(r.fabric.Dialer(loopback.Config{}), func(ep transport.Endpoint) transport.Endpoint {
-			return ownDomain{ep.(transporttest.Full), d}
+			return ownDomain{ep.(transporttest.FullEndpoint), d}
 		}), rigAddr, rpcrdma.Config{Logger: quiet})
 		if err != nil {
 			t.Fatal(err)

@@ -18,14 +18,14 @@ import (
 // guarded is an endpoint that panics when Revoke is called where it may be on a goroutine
 // of the provider's: inside a MessageHandler, a Completer or a RecvSource. It also panics when
 // memory is used for what it was not allocated or imported for.
-type guarded struct{ transporttest.Full }
+type guarded struct{ transporttest.FullEndpoint }
 
 // smallLimits is what guard imposes on each endpoint. The zero value is nothing.
 var smallLimits transporttest.Limits
 
 // guard returns ep as one that is guarded, and with smallLimits. All tests of this package
 // run over such endpoints.
-func guard(ep transporttest.Full) transporttest.Full {
+func guard(ep transporttest.FullEndpoint) transporttest.FullEndpoint {
 	if smallLimits != (transporttest.Limits{}) {
 		ep = transporttest.Limit(ep, smallLimits)
 	}
@@ -33,7 +33,9 @@ func guard(ep transporttest.Full) transporttest.Full {
 }
 
 // guardAny is guard for transport.WrapDialer.
-func guardAny(ep transport.Endpoint) transport.Endpoint { return guard(ep.(transporttest.Full)) }
+func guardAny(ep transport.Endpoint) transport.Endpoint {
+	return guard(ep.(transporttest.FullEndpoint))
+}
 
 // keyed is a domain whose slices have a key that says what they are for.
 type keyed struct {
@@ -57,7 +59,7 @@ func (d keyed) Import(p []byte, access transport.Access) (transport.Slice, error
 }
 
 func (g guarded) Domain() transport.Domain {
-	d := g.Full.Domain()
+	d := g.FullEndpoint.Domain()
 	return keyed{d, d.(transport.Importer)}
 }
 
@@ -84,25 +86,25 @@ func (g guarded) checkRequests(wrs []*transport.WorkRequest) {
 
 func (g guarded) Post(wrs ...*transport.WorkRequest) error {
 	g.checkRequests(wrs)
-	return g.Full.Post(wrs...)
+	return g.FullEndpoint.Post(wrs...)
 }
 
 func (g guarded) PostPolled(wrs ...*transport.WorkRequest) error {
 	g.checkRequests(wrs)
-	return g.Full.PostPolled(wrs...)
+	return g.FullEndpoint.PostPolled(wrs...)
 }
 
 func (g guarded) PostRecv(rs ...*transport.RecvRequest) error {
 	for _, r := range rs {
 		g.check("receive", r.Local, transport.LocalWrite)
 	}
-	return g.Full.PostRecv(rs...)
+	return g.FullEndpoint.PostRecv(rs...)
 }
 
 func (g guarded) Expose(dst []transport.Region, list []transport.Slice,
 	access transport.Access) ([]transport.Region, error) {
 	g.check("expose", list, access&^transport.RemoteInvalidate)
-	return g.Full.Expose(dst, list, access)
+	return g.FullEndpoint.Expose(dst, list, access)
 }
 
 // callback is a function that providers call.
@@ -116,7 +118,7 @@ func (g guarded) Revoke(regions ...transport.Region) error {
 			panic("Revoke inside a callback:\n" + stack)
 		}
 	}
-	return g.Full.Revoke(regions...)
+	return g.FullEndpoint.Revoke(regions...)
 }
 
 // harmless has the stacks that insideCallback has found to be in no callback, so that it

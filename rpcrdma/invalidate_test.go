@@ -17,7 +17,7 @@ import (
 
 // heldEnds is an endpoint that holds local invalidations back.
 type heldEnds struct {
-	transporttest.Full
+	transporttest.FullEndpoint
 	holds atomic.Bool
 	held  chan *transport.WorkRequest
 	gate  chan struct{} // holds the end back when all is flushed
@@ -26,19 +26,19 @@ type heldEnds struct {
 
 func newHeldEnds(ep transport.Endpoint) *heldEnds {
 	e := &heldEnds{
-		Full: ep.(transporttest.Full),
-		held: make(chan *transport.WorkRequest, 64),
-		gate: make(chan struct{}),
-		done: make(chan struct{}),
+		FullEndpoint: ep.(transporttest.FullEndpoint),
+		held:         make(chan *transport.WorkRequest, 64),
+		gate:         make(chan struct{}),
+		done:         make(chan struct{}),
 	}
 	go e.end()
 	return e
 }
 
-func (e *heldEnds) Post(wrs ...*transport.WorkRequest) error { return e.post(e.Full.Post, wrs) }
+func (e *heldEnds) Post(wrs ...*transport.WorkRequest) error { return e.post(e.FullEndpoint.Post, wrs) }
 
 func (e *heldEnds) PostPolled(wrs ...*transport.WorkRequest) error {
-	return e.post(e.Full.PostPolled, wrs)
+	return e.post(e.FullEndpoint.PostPolled, wrs)
 }
 
 func (e *heldEnds) post(post func(...*transport.WorkRequest) error, wrs []*transport.WorkRequest) error {
@@ -46,7 +46,7 @@ func (e *heldEnds) post(post func(...*transport.WorkRequest) error, wrs []*trans
 		return post(wrs...)
 	}
 	select {
-	case <-e.Full.Done():
+	case <-e.FullEndpoint.Done():
 		return post(wrs...)
 	default:
 	}
@@ -60,7 +60,7 @@ func (e *heldEnds) post(post func(...*transport.WorkRequest) error, wrs []*trans
 func (e *heldEnds) release(t testing.TB, n int) {
 	t.Helper()
 	for range n {
-		if err := e.Full.Post(wait(t, e.held)); err != nil {
+		if err := e.FullEndpoint.Post(wait(t, e.held)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -68,7 +68,7 @@ func (e *heldEnds) release(t testing.TB, n int) {
 
 // end flushes what is held back when the connection has ended.
 func (e *heldEnds) end() {
-	<-e.Full.Done()
+	<-e.FullEndpoint.Done()
 	for e.holds.Load() {
 		select {
 		case wr := <-e.held:

@@ -11,7 +11,7 @@ import (
 
 // ledger is an endpoint that keeps account of what a connection does with it.
 type ledger struct {
-	transporttest.Full
+	transporttest.FullEndpoint
 	receiver transport.MessageHandler
 	source   transport.RecvSource // nil if receives are posted with their memory
 
@@ -33,11 +33,11 @@ type ledgers struct {
 
 // wrap makes the ledger of an endpoint.
 func (ls *ledgers) wrap(ep transport.Endpoint) transport.Endpoint {
-	full, ok := ep.(transporttest.Full)
+	full, ok := ep.(transporttest.FullEndpoint)
 	if !ok {
 		return ep
 	}
-	l := &ledger{Full: guard(full)}
+	l := &ledger{FullEndpoint: guard(full)}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if ls.all == nil {
@@ -69,19 +69,19 @@ func (l *ledger) posted(n int, err error) error {
 }
 
 func (l *ledger) PostRecv(rs ...*transport.RecvRequest) error {
-	return l.posted(len(rs), l.Full.PostRecv(rs...))
+	return l.posted(len(rs), l.FullEndpoint.PostRecv(rs...))
 }
 
-func (l *ledger) PromiseRecv(n int) error { return l.posted(n, l.Full.PromiseRecv(n)) }
+func (l *ledger) PromiseRecv(n int) error { return l.posted(n, l.FullEndpoint.PromiseRecv(n)) }
 
 func (l *ledger) ShareRecv(src transport.RecvSource) {
 	l.source = src
-	l.Full.ShareRecv(src)
+	l.FullEndpoint.ShareRecv(src)
 }
 
 func (l *ledger) Start(r transport.MessageHandler) {
 	l.receiver = r
-	l.Full.Start(l)
+	l.FullEndpoint.Start(l)
 }
 
 func (l *ledger) Received(batch []transport.Message) {
@@ -93,10 +93,12 @@ func (l *ledger) Received(batch []transport.Message) {
 	l.receiver.Received(batch)
 }
 
-func (l *ledger) Post(wrs ...*transport.WorkRequest) error { return l.sending(wrs, l.Full.Post) }
+func (l *ledger) Post(wrs ...*transport.WorkRequest) error {
+	return l.sending(wrs, l.FullEndpoint.Post)
+}
 
 func (l *ledger) PostPolled(wrs ...*transport.WorkRequest) error {
-	return l.sending(wrs, l.Full.PostPolled)
+	return l.sending(wrs, l.FullEndpoint.PostPolled)
 }
 
 func (l *ledger) sending(wrs []*transport.WorkRequest, post func(...*transport.WorkRequest) error) error {
@@ -129,14 +131,14 @@ func (l *ledger) sent(n int) {
 }
 
 func (l *ledger) Expose(dst []transport.Region, list []transport.Slice, access transport.Access) ([]transport.Region, error) {
-	rs, err := l.Full.Expose(dst, list, access)
+	rs, err := l.FullEndpoint.Expose(dst, list, access)
 	l.opened(len(rs) - len(dst))
 	return rs, err
 }
 
 func (l *ledger) Revoke(regions ...transport.Region) error {
 	l.opened(-len(regions))
-	return l.Full.Revoke(regions...)
+	return l.FullEndpoint.Revoke(regions...)
 }
 
 func (l *ledger) opened(n int) {

@@ -228,7 +228,7 @@ func TestOnScatteredRegions(t *testing.T) {
 // dialLimited connects a client over an endpoint with limits.
 func dialLimited(r *rig, limits transporttest.Limits, cfg rpcrdma.Config) (*rpcrdma.Conn, error) {
 	d := transport.WrapDialer(r.fabric.Dialer(loopback.Config{}), func(ep transport.Endpoint) transport.Endpoint {
-		return transporttest.Limit(ep.(transporttest.Full), limits)
+		return transporttest.Limit(ep.(transporttest.FullEndpoint), limits)
 	})
 	cfg.Logger = quiet
 	c, err := rpcrdma.Dial(r.t.Context(), d, rigAddr, cfg)
@@ -288,7 +288,7 @@ func TestScatteredMemory(t *testing.T) {
 			limits := transporttest.Limits{MaxRegion: 4096, MaxRegions: tt.regions}
 			c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, func(d transport.Dialer) transport.Dialer {
 				return transport.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint {
-					return transporttest.Limit(ep.(transporttest.Full), limits)
+					return transporttest.Limit(ep.(transporttest.FullEndpoint), limits)
 				})
 			})
 			data := pattern(1, tt.pieces*tt.bytes)

@@ -52,7 +52,7 @@
 // # Abilities
 //
 // Abilities beyond [Endpoint] are separate small interfaces: [Abandoner], [Poller],
-// [SharedReceiver], [Progress], and [Importer] of a Domain. The layer above works
+// [SharedReceiver], [ProgressReporter], and [Importer] of a Domain. The layer above works
 // without them. [As] finds those of an endpoint, also below a wrapper; of a Domain, a type
 // assertion does.
 //

@@ -93,9 +93,9 @@ type Abandoner interface {
 	Abandon(r Region) error
 }
 
-// Progress is the ability of an Endpoint to tell how far transfers have come that are
+// ProgressReporter is the ability of an Endpoint to tell how far transfers have come that are
 // still under way. Without it a caller sees completions and messages alone.
-type Progress interface {
+type ProgressReporter interface {
 	// Progress reports how many bytes have been sent to the peer since the connection
 	// was made, and how many have been received from it: those of messages, RDMA Writes
 	// and responses to RDMA Reads of either end, and perhaps headers. What has completed

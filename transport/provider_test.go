@@ -27,6 +27,6 @@ func TestProvider(t *testing.T) {
 			l := newListener("server", limits)
 			return l, dialer{l}, "server"
 		},
-		Causes: true,
+		ReportsCauses: true,
 	})
 }

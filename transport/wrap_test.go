@@ -22,7 +22,7 @@ func TestWrapped(t *testing.T) {
 			}
 			return transport.WrapListener(l, m.wrap), transport.WrapDialer(f.Dialer(cfg), m.wrap), "server"
 		},
-		Causes: true,
+		ReportsCauses: true,
 	})
 }
 

@@ -62,7 +62,7 @@ func newLoopback(t testing.TB) (transport.Listener, transport.Dialer) {
 func newLimited(t testing.TB) (transport.Listener, transport.Dialer) {
 	l, d := newLoopback(t)
 	limit := func(ep transport.Endpoint) transport.Endpoint {
-		return transporttest.Limit(ep.(transporttest.Full), transporttest.Limits{
+		return transporttest.Limit(ep.(transporttest.FullEndpoint), transporttest.Limits{
 			MaxSendSGE: 3, MaxRecvSGE: 2, MaxReadSGE: 1, MaxMessage: 64 << 10, MaxRegion: 1 << 20, NoHold: true,
 		})
 	}

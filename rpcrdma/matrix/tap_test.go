@@ -78,7 +78,7 @@ func (t *tap) events() []event {
 }
 
 func (t *tap) endpoint(ep transport.Endpoint, e end) transport.Endpoint {
-	p := &tapped{ep.(transporttest.Full), t, e}
+	p := &tapped{ep.(transporttest.FullEndpoint), t, e}
 	if t.copies {
 		return transporttest.WithoutSharedReceives(p)
 	}
@@ -86,7 +86,7 @@ func (t *tap) endpoint(ep transport.Endpoint, e end) transport.Endpoint {
 }
 
 type tapped struct {
-	transporttest.Full
+	transporttest.FullEndpoint
 	t   *tap
 	end end
 }
@@ -94,20 +94,20 @@ type tapped struct {
 // Domain implements transport.Endpoint.
 func (p *tapped) Domain() transport.Domain {
 	if p.t.copies {
-		return withoutImport{p.Full.Domain()}
+		return withoutImport{p.FullEndpoint.Domain()}
 	}
-	return p.Full.Domain()
+	return p.FullEndpoint.Domain()
 }
 
 // withoutImport is a domain that is no transport.Importer.
 type withoutImport struct{ transport.Domain }
 
 // Post implements transport.Endpoint.
-func (p *tapped) Post(wrs ...*transport.WorkRequest) error { return p.post(p.Full.Post, wrs) }
+func (p *tapped) Post(wrs ...*transport.WorkRequest) error { return p.post(p.FullEndpoint.Post, wrs) }
 
 // PostPolled implements transport.Poller.
 func (p *tapped) PostPolled(wrs ...*transport.WorkRequest) error {
-	return p.post(p.Full.PostPolled, wrs)
+	return p.post(p.FullEndpoint.PostPolled, wrs)
 }
 
 // post posts copies of the requests, in the lock so that they are recorded when their completions come.
@@ -166,7 +166,7 @@ func (c *completion) Complete(_ *transport.WorkRequest, err error) {
 func (p *tapped) Expose(dst []transport.Region, list []transport.Slice, access transport.Access) ([]transport.Region, error) {
 	p.t.mu.Lock()
 	defer p.t.mu.Unlock()
-	rs, err := p.Full.Expose(dst, list, access)
+	rs, err := p.FullEndpoint.Expose(dst, list, access)
 	for _, r := range rs[len(dst):] {
 		p.t.add(event{end: p.end, kind: exposed, region: r, access: access})
 	}
@@ -180,7 +180,7 @@ func (p *tapped) Revoke(regions ...transport.Region) error {
 		p.t.add(event{end: p.end, kind: revoked, stag: r.STag})
 	}
 	p.t.mu.Unlock()
-	return p.Full.Revoke(regions...)
+	return p.FullEndpoint.Revoke(regions...)
 }
 
 func gather(list []transport.Slice) []byte {
@@ -192,5 +192,5 @@ func gather(list []transport.Slice) []byte {
 }
 
 var (
-	_ transporttest.Full = (*tapped)(nil)
+	_ transporttest.FullEndpoint = (*tapped)(nil)
 )

@@ -60,7 +60,7 @@ func TestConformanceBelow(t *testing.T) {
 					},
 					DialerFirst:   !cfg.PeerToPeer,
 					PeerMustStart: b.name == "pipe", // it is to take the RTR
-					Causes:        true,
+					ReportsCauses: true,
 				})
 			})
 		}

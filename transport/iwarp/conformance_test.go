@@ -28,9 +28,9 @@ func TestConformance(t *testing.T) {
 				return
 			}
 			transporttest.Run(t, transporttest.Factory{
-				New:         setup.connectable,
-				DialerFirst: !setup.dialer.PeerToPeer,
-				Causes:      true,
+				New:           setup.connectable,
+				DialerFirst:   !setup.dialer.PeerToPeer,
+				ReportsCauses: true,
 			})
 		})
 	}

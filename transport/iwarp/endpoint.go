@@ -75,12 +75,12 @@ type endpoint struct {
 }
 
 var (
-	_ transport.Endpoint       = (*endpoint)(nil)
-	_ transport.Abandoner      = (*endpoint)(nil)
-	_ transport.Poller         = (*endpoint)(nil)
-	_ transport.SharedReceiver = (*endpoint)(nil)
-	_ transport.Progress       = (*endpoint)(nil)
-	_ ddp.Sink                 = (*endpoint)(nil)
+	_ transport.Endpoint         = (*endpoint)(nil)
+	_ transport.Abandoner        = (*endpoint)(nil)
+	_ transport.Poller           = (*endpoint)(nil)
+	_ transport.SharedReceiver   = (*endpoint)(nil)
+	_ transport.ProgressReporter = (*endpoint)(nil)
+	_ ddp.Sink                   = (*endpoint)(nil)
 )
 
 // newEndpoint makes an endpoint of a connection that has been set up, with details for SetupOf. Its

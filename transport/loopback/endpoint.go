@@ -33,11 +33,11 @@ type endpoint struct {
 }
 
 var (
-	_ transport.Endpoint       = (*endpoint)(nil)
-	_ transport.Abandoner      = (*endpoint)(nil)
-	_ transport.Poller         = (*endpoint)(nil)
-	_ transport.SharedReceiver = (*endpoint)(nil)
-	_ transport.Progress       = (*endpoint)(nil)
+	_ transport.Endpoint         = (*endpoint)(nil)
+	_ transport.Abandoner        = (*endpoint)(nil)
+	_ transport.Poller           = (*endpoint)(nil)
+	_ transport.SharedReceiver   = (*endpoint)(nil)
+	_ transport.ProgressReporter = (*endpoint)(nil)
 )
 
 func newEndpoint(l *link, d *Domain, info transport.Info) *endpoint {

@@ -33,7 +33,7 @@ func TestConformanceLimited(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			limit := func(ep transport.Endpoint) transport.Endpoint {
-				return transporttest.Limit(ep.(transporttest.Full), tt.limits)
+				return transporttest.Limit(ep.(transporttest.FullEndpoint), tt.limits)
 			}
 			conformance(t, func(l transport.Listener) transport.Listener {
 				return transport.WrapListener(l, limit)
@@ -71,8 +71,8 @@ func conformance(t *testing.T, listener func(transport.Listener) transport.Liste
 			}
 			return listener(l), dialer(f.Dialer(cfg)), "server"
 		},
-		Nobody: "nobody",
-		Causes: true,
+		UnusedAddr:    "nobody",
+		ReportsCauses: true,
 	})
 }
 

@@ -21,7 +21,7 @@
 //   - A Send or Write that completes without error has been sent. That the peer
 //     refused it may show only in the end of the connection, at both ends, for the
 //     reason that the contract names. That is ErrRemoteAccess for whatever is wrong with
-//     a tagged operation, unless Factory.Causes says that the provider tells more.
+//     a tagged operation, unless Factory.ReportsCauses says that the provider tells more.
 //   - What was refused is not placed. Operations that must not be placed in part are
 //     small enough for one segment of any network.
 //   - Nothing is asserted about time. The suite waits for events, and gives up when

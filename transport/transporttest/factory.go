@@ -20,9 +20,9 @@ type Factory struct {
 	// to release New registers with tb.Cleanup.
 	New func(tb testing.TB, o Options) (l transport.Listener, d transport.Dialer, addr string)
 
-	// Nobody is an address where nobody listens. Without one the suite uses that of
+	// UnusedAddr is an address where nobody listens. Without one the suite uses that of
 	// a listener which it has closed.
-	Nobody string
+	UnusedAddr string
 
 	// DialerFirst says that the listening end may send nothing before the dialing end has (the client-server
 	// model of RFC 5044 section 7.1). The suite then begins each connection with a Write of no bytes.
@@ -32,9 +32,9 @@ type Factory struct {
 	// started, and that until then no request completes, not even a local invalidation.
 	PeerMustStart bool
 
-	// Causes says that both ends learn why an operation was refused: ErrSTag, ErrBounds
+	// ReportsCauses says that both ends learn why an operation was refused: ErrSTag, ErrBounds
 	// or ErrAccess. The suite then expects that, and otherwise ErrRemoteAccess alone.
-	Causes bool
+	ReportsCauses bool
 }
 
 // pairTest is a subtest of one connection, and of others next to it where it makes

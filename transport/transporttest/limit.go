@@ -18,8 +18,8 @@ type Limits struct {
 
 // Limit returns ep as one that can do no more than limits permit, and that makes a Region
 // of its own of every Slice, as hardware does. What is beyond that it refuses.
-func Limit(ep Full, limits Limits) Full {
-	l := &limited{Full: ep, limits: limits, info: ep.Info(), open: make(map[transport.STag]bool)}
+func Limit(ep FullEndpoint, limits Limits) FullEndpoint {
+	l := &limited{FullEndpoint: ep, limits: limits, info: ep.Info(), open: make(map[transport.STag]bool)}
 	for _, x := range []struct {
 		limit int
 		info  *int
@@ -41,7 +41,7 @@ func Limit(ep Full, limits Limits) Full {
 
 // limited has all abilities itself, as they would go past it otherwise.
 type limited struct {
-	Full
+	FullEndpoint
 	limits Limits
 	info   transport.Info
 
@@ -50,7 +50,7 @@ type limited struct {
 }
 
 // Unwrap returns what is limited.
-func (l *limited) Unwrap() transport.Endpoint { return l.Full }
+func (l *limited) Unwrap() transport.Endpoint { return l.FullEndpoint }
 
 // Info implements transport.Endpoint.
 func (l *limited) Info() transport.Info { return l.info }
@@ -63,11 +63,11 @@ func (l *limited) opError(op string, err error) error {
 func over(n, limit int) bool { return limit > 0 && n > limit }
 
 // Post implements transport.Endpoint.
-func (l *limited) Post(wrs ...*transport.WorkRequest) error { return l.post(l.Full.Post, wrs) }
+func (l *limited) Post(wrs ...*transport.WorkRequest) error { return l.post(l.FullEndpoint.Post, wrs) }
 
 // PostPolled implements transport.Poller.
 func (l *limited) PostPolled(wrs ...*transport.WorkRequest) error {
-	return l.post(l.Full.PostPolled, wrs)
+	return l.post(l.FullEndpoint.PostPolled, wrs)
 }
 
 func (l *limited) post(post func(...*transport.WorkRequest) error, wrs []*transport.WorkRequest) error {
@@ -93,7 +93,7 @@ func (l *limited) PostRecv(rs ...*transport.RecvRequest) error {
 	if err := l.info.CheckPostRecv(rs); err != nil {
 		return l.opError("post", err)
 	}
-	return l.Full.PostRecv(rs...)
+	return l.FullEndpoint.PostRecv(rs...)
 }
 
 // Expose implements transport.Endpoint.
@@ -125,7 +125,7 @@ func (l *limited) expose(dst []transport.Region, s transport.Slice,
 	if over(len(l.open)+1, l.info.MaxRegions) {
 		return dst, l.opError("expose", transport.ErrNoMemory)
 	}
-	dst, err := l.Full.Expose(dst, []transport.Slice{s}, access)
+	dst, err := l.FullEndpoint.Expose(dst, []transport.Slice{s}, access)
 	if err == nil {
 		l.open[dst[len(dst)-1].STag] = true
 	}
@@ -134,7 +134,7 @@ func (l *limited) expose(dst []transport.Region, s transport.Slice,
 
 // Revoke implements transport.Endpoint.
 func (l *limited) Revoke(rs ...transport.Region) error {
-	err := l.Full.Revoke(rs...)
+	err := l.FullEndpoint.Revoke(rs...)
 	for _, r := range rs {
 		l.closed(r.STag)
 	}
@@ -151,7 +151,7 @@ func (l *limited) closed(tags ...transport.STag) {
 }
 
 // Start implements transport.Endpoint.
-func (l *limited) Start(r transport.MessageHandler) { l.Full.Start(limitedReceiver{r, l}) }
+func (l *limited) Start(r transport.MessageHandler) { l.FullEndpoint.Start(limitedReceiver{r, l}) }
 
 // limitedReceiver sees which windows the peer ends.
 type limitedReceiver struct {
@@ -170,7 +170,7 @@ func (r limitedReceiver) Received(batch []transport.Message) {
 
 // ShareRecv implements transport.SharedReceiver.
 func (l *limited) ShareRecv(src transport.RecvSource) {
-	l.Full.ShareRecv(limitedSource{src, l})
+	l.FullEndpoint.ShareRecv(limitedSource{src, l})
 }
 
 // limitedSource is a source that must have memory.

@@ -14,8 +14,8 @@ var progressTests = []pairTest{
 // What has completed or been delivered is counted at either end, and the numbers only
 // grow, whoever looks meanwhile.
 func progressTransfers(p *pair) {
-	a, okA := transport.As[transport.Progress](p.a.Endpoint)
-	b, okB := transport.As[transport.Progress](p.b.Endpoint)
+	a, okA := transport.As[transport.ProgressReporter](p.a.Endpoint)
+	b, okB := transport.As[transport.ProgressReporter](p.b.Endpoint)
 	if !okA || !okB {
 		p.t.Skip("the provider does not tell its progress")
 	}

@@ -104,7 +104,7 @@ func (p *pair) alive() {
 // as the provider can.
 func (p *pair) endedBy(want error) {
 	p.t.Helper()
-	if errors.Is(want, transport.ErrRemoteAccess) && !p.f.Causes {
+	if errors.Is(want, transport.ErrRemoteAccess) && !p.f.ReportsCauses {
 		want = transport.ErrRemoteAccess
 	}
 	for _, e := range []*end{p.a, p.b} {

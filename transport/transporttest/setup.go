@@ -143,7 +143,7 @@ func (r *rig) accept(ctx context.Context) transport.Request {
 }
 
 func setupNobody(r *rig) {
-	addr := r.f.Nobody
+	addr := r.f.UnusedAddr
 	if addr == "" {
 		addr = r.addr
 		r.listener.Close()
