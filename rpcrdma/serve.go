@@ -88,7 +88,7 @@ func (a *serveRequest) run(ctx context.Context, l transport.Listener) error {
 	}
 }
 
-// serveRequest makes a connection of a request and stays until it ends.
+// accept makes a connection of a request and stays until it ends.
 func (a *serveRequest) accept(ctx context.Context, req transport.Request) {
 	info := req.Info()
 	release, err := a.dispatcher.Admit(oncrpc.ConnInfo{Provider: info.Provider, Local: info.LocalAddr, Remote: info.RemoteAddr})

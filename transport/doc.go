@@ -32,14 +32,14 @@
 //
 // A window over memory is one [Region], or several where the provider cannot make
 // one of scattered memory. It ends by [OpInvalidate], a work request, or by
-// [Endpoint.Revoke], which may block. Until it has ended, the memory must not be
-// used for anything else.
+// [Endpoint.Revoke], which may block. Until it has ended, or was abandoned, the memory
+// must not be used for anything else.
 //
 // # Limits
 //
-// [Info] says what one connection can carry. A work request, a receive or a window
-// beyond its limits is refused; [Info.CheckPost] is how a provider finds out. What is
-// private to the setup of a connection has limits that are known before dialling
+// [Info] says what one connection can carry. A work request or a receive beyond its
+// limits is refused; [Info.CheckPost] is how a provider finds out. A window longer than
+// MaxRegion becomes several Regions. The limits of private data are known before dialling
 // ([Dialer], [Listener]).
 //
 // # Cancellation
@@ -59,10 +59,12 @@
 // # Wrappers
 //
 // An endpoint may wrap another one, to count, delay or fail what passes: [WrapListener] and
-// [WrapDialer] have a provider's endpoints wrapped as they are made. What it does
-// beside passing requests on, it does before Post: afterwards they are the endpoint's. A
-// request that completes with an error has ended the connection. So a wrapper that fails
-// one passes on those ahead of it and no more, waits for them to complete, closes the
-// endpoint below and waits for its Done; then it completes the one that failed, flushes the rest, and
-// closes a Done of its own, from a goroutine of its own. Its Err says why.
+// [WrapDialer] have a provider's endpoints wrapped as they are made. What a wrapper does with
+// a request, it does before it posts it: afterwards the request is the endpoint's. A request
+// that completes with an error has ended the connection. So, to fail one, a wrapper
+//
+//  1. posts those ahead of it and no more, and waits for them to complete;
+//  2. closes the endpoint below and waits for its Done;
+//  3. completes the failed one, flushes the rest, and closes a Done of its own, all from a
+//     goroutine of its own. Its Err says why.
 package transport

@@ -2,10 +2,9 @@
 // memory the peer can reach, and the copies between those windows and other memory (RFC
 // 5041 section 5.2; RFC 5042 on why tags and offsets are unpredictable).
 //
-// It is what a software provider of package transport carries out the memory half of its
-// contract with. Each endpoint has a [Table]. What the endpoint's methods are asked for
-// goes to it as it is: [Table.Expose], [Table.Revoke], [Table.Abandon]; transport.OpInvalidate
-// is [Table.End]. What the peer asks for is checked by the same call that carries it out:
+// A software provider implements the memory half of package transport's contract with it.
+// Each endpoint has a [Table]. Expose, Revoke and Abandon of the endpoint call those of the
+// Table; transport.OpInvalidate is [Table.End]. What the peer asks for is checked by the same call that carries it out:
 // [Table.Write] or [Table.Place] for an RDMA Write, [Table.Read] for an RDMA Read,
 // [Table.Invalidate] for a Send with Invalidate. Each fails with a bare sentinel of package
 // transport, ErrSTag, ErrAccess or ErrBounds, which the provider wraps.
