@@ -15,22 +15,25 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// ServerConfig configures a Server. The zero value is usable.
+// ServerConfig configures a Server. The zero value is usable. NewServer panics if a field is out of
+// range.
 type ServerConfig struct {
 	// Logger takes what goes wrong; nil means slog.Default().
 	Logger *slog.Logger
-	// MaxConcurrent is the number of handlers that run at the same time, those that
-	// declare themselves non-blocking, and those that wait for arguments to be fetched, aside; 0 means 256. Further calls wait, in the
-	// order of their arrival; the transports bound how many can.
+	// MaxConcurrent is the number of handlers that run at the same time, 1 or more; 0 means 256.
+	// Handlers that declare themselves non-blocking, and those that wait for arguments to be
+	// fetched, do not count. Further calls wait in the order of their arrival. The transports bound
+	// how many can.
 	MaxConcurrent int
-	// ReplyCache is the number of replies kept of procedures that must be executed
-	// once (Procedure.Once); 0 means 4096, less than 0 none. A reply of NFS takes some 500 bytes of memory, the longest one
-	// that is kept 5 KiB.
+	// ReplyCache is the number of replies kept of procedures that must be executed once
+	// (Procedure.Once); 0 means 4096, less than 0 none. A reply of NFS takes some 500 bytes of
+	// memory. The longest one that is kept takes 5 KiB.
 	ReplyCache int
-	// Forward, if set, takes the calls that are not for the programs registered, undecoded, instead of their being answered with an error:
-	// those of other programs and of other versions of RPC, and those that are too short to tell. It ends each by Reply or Drop, as
-	// Incoming says, on any goroutine; until then Shutdown waits for it. It runs on the goroutine that received the
-	// call, and must not block.
+	// Forward, if set, takes the calls that are not for the programs registered, undecoded, instead
+	// of their being answered with an error: those of other programs and of other versions of RPC,
+	// and those that are too short to tell. It ends each by Reply or Drop, as Incoming says, on any
+	// goroutine. Until then Shutdown waits for it. It runs on the goroutine that received the call,
+	// and must not block.
 	Forward func(Incoming)
 	// Admit, if set, is asked about each connection that a Serve function accepts, over whichever
 	// listener, before it is given any memory. An error refuses it: over TCP it is closed, over RDMA
@@ -44,12 +47,32 @@ type ServerConfig struct {
 	// wraps net.ErrClosed. Handlers of its calls may still run then. They must not block.
 	ConnBegan func(t Transport)
 	ConnEnded func(t Transport, err error)
-	// Flavors are the flavours whose calls are accepted; calls of others are denied with AUTH_BADCRED. Nil
-	// means AcceptNone and AcceptSys, which a longer list has to name, too. Of two of the same number the
-	// first counts. Other flavours may block, and so what they accept runs on a worker, NonBlocking or not.
+	// Flavors are the flavours whose calls are accepted; calls of others are denied with
+	// AUTH_BADCRED. Nil means AcceptNone and AcceptSys, which a longer list has to name, too. None
+	// may be nil. Of two of the same number the first counts. Other flavours may block, and so what
+	// they accept runs on a worker, NonBlocking or not.
 	Flavors []ServerFlavor
-	// Interceptors are around the execution of each call, the first outermost.
+	// Interceptors are around the execution of each call, the first outermost. None may be nil.
 	Interceptors []ServerInterceptor
+}
+
+// validate finds a field that is out of range.
+func (c *ServerConfig) validate() error {
+	const config = "oncrpc.ServerConfig"
+	if c.MaxConcurrent < 0 {
+		return &ConfigError{config, "MaxConcurrent", c.MaxConcurrent, "0 or more"}
+	}
+	for i, f := range c.Flavors {
+		if f == nil {
+			return &ConfigError{config, fmt.Sprintf("Flavors[%d]", i), nil, "a flavour"}
+		}
+	}
+	for i, f := range c.Interceptors {
+		if f == nil {
+			return &ConfigError{config, fmt.Sprintf("Interceptors[%d]", i), nil, "a function"}
+		}
+	}
+	return nil
 }
 
 // ServerInterceptor is around the execution of a call: it calls next, which returns how the call ends (Outcome tells what that is to the
@@ -113,8 +136,12 @@ type ServerStats struct {
 
 type serverStats struct{ calls, errors, panics, dropped, replayed, forwarded atomic.Uint64 }
 
-// NewServer returns a server without programs.
+// NewServer returns a server without programs. It panics with a *ConfigError if a field of cfg is
+// out of range.
 func NewServer(cfg ServerConfig) *Server {
+	if err := cfg.validate(); err != nil {
+		panic(err)
+	}
 	s := &Server{cfg: cfg}
 	s.init()
 	return s
@@ -131,9 +158,6 @@ func (s *Server) init() {
 		s.idle = make(chan struct{})
 		s.listeners = make(map[*io.Closer]struct{})
 		s.conns = make(map[*serverConn]struct{})
-		if cfg.MaxConcurrent < 0 {
-			panic(fmt.Sprintf("oncrpc: ServerConfig.MaxConcurrent is %d", cfg.MaxConcurrent))
-		}
 		s.workers.max = cmp.Or(cfg.MaxConcurrent, 256)
 		s.workers.run = s.work
 		s.flavors = acceptors(cfg.Flavors)
