@@ -13,15 +13,16 @@ import (
 // return soon, as calls and Conn.Done wait for that. It is not called concurrently.
 type DialFunc func(ctx context.Context) (oncrpc.Transport, error)
 
-// Config configures a Conn. The zero value is usable.
+// Config configures a Conn. The zero value is usable. New returns a *oncrpc.ConfigError if a value
+// is out of range.
 type Config struct {
-	// Conns is the number of connections over which calls are spread; 0 means 1. A call goes to
-	// the one with the fewest credits in use, if they tell (oncrpc.CreditReporter), or else with
-	// the fewest calls under way. One that has no credits left gets no call while another has
+	// Conns is the number of connections over which calls are spread, 1 or more; 0 means 1. A call
+	// goes to the one with the fewest credits in use, if they tell (oncrpc.CreditReporter), or else
+	// with the fewest calls under way. One that has no credits left gets no call while another has
 	// some. While all have some in use, a further one is dialled in the background.
 	Conns int
-	// Wait is how long calls wait for a connection to come back; 0: not at all, a call under way when
-	// its connection ends fails, and the next one dials, once. Less than 0: for ever.
+	// Wait is how long calls wait for a connection to come back. 0 is not at all: a call under way
+	// when its connection ends fails, and the next one dials, once. Less than 0 is for ever.
 	Wait time.Duration
 	// Stall is how long a connection may go without any reply while calls are under way, or while
 	// calls that were given up use all its credits, before it is taken for dead and closed. It is
@@ -33,8 +34,8 @@ type Config struct {
 	// returned c. Conn.Done waits until it has returned. What must be done before the first call
 	// goes over a connection belongs in the DialFunc.
 	Connected func(c *Conn, conn oncrpc.Transport)
-	// Logger is told of connections that end and come back; nil means slog.Default(). Its handler must not
-	// use the Conn, which is locked then.
+	// Logger is told of connections that end and come back; nil means slog.Default(). Its handler
+	// must not use the Conn, which is locked then.
 	Logger *slog.Logger
 }
 
@@ -48,13 +49,19 @@ const (
 	steady = time.Second
 )
 
-func (c Config) withDefaults() Config {
-	c.Conns = max(1, c.Conns)
+// withDefaults fills in what is not set. It fails with a *oncrpc.ConfigError.
+func (c Config) withDefaults() (Config, error) {
+	if c.Conns < 0 {
+		return c, &oncrpc.ConfigError{
+			Config: "redial.Config", Field: "Conns", Value: c.Conns, Want: "1 or more, or 0 for the default",
+		}
+	}
+	c.Conns = cmp.Or(c.Conns, 1)
 	c.Stall = cmp.Or(c.Stall, time.Minute)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	return c
+	return c, nil
 }
 
 // longer is the pause after one.

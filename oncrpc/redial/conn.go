@@ -50,13 +50,18 @@ var (
 	_ oncrpc.CreditReporter = (*Conn)(nil)
 )
 
-// New dials the first connection, as long as ctx lets it. Its error is an *OpError that wraps that of dial.
+// New dials the first connection, as long as ctx lets it. Its error is a *oncrpc.ConfigError, before
+// it dials, or an *OpError that wraps that of dial.
 func New(ctx context.Context, dial DialFunc, cfg Config) (*Conn, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
 	conn, err := dial(ctx)
 	if err != nil {
 		return nil, &OpError{Op: "dial", Err: err}
 	}
-	c := &Conn{dial: dial, cfg: cfg.withDefaults(), done: make(chan struct{})}
+	c := &Conn{dial: dial, cfg: cfg, done: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.xid.Store(rand.Uint32())
 	c.links.Store(new([]*link))
