@@ -26,14 +26,18 @@ func listenerOf(w Way) string {
 	return chunkedListener
 }
 
+// messageMemory returns what messages may take in bytes where the points of a grid may take that
+// much: room for a call and its reply in any case.
+func messageMemory(memory int64) int64 { return max(memory, 2*program.MaxMessage) }
+
 // config has a client's calls travel in the way of the point.
 func (p Point) config(o Options, m *meter) rpcrdma.Config {
 	cfg := rpcrdma.Config{
 		Logger:       o.Logger,
 		Credits:      max(64, p.InFlight),
 		MaxMessage:   program.MaxMessage,
-		ConnMemory:   o.Memory,
-		ServerMemory: o.Memory,
+		ConnMemory:   messageMemory(o.Memory),
+		ServerMemory: messageMemory(o.Memory),
 		Observer:     m,
 	}
 	switch p.Way {
@@ -58,8 +62,8 @@ func serverConfig(listener string, memory int64, log *slog.Logger) rpcrdma.Confi
 		Logger:       log,
 		Credits:      MaxInFlight,
 		MaxMessage:   program.MaxMessage,
-		ConnMemory:   memory,
-		ServerMemory: memory,
+		ConnMemory:   messageMemory(memory),
+		ServerMemory: messageMemory(memory),
 	}
 	switch listener {
 	case draftListener:

@@ -45,7 +45,13 @@ func (r *runner) dialOne(ctx context.Context, p Point, m *meter) (oncrpc.Transpo
 		if err != nil {
 			return nil, err
 		}
-		return recordmark.NewConn(conn, recordmark.Config{MaxCalls: p.InFlight, MaxRecord: program.MaxMessage, Logger: r.o.Logger}), nil
+		cfg := recordmark.Config{MaxCalls: p.InFlight, MaxRecord: program.MaxMessage, Logger: r.o.Logger}
+		c, err := recordmark.NewConn(conn, cfg)
+		if err != nil {
+			conn.Close()
+			return nil, err
+		}
+		return c, nil
 	}
 	d, addr := r.provider(p)
 	c, err := rpcrdma.Dial(ctx, d, addr, p.config(r.o, m))

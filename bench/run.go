@@ -96,7 +96,10 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
-	r.rpc = recordmark.NewConn(conn, recordmark.Config{Logger: r.o.Logger})
+	if r.rpc, err = recordmark.NewConn(conn, recordmark.Config{Logger: r.o.Logger}); err != nil {
+		conn.Close()
+		return fmt.Errorf("bench: %w", err)
+	}
 	r.control = control.NewClient(r.rpc)
 	if r.info, err = r.control.Info(ctx); err != nil {
 		return fmt.Errorf("bench: %s is no bench server, or one of another version: %w", r.addr, err)

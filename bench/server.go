@@ -51,7 +51,7 @@ func Serve(ctx context.Context, o ServerOptions, ready func(addr string)) error 
 	}
 	g.Go(func() error {
 		return recordmark.Serve(ctx, p.rpc, srv, recordmark.Config{
-			MaxInFlight: MaxInFlight, MaxRecord: program.MaxMessage, Memory: int(o.Memory), Logger: o.Logger,
+			MaxInFlight: MaxInFlight, MaxRecord: program.MaxMessage, Memory: int(messageMemory(o.Memory)), Logger: o.Logger,
 		})
 	})
 	g.Go(func() error { return raw.Serve(ctx, p.raw) })

@@ -144,5 +144,5 @@ func dialRecords(ctx context.Context, s paired.Sockets, addr string) (*recordmar
 	if err != nil {
 		return nil, err
 	}
-	return recordmark.NewConn(c, recordmark.Config{}), nil
+	return recordmark.NewConn(c, recordmark.Config{})
 }

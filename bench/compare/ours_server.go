@@ -71,8 +71,14 @@ func makeEntries(ctx context.Context, fs *memfs.FS, n int) error {
 // fill writes the file, as a client in the same process.
 func fill(ctx context.Context, srv *oncrpc.Server) error {
 	here, there := net.Pipe()
-	conn := recordmark.NewConn(here, recordmark.Config{})
-	peer := recordmark.NewConn(there, recordmark.Config{})
+	conn, err := recordmark.NewConn(here, recordmark.Config{})
+	if err != nil {
+		return err
+	}
+	peer, err := recordmark.NewConn(there, recordmark.Config{})
+	if err != nil {
+		return err
+	}
 	peer.Serve(srv)
 	defer func() {
 		conn.Close()

@@ -153,8 +153,14 @@ func TestLength(t *testing.T) {
 		program.Take: {Handler: short}, program.Give: {Handler: short},
 	}})
 	near, far := net.Pipe()
-	server := recordmark.NewConn(far, recordmark.Config{})
-	client := recordmark.NewConn(near, recordmark.Config{EnforceMaxReply: true})
+	server, err := recordmark.NewConn(far, recordmark.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := recordmark.NewConn(near, recordmark.Config{EnforceMaxReply: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	server.Serve(srv)
 	defer func() {
 		client.Close()

@@ -138,7 +138,10 @@ func dial(b *testing.B, addr string) oncrpc.Transport {
 	if err != nil {
 		b.Fatal(err)
 	}
-	conn := recordmark.NewConn(c, recordmark.Config{EnforceMaxReply: true})
+	conn, err := recordmark.NewConn(c, recordmark.Config{EnforceMaxReply: true})
+	if err != nil {
+		b.Fatal(err)
+	}
 	b.Cleanup(func() { conn.Close() })
 	return conn
 }

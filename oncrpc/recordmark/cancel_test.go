@@ -312,7 +312,7 @@ func TestCancelStorm(t *testing.T) {
 		return nil
 	}
 	x, y := connected(t, "tcp")
-	a, b := recordmark.NewConn(x, recordmark.Config{MaxCalls: 16}), recordmark.NewConn(y, recordmark.Config{MaxInFlight: 8})
+	a, b := newConn(t, x, recordmark.Config{MaxCalls: 16}), newConn(t, y, recordmark.Config{MaxInFlight: 8})
 	b.Serve(server(t, sum))
 	var wg sync.WaitGroup
 	for i := range 16 {

@@ -55,10 +55,18 @@ var (
 	_ oncrpc.CreditReporter = (*Conn)(nil)
 )
 
-// NewConn makes a connection of conn, which it owns from now on. Nothing is read
-// before the first RoundTrip or Serve.
-func NewConn(conn net.Conn, cfg Config) *Conn {
-	cfg = cfg.withDefaults()
+// NewConn makes a connection of conn, which it owns from now on, unless it fails. Nothing is read
+// before the first RoundTrip or Serve. Its error is a *oncrpc.ConfigError.
+func NewConn(conn net.Conn, cfg Config) (*Conn, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return newConn(conn, cfg), nil
+}
+
+// newConn is NewConn with what withDefaults returns.
+func newConn(conn net.Conn, cfg Config) *Conn {
 	c := &Conn{
 		conn:     conn,
 		cfg:      cfg,
@@ -75,13 +83,18 @@ func NewConn(conn net.Conn, cfg Config) *Conn {
 	return c
 }
 
-// Dial connects to a server over TCP. The context bounds the dialling only.
+// Dial connects to a server over TCP. The context bounds the dialling only. Its error is a
+// *oncrpc.ConfigError, or an *OpError that wraps that of the network.
 func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, &OpError{Op: "dial", Err: err}
 	}
-	return NewConn(conn, cfg), nil
+	return newConn(conn, cfg), nil
 }
 
 // Serve answers the peer's calls with s, until the connection or s ends. It returns

@@ -90,7 +90,7 @@ func TestBothDirections(t *testing.T) {
 	for _, network := range []string{"pipe", "tcp"} {
 		t.Run(network, func(t *testing.T) {
 			x, y := connected(t, network)
-			a, b := recordmark.NewConn(x, recordmark.Config{}), recordmark.NewConn(y, recordmark.Config{})
+			a, b := newConn(t, x, recordmark.Config{}), newConn(t, y, recordmark.Config{})
 			srv := server(t, echo)
 			a.Serve(srv)
 			b.Serve(srv)

@@ -28,8 +28,8 @@ func TestShutdownLosesNoReply(t *testing.T) {
 			return echo(ctx, c)
 		})
 		x, y := connected(t, "tcp")
-		a := recordmark.NewConn(x, recordmark.Config{MaxCalls: 200, Logger: quiet})
-		b := recordmark.NewConn(y, recordmark.Config{MaxInFlight: 4, Logger: quiet})
+		a := newConn(t, x, recordmark.Config{MaxCalls: 200, Logger: quiet})
+		b := newConn(t, y, recordmark.Config{MaxInFlight: 4, Logger: quiet})
 		b.Serve(srv)
 		var wg sync.WaitGroup
 		for range 100 {
@@ -83,7 +83,7 @@ func TestDrain(t *testing.T) {
 				x, y := net.Pipe()
 				half, peer := &halfCloser{Conn: x}, raw{t, y}
 				defer peer.Close()
-				c := recordmark.NewConn(half, recordmark.Config{Logger: quiet})
+				c := newConn(t, half, recordmark.Config{Logger: quiet})
 				srv := server(t)
 				c.Serve(srv)
 				peer.call(1, 0)
@@ -139,7 +139,7 @@ func TestWriteError(t *testing.T) {
 		x, y := net.Pipe()
 		b, peer := &breaks{Conn: x, fail: make(chan struct{})}, raw{t, y}
 		defer peer.Close()
-		c := recordmark.NewConn(b, recordmark.Config{})
+		c := newConn(t, b, recordmark.Config{})
 		sent := roundTrip(context.Background(), c, exchange(nil))
 		xid := binary.BigEndian.Uint32(peer.record())
 		b.armed.Store(true)
@@ -169,7 +169,7 @@ func TestWriteErrorOfReply(t *testing.T) {
 		x, y := net.Pipe()
 		b, peer := &breaks{Conn: x, fail: make(chan struct{})}, raw{t, y}
 		defer peer.Close()
-		c := recordmark.NewConn(b, recordmark.Config{})
+		c := newConn(t, b, recordmark.Config{})
 		c.Serve(server(t))
 		b.armed.Store(true)
 		for xid := range uint32(2) {

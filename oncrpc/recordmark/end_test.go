@@ -220,7 +220,7 @@ func TestCloseWaitsForWriter(t *testing.T) {
 		x, y := net.Pipe()
 		defer y.Close()
 		s := &stubborn{x, make(chan struct{}), make(chan struct{})}
-		c := recordmark.NewConn(s, recordmark.Config{})
+		c := newConn(t, s, recordmark.Config{})
 		call := roundTrip(context.Background(), c, exchange(make([]byte, 5000)))
 		<-s.writing
 		c.Close()

@@ -35,7 +35,7 @@ func TestOpError(t *testing.T) {
 // The addresses are those of the net.Conn.
 func TestAddresses(t *testing.T) {
 	x, y := connected(t, "tcp")
-	a, b := recordmark.NewConn(x, recordmark.Config{}), recordmark.NewConn(y, recordmark.Config{})
+	a, b := newConn(t, x, recordmark.Config{}), newConn(t, y, recordmark.Config{})
 	if a.LocalAddr().String() != b.RemoteAddr().String() || a.RemoteAddr().String() != b.LocalAddr().String() {
 		t.Errorf("%v to %v, and %v to %v", a.LocalAddr(), a.RemoteAddr(), b.LocalAddr(), b.RemoteAddr())
 	}

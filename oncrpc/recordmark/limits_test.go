@@ -191,7 +191,7 @@ func TestSpeaksMPA(t *testing.T) {
 			var log bytes.Buffer
 			peer, conn := connected(t, "tcp")
 			defer peer.Close()
-			c := recordmark.NewConn(conn, recordmark.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			c := newConn(t, conn, recordmark.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			c.Serve(server(t))
 			if _, err := peer.Write([]byte(tt.sent)); err != nil {
 				t.Fatal(err)

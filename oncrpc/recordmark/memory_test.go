@@ -57,11 +57,17 @@ func send(r raw, p []byte) chan error {
 	return done
 }
 
+// A record of up to maxRecord bytes takes oneRecord bytes of memory.
+const (
+	maxRecord = 250_000
+	oneRecord = 256<<10 + 4<<10
+)
+
 // The large records of all connections share what memory there is; small ones need none.
 func TestMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 200_000
-		p := peers(t, 3, recordmark.Config{MaxRecord: 250_000, Memory: 1, Logger: quiet}) // for one
+		p := peers(t, 3, recordmark.Config{MaxRecord: maxRecord, Memory: oneRecord, Logger: quiet})
 		call := bulkCall(1, n)
 		if _, err := p[0].Write(call[:len(call)-1]); err != nil {
 			t.Fatal(err)
@@ -86,7 +92,9 @@ func TestMemory(t *testing.T) {
 // between records is no offence.
 func TestRecordTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := peers(t, 2, recordmark.Config{MaxRecord: 250_000, Memory: 1, RecordTimeout: 10 * time.Second, Logger: quiet})
+		p := peers(t, 2, recordmark.Config{
+			MaxRecord: maxRecord, Memory: oneRecord, RecordTimeout: 10 * time.Second, Logger: quiet,
+		})
 		call := bulkCall(1, 200_000)
 		for range 3 {
 			if _, err := p[1].Write(call); err != nil {

@@ -43,12 +43,22 @@ func echo(ctx context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
+// newConn makes a connection of conn.
+func newConn(t *testing.T, conn net.Conn, cfg recordmark.Config) *recordmark.Conn {
+	t.Helper()
+	c, err := recordmark.NewConn(conn, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // pipe returns both ends of a connection in memory. It holds no bytes: a Write lasts until
 // they are read.
 func pipe(t *testing.T, a, b recordmark.Config) (*recordmark.Conn, *recordmark.Conn) {
 	t.Helper()
 	x, y := net.Pipe()
-	ca, cb := recordmark.NewConn(x, a), recordmark.NewConn(y, b)
+	ca, cb := newConn(t, x, a), newConn(t, y, b)
 	t.Cleanup(func() {
 		ca.Close()
 		cb.Close()
@@ -65,7 +75,7 @@ func rawPeer(t *testing.T, cfg recordmark.Config) (*recordmark.Conn, raw) {
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
-	c := recordmark.NewConn(x, cfg)
+	c := newConn(t, x, cfg)
 	t.Cleanup(func() {
 		c.Close()
 		y.Close()

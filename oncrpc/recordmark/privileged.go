@@ -19,10 +19,15 @@ const (
 	lastPrivileged  = 1023
 )
 
-// DialPrivileged is Dial from a port below 1024, which only the privileged can have on most systems. Servers that
-// trust the user numbers in credentials, such as Linux's NFS server unless told otherwise (the export option "insecure"), want calls to come
-// from there. The error wraps ErrNoPrivilegedPort if there is none to have: whoever can do with less calls Dial then.
+// DialPrivileged is Dial from a port below 1024, which only the privileged can have on most systems.
+// Servers that trust the user numbers in credentials, such as Linux's NFS server unless told
+// otherwise (the export option "insecure"), want calls to come from there. The error wraps
+// ErrNoPrivilegedPort if there is none to have: whoever can do with less calls Dial then.
 func DialPrivileged(ctx context.Context, addr string, cfg Config) (*Conn, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
 	ports := rand.Perm(lastPrivileged - firstPrivileged + 1)
 	for i := range ports {
 		ports[i] += firstPrivileged
@@ -31,7 +36,7 @@ func DialPrivileged(ctx context.Context, addr string, cfg Config) (*Conn, error)
 	if err != nil {
 		return nil, &OpError{Op: "dial", Err: err}
 	}
-	return NewConn(conn, cfg), nil
+	return newConn(conn, cfg), nil
 }
 
 // dialFrom connects from the first of ports that can be had.

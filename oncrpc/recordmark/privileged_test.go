@@ -82,7 +82,10 @@ func TestDialPrivileged(t *testing.T) {
 	}
 	s := oncrpc.NewServer(oncrpc.ServerConfig{})
 	s.Handle(oncrpc.Program{Number: 7, Version: 1, Procedures: make([]oncrpc.Procedure, 1)})
-	served := NewConn(peer, Config{})
+	served, err := NewConn(peer, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	served.Serve(s)
 	defer func() {
 		served.Close()

@@ -18,11 +18,16 @@ const (
 
 // Serve accepts connections from l, as ServerConfig.Admit admits them, and answers the calls on them
 // with srv. It closes l, and returns oncrpc.ErrServerClosed after srv.Shutdown or srv.Close; an
-// *OpError of "serve" that wraps the context's when ctx ends, and the connections with it; or an
-// *OpError of "accept" when l fails, which wraps net.ErrClosed if it was closed.
+// *OpError of "serve" that wraps the context's when ctx ends, and the connections with it; an
+// *OpError of "accept" when l fails, which wraps net.ErrClosed if it was closed; or a
+// *oncrpc.ConfigError, having accepted nothing.
 func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) error {
 	ln := &listener{Listener: l, closed: make(chan struct{})}
 	defer ln.Close()
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return err
+	}
 	d := oncrpc.DispatcherOf(srv)
 	remove, err := d.AddListener(ln)
 	if err != nil {
@@ -31,7 +36,6 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 	defer remove()
 	stop := context.AfterFunc(ctx, func() { ln.Close() })
 	defer stop()
-	cfg = cfg.withDefaults()
 	budget := newBudget(cfg.Memory)
 	slots := make(chan struct{}, cfg.MaxConns) // one token for each connection
 	pause := minPause
@@ -57,7 +61,7 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 				<-slots
 				continue
 			}
-			c := NewConn(conn, cfg)
+			c := newConn(conn, cfg)
 			c.budget, c.in.reserve = budget, c.reserve
 			stop := context.AfterFunc(ctx, func() { c.fail("serve", ctx.Err()) })
 			context.AfterFunc(c.ctx, func() {

@@ -53,7 +53,7 @@ func (l *listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2,
 func (l *listener) dial(t *testing.T) *recordmark.Conn {
 	x, y := net.Pipe()
 	l.conns <- y
-	c := recordmark.NewConn(x, recordmark.Config{})
+	c := newConn(t, x, recordmark.Config{})
 	t.Cleanup(func() {
 		c.Close()
 		<-c.Done()
@@ -231,7 +231,7 @@ func TestServeForgets(t *testing.T) {
 		srv := server(t)
 		ended := func() weak.Pointer[recordmark.Conn] {
 			x, y := net.Pipe()
-			c := recordmark.NewConn(x, recordmark.Config{})
+			c := newConn(t, x, recordmark.Config{})
 			c.Serve(srv)
 			y.Close()
 			<-c.Done()

@@ -39,7 +39,7 @@ func dial(ctx context.Context, endpoints []endpoint) (*Client, error) {
 		for _, e := range endpoints {
 			conn, err := new(net.Dialer).DialContext(ctx, e.network, e.addr)
 			if err == nil {
-				return recordmark.NewConn(conn, recordmark.Config{}), nil
+				return recordmark.NewConn(conn, recordmark.Config{})
 			}
 			errs = append(errs, fmt.Errorf("%s %s: %w", e.network, e.addr, reason(err)))
 		}

@@ -302,10 +302,12 @@ func TestFindFirst(t *testing.T) {
 		}}
 		knows := rpcbind.Place{Name: "second", Dial: func(context.Context) (oncrpc.Transport, error) {
 			here, there := net.Pipe()
-			server := recordmark.NewConn(there, recordmark.Config{Logger: quiet})
+			server, err := recordmark.NewConn(there, recordmark.Config{Logger: quiet})
+			if err != nil {
+				return nil, err
+			}
 			server.Serve(serverOf(rpcbind.Mapping{Program: 100003, Version: 3, Netid: rpcbind.RDMA, Addr: "192.0.2.1.78.81"}))
-			return recordmark.NewConn(here,
-				recordmark.Config{EnforceMaxReply: true, Logger: quiet}), nil
+			return recordmark.NewConn(here, recordmark.Config{EnforceMaxReply: true, Logger: quiet})
 		}}
 		third := rpcbind.Place{Name: "third", Dial: func(context.Context) (oncrpc.Transport, error) {
 			t.Error("the third place is asked")

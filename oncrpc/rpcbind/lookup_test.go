@@ -47,7 +47,9 @@ func reach(t *testing.T, s *oncrpc.Server, over string) *rpcbind.Client {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn = recordmark.NewConn(c, recordmark.Config{EnforceMaxReply: true, Logger: quiet})
+		if conn, err = recordmark.NewConn(c, recordmark.Config{EnforceMaxReply: true, Logger: quiet}); err != nil {
+			t.Fatal(err)
+		}
 	case "rdma", "rdma6":
 		l, err := iwarp.Listen(t.Context(), where, iwarp.Config{Logger: quiet})
 		if err != nil {
