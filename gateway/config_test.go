@@ -1,57 +1,93 @@
-package gateway
+package gateway_test
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"time"
 
-	"github.com/rpcrdma/go-rpcrdma/xdr"
+	"github.com/rpcrdma/go-rpcrdma/gateway"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// One call of each kind has the memory that it needs, whatever the limits are set to.
-func TestDefaults(t *testing.T) {
+// nowhere is a Dial that nobody calls.
+func nowhere(context.Context) (oncrpc.Transport, error) { return nil, errors.New("nowhere") }
+
+// TestConfigErrors has fields out of range, and such that contradict others.
+func TestConfigErrors(t *testing.T) {
+	const most = 1<<30 - 4<<10
 	for _, tt := range []struct {
-		name         string
-		cfg          Config
-		maxReply     int
-		conn, memory int64
+		name  string
+		cfg   gateway.Config
+		field string
+		value any
 	}{
-		{"nothing", Config{}, 1 << 20, 64 << 20, 512 << 20},
-		{"small", Config{MaxReply: 1, ConnMemory: 1, Memory: 1}, 4 << 10, 8 << 10, 8 << 10},
-		{"odd", Config{MaxReply: 100_001}, 100_001, 64 << 20, 512 << 20},
-		{"large", Config{MaxReply: 100 << 20}, 100 << 20, 128 << 20, 512 << 20},
-		{"very large", Config{MaxReply: 1000 << 20}, 1000 << 20, 1 << 30, 1 << 30},
-		{"more than there is", Config{MaxReply: 1 << 40}, 1<<30 - 4<<10, 1 << 30, 1 << 30},
-		{"more for one than for all", Config{ConnMemory: 1 << 30}, 1 << 20, 1 << 30, 1 << 30},
+		{"no Dial", gateway.Config{}, "Dial", nil},
+		{"no Dial of a route", gateway.Config{Dial: nowhere, Routes: map[uint32]gateway.Route{7: {}}},
+			"Routes[7].Dial", nil},
+		{"MaxReply below 0", gateway.Config{Dial: nowhere, MaxReply: -1}, "MaxReply", -1},
+		{"MaxReply too small", gateway.Config{Dial: nowhere, MaxReply: 4<<10 - 1}, "MaxReply", 4<<10 - 1},
+		{"MaxReply too large", gateway.Config{Dial: nowhere, MaxReply: most + 1}, "MaxReply", most + 1},
+		{"ConnMemory below 0", gateway.Config{Dial: nowhere, ConnMemory: -1}, "ConnMemory", int64(-1)},
+		{"ConnMemory too small", gateway.Config{Dial: nowhere, ConnMemory: 8<<10 - 1},
+			"ConnMemory", int64(8<<10 - 1)},
+		{"ConnMemory for MaxReply",
+			gateway.Config{Dial: nowhere, MaxReply: 1 << 20, ConnMemory: 2<<20 - 1},
+			"ConnMemory", int64(2<<20 - 1)},
+		{"Memory below 0", gateway.Config{Dial: nowhere, Memory: -1}, "Memory", int64(-1)},
+		{"Memory too small", gateway.Config{Dial: nowhere, Memory: 8<<10 - 1},
+			"Memory", int64(8<<10 - 1)},
+		{"Memory for MaxReply", gateway.Config{Dial: nowhere, MaxReply: 1 << 20, Memory: 2<<20 - 1},
+			"Memory", int64(2<<20 - 1)},
+		{"Memory for ConnMemory", gateway.Config{Dial: nowhere, ConnMemory: 1 << 20, Memory: 1<<20 - 1},
+			"Memory", int64(1<<20 - 1)},
+		{"DialTimeout below 0", gateway.Config{Dial: nowhere, DialTimeout: -1},
+			"DialTimeout", time.Duration(-1)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := tt.cfg.withDefaults()
-			if got.MaxReply != tt.maxReply || got.ConnMemory != tt.conn || got.Memory != tt.memory {
-				t.Errorf("got %d, %d, %d, want %d, %d, %d", got.MaxReply, got.ConnMemory, got.Memory, tt.maxReply, tt.conn, tt.memory)
-			}
-			// Transports round it up.
-			if most := got.MaxMessage(); most < got.MaxReply+headroom || most%xdr.Unit != 0 {
-				t.Errorf("a message may have %d bytes", most)
-			}
-			if most := tt.cfg.MaxMessage(); most != got.MaxMessage() || cost(most) > got.ConnMemory {
-				t.Errorf("a message may have %d bytes, or %d", most, got.MaxMessage())
+			g, err := gateway.New(tt.cfg)
+			var wrong *oncrpc.ConfigError
+			if g != nil || !errors.As(err, &wrong) || wrong.Config != "gateway.Config" ||
+				wrong.Field != tt.field || wrong.Value != tt.value {
+				t.Errorf("got %v, %+v, want an error about %s, %v", g, wrong, tt.field, tt.value)
 			}
 		})
 	}
 }
 
-// A buffer holds what was asked for, and is accounted for as what it takes.
-func TestBuffers(t *testing.T) {
-	var pool bufferPool
+// TestConfigBounds has the smallest and the largest values, and each field set alone.
+func TestConfigBounds(t *testing.T) {
 	for _, tt := range []struct {
-		n, size int
-		cost    int64
+		name       string
+		cfg        gateway.Config
+		maxMessage int
 	}{
-		{0, 4 << 10, 0}, {1, 4 << 10, 0}, {4 << 10, 4 << 10, 0}, {4<<10 + 1, 8 << 10, 8 << 10},
-		{1 << 20, 1 << 20, 1 << 20}, {1<<20 + 1, 2 << 20, 2 << 20},
+		{"nothing set", gateway.Config{}, 1<<20 + 4<<10},
+		{"the smallest MaxReply", gateway.Config{MaxReply: 4 << 10}, 8 << 10},
+		{"an odd MaxReply", gateway.Config{MaxReply: 100_001}, 100_004 + 4<<10},
+		{"the largest MaxReply", gateway.Config{MaxReply: 1<<30 - 4<<10}, 1 << 30},
+		{"ConnMemory of one call", gateway.Config{ConnMemory: 2 << 20}, 1<<20 + 4<<10},
+		{"less ConnMemory", gateway.Config{ConnMemory: 2<<20 - 1}, 1 << 20},
+		{"the least ConnMemory", gateway.Config{ConnMemory: 8 << 10}, 8 << 10},
+		{"much ConnMemory", gateway.Config{ConnMemory: 1 << 40}, 1<<20 + 4<<10},
+		{"Memory of one call", gateway.Config{Memory: 2 << 20}, 1<<20 + 4<<10},
+		{"less Memory", gateway.Config{Memory: 2<<20 - 1}, 1 << 20},
+		{"the least Memory", gateway.Config{Memory: 8 << 10}, 8 << 10},
+		{"much Memory", gateway.Config{Memory: 1 << 40}, 1<<20 + 4<<10},
+		{"all that one call takes",
+			gateway.Config{MaxReply: 1 << 20, ConnMemory: 2 << 20, Memory: 2 << 20}, 1<<20 + 4<<10},
+		{"DialTimeout", gateway.Config{DialTimeout: 1}, 1<<20 + 4<<10},
 	} {
-		b := pool.get(tt.n)
-		if len(b.data) != tt.size || cost(tt.n) != tt.cost {
-			t.Errorf("%d bytes: got a buffer of %d, cost %d; want %d, %d", tt.n, len(b.data), cost(tt.n), tt.size, tt.cost)
-		}
-		pool.put(b)
+		t.Run(tt.name, func(t *testing.T) {
+			tt.cfg.Dial = nowhere
+			g, err := gateway.New(tt.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Close()
+			if got := tt.cfg.MaxMessage(); got != tt.maxMessage {
+				t.Errorf("a message may have %d bytes, want %d", got, tt.maxMessage)
+			}
+		})
 	}
 }

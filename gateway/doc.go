@@ -3,9 +3,9 @@
 //
 // A [Gateway] is what an oncrpc.Server forwards calls to:
 //
-//	g := gateway.New(gateway.Config{Dial: dial})
+//	g, err := gateway.New(gateway.Config{Dial: dial})
 //	srv := oncrpc.NewServer(oncrpc.ServerConfig{Forward: g.Forward})
-//	err := recordmark.Serve(ctx, listener, srv, recordmark.Config{})
+//	err = recordmark.Serve(ctx, listener, srv, recordmark.Config{})
 //	...
 //	srv.Shutdown(ctx)
 //	g.Close()

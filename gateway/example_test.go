@@ -34,9 +34,12 @@ func Example() {
 	go rpcrdma.Serve(ctx, rdma, server, rpcrdma.Config{})
 
 	// The gateway.
-	g := gateway.New(gateway.Config{Dial: func(ctx context.Context) (oncrpc.Transport, error) {
+	g, err := gateway.New(gateway.Config{Dial: func(ctx context.Context) (oncrpc.Transport, error) {
 		return rpcrdma.Dial(ctx, fabric.Dialer(loopback.Config{}), "server", rpcrdma.Config{})
 	}})
+	if err != nil {
+		panic(err)
+	}
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)

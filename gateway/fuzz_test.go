@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
+	"errors"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -26,12 +28,19 @@ func seeds(tb testing.TB) [][]byte {
 	}
 }
 
+// nowhere is a Dial that nobody calls.
+func nowhere(context.Context) (oncrpc.Transport, error) { return nil, errors.New("nowhere") }
+
 // FuzzLayOut: however a call travels, its bytes are those that came, but for a count that is too large, and its reply has a bound.
 func FuzzLayOut(f *testing.F) {
 	for _, p := range seeds(f) {
 		f.Add(p)
 	}
-	g := &Gateway{cfg: Config{MaxReply: 8 << 10}.withDefaults()}
+	g, err := New(Config{Dial: nowhere, MaxReply: 8 << 10})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { g.Close() })
 	f.Fuzz(func(t *testing.T, p []byte) {
 		was := bytes.Clone(p)
 		c := &call{g: g}
@@ -55,7 +64,11 @@ func FuzzLayOut(f *testing.F) {
 
 // Every truncation of a call with bulk data is laid out as a whole, without what was cut off.
 func TestLayOutTruncated(t *testing.T) {
-	g := &Gateway{cfg: Config{}.withDefaults()}
+	g, err := New(Config{Dial: nowhere})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
 	for _, p := range seeds(t) {
 		for n := range p {
 			c := &call{g: g}

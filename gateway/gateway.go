@@ -31,9 +31,13 @@ type Gateway struct {
 	closed   bool
 }
 
-// New returns a gateway. Nothing is dialled before the first call.
-func New(cfg Config) *Gateway {
-	cfg = cfg.withDefaults()
+// New returns a gateway. Nothing is dialled before the first call. Its error is a
+// *oncrpc.ConfigError.
+func New(cfg Config) (*Gateway, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
 	g := &Gateway{
 		cfg:      cfg,
 		log:      cfg.Logger,
@@ -47,7 +51,7 @@ func New(cfg Config) *Gateway {
 		g.routes[program] = &route{Route: r, program: program}
 	}
 	g.workers.init()
-	return g
+	return g, nil
 }
 
 // lost is how many times a call comes before it or its reply is taken for lost. A server may drop calls, and

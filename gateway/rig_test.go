@@ -98,7 +98,11 @@ func start(tb testing.TB, cfg Config, tcp recordmark.Config) *gated {
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
-	g := &gated{Gateway: New(cfg)}
+	gateway, err := New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	g := &gated{Gateway: gateway}
 	g.pause = 0
 	g.server = oncrpc.NewServer(oncrpc.ServerConfig{Forward: g.Forward, Logger: quiet})
 	tb.Cleanup(func() { g.Close() })

@@ -516,7 +516,10 @@ func TestGoesInTheMiddle(t *testing.T) {
 // A client that goes while its calls wait for memory is not waited for.
 func TestGoesWaiting(t *testing.T) {
 	gate := newGate()
-	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{}), MaxReply: 64 << 10, ConnMemory: 1, Memory: 1}, recordmark.Config{})
+	const most = 128 << 10 // for one call
+	g := start(t, Config{
+		Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{}), MaxReply: 64 << 10, ConnMemory: most, Memory: most,
+	}, recordmark.Config{})
 	s := dialStream(t, g.addr)
 	s.send(testCall(1, 1))
 	<-gate.entered

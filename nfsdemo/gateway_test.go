@@ -25,9 +25,12 @@ func overGateway(tb testing.TB, srv *oncrpc.Server) oncrpc.Transport {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	g := gateway.New(gateway.Config{Dial: func(ctx context.Context) (oncrpc.Transport, error) {
+	g, err := gateway.New(gateway.Config{Dial: func(ctx context.Context) (oncrpc.Transport, error) {
 		return rpcrdma.Dial(ctx, iwarp.Dialer{}, rdma.Addr().String(), rpcrdma.Config{})
 	}})
+	if err != nil {
+		tb.Fatal(err)
+	}
 	front := oncrpc.NewServer(oncrpc.ServerConfig{Forward: g.Forward})
 	served := make(chan error, 2)
 	go func() { served <- rpcrdma.Serve(ctx, rdma, srv, rpcrdma.Config{}) }()

@@ -41,7 +41,9 @@ func runGateway(ctx context.Context, cfg *gatewayConfig, out io.Writer, log *slo
 		return err
 	}
 	defer g.debug.close()
-	g.gateway = gateway.New(g.config())
+	if g.gateway, err = gateway.New(g.config()); err != nil {
+		return err
+	}
 	defer g.gateway.Close()
 	admission := admission{allow: cfg.allow, log: log}
 	g.rpc = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log, Forward: g.gateway.Forward, Admit: admission.admit})
