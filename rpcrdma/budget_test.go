@@ -48,7 +48,10 @@ func newBudgetRig(server, conn int64, conns int) *budgetRig {
 			return nil
 		}},
 	}})
-	cfg := Config{Logger: quiet}.withDefaults()
+	cfg, err := Config{Logger: quiet}.withDefaults()
+	if err != nil {
+		panic(err)
+	}
 	cfg.ConnMemory = conn
 	domain := new(loopback.Domain)
 	p := newPool(domain)
@@ -325,7 +328,12 @@ func TestBudgetModel(t *testing.T) {
 
 // TestNothingWithheldAfterEnd has a handler reply when its connection has ended, with RDMA_DONEs owed that do not come any more.
 func TestNothingWithheldAfterEnd(t *testing.T) {
-	cfg := Config{Dialect: Draft, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072, Credits: 16}.withDefaults()
+	cfg, err := Config{
+		Dialect: Draft, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072, Credits: 16,
+	}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
 	b := newBudget(cfg.ServerMemory)
 	c := &Conn{cfg: cfg, rules: dialects[Draft], budget: b, memory: connBudget{free: cfg.ConnMemory}}
 	for range cfg.Credits {

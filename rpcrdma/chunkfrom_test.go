@@ -22,7 +22,6 @@ func TestChunkFrom(t *testing.T) {
 		{"from there on", rpcrdma.Config{ChunkFrom: 1000}, 1000, 1000, 1000},
 		{"the shortest", rpcrdma.Config{ChunkFrom: 1}, 1, 1, 1},
 		{"nothing", rpcrdma.Config{ChunkFrom: 1}, 0, 0, 0},
-		{"below zero", rpcrdma.Config{ChunkFrom: -1}, 1000, 0, 0},
 		{"in the draft's dialect, which would pad it", rpcrdma.Config{ChunkFrom: 1000, Dialect: rpcrdma.Draft, PeerAlign: 64}, 1000, 1000, 1000},
 		{"no chunks for replies", rpcrdma.Config{ChunkFrom: 1000, Dialect: rpcrdma.Draft, NoReplyChunks: true}, 1000, 1000, 0},
 	} {

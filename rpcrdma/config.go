@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"math/bits"
 	"sync/atomic"
 	"time"
 
@@ -12,128 +11,148 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Config configures connections, of clients and servers alike. The zero value is usable; what is out of range
-// is brought into it.
+// Config configures connections, of clients and servers alike. The zero value is usable, and in
+// each field zero means the default. Dial and Serve return a *oncrpc.ConfigError if a value is out
+// of range or contradicts another.
 type Config struct {
-	// Logger takes what goes wrong; nil means slog.Default(). What goes wrong again and again with one host is at level WARN once a minute, over
-	// all connections of a Serve, and otherwise at DEBUG.
+	// Logger takes what goes wrong; nil means slog.Default(). What goes wrong again and again with
+	// one host is at level WARN once a minute, over all connections of a Serve, and otherwise at
+	// DEBUG.
 	Logger *slog.Logger
-	// InlineSend and InlineRecv are the largest messages in bytes, headers included, to send and
-	// to receive in one Send: multiples of 1024 up to MaxInline; 0 means 4096. What a peer
-	// can take bounds the first; towards a peer that says nothing, both are DefaultInline to send and to expect,
-	// while receives are still posted at InlineRecv.
+	// InlineSend and InlineRecv are the largest messages in bytes, headers included, to send and to
+	// receive in one Send: multiples of 1024, from 1024 to MaxInline. 0 means 4096, or for
+	// InlineRecv twice Align if that is more. What a peer can take bounds the first. Towards a peer
+	// that says nothing, both are DefaultInline to send and to expect, while receives are still
+	// posted at InlineRecv.
 	InlineSend, InlineRecv int
-	// Credits is the number of calls under way: the most that a server grants, in the Draft up to two more (package credits), and
-	// what a client asks for; 0 means 64. It is lowered to a half of the receives that the connection can have posted
+	// Credits is the number of calls under way, from 1 to 2147483647: the most that a server
+	// grants, in the Draft up to two more (package credits), and what a client asks for; 0 means 64.
+	// A connection lowers it to a half of the receives that it can have posted
 	// (transport.Info.RecvDepth), in the Draft to a third of all but two.
 	Credits int
-	// MinChunk is the length in bytes from which on bulk data may be moved on its own
-	// when a call does not fit inline; 0 means 1024.
+	// MinChunk is the length in bytes, 1 or more, from which on bulk data may be moved on its own
+	// when a call does not fit inline; 0 means 1024. With more than MaxMessage no data is.
 	MinChunk int
-	// ChunkFrom is the length in bytes from which on bulk data of a call of this side goes by read chunk, and its results by write
-	// chunk, even where the whole would fit inline; 0: what fits inline goes inline. If one result is that long all get chunks.
+	// ChunkFrom is the length in bytes, 1 or more, from which on bulk data of a call of this side
+	// goes by read chunk, and its results by write chunk, even where the whole would fit inline. 0
+	// means that what fits inline goes inline. If one result is that long all get chunks.
 	ChunkFrom int
 	// SegmentSize is the largest segment of a chunk in bytes, 1 KiB to 1 GiB; 0 means 1 MiB.
 	SegmentSize int
-	// MaxMessage is the largest call, and the largest reply, in bytes, that a peer can
-	// make this side hold, 64 KiB to 1 GiB; 0 means 4 MiB.
+	// MaxMessage is the largest call, and the largest reply, in bytes, that a peer can make this
+	// side hold, 64 KiB to 1 GiB; 0 means 4 MiB, or a half of ConnMemory or ServerMemory if one of
+	// them is set and that is less.
 	MaxMessage int
-	// ConnMemory bounds the memory in bytes for the chunks of calls that one
-	// connection has under way, ServerMemory that of all connections of one Serve; 0
-	// means 64 MiB and 512 MiB. Calls that do not fit wait, and less is granted while they do.
+	// ConnMemory bounds the memory in bytes for the chunks of calls that one connection has under
+	// way, and ServerMemory that of all connections of one Serve. 0 means 64 MiB and 512 MiB, or
+	// twice MaxMessage if that is more; ConnMemory is ServerMemory, if only that is set, and less.
+	// Calls that do not fit wait, and less is granted while they do.
+	//
+	// ConnMemory is at least twice MaxMessage, for a call and its reply. ServerMemory is at least
+	// ConnMemory.
 	ConnMemory, ServerMemory int64
-	// ReceiveMemory bounds the memory in bytes for the messages that the connections of one Serve have received and not done with, at
-	// the size of a receive each; 0 means 256 MiB, or twice what one connection may take if that is more. Connections that are idle use none of it, and less is
-	// granted as it becomes short.
+	// ReceiveMemory bounds the memory in bytes, 1 or more, for the messages that the connections of
+	// one Serve have received and not done with, at the size of a receive each; 0 means 256 MiB, or
+	// twice what one connection may take if that is more. Connections that are idle use none of it,
+	// and less is granted as it becomes short.
 	ReceiveMemory int64
 	// Refused, if set, counts the connections that Serve has closed at once because there was
 	// no room in ReceiveMemory for the receives that each must have (ErrReceiveMemory). That
 	// happens only over providers that cannot hold messages back (transport.Info.CanHold).
 	Refused *atomic.Uint64
-	// CancelGrace is how long a cancelled call waits for its reply before the
-	// connection is closed, with a provider that cannot abandon memory; 0 means 5 s.
+	// CancelGrace is how long a cancelled call waits for its reply before the connection is closed,
+	// with a provider that cannot abandon memory; 0 means 5 s. It must not be negative.
 	CancelGrace time.Duration
-	// PeerTimeout is how long a call may wait for the peer, to answer the RDMA Reads of its arguments or to
-	// take its reply, before the connection is closed with ErrStalled; in the Draft also how long a reply may wait to be read
-	// before its memory is taken back. 0 means 30 s. It is kept to within a quarter more.
+	// PeerTimeout is how long a call may wait for the peer, to answer the RDMA Reads of its
+	// arguments or to take its reply, before the connection is closed with ErrStalled; in the Draft
+	// also how long a reply may wait to be read before its memory is taken back. 0 means 30 s. It
+	// must not be negative. It is kept to within a quarter more.
 	PeerTimeout time.Duration
-	// NoRemoteInvalidate keeps the peer from using Send with Invalidate. It does so in replies to calls
-	// that have one window; this side ends others itself.
+	// NoRemoteInvalidate keeps the peer from using Send with Invalidate. It does so in replies to
+	// calls that have one window; this side ends others itself.
 	NoRemoteInvalidate bool
-	// NoPrivateData says nothing at setup (RFC 8797), and ignores what the peer says, as who knows nothing of it does. Both sides
-	// then begin with 1024 bytes inline, and may agree on more later (package confproto).
+	// NoPrivateData says nothing at setup (RFC 8797), and ignores the peer's private data, like an
+	// implementation without RFC 8797. Both sides then begin with 1024 bytes inline, and may agree on
+	// more later (package confproto).
 	NoPrivateData bool
 	// Observer, if set, is told of each call this side has made.
 	Observer Observer
 
-	// Dialect is whose rules bind. What follows is of the Draft alone, and otherwise not looked at.
+	// Dialect is whose rules bind: RFC8166, which is 0, or Draft. What follows is of the Draft alone,
+	// and otherwise not looked at, whatever it is.
 	Dialect Dialect
-	// Align makes receives scatter lists whose second buffer is aligned to that many bytes and begins there in the message, so
-	// that data which the peer pads lands aligned in a buffer of its own (draft section 3.9): a power of two,
-	// 64 to half of InlineRecv, and otherwise lowered to one; 0 means one buffer. The first buffer should hold any header:
-	// where it does not, the two are joined by a copy. The peer learns of it by CONF_RDMA.
+	// Align makes receives scatter lists whose second buffer is aligned to that many bytes and
+	// begins there in the message, so that data which the peer pads lands aligned in a buffer of its
+	// own (draft section 3.9). It is a power of two, from 64 to half of InlineRecv; 0 means one
+	// buffer. The first buffer should hold any header: where it does not, the two are joined by a
+	// copy. The peer learns of it by CONF_RDMA.
 	Align int
-	// PeerAlign is what opaque data is aligned to in messages to the peer, a power of two from 8 to 32768, until CONF_RDMA says otherwise; 0, or
-	// anything else, means no padding. Data of MinChunk bytes or more is padded, and sent inline, where the whole message fits.
+	// PeerAlign is what opaque data is aligned to in messages to the peer until CONF_RDMA says
+	// otherwise, a power of two from 8 to 32768; 0 means no padding. Data of MinChunk bytes or more
+	// is padded, and sent inline, where the whole message fits.
 	PeerAlign int
-	// PadAbove takes data of exactly the threshold for unpadded in what the peer sends: section 3.9 has both "at or above" and "exceeds".
-	// What this side sends reads the same either way.
+	// PadAbove takes data of exactly the threshold for unpadded in what the peer sends: section 3.9
+	// has both "at or above" and "exceeds". What this side sends reads the same either way.
 	PadAbove bool
-	// NoReplyChunks offers neither write chunks nor reply chunks, like clients that do not know where results
-	// will go (draft section 3.4). What does not fit inline then comes as read chunks.
+	// NoReplyChunks offers neither write chunks nor reply chunks, like clients that do not know
+	// where results will go (draft section 3.4). What does not fit inline then comes as read chunks.
 	NoReplyChunks bool
 
 	faults *faultlog.Log // writes to Logger; of all connections of one Serve
 }
 
-// maxSegment keeps the length of a segment within its 32 bits (draft section 4.3).
-const maxSegment = 1 << 30
+// inlineByDefault is the default of InlineSend and InlineRecv, in bytes.
+const inlineByDefault = 4096
 
-// withDefaults fills in what is not set, and brings sizes into their range.
-func (c Config) withDefaults() Config {
+// withDefaults fills in what is not set. It fails with a *oncrpc.ConfigError.
+func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
 	if c.faults == nil {
 		c.faults = faultlog.New(c.Logger)
 	}
-	c.InlineSend = inlineSize(c.InlineSend)
-	c.InlineRecv = inlineSize(c.InlineRecv)
-	c.Credits = max(1, cmp.Or(c.Credits, 64))
-	c.MinChunk = max(1, cmp.Or(c.MinChunk, 1024))
-	c.ChunkFrom = max(0, c.ChunkFrom)
-	c.SegmentSize = min(max(1024, cmp.Or(c.SegmentSize, 1<<20)), maxSegment)
-	c.MaxMessage = min(max(MaxInline, cmp.Or(c.MaxMessage, 4<<20)), 1<<maxClass)
-	// A single call must fit: its arguments and its reply.
-	c.ConnMemory = max(2*int64(c.MaxMessage), cmp.Or(c.ConnMemory, 64<<20))
-	c.ServerMemory = max(c.ConnMemory, cmp.Or(c.ServerMemory, 512<<20))
-	c.CancelGrace = cmp.Or(c.CancelGrace, 5*time.Second)
-	c.PeerTimeout = cmp.Or(c.PeerTimeout, 30*time.Second)
-	if c.Dialect >= Dialect(len(dialects)) {
-		c.Dialect = RFC8166
-	}
 	if c.Dialect != Draft {
 		c.Align, c.PeerAlign, c.PadAbove, c.NoReplyChunks = 0, 0, false, false
 	}
-	if c.Align > 0 { // to a power of two
-		c.Align = 1 << (bits.Len(uint(min(max(c.Align, minAlign), c.InlineRecv/2))) - 1)
-	}
+	c.InlineSend = cmp.Or(c.InlineSend, inlineByDefault)
+	c.InlineRecv = cmp.Or(c.InlineRecv, max(inlineByDefault, 2*c.Align))
+	c.Credits = cmp.Or(c.Credits, 64)
+	c.MinChunk = cmp.Or(c.MinChunk, 1024)
+	c.SegmentSize = cmp.Or(c.SegmentSize, 1<<20)
+	c.memoryDefaults()
+	c.CancelGrace = cmp.Or(c.CancelGrace, 5*time.Second)
+	c.PeerTimeout = cmp.Or(c.PeerTimeout, 30*time.Second)
 	receive := int64(receiveKind{c.receiveSize(), c.Align}.memory())
-	c.ReceiveMemory = max(1, cmp.Or(c.ReceiveMemory, max(256<<20, 2*int64(c.Credits)*receive)))
-	return c
+	c.ReceiveMemory = cmp.Or(c.ReceiveMemory, max(256<<20, 2*int64(c.Credits)*receive))
+	return c, c.validate()
 }
 
-// minAlign is the smallest alignment of receives in bytes: the first buffer must hold the words that
-// begin each message.
-const minAlign = 64
-
-func inlineSize(n int) int {
-	n = min(max(cmp.Or(n, 4096), DefaultInline), MaxInline)
-	return n / inlineUnit * inlineUnit
+// memoryDefaults fills in those of MaxMessage, ConnMemory and ServerMemory that are not set, such
+// that they do not contradict those that are.
+func (c *Config) memoryDefaults() {
+	if c.MaxMessage == 0 {
+		most := int64(4 << 20)
+		for _, memory := range []int64{c.ConnMemory, c.ServerMemory} {
+			if memory != 0 {
+				most = min(most, memory/2)
+			}
+		}
+		c.MaxMessage = int(max(most, minMessage))
+	}
+	call := 2 * int64(c.MaxMessage)
+	if c.ConnMemory == 0 {
+		c.ConnMemory = 64 << 20
+		if c.ServerMemory != 0 {
+			c.ConnMemory = min(c.ConnMemory, c.ServerMemory)
+		}
+		c.ConnMemory = max(c.ConnMemory, call)
+	}
+	c.ServerMemory = cmp.Or(c.ServerMemory, max(512<<20, c.ConnMemory))
 }
 
-// minReceive is the smallest receive that is posted, in bytes: Linux's server sends up to that much whatever
-// the client said.
+// minReceive is the smallest receive that is posted, in bytes: Linux's server sends up to that much
+// whatever the client said.
 const minReceive = 4096
 
 // receiveSize is the size in bytes of the receives to post.

@@ -154,7 +154,7 @@ func TestOnSmallLimits(t *testing.T) {
 		{"TestGiveUp", TestGiveUp},
 		{"TestCancelledKeepsCredit", TestCancelledKeepsCredit},
 		{"TestManyReceiveSizes", TestManyReceiveSizes},
-		{"TestConfigRanges", TestConfigRanges},
+		{"TestConfigBounds", TestConfigBounds},
 		{"TestWindowsEnd", TestWindowsEnd},
 		{"TestReadLimitChanges", TestReadLimitChanges},
 		{"TestReadLimitEnds", TestReadLimitEnds},

@@ -3,7 +3,6 @@ package rpcrdma_test
 import (
 	"bytes"
 	"errors"
-	"math"
 	"slices"
 	"testing"
 
@@ -132,8 +131,11 @@ func TestLimits(t *testing.T) {
 		{"a peer that says nothing", rpcrdma.Config{}, said{}, 1024, 1024, said{true, 4096, 4096}},
 		{"a larger peer", rpcrdma.Config{}, said{Send: 65536, Recv: 65536}, 4096, 4096, said{true, 4096, 4096}},
 		{"a smaller peer", rpcrdma.Config{InlineSend: 65536, InlineRecv: 65536}, said{Send: 2048, Recv: 8192}, 8192, 2048, said{true, 65536, 65536}},
-		{"sizes out of range", rpcrdma.Config{InlineSend: 1, InlineRecv: 1 << 20}, said{Send: 262144, Recv: 262144}, 1024, 65536, said{true, 1024, 65536}},
-		{"sizes are multiples of 1024", rpcrdma.Config{InlineSend: 5000, InlineRecv: 2047}, said{Send: 262144, Recv: 262144}, 4096, 1024, said{true, 4096, 1024}},
+		{"the smallest and the largest size", rpcrdma.Config{InlineSend: 1024, InlineRecv: 65536}, said{Send: 262144, Recv: 262144}, 1024, 65536, said{true, 1024, 65536}},
+		{"an odd number of units", rpcrdma.Config{InlineSend: 5120, InlineRecv: 3072}, said{Send: 262144, Recv: 262144}, 5120, 3072, said{true, 5120, 3072}},
+		{"receives as aligned", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 4096}, said{Send: 262144, Recv: 262144}, 4096, 8192, said{true, 4096, 8192}},
+		{"receives as aligned, at the most", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 32768}, said{Send: 262144, Recv: 262144}, 4096, 65536, said{true, 4096, 65536}},
+		{"receives larger than aligned", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 64}, said{Send: 262144, Recv: 262144}, 4096, 4096, said{true, 4096, 4096}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -149,10 +151,13 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestConfigRanges configures what is out of range, and looks at what is made of it.
-func TestConfigRanges(t *testing.T) {
-	small := rpcrdma.Config{Credits: -1, MinChunk: -1, SegmentSize: 1, MaxMessage: 1, ConnMemory: 1, ServerMemory: 1}
-	large := rpcrdma.Config{SegmentSize: math.MaxInt, MaxMessage: math.MaxInt}
+// TestConfigBounds configures the smallest and the largest values, and looks at what is made of them,
+// and of what is not set beside them.
+func TestConfigBounds(t *testing.T) {
+	small := rpcrdma.Config{
+		Credits: 1, MinChunk: 1, SegmentSize: 1024, MaxMessage: 64 << 10, ConnMemory: 128 << 10, ServerMemory: 128 << 10,
+	}
+	large := rpcrdma.Config{SegmentSize: 1 << 30, MaxMessage: 1 << 30}
 	for _, tt := range []struct {
 		name       string
 		cfg        rpcrdma.Config
@@ -164,6 +169,12 @@ func TestConfigRanges(t *testing.T) {
 		{"smallest", small, 1, []int{1024, 1024, 953}, true, rpcrdma.MaxInline},
 		{"largest", large, 64, []int{3001}, false, 1 << 30},
 		{"defaults", rpcrdma.Config{}, 64, []int{3001}, false, 4 << 20},
+		{"room for the default on a connection", rpcrdma.Config{ConnMemory: 8 << 20}, 64, []int{3001}, false, 4 << 20},
+		{"less on a connection", rpcrdma.Config{ConnMemory: 8<<20 - 8}, 64, []int{3001}, false, 4<<20 - 4},
+		{"the least on a connection", rpcrdma.Config{ConnMemory: 128 << 10}, 64, []int{3001}, false, 64 << 10},
+		{"more on a connection", rpcrdma.Config{ConnMemory: 1 << 30}, 64, []int{3001}, false, 4 << 20},
+		{"the least on a server", rpcrdma.Config{ServerMemory: 128 << 10}, 64, []int{3001}, false, 64 << 10},
+		{"both", rpcrdma.Config{ConnMemory: 1 << 20, ServerMemory: 1 << 20}, 64, []int{3001}, false, 512 << 10},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, p := rawServer(t, tt.cfg, said{})

@@ -331,7 +331,10 @@ func (e *orderEndpoint) Post(wrs ...*transport.WorkRequest) error {
 func TestRepliesInOrderOfGrants(t *testing.T) {
 	domain := new(loopback.Domain)
 	p := newPool(domain)
-	cfg := Config{Logger: quiet, Credits: 4}.withDefaults()
+	cfg, err := Config{Logger: quiet, Credits: 4}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
 	ep := &orderEndpoint{fakeEndpoint: newFakeEndpoint(1024, domain)}
 	c, err := newConn(ep, cfg, p, newBudget(cfg.ServerMemory), nil)
 	if err != nil {

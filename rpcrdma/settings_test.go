@@ -25,8 +25,9 @@ func TestInitialSettings(t *testing.T) {
 		{"this side ignores it", rpcrdma.Config{InlineSend: 8192, NoPrivateData: true}, inline4k, rpcrdma.Settings{MaxSend: 1024, MaxRecv: 1024, Reads: 16, PeerReads: 16}},
 		{"draft", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 1024, PeerAlign: 256}, inline4k, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16, Align: 1024, PeerAlign: 256}},
 		{"alignments of RFC 8166", rpcrdma.Config{Align: 1024, PeerAlign: 256}, inline4k, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16}},
-		{"alignments brought into range", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 100_000, PeerAlign: 4}, inline4k, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16, Align: 2048}},
-		{"alignments too small, and no power of two", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 5, PeerAlign: 96}, inline4k, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16, Align: 64}},
+		{"alignments that RFC 8166 does not look at", rpcrdma.Config{Align: 5, PeerAlign: 96}, inline4k, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16}},
+		{"the smallest alignments", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 64, PeerAlign: 8}, inline4k, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16, Align: 64, PeerAlign: 8}},
+		{"the largest alignments", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 2048, InlineRecv: 4096, PeerAlign: 32768}, inline4k, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16, Align: 2048, PeerAlign: 32768}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -66,6 +67,7 @@ func TestAgree(t *testing.T) {
 		{"largest alignment", rpcrdma.Draft, all4k(rpcrdma.Settings{Reads: 16, PeerAlign: 32768}), all4k(rpcrdma.Settings{Reads: 16, PeerAlign: 32768})},
 		{"alignment too large", rpcrdma.Draft, all4k(rpcrdma.Settings{Reads: 16, PeerAlign: 65536}), all4k(rpcrdma.Settings{Reads: 16})},
 		{"no power of two", rpcrdma.Draft, all4k(rpcrdma.Settings{Reads: 16, PeerAlign: 100}), all4k(rpcrdma.Settings{Reads: 16})},
+		{"nothing to pad", rpcrdma.Draft, all4k(rpcrdma.Settings{Reads: 16, PeerAlign: 4}), all4k(rpcrdma.Settings{Reads: 16})},
 		{"this side's own", rpcrdma.Draft, all4k(rpcrdma.Settings{Reads: 16, PeerReads: 3, Align: 64}), all4k(rpcrdma.Settings{Reads: 16})},
 		{"RFC 8166", rpcrdma.RFC8166, all4k(rpcrdma.Settings{Reads: 5, PeerAlign: 128}), all4k(rpcrdma.Settings{Reads: 5})},
 	}
