@@ -108,20 +108,3 @@ func TestRTRLate(t *testing.T) {
 	r.wantCounters(map[string]int{"Connections": 1, "Stalls": 1})
 	r.log.want(t, 1, "ready-to-receive")
 }
-
-// A Config that contradicts itself is found before there are peers.
-func TestListenConfig(t *testing.T) {
-	for name, cfg := range map[string]iwarp.Config{
-		"required ORD":  {ORD: 4, RequiredORD: 5},
-		"RTR by Read":   {RTR: mpa.RTRRead, IRD: -1},
-		"unknown RTR":   {RTR: 1 << 3},
-		"unknown setup": {Enhanced: 9},
-	} {
-		if l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", cfg); !errors.Is(err, mpa.ErrConfig) {
-			t.Errorf("%s: got error %v, want %v", name, err, mpa.ErrConfig)
-			if err == nil {
-				l.Close()
-			}
-		}
-	}
-}

@@ -1,6 +1,8 @@
 package iwarp
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -56,26 +58,26 @@ func (c CRC) String() string {
 	return fmt.Sprintf("CRC %d", uint8(c))
 }
 
-// Config is what a Dialer or a Listener is set to. The zero value is good. IRD, ORD, the depths,
-// MaxSegment and the times are brought into range if they are out of it. What else is unknown, out
-// of range or contradicts itself is an error of Dial, Listen and NewListener that wraps
-// mpa.ErrConfig, before anything is sent.
+// Config is what a Dialer or a Listener is set to. The zero value is good, and in each field zero
+// means the default. What is unknown, out of range or contradicts itself is an error of Dial,
+// Listen and NewListener that wraps mpa.ErrConfig and names the field, before anything is sent or
+// listened to.
 type Config struct {
-	// IRD is how many RDMA Reads the peer may have outstanding here, ORD how many may be
-	// outstanding at the peer, who may allow fewer. Zero means DefaultReads, a negative number
-	// none; mpa.MaxReads is the most.
+	// IRD is how many RDMA Reads the peer may have outstanding here, ORD how many may be outstanding
+	// at the peer, who may allow fewer: 1 to mpa.MaxReads. Zero means DefaultReads, or for ORD
+	// RequiredORD if that is more; a negative number none.
 	IRD, ORD int
 
-	// RequiredORD is the least ORD that a listener accepts connections with (RFC 6581 section 9.1).
-	// It must not be above ORD.
+	// RequiredORD is the least ORD that a listener accepts connections with (RFC 6581 section 9.1),
+	// 0 to mpa.MaxReads. It must not be above ORD. Zero accepts any.
 	RequiredORD int
 
-	// ManualReads leaves IRD and ORD to the upper layer: they are as set here, and not negotiated (RFC 6581
-	// section 9.1).
+	// ManualReads leaves IRD and ORD to the upper layer: they are as set here, and not negotiated
+	// (RFC 6581 section 9.1). RequiredORD must be zero then.
 	ManualReads bool
 
-	// SendDepth is how many work requests can be queued, RecvDepth how many receives can be posted.
-	// Zero means DefaultDepth.
+	// SendDepth is how many work requests can be queued, RecvDepth how many receives can be posted,
+	// 1 or more each. Zero means DefaultDepth.
 	SendDepth, RecvDepth int
 
 	// Enhanced says whether connections are set up by RFC 6581. A Dialer with mpa.EnhancedAuto
@@ -132,17 +134,19 @@ type Config struct {
 
 	// MaxSegment is the most bytes of a DDP segment that is sent, header included (MULPDU): 64 to
 	// 65535. Zero means an FPDU for each TCP segment, or nearly 64 KiB where the TCP segments are
-	// larger than 16 KiB. mpa.FPDUPerTCPSegment means the former in any case. Over what is not TCP both
-	// mean nearly 64 KiB.
+	// larger than 16 KiB. mpa.FPDUPerTCPSegment means the former in any case. Over what is not TCP
+	// both mean nearly 64 KiB. Where there are markers in what is sent, as the peer asks for them, a
+	// segment has at most 64768 bytes.
 	MaxSegment int
 
-	// HandshakeTimeout bounds the startup: for a Dialer from the connection to the reply, for a Listener
-	// from there to the whole request. Zero means DefaultHandshakeTimeout.
+	// HandshakeTimeout bounds the startup: for a Dialer from the connection to the reply, for a
+	// Listener from there to the whole request. Zero means DefaultHandshakeTimeout. It must not be
+	// negative.
 	HandshakeTimeout time.Duration
 
 	// StallTimeout is how long a peer may leave a segment incomplete, or take nothing of what is
 	// sent, before the connection ends with mpa.ErrStalled. It may take twice as long to notice.
-	// Zero means DefaultStallTimeout.
+	// Zero means DefaultStallTimeout. It must not be negative.
 	StallTimeout time.Duration
 
 	// NudgeAfter is how long a Dialer waits for anything at all from the peer, after its own first
@@ -160,34 +164,24 @@ type Config struct {
 	Counters *Counters
 
 	// Logger gets a line at level Warn for each peer that breaks the protocol, that this side
-	// refuses, or that leaves in the middle of the startup, and at level Debug for those that
-	// connect without a word. Where a Listener, or a connection of it, finds the same wrong with one host again and again, a line a minute is
-	// at level Warn, in which "more" is how many there were since the one before, and the others are at level Debug. Nil means
-	// slog.Default().
+	// refuses, or that leaves in the middle of the startup, and at level Debug for those that connect
+	// without a word. Where a Listener, or a connection of it, finds the same wrong with one host
+	// again and again, a line a minute is at level Warn, in which "more" is how many there were since
+	// the one before, and the others are at level Debug. Nil means slog.Default().
 	Logger *slog.Logger
 
 	faults *faultlog.Log // writes to Logger; of all connections of a Listener
 }
 
-// withDefaults returns c with every field at its effective value.
+// withDefaults returns c with every field that is not set at its default.
 func (c Config) withDefaults() Config {
-	c.IRD = min(effective(c.IRD, DefaultReads), mpa.MaxReads)
-	c.ORD = min(effective(c.ORD, DefaultReads), mpa.MaxReads)
-	c.SendDepth = effective(c.SendDepth, DefaultDepth)
-	c.RecvDepth = effective(c.RecvDepth, DefaultDepth)
-	if c.HandshakeTimeout <= 0 {
-		c.HandshakeTimeout = DefaultHandshakeTimeout
-	}
-	if c.StallTimeout <= 0 {
-		c.StallTimeout = DefaultStallTimeout
-	}
+	c.IRD = effective(c.IRD, DefaultReads)
+	c.ORD = effective(c.ORD, min(max(DefaultReads, c.RequiredORD), mpa.MaxReads))
+	c.SendDepth = cmp.Or(c.SendDepth, DefaultDepth)
+	c.RecvDepth = cmp.Or(c.RecvDepth, DefaultDepth)
+	c.HandshakeTimeout = cmp.Or(c.HandshakeTimeout, DefaultHandshakeTimeout)
+	c.StallTimeout = cmp.Or(c.StallTimeout, DefaultStallTimeout)
 	c.NudgeAfter = effective(c.NudgeAfter, DefaultNudgeAfter)
-	switch {
-	case c.MaxSegment < 0:
-		c.MaxSegment = mpa.FPDUPerTCPSegment
-	case c.MaxSegment > 0:
-		c.MaxSegment = min(max(c.MaxSegment, minSegment), maxSegment)
-	}
 	if c.Counters == nil {
 		c.Counters = new(Counters)
 	}
@@ -198,12 +192,45 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate finds what cannot be meant by the fields of this package alone.
+// forDialer returns c with its defaults, for a Dialer that sends that private data, or why there
+// can be none.
+func (c Config) forDialer(private []byte) (Config, error) {
+	c = c.withDefaults()
+	startup := c.startup(nil)
+	return c, errors.Join(c.validate(), startup.ValidateInitiator(private))
+}
+
+// forListener returns c with its defaults, for a Listener, or why there can be none.
+func (c Config) forListener() (Config, error) {
+	c = c.withDefaults()
+	startup := c.startup(nil)
+	return c, errors.Join(c.validate(), startup.ValidateResponder())
+}
+
+// validate finds what cannot be meant by the fields that package mpa does not see.
 func (c *Config) validate() error {
-	if c.CRC > CRCOff {
-		return fmt.Errorf("%w: unknown %v", mpa.ErrConfig, c.CRC)
+	switch {
+	case c.CRC > CRCOff:
+		return wrong("CRC", uint8(c.CRC), "CRCAuto, CRCOn or CRCOff")
+	case c.SendDepth < 1:
+		return wrong("SendDepth", c.SendDepth, "1 or more, or 0 for the default")
+	case c.RecvDepth < 1:
+		return wrong("RecvDepth", c.RecvDepth, "1 or more, or 0 for the default")
+	case c.HandshakeTimeout < 0:
+		return wrong("HandshakeTimeout", c.HandshakeTimeout, "above 0, or 0 for the default")
+	case c.StallTimeout < 0:
+		return wrong("StallTimeout", c.StallTimeout, "above 0, or 0 for the default")
+	case c.MaxSegment == 0 || c.MaxSegment == mpa.FPDUPerTCPSegment:
+	case c.MaxSegment < minSegment || c.MaxSegment > maxSegment:
+		return wrong("MaxSegment", c.MaxSegment,
+			"from %d to %d, 0 for the default, or mpa.FPDUPerTCPSegment", minSegment, maxSegment)
 	}
 	return nil
+}
+
+func wrong(field string, value any, want string, args ...any) error {
+	want = fmt.Sprintf(want, args...)
+	return fmt.Errorf("%w: Config.%s is %v: it must be %s", mpa.ErrConfig, field, value, want)
 }
 
 func effective[T int | time.Duration](v, byDefault T) T {

@@ -31,9 +31,8 @@ var _ transport.Dialer = Dialer{}
 // connections with more than 256. A refusal is an error that wraps *mpa.RejectError and
 // *transport.RejectError.
 func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
-	cfg := d.Config.withDefaults()
-	startup := cfg.startup(nil)
-	if err := errors.Join(cfg.validate(), startup.ValidateInitiator(private)); err != nil {
+	cfg, err := d.Config.forDialer(private)
+	if err != nil {
 		return nil, opError("dial", nil, err)
 	}
 	below := d.DialContext

@@ -1,5 +1,17 @@
 package iwarp
 
-// ListenHolding is NewListener with another time for which peers are kept that come again without speaking MPA. That time is
-// nobody's to configure; a test needs one that does not pass while it looks, and one that does not make it wait.
-var ListenHolding = newListener
+import (
+	"net"
+	"time"
+)
+
+// ListenHolding is NewListener with another time for which peers are kept that come again without
+// speaking MPA. That time is nobody's to configure; a test needs one that does not pass while it
+// looks, and one that does not make it wait.
+func ListenHolding(below net.Listener, cfg Config, hold time.Duration) (*Listener, error) {
+	cfg, err := cfg.forListener()
+	if err != nil {
+		return nil, err
+	}
+	return newListener(below, cfg, hold), nil
+}

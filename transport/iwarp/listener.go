@@ -43,19 +43,19 @@ type silent struct{ net.Conn }
 
 var _ transport.Listener = (*Listener)(nil)
 
-// Listen listens on a TCP address, "host:port". A Config that contradicts itself is an error that wraps mpa.ErrConfig.
+// Listen listens on a TCP address, "host:port". If something in cfg is unknown, out of range or
+// contradicts itself, it has not listened, and its error wraps mpa.ErrConfig.
 func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
+	cfg, err := cfg.forListener()
+	if err != nil {
+		return nil, opError("listen", nil, err)
+	}
 	lc := net.ListenConfig{Control: cfg.Control}
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, opError("listen", nil, err)
 	}
-	own, err := NewListener(l, cfg)
-	if err != nil {
-		l.Close()
-		return nil, err
-	}
-	return own, nil
+	return newListener(l, cfg, holdTime), nil
 }
 
 // NewListener takes connections from below, which it owns from now on, unless it fails, as Listen
@@ -76,15 +76,15 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 // payload sent from where it is and received to its place. All others cost copies, and a goroutine
 // that writes.
 func NewListener(below net.Listener, cfg Config) (*Listener, error) {
-	return newListener(below, cfg, holdTime)
-}
-
-func newListener(below net.Listener, cfg Config, hold time.Duration) (*Listener, error) {
-	cfg = cfg.withDefaults()
-	startup := cfg.startup(below.Addr())
-	if err := errors.Join(cfg.validate(), startup.ValidateResponder()); err != nil {
+	cfg, err := cfg.forListener()
+	if err != nil {
 		return nil, opError("listen", nil, err)
 	}
+	return newListener(below, cfg, holdTime), nil
+}
+
+// newListener takes a Config of forListener.
+func newListener(below net.Listener, cfg Config, hold time.Duration) *Listener {
 	l := &Listener{
 		cfg:    cfg,
 		below:  below,
@@ -93,7 +93,7 @@ func newListener(below net.Listener, cfg Config, hold time.Duration) (*Listener,
 		holder: newHolder(hold),
 	}
 	l.group.Go(l.run)
-	return l, nil
+	return l
 }
 
 // Addr is the address listened on.

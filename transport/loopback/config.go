@@ -10,8 +10,8 @@ const (
 	maxPrivateData = 512
 )
 
-// Config sets the limits of one end. Zero means the default and a negative number
-// none at all.
+// Config sets the limits of one end. Zero means the default, a negative number none at all, and any
+// other what it says, so that there is no Config that is wrong.
 type Config struct {
 	IRD       int // RDMA Reads that the peer may have outstanding here; default 16
 	ORD       int // RDMA Reads that may be outstanding at the peer, at most its IRD; default 16

@@ -94,11 +94,11 @@ func (c *Config) wantsEnhanced() bool { return !c.rdmac() && c.Enhanced != Enhan
 func (c *Config) validateRNIC() error {
 	switch {
 	case c.RNIC > RDMAC:
-		return fmt.Errorf("%w: unknown %v", ErrConfig, c.RNIC)
+		return wrong("RNIC", uint8(c.RNIC), "NonPermissive, Permissive or RDMAC")
 	case c.Version > VersionIETF:
-		return fmt.Errorf("%w: unknown %v", ErrConfig, c.Version)
+		return wrong("Version", uint8(c.Version), "VersionAny, VersionRDMAC or VersionIETF")
 	case c.Markers > MarkersOff:
-		return fmt.Errorf("%w: unknown %v", ErrConfig, c.Markers)
+		return wrong("Markers", uint8(c.Markers), "MarkersAuto, MarkersOn or MarkersOff")
 	case c.RNIC == NonPermissive && c.Version == VersionRDMAC, c.RNIC == RDMAC && c.Version == VersionIETF:
 		return fmt.Errorf("%w: %v, by an RNIC that is %v", ErrVersion, c.Version, c.RNIC)
 	case c.rdmac() && c.Markers == MarkersOff:

@@ -109,7 +109,7 @@ func (c *Config) ValidateResponder() error {
 		return err
 	}
 	if c.takes() == 0 {
-		return fmt.Errorf("%w: an RTR by Read needs an IRD", ErrConfig)
+		return wrong("IRD", c.IRD, "1 or more for an RTR by Read")
 	}
 	return nil
 }
@@ -123,9 +123,11 @@ func (c *Config) ValidateInitiator(private []byte) error {
 	}
 	switch {
 	case c.Enhanced == EnhancedRequired && c.rdmac():
-		return fmt.Errorf("%w: there is no enhanced setup with version 0", ErrConfig)
-	case (c.ManualReads || c.PeerToPeer) && !c.wantsEnhanced():
-		return fmt.Errorf("%w: manual reads and the peer-to-peer model need enhanced setup", ErrConfig)
+		return wrong("Enhanced", c.Enhanced, "EnhancedAuto or EnhancedNever with version 0, which has none")
+	case c.ManualReads && !c.wantsEnhanced():
+		return wrong("ManualReads", c.ManualReads, "false without enhanced setup")
+	case c.PeerToPeer && !c.wantsEnhanced():
+		return wrong("PeerToPeer", c.PeerToPeer, "false without enhanced setup")
 	}
 	return c.checkPrivate(private, c.wantsEnhanced())
 }
@@ -134,21 +136,28 @@ func (c *Config) ValidateInitiator(private []byte) error {
 func (c *Config) validate() error {
 	switch {
 	case c.IRD < 0 || c.IRD > MaxReads:
-		return fmt.Errorf("%w: IRD %d", ErrConfig, c.IRD)
+		return wrong("IRD", c.IRD, "from 0 to %d", MaxReads)
 	case c.ORD < 0 || c.ORD > MaxReads:
-		return fmt.Errorf("%w: ORD %d", ErrConfig, c.ORD)
+		return wrong("ORD", c.ORD, "from 0 to %d", MaxReads)
 	case c.RequiredORD < 0 || c.RequiredORD > c.ORD:
-		return fmt.Errorf("%w: required ORD of %d, ORD of %d: it must be between 0 and that", ErrConfig, c.RequiredORD, c.ORD)
+		return wrong("RequiredORD", c.RequiredORD, "from 0 to ORD, %d", c.ORD)
 	case c.RTR&^rtrAll != 0:
-		return fmt.Errorf("%w: unknown RTR %#x", ErrConfig, uint8(c.RTR))
+		return wrong("RTR", uint8(c.RTR), "some of RTRSend, RTRWrite and RTRRead, or 0 for all")
 	case c.Enhanced > EnhancedNever:
-		return fmt.Errorf("%w: unknown %v", ErrConfig, c.Enhanced)
+		return wrong("Enhanced", uint8(c.Enhanced), "EnhancedAuto, EnhancedRequired or EnhancedNever")
 	case c.ManualReads && c.RequiredORD > 0:
-		return fmt.Errorf("%w: a required ORD cannot be asked for with manual reads", ErrConfig)
+		return wrong("RequiredORD", c.RequiredORD, "0 with ManualReads")
 	case c.PrivateLimit != 0 && (c.PrivateLimit < EnhancedDataLen || c.PrivateLimit > MaxPrivateData):
-		return fmt.Errorf("%w: private limit of %d bytes: it must be between %d and %d", ErrConfig, c.PrivateLimit, EnhancedDataLen, MaxPrivateData)
+		return wrong("PrivateLimit", c.PrivateLimit,
+			"from %d to %d, or 0 for the default", EnhancedDataLen, MaxPrivateData)
 	}
 	return c.validateRNIC()
+}
+
+// wrong is an ErrConfig about a field.
+func wrong(field string, value any, want string, args ...any) error {
+	want = fmt.Sprintf(want, args...)
+	return fmt.Errorf("%w: Config.%s is %v: it must be %s", ErrConfig, field, value, want)
 }
 
 // checkPrivate tells whether private data fits in a frame.
