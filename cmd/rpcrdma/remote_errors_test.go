@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
@@ -160,12 +161,7 @@ func tcpServer(t *testing.T, programs ...oncrpc.Program) (addr string) {
 // TestRemoteErrors: what users see who name the wrong port, or the wrong path, of a real server.
 func TestRemoteErrors(t *testing.T) {
 	s := startServe(t, "--memory", "/a", "--memory", "/data")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := l.Addr().String()
-	l.Close()
+	closed := deadport.New(t, "127.0.0.1").String()
 	other := tcpServer(t, oncrpc.Program{Number: 7, Version: 1, Procedures: make([]oncrpc.Procedure, 1)})
 	newer := tcpServer(t, oncrpc.Program{Number: nfs3.Program, Version: 4, Procedures: make([]oncrpc.Procedure, 1)})
 	tests := []struct{ name, url, want string }{

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
@@ -52,10 +53,7 @@ func TestDialFrom(t *testing.T) {
 
 // TestDialFromRefused: that nobody listens is not the fault of the port.
 func TestDialFromRefused(t *testing.T) {
-	l := listen(t)
-	addr := l.Addr().String()
-	l.Close()
-	c, err := dialFrom(t.Context(), addr, []int{0, 0})
+	c, err := dialFrom(t.Context(), deadport.New(t, "127.0.0.1").String(), []int{0, 0})
 	if err == nil || errors.Is(err, ErrNoPrivilegedPort) {
 		t.Errorf("got %v, %v, want another error than ErrNoPrivilegedPort", c, err)
 	}

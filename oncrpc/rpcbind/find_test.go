@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
@@ -72,17 +73,6 @@ func tcpAt(at netip.AddrPort) rpcbind.Place {
 	}}
 }
 
-// nobody is a port of host at which nobody listens.
-func nobody(t *testing.T, host string) netip.AddrPort {
-	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).AddrPort()
-}
-
 // nullServer returns a server of a program that has nothing but NULL.
 func nullServer(program, version uint32) *oncrpc.Server {
 	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
@@ -106,7 +96,7 @@ func TestFind(t *testing.T) {
 			} {
 				tcp, rdma, empty := listenTCP(t, host, serverOf(mappings...)), listenRDMA(t, host, serverOf(mappings...)), listenTCP(t, host, serverOf())
 				other := listenRDMA(t, host, nullServer(program, version))
-				none := nobody(t, host)
+				none := deadport.New(t, host)
 				for way, places := range map[string][]rpcbind.Place{
 					"over TCP":                  {tcpAt(tcp)},
 					"over RDMA":                 {rdmaAt(rdma)},
@@ -181,7 +171,7 @@ func TestFindAddr(t *testing.T) {
 
 // TestFindNowhere: the error says of each place why, and has the causes.
 func TestFindNowhere(t *testing.T) {
-	none, empty := nobody(t, "127.0.0.1"), listenTCP(t, "127.0.0.1", serverOf())
+	none, empty := deadport.New(t, "127.0.0.1"), listenTCP(t, "127.0.0.1", serverOf())
 	old, other := listenTCP(t, "127.0.0.1", serverOfVersions("2")), listenRDMA(t, "127.0.0.1", nullServer(400123, 7))
 	_, err := net.Dial("tcp", none.String())
 	refused := new(os.SyscallError)
