@@ -17,7 +17,8 @@ var ErrUnavailable = errors.New("the server does not offer CONF_RDMA")
 type Options struct {
 	// Program is the number to call; 0 means Program.
 	Program uint32
-	// MaxCall and MaxReply are the largest messages in bytes, headers included, to send and to receive inline; 0 means DefaultSize.
+	// MaxCall and MaxReply are the largest messages in bytes, headers included, to send and to receive
+	// inline, from MinSize to MaxSize; 0 means DefaultSize.
 	MaxCall, MaxReply int
 	// Cred is the flavour of the call; nil is AUTH_NONE.
 	Cred oncrpc.ClientFlavor
@@ -30,21 +31,29 @@ type Options struct {
 // works, too, beside other calls, with a call of the null procedure before it; but shorter receives may be posted already, so
 // that less can be asked for. There should be one Configure at a time.
 //
+// A value of o that is out of range is a *oncrpc.ConfigError, and nothing is sent.
 // An error that wraps ErrUnavailable says that the server does not have the program; one that wraps an *oncrpc.AuthError, that it wants
 // a better credential. They, and all other errors, leave the connection as it was. When ctx ends before the answer is here, or it
 // cannot be decoded, the server may have agreed all the same: replies as long as it was told are received.
 func Configure(ctx context.Context, conn *rpcrdma.Conn, o Options) (Reply, error) {
+	maxCall, err := configured("Options", "MaxCall", o.MaxCall)
+	if err != nil {
+		return Reply{}, err
+	}
+	maxReply, err := configured("Options", "MaxReply", o.MaxReply)
+	if err != nil {
+		return Reply{}, err
+	}
 	is := conn.Settings()
-	recv := max(configured(o.MaxReply), is.MaxRecv)
+	recv := max(maxReply, is.MaxRecv)
 	recv = min(conn.EnlargeReceives(recv), recv)
 	args := Request{
-		MaxCallSendSize:  uint32(configured(o.MaxCall)),
+		MaxCallSendSize:  uint32(maxCall),
 		MaxReplySendSize: uint32(recv),
 		MaxRDMARead:      uint32(is.PeerReads),
 	}
 	var reply Reply
 	client := oncrpc.NewClient(conn, cmp.Or(o.Program, Program), Version, o.Cred)
-	var err error
 	if grant, _, _ := conn.Credits(); grant > 1 {
 		// The one receive that may be short is used up by the next message. With other calls under way that need not be the answer: it
 		// can be a reply that is as long as the server is told now.

@@ -26,11 +26,11 @@ func TestConfigure(t *testing.T) {
 	}{
 		{"as asked", silent, silent, Config{}, Options{MaxCall: 16384, MaxReply: 8192}, [2]int{1024, 1024}, Reply{16384, 0, 16}, [2]int{16384, 8192}},
 		{"by default", silent, silent, Config{}, Options{}, [2]int{1024, 1024}, Reply{32768, 0, 16}, [2]int{32768, 32768}},
-		{"the most", silent, silent, Config{MaxCall: 1 << 20}, Options{MaxCall: 1 << 20, MaxReply: 1 << 20}, [2]int{1024, 1024}, Reply{65536, 0, 16}, [2]int{65536, 65536}},
+		{"the most", silent, silent, Config{MaxCall: MaxSize}, Options{MaxCall: MaxSize, MaxReply: MaxSize}, [2]int{1024, 1024}, Reply{65536, 0, 16}, [2]int{65536, 65536}},
 		{"less than asked", silent, silent, Config{MaxCall: 8192}, Options{MaxCall: 65536, MaxReply: 4096}, [2]int{1024, 1024}, Reply{8192, 0, 16}, [2]int{8192, 4096}},
 		// Receives are of 4096 bytes at least.
 		{"more than asked", silent, silent, Config{}, Options{MaxCall: 2048, MaxReply: 2048}, [2]int{1024, 1024}, Reply{4096, 0, 16}, [2]int{4096, 2048}},
-		{"nothing more", silent, silent, Config{MaxCall: 1}, Options{MaxCall: 1, MaxReply: 1}, [2]int{1024, 1024}, Reply{1024, 0, 16}, [2]int{1024, 1024}},
+		{"nothing more", silent, silent, Config{MaxCall: MinSize}, Options{MaxCall: MinSize, MaxReply: MinSize}, [2]int{1024, 1024}, Reply{1024, 0, 16}, [2]int{1024, 1024}},
 		{"private data, more", rpcrdma.Config{}, rpcrdma.Config{}, Config{}, Options{MaxCall: 16384, MaxReply: 8192}, [2]int{4096, 4096}, Reply{16384, 0, 16}, [2]int{16384, 8192}},
 		{"private data, nothing is taken back", rpcrdma.Config{InlineRecv: 8192, InlineSend: 8192}, rpcrdma.Config{InlineRecv: 8192, InlineSend: 8192},
 			Config{MaxCall: 2048}, Options{MaxCall: 2048, MaxReply: 2048}, [2]int{8192, 8192}, Reply{8192, 0, 16}, [2]int{8192, 8192}},

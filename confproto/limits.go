@@ -1,6 +1,11 @@
 package confproto
 
-import "github.com/rpcrdma/go-rpcrdma/rpcrdma"
+import (
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+)
 
 const (
 	// DefaultSize is the size of messages in bytes that either side asks for, or agrees to, unless told otherwise.
@@ -32,10 +37,14 @@ func alignOf(n uint32, size int) int {
 	return int(n)
 }
 
-// configured brings a size of this side's configuration into its range.
-func configured(n int) int {
+// configured is a size of this side's configuration. It fails with a *oncrpc.ConfigError.
+func configured(config, field string, n int) (int, error) {
 	if n == 0 {
-		n = DefaultSize
+		return DefaultSize, nil
 	}
-	return min(max(n, MinSize), MaxSize)
+	if n < MinSize || n > MaxSize {
+		want := fmt.Sprintf("from %d to %d", MinSize, MaxSize)
+		return 0, &oncrpc.ConfigError{Config: "confproto." + config, Field: field, Value: n, Want: want}
+	}
+	return n, nil
 }

@@ -28,10 +28,15 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// New returns the program, for the Handle method of an oncrpc.Server. It configures the connection on which it is called. On
-// a transport that is no *rpcrdma.Conn it is unavailable, as if it were not there.
+// New returns the program, for the Handle method of an oncrpc.Server. It configures the connection
+// on which it is called. On a transport that is no *rpcrdma.Conn it is unavailable, as if it were
+// not there. New panics, with a *oncrpc.ConfigError, if MaxCall is out of range.
 func New(cfg Config) oncrpc.Program {
-	s := &server{maxCall: configured(cfg.MaxCall), flavors: slices.Clone(cfg.Flavors), clients: slices.Clone(cfg.Clients), log: cfg.Logger}
+	maxCall, err := configured("Config", "MaxCall", cfg.MaxCall)
+	if err != nil {
+		panic(err)
+	}
+	s := &server{maxCall: maxCall, flavors: slices.Clone(cfg.Flavors), clients: slices.Clone(cfg.Clients), log: cfg.Logger}
 	if s.log == nil {
 		s.log = slog.Default()
 	}

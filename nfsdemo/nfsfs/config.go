@@ -1,20 +1,31 @@
 package nfsfs
 
-// Config configures an FS. The zero value is usable.
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// Config configures an FS. The zero value is usable, and in each field zero means the default. New
+// panics, with a *oncrpc.ConfigError, if a value is out of range.
 type Config struct {
 	// Export is the path of the root on the server: symbolic links that lead to
 	// absolute paths below it are followed. "" is no path: none are.
 	Export string
-	// Size is the bytes of one READ or WRITE; 0 means 1 MiB. It is lowered to what the server can do.
+	// Size is the bytes of one READ or WRITE, 1 or more; 0 means 1 MiB. It is lowered to what the
+	// server can do.
 	Size int
-	// Parallel is how many READs or WRITEs of one file are under way, at most MaxParallel; 0 means 8.
+	// Parallel is how many READs or WRITEs of one file are under way, from 1 to MaxParallel; 0 means
+	// 8.
 	Parallel int
-	// Uncommitted is how many bytes of a file may be written and not committed; they are kept in memory
-	// to be written again should the server lose them. 0 means 64 MiB.
+	// Uncommitted is how many bytes of a file, 1 or more, may be written and not committed; they are
+	// kept in memory to be written again should the server lose them. 0 means 64 MiB.
 	Uncommitted int
 }
 
-// MaxParallel is the largest Config.Parallel. What is larger is lowered to it.
+// MaxParallel is the largest Config.Parallel.
 const MaxParallel = 4096
 
 // The defaults.
@@ -24,16 +35,16 @@ const (
 	defaultUncommitted = 64 << 20
 )
 
-// settle fills in the defaults, also for what is negative.
+// settle fills in the defaults. It panics if a value is out of range.
 func (c *Config) settle() {
-	if c.Size <= 0 {
-		c.Size = defaultSize
+	settle("Size", &c.Size, defaultSize, math.MaxInt, "1 or more")
+	settle("Parallel", &c.Parallel, defaultParallel, MaxParallel, fmt.Sprintf("from 1 to %d", MaxParallel))
+	settle("Uncommitted", &c.Uncommitted, defaultUncommitted, math.MaxInt, "1 or more")
+}
+
+func settle(field string, n *int, byDefault, most int, want string) {
+	if *n < 0 || *n > most {
+		panic(&oncrpc.ConfigError{Config: "nfsfs.Config", Field: field, Value: *n, Want: want})
 	}
-	if c.Parallel <= 0 {
-		c.Parallel = defaultParallel
-	}
-	c.Parallel = min(c.Parallel, MaxParallel)
-	if c.Uncommitted <= 0 {
-		c.Uncommitted = defaultUncommitted
-	}
+	*n = cmp.Or(*n, byDefault)
 }

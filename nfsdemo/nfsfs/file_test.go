@@ -152,7 +152,7 @@ func TestFileModel(t *testing.T) {
 
 // TestLarge: whole files over all transports, with data of odd sizes.
 func TestLarge(t *testing.T) {
-	for _, cfg := range []nfsfs.Config{{Size: -1, Parallel: -1, Uncommitted: -1}, {Size: 10007, Parallel: 3, Uncommitted: 100000}, {Size: 64 << 20, Parallel: 1 << 30}} {
+	for _, cfg := range []nfsfs.Config{{}, {Size: 10007, Parallel: 3, Uncommitted: 100000}, {Size: 64 << 20, Parallel: nfsfs.MaxParallel}} {
 		overAll(t, cfg, func(t *testing.T, f *nfsfs.FS) {
 			for _, n := range []int{0, 1, 10007, 1<<20 + 7} {
 				want := make([]byte, n)

@@ -1,0 +1,28 @@
+package nfsfs_test
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// A Config with a value out of range is a panic that names it.
+func TestConfigErrors(t *testing.T) {
+	for field, cfg := range map[string]nfsfs.Config{
+		"Size":        {Size: -1},
+		"Parallel":    {Parallel: nfsfs.MaxParallel + 1},
+		"Uncommitted": {Uncommitted: -1},
+	} {
+		func() {
+			defer func() {
+				err, _ := recover().(*oncrpc.ConfigError)
+				if err == nil || err.Config != "nfsfs.Config" || err.Field != field {
+					t.Errorf("%s: panic with %v", field, err)
+				}
+			}()
+			nfsfs.New(nil, nfs3.FH{}, cfg)
+		}()
+	}
+}
