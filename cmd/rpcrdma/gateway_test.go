@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
@@ -242,7 +243,7 @@ func TestGatewayRPCBind(t *testing.T) {
 
 // TestGatewayNoServer: a gateway whose server is not there disconnects its clients, says so once, and lives.
 func TestGatewayNoServer(t *testing.T) {
-	g := startGateway(t, nil, "--to", "rdma://"+deadAddr(t))
+	g := startGateway(t, nil, "--to", "rdma://"+deadport.New(t, "127.0.0.1").String())
 	for range 3 {
 		conn := dialTCP(t, g.tcp)
 		if err := oncrpc.NewClient(conn, mount3.Program, mount3.Version, oncrpc.AuthNone()).Call(t.Context(), 0, nil, nil); err == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -201,7 +202,7 @@ func TestFindURL(t *testing.T) {
 
 // TestFindURLFails: what is said where nobody knows the port, or the port is wrong.
 func TestFindURLFails(t *testing.T) {
-	dead := deadAddr(t)
+	dead := deadport.New(t, "127.0.0.1").String()
 	gone := newLookups(t, rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: "rdma", Addr: universal(t, dead)})
 	none := newLookups(t, rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: "tcp", Addr: universal(t, dead)})
 	for _, tt := range []struct{ name, url, say string }{

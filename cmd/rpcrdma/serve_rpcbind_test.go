@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
@@ -161,7 +162,7 @@ func universal(t *testing.T, addr string) string {
 // replaced, and what is not this one's stays.
 func TestServeRPCBind(t *testing.T) {
 	other := rpcbind.Mapping{Program: 400000, Version: 1, Netid: "tcp", Addr: "127.0.0.1.0.99"}
-	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp", Addr: universal(t, deadAddr(t))}
+	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp", Addr: universal(t, deadport.New(t, "127.0.0.1").String())}
 	more := left
 	more.Program = 100005
 	p := newPortMapper(t, other, left, more)

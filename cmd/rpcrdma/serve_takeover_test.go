@@ -11,28 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
-
-// deadAddr returns an address at which nobody listens, and that nobody gets while the test runs: a connection has it.
-func deadAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		conn.Close()
-		l.Close()
-	})
-	return conn.LocalAddr().String()
-}
 
 // silentAddr returns an address at which somebody listens who does not say anything.
 func silentAddr(t *testing.T) string {
@@ -120,7 +103,7 @@ func TestServeRPCBindTaken(t *testing.T) {
 func TestReplaceable(t *testing.T) {
 	const nfs, mount = 100003, 100005
 	alive, mountd, denying := rpcAddr(t, nfs, false), rpcAddr(t, mount, false), rpcAddr(t, nfs, true)
-	dead, silent := deadAddr(t), silentAddr(t)
+	dead, silent := deadport.New(t, "127.0.0.1").String(), silentAddr(t)
 	at := func(program, version uint32, netid, addr string) rpcbind.Mapping {
 		return rpcbind.Mapping{Program: program, Version: version, Netid: netid, Addr: universal(t, addr)}
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -58,6 +59,7 @@ func TestConformanceBelow(t *testing.T) {
 						l, d := b.open(tb, cfg)
 						return l, d, l.Addr().String()
 					},
+					UnusedAddr:    b.unused(t),
 					DialerFirst:   !cfg.PeerToPeer,
 					PeerMustStart: b.name == "pipe", // it is to take the RTR
 					ReportsCauses: true,
@@ -75,6 +77,14 @@ func listen(tb testing.TB, network, addr string) net.Listener {
 		tb.Fatal(err)
 	}
 	return l
+}
+
+// unused is an address where nobody listens, if addresses are of the whole machine.
+func (b *below) unused(tb testing.TB) string {
+	if b.name == "TLS" || b.name == "tunnel" {
+		return deadport.New(tb, "127.0.0.1").String()
+	}
+	return ""
 }
 
 // open returns a listener, and a dialer that reaches it, both set to cfg.

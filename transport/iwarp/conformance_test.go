@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -29,6 +30,7 @@ func TestConformance(t *testing.T) {
 			}
 			transporttest.Run(t, transporttest.Factory{
 				New:           setup.connectable,
+				UnusedAddr:    deadport.New(t, "127.0.0.1").String(),
 				DialerFirst:   !setup.dialer.PeerToPeer,
 				ReportsCauses: true,
 			})

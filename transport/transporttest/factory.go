@@ -21,7 +21,8 @@ type Factory struct {
 	New func(tb testing.TB, o Options) (l transport.Listener, d transport.Dialer, addr string)
 
 	// UnusedAddr is an address where nobody listens. Without one the suite uses that of
-	// a listener which it has closed.
+	// a listener which it has closed. Where addresses are of the whole machine, another
+	// process may be given that meanwhile.
 	UnusedAddr string
 
 	// DialerFirst says that the listening end may send nothing before the dialing end has (the client-server
