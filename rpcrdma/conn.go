@@ -109,6 +109,8 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *re
 	c.importer, _ = ep.Domain().(transport.Importer)
 	c.abandoner, _ = transport.As[transport.Abandoner](ep)
 	c.queue.ep, c.queue.fail = ep, c.fail
+	c.gate.queue = &c.queue
+	c.stalls.conn = c
 	c.queue.poller, _ = transport.As[transport.Poller](ep)
 	c.window = credits.NewWindow(c.cfg.Credits)
 	c.granter = credits.NewGranter(c.cfg.Credits)
@@ -216,15 +218,13 @@ func (c *Conn) watch() {
 	owed := c.takeOwed()
 	atEnd := c.atEnd
 	c.atEnd = nil
-	if t := c.stalls.timer; t != nil {
-		t.Stop()
-	}
+	c.stalls.stop()
 	c.mu.Unlock()
 
 	c.cancel()
 	c.window.Close(err)
 	c.queue.close()
-	c.closeGate()
+	c.gate.close()
 	for _, f := range atEnd {
 		f()
 	}

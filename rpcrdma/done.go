@@ -37,7 +37,7 @@ func (c *Conn) receivedDone(r *receive) {
 		in.acked = true
 		// A DONE may overtake the completion of the Send that it answers, for which the reply still waits then.
 		if finished = in.sent; finished {
-			c.gotPeer(in)
+			c.stalls.remove(in)
 			in.owes = false
 		}
 	}
@@ -66,7 +66,7 @@ func (c *Conn) takeOwed() (owed []*incoming) {
 		}
 	}
 	for _, in := range owed {
-		c.gotPeer(in)
+		c.stalls.remove(in)
 		in.owes = false
 	}
 	return owed

@@ -144,13 +144,13 @@ func (in *incoming) fetchDone(wr *transport.WorkRequest, err error) (last bool, 
 	}
 	last = wr.Context == nil
 	if in.gated {
-		c.readDone()
+		c.gate.done()
 	}
 	if !last {
 		return false, nil
 	}
 	c.mu.Lock()
-	c.gotPeer(in)
+	c.stalls.remove(in)
 	c.mu.Unlock()
 	return true, in.readErr
 }
@@ -163,13 +163,13 @@ func (in *incoming) read(segments []chunks.ReadSegment, n int, dst []transport.S
 	in.chain.begins(len(segments), &c.info)
 	in.chain.addReads(segments, n, dst, done)
 	c.mu.Lock()
-	c.awaitPeer(in)
+	c.stalls.add(in)
 	c.mu.Unlock()
-	in.gated = c.gated()
-	err := c.postReads(&in.chain, in.gated)
+	in.gated = c.gate.limits()
+	err := c.gate.post(&in.chain, in.gated)
 	if err != nil {
 		c.mu.Lock()
-		c.gotPeer(in)
+		c.stalls.remove(in)
 		c.mu.Unlock()
 	}
 	return err

@@ -97,7 +97,7 @@ func (in *incoming) giveBack() {
 	}
 	c.pool.put(in.buf, 0)
 	c.mu.Lock()
-	c.gotPeer(in)
+	c.stalls.remove(in)
 	if in.recv != nil {
 		c.putReceive(in.recv)
 	}

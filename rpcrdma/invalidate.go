@@ -97,9 +97,9 @@ func (k *call) letGo() {
 func (in *incoming) endWindows() {
 	c := in.c
 	c.mu.Lock()
-	c.gotPeer(in)
+	c.stalls.remove(in)
 	in.owes = false
-	c.awaitPeer(in)
+	c.stalls.add(in)
 	c.mu.Unlock()
 	if _, err := c.invalidate(&in.chain, in.regions, nil, (*replyEnded)(in)); err != nil {
 		c.fail(err)

@@ -9,12 +9,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// readGate keeps the RDMA Reads under way within what the peer has said to serve (draft section 6.2,
-// maxrdmaread), where that is less than what the connection below was set up for.
+// readGate posts RDMA Reads, and keeps those under way within what the peer has said to serve
+// (draft section 6.2, maxrdmaread), where that is less than what the connection below was set up
+// for.
 type readGate struct {
+	queue   *sendQueue
 	limited atomic.Bool // limit is not 0
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards what follows; taken before queue.mu
 	limit   int        // 0: the connection's own
 	active  int
 	closed  bool
@@ -30,21 +32,19 @@ func (g *readGate) set(n int) {
 	g.limited.Store(n > 0)
 }
 
-// gated reports whether Reads posted now go through the gate.
-func (c *Conn) gated() bool {
-	return c.gate.limited.Load()
-}
+// limits reports whether Reads posted now are counted. Who posts them has to know before they
+// complete.
+func (g *readGate) limits() bool { return g.limited.Load() }
 
-// postReads posts a chain of Reads, of which the last becomes the only one with a Context of nil. Those that are gated each
-// complete, and readDone must be told.
-func (c *Conn) postReads(ch *chain, gated bool) error {
+// post posts a chain of Reads, of which the last becomes the only one with a Context of nil. Those
+// that are counted each complete, and done must be told.
+func (g *readGate) post(ch *chain, counted bool) error {
 	last := &ch.wrs[len(ch.wrs)-1]
 	last.Flags, last.Context = transport.Signaled, nil
 	wrs := ch.all()
-	if !gated {
-		return c.queue.post(wrs)
+	if !counted {
+		return g.queue.post(wrs)
 	}
-	g := &c.gate
 	g.mu.Lock()
 	if g.closed {
 		g.mu.Unlock()
@@ -54,25 +54,23 @@ func (c *Conn) postReads(ch *chain, gated bool) error {
 		wr.Flags |= transport.Signaled
 	}
 	g.waiting = append(g.waiting, wrs...)
-	c.openGate()
+	g.open()
 	g.mu.Unlock()
-	c.queue.poll()
+	g.queue.poll()
 	return nil
 }
 
-// readDone makes room for the next Read.
-func (c *Conn) readDone() {
-	g := &c.gate
+// done makes room for the next Read.
+func (g *readGate) done() {
 	g.mu.Lock()
 	g.active--
-	c.openGate()
+	g.open()
 	g.mu.Unlock()
-	c.queue.poll()
+	g.queue.poll()
 }
 
-// openGate posts the Reads that the limit allows; c.gate.mu is held.
-func (c *Conn) openGate() {
-	g := &c.gate
+// open posts the Reads that the limit allows; g.mu is held.
+func (g *readGate) open() {
 	n := len(g.waiting)
 	if g.limit > 0 { // it may have been lifted
 		n = min(n, g.limit-g.active)
@@ -81,11 +79,11 @@ func (c *Conn) openGate() {
 		return
 	}
 	g.batch = append(g.batch[:0], g.waiting[:n]...)
-	if err := c.queue.enqueue(g.batch); err != nil {
+	if err := g.queue.enqueue(g.batch); err != nil {
 		if !errors.Is(err, net.ErrClosed) {
-			go c.fail(err)
+			go g.queue.fail(err)
 		}
-		return // closeGate completes them
+		return // close completes them
 	}
 	g.active += n
 	rest := copy(g.waiting, g.waiting[n:])
@@ -93,9 +91,8 @@ func (c *Conn) openGate() {
 	g.waiting = g.waiting[:rest]
 }
 
-// closeGate completes the Reads that still wait when the connection has ended.
-func (c *Conn) closeGate() {
-	g := &c.gate
+// close completes the Reads that still wait when the connection has ended.
+func (g *readGate) close() {
 	g.mu.Lock()
 	failed := g.waiting
 	g.waiting, g.closed = nil, true

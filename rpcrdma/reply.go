@@ -271,7 +271,7 @@ func (in *incoming) grant() error {
 			return err
 		}
 	}
-	c.awaitPeer(in)
+	c.stalls.add(in)
 	binary.BigEndian.PutUint32(in.sendList[0].Bytes[creditsOffset:], granted)
 	return nil
 }

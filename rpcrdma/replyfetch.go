@@ -62,8 +62,8 @@ func (k *call) fetch() (under bool, err error) {
 		k.chain.addReads(ch.Segments, ch.Len, k.loads[len(k.loads)-1:], (*replyRead)(k))
 	}
 	k.readErr = nil
-	k.gated = c.gated()
-	return true, c.postReads(&k.chain, k.gated)
+	k.gated = c.gate.limits()
+	return true, c.gate.post(&k.chain, k.gated)
 }
 
 // replyRead is told how the Reads of a reply go.
@@ -79,7 +79,7 @@ func (r *replyRead) Complete(wr *transport.WorkRequest, err error) {
 	}
 	last := wr.Context == nil
 	if k.gated {
-		defer c.readDone()
+		defer c.gate.done()
 	}
 	if !last {
 		return

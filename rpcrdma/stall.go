@@ -8,25 +8,29 @@ import (
 // ErrStalled: the peer has not done its part of a call for Config.PeerTimeout.
 var ErrStalled = errors.New("peer does not answer RDMA Reads, or does not take replies or read their chunks")
 
-// stalls watches the calls that wait for the peer: for RDMA Reads of their arguments, for their reply to
-// leave, or for the RDMA_DONE behind it. Such a call holds memory, and often a worker of the server, which a peer must not have for
-// longer than PeerTimeout. Time is counted in ticks, while anything waits. Conn.mu guards it.
+// stalls watches the calls that wait for the peer: for RDMA Reads of their arguments, for their
+// reply to leave, or for the RDMA_DONE behind it. Such a call holds memory, and often a worker of the
+// server, which a peer must not have for longer than PeerTimeout. Time is counted in ticks, while
+// anything waits. Conn.mu guards it.
 type stalls struct {
+	conn        *Conn
 	first, last *incoming // by age
 	now         int
 	timer       *time.Timer
 	running     bool
+	ended       bool
 }
 
 // stallTicks is the number of ticks that make a timeout.
 const stallTicks = 4
 
-// awaitPeer notes that in waits for the peer; c.mu is held.
-func (c *Conn) awaitPeer(in *incoming) {
-	if c.pending == nil {
-		return // it ends anyway
+func (s *stalls) tick() time.Duration { return s.conn.cfg.PeerTimeout / stallTicks }
+
+// add notes that in waits for the peer.
+func (s *stalls) add(in *incoming) {
+	if s.ended {
+		return
 	}
-	s := &c.stalls
 	in.waits, in.since, in.prev, in.next = true, s.now, s.last, nil
 	if s.last != nil {
 		s.last.next = in
@@ -38,19 +42,18 @@ func (c *Conn) awaitPeer(in *incoming) {
 		return
 	}
 	s.running = true
-	if tick := c.cfg.PeerTimeout / stallTicks; s.timer == nil {
-		s.timer = time.AfterFunc(tick, c.tick)
+	if s.timer == nil {
+		s.timer = time.AfterFunc(s.tick(), s.conn.stallTick)
 	} else {
-		s.timer.Reset(tick)
+		s.timer.Reset(s.tick())
 	}
 }
 
-// gotPeer notes that in waits no longer; c.mu is held.
-func (c *Conn) gotPeer(in *incoming) {
+// remove notes that in waits no longer.
+func (s *stalls) remove(in *incoming) {
 	if !in.waits {
 		return
 	}
-	s := &c.stalls
 	if in.prev != nil {
 		in.prev.next = in.next
 	} else {
@@ -64,20 +67,44 @@ func (c *Conn) gotPeer(in *incoming) {
 	in.waits, in.prev, in.next = false, nil, nil
 }
 
-// tick ends the connection if a call has waited for too long. If it is a DONE that has not come, the memory of the reply is taken back
-// instead: should the peer still want to read it, that will end the connection (draft section 3.8).
-func (c *Conn) tick() {
+// overdue returns the call that has waited for longest, if that is too long.
+func (s *stalls) overdue() *incoming {
+	if s.first != nil && s.now-s.first.since > stallTicks {
+		return s.first
+	}
+	return nil
+}
+
+// goOn has the next tick come, if there is anything to watch.
+func (s *stalls) goOn() {
+	if s.running = s.first != nil; s.running {
+		s.timer.Reset(s.tick())
+	}
+}
+
+// stop ends the ticks: the connection has ended, and with it all that waits.
+func (s *stalls) stop() {
+	s.ended = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
+
+// stallTick ends the connection if a call has waited for too long. If it is a DONE that has not
+// come, the memory of the reply is taken back instead: should the peer still want to read it, that
+// will end the connection (draft section 3.8).
+func (c *Conn) stallTick() {
 	c.mu.Lock()
 	s := &c.stalls
 	s.now++
 	var expired []*incoming
 	stalled := false
-	for s.first != nil && s.now-s.first.since > stallTicks {
-		in := s.first
-		if stalled = !in.owes || !in.sent; stalled {
-			break
+	for in := s.overdue(); in != nil && !stalled; in = s.overdue() {
+		if !in.owes || !in.sent {
+			stalled = true
+			continue
 		}
-		c.gotPeer(in)
+		s.remove(in)
 		in.owes = false
 		c.late++
 		expired = append(expired, in)
@@ -85,13 +112,15 @@ func (c *Conn) tick() {
 	if c.late >= c.cfg.Credits {
 		stalled = true // no further reply could be read: each DONE has a receive of its own
 	}
-	s.running = s.first != nil && !stalled
-	if s.running {
-		s.timer.Reset(c.cfg.PeerTimeout / stallTicks)
+	if stalled {
+		s.running = false
+	} else {
+		s.goOn()
 	}
 	c.mu.Unlock()
 	for _, in := range expired {
-		c.fault(&c.stats.donesMissed, "no RDMA_DONE for a reply: is the client set to the same dialect?", in.header.XID, ErrStalled)
+		c.fault(&c.stats.donesMissed, "no RDMA_DONE for a reply: is the client set to the same dialect?",
+			in.header.XID, ErrStalled)
 		in.finish()
 	}
 	if stalled {
