@@ -133,7 +133,7 @@ func (k *call) unref() {
 		return
 	}
 	if k.recv != nil {
-		k.c.freeReceive(k.recv)
+		k.c.supply.release(k.recv)
 	}
 	k.forgetLayout()
 	if k.owes || len(k.loads) > 0 {

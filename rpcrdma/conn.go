@@ -42,23 +42,19 @@ type Conn struct {
 
 	header Header // of the message being received; the provider's goroutine only
 
-	mu       sync.Mutex // guards what follows
-	err      error
-	pending  map[uint32]*call
-	doubts   map[uint32]int // by transaction id, long messages being fetched that may be replies to these
-	heard    uint64         // numbers what has come as a reply to these, or may be one
-	granted  uint64         // number of that whose grant is in force
-	granter  credits.Granter
-	server   oncrpc.Dispatcher // or noServer
-	leave    func()            // takes the connection back from server
-	stalls   stalls
-	late     int      // replies whose DONE did not come in time
-	atEnd    []func() // what is to be done when the endpoint has ended
-	supply   supply
-	recvSize int // bytes that the receives to post must hold
-	receives *receiveList
-	posted   []*receive // that the provider has
-	postArgs []*transport.RecvRequest
+	mu      sync.Mutex // guards what follows
+	err     error
+	pending map[uint32]*call
+	doubts  map[uint32]int // by transaction id, long messages being fetched that may be replies to these
+	heard   uint64         // numbers what has come as a reply to these, or may be one
+	granted uint64         // number of that whose grant is in force
+	granter credits.Granter
+	server  oncrpc.Dispatcher // or noServer
+	leave   func()            // takes the connection back from server
+	stalls  stalls
+	late    int      // replies whose DONE did not come in time
+	atEnd   []func() // what is to be done when the endpoint has ended
+	supply  supply
 }
 
 var (
@@ -97,9 +93,7 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *re
 	} else {
 		c.peer = parsePrivate(c.info.PrivateData)
 	}
-	c.recvSize = cfg.receiveSize()
-	c.receives = p.list(receiveKind{c.recvSize, cfg.Align})
-	if err := c.openSupply(receives); err != nil {
+	if err := c.supply.open(c, receives); err != nil {
 		return nil, err
 	}
 	c.settings.Store(c.initial())
@@ -121,7 +115,7 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *re
 // run begins the connection and returns when it has ended.
 func (c *Conn) run() {
 	c.mu.Lock()
-	_, err := c.post(c.granter.Start())
+	_, err := c.supply.post(c.granter.Start())
 	c.mu.Unlock()
 	if err != nil {
 		c.fail(err)
@@ -214,7 +208,7 @@ func (c *Conn) watch() {
 	err := c.err
 	pending, leave := c.pending, c.leave
 	c.pending = nil
-	c.endSupply()
+	c.supply.close()
 	owed := c.takeOwed()
 	atEnd := c.atEnd
 	c.atEnd = nil

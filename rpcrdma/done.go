@@ -18,16 +18,16 @@ func (c *Conn) receivedDone(r *receive) {
 		c.mu.Unlock()
 		return // ended: the receive went with the others
 	}
-	c.arrived(r)
+	c.supply.arrived(r)
 	in := c.owing(c.header.XID)
 	if in == nil && c.late == 0 {
 		c.stats.donesIgnored.Add(1)
-		c.repost(r)
+		c.supply.repost(r)
 		c.mu.Unlock()
 		return
 	}
 	c.granter.Done()
-	c.putReceive(r)
+	c.supply.put(r)
 	finished := false
 	if in == nil { // it comes for a reply whose memory was taken back, as far as one can tell
 		c.late--

@@ -16,7 +16,7 @@ func (c *Conn) doubt(r *receive) {
 		return
 	}
 	c.doubts[xid]++
-	c.arrived(r)
+	c.supply.arrived(r)
 	c.heard++
 	in := c.take(r, message{})
 	in.doubtful, in.heard = true, c.heard

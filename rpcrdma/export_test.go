@@ -11,9 +11,9 @@ import (
 // awaited is the number of messages that the peer can still send, and those that have come and were not looked at; c.mu is held.
 func (c *Conn) awaited() int {
 	if c.supply.shared == nil {
-		return len(c.posted)
+		return len(c.supply.posted)
 	}
-	return c.supply.promised + len(c.posted)
+	return c.supply.promised + len(c.supply.posted)
 }
 
 // ReceiveMemory returns how much of the budget of receives is free, how much there is, and how many
@@ -105,7 +105,7 @@ func (c *Conn) PlayedWrong(p Played) string {
 	if a.budget == nil {
 		return ""
 	}
-	if spare := c.spare(); a.held != int64(len(p.Under)+len(p.Live))*c.receiveBytes() || a.held > 0 && spare < 0 || a.held == 0 && a.reserved != 0 {
+	if spare := c.supply.spare(); a.held != int64(len(p.Under)+len(p.Live))*c.supply.receiveBytes() || a.held > 0 && spare < 0 || a.held == 0 && a.reserved != 0 {
 		return fmt.Sprintf("%d bytes of messages held, %d reserved, %d to spare", a.held, a.reserved, spare)
 	}
 	return ""

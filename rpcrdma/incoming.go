@@ -99,7 +99,7 @@ func (in *incoming) giveBack() {
 	c.mu.Lock()
 	c.stalls.remove(in)
 	if in.recv != nil {
-		c.putReceive(in.recv)
+		c.supply.put(in.recv)
 	}
 	c.mu.Unlock()
 	reserved, pinned := in.reserved, in.pinned

@@ -189,8 +189,8 @@ func (c *Conn) useless(r *receive, err error) {
 	if c.pending == nil {
 		return // ended: the receive went with the others
 	}
-	c.arrived(r)
-	c.repost(r)
+	c.supply.arrived(r)
+	c.supply.repost(r)
 }
 
 // receivedReply takes the receivedReply to a call of ours, with its message when that is inline, or with what is wrong with it.
@@ -200,7 +200,7 @@ func (c *Conn) receivedReply(r *receive, m message, err error) {
 		c.mu.Unlock()
 		return
 	}
-	c.arrived(r)
+	c.supply.arrived(r)
 	c.heard++
 	c.concludeCall(r, &c.header, m, err, c.heard)
 }
@@ -209,7 +209,7 @@ func (c *Conn) receivedReply(r *receive, m message, err error) {
 func (c *Conn) concludeCall(r *receive, h *Header, m message, err error, number uint64) {
 	k := c.pending[h.XID]
 	if k == nil || k.fetching {
-		c.repost(r)
+		c.supply.repost(r)
 		c.mu.Unlock()
 		c.stats.unknownXID.Add(1)
 		c.cfg.Logger.Debug("rpcrdma: reply to no call", "peer", c.info.RemoteAddr, "xid", h.XID, "type", h.Type)
@@ -304,7 +304,7 @@ func (c *Conn) takeCall(r *receive, m message) *incoming {
 	if c.pending == nil {
 		return nil
 	}
-	c.arrived(r)
+	c.supply.arrived(r)
 	c.granter.Received()
 	return c.take(r, m)
 }

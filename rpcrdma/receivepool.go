@@ -14,7 +14,7 @@ type receive struct {
 	home  *receiveList
 	list  [2]transport.Slice
 	mem   [2]transport.Slice // what the domain has allocated for them
-	index int                // in Conn.posted
+	index int                // in supply.posted
 }
 
 // receiveKind is what receives have in common that can stand in for each other.

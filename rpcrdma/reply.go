@@ -261,11 +261,11 @@ func (in *incoming) grant() error {
 	allow = min(allow, int(min(in.header.Credits, 1<<30)))
 	room := posted + active - 1 - owed // what was granted, but for this call
 	if more := allow - room; more > 0 {
-		allow = room + c.allowReceives(more)
+		allow = room + c.supply.allow(more)
 	}
 	in.owes = in.out.Type != TypeError && len(in.out.Reads) > 0
 	granted, n := c.granter.Reply(credits.ReplyTerms{Requested: in.header.Credits, Allow: allow, Owes: in.owes, Withheld: withheld})
-	if posted, err := c.post(n); err != nil {
+	if posted, err := c.supply.post(n); err != nil {
 		if granted = c.granter.NotPosted(n - posted); granted == 0 {
 			go c.fail(err)
 			return err

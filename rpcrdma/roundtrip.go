@@ -179,13 +179,13 @@ func (c *Conn) send(k *call) error {
 		c.mu.Unlock()
 		return oncrpc.ErrXIDInUse
 	}
-	if _, err := c.post(1); err != nil {
+	if _, err := c.supply.post(1); err != nil {
 		c.mu.Unlock()
 		return fmt.Errorf("no receive for the reply: %w", err)
 	}
 	k.refs.Add(2) // the table's and the Send's
 	c.pending[k.xid] = k
-	c.secure()
+	c.supply.secure()
 	c.mu.Unlock()
 
 	c.stats.callsSent.Add(1)

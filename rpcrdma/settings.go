@@ -45,54 +45,12 @@ func (c *Conn) EnlargeReceives(n int) int {
 	n = min(max(n, DefaultInline), MaxInline)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.supply.shared != nil {
-		c.expectShared(n)
-		return c.recvSize
-	}
-	short, least := 0, c.recvSize
-	for _, r := range c.posted {
-		if r.home.kind.size < n {
-			short++
-			least = min(least, r.home.kind.size)
-		}
-	}
 	// The reply to the call that is about to be made uses up the first receive.
 	spare := 0
 	if _, active, _ := c.granter.State(); active == 0 && len(c.pending) == 0 {
 		spare = 1
 	}
-	if short > spare {
-		return least
-	}
-	if n > c.recvSize {
-		c.recvSize = n
-		c.receives = c.pool.list(c.kindFor(n))
-	}
-	return c.recvSize
-}
-
-// kindFor returns receives for messages of n bytes. Peers may ask for any size: a few kinds serve them all.
-func (c *Conn) kindFor(n int) receiveKind { return receiveKind{1 << bits.Len(uint(n-1)), c.cfg.Align} }
-
-// expectShared makes all promised receives longer, if there is memory for that; c.mu is held.
-func (c *Conn) expectShared(n int) {
-	s := &c.supply
-	if n <= c.recvSize {
-		return
-	}
-	kind := c.kindFor(n)
-	if longer := int64(kind.memory()) - c.receiveBytes(); s.budget != nil && c.busy() && longer > 0 && s.promised > 0 {
-		size := longer * int64(s.promised)
-		if s.budget.more(1, size, s.reserved) == 0 {
-			return
-		}
-		s.reserved += size
-	}
-	c.recvSize, c.receives = n, c.pool.list(kind)
-	if s.wait.asked { // for as many of the old length
-		s.budget.leave(&s.wait)
-		s.shared.ResumeRecv()
-	}
+	return c.supply.enlarge(n, spare)
 }
 
 // Agree puts values into force that the two ends have named: change gets what is in force, and changes it. PeerReads and Align are this side's own, and
@@ -105,7 +63,7 @@ func (c *Conn) Agree(change func(*Settings)) {
 	s := now
 	change(&s)
 	c.mu.Lock()
-	longest := c.recvSize
+	longest := c.supply.size
 	c.mu.Unlock() // which is taken with the gate's held: by a reply, in the queue that Reads wait for, too
 	now.MaxSend = min(max(s.MaxSend, DefaultInline), c.maxSend())
 	now.MaxRecv = min(max(s.MaxRecv, DefaultInline), longest)

@@ -1,26 +1,33 @@
 package rpcrdma
 
 import (
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// supply is the account of a connection's receives. Conn.mu guards it.
+// supply posts the receives of a connection, and keeps account of their memory. Conn.mu guards it.
 //
-// The connection is busy while a message holds a receive, until the call that came with it has ended, and while calls of this side are
-// under way. Then it has reserved memory for all receives that are posted, beyond the few that each connection may have in any
-// case. So its provider takes whatever comes, also the responses to RDMA Reads behind it.
+// The connection is busy while a message holds a receive, until the call that came with it has
+// ended, and while calls of this side are under way. Then it has reserved memory for all receives
+// that are posted, beyond the few that each connection may have in any case. So its provider takes
+// whatever comes, also the responses to RDMA Reads behind it.
 type supply struct {
+	conn     *Conn
 	budget   *receiveBudget           // nil: nothing bounds it
 	free     int                      // receives that do not count in it
 	shared   transport.SharedReceiver // nil: receives have their memory from the beginning
 	least    int64                    // bytes of the budget that stay reserved
 	wait     receiveWait
-	promised int         // receives posted that no message has taken
-	held     int64       // bytes of those that messages have taken, if there is a budget
-	reserved int64       // bytes of the budget
-	ready    atomic.Bool // memory is reserved, if it is needed; Conn.mu guards changes
+	size     int          // bytes that the receives to post must hold
+	receives *receiveList // where they come from
+	posted   []*receive   // that the provider has
+	promised int          // receives posted that no message has taken
+	held     int64        // bytes of those that messages have taken, if there is a budget
+	reserved int64        // bytes of the budget
+	ready    atomic.Bool  // memory is reserved, if it is needed; Conn.mu guards changes
+	args     []*transport.RecvRequest
 }
 
 // How many receives with memory a connection may have apart from the budget: for a call, and for the next one, which its reply
@@ -30,25 +37,26 @@ const (
 	freeReceivesRead = 3
 )
 
-// openSupply finds out how the provider takes receives. Promises are made where a message
+// open finds out how the provider takes receives. Promises are made where a message
 // that comes can be held back until there is memory for it. Elsewhere each receive has its
 // memory when it is posted, and the few that each connection must have count in the budget,
 // too: if there is no room for these it fails with ErrReceiveMemory.
-func (c *Conn) openSupply(b *receiveBudget) error {
-	s := &c.supply
-	s.budget, s.free = b, freeReceives
+func (s *supply) open(c *Conn, b *receiveBudget) error {
+	s.conn, s.budget, s.free = c, b, freeReceives
+	s.size = c.cfg.receiveSize()
+	s.receives = c.pool.list(receiveKind{s.size, c.cfg.Align})
 	if c.rules.replyReads {
 		s.free = freeReceivesRead
 	}
 	if shared, ok := transport.As[transport.SharedReceiver](c.ep); ok && c.info.CanHold {
 		s.shared, s.wait.resume = shared, shared.ResumeRecv
-		shared.ShareRecv((*receiveSource)(c))
+		shared.ShareRecv((*receiveSource)(s))
 		return nil
 	}
 	if b == nil {
 		return nil
 	}
-	n := int64(s.free) * c.receiveBytes()
+	n := int64(s.free) * s.receiveBytes()
 	if !b.take(n) {
 		return ErrReceiveMemory
 	}
@@ -57,27 +65,25 @@ func (c *Conn) openSupply(b *receiveBudget) error {
 }
 
 // busy reports whether memory must be reserved; c.mu is held.
-func (c *Conn) busy() bool {
-	s := &c.supply
-	return s.held > 0 || len(c.pending) > 0 || s.shared == nil && s.promised > 0
+func (s *supply) busy() bool {
+	return s.held > 0 || len(s.conn.pending) > 0 || s.shared == nil && s.promised > 0
 }
 
 // receiveBytes is the memory of one receive.
-func (c *Conn) receiveBytes() int64 { return int64(c.receives.kind.memory()) }
+func (s *supply) receiveBytes() int64 { return int64(s.receives.kind.memory()) }
 
 // spare is what is reserved beyond what may be needed; c.mu is held.
-func (c *Conn) spare() int64 {
-	s := &c.supply
-	return s.reserved - s.held - int64(s.promised-s.free)*c.receiveBytes()
+func (s *supply) spare() int64 {
+	return s.reserved - s.held - int64(s.promised-s.free)*s.receiveBytes()
 }
 
-// allowReceives returns for how many of n receives that are to be posted there is memory; c.mu is held.
-func (c *Conn) allowReceives(n int) int {
-	s, size := &c.supply, c.receiveBytes()
+// allow returns for how many of n receives that are to be posted there is memory; c.mu is held.
+func (s *supply) allow(n int) int {
+	size := s.receiveBytes()
 	if s.budget == nil {
 		return n
 	}
-	have := int(c.spare() / size)
+	have := int(s.spare() / size)
 	if have >= n {
 		return n
 	}
@@ -88,12 +94,11 @@ func (c *Conn) allowReceives(n int) int {
 }
 
 // secure has memory reserved for what is posted if the connection is busy, even beyond the budget; c.mu is held.
-func (c *Conn) secure() {
-	s := &c.supply
-	if s.budget == nil || !c.busy() {
+func (s *supply) secure() {
+	if s.budget == nil || !s.busy() {
 		return
 	}
-	if lack := -c.spare(); lack > 0 {
+	if lack := -s.spare(); lack > 0 {
 		s.budget.force(lack)
 		s.reserved += lack
 	}
@@ -105,14 +110,13 @@ func (c *Conn) secure() {
 }
 
 // settle gives back to the budget what the connection need not have; c.mu is held.
-func (c *Conn) settle() {
-	s := &c.supply
+func (s *supply) settle() {
 	n := s.reserved - s.least
-	if c.busy() {
+	if s.busy() {
 		if !s.budget.short(s.reserved) {
 			return
 		}
-		n = min(n, c.spare())
+		n = min(n, s.spare())
 	} else if s.ready.Load() {
 		s.ready.Store(false)
 	}
@@ -124,103 +128,104 @@ func (c *Conn) settle() {
 
 // post posts n receives and returns how many it could, with an error if these are fewer;
 // c.mu is held.
-func (c *Conn) post(n int) (posted int, err error) {
+func (s *supply) post(n int) (posted int, err error) {
 	if n == 0 {
 		return 0, nil
 	}
-	s := &c.supply
 	if s.shared == nil {
-		return c.postMemory(n)
+		return s.postMemory(n)
 	}
 	if err := s.shared.PromiseRecv(n); err != nil {
 		return 0, err
 	}
 	s.promised += n
-	c.secure()
+	s.secure()
 	return n, nil
 }
 
 // postMemory is post where the provider wants their memory.
-func (c *Conn) postMemory(n int) (posted int, err error) {
-	args := c.postArgs[:0]
-	first := len(c.posted)
+func (s *supply) postMemory(n int) (posted int, err error) {
+	c := s.conn
+	args := s.args[:0]
+	first := len(s.posted)
 	for range n {
 		var r *receive
-		if r, err = c.pool.getReceive(c.receives); err != nil {
+		if r, err = c.pool.getReceive(s.receives); err != nil {
 			break
 		}
-		c.list(r)
+		s.list(r)
 		args = append(args, &r.RecvRequest)
 	}
-	c.postArgs = args
+	s.args = args
 	if len(args) == 0 {
 		return 0, err
 	}
 	if err := c.ep.PostRecv(args...); err != nil {
-		for _, r := range c.posted[first:] {
+		for _, r := range s.posted[first:] {
 			c.pool.putReceive(r)
 		}
-		clear(c.posted[first:])
-		c.posted = c.posted[:first]
+		clear(s.posted[first:])
+		s.posted = s.posted[:first]
 		return 0, err
 	}
-	c.supply.promised += len(args)
-	c.secure()
+	s.promised += len(args)
+	s.secure()
 	return len(args), err
 }
 
-// receiveSource is a connection as its provider knows it: it supplies memory for promised receives.
-type receiveSource Conn
+// receiveSource is a supply as its provider knows it: it has memory for promised receives.
+type receiveSource supply
 
 // Receive returns memory for a message, and has the connection be busy.
-func (s *receiveSource) Receive() *transport.RecvRequest {
-	c := (*Conn)(s)
+func (r *receiveSource) Receive() *transport.RecvRequest {
+	s := (*supply)(r)
+	c := s.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pending == nil {
 		return nil // ended
 	}
-	a, size := &c.supply, c.receiveBytes()
-	if a.budget != nil && !a.ready.Load() {
+	size := s.receiveBytes()
+	if s.budget != nil && !s.ready.Load() {
 		// One more is for the reply to post, when it makes a grant.
-		if n := int64(a.promised+1-a.free) * size; n > 0 {
-			if a.reserved = a.budget.reserve(&a.wait, n); a.reserved == 0 {
+		if n := int64(s.promised+1-s.free) * size; n > 0 {
+			if s.reserved = s.budget.reserve(&s.wait, n); s.reserved == 0 {
 				c.stats.heldUp.Add(1)
 				return nil
 			}
 		}
-		a.ready.Store(true)
+		s.ready.Store(true)
 	}
-	r, err := c.pool.getReceive(c.receives)
+	m, err := c.pool.getReceive(s.receives)
 	if err != nil {
 		go c.fail(err)
 		return nil
 	}
-	a.promised--
-	if a.budget != nil {
-		a.held += size
+	s.promised--
+	if s.budget != nil {
+		s.held += size
 	}
-	c.list(r)
-	return &r.RecvRequest
+	s.list(m)
+	return &m.RecvRequest
 }
 
 // Ready reports whether memory is reserved.
-func (s *receiveSource) Ready() bool { return s.supply.budget == nil || s.supply.ready.Load() }
+func (r *receiveSource) Ready() bool { return r.budget == nil || r.ready.Load() }
 
 // list notes a receive that the provider has; c.mu is held.
-func (c *Conn) list(r *receive) {
-	r.index = len(c.posted)
-	c.posted = append(c.posted, r)
+func (s *supply) list(r *receive) {
+	r.index = len(s.posted)
+	s.posted = append(s.posted, r)
 }
 
 // arrived takes a receive that a message has used up from the provider; c.mu is held.
-func (c *Conn) arrived(r *receive) {
-	last := len(c.posted) - 1
-	c.posted[r.index] = c.posted[last]
-	c.posted[r.index].index = r.index
-	c.posted[last] = nil
-	c.posted = c.posted[:last]
-	if s := &c.supply; s.shared == nil {
+func (s *supply) arrived(r *receive) {
+	last := len(s.posted) - 1
+	s.posted[r.index] = s.posted[last]
+	s.posted[r.index].index = r.index
+	s.posted[last] = nil
+	s.posted = s.posted[:last]
+	if s.shared == nil {
 		s.promised--
 		if s.budget != nil {
 			s.held += int64(r.home.kind.memory())
@@ -228,55 +233,105 @@ func (c *Conn) arrived(r *receive) {
 	}
 }
 
-// freeReceive gives a receive back that arrived.
-func (c *Conn) freeReceive(r *receive) {
-	if c.supply.budget == nil {
-		c.pool.putReceive(r)
+// release gives a receive back that arrived. Conn.mu is not held.
+func (s *supply) release(r *receive) {
+	if s.budget == nil {
+		s.conn.pool.putReceive(r)
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.putReceive(r)
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	s.put(r)
 }
 
-// putReceive is freeReceive where c.mu is held.
-func (c *Conn) putReceive(r *receive) {
-	c.pool.putReceive(r)
-	if c.supply.budget == nil {
+// put is release where Conn.mu is held.
+func (s *supply) put(r *receive) {
+	s.conn.pool.putReceive(r)
+	if s.budget == nil {
 		return
 	}
-	c.supply.held -= int64(r.home.kind.memory())
-	c.settle()
+	s.held -= int64(r.home.kind.memory())
+	s.settle()
 }
 
-// repost gives the peer a receive back that a message used up which was neither a call nor a
-// reply to one: grants and calls under way still count on it; c.mu is held.
-func (c *Conn) repost(r *receive) {
-	c.putReceive(r)
-	if c.err != nil {
+// repost gives the peer a receive back that a message used up which was neither a call nor a reply
+// to one: grants and calls under way still count on it; Conn.mu is held.
+func (s *supply) repost(r *receive) {
+	s.put(r)
+	if s.conn.err != nil {
 		return
 	}
-	if _, err := c.post(1); err != nil {
-		go c.fail(err)
+	if _, err := s.post(1); err != nil {
+		go s.conn.fail(err)
 	}
 }
 
-// endSupply gives everything back when the provider has ended, but for what messages still hold; c.mu is held.
-func (c *Conn) endSupply() {
-	s := &c.supply
-	for _, r := range c.posted {
-		c.pool.putReceive(r)
+// close gives everything back when the provider has ended, but for what messages still hold; Conn.mu
+// is held.
+func (s *supply) close() {
+	for _, r := range s.posted {
+		s.conn.pool.putReceive(r)
 		if s.shared != nil && s.budget != nil {
 			s.held -= int64(r.home.kind.memory())
 		}
 	}
-	c.posted, s.promised, s.least = nil, 0, 0
+	s.posted, s.promised, s.least = nil, 0, 0
 	if s.budget != nil {
 		s.budget.leave(&s.wait)
 		if n := s.reserved - s.held; n > 0 { // nothing more comes, so it needs no more than it has
 			s.reserved -= n
 			s.budget.release(n)
 		}
-		c.settle()
+		s.settle()
 	}
+}
+
+// enlarge has receives hold n bytes from now on, and returns the largest message that the peer may
+// send; Conn.mu is held. Of the receives that are posted already, spare will be used up before.
+func (s *supply) enlarge(n, spare int) int {
+	if s.shared != nil {
+		s.enlargePromised(n)
+		return s.size
+	}
+	short, least := 0, s.size
+	for _, r := range s.posted {
+		if r.home.kind.size < n {
+			short++
+			least = min(least, r.home.kind.size)
+		}
+	}
+	if short > spare {
+		return least
+	}
+	if n > s.size {
+		s.size, s.receives = n, s.conn.pool.list(s.kindFor(n))
+	}
+	return s.size
+}
+
+// enlargePromised makes all promised receives longer, if there is memory for that; Conn.mu is held.
+func (s *supply) enlargePromised(n int) {
+	if n <= s.size {
+		return
+	}
+	kind := s.kindFor(n)
+	longer := int64(kind.memory()) - s.receiveBytes()
+	if s.budget != nil && s.busy() && longer > 0 && s.promised > 0 {
+		size := longer * int64(s.promised)
+		if s.budget.more(1, size, s.reserved) == 0 {
+			return
+		}
+		s.reserved += size
+	}
+	s.size, s.receives = n, s.conn.pool.list(kind)
+	if s.wait.asked { // for as many of the old length
+		s.budget.leave(&s.wait)
+		s.shared.ResumeRecv()
+	}
+}
+
+// kindFor returns receives for messages of n bytes. Peers may ask for any size: a few kinds serve
+// them all.
+func (s *supply) kindFor(n int) receiveKind {
+	return receiveKind{1 << bits.Len(uint(n-1)), s.conn.cfg.Align}
 }
