@@ -15,30 +15,6 @@ const replyHeader = 6*4 + oncrpc.MaxAuthBody
 // longestPath is the room in bytes for the path of READLINK: one more than Linux's paths can have.
 const longestPath = 4096
 
-// longest is the longest encoding in bytes of the results of the procedures in which it does not depend on the
-// arguments, bulk data aside.
-var longest = [nfs3.Procs]int{
-	nfs3.ProcGetAttr:  nfs3.GetAttrMax,
-	nfs3.ProcSetAttr:  nfs3.SetAttrMax,
-	nfs3.ProcLookup:   nfs3.LookupMax,
-	nfs3.ProcAccess:   nfs3.AccessMax,
-	nfs3.ProcReadLink: nfs3.ReadLinkMax(0),
-	nfs3.ProcRead:     nfs3.ReadMax,
-	nfs3.ProcWrite:    nfs3.WriteMax,
-	nfs3.ProcCreate:   nfs3.CreateMax,
-	nfs3.ProcMkdir:    nfs3.CreateMax,
-	nfs3.ProcSymlink:  nfs3.CreateMax,
-	nfs3.ProcMknod:    nfs3.CreateMax,
-	nfs3.ProcRemove:   nfs3.RemoveMax,
-	nfs3.ProcRmdir:    nfs3.RemoveMax,
-	nfs3.ProcRename:   nfs3.RenameMax,
-	nfs3.ProcLink:     nfs3.LinkMax,
-	nfs3.ProcFSStat:   nfs3.FSStatMax,
-	nfs3.ProcFSInfo:   nfs3.FSInfoMax,
-	nfs3.ProcPathConf: nfs3.PathConfMax,
-	nfs3.ProcCommit:   nfs3.CommitMax,
-}
-
 // layOut says how a call and its reply may travel. It may change the count in p.
 func (c *call) layOut(p []byte) {
 	c.Call.Inline = p
@@ -71,7 +47,7 @@ func (c *call) bind(proc nfs3.Proc, p []byte, d *xdr.Decoder) bool {
 		return true // for an error
 	}
 	c.proc = proc
-	n := longest[proc]
+	n := proc.Info().MaxReply
 	switch proc {
 	case nfs3.ProcRead:
 		d.Opaque(nfs3.FHSize)
@@ -110,7 +86,7 @@ func (c *call) bind(proc nfs3.Proc, p []byte, d *xdr.Decoder) bool {
 		if !ok {
 			return false
 		}
-		n = nfs3.ReadDirPlusMax(count)
+		n += count
 	}
 	c.MaxReply = replyHeader + n
 	return true

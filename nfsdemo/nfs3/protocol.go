@@ -1,59 +1,12 @@
 package nfs3
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // The RPC program (RFC 1813 section 2.2).
 const (
 	Program = 100003
 	Version = 3
 )
-
-// Proc is a procedure number (RFC 1813 section 3).
-type Proc uint32
-
-// The procedures.
-const (
-	ProcNull        Proc = 0
-	ProcGetAttr     Proc = 1
-	ProcSetAttr     Proc = 2
-	ProcLookup      Proc = 3
-	ProcAccess      Proc = 4
-	ProcReadLink    Proc = 5
-	ProcRead        Proc = 6
-	ProcWrite       Proc = 7
-	ProcCreate      Proc = 8
-	ProcMkdir       Proc = 9
-	ProcSymlink     Proc = 10
-	ProcMknod       Proc = 11
-	ProcRemove      Proc = 12
-	ProcRmdir       Proc = 13
-	ProcRename      Proc = 14
-	ProcLink        Proc = 15
-	ProcReadDir     Proc = 16
-	ProcReadDirPlus Proc = 17
-	ProcFSStat      Proc = 18
-	ProcFSInfo      Proc = 19
-	ProcPathConf    Proc = 20
-	ProcCommit      Proc = 21
-
-	// Procs is the number of procedures.
-	Procs = 22
-)
-
-var procNames = [Procs]string{"NULL", "GETATTR", "SETATTR", "LOOKUP", "ACCESS", "READLINK", "READ", "WRITE",
-	"CREATE", "MKDIR", "SYMLINK", "MKNOD", "REMOVE", "RMDIR", "RENAME", "LINK", "READDIR", "READDIRPLUS",
-	"FSSTAT", "FSINFO", "PATHCONF", "COMMIT"}
-
-// String returns the procedure's name in the RFC.
-func (p Proc) String() string {
-	if p < Procs {
-		return procNames[p]
-	}
-	return fmt.Sprintf("procedure %d", uint32(p))
-}
 
 // Sizes of the protocol (RFC 1813 section 2.4).
 const (

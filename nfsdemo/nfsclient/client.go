@@ -33,9 +33,20 @@ type results interface {
 	Outcome() *nfs3.Status
 }
 
-// call calls a procedure whose results take at most maxReply bytes; name is for the error.
-func (c *Client) call(ctx context.Context, p nfs3.Proc, name string, args oncrpc.Marshaler, res results, maxReply int) error {
-	return c.do(ctx, name, &oncrpc.Request{Procedure: uint32(p), Args: args, Reply: res, MaxReply: maxReply, Repeat: true}, res)
+// call calls a procedure; name is for the error.
+func (c *Client) call(
+	ctx context.Context, p nfs3.Proc, name string, args oncrpc.Marshaler, res results,
+) error {
+	return c.list(ctx, p, name, args, res, 0)
+}
+
+// list calls a procedure whose results have a list or a path of at most length bytes as well.
+func (c *Client) list(
+	ctx context.Context, p nfs3.Proc, name string, args oncrpc.Marshaler, res results, length int,
+) error {
+	r := oncrpc.Request{Procedure: uint32(p), Args: args, Reply: res,
+		MaxReply: p.Info().MaxReply + length, Repeat: true}
+	return c.do(ctx, name, &r, res)
 }
 
 // do makes a call, again if need be: with a new transaction id, while the server asks for time.

@@ -69,7 +69,8 @@ func (c *Client) Write(ctx context.Context, h nfs3.FH, off uint64, p []byte, how
 	p = p[:min(len(p), math.MaxInt32)]
 	x.data[0] = p
 	x.args = nfs3.WriteArgs{File: h, Offset: off, Count: uint32(len(p)), Stable: how, Data: x.data[:]}
-	x.req = oncrpc.Request{Procedure: uint32(nfs3.ProcWrite), Args: &x.args, Reply: &x.res, MaxReply: nfs3.WriteMax, Repeat: true}
+	x.req = oncrpc.Request{Procedure: uint32(nfs3.ProcWrite), Args: &x.args, Reply: &x.res,
+		MaxReply: nfs3.ProcWrite.Info().MaxReply, Repeat: true}
 	err := c.do(ctx, "", &x.req, &x.res)
 	r := WriteResult{int(min(x.res.Count, uint32(len(p)))), x.res.Committed, x.res.Verf, x.res.Wcc}
 	*x = writeCall{}

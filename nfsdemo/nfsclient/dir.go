@@ -62,14 +62,14 @@ func (c *Client) ReadDir(ctx context.Context, dir nfs3.FH) iter.Seq2[nfs3.Entry,
 }
 
 func (c *Client) readDirPlus(ctx context.Context, args *nfs3.ReadDirPlusArgs, res *nfs3.ReadDirPlusRes) error {
-	return c.call(ctx, nfs3.ProcReadDirPlus, "", args, res, nfs3.ReadDirPlusMax(dirReply))
+	return c.list(ctx, nfs3.ProcReadDirPlus, "", args, res, dirReply)
 }
 
 // readDir is readDirPlus with names alone.
 func (c *Client) readDir(ctx context.Context, args *nfs3.ReadDirPlusArgs, res *nfs3.ReadDirPlusRes) error {
 	names := nfs3.ReadDirArgs{Dir: args.Dir, Cookie: args.Cookie, Verf: args.Verf, Count: dirNames}
 	listed := nfs3.ReadDirRes{ReadDirPlusRes: *res}
-	err := c.call(ctx, nfs3.ProcReadDir, "", &names, &listed, nfs3.ReadDirPlusMax(dirNames))
+	err := c.list(ctx, nfs3.ProcReadDir, "", &names, &listed, dirNames)
 	*res = listed.ReadDirPlusRes
 	return err
 }

@@ -11,7 +11,7 @@ import (
 func (c *Client) Symlink(ctx context.Context, dir nfs3.FH, name, path string, set nfs3.Sattr) (Object, error) {
 	var res nfs3.CreateRes
 	args := nfs3.SymlinkArgs{Where: nfs3.DirOp{Dir: dir, Name: name}, Set: set, Path: path}
-	if err := c.call(ctx, nfs3.ProcSymlink, name, &args, &res, nfs3.CreateMax); err != nil {
+	if err := c.call(ctx, nfs3.ProcSymlink, name, &args, &res); err != nil {
 		return Object{}, err
 	}
 	return c.made(ctx, dir, name, &res)
@@ -25,7 +25,7 @@ var errPath = errors.New("impossibly long path in a symbolic link")
 // ReadLink returns where a symbolic link leads. A path longer than 4096 bytes is an error.
 func (c *Client) ReadLink(ctx context.Context, h nfs3.FH) (string, error) {
 	var res nfs3.ReadLinkRes
-	err := c.call(ctx, nfs3.ProcReadLink, "", &nfs3.ReadLinkArgs{File: h}, &res, nfs3.ReadLinkMax(maxPath))
+	err := c.list(ctx, nfs3.ProcReadLink, "", &nfs3.ReadLinkArgs{File: h}, &res, maxPath)
 	if err == nil && len(res.Path) > maxPath {
 		return "", &Error{Op: nfs3.ProcReadLink.String(), Err: errPath}
 	}
@@ -36,7 +36,7 @@ func (c *Client) ReadLink(ctx context.Context, h nfs3.FH) (string, error) {
 func (c *Client) Mknod(ctx context.Context, dir nfs3.FH, name string, kind nfs3.FileType, rdev nfs3.Specdata, set nfs3.Sattr) (Object, error) {
 	var res nfs3.CreateRes
 	args := nfs3.MknodArgs{Where: nfs3.DirOp{Dir: dir, Name: name}, Type: kind, Set: set, Rdev: rdev}
-	if err := c.call(ctx, nfs3.ProcMknod, name, &args, &res, nfs3.CreateMax); err != nil {
+	if err := c.call(ctx, nfs3.ProcMknod, name, &args, &res); err != nil {
 		return Object{}, err
 	}
 	return c.made(ctx, dir, name, &res)
@@ -54,20 +54,20 @@ func (c *Client) Rmdir(ctx context.Context, dir nfs3.FH, name string) error {
 
 func (c *Client) remove(ctx context.Context, p nfs3.Proc, dir nfs3.FH, name string) error {
 	args := nfs3.RemoveArgs{What: nfs3.DirOp{Dir: dir, Name: name}}
-	return c.call(ctx, p, name, &args, new(nfs3.RemoveRes), nfs3.RemoveMax)
+	return c.call(ctx, p, name, &args, new(nfs3.RemoveRes))
 }
 
 // Rename gives a file another name, maybe in another directory of the same file system. What has that name
 // already is replaced.
 func (c *Client) Rename(ctx context.Context, from nfs3.FH, fromName string, to nfs3.FH, toName string) error {
 	args := nfs3.RenameArgs{From: nfs3.DirOp{Dir: from, Name: fromName}, To: nfs3.DirOp{Dir: to, Name: toName}}
-	return c.call(ctx, nfs3.ProcRename, fromName, &args, new(nfs3.RenameRes), nfs3.RenameMax)
+	return c.call(ctx, nfs3.ProcRename, fromName, &args, new(nfs3.RenameRes))
 }
 
 // Link gives a file a further name. It returns the file's attributes, where the server tells them.
 func (c *Client) Link(ctx context.Context, h, dir nfs3.FH, name string) (nfs3.PostOpAttr, error) {
 	var res nfs3.LinkRes
 	args := nfs3.LinkArgs{File: h, Where: nfs3.DirOp{Dir: dir, Name: name}}
-	err := c.call(ctx, nfs3.ProcLink, name, &args, &res, nfs3.LinkMax)
+	err := c.call(ctx, nfs3.ProcLink, name, &args, &res)
 	return res.Attr, err
 }

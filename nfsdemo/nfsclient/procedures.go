@@ -9,7 +9,7 @@ import (
 // GetAttr returns the attributes of a file.
 func (c *Client) GetAttr(ctx context.Context, h nfs3.FH) (nfs3.Fattr, error) {
 	var res nfs3.GetAttrRes
-	err := c.call(ctx, nfs3.ProcGetAttr, "", &nfs3.GetAttrArgs{File: h}, &res, nfs3.GetAttrMax)
+	err := c.call(ctx, nfs3.ProcGetAttr, "", &nfs3.GetAttrArgs{File: h}, &res)
 	return res.Attr, err
 }
 
@@ -20,7 +20,7 @@ func (c *Client) SetAttr(ctx context.Context, h nfs3.FH, set nfs3.Sattr, guard *
 		args.Guard, args.Ctime = true, *guard
 	}
 	var res nfs3.SetAttrRes
-	err := c.call(ctx, nfs3.ProcSetAttr, "", &args, &res, nfs3.SetAttrMax)
+	err := c.call(ctx, nfs3.ProcSetAttr, "", &args, &res)
 	return res.Wcc, err
 }
 
@@ -34,14 +34,14 @@ type Object struct {
 func (c *Client) Lookup(ctx context.Context, dir nfs3.FH, name string) (Object, error) {
 	var res nfs3.LookupRes
 	args := nfs3.LookupArgs{What: nfs3.DirOp{Dir: dir, Name: name}}
-	err := c.call(ctx, nfs3.ProcLookup, name, &args, &res, nfs3.LookupMax)
+	err := c.call(ctx, nfs3.ProcLookup, name, &args, &res)
 	return Object{res.File, res.Attr}, err
 }
 
 // Access returns which of the rights in want the caller has.
 func (c *Client) Access(ctx context.Context, h nfs3.FH, want nfs3.Access) (nfs3.Access, error) {
 	var res nfs3.AccessRes
-	err := c.call(ctx, nfs3.ProcAccess, "", &nfs3.AccessArgs{File: h, Want: want}, &res, nfs3.AccessMax)
+	err := c.call(ctx, nfs3.ProcAccess, "", &nfs3.AccessArgs{File: h, Want: want}, &res)
 	return res.Granted, err
 }
 
@@ -49,7 +49,7 @@ func (c *Client) Access(ctx context.Context, h nfs3.FH, want nfs3.Access) (nfs3.
 func (c *Client) Create(ctx context.Context, dir nfs3.FH, name string, how nfs3.CreateHow) (Object, error) {
 	var res nfs3.CreateRes
 	args := nfs3.CreateArgs{Where: nfs3.DirOp{Dir: dir, Name: name}, How: how}
-	if err := c.call(ctx, nfs3.ProcCreate, name, &args, &res, nfs3.CreateMax); err != nil {
+	if err := c.call(ctx, nfs3.ProcCreate, name, &args, &res); err != nil {
 		return Object{}, err
 	}
 	return c.made(ctx, dir, name, &res)
@@ -59,7 +59,7 @@ func (c *Client) Create(ctx context.Context, dir nfs3.FH, name string, how nfs3.
 func (c *Client) Mkdir(ctx context.Context, dir nfs3.FH, name string, set nfs3.Sattr) (Object, error) {
 	var res nfs3.CreateRes
 	args := nfs3.MkdirArgs{Where: nfs3.DirOp{Dir: dir, Name: name}, Set: set}
-	if err := c.call(ctx, nfs3.ProcMkdir, name, &args, &res, nfs3.CreateMax); err != nil {
+	if err := c.call(ctx, nfs3.ProcMkdir, name, &args, &res); err != nil {
 		return Object{}, err
 	}
 	return c.made(ctx, dir, name, &res)
@@ -76,21 +76,21 @@ func (c *Client) made(ctx context.Context, dir nfs3.FH, name string, res *nfs3.C
 // FSStat tells how full the file system of h is.
 func (c *Client) FSStat(ctx context.Context, h nfs3.FH) (nfs3.FSStat, error) {
 	var res nfs3.FSStatRes
-	err := c.call(ctx, nfs3.ProcFSStat, "", &nfs3.FSStatArgs{Root: h}, &res, nfs3.FSStatMax)
+	err := c.call(ctx, nfs3.ProcFSStat, "", &nfs3.FSStatArgs{Root: h}, &res)
 	return res.FSStat, err
 }
 
 // FSInfo tells what the server and the file system of h can do.
 func (c *Client) FSInfo(ctx context.Context, h nfs3.FH) (nfs3.FSInfo, error) {
 	var res nfs3.FSInfoRes
-	err := c.call(ctx, nfs3.ProcFSInfo, "", &nfs3.FSInfoArgs{Root: h}, &res, nfs3.FSInfoMax)
+	err := c.call(ctx, nfs3.ProcFSInfo, "", &nfs3.FSInfoArgs{Root: h}, &res)
 	return res.FSInfo, err
 }
 
 // PathConf tells the limits of names and links.
 func (c *Client) PathConf(ctx context.Context, h nfs3.FH) (nfs3.PathConf, error) {
 	var res nfs3.PathConfRes
-	err := c.call(ctx, nfs3.ProcPathConf, "", &nfs3.PathConfArgs{File: h}, &res, nfs3.PathConfMax)
+	err := c.call(ctx, nfs3.ProcPathConf, "", &nfs3.PathConfArgs{File: h}, &res)
 	return res.PathConf, err
 }
 
@@ -99,6 +99,6 @@ func (c *Client) PathConf(ctx context.Context, h nfs3.FH) (nfs3.PathConf, error)
 func (c *Client) Commit(ctx context.Context, h nfs3.FH, off uint64, n uint32) (nfs3.Verifier, error) {
 	var res nfs3.CommitRes
 	args := nfs3.CommitArgs{File: h, Offset: off, Count: n}
-	err := c.call(ctx, nfs3.ProcCommit, "", &args, &res, nfs3.CommitMax)
+	err := c.call(ctx, nfs3.ProcCommit, "", &args, &res)
 	return res.Verf, err
 }

@@ -32,24 +32,11 @@ func (s *Server) nfs() oncrpc.Program {
 		nfs3.ProcCommit:      handler(s, commit),
 	} {
 		procs[p].Handler = h
-		// A long directory takes its time even in memory.
-		procs[p].NonBlocking = s.nonBlocking() && p != nfs3.ProcReadDir && p != nfs3.ProcReadDirPlus
-		procs[p].Once = once(p)
 	}
 	for p := range procs {
-		procs[p].Name = nfs3.Proc(p).String()
+		info := nfs3.Proc(p).Info()
+		procs[p].Name, procs[p].Once = info.Name, info.Once
+		procs[p].NonBlocking = procs[p].Handler != nil && s.nonBlocking() && !info.Long
 	}
 	return oncrpc.Program{Name: "NFS", Number: nfs3.Program, Version: nfs3.Version, Procedures: procs}
-}
-
-// once reports whether a call that is executed again answers otherwise than the first time, or undoes what others
-// have done since: the second REMOVE finds no file, the second SETATTR cuts off what was
-// appended. The second WRITE of the same data changes nothing, and keeping its reply would be dear.
-func once(p nfs3.Proc) bool {
-	switch p {
-	case nfs3.ProcSetAttr, nfs3.ProcCreate, nfs3.ProcMkdir, nfs3.ProcSymlink, nfs3.ProcMknod, nfs3.ProcRemove,
-		nfs3.ProcRmdir, nfs3.ProcRename, nfs3.ProcLink:
-		return true
-	}
-	return false
 }

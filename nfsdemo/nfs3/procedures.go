@@ -1,0 +1,96 @@
+package nfs3
+
+import "fmt"
+
+// Proc is a procedure number (RFC 1813 section 3).
+type Proc uint32
+
+// The procedures.
+const (
+	ProcNull        Proc = 0
+	ProcGetAttr     Proc = 1
+	ProcSetAttr     Proc = 2
+	ProcLookup      Proc = 3
+	ProcAccess      Proc = 4
+	ProcReadLink    Proc = 5
+	ProcRead        Proc = 6
+	ProcWrite       Proc = 7
+	ProcCreate      Proc = 8
+	ProcMkdir       Proc = 9
+	ProcSymlink     Proc = 10
+	ProcMknod       Proc = 11
+	ProcRemove      Proc = 12
+	ProcRmdir       Proc = 13
+	ProcRename      Proc = 14
+	ProcLink        Proc = 15
+	ProcReadDir     Proc = 16
+	ProcReadDirPlus Proc = 17
+	ProcFSStat      Proc = 18
+	ProcFSInfo      Proc = 19
+	ProcPathConf    Proc = 20
+	ProcCommit      Proc = 21
+
+	// Procs is the number of procedures.
+	Procs = 22
+)
+
+// ProcInfo says of a procedure what its server, its clients and a gateway must know.
+type ProcInfo struct {
+	Name string // in the RFC
+
+	// MaxReply is the longest encoding of the results in bytes. It leaves out what the arguments
+	// bound: the data of READ, the path of READLINK, the entries of READDIR and READDIRPLUS.
+	MaxReply int
+
+	// Once procedures must not be executed twice: the second time answers otherwise than the
+	// first, or undoes what others have done since. The second REMOVE finds no file; the second
+	// SETATTR cuts off what was appended. The second WRITE of the same data changes nothing, and
+	// keeping its reply would be dear.
+	Once bool
+
+	// Long procedures may take their time even in a file system that never waits, as a long
+	// directory does. They must not run on a goroutine that receives.
+	Long bool
+}
+
+// procs has a row for each procedure.
+var procs = [Procs]ProcInfo{
+	ProcNull:        {Name: "NULL"},
+	ProcGetAttr:     {Name: "GETATTR", MaxReply: GetAttrMax},
+	ProcSetAttr:     {Name: "SETATTR", MaxReply: SetAttrMax, Once: true},
+	ProcLookup:      {Name: "LOOKUP", MaxReply: LookupMax},
+	ProcAccess:      {Name: "ACCESS", MaxReply: AccessMax},
+	ProcReadLink:    {Name: "READLINK", MaxReply: ReadLinkMax(0)},
+	ProcRead:        {Name: "READ", MaxReply: ReadMax},
+	ProcWrite:       {Name: "WRITE", MaxReply: WriteMax},
+	ProcCreate:      {Name: "CREATE", MaxReply: CreateMax, Once: true},
+	ProcMkdir:       {Name: "MKDIR", MaxReply: CreateMax, Once: true},
+	ProcSymlink:     {Name: "SYMLINK", MaxReply: CreateMax, Once: true},
+	ProcMknod:       {Name: "MKNOD", MaxReply: CreateMax, Once: true},
+	ProcRemove:      {Name: "REMOVE", MaxReply: RemoveMax, Once: true},
+	ProcRmdir:       {Name: "RMDIR", MaxReply: RemoveMax, Once: true},
+	ProcRename:      {Name: "RENAME", MaxReply: RenameMax, Once: true},
+	ProcLink:        {Name: "LINK", MaxReply: LinkMax, Once: true},
+	ProcReadDir:     {Name: "READDIR", MaxReply: ReadDirPlusMax(0), Long: true},
+	ProcReadDirPlus: {Name: "READDIRPLUS", MaxReply: ReadDirPlusMax(0), Long: true},
+	ProcFSStat:      {Name: "FSSTAT", MaxReply: FSStatMax},
+	ProcFSInfo:      {Name: "FSINFO", MaxReply: FSInfoMax},
+	ProcPathConf:    {Name: "PATHCONF", MaxReply: PathConfMax},
+	ProcCommit:      {Name: "COMMIT", MaxReply: CommitMax},
+}
+
+// Info returns the row of p, or the zero ProcInfo if RFC 1813 has no such procedure.
+func (p Proc) Info() ProcInfo {
+	if p < Procs {
+		return procs[p]
+	}
+	return ProcInfo{}
+}
+
+// String returns the procedure's name in the RFC.
+func (p Proc) String() string {
+	if p < Procs {
+		return procs[p].Name
+	}
+	return fmt.Sprintf("procedure %d", uint32(p))
+}
