@@ -103,7 +103,8 @@ func (w *workers) stop() {
 	w.idle = nil
 }
 
-// queue is a ring of calls.
+// queue is a ring of calls, without a bound. That of package transport/ring has one, and belongs to
+// a layer that this one does not know.
 type queue struct {
 	ring  []*Call
 	first int
