@@ -34,12 +34,12 @@ func (e *endpoint) receive() {
 			return
 		}
 		e.send()
-		e.complete()
+		e.completer.complete()
 		if e.in.fetched {
 			e.in.fetched = false
 			runtime.Gosched() // for who waits for an RDMA Read, before more is read
 		}
-		e.awaitCompletions()
+		e.completer.catchUp()
 		if e.Err() != nil || held && !e.awaitResume() {
 			return
 		}
@@ -80,30 +80,6 @@ func (e *endpoint) receiveFailed(err error) {
 	e.end(e.opError("receive", err), words, count, line)
 }
 
-// end ends the connection for the reason cause, unless it has ended before. The peer is told by t, if it is not nil and may be told
-// anything. It is counted in count, and logged as line, where there is one. The rest is run's.
-func (e *endpoint) end(cause error, t *rdmap.Terminate, count *atomic.Uint64, line string) {
-	e.mu.Lock()
-	if e.err != nil {
-		e.mu.Unlock()
-		return
-	}
-	e.err, e.closed = cause, ended(cause)
-	if t != nil && e.heard {
-		t.Draft05 = e.draft05
-		e.lastWords = t.Append(nil)
-	}
-	e.mu.Unlock()
-	if count != nil {
-		count.Add(1)
-	}
-	if line != "" {
-		e.cfg.fault(e.info.RemoteAddr, line, cause)
-	}
-	e.llp.Interrupt()
-	close(e.over)
-}
-
 // Close ends the connection. Only the first call finds something to end; the others succeed too.
 func (e *endpoint) Close() error {
 	e.end(e.opError("close", net.ErrClosed), nil, nil, "")
@@ -115,10 +91,10 @@ func (e *endpoint) Close() error {
 func (e *endpoint) finish() {
 	<-e.over // whoever ends it may have to log that still
 	e.mu.Lock()
-	for e.sending && !e.handed || e.completing {
+	for e.sending && !e.flusher.handed || e.completer.completing {
 		e.idle.Wait()
 	}
-	e.handed = false
+	e.flusher.handed = false
 	cause, words := e.err, e.lastWords
 	e.mu.Unlock()
 
@@ -127,12 +103,12 @@ func (e *endpoint) finish() {
 	e.out.unpin(e.table)
 	if words != nil {
 		e.counters.TerminatesSent.Add(1)
-		appendTerminate(e.llp, e.out.version, words)
+		appendTerminate(e.llp, e.version, words)
 	}
 	e.batchMu.Unlock()
 
 	e.table.Close()
-	e.completeAll(cause)
+	e.completer.flush(cause)
 	e.mu.Lock()
 	e.recvs, e.promised = ring.New[*transport.RecvRequest](0), 0
 	e.mu.Unlock()

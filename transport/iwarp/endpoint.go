@@ -2,7 +2,6 @@ package iwarp
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -18,19 +17,14 @@ import (
 // the network takes no more, the one that waits for that (flusher.go). Receiving is the work of run. Completions are delivered by one
 // goroutine at a time, the one that has set completing.
 type endpoint struct {
-	info     transport.Info
-	details  any // what the setup came to, as the LLP has it: SetupOf knows
-	draft05  bool
-	llp      ddp.LLP
-	table    *stag.Table
-	counters *Counters
-	cfg      *Config
-	full     error // what Post fails with while the queue is full, made once
+	link
+	details any // what the setup came to, as the LLP has it: SetupOf knows
 
 	started chan struct{} // closed by Start
-	over    chan struct{} // closed by end
 	done    chan struct{}
-	kick    chan struct{} // capacity 1: there is something for the flusher
+
+	completer completer
+	flusher   flusher
 
 	source transport.RecvSource // of promised receives, if not nil; set before Start
 	resume chan struct{}        // capacity 1: the source may have memory again
@@ -38,26 +32,11 @@ type endpoint struct {
 	batchMu sync.Mutex // guards out and the batch of the LLP; taken before mu
 	out     outgoing
 
-	mu         sync.Mutex // guards what follows
-	receiver   transport.MessageHandler
-	sends      sendQueue
-	recvs      ring.Ring[*transport.RecvRequest]
-	promised   int // receives without memory of their own
-	reads      ring.Ring[outboundRead]
-	responses  ring.Ring[inboundRead]
-	heard      bool  // the peer has sent something, or need not be waited for
-	sending    bool  // a goroutine sends
-	handed     bool  // the flusher is to send on
-	corked     bool  // the goroutine that receives will send when it is through
-	completing bool  // a goroutine delivers completions
-	flushing   bool  // there is a flusher
-	broken     error // why TCP takes nothing any more
-	err        error
-	closed     error  // the same, such that it wraps net.ErrClosed
-	lastWords  []byte // a Terminate message that remains to be said
-	blamed     uint64 // number of the work request that the peer found fault with, if fault is not nil
-	fault      error
-	idle       sync.Cond // sending or completing has become false
+	// mu guards what follows.
+	recvs    ring.Ring[*transport.RecvRequest]
+	promised int  // receives without memory of their own
+	sending  bool // a goroutine sends
+	corked   bool // the goroutine that receives will send when it is through
 
 	// See nudge.go.
 	answered   bool // the peer has sent something
@@ -67,8 +46,6 @@ type endpoint struct {
 
 	rtrWithin time.Duration // how long an RTR may take to come, if there is to be one
 	rtrLate   *time.Timer
-
-	offered atomic.Bool // memory to read from, since the last message of the peer's
 
 	in      incoming // of run
 	placing placing  // likewise
@@ -93,35 +70,37 @@ func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config, info trans
 	info.MaxMessage, info.MaxRegions = maxMessage, maxRegions
 	info.EndpointTags, info.CanHold = true, true
 	e := &endpoint{
-		info:      info,
-		details:   details,
-		draft05:   s.Draft05,
-		llp:       llp,
-		counters:  cfg.Counters,
-		cfg:       cfg,
-		full:      opError("post", info.RemoteAddr, transport.ErrQueueFull),
-		started:   make(chan struct{}),
-		over:      make(chan struct{}),
-		done:      make(chan struct{}),
-		kick:      make(chan struct{}, 1),
-		recvs:     ring.New[*transport.RecvRequest](cfg.RecvDepth),
-		reads:     ring.New[outboundRead](max(s.ORD, 1)), // the RTR may be a Read even where there are no others
-		responses: ring.New[inboundRead](s.IRD),
-		heard:     s.Initiator,
+		link: link{
+			info:     info,
+			version:  uint8(s.Version),
+			draft05:  s.Draft05,
+			llp:      llp,
+			counters: cfg.Counters,
+			cfg:      cfg,
+			full:     opError("post", info.RemoteAddr, transport.ErrQueueFull),
+			over:     make(chan struct{}),
+			queues:   newQueues(cfg.SendDepth, s.IRD, s.ORD),
+			heard:    s.Initiator,
+		},
+		details: details,
+		started: make(chan struct{}),
+		done:    make(chan struct{}),
+		recvs:   ring.New[*transport.RecvRequest](cfg.RecvDepth),
 	}
-	e.sends.ring = ring.New[sendSlot](cfg.SendDepth)
 	e.idle.L = &e.mu
 	e.table = stag.New(maxRegions, e.detach)
+	e.flusher = flusher{link: &e.link, endpoint: e, kick: make(chan struct{}, 1)}
+	e.completer = completer{link: &e.link, flusher: &e.flusher}
 	e.in.init(s)
-	e.out.version = uint8(s.Version)
+	e.out.version = e.version
 	if s.Initiator {
-		e.out.rtr, e.nudgeAfter = s.RTR, cfg.NudgeAfter
+		e.queues.rtr, e.nudgeAfter = s.RTR, cfg.NudgeAfter
 	} else if s.RTR != 0 {
 		e.rtrWithin = cfg.HandshakeTimeout
 	}
 	e.counters.Connections.Add(1)
 	go e.run()
-	if e.out.rtr != 0 {
+	if e.queues.rtr != 0 {
 		e.send()
 	}
 	return e
@@ -146,11 +125,11 @@ func (e *endpoint) Progress() (sent, received uint64) { return e.llp.Traffic() }
 // Start begins delivery to r.
 func (e *endpoint) Start(r transport.MessageHandler) {
 	e.mu.Lock()
-	if e.receiver != nil {
+	if e.handler != nil {
 		e.mu.Unlock()
 		panic("iwarp: Start called twice")
 	}
-	e.receiver = r
+	e.handler = r
 	if e.rtrWithin > 0 {
 		e.rtrLate = time.AfterFunc(e.rtrWithin, e.missRTR)
 	}
@@ -169,13 +148,6 @@ func (e *endpoint) Info() transport.Info { return e.info }
 
 // Done is closed when the connection has ended.
 func (e *endpoint) Done() <-chan struct{} { return e.done }
-
-// Err says why the connection ended.
-func (e *endpoint) Err() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.err
-}
 
 // Expose opens one window.
 func (e *endpoint) Expose(dst []transport.Region, list []transport.Slice,
@@ -213,9 +185,4 @@ func (e *endpoint) detach(tag transport.STag) {
 func (e *endpoint) detachHeld(tag transport.STag) {
 	e.llp.Detach(tag)
 	e.out.detach(e.table, tag)
-}
-
-// opError wraps err in what was being done here, and with whom.
-func (e *endpoint) opError(op string, err error) error {
-	return opError(op, e.info.RemoteAddr, err)
 }

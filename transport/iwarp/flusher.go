@@ -1,60 +1,71 @@
 package iwarp
 
-// The flusher is a goroutine that does for others what they cannot wait for, or may not do: send when the network takes no
-// more for now, and deliver completions after a Post. It exists from the first need on.
+// flusher is a goroutine that does for others what they cannot wait for, or may not do: send when
+// the network takes no more for now, and deliver completions after a Post. It exists from the first
+// need on, until the end.
+type flusher struct {
+	*link
+	endpoint *endpoint
+	kick     chan struct{} // capacity 1: there is something to do
 
-// wakeFlusher has the flusher look for what there is to do; e.mu is held.
-func (e *endpoint) wakeFlusher() {
-	if !e.flushing && e.err == nil {
-		e.flushing = true
-		go e.flush()
+	// The link's mu guards these.
+	running bool
+	handed  bool // it is to send on
+}
+
+// wake has the flusher look for what there is to do; f.mu is held.
+func (f *flusher) wake() {
+	if !f.running && f.err == nil {
+		f.running = true
+		go f.run()
 	}
 	select {
-	case e.kick <- struct{}{}:
+	case f.kick <- struct{}{}:
 	default:
 	}
 }
 
-func (e *endpoint) flush() {
+func (f *flusher) run() {
 	for {
 		select {
-		case <-e.kick:
-		case <-e.over:
+		case <-f.kick:
+		case <-f.over:
 			return
 		}
-		if e.takeOver() {
-			e.sendOn()
+		if f.takeOver() {
+			f.sendOn()
 		}
-		e.complete()
+		f.endpoint.completer.complete()
 	}
 }
 
 // takeOver reports whether sending was handed to the flusher.
-func (e *endpoint) takeOver() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	own := e.handed
-	e.handed = false
+func (f *flusher) takeOver() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	own := f.handed
+	f.handed = false
 	return own
 }
 
 // sendOn sends until there is nothing left, and waits for the network where it must.
-func (e *endpoint) sendOn() {
+func (f *flusher) sendOn() {
+	e := f.endpoint
 	for {
-		empty, err := e.llp.Wait(&e.batchMu)
+		empty, err := f.llp.Wait(&e.batchMu)
 		if err == nil && empty {
 			if !e.batchSent() {
 				return
 			}
-			e.complete()
+			e.completer.complete()
 			e.batchMu.Lock()
 			if err = e.fill(); err == nil {
 				_, err = e.llp.Flush()
 			}
 			e.batchMu.Unlock()
 		}
-		if err == nil && e.Err() != nil {
-			err = e.Err()
+		if err == nil && f.Err() != nil {
+			err = f.Err()
 		}
 		if err != nil {
 			e.stopSending(err)

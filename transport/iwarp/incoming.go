@@ -17,7 +17,6 @@ const batchMessages = 16
 
 // incoming is what run knows of the messages of the peer.
 type incoming struct {
-	version uint8   // of DDP and RDMAP
 	heard   bool    // anything at all
 	rtr     ddp.RTR // the kinds of which one must come first, until it has
 	anySend bool    // a Send of the upper layer's may come in its place
@@ -44,7 +43,6 @@ func (in *incoming) init(s *ddp.Setup) {
 	if !s.Initiator {
 		in.rtr, in.anySend = s.RTR, s.AnySend
 	}
-	in.version = uint8(s.Version)
 	in.msnSend, in.msnRead = 1, 1
 	in.messages = in.array[:0]
 }
@@ -167,7 +165,7 @@ func (e *endpoint) deliver() {
 	}
 	e.offered.Store(false)
 	e.mu.Lock()
-	r, over := e.receiver, e.err != nil
+	r, over := e.handler, e.err != nil
 	e.corked = true
 	e.mu.Unlock()
 	if !over {
@@ -188,7 +186,7 @@ var yielding atomic.Int32
 // what this one needs is not in the cache any more. What one message leads to has nothing to wait for, so it is sent by who posts it.
 func (e *endpoint) yield() {
 	e.mu.Lock()
-	answered := e.sends.untaken() > 0
+	answered := e.queues.requests.untaken() > 0
 	alone := !answered && len(e.in.messages) == 1 && yielding.Load() > 0
 	if alone {
 		e.corked = false

@@ -29,8 +29,8 @@ func (e *endpoint) nudge() {
 		e.mu.Unlock()
 		return
 	}
-	if e.out.rtr == 0 {
-		e.out.rtr = ddp.RTRWrite
+	if e.queues.rtr == 0 {
+		e.queues.rtr = ddp.RTRWrite
 	}
 	e.nudged++
 	e.nudges.Reset(e.nudgeAfter << e.nudged)

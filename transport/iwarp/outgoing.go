@@ -31,8 +31,7 @@ type outgoing struct {
 	msnSend  uint32
 	msnRead  uint32
 	sinks    sinkTags
-	rtr      ddp.RTR // to be sent before anything else; mu of the endpoint guards it, too
-	answered bool    // the last message was a response: it is the turn of our own requests
+	answered bool // the last message was a response: it is the turn of our own requests
 
 	head    []byte             // of the segment, in its wire form
 	request [1]transport.Slice // of a Read Request

@@ -17,12 +17,12 @@ type placing struct {
 // whole.
 func (e *endpoint) Lend(dst [][]byte, header []byte, n, skip int) ([][]byte, bool) {
 	h, _, err := ddp.Parse(header)
-	if err != nil || !h.Tagged || h.Version != e.in.version || e.in.rtr != 0 {
+	if err != nil || !h.Tagged || h.Version != e.version || e.in.rtr != 0 {
 		return dst, false
 	}
 	version, op := rdmap.ParseControl(h.Control)
 	switch {
-	case version != e.in.version:
+	case version != e.version:
 	case op == rdmap.OpWrite:
 		if dst, e.placing.loan, err = e.table.Lend(dst, h.STag, h.Offset, uint64(n), uint64(skip)); err == nil {
 			e.placing.lent = true

@@ -14,8 +14,8 @@ func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
 	e.send()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.completable() && !e.completing && !e.corked {
-		e.wakeFlusher()
+	if e.completer.unattended() && !e.corked {
+		e.flusher.wake()
 	}
 	return nil
 }
@@ -26,7 +26,7 @@ func (e *endpoint) PostPolled(wrs ...*transport.WorkRequest) error { return e.qu
 // Poll sends what the network takes, and delivers completions.
 func (e *endpoint) Poll() {
 	e.send()
-	e.complete()
+	e.completer.complete()
 }
 
 func (e *endpoint) queue(wrs []*transport.WorkRequest) error {
@@ -40,11 +40,11 @@ func (e *endpoint) queue(wrs []*transport.WorkRequest) error {
 	switch {
 	case e.closed != nil:
 		return e.opError("post", e.closed)
-	case !e.sends.ring.Room(len(wrs)):
+	case !e.queues.requests.ring.Room(len(wrs)):
 		return e.full
 	}
 	for _, wr := range wrs {
-		e.sends.push(wr)
+		e.queues.requests.push(wr)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (e *endpoint) Expects() bool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.reads.Len() > 0
+	return e.queues.reads.Len() > 0
 }
 
 // sinkTags are the steering tags of the memory that RDMA Reads go to. They are in no table: a response must

@@ -17,7 +17,7 @@ const brokenTimeout = 2 * time.Second
 // send sends what is queued, as far as the network takes it at once, unless another goroutine does so.
 func (e *endpoint) send() {
 	e.mu.Lock()
-	if e.corked && e.sends.untaken() < corkedRequests || !e.startSending() {
+	if e.corked && e.queues.requests.untaken() < corkedRequests || !e.startSending() {
 		e.mu.Unlock()
 		return
 	}
@@ -50,15 +50,6 @@ func (e *endpoint) startSending() bool {
 	return true
 }
 
-// sendable reports whether there is something to send, and it may be sent; e.mu is held.
-func (e *endpoint) sendable() bool {
-	if !e.heard || e.broken != nil || e.err != nil {
-		return false
-	}
-	_, waiting := e.nextRequest()
-	return waiting || e.responses.Len() > 0 || e.out.rtr != 0
-}
-
 // batchSent notes that all of the batch has left. It reports whether there is more to send; if not, the goroutine
 // does not send any more.
 func (e *endpoint) batchSent() bool {
@@ -69,7 +60,7 @@ func (e *endpoint) batchSent() bool {
 
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.sends.sent = max(e.sends.sent, complete)
+	e.queues.requests.sent = max(e.queues.requests.sent, complete)
 	e.awaitAnswer()
 	if e.err == nil && (active || e.sendable()) {
 		return true
@@ -91,8 +82,8 @@ func (e *endpoint) stopSending(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err == nil && e.err == nil {
-		e.handed = true
-		e.wakeFlusher()
+		e.flusher.handed = true
+		e.flusher.wake()
 		return
 	}
 	e.sending = false
@@ -109,7 +100,7 @@ func (e *endpoint) writeFailed(err error) {
 	defer e.mu.Unlock()
 	if e.err == nil && e.broken == nil {
 		e.broken = err
-		if e.receiver != nil { // otherwise nobody has asked yet
+		if e.handler != nil { // otherwise nobody has asked yet
 			e.awaitReason()
 		}
 	}
@@ -137,7 +128,7 @@ func (e *endpoint) fill() error {
 		if err != nil {
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			return newViolation(protectionCode(err), e.responses.At(0).segment(e.out.version))
+			return newViolation(protectionCode(err), e.queues.responses.At(0).segment(e.version))
 		}
 		if !room {
 			return nil
@@ -148,7 +139,7 @@ func (e *endpoint) fill() error {
 		e.out.complete = e.out.taken
 		if e.out.response {
 			e.mu.Lock()
-			e.responses.Pop()
+			e.queues.responses.Pop()
 			e.mu.Unlock()
 		}
 	}
@@ -162,20 +153,19 @@ func (e *endpoint) take() bool {
 		return false
 	}
 	o := &e.out
-	if o.rtr != 0 {
+	if e.queues.rtr != 0 {
 		e.takeRTR()
 		return true
 	}
-	wr, waiting := e.nextRequest()
-	if e.responses.Len() > 0 && (!waiting || !o.answered) {
+	wr, waiting := e.queues.nextRequest()
+	if e.queues.responses.Len() > 0 && (!waiting || !o.answered) {
 		o.answered = true
-		o.beginResponse(e.responses.At(0))
+		o.beginResponse(e.queues.responses.At(0))
 		return true
 	}
 	o.answered = false
-	number := e.sends.next
-	e.sends.next++
-	o.taken = e.sends.next
+	number := e.queues.requests.take()
+	o.taken = number + 1
 	if wr.Op == transport.OpInvalidate {
 		o.ends, o.ended = true, wr.Invalidate
 		return true
@@ -185,7 +175,7 @@ func (e *endpoint) take() bool {
 	case transport.OpWrite:
 		o.beginWrite(wr.Remote, wr.Local, n)
 	case transport.OpRead:
-		e.reads.Push(o.beginRead(number, wr.Remote, wr.Local, n))
+		e.queues.reads.Push(o.beginRead(number, wr.Remote, wr.Local, n))
 	default:
 		o.beginSend(sendOpcode(wr), wr.Invalidate, wr.Local, n)
 	}
@@ -195,29 +185,14 @@ func (e *endpoint) take() bool {
 // takeRTR begins the RTR. It is the provider's: no work request belongs to it. e.mu is held.
 func (e *endpoint) takeRTR() {
 	o := &e.out
-	switch o.rtr {
+	switch e.queues.rtr {
 	case ddp.RTRWrite:
 		// siw, too, names a tag that is nobody's; adapters refuse 0.
 		o.beginWrite(transport.Remote{STag: 1}, nil, 0)
 	case ddp.RTRRead:
-		e.reads.Push(o.beginRead(rtrRead, transport.Remote{STag: 1}, nil, 0))
+		e.queues.reads.Push(o.beginRead(rtrRead, transport.Remote{STag: 1}, nil, 0))
 	default:
 		o.beginSend(rdmap.OpSend, 0, nil, 0)
 	}
-	o.rtr = 0
-}
-
-// nextRequest returns the work request whose turn it is, if it need not wait for RDMA Reads; e.mu is held.
-func (e *endpoint) nextRequest() (*transport.WorkRequest, bool) {
-	wr, ok := e.sends.waiting()
-	if !ok {
-		return nil, false
-	}
-	if wr.Flags&transport.Fence != 0 && e.reads.Len() > 0 {
-		return nil, false
-	}
-	if wr.Op == transport.OpRead && e.reads.Len() >= e.info.ORD {
-		return nil, false
-	}
-	return wr, true
+	e.queues.rtr = 0
 }

@@ -10,12 +10,12 @@ import (
 
 // tagged takes a segment of the tagged model: of an RDMA Write, or of the response to an RDMA Read of ours.
 func (e *endpoint) tagged(h *ddp.Header, payload []byte) error {
-	if h.Version != e.in.version {
+	if h.Version != e.version {
 		return errCode(rdmap.TaggedVersion)
 	}
 	version, op := rdmap.ParseControl(h.Control)
 	switch {
-	case version != e.in.version:
+	case version != e.version:
 		return errCode(rdmap.OperationVersion)
 	case op == rdmap.OpWrite:
 		return e.written(h, payload)
@@ -77,11 +77,11 @@ func (e *endpoint) readPlaced(h *ddp.Header, n int) error {
 // answering returns the oldest RDMA Read, to which a segment with n bytes of payload must belong.
 func (e *endpoint) answering(h *ddp.Header, n int) (outboundRead, error) {
 	e.mu.Lock()
-	if e.reads.Len() == 0 {
+	if e.queues.reads.Len() == 0 {
 		e.mu.Unlock()
 		return outboundRead{}, errCode(rdmap.OperationOpcode)
 	}
-	read := *e.reads.At(0)
+	read := *e.queues.reads.At(0)
 	e.mu.Unlock()
 
 	switch left := int(read.left); {
@@ -101,13 +101,13 @@ func (e *endpoint) readAnswered(h *ddp.Header, read *outboundRead, n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !h.Last {
-		*e.reads.At(0) = *read
+		*e.queues.reads.At(0) = *read
 		return
 	}
-	e.reads.Pop()
+	e.queues.reads.Pop()
 	if read.number != rtrRead {
 		e.in.fetched = true
-		e.sends.answered(read.number)
+		e.queues.requests.answered(read.number)
 	}
 }
 

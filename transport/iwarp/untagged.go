@@ -10,7 +10,7 @@ import (
 
 // untagged takes a segment of the untagged model.
 func (e *endpoint) untagged(h *ddp.Header, payload []byte) error {
-	if h.Version != e.in.version {
+	if h.Version != e.version {
 		return errCode(rdmap.UntaggedVersion)
 	}
 	if h.Queue > ddp.QueueTerminate {
@@ -18,7 +18,7 @@ func (e *endpoint) untagged(h *ddp.Header, payload []byte) error {
 	}
 	version, op := rdmap.ParseControl(h.Control)
 	switch {
-	case version != e.in.version:
+	case version != e.version:
 		return errCode(rdmap.OperationVersion)
 	case !op.Valid() || op.Tagged() || op.Queue() != h.Queue:
 		return errCode(rdmap.OperationOpcode)
@@ -137,10 +137,10 @@ func (e *endpoint) readRequest(h *ddp.Header, payload []byte) error {
 	in.msnRead++
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.responses.Room(1) {
+	if !e.queues.responses.Room(1) {
 		return errCode(rdmap.UntaggedNoBuffer)
 	}
-	e.responses.Push(inboundRead{
+	e.queues.responses.Push(inboundRead{
 		sink: r.SinkSTag, sinkOffset: r.SinkOffset,
 		source: r.SourceSTag, sourceOffset: r.SourceOffset, left: r.Len, msn: h.MSN,
 	})
@@ -166,9 +166,9 @@ func (e *endpoint) blame(t *rdmap.Terminate) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for i := range e.reads.Len() {
-		if r := e.reads.At(i); r.msn == h.MSN && r.number != rtrRead {
-			e.blamed, e.fault = r.number, t.Err(true)
+	for i := range e.queues.reads.Len() {
+		if r := e.queues.reads.At(i); r.msn == h.MSN && r.number != rtrRead {
+			e.queues.requests.blame(r.number, t.Err(true))
 		}
 	}
 }

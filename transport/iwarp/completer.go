@@ -1,0 +1,97 @@
+package iwarp
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// completer delivers completions, in the order in which the requests were posted. One goroutine at a
+// time does so, the one that has set completing: the one that receives, one that polls, or the
+// flusher. At the end it is the one that takes the endpoint apart. The link's mu guards everything,
+// and is let go while a Completer runs.
+type completer struct {
+	*link
+	flusher    *flusher
+	completing bool
+}
+
+// completeRound is how many completions are delivered before other work has its turn: who posts
+// again in a Completer may go on for ever.
+const completeRound = 64
+
+// complete delivers completions, unless another goroutine does so. If there are very many it leaves
+// the rest to the flusher.
+func (c *completer) complete() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.completing || c.err != nil {
+		return
+	}
+	c.completing = true
+	for n := 0; c.err == nil && c.due(); n++ {
+		if n == completeRound {
+			c.flusher.wake()
+			break
+		}
+		wr, _ := c.queues.requests.pop()
+		c.mu.Unlock()
+		wr.Done.Complete(wr, nil)
+		c.mu.Lock()
+	}
+	c.completing = false
+	c.idle.Broadcast()
+}
+
+// due reports whether there is a completion to deliver. Requests that succeed and are not signaled
+// are none: they leave the queue here. c.mu is held.
+func (c *completer) due() bool {
+	requests := &c.queues.requests
+	for requests.done() {
+		if requests.signaled() {
+			return true
+		}
+		requests.pop()
+	}
+	return false
+}
+
+// unattended reports whether there is a completion to deliver that nobody delivers; c.mu is held.
+func (c *completer) unattended() bool { return c.due() && !c.completing }
+
+// catchUp holds up the goroutine that receives while another delivers completions and has fallen
+// behind: what comes in leads to more requests, and the queue would be full of those that are done.
+func (c *completer) catchUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.completing && c.err == nil && c.queues.requests.ring.Len() > c.info.SendDepth/2 {
+		c.idle.Wait()
+	}
+}
+
+// flush delivers all completions after the end: what has been done succeeds, what the peer found
+// fault with fails, the rest is flushed. Nobody else delivers any more.
+func (c *completer) flush(cause error) {
+	flushed := c.opError("post", fmt.Errorf("%w: %w", transport.ErrFlushed, cause))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	requests := &c.queues.requests
+	for requests.ring.Len() > 0 {
+		ok, signaled, number := requests.done(), requests.signaled(), requests.first
+		wr, _ := requests.pop()
+		if ok && !signaled {
+			continue
+		}
+		var err error
+		switch {
+		case ok:
+		case requests.fault != nil && number == requests.blamed:
+			err = c.opError(wr.Op.String(), requests.fault)
+		default:
+			err = flushed
+		}
+		c.mu.Unlock()
+		wr.Done.Complete(wr, err)
+		c.mu.Lock()
+	}
+}

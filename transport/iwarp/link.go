@@ -1,0 +1,81 @@
+package iwarp
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+	"github.com/rpcrdma/go-rpcrdma/transport/stag"
+)
+
+// link is what the parts of an endpoint share: the connection below, the windows, the queues that
+// lead from one part to another, and the end. What stands above mu never changes.
+type link struct {
+	info     transport.Info
+	version  uint8 // of DDP and RDMAP
+	draft05  bool  // Terminate messages are in the draft's dialect
+	llp      ddp.LLP
+	table    *stag.Table
+	counters *Counters
+	cfg      *Config
+	full     error         // what posting fails with while a queue is full, made once
+	over     chan struct{} // closed by end
+
+	offered atomic.Bool // memory to read from, since the last message of the peer's
+
+	// mu guards what follows, and what the parts say it guards. It is never held while the upper
+	// layer is called.
+	mu        sync.Mutex
+	idle      sync.Cond // of mu: a goroutine has ceased to send, or to deliver completions
+	queues    queues
+	handler   transport.MessageHandler // nil until Start
+	heard     bool                     // the peer has sent something, or need not be waited for
+	broken    error                    // why nothing can be sent any more
+	err       error                    // why the connection has ended
+	closed    error                    // the same, such that it wraps net.ErrClosed
+	lastWords []byte                   // the Terminate message that is to end it
+}
+
+// Err says why the connection ended.
+func (l *link) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// sendable reports whether there is something to send, and it may be sent; l.mu is held.
+func (l *link) sendable() bool {
+	return l.heard && l.broken == nil && l.err == nil && l.queues.pending()
+}
+
+// end ends the connection for the reason cause, unless it has ended before. The peer is told by t,
+// if it is not nil and may be told anything. It is counted in count, and logged as line, where there
+// is one. The rest is done by endpoint.finish.
+func (l *link) end(cause error, t *rdmap.Terminate, count *atomic.Uint64, line string) {
+	l.mu.Lock()
+	if l.err != nil {
+		l.mu.Unlock()
+		return
+	}
+	l.err, l.closed = cause, ended(cause)
+	if t != nil && l.heard {
+		t.Draft05 = l.draft05
+		l.lastWords = t.Append(nil)
+	}
+	l.mu.Unlock()
+	if count != nil {
+		count.Add(1)
+	}
+	if line != "" {
+		l.cfg.fault(l.info.RemoteAddr, line, cause)
+	}
+	l.llp.Interrupt()
+	close(l.over)
+}
+
+// opError wraps err in what was being done here, and with whom.
+func (l *link) opError(op string, err error) error {
+	return opError(op, l.info.RemoteAddr, err)
+}

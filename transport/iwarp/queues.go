@@ -1,0 +1,119 @@
+package iwarp
+
+import (
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/ring"
+)
+
+// queues lead from one part of an endpoint to the next. The link's mu guards them.
+type queues struct {
+	requests  requestQueue            // from whoever posts to the batch, and on to the completer
+	reads     ring.Ring[outboundRead] // from the batch to the receiver
+	responses ring.Ring[inboundRead]  // from the receiver to the batch
+	rtr       ddp.RTR                 // to be sent before anything else
+	ord       int                     // how many reads may be under way
+}
+
+func newQueues(sendDepth, ird, ord int) queues {
+	return queues{
+		requests:  requestQueue{ring: ring.New[requestSlot](sendDepth)},
+		reads:     ring.New[outboundRead](max(ord, 1)), // an RTR may be a Read where there are no others
+		responses: ring.New[inboundRead](ird),
+		ord:       ord,
+	}
+}
+
+// pending reports whether there is something whose turn it is to be sent.
+func (q *queues) pending() bool {
+	if q.rtr != 0 || q.responses.Len() > 0 {
+		return true
+	}
+	_, ok := q.nextRequest()
+	return ok
+}
+
+// nextRequest returns the work request whose turn it is, unless it has to wait for RDMA Reads.
+func (q *queues) nextRequest() (*transport.WorkRequest, bool) {
+	wr, ok := q.requests.next()
+	if !ok {
+		return nil, false
+	}
+	if wr.Flags&transport.Fence != 0 && q.reads.Len() > 0 {
+		return nil, false
+	}
+	if wr.Op == transport.OpRead && q.reads.Len() >= q.ord {
+		return nil, false
+	}
+	return wr, true
+}
+
+// requestQueue is the work requests of an endpoint, from Post to their completion. They are numbered
+// as they are posted; those below taken are being sent, those below sent have left.
+type requestQueue struct {
+	ring  ring.Ring[requestSlot]
+	first uint64 // number of the oldest in the ring
+	taken uint64
+	sent  uint64
+
+	blamed uint64 // number of the request that the peer found fault with, if fault is not nil
+	fault  error
+}
+
+type requestSlot struct {
+	wr   *transport.WorkRequest
+	read bool // the response to an RDMA Read is complete
+}
+
+// push appends a request, for which there is room.
+func (q *requestQueue) push(wr *transport.WorkRequest) { q.ring.Push(requestSlot{wr: wr}) }
+
+// next returns the oldest request that has not been taken, if any.
+func (q *requestQueue) next() (*transport.WorkRequest, bool) {
+	i := int(q.taken - q.first)
+	if i >= q.ring.Len() {
+		return nil, false
+	}
+	return q.ring.At(i).wr, true
+}
+
+// take takes the request that next returns, and returns its number.
+func (q *requestQueue) take() uint64 {
+	q.taken++
+	return q.taken - 1
+}
+
+// untaken is the number of requests that have not been taken.
+func (q *requestQueue) untaken() int { return q.ring.Len() - int(q.taken-q.first) }
+
+// answered notes that the response to the RDMA Read number n is complete.
+func (q *requestQueue) answered(n uint64) { q.ring.At(int(n - q.first)).read = true }
+
+// blame notes that the peer found fault with request number n.
+func (q *requestQueue) blame(n uint64, fault error) { q.blamed, q.fault = n, fault }
+
+// done reports whether the oldest request is complete.
+func (q *requestQueue) done() bool {
+	if q.ring.Len() == 0 {
+		return false
+	}
+	s := q.ring.At(0)
+	if s.wr.Op == transport.OpRead {
+		return s.read
+	}
+	return q.first < q.sent
+}
+
+// signaled reports whether the oldest request, of which there is one, asks for a completion.
+func (q *requestQueue) signaled() bool { return q.ring.At(0).wr.Flags&transport.Signaled != 0 }
+
+// pop removes the oldest request, if any.
+func (q *requestQueue) pop() (*transport.WorkRequest, bool) {
+	s, ok := q.ring.Pop()
+	if ok {
+		q.first++
+		q.taken = max(q.taken, q.first)
+		q.sent = max(q.sent, q.first)
+	}
+	return s.wr, ok
+}
