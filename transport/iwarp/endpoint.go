@@ -6,7 +6,6 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
-	"github.com/rpcrdma/go-rpcrdma/transport/ring"
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
@@ -23,32 +22,22 @@ type endpoint struct {
 	started chan struct{} // closed by Start
 	done    chan struct{}
 
+	receiver  receiver
 	completer completer
 	flusher   flusher
-
-	source transport.RecvSource // of promised receives, if not nil; set before Start
-	resume chan struct{}        // capacity 1: the source may have memory again
 
 	batchMu sync.Mutex // guards out and the batch of the LLP; taken before mu
 	out     outgoing
 
 	// mu guards what follows.
-	recvs    ring.Ring[*transport.RecvRequest]
-	promised int  // receives without memory of their own
-	sending  bool // a goroutine sends
-	corked   bool // the goroutine that receives will send when it is through
+	sending bool // a goroutine sends
+	corked  bool // the goroutine that receives will send when it is through
 
 	// See nudge.go.
 	answered   bool // the peer has sent something
 	nudgeAfter time.Duration
 	nudges     *time.Timer
 	nudged     int
-
-	rtrWithin time.Duration // how long an RTR may take to come, if there is to be one
-	rtrLate   *time.Timer
-
-	in      incoming // of run
-	placing placing  // likewise
 }
 
 var (
@@ -57,7 +46,6 @@ var (
 	_ transport.Poller           = (*endpoint)(nil)
 	_ transport.SharedReceiver   = (*endpoint)(nil)
 	_ transport.ProgressReporter = (*endpoint)(nil)
-	_ ddp.Sink                   = (*endpoint)(nil)
 )
 
 // newEndpoint makes an endpoint of a connection that has been set up, with details for SetupOf. Its
@@ -85,18 +73,15 @@ func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config, info trans
 		details: details,
 		started: make(chan struct{}),
 		done:    make(chan struct{}),
-		recvs:   ring.New[*transport.RecvRequest](cfg.RecvDepth),
 	}
 	e.idle.L = &e.mu
 	e.table = stag.New(maxRegions, e.detach)
 	e.flusher = flusher{link: &e.link, endpoint: e, kick: make(chan struct{}, 1)}
 	e.completer = completer{link: &e.link, flusher: &e.flusher}
-	e.in.init(s)
+	e.receiver.init(e, s)
 	e.out.version = e.version
 	if s.Initiator {
 		e.queues.rtr, e.nudgeAfter = s.RTR, cfg.NudgeAfter
-	} else if s.RTR != 0 {
-		e.rtrWithin = cfg.HandshakeTimeout
 	}
 	e.counters.Connections.Add(1)
 	go e.run()
@@ -130,15 +115,27 @@ func (e *endpoint) Start(r transport.MessageHandler) {
 		panic("iwarp: Start called twice")
 	}
 	e.handler = r
-	if e.rtrWithin > 0 {
-		e.rtrLate = time.AfterFunc(e.rtrWithin, e.missRTR)
-	}
+	e.receiver.awaitRTR()
 	if e.broken != nil {
 		e.awaitReason()
 	}
 	e.mu.Unlock()
 	close(e.started)
 }
+
+// PostRecv queues receives.
+func (e *endpoint) PostRecv(rs ...*transport.RecvRequest) error { return e.receiver.receives.post(rs) }
+
+// ShareRecv names where memory for promises comes from.
+func (e *endpoint) ShareRecv(src transport.RecvSource) {
+	e.receiver.receives.source, e.receiver.receives.resume = src, make(chan struct{}, 1)
+}
+
+// PromiseRecv queues promises.
+func (e *endpoint) PromiseRecv(n int) error { return e.receiver.receives.promise(n) }
+
+// ResumeRecv has the message that waits for memory ask again.
+func (e *endpoint) ResumeRecv() { e.receiver.receives.wake() }
 
 // Domain returns memory of the Go heap.
 func (e *endpoint) Domain() transport.Domain { return domain{} }

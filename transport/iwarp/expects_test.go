@@ -5,18 +5,18 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// The response to a Read is expected, and what the peer does with memory that it may read, until it has said something.
+// The response to a Read is expected, and what the peer does with memory that it may read, until it
+// has said something.
 func TestExpects(t *testing.T) {
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff}).connect()
 	l.start()
 	l.receives(1)
 	want := func(when string, want bool) {
 		t.Helper()
-		if got := l.Endpoint.(ddp.Sink).Expects(); got != want {
+		if got := iwarp.SinkOf(l.Endpoint).Expects(); got != want {
 			t.Errorf("%s: got %t, want %t", when, got, want)
 		}
 	}
@@ -30,7 +30,10 @@ func TestExpects(t *testing.T) {
 	want("after a message", false)
 
 	sink := make([]byte, 2)
-	l.post(&transport.WorkRequest{Op: transport.OpRead, Flags: transport.Signaled, Local: slices(sink), Remote: transport.Remote{STag: 1}})
+	l.post(&transport.WorkRequest{
+		Op: transport.OpRead, Flags: transport.Signaled,
+		Local: slices(sink), Remote: transport.Remote{STag: 1},
+	})
 	r := p.wantReadRequest(1)
 	want("after a Read", true)
 	p.send(segment(toSTag(rdmap.OpReadResponse, r.SinkSTag, r.SinkOffset), "xy"))

@@ -3,6 +3,9 @@ package iwarp
 import (
 	"net"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
 // ListenHolding is NewListener with another time for which peers are kept that come again without
@@ -15,3 +18,6 @@ func ListenHolding(below net.Listener, cfg Config, hold time.Duration) (*Listene
 	}
 	return newListener(below, cfg, hold), nil
 }
+
+// SinkOf is what the LLP of ep hands segments to.
+func SinkOf(ep transport.Endpoint) ddp.Sink { return &ep.(*endpoint).receiver }

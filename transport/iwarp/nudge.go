@@ -37,3 +37,11 @@ func (e *endpoint) nudge() {
 	e.mu.Unlock()
 	e.Poll() // what others have posted may leave with it
 }
+
+// hearNudged notes that the peer has sent something; e.mu is held.
+func (e *endpoint) hearNudged() {
+	e.answered = true
+	if e.nudges != nil {
+		e.nudges.Stop()
+	}
+}

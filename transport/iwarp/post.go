@@ -63,24 +63,3 @@ func (e *endpoint) valid(wr *transport.WorkRequest) error {
 	}
 	return nil
 }
-
-// PostRecv queues receives.
-func (e *endpoint) PostRecv(rs ...*transport.RecvRequest) error {
-	for _, r := range rs {
-		if r == nil {
-			return e.opError("post", transport.ErrWorkRequest)
-		}
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case e.closed != nil:
-		return e.opError("post", e.closed)
-	case !e.recvs.Room(len(rs) + e.promised):
-		return e.full
-	}
-	for _, r := range rs {
-		e.recvs.Push(r)
-	}
-	return nil
-}

@@ -45,16 +45,6 @@ func (r *inboundRead) segment(version uint8) []byte {
 	return req.Append(h.Append(nil))
 }
 
-// Expects reports whether the peer has something to answer at once: an RDMA Read of ours, or the offer of memory, which it is going to read.
-func (e *endpoint) Expects() bool {
-	if e.offered.Load() {
-		return true
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.queues.reads.Len() > 0
-}
-
 // sinkTags are the steering tags of the memory that RDMA Reads go to. They are in no table: a response must
 // name the tag of the oldest read, and a Write to one fails. Even so each is good for one read only, and hard to guess.
 type sinkTags struct{ last uint32 }

@@ -1,0 +1,91 @@
+package iwarp
+
+import (
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+	"github.com/rpcrdma/go-rpcrdma/transport/stag"
+)
+
+// placer puts the payload of tagged segments where it belongs: that of an RDMA Write into a window,
+// that of the response to an RDMA Read of ours into the memory of the request. It belongs to the
+// goroutine that receives.
+type placer struct {
+	*link
+	fetched bool // an RDMA Read of ours is complete since that was last looked at
+
+	// See direct.go.
+	loan stag.Loan // of a window to the LLP, if lent
+	lent bool
+}
+
+// segment takes a segment of the tagged model.
+func (p *placer) segment(h *ddp.Header, payload []byte) error {
+	if h.Version != p.version {
+		return errCode(rdmap.TaggedVersion)
+	}
+	version, op := rdmap.ParseControl(h.Control)
+	switch {
+	case version != p.version:
+		return errCode(rdmap.OperationVersion)
+	case op == rdmap.OpWrite: // one of no bytes is not checked (RFC 5040 section 5.1)
+		return writeError(h, len(payload), p.table.Place(h.STag, h.Offset, payload))
+	case op == rdmap.OpReadResponse:
+		return p.response(h, payload)
+	}
+	return errCode(rdmap.OperationOpcode)
+}
+
+// response places a segment of the response to the oldest RDMA Read.
+func (p *placer) response(h *ddp.Header, payload []byte) error {
+	read, err := p.answering(h, len(payload))
+	if err != nil {
+		return err
+	}
+	fill(&read.to, payload)
+	p.answered(h, &read, len(payload))
+	return nil
+}
+
+// fill copies data to where to begins, and uses that up.
+func fill(to *ddp.Payload, data []byte) {
+	for len(data) > 0 {
+		data = data[copy(to.Next(len(data)), data):]
+	}
+}
+
+// answering returns the oldest RDMA Read, to which a segment with n bytes of payload must belong.
+func (p *placer) answering(h *ddp.Header, n int) (outboundRead, error) {
+	p.mu.Lock()
+	if p.queues.reads.Len() == 0 {
+		p.mu.Unlock()
+		return outboundRead{}, errCode(rdmap.OperationOpcode)
+	}
+	read := *p.queues.reads.At(0)
+	p.mu.Unlock()
+
+	switch left := int(read.left); {
+	case h.STag != read.sink && (n > 0 || !h.Last || left > 0):
+		return read, errCode(rdmap.TaggedSTag)
+	case n > left || n > 0 && h.Offset != read.offset || h.Last != (n == left):
+		return read, errCode(rdmap.TaggedBounds)
+	}
+	return read, nil
+}
+
+// answered notes that n more bytes of a response are in their place.
+func (p *placer) answered(h *ddp.Header, read *outboundRead, n int) {
+	read.offset += uint64(n)
+	read.left -= uint32(n)
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !h.Last {
+		*p.queues.reads.At(0) = *read
+		return
+	}
+	p.queues.reads.Pop()
+	if read.number != rtrRead {
+		p.fetched = true
+		p.queues.requests.answered(read.number)
+	}
+}

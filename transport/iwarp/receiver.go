@@ -1,0 +1,155 @@
+package iwarp
+
+import (
+	"errors"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+	"github.com/rpcrdma/go-rpcrdma/transport/ring"
+)
+
+// receiver takes what the peer sends: it is the LLP's Sink. The placer takes tagged segments, the
+// assembler makes messages of Sends, and the inbox delivers these. All of it belongs to the goroutine
+// of endpoint.run, except for what is said to be guarded by the link's mu.
+type receiver struct {
+	*link
+	endpoint *endpoint
+
+	begun     bool // a segment has come
+	rtr       rtrGate
+	placer    placer
+	assembler assembler
+	receives  receives
+	inbox     inbox
+	readMSN   uint32 // of the peer's next Read Request
+}
+
+var _ ddp.Sink = (*receiver)(nil)
+
+// init readies r for the endpoint e.
+func (r *receiver) init(e *endpoint, s *ddp.Setup) {
+	l := &e.link
+	r.link, r.endpoint = l, e
+	if !s.Initiator && s.RTR != 0 {
+		r.rtr = rtrGate{kinds: s.RTR, anySend: s.AnySend, within: l.cfg.HandshakeTimeout}
+	}
+	r.placer = placer{link: l}
+	r.assembler = assembler{link: l, receives: &r.receives, inbox: &r.inbox, msn: 1}
+	r.receives = receives{link: l, posted: ring.New[*transport.RecvRequest](l.cfg.RecvDepth)}
+	r.inbox.link, r.inbox.endpoint = l, e
+	r.inbox.messages = r.inbox.array[:0]
+	r.readMSN = 1
+}
+
+// run takes what the peer sends until the connection ends.
+func (r *receiver) run() {
+	for {
+		err := r.llp.Receive(r)
+		r.inbox.deliver()
+		r.endpoint.uncork()
+		held := err == ddp.ErrHold
+		if err != nil && !held {
+			r.fail(err)
+			return
+		}
+		r.endpoint.send()
+		r.endpoint.completer.complete()
+		if r.placer.fetched {
+			r.placer.fetched = false
+			runtime.Gosched() // for who waits for an RDMA Read, before more is read
+		}
+		r.endpoint.completer.catchUp()
+		if r.Err() != nil || held && !r.receives.await() {
+			return
+		}
+	}
+}
+
+// Segment takes a segment from the LLP.
+func (r *receiver) Segment(segment []byte) error {
+	h, payload, err := ddp.Parse(segment)
+	if err != nil {
+		return err
+	}
+	r.hear()
+	if r.rtr.kinds != 0 {
+		err = r.checkRTR(&h, payload)
+	}
+	switch {
+	case err != nil:
+	case h.Tagged:
+		err = r.placer.segment(&h, payload)
+	default:
+		err = r.untagged(&h, payload)
+	}
+	if code, ok := err.(errCode); ok {
+		return newViolation(rdmap.Code(code), segment)
+	}
+	return err
+}
+
+// hear notes that the peer has sent something, so that this side may.
+func (r *receiver) hear() {
+	if r.begun {
+		return
+	}
+	r.begun = true
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.heard = true
+	r.rtr.stop()
+	r.endpoint.hearNudged()
+}
+
+// Ready reports whether there is memory for whatever message comes.
+func (r *receiver) Ready() bool { return r.receives.ready() }
+
+// Expects reports whether the peer has something to answer at once: an RDMA Read of ours, or the
+// offer of memory, which it is going to read.
+func (r *receiver) Expects() bool {
+	if r.offered.Load() {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.queues.reads.Len() > 0
+}
+
+// fail ends the connection because of an error of Receive.
+func (r *receiver) fail(err error) {
+	var (
+		bad   *violation
+		told  *terminated
+		fault *ddp.Fault
+		words *rdmap.Terminate
+		count *atomic.Uint64
+		line  string
+	)
+	switch {
+	case errors.As(err, &bad):
+		err, words, line = bad.err, &bad.terminate, "connection terminated: bad segment"
+	case errors.As(err, &told):
+		err, count, line = told.err, &r.counters.TerminatesReceived, "connection terminated by peer"
+	case errors.As(err, &fault):
+		code := rdmap.Code(fault.Code)
+		words, count = &rdmap.Terminate{Code: code}, r.counters.faults(code)
+		line = "connection terminated"
+	case errors.Is(err, ddp.ErrStalled):
+		count, line = &r.counters.Stalls, "connection ended"
+	case errors.Is(err, ddp.ErrShort):
+		line = "connection ended"
+	default:
+		err = byPeer(err)
+	}
+	r.end(r.opError("receive", err), words, count, line)
+}
+
+// release lets go of the upper layer's memory, after the end.
+func (r *receiver) release() {
+	r.receives.drop()
+	r.inbox.drop()
+	r.assembler.drop()
+}

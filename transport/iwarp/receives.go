@@ -1,0 +1,122 @@
+package iwarp
+
+import (
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+	"github.com/rpcrdma/go-rpcrdma/transport/ring"
+)
+
+// receives is the memory that the peer's Sends may take: receives that have been posted, and promises
+// of more, whose memory the source has when a message comes. The upper layer adds to them, the
+// goroutine that receives takes them.
+type receives struct {
+	*link
+	source transport.RecvSource // of promised receives, if not nil; set before Start
+	resume chan struct{}        // capacity 1: the source may have memory again
+
+	// The link's mu guards these.
+	posted   ring.Ring[*transport.RecvRequest]
+	promised int // receives without memory of their own
+}
+
+// post queues receives.
+func (q *receives) post(rs []*transport.RecvRequest) error {
+	for _, r := range rs {
+		if r == nil {
+			return q.opError("post", transport.ErrWorkRequest)
+		}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.room(len(rs)); err != nil {
+		return err
+	}
+	for _, r := range rs {
+		q.posted.Push(r)
+	}
+	return nil
+}
+
+// promise queues promises.
+func (q *receives) promise(n int) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.room(n); err != nil {
+		return err
+	}
+	q.promised += n
+	return nil
+}
+
+// room says why n more cannot be queued, if so; q.mu is held.
+func (q *receives) room(n int) error {
+	switch {
+	case q.closed != nil:
+		return q.opError("post", q.closed)
+	case !q.posted.Room(n + q.promised):
+		return q.full
+	}
+	return nil
+}
+
+// take takes the memory for a message that has begun to come. It returns ddp.ErrHold where the source
+// does not keep its promise yet.
+func (q *receives) take() (*transport.RecvRequest, error) {
+	q.mu.Lock()
+	r, ok := q.posted.Pop()
+	promised := !ok && q.promised > 0
+	if promised {
+		q.promised--
+	}
+	q.mu.Unlock()
+	switch {
+	case ok:
+		return r, nil
+	case !promised:
+		return nil, errCode(rdmap.UntaggedNoBuffer)
+	}
+	if r = q.source.Receive(); r == nil {
+		q.takeBack()
+		return nil, ddp.ErrHold
+	}
+	return r, nil
+}
+
+// takeBack takes back a promise that the source did not keep.
+func (q *receives) takeBack() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.err == nil {
+		q.promised++
+	}
+}
+
+// ready reports whether there is memory for whatever message comes.
+func (q *receives) ready() bool { return q.source == nil || q.source.Ready() }
+
+// wake has the message that waits for memory ask again.
+func (q *receives) wake() {
+	select {
+	case q.resume <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until the source may have memory, and reports whether the connection goes on. The peer
+// is held up by the flow control of TCP meanwhile; what is posted leaves all the same.
+func (q *receives) await() bool {
+	select {
+	case <-q.resume:
+		return true
+	case <-q.over:
+		return false
+	}
+}
+
+// drop forgets all of them, after the end.
+func (q *receives) drop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.posted, q.promised = ring.New[*transport.RecvRequest](0), 0
+}
