@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// assembler makes messages of the segments of the peer's Sends, in the memory of receives. It belongs
-// to the goroutine that receives.
+// assembler makes messages of the segments of the peer's Sends, in the memory of receives. It
+// belongs to the goroutine that receives.
 type assembler struct {
 	*link
 	receives *receives

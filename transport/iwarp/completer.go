@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// completer delivers completions, in the order in which the requests were posted. One goroutine at a
-// time does so, the one that has set completing: the one that receives, one that polls, or the
+// completer delivers completions, in the order in which the requests were posted. One goroutine at
+// a time does so, the one that has set completing: the one that receives, one that polls, or the
 // flusher. At the end it is the one that takes the endpoint apart. The link's mu guards everything,
 // and is let go while a Completer runs.
 type completer struct {

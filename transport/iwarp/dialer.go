@@ -103,7 +103,8 @@ func (c *Config) initiate(ctx context.Context, conn net.Conn, private []byte) (*
 	return nil, err
 }
 
-// sendTerminate tells a responder that has accepted why this side cannot (RFC 6581 sections 8 and 9).
+// sendTerminate tells a responder that has accepted why this side cannot (RFC 6581 sections 8 and
+// 9).
 func (c *Config) sendTerminate(conn net.Conn, cause *mpa.StartupError) {
 	llp, err := mpa.NewConn(conn, mpa.Options{
 		CRC: cause.CRC, MarkersOut: cause.Markers, MaxSegment: minSegment, Stall: c.StallTimeout,
@@ -118,16 +119,6 @@ func (c *Config) sendTerminate(conn net.Conn, cause *mpa.StartupError) {
 	llp.Close(true)
 }
 
-// appendTerminate adds a Terminate message, the only one of its queue, to the batch.
-func appendTerminate(llp ddp.LLP, version uint8, message []byte) {
-	h := ddp.Header{
-		Last: true, Version: version, Control: rdmap.Control(version, rdmap.OpTerminate),
-		Queue: ddp.QueueTerminate, MSN: 1,
-	}
-	p := ddp.Payload{List: []transport.Slice{{Bytes: message}}}
-	llp.Append(h.Append(nil), &p, len(message), 0)
-}
-
 // rejected is a refusal, in terms of package mpa and of package transport.
 type rejected struct{ *mpa.RejectError }
 
@@ -135,8 +126,8 @@ func (r *rejected) Unwrap() []error {
 	return []error{r.RejectError, &transport.RejectError{PrivateData: r.RejectError.PrivateData}}
 }
 
-// contextError returns the error of ctx in place of err if it has ended. A deadline of its own passes on the connection just as well, and may do
-// so there first.
+// contextError returns the error of ctx in place of err if it has ended. A deadline of its own
+// passes on the connection just as well, and may do so there first.
 func contextError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

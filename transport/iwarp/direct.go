@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// Lend lends memory for a segment of an RDMA Write, or of the response to an RDMA Read. What is wrong
-// with a segment shows when it is whole.
+// Lend lends memory for a segment of an RDMA Write, or of the response to an RDMA Read. What is
+// wrong with a segment shows when it is whole.
 func (r *receiver) Lend(dst [][]byte, header []byte, n, skip int) ([][]byte, bool) {
 	h, _, err := ddp.Parse(header)
 	if err != nil || !h.Tagged || h.Version != r.version || r.rtr.kinds != 0 {
@@ -37,8 +37,8 @@ func (r *receiver) Placed(header []byte, n int) error {
 	return err
 }
 
-// lend lends memory from byte skip on. That of a window can be taken back; that of a Read belongs to
-// the goroutine that receives until the response is complete.
+// lend lends memory from byte skip on. That of a window can be taken back; that of a Read belongs
+// to the goroutine that receives until the response is complete.
 func (p *placer) lend(dst [][]byte, h *ddp.Header, n, skip int) ([][]byte, bool) {
 	version, op := rdmap.ParseControl(h.Control)
 	switch {

@@ -3,26 +3,36 @@ package iwarp
 import (
 	"errors"
 	"net"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// run receives until the connection ends, and then takes it apart.
-func (e *endpoint) run() {
-	select {
-	case <-e.started:
-		e.receiver.run()
-	case <-e.over:
+// end ends the connection for the reason cause, unless it has ended before. The peer is told by t,
+// if it is not nil and may be told anything. It is counted in count, and logged as line, where
+// there is one. The rest is done by endpoint.finish.
+func (l *link) end(cause error, t *rdmap.Terminate, count *atomic.Uint64, line string) {
+	l.mu.Lock()
+	if l.err != nil {
+		l.mu.Unlock()
+		return
 	}
-	e.finish()
-}
-
-func (e *endpoint) uncork() {
-	e.mu.Lock()
-	e.corked = false
-	e.mu.Unlock()
+	l.err, l.closed = cause, ended(cause)
+	if t != nil && l.heard {
+		t.Draft05 = l.draft05
+		l.lastWords = t.Append(nil)
+	}
+	l.mu.Unlock()
+	if count != nil {
+		count.Add(1)
+	}
+	if line != "" {
+		l.cfg.fault(l.info.RemoteAddr, line, cause)
+	}
+	l.llp.Interrupt()
+	close(l.over)
 }
 
 // Close ends the connection. Only the first call finds something to end; the others succeed too.
@@ -31,37 +41,44 @@ func (e *endpoint) Close() error {
 	return nil
 }
 
-// finish takes an ended connection apart: nobody sends or completes any more, the peer is told why, and all that is left completes. Only
-// then, when no memory is touched any more, Done is closed; closing the TCP connection may take longer.
+// finish takes an ended connection apart: nobody sends or completes any more, the peer is told why,
+// and all that is left completes. Only then, when no memory is touched any more, Done is closed.
+// Closing the TCP connection may take longer.
 func (e *endpoint) finish() {
-	<-e.over // whoever ends it may have to log that still
-	e.mu.Lock()
-	for e.sending && !e.flusher.handed || e.completer.completing {
-		e.idle.Wait()
-	}
-	e.flusher.handed = false
-	cause, words := e.err, e.lastWords
-	e.mu.Unlock()
-
-	e.batchMu.Lock()
-	e.llp.Cut(gone(cause))
-	e.out.unpin(e.table)
-	if words != nil {
-		e.counters.TerminatesSent.Add(1)
-		appendTerminate(e.llp, e.version, words)
-	}
-	e.batchMu.Unlock()
-
+	words, cause := e.quiesce()
+	e.sender.segmenter.cut(gone(cause), words)
 	e.table.Close()
 	e.completer.flush(cause)
 	e.receiver.release()
 	close(e.done)
-
 	e.llp.Close(!errors.Is(cause, ddp.ErrStalled))
+}
+
+// quiesce waits until nobody sends or completes any more. It returns what remains to be said to the
+// peer, and why the connection has ended.
+func (e *endpoint) quiesce() (words []byte, cause error) {
+	<-e.over // whoever ends it may have to log that still
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for e.sender.busy() || e.completer.completing {
+		e.idle.Wait()
+	}
+	e.sender.flusher.handed = false
+	return e.lastWords, e.err
 }
 
 // gone reports whether the peer has ended the connection, so that it takes nothing any more.
 func gone(cause error) bool {
 	var t *rdmap.Error
 	return errors.Is(cause, transport.ErrClosedByPeer) || errors.As(cause, &t) && t.Remote
+}
+
+// appendTerminate adds a Terminate message, the only one of its queue, to the batch.
+func appendTerminate(llp ddp.LLP, version uint8, message []byte) {
+	h := ddp.Header{
+		Last: true, Version: version, Control: rdmap.Control(version, rdmap.OpTerminate),
+		Queue: ddp.QueueTerminate, MSN: 1,
+	}
+	p := ddp.Payload{List: []transport.Slice{{Bytes: message}}}
+	llp.Append(h.Append(nil), &p, len(message), 0)
 }

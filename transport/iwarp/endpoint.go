@@ -1,43 +1,32 @@
 package iwarp
 
 import (
-	"sync"
-	"time"
-
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
-// endpoint is one end of a connection.
+// endpoint is one end of a connection: what the upper layer has of it, and its life, of which
+// newEndpoint and Start are the beginning and finish is the end. Its parts do the work:
 //
-// Sending is the work of one goroutine at a time, the one that has set sending: it takes requests off the queues, cuts them
-// into segments and hands these to the LLP. That may be whoever posts, the goroutine that receives, or, when
-// the network takes no more, the one that waits for that (flusher.go). Receiving is the work of run. Completions are delivered by one
-// goroutine at a time, the one that has set completing.
+//   - the sender takes requests from Post, and sends them as segments (sender.go, segmenter.go,
+//     outgoing.go);
+//   - the receiver takes the peer's segments, places payload and delivers messages
+//     (receiver.go);
+//   - the completer tells the upper layer which requests are complete (completer.go).
+//
+// An endpoint has one goroutine, run, which receives. From the first need on it has another one,
+// the flusher. The parts share the link, whose mu guards what more than one goroutine touches. The
+// segmenter has a mu of its own, which is taken before the link's.
 type endpoint struct {
 	link
-	details any // what the setup came to, as the LLP has it: SetupOf knows
-
-	started chan struct{} // closed by Start
-	done    chan struct{}
-
+	sender    sender
 	receiver  receiver
 	completer completer
-	flusher   flusher
 
-	batchMu sync.Mutex // guards out and the batch of the LLP; taken before mu
-	out     outgoing
-
-	// mu guards what follows.
-	sending bool // a goroutine sends
-	corked  bool // the goroutine that receives will send when it is through
-
-	// See nudge.go.
-	answered   bool // the peer has sent something
-	nudgeAfter time.Duration
-	nudges     *time.Timer
-	nudged     int
+	details any           // what the setup came to, as the LLP has it: SetupOf knows
+	started chan struct{} // closed by Start
+	done    chan struct{} // closed by finish
 }
 
 var (
@@ -50,7 +39,8 @@ var (
 
 // newEndpoint makes an endpoint of a connection that has been set up, with details for SetupOf. Its
 // initiator sends the RTR that was agreed on.
-func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config, info transport.Info) *endpoint {
+func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config,
+	info transport.Info) *endpoint {
 	info.Provider = provider
 	info.PrivateData = s.PrivateData
 	info.IRD, info.ORD = s.IRD, s.ORD
@@ -75,37 +65,20 @@ func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config, info trans
 		done:    make(chan struct{}),
 	}
 	e.idle.L = &e.mu
-	e.table = stag.New(maxRegions, e.detach)
-	e.flusher = flusher{link: &e.link, endpoint: e, kick: make(chan struct{}, 1)}
-	e.completer = completer{link: &e.link, flusher: &e.flusher}
-	e.receiver.init(e, s)
-	e.out.version = e.version
+	e.table = stag.New(maxRegions, e.sender.segmenter.detach)
+	e.completer = completer{link: &e.link, flusher: &e.sender.flusher}
+	e.sender.init(&e.link, &e.completer, s.Initiator)
+	e.receiver.init(&e.link, &e.sender, &e.completer, s)
 	if s.Initiator {
-		e.queues.rtr, e.nudgeAfter = s.RTR, cfg.NudgeAfter
+		e.queues.rtr = s.RTR
 	}
 	e.counters.Connections.Add(1)
 	go e.run()
-	if e.queues.rtr != 0 {
-		e.send()
+	if s.Initiator && s.RTR != 0 {
+		e.sender.send()
 	}
 	return e
 }
-
-// TrafficOf returns the bytes that have crossed the network in each direction since ep was set up,
-// as TCP's payload: headers, padding, CRCs and markers included. Where there is another protocol
-// below iWARP, TLS for one, they are what that was given to carry. It finds the connection as SetupOf
-// does, and reports false for endpoints of other providers.
-func TrafficOf(ep transport.Endpoint) (sent, received uint64, ok bool) {
-	e, ok := transport.As[*endpoint](ep)
-	if !ok {
-		return 0, 0, false
-	}
-	sent, received = e.llp.Traffic()
-	return sent, received, true
-}
-
-// Progress reports what TrafficOf does.
-func (e *endpoint) Progress() (sent, received uint64) { return e.llp.Traffic() }
 
 // Start begins delivery to r.
 func (e *endpoint) Start(r transport.MessageHandler) {
@@ -115,36 +88,58 @@ func (e *endpoint) Start(r transport.MessageHandler) {
 		panic("iwarp: Start called twice")
 	}
 	e.handler = r
-	e.receiver.awaitRTR()
+	e.receiver.rtr.await()
 	if e.broken != nil {
-		e.awaitReason()
+		e.sender.awaitReason()
 	}
 	e.mu.Unlock()
 	close(e.started)
 }
 
+// run receives until the connection ends, and then takes it apart.
+func (e *endpoint) run() {
+	select {
+	case <-e.started:
+		e.receiver.run()
+	case <-e.over:
+	}
+	e.finish()
+}
+
+// Info describes the connection.
+func (e *endpoint) Info() transport.Info { return e.info }
+
+// Domain returns memory of the Go heap.
+func (e *endpoint) Domain() transport.Domain { return domain{} }
+
+// Done is closed when the connection has ended.
+func (e *endpoint) Done() <-chan struct{} { return e.done }
+
+// Post queues requests, and sends what the network takes.
+func (e *endpoint) Post(wrs ...*transport.WorkRequest) error { return e.sender.post(wrs) }
+
+// PostPolled queues requests for a caller who will Poll.
+func (e *endpoint) PostPolled(wrs ...*transport.WorkRequest) error { return e.sender.queue(wrs) }
+
+// Poll sends what the network takes, and delivers completions.
+func (e *endpoint) Poll() {
+	e.sender.send()
+	e.completer.complete()
+}
+
 // PostRecv queues receives.
-func (e *endpoint) PostRecv(rs ...*transport.RecvRequest) error { return e.receiver.receives.post(rs) }
+func (e *endpoint) PostRecv(rs ...*transport.RecvRequest) error {
+	return e.receiver.receives.post(rs)
+}
 
 // ShareRecv names where memory for promises comes from.
-func (e *endpoint) ShareRecv(src transport.RecvSource) {
-	e.receiver.receives.source, e.receiver.receives.resume = src, make(chan struct{}, 1)
-}
+func (e *endpoint) ShareRecv(src transport.RecvSource) { e.receiver.receives.share(src) }
 
 // PromiseRecv queues promises.
 func (e *endpoint) PromiseRecv(n int) error { return e.receiver.receives.promise(n) }
 
 // ResumeRecv has the message that waits for memory ask again.
 func (e *endpoint) ResumeRecv() { e.receiver.receives.wake() }
-
-// Domain returns memory of the Go heap.
-func (e *endpoint) Domain() transport.Domain { return domain{} }
-
-// Info describes the connection.
-func (e *endpoint) Info() transport.Info { return e.info }
-
-// Done is closed when the connection has ended.
-func (e *endpoint) Done() <-chan struct{} { return e.done }
 
 // Expose opens one window.
 func (e *endpoint) Expose(dst []transport.Region, list []transport.Slice,
@@ -171,15 +166,18 @@ func (e *endpoint) Abandon(r transport.Region) error {
 	return nil
 }
 
-// detach has the batch refer to the memory of a window no longer.
-func (e *endpoint) detach(tag transport.STag) {
-	e.batchMu.Lock()
-	defer e.batchMu.Unlock()
-	e.detachHeld(tag)
-}
+// Progress reports what TrafficOf does.
+func (e *endpoint) Progress() (sent, received uint64) { return e.llp.Traffic() }
 
-// detachHeld is detach for who holds batchMu.
-func (e *endpoint) detachHeld(tag transport.STag) {
-	e.llp.Detach(tag)
-	e.out.detach(e.table, tag)
+// TrafficOf returns the bytes that have crossed the network in each direction since ep was set up,
+// as TCP's payload: headers, padding, CRCs and markers included. Where there is another protocol
+// below iWARP, TLS for one, they are what that was given to carry. It finds the connection as
+// SetupOf does, and reports false for endpoints of other providers.
+func TrafficOf(ep transport.Endpoint) (sent, received uint64, ok bool) {
+	e, ok := transport.As[*endpoint](ep)
+	if !ok {
+		return 0, 0, false
+	}
+	sent, received = e.Progress()
+	return sent, received, true
 }

@@ -5,8 +5,9 @@ package iwarp
 // need on, until the end.
 type flusher struct {
 	*link
-	endpoint *endpoint
-	kick     chan struct{} // capacity 1: there is something to do
+	sender    *sender
+	completer *completer
+	kick      chan struct{} // capacity 1: there is something to do
 
 	// The link's mu guards these.
 	running bool
@@ -35,7 +36,7 @@ func (f *flusher) run() {
 		if f.takeOver() {
 			f.sendOn()
 		}
-		f.endpoint.completer.complete()
+		f.completer.complete()
 	}
 }
 
@@ -50,25 +51,20 @@ func (f *flusher) takeOver() bool {
 
 // sendOn sends until there is nothing left, and waits for the network where it must.
 func (f *flusher) sendOn() {
-	e := f.endpoint
 	for {
-		empty, err := f.llp.Wait(&e.batchMu)
+		empty, err := f.llp.Wait(&f.sender.segmenter.mu)
 		if err == nil && empty {
-			if !e.batchSent() {
+			if !f.sender.goOn() {
 				return
 			}
-			e.completer.complete()
-			e.batchMu.Lock()
-			if err = e.fill(); err == nil {
-				_, err = e.llp.Flush()
-			}
-			e.batchMu.Unlock()
+			f.completer.complete()
+			_, err = f.sender.segmenter.flush()
 		}
-		if err == nil && f.Err() != nil {
+		if err == nil {
 			err = f.Err()
 		}
 		if err != nil {
-			e.stopSending(err)
+			f.sender.fail(err)
 			return
 		}
 	}

@@ -7,16 +7,16 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// batchMessages is how many messages are delivered together: enough to save work, and few enough for
-// both ends to be busy when many are in flight, rather than each to wait until the other has handled
-// them all.
+// batchMessages is how many messages are delivered together: enough to save work, and few enough
+// for both ends to be busy when many are in flight, rather than each to wait until the other has
+// handled them all.
 const batchMessages = 16
 
 // inbox is the messages that have come and are to be delivered. It belongs to the goroutine that
 // receives.
 type inbox struct {
 	*link
-	endpoint *endpoint
+	sender   *sender
 	messages []transport.Message
 	array    [batchMessages]transport.Message
 }
@@ -29,8 +29,8 @@ func (b *inbox) add(m transport.Message) {
 	}
 }
 
-// deliver hands the messages that have come to the upper layer. What is posted meanwhile waits until
-// all that was read has been handled, so that it leaves together.
+// deliver hands the messages that have come to the upper layer. What is posted meanwhile waits
+// until all that was read has been handled, so that it leaves together.
 func (b *inbox) deliver() {
 	if len(b.messages) == 0 {
 		return
@@ -38,7 +38,7 @@ func (b *inbox) deliver() {
 	b.offered.Store(false)
 	b.mu.Lock()
 	handler, over := b.handler, b.err != nil
-	b.endpoint.corked = true
+	b.sender.corked = true
 	b.mu.Unlock()
 	if !over {
 		handler.Received(b.messages)
@@ -57,8 +57,8 @@ func (b *inbox) drop() {
 var yielding atomic.Int32
 
 // yield lets those run first that the messages have woken, if nothing was posted in answer to them:
-// what they post leaves together, too, and before this goroutine looks for more, of which there will
-// hardly be any.
+// what they post leaves together, too, and before this goroutine looks for more, of which there
+// will hardly be any.
 //
 // Not so after a single message while another connection yields. Many are busy then: the turn would
 // come back when they all have run, and what this one needs is not in the cache any more. What one
@@ -68,7 +68,7 @@ func (b *inbox) yield() {
 	answered := b.queues.requests.untaken() > 0
 	alone := !answered && len(b.messages) == 1 && yielding.Load() > 0
 	if alone {
-		b.endpoint.corked = false
+		b.sender.corked = false
 	}
 	b.mu.Unlock()
 	if answered || alone {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
@@ -48,31 +47,6 @@ func (l *link) Err() error {
 // sendable reports whether there is something to send, and it may be sent; l.mu is held.
 func (l *link) sendable() bool {
 	return l.heard && l.broken == nil && l.err == nil && l.queues.pending()
-}
-
-// end ends the connection for the reason cause, unless it has ended before. The peer is told by t,
-// if it is not nil and may be told anything. It is counted in count, and logged as line, where there
-// is one. The rest is done by endpoint.finish.
-func (l *link) end(cause error, t *rdmap.Terminate, count *atomic.Uint64, line string) {
-	l.mu.Lock()
-	if l.err != nil {
-		l.mu.Unlock()
-		return
-	}
-	l.err, l.closed = cause, ended(cause)
-	if t != nil && l.heard {
-		t.Draft05 = l.draft05
-		l.lastWords = t.Append(nil)
-	}
-	l.mu.Unlock()
-	if count != nil {
-		count.Add(1)
-	}
-	if line != "" {
-		l.cfg.fault(l.info.RemoteAddr, line, cause)
-	}
-	l.llp.Interrupt()
-	close(l.over)
 }
 
 // opError wraps err in what was being done here, and with whom.

@@ -6,41 +6,35 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
-	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
-// outgoing is the message that is being cut into segments, and what numbers messages. Who sends, and holds batchMu of the endpoint,
-// may use it.
+// maxMessage is the longest message (RFC 5041 section 5.2): lengths and offsets have 32 bits. It is
+// an int everywhere.
+const maxMessage = min(math.MaxUint32, math.MaxInt)
+
+// segmentAlign is what the payload of all segments but the last is a multiple of.
+const segmentAlign = 4
+
+// outgoing is the message that is being cut into segments, and what numbers messages. It is the
+// segmenter's.
 type outgoing struct {
 	version uint8 // of DDP and RDMAP
-	active  bool
+	active  bool  // there is more of it to cut
 	header  ddp.Header
 	payload ddp.Payload
 	left    uint64 // bytes of payload
 
-	// response is set for the response to a read of the peer's: its payload is what the window shows, looked up for each segment.
+	// response is set for the response to an RDMA Read of the peer's: its payload is what the
+	// window shows, looked up for each segment.
 	response bool
 	source   transport.STag
 	offset   uint64
 
-	ends  bool // it is no message: the window ended, of this end's, ends in its place
-	ended transport.STag
-
-	taken    uint64 // number of the work request behind the last that was begun
-	complete uint64 // likewise, of those that are in the batch as a whole
-	msnSend  uint32
-	msnRead  uint32
-	sinks    sinkTags
-	answered bool // the last message was a response: it is the turn of our own requests
-
-	head    []byte             // of the segment, in its wire form
-	request [1]transport.Slice // of a Read Request
-	list    []transport.Slice  // of a segment of a response
-	pins    []stag.Pin         // of the batch
+	sendMSN uint32
+	readMSN uint32
+	sinks   sinkTags
+	request [1]transport.Slice // a Read Request
 }
-
-// segmentAlign is what the payload of all segments but the last is a multiple of.
-const segmentAlign = 4
 
 // begin begins a message of kind op with header h, whose payload is n bytes of list.
 func (o *outgoing) begin(op rdmap.Opcode, h ddp.Header, list []transport.Slice, n uint64) {
@@ -51,7 +45,8 @@ func (o *outgoing) begin(op rdmap.Opcode, h ddp.Header, list []transport.Slice, 
 
 // sendOpcode is the opcode of a Send of some kind.
 func sendOpcode(wr *transport.WorkRequest) rdmap.Opcode {
-	invalidate, solicited := wr.Op == transport.OpSendInvalidate, wr.Flags&transport.Solicited != 0
+	invalidate := wr.Op == transport.OpSendInvalidate
+	solicited := wr.Flags&transport.Solicited != 0
 	switch {
 	case invalidate && solicited:
 		return rdmap.OpSendSEInvalidate
@@ -64,9 +59,10 @@ func sendOpcode(wr *transport.WorkRequest) rdmap.Opcode {
 }
 
 // beginSend begins a Send.
-func (o *outgoing) beginSend(op rdmap.Opcode, invalidate transport.STag, list []transport.Slice, n uint64) {
-	o.msnSend++
-	h := ddp.Header{Queue: ddp.QueueSend, MSN: o.msnSend}
+func (o *outgoing) beginSend(op rdmap.Opcode, invalidate transport.STag, list []transport.Slice,
+	n uint64) {
+	o.sendMSN++
+	h := ddp.Header{Queue: ddp.QueueSend, MSN: o.sendMSN}
 	if op.Invalidates() {
 		h.ULP = uint32(invalidate)
 	}
@@ -79,65 +75,45 @@ func (o *outgoing) beginWrite(to transport.Remote, list []transport.Slice, n uin
 }
 
 // beginRead begins an RDMA Read, and returns what its response will have to be like.
-func (o *outgoing) beginRead(number uint64, from transport.Remote, list []transport.Slice, n uint64) outboundRead {
-	o.msnRead++
+func (o *outgoing) beginRead(number uint64, from transport.Remote, list []transport.Slice,
+	n uint64) outboundRead {
+	o.readMSN++
 	r := outboundRead{
-		number: number, msn: o.msnRead, sink: o.sinks.next(), left: uint32(n), to: ddp.Payload{List: list},
+		number: number, msn: o.readMSN, sink: o.sinks.next(), left: uint32(n),
+		to: ddp.Payload{List: list},
 	}
 	req := rdmap.ReadRequest{
 		SinkSTag: r.sink, SinkOffset: r.offset, Len: r.left,
 		SourceSTag: from.STag, SourceOffset: from.Offset,
 	}
 	o.request[0].Bytes = req.Append(o.request[0].Bytes[:0])
-	h := ddp.Header{Queue: ddp.QueueReadRequest, MSN: o.msnRead}
+	h := ddp.Header{Queue: ddp.QueueReadRequest, MSN: o.readMSN}
 	o.begin(rdmap.OpReadRequest, h, o.request[:], rdmap.ReadRequestLen)
 	return r
 }
 
 // beginResponse begins the response to an RDMA Read of the peer's.
 func (o *outgoing) beginResponse(r *inboundRead) {
-	o.begin(rdmap.OpReadResponse, ddp.Header{Tagged: true, STag: r.sink, Offset: r.sinkOffset}, nil, uint64(r.left))
+	h := ddp.Header{Tagged: true, STag: r.sink, Offset: r.sinkOffset}
+	o.begin(rdmap.OpReadResponse, h, nil, uint64(r.left))
 	o.response, o.source, o.offset = true, r.source, r.sourceOffset
 }
 
-// segment adds the next segment of the message to the batch. It reports false when the batch is full, and an error when
-// the window that the peer reads has ended.
-func (o *outgoing) segment(llp ddp.LLP, table *stag.Table) (room bool, err error) {
-	n := llp.MaxSegment() - o.header.Len()
+// cut completes the header of the next segment, of at most size bytes, and returns how much payload
+// it has.
+func (o *outgoing) cut(size int) int {
+	n := size - o.header.Len()
 	if o.left <= uint64(n) {
 		n = int(o.left)
 	} else {
 		n &^= segmentAlign - 1
 	}
 	o.header.Last = uint64(n) == o.left
-	o.head = o.header.Append(o.head[:0])
+	return n
+}
 
-	var owner transport.STag
-	var pin stag.Pin
-	pinned := o.response && n > 0
-	if pinned {
-		o.list, pin, err = table.Pin(o.list[:0], o.source, o.offset, uint64(n))
-		if err != nil {
-			return false, err
-		}
-		o.payload, owner = ddp.Payload{List: o.list}, o.source
-	}
-	if pinned {
-		pin.Lock() // the LLP may read the payload now
-	}
-	room = llp.Append(o.head, &o.payload, n, owner)
-	if pinned {
-		pin.Unlock()
-	}
-	if !room {
-		if pinned {
-			table.Unpin(pin)
-		}
-		return false, nil
-	}
-	if pinned {
-		o.pins = append(o.pins, pin)
-	}
+// advance notes that the segment, with n bytes of payload, is in the batch.
+func (o *outgoing) advance(n int) {
 	if o.header.Tagged {
 		o.header.Offset += uint64(n)
 	} else {
@@ -146,29 +122,4 @@ func (o *outgoing) segment(llp ddp.LLP, table *stag.Table) (room bool, err error
 	o.offset += uint64(n)
 	o.left -= uint64(n)
 	o.active = !o.header.Last
-	return true, nil
 }
-
-// unpin lets go of the windows that the batch referred to.
-func (o *outgoing) unpin(table *stag.Table) {
-	for _, p := range o.pins {
-		table.Unpin(p)
-	}
-	o.pins = o.pins[:0]
-}
-
-// detach lets go of one of them.
-func (o *outgoing) detach(table *stag.Table, tag transport.STag) {
-	kept := o.pins[:0]
-	for _, p := range o.pins {
-		if p.Tag() == tag {
-			table.Unpin(p)
-		} else {
-			kept = append(kept, p)
-		}
-	}
-	o.pins = kept
-}
-
-// maxMessage is the longest message (RFC 5041 section 5.2): lengths and offsets have 32 bits. It is an int everywhere.
-const maxMessage = min(math.MaxUint32, math.MaxInt)

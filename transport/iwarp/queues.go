@@ -8,9 +8,9 @@ import (
 
 // queues lead from one part of an endpoint to the next. The link's mu guards them.
 type queues struct {
-	requests  requestQueue            // from whoever posts to the batch, and on to the completer
-	reads     ring.Ring[outboundRead] // from the batch to the receiver
-	responses ring.Ring[inboundRead]  // from the receiver to the batch
+	requests  requestQueue            // from whoever posts to the segmenter, and on to the completer
+	reads     ring.Ring[outboundRead] // from the segmenter to the receiver
+	responses ring.Ring[inboundRead]  // from the receiver to the segmenter
 	rtr       ddp.RTR                 // to be sent before anything else
 	ord       int                     // how many reads may be under way
 }
@@ -18,7 +18,7 @@ type queues struct {
 func newQueues(sendDepth, ird, ord int) queues {
 	return queues{
 		requests:  requestQueue{ring: ring.New[requestSlot](sendDepth)},
-		reads:     ring.New[outboundRead](max(ord, 1)), // an RTR may be a Read where there are no others
+		reads:     ring.New[outboundRead](max(ord, 1)), // an RTR may be a Read, whatever ord is
 		responses: ring.New[inboundRead](ird),
 		ord:       ord,
 	}
@@ -48,8 +48,8 @@ func (q *queues) nextRequest() (*transport.WorkRequest, bool) {
 	return wr, true
 }
 
-// requestQueue is the work requests of an endpoint, from Post to their completion. They are numbered
-// as they are posted; those below taken are being sent, those below sent have left.
+// requestQueue is the work requests of an endpoint, from Post to their completion. They are
+// numbered as they are posted; those below taken are being sent, those below sent have left.
 type requestQueue struct {
 	ring  ring.Ring[requestSlot]
 	first uint64 // number of the oldest in the ring

@@ -11,8 +11,8 @@ import (
 // rtrRead is the number, in place of that of a work request, of the RDMA Read that is an RTR.
 const rtrRead = ^uint64(0)
 
-// outboundRead is an RDMA Read of ours whose response is on its way. Responses come in the order of the requests
-// (RFC 5040 section 5.5), so only the oldest can be answered.
+// outboundRead is an RDMA Read of ours whose response is on its way. Responses come in the order of
+// the requests (RFC 5040 section 5.5), so only the oldest can be answered.
 type outboundRead struct {
 	number uint64 // of the work request
 	msn    uint32 // of the Read Request
@@ -32,7 +32,8 @@ type inboundRead struct {
 	msn          uint32
 }
 
-// segment is the Read Request, of a version of the protocol, for the Terminate message if the window ends before the read does.
+// segment is the Read Request, of a version of the protocol, for the Terminate message if the
+// window ends before the read does.
 func (r *inboundRead) segment(version uint8) []byte {
 	h := ddp.Header{
 		Last: true, Version: version, Control: rdmap.Control(version, rdmap.OpReadRequest),
@@ -45,8 +46,9 @@ func (r *inboundRead) segment(version uint8) []byte {
 	return req.Append(h.Append(nil))
 }
 
-// sinkTags are the steering tags of the memory that RDMA Reads go to. They are in no table: a response must
-// name the tag of the oldest read, and a Write to one fails. Even so each is good for one read only, and hard to guess.
+// sinkTags are the steering tags of the memory that RDMA Reads go to. They are in no table: a
+// response must name the tag of the oldest read, and a Write to one fails. Even so each is good for
+// one read only, and hard to guess.
 type sinkTags struct{ last uint32 }
 
 func (t *sinkTags) next() transport.STag {

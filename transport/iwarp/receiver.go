@@ -12,11 +12,12 @@ import (
 )
 
 // receiver takes what the peer sends: it is the LLP's Sink. The placer takes tagged segments, the
-// assembler makes messages of Sends, and the inbox delivers these. All of it belongs to the goroutine
-// of endpoint.run, except for what is said to be guarded by the link's mu.
+// assembler makes messages of Sends, and the inbox delivers these. All of it belongs to the
+// goroutine of endpoint.run, except for what is said to be guarded by the link's mu.
 type receiver struct {
 	*link
-	endpoint *endpoint
+	sender    *sender
+	completer *completer
 
 	begun     bool // a segment has come
 	rtr       rtrGate
@@ -29,17 +30,17 @@ type receiver struct {
 
 var _ ddp.Sink = (*receiver)(nil)
 
-// init readies r for the endpoint e.
-func (r *receiver) init(e *endpoint, s *ddp.Setup) {
-	l := &e.link
-	r.link, r.endpoint = l, e
+// init readies r for an endpoint with these parts, of a connection with this setup.
+func (r *receiver) init(l *link, sender *sender, completer *completer, s *ddp.Setup) {
+	r.link, r.sender, r.completer = l, sender, completer
+	r.rtr = rtrGate{link: l}
 	if !s.Initiator && s.RTR != 0 {
-		r.rtr = rtrGate{kinds: s.RTR, anySend: s.AnySend, within: l.cfg.HandshakeTimeout}
+		r.rtr.kinds, r.rtr.anySend, r.rtr.within = s.RTR, s.AnySend, l.cfg.HandshakeTimeout
 	}
 	r.placer = placer{link: l}
 	r.assembler = assembler{link: l, receives: &r.receives, inbox: &r.inbox, msn: 1}
 	r.receives = receives{link: l, posted: ring.New[*transport.RecvRequest](l.cfg.RecvDepth)}
-	r.inbox.link, r.inbox.endpoint = l, e
+	r.inbox.link, r.inbox.sender = l, sender
 	r.inbox.messages = r.inbox.array[:0]
 	r.readMSN = 1
 }
@@ -49,19 +50,19 @@ func (r *receiver) run() {
 	for {
 		err := r.llp.Receive(r)
 		r.inbox.deliver()
-		r.endpoint.uncork()
+		r.sender.uncork()
 		held := err == ddp.ErrHold
 		if err != nil && !held {
 			r.fail(err)
 			return
 		}
-		r.endpoint.send()
-		r.endpoint.completer.complete()
+		r.sender.send()
+		r.completer.complete()
 		if r.placer.fetched {
 			r.placer.fetched = false
 			runtime.Gosched() // for who waits for an RDMA Read, before more is read
 		}
-		r.endpoint.completer.catchUp()
+		r.completer.catchUp()
 		if r.Err() != nil || held && !r.receives.await() {
 			return
 		}
@@ -76,7 +77,7 @@ func (r *receiver) Segment(segment []byte) error {
 	}
 	r.hear()
 	if r.rtr.kinds != 0 {
-		err = r.checkRTR(&h, payload)
+		r.assembler.rtr, err = r.rtr.check(&h, payload)
 	}
 	switch {
 	case err != nil:
@@ -101,7 +102,7 @@ func (r *receiver) hear() {
 	defer r.mu.Unlock()
 	r.heard = true
 	r.rtr.stop()
-	r.endpoint.hearNudged()
+	r.sender.nudger.stop()
 }
 
 // Ready reports whether there is memory for whatever message comes.

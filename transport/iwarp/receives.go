@@ -7,9 +7,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/ring"
 )
 
-// receives is the memory that the peer's Sends may take: receives that have been posted, and promises
-// of more, whose memory the source has when a message comes. The upper layer adds to them, the
-// goroutine that receives takes them.
+// receives is the memory that the peer's Sends may take: receives that have been posted, and
+// promises of more, whose memory the source has when a message comes. The upper layer adds to them,
+// the goroutine that receives takes them.
 type receives struct {
 	*link
 	source transport.RecvSource // of promised receives, if not nil; set before Start
@@ -38,6 +38,11 @@ func (q *receives) post(rs []*transport.RecvRequest) error {
 	return nil
 }
 
+// share names where memory for promises comes from, before Start.
+func (q *receives) share(source transport.RecvSource) {
+	q.source, q.resume = source, make(chan struct{}, 1)
+}
+
 // promise queues promises.
 func (q *receives) promise(n int) error {
 	q.mu.Lock()
@@ -60,8 +65,8 @@ func (q *receives) room(n int) error {
 	return nil
 }
 
-// take takes the memory for a message that has begun to come. It returns ddp.ErrHold where the source
-// does not keep its promise yet.
+// take takes the memory for a message that has begun to come. It returns ddp.ErrHold where the
+// source does not keep its promise yet.
 func (q *receives) take() (*transport.RecvRequest, error) {
 	q.mu.Lock()
 	r, ok := q.posted.Pop()
@@ -103,8 +108,8 @@ func (q *receives) wake() {
 	}
 }
 
-// await waits until the source may have memory, and reports whether the connection goes on. The peer
-// is held up by the flow control of TCP meanwhile; what is posted leaves all the same.
+// await waits until the source may have memory, and reports whether the connection goes on. The
+// peer is held up by the flow control of TCP meanwhile; what is posted leaves all the same.
 func (q *receives) await() bool {
 	select {
 	case <-q.resume:

@@ -4,52 +4,56 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// A ready-to-receive indication (RTR) is the last message of the setup of a peer-to-peer connection:
-// an empty message by which the initiator lets the responder send (RFC 6581 section 9.2).
+// A ready-to-receive indication (RTR) is the last message of the setup of a peer-to-peer
+// connection: an empty message by which the initiator lets the responder send (RFC 6581 section
+// 9.2).
 
-// rtrGate is what a responder knows of the RTR that must come before anything else. It belongs to the
-// goroutine that receives, except for late, which the link's mu guards.
+// rtrGate checks that a responder gets the RTR before anything else. It belongs to the goroutine
+// that receives, except for late, which the link's mu guards.
 type rtrGate struct {
+	*link
 	kinds   ddp.RTR // of which one must come; zero when it has, or none has to
 	anySend bool    // a Send of the upper layer's may come in its place
 	within  time.Duration
 	late    *time.Timer
 }
 
-// stop stops waiting; the link's mu is held.
+// await ends the connection if the RTR does not come in time; g.mu is held.
+func (g *rtrGate) await() {
+	if g.within > 0 {
+		g.late = time.AfterFunc(g.within, g.miss)
+	}
+}
+
+// stop stops waiting; g.mu is held.
 func (g *rtrGate) stop() {
 	if g.late != nil {
 		g.late.Stop()
 	}
 }
 
-// awaitRTR ends the connection if the RTR does not come in time; r.mu is held.
-func (r *receiver) awaitRTR() {
-	if r.rtr.within > 0 {
-		r.rtr.late = time.AfterFunc(r.rtr.within, r.missRTR)
-	}
-}
-
 var errNoRTR = fmt.Errorf("%w: no ready-to-receive indication", ddp.ErrStalled)
 
-// missRTR ends a connection whose setup the peer does not complete.
-func (r *receiver) missRTR() {
-	r.mu.Lock()
-	heard := r.heard
-	r.mu.Unlock()
+// miss ends a connection whose setup the peer does not complete.
+func (g *rtrGate) miss() {
+	g.mu.Lock()
+	heard := g.heard
+	g.mu.Unlock()
 	if !heard {
-		r.end(r.opError("receive", errNoRTR), nil, &r.counters.Stalls, "connection ended")
+		g.end(g.opError("receive", errNoRTR), nil, &g.counters.Stalls, "connection ended")
 	}
 }
 
-// checkRTR checks that the first segment is the RTR.
-func (r *receiver) checkRTR(h *ddp.Header, payload []byte) error {
-	allowed, anySend := r.rtr.kinds, r.rtr.anySend
-	r.rtr.kinds = 0
+// check checks that the first segment is the RTR, or may take its place. It reports whether it is
+// an RTR by Send, which is no message of the upper layer's.
+func (g *rtrGate) check(h *ddp.Header, payload []byte) (bySend bool, err error) {
+	allowed := g.kinds
+	g.kinds = 0
 	kind := ddp.RTR(0)
 	switch _, op := rdmap.ParseControl(h.Control); op {
 	case rdmap.OpWrite:
@@ -62,18 +66,33 @@ func (r *receiver) checkRTR(h *ddp.Header, payload []byte) error {
 			payload = nil
 		}
 	case rdmap.OpSendInvalidate, rdmap.OpSendSE, rdmap.OpSendSEInvalidate:
-		if anySend {
-			return nil
+		if g.anySend {
+			return false, nil
 		}
 	case rdmap.OpTerminate: // what the initiator cannot live with
-		return nil
+		return false, nil
 	}
-	if kind == ddp.RTRSend && anySend && (len(payload) > 0 || !h.Last) {
-		return nil
+	if kind == ddp.RTRSend && g.anySend && (len(payload) > 0 || !h.Last) {
+		return false, nil
 	}
 	if kind&allowed == 0 || len(payload) > 0 || !h.Last || h.MO != 0 {
-		return errCode(rdmap.MPARTR)
+		return false, errCode(rdmap.MPARTR)
 	}
-	r.assembler.rtr = kind == ddp.RTRSend
-	return nil
+	return kind == ddp.RTRSend, nil
+}
+
+// takeRTR begins the RTR, or a nudge. It is the provider's: no work request belongs to it. s.mu and
+// the link's mu are held.
+func (s *segmenter) takeRTR() {
+	q, o := &s.link.queues, &s.out
+	switch q.rtr {
+	case ddp.RTRWrite:
+		// siw, too, names a tag that is nobody's; adapters refuse 0.
+		o.beginWrite(transport.Remote{STag: 1}, nil, 0)
+	case ddp.RTRRead:
+		q.reads.Push(o.beginRead(rtrRead, transport.Remote{STag: 1}, nil, 0))
+	default:
+		o.beginSend(rdmap.OpSend, 0, nil, 0)
+	}
+	q.rtr = 0
 }
