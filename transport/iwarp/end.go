@@ -72,13 +72,3 @@ func gone(cause error) bool {
 	var t *rdmap.Error
 	return errors.Is(cause, transport.ErrClosedByPeer) || errors.As(cause, &t) && t.Remote
 }
-
-// appendTerminate adds a Terminate message, the only one of its queue, to the batch.
-func appendTerminate(llp ddp.LLP, version uint8, message []byte) {
-	h := ddp.Header{
-		Last: true, Version: version, Control: rdmap.Control(version, rdmap.OpTerminate),
-		Queue: ddp.QueueTerminate, MSN: 1,
-	}
-	p := ddp.Payload{List: []transport.Slice{{Bytes: message}}}
-	llp.Append(h.Append(nil), &p, len(message), 0)
-}

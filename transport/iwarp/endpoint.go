@@ -9,10 +9,8 @@ import (
 // endpoint is one end of a connection: what the upper layer has of it, and its life, of which
 // newEndpoint and Start are the beginning and finish is the end. Its parts do the work:
 //
-//   - the sender takes requests from Post, and sends them as segments (sender.go, segmenter.go,
-//     outgoing.go);
-//   - the receiver takes the peer's segments, places payload and delivers messages
-//     (receiver.go);
+//   - the sender takes requests from Post, and sends them as segments (sender.go, segmenter.go);
+//   - the receiver takes the peer's segments, places payload and delivers messages (receiver.go);
 //   - the completer tells the upper layer which requests are complete (completer.go).
 //
 // An endpoint has one goroutine, run, which receives. From the first need on it has another one,

@@ -44,11 +44,6 @@ func (l *link) Err() error {
 	return l.err
 }
 
-// sendable reports whether there is something to send, and it may be sent; l.mu is held.
-func (l *link) sendable() bool {
-	return l.heard && l.broken == nil && l.err == nil && l.queues.pending()
-}
-
 // opError wraps err in what was being done here, and with whom.
 func (l *link) opError(op string, err error) error {
 	return opError(op, l.info.RemoteAddr, err)

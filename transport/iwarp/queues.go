@@ -24,6 +24,11 @@ func newQueues(sendDepth, ird, ord int) queues {
 	}
 }
 
+// sendable reports whether there is something to send, and it may be sent; l.mu is held.
+func (l *link) sendable() bool {
+	return l.heard && l.broken == nil && l.err == nil && l.queues.pending()
+}
+
 // pending reports whether there is something whose turn it is to be sent.
 func (q *queues) pending() bool {
 	if q.rtr != 0 || q.responses.Len() > 0 {

@@ -1,6 +1,7 @@
 package iwarp
 
 import (
+	"errors"
 	"math/rand/v2"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -30,6 +31,40 @@ type inboundRead struct {
 	sourceOffset uint64
 	left         uint32 // bytes
 	msn          uint32
+}
+
+// readRequest takes an RDMA Read of the peer's.
+func (r *receiver) readRequest(h *ddp.Header, payload []byte) error {
+	switch {
+	case h.MSN != r.readMSN:
+		return errCode(rdmap.UntaggedMSNRange)
+	case h.MO != 0:
+		return errCode(rdmap.UntaggedMO)
+	case len(payload) > rdmap.ReadRequestLen:
+		return errCode(rdmap.UntaggedTooLong)
+	}
+	q, err := rdmap.ParseReadRequest(payload)
+	if err != nil || !h.Last {
+		return errCode(rdmap.OperationUnspecified)
+	}
+	err = r.table.Check(q.SourceSTag, transport.RemoteRead, q.SourceOffset, uint64(q.Len))
+	switch {
+	case errors.Is(err, transport.ErrBounds) && wraps(q.SourceOffset, uint64(q.Len)):
+		return errCode(rdmap.ProtectionWrap)
+	case err != nil:
+		return errCode(protectionCode(err))
+	}
+	r.readMSN++
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.queues.responses.Room(1) {
+		return errCode(rdmap.UntaggedNoBuffer)
+	}
+	r.queues.responses.Push(inboundRead{
+		sink: q.SinkSTag, sinkOffset: q.SinkOffset,
+		source: q.SourceSTag, sourceOffset: q.SourceOffset, left: q.Len, msn: h.MSN,
+	})
+	return nil
 }
 
 // segment is the Read Request, of a version of the protocol, for the Terminate message if the

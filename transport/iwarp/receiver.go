@@ -92,6 +92,28 @@ func (r *receiver) Segment(segment []byte) error {
 	return err
 }
 
+// untagged takes a segment of the untagged model: of a Send, a Read Request, or a Terminate.
+func (r *receiver) untagged(h *ddp.Header, payload []byte) error {
+	if h.Version != r.version {
+		return errCode(rdmap.UntaggedVersion)
+	}
+	if h.Queue > ddp.QueueTerminate {
+		return errCode(rdmap.UntaggedQueue)
+	}
+	version, op := rdmap.ParseControl(h.Control)
+	switch {
+	case version != r.version:
+		return errCode(rdmap.OperationVersion)
+	case !op.Valid() || op.Tagged() || op.Queue() != h.Queue:
+		return errCode(rdmap.OperationOpcode)
+	case op == rdmap.OpReadRequest:
+		return r.readRequest(h, payload)
+	case op == rdmap.OpTerminate:
+		return r.terminate(payload)
+	}
+	return r.assembler.segment(h, op, payload)
+}
+
 // hear notes that the peer has sent something, so that this side may.
 func (r *receiver) hear() {
 	if r.begun {

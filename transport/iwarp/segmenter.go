@@ -1,12 +1,21 @@
 package iwarp
 
 import (
+	"math"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
+
+// maxMessage is the longest message (RFC 5041 section 5.2): lengths and offsets have 32 bits. It is
+// an int everywhere.
+const maxMessage = min(math.MaxUint32, math.MaxInt)
+
+// segmentAlign is what the payload of all segments but the last is a multiple of.
+const segmentAlign = 4
 
 // segmenter cuts messages into segments, and fills the LLP's batch with them. It belongs to the
 // goroutine that sends, and to who holds its mu, since a window may end meanwhile. That mu is taken
@@ -27,6 +36,27 @@ type segmenter struct {
 	head []byte            // of the segment, in its wire form
 	list []transport.Slice // of a segment of a response
 	pins []stag.Pin        // windows that the LLP's batch refers to
+}
+
+// outgoing is the message that is being cut into segments, and what numbers messages. It is the
+// segmenter's.
+type outgoing struct {
+	version uint8 // of DDP and RDMAP
+	active  bool  // there is more of it to cut
+	header  ddp.Header
+	payload ddp.Payload
+	left    uint64 // bytes of payload
+
+	// response is set for the response to an RDMA Read of the peer's: its payload is what the
+	// window shows, looked up for each segment.
+	response bool
+	source   transport.STag
+	offset   uint64
+
+	sendMSN uint32
+	readMSN uint32
+	sinks   sinkTags
+	request [1]transport.Slice // a Read Request
 }
 
 // flush fills the batch and sends what the network takes without waiting. It reports whether the
@@ -99,48 +129,97 @@ func (s *segmenter) take() bool {
 	return true
 }
 
-// endWindow ends a window in place of a message: nothing of it is sent. s.mu is held.
-func (s *segmenter) endWindow() {
-	s.ends = false
-	s.link.table.EndDetached(s.ended, s.detachHeld)
-	s.complete = s.taken
+// sendOpcode is the opcode of a Send of some kind.
+func sendOpcode(wr *transport.WorkRequest) rdmap.Opcode {
+	invalidate := wr.Op == transport.OpSendInvalidate
+	solicited := wr.Flags&transport.Solicited != 0
+	switch {
+	case invalidate && solicited:
+		return rdmap.OpSendSEInvalidate
+	case invalidate:
+		return rdmap.OpSendInvalidate
+	case solicited:
+		return rdmap.OpSendSE
+	}
+	return rdmap.OpSend
+}
+
+// beginSend begins a Send.
+func (o *outgoing) beginSend(op rdmap.Opcode, invalidate transport.STag, list []transport.Slice,
+	n uint64) {
+	o.sendMSN++
+	h := ddp.Header{Queue: ddp.QueueSend, MSN: o.sendMSN}
+	if op.Invalidates() {
+		h.ULP = uint32(invalidate)
+	}
+	o.begin(op, h, list, n)
+}
+
+// beginWrite begins an RDMA Write.
+func (o *outgoing) beginWrite(to transport.Remote, list []transport.Slice, n uint64) {
+	o.begin(rdmap.OpWrite, ddp.Header{Tagged: true, STag: to.STag, Offset: to.Offset}, list, n)
+}
+
+// beginRead begins an RDMA Read, and returns what its response will have to be like.
+func (o *outgoing) beginRead(number uint64, from transport.Remote, list []transport.Slice,
+	n uint64) outboundRead {
+	o.readMSN++
+	r := outboundRead{
+		number: number, msn: o.readMSN, sink: o.sinks.next(), left: uint32(n),
+		to: ddp.Payload{List: list},
+	}
+	req := rdmap.ReadRequest{
+		SinkSTag: r.sink, SinkOffset: r.offset, Len: r.left,
+		SourceSTag: from.STag, SourceOffset: from.Offset,
+	}
+	o.request[0].Bytes = req.Append(o.request[0].Bytes[:0])
+	h := ddp.Header{Queue: ddp.QueueReadRequest, MSN: o.readMSN}
+	o.begin(rdmap.OpReadRequest, h, o.request[:], rdmap.ReadRequestLen)
+	return r
+}
+
+// beginResponse begins the response to an RDMA Read of the peer's.
+func (o *outgoing) beginResponse(r *inboundRead) {
+	h := ddp.Header{Tagged: true, STag: r.sink, Offset: r.sinkOffset}
+	o.begin(rdmap.OpReadResponse, h, nil, uint64(r.left))
+	o.response, o.source, o.offset = true, r.source, r.sourceOffset
+}
+
+// begin begins a message of kind op with header h, whose payload is n bytes of list.
+func (o *outgoing) begin(op rdmap.Opcode, h ddp.Header, list []transport.Slice, n uint64) {
+	h.Version, h.Control = o.version, rdmap.Control(o.version, op)
+	o.active, o.header, o.left, o.response = true, h, n, false
+	o.payload = ddp.Payload{List: list}
 }
 
 // segment adds the next segment of the message to the batch. It reports false when the batch is
 // full, and an error when the window that the peer reads has ended. s.mu is held.
 func (s *segmenter) segment() (room bool, err error) {
 	o := &s.out
-	n := o.cut(s.link.llp.MaxSegment())
+	n := s.link.llp.MaxSegment() - o.header.Len()
+	if o.left <= uint64(n) {
+		n = int(o.left)
+	} else {
+		n &^= segmentAlign - 1
+	}
+	o.header.Last = uint64(n) == o.left
 	s.head = o.header.Append(s.head[:0])
 	if o.response && n > 0 {
 		room, err = s.appendWindow(n)
 	} else {
 		room = s.link.llp.Append(s.head, &o.payload, n, 0)
 	}
-	if room {
-		o.advance(n)
-	}
-	return room, err
-}
-
-// appendWindow is the LLP's Append for n bytes of a window, which stays pinned while the batch
-// refers to it.
-func (s *segmenter) appendWindow(n int) (room bool, err error) {
-	o, table := &s.out, s.link.table
-	var pin stag.Pin
-	s.list, pin, err = table.Pin(s.list[:0], o.source, o.offset, uint64(n))
-	if err != nil {
+	if !room {
 		return false, err
 	}
-	o.payload = ddp.Payload{List: s.list}
-	pin.Lock() // the LLP may read the payload now
-	room = s.link.llp.Append(s.head, &o.payload, n, o.source)
-	pin.Unlock()
-	if !room {
-		table.Unpin(pin)
-		return false, nil
+	if o.header.Tagged {
+		o.header.Offset += uint64(n)
+	} else {
+		o.header.MO += uint32(n)
 	}
-	s.pins = append(s.pins, pin)
+	o.offset += uint64(n)
+	o.left -= uint64(n)
+	o.active = !o.header.Last
 	return true, nil
 }
 
@@ -154,50 +233,15 @@ func (s *segmenter) concludeMessage() {
 	}
 }
 
-// readFailed is what the peer did wrong if its RDMA Read cannot be answered because of err.
-func (s *segmenter) readFailed(err error) error {
-	s.link.mu.Lock()
-	defer s.link.mu.Unlock()
-	request := s.link.queues.responses.At(0).segment(s.link.version)
-	return newViolation(protectionCode(err), request)
-}
-
-// batchSent notes that all of the batch has left. It returns the number of the work request behind the
-// last that has left with it, and whether a message is still being cut.
+// batchSent notes that all of the batch has left. It returns the number of the work request behind
+// the last that has left with it, and whether a message is still being cut.
 func (s *segmenter) batchSent() (complete uint64, cutting bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unpin()
+	if len(s.pins) > 0 {
+		s.unpin()
+	}
 	return s.complete, s.out.active
-}
-
-// unpin lets go of the windows that the LLP's batch referred to. s.mu is held.
-func (s *segmenter) unpin() {
-	for _, p := range s.pins {
-		s.link.table.Unpin(p)
-	}
-	s.pins = s.pins[:0]
-}
-
-// detach has the batch refer to the memory of a window no longer.
-func (s *segmenter) detach(tag transport.STag) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.detachHeld(tag)
-}
-
-// detachHeld is detach for who holds s.mu.
-func (s *segmenter) detachHeld(tag transport.STag) {
-	s.link.llp.Detach(tag)
-	kept := s.pins[:0]
-	for _, p := range s.pins {
-		if p.Tag() == tag {
-			s.link.table.Unpin(p)
-		} else {
-			kept = append(kept, p)
-		}
-	}
-	s.pins = kept
 }
 
 // cut ends the batch, when nobody sends any more: what has begun to leave is followed by the last

@@ -1,0 +1,76 @@
+package iwarp
+
+import (
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/stag"
+)
+
+// The response to an RDMA Read of the peer's is sent straight from the window, which is pinned
+// while the LLP's batch refers to it. A window may end all the same: then the batch is cut loose
+// from it.
+
+// appendWindow is the LLP's Append for n bytes of a window, which stays pinned while the batch
+// refers to it.
+func (s *segmenter) appendWindow(n int) (room bool, err error) {
+	o, table := &s.out, s.link.table
+	var pin stag.Pin
+	s.list, pin, err = table.Pin(s.list[:0], o.source, o.offset, uint64(n))
+	if err != nil {
+		return false, err
+	}
+	o.payload = ddp.Payload{List: s.list}
+	pin.Lock() // the LLP may read the payload now
+	room = s.link.llp.Append(s.head, &o.payload, n, o.source)
+	pin.Unlock()
+	if !room {
+		table.Unpin(pin)
+		return false, nil
+	}
+	s.pins = append(s.pins, pin)
+	return true, nil
+}
+
+// readFailed is what the peer did wrong if its RDMA Read cannot be answered because of err.
+func (s *segmenter) readFailed(err error) error {
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	request := s.link.queues.responses.At(0).segment(s.link.version)
+	return newViolation(protectionCode(err), request)
+}
+
+// unpin lets go of the windows that the LLP's batch referred to. s.mu is held.
+func (s *segmenter) unpin() {
+	for _, p := range s.pins {
+		s.link.table.Unpin(p)
+	}
+	s.pins = s.pins[:0]
+}
+
+// detach has the batch refer to the memory of a window no longer.
+func (s *segmenter) detach(tag transport.STag) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.detachHeld(tag)
+}
+
+// detachHeld is detach for who holds s.mu.
+func (s *segmenter) detachHeld(tag transport.STag) {
+	s.link.llp.Detach(tag)
+	kept := s.pins[:0]
+	for _, p := range s.pins {
+		if p.Tag() == tag {
+			s.link.table.Unpin(p)
+		} else {
+			kept = append(kept, p)
+		}
+	}
+	s.pins = kept
+}
+
+// endWindow ends a window in place of a message: nothing of it is sent. s.mu is held.
+func (s *segmenter) endWindow() {
+	s.ends = false
+	s.link.table.EndDetached(s.ended, s.detachHeld)
+	s.complete = s.taken
+}

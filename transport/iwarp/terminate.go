@@ -1,0 +1,43 @@
+package iwarp
+
+import (
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// appendTerminate adds a Terminate message, the only one of its queue, to the batch.
+func appendTerminate(llp ddp.LLP, version uint8, message []byte) {
+	h := ddp.Header{
+		Last: true, Version: version, Control: rdmap.Control(version, rdmap.OpTerminate),
+		Queue: ddp.QueueTerminate, MSN: 1,
+	}
+	p := ddp.Payload{List: []transport.Slice{{Bytes: message}}}
+	llp.Append(h.Append(nil), &p, len(message), 0)
+}
+
+// terminate takes the message by which the peer ends the stream. What it says is taken as far as it
+// can be understood, whatever its header says besides: there is no answer to a Terminate.
+func (r *receiver) terminate(payload []byte) error {
+	t, err := rdmap.ParseTerminate(payload)
+	if err != nil && t.Code == 0 {
+		t.Code = rdmap.OperationUnspecified
+	}
+	r.blame(&t)
+	return &terminated{t.Err(true)}
+}
+
+// blame finds the RDMA Read of ours that a Terminate is about.
+func (r *receiver) blame(t *rdmap.Terminate) {
+	h, _, err := ddp.Parse(t.DDPHeader)
+	if err != nil || h.Tagged || h.Queue != ddp.QueueReadRequest {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.queues.reads.Len() {
+		if q := r.queues.reads.At(i); q.msn == h.MSN && q.number != rtrRead {
+			r.queues.requests.blame(q.number, t.Err(true))
+		}
+	}
+}
