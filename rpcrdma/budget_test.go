@@ -79,7 +79,7 @@ func (r *budgetRig) call(conn int, size int64) uint32 {
 	binary.BigEndian.PutUint32(in.body[12:], budgetProgram)
 	in.reserved = size
 	c.mu.Lock()
-	c.granter.Received()
+	c.responder.granter.Received()
 	c.mu.Unlock()
 	if r.budget.reserve(in) {
 		in.start()
@@ -186,7 +186,7 @@ func TestBudgetConnectionEnds(t *testing.T) {
 	r.want(t, a)
 	r.lose(1) // and with it the calls that held up the last one
 	r.want(t, d)
-	if _, active, _ := r.conns[1].granter.State(); active != 0 {
+	if _, active, _ := r.conns[1].responder.granter.State(); active != 0 {
 		t.Errorf("%d calls active on a connection that has ended", active)
 	}
 	r.lose(0) // with a call under way, whose memory comes back

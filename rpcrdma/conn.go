@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -31,30 +30,24 @@ type Conn struct {
 	leavePool func() // at the end; nil: the pool is the listener's
 	queue     sendQueue
 	gate      readGate
-	window    *credits.Window
 	budget    *budget
 	memory    connBudget // guarded by budget.mu
 	stats     stats
-	xid       atomic.Uint32 // last transaction id of our own choice
 	ctx       context.Context
 	cancel    context.CancelFunc
 	done      chan struct{}
 
-	header Header // of the message being received; the provider's goroutine only
+	receiver  receiver
+	caller    caller
+	responder responder
 
-	mu      sync.Mutex // guards what follows
-	err     error
-	pending map[uint32]*call
-	doubts  map[uint32]int // by transaction id, long messages being fetched that may be replies to these
-	heard   uint64         // numbers what has come as a reply to these, or may be one
-	granted uint64         // number of that whose grant is in force
-	granter credits.Granter
-	server  oncrpc.Dispatcher // or noServer
-	leave   func()            // takes the connection back from server
-	stalls  stalls
-	late    int      // replies whose DONE did not come in time
-	atEnd   []func() // what is to be done when the endpoint has ended
-	supply  supply
+	mu     sync.Mutex // guards what follows, and what the parts say it guards
+	err    error      // why the connection ends
+	over   bool       // the endpoint has ended
+	atEnd  []func()   // what is to be done then
+	stalls stalls
+	supply supply
+	draft  draft
 }
 
 var (
@@ -67,21 +60,21 @@ var (
 // the caller's.
 func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *receiveBudget) (*Conn, error) {
 	c := &Conn{
-		ep:      ep,
-		info:    ep.Info(),
-		cfg:     cfg,
-		pool:    p,
-		budget:  b,
-		memory:  connBudget{free: cfg.ConnMemory},
-		done:    make(chan struct{}),
-		pending: make(map[uint32]*call),
-		doubts:  make(map[uint32]int),
+		ep:     ep,
+		info:   ep.Info(),
+		cfg:    cfg,
+		pool:   p,
+		budget: b,
+		memory: connBudget{free: cfg.ConnMemory},
+		done:   make(chan struct{}),
 	}
-	c.xid.Store(rand.Uint32())
 	if err := cfg.check(&c.info); err != nil {
 		return nil, err
 	}
 	c.rules = dialects[cfg.Dialect]
+	if c.rules.replyReads {
+		c.draft.doubts = make(map[uint32]int)
+	}
 	// Replies and calls share the receive queue, in equal parts, and so do DONEs.
 	n := c.info.RecvDepth / 2
 	if c.rules.replyReads {
@@ -106,8 +99,9 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *re
 	c.gate.queue = &c.queue
 	c.stalls.conn = c
 	c.queue.poller, _ = transport.As[transport.Poller](ep)
-	c.window = credits.NewWindow(c.cfg.Credits)
-	c.granter = credits.NewGranter(c.cfg.Credits)
+	c.receiver.conn = c
+	c.caller.open(c)
+	c.responder.conn, c.responder.granter = c, credits.NewGranter(c.cfg.Credits)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
 }
@@ -115,36 +109,14 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *re
 // run begins the connection and returns when it has ended.
 func (c *Conn) run() {
 	c.mu.Lock()
-	_, err := c.supply.post(c.granter.Start())
+	_, err := c.supply.post(c.responder.granter.Start())
 	c.mu.Unlock()
 	if err != nil {
 		c.fail(err)
 	}
-	c.ep.Start((*receiver)(c))
+	c.ep.Start(&c.receiver)
 	c.watch()
 }
-
-// Serve answers the peer's calls with s from now on. Before that they are answered PROG_UNAVAIL.
-func (c *Conn) Serve(s *oncrpc.Server) {
-	d := oncrpc.DispatcherOf(s)
-	leave, err := d.AddConn(c, nil)
-	if err != nil {
-		c.fail(err)
-		return
-	}
-	c.mu.Lock()
-	if c.pending != nil { // watch has not taken c.leave yet
-		c.server = d
-		c.leave, leave = leave, c.leave
-	}
-	c.mu.Unlock()
-	if leave != nil {
-		leave()
-	}
-}
-
-// noServer is the server of a connection that nobody serves.
-var noServer oncrpc.Dispatcher
 
 // LocalAddr returns this end's address.
 func (c *Conn) LocalAddr() net.Addr { return c.info.LocalAddr }
@@ -169,7 +141,7 @@ func (c *Conn) Inline() (send, recv int) {
 // a credit: oncrpc.CreditReporter. A call that was given up is under way until the peer has
 // answered it, and so is each RDMA_DONE that the peer may not have taken yet.
 func (c *Conn) Credits() (grant, inFlight, waiting int) {
-	grant, calls, dones, waiting := c.window.State()
+	grant, calls, dones, waiting := c.caller.window.State()
 	return grant, calls + dones, waiting
 }
 
@@ -206,8 +178,8 @@ func (c *Conn) watch() {
 		c.err = c.endError(c.reason())
 	}
 	err := c.err
-	pending, leave := c.pending, c.leave
-	c.pending = nil
+	pending, leave := c.caller.pending, c.responder.leave
+	c.caller.pending, c.over = nil, true
 	c.supply.close()
 	owed := c.takeOwed()
 	atEnd := c.atEnd
@@ -216,7 +188,7 @@ func (c *Conn) watch() {
 	c.mu.Unlock()
 
 	c.cancel()
-	c.window.Close(err)
+	c.caller.window.Close(err)
 	c.queue.close()
 	c.gate.close()
 	for _, f := range atEnd {

@@ -50,7 +50,7 @@ func (c *Conn) PlayedWrong(p Played) string {
 	defer c.mu.Unlock()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if c.err != nil || c.pending == nil {
+	if c.err != nil || c.over {
 		return fmt.Sprintf("the connection has ended: %v", c.err)
 	}
 	s := c.Stats()
@@ -80,8 +80,8 @@ func (c *Conn) PlayedWrong(p Played) string {
 	if len(waiting) > 0 && free == c.cfg.ConnMemory && p.Beside == 0 {
 		return "a call waits, and nothing is in use"
 	}
-	if m.pinned != len(p.Live) || m.owed != len(p.Live)+p.Late || c.late != p.Late || m.waiting != len(waiting) {
-		return fmt.Sprintf("%d replies pinned, %d RDMA_DONEs owed, %d of them late, %d calls waiting, want %d, %d, %d", m.pinned, m.owed, c.late, m.waiting, len(p.Live), len(p.Live)+p.Late, len(waiting))
+	if m.pinned != len(p.Live) || m.owed != len(p.Live)+p.Late || c.draft.late != p.Late || m.waiting != len(waiting) {
+		return fmt.Sprintf("%d replies pinned, %d RDMA_DONEs owed, %d of them late, %d calls waiting, want %d, %d, %d", m.pinned, m.owed, c.draft.late, m.waiting, len(p.Live), len(p.Live)+p.Late, len(waiting))
 	}
 	if m.free != free || b.free != c.cfg.ServerMemory-c.cfg.ConnMemory+free-p.Beside {
 		return fmt.Sprintf("%d and %d bytes free, want %d and %d", m.free, b.free, free, c.cfg.ServerMemory-c.cfg.ConnMemory+free-p.Beside)
@@ -97,7 +97,7 @@ func (c *Conn) PlayedWrong(p Played) string {
 			return "a Send is not complete"
 		}
 	}
-	posted, active, owed := c.granter.State()
+	posted, active, owed := c.responder.granter.State()
 	if active != len(p.Under) || owed != m.owed || owed > c.cfg.Credits || posted != c.awaited() || posted > 2*c.cfg.Credits+2 || posted < owed+p.May {
 		return fmt.Sprintf("%d receives of which %d are posted, for %d calls and %d RDMA_DONEs; %d calls are under way", posted, c.awaited(), p.May, owed, active)
 	}

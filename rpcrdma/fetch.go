@@ -2,11 +2,53 @@ package rpcrdma
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
+
+// longRead is told how the fetching of a long message goes.
+type longRead incoming
+
+// Complete goes on with the call when the last Read is complete.
+func (r *longRead) Complete(wr *transport.WorkRequest, err error) {
+	in := (*incoming)(r)
+	last, err := in.fetchDone(wr, err)
+	if !last {
+		return
+	}
+	if err != nil {
+		in.abort(err)
+		return
+	}
+	b := in.body
+	switch {
+	case len(b) >= 8 && oncrpc.MsgType(binary.BigEndian.Uint32(b[4:])) == oncrpc.MsgReply:
+		in.isReply()
+		return
+	case len(b) < 8 || oncrpc.MsgType(binary.BigEndian.Uint32(b[4:])) != oncrpc.MsgCall:
+		err = fmt.Errorf("%w: no call in the chunk at position 0", ErrMalformed)
+	case binary.BigEndian.Uint32(b) != in.header.XID:
+		err = ErrXID
+	}
+	doubtful := in.doubtful
+	if doubtful {
+		in.isCall()
+	}
+	switch {
+	case err != nil:
+		in.c.fault(&in.c.stats.malformed, "call refused", in.header.XID, err)
+		in.refuse(ErrChunk)
+	case doubtful:
+		in.admit()
+	default:
+		in.begin()
+	}
+}
 
 // Fetch reads a chunk of the call into dst: xdr.Source.
 func (in *incoming) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
@@ -135,26 +177,6 @@ func (f *fetchRead) Complete(wr *transport.WorkRequest, err error) {
 	}
 }
 
-// fetchDone notes the end of a Read, and reports whether it was the last, with the first error of all.
-func (in *incoming) fetchDone(wr *transport.WorkRequest, err error) (last bool, first error) {
-	c := in.c
-	c.queue.completed()
-	if in.readErr == nil {
-		in.readErr = err
-	}
-	last = wr.Context == nil
-	if in.gated {
-		c.gate.done()
-	}
-	if !last {
-		return false, nil
-	}
-	c.mu.Lock()
-	c.stalls.remove(in)
-	c.mu.Unlock()
-	return true, in.readErr
-}
-
 // read posts the RDMA Reads of the first n bytes of segments into dst. The last completes
 // with a Context of nil.
 func (in *incoming) read(segments []chunks.ReadSegment, n int, dst []transport.Slice, done transport.Completer) error {
@@ -173,6 +195,26 @@ func (in *incoming) read(segments []chunks.ReadSegment, n int, dst []transport.S
 		c.mu.Unlock()
 	}
 	return err
+}
+
+// fetchDone notes the end of a Read, and reports whether it was the last, with the first error of all.
+func (in *incoming) fetchDone(wr *transport.WorkRequest, err error) (last bool, first error) {
+	c := in.c
+	c.queue.completed()
+	if in.readErr == nil {
+		in.readErr = err
+	}
+	last = wr.Context == nil
+	if in.gated {
+		c.gate.done()
+	}
+	if !last {
+		return false, nil
+	}
+	c.mu.Lock()
+	c.stalls.remove(in)
+	c.mu.Unlock()
+	return true, in.readErr
 }
 
 // releaseImports ends the use of memory that is not the pool's.

@@ -346,11 +346,11 @@ func TestRepliesInOrderOfGrants(t *testing.T) {
 		in.header = Header{Version: ProtocolVersion, Credits: 4}
 		in.reply = xdr.Message{Inline: make([]byte, n)}
 		c.mu.Lock()
-		c.granter.Received()
+		c.responder.granter.Received()
 		c.mu.Unlock()
 		return in
 	}
-	c.granter.Start()
+	c.responder.granter.Start()
 	in := answer(4)
 	in.Reply(in.reply) // opens the window
 	ep.order = nil

@@ -47,7 +47,7 @@ func (c *Conn) EnlargeReceives(n int) int {
 	defer c.mu.Unlock()
 	// The reply to the call that is about to be made uses up the first receive.
 	spare := 0
-	if _, active, _ := c.granter.State(); active == 0 && len(c.pending) == 0 {
+	if _, active, _ := c.responder.granter.State(); active == 0 && len(c.caller.pending) == 0 {
 		spare = 1
 	}
 	return c.supply.enlarge(n, spare)

@@ -106,10 +106,10 @@ func (c *Conn) stallTick() {
 		}
 		s.remove(in)
 		in.owes = false
-		c.late++
+		c.draft.late++
 		expired = append(expired, in)
 	}
-	if c.late >= c.cfg.Credits {
+	if c.draft.late >= c.cfg.Credits {
 		stalled = true // no further reply could be read: each DONE has a receive of its own
 	}
 	if stalled {

@@ -66,7 +66,7 @@ func (s *supply) open(c *Conn, b *receiveBudget) error {
 
 // busy reports whether memory must be reserved; c.mu is held.
 func (s *supply) busy() bool {
-	return s.held > 0 || len(s.conn.pending) > 0 || s.shared == nil && s.promised > 0
+	return s.held > 0 || len(s.conn.caller.pending) > 0 || s.shared == nil && s.promised > 0
 }
 
 // receiveBytes is the memory of one receive.
@@ -182,7 +182,7 @@ func (r *receiveSource) Receive() *transport.RecvRequest {
 	c := s.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pending == nil {
+	if c.over {
 		return nil // ended
 	}
 	size := s.receiveBytes()

@@ -15,7 +15,7 @@ import (
 
 // fetchReply fetches the read chunks of a reply into memory of the pool (draft section 3.5). It goes by completions and never blocks:
 // the last of them sends the RDMA_DONE and wakes the caller. A caller who gives up meanwhile leaves that to go on.
-func (c *Conn) fetchReply(k *call) {
+func (cl *caller) fetchReply(k *call) {
 	if under, err := k.fetch(); err != nil || !under {
 		k.fetched(err)
 	}
@@ -25,11 +25,11 @@ func (c *Conn) fetchReply(k *call) {
 func (k *call) fetched(err error) {
 	c := k.c
 	c.mu.Lock()
-	if c.pending == nil {
+	if c.over {
 		c.mu.Unlock()
 		return // ended: the call is delivered with the others
 	}
-	delete(c.pending, k.xid)
+	delete(c.caller.pending, k.xid)
 	c.mu.Unlock()
 	if err == nil {
 		err = k.assemble()
@@ -151,5 +151,5 @@ func (k *call) sendDone() {
 		}
 		return
 	}
-	c.window.Done()
+	c.caller.window.Done()
 }

@@ -7,30 +7,31 @@ func (in *incoming) awaitsDone(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	in.sent = true
-	in.owes = in.owes && !in.acked && err == nil && c.pending != nil
+	in.owes = in.owes && !in.acked && err == nil && !c.over
 	return in.owes
 }
 
-// receivedDone takes an RDMA_DONE: the peer has read the chunks of a reply (draft section 3.8).
-func (c *Conn) receivedDone(r *receive) {
+// takeDone takes an RDMA_DONE: the peer has read the chunks of a reply (draft section 3.8).
+func (rx *receiver) takeDone(r *receive) {
+	c := rx.conn
 	c.mu.Lock()
-	if c.pending == nil {
+	if c.over {
 		c.mu.Unlock()
 		return // ended: the receive went with the others
 	}
 	c.supply.arrived(r)
-	in := c.owing(c.header.XID)
-	if in == nil && c.late == 0 {
+	in := c.owing(rx.header.XID)
+	if in == nil && c.draft.late == 0 {
 		c.stats.donesIgnored.Add(1)
 		c.supply.repost(r)
 		c.mu.Unlock()
 		return
 	}
-	c.granter.Done()
+	c.responder.granter.Done()
 	c.supply.put(r)
 	finished := false
 	if in == nil { // it comes for a reply whose memory was taken back, as far as one can tell
-		c.late--
+		c.draft.late--
 		c.stats.donesIgnored.Add(1)
 	} else {
 		c.stats.donesReceived.Add(1)

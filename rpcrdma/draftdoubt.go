@@ -7,19 +7,20 @@ const maxDoubts = 2
 
 // doubt takes a long message that bears the transaction id of a call of ours, and may be the reply to that or a call of the peer's. It is
 // fetched like a call, but is none yet: a reply must not wait for the memory of calls, nor take part in the account of grants.
-func (c *Conn) doubt(r *receive) {
+func (rx *receiver) doubt(r *receive) {
+	c := rx.conn
 	c.mu.Lock()
-	xid := c.header.XID
-	if c.pending == nil || c.doubts[xid] == maxDoubts {
+	xid := rx.header.XID
+	if c.over || c.draft.doubts[xid] == maxDoubts {
 		c.mu.Unlock()
-		c.useless(r, fmt.Errorf("%w: long messages of one XID", ErrMalformed))
+		rx.ignore(r, fmt.Errorf("%w: long messages of one XID", ErrMalformed))
 		return
 	}
-	c.doubts[xid]++
+	c.draft.doubts[xid]++
 	c.supply.arrived(r)
-	c.heard++
-	in := c.take(r, message{})
-	in.doubtful, in.heard = true, c.heard
+	c.caller.heard++
+	in := c.responder.newIncoming(r, message{})
+	in.doubtful, in.heard = true, c.caller.heard
 	c.mu.Unlock()
 	err := in.check()
 	in.reserved = 0
@@ -36,7 +37,7 @@ func (in *incoming) isCall() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	in.settled()
-	c.granter.Received()
+	c.responder.granter.Received()
 }
 
 // isReply takes for a reply what was taken for a call, or was in doubt.
@@ -46,17 +47,17 @@ func (in *incoming) isReply() {
 	if in.doubtful {
 		in.settled()
 	} else {
-		c.granter.WasNoCall()
+		c.responder.granter.WasNoCall()
 	}
-	if c.pending == nil {
+	if c.over {
 		c.mu.Unlock()
 	} else {
 		r := in.recv
 		in.recv = nil
-		if k := c.pending[in.header.XID]; k != nil && !k.fetching {
+		if k := c.caller.pending[in.header.XID]; k != nil && !k.fetching {
 			k.loads, in.loads = append(k.loads, in.loads...), in.loads[:0] // its message, if it is here
 		}
-		c.concludeCall(r, &in.header, message{}, nil, in.heard)
+		c.caller.conclude(r, &in.header, message{}, nil, in.heard)
 	}
 	in.finish()
 }
@@ -64,7 +65,7 @@ func (in *incoming) isReply() {
 // settled notes that a message is in doubt no more; Conn.mu is held.
 func (in *incoming) settled() {
 	in.doubtful = false
-	doubts, xid := in.c.doubts, in.header.XID
+	doubts, xid := in.c.draft.doubts, in.header.XID
 	if doubts[xid]--; doubts[xid] == 0 {
 		delete(doubts, xid)
 	}

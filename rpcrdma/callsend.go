@@ -1,0 +1,89 @@
+package rpcrdma
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// transmit chooses a transaction id, has the message of the call made with it, and sends that. If it
+// fails, nothing refers to the call, and its memory cannot be reached.
+func (cl *caller) transmit(k *call) error {
+	c := cl.conn
+	x := k.x
+	for {
+		k.xid = x.XID
+		for k.xid == 0 {
+			k.xid = cl.xid.Add(1)
+		}
+		if err := x.Seal(k.xid); err != nil {
+			return err
+		}
+		k.describe()
+		// A flavour may have made the call but now, and the ends may have agreed on something else
+		// while it waited.
+		if s := c.settings.Load(); s != k.settings || x.Call.Len() != k.planned {
+			if err := k.layPlan(s); err != nil {
+				return err
+			}
+		}
+		err := cl.send(k)
+		if err == nil {
+			return nil
+		}
+		cl.revokeWindowsOf(k)
+		if x.XID != 0 || err != oncrpc.ErrXIDInUse {
+			return err
+		}
+		// By a call that chose it, or that began four billion calls ago.
+		k.forgetLayout()
+	}
+}
+
+// send lays the call out, enters it in the table, posts a receive for its reply and its Send. If
+// it fails, nothing refers to the call.
+func (cl *caller) send(k *call) error {
+	c := cl.conn
+	err := k.layout()
+	if errors.Is(err, chunks.ErrHeader) || errors.Is(err, transport.ErrNoMemory) {
+		// Once more, with as few windows as there can be.
+		cl.revokeWindowsOf(k)
+		k.forgetLayout()
+		k.copies = true
+		err = k.layout()
+	}
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	if c.err != nil {
+		defer c.mu.Unlock()
+		return c.err
+	}
+	if cl.pending[k.xid] != nil {
+		c.mu.Unlock()
+		return oncrpc.ErrXIDInUse
+	}
+	if _, err := c.supply.post(1); err != nil {
+		c.mu.Unlock()
+		return fmt.Errorf("no receive for the reply: %w", err)
+	}
+	k.refs.Add(2) // the table's and the Send's
+	cl.pending[k.xid] = k
+	c.supply.secure()
+	c.mu.Unlock()
+
+	c.stats.callsSent.Add(1)
+	if err := c.queue.post(k.sendArgs[:]); err != nil {
+		k.unref()
+		if !errors.Is(err, net.ErrClosed) {
+			c.fail(err)
+		}
+		// The end of the connection delivers the error.
+	}
+	return nil
+}
