@@ -1,41 +1,46 @@
 package rpcrdma
 
 import (
+	"container/heap"
 	"slices"
 	"sync"
 	"sync/atomic"
 )
 
-// budget bounds the memory for chunks of the calls under way, of one connection and of the
-// server it belongs to. A call reserves its arguments and its largest reply together:
-// reserving piece by piece could deadlock. Calls that do not fit wait in the order of their
-// arrival; a connection at its own limit does not hold up the others.
+// budget bounds the memory for chunks of the calls under way, of one connection and of the server it
+// belongs to. A call reserves its arguments and its largest reply together: reserving piece by piece
+// could deadlock. Calls that do not fit wait in the order of their arrival; a connection at its own
+// limit does not hold up the others.
 //
-// Replies that the peer has to read are pinned until its RDMA_DONE, beyond the reservation of their call. What is
-// pinned waits for nothing but the peer, and that for a limited time. So a reply that finds others of its connection
-// pinned may wait for them (it is withheld, draft section 11), and does so while there is no room for it, or calls wait for
-// memory, or messages for receives. One that finds none is pinned whatever is free: that memory was in use before.
+// Replies that the peer has to read are pinned until its RDMA_DONE, beyond the reservation of their
+// call. What is pinned waits for nothing but the peer, and that for a limited time. So a reply that
+// finds others of its connection pinned may wait for them (it is withheld, draft section 11), and does
+// so while there is no room for it, or calls wait for memory, or messages for receives. One that finds
+// none is pinned whatever is free: that memory was in use before.
 type budget struct {
-	queued atomic.Int32 // len(waiting), to be read without mu
+	queued atomic.Int32 // calls that wait, to be read without mu
 
-	mu      sync.Mutex // guards what follows, and the connBudgets
-	free    int64
-	waiting []*incoming
-	starved bool   // the first that could start waits for free
-	scan    uint64 // counts the passes over waiting
+	mu       sync.Mutex // guards what follows, and the connBudgets
+	free     int64
+	starved  starved
+	arrivals uint64 // of calls that have had to wait
 }
 
 // connBudget is a connection's part in a budget.
 type connBudget struct {
 	free    int64
-	waiting int
-	blocked uint64 // the pass in which an earlier call did not fit
+	queue   callQueue // that wait for memory
+	unready callQueue // that need none, and wait for the replies that are withheld
+	place   int       // in budget.starved, from 1 on; 0: not there
 
 	pinned   int         // replies
 	owed     int         // RDMA_DONEs to come, for these and for replies whose memory was taken back
 	withheld []*incoming // replies, in order
 	ended    bool        // the connection: nothing is withheld any more, as nothing would send it
 }
+
+// waiting is how many calls of the connection wait.
+func (m *connBudget) waiting() int { return m.queue.n + m.unready.n }
 
 func newBudget(n int64) *budget { return &budget{free: n} }
 
@@ -48,20 +53,36 @@ func (b *budget) reserve(in *incoming) bool {
 	defer b.mu.Unlock()
 	m := &in.c.memory
 	switch {
-	case len(m.withheld) > 0: // it would only make another reply that cannot leave
-	case in.reserved == 0:
+	case in.reserved == 0 && len(m.withheld) == 0:
 		return true
-	case m.waiting > 0 || in.reserved > m.free:
-	case b.starved || in.reserved > b.free:
-		b.starved = true
+	case in.reserved == 0: // it would only make another reply that cannot leave
+		m.unready.push(in)
 	default:
-		b.take(in)
-		return true
+		first := m.queue.n == 0
+		if first && len(b.starved) == 0 && len(m.withheld) == 0 && in.reserved <= min(m.free, b.free) {
+			b.take(in)
+			return true
+		}
+		b.arrivals++
+		in.arrival = b.arrivals
+		if m.queue.push(in); first {
+			b.ask(m)
+		}
 	}
-	m.waiting++
-	b.waiting = append(b.waiting, in)
 	b.queued.Add(1)
 	return false
+}
+
+// ask has the first call of a connection wait for memory of the server, if it waits for that alone.
+func (b *budget) ask(m *connBudget) {
+	if m.place == 0 && m.eligible() {
+		heap.Push(&b.starved, m)
+	}
+}
+
+// eligible reports whether the first call of the connection waits for memory of the server alone.
+func (m *connBudget) eligible() bool {
+	return m.queue.n > 0 && len(m.withheld) == 0 && m.queue.first.reserved <= m.free
 }
 
 func (b *budget) take(in *incoming) {
@@ -91,7 +112,7 @@ func (b *budget) pinnable(in *incoming) bool {
 		return false // each has a receive of its own
 	}
 	// The message of its call, too, stays until the RDMA_DONE. What calls wait for is not to be taken from them again and again.
-	return m.pinned == 0 || in.pinned <= min(m.free, b.free) && !b.starved && !in.c.supply.budget.scarce()
+	return m.pinned == 0 || in.pinned <= min(m.free, b.free) && len(b.starved) == 0 && !in.c.supply.budget.scarce()
 }
 
 func (b *budget) takePin(in *incoming) {
@@ -128,9 +149,10 @@ func (b *budget) done(c *Conn) {
 	b.resume(m)
 }
 
-// resume starts the calls that can begin, and sends the withheld replies of a connection that can leave now; b.mu is held, and unlocked.
+// resume starts the calls that can begin, and sends the withheld replies of a connection that can
+// leave now; b.mu is held, and unlocked.
 func (b *budget) resume(m *connBudget) {
-	start := b.ready()
+	start := b.ready(m)
 	var send []*incoming
 	for len(m.withheld) > 0 && b.pinnable(m.withheld[0]) {
 		in := m.withheld[0]
@@ -139,7 +161,7 @@ func (b *budget) resume(m *connBudget) {
 		send = append(send, in)
 	}
 	if len(send) > 0 && len(m.withheld) == 0 { // then calls of the connection waited behind them
-		start = append(start, b.ready()...)
+		start = append(start, b.ready(m)...)
 	}
 	b.mu.Unlock()
 	for _, in := range send {
@@ -150,60 +172,62 @@ func (b *budget) resume(m *connBudget) {
 	}
 }
 
-// ready takes the calls that fit now out of the queue; b.mu is held.
-func (b *budget) ready() (start []*incoming) {
-	b.scan++
-	b.starved = false
-	kept := b.waiting[:0]
-	for _, in := range b.waiting {
-		m := &in.c.memory
-		switch {
-		case len(m.withheld) > 0:
-		case in.reserved == 0:
-			m.waiting--
-			start = append(start, in)
-			continue
-		case b.starved || m.blocked == b.scan:
-		case in.reserved > m.free:
-			m.blocked = b.scan
-		case in.reserved > b.free:
-			b.starved = true
-		default:
-			b.take(in)
-			m.waiting--
-			start = append(start, in)
-			continue
+// ready takes the calls that fit now out of the queues, in the order of their arrival; m has got
+// memory, or has nothing withheld any more; b.mu is held. It looks at the first call of connections
+// alone, and at no more of these than it takes calls of, or finds at their own limit.
+func (b *budget) ready(m *connBudget) (start []*incoming) {
+	if len(m.withheld) == 0 {
+		for m.unready.n > 0 {
+			start = append(start, m.unready.pop())
 		}
-		kept = append(kept, in)
 	}
-	clear(b.waiting[len(kept):])
-	b.waiting = kept
-	b.queued.Store(int32(len(kept)))
+	b.ask(m)
+	for len(b.starved) > 0 {
+		m := b.starved[0]
+		switch {
+		case !m.eligible(): // what is pinned is its own limit, too; who gives that back asks again
+			heap.Pop(&b.starved)
+			continue
+		case m.queue.first.reserved > b.free:
+			b.queued.Add(-int32(len(start)))
+			return start
+		}
+		in := m.queue.pop()
+		b.take(in)
+		start = append(start, in)
+		if m.eligible() {
+			heap.Fix(&b.starved, 0)
+		} else {
+			heap.Pop(&b.starved)
+		}
+	}
+	b.queued.Add(-int32(len(start)))
 	return start
 }
 
-// remove takes the waiting calls and the withheld replies of a connection that has ended out of the queue and returns
-// them.
+// remove takes the waiting calls and the withheld replies of a connection that has ended out of the
+// queues and returns them.
 func (b *budget) remove(c *Conn) (gone []*incoming) {
 	b.mu.Lock()
-	kept := b.waiting[:0]
-	for _, in := range b.waiting {
-		if in.c == c {
+	m := &c.memory
+	m.ended = true
+	if m.place > 0 {
+		heap.Remove(&b.starved, m.place-1)
+	}
+	for _, q := range []*callQueue{&m.queue, &m.unready} {
+		for q.n > 0 {
+			in := q.pop()
 			in.reserved = 0
 			gone = append(gone, in)
-		} else {
-			kept = append(kept, in)
 		}
 	}
-	clear(b.waiting[len(kept):])
-	b.waiting = kept
-	c.memory.waiting, c.memory.ended = 0, true
-	for _, in := range c.memory.withheld {
+	b.queued.Add(-int32(len(gone)))
+	for _, in := range m.withheld {
 		in.pinned = 0
 		gone = append(gone, in)
 	}
-	c.memory.withheld = nil
-	start := b.ready() // what waited behind them
+	m.withheld = nil
+	start := b.ready(m) // what waited behind them
 	b.mu.Unlock()
 	for _, in := range start {
 		in.start()
@@ -223,8 +247,61 @@ func (b *budget) allow(c *Conn, active int) (n int, withheld bool) {
 	switch {
 	case len(m.withheld) > 0:
 		return 0, true
-	case m.waiting == 0:
+	case m.waiting() == 0:
 		return c.cfg.Credits, false
 	}
-	return active - m.waiting, false
+	return active - m.waiting(), false
+}
+
+// callQueue has calls wait in the order of their arrival.
+type callQueue struct {
+	first, last *incoming
+	n           int
+}
+
+func (q *callQueue) push(in *incoming) {
+	if q.n++; q.first == nil {
+		q.first = in
+	} else {
+		q.last.behind = in
+	}
+	q.last = in
+}
+
+func (q *callQueue) pop() *incoming {
+	in := q.first
+	if q.first, in.behind = in.behind, nil; q.first == nil {
+		q.last = nil
+	}
+	q.n--
+	return in
+}
+
+// starved are the connections of which the first call waits for memory of the server alone: a heap,
+// by the arrival of these calls.
+type starved []*connBudget
+
+func (s starved) Len() int           { return len(s) }
+func (s starved) Less(i, j int) bool { return s[i].queue.first.arrival < s[j].queue.first.arrival }
+
+func (s starved) Swap(i, j int) {
+	s[i], s[j] = s[j], s[i]
+	s[i].place, s[j].place = i+1, j+1
+}
+
+// Push is for package heap.
+func (s *starved) Push(x any) {
+	m := x.(*connBudget)
+	*s = append(*s, m)
+	m.place = len(*s)
+}
+
+// Pop is for package heap.
+func (s *starved) Pop() any {
+	last := len(*s) - 1
+	m := (*s)[last]
+	(*s)[last] = nil
+	*s = (*s)[:last]
+	m.place = 0
+	return m
 }

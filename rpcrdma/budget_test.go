@@ -352,3 +352,33 @@ func TestNothingWithheldAfterEnd(t *testing.T) {
 		t.Error("a reply is withheld that nothing would ever send")
 	}
 }
+
+// BenchmarkBudgetRelease gives memory back that suffices for none of those who wait, however many
+// these are.
+func BenchmarkBudgetRelease(b *testing.B) {
+	for _, waiting := range []int{10, 30_000} {
+		b.Run(fmt.Sprint(waiting), func(b *testing.B) {
+			budget, holder := newBudget(100), &Conn{memory: connBudget{free: 100}}
+			holds := func() {
+				in := &incoming{}
+				in.c, in.reserved = holder, 50
+				if !budget.reserve(in) {
+					b.Fatal("memory that is free was not to be had")
+				}
+			}
+			holds()
+			holds()
+			for i := range waiting {
+				in := &incoming{}
+				in.c, in.reserved = &Conn{memory: connBudget{free: 100}}, int64(60+i%40)
+				if budget.reserve(in) {
+					b.Fatal("more was reserved than there is")
+				}
+			}
+			for b.Loop() {
+				budget.release(holder, 50, 0)
+				budget.free, holder.memory.free = budget.free-50, holder.memory.free-50
+			}
+		})
+	}
+}

@@ -60,8 +60,10 @@ func (c *Conn) PlayedWrong(p Played) string {
 	// Each call is in a handler, or waits for a reason.
 	free := c.cfg.ConnMemory
 	waiting := make(map[uint32]bool)
-	for _, in := range b.waiting {
-		waiting[in.header.XID] = true
+	for _, q := range []*callQueue{&m.queue, &m.unready} {
+		for in := q.first; in != nil; in = in.behind {
+			waiting[in.header.XID] = true
+		}
 	}
 	for xid, reserve := range p.Under {
 		if !waiting[xid] {
@@ -80,8 +82,8 @@ func (c *Conn) PlayedWrong(p Played) string {
 	if len(waiting) > 0 && free == c.cfg.ConnMemory && p.Beside == 0 {
 		return "a call waits, and nothing is in use"
 	}
-	if m.pinned != len(p.Live) || m.owed != len(p.Live)+p.Late || c.draft.late != p.Late || m.waiting != len(waiting) {
-		return fmt.Sprintf("%d replies pinned, %d RDMA_DONEs owed, %d of them late, %d calls waiting, want %d, %d, %d", m.pinned, m.owed, c.draft.late, m.waiting, len(p.Live), len(p.Live)+p.Late, len(waiting))
+	if m.pinned != len(p.Live) || m.owed != len(p.Live)+p.Late || c.draft.late != p.Late || m.waiting() != len(waiting) {
+		return fmt.Sprintf("%d replies pinned, %d RDMA_DONEs owed, %d of them late, %d calls waiting, want %d, %d, %d", m.pinned, m.owed, c.draft.late, m.waiting(), len(p.Live), len(p.Live)+p.Late, len(waiting))
 	}
 	if m.free != free || b.free != c.cfg.ServerMemory-c.cfg.ConnMemory+free-p.Beside {
 		return fmt.Sprintf("%d and %d bytes free, want %d and %d", m.free, b.free, free, c.cfg.ServerMemory-c.cfg.ConnMemory+free-p.Beside)
@@ -89,7 +91,7 @@ func (c *Conn) PlayedWrong(p Played) string {
 	if free < 0 && len(p.Live) > 1 {
 		return fmt.Sprintf("%d bytes pinned beyond the share", -free)
 	}
-	if len(m.withheld) > 0 && !p.Other && c.supply.budget.size > 1<<20 && !b.starved && m.owed < c.cfg.Credits && m.withheld[0].pinned <= m.free {
+	if len(m.withheld) > 0 && !p.Other && c.supply.budget.size > 1<<20 && len(b.starved) == 0 && m.owed < c.cfg.Credits && m.withheld[0].pinned <= m.free {
 		return "a reply is withheld without a reason"
 	}
 	for in := c.stalls.first; in != nil; in = in.next {

@@ -39,11 +39,13 @@ type serving struct {
 	c        *Conn
 	server   oncrpc.Dispatcher
 	recv     *receive
-	message         // the inline part
-	long     bool   // the first of reads is the message
-	doubtful bool   // that may be the reply to a call of ours
-	heard    uint64 // number of a doubtful one among replies
-	reserved int64  // of the budget
+	message            // the inline part
+	long     bool      // the first of reads is the message
+	doubtful bool      // that may be the reply to a call of ours
+	heard    uint64    // number of a doubtful one among replies
+	reserved int64     // of the budget
+	arrival  uint64    // among calls that have had to wait for that
+	behind   *incoming // the next one that waits
 	dec      xdr.Decoder
 	readErr  error // the first of the Reads under way
 	gated    bool  // these go through the gate
