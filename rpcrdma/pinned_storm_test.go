@@ -110,7 +110,11 @@ func (s *storm) run(provider string) {
 		s.wg.Wait()
 		close(over)
 	}()
-	wait(s.t, over)
+	if provider == "loopback" {
+		<-over // in virtual time it may take many times PeerTimeout; a deadlock ends the bubble
+	} else {
+		wait(s.t, over)
+	}
 
 	p := newRawPeer(s.t, s.cr.endpoint(s.t))
 	p.alive()
