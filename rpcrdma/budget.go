@@ -82,7 +82,7 @@ func (b *budget) ask(m *connBudget) {
 
 // eligible reports whether the first call of the connection waits for memory of the server alone.
 func (m *connBudget) eligible() bool {
-	return m.queue.n > 0 && len(m.withheld) == 0 && m.queue.first.reserved <= m.free
+	return m.queue.n > 0 && len(m.withheld) == 0 && m.queue.first.of.reserved <= m.free
 }
 
 func (b *budget) take(in *incoming) {
@@ -188,7 +188,7 @@ func (b *budget) ready(m *connBudget) (start []*incoming) {
 		case !m.eligible(): // what is pinned is its own limit, too; who gives that back asks again
 			heap.Pop(&b.starved)
 			continue
-		case m.queue.first.reserved > b.free:
+		case m.queue.first.of.reserved > b.free:
 			b.queued.Add(-int32(len(start)))
 			return start
 		}
@@ -255,25 +255,19 @@ func (b *budget) allow(c *Conn, active int) (n int, withheld bool) {
 
 // callQueue has calls wait in the order of their arrival.
 type callQueue struct {
-	first, last *incoming
-	n           int
+	list[incoming]
+	n int
 }
 
 func (q *callQueue) push(in *incoming) {
-	if q.n++; q.first == nil {
-		q.first = in
-	} else {
-		q.last.behind = in
-	}
-	q.last = in
+	q.n++
+	q.list.push(&in.queued, in)
 }
 
 func (q *callQueue) pop() *incoming {
-	in := q.first
-	if q.first, in.behind = in.behind, nil; q.first == nil {
-		q.last = nil
-	}
 	q.n--
+	in := q.first.of
+	q.remove(&in.queued)
 	return in
 }
 
@@ -281,8 +275,10 @@ func (q *callQueue) pop() *incoming {
 // by the arrival of these calls.
 type starved []*connBudget
 
-func (s starved) Len() int           { return len(s) }
-func (s starved) Less(i, j int) bool { return s[i].queue.first.arrival < s[j].queue.first.arrival }
+func (s starved) Len() int { return len(s) }
+func (s starved) Less(i, j int) bool {
+	return s[i].queue.first.of.arrival < s[j].queue.first.of.arrival
+}
 
 func (s starved) Swap(i, j int) {
 	s[i], s[j] = s[j], s[i]

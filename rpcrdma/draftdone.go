@@ -51,8 +51,8 @@ func (rx *receiver) takeDone(r *receive) {
 
 // owing returns the oldest reply with that transaction id for which a DONE is still to come; c.mu is held.
 func (c *Conn) owing(xid uint32) *incoming {
-	for in := c.stalls.first; in != nil; in = in.next {
-		if in.owes && !in.acked && in.header.XID == xid {
+	for p := c.stalls.waiting.first; p != nil; p = p.next {
+		if in := p.of; in.owes && !in.acked && in.header.XID == xid {
 			return in
 		}
 	}
@@ -61,8 +61,8 @@ func (c *Conn) owing(xid uint32) *incoming {
 
 // takeOwed returns the replies for which no DONE will come any more, as the connection has ended; c.mu is held.
 func (c *Conn) takeOwed() (owed []*incoming) {
-	for in := c.stalls.first; in != nil; in = in.next {
-		if in.owes && in.sent {
+	for p := c.stalls.waiting.first; p != nil; p = p.next {
+		if in := p.of; in.owes && in.sent {
 			owed = append(owed, in)
 		}
 	}

@@ -61,8 +61,8 @@ func (c *Conn) PlayedWrong(p Played) string {
 	free := c.cfg.ConnMemory
 	waiting := make(map[uint32]bool)
 	for _, q := range []*callQueue{&m.queue, &m.unready} {
-		for in := q.first; in != nil; in = in.behind {
-			waiting[in.header.XID] = true
+		for p := q.first; p != nil; p = p.next {
+			waiting[p.of.header.XID] = true
 		}
 	}
 	for xid, reserve := range p.Under {
@@ -94,8 +94,8 @@ func (c *Conn) PlayedWrong(p Played) string {
 	if len(m.withheld) > 0 && !p.Other && c.supply.budget.size > 1<<20 && len(b.starved) == 0 && m.owed < c.cfg.Credits && m.withheld[0].pinned <= m.free {
 		return "a reply is withheld without a reason"
 	}
-	for in := c.stalls.first; in != nil; in = in.next {
-		if !in.sent || !in.owes {
+	for p := c.stalls.waiting.first; p != nil; p = p.next {
+		if in := p.of; !in.sent || !in.owes {
 			return "a Send is not complete"
 		}
 	}

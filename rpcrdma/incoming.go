@@ -39,20 +39,19 @@ type serving struct {
 	c        *Conn
 	server   oncrpc.Dispatcher
 	recv     *receive
-	message            // the inline part
-	long     bool      // the first of reads is the message
-	doubtful bool      // that may be the reply to a call of ours
-	heard    uint64    // number of a doubtful one among replies
-	reserved int64     // of the budget
-	arrival  uint64    // among calls that have had to wait for that
-	behind   *incoming // the next one that waits
+	message                  // the inline part
+	long     bool            // the first of reads is the message
+	doubtful bool            // that may be the reply to a call of ours
+	heard    uint64          // number of a doubtful one among replies
+	reserved int64           // of the budget
+	arrival  uint64          // among calls that have had to wait for that
+	queued   place[incoming] // in its callQueue, while it waits for memory
 	dec      xdr.Decoder
 	readErr  error // the first of the Reads under way
 	gated    bool  // these go through the gate
 
-	waits      bool // for the peer: in Conn.stalls, as what follows
-	since      int
-	prev, next *incoming
+	stall place[incoming] // in Conn.stalls, while it waits for the peer
+	since int             // the tick since when
 
 	reply    xdr.Message
 	buf      transport.Slice // of the Send

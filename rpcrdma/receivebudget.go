@@ -13,17 +13,16 @@ type receiveBudget struct {
 	free   atomic.Int64 // of these; below zero where connections had to have more
 	queued atomic.Int32 // connections that wait, to be read without mu
 
-	mu          sync.Mutex // guards what follows, and the receiveWaits
-	first, last *receiveWait
+	mu      sync.Mutex // guards what follows, and the receiveWaits
+	waiting list[receiveWait]
 }
 
 // receiveWait is a connection's place in the queue of a receiveBudget.
 type receiveWait struct {
-	waits      bool
-	need       int64
-	given      int64  // when it need not wait any more
-	resume     func() // called then
-	prev, next *receiveWait
+	place  place[receiveWait]
+	need   int64
+	given  int64  // when it need not wait any more
+	resume func() // called then
 
 	asked bool // it may be waiting, or have been given something; the connection's own
 }
@@ -54,14 +53,9 @@ func (b *receiveBudget) reserve(w *receiveWait, n int64) int64 {
 		return n
 	}
 	b.mu.Lock()
-	if !w.waits && w.given == 0 {
-		w.waits, w.need, w.prev, w.next = true, n, b.last, nil
-		if b.last != nil {
-			b.last.next = w
-		} else {
-			b.first = w
-		}
-		b.last = w
+	if !w.place.in() && w.given == 0 {
+		w.need = n
+		b.waiting.push(&w.place, w)
 		b.queued.Add(1) // before another look at what is free: who gives back sees it, or is seen
 	}
 	others := b.serve(w)
@@ -108,7 +102,7 @@ func (b *receiveBudget) leave(w *receiveWait) {
 	}
 	w.asked = false
 	b.mu.Lock()
-	if w.waits {
+	if w.place.in() {
 		b.remove(w)
 	}
 	n := w.given
@@ -131,7 +125,8 @@ func (b *receiveBudget) release(n int64) {
 
 // serve gives memory to those who wait, and returns them without self; b.mu is held.
 func (b *receiveBudget) serve(self *receiveWait) (given []*receiveWait) {
-	for w := b.first; w != nil && b.take(w.need); w = b.first {
+	for p := b.waiting.first; p != nil && b.take(p.of.need); p = b.waiting.first {
+		w := p.of
 		b.remove(w)
 		w.given = w.need
 		if w != self {
@@ -142,17 +137,7 @@ func (b *receiveBudget) serve(self *receiveWait) (given []*receiveWait) {
 }
 
 func (b *receiveBudget) remove(w *receiveWait) {
-	if w.prev != nil {
-		w.prev.next = w.next
-	} else {
-		b.first = w.next
-	}
-	if w.next != nil {
-		w.next.prev = w.prev
-	} else {
-		b.last = w.prev
-	}
-	w.waits, w.prev, w.next = false, nil, nil
+	b.waiting.remove(&w.place)
 	b.queued.Add(-1)
 }
 

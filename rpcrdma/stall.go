@@ -13,12 +13,12 @@ var ErrStalled = errors.New("peer does not answer RDMA Reads, or does not take r
 // server, which a peer must not have for longer than PeerTimeout. Time is counted in ticks, while
 // anything waits. Conn.mu guards it.
 type stalls struct {
-	conn        *Conn
-	first, last *incoming // by age
-	now         int
-	timer       *time.Timer
-	running     bool
-	ended       bool
+	conn    *Conn
+	waiting list[incoming] // by age
+	now     int            // in ticks
+	timer   *time.Timer
+	running bool
+	ended   bool
 }
 
 // stallTicks is the number of ticks that make a timeout.
@@ -31,13 +31,8 @@ func (s *stalls) add(in *incoming) {
 	if s.ended {
 		return
 	}
-	in.waits, in.since, in.prev, in.next = true, s.now, s.last, nil
-	if s.last != nil {
-		s.last.next = in
-	} else {
-		s.first = in
-	}
-	s.last = in
+	in.since = s.now
+	s.waiting.push(&in.stall, in)
 	if s.running {
 		return
 	}
@@ -51,33 +46,22 @@ func (s *stalls) add(in *incoming) {
 
 // remove notes that in waits no longer.
 func (s *stalls) remove(in *incoming) {
-	if !in.waits {
-		return
+	if in.stall.in() {
+		s.waiting.remove(&in.stall)
 	}
-	if in.prev != nil {
-		in.prev.next = in.next
-	} else {
-		s.first = in.next
-	}
-	if in.next != nil {
-		in.next.prev = in.prev
-	} else {
-		s.last = in.prev
-	}
-	in.waits, in.prev, in.next = false, nil, nil
 }
 
 // overdue returns the call that has waited for longest, if that is too long.
 func (s *stalls) overdue() *incoming {
-	if s.first != nil && s.now-s.first.since > stallTicks {
-		return s.first
+	if p := s.waiting.first; p != nil && s.now-p.of.since > stallTicks {
+		return p.of
 	}
 	return nil
 }
 
 // goOn has the next tick come, if there is anything to watch.
 func (s *stalls) goOn() {
-	if s.running = s.first != nil; s.running {
+	if s.running = s.waiting.first != nil; s.running {
 		s.timer.Reset(s.tick())
 	}
 }
