@@ -19,6 +19,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 5, 0, 0, 0, 1}, []byte{0, bulk + 1}, int16(4), int16(5), true, uint16(2), uint8(0), int16(0), int16(0))
 	f.Add([]byte{0, 0, 0, 5}, []byte{bulk}, int16(-1), int16(8), true, uint16(9), uint8(0), int16(0), int16(0))
 	f.Add([]byte{0, 0, 0, 4, 9, 9, 9, 9, 'd', 'a', 't', 'a'}, []byte{bulk}, int16(-1), int16(0), true, uint16(5), uint8(3), int16(4), int16(0))
+	// All that is left, where the stream ends before the chunk.
+	f.Add([]byte{0}, []byte{bulk + 1}, int16(28), int16(5), true, uint16(2), uint8(0), int16(0), int16(0))
 	f.Fuzz(func(t *testing.T, inline, types []byte, position, size int16, lazily bool, cut uint16, align uint8, threshold, base int16) {
 		var chunks []xdr.Chunk
 		src := new(source)

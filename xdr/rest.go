@@ -38,6 +38,9 @@ func (d *Decoder) Rest(ctx context.Context, max int) ([]byte, error) {
 			d.Fail(ErrChunk)
 		}
 		p = append(p, d.next(c.Position-d.pos)...)
+		if d.err != nil {
+			return nil, d.err
+		}
 		d.chunks = d.chunks[1:]
 		b := d.beside(c, c.Len)
 		if d.err != nil {
