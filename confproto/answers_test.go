@@ -143,7 +143,7 @@ func denied(err error) bool {
 	return errors.As(err, &auth) && auth.Stat == oncrpc.AuthTooWeak
 }
 
-func malformed(err error) bool { return errors.Is(err, oncrpc.ErrReply) }
+func malformed(err error) bool { return errors.Is(err, oncrpc.ErrMalformedReply) }
 
 // TestNoProgram: servers without it are the rule. Everything is as it was at the beginning, and other calls work.
 func TestNoProgram(t *testing.T) {

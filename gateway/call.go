@@ -16,7 +16,7 @@ type call struct {
 	oncrpc.Exchange
 	g       *Gateway
 	session *session
-	in      oncrpc.Incoming
+	in      oncrpc.IncomingCall
 	xid     uint32 // the client's
 	program uint32
 	proc    nfs3.Proc // with landing
@@ -31,7 +31,7 @@ type call struct {
 }
 
 // newCall returns a call of which p is the message.
-func (g *Gateway) newCall(s *session, in oncrpc.Incoming, p []byte) *call {
+func (g *Gateway) newCall(s *session, in oncrpc.IncomingCall, p []byte) *call {
 	c, _ := g.calls.Get().(*call)
 	if c == nil {
 		c = new(call)

@@ -60,7 +60,7 @@ const lost = 3
 
 // Forward passes a call on: it is for oncrpc.ServerConfig.Forward. The calls must come over a transport that has no
 // chunks, such as recordmark; others are dropped.
-func (g *Gateway) Forward(in oncrpc.Incoming) {
+func (g *Gateway) Forward(in oncrpc.IncomingCall) {
 	d := in.Message()
 	p := d.Raw(d.Remaining())
 	s := g.session(in)
@@ -85,7 +85,7 @@ func (g *Gateway) Forward(in oncrpc.Incoming) {
 }
 
 // session returns the session of the connection that a call came on, nil when there is none any more.
-func (g *Gateway) session(in oncrpc.Incoming) *session {
+func (g *Gateway) session(in oncrpc.IncomingCall) *session {
 	conn := in.Conn()
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -14,7 +14,7 @@ func (c *call) answer() {
 	whole := c.Reply
 	inline := whole.Raw(whole.Remaining())
 	if len(inline) < 4 {
-		c.fail(oncrpc.ErrReply)
+		c.fail(oncrpc.ErrMalformedReply)
 		return
 	}
 	if binary.BigEndian.Uint32(inline) != c.xid {
@@ -24,7 +24,7 @@ func (c *call) answer() {
 	if c.landing > 0 && c.landed() {
 		m.Bulk = c.item[:]
 	} else if err := whole.Finish(); err != nil { // there is data, and it has no place
-		c.fail(fmt.Errorf("%w: %w", oncrpc.ErrReply, err))
+		c.fail(fmt.Errorf("%w: %w", oncrpc.ErrMalformedReply, err))
 		return
 	}
 	c.g.stats.replies.Add(1)

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// ServerFlavor accepts the calls of one flavour. [AcceptNone] and [AcceptSys] return those that a
-// Server has unless ServerConfig.Flavors says otherwise. Accept is called concurrently.
+// ServerFlavor accepts the calls of one flavour. [AcceptAuthNone] and [AcceptAuthSys] return those
+// that a Server has unless ServerConfig.Flavors says otherwise. Accept is called concurrently.
 type ServerFlavor interface {
 	// Flavor returns the number of the flavour.
 	Flavor() AuthFlavor
@@ -45,8 +45,8 @@ type ResultsWrapper interface {
 	// Wrap appends the results to e, behind the header of the reply, as they shall travel. They
 	// stay as they are; what e gets must be bytes, also of bulk data, which neither a checksum nor a
 	// cipher allows to be placed by RDMA Write (RFC 8166 section 8.2.2.3): results.Pieces(e.Raw)
-	// appends them all. A flavour that wraps results has a ClientFlavor whose Places is false.
-	// An error is logged, and the caller told SYSTEM_ERR, or with ErrDrop nothing.
+	// appends them all. A flavour that wraps results has a ClientFlavor whose AllowsPlacement is
+	// false. An error is logged, and the caller told SYSTEM_ERR, or with ErrDrop nothing.
 	Wrap(e *xdr.Encoder, results *xdr.Message) error
 }
 
@@ -83,21 +83,21 @@ func (a *Acceptance) Args() *xdr.Decoder { return a.call.Args }
 // Conn returns the connection that the call came on.
 func (a *Acceptance) Conn() Transport { return a.call.Conn }
 
-// Answer has the flavour answer the call itself when Accept returns nil, with the results that are
-// encoded into what Answer returns, and that are not wrapped: so RPCSEC_GSS creates and destroys
-// contexts, by calls of procedure 0 (RFC 2203 sections 5.2 and 5.4). Neither the program nor
-// an interceptor sees the call.
-func (a *Acceptance) Answer() *xdr.Encoder {
+// BeginAnswer has the flavour answer the call itself when Accept returns nil, with the results that
+// are encoded into what BeginAnswer returns, and that are not wrapped: so RPCSEC_GSS creates and
+// destroys contexts, by calls of procedure 0 (RFC 2203 sections 5.2 and 5.4). Neither the program
+// nor an interceptor sees the call.
+func (a *Acceptance) BeginAnswer() *xdr.Encoder {
 	a.answered = true
 	return &a.call.enc
 }
 
-// AcceptNone returns the flavour AUTH_NONE (RFC 5531 section 10.1): nobody in particular.
-func AcceptNone() ServerFlavor { return acceptNone{} }
+// AcceptAuthNone returns the flavour AUTH_NONE (RFC 5531 section 10.1): nobody in particular.
+func AcceptAuthNone() ServerFlavor { return acceptNone{} }
 
-// AcceptSys returns the flavour AUTH_SYS (RFC 5531 appendix A). It believes what callers claim to be,
+// AcceptAuthSys returns the flavour AUTH_SYS (RFC 5531 appendix A). It believes what callers claim to be,
 // which Call.Sys returns.
-func AcceptSys() ServerFlavor { return acceptSys{} }
+func AcceptAuthSys() ServerFlavor { return acceptSys{} }
 
 type acceptNone struct{}
 
@@ -142,7 +142,7 @@ type acceptor struct {
 
 func acceptors(flavors []ServerFlavor) []acceptor {
 	if flavors == nil {
-		flavors = []ServerFlavor{AcceptSys(), AcceptNone()}
+		flavors = []ServerFlavor{AcceptAuthSys(), AcceptAuthNone()}
 	}
 	var list []acceptor
 	for _, f := range flavors {

@@ -168,7 +168,7 @@ func TestZero(t *testing.T) {
 type slots struct {
 	at      map[uint32]*slot
 	failed  int
-	waiting []*oncrpc.Arrival
+	waiting []*oncrpc.OnceCall
 }
 
 type slot struct {
@@ -177,7 +177,7 @@ type slot struct {
 	results []byte
 }
 
-func (s *slots) Arrive(a *oncrpc.Arrival) bool {
+func (s *slots) Arrive(a *oncrpc.OnceCall) bool {
 	args := *a.Args
 	number, request := args.Uint32(), args.Uint32()
 	at := s.at[number]
@@ -200,13 +200,13 @@ func (s *slots) Arrive(a *oncrpc.Arrival) bool {
 	return false
 }
 
-func (s *slots) Executed(a *oncrpc.Arrival, results *xdr.Message) {
+func (s *slots) Executed(a *oncrpc.OnceCall, results *xdr.Message) {
 	at := a.State.(*slot)
 	at.busy, at.results = false, results.AppendTo(nil)
 	s.end(at)
 }
 
-func (s *slots) Failed(a *oncrpc.Arrival) {
+func (s *slots) Failed(a *oncrpc.OnceCall) {
 	at, ok := a.State.(*slot)
 	if !ok {
 		return

@@ -48,10 +48,10 @@ type Request struct {
 	// Results is where bulk data of the results shall land, one buffer for each item:
 	// Exchange.Results. A Reply that is a SizedReply can name them in its place, and MaxReply, too.
 	Results [][]byte
-	// Repeat allows a transport that connects anew (package redial) to send the call again, with
+	// MayRepeat allows a transport that connects anew (package redial) to send the call again, with
 	// the same transaction id, when its connection ended before the reply came: that the
 	// procedure is executed twice does no harm, or the server sees to it that it is not.
-	Repeat bool
+	MayRepeat bool
 
 	// Repeated is set by Do: the call was sent more than once, so that the results may
 	// be those of an execution after the first.
@@ -175,7 +175,7 @@ func (c *Client) do(ctx context.Context, r *Request) (xid uint32, err error) {
 			return x.xid(), err
 		}
 		err := c.transmit(ctx, x, r)
-		if denial, ok := err.(*AuthError); !ok || last || x.check == nil || !x.check.Denied(denial) {
+		if denial, ok := err.(*AuthError); !ok || last || x.check == nil || !x.check.RetryDenied(denial) {
 			return x.xid(), err
 		}
 		x.XID = x.xid() // the server may have executed a transmission that was lost, and knows it by that
@@ -184,7 +184,7 @@ func (c *Client) do(ctx context.Context, r *Request) (xid uint32, err error) {
 
 // transmit sends a call, as often as the transport must, and takes its reply apart.
 func (c *Client) transmit(ctx context.Context, x *call, r *Request) error {
-	x.MaxReply, x.Results, x.Repeat = r.MaxReply, r.Results, r.Repeat
+	x.MaxReply, x.Results, x.MayRepeat = r.MaxReply, r.Results, r.MayRepeat
 	if s, ok := r.Reply.(SizedReply); ok && r.MaxReply == 0 && r.Results == nil {
 		x.MaxReply, x.landing = s.ReplyRoom(x.landing[:0])
 		x.Results = x.landing
@@ -192,7 +192,7 @@ func (c *Client) transmit(ctx context.Context, x *call, r *Request) error {
 	x.MaxReply = cmp.Or(x.MaxReply, DefaultMaxReply) + replyHeaderMin
 	if !c.fixed {
 		x.MaxReply += c.flavor.Slack()
-		if !c.flavor.Places() {
+		if !c.flavor.AllowsPlacement() {
 			for _, p := range x.Results {
 				x.MaxReply += xdr.RoundUp(len(p))
 			}

@@ -86,8 +86,8 @@ func TestClientReplies(t *testing.T) {
 				if err == nil || err.Error() != prefix+tt.want {
 					t.Errorf("got %v, want %s", err, prefix+tt.want)
 				}
-				if errors.Is(err, oncrpc.ErrReply) {
-					t.Errorf("a well-formed reply is ErrReply")
+				if errors.Is(err, oncrpc.ErrMalformedReply) {
+					t.Errorf("a well-formed reply is ErrMalformedReply")
 				}
 			}
 			if n := tr.released.Load(); n != 1 {
@@ -97,8 +97,8 @@ func TestClientReplies(t *testing.T) {
 			for n := range tr.reply {
 				tr := &canned{reply: tr.reply[:n]}
 				c := oncrpc.NewClient(tr, testProgram, testVersion, oncrpc.AuthNone())
-				if err := c.Call(context.Background(), 1, nil, &got); !errors.Is(err, oncrpc.ErrReply) {
-					t.Errorf("%d of %d bytes: got %v, want ErrReply", n, len(tr.reply), err)
+				if err := c.Call(context.Background(), 1, nil, &got); !errors.Is(err, oncrpc.ErrMalformedReply) {
+					t.Errorf("%d of %d bytes: got %v, want ErrMalformedReply", n, len(tr.reply), err)
 				}
 				if n := tr.released.Load(); n != 1 {
 					t.Errorf("%d bytes: the reply was released %d times, want once", n, n)
@@ -106,8 +106,8 @@ func TestClientReplies(t *testing.T) {
 			}
 			tr = &canned{reply: append(tr.reply, 0, 0, 0, 0)}
 			c = oncrpc.NewClient(tr, testProgram, testVersion, oncrpc.AuthNone())
-			if err := c.Call(context.Background(), 1, nil, &got); !errors.Is(err, oncrpc.ErrReply) || !errors.Is(err, xdr.ErrTrailing) {
-				t.Errorf("with bytes left over: got %v, want ErrReply and ErrTrailing", err)
+			if err := c.Call(context.Background(), 1, nil, &got); !errors.Is(err, oncrpc.ErrMalformedReply) || !errors.Is(err, xdr.ErrTrailing) {
+				t.Errorf("with bytes left over: got %v, want ErrMalformedReply and ErrTrailing", err)
 			}
 		})
 	}
@@ -124,8 +124,8 @@ func TestClientMalformedReplies(t *testing.T) {
 	} {
 		tr := &canned{reply: unhex(t, reply)}
 		c := oncrpc.NewClient(tr, testProgram, testVersion, oncrpc.AuthNone())
-		if err := c.Call(context.Background(), 1, nil, new(word)); !errors.Is(err, oncrpc.ErrReply) {
-			t.Errorf("%s: got %v, want ErrReply", name, err)
+		if err := c.Call(context.Background(), 1, nil, new(word)); !errors.Is(err, oncrpc.ErrMalformedReply) {
+			t.Errorf("%s: got %v, want ErrMalformedReply", name, err)
 		}
 	}
 }

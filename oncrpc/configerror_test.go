@@ -22,7 +22,7 @@ func TestServerConfigErrors(t *testing.T) {
 	}{
 		{"MaxConcurrent below 0", oncrpc.ServerConfig{MaxConcurrent: -1},
 			"oncrpc.ServerConfig.MaxConcurrent is -1: it must be 0 or more"},
-		{"no flavour", oncrpc.ServerConfig{Flavors: []oncrpc.ServerFlavor{oncrpc.AcceptSys(), nil}},
+		{"no flavour", oncrpc.ServerConfig{Flavors: []oncrpc.ServerFlavor{oncrpc.AcceptAuthSys(), nil}},
 			"oncrpc.ServerConfig.Flavors[1] is <nil>: it must be a flavour"},
 		{"no interceptor", oncrpc.ServerConfig{Interceptors: []oncrpc.ServerInterceptor{pass, nil}},
 			"oncrpc.ServerConfig.Interceptors[1] is <nil>: it must be a function"},
@@ -49,7 +49,7 @@ func TestServerConfigAlone(t *testing.T) {
 		"any number of handlers": {MaxConcurrent: math.MaxInt},
 		"no cache of replies":    {ReplyCache: -1},
 		"one reply":              {ReplyCache: 1},
-		"one flavour":            {Flavors: []oncrpc.ServerFlavor{oncrpc.AcceptNone()}},
+		"one flavour":            {Flavors: []oncrpc.ServerFlavor{oncrpc.AcceptAuthNone()}},
 		"no interceptors":        {Interceptors: []oncrpc.ServerInterceptor{}},
 	} {
 		t.Run(name, func(t *testing.T) {

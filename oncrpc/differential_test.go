@@ -30,7 +30,7 @@ func FuzzMessages(f *testing.F) {
 			ourErr := oncrpc.DecodeReply(d)
 			if theirErr == nil {
 				compareReply(t, wire, theirs.Body.(*rpcv2.RpcMsgBody_REPLY).Rbody, ourErr, d)
-			} else if !errors.Is(ourErr, oncrpc.ErrReply) {
+			} else if !errors.Is(ourErr, oncrpc.ErrMalformedReply) {
 				t.Errorf("%x: we say %v, they say %v", wire, ourErr, theirErr)
 			}
 			return

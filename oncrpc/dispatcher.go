@@ -42,7 +42,7 @@ func (d Dispatcher) Admit(c ConnInfo) (release func(), err error) {
 
 // Dispatch executes a call. It is called on the goroutine that received the call, and returns when a
 // non-blocking handler has run, or at once.
-func (d Dispatcher) Dispatch(in Incoming) { d.s.dispatch(in) }
+func (d Dispatcher) Dispatch(in IncomingCall) { d.s.dispatch(in) }
 
 // BeginWait is called when a handler that runs on a worker begins to wait for its peer, to fetch
 // arguments: it does not count as running until EndWait. Thus peers that do not answer hold up

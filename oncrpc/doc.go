@@ -34,14 +34,14 @@
 //     checks and unwraps the arguments, or answers itself. The built-in flavours AUTH_NONE and
 //     AUTH_SYS do so at once; others may block, and run on a worker from here on. Then the program
 //     is looked up. If there is none, the reply that says so carries the flavour's verifier.
-//  4. For procedures that are Once, the reply cache, or the program's own [Replay]: it goes by the
-//     caller's [Identity] and the unwrapped arguments, and keeps plain results.
+//  4. For procedures that are Once, the reply cache, or the program's own [ReplayPolicy]: it goes
+//     by the caller's [Identity] and the unwrapped arguments, and keeps plain results.
 //  5. The interceptors ([ServerInterceptor]), and inside of them: is the procedure there; may the
 //     caller ([Program].Authorize, which may block); the [Handler]; were the arguments decoded;
 //     can the results be encoded. A call that is refused in 3 passes the interceptors, too. One
 //     whose header cannot be decoded, or that a flavour answers itself, does not.
 //  6. The flavour's wrapper protects the results ([ResultsWrapper]), and the reply is sent:
-//     [Outcome] says what an error means to the caller.
+//     [OutcomeForCaller] says what an error means to the caller.
 //
 // A call that is answered from the cache stops at 4. It is not authorized again: the execution was,
 // for the same caller. A caller who has lost his rights since still gets these results. Header and
@@ -56,15 +56,15 @@
 // section 8.2.2.3). The example of [ServerFlavor] is both sides of a flavour with a shared secret.
 //
 // [ClientFlavor] and [ServerFlavor] are made for RPCSEC_GSS (RFC 2203), too. ClientFlavor.Ready
-// creates a context, and Acceptance.Answer answers that. ErrDrop discards a call silently.
-// ReplyCheck.Denied handles RPCSEC_GSS_CREDPROBLEM.
+// creates a context, and Acceptance.BeginAnswer answers that. ErrDrop discards a call silently.
+// ReplyCheck.RetryDenied handles RPCSEC_GSS_CREDPROBLEM.
 //
 // # Transports
 //
-// Who writes a transport implements [Transport] and [Incoming], makes calls from an [Exchange], and
-// reaches a server by its [Dispatcher]. A program needs [Incoming] and [Exchange] only to forward
-// calls ([ServerConfig].Forward). These types are in this package because they, [Client] and
-// [Server] refer to each other.
+// Who writes a transport implements [Transport] and [IncomingCall], makes calls from an [Exchange],
+// and reaches a server by its [Dispatcher]. A program needs [IncomingCall] and [Exchange] only to
+// forward calls ([ServerConfig].Forward). These types are in this package because they, [Client]
+// and [Server] refer to each other.
 //
 // # Calls that come twice
 //

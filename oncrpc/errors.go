@@ -17,15 +17,15 @@ var (
 	// connection that loses nothing, its caller waits until he gives up, and over RPC-over-RDMA his
 	// credit is in use for as long as the connection lasts (RFC 8166 section 3.3.1).
 	ErrDrop = errors.New("call dropped")
-	// ErrHandled: a server has that version of the program already.
-	ErrHandled = errors.New("program is served already")
+	// ErrAlreadyServed: a server has that version of the program already.
+	ErrAlreadyServed = errors.New("program is served already")
 	// ErrServerClosed is returned by the Serve functions of the transports after
 	// Shutdown or Close. It wraps net.ErrClosed.
 	ErrServerClosed error = serverClosed{}
 	// ErrXIDInUse: a call under way on the connection has the transaction id that was asked for.
 	ErrXIDInUse = errors.New("transaction id in use")
-	// ErrReply: a reply that is no RPC reply, or whose results cannot be decoded.
-	ErrReply = errors.New("malformed reply")
+	// ErrMalformedReply: a reply that is no RPC reply, or whose results cannot be decoded.
+	ErrMalformedReply = errors.New("malformed reply")
 )
 
 // serverClosed wraps net.ErrClosed and does not print it: its text is that of a fault.

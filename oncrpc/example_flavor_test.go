@@ -48,8 +48,8 @@ func (s *signer) Ready(context.Context, *oncrpc.Client) error { return nil }
 // Slack is the body of the verifier, and what Wrap adds to the results.
 func (s *signer) Slack() int { return sha256.Size + sha256.Size }
 
-// Places is false, as the HMAC is of all data.
-func (s *signer) Places() bool { return false }
+// AllowsPlacement is false, as the HMAC is of all data.
+func (s *signer) AllowsPlacement() bool { return false }
 
 // Seal appends credential, verifier and arguments. What e holds then is header and credential.
 func (s *signer) Seal(e *xdr.Encoder, args *xdr.Message) (oncrpc.ReplyCheck, error) {
@@ -93,8 +93,8 @@ func (s *signed) Open(results *xdr.Decoder) error {
 	return nil
 }
 
-// Denied has nothing to try once more.
-func (s *signed) Denied(*oncrpc.AuthError) bool { return false }
+// RetryDenied has nothing to try once more.
+func (s *signed) RetryDenied(*oncrpc.AuthError) bool { return false }
 
 // secrets is the flavour of a server: the secrets by caller.
 type secrets map[string][]byte

@@ -35,7 +35,7 @@ func whoAmI(ctx context.Context, c *oncrpc.Call) error {
 func printed(ctx context.Context, c *oncrpc.Call, next oncrpc.Handler) error {
 	err := next(ctx, c)
 	ended := "SUCCESS"
-	if told := oncrpc.Outcome(err); told != nil {
+	if told := oncrpc.OutcomeForCaller(err); told != nil {
 		ended = told.Error()
 	}
 	fmt.Printf("%v calls procedure %d: %s\n", c.Identity(), c.Procedure, ended)

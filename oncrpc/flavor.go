@@ -32,27 +32,27 @@ type ClientFlavor interface {
 	// One that is too small shows where a reply is as long as MaxReply says.
 	Slack() int
 
-	// Places reports whether bulk data may travel beside the message, by RDMA Read and Write. If
-	// not, as it is below a checksum or encrypted (RFC 8166 section 8.2.2.3), Seal appends all
-	// data as bytes of the message, args.Pieces(e.Raw), and Request.Results are not offered to the
-	// server: results come with the reply.
-	Places() bool
+	// AllowsPlacement reports whether bulk data may travel beside the message, by RDMA Read and
+	// Write. If not, as it is below a checksum or encrypted (RFC 8166 section 8.2.2.3), Seal
+	// appends all data as bytes of the message, args.Pieces(e.Raw), and Request.Results are not
+	// offered to the server: results come with the reply.
+	AllowsPlacement() bool
 }
 
 // ReplyCheck looks at the reply to one transmission of a call. The Client calls one or two of its
 // methods, one after the other, or none if no reply came.
 type ReplyCheck interface {
 	// Verify checks the verifier of a reply that says that the call was accepted, whatever its
-	// outcome. Its error ends the call, as one that wraps ErrReply. The server makes the verifier
-	// before the call has an outcome, so it does not protect that.
+	// outcome. Its error ends the call, as one that wraps ErrMalformedReply. The server makes the
+	// verifier before the call has an outcome, so it does not protect that.
 	Verify(verf *Auth) error
 	// Open checks, or decrypts, the results of a successful call. The decoder is at their
 	// beginning; Open may have it decode something else (Decoder.Reset), also what it has
-	// decrypted in place. Its error ends the call, as one that wraps ErrReply.
+	// decrypted in place. Its error ends the call, as one that wraps ErrMalformedReply.
 	Open(results *xdr.Decoder) error
-	// Denied is told that the server has denied the call. It reports whether the call shall be
+	// RetryDenied is told that the server has denied the call. It reports whether the call shall be
 	// made once more, by a ClientFlavor that is made Ready again. The second denial is final.
-	Denied(err *AuthError) bool
+	RetryDenied(err *AuthError) bool
 }
 
 // fixedCred is a flavour whose calls all have the same credential, and nothing that depends on the
@@ -107,5 +107,5 @@ func (f *fixedCred) Seal(e *xdr.Encoder, args *xdr.Message) (ReplyCheck, error) 
 	return nil, nil
 }
 
-func (f *fixedCred) Slack() int   { return 0 }
-func (f *fixedCred) Places() bool { return true }
+func (f *fixedCred) Slack() int            { return 0 }
+func (f *fixedCred) AllowsPlacement() bool { return true }

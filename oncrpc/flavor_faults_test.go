@@ -58,7 +58,7 @@ func TestFlavorFaults(t *testing.T) {
 			return oncrpc.ErrGarbageArgs
 		},
 		"answer that cannot be encoded": func(a *oncrpc.Acceptance) error {
-			e := a.Answer()
+			e := a.BeginAnswer()
 			e.Uint32(1)
 			e.Opaque(make([]byte, 5), 4)
 			return nil
@@ -83,7 +83,7 @@ func TestFlavorFaults(t *testing.T) {
 	}
 }
 
-// Sys says who calls only where AcceptSys has believed it: not for a flavour of the same number that is another, nor
+// Sys says who calls only where AcceptAuthSys has believed it: not for a flavour of the same number that is another, nor
 // for a call that was refused.
 func TestSysBelieved(t *testing.T) {
 	type seen struct{ called, sys bool }
@@ -92,12 +92,12 @@ func TestSysBelieved(t *testing.T) {
 		cred   oncrpc.Auth
 		want   seen
 	}{
-		"AcceptSys":              {oncrpc.AcceptSys(), mustSys(oncrpc.SysCred{UID: 7}), seen{true, true}},
-		"AcceptSys, below":       {odd{oncrpc.FlavorSys, func(a *oncrpc.Acceptance) error { return oncrpc.AcceptSys().Accept(t.Context(), a) }}, mustSys(oncrpc.SysCred{UID: 7}), seen{true, true}},
+		"AcceptAuthSys":          {oncrpc.AcceptAuthSys(), mustSys(oncrpc.SysCred{UID: 7}), seen{true, true}},
+		"AcceptAuthSys, below":   {odd{oncrpc.FlavorSys, func(a *oncrpc.Acceptance) error { return oncrpc.AcceptAuthSys().Accept(t.Context(), a) }}, mustSys(oncrpc.SysCred{UID: 7}), seen{true, true}},
 		"another of that number": {odd{oncrpc.FlavorSys, func(*oncrpc.Acceptance) error { return nil }}, mustSys(oncrpc.SysCred{UID: 7}), seen{true, false}},
-		"malformed, so refused":  {oncrpc.AcceptSys(), oncrpc.Auth{Flavor: oncrpc.FlavorSys}, seen{true, false}},
-		"the flavour is unknown": {oncrpc.AcceptNone(), mustSys(oncrpc.SysCred{UID: 7}), seen{true, false}},
-		"AUTH_NONE":              {oncrpc.AcceptNone(), oncrpc.Auth{}, seen{true, false}},
+		"malformed, so refused":  {oncrpc.AcceptAuthSys(), oncrpc.Auth{Flavor: oncrpc.FlavorSys}, seen{true, false}},
+		"the flavour is unknown": {oncrpc.AcceptAuthNone(), mustSys(oncrpc.SysCred{UID: 7}), seen{true, false}},
+		"AUTH_NONE":              {oncrpc.AcceptAuthNone(), oncrpc.Auth{}, seen{true, false}},
 	} {
 		var got seen
 		s := newServer(t, oncrpc.ServerConfig{Flavors: []oncrpc.ServerFlavor{tt.flavor},

@@ -94,7 +94,7 @@ func onCarriers(t *testing.T, test func(t *testing.T, over carrier)) {
 }
 
 func macConfig(m *macServer) oncrpc.ServerConfig {
-	return oncrpc.ServerConfig{Flavors: []oncrpc.ServerFlavor{oncrpc.AcceptNone(), m}}
+	return oncrpc.ServerConfig{Flavors: []oncrpc.ServerFlavor{oncrpc.AcceptAuthNone(), m}}
 }
 
 // echo is bulk data, as arguments and as results.
@@ -250,7 +250,7 @@ func TestFlavorRefuses(t *testing.T) {
 						t.Errorf("got %v, want %v", err, tt.want)
 					}
 				default:
-					if !errors.Is(err, tt.want) || errors.Is(tt.want, errMAC) && !errors.Is(err, oncrpc.ErrReply) {
+					if !errors.Is(err, tt.want) || errors.Is(tt.want, errMAC) && !errors.Is(err, oncrpc.ErrMalformedReply) {
 						t.Errorf("got %v, want %v", err, tt.want)
 					}
 				}
@@ -330,7 +330,7 @@ func TestFlavorRepeats(t *testing.T) {
 			<-conn.Done()
 		}()
 		c := oncrpc.NewClient(conn, testProgram, testVersion, &macClient{name: "alice", key: "secret"})
-		r := oncrpc.Request{Procedure: 1, Args: &word{5}, Reply: new(word), Repeat: true}
+		r := oncrpc.Request{Procedure: 1, Args: &word{5}, Reply: new(word), MayRepeat: true}
 		if err := c.Do(t.Context(), &r); err != nil {
 			t.Fatal(err)
 		}

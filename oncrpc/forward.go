@@ -6,10 +6,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// forwarded is a call in the hands of ServerConfig.Forward: the Incoming of the transport, which counts as under way until its
+// forwarded is a call in the hands of ServerConfig.Forward: the IncomingCall of the transport, which counts as under way until its
 // reply has left.
 type forwarded struct {
-	Incoming
+	IncomingCall
 	server *Server
 	owner  xdr.Releaser // of the reply
 }
@@ -30,23 +30,23 @@ func (s *Server) serves(call *xdr.Decoder) bool {
 }
 
 // hand hands a call to whoever forwards it.
-func (s *Server) hand(in Incoming) {
+func (s *Server) hand(in IncomingCall) {
 	s.stats.forwarded.Add(1)
 	f := forwardeds.Get().(*forwarded)
-	*f = forwarded{Incoming: in, server: s}
+	*f = forwarded{IncomingCall: in, server: s}
 	s.forward(f)
 }
 
 // Reply sends a reply. The call is over when that has left.
 func (f *forwarded) Reply(m xdr.Message) {
 	f.owner, m.Owner = m.Owner, f
-	f.Incoming.Reply(m)
+	f.IncomingCall.Reply(m)
 }
 
 // Drop gives the call up.
 func (f *forwarded) Drop() {
 	f.server.stats.dropped.Add(1)
-	f.Incoming.Drop()
+	f.IncomingCall.Drop()
 	f.end()
 }
 

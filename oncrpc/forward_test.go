@@ -38,7 +38,7 @@ func TestForward(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			forwarded := false
-			s := newServer(t, oncrpc.ServerConfig{Forward: func(in oncrpc.Incoming) {
+			s := newServer(t, oncrpc.ServerConfig{Forward: func(in oncrpc.IncomingCall) {
 				forwarded = true
 				d := in.Message()
 				if got := d.Raw(d.Remaining()); !bytes.Equal(got, tt.call) {
@@ -60,8 +60,8 @@ func TestForward(t *testing.T) {
 // Shutdown waits until calls that were forwarded are dropped, or their replies have left; the owner of a reply gets it back.
 func TestForwardShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var held []oncrpc.Incoming
-		s := newServer(t, oncrpc.ServerConfig{Forward: func(in oncrpc.Incoming) { held = append(held, in) }})
+		var held []oncrpc.IncomingCall
+		s := newServer(t, oncrpc.ServerConfig{Forward: func(in oncrpc.IncomingCall) { held = append(held, in) }})
 		h := oncrpc.CallHeader{RPCVersion: oncrpc.Version, Program: testProgram + 1}
 		answered, dropped := newIncoming(t, encodeHeader(&h)), newIncoming(t, encodeHeader(&h))
 		answered.hold = make(chan struct{})
@@ -108,7 +108,7 @@ func TestForwardAllocations(t *testing.T) {
 		t.Skip("sync.Pool forgets at random under the race detector")
 	}
 	reply := make([]byte, 24)
-	s := newServer(t, oncrpc.ServerConfig{Forward: func(in oncrpc.Incoming) { in.Reply(xdr.Message{Inline: reply}) }})
+	s := newServer(t, oncrpc.ServerConfig{Forward: func(in oncrpc.IncomingCall) { in.Reply(xdr.Message{Inline: reply}) }})
 	call := encodeHeader(&oncrpc.CallHeader{RPCVersion: oncrpc.Version, Program: testProgram + 1})
 	in := &quietIncoming{*newIncoming(t, call)}
 	if n := testing.AllocsPerRun(100, func() {

@@ -61,7 +61,7 @@ func FuzzDispatch(f *testing.F) {
 		if !bytes.Equal(reply[:4], xid[:]) || binary.BigEndian.Uint32(reply[4:]) != uint32(oncrpc.MsgReply) {
 			t.Fatalf("reply %x to xid %x", reply, xid)
 		}
-		if err := oncrpc.DecodeReply(xdr.NewDecoder(reply)); errors.Is(err, oncrpc.ErrReply) {
+		if err := oncrpc.DecodeReply(xdr.NewDecoder(reply)); errors.Is(err, oncrpc.ErrMalformedReply) {
 			t.Fatalf("malformed reply %x: %v", reply, err)
 		}
 	})

@@ -114,13 +114,13 @@ func encodeError(e *xdr.Encoder, xid uint32, verf *Auth, err error) {
 	}
 }
 
-// Outcome returns how a call ends for its caller of which the handler, or the Handler that an interceptor
+// OutcomeForCaller returns how a call ends for its caller of which the handler, or the Handler that an interceptor
 // calls, has returned err: nil if he gets results; an *AcceptError, an *AuthError or a *VersionError, which is what
 // he is told; or ErrDrop if he gets no answer. What another server told the handler, a *CallError, is not
 // among them, but SYSTEM_ERR: the caller would take it for an answer to his own call.
 //
 // It is for the server's side. What Client.Do returns is a *CallError, of which errors.As finds the answer.
-func Outcome(err error) error {
+func OutcomeForCaller(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -154,11 +154,11 @@ func replyError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", ErrReply, err)
+	return fmt.Errorf("%w: %w", ErrMalformedReply, err)
 }
 
 // decodeReply reads a reply up to the results, with what a flavour has to say about it, if check is not
-// nil. The error is the server's answer, or wraps ErrReply.
+// nil. The error is the server's answer, or wraps ErrMalformedReply.
 func decodeReply(d *xdr.Decoder, check ReplyCheck) error {
 	d.Uint32() // xid, the transport's
 	if MsgType(d.Uint32()) != MsgReply {

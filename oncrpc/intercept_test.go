@@ -22,7 +22,7 @@ func TestServerInterceptor(t *testing.T) {
 	var seen []string
 	record := func(ctx context.Context, c *oncrpc.Call, next oncrpc.Handler) error {
 		err := next(ctx, c)
-		seen = append(seen, fmt.Sprintf("%d.%d.%d by %v: %v", c.Program, c.Version, c.Procedure, c.Identity(), oncrpc.Outcome(err)))
+		seen = append(seen, fmt.Sprintf("%d.%d.%d by %v: %v", c.Program, c.Version, c.Procedure, c.Identity(), oncrpc.OutcomeForCaller(err)))
 		return err
 	}
 	nonBlocking := func(h func(c *oncrpc.Call) error) oncrpc.Procedure {

@@ -69,7 +69,7 @@ type macClient struct {
 
 func (m *macClient) Flavor() oncrpc.AuthFlavor { return macFlavor }
 func (m *macClient) Slack() int                { return macSlack }
-func (m *macClient) Places() bool              { return false }
+func (m *macClient) AllowsPlacement() bool     { return false }
 
 func (m *macClient) Ready(context.Context, *oncrpc.Client) error {
 	m.readies.Add(1)
@@ -106,8 +106,8 @@ func (c *macCheck) Verify(verf *oncrpc.Auth) error {
 
 func (c *macCheck) Open(results *xdr.Decoder) error { return openMAC(results, c.m.key, c.seq) }
 
-// Denied begins the next session, unless another call has.
-func (c *macCheck) Denied(err *oncrpc.AuthError) bool {
+// RetryDenied begins the next session, unless another call has.
+func (c *macCheck) RetryDenied(err *oncrpc.AuthError) bool {
 	c.m.denials.Add(1)
 	c.m.sessions.CompareAndSwap(c.session, c.session+1)
 	return err.Stat == oncrpc.GSSCredProblem
@@ -169,7 +169,7 @@ func (m *macServer) Accept(ctx context.Context, a *oncrpc.Acceptance) error {
 		return oncrpc.ErrGarbageArgs
 	}
 	if h.Procedure == 0 && a.Args().Remaining() > 0 {
-		e := a.Answer()
+		e := a.BeginAnswer()
 		e.Opaque(macGreeting, 10)
 		e.BulkBytes(macGreeting, nil)
 	}

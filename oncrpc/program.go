@@ -23,7 +23,7 @@ type Program struct {
 	// belong to the same caller, to whom their execution was allowed.
 	Authorize func(ctx context.Context, c *Call) (context.Context, error)
 	// Replay, if set, takes the place of the server's reply cache for the procedures that are Once.
-	Replay Replay
+	Replay ReplayPolicy
 }
 
 // Procedure is one procedure of a program.
@@ -74,15 +74,15 @@ type Call struct {
 	// Conn is the connection the call came on.
 	Conn Transport
 
-	in         Incoming
+	in         IncomingCall
 	proc       *Procedure // nil: there is none
 	prog       *Program   // nil: there is none
 	server     *Server
 	refusal    error     // why it is not executed
 	flavor     *acceptor // to be asked still
 	acceptance Acceptance
-	replay     Replay // to be told how it ends
-	arrival    Arrival
+	replay     ReplayPolicy // to be told how it ends
+	arrival    OnceCall
 	onWorker   bool
 	args       xdr.Decoder
 	enc        xdr.Encoder
@@ -102,7 +102,7 @@ func (c *Call) Identity() Identity {
 	return nobodyInParticular{}
 }
 
-// Sys returns the AUTH_SYS credential of the call, if it has one that AcceptSys has accepted. It is valid until
+// Sys returns the AUTH_SYS credential of the call, if it has one that AcceptAuthSys has accepted. It is valid until
 // the handler returns.
 func (c *Call) Sys() (*SysCred, bool) {
 	return &c.sys, c.believed

@@ -13,13 +13,13 @@ import (
 type repeater struct {
 	canned
 	again bool
-	asked []bool // Exchange.Repeat
+	asked []bool // Exchange.MayRepeat
 	xids  []uint32
 	were  []bool // Exchange.Repeated, before
 }
 
 func (r *repeater) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
-	r.asked, r.xids, r.were = append(r.asked, x.Repeat), append(r.xids, x.XID), append(r.were, x.Repeated)
+	r.asked, r.xids, r.were = append(r.asked, x.MayRepeat), append(r.xids, x.XID), append(r.were, x.Repeated)
 	x.XID = 7
 	x.Repeated = r.again
 	return r.canned.RoundTrip(ctx, x)
@@ -46,7 +46,7 @@ func TestClientRepeat(t *testing.T) {
 	for _, tt := range tests {
 		tr.again, tr.err = tt.again, tt.err
 		tr.asked, tr.xids, tr.were = nil, nil, nil
-		r := oncrpc.Request{Procedure: 1, Reply: new(word), Repeat: tt.repeat, Repeated: true}
+		r := oncrpc.Request{Procedure: 1, Reply: new(word), MayRepeat: tt.repeat, Repeated: true}
 		if err := c.Do(context.Background(), &r); !errors.Is(err, tt.err) {
 			t.Errorf("%s: got %v, want %v", tt.name, err, tt.err)
 		}

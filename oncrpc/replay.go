@@ -2,41 +2,41 @@ package oncrpc
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"
 
-// Replay decides what becomes of calls that must be executed once, when they come. A Server has one
-// that finds copies of a call by transaction id, caller and arguments (ServerConfig.ReplyCache).
-// A program that knows better, as NFS version 4.1 does by the slots of its sessions, brings its own:
-// Program.Replay. Its methods are called concurrently.
-type Replay interface {
+// ReplayPolicy decides what becomes of calls that must be executed once, when they come. A Server
+// has one that finds copies of a call by transaction id, caller and arguments
+// (ServerConfig.ReplyCache). A program that knows better, as NFS version 4.1 does by the slots of
+// its sessions, brings its own: Program.Replay. Its methods are called concurrently.
+type ReplayPolicy interface {
 	// Arrive is told that a call has come and been accepted by its flavour. If it returns true, the
 	// call is executed, and then ends by Executed or Failed. Otherwise the policy ends the call
 	// itself, at once or later, by one of the methods of a. Arrive must not block.
-	Arrive(a *Arrival) (execute bool)
+	Arrive(a *OnceCall) (execute bool)
 	// Executed is told that a call has been executed and is about to be answered with these results.
 	// They are the plain ones, without header and wrapping, and valid until Executed returns.
-	Executed(a *Arrival, results *xdr.Message)
+	Executed(a *OnceCall, results *xdr.Message)
 	// Failed is told that a call has not been executed: it ends with an error, or without an answer.
-	Failed(a *Arrival)
+	Failed(a *OnceCall)
 }
 
-// Arrival is a call as a Replay sees it. It is valid until the call has ended: by one of its own
-// methods, or when Executed or Failed returns.
-type Arrival struct {
+// OnceCall is a call as a ReplayPolicy sees it. It is valid until the call has ended: by one of its
+// own methods, or when Executed or Failed returns.
+type OnceCall struct {
 	*Call
 	// State is the policy's own.
 	State any
 }
 
 // Execute has the call executed, later: it ends by Executed or Failed.
-func (a *Arrival) Execute() { a.server.workers.do(a.Call) }
+func (a *OnceCall) Execute() { a.server.workers.do(a.Call) }
 
 // Answer answers the call with results that were kept: plain ones without bulk data. They are copied.
-func (a *Arrival) Answer(results []byte) {
+func (a *OnceCall) Answer(results []byte) {
 	a.replay = nil
 	a.server.answerAgain(a.Call, results)
 }
 
 // Drop ends the call without an answer.
-func (a *Arrival) Drop() {
+func (a *OnceCall) Drop() {
 	a.replay = nil
 	a.server.drop(a.Call)
 }

@@ -19,40 +19,40 @@ const maxReplyAge = 10 * time.Minute
 
 // replyCache keeps the results of procedures that must be executed once, for clients that did not get them and call again: what
 // is known as duplicate request cache. It belongs to a server, not to a connection, because they do so over another one. It is
-// a Replay.
+// a ReplayPolicy.
 type replyCache struct {
 	seed maphash.Seed
 	max  int // results
 
 	mu          sync.Mutex // guards what follows, and the calls in it
-	calls       map[replyKey]*onceCall
+	calls       map[replyKey]*cachedCall
 	kept        int
-	first, last *onceCall // those with results, oldest first
+	first, last *cachedCall // those with results, oldest first
 }
 
-// onceCall is a call that is being executed, or its results: the State of an Arrival.
-type onceCall struct {
+// cachedCall is a call that is being executed, or its results: the State of an OnceCall.
+type cachedCall struct {
 	key     replyKey
 	done    bool
 	results []byte
-	since   time.Time // of the results
-	waiter  *Arrival  // the last one of the same key that has arrived meanwhile
-	next    *onceCall // completed after this one
+	since   time.Time   // of the results
+	waiter  *OnceCall   // the last one of the same key that has arrived meanwhile
+	next    *cachedCall // completed after this one
 }
 
 // newReplyCache returns a cache of max results, or nil for none.
-func newReplyCache(max int) Replay {
+func newReplyCache(max int) ReplayPolicy {
 	if max < 0 {
 		return nil
 	}
-	return &replyCache{seed: maphash.MakeSeed(), max: max, calls: make(map[replyKey]*onceCall)}
+	return &replyCache{seed: maphash.MakeSeed(), max: max, calls: make(map[replyKey]*cachedCall)}
 }
 
 // Arrive enters a call. It is executed unless it is the copy of another, whose results answer it, now or when there are some.
 //
 // A client calls again when it has lost its connection, which the server may not know yet. So the latest of the calls that wait for
 // one and the same results gets them, and those before it are dropped.
-func (r *replyCache) Arrive(a *Arrival) bool {
+func (r *replyCache) Arrive(a *OnceCall) bool {
 	k, ok := makeKey(r.seed, a.Call)
 	if !ok {
 		return true
@@ -60,7 +60,7 @@ func (r *replyCache) Arrive(a *Arrival) bool {
 	r.mu.Lock()
 	o := r.calls[k]
 	if o == nil || o.done && time.Since(o.since) > maxReplyAge {
-		o = &onceCall{key: k}
+		o = &cachedCall{key: k}
 		a.State, r.calls[k] = o, o
 		r.mu.Unlock()
 		return true
@@ -70,7 +70,7 @@ func (r *replyCache) Arrive(a *Arrival) bool {
 		a.Answer(o.results) // which do not change any more
 		return false
 	}
-	var displaced *Arrival
+	var displaced *OnceCall
 	displaced, o.waiter = o.waiter, a
 	r.mu.Unlock()
 	if displaced != nil {
@@ -81,8 +81,8 @@ func (r *replyCache) Arrive(a *Arrival) bool {
 
 // Executed keeps the results of a call, if they can be kept, and answers the one that waits for them. That one cannot have bulk
 // data, which is given back when it has been sent the first time.
-func (r *replyCache) Executed(a *Arrival, m *xdr.Message) {
-	o, ok := a.State.(*onceCall)
+func (r *replyCache) Executed(a *OnceCall, m *xdr.Message) {
+	o, ok := a.State.(*cachedCall)
 	if !ok {
 		return
 	}
@@ -109,8 +109,8 @@ func (r *replyCache) Executed(a *Arrival, m *xdr.Message) {
 
 // Failed forgets a call that is answered with an error. That may be so because its connection has ended while
 // arguments were fetched; thus the call that waits takes its place, and is executed itself.
-func (r *replyCache) Failed(a *Arrival) {
-	o, ok := a.State.(*onceCall)
+func (r *replyCache) Failed(a *OnceCall) {
+	o, ok := a.State.(*cachedCall)
 	if !ok {
 		return
 	}
@@ -129,7 +129,7 @@ func (r *replyCache) Failed(a *Arrival) {
 }
 
 // keep keeps results, in place of the oldest one if there are too many.
-func (r *replyCache) keep(o *onceCall, results []byte) (waiter *Arrival) {
+func (r *replyCache) keep(o *cachedCall, results []byte) (waiter *OnceCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	waiter, o.waiter = o.waiter, nil

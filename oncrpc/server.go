@@ -31,10 +31,10 @@ type ServerConfig struct {
 	ReplyCache int
 	// Forward, if set, takes the calls that are not for the programs registered, undecoded, instead
 	// of their being answered with an error: those of other programs and of other versions of RPC,
-	// and those that are too short to tell. It ends each by Reply or Drop, as Incoming says, on any
-	// goroutine. Until then Shutdown waits for it. It runs on the goroutine that received the call,
-	// and must not block.
-	Forward func(Incoming)
+	// and those that are too short to tell. It ends each by Reply or Drop, as IncomingCall says, on
+	// any goroutine. Until then Shutdown waits for it. It runs on the goroutine that received the
+	// call, and must not block.
+	Forward func(IncomingCall)
 	// Admit, if set, is asked about each connection that a Serve function accepts, over whichever
 	// listener, before it is given any memory. An error refuses it: over TCP it is closed, over RDMA
 	// rejected, and the transport logs it at level DEBUG. Otherwise release, unless nil, is called once,
@@ -48,9 +48,9 @@ type ServerConfig struct {
 	ConnBegan func(t Transport)
 	ConnEnded func(t Transport, err error)
 	// Flavors are the flavours whose calls are accepted; calls of others are denied with
-	// AUTH_BADCRED. Nil means AcceptNone and AcceptSys, which a longer list has to name, too. None
-	// may be nil. Of two of the same number the first counts. Other flavours may block, and so what
-	// they accept runs on a worker, NonBlocking or not.
+	// AUTH_BADCRED. Nil means AcceptAuthNone and AcceptAuthSys, which a longer list has to name,
+	// too. None may be nil. Of two of the same number the first counts. Other flavours may block,
+	// and so what they accept runs on a worker, NonBlocking or not.
 	Flavors []ServerFlavor
 	// Interceptors are around the execution of each call, the first outermost. None may be nil.
 	Interceptors []ServerInterceptor
@@ -75,7 +75,7 @@ func (c *ServerConfig) validate() error {
 	return nil
 }
 
-// ServerInterceptor is around the execution of a call: it calls next, which returns how the call ends (Outcome tells what that is to the
+// ServerInterceptor is around the execution of a call: it calls next, which returns how the call ends (OutcomeForCaller tells what that is to the
 // caller), and returns that, or something else. It may give next another context.
 //
 // Next authorizes the call and runs its handler. It returns what either does, and also what the server finds wrong: arguments that cannot
@@ -102,10 +102,10 @@ type Server struct {
 	programs atomic.Pointer[programs]
 	workers  workers
 	calls    callPool
-	replies  Replay // nil: none are kept
+	replies  ReplayPolicy // nil: none are kept
 	flavors  []acceptor
-	handler  Handler        // of all calls, with the interceptors
-	forward  func(Incoming) // nil: nobody
+	handler  Handler            // of all calls, with the interceptors
+	forward  func(IncomingCall) // nil: nobody
 	stats    serverStats
 	inflight atomic.Int64  // calls, and closing once there shall be no more
 	idle     chan struct{} // closed by the last call behind that
@@ -168,7 +168,7 @@ func (s *Server) init() {
 }
 
 // Handle registers programs. If the server has one of the same number and version, it is an error
-// that wraps ErrHandled, and none is registered. It may be called while the server runs.
+// that wraps ErrAlreadyServed, and none is registered. It may be called while the server runs.
 func (s *Server) Handle(progs ...Program) error { return s.register(progs, false) }
 
 // Replace registers programs, in place of those of the same number and version if there are any.
@@ -185,7 +185,7 @@ func (s *Server) register(progs []Program, replace bool) error {
 	for _, prog := range progs {
 		key := [2]uint32{prog.Number, prog.Version}
 		if p.byVersion[key] != nil && !replace {
-			return fmt.Errorf("%w: %d version %d", ErrHandled, prog.Number, prog.Version)
+			return fmt.Errorf("%w: %d version %d", ErrAlreadyServed, prog.Number, prog.Version)
 		}
 		prog.Procedures = append([]Procedure{}, prog.Procedures...)
 		if len(prog.Procedures) == 0 {
@@ -226,7 +226,7 @@ func (s *Server) Stats() ServerStats {
 }
 
 // dispatch executes a call: it returns when a non-blocking handler has run, or at once.
-func (s *Server) dispatch(in Incoming) {
+func (s *Server) dispatch(in IncomingCall) {
 	if s.inflight.Add(1)&closing != 0 {
 		s.stats.dropped.Add(1)
 		in.Drop()
@@ -455,7 +455,7 @@ func (c *Call) outcome(err error) error {
 	return err
 }
 
-// errResults hides an encoding error from Outcome, which would take it for one of
+// errResults hides an encoding error from OutcomeForCaller, which would take it for one of
 // the arguments.
 type errResults struct{ err error }
 
@@ -489,7 +489,7 @@ var errGoexit = errors.New("handler has called runtime.Goexit")
 
 // answer replies to a call with what err means to its caller.
 func (s *Server) answer(c *Call, err error) {
-	told := Outcome(err)
+	told := OutcomeForCaller(err)
 	if told == ErrDrop {
 		s.drop(c)
 		return

@@ -215,8 +215,8 @@ func TestReplace(t *testing.T) {
 	}
 	for i := range uint32(3) {
 		p := program(i)
-		if err := s.Handle(oncrpc.Program{Number: 99, Version: 1}, p); i == 0 && err == nil || !errors.Is(err, oncrpc.ErrHandled) {
-			t.Errorf("Handle: got %v, want ErrHandled", err)
+		if err := s.Handle(oncrpc.Program{Number: 99, Version: 1}, p); i == 0 && err == nil || !errors.Is(err, oncrpc.ErrAlreadyServed) {
+			t.Errorf("Handle: got %v, want ErrAlreadyServed", err)
 		}
 		if got := dispatch(t, s, unhex(t, "01020304 00000000 00000002 00000063 00000001 00000000 00000000 00000000 00000000 00000000")); binary.BigEndian.Uint32(got[20:]) != uint32(oncrpc.ProgUnavail) {
 			t.Errorf("of two programs the first was registered: %x", got)
@@ -232,8 +232,8 @@ func TestReplace(t *testing.T) {
 		}
 	}
 	one := oncrpc.Program{Number: 99, Version: 1}
-	if err := s.Handle(one, one); !errors.Is(err, oncrpc.ErrHandled) {
-		t.Errorf("Handle of the same twice: got %v, want ErrHandled", err)
+	if err := s.Handle(one, one); !errors.Is(err, oncrpc.ErrAlreadyServed) {
+		t.Errorf("Handle of the same twice: got %v, want ErrAlreadyServed", err)
 	}
 }
 

@@ -58,9 +58,9 @@ type Exchange struct {
 	// XID is the transaction id to use; 0 leaves the choice to the transport. One that a call under way
 	// on the connection has already fails with ErrXIDInUse.
 	XID uint32
-	// Repeat and Repeated are those of the Request. A connection that cannot connect anew ignores
-	// the one and leaves the other alone.
-	Repeat, Repeated bool
+	// MayRepeat and Repeated are those of the Request. A connection that cannot connect anew
+	// ignores the one and leaves the other alone.
+	MayRepeat, Repeated bool
 	// Reply decodes the reply, from its transaction id.
 	Reply xdr.Decoder
 
@@ -111,10 +111,10 @@ func (x *Exchange) Release() {
 	}
 }
 
-// Incoming is a call that a transport has received and a Server shall answer. One of Reply and Drop
-// ends it, on any goroutine, before Dispatcher.Dispatch returns or later. The arguments are gone
-// then; but after Reply those that the reply may refer to stay until it is released.
-type Incoming interface {
+// IncomingCall is a call that a transport has received and a Server shall answer. One of Reply and
+// Drop ends it, on any goroutine, before Dispatcher.Dispatch returns or later. The arguments are
+// gone then; but after Reply those that the reply may refer to stay until it is released.
+type IncomingCall interface {
 	// Message decodes the call, from its transaction id.
 	Message() *xdr.Decoder
 	// Ready reports whether all of the call is here, so that decoding it does not

@@ -342,7 +342,7 @@ func testBadReplies(t *testing.T, dialect rpcrdma.Dialect) {
 			r.AddWrite(h.Writes[0])
 			p.send(r, append(replyHeader(h.XID), be32(0, 7)...))
 		}, xdr.ErrChunk},
-		{"truncated", true, func(p *rawPeer, h *rpcrdma.Header) { p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID)[:20]) }, oncrpc.ErrReply},
+		{"truncated", true, func(p *rawPeer, h *rpcrdma.Header) { p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID)[:20]) }, oncrpc.ErrMalformedReply},
 	}
 	for _, tt := range tests {
 		if tt.want == rpcrdma.ErrReplyRead && dialect == rpcrdma.Draft { //nolint:errorlint // it is the table's

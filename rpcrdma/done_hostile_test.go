@@ -91,8 +91,8 @@ func TestBadReplyReads(t *testing.T) {
 		{"long and too short for a message", func(p *rawPeer, h *rpcrdma.Header) { long(p, h, be32(h.XID)) }, rpcrdma.ErrMalformed},
 		{"long with another XID", func(p *rawPeer, h *rpcrdma.Header) { long(p, h, echoReply(h.XID+1, data)) }, rpcrdma.ErrXID},
 		{"long with a call", func(p *rawPeer, h *rpcrdma.Header) { long(p, h, callBytes(h.XID, procNull, nil)) }, rpcrdma.ErrMalformed},
-		{"long and truncated", func(p *rawPeer, h *rpcrdma.Header) { long(p, h, replyHeader(h.XID)[:20]) }, oncrpc.ErrReply},
-		{"long with bytes left over", func(p *rawPeer, h *rpcrdma.Header) { long(p, h, append(echoReply(h.XID, data), 0, 0, 0, 0)) }, oncrpc.ErrReply},
+		{"long and truncated", func(p *rawPeer, h *rpcrdma.Header) { long(p, h, replyHeader(h.XID)[:20]) }, oncrpc.ErrMalformedReply},
+		{"long with bytes left over", func(p *rawPeer, h *rpcrdma.Header) { long(p, h, append(echoReply(h.XID, data), 0, 0, 0, 0)) }, oncrpc.ErrMalformedReply},
 		{"another XID in the message", func(p *rawPeer, h *rpcrdma.Header) {
 			r := header(h.XID, rpcrdma.TypeMsg)
 			r.Reads = p.readSegments(36, data)

@@ -295,7 +295,7 @@ func endCount(v verdict) (s rpcrdma.Stats) {
 		s.ErrorsRecv = 1
 	case errors.Is(v.ends, rpcrdma.ErrVersion):
 		s.BadVersion = 1
-	case errors.Is(v.ends, oncrpc.ErrReply): // the RPC layer's affair
+	case errors.Is(v.ends, oncrpc.ErrMalformedReply): // the RPC layer's affair
 	default:
 		s.Malformed = 1
 	}

@@ -387,7 +387,7 @@ func malformedMsgP() (all []malformed) {
 	add("rdma_xid differs", func(xid uint32) []byte {
 		return append(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)(xid), callBytes(xid+1, procNull, nil)...)
 	}, verdict{fate: fate{answer: errChunk, count: rpcrdma.Stats{Malformed: 1, ErrorsSent: 1, Padded: 1}}})
-	add("reply to nothing, or too short for one", withReply(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)), verdict{fate: strayReply.padded(), ends: oncrpc.ErrReply})
+	add("reply to nothing, or too short for one", withReply(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)), verdict{fate: strayReply.padded(), ends: oncrpc.ErrMalformedReply})
 	return all
 }
 
@@ -425,8 +425,8 @@ func malformedBodies() (all []malformed) {
 		malformed{name: "rdma_xid is one less than the call's", msg: another(call, 1), rfc8166: verdict{fate: refusedHeader}},
 		malformed{name: "rdma_xid has another high bit than the call's", msg: another(call, 1<<31), rfc8166: verdict{fate: refusedHeader}},
 		malformed{name: "rdma_xid is not the reply's", msg: another(replyHeader, 1), rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrXID}},
-		malformed{name: "reply to nothing, or too short for one", msg: withReply(plain), rfc8166: verdict{fate: strayReply, ends: oncrpc.ErrReply}},
-		malformed{name: "reply cut off", msg: func(xid uint32) []byte { return append(plain(xid), be32(xid, 1)...) }, rfc8166: verdict{fate: strayReply, ends: oncrpc.ErrReply}},
+		malformed{name: "reply to nothing, or too short for one", msg: withReply(plain), rfc8166: verdict{fate: strayReply, ends: oncrpc.ErrMalformedReply}},
+		malformed{name: "reply cut off", msg: func(xid uint32) []byte { return append(plain(xid), be32(xid, 1)...) }, rfc8166: verdict{fate: strayReply, ends: oncrpc.ErrMalformedReply}},
 		malformed{
 			name: "reply with a reply chunk in use", msg: withReply(head(rpcrdma.TypeMsg, cat([]uint32{0, 0, 1, 1}, segWords(4))...)),
 			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrMalformed},
@@ -445,11 +445,11 @@ func malformedBodies() (all []malformed) {
 		},
 		malformed{
 			name: "reply with a read list of no bytes, and too short", msg: withReply(head(rpcrdma.TypeMsg, cat(readWords(24, 0), []uint32{0, 0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: strayReply, ends: oncrpc.ErrReply, done: true},
+			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: strayReply, ends: oncrpc.ErrMalformedReply, done: true},
 		},
 		malformed{
 			name: "reply with a read chunk of no bytes at position 0, and too short", msg: withReply(head(rpcrdma.TypeMsg, cat(readWords(0, 0), []uint32{0, 0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: strayReply, ends: oncrpc.ErrReply, done: true},
+			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: strayReply, ends: oncrpc.ErrMalformedReply, done: true},
 		},
 		malformed{
 			name: "reply with a read list and the XID of another", msg: func(xid uint32) []byte {

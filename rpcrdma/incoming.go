@@ -11,7 +11,7 @@ import (
 )
 
 // incoming is a call of the peer's, from its arrival until its reply has been sent:
-// an oncrpc.Incoming. Its arguments stay in place as long, so a reply may refer to them.
+// an oncrpc.IncomingCall. Its arguments stay in place as long, so a reply may refer to them.
 type incoming struct {
 	serving
 	turn atomic.Uint32 // counts the calls that it has been; who fetches for one that has ended looks at it, too

@@ -13,7 +13,7 @@ import (
 
 // named returns a call with a transaction id of its own.
 func named(xid uint32, args *items) *oncrpc.Exchange {
-	return &oncrpc.Exchange{Call: callMessage(0, procEcho, args), MaxReply: 1000, XID: xid, Repeat: true}
+	return &oncrpc.Exchange{Call: callMessage(0, procEcho, args), MaxReply: 1000, XID: xid, MayRepeat: true}
 }
 
 func roundTrip(ctx context.Context, c *rpcrdma.Conn, x *oncrpc.Exchange) chan error {

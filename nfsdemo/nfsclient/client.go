@@ -45,7 +45,7 @@ func (c *Client) list(
 	ctx context.Context, p nfs3.Proc, name string, args oncrpc.Marshaler, res results, length int,
 ) error {
 	r := oncrpc.Request{Procedure: uint32(p), Args: args, Reply: res,
-		MaxReply: p.Info().MaxReply + length, Repeat: true}
+		MaxReply: p.Info().MaxReply + length, MayRepeat: true}
 	return c.do(ctx, name, &r, res)
 }
 
@@ -77,7 +77,7 @@ func (c *Client) once(ctx context.Context, r *oncrpc.Request, res results) error
 
 // Null calls the procedure that does nothing.
 func (c *Client) Null(ctx context.Context) error {
-	r := oncrpc.Request{Procedure: uint32(nfs3.ProcNull), Repeat: true}
+	r := oncrpc.Request{Procedure: uint32(nfs3.ProcNull), MayRepeat: true}
 	if err := c.rpc.Do(ctx, &r); err != nil {
 		return &Error{nfs3.ProcNull.String(), "", r.Repeated, err}
 	}

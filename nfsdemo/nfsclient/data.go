@@ -33,7 +33,7 @@ func (c *Client) Read(ctx context.Context, h nfs3.FH, off uint64, p []byte) (Rea
 	x.args = nfs3.ReadArgs{File: h, Offset: off, Count: uint32(len(p))}
 	x.res.Into = p
 	x.req = oncrpc.Request{
-		Procedure: uint32(nfs3.ProcRead), Args: &x.args, Reply: &x.res, Repeat: true}
+		Procedure: uint32(nfs3.ProcRead), Args: &x.args, Reply: &x.res, MayRepeat: true}
 	err := c.do(ctx, "", &x.req, &x.res)
 	r := ReadResult{int(x.res.Count), x.res.EOF, x.res.Attr}
 	*x = readCall{}
@@ -70,7 +70,7 @@ func (c *Client) Write(ctx context.Context, h nfs3.FH, off uint64, p []byte, how
 	x.data[0] = p
 	x.args = nfs3.WriteArgs{File: h, Offset: off, Count: uint32(len(p)), Stable: how, Data: x.data[:]}
 	x.req = oncrpc.Request{Procedure: uint32(nfs3.ProcWrite), Args: &x.args, Reply: &x.res,
-		MaxReply: nfs3.ProcWrite.Info().MaxReply, Repeat: true}
+		MaxReply: nfs3.ProcWrite.Info().MaxReply, MayRepeat: true}
 	err := c.do(ctx, "", &x.req, &x.res)
 	r := WriteResult{int(min(x.res.Count, uint32(len(p)))), x.res.Committed, x.res.Verf, x.res.Wcc}
 	*x = writeCall{}

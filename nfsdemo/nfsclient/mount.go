@@ -59,7 +59,7 @@ func Dump(ctx context.Context, t oncrpc.Transport, cred oncrpc.ClientFlavor) ([]
 
 // mountCall calls a procedure of the MOUNT program; name is for the error. To execute any of them again does no harm.
 func mountCall(ctx context.Context, t oncrpc.Transport, cred oncrpc.ClientFlavor, name string, r *oncrpc.Request) error {
-	r.Repeat = true
+	r.MayRepeat = true
 	if err := oncrpc.NewClient(t, mount3.Program, mount3.Version, cred).Do(ctx, r); err != nil {
 		return &Error{mount3.Proc(r.Procedure).String(), name, r.Repeated, err}
 	}

@@ -22,10 +22,10 @@ type again struct {
 
 func (a *again) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	a.calls++
-	if !x.Repeat {
+	if !x.MayRepeat {
 		a.refused = append(a.refused, binary.BigEndian.Uint32(x.Call.Inline[20:]))
 	}
-	x.Repeated = x.Repeat
+	x.Repeated = x.MayRepeat
 	return a.Conn.RoundTrip(ctx, x)
 }
 

@@ -111,6 +111,6 @@ func (s *Service) drop() {
 func (c *Config) answers(ctx context.Context, t oncrpc.Transport) error {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	null := oncrpc.Request{Procedure: uint32(mount3.ProcNull), Repeat: true}
+	null := oncrpc.Request{Procedure: uint32(mount3.ProcNull), MayRepeat: true}
 	return oncrpc.NewClient(t, mount3.Program, mount3.Version, c.Cred).Do(ctx, &null)
 }

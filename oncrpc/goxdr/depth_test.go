@@ -158,8 +158,8 @@ func TestHostileDepth(t *testing.T) {
 				Reply: goxdr.ReplyFunc(notes.ReadListing, &list)})
 		}
 		err := call(number+1, 1, nil)
-		if !errors.Is(err, oncrpc.ErrReply) || !errors.Is(err, goxdr.ErrTooDeep) {
-			t.Errorf("a hostile reply: got %v, want ErrReply and ErrTooDeep", err)
+		if !errors.Is(err, oncrpc.ErrMalformedReply) || !errors.Is(err, goxdr.ErrTooDeep) {
+			t.Errorf("a hostile reply: got %v, want ErrMalformedReply and ErrTooDeep", err)
 		}
 		var accept *oncrpc.AcceptError
 		err = call(number, 1, hostile)

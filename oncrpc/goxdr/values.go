@@ -20,9 +20,9 @@ func ArgsFunc[T any](write func(io.Writer, T) (int64, error), v T) oncrpc.Marsha
 }
 
 // Reply returns v, of a generated type, as what takes the results of a call: all of them, or
-// the call fails with an error that wraps oncrpc.ErrReply, and [ErrTooDeep] if that is the reason.
-// Results that are nested less deeply use 64 MiB of stack at most, if a level takes 128 bytes of it
-// as a linked list's does.
+// the call fails with an error that wraps oncrpc.ErrMalformedReply, and [ErrTooDeep] if that is the
+// reason. Results that are nested less deeply use 64 MiB of stack at most, if a level takes 128
+// bytes of it as a linked list's does.
 func Reply(v io.ReaderFrom) oncrpc.Unmarshaler { return unmarshaler(v.ReadFrom) }
 
 // ReplyFunc is Reply for a type that has no method ReadFrom: that of a union or a typedef,

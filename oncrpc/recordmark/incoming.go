@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// incoming is a call of the peer: the oncrpc.Incoming that the server gets.
+// incoming is a call of the peer: the oncrpc.IncomingCall that the server gets.
 type incoming struct {
 	conn  *Conn
 	rec   *record

@@ -15,7 +15,7 @@ import (
 // named returns a call with a transaction id of its own.
 func named(xid uint32, bulk []byte) *oncrpc.Exchange {
 	x := exchange(bulk)
-	x.XID, x.Repeat = xid, true
+	x.XID, x.MayRepeat = xid, true
 	return x
 }
 

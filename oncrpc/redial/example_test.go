@@ -35,7 +35,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	client := oncrpc.NewClient(conn, testProgram, 1, oncrpc.AuthNone())
-	null := &oncrpc.Request{Procedure: 0, Repeat: true}
+	null := &oncrpc.Request{Procedure: 0, MayRepeat: true}
 	fmt.Println(client.Do(context.Background(), null))
 
 	srv.Close()

@@ -269,7 +269,7 @@ func exchange(repeat bool) *oncrpc.Exchange {
 	h := oncrpc.CallHeader{RPCVersion: oncrpc.Version, Program: testProgram, Version: 1}
 	var e xdr.Encoder
 	h.Encode(&e)
-	return &oncrpc.Exchange{Call: e.Message(), MaxReply: 24, Repeat: repeat}
+	return &oncrpc.Exchange{Call: e.Message(), MaxReply: 24, MayRepeat: repeat}
 }
 
 // start makes a call in the background.

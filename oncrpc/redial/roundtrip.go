@@ -36,7 +36,7 @@ func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 		if !ended {
 			return err
 		}
-		if !x.Repeat || c.cfg.Wait == 0 {
+		if !x.MayRepeat || c.cfg.Wait == 0 {
 			return err
 		}
 		if e := ctx.Err(); e != nil {

@@ -240,16 +240,16 @@ func TestHostile(t *testing.T) {
 		f.server.Handle(oncrpc.Program{Number: rpcbind.Program, Version: 4, Procedures: slices.Repeat([]oncrpc.Procedure{answer}, 10)},
 			oncrpc.Program{Number: rpcbind.Program, Version: 2, Procedures: slices.Repeat([]oncrpc.Procedure{answer}, 10)})
 		c := f.dial(t)
-		if got, err := c.Dump(t.Context()); !errors.Is(err, oncrpc.ErrReply) || got != nil {
+		if got, err := c.Dump(t.Context()); !errors.Is(err, oncrpc.ErrMalformedReply) || got != nil {
 			t.Errorf("%s: got %d mappings, %v", name, len(got), err)
 		}
-		if got, err := c.DumpPorts(t.Context()); !errors.Is(err, oncrpc.ErrReply) || got != nil {
+		if got, err := c.DumpPorts(t.Context()); !errors.Is(err, oncrpc.ErrMalformedReply) || got != nil {
 			t.Errorf("%s: got %d ports, %v", name, len(got), err)
 		}
-		if err := c.Set(t.Context(), nfsTCP); !errors.Is(err, oncrpc.ErrReply) {
+		if err := c.Set(t.Context(), nfsTCP); !errors.Is(err, oncrpc.ErrMalformedReply) {
 			t.Errorf("%s: set: %v", name, err)
 		}
-		if got, err := c.GetVersAddr(t.Context(), nfsTCP); !errors.Is(err, oncrpc.ErrReply) || got != "" {
+		if got, err := c.GetVersAddr(t.Context(), nfsTCP); !errors.Is(err, oncrpc.ErrMalformedReply) || got != "" {
 			t.Errorf("%s: getversaddr: %q, %v", name, got, err)
 		}
 	}

@@ -57,7 +57,7 @@ func NewFrom(s *oncrpc.Server, m Mode, peer net.Addr) *Conn {
 // Fetched returns how many bytes of bulk arguments handlers have fetched from the caller.
 func (c *Conn) Fetched() int64 { return c.moved.Load() }
 
-// call is a call under way: an oncrpc.Incoming and the Source of its bulk arguments.
+// call is a call under way: an oncrpc.IncomingCall and the Source of its bulk arguments.
 type call struct {
 	conn   *Conn
 	dec    xdr.Decoder
@@ -119,19 +119,19 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 // Release takes the reply back, which has been decoded.
 func (k *call) Release() { k.conn.calls.Put(k) }
 
-// Message implements oncrpc.Incoming.
+// Message implements oncrpc.IncomingCall.
 func (k *call) Message() *xdr.Decoder { return &k.dec }
 
-// Ready implements oncrpc.Incoming.
+// Ready implements oncrpc.IncomingCall.
 func (k *call) Ready() bool { return len(k.chunks) == 0 }
 
-// Context implements oncrpc.Incoming.
+// Context implements oncrpc.IncomingCall.
 func (k *call) Context() context.Context { return k.conn.ctx }
 
-// Conn implements oncrpc.Incoming.
+// Conn implements oncrpc.IncomingCall.
 func (k *call) Conn() oncrpc.Transport { return k.conn }
 
-// Reply implements oncrpc.Incoming.
+// Reply implements oncrpc.IncomingCall.
 func (k *call) Reply(m xdr.Message) {
 	k.mu.Lock()
 	if k.x != nil {
@@ -175,7 +175,7 @@ func (k *call) tooLong(m *xdr.Message) error {
 	return &oncrpc.ReplyTooLongError{Len: m.Len(), Max: k.x.ReplyLimit()}
 }
 
-// Drop implements oncrpc.Incoming.
+// Drop implements oncrpc.IncomingCall.
 func (k *call) Drop() {
 	k.err = ErrDropped
 	k.done <- struct{}{}
