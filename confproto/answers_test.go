@@ -217,7 +217,7 @@ func TestRequests(t *testing.T) {
 					t.Fatalf("got %+v, %v, want %+v", got, err, tt.want)
 				}
 				// A client that offers no chunks, so that what is too long is left to be read.
-				c.Agree(func(s *rpcrdma.Settings) { s.MaxRecv = rpcrdma.MaxInline })
+				c.UpdateSettings(func(s *rpcrdma.Settings) { s.MaxRecv = rpcrdma.MaxInline })
 				whole := tt.is.MaxReplySend &^ 3
 				if i := c.info(0, whole-replyRoom); i.InlineReceived != whole-28 {
 					t.Errorf("a reply of %d bytes does not come inline: %+v", whole, i)

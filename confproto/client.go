@@ -68,7 +68,7 @@ func Configure(ctx context.Context, conn *rpcrdma.Conn, o Options) (Reply, error
 		}
 		return Reply{}, err
 	}
-	conn.Agree(func(s *rpcrdma.Settings) {
+	conn.UpdateSettings(func(s *rpcrdma.Settings) {
 		s.MaxSend, s.MaxRecv = sizeOf(reply.MaxCallSendSize), recv
 		s.Reads = readsOf(reply.MaxRDMARead)
 		s.PeerAlign = alignOf(reply.Align, s.MaxSend)

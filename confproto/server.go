@@ -76,7 +76,7 @@ func (s *server) configure(ctx context.Context, c *oncrpc.Call) error {
 	// The client goes by what is in force until it has the answer. So calls as long as until now stay possible, and receives for longer
 	// ones are there before it can know of them.
 	recv := min(conn.EnlargeReceives(min(sizeOf(req.MaxCallSendSize), s.maxCall)), s.maxCall)
-	conn.Agree(func(is *rpcrdma.Settings) {
+	conn.UpdateSettings(func(is *rpcrdma.Settings) {
 		is.MaxCallRecv = max(is.MaxCallRecv, recv)
 		is.MaxReplySend = sizeOf(req.MaxReplySendSize) // all of it: the client offers no chunks for what fits
 		is.Reads = readsOf(req.MaxRDMARead)

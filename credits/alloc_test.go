@@ -17,8 +17,8 @@ var exchanges = []struct {
 	}},
 	{"reply with a read list", func(w *Window) {
 		c, _ := w.Acquire(noWait)
-		w.Grant(c, 8)
-		w.Done()
+		w.NoteGrant(c, 8)
+		w.DoneSent()
 	}},
 	{"several of both under way", func(w *Window) {
 		var all [8]Credit
@@ -29,12 +29,12 @@ var exchanges = []struct {
 			if i%4 == 3 {
 				w.Release(c, 8)
 			} else {
-				w.Grant(c, 8)
+				w.NoteGrant(c, 8)
 			}
 		}
 		for i := range all {
 			if i%4 != 3 {
-				w.Done()
+				w.DoneSent()
 			}
 		}
 		// Makes room for as many again.

@@ -27,22 +27,22 @@ func (g *Granter) Start() int {
 	return 1
 }
 
-// Received notes a call that has consumed a receive.
-func (g *Granter) Received() {
+// CallReceived notes a call that has consumed a receive.
+func (g *Granter) CallReceived() {
 	g.posted--
 	g.active++
 	g.recent = 0
 }
 
-// WasNoCall takes back what Received noted: it was no call.
+// WasNoCall takes back what CallReceived noted: it was no call.
 func (g *Granter) WasNoCall() {
 	g.posted++
 	g.active--
 }
 
-// Done notes an RDMA_DONE that has consumed a receive, and reports whether one was owed. If not, the receive is
-// not accounted for: it must be posted again.
-func (g *Granter) Done() bool {
+// DoneReceived notes an RDMA_DONE that has consumed a receive, and reports whether one was owed. If
+// not, the receive is not accounted for: it must be posted again.
+func (g *Granter) DoneReceived() bool {
 	if g.owed == 0 {
 		return false
 	}
@@ -52,9 +52,9 @@ func (g *Granter) Done() bool {
 	return true
 }
 
-// Dropped notes a call that gets no reply. The client keeps it among those under way, so nothing is
-// posted in its place; a connection on which calls are dropped must end sooner or later.
-func (g *Granter) Dropped() { g.active-- }
+// CallDropped notes a call that gets no reply. The client keeps it among those under way, so
+// nothing is posted in its place; a connection on which calls are dropped must end sooner or later.
+func (g *Granter) CallDropped() { g.active-- }
 
 // ReplyTerms is what the grant in a reply depends on.
 type ReplyTerms struct {

@@ -137,13 +137,13 @@ func TestGranter(t *testing.T) {
 			for i, s := range tt.steps {
 				switch s.what {
 				case "call":
-					g.Received()
+					g.CallReceived()
 				case "DONE":
-					if !g.Done() {
+					if !g.DoneReceived() {
 						t.Errorf("step %d: Done() = false", i)
 					}
 				case "drop":
-					g.Dropped()
+					g.CallDropped()
 				case "reply":
 					grant, post := g.Reply(s.answer)
 					if grant != s.grant || post != s.post {
@@ -162,20 +162,20 @@ func TestGranter(t *testing.T) {
 func TestGranterDoneNotOwed(t *testing.T) {
 	g := NewGranter(8)
 	g.Start()
-	g.Received()
+	g.CallReceived()
 	g.Reply(ReplyTerms{Requested: 8, Allow: 8, Owes: true})
-	if !g.Done() {
+	if !g.DoneReceived() {
 		t.Error("Done() = false, want true")
 	}
 	for range 100 {
-		if g.Done() {
+		if g.DoneReceived() {
 			t.Error("Done() = true, want false")
 		}
 	}
 	if posted, active, owed := g.State(); posted != 8 || active != 0 || owed != 0 {
 		t.Errorf("State() = %d, %d, %d, want 8, 0, 0", posted, active, owed)
 	}
-	g.Received()
+	g.CallReceived()
 	if grant, post := g.Reply(ReplyTerms{Requested: 1, Allow: 1}); grant != 1 || post != 0 {
 		t.Errorf("Reply() = %d, %d, want 1, 0", grant, post)
 	}
@@ -185,10 +185,10 @@ func TestGranterDoneNotOwed(t *testing.T) {
 func TestGranterWasNoCall(t *testing.T) {
 	g := NewGranter(8)
 	g.Start()
-	g.Received()
+	g.CallReceived()
 	g.Reply(ReplyTerms{Requested: 8, Allow: 8})
-	g.Received()
-	g.Received()
+	g.CallReceived()
+	g.CallReceived()
 	g.WasNoCall()
 	if posted, active, owed := g.State(); posted != 7 || active != 1 || owed != 0 {
 		t.Errorf("State() = %d, %d, %d, want 7, 1, 0", posted, active, owed)
@@ -204,7 +204,7 @@ func TestGranterFull(t *testing.T) {
 	g := NewGranter(most)
 	g.Start()
 	for range 1000 {
-		g.Received()
+		g.CallReceived()
 		owes := !full(&g)
 		g.Reply(ReplyTerms{Requested: 64, Allow: 64, Owes: owes})
 	}
@@ -213,10 +213,10 @@ func TestGranterFull(t *testing.T) {
 		t.Errorf("%d receives posted, %d DONEs owed, want at most %d and %d", posted, owed, 2*most+2, most)
 	}
 	for range most {
-		if !full(&g) || !g.Done() || full(&g) {
+		if !full(&g) || !g.DoneReceived() || full(&g) {
 			t.Fatal("a DONE does not make room")
 		}
-		g.Received()
+		g.CallReceived()
 		g.Reply(ReplyTerms{Requested: 64, Allow: 64, Owes: true})
 	}
 }
@@ -230,18 +230,18 @@ func TestGranterLax(t *testing.T) {
 	for range 100 {
 		n := int(grant)
 		for range n {
-			g.Received()
+			g.CallReceived()
 		}
 		for i := range n {
 			grant, _ = g.Reply(ReplyTerms{Requested: 64, Allow: 64, Owes: true})
 			if i < n-1 {
-				g.Done()
+				g.DoneReceived()
 			}
 		}
 		if grant > most+2 {
 			t.Fatalf("%d granted, %d are the most", grant, most+2)
 		}
-		g.Done()
+		g.DoneReceived()
 	}
 	if grant != most+2 {
 		t.Errorf("%d granted in the end, want %d", grant, most+2)
@@ -273,11 +273,11 @@ func TestGranterNotPosted(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			g := NewGranter(8)
 			g.Start()
-			g.Received()
+			g.CallReceived()
 			if tt.others > 0 { // let the client have as many receives as it needs for these
 				g.Reply(ReplyTerms{Requested: uint32(1 + tt.others), Allow: 8})
 				for range 1 + tt.others {
-					g.Received()
+					g.CallReceived()
 				}
 			}
 			tt.answer.Requested = 8
@@ -297,9 +297,9 @@ func TestGranterNotPosted(t *testing.T) {
 func TestGranterNotPostedLowered(t *testing.T) {
 	g := NewGranter(8)
 	g.Start()
-	g.Received()
+	g.CallReceived()
 	g.Reply(ReplyTerms{Requested: 8, Allow: 8})
-	g.Received()
+	g.CallReceived()
 	if grant, post := g.Reply(ReplyTerms{Requested: 3, Allow: 8, Owes: true}); grant != 3 || post != 1 {
 		t.Fatalf("Reply() = %d, %d, want 3, 1", grant, post)
 	}

@@ -75,18 +75,18 @@ func runModel(most int, steps []step) error {
 			if s.kind == "reply" {
 				w.Release(c.credit, s.grant)
 			} else {
-				w.Grant(c.credit, s.grant)
+				w.NoteGrant(c.credit, s.grant)
 				fetching = append(fetching, c)
 			}
 			limit = min(int(s.grant), most)
 			dones = slices.DeleteFunc(dones, func(begun int) bool { return begun < number[c] })
 		case "DONE":
 			take(list, s.place)
-			w.Done()
+			w.DoneSent()
 			dones = append(dones, begun)
 		case "credit not used":
 			take(list, s.place)
-			w.Cancel()
+			w.ReleaseUnsent()
 		case "caller gives up":
 			c := take(list, s.place)
 			c.cancel()

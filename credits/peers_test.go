@@ -58,10 +58,10 @@ func (w *window) take(i int) Credit {
 	return c.credit
 }
 
-func (w *window) cancel(c Credit)                { w.Cancel(); w.sort() }
+func (w *window) cancel(c Credit)                { w.ReleaseUnsent(); w.sort() }
 func (w *window) release(c Credit, grant uint32) { w.Release(c, grant); w.sort() }
-func (w *window) grant(c Credit, grant uint32)   { w.Grant(c, grant); w.sort() }
-func (w *window) done(c Credit)                  { w.Done(); w.sort() }
+func (w *window) grant(c Credit, grant uint32)   { w.NoteGrant(c, grant); w.sort() }
+func (w *window) done(c Credit)                  { w.DoneSent(); w.sort() }
 
 func (w *window) state() (limit, calls, dones, waiting int) { return w.State() }
 
@@ -173,16 +173,16 @@ func (g *granter) start() int {
 
 func (g *granter) received() {
 	g.receives--
-	g.Received()
+	g.CallReceived()
 }
 
 func (g *granter) done() bool {
 	g.receives--
 	g.owes--
-	return g.Done()
+	return g.DoneReceived()
 }
 
-func (g *granter) dropped()       { g.Dropped() }
+func (g *granter) dropped()       { g.CallDropped() }
 func (g *granter) full(bool) bool { return g.owes >= g.max }
 
 func (g *granter) reply(a ReplyTerms, short int) (int, bool) {

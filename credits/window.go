@@ -7,7 +7,7 @@ import (
 )
 
 // Window bounds the calls that a client has under way, and counts the RDMA_DONEs that it sends. Its
-// methods may be called concurrently, but Release and Grant in the order in which the replies arrived.
+// methods may be called concurrently, but Release and NoteGrant in the order in which the replies arrived.
 type Window struct {
 	max   int
 	state atomic.Uint64 // what State returns, since mu was last unlocked: packed
@@ -54,7 +54,8 @@ func NewWindow(max int) *Window {
 }
 
 // Acquire takes a credit, waiting for one until ctx ends; those that wait get one in the order of
-// their arrival. One of Release, Done and Cancel gives it back. The error is the context's, or the one that Close was told.
+// their arrival. One of Release, DoneSent and ReleaseUnsent gives it back. The error is the
+// context's, or the one that Close was told.
 func (w *Window) Acquire(ctx context.Context) (Credit, error) {
 	w.mu.Lock()
 	if w.err != nil {
@@ -119,8 +120,8 @@ func (w *Window) Release(c Credit, grant uint32) {
 	w.wake()
 }
 
-// Grant notes the grant in a reply that an RDMA_DONE is to follow: the credit stays in use until Done.
-func (w *Window) Grant(c Credit, grant uint32) {
+// NoteGrant notes the grant in a reply that an RDMA_DONE is to follow: the credit stays in use until DoneSent.
+func (w *Window) NoteGrant(c Credit, grant uint32) {
 	w.mu.Lock()
 	defer w.unlock()
 	w.grant(c, grant)
@@ -140,10 +141,10 @@ func (w *Window) grant(c Credit, n uint32) {
 	}
 }
 
-// Done ends a call whose RDMA_DONE has been sent: posted, so that no Send posted from now on can
-// overtake it. The DONE takes the credit over (draft section 3.8), until the reply to a later call
-// shows that the server has taken it.
-func (w *Window) Done() {
+// DoneSent ends a call whose RDMA_DONE has been sent: posted, so that no Send posted from now on
+// can overtake it. The DONE takes the credit over (draft section 3.8), until the reply to a later
+// call shows that the server has taken it.
+func (w *Window) DoneSent() {
 	w.mu.Lock()
 	defer w.unlock()
 	w.inflight--
@@ -151,8 +152,8 @@ func (w *Window) Done() {
 	w.wake()
 }
 
-// Cancel gives a credit back whose call was not sent.
-func (w *Window) Cancel() {
+// ReleaseUnsent gives a credit back whose call was not sent.
+func (w *Window) ReleaseUnsent() {
 	w.mu.Lock()
 	defer w.unlock()
 	w.inflight--

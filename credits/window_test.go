@@ -206,7 +206,7 @@ func TestWindowCancelUnused(t *testing.T) {
 		call(w, 1)
 		call(w, 2)
 		waits := call(w, 3)
-		w.Cancel() // a credit that was not used brings no grant
+		w.ReleaseUnsent() // a credit that was not used brings no grant
 		synctest.Wait()
 		wantCredit(t, waits)
 		wantState(t, w, 2, 2, 0)
@@ -330,10 +330,10 @@ func TestWindowConcurrent(t *testing.T) {
 					underway.Add(-1)
 					switch grant := r.Uint32N(most + 2); r.IntN(8) {
 					case 0:
-						w.Cancel()
+						w.ReleaseUnsent()
 					case 1, 2:
-						w.Grant(c, grant)
-						w.Done()
+						w.NoteGrant(c, grant)
+						w.DoneSent()
 					default:
 						w.Release(c, grant)
 					}
@@ -353,8 +353,8 @@ func TestWindowState(t *testing.T) {
 	const many = 70_000
 	w := NewWindow(many)
 	c, _ := w.Acquire(noWait)
-	w.Grant(c, many)
-	w.Done()
+	w.NoteGrant(c, many)
+	w.DoneSent()
 	wantState := func(limit, inflight, dones int) {
 		t.Helper()
 		if l, i, d, q := w.State(); l != limit || i != inflight || d != dones || q != 0 {

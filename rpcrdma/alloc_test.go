@@ -118,7 +118,7 @@ func TestAllocationsReplyReads(t *testing.T) {
 		{"long", 1 << 20, nil},
 		{"long, to a client that serves", 1 << 20, func(c *rpcrdma.Conn) { c.Serve(back) }},
 		{"with a limit of RDMA Reads", 0, func(c *rpcrdma.Conn) {
-			c.Agree(func(s *rpcrdma.Settings) { s.Reads = 2 })
+			c.UpdateSettings(func(s *rpcrdma.Settings) { s.Reads = 2 })
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -79,7 +79,7 @@ func (r *budgetRig) call(conn int, size int64) uint32 {
 	binary.BigEndian.PutUint32(in.body[12:], budgetProgram)
 	in.reserved = size
 	c.mu.Lock()
-	c.responder.granter.Received()
+	c.responder.granter.CallReceived()
 	c.mu.Unlock()
 	if r.budget.reserve(in) {
 		in.start()

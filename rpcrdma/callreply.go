@@ -38,7 +38,7 @@ func (cl *caller) conclude(r *receive, h *Header, m message, err error, number u
 	}
 	reads := len(h.Reads) > 0
 	if reads && !c.rules.replyReads && err == nil {
-		err = ErrReplyRead
+		err = ErrReplyReadList
 	}
 	k.recv = r
 	k.owes = reads && c.rules.replyReads
@@ -57,12 +57,12 @@ func (cl *caller) conclude(r *receive, h *Header, m message, err error, number u
 	cl.granted = max(cl.granted, number)
 	switch {
 	case k.owes && last:
-		cl.window.Grant(k.credit, h.Credits)
+		cl.window.NoteGrant(k.credit, h.Credits)
 	case k.owes:
 	case last:
 		cl.window.Release(k.credit, h.Credits)
 	default:
-		cl.window.Cancel()
+		cl.window.ReleaseUnsent()
 	}
 	c.mu.Unlock()
 

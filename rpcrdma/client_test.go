@@ -285,12 +285,12 @@ func testBadReplies(t *testing.T, dialect rpcrdma.Dialect) {
 			r := header(h.XID, rpcrdma.TypeMsg)
 			r.Reads = []chunks.ReadSegment{{Position: 36, Segment: p.expose(make([]byte, size), transport.RemoteRead)}}
 			p.send(r, result(h.XID, size))
-		}, rpcrdma.ErrReplyRead},
+		}, rpcrdma.ErrReplyReadList},
 		{"long by read chunk", true, func(p *rawPeer, h *rpcrdma.Header) {
 			r := header(h.XID, rpcrdma.TypeNoMsg)
 			r.Reads = []chunks.ReadSegment{{Segment: p.expose(make([]byte, size), transport.RemoteRead)}}
 			p.send(r)
-		}, rpcrdma.ErrReplyRead},
+		}, rpcrdma.ErrReplyReadList},
 		{"RDMA_NOMSG without chunks", true, func(p *rawPeer, h *rpcrdma.Header) { p.send(header(h.XID, rpcrdma.TypeNoMsg)) }, rpcrdma.ErrMalformed},
 		{"reply chunk not offered", true, func(p *rawPeer, h *rpcrdma.Header) {
 			r := header(h.XID, rpcrdma.TypeNoMsg)
@@ -345,7 +345,7 @@ func testBadReplies(t *testing.T, dialect rpcrdma.Dialect) {
 		{"truncated", true, func(p *rawPeer, h *rpcrdma.Header) { p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID)[:20]) }, oncrpc.ErrMalformedReply},
 	}
 	for _, tt := range tests {
-		if tt.want == rpcrdma.ErrReplyRead && dialect == rpcrdma.Draft { //nolint:errorlint // it is the table's
+		if tt.want == rpcrdma.ErrReplyReadList && dialect == rpcrdma.Draft { //nolint:errorlint // it is the table's
 			continue // read lists are allowed, and answered by an RDMA_DONE
 		}
 		t.Run(tt.name, func(t *testing.T) {

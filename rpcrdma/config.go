@@ -167,14 +167,14 @@ func (c *Config) private() []byte {
 	return p.append(nil)
 }
 
-// check fails with ErrLimits where the connection cannot carry what is configured. The peer
+// check fails with ErrProviderLimits where the connection cannot carry what is configured. The peer
 // goes by what it has been told: to lower it now would have replies not fit.
 func (c *Config) check(info *transport.Info) error {
 	switch {
 	case info.MaxMessage > 0 && info.MaxMessage < c.InlineSend:
-		return fmt.Errorf("%w: messages of %d bytes, Config.InlineSend is %d", ErrLimits, info.MaxMessage, c.InlineSend)
+		return fmt.Errorf("%w: messages of %d bytes, Config.InlineSend is %d", ErrProviderLimits, info.MaxMessage, c.InlineSend)
 	case info.MaxRecvSGE == 1 && c.Align > 0:
-		return fmt.Errorf("%w: receives of one buffer, Config.Align needs two", ErrLimits)
+		return fmt.Errorf("%w: receives of one buffer, Config.Align needs two", ErrProviderLimits)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ var (
 )
 
 // newConn makes a connection of an endpoint that is not started. A server, if given, serves it
-// from the first message. It fails with ErrLimits or ErrReceiveMemory; then the endpoint is
+// from the first message. It fails with ErrProviderLimits or ErrReceiveMemory; then the endpoint is
 // the caller's.
 func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *receiveBudget) (*Conn, error) {
 	c := &Conn{
@@ -140,7 +140,7 @@ func (c *Conn) Inline() (send, recv int) {
 // Credits returns the peer's most recent grant, the calls under way, and the calls that wait for
 // a credit: oncrpc.CreditReporter. A call that was given up is under way until the peer has
 // answered it, and so is each RDMA_DONE that the peer may not have taken yet.
-func (c *Conn) Credits() (grant, inFlight, waiting int) {
+func (c *Conn) Credits() (grant, inUse, waiting int) {
 	grant, calls, dones, waiting := c.caller.window.State()
 	return grant, calls + dones, waiting
 }
@@ -217,7 +217,7 @@ func (c *Conn) reason() error {
 	err := c.ep.Err()
 	if errors.Is(err, transport.ErrNoReceive) && !errors.Is(err, transport.ErrTerminated) {
 		c.stats.exceeded.Add(1)
-		err = fmt.Errorf("%w: %w", ErrExceeded, err)
+		err = fmt.Errorf("%w: %w", ErrCreditsExceeded, err)
 	}
 	return err
 }

@@ -86,7 +86,7 @@
 //
 // Everything sent says version 1. Without further ado the rules are those of RFC 8166, which is what Linux speaks.
 // [Draft] adds what draft-ietf-nfsv4-rpcrdma-08 has beyond that. Both ends should be set to it: where one is not, calls that need none of this
-// work, and others fail ([ErrReplyRead], [ErrRoundUp], ERR_CHUNK).
+// work, and others fail ([ErrReplyReadList], [ErrRoundUp], ERR_CHUNK).
 //
 //   - Padding (section 3.9). Where the peer's alignment is known, data that is sent inline is moved to a multiple of it, in an RDMA_MSGP.
 //     With [Config.Align] receives have a second buffer at that place, so that the data lies aligned in a buffer of its own.
@@ -94,7 +94,7 @@
 //     an RDMA_DONE as its receipt.
 //   - Returned write chunks have lengths that include the round-up (section 3.7).
 //
-// The sizes of messages, the number of RDMA Reads and the alignment may be changed while a connection is up: [Conn.Agree]. Package confproto does
+// The sizes of messages, the number of RDMA Reads and the alignment may be changed while a connection is up: [Conn.UpdateSettings]. Package confproto does
 // that by the protocol of section 6, in either dialect.
 //
 // # Replies that wait to be read

@@ -133,7 +133,7 @@ func TestReplyReadsImpossible(t *testing.T) {
 			}
 			c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, wrap)
 			if tt == "said so" {
-				c.Agree(func(s *rpcrdma.Settings) { s.Reads = 0 })
+				c.UpdateSettings(func(s *rpcrdma.Settings) { s.Reads = 0 })
 			}
 			s := start(t.Context(), c, &items{}, nil)
 			h, _ := p.next()
@@ -218,8 +218,8 @@ func TestReplyReadInRFC8166(t *testing.T) {
 		} else {
 			p.send(r, result(h.XID, 8))
 		}
-		if err := wait(t, s.err); !errors.Is(err, rpcrdma.ErrReplyRead) {
-			t.Errorf("error %v, want %v", err, rpcrdma.ErrReplyRead)
+		if err := wait(t, s.err); !errors.Is(err, rpcrdma.ErrReplyReadList) {
+			t.Errorf("error %v, want %v", err, rpcrdma.ErrReplyReadList)
 		}
 		goesOn(t, c, p)
 	}

@@ -27,7 +27,7 @@ func (rx *receiver) takeDone(r *receive) {
 		c.mu.Unlock()
 		return
 	}
-	c.responder.granter.Done()
+	c.responder.granter.DoneReceived()
 	c.supply.put(r)
 	finished := false
 	if in == nil { // it comes for a reply whose memory was taken back, as far as one can tell

@@ -37,7 +37,7 @@ func (in *incoming) isCall() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	in.settled()
-	c.responder.granter.Received()
+	c.responder.granter.CallReceived()
 }
 
 // isReply takes for a reply what was taken for a call, or was in doubt.

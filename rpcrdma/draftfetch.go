@@ -151,5 +151,5 @@ func (k *call) sendDone() {
 		}
 		return
 	}
-	c.caller.window.Done()
+	c.caller.window.DoneSent()
 }

@@ -55,16 +55,16 @@ func (e *PeerError) Error() string {
 var (
 	// ErrXID: rdma_xid is not the XID of the RPC message (draft section 4.1).
 	ErrXID = fmt.Errorf("%w: rdma_xid differs from the XID of the message", ErrMalformed)
-	// ErrReplyRead: a reply with a read list, which RFC 8166 does not allow (section 3.5.1).
-	ErrReplyRead = fmt.Errorf("%w: read list in a reply: the peer speaks the draft's dialect", ErrMalformed)
+	// ErrReplyReadList: a reply with a read list, which RFC 8166 does not allow (section 3.5.1).
+	ErrReplyReadList = fmt.Errorf("%w: read list in a reply: the peer speaks the draft's dialect", ErrMalformed)
 	// ErrRoundUp: a reply whose write chunk is returned longer than it was offered, by its round-up, which only the draft counts (section 3.7).
 	ErrRoundUp = errors.New("round-up counted in a write chunk: the peer speaks the draft's dialect")
-	// ErrExceeded: the peer has sent more than it was granted credits for (draft section 3.3), calls or replies that nobody
+	// ErrCreditsExceeded: the peer has sent more than it was granted credits for (draft section 3.3), calls or replies that nobody
 	// asked for, which ends the connection.
-	ErrExceeded = errors.New("peer exceeds the credits granted to it")
-	// ErrLimits: the provider cannot carry what is configured: its messages are shorter than
-	// Config.InlineSend, or its receives have one buffer where Config.Align needs two.
-	ErrLimits = errors.New("beyond the limits of the provider")
+	ErrCreditsExceeded = errors.New("peer exceeds the credits granted to it")
+	// ErrProviderLimits: the provider cannot carry what is configured: its messages are shorter
+	// than Config.InlineSend, or its receives have one buffer where Config.Align needs two.
+	ErrProviderLimits = errors.New("beyond the limits of the provider")
 	// ErrReceiveMemory: a connection was refused as Config.ReceiveMemory has no room for the
 	// receives that each must have.
 	ErrReceiveMemory = errors.New("no memory for the receives of another connection")

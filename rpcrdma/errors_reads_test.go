@@ -19,7 +19,7 @@ func TestReadListNotAgreed(t *testing.T) {
 		p := r.raw(inline4k)
 		p.alive()
 		conn := wait(t, r.program.conns)
-		conn.Agree(func(s *rpcrdma.Settings) { s.Reads = 0 })
+		conn.UpdateSettings(func(s *rpcrdma.Settings) { s.Reads = 0 })
 		before := r.ledgers.of(t, conn).state()
 		for _, typ := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg} {
 			counters := conn.Stats()
@@ -38,7 +38,7 @@ func TestReadListNotAgreed(t *testing.T) {
 			}
 		}
 		waitFor(t, func() bool { return r.ledgers.of(t, conn).state() == before })
-		conn.Agree(func(s *rpcrdma.Settings) { s.Reads = 16 }) // which the calls that ask for memory have
+		conn.UpdateSettings(func(s *rpcrdma.Settings) { s.Reads = 16 }) // which the calls that ask for memory have
 		r.memoryBack(p)
 	}
 }

@@ -278,7 +278,7 @@ func malformedReads() (all []malformed) {
 		all = append(all, malformed{
 			name:    "RDMA_NOMSG, " + tt.name,
 			msg:     head(rpcrdma.TypeNoMsg, cat(readWords(0, callLen), tt.reads, none)...),
-			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyRead},
+			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyReadList},
 			draft:   &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
 		})
 		all = append(all, malformed{
@@ -300,24 +300,24 @@ func malformedReads() (all []malformed) {
 		malformed{name: "RDMA_NOMSG, reply chunk of no segments", msg: head(rpcrdma.TypeNoMsg, 0, 0, 1, 0), rfc8166: noMessage},
 		malformed{
 			name: "RDMA_NOMSG, position 4 alone", msg: head(rpcrdma.TypeNoMsg, cat(readWords(4, 40), none)...),
-			rfc8166: verdict{fate: refusedHeader, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: refusedHeader, ends: chunks.ErrMalformed, done: true},
+			rfc8166: verdict{fate: refusedHeader, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: refusedHeader, ends: chunks.ErrMalformed, done: true},
 		},
 		malformed{
 			name: "RDMA_NOMSG, position 0 and no bytes", msg: head(rpcrdma.TypeNoMsg, cat(readWords(0, 0), none)...),
-			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: refusedCall, ends: rpcrdma.ErrMalformed, done: true},
+			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: refusedCall, ends: rpcrdma.ErrMalformed, done: true},
 		},
 		malformed{
 			name: "RDMA_NOMSG, position 0 over the maximum", msg: head(rpcrdma.TypeNoMsg, cat(readWords(0, smallMessage+1), none)...),
-			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
+			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
 		},
 		malformed{
 			name: "RDMA_NOMSG, position 0 of 2^32 bytes", msg: head(rpcrdma.TypeNoMsg, cat(readWords(0, 1<<31), readWords(0, 1<<31), none)...),
-			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
+			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
 		},
 
 		malformed{
 			name: "RDMA_NOMSG, position 0 past the last offset", msg: head(rpcrdma.TypeNoMsg, cat([]uint32{1, 0}, pastEnd(40), none)...),
-			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
+			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
 		},
 		malformed{name: "write chunk past the last offset", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, pastEnd(4), []uint32{0, 0})...)), rfc8166: verdict{fate: refusedCall}},
 		malformed{
@@ -437,19 +437,19 @@ func malformedBodies() (all []malformed) {
 		},
 		malformed{
 			name: "reply with a read list past its end", msg: withReply(head(rpcrdma.TypeMsg, cat(readWords(28, 4), []uint32{0, 0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: strayReply, ends: chunks.ErrMalformed, done: true},
+			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: strayReply, ends: chunks.ErrMalformed, done: true},
 		},
 		malformed{
 			name: "reply with a read chunk at position 0", msg: withReply(head(rpcrdma.TypeMsg, cat(readWords(0, 4), []uint32{0, 0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: strayReply, ends: rpcrdma.ErrMalformed, done: true},
+			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: strayReply, ends: rpcrdma.ErrMalformed, done: true},
 		},
 		malformed{
 			name: "reply with a read list of no bytes, and too short", msg: withReply(head(rpcrdma.TypeMsg, cat(readWords(24, 0), []uint32{0, 0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: strayReply, ends: oncrpc.ErrMalformedReply, done: true},
+			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: strayReply, ends: oncrpc.ErrMalformedReply, done: true},
 		},
 		malformed{
 			name: "reply with a read chunk of no bytes at position 0, and too short", msg: withReply(head(rpcrdma.TypeMsg, cat(readWords(0, 0), []uint32{0, 0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyRead}, draft: &verdict{fate: strayReply, ends: oncrpc.ErrMalformedReply, done: true},
+			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: strayReply, ends: oncrpc.ErrMalformedReply, done: true},
 		},
 		malformed{
 			name: "reply with a read list and the XID of another", msg: func(xid uint32) []byte {

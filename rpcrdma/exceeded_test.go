@@ -109,8 +109,8 @@ func TestExceeded(t *testing.T) {
 
 				ended(t, conn)
 				err := conn.Err()
-				if !errors.Is(err, rpcrdma.ErrExceeded) || !errors.Is(err, transport.ErrNoReceive) {
-					t.Errorf("ended with %v, want ErrExceeded that wraps ErrNoReceive", err)
+				if !errors.Is(err, rpcrdma.ErrCreditsExceeded) || !errors.Is(err, transport.ErrNoReceive) {
+					t.Errorf("ended with %v, want ErrCreditsExceeded that wraps ErrNoReceive", err)
 				}
 				if got := conn.Stats().Exceeded; got != 1 {
 					t.Errorf("Exceeded = %d, want 1", got)
@@ -123,7 +123,7 @@ func TestExceeded(t *testing.T) {
 				for !strings.Contains(line, "connection lost") {
 					line = wait(t, lines)
 				}
-				for _, want := range []string{"level=WARN", conn.RemoteAddr().String(), rpcrdma.ErrExceeded.Error()} {
+				for _, want := range []string{"level=WARN", conn.RemoteAddr().String(), rpcrdma.ErrCreditsExceeded.Error()} {
 					if !strings.Contains(line, want) {
 						t.Errorf("log %q does not say %q", line, want)
 					}
@@ -161,8 +161,8 @@ func TestExceededOnTheWire(t *testing.T) {
 				conn := wait(t, r.program.conns)
 				tt.exceed(r, p)
 				ended(t, conn)
-				if err := conn.Err(); !errors.Is(err, rpcrdma.ErrExceeded) || conn.Stats().Exceeded != 1 {
-					t.Errorf("ended with %v, want ErrExceeded", err)
+				if err := conn.Err(); !errors.Is(err, rpcrdma.ErrCreditsExceeded) || conn.Stats().Exceeded != 1 {
+					t.Errorf("ended with %v, want ErrCreditsExceeded", err)
 				}
 				wait(t, p.ep.Done())
 				if err := p.ep.Err(); !errors.Is(err, transport.ErrNoReceive) || !errors.Is(err, transport.ErrTerminated) {
@@ -211,8 +211,8 @@ func TestFloodedClient(t *testing.T) {
 				err := wait(t, s.err)
 				ended(t, c)
 				for _, err := range []error{err, c.Err()} {
-					if !errors.Is(err, rpcrdma.ErrExceeded) || !errors.Is(err, transport.ErrNoReceive) || !errors.Is(err, net.ErrClosed) {
-						t.Errorf("error %v, want ErrExceeded, ErrNoReceive and net.ErrClosed", err)
+					if !errors.Is(err, rpcrdma.ErrCreditsExceeded) || !errors.Is(err, transport.ErrNoReceive) || !errors.Is(err, net.ErrClosed) {
+						t.Errorf("error %v, want ErrCreditsExceeded, ErrNoReceive and net.ErrClosed", err)
 					}
 				}
 				if got := c.Stats().Exceeded; got != 1 {
@@ -234,8 +234,8 @@ func TestNoReceiveForOurs(t *testing.T) {
 			c, ep, _ := acceptRaw(t, rpcrdma.Config{Dialect: d}, inline4k, func(d transport.Dialer) transport.Dialer { return d })
 			ep.Start(&rawPeer{t: t, ep: ep})
 			s := start(context.Background(), c, &items{}, nil)
-			if err := wait(t, s.err); !errors.Is(err, transport.ErrNoReceive) || errors.Is(err, rpcrdma.ErrExceeded) {
-				t.Errorf("the call: %v, want ErrNoReceive without ErrExceeded", err)
+			if err := wait(t, s.err); !errors.Is(err, transport.ErrNoReceive) || errors.Is(err, rpcrdma.ErrCreditsExceeded) {
+				t.Errorf("the call: %v, want ErrNoReceive without ErrCreditsExceeded", err)
 			} else if !errors.Is(err, transport.ErrTerminated) || !errors.Is(err, net.ErrClosed) {
 				t.Errorf("the call: %v, want ErrTerminated and net.ErrClosed", err)
 			}

@@ -15,6 +15,6 @@ func (c *Conn) fault(count *atomic.Uint64, what string, xid uint32, err error) {
 
 // logLoss logs that the connection has ended, and not in order.
 func (c *Conn) logLoss(err error) {
-	reason := faultlog.OneOf(err, ErrExceeded, ErrStalled, transport.ErrTerminated)
+	reason := faultlog.OneOf(err, ErrCreditsExceeded, ErrStalled, transport.ErrTerminated)
 	c.cfg.faults.Fault(c.info.RemoteAddr, "rpcrdma: connection lost", reason, "err", err)
 }

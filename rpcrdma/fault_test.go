@@ -42,7 +42,7 @@ func TestFaultLines(t *testing.T) {
 		p.ep.Close()
 		lines.wantLine(t, level, "rpcrdma: connection lost", "peer=192.0.2.1:7", reason.Error())
 	}
-	for _, reason := range []error{rpcrdma.ErrStalled, rpcrdma.ErrExceeded, transport.ErrTerminated, io.ErrUnexpectedEOF} {
+	for _, reason := range []error{rpcrdma.ErrStalled, rpcrdma.ErrCreditsExceeded, transport.ErrTerminated, io.ErrUnexpectedEOF} {
 		lost(reason, "level=WARN")
 		lost(reason, "level=DEBUG")
 	}
@@ -72,8 +72,8 @@ func TestFaultsOfComers(t *testing.T) {
 		call := append(header(1, rpcrdma.TypeMsg).Append(nil), callBytes(1, procBlock, &items{})...)
 		p.burst(call, call, call, call, call)
 		ended(t, conn)
-		if err := conn.Err(); !errors.Is(err, rpcrdma.ErrExceeded) {
-			t.Errorf("ended with %v, want ErrExceeded", err)
+		if err := conn.Err(); !errors.Is(err, rpcrdma.ErrCreditsExceeded) {
+			t.Errorf("ended with %v, want ErrCreditsExceeded", err)
 		}
 	}
 	seen, loud := map[string]int{}, map[string]int{}

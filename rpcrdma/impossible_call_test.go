@@ -54,7 +54,7 @@ func TestImpossibleMeanwhile(t *testing.T) {
 	defer cancel()
 	second := start(ctx, c, &items{data: [][]byte{make([]byte, 100<<10)}}, nil) // 100 segments
 	waitFor(t, func() bool { _, _, waiting := c.Credits(); return waiting == 1 })
-	c.Agree(func(s *rpcrdma.Settings) { s.MaxSend = rpcrdma.DefaultInline })
+	c.UpdateSettings(func(s *rpcrdma.Settings) { s.MaxSend = rpcrdma.DefaultInline })
 	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 	if err := wait(t, first.err); err != nil {
 		t.Error(err)

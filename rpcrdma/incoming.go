@@ -91,7 +91,7 @@ func (in *incoming) Conn() oncrpc.Transport { return in.c }
 func (in *incoming) Drop() {
 	if !in.doubtful {
 		in.c.mu.Lock()
-		in.c.responder.granter.Dropped()
+		in.c.responder.granter.CallDropped()
 		in.c.mu.Unlock()
 	}
 	in.finish()

@@ -248,9 +248,9 @@ func TestBeyondLimits(t *testing.T) {
 		cfg    rpcrdma.Config
 		want   error
 	}{
-		{"a Send too short for InlineSend", transporttest.Limits{MaxMessage: 4095}, rpcrdma.Config{}, rpcrdma.ErrLimits},
+		{"a Send too short for InlineSend", transporttest.Limits{MaxMessage: 4095}, rpcrdma.Config{}, rpcrdma.ErrProviderLimits},
 		{"a Send long enough", transporttest.Limits{MaxMessage: 4096}, rpcrdma.Config{}, nil},
-		{"receives of one buffer, with Align", transporttest.Limits{MaxRecvSGE: 1}, aligned, rpcrdma.ErrLimits},
+		{"receives of one buffer, with Align", transporttest.Limits{MaxRecvSGE: 1}, aligned, rpcrdma.ErrProviderLimits},
 		{"receives of two buffers, with Align", transporttest.Limits{MaxRecvSGE: 2}, aligned, nil},
 		{"receives of one buffer, without", transporttest.Limits{MaxRecvSGE: 1}, rpcrdma.Config{}, nil},
 	} {

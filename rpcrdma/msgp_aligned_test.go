@@ -102,7 +102,7 @@ func TestPaddedLandsAligned(t *testing.T) {
 						t.Fatalf("expected %d and %d, want %d", here, there, later)
 					}
 					for _, end := range []*rpcrdma.Conn{ends.client, ends.peer} {
-						end.Agree(func(s *rpcrdma.Settings) { s.MaxSend, s.MaxReplySend = later, later })
+						end.UpdateSettings(func(s *rpcrdma.Settings) { s.MaxSend, s.MaxReplySend = later, later })
 					}
 					for _, lengths := range [][]int{{1024}, {16384}, {1025, 2000}, {10, 3000}, {9000, 9001, 5, 9002}, {30_000}} {
 						echo(1<<16, lengths...) // of which there are kinds

@@ -131,7 +131,7 @@ func (s *storm) run(provider string) {
 	s.cr.memoryBack(s.t)
 	for i, c := range conns {
 		err := c.Err()
-		if errors.Is(err, rpcrdma.ErrExceeded) {
+		if errors.Is(err, rpcrdma.ErrCreditsExceeded) {
 			s.t.Error(err)
 		}
 		if cut := provider == "loopback" && s.cfg.Dialect == rpcrdma.Draft && i < greedy; cut && !errors.Is(err, rpcrdma.ErrStalled) {

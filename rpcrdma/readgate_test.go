@@ -36,7 +36,7 @@ func newGated(t *testing.T, cfg rpcrdma.Config) *gated {
 
 // limit has the peer say how many Reads it serves.
 func (g *gated) limit(n int) {
-	g.c.Agree(func(s *rpcrdma.Settings) { s.Reads = n })
+	g.c.UpdateSettings(func(s *rpcrdma.Settings) { s.Reads = n })
 }
 
 // under checks that there are so many Reads under way, and no more to come.

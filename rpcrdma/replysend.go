@@ -72,7 +72,7 @@ func (in *incoming) grant() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
-		c.responder.granter.Dropped()
+		c.responder.granter.CallDropped()
 		return c.err
 	}
 	posted, active, owed := c.responder.granter.State()

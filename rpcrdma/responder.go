@@ -70,7 +70,7 @@ func (rs *responder) take(r *receive, m message) *incoming {
 		return nil
 	}
 	c.supply.arrived(r)
-	rs.granter.Received()
+	rs.granter.CallReceived()
 	return rs.newIncoming(r, m)
 }
 

@@ -50,7 +50,7 @@ func (cl *caller) roundTrip(ctx context.Context, k *call) error {
 	}
 	k.info.Credits = k.credit.InUse
 	if err := cl.transmit(k); err != nil {
-		cl.window.Cancel()
+		cl.window.ReleaseUnsent()
 		return cl.ended(ctx, err)
 	}
 	if done := ctx.Done(); k.turn.Swap(true) {

@@ -346,7 +346,7 @@ func TestRepliesInOrderOfGrants(t *testing.T) {
 		in.header = Header{Version: ProtocolVersion, Credits: 4}
 		in.reply = xdr.Message{Inline: make([]byte, n)}
 		c.mu.Lock()
-		c.responder.granter.Received()
+		c.responder.granter.CallReceived()
 		c.mu.Unlock()
 		return in
 	}

@@ -53,10 +53,12 @@ func (c *Conn) EnlargeReceives(n int) int {
 	return c.supply.enlarge(n, spare)
 }
 
-// Agree puts values into force that the two ends have named: change gets what is in force, and changes it. PeerReads and Align are this side's own, and
-// stay; each of the others is brought into the range that is possible. It affects calls and replies that are laid out from now on. Nothing else changes
-// what is in force meanwhile, so change must be short, and not call Agree.
-func (c *Conn) Agree(change func(*Settings)) {
+// UpdateSettings puts values into force that the two ends have named: change gets what is in force,
+// and changes it. PeerReads and Align are this side's own, and stay; each of the others is brought
+// into the range that is possible. It affects calls and replies that are laid out from now on.
+// Nothing else changes what is in force meanwhile, so change must be short, and not call
+// UpdateSettings.
+func (c *Conn) UpdateSettings(change func(*Settings)) {
 	c.agreeing.Lock()
 	defer c.agreeing.Unlock()
 	now := *c.settings.Load()

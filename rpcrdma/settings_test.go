@@ -74,7 +74,7 @@ func TestAgree(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _ := rawServer(t, rpcrdma.Config{Dialect: tt.dialect, Align: own.Align}, inline4k)
-			c.Agree(func(s *rpcrdma.Settings) { *s = tt.in })
+			c.UpdateSettings(func(s *rpcrdma.Settings) { *s = tt.in })
 			want := tt.want
 			want.PeerReads = own.PeerReads
 			if tt.dialect == rpcrdma.Draft {
@@ -95,8 +95,8 @@ func TestAgreeTogether(t *testing.T) {
 	c, _ := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
 	for send := 2000; send < 2010; send++ {
 		other := make(chan int, 1)
-		c.Agree(func(s *rpcrdma.Settings) {
-			go c.Agree(func(s *rpcrdma.Settings) {
+		c.UpdateSettings(func(s *rpcrdma.Settings) {
+			go c.UpdateSettings(func(s *rpcrdma.Settings) {
 				s.MaxReplySend = s.MaxSend
 				other <- s.MaxSend
 			})
@@ -108,7 +108,7 @@ func TestAgreeTogether(t *testing.T) {
 		if got := wait(t, other); got != send {
 			t.Fatalf("the other found %d, want %d", got, send)
 		}
-		c.Agree(func(s *rpcrdma.Settings) { // which comes behind it
+		c.UpdateSettings(func(s *rpcrdma.Settings) { // which comes behind it
 			if s.MaxSend != send || s.MaxReplySend != send {
 				t.Fatalf("%d and %d are in force, want %d", s.MaxSend, s.MaxReplySend, send)
 			}
@@ -124,7 +124,7 @@ func TestAgreeTogether(t *testing.T) {
 	for i := range 4 {
 		wg.Go(func() {
 			for n := range 500 {
-				g.c.Agree(func(s *rpcrdma.Settings) { s.Reads = (i + n) % 17 })
+				g.c.UpdateSettings(func(s *rpcrdma.Settings) { s.Reads = (i + n) % 17 })
 			}
 		})
 	}
@@ -160,23 +160,23 @@ func TestAgreeTakesEffect(t *testing.T) {
 	if h := call(6000); len(h.Reads) != 1 {
 		t.Errorf("6000 bytes to a peer that takes 4096: %d read segments", len(h.Reads))
 	}
-	c.Agree(func(s *rpcrdma.Settings) { s.MaxSend = 8192 })
+	c.UpdateSettings(func(s *rpcrdma.Settings) { s.MaxSend = 8192 })
 	if h := call(6000); len(h.Reads) != 0 {
 		t.Errorf("6000 bytes to a peer that takes 8192: %d read segments", len(h.Reads))
 	}
-	c.Agree(func(s *rpcrdma.Settings) { s.MaxSend = 1024 })
+	c.UpdateSettings(func(s *rpcrdma.Settings) { s.MaxSend = 1024 })
 	if h := call(1500); len(h.Reads) != 1 {
 		t.Errorf("1500 bytes to a peer that takes 1024: %d read segments", len(h.Reads))
 	}
-	c.Agree(func(s *rpcrdma.Settings) { s.MaxSend, s.PeerAlign = 4096, 512 })
+	c.UpdateSettings(func(s *rpcrdma.Settings) { s.MaxSend, s.PeerAlign = 4096, 512 })
 	if h := call(1500); h.Type != rpcrdma.TypeMsgP || h.Align != 512 {
 		t.Errorf("call sent as %v, aligned to %d", h.Type, h.Align)
 	}
-	c.Agree(func(s *rpcrdma.Settings) { s.MaxSend, s.MaxReplySend = 2048, 8192 })
+	c.UpdateSettings(func(s *rpcrdma.Settings) { s.MaxSend, s.MaxReplySend = 2048, 8192 })
 	if h := call(1900); h.Type != rpcrdma.TypeMsg || len(h.Reads) != 0 {
 		t.Errorf("call that does not fit with its padding sent as %v, with %d read segments", h.Type, len(h.Reads))
 	}
-	c.Agree(func(s *rpcrdma.Settings) { s.PeerAlign = 0 })
+	c.UpdateSettings(func(s *rpcrdma.Settings) { s.PeerAlign = 0 })
 	if h := call(1500); h.Type != rpcrdma.TypeMsg {
 		t.Errorf("call sent as %v", h.Type)
 	}
@@ -200,7 +200,7 @@ func TestAgreeTakesEffectOnReplies(t *testing.T) {
 		{rpcrdma.Settings{MaxSend: 1024, MaxReplySend: 8000}, 7000, rpcrdma.TypeMsg, false},
 		{rpcrdma.Settings{MaxSend: 1024, MaxReplySend: 8000, PeerAlign: 512}, 7000, rpcrdma.TypeMsgP, false},
 	} {
-		conn.Agree(func(s *rpcrdma.Settings) {
+		conn.UpdateSettings(func(s *rpcrdma.Settings) {
 			s.MaxSend, s.MaxReplySend, s.PeerAlign = tt.agree.MaxSend, tt.agree.MaxReplySend, tt.agree.PeerAlign
 		})
 		p.send(header(tt.size, rpcrdma.TypeMsg), callBytes(tt.size, procSource, &source{1, tt.size}))
@@ -237,7 +237,7 @@ func TestAgreeMeanwhile(t *testing.T) {
 					return
 				default:
 				}
-				end.Agree(func(s *rpcrdma.Settings) { // what is expected is not less than the other end may send
+				end.UpdateSettings(func(s *rpcrdma.Settings) { // what is expected is not less than the other end may send
 					s.MaxSend, s.MaxReplySend = 1024*(1+i%8), 1024*(1+(i+3)%8)
 					s.Reads, s.PeerAlign = 1+i%17, []int{0, 128, 256, 512, 1024}[i%5]
 				})

@@ -74,8 +74,8 @@ func TestLoweredGrantExceeded(t *testing.T) {
 			}
 			p.burst(append(header(1, rpcrdma.TypeMsg).Append(nil), callBytes(1, procNull, nil)...))
 			ended(t, conn)
-			if err := conn.Err(); !errors.Is(err, rpcrdma.ErrExceeded) {
-				t.Errorf("ended with %v, want ErrExceeded", err)
+			if err := conn.Err(); !errors.Is(err, rpcrdma.ErrCreditsExceeded) {
+				t.Errorf("ended with %v, want ErrCreditsExceeded", err)
 			}
 		})
 	}

@@ -35,7 +35,7 @@ func handReplies() (all []*handReply) {
 	add := func(r *handReply) { all = append(all, r) }
 	segmented := rpcrdma.Config{SegmentSize: 1024, InlineSend: 1024, InlineRecv: 1024}
 	three := []Item{bulk(33), text(5), bulk(70), bulk(6)}
-	never := rpcrdma.ErrReplyRead
+	never := rpcrdma.ErrReplyReadList
 
 	// Write and reply chunks.
 	both := []Item{bulk(1501), text(1202), bulk(5)}
