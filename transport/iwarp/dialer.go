@@ -106,7 +106,7 @@ func (c *Config) initiate(ctx context.Context, conn net.Conn, private []byte) (*
 // sendTerminate tells a responder that has accepted why this side cannot (RFC 6581 sections 8 and
 // 9).
 func (c *Config) sendTerminate(conn net.Conn, cause *mpa.StartupError) {
-	llp, err := mpa.NewConn(conn, mpa.Options{
+	llp, err := mpa.NewConn(conn, mpa.ConnOptions{
 		CRC: cause.CRC, MarkersOut: cause.Markers, MaxSegment: minSegment, Stall: c.StallTimeout,
 	})
 	if err != nil {

@@ -84,7 +84,7 @@ func TestDraft05Replies(t *testing.T) {
 		{"another RTR", iwarp.Config{PeerToPeer: true, RTR: mpa.RTRWrite}, "\xc0\x10\x40\x10", [2]byte{0x23, 0x07}, mpa.ErrNoMatchingRTR},
 		{"RTR by Read, without an IRD", iwarp.Config{PeerToPeer: true, RTR: mpa.RTRRead}, "\x80\x00\x40\x10", [2]byte{0x23, 0x07}, mpa.ErrNoMatchingRTR},
 		{"no RTR, so a Send", iwarp.Config{PeerToPeer: true, RTR: mpa.RTRWrite}, "\x80\x10\x00\x10", [2]byte{0x23, 0x07}, mpa.ErrNoMatchingRTR},
-		{"another model", iwarp.Config{PeerToPeer: true}, "\x00\x10\x00\x10", [2]byte{0x23, 0x07}, mpa.ErrModel},
+		{"another model", iwarp.Config{PeerToPeer: true}, "\x00\x10\x00\x10", [2]byte{0x23, 0x07}, mpa.ErrConnectionModel},
 		{"without the enhanced data", iwarp.Config{}, "\x00\x10\x00", [2]byte{0x20, 0x04}, mpa.ErrFrame},
 	} {
 		for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {

@@ -16,7 +16,7 @@ func TestExpects(t *testing.T) {
 	l.receives(1)
 	want := func(when string, want bool) {
 		t.Helper()
-		if got := iwarp.SinkOf(l.Endpoint).Expects(); got != want {
+		if got := iwarp.SinkOf(l.Endpoint).ExpectsMore(); got != want {
 			t.Errorf("%s: got %t, want %t", when, got, want)
 		}
 	}

@@ -130,9 +130,9 @@ func (r *receiver) hear() {
 // Ready reports whether there is memory for whatever message comes.
 func (r *receiver) Ready() bool { return r.receives.ready() }
 
-// Expects reports whether the peer has something to answer at once: an RDMA Read of ours, or the
-// offer of memory, which it is going to read.
-func (r *receiver) Expects() bool {
+// ExpectsMore reports whether the peer has something to answer at once: an RDMA Read of ours, or
+// the offer of memory, which it is going to read.
+func (r *receiver) ExpectsMore() bool {
 	if r.offered.Load() {
 		return true
 	}

@@ -159,8 +159,8 @@ func TestTerminatedReplies(t *testing.T) {
 	}{
 		{"private data without the enhanced data", iwarp.Config{}, replyFrame(0x10, 2, "\x00\x10\x00"), rdmap.MPAStartup, mpa.ErrFrame},
 		{"unenhanced reply", iwarp.Config{Enhanced: mpa.EnhancedRequired}, replyFrame(0x00, 2, ""), rdmap.MPAStartup, mpa.ErrUnenhanced},
-		{"another model", iwarp.Config{}, replyFrame(0x10, 2, peerToPeer), rdmap.MPARTR, mpa.ErrModel},
-		{"the other model", iwarp.Config{PeerToPeer: true}, replyFrame(0x10, 2, clientServer), rdmap.MPARTR, mpa.ErrModel},
+		{"another model", iwarp.Config{}, replyFrame(0x10, 2, peerToPeer), rdmap.MPARTR, mpa.ErrConnectionModel},
+		{"the other model", iwarp.Config{PeerToPeer: true}, replyFrame(0x10, 2, clientServer), rdmap.MPARTR, mpa.ErrConnectionModel},
 		{"ORD above our IRD", iwarp.Config{}, replyFrame(0x10, 2, "\x00\x10\x00\x11"), rdmap.MPAIRD, mpa.ErrInsufficientIRD},
 		{"no RTR, so a Send", iwarp.Config{PeerToPeer: true, RTR: mpa.RTRWrite}, replyFrame(0x10, 2, "\x80\x10\x00\x10"), rdmap.MPARTR, mpa.ErrNoMatchingRTR},
 		{"another RTR", iwarp.Config{PeerToPeer: true, RTR: mpa.RTRWrite}, replyFrame(0x10, 2, "\xc0\x10\x40\x10"), rdmap.MPARTR, mpa.ErrNoMatchingRTR},

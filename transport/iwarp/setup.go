@@ -9,7 +9,7 @@ import (
 
 // endpoint makes an endpoint of a connection on which the startup is complete.
 func (c *Config) endpoint(conn net.Conn, setup *mpa.Setup) (*endpoint, error) {
-	llp, err := mpa.NewConn(conn, mpa.Options{
+	llp, err := mpa.NewConn(conn, mpa.ConnOptions{
 		CRC: setup.CRC, MarkersIn: setup.MarkersIn, MarkersOut: setup.MarkersOut, MaxSegment: c.MaxSegment, Stall: c.StallTimeout,
 	})
 	if err != nil {

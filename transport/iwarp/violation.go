@@ -15,7 +15,7 @@ type violation struct {
 }
 
 func newViolation(code rdmap.Code, segment []byte) *violation {
-	t := rdmap.ForSegment(code, segment)
+	t := rdmap.TerminateForSegment(code, segment)
 	v := &violation{t, t.Err(false)}
 	v.terminate.DDPHeader = append([]byte(nil), t.DDPHeader...)
 	v.terminate.RDMAPHeader = append([]byte(nil), t.RDMAPHeader...)

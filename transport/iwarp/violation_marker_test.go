@@ -196,7 +196,7 @@ func TestTerminatedReplyMarkers(t *testing.T) {
 		{"the peer's", iwarp.Config{CRC: iwarp.CRCOff}, 0x90, "\x00\x10\x00\x11", 6, true, mpa.ErrInsufficientIRD},
 		{"the peer's, with CRC", iwarp.Config{CRC: iwarp.CRCOff}, 0xd0, "\x00\x10\x00\x11", 6, true, mpa.ErrInsufficientIRD},
 		{"both, with our CRC", iwarp.Config{CRC: iwarp.CRCOn, Markers: mpa.MarkersOn}, 0x90, "\x00\x10\x00\x11", 6, true, mpa.ErrInsufficientIRD},
-		{"another model", iwarp.Config{CRC: iwarp.CRCOff}, 0x90, peerToPeer, 7, true, mpa.ErrModel},
+		{"another model", iwarp.Config{CRC: iwarp.CRCOff}, 0x90, peerToPeer, 7, true, mpa.ErrConnectionModel},
 		{"no enhanced data", iwarp.Config{CRC: iwarp.CRCOff}, 0x90, "\x00", 4, true, mpa.ErrFrame},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

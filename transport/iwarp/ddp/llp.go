@@ -70,10 +70,10 @@ type Sink interface {
 	// LLP reads little at a time, so that there is not much to keep.
 	Ready() bool
 
-	// Expects reports whether the peer's next bytes are likely to come very soon. It is asked where
-	// there is nothing to read: an LLP may then look again for a few microseconds before it sleeps,
-	// since to sleep, and to be woken, may take longer than the peer does.
-	Expects() bool
+	// ExpectsMore reports whether the peer's next bytes are likely to come very soon. It is asked
+	// where there is nothing to read: an LLP may then look again for a few microseconds before it
+	// sleeps, since to sleep, and to be woken, may take longer than the peer does.
+	ExpectsMore() bool
 
 	// Lend appends to dst the memory for the payload of a tagged segment, n bytes long, from byte
 	// skip on. The memory may be filled until Return, which must not be far. It reports false, and

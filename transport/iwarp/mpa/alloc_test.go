@@ -12,7 +12,7 @@ import (
 // The steady state of sending and receiving allocates nothing. Not with the race detector, under which sync.Pool forgets what it
 // holds at random, and memory that is sent is copied.
 func TestAllocs(t *testing.T) {
-	for _, options := range []Options{{}, {CRC: true}, {MarkersIn: true, MarkersOut: true}, {CRC: true, MarkersIn: true, MarkersOut: true}} {
+	for _, options := range []ConnOptions{{}, {CRC: true}, {MarkersIn: true, MarkersOut: true}, {CRC: true, MarkersIn: true, MarkersOut: true}} {
 		a, peer := newConn(t, options)
 		options.Stall = a.stall
 		b, err := NewConn(peer, options)

@@ -22,7 +22,7 @@ func look(t *testing.T, c *Conn) {
 // A connection has a buffer only while it has something to keep in it.
 func TestIdleHoldsNoBuffer(t *testing.T) {
 	_, stream := streamOf(true, 14, 15)
-	c, peer := newConn(t, Options{CRC: true})
+	c, peer := newConn(t, ConnOptions{CRC: true})
 	look(t, c)
 	if c.in.buf != nil {
 		t.Error("a new connection has a buffer")
@@ -58,7 +58,7 @@ func TestManyWait(t *testing.T) {
 	}
 	var all []*end
 	for range conns {
-		c, peer := newConn(t, Options{CRC: true})
+		c, peer := newConn(t, ConnOptions{CRC: true})
 		all = append(all, &end{Conn: c, write: func(p []byte) { write(t, peer, p) }})
 	}
 	var want [][]byte

@@ -14,7 +14,7 @@ import (
 // reset. An Interrupt of before makes no difference.
 func TestCloseOrderly(t *testing.T) {
 	for _, interrupted := range []bool{false, true} {
-		c, peer := newConn(t, Options{CRC: true})
+		c, peer := newConn(t, ConnOptions{CRC: true})
 		var want []byte
 		for i := range 15 {
 			p := ddp.Payload{List: listOf(text(60000, i))}
@@ -53,7 +53,7 @@ func TestCloseOrderly(t *testing.T) {
 
 // Any other Close resets the connection.
 func TestCloseReset(t *testing.T) {
-	c, peer := newConn(t, Options{})
+	c, peer := newConn(t, ConnOptions{})
 	p := ddp.Payload{List: listOf(text(100, 0))}
 	c.Append([]byte("fourteen bytes"), &p, 100, 0)
 	c.Close(false)
@@ -68,7 +68,7 @@ func TestCloseReset(t *testing.T) {
 
 // Close of a connection that the peer has reset.
 func TestCloseBehindReset(t *testing.T) {
-	o, peer := newOutbox(t, Options{})
+	o, peer := newOutbox(t, ConnOptions{})
 	fill(t, o)
 	peer.SetLinger(0)
 	peer.Close()
@@ -80,7 +80,7 @@ func TestCloseBehindReset(t *testing.T) {
 
 // Cut, last words, and an orderly Close: the stream that the peer sees is whole FPDUs.
 func TestCutUnderWay(t *testing.T) {
-	o, peer := newOutbox(t, Options{CRC: true})
+	o, peer := newOutbox(t, ConnOptions{CRC: true})
 	fill(t, o)
 	begun := o.out.batch.begun()
 	sent := o.out.total
@@ -117,7 +117,7 @@ func TestCutUnderWay(t *testing.T) {
 // Nothing is left of a batch that was cut because the peer is gone, or before any of it had left.
 func TestCutAll(t *testing.T) {
 	for _, peerGone := range []bool{false, true} {
-		o, peer := newOutbox(t, Options{})
+		o, peer := newOutbox(t, ConnOptions{})
 		if peerGone {
 			fill(t, o)
 		} else {

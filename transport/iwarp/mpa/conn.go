@@ -14,8 +14,8 @@ import (
 // closeTimeout bounds how long an orderly Close sends, and then waits for the peer, in all.
 const closeTimeout = 5 * time.Second
 
-// Options of a Conn.
-type Options struct {
+// ConnOptions configure a Conn.
+type ConnOptions struct {
 	CRC bool
 
 	// MarkersIn and MarkersOut are for what is received, and what is sent (RFC 5044 section 4.3).
@@ -31,7 +31,7 @@ type Options struct {
 	Stall time.Duration
 }
 
-// FPDUPerTCPSegment as Options.MaxSegment has each FPDU fit a TCP segment.
+// FPDUPerTCPSegment as ConnOptions.MaxSegment has each FPDU fit a TCP segment.
 const FPDUPerTCPSegment = -1
 
 // What ends a stream of FPDUs.
@@ -74,7 +74,7 @@ var _ ddp.LLP = (*Conn)(nil)
 // or over any other stream of bytes whose deadlines end what is under way with
 // os.ErrDeadlineExceeded.
 // A *net.TCPConn is read and written by system calls that do not block, where there are such.
-func NewConn(conn net.Conn, o Options) (*Conn, error) {
+func NewConn(conn net.Conn, o ConnOptions) (*Conn, error) {
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return nil, err
 	}

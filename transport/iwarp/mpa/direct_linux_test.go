@@ -82,7 +82,7 @@ func TestReceiveDirect(t *testing.T) {
 		size := rapid.OneOf(rapid.IntRange(14, 200), rapid.IntRange(directFrom, directFrom+100), rapid.IntRange(65400, 65535))
 		ulpdus, stream := taggedStream(false, rapid.SliceOfN(size, 1, 12).Draw(r, "sizes")...)
 		part := rapid.OneOf(rapid.IntRange(1, 40), rapid.IntRange(1, 20000), rapid.IntRange(1, 200000))
-		c, peer := newConn(t, Options{})
+		c, peer := newConn(t, ConnOptions{})
 		defer peer.Close()
 		defer c.Close(false)
 		got := &placer{
@@ -124,7 +124,7 @@ func TestReceiveDirect(t *testing.T) {
 func TestDirectCut(t *testing.T) {
 	_, stream := taggedStream(false, 40000)
 	for _, n := range []int{16 + 1000, 2 + 40000, len(stream) - 1} {
-		c, peer := newConn(t, Options{})
+		c, peer := newConn(t, ConnOptions{})
 		got := &placer{piece: 1 << 20}
 		hangUp(t, peer, stream[:n])
 		if err := receiveAll(c, got); err != io.ErrUnexpectedEOF {
@@ -144,13 +144,13 @@ func TestNotDirect(t *testing.T) {
 	untagged, other := streamOf(false, 60000)
 	for _, tt := range []struct {
 		name   string
-		o      Options
+		o      ConnOptions
 		stream []byte
 		want   [][]byte
 	}{
-		{"CRC", Options{CRC: true}, checked, ulpdus},
-		{"markers", Options{MarkersIn: true}, marked.out, ulpdus},
-		{"untagged", Options{}, other, untagged},
+		{"CRC", ConnOptions{CRC: true}, checked, ulpdus},
+		{"markers", ConnOptions{MarkersIn: true}, marked.out, ulpdus},
+		{"untagged", ConnOptions{}, other, untagged},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, peer := newConn(t, tt.o)
@@ -176,7 +176,7 @@ func TestNotDirect(t *testing.T) {
 // A connection that waits in the middle of such a segment has no buffer, and notices a peer that stops there.
 func TestDirectWaits(t *testing.T) {
 	ulpdus, stream := taggedStream(false, 60000)
-	c, peer := newConn(t, Options{})
+	c, peer := newConn(t, ConnOptions{})
 	got := &placer{piece: 1 << 20}
 	write(t, peer, stream[:1000])
 	for c.in.pending() < 1000 {

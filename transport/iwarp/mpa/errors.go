@@ -33,8 +33,9 @@ var (
 	ErrNotMPA = errors.New("peer does not speak MPA")
 	// ErrRevision: the peer speaks a revision of MPA that cannot be used.
 	ErrRevision = errors.New("unusable MPA revision")
-	// ErrModel: the reply is of another connection model than the request (RFC 6581 section 9.2).
-	ErrModel = errors.New("peer replied with another connection model")
+	// ErrConnectionModel: the reply is of another connection model than the request (RFC 6581
+	// section 9.2).
+	ErrConnectionModel = errors.New("peer replied with another connection model")
 	// ErrInsufficientIRD: the IRD of the initiator does not cover the responder's ORD (RFC 6581 section
 	// 9.1).
 	ErrInsufficientIRD = errors.New("insufficient IRD")

@@ -29,7 +29,7 @@ func (s *reluctant) Ready() bool { return false }
 // TestReceiveHeld has the sink ask for each segment again. None is lost, whatever stands behind it; the buffer is given back meanwhile, and what is kept in its place is little.
 func TestReceiveHeld(t *testing.T) {
 	sizes := []int{14, 61, 5000, 20, 40_000, 14, 14, 64_700, 20_000, 17}
-	for _, o := range []Options{{}, {CRC: true}, {MarkersIn: true}, {CRC: true, MarkersIn: true}} {
+	for _, o := range []ConnOptions{{}, {CRC: true}, {MarkersIn: true}, {CRC: true, MarkersIn: true}} {
 		t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
 			want, stream := streamOf(o.CRC, sizes...)
 			if o.MarkersIn {

@@ -45,7 +45,7 @@ func (c *Config) concludeEnhanced(d *EnhancedData, s *Setup) (own reads, err err
 	peer := d.reads()
 	s.PeerIRD, s.PeerORD = peer.ird, peer.ord
 	if d.PeerToPeer != c.PeerToPeer {
-		return own, &StartupError{Code: CodeRTR, Terminate: true, Err: ErrModel}
+		return own, &StartupError{Code: CodeRTR, Terminate: true, Err: ErrConnectionModel}
 	}
 	if own, err = c.concludeReads(peer); err != nil {
 		return own, &StartupError{Code: CodeIRD, Terminate: true,

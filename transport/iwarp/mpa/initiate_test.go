@@ -152,8 +152,8 @@ func TestInitiateErrors(t *testing.T) {
 		{"section 9.2, no matching kind", onlyRead, repFrame(t, "10 02 0004 c0108010"), failure{mpa.ErrNoMatchingRTR, mpa.CodeRTR, true}},
 		{"draft-05 section 9, no kind, where a Send cannot be sent", onlyRead, repFrame(t, "10 02 0004 80100010"), failure{mpa.ErrNoMatchingRTR, mpa.CodeRTR, true}},
 		{"section 9.2, a Read without an IRD", onlyRead, repFrame(t, "10 02 0004 80004010"), failure{mpa.ErrNoMatchingRTR, mpa.CodeRTR, true}},
-		{"section 9.2, A lost", p2p, repFrame(t, "10 02 0004 00108010"), failure{mpa.ErrModel, mpa.CodeRTR, true}},
-		{"section 9.2, A unasked", both, repFrame(t, "10 02 0004 80108010"), failure{mpa.ErrModel, mpa.CodeRTR, true}},
+		{"section 9.2, A lost", p2p, repFrame(t, "10 02 0004 00108010"), failure{mpa.ErrConnectionModel, mpa.CodeRTR, true}},
+		{"section 9.2, A unasked", both, repFrame(t, "10 02 0004 80108010"), failure{mpa.ErrConnectionModel, mpa.CodeRTR, true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, s, err := initiateTo(t, tt.cfg, nil, tt.reply)

@@ -29,7 +29,7 @@ func TestInterrupt(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for i := range 60 {
-				o, peer := newOutbox(t, Options{})
+				o, peer := newOutbox(t, ConnOptions{})
 				tt.prepare(o, peer)
 				ended := make(chan error)
 				if i%3 == 0 {
@@ -56,7 +56,7 @@ func TestInterrupt(t *testing.T) {
 
 // Deadlines that the stream sets for itself do not undo an Interrupt.
 func TestInterruptStays(t *testing.T) {
-	o, _ := newOutbox(t, Options{})
+	o, _ := newOutbox(t, ConnOptions{})
 	fill(t, o)
 	o.Interrupt()
 	o.setReadDeadline(time.Now().Add(time.Hour))

@@ -86,7 +86,7 @@ func closed(c *Conn, peer *net.TCPConn, all <-chan []byte) []byte {
 // On a socket that takes no more: a Terminate behind a cut is the last of a good stream.
 func TestCutUnderWayMarkers(t *testing.T) {
 	for _, crc := range []bool{false, true} {
-		o, peer := newOutbox(t, Options{CRC: crc, MarkersOut: true})
+		o, peer := newOutbox(t, ConnOptions{CRC: crc, MarkersOut: true})
 		fill(t, o)
 		o.mu.Lock()
 		waiting, least := len(o.out.batch.ends), 1
@@ -123,7 +123,7 @@ func TestCutUnderWayMarkers(t *testing.T) {
 // What waits with markers refers to nobody's memory: it may change as soon as it has been added, whether it is detached or not.
 func TestDetachMarkers(t *testing.T) {
 	for _, crc := range []bool{false, true} {
-		o, peer := newOutbox(t, Options{CRC: crc, MarkersOut: true})
+		o, peer := newOutbox(t, ConnOptions{CRC: crc, MarkersOut: true})
 		want := &markedStream{}
 		for i := range 3 {
 			u := text(14+20000, i)

@@ -131,7 +131,7 @@ func TestMarkersShowLengths(t *testing.T) {
 			}
 			stream := s.out
 			stream[at], stream[at+1] = byte(tt.length>>8), byte(tt.length)
-			c, peer := newConn(t, Options{MarkersIn: true})
+			c, peer := newConn(t, ConnOptions{MarkersIn: true})
 			hangUp(t, peer, stream)
 			var got collector
 			err := receiveAll(c, &got)

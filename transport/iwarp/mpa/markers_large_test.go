@@ -55,15 +55,15 @@ func TestMarkersOfLongerFPDUs(t *testing.T) {
 func TestMaxSegmentMarkers(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		in   Options
+		in   ConnOptions
 		want int
 	}{
-		{"without", Options{MaxSegment: 65535}, 65535},
-		{"markers in what is received", Options{MaxSegment: 65535, MarkersIn: true}, 65535},
-		{"all", Options{MaxSegment: 65535, MarkersOut: true}, 64768},
-		{"one more", Options{MaxSegment: 64769, MarkersOut: true}, 64768},
-		{"as large as can be", Options{MaxSegment: 64768, MarkersOut: true}, 64768},
-		{"less", Options{MaxSegment: 1000, MarkersOut: true}, 1000},
+		{"without", ConnOptions{MaxSegment: 65535}, 65535},
+		{"markers in what is received", ConnOptions{MaxSegment: 65535, MarkersIn: true}, 65535},
+		{"all", ConnOptions{MaxSegment: 65535, MarkersOut: true}, 64768},
+		{"one more", ConnOptions{MaxSegment: 64769, MarkersOut: true}, 64768},
+		{"as large as can be", ConnOptions{MaxSegment: 64768, MarkersOut: true}, 64768},
+		{"less", ConnOptions{MaxSegment: 1000, MarkersOut: true}, 1000},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _ := newConn(t, tt.in)
@@ -74,7 +74,7 @@ func TestMaxSegmentMarkers(t *testing.T) {
 	}
 	// What the system says of its loopback interface is large.
 	for _, n := range []int{0, FPDUPerTCPSegment} {
-		c, _ := newConn(t, Options{MaxSegment: n, MarkersOut: true})
+		c, _ := newConn(t, ConnOptions{MaxSegment: n, MarkersOut: true})
 		if got := c.MaxSegment(); got > 64768 || got < 128 {
 			t.Errorf("MaxSegment %d: got %d", n, got)
 		}

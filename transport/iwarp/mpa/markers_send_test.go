@@ -25,7 +25,7 @@ func TestSendMarkers(t *testing.T) {
 		together := rapid.IntRange(1, 4).Draw(r, "FPDUs in a batch")
 		piece := rapid.IntRange(1, 5000).Draw(r, "piece")
 		ulpdus, want := markedOf(0, crc, sizes...)
-		o, peer := newOutbox(t, Options{CRC: crc, MarkersOut: true})
+		o, peer := newOutbox(t, ConnOptions{CRC: crc, MarkersOut: true})
 		defer peer.Close()
 		defer o.Close(false)
 		all := drain(peer)
@@ -60,8 +60,8 @@ func TestMarkersEachWay(t *testing.T) {
 	for _, in := range []bool{false, true} {
 		for _, out := range []bool{false, true} {
 			t.Run(fmt.Sprintf("in %t, out %t", in, out), func(t *testing.T) {
-				a, peer := newConn(t, Options{CRC: true, MarkersIn: in, MarkersOut: out})
-				b, err := NewConn(peer, Options{CRC: true, MarkersIn: out, MarkersOut: in, Stall: a.stall})
+				a, peer := newConn(t, ConnOptions{CRC: true, MarkersIn: in, MarkersOut: out})
+				b, err := NewConn(peer, ConnOptions{CRC: true, MarkersIn: out, MarkersOut: in, Stall: a.stall})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -21,7 +21,7 @@ func TestPlainBuffers(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			conn, peer := net.Pipe()
 			defer peer.Close()
-			c, err := NewConn(conn, Options{CRC: true, Stall: time.Hour})
+			c, err := NewConn(conn, ConnOptions{CRC: true, Stall: time.Hour})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestPlainClose(t *testing.T) {
 			if tt.tls {
 				under = tlsLike{half{conn}, below}
 			}
-			c, err := NewConn(under, Options{Stall: time.Hour})
+			c, err := NewConn(under, ConnOptions{Stall: time.Hour})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +174,7 @@ func TestInterruptTLS(t *testing.T) {
 		t.Run(name, inBubble(func(t *testing.T) {
 			ours, peer := net.Pipe()
 			under := &told{Conn: ours}
-			c, err := NewConn(tlsLike{half{under}, under}, Options{CRC: true, Stall: time.Hour})
+			c, err := NewConn(tlsLike{half{under}, under}, ConnOptions{CRC: true, Stall: time.Hour})
 			if err != nil {
 				t.Fatal(err)
 			}

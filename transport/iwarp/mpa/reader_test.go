@@ -32,7 +32,7 @@ func TestReceiveCaptures(t *testing.T) {
 				for _, f := range fpdus {
 					want = append(want, f.ULPDU)
 				}
-				c, peer := newConn(t, Options{CRC: name == capture.CRC})
+				c, peer := newConn(t, ConnOptions{CRC: name == capture.CRC})
 				go hangUp(t, peer, stream[len(startup):])
 				var got collector
 				if err := receiveAll(c, &got); err != io.EOF {
@@ -51,7 +51,7 @@ func TestReceiveSplit(t *testing.T) {
 	for _, crc := range []bool{false, true} {
 		t.Run(fmt.Sprintf("CRC %t", crc), func(t *testing.T) {
 			ulpdus, stream := streamOf(crc, 14, 61)
-			c, peer := newConn(t, Options{CRC: crc})
+			c, peer := newConn(t, ConnOptions{CRC: crc})
 			for k := range stream {
 				var got collector
 				write(t, peer, stream[:k])
@@ -72,7 +72,7 @@ func TestReceiveSplit(t *testing.T) {
 // One byte at a time.
 func TestReceiveBytes(t *testing.T) {
 	ulpdus, stream := streamOf(true, 14, 15, 16, 17, 18, 200)
-	c, peer := newConn(t, Options{CRC: true})
+	c, peer := newConn(t, ConnOptions{CRC: true})
 	var got collector
 	for i := range stream {
 		write(t, peer, stream[i:i+1])
@@ -90,7 +90,7 @@ func TestReceiveRandom(t *testing.T) {
 		size := rapid.OneOf(rapid.IntRange(14, 90), rapid.IntRange(1400, 1500), rapid.IntRange(65500, 65535))
 		ulpdus, stream := streamOf(crc, rapid.SliceOfN(size, 1, 12).Draw(r, "sizes")...)
 		part := rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, 2000), rapid.IntRange(1, 200000))
-		c, peer := newConn(t, Options{CRC: crc})
+		c, peer := newConn(t, ConnOptions{CRC: crc})
 		defer peer.Close()
 		defer c.Close(false)
 		var got collector
@@ -116,7 +116,7 @@ func TestReceiveMany(t *testing.T) {
 	for _, tt := range []struct{ size, n int }{{14, 50000}, {17, 50000}, {1442, 2000}, {65535, 60}} {
 		t.Run(fmt.Sprint(tt.size), func(t *testing.T) {
 			ulpdus, stream := streamOf(false, slices.Repeat([]int{tt.size}, tt.n)...)
-			c, peer := newConn(t, Options{})
+			c, peer := newConn(t, ConnOptions{})
 			go hangUp(t, peer, stream)
 			var got collector
 			if err := receiveAll(c, &got); err != io.EOF {
@@ -136,7 +136,7 @@ func TestReceiveChangedBits(t *testing.T) {
 	for i := 8 * first; i < 8*second; i++ {
 		bad := slices.Clone(stream)
 		bad[i/8] ^= 1 << (i % 8)
-		c, peer := newConn(t, Options{CRC: true})
+		c, peer := newConn(t, ConnOptions{CRC: true})
 		hangUp(t, peer, bad)
 		var got collector
 		err := receiveAll(c, &got)
@@ -160,7 +160,7 @@ func TestReceiveIgnores(t *testing.T) {
 	for i := lengthSize + 15; i < fpduSize(15); i++ {
 		stream[i] = 0xee
 	}
-	c, peer := newConn(t, Options{})
+	c, peer := newConn(t, ConnOptions{})
 	hangUp(t, peer, stream)
 	var got collector
 	if err := receiveAll(c, &got); err != io.EOF {
@@ -174,7 +174,7 @@ func TestReceiveIgnores(t *testing.T) {
 // A length that no segment of DDP has, known from two bytes on.
 func TestReceiveBadLength(t *testing.T) {
 	for n := range ddp.TaggedLen {
-		c, peer := newConn(t, Options{CRC: true})
+		c, peer := newConn(t, ConnOptions{CRC: true})
 		ulpdus, stream := streamOf(true, 20)
 		write(t, peer, append(stream, 0, byte(n)))
 		var got collector
@@ -198,7 +198,7 @@ func TestReceiveEnd(t *testing.T) {
 			whole, want = n, io.EOF
 		}
 		for _, parts := range [][][]byte{{stream[:k]}, {stream[:k/2], stream[k/2 : k]}} {
-			c, peer := newConn(t, Options{CRC: true})
+			c, peer := newConn(t, ConnOptions{CRC: true})
 			var got collector
 			for i, p := range parts {
 				write(t, peer, p)
@@ -222,7 +222,7 @@ func TestReceiveEnd(t *testing.T) {
 func TestReceiveReset(t *testing.T) {
 	for _, n := range []int{0, 20, 30} {
 		_, stream := streamOf(true, 14, 14)
-		c, peer := newConn(t, Options{CRC: true})
+		c, peer := newConn(t, ConnOptions{CRC: true})
 		var got collector
 		write(t, peer, stream[:n])
 		receiveUntil(t, c, &got, n)
@@ -240,7 +240,7 @@ func TestReceiveReset(t *testing.T) {
 // The error of a sink is returned as it is, at once.
 func TestReceiveSinkFails(t *testing.T) {
 	_, stream := streamOf(true, 14, 14)
-	c, peer := newConn(t, Options{CRC: true})
+	c, peer := newConn(t, ConnOptions{CRC: true})
 	write(t, peer, stream)
 	got := collector{err: errors.New("full")}
 	if err := receiveAll(c, &got); err != got.err {

@@ -13,7 +13,7 @@ import (
 func TestResumeMuch(t *testing.T) {
 	const size = 100
 	want, stream := streamOf(false, slices.Repeat([]int{size}, (bufferSize-readFew/2)/fpduSize(size))...)
-	c, _ := newConn(t, Options{})
+	c, _ := newConn(t, ConnOptions{})
 	r := &c.in
 	got := &waverer{placer: placer{piece: 1 << 20}, refuse: 1}
 	r.sink = got

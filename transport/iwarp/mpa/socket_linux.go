@@ -131,7 +131,7 @@ func newRawInput(raw syscall.RawConn, r *reader) *rawInput {
 			case unix.EINTR:
 				continue
 			case unix.EAGAIN:
-				if s.spin.on || r.sink.Expects() && s.spin.begin() {
+				if s.spin.on || r.sink.ExpectsMore() && s.spin.begin() {
 					return true
 				}
 				r.idle()

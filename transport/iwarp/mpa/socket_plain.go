@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// plainMost is the most that one Write gets: the peer has Options.Stall to take it.
+	// plainMost is the most that one Write gets: the peer has ConnOptions.Stall to take it.
 	plainMost = 64 << 10
 
 	// plainFew is what a connection waits with for bytes, rather than with a whole buffer.

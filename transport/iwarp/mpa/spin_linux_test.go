@@ -70,7 +70,7 @@ type expecting struct {
 	asked   chan struct{}
 }
 
-func (e *expecting) Expects() bool {
+func (e *expecting) ExpectsMore() bool {
 	select {
 	case e.asked <- struct{}{}:
 	default:
@@ -83,7 +83,7 @@ func TestReceiveExpected(t *testing.T) {
 	for name, expects := range map[string]bool{"expected": true, "not expected": false} {
 		t.Run(name, func(t *testing.T) {
 			ulpdus, stream := streamOf(false, 14, 500, 40000)
-			c, peer := newConn(t, Options{})
+			c, peer := newConn(t, ConnOptions{})
 			got := &expecting{expects: expects, asked: make(chan struct{}, 1)}
 			sent := make(chan struct{})
 			go func() {
@@ -117,7 +117,7 @@ func TestReceiveExpected(t *testing.T) {
 // A connection that expects something ends like others.
 func TestInterruptExpecting(t *testing.T) {
 	for i := range 60 {
-		c, _ := newConn(t, Options{})
+		c, _ := newConn(t, ConnOptions{})
 		e := &expecting{expects: true, asked: make(chan struct{}, 1)}
 		ended := make(chan error)
 		go func() { ended <- c.Receive(e) }()
@@ -157,7 +157,7 @@ func (w wakeful) Read(f func(fd uintptr) bool) error {
 // A connection that is woken for nothing, and spins again, receives what comes then.
 func TestSpinWokenForNothing(t *testing.T) {
 	ulpdus, stream := streamOf(false, 14)
-	c, peer := newConn(t, Options{})
+	c, peer := newConn(t, ConnOptions{})
 	wakes := 0
 	in := c.in.sys.(*rawInput)
 	in.raw = wakeful{in.raw, func() {

@@ -26,7 +26,7 @@ func receive(t *testing.T, c *Conn, s *collector, want error) {
 func TestReceiveStalled(t *testing.T) {
 	_, stream := streamOf(true, 14, 14)
 	for _, n := range []int{1, 2, 19, 21, 39} {
-		c, peer := newConn(t, Options{CRC: true, Stall: 5 * time.Millisecond})
+		c, peer := newConn(t, ConnOptions{CRC: true, Stall: 5 * time.Millisecond})
 		write(t, peer, stream[:n])
 		var got collector
 		if err := receiveAll(c, &got); !errors.Is(err, ErrStalled) {
@@ -41,7 +41,7 @@ func TestReceiveStalled(t *testing.T) {
 // Single bytes do not help: an FPDU has to become complete.
 func TestReceiveTrickle(t *testing.T) {
 	_, stream := streamOf(true, 1000)
-	c, peer := newConn(t, Options{CRC: true, Stall: 20 * time.Millisecond})
+	c, peer := newConn(t, ConnOptions{CRC: true, Stall: 20 * time.Millisecond})
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -67,7 +67,7 @@ func TestReceiveTrickle(t *testing.T) {
 // A peer between two FPDUs may be silent for ever, also when a deadline of before passes.
 func TestReceiveIdle(t *testing.T) {
 	ulpdus, stream := streamOf(true, 14, 15)
-	c, peer := newConn(t, Options{CRC: true})
+	c, peer := newConn(t, ConnOptions{CRC: true})
 	var got collector
 	write(t, peer, stream[:10])
 	receiveUntil(t, c, &got, 10)
@@ -86,7 +86,7 @@ func TestReceiveIdle(t *testing.T) {
 
 // A peer that has always sent a part of the next FPDU, and completes one before each deadline.
 func TestReceiveSlow(t *testing.T) {
-	c, peer := newConn(t, Options{CRC: true})
+	c, peer := newConn(t, ConnOptions{CRC: true})
 	fpdu := appendFPDU(nil, text(100, 0), true)
 	var got collector
 	write(t, peer, fpdu[:50])
@@ -113,7 +113,7 @@ func TestReceiveSlow(t *testing.T) {
 // It is no stall if the rest had come, and it was this side that did not read for so long.
 func TestReceiveLate(t *testing.T) {
 	ulpdus, stream := streamOf(true, 14, 14)
-	c, peer := newConn(t, Options{CRC: true})
+	c, peer := newConn(t, ConnOptions{CRC: true})
 	var got collector
 	write(t, peer, stream[:30])
 	receiveUntil(t, c, &got, 30)

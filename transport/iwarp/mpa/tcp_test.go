@@ -34,7 +34,7 @@ func tcpPair(t testing.TB) (a, b *net.TCPConn) {
 }
 
 // newConn returns a Conn and its peer, a plain TCP connection. Without Stall in o nothing ever stalls.
-func newConn(t testing.TB, o Options) (*Conn, *net.TCPConn) {
+func newConn(t testing.TB, o ConnOptions) (*Conn, *net.TCPConn) {
 	t.Helper()
 	tcp, peer := tcpPair(t)
 	if o.Stall == 0 {
@@ -59,7 +59,7 @@ func newConn(t testing.TB, o Options) (*Conn, *net.TCPConn) {
 type modest struct{}
 
 func (modest) Ready() bool                                            { return true }
-func (modest) Expects() bool                                          { return false }
+func (modest) ExpectsMore() bool                                      { return false }
 func (modest) Lend(dst [][]byte, _ []byte, _, _ int) ([][]byte, bool) { return dst, false }
 func (modest) Return()                                                {}
 func (modest) Placed([]byte, int) error                               { return nil }

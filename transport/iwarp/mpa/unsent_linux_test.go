@@ -10,7 +10,7 @@ import (
 
 // A slow peer that takes something has not stalled, though the socket takes nothing more until much of what it holds has gone.
 func TestSlowIsNoStall(t *testing.T) {
-	c, peer := newConn(t, Options{})
+	c, peer := newConn(t, ConnOptions{})
 	o := &outbox{Conn: c}
 	fill(t, o)
 	o.out.watch()

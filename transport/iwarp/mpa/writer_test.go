@@ -48,7 +48,7 @@ func (o *outbox) send() error {
 }
 
 // newOutbox returns one whose socket takes little at a time, and the peer.
-func newOutbox(t testing.TB, o Options) (*outbox, *net.TCPConn) {
+func newOutbox(t testing.TB, o ConnOptions) (*outbox, *net.TCPConn) {
 	t.Helper()
 	c, peer := newConn(t, o)
 	// Not the other's receive buffer: with a window below the MSS TCP would wait for its timers.
@@ -76,7 +76,7 @@ func oddly(t testing.TB, peer io.Reader, n int) []byte {
 func TestSend(t *testing.T) {
 	for _, crc := range []bool{false, true} {
 		t.Run(fmt.Sprintf("CRC %t", crc), func(t *testing.T) {
-			o, peer := newOutbox(t, Options{CRC: crc})
+			o, peer := newOutbox(t, ConnOptions{CRC: crc})
 			type segment struct {
 				header []byte
 				list   []transport.Slice
@@ -116,7 +116,7 @@ func TestSend(t *testing.T) {
 // A batch of more pieces than the system takes at a time.
 func TestSendManyPieces(t *testing.T) {
 	const n, before = 60000, 256 // which leaves little room for copies
-	o, peer := newOutbox(t, Options{CRC: true})
+	o, peer := newOutbox(t, ConnOptions{CRC: true})
 	header := []byte("fourteen bytes")
 	var want []byte
 	for i := range before {
@@ -145,7 +145,7 @@ func TestSendManyPieces(t *testing.T) {
 // Memory that has been detached while its batch waits for the network may be used for something else at once; so may that
 // of a batch that is empty.
 func TestDetachUnderWay(t *testing.T) {
-	o, peer := newOutbox(t, Options{})
+	o, peer := newOutbox(t, ConnOptions{})
 	var want []byte
 	for range 40 {
 		want = appendFPDU(want, append([]byte("fourteen bytes"), text(20000, 1)...), false)
@@ -196,7 +196,7 @@ func fill(t testing.TB, o *outbox) {
 
 // Flush does not wait.
 func TestFlush(t *testing.T) {
-	o, _ := newOutbox(t, Options{})
+	o, _ := newOutbox(t, ConnOptions{})
 	if empty, err := o.Flush(); !empty || err != nil {
 		t.Errorf("with nothing to send: got %t, %v", empty, err)
 	}
@@ -211,7 +211,7 @@ func TestFlush(t *testing.T) {
 
 // A peer that takes nothing.
 func TestSendStalled(t *testing.T) {
-	o, _ := newOutbox(t, Options{Stall: 10 * time.Millisecond})
+	o, _ := newOutbox(t, ConnOptions{Stall: 10 * time.Millisecond})
 	fill(t, o)
 	if err := o.send(); !errors.Is(err, ErrStalled) {
 		t.Errorf("got error %v, want %v", err, ErrStalled)
@@ -220,7 +220,7 @@ func TestSendStalled(t *testing.T) {
 
 // It is no stall if the peer has taken something since the deadline was set, however little.
 func TestSendSlow(t *testing.T) {
-	o, peer := newOutbox(t, Options{})
+	o, peer := newOutbox(t, ConnOptions{})
 	got := drain(peer)
 	for range 5 {
 		fill(t, o)
@@ -243,7 +243,7 @@ func TestSendSlow(t *testing.T) {
 
 // The deadline of a Wait of long ago does not disturb what is sent later.
 func TestDeadlineOfBefore(t *testing.T) {
-	o, peer := newOutbox(t, Options{})
+	o, peer := newOutbox(t, ConnOptions{})
 	fill(t, o)
 	left := o.out.total + o.out.batch.size - o.out.batch.sent
 	got := make(chan []byte)
@@ -268,7 +268,7 @@ func TestDeadlineOfBefore(t *testing.T) {
 
 // A peer that has reset the connection.
 func TestSendReset(t *testing.T) {
-	o, peer := newOutbox(t, Options{})
+	o, peer := newOutbox(t, ConnOptions{})
 	fill(t, o)
 	waited := make(chan error)
 	go func() { waited <- o.send() }()
@@ -291,7 +291,7 @@ func TestBothWays(t *testing.T) {
 	const n = 400
 	var conns [2]*outbox
 	for i, tcp := range []*net.TCPConn{a, b} {
-		c, err := NewConn(tcp, Options{CRC: true, Stall: time.Hour})
+		c, err := NewConn(tcp, ConnOptions{CRC: true, Stall: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func BenchmarkTerminateAppend(b *testing.B) {
 	p := make([]byte, 0, TerminateMaxLen)
 	b.ReportAllocs()
 	for b.Loop() {
-		t := ForSegment(ProtectionSTag, segment)
+		t := TerminateForSegment(ProtectionSTag, segment)
 		if p = t.Append(p[:0]); len(p) != TerminateMaxLen {
 			b.Fatalf("got %d bytes, want %d", len(p), TerminateMaxLen)
 		}
@@ -45,7 +45,7 @@ func BenchmarkTerminateAppend(b *testing.B) {
 }
 
 func BenchmarkTerminateParse(b *testing.B) {
-	t := ForSegment(ProtectionSTag, benchSegment())
+	t := TerminateForSegment(ProtectionSTag, benchSegment())
 	p := t.Append(nil)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -30,30 +30,30 @@ func TestError(t *testing.T) {
 			want: "terminated: MPA error: CRC mismatch",
 		},
 		{
-			name: "write", in: ForSegment(TaggedBounds, write.Append(nil)),
+			name: "write", in: TerminateForSegment(TaggedBounds, write.Append(nil)),
 			want:  "terminated: DDP tagged buffer error: base or bounds violation (RDMA Write to STag 0x1234, offset 0x5000)",
 			cause: transport.ErrBounds,
 		},
 		{
-			name: "send", in: ForSegment(ProtectionInvalidate, invalidate.Append(nil)), remote: true,
+			name: "send", in: TerminateForSegment(ProtectionInvalidate, invalidate.Append(nil)), remote: true,
 			want: "peer terminated: RDMAP remote protection error: STag cannot be invalidated " +
 				"(Send with Invalidate, queue 0, message 7, offset 100, of STag 0x1234)",
 			cause: transport.ErrAccess,
 		},
 		{
-			name: "read", in: ForSegment(ProtectionSTag, request.Append(read.Append(nil))),
+			name: "read", in: TerminateForSegment(ProtectionSTag, request.Append(read.Append(nil))),
 			want: "terminated: RDMAP remote protection error: invalid STag " +
 				"(RDMA Read Request, queue 1, message 3, offset 0, of 4096 bytes from STag 0x99, offset 0x10)",
 			cause: transport.ErrSTag,
 		},
 		{
-			name: "read too many", in: ForSegment(UntaggedNoBuffer, request.Append(read.Append(nil))), remote: true,
+			name: "read too many", in: TerminateForSegment(UntaggedNoBuffer, request.Append(read.Append(nil))), remote: true,
 			want: "peer terminated: DDP untagged buffer error: no buffer for the message " +
 				"(RDMA Read Request, queue 1, message 3, offset 0, of 4096 bytes from STag 0x99, offset 0x10)",
 			cause: transport.ErrTooManyReads,
 		},
 		{
-			name: "send too many", in: ForSegment(UntaggedNoBuffer, invalidate.Append(nil)),
+			name: "send too many", in: TerminateForSegment(UntaggedNoBuffer, invalidate.Append(nil)),
 			want: "terminated: DDP untagged buffer error: no buffer for the message " +
 				"(Send with Invalidate, queue 0, message 7, offset 100, of STag 0x1234)",
 			cause: transport.ErrNoReceive,

@@ -95,7 +95,7 @@ func FuzzForSegment(f *testing.F) {
 	f.Add(uint16(TaggedBounds), unhex(f, writeHex))
 	payloads(f, func(b []byte) { f.Add(uint16(UntaggedMO), b) })
 	f.Fuzz(func(t *testing.T, code uint16, segment []byte) {
-		want := ForSegment(Code(code), segment)
+		want := TerminateForSegment(Code(code), segment)
 		b := want.Append(nil)
 		if len(b) != want.Len() || len(b) > TerminateMaxLen {
 			t.Fatalf("got %d bytes, Len %d", len(b), want.Len())

@@ -42,14 +42,14 @@ type Terminate struct {
 	Draft05 bool
 }
 
-// ForSegment is the Terminate for an error in a received segment (the ULPDU
+// TerminateForSegment is the Terminate for an error in a received segment (the ULPDU
 // of the LLP, whole or as far as it is there). The header copies alias segment.
 //
 // Errors that are not about one segment, those of the LLP and the local catastrophic
 // ones, carry no copies; nor does a wrong DDP version, since then the layout of the
 // header is unknown. Others carry the segment length and the DDP header, and the
 // RDMAP header too if the segment is a Read Request (RFC 5040 section 4.8).
-func ForSegment(code Code, segment []byte) Terminate {
+func TerminateForSegment(code Code, segment []byte) Terminate {
 	t := Terminate{Code: code}
 	switch {
 	case code.layer() == layerLLP, code.class() == RDMAPCatastrophic, code.class() == DDPCatastrophic,

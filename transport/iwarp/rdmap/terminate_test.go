@@ -207,7 +207,7 @@ func TestForSegment(t *testing.T) {
 		{"LLP", MPACRC, sendHex, "20020000"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := ForSegment(tt.code, unhex(t, tt.segment))
+			got := TerminateForSegment(tt.code, unhex(t, tt.segment))
 			if diff := cmp.Diff(unhex(t, tt.want), got.Append(nil)); diff != "" {
 				t.Errorf("message (-want +got):\n%s", diff)
 			}
@@ -218,7 +218,7 @@ func TestForSegment(t *testing.T) {
 // A segment that no LLP can carry has no length that fits the field.
 func TestForSegmentTooLong(t *testing.T) {
 	segment := append(unhex(t, sendHex), make([]byte, 1<<16)...)
-	if diff := cmp.Diff(Terminate{Code: UntaggedMO}, ForSegment(UntaggedMO, segment)); diff != "" {
+	if diff := cmp.Diff(Terminate{Code: UntaggedMO}, TerminateForSegment(UntaggedMO, segment)); diff != "" {
 		t.Errorf("terminate (-want +got):\n%s", diff)
 	}
 }
@@ -234,7 +234,7 @@ func TestTerminateRoundTrip(t *testing.T) {
 			Control: rapid.Byte().Draw(t, "control"),
 		}
 		payload := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "payload")
-		want := ForSegment(Code(rapid.Uint16().Draw(t, "code")), append(h.Append(nil), payload...))
+		want := TerminateForSegment(Code(rapid.Uint16().Draw(t, "code")), append(h.Append(nil), payload...))
 		if !want.HasLength {
 			t.Skip("no copies")
 		}
