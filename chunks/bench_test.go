@@ -15,8 +15,8 @@ func benchLists() []struct {
 	lists *Lists
 } {
 	empty, read, write, all := new(Lists), new(Lists), new(Lists), new(Lists)
-	one := Split(nil, 1, 4096, 1<<20, 1<<20)
-	pages := Split(nil, 2, 4096, 1<<16, 4096)
+	one := AppendSegments(nil, 1, 4096, 1<<20, 1<<20)
+	pages := AppendSegments(nil, 2, 4096, 1<<16, 4096)
 	read.Reads = []ReadSegment{{Position: 148, Segment: one[0]}}
 	write.AddWrite(one)
 	for _, s := range pages {
@@ -68,7 +68,7 @@ func BenchmarkReadChunks(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			var l Lists
 			for i := range bb.chunks {
-				for _, s := range Split(nil, 1, 0, 1<<16, bb.segment) {
+				for _, s := range AppendSegments(nil, 1, 0, 1<<16, bb.segment) {
 					l.Reads = append(l.Reads, ReadSegment{Position: uint32(148 + i*(1<<16+4)), Segment: s})
 				}
 			}
@@ -94,7 +94,7 @@ func BenchmarkWriteChunk(b *testing.B) {
 		segment int
 	}{{"1 segment", 1 << 16}, {"16 segments", 4096}} {
 		b.Run(bb.name, func(b *testing.B) {
-			offered := WriteChunk(Split(nil, 1, 0, 1<<16, bb.segment))
+			offered := WriteChunk(AppendSegments(nil, 1, 0, 1<<16, bb.segment))
 			const n = 1<<16 - 5
 			var filled []Segment
 			b.ReportAllocs()
@@ -112,7 +112,7 @@ func BenchmarkSplit(b *testing.B) {
 	var dst []Segment
 	b.ReportAllocs()
 	for b.Loop() {
-		dst = Split(dst[:0], 1, 4096, 1<<20, 1<<16)
+		dst = AppendSegments(dst[:0], 1, 4096, 1<<20, 1<<16)
 	}
 }
 

@@ -236,11 +236,11 @@ func TestListsBuild(t *testing.T) {
 	scratch := make([]Segment, 0, 8)
 	want := Lists{HasReply: true}
 	for i := range 20 {
-		scratch = Split(scratch[:0], uint32(i), uint64(i)<<32, 10*i, 40)
+		scratch = AppendSegments(scratch[:0], uint32(i), uint64(i)<<32, 10*i, 40)
 		l.AddWrite(scratch)
 		want.Writes = append(want.Writes, append(WriteChunk(nil), scratch...))
 	}
-	scratch = Split(scratch[:0], 99, 0, 100, 40)
+	scratch = AppendSegments(scratch[:0], 99, 0, 100, 40)
 	l.SetReply(scratch)
 	want.Reply = append(WriteChunk(nil), scratch...)
 	clear(scratch)

@@ -32,9 +32,9 @@ type Limits struct {
 
 // CallPlan says how a call and its reply are to travel.
 type CallPlan struct {
-	// ReadFrom is the length from which on bulk data of the call goes by read chunk;
-	// none does when it is NoReads.
-	ReadFrom int
+	// ReadChunkFrom is the length from which on bulk data of the call goes by read chunk;
+	// none does when it is NoReadChunks.
+	ReadChunkFrom int
 	// Long says that the rest of the call is a position-zero read chunk (RDMA_NOMSG).
 	Long bool
 	// WriteResults says that each result gets a write chunk.
@@ -43,8 +43,8 @@ type CallPlan struct {
 	ReplyChunk bool
 }
 
-// NoReads is the ReadFrom of a call without read chunks for bulk data.
-const NoReads = math.MaxInt
+// NoReadChunks is the ReadChunkFrom of a call without read chunks for bulk data.
+const NoReadChunks = math.MaxInt
 
 // PlanCall lays a call out (draft section 3.8, 5.1, 5.2): everything inline if it
 // fits; else bulk data by read chunk; else the message itself too. A reply that may
@@ -67,7 +67,7 @@ func PlanCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallP
 }
 
 func planCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallPlan, error) {
-	p := CallPlan{ReadFrom: NoReads}
+	p := CallPlan{ReadChunkFrom: NoReadChunks}
 	header, n := FixedLen+emptyLists, 0 // of the reply: bytes, segments
 
 	reply, data, segs, apart := xdr.RoundUp(maxReply), 0, 0, false
@@ -96,14 +96,15 @@ func planCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallP
 	}
 
 	var err error
-	p.ReadFrom, p.Long, err = lim.reads(m, nil, header, n, 0)
+	p.ReadChunkFrom, p.Long, err = lim.reads(m, nil, header, n, 0)
 	return p, err
 }
 
 // ReplyPlan says how the part of a reply is to travel that does not go by write chunk.
 type ReplyPlan struct {
-	// ReadFrom is the length from which on bulk data goes by read chunk; none does when it is NoReads.
-	ReadFrom int
+	// ReadChunkFrom is the length from which on bulk data goes by read chunk; none does when it is
+	// NoReadChunks.
+	ReadChunkFrom int
 	// Long says that the rest of the reply does not go inline (RDMA_NOMSG): it goes by reply chunk where it fits in that, and else is a
 	// position-zero read chunk.
 	Long bool
@@ -120,7 +121,7 @@ func PlanReply(m *xdr.Message, without []bool, header int, room uint64, lim Limi
 	var err error
 	lim.ChunkFrom = 0 // who reads a reply has said what it wants by chunk
 	// There are at most as many segments of write chunks as fit in the header.
-	p.ReadFrom, p.Long, err = lim.reads(m, without, header, (header-FixedLen-emptyLists)/segmentLen, room)
+	p.ReadChunkFrom, p.Long, err = lim.reads(m, without, header, (header-FixedLen-emptyLists)/segmentLen, room)
 	return p, err
 }
 
@@ -144,9 +145,9 @@ func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int, room uin
 	from = max(lim.MinChunk, 1)
 	switch {
 	case inline && (!apart || lim.NoReads):
-		return NoReads, false, nil
+		return NoReadChunks, false, nil
 	case lim.NoReads:
-		return NoReads, false, ErrNoReads
+		return NoReadChunks, false, ErrNoReads
 	case inline:
 		from = lim.ChunkFrom
 	case apart:
@@ -163,14 +164,14 @@ func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int, room uin
 	case fits(reads, rest):
 		return from, false, nil
 	case inline: // the segments would take more room than the data
-		return NoReads, false, nil
+		return NoReadChunks, false, nil
 	case away(reads, rest):
 		return from, true, nil
 	case away(0, whole):
 		// Too many pieces of bulk data: they go in one chunk with the rest.
-		return NoReads, true, nil
+		return NoReadChunks, true, nil
 	}
-	return NoReads, true, ErrHeader
+	return NoReadChunks, true, ErrHeader
 }
 
 // segments returns how many segments n bytes of memory take that is not scattered.

@@ -17,7 +17,7 @@ func message(inline int, bulk ...int) *xdr.Message {
 	m := &xdr.Message{Inline: make([]byte, inline)}
 	pos := inline
 	for _, n := range bulk {
-		m.Bulk = append(m.Bulk, xdr.Item{Position: pos, Len: n, Data: [][]byte{make([]byte, n)}})
+		m.Bulk = append(m.Bulk, xdr.BulkItem{Position: pos, Len: n, Data: [][]byte{make([]byte, n)}})
 		pos += xdr.RoundUp(n)
 	}
 	return m
@@ -29,7 +29,7 @@ func message(inline int, bulk ...int) *xdr.Message {
 var limits = Limits{InlineSend: 1024, InlineRecv: 1024, MinChunk: 100, SegmentSize: 1000}
 
 func TestPlanCall(t *testing.T) {
-	const none = NoReads
+	const none = NoReadChunks
 	tests := []struct {
 		name     string
 		call     *xdr.Message
@@ -38,60 +38,60 @@ func TestPlanCall(t *testing.T) {
 		want     CallPlan
 		fail     bool
 	}{
-		{"call fits exactly", message(996), nil, 100, CallPlan{ReadFrom: none}, false},
-		{"call one byte over", message(997), nil, 100, CallPlan{ReadFrom: 100, Long: true}, false},
-		{"bulk data fits exactly", message(40, 956), nil, 100, CallPlan{ReadFrom: none}, false},
-		{"round-up fits exactly", message(40, 953), nil, 100, CallPlan{ReadFrom: none}, false},
-		{"round-up one word over", message(40, 957), nil, 100, CallPlan{ReadFrom: 100}, false},
-		{"bulk data of MinChunk", message(972, 100), nil, 100, CallPlan{ReadFrom: 100}, false},
-		{"bulk data below MinChunk", message(972, 99), nil, 100, CallPlan{ReadFrom: 100, Long: true}, false},
-		{"rest fits exactly beside a read chunk", message(972, 1000), nil, 100, CallPlan{ReadFrom: 100}, false},
-		{"rest one word over beside a read chunk", message(976, 1000), nil, 100, CallPlan{ReadFrom: 100, Long: true}, false},
-		{"two items", message(948, 500, 500), nil, 100, CallPlan{ReadFrom: 100}, false},
-		{"two items, rest one word over", message(952, 500, 500), nil, 100, CallPlan{ReadFrom: 100, Long: true}, false},
-		{"three segments", message(924, 2001), nil, 100, CallPlan{ReadFrom: 100}, false},
-		{"three segments, rest one word over", message(928, 2001), nil, 100, CallPlan{ReadFrom: 100, Long: true}, false},
-		{"small item stays with the rest", message(920, 500, 49), nil, 100, CallPlan{ReadFrom: 100}, false},
-		{"small item one word too many for the rest", message(924, 500, 49), nil, 100, CallPlan{ReadFrom: 100, Long: true}, false},
-		{"item of no bytes", message(996, 0), nil, 100, CallPlan{ReadFrom: none}, false},
-		{"item of no bytes in a long call", message(997, 0), nil, 100, CallPlan{ReadFrom: 100, Long: true}, false},
+		{"call fits exactly", message(996), nil, 100, CallPlan{ReadChunkFrom: none}, false},
+		{"call one byte over", message(997), nil, 100, CallPlan{ReadChunkFrom: 100, Long: true}, false},
+		{"bulk data fits exactly", message(40, 956), nil, 100, CallPlan{ReadChunkFrom: none}, false},
+		{"round-up fits exactly", message(40, 953), nil, 100, CallPlan{ReadChunkFrom: none}, false},
+		{"round-up one word over", message(40, 957), nil, 100, CallPlan{ReadChunkFrom: 100}, false},
+		{"bulk data of MinChunk", message(972, 100), nil, 100, CallPlan{ReadChunkFrom: 100}, false},
+		{"bulk data below MinChunk", message(972, 99), nil, 100, CallPlan{ReadChunkFrom: 100, Long: true}, false},
+		{"rest fits exactly beside a read chunk", message(972, 1000), nil, 100, CallPlan{ReadChunkFrom: 100}, false},
+		{"rest one word over beside a read chunk", message(976, 1000), nil, 100, CallPlan{ReadChunkFrom: 100, Long: true}, false},
+		{"two items", message(948, 500, 500), nil, 100, CallPlan{ReadChunkFrom: 100}, false},
+		{"two items, rest one word over", message(952, 500, 500), nil, 100, CallPlan{ReadChunkFrom: 100, Long: true}, false},
+		{"three segments", message(924, 2001), nil, 100, CallPlan{ReadChunkFrom: 100}, false},
+		{"three segments, rest one word over", message(928, 2001), nil, 100, CallPlan{ReadChunkFrom: 100, Long: true}, false},
+		{"small item stays with the rest", message(920, 500, 49), nil, 100, CallPlan{ReadChunkFrom: 100}, false},
+		{"small item one word too many for the rest", message(924, 500, 49), nil, 100, CallPlan{ReadChunkFrom: 100, Long: true}, false},
+		{"item of no bytes", message(996, 0), nil, 100, CallPlan{ReadChunkFrom: none}, false},
+		{"item of no bytes in a long call", message(997, 0), nil, 100, CallPlan{ReadChunkFrom: 100, Long: true}, false},
 		// 41 segments is what the header holds: one of the rest and 40 others.
-		{"most items beside a long call", message(1000, slices.Repeat([]int{100}, 40)...), nil, 100, CallPlan{ReadFrom: 100, Long: true}, false},
-		{"more items than that", message(1000, slices.Repeat([]int{100}, 41)...), nil, 100, CallPlan{ReadFrom: none, Long: true}, false},
-		{"largest call", message(41_000), nil, 100, CallPlan{ReadFrom: 100, Long: true}, false},
+		{"most items beside a long call", message(1000, slices.Repeat([]int{100}, 40)...), nil, 100, CallPlan{ReadChunkFrom: 100, Long: true}, false},
+		{"more items than that", message(1000, slices.Repeat([]int{100}, 41)...), nil, 100, CallPlan{ReadChunkFrom: none, Long: true}, false},
+		{"largest call", message(41_000), nil, 100, CallPlan{ReadChunkFrom: 100, Long: true}, false},
 		{"larger than that", message(41_001), nil, 100, CallPlan{}, true},
 
-		{"reply fits exactly", message(40), nil, 996, CallPlan{ReadFrom: none}, false},
-		{"reply one byte over", message(40), nil, 997, CallPlan{ReadFrom: none, ReplyChunk: true}, false},
-		{"reply of nothing", message(40), nil, 0, CallPlan{ReadFrom: none}, false},
-		{"result fits exactly", message(40), []int{896}, 100, CallPlan{ReadFrom: none}, false},
-		{"result's round-up fits exactly", message(40), []int{893}, 100, CallPlan{ReadFrom: none}, false},
-		{"result's round-up one word over", message(40), []int{897}, 100, CallPlan{ReadFrom: none, WriteResults: true}, false},
-		{"rest of the reply fits exactly", message(40), []int{1000}, 972, CallPlan{ReadFrom: none, WriteResults: true}, false},
-		{"rest of the reply one byte over", message(40), []int{1000}, 973, CallPlan{ReadFrom: none, WriteResults: true, ReplyChunk: true}, false},
-		{"two results, rest fits exactly", message(40), []int{500, 500}, 948, CallPlan{ReadFrom: none, WriteResults: true}, false},
-		{"two results, rest one byte over", message(40), []int{500, 500}, 949, CallPlan{ReadFrom: none, WriteResults: true, ReplyChunk: true}, false},
-		{"result of three segments, rest fits exactly", message(40), []int{2001}, 940, CallPlan{ReadFrom: none, WriteResults: true}, false},
-		{"result of three segments, rest one byte over", message(40), []int{2001}, 941, CallPlan{ReadFrom: none, WriteResults: true, ReplyChunk: true}, false},
-		{"empty result beside another", message(40), []int{0, 1000}, 964, CallPlan{ReadFrom: none, WriteResults: true}, false},
-		{"empty result beside another, rest one byte over", message(40), []int{0, 1000}, 965, CallPlan{ReadFrom: none, WriteResults: true, ReplyChunk: true}, false},
-		{"empty results alone", message(40), []int{0, 0}, 996, CallPlan{ReadFrom: none}, false},
-		{"empty results and a long reply", message(40), []int{0, 0}, 997, CallPlan{ReadFrom: none, ReplyChunk: true}, false},
+		{"reply fits exactly", message(40), nil, 996, CallPlan{ReadChunkFrom: none}, false},
+		{"reply one byte over", message(40), nil, 997, CallPlan{ReadChunkFrom: none, ReplyChunk: true}, false},
+		{"reply of nothing", message(40), nil, 0, CallPlan{ReadChunkFrom: none}, false},
+		{"result fits exactly", message(40), []int{896}, 100, CallPlan{ReadChunkFrom: none}, false},
+		{"result's round-up fits exactly", message(40), []int{893}, 100, CallPlan{ReadChunkFrom: none}, false},
+		{"result's round-up one word over", message(40), []int{897}, 100, CallPlan{ReadChunkFrom: none, WriteResults: true}, false},
+		{"rest of the reply fits exactly", message(40), []int{1000}, 972, CallPlan{ReadChunkFrom: none, WriteResults: true}, false},
+		{"rest of the reply one byte over", message(40), []int{1000}, 973, CallPlan{ReadChunkFrom: none, WriteResults: true, ReplyChunk: true}, false},
+		{"two results, rest fits exactly", message(40), []int{500, 500}, 948, CallPlan{ReadChunkFrom: none, WriteResults: true}, false},
+		{"two results, rest one byte over", message(40), []int{500, 500}, 949, CallPlan{ReadChunkFrom: none, WriteResults: true, ReplyChunk: true}, false},
+		{"result of three segments, rest fits exactly", message(40), []int{2001}, 940, CallPlan{ReadChunkFrom: none, WriteResults: true}, false},
+		{"result of three segments, rest one byte over", message(40), []int{2001}, 941, CallPlan{ReadChunkFrom: none, WriteResults: true, ReplyChunk: true}, false},
+		{"empty result beside another", message(40), []int{0, 1000}, 964, CallPlan{ReadChunkFrom: none, WriteResults: true}, false},
+		{"empty result beside another, rest one byte over", message(40), []int{0, 1000}, 965, CallPlan{ReadChunkFrom: none, WriteResults: true, ReplyChunk: true}, false},
+		{"empty results alone", message(40), []int{0, 0}, 996, CallPlan{ReadChunkFrom: none}, false},
+		{"empty results and a long reply", message(40), []int{0, 0}, 997, CallPlan{ReadChunkFrom: none, ReplyChunk: true}, false},
 		// 61 segments is what a reply's header with one write chunk holds.
-		{"largest result", message(12), []int{61_000}, 12, CallPlan{ReadFrom: none, WriteResults: true}, false},
+		{"largest result", message(12), []int{61_000}, 12, CallPlan{ReadChunkFrom: none, WriteResults: true}, false},
 		{"larger than that", message(12), []int{61_001}, 0, CallPlan{}, true},
 		{"header of the reply too long with the reply chunk", message(12), []int{61_000}, 16, CallPlan{}, true},
-		{"largest result of a long call", message(1000), []int{60_000}, 28, CallPlan{ReadFrom: 100, WriteResults: true, Long: true}, false},
+		{"largest result of a long call", message(1000), []int{60_000}, 28, CallPlan{ReadChunkFrom: 100, WriteResults: true, Long: true}, false},
 		{"call too long for its header", message(1001), []int{60_000}, 28, CallPlan{}, true},
 
-		{"call fits exactly beside a write chunk", message(972), []int{1000}, 100, CallPlan{ReadFrom: none, WriteResults: true}, false},
-		{"call one byte over beside a write chunk", message(973), []int{1000}, 100, CallPlan{ReadFrom: 100, WriteResults: true, Long: true}, false},
-		{"call fits exactly beside a reply chunk", message(976), nil, 1000, CallPlan{ReadFrom: none, ReplyChunk: true}, false},
-		{"call one byte over beside a reply chunk", message(977), nil, 1000, CallPlan{ReadFrom: 100, ReplyChunk: true, Long: true}, false},
-		{"call fits exactly beside both", message(952), []int{1000}, 1000, CallPlan{ReadFrom: none, WriteResults: true, ReplyChunk: true}, false},
-		{"call one byte over beside both", message(953), []int{1000}, 1000, CallPlan{ReadFrom: 100, WriteResults: true, ReplyChunk: true, Long: true}, false},
-		{"all three lists, call fits exactly", message(832, 5000), []int{1000}, 1000, CallPlan{ReadFrom: 100, WriteResults: true, ReplyChunk: true}, false},
-		{"all three lists, call one word over", message(836, 5000), []int{1000}, 1000, CallPlan{ReadFrom: 100, WriteResults: true, ReplyChunk: true, Long: true}, false},
+		{"call fits exactly beside a write chunk", message(972), []int{1000}, 100, CallPlan{ReadChunkFrom: none, WriteResults: true}, false},
+		{"call one byte over beside a write chunk", message(973), []int{1000}, 100, CallPlan{ReadChunkFrom: 100, WriteResults: true, Long: true}, false},
+		{"call fits exactly beside a reply chunk", message(976), nil, 1000, CallPlan{ReadChunkFrom: none, ReplyChunk: true}, false},
+		{"call one byte over beside a reply chunk", message(977), nil, 1000, CallPlan{ReadChunkFrom: 100, ReplyChunk: true, Long: true}, false},
+		{"call fits exactly beside both", message(952), []int{1000}, 1000, CallPlan{ReadChunkFrom: none, WriteResults: true, ReplyChunk: true}, false},
+		{"call one byte over beside both", message(953), []int{1000}, 1000, CallPlan{ReadChunkFrom: 100, WriteResults: true, ReplyChunk: true, Long: true}, false},
+		{"all three lists, call fits exactly", message(832, 5000), []int{1000}, 1000, CallPlan{ReadChunkFrom: 100, WriteResults: true, ReplyChunk: true}, false},
+		{"all three lists, call one word over", message(836, 5000), []int{1000}, 1000, CallPlan{ReadChunkFrom: 100, WriteResults: true, ReplyChunk: true, Long: true}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestPlanCallAsymmetric(t *testing.T) {
 	if p, err := PlanCall(message(40), result, 0, lim); !errors.Is(err, ErrHeader) {
 		t.Errorf("header of the reply over InlineRecv: %+v, error %v, want ErrHeader", p, err)
 	}
-	want := CallPlan{ReadFrom: NoReads}
+	want := CallPlan{ReadChunkFrom: NoReadChunks}
 	if p, err := PlanCall(message(4068), nil, 996, lim); err != nil || p != want {
 		t.Errorf("call of 4068 bytes: %+v, error %v, want %+v", p, err, want)
 	}
@@ -204,7 +204,7 @@ func build(m *xdr.Message, results [][]byte, maxReply int, p CallPlan, lim Limit
 	handle := uint32(0)
 	split := func(n int) []Segment {
 		handle++
-		return Split(nil, handle, memoryBase, n, lim.SegmentSize)
+		return AppendSegments(nil, handle, memoryBase, n, lim.SegmentSize)
 	}
 	read := func(position int, data [][]byte) {
 		all := slices.Concat(data...)
@@ -215,7 +215,7 @@ func build(m *xdr.Message, results [][]byte, maxReply int, p CallPlan, lim Limit
 	}
 	var without []bool
 	for i := range m.Bulk {
-		without = append(without, m.Bulk[i].Len >= p.ReadFrom)
+		without = append(without, m.Bulk[i].Len >= p.ReadChunkFrom)
 	}
 	rest := m.AppendPieces(nil, without)
 	if p.Long {
@@ -277,7 +277,7 @@ func (b *built) check(lim Limits) error {
 		stream = append(stream, inline[:n]...)
 		inline = inline[n:]
 		stream = append(stream, fetch(c)...)
-		stream = append(stream, make([]byte, xdr.Pad(len(stream)))...)
+		stream = append(stream, make([]byte, xdr.PadLen(len(stream)))...)
 	}
 	stream = append(stream, inline...)
 	if want := b.call.AppendTo(nil); !bytes.Equal(stream, want) {
@@ -316,7 +316,7 @@ func (b *built) check(lim Limits) error {
 
 // TestPlanCallChunkFrom: what fits inline and is to go by chunk does. A read segment takes 24 bytes, a write chunk of one segment 24, too.
 func TestPlanCallChunkFrom(t *testing.T) {
-	const none = NoReads
+	const none = NoReadChunks
 	from := limits
 	from.ChunkFrom = 50
 	noReads, noReply := from, from
@@ -329,28 +329,28 @@ func TestPlanCallChunkFrom(t *testing.T) {
 		maxReply int
 		want     CallPlan
 	}{
-		{"item of that length", from, message(40, 50), nil, 100, CallPlan{ReadFrom: 50}},
-		{"item below", from, message(40, 49), nil, 100, CallPlan{ReadFrom: none}},
-		{"item below, and one of that length", from, message(40, 49, 50), nil, 100, CallPlan{ReadFrom: 50}},
-		{"no item", from, message(996), nil, 100, CallPlan{ReadFrom: none}},
-		{"item above MinChunk", from, message(40, 100), nil, 100, CallPlan{ReadFrom: 50}},
-		{"item that does not fit, and one below MinChunk", from, message(40, 1000, 50), nil, 100, CallPlan{ReadFrom: 50}},
+		{"item of that length", from, message(40, 50), nil, 100, CallPlan{ReadChunkFrom: 50}},
+		{"item below", from, message(40, 49), nil, 100, CallPlan{ReadChunkFrom: none}},
+		{"item below, and one of that length", from, message(40, 49, 50), nil, 100, CallPlan{ReadChunkFrom: 50}},
+		{"no item", from, message(996), nil, 100, CallPlan{ReadChunkFrom: none}},
+		{"item above MinChunk", from, message(40, 100), nil, 100, CallPlan{ReadChunkFrom: 50}},
+		{"item that does not fit, and one below MinChunk", from, message(40, 1000, 50), nil, 100, CallPlan{ReadChunkFrom: 50}},
 		{"item that does not fit, ChunkFrom above MinChunk", Limits{InlineSend: 1024, InlineRecv: 1024, MinChunk: 100, ChunkFrom: 500, SegmentSize: 1000},
-			message(40, 600, 400), nil, 100, CallPlan{ReadFrom: 100}},
-		{"no item of that length, and they do not fit", from, message(980, 49), nil, 100, CallPlan{ReadFrom: 100, Long: true}},
+			message(40, 600, 400), nil, 100, CallPlan{ReadChunkFrom: 100}},
+		{"no item of that length, and they do not fit", from, message(980, 49), nil, 100, CallPlan{ReadChunkFrom: 100, Long: true}},
 		{"segments longer than the data", Limits{InlineSend: 1024, InlineRecv: 1024, MinChunk: 100, ChunkFrom: 1, SegmentSize: 1000},
-			message(40, slices.Repeat([]int{4}, 60)...), nil, 100, CallPlan{ReadFrom: none}},
-		{"peer that cannot read", noReads, message(40, 50), nil, 100, CallPlan{ReadFrom: none}},
-		{"result of that length", from, message(40), []int{50}, 100, CallPlan{ReadFrom: none, WriteResults: true}},
-		{"result below", from, message(40), []int{49}, 100, CallPlan{ReadFrom: none}},
-		{"the first result of two", from, message(40), []int{50, 4}, 100, CallPlan{ReadFrom: none, WriteResults: true}},
-		{"one result of two", from, message(40), []int{4, 50}, 100, CallPlan{ReadFrom: none, WriteResults: true}},
-		{"chunks of results that take more room than they", from, message(40), []int{50}, 944, CallPlan{ReadFrom: none, WriteResults: true}},
-		{"and one word more", from, message(40), append([]int{50}, slices.Repeat([]int{4}, 20)...), 848, CallPlan{ReadFrom: none}},
+			message(40, slices.Repeat([]int{4}, 60)...), nil, 100, CallPlan{ReadChunkFrom: none}},
+		{"peer that cannot read", noReads, message(40, 50), nil, 100, CallPlan{ReadChunkFrom: none}},
+		{"result of that length", from, message(40), []int{50}, 100, CallPlan{ReadChunkFrom: none, WriteResults: true}},
+		{"result below", from, message(40), []int{49}, 100, CallPlan{ReadChunkFrom: none}},
+		{"the first result of two", from, message(40), []int{50, 4}, 100, CallPlan{ReadChunkFrom: none, WriteResults: true}},
+		{"one result of two", from, message(40), []int{4, 50}, 100, CallPlan{ReadChunkFrom: none, WriteResults: true}},
+		{"chunks of results that take more room than they", from, message(40), []int{50}, 944, CallPlan{ReadChunkFrom: none, WriteResults: true}},
+		{"and one word more", from, message(40), append([]int{50}, slices.Repeat([]int{4}, 20)...), 848, CallPlan{ReadChunkFrom: none}},
 		{"header of the call too long for them", Limits{InlineSend: 100, InlineRecv: 1024, MinChunk: 100, ChunkFrom: 1, SegmentSize: 1000, NoReads: true},
-			message(64), []int{4}, 100, CallPlan{ReadFrom: none}},
-		{"no chunks for the reply", noReply, message(40), []int{50}, 100, CallPlan{ReadFrom: none}},
-		{"both", from, message(40, 50), []int{50}, 100, CallPlan{ReadFrom: 50, WriteResults: true}},
+			message(64), []int{4}, 100, CallPlan{ReadChunkFrom: none}},
+		{"no chunks for the reply", noReply, message(40), []int{50}, 100, CallPlan{ReadChunkFrom: none}},
+		{"both", from, message(40, 50), []int{50}, 100, CallPlan{ReadChunkFrom: 50, WriteResults: true}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -368,7 +368,7 @@ func TestPlanCallChunkFrom(t *testing.T) {
 		})
 	}
 	// A reply is laid out by what its reader has offered.
-	if got, err := PlanReply(message(40, 50), nil, FixedLen+emptyLists, 0, from); err != nil || got != (ReplyPlan{ReadFrom: none}) {
+	if got, err := PlanReply(message(40, 50), nil, FixedLen+emptyLists, 0, from); err != nil || got != (ReplyPlan{ReadChunkFrom: none}) {
 		t.Errorf("reply: %+v, error %v, want it inline", got, err)
 	}
 }
@@ -387,18 +387,18 @@ func TestPlanCallWithout(t *testing.T) {
 		want     CallPlan
 		err      error
 	}{
-		{"call fits exactly", noReads, message(40, 956), nil, 100, CallPlan{ReadFrom: NoReads}, nil},
+		{"call fits exactly", noReads, message(40, 956), nil, 100, CallPlan{ReadChunkFrom: NoReadChunks}, nil},
 		{"call one word over", noReads, message(44, 956), nil, 100, CallPlan{}, ErrNoReads},
 		{"call without bulk data one byte over", noReads, message(997), nil, 100, CallPlan{}, ErrNoReads},
-		{"call fits exactly beside a write chunk", noReads, message(972), []int{1000}, 100, CallPlan{ReadFrom: NoReads, WriteResults: true}, nil},
+		{"call fits exactly beside a write chunk", noReads, message(972), []int{1000}, 100, CallPlan{ReadChunkFrom: NoReadChunks, WriteResults: true}, nil},
 		{"call one byte over beside a write chunk", noReads, message(973), []int{1000}, 100, CallPlan{}, ErrNoReads},
 		{"header of the reply too long", noReads, message(12), []int{61_001}, 0, CallPlan{}, ErrHeader},
-		{"reply does not fit", noReply, message(996), nil, 997, CallPlan{ReadFrom: NoReads}, nil},
-		{"result does not fit", noReply, message(996), []int{5000}, 100, CallPlan{ReadFrom: NoReads}, nil},
-		{"result of any size", noReply, message(12), []int{61_001}, 1 << 20, CallPlan{ReadFrom: NoReads}, nil},
-		{"result does not fit, nor does the call", noReply, message(972, 1000), []int{5000}, 100, CallPlan{ReadFrom: 100}, nil},
-		{"nor does its rest", noReply, message(976, 1000), []int{5000}, 5000, CallPlan{ReadFrom: 100, Long: true}, nil},
-		{"neither, and it fits", neither, message(996), []int{5000}, 5000, CallPlan{ReadFrom: NoReads}, nil},
+		{"reply does not fit", noReply, message(996), nil, 997, CallPlan{ReadChunkFrom: NoReadChunks}, nil},
+		{"result does not fit", noReply, message(996), []int{5000}, 100, CallPlan{ReadChunkFrom: NoReadChunks}, nil},
+		{"result of any size", noReply, message(12), []int{61_001}, 1 << 20, CallPlan{ReadChunkFrom: NoReadChunks}, nil},
+		{"result does not fit, nor does the call", noReply, message(972, 1000), []int{5000}, 100, CallPlan{ReadChunkFrom: 100}, nil},
+		{"nor does its rest", noReply, message(976, 1000), []int{5000}, 5000, CallPlan{ReadChunkFrom: 100, Long: true}, nil},
+		{"neither, and it fits", neither, message(996), []int{5000}, 5000, CallPlan{ReadChunkFrom: NoReadChunks}, nil},
 		{"neither, and it does not", neither, message(997), []int{5000}, 5000, CallPlan{}, ErrNoReads},
 	}
 	for _, tt := range tests {
@@ -456,13 +456,13 @@ func TestPlanCallProperty(t *testing.T) {
 			}
 		}
 		// What need not be moved is not, except for what is to be.
-		plain := CallPlan{ReadFrom: NoReads}
+		plain := CallPlan{ReadChunkFrom: NoReadChunks}
 		if build(&m, results, maxReply, plain, lim).check(lim) == nil {
 			if err != nil || lim.ChunkFrom == 0 && p != plain {
 				t.Fatalf("%+v, error %v: all of it fits inline", p, err)
 			}
 			for i := range m.Bulk {
-				if n := m.Bulk[i].Len; n >= p.ReadFrom && n < lim.ChunkFrom && !p.WriteResults {
+				if n := m.Bulk[i].Len; n >= p.ReadChunkFrom && n < lim.ChunkFrom && !p.WriteResults {
 					t.Fatalf("%+v: an item of %d bytes fits inline", p, n)
 				}
 			}
@@ -475,9 +475,9 @@ func TestPlanCallProperty(t *testing.T) {
 			}
 		}
 		if err != nil { // no plan helps that has the reply's chunks
-			for _, from := range []int{NoReads, lim.MinChunk} {
+			for _, from := range []int{NoReadChunks, lim.MinChunk} {
 				for _, long := range []bool{false, true} {
-					q := CallPlan{ReadFrom: from, Long: long, WriteResults: p.WriteResults, ReplyChunk: p.ReplyChunk}
+					q := CallPlan{ReadChunkFrom: from, Long: long, WriteResults: p.WriteResults, ReplyChunk: p.ReplyChunk}
 					if build(&m, results, maxReply, q, lim).check(lim) == nil {
 						t.Fatalf("%v, but %+v fits", err, q)
 					}

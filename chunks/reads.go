@@ -67,7 +67,7 @@ func (l *Lists) ReadChunks(dst []ReadChunk, limit int) ([]ReadChunk, error) {
 
 // roundedUp reports whether n bytes at a position are the round-up of c.
 func (c *ReadChunk) roundedUp(position uint32, n uint64) bool {
-	return c.Position != 0 && n > 0 && n == uint64(xdr.Pad(c.Len)) && uint64(position) == uint64(c.Position)+uint64(c.Len)
+	return c.Position != 0 && n > 0 && n == uint64(xdr.PadLen(c.Len)) && uint64(position) == uint64(c.Position)+uint64(c.Len)
 }
 
 // CheckPositions checks that the chunks fit into a stream whose other bytes, inline of

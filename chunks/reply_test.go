@@ -14,7 +14,7 @@ import (
 
 // A header with empty lists has 28 bytes, so 996 are left; each read segment takes 24 of them.
 func TestPlanReply(t *testing.T) {
-	const none, empty = NoReads, FixedLen + emptyLists
+	const none, empty = NoReadChunks, FixedLen + emptyLists
 	noReads := limits
 	noReads.NoReads = true
 	tests := []struct {
@@ -27,38 +27,38 @@ func TestPlanReply(t *testing.T) {
 		want    ReplyPlan
 		err     error
 	}{
-		{"fits exactly", message(996), nil, empty, 0, limits, ReplyPlan{ReadFrom: none}, nil},
-		{"one byte over", message(997), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"bulk data fits exactly", message(40, 953), nil, empty, 0, limits, ReplyPlan{ReadFrom: none}, nil},
-		{"bulk data one word over", message(40, 957), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100}, nil},
-		{"bulk data of MinChunk", message(972, 100), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100}, nil},
-		{"bulk data below MinChunk", message(972, 99), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"rest fits exactly beside a read chunk", message(972, 1000), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100}, nil},
-		{"rest one word over beside a read chunk", message(976, 1000), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"bulk data by write chunk, rest fits exactly", message(972, 5000), []bool{true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadFrom: none}, nil},
-		{"bulk data by write chunk, rest one byte over", message(973, 5000), []bool{true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"one of two by write chunk", message(948, 5000, 500), []bool{true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadFrom: 100}, nil},
-		{"one of two by write chunk, rest one word over", message(952, 5000, 500), []bool{true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"the second by write chunk", message(948, 500, 5000), []bool{false, true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadFrom: 100}, nil},
-		{"reply chunk that is too small", message(976), nil, empty + replyChunkLen + segmentLen, 0, limits, ReplyPlan{ReadFrom: none}, nil},
-		{"reply chunk that is too small, one byte over", message(977), nil, empty + replyChunkLen + segmentLen, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		{"fits exactly", message(996), nil, empty, 0, limits, ReplyPlan{ReadChunkFrom: none}, nil},
+		{"one byte over", message(997), nil, empty, 0, limits, ReplyPlan{ReadChunkFrom: 100, Long: true}, nil},
+		{"bulk data fits exactly", message(40, 953), nil, empty, 0, limits, ReplyPlan{ReadChunkFrom: none}, nil},
+		{"bulk data one word over", message(40, 957), nil, empty, 0, limits, ReplyPlan{ReadChunkFrom: 100}, nil},
+		{"bulk data of MinChunk", message(972, 100), nil, empty, 0, limits, ReplyPlan{ReadChunkFrom: 100}, nil},
+		{"bulk data below MinChunk", message(972, 99), nil, empty, 0, limits, ReplyPlan{ReadChunkFrom: 100, Long: true}, nil},
+		{"rest fits exactly beside a read chunk", message(972, 1000), nil, empty, 0, limits, ReplyPlan{ReadChunkFrom: 100}, nil},
+		{"rest one word over beside a read chunk", message(976, 1000), nil, empty, 0, limits, ReplyPlan{ReadChunkFrom: 100, Long: true}, nil},
+		{"bulk data by write chunk, rest fits exactly", message(972, 5000), []bool{true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadChunkFrom: none}, nil},
+		{"bulk data by write chunk, rest one byte over", message(973, 5000), []bool{true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadChunkFrom: 100, Long: true}, nil},
+		{"one of two by write chunk", message(948, 5000, 500), []bool{true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadChunkFrom: 100}, nil},
+		{"one of two by write chunk, rest one word over", message(952, 5000, 500), []bool{true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadChunkFrom: 100, Long: true}, nil},
+		{"the second by write chunk", message(948, 500, 5000), []bool{false, true}, empty + writeEntryLen + segmentLen, 0, limits, ReplyPlan{ReadChunkFrom: 100}, nil},
+		{"reply chunk that is too small", message(976), nil, empty + replyChunkLen + segmentLen, 0, limits, ReplyPlan{ReadChunkFrom: none}, nil},
+		{"reply chunk that is too small, one byte over", message(977), nil, empty + replyChunkLen + segmentLen, 0, limits, ReplyPlan{ReadChunkFrom: 100, Long: true}, nil},
 		// 41 read segments is what the header holds.
-		{"most items beside a long reply", message(1000, slices.Repeat([]int{100}, 40)...), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"more items than that", message(1000, slices.Repeat([]int{100}, 41)...), nil, empty, 0, limits, ReplyPlan{ReadFrom: none, Long: true}, nil},
-		{"more items than that, one by write chunk", message(1000, slices.Repeat([]int{100}, 41)...), []bool{true}, empty, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"largest", message(41_000), nil, empty, 0, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		{"most items beside a long reply", message(1000, slices.Repeat([]int{100}, 40)...), nil, empty, 0, limits, ReplyPlan{ReadChunkFrom: 100, Long: true}, nil},
+		{"more items than that", message(1000, slices.Repeat([]int{100}, 41)...), nil, empty, 0, limits, ReplyPlan{ReadChunkFrom: none, Long: true}, nil},
+		{"more items than that, one by write chunk", message(1000, slices.Repeat([]int{100}, 41)...), []bool{true}, empty, 0, limits, ReplyPlan{ReadChunkFrom: 100, Long: true}, nil},
+		{"largest", message(41_000), nil, empty, 0, limits, ReplyPlan{ReadChunkFrom: 100, Long: true}, nil},
 		{"larger than that", message(41_001), nil, empty, 0, limits, ReplyPlan{}, ErrHeader},
-		{"as large, by write chunk", message(40, 60_000), []bool{true}, empty, 0, limits, ReplyPlan{ReadFrom: none}, nil},
+		{"as large, by write chunk", message(40, 60_000), []bool{true}, empty, 0, limits, ReplyPlan{ReadChunkFrom: none}, nil},
 		{"header too long by itself", message(40), nil, 1025, 0, limits, ReplyPlan{}, ErrHeader},
-		{"fits, and the peer cannot read", message(996), nil, empty, 0, noReads, ReplyPlan{ReadFrom: none}, nil},
+		{"fits, and the peer cannot read", message(996), nil, empty, 0, noReads, ReplyPlan{ReadChunkFrom: none}, nil},
 		{"does not fit, and the peer cannot read", message(997), nil, empty, 0, noReads, ReplyPlan{}, ErrNoReads},
-		{"rest just fits in the reply chunk", message(976, 1000), nil, empty + replyChunkLen + segmentLen, 976, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"rest one word too long for the reply chunk", message(980, 1000), nil, empty + replyChunkLen + segmentLen, 976, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
+		{"rest just fits in the reply chunk", message(976, 1000), nil, empty + replyChunkLen + segmentLen, 976, limits, ReplyPlan{ReadChunkFrom: 100, Long: true}, nil},
+		{"rest one word too long for the reply chunk", message(980, 1000), nil, empty + replyChunkLen + segmentLen, 976, limits, ReplyPlan{ReadChunkFrom: 100, Long: true}, nil},
 		// 40 read segments beside a reply chunk of one.
-		{"as many items as the header holds, rest in the reply chunk", message(1000, slices.Repeat([]int{100}, 40)...), nil, empty + replyChunkLen + segmentLen, 1000, limits, ReplyPlan{ReadFrom: 100, Long: true}, nil},
-		{"as many items, rest not in the reply chunk", message(1000, slices.Repeat([]int{100}, 40)...), nil, empty + replyChunkLen + segmentLen, 999, limits, ReplyPlan{ReadFrom: none, Long: true}, nil},
-		{"more items", message(1000, slices.Repeat([]int{100}, 41)...), nil, empty + replyChunkLen + segmentLen, 1000, limits, ReplyPlan{ReadFrom: none, Long: true}, nil},
-		{"no chunks are offered", message(997), nil, empty, 0, Limits{InlineSend: 1024, SegmentSize: 1000, NoReplyChunks: true}, ReplyPlan{ReadFrom: 1, Long: true}, nil},
+		{"as many items as the header holds, rest in the reply chunk", message(1000, slices.Repeat([]int{100}, 40)...), nil, empty + replyChunkLen + segmentLen, 1000, limits, ReplyPlan{ReadChunkFrom: 100, Long: true}, nil},
+		{"as many items, rest not in the reply chunk", message(1000, slices.Repeat([]int{100}, 40)...), nil, empty + replyChunkLen + segmentLen, 999, limits, ReplyPlan{ReadChunkFrom: none, Long: true}, nil},
+		{"more items", message(1000, slices.Repeat([]int{100}, 41)...), nil, empty + replyChunkLen + segmentLen, 1000, limits, ReplyPlan{ReadChunkFrom: none, Long: true}, nil},
+		{"no chunks are offered", message(997), nil, empty, 0, Limits{InlineSend: 1024, SegmentSize: 1000, NoReplyChunks: true}, ReplyPlan{ReadChunkFrom: 1, Long: true}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestPlanReplyMaxSegments(t *testing.T) {
 			header += writeEntryLen + segmentLen*written
 		}
 		most := MaxSegments - written
-		if p, err := PlanReply(message(40, most*64), nil, header, 0, lim); err != nil || p != (ReplyPlan{ReadFrom: 1}) {
+		if p, err := PlanReply(message(40, most*64), nil, header, 0, lim); err != nil || p != (ReplyPlan{ReadChunkFrom: 1}) {
 			t.Errorf("%d segments beside %d: %+v, %v", most, written, p, err)
 		}
 		if p, err := PlanReply(message(40, most*64+1), nil, header, 0, lim); !errors.Is(err, ErrHeader) {
@@ -118,12 +118,12 @@ func checkReply(m *xdr.Message, without []bool, header int, room uint64, p Reply
 	read := func(position int, data []byte) {
 		handle++
 		memory[handle] = data
-		for _, s := range Split(nil, handle, memoryBase, len(data), lim.SegmentSize) {
+		for _, s := range AppendSegments(nil, handle, memoryBase, len(data), lim.SegmentSize) {
 			lists.Reads = append(lists.Reads, ReadSegment{uint32(position), s})
 		}
 	}
 	for i, it := range m.Bulk {
-		if !stays[i] && it.Len >= p.ReadFrom {
+		if !stays[i] && it.Len >= p.ReadChunkFrom {
 			all[i] = true
 			read(it.Position, slices.Concat(it.Data...))
 		}
@@ -172,7 +172,7 @@ func checkReply(m *xdr.Message, without []bool, header int, room uint64, p Reply
 			continue // inline, with what is in front
 		}
 		n := it.Position - len(stream)
-		stream = slices.Concat(stream, inline[:n], data, make([]byte, xdr.Pad(it.Len)))
+		stream = slices.Concat(stream, inline[:n], data, make([]byte, xdr.PadLen(it.Len)))
 		inline = inline[n:]
 	}
 	stream = append(stream, inline...)
@@ -223,7 +223,7 @@ func TestPlanReplyProperty(t *testing.T) {
 		}
 		// No plan is better: each is tried only if those before it do not fit.
 		for _, q := range []ReplyPlan{
-			{ReadFrom: NoReads}, {ReadFrom: lim.MinChunk}, {ReadFrom: lim.MinChunk, Long: true}, {ReadFrom: NoReads, Long: true},
+			{ReadChunkFrom: NoReadChunks}, {ReadChunkFrom: lim.MinChunk}, {ReadChunkFrom: lim.MinChunk, Long: true}, {ReadChunkFrom: NoReadChunks, Long: true},
 		} {
 			if err == nil && q == p {
 				break
@@ -233,7 +233,7 @@ func TestPlanReplyProperty(t *testing.T) {
 			}
 		}
 		lim.NoReads = true
-		fits := err == nil && p == ReplyPlan{ReadFrom: NoReads}
+		fits := err == nil && p == ReplyPlan{ReadChunkFrom: NoReadChunks}
 		if q, err := PlanReply(&m, without, header, room, lim); (err == nil) != fits || (err != nil && !errors.Is(err, ErrNoReads)) {
 			t.Fatalf("without reads: %+v, %v", q, err)
 		}

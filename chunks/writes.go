@@ -21,11 +21,12 @@ func Distribute(dst []Segment, chunk WriteChunk, n int) ([]Segment, bool) {
 	return dst, true
 }
 
-// RoundUp adds the XDR round-up of n bytes to the lengths of the segments that Distribute has made of
-// them (draft section 3.7): first as room behind the data, as far as offered has it, then to the last segment used, which
-// is longer than it was offered then. The bytes themselves are not for writing.
-func RoundUp(filled []Segment, offered WriteChunk, n int) {
-	pad, last := uint32(xdr.Pad(n)), 0
+// AddRoundUp adds the XDR round-up of n bytes to the lengths of the segments that Distribute has
+// made of them (draft section 3.7): first as room behind the data, as far as offered has it, then
+// to the last segment used, which is longer than it was offered then. The bytes themselves are not
+// for writing.
+func AddRoundUp(filled []Segment, offered WriteChunk, n int) {
+	pad, last := uint32(xdr.PadLen(n)), 0
 	for i := range filled {
 		k := min(pad, offered[i].Length-filled[i].Length)
 		filled[i].Length += k
@@ -68,9 +69,9 @@ func WrittenLen(offered, returned WriteChunk, roundUp bool) (int, error) {
 	return n, nil
 }
 
-// Split appends to dst the segments, of size bytes at most, of n bytes at offset under
+// AppendSegments appends to dst the segments, of size bytes at most, of n bytes at offset under
 // handle.
-func Split(dst []Segment, handle uint32, offset uint64, n, size int) []Segment {
+func AppendSegments(dst []Segment, handle uint32, offset uint64, n, size int) []Segment {
 	for n > 0 {
 		s := Segment{Handle: handle, Length: uint32(min(n, size)), Offset: offset}
 		dst = append(dst, s)
@@ -80,7 +81,7 @@ func Split(dst []Segment, handle uint32, offset uint64, n, size int) []Segment {
 	return dst
 }
 
-// segments returns how many segments Split makes.
+// segments returns how many segments AppendSegments makes.
 func segments(n, size int) int {
 	k := n / size
 	if n%size > 0 {

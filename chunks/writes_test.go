@@ -223,7 +223,7 @@ func TestRoundUp(t *testing.T) {
 			if !ok {
 				t.Fatal("does not fit")
 			}
-			RoundUp(got, c, tt.n)
+			AddRoundUp(got, c, tt.n)
 			if diff := cmp.Diff(withLengths(c, tt.want...), WriteChunk(got), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -288,7 +288,7 @@ func TestSplit(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Split(nil, 7, tt.offset, tt.n, tt.size)
+			got := AppendSegments(nil, 7, tt.offset, tt.n, tt.size)
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -316,7 +316,7 @@ func TestFillProperty(t *testing.T) {
 		if back, err := WrittenLen(c, got, false); err != nil || back != n {
 			t.Fatalf("WrittenLen() = %d, %v, filled with %d", back, err, n)
 		}
-		RoundUp(got, c, n)
+		AddRoundUp(got, c, n)
 		if back, err := WrittenLen(c, got, true); err != nil || back != xdr.RoundUp(n) {
 			t.Fatalf("WrittenLen() = %d, %v, filled with %d and its round-up", back, err, n)
 		}
@@ -327,7 +327,7 @@ func TestFillProperty(t *testing.T) {
 			}
 		}
 		size := rapid.IntRange(1, 100).Draw(t, "size")
-		split := WriteChunk(Split(nil, 1, 1000, n, size))
+		split := WriteChunk(AppendSegments(nil, 1, 1000, n, size))
 		if split.Len() != uint64(n) || len(split) != segments(n, size) {
 			t.Fatalf("%d bytes split by %d: %v", n, size, split)
 		}

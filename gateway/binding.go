@@ -123,5 +123,5 @@ func (c *call) bulk(p []byte, d *xdr.Decoder) bool {
 // carry makes data, which begins at a position of a message, the item beside it.
 func (c *call) carry(position int, data []byte) {
 	c.data[0] = data
-	c.item[0] = xdr.Item{Position: position, Len: len(data), Data: c.data[:]}
+	c.item[0] = xdr.BulkItem{Position: position, Len: len(data), Data: c.data[:]}
 }

@@ -24,7 +24,7 @@ type call struct {
 	landing  int     // bytes of bulk data that the reply may have, which arrive in
 	buffer   *buffer // this
 	reserved int64   // bytes of memory
-	item     [1]xdr.Item
+	item     [1]xdr.BulkItem
 	data     [1][]byte // of item
 	results  [1][]byte // backing of Results
 	failure  [6 * 4]byte

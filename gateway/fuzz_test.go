@@ -107,7 +107,7 @@ func FuzzLanded(f *testing.F) {
 			t.Fatalf("item of %d bytes at %d in %x, with %d that arrived", it.Len, at, inline, n)
 		}
 		m := xdr.Message{Inline: inline, Bulk: c.item[:]}
-		want := append(append(append(bytes.Clone(inline[:at]), data[:it.Len]...), make([]byte, xdr.Pad(it.Len))...), inline[at:]...)
+		want := append(append(append(bytes.Clone(inline[:at]), data[:it.Len]...), make([]byte, xdr.PadLen(it.Len))...), inline[at:]...)
 		if got := m.AppendTo(nil); !bytes.Equal(got, want) {
 			t.Errorf("got %x, want %x", got, want)
 		}

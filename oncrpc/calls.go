@@ -41,8 +41,8 @@ func (p *callPool) put(c *Call) {
 
 // end ends what the handler was lent: it has returned.
 func (c *Call) end() {
-	c.enc.End()
-	c.args.End()
+	c.enc.Invalidate()
+	c.args.Invalidate()
 }
 
 // forgetReply takes back the memory of a reply whose results were put into it.

@@ -51,7 +51,7 @@ func (k *call) layout() (err error) {
 	h.Lists.Reset()
 	k.without = k.without[:0]
 	for i := range x.Call.Bulk {
-		k.without = append(k.without, x.Call.Bulk[i].Len >= k.plan.ReadFrom)
+		k.without = append(k.without, x.Call.Bulk[i].Len >= k.plan.ReadChunkFrom)
 	}
 	k.pieces = x.Call.AppendPieces(k.pieces[:0], k.without)
 	rest := 0
@@ -95,7 +95,7 @@ func (k *call) layout() (err error) {
 	n, thresh := 0, 0
 	if !k.plan.Long {
 		n, k.info.InlineSent = rest, rest
-		if k.plan.ReadFrom == chunks.NoReads {
+		if k.plan.ReadChunkFrom == chunks.NoReadChunks {
 			thresh, k.info.Padding, _ = padHeader(h, &x.Call, nil, k.settings.PeerAlign, k.settings.MaxSend, c.cfg.MinChunk)
 		}
 	}
@@ -221,7 +221,7 @@ func (k *call) split(w *window) []chunks.Segment {
 // split appends the segments of regions to dst.
 func (c *Conn) split(dst []chunks.Segment, regions []transport.Region) []chunks.Segment {
 	for _, r := range regions {
-		dst = chunks.Split(dst, uint32(r.STag), r.Base, int(r.Len), c.cfg.SegmentSize)
+		dst = chunks.AppendSegments(dst, uint32(r.STag), r.Base, int(r.Len), c.cfg.SegmentSize)
 	}
 	return dst
 }

@@ -134,7 +134,7 @@ func testCallLayout(t *testing.T, dialect rpcrdma.Dialect) {
 			stream = bytes.Clone(stream)
 			for pos := 0; pos <= len(stream); pos += 4 {
 				if q, ok := chunksOf[pos]; ok {
-					q = append(q, make([]byte, xdr.Pad(len(q)))...)
+					q = append(q, make([]byte, xdr.PadLen(len(q)))...)
 					stream = slices.Insert(stream, pos, q...)
 				}
 			}

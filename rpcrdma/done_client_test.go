@@ -104,7 +104,7 @@ func TestClientReads(t *testing.T) {
 			p.writeChunk(h.Writes[0], data)
 			r := header(h.XID, rpcrdma.TypeNoMsg)
 			segs, _ := chunks.Distribute(nil, h.Writes[0], size)
-			chunks.RoundUp(segs, h.Writes[0], size)
+			chunks.AddRoundUp(segs, h.Writes[0], size)
 			r.AddWrite(segs)
 			r.Reads = p.readSegments(0, result(h.XID, size))
 			p.send(r)

@@ -21,7 +21,7 @@ func sourceReply(xid uint32, count, size int) []byte {
 	for i := range count {
 		b = append(b, be32(0xfeedbeef, uint32(size))...)
 		b = append(b, pattern(uint64(i), size)...)
-		b = append(b, make([]byte, xdr.Pad(size))...)
+		b = append(b, make([]byte, xdr.PadLen(size))...)
 	}
 	return append(b, be32(7)...)
 }
@@ -217,7 +217,7 @@ func (p *rawPeer) holed(h *rpcrdma.Header, body []byte, writes []int, size int) 
 		if pos > len(stream) {
 			p.t.Fatalf("read chunk at %d of a stream of %d", pos, len(stream))
 		}
-		stream = slices.Insert(stream, pos, append(at[pos], make([]byte, xdr.Pad(len(at[pos])))...)...)
+		stream = slices.Insert(stream, pos, append(at[pos], make([]byte, xdr.PadLen(len(at[pos])))...)...)
 	}
 	return stream
 }

@@ -15,7 +15,7 @@ import (
 func threshold(m *xdr.Message, without []bool, least int) (thresh int, ok bool) {
 	// Opaque data in the inline bytes is shorter than these, by its length word at least.
 	thresh = max(least, len(m.Inline))
-	for slices.ContainsFunc(m.Bulk, func(it xdr.Item) bool { return it.Len == thresh }) {
+	for slices.ContainsFunc(m.Bulk, func(it xdr.BulkItem) bool { return it.Len == thresh }) {
 		if thresh--; thresh < len(m.Inline)-3 {
 			return 0, false
 		}

@@ -43,7 +43,7 @@ func TestThreshold(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := xdr.Message{Inline: make([]byte, inline)}
 			for _, n := range tt.lengths {
-				m.Bulk = append(m.Bulk, xdr.Item{Len: n})
+				m.Bulk = append(m.Bulk, xdr.BulkItem{Len: n})
 			}
 			if got, ok := threshold(&m, tt.without, tt.least); got != tt.want || ok != tt.ok {
 				t.Errorf("threshold %d, %v, want %d, %v", got, ok, tt.want, tt.ok)

@@ -22,7 +22,7 @@ func (in *incoming) layoutReads(s *Settings) bool {
 	}
 	in.reading = in.reading[:0]
 	for i := range m.Bulk {
-		read := !in.without[i] && m.Bulk[i].Len >= plan.ReadFrom
+		read := !in.without[i] && m.Bulk[i].Len >= plan.ReadChunkFrom
 		in.reading = append(in.reading, read)
 		in.without[i] = in.without[i] || read
 	}

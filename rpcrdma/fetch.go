@@ -50,7 +50,7 @@ func (r *longRead) Complete(wr *transport.WorkRequest, err error) {
 	}
 }
 
-// Fetch reads a chunk of the call into dst: xdr.Source.
+// Fetch reads a chunk of the call into dst: xdr.BulkSource.
 func (in *incoming) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
 	id = in.chunk(id)
 	c := in.c
@@ -84,7 +84,7 @@ func (in *incoming) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
 	return in.fetch(ctx, id, n)
 }
 
-// Load reads a chunk of the call into memory of the pool: xdr.Source.
+// Load reads a chunk of the call into memory of the pool: xdr.BulkSource.
 func (in *incoming) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr.Releaser, error) {
 	id = in.chunk(id)
 	s, err := in.c.pool.get(n, transport.LocalWrite)

@@ -91,7 +91,7 @@ type message struct {
 // decode has d decode the message and its chunks.
 func (m *message) decode(d *xdr.Decoder) {
 	if m.more != nil {
-		d.Continue(m.more)
+		d.AppendInline(m.more)
 	}
 	if m.padding.Align > 0 {
 		d.SetPadding(m.padding)

@@ -108,7 +108,7 @@ func (in *incoming) layout() bool {
 				return false
 			}
 			if c.rules.roundUp { // of the lengths, not of what is written
-				chunks.RoundUp(w, h.Writes[i], m.Bulk[i].Len)
+				chunks.AddRoundUp(w, h.Writes[i], m.Bulk[i].Len)
 			}
 		}
 	}

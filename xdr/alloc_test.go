@@ -23,7 +23,7 @@ func TestPaddingAllocates(t *testing.T) {
 			t.Fatal("PaddedLen does not agree")
 		}
 		d.Reset(wire[base:align], nil)
-		d.Continue(wire[align:])
+		d.AppendInline(wire[align:])
 		d.SetPadding(xdr.Padding{Align: align, Threshold: thresh, Base: base})
 		if a.decode(&d); d.Finish() != nil {
 			t.Fatal(d.Err())
@@ -68,7 +68,7 @@ func TestChunksAllocate(t *testing.T) {
 		var d xdr.Decoder
 		if n := testing.AllocsPerRun(100, func() {
 			d.Reset(wire[:cut], chunks)
-			d.Continue(wire[cut:])
+			d.AppendInline(wire[cut:])
 			if n := d.Bulk(9).Len() + d.Bulk(9).Len() + int(d.Uint32()) + d.Bulk(9).Len(); n != 16 || d.Finish() != nil {
 				t.Fatal(n, d.Err())
 			}

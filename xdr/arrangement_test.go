@@ -143,7 +143,7 @@ func (a *arrangement) layout() {
 func (a *arrangement) decode(t *rapid.T, first, second []byte) ([][]byte, *xdr.Decoder) {
 	var d xdr.Decoder
 	d.Reset(first, a.chunks)
-	d.Continue(second)
+	d.AppendInline(second)
 	d.SetPadding(a.padding)
 	var got [][]byte
 	for _, f := range a.fields {

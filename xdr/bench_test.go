@@ -75,7 +75,7 @@ func BenchmarkDecodePadded(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		d.Reset(wire[:align], nil)
-		d.Continue(wire[align:])
+		d.AppendInline(wire[align:])
 		d.SetPadding(xdr.Padding{Align: align, Threshold: thresh})
 		if a.decode(&d); d.Finish() != nil {
 			b.Fatal(d.Err())

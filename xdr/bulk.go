@@ -15,7 +15,7 @@ import (
 type Bulk struct {
 	n    int
 	data []byte // when src is nil
-	src  Source
+	src  BulkSource
 	id   int
 }
 

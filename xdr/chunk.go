@@ -12,15 +12,15 @@ type Chunk struct {
 	// Data is where the data lies, if it is here already.
 	Data []byte
 	// Source fetches it otherwise, and ID is Source's own name for it.
-	Source Source
+	Source BulkSource
 	ID     int
 }
 
 // Floating is the Position of a Chunk without one.
 const Floating = -1
 
-// Source brings bulk data that is not here yet.
-type Source interface {
+// BulkSource brings bulk data that is not here yet.
+type BulkSource interface {
 	// Fetch puts the first n bytes of chunk id into dst, filling its slices in order.
 	// When it returns, dst is no longer touched.
 	Fetch(ctx context.Context, id, n int, dst [][]byte) error

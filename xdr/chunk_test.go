@@ -54,7 +54,7 @@ func TestChunks(t *testing.T) {
 						}
 						if rounded {
 							c.Len = xdr.RoundUp(c.Len)
-							c.Data = append(c.Data, make([]byte, xdr.Pad(len(c.Data)))...)
+							c.Data = append(c.Data, make([]byte, xdr.PadLen(len(c.Data)))...)
 						}
 						if lazy {
 							c.ID = len(src.chunks)

@@ -18,7 +18,7 @@ func TestContinue(t *testing.T) {
 			decode := func(more []byte) (*xdr.Decoder, any) {
 				var d xdr.Decoder
 				d.Reset(bytes.Clone(wire[:cut]), nil)
-				d.Continue(bytes.Clone(more))
+				d.AppendInline(bytes.Clone(more))
 				return &d, tt.decode(&d)
 			}
 			d, got := decode(wire[cut:])
@@ -48,7 +48,7 @@ func TestContinueRefers(t *testing.T) {
 		first, second := bytes.Clone(wire[:cut]), bytes.Clone(wire[cut:])
 		var d xdr.Decoder
 		d.Reset(first, nil)
-		d.Continue(second)
+		d.AppendInline(second)
 		var got [3][]byte
 		for i := range got {
 			if got[i], _ = d.Bulk(9).Bytes(t.Context()); len(got[i]) != 5+i || cap(got[i]) != 5+i {
@@ -80,12 +80,12 @@ func TestContinueCount(t *testing.T) {
 	for cut := range len(wire) + 1 {
 		var d xdr.Decoder
 		d.Reset(wire[:cut], nil)
-		d.Continue(wire[cut:])
+		d.AppendInline(wire[cut:])
 		if n := d.Count(9, 4); n != 3 || d.Err() != nil || d.Remaining() != 12 {
 			t.Errorf("cut at %d: got %d, %v", cut, n, d.Err())
 		}
 		d.Reset(wire[:cut], nil)
-		d.Continue(wire[cut:])
+		d.AppendInline(wire[cut:])
 		if n := d.Count(9, 5); n != 0 || !errors.Is(d.Err(), xdr.ErrShort) {
 			t.Errorf("cut at %d: got %d, %v, want ErrShort", cut, n, d.Err())
 		}
@@ -99,7 +99,7 @@ func TestContinuePadding(t *testing.T) {
 	for cut := range len(wire) + 1 {
 		var d xdr.Decoder
 		d.Reset(wire[:cut:cut], nil)
-		d.Continue(wire[cut:])
+		d.AppendInline(wire[cut:])
 		d.SetPadding(xdr.Padding{Align: 16, Threshold: 5})
 		d.Uint32()
 		p, _ := d.Bulk(9).Bytes(t.Context())
@@ -111,7 +111,7 @@ func TestContinuePadding(t *testing.T) {
 		}
 		for n := cut; n < len(wire); n++ {
 			d.Reset(wire[:cut], nil)
-			d.Continue(wire[cut:n])
+			d.AppendInline(wire[cut:n])
 			d.SetPadding(xdr.Padding{Align: 16, Threshold: 5})
 			d.Uint32()
 			d.Bulk(9)
@@ -126,7 +126,7 @@ func TestContinuePadding(t *testing.T) {
 func TestContinueReset(t *testing.T) {
 	var d xdr.Decoder
 	d.Reset(unhex(t, "00000001"), nil)
-	d.Continue(unhex(t, "00000002"))
+	d.AppendInline(unhex(t, "00000002"))
 	d.SetPadding(xdr.Padding{Align: 64, Base: 4})
 	d.Reset(unhex(t, "00000001 61000000"), nil)
 	if got := d.String(1); got != "a" || d.Remaining() != 0 || d.Finish() != nil {
@@ -135,7 +135,7 @@ func TestContinueReset(t *testing.T) {
 
 	// The zero value may be continued, too.
 	d = xdr.Decoder{}
-	d.Continue(unhex(t, "00000007"))
+	d.AppendInline(unhex(t, "00000007"))
 	if got := d.Uint32(); got != 7 || d.Finish() != nil {
 		t.Errorf("got %d, %v", got, d.Finish())
 	}
@@ -147,12 +147,12 @@ func TestContinueItems(t *testing.T) {
 	for _, cut := range []int{0, 2, 4} {
 		var d xdr.Decoder
 		d.Reset(wire[:cut], nil)
-		d.Continue(wire[cut:])
+		d.AppendInline(wire[cut:])
 		if a, b := d.Raw(4), d.Raw(4); cap(a) != 4 || cap(b) != 4 || a[3] != 1 || b[3] != 2 {
 			t.Errorf("cut at %d: %x with capacity %d, %x with capacity %d", cut, a, cap(a), b, cap(b))
 		}
 		d.Reset(wire[:cut], []xdr.Chunk{{Position: 3, Len: 4, Data: wire}})
-		d.Continue(wire[cut:])
+		d.AppendInline(wire[cut:])
 		if p := d.Raw(4); p != nil || !errors.Is(d.Err(), xdr.ErrChunk) {
 			t.Errorf("cut at %d, a chunk inside: got %x, %v, want ErrChunk", cut, p, d.Err())
 		}

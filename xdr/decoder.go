@@ -34,9 +34,9 @@ func (d *Decoder) Reset(inline []byte, chunks []Chunk) {
 	*d = Decoder{buf: inline, floating: chunks[:n], chunks: chunks[n:], end: len(inline)}
 }
 
-// End ends the stream and forgets it: until Reset, decoding anything more panics. Who lent the
-// decoder to others ends it when their time is over, as with Encoder.End.
-func (d *Decoder) End() { *d = Decoder{ended: true} }
+// Invalidate ends the stream and forgets it: until Reset, decoding anything more panics. Who lent
+// the decoder to others ends it when their time is over, as with Encoder.Invalidate.
+func (d *Decoder) Invalidate() { *d = Decoder{ended: true} }
 
 // check panics if the stream has ended.
 func (d *Decoder) check() {
@@ -45,10 +45,10 @@ func (d *Decoder) check() {
 	}
 }
 
-// Continue adds a second run of inline bytes behind the first: a message that arrived in two buffers.
-// It is called once, behind Reset. An item that lies across both is copied; all others are
+// AppendInline adds a second run of inline bytes behind the first: a message that arrived in two
+// buffers. It is called once, behind Reset. An item that lies across both is copied; all others are
 // decoded by reference.
-func (d *Decoder) Continue(more []byte) {
+func (d *Decoder) AppendInline(more []byte) {
 	d.more = more
 	d.end += len(more)
 }

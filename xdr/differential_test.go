@@ -47,7 +47,7 @@ func FuzzItems(f *testing.F) {
 	f.Fuzz(func(t *testing.T, wire, types []byte, cut uint8) {
 		first := min(int(cut), len(wire))
 		ours := xdr.NewDecoder(wire[:first])
-		ours.Continue(wire[first:])
+		ours.AppendInline(wire[first:])
 		readers := [2]*bytes.Reader{bytes.NewReader(wire), bytes.NewReader(wire)}
 		dave := xdr2.NewDecoderLimited(readers[0], limit)
 		var out xdr.Encoder

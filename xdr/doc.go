@@ -24,7 +24,7 @@ const Unit = 4
 // RoundUp returns n rounded up to a multiple of Unit.
 func RoundUp(n int) int { return (n + Unit - 1) &^ (Unit - 1) }
 
-// Pad returns the number of bytes that round n up to a multiple of Unit.
-func Pad(n int) int { return -n & (Unit - 1) }
+// PadLen returns the number of bytes that round n up to a multiple of Unit.
+func PadLen(n int) int { return -n & (Unit - 1) }
 
 var zeros [Unit]byte

@@ -11,16 +11,16 @@ import (
 type Encoder struct {
 	buf   []byte
 	bulk  int // bytes left out of buf, round-up included
-	items []Item
+	items []BulkItem
 	segs  [][]byte // backing of the items' scatter lists
 	err   error
 	ended bool
 }
 
-// End ends the stream: until Reset, encoding anything more panics. Who lent the encoder to others
-// ends it when their time is over, so that those who keep it for longer learn of it at once and
-// spoil nothing.
-func (e *Encoder) End() { e.ended = true }
+// Invalidate ends the stream: until Reset, encoding anything more panics. Who lent the encoder to
+// others ends it when their time is over, so that those who keep it for longer learn of it at once
+// and spoil nothing.
+func (e *Encoder) Invalidate() { e.ended = true }
 
 // check panics if the stream has ended.
 func (e *Encoder) check() {
@@ -134,7 +134,7 @@ func (e *Encoder) Optional(present bool) bool {
 func (e *Encoder) Fixed(p []byte) {
 	e.check()
 	e.buf = append(e.buf, p...)
-	e.buf = append(e.buf, zeros[:Pad(len(p))]...)
+	e.buf = append(e.buf, zeros[:PadLen(len(p))]...)
 }
 
 // Opaque appends variable-length opaque data (RFC 4506 section 4.10), copied into the
@@ -149,7 +149,7 @@ func (e *Encoder) Opaque(p []byte, max int) {
 func (e *Encoder) String(s string, max int) {
 	if e.count(len(s), max) {
 		e.buf = append(e.buf, s...)
-		e.buf = append(e.buf, zeros[:Pad(len(s))]...)
+		e.buf = append(e.buf, zeros[:PadLen(len(s))]...)
 	}
 }
 
@@ -170,7 +170,7 @@ func (e *Encoder) Append(m *Message) {
 		it := &m.Bulk[i]
 		first := len(e.segs)
 		e.segs = append(e.segs, it.Data...)
-		e.items = append(e.items, Item{
+		e.items = append(e.items, BulkItem{
 			Position: base + it.Position,
 			Len:      it.Len,
 			Data:     e.segs[first:len(e.segs):len(e.segs)],
@@ -199,7 +199,7 @@ func (e *Encoder) Bulk(data [][]byte, release Releaser) {
 	}
 	first := len(e.segs)
 	e.segs = append(e.segs, data...)
-	e.items = append(e.items, Item{
+	e.items = append(e.items, BulkItem{
 		Position: e.Position(),
 		Len:      n,
 		Data:     e.segs[first:len(e.segs):len(e.segs)],

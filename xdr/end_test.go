@@ -43,7 +43,7 @@ func TestEnd(t *testing.T) {
 		e.BulkBytes([]byte("data"), nil)
 		m := e.Message()
 		want := m.AppendTo(nil)
-		e.End()
+		e.Invalidate()
 		if got := panicOf(func() { late(&e) }); !strings.Contains(got, "outlived the handler") {
 			t.Errorf("%s: panic %q", name, got)
 		}
@@ -72,7 +72,7 @@ func TestEnd(t *testing.T) {
 		"DecodeEnum": func(d *xdr.Decoder) { xdr.DecodeEnum(d, fine) },
 	} {
 		d := xdr.NewDecoder([]byte("\x00\x00\x00\x04abcdefgh"))
-		d.End()
+		d.Invalidate()
 		if got := panicOf(func() { late(d) }); !strings.Contains(got, "outlived the handler") {
 			t.Errorf("%s: panic %q", name, got)
 		}

@@ -35,7 +35,7 @@ func FuzzDecode(f *testing.F) {
 		var d xdr.Decoder
 		first := min(int(cut), len(inline))
 		d.Reset(inline[:first], chunks)
-		d.Continue(inline[first:])
+		d.AppendInline(inline[first:])
 		d.SetPadding(xdr.Padding{Align: 1 << (align % 31), Threshold: int(threshold), Base: max(0, int(base))})
 		most := len(inline) + xdr.RoundUp(int(max(0, size)))
 		for _, typ := range types {

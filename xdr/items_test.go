@@ -262,10 +262,10 @@ func TestPadding(t *testing.T) {
 		wire := unhex(t, tt.wire)
 		n := len(wire)
 		data, ok := tt.want.(string)
-		if !ok || xdr.Pad(len(data)) == 0 {
+		if !ok || xdr.PadLen(len(data)) == 0 {
 			continue
 		}
-		for i := n - xdr.Pad(len(data)); i < n; i++ {
+		for i := n - xdr.PadLen(len(data)); i < n; i++ {
 			for bit := range 8 {
 				bad := bytes.Clone(wire)
 				bad[i] = 1 << bit
@@ -281,8 +281,8 @@ func TestPadding(t *testing.T) {
 
 func TestRoundUp(t *testing.T) {
 	for n, want := range []int{0, 4, 4, 4, 4, 8, 8, 8, 8, 12} {
-		if got := xdr.RoundUp(n); got != want || xdr.Pad(n) != want-n {
-			t.Errorf("RoundUp(%d) = %d, Pad = %d; want %d, %d", n, got, xdr.Pad(n), want, want-n)
+		if got := xdr.RoundUp(n); got != want || xdr.PadLen(n) != want-n {
+			t.Errorf("RoundUp(%d) = %d, Pad = %d; want %d, %d", n, got, xdr.PadLen(n), want, want-n)
 		}
 	}
 }

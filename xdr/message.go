@@ -3,8 +3,8 @@ package xdr
 // Releaser is told, exactly once, that memory is no longer needed.
 type Releaser interface{ Release() }
 
-// Item is bulk data beside a stream.
-type Item struct {
+// BulkItem is bulk data beside a stream.
+type BulkItem struct {
 	Position int      // of the first data byte in the stream
 	Len      int      // bytes in Data
 	Data     [][]byte // a scatter list
@@ -15,8 +15,8 @@ type Item struct {
 // between them. Neither bulk data nor its round-up is part of Inline.
 type Message struct {
 	Inline []byte
-	Bulk   []Item   // by ascending position
-	Owner  Releaser // of Inline; may be nil
+	Bulk   []BulkItem // by ascending position
+	Owner  Releaser   // of Inline; may be nil
 }
 
 // Len returns the length in bytes of the whole stream, bulk data and round-up
@@ -84,7 +84,7 @@ func (m *Message) pieces(without []bool, item func(n int), yield func([]byte)) {
 				yield(p)
 			}
 		}
-		if n := Pad(it.Len); n > 0 {
+		if n := PadLen(it.Len); n > 0 {
 			yield(zeros[:n:n])
 		}
 	}

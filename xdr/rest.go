@@ -7,7 +7,7 @@ import "context"
 // The bytes refer to the stream where they stand there in one piece, and are a copy elsewhere.
 //
 // Only the type of a stream tells where a Floating chunk or padding belongs. A stream that has
-// either is ErrChunk. An error of the Source is returned as it is, and is not the decoder's.
+// either is ErrChunk. An error of the BulkSource is returned as it is, and is not the decoder's.
 func (d *Decoder) Rest(ctx context.Context, max int) ([]byte, error) {
 	d.check()
 	n := d.Remaining()

@@ -26,7 +26,7 @@ func TestRest(t *testing.T) {
 					}
 					if i%2 == 1 {
 						c.Len = xdr.RoundUp(c.Len)
-						c.Data = append(c.Data, make([]byte, xdr.Pad(len(c.Data)))...)
+						c.Data = append(c.Data, make([]byte, xdr.PadLen(len(c.Data)))...)
 					}
 					if lazily {
 						c.ID = len(src.chunks)
@@ -39,7 +39,7 @@ func TestRest(t *testing.T) {
 				for cut := range len(inline) + 1 {
 					var d xdr.Decoder
 					d.Reset(inline[:cut], chunks)
-					d.Continue(inline[cut:])
+					d.AppendInline(inline[cut:])
 					got, err := d.Rest(t.Context(), len(whole))
 					if err != nil || !bytes.Equal(got, whole) || d.Finish() != nil || d.Position() != len(whole) {
 						t.Fatalf("%s without %v, cut at %d: got %x, %v, want %x", name, without, cut, got, err, whole)

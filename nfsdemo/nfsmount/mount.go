@@ -72,7 +72,7 @@ func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root,
 		Args:      &mount3.MntArgs{Path: export},
 		Reply:     &res,
 		MaxReply:  mount3.MntMax,
-		MayRepeat:    true, // it is mounted once in any case
+		MayRepeat: true, // it is mounted once in any case
 	})
 	switch {
 	case err != nil:

@@ -57,7 +57,7 @@ func NewFrom(s *oncrpc.Server, m Mode, peer net.Addr) *Conn {
 // Fetched returns how many bytes of bulk arguments handlers have fetched from the caller.
 func (c *Conn) Fetched() int64 { return c.moved.Load() }
 
-// call is a call under way: an oncrpc.IncomingCall and the Source of its bulk arguments.
+// call is a call under way: an oncrpc.IncomingCall and the BulkSource of its bulk arguments.
 type call struct {
 	conn   *Conn
 	dec    xdr.Decoder
@@ -181,7 +181,7 @@ func (k *call) Drop() {
 	k.done <- struct{}{}
 }
 
-// Fetch implements xdr.Source.
+// Fetch implements xdr.BulkSource.
 func (k *call) Fetch(_ context.Context, id, n int, dst [][]byte) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -204,7 +204,7 @@ func (k *call) Fetch(_ context.Context, id, n int, dst [][]byte) error {
 	return nil
 }
 
-// Load implements xdr.Source.
+// Load implements xdr.BulkSource.
 func (k *call) Load(ctx context.Context, id, n int, _ bool) ([]byte, xdr.Releaser, error) {
 	p := make([]byte, n)
 	return p, nothing{}, k.Fetch(ctx, id, n, [][]byte{p})
