@@ -338,7 +338,7 @@ func TestPolicy(t *testing.T) {
 				r := newRig(t, p, setup{programs: []oncrpc.Program{New(tt.cfg)}})
 				c := r.dial(rpcrdma.Config{})
 				was := c.Settings()
-				_, err := Configure(t.Context(), c.Conn, Options{Cred: tt.cred})
+				_, err := Configure(t.Context(), c.Conn, Options{Flavor: tt.cred})
 				if tt.want[p.name] {
 					if err != nil || c.Settings() == was {
 						t.Errorf("got %v; in force is %+v", err, c.Settings())

@@ -20,8 +20,8 @@ type Options struct {
 	// MaxCall and MaxReply are the largest messages in bytes, headers included, to send and to receive
 	// inline, from MinSize to MaxSize; 0 means DefaultSize.
 	MaxCall, MaxReply int
-	// Cred is the flavour of the call; nil is AUTH_NONE.
-	Cred oncrpc.ClientFlavor
+	// Flavor is the flavour of the call; nil is AUTH_NONE.
+	Flavor oncrpc.ClientFlavor
 }
 
 // Configure calls CONF_RDMA and puts the answer into force on conn: what the server answers is observed, be it smaller or larger than
@@ -53,7 +53,7 @@ func Configure(ctx context.Context, conn *rpcrdma.Conn, o Options) (Reply, error
 		MaxRDMARead:      uint32(is.PeerReads),
 	}
 	var reply Reply
-	client := oncrpc.NewClient(conn, cmp.Or(o.Program, Program), Version, o.Cred)
+	client := oncrpc.NewClient(conn, cmp.Or(o.Program, Program), Version, o.Flavor)
 	if grant, _, _ := conn.Credits(); grant > 1 {
 		// The one receive that may be short is used up by the next message. With other calls under way that need not be the answer: it
 		// can be a reply that is as long as the server is told now.

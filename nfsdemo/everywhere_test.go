@@ -246,7 +246,7 @@ var steps = []struct {
 		args := nfs3.ReadDirArgs{Dir: s.at["/"], Count: 16 << 10}
 		for rpc := oncrpc.NewClient(s.conn, nfs3.Program, nfs3.Version, s.cred); ; replies++ {
 			var res nfs3.ReadDirRes
-			if err := rpc.Do(s.ctx, &oncrpc.Request{Procedure: uint32(nfs3.ProcReadDir), Args: &args, Reply: &res, MaxReply: nfs3.ReadDirPlusMax(16 << 10)}); err != nil {
+			if err := rpc.Do(s.ctx, &oncrpc.Request{Procedure: uint32(nfs3.ProcReadDir), Args: &args, Reply: &res, MaxReply: nfs3.ReadDirPlusResMax(16 << 10)}); err != nil {
 				return nil, err
 			}
 			if res.Status != nfs3.OK || len(res.Entries) == 0 {

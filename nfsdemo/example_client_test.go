@@ -38,7 +38,7 @@ func mount(ctx context.Context, addr, path string) (*nfsfs.FS, *redial.Conn, err
 		return nil, nil, err
 	}
 	// The export that the path is in: MOUNT over RDMA, by rpcbind, or at its usual port.
-	root, err := nfsmount.Find(ctx, conn, path, nfsmount.Config{Host: host, Cred: cred})
+	root, err := nfsmount.Mount(ctx, conn, path, nfsmount.Config{Host: host, Flavor: cred})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,7 +59,7 @@ func Example_client() {
 	if err := files.MkdirAll(ctx, "photos/2026", 0o755); err != nil {
 		log.Fatal(err)
 	}
-	err = fs.WalkDir(files.View(ctx), ".", func(path string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(files.IOFS(ctx), ".", func(path string, d fs.DirEntry, err error) error {
 		fmt.Println(path)
 		return err
 	})

@@ -62,7 +62,7 @@ func Example() {
 	if err := file.Close(); err != nil { // waits until the server has the data on stable storage
 		log.Fatal(err)
 	}
-	out, err := fs.ReadFile(files.View(ctx), "hello")
+	out, err := fs.ReadFile(files.IOFS(ctx), "hello")
 	if err != nil {
 		log.Fatal(err)
 	}

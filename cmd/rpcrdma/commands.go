@@ -28,7 +28,7 @@ func addCommands(root *cobra.Command) {
 		&cobra.Group{ID: groupOther, Title: "Other commands:"})
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)
-	root.AddCommand(grouped(groupServe, newServeCommand(rpcbind.Local), newGatewayCommand())...)
+	root.AddCommand(grouped(groupServe, newServeCommand(rpcbind.DialLocal), newGatewayCommand())...)
 	root.AddCommand(grouped(groupFiles, completed(0, false, newLsCommand(), newCatCommand(), newStatCommand(), newReadlinkCommand(),
 		newMkdirCommand(), newRmCommand(), newMvCommand(), newLnCommand(), newTouchCommand(), newDFCommand())...)...)
 	root.AddCommand(grouped(groupFiles, completed(1, false, newChmodCommand(), newChownCommand())...)...)

@@ -67,7 +67,7 @@ func ask(ctx context.Context, flags *confFlags, t target) (*confAnswer, error) {
 	a.private = bytes.HasPrefix(conn.Info().PrivateData, privateMagic)
 	a.asked = confproto.Request{MaxCallSendSize: uint32(flags.call), MaxReplySendSize: uint32(flags.reply), MaxRDMARead: uint32(a.was.PeerReads)}
 	for _, p := range a.tried {
-		a.reply, err = confproto.Configure(ctx, conn, confproto.Options{Program: p, MaxCall: int(flags.call), MaxReply: int(flags.reply), Cred: cred})
+		a.reply, err = confproto.Configure(ctx, conn, confproto.Options{Program: p, MaxCall: int(flags.call), MaxReply: int(flags.reply), Flavor: cred})
 		if err == nil {
 			a.program, a.now = p, conn.Settings()
 			break

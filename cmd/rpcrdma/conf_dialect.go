@@ -40,7 +40,7 @@ func dialIWARP(ctx context.Context, addr string, low iwarp.Config, cfg rpcrdma.C
 		return nil, err
 	}
 	if cfg.Dialect == rpcrdma.Draft {
-		_, err = confproto.Configure(ctx, conn, confproto.Options{MaxCall: cfg.InlineSend, MaxReply: cfg.InlineRecv, Cred: cred})
+		_, err = confproto.Configure(ctx, conn, confproto.Options{MaxCall: cfg.InlineSend, MaxReply: cfg.InlineRecv, Flavor: cred})
 		if err != nil && !answered(err) {
 			end(conn)
 			return nil, err

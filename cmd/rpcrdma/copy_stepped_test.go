@@ -28,7 +28,7 @@ type stepped struct {
 
 func (s *stepped) step(p nfs3.Proc) { s.before(p, s.counts[p].Add(1)) }
 
-func (s *stepped) Info() vfs.Info {
+func (s *stepped) Info() vfs.FSInfo {
 	i := s.FS.Info()
 	i.NonBlocking = false
 	return i

@@ -74,7 +74,7 @@ func (d *draft) lookUp(ctx context.Context, conn *rpcrdma.Conn) (string, error) 
 	if _, ok := conn.RemoteAddr().(*net.TCPAddr); !ok {
 		return d.server.addr, nil
 	}
-	m := rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: rpcbind.RDMA}
+	m := rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: rpcbind.NetidRDMA}
 	uaddr, err := rpcbind.NewClient(conn).GetAddr(ctx, m)
 	if err != nil {
 		return "", err

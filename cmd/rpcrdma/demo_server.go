@@ -44,7 +44,7 @@ func startServer(ctx context.Context, p provider, capacity int64, cfg rpcrdma.Co
 	rpc := oncrpc.NewServer(oncrpc.ServerConfig{ConnBegan: s.ends.note})
 	programs := append(nfs.Programs(), confproto.New(confproto.Config{}))
 	if a, ok := listener.Addr().(*net.TCPAddr); ok {
-		programs = append(programs, rpcbind.Programs(rpcbind.Mappings(nfs3.Program, nfs3.Version, rpcbind.RDMA, a.AddrPort()))...)
+		programs = append(programs, rpcbind.Programs(rpcbind.Mappings(nfs3.Program, nfs3.Version, rpcbind.NetidRDMA, a.AddrPort()))...)
 	}
 	if err := rpc.Handle(programs...); err != nil {
 		return nil, errors.Join(err, listener.Close())
@@ -93,5 +93,5 @@ func mount(ctx context.Context, conn *rpcrdma.Conn) (*nfsfs.FS, error) {
 		return nil, err
 	}
 	// What is not committed is in memory twice here, at the client and at the server.
-	return nfsfs.New(client, root, nfsfs.Config{Export: "/", Uncommitted: 16 << 20}), nil
+	return nfsfs.New(client, root, nfsfs.Config{Export: "/", MaxUncommitted: 16 << 20}), nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-func newGatewayCommand() *cobra.Command { return gatewayCommand(newGatewayConfig(rpcbind.Local)) }
+func newGatewayCommand() *cobra.Command { return gatewayCommand(newGatewayConfig(rpcbind.DialLocal)) }
 
 func gatewayCommand(cfg *gatewayConfig) *cobra.Command {
 	cmd := &cobra.Command{

@@ -94,9 +94,9 @@ func reaches(c *recordmark.Conn, l *net.TCPAddr) bool {
 
 // findMount connects to MOUNT on the server's host, of which only rpcbind there knows the port.
 func (g *gatewayRun) findMount(ctx context.Context) (oncrpc.Transport, error) {
-	service, err := nfsmount.Locate(ctx, nil, nfsmount.Config{Host: g.cfg.server.host, Dial: g.dialTCP})
+	service, err := nfsmount.FindService(ctx, nil, nfsmount.Config{Host: g.cfg.server.host, Dial: g.dialTCP})
 	if err != nil {
 		return nil, err
 	}
-	return service.Take(), nil
+	return service.TakeTransport(), nil
 }

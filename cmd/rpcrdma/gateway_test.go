@@ -104,7 +104,7 @@ func TestGateway(t *testing.T) {
 	if got := m.get(t, h); !slices.Equal(got, data) {
 		t.Errorf("got %d bytes, want the %d that were written", len(got), len(data))
 	}
-	at, err := rpcbind.NewClient(dialTCP(t, g.tcp)).GetAddr(t.Context(), rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: rpcbind.TCP})
+	at, err := rpcbind.NewClient(dialTCP(t, g.tcp)).GetAddr(t.Context(), rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: rpcbind.NetidTCP})
 	if err != nil || at != universal(t, g.tcp) {
 		t.Errorf("the port of NFS: got %s, %v, want %s", at, err, universal(t, g.tcp))
 	}

@@ -81,7 +81,7 @@ func (s *remoteServer) locate(ctx context.Context) error {
 	if s.service != nil {
 		return nil
 	}
-	service, err := nfsmount.Locate(ctx, s.conn, nfsmount.Config{Host: s.target.host, Port: s.target.mountPort, Cred: s.cred})
+	service, err := nfsmount.FindService(ctx, s.conn, nfsmount.Config{Host: s.target.host, Port: s.target.mountPort, Flavor: s.cred})
 	if err != nil {
 		return s.explainMount(err)
 	}
@@ -112,9 +112,9 @@ func (s *remoteServer) open(ctx context.Context, path string) (*remote, string, 
 		return nil, "", err
 	}
 	m.fs = nfsfs.New(m.client, root.Handle, nfsfs.Config{
-		Export:   root.Export,
-		Size:     int(s.flags.size),
-		Parallel: s.flags.parallel.n,
+		Export:       root.Export,
+		TransferSize: int(s.flags.size),
+		Parallel:     s.flags.parallel.n,
 	})
 	s.exports[root.Export] = m
 	return m, root.Rest, nil

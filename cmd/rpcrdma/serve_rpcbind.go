@@ -104,10 +104,10 @@ func (p *ports) each(program, version uint32) []rpcbind.Mapping {
 	}
 	var all []rpcbind.Mapping
 	if p.rdma != nil {
-		all = at(rpcbind.RDMA, p.rdma.Addr())
+		all = at(rpcbind.NetidRDMA, p.rdma.Addr())
 	}
 	if p.tcp != nil {
-		all = append(all, at(rpcbind.TCP, p.tcp.Addr())...)
+		all = append(all, at(rpcbind.NetidTCP, p.tcp.Addr())...)
 	}
 	return all
 }

@@ -81,7 +81,7 @@ func excludes(listener, other netip.AddrPort) bool {
 
 // toAsk returns the mappings of a program to ask whether it is alive: those of TCP, or where there are none, of RDMA.
 func toAsk(all []rpcbind.Mapping, program uint32) []rpcbind.Mapping {
-	for _, base := range []string{rpcbind.TCP, rpcbind.RDMA} {
+	for _, base := range []string{rpcbind.NetidTCP, rpcbind.NetidRDMA} {
 		var list []rpcbind.Mapping
 		for _, m := range all {
 			if m.Program == program && (m.Netid == base || m.Netid == base+"6") {
@@ -118,7 +118,7 @@ func answers(ctx context.Context, m rpcbind.Mapping, limit time.Duration) (netip
 		conn.Close()
 		<-conn.Done()
 	}()
-	if m.Netid == rpcbind.RDMA || m.Netid == rpcbind.RDMA6 {
+	if m.Netid == rpcbind.NetidRDMA || m.Netid == rpcbind.NetidRDMA6 {
 		return at, true
 	}
 	const null = 0

@@ -32,10 +32,10 @@ func (t target) found(ctx context.Context, low iwarp.Config, cfg rpcrdma.Config)
 			return orNil(conn, err)
 		}},
 	}
-	if t.scheme == rpcbind.RDMA && t.rpcbind != rpcbind.Port {
+	if t.scheme == rpcbind.NetidRDMA && t.rpcbind != rpcbind.Port {
 		slices.Reverse(places)
 	}
-	port, err := rpcbind.Find(ctx, nfs3.Program, nfs3.Version, t.scheme, places...)
+	port, err := rpcbind.FindPort(ctx, nfs3.Program, nfs3.Version, t.scheme, places...)
 	if err != nil {
 		return t, err
 	}

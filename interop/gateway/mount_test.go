@@ -73,12 +73,12 @@ func TestMountElsewhere(t *testing.T) {
 		g.Stop()
 	})
 	t.Run("found", func(t *testing.T) {
-		c, err := rpcbind.Local(t.Context())
+		c, err := rpcbind.DialLocal(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		r, err := rpcbind.Register(t.Context(), c, rpcbind.Mappings(mount3.Program, mount3.Version, rpcbind.TCP, tcp.Addr().(*net.TCPAddr).AddrPort()))
+		r, err := rpcbind.Register(t.Context(), c, rpcbind.Mappings(mount3.Program, mount3.Version, rpcbind.NetidTCP, tcp.Addr().(*net.TCPAddr).AddrPort()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func (k *knfsd) find(t *testing.T) {
 				}
 				return recordmark.Dial(ctx, local(here), recordmark.Config{EnforceMaxReply: true})
 			}
-			got, err := nfsmount.Find(t.Context(), conn, open+"/users/team", nfsmount.Config{Host: "127.0.0.1", Port: tt.port, Cred: user(t, 0), Dial: dial})
+			got, err := nfsmount.Mount(t.Context(), conn, open+"/users/team", nfsmount.Config{Host: "127.0.0.1", Port: tt.port, Flavor: user(t, 0), Dial: dial})
 			if err != nil {
 				t.Fatal(err)
 			}

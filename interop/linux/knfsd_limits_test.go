@@ -148,13 +148,13 @@ func (k *knfsd) replyChunks(t *testing.T) {
 		args := nfs3.ReadDirPlusArgs{Dir: dir.File, DirCount: uint32(n), MaxCount: uint32(n)}
 		var res nfs3.ReadDirPlusRes
 		err := raw.Do(t.Context(), &oncrpc.Request{
-			Procedure: uint32(nfs3.ProcReadDirPlus), Args: &args, Reply: &res, MaxReply: nfs3.ReadDirPlusMax(n),
+			Procedure: uint32(nfs3.ProcReadDirPlus), Args: &args, Reply: &res, MaxReply: nfs3.ReadDirPlusResMax(n),
 		})
 		if err != nil || res.Status != nfs3.OK {
 			t.Fatalf("READDIRPLUS of %d bytes: %v, %v", n, res.Status, err)
 		}
 		const reply, entry = 24, 400 // an RPC reply's header, and more than an entry takes
-		most := reply + nfs3.ReadDirPlusMax(min(n, largest))
+		most := reply + nfs3.ReadDirPlusResMax(min(n, largest))
 		if got := s.last().ReplyChunk; got > most || got < most-entry {
 			t.Errorf("READDIRPLUS of %d bytes: %d by reply chunk, want at most %d, and at least that less an entry", n, got, most)
 		}

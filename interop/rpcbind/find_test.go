@@ -43,10 +43,10 @@ func serveRDMA(t *testing.T) netip.AddrPort {
 // A server that listens over RDMA is registered for rdma and rdma6. Clients of either family find it by its program number, and
 // reach it, until it is not registered any more.
 func TestFind(t *testing.T) {
-	r := register(t, local(t), rpcbind.Mappings(nfs3.Program, nfs3.Version, rpcbind.RDMA, serveRDMA(t)))
+	r := register(t, local(t), rpcbind.Mappings(nfs3.Program, nfs3.Version, rpcbind.NetidRDMA, serveRDMA(t)))
 	find := func(host string) (uint16, error) {
 		at := net.JoinHostPort(host, "111")
-		return rpcbind.Find(t.Context(), nfs3.Program, nfs3.Version, rpcbind.RDMA,
+		return rpcbind.FindPort(t.Context(), nfs3.Program, nfs3.Version, rpcbind.NetidRDMA,
 			rpcbind.Place{Name: at, Dial: func(ctx context.Context) (oncrpc.Transport, error) {
 				return recordmark.Dial(ctx, at, recordmark.Config{EnforceMaxReply: true})
 			}})

@@ -52,15 +52,15 @@ func serve(t *testing.T) netip.AddrPort {
 func services(addr netip.AddrPort) (all []rpcbind.Mapping) {
 	rdma := netip.AddrPortFrom(netip.IPv6Unspecified(), rdmaPort)
 	for _, p := range [][2]uint32{{nfs3.Program, nfs3.Version}, {mount3.Program, mount3.Version}} {
-		all = append(all, rpcbind.Mappings(p[0], p[1], rpcbind.TCP, addr)...)
-		all = append(all, rpcbind.Mappings(p[0], p[1], rpcbind.RDMA, rdma)...)
+		all = append(all, rpcbind.Mappings(p[0], p[1], rpcbind.NetidTCP, addr)...)
+		all = append(all, rpcbind.Mappings(p[0], p[1], rpcbind.NetidRDMA, rdma)...)
 	}
 	return all
 }
 
 func local(t *testing.T) *rpcbind.Client {
 	t.Helper()
-	c, err := rpcbind.Local(t.Context())
+	c, err := rpcbind.DialLocal(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

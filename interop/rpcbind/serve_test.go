@@ -28,7 +28,7 @@ func TestServe(t *testing.T) {
 		t.Helper()
 		var want []rpcbind.Mapping
 		for _, p := range [][2]uint32{{nfs3.Program, nfs3.Version}, {mount3.Program, mount3.Version}} {
-			for netid, port := range map[string]int{rpcbind.TCP: s.TCP, rpcbind.RDMA: s.RDMA} {
+			for netid, port := range map[string]int{rpcbind.NetidTCP: s.TCP, rpcbind.NetidRDMA: s.RDMA} {
 				want = append(want, rpcbind.Mappings(p[0], p[1], netid, netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(port)))...)
 			}
 			ready := fmt.Sprintf("program %d version %d ready and waiting", p[0], p[1])

@@ -85,5 +85,5 @@ func (fs *FS) Access(_ context.Context, c *vfs.Cred, h nfs3.FH, want nfs3.Access
 	if err != nil {
 		return 0, nfs3.PostOpAttr{}, err
 	}
-	return fs.perm(c, f, &a).Access(c, want), nfs3.Attrs(a), nil
+	return fs.perm(c, f, &a).Access(c, want), nfs3.PostOpAttrOf(a), nil
 }

@@ -36,7 +36,7 @@ func (fs *FS) newBirth(c *vfs.Cred, d file, dir *nfs3.Fattr, kind nfs3.FileType,
 	if kind != nfs3.TypeReg {
 		want.Size = nfs3.Set64{}
 	}
-	if err := (vfs.Perm{Type: kind, Mode: b.mode, UID: b.uid, GID: b.gid}).CheckSet(c, &want); err != nil {
+	if err := (vfs.Perm{Type: kind, Mode: b.mode, UID: b.uid, GID: b.gid}).CheckSetAttr(c, &want); err != nil {
 		return b, err
 	}
 	if want.Size.To > fs.maxSize {

@@ -109,7 +109,7 @@ func TestWriteLate(t *testing.T) {
 	h := create(t, f, "file")
 	write(t, f, h, 0, []byte("newer"))
 	ctx, end := context.WithCancel(t.Context())
-	_, err := f.Write(ctx, super, h, 0, vfstest.Lazy([]byte("older"), func() error { end(); return nil }), nfs3.Unstable)
+	_, err := f.Write(ctx, super, h, 0, vfstest.LazyBulk([]byte("older"), func() error { end(); return nil }), nfs3.Unstable)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}

@@ -48,7 +48,7 @@ func (fs *FS) child(dir file, name string) (child, error) {
 func (fs *FS) object(dir file, name string, ch *child) vfs.Object {
 	n := fs.intern(keyOf(&ch.st), dir.n, name)
 	fs.table.keep()
-	return vfs.Object{File: fs.handle(n), Attr: nfs3.Attrs(ch.attr)}
+	return vfs.Object{File: fs.handle(n), Attr: nfs3.PostOpAttrOf(ch.attr)}
 }
 
 // reserved reports whether a name is not one of a file in the directory.

@@ -85,7 +85,7 @@ func (fs *FS) findOrMake(c *vfs.Cred, d file, a *nfs3.Fattr, name string, kind n
 
 // makeFile makes a file; d.n.mu is held.
 func (fs *FS) makeFile(c *vfs.Cred, d file, a *nfs3.Fattr, name string, kind nfs3.FileType, set *nfs3.Sattr, m maker) (vfs.Object, *desc, error) {
-	if err := fs.perm(c, d, a).CheckEnter(c); err != nil {
+	if err := fs.perm(c, d, a).CheckAddName(c); err != nil {
 		return vfs.Object{}, nil, err
 	}
 	b, err := fs.newBirth(c, d, a, kind, set)

@@ -69,7 +69,7 @@ func (fs *FS) link(c *vfs.Cred, f, d file, da *nfs3.Fattr, name string) error {
 	} else if err != nfs3.ErrNoEnt {
 		return err
 	}
-	if err := p.CheckEnter(c); err != nil {
+	if err := p.CheckAddName(c); err != nil {
 		return err
 	}
 	if err := linkFD(f.path.fd, d.path.fd, name); err != nil {

@@ -23,7 +23,7 @@ func (fs *FS) Lookup(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string) (
 		return vfs.Object{}, nfs3.PostOpAttr{}, err
 	}
 	o, err := fs.lookup(c, d, &a, name)
-	return o, nfs3.Attrs(a), err
+	return o, nfs3.PostOpAttrOf(a), err
 }
 
 func (fs *FS) lookup(c *vfs.Cred, d file, a *nfs3.Fattr, name string) (vfs.Object, error) {
@@ -35,7 +35,7 @@ func (fs *FS) lookup(c *vfs.Cred, d file, a *nfs3.Fattr, name string) (vfs.Objec
 	}
 	switch name {
 	case ".":
-		return vfs.Object{File: fs.handle(d.n), Attr: nfs3.Attrs(*a)}, nil
+		return vfs.Object{File: fs.handle(d.n), Attr: nfs3.PostOpAttrOf(*a)}, nil
 	case "..":
 		p, err := fs.parent(d)
 		if err != nil {
@@ -97,12 +97,12 @@ func (fs *FS) ReadLink(_ context.Context, _ *vfs.Cred, h nfs3.FH) (string, nfs3.
 		return "", nfs3.PostOpAttr{}, err
 	}
 	if a.Type != nfs3.TypeLnk {
-		return "", nfs3.Attrs(a), nfs3.ErrInval
+		return "", nfs3.PostOpAttrOf(a), nfs3.ErrInval
 	}
 	buf := make([]byte, unix.PathMax)
 	n, err := retry(func() (int, error) { return unix.Readlinkat(f.path.fd, "", buf) })
 	if err != nil {
-		return "", nfs3.Attrs(a), fs.status("readlink", err)
+		return "", nfs3.PostOpAttrOf(a), fs.status("readlink", err)
 	}
 	return string(buf[:n]), fs.post(f), nil
 }

@@ -22,7 +22,7 @@ func (fs *FS) Read(_ context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int,
 	if err != nil {
 		return err
 	}
-	r.Attr = nfs3.Attrs(a)
+	r.Attr = nfs3.PostOpAttrOf(a)
 	if err := isFile(&a); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64
 	if err != nil {
 		return r, err
 	}
-	r.Attr = nfs3.Attrs(a)
+	r.Attr = nfs3.PostOpAttrOf(a)
 	p := fs.perm(c, f, &a)
 	if !p.Can(c, vfs.MayRead) {
 		return r, nfs3.ErrAcces
@@ -136,7 +136,7 @@ func (g *giver) fill(l *lister) bool {
 	}
 	n := g.fs.intern(keyOf(st), g.dir.n, g.entry.Name)
 	g.entry.FileID = st.Ino
-	g.entry.Attr = nfs3.Attrs(g.fs.fattr(st))
+	g.entry.Attr = nfs3.PostOpAttrOf(g.fs.fattr(st))
 	g.entry.File = nfs3.PostOpFH{Present: true, FH: g.fs.handle(n)}
 	return true
 }

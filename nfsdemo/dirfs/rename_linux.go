@@ -95,7 +95,7 @@ func (fs *FS) rename(c *vfs.Cred, fd file, fa *nfs3.Fattr, fromName string, td f
 		return false, err
 	}
 	if !exists {
-		err = tp.CheckEnter(c)
+		err = tp.CheckAddName(c)
 	} else {
 		err = tp.CheckRemove(c, vfs.PermOf(&dst.attr))
 	}

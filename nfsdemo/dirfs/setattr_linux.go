@@ -45,7 +45,7 @@ func (fs *FS) setAttr(c *vfs.Cred, f file, set *nfs3.Sattr, guard *nfs3.Time) (w
 
 // mayChange says what of set cannot be done.
 func (fs *FS) mayChange(c *vfs.Cred, f file, a *nfs3.Fattr, set *nfs3.Sattr) error {
-	if err := fs.perm(c, f, a).CheckSet(c, set); err != nil {
+	if err := fs.perm(c, f, a).CheckSetAttr(c, set); err != nil {
 		return err
 	}
 	if set.UID.Set && set.UID.To == noID || set.GID.Set && set.GID.To == noID {

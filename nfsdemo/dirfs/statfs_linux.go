@@ -10,8 +10,8 @@ import (
 )
 
 // Info tells what the file system can do.
-func (fs *FS) Info() vfs.Info {
-	return vfs.Info{
+func (fs *FS) Info() vfs.FSInfo {
+	return vfs.FSInfo{
 		MaxFileSize: fs.maxSize,
 		TimeDelta:   fs.timeStep,
 		Properties:  nfs3.FSFLink | nfs3.FSFSymlink | nfs3.FSFHomogeneous | nfs3.FSFCanSetTime,
@@ -33,7 +33,7 @@ func (fs *FS) StatFS(_ context.Context, h nfs3.FH) (nfs3.FSStat, nfs3.PostOpAttr
 	}
 	var s unix.Statfs_t
 	if err := again(func() error { return unix.Fstatfs(fs.rootPath.fd, &s) }); err != nil {
-		return nfs3.FSStat{}, nfs3.Attrs(a), fs.status("statfs", err)
+		return nfs3.FSStat{}, nfs3.PostOpAttrOf(a), fs.status("statfs", err)
 	}
 	unit := uint64(s.Frsize)
 	return nfs3.FSStat{
@@ -43,5 +43,5 @@ func (fs *FS) StatFS(_ context.Context, h nfs3.FH) (nfs3.FSStat, nfs3.PostOpAttr
 		TotalFiles: s.Files,
 		FreeFiles:  s.Ffree,
 		AvailFiles: s.Ffree,
-	}, nfs3.Attrs(a), nil
+	}, nfs3.PostOpAttrOf(a), nil
 }

@@ -72,7 +72,7 @@ func (fs *FS) Commit(_ context.Context, c *vfs.Cred, h nfs3.FH, _ uint64, _ uint
 		return nfs3.WccData{}, aerr
 	}
 	// A sync changes no attributes.
-	return nfs3.WccData{Before: a.Pre(), After: nfs3.Attrs(a)}, err
+	return nfs3.WccData{Before: a.Pre(), After: nfs3.PostOpAttrOf(a)}, err
 }
 
 func (fs *FS) commit(c *vfs.Cred, f file) error {

@@ -24,7 +24,7 @@ func (fs *FS) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, dat
 	if err != nil {
 		return r, err
 	}
-	r.Wcc.After = nfs3.Attrs(a)
+	r.Wcc.After = nfs3.PostOpAttrOf(a)
 	if err := fs.mayWriteAt(c, f, &a, off, data.Len()); err != nil || data.Len() == 0 {
 		return r, err
 	}
@@ -67,7 +67,7 @@ func (fs *FS) store(ctx context.Context, c *vfs.Cred, f file, d *desc, off uint6
 	if err != nil {
 		return err
 	}
-	r.Wcc = nfs3.WccData{Before: a.Pre(), After: nfs3.Attrs(a)}
+	r.Wcc = nfs3.WccData{Before: a.Pre(), After: nfs3.PostOpAttrOf(a)}
 	if err := fs.mayWriteAt(c, f, &a, off, n); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func TestAllocs(t *testing.T) {
 		}); allocs != 0 {
 			t.Errorf("write of %d bytes: %v allocations", n, allocs)
 		}
-		lazy := vfstest.Lazy(make([]byte, n), func() error { return nil })
+		lazy := vfstest.LazyBulk(make([]byte, n), func() error { return nil })
 		if allocs := testing.AllocsPerRun(100, func() {
 			if _, err := fs.Write(ctx, super, h, uint64(n)+100, lazy, nfs3.Unstable); err != nil {
 				t.Fatal(err)

@@ -46,7 +46,7 @@ func (fs *FS) SetAttr(_ context.Context, c *vfs.Cred, h nfs3.FH, set *nfs3.Sattr
 
 // change sets attributes if c may set all of them; n.mu is held.
 func (n *node) change(c *vfs.Cred, set *nfs3.Sattr) error {
-	if err := n.perm().CheckSet(c, set); err != nil {
+	if err := n.perm().CheckSetAttr(c, set); err != nil {
 		return err
 	}
 	if set.Size.Set && set.Size.To > MaxFileSize {

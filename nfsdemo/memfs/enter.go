@@ -48,7 +48,7 @@ func (d *node) enterLocked(c *vfs.Cred, name string, b *blank, is func(n *node, 
 	if n := d.child(name); n != nil {
 		return n, is(n, false)
 	}
-	if err := d.perm().CheckEnter(c); err != nil {
+	if err := d.perm().CheckAddName(c); err != nil {
 		return nil, err
 	}
 	n, err := d.newChild(c, b)

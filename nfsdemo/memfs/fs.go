@@ -93,8 +93,8 @@ func (fs *FS) ID() uint64 { return fs.id }
 func (fs *FS) Root() nfs3.FH { return fs.root.handle }
 
 // Info tells what the file system can do.
-func (fs *FS) Info() vfs.Info {
-	return vfs.Info{
+func (fs *FS) Info() vfs.FSInfo {
+	return vfs.FSInfo{
 		MaxFileSize: MaxFileSize,
 		TimeDelta:   nfs3.Time{Nsec: 1},
 		Properties:  nfs3.FSFLink | nfs3.FSFSymlink | nfs3.FSFHomogeneous | nfs3.FSFCanSetTime,

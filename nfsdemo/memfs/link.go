@@ -42,7 +42,7 @@ func (d *node) mayLink(c *vfs.Cred, n *node, name string) error {
 	case n.kind == nfs3.TypeDir:
 		return nfs3.ErrIsDir
 	}
-	if err := d.perm().CheckEnter(c); err != nil {
+	if err := d.perm().CheckAddName(c); err != nil {
 		return err
 	}
 	switch {

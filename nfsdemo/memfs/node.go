@@ -65,9 +65,9 @@ func (n *node) attr() nfs3.Fattr {
 		Rdev:   n.rdev,
 		FSID:   n.fs.id,
 		FileID: n.id,
-		Atime:  nfs3.Nanos(n.atime.Load()),
-		Mtime:  nfs3.Nanos(n.mtime),
-		Ctime:  nfs3.Nanos(n.ctime),
+		Atime:  nfs3.TimeFromNanos(n.atime.Load()),
+		Mtime:  nfs3.TimeFromNanos(n.mtime),
+		Ctime:  nfs3.TimeFromNanos(n.ctime),
 	}
 	if n.kind == nfs3.TypeDir {
 		a.Size, a.Used = dirSize, dirSize
@@ -81,7 +81,7 @@ func (n *node) pre() nfs3.PreOpAttr {
 	return a.Pre()
 }
 
-func (n *node) post() nfs3.PostOpAttr { return nfs3.Attrs(n.attr()) }
+func (n *node) post() nfs3.PostOpAttr { return nfs3.PostOpAttrOf(n.attr()) }
 
 // attrs is post for who does not hold n.mu.
 func (n *node) attrs() nfs3.PostOpAttr {

@@ -84,7 +84,7 @@ func (m *move) check(c *vfs.Cred) error {
 // checkTarget says why c may not enter the new name.
 func (m *move) checkTarget(c *vfs.Cred) error {
 	if m.old == nil {
-		return m.to.perm().CheckEnter(c)
+		return m.to.perm().CheckAddName(c)
 	}
 	if err := m.to.perm().CheckRemove(c, m.old.perm()); err != nil {
 		return err

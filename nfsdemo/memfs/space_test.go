@@ -89,7 +89,7 @@ func TestRemoveLeased(t *testing.T) {
 func TestRemoveWriting(t *testing.T) {
 	fs := newFS(t, Config{})
 	h := create(t, fs, "file")
-	_, err := fs.Write(t.Context(), super, h, 0, vfstest.Lazy(make([]byte, 100_000), func() error {
+	_, err := fs.Write(t.Context(), super, h, 0, vfstest.LazyBulk(make([]byte, 100_000), func() error {
 		remove(t, fs, fs.Root(), "file")
 		return nil
 	}), nfs3.FileSync)
@@ -196,7 +196,7 @@ func TestLinkMax(t *testing.T) {
 	}
 	before, _ := fs.GetAttr(t.Context(), h)
 	attr, _, err := fs.Link(t.Context(), super, h, d, "one more")
-	if err != nfs3.ErrMLink || attr != nfs3.Attrs(before) || before.Nlink != n {
+	if err != nfs3.ErrMLink || attr != nfs3.PostOpAttrOf(before) || before.Nlink != n {
 		t.Errorf("%+v, %v", attr, err)
 	}
 	remove(t, fs, d, string(name))

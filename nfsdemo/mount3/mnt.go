@@ -21,8 +21,8 @@ type MntRes struct {
 	Flavors []uint32 // with OK: the authentication flavours that may be used
 }
 
-// MntMax is the longest encoding of MntRes in bytes.
-const MntMax = 4 + 4 + FHSize + 4 + 4*maxFlavors
+// MntResMax is the longest encoding of MntRes in bytes.
+const MntResMax = 4 + 4 + FHSize + 4 + 4*maxFlavors
 
 // MarshalXDR appends r.
 func (r *MntRes) MarshalXDR(e *xdr.Encoder) {

@@ -55,7 +55,7 @@ func TestMntRes(t *testing.T) {
 		{Root: nfs3.MakeFH(make([]byte, mount3.FHSize)), Flavors: make([]uint32, 64)},
 	} {
 		b, err := encode(&want)
-		if err != nil || len(b) > mount3.MntMax {
+		if err != nil || len(b) > mount3.MntResMax {
 			t.Fatalf("%v: %d bytes", err, len(b))
 		}
 		var got mount3.MntRes

@@ -27,8 +27,8 @@ type AccessRes struct {
 	Granted Access // with OK: those asked for that are granted
 }
 
-// AccessMax is the longest encoding of AccessRes in bytes.
-const AccessMax = statusLen + postOpAttrLen + 4
+// AccessResMax is the longest encoding of AccessRes in bytes.
+const AccessResMax = statusLen + postOpAttrLen + 4
 
 // MarshalXDR appends r.
 func (r *AccessRes) MarshalXDR(e *xdr.Encoder) {

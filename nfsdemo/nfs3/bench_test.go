@@ -20,13 +20,13 @@ func benchMessages() []struct {
 		file = nfs3.MakeFH(make([]byte, 28))
 		attr = nfs3.Fattr{Type: nfs3.TypeReg, Mode: 0o644, Size: benchData}
 		data = [][]byte{make([]byte, benchData)}
-		wcc  = nfs3.WccData{Before: attr.Pre(), After: nfs3.Attrs(attr)}
-		dir  = &nfs3.ReadDirPlusRes{Dir: nfs3.Attrs(attr), EOF: true}
+		wcc  = nfs3.WccData{Before: attr.Pre(), After: nfs3.PostOpAttrOf(attr)}
+		dir  = &nfs3.ReadDirPlusRes{Dir: nfs3.PostOpAttrOf(attr), EOF: true}
 	)
 	for i := range 100 {
 		dir.Entries = append(dir.Entries, nfs3.Entry{
 			FileID: uint64(i), Name: fmt.Sprintf("entry-%04d", i), Cookie: uint64(i),
-			Attr: nfs3.Attrs(attr), File: nfs3.PostOpFH{Present: true, FH: file},
+			Attr: nfs3.PostOpAttrOf(attr), File: nfs3.PostOpFH{Present: true, FH: file},
 		})
 	}
 	return []struct {
@@ -37,7 +37,7 @@ func benchMessages() []struct {
 		{"GETATTR/args", &nfs3.GetAttrArgs{File: file}, 0},
 		{"GETATTR/results", &nfs3.GetAttrRes{Attr: attr}, 0},
 		{"READ/args", &nfs3.ReadArgs{File: file, Count: benchData}, 0},
-		{"READ/results", &nfs3.ReadRes{Attr: nfs3.Attrs(attr), Count: benchData, Data: data, Into: make([]byte, benchData)}, benchData},
+		{"READ/results", &nfs3.ReadRes{Attr: nfs3.PostOpAttrOf(attr), Count: benchData, Data: data, Into: make([]byte, benchData)}, benchData},
 		{"WRITE/args", &nfs3.WriteArgs{File: file, Count: benchData, Data: data}, 0},
 		{"WRITE/results", &nfs3.WriteRes{Wcc: wcc, Count: benchData}, 0},
 		{"READDIRPLUS/args", &nfs3.ReadDirPlusArgs{Dir: file, DirCount: 1 << 12, MaxCount: 1 << 15}, 0},

@@ -30,8 +30,8 @@ type CommitRes struct {
 	Verf Verifier // with OK: another than WRITE's means that data may be lost
 }
 
-// CommitMax is the longest encoding of CommitRes in bytes.
-const CommitMax = statusLen + wccLen + VerifierSize
+// CommitResMax is the longest encoding of CommitRes in bytes.
+const CommitResMax = statusLen + wccLen + VerifierSize
 
 // MarshalXDR appends r.
 func (r *CommitRes) MarshalXDR(e *xdr.Encoder) {

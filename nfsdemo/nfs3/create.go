@@ -64,8 +64,8 @@ type CreateRes struct {
 	Dir  WccData
 }
 
-// CreateMax is the longest encoding of CreateRes in bytes.
-const CreateMax = statusLen + postOpFHLen + postOpAttrLen + wccLen
+// CreateResMax is the longest encoding of CreateRes in bytes.
+const CreateResMax = statusLen + postOpFHLen + postOpAttrLen + wccLen
 
 // MarshalXDR appends r.
 func (r *CreateRes) MarshalXDR(e *xdr.Encoder) {

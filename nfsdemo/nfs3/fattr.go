@@ -80,8 +80,8 @@ type PostOpAttr struct {
 	Attr    Fattr
 }
 
-// Attrs returns attributes that are present.
-func Attrs(a Fattr) PostOpAttr { return PostOpAttr{true, a} }
+// PostOpAttrOf returns attributes that are present.
+func PostOpAttrOf(a Fattr) PostOpAttr { return PostOpAttr{true, a} }
 
 const postOpAttrLen = 4 + fattrLen
 

@@ -33,8 +33,8 @@ type FSInfoRes struct {
 	FSInfo
 }
 
-// FSInfoMax is the longest encoding of FSInfoRes in bytes.
-const FSInfoMax = statusLen + postOpAttrLen + 7*4 + 8 + timeLen + 4
+// FSInfoResMax is the longest encoding of FSInfoRes in bytes.
+const FSInfoResMax = statusLen + postOpAttrLen + 7*4 + 8 + timeLen + 4
 
 // MarshalXDR appends r.
 func (r *FSInfoRes) MarshalXDR(e *xdr.Encoder) {

@@ -29,8 +29,8 @@ type FSStatRes struct {
 	FSStat
 }
 
-// FSStatMax is the longest encoding of FSStatRes in bytes.
-const FSStatMax = statusLen + postOpAttrLen + 6*8 + 4
+// FSStatResMax is the longest encoding of FSStatRes in bytes.
+const FSStatResMax = statusLen + postOpAttrLen + 6*8 + 4
 
 // MarshalXDR appends r.
 func (r *FSStatRes) MarshalXDR(e *xdr.Encoder) {

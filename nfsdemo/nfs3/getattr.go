@@ -17,8 +17,8 @@ type GetAttrRes struct {
 	Attr Fattr // with OK
 }
 
-// GetAttrMax is the longest encoding of GetAttrRes in bytes.
-const GetAttrMax = statusLen + fattrLen
+// GetAttrResMax is the longest encoding of GetAttrRes in bytes.
+const GetAttrResMax = statusLen + fattrLen
 
 // MarshalXDR appends r.
 func (r *GetAttrRes) MarshalXDR(e *xdr.Encoder) {

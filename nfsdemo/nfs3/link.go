@@ -27,8 +27,8 @@ type LinkRes struct {
 	Dir  WccData
 }
 
-// LinkMax is the longest encoding of LinkRes in bytes.
-const LinkMax = statusLen + postOpAttrLen + wccLen
+// LinkResMax is the longest encoding of LinkRes in bytes.
+const LinkResMax = statusLen + postOpAttrLen + wccLen
 
 // MarshalXDR appends r.
 func (r *LinkRes) MarshalXDR(e *xdr.Encoder) {

@@ -19,8 +19,8 @@ type LookupRes struct {
 	Dir  PostOpAttr
 }
 
-// LookupMax is the longest encoding of LookupRes in bytes.
-const LookupMax = statusLen + fhLen + 2*postOpAttrLen
+// LookupResMax is the longest encoding of LookupRes in bytes.
+const LookupResMax = statusLen + fhLen + 2*postOpAttrLen
 
 // MarshalXDR appends r.
 func (r *LookupRes) MarshalXDR(e *xdr.Encoder) {

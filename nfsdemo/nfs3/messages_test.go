@@ -23,28 +23,28 @@ var kinds = map[nfs3.Proc]struct {
 	args, results func() message
 	max           int // of the results
 }{
-	nfs3.ProcGetAttr:  {mk[nfs3.GetAttrArgs], mk[nfs3.GetAttrRes], nfs3.GetAttrMax},
-	nfs3.ProcSetAttr:  {mk[nfs3.SetAttrArgs], mk[nfs3.SetAttrRes], nfs3.SetAttrMax},
-	nfs3.ProcLookup:   {mk[nfs3.LookupArgs], mk[nfs3.LookupRes], nfs3.LookupMax},
-	nfs3.ProcAccess:   {mk[nfs3.AccessArgs], mk[nfs3.AccessRes], nfs3.AccessMax},
-	nfs3.ProcRead:     {mk[nfs3.ReadArgs], func() message { return new(readRes) }, nfs3.ReadMax},
-	nfs3.ProcWrite:    {func() message { return new(writeArgs) }, mk[nfs3.WriteRes], nfs3.WriteMax},
-	nfs3.ProcCreate:   {mk[nfs3.CreateArgs], mk[nfs3.CreateRes], nfs3.CreateMax},
-	nfs3.ProcMkdir:    {mk[nfs3.MkdirArgs], mk[nfs3.CreateRes], nfs3.CreateMax},
-	nfs3.ProcFSStat:   {mk[nfs3.FSStatArgs], mk[nfs3.FSStatRes], nfs3.FSStatMax},
-	nfs3.ProcFSInfo:   {mk[nfs3.FSInfoArgs], mk[nfs3.FSInfoRes], nfs3.FSInfoMax},
-	nfs3.ProcPathConf: {mk[nfs3.PathConfArgs], mk[nfs3.PathConfRes], nfs3.PathConfMax},
-	nfs3.ProcCommit:   {mk[nfs3.CommitArgs], mk[nfs3.CommitRes], nfs3.CommitMax},
-	nfs3.ProcReadLink: {mk[nfs3.ReadLinkArgs], mk[nfs3.ReadLinkRes], nfs3.ReadLinkMax(20)},
-	nfs3.ProcSymlink:  {func() message { return new(symlinkArgs) }, mk[nfs3.CreateRes], nfs3.CreateMax},
-	nfs3.ProcMknod:    {mk[nfs3.MknodArgs], mk[nfs3.CreateRes], nfs3.CreateMax},
-	nfs3.ProcRemove:   {mk[nfs3.RemoveArgs], mk[nfs3.RemoveRes], nfs3.RemoveMax},
-	nfs3.ProcRmdir:    {mk[nfs3.RemoveArgs], mk[nfs3.RemoveRes], nfs3.RemoveMax},
-	nfs3.ProcRename:   {mk[nfs3.RenameArgs], mk[nfs3.RenameRes], nfs3.RenameMax},
-	nfs3.ProcLink:     {mk[nfs3.LinkArgs], mk[nfs3.LinkRes], nfs3.LinkMax},
-	nfs3.ProcReadDir:  {mk[nfs3.ReadDirArgs], mk[nfs3.ReadDirRes], nfs3.ReadDirPlusMax(1000)},
+	nfs3.ProcGetAttr:  {mk[nfs3.GetAttrArgs], mk[nfs3.GetAttrRes], nfs3.GetAttrResMax},
+	nfs3.ProcSetAttr:  {mk[nfs3.SetAttrArgs], mk[nfs3.SetAttrRes], nfs3.SetAttrResMax},
+	nfs3.ProcLookup:   {mk[nfs3.LookupArgs], mk[nfs3.LookupRes], nfs3.LookupResMax},
+	nfs3.ProcAccess:   {mk[nfs3.AccessArgs], mk[nfs3.AccessRes], nfs3.AccessResMax},
+	nfs3.ProcRead:     {mk[nfs3.ReadArgs], func() message { return new(readRes) }, nfs3.ReadResMax},
+	nfs3.ProcWrite:    {func() message { return new(writeArgs) }, mk[nfs3.WriteRes], nfs3.WriteResMax},
+	nfs3.ProcCreate:   {mk[nfs3.CreateArgs], mk[nfs3.CreateRes], nfs3.CreateResMax},
+	nfs3.ProcMkdir:    {mk[nfs3.MkdirArgs], mk[nfs3.CreateRes], nfs3.CreateResMax},
+	nfs3.ProcFSStat:   {mk[nfs3.FSStatArgs], mk[nfs3.FSStatRes], nfs3.FSStatResMax},
+	nfs3.ProcFSInfo:   {mk[nfs3.FSInfoArgs], mk[nfs3.FSInfoRes], nfs3.FSInfoResMax},
+	nfs3.ProcPathConf: {mk[nfs3.PathConfArgs], mk[nfs3.PathConfRes], nfs3.PathConfResMax},
+	nfs3.ProcCommit:   {mk[nfs3.CommitArgs], mk[nfs3.CommitRes], nfs3.CommitResMax},
+	nfs3.ProcReadLink: {mk[nfs3.ReadLinkArgs], mk[nfs3.ReadLinkRes], nfs3.ReadLinkResMax(20)},
+	nfs3.ProcSymlink:  {func() message { return new(symlinkArgs) }, mk[nfs3.CreateRes], nfs3.CreateResMax},
+	nfs3.ProcMknod:    {mk[nfs3.MknodArgs], mk[nfs3.CreateRes], nfs3.CreateResMax},
+	nfs3.ProcRemove:   {mk[nfs3.RemoveArgs], mk[nfs3.RemoveRes], nfs3.RemoveResMax},
+	nfs3.ProcRmdir:    {mk[nfs3.RemoveArgs], mk[nfs3.RemoveRes], nfs3.RemoveResMax},
+	nfs3.ProcRename:   {mk[nfs3.RenameArgs], mk[nfs3.RenameRes], nfs3.RenameResMax},
+	nfs3.ProcLink:     {mk[nfs3.LinkArgs], mk[nfs3.LinkRes], nfs3.LinkResMax},
+	nfs3.ProcReadDir:  {mk[nfs3.ReadDirArgs], mk[nfs3.ReadDirRes], nfs3.ReadDirPlusResMax(1000)},
 	nfs3.ProcReadDirPlus: {mk[nfs3.ReadDirPlusArgs], mk[nfs3.ReadDirPlusRes],
-		nfs3.ReadDirPlusMax(1000)},
+		nfs3.ReadDirPlusResMax(1000)},
 }
 
 func mk[T any, P interface {
@@ -200,7 +200,7 @@ func TestLinuxFields(t *testing.T) {
 			if err := decode(&r, c.bytes); err != nil {
 				t.Fatal(err)
 			}
-			n := nfs3.ReadDirPlusMin + 4
+			n := nfs3.ReadDirPlusResMin + 4
 			for i := range r.Entries {
 				n += r.Entries[i].Len()
 			}

@@ -28,8 +28,8 @@ type PathConfRes struct {
 	PathConf
 }
 
-// PathConfMax is the longest encoding of PathConfRes in bytes.
-const PathConfMax = statusLen + postOpAttrLen + 2*4 + 4*4
+// PathConfResMax is the longest encoding of PathConfRes in bytes.
+const PathConfResMax = statusLen + postOpAttrLen + 2*4 + 4*4
 
 // MarshalXDR appends r.
 func (r *PathConfRes) MarshalXDR(e *xdr.Encoder) {

@@ -191,9 +191,9 @@ func TestMax(t *testing.T) {
 		const listEnd = 4 + 4 // no more entries; whether it is the end of the directory
 		switch ent := (nfs3.Entry{Name: "abc", Attr: attr, File: fh}); p {
 		case nfs3.ProcReadDir:
-			want = nfs3.ReadDirPlusMax(ent.NameLen() + listEnd)
+			want = nfs3.ReadDirPlusResMax(ent.NameLen() + listEnd)
 		case nfs3.ProcReadDirPlus:
-			want = nfs3.ReadDirPlusMax(ent.Len() + listEnd)
+			want = nfs3.ReadDirPlusResMax(ent.Len() + listEnd)
 		}
 		if got := len(encode(m)); got != want {
 			t.Errorf("%v: %d bytes, want %d", p, got, want)

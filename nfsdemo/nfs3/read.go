@@ -38,15 +38,15 @@ type ReadRes struct {
 	Into []byte
 }
 
-// ReadMax is the longest encoding of ReadRes without the data, in bytes.
-const ReadMax = statusLen + postOpAttrLen + 4 + 4 + 4
+// ReadResMax is the longest encoding of ReadRes without the data, in bytes.
+const ReadResMax = statusLen + postOpAttrLen + 4 + 4 + 4
 
 // ReplyRoom names Into, and the room for what comes with the data: oncrpc.SizedReply.
 func (r *ReadRes) ReplyRoom(results [][]byte) (maxReply int, _ [][]byte) {
 	if len(r.Into) > 0 {
 		results = append(results, r.Into)
 	}
-	return ReadMax, results
+	return ReadResMax, results
 }
 
 // MarshalXDR appends r.

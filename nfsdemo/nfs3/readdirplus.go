@@ -92,14 +92,14 @@ type ReadDirPlusRes struct {
 	EOF     bool     // with OK: no entries follow
 }
 
-// ReadDirPlusMin is the length in bytes of results of READDIRPLUS or READDIR without
+// ReadDirPlusResMin is the length in bytes of results of READDIRPLUS or READDIR without
 // entries, as MaxCount and Count count it.
-const ReadDirPlusMin = postOpAttrLen + VerifierSize + 4 + 4
+const ReadDirPlusResMin = postOpAttrLen + VerifierSize + 4 + 4
 
-// ReadDirPlusMax returns the longest encoding in bytes of results of READDIRPLUS or READDIR that keep
+// ReadDirPlusResMax returns the longest encoding in bytes of results of READDIRPLUS or READDIR that keep
 // to maxCount, as servers understand that: Linux's counts the list of entries alone, without the
 // attributes and the verifier in front of it.
-func ReadDirPlusMax(maxCount int) int { return statusLen + postOpAttrLen + VerifierSize + maxCount }
+func ReadDirPlusResMax(maxCount int) int { return statusLen + postOpAttrLen + VerifierSize + maxCount }
 
 // MarshalXDR appends r.
 func (r *ReadDirPlusRes) MarshalXDR(e *xdr.Encoder) { r.encode(e, (*Entry).MarshalXDR) }

@@ -23,9 +23,9 @@ type ReadLinkRes struct {
 	Path string // with OK: where the link leads; bulk data (RFC 8267)
 }
 
-// ReadLinkMax returns the longest encoding in bytes of results with a path of at most n
+// ReadLinkResMax returns the longest encoding in bytes of results with a path of at most n
 // bytes.
-func ReadLinkMax(n int) int { return statusLen + postOpAttrLen + 4 + xdr.RoundUp(n) }
+func ReadLinkResMax(n int) int { return statusLen + postOpAttrLen + 4 + xdr.RoundUp(n) }
 
 // MarshalXDR appends r.
 func (r *ReadLinkRes) MarshalXDR(e *xdr.Encoder) {

@@ -17,8 +17,8 @@ type RemoveRes struct {
 	Dir WccData
 }
 
-// RemoveMax is the longest encoding of RemoveRes in bytes.
-const RemoveMax = statusLen + wccLen
+// RemoveResMax is the longest encoding of RemoveRes in bytes.
+const RemoveResMax = statusLen + wccLen
 
 // MarshalXDR appends r.
 func (r *RemoveRes) MarshalXDR(e *xdr.Encoder) {

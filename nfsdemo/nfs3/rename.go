@@ -23,8 +23,8 @@ type RenameRes struct {
 	From, To WccData
 }
 
-// RenameMax is the longest encoding of RenameRes in bytes.
-const RenameMax = statusLen + 2*wccLen
+// RenameResMax is the longest encoding of RenameRes in bytes.
+const RenameResMax = statusLen + 2*wccLen
 
 // MarshalXDR appends r.
 func (r *RenameRes) MarshalXDR(e *xdr.Encoder) {

@@ -6,8 +6,8 @@ import "github.com/rpcrdma/go-rpcrdma/xdr"
 // the status (RFC 1813 section 3).
 type Result struct{ Status Status }
 
-// Outcome gives code that knows no particular procedure access to the status.
-func (r *Result) Outcome() *Status { return &r.Status }
+// StatusPtr gives code that knows no particular procedure access to the status.
+func (r *Result) StatusPtr() *Status { return &r.Status }
 
 func (r *Result) marshal(e *xdr.Encoder)   { e.Uint32(uint32(r.Status)) }
 func (r *Result) unmarshal(d *xdr.Decoder) { r.Status = Status(d.Uint32()) }

@@ -37,8 +37,8 @@ type SetAttrRes struct {
 	Wcc WccData
 }
 
-// SetAttrMax is the longest encoding of SetAttrRes in bytes.
-const SetAttrMax = statusLen + wccLen
+// SetAttrResMax is the longest encoding of SetAttrRes in bytes.
+const SetAttrResMax = statusLen + wccLen
 
 // MarshalXDR appends r.
 func (r *SetAttrRes) MarshalXDR(e *xdr.Encoder) {

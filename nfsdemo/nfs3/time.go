@@ -12,8 +12,8 @@ type Time struct {
 	Nsec uint32
 }
 
-// Nanos returns the time of n nanoseconds since 1970 UTC.
-func Nanos(n int64) Time { return Time{uint32(n / 1e9), uint32(n % 1e9)} }
+// TimeFromNanos returns the time of n nanoseconds since 1970 UTC.
+func TimeFromNanos(n int64) Time { return Time{uint32(n / 1e9), uint32(n % 1e9)} }
 
 // Nanos returns t in nanoseconds since 1970 UTC.
 func (t Time) Nanos() int64 { return int64(t.Sec)*1e9 + int64(t.Nsec) }

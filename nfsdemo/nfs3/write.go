@@ -51,8 +51,8 @@ type WriteRes struct {
 	Verf      Verifier  // with OK: changes when uncommitted data may be lost
 }
 
-// WriteMax is the longest encoding of WriteRes in bytes.
-const WriteMax = statusLen + wccLen + 4 + 4 + VerifierSize
+// WriteResMax is the longest encoding of WriteRes in bytes.
+const WriteResMax = statusLen + wccLen + 4 + 4 + VerifierSize
 
 // MarshalXDR appends r.
 func (r *WriteRes) MarshalXDR(e *xdr.Encoder) {

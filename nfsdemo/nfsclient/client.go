@@ -30,7 +30,7 @@ func New(t oncrpc.Transport, cred oncrpc.ClientFlavor) *Client {
 // results is the results of any procedure.
 type results interface {
 	oncrpc.Unmarshaler
-	Outcome() *nfs3.Status
+	StatusPtr() *nfs3.Status
 }
 
 // call calls a procedure; name is for the error.
@@ -69,7 +69,7 @@ func (c *Client) once(ctx context.Context, r *oncrpc.Request, res results) error
 	if err := c.rpc.Do(ctx, r); err != nil {
 		return err
 	}
-	if s := *res.Outcome(); s != nfs3.OK {
+	if s := *res.StatusPtr(); s != nfs3.OK {
 		return s
 	}
 	return nil

@@ -142,7 +142,7 @@ func TestProcedures(t *testing.T) {
 			t.Errorf("commit: %x, want %x", verf, w.Verf)
 		}
 		a := must(c.GetAttr(ctx, file.File))(t)
-		if a.Size != uint64(3+len(data)) || nfs3.Attrs(a) != r.Attr {
+		if a.Size != uint64(3+len(data)) || nfs3.PostOpAttrOf(a) != r.Attr {
 			t.Errorf("attributes: %+v, with READ %+v", a, r.Attr)
 		}
 		size := nfs3.Sattr{Size: nfs3.Set64{Set: true, To: 4}}
@@ -245,7 +245,7 @@ func hostile(t *testing.T, res *nfs3.ReadDirPlusRes) *nfsclient.Client {
 
 // subdir returns an entry for a directory.
 func subdir(name string, cookie uint64, h nfs3.FH) nfs3.Entry {
-	return nfs3.Entry{Name: name, Cookie: cookie, Attr: nfs3.Attrs(nfs3.Fattr{Type: nfs3.TypeDir}), File: nfs3.PostOpFH{Present: true, FH: h}}
+	return nfs3.Entry{Name: name, Cookie: cookie, Attr: nfs3.PostOpAttrOf(nfs3.Fattr{Type: nfs3.TypeDir}), File: nfs3.PostOpFH{Present: true, FH: h}}
 }
 
 // TestHostileNames: names that lead elsewhere end a listing.

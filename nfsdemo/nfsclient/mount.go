@@ -20,7 +20,7 @@ func (c *Client) Mount(ctx context.Context, dir string) (nfs3.FH, error) {
 // Mount asks the MOUNT program at the other end of t for the handle of a directory.
 func Mount(ctx context.Context, t oncrpc.Transport, cred oncrpc.ClientFlavor, dir string) (nfs3.FH, error) {
 	var res mount3.MntRes
-	r := oncrpc.Request{Procedure: uint32(mount3.ProcMnt), Args: &mount3.MntArgs{Path: dir}, Reply: &res, MaxReply: mount3.MntMax}
+	r := oncrpc.Request{Procedure: uint32(mount3.ProcMnt), Args: &mount3.MntArgs{Path: dir}, Reply: &res, MaxReply: mount3.MntResMax}
 	err := mountCall(ctx, t, cred, dir, &r)
 	if err == nil && res.Status != mount3.OK {
 		err = &Error{mount3.ProcMnt.String(), dir, r.Repeated, res.Status}

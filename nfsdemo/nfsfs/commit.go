@@ -37,7 +37,7 @@ func (u *unstable) kick() {
 	if u.committing || u.err != nil || len(u.spans) == 0 {
 		return
 	}
-	if u.waiting > 0 || u.held >= u.f.fs.cfg.Uncommitted/2 || len(u.spans) >= maxSpans/2 {
+	if u.waiting > 0 || u.held >= u.f.fs.cfg.MaxUncommitted/2 || len(u.spans) >= maxSpans/2 {
 		u.committing = true
 		go func() {
 			u.mu.Lock()
@@ -56,7 +56,7 @@ func (u *unstable) pass() bool {
 	lost, err := u.commit()
 	if err == nil && lost {
 		if u.restarts++; u.restarts > maxRestarts {
-			err = ErrVerifier
+			err = ErrDataLost
 		} else {
 			err = u.rewrite()
 		}

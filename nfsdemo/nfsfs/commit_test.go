@@ -87,7 +87,7 @@ func TestVerifier(t *testing.T) {
 	}
 	f := s.open(t, t.Context(), Config{}, os.O_WRONLY)
 	f.Write([]byte("text"))
-	if err := f.Sync(); !errors.Is(err, ErrVerifier) {
+	if err := f.Sync(); !errors.Is(err, ErrDataLost) {
 		t.Errorf("sync: %v", err)
 	}
 	if s.commits != maxRestarts+1 {
@@ -96,7 +96,7 @@ func TestVerifier(t *testing.T) {
 	s.restart = nil
 	_, err := f.Write([]byte("text"))
 	for name, err := range map[string]error{"sync": f.Sync(), "write": err, "close": f.Close()} {
-		if !errors.Is(err, ErrVerifier) {
+		if !errors.Is(err, ErrDataLost) {
 			t.Errorf("%s after: %v", name, err)
 		}
 	}
@@ -132,7 +132,7 @@ func TestCommitFails(t *testing.T) {
 // TestWriteFails: a WRITE that fails is its caller's matter.
 func TestWriteFails(t *testing.T) {
 	s := &hostile{}
-	f := s.open(t, t.Context(), Config{Size: 10, Parallel: 2}, os.O_RDWR)
+	f := s.open(t, t.Context(), Config{TransferSize: 10, Parallel: 2}, os.O_RDWR)
 	writes := 0
 	s.fail = func(p nfs3.Proc) nfs3.Status {
 		if p == nfs3.ProcWrite {
@@ -174,12 +174,12 @@ func TestClosedContext(t *testing.T) {
 	}
 }
 
-// TestUncommitted: with more than Config.Uncommitted a writer waits for a COMMIT, which is sent before that while others go on.
+// TestUncommitted: with more than Config.MaxUncommitted a writer waits for a COMMIT, which is sent before that while others go on.
 func TestUncommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &hostile{}
 		under, hold := s.told()
-		f := s.open(t, t.Context(), Config{Size: 10, Parallel: 4, Uncommitted: 40}, os.O_WRONLY)
+		f := s.open(t, t.Context(), Config{TransferSize: 10, Parallel: 4, MaxUncommitted: 40}, os.O_WRONLY)
 		one := func(want nfs3.Proc) {
 			t.Helper()
 			if p := <-under; p != want {

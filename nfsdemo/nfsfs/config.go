@@ -14,15 +14,15 @@ type Config struct {
 	// Export is the path of the root on the server: symbolic links that lead to
 	// absolute paths below it are followed. "" is no path: none are.
 	Export string
-	// Size is the bytes of one READ or WRITE, 1 or more; 0 means 1 MiB. It is lowered to what the
-	// server can do.
-	Size int
+	// TransferSize is the bytes of one READ or WRITE, 1 or more; 0 means 1 MiB. It is lowered to
+	// what the server can do.
+	TransferSize int
 	// Parallel is how many READs or WRITEs of one file are under way, from 1 to MaxParallel; 0 means
 	// 8.
 	Parallel int
-	// Uncommitted is how many bytes of a file, 1 or more, may be written and not committed; they are
+	// MaxUncommitted is how many bytes of a file, 1 or more, may be written and not committed; they are
 	// kept in memory to be written again should the server lose them. 0 means 64 MiB.
-	Uncommitted int
+	MaxUncommitted int
 }
 
 // MaxParallel is the largest Config.Parallel.
@@ -37,9 +37,9 @@ const (
 
 // settle fills in the defaults. It panics if a value is out of range.
 func (c *Config) settle() {
-	settle("Size", &c.Size, defaultSize, math.MaxInt, "1 or more")
+	settle("TransferSize", &c.TransferSize, defaultSize, math.MaxInt, "1 or more")
 	settle("Parallel", &c.Parallel, defaultParallel, MaxParallel, fmt.Sprintf("from 1 to %d", MaxParallel))
-	settle("Uncommitted", &c.Uncommitted, defaultUncommitted, math.MaxInt, "1 or more")
+	settle("MaxUncommitted", &c.MaxUncommitted, defaultUncommitted, math.MaxInt, "1 or more")
 }
 
 func settle(field string, n *int, byDefault, most int, want string) {

@@ -11,9 +11,9 @@ import (
 // A Config with a value out of range is a panic that names it.
 func TestConfigErrors(t *testing.T) {
 	for field, cfg := range map[string]nfsfs.Config{
-		"Size":        {Size: -1},
-		"Parallel":    {Parallel: nfsfs.MaxParallel + 1},
-		"Uncommitted": {Uncommitted: -1},
+		"TransferSize":   {TransferSize: -1},
+		"Parallel":       {Parallel: nfsfs.MaxParallel + 1},
+		"MaxUncommitted": {MaxUncommitted: -1},
 	} {
 		func() {
 			defer func() {

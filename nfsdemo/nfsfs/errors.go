@@ -15,8 +15,8 @@ var (
 	ErrLoop = errors.New("too many symbolic links")
 	// ErrEscape: a symbolic link leads to where this client cannot follow.
 	ErrEscape = errors.New("link leads out of the export")
-	// ErrVerifier: the server has lost written data again and again (RFC 1813 section 3.3.21).
-	ErrVerifier = errors.New("the server keeps losing written data")
+	// ErrDataLost: the server has lost written data again and again (RFC 1813 section 3.3.21).
+	ErrDataLost = errors.New("the server keeps losing written data")
 )
 
 var (

@@ -83,7 +83,7 @@ func Example() {
 }
 
 // What works with an fs.FS works with the files of a server.
-func ExampleFS_View() {
+func ExampleFS_IOFS() {
 	ctx := context.Background()
 	files, stop := exampleServer(ctx)
 	defer stop()
@@ -93,7 +93,7 @@ func ExampleFS_View() {
 	if err := files.Symlink(ctx, "src/cmd", "bin"); err != nil {
 		log.Fatal(err)
 	}
-	err := fs.WalkDir(files.View(ctx), ".", func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(files.IOFS(ctx), ".", func(path string, d fs.DirEntry, err error) error {
 		fmt.Println(d.Type(), path)
 		return err
 	})

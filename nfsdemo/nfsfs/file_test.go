@@ -23,9 +23,9 @@ func TestFileModel(t *testing.T) {
 	conns := []oncrpc.Transport{pipe.New(server(t, nil), pipe.Inline), pipe.New(server(t, nil), pipe.Chunked)}
 	rapid.Check(t, func(t *rapid.T) {
 		top := mountRapid(t, conns[rapid.IntRange(0, 1).Draw(t, "mode")], nfsfs.Config{
-			Size:        rapid.IntRange(1, 40).Draw(t, "size"),
-			Parallel:    rapid.IntRange(1, 5).Draw(t, "parallel"),
-			Uncommitted: rapid.IntRange(1, 300).Draw(t, "uncommitted"),
+			TransferSize:   rapid.IntRange(1, 40).Draw(t, "size"),
+			Parallel:       rapid.IntRange(1, 5).Draw(t, "parallel"),
+			MaxUncommitted: rapid.IntRange(1, 300).Draw(t, "uncommitted"),
 		})
 		flag := os.O_RDWR | os.O_CREATE | os.O_TRUNC
 		flag |= rapid.SampledFrom([]int{0, os.O_SYNC}).Draw(t, "sync") | rapid.SampledFrom([]int{0, os.O_APPEND}).Draw(t, "append")
@@ -144,7 +144,7 @@ func TestFileModel(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := fs.ReadFile(top.View(t.Context()), "model"); err != nil || !bytes.Equal(got, model) {
+		if got, err := fs.ReadFile(top.IOFS(t.Context()), "model"); err != nil || !bytes.Equal(got, model) {
 			t.Fatalf("in the end %x, want %x: %v", got, model, err)
 		}
 	})
@@ -152,7 +152,7 @@ func TestFileModel(t *testing.T) {
 
 // TestLarge: whole files over all transports, with data of odd sizes.
 func TestLarge(t *testing.T) {
-	for _, cfg := range []nfsfs.Config{{}, {Size: 10007, Parallel: 3, Uncommitted: 100000}, {Size: 64 << 20, Parallel: nfsfs.MaxParallel}} {
+	for _, cfg := range []nfsfs.Config{{}, {TransferSize: 10007, Parallel: 3, MaxUncommitted: 100000}, {TransferSize: 64 << 20, Parallel: nfsfs.MaxParallel}} {
 		overAll(t, cfg, func(t *testing.T, f *nfsfs.FS) {
 			for _, n := range []int{0, 1, 10007, 1<<20 + 7} {
 				want := make([]byte, n)

@@ -58,7 +58,7 @@ func (f *FS) sizes(ctx context.Context) (r, w int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	r, w = lowered(f.cfg.Size, info.RtMax), lowered(f.cfg.Size, info.WtMax)
+	r, w = lowered(f.cfg.TransferSize, info.RtMax), lowered(f.cfg.TransferSize, info.WtMax)
 	f.mu.Lock()
 	f.rsize, f.wsize = r, w
 	f.mu.Unlock()

@@ -59,7 +59,7 @@ func (s *hostile) attr() nfs3.PostOpAttr {
 	if s.noAttrs {
 		return nfs3.PostOpAttr{}
 	}
-	return nfs3.Attrs(s.fattr())
+	return nfs3.PostOpAttrOf(s.fattr())
 }
 
 func (s *hostile) fattr() nfs3.Fattr {
@@ -77,7 +77,7 @@ type args interface{ UnmarshalXDR(*xdr.Decoder) }
 
 type reply interface {
 	MarshalXDR(*xdr.Encoder)
-	Outcome() *nfs3.Status
+	StatusPtr() *nfs3.Status
 }
 
 // answer is a procedure: do fills in the reply.
@@ -98,10 +98,10 @@ func answer[A, R any, PA interface {
 		}
 		s.mu.Lock()
 		if s.fail != nil {
-			*r.Outcome() = s.fail(p)
+			*r.StatusPtr() = s.fail(p)
 		}
 		s.mu.Unlock()
-		if *r.Outcome() == nfs3.OK {
+		if *r.StatusPtr() == nfs3.OK {
 			if err := do(ctx, a, r); err != nil {
 				return err
 			}

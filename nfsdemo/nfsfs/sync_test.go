@@ -23,7 +23,7 @@ func TestSyncBesideWriter(t *testing.T) {
 			}
 			return nil
 		}
-		f := s.open(t, t.Context(), Config{Size: 10, Uncommitted: 40}, os.O_WRONLY)
+		f := s.open(t, t.Context(), Config{TransferSize: 10, MaxUncommitted: 40}, os.O_WRONLY)
 		write := func(n int64) {
 			if _, err := f.WriteAt(make([]byte, 10), 10*n); err != nil {
 				t.Error(err)

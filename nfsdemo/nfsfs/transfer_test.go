@@ -27,7 +27,7 @@ func numbers(n int) []byte {
 func TestShort(t *testing.T) {
 	for _, hide := range []bool{false, true} {
 		s := &hostile{hideEOF: hide, noAttrs: true, short: func(n int) int { return (n + 2) / 3 }}
-		f := s.open(t, t.Context(), Config{Size: 100, Parallel: 3}, os.O_RDWR)
+		f := s.open(t, t.Context(), Config{TransferSize: 100, Parallel: 3}, os.O_RDWR)
 		want := numbers(1234)
 		if n, err := f.ReadFrom(bytes.NewReader(want)); n != 1234 || err != nil {
 			t.Error(n, err)
@@ -54,7 +54,7 @@ func TestShort(t *testing.T) {
 
 func TestNoProgress(t *testing.T) {
 	s := &hostile{volatile: []byte("data"), short: func(int) int { return 0 }}
-	f := s.open(t, t.Context(), Config{Size: 2, Parallel: 2}, os.O_RDWR)
+	f := s.open(t, t.Context(), Config{TransferSize: 2, Parallel: 2}, os.O_RDWR)
 	defer f.Close()
 	for _, n := range []int{2, 4} {
 		if _, err := f.ReadAt(make([]byte, n), 0); !errors.Is(err, io.ErrNoProgress) {
@@ -83,7 +83,7 @@ func (r reader) Read(p []byte) (int, error) { return r(p) }
 func TestReadFromErrors(t *testing.T) {
 	for _, broken := range []error{errors.New("broken"), io.ErrUnexpectedEOF} {
 		s := &hostile{}
-		f := s.open(t, t.Context(), Config{Size: 10, Parallel: 2}, os.O_RDWR)
+		f := s.open(t, t.Context(), Config{TransferSize: 10, Parallel: 2}, os.O_RDWR)
 		n, err := f.ReadFrom(io.MultiReader(bytes.NewReader(numbers(95)), iotest.ErrReader(broken)))
 		if n != 95 || !errors.Is(err, broken) {
 			t.Errorf("%v: %d, %v", broken, n, err)
@@ -128,7 +128,7 @@ func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 func TestWriteToErrors(t *testing.T) {
 	s := &hostile{volatile: numbers(100)}
-	f := s.open(t, t.Context(), Config{Size: 10, Parallel: 4}, os.O_RDONLY)
+	f := s.open(t, t.Context(), Config{TransferSize: 10, Parallel: 4}, os.O_RDONLY)
 	defer f.Close()
 	broken := errors.New("broken")
 	total := 0
@@ -164,7 +164,7 @@ func TestWriteToErrors(t *testing.T) {
 // TestPanics: a panic in what the caller gave is the caller's, and leaves a File that can be used.
 func TestPanics(t *testing.T) {
 	s := &hostile{volatile: numbers(100)}
-	f := s.open(t, t.Context(), Config{Size: 10, Uncommitted: 10}, os.O_RDWR)
+	f := s.open(t, t.Context(), Config{TransferSize: 10, MaxUncommitted: 10}, os.O_RDWR)
 	for name, do := range map[string]func(){
 		"Writer": func() { f.WriteTo(writer(func([]byte) (int, error) { panic("broken") })) },
 		"Reader": func() { f.ReadFrom(reader(func([]byte) (int, error) { panic("broken") })) },
@@ -198,7 +198,7 @@ func TestCancel(t *testing.T) {
 		s := &hostile{volatile: numbers(100)}
 		under, _ := s.told()
 		ctx, cancel := context.WithCancel(t.Context())
-		f := s.open(t, ctx, Config{Size: 10, Parallel: 3}, os.O_RDWR)
+		f := s.open(t, ctx, Config{TransferSize: 10, Parallel: 3}, os.O_RDWR)
 		done := make(chan error)
 		go func() { done <- do(f) }()
 		<-under

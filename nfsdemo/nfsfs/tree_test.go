@@ -203,7 +203,7 @@ func TestRemoveDirectoryStatus(t *testing.T) {
 
 // TestRemoveAllHostile: a server that goes on listing what it has removed, and one whose directories have no bottom.
 func TestRemoveAllHostile(t *testing.T) {
-	dir := nfs3.Attrs(nfs3.Fattr{Type: nfs3.TypeDir})
+	dir := nfs3.PostOpAttrOf(nfs3.Fattr{Type: nfs3.TypeDir})
 	n := 0
 	for name, change := range map[string]func([]oncrpc.Program){
 		"lists on": answering(nfs3.ProcReadDirPlus, func(a *nfs3.ReadDirPlusArgs, r *nfs3.ReadDirPlusRes) {

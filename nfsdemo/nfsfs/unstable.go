@@ -73,7 +73,7 @@ func (u *unstable) reserve(n int) error {
 
 // full reports whether n more bytes are too many. A WRITE alone never is.
 func (u *unstable) full(n int) bool {
-	return u.held > 0 && n > u.f.fs.cfg.Uncommitted-u.held || len(u.spans) >= maxSpans
+	return u.held > 0 && n > u.f.fs.cfg.MaxUncommitted-u.held || len(u.spans) >= maxSpans
 }
 
 // release undoes reserve.

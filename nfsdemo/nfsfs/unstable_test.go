@@ -59,9 +59,9 @@ func TestRestarts(t *testing.T) {
 			s.how = func() nfs3.StableHow { i++; return nfs3.StableHow(i % n % 3) }
 		}
 		fsys, end := s.fs(Config{
-			Size:        rapid.IntRange(1, 20).Draw(t, "size"),
-			Parallel:    rapid.IntRange(1, 4).Draw(t, "parallel"),
-			Uncommitted: rapid.IntRange(1, 200).Draw(t, "uncommitted"),
+			TransferSize:   rapid.IntRange(1, 20).Draw(t, "size"),
+			Parallel:       rapid.IntRange(1, 4).Draw(t, "parallel"),
+			MaxUncommitted: rapid.IntRange(1, 200).Draw(t, "uncommitted"),
 		})
 		defer end()
 		f, err := fsys.OpenFile(t.Context(), "file", os.O_RDWR, 0)
@@ -146,7 +146,7 @@ func TestRestartsConcurrent(t *testing.T) {
 	const writers, rounds, area = 4, 60, 64
 	s := &hostile{restart: map[int]bool{7: true, 50: true, 51: true, 101: true, 150: true, 222: true, 300: true, 301: true},
 		short: func(n int) int { return (n + 1) / 2 }}
-	f := s.open(t, t.Context(), Config{Size: 16, Parallel: 3, Uncommitted: 300}, os.O_RDWR)
+	f := s.open(t, t.Context(), Config{TransferSize: 16, Parallel: 3, MaxUncommitted: 300}, os.O_RDWR)
 	want := make([]byte, writers*area)
 	var wg sync.WaitGroup
 	for w := range writers {

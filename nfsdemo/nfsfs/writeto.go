@@ -25,7 +25,7 @@ type piece struct {
 }
 
 // WriteTo reads from the offset to the end of the file and writes that to w, in order, with Config.Parallel READs ahead.
-// It needs Size times Parallel bytes of memory. The offset is then behind what w has taken.
+// It needs TransferSize times Parallel bytes of memory. The offset is then behind what w has taken.
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	if err := f.enter(); err != nil {
 		return 0, f.err("read", err)

@@ -30,18 +30,18 @@ type Config struct {
 	Host string
 	// Port is that of MOUNT over TCP; 0: find it.
 	Port int
-	// Cred is the flavour of the calls of MOUNT, and the one that those of NFS will have; nil is AUTH_NONE.
-	Cred oncrpc.ClientFlavor
+	// Flavor is the flavour of the calls of MOUNT, and the one that those of NFS will have; nil is AUTH_NONE.
+	Flavor oncrpc.ClientFlavor
 	// Dial connects to MOUNT and to rpcbind, over TCP, at an address with a port; nil means by package recordmark, to MOUNT from a port
 	// below 1024 if the process may have one.
 	Dial func(ctx context.Context, addr string) (oncrpc.Transport, error)
 }
 
 func (c *Config) flavor() oncrpc.AuthFlavor {
-	if c.Cred == nil {
+	if c.Flavor == nil {
 		return oncrpc.FlavorNone
 	}
-	return c.Cred.Flavor()
+	return c.Flavor.Flavor()
 }
 
 // addr is a port of the host.

@@ -1,6 +1,6 @@
 // Package nfsmount finds the root handle of an export: which program answers MOUNT, where, and for what (RFC 1813 section 5).
 //
-//	root, err := nfsmount.Find(ctx, conn, "/export/dir/file", nfsmount.Config{Host: "server", Cred: cred})
+//	root, err := nfsmount.Mount(ctx, conn, "/export/dir/file", nfsmount.Config{Host: "server", Flavor: flavor})
 //	...
 //	defer root.Unmount(ctx)
 //	// root.Handle is that of /export, and root.Rest is "dir/file".

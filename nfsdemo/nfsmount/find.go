@@ -16,10 +16,10 @@ type Root struct {
 	service *Service
 }
 
-// Find mounts the export that holds path. t is a connection to the NFS server. The error is a *SearchError if nobody
-// answers MOUNT, and an *Error if the server refuses.
-func Find(ctx context.Context, t oncrpc.Transport, path string, cfg Config) (Root, error) {
-	s, err := Locate(ctx, t, cfg)
+// Mount mounts the export that holds path. t is a connection to the NFS server. The error is a
+// *SearchError if nobody answers MOUNT, and an *Error if the server refuses.
+func Mount(ctx context.Context, t oncrpc.Transport, path string, cfg Config) (Root, error) {
+	s, err := FindService(ctx, t, cfg)
 	if err != nil {
 		return Root{}, err
 	}

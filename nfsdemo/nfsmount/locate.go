@@ -8,9 +8,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// Locate finds out where MOUNT is. t is a connection to the NFS server, or nil. The error is a *SearchError, or the
-// context's. Close ends the Service, not t.
-func Locate(ctx context.Context, t oncrpc.Transport, cfg Config) (*Service, error) {
+// FindService finds out where MOUNT is. t is a connection to the NFS server, or nil. The error is a
+// *SearchError, or the context's. Close ends the Service, not t.
+func FindService(ctx context.Context, t oncrpc.Transport, cfg Config) (*Service, error) {
 	l := &search{s: &Service{cfg: cfg, nfs: t}}
 	if err := l.run(ctx); err != nil {
 		return nil, err
@@ -18,7 +18,7 @@ func Locate(ctx context.Context, t oncrpc.Transport, cfg Config) (*Service, erro
 	return l.s, nil
 }
 
-// search is a Locate under way.
+// search is a call of FindService under way.
 type search struct {
 	s     *Service
 	tried []Attempt
@@ -112,5 +112,5 @@ func (c *Config) answers(ctx context.Context, t oncrpc.Transport) error {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
 	null := oncrpc.Request{Procedure: uint32(mount3.ProcNull), MayRepeat: true}
-	return oncrpc.NewClient(t, mount3.Program, mount3.Version, c.Cred).Do(ctx, &null)
+	return oncrpc.NewClient(t, mount3.Program, mount3.Version, c.Flavor).Do(ctx, &null)
 }

@@ -117,7 +117,7 @@ func TestLocate(t *testing.T) {
 			if tt.nfs != nil {
 				conn = connect(t, tt.nfs)
 			}
-			s, err := nfsmount.Locate(t.Context(), conn, nfsmount.Config{Host: "server", Port: tt.port, Cred: sys(t), Dial: h.dial})
+			s, err := nfsmount.FindService(t.Context(), conn, nfsmount.Config{Host: "server", Port: tt.port, Flavor: sys(t), Dial: h.dial})
 			if diff := cmp.Diff(tt.want, h.asked); diff != "" {
 				t.Errorf("ports (-want +got)\n%s", diff)
 			}
@@ -146,13 +146,13 @@ func TestLocate(t *testing.T) {
 // TestLocateNowhere: what is tried without a host, and that the reasons can be found.
 func TestLocateNowhere(t *testing.T) {
 	nfs := only(nfs3.Program, nfsOf(t, nfsserver.Export{Path: "/", FS: newFS(t)}))
-	_, err := nfsmount.Locate(t.Context(), connect(t, nfs), nfsmount.Config{})
+	_, err := nfsmount.FindService(t.Context(), connect(t, nfs), nfsmount.Config{})
 	var accept *oncrpc.AcceptError
 	if want := "no MOUNT service: on the connection to NFS: PROG_UNAVAIL"; err == nil || err.Error() != want ||
 		!errors.As(err, &accept) || accept.Stat != oncrpc.ProgUnavail {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	_, err = nfsmount.Locate(t.Context(), nil, nfsmount.Config{})
+	_, err = nfsmount.FindService(t.Context(), nil, nfsmount.Config{})
 	if err == nil || !strings.Contains(err.Error(), "nowhere to look") {
 		t.Errorf("got %v, want that there is nowhere to look", err)
 	}
@@ -171,7 +171,7 @@ func TestLocateIPv6(t *testing.T) {
 		"111": serve(t, "[::1]:0", rpcbind.Programs(slices.Concat(four, six))),
 		"706": serve(t, "[::1]:0", only(mount3.Program, all)),
 	}}
-	s, err := nfsmount.Locate(t.Context(), nil, nfsmount.Config{Host: "::1", Dial: h.dial})
+	s, err := nfsmount.FindService(t.Context(), nil, nfsmount.Config{Host: "::1", Dial: h.dial})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestLocateIPv6(t *testing.T) {
 // TestLocateOwnDial: with connections of the package's own.
 func TestLocateOwnDial(t *testing.T) {
 	at := netip.MustParseAddrPort(serve(t, "127.0.0.1:0", nfsOf(t, nfsserver.Export{Path: "/", FS: newFS(t)})))
-	root, err := nfsmount.Find(t.Context(), nil, "/x", nfsmount.Config{Host: at.Addr().String(), Port: int(at.Port()), Cred: sys(t)})
+	root, err := nfsmount.Mount(t.Context(), nil, "/x", nfsmount.Config{Host: at.Addr().String(), Port: int(at.Port()), Flavor: sys(t)})
 	if err != nil || root.Rest != "x" {
 		t.Fatalf("got %+v, %v", root, err)
 	}
@@ -192,7 +192,7 @@ func TestLocateOwnDial(t *testing.T) {
 		t.Error(err)
 	}
 	var failed *net.OpError
-	_, err = nfsmount.Find(t.Context(), nil, "/x", nfsmount.Config{Host: "127.0.0.1", Port: 1})
+	_, err = nfsmount.Mount(t.Context(), nil, "/x", nfsmount.Config{Host: "127.0.0.1", Port: 1})
 	if !errors.As(err, new(*nfsmount.SearchError)) || !errors.As(err, &failed) || failed.Op != "dial" {
 		t.Errorf("got %v, want a SearchError for an error of dialling", err)
 	}
@@ -225,7 +225,7 @@ func TestLocateCancelled(t *testing.T) {
 				c.Read(make([]byte, 1000))
 				c.Read(make([]byte, 1)) // until the client is gone
 			}()
-			if _, err := nfsmount.Locate(ctx, connect(t, nfs), nfsmount.Config{Host: "server", Dial: h.dial}); !errors.Is(err, context.Canceled) {
+			if _, err := nfsmount.FindService(ctx, connect(t, nfs), nfsmount.Config{Host: "server", Dial: h.dial}); !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v, want context.Canceled", err)
 			}
 			<-read

@@ -22,7 +22,7 @@ func (s *Service) Mount(ctx context.Context, dir string) (Root, error) {
 	}
 	defer release()
 	m := mounting{s: s, conn: conn, dir: clean(dir)}
-	m.list, m.listErr = nfsclient.Exports(ctx, conn, s.cfg.Cred)
+	m.list, m.listErr = nfsclient.Exports(ctx, conn, s.cfg.Flavor)
 	if m.listErr != nil && (ctx.Err() != nil || conn.Err() != nil) {
 		return Root{}, m.listErr
 	}
@@ -67,11 +67,11 @@ func (m *mounting) guess(ctx context.Context) (Root, error) {
 // mount mounts a directory, listed as an export or not.
 func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root, error) {
 	var res mount3.MntRes
-	err := oncrpc.NewClient(m.conn, mount3.Program, mount3.Version, m.s.cfg.Cred).Do(ctx, &oncrpc.Request{
+	err := oncrpc.NewClient(m.conn, mount3.Program, mount3.Version, m.s.cfg.Flavor).Do(ctx, &oncrpc.Request{
 		Procedure: uint32(mount3.ProcMnt),
 		Args:      &mount3.MntArgs{Path: export},
 		Reply:     &res,
-		MaxReply:  mount3.MntMax,
+		MaxReply:  mount3.MntResMax,
 		MayRepeat: true, // it is mounted once in any case
 	})
 	switch {

@@ -37,7 +37,7 @@ func TestFind(t *testing.T) {
 		{"/data/" + strings.Repeat("long/", 400) + "x", "/data", strings.Repeat("long/", 400) + "x"},
 	}
 	for _, tt := range tests {
-		root, err := nfsmount.Find(t.Context(), conn, tt.path, nfsmount.Config{Cred: sys(t)})
+		root, err := nfsmount.Mount(t.Context(), conn, tt.path, nfsmount.Config{Flavor: sys(t)})
 		want := a.Root()
 		if tt.export == "/data/sub" {
 			want = b.Root()
@@ -62,8 +62,8 @@ func TestUnmount(t *testing.T) {
 	}
 	h := &host{ports: map[string]string{"700": serve(t, "127.0.0.1:0", programs)}}
 	for _, port := range []int{0, 700} {
-		cfg := nfsmount.Config{Host: "server", Port: port, Cred: sys(t), Dial: h.dial}
-		root, err := nfsmount.Find(t.Context(), conn, "/data/x", cfg)
+		cfg := nfsmount.Config{Host: "server", Port: port, Flavor: sys(t), Dial: h.dial}
+		root, err := nfsmount.Mount(t.Context(), conn, "/data/x", cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestUnmount(t *testing.T) {
 			t.Errorf("port %d: %d mounts after Unmount, want none", port, got)
 		}
 	}
-	// Find, and Unmount after it, have a connection each.
+	// Mount, and Unmount after it, have a connection each.
 	if diff := cmp.Diff([]string{"700", "700"}, h.asked); diff != "" {
 		t.Errorf("ports (-want +got)\n%s", diff)
 	}
@@ -92,7 +92,7 @@ func TestUnmountHangs(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		root, err := nfsmount.Find(t.Context(), connect(t, programs), "/a", nfsmount.Config{Cred: sys(t)})
+		root, err := nfsmount.Mount(t.Context(), connect(t, programs), "/a", nfsmount.Config{Flavor: sys(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestServiceConnection(t *testing.T) {
 		"/a": {Root: handle("a")}, "/b": {Root: handle("b")},
 	}}
 	h := &host{ports: map[string]string{"700": serve(t, "127.0.0.1:0", m.programs())}}
-	s, err := nfsmount.Locate(t.Context(), nil, nfsmount.Config{Host: "server", Port: 700, Cred: sys(t), Dial: h.dial})
+	s, err := nfsmount.FindService(t.Context(), nil, nfsmount.Config{Host: "server", Port: 700, Flavor: sys(t), Dial: h.dial})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,11 +147,11 @@ func TestServiceConnection(t *testing.T) {
 func TestServiceTake(t *testing.T) {
 	m := &mounter{exports: []mount3.Export{{Path: "/a"}}}
 	h := &host{ports: map[string]string{"700": serve(t, "127.0.0.1:0", m.programs())}}
-	s, err := nfsmount.Locate(t.Context(), nil, nfsmount.Config{Host: "server", Port: 700, Cred: sys(t), Dial: h.dial})
+	s, err := nfsmount.FindService(t.Context(), nil, nfsmount.Config{Host: "server", Port: 700, Flavor: sys(t), Dial: h.dial})
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn := s.Take()
+	conn := s.TakeTransport()
 	defer func() {
 		conn.Close()
 		<-conn.Done()
@@ -163,10 +163,10 @@ func TestServiceTake(t *testing.T) {
 	if len(h.asked) != 1 {
 		t.Errorf("dialled %v", h.asked)
 	}
-	if s, err = nfsmount.Locate(t.Context(), conn, nfsmount.Config{}); err != nil {
+	if s, err = nfsmount.FindService(t.Context(), conn, nfsmount.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Take(); got != nil {
+	if got := s.TakeTransport(); got != nil {
 		t.Errorf("got %v, which belongs to the caller already", got)
 	}
 }
@@ -196,7 +196,7 @@ func TestGuess(t *testing.T) {
 	}
 	for i := range tests {
 		tt := &tests[i]
-		root, err := nfsmount.Find(t.Context(), connect(t, tt.m.programs()), tt.path, nfsmount.Config{Cred: sys(t)})
+		root, err := nfsmount.Mount(t.Context(), connect(t, tt.m.programs()), tt.path, nfsmount.Config{Flavor: sys(t)})
 		if root.Export != tt.mounted || root.Rest != tt.rest || (err == nil) != (tt.mounted != "") {
 			t.Errorf("%s: got %+v, %v, want %q and %q", tt.name, root, err, tt.mounted, tt.rest)
 		}
@@ -205,7 +205,7 @@ func TestGuess(t *testing.T) {
 		}
 	}
 	deep := &mounter{}
-	if _, err := nfsmount.Find(t.Context(), connect(t, deep.programs()), strings.Repeat("/a", 400), nfsmount.Config{Cred: sys(t)}); err == nil {
+	if _, err := nfsmount.Mount(t.Context(), connect(t, deep.programs()), strings.Repeat("/a", 400), nfsmount.Config{Flavor: sys(t)}); err == nil {
 		t.Error("a deep path: got no error")
 	}
 	if got := len(deep.calls()); got != 1+32 {
@@ -255,7 +255,7 @@ func TestRefused(t *testing.T) {
 	}
 	for i := range tests {
 		tt := &tests[i]
-		_, err := nfsmount.Find(t.Context(), connect(t, tt.m.programs()), tt.path, nfsmount.Config{Host: "server", Cred: sys(t)})
+		_, err := nfsmount.Mount(t.Context(), connect(t, tt.m.programs()), tt.path, nfsmount.Config{Host: "server", Flavor: sys(t)})
 		var e *nfsmount.Error
 		if !errors.As(err, &e) || e.Host != "server" || err.Error() != tt.want {
 			t.Errorf("%s: got\n%v\nwant\n%s", tt.name, err, tt.want)
@@ -272,7 +272,7 @@ func TestRefused(t *testing.T) {
 // TestRefusedByServer: the real server has an export for others.
 func TestRefusedByServer(t *testing.T) {
 	programs := nfsOf(t, nfsserver.Export{Path: "/data", FS: newFS(t), Clients: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
-	_, err := nfsmount.Find(t.Context(), connect(t, programs), "/data", nfsmount.Config{Host: "server", Cred: sys(t)})
+	_, err := nfsmount.Mount(t.Context(), connect(t, programs), "/data", nfsmount.Config{Host: "server", Flavor: sys(t)})
 	if want := "; it exports /data (to 10.0.0.0/8)"; err == nil || !strings.HasSuffix(err.Error(), want) || !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got %v, want fs.ErrPermission and %s", err, want)
 	}
@@ -286,12 +286,12 @@ func TestUnprivileged(t *testing.T) {
 			"/data": {Status: s}, "/other": {Status: s},
 		}}
 		h := &host{ports: map[string]string{"700": serve(t, "127.0.0.1:0", m.programs())}}
-		cfg := nfsmount.Config{Host: "server", Port: 700, Cred: sys(t), Dial: h.dial}
-		_, err := nfsmount.Find(t.Context(), nil, "/data", cfg)
+		cfg := nfsmount.Config{Host: "server", Port: 700, Flavor: sys(t), Dial: h.dial}
+		_, err := nfsmount.Mount(t.Context(), nil, "/data", cfg)
 		if err == nil || strings.HasSuffix(err.Error(), advice) != want {
 			t.Errorf("%v: got %v, want the advice: %t", s, err, want)
 		}
-		if _, err = nfsmount.Find(t.Context(), nil, "/other", cfg); err == nil || strings.HasSuffix(err.Error(), advice) {
+		if _, err = nfsmount.Mount(t.Context(), nil, "/other", cfg); err == nil || strings.HasSuffix(err.Error(), advice) {
 			t.Errorf("%v for what is not exported: got %v, want no advice", s, err)
 		}
 	}
@@ -315,7 +315,7 @@ func TestFlavors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		m := &mounter{exports: []mount3.Export{{Path: "/"}}, results: map[string]mount3.MntRes{"/": {Root: handle("h"), Flavors: tt.flavors}}}
-		root, err := nfsmount.Find(t.Context(), connect(t, m.programs()), "/", nfsmount.Config{Cred: tt.cred})
+		root, err := nfsmount.Mount(t.Context(), connect(t, m.programs()), "/", nfsmount.Config{Flavor: tt.cred})
 		if (err == nil) != tt.ok || tt.ok && root.Handle != handle("h") {
 			t.Errorf("%s: got %+v, %v, want it to work: %t", tt.name, root, err, tt.ok)
 		}
@@ -331,7 +331,7 @@ func TestMountCancelled(t *testing.T) {
 		<-m.hangs
 		cancel()
 	}()
-	_, err := nfsmount.Find(ctx, nil, "/data", nfsmount.Config{Host: "server", Port: 700, Cred: sys(t), Dial: h.dial})
+	_, err := nfsmount.Mount(ctx, nil, "/data", nfsmount.Config{Host: "server", Port: 700, Flavor: sys(t), Dial: h.dial})
 	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "refused") {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
@@ -340,7 +340,7 @@ func TestMountCancelled(t *testing.T) {
 // TestMountLost: a connection that ends is none to guess over.
 func TestMountLost(t *testing.T) {
 	conn := connect(t, (&mounter{}).programs())
-	s, err := nfsmount.Locate(t.Context(), conn, nfsmount.Config{Cred: sys(t)})
+	s, err := nfsmount.FindService(t.Context(), conn, nfsmount.Config{Flavor: sys(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

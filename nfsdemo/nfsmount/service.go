@@ -29,7 +29,7 @@ func (s *Service) Exports(ctx context.Context) ([]mount3.Export, error) {
 		return nil, err
 	}
 	defer release()
-	return nfsclient.Exports(ctx, conn, s.cfg.Cred)
+	return nfsclient.Exports(ctx, conn, s.cfg.Flavor)
 }
 
 func (s *Service) unmount(ctx context.Context, export string) error {
@@ -40,7 +40,7 @@ func (s *Service) unmount(ctx context.Context, export string) error {
 		return err
 	}
 	defer release()
-	return nfsclient.Unmount(ctx, conn, s.cfg.Cred, export)
+	return nfsclient.Unmount(ctx, conn, s.cfg.Flavor, export)
 }
 
 // Close ends the connection to MOUNT, if it is one of its own. Calls that are made nevertheless, and Root.Unmount,
@@ -56,8 +56,9 @@ func (s *Service) Close() error {
 	return nil
 }
 
-// Take is Close, but the connection to MOUNT stays and is the caller's: nil if it is not one of the Service's own.
-func (s *Service) Take() oncrpc.Transport {
+// TakeTransport is Close, but the connection to MOUNT stays and is the caller's: nil if it is not
+// one of the Service's own.
+func (s *Service) TakeTransport() oncrpc.Transport {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	conn := s.conn

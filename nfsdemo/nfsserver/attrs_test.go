@@ -41,7 +41,7 @@ func TestPostOpAttrs(t *testing.T) {
 		got := postOpOf(t, tt.res)
 		// Reading may change the access time, at or after the moment of the attributes.
 		got.Attr.Atime, want.Atime = nfs3.Time{}, nfs3.Time{}
-		if got != nfs3.Attrs(want) {
+		if got != nfs3.PostOpAttrOf(want) {
 			t.Errorf("%s: got %+v, want %+v", tt.name, got, want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // results is the results of any procedure.
 type results interface {
 	oncrpc.Unmarshaler
-	Outcome() *nfs3.Status
+	StatusPtr() *nfs3.Status
 }
 
 // operation is a procedure with arguments that make sense for a handle and a name; other is a
@@ -132,7 +132,7 @@ func do(tb testing.TB, c *oncrpc.Client, p nfs3.Proc, args oncrpc.Marshaler, res
 	if err := c.Do(context.Background(), &oncrpc.Request{Procedure: uint32(p), Args: args, Reply: res, MaxReply: 2 << 20}); err != nil {
 		tb.Fatalf("%v: %v", p, err)
 	}
-	return *res.Outcome()
+	return *res.StatusPtr()
 }
 
 // attrOf returns attributes as GETATTR has them.

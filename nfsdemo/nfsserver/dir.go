@@ -80,6 +80,6 @@ func link(ctx context.Context, q *request, a *nfs3.LinkArgs, r *nfs3.LinkRes) er
 	if err != nil {
 		return err
 	}
-	r.Attr = nfs3.Attrs(attr)
+	r.Attr = nfs3.PostOpAttrOf(attr)
 	return unchanged(ctx, dir.FS, &a.Where.Dir, &r.Dir, refuse)
 }

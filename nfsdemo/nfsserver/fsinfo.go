@@ -32,7 +32,7 @@ func fsInfo(ctx context.Context, q *request, a *nfs3.FSInfoArgs, r *nfs3.FSInfoR
 		return err
 	}
 	info := fs.Info()
-	r.Attr = nfs3.Attrs(attr)
+	r.Attr = nfs3.PostOpAttrOf(attr)
 	r.FSInfo = nfs3.FSInfo{
 		RtMax: q.server.maxRead, RtPref: q.server.maxRead, RtMult: transferMultiple,
 		WtMax: q.server.maxWrite, WtPref: q.server.maxWrite, WtMult: transferMultiple,
@@ -50,7 +50,7 @@ func pathConf(ctx context.Context, q *request, a *nfs3.PathConfArgs, r *nfs3.Pat
 		return err
 	}
 	attr, err := fs.GetAttr(ctx, a.File)
-	r.Attr, r.PathConf = nfs3.Attrs(attr), fs.Info().PathConf
+	r.Attr, r.PathConf = nfs3.PostOpAttrOf(attr), fs.Info().PathConf
 	r.Attr.Present = err == nil
 	return err
 }

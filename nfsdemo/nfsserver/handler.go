@@ -18,7 +18,7 @@ type argsOf[A any] interface {
 type resultsOf[R any] interface {
 	*R
 	oncrpc.Marshaler
-	Outcome() *nfs3.Status
+	StatusPtr() *nfs3.Status
 }
 
 // call is the memory of one call.
@@ -59,7 +59,7 @@ func handler[A, R any, PA argsOf[A], PR resultsOf[R]](s *Server, proc func(conte
 				return err
 			}
 			s.stats.count(status)
-			*res.Outcome() = status
+			*res.StatusPtr() = status
 		}
 		res.MarshalXDR(c.Results)
 		return nil

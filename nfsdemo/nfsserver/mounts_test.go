@@ -118,7 +118,7 @@ func TestMountFlavors(t *testing.T) {
 	w := newWorld(t)
 	var res mount3.MntRes
 	err := mountOn(w.reach(t, pipe.Inline), oncrpc.AuthNone()).Do(t.Context(), &oncrpc.Request{
-		Procedure: uint32(mount3.ProcMnt), Args: &mount3.MntArgs{Path: "/"}, Reply: &res, MaxReply: mount3.MntMax})
+		Procedure: uint32(mount3.ProcMnt), Args: &mount3.MntArgs{Path: "/"}, Reply: &res, MaxReply: mount3.MntResMax})
 	if err != nil || res.Status != mount3.OK || res.Root != w.root {
 		t.Fatalf("%v: %+v", err, res)
 	}

@@ -30,7 +30,7 @@ func readDirPlus(ctx context.Context, q *request, a *nfs3.ReadDirPlusArgs, r *nf
 // room returns how many bytes of entries results of count bytes have room for. Fewer than the client
 // has room for are no error.
 func (q *request) room(count uint32) int {
-	return int(min(count, q.server.maxRead, maxDir)) - nfs3.ReadDirPlusMin
+	return int(min(count, q.server.maxRead, maxDir)) - nfs3.ReadDirPlusResMin
 }
 
 // listing is what READDIR and READDIRPLUS have in common.

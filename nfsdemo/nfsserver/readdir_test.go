@@ -82,7 +82,7 @@ func (l lister) all(tb testing.TB, c *oncrpc.Client, between func(calls int)) (s
 		if len(res.Entries) > 0 && left >= 0 && !l.plus && between == nil && l.size(&res.Entries[0]) <= left {
 			tb.Errorf("%v: call %d: %d bytes were left for an entry of %d", l, calls, left, l.size(&res.Entries[0]))
 		}
-		left = min(int(l.max), 128<<10) - nfs3.ReadDirPlusMin
+		left = min(int(l.max), 128<<10) - nfs3.ReadDirPlusResMin
 		for i := range res.Entries {
 			e := &res.Entries[i]
 			seen[e.Name]++
@@ -202,7 +202,7 @@ func TestReadDirTooSmall(t *testing.T) {
 		if len(all.Entries) != 3 || !all.EOF {
 			t.Fatalf("%+v", all)
 		}
-		size := nfs3.ReadDirPlusMin
+		size := nfs3.ReadDirPlusResMin
 		cookie := uint64(0)
 		for i := range all.Entries {
 			size += l.size(&all.Entries[i])
@@ -218,13 +218,13 @@ func TestReadDirTooSmall(t *testing.T) {
 			if got := l.list(t, c, 0, nfs3.Verifier{}); got.Status != want || len(got.Entries) != i {
 				t.Errorf("%v: %v, %d entries; want %v, %d", l, got.Status, len(got.Entries), want, i)
 			}
-			l.max = uint32(nfs3.ReadDirPlusMin + l.size(&all.Entries[i]) - 1)
+			l.max = uint32(nfs3.ReadDirPlusResMin + l.size(&all.Entries[i]) - 1)
 			if got := l.list(t, c, cookie, all.Verf); got.Status != nfs3.ErrTooSmall {
 				t.Errorf("%v behind entry %d: %v", l, i, got.Status)
 			}
 			cookie = all.Entries[i].Cookie
 		}
-		for _, max := range []uint32{0, 1, nfs3.ReadDirPlusMin - 1} {
+		for _, max := range []uint32{0, 1, nfs3.ReadDirPlusResMin - 1} {
 			l.max = max
 			if got := l.list(t, c, 0, nfs3.Verifier{}); got.Status != nfs3.ErrTooSmall {
 				t.Errorf("%v: %v", l, got.Status)
@@ -233,7 +233,7 @@ func TestReadDirTooSmall(t *testing.T) {
 				t.Errorf("%v behind the last entry: %v", l, got.Status)
 			}
 		}
-		l.max = nfs3.ReadDirPlusMin
+		l.max = nfs3.ReadDirPlusResMin
 		if got := l.list(t, c, cookie, all.Verf); got.Status != nfs3.OK || len(got.Entries) != 0 || !got.EOF {
 			t.Errorf("%v behind the last entry: %+v", l, got)
 		}

@@ -92,6 +92,6 @@ func unchanged(ctx context.Context, fs vfs.FS, h *nfs3.FH, wcc *nfs3.WccData, er
 	if bad != nil {
 		return bad
 	}
-	wcc.After = nfs3.Attrs(attr)
+	wcc.After = nfs3.PostOpAttrOf(attr)
 	return err
 }

@@ -46,7 +46,7 @@ func TestSymlinkPaths(t *testing.T) {
 				for where, results := range map[string][][]byte{"in the reply": nil, "beside it": {make([]byte, 4096)}} {
 					var got nfs3.ReadLinkRes
 					err := c.Do(t.Context(), &oncrpc.Request{Procedure: uint32(nfs3.ProcReadLink), Args: &nfs3.ReadLinkArgs{File: made.File.FH}, Reply: &got,
-						MaxReply: nfs3.ReadLinkMax(4096), Results: results})
+						MaxReply: nfs3.ReadLinkResMax(4096), Results: results})
 					if err != nil || got.Status != nfs3.OK || got.Path != tt.path || got.Attr.Attr.Type != nfs3.TypeLnk {
 						t.Errorf("%s: READLINK, path %s: %v, %v, %.20q of %d bytes", tt.name, where, err, got.Status, got.Path, len(got.Path))
 					}

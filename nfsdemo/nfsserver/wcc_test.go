@@ -98,7 +98,7 @@ func TestWcc(t *testing.T) {
 			}
 			for i, h := range tt.of(w) {
 				after := attrOf(t, c, h)
-				if got := wcc[i].After; got != nfs3.Attrs(after) {
+				if got := wcc[i].After; got != nfs3.PostOpAttrOf(after) {
 					t.Errorf("after: got %+v, want %+v", got, after)
 				}
 				if got := wcc[i].Before; got.Present && got != before[i].Pre() || tt.want == nfs3.OK && !got.Present {

@@ -79,9 +79,9 @@ func (p Perm) Access(c *Cred, want nfs3.Access) nfs3.Access {
 	return got & want
 }
 
-// CheckSet says what of set c may not do to a file: nfs3.ErrPerm, nfs3.ErrAcces, or nfs3.ErrInval for what
+// CheckSetAttr says what of set c may not do to a file: nfs3.ErrPerm, nfs3.ErrAcces, or nfs3.ErrInval for what
 // makes no sense. Sizes are not compared with any limit.
-func (p Perm) CheckSet(c *Cred, set *nfs3.Sattr) error {
+func (p Perm) CheckSetAttr(c *Cred, set *nfs3.Sattr) error {
 	owns := p.Owns(c)
 	switch {
 	case set.Mode.Set && !owns,
@@ -106,8 +106,8 @@ func (p Perm) CheckSet(c *Cred, set *nfs3.Sattr) error {
 	return nil
 }
 
-// CheckEnter says why c may not enter a name into a directory: nfs3.ErrAcces.
-func (p Perm) CheckEnter(c *Cred) error {
+// CheckAddName says why c may not enter a name into a directory: nfs3.ErrAcces.
+func (p Perm) CheckAddName(c *Cred) error {
 	if !p.Can(c, MayWrite|MayExec) {
 		return nfs3.ErrAcces
 	}
@@ -117,7 +117,7 @@ func (p Perm) CheckEnter(c *Cred) error {
 // CheckRemove says why c may not take the name of a file from a directory: nfs3.ErrAcces, or
 // nfs3.ErrPerm when the sticky bit of the directory reserves that for the owners of either.
 func (p Perm) CheckRemove(c *Cred, file Perm) error {
-	if err := p.CheckEnter(c); err != nil {
+	if err := p.CheckAddName(c); err != nil {
 		return err
 	}
 	if p.Mode&nfs3.ModeSticky != 0 && !p.Owns(c) && !file.Owns(c) {

@@ -76,7 +76,7 @@ func TestCheckSet(t *testing.T) {
 		{"size of a FIFO", fifo, size, inval, inval, inval, inval},
 	} {
 		for c, want := range map[*Cred]nfs3.Status{root: tt.root, owner: tt.owner, member: tt.member, stranger: tt.stranger} {
-			if got := statusOf(tt.p.CheckSet(c, &tt.set)); got != want {
+			if got := statusOf(tt.p.CheckSetAttr(c, &tt.set)); got != want {
 				t.Errorf("%s, mode %o, user %d: %v, want %v", tt.name, tt.p.Mode, c.UID, got, want)
 			}
 		}
@@ -103,7 +103,7 @@ func TestCheckRemove(t *testing.T) {
 			if got := statusOf(tt.dir.CheckRemove(c, tt.file)); got != want {
 				t.Errorf("%s, user %d: %v, want %v", tt.name, c.UID, got, want)
 			}
-			if got := statusOf(tt.dir.CheckEnter(c)); got == ok != (want != acces) {
+			if got := statusOf(tt.dir.CheckAddName(c)); got == ok != (want != acces) {
 				t.Errorf("%s, user %d: enter %v, remove %v", tt.name, c.UID, got, want)
 			}
 		}

@@ -117,7 +117,7 @@ type FS interface {
 
 	// Info tells what the file system can do; sizes of transfers are the server's
 	// business.
-	Info() Info
+	Info() FSInfo
 }
 
 // Cred is who asks. User 0 may do everything.
@@ -170,8 +170,8 @@ type DirResult struct {
 	EOF  bool            // no entry follows those that yield took
 }
 
-// Info is what a file system can do.
-type Info struct {
+// FSInfo is what a file system can do.
+type FSInfo struct {
 	MaxFileSize uint64 // in bytes
 	TimeDelta   nfs3.Time
 	Properties  uint32 // nfs3.FSFLink and so on

@@ -22,9 +22,10 @@ var localEndpoints = []endpoint{
 	{"tcp", "127.0.0.1:111"},
 }
 
-// Local connects to the rpcbind of this machine: over its Unix socket, /run/rpcbind.sock or /var/run/rpcbind.sock, or
-// over TCP at 127.0.0.1:111. The context bounds the dialling only. The error names all that was tried.
-func Local(ctx context.Context) (*Client, error) { return dial(ctx, localEndpoints) }
+// DialLocal connects to the rpcbind of this machine: over its Unix socket, /run/rpcbind.sock or
+// /var/run/rpcbind.sock, or over TCP at 127.0.0.1:111. The context bounds the dialling only. The
+// error names all that was tried.
+func DialLocal(ctx context.Context) (*Client, error) { return dial(ctx, localEndpoints) }
 
 // Dial connects to an rpcbind at addr: of network "tcp" with a port, which is Port as a rule, or of "unix". The context
 // bounds the dialling only.

@@ -5,7 +5,7 @@
 //
 // A server announces itself:
 //
-//	c, err := rpcbind.Local(ctx)
+//	c, err := rpcbind.DialLocal(ctx)
 //	...
 //	r, err := rpcbind.Register(ctx, c, rpcbind.Mappings(nfs3.Program, nfs3.Version, "tcp", addr))
 //	...
@@ -29,5 +29,6 @@
 // # Finding a program
 //
 // A client asks for the port of a program at the rpcbind of the host, over TCP, or at a server that offers the program 100000 on an RDMA
-// endpoint of its own: at port 111, or at another port that it knows. [Find] asks at one place after the other, and [Client.Port] at one.
+// endpoint of its own: at port 111, or at another port that it knows. [FindPort] asks at
+// one place after the other, and [Client.FindPort] at one.
 package rpcbind

@@ -15,7 +15,7 @@ import (
 // The port of NFS over RDMA is asked for at the host's rpcbind, and then at a server on port 111 of its RDMA side.
 func ExampleFind() {
 	ctx := context.Background()
-	port, err := rpcbind.Find(ctx, 100003, 3, rpcbind.RDMA,
+	port, err := rpcbind.FindPort(ctx, 100003, 3, rpcbind.NetidRDMA,
 		rpcbind.Place{Name: "rpcbind", Dial: func(ctx context.Context) (oncrpc.Transport, error) {
 			return recordmark.Dial(ctx, "server:111", recordmark.Config{})
 		}},

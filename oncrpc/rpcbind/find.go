@@ -23,10 +23,11 @@ type Place struct {
 	Dial func(ctx context.Context) (oncrpc.Transport, error)
 }
 
-// Find asks places for the port of a program, as [Client.Port] does, and returns the first answer. They are asked in their order, the
-// next one when the one before does not know or has not answered for 100 ms; each may take 5 s. When Find returns, nothing of them is under
-// way any more. The error is a *FindError, or the context's.
-func Find(ctx context.Context, program, version uint32, base string, places ...Place) (uint16, error) {
+// FindPort asks places for the port of a program, as [Client.FindPort] does, and returns the first
+// answer. They are asked in their order, the next one when the one before does not know or has not
+// answered for 100 ms; each may take 5 s. When FindPort returns, nothing of them is under way any
+// more. The error is a *FindError, or the context's.
+func FindPort(ctx context.Context, program, version uint32, base string, places ...Place) (uint16, error) {
 	asking, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -85,7 +86,7 @@ func (p *Place) ask(ctx context.Context, program, version uint32, base string) (
 		conn.Close()
 		<-conn.Done()
 	}()
-	return NewClient(conn).Port(ctx, program, version, base)
+	return NewClient(conn).FindPort(ctx, program, version, base)
 }
 
 // FindError is a program that nobody has said the port of.

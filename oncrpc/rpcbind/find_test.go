@@ -91,8 +91,8 @@ func TestFind(t *testing.T) {
 			at := listenRDMA(t, host, nullServer(program, version))
 			everywhere := netip.AddrPortFrom(netip.IPv6Unspecified(), at.Port())
 			for name, mappings := range map[string][]rpcbind.Mapping{
-				"one address":   rpcbind.Mappings(program, version, rpcbind.RDMA, at),
-				"all addresses": rpcbind.Mappings(program, version, rpcbind.RDMA, everywhere),
+				"one address":   rpcbind.Mappings(program, version, rpcbind.NetidRDMA, at),
+				"all addresses": rpcbind.Mappings(program, version, rpcbind.NetidRDMA, everywhere),
 			} {
 				tcp, rdma, empty := listenTCP(t, host, serverOf(mappings...)), listenRDMA(t, host, serverOf(mappings...)), listenTCP(t, host, serverOf())
 				other := listenRDMA(t, host, nullServer(program, version))
@@ -107,7 +107,7 @@ func TestFind(t *testing.T) {
 					"over TCP, without RDMA":    {rdmaAt(none), tcpAt(tcp)},
 					"not where no rpcbind is":   {rdmaAt(other), rdmaAt(rdma)},
 				} {
-					port, err := rpcbind.Find(t.Context(), program, version, rpcbind.RDMA, places...)
+					port, err := rpcbind.FindPort(t.Context(), program, version, rpcbind.NetidRDMA, places...)
 					if err != nil || port != at.Port() {
 						t.Errorf("%s, %s: got %d, %v, want %d", name, way, port, err, at.Port())
 					}
@@ -136,7 +136,7 @@ func TestFindAddr(t *testing.T) {
 				needIPv6(t)
 			}
 			at := listenRDMA(t, tt.host, nullServer(400123, 7))
-			conn, err := rdmaAt(listenRDMA(t, tt.host, serverOf(rpcbind.Mappings(400123, 7, rpcbind.RDMA,
+			conn, err := rdmaAt(listenRDMA(t, tt.host, serverOf(rpcbind.Mappings(400123, 7, rpcbind.NetidRDMA,
 				netip.AddrPortFrom(netip.IPv6Unspecified(), at.Port()))...))).Dial(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -179,7 +179,7 @@ func TestFindNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(p netip.AddrPort) string { return "127.0.0.1:" + strconv.Itoa(int(p.Port())) }
-	_, err = rpcbind.Find(t.Context(), 100003, 3, rpcbind.RDMA, tcpAt(none), tcpAt(empty), rdmaAt(none), tcpAt(old), rdmaAt(other))
+	_, err = rpcbind.FindPort(t.Context(), 100003, 3, rpcbind.NetidRDMA, tcpAt(none), tcpAt(empty), rdmaAt(none), tcpAt(old), rdmaAt(other))
 	want := "no port of 100003.3 rdma: TCP port " + at(none) + ": " + refused.Err.Error() + "; TCP port " + at(empty) + ": not registered; " +
 		"RDMA port " + at(none) + ": " + refused.Err.Error() + "; TCP port " + at(old) + ": PROG_MISMATCH: the server has versions 2 to 2; " +
 		"RDMA port " + at(other) + ": PROG_UNAVAIL"
@@ -188,7 +188,7 @@ func TestFindNowhere(t *testing.T) {
 		!errors.Is(err, refused.Err) {
 		t.Errorf("got\n%v, want\n%s", err, want)
 	}
-	_, err = rpcbind.Find(t.Context(), 100003, 3, rpcbind.RDMA)
+	_, err = rpcbind.FindPort(t.Context(), 100003, 3, rpcbind.NetidRDMA)
 	if want := "no port of 100003.3 rdma: there is nowhere to ask"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -222,7 +222,7 @@ func TestFindCancelled(t *testing.T) {
 			t.Error("the second place is asked")
 			return nil, errors.New("second")
 		}}
-		if _, err := rpcbind.Find(ctx, 100003, 3, rpcbind.RDMA, hangs, second); !errors.Is(err, context.Canceled) {
+		if _, err := rpcbind.FindPort(ctx, 100003, 3, rpcbind.NetidRDMA, hangs, second); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want context.Canceled", err)
 		}
 	})
@@ -232,7 +232,7 @@ func TestFindCancelled(t *testing.T) {
 // them in their order, whichever failed first.
 func TestFindHanging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, err := rpcbind.Find(t.Context(), 100003, 3, rpcbind.RDMA, fakePlace("first", never, nil), fakePlace("second", never, nil),
+		_, err := rpcbind.FindPort(t.Context(), 100003, 3, rpcbind.NetidRDMA, fakePlace("first", never, nil), fakePlace("second", never, nil),
 			fakePlace("third", time.Second, errors.New("broken")), fakePlace("fourth", 0, errors.New("gone")))
 		const want = "no port of 100003.3 rdma: first: no answer; second: no answer; third: broken; fourth: gone"
 		if err == nil || err.Error() != want {
@@ -269,7 +269,7 @@ func TestFindOrder(t *testing.T) {
 					}
 					places = append(places, p)
 				}
-				if port, err := rpcbind.Find(t.Context(), 100003, 3, rpcbind.RDMA, places...); err == nil {
+				if port, err := rpcbind.FindPort(t.Context(), 100003, 3, rpcbind.NetidRDMA, places...); err == nil {
 					t.Errorf("found at %d", port)
 				}
 				if got != tt.want {
@@ -280,7 +280,8 @@ func TestFindOrder(t *testing.T) {
 	}
 }
 
-// TestFindFirst: the first success ends the search. What hangs is given up, and gone when Find returns; what would come later is not asked.
+// TestFindFirst: the first success ends the search. What hangs is given up, and gone when FindPort
+// returns; what would come later is not asked.
 func TestFindFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
@@ -296,14 +297,14 @@ func TestFindFirst(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			server.Serve(serverOf(rpcbind.Mapping{Program: 100003, Version: 3, Netid: rpcbind.RDMA, Addr: "192.0.2.1.78.81"}))
+			server.Serve(serverOf(rpcbind.Mapping{Program: 100003, Version: 3, Netid: rpcbind.NetidRDMA, Addr: "192.0.2.1.78.81"}))
 			return recordmark.NewConn(here, recordmark.Config{EnforceMaxReply: true, Logger: quiet})
 		}}
 		third := rpcbind.Place{Name: "third", Dial: func(context.Context) (oncrpc.Transport, error) {
 			t.Error("the third place is asked")
 			return nil, errors.New("third")
 		}}
-		port, err := rpcbind.Find(t.Context(), 100003, 3, rpcbind.RDMA, hangs, knows, third)
+		port, err := rpcbind.FindPort(t.Context(), 100003, 3, rpcbind.NetidRDMA, hangs, knows, third)
 		if err != nil || port != 20049 {
 			t.Errorf("got %d, %v, want 20049", port, err)
 		}

@@ -11,7 +11,7 @@ import (
 type Mapping struct {
 	Program uint32
 	Version uint32
-	Netid   string // TCP and the like
+	Netid   string // NetidTCP and the like
 	Addr    string // a universal address, or the path of a Unix socket
 	Owner   string // who has registered it; servers do not believe a client's word
 }

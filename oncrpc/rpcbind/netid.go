@@ -9,19 +9,19 @@ import (
 
 // Network identifiers (RFC 5665; rdma and rdma6: RFC 8166).
 const (
-	TCP   = "tcp"
-	TCP6  = "tcp6"
-	UDP   = "udp"
-	UDP6  = "udp6"
-	RDMA  = "rdma"
-	RDMA6 = "rdma6"
-	Unix  = "local" // the Unix socket, on Linux
+	NetidTCP   = "tcp"
+	NetidTCP6  = "tcp6"
+	NetidUDP   = "udp"
+	NetidUDP6  = "udp6"
+	NetidRDMA  = "rdma"
+	NetidRDMA6 = "rdma6"
+	NetidUnix  = "local" // the Unix socket, on Linux
 )
 
 // known reports whether id is one of the network identifiers above.
 func known(id string) bool {
 	switch id {
-	case TCP, TCP6, UDP, UDP6, RDMA, RDMA6, Unix:
+	case NetidTCP, NetidTCP6, NetidUDP, NetidUDP6, NetidRDMA, NetidRDMA6, NetidUnix:
 		return true
 	}
 	return false
@@ -32,11 +32,11 @@ func known(id string) bool {
 func netid(conn oncrpc.Transport, a net.Addr) string {
 	switch a := a.(type) {
 	case *net.UnixAddr:
-		return Unix
+		return NetidUnix
 	case *net.TCPAddr:
-		base := RDMA
+		base := NetidRDMA
 		if _, ok := conn.(*recordmark.Conn); ok {
-			base = TCP
+			base = NetidTCP
 		}
 		if a.IP.To4() != nil {
 			return base

@@ -10,14 +10,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Port returns the port at which a version of a program is served over the transport that base names: TCP, UDP or RDMA. That for the
-// address family by which the server is reached comes first, then that for the other one. If the netid is the one of the connection it
-// is asked for by GETADDR; what that does not find, and any other netid, is looked for in the results of Dump; and of a server
-// that speaks version 2 alone, which knows TCP and UDP, it is had by GETPORT.
+// FindPort returns the port at which a version of a program is served over the transport that base
+// names: TCP, UDP or RDMA. That for the address family by which the server is reached comes first,
+// then that for the other one. If the netid is the one of the connection it is asked for by
+// GETADDR; what that does not find, and any other netid, is looked for in the results of Dump; and
+// of a server that speaks version 2 alone, which knows TCP and UDP, it is had by GETPORT.
 //
 // The IP address beside the port is left out: it may be one that cannot be reached from here, and what asks one host is not to be sent
 // to another. The error wraps ErrNotRegistered if there is none, or the port is 0, and ErrAddr if the address is none of IP.
-func (c *Client) Port(ctx context.Context, program, version uint32, base string) (uint16, error) {
+func (c *Client) FindPort(ctx context.Context, program, version uint32, base string) (uint16, error) {
 	m := Mapping{Program: program, Version: version, Netid: base}
 	conn, err := c.connection(ctx, nil)
 	if err != nil {
@@ -52,7 +53,7 @@ func (c *Client) Port(ctx context.Context, program, version uint32, base string)
 }
 
 // protocols are the port mapper's names of transports.
-var protocols = map[string]uint32{TCP: ProtoTCP, UDP: ProtoUDP}
+var protocols = map[string]uint32{NetidTCP: ProtoTCP, NetidUDP: ProtoUDP}
 
 // listed looks through all mappings for m with the first of netids that there is.
 func (c *Client) listed(ctx context.Context, m Mapping, netids ...string) (string, error) {

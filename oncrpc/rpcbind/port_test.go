@@ -77,7 +77,7 @@ func TestPort(t *testing.T) {
 				versions = "234"
 			}
 			c := reach(t, serverOfVersions(versions, tt.mappings...), tt.over)
-			got, err := c.Port(t.Context(), 100003, 3, tt.base)
+			got, err := c.FindPort(t.Context(), 100003, 3, tt.base)
 			if got != tt.want || tt.want == 0 && !errors.Is(err, rpcbind.ErrNotRegistered) || tt.want != 0 && err != nil {
 				t.Errorf("got %d, %v, want %d", got, err, tt.want)
 			}
@@ -92,7 +92,7 @@ func TestPort(t *testing.T) {
 // TestPortOfPortMapper: version 2 cannot express RDMA, so there is nothing to go on with.
 func TestPortOfPortMapper(t *testing.T) {
 	c := reach(t, serverOfVersions("2", nfsTCP, nfsRDMA), "tcp")
-	got, err := c.Port(t.Context(), 100003, 3, rpcbind.RDMA)
+	got, err := c.FindPort(t.Context(), 100003, 3, rpcbind.NetidRDMA)
 	var refused *oncrpc.AcceptError
 	if got != 0 || !errors.As(err, &refused) || refused.Stat != oncrpc.ProgMismatch || refused.High != 2 {
 		t.Errorf("got %d, %v, want a mismatch of versions", got, err)
@@ -149,7 +149,7 @@ func TestPortLies(t *testing.T) {
 		for _, over := range []string{"rdma", "tcp"} {
 			t.Run(tt.name+" over "+over, func(t *testing.T) {
 				c := reach(t, liar(tt.addr), over)
-				got, err := c.Port(t.Context(), 100003, 3, rpcbind.RDMA)
+				got, err := c.FindPort(t.Context(), 100003, 3, rpcbind.NetidRDMA)
 				if got != tt.want || (err == nil) != (tt.want != 0) || !errors.Is(err, tt.err) && tt.err != nil {
 					t.Errorf("got %d, %v, want %d, %v", got, err, tt.want, tt.err)
 				}
@@ -169,7 +169,7 @@ func TestPortLongList(t *testing.T) {
 				list = append(list, rpcbind.Mapping{Program: 400000, Version: uint32(i), Netid: "tcp", Addr: "255.255.255.255.255.255", Owner: "superuser"})
 			}
 			list = append(list, nfs(base, "0.0.0.0.8.1"))
-			got, err := reach(t, serverOf(list...), over).Port(t.Context(), 100003, 3, base)
+			got, err := reach(t, serverOf(list...), over).FindPort(t.Context(), 100003, 3, base)
 			if got != want || (err == nil) != (want != 0) {
 				t.Errorf("%d others, over %s: got %d, %v, want %d", n, over, got, err, want)
 			}

@@ -68,9 +68,9 @@ func (r registry) ports() portRegistry {
 		}
 		p := PortMapping{Program: m.Program, Version: m.Version, Port: a.Port()}
 		switch m.Netid {
-		case TCP:
+		case NetidTCP:
 			p.Protocol = ProtoTCP
-		case UDP:
+		case NetidUDP:
 			p.Protocol = ProtoUDP
 		default:
 			continue

@@ -93,7 +93,7 @@ func (d *Daemon) startOnce() error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	patience := time.After(limit)
-	for !answers(rpcbind.Local) {
+	for !answers(rpcbind.DialLocal) {
 		select {
 		case <-tick.C:
 		case <-d.ended:

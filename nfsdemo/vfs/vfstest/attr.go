@@ -35,7 +35,7 @@ func testSetAttr(f *fixture) {
 		var wcc nfs3.WccData
 		wcc, err = f.fs.SetAttr(f.ctx, root, h, &set, &guard)
 		f.want("guard", err, nfs3.ErrNotSync)
-		if f.attr(h) != a || wcc.Before != a.Pre() || wcc.After != nfs3.Attrs(a) {
+		if f.attr(h) != a || wcc.Before != a.Pre() || wcc.After != nfs3.PostOpAttrOf(a) {
 			f.Errorf("changed in spite of the guard: %+v, %+v", f.attr(h), wcc)
 		}
 	}
@@ -57,7 +57,7 @@ func testSetAttrAtOnce(f *fixture) {
 	set.UID = nfs3.Set32{Set: true, To: bob.UID}
 	wcc, err := f.fs.SetAttr(f.ctx, alice, h, &set, nil)
 	f.want("giving a file away", err, nfs3.ErrPerm)
-	if f.attr(h) != before || wcc.After != nfs3.Attrs(before) {
+	if f.attr(h) != before || wcc.After != nfs3.PostOpAttrOf(before) {
 		f.Errorf("%+v, then %+v", before, f.attr(h))
 	}
 	if got, _ := f.read(h, 0, 10); string(got) != "data" {

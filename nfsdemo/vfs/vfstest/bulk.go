@@ -26,9 +26,9 @@ func Read(ctx context.Context, fs vfs.FS, c *vfs.Cred, h nfs3.FH, off uint64, n 
 // Bulk returns data for Write that is here already.
 func Bulk(p []byte) xdr.Bulk { return decoded(p, nil) }
 
-// Lazy returns data for Write that is fetched from p, after before was called,
+// LazyBulk returns data for Write that is fetched from p, after before was called,
 // whose error is the fetch's.
-func Lazy(p []byte, before func() error) xdr.Bulk { return decoded(p, &source{p, before}) }
+func LazyBulk(p []byte, before func() error) xdr.Bulk { return decoded(p, &source{p, before}) }
 
 func decoded(p []byte, src *source) xdr.Bulk {
 	var e xdr.Encoder

@@ -26,7 +26,7 @@ func testConcurrentData(f *fixture) {
 				p := bytes.Repeat([]byte{byte('A' + w)}, n)
 				data := Bulk(p)
 				if i%2 == 0 {
-					data = Lazy(p, func() error { return nil })
+					data = LazyBulk(p, func() error { return nil })
 				}
 				if _, err := f.fs.Write(f.ctx, root, h, off, data, nfs3.Unstable); err != nil {
 					errs <- err

@@ -93,7 +93,7 @@ func (f *fixture) use(r *rand.Rand, d, t nfs3.FH) error {
 	case 0, 1:
 		_, _, err = f.fs.Link(f.ctx, root, o.File, t, anyName(r))
 	case 2:
-		_, err = f.fs.Write(f.ctx, root, o.File, uint64(r.IntN(100_000)), Lazy(pattern(1+r.IntN(100_000)), func() error { return nil }), nfs3.Unstable)
+		_, err = f.fs.Write(f.ctx, root, o.File, uint64(r.IntN(100_000)), LazyBulk(pattern(1+r.IntN(100_000)), func() error { return nil }), nfs3.Unstable)
 	case 3:
 		_, err = f.fs.SetAttr(f.ctx, root, o.File, &set, nil)
 	default:

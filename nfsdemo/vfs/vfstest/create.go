@@ -12,7 +12,7 @@ func testCreate(f *fixture) {
 	if a.Type != nfs3.TypeReg || a.Mode != 0o640 || a.UID != alice.UID || a.GID != alice.GID || a.Nlink != 1 || a.Size != 0 {
 		f.Errorf("%+v", a)
 	}
-	if o.Attr != nfs3.Attrs(a) || wcc.After != nfs3.Attrs(f.attr(d)) {
+	if o.Attr != nfs3.PostOpAttrOf(a) || wcc.After != nfs3.PostOpAttrOf(f.attr(d)) {
 		f.Errorf("attributes: %+v, %+v", o, wcc)
 	}
 	set := setMode(0o600)

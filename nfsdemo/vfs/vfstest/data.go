@@ -132,13 +132,13 @@ func testWriteFetch(f *fixture) {
 		f.Error("fetched for a call that is denied")
 		return nil
 	}
-	_, err := f.fs.Write(f.ctx, alice, h, 0, Lazy([]byte("data"), denied), nfs3.FileSync)
+	_, err := f.fs.Write(f.ctx, alice, h, 0, LazyBulk([]byte("data"), denied), nfs3.FileSync)
 	f.want("write to another's file", err, nfs3.ErrAcces)
-	_, err = f.fs.Write(f.ctx, root, f.fs.Root(), 0, Lazy([]byte("data"), denied), nfs3.FileSync)
+	_, err = f.fs.Write(f.ctx, root, f.fs.Root(), 0, LazyBulk([]byte("data"), denied), nfs3.FileSync)
 	f.want("write to a directory", err, nfs3.ErrIsDir)
 
 	gone := errors.New("the peer is gone")
-	_, err = f.fs.Write(f.ctx, root, h, 0, Lazy(pattern(200000), func() error { return gone }), nfs3.FileSync)
+	_, err = f.fs.Write(f.ctx, root, h, 0, LazyBulk(pattern(200000), func() error { return gone }), nfs3.FileSync)
 	if !errors.Is(err, gone) {
 		f.Errorf("fetch failed: %v", err)
 	}
@@ -147,7 +147,7 @@ func testWriteFetch(f *fixture) {
 	}
 
 	// No lock is held while data is fetched: the fetch itself can look at the file.
-	w, err := f.fs.Write(f.ctx, root, h, 0, Lazy([]byte("after!"), func() error {
+	w, err := f.fs.Write(f.ctx, root, h, 0, LazyBulk([]byte("after!"), func() error {
 		if got, _ := f.read(h, 0, 100); string(got) != "before" {
 			f.Errorf("data shows before it is written: %q", got)
 		}
@@ -166,7 +166,7 @@ func testWriteMeanwhile(f *fixture) {
 	h := f.file("file")
 	f.set(h, setMode(0o666))
 	var before nfs3.Fattr
-	w, err := f.fs.Write(f.ctx, bob, h, 0, Lazy([]byte("bob"), func() error {
+	w, err := f.fs.Write(f.ctx, bob, h, 0, LazyBulk([]byte("bob"), func() error {
 		f.write(h, 0, []byte("root's"))
 		f.set(h, nfs3.Sattr{Mtime: nfs3.SetTime{How: nfs3.ToClientTime, To: nfs3.Time{Sec: 1}}})
 		before = f.attr(h)
@@ -180,7 +180,7 @@ func testWriteMeanwhile(f *fixture) {
 		f.Errorf("%q", got)
 	}
 
-	w, err = f.fs.Write(f.ctx, bob, h, 0, Lazy([]byte("more"), func() error {
+	w, err = f.fs.Write(f.ctx, bob, h, 0, LazyBulk([]byte("more"), func() error {
 		f.set(h, setMode(0o644))
 		return nil
 	}), nfs3.FileSync)
@@ -199,7 +199,7 @@ func testSnapshot(f *fixture) {
 	f.write(h, 0, old)
 	var r vfs.ReadResult
 	f.ok(f.fs.Read(f.ctx, root, h, 0, n, &r))
-	if r.Release == nil || !r.EOF || r.Attr != nfs3.Attrs(f.attr(h)) {
+	if r.Release == nil || !r.EOF || r.Attr != nfs3.PostOpAttrOf(f.attr(h)) {
 		f.Errorf("%v, EOF %v, %+v", r.Release, r.EOF, r.Attr)
 	}
 	for _, change := range []func(){

@@ -13,7 +13,7 @@ func testExclusive(f *fixture) {
 		first, _, err := f.fs.Create(f.ctx, alice, d, "file", &how)
 		f.want("first", err, nfs3.OK)
 		a := f.attr(first.File)
-		if a.Type != nfs3.TypeReg || a.Size != 0 || a.UID != alice.UID || a.GID != alice.GID || first.Attr != nfs3.Attrs(a) {
+		if a.Type != nfs3.TypeReg || a.Size != 0 || a.UID != alice.UID || a.GID != alice.GID || first.Attr != nfs3.PostOpAttrOf(a) {
 			f.Errorf("verifier %x: %+v", verf, a)
 		}
 		again, wcc, err := f.fs.Create(f.ctx, alice, d, "file", &how)

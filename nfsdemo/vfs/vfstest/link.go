@@ -15,7 +15,7 @@ func testLink(f *fixture) {
 		attr, wcc, err := f.fs.Link(f.ctx, root, h, d, "new "+what)
 		f.want("link to a "+what, err, nfs3.OK)
 		a := f.attr(h)
-		if attr != nfs3.Attrs(a) || wcc.Before != dir.Pre() || wcc.After != nfs3.Attrs(f.attr(d)) {
+		if attr != nfs3.PostOpAttrOf(a) || wcc.Before != dir.Pre() || wcc.After != nfs3.PostOpAttrOf(f.attr(d)) {
 			f.Errorf("link to a %s: %+v, %+v", what, attr, wcc)
 		}
 		if a.Nlink != 2 || a.FileID != before.FileID || a.Mtime != before.Mtime || a.Ctime.Nanos() < before.Ctime.Nanos() {
@@ -48,7 +48,7 @@ func testLink(f *fixture) {
 	} {
 		_, wcc, err := f.fs.Link(f.ctx, root, tt.h, d, tt.name)
 		f.want(tt.what, err, tt.want)
-		if wcc.Before != dir.Pre() || wcc.After != nfs3.Attrs(f.attr(d)) {
+		if wcc.Before != dir.Pre() || wcc.After != nfs3.PostOpAttrOf(f.attr(d)) {
 			f.Errorf("%s: %+v", tt.what, wcc)
 		}
 	}

@@ -43,7 +43,7 @@ func testModelData(f *fixture) {
 				}
 				data := Bulk(p)
 				if r.IntN(2) == 0 {
-					data = Lazy(p, func() error { return nil })
+					data = LazyBulk(p, func() error { return nil })
 				}
 				_, err := f.fs.Write(f.ctx, root, h, uint64(off), data, nfs3.Unstable)
 				f.ok(err)

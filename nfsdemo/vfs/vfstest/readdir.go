@@ -60,7 +60,7 @@ func testReadDir(f *fixture) {
 			}
 			seen[e.Name] = true
 			a := f.attr(want[e.Name])
-			if e.FileID != a.FileID || e.Attr != nfs3.Attrs(a) || e.File != (nfs3.PostOpFH{Present: true, FH: want[e.Name]}) || e.Cookie == 0 {
+			if e.FileID != a.FileID || e.Attr != nfs3.PostOpAttrOf(a) || e.File != (nfs3.PostOpFH{Present: true, FH: want[e.Name]}) || e.Cookie == 0 {
 				f.Errorf("%d at a time: %+v, want %+v", n, e, a)
 			}
 		}
@@ -114,7 +114,7 @@ func testReadDirPlain(f *fixture) {
 			return true
 		})
 		f.ok(err)
-		if i != len(all) || !r.EOF || r.Attr != nfs3.Attrs(f.attr(dir)) {
+		if i != len(all) || !r.EOF || r.Attr != nfs3.PostOpAttrOf(f.attr(dir)) {
 			f.Errorf("%d entries, want %d; EOF %v, %+v", i, len(all), r.EOF, r.Attr)
 		}
 	}

@@ -30,7 +30,7 @@ func testRemove(f *fixture) {
 		attr := f.attr(d)
 		wcc, err := f.fs.Remove(f.ctx, root, d, tt.name)
 		f.want("remove of "+tt.name, err, tt.want)
-		if wcc.Before != attr.Pre() || wcc.After != nfs3.Attrs(f.attr(d)) {
+		if wcc.Before != attr.Pre() || wcc.After != nfs3.PostOpAttrOf(f.attr(d)) {
 			f.Errorf("remove of %s: %+v", tt.name, wcc)
 		}
 		if tt.want == nfs3.OK {
@@ -96,7 +96,7 @@ func testRemoveLeased(f *fixture) {
 // testRemoveWriting: a WRITE whose file goes while its data is fetched finds it stale.
 func testRemoveWriting(f *fixture) {
 	h := f.file("file")
-	_, err := f.fs.Write(f.ctx, root, h, 0, Lazy(pattern(100000), func() error {
+	_, err := f.fs.Write(f.ctx, root, h, 0, LazyBulk(pattern(100000), func() error {
 		f.remove(f.fs.Root(), "file")
 		return nil
 	}), nfs3.FileSync)
@@ -128,7 +128,7 @@ func testRmdir(f *fixture) {
 		attr := f.attr(d)
 		wcc, err := f.fs.Rmdir(f.ctx, root, d, tt.name)
 		f.want("rmdir of "+tt.name, err, tt.want)
-		if wcc.Before != attr.Pre() || wcc.After != nfs3.Attrs(f.attr(d)) {
+		if wcc.Before != attr.Pre() || wcc.After != nfs3.PostOpAttrOf(f.attr(d)) {
 			f.Errorf("rmdir of %s: %+v", tt.name, wcc)
 		}
 	}

@@ -82,7 +82,7 @@ func testWcc(f *fixture) {
 			if wcc.Before != before[i].Pre() {
 				f.Errorf("%s: before %+v, want %+v", tt.what, wcc.Before, before[i].Pre())
 			}
-			if wcc.After != nfs3.Attrs(after) {
+			if wcc.After != nfs3.PostOpAttrOf(after) {
 				f.Errorf("%s: after %+v, want %+v", tt.what, wcc.After, after)
 			}
 			if after.Ctime.Nanos() < before[i].Ctime.Nanos() || (after.Mtime == long) != (tt.what == "chmod") {
@@ -138,7 +138,7 @@ func testWccFailed(f *fixture) {
 func (f *fixture) wantSame(h nfs3.FH, wcc nfs3.WccData) {
 	f.Helper()
 	a := f.attr(h)
-	if wcc.Before != a.Pre() || wcc.After != nfs3.Attrs(a) {
+	if wcc.Before != a.Pre() || wcc.After != nfs3.PostOpAttrOf(a) {
 		f.Errorf("%+v, want %+v both times", wcc, a)
 	}
 }

@@ -33,11 +33,11 @@ func tree(t *testing.T, f *nfsfs.FS) (names []string) {
 func TestView(t *testing.T) {
 	test := func(t *testing.T, f *nfsfs.FS) {
 		names := tree(t, f)
-		v := f.View(t.Context())
+		v := f.IOFS(t.Context())
 		ok(t, fstest.TestFS(v, names...))
 		ok(t, fstest.TestFS(must(fs.Sub(v, "a"))(t), "file5", "b/c/file", "link", "dirlink"))
 	}
-	test(t, local(t, nfsfs.Config{Size: 100, Parallel: 3}))
+	test(t, local(t, nfsfs.Config{TransferSize: 100, Parallel: 3}))
 	overAll(t, nfsfs.Config{}, test)
 }
 
@@ -46,7 +46,7 @@ func TestWalkDir(t *testing.T) {
 	tree(t, f)
 	ok(t, f.Symlink(t.Context(), "nothing", "a/dangling"))
 	var got []string
-	ok(t, fs.WalkDir(f.View(t.Context()), ".", func(path string, d fs.DirEntry, err error) error {
+	ok(t, fs.WalkDir(f.IOFS(t.Context()), ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !strings.HasPrefix(path, "a/file") {
 			got = append(got, d.Type().String()[:1]+" "+path)
 		}
@@ -61,7 +61,7 @@ func TestWalkDir(t *testing.T) {
 func TestViewErrors(t *testing.T) {
 	f := local(t, nfsfs.Config{})
 	tree(t, f)
-	v := must(fs.Sub(f.View(t.Context()), "a"))(t)
+	v := must(fs.Sub(f.IOFS(t.Context()), "a"))(t)
 	_, open := v.Open("none")
 	_, stat := fs.Stat(v, "b/none")
 	_, list := fs.ReadDir(v, "file1")
@@ -88,10 +88,10 @@ func TestViewErrors(t *testing.T) {
 
 // TestReadFile: also of what is larger than the size that was told first.
 func TestReadFile(t *testing.T) {
-	f := local(t, nfsfs.Config{Size: 4096})
+	f := local(t, nfsfs.Config{TransferSize: 4096})
 	want := bytes.Repeat([]byte("0123456789abcde"), 10000)
 	write(t, f, "file", string(want))
-	if got := must(fs.ReadFile(f.View(t.Context()), "file"))(t); !bytes.Equal(got, want) {
+	if got := must(fs.ReadFile(f.IOFS(t.Context()), "file"))(t); !bytes.Equal(got, want) {
 		t.Errorf("read %d bytes, want %d", len(got), len(want))
 	}
 }

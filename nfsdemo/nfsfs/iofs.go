@@ -8,10 +8,11 @@ import (
 	"path"
 )
 
-// View is the tree as an fs.FS, which is also a ReadDirFS, StatFS, ReadFileFS, SubFS and ReadLinkFS: for fs.WalkDir,
-// http.FS and all else that takes one. Everything in it ends with ctx. Names are those that fs.ValidPath allows, so that
-// files whose names are not UTF-8 are listed but cannot be opened.
-func (f *FS) View(ctx context.Context) fs.FS { return &view{f, ctx, "."} }
+// IOFS is the tree as an fs.FS, which is also a ReadDirFS, StatFS, ReadFileFS, SubFS and
+// ReadLinkFS: for fs.WalkDir, http.FS and all else that takes one. Everything in it ends with ctx.
+// Names are those that fs.ValidPath allows, so that files whose names are not UTF-8 are listed but
+// cannot be opened.
+func (f *FS) IOFS(ctx context.Context) fs.FS { return &view{f, ctx, "."} }
 
 // view is an FS below a directory.
 type view struct {
