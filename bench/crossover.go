@@ -57,14 +57,14 @@ type duel struct {
 }
 
 // duels finds all of them that have a size in common, in the order of what was measured.
-func duels(measured []Measured) []duel {
+func duels(measured []Measurement) []duel {
 	type key struct {
 		contest
 		path            Path
 		inFlight, conns int
 	}
 	var order []key
-	sides := make(map[key]*[2]map[int]*Measured) // by size: inline, chunk
+	sides := make(map[key]*[2]map[int]*Measurement) // by size: inline, chunk
 	for i := range measured {
 		m := &measured[i]
 		for _, c := range []contest{forCalls, forReplies} {
@@ -73,7 +73,7 @@ func duels(measured []Measured) []duel {
 			}
 			k := key{c, m.Path, m.InFlight, m.Conns}
 			if sides[k] == nil {
-				sides[k] = &[2]map[int]*Measured{{}, {}}
+				sides[k] = &[2]map[int]*Measurement{{}, {}}
 				order = append(order, k)
 			}
 			side := 0
@@ -102,10 +102,10 @@ func duels(measured []Measured) []duel {
 }
 
 // measures tells whether there is something to compare.
-func measures(m *Measured) bool { return m.Size > 0 && m.Calls > 0 && m.Elapsed > 0 }
+func measures(m *Measurement) bool { return m.Size > 0 && m.Calls > 0 && m.Elapsed > 0 }
 
 // Faster is how many times faster than other m is by throughput; over Ratio, where both have one.
-func (m *Measured) Faster(other *Measured) float64 {
+func (m *Measurement) Faster(other *Measurement) float64 {
 	if m.Ratio > 0 && other.Ratio > 0 {
 		return m.Ratio / other.Ratio
 	}

@@ -12,18 +12,18 @@ import (
 )
 
 func TestRecommendation(t *testing.T) {
-	on := func(path Path, inFlight int, m []Measured) []Measured {
+	on := func(path Path, inFlight int, m []Measurement) []Measurement {
 		for i := range m {
 			m[i].Path, m[i].InFlight = path, inFlight
 		}
 		return m
 	}
-	both := func(calls, replies []float64) []Measured {
+	both := func(calls, replies []float64) []Measurement {
 		return slices.Concat(pairs(InlineCall, ReadChunk, fours, calls...), pairs(InlineReply, WriteChunk, fours, replies...))
 	}
 	for _, tt := range []struct {
 		name     string
-		measured []Measured
+		measured []Measurement
 		want     Recommendation
 	}{
 		{"none measured", nil, Recommendation{Why: []string{
@@ -103,7 +103,7 @@ func TestRecommendation(t *testing.T) {
 // TestRecommendationBounds shows that what is recommended can be set, whatever was measured.
 func TestRecommendationBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		point := rapid.Custom(func(t *rapid.T) Measured {
+		point := rapid.Custom(func(t *rapid.T) Measurement {
 			m := at(
 				rapid.SampledFrom([]Way{InlineCall, ReadChunk, InlineReply, WriteChunk}).Draw(t, "way"),
 				rapid.IntRange(1, 4<<20).Draw(t, "size"),

@@ -11,15 +11,15 @@ import (
 )
 
 // at is a measured point with the given throughput in MB/s.
-func at(way Way, size int, mbps float64) Measured {
-	m := Measured{Point: Point{Path: IWARP, Way: way, Size: size, InFlight: 1, Conns: 1}, Calls: 1 << 20}
+func at(way Way, size int, mbps float64) Measurement {
+	m := Measurement{Point: Point{Path: IWARP, Way: way, Size: size, InFlight: 1, Conns: 1}, Calls: 1 << 20}
 	m.Elapsed = time.Duration(float64(m.Calls) * float64(size) / mbps * 1e3)
 	return m
 }
 
 // pairs are points for both ways: inline has 1000 MB/s, the chunk that many times more.
-func pairs(inline, chunk Way, sizes []int, ratios ...float64) []Measured {
-	var all []Measured
+func pairs(inline, chunk Way, sizes []int, ratios ...float64) []Measurement {
+	var all []Measurement
 	for i, x := range ratios {
 		all = append(all, at(inline, sizes[i], 1000), at(chunk, sizes[i], 1000*x))
 	}
@@ -79,8 +79,8 @@ func TestCrossoverByRatio(t *testing.T) {
 
 // TestCrossoverGroups shows what is compared with what: nothing across paths, calls in flight, connections, or directions.
 func TestCrossoverGroups(t *testing.T) {
-	var m []Measured
-	add := func(ps []Measured, path Path, inFlight, conns int) {
+	var m []Measurement
+	add := func(ps []Measurement, path Path, inFlight, conns int) {
 		for _, p := range ps {
 			p.Path, p.InFlight, p.Conns = path, inFlight, conns
 			m = append(m, p)
@@ -89,12 +89,12 @@ func TestCrossoverGroups(t *testing.T) {
 	add(pairs(InlineReply, WriteChunk, fours, .5, 2), IWARPCRC, 8, 4)
 	add(pairs(InlineCall, ReadChunk, fours, .5, 2), IWARP, 1, 1)
 	add(pairs(InlineCall, ReadChunk, fours, 2, 2), IWARP, 8, 1)
-	add(pairs(InlineCall, LongCall, fours, .5, 2), Loopback, 1, 1)   // no contest
-	add(pairs(InlineCall, InlineReply, fours, .5, 2), TCP, 1, 1)     // nor this
-	add(pairs(InlineCall, ReadChunk, fours, .5), IWARP, 8, 4)        // one size
-	add([]Measured{at(InlineCall, 512, 1)}, IWARPMarkers, 1, 1)      // nothing
-	add([]Measured{at(ReadChunk, 1024, 1)}, IWARPMarkers, 1, 1)      // in common
-	add([]Measured{{Point: Point{Way: ReadChunk}}, {}}, IWARP, 1, 1) // took no time
+	add(pairs(InlineCall, LongCall, fours, .5, 2), Loopback, 1, 1)      // no contest
+	add(pairs(InlineCall, InlineReply, fours, .5, 2), TCP, 1, 1)        // nor this
+	add(pairs(InlineCall, ReadChunk, fours, .5), IWARP, 8, 4)           // one size
+	add([]Measurement{at(InlineCall, 512, 1)}, IWARPMarkers, 1, 1)      // nothing
+	add([]Measurement{at(ReadChunk, 1024, 1)}, IWARPMarkers, 1, 1)      // in common
+	add([]Measurement{{Point: Point{Way: ReadChunk}}, {}}, IWARP, 1, 1) // took no time
 
 	r := Result{Measured: m}
 	Conclude(&r)
@@ -120,7 +120,7 @@ func TestCrossoverAnalytic(t *testing.T) {
 		inline := func(size float64) float64 { return a + size*(perByte+more/n) }
 		chunk := func(size float64) float64 { return a + more + size*perByte }
 
-		var m []Measured
+		var m []Measurement
 		for _, size := range sizes {
 			s := float64(size)
 			m = append(m, at(InlineCall, size, s/inline(s)), at(ReadChunk, size, s/chunk(s)))

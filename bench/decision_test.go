@@ -37,7 +37,7 @@ func TestDecisions(t *testing.T) {
 			"at 4 KiB inline 1.43 times as fast to the chunk 1.25 times as fast", false}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var m []Measured
+			var m []Measurement
 			for i, ratios := range tt.ratios {
 				for _, p := range pairs(InlineCall, ReadChunk, fours, ratios...) {
 					p.InFlight = i + 1

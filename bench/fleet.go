@@ -71,12 +71,12 @@ func (r *runner) provider(p Point) (transport.Dialer, string) {
 	if p.Path == Loopback {
 		return r.loopback.dialer(), listenerOf(p.Way)
 	}
-	port := r.info.Chunked
+	port := r.info.ChunkedPort
 	switch listenerOf(p.Way) {
 	case inlineListener:
-		port = r.info.Inline
+		port = r.info.InlinePort
 	case draftListener:
-		port = r.info.Draft
+		port = r.info.DraftPort
 	}
 	cfg := iwarp.Config{CRC: iwarp.CRCOff, Control: r.o.Sockets.Control, Logger: r.o.Logger}
 	switch p.Path {

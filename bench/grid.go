@@ -32,7 +32,7 @@ type Axes struct {
 	Conns    []int // connections
 }
 
-// FullAxes are those of Full.
+// FullAxes are those of FullGrid.
 func FullAxes() Axes {
 	const kib, mib = 1 << 10, 1 << 20
 	return Axes{
@@ -44,8 +44,8 @@ func FullAxes() Axes {
 	}
 }
 
-// Full is all there is: some 2,000 points.
-func Full() Grid { return FullAxes().Grid("full") }
+// FullGrid is all there is: some 2,000 points.
+func FullGrid() Grid { return FullAxes().Grid("full") }
 
 // Grid returns the grid with all combinations, but for those of TCP with ways that it does not have.
 func (a Axes) Grid(name string) Grid {

@@ -1,8 +1,8 @@
 package bench
 
-// Quick is about 40 points that show the most: over iWARP where chunks become faster than sending inline, and how calls and connections scale; and the
+// QuickGrid is about 40 points that show the most: over iWARP where chunks become faster than sending inline, and how calls and connections scale; and the
 // other providers and TCP beside it.
-func Quick() Grid {
+func QuickGrid() Grid {
 	const kib, mib = 1 << 10, 1 << 20
 	g := Grid{Name: "quick"}
 	curve := func(path Path, way Way, inFlight, conns int, sizes ...int) {

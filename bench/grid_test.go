@@ -13,7 +13,7 @@ func TestGrids(t *testing.T) {
 	for _, tt := range []struct {
 		grid        Grid
 		least, most int
-	}{{Quick(), 38, 44}, {Full(), 2000, 2500}} {
+	}{{QuickGrid(), 38, 44}, {FullGrid(), 2000, 2500}} {
 		if n := len(tt.grid.Points); n < tt.least || n > tt.most {
 			t.Errorf("%s: got %d points, want %d to %d", tt.grid.Name, n, tt.least, tt.most)
 		}
@@ -33,14 +33,14 @@ func TestGrids(t *testing.T) {
 		}
 	}
 	for _, path := range Paths() {
-		for _, g := range []Grid{Quick(), Full()} {
+		for _, g := range []Grid{QuickGrid(), FullGrid()} {
 			if !slices.ContainsFunc(g.Points, func(p Point) bool { return p.Path == path }) {
 				t.Errorf("%s: no point over %s", g.Name, path)
 			}
 		}
 	}
 	for _, way := range Ways() {
-		for _, g := range []Grid{Quick(), Full()} {
+		for _, g := range []Grid{QuickGrid(), FullGrid()} {
 			if !slices.ContainsFunc(g.Points, func(p Point) bool { return p.Way == way }) {
 				t.Errorf("%s: no %s", g.Name, way)
 			}

@@ -86,14 +86,14 @@ func (p *listeners) close() {
 func (p *listeners) info(o *ServerOptions) control.Info {
 	port := func(a net.Addr) uint16 { return uint16(a.(*net.TCPAddr).Port) }
 	return control.Info{
-		Chunked:    port(p.chunked.Addr()),
-		Inline:     port(p.inline.Addr()),
-		Draft:      port(p.draft.Addr()),
-		Raw:        port(p.raw.Addr()),
-		System:     system(),
-		CPUs:       uint32(runtime.GOMAXPROCS(0)),
-		Congestion: o.Sockets.Congestion,
-		Memory:     uint64(o.Memory),
+		ChunkedPort: port(p.chunked.Addr()),
+		InlinePort:  port(p.inline.Addr()),
+		DraftPort:   port(p.draft.Addr()),
+		RawPort:     port(p.raw.Addr()),
+		System:      system(),
+		CPUs:        uint32(runtime.GOMAXPROCS(0)),
+		Congestion:  o.Sockets.Congestion,
+		Memory:      uint64(o.Memory),
 	}
 }
 

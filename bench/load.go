@@ -40,9 +40,9 @@ func newLoad(f *fleet, p Point, payload []byte) *load {
 		w := &worker{load: l, samples: samples{to: l.times}}
 		if p.Way.Reply() {
 			own := into[i*p.Size : (i+1)*p.Size : (i+1)*p.Size]
-			w.caller = program.NewGive(conn, own, p.Way != ReplyChunk)
+			w.caller = program.NewGiveCaller(conn, own, p.Way != ReplyChunk)
 		} else {
-			w.caller = program.NewTake(conn, payload[:p.Size])
+			w.caller = program.NewTakeCaller(conn, payload[:p.Size])
 		}
 		l.workers = append(l.workers, w)
 	}

@@ -19,7 +19,7 @@ func (r *runner) measure(ctx context.Context) error {
 		return &MemoryError{Least: r.o.Grid.least(), Memory: memory, Server: memory < r.o.Memory}
 	}
 	until := time.Now().Add(r.o.Time)
-	share := min(r.o.Time/20, 20*r.o.Most, 3*time.Second)
+	share := min(r.o.Time/20, 20*r.o.MaxPerPoint, 3*time.Second)
 	if err := r.beside(ctx, share, func() error { return r.measureYardsticks(g, share) }); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (r *runner) beside(ctx context.Context, d time.Duration, measure func() err
 const aside = time.Second / 2
 
 // point measures one point, and its yardstick, for about share.
-func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Measured, err error) {
+func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Measurement, err error) {
 	until := time.Now().Add(share)
 	m.Point = p
 	var beside float64

@@ -14,9 +14,11 @@ import (
 type Options struct {
 	// Grid is the points to measure.
 	Grid Grid
-	// Time is how long all of it may take, but for the beginning and the end of the server's process; 0 means a second for each point. Each point gets
-	// its share, of at least Least, where 0 means 150 ms, and at most Most, where 0 means no bound. What no time is left for is left out.
-	Time, Least, Most time.Duration
+	// Time is how long all of it may take, but for the beginning and the end of the server's
+	// process; 0 means a second for each point. Each point gets its share, of at least MinPerPoint,
+	// where 0 means 150 ms, and at most MaxPerPoint, where 0 means no bound. What no time is left
+	// for is left out.
+	Time, MinPerPoint, MaxPerPoint time.Duration
 
 	// Server is the address of a server, "host:port". If it is empty, Command starts one, with ServeChild in it, which ends with Run.
 	Server  string
@@ -65,8 +67,8 @@ func (e *MemoryError) Error() string {
 // withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
 	o.Time = cmp.Or(o.Time, time.Duration(len(o.Grid.Points))*time.Second)
-	o.Least = cmp.Or(o.Least, 150*time.Millisecond)
-	o.Most = cmp.Or(o.Most, o.Time)
+	o.MinPerPoint = cmp.Or(o.MinPerPoint, 150*time.Millisecond)
+	o.MaxPerPoint = cmp.Or(o.MaxPerPoint, o.Time)
 	o.Memory = cmp.Or(o.Memory, defaultMemory)
 	o.patience = cmp.Or(o.patience, patience)
 	if o.Logger == nil {
@@ -89,8 +91,8 @@ func (o *Options) check() error {
 	switch {
 	case len(o.Grid.Points) == 0:
 		return fmt.Errorf("bench: no points to measure")
-	case min(o.Time, o.Least, o.Most) < 0 || o.Memory < 0:
-		return fmt.Errorf("bench: a time of %v, %v to %v for a point, %d bytes of memory", o.Time, o.Least, o.Most, o.Memory)
+	case min(o.Time, o.MinPerPoint, o.MaxPerPoint) < 0 || o.Memory < 0:
+		return fmt.Errorf("bench: a time of %v, %v to %v for a point, %d bytes of memory", o.Time, o.MinPerPoint, o.MaxPerPoint, o.Memory)
 	case o.Server == "" && len(o.Command) == 0:
 		return fmt.Errorf("bench: neither a server nor a command that starts one")
 	case o.Server != "" && len(o.ServerCPUs) > 0:

@@ -9,7 +9,7 @@ import (
 
 // TestRanks: what comes first of the grid full.
 func TestRanks(t *testing.T) {
-	points := Full().Points
+	points := FullGrid().Points
 	const kib, mib = 1 << 10, 1 << 20
 	wantSizes := map[int]int{
 		256: 0, 32 * kib: 0, 4 * mib: 0,
@@ -30,7 +30,7 @@ func TestRanks(t *testing.T) {
 // TestOrder: it has each point once, and its first sixth has all paths with all their ways, each with its smallest and its largest size, and few and
 // many calls and connections.
 func TestOrder(t *testing.T) {
-	points := Full().Points
+	points := FullGrid().Points
 	order := inOrder(points)
 	once := slices.Compact(slices.Sorted(slices.Values(order)))
 	if len(once) != len(points) || len(order) != len(points) || once[0] != 0 || once[len(once)-1] != len(points)-1 {

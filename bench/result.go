@@ -10,15 +10,15 @@ type Result struct {
 	Server     string        `json:"server"` // "another process on this host", or its address
 	Conditions []string      `json:"conditions"`
 	Yardsticks Yardsticks    `json:"yardsticks"`
-	Measured   []Measured    `json:"measured"` // in the order of the grid
+	Measured   []Measurement `json:"measured"` // in the order of the grid
 	LeftOut    []LeftOut     `json:"left_out"`
 
 	Crossovers []Crossover    `json:"crossovers"`
 	Advice     Recommendation `json:"recommendation"`
 }
 
-// Measured is one point, with what it took.
-type Measured struct {
+// Measurement is one point, with what it took.
+type Measurement struct {
 	Point
 	Calls   int64         `json:"calls"`
 	Elapsed time.Duration `json:"elapsed_ns"`
@@ -34,10 +34,10 @@ type Measured struct {
 }
 
 // Throughput is the payload's, in bytes a second.
-func (m *Measured) Throughput() float64 { return m.Rate() * float64(m.Size) }
+func (m *Measurement) Throughput() float64 { return m.Rate() * float64(m.Size) }
 
 // Rate is calls a second.
-func (m *Measured) Rate() float64 { return float64(m.Calls) / m.Elapsed.Seconds() }
+func (m *Measurement) Rate() float64 { return float64(m.Calls) / m.Elapsed.Seconds() }
 
 // Latency is of single calls, in nanoseconds, each from before it is made until its reply has been decoded.
 type Latency struct {

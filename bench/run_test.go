@@ -20,13 +20,13 @@ func options(t *testing.T, points ...Point) Options {
 	t.Helper()
 	t.Setenv(childVariable, "server")
 	return Options{
-		Grid:    Grid{Name: "test", Points: points},
-		Time:    30 * time.Second, // for machines that are slow
-		Least:   3 * time.Millisecond,
-		Most:    3 * time.Millisecond,
-		Command: self(),
-		Sockets: host.Sockets{Congestion: host.DefaultCongestion},
-		Logger:  quiet,
+		Grid:        Grid{Name: "test", Points: points},
+		Time:        30 * time.Second, // for machines that are slow
+		MinPerPoint: 3 * time.Millisecond,
+		MaxPerPoint: 3 * time.Millisecond,
+		Command:     self(),
+		Sockets:     host.Sockets{Congestion: host.DefaultCongestion},
+		Logger:      quiet,
 	}
 }
 
@@ -76,7 +76,7 @@ func TestRun(t *testing.T) {
 }
 
 // checkMeasured checks what must hold of any point.
-func checkMeasured(t *testing.T, m Measured) {
+func checkMeasured(t *testing.T, m Measurement) {
 	t.Helper()
 	if least := int64(m.InFlight * m.Conns); m.Calls < least {
 		t.Errorf("%v: got %d calls, want %d at least", m.Point, m.Calls, least)
@@ -223,7 +223,7 @@ func TestRunInterruptedWithin(t *testing.T) {
 	for _, path := range []Path{IWARP, TCP} {
 		o := options(t, Point{path, InlineCall, 4096, 2, 2})
 		o.Command, o.Server = nil, addr
-		o.Time, o.Least, o.Most = 8*time.Second, time.Millisecond, 8*time.Second
+		o.Time, o.MinPerPoint, o.MaxPerPoint = 8*time.Second, time.Millisecond, 8*time.Second
 		ctx, cancel := context.WithCancel(t.Context())
 		o.Progress = func(Progress) {
 			go func() { // until there are its connections, and that of Run

@@ -9,8 +9,8 @@ import (
 
 // sweep has each point measured, until a time, and adds what came of it to r in the order of the grid. A point that fails is left out;
 // the error tells, and wraps that of ctx if it has ended. A *LostError of measure is the last.
-func (o *Options) sweep(ctx context.Context, g Grid, until time.Time, r *Result, measure func(context.Context, Point, time.Duration) (Measured, error)) error {
-	done := make([]*Measured, len(g.Points))
+func (o *Options) sweep(ctx context.Context, g Grid, until time.Time, r *Result, measure func(context.Context, Point, time.Duration) (Measurement, error)) error {
+	done := make([]*Measurement, len(g.Points))
 	var failed []error
 	order := inOrder(g.Points)
 	for n, i := range order {
@@ -21,12 +21,12 @@ func (o *Options) sweep(ctx context.Context, g Grid, until time.Time, r *Result,
 			}
 			return points
 		}
-		if left < o.Least {
+		if left < o.MinPerPoint {
 			r.LeftOut = leaveOut(r.LeftOut, fmt.Sprintf("no time was left of %v", o.Time.Round(time.Second)), rest()...)
 			break
 		}
 		o.Progress(Progress{Point: p, Done: n, Total: len(order), Left: left})
-		m, err := measure(ctx, p, min(max(left/time.Duration(len(order)-n), o.Least), o.Most))
+		m, err := measure(ctx, p, min(max(left/time.Duration(len(order)-n), o.MinPerPoint), o.MaxPerPoint))
 		if ctx.Err() != nil {
 			r.LeftOut = leaveOut(r.LeftOut, "interrupted", rest()...)
 			failed = append(failed, ctx.Err())

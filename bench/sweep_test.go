@@ -33,16 +33,16 @@ type swept struct {
 // sweepFor measures n points for a time, of which each takes what take says.
 func sweepFor(t *testing.T, ctx context.Context, n int, limit time.Duration, take func(i int, share time.Duration) (time.Duration, error)) (s swept, err error) {
 	begin := time.Now()
-	o := Options{Time: limit, Least: 100 * time.Millisecond, Most: limit}
+	o := Options{Time: limit, MinPerPoint: 100 * time.Millisecond, MaxPerPoint: limit}
 	o.Progress = func(p Progress) { s.progress = append(s.progress, p) }
 	g := Grid{Points: points(n)}
 	var r Result
 	i := 0
-	err = o.sweep(ctx, g, begin.Add(limit), &r, func(_ context.Context, p Point, share time.Duration) (Measured, error) {
+	err = o.sweep(ctx, g, begin.Add(limit), &r, func(_ context.Context, p Point, share time.Duration) (Measurement, error) {
 		d, err := take(i, share)
 		i++
 		time.Sleep(d)
-		return Measured{Point: p}, err
+		return Measurement{Point: p}, err
 	})
 	s.took, s.measured = time.Since(begin), len(r.Measured)
 	for _, l := range r.LeftOut {

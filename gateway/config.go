@@ -12,14 +12,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Dial connects to a server. The context bounds the dialling only.
-type Dial func(ctx context.Context) (oncrpc.Transport, error)
+// DialFunc connects to a server. The context bounds the dialling only.
+type DialFunc func(ctx context.Context) (oncrpc.Transport, error)
 
 // Config configures a Gateway. Dial is needed; the zero value of the rest is usable. New returns a
 // *oncrpc.ConfigError if a value is out of range or contradicts another.
 type Config struct {
 	// Dial connects to the server, once for each connection of a client.
-	Dial Dial
+	Dial DialFunc
 	// Routes are the programs, by number, whose calls go elsewhere.
 	Routes map[uint32]Route
 	// MaxReply is the longest reply in bytes that there is room for when the call does not say how
@@ -45,7 +45,7 @@ type Config struct {
 type Route struct {
 	// Dial connects there, once for each connection of a client that calls the program. It is
 	// needed.
-	Dial Dial
+	Dial DialFunc
 	// IfUnavailable has calls go to the server nonetheless, until it answers PROG_UNAVAIL: from then
 	// on they go to Dial, the one so answered first.
 	IfUnavailable bool

@@ -46,7 +46,7 @@ func nfsServer(tb testing.TB) *oncrpc.Server {
 }
 
 // overRDMA serves srv over RDMA until the test ends, and returns what connects to it.
-func overRDMA(tb testing.TB, srv *oncrpc.Server, cfg rpcrdma.Config) Dial {
+func overRDMA(tb testing.TB, srv *oncrpc.Server, cfg rpcrdma.Config) DialFunc {
 	tb.Helper()
 	l, err := iwarp.Listen(tb.Context(), "127.0.0.1:0", iwarp.Config{Logger: quiet})
 	if err != nil {
@@ -233,7 +233,7 @@ func nfsCall(xid uint32, p nfs3.Proc, cred oncrpc.Auth) oncrpc.CallHeader {
 
 // recorder notes how calls are handed to the connections of a Dial.
 type recorder struct {
-	dial Dial
+	dial DialFunc
 
 	mu    sync.Mutex // guards what follows
 	conn  oncrpc.Transport

@@ -314,7 +314,7 @@ func TestRoutes(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name        string
-		server      Dial
+		server      DialFunc
 		unavailable bool
 		want        []bool // that each of the calls went to the server first
 	}{

@@ -70,8 +70,8 @@ func TestSelected(t *testing.T) {
 // took is a report of a workload of which theirs took some time, and ours.
 func took(w workload, theirs, ours time.Duration) *paired.Report {
 	s := paired.Scenario{Metric: w.metric(), Bytes: w.size}
-	m := func(d time.Duration) paired.Measure {
-		return paired.Measure{Operations: 1, Elapsed: d, P50: d, Server: paired.Usage{CPU: d}, Client: paired.Usage{CPU: d}}
+	m := func(d time.Duration) paired.Measurement {
+		return paired.Measurement{Operations: 1, Elapsed: d, P50: d, Server: paired.Usage{CPU: d}, Client: paired.Usage{CPU: d}}
 	}
 	return &paired.Report{Yardstick: s, Candidate: s, Rounds: []paired.Round{{Yardstick: m(theirs), Candidate: m(ours)}}}
 }

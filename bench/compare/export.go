@@ -44,7 +44,7 @@ func newRecord(r result) record {
 	theirs, ours := r.report.Sides()
 	rec.Ratio, rec.Q1, rec.Q3 = s.Median, s.Q1, s.Q3
 	rec.Unit, rec.CPUUnit, rec.Us, rec.Them = r.report.Unit(), r.report.CPUUnit(), &ours, &theirs
-	rec.Others, rec.Rounds = r.report.Others(), r.report.Rounds
+	rec.Others, rec.Rounds = r.report.OtherCPU(), r.report.Rounds
 	return rec
 }
 

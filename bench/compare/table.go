@@ -22,7 +22,7 @@ func writeTable(w io.Writer, results []result) error {
 			r.workload, r.ours, r.other, s.Median, s.Q1, s.Q3, asked(r.owed), asked(r.goal), r.verdict(s.Median),
 			figure(ours.Value), figure(theirs.Value), r.report.Unit(),
 			figure(ours.ServerCPU), figure(ours.ClientCPU), figure(theirs.ServerCPU), figure(theirs.ClientCPU), r.report.CPUUnit(),
-			100*r.report.Others())
+			100*r.report.OtherCPU())
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var (
-	someInfo  = Info{Chunked: 1, Inline: 2, Draft: 3, Raw: 65535, System: "linux", CPUs: 4, Congestion: "reno", Memory: 1 << 32}
+	someInfo  = Info{ChunkedPort: 1, InlinePort: 2, DraftPort: 3, RawPort: 65535, System: "linux", CPUs: 4, Congestion: "reno", Memory: 1 << 32}
 	infoBytes = "\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\xff\xff" + "\x00\x00\x00\x05linux\x00\x00\x00" + "\x00\x00\x00\x04" +
 		"\x00\x00\x00\x04reno" + "\x00\x00\x00\x01\x00\x00\x00\x00"
 

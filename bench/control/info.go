@@ -4,10 +4,10 @@ import "github.com/rpcrdma/go-rpcrdma/xdr"
 
 // Info is where a server listens and what it is like. That it answers tells its address for RPC over TCP; the ports are at the same one.
 type Info struct {
-	Chunked uint16 // RDMA, with inline sizes as they are by default
-	Inline  uint16 // RDMA, with the largest inline sizes
-	Draft   uint16 // RDMA in the dialect of the draft, with the largest inline sizes and aligned receives
-	Raw     uint16 // TCP without RPC (package raw)
+	ChunkedPort uint16 // RDMA, with inline sizes as they are by default
+	InlinePort  uint16 // RDMA, with the largest inline sizes
+	DraftPort   uint16 // RDMA in the dialect of the draft, with the largest inline sizes and aligned receives
+	RawPort     uint16 // TCP without RPC (package raw)
 
 	System     string // operating system, architecture and version of Go
 	CPUs       uint32 // that it may use at a time
@@ -20,7 +20,7 @@ const maxText = 256
 
 // MarshalXDR encodes i.
 func (i *Info) MarshalXDR(e *xdr.Encoder) {
-	for _, port := range []uint16{i.Chunked, i.Inline, i.Draft, i.Raw} {
+	for _, port := range []uint16{i.ChunkedPort, i.InlinePort, i.DraftPort, i.RawPort} {
 		e.Uint32(uint32(port))
 	}
 	e.String(i.System, maxText)
@@ -31,7 +31,7 @@ func (i *Info) MarshalXDR(e *xdr.Encoder) {
 
 // UnmarshalXDR decodes i.
 func (i *Info) UnmarshalXDR(d *xdr.Decoder) {
-	for _, port := range []*uint16{&i.Chunked, &i.Inline, &i.Draft, &i.Raw} {
+	for _, port := range []*uint16{&i.ChunkedPort, &i.InlinePort, &i.DraftPort, &i.RawPort} {
 		n := d.Uint32()
 		if n > 1<<16-1 {
 			d.Fail(xdr.ErrValue)

@@ -67,7 +67,7 @@ func (r *Report) measure(ctx context.Context, start int) (err error) {
 	before := busyTime()
 	for range o.Rounds {
 		var round Round
-		for i, m := range []*Measure{&round.Yardstick, &round.Candidate} {
+		for i, m := range []*Measurement{&round.Yardstick, &round.Candidate} {
 			if *m, err = p.run(ids[i], operations[i]); err != nil {
 				return err
 			}

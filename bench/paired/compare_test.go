@@ -27,7 +27,7 @@ func TestCompare(t *testing.T) {
 				t.Errorf("got %d rounds, want %d", got, want)
 			}
 			for i, round := range r.Rounds {
-				for _, m := range []Measure{round.Yardstick, round.Candidate} {
+				for _, m := range []Measurement{round.Yardstick, round.Candidate} {
 					if m.Operations < 1 || m.Elapsed <= 0 {
 						t.Errorf("round %d: got %d operations in %v", i, m.Operations, m.Elapsed)
 					}

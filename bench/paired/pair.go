@@ -24,8 +24,8 @@ type pair struct {
 	idle uint64
 }
 
-// Measure is one round of one scenario.
-type Measure struct {
+// Measurement is one round of one scenario.
+type Measurement struct {
 	Operations int
 	Elapsed    time.Duration
 	P50        time.Duration // median time of one operation; of Latency only
@@ -102,20 +102,20 @@ func (p *pair) open(s Scenario, sockets Sockets) (id int, err error) {
 }
 
 // run does n operations of a scenario.
-func (p *pair) run(id, n int) (Measure, error) {
+func (p *pair) run(id, n int) (Measurement, error) {
 	before, err := p.do(p.server, command{Verb: verbUsage})
 	if err != nil {
-		return Measure{}, err
+		return Measurement{}, err
 	}
 	r, err := p.do(p.client, command{Verb: verbRun, ID: id, Operations: n})
 	if err != nil {
-		return Measure{}, err
+		return Measurement{}, err
 	}
 	after, err := p.do(p.server, command{Verb: verbUsage})
 	if err != nil {
-		return Measure{}, err
+		return Measurement{}, err
 	}
-	m := Measure{
+	m := Measurement{
 		Operations: n,
 		Elapsed:    r.Elapsed,
 		P50:        r.P50,

@@ -42,15 +42,15 @@ func TestRun(t *testing.T) {
 	const n = 5000
 	for _, tt := range []struct {
 		scenario string
-		want     func(Measure) bool
+		want     func(Measurement) bool
 		what     string
 	}{
-		{"fake/plain", func(m Measure) bool { return m.Client.Mallocs < n/10 && m.P50 == 0 }, "hardly any allocation"},
-		{"fake/prints", func(m Measure) bool { return m.Elapsed > 0 }, "what is printed to disturb nobody"},
-		{"fake/allocates", func(m Measure) bool {
+		{"fake/plain", func(m Measurement) bool { return m.Client.Mallocs < n/10 && m.P50 == 0 }, "hardly any allocation"},
+		{"fake/prints", func(m Measurement) bool { return m.Elapsed > 0 }, "what is printed to disturb nobody"},
+		{"fake/allocates", func(m Measurement) bool {
 			return m.Client.Mallocs >= 3*n && m.Client.Mallocs < 3*n+n/10 && m.Server.Mallocs < n/10
 		}, "3 allocations an operation at the client"},
-		{"fake/latency", func(m Measure) bool { return m.P50 == (n/2+1)*time.Microsecond }, "the median of the samples"},
+		{"fake/latency", func(m Measurement) bool { return m.P50 == (n/2+1)*time.Microsecond }, "the median of the samples"},
 	} {
 		t.Run(tt.scenario, func(t *testing.T) {
 			p, id := opened(t, tt.scenario)

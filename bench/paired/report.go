@@ -19,7 +19,7 @@ type Report struct {
 
 // Round is a round of the yardstick, and one of the candidate right after it.
 type Round struct {
-	Yardstick, Candidate Measure
+	Yardstick, Candidate Measurement
 }
 
 // Side is what there is to say about one of the two, as medians over the rounds.
@@ -47,13 +47,13 @@ func (r *Report) CPU() Spread {
 	}))
 }
 
-// Others is how much CPU time went to other processes, or to other virtual machines, during the
+// OtherCPU is how much CPU time went to other processes, or to other virtual machines, during the
 // rounds: 1 is a whole CPU. The more it is, the less the ratio is worth. It is 0 where the
 // system does not tell.
-func (r *Report) Others() float64 {
+func (r *Report) OtherCPU() float64 {
 	left, elapsed := r.busy, time.Duration(0)
 	for _, round := range r.Rounds {
-		for _, m := range []Measure{round.Yardstick, round.Candidate} {
+		for _, m := range []Measurement{round.Yardstick, round.Candidate} {
 			left -= m.Server.CPU + m.Client.CPU
 			elapsed += m.Elapsed
 		}
@@ -63,20 +63,20 @@ func (r *Report) Others() float64 {
 
 // Sides describes the yardstick and the candidate.
 func (r *Report) Sides() (yardstick, candidate Side) {
-	return r.side(func(round Round) Measure { return round.Yardstick }),
-		r.side(func(round Round) Measure { return round.Candidate })
+	return r.side(func(round Round) Measurement { return round.Yardstick }),
+		r.side(func(round Round) Measurement { return round.Candidate })
 }
 
-func (r *Report) side(of func(Round) Measure) Side {
-	median := func(f func(Measure) float64) float64 {
+func (r *Report) side(of func(Round) Measurement) Side {
+	median := func(f func(Measurement) float64) float64 {
 		return spread(r.each(func(round Round) float64 { return f(of(round)) })).Median
 	}
 	return Side{
 		Value:        median(r.value),
-		ServerCPU:    median(func(m Measure) float64 { return r.cpu(m, m.Server) }),
-		ClientCPU:    median(func(m Measure) float64 { return r.cpu(m, m.Client) }),
-		ServerAllocs: median(func(m Measure) float64 { return float64(m.Server.Mallocs) / float64(m.Operations) }),
-		ClientAllocs: median(func(m Measure) float64 { return float64(m.Client.Mallocs) / float64(m.Operations) }),
+		ServerCPU:    median(func(m Measurement) float64 { return r.cpu(m, m.Server) }),
+		ClientCPU:    median(func(m Measurement) float64 { return r.cpu(m, m.Client) }),
+		ServerAllocs: median(func(m Measurement) float64 { return float64(m.Server.Mallocs) / float64(m.Operations) }),
+		ClientAllocs: median(func(m Measurement) float64 { return float64(m.Client.Mallocs) / float64(m.Operations) }),
 	}
 }
 
@@ -89,7 +89,7 @@ func (r *Report) each(f func(Round) float64) []float64 {
 }
 
 // value returns what is compared, in Unit.
-func (r *Report) value(m Measure) float64 {
+func (r *Report) value(m Measurement) float64 {
 	switch r.Candidate.Metric {
 	case Throughput:
 		return float64(m.Operations) * float64(r.Candidate.Bytes) / 1e6 / m.Elapsed.Seconds()
@@ -111,7 +111,7 @@ func (r *Report) Unit() string {
 }
 
 // cpu returns what one process used, in CPUUnit.
-func (r *Report) cpu(m Measure, u Usage) float64 {
+func (r *Report) cpu(m Measurement, u Usage) float64 {
 	if r.Candidate.Metric == Throughput {
 		gigabytes := float64(m.Operations) * float64(r.Candidate.Bytes) / 1e9
 		return u.CPU.Seconds() * 1e3 / gigabytes

@@ -18,7 +18,7 @@ func WriteTable(w io.Writer, reports []*Report) error {
 			r.Candidate.Name, r.Yardstick.Name, ratio.Median, ratio.Q1, ratio.Q3,
 			r.Unit(), figure(y.Value), figure(c.Value),
 			r.CPUUnit(), figure(y.ServerCPU), figure(y.ClientCPU), figure(c.ServerCPU), figure(c.ClientCPU), r.CPU().Median,
-			c.ServerAllocs, c.ClientAllocs, 100*r.Others())
+			c.ServerAllocs, c.ClientAllocs, 100*r.OtherCPU())
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -60,7 +60,7 @@ func (r *Report) metrics(b *testing.B) {
 	b.ReportMetric(c.ClientCPU, "client-"+r.CPUUnit())
 	b.ReportMetric(c.ServerAllocs, "server-allocs/op")
 	b.ReportMetric(c.ClientAllocs, "client-allocs/op")
-	b.ReportMetric(100*r.Others(), "%others")
+	b.ReportMetric(100*r.OtherCPU(), "%others")
 }
 
 // Gate makes each comparison that has a Bound in a test of its own, and fails where it

@@ -17,16 +17,16 @@ type Caller struct {
 	length int // of the payload
 }
 
-// NewTake returns a caller of TAKE. Payload is sent as bulk data.
-func NewTake(t oncrpc.Transport, payload []byte) *Caller {
+// NewTakeCaller returns a caller of TAKE. Payload is sent as bulk data.
+func NewTakeCaller(t oncrpc.Transport, payload []byte) *Caller {
 	c := newCaller(t, Take, len(payload))
 	c.args.payload = payload
 	return c
 }
 
-// NewGive returns a caller of GIVE, which wants the payload in into. It names that to the transport if named; otherwise the payload comes as part of
+// NewGiveCaller returns a caller of GIVE, which wants the payload in into. It names that to the transport if named; otherwise the payload comes as part of
 // the reply's message, and is copied to there.
-func NewGive(t oncrpc.Transport, into []byte, named bool) *Caller {
+func NewGiveCaller(t oncrpc.Transport, into []byte, named bool) *Caller {
 	c := newCaller(t, Give, len(into))
 	c.reply.into = into
 	if !named {

@@ -87,12 +87,12 @@ func TestCalls(t *testing.T) {
 	want := program.Pattern(program.MaxPayload)
 	for name, conn := range transports(t) {
 		for _, n := range []int{0, 1, 255, 4096, 5000, 60 << 10, 1 << 20, program.MaxPayload} {
-			if err := program.NewTake(conn, want[:n]).Call(t.Context()); err != nil {
+			if err := program.NewTakeCaller(conn, want[:n]).Call(t.Context()); err != nil {
 				t.Errorf("%s: TAKE of %d bytes: %v", name, n, err)
 			}
 			for _, named := range []bool{true, false} {
 				got := make([]byte, n)
-				if err := program.NewGive(conn, got, named).Call(t.Context()); err != nil {
+				if err := program.NewGiveCaller(conn, got, named).Call(t.Context()); err != nil {
 					t.Errorf("%s: GIVE of %d bytes, named %t: %v", name, n, named, err)
 				}
 				if string(got) != string(want[:n]) {
@@ -168,7 +168,7 @@ func TestLength(t *testing.T) {
 		<-server.Done()
 		srv.Close()
 	}()
-	for name, c := range map[string]*program.Caller{"TAKE": program.NewTake(client, make([]byte, 8)), "GIVE": program.NewGive(client, make([]byte, 8), true)} {
+	for name, c := range map[string]*program.Caller{"TAKE": program.NewTakeCaller(client, make([]byte, 8)), "GIVE": program.NewGiveCaller(client, make([]byte, 8), true)} {
 		if err := c.Call(t.Context()); err == nil || err.Error() != "payload of 0 bytes, want 8" {
 			t.Errorf("%s: got error %v", name, err)
 		}
@@ -182,7 +182,7 @@ func TestAllocs(t *testing.T) {
 	}
 	payload := make([]byte, 32<<10)
 	for name, conn := range transports(t) {
-		for _, c := range []*program.Caller{program.NewTake(conn, payload), program.NewGive(conn, payload, true)} {
+		for _, c := range []*program.Caller{program.NewTakeCaller(conn, payload), program.NewGiveCaller(conn, payload, true)} {
 			call := func() {
 				if err := c.Call(t.Context()); err != nil {
 					t.Fatal(err)

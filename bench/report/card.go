@@ -18,7 +18,7 @@ func cards(r *bench.Result) []card {
 			path = p[0]
 		}
 	}
-	var most, single *bench.Measured
+	var most, single *bench.Measurement
 	for i := range r.Measured {
 		m := &r.Measured[i]
 		if m.Path != path || m.Calls == 0 || m.Elapsed <= 0 {
@@ -49,7 +49,7 @@ func cards(r *bench.Result) []card {
 }
 
 // lighter compares by calls under way, then by size, then by latency.
-func lighter(a, b *bench.Measured) int {
+func lighter(a, b *bench.Measurement) int {
 	return cmp.Or(cmp.Compare(a.InFlight*a.Conns, b.InFlight*b.Conns), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Latency.P50, b.Latency.P50))
 }
 
@@ -69,7 +69,7 @@ func crossoverCards(r *bench.Result, path bench.Path) []card {
 }
 
 // describe says what was measured.
-func describe(m *bench.Measured) string {
+func describe(m *bench.Measurement) string {
 	return fmt.Sprintf("%s, %s, %s", m.Way, bench.FormatSize(m.Size), of(&m.Point))
 }
 

@@ -40,7 +40,7 @@ func leadChart(r *bench.Result, path bench.Path) chart {
 
 // lead is by size.
 func lead(r *bench.Result, path bench.Path, d *direction, c combination) []point {
-	inline := make(map[int]*bench.Measured)
+	inline := make(map[int]*bench.Measurement)
 	for i := range r.Measured {
 		if m := &r.Measured[i]; m.Path == path && m.Way == d.tcpWay() && of(&m.Point) == c {
 			inline[m.Size] = m

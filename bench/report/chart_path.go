@@ -46,7 +46,7 @@ func pathsChart(r *bench.Result) chart {
 func fastest(r *bench.Result, path bench.Path, d *direction, c combination) []point {
 	var best []point
 	for _, w := range d.ways {
-		for _, p := range curveOf(r, path, w.way, c, (*bench.Measured).Throughput) {
+		for _, p := range curveOf(r, path, w.way, c, (*bench.Measurement).Throughput) {
 			i := 0
 			for i < len(best) && best[i].x < p.x {
 				i++

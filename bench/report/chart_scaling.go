@@ -41,10 +41,10 @@ func (s *scaling) chart(r *bench.Result) chart {
 		y       axis
 		large   bool
 		choices []series
-		f       func(*bench.Measured) float64
+		f       func(*bench.Measurement) float64
 	}{
-		{"Calls a second: ", rateAxis, false, []series{{way: bench.InlineReply, tcp: bench.InlineReply}, {way: bench.InlineCall, tcp: bench.InlineCall}}, (*bench.Measured).Rate},
-		{"Throughput: ", speedAxis, true, []series{{way: bench.WriteChunk, tcp: bench.InlineReply}, {way: bench.ReadChunk, tcp: bench.InlineCall}}, (*bench.Measured).Throughput},
+		{"Calls a second: ", rateAxis, false, []series{{way: bench.InlineReply, tcp: bench.InlineReply}, {way: bench.InlineCall, tcp: bench.InlineCall}}, (*bench.Measurement).Rate},
+		{"Throughput: ", speedAxis, true, []series{{way: bench.WriteChunk, tcp: bench.InlineReply}, {way: bench.ReadChunk, tcp: bench.InlineCall}}, (*bench.Measurement).Throughput},
 	} {
 		best, ok := s.best(r, side.choices, side.large)
 		if !ok {
@@ -115,7 +115,7 @@ func (s *scaling) best(r *bench.Result, choices []series, big bool) (best series
 	return all[0].series, true
 }
 
-func (s *scaling) curve(r *bench.Result, path bench.Path, of series, f func(*bench.Measured) float64) []point {
+func (s *scaling) curve(r *bench.Result, path bench.Path, of series, f func(*bench.Measurement) float64) []point {
 	way := of.way
 	if path == bench.TCP {
 		way = of.tcp

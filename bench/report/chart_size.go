@@ -58,7 +58,7 @@ func (d *direction) chunk() bench.Way {
 }
 
 // curveOf is what f says of the points of one way, by size.
-func curveOf(r *bench.Result, path bench.Path, way bench.Way, c combination, f func(*bench.Measured) float64) []point {
+func curveOf(r *bench.Result, path bench.Path, way bench.Way, c combination, f func(*bench.Measurement) float64) []point {
 	var points []point
 	for i := range r.Measured {
 		m := &r.Measured[i]
@@ -79,7 +79,7 @@ func plottable(points []point, x, y float64) []point {
 }
 
 // bySize shows a figure of all ways over one path against size.
-func bySize(r *bench.Result, path bench.Path, name, title string, y axis, f func(*bench.Measured) float64) chart {
+func bySize(r *bench.Result, path bench.Path, name, title string, y axis, f func(*bench.Measurement) float64) chart {
 	c := fullest(r, path)
 	ch := chart{path: path, name: name + "-" + string(path), title: title + " over " + string(path), about: c.String()}
 	for i := range directions {
@@ -110,7 +110,7 @@ func rawName(path bench.Path) string {
 
 // throughputChart is of one path, with raw TCP beside it, or memory copy where there is no wire.
 func throughputChart(r *bench.Result, path bench.Path) chart {
-	c := bySize(r, path, "throughput", "Throughput", speedAxis, (*bench.Measured).Throughput)
+	c := bySize(r, path, "throughput", "Throughput", speedAxis, (*bench.Measurement).Throughput)
 	name, figures := rawName(path), r.Yardsticks.TCP
 	if path == bench.Loopback {
 		figures = r.Yardsticks.Copy
@@ -127,11 +127,11 @@ func throughputChart(r *bench.Result, path bench.Path) chart {
 }
 
 func latencyChart(r *bench.Result, path bench.Path) chart {
-	return bySize(r, path, "latency", "Median latency of a call", latencyAxis, func(m *bench.Measured) float64 { return float64(m.Latency.P50) })
+	return bySize(r, path, "latency", "Median latency of a call", latencyAxis, func(m *bench.Measurement) float64 { return float64(m.Latency.P50) })
 }
 
 func cpuChart(r *bench.Result, path bench.Path) chart {
-	c := bySize(r, path, "cpu", "CPU time of both ends for a GB of payload", cpuAxis, func(m *bench.Measured) float64 {
+	c := bySize(r, path, "cpu", "CPU time of both ends for a GB of payload", cpuAxis, func(m *bench.Measurement) float64 {
 		s := perGB(m, &m.Client)
 		if u := server(m); u != nil {
 			s += perGB(m, u)

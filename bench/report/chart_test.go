@@ -119,7 +119,7 @@ func TestChartNames(t *testing.T) {
 func onePoint() *bench.Result {
 	r := small()
 	tcp := r.Measured[8]
-	r.Measured = []bench.Measured{r.Measured[7], tcp, tcp}
+	r.Measured = []bench.Measurement{r.Measured[7], tcp, tcp}
 	r.Measured[2].Size = 1 << 20
 	bench.Conclude(r)
 	return r

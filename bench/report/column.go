@@ -11,31 +11,31 @@ import (
 // column is one of the table, in the terminal and in HTML.
 type column struct {
 	group, name string // the group is that of some columns side by side
-	cell        func(*bench.Measured) string
+	cell        func(*bench.Measurement) string
 }
 
 // columns are those of a point. GB are 10^9 bytes of payload.
 var columns = []column{
-	{"", "size", func(m *bench.Measured) string { return bench.FormatSize(m.Size) }},
-	{"calls in", "flight", func(m *bench.Measured) string { return strconv.Itoa(m.InFlight) }},
-	{"", "conns", func(m *bench.Measured) string { return strconv.Itoa(m.Conns) }},
-	{"", "MB/s", func(m *bench.Measured) string { return number(m.Throughput() / 1e6) }},
-	{"", "calls/s", func(m *bench.Measured) string { return number(m.Rate()) }},
-	{"latency, us", "p50", func(m *bench.Measured) string { return number(latency(m.Latency.P50)) }},
-	{"latency, us", "p99", func(m *bench.Measured) string { return number(latency(m.Latency.P99)) }},
-	{"latency, us", "p99.9", func(m *bench.Measured) string { return number(latency(m.Latency.P999)) }},
-	{"CPU, s/GB", "client", func(m *bench.Measured) string { return number(perGB(m, &m.Client)) }},
-	{"CPU, s/GB", "server", func(m *bench.Measured) string { return number(perGB(m, server(m))) }},
-	{"CPU, us/call", "client", func(m *bench.Measured) string { return number(perCall(m, &m.Client)) }},
-	{"CPU, us/call", "server", func(m *bench.Measured) string { return number(perCall(m, server(m))) }},
-	{"allocs/call", "client", func(m *bench.Measured) string { return number(allocs(m, &m.Client)) }},
-	{"allocs/call", "server", func(m *bench.Measured) string { return number(allocs(m, server(m))) }},
-	{"wire per", "payload", func(m *bench.Measured) string { return number(wire(m)) }},
-	{"ratio", "to raw", func(m *bench.Measured) string { return number(ratio(m)) }},
+	{"", "size", func(m *bench.Measurement) string { return bench.FormatSize(m.Size) }},
+	{"calls in", "flight", func(m *bench.Measurement) string { return strconv.Itoa(m.InFlight) }},
+	{"", "conns", func(m *bench.Measurement) string { return strconv.Itoa(m.Conns) }},
+	{"", "MB/s", func(m *bench.Measurement) string { return number(m.Throughput() / 1e6) }},
+	{"", "calls/s", func(m *bench.Measurement) string { return number(m.Rate()) }},
+	{"latency, us", "p50", func(m *bench.Measurement) string { return number(latency(m.Latency.P50)) }},
+	{"latency, us", "p99", func(m *bench.Measurement) string { return number(latency(m.Latency.P99)) }},
+	{"latency, us", "p99.9", func(m *bench.Measurement) string { return number(latency(m.Latency.P999)) }},
+	{"CPU, s/GB", "client", func(m *bench.Measurement) string { return number(perGB(m, &m.Client)) }},
+	{"CPU, s/GB", "server", func(m *bench.Measurement) string { return number(perGB(m, server(m))) }},
+	{"CPU, us/call", "client", func(m *bench.Measurement) string { return number(perCall(m, &m.Client)) }},
+	{"CPU, us/call", "server", func(m *bench.Measurement) string { return number(perCall(m, server(m))) }},
+	{"allocs/call", "client", func(m *bench.Measurement) string { return number(allocs(m, &m.Client)) }},
+	{"allocs/call", "server", func(m *bench.Measurement) string { return number(allocs(m, server(m))) }},
+	{"wire per", "payload", func(m *bench.Measurement) string { return number(wire(m)) }},
+	{"ratio", "to raw", func(m *bench.Measurement) string { return number(ratio(m)) }},
 }
 
 // server is what the server has used, if it is a process of its own that has told.
-func server(m *bench.Measured) *bench.Usage {
+func server(m *bench.Measurement) *bench.Usage {
 	if m.Path == bench.Loopback || m.ServerUsage == (bench.Usage{}) {
 		return nil
 	}
@@ -43,7 +43,7 @@ func server(m *bench.Measured) *bench.Usage {
 }
 
 // payload is what the calls of m have moved, in bytes.
-func payload(m *bench.Measured) float64 { return float64(m.Calls) * float64(m.Size) }
+func payload(m *bench.Measurement) float64 { return float64(m.Calls) * float64(m.Size) }
 
 // These are NaN or infinite where there is no such figure.
 
@@ -56,7 +56,7 @@ func latency(d time.Duration) float64 {
 }
 
 // perGB is in seconds.
-func perGB(m *bench.Measured, u *bench.Usage) float64 {
+func perGB(m *bench.Measurement, u *bench.Usage) float64 {
 	if u == nil {
 		return math.NaN()
 	}
@@ -64,21 +64,21 @@ func perGB(m *bench.Measured, u *bench.Usage) float64 {
 }
 
 // perCall is in microseconds.
-func perCall(m *bench.Measured, u *bench.Usage) float64 {
+func perCall(m *bench.Measurement, u *bench.Usage) float64 {
 	if u == nil {
 		return math.NaN()
 	}
 	return microseconds(u.CPU) / float64(m.Calls)
 }
 
-func allocs(m *bench.Measured, u *bench.Usage) float64 {
+func allocs(m *bench.Measurement, u *bench.Usage) float64 {
 	if u == nil {
 		return math.NaN()
 	}
 	return float64(u.Allocs) / float64(m.Calls)
 }
 
-func wire(m *bench.Measured) float64 {
+func wire(m *bench.Measurement) float64 {
 	if m.WireBytes == 0 {
 		return math.NaN()
 	}
@@ -86,7 +86,7 @@ func wire(m *bench.Measured) float64 {
 }
 
 // ratio is none where single small calls, of which each waits for its reply, would be compared with a stream that waits for nothing.
-func ratio(m *bench.Measured) float64 {
+func ratio(m *bench.Measurement) float64 {
 	if m.Ratio == 0 || m.Path != bench.Loopback && m.InFlight*m.Conns == 1 && m.Size < large {
 		return math.NaN()
 	}

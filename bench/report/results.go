@@ -20,33 +20,33 @@ func writeJSON(w io.Writer, r *bench.Result) error {
 // field is one of the CSV.
 type field struct {
 	name  string // with its unit
-	value func(*bench.Measured) string
+	value func(*bench.Measurement) string
 }
 
 // fields are in an order that does not change; new ones come last. What there is no figure for is empty.
 var fields = []field{
-	{"path", func(m *bench.Measured) string { return string(m.Path) }},
-	{"way", func(m *bench.Measured) string { return string(m.Way) }},
-	{"size_bytes", func(m *bench.Measured) string { return strconv.Itoa(m.Size) }},
-	{"calls_in_flight", func(m *bench.Measured) string { return strconv.Itoa(m.InFlight) }},
-	{"connections", func(m *bench.Measured) string { return strconv.Itoa(m.Conns) }},
-	{"calls", func(m *bench.Measured) string { return strconv.FormatInt(m.Calls, 10) }},
-	{"elapsed_s", func(m *bench.Measured) string { return digits(m.Elapsed.Seconds()) }},
-	{"throughput_bytes_per_s", func(m *bench.Measured) string { return digits(m.Throughput()) }},
-	{"calls_per_s", func(m *bench.Measured) string { return digits(m.Rate()) }},
-	{"latency_p50_us", func(m *bench.Measured) string { return digits(latency(m.Latency.P50)) }},
-	{"latency_p99_us", func(m *bench.Measured) string { return digits(latency(m.Latency.P99)) }},
-	{"latency_p99.9_us", func(m *bench.Measured) string { return digits(latency(m.Latency.P999)) }},
-	{"latency_max_us", func(m *bench.Measured) string { return digits(latency(m.Latency.Max)) }},
-	{"client_cpu_s_per_gb", func(m *bench.Measured) string { return digits(perGB(m, &m.Client)) }},
-	{"server_cpu_s_per_gb", func(m *bench.Measured) string { return digits(perGB(m, server(m))) }},
-	{"client_cpu_us_per_call", func(m *bench.Measured) string { return digits(perCall(m, &m.Client)) }},
-	{"server_cpu_us_per_call", func(m *bench.Measured) string { return digits(perCall(m, server(m))) }},
-	{"client_allocs_per_call", func(m *bench.Measured) string { return digits(allocs(m, &m.Client)) }},
-	{"server_allocs_per_call", func(m *bench.Measured) string { return digits(allocs(m, server(m))) }},
-	{"wire_bytes", func(m *bench.Measured) string { return strconv.FormatInt(m.WireBytes, 10) }},
-	{"wire_bytes_per_payload_byte", func(m *bench.Measured) string { return digits(wire(m)) }},
-	{"ratio_to_raw", func(m *bench.Measured) string { return digits(ratio(m)) }},
+	{"path", func(m *bench.Measurement) string { return string(m.Path) }},
+	{"way", func(m *bench.Measurement) string { return string(m.Way) }},
+	{"size_bytes", func(m *bench.Measurement) string { return strconv.Itoa(m.Size) }},
+	{"calls_in_flight", func(m *bench.Measurement) string { return strconv.Itoa(m.InFlight) }},
+	{"connections", func(m *bench.Measurement) string { return strconv.Itoa(m.Conns) }},
+	{"calls", func(m *bench.Measurement) string { return strconv.FormatInt(m.Calls, 10) }},
+	{"elapsed_s", func(m *bench.Measurement) string { return digits(m.Elapsed.Seconds()) }},
+	{"throughput_bytes_per_s", func(m *bench.Measurement) string { return digits(m.Throughput()) }},
+	{"calls_per_s", func(m *bench.Measurement) string { return digits(m.Rate()) }},
+	{"latency_p50_us", func(m *bench.Measurement) string { return digits(latency(m.Latency.P50)) }},
+	{"latency_p99_us", func(m *bench.Measurement) string { return digits(latency(m.Latency.P99)) }},
+	{"latency_p99.9_us", func(m *bench.Measurement) string { return digits(latency(m.Latency.P999)) }},
+	{"latency_max_us", func(m *bench.Measurement) string { return digits(latency(m.Latency.Max)) }},
+	{"client_cpu_s_per_gb", func(m *bench.Measurement) string { return digits(perGB(m, &m.Client)) }},
+	{"server_cpu_s_per_gb", func(m *bench.Measurement) string { return digits(perGB(m, server(m))) }},
+	{"client_cpu_us_per_call", func(m *bench.Measurement) string { return digits(perCall(m, &m.Client)) }},
+	{"server_cpu_us_per_call", func(m *bench.Measurement) string { return digits(perCall(m, server(m))) }},
+	{"client_allocs_per_call", func(m *bench.Measurement) string { return digits(allocs(m, &m.Client)) }},
+	{"server_allocs_per_call", func(m *bench.Measurement) string { return digits(allocs(m, server(m))) }},
+	{"wire_bytes", func(m *bench.Measurement) string { return strconv.FormatInt(m.WireBytes, 10) }},
+	{"wire_bytes_per_payload_byte", func(m *bench.Measurement) string { return digits(wire(m)) }},
+	{"ratio_to_raw", func(m *bench.Measurement) string { return digits(ratio(m)) }},
 }
 
 // digits writes nine digits of x; nothing if it is no number.

@@ -72,7 +72,7 @@ func sample() *bench.Result {
 }
 
 // measure makes up what p takes.
-func measure(p bench.Point, c cost, noise *rand.Rand) bench.Measured {
+func measure(p bench.Point, c cost, noise *rand.Rand) bench.Measurement {
 	n := float64(p.Size)
 	switch p.Way {
 	case bench.InlineCall, bench.InlineReply:
@@ -95,7 +95,7 @@ func measure(p bench.Point, c cost, noise *rand.Rand) bench.Measured {
 	calls := float64(p.InFlight * p.Conns)
 	us := (c.us*(.12+.88/math.Pow(calls, .8)) + n/c.perGBs/1e3) * wobble() // of the machine for each call
 	latency := us * calls
-	m := bench.Measured{Point: p, Calls: max(1, int64(3e5/us)), Elapsed: 300 * time.Millisecond}
+	m := bench.Measurement{Point: p, Calls: max(1, int64(3e5/us)), Elapsed: 300 * time.Millisecond}
 	m.Elapsed = time.Duration(float64(m.Calls) * us * 1e3)
 	at := func(x float64) time.Duration { return time.Duration(latency * x * wobble() * 1e3) }
 	m.Latency = bench.Latency{P50: at(.93), P99: at(1.9), P999: at(4.5), Max: at(20)}

@@ -6,7 +6,7 @@ import "github.com/rpcrdma/go-rpcrdma/bench"
 type section struct {
 	path     bench.Path
 	way      bench.Way
-	measured []*bench.Measured
+	measured []*bench.Measurement
 }
 
 func (s *section) title() string { return string(s.path) + ", " + string(s.way) }

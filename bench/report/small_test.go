@@ -8,10 +8,10 @@ import (
 
 // small is a result with little of everything: figures that can be checked by hand.
 func small() *bench.Result {
-	point := func(path bench.Path, way bench.Way, size, inFlight, conns int, us float64) bench.Measured {
+	point := func(path bench.Path, way bench.Way, size, inFlight, conns int, us float64) bench.Measurement {
 		const calls = 1000
 		at := func(us float64) time.Duration { return time.Duration(us * 1e3) }
-		m := bench.Measured{
+		m := bench.Measurement{
 			Point: bench.Point{Path: path, Way: way, Size: size, InFlight: inFlight, Conns: conns},
 			Calls: calls, Elapsed: at(us * calls),
 			Latency: bench.Latency{P50: at(us), P99: at(2 * us), P999: at(3 * us), Max: at(100 * us)},
@@ -35,7 +35,7 @@ func small() *bench.Result {
 			TCP:      []bench.Figure{{Size: 1 << 20, Throughput: 1.3e10}},
 			PingPong: bench.Latency{P50: 7100, P99: 12300, P999: 31000, Max: 250000},
 		},
-		Measured: []bench.Measured{
+		Measured: []bench.Measurement{
 			point(bench.IWARP, bench.InlineCall, 1<<10, 1, 1, 10),
 			point(bench.IWARP, bench.InlineCall, 16<<10, 1, 1, 40),
 			point(bench.IWARP, bench.ReadChunk, 1<<10, 1, 1, 20),
@@ -77,11 +77,11 @@ func partial() map[string]*bench.Result {
 	add("calls alone", func(r *bench.Result) { r.Measured = r.Measured[:2] })
 	add("TCP alone", func(r *bench.Result) { r.Measured = r.Measured[8:] })
 	add("loopback alone", func(r *bench.Result) { r.Measured = r.Measured[7:8] })
-	add("empty points", func(r *bench.Result) { r.Measured = append(r.Measured, bench.Measured{}) })
+	add("empty points", func(r *bench.Result) { r.Measured = append(r.Measured, bench.Measurement{}) })
 	add("no call returned", func(r *bench.Result) {
 		for i := range r.Measured {
 			m := &r.Measured[i]
-			*m = bench.Measured{Point: m.Point, Elapsed: time.Second}
+			*m = bench.Measurement{Point: m.Point, Elapsed: time.Second}
 		}
 	})
 	add("no time passed", func(r *bench.Result) {

@@ -90,9 +90,9 @@ func (c *benchConfig) options(named func(flag string) bool) (bench.Options, erro
 			return o, nothingToMeasure(o.Grid)
 		}
 	case c.full:
-		o.Grid, o.Time = bench.Full(), fullTime
+		o.Grid, o.Time = bench.FullGrid(), fullTime
 	default:
-		o.Grid, o.Time = bench.Quick(), quickTime
+		o.Grid, o.Time = bench.QuickGrid(), quickTime
 	}
 	if named("time") {
 		if o.Time = c.time.Duration; o.Time == 0 {

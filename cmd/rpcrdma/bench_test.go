@@ -234,7 +234,7 @@ func TestBenchOptions(t *testing.T) {
 	if o := parse("--ways", "read-chunk"); len(o.Grid.Points) != len(bench.FullAxes().Sizes) || o.Time != time.Duration(len(o.Grid.Points))*time.Second {
 		t.Errorf("one way: got %d points, %v", len(o.Grid.Points), o.Time)
 	}
-	if o := parse("--paths", "all", "--conns", "all", "--in-flight", "all"); !slices.Equal(o.Grid.Points, bench.Full().Points) || o.Time != fullTime {
+	if o := parse("--paths", "all", "--conns", "all", "--in-flight", "all"); !slices.Equal(o.Grid.Points, bench.FullGrid().Points) || o.Time != fullTime {
 		t.Errorf("all: got %d points, %v, want those of the grid full", len(o.Grid.Points), o.Time)
 	}
 	for in, want := range map[string]string{"host": "host:20051", "host:1": "host:1", "[2001:db8::1]": "[2001:db8::1]:20051", "[2001:db8::1]:7": "[2001:db8::1]:7"} {

@@ -15,9 +15,9 @@ var (
 	ErrRecordTooLong = errors.New("record too long")
 	// ErrEmptyFragments: the peer sent a record with more than 1024 empty fragments.
 	ErrEmptyFragments = errors.New("too many empty fragments")
-	// ErrOverrun: the peer sent far more calls than Config.MaxInFlight while this end
+	// ErrTooManyCalls: the peer sent far more calls than Config.MaxInFlight while this end
 	// waited for replies, and they could not be answered within Config.CancelGrace.
-	ErrOverrun = errors.New("too many calls from the peer")
+	ErrTooManyCalls = errors.New("too many calls from the peer")
 	// ErrStalled: a cancelled call had begun to leave and the peer did not take the
 	// rest within Config.CancelGrace.
 	ErrStalled = errors.New("peer does not read")

@@ -36,7 +36,7 @@ func (c *Conn) dispatch(rec *record) {
 	if !admitted {
 		c.cfg.faults.Fault(c.RemoteAddr(), "rpc peer has too many calls under way, connection closed", nil)
 		in.Drop()
-		c.fail("read", ErrOverrun)
+		c.fail("read", ErrTooManyCalls)
 		return
 	}
 	c.counters.served.Add(1)

@@ -117,8 +117,8 @@ func TestOverrun(t *testing.T) {
 		running(t, call)
 		peer.call(16, 1)
 		running(t, call) // one of the others might still be answered
-		if err := <-call; !errors.Is(err, recordmark.ErrOverrun) {
-			t.Errorf("got %v, want ErrOverrun", err)
+		if err := <-call; !errors.Is(err, recordmark.ErrTooManyCalls) {
+			t.Errorf("got %v, want ErrTooManyCalls", err)
 		}
 		if !strings.Contains(log.String(), "too many calls") {
 			t.Errorf("log %q", log.String())

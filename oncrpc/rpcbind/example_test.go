@@ -13,7 +13,7 @@ import (
 )
 
 // The port of NFS over RDMA is asked for at the host's rpcbind, and then at a server on port 111 of its RDMA side.
-func ExampleFind() {
+func ExampleFindPort() {
 	ctx := context.Background()
 	port, err := rpcbind.FindPort(ctx, 100003, 3, rpcbind.NetidRDMA,
 		rpcbind.Place{Name: "rpcbind", Dial: func(ctx context.Context) (oncrpc.Transport, error) {
