@@ -17,8 +17,8 @@ var ErrUnavailable = errors.New("the server does not offer CONF_RDMA")
 type Options struct {
 	// Program is the number to call; 0 means Program.
 	Program uint32
-	// MaxCall and MaxReply are the largest messages in bytes, headers included, to send and to receive
-	// inline, from MinSize to MaxSize; 0 means DefaultSize.
+	// MaxCall and MaxReply are the largest messages in bytes, headers included, to send and to
+	// receive inline, from MinSize to MaxSize; 0 means DefaultSize.
 	MaxCall, MaxReply int
 	// Flavor is the flavour of the call; nil is AUTH_NONE.
 	Flavor oncrpc.ClientFlavor

@@ -12,12 +12,12 @@
 //
 // Replies find a receive: the client posts one before each call, which has exactly one reply.
 //
-// Calls find a receive. Let room be the receives posted for calls and DONEs, plus the calls received
-// and not answered, minus the DONEs to come. The server posts receives before it sends a reply, so
-// that room is at least the grant in it. A message that arrives does not change room, and a reply
-// lowers it by one at most. A reply that the client has not seen answers a call that it still counts
-// as under way. So the client never has more calls on their way than room allows, even by an older,
-// larger grant.
+// Calls find a receive. Let room be the receives posted for calls and DONEs, plus the calls
+// received and not answered, minus the DONEs to come. The server posts receives before it sends a
+// reply, so that room is at least the grant in it. A message that arrives does not change room, and
+// a reply lowers it by one at most. A reply that the client has not seen answers a call that it
+// still counts as under way. So the client never has more calls on their way than room allows, even
+// by an older, larger grant.
 //
 // DONEs find a receive. A reply with a read list is sent only when one more receive has been posted:
 // two with that for the next call. It stays set aside for the DONE, however late that comes, and also

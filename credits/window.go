@@ -7,7 +7,8 @@ import (
 )
 
 // Window bounds the calls that a client has under way, and counts the RDMA_DONEs that it sends. Its
-// methods may be called concurrently, but Release and NoteGrant in the order in which the replies arrived.
+// methods may be called concurrently, but Release and NoteGrant in the order in which the replies
+// arrived.
 type Window struct {
 	max   int
 	state atomic.Uint64 // what State returns, since mu was last unlocked: packed
@@ -120,7 +121,8 @@ func (w *Window) Release(c Credit, grant uint32) {
 	w.wake()
 }
 
-// NoteGrant notes the grant in a reply that an RDMA_DONE is to follow: the credit stays in use until DoneSent.
+// NoteGrant notes the grant in a reply that an RDMA_DONE is to follow: the credit stays in use
+// until DoneSent.
 func (w *Window) NoteGrant(c Credit, grant uint32) {
 	w.mu.Lock()
 	defer w.unlock()

@@ -23,14 +23,14 @@ type Config struct {
 	// Routes are the programs, by number, whose calls go elsewhere.
 	Routes map[uint32]Route
 	// MaxReply is the longest reply in bytes that there is room for when the call does not say how
-	// long it may be, some 4 KiB for what surrounds the data aside. It is also the most that a READ,
-	// READDIR or READDIRPLUS of NFS version 3 may ask for. It is from 4 KiB to 1 GiB less 4 KiB; 0
-	// means 1 MiB, or what ConnMemory and Memory have room for if that is less.
+	// long it may be, some 4 KiB for what surrounds the data aside. It is also the most that a
+	// READ, READDIR or READDIRPLUS of NFS version 3 may ask for. It is from 4 KiB to 1 GiB less 4
+	// KiB; 0 means 1 MiB, or what ConnMemory and Memory have room for if that is less.
 	MaxReply int
 	// ConnMemory bounds the memory in bytes for the replies of the calls under way on one
-	// connection, and Memory that on all of them. Replies of up to 4 KiB are not counted. 0 means 64
-	// MiB and 512 MiB, or what one call takes if that is more; ConnMemory is Memory, if only that is
-	// set, and less.
+	// connection, and Memory that on all of them. Replies of up to 4 KiB are not counted. 0 means
+	// 64 MiB and 512 MiB, or what one call takes if that is more; ConnMemory is Memory, if only
+	// that is set, and less.
 	//
 	// ConnMemory is at least what one call takes: MaxMessage, rounded up to a power of two. Memory
 	// is at least ConnMemory.
@@ -46,8 +46,8 @@ type Route struct {
 	// Dial connects there, once for each connection of a client that calls the program. It is
 	// needed.
 	Dial DialFunc
-	// IfUnavailable has calls go to the server nonetheless, until it answers PROG_UNAVAIL: from then
-	// on they go to Dial, the one so answered first.
+	// IfUnavailable has calls go to the server nonetheless, until it answers PROG_UNAVAIL: from
+	// then on they go to Dial, the one so answered first.
 	IfUnavailable bool
 }
 

@@ -23,9 +23,9 @@ type ServerFlavor interface {
 	// other is logged and answered with SYSTEM_ERR. Over RPC-over-RDMA a call without an answer
 	// has its credit for as long as the connection lasts. To end that, too, close a.Conn().
 	//
-	// Calls of one client need not come in the order in which they were sealed: they run on workers,
-	// and over several connections. A window of sequence numbers holds at least as many as there can be
-	// calls under way, on all connections of the client.
+	// Calls of one client need not come in the order in which they were sealed: they run on
+	// workers, and over several connections. A window of sequence numbers holds at least as many as
+	// there can be calls under way, on all connections of the client.
 	Accept(ctx context.Context, a *Acceptance) error
 }
 
@@ -33,8 +33,8 @@ type ServerFlavor interface {
 // answered.
 type Identity interface {
 	// AppendKey appends what tells this caller from all others of the same flavour, and is the same
-	// whenever and however he calls: the reply cache goes by it. So it is the user or principal, and
-	// not a session or context, which a client may have made anew when it calls again.
+	// whenever and however he calls: the reply cache goes by it. So it is the user or principal,
+	// and not a session or context, which a client may have made anew when it calls again.
 	AppendKey(b []byte) []byte
 	// String names the caller in a log.
 	String() string
@@ -43,8 +43,8 @@ type Identity interface {
 // ResultsWrapper protects the results of one call.
 type ResultsWrapper interface {
 	// Wrap appends the results to e, behind the header of the reply, as they shall travel. They
-	// stay as they are; what e gets must be bytes, also of bulk data, which neither a checksum nor a
-	// cipher allows to be placed by RDMA Write (RFC 8166 section 8.2.2.3): results.Pieces(e.Raw)
+	// stay as they are; what e gets must be bytes, also of bulk data, which neither a checksum nor
+	// a cipher allows to be placed by RDMA Write (RFC 8166 section 8.2.2.3): results.Pieces(e.Raw)
 	// appends them all. A flavour that wraps results has a ClientFlavor whose AllowsPlacement is
 	// false. An error is logged, and the caller told SYSTEM_ERR, or with ErrDrop nothing.
 	Wrap(e *xdr.Encoder, results *xdr.Message) error
@@ -53,7 +53,8 @@ type ResultsWrapper interface {
 // Acceptance is a call as a ServerFlavor sees it, and what it says about it. It is valid until
 // Accept returns.
 type Acceptance struct {
-	// Identity is who calls. Nil is nobody in particular, for whom Call.Identity has a value of its own.
+	// Identity is who calls. Nil is nobody in particular, for whom Call.Identity has a value of its
+	// own.
 	Identity Identity
 	// Verifier goes with every reply to the call that says that it was accepted. Its body must stay
 	// as it is until that has left. The zero value is that of AUTH_NONE.
@@ -95,8 +96,8 @@ func (a *Acceptance) BeginAnswer() *xdr.Encoder {
 // AcceptAuthNone returns the flavour AUTH_NONE (RFC 5531 section 10.1): nobody in particular.
 func AcceptAuthNone() ServerFlavor { return acceptNone{} }
 
-// AcceptAuthSys returns the flavour AUTH_SYS (RFC 5531 appendix A). It believes what callers claim to be,
-// which Call.Sys returns.
+// AcceptAuthSys returns the flavour AUTH_SYS (RFC 5531 appendix A). It believes what callers claim
+// to be, which Call.Sys returns.
 func AcceptAuthSys() ServerFlavor { return acceptSys{} }
 
 type acceptNone struct{}

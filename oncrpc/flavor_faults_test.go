@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// That there is no such program, or version of it, is said with the flavour's verifier, as everything is that says
-// that a call was accepted (RFC 2203 section 5.3.3.2).
+// That there is no such program, or version of it, is said with the flavour's verifier, as
+// everything is that says that a call was accepted (RFC 2203 section 5.3.3.2).
 func TestFlavorNoProgram(t *testing.T) {
 	onCarriers(t, func(t *testing.T, over carrier) {
 		s := newServer(t, macConfig(&macServer{keys: map[string]string{"user": "key"}}))
@@ -83,8 +83,8 @@ func TestFlavorFaults(t *testing.T) {
 	}
 }
 
-// Sys says who calls only where AcceptAuthSys has believed it: not for a flavour of the same number that is another, nor
-// for a call that was refused.
+// Sys says who calls only where AcceptAuthSys has believed it: not for a flavour of the same number
+// that is another, nor for a call that was refused.
 func TestSysBelieved(t *testing.T) {
 	type seen struct{ called, sys bool }
 	for name, tt := range map[string]struct {
@@ -115,8 +115,8 @@ func TestSysBelieved(t *testing.T) {
 	}
 }
 
-// A call that is made once more because it was denied has the transaction id that it had: an earlier transmission may
-// have been executed, and its reply lost.
+// A call that is made once more because it was denied has the transaction id that it had: an
+// earlier transmission may have been executed, and its reply lost.
 func TestFlavorDeniedXID(t *testing.T) {
 	onCarriers(t, func(t *testing.T, over carrier) {
 		m := &macServer{keys: map[string]string{"user": "key"}, session: 1}

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// forwarded is a call in the hands of ServerConfig.Forward: the IncomingCall of the transport, which counts as under way until its
-// reply has left.
+// forwarded is a call in the hands of ServerConfig.Forward: the IncomingCall of the transport,
+// which counts as under way until its reply has left.
 type forwarded struct {
 	IncomingCall
 	server *Server

@@ -114,12 +114,14 @@ func encodeError(e *xdr.Encoder, xid uint32, verf *Auth, err error) {
 	}
 }
 
-// OutcomeForCaller returns how a call ends for its caller of which the handler, or the Handler that an interceptor
-// calls, has returned err: nil if he gets results; an *AcceptError, an *AuthError or a *VersionError, which is what
-// he is told; or ErrDrop if he gets no answer. What another server told the handler, a *CallError, is not
-// among them, but SYSTEM_ERR: the caller would take it for an answer to his own call.
+// OutcomeForCaller returns how a call ends for its caller of which the handler, or the Handler that
+// an interceptor calls, has returned err: nil if he gets results; an *AcceptError, an *AuthError or
+// a *VersionError, which is what he is told; or ErrDrop if he gets no answer. What another server
+// told the handler, a *CallError, is not among them, but SYSTEM_ERR: the caller would take it for
+// an answer to his own call.
 //
-// It is for the server's side. What Client.Do returns is a *CallError, of which errors.As finds the answer.
+// It is for the server's side. What Client.Do returns is a *CallError, of which errors.As finds the
+// answer.
 func OutcomeForCaller(err error) error {
 	if err == nil {
 		return nil

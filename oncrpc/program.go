@@ -58,10 +58,10 @@ type Procedure struct {
 // left returns c.Args.Finish().
 //
 // The context ends with the connection, not with the caller's: that he gave the call up, or that
-// his deadline has passed, is not transmitted. The call and what it refers to are valid until
-// the handler returns. A goroutine that uses c.Args or c.Results later panics, and so does one that
-// fetches bulk data of the arguments, if it is not too late to be noticed (see the package comment): a handler waits
-// for the goroutines that it has started.
+// his deadline has passed, is not transmitted. The call and what it refers to are valid until the
+// handler returns. A goroutine that uses c.Args or c.Results later panics, and so does one that
+// fetches bulk data of the arguments, if it is not too late to be noticed (see the package
+// comment): a handler waits for the goroutines that it has started.
 type Handler func(ctx context.Context, c *Call) error
 
 // Call is a call as a handler sees it.
@@ -102,8 +102,8 @@ func (c *Call) Identity() Identity {
 	return nobodyInParticular{}
 }
 
-// Sys returns the AUTH_SYS credential of the call, if it has one that AcceptAuthSys has accepted. It is valid until
-// the handler returns.
+// Sys returns the AUTH_SYS credential of the call, if it has one that AcceptAuthSys has accepted.
+// It is valid until the handler returns.
 func (c *Call) Sys() (*SysCred, bool) {
 	return &c.sys, c.believed
 }

@@ -36,15 +36,16 @@ type ServerConfig struct {
 	// call, and must not block.
 	Forward func(IncomingCall)
 	// Admit, if set, is asked about each connection that a Serve function accepts, over whichever
-	// listener, before it is given any memory. An error refuses it: over TCP it is closed, over RDMA
-	// rejected, and the transport logs it at level DEBUG. Otherwise release, unless nil, is called once,
-	// when the connection has ended. It may be called concurrently, and must not block, as it may hold up
-	// further connections.
+	// listener, before it is given any memory. An error refuses it: over TCP it is closed, over
+	// RDMA rejected, and the transport logs it at level DEBUG. Otherwise release, unless nil, is
+	// called once, when the connection has ended. It may be called concurrently, and must not
+	// block, as it may hold up further connections.
 	Admit func(c ConnInfo) (release func(), err error)
 	// ConnBegan and ConnEnded, if set, are told of each connection that the server begins to serve
-	// (by Transport.Serve, too), before the first call on it, and of its end, with Transport.Err: nil
-	// if it goes on and the server serves it no longer. An orderly close of the peer's is an error that
-	// wraps net.ErrClosed. Handlers of its calls may still run then. They must not block.
+	// (by Transport.Serve, too), before the first call on it, and of its end, with Transport.Err:
+	// nil if it goes on and the server serves it no longer. An orderly close of the peer's is an
+	// error that wraps net.ErrClosed. Handlers of its calls may still run then. They must not
+	// block.
 	ConnBegan func(t Transport)
 	ConnEnded func(t Transport, err error)
 	// Flavors are the flavours whose calls are accepted; calls of others are denied with
@@ -75,21 +76,25 @@ func (c *ServerConfig) validate() error {
 	return nil
 }
 
-// ServerInterceptor is around the execution of a call: it calls next, which returns how the call ends (OutcomeForCaller tells what that is to the
-// caller), and returns that, or something else. It may give next another context.
+// ServerInterceptor is around the execution of a call: it calls next, which returns how the call
+// ends (OutcomeForCaller tells what that is to the caller), and returns that, or something else. It
+// may give next another context.
 //
-// Next authorizes the call and runs its handler. It returns what either does, and also what the server finds wrong: arguments that cannot
-// be decoded, a procedure that is not there, a panic, results that cannot be encoded. A call that is refused before, because there is no such program or
-// its flavour denies it, comes along, too: next returns the refusal, and the caller gets that, whatever
-// the interceptor returns. Not seen are calls without a header that can be decoded, or of another version of RPC; calls that flavours answer
-// themselves; and calls that are answered with the results of an earlier copy. Nor is what comes after the interceptor has returned: results that the
-// flavour cannot protect, a reply for which its caller has made no room, a connection that ends first.
+// Next authorizes the call and runs its handler. It returns what either does, and also what the
+// server finds wrong: arguments that cannot be decoded, a procedure that is not there, a panic,
+// results that cannot be encoded. A call that is refused before, because there is no such program
+// or its flavour denies it, comes along, too: next returns the refusal, and the caller gets that,
+// whatever the interceptor returns. Not seen are calls without a header that can be decoded, or of
+// another version of RPC; calls that flavours answer themselves; and calls that are answered with
+// the results of an earlier copy. Nor is what comes after the interceptor has returned: results
+// that the flavour cannot protect, a reply for which its caller has made no room, a connection that
+// ends first.
 //
-// Authorize runs inside, and the context that it returns is the handler's: an interceptor that wants to know what it
-// finds puts a pointer into the context that it gives next.
+// Authorize runs inside, and the context that it returns is the handler's: an interceptor that
+// wants to know what it finds puts a pointer into the context that it gives next.
 //
-// It runs where the handler does, and so must not block for one that is NonBlocking. For a call that is
-// refused, or of a procedure that is not there, it runs on a worker, and may.
+// It runs where the handler does, and so must not block for one that is NonBlocking. For a call
+// that is refused, or of a procedure that is not there, it runs on a worker, and may.
 type ServerInterceptor func(ctx context.Context, c *Call, next Handler) error
 
 // Server executes calls of the programs registered with it. Transports bring the
@@ -278,8 +283,9 @@ func (s *Server) flavorOf(c *Call) *acceptor {
 	return nil
 }
 
-// findProgram finds the program of a call, and the procedure if there is such a one. It does so when the
-// flavour has accepted the call: the answer that there is no such program has its verifier, too.
+// findProgram finds the program of a call, and the procedure if there is such a one. It does so
+// when the flavour has accepted the call: the answer that there is no such program has its
+// verifier, too.
 func (s *Server) findProgram(c *Call) error {
 	progs := s.programs.Load()
 	c.prog = progs.byVersion[[2]uint32{c.Program, c.Version}]

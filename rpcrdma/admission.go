@@ -108,8 +108,8 @@ func (in *incoming) begin() {
 	in.server.Dispatch(in)
 }
 
-// abort gives up a call whose message could not be read, so that its connection cannot go on. Where that comes of its end there may be
-// many such calls, and why it ended is in the log.
+// abort gives up a call whose message could not be read, so that its connection cannot go on. Where
+// that comes of its end there may be many such calls, and why it ended is in the log.
 func (in *incoming) abort(err error) {
 	const msg = "rpcrdma: call aborted"
 	peer, xid := in.c.info.RemoteAddr, in.header.XID

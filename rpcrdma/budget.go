@@ -7,16 +7,16 @@ import (
 	"sync/atomic"
 )
 
-// budget bounds the memory for chunks of the calls under way, of one connection and of the server it
-// belongs to. A call reserves its arguments and its largest reply together: reserving piece by piece
-// could deadlock. Calls that do not fit wait in the order of their arrival; a connection at its own
-// limit does not hold up the others.
+// budget bounds the memory for chunks of the calls under way, of one connection and of the server
+// it belongs to. A call reserves its arguments and its largest reply together: reserving piece by
+// piece could deadlock. Calls that do not fit wait in the order of their arrival; a connection at
+// its own limit does not hold up the others.
 //
 // Replies that the peer has to read are pinned until its RDMA_DONE, beyond the reservation of their
 // call. What is pinned waits for nothing but the peer, and that for a limited time. So a reply that
-// finds others of its connection pinned may wait for them (it is withheld, draft section 11), and does
-// so while there is no room for it, or calls wait for memory, or messages for receives. One that finds
-// none is pinned whatever is free: that memory was in use before.
+// finds others of its connection pinned may wait for them (it is withheld, draft section 11), and
+// does so while there is no room for it, or calls wait for memory, or messages for receives. One
+// that finds none is pinned whatever is free: that memory was in use before.
 type budget struct {
 	queued atomic.Int32 // calls that wait, to be read without mu
 

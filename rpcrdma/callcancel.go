@@ -11,7 +11,8 @@ import (
 // longer touched: the peer may still write to it, and finds a sink; it may still
 // read from it, and finds a copy. The credit and the receive stay the call's until its reply comes.
 //
-// Where that is not to be had, the peer gets CancelGrace for the reply; then the connection is closed.
+// Where that is not to be had, the peer gets CancelGrace for the reply; then the connection is
+// closed.
 func (cl *caller) abandon(k *call) {
 	c := cl.conn
 	c.stats.cancelled.Add(1)

@@ -10,7 +10,8 @@ import (
 )
 
 // caller makes the calls of this side of a connection. Its call goes through these files, in this
-// order: roundtrip.go, calllayout.go, callsend.go, callreply.go; or callcancel.go, if it is given up.
+// order: roundtrip.go, calllayout.go, callsend.go, callreply.go; or callcancel.go, if it is given
+// up.
 type caller struct {
 	conn   *Conn
 	window *credits.Window

@@ -24,8 +24,8 @@ func (cl *caller) received(r *receive, m message, err error) {
 	cl.conclude(r, &c.receiver.header, m, err, cl.heard)
 }
 
-// conclude is received for a receive that is off the list, and the number of what it took; Conn.mu is
-// held, and unlocked.
+// conclude is received for a receive that is off the list, and the number of what it took; Conn.mu
+// is held, and unlocked.
 func (cl *caller) conclude(r *receive, h *Header, m message, err error, number uint64) {
 	c := cl.conn
 	k := cl.pending[h.XID]
@@ -42,8 +42,8 @@ func (cl *caller) conclude(r *receive, h *Header, m message, err error, number u
 	}
 	k.recv = r
 	k.owes = reads && c.rules.replyReads
-	// Until its chunks are here, a reply has its call under way, with its transaction id. The caller
-	// may give up as long, so what is his is looked at now.
+	// Until its chunks are here, a reply has its call under way, with its transaction id. The
+	// caller may give up as long, so what is his is looked at now.
 	if err == nil && !k.abandoned {
 		err = k.checkReply(h, m)
 		k.fetching = err == nil && len(k.reads) > 0 // there may be no bytes in them

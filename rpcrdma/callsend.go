@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// transmit chooses a transaction id, has the message of the call made with it, and sends that. If it
-// fails, nothing refers to the call, and its memory cannot be reached.
+// transmit chooses a transaction id, has the message of the call made with it, and sends that. If
+// it fails, nothing refers to the call, and its memory cannot be reached.
 func (cl *caller) transmit(k *call) error {
 	c := cl.conn
 	x := k.x

@@ -26,8 +26,8 @@ type Config struct {
 	// posted at InlineRecv.
 	InlineSend, InlineRecv int
 	// Credits is the number of calls under way, from 1 to 2147483647: the most that a server
-	// grants, in the Draft up to two more (package credits), and what a client asks for; 0 means 64.
-	// A connection lowers it to a half of the receives that it can have posted
+	// grants, in the Draft up to two more (package credits), and what a client asks for; 0 means
+	// 64. A connection lowers it to a half of the receives that it can have posted
 	// (transport.Info.RecvDepth), in the Draft to a third of all but two.
 	Credits int
 	// MinChunk is the length in bytes, 1 or more, from which on bulk data may be moved on its own
@@ -72,18 +72,18 @@ type Config struct {
 	// calls that have one window; this side ends others itself.
 	NoRemoteInvalidate bool
 	// NoPrivateData says nothing at setup (RFC 8797), and ignores the peer's private data, like an
-	// implementation without RFC 8797. Both sides then begin with 1024 bytes inline, and may agree on
-	// more later (package confproto).
+	// implementation without RFC 8797. Both sides then begin with 1024 bytes inline, and may agree
+	// on more later (package confproto).
 	NoPrivateData bool
 	// Observer, if set, is told of each call this side has made.
 	Observer Observer
 
-	// Dialect is whose rules bind: RFC8166, which is 0, or Draft. What follows is of the Draft alone,
-	// and otherwise not looked at, whatever it is.
+	// Dialect is whose rules bind: RFC8166, which is 0, or Draft. What follows is of the Draft
+	// alone, and otherwise not looked at, whatever it is.
 	Dialect Dialect
 	// Align makes receives scatter lists whose second buffer is aligned to that many bytes and
-	// begins there in the message, so that data which the peer pads lands aligned in a buffer of its
-	// own (draft section 3.9). It is a power of two, from 64 to half of InlineRecv; 0 means one
+	// begins there in the message, so that data which the peer pads lands aligned in a buffer of
+	// its own (draft section 3.9). It is a power of two, from 64 to half of InlineRecv; 0 means one
 	// buffer. The first buffer should hold any header: where it does not, the two are joined by a
 	// copy. The peer learns of it by CONF_RDMA.
 	Align int
@@ -95,7 +95,8 @@ type Config struct {
 	// has both "at or above" and "exceeds". What this side sends reads the same either way.
 	PadAbove bool
 	// NoReplyChunks offers neither write chunks nor reply chunks, like clients that do not know
-	// where results will go (draft section 3.4). What does not fit inline then comes as read chunks.
+	// where results will go (draft section 3.4). What does not fit inline then comes as read
+	// chunks.
 	NoReplyChunks bool
 
 	faults *faultlog.Log // writes to Logger; of all connections of one Serve

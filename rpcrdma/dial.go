@@ -10,9 +10,9 @@ import (
 // Dial connects to addr through a provider. The connection may call at once; to answer the
 // peer's calls as well, have it Serve. A dialer that is an io.Closer stays the caller's.
 //
-// Its error is a *oncrpc.ConfigError, before it dials, or an *OpError that wraps that of the dialer,
-// ErrProviderLimits, or transport.ErrPrivateData where the dialer cannot hand over the 8 bytes of
-// RFC 8797 (Config.NoPrivateData does without).
+// Its error is a *oncrpc.ConfigError, before it dials, or an *OpError that wraps that of the
+// dialer, ErrProviderLimits, or transport.ErrPrivateData where the dialer cannot hand over the 8
+// bytes of RFC 8797 (Config.NoPrivateData does without).
 func Dial(ctx context.Context, d transport.Dialer, addr string, cfg Config) (*Conn, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {

@@ -18,9 +18,12 @@
 //
 // # Receives
 //
-// Where the provider can ([transport.SharedReceiver], and CanHold of [transport.Info]), receives are promised: they take memory from the pool of all connections when a message comes, and
-// give it back when the call that came with it has ended: its reply has left, and in the Draft has been read. So an idle connection holds no memory for messages, though its peer may send as many as it was
-// granted. [Config.ReceiveMemory] bounds what the connections of one Serve have of it, beyond two receives for each, in the Draft three:
+// Where the provider can ([transport.SharedReceiver], and CanHold of [transport.Info]), receives
+// are promised: they take memory from the pool of all connections when a message comes, and give it
+// back when the call that came with it has ended: its reply has left, and in the Draft has been
+// read. So an idle connection holds no memory for messages, though its peer may send as many as it
+// was granted. [Config.ReceiveMemory] bounds what the connections of one Serve have of it, beyond
+// two receives for each, in the Draft three:
 //
 //   - While a message of a connection has not been done with, or a call of this side is under way on it, there is memory reserved for all that its
 //     peer may send, RDMA_DONEs included. It is reserved together, when the first message comes to a connection that is idle. If it is not free the
@@ -94,8 +97,9 @@
 //     an RDMA_DONE as its receipt.
 //   - Returned write chunks have lengths that include the round-up (section 3.7).
 //
-// The sizes of messages, the number of RDMA Reads and the alignment may be changed while a connection is up: [Conn.UpdateSettings]. Package confproto does
-// that by the protocol of section 6, in either dialect.
+// The sizes of messages, the number of RDMA Reads and the alignment may be changed while a
+// connection is up: [Conn.UpdateSettings]. Package confproto does that by the protocol of section
+// 6, in either dialect.
 //
 // # Replies that wait to be read
 //
@@ -111,9 +115,13 @@
 // Each RDMA_DONE that may still come has a receive posted for it, also when its time has run out. So there are no more of them than credits: replies
 // wait for the DONEs of others then, too, and a client that owes as many for good loses its connection.
 //
-// This cannot deadlock. A withheld reply waits for RDMA_DONEs of its own connection alone, and for the windows of their replies to end. Each of these comes, because its
-// receive was posted before the reply left and the client needs no further credit to send it, and it is not held up, as a connection with a reply pinned is not idle;
-// or its time runs out; or the connection ends. And when nothing of a connection is pinned any more its next reply is sent whatever memory is free. An RDMA_DONE
-// that comes when its time has run out may be held up as any message: nothing waits for it but replies to further calls, which come behind it. A client that was granted nothing has the call under way whose
-// reply is withheld, and that brings the next grant (section 11). Package credits has the argument about credits.
+// This cannot deadlock. A withheld reply waits for RDMA_DONEs of its own connection alone, and for
+// the windows of their replies to end. Each of these comes, because its receive was posted before
+// the reply left and the client needs no further credit to send it, and it is not held up, as a
+// connection with a reply pinned is not idle; or its time runs out; or the connection ends. And
+// when nothing of a connection is pinned any more its next reply is sent whatever memory is free.
+// An RDMA_DONE that comes when its time has run out may be held up as any message: nothing waits
+// for it but replies to further calls, which come behind it. A client that was granted nothing has
+// the call under way whose reply is withheld, and that brings the next grant (section 11). Package
+// credits has the argument about credits.
 package rpcrdma

@@ -59,8 +59,8 @@ var (
 	ErrReplyReadList = fmt.Errorf("%w: read list in a reply: the peer speaks the draft's dialect", ErrMalformed)
 	// ErrRoundUp: a reply whose write chunk is returned longer than it was offered, by its round-up, which only the draft counts (section 3.7).
 	ErrRoundUp = errors.New("round-up counted in a write chunk: the peer speaks the draft's dialect")
-	// ErrCreditsExceeded: the peer has sent more than it was granted credits for (draft section 3.3), calls or replies that nobody
-	// asked for, which ends the connection.
+	// ErrCreditsExceeded: the peer has sent more than it was granted credits for (draft section
+	// 3.3), calls or replies that nobody asked for, which ends the connection.
 	ErrCreditsExceeded = errors.New("peer exceeds the credits granted to it")
 	// ErrProviderLimits: the provider cannot carry what is configured: its messages are shorter
 	// than Config.InlineSend, or its receives have one buffer where Config.Align needs two.

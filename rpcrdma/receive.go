@@ -127,7 +127,8 @@ func (rx *receiver) takeMsg(r *receive, m message) {
 	}
 }
 
-// takeNoMsg takes an RDMA_NOMSG: a call's message is in a read chunk, a reply's in the reply chunk, or, in the Draft, in a read chunk, too.
+// takeNoMsg takes an RDMA_NOMSG: a call's message is in a read chunk, a reply's in the reply chunk,
+// or, in the Draft, in a read chunk, too.
 func (rx *receiver) takeNoMsg(r *receive) {
 	c := rx.conn
 	h := &rx.header

@@ -65,8 +65,8 @@ func (in *incoming) sendLen() int {
 	return n
 }
 
-// grant accounts for a reply about to be sent, posts the receives that its grant calls for, and writes the grant into
-// the message.
+// grant accounts for a reply about to be sent, posts the receives that its grant calls for, and
+// writes the grant into the message.
 func (in *incoming) grant() error {
 	c := in.c
 	c.mu.Lock()
@@ -101,8 +101,8 @@ func (in *incoming) grant() error {
 // replySent is told how the Writes and the Send of a reply go.
 type replySent incoming
 
-// Complete ends the call when its Send has ended, and with it all that was posted before; unless the peer has
-// still to read some of the reply.
+// Complete ends the call when its Send has ended, and with it all that was posted before; unless
+// the peer has still to read some of the reply.
 func (r *replySent) Complete(wr *transport.WorkRequest, err error) {
 	in := (*incoming)(r)
 	in.c.queue.completed()

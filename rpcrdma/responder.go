@@ -61,7 +61,8 @@ func (rs *responder) refuse(r *receive, err error, code ErrCode) {
 	}
 }
 
-// take makes a call of the peer's of a message that used up a receive, unless the connection has ended.
+// take makes a call of the peer's of a message that used up a receive, unless the connection has
+// ended.
 func (rs *responder) take(r *receive, m message) *incoming {
 	c := rs.conn
 	c.mu.Lock()

@@ -22,8 +22,8 @@ type sendQueue struct {
 	one     [1]*transport.WorkRequest
 }
 
-// post posts a chain, now or later. Its last request is signaled. When it fails none of the
-// chain completes. It may call Completers and MessageHandlers, so nothing that they lock may be held.
+// post posts a chain, now or later. Its last request is signaled. When it fails none of the chain
+// completes. It may call Completers and MessageHandlers, so nothing that they lock may be held.
 func (q *sendQueue) post(wrs []*transport.WorkRequest) error {
 	err := q.enqueue(wrs)
 	if err == nil {
@@ -32,7 +32,8 @@ func (q *sendQueue) post(wrs []*transport.WorkRequest) error {
 	return err
 }
 
-// poll does the work of what has been enqueued, if that is for the caller to do. It may call Completers and MessageHandlers.
+// poll does the work of what has been enqueued, if that is for the caller to do. It may call
+// Completers and MessageHandlers.
 func (q *sendQueue) poll() {
 	if q.poller != nil {
 		q.poller.Poll()

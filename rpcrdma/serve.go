@@ -12,11 +12,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Serve accepts connections from l, as ServerConfig.Admit admits them, and answers the calls on them
-// with s. It closes l, and returns oncrpc.ErrServerClosed after s.Shutdown or s.Close; an *OpError of
-// "serve" that wraps the context's when ctx ends, and the connections with it; an *OpError of "accept"
-// when l fails, which wraps net.ErrClosed if it was closed; or a *oncrpc.ConfigError, having accepted
-// nothing. It waits until the connections have ended.
+// Serve accepts connections from l, as ServerConfig.Admit admits them, and answers the calls on
+// them with s. It closes l, and returns oncrpc.ErrServerClosed after s.Shutdown or s.Close; an
+// *OpError of "serve" that wraps the context's when ctx ends, and the connections with it; an
+// *OpError of "accept" when l fails, which wraps net.ErrClosed if it was closed; or a
+// *oncrpc.ConfigError, having accepted nothing. It waits until the connections have ended.
 func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Config) error {
 	cfg, err := cfg.withDefaults()
 	if err != nil {

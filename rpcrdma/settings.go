@@ -38,8 +38,9 @@ func (c *Conn) initial() *Settings {
 // Settings returns what is in force.
 func (c *Conn) Settings() Settings { return *c.settings.Load() }
 
-// EnlargeReceives asks for receives of n bytes, up to MaxInline, and returns the largest Send that the peer may make from now on: n, or less
-// if receives are posted already that are shorter and cannot be recalled, or if memory is short, or more if they are longer. It is called by the
+// EnlargeReceives asks for receives of n bytes, up to MaxInline, and returns the largest Send that
+// the peer may make from now on: n, or less if receives are posted already that are shorter and
+// cannot be recalled, or if memory is short, or more if they are longer. It is called by the
 // handler of a call, or by who is about to make one while no other is under way.
 func (c *Conn) EnlargeReceives(n int) int {
 	n = min(max(n, DefaultInline), MaxInline)

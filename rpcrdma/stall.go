@@ -9,9 +9,9 @@ import (
 var ErrStalled = errors.New("peer does not answer RDMA Reads, or does not take replies or read their chunks")
 
 // stalls watches the calls that wait for the peer: for RDMA Reads of their arguments, for their
-// reply to leave, or for the RDMA_DONE behind it. Such a call holds memory, and often a worker of the
-// server, which a peer must not have for longer than PeerTimeout. Time is counted in ticks, while
-// anything waits. Conn.mu guards it.
+// reply to leave, or for the RDMA_DONE behind it. Such a call holds memory, and often a worker of
+// the server, which a peer must not have for longer than PeerTimeout. Time is counted in ticks,
+// while anything waits. Conn.mu guards it.
 type stalls struct {
 	conn    *Conn
 	waiting list[incoming] // by age

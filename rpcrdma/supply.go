@@ -266,8 +266,8 @@ func (s *supply) repost(r *receive) {
 	}
 }
 
-// close gives everything back when the provider has ended, but for what messages still hold; Conn.mu
-// is held.
+// close gives everything back when the provider has ended, but for what messages still hold;
+// Conn.mu is held.
 func (s *supply) close() {
 	for _, r := range s.posted {
 		s.conn.pool.putReceive(r)

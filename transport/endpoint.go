@@ -65,9 +65,9 @@ type Endpoint interface {
 	// Info describes the connection. It does not change after Start.
 	Info() Info
 
-	// Close ends the connection. Requests that are queued are flushed, or carried out
-	// before: wait for their completion where that matters. It does not wait: Done tells when the provider
-	// has completed every request and touches no memory any more.
+	// Close ends the connection. Requests that are queued are flushed, or carried out before: wait
+	// for their completion where that matters. It does not wait: Done tells when the provider has
+	// completed every request and touches no memory any more.
 	Close() error
 
 	// Done is closed when the connection has ended, however it ended, and all

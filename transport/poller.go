@@ -8,9 +8,9 @@ type Poller interface {
 	// these requests.
 	PostPolled(wrs ...*WorkRequest) error
 
-	// Poll carries out what is queued at either end, and returns when nothing is left, when
-	// another goroutine is at it already, or after a bounded amount of work, which the
-	// provider's own goroutine then goes on with. Unlike Post it calls Completers and MessageHandlers, so the
+	// Poll carries out what is queued at either end, and returns when nothing is left, when another
+	// goroutine is at it already, or after a bounded amount of work, which the provider's own
+	// goroutine then goes on with. Unlike Post it calls Completers and MessageHandlers, so the
 	// caller must hold no lock that they take.
 	Poll()
 }

@@ -153,8 +153,8 @@ func (e *Encoder) String(s string, max int) {
 	}
 }
 
-// Raw appends bytes that are XDR already. What all calls in a row append is a multiple of four, as with
-// m.Pieces(e.Raw).
+// Raw appends bytes that are XDR already. What all calls in a row append is a multiple of four, as
+// with m.Pieces(e.Raw).
 func (e *Encoder) Raw(p []byte) {
 	e.check()
 	e.buf = append(e.buf, p...)

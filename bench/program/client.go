@@ -24,8 +24,9 @@ func NewTakeCaller(t oncrpc.Transport, payload []byte) *Caller {
 	return c
 }
 
-// NewGiveCaller returns a caller of GIVE, which wants the payload in into. It names that to the transport if named; otherwise the payload comes as part of
-// the reply's message, and is copied to there.
+// NewGiveCaller returns a caller of GIVE, which wants the payload in into. It names that to the
+// transport if named; otherwise the payload comes as part of the reply's message, and is copied to
+// there.
 func NewGiveCaller(t oncrpc.Transport, into []byte, named bool) *Caller {
 	c := newCaller(t, Give, len(into))
 	c.reply.into = into

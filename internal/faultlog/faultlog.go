@@ -1,6 +1,6 @@
-// Package faultlog logs the faults of peers. A peer that repeats a fault, on one connection or on new
-// ones, must not fill the log. Of each host and fault, one a minute is logged at level WARN, with the
-// number left out since. All others are at level DEBUG.
+// Package faultlog logs the faults of peers. A peer that repeats a fault, on one connection or on
+// new ones, must not fill the log. Of each host and fault, one a minute is logged at level WARN,
+// with the number left out since. All others are at level DEBUG.
 package faultlog
 
 import (

@@ -96,9 +96,9 @@ type ReadDirPlusRes struct {
 // entries, as MaxCount and Count count it.
 const ReadDirPlusResMin = postOpAttrLen + VerifierSize + 4 + 4
 
-// ReadDirPlusResMax returns the longest encoding in bytes of results of READDIRPLUS or READDIR that keep
-// to maxCount, as servers understand that: Linux's counts the list of entries alone, without the
-// attributes and the verifier in front of it.
+// ReadDirPlusResMax returns the longest encoding in bytes of results of READDIRPLUS or READDIR that
+// keep to maxCount, as servers understand that: Linux's counts the list of entries alone, without
+// the attributes and the verifier in front of it.
 func ReadDirPlusResMax(maxCount int) int { return statusLen + postOpAttrLen + VerifierSize + maxCount }
 
 // MarshalXDR appends r.

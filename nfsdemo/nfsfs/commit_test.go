@@ -174,7 +174,8 @@ func TestClosedContext(t *testing.T) {
 	}
 }
 
-// TestUncommitted: with more than Config.MaxUncommitted a writer waits for a COMMIT, which is sent before that while others go on.
+// TestUncommitted: with more than Config.MaxUncommitted a writer waits for a COMMIT, which is sent
+// before that while others go on.
 func TestUncommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &hostile{}

@@ -17,11 +17,11 @@ type Config struct {
 	// TransferSize is the bytes of one READ or WRITE, 1 or more; 0 means 1 MiB. It is lowered to
 	// what the server can do.
 	TransferSize int
-	// Parallel is how many READs or WRITEs of one file are under way, from 1 to MaxParallel; 0 means
-	// 8.
+	// Parallel is how many READs or WRITEs of one file are under way, from 1 to MaxParallel; 0
+	// means 8.
 	Parallel int
-	// MaxUncommitted is how many bytes of a file, 1 or more, may be written and not committed; they are
-	// kept in memory to be written again should the server lose them. 0 means 64 MiB.
+	// MaxUncommitted is how many bytes of a file, 1 or more, may be written and not committed; they
+	// are kept in memory to be written again should the server lose them. 0 means 64 MiB.
 	MaxUncommitted int
 }
 

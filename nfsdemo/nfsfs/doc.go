@@ -1,9 +1,9 @@
 // Package nfsfs shows the files of an NFS server as Go programs know files.
 //
-// An [FS] is the tree below a handle, such as the root of an export: it has the functions of package os, with a
-// context, and [FS.IOFS] is the same as an fs.FS. A [File] reads and writes with several READs and WRITEs under way,
-// and keeps what it has written in memory until the server has committed it, so that a server that restarts in
-// between loses nothing.
+// An [FS] is the tree below a handle, such as the root of an export: it has the functions of
+// package os, with a context, and [FS.IOFS] is the same as an fs.FS. A [File] reads and writes with
+// several READs and WRITEs under way, and keeps what it has written in memory until the server has
+// committed it, so that a server that restarts in between loses nothing.
 //
 // # Names
 //

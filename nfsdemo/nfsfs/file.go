@@ -12,10 +12,11 @@ import (
 // File is an open file. Its context is that of Open: when that ends, its methods fail. They may be called
 // concurrently; those that use the offset wait for one another, and Close waits for all.
 //
-// What is written is safe when Sync or Close has returned nil. Until then it is in memory, at most Config.MaxUncommitted
-// bytes, and if the server restarts it is written again. Reads see what the server has: from a restart until then that is
-// the old data. Two Files of the same file do not know of each other: what one writes again can take the place of what
-// the other wrote later. Who sets times calls Sync before.
+// What is written is safe when Sync or Close has returned nil. Until then it is in memory, at most
+// Config.MaxUncommitted bytes, and if the server restarts it is written again. Reads see what the
+// server has: from a restart until then that is the old data. Two Files of the same file do not
+// know of each other: what one writes again can take the place of what the other wrote later. Who
+// sets times calls Sync before.
 type File struct {
 	fs           *FS
 	ctx          context.Context

@@ -30,7 +30,8 @@ type Config struct {
 	Host string
 	// Port is that of MOUNT over TCP; 0: find it.
 	Port int
-	// Flavor is the flavour of the calls of MOUNT, and the one that those of NFS will have; nil is AUTH_NONE.
+	// Flavor is the flavour of the calls of MOUNT, and the one that those of NFS will have; nil is
+	// AUTH_NONE.
 	Flavor oncrpc.ClientFlavor
 	// Dial connects to MOUNT and to rpcbind, over TCP, at an address with a port; nil means by package recordmark, to MOUNT from a port
 	// below 1024 if the process may have one.

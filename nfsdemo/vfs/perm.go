@@ -79,8 +79,8 @@ func (p Perm) Access(c *Cred, want nfs3.Access) nfs3.Access {
 	return got & want
 }
 
-// CheckSetAttr says what of set c may not do to a file: nfs3.ErrPerm, nfs3.ErrAcces, or nfs3.ErrInval for what
-// makes no sense. Sizes are not compared with any limit.
+// CheckSetAttr says what of set c may not do to a file: nfs3.ErrPerm, nfs3.ErrAcces, or
+// nfs3.ErrInval for what makes no sense. Sizes are not compared with any limit.
 func (p Perm) CheckSetAttr(c *Cred, set *nfs3.Sattr) error {
 	owns := p.Owns(c)
 	switch {

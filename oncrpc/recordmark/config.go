@@ -69,8 +69,8 @@ type Config struct {
 	// is more. A record that finds too little waits, and so does what is behind it on its
 	// connection.
 	//
-	// A record of MaxRecord must fit. It takes the next power of two and a 64th of that, or less; or
-	// its own length, above 16 MiB.
+	// A record of MaxRecord must fit. It takes the next power of two and a 64th of that, or less;
+	// or its own length, above 16 MiB.
 	Memory int
 	// RecordTimeout is how long the peer may take from a record's first mark to its end, waiting for
 	// memory included; then the connection is closed. Between records it may be silent as long as it

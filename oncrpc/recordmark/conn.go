@@ -112,7 +112,8 @@ func (c *Conn) Serve(s *oncrpc.Server) {
 	c.start()
 }
 
-// leave takes the connection back from the server that serves it, and keeps how the next one does it.
+// leave takes the connection back from the server that serves it, and keeps how the next one does
+// it.
 func (c *Conn) leave(next func()) {
 	c.mu.Lock()
 	remove := c.remove

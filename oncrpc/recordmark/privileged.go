@@ -19,9 +19,9 @@ const (
 	lastPrivileged  = 1023
 )
 
-// DialPrivileged is Dial from a port below 1024, which only the privileged can have on most systems.
-// Servers that trust the user numbers in credentials, such as Linux's NFS server unless told
-// otherwise (the export option "insecure"), want calls to come from there. The error wraps
+// DialPrivileged is Dial from a port below 1024, which only the privileged can have on most
+// systems. Servers that trust the user numbers in credentials, such as Linux's NFS server unless
+// told otherwise (the export option "insecure"), want calls to come from there. The error wraps
 // ErrNoPrivilegedPort if there is none to have: whoever can do with less calls Dial then.
 func DialPrivileged(ctx context.Context, addr string, cfg Config) (*Conn, error) {
 	cfg, err := cfg.withDefaults()

@@ -50,8 +50,8 @@ var (
 	_ oncrpc.CreditReporter = (*Conn)(nil)
 )
 
-// New dials the first connection, as long as ctx lets it. Its error is a *oncrpc.ConfigError, before
-// it dials, or an *OpError that wraps that of dial.
+// New dials the first connection, as long as ctx lets it. Its error is a *oncrpc.ConfigError,
+// before it dials, or an *OpError that wraps that of dial.
 func New(ctx context.Context, dial DialFunc, cfg Config) (*Conn, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {

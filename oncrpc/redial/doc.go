@@ -4,11 +4,12 @@
 //
 // # What is sent again
 //
-// A call whose Request.MayRepeat is set, when its connection ends before the reply has come. It has the
-// same transaction id then, and the same bytes: ids are of one counter for all connections, so that no two calls
-// under way share one. A call without MayRepeat fails with the error of the connection, and may have been executed or not. So
-// does any call if Config.Wait is 0. Errors that do not mean that the connection has ended are the caller's: answers
-// of the peer, a message that is too long, the end of a context.
+// A call whose Request.MayRepeat is set, when its connection ends before the reply has come. It has
+// the same transaction id then, and the same bytes: ids are of one counter for all connections, so
+// that no two calls under way share one. A call without MayRepeat fails with the error of the
+// connection, and may have been executed or not. So does any call if Config.Wait is 0. Errors that
+// do not mean that the connection has ended are the caller's: answers of the peer, a message that
+// is too long, the end of a context.
 //
 // # What that means for its execution
 //

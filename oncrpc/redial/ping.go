@@ -9,11 +9,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Ping calls procedure 0 of a program, which does nothing (RFC 5531 section 12.1), with AUTH_NONE, which
-// the server must accept (oncrpc.ServerConfig.Flavors), over each of the connections in use at the same time. If there is none, it makes
-// one as a call does. It returns nil if all have been answered, or else the errors of those that
-// have not, each an *oncrpc.CallError, joined. That the server has not got the program is an
-// error, too: errors.As finds an *oncrpc.AcceptError.
+// Ping calls procedure 0 of a program, which does nothing (RFC 5531 section 12.1), with AUTH_NONE,
+// which the server must accept (oncrpc.ServerConfig.Flavors), over each of the connections in use
+// at the same time. If there is none, it makes one as a call does. It returns nil if all have been
+// answered, or else the errors of those that have not, each an *oncrpc.CallError, joined. That the
+// server has not got the program is an error, too: errors.As finds an *oncrpc.AcceptError.
 //
 // A connection that does not answer before ctx ends stays in use. It is closed after
 // Config.Stall, as with any call, if ctx lasts that long.

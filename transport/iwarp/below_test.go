@@ -31,8 +31,8 @@ type below struct {
 
 type dialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// belows are connections where Write waits for the peer to read, such that cannot be closed by half,
-// and such of which a Write that a deadline has ended is the last.
+// belows are connections where Write waits for the peer to read, such that cannot be closed by
+// half, and such of which a Write that a deadline has ended is the last.
 var belows = []below{
 	{"pipe", listenPipe},
 	{"tunnel", listenTunnel},
@@ -48,7 +48,8 @@ func TestConformanceBelow(t *testing.T) {
 			"peer-to-peer, with CRC and markers": {CRC: iwarp.CRCOn, Markers: mpa.MarkersOn, PeerToPeer: true},
 		} {
 			if b.name == "pipe" && !cfg.PeerToPeer {
-				// The suite's first Write would wait for the peer to be started: TestPipeClientServer.
+				// The suite's first Write would wait for the peer to be started:
+				// TestPipeClientServer.
 				continue
 			}
 			t.Run(b.name+", "+name, func(t *testing.T) {
@@ -179,8 +180,8 @@ func listenTLS(tb testing.TB) (net.Listener, dialContext) {
 	return tls.NewListener(listen(tb, "tcp", "127.0.0.1:0"), server), (&tls.Dialer{Config: client}).DialContext
 }
 
-// certified returns the two ends' configurations for a server at 127.0.0.1 with a certificate that it
-// has signed itself.
+// certified returns the two ends' configurations for a server at 127.0.0.1 with a certificate that
+// it has signed itself.
 func certified() (server, client *tls.Config, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

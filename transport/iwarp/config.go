@@ -63,9 +63,9 @@ func (c CRC) String() string {
 // Listen and NewListener that wraps mpa.ErrConfig and names the field, before anything is sent or
 // listened to.
 type Config struct {
-	// IRD is how many RDMA Reads the peer may have outstanding here, ORD how many may be outstanding
-	// at the peer, who may allow fewer: 1 to mpa.MaxReads. Zero means DefaultReads, or for ORD
-	// RequiredORD if that is more; a negative number none.
+	// IRD is how many RDMA Reads the peer may have outstanding here, ORD how many may be
+	// outstanding at the peer, who may allow fewer: 1 to mpa.MaxReads. Zero means DefaultReads, or
+	// for ORD RequiredORD if that is more; a negative number none.
 	IRD, ORD int
 
 	// RequiredORD is the least ORD that a listener accepts connections with (RFC 6581 section 9.1),
@@ -164,10 +164,10 @@ type Config struct {
 	Counters *Counters
 
 	// Logger gets a line at level Warn for each peer that breaks the protocol, that this side
-	// refuses, or that leaves in the middle of the startup, and at level Debug for those that connect
-	// without a word. Where a Listener, or a connection of it, finds the same wrong with one host
-	// again and again, a line a minute is at level Warn, in which "more" is how many there were since
-	// the one before, and the others are at level Debug. Nil means slog.Default().
+	// refuses, or that leaves in the middle of the startup, and at level Debug for those that
+	// connect without a word. Where a Listener, or a connection of it, finds the same wrong with
+	// one host again and again, a line a minute is at level Warn, in which "more" is how many there
+	// were since the one before, and the others are at level Debug. Nil means slog.Default().
 	Logger *slog.Logger
 
 	faults *faultlog.Log // writes to Logger; of all connections of a Listener

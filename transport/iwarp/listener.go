@@ -65,8 +65,8 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 // deadlines must work as net.Conn says. A deadline that is set, be it in the past, ends a Read or
 // Write under way with an error that wraps os.ErrDeadlineExceeded, and Read works again when it is
 // set anew. Write need not work again, as that of TLS does not. A peer that does not take 64 KiB
-// within Config.StallTimeout has stalled, then, and a Terminate message is lost where the end of the
-// connection interrupts a Write.
+// within Config.StallTimeout has stalled, then, and a Terminate message is lost where the end of
+// the connection interrupts a Write.
 //
 // A connection with CloseWrite, as those of TCP and TLS have it, ends such that the peer gets all
 // that was sent. Any other is closed without waiting for the peer, unless a Terminate message was

@@ -34,8 +34,8 @@ func (r *request) Info() transport.Info {
 }
 
 // RequestOf returns what the peer asks for, before it is accepted. It is for looking only: its
-// Accept and Reject fail with mpa.ErrSnapshot, those of r answer. It finds the request also if r wraps
-// it, and reports false for requests of other providers.
+// Accept and Reject fail with mpa.ErrSnapshot, those of r answer. It finds the request also if r
+// wraps it, and reports false for requests of other providers.
 func RequestOf(r transport.Request) (*mpa.Request, bool) {
 	for {
 		switch w := r.(type) {

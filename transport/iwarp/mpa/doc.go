@@ -1,5 +1,5 @@
-// Package mpa is Marker PDU Aligned Framing (RFC 5044, RFC 6581): how two ends of a connection agree
-// to speak iWARP, and how DDP segments lie in the byte stream from then on.
+// Package mpa is Marker PDU Aligned Framing (RFC 5044, RFC 6581): how two ends of a connection
+// agree to speak iWARP, and how DDP segments lie in the byte stream from then on.
 //
 // The startup: [Initiate] sends an MPA Request and reads the Reply; [ReadRequest] reads a Request,
 // which is then accepted or rejected. Both come to a [Setup], by the rules of RFC 6581 where both

@@ -81,7 +81,8 @@ func TestMaxSegmentMarkers(t *testing.T) {
 	}
 }
 
-// An FPDU of the size that FPDUPerTCPSegment stands for fills a TCP segment with its markers, wherever it begins.
+// An FPDU of the size that FPDUPerTCPSegment stands for fills a TCP segment with its markers,
+// wherever it begins.
 func TestOneSegmentMarkers(t *testing.T) {
 	for _, mss := range []int{536, 1448, 1460, 8948, 16384, 65483} {
 		n := min(segmentFor(mss, true, true), maxMarkedULPDU)

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPlainBuffers has a connection that is not TCP wait between FPDUs and in the middle of one, behind
-// few bytes and many: it has a buffer only where there is something to keep.
+// TestPlainBuffers has a connection that is not TCP wait between FPDUs and in the middle of one,
+// behind few bytes and many: it has a buffer only where there is something to keep.
 func TestPlainBuffers(t *testing.T) {
 	ulpdus, stream := streamOf(true, 14, 15, 40_000, 14)
 	for _, at := range []int{len(stream), len(stream) - 1, len(stream) - 24, 44, 45, 30_000} {
