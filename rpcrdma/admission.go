@@ -1,6 +1,7 @@
 package rpcrdma
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -11,45 +12,92 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// admit checks the call, and starts it when there is memory for it.
+// received takes a call, with its message when that is inline.
+func (rs *responder) received(r *receive, m message) {
+	if in := rs.newCall(r, m); in != nil {
+		in.admit()
+	}
+}
+
+// refuse answers a call in error with an RDMA_ERROR.
+func (rs *responder) refuse(r *receive, err error, code ErrCode) {
+	c := rs.conn
+	count := &c.stats.malformed
+	if code == ErrVers {
+		count = &c.stats.badVersion
+	}
+	c.fault(count, "message refused", c.receiver.header.XID, err)
+	if in := rs.newCall(r, message{}); in != nil {
+		in.refuse(code)
+	}
+}
+
+// newCall makes a call of the peer's of a message that used up a receive, unless the connection has
+// ended.
+func (rs *responder) newCall(r *receive, m message) *incoming {
+	c := rs.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return nil
+	}
+	c.flow.callArrived(r)
+	return rs.newIncoming(r, m)
+}
+
+// newIncoming makes an incoming of the message with c.receiver.header; c.mu is held.
+func (rs *responder) newIncoming(r *receive, m message) *incoming {
+	c := rs.conn
+	s := rs.server
+	if s == noServer {
+		s = nobody
+	}
+	in := getIncoming(c, s)
+	in.recv, in.message = r, m
+	// The next message is parsed into the memory of an earlier one.
+	in.header, c.receiver.header = c.receiver.header, in.header
+	return in
+}
+
+// admit checks the call, and goes on with it when there is memory for it.
 func (in *incoming) admit() {
 	c := in.c
 	c.stats.callsReceived.Add(1)
-	if err := in.check(); err != nil {
+	if err := in.checkChunks(); err != nil {
 		c.fault(&c.stats.malformed, "call refused", in.header.XID, err)
 		in.refuse(ErrChunk)
 		return
 	}
-	if !c.budget.reserve(in) {
+	if !c.flow.admit(in) {
 		c.stats.waited.Add(1)
 		return
 	}
-	in.start()
+	in.fetchMessage()
 }
 
-// check checks the chunk lists of the call, and computes the memory that it needs.
-func (in *incoming) check() error {
-	c, h := in.c, &in.header
+// checkChunks checks the chunk lists of the call, and computes the memory that it needs.
+func (in *incoming) checkChunks() error {
+	c, h, args := in.c, &in.header, &in.args
 	var err error
-	if in.reads, err = h.readChunks(in.reads[:0], c.cfg.MaxMessage); err != nil {
+	if args.reads, err = h.readChunks(args.reads[:0], c.cfg.MaxMessage); err != nil {
 		if errors.Is(err, xdr.ErrLimit) {
 			err = fmt.Errorf("%w: %w", &oncrpc.CallTooLongError{Max: c.cfg.MaxMessage}, err)
 		}
 		return err
 	}
-	if len(in.reads) > 0 && c.settings.Load().Reads == 0 {
+	if len(args.reads) > 0 && c.settings.Load().Reads == 0 {
 		return transport.ErrNoReads
 	}
-	in.long = len(in.reads) > 0 && in.reads[0].Position == 0
+	args.long = len(args.reads) > 0 && args.reads[0].Position == 0
 	switch {
-	case in.long && h.Type != TypeNoMsg:
+	case args.long && h.Type != TypeNoMsg:
 		return fmt.Errorf("%w: read chunk at position 0 beside a message", ErrMalformed)
-	case !in.long && h.Type == TypeNoMsg:
+	case !args.long && h.Type == TypeNoMsg:
 		return fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed)
-	case !in.long:
-		err = chunks.CheckPositions(in.reads, len(in.body)+len(in.more))
+	case !args.long:
+		err = chunks.CheckPositions(args.reads, len(in.body)+len(in.more))
 	default:
-		err = chunks.CheckPositions(in.reads[1:], in.reads[0].Len)
+		err = chunks.CheckPositions(args.reads[1:], args.reads[0].Len)
 	}
 	if err != nil {
 		return err
@@ -61,46 +109,94 @@ func (in *incoming) check() error {
 	offered += h.Reply.Len()
 	// Nothing is to be given back of a call that was refused above.
 	in.reserved = int64(min(offered, uint64(c.cfg.MaxMessage)))
-	for i := range in.reads {
-		in.reserved += int64(in.reads[i].Len)
+	for i := range args.reads {
+		in.reserved += int64(args.reads[i].Len)
 	}
 	return nil
 }
 
-// start begins the call once its memory is reserved: a long message is fetched first.
-func (in *incoming) start() {
-	if !in.long || len(in.loads) > 0 { // it was in doubt, and is here
-		in.begin()
+// fetchMessage goes on with a call that has its memory: a long message is fetched first.
+func (in *incoming) fetchMessage() {
+	if !in.args.long || len(in.args.loads) > 0 { // it is here
+		in.dispatch()
 		return
 	}
-	n := in.reads[0].Len
-	s, err := in.c.pool.get(n, transport.LocalWrite)
-	if err != nil && in.doubtful {
-		in.isReply()
-		return
-	}
-	if err != nil {
-		in.c.cfg.faults.Fault(in.c.info.RemoteAddr, "rpcrdma: no memory for a call", nil, "xid", in.header.XID, "err", err)
+	if err := in.args.readMessage((*longRead)(in)); errors.Is(err, errNoBuffer) {
+		in.c.cfg.faults.Fault(in.c.info.RemoteAddr, "rpcrdma: no memory for a call", nil,
+			"xid", in.header.XID, "err", err)
 		in.refuse(ErrChunk)
-		return
-	}
-	in.loads = append(in.loads, s)
-	in.body = s.Bytes
-	if err := in.read(in.reads[0].Segments, n, in.loads[:1], (*longRead)(in)); err != nil {
+	} else if err != nil {
 		in.abort(err)
 	}
 }
 
-// begin hands the call to the server.
-func (in *incoming) begin() {
-	for i := range in.reads {
-		if in.long && i == 0 {
-			continue
-		}
-		ch := &in.reads[i]
-		in.args = append(in.args, xdr.Chunk{Position: ch.Position, Len: ch.Len, Source: in, ID: in.chunkID(i)})
+// longRead is told how the fetching of a long message goes.
+type longRead incoming
+
+// Complete goes on with the call when the last Read is complete.
+func (r *longRead) Complete(wr *transport.WorkRequest, err error) {
+	in := (*incoming)(r)
+	last, err := in.args.completed(wr, err)
+	switch {
+	case !last:
+	case err != nil:
+		in.abort(err)
+	default:
+		in.fetchedMessage()
 	}
-	in.dec.Reset(in.body, in.args)
+}
+
+// fetchedMessage goes on with a call whose long message is here, if it is one.
+func (in *incoming) fetchedMessage() {
+	c := in.c
+	isCall, err := checkLong(in.body, in.header.XID)
+	switch {
+	case err != nil:
+		c.fault(&c.stats.malformed, "call refused", in.header.XID, err)
+		in.refuse(ErrChunk)
+	case !isCall:
+		c.mu.Lock()
+		c.flow.granter.WasNoCall()
+		in.isReply(0)
+	default:
+		in.dispatch()
+	}
+}
+
+// checkLong reports whether a long message is a call, or the reply to one.
+func checkLong(b []byte, xid uint32) (isCall bool, err error) {
+	if len(b) < 8 {
+		return false, fmt.Errorf("%w: no message in the chunk at position 0", ErrMalformed)
+	}
+	switch t := oncrpc.MsgType(binary.BigEndian.Uint32(b[4:])); {
+	case t == oncrpc.MsgReply:
+		return false, nil
+	case t != oncrpc.MsgCall:
+		return false, fmt.Errorf("%w: no call in the chunk at position 0", ErrMalformed)
+	case binary.BigEndian.Uint32(b) != xid:
+		return true, ErrXID
+	}
+	return true, nil
+}
+
+// isReply hands what came as a long message to the caller, as its reply with that number; c.mu is
+// held, and unlocked.
+func (in *incoming) isReply(number uint64) {
+	c := in.c
+	if c.over {
+		c.mu.Unlock()
+	} else {
+		r := in.recv
+		in.recv = nil
+		c.caller.conclude(replyArrival{recv: r, header: &in.header, number: number, args: &in.args})
+	}
+	in.finish()
+}
+
+// dispatch hands the call to the server.
+func (in *incoming) dispatch() {
+	in.args.describe()
+	in.dec.Reset(in.body, in.args.chunks)
 	in.message.decode(&in.dec)
 	if in.server == nobody {
 		in.c.stats.unserved.Add(1)

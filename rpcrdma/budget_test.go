@@ -57,7 +57,7 @@ func newBudgetRig(server, conn int64, conns int) *budgetRig {
 	p := newPool(domain)
 	for range conns {
 		ep := newFakeEndpoint(1024, domain)
-		c, err := newConn(ep, cfg, p, r.budget, nil)
+		c, err := newConn(ep, cfg, &memory{pool: p, chunks: r.budget})
 		if err != nil {
 			panic(err)
 		}
@@ -79,10 +79,10 @@ func (r *budgetRig) call(conn int, size int64) uint32 {
 	binary.BigEndian.PutUint32(in.body[12:], budgetProgram)
 	in.reserved = size
 	c.mu.Lock()
-	c.responder.granter.CallReceived()
+	c.flow.granter.CallReceived()
 	c.mu.Unlock()
-	if r.budget.reserve(in) {
-		in.start()
+	if c.flow.admit(in) {
+		in.fetchMessage()
 	}
 	return id
 }
@@ -119,8 +119,8 @@ func TestBudgetRoom(t *testing.T) {
 	c := r.call(0, 0) // needs nothing, and waits for nothing
 	r.want(t, a, b, c)
 	r.end(a, b, c)
-	if r.budget.free != 100 || r.conns[0].memory.free != 60 || r.conns[1].memory.free != 60 {
-		t.Errorf("free in the end: %d, %d, %d", r.budget.free, r.conns[0].memory.free, r.conns[1].memory.free)
+	if r.budget.free != 100 || r.conns[0].flow.share.free != 60 || r.conns[1].flow.share.free != 60 {
+		t.Errorf("free in the end: %d, %d, %d", r.budget.free, r.conns[0].flow.share.free, r.conns[1].flow.share.free)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestBudgetConnectionEnds(t *testing.T) {
 	r.want(t, a)
 	r.lose(1) // and with it the calls that held up the last one
 	r.want(t, d)
-	if _, active, _ := r.conns[1].responder.granter.State(); active != 0 {
+	if _, active, _ := r.conns[1].flow.granter.State(); active != 0 {
 		t.Errorf("%d calls active on a connection that has ended", active)
 	}
 	r.lose(0) // with a call under way, whose memory comes back
@@ -204,7 +204,8 @@ func TestBudgetAllow(t *testing.T) {
 	r := newBudgetRig(100, 60, 2)
 	allow := func(conn, active, want int) {
 		t.Helper()
-		if n, _ := r.budget.allow(r.conns[conn], active); n != want {
+		c := r.conns[conn]
+		if n := r.budget.allow(&c.flow.share, active, c.cfg.Credits); n != want {
 			t.Errorf("allow() = %d with %d active, want %d", n, active, want)
 		}
 	}
@@ -334,21 +335,28 @@ func TestNothingWithheldAfterEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBudget(cfg.ServerMemory)
-	c := &Conn{cfg: cfg, rules: dialects[Draft], budget: b, memory: connBudget{free: cfg.ConnMemory}}
+	c := &Conn{cfg: cfg}
+	c.draft = newDraft(c)
+	c.flow = flow{conn: c, memory: &memory{chunks: newBudget(cfg.ServerMemory)}}
+	c.flow.share.free = cfg.ConnMemory
+	reply := func(pinned int64) *incoming {
+		in := newIncoming()
+		in.c, in.reply.read.pinned = c, pinned
+		return in
+	}
 	for range cfg.Credits {
-		if !b.pin(&incoming{serving: serving{c: c, pinned: 1}}) {
+		if !c.draft.pin(reply(1)) {
 			t.Fatal("withheld without a reason")
 		}
 	}
-	late := &incoming{serving: serving{c: c, pinned: 1}}
-	if b.pin(late) {
+	late := reply(1)
+	if c.draft.pin(late) {
 		t.Fatal("more RDMA_DONEs owed than there are credits")
 	}
-	if gone := b.remove(c); len(gone) != 1 || gone[0] != late {
+	if gone := c.flow.gone(); len(gone) != 1 || gone[0] != late {
 		t.Errorf("%d replies given up at the end, want the one that was withheld", len(gone))
 	}
-	if !b.pin(&incoming{serving: serving{c: c, pinned: 1 << 30}}) {
+	if !c.draft.pin(reply(1 << 30)) {
 		t.Error("a reply is withheld that nothing would ever send")
 	}
 }
@@ -358,11 +366,11 @@ func TestNothingWithheldAfterEnd(t *testing.T) {
 func BenchmarkBudgetRelease(b *testing.B) {
 	for _, waiting := range []int{10, 30_000} {
 		b.Run(fmt.Sprint(waiting), func(b *testing.B) {
-			budget, holder := newBudget(100), &Conn{memory: connBudget{free: 100}}
+			budget, holder := newBudget(100), &share{free: 100}
 			holds := func() {
 				in := &incoming{}
-				in.c, in.reserved = holder, 50
-				if !budget.reserve(in) {
+				in.reserved = 50
+				if !budget.reserve(holder, in) {
 					b.Fatal("memory that is free was not to be had")
 				}
 			}
@@ -370,14 +378,14 @@ func BenchmarkBudgetRelease(b *testing.B) {
 			holds()
 			for i := range waiting {
 				in := &incoming{}
-				in.c, in.reserved = &Conn{memory: connBudget{free: 100}}, int64(60+i%40)
-				if budget.reserve(in) {
+				in.reserved = int64(60 + i%40)
+				if budget.reserve(&share{free: 100}, in) {
 					b.Fatal("more was reserved than there is")
 				}
 			}
 			for b.Loop() {
-				budget.release(holder, 50, 0)
-				budget.free, holder.memory.free = budget.free-50, holder.memory.free-50
+				budget.release(holder, 50)
+				budget.free, holder.free = budget.free-50, holder.free-50
 			}
 		})
 	}

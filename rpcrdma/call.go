@@ -28,19 +28,15 @@ type call struct {
 	// abandoned is set, under Conn.mu, by a caller who returns without a reply: the memory
 	// is then given back by whoever takes the call off the table.
 	abandoned bool
-	late      bool             // the reply came to a call that had been abandoned
-	ended     []transport.STag // windows that the peer has ended; guarded by Conn.mu while the call is in the table
+	late      bool // the reply came to a call that had been abandoned
 
 	settings *Settings // at the time of the plan
 	planned  int       // length of the message at that time
 	plan     chunks.CallPlan
 	header   Header
-	windows  []window
+	windows  windows
 	results  []int // by result: its window
 	reply    int   // the reply chunk's window
-	slices   []transport.Slice
-	regions  []transport.Region // of the windows
-	segs     []chunks.Segment
 	pieces   [][]byte
 	without  []bool
 	copies   bool // scattered memory would take too many windows: what the peer reads is copied
@@ -55,20 +51,8 @@ type call struct {
 	written []xdr.Chunk
 	info    CallInfo
 	credit  credits.Credit
-
-	// Of a reply with a read list.
-	owes     bool // it is to be answered by an RDMA_DONE
-	fetching bool // its chunks; guarded by Conn.mu
-	reads    []chunks.ReadChunk
-	long     bool // the first of reads is the message
-	loads    []transport.Slice
-	chain    chain
-	readErr  error // the first of the Reads
-	gated    bool  // these go through the gate
-	doneBuf  transport.Slice
-	ack      transport.WorkRequest
-	doneList [1]transport.Slice
-	doneArgs [1]*transport.WorkRequest
+	fetch   *replyFetch // of a reply with a read list, in the Draft
+	chain   chain       // ends the windows of an abandoned call
 }
 
 func newCall() *call {
@@ -78,11 +62,6 @@ func newCall() *call {
 	k.send.Done = (*callSent)(k)
 	k.send.Local = k.sendList[:]
 	k.sendArgs[0] = &k.send
-	k.ack.Op = transport.OpSend
-	k.ack.Flags = transport.Signaled
-	k.ack.Done = (*callSent)(k)
-	k.ack.Local = k.doneList[:]
-	k.doneArgs[0] = &k.ack
 	return k
 }
 
@@ -92,11 +71,10 @@ func getCall(c *Conn, x *oncrpc.Exchange) *call {
 	if k == nil {
 		k = newCall()
 	}
-	k.c, k.x = c, x
+	k.c, k.x, k.windows.c = c, x, c
 	k.refs.Store(1)
 	k.turn.Store(false)
-	k.abandoned, k.late, k.owes, k.fetching, k.long = false, false, false, false, false
-	k.copies = false
+	k.abandoned, k.late, k.copies = false, false, false
 	k.reply = noWindow
 	k.info = CallInfo{}
 	k.describe()
@@ -118,11 +96,12 @@ func (k *call) unref() {
 		return
 	}
 	if k.recv != nil {
-		k.c.supply.release(k.recv)
+		k.c.flow.release(k.recv)
 	}
 	k.forgetLayout()
-	if k.owes || len(k.loads) > 0 {
-		k.forgetReads()
+	if k.fetch != nil {
+		k.fetch.release()
+		k.fetch = nil
 	}
 	pool := k.c.pool
 	k.c, k.x, k.recv, k.message, k.result = nil, nil, nil, message{}, nil
@@ -131,35 +110,14 @@ func (k *call) unref() {
 
 // forgetLayout gives back the memory that the call was laid out in.
 func (k *call) forgetLayout() {
-	p := k.c.pool
-	p.put(k.buf, 0)
-	if len(k.windows)+len(k.slices)+len(k.results)+len(k.written) > 0 { // a call that is inline both ways has none
-		for i := range k.windows {
-			p.put(k.windows[i].owned, k.windows[i].access)
-		}
-		clear(k.windows)
-		clear(k.slices)
-		clear(k.written)
-		k.windows, k.slices, k.written, k.results = k.windows[:0], k.slices[:0], k.written[:0], k.results[:0]
-		k.regions, k.ended = k.regions[:0], k.ended[:0]
-	}
+	k.c.pool.put(k.buf, 0)
+	k.windows.reset()
+	clear(k.written)
 	clear(k.pieces)
-	k.pieces = k.pieces[:0]
+	k.written, k.results, k.pieces = k.written[:0], k.results[:0], k.pieces[:0]
 	k.buf, k.sendList[0] = transport.Slice{}, transport.Slice{}
 	k.reply = noWindow
 	k.info.ReadChunk, k.info.Padding = 0, 0
-}
-
-// forgetReads gives back the memory of a reply that was read.
-func (k *call) forgetReads() {
-	k.c.pool.put(k.doneBuf, 0)
-	for _, s := range k.loads {
-		k.c.pool.put(s, transport.LocalWrite)
-	}
-	clear(k.loads)
-	clear(k.reads)
-	k.loads, k.reads, k.chain = k.loads[:0], k.reads[:0], k.chain.cleared()
-	k.doneBuf, k.doneList[0] = transport.Slice{}, transport.Slice{}
 }
 
 // Release is called when the reply has been decoded.

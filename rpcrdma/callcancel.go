@@ -16,7 +16,7 @@ import (
 func (cl *caller) abandon(k *call) {
 	c := cl.conn
 	c.stats.cancelled.Add(1)
-	if !k.cutLoose() {
+	if !k.windows.abandon() {
 		t := time.NewTimer(c.cfg.CancelGrace)
 		defer t.Stop()
 		select {
@@ -25,7 +25,7 @@ func (cl *caller) abandon(k *call) {
 			c.fail(fmt.Errorf("call cancelled and not answered within %v", c.cfg.CancelGrace))
 			<-k.done
 		}
-		cl.revokeWindowsOf(k)
+		k.windows.revoke()
 		return
 	}
 	c.mu.Lock()
@@ -36,33 +36,17 @@ func (cl *caller) abandon(k *call) {
 	c.mu.Unlock()
 	if !waits { // it ended meanwhile
 		<-k.done
-		cl.revokeWindowsOf(k)
+		k.windows.revoke()
 	}
-}
-
-// cutLoose abandons the windows over the caller's memory, and reports whether all are.
-func (k *call) cutLoose() bool {
-	for i := range k.windows {
-		w := &k.windows[i]
-		if w.owned.Bytes != nil {
-			continue // the pool's, which stays until the reply comes
-		}
-		for _, r := range k.regions[w.region:][:w.regions] {
-			if a := k.c.abandoner; a == nil || a.Abandon(r) != nil {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // endWindows ends the windows of an abandoned call, and lets go of it then.
 func (k *call) endWindows() {
-	waits, err := k.c.invalidate(&k.chain, k.regions, k.ended, (*callEnded)(k))
+	waits, err := k.c.invalidate(&k.chain, k.windows.regions, k.windows.ended, (*callEnded)(k))
 	switch {
 	case err != nil:
 		k.c.fail(err)
-		k.c.whenEnded(k.regions, k.letGo)
+		k.c.whenEnded(k.windows.regions, k.letGo)
 	case !waits:
 		k.letGo()
 	}
@@ -79,7 +63,7 @@ func (e *callEnded) Complete(wr *transport.WorkRequest, err error) {
 	case wr.Context != nil:
 	case err != nil:
 		k.c.fail(err)
-		k.c.whenEnded(k.regions, k.letGo)
+		k.c.whenEnded(k.windows.regions, k.letGo)
 	default:
 		k.letGo()
 	}
@@ -88,7 +72,7 @@ func (e *callEnded) Complete(wr *transport.WorkRequest, err error) {
 // letGo gives back what was behind the windows of an abandoned call.
 func (k *call) letGo() {
 	k.chain = k.chain.cleared()
-	k.releaseWindows()
+	k.windows.releaseAll()
 	if k.late {
 		k.c.stats.lateReplies.Add(1)
 	}

@@ -2,7 +2,6 @@ package rpcrdma
 
 import (
 	"math/rand/v2"
-	"slices"
 	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/credits"
@@ -44,22 +43,12 @@ func (cl *caller) invalidated(xid uint32, tag transport.STag) {
 	c := cl.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k := cl.pending[xid]; k != nil && k.lost(tag) {
+	if k := cl.pending[xid]; k != nil && k.windows.lost(tag) {
 		return
 	}
 	for _, k := range cl.pending {
-		if k.lost(tag) {
+		if k.windows.lost(tag) {
 			return
 		}
 	}
-}
-
-// lost notes that the peer has ended the window of tag if the call has it; Conn.mu is held.
-func (k *call) lost(tag transport.STag) bool {
-	same := func(r transport.Region) bool { return r.STag == tag }
-	if !slices.ContainsFunc(k.regions, same) || slices.Contains(k.ended, tag) {
-		return false
-	}
-	k.ended = append(k.ended, tag)
-	return true
 }

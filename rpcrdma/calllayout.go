@@ -8,27 +8,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// window is memory exposed to the peer for one call.
-type window struct {
-	first   int // of its slices in call.slices
-	n       int
-	region  int // the first of its regions in call.regions
-	regions int
-	access  transport.Access
-	owned   transport.Slice // memory of the pool; otherwise the slices are the user's, imported
-	result  []byte          // where owned is copied to when the reply is here
-}
-
-// noWindow is the index of a window that is not there.
-const noWindow = -1
-
-func (k *call) window(i int) *window {
-	if i == noWindow {
-		return nil
-	}
-	return &k.windows[i]
-}
-
 // layPlan plans the call for the settings in force.
 func (k *call) layPlan(s *Settings) (err error) {
 	x, most := k.x, k.c.cfg.MaxMessage
@@ -43,11 +22,10 @@ func (k *call) layPlan(s *Settings) (err error) {
 	return err
 }
 
-// layout exposes the memory of the call and writes its header, and the message behind it
-// unless that is long, into buf.
-func (k *call) layout() (err error) {
-	c, x, h := k.c, k.x, &k.header
-	h.XID, h.Version, h.Credits, h.Type = k.xid, ProtocolVersion, uint32(c.cfg.Credits), TypeMsg
+// layout exposes the memory of the call, and encodes its Send.
+func (k *call) layout() error {
+	x, h := k.x, &k.header
+	h.XID, h.Version, h.Credits, h.Type = k.xid, ProtocolVersion, uint32(k.c.cfg.Credits), TypeMsg
 	h.Lists.Reset()
 	k.without = k.without[:0]
 	for i := range x.Call.Bulk {
@@ -58,6 +36,16 @@ func (k *call) layout() (err error) {
 	for _, p := range k.pieces {
 		rest += len(p)
 	}
+	if err := k.addChunks(rest); err != nil {
+		return err
+	}
+	return k.encode(rest)
+}
+
+// addChunks exposes what goes in chunks, in the order of the lists: rest is the length of the
+// message beside the bulk data.
+func (k *call) addChunks(rest int) error {
+	x, h := k.x, &k.header
 	if k.plan.Long { // the first entry, at position zero (draft section 5.1)
 		h.Type = TypeNoMsg
 		if err := k.addRead(0, k.pieces, rest); err != nil {
@@ -84,19 +72,56 @@ func (k *call) layout() (err error) {
 		}
 	}
 	if k.plan.ReplyChunk {
-		w, err := k.exposeOwn(x.MaxReply, transport.RemoteWrite)
+		segs, err := k.windows.exposeOwn(x.MaxReply, transport.RemoteWrite)
 		if err != nil {
 			return err
 		}
-		k.reply = len(k.windows) - 1
-		h.SetReply(k.split(w))
+		k.reply = k.windows.last()
+		h.SetReply(segs)
 	}
+	return nil
+}
 
+// addRead offers a read chunk of n bytes in data.
+func (k *call) addRead(position int, data [][]byte, n int) error {
+	segs, err := k.windows.expose(data, n, transport.RemoteRead, k.copies)
+	if err != nil {
+		return err
+	}
+	for _, s := range segs {
+		k.header.Reads = append(k.header.Reads,
+			chunks.ReadSegment{Position: uint32(position), Segment: s})
+	}
+	k.info.ReadChunk += n
+	return nil
+}
+
+// addWrite offers a write chunk for one result. An empty one keeps the place of its result.
+func (k *call) addWrite(result [][]byte) error {
+	n := len(result[0])
+	if n == 0 {
+		k.results = append(k.results, noWindow)
+		k.header.AddWrite(nil)
+		return nil
+	}
+	segs, err := k.windows.expose(result, n, transport.RemoteWrite, k.copies)
+	if err != nil {
+		return err
+	}
+	k.results = append(k.results, k.windows.last())
+	k.header.AddWrite(segs)
+	return nil
+}
+
+// encode writes the header, and the message behind it unless that is long, into buf. rest is the
+// length of what is inline of it.
+func (k *call) encode(rest int) (err error) {
+	c, x, h := k.c, k.x, &k.header
 	n, thresh := 0, 0
 	if !k.plan.Long {
 		n, k.info.InlineSent = rest, rest
-		if k.plan.ReadChunkFrom == chunks.NoReadChunks {
-			thresh, k.info.Padding, _ = padHeader(h, &x.Call, nil, k.settings.PeerAlign, k.settings.MaxSend, c.cfg.MinChunk)
+		if align := k.settings.PeerAlign; align > 0 && k.plan.ReadChunkFrom == chunks.NoReadChunks {
+			thresh, k.info.Padding, _ = padHeader(h, &x.Call, nil, align, k.settings.MaxSend, c.cfg.MinChunk)
 		}
 	}
 	n += h.Len() + k.info.Padding
@@ -118,146 +143,4 @@ func (k *call) layout() (err error) {
 	}
 	k.sendList[0] = k.buf.Sub(0, len(b))
 	return nil
-}
-
-func (k *call) addRead(position int, data [][]byte, n int) error {
-	w, err := k.expose(data, n, transport.RemoteRead)
-	if err != nil {
-		return err
-	}
-	for _, s := range k.split(w) {
-		k.header.Reads = append(k.header.Reads, chunks.ReadSegment{Position: uint32(position), Segment: s})
-	}
-	k.info.ReadChunk += n
-	return nil
-}
-
-// addWrite offers a write chunk for one result. An empty one keeps the place of its result.
-func (k *call) addWrite(result [][]byte) error {
-	n := len(result[0])
-	if n == 0 {
-		k.results = append(k.results, noWindow)
-		k.header.AddWrite(nil)
-		return nil
-	}
-	w, err := k.expose(result, n, transport.RemoteWrite)
-	if err != nil {
-		return err
-	}
-	k.results = append(k.results, len(k.windows)-1)
-	k.header.AddWrite(k.split(w))
-	return nil
-}
-
-// expose opens a window over n bytes in data. Memory that cannot be imported is copied
-// through the pool, and so is scattered memory that would take too many Regions.
-func (k *call) expose(data [][]byte, n int, access transport.Access) (*window, error) {
-	c := k.c
-	w := window{first: len(k.slices), access: access}
-	if c.importer != nil && (!k.copies || len(data) == 1) {
-		for _, p := range data {
-			if len(p) == 0 {
-				continue
-			}
-			s, err := c.importer.Import(p, access)
-			if err != nil {
-				k.release(&w)
-				return nil, err
-			}
-			k.slices = append(k.slices, s)
-			w.n++
-		}
-	} else {
-		s, err := c.pool.get(n, access)
-		if err != nil {
-			return nil, err
-		}
-		w.owned = s
-		if access&transport.RemoteRead != 0 {
-			b := s.Bytes
-			for _, p := range data {
-				b = b[copy(b, p):]
-			}
-		} else {
-			w.result = data[0]
-		}
-		k.slices = append(k.slices, s)
-		w.n = 1
-	}
-	return k.open(w)
-}
-
-// exposeOwn opens a window over n bytes of the pool's.
-func (k *call) exposeOwn(n int, access transport.Access) (*window, error) {
-	s, err := k.c.pool.get(n, access)
-	if err != nil {
-		return nil, err
-	}
-	w := window{first: len(k.slices), n: 1, access: access, owned: s}
-	k.slices = append(k.slices, s)
-	return k.open(w)
-}
-
-func (k *call) open(w window) (*window, error) {
-	var err error
-	w.region = len(k.regions)
-	k.regions, err = k.c.ep.Expose(k.regions, k.slices[w.first:w.first+w.n], w.access|k.c.invalid)
-	if err != nil {
-		k.release(&w)
-		k.c.pool.put(w.owned, w.access)
-		return nil, err
-	}
-	w.regions = len(k.regions) - w.region
-	k.windows = append(k.windows, w)
-	return &k.windows[len(k.windows)-1], nil
-}
-
-// split returns the segments of a window.
-func (k *call) split(w *window) []chunks.Segment {
-	k.segs = k.c.split(k.segs[:0], k.regions[w.region:][:w.regions])
-	return k.segs
-}
-
-// split appends the segments of regions to dst.
-func (c *Conn) split(dst []chunks.Segment, regions []transport.Region) []chunks.Segment {
-	for _, r := range regions {
-		dst = chunks.AppendSegments(dst, uint32(r.STag), r.Base, int(r.Len), c.cfg.SegmentSize)
-	}
-	return dst
-}
-
-// release ends the import of a window's memory.
-func (k *call) release(w *window) {
-	if w.owned.Bytes == nil {
-		for _, s := range k.slices[w.first : w.first+w.n] {
-			k.c.importer.Release(s)
-		}
-	}
-	w.n = 0
-}
-
-// revokeWindows ends the windows of a call.
-func (k *call) revokeWindows() error {
-	if len(k.regions) == 0 {
-		return nil
-	}
-	return k.c.ep.Revoke(k.regions...)
-}
-
-// releaseWindows ends the imports of their memory.
-func (k *call) releaseWindows() {
-	for i := range k.windows {
-		k.release(&k.windows[i])
-	}
-}
-
-// revokeWindowsOf ends the windows of a call: afterwards the peer cannot reach its memory. It is
-// called in RoundTrip alone, as it may block.
-func (cl *caller) revokeWindowsOf(k *call) {
-	c := cl.conn
-	if err := k.revokeWindows(); err != nil {
-		c.fail(err)
-		<-c.ep.Done()
-	}
-	k.releaseWindows()
 }

@@ -10,55 +10,67 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// received takes the reply to a call of ours, with its message when that is inline, or with what is
-// wrong with it.
-func (cl *caller) received(r *receive, m message, err error) {
+// replyArrival is what came as the reply to a call of ours.
+type replyArrival struct {
+	recv    *receive
+	header  *Header
+	message message    // if that is inline
+	err     error      // what is wrong with it
+	number  uint64     // among what came as replies
+	args    *arguments // of a long message that was taken for a call, and is fetched
+}
+
+// received takes the reply to a call of ours.
+func (cl *caller) received(a replyArrival) {
 	c := cl.conn
 	c.mu.Lock()
 	if c.over {
 		c.mu.Unlock()
 		return
 	}
-	c.supply.arrived(r)
+	c.flow.arrived(a.recv)
 	cl.heard++
-	cl.conclude(r, &c.receiver.header, m, err, cl.heard)
+	a.header, a.number = &c.receiver.header, cl.heard
+	cl.conclude(a)
 }
 
-// conclude is received for a receive that is off the list, and the number of what it took; Conn.mu
-// is held, and unlocked.
-func (cl *caller) conclude(r *receive, h *Header, m message, err error, number uint64) {
-	c := cl.conn
+// conclude ends the call that a reply is to, or begins to fetch the chunks of the reply; Conn.mu is
+// held, and unlocked.
+func (cl *caller) conclude(a replyArrival) {
+	c, h := cl.conn, a.header
 	k := cl.pending[h.XID]
-	if k == nil || k.fetching {
-		c.supply.repost(r)
+	if k == nil || k.fetch != nil { // or its reply has come
+		c.flow.repost(a.recv)
 		c.mu.Unlock()
 		c.stats.unknownXID.Add(1)
 		c.cfg.Logger.Debug("rpcrdma: reply to no call", "peer", c.info.RemoteAddr, "xid", h.XID, "type", h.Type)
 		return
 	}
-	reads := len(h.Reads) > 0
-	if reads && !c.rules.replyReads && err == nil {
-		err = ErrReplyReadList
+	err := a.err
+	k.recv = a.recv
+	if len(h.Reads) > 0 {
+		if d := c.draft; d != nil {
+			k.fetch = d.readReply(k, a.args)
+		} else if err == nil {
+			err = ErrReplyReadList
+		}
 	}
-	k.recv = r
-	k.owes = reads && c.rules.replyReads
 	// Until its chunks are here, a reply has its call under way, with its transaction id. The
 	// caller may give up as long, so what is his is looked at now.
 	if err == nil && !k.abandoned {
-		err = k.checkReply(h, m)
-		k.fetching = err == nil && len(k.reads) > 0 // there may be no bytes in them
+		err = k.checkReply(h, a.message)
 	}
-	fetching := k.fetching
+	fetching := k.fetch != nil && err == nil && len(k.fetch.reads) > 0 // there may be no bytes in them
 	if !fetching {
 		delete(cl.pending, h.XID)
 	}
 	// Grants count in the order in which they arrived, and so under the lock.
-	last := number > cl.granted
-	cl.granted = max(cl.granted, number)
+	last := a.number > cl.granted
+	cl.granted = max(cl.granted, a.number)
 	switch {
-	case k.owes && last:
+	case k.fetch != nil && last:
 		cl.window.NoteGrant(k.credit, h.Credits)
-	case k.owes:
+	case k.fetch != nil:
 	case last:
 		cl.window.Release(k.credit, h.Credits)
 	default:
@@ -67,7 +79,7 @@ func (cl *caller) conclude(r *receive, h *Header, m message, err error, number u
 	c.mu.Unlock()
 
 	if fetching {
-		cl.fetchReply(k)
+		k.fetch.run()
 	} else {
 		k.end(err)
 	}
@@ -76,23 +88,14 @@ func (cl *caller) conclude(r *receive, h *Header, m message, err error, number u
 // checkReply checks the reply to a call against what was offered: m is its message when
 // that is inline.
 func (k *call) checkReply(h *Header, m message) error {
-	if k.owes {
-		inline := len(m.body) + len(m.more)
-		if h.Type == TypeNoMsg { // the message is in the reply chunk, if it is in no read chunk
-			inline = int(min(h.Reply.Len(), uint64(k.c.cfg.MaxMessage)))
-		}
-		if err := k.checkReads(h, inline); err != nil {
+	inline := len(m.body) + len(m.more)
+	if k.fetch != nil {
+		if err := k.fetch.check(h, inline); err != nil {
 			return err
 		}
-		if k.long && (h.Type != TypeNoMsg || h.Reply.Len() > 0) {
-			return fmt.Errorf("%w: read chunk at position 0 beside a message", ErrMalformed)
-		}
-		for i := range k.reads {
-			k.info.ReplyRead += k.reads[i].Len
-		}
 	}
-	if h.Type == TypeNoMsg && !k.long {
-		w := k.window(k.reply)
+	if h.Type == TypeNoMsg && (k.fetch == nil || !k.fetch.long) {
+		w := k.windows.at(k.reply)
 		if w == nil {
 			return fmt.Errorf("%w: reply chunk that was not offered", ErrMalformed)
 		}
@@ -102,17 +105,25 @@ func (k *call) checkReply(h *Header, m message) error {
 		}
 		m.body = w.owned.Bytes[:n]
 		k.info.ReplyChunk = n
-		if n < 8 || oncrpc.MsgType(binary.BigEndian.Uint32(m.body[4:])) != oncrpc.MsgReply {
-			return fmt.Errorf("%w: no reply in the reply chunk", ErrMalformed)
-		}
-		if binary.BigEndian.Uint32(m.body) != h.XID {
-			return ErrXID
+		if err := checkReplyMessage(m.body, h.XID); err != nil {
+			return err
 		}
 	} else {
-		k.info.InlineReceived = len(m.body) + len(m.more)
+		k.info.InlineReceived = inline
 	}
 	k.message = m
 	return k.checkWrites(h)
+}
+
+// checkReplyMessage checks that a message which came in a chunk is the reply to a call.
+func checkReplyMessage(b []byte, xid uint32) error {
+	if len(b) < 8 || oncrpc.MsgType(binary.BigEndian.Uint32(b[4:])) != oncrpc.MsgReply {
+		return fmt.Errorf("%w: no reply in the chunk", ErrMalformed)
+	}
+	if binary.BigEndian.Uint32(b) != xid {
+		return ErrXID
+	}
+	return nil
 }
 
 // checkWrites checks the write list of the reply, and notes what was written.
@@ -121,7 +132,7 @@ func (k *call) checkWrites(h *Header) error {
 		return fmt.Errorf("%w: %d write chunks returned of %d", ErrMalformed, len(h.Writes), len(k.header.Writes))
 	}
 	for i, returned := range h.Writes {
-		n, err := chunks.WrittenLen(k.header.Writes[i], returned, k.c.rules.roundUp)
+		n, err := chunks.WrittenLen(k.header.Writes[i], returned, k.c.draft != nil)
 		if err != nil {
 			if _, other := chunks.WrittenLen(k.header.Writes[i], returned, true); other == nil {
 				err = fmt.Errorf("%w: %w", err, ErrRoundUp)
@@ -148,8 +159,8 @@ func (k *call) end(err error) {
 	case errors.Is(err, ErrMalformed):
 		c.fault(&c.stats.malformed, "reply malformed", k.xid, err)
 	}
-	if k.owes {
-		k.sendDone()
+	if k.fetch != nil {
+		k.fetch.sendDone()
 	}
 	k.deliver(err)
 }

@@ -35,7 +35,7 @@ func (cl *caller) transmit(k *call) error {
 		if err == nil {
 			return nil
 		}
-		cl.revokeWindowsOf(k)
+		k.windows.revoke()
 		if x.XID != 0 || err != oncrpc.ErrXIDInUse {
 			return err
 		}
@@ -51,7 +51,7 @@ func (cl *caller) send(k *call) error {
 	err := k.layout()
 	if errors.Is(err, chunks.ErrHeader) || errors.Is(err, transport.ErrNoMemory) {
 		// Once more, with as few windows as there can be.
-		cl.revokeWindowsOf(k)
+		k.windows.revoke()
 		k.forgetLayout()
 		k.copies = true
 		err = k.layout()
@@ -68,13 +68,13 @@ func (cl *caller) send(k *call) error {
 		c.mu.Unlock()
 		return oncrpc.ErrXIDInUse
 	}
-	if _, err := c.supply.post(1); err != nil {
+	cl.pending[k.xid] = k
+	if err := c.flow.expectReply(); err != nil {
+		delete(cl.pending, k.xid)
 		c.mu.Unlock()
 		return fmt.Errorf("no receive for the reply: %w", err)
 	}
 	k.refs.Add(2) // the table's and the Send's
-	cl.pending[k.xid] = k
-	c.supply.secure()
 	c.mu.Unlock()
 
 	c.stats.callsSent.Add(1)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/rpcrdma/go-rpcrdma/credits"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -19,7 +18,6 @@ type Conn struct {
 	ep        transport.Endpoint
 	info      transport.Info
 	cfg       Config
-	rules     rules
 	peer      private
 	agreeing  sync.Mutex // held by who replaces settings
 	settings  atomic.Pointer[Settings]
@@ -27,11 +25,9 @@ type Conn struct {
 	importer  transport.Importer
 	abandoner transport.Abandoner
 	pool      *pool
-	leavePool func() // at the end; nil: the pool is the listener's
+	leavePool func() // at the end; nil: the pool is that of a Serve
 	queue     sendQueue
 	gate      readGate
-	budget    *budget
-	memory    connBudget // guarded by budget.mu
 	stats     stats
 	ctx       context.Context
 	cancel    context.CancelFunc
@@ -40,14 +36,13 @@ type Conn struct {
 	receiver  receiver
 	caller    caller
 	responder responder
+	flow      flow
+	draft     *draft // nil: RFC 8166 binds
 
-	mu     sync.Mutex // guards what follows, and what the parts say it guards
-	err    error      // why the connection ends
-	over   bool       // the endpoint has ended
-	atEnd  []func()   // what is to be done then
-	stalls stalls
-	supply supply
-	draft  draft
+	mu    sync.Mutex // guards what follows, and what the parts say it guards
+	err   error      // why the connection ends
+	over  bool       // the endpoint has ended
+	atEnd []func()   // what is to be done then
 }
 
 var (
@@ -58,26 +53,15 @@ var (
 // newConn makes a connection of an endpoint that is not started. A server, if given, serves it
 // from the first message. It fails with ErrProviderLimits or ErrReceiveMemory; then the endpoint is
 // the caller's.
-func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *receiveBudget) (*Conn, error) {
-	c := &Conn{
-		ep:     ep,
-		info:   ep.Info(),
-		cfg:    cfg,
-		pool:   p,
-		budget: b,
-		memory: connBudget{free: cfg.ConnMemory},
-		done:   make(chan struct{}),
-	}
+func newConn(ep transport.Endpoint, cfg Config, m *memory) (*Conn, error) {
+	c := &Conn{ep: ep, info: ep.Info(), cfg: cfg, pool: m.pool, done: make(chan struct{})}
 	if err := cfg.check(&c.info); err != nil {
 		return nil, err
 	}
-	c.rules = dialects[cfg.Dialect]
-	if c.rules.replyReads {
-		c.draft.doubts = make(map[uint32]int)
-	}
 	// Replies and calls share the receive queue, in equal parts, and so do DONEs.
 	n := c.info.RecvDepth / 2
-	if c.rules.replyReads {
+	if cfg.Dialect == Draft {
+		c.draft = newDraft(c)
 		n = (c.info.RecvDepth - 2) / 3 // a grant may be larger by two (credits.Granter)
 	}
 	c.cfg.Credits = max(1, min(c.cfg.Credits, n))
@@ -86,7 +70,7 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *re
 	} else {
 		c.peer = parsePrivate(c.info.PrivateData)
 	}
-	if err := c.supply.open(c, receives); err != nil {
+	if err := c.flow.open(c, m); err != nil {
 		return nil, err
 	}
 	c.settings.Store(c.initial())
@@ -97,21 +81,17 @@ func newConn(ep transport.Endpoint, cfg Config, p *pool, b *budget, receives *re
 	c.abandoner, _ = transport.As[transport.Abandoner](ep)
 	c.queue.ep, c.queue.fail = ep, c.fail
 	c.gate.queue = &c.queue
-	c.stalls.conn = c
 	c.queue.poller, _ = transport.As[transport.Poller](ep)
 	c.receiver.conn = c
 	c.caller.open(c)
-	c.responder.conn, c.responder.granter = c, credits.NewGranter(c.cfg.Credits)
+	c.responder.conn = c
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
 }
 
 // run begins the connection and returns when it has ended.
 func (c *Conn) run() {
-	c.mu.Lock()
-	_, err := c.supply.post(c.responder.granter.Start())
-	c.mu.Unlock()
-	if err != nil {
+	if err := c.flow.start(); err != nil {
 		c.fail(err)
 	}
 	c.ep.Start(&c.receiver)
@@ -180,11 +160,9 @@ func (c *Conn) watch() {
 	err := c.err
 	pending, leave := c.caller.pending, c.responder.leave
 	c.caller.pending, c.over = nil, true
-	c.supply.close()
-	owed := c.takeOwed()
+	owed := c.flow.close()
 	atEnd := c.atEnd
 	c.atEnd = nil
-	c.stalls.stop()
 	c.mu.Unlock()
 
 	c.cancel()
@@ -197,7 +175,7 @@ func (c *Conn) watch() {
 	for _, k := range pending {
 		k.deliver(err)
 	}
-	for _, in := range c.budget.remove(c) {
+	for _, in := range c.flow.gone() {
 		in.Drop()
 	}
 	for _, in := range owed {

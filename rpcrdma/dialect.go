@@ -33,19 +33,3 @@ func ParseDialect(s string) (Dialect, error) {
 	}
 	return 0, fmt.Errorf("unknown dialect %q: there are rfc8166 and draft", s)
 }
-
-// rules are what the dialects differ in. Code asks for a rule, never for a dialect.
-type rules struct {
-	// padding: RDMA_MSGP is spoken (draft section 3.9). Otherwise it is ERR_CHUNK (RFC 8166 section 4.4).
-	padding bool
-	// replyReads: a reply may have a read list, which an RDMA_DONE answers (draft sections 3.8, 5.1, 5.2). Otherwise such a
-	// reply is malformed, a DONE is ignored, and a reply that does not fit is ERR_CHUNK.
-	replyReads bool
-	// roundUp: the lengths of a returned write chunk include the round-up (draft section 3.7).
-	roundUp bool
-}
-
-var dialects = [...]rules{
-	RFC8166: {},
-	Draft:   {padding: true, replyReads: true, roundUp: true},
-}

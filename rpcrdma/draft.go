@@ -1,10 +1,26 @@
 package rpcrdma
 
-// draft is what a connection has for the dialect of draft-ietf-nfsv4-rpcrdma-08 alone. The path of
-// RFC 8166 does not come here. What it is for is in the files whose names begin with draft.
+// draft is what a connection does by draft-ietf-nfsv4-rpcrdma-08 beyond RFC 8166: Conn.draft of a
+// connection of the Draft. It is nil where RFC 8166 binds, whose path enters nothing of this. What
+// asks for it are, in the order of a call's life:
 //
-// Conn.mu guards it.
+//	receiver    done, padding and doubt take RDMA_DONEs, RDMA_MSGPs, and long messages that may
+//	            be a reply (draftdone.go, draftpadding.go, draftdoubt.go)
+//	flow        admit, terms and release count what is pinned (draftpins.go); expire and
+//	            exhausted take it back when the peer takes too long (draftdone.go)
+//	reply       pad, readInstead and pin lay a reply out that is padded or has a read list, and
+//	            awaitsDone and endWindows end it (draftpadding.go, draftreads.go, draftdone.go)
+//	caller      readReply takes a reply with a read list (draftfetch.go)
+//	Conn        owed and gone give back at the end what is left of all that
+//
+// And the lengths in returned write chunks include the round-up (section 3.7).
 type draft struct {
+	conn *Conn
+	pins pins // guarded by the budget's mu
+
+	// Conn.mu guards what follows.
 	doubts map[uint32]int // by transaction id, long messages being fetched that may be replies
 	late   int            // replies whose DONE did not come in time
 }
+
+func newDraft(c *Conn) *draft { return &draft{conn: c, doubts: make(map[uint32]int)} }

@@ -1,74 +1,178 @@
 package rpcrdma
 
-// awaitsDone notes that the Send of a reply has ended, and reports whether an RDMA_DONE is still to come. After an error none
-// will.
-func (in *incoming) awaitsDone(err error) bool {
-	c := in.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	in.sent = true
-	in.owes = in.owes && !in.acked && err == nil && !c.over
-	return in.owes
+import "github.com/rpcrdma/go-rpcrdma/transport"
+
+// readReply is what there is of a reply that the client is to read, until its RDMA_DONE.
+type readReply struct {
+	pinned  int64              // bytes that the client is to read, counted in the budget
+	regions []transport.Region // the windows over these
+	items   []bool             // by item of bulk data: it is to be read
+	exposed []transport.Slice  // memory of the pool that holds copies of what is to be read
+	copies  bool               // scattered memory would take too many windows: what is read is copied
+
+	// Conn.mu guards what follows.
+	owes  bool // the client owes an RDMA_DONE
+	sent  bool // the Send is complete
+	acked bool // the DONE has come
 }
 
-// takeDone takes an RDMA_DONE: the peer has read the chunks of a reply (draft section 3.8).
-func (rx *receiver) takeDone(r *receive) {
-	c := rx.conn
+// awaitsDone notes that the Send of a reply has ended, and reports whether an RDMA_DONE is still to
+// come. After an error none will.
+func (d *draft) awaitsDone(in *incoming, err error) bool {
+	rd := &in.reply.read
+	if rd.pinned == 0 {
+		return false
+	}
+	c := d.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	rd.sent = true
+	rd.owes = rd.owes && !rd.acked && err == nil && !c.over
+	return rd.owes
+}
+
+// done takes an RDMA_DONE: the peer has read the chunks of a reply (draft section 3.8).
+func (d *draft) done(r *receive, xid uint32) {
+	c := d.conn
 	c.mu.Lock()
 	if c.over {
 		c.mu.Unlock()
-		return // ended: the receive went with the others
+		return // the receive went with the others
 	}
-	c.supply.arrived(r)
-	in := c.owing(rx.header.XID)
-	if in == nil && c.draft.late == 0 {
+	c.flow.arrived(r)
+	in := d.owing(xid)
+	if in == nil && d.late == 0 {
 		c.stats.donesIgnored.Add(1)
-		c.supply.repost(r)
+		c.flow.repost(r)
 		c.mu.Unlock()
 		return
 	}
-	c.responder.granter.DoneReceived()
-	c.supply.put(r)
+	c.flow.granter.DoneReceived()
+	c.flow.supply.put(r)
 	finished := false
 	if in == nil { // it comes for a reply whose memory was taken back, as far as one can tell
-		c.draft.late--
+		d.late--
 		c.stats.donesIgnored.Add(1)
 	} else {
 		c.stats.donesReceived.Add(1)
-		in.acked = true
-		// A DONE may overtake the completion of the Send that it answers, for which the reply still waits then.
-		if finished = in.sent; finished {
-			c.stalls.remove(in)
-			in.owes = false
+		rd := &in.reply.read
+		rd.acked = true
+		// A DONE may overtake the completion of the Send that it answers, for which the reply
+		// still waits then.
+		if finished = rd.sent; finished {
+			c.flow.stalls.remove(in)
+			rd.owes = false
 		}
 	}
 	c.mu.Unlock()
-	c.budget.done(c)
+	d.doneCame()
 	if finished {
 		in.finish()
 	}
 }
 
-// owing returns the oldest reply with that transaction id for which a DONE is still to come; c.mu is held.
-func (c *Conn) owing(xid uint32) *incoming {
-	for p := c.stalls.waiting.first; p != nil; p = p.next {
-		if in := p.of; in.owes && !in.acked && in.header.XID == xid {
-			return in
+// owing returns the oldest reply with that transaction id for which a DONE is still to come; c.mu
+// is held.
+func (d *draft) owing(xid uint32) *incoming {
+	for p := d.conn.flow.stalls.waiting.first; p != nil; p = p.next {
+		if rd := &p.of.reply.read; rd.owes && !rd.acked && p.of.header.XID == xid {
+			return p.of
 		}
 	}
 	return nil
 }
 
-// takeOwed returns the replies for which no DONE will come any more, as the connection has ended; c.mu is held.
-func (c *Conn) takeOwed() (owed []*incoming) {
-	for p := c.stalls.waiting.first; p != nil; p = p.next {
-		if in := p.of; in.owes && in.sent {
-			owed = append(owed, in)
+// owed returns the replies for which no DONE will come any more, as the connection has ended; c.mu
+// is held.
+func (d *draft) owed() (owed []*incoming) {
+	stalls := &d.conn.flow.stalls
+	for p := stalls.waiting.first; p != nil; p = p.next {
+		if rd := &p.of.reply.read; rd.owes && rd.sent {
+			owed = append(owed, p.of)
 		}
 	}
 	for _, in := range owed {
-		c.stalls.remove(in)
-		in.owes = false
+		stalls.remove(in)
+		in.reply.read.owes = false
 	}
 	return owed
+}
+
+// expire reports whether a call that has waited for too long waits for an RDMA_DONE. Then the
+// memory of its reply is taken back: should the peer still want to read it, that will end the
+// connection (draft section 3.8). c.mu is held.
+func (d *draft) expire(in *incoming) bool {
+	rd := &in.reply.read
+	if !rd.owes || !rd.sent {
+		return false
+	}
+	rd.owes = false
+	d.late++
+	return true
+}
+
+// exhausted reports whether no further reply could be read: each DONE has a receive of its own;
+// c.mu is held.
+func (d *draft) exhausted() bool { return d.late >= d.conn.cfg.Credits }
+
+// expired takes the memory of a reply back.
+func (d *draft) expired(in *incoming) {
+	c := d.conn
+	c.fault(&c.stats.donesMissed,
+		"no RDMA_DONE for a reply: is the client set to the same dialect?", in.header.XID, ErrStalled)
+	in.finish()
+}
+
+// endWindows ends the windows of a reply, if it has any, and gives the call back then. Until that
+// has come to its turn the call waits for the peer.
+func (d *draft) endWindows(in *incoming) bool {
+	rd := &in.reply.read
+	if len(rd.regions) == 0 {
+		d.releaseExposed(rd)
+		return false
+	}
+	c := d.conn
+	c.mu.Lock()
+	rd.owes = false
+	c.mu.Unlock()
+	c.flow.waits(in)
+	if _, err := c.invalidate(&in.reply.chain, rd.regions, nil, (*replyEnded)(in)); err != nil {
+		c.fail(err)
+		c.whenEnded(rd.regions, func() { d.windowsEnded(in) })
+	}
+	return true
+}
+
+// windowsEnded gives the call back: the peer cannot reach its reply any more.
+func (d *draft) windowsEnded(in *incoming) {
+	in.reply.read.regions = in.reply.read.regions[:0]
+	d.releaseExposed(&in.reply.read)
+	in.giveBack()
+}
+
+// releaseExposed gives back what held the copies that the peer was to read.
+func (d *draft) releaseExposed(rd *readReply) {
+	for _, s := range rd.exposed {
+		d.conn.pool.put(s, transport.RemoteRead)
+	}
+	clear(rd.exposed)
+	rd.exposed, rd.copies, rd.sent, rd.acked = rd.exposed[:0], false, false, false
+}
+
+// replyEnded is told that the windows of a reply have ended.
+type replyEnded incoming
+
+// Complete gives the call back when the last of them has.
+func (e *replyEnded) Complete(wr *transport.WorkRequest, err error) {
+	in := (*incoming)(e)
+	c := in.c
+	c.queue.completed()
+	switch {
+	case wr.Context != nil:
+	case err != nil:
+		c.fail(err)
+		c.whenEnded(in.reply.read.regions, func() { c.draft.windowsEnded(in) })
+	default:
+		c.draft.windowsEnded(in)
+	}
 }

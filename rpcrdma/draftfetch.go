@@ -1,11 +1,11 @@
 package rpcrdma
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"net"
+	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -13,37 +13,92 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// fetchReply fetches the read chunks of a reply into memory of the pool (draft section 3.5). It goes by completions and never blocks:
-// the last of them sends the RDMA_DONE and wakes the caller. A caller who gives up meanwhile leaves that to go on.
-func (cl *caller) fetchReply(k *call) {
-	if under, err := k.fetch(); err != nil || !under {
-		k.fetched(err)
+// replyFetch fetches the read chunks of a reply into memory of the pool (draft section 3.5), and
+// answers it with an RDMA_DONE. It goes by completions and never blocks: the last of them sends the
+// RDMA_DONE and wakes the caller. A caller who gives up meanwhile leaves that to go on.
+type replyFetch struct {
+	k      *call
+	reads  []chunks.ReadChunk
+	long   bool              // the first of reads is the message
+	loads  []transport.Slice // what has been fetched
+	chain  chain
+	err    error // the first of the Reads
+	gated  bool  // these go through the gate
+	buf    transport.Slice
+	ack    transport.WorkRequest // the RDMA_DONE
+	list   [1]transport.Slice
+	posted [1]*transport.WorkRequest
+}
+
+// replyFetches are those that lie unused.
+var replyFetches = sync.Pool{New: func() any {
+	f := new(replyFetch)
+	f.ack = transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Local: f.list[:]}
+	f.posted[0] = &f.ack
+	return f
+}}
+
+// readReply begins with a reply that has a read list. Its message may be here already, as that of a
+// call.
+func (d *draft) readReply(k *call, from *arguments) *replyFetch {
+	f := replyFetches.Get().(*replyFetch)
+	f.k, f.ack.Done = k, (*callSent)(k)
+	if from != nil {
+		f.loads = append(f.loads, from.loads...)
+		from.loads = from.loads[:0]
+	}
+	return f
+}
+
+// check checks the read list, beside which inline bytes of message stand, and what was written.
+func (f *replyFetch) check(h *Header, inline int) error {
+	k := f.k
+	limit := k.c.cfg.MaxMessage
+	if h.Type == TypeNoMsg { // the message is in the reply chunk, if it is in no read chunk
+		inline = int(min(h.Reply.Len(), uint64(limit)))
+	}
+	var err error
+	if f.reads, err = h.readChunks(f.reads[:0], limit); err != nil {
+		if errors.Is(err, xdr.ErrLimit) {
+			err = fmt.Errorf("%w: %w", &oncrpc.ReplyTooLongError{Max: limit}, err)
+		}
+		return err
+	}
+	reads := f.reads
+	f.long = len(reads) > 0 && reads[0].Position == 0
+	if f.long {
+		reads, inline = reads[1:], reads[0].Len
+	}
+	for _, w := range h.Writes {
+		inline += xdr.RoundUp(int(min(w.Len(), math.MaxInt32)))
+	}
+	if err := chunks.CheckPositions(reads, inline); err != nil {
+		return err
+	}
+	if f.long && (h.Type != TypeNoMsg || h.Reply.Len() > 0) {
+		return fmt.Errorf("%w: read chunk at position 0 beside a message", ErrMalformed)
+	}
+	for i := range f.reads {
+		k.info.ReplyRead += f.reads[i].Len
+	}
+	return nil
+}
+
+// run fetches the chunks.
+func (f *replyFetch) run() {
+	if waits, err := f.post(); err != nil || !waits {
+		f.fetched(err)
 	}
 }
 
-// fetched ends the call with what was fetched, or with an error.
-func (k *call) fetched(err error) {
-	c := k.c
-	c.mu.Lock()
-	if c.over {
-		c.mu.Unlock()
-		return // ended: the call is delivered with the others
-	}
-	delete(c.caller.pending, k.xid)
-	c.mu.Unlock()
-	if err == nil {
-		err = k.assemble()
-	}
-	k.end(err)
-}
-
-// fetch posts the RDMA Reads, and reports whether there are any: a message that was taken for a call may be here already.
-func (k *call) fetch() (under bool, err error) {
-	c := k.c
+// post posts the RDMA Reads, and reports whether there are any: a message that was taken for a call
+// may be here already.
+func (f *replyFetch) post() (waits bool, err error) {
+	c := f.k.c
 	if c.settings.Load().Reads == 0 {
 		return false, transport.ErrNoReads
 	}
-	reads := k.reads[len(k.loads):]
+	reads := f.reads[len(f.loads):]
 	if len(reads) == 0 {
 		return false, nil
 	}
@@ -51,88 +106,80 @@ func (k *call) fetch() (under bool, err error) {
 	for i := range reads {
 		n += len(reads[i].Segments)
 	}
-	k.chain.begins(n, &c.info)
+	f.chain.begins(n, &c.info)
 	for i := range reads {
 		ch := &reads[i]
 		s, err := c.pool.get(ch.Len, transport.LocalWrite)
 		if err != nil {
 			return false, err
 		}
-		k.loads = append(k.loads, s)
-		k.chain.addReads(ch.Segments, ch.Len, k.loads[len(k.loads)-1:], (*replyRead)(k))
+		f.loads = append(f.loads, s)
+		f.chain.addReads(ch.Segments, ch.Len, f.loads[len(f.loads)-1:], f)
 	}
-	k.readErr = nil
-	k.gated = c.gate.limits()
-	return true, c.gate.post(&k.chain, k.gated)
+	f.gated = c.gate.limits()
+	return true, c.gate.post(&f.chain, f.gated)
 }
 
-// replyRead is told how the Reads of a reply go.
-type replyRead call
-
 // Complete ends the call when the last Read is complete.
-func (r *replyRead) Complete(wr *transport.WorkRequest, err error) {
-	k := (*call)(r)
-	c := k.c
+func (f *replyFetch) Complete(wr *transport.WorkRequest, err error) {
+	c := f.k.c
 	c.queue.completed()
-	if k.readErr == nil {
-		k.readErr = err
+	if f.err == nil {
+		f.err = err
 	}
 	last := wr.Context == nil
-	if k.gated {
+	if f.gated {
 		defer c.gate.done()
 	}
 	if !last {
 		return
 	}
-	if k.readErr != nil {
-		c.fail(k.readErr) // if it has not ended already, which ends the call
+	if f.err != nil {
+		c.fail(f.err) // if it has not ended already, which ends the call
 		return
 	}
-	k.fetched(nil)
+	f.fetched(nil)
+}
+
+// fetched ends the call with what was fetched, or with an error.
+func (f *replyFetch) fetched(err error) {
+	k := f.k
+	c := k.c
+	c.mu.Lock()
+	if c.over {
+		c.mu.Unlock()
+		return // the call is delivered with the others
+	}
+	delete(c.caller.pending, k.xid)
+	c.mu.Unlock()
+	if err == nil {
+		err = f.assemble()
+	}
+	k.end(err)
 }
 
 // assemble makes the message of what was fetched.
-func (k *call) assemble() error {
-	reads, loads := k.reads, k.loads
-	if k.long {
+func (f *replyFetch) assemble() error {
+	k, reads, loads := f.k, f.reads, f.loads
+	if f.long {
 		b := loads[0].Bytes
-		if len(b) < 8 || oncrpc.MsgType(binary.BigEndian.Uint32(b[4:])) != oncrpc.MsgReply {
-			return fmt.Errorf("%w: no reply in the chunk at position 0", ErrMalformed)
-		}
-		if binary.BigEndian.Uint32(b) != k.xid {
-			return ErrXID
+		if err := checkReplyMessage(b, k.xid); err != nil {
+			return err
 		}
 		k.message = message{body: b}
 		reads, loads = reads[1:], loads[1:]
 	}
 	for i := range reads {
-		k.written = append(k.written, xdr.Chunk{Position: reads[i].Position, Len: reads[i].Len, Data: loads[i].Bytes})
+		k.written = append(k.written,
+			xdr.Chunk{Position: reads[i].Position, Len: reads[i].Len, Data: loads[i].Bytes})
 	}
 	return nil
 }
 
-// checkReads checks the read list of a reply, beside which inline bytes of message stand, and what was written.
-func (k *call) checkReads(h *Header, inline int) error {
-	var err error
-	if k.reads, err = h.readChunks(k.reads[:0], k.c.cfg.MaxMessage); err != nil {
-		if errors.Is(err, xdr.ErrLimit) {
-			err = fmt.Errorf("%w: %w", &oncrpc.ReplyTooLongError{Max: k.c.cfg.MaxMessage}, err)
-		}
-		return err
-	}
-	reads := k.reads
-	k.long = len(reads) > 0 && reads[0].Position == 0
-	if k.long {
-		reads, inline = reads[1:], reads[0].Len
-	}
-	for _, w := range h.Writes {
-		inline += xdr.RoundUp(int(min(w.Len(), math.MaxInt32)))
-	}
-	return chunks.CheckPositions(reads, inline)
-}
-
-// sendDone tells the peer that it may free the chunks of its reply (draft section 3.8). From then on the DONE has the credit of the call.
-func (k *call) sendDone() {
+// sendDone tells the peer that it may free the chunks of its reply (draft section 3.8). From then
+// on the DONE has the credit of the call.
+func (f *replyFetch) sendDone() {
+	k := f.k
 	c := k.c
 	buf, err := c.pool.get(chunks.FixedLen, 0)
 	if err != nil {
@@ -140,11 +187,11 @@ func (k *call) sendDone() {
 		return
 	}
 	h := Header{XID: k.xid, Version: ProtocolVersion, Credits: uint32(c.cfg.Credits), Type: TypeDone}
-	k.doneBuf = buf
-	k.doneList[0] = buf.Sub(0, len(h.Append(buf.Bytes[:0])))
+	f.buf = buf
+	f.list[0] = buf.Sub(0, len(h.Append(buf.Bytes[:0])))
 	k.refs.Add(1)
 	c.stats.donesSent.Add(1)
-	if err := c.queue.post(k.doneArgs[:]); err != nil {
+	if err := c.queue.post(f.posted[:]); err != nil {
 		k.unref()
 		if !errors.Is(err, net.ErrClosed) {
 			c.fail(err)
@@ -152,4 +199,19 @@ func (k *call) sendDone() {
 		return
 	}
 	c.caller.window.DoneSent()
+}
+
+// release gives back the memory of the reply.
+func (f *replyFetch) release() {
+	p := f.k.c.pool
+	p.put(f.buf, 0)
+	for _, s := range f.loads {
+		p.put(s, transport.LocalWrite)
+	}
+	clear(f.loads)
+	clear(f.reads)
+	f.loads, f.reads, f.chain = f.loads[:0], f.reads[:0], f.chain.cleared()
+	f.buf, f.list[0] = transport.Slice{}, transport.Slice{}
+	f.k, f.ack.Done, f.err, f.long = nil, nil, nil, false
+	replyFetches.Put(f)
 }

@@ -48,8 +48,9 @@ func padHeader(h *Header, m *xdr.Message, without []bool, align, most, least int
 }
 
 // pad has the reply padded for the peer, if it is to be.
-func (in *incoming) pad(s *Settings) {
-	in.thresh, _, _ = padHeader(&in.out, &in.reply, in.without, s.PeerAlign, s.MaxReplySend, in.c.cfg.MinChunk)
+func (d *draft) pad(r *reply, s *Settings) {
+	r.thresh, _, _ = padHeader(&r.header, &r.message, r.without, s.PeerAlign, s.MaxReplySend,
+		d.conn.cfg.MinChunk)
 }
 
 // padding returns how the data in an RDMA_MSGP is padded, behind a header of n bytes, in a message that a receive of size

@@ -5,57 +5,59 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// layoutReads lays out a reply that fits neither inline nor in the reply chunk: bulk data for which there is no write chunk becomes read chunks, and if
-// that does not suffice, what is left goes to the reply chunk (draft section 5.2), or is a read chunk, too, at position zero (3.8, 5.1). It reports
-// false if that is not possible either.
-func (in *incoming) layoutReads(s *Settings) bool {
-	out, m := &in.out, &in.reply
-	if s.PeerReads == 0 || m.Len() > in.c.cfg.MaxMessage {
+// readInstead lays out a reply that fits neither inline nor in the reply chunk: bulk data for which
+// there is no write chunk becomes read chunks, and if that does not suffice, what is left goes to
+// the reply chunk (draft section 5.2), or is a read chunk, too, at position zero (3.8, 5.1). It
+// reports false if that is not possible either.
+func (d *draft) readInstead(r *reply, s *Settings) bool {
+	c, out, m, rd := d.conn, &r.header, &r.message, &r.read
+	if s.PeerReads == 0 || m.Len() > c.cfg.MaxMessage {
 		return false
 	}
-	for len(in.without) < len(m.Bulk) {
-		in.without = append(in.without, false)
+	for len(r.without) < len(m.Bulk) {
+		r.without = append(r.without, false)
 	}
-	plan, err := chunks.PlanReply(m, in.without, out.Len(), in.header.Reply.Len(), in.c.limits(s, s.MaxReplySend))
+	limits := c.limits(s, s.MaxReplySend)
+	plan, err := chunks.PlanReply(m, r.without, out.Len(), r.in.header.Reply.Len(), limits)
 	if err != nil {
 		return false
 	}
-	in.reading = in.reading[:0]
+	rd.items = rd.items[:0]
 	for i := range m.Bulk {
-		read := !in.without[i] && m.Bulk[i].Len >= plan.ReadChunkFrom
-		in.reading = append(in.reading, read)
-		in.without[i] = in.without[i] || read
+		read := !r.without[i] && m.Bulk[i].Len >= plan.ReadChunkFrom
+		rd.items = append(rd.items, read)
+		r.without[i] = r.without[i] || read
 	}
-	if in.addReads(plan.Long, s) {
+	if d.addReads(r, plan.Long, s) {
 		return true
 	}
 	// Once more, with as few windows as there can be. Those that there are end with the call.
-	in.copies = true
-	return in.addReads(plan.Long, s)
+	rd.copies = true
+	return d.addReads(r, plan.Long, s)
 }
 
 // addReads adds what is to be read. It reports false where that is not possible, or takes
 // more segments than the header holds, as the memory is scattered.
-func (in *incoming) addReads(long bool, s *Settings) bool {
-	out, m := &in.out, &in.reply
-	out.Reads, in.pinned = out.Reads[:0], 0
-	in.pieces = m.AppendPieces(in.pieces[:0], in.without)
+func (d *draft) addReads(r *reply, long bool, s *Settings) bool {
+	out, m := &r.header, &r.message
+	out.Reads, r.read.pinned = out.Reads[:0], 0
+	r.pieces = m.AppendPieces(r.pieces[:0], r.without)
 	rest := 0
-	for _, p := range in.pieces {
+	for _, p := range r.pieces {
 		rest += len(p)
 	}
 	if long {
-		if !in.fillReply(rest) { // the first entry (draft section 5.1)
+		if !r.fillReply(rest) { // the first entry (draft section 5.1)
 			out.Type = TypeNoMsg
-			if !in.addRead(0, in.pieces, rest) {
+			if !d.addRead(r, 0, r.pieces, rest) {
 				return false
 			}
-			in.pieces = in.pieces[:0]
+			r.pieces = r.pieces[:0]
 		}
 		rest = 0
 	}
-	for i, read := range in.reading {
-		if it := &m.Bulk[i]; read && !in.addRead(it.Position, it.Data, it.Len) {
+	for i, read := range r.read.items {
+		if it := &m.Bulk[i]; read && !d.addRead(r, it.Position, it.Data, it.Len) {
 			return false
 		}
 	}
@@ -63,21 +65,35 @@ func (in *incoming) addReads(long bool, s *Settings) bool {
 }
 
 // addRead exposes data, n bytes, until the peer has read it, and adds it to the read list.
-func (in *incoming) addRead(position int, data [][]byte, n int) bool {
-	c := in.c
-	list, ok := in.source(data, n, transport.RemoteRead)
+func (d *draft) addRead(r *reply, position int, data [][]byte, n int) bool {
+	c, rd := d.conn, &r.read
+	list, ok := d.source(r, data, n)
 	if !ok {
 		return false
 	}
-	first := len(in.regions)
+	first := len(rd.regions)
 	var err error
-	if in.regions, err = c.ep.Expose(in.regions, list, transport.RemoteRead); err != nil {
+	if rd.regions, err = c.ep.Expose(rd.regions, list, transport.RemoteRead); err != nil {
 		return false
 	}
-	in.segs = c.split(in.segs[:0], in.regions[first:])
-	for _, s := range in.segs {
-		in.out.Reads = append(in.out.Reads, chunks.ReadSegment{Position: uint32(position), Segment: s})
+	r.segs = c.split(r.segs[:0], rd.regions[first:])
+	for _, s := range r.segs {
+		r.header.Reads = append(r.header.Reads,
+			chunks.ReadSegment{Position: uint32(position), Segment: s})
 	}
-	in.pinned += int64(n)
+	rd.pinned += int64(n)
 	return true
+}
+
+// source names data, n bytes, to the provider, which lets the peer read it until the call is
+// finished.
+func (d *draft) source(r *reply, data [][]byte, n int) ([]transport.Slice, bool) {
+	c := d.conn
+	if c.importer != nil && (!r.read.copies || len(data) == 1) {
+		return c.imported(&r.imports, data, transport.RemoteRead)
+	}
+	if n == 0 {
+		return nil, true
+	}
+	return c.copied(&r.read.exposed, data, n, transport.RemoteRead)
 }

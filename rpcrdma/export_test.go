@@ -10,25 +10,25 @@ import (
 
 // awaited is the number of messages that the peer can still send, and those that have come and were not looked at; c.mu is held.
 func (c *Conn) awaited() int {
-	if c.supply.shared == nil {
-		return len(c.supply.posted)
+	if c.flow.supply.shared == nil {
+		return len(c.flow.supply.posted)
 	}
-	return c.supply.promised + len(c.supply.posted)
+	return c.flow.supply.promised + len(c.flow.supply.posted)
 }
 
 // ReceiveMemory returns how much of the budget of receives is free, how much there is, and how many
 // connections wait.
 func (c *Conn) ReceiveMemory() (free, size int64, queued int) {
-	b := c.supply.budget
+	b := c.flow.supply.budget
 	return b.free.Load(), b.size, int(b.queued.Load())
 }
 
 // ForceReceiveMemory reserves n bytes whatever is free, or gives them back.
 func (c *Conn) ForceReceiveMemory(n int64) {
 	if n < 0 {
-		c.supply.budget.release(-n)
+		c.flow.supply.budget.release(-n)
 	} else {
-		c.supply.budget.force(n)
+		c.flow.supply.budget.force(n)
 	}
 }
 
@@ -45,7 +45,10 @@ type Played struct {
 
 // PlayedWrong returns what is not as it should be.
 func (c *Conn) PlayedWrong(p Played) string {
-	b, m := c.budget, &c.memory
+	if c.draft == nil {
+		return "the connection is not of the Draft"
+	}
+	b, m, pins := c.flow.memory.chunks, &c.flow.share, &c.draft.pins
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b.mu.Lock()
@@ -60,7 +63,7 @@ func (c *Conn) PlayedWrong(p Played) string {
 	// Each call is in a handler, or waits for a reason.
 	free := c.cfg.ConnMemory
 	waiting := make(map[uint32]bool)
-	for _, q := range []*callQueue{&m.queue, &m.unready} {
+	for _, q := range []*callQueue{&m.queue, &pins.unready} {
 		for p := q.first; p != nil; p = p.next {
 			waiting[p.of.header.XID] = true
 		}
@@ -73,17 +76,17 @@ func (c *Conn) PlayedWrong(p Played) string {
 	for _, size := range p.Live {
 		free -= int64(size)
 	}
-	if len(p.Under) != p.Blocked+len(m.withheld)+len(waiting) {
-		return fmt.Sprintf("%d calls under way, %d in handlers, %d withheld, %d waiting", len(p.Under), p.Blocked, len(m.withheld), len(waiting))
+	if len(p.Under) != p.Blocked+len(pins.withheld)+len(waiting) {
+		return fmt.Sprintf("%d calls under way, %d in handlers, %d withheld, %d waiting", len(p.Under), p.Blocked, len(pins.withheld), len(waiting))
 	}
-	if len(m.withheld) > 0 && len(p.Live) == 0 {
+	if len(pins.withheld) > 0 && len(p.Live) == 0 {
 		return "a reply is withheld, and no RDMA_DONE will come"
 	}
 	if len(waiting) > 0 && free == c.cfg.ConnMemory && p.Beside == 0 {
 		return "a call waits, and nothing is in use"
 	}
-	if m.pinned != len(p.Live) || m.owed != len(p.Live)+p.Late || c.draft.late != p.Late || m.waiting() != len(waiting) {
-		return fmt.Sprintf("%d replies pinned, %d RDMA_DONEs owed, %d of them late, %d calls waiting, want %d, %d, %d", m.pinned, m.owed, c.draft.late, m.waiting(), len(p.Live), len(p.Live)+p.Late, len(waiting))
+	if pins.live != len(p.Live) || pins.owed != len(p.Live)+p.Late || c.draft.late != p.Late || m.queue.n+pins.unready.n != len(waiting) {
+		return fmt.Sprintf("%d replies pinned, %d RDMA_DONEs owed, %d of them late, %d calls waiting, want %d, %d, %d", pins.live, pins.owed, c.draft.late, m.queue.n+pins.unready.n, len(p.Live), len(p.Live)+p.Late, len(waiting))
 	}
 	if m.free != free || b.free != c.cfg.ServerMemory-c.cfg.ConnMemory+free-p.Beside {
 		return fmt.Sprintf("%d and %d bytes free, want %d and %d", m.free, b.free, free, c.cfg.ServerMemory-c.cfg.ConnMemory+free-p.Beside)
@@ -91,23 +94,23 @@ func (c *Conn) PlayedWrong(p Played) string {
 	if free < 0 && len(p.Live) > 1 {
 		return fmt.Sprintf("%d bytes pinned beyond the share", -free)
 	}
-	if len(m.withheld) > 0 && !p.Other && c.supply.budget.size > 1<<20 && len(b.starved) == 0 && m.owed < c.cfg.Credits && m.withheld[0].pinned <= m.free {
+	if len(pins.withheld) > 0 && !p.Other && c.flow.supply.budget.size > 1<<20 && len(b.starved) == 0 && pins.owed < c.cfg.Credits && pins.withheld[0].reply.read.pinned <= m.free {
 		return "a reply is withheld without a reason"
 	}
-	for p := c.stalls.waiting.first; p != nil; p = p.next {
-		if in := p.of; !in.sent || !in.owes {
+	for p := c.flow.stalls.waiting.first; p != nil; p = p.next {
+		if rd := &p.of.reply.read; !rd.sent || !rd.owes {
 			return "a Send is not complete"
 		}
 	}
-	posted, active, owed := c.responder.granter.State()
-	if active != len(p.Under) || owed != m.owed || owed > c.cfg.Credits || posted != c.awaited() || posted > 2*c.cfg.Credits+2 || posted < owed+p.May {
+	posted, active, owed := c.flow.granter.State()
+	if active != len(p.Under) || owed != pins.owed || owed > c.cfg.Credits || posted != c.awaited() || posted > 2*c.cfg.Credits+2 || posted < owed+p.May {
 		return fmt.Sprintf("%d receives of which %d are posted, for %d calls and %d RDMA_DONEs; %d calls are under way", posted, c.awaited(), p.May, owed, active)
 	}
-	a := &c.supply
+	a := &c.flow.supply
 	if a.budget == nil {
 		return ""
 	}
-	if spare := c.supply.spare(); a.held != int64(len(p.Under)+len(p.Live))*c.supply.receiveBytes() || a.held > 0 && spare < 0 || a.held == 0 && a.reserved != 0 {
+	if spare := c.flow.supply.spare(); a.held != int64(len(p.Under)+len(p.Live))*c.flow.supply.receiveBytes() || a.held > 0 && spare < 0 || a.held == 0 && a.reserved != 0 {
 		return fmt.Sprintf("%d bytes of messages held, %d reserved, %d to spare", a.held, a.reserved, spare)
 	}
 	return ""

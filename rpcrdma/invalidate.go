@@ -8,7 +8,7 @@ import (
 
 // Windows end in one of two ways.
 //
-// A caller in RoundTrip revokes those of its call (Conn.revokeWindowsOf). That may block, on a
+// A caller in RoundTrip revokes those of its call (windows.revoke). That may block, on a
 // goroutine of the caller's own. A work request would stand behind all that is queued to
 // a slow peer, and on software providers Revoke waits for no network.
 //

@@ -21,12 +21,12 @@ type receiver struct {
 // Received takes messages.
 func (rx *receiver) Received(batch []transport.Message) {
 	for i := range batch {
-		rx.take(&batch[i])
+		rx.receive(&batch[i])
 	}
 }
 
-// take takes one message.
-func (rx *receiver) take(m *transport.Message) {
+// receive parses a message, and finds out what it is.
+func (rx *receiver) receive(m *transport.Message) {
 	c := rx.conn
 	r := m.Receive.Context.(*receive)
 	h := &rx.header
@@ -45,39 +45,39 @@ func (rx *receiver) take(m *transport.Message) {
 		rx.ignore(r, err)
 		return
 	case errors.Is(err, ErrVersion):
-		rx.bad(r, err, ErrVers)
+		rx.refuse(r, err, ErrVers)
 		return
 	default:
-		rx.bad(r, err, ErrChunk)
+		rx.refuse(r, err, ErrChunk)
 		return
 	}
 	switch h.Type {
-	case TypeDone:
-		if c.rules.replyReads {
-			rx.takeDone(r)
-			return
-		}
-		c.stats.donesIgnored.Add(1) // RFC 8166 section 4.3
-		rx.ignore(r, nil)
+	case TypeMsg:
+		rx.receiveMsg(r, message{body: b[n:], more: more})
+	case TypeNoMsg:
+		rx.receiveNoMsg(r)
 	case TypeError:
 		c.stats.errorsRecv.Add(1)
-		c.caller.received(r, message{}, &PeerError{h.Err, h.Low, h.High})
+		c.caller.received(replyArrival{recv: r, err: &PeerError{h.Err, h.Low, h.High}})
 	case TypeMsgP:
-		if !c.rules.padding {
-			rx.bad(r, fmt.Errorf("%w: %v, of the draft's dialect", ErrMalformed, h.Type), ErrChunk)
+		if c.draft == nil {
+			rx.refuse(r, fmt.Errorf("%w: %v, of the draft's dialect", ErrMalformed, h.Type), ErrChunk)
 			return
 		}
 		pad, err := h.padding(n, r.home.kind.size, c.cfg.PadAbove)
 		if err != nil {
-			rx.bad(r, err, ErrChunk)
+			rx.refuse(r, err, ErrChunk)
 			return
 		}
 		c.stats.padded.Add(1)
-		rx.takeMsg(r, message{b[n:], more, pad})
-	case TypeNoMsg:
-		rx.takeNoMsg(r)
-	case TypeMsg:
-		rx.takeMsg(r, message{body: b[n:], more: more})
+		rx.receiveMsg(r, message{b[n:], more, pad})
+	case TypeDone:
+		if c.draft != nil {
+			c.draft.done(r, h.XID)
+			return
+		}
+		c.stats.donesIgnored.Add(1) // RFC 8166 section 4.3
+		rx.ignore(r, nil)
 	}
 }
 
@@ -98,12 +98,12 @@ func (m *message) decode(d *xdr.Decoder) {
 	}
 }
 
-// takeMsg takes an RDMA_MSG or RDMA_MSGP: its body says whether it is a call.
-func (rx *receiver) takeMsg(r *receive, m message) {
+// receiveMsg takes an RDMA_MSG or RDMA_MSGP: its body says whether it is a call.
+func (rx *receiver) receiveMsg(r *receive, m message) {
 	c := rx.conn
 	h := &rx.header
 	if len(m.body) < 8 {
-		rx.bad(r, fmt.Errorf("%w: %v with %d bytes of message", ErrMalformed, h.Type, len(m.body)), ErrChunk)
+		rx.refuse(r, fmt.Errorf("%w: %v with %d bytes of message", ErrMalformed, h.Type, len(m.body)), ErrChunk)
 		return
 	}
 	xid := binary.BigEndian.Uint32(m.body)
@@ -121,15 +121,15 @@ func (rx *receiver) takeMsg(r *receive, m message) {
 		} else if h.Reply.Len() > 0 {
 			err = fmt.Errorf("%w: %v with a reply chunk in use", ErrMalformed, h.Type)
 		}
-		c.caller.received(r, m, err)
+		c.caller.received(replyArrival{recv: r, message: m, err: err})
 	default:
-		rx.bad(r, fmt.Errorf("%w: message type %d", ErrMalformed, binary.BigEndian.Uint32(m.body[4:])), ErrChunk)
+		rx.refuse(r, fmt.Errorf("%w: message type %d", ErrMalformed, binary.BigEndian.Uint32(m.body[4:])), ErrChunk)
 	}
 }
 
-// takeNoMsg takes an RDMA_NOMSG: a call's message is in a read chunk, a reply's in the reply chunk,
+// receiveNoMsg takes an RDMA_NOMSG: a call's message is in a read chunk, a reply's in the reply chunk,
 // or, in the Draft, in a read chunk, too.
-func (rx *receiver) takeNoMsg(r *receive) {
+func (rx *receiver) receiveNoMsg(r *receive) {
 	c := rx.conn
 	h := &rx.header
 	if h.long() {
@@ -137,31 +137,32 @@ func (rx *receiver) takeNoMsg(r *receive) {
 		ours, serves := c.caller.pending[h.XID] != nil, c.responder.server != noServer
 		c.mu.Unlock()
 		switch {
-		case !ours, serves && !c.rules.replyReads: // who serves nothing takes it for a bad reply
+		case !ours, serves && c.draft == nil: // who serves nothing takes it for a bad reply
 			c.responder.received(r, message{})
 			return
 		case serves:
-			rx.doubt(r)
+			c.draft.doubt(r, h.XID)
 			return
 		}
 	}
 	switch {
 	case !c.caller.awaits(h.XID):
-		rx.bad(r, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed), ErrChunk)
+		rx.refuse(r, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed), ErrChunk)
 	case len(h.Reads) == 0 && h.Reply.Len() == 0:
-		c.caller.received(r, message{}, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed))
+		c.caller.received(replyArrival{recv: r,
+			err: fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed)})
 	default:
-		c.caller.received(r, message{}, nil)
+		c.caller.received(replyArrival{recv: r})
 	}
 }
 
-// bad deals with a message in error of which the header does not tell whether it is a call. A reply must not
+// refuse deals with a message in error of which the header does not tell whether it is a call. A reply must not
 // be answered with an error, and an RDMA_ERROR neither: what bears the XID of a call of ours is a reply.
-func (rx *receiver) bad(r *receive, err error, code ErrCode) {
+func (rx *receiver) refuse(r *receive, err error, code ErrCode) {
 	c := rx.conn
 	switch {
 	case c.caller.awaits(rx.header.XID):
-		c.caller.received(r, message{}, err)
+		c.caller.received(replyArrival{recv: r, err: err})
 	case rx.header.Type == TypeError:
 		rx.ignore(r, err)
 	default:
@@ -180,6 +181,6 @@ func (rx *receiver) ignore(r *receive, err error) {
 	if c.over {
 		return // ended: the receive went with the others
 	}
-	c.supply.arrived(r)
-	c.supply.repost(r)
+	c.flow.arrived(r)
+	c.flow.repost(r)
 }

@@ -65,13 +65,13 @@ func (cl *caller) roundTrip(ctx context.Context, k *call) error {
 			return ctx.Err()
 		}
 	}
-	cl.revokeWindowsOf(k)
+	k.windows.revoke()
 	if err != nil {
 		return k.replyTooLong(err)
 	}
 	for i, j := range k.results {
 		// Only as much as was written: what lies behind it is not the result's.
-		if w := k.window(j); w != nil && w.result != nil && i < len(k.written) && k.written[i].Position == xdr.Floating {
+		if w := k.windows.at(j); w != nil && w.result != nil && i < len(k.written) && k.written[i].Position == xdr.Floating {
 			copy(w.result, w.owned.Bytes[:len(k.written[i].Data)])
 		}
 	}

@@ -54,11 +54,11 @@ func (q *sendQueue) enqueue(wrs []*transport.WorkRequest) error {
 
 // postReply grants credits and posts the reply with them. The peer goes by the grant that comes last, so replies leave in the
 // order of their grants.
-func (q *sendQueue) postReply(in *incoming) error {
+func (q *sendQueue) postReply(r *reply) error {
 	q.mu.Lock()
-	err := in.grant()
+	err := r.in.c.flow.grant(r.in)
 	if err == nil {
-		err = q.add(in.chain.all())
+		err = q.add(r.chain.all())
 	}
 	q.mu.Unlock()
 	if err == nil {

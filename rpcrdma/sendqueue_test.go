@@ -336,7 +336,7 @@ func TestRepliesInOrderOfGrants(t *testing.T) {
 		t.Fatal(err)
 	}
 	ep := &orderEndpoint{fakeEndpoint: newFakeEndpoint(1024, domain)}
-	c, err := newConn(ep, cfg, p, newBudget(cfg.ServerMemory), nil)
+	c, err := newConn(ep, cfg, &memory{pool: p, chunks: newBudget(cfg.ServerMemory)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,21 +344,21 @@ func TestRepliesInOrderOfGrants(t *testing.T) {
 	answer := func(n int) *incoming {
 		in := getIncoming(c, oncrpc.DispatcherOf(oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})))
 		in.header = Header{Version: ProtocolVersion, Credits: 4}
-		in.reply = xdr.Message{Inline: make([]byte, n)}
+		in.reply.message = xdr.Message{Inline: make([]byte, n)}
 		c.mu.Lock()
-		c.responder.granter.CallReceived()
+		c.flow.granter.CallReceived()
 		c.mu.Unlock()
 		return in
 	}
-	c.responder.granter.Start()
+	c.flow.granter.Start()
 	in := answer(4)
-	in.Reply(in.reply) // opens the window
+	in.Reply(in.reply.message) // opens the window
 	ep.order = nil
 	const rounds = 500
 	for range rounds {
 		var wg sync.WaitGroup
 		for _, in := range []*incoming{answer(60_000), answer(60_000)} {
-			wg.Go(func() { in.Reply(in.reply) })
+			wg.Go(func() { in.Reply(in.reply.message) })
 		}
 		wg.Wait()
 		for ep.run() {

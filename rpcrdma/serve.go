@@ -34,7 +34,8 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 		cfg.Logger.Warn("rpcrdma: private data does not go to every peer", "addr", l.Addr(),
 			"bytes", len(cfg.private()), "possible", n)
 	}
-	a := serveRequest{cfg: cfg, server: s, dispatcher: d, budget: newBudget(cfg.ServerMemory), receives: newReceiveBudget(cfg.ReceiveMemory), conns: make(map[*Conn]struct{})}
+	a := serveRequest{cfg: cfg, server: s, dispatcher: d, chunks: newBudget(cfg.ServerMemory),
+		receives: newReceiveBudget(cfg.ReceiveMemory), conns: make(map[*Conn]struct{})}
 	stop := context.AfterFunc(ctx, a.closeConns)
 	defer stop()
 	err = a.run(ctx, l)
@@ -54,7 +55,7 @@ type serveRequest struct {
 	cfg        Config
 	server     *oncrpc.Server
 	dispatcher oncrpc.Dispatcher
-	budget     *budget
+	chunks     *budget
 	receives   *receiveBudget
 	wg         sync.WaitGroup
 
@@ -156,7 +157,7 @@ func (a *serveRequest) conn(ep transport.Endpoint) (*Conn, error) {
 	if p.domain != d {
 		p = newPool(d)
 	}
-	c, err := newConn(ep, a.cfg, p, a.budget, a.receives)
+	c, err := newConn(ep, a.cfg, &memory{pool: p, chunks: a.chunks, receives: a.receives})
 	if err != nil {
 		return nil, err
 	}

@@ -43,15 +43,7 @@ func (c *Conn) Settings() Settings { return *c.settings.Load() }
 // cannot be recalled, or if memory is short, or more if they are longer. It is called by the
 // handler of a call, or by who is about to make one while no other is under way.
 func (c *Conn) EnlargeReceives(n int) int {
-	n = min(max(n, DefaultInline), MaxInline)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	// The reply to the call that is about to be made uses up the first receive.
-	spare := 0
-	if _, active, _ := c.responder.granter.State(); active == 0 && len(c.caller.pending) == 0 {
-		spare = 1
-	}
-	return c.supply.enlarge(n, spare)
+	return c.flow.enlarge(min(max(n, DefaultInline), MaxInline))
 }
 
 // UpdateSettings puts values into force that the two ends have named: change gets what is in force,
@@ -65,9 +57,7 @@ func (c *Conn) UpdateSettings(change func(*Settings)) {
 	now := *c.settings.Load()
 	s := now
 	change(&s)
-	c.mu.Lock()
-	longest := c.supply.size
-	c.mu.Unlock() // which is taken with the gate's held: by a reply, in the queue that Reads wait for, too
+	longest := c.flow.longest() // not with the gate's lock held
 	now.MaxSend = min(max(s.MaxSend, DefaultInline), c.maxSend())
 	now.MaxRecv = min(max(s.MaxRecv, DefaultInline), longest)
 	now.MaxReplySend = min(max(s.MaxReplySend, DefaultInline), c.maxSend())
@@ -92,7 +82,7 @@ func (c *Conn) maxSend() int {
 
 // padTo returns the alignment that data is padded to, 0 for none: XDR aligns to four bytes anyway.
 func (c *Conn) padTo(align int) int {
-	if !c.rules.padding || align <= 4 || align > MaxInline/2 || bits.OnesCount(uint(align)) != 1 {
+	if c.draft == nil || align <= 4 || align > MaxInline/2 || bits.OnesCount(uint(align)) != 1 {
 		return 0
 	}
 	return align

@@ -38,7 +38,7 @@ func (s *stalls) add(in *incoming) {
 	}
 	s.running = true
 	if s.timer == nil {
-		s.timer = time.AfterFunc(s.tick(), s.conn.stallTick)
+		s.timer = time.AfterFunc(s.tick(), s.ticked)
 	} else {
 		s.timer.Reset(s.tick())
 	}
@@ -74,28 +74,24 @@ func (s *stalls) stop() {
 	}
 }
 
-// stallTick ends the connection if a call has waited for too long. If it is a DONE that has not
-// come, the memory of the reply is taken back instead: should the peer still want to read it, that
-// will end the connection (draft section 3.8).
-func (c *Conn) stallTick() {
+// ticked ends the connection if a call has waited for too long. The Draft may take the memory of
+// its reply back instead.
+func (s *stalls) ticked() {
+	c := s.conn
+	d := c.draft
 	c.mu.Lock()
-	s := &c.stalls
 	s.now++
 	var expired []*incoming
 	stalled := false
 	for in := s.overdue(); in != nil && !stalled; in = s.overdue() {
-		if !in.owes || !in.sent {
+		if d == nil || !d.expire(in) {
 			stalled = true
 			continue
 		}
 		s.remove(in)
-		in.owes = false
-		c.draft.late++
 		expired = append(expired, in)
 	}
-	if c.draft.late >= c.cfg.Credits {
-		stalled = true // no further reply could be read: each DONE has a receive of its own
-	}
+	stalled = stalled || d != nil && d.exhausted()
 	if stalled {
 		s.running = false
 	} else {
@@ -103,9 +99,7 @@ func (c *Conn) stallTick() {
 	}
 	c.mu.Unlock()
 	for _, in := range expired {
-		c.fault(&c.stats.donesMissed, "no RDMA_DONE for a reply: is the client set to the same dialect?",
-			in.header.XID, ErrStalled)
-		in.finish()
+		d.expired(in)
 	}
 	if stalled {
 		c.fail(ErrStalled)

@@ -15,6 +15,7 @@ import (
 // whatever comes, also the responses to RDMA Reads behind it.
 type supply struct {
 	conn     *Conn
+	pool     *pool
 	budget   *receiveBudget           // nil: nothing bounds it
 	free     int                      // receives that do not count in it
 	shared   transport.SharedReceiver // nil: receives have their memory from the beginning
@@ -41,11 +42,12 @@ const (
 // that comes can be held back until there is memory for it. Elsewhere each receive has its
 // memory when it is posted, and the few that each connection must have count in the budget,
 // too: if there is no room for these it fails with ErrReceiveMemory.
-func (s *supply) open(c *Conn, b *receiveBudget) error {
-	s.conn, s.budget, s.free = c, b, freeReceives
+func (s *supply) open(c *Conn, m *memory) error {
+	b := m.receives
+	s.conn, s.pool, s.budget, s.free = c, m.pool, b, freeReceives
 	s.size = c.cfg.receiveSize()
-	s.receives = c.pool.list(receiveKind{s.size, c.cfg.Align})
-	if c.rules.replyReads {
+	s.receives = s.pool.list(receiveKind{s.size, c.cfg.Align})
+	if c.draft != nil {
 		s.free = freeReceivesRead
 	}
 	if shared, ok := transport.As[transport.SharedReceiver](c.ep); ok && c.info.CanHold {
@@ -150,7 +152,7 @@ func (s *supply) postMemory(n int) (posted int, err error) {
 	first := len(s.posted)
 	for range n {
 		var r *receive
-		if r, err = c.pool.getReceive(s.receives); err != nil {
+		if r, err = s.pool.getReceive(s.receives); err != nil {
 			break
 		}
 		s.list(r)
@@ -162,7 +164,7 @@ func (s *supply) postMemory(n int) (posted int, err error) {
 	}
 	if err := c.ep.PostRecv(args...); err != nil {
 		for _, r := range s.posted[first:] {
-			c.pool.putReceive(r)
+			s.pool.putReceive(r)
 		}
 		clear(s.posted[first:])
 		s.posted = s.posted[:first]
@@ -196,7 +198,7 @@ func (r *receiveSource) Receive() *transport.RecvRequest {
 		}
 		s.ready.Store(true)
 	}
-	m, err := c.pool.getReceive(s.receives)
+	m, err := s.pool.getReceive(s.receives)
 	if err != nil {
 		go c.fail(err)
 		return nil
@@ -236,7 +238,7 @@ func (s *supply) arrived(r *receive) {
 // release gives a receive back that arrived. Conn.mu is not held.
 func (s *supply) release(r *receive) {
 	if s.budget == nil {
-		s.conn.pool.putReceive(r)
+		s.pool.putReceive(r)
 		return
 	}
 	s.conn.mu.Lock()
@@ -246,7 +248,7 @@ func (s *supply) release(r *receive) {
 
 // put is release where Conn.mu is held.
 func (s *supply) put(r *receive) {
-	s.conn.pool.putReceive(r)
+	s.pool.putReceive(r)
 	if s.budget == nil {
 		return
 	}
@@ -270,7 +272,7 @@ func (s *supply) repost(r *receive) {
 // Conn.mu is held.
 func (s *supply) close() {
 	for _, r := range s.posted {
-		s.conn.pool.putReceive(r)
+		s.pool.putReceive(r)
 		if s.shared != nil && s.budget != nil {
 			s.held -= int64(r.home.kind.memory())
 		}
@@ -304,7 +306,7 @@ func (s *supply) enlarge(n, spare int) int {
 		return least
 	}
 	if n > s.size {
-		s.size, s.receives = n, s.conn.pool.list(s.kindFor(n))
+		s.size, s.receives = n, s.pool.list(s.kindFor(n))
 	}
 	return s.size
 }
@@ -323,7 +325,7 @@ func (s *supply) enlargePromised(n int) {
 		}
 		s.reserved += size
 	}
-	s.size, s.receives = n, s.conn.pool.list(kind)
+	s.size, s.receives = n, s.pool.list(kind)
 	if s.wait.asked { // for as many of the old length
 		s.budget.leave(&s.wait)
 		s.shared.ResumeRecv()

@@ -25,7 +25,7 @@ const (
 // Defaults have been filled in, and so a contradiction is between values that were set.
 func (c *Config) validate() error {
 	switch {
-	case c.Dialect >= Dialect(len(dialects)):
+	case c.Dialect > Draft:
 		return wrong("Dialect", c.Dialect, "RFC8166 or Draft")
 	case c.Align != 0 && !powerOfTwo(c.Align, minAlign, MaxInline/2):
 		return wrong("Align", c.Align, "a power of two from %d to %d, or 0 for none", minAlign, MaxInline/2)

@@ -1,0 +1,237 @@
+package rpcrdma
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// arguments are the read chunks of a call, and what has been fetched of them: an xdr.BulkSource.
+// The handler fetches one at a time.
+type arguments struct {
+	in     *incoming
+	reads  []chunks.ReadChunk
+	long   bool              // the first of reads is the message
+	chunks []xdr.Chunk       // the others, for the handler
+	loads  []transport.Slice // memory of the pool that holds what was fetched
+	into   []transport.Slice // where a Fetch reads to
+	chain  chain
+	gated  bool       // its Reads go through the gate
+	err    error      // the first of the Reads under way
+	done   chan error // of capacity 1: the end of a Fetch
+	heard  uint64     // number among replies of a long message that may be one (draftdoubt.go)
+}
+
+// errNoBuffer: the domain has no memory for a long message.
+var errNoBuffer = errors.New("no buffer for a long message")
+
+// readMessage begins to fetch a long message. done is told of it, lastly with a Context of nil.
+func (a *arguments) readMessage(done transport.Completer) error {
+	n := a.reads[0].Len
+	s, err := a.in.c.pool.get(n, transport.LocalWrite)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNoBuffer, err)
+	}
+	a.loads = append(a.loads, s)
+	a.in.body = s.Bytes
+	return a.read(a.reads[0].Segments, n, a.loads[:1], done)
+}
+
+// describe has the chunks be what the handler finds in the message.
+func (a *arguments) describe() {
+	for i := range a.reads {
+		if a.long && i == 0 {
+			continue
+		}
+		ch := &a.reads[i]
+		a.chunks = append(a.chunks, xdr.Chunk{
+			Position: ch.Position, Len: ch.Len, Source: a, ID: a.chunkID(i),
+		})
+	}
+}
+
+// Fetch reads a chunk of the call into dst: xdr.BulkSource.
+func (a *arguments) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
+	id = a.chunk(id)
+	c := a.in.c
+	if c.importer == nil {
+		s, err := c.pool.get(n, transport.LocalWrite)
+		if err != nil {
+			return a.opError(err)
+		}
+		defer c.pool.put(s, transport.LocalWrite)
+		a.into = append(a.into[:0], s)
+		if err := a.fetch(ctx, id, n); err != nil {
+			return err
+		}
+		rest := s.Bytes
+		for _, p := range dst {
+			rest = rest[copy(p, rest):]
+		}
+		return nil
+	}
+	a.into = a.into[:0]
+	defer func() { a.into = c.endImports(a.into) }()
+	for left := n; len(dst) > 0 && left > 0; dst = dst[1:] {
+		p := dst[0][:min(left, len(dst[0]))]
+		s, err := c.importer.Import(p, transport.LocalWrite)
+		if err != nil {
+			return a.opError(err)
+		}
+		a.into = append(a.into, s)
+		left -= len(p)
+	}
+	return a.fetch(ctx, id, n)
+}
+
+// Load reads a chunk of the call into memory of the pool: xdr.BulkSource.
+func (a *arguments) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr.Releaser, error) {
+	id = a.chunk(id)
+	p := a.in.c.pool
+	s, err := p.get(n, transport.LocalWrite)
+	if err != nil {
+		return nil, nil, a.opError(err)
+	}
+	a.into = append(a.into[:0], s)
+	err = a.fetch(ctx, id, n)
+	a.into = a.into[:0]
+	if err != nil {
+		p.put(s, transport.LocalWrite)
+		return nil, nil, err
+	}
+	if take {
+		return s.Bytes, &taken{p, s}, nil
+	}
+	a.loads = append(a.loads, s)
+	return s.Bytes, nil, nil
+}
+
+// chunkBits is how many bits of a chunk's ID are its index: no header has more read chunks than
+// chunks.MaxSegments.
+const chunkBits = 12
+
+// chunkID is the ID of read chunk i of the call: of this one, and not of another that is in the
+// same memory later.
+func (a *arguments) chunkID(i int) int { return int(a.in.turn.Load())<<chunkBits | i }
+
+// chunk returns the index of the chunk with that ID. It panics if its call has ended.
+func (a *arguments) chunk(id int) int {
+	i := id & (1<<chunkBits - 1)
+	if id != a.chunkID(i) {
+		panic("rpcrdma: bulk data fetched after its call has ended: was it kept by a goroutine that outlived the handler?")
+	}
+	return i
+}
+
+// taken is pool memory that a handler has taken.
+type taken struct {
+	p *pool
+	s transport.Slice
+}
+
+// Release gives it back.
+func (t *taken) Release() {
+	t.p.put(t.s, transport.LocalWrite)
+	t.s = transport.Slice{}
+}
+
+// fetch reads n bytes of a chunk and waits for the end: memory that a Read may still fill cannot be
+// let go of, so ctx counts only before it begins.
+func (a *arguments) fetch(ctx context.Context, id, n int) error {
+	if err := ctx.Err(); err != nil {
+		return a.opError(err)
+	}
+	err := a.read(a.reads[id].Segments, n, a.into, (*fetchRead)(a))
+	if err == nil {
+		err = a.wait()
+	}
+	if err != nil {
+		// The connection has ended. Its goroutine ends the contexts of calls only when all has
+		// been flushed (watch); who gets this error is to see that earlier.
+		a.in.c.cancel()
+		return a.opError(err)
+	}
+	return nil
+}
+
+// wait waits for the end of a Fetch.
+func (a *arguments) wait() error {
+	select {
+	case err := <-a.done: // it was polled
+		return err
+	default:
+	}
+	a.in.server.BeginWait()
+	defer a.in.server.EndWait()
+	return <-a.done
+}
+
+func (a *arguments) opError(err error) error {
+	return &OpError{"fetch", a.in.c.info.RemoteAddr, err}
+}
+
+// fetchRead is told how a Fetch goes.
+type fetchRead arguments
+
+// Complete wakes the handler when the last Read is complete.
+func (f *fetchRead) Complete(wr *transport.WorkRequest, err error) {
+	a := (*arguments)(f)
+	if last, err := a.completed(wr, err); last {
+		a.done <- err
+	}
+}
+
+// read posts the RDMA Reads of the first n bytes of segments into dst. The last completes
+// with a Context of nil.
+func (a *arguments) read(segments []chunks.ReadSegment, n int, dst []transport.Slice,
+	done transport.Completer) error {
+	c := a.in.c
+	a.err = nil
+	a.chain.begins(len(segments), &c.info)
+	a.chain.addReads(segments, n, dst, done)
+	c.flow.waits(a.in)
+	a.gated = c.gate.limits()
+	err := c.gate.post(&a.chain, a.gated)
+	if err != nil {
+		c.flow.goesOn(a.in)
+	}
+	return err
+}
+
+// completed notes the end of a Read, and reports whether it was the last, with the first error of
+// all.
+func (a *arguments) completed(wr *transport.WorkRequest, err error) (last bool, first error) {
+	c := a.in.c
+	c.queue.completed()
+	if a.err == nil {
+		a.err = err
+	}
+	last = wr.Context == nil
+	if a.gated {
+		c.gate.done()
+	}
+	if !last {
+		return false, nil
+	}
+	c.flow.goesOn(a.in)
+	return true, a.err
+}
+
+// release gives back the memory that arguments are in.
+func (a *arguments) release() {
+	if len(a.reads)+len(a.loads) == 0 { // as of most calls
+		return
+	}
+	for _, s := range a.loads {
+		a.in.c.pool.put(s, transport.LocalWrite)
+	}
+	clear(a.reads)
+	clear(a.chunks)
+	clear(a.loads)
+	a.reads, a.chunks, a.loads = a.reads[:0], a.chunks[:0], a.loads[:0]
+	a.chain, a.long, a.err = a.chain.cleared(), false, nil
+}

@@ -1,0 +1,185 @@
+package rpcrdma
+
+import (
+	"slices"
+
+	"github.com/rpcrdma/go-rpcrdma/credits"
+)
+
+// pins are the replies of a connection that the client is to read, until their RDMA_DONEs come.
+// Their memory counts in the connection's share of the budget, and in the budget, beyond the
+// reservations of their calls.
+//
+// What is pinned waits for nothing but the peer, and that for a limited time. So a reply that finds
+// others of its connection pinned may wait for them. It is withheld (draft section 11) while there
+// is no room for it, while calls wait for memory, or while messages wait for receives: a pinned
+// reply keeps the message of its call. While it is, no call of the connection starts, and grants go
+// down to zero. A reply that finds none pinned is sent whatever is free: its memory was in use
+// before. So there is one such reply for each connection beyond the server's memory. A call that
+// needs some of that may wait for as long as there are clients enough for one reply of each to fill
+// it, and these always leave one to be read.
+//
+// Each RDMA_DONE that may still come has a receive posted for it, also when its time has run out.
+// So there are no more of them than credits: replies wait for the DONEs of others then, too.
+//
+// A withheld reply does not wait for ever. It waits for RDMA_DONEs of its own connection alone, and
+// for the windows of their replies to end. Each of these comes, because its receive was posted
+// before the reply left and the client needs no further credit to send it, and it is not held up,
+// as a connection with a reply pinned is not idle; or its time runs out; or the connection ends. An
+// RDMA_DONE that comes when its time has run out may be held up as any message: nothing waits for
+// it but replies to further calls, which come behind it. A client that was granted nothing has the
+// call under way whose reply is withheld, and that brings the next grant (section 11).
+type pins struct {
+	live     int         // replies that are pinned
+	owed     int         // RDMA_DONEs to come, for these and for replies whose memory was taken back
+	withheld []*incoming // replies, in order
+	unready  callQueue   // calls that need no memory, and wait for the replies that are withheld
+	ended    bool        // nothing is withheld any more: the connection has ended, and nothing would send it
+}
+
+// admit reports whether a call that needs no memory may start. It waits for the replies that are
+// withheld: it would only make another one.
+func (d *draft) admit(in *incoming) bool {
+	b := d.conn.flow.memory.chunks
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(d.pins.withheld) == 0 {
+		return true
+	}
+	d.pins.unready.push(in)
+	return false
+}
+
+// pin counts a reply with a read list as one that the peer is to read, or withholds it and reports
+// false.
+func (d *draft) pin(in *incoming) bool {
+	f := &d.conn.flow
+	f.memory.chunks.mu.Lock()
+	defer f.memory.chunks.mu.Unlock()
+	p := &d.pins
+	if len(p.withheld) > 0 || !d.pinnable(in) {
+		p.withheld = append(p.withheld, in)
+		f.share.blocked = true
+		return false
+	}
+	d.charge(in)
+	return true
+}
+
+// pinnable reports whether a reply can leave; budget.mu is held.
+func (d *draft) pinnable(in *incoming) bool {
+	f, p := &d.conn.flow, &d.pins
+	if p.ended {
+		return true
+	}
+	if p.owed >= d.conn.cfg.Credits {
+		return false // each has a receive of its own
+	}
+	// What calls wait for is not to be taken from them again and again.
+	b := f.memory.chunks
+	fits := in.reply.read.pinned <= min(f.share.free, b.free)
+	return p.live == 0 || fits && len(b.starved) == 0 && !f.supply.budget.scarce()
+}
+
+// charge counts a reply that leaves; budget.mu is held.
+func (d *draft) charge(in *incoming) {
+	f := &d.conn.flow
+	d.pins.live++
+	d.pins.owed++
+	f.memory.chunks.charge(&f.share, in.reply.read.pinned)
+}
+
+// release takes back what a call had reserved, and its reply pinned.
+func (d *draft) release(in *incoming) {
+	pinned := in.reply.read.pinned
+	in.reply.read.pinned = 0
+	if in.reserved == 0 && pinned == 0 {
+		return
+	}
+	f := &d.conn.flow
+	f.memory.chunks.mu.Lock()
+	f.memory.chunks.charge(&f.share, -in.reserved-pinned)
+	if pinned > 0 {
+		d.pins.live--
+	}
+	d.resume()
+}
+
+// doneCame notes an RDMA_DONE that was owed.
+func (d *draft) doneCame() {
+	b := d.conn.flow.memory.chunks
+	b.mu.Lock()
+	if d.pins.owed--; len(d.pins.withheld) == 0 {
+		b.mu.Unlock()
+		return
+	}
+	d.resume()
+}
+
+// resume has the calls go on that can, and sends the withheld replies that can leave now;
+// budget.mu is held, and unlocked.
+func (d *draft) resume() {
+	f, p := &d.conn.flow, &d.pins
+	b := f.memory.chunks
+	next := b.next(&f.share)
+	var send []*incoming
+	for len(p.withheld) > 0 && d.pinnable(p.withheld[0]) {
+		in := p.withheld[0]
+		p.withheld = slices.Delete(p.withheld, 0, 1)
+		d.charge(in)
+		send = append(send, in)
+	}
+	if len(p.withheld) == 0 {
+		next = append(next, d.unblock()...)
+	}
+	b.mu.Unlock()
+	for _, in := range send {
+		in.reply.send()
+	}
+	for _, in := range next {
+		in.fetchMessage()
+	}
+}
+
+// unblock takes the calls that waited behind withheld replies out of the queues; budget.mu is held.
+func (d *draft) unblock() (next []*incoming) {
+	f := &d.conn.flow
+	f.share.blocked = false
+	for d.pins.unready.n > 0 {
+		next = append(next, d.pins.unready.pop())
+	}
+	return append(next, f.memory.chunks.next(&f.share)...)
+}
+
+// terms says what the grant in a reply depends on: no credits while replies are withheld.
+func (d *draft) terms(t *credits.ReplyTerms, in *incoming, active int) {
+	rd := &in.reply.read
+	rd.owes = in.reply.header.Type != TypeError && len(in.reply.header.Reads) > 0
+	t.Owes = rd.owes
+	f := &d.conn.flow
+	f.memory.chunks.mu.Lock()
+	defer f.memory.chunks.mu.Unlock()
+	waiting := f.share.queue.n + d.pins.unready.n
+	switch {
+	case len(d.pins.withheld) > 0:
+		t.Allow, t.Withheld = 0, true
+	case waiting > 0:
+		t.Allow = active - waiting
+	}
+}
+
+// gone returns the calls and replies of a connection that has ended which wait here; budget.mu is
+// held.
+func (d *draft) gone() (gone []*incoming) {
+	p := &d.pins
+	p.ended, d.conn.flow.share.blocked = true, false
+	for p.unready.n > 0 {
+		gone = append(gone, p.unready.pop())
+	}
+	for _, in := range p.withheld {
+		in.reply.read.pinned = 0
+		gone = append(gone, in)
+	}
+	p.withheld = nil
+	return gone
+}

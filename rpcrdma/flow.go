@@ -1,0 +1,231 @@
+package rpcrdma
+
+import (
+	"encoding/binary"
+
+	"github.com/rpcrdma/go-rpcrdma/credits"
+)
+
+// flow is what a connection may have under way: memory for chunks, receives, credits for the peer,
+// and how long the peer may take. A call of the peer's passes callArrived, admit, waits and goesOn
+// for its RDMA Reads, grant, and ended or dropped. A call of this side passes expectReply, arrived
+// and release. Nothing else takes memory from its parts, which are the share of a budget, a supply
+// of receives, the granter, and the stalls.
+//
+// # Why nothing waits for ever
+//
+// These are the waits, and what ends each of them:
+//
+//   - A call waits for memory for its chunks (budget). It waits for calls that have reserved
+//     theirs all together, and for replies that are pinned (draftpins.go). Both wait for their own
+//     peers alone, which stalls bounds by Config.PeerTimeout.
+//   - A call or a reply waits for the peer: for RDMA Reads, for its Send to leave, for the end of
+//     its windows, for an RDMA_DONE. stalls ends the connection after Config.PeerTimeout, or takes
+//     back what the RDMA_DONE is about.
+//   - A connection is held up: the message that comes to it finds no memory (receiveBudget). Such a
+//     connection is idle. It has no memory reserved, no handler, no RDMA Read under way, no reply
+//     that waits to be read and no call of this side's, so nobody waits for it. A connection that is
+//     not idle has all the memory that its peer's messages may need. It takes whatever comes, also
+//     the responses to RDMA Reads that stand behind messages.
+//
+// So every call under way ends. Its connection becomes idle or gives back what it does not need,
+// and those that are held up go on in the order in which they came. New ones queue up behind them,
+// and nobody's grant is raised meanwhile. A few receives of each connection are not counted
+// (freeReceives), so that whoever was granted no more than one call at a time, beside an RDMA_DONE,
+// waits for nobody. A call of this side over a connection that is held up lets that go on at once.
+//
+// Where a provider cannot hold messages back each receive has its memory when it is posted. Then no
+// message waits for memory, no connection is held up, and no one waits for a receive of another.
+//
+// Package credits has the argument that calls find a receive, and clients a credit; draftpins.go
+// that of replies which are withheld.
+type flow struct {
+	conn   *Conn
+	memory *memory
+	share  share // memory.chunks.mu guards it
+
+	// Conn.mu guards what follows.
+	granter credits.Granter
+	supply  supply
+	stalls  stalls
+}
+
+// memory is what connections have in common: those of one Serve all of it, those of Dial the pool.
+type memory struct {
+	pool     *pool
+	chunks   *budget
+	receives *receiveBudget // nil: nothing bounds it
+}
+
+func (f *flow) open(c *Conn, m *memory) error {
+	f.conn, f.memory, f.stalls.conn = c, m, c
+	f.share.free = c.cfg.ConnMemory
+	f.granter = credits.NewGranter(c.cfg.Credits)
+	return f.supply.open(c, m)
+}
+
+// start posts the receive for the peer's first call (draft section 6.1).
+func (f *flow) start() error {
+	f.conn.mu.Lock()
+	defer f.conn.mu.Unlock()
+	_, err := f.supply.post(f.granter.Start())
+	return err
+}
+
+// arrived notes that a message has used up r, which is the holder's from now on: until release or
+// repost. Conn.mu is held.
+func (f *flow) arrived(r *receive) { f.supply.arrived(r) }
+
+// callArrived is arrived for a call of the peer's; ended gives the receive back.
+func (f *flow) callArrived(r *receive) {
+	f.supply.arrived(r)
+	f.granter.CallReceived()
+}
+
+// repost gives the peer a receive back that a message used up which was neither a call nor a reply
+// to one: grants and calls under way still count on it. Conn.mu is held.
+func (f *flow) repost(r *receive) { f.supply.repost(r) }
+
+// release gives back the receive of a reply to a call of this side. Conn.mu is not held.
+func (f *flow) release(r *receive) { f.supply.release(r) }
+
+// admit reports whether a call has the memory that it says in reserved. Otherwise it waits for
+// that, and goes on by incoming.fetchMessage.
+func (f *flow) admit(in *incoming) bool {
+	if in.reserved > 0 {
+		return f.memory.chunks.reserve(&f.share, in)
+	}
+	d := f.conn.draft
+	return d == nil || d.admit(in)
+}
+
+// waits notes that a call waits for the peer from now on.
+func (f *flow) waits(in *incoming) {
+	f.conn.mu.Lock()
+	f.stalls.remove(in)
+	f.stalls.add(in)
+	f.conn.mu.Unlock()
+}
+
+// goesOn notes that it waits no longer.
+func (f *flow) goesOn(in *incoming) {
+	f.conn.mu.Lock()
+	f.stalls.remove(in)
+	f.conn.mu.Unlock()
+}
+
+// grant accounts for a reply about to be sent, posts the receives that its grant calls for, and
+// writes the grant into the message. The reply waits for the peer from then on.
+func (f *flow) grant(in *incoming) error {
+	c := f.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := &f.granter
+	if c.over {
+		g.CallDropped()
+		return c.err
+	}
+	posted, active, owed := g.State()
+	terms := credits.ReplyTerms{Requested: in.header.Credits, Allow: c.cfg.Credits}
+	if d := c.draft; d != nil {
+		d.terms(&terms, in, active)
+	} else {
+		terms.Allow = f.memory.chunks.allow(&f.share, active, c.cfg.Credits)
+	}
+	if in.server == nobody {
+		terms.Allow = 1
+	}
+	terms.Allow = min(terms.Allow, int(min(in.header.Credits, 1<<30)))
+	room := posted + active - 1 - owed // what was granted, but for this call
+	if more := terms.Allow - room; more > 0 {
+		terms.Allow = room + f.supply.allow(more)
+	}
+	granted, n := g.Reply(terms)
+	if posted, err := f.supply.post(n); err != nil {
+		if granted = g.NotPosted(n - posted); granted == 0 {
+			go c.fail(err)
+			return err
+		}
+	}
+	f.stalls.add(in)
+	binary.BigEndian.PutUint32(in.reply.sendList[0].Bytes[creditsOffset:], granted)
+	return nil
+}
+
+// dropped notes a call that gets no reply. It is to end all the same.
+func (f *flow) dropped() {
+	f.conn.mu.Lock()
+	f.granter.CallDropped()
+	f.conn.mu.Unlock()
+}
+
+// ended takes back what a call of the peer's has had, and has others go on with it.
+func (f *flow) ended(in *incoming) {
+	c := f.conn
+	c.mu.Lock()
+	f.stalls.remove(in)
+	if in.recv != nil {
+		f.supply.put(in.recv)
+	}
+	c.mu.Unlock()
+	if d := c.draft; d != nil {
+		d.release(in)
+	} else if in.reserved > 0 {
+		f.memory.chunks.release(&f.share, in.reserved)
+	}
+}
+
+// expectReply posts the receive for the reply to a call that is in the caller's table; Conn.mu is
+// held.
+func (f *flow) expectReply() error {
+	_, err := f.supply.post(1)
+	return err
+}
+
+// enlarge is Conn.EnlargeReceives.
+func (f *flow) enlarge(n int) int {
+	c := f.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	// The reply to the call that is about to be made uses up the first receive.
+	spare := 0
+	if _, active, _ := f.granter.State(); active == 0 && len(c.caller.pending) == 0 {
+		spare = 1
+	}
+	return f.supply.enlarge(n, spare)
+}
+
+// longest is the length in bytes of the longest message that receives hold from now on.
+func (f *flow) longest() int {
+	f.conn.mu.Lock()
+	defer f.conn.mu.Unlock()
+	return f.supply.size
+}
+
+// close gives back everything but what calls still hold: the provider has ended. It returns the
+// replies that the peer was still to read. Conn.mu is held.
+func (f *flow) close() (owed []*incoming) {
+	f.supply.close()
+	f.stalls.stop()
+	if d := f.conn.draft; d != nil {
+		owed = d.owed()
+	}
+	return owed
+}
+
+// gone returns the calls that wait for memory, and the replies that are withheld, of a connection
+// that has ended. What waited behind them goes on.
+func (f *flow) gone() (gone []*incoming) {
+	b := f.memory.chunks
+	b.mu.Lock()
+	gone = b.remove(&f.share)
+	if d := f.conn.draft; d != nil {
+		gone = append(gone, d.gone()...)
+	}
+	next := b.next(&f.share)
+	b.mu.Unlock()
+	for _, in := range next {
+		in.fetchMessage()
+	}
+	return gone
+}

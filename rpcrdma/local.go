@@ -1,0 +1,53 @@
+package rpcrdma
+
+import "github.com/rpcrdma/go-rpcrdma/transport"
+
+// Data of a reply lies in memory of the program's. The provider is told of it by an import, where it
+// can have one, and else gets a copy in memory of the pool.
+
+// imported imports data for access, and appends that to list. It reports false if the provider
+// cannot.
+func (c *Conn) imported(list *[]transport.Slice, data [][]byte, access transport.Access) ([]transport.Slice, bool) {
+	first := len(*list)
+	for _, p := range data {
+		if len(p) == 0 {
+			continue
+		}
+		s, err := c.importer.Import(p, access)
+		if err != nil {
+			return nil, false
+		}
+		*list = append(*list, s)
+	}
+	return (*list)[first:], true
+}
+
+// copied copies data, n bytes, to memory of the pool for access, and appends that to list. It
+// reports false if there is none.
+func (c *Conn) copied(list *[]transport.Slice, data [][]byte, n int, access transport.Access) ([]transport.Slice, bool) {
+	s, err := c.pool.get(n, access)
+	if err != nil {
+		return nil, false
+	}
+	gather(s.Bytes, data)
+	*list = append(*list, s)
+	return (*list)[len(*list)-1:], true
+}
+
+// endImports ends imports, and returns the list, emptied.
+func (c *Conn) endImports(list []transport.Slice) []transport.Slice {
+	if c.importer != nil {
+		for _, s := range list {
+			c.importer.Release(s)
+		}
+	}
+	clear(list)
+	return list[:0]
+}
+
+// gather copies data to b, as far as b goes.
+func gather(b []byte, data [][]byte) {
+	for _, p := range data {
+		b = b[copy(b, p):]
+	}
+}

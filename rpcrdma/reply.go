@@ -1,0 +1,179 @@
+package rpcrdma
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// reply is the reply to a call, laid out: results go through the write chunks offered for them, the
+// rest inline, or through the reply chunk if it does not fit (draft sections 3.6, 5.2). Where the
+// chunks offered are too small, the caller gets ERR_CHUNK (RFC 8166 section 4.5.3), or, in the
+// Draft, read chunks (draftreads.go).
+type reply struct {
+	in      *incoming
+	message xdr.Message
+	header  Header
+	without []bool // by item of bulk data: it goes another way than inline
+	segs    []chunks.Segment
+	pieces  [][]byte          // what goes inline, or through the reply chunk
+	imports []transport.Slice // bulk data, as the provider knows it
+	bounces []transport.Slice // memory of the pool that holds copies of it
+	thresh  int               // of padding, in an RDMA_MSGP
+	read    readReply         // what the peer is to read of it
+
+	chain    chain           // the Writes, and the Send
+	buf      transport.Slice // of the Send
+	sendList [1]transport.Slice
+}
+
+// tooLong says what does not fit where.
+func (r *reply) tooLong() error {
+	c, h, m := r.in.c, &r.in.header, &r.message
+	if n := m.Len(); c.draft != nil && n > c.cfg.MaxMessage {
+		return &oncrpc.ReplyTooLongError{Len: n, Max: c.cfg.MaxMessage}
+	}
+	var writes []uint64
+	for _, w := range h.Writes {
+		writes = append(writes, w.Len())
+	}
+	var bulk []int
+	for i := range m.Bulk {
+		bulk = append(bulk, m.Bulk[i].Len)
+	}
+	return fmt.Errorf("%d bytes and bulk data of %v do not fit in %d inline, a reply chunk of %d, write chunks of %d",
+		len(m.Inline), bulk, c.settings.Load().MaxReplySend, h.Reply.Len(), writes)
+}
+
+// layout fills in the header of the reply and the Writes before its Send, and leaves in pieces what
+// goes inline. It reports false if the chunks offered are too small.
+func (r *reply) layout() bool {
+	c, h, out, m := r.in.c, &r.in.header, &r.header, &r.message
+	s := c.settings.Load()
+	out.Type = TypeMsg
+	out.Lists.Reset()
+
+	r.without = r.without[:0]
+	for i, w := range h.Writes {
+		n := 0
+		uses := i < len(m.Bulk) && len(w) > 0
+		if uses && c.draft != nil && uint64(m.Bulk[i].Len) > w.Len() {
+			uses = false // it can go elsewhere
+		}
+		if uses {
+			n = m.Bulk[i].Len
+		}
+		r.without = append(r.without, uses)
+		var ok bool
+		if r.segs, ok = chunks.Distribute(r.segs[:0], w, n); !ok {
+			return false
+		}
+		out.AddWrite(r.segs)
+	}
+	r.pieces = m.AppendPieces(r.pieces[:0], r.without)
+	rest := 0
+	for _, p := range r.pieces {
+		rest += len(p)
+	}
+	if h.HasReply {
+		r.segs, _ = chunks.Distribute(r.segs[:0], h.Reply, 0)
+		out.SetReply(r.segs)
+	}
+	switch {
+	case out.Len()+rest <= s.MaxReplySend:
+		if s.PeerAlign > 0 {
+			c.draft.pad(r, s)
+		}
+	case out.Len() <= s.MaxReplySend && r.fillReply(rest):
+	case c.draft == nil || !c.draft.readInstead(r, s):
+		return false
+	}
+
+	n := 1 + len(out.Reply)
+	for _, w := range out.Writes {
+		n += len(w)
+	}
+	r.chain.begins(n, &c.info)
+	for i, w := range out.Writes {
+		if i < len(m.Bulk) && r.without[i] && w.Len() > 0 {
+			if !r.write(w, m.Bulk[i].Data, m.Bulk[i].Len) {
+				return false
+			}
+			if c.draft != nil { // of the lengths, not of what is written
+				chunks.AddRoundUp(w, h.Writes[i], m.Bulk[i].Len)
+			}
+		}
+	}
+	if n := out.Reply.Len(); n > 0 {
+		if !r.write(out.Reply, r.pieces, int(n)) {
+			return false
+		}
+		r.pieces = r.pieces[:0]
+	}
+	return true
+}
+
+// fillReply has n bytes of message go through the reply chunk, and reports whether they fit.
+func (r *reply) fillReply(n int) bool {
+	var ok bool
+	if r.segs, ok = chunks.Distribute(r.segs[:0], r.in.header.Reply, n); ok {
+		r.header.Type = TypeNoMsg
+		copy(r.header.Reply, r.segs)
+	}
+	return ok
+}
+
+// write adds the RDMA Writes of data, n bytes, to the segments filled with it.
+func (r *reply) write(segs []chunks.Segment, data [][]byte, n int) bool {
+	list, ok := r.source(data, n)
+	if !ok {
+		return false
+	}
+	cur := cursor{list: list}
+	for i := range segs {
+		if s := &segs[i]; s.Length > 0 {
+			r.chain.add(transport.OpWrite, s, int(s.Length), &cur, (*replySent)(r), nil)
+		}
+	}
+	return true
+}
+
+// source names data, n bytes, to the provider, which sends it before the call is finished.
+func (r *reply) source(data [][]byte, n int) ([]transport.Slice, bool) {
+	c := r.in.c
+	if c.importer != nil {
+		return c.imported(&r.imports, data, 0)
+	}
+	if n == 0 {
+		return nil, true
+	}
+	return c.copied(&r.bounces, data, n, 0)
+}
+
+// layoutError has the reply be an RDMA_ERROR.
+func (r *reply) layoutError(code ErrCode) {
+	r.chain.begins(1, &r.in.c.info)
+	r.read.pinned = 0
+	out := &r.header
+	out.Type, out.Err, out.Low, out.High = TypeError, code, ProtocolVersion, ProtocolVersion
+	r.pieces = r.pieces[:0]
+}
+
+// release gives back what the reply was in, and its bulk data.
+func (r *reply) release() {
+	c := r.in.c
+	r.message.Release()
+	r.imports = c.endImports(r.imports)
+	for _, s := range r.bounces {
+		c.pool.put(s, 0)
+	}
+	clear(r.bounces)
+	clear(r.pieces)
+	c.pool.put(r.buf, 0)
+	r.header.Lists.Reset()
+	r.message, r.buf, r.sendList[0] = xdr.Message{}, transport.Slice{}, transport.Slice{}
+	r.bounces, r.pieces, r.chain = r.bounces[:0], r.pieces[:0], r.chain.cleared()
+}

@@ -1,0 +1,181 @@
+package rpcrdma
+
+import (
+	"slices"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// windows are the memory that one call exposes to the peer.
+type windows struct {
+	c       *Conn
+	list    []window
+	slices  []transport.Slice  // of the windows
+	regions []transport.Region // of the windows
+	segs    []chunks.Segment
+	ended   []transport.STag // that the peer has ended; guarded by Conn.mu while the call is in the table
+}
+
+// window is memory exposed to the peer for one chunk.
+type window struct {
+	first   int // of its slices in windows.slices
+	n       int
+	region  int // the first of its regions in windows.regions
+	regions int
+	access  transport.Access
+	owned   transport.Slice // memory of the pool; otherwise the slices are the user's, imported
+	result  []byte          // where owned is copied to when the reply is here
+}
+
+// noWindow is the index of a window that is not there.
+const noWindow = -1
+
+func (ws *windows) at(i int) *window {
+	if i == noWindow {
+		return nil
+	}
+	return &ws.list[i]
+}
+
+// last is the index of the window that was opened last.
+func (ws *windows) last() int { return len(ws.list) - 1 }
+
+// expose opens a window over n bytes in data, and returns its segments. Memory that cannot be
+// imported is copied through the pool, and so is scattered memory if copies says that it would take
+// too many Regions.
+func (ws *windows) expose(data [][]byte, n int, access transport.Access, copies bool) ([]chunks.Segment, error) {
+	c := ws.c
+	if c.importer == nil || copies && len(data) > 1 {
+		s, err := c.pool.get(n, access)
+		if err != nil {
+			return nil, err
+		}
+		w := window{access: access, owned: s}
+		if access&transport.RemoteRead != 0 {
+			gather(s.Bytes, data)
+		} else {
+			w.result = data[0]
+		}
+		return ws.open(w)
+	}
+	w := window{first: len(ws.slices), access: access}
+	for _, p := range data {
+		if len(p) == 0 {
+			continue
+		}
+		s, err := c.importer.Import(p, access)
+		if err != nil {
+			ws.release(&w)
+			return nil, err
+		}
+		ws.slices = append(ws.slices, s)
+		w.n++
+	}
+	return ws.open(w)
+}
+
+// exposeOwn opens a window over n bytes of the pool's, and returns its segments.
+func (ws *windows) exposeOwn(n int, access transport.Access) ([]chunks.Segment, error) {
+	s, err := ws.c.pool.get(n, access)
+	if err != nil {
+		return nil, err
+	}
+	return ws.open(window{access: access, owned: s})
+}
+
+func (ws *windows) open(w window) ([]chunks.Segment, error) {
+	if w.owned.Bytes != nil {
+		w.first, w.n = len(ws.slices), 1
+		ws.slices = append(ws.slices, w.owned)
+	}
+	var err error
+	w.region = len(ws.regions)
+	ws.regions, err = ws.c.ep.Expose(ws.regions, ws.slices[w.first:w.first+w.n], w.access|ws.c.invalid)
+	if err != nil {
+		ws.release(&w)
+		ws.c.pool.put(w.owned, w.access)
+		return nil, err
+	}
+	w.regions = len(ws.regions) - w.region
+	ws.list = append(ws.list, w)
+	ws.segs = ws.c.split(ws.segs[:0], ws.regions[w.region:])
+	return ws.segs, nil
+}
+
+// split appends the segments of regions to dst.
+func (c *Conn) split(dst []chunks.Segment, regions []transport.Region) []chunks.Segment {
+	for _, r := range regions {
+		dst = chunks.AppendSegments(dst, uint32(r.STag), r.Base, int(r.Len), c.cfg.SegmentSize)
+	}
+	return dst
+}
+
+// release ends the import of a window's memory.
+func (ws *windows) release(w *window) {
+	if w.owned.Bytes == nil {
+		for _, s := range ws.slices[w.first : w.first+w.n] {
+			ws.c.importer.Release(s)
+		}
+	}
+	w.n = 0
+}
+
+// releaseAll ends the imports of all memory. The windows have ended.
+func (ws *windows) releaseAll() {
+	for i := range ws.list {
+		ws.release(&ws.list[i])
+	}
+}
+
+// revoke ends all windows: afterwards the peer cannot reach the memory. It is called in RoundTrip
+// alone, as it may block.
+func (ws *windows) revoke() {
+	if len(ws.regions) > 0 {
+		if err := ws.c.ep.Revoke(ws.regions...); err != nil {
+			ws.c.fail(err)
+			<-ws.c.ep.Done()
+		}
+	}
+	ws.releaseAll()
+}
+
+// abandon cuts the windows over the user's memory loose, and reports whether all are.
+func (ws *windows) abandon() bool {
+	for i := range ws.list {
+		w := &ws.list[i]
+		if w.owned.Bytes != nil {
+			continue // the pool's, which stays until the reply comes
+		}
+		for _, r := range ws.regions[w.region:][:w.regions] {
+			if a := ws.c.abandoner; a == nil || a.Abandon(r) != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// lost notes that the peer has ended the window of tag if it is among these; Conn.mu is held.
+func (ws *windows) lost(tag transport.STag) bool {
+	same := func(r transport.Region) bool { return r.STag == tag }
+	if !slices.ContainsFunc(ws.regions, same) || slices.Contains(ws.ended, tag) {
+		return false
+	}
+	ws.ended = append(ws.ended, tag)
+	return true
+}
+
+// reset forgets the windows, which have ended, and gives back the memory of the pool.
+func (ws *windows) reset() {
+	if len(ws.list)+len(ws.slices) == 0 { // as of a call that is inline both ways
+		return
+	}
+	for i := range ws.list {
+		ws.c.pool.put(ws.list[i].owned, ws.list[i].access)
+	}
+	clear(ws.list)
+	clear(ws.slices)
+	ws.list, ws.slices = ws.list[:0], ws.slices[:0]
+	ws.regions, ws.ended = ws.regions[:0], ws.ended[:0]
+}
