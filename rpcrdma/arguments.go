@@ -122,7 +122,8 @@ func (a *arguments) chunkID(i int) int { return int(a.in.turn.Load())<<chunkBits
 func (a *arguments) chunk(id int) int {
 	i := id & (1<<chunkBits - 1)
 	if id != a.chunkID(i) {
-		panic("rpcrdma: bulk data fetched after its call has ended: was it kept by a goroutine that outlived the handler?")
+		panic("rpcrdma: bulk data fetched after its call has ended: " +
+			"was it kept by a goroutine that outlived the handler?")
 	}
 	return i
 }

@@ -345,18 +345,18 @@ func TestNothingWithheldAfterEnd(t *testing.T) {
 		return in
 	}
 	for range cfg.Credits {
-		if !c.draft.pin(reply(1)) {
+		if !c.draft.pins.pin(reply(1)) {
 			t.Fatal("withheld without a reason")
 		}
 	}
 	late := reply(1)
-	if c.draft.pin(late) {
+	if c.draft.pins.pin(late) {
 		t.Fatal("more RDMA_DONEs owed than there are credits")
 	}
 	if gone := c.flow.gone(); len(gone) != 1 || gone[0] != late {
 		t.Errorf("%d replies given up at the end, want the one that was withheld", len(gone))
 	}
-	if !c.draft.pin(reply(1 << 30)) {
+	if !c.draft.pins.pin(reply(1 << 30)) {
 		t.Error("a reply is withheld that nothing would ever send")
 	}
 }

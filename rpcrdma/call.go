@@ -19,8 +19,9 @@ type call struct {
 	xid  uint32
 	refs atomic.Int32
 
-	// The end of a call that is not abandoned. It may come before the caller begins to wait, on his own goroutine often; then he
-	// finds it in result, and else in done, of capacity 1. Who comes second to turn knows.
+	// The end of a call that is not abandoned. It may come before the caller begins to wait, on his
+	// own goroutine often; then he finds it in result, and else in done, of capacity 1. Who comes
+	// second to turn knows.
 	turn   atomic.Bool
 	result error
 	done   chan error

@@ -43,7 +43,8 @@ func (cl *caller) conclude(a replyArrival) {
 		c.flow.repost(a.recv)
 		c.mu.Unlock()
 		c.stats.unknownXID.Add(1)
-		c.cfg.Logger.Debug("rpcrdma: reply to no call", "peer", c.info.RemoteAddr, "xid", h.XID, "type", h.Type)
+		c.cfg.Logger.Debug("rpcrdma: reply to no call",
+			"peer", c.info.RemoteAddr, "xid", h.XID, "type", h.Type)
 		return
 	}
 	err := a.err
@@ -128,8 +129,8 @@ func checkReplyMessage(b []byte, xid uint32) error {
 
 // checkWrites checks the write list of the reply, and notes what was written.
 func (k *call) checkWrites(h *Header) error {
-	if len(h.Writes) > len(k.header.Writes) || (len(h.Writes) > 0 && len(h.Writes) < len(k.header.Writes)) {
-		return fmt.Errorf("%w: %d write chunks returned of %d", ErrMalformed, len(h.Writes), len(k.header.Writes))
+	if n, offered := len(h.Writes), len(k.header.Writes); n > 0 && n != offered {
+		return fmt.Errorf("%w: %d write chunks returned of %d", ErrMalformed, n, offered)
 	}
 	for i, returned := range h.Writes {
 		n, err := chunks.WrittenLen(k.header.Writes[i], returned, k.c.draft != nil)

@@ -68,7 +68,8 @@ func (ch *chain) addInvalidate(tag transport.STag, done transport.Completer) {
 }
 
 // addReads adds RDMA Reads of the first n bytes of segments into dst.
-func (ch *chain) addReads(segments []chunks.ReadSegment, n int, dst []transport.Slice, done transport.Completer) {
+func (ch *chain) addReads(segments []chunks.ReadSegment, n int, dst []transport.Slice,
+	done transport.Completer) {
 	cur := cursor{list: dst}
 	for i := range segments {
 		s := &segments[i].Segment

@@ -173,7 +173,8 @@ func (c *Config) private() []byte {
 func (c *Config) check(info *transport.Info) error {
 	switch {
 	case info.MaxMessage > 0 && info.MaxMessage < c.InlineSend:
-		return fmt.Errorf("%w: messages of %d bytes, Config.InlineSend is %d", ErrProviderLimits, info.MaxMessage, c.InlineSend)
+		return fmt.Errorf("%w: messages of %d bytes, Config.InlineSend is %d",
+			ErrProviderLimits, info.MaxMessage, c.InlineSend)
 	case info.MaxRecvSGE == 1 && c.Align > 0:
 		return fmt.Errorf("%w: receives of one buffer, Config.Align needs two", ErrProviderLimits)
 	}
@@ -196,7 +197,7 @@ type CallInfo struct {
 	InlineReceived int   // of the reply, in the Send, with its padding
 	WriteChunk     int   // of the reply, written to write chunks; in the Draft with their round-up
 	ReplyChunk     int   // of the reply, written to the reply chunk
-	ReplyRead      int   // of the reply, fetched from read chunks and acknowledged by RDMA_DONE (Draft)
+	ReplyRead      int   // of the reply, fetched from read chunks, with an RDMA_DONE (Draft)
 	Padding        int   // in front of data in the Send, in an RDMA_MSGP (Draft)
 	Credits        int   // in use when the call was sent, its own included
 	Err            error // of the transport; nil when a reply came, whatever it says

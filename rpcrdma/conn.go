@@ -107,11 +107,12 @@ func (c *Conn) RemoteAddr() net.Addr { return c.info.RemoteAddr }
 // Info describes the connection below.
 func (c *Conn) Info() transport.Info { return c.info }
 
-// Endpoint is the connection below, for what only its provider knows, like iwarp.SetupOf. It is not for posting.
+// Endpoint is the connection below, for what only its provider knows, like iwarp.SetupOf. It is not
+// for posting.
 func (c *Conn) Endpoint() transport.Endpoint { return c.ep }
 
-// Inline returns the largest calls in bytes that are sent inline, and the largest replies to them that are expected
-// so, headers included.
+// Inline returns the largest calls in bytes that are sent inline, and the largest replies to them
+// that are expected so, headers included.
 func (c *Conn) Inline() (send, recv int) {
 	s := c.settings.Load()
 	return s.MaxSend, s.MaxRecv

@@ -8,8 +8,9 @@ type Dialect uint8
 const (
 	// RFC8166 is what Linux and every other peer known speaks.
 	RFC8166 Dialect = iota
-	// Draft is draft-ietf-nfsv4-rpcrdma-08, with what RFC 8166 dropped or tightened: RDMA_MSGP, read lists in
-	// replies with RDMA_DONE, and write chunks that are returned with lengths that include the round-up.
+	// Draft is draft-ietf-nfsv4-rpcrdma-08, with what RFC 8166 dropped or tightened: RDMA_MSGP,
+	// read lists in replies with RDMA_DONE, and write chunks that are returned with lengths that
+	// include the round-up.
 	Draft
 )
 

@@ -6,12 +6,11 @@ package rpcrdma
 //
 //	receiver    done, padding and doubt take RDMA_DONEs, RDMA_MSGPs, and long messages that may
 //	            be a reply (draftdone.go, draftpadding.go, draftdoubt.go)
-//	flow        admit, terms and release count what is pinned (draftpins.go); expire and
-//	            exhausted take it back when the peer takes too long (draftdone.go)
-//	reply       pad, readInstead and pin lay a reply out that is padded or has a read list, and
-//	            awaitsDone and endWindows end it (draftpadding.go, draftreads.go, draftdone.go)
+//	flow        pins count the replies that are to be read (draftpins.go); expire and exhausted
+//	            take them back when the peer takes too long (draftdone.go)
+//	reply       pad and readInstead lay a reply out that is padded or has a read list; awaitsDone
+//	            and endWindows end it (draftpadding.go, draftreads.go, draftdone.go)
 //	caller      readReply takes a reply with a read list (draftfetch.go)
-//	Conn        owed and gone give back at the end what is left of all that
 //
 // And the lengths in returned write chunks include the round-up (section 3.7).
 type draft struct {
@@ -23,4 +22,6 @@ type draft struct {
 	late   int            // replies whose DONE did not come in time
 }
 
-func newDraft(c *Conn) *draft { return &draft{conn: c, doubts: make(map[uint32]int)} }
+func newDraft(c *Conn) *draft {
+	return &draft{conn: c, pins: pins{flow: &c.flow}, doubts: make(map[uint32]int)}
+}

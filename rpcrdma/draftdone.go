@@ -65,7 +65,7 @@ func (d *draft) done(r *receive, xid uint32) {
 		}
 	}
 	c.mu.Unlock()
-	d.doneCame()
+	d.pins.doneCame()
 	if finished {
 		in.finish()
 	}

@@ -9,9 +9,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// threshold returns the rdma_thresh with which a message is padded: items of bulk data that are at least as long are, nothing else is, whether
-// the receiver takes it for "at or above" or for "exceeds" (draft section 3.9 has both). It reports false if there is no such
-// length, or no such item.
+// threshold returns the rdma_thresh with which a message is padded: items of bulk data that are at
+// least as long are, nothing else is, whether the receiver takes it for "at or above" or for
+// "exceeds" (draft section 3.9 has both). It reports false if there is no such length, or no such
+// item.
 func threshold(m *xdr.Message, without []bool, least int) (thresh int, ok bool) {
 	// Opaque data in the inline bytes is shorter than these, by its length word at least.
 	thresh = max(least, len(m.Inline))
@@ -28,9 +29,10 @@ func threshold(m *xdr.Message, without []bool, least int) (thresh int, ok bool) 
 	return 0, false
 }
 
-// padHeader makes h that of an RDMA_MSGP, if the message it is for shall be padded to align and fits in a Send of most bytes that way. It
-// returns the threshold, and the bytes of padding.
-func padHeader(h *Header, m *xdr.Message, without []bool, align, most, least int) (thresh, padding int, ok bool) {
+// padHeader makes h that of an RDMA_MSGP, if the message it is for shall be padded to align and
+// fits in a Send of most bytes that way. It returns the threshold, and the bytes of padding.
+func padHeader(h *Header, m *xdr.Message, without []bool, align, most, least int) (
+	thresh, padding int, ok bool) {
 	if align == 0 || h.Type != TypeMsg {
 		return 0, 0, false
 	}
@@ -53,11 +55,12 @@ func (d *draft) pad(r *reply, s *Settings) {
 		d.conn.cfg.MinChunk)
 }
 
-// padding returns how the data in an RDMA_MSGP is padded, behind a header of n bytes, in a message that a receive of size
-// bytes took. What makes no sense is malformed.
+// padding returns how the data in an RDMA_MSGP is padded, behind a header of n bytes, in a message
+// that a receive of size bytes took. What makes no sense is malformed.
 func (h *Header) padding(n, size int, above bool) (xdr.Padding, error) {
 	if bits.OnesCount32(h.Align) != 1 || uint64(h.Align) > uint64(size) {
-		return xdr.Padding{}, fmt.Errorf("%w: RDMA_MSGP with an alignment of %d, receives of %d bytes", ErrMalformed, h.Align, size)
+		return xdr.Padding{}, fmt.Errorf("%w: RDMA_MSGP with an alignment of %d, receives of %d bytes",
+			ErrMalformed, h.Align, size)
 	}
 	thresh := uint64(h.Threshold)
 	if above {

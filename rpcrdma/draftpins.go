@@ -30,49 +30,49 @@ import (
 // it but replies to further calls, which come behind it. A client that was granted nothing has the
 // call under way whose reply is withheld, and that brings the next grant (section 11).
 type pins struct {
+	flow     *flow
 	live     int         // replies that are pinned
 	owed     int         // RDMA_DONEs to come, for these and for replies whose memory was taken back
 	withheld []*incoming // replies, in order
 	unready  callQueue   // calls that need no memory, and wait for the replies that are withheld
-	ended    bool        // nothing is withheld any more: the connection has ended, and nothing would send it
+	ended    bool        // the connection: nothing is withheld any more, as nothing would send it
 }
 
 // admit reports whether a call that needs no memory may start. It waits for the replies that are
 // withheld: it would only make another one.
-func (d *draft) admit(in *incoming) bool {
-	b := d.conn.flow.memory.chunks
+func (p *pins) admit(in *incoming) bool {
+	b := p.flow.memory.chunks
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(d.pins.withheld) == 0 {
+	if len(p.withheld) == 0 {
 		return true
 	}
-	d.pins.unready.push(in)
+	p.unready.push(in)
 	return false
 }
 
 // pin counts a reply with a read list as one that the peer is to read, or withholds it and reports
 // false.
-func (d *draft) pin(in *incoming) bool {
-	f := &d.conn.flow
+func (p *pins) pin(in *incoming) bool {
+	f := p.flow
 	f.memory.chunks.mu.Lock()
 	defer f.memory.chunks.mu.Unlock()
-	p := &d.pins
-	if len(p.withheld) > 0 || !d.pinnable(in) {
+	if len(p.withheld) > 0 || !p.pinnable(in) {
 		p.withheld = append(p.withheld, in)
 		f.share.blocked = true
 		return false
 	}
-	d.charge(in)
+	p.charge(in)
 	return true
 }
 
 // pinnable reports whether a reply can leave; budget.mu is held.
-func (d *draft) pinnable(in *incoming) bool {
-	f, p := &d.conn.flow, &d.pins
+func (p *pins) pinnable(in *incoming) bool {
+	f := p.flow
 	if p.ended {
 		return true
 	}
-	if p.owed >= d.conn.cfg.Credits {
+	if p.owed >= f.conn.cfg.Credits {
 		return false // each has a receive of its own
 	}
 	// What calls wait for is not to be taken from them again and again.
@@ -82,55 +82,54 @@ func (d *draft) pinnable(in *incoming) bool {
 }
 
 // charge counts a reply that leaves; budget.mu is held.
-func (d *draft) charge(in *incoming) {
-	f := &d.conn.flow
-	d.pins.live++
-	d.pins.owed++
-	f.memory.chunks.charge(&f.share, in.reply.read.pinned)
+func (p *pins) charge(in *incoming) {
+	p.live++
+	p.owed++
+	p.flow.memory.chunks.charge(&p.flow.share, in.reply.read.pinned)
 }
 
 // release takes back what a call had reserved, and its reply pinned.
-func (d *draft) release(in *incoming) {
+func (p *pins) release(in *incoming) {
 	pinned := in.reply.read.pinned
 	in.reply.read.pinned = 0
 	if in.reserved == 0 && pinned == 0 {
 		return
 	}
-	f := &d.conn.flow
+	f := p.flow
 	f.memory.chunks.mu.Lock()
 	f.memory.chunks.charge(&f.share, -in.reserved-pinned)
 	if pinned > 0 {
-		d.pins.live--
+		p.live--
 	}
-	d.resume()
+	p.resume()
 }
 
 // doneCame notes an RDMA_DONE that was owed.
-func (d *draft) doneCame() {
-	b := d.conn.flow.memory.chunks
+func (p *pins) doneCame() {
+	b := p.flow.memory.chunks
 	b.mu.Lock()
-	if d.pins.owed--; len(d.pins.withheld) == 0 {
+	if p.owed--; len(p.withheld) == 0 {
 		b.mu.Unlock()
 		return
 	}
-	d.resume()
+	p.resume()
 }
 
 // resume has the calls go on that can, and sends the withheld replies that can leave now;
 // budget.mu is held, and unlocked.
-func (d *draft) resume() {
-	f, p := &d.conn.flow, &d.pins
+func (p *pins) resume() {
+	f := p.flow
 	b := f.memory.chunks
 	next := b.next(&f.share)
 	var send []*incoming
-	for len(p.withheld) > 0 && d.pinnable(p.withheld[0]) {
+	for len(p.withheld) > 0 && p.pinnable(p.withheld[0]) {
 		in := p.withheld[0]
 		p.withheld = slices.Delete(p.withheld, 0, 1)
-		d.charge(in)
+		p.charge(in)
 		send = append(send, in)
 	}
 	if len(p.withheld) == 0 {
-		next = append(next, d.unblock()...)
+		next = append(next, p.unblock()...)
 	}
 	b.mu.Unlock()
 	for _, in := range send {
@@ -142,26 +141,26 @@ func (d *draft) resume() {
 }
 
 // unblock takes the calls that waited behind withheld replies out of the queues; budget.mu is held.
-func (d *draft) unblock() (next []*incoming) {
-	f := &d.conn.flow
+func (p *pins) unblock() (next []*incoming) {
+	f := p.flow
 	f.share.blocked = false
-	for d.pins.unready.n > 0 {
-		next = append(next, d.pins.unready.pop())
+	for p.unready.n > 0 {
+		next = append(next, p.unready.pop())
 	}
 	return append(next, f.memory.chunks.next(&f.share)...)
 }
 
 // terms says what the grant in a reply depends on: no credits while replies are withheld.
-func (d *draft) terms(t *credits.ReplyTerms, in *incoming, active int) {
+func (p *pins) terms(t *credits.ReplyTerms, in *incoming, active int) {
 	rd := &in.reply.read
 	rd.owes = in.reply.header.Type != TypeError && len(in.reply.header.Reads) > 0
 	t.Owes = rd.owes
-	f := &d.conn.flow
+	f := p.flow
 	f.memory.chunks.mu.Lock()
 	defer f.memory.chunks.mu.Unlock()
-	waiting := f.share.queue.n + d.pins.unready.n
+	waiting := f.share.queue.n + p.unready.n
 	switch {
-	case len(d.pins.withheld) > 0:
+	case len(p.withheld) > 0:
 		t.Allow, t.Withheld = 0, true
 	case waiting > 0:
 		t.Allow = active - waiting
@@ -170,9 +169,8 @@ func (d *draft) terms(t *credits.ReplyTerms, in *incoming, active int) {
 
 // gone returns the calls and replies of a connection that has ended which wait here; budget.mu is
 // held.
-func (d *draft) gone() (gone []*incoming) {
-	p := &d.pins
-	p.ended, d.conn.flow.share.blocked = true, false
+func (p *pins) gone() (gone []*incoming) {
+	p.ended, p.flow.share.blocked = true, false
 	for p.unready.n > 0 {
 		gone = append(gone, p.unready.pop())
 	}

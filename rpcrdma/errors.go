@@ -44,10 +44,14 @@ type PeerError struct {
 
 func (e *PeerError) Error() string {
 	if e.Code == ErrVers {
-		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it speaks versions %d to %d", e.Code, e.Low, e.High)
+		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it speaks versions %d to %d",
+			e.Code, e.Low, e.High)
 	}
 	if e.Code == ErrChunk {
-		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it cannot make sense of the message (is it set to the same dialect?), or the reply is longer than the request's MaxReply or Results allow for, or the call or its reply than its own limit (Config.MaxMessage)", e.Code)
+		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it cannot make sense of the message "+
+			"(is it set to the same dialect?), or the reply is longer than the request's MaxReply "+
+			"or Results allow for, or the call or its reply than its own limit (Config.MaxMessage)",
+			e.Code)
 	}
 	return fmt.Sprintf("peer answered RDMA_ERROR: %v", e.Code)
 }
@@ -56,8 +60,10 @@ var (
 	// ErrXID: rdma_xid is not the XID of the RPC message (draft section 4.1).
 	ErrXID = fmt.Errorf("%w: rdma_xid differs from the XID of the message", ErrMalformed)
 	// ErrReplyReadList: a reply with a read list, which RFC 8166 does not allow (section 3.5.1).
-	ErrReplyReadList = fmt.Errorf("%w: read list in a reply: the peer speaks the draft's dialect", ErrMalformed)
-	// ErrRoundUp: a reply whose write chunk is returned longer than it was offered, by its round-up, which only the draft counts (section 3.7).
+	ErrReplyReadList = fmt.Errorf("%w: read list in a reply: the peer speaks the draft's dialect",
+		ErrMalformed)
+	// ErrRoundUp: a reply whose write chunk is returned longer than it was offered, by its
+	// round-up, which only the draft counts (section 3.7).
 	ErrRoundUp = errors.New("round-up counted in a write chunk: the peer speaks the draft's dialect")
 	// ErrCreditsExceeded: the peer has sent more than it was granted credits for (draft section
 	// 3.3), calls or replies that nobody asked for, which ends the connection.

@@ -24,9 +24,9 @@ import (
 //     back what the RDMA_DONE is about.
 //   - A connection is held up: the message that comes to it finds no memory (receiveBudget). Such a
 //     connection is idle. It has no memory reserved, no handler, no RDMA Read under way, no reply
-//     that waits to be read and no call of this side's, so nobody waits for it. A connection that is
-//     not idle has all the memory that its peer's messages may need. It takes whatever comes, also
-//     the responses to RDMA Reads that stand behind messages.
+//     that waits to be read and no call of this side's, so nobody waits for it. A connection that
+//     is not idle has all the memory that its peer's messages may need. It takes whatever comes,
+//     also the responses to RDMA Reads that stand behind messages.
 //
 // So every call under way ends. Its connection becomes idle or gives back what it does not need,
 // and those that are held up go on in the order in which they came. New ones queue up behind them,
@@ -96,7 +96,7 @@ func (f *flow) admit(in *incoming) bool {
 		return f.memory.chunks.reserve(&f.share, in)
 	}
 	d := f.conn.draft
-	return d == nil || d.admit(in)
+	return d == nil || d.pins.admit(in)
 }
 
 // waits notes that a call waits for the peer from now on.
@@ -128,7 +128,7 @@ func (f *flow) grant(in *incoming) error {
 	posted, active, owed := g.State()
 	terms := credits.ReplyTerms{Requested: in.header.Credits, Allow: c.cfg.Credits}
 	if d := c.draft; d != nil {
-		d.terms(&terms, in, active)
+		d.pins.terms(&terms, in, active)
 	} else {
 		terms.Allow = f.memory.chunks.allow(&f.share, active, c.cfg.Credits)
 	}
@@ -169,7 +169,7 @@ func (f *flow) ended(in *incoming) {
 	}
 	c.mu.Unlock()
 	if d := c.draft; d != nil {
-		d.release(in)
+		d.pins.release(in)
 	} else if in.reserved > 0 {
 		f.memory.chunks.release(&f.share, in.reserved)
 	}
@@ -220,7 +220,7 @@ func (f *flow) gone() (gone []*incoming) {
 	b.mu.Lock()
 	gone = b.remove(&f.share)
 	if d := f.conn.draft; d != nil {
-		gone = append(gone, d.gone()...)
+		gone = append(gone, d.pins.gone()...)
 	}
 	next := b.next(&f.share)
 	b.mu.Unlock()

@@ -182,7 +182,8 @@ func (h *Header) Parse(b []byte) (int, error) {
 		return 0, ErrShort
 	}
 	be := binary.BigEndian
-	h.XID, h.Version, h.Credits, h.Type = be.Uint32(b), be.Uint32(b[4:]), be.Uint32(b[8:]), Type(be.Uint32(b[12:]))
+	h.XID, h.Version = be.Uint32(b), be.Uint32(b[4:])
+	h.Credits, h.Type = be.Uint32(b[creditsOffset:]), Type(be.Uint32(b[12:]))
 	switch {
 	case h.Version != ProtocolVersion && h.Type != TypeError:
 		return 0, ErrVersion

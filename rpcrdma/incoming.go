@@ -12,9 +12,10 @@ import (
 // an oncrpc.IncomingCall. Its arguments stay in place as long, so a reply may refer to them.
 type incoming struct {
 	serving
-	turn atomic.Uint32 // counts the calls that it has been; who fetches for one that has ended looks at it, too
+	turn atomic.Uint32 // counts the calls that it has been; also read for one that has ended
 
-	header Header // of the call; its memory is used again, as that of what follows
+	// The memory of what follows is used again.
+	header Header // of the call
 	args   arguments
 	reply  reply
 }
@@ -76,7 +77,7 @@ func (in *incoming) Reply(m xdr.Message) {
 		in.refuse(ErrChunk)
 		return
 	}
-	if d := c.draft; d != nil && in.reply.read.pinned > 0 && !d.pin(in) {
+	if d := c.draft; d != nil && in.reply.read.pinned > 0 && !d.pins.pin(in) {
 		c.stats.withheld.Add(1) // another goroutine may have sent it by now
 		return
 	}

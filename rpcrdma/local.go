@@ -2,12 +2,13 @@ package rpcrdma
 
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
-// Data of a reply lies in memory of the program's. The provider is told of it by an import, where it
-// can have one, and else gets a copy in memory of the pool.
+// Data of a reply lies in memory of the program's. The provider is told of it by an import, where
+// it can have one, and else gets a copy in memory of the pool.
 
 // imported imports data for access, and appends that to list. It reports false if the provider
 // cannot.
-func (c *Conn) imported(list *[]transport.Slice, data [][]byte, access transport.Access) ([]transport.Slice, bool) {
+func (c *Conn) imported(list *[]transport.Slice, data [][]byte, access transport.Access) (
+	[]transport.Slice, bool) {
 	first := len(*list)
 	for _, p := range data {
 		if len(p) == 0 {
@@ -24,7 +25,8 @@ func (c *Conn) imported(list *[]transport.Slice, data [][]byte, access transport
 
 // copied copies data, n bytes, to memory of the pool for access, and appends that to list. It
 // reports false if there is none.
-func (c *Conn) copied(list *[]transport.Slice, data [][]byte, n int, access transport.Access) ([]transport.Slice, bool) {
+func (c *Conn) copied(list *[]transport.Slice, data [][]byte, n int, access transport.Access) (
+	[]transport.Slice, bool) {
 	s, err := c.pool.get(n, access)
 	if err != nil {
 		return nil, false

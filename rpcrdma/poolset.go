@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// dialled are the pools of the connections of Dial. As with those of one Serve, the connections of a domain share one, so that what
-// lies unused is bounded however many they are.
+// dialled are the pools of the connections of Dial. As with those of one Serve, the connections of
+// a domain share one, so that what lies unused is bounded however many they are.
 var dialled poolSet
 
 // poolSet has the pools that connections use.

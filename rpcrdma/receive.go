@@ -103,11 +103,12 @@ func (rx *receiver) receiveMsg(r *receive, m message) {
 	c := rx.conn
 	h := &rx.header
 	if len(m.body) < 8 {
-		rx.refuse(r, fmt.Errorf("%w: %v with %d bytes of message", ErrMalformed, h.Type, len(m.body)), ErrChunk)
+		err := fmt.Errorf("%w: %v with %d bytes of message", ErrMalformed, h.Type, len(m.body))
+		rx.refuse(r, err, ErrChunk)
 		return
 	}
 	xid := binary.BigEndian.Uint32(m.body)
-	switch oncrpc.MsgType(binary.BigEndian.Uint32(m.body[4:])) {
+	switch t := binary.BigEndian.Uint32(m.body[4:]); oncrpc.MsgType(t) {
 	case oncrpc.MsgCall:
 		if xid != h.XID {
 			c.responder.refuse(r, ErrXID, ErrChunk)
@@ -123,12 +124,12 @@ func (rx *receiver) receiveMsg(r *receive, m message) {
 		}
 		c.caller.received(replyArrival{recv: r, message: m, err: err})
 	default:
-		rx.refuse(r, fmt.Errorf("%w: message type %d", ErrMalformed, binary.BigEndian.Uint32(m.body[4:])), ErrChunk)
+		rx.refuse(r, fmt.Errorf("%w: message type %d", ErrMalformed, t), ErrChunk)
 	}
 }
 
-// receiveNoMsg takes an RDMA_NOMSG: a call's message is in a read chunk, a reply's in the reply chunk,
-// or, in the Draft, in a read chunk, too.
+// receiveNoMsg takes an RDMA_NOMSG: a call's message is in a read chunk, a reply's in the reply
+// chunk, or, in the Draft, in a read chunk, too.
 func (rx *receiver) receiveNoMsg(r *receive) {
 	c := rx.conn
 	h := &rx.header
@@ -156,8 +157,9 @@ func (rx *receiver) receiveNoMsg(r *receive) {
 	}
 }
 
-// refuse deals with a message in error of which the header does not tell whether it is a call. A reply must not
-// be answered with an error, and an RDMA_ERROR neither: what bears the XID of a call of ours is a reply.
+// refuse deals with a message in error of which the header does not tell whether it is a call. A
+// reply must not be answered with an error, and an RDMA_ERROR neither: what bears the XID of a call
+// of ours is a reply.
 func (rx *receiver) refuse(r *receive, err error, code ErrCode) {
 	c := rx.conn
 	switch {

@@ -5,9 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// receiveBudget bounds the memory of receives of the connections of one Serve. A connection that has anything under way has reserved
-// memory for all that its peer may send; an idle one has none, though its peer may send as many messages. The memory for all of
-// them is reserved together, when the first comes, and given back when the connection is idle again. So who waits for it holds nothing.
+// receiveBudget bounds the memory of receives of the connections of one Serve. A connection that
+// has anything under way has reserved memory for all that its peer may send; an idle one has none,
+// though its peer may send as many messages. The memory for all of them is reserved together, when
+// the first comes, and given back when the connection is idle again. So who waits for it holds
+// nothing.
 type receiveBudget struct {
 	size   int64        // bytes, all of them
 	free   atomic.Int64 // of these; below zero where connections had to have more
@@ -33,8 +35,8 @@ func newReceiveBudget(n int64) *receiveBudget {
 	return b
 }
 
-// take reserves n bytes if they are free. More than there are can be had when nobody has any.
-func (b *receiveBudget) take(n int64) bool {
+// tryReserve reserves n bytes if they are free. More than there are can be had when nobody has any.
+func (b *receiveBudget) tryReserve(n int64) bool {
 	for {
 		free := b.free.Load()
 		if free < n && free < b.size {
@@ -46,10 +48,10 @@ func (b *receiveBudget) take(n int64) bool {
 	}
 }
 
-// reserve reserves n bytes for a connection that has none, and returns how many. If they are not free it returns 0, and resumes the
-// connection when they are: first come, first served.
+// reserve reserves n bytes for a connection that has none, and returns how many. If they are not
+// free it returns 0, and resumes the connection when they are: first come, first served.
 func (b *receiveBudget) reserve(w *receiveWait, n int64) int64 {
-	if !w.asked && b.queued.Load() == 0 && b.take(n) {
+	if !w.asked && b.queued.Load() == 0 && b.tryReserve(n) {
 		return n
 	}
 	b.mu.Lock()
@@ -66,8 +68,9 @@ func (b *receiveBudget) reserve(w *receiveWait, n int64) int64 {
 	return n
 }
 
-// more reserves memory for up to n receives of so many bytes, for a connection that has reserved some, and returns for how many. What
-// is free stays more than what the connection has then: all get less as it becomes short, and there is something for who comes new.
+// more reserves memory for up to n receives of so many bytes, for a connection that has reserved
+// some, and returns for how many. What is free stays more than what the connection has then: all
+// get less as it becomes short, and there is something for who comes new.
 func (b *receiveBudget) more(n int, size, reserved int64) int {
 	for b.queued.Load() == 0 {
 		free := b.free.Load()
@@ -87,7 +90,8 @@ func (b *receiveBudget) short(reserved int64) bool {
 	return b.queued.Load() > 0 || b.free.Load() < reserved
 }
 
-// scarce reports whether all is reserved, or somebody waits. Where there is no budget there is always more.
+// scarce reports whether all is reserved, or somebody waits. Where there is no budget there is
+// always more.
 func (b *receiveBudget) scarce() bool {
 	return b != nil && (b.queued.Load() > 0 || b.free.Load() <= 0)
 }
@@ -125,7 +129,7 @@ func (b *receiveBudget) release(n int64) {
 
 // serve gives memory to those who wait, and returns them without self; b.mu is held.
 func (b *receiveBudget) serve(self *receiveWait) (given []*receiveWait) {
-	for p := b.waiting.first; p != nil && b.take(p.of.need); p = b.waiting.first {
+	for p := b.waiting.first; p != nil && b.tryReserve(p.of.need); p = b.waiting.first {
 		w := p.of
 		b.remove(w)
 		w.given = w.need

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// receive is a posted receive and its memory: one buffer, or, with an alignment, two. Then the second
-// is aligned and takes what lies from there on in the message.
+// receive is a posted receive and its memory: one buffer, or, with an alignment, two. Then the
+// second is aligned and takes what lies from there on in the message.
 type receive struct {
 	transport.RecvRequest
 	home  *receiveList

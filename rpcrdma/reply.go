@@ -44,7 +44,8 @@ func (r *reply) tooLong() error {
 	for i := range m.Bulk {
 		bulk = append(bulk, m.Bulk[i].Len)
 	}
-	return fmt.Errorf("%d bytes and bulk data of %v do not fit in %d inline, a reply chunk of %d, write chunks of %d",
+	return fmt.Errorf("%d bytes and bulk data of %v do not fit in %d inline, "+
+		"a reply chunk of %d, write chunks of %d",
 		len(m.Inline), bulk, c.settings.Load().MaxReplySend, h.Reply.Len(), writes)
 }
 

@@ -71,7 +71,11 @@ func (cl *caller) roundTrip(ctx context.Context, k *call) error {
 	}
 	for i, j := range k.results {
 		// Only as much as was written: what lies behind it is not the result's.
-		if w := k.windows.at(j); w != nil && w.result != nil && i < len(k.written) && k.written[i].Position == xdr.Floating {
+		w := k.windows.at(j)
+		if w == nil || w.result == nil || i >= len(k.written) {
+			continue
+		}
+		if k.written[i].Position == xdr.Floating {
 			copy(w.result, w.owned.Bytes[:len(k.written[i].Data)])
 		}
 	}

@@ -52,8 +52,8 @@ func (q *sendQueue) enqueue(wrs []*transport.WorkRequest) error {
 	return q.add(wrs)
 }
 
-// postReply grants credits and posts the reply with them. The peer goes by the grant that comes last, so replies leave in the
-// order of their grants.
+// postReply grants credits and posts the reply with them. The peer goes by the grant that comes
+// last, so replies leave in the order of their grants.
 func (q *sendQueue) postReply(r *reply) error {
 	q.mu.Lock()
 	err := r.in.c.flow.grant(r.in)

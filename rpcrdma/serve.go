@@ -34,8 +34,12 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 		cfg.Logger.Warn("rpcrdma: private data does not go to every peer", "addr", l.Addr(),
 			"bytes", len(cfg.private()), "possible", n)
 	}
-	a := serveRequest{cfg: cfg, server: s, dispatcher: d, chunks: newBudget(cfg.ServerMemory),
-		receives: newReceiveBudget(cfg.ReceiveMemory), conns: make(map[*Conn]struct{})}
+	a := acceptor{
+		cfg: cfg, server: s, dispatcher: d,
+		chunks:   newBudget(cfg.ServerMemory),
+		receives: newReceiveBudget(cfg.ReceiveMemory),
+		conns:    make(map[*Conn]struct{}),
+	}
 	stop := context.AfterFunc(ctx, a.closeConns)
 	defer stop()
 	err = a.run(ctx, l)
@@ -50,8 +54,8 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 	return &OpError{"accept", l.Addr(), err}
 }
 
-// serveRequest makes the connections of one Serve.
-type serveRequest struct {
+// acceptor accepts and serves the connections of one Serve.
+type acceptor struct {
 	cfg        Config
 	server     *oncrpc.Server
 	dispatcher oncrpc.Dispatcher
@@ -71,13 +75,13 @@ const (
 )
 
 // run accepts until it cannot.
-func (a *serveRequest) run(ctx context.Context, l transport.Listener) error {
+func (a *acceptor) run(ctx context.Context, l transport.Listener) error {
 	pause := acceptPauseMin
 	for {
 		req, err := l.Accept(ctx)
 		if err == nil {
 			pause = acceptPauseMin
-			a.wg.Go(func() { a.accept(ctx, req) })
+			a.wg.Go(func() { a.serve(ctx, req) })
 			continue
 		}
 		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
@@ -93,12 +97,15 @@ func (a *serveRequest) run(ctx context.Context, l transport.Listener) error {
 	}
 }
 
-// accept makes a connection of a request and stays until it ends.
-func (a *serveRequest) accept(ctx context.Context, req transport.Request) {
+// serve makes a connection of a request, serves it, and stays until it has ended.
+func (a *acceptor) serve(ctx context.Context, req transport.Request) {
 	info := req.Info()
-	release, err := a.dispatcher.Admit(oncrpc.ConnInfo{Provider: info.Provider, Local: info.LocalAddr, Remote: info.RemoteAddr})
+	release, err := a.dispatcher.Admit(oncrpc.ConnInfo{
+		Provider: info.Provider, Local: info.LocalAddr, Remote: info.RemoteAddr,
+	})
 	if err != nil {
-		a.cfg.Logger.Log(ctx, slog.LevelDebug, "rpcrdma: connection not admitted", "peer", info.RemoteAddr, "err", err)
+		a.cfg.Logger.DebugContext(ctx, "rpcrdma: connection not admitted",
+			"peer", info.RemoteAddr, "err", err)
 		req.Reject(nil)
 		return
 	}
@@ -109,11 +116,12 @@ func (a *serveRequest) accept(ctx context.Context, req transport.Request) {
 		if errors.Is(err, transport.ErrPrivateData) {
 			level = slog.LevelWarn // ours
 		}
-		a.cfg.Logger.Log(ctx, level, "rpcrdma: connection not made", "peer", req.Info().RemoteAddr, "err", err)
+		a.cfg.Logger.Log(ctx, level, "rpcrdma: connection not made",
+			"peer", info.RemoteAddr, "err", err)
 		req.Reject(nil) // where it can be answered still
 		return
 	}
-	c, err := a.conn(ep)
+	c, err := a.newConn(ep)
 	if err != nil {
 		a.refused(ctx, ep.Info().RemoteAddr, err)
 		ep.Close()
@@ -134,7 +142,7 @@ func (a *serveRequest) accept(ctx context.Context, req transport.Request) {
 }
 
 // refused logs and counts a connection that was closed at once.
-func (a *serveRequest) refused(ctx context.Context, peer net.Addr, err error) {
+func (a *acceptor) refused(ctx context.Context, peer net.Addr, err error) {
 	const what = "rpcrdma: connection refused"
 	if !errors.Is(err, ErrReceiveMemory) { // the configuration is at fault
 		a.cfg.Logger.Log(ctx, slog.LevelWarn, what, "peer", peer, "err", err)
@@ -146,7 +154,7 @@ func (a *serveRequest) refused(ctx context.Context, peer net.Addr, err error) {
 	}
 }
 
-func (a *serveRequest) conn(ep transport.Endpoint) (*Conn, error) {
+func (a *acceptor) newConn(ep transport.Endpoint) (*Conn, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	d := ep.Domain()
@@ -169,7 +177,7 @@ func (a *serveRequest) conn(ep transport.Endpoint) (*Conn, error) {
 }
 
 // closeConns closes all connections.
-func (a *serveRequest) closeConns() {
+func (a *acceptor) closeConns() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for c := range a.conns {
@@ -178,7 +186,7 @@ func (a *serveRequest) closeConns() {
 }
 
 // wait waits for all connections to end.
-func (a *serveRequest) wait() {
+func (a *acceptor) wait() {
 	a.wg.Wait()
 	if a.pool != nil {
 		a.pool.close()

@@ -6,9 +6,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 )
 
-// Settings are the values of a connection that its ends may change while it is up, with the Connection Configuration
-// Protocol (draft section 6.2; package confproto). Sizes are in bytes, those of whole Sends with their headers. Each end may configure what concerns its own
-// calls, so these and the peer's have sizes of their own.
+// Settings are the values of a connection that its ends may change while it is up, with the
+// Connection Configuration Protocol (draft section 6.2; package confproto). Sizes are in bytes,
+// those of whole Sends with their headers. Each end may configure what concerns its own calls, so
+// these and the peer's have sizes of their own.
 type Settings struct {
 	MaxSend      int // the largest Send to the peer that is a call
 	MaxRecv      int // the largest that is expected as the reply to one
@@ -20,8 +21,8 @@ type Settings struct {
 	PeerAlign    int // alignment that opaque data is padded to for the peer; 0: it is not padded
 }
 
-// initial returns what is in force at the beginning: the draft's basic level (section 6.1), or what the two ends have said
-// in their private data.
+// initial returns what is in force at the beginning: the draft's basic level (section 6.1), or what
+// the two ends have said in their private data.
 func (c *Conn) initial() *Settings {
 	s := &Settings{
 		MaxSend:   min(c.cfg.InlineSend, c.peer.Recv),

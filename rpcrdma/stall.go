@@ -6,7 +6,8 @@ import (
 )
 
 // ErrStalled: the peer has not done its part of a call for Config.PeerTimeout.
-var ErrStalled = errors.New("peer does not answer RDMA Reads, or does not take replies or read their chunks")
+var ErrStalled = errors.New(
+	"peer does not answer RDMA Reads, or does not take replies or read their chunks")
 
 // stalls watches the calls that wait for the peer: for RDMA Reads of their arguments, for their
 // reply to leave, or for the RDMA_DONE behind it. Such a call holds memory, and often a worker of

@@ -21,7 +21,7 @@ type Stats struct {
 	Withheld      uint64 // replies that waited for RDMA_DONEs of earlier ones
 	Unserved      uint64 // calls answered PROG_UNAVAIL because nothing serves the connection
 	Waited        uint64 // calls that waited for memory
-	TooLong       uint64 // replies that did not fit in what the caller offered, or in Config.MaxMessage
+	TooLong       uint64 // replies longer than the caller offered room for, or than MaxMessage
 	Exceeded      uint64 // 1 if the peer sent more than was granted, which ended the connection
 	HeldUp        uint64 // times that the peer's messages waited for memory to receive them
 }
@@ -36,9 +36,25 @@ type stats struct {
 func (c *Conn) Stats() Stats {
 	s := &c.stats
 	return Stats{
-		s.callsSent.Load(), s.callsReceived.Load(), s.cancelled.Load(), s.lateReplies.Load(), s.unknownXID.Load(),
-		s.malformed.Load(), s.badVersion.Load(), s.errorsSent.Load(), s.errorsRecv.Load(), s.donesSent.Load(),
-		s.donesReceived.Load(), s.donesIgnored.Load(), s.donesMissed.Load(), s.padded.Load(), s.withheld.Load(),
-		s.unserved.Load(), s.waited.Load(), s.tooLong.Load(), s.exceeded.Load(), s.heldUp.Load(),
+		CallsSent:     s.callsSent.Load(),
+		CallsReceived: s.callsReceived.Load(),
+		Cancelled:     s.cancelled.Load(),
+		LateReplies:   s.lateReplies.Load(),
+		UnknownXID:    s.unknownXID.Load(),
+		Malformed:     s.malformed.Load(),
+		BadVersion:    s.badVersion.Load(),
+		ErrorsSent:    s.errorsSent.Load(),
+		ErrorsRecv:    s.errorsRecv.Load(),
+		DonesSent:     s.donesSent.Load(),
+		DonesReceived: s.donesReceived.Load(),
+		DonesIgnored:  s.donesIgnored.Load(),
+		DonesMissed:   s.donesMissed.Load(),
+		Padded:        s.padded.Load(),
+		Withheld:      s.withheld.Load(),
+		Unserved:      s.unserved.Load(),
+		Waited:        s.waited.Load(),
+		TooLong:       s.tooLong.Load(),
+		Exceeded:      s.exceeded.Load(),
+		HeldUp:        s.heldUp.Load(),
 	}
 }

@@ -31,8 +31,10 @@ type supply struct {
 	args     []*transport.RecvRequest
 }
 
-// How many receives with memory a connection may have apart from the budget: for a call, and for the next one, which its reply
-// allows, and where replies are read, for one more, as that grants two while an RDMA_DONE is to come (credits.Granter). So whoever makes one call at a time never waits for others.
+// How many receives with memory a connection may have apart from the budget: for a call, and for
+// the next one, which its reply allows, and where replies are read, for one more, as that grants
+// two while an RDMA_DONE is to come (credits.Granter). So whoever makes one call at a time never
+// waits for others.
 const (
 	freeReceives     = 2
 	freeReceivesRead = 3
@@ -59,7 +61,7 @@ func (s *supply) open(c *Conn, m *memory) error {
 		return nil
 	}
 	n := int64(s.free) * s.receiveBytes()
-	if !b.take(n) {
+	if !b.tryReserve(n) {
 		return ErrReceiveMemory
 	}
 	s.free, s.least, s.reserved = 0, n, n
@@ -95,7 +97,8 @@ func (s *supply) allow(n int) int {
 	return have + more
 }
 
-// secure has memory reserved for what is posted if the connection is busy, even beyond the budget; c.mu is held.
+// secure has memory reserved for what is posted if the connection is busy, even beyond the budget;
+// c.mu is held.
 func (s *supply) secure() {
 	if s.budget == nil || !s.busy() {
 		return

@@ -28,7 +28,8 @@ func (c *Config) validate() error {
 	case c.Dialect > Draft:
 		return wrong("Dialect", c.Dialect, "RFC8166 or Draft")
 	case c.Align != 0 && !powerOfTwo(c.Align, minAlign, MaxInline/2):
-		return wrong("Align", c.Align, "a power of two from %d to %d, or 0 for none", minAlign, MaxInline/2)
+		return wrong("Align", c.Align,
+			"a power of two from %d to %d, or 0 for none", minAlign, MaxInline/2)
 	case c.PeerAlign != 0 && !powerOfTwo(c.PeerAlign, minPeerAlign, maxPeerAlign):
 		return wrong("PeerAlign", c.PeerAlign,
 			"a power of two from %d to %d, or 0 for none", minPeerAlign, maxPeerAlign)

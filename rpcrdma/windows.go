@@ -14,7 +14,7 @@ type windows struct {
 	slices  []transport.Slice  // of the windows
 	regions []transport.Region // of the windows
 	segs    []chunks.Segment
-	ended   []transport.STag // that the peer has ended; guarded by Conn.mu while the call is in the table
+	ended   []transport.STag // by the peer; guarded by Conn.mu while the call is in the table
 }
 
 // window is memory exposed to the peer for one chunk.
@@ -44,7 +44,8 @@ func (ws *windows) last() int { return len(ws.list) - 1 }
 // expose opens a window over n bytes in data, and returns its segments. Memory that cannot be
 // imported is copied through the pool, and so is scattered memory if copies says that it would take
 // too many Regions.
-func (ws *windows) expose(data [][]byte, n int, access transport.Access, copies bool) ([]chunks.Segment, error) {
+func (ws *windows) expose(data [][]byte, n int, access transport.Access, copies bool) (
+	[]chunks.Segment, error) {
 	c := ws.c
 	if c.importer == nil || copies && len(data) > 1 {
 		s, err := c.pool.get(n, access)
