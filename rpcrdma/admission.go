@@ -156,8 +156,8 @@ func (in *incoming) fetchedMessage() {
 		in.refuse(ErrChunk)
 	case !isCall:
 		c.mu.Lock()
-		c.flow.granter.WasNoCall()
-		in.isReply(0)
+		c.flow.wasNoCall()
+		in.concludes(0)
 	default:
 		in.dispatch()
 	}
@@ -179,9 +179,9 @@ func checkLong(b []byte, xid uint32) (isCall bool, err error) {
 	return true, nil
 }
 
-// isReply hands what came as a long message to the caller, as its reply with that number; c.mu is
+// concludes hands what came as a long message to the caller, as its reply with that number; c.mu is
 // held, and unlocked.
-func (in *incoming) isReply(number uint64) {
+func (in *incoming) concludes(number uint64) {
 	c := in.c
 	if c.over {
 		c.mu.Unlock()
@@ -207,6 +207,12 @@ func (in *incoming) dispatch() {
 // abort gives up a call whose message could not be read, so that its connection cannot go on. Where
 // that comes of its end there may be many such calls, and why it ended is in the log.
 func (in *incoming) abort(err error) {
+	in.failed(err)
+	in.Drop()
+}
+
+// failed ends the connection, as a message could not be read.
+func (in *incoming) failed(err error) {
 	const msg = "rpcrdma: call aborted"
 	peer, xid := in.c.info.RemoteAddr, in.header.XID
 	if errors.Is(err, net.ErrClosed) || errors.Is(err, transport.ErrFlushed) {
@@ -215,5 +221,4 @@ func (in *incoming) abort(err error) {
 		in.c.cfg.faults.Fault(peer, msg, nil, "xid", xid, "err", err)
 	}
 	in.c.fail(err)
-	in.Drop()
 }

@@ -18,7 +18,7 @@ type arguments struct {
 	long   bool              // the first of reads is the message
 	chunks []xdr.Chunk       // the others, for the handler
 	loads  []transport.Slice // memory of the pool that holds what was fetched
-	into   []transport.Slice // where a Fetch reads to
+	into   []transport.Slice // where a Fetch or Load reads to
 	chain  chain
 	gated  bool       // its Reads go through the gate
 	err    error      // the first of the Reads under way

@@ -97,7 +97,7 @@ func (k *call) unref() {
 		return
 	}
 	if k.recv != nil {
-		k.c.flow.release(k.recv)
+		k.c.flow.put(k.recv)
 	}
 	k.forgetLayout()
 	if k.fetch != nil {
@@ -105,7 +105,7 @@ func (k *call) unref() {
 		k.fetch = nil
 	}
 	pool := k.c.pool
-	k.c, k.x, k.recv, k.message, k.result = nil, nil, nil, message{}, nil
+	k.c, k.windows.c, k.x, k.recv, k.message, k.result = nil, nil, nil, nil, message{}, nil
 	pool.calls.Put(k)
 }
 

@@ -43,7 +43,7 @@ func (k *call) layout() error {
 }
 
 // addChunks exposes what goes in chunks, in the order of the lists: rest is the length of the
-// message beside the bulk data.
+// message beside the read chunks.
 func (k *call) addChunks(rest int) error {
 	x, h := k.x, &k.header
 	if k.plan.Long { // the first entry, at position zero (draft section 5.1)

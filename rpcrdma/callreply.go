@@ -17,7 +17,7 @@ type replyArrival struct {
 	message message    // if that is inline
 	err     error      // what is wrong with it
 	number  uint64     // among what came as replies
-	args    *arguments // of a long message that was taken for a call, and is fetched
+	args    *arguments // of a long message that was taken for a call, or in doubt
 }
 
 // received takes the reply to a call of ours.

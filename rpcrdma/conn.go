@@ -161,7 +161,7 @@ func (c *Conn) watch() {
 	err := c.err
 	pending, leave := c.caller.pending, c.responder.leave
 	c.caller.pending, c.over = nil, true
-	owed := c.flow.close()
+	unread := c.flow.close()
 	atEnd := c.atEnd
 	c.atEnd = nil
 	c.mu.Unlock()
@@ -179,7 +179,7 @@ func (c *Conn) watch() {
 	for _, in := range c.flow.gone() {
 		in.Drop()
 	}
-	for _, in := range owed {
+	for _, in := range unread {
 		in.finish()
 	}
 	if leave != nil {

@@ -4,10 +4,10 @@ package rpcrdma
 // connection of the Draft. It is nil where RFC 8166 binds, whose path enters nothing of this. What
 // asks for it are, in the order of a call's life:
 //
-//	receiver    done, padding and doubt take RDMA_DONEs, RDMA_MSGPs, and long messages that may
-//	            be a reply (draftdone.go, draftpadding.go, draftdoubt.go)
-//	flow        pins count the replies that are to be read (draftpins.go); expire and exhausted
-//	            take them back when the peer takes too long (draftdone.go)
+//	receiver    done and doubt take RDMA_DONEs, and long messages that may be a reply
+//	            (draftdone.go, draftdoubt.go)
+//	flow        pins count the replies that are to be read (draftpins.go); expired takes one back
+//	            when the peer takes too long (draftdone.go)
 //	reply       pad and readInstead lay a reply out that is padded or has a read list; awaitsDone
 //	            and endWindows end it (draftpadding.go, draftreads.go, draftdone.go)
 //	caller      readReply takes a reply with a read list (draftfetch.go)

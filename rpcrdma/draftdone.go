@@ -47,8 +47,7 @@ func (d *draft) done(r *receive, xid uint32) {
 		c.mu.Unlock()
 		return
 	}
-	c.flow.granter.DoneReceived()
-	c.flow.supply.put(r)
+	c.flow.doneArrived(r)
 	finished := false
 	if in == nil { // it comes for a reply whose memory was taken back, as far as one can tell
 		d.late--
@@ -82,20 +81,20 @@ func (d *draft) owing(xid uint32) *incoming {
 	return nil
 }
 
-// owed returns the replies for which no DONE will come any more, as the connection has ended; c.mu
+// unread returns the replies for which no DONE will come any more, as the connection has ended; c.mu
 // is held.
-func (d *draft) owed() (owed []*incoming) {
+func (d *draft) unread() (unread []*incoming) {
 	stalls := &d.conn.flow.stalls
 	for p := stalls.waiting.first; p != nil; p = p.next {
 		if rd := &p.of.reply.read; rd.owes && rd.sent {
-			owed = append(owed, p.of)
+			unread = append(unread, p.of)
 		}
 	}
-	for _, in := range owed {
+	for _, in := range unread {
 		stalls.remove(in)
 		in.reply.read.owes = false
 	}
-	return owed
+	return unread
 }
 
 // expire reports whether a call that has waited for too long waits for an RDMA_DONE. Then the
@@ -123,40 +122,28 @@ func (d *draft) expired(in *incoming) {
 	in.finish()
 }
 
-// endWindows ends the windows of a reply, if it has any, and gives the call back then. Until that
-// has come to its turn the call waits for the peer.
-func (d *draft) endWindows(in *incoming) bool {
-	rd := &in.reply.read
-	if len(rd.regions) == 0 {
-		d.releaseExposed(rd)
-		return false
-	}
-	c := d.conn
+// endWindows ends the windows of a reply, and gives the call back then. Until that has come to its
+// turn the call waits for the peer.
+func (d *draft) endWindows(in *incoming) {
+	c, rd := d.conn, &in.reply.read
 	c.mu.Lock()
-	rd.owes = false
+	rd.owes, rd.sent, rd.acked = false, false, false
+	c.flow.stalls.remove(in)
+	c.flow.stalls.add(in)
 	c.mu.Unlock()
-	c.flow.waits(in)
 	if _, err := c.invalidate(&in.reply.chain, rd.regions, nil, (*replyEnded)(in)); err != nil {
 		c.fail(err)
-		c.whenEnded(rd.regions, func() { d.windowsEnded(in) })
+		c.whenEnded(rd.regions, in.giveBack)
 	}
-	return true
 }
 
-// windowsEnded gives the call back: the peer cannot reach its reply any more.
-func (d *draft) windowsEnded(in *incoming) {
-	in.reply.read.regions = in.reply.read.regions[:0]
-	d.releaseExposed(&in.reply.read)
-	in.giveBack()
-}
-
-// releaseExposed gives back what held the copies that the peer was to read.
-func (d *draft) releaseExposed(rd *readReply) {
+// release gives back what held the copies that the peer was to read. The windows have ended.
+func (rd *readReply) release(p *pool) {
 	for _, s := range rd.exposed {
-		d.conn.pool.put(s, transport.RemoteRead)
+		p.put(s, transport.RemoteRead)
 	}
 	clear(rd.exposed)
-	rd.exposed, rd.copies, rd.sent, rd.acked = rd.exposed[:0], false, false, false
+	rd.exposed, rd.regions, rd.copies = rd.exposed[:0], rd.regions[:0], false
 }
 
 // replyEnded is told that the windows of a reply have ended.
@@ -171,8 +158,8 @@ func (e *replyEnded) Complete(wr *transport.WorkRequest, err error) {
 	case wr.Context != nil:
 	case err != nil:
 		c.fail(err)
-		c.whenEnded(in.reply.read.regions, func() { c.draft.windowsEnded(in) })
+		c.whenEnded(in.reply.read.regions, in.giveBack)
 	default:
-		c.draft.windowsEnded(in)
+		in.giveBack()
 	}
 }

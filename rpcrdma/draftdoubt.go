@@ -64,7 +64,7 @@ func (r *doubtRead) Complete(wr *transport.WorkRequest, err error) {
 	}
 	c.mu.Lock()
 	d.settled(in)
-	c.flow.granter.CallReceived()
+	c.flow.wasCall()
 	c.mu.Unlock()
 	if err != nil {
 		c.fault(&c.stats.malformed, "call refused", in.header.XID, err)
@@ -78,7 +78,7 @@ func (r *doubtRead) Complete(wr *transport.WorkRequest, err error) {
 func (d *draft) isReply(in *incoming) {
 	d.conn.mu.Lock()
 	d.settled(in)
-	in.isReply(in.args.heard)
+	in.concludes(in.args.heard)
 }
 
 // settled notes that a message is in doubt no more; Conn.mu is held.
@@ -91,6 +91,6 @@ func (d *draft) settled(in *incoming) {
 
 // abort gives up a message that could not be read, so that the connection cannot go on.
 func (d *draft) abort(in *incoming, err error) {
-	d.conn.fail(err)
+	in.failed(err)
 	in.finish()
 }

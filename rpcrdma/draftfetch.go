@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -30,18 +29,20 @@ type replyFetch struct {
 	posted [1]*transport.WorkRequest
 }
 
-// replyFetches are those that lie unused.
-var replyFetches = sync.Pool{New: func() any {
+func newReplyFetch() *replyFetch {
 	f := new(replyFetch)
 	f.ack = transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Local: f.list[:]}
 	f.posted[0] = &f.ack
 	return f
-}}
+}
 
 // readReply begins with a reply that has a read list. Its message may be here already, as that of a
 // call.
 func (d *draft) readReply(k *call, from *arguments) *replyFetch {
-	f := replyFetches.Get().(*replyFetch)
+	f, _ := d.conn.pool.fetches.Get().(*replyFetch)
+	if f == nil {
+		f = newReplyFetch()
+	}
 	f.k, f.ack.Done = k, (*callSent)(k)
 	if from != nil {
 		f.loads = append(f.loads, from.loads...)
@@ -213,5 +214,5 @@ func (f *replyFetch) release() {
 	f.loads, f.reads, f.chain = f.loads[:0], f.reads[:0], f.chain.cleared()
 	f.buf, f.list[0] = transport.Slice{}, transport.Slice{}
 	f.k, f.ack.Done, f.err, f.long = nil, nil, nil, false
-	replyFetches.Put(f)
+	p.fetches.Put(f)
 }

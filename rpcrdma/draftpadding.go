@@ -33,7 +33,7 @@ func threshold(m *xdr.Message, without []bool, least int) (thresh int, ok bool) 
 // fits in a Send of most bytes that way. It returns the threshold, and the bytes of padding.
 func padHeader(h *Header, m *xdr.Message, without []bool, align, most, least int) (
 	thresh, padding int, ok bool) {
-	if align == 0 || h.Type != TypeMsg {
+	if h.Type != TypeMsg {
 		return 0, 0, false
 	}
 	if thresh, ok = threshold(m, without, least); !ok {

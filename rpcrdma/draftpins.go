@@ -1,10 +1,6 @@
 package rpcrdma
 
-import (
-	"slices"
-
-	"github.com/rpcrdma/go-rpcrdma/credits"
-)
+import "slices"
 
 // pins are the replies of a connection that the client is to read, until their RDMA_DONEs come.
 // Their memory counts in the connection's share of the budget, and in the budget, beyond the
@@ -32,7 +28,7 @@ import (
 type pins struct {
 	flow     *flow
 	live     int         // replies that are pinned
-	owed     int         // RDMA_DONEs to come, for these and for replies whose memory was taken back
+	dones    int         // RDMA_DONEs to come, for these and for replies whose memory was taken back
 	withheld []*incoming // replies, in order
 	unready  callQueue   // calls that need no memory, and wait for the replies that are withheld
 	ended    bool        // the connection: nothing is withheld any more, as nothing would send it
@@ -72,7 +68,7 @@ func (p *pins) pinnable(in *incoming) bool {
 	if p.ended {
 		return true
 	}
-	if p.owed >= f.conn.cfg.Credits {
+	if p.dones >= f.conn.cfg.Credits {
 		return false // each has a receive of its own
 	}
 	// What calls wait for is not to be taken from them again and again.
@@ -84,20 +80,18 @@ func (p *pins) pinnable(in *incoming) bool {
 // charge counts a reply that leaves; budget.mu is held.
 func (p *pins) charge(in *incoming) {
 	p.live++
-	p.owed++
+	p.dones++
 	p.flow.memory.chunks.charge(&p.flow.share, in.reply.read.pinned)
 }
 
 // release takes back what a call had reserved, and its reply pinned.
-func (p *pins) release(in *incoming) {
-	pinned := in.reply.read.pinned
-	in.reply.read.pinned = 0
-	if in.reserved == 0 && pinned == 0 {
+func (p *pins) release(reserved, pinned int64) {
+	if reserved == 0 && pinned == 0 {
 		return
 	}
 	f := p.flow
 	f.memory.chunks.mu.Lock()
-	f.memory.chunks.charge(&f.share, -in.reserved-pinned)
+	f.memory.chunks.charge(&f.share, -reserved-pinned)
 	if pinned > 0 {
 		p.live--
 	}
@@ -108,7 +102,7 @@ func (p *pins) release(in *incoming) {
 func (p *pins) doneCame() {
 	b := p.flow.memory.chunks
 	b.mu.Lock()
-	if p.owed--; len(p.withheld) == 0 {
+	if p.dones--; len(p.withheld) == 0 {
 		b.mu.Unlock()
 		return
 	}
@@ -128,7 +122,7 @@ func (p *pins) resume() {
 		p.charge(in)
 		send = append(send, in)
 	}
-	if len(p.withheld) == 0 {
+	if f.share.blocked && len(p.withheld) == 0 {
 		next = append(next, p.unblock()...)
 	}
 	b.mu.Unlock()
@@ -150,21 +144,20 @@ func (p *pins) unblock() (next []*incoming) {
 	return append(next, f.memory.chunks.next(&f.share)...)
 }
 
-// terms says what the grant in a reply depends on: no credits while replies are withheld.
-func (p *pins) terms(t *credits.ReplyTerms, in *incoming, active int) {
-	rd := &in.reply.read
-	rd.owes = in.reply.header.Type != TypeError && len(in.reply.header.Reads) > 0
-	t.Owes = rd.owes
+// allow returns the credits that the memory suggests to grant, as budget.allow does: none while a
+// reply is withheld, which it tells.
+func (p *pins) allow(active int) (n int, withheld bool) {
 	f := p.flow
 	f.memory.chunks.mu.Lock()
 	defer f.memory.chunks.mu.Unlock()
 	waiting := f.share.queue.n + p.unready.n
 	switch {
 	case len(p.withheld) > 0:
-		t.Allow, t.Withheld = 0, true
+		return 0, true
 	case waiting > 0:
-		t.Allow = active - waiting
+		return active - waiting, false
 	}
+	return f.conn.cfg.Credits, false
 }
 
 // gone returns the calls and replies of a connection that has ended which wait here; budget.mu is

@@ -85,8 +85,8 @@ func (c *Conn) PlayedWrong(p Played) string {
 	if len(waiting) > 0 && free == c.cfg.ConnMemory && p.Beside == 0 {
 		return "a call waits, and nothing is in use"
 	}
-	if pins.live != len(p.Live) || pins.owed != len(p.Live)+p.Late || c.draft.late != p.Late || m.queue.n+pins.unready.n != len(waiting) {
-		return fmt.Sprintf("%d replies pinned, %d RDMA_DONEs owed, %d of them late, %d calls waiting, want %d, %d, %d", pins.live, pins.owed, c.draft.late, m.queue.n+pins.unready.n, len(p.Live), len(p.Live)+p.Late, len(waiting))
+	if pins.live != len(p.Live) || pins.dones != len(p.Live)+p.Late || c.draft.late != p.Late || m.queue.n+pins.unready.n != len(waiting) {
+		return fmt.Sprintf("%d replies pinned, %d RDMA_DONEs owed, %d of them late, %d calls waiting, want %d, %d, %d", pins.live, pins.dones, c.draft.late, m.queue.n+pins.unready.n, len(p.Live), len(p.Live)+p.Late, len(waiting))
 	}
 	if m.free != free || b.free != c.cfg.ServerMemory-c.cfg.ConnMemory+free-p.Beside {
 		return fmt.Sprintf("%d and %d bytes free, want %d and %d", m.free, b.free, free, c.cfg.ServerMemory-c.cfg.ConnMemory+free-p.Beside)
@@ -94,7 +94,7 @@ func (c *Conn) PlayedWrong(p Played) string {
 	if free < 0 && len(p.Live) > 1 {
 		return fmt.Sprintf("%d bytes pinned beyond the share", -free)
 	}
-	if len(pins.withheld) > 0 && !p.Other && c.flow.supply.budget.size > 1<<20 && len(b.starved) == 0 && pins.owed < c.cfg.Credits && pins.withheld[0].reply.read.pinned <= m.free {
+	if len(pins.withheld) > 0 && !p.Other && c.flow.supply.budget.size > 1<<20 && len(b.starved) == 0 && pins.dones < c.cfg.Credits && pins.withheld[0].reply.read.pinned <= m.free {
 		return "a reply is withheld without a reason"
 	}
 	for p := c.flow.stalls.waiting.first; p != nil; p = p.next {
@@ -103,7 +103,7 @@ func (c *Conn) PlayedWrong(p Played) string {
 		}
 	}
 	posted, active, owed := c.flow.granter.State()
-	if active != len(p.Under) || owed != pins.owed || owed > c.cfg.Credits || posted != c.awaited() || posted > 2*c.cfg.Credits+2 || posted < owed+p.May {
+	if active != len(p.Under) || owed != pins.dones || owed > c.cfg.Credits || posted != c.awaited() || posted > 2*c.cfg.Credits+2 || posted < owed+p.May {
 		return fmt.Sprintf("%d receives of which %d are posted, for %d calls and %d RDMA_DONEs; %d calls are under way", posted, c.awaited(), p.May, owed, active)
 	}
 	a := &c.flow.supply

@@ -8,9 +8,9 @@ import (
 
 // flow is what a connection may have under way: memory for chunks, receives, credits for the peer,
 // and how long the peer may take. A call of the peer's passes callArrived, admit, waits and goesOn
-// for its RDMA Reads, grant, and ended or dropped. A call of this side passes expectReply, arrived
-// and release. Nothing else takes memory from its parts, which are the share of a budget, a supply
-// of receives, the granter, and the stalls.
+// for its RDMA Reads, grant or dropped, callEnded and release. A call of this side passes
+// expectReply, arrived and put. The parts are the share of a budget, a supply of receives, the
+// granter, and the stalls.
 //
 // # Why nothing waits for ever
 //
@@ -72,11 +72,11 @@ func (f *flow) start() error {
 	return err
 }
 
-// arrived notes that a message has used up r, which is the holder's from now on: until release or
+// arrived notes that a message has used up r, which is the holder's from now on: until put or
 // repost. Conn.mu is held.
 func (f *flow) arrived(r *receive) { f.supply.arrived(r) }
 
-// callArrived is arrived for a call of the peer's; ended gives the receive back.
+// callArrived is arrived for a call of the peer's; callEnded gives the receive back.
 func (f *flow) callArrived(r *receive) {
 	f.supply.arrived(r)
 	f.granter.CallReceived()
@@ -86,8 +86,21 @@ func (f *flow) callArrived(r *receive) {
 // to one: grants and calls under way still count on it. Conn.mu is held.
 func (f *flow) repost(r *receive) { f.supply.repost(r) }
 
-// release gives back the receive of a reply to a call of this side. Conn.mu is not held.
-func (f *flow) release(r *receive) { f.supply.release(r) }
+// put gives back the receive of a reply to a call of this side. Conn.mu is not held.
+func (f *flow) put(r *receive) { f.supply.release(r) }
+
+// wasNoCall takes back what callArrived noted, but for the receive: the long message is a reply.
+// Conn.mu is held.
+func (f *flow) wasNoCall() { f.granter.WasNoCall() }
+
+// wasCall notes that a message which arrived is a call of the peer's after all; Conn.mu is held.
+func (f *flow) wasCall() { f.granter.CallReceived() }
+
+// doneArrived notes an RDMA_DONE that was owed, and gives its receive back; Conn.mu is held.
+func (f *flow) doneArrived(r *receive) {
+	f.granter.DoneReceived()
+	f.supply.put(r)
+}
 
 // admit reports whether a call has the memory that it says in reserved. Otherwise it waits for
 // that, and goes on by incoming.fetchMessage.
@@ -128,7 +141,9 @@ func (f *flow) grant(in *incoming) error {
 	posted, active, owed := g.State()
 	terms := credits.ReplyTerms{Requested: in.header.Credits, Allow: c.cfg.Credits}
 	if d := c.draft; d != nil {
-		d.pins.terms(&terms, in, active)
+		terms.Owes = in.reply.readByPeer()
+		in.reply.read.owes = terms.Owes
+		terms.Allow, terms.Withheld = d.pins.allow(active)
 	} else {
 		terms.Allow = f.memory.chunks.allow(&f.share, active, c.cfg.Credits)
 	}
@@ -152,26 +167,30 @@ func (f *flow) grant(in *incoming) error {
 	return nil
 }
 
-// dropped notes a call that gets no reply. It is to end all the same.
+// dropped notes a call that gets no reply. It ends all the same.
 func (f *flow) dropped() {
 	f.conn.mu.Lock()
 	f.granter.CallDropped()
 	f.conn.mu.Unlock()
 }
 
-// ended takes back what a call of the peer's has had, and has others go on with it.
-func (f *flow) ended(in *incoming) {
-	c := f.conn
-	c.mu.Lock()
+// callEnded takes back the receive of a call of the peer's.
+func (f *flow) callEnded(in *incoming) {
+	f.conn.mu.Lock()
 	f.stalls.remove(in)
 	if in.recv != nil {
 		f.supply.put(in.recv)
 	}
-	c.mu.Unlock()
-	if d := c.draft; d != nil {
-		d.pins.release(in)
-	} else if in.reserved > 0 {
-		f.memory.chunks.release(&f.share, in.reserved)
+	f.conn.mu.Unlock()
+}
+
+// release takes back the memory that a call had reserved, and its reply pinned, and has others go
+// on with it.
+func (f *flow) release(reserved, pinned int64) {
+	if d := f.conn.draft; d != nil {
+		d.pins.release(reserved, pinned)
+	} else if reserved > 0 {
+		f.memory.chunks.release(&f.share, reserved)
 	}
 }
 
@@ -204,13 +223,13 @@ func (f *flow) longest() int {
 
 // close gives back everything but what calls still hold: the provider has ended. It returns the
 // replies that the peer was still to read. Conn.mu is held.
-func (f *flow) close() (owed []*incoming) {
+func (f *flow) close() (unread []*incoming) {
 	f.supply.close()
 	f.stalls.stop()
 	if d := f.conn.draft; d != nil {
-		owed = d.owed()
+		unread = d.unread()
 	}
-	return owed
+	return unread
 }
 
 // gone returns the calls that wait for memory, and the replies that are withheld, of a connection

@@ -93,8 +93,9 @@ func (in *incoming) refuse(code ErrCode) {
 
 // finish ends the call: its reply has left, or never will.
 func (in *incoming) finish() {
-	if d := in.c.draft; d != nil && d.endWindows(in) {
-		return // which gives back when they have ended
+	if d := in.c.draft; d != nil && len(in.reply.read.regions) > 0 {
+		d.endWindows(in) // which gives back when they have ended
+		return
 	}
 	in.giveBack()
 }
@@ -102,10 +103,13 @@ func (in *incoming) finish() {
 // giveBack gives back what the call has.
 func (in *incoming) giveBack() {
 	c := in.c
+	in.reply.release() // which may refer to arguments
 	in.args.release()
-	in.reply.release()
-	c.flow.ended(in)
+	c.flow.callEnded(in)
+	reserved, pinned := in.reserved, in.reply.read.pinned
+	in.reply.read.pinned = 0
 	in.serving = serving{}
 	in.turn.Add(1)
 	c.pool.incomings.Put(in)
+	c.flow.release(reserved, pinned)
 }

@@ -2,8 +2,8 @@ package rpcrdma
 
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
-// Data of a reply lies in memory of the program's. The provider is told of it by an import, where
-// it can have one, and else gets a copy in memory of the pool.
+// Data lies in memory of the program's. The provider is told of it by an import, where it can have
+// one, and else gets a copy in memory of the pool.
 
 // imported imports data for access, and appends that to list. It reports false if the provider
 // cannot.

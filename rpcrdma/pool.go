@@ -17,6 +17,7 @@ type pool struct {
 	domain    transport.Domain
 	calls     sync.Pool // of *call
 	incomings sync.Pool // of *incoming
+	fetches   sync.Pool // of *replyFetch
 
 	mu       sync.Mutex // guards what follows
 	limit    int        // bytes to keep; 0 once closed

@@ -20,8 +20,8 @@ type reply struct {
 	without []bool // by item of bulk data: it goes another way than inline
 	segs    []chunks.Segment
 	pieces  [][]byte          // what goes inline, or through the reply chunk
-	imports []transport.Slice // bulk data, as the provider knows it
-	bounces []transport.Slice // memory of the pool that holds copies of it
+	imports []transport.Slice // what goes through chunks, as the provider knows it
+	bounces []transport.Slice // memory of the pool that holds copies of that
 	thresh  int               // of padding, in an RDMA_MSGP
 	read    readReply         // what the peer is to read of it
 
@@ -154,6 +154,9 @@ func (r *reply) source(data [][]byte, n int) ([]transport.Slice, bool) {
 	return c.copied(&r.bounces, data, n, 0)
 }
 
+// readByPeer reports whether the peer is to read some of the reply.
+func (r *reply) readByPeer() bool { return r.header.Type != TypeError && len(r.header.Reads) > 0 }
+
 // layoutError has the reply be an RDMA_ERROR.
 func (r *reply) layoutError(code ErrCode) {
 	r.chain.begins(1, &r.in.c.info)
@@ -168,6 +171,9 @@ func (r *reply) release() {
 	c := r.in.c
 	r.message.Release()
 	r.imports = c.endImports(r.imports)
+	if c.draft != nil {
+		r.read.release(c.pool)
+	}
 	for _, s := range r.bounces {
 		c.pool.put(s, 0)
 	}
