@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Extended attributes in which Linux shows access control lists: that of a file, and that of a directory for
-// what is made in it.
+// Extended attributes in which Linux shows access control lists: that of a file, and that of a
+// directory for what is made in it.
 const (
 	aclAccess  = "system.posix_acl_access"
 	aclDefault = "system.posix_acl_default"
@@ -39,7 +39,9 @@ const (
 type acl []byte
 
 // readACL returns a list, or nil if there is none. get is getxattr(2) or lgetxattr(2).
-func readACL(get func(path, attr string, dest []byte) (int, error), path, attr string) (acl, error) {
+func readACL(
+	get func(path, attr string, dest []byte) (int, error), path, attr string,
+) (acl, error) {
 	b := make([]byte, aclHead+32*aclEntryLen)
 	n, err := retry(func() (int, error) { return get(path, attr, b) })
 	if err == unix.ERANGE {
@@ -60,12 +62,14 @@ func readACL(get func(path, attr string, dest []byte) (int, error), path, attr s
 // entries calls f with each entry.
 func (l acl) entries(f func(tag uint16, rights, id uint32)) {
 	for ; len(l) >= aclEntryLen; l = l[aclEntryLen:] {
-		f(binary.LittleEndian.Uint16(l), uint32(binary.LittleEndian.Uint16(l[2:]))&7, binary.LittleEndian.Uint32(l[4:]))
+		rights := uint32(binary.LittleEndian.Uint16(l[2:])) & 7
+		f(binary.LittleEndian.Uint16(l), rights, binary.LittleEndian.Uint32(l[4:]))
 	}
 }
 
-// rights returns those that c has to a file of a group, of which he is not the owner. An entry for the
-// user decides alone, else those for his groups, whose rights add up, and what is for others only if there is none.
+// rights returns those that c has to a file of a group, of which he is not the owner. An entry for
+// the user decides alone, else those for his groups, whose rights add up, and what is for others
+// only if there is none.
 func (l acl) rights(c *vfs.Cred, gid uint32) uint32 {
 	var user, group, other uint32
 	isUser, inGroup, mask := false, false, uint32(7)

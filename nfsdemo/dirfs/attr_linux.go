@@ -20,7 +20,7 @@ var kinds = map[uint16]nfs3.FileType{
 }
 
 // fattr turns what the host says of a file into what NFS does.
-func (fs *FS) fattr(st *unix.Statx_t) nfs3.Fattr {
+func (t *tree) fattr(st *unix.Statx_t) nfs3.Fattr {
 	return nfs3.Fattr{
 		Type:   kinds[st.Mode&unix.S_IFMT],
 		Mode:   uint32(st.Mode) & nfs3.ModeMask,
@@ -30,7 +30,7 @@ func (fs *FS) fattr(st *unix.Statx_t) nfs3.Fattr {
 		Size:   st.Size,
 		Used:   st.Blocks * 512,
 		Rdev:   nfs3.Specdata{Major: st.Rdev_major, Minor: st.Rdev_minor},
-		FSID:   fs.id,
+		FSID:   t.table.sealer.id,
 		FileID: st.Ino,
 		Atime:  timeOf(st.Atime),
 		Mtime:  timeOf(st.Mtime),
@@ -41,49 +41,32 @@ func (fs *FS) fattr(st *unix.Statx_t) nfs3.Fattr {
 // timeOf returns a time of the host's. What NFS has no numbers for comes out wrong.
 func timeOf(t unix.StatxTimestamp) nfs3.Time { return nfs3.Time{Sec: uint32(t.Sec), Nsec: t.Nsec} }
 
-// attr returns the attributes of a file, or nfs3.ErrStale when its last name is gone.
-func (fs *FS) attr(f file) (nfs3.Fattr, error) {
-	var st unix.Statx_t
-	if err := statFD(f.path.fd, &st); err != nil {
-		return nfs3.Fattr{}, fs.status("stat", err)
-	}
-	if st.Nlink == 0 {
-		fs.forget(f.n)
-		return nfs3.Fattr{}, nfs3.ErrStale
-	}
-	return fs.fattr(&st), nil
-}
-
-// post returns post-operation attributes.
-func (fs *FS) post(f file) nfs3.PostOpAttr {
-	a, err := fs.attr(f)
-	return nfs3.PostOpAttr{Present: err == nil, Attr: a}
-}
-
 // GetAttr returns the attributes of a file.
 func (fs *FS) GetAttr(_ context.Context, h nfs3.FH) (nfs3.Fattr, error) {
-	f, err := fs.hold(&h)
+	f, err := fs.tree.hold(&h)
 	if err != nil {
 		return nfs3.Fattr{}, err
 	}
 	defer f.release()
 	f.n.mu.RLock()
 	defer f.n.mu.RUnlock()
-	return fs.attr(f)
+	return f.attr()
 }
 
 // Access tells which rights c has.
-func (fs *FS) Access(_ context.Context, c *vfs.Cred, h nfs3.FH, want nfs3.Access) (nfs3.Access, nfs3.PostOpAttr, error) {
-	f, err := fs.hold(&h)
+func (fs *FS) Access(
+	_ context.Context, c *vfs.Cred, h nfs3.FH, want nfs3.Access,
+) (nfs3.Access, nfs3.PostOpAttr, error) {
+	f, err := fs.tree.hold(&h)
 	if err != nil {
 		return 0, nfs3.PostOpAttr{}, err
 	}
 	defer f.release()
 	f.n.mu.RLock()
 	defer f.n.mu.RUnlock()
-	a, err := fs.attr(f)
+	a, err := f.attr()
 	if err != nil {
 		return 0, nfs3.PostOpAttr{}, err
 	}
-	return fs.perm(c, f, &a).Access(c, want), nfs3.PostOpAttrOf(a), nil
+	return f.perm(c, &a).Access(c, want), nfs3.PostOpAttrOf(a), nil
 }

@@ -21,31 +21,35 @@ type birth struct {
 
 // newBirth returns what a file of c's gets in a directory, or says why c cannot have
 // it that way.
-func (fs *FS) newBirth(c *vfs.Cred, d file, dir *nfs3.Fattr, kind nfs3.FileType, set *nfs3.Sattr) (birth, error) {
-	b := birth{kind: kind, mode: 0o644, uid: c.UID, gid: c.GID, own: fs.super}
+func newBirth(
+	c *vfs.Cred, d dir, da *nfs3.Fattr, kind nfs3.FileType, set *nfs3.Sattr,
+) (birth, error) {
+	h := &d.t.host
+	b := birth{kind: kind, mode: 0o644, uid: c.UID, gid: c.GID, own: h.super}
 	if kind == nfs3.TypeDir {
 		b.mode = 0o755
 	}
 	// A directory with the set-group-id bit hands down its group, whatever the groups
 	// of the caller, and the bit to directories.
-	inherit := dir.Mode & nfs3.ModeSetGID
+	inherit := da.Mode & nfs3.ModeSetGID
 	if inherit != 0 {
-		b.gid = dir.GID
+		b.gid = da.GID
 	}
 	want := *set
 	if kind != nfs3.TypeReg {
 		want.Size = nfs3.Set64{}
 	}
-	if err := (vfs.Perm{Type: kind, Mode: b.mode, UID: b.uid, GID: b.gid}).CheckSetAttr(c, &want); err != nil {
+	p := vfs.Perm{Type: kind, Mode: b.mode, UID: b.uid, GID: b.gid}
+	if err := p.CheckSetAttr(c, &want); err != nil {
 		return b, err
 	}
-	if want.Size.To > fs.maxSize {
+	if want.Size.To > h.maxSize {
 		return b, nfs3.ErrFBig
 	}
-	if !fs.super {
+	if !h.super {
 		// The process cannot give files away.
-		if b.uid = fs.uid; inherit == 0 {
-			b.gid = fs.gid
+		if b.uid = h.uid; inherit == 0 {
+			b.gid = h.gid
 		}
 		if want.UID.Set && want.UID.To != b.uid || want.GID.Set && want.GID.To != b.gid {
 			return b, nfs3.ErrPerm
@@ -66,7 +70,7 @@ func (fs *FS) newBirth(c *vfs.Cred, d file, dir *nfs3.Fattr, kind nfs3.FileType,
 	if kind != nfs3.TypeLnk {
 		l, err := readACL(unix.Getxattr, procPath(d.path.fd), aclDefault)
 		if err != nil {
-			return b, fs.status("access control list", err)
+			return b, h.status("access control list", err)
 		}
 		if l != nil {
 			b.mode = l.limit(b.mode)
@@ -100,18 +104,20 @@ func (b *birth) give(fd int) error {
 	return setTimes(fd, b.atime, b.mtime)
 }
 
-// The verifier of an exclusive CREATE is kept in the times of the file, as Linux's server does, until the client
-// sets these: so it is there after a restart. The highest bits are left out, since not all file systems can store
-// them.
+// The verifier of an exclusive CREATE is kept in the times of the file, as Linux's server does,
+// until the client sets these: so it is there after a restart. The highest bits are left out, since
+// not all file systems can store them.
 func (b *birth) keepVerifier(v nfs3.Verifier) {
 	b.atime, b.mtime = verifierTime(v[:4]), verifierTime(v[4:])
 }
 
 // keeps reports whether a file has come of an exclusive CREATE of that verifier.
 func keeps(a *nfs3.Fattr, v nfs3.Verifier) bool {
-	return a.Type == nfs3.TypeReg && a.Size == 0 && a.Atime == verifierTime(v[:4]).To && a.Mtime == verifierTime(v[4:]).To
+	return a.Type == nfs3.TypeReg && a.Size == 0 &&
+		a.Atime == verifierTime(v[:4]).To && a.Mtime == verifierTime(v[4:]).To
 }
 
 func verifierTime(half []byte) nfs3.SetTime {
-	return nfs3.SetTime{How: nfs3.ToClientTime, To: nfs3.Time{Sec: binary.BigEndian.Uint32(half) &^ (1 << 31)}}
+	t := nfs3.Time{Sec: binary.BigEndian.Uint32(half) &^ (1 << 31)}
+	return nfs3.SetTime{How: nfs3.ToClientTime, To: t}
 }

@@ -20,6 +20,8 @@ type buffers struct {
 	mu   sync.Mutex // guards what follows
 	free [bufferSizes][][]byte
 	kept int // bytes in free
+
+	leases sync.Pool // *lease
 }
 
 // sizeClass returns the index of the smallest buffers that hold n bytes.
@@ -64,20 +66,20 @@ func (p *buffers) put(b []byte) {
 
 // lease is buffers for the data of one READ or WRITE.
 type lease struct {
-	fs   *FS
+	from *buffers
 	bufs [][]byte // whole
 	data [][]byte // what is used of each
 }
 
 // lease returns buffers for n bytes.
-func (fs *FS) lease(n int) *lease {
-	l, _ := fs.leases.Get().(*lease)
+func (p *buffers) lease(n int) *lease {
+	l, _ := p.leases.Get().(*lease)
 	if l == nil {
-		l = &lease{fs: fs}
+		l = &lease{from: p}
 	}
 	for n > 0 {
 		k := min(n, maxBuffer)
-		b := fs.buffers.get(k)
+		b := p.get(k)
 		l.bufs = append(l.bufs, b)
 		l.data = append(l.data, b[:k:k])
 		n -= k
@@ -88,10 +90,10 @@ func (fs *FS) lease(n int) *lease {
 // Release gives the buffers back.
 func (l *lease) Release() {
 	for _, b := range l.bufs {
-		l.fs.buffers.put(b)
+		l.from.put(b)
 	}
 	clear(l.bufs)
 	clear(l.data)
 	l.bufs, l.data = l.bufs[:0], l.data[:0]
-	l.fs.leases.Put(l)
+	l.from.leases.Put(l)
 }

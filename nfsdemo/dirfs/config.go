@@ -6,9 +6,9 @@ import "log/slog"
 type Config struct {
 	// Path is the directory.
 	Path string
-	// State is a directory for this file system alone, outside of Path, which is made if need be. In it lies what makes
-	// handles survive a restart: whoever can read it can make handles. With ""
-	// handles are good until Close.
+	// State is a directory for this file system alone, outside of Path, which is made if need be.
+	// In it lies what makes handles survive a restart: whoever can read it can make handles. With
+	// "" handles are good until Close.
 	State string
 	// Logger gets what the operator should see; nil means nothing is logged.
 	Logger *slog.Logger

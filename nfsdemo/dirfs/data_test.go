@@ -24,13 +24,13 @@ func TestSyncFails(t *testing.T) {
 	ctx := t.Context()
 	h := create(t, f, "file")
 	write(t, f, h, 0, []byte("data"))
-	held, err := f.hold(&h)
+	held, err := f.tree.hold(&h)
 	must(t, err)
 	defer held.release()
-	d, err := f.open(held, true)
+	d, err := held.open(true)
 	must(t, err)
 	fails := func(int) error { return unix.EIO }
-	if err := f.syncData(d, fails); err != nfs3.ErrIO {
+	if err := held.sync(d, fails); err != nfs3.ErrIO {
 		t.Errorf("sync: %v", err)
 	}
 	d.release()
@@ -43,9 +43,9 @@ func TestSyncFails(t *testing.T) {
 
 	// The descriptor is closed to make room.
 	write(t, f, h, 0, []byte("more"))
-	d, err = f.open(held, true)
+	d, err = held.open(true)
 	must(t, err)
-	f.data.drop(held.n)
+	f.tree.descs.data.drop(held.n)
 	bad := d.fd
 	d.fd = -1
 	d.release()
@@ -64,7 +64,7 @@ func TestSetAttrFails(t *testing.T) {
 	program, err := os.ReadFile(cat)
 	must(t, err)
 	f := newIn(t, Config{Path: tempDir(t)})
-	path := filepath.Join(f.config.Path, "program")
+	path := filepath.Join(f.tree.host.path, "program")
 	must(t, os.WriteFile(path, program, 0o755))
 	must(t, os.Chmod(path, os.ModeSetuid|0o755))
 	run := exec.Command(path)

@@ -2,7 +2,6 @@ package dirfs
 
 import (
 	"container/list"
-	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -21,129 +20,6 @@ type desc struct {
 	elem *list.Element
 }
 
-// descCache keeps the descriptors that were used last, one for each node.
-type descCache struct {
-	max int
-
-	mu     sync.Mutex // guards what follows
-	byNode map[*node]*desc
-	lru    list.List // of *desc, the last used first
-}
-
-// get returns the descriptor of a node, or nil. The caller releases it.
-func (c *descCache) get(n *node) *desc {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d := c.byNode[n]
-	if d != nil {
-		d.refs++
-		c.lru.MoveToFront(d.elem)
-	}
-	return d
-}
-
-// add makes a descriptor the node's, unless there is as good a one already, and returns that
-// which is now. The caller releases it.
-func (c *descCache) add(n *node, fd int, writable bool) *desc {
-	d := &desc{cache: c, node: n, fd: fd, writable: writable, refs: 2}
-	var unused []*desc
-	c.mu.Lock()
-	if old := c.byNode[n]; old != nil {
-		if old.writable || !writable {
-			old.refs++
-			c.mu.Unlock()
-			unix.Close(fd)
-			return old
-		}
-		unused = c.take(unused, old)
-	}
-	d.elem = c.lru.PushFront(d)
-	c.byNode[n] = d
-	for c.lru.Len() > c.max {
-		unused = c.take(unused, c.lru.Back().Value.(*desc))
-	}
-	c.mu.Unlock()
-	_ = closeAll(unused)
-	return d
-}
-
-// take takes a descriptor out of the cache. It is appended to unused if nobody else has it; c.mu is held.
-func (c *descCache) take(unused []*desc, d *desc) []*desc {
-	c.lru.Remove(d.elem)
-	delete(c.byNode, d.node)
-	if d.refs--; d.refs == 0 {
-		unused = append(unused, d)
-	}
-	return unused
-}
-
-// all returns the descriptors in the cache. The caller releases them.
-func (c *descCache) all() []*desc {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ds := make([]*desc, 0, len(c.byNode))
-	for _, d := range c.byNode {
-		d.refs++
-		ds = append(ds, d)
-	}
-	return ds
-}
-
-// drop takes the descriptor of a node out of the cache.
-func (c *descCache) drop(n *node) {
-	var unused []*desc
-	c.mu.Lock()
-	if d := c.byNode[n]; d != nil {
-		unused = c.take(unused, d)
-	}
-	c.mu.Unlock()
-	_ = closeAll(unused)
-}
-
-// retire takes a descriptor, which the caller holds, out of the cache, unless there is something to sync
-// again.
-func (c *descCache) retire(d *desc) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !d.dirty.Load() && c.byNode[d.node] == d {
-		c.take(nil, d)
-	}
-}
-
-// purge takes all out of the cache.
-func (c *descCache) purge() error {
-	var unused []*desc
-	c.mu.Lock()
-	for c.lru.Len() > 0 {
-		unused = c.take(unused, c.lru.Back().Value.(*desc))
-	}
-	c.mu.Unlock()
-	return closeAll(unused)
-}
-
-// closeAll closes descriptors and returns the first error. Who evicts them can ignore it: the nodes remember.
-func closeAll(ds []*desc) error {
-	var first error
-	for _, d := range ds {
-		if err := d.close(); first == nil {
-			first = err
-		}
-	}
-	return first
-}
-
-// withRoom calls open, and once more with the caches empty when the process has no descriptor left: others may need
-// more than was thought.
-func (fs *FS) withRoom(open func() (int, error)) (int, error) {
-	fd, err := open()
-	if err == unix.EMFILE || err == unix.ENFILE {
-		_ = fs.paths.purge()
-		_ = fs.data.purge()
-		fd, err = open()
-	}
-	return fd, err
-}
-
 // release gives back a reference.
 func (d *desc) release() {
 	d.cache.mu.Lock()
@@ -155,8 +31,8 @@ func (d *desc) release() {
 	}
 }
 
-// close closes the descriptor. The host tells a failure to write data back once, and those who had the file open
-// then: with data that no COMMIT came for, that is us.
+// close closes the descriptor. The host tells a failure to write data back once, and those who had
+// the file open then: with data that no COMMIT came for, that is us.
 func (d *desc) close() error {
 	var err error
 	if d.dirty.Load() && !d.node.gone.Load() {

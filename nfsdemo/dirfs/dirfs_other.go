@@ -15,7 +15,8 @@ type FS struct{ vfs.FS }
 
 // New fails with an error that wraps errors.ErrUnsupported.
 func New(cfg Config) (*FS, error) {
-	return nil, fmt.Errorf("dirfs: export of %s on %s: %w", cfg.Path, runtime.GOOS, errors.ErrUnsupported)
+	err := errors.ErrUnsupported
+	return nil, fmt.Errorf("dirfs: export of %s on %s: %w", cfg.Path, runtime.GOOS, err)
 }
 
 // Close does nothing.

@@ -43,7 +43,7 @@ var statuses = map[unix.Errno]nfs3.Status{
 
 // status turns an error of the host into the answer of a procedure. What the operator
 // should know is logged.
-func (fs *FS) status(op string, err error) error {
+func (h *host) status(op string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -60,7 +60,8 @@ func (fs *FS) status(op string, err error) error {
 	}
 	switch {
 	case s == nfs3.ErrJukebox, s == nfs3.ErrIO, !known:
-		fs.logger.Error("the host refuses an operation", "path", fs.config.Path, "op", op, "err", err, "answer", s)
+		h.logger.Error("the host refuses an operation",
+			"path", h.path, "op", op, "err", err, "answer", s)
 	}
 	return s
 }

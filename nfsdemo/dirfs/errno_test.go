@@ -52,8 +52,8 @@ func TestStatuses(t *testing.T) {
 		{nfs3.ErrNotSync, nfs3.ErrNotSync, false},
 	} {
 		var log strings.Builder
-		f := &FS{logger: slog.New(slog.NewTextHandler(&log, nil))}
-		if got := f.status("op", tt.in); got != tt.want {
+		h := newHost("", slog.New(slog.NewTextHandler(&log, nil)))
+		if got := h.status("op", tt.in); got != tt.want {
 			t.Errorf("%v: %v, want %v", tt.in, got, tt.want)
 		}
 		if (log.Len() > 0) != tt.logged {

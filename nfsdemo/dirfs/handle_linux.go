@@ -19,23 +19,26 @@ const (
 	handleLen = handleIDs + macLen
 )
 
-// sealer makes MACs.
-type sealer struct{ pool sync.Pool } // *seal
+// sealer makes the MACs of a file system's handles.
+type sealer struct {
+	id   uint64    // of the file system
+	pool sync.Pool // *seal
+}
 
 type seal struct {
 	hash.Hash
 	buf [handleIDs + sha256.Size]byte
 }
 
-// key sets the key.
-func (s *sealer) key(k []byte) {
-	s.pool.New = func() any { return &seal{Hash: hmac.New(sha256.New, k)} }
+func (s *sealer) init(id identity) {
+	s.id = id.ID
+	s.pool.New = func() any { return &seal{Hash: hmac.New(sha256.New, id.Key)} }
 }
 
 // mac returns the MAC of the handle of inode k.
-func (s *sealer) mac(id uint64, k key) (mac [macLen]byte) {
+func (s *sealer) mac(k key) (mac [macLen]byte) {
 	m := s.pool.Get().(*seal)
-	ids := putIDs(m.buf[:0], id, k)
+	ids := putIDs(m.buf[:0], s.id, k)
 	m.Reset()
 	m.Write(ids)
 	copy(mac[:], m.Sum(ids)[handleIDs:])
@@ -50,27 +53,27 @@ func putIDs(b []byte, id uint64, k key) []byte {
 }
 
 // handle returns the handle of a node.
-func (fs *FS) handle(n *node) nfs3.FH {
+func (t *table) handle(n *node) nfs3.FH {
 	var b [handleLen]byte
-	copy(putIDs(b[:0], fs.id, n.key)[:handleLen][handleIDs:], n.mac[:])
+	copy(putIDs(b[:0], t.sealer.id, n.key)[:handleLen][handleIDs:], n.mac[:])
 	return nfs3.MakeFH(b[:])
 }
 
 // find returns the node of a handle. One that this file system did not make is bad.
-func (fs *FS) find(h *nfs3.FH) (*node, error) {
+func (t *table) find(h *nfs3.FH) (*node, error) {
 	b := h.Bytes()
-	if len(b) != handleLen || binary.BigEndian.Uint64(b) != fs.id {
+	if len(b) != handleLen || binary.BigEndian.Uint64(b) != t.sealer.id {
 		return nil, nfs3.ErrBadHandle
 	}
 	k := key{binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])}
-	n, gone := fs.table.get(k)
+	n, gone := t.get(k)
 	if n != nil {
 		if subtle.ConstantTimeCompare(b[handleIDs:], n.mac[:]) == 0 {
 			return nil, nfs3.ErrBadHandle
 		}
 		return n, nil
 	}
-	mac := fs.sealer.mac(fs.id, k)
+	mac := t.sealer.mac(k)
 	switch {
 	case subtle.ConstantTimeCompare(b[handleIDs:], mac[:]) == 0:
 		return nil, nfs3.ErrBadHandle
@@ -78,5 +81,5 @@ func (fs *FS) find(h *nfs3.FH) (*node, error) {
 		return nil, nfs3.ErrStale
 	}
 	// A file whose name was forgotten: it has to be looked for.
-	return fs.table.add(k, mac), nil
+	return t.add(k), nil
 }

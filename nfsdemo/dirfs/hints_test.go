@@ -30,7 +30,7 @@ func TestTornLog(t *testing.T) {
 	}
 	delete(handles, "two")
 	must(t, f.Close())
-	cfg := f.config
+	cfg := configOf(f)
 	log := filepath.Join(cfg.State, hintsFile)
 	whole, err := os.ReadFile(log)
 	must(t, err)
@@ -67,8 +67,8 @@ func TestLogIsWrittenBefore(t *testing.T) {
 	defer f.Close()
 	ctx := t.Context()
 	d := mkdir(t, f, f.Root(), "dir")
-	must(t, os.WriteFile(filepath.Join(f.config.Path, "dir", "seen"), nil, 0o644))
-	must(t, os.WriteFile(filepath.Join(f.config.Path, "dir", "listed"), nil, 0o644))
+	must(t, os.WriteFile(filepath.Join(f.tree.host.path, "dir", "seen"), nil, 0o644))
+	must(t, os.WriteFile(filepath.Join(f.tree.host.path, "dir", "listed"), nil, 0o644))
 	create := createIn(t, f, d, "created")
 	seen, _, err := f.Lookup(ctx, super, d, "seen")
 	must(t, err)
@@ -78,12 +78,12 @@ func TestLogIsWrittenBefore(t *testing.T) {
 			want[e.File.FH] = "listed"
 		}
 	})
-	b, err := os.ReadFile(filepath.Join(f.config.State, hintsFile))
+	b, err := os.ReadFile(stateFile(f, hintsFile))
 	must(t, err)
-	after := table{nodes: make(map[key]*node), gone: make(map[key]struct{})}
-	after.load(b, &f.sealer, f.id)
+	after := emptyTable()
+	after.load(b)
 	for h, name := range want {
-		n, err := f.find(&h)
+		n, err := f.tree.table.find(&h)
 		must(t, err)
 		if got := after.nodes[n.key]; got == nil || len(got.hints) != 1 || got.hints[0].name != name {
 			t.Errorf("%s is not in the log", name)
@@ -95,22 +95,22 @@ func TestLogIsWrittenBefore(t *testing.T) {
 func TestLogDoesNotGrow(t *testing.T) {
 	f := openState(t)
 	h := create(t, f, "file")
-	n, err := f.find(&h)
+	n, err := f.tree.table.find(&h)
 	must(t, err)
 	for i := range 40000 {
 		name := "name" + strings.Repeat("x", i%200)
-		f.table.enter(n, hint{f.root.key, name})
-		f.table.leave(n, hint{f.root.key, name})
-		f.table.keep()
+		f.tree.table.enter(n, hint{f.tree.root.key, name})
+		f.tree.table.leave(n, hint{f.tree.root.key, name})
+		f.tree.table.keep()
 	}
-	st, err := os.Stat(filepath.Join(f.config.State, hintsFile))
+	st, err := os.Stat(stateFile(f, hintsFile))
 	must(t, err)
 	if st.Size() > 2<<20 {
 		t.Errorf("the log has %d bytes", st.Size())
 	}
 	f = restart(t, f)
 	defer f.Close()
-	if n, _ := f.table.get(n.key); n == nil || len(n.hints) != 1 || n.hints[0].name != "file" {
+	if n, _ := f.tree.table.get(n.key); n == nil || len(n.hints) != 1 || n.hints[0].name != "file" {
 		t.Errorf("%+v", n)
 	}
 }

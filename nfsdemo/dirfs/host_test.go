@@ -120,7 +120,7 @@ func TestMovedOut(t *testing.T) {
 	if _, _, err := f.Lookup(t.Context(), super, f.Root(), "other"); err != nil {
 		t.Error(err)
 	}
-	f.paths.purge()
+	f.tree.descs.paths.purge()
 	for _, h := range []nfs3.FH{h, d} {
 		if _, err := f.GetAttr(t.Context(), h); err != nfs3.ErrStale {
 			t.Error(err)

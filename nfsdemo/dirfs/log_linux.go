@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// hintLog keeps the hints of a table in a file, in the order in which they came. A hint is
-// written before a client gets the handle. What the file lacks in spite of that, after a crash of the host, costs
-// a scan. A nil *hintLog keeps nothing.
+// hintLog keeps the hints of a table in a file, in the order in which they came. A hint is written
+// before a client gets the handle. What the file lacks in spite of that, after a crash of the host,
+// costs a scan. A nil *hintLog keeps nothing.
 type hintLog struct {
 	logger *slog.Logger
 	path   string
@@ -45,13 +45,14 @@ func (l *hintLog) flush() {
 	if err == nil {
 		l.size += int64(len(l.pending))
 	} else {
-		// The next record takes the place of this one, so that the log stays whole. What cannot be cut off
-		// does no harm: it was so when it was written.
+		// The next record takes the place of this one, so that the log stays whole. What cannot be
+		// cut off does no harm: it was so when it was written.
 		_ = l.file.Truncate(l.size)
 	}
 	if err != nil && !l.broken {
 		l.broken = true
-		l.logger.Error("names of files cannot be kept: handles may cost a scan after a restart", "err", err)
+		l.logger.Error("names of files cannot be kept: handles may cost a scan after a restart",
+			"err", err)
 	}
 	l.pending = l.pending[:0]
 }
@@ -75,7 +76,7 @@ func (l *hintLog) close() error {
 }
 
 // load reads the records of b into the table, as far as they are whole.
-func (t *table) load(b []byte, s *sealer, id uint64) {
+func (t *table) load(b []byte) {
 	for {
 		r, k, in, n := parseRecord(b)
 		if n == 0 {
@@ -84,7 +85,7 @@ func (t *table) load(b []byte, s *sealer, id uint64) {
 		b = b[n:]
 		switch r {
 		case recordName:
-			t.enterLocked(t.addLocked(k, s.mac(id, k)), in)
+			t.enterLocked(t.addLocked(k, t.sealer.mac(k)), in)
 		case recordNoName:
 			if n := t.nodes[k]; n != nil {
 				t.leaveLocked(n, in)

@@ -8,7 +8,11 @@ import (
 	"testing"
 )
 
-func emptyTable() *table { return &table{nodes: make(map[key]*node), gone: make(map[key]struct{})} }
+func emptyTable() *table {
+	t := &table{nodes: make(map[key]*node), gone: make(map[key]struct{})}
+	t.sealer.init(newIdentity("", key{}))
+	return t
+}
 
 // logOf returns five records, and where each ends.
 func logOf() (b []byte, ends []int) {
@@ -30,7 +34,7 @@ func TestLogRecords(t *testing.T) {
 			}
 		}
 		tab := emptyTable()
-		tab.load(b[:i], newSealer(), 1)
+		tab.load(b[:i])
 		if len(tab.nodes) != want {
 			t.Fatalf("%d of %d bytes: %d nodes, want %d", i, len(b), len(tab.nodes), want)
 		}
@@ -59,16 +63,10 @@ func TestLogReplay(t *testing.T) {
 		log = appendRecord(log, r.r, r.k, r.in)
 	}
 	tab := emptyTable()
-	tab.load(log, newSealer(), 1)
+	tab.load(log)
 	if len(tab.nodes) != 1 || tab.nodes[x] == nil || len(tab.nodes[x].hints) != 1 || tab.nodes[x].hints[0] != c {
 		t.Errorf("%+v", tab.nodes)
 	}
-}
-
-func newSealer() *sealer {
-	s := new(sealer)
-	s.key(make([]byte, keyLen))
-	return s
 }
 
 // FuzzLog: whatever is in the log, it is read without harm, and what was read can be written.
@@ -90,6 +88,6 @@ func FuzzLog(f *testing.F) {
 			}
 			b = b[n:]
 		}
-		emptyTable().load(b, newSealer(), 1)
+		emptyTable().load(b)
 	})
 }

@@ -1,7 +1,6 @@
 package dirfs
 
 import (
-	"cmp"
 	"context"
 	"strings"
 
@@ -12,14 +11,22 @@ import (
 )
 
 // Mkdir makes a directory.
-func (fs *FS) Mkdir(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, set *nfs3.Sattr) (vfs.Object, nfs3.WccData, error) {
-	return fs.enter(c, &dir, name, nfs3.TypeDir, set, maker{make: func(d file, _ *birth) (int, error) {
-		return fs.makeAt(d, name, unix.S_IFDIR, func() error { return unix.Mkdirat(d.path.fd, name, 0o700) })
-	}})
+func (fs *FS) Mkdir(
+	_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, set *nfs3.Sattr,
+) (vfs.Object, nfs3.WccData, error) {
+	m := making{c: c, name: name, kind: nfs3.TypeDir, set: *set}
+	m.make = func(*birth) (int, error) {
+		return m.makeAt(unix.S_IFDIR, func(dirfd int) error {
+			return unix.Mkdirat(dirfd, name, 0o700)
+		})
+	}
+	return m.do(&fs.tree, &dir)
 }
 
 // Symlink makes a symbolic link. The host is never asked to follow it.
-func (fs *FS) Symlink(_ context.Context, c *vfs.Cred, dir nfs3.FH, name, path string, set *nfs3.Sattr) (vfs.Object, nfs3.WccData, error) {
+func (fs *FS) Symlink(
+	_ context.Context, c *vfs.Cred, dir nfs3.FH, name, path string, set *nfs3.Sattr,
+) (vfs.Object, nfs3.WccData, error) {
 	var bad error
 	switch {
 	case path == "" || strings.IndexByte(path, 0) >= 0:
@@ -27,16 +34,23 @@ func (fs *FS) Symlink(_ context.Context, c *vfs.Cred, dir nfs3.FH, name, path st
 	case len(path) > maxLink:
 		bad = nfs3.ErrNameTooLong
 	}
-	return fs.enter(c, &dir, name, nfs3.TypeLnk, set, maker{make: func(d file, _ *birth) (int, error) {
+	m := making{c: c, name: name, kind: nfs3.TypeLnk, set: *set}
+	m.make = func(*birth) (int, error) {
 		if bad != nil {
 			return -1, bad
 		}
-		return fs.makeAt(d, name, unix.S_IFLNK, func() error { return unix.Symlinkat(path, d.path.fd, name) })
-	}})
+		return m.makeAt(unix.S_IFLNK, func(dirfd int) error {
+			return unix.Symlinkat(path, dirfd, name)
+		})
+	}
+	return m.do(&fs.tree, &dir)
 }
 
 // Mknod makes a FIFO, a socket or a device.
-func (fs *FS) Mknod(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, kind nfs3.FileType, rdev nfs3.Specdata, set *nfs3.Sattr) (vfs.Object, nfs3.WccData, error) {
+func (fs *FS) Mknod(
+	_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, kind nfs3.FileType,
+	rdev nfs3.Specdata, set *nfs3.Sattr,
+) (vfs.Object, nfs3.WccData, error) {
 	var (
 		format uint32
 		dev    uint64
@@ -61,52 +75,14 @@ func (fs *FS) Mknod(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, ki
 	default:
 		bad = nfs3.ErrBadType
 	}
-	return fs.enter(c, &dir, name, kind, set, maker{make: func(d file, _ *birth) (int, error) {
+	m := making{c: c, name: name, kind: kind, set: *set}
+	m.make = func(*birth) (int, error) {
 		if bad != nil {
 			return -1, bad
 		}
-		return fs.makeAt(d, name, format, func() error { return unix.Mknodat(d.path.fd, name, format|0o600, int(dev)) })
-	}})
-}
-
-// makeAt makes a file by a call that returns no descriptor, and opens it as a path.
-func (fs *FS) makeAt(d file, name string, format uint32, call func() error) (int, error) {
-	if err := again(call); err != nil {
-		return -1, err
+		return m.makeAt(format, func(dirfd int) error {
+			return unix.Mknodat(dirfd, name, format|0o600, int(dev))
+		})
 	}
-	fd, err := openPath(d.path.fd, name)
-	if err != nil {
-		return -1, err
-	}
-	var dir, st unix.Statx_t
-	if err := cmp.Or(statFD(fd, &st), statFD(d.path.fd, &dir)); err != nil {
-		unix.Close(fd)
-		return -1, err
-	}
-	if uint32(st.Mode)&unix.S_IFMT != format || !fs.fresh(&st, &dir) {
-		unix.Close(fd)
-		return -1, nfs3.ErrJukebox
-	}
-	return fd, nil
-}
-
-// freshFor is for how many seconds a file counts as new.
-const freshFor = 10
-
-// fresh reports whether a file is as those that the process has just made: its own, with one name, nobody else may do
-// anything with it, and it is not older than the last change of the directory. Who can write the directory on the host may
-// have put another in its place, a hard link to a file of somebody else's for example, or a directory of root's
-// that was there before, which must not be given to the client.
-func (fs *FS) fresh(st, dir *unix.Statx_t) bool {
-	if st.Mask&unix.STATX_BTIME != 0 && dir.Ctime.Sec-st.Btime.Sec > freshFor {
-		return false
-	}
-	links, mode := uint32(1), uint32(st.Mode)
-	switch mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		links = 2 // or 1, on file systems that do not count them
-	case unix.S_IFLNK:
-		mode = 0 // it says nothing
-	}
-	return st.Uid == fs.uid && st.Nlink <= links && mode&0o077 == 0 && fs.own(st)
+	return m.do(&fs.tree, &dir)
 }

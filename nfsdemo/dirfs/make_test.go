@@ -23,9 +23,10 @@ func TestNotOurs(t *testing.T) {
 	must(t, os.Mkdir(path("full/sub"), 0o700))
 	f := newIn(t, Config{Path: dir})
 	root := f.Root()
-	d, _, err := f.holdDir(&root)
+	d, err := f.tree.holdDir(&root)
 	must(t, err)
 	defer d.release()
+	m := making{dir: d, name: "new"}
 	for _, tt := range []struct {
 		what   string
 		format uint32
@@ -42,7 +43,7 @@ func TestNotOurs(t *testing.T) {
 		{"our link", unix.S_IFLNK, func() error { return os.Symlink("/", path("new")) }, nil},
 		{"nothing", unix.S_IFDIR, func() error { return nil }, unix.ENOENT},
 	} {
-		fd, err := f.makeAt(d, "new", tt.format, tt.call)
+		fd, err := m.makeAt(tt.format, func(int) error { return tt.call() })
 		if err != tt.want {
 			t.Errorf("%s: %v, want %v", tt.what, err, tt.want)
 		}
@@ -57,7 +58,7 @@ func TestNotOurs(t *testing.T) {
 // just made otherwise.
 func TestFresh(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
-	made := f.rootStat
+	made := f.tree.host.root
 	made.Mode, made.Nlink, made.Btime.Sec = unix.S_IFDIR|0o700, 2, 1000
 	for _, tt := range []struct {
 		name    string
@@ -73,7 +74,7 @@ func TestFresh(t *testing.T) {
 		st, dir := made, made
 		st.Mask = st.Mask&^unix.STATX_BTIME | tt.mask
 		dir.Ctime.Sec = tt.changed
-		if got := f.fresh(&st, &dir); got != tt.want {
+		if got := f.tree.host.fresh(&st, &dir); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}

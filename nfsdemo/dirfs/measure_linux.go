@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// linkMax returns how many names a file can have, as far as that is known: the kernel does not tell.
+// linkMax returns how many names a file can have, as far as that is known: the kernel does not
+// tell.
 func linkMax(fsType int64) uint32 {
 	switch fsType {
 	case unix.EXT4_SUPER_MAGIC:
@@ -23,9 +24,9 @@ func linkMax(fsType int64) uint32 {
 	return 127 // what Linux guarantees
 }
 
-// measure finds out what the kernel does not tell, by means of a file without a name: the size of the largest
-// file, since it seeks no further, and the step in which times can be set. Where no file can be made it
-// assumes the best.
+// measure finds out what the kernel does not tell, by means of a file without a name: the size of
+// the largest file, since it seeks no further, and the step in which times can be set. Where no
+// file can be made it assumes the best.
 func measure(dirfd int) (maxSize uint64, step nfs3.Time) {
 	maxSize, step = math.MaxInt64, nfs3.Time{Nsec: 1}
 	// Beyond the limit of the process it would not get an error, but a signal that kills it.

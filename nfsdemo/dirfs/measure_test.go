@@ -28,7 +28,7 @@ func TestMaxFileSize(t *testing.T) {
 	if limit == math.MaxInt64 {
 		return
 	}
-	err = os.Truncate(filepath.Join(f.config.Path, "file"), int64(limit+1))
+	err = os.Truncate(filepath.Join(f.tree.host.path, "file"), int64(limit+1))
 	if !errors.Is(err, unix.EFBIG) && !errors.Is(err, unix.EINVAL) {
 		t.Errorf("the host takes a size of %d: %v", limit+1, err)
 	}

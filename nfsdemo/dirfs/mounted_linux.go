@@ -11,8 +11,8 @@ import (
 // maxMounted bounds the places that are logged.
 const maxMounted = 64
 
-// mounted is what has been found mounted below the root. It is not entered, which clients see as a lack of rights, so that
-// the administrator is told why, once for each.
+// mounted is what has been found mounted below the root. It is not entered, which clients see as a
+// lack of rights, so that the administrator is told why, once for each.
 type mounted struct {
 	mu   sync.Mutex // guards seen
 	seen map[mountID]bool
@@ -40,14 +40,15 @@ func (m *mounted) first(st *unix.Statx_t) bool {
 }
 
 // foreign logs that a name in a directory is another file system.
-func (fs *FS) foreign(dir file, name string, st *unix.Statx_t) {
-	if !fs.mounted.first(st) {
+func (h *host) foreign(dirfd int, name string, st *unix.Statx_t) {
+	if !h.mounted.first(st) {
 		return
 	}
-	path, err := os.Readlink(procPath(dir.path.fd))
+	path, err := os.Readlink(procPath(dirfd))
 	if err != nil {
-		path = fs.config.Path
+		path = h.path
 	}
-	fs.logger.Warn("another file system is mounted below the directory and is not entered: export it by itself",
+	h.logger.Warn("another file system is mounted below the directory and is not entered: "+
+		"export it by itself",
 		"path", filepath.Join(path, name))
 }

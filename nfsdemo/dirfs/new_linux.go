@@ -1,12 +1,8 @@
 package dirfs
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"log/slog"
 	"math"
-	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -26,8 +22,9 @@ func defaultLimits() limits {
 	return l
 }
 
-// New returns the file system of a directory. It needs Linux 5.8 or later, with /proc. It is an error if the directory is missing,
-// or if the state is another directory's, or in use by another server.
+// New returns the file system of a directory. It needs Linux 5.8 or later, with /proc. It is an
+// error if the directory is missing, or if the state is another directory's, or in use by another
+// server.
 func New(cfg Config) (*FS, error) { return newFS(cfg, defaultLimits()) }
 
 func newFS(cfg Config, lim limits) (*FS, error) {
@@ -35,101 +32,52 @@ func newFS(cfg Config, lim limits) (*FS, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dirfs: %s: %w", cfg.Path, err)
 	}
-	cfg.Path = path
 	fs := &FS{
-		config: cfg,
-		logger: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
-		super:  os.Geteuid() == 0,
-		uid:    uint32(os.Geteuid()),
-		gid:    uint32(os.Getegid()),
-		table:  table{nodes: make(map[key]*node), gone: make(map[key]struct{})},
-		paths:  descCache{max: lim.paths, byNode: make(map[*node]*desc)},
-		data:   descCache{max: lim.data, byNode: make(map[*node]*desc)},
-		stop:   make(chan struct{}),
+		tree: tree{
+			host:  newHost(path, cfg.Logger),
+			table: table{nodes: make(map[key]*node), gone: make(map[key]struct{})},
+		},
+		stop: make(chan struct{}),
 	}
-	if err := fs.openRoot(); err != nil {
+	t := &fs.tree
+	fd, err := t.host.open()
+	if err != nil {
 		return nil, fmt.Errorf("dirfs: %s: %w", path, err)
 	}
-	if err := fs.openState(); err != nil {
+	t.descs = newDescs(fd, lim)
+	t.table.root = keyOf(&t.host.root)
+	if err := fs.openState(cfg.State); err != nil {
 		fs.Close()
 		return nil, err
 	}
-	k := keyOf(&fs.rootStat)
-	fs.root = fs.table.add(k, fs.sealer.mac(fs.id, k))
-	fs.root.hints = nil
-	fs.rootPath.node = fs.root
-	fs.sweeping.Go(func() { fs.sweepUntil(fs.stop) })
+	t.root = t.table.add(t.table.root)
+	t.root.hints = nil
+	t.descs.root.node = t.root
+	fs.sweeping.Go(func() { t.sweepUntil(fs.stop) })
 	return fs, nil
 }
 
-func (fs *FS) openRoot() error {
-	fd, err := unix.Open(fs.config.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
+// openState takes ID, key and names of files from a directory, or new ones if dir is "".
+func (fs *FS) openState(dir string) error {
+	h, table := &fs.tree.host, &fs.tree.table
+	if dir == "" {
+		table.sealer.init(newIdentity(h.path, table.root))
+		return nil
+	}
+	inside, err := below(dir, &h.root)
+	if err != nil {
+		return fmt.Errorf("dirfs: state: %w", err)
+	}
+	if inside {
+		return fmt.Errorf("dirfs: state %s lies in %s, where clients could read it", dir, h.path)
+	}
+	if fs.lock, err = lockState(dir); err != nil {
+		return err
+	}
+	id, err := loadIdentity(dir, h.path, table.root)
 	if err != nil {
 		return err
 	}
-	fs.rootPath = &desc{cache: new(descCache), fd: fd, refs: 1}
-	err = fs.checkRoot()
-	if err != nil {
-		unix.Close(fd)
-	}
-	return err
-}
-
-// checkRoot finds out about the file system that the root is on.
-func (fs *FS) checkRoot() error {
-	fd := fs.rootPath.fd
-	if err := statFD(fd, &fs.rootStat); err != nil {
-		return fmt.Errorf("statx: %w", err)
-	}
-	if fs.rootStat.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return unix.ENOTDIR
-	}
-	self, err := openPath(fd, ".")
-	if err != nil {
-		return fmt.Errorf("openat2: %w", err)
-	}
-	unix.Close(self)
-	list, err := reopen(fd, unix.O_RDONLY|unix.O_DIRECTORY)
-	if errors.Is(err, unix.ENOENT) {
-		return fmt.Errorf("/proc is not mounted: %w", err)
-	}
-	if err != nil {
-		return err
-	}
-	unix.Close(list)
-	var s unix.Statfs_t
-	if err := unix.Fstatfs(fd, &s); err != nil {
-		return fmt.Errorf("fstatfs: %w", err)
-	}
-	fs.linkMax = linkMax(int64(s.Type))
-	fs.table.root = keyOf(&fs.rootStat)
-	fs.maxSize, fs.timeStep = measure(fd)
-	return nil
-}
-
-func (fs *FS) openState() error {
-	root := keyOf(&fs.rootStat)
-	id := newIdentity(fs.config.Path, root)
-	if dir := fs.config.State; dir != "" {
-		inside, err := below(dir, &fs.rootStat)
-		if err != nil {
-			return fmt.Errorf("dirfs: state: %w", err)
-		}
-		if inside {
-			return fmt.Errorf("dirfs: state %s lies in %s, where clients could read it", dir, fs.config.Path)
-		}
-		if fs.lock, err = lockState(dir); err != nil {
-			return err
-		}
-		if id, err = loadIdentity(dir, fs.config.Path, root); err != nil {
-			return err
-		}
-	}
-	fs.id = id.ID
-	fs.sealer.key(id.Key)
-	if dir := fs.config.State; dir != "" {
-		l := &hintLog{logger: fs.logger, path: filepath.Join(dir, hintsFile)}
-		return fs.table.openHints(l, &fs.sealer, fs.id)
-	}
-	return nil
+	table.sealer.init(id)
+	return table.openLog(&hintLog{logger: h.logger, path: filepath.Join(dir, hintsFile)})
 }

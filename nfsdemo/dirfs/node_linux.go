@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// key identifies a file of the host. Numbers of inodes are used again; the time at which a file was born tells
-// them apart.
+// key identifies a file of the host. Numbers of inodes are used again; the time at which a file was
+// born tells them apart.
 type key struct{ ino, gen uint64 }
 
 // keyOf returns the key of a file. Where there are no times of birth, the generation is 0.
@@ -37,23 +37,4 @@ type node struct {
 type hint struct {
 	parent key
 	name   string
-}
-
-// intern returns the node of a file that was just seen in a directory.
-func (fs *FS) intern(k key, parent *node, name string) *node {
-	n, _ := fs.table.get(k)
-	if n == nil {
-		n = fs.table.add(k, fs.sealer.mac(fs.id, k))
-	}
-	fs.table.enter(n, hint{parent.key, name})
-	return n
-}
-
-// forget drops a file that is gone, and its descriptors.
-func (fs *FS) forget(n *node) {
-	fs.table.forget(n)
-	if n != fs.root {
-		fs.paths.drop(n)
-		fs.data.drop(n)
-	}
 }

@@ -19,46 +19,46 @@ func TestOwnChanges(t *testing.T) {
 	ctx := t.Context()
 	d := mkdir(t, f, f.Root(), "dir")
 	h := create(t, f, "file")
-	n, err := f.find(&h)
+	n, err := f.tree.table.find(&h)
 	must(t, err)
-	dn, err := f.find(&d)
+	dn, err := f.tree.table.find(&d)
 	must(t, err)
 	want := func(what string, names ...hint) {
 		t.Helper()
-		if got := f.table.names(n); !slices.Equal(got, names) {
+		if got := f.tree.table.names(n); !slices.Equal(got, names) {
 			t.Errorf("%s: %v, want %v", what, got, names)
 		}
 	}
-	want("created", hint{f.root.key, "file"})
+	want("created", hint{f.tree.root.key, "file"})
 	must(t, second(f.Link(ctx, super, h, d, "link")))
-	want("linked", hint{dn.key, "link"}, hint{f.root.key, "file"})
+	want("linked", hint{dn.key, "link"}, hint{f.tree.root.key, "file"})
 	must(t, second(f.Rename(ctx, super, f.Root(), "file", d, "file2")))
 	want("renamed", hint{dn.key, "file2"}, hint{dn.key, "link"})
 	must(t, first(f.Remove(ctx, super, d, "link")))
 	want("removed", hint{dn.key, "file2"})
 	other := create(t, f, "other")
-	on, err := f.find(&other)
+	on, err := f.tree.table.find(&other)
 	must(t, err)
 	must(t, second(f.Rename(ctx, super, d, "file2", f.Root(), "other")))
-	want("renamed over another", hint{f.root.key, "other"})
-	if n, gone := f.table.get(on.key); n != nil || !gone {
+	want("renamed over another", hint{f.tree.root.key, "other"})
+	if n, gone := f.tree.table.get(on.key); n != nil || !gone {
 		t.Error("a file that was replaced is still known")
 	}
 	for i := range 2 * maxHints {
 		must(t, second(f.Link(ctx, super, h, d, fmt.Sprint("link", i))))
 	}
-	if got := f.table.names(n); len(got) != maxHints || got[0].name != fmt.Sprint("link", 2*maxHints-1) {
+	if got := f.tree.table.names(n); len(got) != maxHints || got[0].name != fmt.Sprint("link", 2*maxHints-1) {
 		t.Errorf("after many links: %v", got)
 	}
 	// With all names that are remembered gone, it is looked for.
-	f.paths.purge()
+	f.tree.descs.paths.purge()
 	for i := range 2 * maxHints {
-		must(t, os.Remove(filepath.Join(f.config.Path, "dir", fmt.Sprint("link", i))))
+		must(t, os.Remove(filepath.Join(f.tree.host.path, "dir", fmt.Sprint("link", i))))
 	}
 	if _, err := f.GetAttr(ctx, h); err != nil {
 		t.Error(err)
 	}
-	want("found", hint{f.root.key, "other"})
+	want("found", hint{f.tree.root.key, "other"})
 }
 
 // TestNumbersUsedAgain: the handle of a removed file is stale for ever, also when its inode's number is used again
@@ -93,11 +93,11 @@ func TestNumbersUsedAgain(t *testing.T) {
 func TestGeneration(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	h := create(t, f, "file")
-	n, err := f.find(&h)
+	n, err := f.tree.table.find(&h)
 	must(t, err)
 	earlier := key{n.ino, n.gen - 1}
-	was := f.intern(earlier, f.root, "file")
-	if _, err := f.GetAttr(t.Context(), f.handle(was)); err != nfs3.ErrStale {
+	was := f.tree.table.intern(earlier, hint{f.tree.root.key, "file"})
+	if _, err := f.GetAttr(t.Context(), f.tree.table.handle(was)); err != nfs3.ErrStale {
 		t.Error(err)
 	}
 	if _, err := f.GetAttr(t.Context(), h); err != nil {
@@ -109,14 +109,14 @@ func TestGeneration(t *testing.T) {
 func TestGoneIsBounded(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	for i := range 3 * maxGone {
-		n := f.intern(key{1 << 40, uint64(i)}, f.root, "file")
-		f.forget(n)
-		if _, gone := f.table.get(n.key); !gone || len(f.table.gone) > maxGone {
-			t.Fatalf("after %d files: %v, %d are remembered", i, gone, len(f.table.gone))
+		n := f.tree.table.intern(key{1 << 40, uint64(i)}, hint{f.tree.root.key, "file"})
+		f.tree.forget(n)
+		if _, gone := f.tree.table.get(n.key); !gone || len(f.tree.table.gone) > maxGone {
+			t.Fatalf("after %d files: %v, %d are remembered", i, gone, len(f.tree.table.gone))
 		}
 	}
-	if len(f.table.nodes) != 1 {
-		t.Errorf("%d nodes", len(f.table.nodes))
+	if len(f.tree.table.nodes) != 1 {
+		t.Errorf("%d nodes", len(f.tree.table.nodes))
 	}
 }
 
@@ -127,11 +127,12 @@ func TestTooDeep(t *testing.T) {
 		depth int
 		want  error
 	}{{maxDepth, nfs3.ErrStale}, {maxDepth + 1, nfs3.ErrServerFault}} {
-		n := f.root
+		n := f.tree.root
 		for i := range tt.depth {
-			n = f.intern(key{1<<40 + uint64(i), 1}, n, "dir") // such as are not there, which is seen at the top
+			// Such as are not there, which is seen at the top.
+			n = f.tree.table.intern(key{1<<40 + uint64(i), 1}, hint{n.key, "dir"})
 		}
-		if _, err := f.GetAttr(t.Context(), f.handle(n)); err != tt.want {
+		if _, err := f.GetAttr(t.Context(), f.tree.table.handle(n)); err != tt.want {
 			t.Errorf("depth %d: %v, want %v", tt.depth, err, tt.want)
 		}
 	}

@@ -1,28 +1,15 @@
 package dirfs
 
 import (
-	"golang.org/x/sys/unix"
-
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// perm returns what decides what c may do with a file.
-func (fs *FS) perm(c *vfs.Cred, f file, a *nfs3.Fattr) vfs.Perm {
-	return fs.permBy(c, a, func() (acl, error) { return readACL(unix.Getxattr, procPath(f.path.fd), aclAccess) })
-}
-
-// permIn is perm of a name in a directory.
-func (fs *FS) permIn(c *vfs.Cred, dir file, name string, a *nfs3.Fattr) vfs.Perm {
-	return fs.permBy(c, a, func() (acl, error) {
-		return readACL(unix.Lgetxattr, procPath(dir.path.fd)+"/"+name, aclAccess)
-	})
-}
-
-// permBy gives c, unless he is the owner, the rights that an access control list gives him: in a mode, as
-// those of the group and of others. As on the host, the list does not count when the mode, which shows
-// the list's mask there, gives the group nothing.
-func (fs *FS) permBy(c *vfs.Cred, a *nfs3.Fattr, list func() (acl, error)) vfs.Perm {
+// perm returns what decides what c may do with a file. Unless he is the owner, he has the rights
+// that an access control list gives him: in a mode, as those of the group and of others. As on the
+// host, the list does not count when the mode, which shows the list's mask there, gives the group
+// nothing.
+func (h *host) perm(c *vfs.Cred, a *nfs3.Fattr, list func() (acl, error)) vfs.Perm {
 	p := vfs.PermOf(a)
 	if p.Owns(c) || p.Mode&0o070 == 0 || p.Type == nfs3.TypeLnk {
 		return p
@@ -30,7 +17,8 @@ func (fs *FS) permBy(c *vfs.Cred, a *nfs3.Fattr, list func() (acl, error)) vfs.P
 	l, err := list()
 	switch {
 	case err != nil:
-		fs.logger.Error("an access control list cannot be read: nothing is permitted", "path", fs.config.Path, "err", err)
+		h.logger.Error("an access control list cannot be read: nothing is permitted",
+			"path", h.path, "err", err)
 		p.Mode &^= 0o077
 	case l != nil:
 		r := l.rights(c, p.GID)

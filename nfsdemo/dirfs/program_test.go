@@ -61,22 +61,22 @@ func TestRetire(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	h := create(t, f, "file")
 	write(t, f, h, 0, []byte("data"))
-	n, err := f.find(&h)
+	n, err := f.tree.table.find(&h)
 	must(t, err)
-	d := f.data.get(n)
+	d := f.tree.descs.data.get(n)
 	if d == nil || !d.dirty.Load() {
 		t.Fatalf("%+v", d)
 	}
-	f.data.retire(d)
-	if got := f.data.get(n); got != d {
+	f.tree.descs.data.retire(d)
+	if got := f.tree.descs.data.get(n); got != d {
 		t.Errorf("%p, want %p", got, d)
 	} else {
 		got.release()
 	}
 	must(t, d.sync(unix.Fsync))
 	for range 2 {
-		f.data.retire(d)
-		if got := f.data.get(n); got != nil {
+		f.tree.descs.data.retire(d)
+		if got := f.tree.descs.data.get(n); got != nil {
 			t.Errorf("%p is still there", got)
 			got.release()
 		}

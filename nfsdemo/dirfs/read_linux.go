@@ -10,15 +10,17 @@ import (
 )
 
 // Read hands out a copy of the data.
-func (fs *FS) Read(_ context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int, r *vfs.ReadResult) error {
-	f, err := fs.hold(&h)
+func (fs *FS) Read(
+	_ context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int, r *vfs.ReadResult,
+) error {
+	f, err := fs.tree.hold(&h)
 	if err != nil {
 		return err
 	}
 	defer f.release()
 	f.n.mu.RLock()
 	defer f.n.mu.RUnlock()
-	a, err := fs.attr(f)
+	a, err := f.attr()
 	if err != nil {
 		return err
 	}
@@ -26,7 +28,7 @@ func (fs *FS) Read(_ context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int,
 	if err := isFile(&a); err != nil {
 		return err
 	}
-	if !fs.perm(c, f, &a).CanReadData(c) {
+	if !f.perm(c, &a).CanReadData(c) {
 		return nfs3.ErrAcces
 	}
 	if off >= a.Size {
@@ -38,18 +40,18 @@ func (fs *FS) Read(_ context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int,
 	if n == 0 {
 		return nil
 	}
-	d, err := fs.open(f, false)
+	d, err := f.open(false)
 	if err != nil {
-		return fs.status("open", err)
+		return fs.tree.host.status("open", err)
 	}
 	defer d.release()
-	l := fs.lease(n)
+	l := fs.buffers.lease(n)
 	r.Release = l
 	got := 0
 	for _, p := range l.data {
 		k, err := readFull(d.fd, p, int64(off)+int64(got))
 		if err != nil {
-			return fs.status("read", err)
+			return fs.tree.host.status("read", err)
 		}
 		r.Data = append(r.Data, p[:k:k])
 		if got += k; k < len(p) {
@@ -58,7 +60,7 @@ func (fs *FS) Read(_ context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int,
 	}
 	// atime has moved, maybe; and the host may have changed the size. Both must agree.
 	size := a.Size
-	if r.Attr = fs.post(f); r.Attr.Present {
+	if r.Attr = f.post(); r.Attr.Present {
 		size = r.Attr.Attr.Size
 	}
 	r.EOF = got == 0 || off+uint64(got) >= size

@@ -36,51 +36,53 @@ func (l *listing) at(d *desc, cookie uint64, ctime nfs3.Time) error {
 
 // ReadDir yields the entries of a directory in the order of the host, whose positions are the
 // cookies.
-func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, plus bool, yield func(*nfs3.Entry) bool) (vfs.DirResult, error) {
+func (fs *FS) ReadDir(
+	_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, plus bool,
+	yield func(*nfs3.Entry) bool,
+) (vfs.DirResult, error) {
 	var r vfs.DirResult
-	f, _, err := fs.holdDir(&dir)
+	d, err := fs.tree.holdDir(&dir)
 	if err != nil {
 		return r, err
 	}
-	defer f.release()
-	g := giver{fs: fs, dir: f, yield: yield}
-	if up, err := fs.parent(f); err == nil {
+	defer d.release()
+	g := giver{dir: d, yield: yield}
+	if up, err := d.parent(); err == nil {
 		defer up.release()
 		g.up = &up
 	}
-	f.n.mu.RLock()
-	defer f.n.mu.RUnlock()
-	a, err := fs.attr(f)
+	d.n.mu.RLock()
+	defer d.n.mu.RUnlock()
+	a, err := d.attr()
 	if err != nil {
 		return r, err
 	}
 	r.Attr = nfs3.PostOpAttrOf(a)
-	p := fs.perm(c, f, &a)
+	p := d.perm(c, &a)
 	if !p.Can(c, vfs.MayRead) {
 		return r, nfs3.ErrAcces
 	}
 	g.plus = plus && p.Can(c, vfs.MayExec)
 	// The positions hold as long as the directory.
-	binary.BigEndian.PutUint64(r.Verf[:], fs.id)
+	binary.BigEndian.PutUint64(r.Verf[:], fs.ID())
 	if cookie != 0 && verf != r.Verf {
 		return r, nfs3.ErrBadCookie
 	}
-	d, err := fs.open(f, false)
+	data, err := d.open(false)
 	if err != nil {
-		return r, fs.status("open", err)
+		return r, fs.tree.host.status("open", err)
 	}
-	defer d.release()
-	r.EOF, err = g.give(d, cookie, a.Ctime)
-	fs.table.keep()
-	r.Attr = fs.post(f)
+	defer data.release()
+	r.EOF, err = g.give(data, cookie, a.Ctime)
+	fs.tree.table.keep()
+	r.Attr = d.post()
 	return r, err
 }
 
 // giver turns the entries of a directory into those of a reply.
 type giver struct {
-	fs    *FS
-	dir   file
-	up    *file // the directory above, if it was found
+	dir   dir
+	up    *dir // the directory above, if it was found
 	plus  bool
 	yield func(*nfs3.Entry) bool
 	entry nfs3.Entry
@@ -105,7 +107,7 @@ func (g *giver) give(d *desc, cookie uint64, ctime nfs3.Time) (bool, error) {
 	if l.err == unix.EINVAL {
 		return false, nfs3.ErrBadCookie
 	}
-	return l.err == nil, g.fs.status("readdir", l.err)
+	return l.err == nil, g.dir.t.host.status("readdir", l.err)
 }
 
 // fill makes the entry of what l has found, and reports whether it is still there.
@@ -113,31 +115,31 @@ func (g *giver) fill(l *lister) bool {
 	g.entry = nfs3.Entry{FileID: l.ino(), Name: l.name(), Cookie: uint64(l.off())}
 	switch g.entry.Name {
 	case ".":
-		g.is(g.dir)
+		g.is(g.dir.file)
 		return true
 	case "..":
 		// What is above the root is nobody's business.
 		if g.up == nil {
 			g.entry.FileID = g.dir.n.ino
 		} else {
-			g.is(*g.up)
+			g.is(g.up.file)
 		}
 		return true
 	}
 	if !g.plus {
 		return true
 	}
-	st := &g.stat
+	t, st := g.dir.t, &g.stat
 	switch err := statName(l.fd, l.cname(), st); {
 	case err == unix.ENOENT:
 		return false // removed since
-	case err != nil || !g.fs.own(st):
+	case err != nil || !t.host.own(st):
 		return true
 	}
-	n := g.fs.intern(keyOf(st), g.dir.n, g.entry.Name)
+	n := g.dir.node(g.entry.Name, st)
 	g.entry.FileID = st.Ino
-	g.entry.Attr = nfs3.PostOpAttrOf(g.fs.fattr(st))
-	g.entry.File = nfs3.PostOpFH{Present: true, FH: g.fs.handle(n)}
+	g.entry.Attr = nfs3.PostOpAttrOf(t.fattr(st))
+	g.entry.File = nfs3.PostOpFH{Present: true, FH: t.table.handle(n)}
 	return true
 }
 
@@ -145,7 +147,7 @@ func (g *giver) fill(l *lister) bool {
 func (g *giver) is(f file) {
 	g.entry.FileID = f.n.ino
 	if g.plus {
-		g.entry.Attr = g.fs.post(f)
-		g.entry.File = nfs3.PostOpFH{Present: true, FH: g.fs.handle(f.n)}
+		g.entry.Attr = f.post()
+		g.entry.File = nfs3.PostOpFH{Present: true, FH: f.t.table.handle(f.n)}
 	}
 }

@@ -10,94 +10,76 @@ import (
 )
 
 // Remove removes a name of anything but a directory.
-func (fs *FS) Remove(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string) (nfs3.WccData, error) {
-	return fs.remove(c, &dir, name, nfs3.ErrIsDir, func(a *nfs3.Fattr) (int, error) {
-		if a.Type == nfs3.TypeDir {
-			return 0, nfs3.ErrIsDir
-		}
-		return 0, nil
-	})
+func (fs *FS) Remove(
+	_ context.Context, c *vfs.Cred, dir nfs3.FH, name string,
+) (nfs3.WccData, error) {
+	r := removal{name: name, dotdot: nfs3.ErrIsDir}
+	return r.do(&fs.tree, c, &dir)
 }
 
 // Rmdir removes an empty directory.
-func (fs *FS) Rmdir(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string) (nfs3.WccData, error) {
-	return fs.remove(c, &dir, name, nfs3.ErrExist, func(a *nfs3.Fattr) (int, error) {
-		if a.Type != nfs3.TypeDir {
-			return 0, nfs3.ErrNotDir
-		}
-		return unix.AT_REMOVEDIR, nil
-	})
+func (fs *FS) Rmdir(
+	_ context.Context, c *vfs.Cred, dir nfs3.FH, name string,
+) (nfs3.WccData, error) {
+	r := removal{name: name, dotdot: nfs3.ErrExist, rmdir: true}
+	return r.do(&fs.tree, c, &dir)
 }
 
-// remove removes a name; flags returns those of unlinkat(2) for what has it. dotdot is the
-// answer to "..".
-func (fs *FS) remove(c *vfs.Cred, dir *nfs3.FH, name string, dotdot nfs3.Status, flags func(*nfs3.Fattr) (int, error)) (nfs3.WccData, error) {
-	d, _, err := fs.holdDir(dir)
+// removal removes a name.
+type removal struct {
+	name   string
+	dotdot nfs3.Status // the answer to ".."
+	rmdir  bool        // of a directory, otherwise of anything else
+}
+
+func (r *removal) do(t *tree, c *vfs.Cred, h *nfs3.FH) (nfs3.WccData, error) {
+	d, err := t.holdDir(h)
 	if err != nil {
 		return nfs3.WccData{}, err
 	}
 	defer d.release()
-	wcc, err := fs.removeLocked(c, d, name, dotdot, flags)
+	wcc, err := d.step(func(a nfs3.Fattr) error { return r.unlink(c, d, &a) })
 	if err == nil {
-		err = fs.persist(d, nfs3.TypeDir)
+		err = d.persist(nfs3.TypeDir)
 	}
 	return wcc, err
 }
 
-func (fs *FS) removeLocked(c *vfs.Cred, d file, name string, dotdot nfs3.Status, flags func(*nfs3.Fattr) (int, error)) (wcc nfs3.WccData, err error) {
-	d.n.mu.Lock()
-	defer d.n.mu.Unlock()
-	a, err := fs.attr(d)
-	if err != nil {
-		return wcc, err
-	}
-	wcc.Before = a.Pre()
-	err = fs.unlink(c, d, &a, name, dotdot, flags)
-	wcc.After = fs.post(d)
-	return wcc, err
-}
-
-func (fs *FS) unlink(c *vfs.Cred, d file, a *nfs3.Fattr, name string, dotdot nfs3.Status, flags func(*nfs3.Fattr) (int, error)) error {
-	if err := vfs.CheckName(name, MaxName); err != nil {
+// unlink removes the name from d; d.n.mu is held.
+func (r *removal) unlink(c *vfs.Cred, d dir, a *nfs3.Fattr) error {
+	if err := vfs.CheckName(r.name, MaxName); err != nil {
 		return err
 	}
-	switch name {
+	switch r.name {
 	case ".":
 		return nfs3.ErrInval
 	case "..":
-		return dotdot
+		return r.dotdot
 	}
-	p := fs.perm(c, d, a)
+	p := d.perm(c, a)
 	if !p.Can(c, vfs.MayExec) {
 		return nfs3.ErrAcces
 	}
-	ch, err := fs.child(d, name)
+	ch, err := d.child(r.name)
 	if err != nil {
 		return err
 	}
 	if err := p.CheckRemove(c, vfs.PermOf(&ch.attr)); err != nil {
 		return err
 	}
-	flag, err := flags(&ch.attr)
-	if err != nil {
-		return err
+	flags := 0
+	switch isDir := ch.attr.Type == nfs3.TypeDir; {
+	case isDir && !r.rmdir:
+		return nfs3.ErrIsDir
+	case !isDir && r.rmdir:
+		return nfs3.ErrNotDir
+	case r.rmdir:
+		flags = unix.AT_REMOVEDIR
 	}
-	if err := again(func() error { return unix.Unlinkat(d.path.fd, name, flag) }); err != nil {
-		return fs.status("remove", err)
+	if err := again(func() error { return unix.Unlinkat(d.path.fd, r.name, flags) }); err != nil {
+		return d.t.host.status("remove", err)
 	}
-	fs.unlinked(d, name, &ch)
-	fs.table.keep()
+	d.unlinked(r.name, &ch)
+	d.t.table.keep()
 	return nil
-}
-
-// unlinked notes that a file does not have a name any more.
-func (fs *FS) unlinked(d file, name string, ch *child) {
-	n, _ := fs.table.get(keyOf(&ch.st))
-	switch {
-	case n == nil:
-	case ch.attr.Nlink <= 1 || ch.attr.Type == nfs3.TypeDir:
-		fs.forget(n)
-	default:
-		fs.table.leave(n, hint{d.n.key, name})
-	}
 }

@@ -9,45 +9,61 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Rename gives a file another name. The host sees to it that a directory does not move below itself, and what can
-// replace what.
-func (fs *FS) Rename(_ context.Context, c *vfs.Cred, from nfs3.FH, fromName string, to nfs3.FH, toName string) (fromWcc, toWcc nfs3.WccData, err error) {
-	fd, _, err := fs.holdDir(&from)
+// Rename gives a file another name. The host sees to it that a directory does not move below
+// itself, and what can replace what.
+func (fs *FS) Rename(
+	_ context.Context, c *vfs.Cred, from nfs3.FH, fromName string, to nfs3.FH, toName string,
+) (fromWcc, toWcc nfs3.WccData, err error) {
+	fd, err := fs.tree.holdDir(&from)
 	if err != nil {
 		return fromWcc, toWcc, err
 	}
 	defer fd.release()
-	td, _, err := fs.holdDir(&to)
+	td, err := fs.tree.holdDir(&to)
 	if err != nil {
-		fromWcc.After = fs.post(fd)
+		fromWcc.After = fd.post()
 		return fromWcc, toWcc, err
 	}
 	defer td.release()
-	fromWcc, toWcc, done, err := fs.renameLocked(c, fd, fromName, td, toName)
-	if done {
-		err = fs.persist(fd, nfs3.TypeDir)
+	r := renaming{from: fd, to: td, fromName: fromName, toName: toName}
+	fromWcc, toWcc, err = r.step(c)
+	if r.done {
+		err = fd.persist(nfs3.TypeDir)
 		if td.n != fd.n && err == nil {
-			err = fs.persist(td, nfs3.TypeDir)
+			err = td.persist(nfs3.TypeDir)
 		}
 	}
 	return fromWcc, toWcc, err
 }
 
-func (fs *FS) renameLocked(c *vfs.Cred, fd file, fromName string, td file, toName string) (fromWcc, toWcc nfs3.WccData, done bool, err error) {
-	unlock := lockBoth(fd.n, td.n)
+// renaming gives a file another name.
+type renaming struct {
+	from, to         dir
+	fromName, toName string
+
+	src, dst child
+	replaces bool // there is a dst
+	done     bool // the names are others now
+}
+
+// step is file.step of both directories.
+func (r *renaming) step(c *vfs.Cred) (fromWcc, toWcc nfs3.WccData, err error) {
+	unlock := lockBoth(r.from.n, r.to.n)
 	defer unlock()
-	fa, err := fs.attr(fd)
+	fa, err := r.from.attr()
 	if err != nil {
-		return fromWcc, toWcc, false, err
+		return fromWcc, toWcc, err
 	}
-	ta, err := fs.attr(td)
+	ta, err := r.to.attr()
 	if err != nil {
-		return fromWcc, toWcc, false, err
+		return fromWcc, toWcc, err
 	}
 	fromWcc.Before, toWcc.Before = fa.Pre(), ta.Pre()
-	done, err = fs.rename(c, fd, &fa, fromName, td, &ta, toName)
-	fromWcc.After, toWcc.After = fs.post(fd), fs.post(td)
-	return fromWcc, toWcc, done, err
+	if err = r.check(c, &fa, &ta); err == nil {
+		err = r.rename()
+	}
+	fromWcc.After, toWcc.After = r.from.post(), r.to.post()
+	return fromWcc, toWcc, err
 }
 
 // lockBoth locks two nodes, in the same order as everybody else who does, or one if they are
@@ -68,58 +84,70 @@ func lockBoth(a, b *node) (unlock func()) {
 	}
 }
 
-// rename reports whether anything changed; both directories are locked.
-func (fs *FS) rename(c *vfs.Cred, fd file, fa *nfs3.Fattr, fromName string, td file, ta *nfs3.Fattr, toName string) (bool, error) {
-	for _, name := range []string{fromName, toName} {
+// check looks the names up, and says what is wrong with them.
+func (r *renaming) check(c *vfs.Cred, fa, ta *nfs3.Fattr) error {
+	for _, name := range []string{r.fromName, r.toName} {
 		if err := vfs.CheckName(name, MaxName); err != nil {
-			return false, err
+			return err
 		}
 		if reserved(name) {
-			return false, nfs3.ErrInval
+			return nfs3.ErrInval
 		}
 	}
-	fp, tp := fs.perm(c, fd, fa), fs.perm(c, td, ta)
+	fp, tp := r.from.perm(c, fa), r.to.perm(c, ta)
 	if !fp.Can(c, vfs.MayExec) || !tp.Can(c, vfs.MayExec) {
-		return false, nfs3.ErrAcces
+		return nfs3.ErrAcces
 	}
-	src, err := fs.child(fd, fromName)
-	if err != nil {
-		return false, err
+	var err error
+	if r.src, err = r.from.child(r.fromName); err != nil {
+		return err
 	}
-	dst, err := fs.child(td, toName)
-	exists := err == nil
-	if !exists && err != nfs3.ErrNoEnt {
-		return false, err
+	r.dst, err = r.to.child(r.toName)
+	if r.replaces = err == nil; !r.replaces && err != nfs3.ErrNoEnt {
+		return err
 	}
-	if err := fp.CheckRemove(c, vfs.PermOf(&src.attr)); err != nil {
-		return false, err
+	if err := fp.CheckRemove(c, vfs.PermOf(&r.src.attr)); err != nil {
+		return err
 	}
-	if !exists {
+	if !r.replaces {
 		err = tp.CheckAddName(c)
 	} else {
-		err = tp.CheckRemove(c, vfs.PermOf(&dst.attr))
+		err = tp.CheckRemove(c, vfs.PermOf(&r.dst.attr))
 	}
+	if err != nil || r.sameFile() || r.src.attr.Type != nfs3.TypeDir || r.from.n == r.to.n {
+		return err
+	}
+	if !r.from.permOf(c, r.fromName, &r.src.attr).Can(c, vfs.MayWrite) {
+		return nfs3.ErrAcces // its ".." is another
+	}
+	return nil
+}
+
+// sameFile reports whether both names are of one file: then nothing is to be done.
+func (r *renaming) sameFile() bool { return r.replaces && keyOf(&r.src.st) == keyOf(&r.dst.st) }
+
+// rename gives the file its name, on the host and in the table; both directories are locked.
+func (r *renaming) rename() error {
+	if r.sameFile() {
+		return nil
+	}
+	t := r.from.t
+	t.renames.Lock()
+	defer t.renames.Unlock()
+	err := again(func() error {
+		return unix.Renameat(r.from.path.fd, r.fromName, r.to.path.fd, r.toName)
+	})
 	if err != nil {
-		return false, err
+		return t.host.status("rename", err)
 	}
-	switch {
-	case exists && keyOf(&src.st) == keyOf(&dst.st):
-		return false, nil
-	case src.attr.Type == nfs3.TypeDir && fd.n != td.n && !fs.permIn(c, fd, fromName, &src.attr).Can(c, vfs.MayWrite):
-		return false, nfs3.ErrAcces // its ".." is another
+	r.done = true
+	if r.replaces {
+		r.to.unlinked(r.toName, &r.dst)
 	}
-	fs.renames.Lock()
-	defer fs.renames.Unlock()
-	if err := again(func() error { return unix.Renameat(fd.path.fd, fromName, td.path.fd, toName) }); err != nil {
-		return false, fs.status("rename", err)
+	if n, _ := t.table.get(keyOf(&r.src.st)); n != nil {
+		t.table.leave(n, hint{r.from.n.key, r.fromName})
+		t.table.enter(n, hint{r.to.n.key, r.toName})
 	}
-	if exists {
-		fs.unlinked(td, toName, &dst)
-	}
-	if n, _ := fs.table.get(keyOf(&src.st)); n != nil {
-		fs.table.leave(n, hint{fd.n.key, fromName})
-		fs.table.enter(n, hint{td.n.key, toName})
-	}
-	fs.table.keep()
-	return true, nil
+	t.table.keep()
+	return nil
 }

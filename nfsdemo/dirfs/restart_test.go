@@ -13,7 +13,7 @@ import (
 // TestRestart: handles are good after a restart, whatever has become of the files meanwhile.
 func TestRestart(t *testing.T) {
 	f := openState(t)
-	ctx, dir := t.Context(), f.config.Path
+	ctx, dir := t.Context(), f.tree.host.path
 	path := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }
 	a := mkdir(t, f, f.Root(), "a")
 	b := mkdir(t, f, a, "b")
@@ -43,7 +43,7 @@ func TestRestart(t *testing.T) {
 	must(t, os.WriteFile(path("other"), []byte("other"), 0o644))
 	must(t, os.Rename(path("other"), path("x", "y", "c", "replaced")))
 
-	f, err := New(f.config)
+	f, err := New(configOf(f))
 	must(t, err)
 	defer func() { f.Close() }()
 	if f.ID() != id || f.Root() != root {

@@ -37,7 +37,7 @@ func TestScansAreShared(t *testing.T) {
 		name := fmt.Sprint("file", i)
 		must(t, os.Rename(filepath.Join(dir, "old", name), filepath.Join(dir, "new", name)))
 	}
-	f.scanner.run.Lock() // as a scan that takes its time
+	f.tree.scanner.run.Lock() // as a scan that takes its time
 	var all sync.WaitGroup
 	for _, h := range handles {
 		all.Go(func() {
@@ -47,13 +47,13 @@ func TestScansAreShared(t *testing.T) {
 		})
 	}
 	for wanted := 0; wanted < files; runtime.Gosched() {
-		f.scanner.mu.Lock()
-		if f.scanner.next != nil {
-			wanted = len(f.scanner.next.wanted)
+		f.tree.scanner.mu.Lock()
+		if f.tree.scanner.next != nil {
+			wanted = len(f.tree.scanner.next.wanted)
 		}
-		f.scanner.mu.Unlock()
+		f.tree.scanner.mu.Unlock()
 	}
-	f.scanner.run.Unlock()
+	f.tree.scanner.run.Unlock()
 	all.Wait()
 }
 
@@ -67,17 +67,17 @@ func TestScanRemembers(t *testing.T) {
 		handles = append(handles, createIn(t, f, b, fmt.Sprint("file", i)))
 	}
 	must(t, f.Close())
-	must(t, os.Remove(filepath.Join(f.config.State, hintsFile)))
-	f, err := New(f.config)
+	must(t, os.Remove(stateFile(f, hintsFile)))
+	f, err := New(configOf(f))
 	must(t, err)
 	defer f.Close()
 	if _, err := f.GetAttr(t.Context(), handles[0]); err != nil {
 		t.Fatal(err)
 	}
 	for _, h := range append(handles, a, b) {
-		n, err := f.find(&h)
+		n, err := f.tree.table.find(&h)
 		must(t, err)
-		if len(f.table.names(n)) != 1 {
+		if len(f.tree.table.names(n)) != 1 {
 			t.Errorf("inode %d is not known", n.ino)
 		}
 	}
@@ -89,8 +89,8 @@ func TestScanWithoutDescriptors(t *testing.T) {
 	d := mkdir(t, f, f.Root(), "dir")
 	h := createIn(t, f, d, "file")
 	must(t, f.Close())
-	must(t, os.Remove(filepath.Join(f.config.State, hintsFile)))
-	f, err := New(f.config)
+	must(t, os.Remove(stateFile(f, hintsFile)))
+	f, err := New(configOf(f))
 	must(t, err)
 	defer f.Close()
 	var before unix.Rlimit

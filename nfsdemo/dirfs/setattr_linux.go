@@ -11,57 +11,32 @@ import (
 )
 
 // SetAttr changes attributes.
-func (fs *FS) SetAttr(_ context.Context, c *vfs.Cred, h nfs3.FH, set *nfs3.Sattr, guard *nfs3.Time) (nfs3.WccData, error) {
-	f, err := fs.hold(&h)
+func (fs *FS) SetAttr(
+	_ context.Context, c *vfs.Cred, h nfs3.FH, set *nfs3.Sattr, guard *nfs3.Time,
+) (nfs3.WccData, error) {
+	f, err := fs.tree.hold(&h)
 	if err != nil {
 		return nfs3.WccData{}, err
 	}
 	defer f.release()
-	wcc, changed, err := fs.setAttr(c, f, set, guard)
-	if err == nil && changed {
-		err = fs.persist(f, wcc.After.Attr.Type)
+	wcc, err := f.step(func(a nfs3.Fattr) error {
+		if guard != nil && *guard != a.Ctime {
+			return nfs3.ErrNotSync
+		}
+		return f.set(c, &a, set)
+	})
+	if err == nil && *set != (nfs3.Sattr{}) {
+		err = f.persist(wcc.After.Attr.Type)
 	}
 	return wcc, err
 }
 
-// setAttr is SetAttr without bringing what was changed to stable storage.
-func (fs *FS) setAttr(c *vfs.Cred, f file, set *nfs3.Sattr, guard *nfs3.Time) (wcc nfs3.WccData, changed bool, err error) {
-	f.n.mu.Lock()
-	defer f.n.mu.Unlock()
-	a, err := fs.attr(f)
-	if err != nil {
-		return wcc, false, err
-	}
-	wcc.Before = a.Pre()
-	if guard != nil && *guard != a.Ctime {
-		err = nfs3.ErrNotSync
-	} else if err = fs.mayChange(c, f, &a, set); err == nil && *set != (nfs3.Sattr{}) {
-		changed = true
-		err = fs.change(c, f, &a, set)
-	}
-	wcc.After = fs.post(f)
-	return wcc, changed, err
-}
-
-// mayChange says what of set cannot be done.
-func (fs *FS) mayChange(c *vfs.Cred, f file, a *nfs3.Fattr, set *nfs3.Sattr) error {
-	if err := fs.perm(c, f, a).CheckSetAttr(c, set); err != nil {
+// set sets attributes, all or none; f.n.mu is held.
+func (f file) set(c *vfs.Cred, a *nfs3.Fattr, set *nfs3.Sattr) error {
+	if err := f.maySet(c, a, set); err != nil || *set == (nfs3.Sattr{}) {
 		return err
 	}
-	if set.UID.Set && set.UID.To == noID || set.GID.Set && set.GID.To == noID {
-		return nfs3.ErrInval
-	}
-	if set.Size.Set && set.Size.To > fs.maxSize {
-		return nfs3.ErrFBig
-	}
-	if !fs.super && set.UID.Set && set.UID.To != a.UID {
-		return nfs3.ErrPerm
-	}
-	return nil
-}
-
-// change sets attributes, all or none; f.n.mu is held.
-func (fs *FS) change(c *vfs.Cred, f file, a *nfs3.Fattr, set *nfs3.Sattr) error {
+	h := &f.t.host
 	uid, gid, mode := a.UID, a.GID, a.Mode
 	if set.UID.Set {
 		uid = set.UID.To
@@ -69,7 +44,7 @@ func (fs *FS) change(c *vfs.Cred, f file, a *nfs3.Fattr, set *nfs3.Sattr) error 
 	if set.GID.Set {
 		gid = set.GID.To
 	}
-	given := uid != a.UID || gid != a.GID || fs.super && (set.UID.Set || set.GID.Set)
+	given := uid != a.UID || gid != a.GID || h.super && (set.UID.Set || set.GID.Set)
 	switch {
 	case set.Mode.Set:
 		mode = modeFor(c, a.Type, set.Mode.To, gid)
@@ -79,25 +54,43 @@ func (fs *FS) change(c *vfs.Cred, f file, a *nfs3.Fattr, set *nfs3.Sattr) error 
 	fd := f.path.fd
 	if given {
 		if err := chown(fd, uid, gid); err != nil {
-			return fs.status("chown", err)
+			return h.status("chown", err)
 		}
 	}
 	if set.Size.Set {
-		if err := fs.truncate(f, set.Size.To); err != nil {
+		if err := f.truncate(set.Size.To); err != nil {
 			if given {
 				_ = chown(fd, a.UID, a.GID) // as it was before
 				_ = chmod(fd, a.Mode)
 			}
-			return fs.status("truncate", err)
+			return h.status("truncate", err)
 		}
 	}
 	// Giving a file away may have taken bits.
-	if a.Type != nfs3.TypeLnk && (set.Mode.Set || mode != a.Mode || given && mode&(nfs3.ModeSetUID|nfs3.ModeSetGID) != 0) {
+	taken := given && mode&(nfs3.ModeSetUID|nfs3.ModeSetGID) != 0
+	if a.Type != nfs3.TypeLnk && (set.Mode.Set || mode != a.Mode || taken) {
 		if err := chmod(fd, mode); err != nil {
-			return fs.status("chmod", err)
+			return h.status("chmod", err)
 		}
 	}
-	return fs.status("utimes", setTimes(fd, set.Atime, set.Mtime))
+	return h.status("utimes", setTimes(fd, set.Atime, set.Mtime))
+}
+
+// maySet says what of set cannot be done.
+func (f file) maySet(c *vfs.Cred, a *nfs3.Fattr, set *nfs3.Sattr) error {
+	if err := f.perm(c, a).CheckSetAttr(c, set); err != nil {
+		return err
+	}
+	if set.UID.Set && set.UID.To == noID || set.GID.Set && set.GID.To == noID {
+		return nfs3.ErrInval
+	}
+	if set.Size.Set && set.Size.To > f.t.host.maxSize {
+		return nfs3.ErrFBig
+	}
+	if !f.t.host.super && set.UID.Set && set.UID.To != a.UID {
+		return nfs3.ErrPerm
+	}
+	return nil
 }
 
 // modeFor returns the mode that c gives to a file of a group: who is not in the group cannot
@@ -123,8 +116,8 @@ func dropSetID(kind nfs3.FileType, mode uint32) uint32 {
 	return mode
 }
 
-func (fs *FS) truncate(f file, size uint64) error {
-	d, err := fs.open(f, true)
+func (f file) truncate(size uint64) error {
+	d, err := f.open(true)
 	if err != nil {
 		return err
 	}
@@ -136,7 +129,9 @@ func (fs *FS) truncate(f file, size uint64) error {
 const noID = math.MaxUint32
 
 func chown(fd int, uid, gid uint32) error {
-	return again(func() error { return unix.Fchownat(fd, "", int(uid), int(gid), unix.AT_EMPTY_PATH) })
+	return again(func() error {
+		return unix.Fchownat(fd, "", int(uid), int(gid), unix.AT_EMPTY_PATH)
+	})
 }
 
 func chmod(fd int, mode uint32) error {

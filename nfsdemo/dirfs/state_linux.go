@@ -38,8 +38,8 @@ func newIdentity(path string, root key) identity {
 	return identity{path, root.ino, root.gen, binary.BigEndian.Uint64(random), random[8:]}
 }
 
-// lockState makes the state directory if need be, and takes it for this process. It stays taken until
-// the file is closed.
+// lockState makes the state directory if need be, and takes it for this process. It stays taken
+// until the file is closed.
 func lockState(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("dirfs: state: %w", err)
@@ -62,8 +62,8 @@ func lockState(dir string) (*os.File, error) {
 	return lock, nil
 }
 
-// loadIdentity returns what is kept in the state directory for the directory root, and makes it when there is
-// nothing yet.
+// loadIdentity returns what is kept in the state directory for the directory root, and makes it
+// when there is nothing yet.
 func loadIdentity(dir, path string, root key) (identity, error) {
 	file := filepath.Join(dir, identityFile)
 	b, err := os.ReadFile(file)
@@ -79,10 +79,12 @@ func loadIdentity(dir, path string, root key) (identity, error) {
 		return identity{}, fmt.Errorf("dirfs: state %s: %w", file, err)
 	}
 	if len(id.Key) != keyLen {
-		return identity{}, fmt.Errorf("dirfs: state %s: the key has %d bytes, want %d", file, len(id.Key), keyLen)
+		return identity{}, fmt.Errorf("dirfs: state %s: the key has %d bytes, want %d",
+			file, len(id.Key), keyLen)
 	}
 	if was := (key{id.Inode, id.Generation}); was != root {
-		return identity{}, fmt.Errorf("dirfs: state %s belongs to another directory: to what was %s", dir, id.Path)
+		return identity{}, fmt.Errorf("dirfs: state %s belongs to another directory: to what was %s",
+			dir, id.Path)
 	}
 	if id.Path != path {
 		id.Path = path
@@ -103,13 +105,13 @@ func (id *identity) save(file string) error {
 	return f.Close()
 }
 
-// openHints reads the log of names into a table, and begins it anew.
-func (t *table) openHints(l *hintLog, s *sealer, id uint64) error {
+// openLog reads the log of names into a table, and begins it anew.
+func (t *table) openLog(l *hintLog) error {
 	b, err := os.ReadFile(l.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("dirfs: state: %w", err)
 	}
-	t.load(b, s, id)
+	t.load(b)
 	if err := l.rewrite(t); err != nil {
 		return fmt.Errorf("dirfs: state is not writable: %w", err)
 	}

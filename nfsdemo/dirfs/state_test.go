@@ -23,13 +23,25 @@ func restart(tb testing.TB, f *FS) *FS {
 	if err := f.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	again, err := New(f.config)
+	again, err := New(configOf(f))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	*f = FS{} // whoever uses it finds out
 	return again
 }
+
+// configOf returns the configuration of f.
+func configOf(f *FS) Config {
+	cfg := Config{Path: f.tree.host.path, Logger: f.tree.host.logger}
+	if f.lock != nil {
+		cfg.State = filepath.Dir(f.lock.Name())
+	}
+	return cfg
+}
+
+// stateFile returns the path of a file of the state directory.
+func stateFile(f *FS, name string) string { return filepath.Join(filepath.Dir(f.lock.Name()), name) }
 
 func openState(tb testing.TB) *FS {
 	tb.Helper()
@@ -115,7 +127,7 @@ func TestStateErrors(t *testing.T) {
 	}
 	// The key is for nobody else.
 	for _, name := range []string{identityFile, hintsFile, lockFile} {
-		st, err := os.Stat(filepath.Join(f.config.State, name))
+		st, err := os.Stat(stateFile(f, name))
 		if err != nil || st.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, st, err)
 		}
@@ -139,15 +151,15 @@ func TestOtherKey(t *testing.T) {
 	f := openState(t)
 	h := create(t, f, "file")
 	must(t, f.Close())
-	must(t, os.Remove(filepath.Join(f.config.State, identityFile)))
-	f, err := New(f.config)
+	must(t, os.Remove(stateFile(f, identityFile)))
+	f, err := New(configOf(f))
 	must(t, err)
 	defer f.Close()
 	if _, err := f.GetAttr(t.Context(), h); err != nfs3.ErrBadHandle {
 		t.Error(err)
 	}
 	// The same ID makes no difference.
-	forged := f.handle(&node{key: key{1, 2}})
+	forged := f.tree.table.handle(&node{key: key{1, 2}})
 	if _, err := f.GetAttr(t.Context(), forged); err != nfs3.ErrBadHandle {
 		t.Error(err)
 	}

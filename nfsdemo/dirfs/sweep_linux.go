@@ -6,31 +6,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweepEvery is how often files are looked for that the host has removed while a descriptor of theirs was open: until
-// it is closed, they take up their space.
+// sweepEvery is how often files are looked for that the host has removed while a descriptor of
+// theirs was open: until it is closed, they take up their space.
 const sweepEvery = 30 * time.Second
 
 // sweepUntil sweeps until stop is closed.
-func (fs *FS) sweepUntil(stop <-chan struct{}) {
-	t := time.NewTicker(sweepEvery)
-	defer t.Stop()
+func (t *tree) sweepUntil(stop <-chan struct{}) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
 	for {
 		select {
 		case <-stop:
 			return
-		case <-t.C:
-			fs.sweep()
+		case <-tick.C:
+			t.sweep()
 		}
 	}
 }
 
 // sweep forgets those whose last name is gone of the files that are open.
-func (fs *FS) sweep() {
+func (t *tree) sweep() {
 	var st unix.Statx_t
-	for _, c := range []*descCache{&fs.paths, &fs.data} {
+	for _, c := range []*descCache{&t.descs.paths, &t.descs.data} {
 		for _, d := range c.all() {
 			if statFD(d.fd, &st) == nil && st.Nlink == 0 {
-				fs.forget(d.node)
+				t.forget(d.node)
 			}
 			d.release()
 		}

@@ -22,13 +22,13 @@ func TestSweep(t *testing.T) {
 	wantData(t, f, h, "data")
 	d := mkdir(t, f, f.Root(), "dir")
 	must(t, first(f.ReadDir(t.Context(), super, d, 0, nfs3.Verifier{}, true, func(*nfs3.Entry) bool { return true })))
-	must(t, os.Remove(filepath.Join(f.config.Path, "file")))
-	must(t, os.Remove(filepath.Join(f.config.Path, "dir")))
+	must(t, os.Remove(filepath.Join(f.tree.host.path, "file")))
+	must(t, os.Remove(filepath.Join(f.tree.host.path, "dir")))
 	if n := descriptors(t); n <= before {
 		t.Fatalf("%d descriptors, then %d with more files", before, n)
 	}
 	for range 2 {
-		f.sweep()
+		f.tree.sweep()
 		if n := descriptors(t); n != before {
 			t.Errorf("%d descriptors, then %d", before, n)
 		}

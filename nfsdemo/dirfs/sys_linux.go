@@ -9,10 +9,11 @@ import (
 
 // oneStep is how names are resolved: nothing that a name can stand for leads
 // anywhere else.
-const oneStep = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
+const oneStep = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS |
+	unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
 
-// openPath returns an O_PATH descriptor of what path, relative to a directory, stands for; of a symbolic link
-// that is the link.
+// openPath returns an O_PATH descriptor of what path, relative to a directory, stands for; of a
+// symbolic link that is the link.
 func openPath(dirfd int, path string) (int, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: oneStep}
 	for tries := 0; ; tries++ {
@@ -66,7 +67,8 @@ var noName [1]byte
 func statName(dirfd int, name *byte, st *unix.Statx_t) error {
 	for {
 		_, _, e := unix.Syscall6(unix.SYS_STATX, uintptr(dirfd), uintptr(unsafe.Pointer(name)),
-			unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT|unix.AT_EMPTY_PATH, statMask, uintptr(unsafe.Pointer(st)), 0)
+			unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT|unix.AT_EMPTY_PATH, statMask,
+			uintptr(unsafe.Pointer(st)), 0)
 		switch e {
 		case 0:
 			return nil

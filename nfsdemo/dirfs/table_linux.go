@@ -13,8 +13,9 @@ const maxGone = 4096
 
 // table is the nodes: for each file that was seen, where.
 type table struct {
-	root key
-	log  *hintLog // nil without a state directory
+	root   key
+	sealer sealer
+	log    *hintLog // nil without a state directory
 
 	mu    sync.RWMutex // guards what follows, and the hints of nodes
 	nodes map[key]*node
@@ -32,7 +33,8 @@ func (t *table) get(k key) (*node, bool) {
 }
 
 // add returns the node of a key, a new one without hints if there is none.
-func (t *table) add(k key, mac [macLen]byte) *node {
+func (t *table) add(k key) *node {
+	mac := t.sealer.mac(k)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.addLocked(k, mac)
@@ -45,6 +47,16 @@ func (t *table) addLocked(k key, mac [macLen]byte) *node {
 		t.nodes[k] = n
 		delete(t.gone, k)
 	}
+	return n
+}
+
+// intern returns the node of a file that was just seen by a name.
+func (t *table) intern(k key, in hint) *node {
+	n, _ := t.get(k)
+	if n == nil {
+		n = t.add(k)
+	}
+	t.enter(n, in)
 	return n
 }
 

@@ -122,9 +122,9 @@ func TestDevices(t *testing.T) {
 		{super, 0, nfs3.Specdata{}, nfs3.ErrBadType},
 		{super, 8, nfs3.Specdata{}, nfs3.ErrBadType},
 	} {
-		must(t, os.Chmod(f.config.Path, 0o777))
+		must(t, os.Chmod(f.tree.host.path, 0o777))
 		o, _, err := f.Mknod(ctx, tt.c, f.Root(), "node", tt.kind, tt.rdev, &nfs3.Sattr{})
-		if tt.want == nil && err == nfs3.ErrPerm && unix.Mknod(filepath.Join(f.config.Path, "try"), unix.S_IFCHR, 0x103) == unix.EPERM {
+		if tt.want == nil && err == nfs3.ErrPerm && unix.Mknod(filepath.Join(f.tree.host.path, "try"), unix.S_IFCHR, 0x103) == unix.EPERM {
 			t.Skip("needs the right to make devices")
 		}
 		if err != tt.want {

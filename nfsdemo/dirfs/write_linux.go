@@ -11,47 +11,51 @@ import (
 )
 
 // Write fetches data into buffers and writes them.
-func (fs *FS) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, data xdr.Bulk, how nfs3.StableHow) (vfs.WriteResult, error) {
+func (fs *FS) Write(
+	ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, data xdr.Bulk, how nfs3.StableHow,
+) (vfs.WriteResult, error) {
 	r := vfs.WriteResult{Committed: how}
-	f, err := fs.hold(&h)
+	f, err := fs.tree.hold(&h)
 	if err != nil {
 		return r, err
 	}
 	defer f.release()
 	f.n.mu.RLock()
-	a, err := fs.attr(f)
+	a, err := f.attr()
 	f.n.mu.RUnlock()
 	if err != nil {
 		return r, err
 	}
 	r.Wcc.After = nfs3.PostOpAttrOf(a)
-	if err := fs.mayWriteAt(c, f, &a, off, data.Len()); err != nil || data.Len() == 0 {
+	if err := f.mayWriteAt(c, &a, off, data.Len()); err != nil || data.Len() == 0 {
 		return r, err
 	}
-	d, err := fs.open(f, true)
+	d, err := f.open(true)
 	if err != nil {
-		return r, fs.status("open", err)
+		return r, fs.tree.host.status("open", err)
 	}
 	defer d.release()
-	l := fs.lease(data.Len())
+	l := fs.buffers.lease(data.Len())
 	defer l.Release()
 	if err := data.FetchInto(ctx, l.data); err != nil {
 		return r, err
 	}
-	if err := fs.store(ctx, c, f, d, off, l.data, &r); err != nil {
+	if err := f.store(ctx, c, d, off, l.data, &r); err != nil {
 		return r, err
 	}
 	switch how {
 	case nfs3.DataSync:
-		err = fs.syncData(d, unix.Fdatasync)
+		err = f.sync(d, unix.Fdatasync)
 	case nfs3.FileSync:
-		err = fs.syncData(d, unix.Fsync)
+		err = f.sync(d, unix.Fsync)
 	}
 	return r, err
 }
 
 // store writes data and takes the attributes before and after.
-func (fs *FS) store(ctx context.Context, c *vfs.Cred, f file, d *desc, off uint64, data [][]byte, r *vfs.WriteResult) error {
+func (f file) store(
+	ctx context.Context, c *vfs.Cred, d *desc, off uint64, data [][]byte, r *vfs.WriteResult,
+) error {
 	n := 0
 	for _, p := range data {
 		n += len(p)
@@ -59,22 +63,22 @@ func (fs *FS) store(ctx context.Context, c *vfs.Cred, f file, d *desc, off uint6
 	f.n.mu.Lock()
 	defer f.n.mu.Unlock()
 	if err := ctx.Err(); err != nil {
-		// The connection has ended. The caller makes the call again over another one, and then others, which
-		// this one must not undo.
+		// The connection has ended. The caller makes the call again over another one, and then
+		// others, which this one must not undo.
 		return err
 	}
-	a, err := fs.attr(f)
+	a, err := f.attr()
 	if err != nil {
 		return err
 	}
 	r.Wcc = nfs3.WccData{Before: a.Pre(), After: nfs3.PostOpAttrOf(a)}
-	if err := fs.mayWriteAt(c, f, &a, off, n); err != nil {
+	if err := f.mayWriteAt(c, &a, off, n); err != nil {
 		return err
 	}
 	if mode := dropSetID(a.Type, a.Mode); c.UID != 0 && mode != a.Mode {
 		// Before there is anything of c's in the file.
 		if err := chmod(f.path.fd, mode); err != nil {
-			return fs.status("chmod", err)
+			return f.t.host.status("chmod", err)
 		}
 	}
 	got, err := writeAll(d.fd, data, int64(off))
@@ -83,8 +87,8 @@ func (fs *FS) store(ctx context.Context, c *vfs.Cred, f file, d *desc, off uint6
 		r.Count = uint32(got)
 		d.dirty.Store(true) // behind the write: a sync just before may have missed it
 	}
-	r.Wcc.After = fs.post(f)
-	return fs.status("write", err)
+	r.Wcc.After = f.post()
+	return f.t.host.status("write", err)
 }
 
 // writeAll writes data as far as there is room.
@@ -107,14 +111,14 @@ func writeAll(fd int, data [][]byte, off int64) (int, error) {
 }
 
 // mayWriteAt says what is wrong with a WRITE.
-func (fs *FS) mayWriteAt(c *vfs.Cred, f file, a *nfs3.Fattr, off uint64, n int) error {
+func (f file) mayWriteAt(c *vfs.Cred, a *nfs3.Fattr, off uint64, n int) error {
 	if err := isFile(a); err != nil {
 		return err
 	}
-	if !fs.perm(c, f, a).CanWriteData(c) {
+	if !f.perm(c, a).CanWriteData(c) {
 		return nfs3.ErrAcces
 	}
-	if off > fs.maxSize || uint64(n) > fs.maxSize-off {
+	if most := f.t.host.maxSize; off > most || uint64(n) > most-off {
 		return nfs3.ErrFBig
 	}
 	return nil

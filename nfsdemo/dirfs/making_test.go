@@ -13,27 +13,37 @@ import (
 )
 
 // makeWith makes a file as Create does, opened with flags, after which then is called.
-func makeWith(name string, flags int, then func(fd int)) maker {
-	return maker{make: func(d file, _ *birth) (int, error) {
-		fd, err := unix.Openat(d.path.fd, name, unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|flags, 0o600)
+func makeWith(name string, flags int, then func(fd int)) *making {
+	m := newFile(name)
+	m.make = func(*birth) (int, error) {
+		flags := unix.O_CREAT | unix.O_EXCL | unix.O_CLOEXEC | flags
+		fd, err := unix.Openat(m.dir.path.fd, name, flags, 0o600)
 		if err == nil {
 			then(fd)
 		}
 		return fd, err
-	}}
+	}
+	return m
+}
+
+// newFile is the making of a regular file.
+func newFile(name string) *making {
+	return &making{c: super, name: name, kind: nfs3.TypeReg}
 }
 
 // TestHalfMade: a file that cannot get all that it should does not stay.
 func TestHalfMade(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
-	root, set := f.Root(), nfs3.Sattr{Size: nfs3.Set64{Set: true, To: 5}}
+	root := f.Root()
 	open := descriptors(t)
 	// The size of a file that is open for reading cannot be set.
-	_, wcc, err := f.enter(super, &root, "file", nfs3.TypeReg, &set, makeWith("file", unix.O_RDONLY, func(int) {}))
+	m := makeWith("file", unix.O_RDONLY, func(int) {})
+	m.set.Size = nfs3.Set64{Set: true, To: 5}
+	_, wcc, err := m.do(&f.tree, &root)
 	if err != nfs3.ErrInval || !wcc.Before.Present || !wcc.After.Present {
 		t.Errorf("%v, %+v", err, wcc)
 	}
-	if _, err := os.Lstat(filepath.Join(f.config.Path, "file")); !os.IsNotExist(err) {
+	if _, err := os.Lstat(filepath.Join(f.tree.host.path, "file")); !os.IsNotExist(err) {
 		t.Errorf("the file is there: %v", err)
 	}
 	if n := descriptors(t); n != open {
@@ -45,22 +55,23 @@ func TestHalfMade(t *testing.T) {
 // left alone.
 func TestHostIsQuicker(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
-	root, path := f.Root(), filepath.Join(f.config.Path, "file")
-	quick := maker{make: func(file, *birth) (int, error) {
+	root, path := f.Root(), filepath.Join(f.tree.host.path, "file")
+	quick := newFile("file")
+	quick.make = func(*birth) (int, error) {
 		must(t, os.WriteFile(path, []byte("host's"), 0o640))
 		return -1, unix.EEXIST
-	}}
-	if _, _, err := f.enter(super, &root, "file", nfs3.TypeReg, &nfs3.Sattr{}, quick); err != nfs3.ErrExist {
+	}
+	if _, _, err := quick.do(&f.tree, &root); err != nfs3.ErrExist {
 		t.Error(err)
 	}
-	quick.exists = func(_ file, ch *child) error {
+	quick.exists = func(ch *child) error {
 		if ch.attr.Size != 6 {
 			t.Errorf("%+v", ch.attr)
 		}
 		return nil
 	}
 	must(t, os.Remove(path))
-	o, _, err := f.enter(super, &root, "file", nfs3.TypeReg, &nfs3.Sattr{}, quick)
+	o, _, err := quick.do(&f.tree, &root)
 	if err != nil || o.Attr.Attr.Mode != 0o640 {
 		t.Errorf("%v, %+v", err, o)
 	}
@@ -79,10 +90,10 @@ func TestSameKeyAgain(t *testing.T) {
 	m := makeWith("file", unix.O_RDWR, func(fd int) {
 		must(t, statFD(fd, &st))
 		if made = append(made, keyOf(&st)); len(made) == 1 {
-			f.table.gone[keyOf(&st)] = struct{}{} // as if it were that of a file which was removed
+			f.tree.table.gone[keyOf(&st)] = struct{}{} // as if it were that of a file which was removed
 		}
 	})
-	o, _, err := f.enter(super, &root, "file", nfs3.TypeReg, &nfs3.Sattr{}, m)
+	o, _, err := m.do(&f.tree, &root)
 	must(t, err)
 	if st.Mask&unix.STATX_BTIME == 0 {
 		return // all files of a number are the same
@@ -90,7 +101,7 @@ func TestSameKeyAgain(t *testing.T) {
 	if len(made) != 2 || made[0] == made[1] {
 		t.Fatalf("made %v", made)
 	}
-	n, err := f.find(&o.File)
+	n, err := f.tree.table.find(&o.File)
 	if err != nil || n.key != made[1] {
 		t.Errorf("%v, %v", n, err)
 	}
@@ -99,25 +110,25 @@ func TestSameKeyAgain(t *testing.T) {
 // TestNamedWhenWhole: a file has its name only when it has all else, and not in the place of another.
 func TestNamedWhenWhole(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
-	root, path := f.Root(), filepath.Join(f.config.Path, "file")
+	root, path := f.Root(), filepath.Join(f.tree.host.path, "file")
 	var host func()
-	unnamed := maker{
-		make: func(d file, _ *birth) (int, error) {
-			fd, err := unix.Openat(d.path.fd, ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
-			if err == unix.EOPNOTSUPP {
-				t.Skip("needs files without names")
-			}
-			if _, err := os.Lstat(path); !os.IsNotExist(err) {
-				t.Errorf("the file has a name: %v", err)
-			}
-			host()
-			return fd, err
-		},
-		named: func() bool { return false },
+	m := newFile("file")
+	m.unnamed = true
+	m.make = func(*birth) (int, error) {
+		flags := unix.O_TMPFILE | unix.O_RDWR | unix.O_CLOEXEC
+		fd, err := unix.Openat(m.dir.path.fd, ".", flags, 0o600)
+		if err == unix.EOPNOTSUPP {
+			t.Skip("needs files without names")
+		}
+		if _, err := os.Lstat(path); !os.IsNotExist(err) {
+			t.Errorf("the file has a name: %v", err)
+		}
+		host()
+		return fd, err
 	}
 	open := descriptors(t)
 	host = func() { must(t, os.WriteFile(path, []byte("host's"), 0o640)) }
-	if _, _, err := f.enter(super, &root, "file", nfs3.TypeReg, &nfs3.Sattr{}, unnamed); err != nfs3.ErrExist {
+	if _, _, err := m.do(&f.tree, &root); err != nfs3.ErrExist {
 		t.Error(err)
 	}
 	if b, err := os.ReadFile(path); string(b) != "host's" || err != nil {
@@ -128,8 +139,8 @@ func TestNamedWhenWhole(t *testing.T) {
 	}
 	must(t, os.Remove(path))
 	host = func() {}
-	set := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o604}, Size: nfs3.Set64{Set: true, To: 5}}
-	o, wcc, err := f.enter(super, &root, "file", nfs3.TypeReg, &set, unnamed)
+	m.set = nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o604}, Size: nfs3.Set64{Set: true, To: 5}}
+	o, wcc, err := m.do(&f.tree, &root)
 	if a := o.Attr.Attr; err != nil || a.Nlink != 1 || a.Mode != 0o604 || a.Size != 5 || !wcc.Before.Present || !wcc.After.Present {
 		t.Errorf("%v, %+v, %+v", err, a, wcc)
 	}

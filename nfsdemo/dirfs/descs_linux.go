@@ -1,0 +1,75 @@
+package dirfs
+
+import "golang.org/x/sys/unix"
+
+// descs are the descriptors that are open.
+type descs struct {
+	root  *desc     // in no cache: it stays open
+	paths descCache // O_PATH
+	data  descCache // of regular files and directories
+}
+
+func newDescs(root int, lim limits) descs {
+	return descs{
+		root:  &desc{cache: new(descCache), fd: root, refs: 1},
+		paths: descCache{max: lim.paths, byNode: make(map[*node]*desc)},
+		data:  descCache{max: lim.data, byNode: make(map[*node]*desc)},
+	}
+}
+
+// path returns the O_PATH descriptor of a node, if there is one.
+func (s *descs) path(n *node) *desc {
+	if n != s.root.node {
+		return s.paths.get(n)
+	}
+	s.root.cache.mu.Lock()
+	defer s.root.cache.mu.Unlock()
+	s.root.refs++
+	return s.root
+}
+
+// open returns a descriptor of the file of an O_PATH descriptor, which can be read, or written
+// as well.
+func (s *descs) open(path *desc, write bool) (*desc, error) {
+	if d := s.data.get(path.node); d != nil {
+		if d.writable || !write {
+			return d, nil
+		}
+		d.release()
+	}
+	flags := unix.O_RDONLY
+	if write {
+		flags = unix.O_RDWR
+	}
+	fd, err := s.withRoom(func() (int, error) { return reopen(path.fd, flags) })
+	if err != nil {
+		return nil, err
+	}
+	return s.data.add(path.node, fd, write), nil
+}
+
+// withRoom calls open, and once more with the caches empty when the process has no descriptor
+// left: others may need more than was thought.
+func (s *descs) withRoom(open func() (int, error)) (int, error) {
+	fd, err := open()
+	if err == unix.EMFILE || err == unix.ENFILE {
+		_ = s.paths.purge()
+		_ = s.data.purge()
+		fd, err = open()
+	}
+	return fd, err
+}
+
+// drop closes the descriptors of a node.
+func (s *descs) drop(n *node) {
+	s.paths.drop(n)
+	s.data.drop(n)
+}
+
+// close closes all. The error is that of a sync.
+func (s *descs) close() error {
+	err := s.data.purge()
+	_ = s.paths.purge() // nothing is written by these
+	unix.Close(s.root.fd)
+	return err
+}

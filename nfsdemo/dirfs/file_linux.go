@@ -1,0 +1,92 @@
+package dirfs
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+)
+
+// file is what an operation works on: a node, and a descriptor by which it cannot be mistaken.
+type file struct {
+	t    *tree
+	n    *node
+	path *desc // O_PATH
+}
+
+func (f file) release() { f.path.release() }
+
+// attr returns the attributes of a file, or nfs3.ErrStale when its last name is gone.
+func (f file) attr() (nfs3.Fattr, error) {
+	var st unix.Statx_t
+	if err := statFD(f.path.fd, &st); err != nil {
+		return nfs3.Fattr{}, f.t.host.status("stat", err)
+	}
+	if st.Nlink == 0 {
+		f.t.forget(f.n)
+		return nfs3.Fattr{}, nfs3.ErrStale
+	}
+	return f.t.fattr(&st), nil
+}
+
+// post returns post-operation attributes.
+func (f file) post() nfs3.PostOpAttr {
+	a, err := f.attr()
+	return nfs3.PostOpAttr{Present: err == nil, Attr: a}
+}
+
+// step makes one step of an operation, which is given the attributes before it, and of reading the
+// attributes after it.
+func (f file) step(op func(before nfs3.Fattr) error) (wcc nfs3.WccData, err error) {
+	f.n.mu.Lock()
+	defer f.n.mu.Unlock()
+	a, err := f.attr()
+	if err != nil {
+		return wcc, err
+	}
+	wcc.Before = a.Pre()
+	err = op(a)
+	wcc.After = f.post()
+	return wcc, err
+}
+
+// perm returns what decides what c may do with a file.
+func (f file) perm(c *vfs.Cred, a *nfs3.Fattr) vfs.Perm {
+	return f.t.host.perm(c, a, func() (acl, error) {
+		return readACL(unix.Getxattr, procPath(f.path.fd), aclAccess)
+	})
+}
+
+// open returns a descriptor of a regular file or a directory that can be read, or written
+// as well.
+func (f file) open(write bool) (*desc, error) { return f.t.descs.open(f.path, write) }
+
+// sync is fsync(2) or fdatasync(2) of a descriptor that open has returned. It gives up one for
+// writing a program, which the host does not execute as long as there is one. Only, if the process
+// is not root, it might not get it again for what it has made read-only.
+func (f file) sync(d *desc, how func(int) error) error {
+	err := d.sync(how)
+	var st unix.Statx_t
+	if f.t.host.super && d.writable && statFD(d.fd, &st) == nil && st.Mode&0o111 != 0 {
+		f.t.descs.data.retire(d)
+	}
+	return f.t.host.status("sync", err)
+}
+
+// persist brings the attributes of a file, and the entries of a directory, to stable storage.
+func (f file) persist(kind nfs3.FileType) error {
+	if kind == nfs3.TypeReg || kind == nfs3.TypeDir {
+		if d, err := f.open(false); err == nil {
+			defer d.release()
+			return f.sync(d, unix.Fsync)
+		}
+	}
+	// It cannot be opened, or that would not be harmless.
+	h := &f.t.host
+	fd, err := reopen(f.t.descs.root.fd, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return h.status("sync", err)
+	}
+	defer unix.Close(fd)
+	return h.status("sync", again(func() error { return unix.Syncfs(fd) }))
+}

@@ -1,0 +1,110 @@
+package dirfs
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// host is what does not change while a directory of the host is served.
+type host struct {
+	path   string // of the directory
+	logger *slog.Logger
+	root   unix.Statx_t
+
+	// super is whether the process may give files away and read what it does not own.
+	super    bool
+	uid, gid uint32 // of the process
+
+	maxSize  uint64
+	timeStep nfs3.Time
+	linkMax  uint32
+
+	mounted mounted
+}
+
+func newHost(path string, logger *slog.Logger) host {
+	return host{
+		path:   path,
+		logger: cmp.Or(logger, slog.New(slog.DiscardHandler)),
+		super:  os.Geteuid() == 0,
+		uid:    uint32(os.Geteuid()),
+		gid:    uint32(os.Getegid()),
+	}
+}
+
+// open opens the root, as a path, and finds out about the file system that it is on.
+func (h *host) open() (int, error) {
+	fd, err := unix.Open(h.path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	if err := h.check(fd); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+func (h *host) check(fd int) error {
+	if err := statFD(fd, &h.root); err != nil {
+		return fmt.Errorf("statx: %w", err)
+	}
+	if h.root.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return unix.ENOTDIR
+	}
+	self, err := openPath(fd, ".")
+	if err != nil {
+		return fmt.Errorf("openat2: %w", err)
+	}
+	unix.Close(self)
+	list, err := reopen(fd, unix.O_RDONLY|unix.O_DIRECTORY)
+	if errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("/proc is not mounted: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	unix.Close(list)
+	var s unix.Statfs_t
+	if err := unix.Fstatfs(fd, &s); err != nil {
+		return fmt.Errorf("fstatfs: %w", err)
+	}
+	h.linkMax = linkMax(int64(s.Type))
+	h.maxSize, h.timeStep = measure(fd)
+	return nil
+}
+
+// own reports whether a file is on the file system of the root directory, and not on one
+// that is mounted below.
+func (h *host) own(st *unix.Statx_t) bool {
+	return st.Dev_major == h.root.Dev_major && st.Dev_minor == h.root.Dev_minor &&
+		(st.Mask&unix.STATX_MNT_ID == 0 || st.Mnt_id == h.root.Mnt_id)
+}
+
+// freshFor is for how many seconds a file counts as new.
+const freshFor = 10
+
+// fresh reports whether a file is as those that the process has just made: its own, with one
+// name, closed to everybody else, and not older than the last change of the directory. Who can
+// write the directory on the host may have put another in its place, which must not be given to
+// the client: a hard link to somebody else's file, or a directory of root's that was there before.
+func (h *host) fresh(st, dir *unix.Statx_t) bool {
+	if st.Mask&unix.STATX_BTIME != 0 && dir.Ctime.Sec-st.Btime.Sec > freshFor {
+		return false
+	}
+	links, mode := uint32(1), uint32(st.Mode)
+	switch mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		links = 2 // or 1, on file systems that do not count them
+	case unix.S_IFLNK:
+		mode = 0 // it says nothing
+	}
+	return st.Uid == h.uid && st.Nlink <= links && mode&0o077 == 0 && h.own(st)
+}
