@@ -1,5 +1,7 @@
 package nfsfs
 
+import "sync"
+
 // buffer is memory for the data of a READ, or of WRITEs.
 type buffer struct {
 	mem  []byte
@@ -10,11 +12,17 @@ type buffer struct {
 // smallBuffer is the bytes of the first buffer for what a file is written by few small WRITEs.
 const smallBuffer = 64 << 10
 
-// buffer returns n bytes of memory, used again where there is some.
-func (f *FS) buffer(n int) *buffer {
-	pool := &f.buffers
+// buffers keeps memory that is not in use.
+type buffers struct {
+	large sync.Pool // *buffer of the size of a READ or WRITE
+	small sync.Pool // *buffer of at most smallBuffer bytes
+}
+
+// get returns n bytes of memory, used again where there is some.
+func (p *buffers) get(n int) *buffer {
+	pool := &p.large
 	if n <= smallBuffer {
-		pool = &f.small
+		pool = &p.small
 	}
 	b, _ := pool.Get().(*buffer)
 	if b == nil || cap(b.mem) < n {
@@ -24,11 +32,11 @@ func (f *FS) buffer(n int) *buffer {
 	return b
 }
 
-// free takes memory back.
-func (f *FS) free(b *buffer) {
+// put takes memory back.
+func (p *buffers) put(b *buffer) {
 	if cap(b.mem) <= smallBuffer {
-		f.small.Put(b)
+		p.small.Put(b)
 	} else {
-		f.buffers.Put(b)
+		p.large.Put(b)
 	}
 }

@@ -6,14 +6,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// maxRestarts is how many restarts of the server, each of which loses data, are put up with one after the other.
+// maxRestarts is how many restarts of the server, each of which loses data, are put up with one
+// after the other.
 const maxRestarts = 10
 
 // maxOffset is the largest offset in a file that Go has a number for.
 const maxOffset = math.MaxInt64
 
-// sync commits all that was written before. A COMMIT of kick that is sent after it began will do: beside a
-// writer that waits for room again and again there are no others.
+// sync commits all that was written before. A COMMIT of kick that is sent after it began will do:
+// beside a writer that waits for room again and again there are no others.
 func (u *unstable) sync() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -32,7 +33,8 @@ func (u *unstable) sync() error {
 	}
 }
 
-// kick begins a COMMIT beside the WRITEs when there is enough to commit or someone waits. mu is held.
+// kick begins a COMMIT beside the WRITEs when there is enough to commit or someone waits. mu is
+// held.
 func (u *unstable) kick() {
 	if u.committing || u.err != nil || len(u.spans) == 0 {
 		return
@@ -50,8 +52,9 @@ func (u *unstable) kick() {
 	}
 }
 
-// pass commits once, and writes again what the server has lost. It reports whether that was nothing, so that all
-// that was written before is durable, or that there is an error. mu is held, but not while a call is under way.
+// pass commits once, and writes again what the server has lost. It reports whether that was
+// nothing, so that all that was written before is durable, or that there is an error. mu is held,
+// but not while a call is under way.
 func (u *unstable) pass() bool {
 	lost, err := u.commit()
 	if err == nil && lost {
@@ -82,8 +85,8 @@ func (u *unstable) commit() (lost bool, err error) {
 	return u.settle(sent, verf), nil
 }
 
-// rewrite writes again what COMMIT has found lost, which are the spans from before it was sent. Meanwhile nothing
-// else is written.
+// rewrite writes again what COMMIT has found lost, which are the spans from before it was sent.
+// Meanwhile nothing else is written.
 func (u *unstable) rewrite() error {
 	u.mu.Unlock()
 	u.gate.Lock()

@@ -38,7 +38,8 @@ const (
 // settle fills in the defaults. It panics if a value is out of range.
 func (c *Config) settle() {
 	settle("TransferSize", &c.TransferSize, defaultSize, math.MaxInt, "1 or more")
-	settle("Parallel", &c.Parallel, defaultParallel, MaxParallel, fmt.Sprintf("from 1 to %d", MaxParallel))
+	settle("Parallel", &c.Parallel, defaultParallel, MaxParallel,
+		fmt.Sprintf("from 1 to %d", MaxParallel))
 	settle("MaxUncommitted", &c.MaxUncommitted, defaultUncommitted, math.MaxInt, "1 or more")
 }
 

@@ -12,12 +12,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
-// Entries lists a directory, without "." and "..", in the server's order, as it comes. Attributes and handles that the
-// server leaves out are asked for; when that fails, the error comes with an Info that has no more than a name, and the
-// list goes on. An error without an Info ends it.
+// Entries lists a directory, without "." and "..", in the server's order, as it comes. Attributes
+// and handles that the server leaves out are asked for; when that fails, the error comes with an
+// Info that has no more than a name, and the list goes on. An error without an Info ends it.
 func (f *FS) Entries(ctx context.Context, name string) iter.Seq2[*Info, error] {
 	return func(yield func(*Info, error) bool) {
-		n, err := f.find(ctx, name, follow)
+		n, err := f.names.find(ctx, name, follow)
 		if err == nil && !n.isDir() {
 			err = failed(nfs3.ProcReadDirPlus, n.base, nfs3.ErrNotDir)
 		}
@@ -61,7 +61,7 @@ func (f *FS) complete(ctx context.Context, dir nfs3.FH, e *nfs3.Entry) (*Info, e
 			return i, err
 		}
 	}
-	a, err := f.attrs(ctx, o)
+	a, err := f.names.attrs(ctx, o)
 	if err != nil {
 		return i, err
 	}
@@ -69,8 +69,8 @@ func (f *FS) complete(ctx context.Context, dir nfs3.FH, e *nfs3.Entry) (*Info, e
 	return i, nil
 }
 
-// ReadDir lists a directory, sorted by name. With an error it returns what it has, without those entries of
-// which the server has not told more than the name.
+// ReadDir lists a directory, sorted by name. With an error it returns what it has, without those
+// entries of which the server has not told more than the name.
 func (f *FS) ReadDir(ctx context.Context, name string) ([]fs.DirEntry, error) {
 	var list []fs.DirEntry
 	var first error

@@ -1,8 +1,6 @@
 package nfsfs
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -11,14 +9,15 @@ import (
 )
 
 const (
-	// dirAge is how long it is relied on that a name leads to a directory. Linux does so for half a minute at least.
+	// dirAge is how long it is relied on that a name leads to a directory. Linux does so for half a
+	// minute at least.
 	dirAge = time.Second
 	// dirCount is how many names of directories are remembered.
 	dirCount = 64
 )
 
-// dirCache remembers where names of directories led a moment ago: the files of one do not each cost the
-// LOOKUPs of all that is above it.
+// dirCache remembers where names of directories led a moment ago: the files of one do not each cost
+// the LOOKUPs of all that is above it.
 type dirCache struct {
 	mu      sync.Mutex // guards what follows
 	dirs    map[string]*knownDir
@@ -39,38 +38,19 @@ type entry struct {
 	base string
 }
 
-// directory walks to a directory; known says that it was remembered where it is.
-func (f *FS) directory(ctx context.Context, dir string) (w walk, known bool, err error) {
-	if dir == "" {
-		return walk{FS: f, chain: []nfs3.FH{f.root}}, false, nil
-	}
-	w, changes, known := f.dirs.get(f, dir)
-	if known {
-		return w, true, nil
-	}
-	w.push(dir, false)
-	n, err := w.run(ctx, follow)
-	if err == nil && !n.isDir() {
-		err = failed(nfs3.ProcLookup, n.base, nfs3.ErrNotDir)
-	}
-	if err != nil {
-		return walk{}, false, err
-	}
-	f.dirs.put(dir, &w, changes)
-	return w, false, nil
-}
-
-// get returns a walk that is in a directory, or one that is at the root, and the count of changes for put.
-func (c *dirCache) get(f *FS, dir string) (w walk, changes uint64, known bool) {
+// get returns a walk that is in a directory, or one that is at the root, and the count of changes
+// for put.
+func (c *dirCache) get(r *resolver, dir string) (w walk, changes uint64, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := c.dirs[dir]; k != nil && time.Now().Before(k.until) {
-		return walk{FS: f, chain: slices.Clone(k.chain), links: k.links}, 0, true
+		return walk{r: r, chain: slices.Clone(k.chain), links: k.links}, 0, true
 	}
-	return walk{FS: f, chain: []nfs3.FH{f.root}}, c.changes, false
+	return walk{r: r, chain: []nfs3.FH{r.root}}, c.changes, false
 }
 
-// put remembers where a walk to a directory has come, unless a name may have changed since it began.
+// put remembers where a walk to a directory has come, unless a name may have changed since it
+// began.
 func (c *dirCache) put(dir string, w *walk, changes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +76,8 @@ func (c *dirCache) drop(dir string) {
 	delete(c.dirs, dir)
 }
 
-// changed forgets the directories whose names lead over a name that was removed or given to something else.
+// changed forgets the directories whose names lead over a name that was removed or given to
+// something else.
 func (c *dirCache) changed(p place) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,15 +87,6 @@ func (c *dirCache) changed(p place) {
 			delete(c.dirs, name)
 		}
 	}
-}
-
-// fresh does what needs a directory, and once more if it fails since a directory that was remembered is gone.
-func (f *FS) fresh(do func() error) error {
-	err := do()
-	if errors.Is(err, nfs3.ErrStale) && f.dirs.clear() {
-		err = do()
-	}
-	return err
 }
 
 // clear forgets everything, and reports whether that was anything.

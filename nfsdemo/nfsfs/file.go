@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// File is an open file. Its context is that of Open: when that ends, its methods fail. They may be called
-// concurrently; those that use the offset wait for one another, and Close waits for all.
+// File is an open file. Its context is that of Open: when that ends, its methods fail. They may be
+// called concurrently; those that use the offset wait for one another, and Close waits for all.
 //
 // What is written is safe when Sync or Close has returned nil. Until then it is in memory, at most
 // Config.MaxUncommitted bytes, and if the server restarts it is written again. Reads see what the
@@ -108,8 +108,8 @@ func (f *File) Stat() (fs.FileInfo, error) {
 	return &Info{baseName(f.name), f.handle, a}, nil
 }
 
-// Sync waits until all that was written is on stable storage (COMMIT). Once it has failed, so does each later
-// one, and Close: data is lost.
+// Sync waits until all that was written is on stable storage (COMMIT). Once it has failed, so does
+// each later one, and Close: data is lost.
 func (f *File) Sync() error {
 	if err := f.enter(); err != nil {
 		return f.err("sync", err)

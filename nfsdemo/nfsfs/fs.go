@@ -8,31 +8,30 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
-// FS is a tree of files on a server. Its methods may be called concurrently. Their errors are *fs.PathError or
-// *os.LinkError; what these wrap is mostly an *nfsclient.Error, in which errors.Is finds fs.ErrNotExist and the like and
-// errors.As the nfs3.Status.
+// FS is a tree of files on a server. Its methods may be called concurrently. Their errors are
+// *fs.PathError or *os.LinkError; what these wrap is mostly an *nfsclient.Error, in which errors.Is
+// finds fs.ErrNotExist and the like and errors.As the nfs3.Status.
 type FS struct {
 	c       *nfsclient.Client
-	root    nfs3.FH
 	cfg     Config
-	buffers sync.Pool // *buffer of the size of a READ or WRITE
-	small   sync.Pool // *buffer of at most smallBuffer bytes
-	dirs    dirCache
+	names   resolver
+	buffers buffers
 
 	mu    sync.Mutex // guards what follows
 	rsize int        // bytes of a READ; 0: the server was not asked yet
 	wsize int        // bytes of a WRITE
 }
 
-// New returns the tree below root, which may also be a file: then that is all there is, by the name "".
+// New returns the tree below root, which may also be a file: then that is all there is, by the name
+// "".
 func New(c *nfsclient.Client, root nfs3.FH, cfg Config) *FS {
 	cfg.settle()
-	return &FS{c: c, root: root, cfg: cfg}
+	return &FS{c: c, cfg: cfg, names: resolver{c: c, root: root, export: cfg.Export}}
 }
 
 // StatFS tells how full the file system is in which name lies.
 func (f *FS) StatFS(ctx context.Context, name string) (nfs3.FSStat, error) {
-	n, err := f.find(ctx, name, follow)
+	n, err := f.names.find(ctx, name, follow)
 	if err != nil {
 		return nfs3.FSStat{}, pathError("statfs", name, err)
 	}
@@ -42,7 +41,7 @@ func (f *FS) StatFS(ctx context.Context, name string) (nfs3.FSStat, error) {
 
 // FSInfo tells what the server can do.
 func (f *FS) FSInfo(ctx context.Context) (nfs3.FSInfo, error) {
-	info, err := f.c.FSInfo(ctx, f.root)
+	info, err := f.c.FSInfo(ctx, f.names.root)
 	return info, pathError("fsinfo", ".", err)
 }
 
@@ -54,7 +53,7 @@ func (f *FS) sizes(ctx context.Context) (r, w int, err error) {
 	if r > 0 {
 		return r, w, nil
 	}
-	info, err := f.c.FSInfo(ctx, f.root)
+	info, err := f.c.FSInfo(ctx, f.names.root)
 	if err != nil {
 		return 0, 0, err
 	}

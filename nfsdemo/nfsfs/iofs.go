@@ -98,7 +98,7 @@ func (v *view) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := v.fs.readFile(v.ctx, full)
+	p, err := v.readFile(full)
 	return p, v.err(full, name, err)
 }
 
@@ -111,8 +111,8 @@ func (v *view) Sub(dir string) (fs.FS, error) {
 }
 
 // readFile reads a whole file.
-func (f *FS) readFile(ctx context.Context, name string) ([]byte, error) {
-	o, err := f.Open(ctx, name)
+func (v *view) readFile(full string) ([]byte, error) {
+	o, err := v.fs.Open(v.ctx, full)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,8 @@ func (f *FS) readFile(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The server is not believed that a file is large before it has given the data, nor that it is empty.
+	// The server is not believed that a file is large before it has given the data, nor that it is
+	// empty.
 	p := make([]byte, min(max(0, info.Size()), maxAhead)+1)
 	for n := 0; ; {
 		m, err := o.ReadAt(p[n:], int64(n))

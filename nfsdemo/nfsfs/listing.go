@@ -15,8 +15,8 @@ type listing struct {
 	err  error // with which it ended
 }
 
-// ReadDir lists a directory in the server's order: the next n entries, and io.EOF behind the last; or if n is not positive,
-// all that are left.
+// ReadDir lists a directory in the server's order: the next n entries, and io.EOF behind the last;
+// or if n is not positive, all that are left.
 func (f *File) ReadDir(n int) ([]fs.DirEntry, error) {
 	if err := f.enter(); err != nil {
 		return nil, f.err("readdir", err)

@@ -10,8 +10,8 @@ import (
 
 // Mkdir makes a directory with the permissions perm; there is no umask.
 func (f *FS) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
-	return pathError("mkdir", name, f.fresh(func() error {
-		p, err := f.parent(ctx, name)
+	return pathError("mkdir", name, f.names.fresh(func() error {
+		p, err := f.names.parent(ctx, name)
 		if err == nil {
 			_, err = f.c.Mkdir(ctx, p.dir, p.base, nfs3.Sattr{Mode: SattrMode(perm)})
 		}
@@ -22,7 +22,7 @@ func (f *FS) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
 // MkdirAll makes a directory and those above it, as far as they are missing.
 func (f *FS) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
 	name = strings.TrimRight(name, "/")
-	n, err := f.find(ctx, name, follow)
+	n, err := f.names.find(ctx, name, follow)
 	if err == nil {
 		if !n.isDir() {
 			err = failed(nfs3.ProcMkdir, n.base, nfs3.ErrNotDir)
@@ -37,17 +37,20 @@ func (f *FS) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error 
 	err = f.Mkdir(ctx, name, perm)
 	if err != nil {
 		// Another may have made it at the same time.
-		if n, at := f.find(ctx, name, noFollow); at == nil && n.isDir() {
+		if n, at := f.names.find(ctx, name, noFollow); at == nil && n.isDir() {
 			return nil
 		}
 	}
 	return err
 }
 
-// Mknod makes a file of type nfs3.TypeFIFO or TypeSock, or TypeChr or TypeBlk with the numbers in rdev.
-func (f *FS) Mknod(ctx context.Context, name string, kind nfs3.FileType, rdev nfs3.Specdata, perm fs.FileMode) error {
-	return pathError("mknod", name, f.fresh(func() error {
-		p, err := f.leaf(ctx, name)
+// Mknod makes a file of type nfs3.TypeFIFO or TypeSock, or TypeChr or TypeBlk with the numbers in
+// rdev.
+func (f *FS) Mknod(
+	ctx context.Context, name string, kind nfs3.FileType, rdev nfs3.Specdata, perm fs.FileMode,
+) error {
+	return pathError("mknod", name, f.names.fresh(func() error {
+		p, err := f.names.leaf(ctx, name)
 		if err == nil {
 			_, err = f.c.Mknod(ctx, p.dir, p.base, kind, rdev, nfs3.Sattr{Mode: SattrMode(perm)})
 		}
@@ -57,8 +60,8 @@ func (f *FS) Mknod(ctx context.Context, name string, kind nfs3.FileType, rdev nf
 
 // Symlink makes a symbolic link with target in it, whatever that is.
 func (f *FS) Symlink(ctx context.Context, target, name string) error {
-	return linkError("symlink", target, name, f.fresh(func() error {
-		p, err := f.leaf(ctx, name)
+	return linkError("symlink", target, name, f.names.fresh(func() error {
+		p, err := f.names.leaf(ctx, name)
 		if err == nil {
 			_, err = f.c.Symlink(ctx, p.dir, p.base, target, nfs3.Sattr{Mode: SattrMode(0o777)})
 		}
@@ -68,24 +71,15 @@ func (f *FS) Symlink(ctx context.Context, target, name string) error {
 
 // Link gives a file another name. A symbolic link gets one itself.
 func (f *FS) Link(ctx context.Context, from, name string) error {
-	return linkError("link", from, name, f.fresh(func() error {
-		n, err := f.find(ctx, from, noFollow)
+	return linkError("link", from, name, f.names.fresh(func() error {
+		n, err := f.names.find(ctx, from, noFollow)
 		if err != nil {
 			return err
 		}
-		p, err := f.leaf(ctx, name)
+		p, err := f.names.leaf(ctx, name)
 		if err == nil {
 			_, err = f.c.Link(ctx, n.file, p.dir, p.base)
 		}
 		return err
 	}))
-}
-
-// leaf is parent for what shall not be a directory.
-func (f *FS) leaf(ctx context.Context, name string) (place, error) {
-	p, err := f.parent(ctx, name)
-	if err == nil && p.slash {
-		err = failed(nfs3.ProcLookup, p.base, nfs3.ErrNoEnt)
-	}
-	return p, err
 }

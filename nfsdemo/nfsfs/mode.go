@@ -19,7 +19,11 @@ var types = map[nfs3.FileType]fs.FileMode{
 var modeBits = []struct {
 	mode fs.FileMode
 	nfs  uint32
-}{{fs.ModeSetuid, nfs3.ModeSetUID}, {fs.ModeSetgid, nfs3.ModeSetGID}, {fs.ModeSticky, nfs3.ModeSticky}}
+}{
+	{fs.ModeSetuid, nfs3.ModeSetUID},
+	{fs.ModeSetgid, nfs3.ModeSetGID},
+	{fs.ModeSticky, nfs3.ModeSticky},
+}
 
 // fileMode returns type and mode of a file as io/fs has them.
 func fileMode(a *nfs3.Fattr) fs.FileMode {

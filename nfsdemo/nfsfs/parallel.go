@@ -14,7 +14,8 @@ type parallel struct {
 	err  error      // of what ended there
 }
 
-// inParallel does n bytes. It returns how many are done from the first on, and the error of the one behind them.
+// inParallel does n bytes. It returns how many are done from the first on, and the error of the one
+// behind them.
 func inParallel(n, size, workers int, do func(from, to int) (int, error)) (int, error) {
 	p := &parallel{len: n, size: size, do: do, stop: n}
 	var wg sync.WaitGroup

@@ -22,8 +22,8 @@ func (f *File) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt reads len(p) bytes at off into p itself, if the transport can, with several READs under way if
-// they are many. Fewer bytes come with an error, which is io.EOF at the end of the file.
+// ReadAt reads len(p) bytes at off into p itself, if the transport can, with several READs under
+// way if they are many. Fewer bytes come with an error, which is io.EOF at the end of the file.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	if err := f.enter(); err != nil {
 		return 0, f.err("read", err)
@@ -62,8 +62,8 @@ func (f *File) readAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// readFull reads len(p) bytes, as many as one READ may have, unless the file ends before: the server may give less
-// than it was asked for.
+// readFull reads len(p) bytes, as many as one READ may have, unless the file ends before: the
+// server may give less than it was asked for.
 func (f *File) readFull(p []byte, off int64) (n int, eof bool, err error) {
 	for n < len(p) && !eof {
 		r, err := f.fs.c.Read(f.ctx, f.handle, uint64(off)+uint64(n), p[n:])

@@ -25,12 +25,12 @@ type job struct {
 	off int64
 }
 
-// ReadFrom writes what r has at the offset, with Config.Parallel WRITEs under way. It returns the bytes read from r; with
-// an error it is not known which of them the file has. They are not copied, but stay in the memory into which r was
-// read until they are committed.
+// ReadFrom writes what r has at the offset, with Config.Parallel WRITEs under way. It returns the
+// bytes read from r; with an error it is not known which of them the file has. They are not copied,
+// but stay in the memory into which r was read until they are committed.
 //
-// When the context ends or a WRITE fails, r is not read again, but a Read under way is waited for: who
-// calls with an r that may block, such as a pipe, unblocks it.
+// When the context ends or a WRITE fails, r is not read again, but a Read under way is waited for:
+// who calls with an r that may block, such as a pipe, unblocks it.
 func (f *File) ReadFrom(r io.Reader) (int64, error) {
 	if err := f.enter(); err != nil {
 		return 0, f.err("write", err)
@@ -91,18 +91,19 @@ func (t *readFrom) fill(r io.Reader) (b *buffer, n int, err error) {
 	if err := u.reserve(t.f.wsize); err != nil {
 		return nil, 0, err
 	}
-	b = t.f.fs.buffer(t.f.wsize)
+	b = t.f.fs.buffers.get(t.f.wsize)
 	defer func() {
 		u.release(t.f.wsize - n)
 		if n == 0 {
-			t.f.fs.free(b)
+			t.f.fs.buffers.put(b)
 		}
 	}()
 	for empty := 0; n < len(b.mem) && err == nil; empty++ {
 		if err = t.stopped(); err != nil {
 			break
 		}
-		// Not io.ReadFull, which has io.ErrUnexpectedEOF for the end of r and also passes on that of an r that broke off.
+		// Not io.ReadFull, which has io.ErrUnexpectedEOF for the end of r and also passes on that
+		// of an r that broke off.
 		m, e := r.Read(b.mem[n:])
 		if m < 0 || m > len(b.mem)-n {
 			panic("nfsfs: a Reader that has read more than it was asked for")
@@ -117,12 +118,13 @@ func (t *readFrom) fill(r io.Reader) (b *buffer, n int, err error) {
 	return b, n, err
 }
 
-// maxEmpty is how often a Reader may say that it has neither data nor an error: as often as for package bufio.
+// maxEmpty is how often a Reader may say that it has neither data nor an error: as often as for
+// package bufio.
 const maxEmpty = 100
 
 func (t *readFrom) drop(b *buffer, n int) {
 	t.f.unstable.release(n)
-	t.f.fs.free(b)
+	t.f.fs.buffers.put(b)
 }
 
 // give waits for a writer.
@@ -162,7 +164,8 @@ func (t *readFrom) failed() error {
 	return t.err
 }
 
-// stopped returns why the Reader is not read again: the end of the context, or a WRITE that has failed.
+// stopped returns why the Reader is not read again: the end of the context, or a WRITE that has
+// failed.
 func (t *readFrom) stopped() error {
 	if err := t.failed(); err != nil {
 		return err

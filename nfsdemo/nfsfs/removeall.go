@@ -14,14 +14,14 @@ const (
 	removeFails = 256  // names of a directory that cannot be removed, before it gives up
 )
 
-// RemoveAll removes a file, or a directory with all that is in it, and does not follow symbolic links. What
-// does not exist is no error. It removes what it can, and returns the first error.
+// RemoveAll removes a file, or a directory with all that is in it, and does not follow symbolic
+// links. What does not exist is no error. It removes what it can, and returns the first error.
 func (f *FS) RemoveAll(ctx context.Context, name string) error {
-	err := f.fresh(func() error {
-		p, err := f.parent(ctx, name)
+	err := f.names.fresh(func() error {
+		p, err := f.names.parent(ctx, name)
 		if err == nil {
-			r := remover{FS: f, above: make(map[nfs3.FH]bool)}
-			err = r.remove(ctx, p, false)
+			r := remover{names: &f.names, above: make(map[nfs3.FH]bool)}
+			err = r.removeAll(ctx, p, false)
 		}
 		return err
 	})
@@ -31,25 +31,19 @@ func (f *FS) RemoveAll(ctx context.Context, name string) error {
 	return pathError("removeall", name, err)
 }
 
-// remover is a RemoveAll under way.
-type remover struct {
-	*FS
-	above map[nfs3.FH]bool // directories that are being emptied
-}
-
-// remove removes one name; dir says that it is known to be of a directory.
-func (r *remover) remove(ctx context.Context, p place, dir bool) error {
-	defer r.dirs.changed(p)
+// removeAll removes one name; dir says that it is known to be of a directory.
+func (r *remover) removeAll(ctx context.Context, p place, dir bool) error {
+	defer r.names.dirs.changed(p)
 	var n node
 	if !dir && !p.slash {
-		err := r.c.Remove(ctx, p.dir, p.base)
+		err := r.names.c.Remove(ctx, p.dir, p.base)
 		if dir, n = r.refusedDir(ctx, p, err); !dir {
 			return err
 		}
 	}
 	if n.base == "" {
 		var err error
-		if n, err = r.look(ctx, p); err != nil {
+		if n, err = r.names.look(ctx, p); err != nil {
 			return err
 		}
 		if !n.isDir() {
@@ -59,11 +53,11 @@ func (r *remover) remove(ctx context.Context, p place, dir bool) error {
 	if err := r.empty(ctx, n.file); err != nil {
 		return err
 	}
-	return r.c.Rmdir(ctx, p.dir, p.base)
+	return r.names.c.Rmdir(ctx, p.dir, p.base)
 }
 
-// empty removes what is in a directory. It lists some names, removes them and lists again from the start: where a
-// listing goes on in a directory that has changed is the server's secret.
+// empty removes what is in a directory. It lists some names, removes them and lists again from the
+// start: where a listing goes on in a directory that has changed is the server's secret.
 func (r *remover) empty(ctx context.Context, dir nfs3.FH) error {
 	if r.above[dir] || len(r.above) == removeDepth {
 		return errTooDeep
@@ -86,7 +80,7 @@ func (r *remover) empty(ctx context.Context, dir nfs3.FH) error {
 			if gone[e.name] {
 				again++
 			}
-			switch err := r.remove(ctx, place{dir: dir, base: e.name}, e.dir); {
+			switch err := r.removeAll(ctx, place{dir: dir, base: e.name}, e.dir); {
 			case err == nil || errors.Is(err, nfs3.ErrNoEnt):
 				removed[e.name] = true
 			case ctx.Err() != nil:
@@ -116,8 +110,10 @@ type listed struct {
 }
 
 // list returns some names of a directory, without those in not, and whether there are more.
-func (r *remover) list(ctx context.Context, dir nfs3.FH, not map[string]bool) (names []listed, more bool, err error) {
-	for e, err := range r.c.ReadDir(ctx, dir) {
+func (r *remover) list(
+	ctx context.Context, dir nfs3.FH, not map[string]bool,
+) (names []listed, more bool, err error) {
+	for e, err := range r.names.c.ReadDir(ctx, dir) {
 		switch {
 		case errors.Is(err, nfs3.ErrStale):
 			return nil, false, nil // another has removed it

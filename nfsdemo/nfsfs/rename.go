@@ -6,23 +6,25 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Rename gives a file another name, maybe in another directory. What has that name already is replaced, if it is
-// no directory, or an empty one and a directory takes its place.
+// Rename gives a file another name, maybe in another directory. What has that name already is
+// replaced, if it is no directory, or an empty one and a directory takes its place.
 func (f *FS) Rename(ctx context.Context, from, to string) error {
-	return linkError("rename", from, to, f.fresh(func() error { return f.rename(ctx, from, to) }))
+	return linkError("rename", from, to, f.names.fresh(func() error {
+		return f.rename(ctx, from, to)
+	}))
 }
 
 func (f *FS) rename(ctx context.Context, from, to string) error {
-	a, err := f.parent(ctx, from)
+	a, err := f.names.parent(ctx, from)
 	if err != nil {
 		return err
 	}
-	b, err := f.parent(ctx, to)
+	b, err := f.names.parent(ctx, to)
 	if err != nil {
 		return err
 	}
 	if a.slash || b.slash {
-		n, err := f.look(ctx, a)
+		n, err := f.names.look(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -31,13 +33,7 @@ func (f *FS) rename(ctx context.Context, from, to string) error {
 		}
 	}
 	err = f.c.Rename(ctx, a.dir, a.base, b.dir, b.base)
-	f.dirs.changed(a)
-	f.dirs.changed(b)
+	f.names.dirs.changed(a)
+	f.names.dirs.changed(b)
 	return err
-}
-
-// look looks up what is at a place.
-func (f *FS) look(ctx context.Context, p place) (node, error) {
-	w := walk{FS: f, chain: []nfs3.FH{p.dir}}
-	return w.look(ctx, p.base)
 }

@@ -4,21 +4,25 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
-// maxLinks is how many symbolic links one name may lead over: as many as Linux follows.
-const maxLinks = 40
-
 // Whether a symbolic link at the end of a name is followed.
 const (
 	follow   = true
 	noFollow = false
 )
+
+// resolver finds what names lead to.
+type resolver struct {
+	c      *nfsclient.Client
+	root   nfs3.FH
+	export string // Config.Export
+	dirs   dirCache
+}
 
 // node is what a name leads to.
 type node struct {
@@ -30,30 +34,15 @@ type node struct {
 
 func (n *node) isDir() bool { return n.attr.Type == nfs3.TypeDir }
 
-// step is one part of a name that is being resolved.
-type step struct {
-	name   string
-	linked bool // it was in a symbolic link
-}
-
-// walk is a resolution under way.
-type walk struct {
-	*FS
-	chain []nfs3.FH // the directories from the root to where the walk is
-	todo  []step    // the next is the last
-	links int       // symbolic links followed
-	seen  []entry   // names looked up
-}
-
-// find resolves a name. When only its last part does not exist, the error is NFS3ERR_NOENT and the node has a base and
-// the directory in which it would be.
-func (f *FS) find(ctx context.Context, name string, last bool) (node, error) {
+// find resolves a name. When only its last part does not exist, the error is NFS3ERR_NOENT and the
+// node has a base and the directory in which it would be.
+func (r *resolver) find(ctx context.Context, name string, last bool) (node, error) {
 	if strings.IndexByte(name, 0) >= 0 {
 		return node{}, fs.ErrInvalid
 	}
 	dir, _, _ := split(name)
 	for {
-		w, known, err := f.directory(ctx, dir)
+		w, known, err := r.directory(ctx, dir)
 		if err != nil {
 			return node{}, err
 		}
@@ -62,149 +51,8 @@ func (f *FS) find(ctx context.Context, name string, last bool) (node, error) {
 		if !known || !errors.Is(err, nfs3.ErrStale) {
 			return n, err
 		}
-		f.dirs.drop(dir) // somebody has removed it
+		r.dirs.drop(dir) // somebody has removed it
 	}
-}
-
-// push puts the parts of a name before what is to be done. The slash at the end of a name stays as a ".".
-func (w *walk) push(name string, linked bool) {
-	parts := strings.Split(name, "/")
-	if n := len(parts) - 1; parts[n] == "" {
-		parts[n] = "."
-	}
-	for _, part := range slices.Backward(parts) {
-		if part != "" {
-			w.todo = append(w.todo, step{part, linked})
-		}
-	}
-}
-
-func (w *walk) run(ctx context.Context, last bool) (node, error) {
-	at := node{file: w.here(), attr: nfs3.Fattr{Type: nfs3.TypeDir}}
-	known := false // at.attr is more than a type
-	for len(w.todo) > 0 {
-		s := w.todo[len(w.todo)-1]
-		w.todo = w.todo[:len(w.todo)-1]
-		if !at.isDir() {
-			return node{}, failed(nfs3.ProcLookup, s.name, nfs3.ErrNotDir)
-		}
-		switch s.name {
-		case ".":
-			continue
-		case "..":
-			if len(w.chain) > 1 {
-				w.chain = w.chain[:len(w.chain)-1]
-			} else if s.linked {
-				return node{}, ErrEscape
-			}
-			at, known = node{file: w.here(), attr: at.attr}, false
-			continue
-		}
-		n, err := w.look(ctx, s.name)
-		if err != nil {
-			if len(w.todo) > 0 {
-				n = node{}
-			}
-			return n, err
-		}
-		at, known = n, true
-		switch {
-		case n.isDir():
-			w.chain = append(w.chain, n.file)
-		case n.attr.Type == nfs3.TypeLnk && (last || len(w.todo) > 0):
-			if err := w.follow(ctx, &n); err != nil {
-				return node{}, err
-			}
-			at, known = node{file: w.here(), attr: nfs3.Fattr{Type: nfs3.TypeDir}}, false
-		}
-	}
-	if !known {
-		var err error
-		if at.attr, err = w.c.GetAttr(ctx, at.file); err != nil {
-			return node{}, err
-		}
-	}
-	return at, nil
-}
-
-// here is the directory in which the walk is.
-func (w *walk) here() nfs3.FH { return w.chain[len(w.chain)-1] }
-
-// look looks a name up.
-func (w *walk) look(ctx context.Context, name string) (node, error) {
-	n := node{dir: w.here(), base: name}
-	w.seen = append(w.seen, entry{n.dir, name})
-	o, err := w.c.Lookup(ctx, n.dir, name)
-	if err != nil {
-		if !errors.Is(err, nfs3.ErrNoEnt) {
-			n = node{}
-		}
-		return n, err
-	}
-	n.file = o.File
-	n.attr, err = w.attrs(ctx, o)
-	return n, err
-}
-
-// attrs returns the attributes of a file; a server that has left them out is asked.
-func (f *FS) attrs(ctx context.Context, o nfsclient.Object) (nfs3.Fattr, error) {
-	if o.Attr.Present {
-		return o.Attr.Attr, nil
-	}
-	return f.c.GetAttr(ctx, o.File)
-}
-
-// follow continues the walk where a symbolic link leads.
-func (w *walk) follow(ctx context.Context, n *node) error {
-	if w.links++; w.links > maxLinks {
-		return ErrLoop
-	}
-	target, err := w.c.ReadLink(ctx, n.file)
-	if err != nil {
-		return err
-	}
-	if target == "" || strings.IndexByte(target, 0) >= 0 {
-		return failed(nfs3.ProcReadLink, n.base, nfs3.ErrNoEnt)
-	}
-	if target[0] == '/' {
-		rest, ok := inExport(w.cfg.Export, target)
-		if !ok {
-			return ErrEscape
-		}
-		w.chain, target = w.chain[:1], rest
-	}
-	w.push(target, true)
-	return nil
-}
-
-// inExport returns what of an absolute path is below that of the export.
-func inExport(export, name string) (rest string, ok bool) {
-	if !strings.HasPrefix(export, "/") {
-		return "", false
-	}
-	rest = name
-	for part := range strings.SplitSeq(export, "/") {
-		if part == "" || part == "." {
-			continue
-		}
-		var first string
-		if first, rest = cutFirst(rest); first != part {
-			return "", false
-		}
-	}
-	return rest, true
-}
-
-// cutFirst takes the first part off a path.
-func cutFirst(name string) (first, rest string) {
-	for name != "" {
-		first, rest, _ = strings.Cut(name, "/")
-		if first != "" && first != "." {
-			return first, "/" + rest
-		}
-		name = rest
-	}
-	return "", ""
 }
 
 // place is where a name is, or shall be, in a directory.
@@ -214,8 +62,9 @@ type place struct {
 	slash bool // the name ends in one: it is of a directory
 }
 
-// parent resolves all but the last part of a name. That of the root, "." and ".." are no names in a directory.
-func (f *FS) parent(ctx context.Context, name string) (place, error) {
+// parent resolves all but the last part of a name. That of the root, "." and ".." are no names in a
+// directory.
+func (r *resolver) parent(ctx context.Context, name string) (place, error) {
 	dir, base, slash := split(name)
 	if base == "" || base == "." || base == ".." {
 		return place{}, fs.ErrInvalid
@@ -223,32 +72,63 @@ func (f *FS) parent(ctx context.Context, name string) (place, error) {
 	if strings.IndexByte(name, 0) >= 0 {
 		return place{}, fs.ErrInvalid
 	}
-	w, _, err := f.directory(ctx, dir)
+	w, _, err := r.directory(ctx, dir)
 	if err != nil {
 		return place{}, err
 	}
 	return place{w.here(), base, slash}, nil
 }
 
-// split splits a name behind its last slash that is not at the end.
-func split(name string) (dir, base string, slash bool) {
-	cut := strings.TrimRight(name, "/")
-	i := strings.LastIndexByte(cut, '/') + 1
-	return cut[:i], cut[i:], len(cut) < len(name)
+// leaf is parent for what shall not be a directory.
+func (r *resolver) leaf(ctx context.Context, name string) (place, error) {
+	p, err := r.parent(ctx, name)
+	if err == nil && p.slash {
+		err = failed(nfs3.ProcLookup, p.base, nfs3.ErrNoEnt)
+	}
+	return p, err
 }
 
-// baseName is what an Info is called whose file was asked for by name.
-func baseName(name string) string {
-	if _, base, _ := split(name); base != "" {
-		return base
+// directory walks to a directory; known says that it was remembered where it is.
+func (r *resolver) directory(ctx context.Context, dir string) (w walk, known bool, err error) {
+	if dir == "" {
+		return walk{r: r, chain: []nfs3.FH{r.root}}, false, nil
 	}
-	return "."
+	w, changes, known := r.dirs.get(r, dir)
+	if known {
+		return w, true, nil
+	}
+	w.push(dir, false)
+	n, err := w.run(ctx, follow)
+	if err == nil && !n.isDir() {
+		err = failed(nfs3.ProcLookup, n.base, nfs3.ErrNotDir)
+	}
+	if err != nil {
+		return walk{}, false, err
+	}
+	r.dirs.put(dir, &w, changes)
+	return w, false, nil
 }
 
-// below returns the name of an entry of a directory.
-func below(dir, entry string) string {
-	if dir == "" || strings.HasSuffix(dir, "/") {
-		return dir + entry
+// look looks up what is at a place.
+func (r *resolver) look(ctx context.Context, p place) (node, error) {
+	w := walk{r: r, chain: []nfs3.FH{p.dir}}
+	return w.look(ctx, p.base)
+}
+
+// attrs returns the attributes of a file; a server that has left them out is asked.
+func (r *resolver) attrs(ctx context.Context, o nfsclient.Object) (nfs3.Fattr, error) {
+	if o.Attr.Present {
+		return o.Attr.Attr, nil
 	}
-	return dir + "/" + entry
+	return r.c.GetAttr(ctx, o.File)
+}
+
+// fresh does what needs a directory, and once more if it fails since a directory that was
+// remembered is gone.
+func (r *resolver) fresh(do func() error) error {
+	err := do()
+	if errors.Is(err, nfs3.ErrStale) && r.dirs.clear() {
+		err = do()
+	}
+	return err
 }

@@ -5,8 +5,8 @@ import (
 	"io/fs"
 )
 
-// Seek sets the offset of the next Read or Write. To the start of a directory is the only way in one: it is
-// listed again.
+// Seek sets the offset of the next Read or Write. To the start of a directory is the only way in
+// one: it is listed again.
 func (f *File) Seek(offset int64, whence int) (int64, error) {
 	if err := f.enter(); err != nil {
 		return 0, f.err("seek", err)

@@ -7,7 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
-// write writes p, which is the caller's and has the size of a WRITE at most, however many the server makes of it.
+// write writes p, which is the caller's and has the size of a WRITE at most, however many the
+// server makes of it.
 func (u *unstable) write(p []byte, off int64) (n int, err error) {
 	if err := u.reserve(len(p)); err != nil {
 		return 0, err
@@ -46,8 +47,8 @@ func (u *unstable) writeBuffer(b *buffer, n int, off int64) error {
 	return err
 }
 
-// send makes one WRITE of bytes that are reserved, and keeps what the server may lose of them: in b, if that is where
-// they are, from at on, or in a copy.
+// send makes one WRITE of bytes that are reserved, and keeps what the server may lose of them: in
+// b, if that is where they are, from at on, or in a copy.
 func (u *unstable) send(p []byte, off int64, b *buffer, at int) (int, error) {
 	u.gate.RLock()
 	defer u.gate.RUnlock()
@@ -110,7 +111,7 @@ func (u *unstable) room(n int) (b *buffer, at, m int) {
 		if !u.filled && n < smallBuffer {
 			size = min(size, smallBuffer)
 		}
-		u.fill, u.filled = u.f.fs.buffer(size), true
+		u.fill, u.filled = u.f.fs.buffers.get(size), true
 		u.fill.refs = 1
 	}
 	b = u.fill

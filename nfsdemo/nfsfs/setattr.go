@@ -20,7 +20,7 @@ func (f *FS) LSetAttr(ctx context.Context, name string, set nfs3.Sattr) error {
 }
 
 func (f *FS) setAttr(ctx context.Context, op, name string, last bool, set nfs3.Sattr) error {
-	n, err := f.find(ctx, name, last)
+	n, err := f.names.find(ctx, name, last)
 	if err == nil {
 		_, err = f.c.SetAttr(ctx, n.file, set, nil)
 	}
@@ -49,7 +49,8 @@ func (f *FS) Chown(ctx context.Context, name string, uid, gid int) error {
 	return f.setAttr(ctx, "chown", name, follow, set)
 }
 
-// Chtimes sets the times of access and of modification, where they are not zero. It follows symbolic links.
+// Chtimes sets the times of access and of modification, where they are not zero. It follows
+// symbolic links.
 func (f *FS) Chtimes(ctx context.Context, name string, atime, mtime time.Time) error {
 	var set nfs3.Sattr
 	err := setTime(&set.Atime, atime)
@@ -69,7 +70,8 @@ func setTime(to *nfs3.SetTime, t time.Time) error {
 	if s := t.Unix(); s < 0 || s > math.MaxUint32 {
 		return invalid{errTime}
 	}
-	*to = nfs3.SetTime{How: nfs3.ToClientTime, To: nfs3.Time{Sec: uint32(t.Unix()), Nsec: uint32(t.Nanosecond())}}
+	at := nfs3.Time{Sec: uint32(t.Unix()), Nsec: uint32(t.Nanosecond())}
+	*to = nfs3.SetTime{How: nfs3.ToClientTime, To: at}
 	return nil
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// wrote puts n bytes that the server has at off, and that are at b.mem[at:], in the place of what was there before. mu
-// is held.
+// wrote puts n bytes that the server has at off, and that are at b.mem[at:], in the place of what
+// was there before. mu is held.
 func (u *unstable) wrote(off int64, b *buffer, at, n int, verf nfs3.Verifier) {
 	b.refs++ // before cut, which may drop the last
 	i := u.cut(off, off+int64(n))
@@ -35,7 +35,8 @@ func (u *unstable) insert(i int, s span) {
 	u.spans = slices.Insert(u.spans, i, p)
 }
 
-// cut takes the bytes in [from, to) out of the spans. It returns the index of the first span behind from. mu is held.
+// cut takes the bytes in [from, to) out of the spans. It returns the index of the first span behind
+// from. mu is held.
 func (u *unstable) cut(from, to int64) int {
 	i := sort.Search(len(u.spans), func(i int) bool { return u.spans[i].end() > from })
 	if i < len(u.spans) && u.spans[i].off < from {
@@ -72,8 +73,9 @@ func (u *unstable) free(s *span) {
 	}
 }
 
-// settle frees the spans that a COMMIT has made durable: those whose WRITEs were answered before it was sent, up to that
-// epoch, and with the same verifier as it. It reports whether others of that time were lost. mu is held.
+// settle frees the spans that a COMMIT has made durable: those whose WRITEs were answered before it
+// was sent, up to that epoch, and with the same verifier as it. It reports whether others of that
+// time were lost. mu is held.
 func (u *unstable) settle(sent uint64, verf nfs3.Verifier) (lost bool) {
 	kept := u.spans[:0]
 	for _, s := range u.spans {

@@ -17,7 +17,7 @@ func (f *FS) Lstat(ctx context.Context, name string) (*Info, error) {
 }
 
 func (f *FS) stat(ctx context.Context, op, name string, last bool) (*Info, error) {
-	n, err := f.find(ctx, name, last)
+	n, err := f.names.find(ctx, name, last)
 	if err != nil {
 		return nil, pathError(op, name, err)
 	}
@@ -26,7 +26,7 @@ func (f *FS) stat(ctx context.Context, op, name string, last bool) (*Info, error
 
 // ReadLink returns what is in a symbolic link.
 func (f *FS) ReadLink(ctx context.Context, name string) (string, error) {
-	n, err := f.find(ctx, name, noFollow)
+	n, err := f.names.find(ctx, name, noFollow)
 	if err == nil && n.attr.Type != nfs3.TypeLnk {
 		err = failed(nfs3.ProcReadLink, n.base, nfs3.ErrInval)
 	}

@@ -6,17 +6,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// unstable is what was written to a file and not committed. A server that restarts may lose it, and says so by another
-// write verifier; then it is written again from memory (RFC 1813 sections 3.3.7 and 3.3.21).
+// unstable is what was written to a file and not committed. A server that restarts may lose it, and
+// says so by another write verifier; then it is written again from memory (RFC 1813 sections 3.3.7
+// and 3.3.21).
 //
-// The data is in spans. They do not overlap, since what is written takes the place of what was there before: the order
-// in which they are written again does not matter. Meanwhile no other WRITE is under way, which could arrive before what
-// it shall replace (gate).
+// The data is in spans. They do not overlap, since what is written takes the place of what was
+// there before: the order in which they are written again does not matter. Meanwhile no other WRITE
+// is under way, which could arrive before what it shall replace (gate).
 type unstable struct {
 	f *File
 
-	// gate is held shared by each WRITE, and SETATTR, from before it is sent until spans say what it did, and
-	// exclusively while lost data is written again.
+	// gate is held shared by each WRITE, and SETATTR, from before it is sent until spans say what
+	// it did, and exclusively while lost data is written again.
 	gate sync.RWMutex
 
 	mu         sync.Mutex // guards what follows
@@ -46,7 +47,8 @@ type span struct {
 func (s *span) end() int64   { return s.off + int64(s.n) }
 func (s *span) data() []byte { return s.b.mem[s.at : s.at+s.n] }
 
-// maxSpans is how many spans of a file there are at most, but for those of WRITEs that are under way.
+// maxSpans is how many spans of a file there are at most, but for those of WRITEs that are under
+// way.
 const maxSpans = 4096
 
 func (u *unstable) init(f *File) {
@@ -100,7 +102,7 @@ func (u *unstable) unref(b *buffer) {
 		b.used = 0
 	default:
 		u.unhold(b.used)
-		u.f.fs.free(b)
+		u.f.fs.buffers.put(b)
 	}
 }
 

@@ -23,9 +23,10 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, f.err("write", err)
 }
 
-// WriteAt writes p at off, with several WRITEs under way if it is long. The data is copied, unless the server says that
-// it is on stable storage already: it may have to be written again when p is the caller's again. Of two calls that
-// overlap, that which began after the other had returned wins, also when the server loses both.
+// WriteAt writes p at off, with several WRITEs under way if it is long. The data is copied, unless
+// the server says that it is on stable storage already: it may have to be written again when p is
+// the caller's again. Of two calls that overlap, that which began after the other had returned
+// wins, also when the server loses both.
 func (f *File) WriteAt(p []byte, off int64) (int, error) {
 	if err := f.enter(); err != nil {
 		return 0, f.err("write", err)

@@ -2,7 +2,8 @@ package nfsfs
 
 import "io"
 
-// writeTo is a WriteTo under way: a ring of pieces of the file, read at the same time and written in order.
+// writeTo is a WriteTo under way: a ring of pieces of the file, read at the same time and written
+// in order.
 type writeTo struct {
 	f    *File
 	size int64 // of the file, as far as is known
@@ -24,8 +25,9 @@ type piece struct {
 	done chan struct{}
 }
 
-// WriteTo reads from the offset to the end of the file and writes that to w, in order, with Config.Parallel READs ahead.
-// It needs TransferSize times Parallel bytes of memory. The offset is then behind what w has taken.
+// WriteTo reads from the offset to the end of the file and writes that to w, in order, with
+// Config.Parallel READs ahead. It needs TransferSize times Parallel bytes of memory. The offset is
+// then behind what w has taken.
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	if err := f.enter(); err != nil {
 		return 0, f.err("read", err)
@@ -69,7 +71,7 @@ func (t *writeTo) ask() {
 		p.f, p.ask, p.done = t.f, make(chan struct{}), make(chan struct{}, 1)
 		go p.run()
 	}
-	p.b = t.f.fs.buffer(t.f.rsize)
+	p.b = t.f.fs.buffers.get(t.f.rsize)
 	p.off = t.next
 	t.next += int64(t.f.rsize)
 	t.n++
@@ -90,7 +92,7 @@ func (t *writeTo) write(w io.Writer) (n int, eof bool, err error) {
 	<-p.done
 	t.at = (t.at + 1) % len(t.ring)
 	t.n--
-	defer t.f.fs.free(p.b)
+	defer t.f.fs.buffers.put(p.b)
 	if p.n > 0 {
 		n, err = w.Write(p.b.mem[:p.n])
 		n = max(0, min(n, p.n))
@@ -113,7 +115,7 @@ func (t *writeTo) drain() {
 		}
 		if (i-t.at+len(t.ring))%len(t.ring) < t.n {
 			<-p.done
-			t.f.fs.free(p.b)
+			t.f.fs.buffers.put(p.b)
 		}
 		close(p.ask)
 	}
