@@ -21,32 +21,6 @@ const (
 // maxFlavors bounds the list of flavours in a reply, which has no limit of its own.
 const maxFlavors = 64
 
-// Proc is a procedure number (RFC 1813 section 5.2).
-type Proc uint32
-
-// The procedures.
-const (
-	ProcNull    Proc = 0
-	ProcMnt     Proc = 1
-	ProcDump    Proc = 2
-	ProcUmnt    Proc = 3
-	ProcUmntAll Proc = 4
-	ProcExport  Proc = 5
-
-	// Procs is the number of procedures.
-	Procs = 6
-)
-
-var procNames = [Procs]string{"NULL", "MNT", "DUMP", "UMNT", "UMNTALL", "EXPORT"}
-
-// String returns the procedure's name in the RFC.
-func (p Proc) String() string {
-	if p < Procs {
-		return procNames[p]
-	}
-	return fmt.Sprintf("procedure %d", uint32(p))
-}
-
 // Status is mountstat3 (RFC 1813 section 5.1.5). Each but OK is an error; errors.Is finds
 // the sentinels of io/fs in it where there are such.
 type Status uint32
@@ -65,9 +39,18 @@ const (
 	ErrServerFault Status = 10006 // none of the others fits
 )
 
-var statusNames = map[Status]string{OK: "MNT3_OK", ErrPerm: "MNT3ERR_PERM", ErrNoEnt: "MNT3ERR_NOENT",
-	ErrIO: "MNT3ERR_IO", ErrAcces: "MNT3ERR_ACCES", ErrNotDir: "MNT3ERR_NOTDIR", ErrInval: "MNT3ERR_INVAL",
-	ErrNameTooLong: "MNT3ERR_NAMETOOLONG", ErrNotSupp: "MNT3ERR_NOTSUPP", ErrServerFault: "MNT3ERR_SERVERFAULT"}
+var statusNames = map[Status]string{
+	OK:             "MNT3_OK",
+	ErrPerm:        "MNT3ERR_PERM",
+	ErrNoEnt:       "MNT3ERR_NOENT",
+	ErrIO:          "MNT3ERR_IO",
+	ErrAcces:       "MNT3ERR_ACCES",
+	ErrNotDir:      "MNT3ERR_NOTDIR",
+	ErrInval:       "MNT3ERR_INVAL",
+	ErrNameTooLong: "MNT3ERR_NAMETOOLONG",
+	ErrNotSupp:     "MNT3ERR_NOTSUPP",
+	ErrServerFault: "MNT3ERR_SERVERFAULT",
+}
 
 // String returns the status's name in the RFC.
 func (s Status) String() string {

@@ -67,11 +67,12 @@ func (m *mounting) guess(ctx context.Context) (Root, error) {
 // mount mounts a directory, listed as an export or not.
 func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root, error) {
 	var res mount3.MntRes
-	err := oncrpc.NewClient(m.conn, mount3.Program, mount3.Version, m.s.cfg.Flavor).Do(ctx, &oncrpc.Request{
+	c := oncrpc.NewClient(m.conn, mount3.Program, mount3.Version, m.s.cfg.Flavor)
+	err := c.Do(ctx, &oncrpc.Request{
 		Procedure: uint32(mount3.ProcMnt),
 		Args:      &mount3.MntArgs{Path: export},
 		Reply:     &res,
-		MaxReply:  mount3.MntResMax,
+		MaxReply:  mount3.ProcMnt.Info().MaxReply,
 		MayRepeat: true, // it is mounted once in any case
 	})
 	switch {
@@ -82,17 +83,21 @@ func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root,
 		err = &FlavorError{res.Flavors, m.s.cfg.flavor()}
 	}
 	if err != nil {
-		return Root{}, &Error{Host: m.host(), Path: export, Listed: listed, Exports: m.list, ExportErr: m.listErr,
-			Unprivileged: m.s.addr != "" && unprivileged(m.conn), Err: err}
+		return Root{}, &Error{
+			Host: m.host(), Path: export, Listed: listed, Exports: m.list, ExportErr: m.listErr,
+			Unprivileged: m.s.addr != "" && unprivileged(m.conn), Err: err,
+		}
 	}
 	rest, _ := holds(clean(export), m.dir)
 	return Root{res.Root, export, rest, m.s}, nil
 }
 
-// usable reports whether calls may come with the credentials that there are. A server that takes AUTH_NONE takes all others, as it does not
-// look at them, and one that says nothing has to be tried.
+// usable reports whether calls may come with the credentials that there are. A server that takes
+// AUTH_NONE takes all others, as it does not look at them, and one that says nothing has to be
+// tried.
 func (m *mounting) usable(flavors []uint32) bool {
-	return len(flavors) == 0 || slices.Contains(flavors, uint32(m.s.cfg.flavor())) || slices.Contains(flavors, uint32(oncrpc.FlavorNone))
+	return len(flavors) == 0 || slices.Contains(flavors, uint32(m.s.cfg.flavor())) ||
+		slices.Contains(flavors, uint32(oncrpc.FlavorNone))
 }
 
 // host names the server.

@@ -16,16 +16,20 @@ var flavors = []uint32{uint32(oncrpc.FlavorSys), uint32(oncrpc.FlavorNone)}
 func (s *Server) mount() oncrpc.Program {
 	procs := []oncrpc.Procedure{
 		mount3.ProcNull:    {}, // package oncrpc has a handler for it
-		mount3.ProcMnt:     {Handler: s.mnt, NonBlocking: s.nonBlocking()},
+		mount3.ProcMnt:     {Handler: s.mnt},
 		mount3.ProcDump:    {Handler: s.dump},
 		mount3.ProcUmnt:    {Handler: s.umnt},
 		mount3.ProcUmntAll: {Handler: s.umntAll},
 		mount3.ProcExport:  {Handler: s.listExports},
 	}
-	for p := range procs {
-		procs[p].Name = mount3.Proc(p).String()
+	for i := range procs {
+		p, info := &procs[i], mount3.Proc(i).Info()
+		p.Name = info.Name
+		p.NonBlocking = p.Handler != nil && s.nonBlocking() && !info.Long
 	}
-	return oncrpc.Program{Name: "MOUNT", Number: mount3.Program, Version: mount3.Version, Procedures: procs}
+	return oncrpc.Program{
+		Name: "MOUNT", Number: mount3.Program, Version: mount3.Version, Procedures: procs,
+	}
 }
 
 func (s *Server) mnt(ctx context.Context, c *oncrpc.Call) error {
@@ -101,8 +105,8 @@ func (s *Server) listExports(_ context.Context, c *oncrpc.Call) error {
 // mountStatus returns the mountstat3 that means the same. Most have the same number.
 func mountStatus(s nfs3.Status) mount3.Status {
 	switch m := mount3.Status(s); m {
-	case mount3.ErrPerm, mount3.ErrNoEnt, mount3.ErrIO, mount3.ErrAcces, mount3.ErrNotDir, mount3.ErrInval,
-		mount3.ErrNameTooLong, mount3.ErrNotSupp:
+	case mount3.ErrPerm, mount3.ErrNoEnt, mount3.ErrIO, mount3.ErrAcces, mount3.ErrNotDir,
+		mount3.ErrInval, mount3.ErrNameTooLong, mount3.ErrNotSupp:
 		return m
 	}
 	return mount3.ErrServerFault

@@ -38,5 +38,7 @@ func (s *Server) nfs() oncrpc.Program {
 		procs[p].Name, procs[p].Once = info.Name, info.Once
 		procs[p].NonBlocking = procs[p].Handler != nil && s.nonBlocking() && !info.Long
 	}
-	return oncrpc.Program{Name: "NFS", Number: nfs3.Program, Version: nfs3.Version, Procedures: procs}
+	return oncrpc.Program{
+		Name: "NFS", Number: nfs3.Program, Version: nfs3.Version, Procedures: procs,
+	}
 }

@@ -31,15 +31,17 @@ func TestProcedures(t *testing.T) {
 	}
 	once := map[string]bool{"SETATTR": true, "CREATE": true, "MKDIR": true, "SYMLINK": true, "MKNOD": true,
 		"REMOVE": true, "RMDIR": true, "RENAME": true, "LINK": true}
-	waits := map[string]bool{"READDIR": true, "READDIRPLUS": true}
+	waits := map[string]bool{"READDIR": true, "READDIRPLUS": true, "DUMP": true, "EXPORT": true}
 	for i, p := range progs[0].Procedures {
 		if p.Name != nfs3.Proc(i).String() || p.Once != once[p.Name] || i > 0 && (p.Handler == nil || p.NonBlocking == waits[p.Name]) {
 			t.Errorf("procedure %d: %s, once %v, non-blocking %v", i, p.Name, p.Once, p.NonBlocking)
 		}
 	}
 	for i, p := range progs[1].Procedures {
-		if p.Name != mount3.Proc(i).String() || p.Once || i > 0 && p.Handler == nil {
-			t.Errorf("MOUNT, procedure %d: %s, once %v", i, p.Name, p.Once)
+		if p.Name != mount3.Proc(i).String() || p.Once ||
+			i > 0 && (p.Handler == nil || p.NonBlocking == waits[p.Name]) {
+			t.Errorf("MOUNT, procedure %d: %s, once %v, non-blocking %v",
+				i, p.Name, p.Once, p.NonBlocking)
 		}
 	}
 }

@@ -1,0 +1,62 @@
+package mount3
+
+import "fmt"
+
+// Proc is a procedure number (RFC 1813 section 5.2).
+type Proc uint32
+
+// The procedures.
+const (
+	ProcNull    Proc = 0
+	ProcMnt     Proc = 1
+	ProcDump    Proc = 2
+	ProcUmnt    Proc = 3
+	ProcUmntAll Proc = 4
+	ProcExport  Proc = 5
+
+	// Procs is the number of procedures.
+	Procs = 6
+)
+
+// ProcInfo says of a procedure what its server and its clients must know. To execute any of them
+// again does no harm.
+type ProcInfo struct {
+	Name string // in the RFC
+
+	// MaxReply is the longest encoding of the results in bytes. For lists, which the RFC does not
+	// bound, it is the longest that is taken.
+	MaxReply int
+
+	// Long procedures may take their time even with file systems that never wait, as a long list
+	// does. They must not run on a goroutine that receives.
+	Long bool
+}
+
+// maxList is the longest list of exports or mounts that is taken, in bytes.
+const maxList = 2 << 20
+
+// procs has a row for each procedure.
+var procs = [Procs]ProcInfo{
+	ProcNull:    {Name: "NULL"},
+	ProcMnt:     {Name: "MNT", MaxReply: MntResMax},
+	ProcDump:    {Name: "DUMP", MaxReply: maxList, Long: true},
+	ProcUmnt:    {Name: "UMNT"},
+	ProcUmntAll: {Name: "UMNTALL"},
+	ProcExport:  {Name: "EXPORT", MaxReply: maxList, Long: true},
+}
+
+// Info returns the row of p, or the zero ProcInfo if RFC 1813 has no such procedure.
+func (p Proc) Info() ProcInfo {
+	if p < Procs {
+		return procs[p]
+	}
+	return ProcInfo{}
+}
+
+// String returns the procedure's name in the RFC.
+func (p Proc) String() string {
+	if p < Procs {
+		return procs[p].Name
+	}
+	return fmt.Sprintf("procedure %d", uint32(p))
+}
