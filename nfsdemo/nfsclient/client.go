@@ -8,13 +8,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Client calls an NFS server over one connection. Its methods may be called
-// concurrently. Each returns an *Error when it fails. A call that the server answers NFS3ERR_JUKEBOX is made again, after
-// pauses that grow to 5 s, until ctx ends.
+// Client calls an NFS server over one connection. Its methods may be called concurrently. Each
+// returns an *Error when it fails. A call that the server answers NFS3ERR_JUKEBOX is made again,
+// after pauses that grow to 5 s, until ctx ends.
 //
-// Every call may be sent again by a transport that connects anew (package oncrpc/redial), as other clients of NFS do: a server
-// keeps the replies of procedures that must not be executed twice, and finds them by the transaction id. One that has
-// restarted since, or keeps none, executes the call again: Error.Repeated.
+// Every call may be sent again by a transport that connects anew (package oncrpc/redial), as other
+// clients of NFS do: a server keeps the replies of procedures that must not be executed twice, and
+// finds them by the transaction id. One that has restarted since, or keeps none, executes the call
+// again: Error.Repeated.
 type Client struct {
 	rpc    *oncrpc.Client
 	cred   oncrpc.ClientFlavor

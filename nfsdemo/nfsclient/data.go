@@ -61,14 +61,18 @@ type writeCall struct {
 }
 
 // Write writes p at off. The server may write less. p must not change until Write returns.
-func (c *Client) Write(ctx context.Context, h nfs3.FH, off uint64, p []byte, how nfs3.StableHow) (WriteResult, error) {
+func (c *Client) Write(
+	ctx context.Context, h nfs3.FH, off uint64, p []byte, how nfs3.StableHow,
+) (WriteResult, error) {
 	x, _ := c.writes.Get().(*writeCall)
 	if x == nil {
 		x = new(writeCall)
 	}
 	p = p[:min(len(p), math.MaxInt32)]
 	x.data[0] = p
-	x.args = nfs3.WriteArgs{File: h, Offset: off, Count: uint32(len(p)), Stable: how, Data: x.data[:]}
+	x.args = nfs3.WriteArgs{
+		File: h, Offset: off, Count: uint32(len(p)), Stable: how, Data: x.data[:],
+	}
 	x.req = oncrpc.Request{Procedure: uint32(nfs3.ProcWrite), Args: &x.args, Reply: &x.res,
 		MaxReply: nfs3.ProcWrite.Info().MaxReply, MayRepeat: true}
 	err := c.do(ctx, "", &x.req, &x.res)

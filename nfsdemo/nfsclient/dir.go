@@ -20,10 +20,10 @@ const (
 // maxName is the longest name that a server may list, in bytes: that of Linux.
 const maxName = 255
 
-// ReadDir returns the entries of a directory without "." and "..". An error ends it. A
-// name that is empty, longer than 255 bytes, or has a '/' or a NUL in it is an error.
-// A server that does not support READDIRPLUS is asked by READDIR, and the entries have neither attributes
-// nor handles; other servers may leave them out, too.
+// ReadDir returns the entries of a directory without "." and "..". An error ends it. A name that is
+// empty, longer than 255 bytes, or has a '/' or a NUL in it is an error. A server that does not
+// support READDIRPLUS is asked by READDIR, and the entries have neither attributes nor handles;
+// other servers may leave them out, too.
 func (c *Client) ReadDir(ctx context.Context, dir nfs3.FH) iter.Seq2[nfs3.Entry, error] {
 	return func(yield func(nfs3.Entry, error) bool) {
 		args := nfs3.ReadDirPlusArgs{Dir: dir, DirCount: dirNames, MaxCount: dirReply}
@@ -61,12 +61,16 @@ func (c *Client) ReadDir(ctx context.Context, dir nfs3.FH) iter.Seq2[nfs3.Entry,
 	}
 }
 
-func (c *Client) readDirPlus(ctx context.Context, args *nfs3.ReadDirPlusArgs, res *nfs3.ReadDirPlusRes) error {
+func (c *Client) readDirPlus(
+	ctx context.Context, args *nfs3.ReadDirPlusArgs, res *nfs3.ReadDirPlusRes,
+) error {
 	return c.list(ctx, nfs3.ProcReadDirPlus, "", args, res, dirReply)
 }
 
 // readDir is readDirPlus with names alone.
-func (c *Client) readDir(ctx context.Context, args *nfs3.ReadDirPlusArgs, res *nfs3.ReadDirPlusRes) error {
+func (c *Client) readDir(
+	ctx context.Context, args *nfs3.ReadDirPlusArgs, res *nfs3.ReadDirPlusRes,
+) error {
 	names := nfs3.ReadDirArgs{Dir: args.Dir, Cookie: args.Cookie, Verf: args.Verf, Count: dirNames}
 	listed := nfs3.ReadDirRes{ReadDirPlusRes: *res}
 	err := c.list(ctx, nfs3.ProcReadDir, "", &names, &listed, dirNames)

@@ -6,8 +6,9 @@ package nfsclient
 type Error struct {
 	Op   string // the procedure's name: "LOOKUP"
 	Name string // what it was about, where that has a name
-	// Repeated says that the call was sent more than once, since its connection ended (package redial): an answer such as
-	// NFS3ERR_EXIST or NFS3ERR_NOENT may be owed to its own first execution, if the server keeps no replies.
+	// Repeated says that the call was sent more than once, since its connection ended (package
+	// redial): an answer such as NFS3ERR_EXIST or NFS3ERR_NOENT may be owed to its own first
+	// execution, if the server keeps no replies.
 	Repeated bool
 	Err      error
 }
@@ -24,7 +25,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// changesDirectory reports whether a procedure that is executed twice fails the second time, for what is in the directory then.
+// changesDirectory reports whether a procedure that is executed twice fails the second time, for
+// what is in the directory then.
 func changesDirectory(op string) bool {
 	switch op {
 	case "CREATE", "MKDIR", "SYMLINK", "MKNOD", "REMOVE", "RMDIR", "RENAME", "LINK":

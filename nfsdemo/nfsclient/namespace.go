@@ -8,7 +8,9 @@ import (
 )
 
 // Symlink makes a symbolic link to path.
-func (c *Client) Symlink(ctx context.Context, dir nfs3.FH, name, path string, set nfs3.Sattr) (Object, error) {
+func (c *Client) Symlink(
+	ctx context.Context, dir nfs3.FH, name, path string, set nfs3.Sattr,
+) (Object, error) {
 	var res nfs3.CreateRes
 	args := nfs3.SymlinkArgs{Where: nfs3.DirOp{Dir: dir, Name: name}, Set: set, Path: path}
 	if err := c.call(ctx, nfs3.ProcSymlink, name, &args, &res); err != nil {
@@ -17,7 +19,8 @@ func (c *Client) Symlink(ctx context.Context, dir nfs3.FH, name, path string, se
 	return c.made(ctx, dir, name, &res)
 }
 
-// maxPath is the longest path in a symbolic link that there is room for, in bytes: more than Linux has.
+// maxPath is the longest path in a symbolic link that there is room for, in bytes: more than Linux
+// has.
 const maxPath = 4096
 
 var errPath = errors.New("impossibly long path in a symbolic link")
@@ -32,10 +35,16 @@ func (c *Client) ReadLink(ctx context.Context, h nfs3.FH) (string, error) {
 	return res.Path, err
 }
 
-// Mknod makes a file of type nfs3.TypeFIFO or TypeSock, or TypeChr or TypeBlk with the numbers in rdev.
-func (c *Client) Mknod(ctx context.Context, dir nfs3.FH, name string, kind nfs3.FileType, rdev nfs3.Specdata, set nfs3.Sattr) (Object, error) {
+// Mknod makes a file of type nfs3.TypeFIFO or TypeSock, or TypeChr or TypeBlk with the numbers in
+// rdev.
+func (c *Client) Mknod(
+	ctx context.Context, dir nfs3.FH, name string, kind nfs3.FileType, rdev nfs3.Specdata,
+	set nfs3.Sattr,
+) (Object, error) {
 	var res nfs3.CreateRes
-	args := nfs3.MknodArgs{Where: nfs3.DirOp{Dir: dir, Name: name}, Type: kind, Set: set, Rdev: rdev}
+	args := nfs3.MknodArgs{
+		Where: nfs3.DirOp{Dir: dir, Name: name}, Type: kind, Set: set, Rdev: rdev,
+	}
 	if err := c.call(ctx, nfs3.ProcMknod, name, &args, &res); err != nil {
 		return Object{}, err
 	}
@@ -57,10 +66,15 @@ func (c *Client) remove(ctx context.Context, p nfs3.Proc, dir nfs3.FH, name stri
 	return c.call(ctx, p, name, &args, new(nfs3.RemoveRes))
 }
 
-// Rename gives a file another name, maybe in another directory of the same file system. What has that name
-// already is replaced.
-func (c *Client) Rename(ctx context.Context, from nfs3.FH, fromName string, to nfs3.FH, toName string) error {
-	args := nfs3.RenameArgs{From: nfs3.DirOp{Dir: from, Name: fromName}, To: nfs3.DirOp{Dir: to, Name: toName}}
+// Rename gives a file another name, maybe in another directory of the same file system. What has
+// that name already is replaced.
+func (c *Client) Rename(
+	ctx context.Context, from nfs3.FH, fromName string, to nfs3.FH, toName string,
+) error {
+	args := nfs3.RenameArgs{
+		From: nfs3.DirOp{Dir: from, Name: fromName},
+		To:   nfs3.DirOp{Dir: to, Name: toName},
+	}
 	return c.call(ctx, nfs3.ProcRename, fromName, &args, new(nfs3.RenameRes))
 }
 

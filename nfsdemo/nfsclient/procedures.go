@@ -14,7 +14,9 @@ func (c *Client) GetAttr(ctx context.Context, h nfs3.FH) (nfs3.Fattr, error) {
 }
 
 // SetAttr changes attributes, if guard is nil or the ctime of the file.
-func (c *Client) SetAttr(ctx context.Context, h nfs3.FH, set nfs3.Sattr, guard *nfs3.Time) (nfs3.WccData, error) {
+func (c *Client) SetAttr(
+	ctx context.Context, h nfs3.FH, set nfs3.Sattr, guard *nfs3.Time,
+) (nfs3.WccData, error) {
 	args := nfs3.SetAttrArgs{File: h, Set: set}
 	if guard != nil {
 		args.Guard, args.Ctime = true, *guard
@@ -46,7 +48,9 @@ func (c *Client) Access(ctx context.Context, h nfs3.FH, want nfs3.Access) (nfs3.
 }
 
 // Create makes a regular file.
-func (c *Client) Create(ctx context.Context, dir nfs3.FH, name string, how nfs3.CreateHow) (Object, error) {
+func (c *Client) Create(
+	ctx context.Context, dir nfs3.FH, name string, how nfs3.CreateHow,
+) (Object, error) {
 	var res nfs3.CreateRes
 	args := nfs3.CreateArgs{Where: nfs3.DirOp{Dir: dir, Name: name}, How: how}
 	if err := c.call(ctx, nfs3.ProcCreate, name, &args, &res); err != nil {
@@ -56,7 +60,9 @@ func (c *Client) Create(ctx context.Context, dir nfs3.FH, name string, how nfs3.
 }
 
 // Mkdir makes a directory.
-func (c *Client) Mkdir(ctx context.Context, dir nfs3.FH, name string, set nfs3.Sattr) (Object, error) {
+func (c *Client) Mkdir(
+	ctx context.Context, dir nfs3.FH, name string, set nfs3.Sattr,
+) (Object, error) {
 	var res nfs3.CreateRes
 	args := nfs3.MkdirArgs{Where: nfs3.DirOp{Dir: dir, Name: name}, Set: set}
 	if err := c.call(ctx, nfs3.ProcMkdir, name, &args, &res); err != nil {
@@ -66,7 +72,9 @@ func (c *Client) Mkdir(ctx context.Context, dir nfs3.FH, name string, set nfs3.S
 }
 
 // made returns what was made; a server that does not tell its handle is asked for it.
-func (c *Client) made(ctx context.Context, dir nfs3.FH, name string, res *nfs3.CreateRes) (Object, error) {
+func (c *Client) made(
+	ctx context.Context, dir nfs3.FH, name string, res *nfs3.CreateRes,
+) (Object, error) {
 	if !res.File.Present {
 		return c.Lookup(ctx, dir, name)
 	}
@@ -96,7 +104,9 @@ func (c *Client) PathConf(ctx context.Context, h nfs3.FH) (nfs3.PathConf, error)
 
 // Commit makes n bytes written at off durable; n 0 means all from off. The verifier
 // is that of the WRITEs unless the server has lost some of them.
-func (c *Client) Commit(ctx context.Context, h nfs3.FH, off uint64, n uint32) (nfs3.Verifier, error) {
+func (c *Client) Commit(
+	ctx context.Context, h nfs3.FH, off uint64, n uint32,
+) (nfs3.Verifier, error) {
 	var res nfs3.CommitRes
 	args := nfs3.CommitArgs{File: h, Offset: off, Count: n}
 	err := c.call(ctx, nfs3.ProcCommit, "", &args, &res)

@@ -33,8 +33,8 @@ type Config struct {
 	// Flavor is the flavour of the calls of MOUNT, and the one that those of NFS will have; nil is
 	// AUTH_NONE.
 	Flavor oncrpc.ClientFlavor
-	// Dial connects to MOUNT and to rpcbind, over TCP, at an address with a port; nil means by package recordmark, to MOUNT from a port
-	// below 1024 if the process may have one.
+	// Dial connects to MOUNT and to rpcbind, over TCP, at an address with a port; nil means by
+	// package recordmark, to MOUNT from a port below 1024 if the process may have one.
 	Dial func(ctx context.Context, addr string) (oncrpc.Transport, error)
 }
 

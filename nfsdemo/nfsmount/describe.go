@@ -55,7 +55,8 @@ func join(all []string) string {
 
 // quoted returns a name as it can be shown: what a server says may hold anything.
 func quoted(s string) string {
-	if s == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }) {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }
+	if s == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, odd) {
 		return strconv.Quote(s)
 	}
 	return s

@@ -19,8 +19,8 @@ type Error struct {
 
 	// Unprivileged: the call came from a port that anybody can have, which may be why.
 	Unprivileged bool
-	// Err is, or wraps, the status with which the server answered (mount3.Status; errors.Is with fs.ErrPermission and the like finds
-	// them), a *FlavorError, or the error of the RPC layer.
+	// Err is, or wraps, the status with which the server answered (mount3.Status; errors.Is with
+	// fs.ErrPermission and the like finds them), a *FlavorError, or the error of the RPC layer.
 	Err error
 }
 
@@ -37,7 +37,8 @@ func (e *Error) Error() string {
 	case e.Listed || e.ExportErr != nil || len(e.Exports) == 0:
 		fmt.Fprintf(&b, "mount refused: %s answers %v for %s; ", e.Host, status, quoted(e.Path))
 	default:
-		fmt.Fprintf(&b, "mount refused: no export of %s holds %s (%v); ", e.Host, quoted(e.Path), status)
+		fmt.Fprintf(&b, "mount refused: no export of %s holds %s (%v); ",
+			e.Host, quoted(e.Path), status)
 	}
 	switch {
 	case e.ExportErr != nil:
@@ -48,14 +49,16 @@ func (e *Error) Error() string {
 		b.WriteString("it exports " + describe(e.Exports))
 	}
 	if e.wantsPrivilege(status) {
-		b.WriteString(`; it may want calls from a port below 1024, for which this process lacks the privilege, or else the export option "insecure"`)
+		b.WriteString("; it may want calls from a port below 1024, for which this process lacks " +
+			`the privilege, or else the export option "insecure"`)
 	}
 	return b.String()
 }
 
 // wantsPrivilege reports whether a port below 1024 may be what is missing.
 func (e *Error) wantsPrivilege(s mount3.Status) bool {
-	return e.Unprivileged && (s == mount3.ErrAcces || s == mount3.ErrPerm) && (e.Listed || len(e.Exports) == 0)
+	return e.Unprivileged && (s == mount3.ErrAcces || s == mount3.ErrPerm) &&
+		(e.Listed || len(e.Exports) == 0)
 }
 
 // Unwrap returns the cause.
@@ -72,7 +75,8 @@ func (e *FlavorError) Error() string {
 	for _, f := range e.Flavors {
 		names = append(names, flavorName(f))
 	}
-	return fmt.Sprintf("is for callers with %s credentials, and there are but %s ones", strings.Join(names, " or "), flavorName(uint32(e.Have)))
+	return fmt.Sprintf("is for callers with %s credentials, and there are but %s ones",
+		strings.Join(names, " or "), flavorName(uint32(e.Have)))
 }
 
 // flavorName names a flavour. Those of RPCSEC_GSS have numbers of their own here (RFC 2623).

@@ -27,6 +27,6 @@ func Mount(ctx context.Context, t oncrpc.Transport, path string, cfg Config) (Ro
 	return s.Mount(ctx, path)
 }
 
-// Unmount tells the server that the export is not mounted any more. Only the server's list of who has mounted what depends on
-// it. It connects anew if the connection to MOUNT is closed.
+// Unmount tells the server that the export is not mounted any more. Only the server's list of who
+// has mounted what depends on it. It connects anew if the connection to MOUNT is closed.
 func (r *Root) Unmount(ctx context.Context) error { return r.service.unmount(ctx, r.Export) }

@@ -75,7 +75,8 @@ func (l *search) named(ctx context.Context) bool {
 
 // usual tries the port that needs no rpcbind.
 func (l *search) usual(ctx context.Context) bool {
-	if l.ended(ctx) || len(l.tried) > 0 && l.tried[len(l.tried)-1].Where == l.s.cfg.where(DefaultPort) {
+	n := len(l.tried)
+	if l.ended(ctx) || n > 0 && l.tried[n-1].Where == l.s.cfg.where(DefaultPort) {
 		return false
 	}
 	return l.tcp(ctx, DefaultPort)

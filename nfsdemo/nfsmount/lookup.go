@@ -16,6 +16,7 @@ func (c *Config) lookUp(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	defer end(conn)
-	port, err := rpcbind.NewClient(conn).FindPort(ctx, mount3.Program, mount3.Version, rpcbind.NetidTCP)
+	binder := rpcbind.NewClient(conn)
+	port, err := binder.FindPort(ctx, mount3.Program, mount3.Version, rpcbind.NetidTCP)
 	return int(port), err
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 )
 
-// holds reports whether export is dir or above it, and what of dir is below. Both are absolute and clean.
+// holds reports whether export is dir or above it, and what of dir is below. Both are absolute and
+// clean.
 func holds(export, dir string) (rest string, ok bool) {
 	if export == "/" {
 		return strings.TrimPrefix(dir, "/"), true
@@ -19,8 +20,8 @@ func holds(export, dir string) (rest string, ok bool) {
 	return strings.TrimPrefix(rest, "/"), true
 }
 
-// ExportOf returns the path of the export that holds dir, of those that are dir or above it the longest, and what of dir is below, without
-// slashes around it.
+// ExportOf returns the path of the export that holds dir, of those that are dir or above it the
+// longest, and what of dir is below, without slashes around it.
 func ExportOf(exports []mount3.Export, dir string) (export, rest string, ok bool) {
 	dir = clean(dir)
 	best := ""

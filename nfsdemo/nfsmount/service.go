@@ -43,8 +43,8 @@ func (s *Service) unmount(ctx context.Context, export string) error {
 	return nfsclient.Unmount(ctx, conn, s.cfg.Flavor, export)
 }
 
-// Close ends the connection to MOUNT, if it is one of its own. Calls that are made nevertheless, and Root.Unmount,
-// connect anew, each for itself.
+// Close ends the connection to MOUNT, if it is one of its own. Calls that are made nevertheless,
+// and Root.Unmount, connect anew, each for itself.
 func (s *Service) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -48,7 +48,8 @@ func rename(ctx context.Context, q *request, a *nfs3.RenameArgs, r *nfs3.RenameR
 	case from.ReadOnly:
 		refuse = nfs3.ErrROFS
 	default:
-		r.From, r.To, err = from.FS.Rename(ctx, &q.cred, a.From.Dir, a.From.Name, a.To.Dir, a.To.Name)
+		r.From, r.To, err = from.FS.Rename(ctx, &q.cred,
+			a.From.Dir, a.From.Name, a.To.Dir, a.To.Name)
 		return err
 	}
 	if err := unchanged(ctx, to.FS, &a.To.Dir, &r.To, refuse); err != refuse {

@@ -23,8 +23,8 @@ type Export struct {
 	Clients []netip.Prefix
 	// Squash says which callers are taken for Anon.
 	Squash Squash
-	// Anon is who squashed callers are, and those without AUTH_SYS credentials; nil means user and group
-	// Nobody.
+	// Anon is who squashed callers are, and those without AUTH_SYS credentials; nil means user and
+	// group Nobody.
 	Anon *vfs.Cred
 }
 

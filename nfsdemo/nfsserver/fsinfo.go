@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Preferred multiple of transfers, and preferred and largest size of a READDIR, in bytes. Entries take several times
-// more memory before they are encoded.
+// Preferred multiple of transfers, and preferred and largest size of a READDIR, in bytes. Entries
+// take several times more memory before they are encoded.
 const (
 	transferMultiple = 4096
 	dirTransfer      = 64 << 10

@@ -31,7 +31,9 @@ type call[A, R any] struct {
 // handler makes a handler of a procedure, which takes arguments and fills results
 // that are zero. An nfs3.Status that it returns becomes the status of the results,
 // and other errors are for package oncrpc.
-func handler[A, R any, PA argsOf[A], PR resultsOf[R]](s *Server, proc func(context.Context, *request, PA, PR) error) oncrpc.Handler {
+func handler[A, R any, PA argsOf[A], PR resultsOf[R]](
+	s *Server, proc func(context.Context, *request, PA, PR) error,
+) oncrpc.Handler {
 	var pool sync.Pool
 	return func(ctx context.Context, c *oncrpc.Call) error {
 		x, _ := pool.Get().(*call[A, R])

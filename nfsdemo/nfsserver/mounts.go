@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// maxMounts bounds the list of mounts. Clients that vanish never take theirs from it, and DUMP sends it
-// whole: 1.3 MiB at most.
+// maxMounts bounds the list of mounts. Clients that vanish never take theirs from it, and DUMP
+// sends it whole: 1.3 MiB at most.
 const maxMounts = 1024
 
 // mounts is who has mounted what, as far as it is remembered: nothing depends on it.

@@ -13,9 +13,11 @@ func readDir(ctx context.Context, q *request, a *nfs3.ReadDirArgs, r *nfs3.ReadD
 	}, &r.ReadDirPlusRes)
 }
 
-// DirCount is a hint of how much work the client wants done (RFC 1813 section 3.3.17): one entry is given
-// in spite of it.
-func readDirPlus(ctx context.Context, q *request, a *nfs3.ReadDirPlusArgs, r *nfs3.ReadDirPlusRes) error {
+// DirCount is a hint of how much work the client wants done (RFC 1813 section 3.3.17): one entry is
+// given in spite of it.
+func readDirPlus(
+	ctx context.Context, q *request, a *nfs3.ReadDirPlusArgs, r *nfs3.ReadDirPlusRes,
+) error {
 	names := int(min(a.DirCount, maxDir))
 	return q.list(ctx, &listing{
 		dir: a.Dir, cookie: a.Cookie, verf: a.Verf, plus: true,
@@ -27,8 +29,8 @@ func readDirPlus(ctx context.Context, q *request, a *nfs3.ReadDirPlusArgs, r *nf
 	}, r)
 }
 
-// room returns how many bytes of entries results of count bytes have room for. Fewer than the client
-// has room for are no error.
+// room returns how many bytes of entries results of count bytes have room for. Fewer than the
+// client has room for are no error.
 func (q *request) room(count uint32) int {
 	return int(min(count, q.server.maxRead, maxDir)) - nfs3.ReadDirPlusResMin
 }

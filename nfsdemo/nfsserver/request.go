@@ -72,8 +72,8 @@ func (q *request) fs(h *nfs3.FH) (vfs.FS, error) {
 	return e.FS, nil
 }
 
-// change is export for a procedure that changes the file or directory h, and returns what became of it in
-// wcc: where that is not allowed it returns what is.
+// change is export for a procedure that changes the file or directory h, and returns what became of
+// it in wcc: where that is not allowed it returns what is.
 func (q *request) change(ctx context.Context, h *nfs3.FH, wcc *nfs3.WccData) (vfs.FS, error) {
 	e, err := q.export(h)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// find returns the export with the longest path that leads to dir, which is absolute and clean, and the rest
-// of dir; nil if there is none.
+// find returns the export with the longest path that leads to dir, which is absolute and clean, and
+// the rest of dir; nil if there is none.
 func (s *Server) find(dir string) (best *export, rest string) {
 	for _, e := range s.exports {
 		below, ok := strings.CutPrefix(dir, strings.TrimSuffix(e.Path, "/"))

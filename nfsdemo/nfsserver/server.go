@@ -15,8 +15,8 @@ import (
 // DefaultTransfer is the largest READ and WRITE in bytes where Config names none.
 const DefaultTransfer = 1 << 20
 
-// minTransfer and maxTransfer are the limits of what Config may name. The smallest has room for a directory's
-// entry with the longest name, callers give a call memory for the largest.
+// minTransfer and maxTransfer are the limits of what Config may name. The smallest has room for a
+// directory's entry with the longest name, callers give a call memory for the largest.
 const (
 	minTransfer = 1 << 10
 	maxTransfer = 64 << 20
@@ -25,14 +25,13 @@ const (
 // Config configures a Server.
 type Config struct {
 	Exports []Export
-	// MaxRead and MaxWrite are the largest READ and WRITE in bytes, which FSINFO tells
-	// the clients; 0 means DefaultTransfer. READDIR and READDIRPLUS keep to MaxRead and to 128 KiB.
-	// Less than 1024 would not hold an entry of a directory.
-	// Over TCP a transfer must fit the MaxRecord of package recordmark, at either end: more than 4 MiB
-	// do not with its default.
+	// MaxRead and MaxWrite are the largest READ and WRITE in bytes, which FSINFO tells the clients;
+	// 0 means DefaultTransfer. READDIR and READDIRPLUS keep to MaxRead and to 128 KiB. Less than
+	// 1024 would not hold an entry of a directory. Over TCP a transfer must fit the MaxRecord of
+	// package recordmark, at either end: more than 4 MiB do not with its default.
 	MaxRead, MaxWrite int
-	// Logger takes which peers were refused; nil means slog.Default(). One that comes again and again is at level WARN once a minute for
-	// each export, and otherwise at DEBUG.
+	// Logger takes which peers were refused; nil means slog.Default(). One that comes again and
+	// again is at level WARN once a minute for each export, and otherwise at DEBUG.
 	Logger *slog.Logger
 }
 
@@ -58,7 +57,8 @@ func New(cfg Config) (*Server, error) {
 	}
 	for _, n := range []int{cfg.MaxRead, cfg.MaxWrite} {
 		if n != 0 && (n < minTransfer || n > maxTransfer) {
-			return nil, fmt.Errorf("nfsserver: transfers of %d bytes: possible are %d to %d", n, minTransfer, maxTransfer)
+			return nil, fmt.Errorf("nfsserver: transfers of %d bytes: possible are %d to %d",
+				n, minTransfer, maxTransfer)
 		}
 	}
 	if len(cfg.Exports) == 0 {

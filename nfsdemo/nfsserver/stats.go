@@ -32,5 +32,8 @@ func (c *counters) count(s nfs3.Status) {
 // Stats returns the server's counters.
 func (s *Server) Stats() Stats {
 	c := &s.stats
-	return Stats{c.mounts.Load(), c.refused.Load(), c.badHandles.Load(), c.staleHandles.Load(), c.readOnly.Load()}
+	return Stats{
+		c.mounts.Load(), c.refused.Load(),
+		c.badHandles.Load(), c.staleHandles.Load(), c.readOnly.Load(),
+	}
 }
