@@ -10,7 +10,7 @@ import (
 // wrong with a segment shows when it is whole.
 func (r *receiver) Lend(dst [][]byte, header []byte, n, skip int) ([][]byte, bool) {
 	h, _, err := ddp.Parse(header)
-	if err != nil || !h.Tagged || h.Version != r.version || r.rtr.kinds != 0 {
+	if err != nil || !h.Tagged || !r.version.segment(&h) || r.rtr.kinds != 0 {
 		return dst, false
 	}
 	return r.placer.lend(dst, &h, n, skip)
@@ -40,9 +40,8 @@ func (r *receiver) Placed(header []byte, n int) error {
 // lend lends memory from byte skip on. That of a window can be taken back; that of a Read belongs
 // to the goroutine that receives until the response is complete.
 func (p *placer) lend(dst [][]byte, h *ddp.Header, n, skip int) ([][]byte, bool) {
-	version, op := rdmap.ParseControl(h.Control)
-	switch {
-	case version != p.version:
+	switch op, ok := p.version.operation(h); {
+	case !ok:
 	case op == rdmap.OpWrite:
 		var err error
 		dst, p.loan, err = p.table.Lend(dst, h.STag, h.Offset, uint64(n), uint64(skip))

@@ -48,7 +48,7 @@ func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config,
 	e := &endpoint{
 		link: link{
 			info:     info,
-			version:  uint8(s.Version),
+			version:  version(s.Version),
 			draft05:  s.Draft05,
 			llp:      llp,
 			counters: cfg.Counters,

@@ -13,8 +13,8 @@ import (
 // lead from one part to another, and the end. What stands above mu never changes.
 type link struct {
 	info     transport.Info
-	version  uint8 // of DDP and RDMAP
-	draft05  bool  // Terminate messages are in the draft's dialect
+	version  version
+	draft05  bool // Terminate messages are in the draft's dialect
 	llp      ddp.LLP
 	table    *stag.Table
 	counters *Counters

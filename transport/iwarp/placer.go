@@ -20,12 +20,11 @@ type placer struct {
 
 // segment takes a segment of the tagged model.
 func (p *placer) segment(h *ddp.Header, payload []byte) error {
-	if h.Version != p.version {
+	if !p.version.segment(h) {
 		return errCode(rdmap.TaggedVersion)
 	}
-	version, op := rdmap.ParseControl(h.Control)
-	switch {
-	case version != p.version:
+	switch op, ok := p.version.operation(h); {
+	case !ok:
 		return errCode(rdmap.OperationVersion)
 	case op == rdmap.OpWrite: // one of no bytes is not checked (RFC 5040 section 5.1)
 		return writeError(h, len(payload), p.table.Place(h.STag, h.Offset, payload))

@@ -2,86 +2,34 @@ package iwarp
 
 import "github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 
-// The presets are what connections with some kinds of peer need: a Config to begin with, for a Dialer and for a Listener. What they say of the
-// peers is what the drivers of Linux 6.1 do, with the parameters that they have by default.
+// The presets are what connections with some kinds of peer need: a Config to begin with, for a
+// Dialer and for a Listener. What they say of the peers is what the drivers of Linux 6.1 do, with
+// the parameters that they have by default. The one for siw is in this file, and is tried with siw
+// itself (interop/linux). Those for adapters are in presets_adapters.go.
 //
-// All of them set PrivateLimit to 255, which leaves 251 bytes for the upper layer in an enhanced setup: Linux keeps the length of private data in eight
-// bits.
+// All of them set PrivateLimit to 255, which leaves 251 bytes for the upper layer in an enhanced
+// setup: Linux keeps the length of private data in eight bits.
 
 // privateLimit is the most private data in bytes that these peers pass on for sure.
 const privateLimit = 255
 
-// SiwConfig is for Soft-iWARP, Linux's siw. The zero Config does as well, except that it lets the upper layer send more private data than siw takes.
+// SiwConfig is for Soft-iWARP, Linux's siw. The zero Config does as well, except that it lets the
+// upper layer send more private data than siw takes.
 //
 // What is set, and why:
 //
 //   - RTR: Write or Read, which siw sends and takes. Asked for a Send it names a Write.
-//   - Markers: off, as they are by default. siw refuses requests that want them, and leaves when a reply does.
+//   - Markers: off, as they are by default. siw refuses requests that want them, and leaves when a
+//     reply does.
 //   - PrivateLimit: 255. siw drops frames with more than 256 bytes.
 //
-// What is not: CRC, since siw goes by what is asked for, and wants none by default; IRD and ORD, of which siw has up to 128, and takes
-// mpa.ReadsManual for a number; NudgeAfter, whose default is made for siw.
+// What is not: CRC, since siw goes by what is asked for, and wants none by default; IRD and ORD, of
+// which siw has up to 128, and takes mpa.ReadsManual for a number; NudgeAfter, whose default is
+// made for siw.
 func SiwConfig() Config {
 	return Config{
 		RTR:          mpa.RTRWrite | mpa.RTRRead,
 		Markers:      mpa.MarkersOff,
 		PrivateLimit: privateLimit,
-	}
-}
-
-// ChelsioConfig is for adapters of Chelsio, with Linux's cxgb4.
-//
-// What is set, and why:
-//
-//   - Enhanced: required. With revision 1 the adapter sends, and expects, an RTR that nobody has agreed on. To dial that way is not tried. A Listener
-//     takes the RTR, as the RDMA Read of no bytes that it is, given an IRD.
-//   - RTR: Read. Dialing the adapter offers a Read, and no other. Listening it names a Read whatever is offered, but waits for a Write if that is: only a
-//     Read must be. An adapter whose parameter p2p_type is 0 has to do with Writes alone.
-//   - OneRTR: of several kinds in a reply the adapter sees the Write, finds that it cannot send that, and terminates.
-//   - CRC: on. The adapter wants it always.
-//   - PrivateLimit: 255. The adapter drops the connection at more than 256 bytes, and at 256 its reply has zeros for private data.
-//   - MaxSegment: an FPDU in each TCP segment, which is what MPA is made for. How the adapter takes others its firmware alone knows.
-//   - NudgeAfter: none. siw alone needs it.
-//
-// What is not: PeerToPeer, since a listening adapter takes either model, and a dialing one asks; Markers, which the adapter does not want, but
-// inserts if asked to; IRD and ORD, of which it has up to 32, and takes mpa.ReadsManual for a number.
-//
-// The adapter's Terminates about the setup are those of draft-ietf-storm-mpa-peer-connect-05, which are understood without Draft05.
-func ChelsioConfig() Config {
-	return Config{
-		Enhanced:     mpa.EnhancedRequired,
-		RTR:          mpa.RTRRead,
-		OneRTR:       true,
-		CRC:          CRCOn,
-		PrivateLimit: privateLimit,
-		MaxSegment:   mpa.FPDUPerTCPSegment,
-		NudgeAfter:   -1,
-	}
-}
-
-// IntelConfig is for adapters of Intel, with Linux's irdma.
-//
-// What is set, and why:
-//
-//   - PeerToPeer: the adapter knows no other model in an enhanced setup, and resets the connection if asked for it. Without PeerToPeer a Dialer
-//     with mpa.EnhancedAuto falls back to revision 1, which the adapter takes.
-//   - RTR: Write or Read. The adapter sends and takes a Read or, if it is not among the kinds in the peer's frame, a Write. It sends a Read in revision
-//     1, too, so a Listener needs an IRD there.
-//   - CRC: on. The adapter has it always.
-//   - PrivateLimit: 255. The adapter takes 512 bytes, if they come in one TCP segment with the rest of the frame, but of their number Linux goes by the
-//     low eight bits. In an enhanced setup the upper layer there finds four more bytes behind them, which mean nothing.
-//   - MaxSegment: an FPDU in each TCP segment, which is what MPA is made for. How the adapter takes others its firmware alone knows.
-//   - NudgeAfter: none. siw alone needs it.
-//
-// What is not: Markers, which the adapter does not want, but inserts if asked to; IRD and ORD, of which an X722 has up to 63 and 127, an E810 127
-// and 255. They know mpa.ReadsManual. A reply with an ORD above the IRD of the request they answer with a reset; no Listener sends one.
-func IntelConfig() Config {
-	return Config{
-		PeerToPeer:   true,
-		RTR:          mpa.RTRWrite | mpa.RTRRead,
-		CRC:          CRCOn,
-		PrivateLimit: privateLimit,
-		MaxSegment:   mpa.FPDUPerTCPSegment,
-		NudgeAfter:   -1,
 	}
 }

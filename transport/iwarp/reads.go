@@ -67,13 +67,11 @@ func (r *receiver) readRequest(h *ddp.Header, payload []byte) error {
 	return nil
 }
 
-// segment is the Read Request, of a version of the protocol, for the Terminate message if the
+// segment is the Read Request for the Terminate message if the
 // window ends before the read does.
-func (r *inboundRead) segment(version uint8) []byte {
-	h := ddp.Header{
-		Last: true, Version: version, Control: rdmap.Control(version, rdmap.OpReadRequest),
-		Queue: ddp.QueueReadRequest, MSN: r.msn,
-	}
+func (r *inboundRead) segment(v version) []byte {
+	h := ddp.Header{Last: true, Queue: ddp.QueueReadRequest, MSN: r.msn}
+	v.stamp(&h, rdmap.OpReadRequest)
 	req := rdmap.ReadRequest{
 		SinkSTag: r.sink, SinkOffset: r.sinkOffset, Len: r.left,
 		SourceSTag: r.source, SourceOffset: r.sourceOffset,

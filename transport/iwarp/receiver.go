@@ -94,15 +94,15 @@ func (r *receiver) Segment(segment []byte) error {
 
 // untagged takes a segment of the untagged model: of a Send, a Read Request, or a Terminate.
 func (r *receiver) untagged(h *ddp.Header, payload []byte) error {
-	if h.Version != r.version {
+	if !r.version.segment(h) {
 		return errCode(rdmap.UntaggedVersion)
 	}
 	if h.Queue > ddp.QueueTerminate {
 		return errCode(rdmap.UntaggedQueue)
 	}
-	version, op := rdmap.ParseControl(h.Control)
+	op, ok := r.version.operation(h)
 	switch {
-	case version != r.version:
+	case !ok:
 		return errCode(rdmap.OperationVersion)
 	case !op.Valid() || op.Tagged() || op.Queue() != h.Queue:
 		return errCode(rdmap.OperationOpcode)

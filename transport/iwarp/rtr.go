@@ -18,7 +18,7 @@ import (
 type rtrGate struct {
 	*link
 	kinds   ddp.RTR // of which one must come; zero when it has, or none has to
-	anySend bool    // a Send of the upper layer's may come in its place
+	anySend bool    // a Send of the upper layer's may come in its place: draft05.go
 	within  time.Duration
 	late    *time.Timer
 }
@@ -55,7 +55,8 @@ func (g *rtrGate) check(h *ddp.Header, payload []byte) (bySend bool, err error) 
 	allowed := g.kinds
 	g.kinds = 0
 	kind := ddp.RTR(0)
-	switch _, op := rdmap.ParseControl(h.Control); op {
+	_, op := rdmap.ParseControl(h.Control)
+	switch op {
 	case rdmap.OpWrite:
 		kind = ddp.RTRWrite
 	case rdmap.OpSend:
@@ -65,14 +66,10 @@ func (g *rtrGate) check(h *ddp.Header, payload []byte) (bySend bool, err error) 
 		if q, err := rdmap.ParseReadRequest(payload); err == nil && q.Len == 0 {
 			payload = nil
 		}
-	case rdmap.OpSendInvalidate, rdmap.OpSendSE, rdmap.OpSendSEInvalidate:
-		if g.anySend {
-			return false, nil
-		}
 	case rdmap.OpTerminate: // what the initiator cannot live with
 		return false, nil
 	}
-	if kind == ddp.RTRSend && g.anySend && (len(payload) > 0 || !h.Last) {
+	if g.anySend && upperSend(op, h, payload) {
 		return false, nil
 	}
 	if kind&allowed == 0 || len(payload) > 0 || !h.Last || h.MO != 0 {

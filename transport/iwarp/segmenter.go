@@ -41,8 +41,8 @@ type segmenter struct {
 // outgoing is the message that is being cut into segments, and what numbers messages. It is the
 // segmenter's.
 type outgoing struct {
-	version uint8 // of DDP and RDMAP
-	active  bool  // there is more of it to cut
+	version version
+	active  bool // there is more of it to cut
 	header  ddp.Header
 	payload ddp.Payload
 	left    uint64 // bytes of payload
@@ -187,7 +187,7 @@ func (o *outgoing) beginResponse(r *inboundRead) {
 
 // begin begins a message of kind op with header h, whose payload is n bytes of list.
 func (o *outgoing) begin(op rdmap.Opcode, h ddp.Header, list []transport.Slice, n uint64) {
-	h.Version, h.Control = o.version, rdmap.Control(o.version, op)
+	o.version.stamp(&h, op)
 	o.active, o.header, o.left, o.response = true, h, n, false
 	o.payload = ddp.Payload{List: list}
 }

@@ -7,11 +7,9 @@ import (
 )
 
 // appendTerminate adds a Terminate message, the only one of its queue, to the batch.
-func appendTerminate(llp ddp.LLP, version uint8, message []byte) {
-	h := ddp.Header{
-		Last: true, Version: version, Control: rdmap.Control(version, rdmap.OpTerminate),
-		Queue: ddp.QueueTerminate, MSN: 1,
-	}
+func appendTerminate(llp ddp.LLP, v version, message []byte) {
+	h := ddp.Header{Last: true, Queue: ddp.QueueTerminate, MSN: 1}
+	v.stamp(&h, rdmap.OpTerminate)
 	p := ddp.Payload{List: []transport.Slice{{Bytes: message}}}
 	llp.Append(h.Append(nil), &p, len(message), 0)
 }

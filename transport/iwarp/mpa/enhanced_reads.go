@@ -14,21 +14,14 @@ func (c *Config) requestReads() reads {
 	return reads{c.IRD, c.ORD}
 }
 
-// replyReads is what a responder that takes the kinds of RTR in taken uses, and what it says, when the initiator has said peer. An
-// IRD of the initiator's that is too small for RequiredORD is an error; then say.ord is what is required.
+// replyReads is what a responder that takes the kinds of RTR in taken uses, and what it says, when
+// the initiator has said peer. An IRD of the initiator's that is too small for RequiredORD is an
+// error; then say.ord is what is required.
 //
-// The IRD said is the one in use, not lowered to the initiator's ORD: it covers that, if
-// any IRD of ours does, and the RTR by Read of an initiator whose ORD is zero. In the draft's dialect it is
-// lowered, as far as an RTR by Read allows.
+// The IRD said is the one in use, not lowered to the initiator's ORD: it covers that, if any IRD of
+// ours does, and the RTR by Read of an initiator whose ORD is zero.
 func (c *Config) replyReads(peer reads, taken RTR) (own, say reads, err error) {
-	own = reads{c.IRD, c.ORD}
-	if c.Draft05 && !c.ManualReads && peer.ord != ReadsManual {
-		least := 0
-		if taken&RTRRead != 0 {
-			least = 1
-		}
-		own.ird = min(own.ird, max(peer.ord, least))
-	}
+	own = reads{c.replyDraftIRD(c.IRD, peer, taken), c.ORD}
 	if !c.ManualReads && peer.ird != ReadsManual {
 		own.ord = min(own.ord, peer.ird)
 	}
@@ -46,9 +39,10 @@ func (c *Config) replyReads(peer reads, taken RTR) (own, say reads, err error) {
 	return own, say, err
 }
 
-// concludeReads is what an initiator uses when the responder has said peer. An ORD of the responder's
-// above our IRD is an error. An initiator that said ReadsManual keeps its own values even if the
-// responder does not know about that and names numbers: its upper layer has been told to settle them.
+// concludeReads is what an initiator uses when the responder has said peer. An ORD of the
+// responder's above our IRD is an error. An initiator that said ReadsManual keeps its own values
+// even if the responder does not know about that and names numbers: its upper layer has been told
+// to settle them.
 func (c *Config) concludeReads(peer reads) (own reads, err error) {
 	own = reads{c.IRD, c.ORD}
 	if c.ManualReads {

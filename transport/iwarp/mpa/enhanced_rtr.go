@@ -21,16 +21,14 @@ func (c *Config) takes() RTR {
 	return r
 }
 
-// replyRTR is the kinds that a responder accepts when the initiator offers those in offered, and what it says: all of
-// these that we take, or, if none, all that we take.
-//
-// In the draft's dialect no common kind means that the initiator's upper layer has to send first; nothing is said then.
+// replyRTR is the kinds that a responder accepts when the initiator offers those in offered, and
+// what it says: all of these that we take, or, if none, all that we take.
 func (c *Config) replyRTR(offered RTR) (accept, say RTR) {
 	common := offered & c.takes()
-	switch {
-	case common == 0 && c.Draft05 && c.takes()&RTRSend != 0:
-		return RTRSend, 0
-	case common == 0:
+	if accept, differs := c.replyDraftRTR(common); differs {
+		return accept, 0
+	}
+	if common == 0 {
 		common = c.takes()
 	}
 	if c.OneRTR {
@@ -50,9 +48,9 @@ func cheapest(r RTR) RTR {
 	return 0
 }
 
-// concludeRTR is the kind that an initiator sends when the responder takes those in taken and has said
-// peer. A Read needs an IRD, whatever the flag says. None taken means a Send: RFC 6581 has no such reply,
-// and draft-ietf-storm-mpa-peer-connect-05 says so in section 9.
+// concludeRTR is the kind that an initiator sends when the responder takes those in taken and has
+// said peer. A Read needs an IRD, whatever the flag says. None taken means a Send: RFC 6581 has no
+// such reply, and draft-ietf-storm-mpa-peer-connect-05 says so in section 9.
 func (c *Config) concludeRTR(taken RTR, peer reads) (RTR, error) {
 	if taken == 0 {
 		taken = RTRSend

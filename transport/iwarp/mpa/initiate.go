@@ -9,12 +9,14 @@ import (
 	"syscall"
 )
 
-// Initiate sets up MPA as the side that asks: it writes the request and reads the reply, and nothing
-// behind it. The private data is handed to the responder: at most MaxPrivateData bytes or cfg.PrivateLimit, less EnhancedDataLen
-// if enhanced setup is asked for; more is an error that wraps transport.ErrPrivateData.
+// Initiate sets up MPA as the side that asks: it writes the request and reads the reply, and
+// nothing behind it. The private data is handed to the responder: at most MaxPrivateData bytes or
+// cfg.PrivateLimit, less EnhancedDataLen if enhanced setup is asked for; more is an error that
+// wraps transport.ErrPrivateData.
 //
-// How long it takes, and how it is given up, is for conn's deadline to say. It fails with a *RejectError if the
-// responder refuses, and otherwise with a *StartupError, unless the fault is the caller's own.
+// How long it takes, and how it is given up, is for conn's deadline to say. It fails with a
+// *RejectError if the responder refuses, and otherwise with a *StartupError, unless the fault is
+// the caller's own.
 func Initiate(conn net.Conn, cfg Config, private []byte) (*Setup, error) {
 	if err := cfg.ValidateInitiator(private); err != nil {
 		return nil, err
@@ -29,7 +31,8 @@ func Initiate(conn net.Conn, cfg Config, private []byte) (*Setup, error) {
 		setup, err := cfg.conclude(&reply)
 		return setup, cfg.agreed(err, &reply)
 	case errors.Is(err, ErrFrame):
-		accepted := errors.Is(err, errPDLength) && !reply.Reject && reply.Revision > 0 && cfg.unusableReply(&reply) == nil
+		accepted := errors.Is(err, errPDLength) && !reply.Reject && reply.Revision > 0 &&
+			cfg.unusableReply(&reply) == nil
 		return nil, cfg.agreed(&StartupError{Code: CodeFrame, Terminate: accepted, Err: err}, &reply)
 	case n > 0:
 		return nil, &StartupError{Code: CodeLost, Err: err}
@@ -52,8 +55,8 @@ func (c *Config) agreed(err error, reply *Frame) error {
 	return err
 }
 
-// unanswered is the error of a connection that ended before a reply. To an enhanced request, that is the
-// answer of a responder that does not know enhanced setup (RFC 6581 section 10).
+// unanswered is the error of a connection that ended before a reply. To an enhanced request, that
+// is the answer of a responder that does not know enhanced setup (RFC 6581 section 10).
 func (c *Config) unanswered(err error) error {
 	closed := errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
@@ -68,10 +71,12 @@ func (c *Config) unanswered(err error) error {
 	return &StartupError{Code: CodeLost, Err: err}
 }
 
-// request is the frame by which an initiator begins: of revision 1 if nothing enhanced is wanted (RFC 6581
-// section 10).
+// request is the frame by which an initiator begins: of revision 1 if nothing enhanced is wanted
+// (RFC 6581 section 10).
 func (c *Config) request(private []byte) *Frame {
-	f := &Frame{Markers: c.wantsMarkers(), CRC: c.wantsCRC(), Revision: c.revision(), PrivateData: private}
+	f := &Frame{
+		Markers: c.wantsMarkers(), CRC: c.wantsCRC(), Revision: c.revision(), PrivateData: private,
+	}
 	if !c.wantsEnhanced() {
 		return f
 	}
@@ -85,13 +90,12 @@ func (c *Config) request(private []byte) *Frame {
 	return f
 }
 
-// revision is what an initiator sends (RFC 6581 section 6, draft-carrier-rddp-rnic-interop-00 section 5.3.1).
+// revision is what an initiator sends: 2 for an enhanced setup, and else 1, if it has that (RFC
+// 6581 section 6).
 func (c *Config) revision() uint8 {
-	switch {
-	case c.rdmac():
-		return 0
-	case c.wantsEnhanced():
+	if c.wantsEnhanced() {
 		return 2
 	}
-	return 1
+	_, highest := c.revisions()
+	return uint8(min(1, highest))
 }

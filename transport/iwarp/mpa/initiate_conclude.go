@@ -39,8 +39,8 @@ func (c *Config) conclude(reply *Frame) (*Setup, error) {
 	return s, nil
 }
 
-// concludeEnhanced checks and enters into s what the responder's enhanced data says. The connection model
-// comes first: a responder that has that wrong may mean anything by the rest.
+// concludeEnhanced checks and enters into s what the responder's enhanced data says. The connection
+// model comes first: a responder that has that wrong may mean anything by the rest.
 func (c *Config) concludeEnhanced(d *EnhancedData, s *Setup) (own reads, err error) {
 	peer := d.reads()
 	s.PeerIRD, s.PeerORD = peer.ird, peer.ord
@@ -57,7 +57,8 @@ func (c *Config) concludeEnhanced(d *EnhancedData, s *Setup) (own reads, err err
 	s.PeerToPeer, s.AnySend = true, d.RTR == 0
 	if s.RTR, err = c.concludeRTR(d.RTR, peer); err != nil {
 		return own, &StartupError{Code: CodeRTR, Terminate: true,
-			Err: fmt.Errorf("%w: peer takes %v with an IRD of %d, we send %v", err, d.RTR, peer.ird, c.sends())}
+			Err: fmt.Errorf("%w: peer takes %v with an IRD of %d, we send %v", err,
+				d.RTR, peer.ird, c.sends())}
 	}
 	return own, nil
 }
@@ -70,18 +71,11 @@ func (c *Config) unusableReply(reply *Frame) error {
 	return c.unusable(reply)
 }
 
-// downgrades reports whether this side can do without what it has asked for because the reply is an RDMAC peer's, who knows no enhanced
-// setup (draft-carrier-rddp-rnic-interop-00 section 5.3.2).
-func (c *Config) downgrades(reply *Frame) bool {
-	return reply.Revision == 0 && c.Enhanced == EnhancedAuto && !c.PeerToPeer && !c.ManualReads
-}
-
-// rejection is the error for a reply with the R bit. It counts however little else of the reply makes
-// sense. The IRD and ORD are there for the upper layer (RFC 6581 section 9.1).
+// rejection is the error for a reply with the R bit. It counts however little else of the reply
+// makes sense. The IRD and ORD are there for the upper layer (RFC 6581 section 9.1).
 func (c *Config) rejection(f *Frame) *RejectError {
-	e := &RejectError{PrivateData: f.PrivateData, PeerIRD: unsaid, PeerORD: unsaid}
-	if c.rdmac() && f.Revision > 0 {
-		e.Err = fmt.Errorf("%w: %d in reply to 0, so the peer takes no RDMA Consortium peers", ErrRevision, f.Revision)
+	e := &RejectError{
+		PrivateData: f.PrivateData, PeerIRD: unsaid, PeerORD: unsaid, Err: c.rejected0(f),
 	}
 	if d, private, err := f.split(); err == nil && c.wantsEnhanced() && f.enhanced() {
 		e.PrivateData, e.Enhanced, e.PeerIRD, e.PeerORD = private, true, int(d.IRD), int(d.ORD)

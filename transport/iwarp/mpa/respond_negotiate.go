@@ -36,16 +36,11 @@ func (c *Config) negotiate(r *Request) (*Setup, EnhancedData, error) {
 	return s, d, err
 }
 
-// replyRevision is the revision of the reply: the request's. An RDMAC responder says 0, whatever it is asked, and to 0
-// another who cannot have that says 1 (draft-carrier-rddp-rnic-interop-00 sections 5.2 and 5.3).
+// replyRevision is the revision of the reply: the request's, or that of ours which comes next to
+// it.
 func (c *Config) replyRevision(r *Request) int {
-	switch {
-	case c.rdmac():
-		return 0
-	case c.takesRDMAC():
-		return r.Revision()
-	}
-	return max(r.Revision(), 1)
+	lowest, highest := c.revisions()
+	return min(max(r.Revision(), lowest), highest)
 }
 
 // replyEnhanced reports whether the reply is enhanced: if the request is, and this side can.

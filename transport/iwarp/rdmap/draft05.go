@@ -1,5 +1,8 @@
 package rdmap
 
+// The draft's codes were never tried on hardware. They were tried on bytes written by hand from the
+// text of the draft.
+
 // draftType is the error type, in its place in a Code, of MPA's error codes for enhanced setup in
 // draft-ietf-storm-mpa-peer-connect-05 section 8. RFC 6581 has 0 in its place.
 const draftType Code = 0x0300

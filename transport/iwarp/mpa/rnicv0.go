@@ -6,6 +6,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
+// What there is of RNICs with version 0 of DDP and RDMAP, that of the RDMA Consortium, is in this
+// file. It was never tried on hardware: no such RNIC was at hand. It was tried between two ends of
+// this package, with scripted peers, and on each cell of the figures of
+// draft-carrier-rddp-rnic-interop-00.
+
 // RNIC is the kind of adapter that a side is: which versions of DDP and RDMAP it has
 // (draft-carrier-rddp-rnic-interop-00 section 5.1, Figure 1). Version 0 is that of the RDMA
 // Consortium, from before the IETF's; it is taken to be version 1 but for the numbers, as section 3
@@ -39,23 +44,6 @@ const (
 // String is the number of the version, as in Setup.Version, or "any".
 func (v Version) String() string { return named("version", v, "any", "0 (RDMAC)", "1 (IETF)") }
 
-// Markers is what a side wants of the stream that it receives. What it sends has markers if the
-// peer wants them.
-type Markers uint8
-
-const (
-	// MarkersAuto is without, except with version 0.
-	MarkersAuto Markers = iota
-	// MarkersOn is with markers.
-	MarkersOn
-	// MarkersOff is without. An RDMAC side cannot have that, nor one with VersionRDMAC. A
-	// Permissive side has markers all the same towards an RDMAC peer.
-	MarkersOff
-)
-
-// String names the value.
-func (m Markers) String() string { return named("markers", m, "auto", "on", "off") }
-
 // Capabilities is what can be known of a side before it has a peer
 // (draft-carrier-rddp-rnic-interop-00 section 6.2.1).
 type Capabilities struct {
@@ -66,28 +54,27 @@ type Capabilities struct {
 
 // Capabilities of a side that is set to c.
 func (c *Config) Capabilities() Capabilities {
+	known := Capabilities{c.wantsMarkers(), ddp.Version, c.RNIC == Permissive}
 	if c.rdmac() {
-		return Capabilities{Markers: true, Version: ddp.VersionRDMAC, Selectable: c.RNIC == Permissive}
+		known.Version = ddp.VersionRDMAC
 	}
-	return Capabilities{Markers: c.wantsMarkers(), Version: ddp.Version, Selectable: c.RNIC == Permissive}
+	return known
 }
 
 // rdmac reports whether this side is an RDMAC RNIC to its peer.
 func (c *Config) rdmac() bool { return c.RNIC == RDMAC || c.Version == VersionRDMAC }
 
-// takesRDMAC reports whether this side can have an RDMAC RNIC for a peer.
-func (c *Config) takesRDMAC() bool {
-	return c.rdmac() || c.RNIC == Permissive && c.Version == VersionAny
+// revisions is the lowest and the highest revision of MPA of this side. Revision 0 is that of RDMAC
+// sides, which have no other (draft-carrier-rddp-rnic-interop-00 sections 5.2 and 5.3).
+func (c *Config) revisions() (lowest, highest int) {
+	switch {
+	case c.rdmac():
+		return 0, 0
+	case c.RNIC == Permissive && c.Version == VersionAny:
+		return 0, maxRevision
+	}
+	return 1, maxRevision
 }
-
-// wantsMarkers is the M bit of this side.
-func (c *Config) wantsMarkers() bool { return c.rdmac() || c.Markers == MarkersOn }
-
-// wantsCRC is the C bit of this side.
-func (c *Config) wantsCRC() bool { return c.rdmac() || c.CRC }
-
-// wantsEnhanced reports whether this side, as initiator, asks for enhanced setup.
-func (c *Config) wantsEnhanced() bool { return !c.rdmac() && c.Enhanced != EnhancedNever }
 
 // validateRNIC finds what the kind of adapter does not have (draft-carrier-rddp-rnic-interop-00
 // sections 6.2.3 and 6.2.6).
@@ -99,7 +86,8 @@ func (c *Config) validateRNIC() error {
 		return wrong("Version", uint8(c.Version), "VersionAny, VersionRDMAC or VersionIETF")
 	case c.Markers > MarkersOff:
 		return wrong("Markers", uint8(c.Markers), "MarkersAuto, MarkersOn or MarkersOff")
-	case c.RNIC == NonPermissive && c.Version == VersionRDMAC, c.RNIC == RDMAC && c.Version == VersionIETF:
+	case c.RNIC == NonPermissive && c.Version == VersionRDMAC,
+		c.RNIC == RDMAC && c.Version == VersionIETF:
 		return fmt.Errorf("%w: %v, by an RNIC that is %v", ErrVersion, c.Version, c.RNIC)
 	case c.rdmac() && c.Markers == MarkersOff:
 		return fmt.Errorf("%w: version 0 has them always", ErrMarkersNeeded)
@@ -107,31 +95,37 @@ func (c *Config) validateRNIC() error {
 	return nil
 }
 
-// unusable says why no connection can come of a frame of the peer's, because of its revision.
-// Revision 0 is that of RDMAC peers, who need markers. (With revision 0 and without markers comes
-// who follows early drafts of RFC 5044; nobody is known to.)
-func (c *Config) unusable(f *Frame) error {
-	switch {
-	case f.Revision > maxRevision:
-		return fmt.Errorf("%w: %d", ErrRevision, f.Revision)
-	case f.Revision == 0 && !c.takesRDMAC():
-		return fmt.Errorf("%w: 0, of an RDMA Consortium peer, which a permissive RNIC could take", ErrRevision)
-	case f.Revision == 0 && !f.Markers:
+// unusable0 says why no connection can come of a frame of revision 0, the peer's. RDMAC peers need
+// markers. (With revision 0 and without markers comes who follows early drafts of RFC 5044; nobody
+// is known to.)
+func (c *Config) unusable0(f *Frame) error {
+	if lowest, _ := c.revisions(); lowest > 0 {
+		return fmt.Errorf("%w: 0, of an RDMA Consortium peer, which a permissive RNIC could take",
+			ErrRevision)
+	}
+	if !f.Markers {
 		return fmt.Errorf("%w: 0 without markers", ErrRevision)
 	}
 	return nil
 }
 
-// settle enters into s what follows from the revision that is agreed on, and from the M and C bits
-// of this side and of the peer's frame: each direction has markers if its receiver wants them, and
-// CRC is used if either side wants it (RFC 5044 section 7.1). With version 0 everything is on.
-func (c *Config) settle(s *Setup, peer *Frame) {
-	s.Version = ddp.Version
-	if s.Revision == 0 {
-		s.Version = ddp.VersionRDMAC
+// settle0 enters into s what follows from revision 0: everything is on.
+func (s *Setup) settle0() {
+	s.Version = ddp.VersionRDMAC
+	s.MarkersIn, s.MarkersOut, s.CRC = true, true, true
+}
+
+// downgrades reports whether this side can do without what it has asked for because the reply is an
+// RDMAC peer's, who knows no enhanced setup (draft-carrier-rddp-rnic-interop-00 section 5.3.2).
+func (c *Config) downgrades(reply *Frame) bool {
+	return reply.Revision == 0 && c.Enhanced == EnhancedAuto && !c.PeerToPeer && !c.ManualReads
+}
+
+// rejected0 says why an RDMAC side was rejected, if the reply's revision does.
+func (c *Config) rejected0(reply *Frame) error {
+	if !c.rdmac() || reply.Revision == 0 {
+		return nil
 	}
-	all := s.Version == ddp.VersionRDMAC
-	s.MarkersIn = c.wantsMarkers() || all
-	s.MarkersOut = peer.Markers || all
-	s.CRC = c.wantsCRC() || peer.CRC || all
+	return fmt.Errorf("%w: %d in reply to 0, so the peer takes no RDMA Consortium peers",
+		ErrRevision, reply.Revision)
 }
