@@ -9,7 +9,7 @@ import (
 // Counters counts what happens on connections. It may be read at any time.
 type Counters struct {
 	Connections        atomic.Uint64 // that were set up
-	HandshakeFailures  atomic.Uint64 // attempts, of either side: bad frames, timeouts, lost connections
+	HandshakeFailures  atomic.Uint64 // attempts, of either side: bad frames, timeouts, lost peers
 	Rejected           atomic.Uint64 // requests that were refused, here or by the peer
 	Dropped            atomic.Uint64 // connections that had to make room for others during the startup
 	TerminatesSent     atomic.Uint64 // or tried to

@@ -40,7 +40,8 @@ func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transpor
 		below = (&net.Dialer{Control: cfg.Control}).DialContext
 	}
 	ep, err := cfg.dial(ctx, below, addr, private, nil)
-	if errors.Is(err, mpa.ErrUnenhanced) && cfg.Enhanced == mpa.EnhancedAuto && !cfg.PeerToPeer && !cfg.ManualReads {
+	if errors.Is(err, mpa.ErrUnenhanced) && cfg.Enhanced == mpa.EnhancedAuto &&
+		!cfg.PeerToPeer && !cfg.ManualReads {
 		// RFC 6581 section 10: the peer knows RFC 5044 alone.
 		cfg.Enhanced = mpa.EnhancedNever
 		ep, err = cfg.dial(ctx, below, addr, private, mpa.ErrUnenhanced)
@@ -55,7 +56,8 @@ func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transpor
 type connect func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // dial connects, if need be for the second time, because of what came of the first.
-func (c *Config) dial(ctx context.Context, below connect, addr string, private []byte, again error) (*endpoint, error) {
+func (c *Config) dial(ctx context.Context, below connect, addr string, private []byte,
+	again error) (*endpoint, error) {
 	conn, err := below(ctx, "tcp", addr)
 	if err != nil {
 		return nil, opError("dial", nil, err)

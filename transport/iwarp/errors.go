@@ -31,7 +31,8 @@ func byPeer(err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
 		return transport.ErrClosedByPeer
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
+		errors.Is(err, syscall.EPIPE),
 		errors.Is(err, io.ErrClosedPipe): // of a net.Pipe
 		return fmt.Errorf("%w: %w", transport.ErrClosedByPeer, err)
 	}

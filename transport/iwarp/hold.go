@@ -9,16 +9,19 @@ const (
 	maxHeld = 64
 )
 
-// holder keeps peers waiting that would be back at once, for ever: a Linux client that mounts over TCP here, say.
+// holder keeps peers waiting that would be back at once, for ever: a Linux client that mounts over
+// TCP here, say.
 type holder struct {
 	time time.Duration
 	held chan struct{} // a token for each peer that is kept
 }
 
-func newHolder(d time.Duration) *holder { return &holder{time: d, held: make(chan struct{}, maxHeld)} }
+func newHolder(d time.Duration) *holder {
+	return &holder{time: d, held: make(chan struct{}, maxHeld)}
+}
 
-// hold keeps a peer: what it has sent is not answered, and the connection stays. It returns early when over is closed, or where too many
-// wait already.
+// hold keeps a peer: what it has sent is not answered, and the connection stays. It returns early
+// when over is closed, or where too many wait already.
 func (h *holder) hold(over <-chan struct{}) {
 	select {
 	case h.held <- struct{}{}:

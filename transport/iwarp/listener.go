@@ -12,11 +12,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// maxPending is how many connections of a listener may be in their startup, or wait for Accept. Beyond it the one that has been
-// silent for the longest makes room, so that silent ones keep nobody out.
+// maxPending is how many connections of a listener may be in their startup, or wait for Accept.
+// Beyond it the one that has been silent for the longest makes room, so that silent ones keep
+// nobody out.
 const maxPending = 256
 
-// A listener pauses after an error that may pass, like a lack of file descriptors, each time for twice as long.
+// A listener pauses after an error that may pass, like a lack of file descriptors, each time for
+// twice as long.
 const (
 	acceptPauseMin = 10 * time.Millisecond
 	acceptPauseMax = time.Second
@@ -232,7 +234,8 @@ func (l *Listener) startup(conn *silent) {
 		l.cfg.Logger.Debug("iwarp: no connection", "peer", conn.RemoteAddr(), "err", err)
 	case err != nil:
 		l.cfg.Counters.HandshakeFailures.Add(1)
-		if first := l.cfg.fault(conn.RemoteAddr(), "no connection", err); !first && errors.Is(err, mpa.ErrNotMPA) {
+		first := l.cfg.fault(conn.RemoteAddr(), "no connection", err)
+		if !first && errors.Is(err, mpa.ErrNotMPA) {
 			l.holder.hold(l.over)
 		}
 	default:

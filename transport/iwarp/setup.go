@@ -10,7 +10,8 @@ import (
 // endpoint makes an endpoint of a connection on which the startup is complete.
 func (c *Config) endpoint(conn net.Conn, setup *mpa.Setup) (*endpoint, error) {
 	llp, err := mpa.NewConn(conn, mpa.ConnOptions{
-		CRC: setup.CRC, MarkersIn: setup.MarkersIn, MarkersOut: setup.MarkersOut, MaxSegment: c.MaxSegment, Stall: c.StallTimeout,
+		CRC: setup.CRC, MarkersIn: setup.MarkersIn, MarkersOut: setup.MarkersOut,
+		MaxSegment: c.MaxSegment, Stall: c.StallTimeout,
 	})
 	if err != nil {
 		conn.Close()
@@ -33,5 +34,6 @@ func SetupOf(ep transport.Endpoint) (mpa.Setup, bool) {
 
 // reasons are told apart in the log; what wraps two counts for the first.
 var reasons = []error{
-	mpa.ErrNotMPA, mpa.ErrRevision, mpa.ErrEnhanced, mpa.ErrInsufficientIRD, mpa.ErrFrame, mpa.ErrCRC, mpa.ErrMarker, mpa.ErrStalled, mpa.ErrLength,
+	mpa.ErrNotMPA, mpa.ErrRevision, mpa.ErrEnhanced, mpa.ErrInsufficientIRD, mpa.ErrFrame,
+	mpa.ErrCRC, mpa.ErrMarker, mpa.ErrStalled, mpa.ErrLength,
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// The versions of the protocol, which that of RDMAP goes with: RFC 5041 section 4.1, and that of the RDMA Consortium, which differs in the
-// number only (draft-carrier-rddp-rnic-interop-00 section 3).
+// The versions of the protocol, which that of RDMAP goes with: RFC 5041 section 4.1, and that of
+// the RDMA Consortium, which differs in the number only (draft-carrier-rddp-rnic-interop-00 section
+// 3).
 const (
 	VersionRDMAC = 0
 	Version      = 1

@@ -11,9 +11,9 @@ import (
 // of segments and delivers each of them once, whole (RFC 5041 section 2, RFC 5044 section 3).
 //
 // It sends in batches: Append puts segments together, Flush and Wait send them. The caller sees to
-// it that Append, Flush, Detach and Cut do not overlap, that only Append and Detach are called while
-// Wait waits, and that nothing but Interrupt is called beside Close. Receive and what concerns
-// sending may overlap. Traffic may be called at any time.
+// it that Append, Flush, Detach and Cut do not overlap, that only Append and Detach are called
+// while Wait waits, and that nothing but Interrupt is called beside Close. Receive and what
+// concerns sending may overlap. Traffic may be called at any time.
 type LLP interface {
 	// MaxSegment is the most bytes of a segment, its header included (MULPDU).
 	MaxSegment() int
@@ -112,7 +112,8 @@ type Payload struct {
 	Skip int // bytes of List[0] that are used up
 }
 
-// Next returns the next run of at most n contiguous bytes, n being no more than what is left and above 0.
+// Next returns the next run of at most n contiguous bytes, n being no more than what is left and
+// above 0.
 func (p *Payload) Next(n int) []byte {
 	for {
 		b := p.List[0].Bytes[p.Skip:]

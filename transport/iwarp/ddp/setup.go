@@ -44,7 +44,10 @@ func (r RTR) String() string {
 	for _, k := range []struct {
 		kind RTR
 		name string
-	}{{RTRSend, "send"}, {RTRWrite, "write"}, {RTRRead, "read"}, {^(RTRSend | RTRWrite | RTRRead), "unknown"}} {
+	}{
+		{RTRSend, "send"}, {RTRWrite, "write"}, {RTRRead, "read"},
+		{^(RTRSend | RTRWrite | RTRRead), "unknown"},
+	} {
 		if r&k.kind != 0 {
 			names = append(names, k.name)
 		}

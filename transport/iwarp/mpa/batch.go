@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// batchBytes is when a batch is full: about as much as one writev is worth, and 1 MiB with what belongs to it. With CRC it is less, so that what
-	// the CRC has brought to the cache is there still when it is sent.
+	// batchBytes is when a batch is full: about as much as one writev is worth, and 1 MiB with what
+	// belongs to it. With CRC it is less, so that what the CRC has brought to the cache is there still
+	// when it is sent.
 	batchBytes    = 1<<20 + 64<<10
 	batchBytesCRC = 256 << 10
 
@@ -25,8 +26,8 @@ const (
 	arenaSize = 264 << 10
 )
 
-// batch is a run of FPDUs on their way to the network: a list of pieces, which are runs of the arena, for the framing and what is not
-// worth a piece of its own, or payload where it is.
+// batch is a run of FPDUs on their way to the network: a list of pieces, which are runs of the
+// arena, for the framing and what is not worth a piece of its own, or payload where it is.
 type batch struct {
 	arena  []byte
 	pieces [][]byte
@@ -53,7 +54,10 @@ var batches = sync.Pool{New: func() any {
 // release gives the batch back to the pool.
 func (b *batch) release() {
 	clear(b.pieces)
-	*b = batch{arena: b.arena[:0], pieces: b.pieces[:0], owners: b.owners[:0], ends: b.ends[:0], vector: b.vector}
+	*b = batch{
+		arena: b.arena[:0], pieces: b.pieces[:0], owners: b.owners[:0], ends: b.ends[:0],
+		vector: b.vector,
+	}
 	batches.Put(b)
 }
 
@@ -66,7 +70,8 @@ func (b *batch) add(header []byte, p *ddp.Payload, n int, owner transport.STag, 
 	ulpdu := len(header) + n
 	frame := fpduSize(ulpdu) - n
 	room := frame
-	// Memory of an owner may change while it is sent: the peer may write where it reads, too. The CRC has to be of what is sent.
+	// Memory of an owner may change while it is sent: the peer may write where it reads, too. The CRC
+	// has to be of what is sent.
 	snapshot := b.copies || crc && owner != 0
 	if snapshot {
 		room += n
@@ -163,7 +168,8 @@ func (b *batch) detach(owner transport.STag) {
 	}
 }
 
-// cut keeps a copy of the rest of an FPDU of which a part has left, unless all is to go, and drops everything else.
+// cut keeps a copy of the rest of an FPDU of which a part has left, unless all is to go, and drops
+// everything else.
 func (b *batch) cut(all bool) {
 	keep := b.begun()
 	if all {

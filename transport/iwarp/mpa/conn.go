@@ -78,7 +78,9 @@ func NewConn(conn net.Conn, o ConnOptions) (*Conn, error) {
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
-	c := &Conn{conn: conn, crc: o.CRC, markersOut: o.MarkersOut, maxSegment: o.MaxSegment, stall: o.Stall}
+	c := &Conn{
+		conn: conn, crc: o.CRC, markersOut: o.MarkersOut, maxSegment: o.MaxSegment, stall: o.Stall,
+	}
 	c.in.c, c.out.c = c, c
 	if err := c.open(); err != nil {
 		return nil, err
@@ -131,7 +133,8 @@ func (c *Conn) Detach(owner transport.STag) {
 	}
 }
 
-// Cut drops the FPDUs of which nothing has been sent, and the rest of another, too, if the peer is gone.
+// Cut drops the FPDUs of which nothing has been sent, and the rest of another, too, if the peer is
+// gone.
 func (c *Conn) Cut(peerGone bool) {
 	if c.out.batch != nil {
 		c.out.batch.cut(peerGone)

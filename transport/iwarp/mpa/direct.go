@@ -7,19 +7,22 @@ import (
 )
 
 const (
-	// directFrom is how many bytes of a segment have to be on their way still for it to be read to its place, rather than
-	// copied there.
+	// directFrom is how many bytes of a segment have to be on their way still for it to be read to its
+	// place, rather than copied there.
 	directFrom = 12 << 10
 
-	// directTail is how much is read behind the segment: the header of the next, and small ones, but not much to copy.
+	// directTail is how much is read behind the segment: the header of the next, and small ones, but
+	// not much to copy.
 	directTail = 4 << 10
 
-	// directPieces is the most pieces that its place may be in, below the 1024 that one readv takes (IOV_MAX).
+	// directPieces is the most pieces that its place may be in, below the 1024 that one readv takes
+	// (IOV_MAX).
 	directPieces = 960
 )
 
-// direct is a segment of which the system puts the payload where it belongs. That is not done where there are markers, which lie
-// between, nor with CRC: what has not been checked is not to be delivered (RFC 5044 section 8).
+// direct is a segment of which the system puts the payload where it belongs. That is not done where
+// there are markers, which lie between, nor with CRC: what has not been checked is not to be
+// delivered (RFC 5044 section 8).
 type direct struct {
 	active bool
 
@@ -42,7 +45,8 @@ func (d *direct) come() int {
 	return lengthSize + ddp.TaggedLen + d.placed + d.tail - d.rest
 }
 
-// beginDirect begins with the segment whose header is in the buffer, if it is worth while. What of its payload is there, too, is copied.
+// beginDirect begins with the segment whose header is in the buffer, if it is worth while. What of
+// its payload is there, too, is copied.
 func (r *reader) beginDirect() bool {
 	const payload = lengthSize + ddp.TaggedLen
 	d := &r.direct
@@ -99,7 +103,8 @@ func (r *reader) place() (to [][]byte, lent bool) {
 	return d.to, lent
 }
 
-// arrived takes n bytes that were read to where place says, and returns how many of them are in the buffer.
+// arrived takes n bytes that were read to where place says, and returns how many of them are in the
+// buffer.
 func (r *reader) arrived(n int) (int, error) {
 	d := &r.direct
 	clear(d.to)

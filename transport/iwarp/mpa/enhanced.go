@@ -50,8 +50,8 @@ type EnhancedData struct {
 	IRD, ORD   uint16 // of the sender, at most MaxReads, or ReadsManual
 }
 
-// Append appends the encoded data, EnhancedDataLen bytes, to b. Of IRD and ORD the lower 14 bits are
-// sent.
+// Append appends the encoded data, EnhancedDataLen bytes, to b. Of IRD and ORD the lower 14 bits
+// are sent.
 func (d *EnhancedData) Append(b []byte) []byte {
 	ird, ord := d.IRD&readsMask, d.ORD&readsMask
 	if d.PeerToPeer {
@@ -70,8 +70,8 @@ func (d *EnhancedData) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint16(b, ord)
 }
 
-// ParseEnhancedData reads the enhanced data that private data begins with, and returns the rest, which is the
-// upper layer's. It fails with an error that wraps ErrFrame if b is shorter than
+// ParseEnhancedData reads the enhanced data that private data begins with, and returns the rest,
+// which is the upper layer's. It fails with an error that wraps ErrFrame if b is shorter than
 // EnhancedDataLen.
 func ParseEnhancedData(b []byte) (d EnhancedData, rest []byte, err error) {
 	if len(b) < EnhancedDataLen {

@@ -22,8 +22,8 @@ func terminateCode(code uint8) uint16 { return 2<<12 | uint16(code) }
 
 // What a caller may want to branch on. Those that the peer causes come in a *StartupError.
 var (
-	// ErrUnenhanced: the responder does not know enhanced setup (RFC 6581 section 10). The caller may dial
-	// again with EnhancedNever.
+	// ErrUnenhanced: the responder does not know enhanced setup (RFC 6581 section 10). The caller may
+	// dial again with EnhancedNever.
 	ErrUnenhanced = errors.New("peer does not do enhanced setup")
 	// ErrEnhanced: an initiator asked a responder with EnhancedNever for enhanced setup.
 	ErrEnhanced = errors.New("peer asks for enhanced setup")
@@ -36,8 +36,8 @@ var (
 	// ErrConnectionModel: the reply is of another connection model than the request (RFC 6581
 	// section 9.2).
 	ErrConnectionModel = errors.New("peer replied with another connection model")
-	// ErrInsufficientIRD: the IRD of the initiator does not cover the responder's ORD (RFC 6581 section
-	// 9.1).
+	// ErrInsufficientIRD: the IRD of the initiator does not cover the responder's ORD (RFC 6581
+	// section 9.1).
 	ErrInsufficientIRD = errors.New("insufficient IRD")
 	// ErrNoMatchingRTR: the initiator can send no RTR that the responder takes (RFC 6581 section 9.2).
 	// Where it is the peer that finds this, or the former, that is in its Terminate message.
@@ -55,7 +55,8 @@ var (
 	ErrAnswered = errors.New("request already answered")
 )
 
-// StartupError is a setup that failed through the peer or the connection. The caller closes the connection.
+// StartupError is a setup that failed through the peer or the connection. The caller closes the
+// connection.
 type StartupError struct {
 	// Code is the MPA error code that fits.
 	Code uint8

@@ -5,8 +5,8 @@ import (
 	"hash/crc32"
 )
 
-// An FPDU is the length of the ULPDU in two bytes, the ULPDU, zero to three zero bytes of padding to a multiple of four, and the CRC in
-// four bytes (RFC 5044 section 4.1).
+// An FPDU is the length of the ULPDU in two bytes, the ULPDU, zero to three zero bytes of padding
+// to a multiple of four, and the CRC in four bytes (RFC 5044 section 4.1).
 const (
 	lengthSize = 2
 	crcSize    = 4
@@ -16,8 +16,8 @@ const (
 	maxFPDU  = lengthSize + maxULPDU + padTo - 1 + crcSize
 )
 
-// castagnoli is the polynomial of the CRC (RFC 5044 section 4.4, which refers to RFC 3720). Its value is stored with the least significant byte
-// first, and is zero where no CRC is used.
+// castagnoli is the polynomial of the CRC (RFC 5044 section 4.4, which refers to RFC 3720). Its
+// value is stored with the least significant byte first, and is zero where no CRC is used.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // padding is the number of bytes that pad the FPDU of a ULPDU of n bytes.

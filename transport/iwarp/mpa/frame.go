@@ -63,8 +63,8 @@ func (f *Frame) Append(b []byte) ([]byte, error) {
 	return append(b, f.PrivateData...), nil
 }
 
-// ParseFrame reads the frame that b begins with, and says how many bytes it took. The frame does not
-// refer to b. Reserved bits are not looked at. It fails with an error that wraps ErrFrame.
+// ParseFrame reads the frame that b begins with, and says how many bytes it took. The frame does
+// not refer to b. Reserved bits are not looked at. It fails with an error that wraps ErrFrame.
 func ParseFrame(b []byte) (Frame, int, error) {
 	if len(b) < frameHeaderLen {
 		return Frame{}, 0, frameError(errShortFrame)
@@ -85,11 +85,11 @@ func ParseFrame(b []byte) (Frame, int, error) {
 	return f, n, nil
 }
 
-// wrongKey is the error for bytes that do not begin as a frame does. It knows a mistake that is easily made: to mount over TCP at
-// the port that is for RDMA.
+// wrongKey is the error for bytes that do not begin as a frame does. It knows a mistake that is
+// easily made: to mount over TCP at the port that is for RDMA.
 func wrongKey(b []byte) error {
-	// A record mark: the last fragment, of less than 64 KiB (RFC 5531 section 11). Behind it the transaction id, whatever it is, and a
-	// call of RPC version 2 (section 9).
+	// A record mark: the last fragment, of less than 64 KiB (RFC 5531 section 11). Behind it the
+	// transaction id, whatever it is, and a call of RPC version 2 (section 9).
 	const mark, call = "\x80\x00", "\x00\x00\x00\x00\x00\x00\x00\x02"
 	if len(b) >= keyLen && string(b[:2]) == mark && string(b[8:keyLen]) == call {
 		return frameError(errRPC)

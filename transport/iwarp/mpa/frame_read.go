@@ -6,8 +6,8 @@ import "io"
 // are FPDUs. A key that cannot become right is noticed at its first wrong byte: a peer of another
 // protocol, who may be waiting for us by then, does not hold us up.
 //
-// It returns how many bytes it took. It fails with io.EOF if the peer closed before the first byte, with
-// io.ErrUnexpectedEOF if it did later, with an error that wraps ErrFrame, or with that of r.
+// It returns how many bytes it took. It fails with io.EOF if the peer closed before the first byte,
+// with io.ErrUnexpectedEOF if it did later, with an error that wraps ErrFrame, or with that of r.
 func readFrame(r io.Reader, f *Frame) (int, error) {
 	var h [frameHeaderLen]byte
 	key := f.key()

@@ -8,8 +8,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// The race detector does not see what the system reads, nor that what comes from a socket was sent before. It is told
-// both here, before the system is called: behind the call the peer may have answered already.
+// The race detector does not see what the system reads, nor that what comes from a socket was sent
+// before. It is told both here, before the system is called: behind the call the peer may have
+// answered already.
 
 var wire atomic.Uint64
 

@@ -11,15 +11,20 @@ import (
 )
 
 const (
-	// readSize is about how much one read takes: few system calls, and small enough to stay in the cache until it has been placed.
+	// readSize is about how much one read takes: few system calls, and small enough to stay in the
+	// cache until it has been placed.
 	readSize   = 256 << 10
-	readLittle = 16 << 10             // for a sink that may not take it
-	readBulk   = 32 << 10             // as comes where somebody transfers something: there the window shall be wide
-	readFew    = 8 << 10              // where large segments are read to their place: the header of one, and small ones before
+	readLittle = 16 << 10 // for a sink that may not take it
+	// readBulk is as comes where somebody transfers something: there the window shall be wide.
+	readBulk = 32 << 10
+	// readFew is where large segments are read to their place: the header of one, and small ones
+	// before.
+	readFew    = 8 << 10
 	bufferSize = readSize + maxMarked // of which a part of an FPDU may be there already
 
-	// maxKept is how many connections of the process may keep a buffer while they wait for the rest of an FPDU. Others move what they have
-	// to memory of that size: peers that stop in the middle hold no more memory than they have sent.
+	// maxKept is how many connections of the process may keep a buffer while they wait for the rest of
+	// an FPDU. Others move what they have to memory of that size: peers that stop in the middle hold
+	// no more memory than they have sent.
 	maxKept = 64
 )
 
@@ -95,8 +100,9 @@ func (r *reader) parseAny(sink ddp.Sink) error {
 	return r.parse(sink)
 }
 
-// hold keeps a segment that the sink could not take, and what was read behind it, in memory of their size. That is no more than readLittle, unless the
-// sink was ready when it was read, and is not any more.
+// hold keeps a segment that the sink could not take, and what was read behind it, in memory of
+// their size. That is no more than readLittle, unless the sink was ready when it was read, and is
+// not any more.
 func (r *reader) hold(segment, behind []byte) {
 	r.held = append([]byte(nil), segment...)
 	r.keep(behind)
@@ -176,7 +182,8 @@ func (r *reader) drop() {
 	}
 }
 
-// pending is the number of bytes of an incomplete FPDU. A marker alone is none: some may send it ahead of the FPDU that it belongs to.
+// pending is the number of bytes of an incomplete FPDU. A marker alone is none: some may send it
+// ahead of the FPDU that it belongs to.
 func (r *reader) pending() int {
 	n := r.n + len(r.stash) + r.direct.come()
 	if n == markerSize && r.markers && toMarker(r.pos) == 0 {
@@ -222,7 +229,8 @@ func (r *reader) keep(b []byte) {
 	}
 }
 
-// arm sets the deadline of the FPDU that is incomplete. That costs, so it is done once for many of them.
+// arm sets the deadline of the FPDU that is incomplete. That costs, so it is done once for many of
+// them.
 func (r *reader) arm() {
 	r.armed, r.seen = true, r.fpdus
 	r.c.setReadDeadline(time.Now().Add(r.c.stall))

@@ -40,17 +40,18 @@ func ReadRequest(conn net.Conn) (*Request, error) {
 	}
 }
 
-// Accept makes the connection: it settles what cfg leaves open and writes the reply, with private data for
-// the initiator's upper layer, at most MaxPrivateData bytes or cfg.PrivateLimit, less EnhancedDataLen if the reply is
-// enhanced. More is an error that wraps transport.ErrPrivateData; after that, as after
-// ErrConfig, the request can still be answered.
+// Accept makes the connection: it settles what cfg leaves open and writes the reply, with private
+// data for the initiator's upper layer, at most MaxPrivateData bytes or cfg.PrivateLimit, less
+// EnhancedDataLen if the reply is enhanced. More is an error that wraps transport.ErrPrivateData;
+// after that, as after ErrConfig, the request can still be answered.
 //
-// A request that cannot be accepted is answered as it must be, and Accept fails with a *StartupError. It wraps
+// A request that cannot be accepted is answered as it must be, and Accept fails with a
+// *StartupError. It wraps
 //   - ErrInsufficientIRD: rejected, with cfg.RequiredORD (RFC 6581 section 9.1);
 //   - ErrEnhanced: there is no answer but to close (RFC 6581 section 10);
-//   - ErrRevision, for a request of revision 0: where there is no version 0 of DDP and RDMAP it is rejected in revision 1
-//     (draft-carrier-rddp-rnic-interop-00 section 5.2.1), and elsewhere, if it does not ask for markers, in revision 0. An orderly close lets the reply
-//     arrive.
+//   - ErrRevision, for a request of revision 0: where there is no version 0 of DDP and RDMAP it is
+//     rejected in revision 1 (draft-carrier-rddp-rnic-interop-00 section 5.2.1), and elsewhere, if
+//     it does not ask for markers, in revision 0. An orderly close lets the reply arrive.
 func (r *Request) Accept(cfg Config, private []byte) (*Setup, error) {
 	if err := r.begin(&cfg, private); err != nil {
 		return nil, err
@@ -68,8 +69,8 @@ func (r *Request) Accept(cfg Config, private []byte) (*Setup, error) {
 	return s, nil
 }
 
-// Reject refuses the connection, with private data as for Accept. Of cfg the IRD and ORD are told to an
-// initiator that asked for enhanced setup, RequiredORD if it is what was missing.
+// Reject refuses the connection, with private data as for Accept. Of cfg the IRD and ORD are told
+// to an initiator that asked for enhanced setup, RequiredORD if it is what was missing.
 func (r *Request) Reject(cfg Config, private []byte) error {
 	if err := r.begin(&cfg, private); err != nil {
 		return err
@@ -81,8 +82,8 @@ func (r *Request) Reject(cfg Config, private []byte) error {
 	return nil
 }
 
-// begin checks what the caller has passed, and then whether there is to be a reply. It is the caller's only
-// chance to come again.
+// begin checks what the caller has passed, and then whether there is to be a reply. It is the
+// caller's only chance to come again.
 func (r *Request) begin(cfg *Config, private []byte) error {
 	if r.conn == nil {
 		return ErrSnapshot

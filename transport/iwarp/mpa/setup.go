@@ -46,14 +46,14 @@ type Config struct {
 	// is rejected, naming this number (RFC 6581 section 9.1).
 	RequiredORD int
 
-	// ManualReads leaves IRD and ORD to the upper layer (RFC 6581 section 9.1): ReadsManual is sent for
-	// both, and the limits of this side are left as they are.
+	// ManualReads leaves IRD and ORD to the upper layer (RFC 6581 section 9.1): ReadsManual is sent
+	// for both, and the limits of this side are left as they are.
 	ManualReads bool
 
 	Enhanced Enhanced
 
-	// PeerToPeer has an initiator ask for the peer-to-peer model: it sends an RTR, after which either side
-	// may speak first. Responders go by the request.
+	// PeerToPeer has an initiator ask for the peer-to-peer model: it sends an RTR, after which either
+	// side may speak first. Responders go by the request.
 	PeerToPeer bool
 
 	// RTR is the kinds that an initiator can send, or a responder take. Zero means all.
@@ -94,7 +94,8 @@ type Setup struct {
 	Enhanced bool
 	CRC      bool // FPDUs carry CRC32C, both ways
 
-	// MarkersIn and MarkersOut tell whether there are markers in what is received, and in what is sent.
+	// MarkersIn and MarkersOut tell whether there are markers in what is received, and in what is
+	// sent.
 	MarkersIn, MarkersOut bool
 
 	PeerIRD, PeerORD int // as the peer said them, be it ReadsManual; -1 if the setup was not enhanced
@@ -123,7 +124,8 @@ func (c *Config) ValidateInitiator(private []byte) error {
 	}
 	switch {
 	case c.Enhanced == EnhancedRequired && c.rdmac():
-		return wrong("Enhanced", c.Enhanced, "EnhancedAuto or EnhancedNever with version 0, which has none")
+		return wrong("Enhanced", c.Enhanced,
+			"EnhancedAuto or EnhancedNever with version 0, which has none")
 	case c.ManualReads && !c.wantsEnhanced():
 		return wrong("ManualReads", c.ManualReads, "false without enhanced setup")
 	case c.PeerToPeer && !c.wantsEnhanced():

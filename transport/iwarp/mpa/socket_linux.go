@@ -80,7 +80,8 @@ func (s *rawOutput) mss() (n int) {
 	return n
 }
 
-// write makes one attempt, and reports whether the socket took anything. A batch of very many pieces takes several.
+// write makes one attempt, and reports whether the socket took anything. A batch of very many
+// pieces takes several.
 func (s *rawOutput) write(fd uintptr) (some bool) {
 	for b := s.w.batch; b != nil; b = s.w.batch {
 		pieces := b.pieces[b.first:]
@@ -192,10 +193,10 @@ func (s *rawInput) readSoon() error {
 const window = 2 << 20
 
 // widen has the system take so much, if it is not to take more already. By itself it finds out what
-// a connection needs, and that goes wrong where the round trip takes a few microseconds and this end
-// reads as fast as the peer sends: the sender then waits for the window again and again. SO_RCVBUF
-// would do it, too, but has a low limit, and is for good. A mark below which nobody is to be woken
-// needs room for as much, and the room stays.
+// a connection needs, and that goes wrong where the round trip takes a few microseconds and this
+// end reads as fast as the peer sends: the sender then waits for the window again and again.
+// SO_RCVBUF would do it, too, but has a low limit, and is for good. A mark below which nobody is to
+// be woken needs room for as much, and the room stays.
 func (s *rawInput) widen() {
 	_ = s.raw.Control(func(fd uintptr) {
 		for _, mark := range []int{window, 1} {

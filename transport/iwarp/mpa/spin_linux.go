@@ -11,19 +11,20 @@ const (
 	// spinTime is about twice what a CPU that sleeps takes to wake: the peer may have to do so first.
 	spinTime = 50 * time.Microsecond
 
-	// spinRow is how often a connection spins before it sleeps all the same: while goroutines are ready to run, as those that spin are, the
-	// runtime need not look whose socket is ready besides.
+	// spinRow is how often a connection spins before it sleeps all the same: while goroutines are
+	// ready to run, as those that spin are, the runtime need not look whose socket is ready besides.
 	spinRow = 16
 
 	// spinPause is how often at most a connection sleeps before it tries again whether to spin helps.
 	spinPause = 255
 )
 
-// spinning is set while a connection of the process spins: one is enough, and many would take the CPU away from what they wait for.
+// spinning is set while a connection of the process spins: one is enough, and many would take the
+// CPU away from what they wait for.
 var spinning atomic.Bool
 
-// spin decides whether to look again for what the peer is about to send, before sleeping. Where the peer is far, or slow, that is soon given up, and
-// tried but rarely.
+// spin decides whether to look again for what the peer is about to send, before sleeping. Where the
+// peer is far, or slow, that is soon given up, and tried but rarely.
 type spin struct {
 	on     bool
 	row    uint8  // successes without a sleep between

@@ -23,8 +23,8 @@ func refusalCode(err error) uint8 {
 // 6581 section 6).
 func (f *Frame) enhanced() bool { return f.Enhanced && f.Revision == 2 }
 
-// split takes the private data of a frame apart. Where there is no enhanced data, neither do IRD and ORD
-// mean anything.
+// split takes the private data of a frame apart. Where there is no enhanced data, neither do IRD
+// and ORD mean anything.
 func (f *Frame) split() (d EnhancedData, private []byte, err error) {
 	private = f.PrivateData
 	if f.enhanced() {

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// vector is a list of pieces as the system wants it. It is kept, since unix.Writev allocates one each time.
+// vector is a list of pieces as the system wants it. It is kept, since unix.Writev allocates one
+// each time.
 type vector struct{ iov []unix.Iovec }
 
 // write writes pieces, once, as far as the socket takes them.
@@ -21,8 +22,9 @@ func (v *vector) read(fd int, pieces [][]byte) (int, error) {
 	return v.do(unix.SYS_READV, fd, pieces)
 }
 
-// do makes a system call that does not block, so the scheduler need not know of it. If it did, it would take away the processor
-// after 20 us, which is what it takes to copy some 100 KiB, and wake a thread for it that finds nothing to do.
+// do makes a system call that does not block, so the scheduler need not know of it. If it did, it
+// would take away the processor after 20 us, which is what it takes to copy some 100 KiB, and wake
+// a thread for it that finds nothing to do.
 func (v *vector) do(call uintptr, fd int, pieces [][]byte) (int, error) {
 	v.iov = v.iov[:0]
 	for _, p := range pieces {

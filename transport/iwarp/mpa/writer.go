@@ -104,8 +104,8 @@ func (w *writer) watch() {
 	w.c.setWriteDeadline(w.deadline)
 }
 
-// stalled reports whether the peer has taken nothing since watch set the deadline: neither did the socket take anything, nor did it get
-// rid of any of what it held.
+// stalled reports whether the peer has taken nothing since watch set the deadline: neither did the
+// socket take anything, nor did it get rid of any of what it held.
 func (w *writer) stalled() bool { return w.total == w.seen && w.sys.unsent() >= w.unsent }
 
 // unbegun reports whether a whole FPDU is among what is left to send.

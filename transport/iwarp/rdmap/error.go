@@ -39,9 +39,11 @@ func (t *Terminate) Err(remote bool) *Error {
 	return &Error{Code: t.Code, Remote: remote, Detail: t.detail(), cause: t.cause()}
 }
 
-// cause is what the code stands for, where it means something else for a message that is no Send than for one.
+// cause is what the code stands for, where it means something else for a message that is no Send
+// than for one.
 func (t *Terminate) cause() error {
-	if h, _, err := ddp.Parse(t.DDPHeader); err == nil && t.Code == UntaggedNoBuffer && !h.Tagged && h.Queue == ddp.QueueReadRequest {
+	if h, _, err := ddp.Parse(t.DDPHeader); err == nil && t.Code == UntaggedNoBuffer &&
+		!h.Tagged && h.Queue == ddp.QueueReadRequest {
 		return transport.ErrTooManyReads
 	}
 	return t.Code.Cause()
@@ -62,7 +64,8 @@ func (t *Terminate) detail() string {
 		s += fmt.Sprintf(", of STag %#x", h.ULP)
 	}
 	if r, err := ParseReadRequest(t.RDMAPHeader); err == nil {
-		s += fmt.Sprintf(", of %d bytes from STag %#x, offset %#x", r.Len, uint32(r.SourceSTag), r.SourceOffset)
+		s += fmt.Sprintf(", of %d bytes from STag %#x, offset %#x",
+			r.Len, uint32(r.SourceSTag), r.SourceOffset)
 	}
 	return s
 }

@@ -28,8 +28,8 @@ const (
 	maskOpcode   = 0x0f
 )
 
-// Control is the control octet of a message, which goes to ddp.Header.Control. The version is that of DDP (RFC 5040 section 4.1,
-// draft-carrier-rddp-rnic-interop-00 section 5.1).
+// Control is the control octet of a message, which goes to ddp.Header.Control. The version is that
+// of DDP (RFC 5040 section 4.1, draft-carrier-rddp-rnic-interop-00 section 5.1).
 func Control(version uint8, op Opcode) byte { return version<<versionShift | byte(op)&maskOpcode }
 
 // ParseControl takes a control octet apart. Reserved bits are ignored; neither
