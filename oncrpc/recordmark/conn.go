@@ -3,17 +3,20 @@ package recordmark
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
 	"net"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Conn is one connection that carries RPC messages as records. It is an
-// oncrpc.Transport.
+// Conn is one connection that carries RPC messages as records. It is an oncrpc.Transport. Its parts
+// do the work:
+//
+//   - the caller makes the calls of this side (caller.go);
+//   - the responder answers the calls of the peer (responder.go);
+//   - the sender writes the messages of both (sender.go, queue.go, gather.go);
+//   - the receiver reads, and hands replies to the caller and calls to the responder (receiver.go,
+//     reader.go).
 type Conn struct {
 	conn     net.Conn
 	cfg      Config
@@ -23,31 +26,15 @@ type Conn struct {
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 	once   sync.Once // starts the two goroutines
-	server atomic.Pointer[oncrpc.Dispatcher]
-	slots  chan struct{} // one token for each call under way
-	xid    atomic.Uint32 // last transaction id of our own choice
 
-	waiting atomic.Int64 // calls that have no slot yet
+	sender    sender
+	receiver  receiver
+	caller    caller
+	responder responder
 
-	in     reader    // the reading goroutine's, with
-	late   time.Time // when the record under way shall be here, if that was asked for,
-	readBy time.Time // the deadline set for reads, and
-	out    gatherer  // the writing goroutine's
-	budget *budget   // for large records; nil: no bound
-
-	mu        sync.Mutex // guards what follows
-	queue     queue
-	pending   map[uint32]*call // calls that wait for their replies, by transaction id
-	free      []*call
-	remove    func()    // takes the connection back from the server
-	unserved  int       // calls of the peer that were taken and not answered yet
-	current   *incoming // the one whose dispatch is under way; its reply need not wake the writer
-	goroutine int       // of the two, those that run
-	writeErr  error     // why nothing is queued any more, though the connection has not ended
-	draining  bool      // that is so because the server ends
-	err       error     // why the connection ended
-	filled    sync.Cond // the queue has something, or the connection has ended
-	room      sync.Cond // reading may go on, or the connection has ended
+	mu      sync.Mutex // guards what follows, and what the parts say it guards
+	running int        // of the two goroutines
+	err     error      // why the connection ended
 }
 
 var (
@@ -72,14 +59,12 @@ func newConn(conn net.Conn, cfg Config) *Conn {
 		cfg:      cfg,
 		counters: cfg.Counters,
 		done:     make(chan struct{}),
-		slots:    make(chan struct{}, cfg.MaxCalls),
-		pending:  make(map[uint32]*call),
 	}
-	c.xid.Store(rand.Uint32())
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
-	c.in = newReader(flusher{c}, cfg.MaxRecord)
-	c.out = newGatherer(conn, cfg.MaxFragment)
-	c.filled.L, c.room.L = &c.mu, &c.mu
+	c.sender.open(c)
+	c.receiver.open(c)
+	c.caller.open(c)
+	c.responder.conn = c
 	return c
 }
 
@@ -97,41 +82,15 @@ func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
 	return newConn(conn, cfg), nil
 }
 
-// Serve answers the peer's calls with s, until the connection or s ends. It returns
-// at once. Calls that arrive on a connection that nobody serves are answered PROG_UNAVAIL.
-func (c *Conn) Serve(s *oncrpc.Server) {
-	d := oncrpc.DispatcherOf(s)
-	remove, err := d.AddConn(c, c.drain)
-	if err != nil {
-		c.fail("serve", err)
-		return
-	}
-	c.leave(remove)
-	context.AfterFunc(c.ctx, func() { c.leave(nil) })
-	c.server.Store(&d)
-	c.start()
-}
-
-// leave takes the connection back from the server that serves it, and keeps how the next one does
-// it.
-func (c *Conn) leave(next func()) {
-	c.mu.Lock()
-	remove := c.remove
-	c.remove = next
-	c.mu.Unlock()
-	if remove != nil {
-		remove()
-	}
-}
-
+// start starts the two goroutines, once.
 func (c *Conn) start() {
 	c.once.Do(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.err == nil {
-			c.goroutine = 2
-			go c.read()
-			go c.write()
+			c.running = 2
+			go c.receiver.run()
+			go c.sender.run()
 		}
 	})
 }
@@ -145,7 +104,7 @@ func (c *Conn) RemoteAddr() net.Addr { return c.conn.RemoteAddr() }
 // Credits returns Config.MaxCalls, the calls under way, and the calls that wait because there are
 // as many: oncrpc.CreditReporter. A call whose context has ended is not under way any more.
 func (c *Conn) Credits() (grant, inUse, waiting int) {
-	return cap(c.slots), len(c.slots), int(c.waiting.Load())
+	return c.caller.credits()
 }
 
 // Stats returns what Config.Counters, or without them this connection, has
@@ -179,61 +138,35 @@ func (c *Conn) fail(op string, err error) {
 		c.mu.Unlock()
 		return
 	}
-	c.err = cmp.Or(c.writeErr, c.opError(op, lost{err}))
-	for xid, p := range c.pending {
-		delete(c.pending, xid)
-		p.err = c.err
-		if p.out.state != writing {
-			p.out.state = idle
-			p.done <- struct{}{}
-		}
-	}
-	lost := c.discardQueue()
-	c.filled.Broadcast()
-	c.room.Broadcast()
+	c.err = cmp.Or(c.sender.err, c.opError(op, lost{err}))
+	c.caller.fail(c.err)
+	lost := c.sender.discard()
+	c.sender.filled.Broadcast()
+	c.receiver.room.Broadcast()
 	c.mu.Unlock()
 
 	c.cancel(c.err)
 	c.conn.Close()
-	c.drop(lost)
+	c.responder.drop(lost)
 	c.mu.Lock()
 	c.checkDone()
 	c.mu.Unlock()
 }
 
-// discardQueue empties the queue and returns the replies that were in it, for drop; c.mu is
-// held.
-func (c *Conn) discardQueue() (lost *outgoing) {
-	for o := c.queue.first; o != nil; {
-		next := o.next
-		if o.in != nil {
-			o.next, lost = lost, o
-		}
-		o = next
-	}
-	c.queue = queue{}
-	return lost
-}
-
-func (c *Conn) drop(lost *outgoing) {
-	for lost != nil {
-		o := lost
-		lost = o.next
-		c.answered(o.in)
-	}
-}
+// opError wraps err in what was being done, and with whom.
+func (c *Conn) opError(op string, err error) error { return &OpError{op, c.RemoteAddr(), err} }
 
 // exit ends one of the two goroutines.
 func (c *Conn) exit() {
 	c.mu.Lock()
-	c.goroutine--
+	c.running--
 	c.checkDone()
 	c.mu.Unlock()
 }
 
 // checkDone announces that nothing of the connection is left; c.mu is held.
 func (c *Conn) checkDone() {
-	if c.err == nil || c.goroutine > 0 || c.unserved > 0 {
+	if c.err == nil || c.running > 0 || c.responder.unserved > 0 {
 		return
 	}
 	select {

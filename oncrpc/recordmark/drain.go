@@ -14,17 +14,25 @@ import (
 // ended its own, for a second at most. Calls of this end fail from now on.
 func (c *Conn) drain() {
 	c.mu.Lock()
-	c.draining = true
-	if c.writeErr == nil {
-		c.writeErr = c.opError("close", net.ErrClosed)
+	s := &c.sender
+	s.draining = true
+	if s.err == nil {
+		s.err = c.opError("close", net.ErrClosed)
 	}
-	c.filled.Broadcast()
+	s.filled.Broadcast()
 	c.mu.Unlock()
 	c.endSoon("close", net.ErrClosed)
 }
 
-// closeWrite ends the stream for the peer, when everything has left.
-func (c *Conn) closeWrite() {
+// endSoon ends the connection in drainTime, if it has not ended by then.
+func (c *Conn) endSoon(op string, err error) {
+	t := time.AfterFunc(drainTime, func() { c.fail(op, err) })
+	context.AfterFunc(c.ctx, func() { t.Stop() })
+}
+
+// close ends the stream for the peer, when everything has left.
+func (s *sender) close() {
+	c := s.conn
 	if c.Err() != nil {
 		return
 	}
@@ -34,38 +42,26 @@ func (c *Conn) closeWrite() {
 	}
 }
 
-// stopWriting ends the connection, when the replies that have arrived are read: those to
-// calls that have left, perhaps. Calls that have not fail at once.
-func (c *Conn) stopWriting(err error) {
+// fail ends the connection, when the replies that have arrived are read: those to calls that have
+// left, perhaps. Calls that have not fail at once.
+func (s *sender) fail(err error) {
+	c := s.conn
 	c.mu.Lock()
 	if c.err != nil {
 		c.mu.Unlock()
 		return
 	}
-	if c.writeErr == nil {
-		c.writeErr = c.opError("write", lost{err})
+	if s.err == nil {
+		s.err = c.opError("write", lost{err})
 	}
-	for o := c.queue.first; o != nil; o = o.next {
-		if p := o.call; p != nil {
-			delete(c.pending, p.xid)
-			o.state = idle
-			p.err = c.writeErr
-			p.done <- struct{}{}
-		}
-	}
-	lost := c.discardQueue()
-	waiting := len(c.pending) > 0
+	c.caller.failQueued(s.err)
+	lost := s.discard()
+	waiting := len(c.caller.pending) > 0
 	c.mu.Unlock()
-	c.drop(lost)
+	c.responder.drop(lost)
 	if waiting {
 		c.endSoon("write", err)
 	} else {
 		c.fail("write", err)
 	}
-}
-
-// endSoon ends the connection in drainTime, if it has not ended by then.
-func (c *Conn) endSoon(op string, err error) {
-	t := time.AfterFunc(drainTime, func() { c.fail(op, err) })
-	context.AfterFunc(c.ctx, func() { t.Stop() })
 }

@@ -19,7 +19,7 @@ type state uint8
 const (
 	idle    state = iota // nobody: not queued yet, written, or given up
 	queued               // the queue
-	writing              // the writer
+	writing              // the sender
 )
 
 // queue holds messages in the order in which they shall leave. A cancelled call is

@@ -62,7 +62,7 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 				continue
 			}
 			c := newConn(conn, cfg)
-			c.budget, c.in.reserve = budget, c.reserve
+			c.receiver.share(budget)
 			stop := context.AfterFunc(ctx, func() { c.fail("serve", ctx.Err()) })
 			context.AfterFunc(c.ctx, func() {
 				stop()

@@ -4,20 +4,46 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
+// caller makes the calls of this side.
+type caller struct {
+	conn    *Conn
+	slots   chan struct{} // one token for each call under way
+	waiting atomic.Int64  // calls that have no slot yet
+	xid     atomic.Uint32 // last transaction id of our own choice
+
+	// Conn.mu guards what follows.
+	pending map[uint32]*call // that await their reply, by transaction id
+	free    []*call
+}
+
+// open begins without a call under way.
+func (cl *caller) open(c *Conn) {
+	cl.conn, cl.pending = c, make(map[uint32]*call)
+	cl.slots = make(chan struct{}, c.cfg.MaxCalls)
+	cl.xid.Store(rand.Uint32())
+}
+
+// credits is what Conn.Credits returns.
+func (cl *caller) credits() (grant, inUse, waiting int) {
+	return cap(cl.slots), len(cl.slots), int(cl.waiting.Load())
+}
+
 // call is a call of this end. It ends with a reply or an error, and then once done
-// has a token, but not while the writer holds its message.
+// has a token, but not while the sender holds its message.
 type call struct {
 	out   outgoing
 	xid   uint32
 	reply *record
 	err   error
-	gone  bool // cancelled: only the writer still has it
+	gone  bool // cancelled: only the sender still has it
 	done  chan struct{}
 }
 
@@ -29,18 +55,23 @@ type call struct {
 // Its error is an *OpError, or says why the connection has ended. It wraps the context's, a
 // *oncrpc.CallTooLongError, or, with Config.EnforceMaxReply, a *oncrpc.ReplyTooLongError.
 func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
-	if err := c.fits(x); err != nil { // before it waits for its turn
+	return c.caller.roundTrip(ctx, x)
+}
+
+func (cl *caller) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
+	c := cl.conn
+	if err := cl.fits(x); err != nil { // before it waits for its turn
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return c.opError("call", err)
 	}
-	if err := c.slot(ctx); err != nil {
+	if err := cl.slot(ctx); err != nil {
 		return c.opError("call", err)
 	}
-	defer func() { <-c.slots }()
+	defer func() { <-cl.slots }()
 
-	p, err := c.call(x)
+	p, err := cl.call(x)
 	if err != nil {
 		return err
 	}
@@ -48,44 +79,43 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	case <-p.done:
 		err = p.err
 	case <-ctx.Done():
-		c.giveUp(p)
+		cl.giveUp(p)
 		if p.reply == nil {
 			c.counters.cancelled.Add(1)
 			err = c.opError("call", ctx.Err())
 		}
 	}
 	if p.reply != nil {
-		if err = c.fitsReply(x, len(p.reply.data)); err == nil {
+		if err = cl.fitsReply(x, len(p.reply.data)); err == nil {
 			x.SetReply(p.reply.data, nil, p.reply)
 		} else {
 			p.reply.Release()
 		}
 	}
-	c.recycle(p)
+	cl.recycle(p)
 	return err
 }
 
 // slot waits until the call is one of MaxCalls.
-func (c *Conn) slot(ctx context.Context) error {
+func (cl *caller) slot(ctx context.Context) error {
 	select {
-	case c.slots <- struct{}{}:
+	case cl.slots <- struct{}{}:
 		return nil
 	default:
 	}
-	c.waiting.Add(1)
-	defer c.waiting.Add(-1)
+	cl.waiting.Add(1)
+	defer cl.waiting.Add(-1)
 	select {
-	case c.slots <- struct{}{}:
+	case cl.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (c *Conn) opError(op string, err error) error { return &OpError{op, c.RemoteAddr(), err} }
-
 // fits reports whether a call may be sent, as far as it is made.
-func (c *Conn) fits(x *oncrpc.Exchange) error {
+func (cl *caller) fits(x *oncrpc.Exchange) error {
+	c := cl.conn
 	if n := x.Call.Len(); n > c.cfg.MaxRecord {
 		return c.opError("call", &oncrpc.CallTooLongError{Len: n, Max: c.cfg.MaxRecord})
 	}
@@ -101,7 +131,8 @@ func (c *Conn) fits(x *oncrpc.Exchange) error {
 const longestError = 3*4 + 8 + 4 + 2*4
 
 // fitsReply reports whether the caller gets a reply of n bytes.
-func (c *Conn) fitsReply(x *oncrpc.Exchange, n int) error {
+func (cl *caller) fitsReply(x *oncrpc.Exchange, n int) error {
+	c := cl.conn
 	if most := x.ReplyLimit(); c.cfg.EnforceMaxReply && n > max(most, longestError) {
 		return c.opError("call", &oncrpc.ReplyTooLongError{Len: n, Max: most})
 	}
@@ -109,20 +140,21 @@ func (c *Conn) fitsReply(x *oncrpc.Exchange, n int) error {
 }
 
 // call makes the message of a call and queues it.
-func (c *Conn) call(x *oncrpc.Exchange) (*call, error) {
+func (cl *caller) call(x *oncrpc.Exchange) (*call, error) {
+	c := cl.conn
 	c.start()
 	for {
 		xid := x.XID
 		for xid == 0 {
-			xid = c.xid.Add(1)
+			xid = cl.xid.Add(1)
 		}
 		if err := x.Seal(xid); err != nil {
 			return nil, c.opError("call", err)
 		}
-		if err := c.fits(x); err != nil {
+		if err := cl.fits(x); err != nil {
 			return nil, err
 		}
-		p, err := c.enter(x, xid)
+		p, err := cl.enter(x, xid)
 		if err == nil || err != oncrpc.ErrXIDInUse {
 			return p, err
 		}
@@ -134,46 +166,48 @@ func (c *Conn) call(x *oncrpc.Exchange) (*call, error) {
 }
 
 // enter queues a call whose message is made.
-func (c *Conn) enter(x *oncrpc.Exchange, xid uint32) (*call, error) {
+func (cl *caller) enter(x *oncrpc.Exchange, xid uint32) (*call, error) {
+	c := cl.conn
 	n := x.Call.Len()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := cmp.Or(c.err, c.writeErr); err != nil {
+	if err := cmp.Or(c.err, c.sender.err); err != nil {
 		return nil, err
 	}
-	if _, ok := c.pending[xid]; ok {
+	if _, ok := cl.pending[xid]; ok {
 		return nil, oncrpc.ErrXIDInUse
 	}
 	var p *call
-	if n := len(c.free); n > 0 {
-		p, c.free = c.free[n-1], c.free[:n-1]
+	if n := len(cl.free); n > 0 {
+		p, cl.free = cl.free[n-1], cl.free[:n-1]
 	} else {
 		p = &call{done: make(chan struct{}, 1)}
 		p.out.call = p
 	}
 	p.xid = xid
 	p.out.msg, p.out.len = &x.Call, n
-	c.pending[p.xid] = p
-	c.queue.push(&p.out)
-	c.filled.Signal()
-	c.room.Signal()
+	cl.pending[p.xid] = p
+	c.sender.queue.push(&p.out)
+	c.sender.filled.Signal()
+	c.receiver.room.Signal()
 	c.counters.calls.Add(1)
 	return p, nil
 }
 
 // giveUp ends a call whose context has ended. On return nobody else has it, and either
 // it has a reply or it never will.
-func (c *Conn) giveUp(p *call) {
+func (cl *caller) giveUp(p *call) {
+	c := cl.conn
 	c.mu.Lock()
 	switch p.out.state {
 	case queued:
-		c.queue.remove(&p.out)
+		c.sender.queue.remove(&p.out)
 	case writing:
 		p.gone = true
 	}
 	waiting := p.gone || p.reply != nil || p.err != nil // for done
-	if c.pending[p.xid] == p {
-		delete(c.pending, p.xid)
+	if cl.pending[p.xid] == p {
+		delete(cl.pending, p.xid)
 	}
 	c.mu.Unlock()
 	if !waiting {
@@ -190,28 +224,54 @@ func (c *Conn) giveUp(p *call) {
 }
 
 // recycle takes back a call that has ended.
-func (c *Conn) recycle(p *call) {
-	c.mu.Lock()
+func (cl *caller) recycle(p *call) {
+	cl.conn.mu.Lock()
 	*p = call{out: outgoing{call: p}, done: p.done}
-	c.free = append(c.free, p)
-	c.mu.Unlock()
+	cl.free = append(cl.free, p)
+	cl.conn.mu.Unlock()
 }
 
 // deliver ends a call with its reply. A reply to a call that has not left is none.
-func (c *Conn) deliver(rec *record) {
+func (cl *caller) deliver(rec *record) {
+	c := cl.conn
 	xid := binary.BigEndian.Uint32(rec.data)
 	c.mu.Lock()
-	p := c.pending[xid]
+	p := cl.pending[xid]
 	if p == nil || p.out.state == queued {
 		c.mu.Unlock()
 		c.counters.stray.Add(1)
 		rec.Release()
 		return
 	}
-	delete(c.pending, xid)
+	delete(cl.pending, xid)
 	p.reply = rec
 	if p.out.state != writing {
 		p.done <- struct{}{}
 	}
 	c.mu.Unlock()
+}
+
+// fail ends the calls under way because of err, why the connection ends; Conn.mu is held.
+func (cl *caller) fail(err error) {
+	for xid, p := range cl.pending {
+		delete(cl.pending, xid)
+		p.err = err
+		if p.out.state != writing {
+			p.out.state = idle
+			p.done <- struct{}{}
+		}
+	}
+}
+
+// failQueued ends the calls that have not left because of err; Conn.mu is held. The queue is to be
+// discarded.
+func (cl *caller) failQueued(err error) {
+	for o := cl.conn.sender.queue.first; o != nil; o = o.next {
+		if p := o.call; p != nil {
+			delete(cl.pending, p.xid)
+			o.state = idle
+			p.err = err
+			p.done <- struct{}{}
+		}
+	}
 }

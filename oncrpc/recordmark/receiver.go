@@ -1,0 +1,140 @@
+package recordmark
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// receiver reads records. All of it but room is the receiving goroutine's.
+type receiver struct {
+	conn   *Conn
+	in     reader
+	late   time.Time // when the record under way shall be here, if that was asked for
+	readBy time.Time // the deadline set for reads
+	budget *budget   // for large records; nil: no bound
+
+	room sync.Cond // of Conn.mu: reading may go on, or the connection has ended
+}
+
+// open begins without a bound on memory.
+func (r *receiver) open(c *Conn) {
+	r.conn, r.in, r.room.L = c, newReader(r, c.cfg.MaxRecord), &c.mu
+}
+
+// share bounds the memory of large records by a budget of many connections.
+func (r *receiver) share(b *budget) { r.budget, r.in.reserve = b, r.reserve }
+
+// run hands replies to the calls that wait for them, and calls to the server, until the connection
+// ends.
+func (r *receiver) run() {
+	c := r.conn
+	defer c.exit()
+	defer c.fail("read", net.ErrClosed) // a non-blocking handler may have ended the goroutine
+	for r.mayRead() {
+		r.late = time.Time{}
+		rec, err := r.in.next()
+		if err != nil {
+			r.fail(err)
+			return
+		}
+		c.counters.recordsIn.Add(1)
+		c.counters.bytesIn.Add(uint64(len(rec.data)))
+		if len(rec.data) < 8 {
+			r.refuse(rec, errShortRecord)
+			continue
+		}
+		switch oncrpc.MsgType(binary.BigEndian.Uint32(rec.data[4:])) {
+		case oncrpc.MsgCall:
+			c.responder.dispatch(rec)
+		case oncrpc.MsgReply:
+			c.caller.deliver(rec)
+		default:
+			r.refuse(rec, errMessageType)
+		}
+	}
+}
+
+// mayRead waits while the peer has as many calls under way as it may. It reports
+// false when the connection has ended, or when nothing can come of reading any more.
+func (r *receiver) mayRead() bool {
+	c := r.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.responder.unserved >= c.cfg.MaxInFlight && len(c.caller.pending) == 0 && c.err == nil {
+		c.responder.flush()
+		r.room.Wait()
+	}
+	return c.err == nil && (c.sender.err == nil || c.sender.draining || len(c.caller.pending) > 0)
+}
+
+// Read reads from the network, for in. Before a read that may block, what the messages of the last
+// one have caused is sent.
+func (r *receiver) Read(p []byte) (int, error) {
+	c := r.conn
+	c.mu.Lock()
+	c.responder.flush()
+	c.mu.Unlock()
+	if late := r.deadline(); late != r.readBy {
+		r.readBy = late
+		c.conn.SetReadDeadline(late)
+	}
+	return c.conn.Read(p)
+}
+
+// deadline returns when the record that has begun shall be here. It is asked for when reading may
+// have to wait, which for a small record it has not.
+func (r *receiver) deadline() time.Time {
+	timeout := r.conn.cfg.RecordTimeout
+	switch {
+	case !r.in.inside || timeout < 0:
+		return time.Time{}
+	case r.late.IsZero():
+		r.late = time.Now().Add(timeout)
+	}
+	return r.late
+}
+
+// reserve gets the memory for a record of n bytes.
+func (r *receiver) reserve(rec *record, n int) error {
+	c := r.conn
+	c.mu.Lock()
+	c.responder.flush()
+	c.mu.Unlock()
+	n = recordSize(n)
+	if err := r.budget.reserve(c.ctx, n, r.deadline()); err != nil {
+		return fmt.Errorf("no memory for a record: %w", err)
+	}
+	rec.budget, rec.reserved = r.budget, n
+	return nil
+}
+
+// refuse drops a record that is no RPC message. The next record can be read still.
+func (r *receiver) refuse(rec *record, err error) {
+	c := r.conn
+	n := len(rec.data)
+	rec.Release()
+	c.counters.badRecords.Add(1)
+	c.cfg.faults.Fault(c.RemoteAddr(), "rpc record dropped", err, "bytes", n, "err", err)
+}
+
+// fail ends the connection because nothing more can be read.
+func (r *receiver) fail(err error) {
+	c := r.conn
+	switch {
+	case err == io.EOF:
+		err = ErrClosedByPeer
+	case errors.Is(err, ErrRecordTooLong), errors.Is(err, ErrEmptyFragments):
+		c.counters.badRecords.Add(1)
+		kind := faultlog.OneOf(err, errMPA, ErrRecordTooLong, ErrEmptyFragments)
+		c.cfg.faults.Fault(c.RemoteAddr(), "rpc record refused, connection closed", kind, "err", err)
+	}
+	c.fail("read", err)
+}

@@ -1,0 +1,133 @@
+package recordmark
+
+import (
+	"runtime"
+	"sync"
+	"time"
+)
+
+// sender writes the messages of calls and replies, as much at once as there is.
+type sender struct {
+	conn *Conn
+	out  gatherer // the sending goroutine's
+
+	// Conn.mu guards what follows.
+	queue    queue
+	filled   sync.Cond // the queue has something, or nothing more is to be written
+	err      error     // why nothing is queued any more, though the connection has not ended
+	draining bool      // that is so because the server ends
+}
+
+// open begins with nothing to send.
+func (s *sender) open(c *Conn) {
+	s.conn, s.out, s.filled.L = c, newGatherer(c.conn, c.cfg.MaxFragment), &c.mu
+}
+
+// run writes what is queued until nothing more is to be written.
+func (s *sender) run() {
+	c := s.conn
+	defer c.exit()
+	var batch []*outgoing
+	var deadline time.Time
+	for {
+		if batch = s.take(batch[:0]); len(batch) == 0 {
+			s.close()
+			return
+		}
+		if limit := c.cfg.WriteTimeout; limit > 0 {
+			// Setting a deadline costs more than asking for the time.
+			if now := time.Now(); now.Add(limit / 2).After(deadline) {
+				deadline = now.Add(limit)
+				c.conn.SetWriteDeadline(deadline)
+			}
+		}
+		if err := s.write(batch); err != nil {
+			s.fail(err)
+			s.written(batch)
+			return
+		}
+		s.written(batch)
+		clear(batch)
+	}
+}
+
+// take waits until something is queued and takes about batchLen bytes of it. It
+// returns nothing when no more is to be written.
+func (s *sender) take(batch []*outgoing) []*outgoing {
+	c := s.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for s.queue.first == nil {
+		for s.queue.first == nil {
+			if c.err != nil || s.err != nil {
+				return nil
+			}
+			s.filled.Wait()
+		}
+		s.yield()
+	}
+	for n := 0; s.queue.first != nil && n < batchLen; {
+		o := s.queue.first
+		s.queue.remove(o)
+		o.state = writing
+		n += o.len
+		batch = append(batch, o)
+	}
+	return batch
+}
+
+// yield lets whoever is about to call or to answer come along: one write for many costs
+// little more than one for one. Meanwhile, what is queued may be taken back.
+func (s *sender) yield() {
+	s.conn.mu.Unlock()
+	runtime.Gosched()
+	s.conn.mu.Lock()
+}
+
+// write writes the messages of a batch.
+func (s *sender) write(batch []*outgoing) error {
+	counters := s.conn.counters
+	for _, o := range batch {
+		if err := s.out.message(o.msg, o.len); err != nil {
+			return err
+		}
+		counters.recordsOut.Add(1)
+		counters.bytesOut.Add(uint64(o.len))
+	}
+	return s.out.flush()
+}
+
+// written gives back the messages of a batch, sent or not.
+func (s *sender) written(batch []*outgoing) {
+	c := s.conn
+	c.mu.Lock()
+	for i, o := range batch {
+		o.state = idle
+		if p := o.call; p != nil {
+			batch[i] = nil
+			if p.reply != nil || p.err != nil || p.gone {
+				p.done <- struct{}{}
+			}
+		}
+	}
+	c.mu.Unlock()
+	for _, o := range batch {
+		if o != nil {
+			c.responder.answered(o.in)
+		}
+	}
+}
+
+// discard empties the queue and returns the replies that were in it, for responder.drop; Conn.mu is
+// held.
+func (s *sender) discard() (lost *outgoing) {
+	for o := s.queue.first; o != nil; {
+		next := o.next
+		if o.in != nil {
+			o.next, lost = lost, o
+		}
+		o = next
+	}
+	s.queue = queue{}
+	return lost
+}
