@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/list"
 )
 
 // Window bounds the calls that a client has under way, and counts the RDMA_DONEs that it sends. Its
@@ -24,10 +26,9 @@ type Window struct {
 	dones []uint64
 
 	err     error
-	first   *waiter // queue of those that wait for a credit
-	last    *waiter
-	waiting int
-	spare   *waiter // those that are not in use
+	queue   list.List[waiter] // that wait for a credit
+	waiting int               // how many
+	spare   []*waiter         // those that are not in use
 }
 
 // Credit is the right to have one call under way.
@@ -40,10 +41,9 @@ type Credit struct {
 }
 
 type waiter struct {
-	credit     Credit
-	ready      chan struct{} // of capacity 1
-	queued     bool
-	prev, next *waiter
+	credit Credit
+	ready  chan struct{} // of capacity 1
+	queued list.Place[waiter]
 }
 
 // NewWindow returns a window of one credit (draft section 6.1) that grants open up
@@ -84,7 +84,7 @@ func (w *Window) Acquire(ctx context.Context) (Credit, error) {
 	w.mu.Lock()
 	defer w.unlock()
 	switch {
-	case q.queued: // gives its place up
+	case q.queued.In(): // gives its place up
 		w.unlink(q)
 	case w.err != nil:
 		err = w.err
@@ -94,7 +94,7 @@ func (w *Window) Acquire(ctx context.Context) (Credit, error) {
 		w.wake()
 	}
 	c := q.credit
-	q.next, w.spare = w.spare, q
+	w.spare = append(w.spare, q)
 	if err != nil {
 		return Credit{}, err
 	}
@@ -170,7 +170,7 @@ func (w *Window) Close(err error) {
 		return
 	}
 	w.err = err
-	for w.first != nil {
+	for w.waiting > 0 {
 		w.signal()
 	}
 }
@@ -199,48 +199,32 @@ func (w *Window) unlock() {
 
 // wake gives those that wait what has become free.
 func (w *Window) wake() {
-	for w.first != nil && w.free() {
-		w.first.credit = w.take()
+	for w.waiting > 0 && w.free() {
+		w.queue.First().credit = w.take()
 		w.signal()
 	}
 }
 
 // signal wakes the first in the queue.
 func (w *Window) signal() {
-	q := w.first
+	q := w.queue.First()
 	w.unlink(q)
 	q.ready <- struct{}{}
 }
 
 func (w *Window) enqueue() *waiter {
-	q := w.spare
-	if q != nil {
-		w.spare = q.next
+	var q *waiter
+	if n := len(w.spare); n > 0 {
+		q, w.spare = w.spare[n-1], w.spare[:n-1]
 	} else {
 		q = &waiter{ready: make(chan struct{}, 1)}
 	}
-	q.queued, q.prev, q.next = true, w.last, nil
-	if w.last != nil {
-		w.last.next = q
-	} else {
-		w.first = q
-	}
-	w.last = q
+	w.queue.Push(&q.queued, q)
 	w.waiting++
 	return q
 }
 
 func (w *Window) unlink(q *waiter) {
-	if q.prev != nil {
-		q.prev.next = q.next
-	} else {
-		w.first = q.next
-	}
-	if q.next != nil {
-		q.next.prev = q.prev
-	} else {
-		w.last = q.prev
-	}
-	q.queued, q.prev, q.next = false, nil, nil
+	w.queue.Remove(&q.queued)
 	w.waiting--
 }

@@ -3,6 +3,7 @@ package oncrpc
 import (
 	"context"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/list"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -90,8 +91,9 @@ type Call struct {
 	out        xdr.Encoder // of such a reply
 	plain      xdr.Message // what is in enc then
 	sys        SysCred
-	believed   bool   // sys was accepted
-	key        []byte // memory of the identity's
+	believed   bool             // sys was accepted
+	key        []byte           // memory of the identity's
+	waiting    list.Place[Call] // for a worker
 }
 
 // Identity returns who calls, as the flavour of the call has found out. It is valid until the handler returns.

@@ -1,6 +1,10 @@
 package oncrpc
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/list"
+)
 
 // workers is a pool of goroutines for handlers that may block. It grows up to max;
 // beyond that, calls wait in the order of their arrival. The worker that became idle
@@ -12,7 +16,7 @@ type workers struct {
 	mu      sync.Mutex // guards what follows
 	n       int
 	idle    []chan *Call
-	waiting queue
+	waiting list.List[Call]
 	stopped bool
 }
 
@@ -32,7 +36,7 @@ func (w *workers) do(c *Call) {
 		go w.work(c)
 		return
 	}
-	w.waiting.push(c)
+	w.waiting.Push(&c.waiting, c)
 	w.mu.Unlock()
 }
 
@@ -56,8 +60,8 @@ func (w *workers) work(c *Call) {
 			w.n--
 			w.mu.Unlock()
 			return
-		case w.waiting.len() > 0:
-			c = w.waiting.pop()
+		case w.waiting.First() != nil:
+			c = w.pop()
 			w.mu.Unlock()
 			continue
 		case w.stopped:
@@ -73,14 +77,21 @@ func (w *workers) work(c *Call) {
 	}
 }
 
+// pop takes out the call that has waited longest; there is one, and w.mu is held.
+func (w *workers) pop() *Call {
+	c := w.waiting.First()
+	w.waiting.Remove(&c.waiting)
+	return c
+}
+
 // leave lets another call run while the handler of one waits for its peer.
 func (w *workers) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.n--
-	if w.waiting.len() > 0 && w.n < w.max {
+	if w.waiting.First() != nil && w.n < w.max {
 		w.n++
-		go w.work(w.waiting.pop())
+		go w.work(w.pop())
 	}
 }
 
@@ -101,34 +112,4 @@ func (w *workers) stop() {
 	}
 	w.n -= len(w.idle)
 	w.idle = nil
-}
-
-// queue is a ring of calls, without a bound. That of package transport/ring has one, and belongs to
-// a layer that this one does not know.
-type queue struct {
-	ring  []*Call
-	first int
-	n     int
-}
-
-func (q *queue) len() int { return q.n }
-
-func (q *queue) push(c *Call) {
-	if q.n == len(q.ring) {
-		ring := make([]*Call, max(16, 2*q.n))
-		for i := range q.n {
-			ring[i] = q.ring[(q.first+i)%len(q.ring)]
-		}
-		q.ring, q.first = ring, 0
-	}
-	q.ring[(q.first+q.n)%len(q.ring)] = c
-	q.n++
-}
-
-func (q *queue) pop() *Call {
-	c := q.ring[q.first]
-	q.ring[q.first] = nil
-	q.first = (q.first + 1) % len(q.ring)
-	q.n--
-	return c
 }

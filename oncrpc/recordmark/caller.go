@@ -266,10 +266,9 @@ func (cl *caller) fail(err error) {
 // failQueued ends the calls that have not left because of err; Conn.mu is held. The queue is to be
 // discarded.
 func (cl *caller) failQueued(err error) {
-	for o := cl.conn.sender.queue.first; o != nil; o = o.next {
+	for o := cl.conn.sender.queue.First(); o != nil; o = o.place.Next() {
 		if p := o.call; p != nil {
 			delete(cl.pending, p.xid)
-			o.state = idle
 			p.err = err
 			p.done <- struct{}{}
 		}

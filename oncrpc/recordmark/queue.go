@@ -1,6 +1,9 @@
 package recordmark
 
-import "github.com/rpcrdma/go-rpcrdma/xdr"
+import (
+	"github.com/rpcrdma/go-rpcrdma/internal/list"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
 
 // outgoing is a message on its way out: a call, or the reply to one.
 type outgoing struct {
@@ -9,8 +12,8 @@ type outgoing struct {
 	call *call     // whose message it is, or
 	in   *incoming // what it answers
 
-	state      state
-	prev, next *outgoing
+	state state
+	place list.Place[outgoing]
 }
 
 // state says who holds a message.
@@ -24,30 +27,23 @@ const (
 
 // queue holds messages in the order in which they shall leave. A cancelled call is
 // taken out of the middle.
-type queue struct{ first, last *outgoing }
+type queue struct{ list.List[outgoing] }
 
 func (q *queue) push(o *outgoing) {
 	o.state = queued
-	o.prev, o.next = q.last, nil
-	if q.last == nil {
-		q.first = o
-	} else {
-		q.last.next = o
-	}
-	q.last = o
+	q.Push(&o.place, o)
 }
 
 func (q *queue) remove(o *outgoing) {
-	if o.prev == nil {
-		q.first = o.next
-	} else {
-		o.prev.next = o.next
-	}
-	if o.next == nil {
-		q.last = o.prev
-	} else {
-		o.next.prev = o.prev
-	}
 	o.state = idle
-	o.prev, o.next = nil, nil
+	q.Remove(&o.place)
+}
+
+// pop takes out the first message, or returns nil.
+func (q *queue) pop() *outgoing {
+	o := q.First()
+	if o != nil {
+		q.remove(o)
+	}
+	return o
 }

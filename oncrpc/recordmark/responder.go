@@ -114,7 +114,7 @@ func (rp *responder) admit() bool {
 // flush lets the replies go that the receiving goroutine has queued; Conn.mu is held.
 func (rp *responder) flush() {
 	rp.current = nil
-	if s := &rp.conn.sender; s.queue.first != nil {
+	if s := &rp.conn.sender; s.queue.First() != nil {
 		s.filled.Signal()
 	}
 }
@@ -144,10 +144,8 @@ func (in *incoming) Reply(m xdr.Message) {
 func (in *incoming) Drop() { in.conn.responder.answered(in) }
 
 // drop ends the calls of the peer whose replies were lost.
-func (rp *responder) drop(lost *outgoing) {
-	for lost != nil {
-		o := lost
-		lost = o.next
+func (rp *responder) drop(lost queue) {
+	for o := lost.pop(); o != nil; o = lost.pop() {
 		rp.answered(o.in)
 	}
 }

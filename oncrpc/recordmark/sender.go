@@ -57,8 +57,8 @@ func (s *sender) take(batch []*outgoing) []*outgoing {
 	c := s.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for s.queue.first == nil {
-		for s.queue.first == nil {
+	for s.queue.First() == nil {
+		for s.queue.First() == nil {
 			if c.err != nil || s.err != nil {
 				return nil
 			}
@@ -66,9 +66,11 @@ func (s *sender) take(batch []*outgoing) []*outgoing {
 		}
 		s.yield()
 	}
-	for n := 0; s.queue.first != nil && n < batchLen; {
-		o := s.queue.first
-		s.queue.remove(o)
+	for n := 0; n < batchLen; {
+		o := s.queue.pop()
+		if o == nil {
+			break
+		}
 		o.state = writing
 		n += o.len
 		batch = append(batch, o)
@@ -120,14 +122,11 @@ func (s *sender) written(batch []*outgoing) {
 
 // discard empties the queue and returns the replies that were in it, for responder.drop; Conn.mu is
 // held.
-func (s *sender) discard() (lost *outgoing) {
-	for o := s.queue.first; o != nil; {
-		next := o.next
+func (s *sender) discard() (lost queue) {
+	for o := s.queue.pop(); o != nil; o = s.queue.pop() {
 		if o.in != nil {
-			o.next, lost = lost, o
+			lost.push(o)
 		}
-		o = next
 	}
-	s.queue = queue{}
 	return lost
 }
