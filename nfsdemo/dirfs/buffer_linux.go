@@ -14,8 +14,9 @@ const (
 	keepBuffers = 64 << 20
 )
 
-// buffers keeps memory for data on its way, so that there is no new memory for each
-// READ and WRITE.
+// buffers keeps memory for data on its way, so that there is no new memory for each READ and WRITE.
+// memfs's pool is another: its pages are the file system's contents, counted by reference, and
+// bounded by its capacity.
 type buffers struct {
 	mu   sync.Mutex // guards what follows
 	free [bufferSizes][][]byte

@@ -51,7 +51,7 @@ func pageSize(n int) int { return 1 << (class(n) + pageShift) }
 // pagePool keeps pages that nobody refers to. They stay with the file system: garbage of
 // this size would let the heap grow to twice what is in use before it is collected.
 // But free pages give way to pages of other sizes, so that the pool has no more bytes than
-// capacity and spare, or than are in use.
+// capacity and spare, or than are in use. dirfs, whose data is in files, has a simpler pool.
 type pagePool struct {
 	capacity int64
 

@@ -3,22 +3,25 @@ package recordmark
 import (
 	"context"
 	"os"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/list"
 )
 
-// budget bounds the memory of the large records of many connections. Who finds too
-// little waits, first come first served.
+// budget bounds the memory of the large records of many connections. Who finds too little waits,
+// first come first served. It is simpler than the budgets of rpcrdma, where no goroutine waits, and
+// each connection has a share: here the receiver of a connection waits, for one record.
 type budget struct {
 	mu      sync.Mutex // guards what follows
 	free    int        // bytes
-	waiting []*waiter
+	waiting list.List[waiter]
 }
 
 type waiter struct {
 	n       int
 	granted chan struct{}
+	place   list.Place[waiter]
 }
 
 func newBudget(n int) *budget { return &budget{free: n} }
@@ -27,13 +30,13 @@ func newBudget(n int) *budget { return &budget{free: n} }
 // zero, the deadline passes.
 func (b *budget) reserve(ctx context.Context, n int, deadline time.Time) error {
 	b.mu.Lock()
-	if len(b.waiting) == 0 && n <= b.free {
+	if b.waiting.First() == nil && n <= b.free {
 		b.free -= n
 		b.mu.Unlock()
 		return nil
 	}
-	w := &waiter{n, make(chan struct{})}
-	b.waiting = append(b.waiting, w)
+	w := &waiter{n: n, granted: make(chan struct{})}
+	b.waiting.Push(&w.place, w)
 	b.mu.Unlock()
 	var late <-chan time.Time
 	if !deadline.IsZero() {
@@ -51,8 +54,8 @@ func (b *budget) reserve(ctx context.Context, n int, deadline time.Time) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if i := slices.Index(b.waiting, w); i >= 0 {
-		b.waiting = slices.Delete(b.waiting, i, i+1)
+	if w.place.In() {
+		b.waiting.Remove(&w.place)
 	} else {
 		b.free += n // it was granted meanwhile
 	}
@@ -69,10 +72,9 @@ func (b *budget) release(n int) {
 
 // grant serves those who wait; b.mu is held.
 func (b *budget) grant() {
-	for len(b.waiting) > 0 && b.waiting[0].n <= b.free {
-		w := b.waiting[0]
+	for w := b.waiting.First(); w != nil && w.n <= b.free; w = b.waiting.First() {
 		b.free -= w.n
-		b.waiting = slices.Delete(b.waiting, 0, 1)
+		b.waiting.Remove(&w.place)
 		close(w.granted)
 	}
 }

@@ -56,8 +56,8 @@ func TestBudget(t *testing.T) {
 		is(fourth, nil)
 		b.release(7)
 		b.release(3)
-		if b.free != 10 || len(b.waiting) != 0 {
-			t.Errorf("%d bytes free, %d wait", b.free, len(b.waiting))
+		if first := b.waiting.First(); b.free != 10 || first != nil {
+			t.Errorf("%d bytes free, %+v waits", b.free, first)
 		}
 	})
 }

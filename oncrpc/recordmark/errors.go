@@ -36,6 +36,9 @@ var (
 	errMessageType = errors.New("neither call nor reply")
 )
 
+// Each package has an OpError of its own. The type, for errors.As, and the text say which layer
+// failed; and each layer knows something else of what it did.
+
 // OpError says what was being done, and with whom, when Err happened.
 type OpError struct {
 	Op   string   // "dial", "accept", "call", "serve", "read", "write", "close"

@@ -16,6 +16,9 @@ type stalled struct{}
 func (stalled) Error() string { return "peer does not answer" }
 func (stalled) Unwrap() error { return net.ErrClosed }
 
+// Each package has an OpError of its own. The type, for errors.As, and the text say which layer
+// failed; and each layer knows something else of what it did.
+
 // OpError says what was being done, and with whom, when Err happened.
 type OpError struct {
 	// Op is "dial" for the first connection, "redial" when none came back, "call" for a call that was not or

@@ -14,6 +14,9 @@ var (
 	ErrRefused = errors.New("refused")
 )
 
+// Each package has an OpError of its own. The type, for errors.As, and the text say which layer
+// failed; and each layer knows something else of what it did.
+
 // OpError says what could not be done.
 type OpError struct {
 	Op      string       // "dial", "set", "unset", "getaddr", "getversaddr", "dump", "getport"
