@@ -4,12 +4,15 @@ import (
 	"container/heap"
 	"sync"
 	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/list"
 )
 
 // budget bounds the memory for chunks of the calls under way, of one connection and of the server
 // it belongs to. A call reserves its arguments and its largest reply together: reserving piece by
 // piece could deadlock. Calls that do not fit wait in the order of their arrival; a connection at
-// its own limit does not hold up the others.
+// its own limit does not hold up the others. In receiveBudget connections wait, which have nothing
+// then; so it needs neither the second limit nor the heap.
 type budget struct {
 	queued atomic.Int32 // calls that wait, to be read without mu
 
@@ -57,7 +60,7 @@ func (b *budget) starve(s *share) {
 
 // eligible reports whether the first call of the connection waits for memory of the server alone.
 func (s *share) eligible() bool {
-	return s.queue.n > 0 && !s.blocked && s.queue.first.of.reserved <= s.free
+	return s.queue.n > 0 && !s.blocked && s.queue.First().reserved <= s.free
 }
 
 // charge takes n bytes from what is free; with a negative n it gives them back. b.mu is held.
@@ -84,7 +87,7 @@ func (b *budget) next(s *share) (next []*incoming) {
 	b.starve(s)
 	for len(b.starved) > 0 {
 		s := b.starved[0]
-		if s.eligible() && s.queue.first.of.reserved > b.free {
+		if s.eligible() && s.queue.First().reserved > b.free {
 			break
 		}
 		if s.eligible() { // or pinned replies have it at its own limit; who gives these back asks again
@@ -133,19 +136,19 @@ func (b *budget) allow(s *share, active, most int) int {
 
 // callQueue has calls wait in the order of their arrival.
 type callQueue struct {
-	list[incoming]
+	list.List[incoming]
 	n int
 }
 
 func (q *callQueue) push(in *incoming) {
 	q.n++
-	q.list.push(&in.queued, in)
+	q.Push(&in.queued, in)
 }
 
 func (q *callQueue) pop() *incoming {
 	q.n--
-	in := q.first.of
-	q.remove(&in.queued)
+	in := q.First()
+	q.Remove(&in.queued)
 	return in
 }
 
@@ -155,7 +158,7 @@ type starved []*share
 
 func (s starved) Len() int { return len(s) }
 func (s starved) Less(i, j int) bool {
-	return s[i].queue.first.of.arrival < s[j].queue.first.of.arrival
+	return s[i].queue.First().arrival < s[j].queue.First().arrival
 }
 
 func (s starved) Swap(i, j int) {

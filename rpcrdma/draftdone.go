@@ -73,9 +73,9 @@ func (d *draft) done(r *receive, xid uint32) {
 // owing returns the oldest reply with that transaction id for which a DONE is still to come; c.mu
 // is held.
 func (d *draft) owing(xid uint32) *incoming {
-	for p := d.conn.flow.stalls.waiting.first; p != nil; p = p.next {
-		if rd := &p.of.reply.read; rd.owes && !rd.acked && p.of.header.XID == xid {
-			return p.of
+	for in := d.conn.flow.stalls.waiting.First(); in != nil; in = in.stall.Next() {
+		if rd := &in.reply.read; rd.owes && !rd.acked && in.header.XID == xid {
+			return in
 		}
 	}
 	return nil
@@ -85,9 +85,9 @@ func (d *draft) owing(xid uint32) *incoming {
 // is held.
 func (d *draft) unread() (unread []*incoming) {
 	stalls := &d.conn.flow.stalls
-	for p := stalls.waiting.first; p != nil; p = p.next {
-		if rd := &p.of.reply.read; rd.owes && rd.sent {
-			unread = append(unread, p.of)
+	for in := stalls.waiting.First(); in != nil; in = in.stall.Next() {
+		if rd := &in.reply.read; rd.owes && rd.sent {
+			unread = append(unread, in)
 		}
 	}
 	for _, in := range unread {

@@ -64,8 +64,8 @@ func (c *Conn) PlayedWrong(p Played) string {
 	free := c.cfg.ConnMemory
 	waiting := make(map[uint32]bool)
 	for _, q := range []*callQueue{&m.queue, &pins.unready} {
-		for p := q.first; p != nil; p = p.next {
-			waiting[p.of.header.XID] = true
+		for in := q.First(); in != nil; in = in.queued.Next() {
+			waiting[in.header.XID] = true
 		}
 	}
 	for xid, reserve := range p.Under {
@@ -97,8 +97,8 @@ func (c *Conn) PlayedWrong(p Played) string {
 	if len(pins.withheld) > 0 && !p.Other && c.flow.supply.budget.size > 1<<20 && len(b.starved) == 0 && pins.dones < c.cfg.Credits && pins.withheld[0].reply.read.pinned <= m.free {
 		return "a reply is withheld without a reason"
 	}
-	for p := c.flow.stalls.waiting.first; p != nil; p = p.next {
-		if rd := &p.of.reply.read; !rd.sent || !rd.owes {
+	for in := c.flow.stalls.waiting.First(); in != nil; in = in.stall.Next() {
+		if rd := &in.reply.read; !rd.sent || !rd.owes {
 			return "a Send is not complete"
 		}
 	}

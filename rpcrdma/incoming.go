@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/list"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -27,11 +28,11 @@ type serving struct {
 	recv     *receive
 	message  // the inline part
 	dec      xdr.Decoder
-	reserved int64           // of the budget
-	arrival  uint64          // among calls that have had to wait for that
-	queued   place[incoming] // in its callQueue, while it waits for memory
-	stall    place[incoming] // in stalls, while it waits for the peer
-	since    int             // the tick since when
+	reserved int64                // of the budget
+	arrival  uint64               // among calls that have had to wait for that
+	queued   list.Place[incoming] // in its callQueue, while it waits for memory
+	stall    list.Place[incoming] // in stalls, while it waits for the peer
+	since    int                  // the tick since when
 }
 
 func newIncoming() *incoming {

@@ -3,6 +3,8 @@ package rpcrdma
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/list"
 )
 
 // receiveBudget bounds the memory of receives of the connections of one Serve. A connection that
@@ -16,12 +18,12 @@ type receiveBudget struct {
 	queued atomic.Int32 // connections that wait, to be read without mu
 
 	mu      sync.Mutex // guards what follows, and the receiveWaits
-	waiting list[receiveWait]
+	waiting list.List[receiveWait]
 }
 
 // receiveWait is a connection's place in the queue of a receiveBudget.
 type receiveWait struct {
-	place  place[receiveWait]
+	place  list.Place[receiveWait]
 	need   int64
 	given  int64  // when it need not wait any more
 	resume func() // called then
@@ -55,9 +57,9 @@ func (b *receiveBudget) reserve(w *receiveWait, n int64) int64 {
 		return n
 	}
 	b.mu.Lock()
-	if !w.place.in() && w.given == 0 {
+	if !w.place.In() && w.given == 0 {
 		w.need = n
-		b.waiting.push(&w.place, w)
+		b.waiting.Push(&w.place, w)
 		b.queued.Add(1) // before another look at what is free: who gives back sees it, or is seen
 	}
 	others := b.serve(w)
@@ -106,7 +108,7 @@ func (b *receiveBudget) leave(w *receiveWait) {
 	}
 	w.asked = false
 	b.mu.Lock()
-	if w.place.in() {
+	if w.place.In() {
 		b.remove(w)
 	}
 	n := w.given
@@ -129,8 +131,7 @@ func (b *receiveBudget) release(n int64) {
 
 // serve gives memory to those who wait, and returns them without self; b.mu is held.
 func (b *receiveBudget) serve(self *receiveWait) (given []*receiveWait) {
-	for p := b.waiting.first; p != nil && b.tryReserve(p.of.need); p = b.waiting.first {
-		w := p.of
+	for w := b.waiting.First(); w != nil && b.tryReserve(w.need); w = b.waiting.First() {
 		b.remove(w)
 		w.given = w.need
 		if w != self {
@@ -141,7 +142,7 @@ func (b *receiveBudget) serve(self *receiveWait) (given []*receiveWait) {
 }
 
 func (b *receiveBudget) remove(w *receiveWait) {
-	b.waiting.remove(&w.place)
+	b.waiting.Remove(&w.place)
 	b.queued.Add(-1)
 }
 

@@ -54,7 +54,7 @@ func TestReceiveBudgetOrder(t *testing.T) {
 		t.Errorf("resumed (-want +got):\n%s", diff)
 	}
 	b.leave(&waits[4])
-	if free := b.free.Load(); free != 100 || b.queued.Load() != 0 || b.waiting.first != nil || b.waiting.last != nil {
+	if free := b.free.Load(); free != 100 || b.queued.Load() != 0 || b.waiting.First() != nil {
 		t.Errorf("%d free of 100, %d waiting", free, b.queued.Load())
 	}
 }

@@ -3,6 +3,8 @@ package rpcrdma
 import (
 	"errors"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/list"
 )
 
 // ErrStalled: the peer has not done its part of a call for Config.PeerTimeout.
@@ -15,8 +17,8 @@ var ErrStalled = errors.New(
 // while anything waits. Conn.mu guards it.
 type stalls struct {
 	conn    *Conn
-	waiting list[incoming] // by age
-	now     int            // in ticks
+	waiting list.List[incoming] // by age
+	now     int                 // in ticks
 	timer   *time.Timer
 	running bool
 	ended   bool
@@ -33,7 +35,7 @@ func (s *stalls) add(in *incoming) {
 		return
 	}
 	in.since = s.now
-	s.waiting.push(&in.stall, in)
+	s.waiting.Push(&in.stall, in)
 	if s.running {
 		return
 	}
@@ -47,22 +49,22 @@ func (s *stalls) add(in *incoming) {
 
 // remove notes that in waits no longer.
 func (s *stalls) remove(in *incoming) {
-	if in.stall.in() {
-		s.waiting.remove(&in.stall)
+	if in.stall.In() {
+		s.waiting.Remove(&in.stall)
 	}
 }
 
 // overdue returns the call that has waited for longest, if that is too long.
 func (s *stalls) overdue() *incoming {
-	if p := s.waiting.first; p != nil && s.now-p.of.since > stallTicks {
-		return p.of
+	if in := s.waiting.First(); in != nil && s.now-in.since > stallTicks {
+		return in
 	}
 	return nil
 }
 
 // goOn has the next tick come, if there is anything to watch.
 func (s *stalls) goOn() {
-	if s.running = s.waiting.first != nil; s.running {
+	if s.running = s.waiting.First() != nil; s.running {
 		s.timer.Reset(s.tick())
 	}
 }
