@@ -20,7 +20,7 @@ type asking struct {
 	*rawPeer
 	c       *rpcrdma.Conn
 	credits int // what it asks for
-	held    *heldReads
+	held    *heldRequests
 	serves  bool
 
 	limit, begun   int
@@ -51,15 +51,15 @@ type askedCall struct {
 
 // newAsking makes a client, which is a server, too, or not: then a long reply might be a call.
 func newAsking(t testing.TB, credits int, serves bool) *asking {
-	holder := newReadHolder()
-	c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: credits}, inline4k, holder.wrap)
+	made, hold := heldReads()
+	c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: credits}, inline4k, hold)
 	if serves {
 		back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 		back.Handle(newProgram().program())
 		t.Cleanup(func() { back.Close() })
 		c.Serve(back)
 	}
-	return &asking{rawPeer: p, c: c, credits: credits, held: wait(t, holder.made), serves: serves, limit: 1, arrived: make(map[uint32]uint32), acked: make(map[uint32]int)}
+	return &asking{rawPeer: p, c: c, credits: credits, held: wait(t, made), serves: serves, limit: 1, arrived: make(map[uint32]uint32), acked: make(map[uint32]int)}
 }
 
 // promote has those that wait begin that may.
@@ -175,7 +175,7 @@ func (a *asking) answer(i int, kind string, grant int) {
 func (a *asking) read(k *askedCall) {
 	a.reading = append(a.reading, k)
 	a.promote()
-	waitFor(a.t, func() bool { return len(a.held.reads) == len(a.reading) })
+	waitFor(a.t, func() bool { return len(a.held.queue) == len(a.reading) })
 }
 
 // released has the oldest RDMA Read complete.
@@ -292,7 +292,7 @@ func (a *asking) undoubted() {
 			h.Reads = a.readSegments(0, append(replyHeader(xid), be32(0, 0)...))
 			a.send(h)
 		}
-		waitFor(a.t, func() bool { return len(a.held.reads) == 2 })
+		waitFor(a.t, func() bool { return len(a.held.queue) == 2 })
 		a.held.release(a.t, 2)
 		if err := wait(a.t, ended); err != nil {
 			a.t.Errorf("call with a transaction id again: %v", err)

@@ -252,7 +252,7 @@ func TestCancelWithoutAbandon(t *testing.T) {
 			if answered {
 				cfg.CancelGrace = patience
 			}
-			c, p := rawServerOn(t, cfg, inline4k, func(d transport.Dialer) transport.Dialer { return plainDialer{d, true} })
+			c, p := rawServerOn(t, cfg, inline4k, onlyImporter)
 			ctx, cancel := context.WithCancel(context.Background())
 			arg := pattern(1, 9000)
 			s := start(ctx, c, &items{data: [][]byte{arg}}, make([]byte, 9000))
@@ -280,19 +280,11 @@ func TestCancelWithoutAbandon(t *testing.T) {
 	}
 }
 
-// plainDialer hides a provider's optional abilities, but for Importer if told.
-type plainDialer struct {
-	transport.Dialer
-	imports bool
-}
+// withoutAbilities hides a provider's optional abilities.
+func withoutAbilities(ep transport.Endpoint) transport.Endpoint { return plainEndpoint{ep, false} }
 
-func (d plainDialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
-	ep, err := d.Dialer.Dial(ctx, addr, private)
-	if err != nil {
-		return nil, err
-	}
-	return plainEndpoint{ep, d.imports}, nil
-}
+// onlyImporter hides a provider's optional abilities except Importer.
+func onlyImporter(ep transport.Endpoint) transport.Endpoint { return plainEndpoint{ep, true} }
 
 type plainEndpoint struct {
 	transport.Endpoint
@@ -307,23 +299,3 @@ func (e plainEndpoint) Domain() transport.Domain {
 }
 
 type plainDomain struct{ transport.Domain }
-
-type plainListener struct{ transport.Listener }
-
-func (l plainListener) Accept(ctx context.Context) (transport.Request, error) {
-	r, err := l.Listener.Accept(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return plainRequest{r}, nil
-}
-
-type plainRequest struct{ transport.Request }
-
-func (r plainRequest) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
-	ep, err := r.Request.Accept(ctx, private)
-	if err != nil {
-		return nil, err
-	}
-	return plainEndpoint{ep, false}, nil
-}

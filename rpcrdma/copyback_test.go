@@ -6,7 +6,6 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // TestCopyBack has a server answer a call that offers a write chunk, over a provider that cannot import the caller's memory: the
@@ -27,8 +26,8 @@ func TestCopyBack(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, func(d transport.Dialer) transport.Dialer { return plainDialer{d, false} })
-			goesOn(t, c, p)
+			c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, withoutAbilities)
+			clientWorks(t, c, p)
 			land, written := bytes.Repeat([]byte{0xee}, size), max(tt.writes, 0)
 			s := start(t.Context(), c, &items{}, land)
 			s.reply.land = false // its results are looked at here
@@ -60,7 +59,7 @@ func TestCopyBack(t *testing.T) {
 			if err != nil || !bytes.Equal(s.reply.data[0], append(want[:written:written], pattern(2, tt.reads)...)) {
 				t.Errorf("error %v, or the result differs", err)
 			}
-			goesOn(t, c, p)
+			clientWorks(t, c, p)
 		})
 	}
 }

@@ -35,12 +35,9 @@ func TestDialledShare(t *testing.T) {
 	one, other := new(countingDomain), new(countingDomain)
 	dial := func(d transport.Domain) *rpcrdma.Conn {
 		t.Helper()
-		c, err := rpcrdma.Dial(t.Context(), transport.WrapDialer(r.fabric.Dialer(loopback.Config{}), func(ep transport.Endpoint) transport.Endpoint {
+		c := r.dialOn(rpcrdma.Config{}, func(ep transport.Endpoint) transport.Endpoint {
 			return ownDomain{ep.(transporttest.FullEndpoint), d}
-		}), rigAddr, rpcrdma.Config{Logger: quiet})
-		if err != nil {
-			t.Fatal(err)
-		}
+		})
 		t.Cleanup(func() {
 			c.Close()
 			<-c.Done()

@@ -32,7 +32,7 @@ func TestCancelBeforeReads(t *testing.T) {
 	r.Reads = []chunks.ReadSegment{{Position: 36, Segment: chunks.Segment{Handle: 1, Length: size}}} // to read it would end the connection
 	p.send(r, result(h.XID, size))
 	p.nextDone(h.XID, 64)
-	goesOn(t, c, p)
+	clientWorks(t, c, p)
 	untouched(t, land)
 	if got := c.Stats(); got.Cancelled != 1 || got.LateReplies != 1 || got.DonesSent != 1 {
 		t.Errorf("counters %+v", got)
@@ -46,10 +46,10 @@ func TestCancelWhileReading(t *testing.T) {
 	for _, long := range []bool{false, true} {
 		for stage := range parts + 1 {
 			t.Run(fmt.Sprintf("long %v, %d Reads complete", long, stage), func(t *testing.T) {
-				holder := newReadHolder()
+				made, hold := heldReads()
 				observer := &lastInfo{}
-				c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Observer: observer}, inline4k, holder.wrap)
-				held := wait(t, holder.made)
+				c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Observer: observer}, inline4k, hold)
+				held := wait(t, made)
 				if long {
 					back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 					back.Handle(newProgram().program())
@@ -74,7 +74,7 @@ func TestCancelWhileReading(t *testing.T) {
 					p.send(r, result(h.XID, size))
 				}
 				held.release(t, stage)
-				waitFor(t, func() bool { return len(held.reads) == parts-stage }) // the reply is here: the call is not given up before it
+				waitFor(t, func() bool { return len(held.queue) == parts-stage }) // the reply is here: the call is not given up before it
 				if stage == parts {
 					p.nextDone(h.XID, 64)
 				}
@@ -93,7 +93,7 @@ func TestCancelWhileReading(t *testing.T) {
 					held.release(t, parts-stage)
 					p.nextDone(h.XID, 64)
 				}
-				goesOn(t, c, p)
+				clientWorks(t, c, p)
 				untouched(t, land)
 				if got := c.Stats(); got.DonesSent != 1 || got.Malformed != 0 {
 					t.Errorf("counters %+v", got)

@@ -165,7 +165,7 @@ func TestClientReads(t *testing.T) {
 				if n := info.ReplyRead; n == 0 {
 					t.Error("CallInfo.ReplyRead is 0")
 				}
-				goesOn(t, c, p)
+				clientWorks(t, c, p)
 			})
 		}
 	}
@@ -183,8 +183,8 @@ func (n *bytesRead) CallDone(info *rpcrdma.CallInfo) {
 	n.Add(int64(info.ReplyRead + info.InlineReceived))
 }
 
-// goesOn makes a call: the next thing that the server sees is that, and its reply takes all credits back.
-func goesOn(t *testing.T, c *rpcrdma.Conn, p *rawPeer) {
+// clientWorks makes a call: the next thing that the server sees is that, and its reply takes all credits back.
+func clientWorks(t *testing.T, c *rpcrdma.Conn, p *rawPeer) {
 	t.Helper()
 	s := start(t.Context(), c, &items{}, nil)
 	h, body := p.next()
@@ -202,10 +202,10 @@ func goesOn(t *testing.T, c *rpcrdma.Conn, p *rawPeer) {
 
 // TestDoneAfterReads checks that the RDMA_DONE leaves when the last RDMA Read is complete and not before, and that the call lasts as long.
 func TestDoneAfterReads(t *testing.T) {
-	holder := newReadHolder()
-	c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, holder.wrap)
-	held := wait(t, holder.made)
-	goesOn(t, c, p) // which opens the window
+	made, hold := heldReads()
+	c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, hold)
+	held := wait(t, made)
+	clientWorks(t, c, p) // which opens the window
 	data := pattern(1, 9000)
 	s := start(t.Context(), c, &items{data: [][]byte{{1}}}, nil)
 	h, _ := p.next()
@@ -213,7 +213,7 @@ func TestDoneAfterReads(t *testing.T) {
 	r.Reads = p.readSegments(36, data[:3000], data[3000:6000], data[6000:])
 	p.send(r, result(h.XID, len(data)))
 	for left := 3; left > 0; left-- {
-		goesBeside(t, c, p)
+		clientWorksBeside(t, c, p)
 		if len(s.err) > 0 {
 			t.Errorf("the call ended with %d Reads to go", left)
 		}
@@ -223,14 +223,14 @@ func TestDoneAfterReads(t *testing.T) {
 	if err := wait(t, s.err); err != nil || !bytes.Equal(s.reply.data[0], data) {
 		t.Errorf("error %v, or the result differs", err)
 	}
-	goesOn(t, c, p)
+	clientWorks(t, c, p)
 	if got := c.Stats(); got.DonesSent != 1 || got.UnknownXID != 0 {
 		t.Errorf("counters %+v", got)
 	}
 }
 
-// goesBeside makes a call while others are under way.
-func goesBeside(t *testing.T, c *rpcrdma.Conn, p *rawPeer) {
+// clientWorksBeside makes a call while others are under way.
+func clientWorksBeside(t *testing.T, c *rpcrdma.Conn, p *rawPeer) {
 	t.Helper()
 	s := start(t.Context(), c, &items{}, nil)
 	h, _ := p.next()

@@ -13,16 +13,16 @@ func TestGrantsWhileReading(t *testing.T) {
 	for _, serves := range []bool{false, true} {
 		for _, second := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg} {
 			t.Run(fmt.Sprintf("serves %v, then %v", serves, second), func(t *testing.T) {
-				holder := newReadHolder()
-				c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, holder.wrap)
-				held := wait(t, holder.made)
+				made, hold := heldReads()
+				c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, hold)
+				held := wait(t, made)
 				if serves { // then a message at position zero might be a call
 					back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 					back.Handle(newProgram().program())
 					defer back.Close()
 					c.Serve(back)
 				}
-				goesOn(t, c, p)
+				clientWorks(t, c, p)
 				calls := []*started{start(t.Context(), c, &items{}, nil)}
 				h, _ := p.next()
 				calls = append(calls, start(t.Context(), c, &items{}, nil))

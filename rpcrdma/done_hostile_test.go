@@ -2,7 +2,6 @@ package rpcrdma_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"testing"
 
@@ -108,13 +107,13 @@ func TestBadReplyReads(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft, MaxMessage: 65536}, inline4k)
-			goesOn(t, c, p)
+			clientWorks(t, c, p)
 			s := start(t.Context(), c, &items{data: [][]byte{data}}, nil)
 			h, _ := p.next()
 			tt.answer(p, h)
 			checkEnd(t, wait(t, s.err), tt.want)
 			p.nextDone(h.XID, 64)
-			goesOn(t, c, p)
+			clientWorks(t, c, p)
 			if got := c.Stats(); got.DonesSent != 1 {
 				t.Errorf("counters %+v", got)
 			}
@@ -127,9 +126,9 @@ func TestBadReplyReads(t *testing.T) {
 func TestReplyReadsImpossible(t *testing.T) {
 	for _, tt := range []string{"said so", "no ORD"} {
 		t.Run(tt, func(t *testing.T) {
-			wrap := func(d transport.Dialer) transport.Dialer { return d }
+			wrap := sameEndpoint
 			if tt == "no ORD" {
-				wrap = func(d transport.Dialer) transport.Dialer { return noReadsDialer{d} }
+				wrap = func(ep transport.Endpoint) transport.Endpoint { return noReads{ep} }
 			}
 			c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, wrap)
 			if tt == "said so" {
@@ -144,19 +143,12 @@ func TestReplyReadsImpossible(t *testing.T) {
 				t.Errorf("error %v, want %v", err, transport.ErrNoReads)
 			}
 			p.nextDone(h.XID, 64)
-			goesOn(t, c, p)
+			clientWorks(t, c, p)
 		})
 	}
 }
 
-// noReadsDialer makes connections that can make no Reads.
-type noReadsDialer struct{ transport.Dialer }
-
-func (d noReadsDialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
-	ep, err := d.Dialer.Dial(ctx, addr, private)
-	return noReads{ep}, err
-}
-
+// noReads is an endpoint that can make no Reads.
 type noReads struct{ transport.Endpoint }
 
 func (e noReads) Info() transport.Info {
@@ -168,10 +160,10 @@ func (e noReads) Info() transport.Info {
 // TestReplyReadsToNoCall has replies with read lists come that no call awaits: unknown ones, ones to calls that are answered, and second ones while the first is
 // read. They are counted, nothing is read of them, and no RDMA_DONE tells of them, since there may be no such reply at the server.
 func TestReplyReadsToNoCall(t *testing.T) {
-	holder := newReadHolder()
-	c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, holder.wrap)
-	held := wait(t, holder.made)
-	goesOn(t, c, p)
+	made, hold := heldReads()
+	c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, hold)
+	held := wait(t, made)
+	clientWorks(t, c, p)
 	data := pattern(1, 5001)
 	s := start(t.Context(), c, &items{}, nil)
 	h, _ := p.next()
@@ -191,14 +183,14 @@ func TestReplyReadsToNoCall(t *testing.T) {
 	r.Reads = p.readSegments(36, data)
 	p.send(r, result(h.XID, len(data)))
 	send(h.XID)
-	goesBeside(t, c, p)
+	clientWorksBeside(t, c, p)
 	held.release(t, 1)
 	if err := wait(t, s.err); err != nil || !bytes.Equal(s.reply.data[0], data) {
 		t.Errorf("error %v, or the result differs", err)
 	}
 	p.nextDone(h.XID, 64)
 	p.send(r, result(h.XID, len(data)))
-	goesOn(t, c, p)
+	clientWorks(t, c, p)
 	if got := c.Stats(); got.UnknownXID != 4 || got.DonesSent != 1 {
 		t.Errorf("counters %+v", got)
 	}
@@ -221,7 +213,7 @@ func TestReplyReadInRFC8166(t *testing.T) {
 		if err := wait(t, s.err); !errors.Is(err, rpcrdma.ErrReplyReadList) {
 			t.Errorf("error %v, want %v", err, rpcrdma.ErrReplyReadList)
 		}
-		goesOn(t, c, p)
+		clientWorks(t, c, p)
 	}
 	if got := c.Stats(); got.DonesSent != 0 || got.Malformed != 2 {
 		t.Errorf("counters %+v", got)

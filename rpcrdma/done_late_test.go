@@ -52,14 +52,14 @@ func TestDoneOvertakesTwice(t *testing.T) {
 	if got := conn.Stats(); got.DonesReceived != 1 || got.DonesIgnored != 2 {
 		t.Errorf("counters %+v", got)
 	}
-	p.settled(r.ledgers.of(t, conn))
+	p.checkReceives(r.ledgers.of(t, conn))
 	r.notFreed()
 	ep.slow.Store(false)
 	for len(ep.held) > 0 {
 		(<-ep.held)()
 	}
 	r.freed(1)
-	p.settled(r.ledgers.of(t, conn))
+	p.checkReceives(r.ledgers.of(t, conn))
 	r.memoryBack(p)
 }
 
@@ -96,7 +96,7 @@ func TestDonesIgnored(t *testing.T) {
 				t.Errorf("%d RDMA_DONEs ignored, want %d", got, want)
 			}
 			r.memoryBack(p)
-			if p.settled(r.ledgers.of(t, conn)); p.granted != 4 {
+			if p.checkReceives(r.ledgers.of(t, conn)); p.granted != 4 {
 				t.Errorf("granted %d, want 4", p.granted)
 			}
 		})
@@ -150,7 +150,7 @@ func TestDoneMissed(t *testing.T) {
 	if got := conn.Stats(); got.DonesMissed != 2 || got.DonesReceived != took || got.DonesIgnored != 2 {
 		t.Errorf("counters %+v", got)
 	}
-	p.settled(r.ledgers.of(t, conn))
+	p.checkReceives(r.ledgers.of(t, conn))
 
 	other := r.raw(inline4k)
 	s := first.Reads[0].Segment

@@ -32,14 +32,14 @@ func TestOurXIDInTheirCall(t *testing.T) {
 		{name: "with a write list", reply: "meanwhile", writes: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			holder := newReadHolder()
-			c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, holder.wrap)
-			held := wait(t, holder.made)
+			made, hold := heldReads()
+			c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, hold)
+			held := wait(t, made)
 			back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 			back.Handle(newProgram().program())
 			defer back.Close()
 			c.Serve(back)
-			goesOn(t, c, p)
+			clientWorks(t, c, p)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			s := start(ctx, c, &items{}, nil)
@@ -70,9 +70,9 @@ func TestOurXIDInTheirCall(t *testing.T) {
 				r.Reads = p.readSegments(0, append(replyHeader(h.XID), be32(0, 7)...))
 				p.send(r)
 			}
-			goesBeside(t, c, p) // which comes behind it
-			close(held.off)
-			for len(held.reads) > 0 {
+			clientWorksBeside(t, c, p) // which comes behind it
+			held.holding.Store(false)
+			for len(held.queue) > 0 {
 				held.release(t, 1)
 			}
 			got, body := p.next()
@@ -108,7 +108,7 @@ func TestOurXIDInTheirCall(t *testing.T) {
 					t.Errorf("our call: %v", err)
 				}
 			}
-			goesOn(t, c, p)
+			clientWorks(t, c, p)
 			if got := c.Stats(); got.DonesSent != wantDones || got.UnknownXID != 0 || got.Malformed != 0 || got.CallsReceived != 1 {
 				t.Errorf("counters %+v", got)
 			}
@@ -161,14 +161,13 @@ func TestBothWaysReads(t *testing.T) {
 	}
 }
 
+// newSlowRig is a rig, and the endpoints of its server, whose Sends can be made slow.
 func newSlowRig(t testing.TB, cfg rpcrdma.Config) (*rig, chan *slowSends) {
 	made := make(chan *slowSends, 1024)
-	return newRigOn(t, cfg, loopback.Config{}, func(l transport.Listener) transport.Listener {
-		return transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
-			e := &slowSends{Endpoint: ep, held: make(chan func(), 1024)}
-			made <- e
-			return e
-		})
+	return newRigOn(t, cfg, loopback.Config{}, func(ep transport.Endpoint) transport.Endpoint {
+		e := &slowSends{Endpoint: ep, held: make(chan func(), 1024)}
+		made <- e
+		return e
 	}), made
 }
 

@@ -242,7 +242,7 @@ func TestReplyNotRead(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRigOn(t, rpcrdma.Config{Dialect: tt.dialect, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 262144}, tt.lcfg, func(l transport.Listener) transport.Listener { return l })
+			r := newRigOn(t, rpcrdma.Config{Dialect: tt.dialect, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 262144}, tt.lcfg, sameEndpoint)
 			p := r.raw(inline4k)
 			p.alive()
 			conn := wait(t, r.program.conns)
@@ -290,12 +290,8 @@ func TestReplyReadsBothEnds(t *testing.T) {
 				r = newRig(t, cfg)
 				c = r.dial(ccfg)
 			} else {
-				r = newRigOn(t, cfg, loopback.Config{}, func(l transport.Listener) transport.Listener { return plainListener{l} })
-				var err error
-				if c, err = rpcrdma.Dial(t.Context(), plainDialer{r.fabric.Dialer(loopback.Config{}), false}, rigAddr, ccfg); err != nil {
-					t.Fatal(err)
-				}
-				defer c.Close()
+				r = newRigOn(t, cfg, loopback.Config{}, withoutAbilities)
+				c = r.dialOn(ccfg, withoutAbilities)
 			}
 			want := uint64(0)
 			for _, size := range []int{0, 1, 3, 500, 1023, 1024, 4028, 4029, 5000, 5001, 5002, 5003, 100_003} {

@@ -65,8 +65,8 @@ func TestMalformed(t *testing.T) {
 			testMalformed(t, r, r.raw(inline4k), d)
 		})
 		t.Run(d.String()+" iwarp", func(t *testing.T) {
-			r, dial := newWireRig(t, cfg)
-			testMalformed(t, r, dial(), d)
+			r := newWireRig(t, cfg)
+			testMalformed(t, r, r.raw(inline4k), d)
 		})
 	}
 	t.Run("draft aligned", func(t *testing.T) {

@@ -181,7 +181,7 @@ func TestStrayLongReply(t *testing.T) {
 			if got := r.ledgers.of(t, conn).state().Awaited; got != 2 {
 				t.Errorf("%d receives posted, want 2", got)
 			}
-			p.settled(r.ledgers.of(t, conn)) // its reply is the first thing that comes
+			p.checkReceives(r.ledgers.of(t, conn)) // its reply is the first thing that comes
 			if p.granted != 2 {
 				t.Errorf("granted %d, want 2", p.granted)
 			}

@@ -47,9 +47,8 @@ func TestReadListNotAgreed(t *testing.T) {
 // held for it.
 func TestReplyReadsHalfExposed(t *testing.T) {
 	var left atomic.Int32
-	r := newRigOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, loopback.Config{}, func(l transport.Listener) transport.Listener {
-		return transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return fewWindows{ep, &left} })
-	})
+	wrap := func(ep transport.Endpoint) transport.Endpoint { return fewWindows{ep, &left} }
+	r := newRigOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, loopback.Config{}, wrap)
 	p := r.raw(inline4k)
 	p.alive()
 	conn := wait(t, r.program.conns)

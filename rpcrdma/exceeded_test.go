@@ -153,8 +153,8 @@ func TestExceededOnTheWire(t *testing.T) {
 	} {
 		for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 			t.Run(fmt.Sprintf("%v/%s", d, tt.name), func(t *testing.T) {
-				r, dial := newWireRig(t, rpcrdma.Config{Dialect: d, Credits: tt.credits})
-				witness, p := dial(), dial()
+				r := newWireRig(t, rpcrdma.Config{Dialect: d, Credits: tt.credits})
+				witness, p := r.raw(inline4k), r.raw(inline4k)
 				witness.alive()
 				wait(t, r.program.conns)
 				p.alive()
@@ -231,7 +231,7 @@ func TestFloodedClient(t *testing.T) {
 func TestNoReceiveForOurs(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			c, ep, _ := acceptRaw(t, rpcrdma.Config{Dialect: d}, inline4k, func(d transport.Dialer) transport.Dialer { return d })
+			c, ep, _ := acceptRaw(t, rpcrdma.Config{Dialect: d}, inline4k, sameEndpoint)
 			ep.Start(&rawPeer{t: t, ep: ep})
 			s := start(context.Background(), c, &items{}, nil)
 			if err := wait(t, s.err); !errors.Is(err, transport.ErrNoReceive) || errors.Is(err, rpcrdma.ErrCreditsExceeded) {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
@@ -57,13 +56,8 @@ func TestEcho(t *testing.T) {
 				r = newRig(t, server)
 				c = r.dial(cfg)
 			} else {
-				r = newRigOn(t, server, loopback.Config{}, func(l transport.Listener) transport.Listener { return plainListener{l} })
-				var err error
-				c, err = rpcrdma.Dial(context.Background(), plainDialer{r.fabric.Dialer(loopback.Config{}), false}, rigAddr, cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer c.Close()
+				r = newRigOn(t, server, loopback.Config{}, withoutAbilities)
+				c = r.dialOn(cfg, withoutAbilities)
 			}
 			for _, l := range lengths {
 				for _, land := range []bool{true, false} {

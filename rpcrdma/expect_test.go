@@ -9,7 +9,6 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -17,9 +16,8 @@ import (
 // TestExpectPosted asks for longer receives where they have their memory from the beginning. A message that is longer than one of those that are posted must not
 // be able to find that one.
 func TestExpectPosted(t *testing.T) {
-	wrap := func(d transport.Dialer) transport.Dialer { return plainDialer{d, false} }
 	t.Run("a call under way", func(t *testing.T) {
-		c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, wrap)
+		c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, withoutAbilities)
 		waitFor(t, func() bool { // the receive for a call of the peer's
 			return p.theirs.state().Awaited == 1
 		})
@@ -37,7 +35,7 @@ func TestExpectPosted(t *testing.T) {
 		}
 	})
 	t.Run("several calls granted", func(t *testing.T) {
-		c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, wrap)
+		c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, withoutAbilities)
 		back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 		back.Handle(newProgram().program())
 		defer back.Close()
@@ -69,11 +67,11 @@ func TestExpectMemory(t *testing.T) {
 		{"busy, little memory", credits * testReceiveSize, true, testReceiveSize},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cr := newCrowd(t, "loopback", 1, rpcrdma.Config{Credits: credits, ReceiveMemory: tt.memory})
+			cr := newManyClients(t, "loopback", 1, rpcrdma.Config{Credits: credits, ReceiveMemory: tt.memory})
 			c := cr.clients[0]
 			together(t, c, 1)
 			conn := wait(t, cr.program.conns)
-			idle := func() bool { return cr.idle(t, conn) }
+			idle := func() bool { return cr.idle(conn) }
 			waitFor(t, idle)
 			var blocked chan error
 			if tt.busy {
@@ -185,12 +183,12 @@ func TestExpectInHandler(t *testing.T) {
 			{"never too late", 8192, 8192, 1, 10000, 10000, true},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				r := newRigOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Align: align, Credits: 4}, loopback.Config{}, func(l transport.Listener) transport.Listener {
-					if tt.shared {
-						return l
-					}
-					return withoutReceives(l, new(atomic.Bool)) // which has no abilities
-				})
+				wrap := sameEndpoint
+				if !tt.shared {
+					wrap = withoutReceives(new(atomic.Bool)) // which has no abilities
+				}
+				cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, Align: align, Credits: 4}
+				r := newRigOn(t, cfg, loopback.Config{}, wrap)
 				r.server.Handle(expectProgram())
 				p := r.raw(inline4k)
 				if tt.after > 0 {
@@ -239,7 +237,7 @@ func TestExpectAsClient(t *testing.T) {
 			}
 			continue
 		}
-		goesOn(t, c, p) // whose reply takes the receive that is there
+		clientWorks(t, c, p) // whose reply takes the receive that is there
 		for range 5 {
 			s := start(t.Context(), c, &items{}, nil)
 			h, _ := p.next()

@@ -31,9 +31,8 @@ func (e lostEndpoint) Err() error { return fmt.Errorf("it ended: %w", e.reason) 
 func TestFaultLines(t *testing.T) {
 	logger, lines := logTo()
 	reasons := make(chan error, 1)
-	r := newRigOn(t, rpcrdma.Config{Logger: logger}, loopback.Config{}, func(l transport.Listener) transport.Listener {
-		return transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return lostEndpoint{ep, <-reasons} })
-	})
+	wrap := func(ep transport.Endpoint) transport.Endpoint { return lostEndpoint{ep, <-reasons} }
+	r := newRigOn(t, rpcrdma.Config{Logger: logger}, loopback.Config{}, wrap)
 	lost := func(reason error, level string) {
 		t.Helper()
 		reasons <- reason
@@ -62,9 +61,9 @@ func TestFaultLines(t *testing.T) {
 // TestFaultsOfComers has one host come again and again, and be at fault each time: the log is told aloud once of each of its faults.
 func TestFaultsOfComers(t *testing.T) {
 	logger, lines := logTo()
-	r, dial := newWireRig(t, rpcrdma.Config{Credits: 4, Logger: logger})
+	r := newWireRig(t, rpcrdma.Config{Credits: 4, Logger: logger})
 	for range 10 {
-		p := dial()
+		p := r.raw(inline4k)
 		p.alive()
 		conn := wait(t, r.program.conns)
 		p.sendBytes(head(77)(9))
@@ -96,9 +95,9 @@ func TestFaultsOfComers(t *testing.T) {
 // TestFaultsOfBadChunks has one host come again and again with a long call that cannot be read.
 func TestFaultsOfBadChunks(t *testing.T) {
 	logger, lines := logTo()
-	r, dial := newWireRig(t, rpcrdma.Config{Logger: logger})
+	r := newWireRig(t, rpcrdma.Config{Logger: logger})
 	for range 5 {
-		p := dial()
+		p := r.raw(inline4k)
 		p.alive()
 		conn := wait(t, r.program.conns)
 		p.sendBytes(head(rpcrdma.TypeNoMsg, 1, 0, 0xdead, 100, 0, 0, 0, 0, 0)(9))

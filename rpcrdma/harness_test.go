@@ -240,10 +240,13 @@ func (p *program) program() oncrpc.Program {
 	}}
 }
 
-// rig is a server of the test program on a fabric of its own.
+// rig is a server of the test program, for as long as the test runs. Its clients are real ones
+// (dial), or played by hand (raw).
 type rig struct {
 	t       testing.TB
-	fabric  *loopback.Fabric
+	fabric  *loopback.Fabric // nil on another provider
+	dialer  transport.Dialer
+	addr    string
 	program *program
 	server  *oncrpc.Server
 	served  chan error
@@ -253,24 +256,44 @@ type rig struct {
 
 const rigAddr = "server"
 
+// newRig serves on a fabric of its own.
 func newRig(t testing.TB, cfg rpcrdma.Config) *rig {
-	return newRigOn(t, cfg, loopback.Config{}, func(l transport.Listener) transport.Listener { return l })
+	return newRigOn(t, cfg, loopback.Config{}, sameEndpoint)
 }
 
-func newRigOn(t testing.TB, cfg rpcrdma.Config, lcfg loopback.Config, wrap func(transport.Listener) transport.Listener) *rig {
+// newRigOn is newRig with a listener of lcfg, and wrap around the server's endpoints.
+func newRigOn(t testing.TB, cfg rpcrdma.Config, lcfg loopback.Config, wrap endpointWrapper) *rig {
+	t.Helper()
+	f := loopback.New()
+	l, err := f.Listen(rigAddr, lcfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := serveRig(t, cfg, l, f.Dialer(loopback.Config{}), wrap)
+	r.fabric = f
+	return r
+}
+
+// endpointWrapper changes what an endpoint does, for transport.WrapListener and WrapDialer.
+type endpointWrapper func(transport.Endpoint) transport.Endpoint
+
+func sameEndpoint(ep transport.Endpoint) transport.Endpoint { return ep }
+
+// serveRig is newRig on any provider.
+func serveRig(t testing.TB, cfg rpcrdma.Config, l transport.Listener, d transport.Dialer,
+	wrap endpointWrapper) *rig {
 	t.Helper()
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
-	r := &rig{t: t, cfg: cfg, fabric: loopback.New(), program: newProgram(), served: make(chan error, 1)}
-	l, err := r.fabric.Listen(rigAddr, lcfg)
-	if err != nil {
-		t.Fatal(err)
+	r := &rig{
+		t: t, cfg: cfg, dialer: d, addr: l.Addr().String(),
+		program: newProgram(), served: make(chan error, 1),
 	}
 	r.server = oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	r.server.Handle(r.program.program())
-	metered := wrap(transport.WrapListener(l, r.ledgers.wrap))
-	go func() { r.served <- rpcrdma.Serve(context.Background(), metered, r.server, cfg) }()
+	wrapped := transport.WrapListener(transport.WrapListener(l, r.ledgers.wrap), wrap)
+	go func() { r.served <- rpcrdma.Serve(context.Background(), wrapped, r.server, cfg) }()
 	t.Cleanup(func() {
 		r.server.Close()
 		if err := wait(t, r.served); !errors.Is(err, oncrpc.ErrServerClosed) {
@@ -283,10 +306,16 @@ func newRigOn(t testing.TB, cfg rpcrdma.Config, lcfg loopback.Config, wrap func(
 // dial connects a client.
 func (r *rig) dial(cfg rpcrdma.Config) *rpcrdma.Conn {
 	r.t.Helper()
+	return r.dialOn(cfg, guardAny)
+}
+
+// dialOn is dial with wrap around the client's endpoint.
+func (r *rig) dialOn(cfg rpcrdma.Config, wrap endpointWrapper) *rpcrdma.Conn {
+	r.t.Helper()
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
-	c, err := rpcrdma.Dial(context.Background(), transport.WrapDialer(r.fabric.Dialer(loopback.Config{}), guardAny), rigAddr, cfg)
+	c, err := rpcrdma.Dial(context.Background(), transport.WrapDialer(r.dialer, wrap), r.addr, cfg)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -316,11 +345,17 @@ func (p said) bytes() []byte {
 // raw connects a peer that speaks by hand.
 func (r *rig) raw(p said) *rawPeer {
 	r.t.Helper()
-	ep, err := r.fabric.Dialer(loopback.Config{}).Dial(context.Background(), rigAddr, p.bytes())
+	return newRawPeer(r.t, r.endpoint(p))
+}
+
+// endpoint connects a peer that speaks by hand, and takes no messages yet.
+func (r *rig) endpoint(p said) transport.Endpoint {
+	r.t.Helper()
+	ep, err := r.dialer.Dial(context.Background(), r.addr, p.bytes())
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return newRawPeer(r.t, ep)
+	return ep
 }
 
 func client(c oncrpc.Transport) *oncrpc.Client {
@@ -343,10 +378,12 @@ func wait[T any](t testing.TB, ch <-chan T) T {
 // returns the client connected to it.
 func rawServer(t testing.TB, cfg rpcrdma.Config, p said) (*rpcrdma.Conn, *rawPeer) {
 	t.Helper()
-	return rawServerOn(t, cfg, p, func(d transport.Dialer) transport.Dialer { return d })
+	return rawServerOn(t, cfg, p, sameEndpoint)
 }
 
-func rawServerOn(t testing.TB, cfg rpcrdma.Config, p said, wrap func(transport.Dialer) transport.Dialer) (*rpcrdma.Conn, *rawPeer) {
+// rawServerOn is rawServer with wrap around the client's endpoint.
+func rawServerOn(t testing.TB, cfg rpcrdma.Config, p said,
+	wrap endpointWrapper) (*rpcrdma.Conn, *rawPeer) {
 	t.Helper()
 	c, ep, l := acceptRaw(t, cfg, p, wrap)
 	peer := newRawPeer(t, ep)
@@ -357,11 +394,13 @@ func rawServerOn(t testing.TB, cfg rpcrdma.Config, p said, wrap func(transport.D
 // unstartedServer is a rawServer that takes no messages yet.
 func unstartedServer(t testing.TB) (*rpcrdma.Conn, transport.Endpoint) {
 	t.Helper()
-	c, ep, _ := acceptRaw(t, rpcrdma.Config{}, inline4k, func(d transport.Dialer) transport.Dialer { return d })
+	c, ep, _ := acceptRaw(t, rpcrdma.Config{}, inline4k, sameEndpoint)
 	return c, ep
 }
 
-func acceptRaw(t testing.TB, cfg rpcrdma.Config, p said, wrap func(transport.Dialer) transport.Dialer) (*rpcrdma.Conn, transport.Endpoint, *ledger) {
+// acceptRaw returns the client of a rawServer, the server's end, and the ledger of the client's.
+func acceptRaw(t testing.TB, cfg rpcrdma.Config, p said,
+	wrap endpointWrapper) (*rpcrdma.Conn, transport.Endpoint, *ledger) {
 	t.Helper()
 	f := loopback.New()
 	l, err := f.Listen(rigAddr, loopback.Config{})
@@ -387,7 +426,8 @@ func acceptRaw(t testing.TB, cfg rpcrdma.Config, p said, wrap func(transport.Dia
 		cfg.Logger = quiet
 	}
 	var made ledgers
-	c, err := rpcrdma.Dial(context.Background(), wrap(transport.WrapDialer(f.Dialer(loopback.Config{}), made.wrap)), rigAddr, cfg)
+	d := transport.WrapDialer(transport.WrapDialer(f.Dialer(loopback.Config{}), made.wrap), wrap)
+	c, err := rpcrdma.Dial(context.Background(), d, rigAddr, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -573,9 +613,9 @@ func ended(t testing.TB, c *rpcrdma.Conn) {
 	}
 }
 
-// settled checks that a connection whose peer has nothing under way has as many receives for it as
+// checkReceives checks that a connection whose peer has nothing under way has as many receives for it as
 // it granted: no message and no call was counted twice or not at all.
-func (p *rawPeer) settled(l *ledger) {
+func (p *rawPeer) checkReceives(l *ledger) {
 	p.t.Helper()
 	p.alive()
 	waitRight(p.t, func() (wrong string) {

@@ -1,7 +1,6 @@
 package rpcrdma_test
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"sync"
@@ -9,113 +8,123 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// readHolder is a dialer whose connections hold RDMA Reads back until they are released, and note what is posted. They have no abilities beyond Abandon.
-type readHolder struct {
-	transport.Dialer
-	made chan *heldReads
+// heldRequests is an endpoint that holds work requests of one operation back until the test
+// releases them, as a slow provider or peer does. When the connection ends, those are flushed.
+type heldRequests struct {
+	transporttest.FullEndpoint
+	op      transport.Op
+	holding atomic.Bool                 // unset: what is posted is not held back
+	queue   chan *transport.WorkRequest // in the order in which they were posted
+	flushed chan struct{}               // if set, the end waits for it after the flush, while holding
+	done    chan struct{}
+
+	active, most atomic.Int32 // requests held, or released and not complete: now, and at most
+
+	mu    sync.Mutex // guards ended
+	ended bool       // nothing is held back any more
 }
 
-func newReadHolder() *readHolder { return &readHolder{made: make(chan *heldReads, 1)} }
-
-func (d *readHolder) wrap(inner transport.Dialer) transport.Dialer {
-	d.Dialer = inner
-	return d
-}
-
-func (d *readHolder) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
-	ep, err := d.Dialer.Dial(ctx, addr, private)
-	if err != nil {
-		return nil, err
+func holdRequests(ep transport.Endpoint, op transport.Op) *heldRequests {
+	return &heldRequests{
+		FullEndpoint: ep.(transporttest.FullEndpoint), op: op,
+		queue: make(chan *transport.WorkRequest, 4096), done: make(chan struct{}),
 	}
-	h := &heldReads{Endpoint: ep, reads: make(chan *transport.WorkRequest, 4096), off: make(chan struct{}), done: make(chan struct{})}
-	go h.watch()
-	d.made <- h
-	return h, nil
 }
 
-type heldReads struct {
-	transport.Endpoint
-	reads  chan *transport.WorkRequest // held back
-	off    chan struct{}               // closed: nothing is held back any more
-	active atomic.Int32                // RDMA Reads under way
-	most   atomic.Int32                // of them at any time
-	done   chan struct{}
-
-	mu    sync.Mutex // guards what follows, and that nothing is held back any more then
-	ended bool
+// heldReads returns where the RDMA Reads of a client are held, once it has dialled, and how to wrap
+// its endpoint. It has no abilities beyond Abandon.
+func heldReads() (<-chan *heldRequests, endpointWrapper) {
+	made := make(chan *heldRequests, 1)
+	return made, func(ep transport.Endpoint) transport.Endpoint {
+		h := holdRequests(ep, transport.OpRead)
+		h.holding.Store(true)
+		go h.flush()
+		made <- h
+		return struct {
+			transport.Endpoint
+			transport.Abandoner
+		}{h, h}
+	}
 }
 
-// watch completes what is held back when the connection has ended.
-func (e *heldReads) watch() {
-	<-e.Endpoint.Done()
-	e.mu.Lock()
-	e.ended = true
-	e.mu.Unlock()
-	for len(e.reads) > 0 {
+// flush completes what is held back when the connection has ended, and ends h.
+func (h *heldRequests) flush() {
+	<-h.FullEndpoint.Done()
+	h.mu.Lock()
+	h.ended = true
+	h.mu.Unlock()
+	for len(h.queue) > 0 {
 		select {
-		case wr := <-e.reads:
+		case wr := <-h.queue:
 			wr.Done.Complete(wr, fmt.Errorf("held: %w", transport.ErrFlushed))
 		default:
 		}
 	}
-	close(e.done)
-}
-
-func (e *heldReads) Done() <-chan struct{} { return e.done }
-
-// releasedRead is told the end of a Read.
-type releasedRead struct {
-	e  *heldReads
-	wr *transport.WorkRequest
-}
-
-func (r releasedRead) Complete(_ *transport.WorkRequest, err error) {
-	r.e.active.Add(-1)
-	r.wr.Done.Complete(r.wr, err)
-}
-
-func (e *heldReads) Abandon(r transport.Region) error {
-	return e.Endpoint.(transport.Abandoner).Abandon(r)
-}
-
-func (e *heldReads) Post(wrs ...*transport.WorkRequest) error {
-	if wrs[0].Op != transport.OpRead {
-		return e.Endpoint.Post(wrs...)
+	if h.flushed != nil && h.holding.Load() {
+		<-h.flushed
 	}
-	select {
-	case <-e.off:
-		return e.Endpoint.Post(wrs...)
-	default:
+	close(h.done)
+}
+
+func (h *heldRequests) Done() <-chan struct{} { return h.done }
+
+func (h *heldRequests) Post(wrs ...*transport.WorkRequest) error {
+	return h.post(h.FullEndpoint.Post, wrs)
+}
+
+func (h *heldRequests) PostPolled(wrs ...*transport.WorkRequest) error {
+	return h.post(h.FullEndpoint.PostPolled, wrs)
+}
+
+func (h *heldRequests) post(post func(...*transport.WorkRequest) error,
+	wrs []*transport.WorkRequest) error {
+	if wrs[0].Op != h.op || !h.holding.Load() {
+		return post(wrs...)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.ended {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended {
 		return net.ErrClosed
 	}
 	for _, wr := range wrs {
-		e.most.Store(max(e.most.Load(), e.active.Add(1)))
-		e.reads <- wr
+		h.most.Store(max(h.most.Load(), h.active.Add(1)))
+		h.queue <- wr
 	}
 	return nil
 }
 
-// release lets the next n Reads go.
-func (e *heldReads) release(t testing.TB, n int) {
+// release posts the next n requests.
+func (h *heldRequests) release(t testing.TB, n int) {
 	t.Helper()
 	for range n {
-		wr := wait(t, e.reads)
+		wr := wait(t, h.queue)
 		released := *wr
 		released.Flags |= transport.Signaled
-		released.Done = releasedRead{e, wr}
-		if err := e.Endpoint.Post(&released); err != nil {
-			t.Fatal(err)
+		released.Done = releasedRequest{h, wr}
+		if err := h.FullEndpoint.Post(&released); err != nil {
+			t.Error(err)
 		}
 	}
 }
 
-// slowSends is an endpoint of the server whose Sends complete when the test says so. It has no abilities.
+// releasedRequest is told the end of a request that was held.
+type releasedRequest struct {
+	h  *heldRequests
+	wr *transport.WorkRequest
+}
+
+func (r releasedRequest) Complete(_ *transport.WorkRequest, err error) {
+	r.h.active.Add(-1)
+	if err != nil || r.wr.Flags&transport.Signaled != 0 {
+		r.wr.Done.Complete(r.wr, err)
+	}
+}
+
+// slowSends is an endpoint of the server whose Sends arrive at once, and complete when the test
+// says so. It has no abilities.
 type slowSends struct {
 	transport.Endpoint
 	slow atomic.Bool

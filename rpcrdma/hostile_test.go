@@ -17,10 +17,7 @@ import (
 // to it. It has one call answered, as far as it goes, and so has 64 credits.
 func (r *rig) deafPeer() (transport.Endpoint, *rpcrdma.Conn) {
 	r.t.Helper()
-	ep, err := r.fabric.Dialer(loopback.Config{}).Dial(context.Background(), rigAddr, inline4k.bytes())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	ep := r.endpoint(inline4k)
 	r.t.Cleanup(func() { ep.Close() })
 	h := header(1, rpcrdma.TypeMsg)
 	h.Credits = 64
@@ -169,16 +166,10 @@ type abandonFails struct{ transport.Endpoint }
 
 func (abandonFails) Abandon(transport.Region) error { return transport.ErrNoMemory }
 
-type abandonFailsDialer struct{ transport.Dialer }
-
-func (d abandonFailsDialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
-	ep, err := d.Dialer.Dial(ctx, addr, private)
-	return abandonFails{ep}, err
-}
-
 // TestAbandonFails cancels a call whose memory cannot be cut loose.
 func TestAbandonFails(t *testing.T) {
-	c, p := rawServerOn(t, rpcrdma.Config{CancelGrace: time.Millisecond}, inline4k, func(d transport.Dialer) transport.Dialer { return abandonFailsDialer{d} })
+	wrap := func(ep transport.Endpoint) transport.Endpoint { return abandonFails{ep} }
+	c, p := rawServerOn(t, rpcrdma.Config{CancelGrace: time.Millisecond}, inline4k, wrap)
 	ctx, cancel := context.WithCancel(context.Background())
 	land := make([]byte, 9000)
 	s := start(ctx, c, &items{data: [][]byte{make([]byte, 9000)}}, land)

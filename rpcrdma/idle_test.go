@@ -16,9 +16,9 @@ func TestIdleBytes(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
 			const conns, calls, bound = 200, 64, 32 << 10
-			cr := newCrowd(t, provider, 0, rpcrdma.Config{})
+			cr := newManyClients(t, provider, 0, rpcrdma.Config{})
 			before := heapAndStacks()
-			cr.dial(t, conns)
+			cr.join(conns)
 			for _, c := range cr.clients {
 				together(t, c, calls)
 			}

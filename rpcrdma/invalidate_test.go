@@ -3,8 +3,6 @@ package rpcrdma_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,89 +10,24 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
-	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// heldEnds is an endpoint that holds local invalidations back.
-type heldEnds struct {
-	transporttest.FullEndpoint
-	holds atomic.Bool
-	held  chan *transport.WorkRequest
-	gate  chan struct{} // holds the end back when all is flushed
-	done  chan struct{}
+// heldInvalidations is an endpoint that can hold local invalidations back, and then its end.
+func heldInvalidations(ep transport.Endpoint) *heldRequests {
+	h := holdRequests(ep, transport.OpInvalidate)
+	h.flushed = make(chan struct{})
+	go h.flush()
+	return h
 }
 
-func newHeldEnds(ep transport.Endpoint) *heldEnds {
-	e := &heldEnds{
-		FullEndpoint: ep.(transporttest.FullEndpoint),
-		held:         make(chan *transport.WorkRequest, 64),
-		gate:         make(chan struct{}),
-		done:         make(chan struct{}),
-	}
-	go e.end()
-	return e
-}
-
-func (e *heldEnds) Post(wrs ...*transport.WorkRequest) error { return e.post(e.FullEndpoint.Post, wrs) }
-
-func (e *heldEnds) PostPolled(wrs ...*transport.WorkRequest) error {
-	return e.post(e.FullEndpoint.PostPolled, wrs)
-}
-
-func (e *heldEnds) post(post func(...*transport.WorkRequest) error, wrs []*transport.WorkRequest) error {
-	if wrs[0].Op != transport.OpInvalidate || !e.holds.Load() {
-		return post(wrs...)
-	}
-	select {
-	case <-e.FullEndpoint.Done():
-		return post(wrs...)
-	default:
-	}
-	for _, wr := range wrs {
-		e.held <- wr
-	}
-	return nil
-}
-
-// release has the next n be carried out.
-func (e *heldEnds) release(t testing.TB, n int) {
-	t.Helper()
-	for range n {
-		if err := e.FullEndpoint.Post(wait(t, e.held)); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// end flushes what is held back when the connection has ended.
-func (e *heldEnds) end() {
-	<-e.FullEndpoint.Done()
-	for e.holds.Load() {
-		select {
-		case wr := <-e.held:
-			wr.Done.Complete(wr, fmt.Errorf("held: %w", transport.ErrFlushed))
-			continue
-		default:
-		}
-		<-e.gate
-		break
-	}
-	close(e.done)
-}
-
-func (e *heldEnds) Done() <-chan struct{} { return e.done }
-
-// newHeldEndsRig is a rig whose server's first connection is held.
-func newHeldEndsRig(t testing.TB, cfg rpcrdma.Config) (*rig, chan *heldEnds) {
-	made := make(chan *heldEnds, 16)
-	r := newRigOn(t, cfg, loopback.Config{}, func(l transport.Listener) transport.Listener {
-		return transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
-			e := newHeldEnds(ep)
-			made <- e
-			return e
-		})
-	})
-	return r, made
+// newInvalidationsRig is a rig, and the endpoints of its server.
+func newInvalidationsRig(t testing.TB, cfg rpcrdma.Config) (*rig, chan *heldRequests) {
+	made := make(chan *heldRequests, 16)
+	return newRigOn(t, cfg, loopback.Config{}, func(ep transport.Endpoint) transport.Endpoint {
+		h := heldInvalidations(ep)
+		made <- h
+		return h
+	}), made
 }
 
 // TestReplyInvalidated: what is behind the windows of a reply is given back when they have
@@ -110,20 +43,20 @@ func TestReplyInvalidated(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				r, made := newHeldEndsRig(t, cfg)
+				r, made := newInvalidationsRig(t, cfg)
 				p := r.raw(inline4k)
 				p.alive()
 				ep := wait(t, made)
 				p.source(9, 2, 5001)
-				ep.holds.Store(true)
+				ep.holding.Store(true)
 				tt.end(p)
 				for i := range 2 { // a window for each item
-					waitFor(t, func() bool { return len(ep.held) == 2-i })
+					waitFor(t, func() bool { return len(ep.queue) == 2-i })
 					r.notFreed()
 					ep.release(t, 1)
 				}
 				r.freed(2)
-				ep.holds.Store(false)
+				ep.holding.Store(false)
 				r.memoryBack(p)
 				p.alive()
 				r.notFreed()
@@ -131,35 +64,35 @@ func TestReplyInvalidated(t *testing.T) {
 		})
 	}
 	t.Run("end of the connection", func(t *testing.T) {
-		r, made := newHeldEndsRig(t, cfg)
+		r, made := newInvalidationsRig(t, cfg)
 		p := r.raw(inline4k)
 		p.alive()
 		ep, conn := wait(t, made), wait(t, r.program.conns)
 		p.source(9, 2, 5001) // not read
 		p.source(10, 1, 5001)
-		ep.holds.Store(true)
+		ep.holding.Store(true)
 		p.done(10)
-		waitFor(t, func() bool { return len(ep.held) == 1 })
+		waitFor(t, func() bool { return len(ep.queue) == 1 })
 		p.ep.Close()
-		ep.gate <- struct{}{} // what was held back is flushed
+		ep.flushed <- struct{}{} // what was held back is flushed
 		r.freed(3)
 		ended(t, conn)
 		r.notFreed()
 		r.memoryBack()
 	})
 	t.Run("flushed before the end", func(t *testing.T) {
-		r, made := newHeldEndsRig(t, cfg)
+		r, made := newInvalidationsRig(t, cfg)
 		p := r.raw(inline4k)
 		p.alive()
 		ep, conn := wait(t, made), wait(t, r.program.conns)
 		p.source(9, 1, 5001)
-		ep.holds.Store(true)
+		ep.holding.Store(true)
 		p.done(9)
-		waitFor(t, func() bool { return len(ep.held) == 1 })
+		waitFor(t, func() bool { return len(ep.queue) == 1 })
 		p.ep.Close()
-		waitFor(t, func() bool { return len(ep.held) == 0 })
+		waitFor(t, func() bool { return len(ep.queue) == 0 })
 		r.notFreed() // the provider has flushed it, and has not ended
-		ep.gate <- struct{}{}
+		ep.flushed <- struct{}{}
 		r.freed(1)
 		ended(t, conn)
 		r.notFreed()
@@ -171,7 +104,7 @@ type abandonedCall struct {
 	t      *testing.T
 	c      *rpcrdma.Conn
 	p      *rawPeer
-	ep     *heldEnds
+	ep     *heldRequests
 	domain *loopback.Domain
 	h      *rpcrdma.Header // of the call
 }
@@ -179,13 +112,12 @@ type abandonedCall struct {
 func newAbandonedCall(t *testing.T) *abandonedCall {
 	t.Helper()
 	a := &abandonedCall{t: t}
-	a.c, a.p = rawServerOn(t, rpcrdma.Config{}, inline4k, func(d transport.Dialer) transport.Dialer {
-		return transport.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint {
-			a.ep = newHeldEnds(ep)
-			return a.ep
-		})
-	})
-	t.Cleanup(func() { close(a.ep.gate) })
+	wrap := func(ep transport.Endpoint) transport.Endpoint {
+		a.ep = heldInvalidations(ep)
+		return a.ep
+	}
+	a.c, a.p = rawServerOn(t, rpcrdma.Config{}, inline4k, wrap)
+	t.Cleanup(func() { close(a.ep.flushed) })
 	a.domain = a.p.ep.Domain().(*loopback.Domain)
 	s := start(t.Context(), a.c, &items{}, nil) // which opens the window
 	h, _ := a.p.next()
@@ -193,7 +125,7 @@ func newAbandonedCall(t *testing.T) *abandonedCall {
 	if err := wait(t, s.err); err != nil {
 		t.Fatal(err)
 	}
-	a.ep.holds.Store(true)
+	a.ep.holding.Store(true)
 	return a
 }
 
@@ -256,7 +188,7 @@ func (a *abandonedCall) replyInvalidate(xid uint32, s chunks.Segment) {
 func (a *abandonedCall) ends(n int) {
 	a.t.Helper()
 	for i := range n {
-		waitFor(a.t, func() bool { return len(a.ep.held) == n-i })
+		waitFor(a.t, func() bool { return len(a.ep.queue) == n-i })
 		if i == 0 && !a.alike(1) {
 			a.t.Error("memory is used again before the window over it has ended")
 		}
@@ -266,7 +198,7 @@ func (a *abandonedCall) ends(n int) {
 		a.ep.release(a.t, 1)
 	}
 	waitFor(a.t, func() bool { return a.c.Stats().LateReplies == 1 })
-	if n := len(a.ep.held); n != 0 {
+	if n := len(a.ep.queue); n != 0 {
 		a.t.Errorf("%d invalidations too many", n)
 	}
 	if a.alike(2) {
@@ -281,7 +213,7 @@ func TestAbandonedInvalidated(t *testing.T) {
 		a := newAbandonedCall(t)
 		a.call()()
 		a.reply(a.h.XID)
-		waitFor(t, func() bool { return len(a.ep.held) == 2 })
+		waitFor(t, func() bool { return len(a.ep.queue) == 2 })
 		a.p.write(a.h.Reply[0], make([]byte, 100)) // the peer may, as long as the window is there
 		a.ends(2)
 	})
@@ -308,13 +240,13 @@ func TestAbandonedInvalidated(t *testing.T) {
 		a := newAbandonedCall(t)
 		a.call()()
 		a.reply(a.h.XID)
-		waitFor(t, func() bool { return len(a.ep.held) == 2 })
+		waitFor(t, func() bool { return len(a.ep.queue) == 2 })
 		a.p.ep.Close()
-		waitFor(t, func() bool { return len(a.ep.held) == 0 })
+		waitFor(t, func() bool { return len(a.ep.queue) == 0 })
 		if _, bytes := a.domain.Allocated(); bytes < 9000 {
 			t.Error("memory is given back that the provider may touch")
 		}
-		a.ep.gate <- struct{}{}
+		a.ep.flushed <- struct{}{}
 		ended(t, a.c)
 		if n, bytes := a.domain.Allocated(); n != 0 {
 			t.Errorf("%d pieces of memory, %d bytes, at the end", n, bytes)

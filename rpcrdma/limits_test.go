@@ -15,7 +15,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -227,7 +226,7 @@ func TestOnScatteredRegions(t *testing.T) {
 
 // dialLimited connects a client over an endpoint with limits.
 func dialLimited(r *rig, limits transporttest.Limits, cfg rpcrdma.Config) (*rpcrdma.Conn, error) {
-	d := transport.WrapDialer(r.fabric.Dialer(loopback.Config{}), func(ep transport.Endpoint) transport.Endpoint {
+	d := transport.WrapDialer(r.dialer, func(ep transport.Endpoint) transport.Endpoint {
 		return transporttest.Limit(ep.(transporttest.FullEndpoint), limits)
 	})
 	cfg.Logger = quiet
@@ -286,11 +285,10 @@ func TestScatteredMemory(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			limits := transporttest.Limits{MaxRegion: 4096, MaxRegions: tt.regions}
-			c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, func(d transport.Dialer) transport.Dialer {
-				return transport.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint {
-					return transporttest.Limit(ep.(transporttest.FullEndpoint), limits)
-				})
-			})
+			wrap := func(ep transport.Endpoint) transport.Endpoint {
+				return transporttest.Limit(ep.(transporttest.FullEndpoint), limits)
+			}
+			c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, wrap)
 			data := pattern(1, tt.pieces*tt.bytes)
 			var pieces [][]byte
 			for i := range tt.pieces {

@@ -159,9 +159,3 @@ func (r *rig) memoryBack(live ...*rawPeer) {
 	r.t.Helper()
 	newMemoryProbe(r.t, r.cfg, r.program, func() *rawPeer { return r.raw(inline4k) }).check(live...)
 }
-
-// memoryBack is that of a rig.
-func (cr *crowd) memoryBack(t testing.TB, live ...*rawPeer) {
-	t.Helper()
-	newMemoryProbe(t, cr.cfg, cr.program, func() *rawPeer { return newRawPeer(t, cr.endpoint(t)) }).check(live...)
-}

@@ -24,7 +24,7 @@ type meter struct {
 
 func newMeter(t testing.TB, cfg rpcrdma.Config) (*rpcrdma.Conn, *meter) {
 	t.Helper()
-	c, ep, _ := acceptRaw(t, cfg, inline4k, func(d transport.Dialer) transport.Dialer { return d })
+	c, ep, _ := acceptRaw(t, cfg, inline4k, sameEndpoint)
 	m := &meter{rawPeer: &rawPeer{t: t, ep: ep, msgs: make(chan rawMsg, 4096)}, limit: 1}
 	for range 128 {
 		m.recv()

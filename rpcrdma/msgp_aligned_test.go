@@ -11,7 +11,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -59,7 +58,7 @@ func TestPaddedLandsAligned(t *testing.T) {
 	for _, network := range []struct {
 		name   string
 		shared bool // receives are promised
-		make   func(t testing.TB) (transport.Listener, transport.Dialer)
+		make   provider
 	}{
 		{"loopback", true, providers["loopback"]},
 		{"loopback, posted", false, providers["loopback"]},

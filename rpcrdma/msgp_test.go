@@ -292,7 +292,7 @@ func TestPaddedReplies(t *testing.T) {
 			if (err == nil) != tt.ok || tt.ok && !bytes.Equal(s.reply.data[0], data) {
 				t.Errorf("error %v, or the result differs", err)
 			}
-			goesOn(t, c, p)
+			clientWorks(t, c, p)
 		})
 	}
 }

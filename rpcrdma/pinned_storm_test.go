@@ -54,14 +54,14 @@ type storm struct {
 	t   testing.TB
 	rnd *rand.Rand
 	cfg rpcrdma.Config
-	cr  *crowd
+	cr  *manyClients
 	wg  sync.WaitGroup // of clients that must come to an end
 }
 
 func (s *storm) run(provider string) {
 	const reals, slow, greedy = 4, 3, 3
 	s.cfg.Credits = 1 + s.rnd.IntN(8)
-	s.cr = newCrowd(s.t, provider, 0, s.cfg)
+	s.cr = newManyClients(s.t, provider, 0, s.cfg)
 	s.cr.server.Handle(oncrpc.Program{Number: testProgram, Version: 2, Procedures: []oncrpc.Procedure{
 		procBack: {Name: "BACK", Handler: func(ctx context.Context, c *oncrpc.Call) error {
 			size := c.Args.Uint32()
@@ -75,7 +75,7 @@ func (s *storm) run(provider string) {
 	var conns []*rpcrdma.Conn
 	if s.cfg.Dialect == rpcrdma.Draft {
 		for range greedy {
-			p := newRawPeer(s.t, s.cr.endpoint(s.t))
+			p := s.cr.raw(inline4k)
 			p.alive()
 			c := wait(s.t, s.cr.program.conns)
 			conns = append(conns, c)
@@ -94,7 +94,7 @@ func (s *storm) run(provider string) {
 			}
 		}
 		for range slow {
-			ep, rnd := s.cr.endpoint(s.t), s.fork()
+			ep, rnd := s.cr.endpoint(inline4k), s.fork()
 			s.wg.Go(func() {
 				if err := slowClient(ep, rnd); err != nil {
 					s.t.Errorf("slow client: %v", err)
@@ -116,7 +116,7 @@ func (s *storm) run(provider string) {
 		wait(s.t, over)
 	}
 
-	p := newRawPeer(s.t, s.cr.endpoint(s.t))
+	p := s.cr.raw(inline4k)
 	p.alive()
 	for len(s.cr.program.conns) > 0 {
 		conns = append(conns, <-s.cr.program.conns)
@@ -128,7 +128,7 @@ func (s *storm) run(provider string) {
 		free, all, queued := last.ReceiveMemory()
 		return free == all && queued == 0
 	})
-	s.cr.memoryBack(s.t)
+	s.cr.memoryBack()
 	for i, c := range conns {
 		err := c.Err()
 		if errors.Is(err, rpcrdma.ErrCreditsExceeded) {

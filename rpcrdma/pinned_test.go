@@ -72,13 +72,13 @@ func TestPinnedReceives(t *testing.T) {
 		for _, receives := range []int{0, 20} {
 			t.Run(fmt.Sprintf("%s/%d", provider, receives), func(t *testing.T) {
 				const readers, credits = 12, 8
-				cr := newCrowd(t, provider, 0, rpcrdma.Config{
+				cr := newManyClients(t, provider, 0, rpcrdma.Config{
 					Dialect: rpcrdma.Draft, Credits: credits, ReceiveMemory: max(1, int64(receives)*testReceiveSize), PeerTimeout: time.Hour,
 					MaxMessage: rpcrdma.MaxInline, ConnMemory: 2 * rpcrdma.MaxInline, ServerMemory: 8 * rpcrdma.MaxInline,
 				})
 				var all []*reader
 				for range readers {
-					r := newReader(t, newRawPeer(t, cr.endpoint(t)), cr.program, 5001)
+					r := newReader(t, cr.raw(inline4k), cr.program, 5001)
 					for len(r.owed) < credits && r.ask() {
 					}
 					all = append(all, r)
@@ -96,7 +96,7 @@ func TestPinnedReceives(t *testing.T) {
 				for _, r := range all {
 					peers = append(peers, r.rawPeer)
 				}
-				cr.memoryBack(t, peers...)
+				cr.memoryBack(peers...)
 				waitFor(t, func() bool {
 					free, size, queued := all[0].conn.ReceiveMemory()
 					return free == size && queued == 0
@@ -112,7 +112,7 @@ func TestPinnedGiveWay(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
 			const credits = 8
-			cr := newCrowd(t, provider, 1, rpcrdma.Config{
+			cr := newManyClients(t, provider, 1, rpcrdma.Config{
 				Dialect: rpcrdma.Draft, Credits: credits, ReceiveMemory: 2 * (credits + 1 - freeReceivesRead) * testReceiveSize, PeerTimeout: time.Hour,
 			})
 			c := cr.clients[0]
@@ -120,7 +120,7 @@ func TestPinnedGiveWay(t *testing.T) {
 			for range 2 {
 				wait(t, cr.program.conns)
 			}
-			r := newReader(t, newRawPeer(t, cr.endpoint(t)), cr.program, 5001)
+			r := newReader(t, cr.raw(inline4k), cr.program, 5001)
 			for len(r.owed) < credits && r.ask() {
 			}
 			answered := make(chan error, 1)
@@ -176,16 +176,12 @@ func TestOneAtATime(t *testing.T) {
 	for provider := range providers {
 		for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 			t.Run(fmt.Sprintf("%s/%v", provider, dialect), func(t *testing.T) {
-				cr := newCrowd(t, provider, 1, rpcrdma.Config{Dialect: dialect, Credits: 8})
+				cr := newManyClients(t, provider, 1, rpcrdma.Config{Dialect: dialect, Credits: 8})
 				together(t, cr.clients[0], 0)
 				conn := wait(t, cr.program.conns)
 				all, _, _ := conn.ReceiveMemory()
 				conn.ForceReceiveMemory(all)
-				c, err := rpcrdma.Dial(t.Context(), cr.dialer, cr.addr, rpcrdma.Config{Logger: quiet, Dialect: dialect, NoReplyChunks: true})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer c.Close()
+				c := cr.dialOn(rpcrdma.Config{Dialect: dialect, NoReplyChunks: true}, sameEndpoint)
 				ended := make(chan error, 1)
 				for range 5 {
 					go func() { ended <- fetchItem(t.Context(), c, 5001) }()

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
@@ -14,9 +13,8 @@ import (
 // room in the pool for other memory.
 func TestManyReceiveSizes(t *testing.T) {
 	for _, align := range []int{0, 512} {
-		r := newRigOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Align: align}, loopback.Config{}, func(l transport.Listener) transport.Listener {
-			return withoutReceives(l, new(atomic.Bool))
-		})
+		cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, Align: align}
+		r := newRigOn(t, cfg, loopback.Config{}, withoutReceives(new(atomic.Bool)))
 		r.server.Handle(expectProgram())
 		stays := r.raw(inline4k) // and with it the pool
 		stays.alive()

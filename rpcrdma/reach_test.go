@@ -44,9 +44,9 @@ func TestWindowsEnd(t *testing.T) {
 		{"reply chunk", false, transport.OpWrite, func(h *rpcrdma.Header) chunks.Segment { return h.Reply[len(h.Reply)-1] }},
 	}
 	for _, abilities := range []string{"all", "minimum"} {
-		wrap := func(d transport.Dialer) transport.Dialer { return d }
+		wrap := sameEndpoint
 		if abilities == "minimum" {
-			wrap = func(d transport.Dialer) transport.Dialer { return plainDialer{d, false} }
+			wrap = withoutAbilities
 		}
 		for _, kind := range kinds {
 			begin := func(t *testing.T, mem []byte) (*rpcrdma.Conn, *rawPeer, *started, *rpcrdma.Header) {

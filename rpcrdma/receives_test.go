@@ -41,9 +41,9 @@ func (e noReceives) PostRecv(rs ...*transport.RecvRequest) error {
 	return e.Endpoint.PostRecv(rs...)
 }
 
-// withoutReceives has the endpoints of a listener be noReceives.
-func withoutReceives(l transport.Listener, full *atomic.Bool) transport.Listener {
-	return transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return noReceives{ep, full} })
+// withoutReceives has endpoints be noReceives.
+func withoutReceives(full *atomic.Bool) endpointWrapper {
+	return func(ep transport.Endpoint) transport.Endpoint { return noReceives{ep, full} }
 }
 
 // TestRepliesWithoutReceives has a server answer when no receives can be posted (rpcrdma-3.3-3): what is granted is what is posted
@@ -51,7 +51,7 @@ func withoutReceives(l transport.Listener, full *atomic.Bool) transport.Listener
 func TestRepliesWithoutReceives(t *testing.T) {
 	const credits = 8
 	var full atomic.Bool
-	r := newRigOn(t, rpcrdma.Config{Credits: credits}, loopback.Config{}, func(l transport.Listener) transport.Listener { return withoutReceives(l, &full) })
+	r := newRigOn(t, rpcrdma.Config{Credits: credits}, loopback.Config{}, withoutReceives(&full))
 	p := r.raw(inline4k)
 	call := func(xid uint32) {
 		h := header(xid, rpcrdma.TypeMsg)

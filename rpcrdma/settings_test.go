@@ -116,10 +116,10 @@ func TestAgreeTogether(t *testing.T) {
 	}
 	// The limit of RDMA Reads is in the end that of the settings.
 	const reads = 20
-	g := newGated(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
-	g.limit(1)
+	g := newBothWays(t, rpcrdma.Config{})
+	g.limitReads(1)
 	s, data := g.reply(reads)
-	g.under(1)
+	g.wantReads(1)
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
@@ -134,7 +134,7 @@ func TestAgreeTogether(t *testing.T) {
 		want = reads - 1
 	}
 	g.held.release(t, 1)
-	g.under(want)
+	g.wantReads(want)
 	g.held.release(t, reads-1)
 	if err := wait(t, s.err); err != nil || !bytes.Equal(s.reply.data[0], data) {
 		t.Errorf("the reply differs, or error %v", err)

@@ -1,15 +1,11 @@
 package rpcrdma_test
 
 import (
-	"context"
-	"errors"
 	"sync"
 	"testing"
 
-	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
@@ -23,7 +19,8 @@ const (
 	freeReceivesRead = 3
 )
 
-// allocMeter is a Domain that notes the most that was ever allocated, of receives of one size and in all.
+// allocMeter is a Domain that notes the most that was ever allocated, of receives of one size and
+// in all.
 type allocMeter struct {
 	transport.Domain
 	receive int
@@ -71,97 +68,45 @@ type meteredEndpoint struct {
 
 func (e meteredEndpoint) Domain() transport.Domain { return e.meter }
 
-// crowd is a server with little memory for receives, and its clients.
-type crowd struct {
-	server  *oncrpc.Server
-	program *program
+// manyClients is a rig on any provider with receives of testReceiveSize bytes, whose memory is
+// metered, and many clients. It is for tests of Config.ReceiveMemory, and of what idle connections
+// take.
+type manyClients struct {
+	*rig
 	meter   *allocMeter
-	addr    string
-	dialer  transport.Dialer
 	clients []*rpcrdma.Conn
-	cfg     rpcrdma.Config
-	ledgers ledgers // of the server's connections
 }
 
-// providers are what the tests below run on.
-var providers = map[string]func(t testing.TB) (transport.Listener, transport.Dialer){
-	"loopback": func(t testing.TB) (transport.Listener, transport.Dialer) {
-		f := loopback.New()
-		l, err := f.Listen(rigAddr, loopback.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l, f.Dialer(loopback.Config{})
-	},
-	"iwarp": func(t testing.TB) (transport.Listener, transport.Dialer) {
-		l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: quiet})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l, iwarp.Dialer{Config: iwarp.Config{Logger: quiet}}
-	},
-}
-
-// newCrowd makes a server and n clients of it, which stay until the end of the test.
-func newCrowd(t testing.TB, provider string, n int, cfg rpcrdma.Config) *crowd {
+// newManyClients makes a server and n clients of it, which stay until the end of the test.
+func newManyClients(t testing.TB, provider string, n int, cfg rpcrdma.Config) *manyClients {
 	t.Helper()
-	cfg.Logger, cfg.InlineRecv = quiet, testReceiveSize
-	l, d := providers[provider](t)
-	cr := &crowd{
-		server:  oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet}),
-		program: newProgram(),
-		meter:   &allocMeter{Domain: new(loopback.Domain), receive: testReceiveSize},
-		addr:    l.Addr().String(),
-		dialer:  d,
-		cfg:     cfg,
-	}
-	cr.server.Handle(cr.program.program())
-	served := make(chan error, 1)
-	l = transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
-		ep = cr.ledgers.wrap(ep)
-		return meteredEndpoint{ep, ep.(transport.SharedReceiver), ep.(transport.Abandoner), cr.meter}
-	})
-	go func() { served <- rpcrdma.Serve(context.Background(), l, cr.server, cfg) }()
+	cfg.InlineRecv = testReceiveSize
+	domain := new(loopback.Domain)
 	t.Cleanup(func() {
-		for _, c := range cr.clients {
-			c.Close()
-		}
-		cr.server.Close()
-		if err := wait(t, served); !errors.Is(err, oncrpc.ErrServerClosed) {
-			t.Errorf("Serve: %v", err)
-		}
-		if n, size := cr.meter.Domain.(*loopback.Domain).Allocated(); n != 0 {
+		if n, size := domain.Allocated(); n != 0 {
 			t.Errorf("%d pieces of memory leaked, %d bytes", n, size)
 		}
 	})
-	cr.dial(t, n)
-	return cr
+	meter := &allocMeter{Domain: domain, receive: testReceiveSize}
+	l, d := providers[provider](t)
+	r := serveRig(t, cfg, l, d, func(ep transport.Endpoint) transport.Endpoint {
+		return meteredEndpoint{ep, ep.(transport.SharedReceiver), ep.(transport.Abandoner), meter}
+	})
+	m := &manyClients{rig: r, meter: meter}
+	m.join(n)
+	return m
 }
 
 // idle reports whether a connection has no memory reserved: then it does not answer for that for
 // all its peer may send.
-func (cr *crowd) idle(t testing.TB, c *rpcrdma.Conn) bool { return !cr.ledgers.of(t, c).state().Ready }
+func (m *manyClients) idle(c *rpcrdma.Conn) bool { return !m.ledgers.of(m.t, c).state().Ready }
 
-// dial makes more clients.
-func (cr *crowd) dial(t testing.TB, n int) {
-	t.Helper()
+// join makes more clients.
+func (m *manyClients) join(n int) {
+	m.t.Helper()
 	for range n {
-		c, err := rpcrdma.Dial(context.Background(), cr.dialer, cr.addr, rpcrdma.Config{Logger: quiet})
-		if err != nil {
-			t.Fatal(err)
-		}
-		cr.clients = append(cr.clients, c)
+		m.clients = append(m.clients, m.dialOn(rpcrdma.Config{}, sameEndpoint))
 	}
-}
-
-// endpoint makes a connection whose client is played by hand.
-func (cr *crowd) endpoint(t testing.TB) transport.Endpoint {
-	t.Helper()
-	ep, err := cr.dialer.Dial(context.Background(), cr.addr, inline4k.bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ep
 }
 
 // together makes n calls at a time that do nothing, with one ahead of them that brings the credits for that.

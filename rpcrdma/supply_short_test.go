@@ -25,7 +25,7 @@ func TestReceivesExhausted(t *testing.T) {
 				seed := rand.Uint64()
 				t.Logf("seed %#x", seed)
 				const chunkMemory = 2 * rpcrdma.MaxInline
-				cr := newCrowd(t, provider, conns, rpcrdma.Config{
+				cr := newManyClients(t, provider, conns, rpcrdma.Config{
 					Credits: credits, ReceiveMemory: max(1, receives*testReceiveSize),
 					MaxMessage: rpcrdma.MaxInline, ConnMemory: chunkMemory, ServerMemory: chunkMemory,
 				})
@@ -121,10 +121,10 @@ func TestHeldUp(t *testing.T) {
 
 // newHeldUp has two connections of three with a call under way have all of the memory, and a call over the third wait for some. It returns the server's ends, and
 // the ends of these calls, each of which passes the gate.
-func newHeldUp(t *testing.T, provider string, credits int) (cr *crowd, conns [3]*rpcrdma.Conn, calls []chan error) {
+func newHeldUp(t *testing.T, provider string, credits int) (cr *manyClients, conns [3]*rpcrdma.Conn, calls []chan error) {
 	t.Helper()
 	// Two connections that make a call, and may make 7 more, and the one behind that, have all but what is free for each.
-	cr = newCrowd(t, provider, 3, rpcrdma.Config{Credits: credits, ReceiveMemory: 2 * int64(credits+1-freeReceives) * testReceiveSize})
+	cr = newManyClients(t, provider, 3, rpcrdma.Config{Credits: credits, ReceiveMemory: 2 * int64(credits+1-freeReceives) * testReceiveSize})
 	for i, c := range cr.clients {
 		together(t, c, 1)
 		for range 2 {
@@ -134,7 +134,7 @@ func newHeldUp(t *testing.T, provider string, credits int) (cr *crowd, conns [3]
 			together(t, c, 0)
 			wait(t, cr.program.conns)
 		}
-		waitFor(t, func() bool { return cr.idle(t, conns[i]) })
+		waitFor(t, func() bool { return cr.idle(conns[i]) })
 	}
 	for i := range 2 {
 		calls = append(calls, block(t, cr.clients[i]))

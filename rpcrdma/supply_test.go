@@ -15,7 +15,7 @@ func TestIdleHoldsNothing(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
 			const conns, calls = 50, 32
-			cr := newCrowd(t, provider, conns, rpcrdma.Config{Credits: calls})
+			cr := newManyClients(t, provider, conns, rpcrdma.Config{Credits: calls})
 			if cr.meter.bytes != 0 {
 				t.Errorf("%d bytes allocated for connections that have not been used", cr.meter.bytes)
 			}
@@ -25,7 +25,7 @@ func TestIdleHoldsNothing(t *testing.T) {
 				for range calls + 1 {
 					conn = wait(t, cr.program.conns)
 				}
-				waitFor(t, func() bool { return cr.idle(t, conn) }) // replies may not have let go of theirs
+				waitFor(t, func() bool { return cr.idle(conn) }) // replies may not have let go of theirs
 				if got := cr.ledgers.of(t, conn).state().Awaited; got != calls {
 					t.Errorf("the peer of an idle connection may send %d messages, want %d", got, calls)
 				}
@@ -44,7 +44,7 @@ func TestGrantsGoDown(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
 			const conns, credits = 16, 32
-			cr := newCrowd(t, provider, conns, rpcrdma.Config{Credits: credits, ReceiveMemory: 4 * credits * testReceiveSize})
+			cr := newManyClients(t, provider, conns, rpcrdma.Config{Credits: credits, ReceiveMemory: 4 * credits * testReceiveSize})
 			var grants []int
 			var blocked []chan error
 			for _, c := range cr.clients {
@@ -83,7 +83,7 @@ func TestGrantsGoDown(t *testing.T) {
 
 // TestEndedHoldsLittle: a connection that has ended, and whose handler goes on, keeps no more than the message that it has.
 func TestEndedHoldsLittle(t *testing.T) {
-	cr := newCrowd(t, "loopback", 1, rpcrdma.Config{Credits: 8})
+	cr := newManyClients(t, "loopback", 1, rpcrdma.Config{Credits: 8})
 	entered, release := make(chan struct{}), make(chan struct{})
 	cr.server.Handle(oncrpc.Program{Number: testProgram, Version: 3, Procedures: []oncrpc.Procedure{
 		1: {Name: "STUBBORN", Handler: func(context.Context, *oncrpc.Call) error {
@@ -128,7 +128,7 @@ func TestOverloadBounded(t *testing.T) {
 				chunkMemory           = 5 * 2 * rpcrdma.MaxInline
 				receives              = 32
 			)
-			cr := newCrowd(t, provider, conns, rpcrdma.Config{
+			cr := newManyClients(t, provider, conns, rpcrdma.Config{
 				Credits: callers, ReceiveMemory: receives * testReceiveSize,
 				MaxMessage: rpcrdma.MaxInline, ConnMemory: chunkMemory, ServerMemory: chunkMemory,
 			})

@@ -1,29 +1,13 @@
 package rpcrdma_test
 
 import (
-	"context"
-	"errors"
 	"sync"
 	"testing"
 	"unsafe"
 
-	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
-
-// onIWARP makes listeners and dialers of iwarp.
-func onIWARP(cfg iwarp.Config) func(t testing.TB) (transport.Listener, transport.Dialer) {
-	cfg.Logger = quiet
-	return func(t testing.TB) (transport.Listener, transport.Dialer) {
-		l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l, iwarp.Dialer{Config: cfg}
-	}
-}
 
 // watch notes the buffers of the receives that a provider has been given.
 type watch struct {
@@ -88,34 +72,26 @@ func (w *watch) check(t *testing.T, what string, at []*byte, lengths []int, alig
 	}
 }
 
-// watchedEnds is a connection of whose receives is known where they are.
+// watchedEnds is a rig and its client, where it is known at which addresses the receives of both
+// are.
 type watchedEnds struct {
-	server             *oncrpc.Server
+	*rig
 	client, peer       *rpcrdma.Conn
 	atClient, atServer watch
 }
 
 // newWatchedEnds makes a connection on a provider. Its receives are promised only if shared is set.
-func newWatchedEnds(t *testing.T, provider func(testing.TB) (transport.Listener, transport.Dialer), shared bool, cfg rpcrdma.Config) *watchedEnds {
+func newWatchedEnds(t *testing.T, p provider, shared bool, cfg rpcrdma.Config) *watchedEnds {
 	t.Helper()
-	w := &watchedEnds{server: oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})}
-	program := newProgram()
-	w.server.Handle(program.program())
-	l, d := provider(t)
-	served := make(chan error, 1)
-	go func() {
-		served <- rpcrdma.Serve(context.Background(), transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return watched(ep, shared, &w.atServer) }), w.server, cfg)
-	}()
-	t.Cleanup(func() {
-		w.server.Close()
-		if err := wait(t, served); !errors.Is(err, oncrpc.ErrServerClosed) {
-			t.Errorf("Serve: %v", err)
-		}
+	w := &watchedEnds{}
+	l, d := p(t)
+	l = transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
+		return watched(ep, shared, &w.atServer)
 	})
-	var err error
-	if w.client, err = rpcrdma.Dial(t.Context(), transport.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint { return watched(ep, shared, &w.atClient) }), l.Addr().String(), cfg); err != nil {
-		t.Fatal(err)
-	}
+	w.rig = serveRig(t, cfg, l, d, sameEndpoint)
+	w.client = w.dialOn(cfg, func(ep transport.Endpoint) transport.Endpoint {
+		return watched(ep, shared, &w.atClient)
+	})
 	t.Cleanup(func() {
 		w.client.Close()
 		wait(t, w.client.Done())
@@ -123,7 +99,7 @@ func newWatchedEnds(t *testing.T, provider func(testing.TB) (transport.Listener,
 	if err := client(w.client).Call(t.Context(), procNull, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	w.peer = wait(t, program.conns)
+	w.peer = wait(t, w.program.conns)
 	return w
 }
 

@@ -148,7 +148,7 @@ func TestDonesWithinGrant(t *testing.T) {
 			}
 		}
 	}
-	p.settled(r.ledgers.of(t, conn))
+	p.checkReceives(r.ledgers.of(t, conn))
 	if got := conn.Stats(); got.DonesReceived != sentDones || got.DonesIgnored != 0 || got.Exceeded != 0 || sentDones < 50 {
 		t.Errorf("counters %+v, %d DONEs sent", got, sentDones)
 	}
