@@ -8,14 +8,16 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// TestAsking has a server grant and answer as it likes, at once and late, with replies of all kinds, and callers give up whenever they like. At each step the client has as many calls
-// on the wire as it was granted, RDMA_DONEs counted, neither more nor fewer; each call ends as it must; each reply with a read list gets one RDMA_DONE.
+// TestAsking has a server grant and answer as it likes, at once and late, with replies of all
+// kinds, and callers give up whenever they like. At each step the client has as many calls on the
+// wire as it was granted, RDMA_DONEs counted, neither more nor fewer; each call ends as it must;
+// each reply with a read list gets one RDMA_DONE.
 func TestAsking(t *testing.T) {
 	kinds := []string{"call", "call", "data", "long", "read", "call", "short", "data", "read", "give up", "bad", "refused", "long", "read"}
 	rapid.Check(t, func(rt *rapid.T) {
 		tb := &rapidTB{TB: t, rt: rt}
 		rt.Cleanup(tb.clean)
-		a := newAsking(tb, rapid.SampledFrom([]int{1, 2, 3, 8}).Draw(rt, "credits"), rapid.Bool().Draw(rt, "serves"))
+		a := newClientModel(tb, rapid.SampledFrom([]int{1, 2, 3, 8}).Draw(rt, "credits"), rapid.Bool().Draw(rt, "serves"))
 		domain := a.ep.Domain().(*loopback.Domain)
 		for range rapid.SampledFrom([]int{20, 60}).Draw(rt, "steps") {
 			kind := rapid.SampledFrom(kinds).Draw(rt, "kind")

@@ -8,10 +8,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// bothWays is a client of a server played by hand (rawPeer), which it serves, too. RDMA Reads of the
-// client wait until the test releases them (held). It is for tests of what happens while something
-// is read: in particular a long message that carries the XID of a pending call of the client, which
-// may be its reply or a call of the peer's.
+// bothWays is a client of a server played by hand (rawPeer), which it serves, too. RDMA Reads of
+// the client wait until the test releases them (held). It is for tests of what happens while
+// something is read: in particular a long message that carries the XID of a pending call of the
+// client, which may be its reply or a call of the peer's.
 type bothWays struct {
 	*rawPeer
 	c       *rpcrdma.Conn
@@ -78,7 +78,7 @@ func (r *bothWays) answer(s *started, xid uint32) {
 // checkReceives checks that the receives posted are those accounted for, when no call is under way.
 func (r *bothWays) checkReceives() {
 	r.t.Helper()
-	r.rawPeer.checkReceives(r.theirs)
+	r.rawPeer.checkReceives(r.clientLedger)
 }
 
 // limitReads has the peer say how many Reads it serves.

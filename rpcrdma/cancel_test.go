@@ -92,8 +92,8 @@ func TestCancelSending(t *testing.T) {
 	}
 }
 
-// TestCancelUnderWay cancels a call at each stage after it was sent. The peer then goes on as if nothing had
-// happened: neither the caller's memory nor the calls beside it notice.
+// TestCancelUnderWay cancels a call at each stage after it was sent. The peer then goes on as if
+// nothing had happened: neither the caller's memory nor the calls beside it notice.
 func TestCancelUnderWay(t *testing.T) {
 	const size = 100_000
 	stages := []string{"sent", "half written", "written", "half read", "read", "deadline"}
@@ -199,8 +199,8 @@ func TestCancelledNotAnswered(t *testing.T) {
 	ended(t, c)
 }
 
-// TestCancelStorm cancels calls at random moments while a real server answers, beside calls that are not
-// cancelled.
+// TestCancelStorm cancels calls at random moments while a real server answers, beside calls that
+// are not cancelled.
 func TestCancelStorm(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{Credits: 8})
 	c := r.dial(rpcrdma.Config{Credits: 8})
@@ -243,8 +243,8 @@ func TestCancelStorm(t *testing.T) {
 	waitFor(t, func() bool { _, inFlight, _ := c.Credits(); return inFlight == 0 })
 }
 
-// TestCancelWithoutAbandon cancels calls over a provider that cannot cut memory loose: the caller waits for the
-// reply, and after CancelGrace the connection is closed.
+// TestCancelWithoutAbandon cancels calls over a provider that cannot cut memory loose: the caller
+// waits for the reply, and after CancelGrace the connection is closed.
 func TestCancelWithoutAbandon(t *testing.T) {
 	for _, answered := range []bool{true, false} {
 		t.Run(fmt.Sprint("answered ", answered), func(t *testing.T) {

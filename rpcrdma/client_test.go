@@ -85,7 +85,7 @@ func testCallLayout(t *testing.T, dialect rpcrdma.Dialect) {
 			tt.cfg.Dialect = dialect
 			peer := inline4k
 			if tt.name == "a peer that says nothing" {
-				peer = said{}
+				peer = privateData{}
 			}
 			c, p := rawServer(t, tt.cfg, peer)
 			args := &items{tail: 3}
@@ -450,7 +450,8 @@ func testGrants(t *testing.T, dialect rpcrdma.Dialect, grant, want uint32) {
 	}
 }
 
-// TestTooLarge checks that a call that no header can describe, or over the maximum, is refused here.
+// TestTooLarge checks that a call that no header can describe, or over the maximum, is refused
+// here.
 func TestTooLarge(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{MaxMessage: 1 << 20, SegmentSize: 1024}, inline4k)
 	ctx := context.Background()

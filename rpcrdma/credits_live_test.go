@@ -12,8 +12,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestGrantsMove has a server lower, raise and hold the grant while hundreds of calls run: at each moment as many are
-// on the wire as it allows, neither more nor, as there are always some that wait, fewer.
+// TestGrantsMove has a server lower, raise and hold the grant while hundreds of calls run: at each
+// moment as many are on the wire as it allows, neither more nor, as there are always some that
+// wait, fewer.
 func TestGrantsMove(t *testing.T) {
 	cycle := func(n int, grants ...int) []int { return slices.Repeat(grants, n) }
 	tests := []struct {
@@ -39,7 +40,7 @@ func TestGrantsMove(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for _, tt := range tests {
 			t.Run(fmt.Sprintf("%v/%s", d, tt.name), func(t *testing.T) {
-				c, m := newMeter(t, rpcrdma.Config{Dialect: d})
+				c, m := newGrantMeter(t, rpcrdma.Config{Dialect: d})
 				var callers sync.WaitGroup
 				errs := make(chan error, len(tt.grants))
 				for range len(tt.grants) {
@@ -70,11 +71,12 @@ func TestGrantsMove(t *testing.T) {
 	}
 }
 
-// TestWindowLowered lowers the grant below what is under way: nothing is sent until enough of that is answered.
+// TestWindowLowered lowers the grant below what is under way: nothing is sent until enough of that
+// is answered.
 func TestWindowLowered(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			c, m := newMeter(t, rpcrdma.Config{Dialect: d})
+			c, m := newGrantMeter(t, rpcrdma.Config{Dialect: d})
 			errs := make(chan error, 40)
 			for range cap(errs) {
 				go func() { errs <- echo(c, &items{tail: 7}, false) }()
@@ -113,8 +115,9 @@ func TestWindowLowered(t *testing.T) {
 	}
 }
 
-// TestRealGrants has a client and a server keep to whatever is smaller, of what one asks for and what the other has to
-// give: at no moment are there more calls in handlers, or more receives posted.
+// TestRealGrants has a client and a server keep to whatever is smaller, of what one asks for and
+// what the other has to give: at no moment are there more calls in handlers, or more receives
+// posted.
 func TestRealGrants(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for _, tt := range []struct{ server, client, want int }{{1, 64, 1}, {64, 1, 1}, {64, 5, 5}, {3, 64, 3}, {200, 100, 100}} {
@@ -156,8 +159,8 @@ func TestRealGrants(t *testing.T) {
 	}
 }
 
-// TestReceivesShrink has a client ask for less: the receives that are posted for it become fewer with each
-// call, as they cannot be recalled.
+// TestReceivesShrink has a client ask for less: the receives that are posted for it become fewer
+// with each call, as they cannot be recalled.
 func TestReceivesShrink(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -191,8 +194,8 @@ func TestReceivesShrink(t *testing.T) {
 	}
 }
 
-// TestGrantsFollowMemory has the calls of a client wait for the server's memory: the grant shrinks, further calls wait with
-// the client, and all goes on when there is memory again.
+// TestGrantsFollowMemory has the calls of a client wait for the server's memory: the grant shrinks,
+// further calls wait with the client, and all goes on when there is memory again.
 func TestGrantsFollowMemory(t *testing.T) {
 	const size = 64 << 10
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {

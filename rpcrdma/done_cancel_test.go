@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestCancelBeforeReads gives a call up before its reply with a read list comes: nothing is read, and the server still learns that it
-// may free it.
+// TestCancelBeforeReads gives a call up before its reply with a read list comes: nothing is read,
+// and the server still learns that it may free it.
 func TestCancelBeforeReads(t *testing.T) {
 	const size = 5001
 	c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
@@ -39,8 +39,8 @@ func TestCancelBeforeReads(t *testing.T) {
 	}
 }
 
-// TestCancelWhileReading gives a call up while the chunks of its reply are read, at each stage of that. The Reads go on, the RDMA_DONE follows them, and what
-// was named to the call is not touched.
+// TestCancelWhileReading gives a call up while the chunks of its reply are read, at each stage of
+// that. The Reads go on, the RDMA_DONE follows them, and what was named to the call is not touched.
 func TestCancelWhileReading(t *testing.T) {
 	const size, parts = 9000, 3
 	for _, long := range []bool{false, true} {
@@ -103,7 +103,8 @@ func TestCancelWhileReading(t *testing.T) {
 	}
 }
 
-// TestCancelStormReads cancels calls at random moments while a real server leaves its replies to be read.
+// TestCancelStormReads cancels calls at random moments while a real server leaves its replies to be
+// read.
 func TestCancelStormReads(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: 8})
 	c := r.dial(rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: 8, NoReplyChunks: true, Observer: new(bytesRead)})

@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// TestResultsByReadChunk names memory for results that the server cannot reach, as the chunks are too small for all of them: what does not land
-// there by itself is moved.
+// TestResultsByReadChunk names memory for results that the server cannot reach, as the chunks are
+// too small for all of them: what does not land there by itself is moved.
 func TestResultsByReadChunk(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 	c := r.dial(rpcrdma.Config{Dialect: rpcrdma.Draft})
@@ -61,8 +61,8 @@ func (p *rawPeer) nextDone(xid, credits uint32) {
 	}
 }
 
-// TestClientReads has a raw server leave replies to a real client to read, in every form that is allowed, those included that this project's server does not
-// use.
+// TestClientReads has a raw server leave replies to a real client to read, in every form that is
+// allowed, those included that this project's server does not use.
 func TestClientReads(t *testing.T) {
 	const size = 5001
 	data := pattern(1, size)
@@ -183,7 +183,8 @@ func (n *bytesRead) CallDone(info *rpcrdma.CallInfo) {
 	n.Add(int64(info.ReplyRead + info.InlineReceived))
 }
 
-// clientWorks makes a call: the next thing that the server sees is that, and its reply takes all credits back.
+// clientWorks makes a call: the next thing that the server sees is that, and its reply takes all
+// credits back.
 func clientWorks(t *testing.T, c *rpcrdma.Conn, p *rawPeer) {
 	t.Helper()
 	s := start(t.Context(), c, &items{}, nil)
@@ -200,7 +201,8 @@ func clientWorks(t *testing.T, c *rpcrdma.Conn, p *rawPeer) {
 	}
 }
 
-// TestDoneAfterReads checks that the RDMA_DONE leaves when the last RDMA Read is complete and not before, and that the call lasts as long.
+// TestDoneAfterReads checks that the RDMA_DONE leaves when the last RDMA Read is complete and not
+// before, and that the call lasts as long.
 func TestDoneAfterReads(t *testing.T) {
 	made, hold := heldReads()
 	c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, hold)

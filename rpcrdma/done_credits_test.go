@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestGrantsWhileReading has a reply lower the grant while an earlier one is still read: the earlier grant does not come back with it, nor is the later one lost.
+// TestGrantsWhileReading has a reply lower the grant while an earlier one is still read: the
+// earlier grant does not come back with it, nor is the later one lost.
 func TestGrantsWhileReading(t *testing.T) {
 	for _, serves := range []bool{false, true} {
 		for _, second := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg} {
@@ -60,7 +61,8 @@ func TestGrantsWhileReading(t *testing.T) {
 	}
 }
 
-// TestDoneTakesCredit checks that an RDMA_DONE counts as a request until the reply to a later call shows that it was taken (draft section 3.8).
+// TestDoneTakesCredit checks that an RDMA_DONE counts as a request until the reply to a later call
+// shows that it was taken (draft section 3.8).
 func TestDoneTakesCredit(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
 	answer := func(h *rpcrdma.Header, reads bool) {

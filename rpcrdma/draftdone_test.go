@@ -47,7 +47,8 @@ func (p *rawPeer) canRead(s chunks.Segment) bool {
 	return wait(p.t, wr.Done.(completer)) == nil
 }
 
-// notFreed checks that the server has released no data of replies so far. What the peer has sent it has taken.
+// notFreed checks that the server has released no data of replies so far. What the peer has sent it
+// has taken.
 func (r *rig) notFreed() {
 	r.t.Helper()
 	if n := len(r.program.freed); n > 0 {
@@ -63,8 +64,9 @@ func (r *rig) freed(n int) {
 	}
 }
 
-// TestReplyReads has a server answer a client that offers too little, or nothing (draft sections 3.4, 3.8, 5.1, 5.2). The client reads what it was
-// left. The memory of the reply stays until its RDMA_DONE, and no longer.
+// TestReplyReads has a server answer a client that offers too little, or nothing (draft sections
+// 3.4, 3.8, 5.1, 5.2). The client reads what it was left. The memory of the reply stays until its
+// RDMA_DONE, and no longer.
 func TestReplyReads(t *testing.T) {
 	const first = 24 + 4 + 8 // position of the first item's data
 	tests := []struct {
@@ -114,7 +116,7 @@ func TestReplyReads(t *testing.T) {
 			cfg := tt.cfg
 			cfg.Dialect = rpcrdma.Draft
 			r := newRig(t, cfg)
-			p := r.raw(said{Send: 4096, Recv: cmp.Or(tt.recv, 4096)})
+			p := r.raw(privateData{Send: 4096, Recv: cmp.Or(tt.recv, 4096)})
 			p.alive()
 			conn := wait(t, r.program.conns)
 			const xid = 77
@@ -191,7 +193,8 @@ func TestReplyReads(t *testing.T) {
 	}
 }
 
-// holed returns the whole stream of a reply: its message, and what of it is in read chunks. Items of size bytes that went by write chunk are zeros.
+// holed returns the whole stream of a reply: its message, and what of it is in read chunks. Items
+// of size bytes that went by write chunk are zeros.
 func (p *rawPeer) holed(h *rpcrdma.Header, body []byte, writes []int, size int) []byte {
 	p.t.Helper()
 	at := map[int][]byte{}
@@ -277,7 +280,8 @@ func TestReplyNotRead(t *testing.T) {
 	}
 }
 
-// TestReplyReadsBothEnds has a real client read what a real server leaves it, over providers of all abilities and of the fewest.
+// TestReplyReadsBothEnds has a real client read what a real server leaves it, over providers of all
+// abilities and of the fewest.
 func TestReplyReadsBothEnds(t *testing.T) {
 	for _, abilities := range []string{"all", "minimum"} {
 		t.Run(abilities, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// TestManyInDoubt has the peer send more long messages with the transaction id of one call of ours than there can be. Two are fetched at a time,
-// for each such call; what comes beyond is dropped.
+// TestManyInDoubt has the peer send more long messages with the transaction id of one call of ours
+// than there can be. Two are fetched at a time, for each such call; what comes beyond is dropped.
 func TestManyInDoubt(t *testing.T) {
 	r := newBothWays(t, rpcrdma.Config{})
 	s, xid := r.pending()
@@ -43,8 +43,9 @@ func TestManyInDoubt(t *testing.T) {
 	r.checkReceives()
 }
 
-// TestGrantsInDoubt has a message be in doubt while another call of the peer's is answered, by a reply to be acknowledged. That one grants what
-// it would otherwise, a call beside the RDMA_DONE: as far as one can tell, there is no other call under way.
+// TestGrantsInDoubt has a message be in doubt while another call of the peer's is answered, by a
+// reply to be acknowledged. That one grants what it would otherwise, a call beside the RDMA_DONE:
+// as far as one can tell, there is no other call under way.
 func TestGrantsInDoubt(t *testing.T) {
 	for _, tt := range []string{"none", "call", "reply"} {
 		t.Run(tt, func(t *testing.T) {
@@ -87,8 +88,8 @@ func TestGrantsInDoubt(t *testing.T) {
 	}
 }
 
-// TestMemoryInDoubt has a message in doubt come while all memory for calls is in use. When it proves to be a call it waits like others; when it proves to be our
-// reply it does not.
+// TestMemoryInDoubt has a message in doubt come while all memory for calls is in use. When it
+// proves to be a call it waits like others; when it proves to be our reply it does not.
 func TestMemoryInDoubt(t *testing.T) {
 	for _, tt := range []string{"call", "reply"} {
 		t.Run(tt, func(t *testing.T) {
@@ -135,8 +136,9 @@ func TestMemoryInDoubt(t *testing.T) {
 	}
 }
 
-// TestReplyTakenForCall has a long message be taken for a call, as no call of this side has its transaction id, until it is here and turns out to be a reply. It leaves nothing
-// behind in the account of grants.
+// TestReplyTakenForCall has a long message be taken for a call, as no call of this side has its
+// transaction id, until it is here and turns out to be a reply. It leaves nothing behind in the
+// account of grants.
 func TestReplyTakenForCall(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {

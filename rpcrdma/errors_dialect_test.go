@@ -45,7 +45,7 @@ func (p *rawPeer) nextBytes() []byte {
 }
 
 // wantAnswer checks the next message that arrives, if there is to be one.
-func (p *rawPeer) wantAnswer(f fate, xid, grant uint32) {
+func (p *rawPeer) wantAnswer(f outcome, xid, grant uint32) {
 	p.t.Helper()
 	if f.answer == nil {
 		return // should there be one, it is the next thing to come, which it is not
@@ -55,8 +55,8 @@ func (p *rawPeer) wantAnswer(f fate, xid, grant uint32) {
 	}
 }
 
-// TestMalformed sends a server everything malformed, on one connection: the answers are those that the
-// dialect has, the counters say what happened, and after each the connection works.
+// TestMalformed sends a server everything malformed, on one connection: the answers are those that
+// the dialect has, the counters say what happened, and after each the connection works.
 func TestMalformed(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		cfg := malformedConfig(d)
@@ -84,7 +84,7 @@ func testMalformed(t *testing.T, r *rig, p *rawPeer, d rpcrdma.Dialect) {
 		ok := t.Run(m.name, func(t *testing.T) {
 			p.t = t
 			before, xid := conn.Stats(), uint32(0x1000+i)
-			want := m.verdict(d).fate
+			want := m.verdict(d).outcome
 			p.sendBytes(m.msg(xid))
 			p.wantAnswer(want, xid, asked)
 			p.alive()
@@ -100,8 +100,8 @@ func testMalformed(t *testing.T, r *rig, p *rawPeer, d rpcrdma.Dialect) {
 	p.t = t
 }
 
-// TestMalformedToClient sends everything malformed to a client with no call under way: to one that serves, and to one that does
-// not, which grants one credit only.
+// TestMalformedToClient sends everything malformed to a client with no call under way: to one that
+// serves, and to one that does not, which grants one credit only.
 func TestMalformedToClient(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for _, serves := range []bool{true, false} {
@@ -112,7 +112,7 @@ func TestMalformedToClient(t *testing.T) {
 				grant = asked
 			}
 			for i, m := range malformedMessages() {
-				want := m.verdict(d).fate
+				want := m.verdict(d).outcome
 				if want.rpc && !serves {
 					continue
 				}
@@ -150,8 +150,9 @@ func callAnswered(t *testing.T, c *rpcrdma.Conn, p *rawPeer) {
 	}
 }
 
-// TestMalformedReplies sends everything malformed with the transaction id of a call under way. What may be its reply
-// ends it and is never answered with an error, but by an RDMA_DONE if it has a read list in the Draft. What is not leaves it alone.
+// TestMalformedReplies sends everything malformed with the transaction id of a call under way. What
+// may be its reply ends it and is never answered with an error, but by an RDMA_DONE if it has a
+// read list in the Draft. What is not leaves it alone.
 func TestMalformedReplies(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) { testMalformedReplies(t, d, false) })
@@ -184,7 +185,7 @@ func testMalformedReplies(t *testing.T, d rpcrdma.Dialect, serves bool) {
 			p.sendBytes(m.msg(h.XID))
 			want := v.count
 			if v.ends == nil {
-				p.wantAnswer(v.fate, h.XID, grant)
+				p.wantAnswer(v.outcome, h.XID, grant)
 				p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 				if err := wait(t, s.err); err != nil {
 					t.Errorf("the call: %v", err)
@@ -213,8 +214,9 @@ func testMalformedReplies(t *testing.T, d rpcrdma.Dialect, serves bool) {
 	p.t = t
 }
 
-// TestMalformedLateReplies sends everything malformed that is a reply to a call which was cancelled meanwhile: the call comes to its end, its credit
-// is free again, and nothing is sent but the RDMA_DONE that there may be to send.
+// TestMalformedLateReplies sends everything malformed that is a reply to a call which was cancelled
+// meanwhile: the call comes to its end, its credit is free again, and nothing is sent but the
+// RDMA_DONE that there may be to send.
 func TestMalformedLateReplies(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {

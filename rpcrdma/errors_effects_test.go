@@ -112,7 +112,8 @@ func TestNoErrorStorm(t *testing.T) {
 	}
 }
 
-// TestFatal sends what the protocol has no answer for: RDMA itself ends the connection. Others do not notice.
+// TestFatal sends what the protocol has no answer for: RDMA itself ends the connection. Others do
+// not notice.
 func TestFatal(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		r := newRig(t, rpcrdma.Config{Dialect: d})
@@ -162,8 +163,8 @@ func TestFatal(t *testing.T) {
 	}
 }
 
-// TestStrayLongReply sends long replies that answer nothing. That they are no calls their messages tell, once they have been fetched: they
-// are not answered with an error, and take no receive away.
+// TestStrayLongReply sends long replies that answer nothing. That they are no calls their messages
+// tell, once they have been fetched: they are not answered with an error, and take no receive away.
 func TestStrayLongReply(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -193,7 +194,8 @@ func TestStrayLongReply(t *testing.T) {
 	}
 }
 
-// TestFaultsOnce checks what the log says of malformed messages: the first of a kind aloud, lest a peer fill it.
+// TestFaultsOnce checks what the log says of malformed messages: the first of a kind aloud, lest a
+// peer fill it.
 func TestFaultsOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name string

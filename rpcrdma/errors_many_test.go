@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestMalformedAtOnce uses a whole grant for messages with something wrong, at once, and then for calls. Nothing is lost with them: no receive,
-// no credit and no memory.
+// TestMalformedAtOnce uses a whole grant for messages with something wrong, at once, and then for
+// calls. Nothing is lost with them: no receive, no credit and no memory.
 func TestMalformedAtOnce(t *testing.T) {
 	const grant = 4
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
@@ -32,7 +32,7 @@ func TestMalformedAtOnce(t *testing.T) {
 		for _, m := range malformedMessages() {
 			ok := t.Run(fmt.Sprintf("%v/%s", d, m.name), func(t *testing.T) {
 				p.t = t
-				want, counters := m.verdict(d).fate, conn.Stats()
+				want, counters := m.verdict(d).outcome, conn.Stats()
 				var bad [][]byte
 				for xid := range uint32(grant) {
 					bad = append(bad, m.msg(xid))
@@ -76,7 +76,8 @@ func TestMalformedAtOnce(t *testing.T) {
 	}
 }
 
-// TestMalformedRepliesAtOnce answers a whole grant of calls with something wrong, and then as many well.
+// TestMalformedRepliesAtOnce answers a whole grant of calls with something wrong, and then as many
+// well.
 func TestMalformedRepliesAtOnce(t *testing.T) {
 	const grant = 4
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
@@ -94,7 +95,7 @@ func TestMalformedRepliesAtOnce(t *testing.T) {
 			}
 			return all, xids
 		}
-		before := p.theirs.state()
+		before := p.clientLedger.state()
 		for _, m := range malformedMessages() {
 			v := m.verdict(d)
 			if v.ends == nil {
@@ -133,7 +134,7 @@ func TestMalformedRepliesAtOnce(t *testing.T) {
 				}
 				waitFor(t, func() bool {
 					_, used, _ := c.Credits()
-					return p.theirs.state() == before && used == 0
+					return p.clientLedger.state() == before && used == 0
 				})
 			})
 			if !ok {
@@ -144,8 +145,8 @@ func TestMalformedRepliesAtOnce(t *testing.T) {
 	}
 }
 
-// TestTruncatedReplies cuts replies off at every byte of their headers. What has the four words that every header has ends its call; what has
-// not is nobody's.
+// TestTruncatedReplies cuts replies off at every byte of their headers. What has the four words
+// that every header has ends its call; what has not is nobody's.
 func TestTruncatedReplies(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		c, p := rawServer(t, malformedConfig(d), inline4k)
@@ -178,7 +179,8 @@ func TestTruncatedReplies(t *testing.T) {
 	}
 }
 
-// TestCreditsOfErrors sends headers in error that ask for, or grant, none or all of the credits that there can be.
+// TestCreditsOfErrors sends headers in error that ask for, or grant, none or all of the credits
+// that there can be.
 func TestCreditsOfErrors(t *testing.T) {
 	const most = 8
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {

@@ -65,7 +65,7 @@ func TestReturnedChunks(t *testing.T) {
 			t.Run(fmt.Sprintf("%v/%s", d, tt.name), func(t *testing.T) {
 				c, p := rawServer(t, rpcrdma.Config{Dialect: d, SegmentSize: 4000}, inline4k)
 				callAnswered(t, c, p)
-				before, counters := p.theirs.state(), c.Stats()
+				before, counters := p.clientLedger.state(), c.Stats()
 				results := [][]byte{make([]byte, size), make([]byte, 3000)}
 				done := make(chan error, 1)
 				x := &oncrpc.Exchange{Call: callMessage(0, procEcho, &items{}), Results: results, MaxReply: 9000}
@@ -88,7 +88,7 @@ func TestReturnedChunks(t *testing.T) {
 					t.Errorf("counters (-want +got):\n%s", diff)
 				}
 				callAnswered(t, c, p) // which is the next thing to come
-				after := p.theirs.state()
+				after := p.clientLedger.state()
 				if _, used, waiting := c.Credits(); after != before || used+waiting > 0 {
 					t.Errorf("the connection holds %+v, want %+v as before; %d credits are in use", after, before, used)
 				}

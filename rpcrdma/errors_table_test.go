@@ -27,15 +27,15 @@ func (m *malformed) verdict(d rpcrdma.Dialect) verdict {
 
 // verdict is what one dialect says.
 type verdict struct {
-	fate
-	// ends is the error of a call under way with the transaction id of the message, if that is taken for its reply. Otherwise the
-	// call is none the wiser.
+	outcome
+	// ends is the error of a call under way with the transaction id of the message, if that is
+	// taken for its reply. Otherwise the call is none the wiser.
 	ends error
 	done bool // of that reply: an RDMA_DONE answers its read list
 }
 
-// fate is what an end does with a message that has the transaction id of no call of its own.
-type fate struct {
+// outcome is what an end does with a message that has the transaction id of no call of its own.
+type outcome struct {
 	answer func(xid, grant uint32) []byte // the whole Send; nil: none
 	count  rpcrdma.Stats
 	rpc    bool // the answer is the test program's
@@ -44,15 +44,16 @@ type fate struct {
 // asked is the grant that all of the messages ask for.
 const asked = 32
 
-// The answers and the silences that there are (draft section 4.2, RFC 8166 section 4.5; docs/readings.md, 5).
+// The answers and the silences that there are (draft section 4.2, RFC 8166 section 4.5;
+// docs/readings.md, 5).
 var (
-	refusedHeader = fate{answer: errChunk, count: rpcrdma.Stats{Malformed: 1, ErrorsSent: 1}}
-	refusedCall   = fate{answer: errChunk, count: rpcrdma.Stats{Malformed: 1, ErrorsSent: 1, CallsReceived: 1}}
-	otherVersion  = fate{answer: errVers, count: rpcrdma.Stats{BadVersion: 1, ErrorsSent: 1}}
-	ignored       = fate{count: rpcrdma.Stats{Malformed: 1}}
-	strayReply    = fate{count: rpcrdma.Stats{UnknownXID: 1}}
-	strayError    = fate{count: rpcrdma.Stats{UnknownXID: 1, ErrorsRecv: 1}}
-	strayDone     = fate{count: rpcrdma.Stats{DonesIgnored: 1}}
+	refusedHeader = outcome{answer: errChunk, count: rpcrdma.Stats{Malformed: 1, ErrorsSent: 1}}
+	refusedCall   = outcome{answer: errChunk, count: rpcrdma.Stats{Malformed: 1, ErrorsSent: 1, CallsReceived: 1}}
+	otherVersion  = outcome{answer: errVers, count: rpcrdma.Stats{BadVersion: 1, ErrorsSent: 1}}
+	ignored       = outcome{count: rpcrdma.Stats{Malformed: 1}}
+	strayReply    = outcome{count: rpcrdma.Stats{UnknownXID: 1}}
+	strayError    = outcome{count: rpcrdma.Stats{UnknownXID: 1, ErrorsRecv: 1}}
+	strayDone     = outcome{count: rpcrdma.Stats{DonesIgnored: 1}}
 )
 
 // errChunk is the RDMA_ERROR with ERR_CHUNK, byte for byte.
@@ -62,18 +63,18 @@ func errChunk(xid, grant uint32) []byte { return be32(xid, 1, grant, 4, 2) }
 func errVers(xid, grant uint32) []byte { return be32(xid, 1, grant, 4, 1, 1, 1) }
 
 // served is an RPC reply without chunks.
-func served(reply ...uint32) fate { return servedWith([]uint32{0, 0, 0}, reply...) }
+func served(reply ...uint32) outcome { return servedWith([]uint32{0, 0, 0}, reply...) }
 
 // servedWith is an RPC reply behind chunk lists.
-func servedWith(lists []uint32, reply ...uint32) fate {
-	return fate{rpc: true, count: rpcrdma.Stats{CallsReceived: 1}, answer: func(xid, grant uint32) []byte {
+func servedWith(lists []uint32, reply ...uint32) outcome {
+	return outcome{rpc: true, count: rpcrdma.Stats{CallsReceived: 1}, answer: func(xid, grant uint32) []byte {
 		b := be32(append([]uint32{xid, 1, grant, 0}, lists...)...)
 		return append(append(b, be32(xid, 1)...), be32(reply...)...)
 	}}
 }
 
 // padded is what an RDMA_MSGP comes to that is understood.
-func (f fate) padded() fate {
+func (f outcome) padded() outcome {
 	f.count.Padded = 1
 	return f
 }
@@ -121,19 +122,20 @@ func pastEnd(length uint32) []uint32 { return []uint32{0xbad, length, 0xffffffff
 
 func cat(parts ...[]uint32) []uint32 { return slices.Concat(parts...) }
 
-// malformedMessages is every kind of message in which something is wrong, and some in which little is.
+// malformedMessages is every kind of message in which something is wrong, and some in which little
+// is.
 func malformedMessages() []malformed {
 	return slices.Concat(malformedFixed(), malformedErrors(), malformedLists(), malformedReads(), malformedMsgP(), malformedBodies(), malformedRPC())
 }
 
 // malformedFixed are wrong in the four words that begin every header.
 func malformedFixed() (all []malformed) {
-	neither := verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed}
+	neither := verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed}
 	for _, n := range []int{0, 1, 3, 4, 8, 12, 15} {
 		all = append(all, malformed{
 			name:    fmt.Sprintf("%d bytes, no header", n), // no one can tell whose transaction id to put in an answer
 			msg:     func(xid uint32) []byte { return head(rpcrdma.TypeMsg)(xid)[:n] },
-			rfc8166: verdict{fate: ignored},
+			rfc8166: verdict{outcome: ignored},
 		})
 	}
 	for _, typ := range []rpcrdma.Type{5, 6, 0x100, 0x80000000, 0xffffffff} {
@@ -149,7 +151,7 @@ func malformedFixed() (all []malformed) {
 	// What another version has behind these words is not for us to look at, but for RDMA_ERROR.
 	for _, version := range []uint32{0, 2, 3, 0x01000000, 0xffffffff} {
 		for _, typ := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg, rpcrdma.TypeMsgP, rpcrdma.TypeDone, 5, 0xffffffff} {
-			v := verdict{fate: otherVersion, ends: rpcrdma.ErrVersion}
+			v := verdict{outcome: otherVersion, ends: rpcrdma.ErrVersion}
 			all = append(all,
 				malformed{name: fmt.Sprintf("version %d, %v, four words", version, typ), msg: headOf(version, typ), rfc8166: v},
 				malformed{name: fmt.Sprintf("version %d, %v", version, typ), msg: withCall(headOf(version, typ, 0, 0, 0)), rfc8166: v},
@@ -160,7 +162,7 @@ func malformedFixed() (all []malformed) {
 		all = append(all, malformed{
 			name:    fmt.Sprintf("RDMA_DONE for nothing, %d words behind it", len(tail)),
 			msg:     head(rpcrdma.TypeDone, tail...),
-			rfc8166: verdict{fate: strayDone},
+			rfc8166: verdict{outcome: strayDone},
 		})
 	}
 	return all
@@ -189,9 +191,9 @@ func malformedErrors() (all []malformed) {
 			{"the last code", cat([]uint32{0xffffffff}, extra), &rpcrdma.PeerError{Code: 0xffffffff}},
 			{"the last code without its words", []uint32{0xffffffff}, nil},
 		} {
-			v := verdict{fate: ignored, ends: rpcrdma.ErrMalformed}
+			v := verdict{outcome: ignored, ends: rpcrdma.ErrMalformed}
 			if tt.want != nil {
-				v = verdict{fate: strayError, ends: tt.want}
+				v = verdict{outcome: strayError, ends: tt.want}
 			}
 			all = append(all, malformed{name: fmt.Sprintf("RDMA_ERROR of version %d: %s", version, tt.name), msg: headOf(version, rpcrdma.TypeError, tt.tail...), rfc8166: v})
 		}
@@ -232,14 +234,15 @@ func malformedLists() (all []malformed) {
 			all = append(all, malformed{
 				name:    fmt.Sprintf("%v, %s", typ, tt.name),
 				msg:     withCall(head(typ, lists...)),
-				rfc8166: verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed},
+				rfc8166: verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed},
 			})
 		}
 	}
 	return all
 }
 
-// malformedReads are calls whose read list makes no sense, in an RDMA_MSG and in an RDMA_NOMSG; and some in which it does.
+// malformedReads are calls whose read list makes no sense, in an RDMA_MSG and in an RDMA_NOMSG; and
+// some in which it does.
 func malformedReads() (all []malformed) {
 	const callLen = 40
 	none := []uint32{0, 0, 0}
@@ -274,25 +277,25 @@ func malformedReads() (all []malformed) {
 		{"past the last offset in the second segment", cat(readWords(40, 4), []uint32{1, 40}, pastEnd(5000))},
 		{"1023 segments of 2^32-1", slices.Repeat(readWords(40, 1<<32-1), chunks.MaxSegments-1)},
 	} {
-		all = append(all, malformed{name: "RDMA_MSG, " + tt.name, msg: withCall(head(rpcrdma.TypeMsg, cat(tt.reads, none)...)), rfc8166: verdict{fate: refusedCall}})
+		all = append(all, malformed{name: "RDMA_MSG, " + tt.name, msg: withCall(head(rpcrdma.TypeMsg, cat(tt.reads, none)...)), rfc8166: verdict{outcome: refusedCall}})
 		all = append(all, malformed{
 			name:    "RDMA_NOMSG, " + tt.name,
 			msg:     head(rpcrdma.TypeNoMsg, cat(readWords(0, callLen), tt.reads, none)...),
-			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyReadList},
-			draft:   &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
+			rfc8166: verdict{outcome: refusedCall, ends: rpcrdma.ErrReplyReadList},
+			draft:   &verdict{outcome: refusedCall, ends: chunks.ErrMalformed, done: true},
 		})
 		all = append(all, malformed{
 			name:    "RDMA_MSGP, " + tt.name,
 			msg:     withCall(head(rpcrdma.TypeMsgP, cat([]uint32{64, 1024}, tt.reads, none)...)),
-			rfc8166: verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed},
-			draft:   &verdict{fate: refusedCall.padded()},
+			rfc8166: verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed},
+			draft:   &verdict{outcome: refusedCall.padded()},
 		})
 	}
-	beside := fate{answer: errChunk, count: refusedCall.count}
-	noMessage := verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed}
+	beside := outcome{answer: errChunk, count: refusedCall.count}
+	noMessage := verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed}
 	return append(all,
-		malformed{name: "RDMA_MSG, position 0", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(0, 40), none)...)), rfc8166: verdict{fate: beside}},
-		malformed{name: "RDMA_MSG, position 0 and another", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(0, 40), readWords(40, 4), none)...)), rfc8166: verdict{fate: beside}},
+		malformed{name: "RDMA_MSG, position 0", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(0, 40), none)...)), rfc8166: verdict{outcome: beside}},
+		malformed{name: "RDMA_MSG, position 0 and another", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(0, 40), readWords(40, 4), none)...)), rfc8166: verdict{outcome: beside}},
 		malformed{name: "RDMA_NOMSG, no lists", msg: head(rpcrdma.TypeNoMsg, none...), rfc8166: noMessage},
 		malformed{name: "RDMA_NOMSG, a call behind it", msg: withCall(head(rpcrdma.TypeNoMsg, none...)), rfc8166: noMessage},
 		malformed{name: "RDMA_NOMSG, write list", msg: head(rpcrdma.TypeNoMsg, cat([]uint32{0, 1, 1}, segWords(100), []uint32{0, 0})...), rfc8166: noMessage},
@@ -300,58 +303,58 @@ func malformedReads() (all []malformed) {
 		malformed{name: "RDMA_NOMSG, reply chunk of no segments", msg: head(rpcrdma.TypeNoMsg, 0, 0, 1, 0), rfc8166: noMessage},
 		malformed{
 			name: "RDMA_NOMSG, position 4 alone", msg: head(rpcrdma.TypeNoMsg, cat(readWords(4, 40), none)...),
-			rfc8166: verdict{fate: refusedHeader, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: refusedHeader, ends: chunks.ErrMalformed, done: true},
+			rfc8166: verdict{outcome: refusedHeader, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{outcome: refusedHeader, ends: chunks.ErrMalformed, done: true},
 		},
 		malformed{
 			name: "RDMA_NOMSG, position 0 and no bytes", msg: head(rpcrdma.TypeNoMsg, cat(readWords(0, 0), none)...),
-			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: refusedCall, ends: rpcrdma.ErrMalformed, done: true},
+			rfc8166: verdict{outcome: refusedCall, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{outcome: refusedCall, ends: rpcrdma.ErrMalformed, done: true},
 		},
 		malformed{
 			name: "RDMA_NOMSG, position 0 over the maximum", msg: head(rpcrdma.TypeNoMsg, cat(readWords(0, smallMessage+1), none)...),
-			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
+			rfc8166: verdict{outcome: refusedCall, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{outcome: refusedCall, ends: chunks.ErrMalformed, done: true},
 		},
 		malformed{
 			name: "RDMA_NOMSG, position 0 of 2^32 bytes", msg: head(rpcrdma.TypeNoMsg, cat(readWords(0, 1<<31), readWords(0, 1<<31), none)...),
-			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
+			rfc8166: verdict{outcome: refusedCall, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{outcome: refusedCall, ends: chunks.ErrMalformed, done: true},
 		},
 
 		malformed{
 			name: "RDMA_NOMSG, position 0 past the last offset", msg: head(rpcrdma.TypeNoMsg, cat([]uint32{1, 0}, pastEnd(40), none)...),
-			rfc8166: verdict{fate: refusedCall, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: refusedCall, ends: chunks.ErrMalformed, done: true},
+			rfc8166: verdict{outcome: refusedCall, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{outcome: refusedCall, ends: chunks.ErrMalformed, done: true},
 		},
-		malformed{name: "write chunk past the last offset", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, pastEnd(4), []uint32{0, 0})...)), rfc8166: verdict{fate: refusedCall}},
+		malformed{name: "write chunk past the last offset", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, pastEnd(4), []uint32{0, 0})...)), rfc8166: verdict{outcome: refusedCall}},
 		malformed{
 			name: "second write chunk past the last offset", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, segWords(4), []uint32{1, 2}, segWords(4), pastEnd(1<<32-1), []uint32{0, 0})...)),
-			rfc8166: verdict{fate: refusedCall},
+			rfc8166: verdict{outcome: refusedCall},
 		},
-		malformed{name: "reply chunk past the last offset", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{0, 0, 1, 1}, pastEnd(9000))...)), rfc8166: verdict{fate: refusedCall}},
+		malformed{name: "reply chunk past the last offset", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{0, 0, 1, 1}, pastEnd(9000))...)), rfc8166: verdict{outcome: refusedCall}},
 		malformed{
 			name: "RDMA_MSG, position 0 and no message behind it", msg: head(rpcrdma.TypeMsg, cat(readWords(0, 40), none)...),
-			rfc8166: verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed}, draft: &verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed, done: true},
+			rfc8166: verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed}, draft: &verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed, done: true},
 		},
 
 		// RPC answers where a chunk stands in place of what is never one.
-		malformed{name: "read chunk for the RPC version", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(8, 4), none)...)), rfc8166: verdict{fate: served(rpcGarbageArgs...)}},
-		malformed{name: "read chunk for the procedure", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(20, 4), none)...)), rfc8166: verdict{fate: served(rpcGarbageArgs...)}},
-		malformed{name: "read chunk for the credential", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(24, 8), none)...)), rfc8166: verdict{fate: served(rpcBadCred...)}},
-		malformed{name: "read chunk for the verifier", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(36, 4), none)...)), rfc8166: verdict{fate: served(rpcBadVerf...)}},
+		malformed{name: "read chunk for the RPC version", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(8, 4), none)...)), rfc8166: verdict{outcome: served(rpcGarbageArgs...)}},
+		malformed{name: "read chunk for the procedure", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(20, 4), none)...)), rfc8166: verdict{outcome: served(rpcGarbageArgs...)}},
+		malformed{name: "read chunk for the credential", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(24, 8), none)...)), rfc8166: verdict{outcome: served(rpcBadCred...)}},
+		malformed{name: "read chunk for the verifier", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(36, 4), none)...)), rfc8166: verdict{outcome: served(rpcBadVerf...)}},
 		// Nobody asks for it, so nobody reads it.
-		malformed{name: "read chunk of no argument", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(40, 4), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
+		malformed{name: "read chunk of no argument", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(40, 4), none)...)), rfc8166: verdict{outcome: served(rpcSuccess...)}},
 
 		// Odd, and allowed: what has no bytes does nothing.
-		malformed{name: "read segment of no bytes at the last offset", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{1, 40, 0xbad, 0, 0xffffffff, 0xffffffff}, none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
-		malformed{name: "read segment of no bytes", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(40, 0), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
-		malformed{name: "read segment of no bytes past the end", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(1<<30, 0), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
-		malformed{name: "read segment of no bytes at position 0", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(0, 0), none)...)), rfc8166: verdict{fate: served(rpcSuccess...)}},
-		malformed{name: "write chunk of no segments", msg: withCall(head(rpcrdma.TypeMsg, 0, 1, 0, 0, 0)), rfc8166: verdict{fate: servedWith([]uint32{0, 1, 0, 0, 0}, rpcSuccess...)}},
-		malformed{name: "reply chunk of no segments", msg: withCall(head(rpcrdma.TypeMsg, 0, 0, 1, 0)), rfc8166: verdict{fate: servedWith([]uint32{0, 0, 1, 0}, rpcSuccess...)}},
+		malformed{name: "read segment of no bytes at the last offset", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{1, 40, 0xbad, 0, 0xffffffff, 0xffffffff}, none)...)), rfc8166: verdict{outcome: served(rpcSuccess...)}},
+		malformed{name: "read segment of no bytes", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(40, 0), none)...)), rfc8166: verdict{outcome: served(rpcSuccess...)}},
+		malformed{name: "read segment of no bytes past the end", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(1<<30, 0), none)...)), rfc8166: verdict{outcome: served(rpcSuccess...)}},
+		malformed{name: "read segment of no bytes at position 0", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(0, 0), none)...)), rfc8166: verdict{outcome: served(rpcSuccess...)}},
+		malformed{name: "write chunk of no segments", msg: withCall(head(rpcrdma.TypeMsg, 0, 1, 0, 0, 0)), rfc8166: verdict{outcome: servedWith([]uint32{0, 1, 0, 0, 0}, rpcSuccess...)}},
+		malformed{name: "reply chunk of no segments", msg: withCall(head(rpcrdma.TypeMsg, 0, 0, 1, 0)), rfc8166: verdict{outcome: servedWith([]uint32{0, 0, 1, 0}, rpcSuccess...)}},
 		malformed{
 			name: "write and reply chunk of empty segments", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, segWords(0), []uint32{0, 1, 1}, segWords(0))...)),
-			rfc8166: verdict{fate: servedWith(cat([]uint32{0, 1, 1}, segWords(0), []uint32{0, 1, 1}, segWords(0)), rpcSuccess...)},
+			rfc8166: verdict{outcome: servedWith(cat([]uint32{0, 1, 1}, segWords(0), []uint32{0, 1, 1}, segWords(0)), rpcSuccess...)},
 		},
 		malformed{
 			name: "write and reply chunk of 2^32-1 bytes, not needed", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, segWords(1<<32-1), []uint32{0, 1, 1}, segWords(1<<32-1))...)),
-			rfc8166: verdict{fate: servedWith(cat([]uint32{0, 1, 1}, segWords(0), []uint32{0, 1, 1}, segWords(0)), rpcSuccess...)},
+			rfc8166: verdict{outcome: servedWith(cat([]uint32{0, 1, 1}, segWords(0), []uint32{0, 1, 1}, segWords(0)), rpcSuccess...)},
 		},
 	)
 }
@@ -362,32 +365,32 @@ const smallMessage = 64 << 10
 // malformedMsgP are RDMA_MSGPs, all of them malformed by RFC 8166 (section 4.4).
 func malformedMsgP() (all []malformed) {
 	add := func(name string, msg func(uint32) []byte, draft verdict) {
-		all = append(all, malformed{name: "RDMA_MSGP, " + name, msg: msg, rfc8166: verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed}, draft: &draft})
+		all = append(all, malformed{name: "RDMA_MSGP, " + name, msg: msg, rfc8166: verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed}, draft: &draft})
 	}
-	bad := verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed}
+	bad := verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed}
 	for _, align := range []uint32{0, 3, 5, 6, 0x30, 1000, bigReceive + 1, 2 * bigReceive, 1 << 31, 1<<32 - 1} {
 		add(fmt.Sprintf("alignment %d", align), withCall(head(rpcrdma.TypeMsgP, align, 1024, 0, 0, 0)), bad)
 	}
 	add("alignment alone", head(rpcrdma.TypeMsgP, 64), bad)
 	add("no lists", head(rpcrdma.TypeMsgP, 64, 1024), bad)
-	short := verdict{fate: refusedHeader.padded(), ends: rpcrdma.ErrMalformed}
+	short := verdict{outcome: refusedHeader.padded(), ends: rpcrdma.ErrMalformed}
 	add("no message", head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0), short)
 	add("seven bytes of message", func(xid uint32) []byte {
 		return append(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)(xid), callBytes(xid, procNull, nil)[:7]...)
 	}, short)
 	// It has a read list, so the server may wait for an RDMA_DONE.
-	add("alignment 3 and a read list", withCall(head(rpcrdma.TypeMsgP, cat([]uint32{3, 1024}, readWords(40, 4), []uint32{0, 0, 0})...)), verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed, done: true})
-	ok := verdict{fate: served(rpcSuccess...).padded()}
+	add("alignment 3 and a read list", withCall(head(rpcrdma.TypeMsgP, cat([]uint32{3, 1024}, readWords(40, 4), []uint32{0, 0, 0})...)), verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed, done: true})
+	ok := verdict{outcome: served(rpcSuccess...).padded()}
 	for _, align := range []uint32{1, 2, 4, 64, 4096, bigReceive} {
 		add(fmt.Sprintf("alignment %d, fine", align), withCall(head(rpcrdma.TypeMsgP, align, 1024, 0, 0, 0)), ok)
 	}
 	add("threshold 2^32-1, fine", withCall(head(rpcrdma.TypeMsgP, 64, 1<<32-1, 0, 0, 0)), ok)
 	// An RPC decode error (draft section 4.2): the credential's empty body would be padded.
-	add("padding past the end", withCall(head(rpcrdma.TypeMsgP, 4096, 0, 0, 0, 0)), verdict{fate: served(rpcBadCred...).padded()})
+	add("padding past the end", withCall(head(rpcrdma.TypeMsgP, 4096, 0, 0, 0, 0)), verdict{outcome: served(rpcBadCred...).padded()})
 	add("rdma_xid differs", func(xid uint32) []byte {
 		return append(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)(xid), callBytes(xid+1, procNull, nil)...)
-	}, verdict{fate: fate{answer: errChunk, count: rpcrdma.Stats{Malformed: 1, ErrorsSent: 1, Padded: 1}}})
-	add("reply to nothing, or too short for one", withReply(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)), verdict{fate: strayReply.padded(), ends: oncrpc.ErrMalformedReply})
+	}, verdict{outcome: outcome{answer: errChunk, count: rpcrdma.Stats{Malformed: 1, ErrorsSent: 1, Padded: 1}}})
+	add("reply to nothing, or too short for one", withReply(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)), verdict{outcome: strayReply.padded(), ends: oncrpc.ErrMalformedReply})
 	return all
 }
 
@@ -397,7 +400,7 @@ const bigReceive = 32 << 10
 // malformedBodies are RDMA_MSGs whose message is not what it should be.
 func malformedBodies() (all []malformed) {
 	plain := head(rpcrdma.TypeMsg, 0, 0, 0)
-	neither := verdict{fate: refusedHeader, ends: rpcrdma.ErrMalformed}
+	neither := verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed}
 	for n := range 8 {
 		all = append(all, malformed{
 			name:    fmt.Sprintf("%d bytes of message", n),
@@ -422,53 +425,53 @@ func malformedBodies() (all []malformed) {
 	call := func(xid uint32) []byte { return callBytes(xid, procNull, nil) }
 	return append(all,
 		// That it is a call its body says, whosever the transaction id is.
-		malformed{name: "rdma_xid is one less than the call's", msg: another(call, 1), rfc8166: verdict{fate: refusedHeader}},
-		malformed{name: "rdma_xid has another high bit than the call's", msg: another(call, 1<<31), rfc8166: verdict{fate: refusedHeader}},
-		malformed{name: "rdma_xid is not the reply's", msg: another(replyHeader, 1), rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrXID}},
-		malformed{name: "reply to nothing, or too short for one", msg: withReply(plain), rfc8166: verdict{fate: strayReply, ends: oncrpc.ErrMalformedReply}},
-		malformed{name: "reply cut off", msg: func(xid uint32) []byte { return append(plain(xid), be32(xid, 1)...) }, rfc8166: verdict{fate: strayReply, ends: oncrpc.ErrMalformedReply}},
+		malformed{name: "rdma_xid is one less than the call's", msg: another(call, 1), rfc8166: verdict{outcome: refusedHeader}},
+		malformed{name: "rdma_xid has another high bit than the call's", msg: another(call, 1<<31), rfc8166: verdict{outcome: refusedHeader}},
+		malformed{name: "rdma_xid is not the reply's", msg: another(replyHeader, 1), rfc8166: verdict{outcome: strayReply, ends: rpcrdma.ErrXID}},
+		malformed{name: "reply to nothing, or too short for one", msg: withReply(plain), rfc8166: verdict{outcome: strayReply, ends: oncrpc.ErrMalformedReply}},
+		malformed{name: "reply cut off", msg: func(xid uint32) []byte { return append(plain(xid), be32(xid, 1)...) }, rfc8166: verdict{outcome: strayReply, ends: oncrpc.ErrMalformedReply}},
 		malformed{
 			name: "reply with a reply chunk in use", msg: withReply(head(rpcrdma.TypeMsg, cat([]uint32{0, 0, 1, 1}, segWords(4))...)),
-			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrMalformed},
+			rfc8166: verdict{outcome: strayReply, ends: rpcrdma.ErrMalformed},
 		},
 		malformed{
 			name: "reply with a write chunk that nobody offered", msg: withReply(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, segWords(4), []uint32{0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrMalformed},
+			rfc8166: verdict{outcome: strayReply, ends: rpcrdma.ErrMalformed},
 		},
 		malformed{
 			name: "reply with a read list past its end", msg: withReply(head(rpcrdma.TypeMsg, cat(readWords(28, 4), []uint32{0, 0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: strayReply, ends: chunks.ErrMalformed, done: true},
+			rfc8166: verdict{outcome: strayReply, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{outcome: strayReply, ends: chunks.ErrMalformed, done: true},
 		},
 		malformed{
 			name: "reply with a read chunk at position 0", msg: withReply(head(rpcrdma.TypeMsg, cat(readWords(0, 4), []uint32{0, 0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: strayReply, ends: rpcrdma.ErrMalformed, done: true},
+			rfc8166: verdict{outcome: strayReply, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{outcome: strayReply, ends: rpcrdma.ErrMalformed, done: true},
 		},
 		malformed{
 			name: "reply with a read list of no bytes, and too short", msg: withReply(head(rpcrdma.TypeMsg, cat(readWords(24, 0), []uint32{0, 0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: strayReply, ends: oncrpc.ErrMalformedReply, done: true},
+			rfc8166: verdict{outcome: strayReply, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{outcome: strayReply, ends: oncrpc.ErrMalformedReply, done: true},
 		},
 		malformed{
 			name: "reply with a read chunk of no bytes at position 0, and too short", msg: withReply(head(rpcrdma.TypeMsg, cat(readWords(0, 0), []uint32{0, 0, 0})...)),
-			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{fate: strayReply, ends: oncrpc.ErrMalformedReply, done: true},
+			rfc8166: verdict{outcome: strayReply, ends: rpcrdma.ErrReplyReadList}, draft: &verdict{outcome: strayReply, ends: oncrpc.ErrMalformedReply, done: true},
 		},
 		malformed{
 			name: "reply with a read list and the XID of another", msg: func(xid uint32) []byte {
 				return append(head(rpcrdma.TypeMsg, cat(readWords(24, 4), []uint32{0, 0, 0})...)(xid), replyHeader(xid+1)...)
 			},
-			rfc8166: verdict{fate: strayReply, ends: rpcrdma.ErrXID}, draft: &verdict{fate: strayReply, ends: rpcrdma.ErrXID, done: true},
+			rfc8166: verdict{outcome: strayReply, ends: rpcrdma.ErrXID}, draft: &verdict{outcome: strayReply, ends: rpcrdma.ErrXID, done: true},
 		},
 	)
 }
 
 // malformedRPC have nothing wrong with their headers: RPC answers them (draft section 8).
 func malformedRPC() (all []malformed) {
-	add := func(name string, f fate, change func(call []byte) []byte) {
+	add := func(name string, f outcome, change func(call []byte) []byte) {
 		all = append(all, malformed{
 			name: "RPC: " + name,
 			msg: func(xid uint32) []byte {
 				return append(head(rpcrdma.TypeMsg, 0, 0, 0)(xid), change(callBytes(xid, procSink, &items{}))...)
 			},
-			rfc8166: verdict{fate: f},
+			rfc8166: verdict{outcome: f},
 		})
 	}
 	set := func(at int, w uint32) func([]byte) []byte {

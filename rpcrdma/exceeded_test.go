@@ -36,8 +36,8 @@ func (p *rawPeer) burst(msgs ...[]byte) {
 	}
 }
 
-// TestExceeded has clients send more than they were granted: each is cut off, both ends know why, and nobody
-// else notices.
+// TestExceeded has clients send more than they were granted: each is cut off, both ends know why,
+// and nobody else notices.
 func TestExceeded(t *testing.T) {
 	call := func(xid uint32) []byte {
 		return append(header(xid, rpcrdma.TypeMsg).Append(nil), callBytes(xid, procBlock, &items{})...)
@@ -136,8 +136,8 @@ func TestExceeded(t *testing.T) {
 	}
 }
 
-// TestExceededOnTheWire does it over iWARP: the client gets a Terminate, which says that there was no receive. The server may be about
-// to answer earlier calls then, and so to post more receives.
+// TestExceededOnTheWire does it over iWARP: the client gets a Terminate, which says that there was
+// no receive. The server may be about to answer earlier calls then, and so to post more receives.
 func TestExceededOnTheWire(t *testing.T) {
 	call := append(header(1, rpcrdma.TypeMsg).Append(nil), callBytes(1, procNull, nil)...)
 	for _, tt := range []struct {
@@ -174,8 +174,8 @@ func TestExceededOnTheWire(t *testing.T) {
 	}
 }
 
-// TestFloodedClient has a server send what nobody asked for, more at a time than the client has receives: its error says so. One at a time
-// that does no harm.
+// TestFloodedClient has a server send what nobody asked for, more at a time than the client has
+// receives: its error says so. One at a time that does no harm.
 func TestFloodedClient(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for _, tt := range []struct {
@@ -227,7 +227,8 @@ func TestFloodedClient(t *testing.T) {
 	}
 }
 
-// TestNoReceiveForOurs calls a server that posts no receive: that is not the server exceeding anything.
+// TestNoReceiveForOurs calls a server that posts no receive: that is not the server exceeding
+// anything.
 func TestNoReceiveForOurs(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {

@@ -42,8 +42,8 @@ func echo(c oncrpc.Transport, args *items, land bool) error {
 	return nil
 }
 
-// TestEcho sends every shape of message both ways, over a provider with all abilities and over one with the
-// minimum.
+// TestEcho sends every shape of message both ways, over a provider with all abilities and over one
+// with the minimum.
 func TestEcho(t *testing.T) {
 	lengths := [][]int{{}, {0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {1023}, {1024}, {3950}, {3990}, {4000}, {4096}, {5001},
 		{65536}, {100_003}, {1 << 20}, {1, 2, 3}, {5000, 0, 5001, 2}, {2000, 2000, 2000, 3, 70_001}, slices.Repeat([]int{500}, 20)}
@@ -145,7 +145,8 @@ func TestServerError(t *testing.T) {
 	}
 }
 
-// TestConnectionLost ends connections from either side while calls are under way and while some wait.
+// TestConnectionLost ends connections from either side while calls are under way and while some
+// wait.
 func TestConnectionLost(t *testing.T) {
 	for _, side := range []string{"client", "server", "shutdown"} {
 		t.Run(side, func(t *testing.T) {
@@ -253,8 +254,8 @@ func TestBothWays(t *testing.T) {
 	wg.Wait()
 }
 
-// TestUnserved checks that calls to an end that serves nothing are answered PROG_UNAVAIL, and that it can serve
-// later.
+// TestUnserved checks that calls to an end that serves nothing are answered PROG_UNAVAIL, and that
+// it can serve later.
 func TestUnserved(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	c := r.dial(rpcrdma.Config{})

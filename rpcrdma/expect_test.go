@@ -13,13 +13,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// TestExpectPosted asks for longer receives where they have their memory from the beginning. A message that is longer than one of those that are posted must not
-// be able to find that one.
+// TestExpectPosted asks for longer receives where they have their memory from the beginning. A
+// message that is longer than one of those that are posted must not be able to find that one.
 func TestExpectPosted(t *testing.T) {
 	t.Run("a call under way", func(t *testing.T) {
 		c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, withoutAbilities)
 		waitFor(t, func() bool { // the receive for a call of the peer's
-			return p.theirs.state().Awaited == 1
+			return p.clientLedger.state().Awaited == 1
 		})
 		if got := c.EnlargeReceives(8192); got != 8192 {
 			t.Fatalf("expected %d with one receive that the next message uses up, want 8192", got)
@@ -50,8 +50,8 @@ func TestExpectPosted(t *testing.T) {
 	})
 }
 
-// TestExpectMemory asks for longer receives where memory is bounded: an idle connection needs none for that, and a busy one reserves it for all that its peer may send, or
-// goes without.
+// TestExpectMemory asks for longer receives where memory is bounded: an idle connection needs none
+// for that, and a busy one reserves it for all that its peer may send, or goes without.
 func TestExpectMemory(t *testing.T) {
 	const credits, size = 8, 40_000
 	const longer = 1<<16 - testReceiveSize
@@ -104,7 +104,8 @@ func TestExpectMemory(t *testing.T) {
 	}
 }
 
-// TestExpectHeldUp asks for longer receives on a connection whose message waits for memory: it waits for as much as that takes.
+// TestExpectHeldUp asks for longer receives on a connection whose message waits for memory: it
+// waits for as much as that takes.
 func TestExpectHeldUp(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
@@ -157,8 +158,10 @@ func (p *rawPeer) expect(n int) int {
 	return int(binary.BigEndian.Uint32(body[24:]))
 }
 
-// TestExpectInHandler has a server asked for larger receives. Where these have memory already, nothing is posted in the first call that is
-// shorter, and so it gets them; later there is, and it does not. Promised ones get longer at any time. What a handler was promised can be sent, into every receive that is posted.
+// TestExpectInHandler has a server asked for larger receives. Where these have memory already,
+// nothing is posted in the first call that is shorter, and so it gets them; later there is, and it
+// does not. Promised ones get longer at any time. What a handler was promised can be sent, into
+// every receive that is posted.
 func TestExpectInHandler(t *testing.T) {
 	for _, align := range []int{0, 512} {
 		for _, tt := range []struct {
@@ -225,7 +228,7 @@ func TestExpectAsClient(t *testing.T) {
 			h, _ = p.next()
 		}
 		waitFor(t, func() bool { // the one for a call of the peer's
-			return p.theirs.state().Awaited > 0
+			return p.clientLedger.state().Awaited > 0
 		})
 		if got := c.EnlargeReceives(8192); got != want {
 			t.Errorf("busy %v: expected %d of 8192 asked for, want %d", busy, got, want)

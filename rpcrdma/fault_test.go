@@ -27,7 +27,8 @@ func (e lostEndpoint) Info() transport.Info {
 
 func (e lostEndpoint) Err() error { return fmt.Errorf("it ended: %w", e.reason) }
 
-// TestFaultLines checks what the log says, and that a connection lost for one reason does not hide one lost for another.
+// TestFaultLines checks what the log says, and that a connection lost for one reason does not hide
+// one lost for another.
 func TestFaultLines(t *testing.T) {
 	logger, lines := logTo()
 	reasons := make(chan error, 1)
@@ -58,7 +59,8 @@ func TestFaultLines(t *testing.T) {
 	}
 }
 
-// TestFaultsOfComers has one host come again and again, and be at fault each time: the log is told aloud once of each of its faults.
+// TestFaultsOfComers has one host come again and again, and be at fault each time: the log is told
+// aloud once of each of its faults.
 func TestFaultsOfComers(t *testing.T) {
 	logger, lines := logTo()
 	r := newWireRig(t, rpcrdma.Config{Credits: 4, Logger: logger})

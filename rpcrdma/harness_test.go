@@ -323,16 +323,16 @@ func (r *rig) dialOn(cfg rpcrdma.Config, wrap endpointWrapper) *rpcrdma.Conn {
 	return c
 }
 
-// said is what a peer that speaks by hand says in its private data (RFC 8797 section 4); the zero
-// value says nothing.
-type said struct {
+// privateData is what a peer that speaks by hand says in its private data (RFC 8797 section 4); the
+// zero value says nothing.
+type privateData struct {
 	Invalidate bool
 	Send, Recv int // bytes
 }
 
 // bytes returns the private data.
-func (p said) bytes() []byte {
-	if p == (said{}) {
+func (p privateData) bytes() []byte {
+	if p == (privateData{}) {
 		return nil
 	}
 	flags := byte(0)
@@ -343,13 +343,13 @@ func (p said) bytes() []byte {
 }
 
 // raw connects a peer that speaks by hand.
-func (r *rig) raw(p said) *rawPeer {
+func (r *rig) raw(p privateData) *rawPeer {
 	r.t.Helper()
 	return newRawPeer(r.t, r.endpoint(p))
 }
 
 // endpoint connects a peer that speaks by hand, and takes no messages yet.
-func (r *rig) endpoint(p said) transport.Endpoint {
+func (r *rig) endpoint(p privateData) transport.Endpoint {
 	r.t.Helper()
 	ep, err := r.dialer.Dial(context.Background(), r.addr, p.bytes())
 	if err != nil {
@@ -376,18 +376,18 @@ func wait[T any](t testing.TB, ch <-chan T) T {
 
 // rawServer accepts one connection on a fabric of its own, to play the server by hand, and
 // returns the client connected to it.
-func rawServer(t testing.TB, cfg rpcrdma.Config, p said) (*rpcrdma.Conn, *rawPeer) {
+func rawServer(t testing.TB, cfg rpcrdma.Config, p privateData) (*rpcrdma.Conn, *rawPeer) {
 	t.Helper()
 	return rawServerOn(t, cfg, p, sameEndpoint)
 }
 
 // rawServerOn is rawServer with wrap around the client's endpoint.
-func rawServerOn(t testing.TB, cfg rpcrdma.Config, p said,
+func rawServerOn(t testing.TB, cfg rpcrdma.Config, p privateData,
 	wrap endpointWrapper) (*rpcrdma.Conn, *rawPeer) {
 	t.Helper()
 	c, ep, l := acceptRaw(t, cfg, p, wrap)
 	peer := newRawPeer(t, ep)
-	peer.theirs = l
+	peer.clientLedger = l
 	return c, peer
 }
 
@@ -399,7 +399,7 @@ func unstartedServer(t testing.TB) (*rpcrdma.Conn, transport.Endpoint) {
 }
 
 // acceptRaw returns the client of a rawServer, the server's end, and the ledger of the client's.
-func acceptRaw(t testing.TB, cfg rpcrdma.Config, p said,
+func acceptRaw(t testing.TB, cfg rpcrdma.Config, p privateData,
 	wrap endpointWrapper) (*rpcrdma.Conn, transport.Endpoint, *ledger) {
 	t.Helper()
 	f := loopback.New()
@@ -435,14 +435,16 @@ func acceptRaw(t testing.TB, cfg rpcrdma.Config, p said,
 	return c, wait(t, eps), made.of(t, c)
 }
 
-// rawPeer is an endpoint played by hand.
+// rawPeer is an endpoint played by hand: the test sends headers or bytes (send, sendBytes), reads
+// and writes chunks (read, write), and looks at what comes (next). It is a rig's client (rig.raw),
+// or the server of a real client (rawServer).
 type rawPeer struct {
 	t    testing.TB
 	ep   transport.Endpoint
 	msgs chan rawMsg
 
-	theirs  *ledger // of the other end, where that is a client
-	granted int     // by the latest answer to alive
+	clientLedger *ledger // of the other end, where that is a client
+	granted      int     // by the latest answer to alive
 }
 
 // rawMsg is a message as it arrived.
@@ -613,8 +615,8 @@ func ended(t testing.TB, c *rpcrdma.Conn) {
 	}
 }
 
-// checkReceives checks that a connection whose peer has nothing under way has as many receives for it as
-// it granted: no message and no call was counted twice or not at all.
+// checkReceives checks that a connection whose peer has nothing under way has as many receives for
+// it as it granted: no message and no call was counted twice or not at all.
 func (p *rawPeer) checkReceives(l *ledger) {
 	p.t.Helper()
 	p.alive()

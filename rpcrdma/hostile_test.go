@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// deafPeer connects a client that takes nothing: its calls arrive, but neither RDMA Reads nor replies get
-// to it. It has one call answered, as far as it goes, and so has 64 credits.
+// deafPeer connects a client that takes nothing: its calls arrive, but neither RDMA Reads nor
+// replies get to it. It has one call answered, as far as it goes, and so has 64 credits.
 func (r *rig) deafPeer() (transport.Endpoint, *rpcrdma.Conn) {
 	r.t.Helper()
 	ep := r.endpoint(inline4k)
@@ -39,8 +39,8 @@ func shout(t testing.TB, ep transport.Endpoint, b []byte) {
 	}
 }
 
-// TestStalledReads has peers call, with arguments to fetch, and never answer the RDMA Reads: that holds up
-// nobody else, and ends.
+// TestStalledReads has peers call, with arguments to fetch, and never answer the RDMA Reads: that
+// holds up nobody else, and ends.
 func TestStalledReads(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{PeerTimeout: 500 * time.Millisecond})
 	var conns []*rpcrdma.Conn
@@ -79,7 +79,8 @@ func TestStalledReplies(t *testing.T) {
 	}
 }
 
-// TestRefusedReservesNothing checks that a call which is refused gives no memory back that it never had.
+// TestRefusedReservesNothing checks that a call which is refused gives no memory back that it never
+// had.
 func TestRefusedReservesNothing(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	p := r.raw(inline4k)
@@ -127,8 +128,8 @@ func TestServeContext(t *testing.T) {
 	ended(t, c)
 }
 
-// TestLinuxSizedReply checks that a client with small inline sizes posts receives that hold what Linux's server
-// sends regardless.
+// TestLinuxSizedReply checks that a client with small inline sizes posts receives that hold what
+// Linux's server sends regardless.
 func TestLinuxSizedReply(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{InlineRecv: 1024}, inline4k)
 	s := start(context.Background(), c, &items{}, nil)
@@ -140,7 +141,8 @@ func TestLinuxSizedReply(t *testing.T) {
 	}
 }
 
-// TestLongCallWithOurXID has the peer make a long call with the XID of a call of ours (docs/readings.md, 8).
+// TestLongCallWithOurXID has the peer make a long call with the XID of a call of ours
+// (docs/readings.md, 8).
 func TestLongCallWithOurXID(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
@@ -185,7 +187,8 @@ func TestAbandonFails(t *testing.T) {
 	}
 }
 
-// TestOddMaxReply has a reply fill its room to the last byte, where that room is no multiple of four.
+// TestOddMaxReply has a reply fill its room to the last byte, where that room is no multiple of
+// four.
 func TestOddMaxReply(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	c := r.dial(rpcrdma.Config{})
@@ -197,8 +200,8 @@ func TestOddMaxReply(t *testing.T) {
 	}
 }
 
-// TestTrailingEmptyResult checks that an empty buffer behind one that calls for a write chunk gets none: Linux's server
-// refuses chunks without segments.
+// TestTrailingEmptyResult checks that an empty buffer behind one that calls for a write chunk gets
+// none: Linux's server refuses chunks without segments.
 func TestTrailingEmptyResult(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	done := make(chan error, 1)

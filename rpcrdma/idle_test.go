@@ -9,9 +9,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestIdleBytes bounds the heap and the stacks that connections take which have made many calls at a time and are idle: 32 KiB for each
-// end. Both are in this process. With the race detector
-// stacks are larger.
+// TestIdleBytes bounds the heap and the stacks that connections take which have made many calls at
+// a time and are idle: 32 KiB for each end. Both are in this process. With the race detector stacks
+// are larger.
 func TestIdleBytes(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
@@ -31,7 +31,8 @@ func TestIdleBytes(t *testing.T) {
 	}
 }
 
-// heapAndStacks is the memory in bytes that this process uses, after collections: stacks shrink by half at each.
+// heapAndStacks is the memory in bytes that this process uses, after collections: stacks shrink by
+// half at each.
 func heapAndStacks() int64 {
 	for range 5 {
 		runtime.GC()

@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// TestImpossibleCall makes calls whose chunks no header can hold, while no credit is to be had: they fail at once.
+// TestImpossibleCall makes calls whose chunks no header can hold, while no credit is to be had:
+// they fail at once.
 func TestImpossibleCall(t *testing.T) {
 	const size = 1 << 20 // 1024 segments
 	tests := []struct {
@@ -45,7 +46,8 @@ func TestImpossibleCall(t *testing.T) {
 	}
 }
 
-// TestImpossibleMeanwhile has the ends agree on less while a call waits for a credit: it becomes impossible, and keeps no credit.
+// TestImpossibleMeanwhile has the ends agree on less while a call waits for a credit: it becomes
+// impossible, and keeps no credit.
 func TestImpossibleMeanwhile(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{SegmentSize: 1024}, inline4k)
 	first := start(t.Context(), c, &items{}, nil)
@@ -65,7 +67,8 @@ func TestImpossibleMeanwhile(t *testing.T) {
 	clientWorks(t, c, p)
 }
 
-// TestCallsWithoutReads: a client at whom there can be no RDMA Reads sends no read chunks, and one that can make none does.
+// TestCallsWithoutReads: a client at whom there can be no RDMA Reads sends no read chunks, and one
+// that can make none does.
 func TestCallsWithoutReads(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -10,8 +10,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// meter is a server played by hand that looks at each call as it arrives: whether it is within the grant.
-type meter struct {
+// grantMeter is a server played by hand that looks at each call as it arrives: whether it is within
+// the grant.
+type grantMeter struct {
 	*rawPeer
 	open []uint32 // calls taken and not answered
 
@@ -22,10 +23,10 @@ type meter struct {
 	excess int        // calls beyond the grant
 }
 
-func newMeter(t testing.TB, cfg rpcrdma.Config) (*rpcrdma.Conn, *meter) {
+func newGrantMeter(t testing.TB, cfg rpcrdma.Config) (*rpcrdma.Conn, *grantMeter) {
 	t.Helper()
 	c, ep, _ := acceptRaw(t, cfg, inline4k, sameEndpoint)
-	m := &meter{rawPeer: &rawPeer{t: t, ep: ep, msgs: make(chan rawMsg, 4096)}, limit: 1}
+	m := &grantMeter{rawPeer: &rawPeer{t: t, ep: ep, msgs: make(chan rawMsg, 4096)}, limit: 1}
 	for range 128 {
 		m.recv()
 	}
@@ -38,7 +39,7 @@ func newMeter(t testing.TB, cfg rpcrdma.Config) (*rpcrdma.Conn, *meter) {
 }
 
 // Received counts before anybody can answer.
-func (m *meter) Received(batch []transport.Message) {
+func (m *grantMeter) Received(batch []transport.Message) {
 	m.mu.Lock()
 	for range batch {
 		m.active++
@@ -52,7 +53,7 @@ func (m *meter) Received(batch []transport.Message) {
 }
 
 // take takes n calls.
-func (m *meter) take(n int) {
+func (m *grantMeter) take(n int) {
 	m.t.Helper()
 	for range n {
 		h, _ := m.next()
@@ -60,9 +61,9 @@ func (m *meter) take(n int) {
 	}
 }
 
-// answer answers one of the calls, and grants. The calls that the grant so far allows must all be here: then none
-// is on its way that the new one does not.
-func (m *meter) answer(i, grant, most int) {
+// answer answers one of the calls, and grants. The calls that the grant so far allows must all be
+// here: then none is on its way that the new one does not.
+func (m *grantMeter) answer(i, grant, most int) {
 	m.t.Helper()
 	m.mu.Lock()
 	m.active--
@@ -75,7 +76,7 @@ func (m *meter) answer(i, grant, most int) {
 	m.send(h, replyHeader(xid), be32(0, 7))
 }
 
-func (m *meter) check(most int) {
+func (m *grantMeter) check(most int) {
 	m.t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,7 +86,7 @@ func (m *meter) check(most int) {
 }
 
 // takeTails takes n calls and returns the tails of their arguments.
-func (m *meter) takeTails(n int) (tails []int) {
+func (m *grantMeter) takeTails(n int) (tails []int) {
 	m.t.Helper()
 	for range n {
 		h, body := m.next()

@@ -50,9 +50,11 @@ func (p *placed) UnmarshalXDR(d *xdr.Decoder) {
 	p.tail = d.Uint32()
 }
 
-// TestPaddedLandsAligned checks on addresses that data which one end pads lies where the receives of the other have their second buffers, which begin at multiples of
-// the alignment, and that it is not copied on the way to the handler, or back to the caller (draft section 3.9): whatever a Send is cut into on its way,
-// whether receives are promised or posted with their memory, and also when the two ends have agreed on longer ones.
+// TestPaddedLandsAligned checks on addresses that data which one end pads lies where the receives
+// of the other have their second buffers, which begin at multiples of the alignment, and that it is
+// not copied on the way to the handler, or back to the caller (draft section 3.9): whatever a Send
+// is cut into on its way, whether receives are promised or posted with their memory, and also when
+// the two ends have agreed on longer ones.
 func TestPaddedLandsAligned(t *testing.T) {
 	const first, later = 8192, 40_000
 	for _, network := range []struct {
@@ -117,8 +119,8 @@ func TestPaddedLandsAligned(t *testing.T) {
 	}
 }
 
-// TestTwoBuffers sends messages to receives of two buffers, padded for them, for other ones, and not at all: wherever the border lies, in the header included, both ends decode
-// them.
+// TestTwoBuffers sends messages to receives of two buffers, padded for them, for other ones, and
+// not at all: wherever the border lies, in the header included, both ends decode them.
 func TestTwoBuffers(t *testing.T) {
 	for _, peerAlign := range []int{0, 16, 64, 512} {
 		for _, align := range []int{64, 128, 256} {

@@ -13,7 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// TestPaddedGolden checks the bytes of a padded call and of a padded reply, laid out by hand from draft sections 3.9 and 4.3.
+// TestPaddedGolden checks the bytes of a padded call and of a padded reply, laid out by hand from
+// draft sections 3.9 and 4.3.
 func TestPaddedGolden(t *testing.T) {
 	data := pattern(0, 100)
 	const align = 64
@@ -59,7 +60,8 @@ func TestPaddedGolden(t *testing.T) {
 	})
 }
 
-// padded lays out an RDMA_MSGP, written independently of package xdr: data of least bytes or more is moved, with fill in front of it.
+// padded lays out an RDMA_MSGP, written independently of package xdr: data of least bytes or more
+// is moved, with fill in front of it.
 func padded(h *rpcrdma.Header, m *xdr.Message, without []bool, least int, fill byte) []byte {
 	b := h.Append(nil)
 	inline, pos := m.Inline, 0
@@ -83,7 +85,8 @@ func padded(h *rpcrdma.Header, m *xdr.Message, without []bool, least int, fill b
 	return append(b, inline...)
 }
 
-// TestPaddedCalls sends calls padded in every way that section 3.9 allows, and some that it does not.
+// TestPaddedCalls sends calls padded in every way that section 3.9 allows, and some that it does
+// not.
 func TestPaddedCalls(t *testing.T) {
 	const size = 300
 	for _, receives := range []int{0, 64} {
@@ -91,7 +94,8 @@ func TestPaddedCalls(t *testing.T) {
 			r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Align: receives, PadAbove: above})
 			p := r.raw(inline4k)
 			xid := uint32(0)
-			// send sends a call whose data of least bytes or more is padded to align, in a header that says thresh.
+			// send sends a call whose data of least bytes or more is padded to align, in a header
+			// that says thresh.
 			send := func(align, thresh uint32, least int, cut int, lengths ...int) (*rpcrdma.Header, []byte, *items) {
 				xid++
 				want := &items{tail: xid}
@@ -175,7 +179,8 @@ func TestPaddedCalls(t *testing.T) {
 	}
 }
 
-// TestPaddedInRFC8166 checks that RDMA_MSGP is not spoken there (RFC 8166 section 4.4): a call is ERR_CHUNK.
+// TestPaddedInRFC8166 checks that RDMA_MSGP is not spoken there (RFC 8166 section 4.4): a call is
+// ERR_CHUNK.
 func TestPaddedInRFC8166(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	p := r.raw(inline4k)
@@ -203,7 +208,8 @@ func TestPaddedInRFC8166(t *testing.T) {
 	}
 }
 
-// TestPaddedBesideChunks has padded data beside write chunks and a reply chunk, in calls and in replies.
+// TestPaddedBesideChunks has padded data beside write chunks and a reply chunk, in calls and in
+// replies.
 func TestPaddedBesideChunks(t *testing.T) {
 	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, PeerAlign: 256}
 	t.Run("call", func(t *testing.T) {
@@ -323,7 +329,8 @@ func TestPaddedBothEnds(t *testing.T) {
 	}
 }
 
-// FuzzPadded sends a server padded messages, and others that only the Draft has, to receives of two buffers: it neither panics nor stops serving.
+// FuzzPadded sends a server padded messages, and others that only the Draft has, to receives of two
+// buffers: it neither panics nor stops serving.
 func FuzzPadded(f *testing.F) {
 	for _, align := range []uint32{0, 1, 64, 4096} {
 		h := header(1, rpcrdma.TypeMsgP)

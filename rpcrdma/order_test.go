@@ -29,13 +29,13 @@ func fromTo(first, last int) (all []int) {
 	return all
 }
 
-// TestOrder checks that calls that wait for a credit are sent in the order in which they were made. Those that get one from the same
-// reply are on a par.
+// TestOrder checks that calls that wait for a credit are sent in the order in which they were made.
+// Those that get one from the same reply are on a par.
 func TestOrder(t *testing.T) {
 	const n = 60
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			c, m := newMeter(t, rpcrdma.Config{Dialect: d})
+			c, m := newGrantMeter(t, rpcrdma.Config{Dialect: d})
 			first := start(context.Background(), c, &items{tail: 99}, nil)
 			m.take(1)
 			calls := queued(t, background, c, n)
@@ -68,7 +68,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestGiveUp cancels calls that wait for a credit, wherever they stand: nothing is sent for them, and the others move up.
+// TestGiveUp cancels calls that wait for a credit, wherever they stand: nothing is sent for them,
+// and the others move up.
 func TestGiveUp(t *testing.T) {
 	const n = 12
 	for _, tt := range []struct {
@@ -86,7 +87,7 @@ func TestGiveUp(t *testing.T) {
 	} {
 		for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 			t.Run(tt.name+" "+d.String(), func(t *testing.T) {
-				c, m := newMeter(t, rpcrdma.Config{Dialect: d})
+				c, m := newGrantMeter(t, rpcrdma.Config{Dialect: d})
 				first := start(context.Background(), c, &items{tail: 99}, nil)
 				m.take(1)
 				var cancels [n]context.CancelFunc
@@ -134,12 +135,13 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-// TestCancelledKeepsCredit cancels calls under way: their credits are not free until their replies come, however late.
+// TestCancelledKeepsCredit cancels calls under way: their credits are not free until their replies
+// come, however late.
 func TestCancelledKeepsCredit(t *testing.T) {
 	const grant = 3
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
-			c, m := newMeter(t, rpcrdma.Config{Dialect: d})
+			c, m := newGrantMeter(t, rpcrdma.Config{Dialect: d})
 			first := start(context.Background(), c, &items{}, nil)
 			m.take(1)
 			m.answer(0, grant, 64)

@@ -19,9 +19,11 @@ import (
 // procBack is a procedure that calls the caller back, and returns nothing.
 const procBack = 6
 
-// TestPinnedStorm has a server with little memory of every kind, and many clients at once: real ones, which are called back, give calls up and leave; ones that are slow with their RDMA_DONEs; ones
-// that send none, but some for nothing, until they are cut off. In the Draft all replies that are long wait to be read, in both directions. All calls
-// of the others end, and all memory comes back.
+// TestPinnedStorm has a server with little memory of every kind, and many clients at once: real
+// ones, which are called back, give calls up and leave; ones that are slow with their RDMA_DONEs;
+// ones that send none, but some for nothing, until they are cut off. In the Draft all replies that
+// are long wait to be read, in both directions. All calls of the others end, and all memory comes
+// back.
 func TestPinnedStorm(t *testing.T) {
 	for provider := range providers {
 		for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
@@ -37,7 +39,8 @@ func TestPinnedStorm(t *testing.T) {
 						s.run(provider)
 						return
 					}
-					// Time passes when nobody else has anything to do: so none but the last are too late.
+					// Time passes when nobody else has anything to do: so none but the last are too
+					// late.
 					s.cfg.PeerTimeout = time.Second
 					inBubble(t, func(t *testing.T) {
 						s.t = t
@@ -213,7 +216,8 @@ func fetchItem(ctx context.Context, c *rpcrdma.Conn, size uint32) error {
 	return err
 }
 
-// neverDone is a client that calls as often as it may, and acknowledges nothing that it was left to read.
+// neverDone is a client that calls as often as it may, and acknowledges nothing that it was left to
+// read.
 func neverDone(p *rawPeer, rnd *rand.Rand) {
 	send := func(b []byte) {
 		wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Local: []transport.Slice{{Bytes: b}}, Done: make(completer, 1)}

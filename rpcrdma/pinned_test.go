@@ -55,7 +55,8 @@ func (r *reader) take() {
 	r.owed = append(r.owed, h.XID)
 }
 
-// acknowledge sends the oldest RDMA_DONE that is owed, for which there may have to be a reply first.
+// acknowledge sends the oldest RDMA_DONE that is owed, for which there may have to be a reply
+// first.
 func (r *reader) acknowledge() {
 	r.t.Helper()
 	if len(r.owed) == 0 {
@@ -65,8 +66,9 @@ func (r *reader) acknowledge() {
 	r.owed = r.owed[1:]
 }
 
-// TestPinnedReceives has many clients let replies wait to be read. The message of each call stays as long, so where memory for messages is short each client
-// has one such reply, and the next is withheld.
+// TestPinnedReceives has many clients let replies wait to be read. The message of each call stays
+// as long, so where memory for messages is short each client has one such reply, and the next is
+// withheld.
 func TestPinnedReceives(t *testing.T) {
 	for provider := range providers {
 		for _, receives := range []int{0, 20} {
@@ -83,7 +85,8 @@ func TestPinnedReceives(t *testing.T) {
 					}
 					all = append(all, r)
 				}
-				// Of each that of the reply to be read, that of the one withheld, and of one that waits.
+				// Of each that of the reply to be read, that of the one withheld, and of one that
+				// waits.
 				if most := receives + freeReceivesRead*readers; cr.meter.mostRecv > most {
 					t.Errorf("%d receives with memory at a time, want no more than %d", cr.meter.mostRecv, most)
 				}
@@ -106,8 +109,8 @@ func TestPinnedReceives(t *testing.T) {
 	}
 }
 
-// TestPinnedGiveWay has one client always let replies wait to be read, though none for long. Another, whose messages are held up as there is no memory for them,
-// gets its turn all the same.
+// TestPinnedGiveWay has one client always let replies wait to be read, though none for long.
+// Another, whose messages are held up as there is no memory for them, gets its turn all the same.
 func TestPinnedGiveWay(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
@@ -141,8 +144,9 @@ func TestPinnedGiveWay(t *testing.T) {
 	}
 }
 
-// TestPinnedNotAhead has one client always let replies wait to be read, though none for long, so that little of the server's memory is ever free. The call of another that needs
-// more is started all the same.
+// TestPinnedNotAhead has one client always let replies wait to be read, though none for long, so
+// that little of the server's memory is ever free. The call of another that needs more is started
+// all the same.
 func TestPinnedNotAhead(t *testing.T) {
 	rig := newRig(t, smallShare)
 	c := rig.dial(rpcrdma.Config{Dialect: rpcrdma.Draft})
@@ -171,7 +175,8 @@ func TestPinnedNotAhead(t *testing.T) {
 	rig.memoryBack(r.rawPeer)
 }
 
-// TestOneAtATime has others hold all memory for messages. A client that makes one call at a time, and reads its reply, waits for nobody.
+// TestOneAtATime has others hold all memory for messages. A client that makes one call at a time,
+// and reads its reply, waits for nobody.
 func TestOneAtATime(t *testing.T) {
 	for provider := range providers {
 		for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {

@@ -9,9 +9,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestPlayed has a client do whatever the protocol allows, and send RDMA_DONEs for nothing besides: calls with replies of all kinds, which come at once or when their handlers like,
-// RDMA_DONEs in any order, late or twice, time limits that pass, transaction ids used again while an RDMA_DONE is owed, more or less credits asked for, memory that another client uses. After each step
-// all accounts are right, the connection is there, and what waits does so for a reason; and in the end all calls are answered, and all memory has come back.
+// TestPlayed has a client do whatever the protocol allows, and send RDMA_DONEs for nothing besides:
+// calls with replies of all kinds, which come at once or when their handlers like, RDMA_DONEs in
+// any order, late or twice, time limits that pass, transaction ids used again while an RDMA_DONE is
+// owed, more or less credits asked for, memory that another client uses. After each step all
+// accounts are right, the connection is there, and what waits does so for a reason; and in the end
+// all calls are answered, and all memory has come back.
 func TestPlayed(t *testing.T) {
 	kinds := []string{
 		"read", "read", "read", "reserve", "DONE", "read", "block, and read", "go on", "DONE", "block", "late DONE", "other reads", "DONE", "null",
@@ -25,7 +28,7 @@ func TestPlayed(t *testing.T) {
 				ServerMemory:  int64(rapid.SampledFrom([]int{2, 3}).Draw(rt, "server's memory")) * rpcrdma.MaxInline,
 				ReceiveMemory: int64(rapid.SampledFrom([]int{0, 1, 30_000}).Draw(rt, "memory for messages")),
 			}
-			p := newPlayed(tb, cfg)
+			p := newServerModel(tb, cfg)
 			p.lax = rapid.Bool().Draw(rt, "lax")
 			for range rapid.SampledFrom([]int{40, 120}).Draw(rt, "steps") {
 				kind := rapid.SampledFrom(kinds).Draw(rt, "kind")
@@ -34,15 +37,15 @@ func TestPlayed(t *testing.T) {
 				free := p.may() > 0 && p.under[xid] == nil
 				switch {
 				case kind == "null" && free:
-					p.call(xid, asked, playedCall{})
+					p.call(xid, asked, modelledCall{})
 				case kind == "read" && free:
-					p.call(xid, asked, playedCall{read: rapid.SampledFrom([]int{third, third, 30_000, 2000}).Draw(rt, "size")})
+					p.call(xid, asked, modelledCall{read: rapid.SampledFrom([]int{third, third, 30_000, 2000}).Draw(rt, "size")})
 				case kind == "block" && free:
-					p.call(xid, asked, playedCall{block: true})
+					p.call(xid, asked, modelledCall{block: true})
 				case kind == "block, and read" && free:
-					p.call(xid, asked, playedCall{block: true, read: 3000})
+					p.call(xid, asked, modelledCall{block: true, read: 3000})
 				case kind == "reserve" && free:
-					p.call(xid, asked, playedCall{block: true, reserve: rapid.SampledFrom([]int{20_000, rpcrdma.MaxInline}).Draw(rt, "size")})
+					p.call(xid, asked, modelledCall{block: true, reserve: rapid.SampledFrom([]int{20_000, rpcrdma.MaxInline}).Draw(rt, "size")})
 				case kind == "go on" && p.blocked > 0:
 					p.r.program.pass(p.t)
 					p.blocked--
@@ -76,7 +79,7 @@ func TestPlayed(t *testing.T) {
 			if p.may() == 0 {
 				rt.Fatal("there is no credit for another call")
 			}
-			p.call(1, 1, playedCall{})
+			p.call(1, 1, modelledCall{})
 			p.settle()
 			p.rawPeer.ep.Close()
 			ended(p.t, p.conn)

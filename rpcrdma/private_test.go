@@ -17,7 +17,7 @@ import (
 
 // hears returns what a server makes of the private data of a peer, as far as it can use it: its own
 // sizes are the largest there are.
-func (r *rig) hears(b []byte) said {
+func (r *rig) hears(b []byte) privateData {
 	r.t.Helper()
 	ep, err := r.fabric.Dialer(loopback.Config{}).Dial(r.t.Context(), rigAddr, b)
 	if err != nil {
@@ -25,7 +25,7 @@ func (r *rig) hears(b []byte) said {
 	}
 	p := newRawPeer(r.t, ep)
 	p.alive()
-	var got said
+	var got privateData
 	got.Recv, got.Send = wait(r.t, r.program.conns).Inline()
 	h := header(1, rpcrdma.TypeMsg)
 	h.AddWrite([]chunks.Segment{p.expose(make([]byte, 100), transport.RemoteWrite|transport.RemoteInvalidate)})
@@ -38,8 +38,8 @@ func (r *rig) hears(b []byte) said {
 // says returns the private data of a client and of a server.
 func says(t *testing.T, cfg rpcrdma.Config) (client, server []byte) {
 	t.Helper()
-	_, p := rawServer(t, cfg, said{})
-	return p.ep.Info().PrivateData, newRig(t, cfg).raw(said{}).ep.Info().PrivateData
+	_, p := rawServer(t, cfg, privateData{})
+	return p.ep.Info().PrivateData, newRig(t, cfg).raw(privateData{}).ep.Info().PrivateData
 }
 
 // Private data as RFC 8797 section 4 lays it out; the first two are what Linux 6.1's client
@@ -49,14 +49,14 @@ func TestPrivateGolden(t *testing.T) {
 	tests := []struct {
 		name string
 		hex  string
-		want said
+		want privateData
 	}{
-		{"Linux client", "f6ab0e18 01 01 03 03", said{Invalidate: true, Send: 4096, Recv: 4096}},
-		{"Linux server", "f6ab0e18 01 00 03 03", said{Send: 4096, Recv: 4096}},
-		{"smallest", "f6ab0e18 01 00 00 00", said{Send: 1024, Recv: 1024}},
-		{"largest of ours", "f6ab0e18 01 01 3f 3f", said{Invalidate: true, Send: 65536, Recv: 65536}},
-		{"largest there is", "f6ab0e18 01 01 ff ff", said{Invalidate: true, Send: 262144, Recv: 262144}},
-		{"send and receive differ", "f6ab0e18 01 00 03 0f", said{Send: 4096, Recv: 16384}},
+		{"Linux client", "f6ab0e18 01 01 03 03", privateData{Invalidate: true, Send: 4096, Recv: 4096}},
+		{"Linux server", "f6ab0e18 01 00 03 03", privateData{Send: 4096, Recv: 4096}},
+		{"smallest", "f6ab0e18 01 00 00 00", privateData{Send: 1024, Recv: 1024}},
+		{"largest of ours", "f6ab0e18 01 01 3f 3f", privateData{Invalidate: true, Send: 65536, Recv: 65536}},
+		{"largest there is", "f6ab0e18 01 01 ff ff", privateData{Invalidate: true, Send: 262144, Recv: 262144}},
+		{"send and receive differ", "f6ab0e18 01 00 03 0f", privateData{Send: 4096, Recv: 16384}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestPrivateGolden(t *testing.T) {
 // What says nothing leaves the defaults of RFC 8166.
 func TestPrivateUnknown(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{InlineSend: rpcrdma.MaxInline, InlineRecv: rpcrdma.MaxInline})
-	want := said{Send: 1024, Recv: 1024}
+	want := privateData{Send: 1024, Recv: 1024}
 	for name, b := range map[string][]byte{
 		"none":            nil,
 		"zeros":           make([]byte, 56),
@@ -110,7 +110,7 @@ func TestPrivateUnknown(t *testing.T) {
 // Bits that RFC 8797 reserves are ignored.
 func TestPrivateReservedFlags(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{InlineSend: rpcrdma.MaxInline, InlineRecv: rpcrdma.MaxInline})
-	if got, want := r.hears(unhex(t, "f6ab0e18 01 fe 03 03")), (said{Send: 4096, Recv: 4096}); got != want {
+	if got, want := r.hears(unhex(t, "f6ab0e18 01 fe 03 03")), (privateData{Send: 4096, Recv: 4096}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if got := r.hears(unhex(t, "f6ab0e18 01 ff 03 03")); !got.Invalidate {
@@ -123,19 +123,19 @@ func TestLimits(t *testing.T) {
 	tests := []struct {
 		name                   string
 		cfg                    rpcrdma.Config
-		peer                   said
+		peer                   privateData
 		inlineSend, inlineRecv int
-		says                   said
+		says                   privateData
 	}{
-		{"defaults on both ends", rpcrdma.Config{}, said{Send: 4096, Recv: 4096}, 4096, 4096, said{true, 4096, 4096}},
-		{"a peer that says nothing", rpcrdma.Config{}, said{}, 1024, 1024, said{true, 4096, 4096}},
-		{"a larger peer", rpcrdma.Config{}, said{Send: 65536, Recv: 65536}, 4096, 4096, said{true, 4096, 4096}},
-		{"a smaller peer", rpcrdma.Config{InlineSend: 65536, InlineRecv: 65536}, said{Send: 2048, Recv: 8192}, 8192, 2048, said{true, 65536, 65536}},
-		{"the smallest and the largest size", rpcrdma.Config{InlineSend: 1024, InlineRecv: 65536}, said{Send: 262144, Recv: 262144}, 1024, 65536, said{true, 1024, 65536}},
-		{"an odd number of units", rpcrdma.Config{InlineSend: 5120, InlineRecv: 3072}, said{Send: 262144, Recv: 262144}, 5120, 3072, said{true, 5120, 3072}},
-		{"receives as aligned", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 4096}, said{Send: 262144, Recv: 262144}, 4096, 8192, said{true, 4096, 8192}},
-		{"receives as aligned, at the most", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 32768}, said{Send: 262144, Recv: 262144}, 4096, 65536, said{true, 4096, 65536}},
-		{"receives larger than aligned", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 64}, said{Send: 262144, Recv: 262144}, 4096, 4096, said{true, 4096, 4096}},
+		{"defaults on both ends", rpcrdma.Config{}, privateData{Send: 4096, Recv: 4096}, 4096, 4096, privateData{true, 4096, 4096}},
+		{"a peer that says nothing", rpcrdma.Config{}, privateData{}, 1024, 1024, privateData{true, 4096, 4096}},
+		{"a larger peer", rpcrdma.Config{}, privateData{Send: 65536, Recv: 65536}, 4096, 4096, privateData{true, 4096, 4096}},
+		{"a smaller peer", rpcrdma.Config{InlineSend: 65536, InlineRecv: 65536}, privateData{Send: 2048, Recv: 8192}, 8192, 2048, privateData{true, 65536, 65536}},
+		{"the smallest and the largest size", rpcrdma.Config{InlineSend: 1024, InlineRecv: 65536}, privateData{Send: 262144, Recv: 262144}, 1024, 65536, privateData{true, 1024, 65536}},
+		{"an odd number of units", rpcrdma.Config{InlineSend: 5120, InlineRecv: 3072}, privateData{Send: 262144, Recv: 262144}, 5120, 3072, privateData{true, 5120, 3072}},
+		{"receives as aligned", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 4096}, privateData{Send: 262144, Recv: 262144}, 4096, 8192, privateData{true, 4096, 8192}},
+		{"receives as aligned, at the most", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 32768}, privateData{Send: 262144, Recv: 262144}, 4096, 65536, privateData{true, 4096, 65536}},
+		{"receives larger than aligned", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 64}, privateData{Send: 262144, Recv: 262144}, 4096, 4096, privateData{true, 4096, 4096}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestConfigBounds(t *testing.T) {
 		{"both", rpcrdma.Config{ConnMemory: 1 << 20, ServerMemory: 1 << 20}, 64, []int{3001}, false, 512 << 10},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, p := rawServer(t, tt.cfg, said{})
+			c, p := rawServer(t, tt.cfg, privateData{})
 			s := start(t.Context(), c, &items{data: [][]byte{pattern(1, 3001)}}, nil)
 			h, _ := p.next()
 			var segments []int

@@ -11,7 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// reach has the peer reach for memory that it must not get at: that ends the connection for the reason want.
+// reach has the peer reach for memory that it must not get at: that ends the connection for the
+// reason want.
 func (p *rawPeer) reach(c *rpcrdma.Conn, s chunks.Segment, op transport.Op, want error) {
 	p.t.Helper()
 	wr := transport.WorkRequest{
@@ -29,8 +30,8 @@ func (p *rawPeer) reach(c *rpcrdma.Conn, s chunks.Segment, op transport.Op, want
 	}
 }
 
-// TestWindowsEnd reaches for memory of a call where the peer must not: behind the data (rpcrdma-3.7-5), and when the call has its
-// reply (rpcrdma-3.5-2).
+// TestWindowsEnd reaches for memory of a call where the peer must not: behind the data
+// (rpcrdma-3.7-5), and when the call has its reply (rpcrdma-3.5-2).
 func TestWindowsEnd(t *testing.T) {
 	const size = 9001
 	kinds := []struct {

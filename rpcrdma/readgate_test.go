@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// TestReadLimit has replies, calls and long calls be read in more segments than the peer serves Reads at once: there are never more
-// under way (draft section 6.2).
+// TestReadLimit has replies, calls and long calls be read in more segments than the peer serves
+// Reads at once: there are never more under way (draft section 6.2).
 func TestReadLimit(t *testing.T) {
 	const n = 7
 	for _, limit := range []int{1, 2, 3, 15} {
@@ -30,7 +30,8 @@ func TestReadLimit(t *testing.T) {
 			g.send(long)
 			all := 2*n + 3 + 2
 			for left := all; left > 0; left-- {
-				// The handler fetches one item after the other: not all are posted from the beginning.
+				// The handler fetches one item after the other: not all are posted from the
+				// beginning.
 				waitFor(t, func() bool { return len(g.held.queue) > 0 })
 				if got := len(g.held.queue); got > limit {
 					t.Fatalf("%d RDMA Reads under way, %d allowed", got, limit)
@@ -55,7 +56,8 @@ func TestReadLimit(t *testing.T) {
 	}
 }
 
-// TestReadLimitChanges raises, lowers and lifts the limit while Reads are under way and others wait.
+// TestReadLimitChanges raises, lowers and lifts the limit while Reads are under way and others
+// wait.
 func TestReadLimitChanges(t *testing.T) {
 	const n = 12
 	tests := []struct {

@@ -11,11 +11,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// TestFirstCallInFull has the first call of a peer that says nothing be as long as the receives are (draft section 6.1: the server MAY
-// exceed 1 KB).
+// TestFirstCallInFull has the first call of a peer that says nothing be as long as the receives are
+// (draft section 6.1: the server MAY exceed 1 KB).
 func TestFirstCallInFull(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
-	p := r.raw(said{})
+	p := r.raw(privateData{})
 	m := callMessage(7, procSink, &items{data: [][]byte{make([]byte, 4096-28-40-16)}})
 	h := header(7, rpcrdma.TypeMsg)
 	body := m.AppendTo(nil)
@@ -46,8 +46,8 @@ func withoutReceives(full *atomic.Bool) endpointWrapper {
 	return func(ep transport.Endpoint) transport.Endpoint { return noReceives{ep, full} }
 }
 
-// TestRepliesWithoutReceives has a server answer when no receives can be posted (rpcrdma-3.3-3): what is granted is what is posted
-// still, until the next call would find nothing.
+// TestRepliesWithoutReceives has a server answer when no receives can be posted (rpcrdma-3.3-3):
+// what is granted is what is posted still, until the next call would find nothing.
 func TestRepliesWithoutReceives(t *testing.T) {
 	const credits = 8
 	var full atomic.Bool

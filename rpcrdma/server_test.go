@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-var inline4k = said{Send: 4096, Recv: 4096}
+var inline4k = privateData{Send: 4096, Recv: 4096}
 
 // readCall is a call of procSink whose items are read chunks.
 type readCall struct {
@@ -315,7 +315,8 @@ func testIgnored(t *testing.T, dialect rpcrdma.Dialect) {
 	}
 }
 
-// TestLengthsDisagree sends read chunks that are not as long as the stream says (docs/readings.md, 2).
+// TestLengthsDisagree sends read chunks that are not as long as the stream says (docs/readings.md,
+// 2).
 func TestLengthsDisagree(t *testing.T) {
 	t.Run("rfc8166", func(t *testing.T) { testLengthsDisagree(t, rpcrdma.RFC8166) })
 	t.Run("draft", func(t *testing.T) { testLengthsDisagree(t, rpcrdma.Draft) })
@@ -498,13 +499,13 @@ func TestReplyReleased(t *testing.T) {
 	}
 }
 
-// TestInvalidate checks when a reply invalidates the caller's memory: if he allows it, and if the call had
-// one handle.
+// TestInvalidate checks when a reply invalidates the caller's memory: if he allows it, and if the
+// call had one handle.
 func TestInvalidate(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	mem := make([]byte, 4096)
 	for _, allowed := range []bool{true, false} {
-		p := r.raw(said{Invalidate: allowed, Send: 4096, Recv: 4096})
+		p := r.raw(privateData{Invalidate: allowed, Send: 4096, Recv: 4096})
 		access := transport.RemoteWrite | transport.RemoteInvalidate
 		one, other := p.expose(mem[:100], access), p.expose(mem[100:], access)
 		tests := []struct {
@@ -530,17 +531,17 @@ func TestInvalidate(t *testing.T) {
 	}
 }
 
-// TestInlineSizes checks that a server keeps to what the peer's private data says, and to 1024 bytes when it
-// says nothing (RFC 8797 section 4).
+// TestInlineSizes checks that a server keeps to what the peer's private data says, and to 1024
+// bytes when it says nothing (RFC 8797 section 4).
 func TestInlineSizes(t *testing.T) {
 	tests := []struct {
 		name  string
-		peer  said
+		peer  privateData
 		limit int
 	}{
-		{"silent", said{}, 1024},
-		{"2048", said{Send: 4096, Recv: 2048}, 2048},
-		{"more than ours", said{Send: 65536, Recv: 65536}, 4096},
+		{"silent", privateData{}, 1024},
+		{"2048", privateData{Send: 4096, Recv: 2048}, 2048},
+		{"more than ours", privateData{Send: 65536, Recv: 65536}, 4096},
 	}
 	r := newRig(t, rpcrdma.Config{})
 	for _, tt := range tests {

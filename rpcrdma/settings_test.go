@@ -12,16 +12,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestInitialSettings checks what is in force before anything is agreed on (docs/readings.md, 10; draft section 6.1).
+// TestInitialSettings checks what is in force before anything is agreed on (docs/readings.md, 10;
+// draft section 6.1).
 func TestInitialSettings(t *testing.T) {
 	tests := []struct {
 		name string
 		cfg  rpcrdma.Config
-		peer said
+		peer privateData
 		want rpcrdma.Settings
 	}{
-		{"both say what they can", rpcrdma.Config{InlineSend: 8192}, said{Send: 16384, Recv: 5120}, rpcrdma.Settings{MaxSend: 5120, MaxRecv: 4096, Reads: 16, PeerReads: 16}},
-		{"the peer says nothing", rpcrdma.Config{InlineSend: 8192}, said{}, rpcrdma.Settings{MaxSend: 1024, MaxRecv: 1024, Reads: 16, PeerReads: 16}},
+		{"both say what they can", rpcrdma.Config{InlineSend: 8192}, privateData{Send: 16384, Recv: 5120}, rpcrdma.Settings{MaxSend: 5120, MaxRecv: 4096, Reads: 16, PeerReads: 16}},
+		{"the peer says nothing", rpcrdma.Config{InlineSend: 8192}, privateData{}, rpcrdma.Settings{MaxSend: 1024, MaxRecv: 1024, Reads: 16, PeerReads: 16}},
 		{"this side ignores it", rpcrdma.Config{InlineSend: 8192, NoPrivateData: true}, inline4k, rpcrdma.Settings{MaxSend: 1024, MaxRecv: 1024, Reads: 16, PeerReads: 16}},
 		{"draft", rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 1024, PeerAlign: 256}, inline4k, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16, Align: 1024, PeerAlign: 256}},
 		{"alignments of RFC 8166", rpcrdma.Config{Align: 1024, PeerAlign: 256}, inline4k, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096, Reads: 16, PeerReads: 16}},
@@ -49,7 +50,8 @@ func all4k(s rpcrdma.Settings) rpcrdma.Settings {
 	return s
 }
 
-// TestAgree checks that what the peer names is brought into range, and that this side's own values stay.
+// TestAgree checks that what the peer names is brought into range, and that this side's own values
+// stay.
 func TestAgree(t *testing.T) {
 	own := rpcrdma.Settings{PeerReads: 16, Align: 512}
 	tests := []struct {
@@ -90,7 +92,8 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// TestAgreeTogether has values be agreed on from several sides at the same time: one finds what the other has changed, and nothing is lost.
+// TestAgreeTogether has values be agreed on from several sides at the same time: one finds what the
+// other has changed, and nothing is lost.
 func TestAgreeTogether(t *testing.T) {
 	c, _ := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
 	for send := 2000; send < 2010; send++ {
@@ -182,7 +185,8 @@ func TestAgreeTakesEffect(t *testing.T) {
 	}
 }
 
-// TestAgreeTakesEffectOnReplies: what is agreed on for replies counts for them, whatever it is for calls.
+// TestAgreeTakesEffectOnReplies: what is agreed on for replies counts for them, whatever it is for
+// calls.
 func TestAgreeTakesEffectOnReplies(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 	p := r.raw(inline4k)
@@ -214,7 +218,8 @@ func TestAgreeTakesEffectOnReplies(t *testing.T) {
 	}
 }
 
-// TestAgreeMeanwhile has both ends agree on other values all the time while they call each other: no call fails, whatever holds when it is laid out.
+// TestAgreeMeanwhile has both ends agree on other values all the time while they call each other:
+// no call fails, whatever holds when it is laid out.
 func TestAgreeMeanwhile(t *testing.T) {
 	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, InlineSend: 8192, InlineRecv: 8192, SegmentSize: 1024, Align: 512}
 	r := newRig(t, cfg)

@@ -109,7 +109,8 @@ func (m *manyClients) join(n int) {
 	}
 }
 
-// together makes n calls at a time that do nothing, with one ahead of them that brings the credits for that.
+// together makes n calls at a time that do nothing, with one ahead of them that brings the credits
+// for that.
 func together(t testing.TB, c *rpcrdma.Conn, n int) {
 	t.Helper()
 	call := func() {

@@ -15,8 +15,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestReceivesExhausted has many more connections call than there is memory for, all at a time, and with everything that a call can be: short, with bulk data to
-// fetch, which is behind messages of the same connection, and long. All calls are answered, no connection ends, and the memory stays within its bounds.
+// TestReceivesExhausted has many more connections call than there is memory for, all at a time, and
+// with everything that a call can be: short, with bulk data to fetch, which is behind messages of
+// the same connection, and long. All calls are answered, no connection ends, and the memory stays
+// within its bounds.
 func TestReceivesExhausted(t *testing.T) {
 	for provider := range providers {
 		for _, receives := range []int64{0, 40} { // 0: not even one
@@ -58,8 +60,9 @@ func TestReceivesExhausted(t *testing.T) {
 					wait(t, cr.program.conns)
 				}
 				t.Logf("held up %d times, %d receives with memory at most", held, cr.meter.mostRecv)
-				// One connection may have what it needs though it is more than there is; each has a few in any case, and one more while the
-				// reply has left that allowed the next call, and is not noted to have.
+				// One connection may have what it needs though it is more than there is; each has a
+				// few in any case, and one more while the reply has left that allowed the next
+				// call, and is not noted to have.
 				most := max(int(receives), credits) + (freeReceives+1)*conns
 				if cr.meter.mostRecv > most {
 					t.Errorf("%d receives with memory at a time, want no more than %d", cr.meter.mostRecv, most)
@@ -92,7 +95,8 @@ func exchange(ctx context.Context, c *rpcrdma.Conn, r *rand.Rand) error {
 	return nil
 }
 
-// TestHeldUp has connections with calls under way have all of the memory. The message of another waits, and is not lost; neither is its connection.
+// TestHeldUp has connections with calls under way have all of the memory. The message of another
+// waits, and is not lost; neither is its connection.
 func TestHeldUp(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
@@ -119,11 +123,13 @@ func TestHeldUp(t *testing.T) {
 	}
 }
 
-// newHeldUp has two connections of three with a call under way have all of the memory, and a call over the third wait for some. It returns the server's ends, and
-// the ends of these calls, each of which passes the gate.
+// newHeldUp has two connections of three with a call under way have all of the memory, and a call
+// over the third wait for some. It returns the server's ends, and the ends of these calls, each of
+// which passes the gate.
 func newHeldUp(t *testing.T, provider string, credits int) (cr *manyClients, conns [3]*rpcrdma.Conn, calls []chan error) {
 	t.Helper()
-	// Two connections that make a call, and may make 7 more, and the one behind that, have all but what is free for each.
+	// Two connections that make a call, and may make 7 more, and the one behind that, have all but
+	// what is free for each.
 	cr = newManyClients(t, provider, 3, rpcrdma.Config{Credits: credits, ReceiveMemory: 2 * int64(credits+1-freeReceives) * testReceiveSize})
 	for i, c := range cr.clients {
 		together(t, c, 1)

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestIdleHoldsNothing has many connections make calls, as many at a time as they may, and then none: all memory is in the pool
-// again, whatever their peers may send.
+// TestIdleHoldsNothing has many connections make calls, as many at a time as they may, and then
+// none: all memory is in the pool again, whatever their peers may send.
 func TestIdleHoldsNothing(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
@@ -30,7 +30,8 @@ func TestIdleHoldsNothing(t *testing.T) {
 					t.Errorf("the peer of an idle connection may send %d messages, want %d", got, calls)
 				}
 			}
-			// Never more than one of them needs: one for each credit, and for replies that leave as long as the next grant is there.
+			// Never more than one of them needs: one for each credit, and for replies that leave as
+			// long as the next grant is there.
 			if most := 2 * calls; cr.meter.mostRecv > most {
 				t.Errorf("%d receives with memory at a time, %d are enough", cr.meter.mostRecv, most)
 			}
@@ -38,8 +39,9 @@ func TestIdleHoldsNothing(t *testing.T) {
 	}
 }
 
-// TestGrantsGoDown has connections keep calls under way, one after the other. The more memory they have, the less is granted to those that come;
-// the last can call, too; and when the calls have ended the first grants come again.
+// TestGrantsGoDown has connections keep calls under way, one after the other. The more memory they
+// have, the less is granted to those that come; the last can call, too; and when the calls have
+// ended the first grants come again.
 func TestGrantsGoDown(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
@@ -81,7 +83,8 @@ func TestGrantsGoDown(t *testing.T) {
 	}
 }
 
-// TestEndedHoldsLittle: a connection that has ended, and whose handler goes on, keeps no more than the message that it has.
+// TestEndedHoldsLittle: a connection that has ended, and whose handler goes on, keeps no more than
+// the message that it has.
 func TestEndedHoldsLittle(t *testing.T) {
 	cr := newManyClients(t, "loopback", 1, rpcrdma.Config{Credits: 8})
 	entered, release := make(chan struct{}), make(chan struct{})
@@ -117,8 +120,9 @@ func TestEndedHoldsLittle(t *testing.T) {
 	waitFor(t, func() bool { return used() == 0 })
 }
 
-// TestOverloadBounded has many connections send large calls, as many as they may. What the server has allocated at a time stays within its configuration:
-// chunks within ServerMemory, messages within ReceiveMemory and the few of each connection, and a Send for each call.
+// TestOverloadBounded has many connections send large calls, as many as they may. What the server
+// has allocated at a time stays within its configuration: chunks within ServerMemory, messages
+// within ReceiveMemory and the few of each connection, and a Send for each call.
 func TestOverloadBounded(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {

@@ -34,8 +34,9 @@ func (w *watch) note(r *transport.RecvRequest) {
 	w.list = append(w.list, append([]transport.Slice(nil), r.Local...))
 }
 
-// check checks where items of these lengths lay that have come in one message: the first that was padded at the beginning of the second buffer of a receive of so many bytes, the
-// others that were at multiples of align in the same buffer, and what precedes them in the first one.
+// check checks where items of these lengths lay that have come in one message: the first that was
+// padded at the beginning of the second buffer of a receive of so many bytes, the others that were
+// at multiples of align in the same buffer, and what precedes them in the first one.
 func (w *watch) check(t *testing.T, what string, at []*byte, lengths []int, align, size int) {
 	t.Helper()
 	w.mu.Lock()
@@ -155,7 +156,8 @@ func (s watchedSource) Receive() *transport.RecvRequest {
 	return r
 }
 
-// crooked is a Domain whose memory begins at odd multiples of 8 bytes: that of the heap is aligned often.
+// crooked is a Domain whose memory begins at odd multiples of 8 bytes: that of the heap is aligned
+// often.
 type crooked struct{}
 
 func (crooked) Alloc(n int, _ transport.Access) (transport.Slice, error) {

@@ -41,8 +41,9 @@ func (p *rawPeer) answered(xid uint32) *rpcrdma.Header {
 	return h
 }
 
-// TestWithheld has a client ask for more than its share at once. The replies that do not fit wait for its RDMA_DONEs, what it calls meanwhile waits
-// behind them, and its grants go down to zero (draft section 11); others are served. With the RDMA_DONEs everything goes on.
+// TestWithheld has a client ask for more than its share at once. The replies that do not fit wait
+// for its RDMA_DONEs, what it calls meanwhile waits behind them, and its grants go down to zero
+// (draft section 11); others are served. With the RDMA_DONEs everything goes on.
 func TestWithheld(t *testing.T) {
 	r := newRig(t, smallShare)
 	p := r.raw(inline4k)
@@ -103,7 +104,8 @@ func TestWithheld(t *testing.T) {
 	r.memoryBack(p)
 }
 
-// TestWithheldInTurn has many replies withheld: they leave in order, each when there is room for it.
+// TestWithheldInTurn has many replies withheld: they leave in order, each when there is room for
+// it.
 func TestWithheldInTurn(t *testing.T) {
 	const calls = 12
 	r := newRig(t, smallShare)
@@ -132,10 +134,11 @@ func TestWithheldInTurn(t *testing.T) {
 	r.memoryBack(p)
 }
 
-// TestWithheldInOrder has a short reply, for which there is room, wait behind a longer one that is withheld: it might come for ever ahead of it.
+// TestWithheldInOrder has a short reply, for which there is room, wait behind a longer one that is
+// withheld: it might come for ever ahead of it.
 func TestWithheldInOrder(t *testing.T) {
 	r := newRig(t, smallShare)
-	p := r.raw(said{Send: 4096, Recv: 1024})
+	p := r.raw(privateData{Send: 4096, Recv: 1024})
 	p.alive()
 	conn := wait(t, r.program.conns)
 	data := pattern(5, 3000)
@@ -166,8 +169,8 @@ func TestWithheldInOrder(t *testing.T) {
 	r.memoryBack(p)
 }
 
-// TestServerShare has several clients pin what the server has: each has one reply pinned in any case, and waits for more until its own
-// RDMA_DONE.
+// TestServerShare has several clients pin what the server has: each has one reply pinned in any
+// case, and waits for more until its own RDMA_DONE.
 func TestServerShare(t *testing.T) {
 	r := newRig(t, smallShare)
 	var peers []*rawPeer
@@ -201,8 +204,9 @@ func TestServerShare(t *testing.T) {
 	r.memoryBack(peers...)
 }
 
-// TestWithheldStorm has clients of several kinds at a server of little memory: real ones, which cancel and leave when they like, and ones that are slow with their
-// RDMA_DONEs, or leave without. All calls end, and everything is given back.
+// TestWithheldStorm has clients of several kinds at a server of little memory: real ones, which
+// cancel and leave when they like, and ones that are slow with their RDMA_DONEs, or leave without.
+// All calls end, and everything is given back.
 func TestWithheldStorm(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
@@ -301,8 +305,8 @@ func TestWithheldStorm(t *testing.T) {
 	})
 }
 
-// slowClient is a client that keeps to the rules of credits, and sends its RDMA_DONEs late, when it has to: when its credits are used up.
-// It may leave without them.
+// slowClient is a client that keeps to the rules of credits, and sends its RDMA_DONEs late, when it
+// has to: when its credits are used up. It may leave without them.
 func slowClient(ep transport.Endpoint, rnd *rand.Rand) error {
 	defer func() {
 		ep.Close()

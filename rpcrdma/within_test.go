@@ -23,7 +23,8 @@ func (p *rawPeer) sendCall(xid, proc, asked uint32) {
 	p.send(h, callBytes(xid, proc, &items{}))
 }
 
-// TestNotExceeded has a client use its grant to the last credit for a hundred calls: it is never cut off.
+// TestNotExceeded has a client use its grant to the last credit for a hundred calls: it is never
+// cut off.
 func TestNotExceeded(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -52,8 +53,9 @@ func TestNotExceeded(t *testing.T) {
 	}
 }
 
-// TestLoweredGrantExceeded has a client go on as before when its grant is lowered. Receives cannot be taken back, and what they
-// take is served (draft section 3.3 leaves that to the server); one call more than those ends the connection.
+// TestLoweredGrantExceeded has a client go on as before when its grant is lowered. Receives cannot
+// be taken back, and what they take is served (draft section 3.3 leaves that to the server); one
+// call more than those ends the connection.
 func TestLoweredGrantExceeded(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -81,9 +83,10 @@ func TestLoweredGrantExceeded(t *testing.T) {
 	}
 }
 
-// TestDonesWithinGrant has a client of the Draft use its grant to the last credit, by calls whose replies have read lists. Their
-// RDMA_DONEs take the credits of the calls over, until the reply to a later call (draft section 3.8). It is never cut off, and the
-// receives posted are as many as it may use.
+// TestDonesWithinGrant has a client of the Draft use its grant to the last credit, by calls whose
+// replies have read lists. Their RDMA_DONEs take the credits of the calls over, until the reply to
+// a later call (draft section 3.8). It is never cut off, and the receives posted are as many as it
+// may use.
 func TestDonesWithinGrant(t *testing.T) {
 	const most = 16
 	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: most})
@@ -154,8 +157,8 @@ func TestDonesWithinGrant(t *testing.T) {
 	}
 }
 
-// TestDoneWhileFull has a client of the Draft send an RDMA_DONE when calls have taken all else: there is a receive for it, even if the
-// grant was lowered.
+// TestDoneWhileFull has a client of the Draft send an RDMA_DONE when calls have taken all else:
+// there is a receive for it, even if the grant was lowered.
 func TestDoneWhileFull(t *testing.T) {
 	for _, asked := range []uint32{16, 1} {
 		r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: 16})

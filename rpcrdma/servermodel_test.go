@@ -32,8 +32,11 @@ func (t *rapidTB) Errorf(f string, args ...any) { t.rt.Errorf(f, args...) }
 func (t *rapidTB) Fatal(args ...any)            { t.rt.Fatal(args...) }
 func (t *rapidTB) Fatalf(f string, args ...any) { t.rt.Fatalf(f, args...) }
 
-// played is a client of a real server, played by hand, and what it knows of the connection. It keeps to the grants, and to nothing else.
-type played struct {
+// serverModel is a client played by hand of a real server, and a model of what that server must
+// have: calls under way, pinned replies, RDMA_DONEs, grants. A random test takes steps (call,
+// acknowledge, timeLimit); settle then compares. The client keeps to the grants, and to nothing
+// else.
+type serverModel struct {
 	*rawPeer
 	r       *rig
 	conn    *rpcrdma.Conn // the server's end
@@ -41,12 +44,12 @@ type played struct {
 	lax     bool // it does not count RDMA_DONEs that it has sent as requests
 
 	granted int
-	sent    int                    // calls
-	under   map[uint32]*playedCall // not answered, by transaction id
-	blocked int                    // of these, in handlers
-	live    []pinnedReply          // in the order in which they came
-	late    []uint32               // transaction ids of those whose memory was taken back
-	dones   []int                  // of each RDMA_DONE that the server may not have taken: sent, as it was then
+	sent    int                      // calls
+	under   map[uint32]*modelledCall // not answered, by transaction id
+	blocked int                      // of these, in handlers
+	live    []pinnedReply            // in the order in which they came
+	late    []uint32                 // transaction ids of those whose memory was taken back
+	dones   []int                    // of each RDMA_DONE that the server may not have taken: sent, as it was then
 
 	other  *rawPeer // another client
 	beside int64    // bytes that wait for that to read them
@@ -54,8 +57,9 @@ type played struct {
 	received, ignored, missed uint64 // RDMA_DONEs
 }
 
-// playedCall is a call with an echo of read bytes, in a read chunk if these are many, and with a reply chunk of reserve bytes.
-type playedCall struct {
+// modelledCall is a call with an echo of read bytes, in a read chunk if these are many, and with a
+// reply chunk of reserve bytes.
+type modelledCall struct {
 	number        int
 	block         bool
 	read, reserve int
@@ -67,19 +71,19 @@ type pinnedReply struct {
 	size int
 }
 
-// newPlayed makes a server and its client, which takes 1024 bytes inline.
-func newPlayed(t testing.TB, cfg rpcrdma.Config) *played {
+// newServerModel makes a server and its client, which takes 1024 bytes inline.
+func newServerModel(t testing.TB, cfg rpcrdma.Config) *serverModel {
 	cfg.Dialect, cfg.MaxMessage, cfg.PeerTimeout = rpcrdma.Draft, rpcrdma.MaxInline, time.Hour
-	p := &played{r: newRig(t, cfg), credits: cfg.Credits, granted: 1, under: make(map[uint32]*playedCall)}
-	p.rawPeer = p.r.raw(said{Send: 4096, Recv: 1024})
-	p.call(1, 1, playedCall{})
+	p := &serverModel{r: newRig(t, cfg), credits: cfg.Credits, granted: 1, under: make(map[uint32]*modelledCall)}
+	p.rawPeer = p.r.raw(privateData{Send: 4096, Recv: 1024})
+	p.call(1, 1, modelledCall{})
 	p.conn = wait(t, p.r.program.conns)
 	p.settle()
 	return p
 }
 
 // may returns how many calls the client may send.
-func (p *played) may() int {
+func (p *serverModel) may() int {
 	n := len(p.under) + len(p.live) + len(p.late)
 	if !p.lax {
 		n += len(p.dones)
@@ -90,7 +94,7 @@ func (p *played) may() int {
 	return max(0, p.granted-n)
 }
 
-func (p *played) call(xid, asked uint32, k playedCall) {
+func (p *serverModel) call(xid, asked uint32, k modelledCall) {
 	p.t.Helper()
 	h := header(xid, rpcrdma.TypeMsg)
 	h.Credits = asked
@@ -115,7 +119,7 @@ func (p *played) call(xid, asked uint32, k playedCall) {
 }
 
 // acknowledge sends an RDMA_DONE, and notes what the server has to make of it.
-func (p *played) acknowledge(xid uint32) {
+func (p *serverModel) acknowledge(xid uint32) {
 	p.t.Helper()
 	i := slices.IndexFunc(p.live, func(r pinnedReply) bool { return r.xid == xid })
 	switch {
@@ -135,7 +139,7 @@ func (p *played) acknowledge(xid uint32) {
 }
 
 // take takes the replies that have come.
-func (p *played) take() {
+func (p *serverModel) take() {
 	p.t.Helper()
 	for len(p.msgs) > 0 {
 		h, _ := p.next()
@@ -158,8 +162,9 @@ func (p *played) take() {
 	}
 }
 
-// settle waits until the server has taken what was sent, and done what it can. Then all accounts must be right.
-func (p *played) settle() {
+// settle waits until the server has taken what was sent, and done what it can. Then all accounts
+// must be right.
+func (p *serverModel) settle() {
 	p.t.Helper()
 	waitRight(p.t, func() (wrong string) {
 		p.take()
@@ -172,7 +177,7 @@ func (p *played) settle() {
 }
 
 // wrong returns what is not as it should be.
-func (p *played) wrong() string {
+func (p *serverModel) wrong() string {
 	now := rpcrdma.Played{
 		Sent: p.sent, Received: p.received, Ignored: p.ignored, Missed: p.missed, Under: make(map[uint32]int),
 		Late: len(p.late), Blocked: p.blocked, May: p.may(), Beside: p.beside, Other: p.other != nil,
@@ -187,7 +192,7 @@ func (p *played) wrong() string {
 }
 
 // timeLimit has PeerTimeout pass, and reports whether the connection goes on.
-func (p *played) timeLimit() bool {
+func (p *serverModel) timeLimit() bool {
 	p.t.Helper()
 	if p.beside > 0 && p.credits == 1 { // or the other's connection would end
 		p.otherDone()
@@ -206,7 +211,7 @@ func (p *played) timeLimit() bool {
 }
 
 // finish answers and acknowledges everything.
-func (p *played) finish() {
+func (p *serverModel) finish() {
 	p.t.Helper()
 	p.settle()
 	for len(p.under)+len(p.live) > 0 {
@@ -224,7 +229,7 @@ func (p *played) finish() {
 }
 
 // otherAsks has the other client leave a reply to be read.
-func (p *played) otherAsks() {
+func (p *serverModel) otherAsks() {
 	p.t.Helper()
 	if p.other == nil {
 		p.other = p.r.raw(inline4k)
@@ -235,7 +240,7 @@ func (p *played) otherAsks() {
 }
 
 // otherDone has it acknowledge that.
-func (p *played) otherDone() {
+func (p *serverModel) otherDone() {
 	p.t.Helper()
 	if p.beside == 0 {
 		p.t.Fatal("calls wait for nothing")

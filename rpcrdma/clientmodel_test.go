@@ -15,8 +15,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// asking is a client whose server is played by hand, and what must have become of its calls.
-type asking struct {
+// clientModel is a real client whose server is played by hand, and a model of what must have become
+// of the client's calls: credits, RDMA Reads, RDMA_DONEs. A random test takes steps (call, giveUp,
+// answer, released); settle then compares.
+type clientModel struct {
 	*rawPeer
 	c       *rpcrdma.Conn
 	credits int // what it asks for
@@ -24,10 +26,10 @@ type asking struct {
 	serves  bool
 
 	limit, begun   int
-	waiting, sent  []*askedCall // in order
-	reading        []*askedCall // with an RDMA Read under way, in order
-	dones          []int        // of each RDMA_DONE that the server is not known to have taken: begun, when it was sent
-	heard, granted int          // replies that have come; which of them has the grant in force
+	waiting, sent  []*clientModelCall // in order
+	reading        []*clientModelCall // with an RDMA Read under way, in order
+	dones          []int              // of each RDMA_DONE that the server is not known to have taken: begun, when it was sent
+	heard, granted int                // replies that have come; which of them has the grant in force
 
 	arrived              map[uint32]uint32 // transaction ids, by tail
 	acked                map[uint32]int    // RDMA_DONEs, by transaction id
@@ -36,7 +38,7 @@ type asking struct {
 	cancelled, late, bad uint64
 }
 
-type askedCall struct {
+type clientModelCall struct {
 	*started
 	cancel context.CancelFunc
 	tail   uint32
@@ -49,8 +51,8 @@ type askedCall struct {
 	doubtful     bool
 }
 
-// newAsking makes a client, which is a server, too, or not: then a long reply might be a call.
-func newAsking(t testing.TB, credits int, serves bool) *asking {
+// newClientModel makes a client, which is a server, too, or not: then a long reply might be a call.
+func newClientModel(t testing.TB, credits int, serves bool) *clientModel {
 	made, hold := heldReads()
 	c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: credits}, inline4k, hold)
 	if serves {
@@ -59,11 +61,11 @@ func newAsking(t testing.TB, credits int, serves bool) *asking {
 		t.Cleanup(func() { back.Close() })
 		c.Serve(back)
 	}
-	return &asking{rawPeer: p, c: c, credits: credits, held: wait(t, made), serves: serves, limit: 1, arrived: make(map[uint32]uint32), acked: make(map[uint32]int)}
+	return &clientModel{rawPeer: p, c: c, credits: credits, held: wait(t, made), serves: serves, limit: 1, arrived: make(map[uint32]uint32), acked: make(map[uint32]int)}
 }
 
 // promote has those that wait begin that may.
-func (a *asking) promote() {
+func (a *clientModel) promote() {
 	for len(a.waiting) > 0 {
 		inflight := len(a.sent) + len(a.reading)
 		if inflight > 0 && inflight+len(a.dones) >= a.limit {
@@ -79,10 +81,10 @@ func (a *asking) promote() {
 }
 
 // call makes a call.
-func (a *asking) call() {
+func (a *clientModel) call() {
 	a.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	k := &askedCall{cancel: cancel, tail: uint32(1000 + a.made)}
+	k := &clientModelCall{cancel: cancel, tail: uint32(1000 + a.made)}
 	a.made++
 	k.started = start(ctx, a.c, &items{data: [][]byte{{1}}, tail: k.tail}, nil)
 	a.waiting = append(a.waiting, k)
@@ -90,7 +92,7 @@ func (a *asking) call() {
 }
 
 // giveUp has a caller give up, wherever his call is.
-func (a *asking) giveUp(i int) {
+func (a *clientModel) giveUp(i int) {
 	a.t.Helper()
 	n := len(a.waiting)
 	all := slices.Concat(a.waiting, a.sent, a.reading)
@@ -111,7 +113,7 @@ func (a *asking) giveUp(i int) {
 }
 
 // answer answers a call.
-func (a *asking) answer(i int, kind string, grant int) {
+func (a *clientModel) answer(i int, kind string, grant int) {
 	a.t.Helper()
 	i %= len(a.sent)
 	k := a.sent[i]
@@ -172,14 +174,14 @@ func (a *asking) answer(i int, kind string, grant int) {
 	}
 }
 
-func (a *asking) read(k *askedCall) {
+func (a *clientModel) read(k *clientModelCall) {
 	a.reading = append(a.reading, k)
 	a.promote()
 	waitFor(a.t, func() bool { return len(a.held.queue) == len(a.reading) })
 }
 
 // released has the oldest RDMA Read complete.
-func (a *asking) released() {
+func (a *clientModel) released() {
 	a.t.Helper()
 	k := a.reading[0]
 	a.held.release(a.t, 1)
@@ -192,7 +194,7 @@ func (a *asking) released() {
 }
 
 // granting has a reply take effect, but that its call is over.
-func (a *asking) granting(k *askedCall) {
+func (a *clientModel) granting(k *clientModelCall) {
 	if k.heard < a.granted {
 		return
 	}
@@ -201,17 +203,17 @@ func (a *asking) granting(k *askedCall) {
 	a.dones = slices.DeleteFunc(a.dones, func(begun int) bool { return begun < k.number })
 	a.sent = append(a.sent, k) // for as long
 	a.promote()
-	a.sent = slices.DeleteFunc(a.sent, func(x *askedCall) bool { return x == k })
+	a.sent = slices.DeleteFunc(a.sent, func(x *clientModelCall) bool { return x == k })
 }
 
 // done has an RDMA_DONE be sent.
-func (a *asking) done(k *askedCall) {
+func (a *clientModel) done(k *clientModelCall) {
 	a.dones = append(a.dones, a.begun)
 	a.acks++
 }
 
 // over has a call end.
-func (a *asking) over(k *askedCall, want error) {
+func (a *clientModel) over(k *clientModelCall, want error) {
 	a.t.Helper()
 	a.promote()
 	var refused *rpcrdma.PeerError
@@ -233,7 +235,7 @@ func (a *asking) over(k *askedCall, want error) {
 }
 
 // settle waits until what the client has sent is here. It must be what it ought to be.
-func (a *asking) settle() {
+func (a *clientModel) settle() {
 	a.t.Helper()
 	waitRight(a.t, func() (wrong string) {
 		for len(a.msgs) > 0 {
@@ -248,7 +250,7 @@ func (a *asking) settle() {
 	})
 }
 
-func (a *asking) wrong() string {
+func (a *clientModel) wrong() string {
 	acked := 0
 	for xid, n := range a.acked {
 		if acked += n; n > 1 {
@@ -277,7 +279,7 @@ func (a *asking) wrong() string {
 
 // undoubted checks that no transaction id is in doubt any more, when nothing is under way: of a
 // call that has one again, two long messages are fetched.
-func (a *asking) undoubted() {
+func (a *clientModel) undoubted() {
 	a.t.Helper()
 	slices.Sort(a.doubted)
 	for _, xid := range slices.Compact(a.doubted) {
