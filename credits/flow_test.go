@@ -24,8 +24,8 @@ type message struct {
 	done bool // an RDMA_DONE
 }
 
-// flow is a client and a server, with a connection between them that keeps messages in order and takes
-// its time. An exchange is in one of these lists from its Send until its end.
+// flow is a client and a server, with a connection between them that keeps messages in order and
+// takes its time. An exchange is in one of these lists from its Send until its end.
 type flow struct {
 	client requester
 	server responder
@@ -143,7 +143,8 @@ func (f *flow) arrive() error {
 	return f.resume(event{answer: ReplyTerms{Requested: 4, Allow: 4}})
 }
 
-// fits reports whether there is memory for one more reply with a read list, and a DONE may be owed for it.
+// fits reports whether there is memory for one more reply with a read list, and a DONE may be owed
+// for it.
 func (f *flow) fits() bool {
 	pinned := 0
 	for _, x := range f.owed {
@@ -207,7 +208,7 @@ func (f *flow) check(begun int) error {
 	if n := len(f.toServer) - calls; dones < n {
 		return fmt.Errorf("%d DONEs counted, %d on their way", dones, n)
 	}
-	if w, ok := f.client.(*window); ok {
+	if w, ok := f.client.(*windowClient); ok {
 		if want := min(f.heard, w.max); limit != want {
 			return fmt.Errorf("the client goes by a grant of %d, want %d", limit, want)
 		}
@@ -229,7 +230,7 @@ func (f *flow) check(begun int) error {
 	if n, most := posted+len(f.active)+len(f.withheld), f.server.most(len(f.owed)); n > most {
 		return fmt.Errorf("%d receives posted or used up by calls under way, %d are the most", n, most)
 	}
-	if g, ok := f.server.(*granter); ok {
+	if g, ok := f.server.(*granterServer); ok {
 		if counted, active, owed := g.State(); counted != posted || active != len(f.active)+len(f.withheld) || owed != len(f.owed) {
 			return fmt.Errorf("State() = %d, %d, %d, want %d, %d, %d", counted, active, owed, posted, len(f.active)+len(f.withheld), len(f.owed))
 		}
@@ -247,7 +248,8 @@ func (f *flow) check(begun int) error {
 	return nil
 }
 
-// run takes the steps; then all that is under way comes to its end, and no call may be left waiting.
+// run takes the steps; then all that is under way comes to its end, and no call may be left
+// waiting.
 func (f *flow) run(steps []event) error {
 	f.heard = 1
 	f.server.start()
@@ -300,17 +302,17 @@ var pairs = []struct {
 	server func(most int) responder
 }{
 	{"this client and this server", ourClient, ourServer},
-	{"strict client", func(int) requester { return &literal{limit: 1} }, ourServer},
-	{"lax client", func(int) requester { return &literal{limit: 1, lax: true} }, ourServer},
+	{"strict client", func(int) requester { return &literalClient{limit: 1} }, ourServer},
+	{"lax client", func(int) requester { return &literalClient{limit: 1, lax: true} }, ourServer},
 	// With one receive it could not return read lists: the DONE and the next call need two.
-	{"server with one receive for each credit", ourClient, func(most int) responder { return &tight{size: most + 1} }},
+	{"server with one receive for each credit", ourClient, func(most int) responder { return &literalServer{size: most + 1} }},
 }
 
-func ourClient(most int) requester { return &window{Window: NewWindow(most)} }
-func ourServer(most int) responder { return &granter{Granter: NewGranter(most)} }
+func ourClient(most int) requester { return &windowClient{Window: NewWindow(most)} }
+func ourServer(most int) responder { return &granterServer{Granter: NewGranter(most)} }
 
-// Whatever is requested, granted, withheld, lowered, raised, fetched, given up, dropped or short of memory, no message arrives
-// without a receive, and nobody waits for nothing.
+// Whatever is requested, granted, withheld, lowered, raised, fetched, given up, dropped or short of
+// memory, no message arrives without a receive, and nobody waits for nothing.
 func TestFlow(t *testing.T) {
 	for _, p := range pairs {
 		t.Run(p.name, func(t *testing.T) {
@@ -322,7 +324,7 @@ func TestFlow(t *testing.T) {
 				budget := rapid.IntRange(1, 6).Draw(rt, "replies in memory")
 				if err := bubble(t, func() error {
 					f := &flow{client: p.client(ours), server: p.server(theirs), budget: budget}
-					if _, ok := f.server.(*tight); ok {
+					if _, ok := f.server.(*literalServer); ok {
 						drops = false
 					}
 					if !drops {
@@ -340,7 +342,7 @@ func TestFlow(t *testing.T) {
 
 // stop ends the goroutines of callers.
 func (f *flow) stop() {
-	if w, ok := f.client.(*window); ok {
+	if w, ok := f.client.(*windowClient); ok {
 		w.Close(errGone)
 		w.sort()
 	}

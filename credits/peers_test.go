@@ -21,19 +21,19 @@ type requester interface {
 	may() int
 }
 
-// window is this package's client.
-type window struct {
+// windowClient is this package's client, a Window.
+type windowClient struct {
 	*Window
 	waits, holds []*caller
 }
 
-func (w *window) want() {
+func (w *windowClient) want() {
 	w.waits = append(w.waits, call(w.Window, 0))
 	w.sort()
 }
 
 // sort finds those who have got a credit.
-func (w *window) sort() {
+func (w *windowClient) sort() {
 	synctest.Wait()
 	w.waits = slices.DeleteFunc(w.waits, func(c *caller) bool {
 		if c.done && c.err == nil {
@@ -43,29 +43,29 @@ func (w *window) sort() {
 	})
 }
 
-func (w *window) giveUp(i int) {
+func (w *windowClient) giveUp(i int) {
 	if len(w.waits) > 0 {
 		w.waits[i%len(w.waits)].cancel()
 		w.sort()
 	}
 }
 
-func (w *window) ready() int { return len(w.holds) }
+func (w *windowClient) ready() int { return len(w.holds) }
 
-func (w *window) take(i int) Credit {
+func (w *windowClient) take(i int) Credit {
 	c := w.holds[i]
 	w.holds = slices.Delete(w.holds, i, i+1)
 	return c.credit
 }
 
-func (w *window) cancel(c Credit)                { w.ReleaseUnsent(); w.sort() }
-func (w *window) release(c Credit, grant uint32) { w.Release(c, grant); w.sort() }
-func (w *window) grant(c Credit, grant uint32)   { w.NoteGrant(c, grant); w.sort() }
-func (w *window) done(c Credit)                  { w.DoneSent(); w.sort() }
+func (w *windowClient) cancel(c Credit)                { w.ReleaseUnsent(); w.sort() }
+func (w *windowClient) release(c Credit, grant uint32) { w.Release(c, grant); w.sort() }
+func (w *windowClient) grant(c Credit, grant uint32)   { w.NoteGrant(c, grant); w.sort() }
+func (w *windowClient) done(c Credit)                  { w.DoneSent(); w.sort() }
 
-func (w *window) state() (limit, calls, dones, waiting int) { return w.State() }
+func (w *windowClient) state() (limit, calls, dones, waiting int) { return w.State() }
 
-func (w *window) may() int {
+func (w *windowClient) may() int {
 	limit, calls, dones, _ := w.State()
 	if calls == 0 {
 		return max(1, limit-dones)
@@ -73,10 +73,10 @@ func (w *window) may() int {
 	return max(0, limit-calls-dones)
 }
 
-// literal is a client that reads the draft in another way. A strict one takes a DONE for a request that has not been answered, until the
-// reply to a later call: then it sends nothing if there are as many as the grant, even
-// if it has no call under way. A lax one does not count DONEs.
-type literal struct {
+// literalClient is a client that reads the draft in another way. A strict one takes a DONE for a
+// request that has not been answered, until the reply to a later call: then it sends nothing if
+// there are as many as the grant, even if it has no call under way. A lax one does not count DONEs.
+type literalClient struct {
 	lax     bool
 	limit   int
 	calls   int
@@ -86,7 +86,7 @@ type literal struct {
 	holds   int
 }
 
-func (l *literal) may() int {
+func (l *literalClient) may() int {
 	n := l.calls
 	if !l.lax {
 		n += len(l.dones)
@@ -97,7 +97,7 @@ func (l *literal) may() int {
 	return max(0, l.limit-n)
 }
 
-func (l *literal) wake() {
+func (l *literalClient) wake() {
 	for l.waiting > 0 && l.may() > 0 {
 		l.waiting--
 		l.calls++
@@ -105,44 +105,44 @@ func (l *literal) wake() {
 	}
 }
 
-func (l *literal) want() {
+func (l *literalClient) want() {
 	l.waiting++
 	l.wake()
 }
 
-func (l *literal) giveUp(int) { l.waiting = max(0, l.waiting-1) }
+func (l *literalClient) giveUp(int) { l.waiting = max(0, l.waiting-1) }
 
-func (l *literal) ready() int { return l.holds }
+func (l *literalClient) ready() int { return l.holds }
 
-func (l *literal) take(int) Credit {
+func (l *literalClient) take(int) Credit {
 	l.holds--
 	l.sent++
 	return Credit{number: l.sent}
 }
 
-func (l *literal) cancel(Credit) {
+func (l *literalClient) cancel(Credit) {
 	l.calls--
 	l.wake()
 }
 
-func (l *literal) release(c Credit, grant uint32) {
+func (l *literalClient) release(c Credit, grant uint32) {
 	l.calls--
 	l.grant(c, grant)
 }
 
-func (l *literal) grant(c Credit, grant uint32) {
+func (l *literalClient) grant(c Credit, grant uint32) {
 	l.limit = int(grant)
 	l.dones = slices.DeleteFunc(l.dones, func(sent uint64) bool { return sent < c.number })
 	l.wake()
 }
 
-func (l *literal) done(Credit) {
+func (l *literalClient) done(Credit) {
 	l.calls--
 	l.dones = append(l.dones, l.sent)
 	l.wake()
 }
 
-func (l *literal) state() (limit, calls, dones, waiting int) {
+func (l *literalClient) state() (limit, calls, dones, waiting int) {
 	return l.limit, l.calls, len(l.dones), l.waiting
 }
 
@@ -153,39 +153,41 @@ type responder interface {
 	done() bool
 	dropped()
 	full(withheld bool) bool // a reply with a read list has to wait
-	// reply is told how many receives cannot be posted, and reports false if the connection must end.
+	// reply is told how many receives cannot be posted, and reports false if the connection must
+	// end.
 	reply(a ReplyTerms, short int) (grant int, ok bool)
 	posted() int
 	most(owed int) int // receives that are posted, or used up by calls under way, while so many DONEs are to come
 }
 
-// granter is this package's server, with a count of its own of the receives that there are.
-type granter struct {
+// granterServer is this package's server, a Granter, with a count of its own of the receives that
+// there are.
+type granterServer struct {
 	Granter
 	receives, owes int
 }
 
-func (g *granter) start() int {
+func (g *granterServer) start() int {
 	n := g.Start()
 	g.receives += n
 	return n
 }
 
-func (g *granter) received() {
+func (g *granterServer) received() {
 	g.receives--
 	g.CallReceived()
 }
 
-func (g *granter) done() bool {
+func (g *granterServer) done() bool {
 	g.receives--
 	g.owes--
 	return g.DoneReceived()
 }
 
-func (g *granter) dropped()       { g.CallDropped() }
-func (g *granter) full(bool) bool { return g.owes >= g.max }
+func (g *granterServer) dropped()       { g.CallDropped() }
+func (g *granterServer) full(bool) bool { return g.owes >= g.max }
 
-func (g *granter) reply(a ReplyTerms, short int) (int, bool) {
+func (g *granterServer) reply(a ReplyTerms, short int) (int, bool) {
 	grant, post := g.Reply(a)
 	if a.Owes {
 		g.owes++
@@ -199,37 +201,38 @@ func (g *granter) reply(a ReplyTerms, short int) (int, bool) {
 	return int(grant), true
 }
 
-func (g *granter) posted() int       { return g.receives }
-func (g *granter) most(owed int) int { return g.max + 2 + owed }
+func (g *granterServer) posted() int       { return g.receives }
+func (g *granterServer) most(owed int) int { return g.max + 2 + owed }
 
 // full reports whether as many DONEs are owed as may be.
 func full(g *Granter) bool { return g.owed >= g.max }
 
-// tight is a server with as many receives as credits, for calls and DONEs alike. It posts each again when it has dealt with the message, and
-// takes the DONEs to come off what it grants (draft section 11).
-type tight struct {
+// literalServer is a server with as many receives as credits, for calls and DONEs alike. It posts
+// each again when it has dealt with the message, and takes the DONEs to come off what it grants
+// (draft section 11).
+type literalServer struct {
 	size, active, owed int
 }
 
-func (s *tight) start() int   { return s.size }
-func (s *tight) received()    { s.active++ }
-func (s *tight) posted() int  { return s.size - s.active }
-func (s *tight) most(int) int { return s.size }
-func (s *tight) dropped()     { panic("a tight server answers all calls") }
+func (s *literalServer) start() int   { return s.size }
+func (s *literalServer) received()    { s.active++ }
+func (s *literalServer) posted() int  { return s.size - s.active }
+func (s *literalServer) most(int) int { return s.size }
+func (s *literalServer) dropped()     { panic("a tight server answers all calls") }
 
-func (s *tight) done() bool {
+func (s *literalServer) done() bool {
 	s.owed--
 	return s.owed >= 0
 }
 
-func (s *tight) full(withheld bool) bool {
+func (s *literalServer) full(withheld bool) bool {
 	if withheld {
 		return s.owed >= s.size
 	}
 	return s.owed >= s.size-1
 }
 
-func (s *tight) reply(a ReplyTerms, _ int) (int, bool) {
+func (s *literalServer) reply(a ReplyTerms, _ int) (int, bool) {
 	s.active--
 	if a.Owes {
 		s.owed++

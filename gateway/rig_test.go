@@ -85,15 +85,15 @@ func overTCP(tb testing.TB, srv *oncrpc.Server, cfg recordmark.Config) string {
 	return l.Addr().String()
 }
 
-// gated is a gateway that clients reach at an address.
-type gated struct {
+// servedGateway is a gateway that clients reach at an address.
+type servedGateway struct {
 	*Gateway
 	server *oncrpc.Server // of the clients
 	addr   string
 }
 
 // start starts a gateway, which ends with the test.
-func start(tb testing.TB, cfg Config, tcp recordmark.Config) *gated {
+func start(tb testing.TB, cfg Config, tcp recordmark.Config) *servedGateway {
 	tb.Helper()
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
@@ -102,7 +102,7 @@ func start(tb testing.TB, cfg Config, tcp recordmark.Config) *gated {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	g := &gated{Gateway: gateway}
+	g := &servedGateway{Gateway: gateway}
 	g.pause = 0
 	g.server = oncrpc.NewServer(oncrpc.ServerConfig{Forward: g.Forward, Logger: quiet})
 	tb.Cleanup(func() { g.Close() })
@@ -171,23 +171,23 @@ func pattern(n int) []byte {
 	return p
 }
 
-// stream is a TCP connection on which a test writes and reads records itself.
-type stream struct {
+// rawClient is a TCP connection on which a test writes and reads records itself.
+type rawClient struct {
 	tb testing.TB
 	net.Conn
 }
 
-func dialStream(tb testing.TB, addr string) stream {
+func dialRawClient(tb testing.TB, addr string) rawClient {
 	tb.Helper()
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { c.Close() })
-	return stream{tb, c}
+	return rawClient{tb, c}
 }
 
-func (s stream) send(p []byte) {
+func (s rawClient) send(p []byte) {
 	s.tb.Helper()
 	b := binary.BigEndian.AppendUint32(nil, 1<<31|uint32(len(p)))
 	if _, err := s.Write(append(b, p...)); err != nil {
@@ -196,7 +196,7 @@ func (s stream) send(p []byte) {
 }
 
 // next returns the next record, nil at the end of the stream.
-func (s stream) next() []byte {
+func (s rawClient) next() []byte {
 	s.tb.Helper()
 	var rec []byte
 	for {

@@ -50,7 +50,8 @@ func (g *gate) handle(ctx context.Context, c *oncrpc.Call) error {
 	}
 }
 
-// gateServer returns a server whose procedure 1 waits, and whose procedure 2 returns a number of bytes.
+// gateServer returns a server whose procedure 1 waits, and whose procedure 2 returns a number of
+// bytes.
 func gateServer(g *gate) *oncrpc.Server {
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	srv.Handle(oncrpc.Program{Name: "test", Number: testProgram, Version: 1, Procedures: []oncrpc.Procedure{
@@ -63,10 +64,11 @@ func gateServer(g *gate) *oncrpc.Server {
 	return srv
 }
 
-// granted returns a connection to a gateway whose connection to the server has had a reply: before that there is one credit.
-func granted(t *testing.T, g *gated) stream {
+// granted returns a connection to a gateway whose connection to the server has had a reply: before
+// that there is one credit.
+func granted(t *testing.T, g *servedGateway) rawClient {
 	t.Helper()
-	s := dialStream(t, g.addr)
+	s := dialRawClient(t, g.addr)
 	s.send(testCall(1000, 0))
 	if got := s.next(); len(got) != 24 {
 		t.Fatalf("got reply %x", got)
@@ -74,7 +76,8 @@ func granted(t *testing.T, g *gated) stream {
 	return s
 }
 
-// Replies come in the order in which the server gives them, and a call that comes again meanwhile is dropped.
+// Replies come in the order in which the server gives them, and a call that comes again meanwhile
+// is dropped.
 func TestDuplicate(t *testing.T) {
 	gate := newGate()
 	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})}, recordmark.Config{})
@@ -107,7 +110,8 @@ func TestDuplicate(t *testing.T) {
 	}
 }
 
-// A call that comes for the third time has been lost, by a server that drops calls: the client is disconnected, and calls over a new connection.
+// A call that comes for the third time has been lost, by a server that drops calls: the client is
+// disconnected, and calls over a new connection.
 func TestLostCall(t *testing.T) {
 	gate := newGate()
 	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})}, recordmark.Config{})
@@ -150,7 +154,8 @@ func TestChosenXIDInUse(t *testing.T) {
 	}
 }
 
-// A client that has lost its connection calls again, and gets the reply to its first call: it is not executed twice.
+// A client that has lost its connection calls again, and gets the reply to its first call: it is
+// not executed twice.
 func TestRetransmission(t *testing.T) {
 	srv := nfsServer(t)
 	g := start(t, Config{Dial: overRDMA(t, srv, rpcrdma.Config{})}, recordmark.Config{})
@@ -158,7 +163,7 @@ func TestRetransmission(t *testing.T) {
 	p := message(nfsCall(99, nfs3.ProcMkdir, rootCred(t)), &nfs3.MkdirArgs{Where: nfs3.DirOp{Dir: root, Name: "made"}})
 	var replies [2][]byte
 	for i := range replies {
-		s := dialStream(t, g.addr)
+		s := dialRawClient(t, g.addr)
 		s.send(p)
 		replies[i] = s.next()
 		s.Close()
@@ -182,8 +187,8 @@ func TestClientGoes(t *testing.T) {
 		n++
 		return conns[n-1], err
 	}}, recordmark.Config{})
-	leaves, stays := dialStream(t, g.addr), dialStream(t, g.addr)
-	for i, s := range []stream{leaves, stays} {
+	leaves, stays := dialRawClient(t, g.addr), dialRawClient(t, g.addr)
+	for i, s := range []rawClient{leaves, stays} {
 		s.send(testCall(uint32(i+1), 1))
 		<-gate.entered
 	}
@@ -203,7 +208,7 @@ func TestServerGoes(t *testing.T) {
 	rec := &recorder{dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})}
 	g := start(t, Config{Dial: rec.Dial}, recordmark.Config{})
 	for range 2 {
-		s := dialStream(t, g.addr)
+		s := dialRawClient(t, g.addr)
 		s.send(testCall(1, 1))
 		<-gate.entered
 		conn, _ := rec.last()
@@ -212,7 +217,7 @@ func TestServerGoes(t *testing.T) {
 			t.Errorf("got reply %x", got)
 		}
 	}
-	s := dialStream(t, g.addr)
+	s := dialRawClient(t, g.addr)
 	s.send(testCall(1, 0))
 	if got := s.next(); len(got) != 24 {
 		t.Errorf("got reply %x", got)
@@ -240,7 +245,8 @@ func (l *lines) count(s string) int {
 	return strings.Count(l.text.String(), s)
 }
 
-// A client whose server cannot be reached is disconnected. Of a hundred attempts one is logged, and when it can be reached again.
+// A client whose server cannot be reached is disconnected. Of a hundred attempts one is logged, and
+// when it can be reached again.
 func TestUnreachable(t *testing.T) {
 	var log lines
 	var up atomic.Bool
@@ -252,7 +258,7 @@ func TestUnreachable(t *testing.T) {
 		return dial(ctx)
 	}}, recordmark.Config{})
 	try := func() []byte {
-		s := dialStream(t, g.addr)
+		s := dialRawClient(t, g.addr)
 		defer s.Close()
 		s.send(message(nfsCall(1, nfs3.ProcNull, oncrpc.Auth{}), nil))
 		return s.next()
@@ -278,16 +284,17 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// From the second failure on a client is not disconnected at once, lest it come back at once; its calls are dropped, though.
+// From the second failure on a client is not disconnected at once, lest it come back at once; its
+// calls are dropped, though.
 func TestUnreachableAgain(t *testing.T) {
 	g := start(t, Config{Dial: func(context.Context) (oncrpc.Transport, error) { return nil, errors.New("no such server") }}, recordmark.Config{})
 	g.pause = time.Hour
-	first := dialStream(t, g.addr)
+	first := dialRawClient(t, g.addr)
 	first.send(testCall(1, 0))
 	if got := first.next(); got != nil {
 		t.Fatalf("got reply %x", got)
 	}
-	second := dialStream(t, g.addr)
+	second := dialRawClient(t, g.addr)
 	for xid := range uint32(2) {
 		second.send(testCall(xid, 0))
 		for g.Stats().Dropped < uint64(xid)+2 {
@@ -341,7 +348,8 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// A call whose reply is longer than there is room for, or that is too long itself, is answered with SYSTEM_ERR, and others go on.
+// A call whose reply is longer than there is room for, or that is too long itself, is answered with
+// SYSTEM_ERR, and others go on.
 func TestTooLong(t *testing.T) {
 	var log lines
 	dial := overRDMA(t, gateServer(newGate()), rpcrdma.Config{MaxMessage: 128 << 10})
@@ -388,7 +396,7 @@ func (n *given) UnmarshalXDR(d *xdr.Decoder) {
 func TestShutdown(t *testing.T) {
 	gate := newGate()
 	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})}, recordmark.Config{})
-	s := dialStream(t, g.addr)
+	s := dialRawClient(t, g.addr)
 	s.send(testCall(1, 1))
 	<-gate.entered
 	down := make(chan error)
@@ -420,7 +428,7 @@ func TestShutdown(t *testing.T) {
 func TestClose(t *testing.T) {
 	gate := newGate()
 	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})}, recordmark.Config{})
-	s := dialStream(t, g.addr)
+	s := dialRawClient(t, g.addr)
 	s.send(testCall(1, 1))
 	<-gate.entered
 	g.Close()
@@ -431,7 +439,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("stats %+v", got)
 	}
 	// One that comes too late is dropped.
-	late := dialStream(t, g.addr)
+	late := dialRawClient(t, g.addr)
 	late.send(testCall(1, 1))
 	g.server.Close()
 	if got := late.next(); got != nil {
@@ -446,7 +454,7 @@ func TestMemory(t *testing.T) {
 	g := start(t, Config{
 		Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{}), MaxReply: 64 << 10, ConnMemory: 2 * most, Memory: 3 * most,
 	}, recordmark.Config{MaxInFlight: 4})
-	var streams []stream
+	var streams []rawClient
 	const calls = 10 // on each; more than are read
 	for i := range 2 {
 		s := granted(t, g)
@@ -478,7 +486,7 @@ func TestMemory(t *testing.T) {
 }
 
 // returned waits until all memory has been given back.
-func (g *gated) returned(all int64) {
+func (g *servedGateway) returned(all int64) {
 	for !g.memory.TryAcquire(all) {
 		runtime.Gosched()
 	}
@@ -494,7 +502,7 @@ func TestGoesInTheMiddle(t *testing.T) {
 	read := &nfs3.ReadArgs{File: h, Count: uint32(len(data))}
 	write := &nfs3.WriteArgs{File: h, Count: uint32(len(data)), Data: [][]byte{data}}
 	for i := range 30 {
-		s := dialStream(t, g.addr)
+		s := dialRawClient(t, g.addr)
 		for xid := range uint32(8) {
 			s.send(message(nfsCall(xid, nfs3.ProcRead, sys), read))
 		}
@@ -520,10 +528,10 @@ func TestGoesWaiting(t *testing.T) {
 	g := start(t, Config{
 		Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{}), MaxReply: 64 << 10, ConnMemory: most, Memory: most,
 	}, recordmark.Config{})
-	s := dialStream(t, g.addr)
+	s := dialRawClient(t, g.addr)
 	s.send(testCall(1, 1))
 	<-gate.entered
-	waits := dialStream(t, g.addr)
+	waits := dialRawClient(t, g.addr)
 	waits.send(testCall(2, 1))
 	for g.Stats().Waited == 0 {
 		runtime.Gosched()
@@ -543,7 +551,7 @@ func TestHostile(t *testing.T) {
 	srv := nfsServer(t)
 	g := start(t, Config{Dial: overRDMA(t, srv, rpcrdma.Config{})}, recordmark.Config{MaxRecord: 1 << 20})
 	null := message(nfsCall(5, nfs3.ProcNull, oncrpc.Auth{}), nil)
-	lives := func(t *testing.T, s stream) {
+	lives := func(t *testing.T, s rawClient) {
 		t.Helper()
 		s.send(null)
 		if got := s.next(); len(got) != 24 {
@@ -552,30 +560,30 @@ func TestHostile(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		send func(stream)
+		send func(rawClient)
 		ends bool
 	}{
-		{"nothing", func(stream) {}, false},
-		{"an empty record", func(s stream) { s.send(nil) }, false},
-		{"a word", func(s stream) { s.send([]byte("word")) }, false},
-		{"a reply", func(s stream) { s.send(append([]byte{0, 0, 0, 9, 0, 0, 0, 1}, make([]byte, 100)...)) }, false},
-		{"neither call nor reply", func(s stream) { s.send([]byte{0, 0, 0, 9, 0, 0, 0, 2}) }, false},
-		{"a record of 2 GiB", func(s stream) { s.Write([]byte{0xff, 0xff, 0xff, 0xff}) }, true},
-		{"empty fragments without end", func(s stream) { s.Write(make([]byte, 8<<10)) }, true},
-		{"MPA", func(s stream) { s.Write([]byte("MPA ID Req Frame")) }, true},
-		{"the end, within a record", func(s stream) {
+		{"nothing", func(rawClient) {}, false},
+		{"an empty record", func(s rawClient) { s.send(nil) }, false},
+		{"a word", func(s rawClient) { s.send([]byte("word")) }, false},
+		{"a reply", func(s rawClient) { s.send(append([]byte{0, 0, 0, 9, 0, 0, 0, 1}, make([]byte, 100)...)) }, false},
+		{"neither call nor reply", func(s rawClient) { s.send([]byte{0, 0, 0, 9, 0, 0, 0, 2}) }, false},
+		{"a record of 2 GiB", func(s rawClient) { s.Write([]byte{0xff, 0xff, 0xff, 0xff}) }, true},
+		{"empty fragments without end", func(s rawClient) { s.Write(make([]byte, 8<<10)) }, true},
+		{"MPA", func(s rawClient) { s.Write([]byte("MPA ID Req Frame")) }, true},
+		{"the end, within a record", func(s rawClient) {
 			s.Write([]byte{0x80, 0, 1, 0, 1, 2, 3})
 			s.Conn.(*net.TCPConn).CloseWrite()
 		}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := dialStream(t, g.addr)
+			s := dialRawClient(t, g.addr)
 			tt.send(s)
 			if tt.ends {
 				if got := s.next(); got != nil {
 					t.Errorf("got reply %x", got)
 				}
-				s = dialStream(t, g.addr)
+				s = dialRawClient(t, g.addr)
 			}
 			lives(t, s)
 		})

@@ -44,14 +44,14 @@ func (a trailing) MarshalXDR(e *xdr.Encoder) {
 	e.Raw(a.tail)
 }
 
-// TestVerbatim: whatever is called, the reply through the gateway is that of a direct connection, and the call travels as its
-// binding says.
+// TestVerbatim: whatever is called, the reply through the gateway is that of a direct connection,
+// and the call travels as its binding says.
 func TestVerbatim(t *testing.T) {
 	srv := nfsServer(t)
 	rec := &recorder{dial: overRDMA(t, srv, rpcrdma.Config{})}
-	direct := dialStream(t, overTCP(t, srv, recordmark.Config{}))
+	direct := dialRawClient(t, overTCP(t, srv, recordmark.Config{}))
 	g := start(t, Config{Dial: rec.Dial, MaxReply: 64 << 10}, recordmark.Config{})
-	through := dialStream(t, g.addr)
+	through := dialRawClient(t, g.addr)
 
 	sys := rootCred(t)
 	gss := oncrpc.Auth{Flavor: oncrpc.FlavorGSS, Body: []byte("a context of RPCSEC_GSS.")}
@@ -139,9 +139,9 @@ func TestVerbatim(t *testing.T) {
 // Messages that end within the header are passed on, too.
 func TestTruncated(t *testing.T) {
 	srv := nfsServer(t)
-	direct := dialStream(t, overTCP(t, srv, recordmark.Config{}))
+	direct := dialRawClient(t, overTCP(t, srv, recordmark.Config{}))
 	g := start(t, Config{Dial: overRDMA(t, srv, rpcrdma.Config{})}, recordmark.Config{})
-	through := dialStream(t, g.addr)
+	through := dialRawClient(t, g.addr)
 	p := message(nfsCall(7, nfs3.ProcGetAttr, rootCred(t)), &nfs3.GetAttrArgs{})
 	for n := 8; n <= len(p); n++ {
 		direct.send(p[:n])

@@ -80,8 +80,9 @@ func carriers() map[string]carrier {
 	}
 }
 
-// station is an NFS server that is stopped and started again at its address, and a way to its clients' connections.
-type station struct {
+// restartableServer is an NFS server that is stopped and started again at its address, and a way to
+// its clients' connections.
+type restartableServer struct {
 	t     *testing.T
 	by    carrier
 	fs    *memfs.FS
@@ -96,10 +97,10 @@ type station struct {
 	conns []oncrpc.Transport
 }
 
-// newStation starts a server. Its procedures pass through around.
-func newStation(t *testing.T, by carrier, around func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler) *station {
+// newRestartableServer starts a server. Its procedures pass through around.
+func newRestartableServer(t *testing.T, by carrier, around func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler) *restartableServer {
 	t.Helper()
-	s := &station{t: t, by: by, addr: "127.0.0.1:0"}
+	s := &restartableServer{t: t, by: by, addr: "127.0.0.1:0"}
 	var err error
 	if s.fs, err = memfs.New(memfs.Config{}); err != nil {
 		t.Fatal(err)
@@ -124,7 +125,7 @@ func newStation(t *testing.T, by carrier, around func(p nfs3.Proc, h oncrpc.Hand
 }
 
 // within has a handler execute nothing of a connection that has ended, and stop wait for it.
-func (s *station) within(h oncrpc.Handler) oncrpc.Handler {
+func (s *restartableServer) within(h oncrpc.Handler) oncrpc.Handler {
 	return func(ctx context.Context, c *oncrpc.Call) error {
 		s.inside.RLock()
 		defer s.inside.RUnlock()
@@ -136,7 +137,7 @@ func (s *station) within(h oncrpc.Handler) oncrpc.Handler {
 }
 
 // start has the server listen, at the address that it had.
-func (s *station) start() (addr string) {
+func (s *restartableServer) start() (addr string) {
 	s.t.Helper()
 	s.srv = oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	s.srv.Handle(s.progs...)
@@ -154,9 +155,9 @@ func (s *station) start() (addr string) {
 	}
 }
 
-// stop ends the server with all connections, and waits until it executes nothing any more: one that came again and
-// overtook it might see its writes undone. It forgets the replies that it kept.
-func (s *station) stop() {
+// stop ends the server with all connections, and waits until it executes nothing any more: one that
+// came again and overtook it might see its writes undone. It forgets the replies that it kept.
+func (s *restartableServer) stop() {
 	s.t.Helper()
 	s.srv.Close()
 	if err := <-s.served; !errors.Is(err, oncrpc.ErrServerClosed) {
@@ -167,7 +168,7 @@ func (s *station) stop() {
 	s.inside.Unlock()
 }
 
-func (s *station) dial(ctx context.Context) (oncrpc.Transport, error) {
+func (s *restartableServer) dial(ctx context.Context) (oncrpc.Transport, error) {
 	conn, err := s.by.dial(ctx, s.addr)
 	if err != nil {
 		return nil, err
@@ -179,7 +180,7 @@ func (s *station) dial(ctx context.Context) (oncrpc.Transport, error) {
 }
 
 // cut ends all connections at the client's end, and waits until nothing arrives there any more.
-func (s *station) cut() {
+func (s *restartableServer) cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, conn := range s.conns {
@@ -189,14 +190,14 @@ func (s *station) cut() {
 }
 
 // dialled is the number of connections that have been made.
-func (s *station) dialled() int {
+func (s *restartableServer) dialled() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.conns)
 }
 
 // connect returns a client and the root.
-func (s *station) connect(cfg redial.Config) (*redial.Conn, *nfsclient.Client, nfs3.FH) {
+func (s *restartableServer) connect(cfg redial.Config) (*redial.Conn, *nfsclient.Client, nfs3.FH) {
 	s.t.Helper()
 	cfg.Logger = quiet
 	conn, err := redial.New(s.t.Context(), s.dial, cfg)

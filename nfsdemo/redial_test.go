@@ -51,16 +51,17 @@ var once = []struct {
 	}},
 }
 
-// TestRedialOnce: a call whose connection is cut while it is executed, or before its reply has left, is sent again. The server knows
-// it by its transaction id: it has been executed once, and the caller gets the reply to that.
+// TestRedialOnce: a call whose connection is cut while it is executed, or before its reply has
+// left, is sent again. The server knows it by its transaction id: it has been executed once, and
+// the caller gets the reply to that.
 func TestRedialOnce(t *testing.T) {
 	for name, by := range carriers() {
 		for _, when := range []string{"before", "after"} {
 			t.Run(name+" "+when, func(t *testing.T) {
-				var s *station
+				var s *restartableServer
 				var armed atomic.Uint32 // the procedure whose next call has the connection cut
 				var entered, executed atomic.Int32
-				s = newStation(t, by, func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler {
+				s = newRestartableServer(t, by, func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler {
 					return func(ctx context.Context, c *oncrpc.Call) error {
 						if p == nfs3.ProcNull || p != nfs3.Proc(armed.Load()) {
 							return h(ctx, c)
@@ -108,13 +109,14 @@ func TestRedialOnce(t *testing.T) {
 	}
 }
 
-// TestRedialCut: many calls at a time that must not be executed twice, while connections are cut. Nothing fails.
+// TestRedialCut: many calls at a time that must not be executed twice, while connections are cut.
+// Nothing fails.
 func TestRedialCut(t *testing.T) {
 	for name, by := range carriers() {
 		t.Run(name, func(t *testing.T) {
-			var s *station
+			var s *restartableServer
 			var calls atomic.Int32
-			s = newStation(t, by, func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler {
+			s = newRestartableServer(t, by, func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler {
 				return func(ctx context.Context, c *oncrpc.Call) error {
 					switch calls.Add(1) {
 					case 200, 400, 600:
@@ -161,7 +163,8 @@ func TestRedialCut(t *testing.T) {
 	}
 }
 
-// TestRedialRestart: reads and writes go on when the server has been stopped and started again, and no data is lost or another's.
+// TestRedialRestart: reads and writes go on when the server has been stopped and started again, and
+// no data is lost or another's.
 func TestRedialRestart(t *testing.T) {
 	const size, rounds = 20_000, 6 // of a block, by chunks
 	for name, by := range carriers() {
@@ -170,7 +173,7 @@ func TestRedialRestart(t *testing.T) {
 				const most = 200 // calls that a server executes before it is stopped
 				var calls, stops atomic.Int32
 				full := make(chan struct{})
-				s := newStation(t, by, func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler {
+				s := newRestartableServer(t, by, func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler {
 					return func(ctx context.Context, c *oncrpc.Call) error {
 						if n := calls.Add(1); n >= most && stops.Load() < 2 {
 							if n == most {
@@ -222,12 +225,13 @@ func TestRedialRestart(t *testing.T) {
 	}
 }
 
-// TestRedialStall: a server that does not answer for long is taken for dead, and the call answered over another connection.
+// TestRedialStall: a server that does not answer for long is taken for dead, and the call answered
+// over another connection.
 func TestRedialStall(t *testing.T) {
 	for name, by := range carriers() {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int32
-			s := newStation(t, by, func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler {
+			s := newRestartableServer(t, by, func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler {
 				return func(ctx context.Context, c *oncrpc.Call) error {
 					if p == nfs3.ProcRead && calls.Add(1) == 1 {
 						<-ctx.Done() // of the connection
@@ -256,14 +260,15 @@ func TestRedialStall(t *testing.T) {
 	}
 }
 
-// TestRedialClose: Close, and the end of a context, end calls under way and calls that wait for the server.
+// TestRedialClose: Close, and the end of a context, end calls under way and calls that wait for the
+// server.
 func TestRedialClose(t *testing.T) {
 	for name, by := range carriers() {
 		for _, away := range []bool{false, true} {
 			for _, how := range []string{"close", "context"} {
 				t.Run(fmt.Sprint(name, " ", how, " away ", away), func(t *testing.T) {
 					entered := make(chan struct{}, callers)
-					s := newStation(t, by, func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler {
+					s := newRestartableServer(t, by, func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler {
 						return func(ctx context.Context, c *oncrpc.Call) error {
 							if p == nfs3.ProcWrite {
 								entered <- struct{}{}

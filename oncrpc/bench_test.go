@@ -85,7 +85,7 @@ func BenchmarkDispatch(b *testing.B) {
 
 // answered is a transport whose server has answered already.
 type answered struct {
-	*end
+	*fakeConn
 	reply []byte
 }
 
@@ -94,7 +94,8 @@ func (a *answered) RoundTrip(_ context.Context, x *oncrpc.Exchange) error {
 	return nil
 }
 
-// BenchmarkCall is what a client does for a call: the header, the arguments, and the reply taken apart.
+// BenchmarkCall is what a client does for a call: the header, the arguments, and the reply taken
+// apart.
 func BenchmarkCall(b *testing.B) {
 	reply := unhex(b, "01020304 00000001 00000000 00000000 00000000 00000000 00000007")
 	for name, cred := range benchCredentials() {

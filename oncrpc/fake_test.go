@@ -21,12 +21,12 @@ const (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// end is one end of a connection without a network: a call is dispatched by the
-// goroutine that makes it.
-type end struct {
+// fakeConn is one end of a connection without a network (connection makes both): a call is
+// dispatched by the goroutine that makes it.
+type fakeConn struct {
 	t      testing.TB
 	name   addr
-	peer   *end
+	peer   *fakeConn
 	server atomic.Pointer[oncrpc.Server]
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -38,16 +38,16 @@ func (a addr) Network() string { return "fake" }
 func (a addr) String() string  { return string(a) }
 
 // connection returns both ends of a connection.
-func connection(t testing.TB) (client, server *end) {
+func connection(t testing.TB) (client, server *fakeConn) {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	client = &end{t: t, name: "client", ctx: ctx, cancel: cancel}
-	server = &end{t: t, name: "server", ctx: ctx, cancel: cancel}
+	client = &fakeConn{t: t, name: "client", ctx: ctx, cancel: cancel}
+	server = &fakeConn{t: t, name: "server", ctx: ctx, cancel: cancel}
 	client.peer, server.peer = server, client
 	return client, server
 }
 
-func (e *end) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
+func (e *fakeConn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	const xid = 0x1badcafe
 	if err := x.Seal(xid); err != nil {
 		return err
@@ -73,18 +73,18 @@ func (e *end) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	}
 }
 
-func (e *end) Serve(s *oncrpc.Server) { e.server.Store(s) }
-func (e *end) LocalAddr() net.Addr    { return e.name }
-func (e *end) RemoteAddr() net.Addr   { return e.peer.name }
-func (e *end) Close() error           { e.cancel(); return nil }
-func (e *end) Done() <-chan struct{}  { return e.ctx.Done() }
-func (e *end) Err() error             { return e.ctx.Err() }
+func (e *fakeConn) Serve(s *oncrpc.Server) { e.server.Store(s) }
+func (e *fakeConn) LocalAddr() net.Addr    { return e.name }
+func (e *fakeConn) RemoteAddr() net.Addr   { return e.peer.name }
+func (e *fakeConn) Close() error           { e.cancel(); return nil }
+func (e *fakeConn) Done() <-chan struct{}  { return e.ctx.Done() }
+func (e *fakeConn) Err() error             { return e.ctx.Err() }
 
 // incoming is a call for Dispatcher.Dispatch.
 type incoming struct {
 	t        testing.TB
 	args     xdr.Decoder
-	conn     *end
+	conn     *fakeConn
 	notReady bool
 	answers  atomic.Int32
 	reply    chan []byte          // gets the reply, or nil when the call was dropped

@@ -15,7 +15,7 @@ type tcpIncoming struct {
 }
 
 type tcpEnd struct {
-	*end
+	*fakeConn
 	peer net.TCPAddr
 }
 
@@ -32,7 +32,7 @@ func TestOnceAllocations(t *testing.T) {
 	s := newServer(t, oncrpc.ServerConfig{ReplyCache: 8}, oncrpc.Procedure{Handler: n.handle, NonBlocking: true, Once: true})
 	in := &tcpIncoming{quietIncoming: quietIncoming{incoming{t: t}}}
 	in.conn, _ = connection(t)
-	in.from = tcpEnd{end: in.conn, peer: net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 700}}
+	in.from = tcpEnd{fakeConn: in.conn, peer: net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 700}}
 	call := callBytes(1, 1)
 	for _, tt := range []struct {
 		name string

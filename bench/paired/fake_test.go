@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// fake is a server and a client that do as they are told.
-type fake struct {
+// fakeEnd is the Server or the Client of a Scenario, and does as it is told.
+type fakeEnd struct {
 	addr  string
 	run   func(n int, samples []time.Duration) error
 	close func() error
 }
 
-func (f fake) Addr() string { return f.addr }
+func (f fakeEnd) Addr() string { return f.addr }
 
-func (f fake) Run(n int, samples []time.Duration) error {
+func (f fakeEnd) Run(n int, samples []time.Duration) error {
 	if f.run == nil {
 		time.Sleep(time.Duration(n) * time.Microsecond)
 		return nil
@@ -27,16 +27,17 @@ func (f fake) Run(n int, samples []time.Duration) error {
 	return f.run(n, samples)
 }
 
-func (f fake) Close() error {
+func (f fakeEnd) Close() error {
 	if f.close == nil {
 		return nil
 	}
 	return f.close()
 }
 
-// registerFake registers a scenario. Where listen or dial is nil, a fake without peculiarities is returned.
-func registerFake(name string, metric Metric, listen, dial func(s Sockets, addr string) (fake, error)) {
-	plain := func(Sockets, string) (fake, error) { return fake{addr: "nowhere"}, nil }
+// registerFake registers a scenario. Where listen or dial is nil, a fake without peculiarities is
+// returned.
+func registerFake(name string, metric Metric, listen, dial func(s Sockets, addr string) (fakeEnd, error)) {
+	plain := func(Sockets, string) (fakeEnd, error) { return fakeEnd{addr: "nowhere"}, nil }
 	if listen == nil {
 		listen = plain
 	}
@@ -56,15 +57,15 @@ func registerFake(name string, metric Metric, listen, dial func(s Sockets, addr 
 var keep []byte
 
 func init() {
-	running := func(run func(n int, samples []time.Duration) error) func(Sockets, string) (fake, error) {
-		return func(Sockets, string) (fake, error) { return fake{run: run}, nil }
+	running := func(run func(n int, samples []time.Duration) error) func(Sockets, string) (fakeEnd, error) {
+		return func(Sockets, string) (fakeEnd, error) { return fakeEnd{run: run}, nil }
 	}
-	failing := func(what string) func(Sockets, string) (fake, error) {
-		return func(Sockets, string) (fake, error) { return fake{}, errors.New(what) }
+	failing := func(what string) func(Sockets, string) (fakeEnd, error) {
+		return func(Sockets, string) (fakeEnd, error) { return fakeEnd{}, errors.New(what) }
 	}
-	closing := func(what string) func(Sockets, string) (fake, error) {
-		return func(Sockets, string) (fake, error) {
-			return fake{close: func() error { return errors.New(what) }}, nil
+	closing := func(what string) func(Sockets, string) (fakeEnd, error) {
+		return func(Sockets, string) (fakeEnd, error) {
+			return fakeEnd{close: func() error { return errors.New(what) }}, nil
 		}
 	}
 
@@ -109,7 +110,7 @@ func init() {
 		os.Exit(3)
 		return nil
 	}))
-	registerFake("fake/panics", Rate, func(Sockets, string) (fake, error) { panic("deliberately") }, nil)
+	registerFake("fake/panics", Rate, func(Sockets, string) (fakeEnd, error) { panic("deliberately") }, nil)
 	registerFake("fake/hangs", Rate, nil, running(hang))
 	registerFake("fake/prints", Rate, nil, running(func(int, []time.Duration) error {
 		fmt.Println("not a reply")
@@ -120,13 +121,13 @@ func init() {
 	// The server's address is what its process is like; the client's error what its
 	// own is like.
 	registerFake("fake/process", Rate,
-		func(Sockets, string) (fake, error) { return fake{addr: describeProcess()}, nil },
+		func(Sockets, string) (fakeEnd, error) { return fakeEnd{addr: describeProcess()}, nil },
 		running(func(int, []time.Duration) error { return errors.New(describeProcess()) }))
 	// The address that the client gets.
 	registerFake("fake/address", Rate,
-		func(s Sockets, _ string) (fake, error) { return fake{addr: "somewhere " + s.Congestion}, nil },
-		func(s Sockets, addr string) (fake, error) {
-			return fake{}, fmt.Errorf("dialed %q with %q", addr, s.Congestion)
+		func(s Sockets, _ string) (fakeEnd, error) { return fakeEnd{addr: "somewhere " + s.Congestion}, nil },
+		func(s Sockets, addr string) (fakeEnd, error) {
+			return fakeEnd{}, fmt.Errorf("dialed %q with %q", addr, s.Congestion)
 		})
 	// Both ends keep a connection to reportVariable open, and hang when they run.
 	registerFake("fake/watched", Rate, watched, watched)
@@ -141,12 +142,12 @@ func describeProcess() string {
 	return fmt.Sprintf("GOMAXPROCS=%d Cpus_allowed_list=%s", runtime.GOMAXPROCS(0), allowedList())
 }
 
-func watched(Sockets, string) (fake, error) {
+func watched(Sockets, string) (fakeEnd, error) {
 	c, err := net.Dial("tcp", os.Getenv(reportVariable))
 	if err != nil {
-		return fake{}, err
+		return fakeEnd{}, err
 	}
-	return fake{run: func(int, []time.Duration) error {
+	return fakeEnd{run: func(int, []time.Duration) error {
 		defer c.Close()
 		return hang(0, nil)
 	}}, nil

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// metered is a fake that has others work: an hour for each run and for each look at what they have used.
+// metered is a fake that has others work: an hour for each run and for each look at what they have
+// used.
 type metered struct {
-	fake
+	fakeEnd
 	looks *int
 }
 

@@ -13,23 +13,23 @@ import (
 	"testing"
 )
 
-// rig is a server with two exports, /memory and, where directories can be exported, /export. Users are whom they say
-// they are.
-type rig struct {
-	*serving
+// clientRig is a server with two exports, /memory and, where directories can be exported, /export.
+// Users are whom they say they are.
+type clientRig struct {
+	*serveCommand
 	dir string // which is exported as /export
 }
 
 // startRig runs serve until the test ends. It takes further arguments of serve.
-func startRig(t *testing.T, args ...string) *rig {
+func startRig(t *testing.T, args ...string) *clientRig {
 	t.Helper()
-	r := &rig{}
+	r := &clientRig{}
 	args = append([]string{"--memory", "/memory", "--squash", "none"}, args...)
 	if runtime.GOOS == "linux" {
 		r.dir = t.TempDir()
 		args = append(args, "--export", "/export="+r.dir)
 	}
-	r.serving = startServe(t, args...)
+	r.serveCommand = startServe(t, args...)
 	return r
 }
 
@@ -37,7 +37,7 @@ func startRig(t *testing.T, args ...string) *rig {
 var schemes = []string{"rdma", "tcp"}
 
 // base returns a URL without its path.
-func (r *rig) base(scheme string) string {
+func (r *clientRig) base(scheme string) string {
 	addr := map[string]string{"rdma": r.rdma, "tcp": r.tcp}[scheme]
 	return scheme + "://" + addr
 }
@@ -49,14 +49,14 @@ type outcome struct {
 	stderr string
 }
 
-// exec runs a command line. In arguments, "@/" stands for base(scheme)+"/" (a path behind it is not encoded any more);
-// in what comes back, "@" stands for the base.
-func (r *rig) exec(t *testing.T, scheme string, args ...string) outcome {
+// exec runs a command line. In arguments, "@/" stands for base(scheme)+"/" (a path behind it is not
+// encoded any more); in what comes back, "@" stands for the base.
+func (r *clientRig) exec(t *testing.T, scheme string, args ...string) outcome {
 	t.Helper()
 	return r.execContext(t.Context(), scheme, args...)
 }
 
-func (r *rig) execContext(ctx context.Context, scheme string, args ...string) outcome {
+func (r *clientRig) execContext(ctx context.Context, scheme string, args ...string) outcome {
 	base := r.base(scheme)
 	full := make([]string, len(args))
 	for i, a := range args {
@@ -68,10 +68,10 @@ func (r *rig) execContext(ctx context.Context, scheme string, args ...string) ou
 }
 
 // path returns where a file of /export is on this host.
-func (r *rig) path(name string) string { return filepath.Join(r.dir, name) }
+func (r *clientRig) path(name string) string { return filepath.Join(r.dir, name) }
 
 // file makes a file in /export, with mode 644, and the directories above it, with mode 755.
-func (r *rig) file(t *testing.T, name, data string) {
+func (r *clientRig) file(t *testing.T, name, data string) {
 	t.Helper()
 	r.mkdir(t, filepath.Dir(name))
 	if err := os.WriteFile(r.path(name), []byte(data), 0o644); err != nil {
@@ -83,7 +83,7 @@ func (r *rig) file(t *testing.T, name, data string) {
 }
 
 // mkdir makes a directory in /export, with mode 755, and those above it.
-func (r *rig) mkdir(t *testing.T, name string) {
+func (r *clientRig) mkdir(t *testing.T, name string) {
 	t.Helper()
 	if err := os.MkdirAll(r.path(name), 0o755); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func (r *rig) mkdir(t *testing.T, name string) {
 }
 
 // symlink makes a symbolic link in /export.
-func (r *rig) symlink(t *testing.T, target, name string) {
+func (r *clientRig) symlink(t *testing.T, target, name string) {
 	t.Helper()
 	if err := os.Symlink(target, r.path(name)); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func (r *rig) symlink(t *testing.T, target, name string) {
 }
 
 // tree describes what is in /export, a line for each file. See treeOf.
-func (r *rig) tree(t *testing.T) string {
+func (r *clientRig) tree(t *testing.T) string {
 	t.Helper()
 	return treeOf(t, r.dir)
 }

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// build makes files in /export. An item is "dir/", "file=content", "link -> target" or, to change its mode, "0555 name".
-func (r *rig) build(t *testing.T, items ...string) {
+// build makes files in /export. An item is "dir/", "file=content", "link -> target" or, to change
+// its mode, "0555 name".
+func (r *clientRig) build(t *testing.T, items ...string) {
 	t.Helper()
 	for _, item := range items {
 		mode, name, _ := strings.Cut(item, " ")
@@ -36,7 +37,7 @@ func (r *rig) build(t *testing.T, items ...string) {
 }
 
 // clear empties /export.
-func (r *rig) clear(t *testing.T) {
+func (r *clientRig) clear(t *testing.T) {
 	t.Helper()
 	err := filepath.WalkDir(r.dir, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() {

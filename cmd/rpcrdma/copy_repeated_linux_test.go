@@ -16,8 +16,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// putOver runs put -r over a connection that changes what happens to calls of NFS. URLs begin with @.
-func putOver(t *testing.T, r *rig, change func(oncrpc.Transport) oncrpc.Transport, args ...string) outcome {
+// putOver runs put -r over a connection that changes what happens to calls of NFS. URLs begin with
+// @.
+func putOver(t *testing.T, r *clientRig, change func(oncrpc.Transport) oncrpc.Transport, args ...string) outcome {
 	t.Helper()
 	base := r.base("tcp")
 	for i := range args {
@@ -66,7 +67,8 @@ func TestPutRepeated(t *testing.T) {
 	}
 }
 
-// losing is a connection to a server in which somebody removes temporary files before they are renamed by a call that is repeated.
+// losing is a connection to a server in which somebody removes temporary files before they are
+// renamed by a call that is repeated.
 type losing struct {
 	oncrpc.Transport
 	dir string
@@ -124,7 +126,8 @@ func (m moving) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return m.Transport.RoundTrip(ctx, x)
 }
 
-// TestPutForgotten: when the server has forgotten its file handles, what is left of a file is told after what went wrong.
+// TestPutForgotten: when the server has forgotten its file handles, what is left of a file is told
+// after what went wrong.
 func TestPutForgotten(t *testing.T) {
 	r := startRig(t)
 	next := startServe(t, "--export", "/export="+r.dir, "--squash", "none")

@@ -60,7 +60,7 @@ func (s *stepped) Commit(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64
 }
 
 // startStepped serves a file system in memory as /memory until the test, or stop, ends it.
-func startStepped(t *testing.T, before func(call nfs3.Proc, n int64)) (r *rig, stop func()) {
+func startStepped(t *testing.T, before func(call nfs3.Proc, n int64)) (r *clientRig, stop func()) {
 	t.Helper()
 	mem, err := memfs.New(memfs.Config{RootUID: uint32(os.Getuid()), RootGID: uint32(os.Getgid())})
 	if err != nil {
@@ -90,5 +90,5 @@ func startStepped(t *testing.T, before func(call nfs3.Proc, n int64)) (r *rig, s
 		<-served
 		srv.Close()
 	})
-	return &rig{serving: &serving{rdma: rdma.Addr().String(), tcp: tcp.Addr().String()}}, stop
+	return &clientRig{serveCommand: &serveCommand{rdma: rdma.Addr().String(), tcp: tcp.Addr().String()}}, stop
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // process runs a command line against a rig in a process of its own.
-func (r *rig) process(t *testing.T, args ...string) *exec.Cmd {
+func (r *clientRig) process(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {

@@ -60,7 +60,7 @@ func TestTable(t *testing.T) {
 
 // TestDF: the command, on file systems of a size that is known.
 func TestDF(t *testing.T) {
-	r := &rig{serving: startServe(t, "--memory", "/a", "--memory", "/b", "--memory-size", "4MiB")}
+	r := &clientRig{serveCommand: startServe(t, "--memory", "/a", "--memory", "/b", "--memory-size", "4MiB")}
 	for _, scheme := range schemes {
 		got := r.exec(t, scheme, "df", "@/a", "@/b/no", "@/b")
 		want := r.exec(t, scheme, "df", "@/a", "@/b")
@@ -82,7 +82,7 @@ func TestDF(t *testing.T) {
 			t.Errorf("%s: -i: got %+v", scheme, got)
 		}
 	}
-	s := &rig{serving: startServe(t, "--memory", "/b", "--memory", "/srv/a b", "--memory", "/srv/data")}
+	s := &clientRig{serveCommand: startServe(t, "--memory", "/b", "--memory", "/srv/a b", "--memory", "/srv/data")}
 	for _, scheme := range schemes {
 		for args, want := range map[string]string{"@/": "@/b @/srv/a%20b @/srv/data", "@/srv/ @/b": "@/srv/a%20b @/srv/data @/b"} {
 			got := s.exec(t, scheme, append([]string{"df"}, strings.Fields(args)...)...)

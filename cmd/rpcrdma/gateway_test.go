@@ -63,10 +63,10 @@ func TestGatewayCommandLine(t *testing.T) {
 var gatewayLine = regexp.MustCompile(`(?m)^gateway to (\S+), over TCP on (\S+)$`)
 
 // startGateway runs gateway on a port of its own choice until the test or stop ends it.
-func startGateway(t *testing.T, dial rpcbindDialer, args ...string) *serving {
+func startGateway(t *testing.T, dial rpcbindDialer, args ...string) *serveCommand {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &serving{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel, over: make(chan struct{})}
+	s := &serveCommand{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel, over: make(chan struct{})}
 	cmd := gatewayCommand(newGatewayConfig(dial))
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(append([]string{"--listen", "127.0.0.1:0"}, args...))
@@ -89,7 +89,8 @@ func startGateway(t *testing.T, dial rpcbindDialer, args ...string) *serving {
 	return s
 }
 
-// TestGateway: a session over TCP with a server over RDMA, with the look-ups of rpcbind at the same port, and an end in order.
+// TestGateway: a session over TCP with a server over RDMA, with the look-ups of rpcbind at the same
+// port, and an end in order.
 func TestGateway(t *testing.T) {
 	server := startServe(t, "--memory", "/export", "--squash", "none")
 	g := startGateway(t, nil, "--to", "rdma://"+server.rdma)
@@ -159,7 +160,8 @@ func TestGatewayMountToItself(t *testing.T) {
 	}
 }
 
-// TestGatewayProbe: that the server is not there is said at once, and no client is needed to learn it.
+// TestGatewayProbe: that the server is not there is said at once, and no client is needed to learn
+// it.
 func TestGatewayProbe(t *testing.T) {
 	server := startServe(t, "--memory", "/export")
 	for _, tt := range []struct{ to, want string }{
@@ -191,7 +193,7 @@ func TestGatewayMaxReply(t *testing.T) {
 // TestGatewayAllow: who is not named is disconnected, and logged once.
 func TestGatewayAllow(t *testing.T) {
 	server := startServe(t, "--memory", "/export")
-	null := func(g *serving) error {
+	null := func(g *serveCommand) error {
 		conn, err := recordmark.Dial(t.Context(), g.tcp, recordmark.Config{})
 		if err != nil {
 			t.Fatal(err)
@@ -216,7 +218,7 @@ func TestGatewayAllow(t *testing.T) {
 		t.Error(err)
 	}
 	open := startGateway(t, nil, "--to", "rdma://"+server.rdma, "--listen", ":0")
-	for g, want := range map[*serving]bool{admitted: false, open: true} {
+	for g, want := range map[*serveCommand]bool{admitted: false, open: true} {
 		if got := strings.Contains(g.stderr.String(), "whoever reaches this port"); got != want {
 			t.Errorf("a warning: %v, want %v", got, want)
 		}
@@ -241,7 +243,8 @@ func TestGatewayRPCBind(t *testing.T) {
 	}
 }
 
-// TestGatewayNoServer: a gateway whose server is not there disconnects its clients, says so once, and lives.
+// TestGatewayNoServer: a gateway whose server is not there disconnects its clients, says so once,
+// and lives.
 func TestGatewayNoServer(t *testing.T) {
 	g := startGateway(t, nil, "--to", "rdma://"+deadport.New(t, "127.0.0.1").String())
 	for range 3 {

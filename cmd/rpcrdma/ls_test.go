@@ -58,7 +58,7 @@ func TestLs(t *testing.T) {
 // TestLsExports: above the exports there are the exports.
 func TestLsExports(t *testing.T) {
 	s := startServe(t, "--memory", "/b", "--memory", "/srv/data", "--memory", "/srv/a b")
-	r := &rig{serving: s}
+	r := &clientRig{serveCommand: s}
 	for _, scheme := range schemes {
 		for _, tt := range []struct {
 			args string

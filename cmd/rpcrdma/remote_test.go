@@ -31,11 +31,12 @@ func newRemotes(t *testing.T, flags ...string) (*remotes, *transcript) {
 }
 
 // url returns a URL of a server.
-func (s *serving) url(scheme, path string) string {
+func (s *serveCommand) url(scheme, path string) string {
 	return scheme + "://" + map[string]string{"rdma": s.rdma, "tcp": s.tcp}[scheme] + path
 }
 
-// TestRemoteOpen: URLs lead to exports, each of which is mounted once, over one connection to the server, until the end.
+// TestRemoteOpen: URLs lead to exports, each of which is mounted once, over one connection to the
+// server, until the end.
 func TestRemoteOpen(t *testing.T) {
 	s := startServe(t, "--memory", "/a", "--memory", "/a b/c")
 	for _, scheme := range schemes {

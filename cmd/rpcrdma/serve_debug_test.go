@@ -15,7 +15,7 @@ import (
 var debugLine = regexp.MustCompile(`(?m)^profiles on (http://.*)/debug/pprof/, counters on /debug/vars$`)
 
 // debugURL is where a server says that it answers profilers, up to the path.
-func (s *serving) debugURL(t *testing.T) string {
+func (s *serveCommand) debugURL(t *testing.T) string {
 	t.Helper()
 	m := debugLine.FindStringSubmatch(s.greeting)
 	if m == nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// gate passes a connection on to a server. When it is told to hold, what the server sends stays in it.
+// gate passes a connection on to a server. When it is told to hold, what the server sends stays in
+// it.
 type gate struct {
 	addr   string
 	hold   chan struct{} // to close: hold what comes from now on
@@ -75,8 +76,9 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// callUnderWay begins a WRITE over RDMA whose data does not reach the server, because its RDMA Read Request does not reach the
-// client, until the gate lets it. The result of the WRITE is sent to the channel.
+// callUnderWay begins a WRITE over RDMA whose data does not reach the server, because its RDMA Read
+// Request does not reach the client, until the gate lets it. The result of the WRITE is sent to the
+// channel.
 func callUnderWay(t *testing.T, g *gate) <-chan error {
 	t.Helper()
 	m := mountAs(t, dialRDMA(t, g.addr), 0, "/export")
@@ -122,7 +124,7 @@ func TestServeDrainLimit(t *testing.T) {
 	cfg.drainTime = time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	s := &serving{stdout: newTranscript(), over: make(chan struct{})}
+	s := &serveCommand{stdout: newTranscript(), over: make(chan struct{})}
 	ended := make(chan error, 1)
 	go func() {
 		defer close(s.over)

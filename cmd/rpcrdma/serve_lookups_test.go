@@ -20,7 +20,7 @@ import (
 var lookupsLine = regexp.MustCompile(`(?m)^look-ups over RDMA on (.*)$`)
 
 // lookups returns where a server answers look-ups alone.
-func (s *serving) lookups(t *testing.T) string {
+func (s *serveCommand) lookups(t *testing.T) string {
 	t.Helper()
 	m := lookupsLine.FindStringSubmatch(s.greeting)
 	if m == nil {
@@ -49,8 +49,8 @@ func port(t *testing.T, addr string) string {
 	return p
 }
 
-// TestServeRDMARPCBind: a port over RDMA tells where the programs are, and has none of them but that of the look-ups. What it names over
-// RDMA can be connected to.
+// TestServeRDMARPCBind: a port over RDMA tells where the programs are, and has none of them but
+// that of the look-ups. What it names over RDMA can be connected to.
 func TestServeRDMARPCBind(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "[::1]"} {
 		t.Run(host, func(t *testing.T) {
@@ -104,7 +104,8 @@ func TestServeRDMARPCBind(t *testing.T) {
 	}
 }
 
-// TestServeRDMARPCBindEverywhere: a server that listens at all addresses names, over RDMA, the one by which it was asked, in either family.
+// TestServeRDMARPCBindEverywhere: a server that listens at all addresses names, over RDMA, the one
+// by which it was asked, in either family.
 func TestServeRDMARPCBindEverywhere(t *testing.T) {
 	needIPv6(t)
 	s := startServe(t, "--memory", "/export", "--listen", "[::]:0", "--mount", "none", "--rdma-rpcbind", "[::]:0")
@@ -174,8 +175,8 @@ func TestServeRPCBind6(t *testing.T) {
 	}
 }
 
-// TestFindURL: commands find NFS by a URL with ?rpcbind, by each port that answers look-ups, over either transport and family, in either
-// dialect.
+// TestFindURL: commands find NFS by a URL with ?rpcbind, by each port that answers look-ups, over
+// either transport and family, in either dialect.
 func TestFindURL(t *testing.T) {
 	for _, tt := range []struct{ host, dialect string }{{"127.0.0.1", "rfc8166"}, {"[::1]", "rfc8166"}, {"127.0.0.1", "draft"}, {"[::1]", "draft"}} {
 		t.Run(tt.dialect+", "+tt.host, func(t *testing.T) {
@@ -231,7 +232,7 @@ func newLookups(t *testing.T, mappings ...rpcbind.Mapping) string {
 
 // TestFindURLAgain: a server that comes back at another port is found there.
 func TestFindURLAgain(t *testing.T) {
-	servers := []*serving{
+	servers := []*serveCommand{
 		startServe(t, "--memory", "/export", "--squash", "none", "--mount", "none"),
 		startServe(t, "--memory", "/export", "--squash", "none", "--mount", "none"),
 	}

@@ -60,8 +60,8 @@ func (o *transcript) await(text string, over <-chan struct{}) string {
 	}
 }
 
-// serving is a serve command under way.
-type serving struct {
+// serveCommand is the command "serve", running within the test.
+type serveCommand struct {
 	greeting  string
 	rdma, tcp string // addresses
 	stdout    *transcript
@@ -77,10 +77,10 @@ var (
 )
 
 // startServe runs serve with ports of its own choice until the test or stop ends it.
-func startServe(t *testing.T, args ...string) *serving {
+func startServe(t *testing.T, args ...string) *serveCommand {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &serving{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel, over: make(chan struct{})}
+	s := &serveCommand{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel, over: make(chan struct{})}
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0"}, args...)
 	go func() {
 		defer close(s.over)
@@ -92,7 +92,7 @@ func startServe(t *testing.T, args ...string) *serving {
 }
 
 // greet waits for the addresses.
-func (s *serving) greet(t *testing.T) {
+func (s *serveCommand) greet(t *testing.T) {
 	t.Helper()
 	s.greeting = s.stdout.await("over RDMA", s.over)
 	m := rdmaLine.FindStringSubmatch(s.greeting)
@@ -106,7 +106,7 @@ func (s *serving) greet(t *testing.T) {
 }
 
 // stop ends the server as a signal does, and returns the exit code.
-func (s *serving) stop() int {
+func (s *serveCommand) stop() int {
 	s.cancel()
 	<-s.over
 	return s.code

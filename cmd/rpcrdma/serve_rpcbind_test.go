@@ -127,10 +127,10 @@ func (p *portMapper) registered() []string {
 }
 
 // startRegistered runs serve with --rpcbind, and dial in place of that of this machine's rpcbind.
-func startRegistered(t *testing.T, dial rpcbindDialer, args ...string) (*serving, <-chan error) {
+func startRegistered(t *testing.T, dial rpcbindDialer, args ...string) (*serveCommand, <-chan error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &serving{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel, over: make(chan struct{})}
+	s := &serveCommand{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel, over: make(chan struct{})}
 	cmd := newServeCommand(dial)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(append([]string{"--memory", "/export", "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0", "--rpcbind"}, args...))
@@ -158,8 +158,8 @@ func universal(t *testing.T, addr string) string {
 	return fmt.Sprintf("%v.%d.%d", a.IP, a.Port>>8, a.Port&0xff)
 }
 
-// TestServeRPCBind: both programs are registered at both ports while the server runs, and not after; what another server left is
-// replaced, and what is not this one's stays.
+// TestServeRPCBind: both programs are registered at both ports while the server runs, and not
+// after; what another server left is replaced, and what is not this one's stays.
 func TestServeRPCBind(t *testing.T) {
 	other := rpcbind.Mapping{Program: 400000, Version: 1, Netid: "tcp", Addr: "127.0.0.1.0.99"}
 	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp", Addr: universal(t, deadport.New(t, "127.0.0.1").String())}
@@ -205,11 +205,12 @@ func TestServeRPCBindWithoutTCP(t *testing.T) {
 	}
 }
 
-// TestServeLookup: both ports tell where everything is, whether rpcbind is told or not, and are not told otherwise.
+// TestServeLookup: both ports tell where everything is, whether rpcbind is told or not, and are not
+// told otherwise.
 func TestServeLookup(t *testing.T) {
 	registered, _ := startRegistered(t, newPortMapper(t).dial)
 	registered.greet(t)
-	for name, s := range map[string]*serving{
+	for name, s := range map[string]*serveCommand{
 		"registered":     registered,
 		"not registered": startServe(t, "--memory", "/export"),
 		"without TCP":    startServe(t, "--memory", "/export", "--mount", "none"),
@@ -251,7 +252,8 @@ func TestServeLookup(t *testing.T) {
 	}
 }
 
-// TestServeLookupEverywhere: a server that listens at all addresses names the one by which it was reached.
+// TestServeLookupEverywhere: a server that listens at all addresses names the one by which it was
+// reached.
 func TestServeLookupEverywhere(t *testing.T) {
 	s := startServe(t, "--memory", "/export", "--listen", "0.0.0.0:0", "--mount", "0.0.0.0:0")
 	at := func(addr string) string {
@@ -301,7 +303,8 @@ func TestServeRPCBindFails(t *testing.T) {
 	}
 }
 
-// TestServeRPCBindStays: that the registration cannot be taken back is said, and is no reason to fail.
+// TestServeRPCBindStays: that the registration cannot be taken back is said, and is no reason to
+// fail.
 func TestServeRPCBindStays(t *testing.T) {
 	p := newPortMapper(t)
 	s, ended := startRegistered(t, p.dial)
@@ -318,7 +321,8 @@ func TestServeRPCBindStays(t *testing.T) {
 	}
 }
 
-// TestServeRPCBindGone: an rpcbind that is gone when the server ends may come back with what it knew, and may not.
+// TestServeRPCBindGone: an rpcbind that is gone when the server ends may come back with what it
+// knew, and may not.
 func TestServeRPCBindGone(t *testing.T) {
 	p := newPortMapper(t)
 	s, ended := startRegistered(t, p.dial)

@@ -20,7 +20,8 @@ func send(t *testing.T, cmd *exec.Cmd, sig syscall.Signal) {
 	}
 }
 
-// heedHangup lets processes that are started from now on have a SIGHUP that is not ignored, whether this one is run by nohup or not.
+// heedHangup lets processes that are started from now on have a SIGHUP that is not ignored, whether
+// this one is run by nohup or not.
 func heedHangup(t *testing.T) {
 	t.Helper()
 	hangups := make(chan os.Signal, 1)
@@ -92,8 +93,9 @@ func TestServeSecondSignal(t *testing.T) {
 	}
 }
 
-// untilOver does something again and again, because nothing tells when it takes effect, until the server has ended.
-func untilOver(s *serving, do func()) {
+// untilOver does something again and again, because nothing tells when it takes effect, until the
+// server has ended.
+func untilOver(s *serveCommand, do func()) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -106,7 +108,8 @@ func untilOver(s *serving, do func()) {
 	}
 }
 
-// TestServeBrokenPipe: a server whose messages nobody reads any more, as with Ctrl-C in a pipeline, ends in order all the same.
+// TestServeBrokenPipe: a server whose messages nobody reads any more, as with Ctrl-C in a pipeline,
+// ends in order all the same.
 func TestServeBrokenPipe(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

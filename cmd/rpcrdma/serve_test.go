@@ -38,8 +38,9 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// exchange writes data over RDMA to a file up of /export, and over TCP to a file down, and reads each the other way.
-func exchange(t *testing.T, s *serving, data []byte) {
+// exchange writes data over RDMA to a file up of /export, and over TCP to a file down, and reads
+// each the other way.
+func exchange(t *testing.T, s *serveCommand, data []byte) {
 	t.Helper()
 	uid := uint32(os.Getuid())
 	rdma := mountAs(t, dialRDMA(t, s.rdma), uid, "/export")
@@ -97,7 +98,8 @@ func TestServeReadOnly(t *testing.T) {
 	}
 }
 
-// TestServeSquash: who owns the files that a user makes. The root directory of a file system in memory lets everybody make some.
+// TestServeSquash: who owns the files that a user makes. The root directory of a file system in
+// memory lets everybody make some.
 func TestServeSquash(t *testing.T) {
 	for _, tt := range []struct {
 		args   string

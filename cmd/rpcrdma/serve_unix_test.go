@@ -28,14 +28,15 @@ func TestServePortTaken(t *testing.T) {
 	}
 }
 
-// startProcess runs serve in a process of its own. In the time of repeat, further signals mean what the first meant.
-func startProcess(t *testing.T, repeat string, args ...string) (*serving, *exec.Cmd) {
+// startProcess runs serve in a process of its own. In the time of repeat, further signals mean what
+// the first meant.
+func startProcess(t *testing.T, repeat string, args ...string) (*serveCommand, *exec.Cmd) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &serving{stdout: newTranscript(), stderr: newTranscript(), over: make(chan struct{})}
+	s := &serveCommand{stdout: newTranscript(), stderr: newTranscript(), over: make(chan struct{})}
 	cmd := exec.Command(self, append([]string{"serve", "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0"}, args...)...)
 	cmd.Env = append(os.Environ(), asCommand+"="+repeat)
 	cmd.Stdout, cmd.Stderr = s.stdout, s.stderr

@@ -54,7 +54,7 @@ func returned(t *testing.T, done chan error, want error) {
 }
 
 func TestCancelBefore(t *testing.T) {
-	c, _ := rawPeer(t, recordmark.Config{})
+	c, _ := newRawPeer(t, recordmark.Config{})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := c.RoundTrip(ctx, exchange(nil)); !errors.Is(err, context.Canceled) {
@@ -67,7 +67,7 @@ func TestCancelBefore(t *testing.T) {
 
 func TestCancelWaitingForSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{MaxCalls: 1})
+		c, peer := newRawPeer(t, recordmark.Config{MaxCalls: 1})
 		first := roundTrip(context.Background(), c, exchange(nil))
 		xid := binary.BigEndian.Uint32(peer.record())
 		ctx, cancel := context.WithCancel(context.Background())
@@ -87,7 +87,7 @@ func TestCancelWaitingForSlot(t *testing.T) {
 // Credits tells the calls under way and those that wait. A call that was given up is neither.
 func TestCredits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{MaxCalls: 2})
+		c, peer := newRawPeer(t, recordmark.Config{MaxCalls: 2})
 		want := func(inUse, waiting int) {
 			t.Helper()
 			synctest.Wait()
@@ -127,7 +127,7 @@ func TestCredits(t *testing.T) {
 // A call that is still queued is taken back: the peer never sees it.
 func TestCancelQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{})
+		c, peer := newRawPeer(t, recordmark.Config{})
 		first := roundTrip(context.Background(), c, exchange(make([]byte, 5000)))
 		synctest.Wait() // being written, as nobody reads
 		ctx, cancel := context.WithCancel(context.Background())
@@ -161,7 +161,7 @@ func TestCancelQueued(t *testing.T) {
 // memory is not touched afterwards.
 func TestCancelBeingWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{})
+		c, peer := newRawPeer(t, recordmark.Config{})
 		ctx, cancel := context.WithCancel(context.Background())
 		want := bytes.Repeat([]byte{0xcc}, 100_000)
 		call := roundTrip(ctx, c, exchange(bytes.Clone(want)))
@@ -189,7 +189,7 @@ func TestCancelBeingWritten(t *testing.T) {
 // A peer that does not take the rest of a cancelled call loses the connection.
 func TestCancelGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{CancelGrace: 10 * time.Second})
+		c, peer := newRawPeer(t, recordmark.Config{CancelGrace: 10 * time.Second})
 		ctx, cancel := context.WithCancel(context.Background())
 		call := roundTrip(ctx, c, exchange(make([]byte, 100_000)))
 		peer.bytes(1000)
@@ -212,7 +212,7 @@ func TestCancelGrace(t *testing.T) {
 
 func TestCancelWaitingForReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{})
+		c, peer := newRawPeer(t, recordmark.Config{})
 		ctx, cancel := context.WithCancel(context.Background())
 		call := roundTrip(ctx, c, exchange(nil))
 		xid := binary.BigEndian.Uint32(peer.record())
@@ -236,7 +236,7 @@ func TestCancelWaitingForReply(t *testing.T) {
 func TestReplyWhileBeingWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, cancelled := range []bool{false, true} {
-			c, peer := rawPeer(t, recordmark.Config{})
+			c, peer := newRawPeer(t, recordmark.Config{})
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			call := roundTrip(ctx, c, exchange(make([]byte, 100_000)))
@@ -256,7 +256,7 @@ func TestReplyWhileBeingWritten(t *testing.T) {
 // A reply to a call that has not left is a guess.
 func TestReplyToQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{})
+		c, peer := newRawPeer(t, recordmark.Config{})
 		first := roundTrip(context.Background(), c, exchange(make([]byte, 5000)))
 		xid := binary.BigEndian.Uint32(peer.bytes(100)[4:])
 		second := roundTrip(context.Background(), c, exchange(nil))
@@ -275,7 +275,7 @@ func TestReplyToQueued(t *testing.T) {
 // A call that is cancelled while the writer gets ready for it leaves the writer with
 // nothing to do, which is not the end.
 func TestCancelAtOnce(t *testing.T) {
-	c, peer := rawPeer(t, recordmark.Config{})
+	c, peer := newRawPeer(t, recordmark.Config{})
 	last := make(chan uint32, 1)
 	go func() {
 		for range 3000 {

@@ -17,7 +17,7 @@ import (
 
 // The bytes of a call and its reply, written by hand from RFC 5531 sections 9 and 11.
 func TestGolden(t *testing.T) {
-	c, peer := rawPeer(t, recordmark.Config{})
+	c, peer := newRawPeer(t, recordmark.Config{})
 	done := make(chan error, 1)
 	var got result
 	go func() {
@@ -43,7 +43,7 @@ func TestGolden(t *testing.T) {
 }
 
 func TestGoldenServed(t *testing.T) {
-	c, peer := rawPeer(t, recordmark.Config{})
+	c, peer := newRawPeer(t, recordmark.Config{})
 	c.Serve(server(t, func(_ context.Context, c *oncrpc.Call) error {
 		c.Results.BulkBytes([]byte("abcde"), nil)
 		return nil

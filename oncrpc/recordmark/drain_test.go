@@ -69,19 +69,19 @@ func (h *halfCloser) CloseWrite() error {
 func TestDrain(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		end  func(srv *oncrpc.Server, cancel func(), peer raw)
+		end  func(srv *oncrpc.Server, cancel func(), peer rawPeer)
 		took time.Duration // by the bubble's clock
 		want error
 	}{
-		{"by the peer", func(_ *oncrpc.Server, _ func(), peer raw) { peer.Close() }, 0, nil},
-		{"by nobody", func(*oncrpc.Server, func(), raw) {}, time.Second, nil},
-		{"by Close", func(srv *oncrpc.Server, _ func(), _ raw) { srv.Close() }, 0, nil},
-		{"by the context", func(_ *oncrpc.Server, cancel func(), _ raw) { cancel() }, 0, context.Canceled},
+		{"by the peer", func(_ *oncrpc.Server, _ func(), peer rawPeer) { peer.Close() }, 0, nil},
+		{"by nobody", func(*oncrpc.Server, func(), rawPeer) {}, time.Second, nil},
+		{"by Close", func(srv *oncrpc.Server, _ func(), _ rawPeer) { srv.Close() }, 0, nil},
+		{"by the context", func(_ *oncrpc.Server, cancel func(), _ rawPeer) { cancel() }, 0, context.Canceled},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x, y := net.Pipe()
-				half, peer := &halfCloser{Conn: x}, raw{t, y}
+				half, peer := &halfCloser{Conn: x}, rawPeer{t, y}
 				defer peer.Close()
 				c := newConn(t, half, recordmark.Config{Logger: quiet})
 				srv := server(t)
@@ -137,7 +137,7 @@ func (b *breaks) Write(p []byte) (int, error) {
 func TestWriteError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
-		b, peer := &breaks{Conn: x, fail: make(chan struct{})}, raw{t, y}
+		b, peer := &breaks{Conn: x, fail: make(chan struct{})}, rawPeer{t, y}
 		defer peer.Close()
 		c := newConn(t, b, recordmark.Config{})
 		sent := roundTrip(context.Background(), c, exchange(nil))
@@ -167,7 +167,7 @@ func TestWriteError(t *testing.T) {
 func TestWriteErrorOfReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
-		b, peer := &breaks{Conn: x, fail: make(chan struct{})}, raw{t, y}
+		b, peer := &breaks{Conn: x, fail: make(chan struct{})}, rawPeer{t, y}
 		defer peer.Close()
 		c := newConn(t, b, recordmark.Config{})
 		c.Serve(server(t))

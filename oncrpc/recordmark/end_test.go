@@ -20,17 +20,17 @@ import (
 func TestEnd(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		end  func(*recordmark.Conn, raw)
+		end  func(*recordmark.Conn, rawPeer)
 		want []error // that the connection's error is
 	}{
-		{"close", func(c *recordmark.Conn, _ raw) { c.Close() }, []error{net.ErrClosed}},
-		{"closed by peer", func(_ *recordmark.Conn, p raw) { p.Close() }, []error{recordmark.ErrClosedByPeer, net.ErrClosed}},
-		{"closed by peer inside a mark", func(_ *recordmark.Conn, p raw) { p.Write([]byte{0x80}); p.Close() }, []error{io.ErrUnexpectedEOF, net.ErrClosed}},
-		{"closed by peer inside a record", func(_ *recordmark.Conn, p raw) { p.Write([]byte{0x80, 0, 0, 9, 1}); p.Close() }, []error{io.ErrUnexpectedEOF, net.ErrClosed}},
-		{"too long a record", func(_ *recordmark.Conn, p raw) { p.Write([]byte{0xff, 0, 0, 0}) }, []error{recordmark.ErrRecordTooLong, net.ErrClosed}},
+		{"close", func(c *recordmark.Conn, _ rawPeer) { c.Close() }, []error{net.ErrClosed}},
+		{"closed by peer", func(_ *recordmark.Conn, p rawPeer) { p.Close() }, []error{recordmark.ErrClosedByPeer, net.ErrClosed}},
+		{"closed by peer inside a mark", func(_ *recordmark.Conn, p rawPeer) { p.Write([]byte{0x80}); p.Close() }, []error{io.ErrUnexpectedEOF, net.ErrClosed}},
+		{"closed by peer inside a record", func(_ *recordmark.Conn, p rawPeer) { p.Write([]byte{0x80, 0, 0, 9, 1}); p.Close() }, []error{io.ErrUnexpectedEOF, net.ErrClosed}},
+		{"too long a record", func(_ *recordmark.Conn, p rawPeer) { p.Write([]byte{0xff, 0, 0, 0}) }, []error{recordmark.ErrRecordTooLong, net.ErrClosed}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, peer := rawPeer(t, recordmark.Config{})
+			c, peer := newRawPeer(t, recordmark.Config{})
 			if c.Err() != nil {
 				t.Errorf("open connection has error %v", c.Err())
 			}
@@ -116,7 +116,7 @@ func (r *releases) count() int {
 func TestResultsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rel releases
-		c, peer := rawPeer(t, recordmark.Config{})
+		c, peer := newRawPeer(t, recordmark.Config{})
 		made, finish := 0, make(chan struct{})
 		var mu sync.Mutex
 		srv := server(t, func(_ context.Context, c *oncrpc.Call) error {
@@ -160,7 +160,7 @@ func TestResultsReleased(t *testing.T) {
 // A call ends with the connection wherever it is.
 func TestCloseWhileCalling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{MaxCalls: 3})
+		c, peer := newRawPeer(t, recordmark.Config{MaxCalls: 3})
 		var calls []chan error
 		calls = append(calls, roundTrip(context.Background(), c, exchange(nil)))
 		peer.record() // waits for its reply
@@ -180,7 +180,7 @@ func TestCloseWhileCalling(t *testing.T) {
 
 func TestWriteTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{WriteTimeout: 20 * time.Second})
+		c, peer := newRawPeer(t, recordmark.Config{WriteTimeout: 20 * time.Second})
 		for range 3 { // the deadline of earlier writes is not that of later ones
 			call := roundTrip(context.Background(), c, exchange(nil))
 			peer.reply(binary.BigEndian.Uint32(peer.record()), 0)
@@ -249,7 +249,7 @@ func TestCloseWaitsForWriter(t *testing.T) {
 
 // A non-blocking handler that ends its goroutine, which reads, ends the connection.
 func TestGoexit(t *testing.T) {
-	c, peer := rawPeer(t, recordmark.Config{})
+	c, peer := newRawPeer(t, recordmark.Config{})
 	srv := server(t)
 	srv.Replace(oncrpc.Program{Number: testProgram, Version: testVersion, Procedures: []oncrpc.Procedure{
 		1: {NonBlocking: true, Handler: func(context.Context, *oncrpc.Call) error {

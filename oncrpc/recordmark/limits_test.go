@@ -19,7 +19,7 @@ import (
 // reply has left.
 func TestMaxInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{MaxInFlight: 2})
+		c, peer := newRawPeer(t, recordmark.Config{MaxInFlight: 2})
 		finish := make(chan struct{})
 		c.Serve(server(t, func(context.Context, *oncrpc.Call) error {
 			<-finish
@@ -56,7 +56,7 @@ func TestMaxInFlight(t *testing.T) {
 // replies of others.
 func TestReplyWhileDispatching(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{})
+		c, peer := newRawPeer(t, recordmark.Config{})
 		slow, slower := make(chan struct{}), make(chan struct{})
 		srv := server(t)
 		srv.Replace(oncrpc.Program{Number: testProgram, Version: testVersion, Procedures: []oncrpc.Procedure{
@@ -80,7 +80,7 @@ func TestReplyWhileDispatching(t *testing.T) {
 // never be seen.
 func TestReadsOnForReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{MaxInFlight: 1})
+		c, peer := newRawPeer(t, recordmark.Config{MaxInFlight: 1})
 		finish := make(chan struct{})
 		c.Serve(server(t, func(context.Context, *oncrpc.Call) error {
 			<-finish
@@ -104,7 +104,7 @@ func TestReadsOnForReply(t *testing.T) {
 func TestOverrun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		c, peer := rawPeer(t, recordmark.Config{MaxInFlight: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		c, peer := newRawPeer(t, recordmark.Config{MaxInFlight: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		c.Serve(server(t, func(ctx context.Context, _ *oncrpc.Call) error {
 			<-ctx.Done()
 			return nil
@@ -131,7 +131,7 @@ func TestOverrun(t *testing.T) {
 func TestBadRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		c, peer := rawPeer(t, recordmark.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		c, peer := newRawPeer(t, recordmark.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		c.Serve(server(t))
 		bad := [][]byte{nil, {1}, words(1), words(1, 0)[:7], words(1, 2), words(2, 0xffffffff, 0, 0)}
 		for _, p := range bad {
@@ -155,7 +155,7 @@ func TestBadRecords(t *testing.T) {
 func TestTooLongRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		c, peer := rawPeer(t, recordmark.Config{MaxRecord: 100, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		c, peer := newRawPeer(t, recordmark.Config{MaxRecord: 100, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		c.Serve(server(t))
 		peer.send(make([]byte, 100))
 		if _, err := peer.Write([]byte{0, 0, 0, 50}); err != nil {
@@ -216,7 +216,7 @@ func FuzzConn(f *testing.F) {
 	f.Add([]byte{0x80, 0, 0, 0, 0x80, 0, 0, 4, 1, 2, 3, 4})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0})
 	f.Fuzz(func(t *testing.T, stream []byte) {
-		c, peer := rawPeer(t, recordmark.Config{MaxRecord: 1 << 16, MaxInFlight: 2})
+		c, peer := newRawPeer(t, recordmark.Config{MaxRecord: 1 << 16, MaxInFlight: 2})
 		c.Serve(server(t, echo))
 		answered := make(chan struct{})
 		go func() { // takes what is answered, and the call

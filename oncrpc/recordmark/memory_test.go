@@ -25,7 +25,7 @@ func bulkCall(xid uint32, n int) []byte {
 }
 
 // peers starts a server of echo and returns connections to it.
-func peers(t *testing.T, n int, cfg recordmark.Config) []raw {
+func peers(t *testing.T, n int, cfg recordmark.Config) []rawPeer {
 	l := newListener(n)
 	srv := server(t, echo)
 	served := make(chan struct{})
@@ -37,18 +37,18 @@ func peers(t *testing.T, n int, cfg recordmark.Config) []raw {
 		srv.Close()
 		<-served
 	})
-	var all []raw
+	var all []rawPeer
 	for range n {
 		x, y := net.Pipe()
 		t.Cleanup(func() { x.Close() })
 		l.conns <- y
-		all = append(all, raw{t, x})
+		all = append(all, rawPeer{t, x})
 	}
 	return all
 }
 
 // send writes in the background.
-func send(r raw, p []byte) chan error {
+func send(r rawPeer, p []byte) chan error {
 	done := make(chan error, 1)
 	go func() {
 		_, err := r.Write(p)
@@ -121,7 +121,7 @@ func TestRecordTimeout(t *testing.T) {
 // A small record has to be here in time too.
 func TestRecordTimeoutSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{RecordTimeout: 10 * time.Second})
+		c, peer := newRawPeer(t, recordmark.Config{RecordTimeout: 10 * time.Second})
 		c.Serve(server(t, echo))
 		start := time.Now()
 		if _, err := peer.Write(bulkCall(1, 10)[:20]); err != nil {
@@ -155,7 +155,7 @@ func TestMaxConns(t *testing.T) {
 // many calls.
 func TestBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{})
+		c, peer := newRawPeer(t, recordmark.Config{})
 		c.Serve(server(t))
 		call := roundTrip(context.Background(), c, exchange(nil))
 		xid := binary.BigEndian.Uint32(peer.record())
@@ -173,7 +173,7 @@ func TestBurst(t *testing.T) {
 
 func TestEmptyFragments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := rawPeer(t, recordmark.Config{})
+		c, peer := newRawPeer(t, recordmark.Config{})
 		c.Serve(server(t))
 		peer.Write(make([]byte, 4*1024))
 		peer.send(callMessage(1, 0).Inline)

@@ -68,8 +68,8 @@ func pipe(t *testing.T, a, b recordmark.Config) (*recordmark.Conn, *recordmark.C
 	return ca, cb
 }
 
-// rawPeer returns a connection whose peer the test plays itself.
-func rawPeer(t *testing.T, cfg recordmark.Config) (*recordmark.Conn, raw) {
+// newRawPeer returns a connection whose peer the test plays itself.
+func newRawPeer(t *testing.T, cfg recordmark.Config) (*recordmark.Conn, rawPeer) {
 	t.Helper()
 	x, y := net.Pipe()
 	if cfg.Logger == nil {
@@ -81,17 +81,17 @@ func rawPeer(t *testing.T, cfg recordmark.Config) (*recordmark.Conn, raw) {
 		y.Close()
 		<-c.Done()
 	})
-	return c, raw{t, y}
+	return c, rawPeer{t, y}
 }
 
-// raw is the peer's end of a connection.
-type raw struct {
+// rawPeer is the peer's end of a connection: the test reads and writes records, byte by byte.
+type rawPeer struct {
 	t *testing.T
 	net.Conn
 }
 
 // bytes reads n bytes.
-func (r raw) bytes(n int) []byte {
+func (r rawPeer) bytes(n int) []byte {
 	r.t.Helper()
 	p := make([]byte, n)
 	if _, err := io.ReadFull(r, p); err != nil {
@@ -101,7 +101,7 @@ func (r raw) bytes(n int) []byte {
 }
 
 // record reads a record of one fragment.
-func (r raw) record() []byte {
+func (r rawPeer) record() []byte {
 	r.t.Helper()
 	mark := binary.BigEndian.Uint32(r.bytes(4))
 	if mark < 1<<31 {
@@ -111,7 +111,7 @@ func (r raw) record() []byte {
 }
 
 // send writes a record of one fragment.
-func (r raw) send(p []byte) {
+func (r rawPeer) send(p []byte) {
 	r.t.Helper()
 	if _, err := r.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(p))|1<<31), p...)); err != nil {
 		r.t.Fatal(err)
@@ -119,13 +119,13 @@ func (r raw) send(p []byte) {
 }
 
 // call sends a call without arguments.
-func (r raw) call(xid, procedure uint32) {
+func (r rawPeer) call(xid, procedure uint32) {
 	r.t.Helper()
 	r.send(callMessage(xid, procedure).Inline)
 }
 
 // reply sends a reply whose results are one word.
-func (r raw) reply(xid, result uint32) {
+func (r rawPeer) reply(xid, result uint32) {
 	r.t.Helper()
 	r.send(words(xid, 1, 0, 0, 0, 0, result))
 }

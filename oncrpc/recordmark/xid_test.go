@@ -19,9 +19,10 @@ func named(xid uint32, bulk []byte) *oncrpc.Exchange {
 	return x
 }
 
-// A call that names its transaction id has it. It is free again when the reply has come, or nobody waits for one.
+// A call that names its transaction id has it. It is free again when the reply has come, or nobody
+// waits for one.
 func TestNamedXID(t *testing.T) {
-	c, peer := rawPeer(t, recordmark.Config{})
+	c, peer := newRawPeer(t, recordmark.Config{})
 	ctx, cancel := context.WithCancel(context.Background())
 	first := roundTrip(ctx, c, named(0xfffffffe, nil))
 	if got := binary.BigEndian.Uint32(peer.record()); got != 0xfffffffe {
@@ -56,7 +57,7 @@ func TestExchangeTwice(t *testing.T) {
 	x := named(0x01020304, bytes.Repeat([]byte{0xcc}, 5001))
 	var sent [2][]byte
 	for i := range sent {
-		c, peer := rawPeer(t, recordmark.Config{})
+		c, peer := newRawPeer(t, recordmark.Config{})
 		done := make(chan error, 1)
 		go func() { done <- c.RoundTrip(context.Background(), x) }()
 		sent[i] = peer.record()
@@ -80,7 +81,7 @@ func TestExchangeTwice(t *testing.T) {
 
 // A transaction id of the connection's own choice is never that of a call under way.
 func TestXIDTaken(t *testing.T) {
-	c, peer := rawPeer(t, recordmark.Config{})
+	c, peer := newRawPeer(t, recordmark.Config{})
 	xid := func() uint32 { return binary.BigEndian.Uint32(peer.record()) }
 	var done []chan error
 	call := func(x *oncrpc.Exchange) { done = append(done, roundTrip(context.Background(), c, x)) }

@@ -12,7 +12,7 @@ import (
 
 // ready is a connection that answers at once.
 type ready struct {
-	*fake
+	*fakeConn
 	reply []byte
 }
 
@@ -28,7 +28,7 @@ func (r *ready) Credits() (grant, inUse, waiting int) { return 64, 7, 0 }
 func TestAllocations(t *testing.T) {
 	for _, conns := range []int{1, 4} {
 		c, err := redial.New(t.Context(), func(context.Context) (oncrpc.Transport, error) {
-			return &ready{newFake("ready"), reply(0)}, nil
+			return &ready{newFakeConn("ready"), reply(0)}, nil
 		}, redial.Config{Conns: conns})
 		if err != nil {
 			t.Fatal(err)

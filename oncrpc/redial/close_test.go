@@ -14,7 +14,7 @@ import (
 )
 
 func TestNewFails(t *testing.T) {
-	p := newPeer()
+	p := newFakeHost()
 	p.set(errRefused, false)
 	c, err := redial.New(context.Background(), p.dial, redial.Config{Wait: time.Hour})
 	var op *redial.OpError
@@ -32,7 +32,7 @@ func TestNewFails(t *testing.T) {
 // The context of New is not that of the connections.
 func TestNewContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		ctx, cancel := context.WithCancel(context.Background())
 		c, err := redial.New(ctx, p.dial, redial.Config{Logger: p.logger()})
 		if err != nil {
@@ -52,7 +52,7 @@ func TestNewContext(t *testing.T) {
 func TestClose(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPeer()
+			p := newFakeHost()
 			c := p.connect(t, redial.Config{Conns: 2, Wait: time.Hour})
 			again := start(t.Context(), c, exchange(true))
 			once := start(t.Context(), c, exchange(false))
@@ -107,8 +107,8 @@ func TestClose(t *testing.T) {
 // A connection that is made in spite of Close is closed.
 func TestCloseWhileDialling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		made, proceed := newFake("late"), make(chan struct{})
-		first := newFake("first")
+		made, proceed := newFakeConn("late"), make(chan struct{})
+		first := newFakeConn("first")
 		dials := 0
 		c, err := redial.New(t.Context(), func(context.Context) (oncrpc.Transport, error) {
 			if dials++; dials == 1 {

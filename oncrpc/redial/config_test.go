@@ -41,7 +41,7 @@ func TestConfigAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPeer()
+				p := newFakeHost()
 				c := p.connect(t, cfg)
 				done := start(t.Context(), c, exchange(true))
 				p.conn(t, 0).next(t).answer <- nil

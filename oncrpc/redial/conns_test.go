@@ -10,10 +10,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// A further connection is dialled while all have calls under way, one at a time, and calls go to the one with the fewest.
+// A further connection is dialled while all have calls under way, one at a time, and calls go to
+// the one with the fewest.
 func TestConns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Conns: 3})
 		call := func() chan error { return start(t.Context(), c, exchange(true)) }
 		for range 5 { // one after the other need one
@@ -53,7 +54,7 @@ func TestConns(t *testing.T) {
 // When one of several connections ends, its calls go to the others at once.
 func TestOneOfConns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Conns: 2, Wait: time.Minute})
 		one := start(t.Context(), c, exchange(true))
 		a := p.conn(t, 0).next(t)
@@ -78,11 +79,11 @@ func TestOneOfConns(t *testing.T) {
 	})
 }
 
-// A further connection that cannot be made is tried again 5 s later, if it is still needed; one that hangs delays nobody,
-// also when the others end meanwhile.
+// A further connection that cannot be made is tried again 5 s later, if it is still needed; one
+// that hangs delays nobody, also when the others end meanwhile.
 func TestFurtherConnFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Conns: 2, Wait: time.Minute})
 		p.set(errRefused, false)
 		var calls []chan error
@@ -126,10 +127,11 @@ func TestFurtherConnFails(t *testing.T) {
 	})
 }
 
-// A further connection that the peer ends at once is not made good with the next call, but 5 s later.
+// A further connection that the peer ends at once is not made good with the next call, but 5 s
+// later.
 func TestFurtherConnEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Conns: 2, Wait: time.Minute})
 		p.mu.Lock()
 		p.born = errReset
@@ -160,7 +162,7 @@ func TestFurtherConnEnds(t *testing.T) {
 // All connections serve what the Conn does, those to come too.
 func TestServe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{})
 		a, b := oncrpc.NewServer(oncrpc.ServerConfig{}), oncrpc.NewServer(oncrpc.ServerConfig{})
 		c.Serve(a)
@@ -187,7 +189,7 @@ func TestServe(t *testing.T) {
 // The end of a connection that nobody uses is no warning, and is made good with the next call.
 func TestIdleEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{})
 		p.conn(t, 0).end(errReset)
 		synctest.Wait()

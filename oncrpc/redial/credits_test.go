@@ -15,7 +15,7 @@ import (
 
 // credited is a fake connection that tells of the credits that the test gives it.
 type credited struct {
-	*fake
+	*fakeConn
 	mu    sync.Mutex // guards state
 	state credits
 }
@@ -39,7 +39,7 @@ func connectCredited(t *testing.T, n int, cfg redial.Config) (*redial.Conn, []*c
 	t.Helper()
 	var conns []*credited
 	for range n + 1 {
-		conns = append(conns, &credited{fake: newFake("credited"), state: credits{64, 0, 0}})
+		conns = append(conns, &credited{fakeConn: newFakeConn("credited"), state: credits{64, 0, 0}})
 	}
 	made := 0
 	cfg.Conns, cfg.Logger = n, slog.New(slog.DiscardHandler)
@@ -130,8 +130,8 @@ func TestCreditsNotYetInUse(t *testing.T) {
 func TestCreditsDial(t *testing.T) {
 	for _, inUse := range []int{0, 1, 64} {
 		synctest.Test(t, func(t *testing.T) {
-			first := &credited{fake: newFake("first"), state: credits{64, inUse, 0}}
-			second := newFake("second")
+			first := &credited{fakeConn: newFakeConn("first"), state: credits{64, inUse, 0}}
+			second := newFakeConn("second")
 			dials := 0
 			c, err := redial.New(t.Context(), func(context.Context) (oncrpc.Transport, error) {
 				if dials++; dials == 1 {
@@ -264,7 +264,7 @@ func TestCreditsSum(t *testing.T) {
 		want(0, 0, 0)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		c := newPeer().connect(t, redial.Config{})
+		c := newFakeHost().connect(t, redial.Config{})
 		for i := range 3 {
 			if g, u, w := c.Credits(); g != i+1 || u != i || w != 0 {
 				t.Errorf("Credits() = %d, %d, %d with %d calls, want one more", g, u, w, i)
@@ -276,7 +276,7 @@ func TestCreditsSum(t *testing.T) {
 }
 
 // connects checks that the i-th connection is that of a call.
-func connects(t *testing.T, c *redial.Conn, p *peer, i int) {
+func connects(t *testing.T, c *redial.Conn, p *fakeHost, i int) {
 	t.Helper()
 	if conn, err := c.Connect(t.Context()); err != nil || conn != oncrpc.Transport(p.conn(t, i)) {
 		t.Errorf("connected to %v, %v", conn, err)
@@ -287,7 +287,7 @@ func connects(t *testing.T, c *redial.Conn, p *peer, i int) {
 // before New has returned it.
 func TestConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		var first *redial.Conn
 		made := make(chan oncrpc.Transport, 10)
 		called := make(chan error, 10)
@@ -327,7 +327,7 @@ func TestConnected(t *testing.T) {
 // Close ends the calls of a Connected, and Done waits for it.
 func TestConnectedClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		proceed, called := make(chan struct{}), make(chan error, 1)
 		c := p.connect(t, redial.Config{Connected: func(c *redial.Conn, _ oncrpc.Transport) {
 			called <- c.RoundTrip(context.Background(), exchange(true))
@@ -350,7 +350,7 @@ func TestConnectedClose(t *testing.T) {
 // Connect returns the connection that there is, and waits for one as a call does.
 func TestConnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Wait: time.Minute})
 		for range 3 {
 			connects(t, c, p, 0)

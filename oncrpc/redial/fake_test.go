@@ -25,8 +25,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const testProgram = 0x20000004
 
-// peer is a host that fake connections lead to.
-type peer struct {
+// fakeHost is what redial.Conn dials. It keeps the connections made (conn, last), when it was
+// dialled (attempts), and the log (logged).
+type fakeHost struct {
 	down  error           // what dialling it comes to
 	hangs bool            // dialling it comes to nothing
 	born  error           // what connections have ended with when they are made
@@ -34,12 +35,12 @@ type peer struct {
 	since time.Time
 	log   bytes.Buffer
 	mu    sync.Mutex // guards all of it
-	conns []*fake
+	conns []*fakeConn
 }
 
-func newPeer() *peer { return &peer{since: time.Now()} }
+func newFakeHost() *fakeHost { return &fakeHost{since: time.Now()} }
 
-func (p *peer) dial(ctx context.Context) (oncrpc.Transport, error) {
+func (p *fakeHost) dial(ctx context.Context) (oncrpc.Transport, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dials = append(p.dials, time.Since(p.since))
@@ -52,7 +53,7 @@ func (p *peer) dial(ctx context.Context) (oncrpc.Transport, error) {
 	if p.down != nil {
 		return nil, p.down
 	}
-	f := newFake(fmt.Sprintf("fake%d", len(p.conns)))
+	f := newFakeConn(fmt.Sprintf("fake%d", len(p.conns)))
 	p.conns = append(p.conns, f)
 	if p.born != nil {
 		f.end(p.born)
@@ -60,15 +61,15 @@ func (p *peer) dial(ctx context.Context) (oncrpc.Transport, error) {
 	return f, nil
 }
 
-// set changes the fate of dials to come.
-func (p *peer) set(down error, hangs bool) {
+// set has dials to come fail with down, or not end.
+func (p *fakeHost) set(down error, hangs bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.down, p.hangs = down, hangs
 }
 
 // conn returns the i-th connection made.
-func (p *peer) conn(t *testing.T, i int) *fake {
+func (p *fakeHost) conn(t *testing.T, i int) *fakeConn {
 	t.Helper()
 	synctest.Wait()
 	p.mu.Lock()
@@ -80,7 +81,7 @@ func (p *peer) conn(t *testing.T, i int) *fake {
 }
 
 // last returns the latest connection made.
-func (p *peer) last(t *testing.T) *fake {
+func (p *fakeHost) last(t *testing.T) *fakeConn {
 	t.Helper()
 	synctest.Wait()
 	p.mu.Lock()
@@ -89,7 +90,7 @@ func (p *peer) last(t *testing.T) *fake {
 }
 
 // attempts returns when it was dialled, since the last time that was asked.
-func (p *peer) attempts() []time.Duration {
+func (p *fakeHost) attempts() []time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	d := p.dials
@@ -98,14 +99,14 @@ func (p *peer) attempts() []time.Duration {
 }
 
 // Write takes log lines.
-func (p *peer) Write(b []byte) (int, error) {
+func (p *fakeHost) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.log.Write(b)
 }
 
 // logged returns the log, one line an entry, and forgets it.
-func (p *peer) logged() string {
+func (p *fakeHost) logged() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.log.String()
@@ -113,7 +114,7 @@ func (p *peer) logged() string {
 	return strings.TrimSpace(s)
 }
 
-func (p *peer) logger() *slog.Logger {
+func (p *fakeHost) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(p, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}
@@ -123,7 +124,7 @@ func (p *peer) logger() *slog.Logger {
 }
 
 // connect makes a Conn to p, and closes it with the test.
-func (p *peer) connect(t *testing.T, cfg redial.Config) *redial.Conn {
+func (p *fakeHost) connect(t *testing.T, cfg redial.Config) *redial.Conn {
 	t.Helper()
 	cfg.Logger = p.logger()
 	c, err := redial.New(context.Background(), p.dial, cfg)
@@ -147,8 +148,9 @@ func (p *peer) connect(t *testing.T, cfg redial.Config) *redial.Conn {
 	return c
 }
 
-// fake is a connection whose peer is the test.
-type fake struct {
+// fakeConn is a connection of redial.Conn whose peer is the test: it takes calls (next), answers
+// them, or ends the connection (end).
+type fakeConn struct {
 	name  addr
 	calls chan call // sent and not answered
 	done  chan struct{}
@@ -171,11 +173,11 @@ type addr string
 func (a addr) Network() string { return "fake" }
 func (a addr) String() string  { return string(a) }
 
-func newFake(name string) *fake {
-	return &fake{name: addr(name), calls: make(chan call, 1000), done: make(chan struct{})}
+func newFakeConn(name string) *fakeConn {
+	return &fakeConn{name: addr(name), calls: make(chan call, 1000), done: make(chan struct{})}
 }
 
-func (f *fake) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
+func (f *fakeConn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -208,7 +210,7 @@ func reply(xid uint32) []byte {
 }
 
 // end ends the connection.
-func (f *fake) end(err error) {
+func (f *fakeConn) end(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err == nil {
@@ -218,7 +220,7 @@ func (f *fake) end(err error) {
 }
 
 // next returns the next call that has been sent.
-func (f *fake) next(t *testing.T) call {
+func (f *fakeConn) next(t *testing.T) call {
 	t.Helper()
 	synctest.Wait()
 	select {
@@ -231,7 +233,7 @@ func (f *fake) next(t *testing.T) call {
 }
 
 // idle checks that no call has been sent.
-func (f *fake) idle(t *testing.T) {
+func (f *fakeConn) idle(t *testing.T) {
 	t.Helper()
 	synctest.Wait()
 	if n := len(f.calls); n > 0 {
@@ -239,16 +241,16 @@ func (f *fake) idle(t *testing.T) {
 	}
 }
 
-func (f *fake) Serve(s *oncrpc.Server) {
+func (f *fakeConn) Serve(s *oncrpc.Server) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.servers = append(f.servers, s)
 }
 
-func (f *fake) LocalAddr() net.Addr  { return "local of " + f.name }
-func (f *fake) RemoteAddr() net.Addr { return f.name }
+func (f *fakeConn) LocalAddr() net.Addr  { return "local of " + f.name }
+func (f *fakeConn) RemoteAddr() net.Addr { return f.name }
 
-func (f *fake) Close() error {
+func (f *fakeConn) Close() error {
 	f.mu.Lock()
 	f.closed++
 	f.mu.Unlock()
@@ -256,9 +258,9 @@ func (f *fake) Close() error {
 	return nil
 }
 
-func (f *fake) Done() <-chan struct{} { return f.done }
+func (f *fakeConn) Done() <-chan struct{} { return f.done }
 
-func (f *fake) Err() error {
+func (f *fakeConn) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err

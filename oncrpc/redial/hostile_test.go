@@ -16,7 +16,7 @@ import (
 func TestNeverAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const stall, wait = 8 * time.Second, 30 * time.Second
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Conns: 2, Stall: stall, Wait: wait})
 		began := time.Now()
 		var calls []chan error
@@ -41,7 +41,7 @@ func TestNeverAnswers(t *testing.T) {
 // call, and Stall the connection when the pings get no reply either.
 func TestAnswersPingsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Stall: 8 * time.Second})
 		f := p.conn(t, 0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -70,7 +70,7 @@ func TestAnswersPingsOnly(t *testing.T) {
 func TestClosesAfterEachCall(t *testing.T) {
 	for _, wait := range []time.Duration{0, 4 * time.Second, -1} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPeer()
+			p := newFakeHost()
 			c := p.connect(t, redial.Config{Wait: wait})
 			for i := range 100 {
 				began := time.Now()
@@ -99,13 +99,13 @@ func TestClosesAfterEachCall(t *testing.T) {
 
 // hooked is a connection whose server has hooks, which run when it is served.
 type hooked struct {
-	*fake
+	*fakeConn
 	began func()
 }
 
 func (h hooked) Serve(s *oncrpc.Server) {
 	h.began()
-	h.fake.Serve(s)
+	h.fakeConn.Serve(s)
 }
 
 // The hooks of a server may use the Conn whose connections it serves.
@@ -115,14 +115,14 @@ func TestServeHooks(t *testing.T) {
 		var conns []hooked
 		var peers []string
 		c, err := redial.New(t.Context(), func(context.Context) (oncrpc.Transport, error) {
-			conns = append(conns, hooked{newFake("hooked"), func() {
+			conns = append(conns, hooked{newFakeConn("hooked"), func() {
 				peers = append(peers, c.RemoteAddr().String())
 				if err := c.Err(); err != nil {
 					t.Error(err)
 				}
 			}})
 			return conns[len(conns)-1], nil
-		}, redial.Config{Logger: newPeer().logger()})
+		}, redial.Config{Logger: newFakeHost().logger()})
 		if err != nil {
 			t.Fatal(err)
 		}

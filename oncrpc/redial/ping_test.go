@@ -45,7 +45,7 @@ func TestPing(t *testing.T) {
 func TestPingCall(t *testing.T) {
 	var sent []byte
 	c, err := redial.New(t.Context(), func(context.Context) (oncrpc.Transport, error) {
-		return &recorder{newFake("recorder"), &sent}, nil
+		return &recorder{newFakeConn("recorder"), &sent}, nil
 	}, redial.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestPingCall(t *testing.T) {
 
 // recorder is a connection that answers PROG_UNAVAIL.
 type recorder struct {
-	*fake
+	*fakeConn
 	sent *[]byte
 }
 
@@ -87,7 +87,7 @@ func (r *recorder) RoundTrip(_ context.Context, x *oncrpc.Exchange) error {
 // but Stall does.
 func TestPingNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Conns: 2, Stall: 8 * time.Second})
 		var two []chan error
 		for range 2 { // the second has another connection dialled
@@ -132,7 +132,7 @@ func TestPingNoAnswer(t *testing.T) {
 // A ping makes a connection if there is none.
 func TestPingConnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{})
 		time.Sleep(time.Minute)
 		p.conn(t, 0).end(errReset)

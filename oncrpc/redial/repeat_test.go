@@ -14,7 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// A call that may be repeated is sent again over the next connection, as it was; one that may not fails.
+// A call that may be repeated is sent again over the next connection, as it was; one that may not
+// fails.
 func TestRepeat(t *testing.T) {
 	ends := map[string]error{
 		"closed":            fmt.Errorf("wrapped: %w", net.ErrClosed),
@@ -24,7 +25,7 @@ func TestRepeat(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPeer()
+				p := newFakeHost()
 				c := p.connect(t, redial.Config{Wait: time.Minute})
 				again, once := exchange(true), exchange(false)
 				first, second := start(t.Context(), c, again), start(t.Context(), c, once)
@@ -63,7 +64,7 @@ func quoted(err error) string { return fmt.Sprintf("%q", err) }
 // The transaction ids of calls over all connections are different, save those that callers choose.
 func TestXIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Conns: 2})
 		seen := make(map[uint32]bool)
 		for i := range 100 {
@@ -94,10 +95,11 @@ func TestXIDs(t *testing.T) {
 	})
 }
 
-// A transaction id that a connection does not want, for a call long abandoned, is passed over; the caller's own is not.
+// A transaction id that a connection does not want, for a call long abandoned, is passed over; the
+// caller's own is not.
 func TestXIDInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{})
 		done := start(t.Context(), c, exchange(true))
 		first := p.conn(t, 0).next(t)
@@ -120,7 +122,7 @@ func TestXIDInUse(t *testing.T) {
 // Errors that do not mean the end of the connection are the caller's; the connection stays.
 func TestOtherErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Wait: time.Minute})
 		refused := errors.New("peer answered RDMA_ERROR")
 		for range 3 {
@@ -137,8 +139,8 @@ func TestOtherErrors(t *testing.T) {
 	})
 }
 
-// A connection that takes no more calls but has not ended still brings the replies to those under way, and is closed after the
-// last of them.
+// A connection that takes no more calls but has not ended still brings the replies to those under
+// way, and is closed after the last of them.
 func TestRetired(t *testing.T) {
 	for _, dying := range []error{fmt.Errorf("wrapped: %w", net.ErrClosed), fmt.Errorf("wrapped: %w", &net.OpError{Op: "write", Err: errReset})} {
 		testRetired(t, dying)
@@ -147,7 +149,7 @@ func TestRetired(t *testing.T) {
 
 func testRetired(t *testing.T, dying error) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Wait: time.Minute})
 		old := start(t.Context(), c, exchange(false))
 		f := p.conn(t, 0)
@@ -175,7 +177,7 @@ func testRetired(t *testing.T, dying error) {
 // The context of a call ends it wherever it is.
 func TestContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Wait: time.Minute})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -211,7 +213,7 @@ func TestContext(t *testing.T) {
 }
 
 // ends is a connection that ends with the context of a call, and says so.
-type ends struct{ *fake }
+type ends struct{ *fakeConn }
 
 func (e ends) RoundTrip(ctx context.Context, _ *oncrpc.Exchange) error {
 	<-ctx.Done()
@@ -225,7 +227,7 @@ func TestContextAndEnd(t *testing.T) {
 		dials := 0
 		c, err := redial.New(t.Context(), func(context.Context) (oncrpc.Transport, error) {
 			dials++
-			return ends{newFake("ends")}, nil
+			return ends{newFakeConn("ends")}, nil
 		}, redial.Config{Wait: time.Minute, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// A connection over which no reply comes while calls are under way is closed, between Stall and a quarter more; its calls are
-// sent again, or fail with ErrStalled.
+// A connection over which no reply comes while calls are under way is closed, between Stall and a
+// quarter more; its calls are sent again, or fail with ErrStalled.
 func TestStall(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
@@ -30,7 +30,7 @@ func TestStall(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPeer()
+				p := newFakeHost()
 				c := p.connect(t, redial.Config{Wait: time.Hour, Stall: tt.stall})
 				ctx, cancel := context.WithCancel(t.Context())
 				first := start(ctx, c, exchange(true)) // has the watch begin
@@ -67,7 +67,7 @@ func TestStall(t *testing.T) {
 // Any reply shows that the peer is there; so does nothing being asked of it.
 func TestNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Stall: 8 * time.Second})
 		f := p.conn(t, 0)
 		slow := start(t.Context(), c, exchange(false))
@@ -105,7 +105,7 @@ func TestNoStall(t *testing.T) {
 // Less than 0 means never.
 func TestStallNever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Stall: -1})
 		done := start(t.Context(), c, exchange(false))
 		time.Sleep(1000 * time.Hour)

@@ -19,10 +19,11 @@ func ms(n ...int) []time.Duration {
 	return d
 }
 
-// While the peer cannot be reached it is dialled at once, then after pauses that double, until Config.Wait has passed.
+// While the peer cannot be reached it is dialled at once, then after pauses that double, until
+// Config.Wait has passed.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Wait: 20 * time.Second})
 		for range 2 { // the second outage is like the first
 			f := p.last(t)
@@ -79,7 +80,7 @@ func TestWait(t *testing.T) {
 func TestComesBack(t *testing.T) {
 	for _, wait := range []time.Duration{time.Minute, -1} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPeer()
+			p := newFakeHost()
 			c := p.connect(t, redial.Config{Wait: wait})
 			time.Sleep(5 * time.Second)
 			p.set(errRefused, false)
@@ -119,7 +120,7 @@ func TestComesBack(t *testing.T) {
 // Without Config.Wait, calls under way fail, and the next one dials, once.
 func TestWaitNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{})
 		for range 3 { // the connections are young
 			f := p.last(t)
@@ -169,7 +170,7 @@ func TestDialHangs(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPeer()
+				p := newFakeHost()
 				c := p.connect(t, redial.Config{Wait: tt.wait})
 				time.Sleep(5 * time.Second)
 				p.conn(t, 0).end(errReset)
@@ -196,10 +197,11 @@ func TestDialHangs(t *testing.T) {
 	}
 }
 
-// Connections that end as soon as they get a call are made at the pace of attempts that fail, and not for ever.
+// Connections that end as soon as they get a call are made at the pace of attempts that fail, and
+// not for ever.
 func TestShortLives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Wait: 3 * time.Second})
 		done := start(t.Context(), c, exchange(true))
 		synctest.Wait()
@@ -242,7 +244,7 @@ func TestShortLives(t *testing.T) {
 // A call that is never sent, because connections end before it can be, does not wait for ever.
 func TestStillborn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		p.born = errReset
 		c := p.connect(t, redial.Config{Wait: 3 * time.Second})
 		began := time.Now()

@@ -20,14 +20,14 @@ var (
 	nfsRDMA = rpcbind.Mapping{Program: 100003, Version: 3, Netid: "rdma", Addr: "0.0.0.0.78.81"}
 )
 
-func both() *fake { return &fake{versions: []uint32{3, 4}} }
+func both() *fakeRpcbind { return &fakeRpcbind{versions: []uint32{3, 4}} }
 
 func TestClient(t *testing.T) {
 	for _, tt := range []struct {
 		network  string
 		versions []uint32
 	}{{"tcp", []uint32{3, 4}}, {"unix", []uint32{3, 4}}, {"tcp", []uint32{3}}} {
-		f := (&fake{versions: tt.versions}).start(t, tt.network)
+		f := (&fakeRpcbind{versions: tt.versions}).start(t, tt.network)
 		c := f.dial(t)
 		ctx := t.Context()
 		for range 2 { // the same mapping twice is all right
@@ -236,7 +236,7 @@ func TestHostile(t *testing.T) {
 			c.Results.Raw(results)
 			return nil
 		}}
-		f := (&fake{}).start(t, "tcp")
+		f := (&fakeRpcbind{}).start(t, "tcp")
 		f.server.Handle(oncrpc.Program{Number: rpcbind.Program, Version: 4, Procedures: slices.Repeat([]oncrpc.Procedure{answer}, 10)},
 			oncrpc.Program{Number: rpcbind.Program, Version: 2, Procedures: slices.Repeat([]oncrpc.Procedure{answer}, 10)})
 		c := f.dial(t)

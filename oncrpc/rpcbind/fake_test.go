@@ -23,8 +23,8 @@ var quiet = slog.New(slog.DiscardHandler)
 // owner is the owner of what clients register with a fake.
 const owner = "test"
 
-// fake is a server that keeps mappings, as rpcbind does.
-type fake struct {
+// fakeRpcbind is a server that keeps mappings, as rpcbind does, and can refuse to.
+type fakeRpcbind struct {
 	versions []uint32 // that it speaks, of 3 and 4
 	denies   bool     // to change anything
 	fails    string   // the netid that it does not register
@@ -40,7 +40,7 @@ type fake struct {
 }
 
 // start has f listen on network, "tcp" or "unix", until the test ends.
-func (f *fake) start(t *testing.T, network string) *fake {
+func (f *fakeRpcbind) start(t *testing.T, network string) *fakeRpcbind {
 	t.Helper()
 	where := "127.0.0.1:0"
 	if network == "unix" {
@@ -70,7 +70,7 @@ func (f *fake) start(t *testing.T, network string) *fake {
 // listener notes its connections.
 type listener struct {
 	net.Listener
-	f *fake
+	f *fakeRpcbind
 }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -84,7 +84,7 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 // hangUp ends all connections, as rpcbind does with idle ones.
-func (f *fake) hangUp() {
+func (f *fakeRpcbind) hangUp() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.conns {
@@ -93,19 +93,19 @@ func (f *fake) hangUp() {
 	f.conns = nil
 }
 
-func (f *fake) mappings() []rpcbind.Mapping {
+func (f *fakeRpcbind) mappings() []rpcbind.Mapping {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.list)
 }
 
-func (f *fake) calls() []string {
+func (f *fakeRpcbind) calls() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.log)
 }
 
-func (f *fake) program(version uint32) oncrpc.Program {
+func (f *fakeRpcbind) program(version uint32) oncrpc.Program {
 	handle := func(name string, h func(m rpcbind.Mapping, c *oncrpc.Call) error) oncrpc.Procedure {
 		return oncrpc.Procedure{Handler: func(_ context.Context, c *oncrpc.Call) error {
 			var m rpcbind.Mapping
@@ -141,13 +141,13 @@ func (f *fake) program(version uint32) oncrpc.Program {
 	return oncrpc.Program{Number: rpcbind.Program, Version: version, Procedures: procs}
 }
 
-func (f *fake) find(m rpcbind.Mapping) int {
+func (f *fakeRpcbind) find(m rpcbind.Mapping) int {
 	return slices.IndexFunc(f.list, func(x rpcbind.Mapping) bool {
 		return x.Program == m.Program && x.Version == m.Version && x.Netid == m.Netid
 	})
 }
 
-func (f *fake) set(m rpcbind.Mapping, c *oncrpc.Call) error {
+func (f *fakeRpcbind) set(m rpcbind.Mapping, c *oncrpc.Call) error {
 	if f.denies {
 		return &oncrpc.AuthError{Stat: oncrpc.AuthFailed}
 	}
@@ -160,7 +160,7 @@ func (f *fake) set(m rpcbind.Mapping, c *oncrpc.Call) error {
 	return nil
 }
 
-func (f *fake) unset(m rpcbind.Mapping, c *oncrpc.Call) error {
+func (f *fakeRpcbind) unset(m rpcbind.Mapping, c *oncrpc.Call) error {
 	if f.denies {
 		return &oncrpc.AuthError{Stat: oncrpc.AuthFailed}
 	}
@@ -175,7 +175,7 @@ func (f *fake) unset(m rpcbind.Mapping, c *oncrpc.Call) error {
 }
 
 // get answers as one asked over TCP, with a mark that shows that it was it.
-func (f *fake) get(m rpcbind.Mapping, c *oncrpc.Call) error {
+func (f *fakeRpcbind) get(m rpcbind.Mapping, c *oncrpc.Call) error {
 	m.Netid = "tcp"
 	if i := f.find(m); i >= 0 {
 		c.Results.String("merged "+f.list[i].Addr, 1000)
@@ -185,7 +185,7 @@ func (f *fake) get(m rpcbind.Mapping, c *oncrpc.Call) error {
 	return nil
 }
 
-func (f *fake) dump(_ rpcbind.Mapping, c *oncrpc.Call) error {
+func (f *fakeRpcbind) dump(_ rpcbind.Mapping, c *oncrpc.Call) error {
 	for _, m := range f.list {
 		c.Results.Bool(true)
 		m.MarshalXDR(c.Results)
@@ -195,7 +195,7 @@ func (f *fake) dump(_ rpcbind.Mapping, c *oncrpc.Call) error {
 }
 
 // dial connects to f.
-func (f *fake) dial(t *testing.T) *rpcbind.Client {
+func (f *fakeRpcbind) dial(t *testing.T) *rpcbind.Client {
 	t.Helper()
 	c, err := rpcbind.Dial(t.Context(), f.addr.Network(), f.addr.String())
 	if err != nil {

@@ -66,7 +66,7 @@ func portMapper(list *[]rpcbind.PortMapping) oncrpc.Program {
 
 func TestPortMapper(t *testing.T) {
 	var list []rpcbind.PortMapping
-	f := (&fake{}).start(t, "tcp")
+	f := (&fakeRpcbind{}).start(t, "tcp")
 	f.server.Handle(portMapper(&list))
 	c := f.dial(t)
 	ctx := t.Context()

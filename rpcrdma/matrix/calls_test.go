@@ -139,7 +139,8 @@ func handCalls() (all []*handCall) {
 	return all
 }
 
-// Calls as our client never makes them are understood all the same, and answered as the chunks that they offer call for.
+// Calls as our client never makes them are understood all the same, and answered as the chunks that
+// they offer call for.
 func TestCallsByHand(t *testing.T) {
 	for _, c := range handCalls() {
 		t.Run(c.name, func(t *testing.T) {
@@ -166,7 +167,7 @@ func TestCallsByHand(t *testing.T) {
 	}
 }
 
-func (c *handCall) run(t *testing.T, d rpcrdma.Dialect, tap *tap, h *hand, s *Server) {
+func (c *handCall) run(t *testing.T, d rpcrdma.Dialect, tap *tap, h *rawEnd, s *Server) {
 	const xid = 0x1001
 	draft := d == rpcrdma.Draft
 	hd := header{xid: xid, vers: 1, credit: 32}

@@ -10,15 +10,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// hand is an end of a connection that is played by hand.
-type hand struct {
+// rawEnd is an end of a connection that is played by hand.
+type rawEnd struct {
 	t  *testing.T
 	ep transport.Endpoint
 	in chan []byte
 }
 
-func newHand(t *testing.T, ep transport.Endpoint) *hand {
-	h := &hand{t, ep, make(chan []byte, 16)}
+func newHand(t *testing.T, ep transport.Endpoint) *rawEnd {
+	h := &rawEnd{t, ep, make(chan []byte, 16)}
 	for range cap(h.in) {
 		h.post()
 	}
@@ -30,15 +30,15 @@ func newHand(t *testing.T, ep transport.Endpoint) *hand {
 	return h
 }
 
-func (h *hand) post() {
+func (h *rawEnd) post() {
 	h.ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{h.memory(make([]byte, 8192))}})
 }
 
 // memory is p for the provider: in software, as it is.
-func (h *hand) memory(p []byte) transport.Slice { return transport.Slice{Bytes: p} }
+func (h *rawEnd) memory(p []byte) transport.Slice { return transport.Slice{Bytes: p} }
 
 // Received implements transport.MessageHandler.
-func (h *hand) Received(batch []transport.Message) {
+func (h *rawEnd) Received(batch []transport.Message) {
 	for _, m := range batch {
 		h.in <- m.Receive.Local[0].Bytes[:m.Len]
 		h.post()
@@ -46,7 +46,7 @@ func (h *hand) Received(batch []transport.Message) {
 }
 
 // next returns the next message.
-func (h *hand) next() []byte {
+func (h *rawEnd) next() []byte {
 	h.t.Helper()
 	select {
 	case b := <-h.in:
@@ -62,7 +62,7 @@ type completed chan error
 func (c completed) Complete(_ *transport.WorkRequest, err error) { c <- err }
 
 // do posts a request and waits for its end.
-func (h *hand) do(op transport.Op, p []byte, s segment) {
+func (h *rawEnd) do(op transport.Op, p []byte, s segment) {
 	h.t.Helper()
 	c := make(completed, 1)
 	err := h.ep.Post(&transport.WorkRequest{Op: op, Flags: transport.Signaled, Local: []transport.Slice{h.memory(p)}, Done: c,
@@ -79,21 +79,21 @@ func (h *hand) do(op transport.Op, p []byte, s segment) {
 	}
 }
 
-func (h *hand) send(b []byte) {
+func (h *rawEnd) send(b []byte) {
 	h.t.Helper()
 	h.do(transport.OpSend, b, segment{})
 }
 
 // expose offers the memory p, as it is.
-func (h *hand) expose(p []byte, access transport.Access) segment {
+func (h *rawEnd) expose(p []byte, access transport.Access) segment {
 	h.t.Helper()
 	r := transporttest.Expose(h.t, h.ep, []transport.Slice{h.memory(p)}, access)
 	return segment{uint32(r.STag), uint32(len(p)), r.Base}
 }
 
-// source offers the bytes of p, cut into segments of these lengths, in memory that is anywhere. What the lengths are more than
-// that is round-up.
-func (h *hand) source(p []byte, lengths []int) (c chunk) {
+// source offers the bytes of p, cut into segments of these lengths, in memory that is anywhere.
+// What the lengths are more than that is round-up.
+func (h *rawEnd) source(p []byte, lengths []int) (c chunk) {
 	h.t.Helper()
 	for i, n := range lengths {
 		if n == rest {
@@ -110,15 +110,16 @@ func (h *hand) source(p []byte, lengths []int) (c chunk) {
 }
 
 // target offers segments of these lengths to write to.
-func (h *hand) target(lengths []int) (c chunk) {
+func (h *rawEnd) target(lengths []int) (c chunk) {
 	for i, n := range lengths {
 		c = append(c, h.segment(i, make([]byte, n), transport.RemoteWrite))
 	}
 	return c
 }
 
-// segment offers memory as the i-th segment of a chunk. One of no bytes can be anywhere, as it is never looked at.
-func (h *hand) segment(i int, memory []byte, access transport.Access) segment {
+// segment offers memory as the i-th segment of a chunk. One of no bytes can be anywhere, as it is
+// never looked at.
+func (h *rawEnd) segment(i int, memory []byte, access transport.Access) segment {
 	h.t.Helper()
 	if len(memory) == 0 {
 		return segment{handle: 0xdead0000 + uint32(i), offset: 1 << 50}
@@ -150,8 +151,8 @@ const (
 	interleaved       // segments of all chunks by turns
 )
 
-// opaques returns where the opaque data of a message is, and how long it is, for a call or reply with its items from a position on. That of items begins
-// with the given index.
+// opaques returns where the opaque data of a message is, and how long it is, for a call or reply
+// with its items from a position on. That of items begins with the given index.
 func opaques(items []Item, call bool) (at, length []int, first int) {
 	if call {
 		at, length, first = []int{32, 40}, []int{0, 0}, 2
@@ -169,8 +170,9 @@ func opaques(items []Item, call bool) (at, length []int, first int) {
 	return at, length, first
 }
 
-// build adds a read list to a header, and returns the message with it. Items in away are not part of it: they are elsewhere.
-func (s *script) build(h *hand, hd header, whole []byte, away map[int]bool) []byte {
+// build adds a read list to a header, and returns the message with it. Items in away are not part
+// of it: they are elsewhere.
+func (s *script) build(h *rawEnd, hd header, whole []byte, away map[int]bool) []byte {
 	h.t.Helper()
 	call := binary.BigEndian.Uint32(whole[4:]) == 0
 	at, length, first := opaques(s.items, call)

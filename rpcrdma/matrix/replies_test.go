@@ -141,8 +141,8 @@ func handReplies() (all []*handReply) {
 // errGarbage stands for any error that is about the contents of a reply, and not about its header.
 var errGarbage = errors.New("garbage results")
 
-// Replies as our server never makes them are understood all the same, or refused where the dialect says so; each with a read list is
-// followed by an RDMA_DONE.
+// Replies as our server never makes them are understood all the same, or refused where the dialect
+// says so; each with a read list is followed by an RDMA_DONE.
 func TestRepliesByHand(t *testing.T) {
 	var all []*handReply
 	for _, r := range handReplies() {
@@ -203,7 +203,7 @@ func TestRepliesByHand(t *testing.T) {
 	}
 }
 
-func (r *handReply) run(ctx context.Context, t *testing.T, d rpcrdma.Dialect, tap *tap, conn *rpcrdma.Conn, h *hand) {
+func (r *handReply) run(ctx context.Context, t *testing.T, d rpcrdma.Dialect, tap *tap, conn *rpcrdma.Conn, h *rawEnd) {
 	draft := d == rpcrdma.Draft
 	cell := &Cell{Results: r.reply.items, Room: r.room, MaxReply: r.maxReply}
 	ended := make(chan error, 1)
@@ -254,7 +254,7 @@ func (r *handReply) run(ctx context.Context, t *testing.T, d rpcrdma.Dialect, ta
 }
 
 // answer writes to the chunks of a call, and returns the reply.
-func (r *handReply) answer(h *hand, call header) []byte {
+func (r *handReply) answer(h *rawEnd, call header) []byte {
 	whole := replyBytes(call.xid, 1, r.reply.items)
 	hd := header{xid: call.xid, vers: 1, credit: 32, proc: msg, hasReply: call.hasReply}
 	at, length, first := opaques(r.reply.items, false)

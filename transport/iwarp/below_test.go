@@ -23,17 +23,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// below is a kind of connection that iWARP can be over.
-type below struct {
+// lowerLayer is a kind of connection that iWARP can be over, other than TCP's.
+type lowerLayer struct {
 	name   string
 	listen func(tb testing.TB) (net.Listener, dialContext)
 }
 
 type dialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// belows are connections where Write waits for the peer to read, such that cannot be closed by
+// lowerLayers are connections where Write waits for the peer to read, such that cannot be closed by
 // half, and such of which a Write that a deadline has ended is the last.
-var belows = []below{
+var lowerLayers = []lowerLayer{
 	{"pipe", listenPipe},
 	{"tunnel", listenTunnel},
 	{"TLS", listenTLS},
@@ -42,7 +42,7 @@ var belows = []below{
 
 // TestConformanceBelow runs the suite over connections other than TCP's.
 func TestConformanceBelow(t *testing.T) {
-	for _, b := range belows {
+	for _, b := range lowerLayers {
 		for name, cfg := range map[string]iwarp.Config{
 			"client-server":                      {CRC: iwarp.CRCOff},
 			"peer-to-peer, with CRC and markers": {CRC: iwarp.CRCOn, Markers: mpa.MarkersOn, PeerToPeer: true},
@@ -81,7 +81,7 @@ func listen(tb testing.TB, network, addr string) net.Listener {
 }
 
 // unused is an address where nobody listens, if addresses are of the whole machine.
-func (b *below) unused(tb testing.TB) string {
+func (b *lowerLayer) unused(tb testing.TB) string {
 	if b.name == "TLS" || b.name == "tunnel" {
 		return deadport.New(tb, "127.0.0.1").String()
 	}
@@ -89,7 +89,7 @@ func (b *below) unused(tb testing.TB) string {
 }
 
 // open returns a listener, and a dialer that reaches it, both set to cfg.
-func (b *below) open(tb testing.TB, cfg iwarp.Config) (*iwarp.Listener, iwarp.Dialer) {
+func (b *lowerLayer) open(tb testing.TB, cfg iwarp.Config) (*iwarp.Listener, iwarp.Dialer) {
 	tb.Helper()
 	under, dial := b.listen(tb)
 	l, err := iwarp.NewListener(under, cfg)

@@ -14,8 +14,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// FuzzResponder feeds what a peer sends, after the startup, to a listening end that has windows, receives and Reads outstanding. With markers, and with
-// version 0, the FPDUs of the input are framed for that, and then one bit of them may be changed: number damage, counted from 1.
+// FuzzResponder feeds what a peer sends, after the startup, to a listening end that has windows,
+// receives and Reads outstanding. With markers, and with version 0, the FPDUs of the input are
+// framed for that, and then one bit of them may be changed: number damage, counted from 1.
 func FuzzResponder(f *testing.F) { fuzzStream(f, false) }
 
 // FuzzInitiator does so to a dialing end.
@@ -26,7 +27,7 @@ func fuzzStream(f *testing.F, dialing bool) {
 	shared := make(map[[2]bool]*rig)
 	for _, markers := range []bool{false, true} {
 		for _, rdmac := range []bool{false, true} {
-			cfg := sceneConfig(iwarp.CRCOff) // or hardly an input would get past the CRC
+			cfg := violationConfig(iwarp.CRCOff) // or hardly an input would get past the CRC
 			if rdmac {
 				cfg = rdmacConfig()
 			}
@@ -41,7 +42,7 @@ func fuzzStream(f *testing.F, dialing bool) {
 	f.Fuzz(func(t *testing.T, stream []byte, markers, rdmac bool, damage uint) {
 		r := *shared[[2]bool{markers, rdmac}]
 		r.t = t
-		s := newScene(t, &r)
+		s := newViolationRig(t, &r)
 		stream = bytes.Clone(stream)
 		s.bind(stream, []rdmap.ReadRequest{s.read(0, 8), s.read(1, 64)})
 		stream = s.reframe(stream)
@@ -82,8 +83,9 @@ func (p *peer) reframe(stream []byte) (out []byte) {
 	return append(out, p.out.add(stream)...)
 }
 
-// wantFuzzed checks what has become of a connection whose peer has sent anything, and to which last was the last segment sent.
-func (s *scene) wantFuzzed(last []byte) {
+// wantFuzzed checks what has become of a connection whose peer has sent anything, and to which last
+// was the last segment sent.
+func (s *violationRig) wantFuzzed(last []byte) {
 	s.t.Helper()
 	err := s.ended()
 	var (
@@ -122,7 +124,8 @@ func (s *scene) wantFuzzed(last []byte) {
 	}
 }
 
-// The tags in the inputs: the windows of a scene, and the sinks of its Reads, have others each time.
+// The tags in the inputs: the windows of a scene, and the sinks of its Reads, have others each
+// time.
 const (
 	tagWritable = iota + 1
 	tagReadable
@@ -135,7 +138,7 @@ const (
 func placeholder(i int) transport.STag { return transport.STag(tagSinks + i) }
 
 // bind gives the segments of a stream the tags that they mean, and offsets from there.
-func (s *scene) bind(stream []byte, reads []rdmap.ReadRequest) {
+func (s *violationRig) bind(stream []byte, reads []rdmap.ReadRequest) {
 	places := map[uint32]transport.Remote{
 		tagWritable:      {STag: s.writable.STag, Offset: s.writable.Base},
 		tagReadable:      {STag: s.readable.STag, Offset: s.readable.Base},
@@ -188,7 +191,7 @@ func addSeeds(f *testing.F, dialing bool) {
 		seed(f, b)
 	}
 	for _, v := range violations() {
-		s := &scene{t: f, local: new(local), want: make([]byte, (pieces+1)*2*pieceLen)}
+		s := &violationRig{t: f, local: new(local), want: make([]byte, (pieces+1)*2*pieceLen)}
 		s.writable.STag, s.readable.STag, s.invalidatable.STag, s.dead.STag = tagWritable, tagReadable, tagInvalidatable, tagDead
 		s.other = s
 		add(append([][]byte{segment(onQueue(rdmap.OpSend, 2), "together")}, v.segments(s)...)...)

@@ -4,13 +4,15 @@ import (
 	"context"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// White-box: limit is tested from inside, with a connection that stops in the middle of SetDeadline. A context that ends in that very moment
-// cannot be had from outside.
+// White-box: limit is tested from inside, with a connection that stops in the middle of
+// SetDeadline. A context that ends in that very moment cannot be had from outside.
 
-// deadlines is a connection that tells of the deadlines it is given, and waits for leave with all but the first.
+// deadlines is a connection that tells of the deadlines it is given, and waits for leave with all
+// but the first.
 type deadlines struct {
 	net.Conn
 	set   chan time.Time
@@ -25,26 +27,29 @@ func (d *deadlines) SetDeadline(t time.Time) error {
 
 // A context that ends just when the startup is through does not set the deadline of what follows.
 func TestLimitStops(t *testing.T) {
-	conn := &deadlines{set: make(chan time.Time, 2), leave: make(chan struct{}, 1)}
-	ctx, cancel := context.WithCancel(t.Context())
-	conn.leave <- struct{}{}
-	stop, err := limit(ctx, conn, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-conn.set
-	cancel()
-	<-conn.set // it is being set
-	stopped := make(chan struct{})
-	go func() {
-		stop()
-		close(stopped)
-	}()
-	select {
-	case <-stopped:
-		t.Error("stop has returned while a deadline is being set")
-	case <-time.After(20 * time.Millisecond): // enough to fail now and then, if it is wrong
-	}
-	close(conn.leave)
-	<-stopped
+	synctest.Test(t, func(t *testing.T) {
+		conn := &deadlines{set: make(chan time.Time, 2), leave: make(chan struct{}, 1)}
+		ctx, cancel := context.WithCancel(t.Context())
+		conn.leave <- struct{}{}
+		stop, err := limit(ctx, conn, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-conn.set
+		cancel()
+		<-conn.set // it is being set
+		stopped := make(chan struct{})
+		go func() {
+			stop()
+			close(stopped)
+		}()
+		synctest.Wait()
+		select {
+		case <-stopped:
+			t.Error("stop has returned while a deadline is being set")
+		default:
+		}
+		close(conn.leave)
+		<-stopped
+	})
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// midPlace has a peer stop in the middle of a segment of a Write, when the first part of it has been read. It returns the memory and the
-// part that is yet to come.
+// midPlace has a peer stop in the middle of a segment of a Write, when the first part of it has
+// been read. It returns the memory and the part that is yet to come.
 func midPlace(t *testing.T, dialing bool, crc iwarp.CRC) (*peer, *local, transport.Region, []byte, []byte) {
-	p, l := newRig(t, dialing, sceneConfig(crc)).connect()
+	p, l := newRig(t, dialing, violationConfig(crc)).connect()
 	l.start()
 	alive(p, l)
 	memory := make([]byte, 40000)
@@ -41,7 +41,8 @@ func wantFilled(t *testing.T, memory []byte) {
 	}
 }
 
-// TestAbandonPlacing abandons a window while a segment is on its way there. The memory is the caller's at once, and the peer does not notice.
+// TestAbandonPlacing abandons a window while a segment is on its way there. The memory is the
+// caller's at once, and the peer does not notice.
 func TestAbandonPlacing(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		p, l, w, memory, rest := midPlace(t, dialing, crc)

@@ -15,8 +15,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// readTagged reads the segments of a tagged message that carries memory to start and on, and checks each of them. It returns how many bytes
-// came, and the segment that came in place of the rest of the message: nil if it is complete, or if the stream has ended.
+// readTagged reads the segments of a tagged message that carries memory to start and on, and checks
+// each of them. It returns how many bytes came, and the segment that came in place of the rest of
+// the message: nil if it is complete, or if the stream has ended.
 func (p *peer) readTagged(op rdmap.Opcode, start uint64, memory []byte) (n int, next []byte) {
 	p.t.Helper()
 	for {
@@ -45,7 +46,7 @@ func (p *peer) readTagged(op rdmap.Opcode, start uint64, memory []byte) (n int, 
 
 // midRead has a peer stop reading in the middle of the response to its Read of memory.
 func midRead(t *testing.T, dialing bool, crc iwarp.CRC, memory []byte) (*rig, *peer, *local, transport.Region, []byte) {
-	r := newRig(t, dialing, sceneConfig(crc))
+	r := newRig(t, dialing, violationConfig(crc))
 	p, l := r.connect()
 	l.start()
 	alive(p, l)
@@ -56,7 +57,8 @@ func midRead(t *testing.T, dialing bool, crc iwarp.CRC, memory []byte) (*rig, *p
 	return r, p, l, w, request
 }
 
-// TestAbandonMidway abandons a window that a peer has stopped reading. The memory is the caller's at once, and the peer gets what it was.
+// TestAbandonMidway abandons a window that a peer has stopped reading. The memory is the caller's
+// at once, and the peer gets what it was.
 func TestAbandonMidway(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		memory := pattern(huge)
@@ -79,7 +81,8 @@ func TestAbandonMidway(t *testing.T) {
 	})
 }
 
-// TestRevokeMidway revokes such a window. What is under way arrives intact; then the peer is told that there is no more.
+// TestRevokeMidway revokes such a window. What is under way arrives intact; then the peer is told
+// that there is no more.
 func TestRevokeMidway(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		memory := pattern(huge)
@@ -106,7 +109,7 @@ func TestRevokeMidway(t *testing.T) {
 func TestInvalidateMidway(t *testing.T) {
 	memory := pattern(huge)
 	old := bytes.Clone(memory)
-	r := newRig(t, false, sceneConfig(iwarp.CRCOn))
+	r := newRig(t, false, violationConfig(iwarp.CRCOn))
 	p, l := r.connect()
 	l.receives(1)
 	l.start()
@@ -114,7 +117,8 @@ func TestInvalidateMidway(t *testing.T) {
 	p.send(segment(onQueue(rdmap.OpReadRequest, 1), readRequest(w.STag, w.Base, len(memory))))
 	l.blocked()
 	p.send(segment(with(onQueue(rdmap.OpSendInvalidate, 1), func(h *ddp.Header) { h.ULP = uint32(w.STag) }), "done with it"))
-	// The message may come too late to be delivered: the end, which it causes, can be faster. Either way the window has ended.
+	// The message may come too late to be delivered: the end, which it causes, can be faster.
+	// Either way the window has ended.
 	select {
 	case got := <-l.messages:
 		if want := "done with it"; got != want {
@@ -132,8 +136,8 @@ func TestInvalidateMidway(t *testing.T) {
 	wantTerminated(t, l.ended(), rdmap.ProtectionSTag, false, transport.ErrSTag)
 }
 
-// TestCloseMidway closes in the middle of a Write, of a Read Response, and of Sends: what is under way on the wire is completed, from a copy,
-// and is followed by the end of the stream.
+// TestCloseMidway closes in the middle of a Write, of a Read Response, and of Sends: what is under
+// way on the wire is completed, from a copy, and is followed by the end of the stream.
 func TestCloseMidway(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -151,7 +155,7 @@ func TestCloseMidway(t *testing.T) {
 	} {
 		eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 			t.Run(tt.name, func(t *testing.T) {
-				p, l := newRig(t, dialing, sceneConfig(crc)).connect()
+				p, l := newRig(t, dialing, violationConfig(crc)).connect()
 				l.start()
 				alive(p, l)
 				memory := pattern(huge)

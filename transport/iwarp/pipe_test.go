@@ -50,7 +50,7 @@ func dialPipe(t *testing.T, cfg iwarp.Config, reply []byte) (*local, net.Conn) {
 // Write waits until the peer has read it all, and neither end stops reading for that.
 func TestPipeClientServer(t *testing.T) {
 	const size, count = 1 << 20, 20
-	b := below{"pipe", listenPipe}
+	b := lowerLayer{"pipe", listenPipe}
 	l, d := b.open(t, pipeConfig())
 	dialed := make(chan dialResult, 1)
 	go func() {

@@ -11,8 +11,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestVersionsDoNotMix has segments of the other version on connections of either: of DDP, of RDMAP, and of both. The answer is of the version of the
-// connection (draft-carrier-rddp-rnic-interop-00 section 5.1).
+// TestVersionsDoNotMix has segments of the other version on connections of either: of DDP, of
+// RDMAP, and of both. The answer is of the version of the connection
+// (draft-carrier-rddp-rnic-interop-00 section 5.1).
 func TestVersionsDoNotMix(t *testing.T) {
 	for _, dialing := range []bool{false, true} {
 		for _, of := range []byte{0, 1} {
@@ -31,12 +32,12 @@ func TestVersionsDoNotMix(t *testing.T) {
 				{"untagged, both", 1, 1, false, rdmap.UntaggedVersion, true},
 			} {
 				t.Run(fmt.Sprintf("%s, version %d, %s", describe(dialing, iwarp.CRCOn), of, tt.name), func(t *testing.T) {
-					cfg := sceneConfig(iwarp.CRCOn)
+					cfg := violationConfig(iwarp.CRCOn)
 					if of == 0 {
 						cfg = rdmacConfig()
 					}
 					r := newRig(t, dialing, cfg)
-					s := newScene(t, r)
+					s := newViolationRig(t, r)
 					// The segment as it is on the wire.
 					wrong := segment(onQueue(rdmap.OpSend, 2), "mixed")
 					if tt.tagged {

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// terminates are all codes that a peer can terminate with (RFC 5040 section 4.8, RFC 5041 section 7, RFC 5044 section 8, RFC 6581
-// section 8), and what they mean to the upper layer.
+// terminates are all codes that a peer can terminate with (RFC 5040 section 4.8, RFC 5041 section
+// 7, RFC 5044 section 8, RFC 6581 section 8), and what they mean to the upper layer.
 var terminates = []struct {
 	code rdmap.Code
 	bare bool // without copies of headers
@@ -52,23 +52,24 @@ var terminates = []struct {
 	{0x2007, true, nil},
 }
 
-// swapped is the payload of a Terminate as siw sends it: the nibbles of the first byte have changed places, and the header control bits are
-// the lowest of their byte, in the opposite order.
+// swapped is the payload of a Terminate as siw sends it: the nibbles of the first byte have changed
+// places, and the header control bits are the lowest of their byte, in the opposite order.
 func swapped(payload []byte) []byte {
 	payload[0] = payload[0]<<4 | payload[0]>>4
 	payload[2] = payload[2]>>7&1 | payload[2]>>5&2 | payload[2]>>3&4
 	return payload
 }
 
-// TestTerminates has the peer end the connection, for every reason there is, in the form of RFC 5040 and in siw's.
+// TestTerminates has the peer end the connection, for every reason there is, in the form of RFC
+// 5040 and in siw's.
 func TestTerminates(t *testing.T) {
 	ours := segment(toSTag(rdmap.OpWrite, 0x1234567, 0x89), "") // the segment complained about
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for _, tt := range terminates {
 			for _, siw := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%#04x, swapped %t", uint16(tt.code), siw), func(t *testing.T) {
-					r := newRig(t, dialing, sceneConfig(crc))
-					s := newScene(t, r)
+					r := newRig(t, dialing, violationConfig(crc))
+					s := newViolationRig(t, r)
 					payload := terminateBytes(tt.code, ours, !tt.bare, false)
 					if siw {
 						payload = swapped(payload)
@@ -89,7 +90,8 @@ func TestTerminates(t *testing.T) {
 	})
 }
 
-// TestOddTerminates has Terminates that are not as they should be. There is no answer to a Terminate: they end the connection, too.
+// TestOddTerminates has Terminates that are not as they should be. There is no answer to a
+// Terminate: they end the connection, too.
 func TestOddTerminates(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -108,7 +110,7 @@ func TestOddTerminates(t *testing.T) {
 		{"at an offset", with(onQueue(rdmap.OpTerminate, 1), offset(4)), "\x12\x02\x00\x00", rdmap.UntaggedNoBuffer},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScene(t, newRig(t, false, sceneConfig(iwarp.CRCOff)))
+			s := newViolationRig(t, newRig(t, false, violationConfig(iwarp.CRCOff)))
 			s.send(segment(tt.header, tt.payload))
 			s.wantFIN()
 			wantTerminated(t, s.ended(), tt.want, true, nil)
@@ -130,7 +132,7 @@ func TestTerminateFirst(t *testing.T) {
 
 // What was posted is flushed, with the peer's reason.
 func TestTerminateFlushes(t *testing.T) {
-	s := newScene(t, newRig(t, false, sceneConfig(iwarp.CRCOff)))
+	s := newViolationRig(t, newRig(t, false, violationConfig(iwarp.CRCOff)))
 	s.read(0, 8)
 	s.post(&transport.WorkRequest{Op: transport.OpSend, Flags: transport.Fence, Local: slices([]byte("never sent"))})
 	s.send(segment(onQueue(rdmap.OpTerminate, 1), "\x01\x02\x00\x00"))

@@ -29,8 +29,8 @@ func TestCRCErrors(t *testing.T) {
 			{"the last byte of the CRC", 27},
 		} {
 			t.Run(describe(dialing, iwarp.CRCOn)+", "+tt.name, func(t *testing.T) {
-				r := newRig(t, dialing, sceneConfig(iwarp.CRCOn))
-				s := newScene(t, r)
+				r := newRig(t, dialing, violationConfig(iwarp.CRCOn))
+				s := newViolationRig(t, r)
 				together := segment(onQueue(rdmap.OpSend, 2), "together")
 				s.place(atReceives+2, "together")
 				fpdu := s.frame(segment(toSTag(rdmap.OpWrite, s.writable.STag, s.writable.Base), "wrong"))
@@ -51,7 +51,8 @@ func TestCRCErrors(t *testing.T) {
 	}
 }
 
-// A responder sends nothing before it has received and validated an FPDU (RFC 5044 section 7.1.2): not even a Terminate.
+// A responder sends nothing before it has received and validated an FPDU (RFC 5044 section 7.1.2):
+// not even a Terminate.
 func TestCRCErrorFirst(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOn})
 	p, l := r.connect()
@@ -76,13 +77,14 @@ func TestCRCNotUsed(t *testing.T) {
 	l.wantMessage("message")
 }
 
-// TestImpossibleLengths sends FPDUs that are too short for a header. There is no code for that: the connection just ends.
+// TestImpossibleLengths sends FPDUs that are too short for a header. There is no code for that: the
+// connection just ends.
 func TestImpossibleLengths(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for n := range 18 {
 			t.Run(fmt.Sprintf("%d bytes", n), func(t *testing.T) {
-				r := newRig(t, dialing, sceneConfig(crc))
-				s := newScene(t, r)
+				r := newRig(t, dialing, violationConfig(crc))
+				s := newViolationRig(t, r)
 				if n < 14 {
 					s.peer.write([]byte{0, byte(n)}) // no need to wait for the rest
 				} else {
@@ -105,7 +107,7 @@ func TestImpossibleLengths(t *testing.T) {
 // TestShortestSegments has the shortest FPDUs that there can be.
 func TestShortestSegments(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
-		s := newScene(t, newRig(t, dialing, sceneConfig(crc)))
+		s := newViolationRig(t, newRig(t, dialing, violationConfig(crc)))
 		s.send(segment(toSTag(rdmap.OpWrite, 1, 0), ""), segment(onQueue(rdmap.OpSend, 2), ""))
 		s.wantMessage("")
 		s.peer.sends = 2

@@ -15,12 +15,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// scene is an endpoint with windows and receives, all of them in one stretch of memory with guards between them.
-type scene struct {
+// violationRig is an endpoint and a peer played by hand that violates the protocol. All windows and
+// receives of the endpoint are in one stretch of memory with guards between them, which wantMemory
+// compares.
+type violationRig struct {
 	*peer
 	*local
 	t     testing.TB
-	other *scene // another connection of the same rig
+	other *violationRig // another connection of the same rig
 
 	memory []byte
 	want   []byte // what the memory ought to be
@@ -34,20 +36,20 @@ const (
 	atReadable      = 3 // two pieces
 	atInvalidatable = 5
 	atReceives      = 6 // sceneReceives times two pieces
-	atSinks         = atReceives + 2*sceneReceives
+	atSinks         = atReceives + 2*violationReceives
 	pieces          = atSinks + 2*2 // two sinks
 
-	sceneReceives = 3
-	pieceLen      = 32
-	guard         = 0xa5
+	violationReceives = 3
+	pieceLen          = 32
+	guard             = 0xa5
 )
 
-// sceneConfig is that of the connections of a scene.
-func sceneConfig(crc iwarp.CRC) iwarp.Config { return iwarp.Config{CRC: crc, IRD: 2, ORD: 2} }
+// violationConfig is that of the connections of a scene.
+func violationConfig(crc iwarp.CRC) iwarp.Config { return iwarp.Config{CRC: crc, IRD: 2, ORD: 2} }
 
 // rdmacConfig is sceneConfig for version 0, with which there are CRC and markers.
 func rdmacConfig() iwarp.Config {
-	cfg := sceneConfig(iwarp.CRCAuto)
+	cfg := violationConfig(iwarp.CRCAuto)
 	cfg.RNIC = mpa.RDMAC
 	return cfg
 }
@@ -55,10 +57,10 @@ func rdmacConfig() iwarp.Config {
 // piece is a piece of the memory m.
 func piece(m []byte, n int) []byte { return m[n*2*pieceLen:][:pieceLen] }
 
-// newScene makes a connection on which a Send and a Write of the peer's have arrived.
-func newScene(t testing.TB, r *rig) *scene {
+// newViolationRig makes a connection on which a Send and a Write of the peer's have arrived.
+func newViolationRig(t testing.TB, r *rig) *violationRig {
 	t.Helper()
-	s := &scene{t: t, memory: bytes.Repeat([]byte{guard}, (pieces+1)*2*pieceLen)}
+	s := &violationRig{t: t, memory: bytes.Repeat([]byte{guard}, (pieces+1)*2*pieceLen)}
 	s.peer, s.local = r.connect()
 	two := func(n int) [][]byte { return [][]byte{piece(s.memory, n), piece(s.memory, n+1)} }
 	s.writable = s.expose(transport.RemoteWrite, two(atWritable)...)
@@ -66,7 +68,7 @@ func newScene(t testing.TB, r *rig) *scene {
 	s.invalidatable = s.expose(transport.RemoteInvalidate, piece(s.memory, atInvalidatable))
 	s.dead = s.expose(transport.RemoteRead|transport.RemoteWrite|transport.RemoteInvalidate, make([]byte, 64))
 	s.Revoke(s.dead)
-	for i := range sceneReceives {
+	for i := range violationReceives {
 		if err := s.PostRecv(&transport.RecvRequest{Local: slices(two(atReceives + 2*i)...)}); err != nil {
 			t.Fatal(err)
 		}
@@ -81,26 +83,26 @@ func newScene(t testing.TB, r *rig) *scene {
 }
 
 // send is the peer's.
-func (s *scene) send(segments ...[]byte) { s.peer.send(segments...) }
+func (s *violationRig) send(segments ...[]byte) { s.peer.send(segments...) }
 
 // wantMessage is our end's.
-func (s *scene) wantMessage(want string) { s.local.wantMessage(want) }
+func (s *violationRig) wantMessage(want string) { s.local.wantMessage(want) }
 
 // place notes what memory ought to be, from a piece on.
-func (s *scene) place(n int, data string) {
+func (s *violationRig) place(n int, data string) {
 	for ; len(data) > 0; n++ {
 		data = data[copy(piece(s.want, n), data):]
 	}
 }
 
 // write is a Write that is right.
-func (s *scene) write(offset uint64, data string) []byte {
+func (s *violationRig) write(offset uint64, data string) []byte {
 	s.place(atWritable, data)
 	return segment(toSTag(rdmap.OpWrite, s.writable.STag, s.writable.Base+offset), data)
 }
 
 // read has our end read n bytes, up to 64, into the sink number i.
-func (s *scene) read(i, n int) rdmap.ReadRequest {
+func (s *violationRig) read(i, n int) rdmap.ReadRequest {
 	if s.Endpoint == nil {
 		return rdmap.ReadRequest{SinkSTag: placeholder(i)}
 	}
@@ -118,7 +120,7 @@ func (s *scene) read(i, n int) rdmap.ReadRequest {
 }
 
 // wantMemory compares all of the memory, guards included.
-func (s *scene) wantMemory() {
+func (s *violationRig) wantMemory() {
 	s.t.Helper()
 	if !bytes.Equal(s.memory, s.want) {
 		for i := range pieces {
@@ -134,9 +136,10 @@ func (s *scene) wantMemory() {
 type offence struct {
 	name string
 
-	// segments returns what the peer sends. The last segment is the one that is wrong. The next message of queue 0 is message 3, for
-	// which there is a receive of 64 bytes; it is the last. The next of queue 1 is message 1.
-	segments func(s *scene) [][]byte
+	// segments returns what the peer sends. The last segment is the one that is wrong. The next
+	// message of queue 0 is message 3, for which there is a receive of 64 bytes; it is the last.
+	// The next of queue 1 is message 1.
+	segments func(s *violationRig) [][]byte
 
 	code    rdmap.Code
 	bare    bool // the Terminate has no copies of headers
@@ -148,34 +151,34 @@ type offence struct {
 }
 
 // one is the segments of an offence of one segment.
-func one(seg func(s *scene) []byte) func(*scene) [][]byte {
-	return func(s *scene) [][]byte { return [][]byte{seg(s)} }
+func one(seg func(s *violationRig) []byte) func(*violationRig) [][]byte {
+	return func(s *violationRig) [][]byte { return [][]byte{seg(s)} }
 }
 
 // plain is one where the segment does not depend on the scene.
-func plain(h ddp.Header, payload string) func(*scene) [][]byte {
-	return func(*scene) [][]byte { return [][]byte{segment(h, payload)} }
+func plain(h ddp.Header, payload string) func(*violationRig) [][]byte {
+	return func(*violationRig) [][]byte { return [][]byte{segment(h, payload)} }
 }
 
 // writeTo is a Write to a window at an offset from its base.
-func writeTo(region func(s *scene) transport.Region, offset uint64, data string) func(*scene) [][]byte {
-	return one(func(s *scene) []byte {
+func writeTo(region func(s *violationRig) transport.Region, offset uint64, data string) func(*violationRig) [][]byte {
+	return one(func(s *violationRig) []byte {
 		r := region(s)
 		return segment(toSTag(rdmap.OpWrite, r.STag, r.Base+offset), data)
 	})
 }
 
 // readFrom is a Read Request for n bytes of a window.
-func readFrom(region func(s *scene) transport.Region, offset uint64, n int) func(*scene) [][]byte {
-	return one(func(s *scene) []byte {
+func readFrom(region func(s *violationRig) transport.Region, offset uint64, n int) func(*violationRig) [][]byte {
+	return one(func(s *violationRig) []byte {
 		r := region(s)
 		return segment(onQueue(rdmap.OpReadRequest, 1), readRequest(r.STag, r.Base+offset, n))
 	})
 }
 
 // respond is the segments of a response to a Read of ours of n bytes.
-func respond(n int, segments func(s *scene, r rdmap.ReadRequest) [][]byte) func(*scene) [][]byte {
-	return func(s *scene) [][]byte { return segments(s, s.read(0, n)) }
+func respond(n int, segments func(s *violationRig, r rdmap.ReadRequest) [][]byte) func(*violationRig) [][]byte {
+	return func(s *violationRig) [][]byte { return segments(s, s.read(0, n)) }
 }
 
 // response is the header of a Read Response at an offset in the sink of r.
@@ -183,22 +186,23 @@ func response(r rdmap.ReadRequest, offset uint64) ddp.Header {
 	return toSTag(rdmap.OpReadResponse, r.SinkSTag, r.SinkOffset+offset)
 }
 
-func writable(s *scene) transport.Region      { return s.writable }
-func readable(s *scene) transport.Region      { return s.readable }
-func invalidatable(s *scene) transport.Region { return s.invalidatable }
-func dead(s *scene) transport.Region          { return s.dead }
-func elsewhere(s *scene) transport.Region     { return s.other.writable }
+func writable(s *violationRig) transport.Region      { return s.writable }
+func readable(s *violationRig) transport.Region      { return s.readable }
+func invalidatable(s *violationRig) transport.Region { return s.invalidatable }
+func dead(s *violationRig) transport.Region          { return s.dead }
+func elsewhere(s *violationRig) transport.Region     { return s.other.writable }
 
 // nobodys is a tag of index 0, which no window has.
-func nobodys(*scene) transport.Region { return transport.Region{STag: 1} }
+func nobodys(*violationRig) transport.Region { return transport.Region{STag: 1} }
 
-func nextKey(s *scene) transport.Region {
+func nextKey(s *violationRig) transport.Region {
 	r := s.writable
 	r.STag = r.STag&^0xff | (r.STag+1)&0xff
 	return r
 }
 
-// taggedViolations are those of DDP's tagged model (RFC 5041 section 7.1), and those of RDMA Writes that RFC 5040 section 4.8 adds.
+// taggedViolations are those of DDP's tagged model (RFC 5041 section 7.1), and those of RDMA Writes
+// that RFC 5040 section 4.8 adds.
 var taggedViolations = []offence{
 	{name: "Write to nobody's STag", segments: writeTo(nobodys, 0, "x"), code: 0x1100, want: transport.ErrSTag},
 	{name: "Write to STag 0", segments: plain(toSTag(rdmap.OpWrite, 0, 0), "x"), code: 0x1100, want: transport.ErrSTag},
@@ -210,12 +214,12 @@ var taggedViolations = []offence{
 	{name: "Write longer than the window", segments: writeTo(writable, 0, string(make([]byte, 65))), code: 0x1101, want: transport.ErrBounds},
 	{name: "Write behind the window", segments: writeTo(writable, 64, "x"), code: 0x1101, want: transport.ErrBounds},
 	{name: "Write in front of the window", segments: writeTo(writable, math.MaxUint64, "xy"), code: 0x1101, want: transport.ErrBounds},
-	{name: "second segment of a Write behind the window", segments: func(s *scene) [][]byte {
+	{name: "second segment of a Write behind the window", segments: func(s *violationRig) [][]byte {
 		h := toSTag(rdmap.OpWrite, s.writable.STag, s.writable.Base+56)
 		s.place(atWritable, "written"+string(bytes.Repeat([]byte{guard}, 49))+"8 bytes.")
 		return [][]byte{segment(with(h, more), "8 bytes."), segment(with(h, func(h *ddp.Header) { h.Offset += 8 }), "x")}
 	}, code: 0x1101, want: transport.ErrBounds},
-	{name: "Write that wraps", segments: one(func(s *scene) []byte {
+	{name: "Write that wraps", segments: one(func(s *violationRig) []byte {
 		return segment(toSTag(rdmap.OpWrite, s.writable.STag, math.MaxUint64), "xy")
 	}), code: 0x1103, want: transport.ErrBounds},
 	{name: "Write to a window for reading", segments: writeTo(readable, 0, "x"), code: 0x0102, want: transport.ErrAccess},
@@ -241,86 +245,87 @@ var taggedViolations = []offence{
 var responseViolations = []offence{
 	{name: "Read Response without a Read", segments: plain(toSTag(rdmap.OpReadResponse, 0x1234567, 0), "x"), code: 0x0206},
 	{name: "empty Read Response without a Read", segments: plain(toSTag(rdmap.OpReadResponse, 0x1234567, 0), ""), code: 0x0206},
-	{name: "Read Response to the STag of a window", segments: respond(8, func(s *scene, _ rdmap.ReadRequest) [][]byte {
+	{name: "Read Response to the STag of a window", segments: respond(8, func(s *violationRig, _ rdmap.ReadRequest) [][]byte {
 		return [][]byte{segment(toSTag(rdmap.OpReadResponse, s.writable.STag, s.writable.Base), "12345678")}
 	}), code: 0x1100, want: transport.ErrSTag},
-	{name: "Read Response to the next Read", segments: respond(8, func(s *scene, _ rdmap.ReadRequest) [][]byte {
+	{name: "Read Response to the next Read", segments: respond(8, func(s *violationRig, _ rdmap.ReadRequest) [][]byte {
 		return [][]byte{segment(response(s.read(1, 8), 0), "12345678")}
 	}), code: 0x1100, want: transport.ErrSTag},
-	{name: "Write to the sink of a Read", segments: respond(8, func(_ *scene, r rdmap.ReadRequest) [][]byte {
+	{name: "Write to the sink of a Read", segments: respond(8, func(_ *violationRig, r rdmap.ReadRequest) [][]byte {
 		return [][]byte{segment(toSTag(rdmap.OpWrite, r.SinkSTag, r.SinkOffset), "12345678")}
 	}), code: 0x1100, want: transport.ErrSTag},
-	{name: "Read Response at a wrong offset", segments: respond(8, func(_ *scene, r rdmap.ReadRequest) [][]byte {
+	{name: "Read Response at a wrong offset", segments: respond(8, func(_ *violationRig, r rdmap.ReadRequest) [][]byte {
 		return [][]byte{segment(response(r, 1), "12345678")}
 	}), code: 0x1101, want: transport.ErrBounds},
-	{name: "Read Response in front of the sink", segments: respond(8, func(_ *scene, r rdmap.ReadRequest) [][]byte {
+	{name: "Read Response in front of the sink", segments: respond(8, func(_ *violationRig, r rdmap.ReadRequest) [][]byte {
 		return [][]byte{segment(response(r, math.MaxUint64), "12345678")}
 	}), code: 0x1101, want: transport.ErrBounds},
-	{name: "Read Response with a gap", segments: respond(8, func(s *scene, r rdmap.ReadRequest) [][]byte {
+	{name: "Read Response with a gap", segments: respond(8, func(s *violationRig, r rdmap.ReadRequest) [][]byte {
 		s.place(atSinks, "123")
 		return [][]byte{segment(with(response(r, 0), more), "123"), segment(response(r, 4), "5678")}
 	}), code: 0x1101, want: transport.ErrBounds},
-	{name: "Read Response that repeats itself", segments: respond(8, func(s *scene, r rdmap.ReadRequest) [][]byte {
+	{name: "Read Response that repeats itself", segments: respond(8, func(s *violationRig, r rdmap.ReadRequest) [][]byte {
 		s.place(atSinks, "1234")
 		return [][]byte{segment(with(response(r, 0), more), "1234"), segment(response(r, 0), "1234")}
 	}), code: 0x1101, want: transport.ErrBounds},
-	{name: "Read Response too long", segments: respond(8, func(_ *scene, r rdmap.ReadRequest) [][]byte {
+	{name: "Read Response too long", segments: respond(8, func(_ *violationRig, r rdmap.ReadRequest) [][]byte {
 		return [][]byte{segment(response(r, 0), "123456789")}
 	}), code: 0x1101, want: transport.ErrBounds},
-	{name: "Read Response too long in its second segment", segments: respond(64, func(s *scene, r rdmap.ReadRequest) [][]byte {
+	{name: "Read Response too long in its second segment", segments: respond(64, func(s *violationRig, r rdmap.ReadRequest) [][]byte {
 		s.place(atSinks, "1234")
 		return [][]byte{segment(with(response(r, 0), more), "1234"), segment(response(r, 4), string(make([]byte, 61)))}
 	}), code: 0x1101, want: transport.ErrBounds},
-	{name: "Read Response too short", segments: respond(8, func(_ *scene, r rdmap.ReadRequest) [][]byte {
+	{name: "Read Response too short", segments: respond(8, func(_ *violationRig, r rdmap.ReadRequest) [][]byte {
 		return [][]byte{segment(response(r, 0), "1234567")}
 	}), code: 0x1101, want: transport.ErrBounds},
-	{name: "empty Read Response to a Read of something", segments: respond(8, func(_ *scene, r rdmap.ReadRequest) [][]byte {
+	{name: "empty Read Response to a Read of something", segments: respond(8, func(_ *violationRig, r rdmap.ReadRequest) [][]byte {
 		return [][]byte{segment(response(r, 0), "")}
 	}), code: 0x1101, want: transport.ErrBounds},
-	{name: "Read Response without its end", segments: respond(8, func(_ *scene, r rdmap.ReadRequest) [][]byte {
+	{name: "Read Response without its end", segments: respond(8, func(_ *violationRig, r rdmap.ReadRequest) [][]byte {
 		return [][]byte{segment(with(response(r, 0), more), "12345678")}
 	}), code: 0x1101, want: transport.ErrBounds},
-	{name: "Read Response of something to a Read of nothing", segments: respond(0, func(_ *scene, r rdmap.ReadRequest) [][]byte {
+	{name: "Read Response of something to a Read of nothing", segments: respond(0, func(_ *violationRig, r rdmap.ReadRequest) [][]byte {
 		return [][]byte{segment(response(r, 0), "1")}
 	}), code: 0x1101, want: transport.ErrBounds},
-	{name: "second Read Response", segments: respond(8, func(s *scene, r rdmap.ReadRequest) [][]byte {
+	{name: "second Read Response", segments: respond(8, func(s *violationRig, r rdmap.ReadRequest) [][]byte {
 		s.place(atSinks, "12345678")
 		return [][]byte{segment(response(r, 0), "12345678"), segment(response(r, 0), "12345678")}
 	}), code: 0x0206},
 }
 
-// untaggedViolations are those of DDP's untagged model (RFC 5041 section 7.2) and of the opcodes in it (RFC 5040 section 4.8).
+// untaggedViolations are those of DDP's untagged model (RFC 5041 section 7.2) and of the opcodes in
+// it (RFC 5040 section 4.8).
 var untaggedViolations = []offence{
 	{name: "queue 3", segments: plain(with(onQueue(rdmap.OpSend, 1), queue(3)), "x"), code: 0x1201},
 	{name: "the highest queue", segments: plain(with(onQueue(rdmap.OpSend, 1), queue(1<<32-1)), "x"), code: 0x1201},
-	{name: "no receive", segments: func(s *scene) [][]byte {
+	{name: "no receive", segments: func(s *violationRig) [][]byte {
 		s.place(atReceives+4, "the last one")
 		return [][]byte{segment(onQueue(rdmap.OpSend, 3), "the last one"), segment(onQueue(rdmap.OpSend, 4), "x")}
 	}, code: 0x1202, want: transport.ErrNoReceive, messages: []string{"the last one"}},
-	{name: "no receive for an empty message", segments: func(s *scene) [][]byte {
+	{name: "no receive for an empty message", segments: func(s *violationRig) [][]byte {
 		return [][]byte{segment(onQueue(rdmap.OpSend, 3), ""), segment(onQueue(rdmap.OpSend, 4), "")}
 	}, code: 0x1202, want: transport.ErrNoReceive, messages: []string{""}},
 	{name: "message left out", segments: plain(onQueue(rdmap.OpSend, 4), "x"), code: 0x1203},
 	{name: "message once more", segments: plain(onQueue(rdmap.OpSend, 2), "x"), code: 0x1203},
 	{name: "message 0", segments: plain(onQueue(rdmap.OpSend, 0), "x"), code: 0x1203},
-	{name: "next message before the end of one", segments: func(s *scene) [][]byte {
+	{name: "next message before the end of one", segments: func(s *violationRig) [][]byte {
 		s.place(atReceives+4, "half")
 		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"), segment(onQueue(rdmap.OpSend, 4), "x")}
 	}, code: 0x1203},
 	{name: "Read Request 2 first", segments: plain(onQueue(rdmap.OpReadRequest, 2), readRequest(1, 0, 0)), code: 0x1203, request: true},
 	{name: "Read Request 0", segments: plain(onQueue(rdmap.OpReadRequest, 0), readRequest(1, 0, 0)), code: 0x1203, request: true},
 	{name: "message without its beginning", segments: plain(with(onQueue(rdmap.OpSend, 3), offset(1)), "x"), code: 0x1204},
-	{name: "message with a gap", segments: func(s *scene) [][]byte {
+	{name: "message with a gap", segments: func(s *violationRig) [][]byte {
 		s.place(atReceives+4, "half")
 		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"), segment(with(onQueue(rdmap.OpSend, 3), offset(5)), "x")}
 	}, code: 0x1204},
-	{name: "message that repeats itself", segments: func(s *scene) [][]byte {
+	{name: "message that repeats itself", segments: func(s *violationRig) [][]byte {
 		s.place(atReceives+4, "half")
 		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"), segment(onQueue(rdmap.OpSend, 3), "half")}
 	}, code: 0x1204},
 	{name: "Read Request without its beginning", segments: plain(with(onQueue(rdmap.OpReadRequest, 1), offset(4)), readRequest(1, 0, 0)), code: 0x1204},
 	{name: "message too long", segments: plain(onQueue(rdmap.OpSend, 3), string(make([]byte, 65))), code: 0x1205, want: transport.ErrTooLong},
-	{name: "message too long in its second segment", segments: func(s *scene) [][]byte {
+	{name: "message too long in its second segment", segments: func(s *violationRig) [][]byte {
 		s.place(atReceives+4, "half")
 		return [][]byte{
 			segment(with(onQueue(rdmap.OpSend, 3), more), "half"),
@@ -349,17 +354,18 @@ var untaggedViolations = []offence{
 	{name: "Send with Invalidate on queue 1", segments: plain(with(onQueue(rdmap.OpSendInvalidate, 1), queue(1)), ""), code: 0x0206},
 	{name: "Terminate on queue 0", segments: plain(with(onQueue(rdmap.OpTerminate, 3), queue(0)), "\x10\x00\x00\x00"), code: 0x0206},
 	{name: "Terminate on queue 1", segments: plain(with(onQueue(rdmap.OpTerminate, 1), queue(1)), "\x10\x00\x00\x00"), code: 0x0206},
-	{name: "Send that becomes a Send with Solicited Event", segments: func(s *scene) [][]byte {
+	{name: "Send that becomes a Send with Solicited Event", segments: func(s *violationRig) [][]byte {
 		s.place(atReceives+4, "half")
 		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"), segment(with(onQueue(rdmap.OpSendSE, 3), offset(4)), "x")}
 	}, code: 0x0206},
-	{name: "Send that becomes a Send with Invalidate", segments: func(s *scene) [][]byte {
+	{name: "Send that becomes a Send with Invalidate", segments: func(s *violationRig) [][]byte {
 		s.place(atReceives+4, "half")
 		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"), segment(with(onQueue(rdmap.OpSendInvalidate, 3), offset(4)), "x")}
 	}, code: 0x0206},
 }
 
-// protectionViolations are those of Read Requests and of Sends with Invalidate (RFC 5040 section 4.8).
+// protectionViolations are those of Read Requests and of Sends with Invalidate (RFC 5040 section
+// 4.8).
 var protectionViolations = []offence{
 	{name: "Read of nobody's STag", segments: readFrom(nobodys, 0, 1), code: 0x0100, request: true, want: transport.ErrSTag},
 	{name: "Read of a revoked STag", segments: readFrom(dead, 0, 1), code: 0x0100, request: true, want: transport.ErrSTag},
@@ -370,10 +376,10 @@ var protectionViolations = []offence{
 	{name: "Read in front of the window", segments: readFrom(readable, math.MaxUint64, 2), code: 0x0101, request: true, want: transport.ErrBounds},
 	{name: "Read of 2 GiB", segments: readFrom(readable, 0, math.MaxInt32), code: 0x0101, request: true, want: transport.ErrBounds},
 	{name: "Read of a window for writing", segments: readFrom(writable, 0, 1), code: 0x0102, request: true, want: transport.ErrAccess},
-	{name: "Read that wraps", segments: one(func(s *scene) []byte {
+	{name: "Read that wraps", segments: one(func(s *violationRig) []byte {
 		return segment(onQueue(rdmap.OpReadRequest, 1), readRequest(s.readable.STag, math.MaxUint64, 2))
 	}), code: 0x0104, request: true, want: transport.ErrBounds},
-	{name: "a Read too many", segments: func(s *scene) [][]byte {
+	{name: "a Read too many", segments: func(s *violationRig) [][]byte {
 		var all [][]byte
 		for msn := range uint32(3) {
 			all = append(all, segment(onQueue(rdmap.OpReadRequest, msn+1), readRequest(s.readable.STag, s.readable.Base, 64)))
@@ -389,7 +395,7 @@ var protectionViolations = []offence{
 	{name: "invalidation without the right", segments: invalidating(rdmap.OpSendInvalidate, writable), code: 0x0109, want: transport.ErrAccess},
 	{name: "solicited invalidation of nobody's STag", segments: invalidating(rdmap.OpSendSEInvalidate, nobodys), code: 0x0100, want: transport.ErrSTag},
 	{name: "solicited invalidation without the right", segments: invalidating(rdmap.OpSendSEInvalidate, readable), code: 0x0109, want: transport.ErrAccess},
-	{name: "second invalidation", segments: func(s *scene) [][]byte {
+	{name: "second invalidation", segments: func(s *violationRig) [][]byte {
 		first := invalidating(rdmap.OpSendInvalidate, invalidatable)(s)
 		again := onQueue(rdmap.OpSendInvalidate, 4)
 		again.ULP = uint32(s.invalidatable.STag)
@@ -397,9 +403,10 @@ var protectionViolations = []offence{
 	}, code: 0x0100, want: transport.ErrSTag, messages: []string{"bye"}, receives: 1},
 }
 
-// invalidating is a Send that invalidates a window. Its data may be placed before that fails: the tag counts at the end.
-func invalidating(op rdmap.Opcode, region func(*scene) transport.Region) func(*scene) [][]byte {
-	return one(func(s *scene) []byte {
+// invalidating is a Send that invalidates a window. Its data may be placed before that fails: the
+// tag counts at the end.
+func invalidating(op rdmap.Opcode, region func(*violationRig) transport.Region) func(*violationRig) [][]byte {
+	return one(func(s *violationRig) []byte {
 		s.place(atReceives+4, "bye")
 		return segment(with(onQueue(op, 3), func(h *ddp.Header) { h.ULP = uint32(region(s).STag) }), "bye")
 	})
@@ -427,12 +434,12 @@ func eachSide(t *testing.T, f func(t *testing.T, dialing bool, crc iwarp.CRC)) {
 	}
 }
 
-// TestViolations has a peer break each rule: the answer is one Terminate message, and then an orderly end. With version 0 the segments of version 0
-// among them are of version 1.
+// TestViolations has a peer break each rule: the answer is one Terminate message, and then an
+// orderly end. With version 0 the segments of version 0 among them are of version 1.
 func TestViolations(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for _, v := range violations() {
-			t.Run(v.name, func(t *testing.T) { v.test(t, newRig(t, dialing, sceneConfig(crc))) })
+			t.Run(v.name, func(t *testing.T) { v.test(t, newRig(t, dialing, violationConfig(crc))) })
 		}
 	})
 	for _, dialing := range []bool{false, true} {
@@ -445,8 +452,8 @@ func TestViolations(t *testing.T) {
 }
 
 func (v *offence) test(t *testing.T, r *rig) {
-	s := newScene(t, r)
-	s.other = newScene(t, r)
+	s := newViolationRig(t, r)
+	s.other = newViolationRig(t, r)
 	s.receives(v.receives)
 
 	// In one write: what is right still, what is wrong, and what comes too late, which is much.
