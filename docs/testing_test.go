@@ -8,7 +8,8 @@ import (
 )
 
 var (
-	rigRow     = regexp.MustCompile("^\\| `(\\w+)` \\| `([^`]+)` \\|")
+	rigRow     = regexp.MustCompile("^\\| ((?:`\\w+`(?:, )?)+) \\| `([^`]+)` \\|")
+	rigName    = regexp.MustCompile("`(\\w+)`")
 	packageRow = regexp.MustCompile("^\\| `([^`]+)` \\| [^`]")
 )
 
@@ -24,8 +25,10 @@ func TestTestingNames(t *testing.T) {
 				t.Errorf("testing.md:%d: %v", i+1, err)
 				continue
 			}
-			if !regexp.MustCompile(`(?m)^type ` + m[1] + ` `).Match(text) {
-				t.Errorf("testing.md:%d: %s declares no type %s", i+1, m[2], m[1])
+			for _, name := range rigName.FindAllStringSubmatch(m[1], -1) {
+				if !regexp.MustCompile(`(?m)^(type|func|var) ` + name[1] + `\b`).Match(text) {
+					t.Errorf("testing.md:%d: %s does not declare %s", i+1, m[2], name[1])
+				}
 			}
 			continue
 		}
