@@ -46,7 +46,7 @@ func TestPutInterrupted(t *testing.T) {
 					defer cancel()
 					var armed atomic.Bool
 					var seen atomic.Int64
-					r, _ := startStepped(t, func(p nfs3.Proc, _ int64) {
+					r, _ := startStepped(t, func(_ context.Context, p nfs3.Proc, _ int64) {
 						if p == tt.at && armed.Load() && seen.Add(1) == tt.n {
 							cancel()
 						}
@@ -84,7 +84,7 @@ func TestGetInterrupted(t *testing.T) {
 				t.Run(fmt.Sprint(n, scheme, option), func(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					r, _ := startStepped(t, func(p nfs3.Proc, i int64) {
+					r, _ := startStepped(t, func(_ context.Context, p nfs3.Proc, i int64) {
 						if p == nfs3.ProcRead && i == n {
 							cancel()
 						}
@@ -114,7 +114,7 @@ func TestPutTreeInterrupted(t *testing.T) {
 		t.Run(scheme, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			r, _ := startStepped(t, func(p nfs3.Proc, i int64) {
+			r, _ := startStepped(t, func(_ context.Context, p nfs3.Proc, i int64) {
 				if p == nfs3.ProcWrite && i == 50 {
 					cancel()
 				}
@@ -143,9 +143,12 @@ func TestPutServerGone(t *testing.T) {
 	for _, scheme := range schemes {
 		t.Run(scheme, func(t *testing.T) {
 			gone := make(chan struct{})
-			r, stop := startStepped(t, func(p nfs3.Proc, i int64) {
-				if p == nfs3.ProcWrite && i == 3 {
-					close(gone)
+			r, stop := startStepped(t, func(ctx context.Context, p nfs3.Proc, i int64) {
+				if p == nfs3.ProcWrite && i >= 3 {
+					if i == 3 {
+						close(gone)
+					}
+					<-ctx.Done() // or the rest might be written before the server ends
 				}
 			})
 			go func() {

@@ -22,11 +22,13 @@ import (
 // stepped is a file system that tells of some calls before it executes them.
 type stepped struct {
 	vfs.FS
-	before func(call nfs3.Proc, n int64) // n counts from 1 on
+	before func(ctx context.Context, call nfs3.Proc, n int64) // n counts from 1 on
 	counts [32]atomic.Int64
 }
 
-func (s *stepped) step(p nfs3.Proc) { s.before(p, s.counts[p].Add(1)) }
+func (s *stepped) step(ctx context.Context, p nfs3.Proc) {
+	s.before(ctx, p, s.counts[p].Add(1))
+}
 
 func (s *stepped) Info() vfs.FSInfo {
 	i := s.FS.Info()
@@ -35,32 +37,33 @@ func (s *stepped) Info() vfs.FSInfo {
 }
 
 func (s *stepped) Read(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int, r *vfs.ReadResult) error {
-	s.step(nfs3.ProcRead)
+	s.step(ctx, nfs3.ProcRead)
 	return s.FS.Read(ctx, c, h, off, n, r)
 }
 
 func (s *stepped) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, data xdr.Bulk, how nfs3.StableHow) (vfs.WriteResult, error) {
-	s.step(nfs3.ProcWrite)
+	s.step(ctx, nfs3.ProcWrite)
 	return s.FS.Write(ctx, c, h, off, data, how)
 }
 
 func (s *stepped) Create(ctx context.Context, c *vfs.Cred, dir nfs3.FH, name string, how *nfs3.CreateHow) (vfs.Object, nfs3.WccData, error) {
-	s.step(nfs3.ProcCreate)
+	s.step(ctx, nfs3.ProcCreate)
 	return s.FS.Create(ctx, c, dir, name, how)
 }
 
 func (s *stepped) Rename(ctx context.Context, c *vfs.Cred, from nfs3.FH, fromName string, to nfs3.FH, toName string) (fromWcc, toWcc nfs3.WccData, err error) {
-	s.step(nfs3.ProcRename)
+	s.step(ctx, nfs3.ProcRename)
 	return s.FS.Rename(ctx, c, from, fromName, to, toName)
 }
 
 func (s *stepped) Commit(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n uint32) (nfs3.WccData, error) {
-	s.step(nfs3.ProcCommit)
+	s.step(ctx, nfs3.ProcCommit)
 	return s.FS.Commit(ctx, c, h, off, n)
 }
 
 // startStepped serves a file system in memory as /memory until the test, or stop, ends it.
-func startStepped(t *testing.T, before func(call nfs3.Proc, n int64)) (r *clientRig, stop func()) {
+func startStepped(t *testing.T,
+	before func(ctx context.Context, call nfs3.Proc, n int64)) (r *clientRig, stop func()) {
 	t.Helper()
 	mem, err := memfs.New(memfs.Config{RootUID: uint32(os.Getuid()), RootGID: uint32(os.Getgid())})
 	if err != nil {
