@@ -32,8 +32,8 @@ func (c *Conn) ForceReceiveMemory(n int64) {
 	}
 }
 
-// Played is what a client that is played by hand knows of its connection.
-type Played struct {
+// ServerModel is what a client that is played by hand knows of its connection, for DiffersFrom.
+type ServerModel struct {
 	Sent                      int
 	Received, Ignored, Missed uint64
 	Under                     map[uint32]int // the bytes that each reserves
@@ -43,8 +43,8 @@ type Played struct {
 	Other                     bool
 }
 
-// PlayedWrong returns what is not as it should be.
-func (c *Conn) PlayedWrong(p Played) string {
+// DiffersFrom returns what of the connection is not as p has it, or nothing.
+func (c *Conn) DiffersFrom(p ServerModel) string {
 	if c.draft == nil {
 		return "the connection is not of the Draft"
 	}

@@ -178,7 +178,7 @@ func (p *serverModel) settle() {
 
 // wrong returns what is not as it should be.
 func (p *serverModel) wrong() string {
-	now := rpcrdma.Played{
+	now := rpcrdma.ServerModel{
 		Sent: p.sent, Received: p.received, Ignored: p.ignored, Missed: p.missed, Under: make(map[uint32]int),
 		Late: len(p.late), Blocked: p.blocked, May: p.may(), Beside: p.beside, Other: p.other != nil,
 	}
@@ -188,7 +188,7 @@ func (p *serverModel) wrong() string {
 	for _, r := range p.live {
 		now.Live = append(now.Live, r.size)
 	}
-	return p.conn.PlayedWrong(now)
+	return p.conn.DiffersFrom(now)
 }
 
 // timeLimit has PeerTimeout pass, and reports whether the connection goes on.

@@ -227,7 +227,7 @@ func TestGatewayAllow(t *testing.T) {
 
 // TestGatewayRPCBind: NFS and MOUNT are registered at the gateway's port while it runs.
 func TestGatewayRPCBind(t *testing.T) {
-	p := newPortMapper(t)
+	p := newFakeRpcbind(t)
 	g := startGateway(t, p.dial, "--to", "rdma://127.0.0.1:9", "--rpcbind")
 	if want := "\nregistered with rpcbind for tcp\n"; !strings.Contains(g.greeting, want) {
 		t.Errorf("no %q in\n%s", want, g.greeting)

@@ -152,7 +152,7 @@ func TestServeRDMARPCBindUsage(t *testing.T) {
 // TestServeRPCBind6: a server at all addresses is registered for both families.
 func TestServeRPCBind6(t *testing.T) {
 	needIPv6(t)
-	p := newPortMapper(t)
+	p := newFakeRpcbind(t)
 	s, ended := startRegistered(t, p.dial, "--listen", "[::]:0", "--mount", "[::1]:0")
 	s.greet(t)
 	if want := "\nregistered with rpcbind for rdma, rdma6, tcp6\n"; !strings.Contains(s.greeting, want) {
@@ -236,7 +236,7 @@ func TestFindURLAgain(t *testing.T) {
 		startServe(t, "--memory", "/export", "--squash", "none", "--mount", "none"),
 		startServe(t, "--memory", "/export", "--squash", "none", "--mount", "none"),
 	}
-	p := newPortMapper(t, rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: "rdma", Addr: universal(t, servers[0].rdma)})
+	p := newFakeRpcbind(t, rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: "rdma", Addr: universal(t, servers[0].rdma)})
 	var r remotes
 	defer r.close()
 	url := "rdma://127.0.0.1/export?rpcbind=" + port(t, p.addr)
@@ -264,7 +264,7 @@ func TestFindURLTwo(t *testing.T) {
 }
 
 // move changes the address of all that is registered.
-func (p *portMapper) move(addr string) {
+func (p *fakeRpcbind) move(addr string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range p.maps {

@@ -19,8 +19,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// portMapper is an rpcbind (RFC 1833 section 2.2.1).
-type portMapper struct {
+// fakeRpcbind is an rpcbind (RFC 1833 section 2.2.1).
+type fakeRpcbind struct {
 	addr string
 	stop func()
 
@@ -30,13 +30,13 @@ type portMapper struct {
 	keep bool // UNSET is
 }
 
-func newPortMapper(t *testing.T, maps ...rpcbind.Mapping) *portMapper {
+func newFakeRpcbind(t *testing.T, maps ...rpcbind.Mapping) *fakeRpcbind {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &portMapper{addr: l.Addr().String(), maps: maps}
+	p := &fakeRpcbind{addr: l.Addr().String(), maps: maps}
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{})
 	srv.Handle(oncrpc.Program{Name: "RPCBIND", Number: rpcbind.Program, Version: rpcbind.Version4, Procedures: []oncrpc.Procedure{
 		1: {Name: "SET", Handler: p.change(p.set)},
@@ -57,18 +57,18 @@ func newPortMapper(t *testing.T, maps ...rpcbind.Mapping) *portMapper {
 }
 
 // refuse has it refuse SET, or UNSET.
-func (p *portMapper) refuse(set, unset bool) {
+func (p *fakeRpcbind) refuse(set, unset bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.deny, p.keep = set, unset
 }
 
 // dial is the rpcbindDialer of this one.
-func (p *portMapper) dial(ctx context.Context) (*rpcbind.Client, error) {
+func (p *fakeRpcbind) dial(ctx context.Context) (*rpcbind.Client, error) {
 	return rpcbind.Dial(ctx, "tcp", p.addr)
 }
 
-func (p *portMapper) change(f func(rpcbind.Mapping) bool) oncrpc.Handler {
+func (p *fakeRpcbind) change(f func(rpcbind.Mapping) bool) oncrpc.Handler {
 	return func(_ context.Context, c *oncrpc.Call) error {
 		var m rpcbind.Mapping
 		m.UnmarshalXDR(c.Args)
@@ -82,7 +82,7 @@ func (p *portMapper) change(f func(rpcbind.Mapping) bool) oncrpc.Handler {
 	}
 }
 
-func (p *portMapper) set(m rpcbind.Mapping) bool {
+func (p *fakeRpcbind) set(m rpcbind.Mapping) bool {
 	if p.deny || slices.ContainsFunc(p.maps, func(x rpcbind.Mapping) bool { return same(x, m) }) {
 		return false
 	}
@@ -90,7 +90,7 @@ func (p *portMapper) set(m rpcbind.Mapping) bool {
 	return true
 }
 
-func (p *portMapper) unset(m rpcbind.Mapping) bool {
+func (p *fakeRpcbind) unset(m rpcbind.Mapping) bool {
 	if p.keep {
 		return false
 	}
@@ -103,7 +103,7 @@ func same(a, b rpcbind.Mapping) bool {
 	return a.Program == b.Program && a.Version == b.Version && a.Netid == b.Netid
 }
 
-func (p *portMapper) dump(_ context.Context, c *oncrpc.Call) error {
+func (p *fakeRpcbind) dump(_ context.Context, c *oncrpc.Call) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range p.maps {
@@ -115,7 +115,7 @@ func (p *portMapper) dump(_ context.Context, c *oncrpc.Call) error {
 }
 
 // registered lists what is registered, without the owners.
-func (p *portMapper) registered() []string {
+func (p *fakeRpcbind) registered() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var list []string
@@ -165,7 +165,7 @@ func TestServeRPCBind(t *testing.T) {
 	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp", Addr: universal(t, deadport.New(t, "127.0.0.1").String())}
 	more := left
 	more.Program = 100005
-	p := newPortMapper(t, other, left, more)
+	p := newFakeRpcbind(t, other, left, more)
 	s, ended := startRegistered(t, p.dial)
 	s.greet(t)
 	if want := "\nregistered with rpcbind for rdma, tcp\n"; !strings.Contains(s.greeting, want) {
@@ -196,7 +196,7 @@ func TestServeRPCBind(t *testing.T) {
 
 // TestServeRPCBindWithoutTCP registers what there is.
 func TestServeRPCBindWithoutTCP(t *testing.T) {
-	p := newPortMapper(t)
+	p := newFakeRpcbind(t)
 	s, _ := startRegistered(t, p.dial, "--mount", "none")
 	s.greet(t)
 	want := []string{"100003.3 rdma " + universal(t, s.rdma), "100005.3 rdma " + universal(t, s.rdma)}
@@ -208,7 +208,7 @@ func TestServeRPCBindWithoutTCP(t *testing.T) {
 // TestServeLookup: both ports tell where everything is, whether rpcbind is told or not, and are not
 // told otherwise.
 func TestServeLookup(t *testing.T) {
-	registered, _ := startRegistered(t, newPortMapper(t).dial)
+	registered, _ := startRegistered(t, newFakeRpcbind(t).dial)
 	registered.greet(t)
 	for name, s := range map[string]*serveCommand{
 		"registered":     registered,
@@ -281,7 +281,7 @@ func TestServeLookupEverywhere(t *testing.T) {
 // TestServeRPCBindFails: a server that cannot register does not serve.
 func TestServeRPCBindFails(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "rpcbind.sock")
-	denying := newPortMapper(t)
+	denying := newFakeRpcbind(t)
 	denying.refuse(true, false)
 	for _, tt := range []struct {
 		name string
@@ -306,7 +306,7 @@ func TestServeRPCBindFails(t *testing.T) {
 // TestServeRPCBindStays: that the registration cannot be taken back is said, and is no reason to
 // fail.
 func TestServeRPCBindStays(t *testing.T) {
-	p := newPortMapper(t)
+	p := newFakeRpcbind(t)
 	s, ended := startRegistered(t, p.dial)
 	s.greet(t)
 	p.refuse(false, true)
@@ -324,7 +324,7 @@ func TestServeRPCBindStays(t *testing.T) {
 // TestServeRPCBindGone: an rpcbind that is gone when the server ends may come back with what it
 // knew, and may not.
 func TestServeRPCBindGone(t *testing.T) {
-	p := newPortMapper(t)
+	p := newFakeRpcbind(t)
 	s, ended := startRegistered(t, p.dial)
 	s.greet(t)
 	p.stop()

@@ -71,7 +71,7 @@ func openPorts(t *testing.T) *ports {
 // TestServeRPCBindTaken: a server that is registered and answers keeps its registration.
 func TestServeRPCBindTaken(t *testing.T) {
 	for _, mount := range []string{"127.0.0.1:0", "none"} {
-		p := newPortMapper(t)
+		p := newFakeRpcbind(t)
 		first, ended := startRegistered(t, p.dial, "--mount", mount)
 		first.greet(t)
 		before := p.registered()
@@ -129,7 +129,7 @@ func TestReplaceable(t *testing.T) {
 		{"in nobody's way", []rpcbind.Mapping{at(nfs, 3, "tcp6", dead), at(nfs, 3, "udp", alive)}, "", ""},
 		{"no address", []rpcbind.Mapping{{Program: nfs, Version: 3, Netid: "tcp", Addr: "/run/nfs"}}, "", "100003.3 tcp"},
 	} {
-		c, err := newPortMapper(t, tt.all...).dial(t.Context())
+		c, err := newFakeRpcbind(t, tt.all...).dial(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestReplaceableOurs(t *testing.T) {
 		_, port, _ := net.SplitHostPort(p.tcp.Addr().String())
 		left[i].Addr = universal(t, "0.0.0.0:"+port)
 	}
-	c, err := newPortMapper(t, left...).dial(t.Context())
+	c, err := newFakeRpcbind(t, left...).dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestReplaceableOurs(t *testing.T) {
 // TestReplaceableLimit: one that does not answer in time is not alive, unless it is this server that is told to end.
 func TestReplaceableLimit(t *testing.T) {
 	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp", Addr: universal(t, silentAddr(t))}
-	c, err := newPortMapper(t, left).dial(t.Context())
+	c, err := newFakeRpcbind(t, left).dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
