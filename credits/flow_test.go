@@ -216,7 +216,8 @@ func (f *flow) check(begun int) error {
 			return fmt.Errorf("%d DONEs counted, %d are the most", dones, w.max)
 		}
 		if inflight > begun && inflight > 1 && inflight+dones > limit {
-			return fmt.Errorf("a call began with %d calls and %d DONEs, %d granted", inflight, dones, limit)
+			return fmt.Errorf("a call began with %d calls and %d DONEs, %d granted", inflight,
+				dones, limit)
 		}
 	}
 	// No message comes without a receive, whatever the client does before it hears more.
@@ -225,14 +226,17 @@ func (f *flow) check(begun int) error {
 		more = max(more, 1) // when the DONEs have been sent
 	}
 	if need := calls + len(f.owed) + more; posted < need {
-		return fmt.Errorf("%d receives posted, %d calls and %d DONEs can come", posted, calls+more, len(f.owed))
+		return fmt.Errorf("%d receives posted, %d calls and %d DONEs can come", posted, calls+more,
+			len(f.owed))
 	}
 	if n, most := posted+len(f.active)+len(f.withheld), f.server.most(len(f.owed)); n > most {
-		return fmt.Errorf("%d receives posted or used up by calls under way, %d are the most", n, most)
+		return fmt.Errorf("%d receives posted or used up by calls under way, %d are the most", n,
+			most)
 	}
 	if g, ok := f.server.(*granterServer); ok {
 		if counted, active, owed := g.State(); counted != posted || active != len(f.active)+len(f.withheld) || owed != len(f.owed) {
-			return fmt.Errorf("State() = %d, %d, %d, want %d, %d, %d", counted, active, owed, posted, len(f.active)+len(f.withheld), len(f.owed))
+			return fmt.Errorf("State() = %d, %d, %d, want %d, %d, %d", counted, active, owed,
+				posted, len(f.active)+len(f.withheld), len(f.owed))
 		}
 	}
 	// Nobody waits for nothing.
@@ -271,7 +275,8 @@ func (f *flow) run(steps []event) error {
 			return nil
 		}
 		if i > 1000 {
-			return fmt.Errorf("%d calls wait, %d are under way, and there is no end", waiting, inflight)
+			return fmt.Errorf("%d calls wait, %d are under way, and there is no end", waiting,
+				inflight)
 		}
 		for _, kind := range []string{"send", "arrive", "answer", "reply", "fetched"} {
 			if err := f.checked(event{kind: kind, answer: ReplyTerms{Owes: i%2 == 0}}); err != nil {
@@ -317,7 +322,8 @@ func TestFlow(t *testing.T) {
 	for _, p := range pairs {
 		t.Run(p.name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
-				ours, theirs := rapid.IntRange(1, 8).Draw(rt, "client's max"), rapid.IntRange(1, 8).Draw(rt, "server's max")
+				ours, theirs := rapid.IntRange(1, 8).Draw(rt, "client's max"), rapid.IntRange(1,
+					8).Draw(rt, "server's max")
 				drops := rapid.Bool().Draw(rt, "calls are dropped")
 				n := rapid.IntRange(0, 150).Draw(rt, "events")
 				steps := rapid.SliceOfN(events, n, n).Draw(rt, "events")

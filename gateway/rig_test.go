@@ -144,7 +144,8 @@ func rootCred(tb testing.TB) oncrpc.Auth {
 }
 
 // file makes a file with data over a connection, and returns its handle and that of the root.
-func file(tb testing.TB, conn oncrpc.Transport, data []byte) (c *nfsclient.Client, root, h nfs3.FH) {
+func file(tb testing.TB, conn oncrpc.Transport,
+	data []byte) (c *nfsclient.Client, root, h nfs3.FH) {
 	tb.Helper()
 	ctx := context.Background()
 	c = nfsclient.New(conn, rootFlavor(tb))
@@ -228,7 +229,8 @@ func message(h oncrpc.CallHeader, args oncrpc.Marshaler) []byte {
 
 // nfsCall is the header of a call of NFS.
 func nfsCall(xid uint32, p nfs3.Proc, cred oncrpc.Auth) oncrpc.CallHeader {
-	return oncrpc.CallHeader{XID: xid, RPCVersion: oncrpc.Version, Program: nfs3.Program, Version: nfs3.Version, Procedure: uint32(p), Cred: cred}
+	return oncrpc.CallHeader{XID: xid, RPCVersion: oncrpc.Version, Program: nfs3.Program,
+		Version: nfs3.Version, Procedure: uint32(p), Cred: cred}
 }
 
 // recorder notes how calls are handed to the connections of a Dial.

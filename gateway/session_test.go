@@ -80,7 +80,8 @@ func granted(t *testing.T, g *servedGateway) rawClient {
 // is dropped.
 func TestDuplicate(t *testing.T) {
 	gate := newGate()
-	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})}, recordmark.Config{})
+	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})},
+		recordmark.Config{})
 	s := granted(t, g)
 	for _, xid := range []uint32{7, 0} {
 		s.send(testCall(xid, 1))
@@ -114,7 +115,8 @@ func TestDuplicate(t *testing.T) {
 // disconnected, and calls over a new connection.
 func TestLostCall(t *testing.T) {
 	gate := newGate()
-	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})}, recordmark.Config{})
+	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})},
+		recordmark.Config{})
 	s := granted(t, g)
 	s.send(testCall(7, 1))
 	<-gate.entered
@@ -139,7 +141,8 @@ func TestLostCall(t *testing.T) {
 // An id that the transport has chosen for a call with id 0 may be that of a later call.
 func TestChosenXIDInUse(t *testing.T) {
 	gate := newGate()
-	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})}, recordmark.Config{})
+	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})},
+		recordmark.Config{})
 	s := granted(t, g)
 	s.send(testCall(0, 1))
 	chosen := <-gate.entered
@@ -160,7 +163,8 @@ func TestRetransmission(t *testing.T) {
 	srv := nfsServer(t)
 	g := start(t, Config{Dial: overRDMA(t, srv, rpcrdma.Config{})}, recordmark.Config{})
 	_, root, _ := file(t, dialTCP(t, g.addr), nil)
-	p := message(nfsCall(99, nfs3.ProcMkdir, rootCred(t)), &nfs3.MkdirArgs{Where: nfs3.DirOp{Dir: root, Name: "made"}})
+	p := message(nfsCall(99, nfs3.ProcMkdir, rootCred(t)),
+		&nfs3.MkdirArgs{Where: nfs3.DirOp{Dir: root, Name: "made"}})
 	var replies [2][]byte
 	for i := range replies {
 		s := dialRawClient(t, g.addr)
@@ -395,7 +399,8 @@ func (n *given) UnmarshalXDR(d *xdr.Decoder) {
 // Shutdown lets calls be answered, and Close ends what is left.
 func TestShutdown(t *testing.T) {
 	gate := newGate()
-	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})}, recordmark.Config{})
+	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})},
+		recordmark.Config{})
 	s := dialRawClient(t, g.addr)
 	s.send(testCall(1, 1))
 	<-gate.entered
@@ -427,7 +432,8 @@ func TestShutdown(t *testing.T) {
 // Close ends calls under way.
 func TestClose(t *testing.T) {
 	gate := newGate()
-	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})}, recordmark.Config{})
+	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})},
+		recordmark.Config{})
 	s := dialRawClient(t, g.addr)
 	s.send(testCall(1, 1))
 	<-gate.entered
@@ -549,7 +555,8 @@ func TestGoesWaiting(t *testing.T) {
 // What a client sends that is not RPC ends its connection, or is ignored, and hurts nobody else.
 func TestHostile(t *testing.T) {
 	srv := nfsServer(t)
-	g := start(t, Config{Dial: overRDMA(t, srv, rpcrdma.Config{})}, recordmark.Config{MaxRecord: 1 << 20})
+	g := start(t, Config{Dial: overRDMA(t, srv, rpcrdma.Config{})},
+		recordmark.Config{MaxRecord: 1 << 20})
 	null := message(nfsCall(5, nfs3.ProcNull, oncrpc.Auth{}), nil)
 	lives := func(t *testing.T, s rawClient) {
 		t.Helper()

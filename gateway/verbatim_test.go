@@ -62,7 +62,8 @@ func TestVerbatim(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := func(count uint32) *nfs3.ReadArgs { return &nfs3.ReadArgs{File: h, Count: count} }
-	write := &nfs3.WriteArgs{File: h, Offset: 1 << 63, Count: uint32(len(data)), Data: [][]byte{data}} // too far, so that no times change
+	write := &nfs3.WriteArgs{File: h, Offset: 1 << 63, Count: uint32(len(data)),
+		Data: [][]byte{data}} // too far, so that no times change
 	const (
 		generic = 64<<10 + headroom
 		short   = replyHeader

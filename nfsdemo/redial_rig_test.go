@@ -65,7 +65,8 @@ func carriers() map[string]carrier {
 				return rdma(l, err, srv)
 			},
 			func(ctx context.Context, addr string) (oncrpc.Transport, error) {
-				return rpcrdma.Dial(ctx, iwarp.Dialer{Config: iwarp.Config{Logger: quiet}}, addr, rpcrdma.Config{Logger: quiet})
+				return rpcrdma.Dial(ctx, iwarp.Dialer{Config: iwarp.Config{Logger: quiet}}, addr,
+					rpcrdma.Config{Logger: quiet})
 			},
 		},
 		"loopback": {
@@ -98,7 +99,8 @@ type restartableServer struct {
 }
 
 // newRestartableServer starts a server. Its procedures pass through around.
-func newRestartableServer(t *testing.T, by carrier, around func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler) *restartableServer {
+func newRestartableServer(t *testing.T, by carrier,
+	around func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler) *restartableServer {
 	t.Helper()
 	s := &restartableServer{t: t, by: by, addr: "127.0.0.1:0"}
 	var err error

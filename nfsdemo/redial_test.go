@@ -101,7 +101,8 @@ func TestRedialOnce(t *testing.T) {
 						t.Errorf("%v: %v", tt.proc, err)
 					}
 					if executed.Load() != 1 || s.dialled() != before+1 {
-						t.Errorf("%v: executed %d times, over %d connections, want once, over 2", tt.proc, executed.Load(), s.dialled()-before+1)
+						t.Errorf("%v: executed %d times, over %d connections, want once, over 2",
+							tt.proc, executed.Load(), s.dialled()-before+1)
 					}
 				}
 			})
@@ -157,7 +158,8 @@ func TestRedialCut(t *testing.T) {
 				t.Errorf("%d files are left, want %d", left, callers)
 			}
 			if n := s.dialled(); n < 2 {
-				t.Errorf("%d connections, want more", n) // not one for each cut: that may hit one that is dead already
+				t.Errorf("%d connections, want more",
+					n) // not one for each cut: that may hit one that is dead already
 			}
 		})
 	}
@@ -196,14 +198,16 @@ func TestRedialRestart(t *testing.T) {
 					wg.Go(func() {
 						got := make([]byte, size)
 						for round := range rounds {
-							want := bytes.Repeat([]byte{byte(i), byte(round), byte(i >> 8), 0xa5}, size/4)
+							want := bytes.Repeat([]byte{byte(i), byte(round), byte(i >> 8), 0xa5},
+								size/4)
 							if w, err := c.Write(ctx, o.File, uint64(i*size), want, nfs3.FileSync); err != nil || w.N != size {
 								t.Errorf("%d bytes written, %v", w.N, err)
 								return
 							}
 							clear(got)
 							if r, err := c.Read(ctx, o.File, uint64(i*size), got); err != nil || r.N != size || !bytes.Equal(got, want) {
-								t.Errorf("%d bytes read, %v, the same as written: %v", r.N, err, bytes.Equal(got, want))
+								t.Errorf("%d bytes read, %v, the same as written: %v", r.N, err,
+									bytes.Equal(got, want))
 								return
 							}
 						}

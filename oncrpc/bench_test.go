@@ -26,7 +26,8 @@ func flavorOf(tb testing.TB, cred oncrpc.Auth) oncrpc.ClientFlavor {
 
 func BenchmarkCallHeader(b *testing.B) {
 	for name, cred := range benchCredentials() {
-		h := oncrpc.CallHeader{XID: 1, RPCVersion: oncrpc.Version, Program: testProgram, Version: testVersion, Procedure: 1, Cred: cred}
+		h := oncrpc.CallHeader{XID: 1, RPCVersion: oncrpc.Version, Program: testProgram,
+			Version: testVersion, Procedure: 1, Cred: cred}
 		b.Run("encode/"+name, func(b *testing.B) {
 			var e xdr.Encoder
 			b.ReportAllocs()
@@ -70,7 +71,8 @@ func BenchmarkDispatch(b *testing.B) {
 	}})
 	for name, cred := range benchCredentials() {
 		b.Run(name, func(b *testing.B) {
-			h := oncrpc.CallHeader{RPCVersion: oncrpc.Version, Program: testProgram, Version: testVersion, Procedure: 1, Cred: cred}
+			h := oncrpc.CallHeader{RPCVersion: oncrpc.Version, Program: testProgram,
+				Version: testVersion, Procedure: 1, Cred: cred}
 			call := append(encodeHeader(&h), 0, 0, 0, 1)
 			in := &quietIncoming{incoming{t: b}}
 			in.conn, _ = connection(b)
@@ -101,7 +103,8 @@ func BenchmarkCall(b *testing.B) {
 	for name, cred := range benchCredentials() {
 		b.Run(name, func(b *testing.B) {
 			conn, _ := connection(b)
-			c := oncrpc.NewClient(&answered{conn, reply}, testProgram, testVersion, flavorOf(b, cred))
+			c := oncrpc.NewClient(&answered{conn, reply}, testProgram, testVersion,
+				flavorOf(b, cred))
 			var args, res word
 			r := oncrpc.Request{Procedure: 1, Args: &args, Reply: &res, MaxReply: 4}
 			b.ReportAllocs()

@@ -163,7 +163,8 @@ func newServer(t testing.TB, cfg oncrpc.ServerConfig, procs ...oncrpc.Procedure)
 
 // callBytes returns a call of testProgram with AUTH_NONE and arguments.
 func callBytes(xid, procedure uint32, args ...uint32) []byte {
-	h := oncrpc.CallHeader{XID: xid, RPCVersion: oncrpc.Version, Program: testProgram, Version: testVersion, Procedure: procedure}
+	h := oncrpc.CallHeader{XID: xid, RPCVersion: oncrpc.Version, Program: testProgram,
+		Version: testVersion, Procedure: procedure}
 	var e xdr.Encoder
 	h.Encode(&e)
 	for _, a := range args {

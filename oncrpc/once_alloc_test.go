@@ -29,7 +29,8 @@ func TestOnceAllocations(t *testing.T) {
 		t.Skip("pools lose things on purpose under the race detector")
 	}
 	var n counter
-	s := newServer(t, oncrpc.ServerConfig{ReplyCache: 8}, oncrpc.Procedure{Handler: n.handle, NonBlocking: true, Once: true})
+	s := newServer(t, oncrpc.ServerConfig{ReplyCache: 8},
+		oncrpc.Procedure{Handler: n.handle, NonBlocking: true, Once: true})
 	in := &tcpIncoming{quietIncoming: quietIncoming{incoming{t: t}}}
 	in.conn, _ = connection(t)
 	in.from = tcpEnd{fakeConn: in.conn, peer: net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 700}}

@@ -13,11 +13,13 @@ import (
 // wire as it was granted, RDMA_DONEs counted, neither more nor fewer; each call ends as it must;
 // each reply with a read list gets one RDMA_DONE.
 func TestAsking(t *testing.T) {
-	kinds := []string{"call", "call", "data", "long", "read", "call", "short", "data", "read", "give up", "bad", "refused", "long", "read"}
+	kinds := []string{"call", "call", "data", "long", "read", "call", "short", "data", "read",
+		"give up", "bad", "refused", "long", "read"}
 	rapid.Check(t, func(rt *rapid.T) {
 		tb := &rapidTB{TB: t, rt: rt}
 		rt.Cleanup(tb.clean)
-		a := newClientModel(tb, rapid.SampledFrom([]int{1, 2, 3, 8}).Draw(rt, "credits"), rapid.Bool().Draw(rt, "serves"))
+		a := newClientModel(tb, rapid.SampledFrom([]int{1, 2, 3, 8}).Draw(rt, "credits"),
+			rapid.Bool().Draw(rt, "serves"))
 		domain := a.ep.Domain().(*loopback.Domain)
 		for range rapid.SampledFrom([]int{20, 60}).Draw(rt, "steps") {
 			kind := rapid.SampledFrom(kinds).Draw(rt, "kind")

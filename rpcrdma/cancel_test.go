@@ -117,7 +117,8 @@ func TestCancelUnderWay(t *testing.T) {
 			argWas := bytes.Clone(arg)
 			s = start(ctx, c, &items{data: [][]byte{arg}}, land)
 			h, _ = p.next()
-			neighbour := start(context.Background(), c, &items{data: [][]byte{pattern(2, size)}}, make([]byte, size))
+			neighbour := start(context.Background(), c, &items{data: [][]byte{pattern(2, size)}},
+				make([]byte, size))
 			nh, _ := p.next()
 
 			w := h.Writes[0]

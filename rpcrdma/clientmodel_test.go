@@ -61,7 +61,8 @@ func newClientModel(t testing.TB, credits int, serves bool) *clientModel {
 		t.Cleanup(func() { back.Close() })
 		c.Serve(back)
 	}
-	return &clientModel{rawPeer: p, c: c, credits: credits, held: wait(t, made), serves: serves, limit: 1, arrived: make(map[uint32]uint32), acked: make(map[uint32]int)}
+	return &clientModel{rawPeer: p, c: c, credits: credits, held: wait(t, made), serves: serves,
+		limit: 1, arrived: make(map[uint32]uint32), acked: make(map[uint32]int)}
 }
 
 // promote has those that wait begin that may.
@@ -263,7 +264,8 @@ func (a *clientModel) wrong() string {
 		}
 	}
 	if len(a.arrived) != a.calls || acked != a.acks {
-		return fmt.Sprintf("%d calls and %d RDMA_DONEs have come, want %d and %d", len(a.arrived), acked, a.calls, a.acks)
+		return fmt.Sprintf("%d calls and %d RDMA_DONEs have come, want %d and %d", len(a.arrived),
+			acked, a.calls, a.acks)
 	}
 	limit, inflight, waiting := a.c.Credits()
 	if want := []int{a.limit, len(a.sent) + len(a.reading) + len(a.dones), len(a.waiting)}; !slices.Equal([]int{limit, inflight, waiting}, want) {

@@ -27,7 +27,8 @@ func TestCopyBack(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, withoutAbilities)
+			c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k,
+				withoutAbilities)
 			clientWorks(t, c, p)
 			land, written := bytes.Repeat([]byte{0xee}, size), max(tt.writes, 0)
 			s := start(t.Context(), c, &items{}, land)

@@ -61,7 +61,8 @@ func TestGrantsMove(t *testing.T) {
 				m.check(tt.most)
 				grant, inFlight, waiting := c.Credits()
 				if want := min(64, tt.grants[len(tt.grants)-1]); grant != want || inFlight != 0 || waiting != 0 {
-					t.Errorf("Credits() = %d, %d, %d in the end, want %d, 0, 0", grant, inFlight, waiting, want)
+					t.Errorf("Credits() = %d, %d, %d in the end, want %d, 0, 0", grant, inFlight,
+						waiting, want)
 				}
 				if got := c.Stats(); got.CallsSent != uint64(len(tt.grants)) || got.UnknownXID+got.Malformed > 0 {
 					t.Errorf("counters %+v", got)
@@ -134,7 +135,8 @@ func TestRealGrants(t *testing.T) {
 					go func() {
 						var err error
 						for range calls {
-							err = errors.Join(err, echo(c, &items{data: [][]byte{pattern(uint64(i), 100)}}, false))
+							err = errors.Join(err,
+								echo(c, &items{data: [][]byte{pattern(uint64(i), 100)}}, false))
 						}
 						errs <- err
 					}()
@@ -152,7 +154,8 @@ func TestRealGrants(t *testing.T) {
 					t.Errorf("%d calls active at a time, %d receives for calls active and to come, want %d", most.active, most.posted, tt.want)
 				}
 				if grant, inFlight, waiting := c.Credits(); grant != tt.want || inFlight != 0 || waiting != 0 {
-					t.Errorf("Credits() = %d, %d, %d, want %d, 0, 0", grant, inFlight, waiting, tt.want)
+					t.Errorf("Credits() = %d, %d, %d, want %d, 0, 0", grant, inFlight, waiting,
+						tt.want)
 				}
 			})
 		}
@@ -246,7 +249,8 @@ func TestGrantsFollowMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			if grant, inFlight, waiting := c.Credits(); grant != 32 || inFlight != 0 || waiting != 0 {
-				t.Errorf("Credits() = %d, %d, %d in the end, want 32, 0, 0", grant, inFlight, waiting)
+				t.Errorf("Credits() = %d, %d, %d in the end, want 32, 0, 0", grant, inFlight,
+					waiting)
 			}
 		})
 	}

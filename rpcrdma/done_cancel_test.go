@@ -48,7 +48,8 @@ func TestCancelWhileReading(t *testing.T) {
 			t.Run(fmt.Sprintf("long %v, %d Reads complete", long, stage), func(t *testing.T) {
 				made, hold := heldReads()
 				observer := &lastInfo{}
-				c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Observer: observer}, inline4k, hold)
+				c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Observer: observer},
+					inline4k, hold)
 				held := wait(t, made)
 				if long {
 					back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
@@ -162,6 +163,7 @@ func TestCancelStormReads(t *testing.T) {
 	r.memoryBack()
 	cs, ss := c.Stats(), conn.Stats()
 	if cs.DonesSent == 0 || cs.DonesSent != ss.DonesReceived || ss.DonesIgnored != 0 {
-		t.Errorf("client sent %d RDMA_DONEs, the server took %d and ignored %d", cs.DonesSent, ss.DonesReceived, ss.DonesIgnored)
+		t.Errorf("client sent %d RDMA_DONEs, the server took %d and ignored %d", cs.DonesSent,
+			ss.DonesReceived, ss.DonesIgnored)
 	}
 }

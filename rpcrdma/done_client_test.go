@@ -137,7 +137,8 @@ func TestClientReads(t *testing.T) {
 		for _, serves := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/serves %v", tt.name, serves), func(t *testing.T) {
 				info := &lastInfo{}
-				c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Observer: info}, inline4k)
+				c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Observer: info},
+					inline4k)
 				if serves {
 					back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 					back.Handle(newProgram().program())

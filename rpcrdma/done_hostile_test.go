@@ -53,7 +53,8 @@ func TestBadReplyReads(t *testing.T) {
 		}, &oncrpc.ReplyTooLongError{Max: 65536}},
 		{"long, longer than MaxMessage with the chunk beside it", func(p *rawPeer, h *rpcrdma.Header) {
 			r := header(h.XID, rpcrdma.TypeNoMsg)
-			r.Reads = append(p.readSegments(0, result(h.XID, size)), p.readSegments(36, make([]byte, 65536))...)
+			r.Reads = append(p.readSegments(0, result(h.XID, size)),
+				p.readSegments(36, make([]byte, 65536))...)
 			p.send(r)
 		}, &oncrpc.ReplyTooLongError{Max: 65536}},
 		{"long beside a message", func(p *rawPeer, h *rpcrdma.Header) {
@@ -107,7 +108,8 @@ func TestBadReplyReads(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft, MaxMessage: 65536}, inline4k)
+			c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft, MaxMessage: 65536},
+				inline4k)
 			clientWorks(t, c, p)
 			s := start(t.Context(), c, &items{data: [][]byte{data}}, nil)
 			h, _ := p.next()

@@ -198,8 +198,10 @@ func TestNeverDone(t *testing.T) {
 	conn := wait(t, r.program.conns)
 	replies := 0
 	for lost := false; !lost; {
-		b := append(header(9, rpcrdma.TypeMsg).Append(nil), callBytes(9, procSource, &source{1, 5001})...)
-		wr := transport.WorkRequest{Op: transport.OpSend, Local: []transport.Slice{{Bytes: b}}, Done: make(completer, 1)}
+		b := append(header(9, rpcrdma.TypeMsg).Append(nil),
+			callBytes(9, procSource, &source{1, 5001})...)
+		wr := transport.WorkRequest{Op: transport.OpSend, Local: []transport.Slice{{Bytes: b}},
+			Done: make(completer, 1)}
 		if p.ep.Post(&wr) != nil {
 			break
 		}

@@ -256,7 +256,8 @@ func TestReplyNotRead(t *testing.T) {
 			p.send(h, callBytes(5, procSource, &source{uint32(tt.count), uint32(tt.size)}))
 			got, _ := p.next()
 			if got.Type != tt.want || int(got.Reply.Len()) != tt.wantReply {
-				t.Errorf("reply %v, reply chunk of %d, want %v and %d", got.Type, got.Reply.Len(), tt.want, tt.wantReply)
+				t.Errorf("reply %v, reply chunk of %d, want %v and %d", got.Type, got.Reply.Len(),
+					tt.want, tt.wantReply)
 			}
 			if reads := tt.name == "as long as MaxMessage"; reads != (len(got.Reads) > 0) {
 				t.Errorf("read list %v", got.Reads)
@@ -301,7 +302,8 @@ func TestReplyReadsBothEnds(t *testing.T) {
 			for _, size := range []int{0, 1, 3, 500, 1023, 1024, 4028, 4029, 5000, 5001, 5002, 5003, 100_003} {
 				for _, count := range []int{1, 2, 3, 12} {
 					var got items
-					req := oncrpc.Request{Procedure: procSource, Args: &source{uint32(count), uint32(size)}, Reply: &got, MaxReply: 100}
+					req := oncrpc.Request{Procedure: procSource,
+						Args: &source{uint32(count), uint32(size)}, Reply: &got, MaxReply: 100}
 					if err := client(c).Do(t.Context(), &req); err != nil {
 						t.Fatalf("%d items of %d bytes: %v", count, size, err)
 					}
@@ -314,7 +316,8 @@ func TestReplyReadsBothEnds(t *testing.T) {
 						want++
 					}
 					if n := c.Stats().DonesSent; n != want {
-						t.Fatalf("%d items of %d bytes: %d RDMA_DONEs sent, want %d", count, size, n, want)
+						t.Fatalf("%d items of %d bytes: %d RDMA_DONEs sent, want %d", count, size,
+							n, want)
 					}
 				}
 			}
@@ -323,7 +326,8 @@ func TestReplyReadsBothEnds(t *testing.T) {
 			}
 			conn := wait(t, r.program.conns)
 			if got := conn.Stats(); got.DonesReceived != want || got.DonesIgnored != 0 {
-				t.Errorf("server: %d RDMA_DONEs, %d ignored, want %d and none", got.DonesReceived, got.DonesIgnored, want)
+				t.Errorf("server: %d RDMA_DONEs, %d ignored, want %d and none", got.DonesReceived,
+					got.DonesIgnored, want)
 			}
 			r.memoryBack()
 		})

@@ -93,7 +93,8 @@ func TestGrantsInDoubt(t *testing.T) {
 func TestMemoryInDoubt(t *testing.T) {
 	for _, tt := range []string{"call", "reply"} {
 		t.Run(tt, func(t *testing.T) {
-			cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072}
+			cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, MaxMessage: 65536, ConnMemory: 131072,
+				ServerMemory: 131072}
 			r := newBothWays(t, cfg)
 			for i := range uint32(2) {
 				h := header(0xb10c+i, rpcrdma.TypeMsg)

@@ -94,7 +94,8 @@ func TestNoErrorStorm(t *testing.T) {
 					}
 					// One at a time: there is one receive for the answer.
 					waitFor(t, func() bool {
-						return way.from.Stats().ErrorsRecv-sender.ErrorsRecv == refused && way.to.Stats() != before
+						return way.from.Stats().ErrorsRecv-sender.ErrorsRecv == refused &&
+							way.to.Stats() != before
 					})
 				}
 				if err := echo(c, &items{}, false); err != nil {
@@ -102,10 +103,12 @@ func TestNoErrorStorm(t *testing.T) {
 				}
 				got := counted(sender, way.from.Stats())
 				if got.ErrorsRecv != refused || got.UnknownXID != refused || got.ErrorsSent != 0 || got.Malformed != 0 {
-					t.Errorf("%s: the sender counts %+v, want %d errors received and dropped", way.name, got, refused)
+					t.Errorf("%s: the sender counts %+v, want %d errors received and dropped",
+						way.name, got, refused)
 				}
 				if got := counted(receiver, way.to.Stats()); got.ErrorsSent != refused {
-					t.Errorf("%s: the receiver counts %+v, want %d errors sent", way.name, got, refused)
+					t.Errorf("%s: the receiver counts %+v, want %d errors sent", way.name, got,
+						refused)
 				}
 			}
 		})
@@ -143,7 +146,8 @@ func TestFatal(t *testing.T) {
 				p.t = t
 				p.alive()
 				conn := wait(t, r.program.conns)
-				wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Done: make(completer, 1), Local: []transport.Slice{{Bytes: tt.msg}}}
+				wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled,
+					Done: make(completer, 1), Local: []transport.Slice{{Bytes: tt.msg}}}
 				if err := p.ep.Post(&wr); err != nil {
 					t.Fatal(err)
 				}

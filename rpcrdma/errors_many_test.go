@@ -191,7 +191,8 @@ func TestCreditsOfErrors(t *testing.T) {
 				for _, msg := range [][]byte{be32(9, 1, tt.n, 77), be32(9, 2, tt.n, 0), be32(9, 1, tt.n, 0, 0, 0, 0)} {
 					p.sendBytes(msg)
 					if got, _ := p.next(); got.Type != rpcrdma.TypeError || got.Credits != tt.want {
-						t.Errorf("answer %v with a grant of %d, want %d", got.Type, got.Credits, tt.want)
+						t.Errorf("answer %v with a grant of %d, want %d", got.Type, got.Credits,
+							tt.want)
 					}
 				}
 				c, s := rawServer(t, rpcrdma.Config{Dialect: d, Credits: most}, inline4k)
@@ -210,7 +211,8 @@ func TestCreditsOfErrors(t *testing.T) {
 						t.Error("no error")
 					}
 					if grant, inUse, _ := c.Credits(); grant != int(min(tt.n, most)) || inUse != 0 {
-						t.Errorf("%x: a grant of %d and %d credits in use, want %d and none", words, grant, inUse, min(tt.n, most))
+						t.Errorf("%x: a grant of %d and %d credits in use, want %d and none",
+							words, grant, inUse, min(tt.n, most))
 					}
 				}
 				callAnswered(t, c, s)

@@ -26,7 +26,8 @@ func TestReadListNotAgreed(t *testing.T) {
 			counters := conn.Stats()
 			rc := newReadCall(p, 9, false, 5000)
 			if rc.h.Type = typ; typ == rpcrdma.TypeNoMsg {
-				rc.h.Reads = append(rc.h.Reads, chunks.ReadSegment{Segment: p.expose(rc.body, transport.RemoteRead)})
+				rc.h.Reads = append(rc.h.Reads,
+					chunks.ReadSegment{Segment: p.expose(rc.body, transport.RemoteRead)})
 				rc.body = nil
 			}
 			p.send(rc.h, rc.body)
@@ -79,7 +80,8 @@ type fewWindows struct {
 	left *atomic.Int32
 }
 
-func (e fewWindows) Expose(dst []transport.Region, list []transport.Slice, access transport.Access) ([]transport.Region, error) {
+func (e fewWindows) Expose(dst []transport.Region, list []transport.Slice,
+	access transport.Access) ([]transport.Region, error) {
 	if e.left.Add(-1) < 0 {
 		return dst, transport.ErrNoMemory
 	}

@@ -68,7 +68,8 @@ func TestReturnedChunks(t *testing.T) {
 				before, counters := p.clientLedger.state(), c.Stats()
 				results := [][]byte{make([]byte, size), make([]byte, 3000)}
 				done := make(chan error, 1)
-				x := &oncrpc.Exchange{Call: callMessage(0, procEcho, &items{}), Results: results, MaxReply: 9000}
+				x := &oncrpc.Exchange{Call: callMessage(0, procEcho, &items{}), Results: results,
+					MaxReply: 9000}
 				go func() { done <- c.RoundTrip(t.Context(), x) }()
 				h, _ := p.next()
 				if len(h.Writes) != 2 || len(h.Writes[0]) != 3 || len(h.Writes[1]) != 1 || len(h.Reply) != 3 {

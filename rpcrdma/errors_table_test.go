@@ -125,7 +125,8 @@ func cat(parts ...[]uint32) []uint32 { return slices.Concat(parts...) }
 // malformedMessages is every kind of message in which something is wrong, and some in which little
 // is.
 func malformedMessages() []malformed {
-	return slices.Concat(malformedFixed(), malformedErrors(), malformedLists(), malformedReads(), malformedMsgP(), malformedBodies(), malformedRPC())
+	return slices.Concat(malformedFixed(), malformedErrors(), malformedLists(), malformedReads(),
+		malformedMsgP(), malformedBodies(), malformedRPC())
 }
 
 // malformedFixed are wrong in the four words that begin every header.
@@ -376,7 +377,8 @@ func malformedMsgP() (all []malformed) {
 	short := verdict{outcome: refusedHeader.padded(), ends: rpcrdma.ErrMalformed}
 	add("no message", head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0), short)
 	add("seven bytes of message", func(xid uint32) []byte {
-		return append(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)(xid), callBytes(xid, procNull, nil)[:7]...)
+		return append(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)(xid),
+			callBytes(xid, procNull, nil)[:7]...)
 	}, short)
 	// It has a read list, so the server may wait for an RDMA_DONE.
 	add("alignment 3 and a read list", withCall(head(rpcrdma.TypeMsgP, cat([]uint32{3, 1024}, readWords(40, 4), []uint32{0, 0, 0})...)), verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed, done: true})
@@ -388,7 +390,8 @@ func malformedMsgP() (all []malformed) {
 	// An RPC decode error (draft section 4.2): the credential's empty body would be padded.
 	add("padding past the end", withCall(head(rpcrdma.TypeMsgP, 4096, 0, 0, 0, 0)), verdict{outcome: served(rpcBadCred...).padded()})
 	add("rdma_xid differs", func(xid uint32) []byte {
-		return append(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)(xid), callBytes(xid+1, procNull, nil)...)
+		return append(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)(xid),
+			callBytes(xid+1, procNull, nil)...)
 	}, verdict{outcome: outcome{answer: errChunk, count: rpcrdma.Stats{Malformed: 1, ErrorsSent: 1, Padded: 1}}})
 	add("reply to nothing, or too short for one", withReply(head(rpcrdma.TypeMsgP, 64, 1024, 0, 0, 0)), verdict{outcome: strayReply.padded(), ends: oncrpc.ErrMalformedReply})
 	return all
@@ -469,7 +472,8 @@ func malformedRPC() (all []malformed) {
 		all = append(all, malformed{
 			name: "RPC: " + name,
 			msg: func(xid uint32) []byte {
-				return append(head(rpcrdma.TypeMsg, 0, 0, 0)(xid), change(callBytes(xid, procSink, &items{}))...)
+				return append(head(rpcrdma.TypeMsg, 0, 0, 0)(xid),
+					change(callBytes(xid, procSink, &items{}))...)
 			},
 			rfc8166: verdict{outcome: f},
 		})

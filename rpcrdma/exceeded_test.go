@@ -40,7 +40,8 @@ func (p *rawPeer) burst(msgs ...[]byte) {
 // and nobody else notices.
 func TestExceeded(t *testing.T) {
 	call := func(xid uint32) []byte {
-		return append(header(xid, rpcrdma.TypeMsg).Append(nil), callBytes(xid, procBlock, &items{})...)
+		return append(header(xid, rpcrdma.TypeMsg).Append(nil),
+			callBytes(xid, procBlock, &items{})...)
 	}
 	repeat := func(b []byte) (all [][]byte) {
 		for range 40 {

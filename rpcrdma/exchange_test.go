@@ -45,7 +45,8 @@ func echo(c oncrpc.Transport, args *items, land bool) error {
 // TestEcho sends every shape of message both ways, over a provider with all abilities and over one
 // with the minimum.
 func TestEcho(t *testing.T) {
-	lengths := [][]int{{}, {0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {1023}, {1024}, {3950}, {3990}, {4000}, {4096}, {5001},
+	lengths := [][]int{{}, {0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {1023}, {1024},
+		{3950}, {3990}, {4000}, {4096}, {5001},
 		{65536}, {100_003}, {1 << 20}, {1, 2, 3}, {5000, 0, 5001, 2}, {2000, 2000, 2000, 3, 70_001}, slices.Repeat([]int{500}, 20)}
 	for _, abilities := range []string{"all", "minimum"} {
 		for _, segment := range []int{0, 1 << 14} {
@@ -91,7 +92,9 @@ func TestEchoAnything(t *testing.T) {
 				NoRemoteInvalidate: rapid.Bool().Draw(rt, name+" invalidate"),
 			}
 		}
-		lcfg := loopback.Config{IRD: rapid.IntRange(1, 4).Draw(rt, "ird"), ORD: rapid.IntRange(1, 4).Draw(rt, "ord"), SendDepth: rapid.SampledFrom([]int{2, 20, 1000}).Draw(rt, "depth")}
+		lcfg := loopback.Config{IRD: rapid.IntRange(1, 4).Draw(rt, "ird"),
+			ORD: rapid.IntRange(1, 4).Draw(rt,
+				"ord"), SendDepth: rapid.SampledFrom([]int{2, 20, 1000}).Draw(rt, "depth")}
 		f, prog := loopback.New(), newProgram()
 		l, err := f.Listen(rigAddr, lcfg)
 		if err != nil {
@@ -240,7 +243,8 @@ func TestBothWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn := wait(t, r.program.conns)
-	ends := [2]numbering{{Conn: c, next: new(atomic.Uint32)}, {Conn: conn, next: new(atomic.Uint32)}}
+	ends := [2]numbering{{Conn: c, next: new(atomic.Uint32)},
+		{Conn: conn, next: new(atomic.Uint32)}}
 	var wg sync.WaitGroup
 	for i := range 50 {
 		for _, from := range []oncrpc.Transport{ends[0], ends[1]} {

@@ -67,7 +67,8 @@ func TestExpectMemory(t *testing.T) {
 		{"busy, little memory", credits * testReceiveSize, true, testReceiveSize},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cr := newManyClients(t, "loopback", 1, rpcrdma.Config{Credits: credits, ReceiveMemory: tt.memory})
+			cr := newManyClients(t, "loopback", 1,
+				rpcrdma.Config{Credits: credits, ReceiveMemory: tt.memory})
 			c := cr.clients[0]
 			together(t, c, 1)
 			conn := wait(t, cr.program.conns)
@@ -202,14 +203,16 @@ func TestExpectInHandler(t *testing.T) {
 				}
 				for xid := range uint32(12) {
 					h := header(xid, rpcrdma.TypeMsg)
-					m := callMessage(xid, procSink, &items{data: [][]byte{make([]byte, (tt.want-h.Len()-56)/4*4)}})
+					m := callMessage(xid, procSink,
+						&items{data: [][]byte{make([]byte, (tt.want-h.Len()-56)/4*4)}})
 					p.send(h, m.AppendTo(nil))
 					if got, _ := p.next(); got.Type != rpcrdma.TypeMsg {
 						t.Fatalf("Send of %d bytes: %v", tt.want, got.Type)
 					}
 				}
 				if got := p.expect(tt.thenLarge); got != tt.then {
-					t.Errorf("expected %d of %d asked for later, want %d", got, tt.thenLarge, tt.then)
+					t.Errorf("expected %d of %d asked for later, want %d", got, tt.thenLarge,
+						tt.then)
 				}
 			})
 		}

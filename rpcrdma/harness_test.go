@@ -565,7 +565,8 @@ func header(xid uint32, typ rpcrdma.Type) *rpcrdma.Header {
 // callMessage returns an encoded call of the test program.
 func callMessage(xid, proc uint32, args oncrpc.Marshaler) xdr.Message {
 	var e xdr.Encoder
-	h := oncrpc.CallHeader{XID: xid, RPCVersion: oncrpc.Version, Program: testProgram, Version: 1, Procedure: proc}
+	h := oncrpc.CallHeader{XID: xid, RPCVersion: oncrpc.Version, Program: testProgram, Version: 1,
+		Procedure: proc}
 	h.Encode(&e)
 	if args != nil {
 		args.MarshalXDR(&e)

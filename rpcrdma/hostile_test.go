@@ -30,7 +30,8 @@ func (r *rig) deafPeer() (transport.Endpoint, *rpcrdma.Conn) {
 // shout sends a message.
 func shout(t testing.TB, ep transport.Endpoint, b []byte) {
 	t.Helper()
-	wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Done: make(completer, 1), Local: []transport.Slice{{Bytes: b}}}
+	wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled,
+		Done: make(completer, 1), Local: []transport.Slice{{Bytes: b}}}
 	if err := ep.Post(&wr); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,8 @@ func TestServeContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- rpcrdma.Serve(ctx, l, srv, rpcrdma.Config{Logger: quiet}) }()
-	c, err := rpcrdma.Dial(context.Background(), f.Dialer(loopback.Config{}), rigAddr, rpcrdma.Config{Logger: quiet})
+	c, err := rpcrdma.Dial(context.Background(), f.Dialer(loopback.Config{}), rigAddr,
+		rpcrdma.Config{Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +196,8 @@ func TestOddMaxReply(t *testing.T) {
 	c := r.dial(rpcrdma.Config{})
 	var reply items
 	const size = 9001
-	req := oncrpc.Request{Procedure: procSource, Args: &source{1, size}, Reply: &reply, MaxReply: 16 + size}
+	req := oncrpc.Request{Procedure: procSource, Args: &source{1, size}, Reply: &reply,
+		MaxReply: 16 + size}
 	if err := client(c).Do(context.Background(), &req); err != nil {
 		t.Error(err)
 	}

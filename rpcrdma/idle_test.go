@@ -25,7 +25,8 @@ func TestIdleBytes(t *testing.T) {
 			each := (heapAndStacks() - before) / conns
 			t.Logf("%d bytes for both ends", each)
 			if each > 2*bound {
-				t.Errorf("%d bytes for both ends of a connection, want no more than %d", each, 2*bound)
+				t.Errorf("%d bytes for both ends of a connection, want no more than %d", each,
+					2*bound)
 			}
 		})
 	}

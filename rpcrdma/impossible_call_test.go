@@ -77,7 +77,8 @@ func TestCallsWithoutReads(t *testing.T) {
 	}{{"none are served", loopback.Config{IRD: -1}, chunks.ErrNoReads}, {"none are made", loopback.Config{ORD: -1}, nil}} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, rpcrdma.Config{})
-			c, err := rpcrdma.Dial(context.Background(), r.fabric.Dialer(tt.low), rigAddr, rpcrdma.Config{Logger: quiet})
+			c, err := rpcrdma.Dial(context.Background(), r.fabric.Dialer(tt.low), rigAddr,
+				rpcrdma.Config{Logger: quiet})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -136,7 +136,8 @@ func (a *abandonedCall) call() (giveUp func()) {
 	s := start(ctx, a.c, &items{data: [][]byte{make([]byte, 9000)}}, nil)
 	a.h, _ = a.p.next()
 	if len(a.h.Reads) != 1 || len(a.h.Reply) != 1 {
-		a.t.Fatalf("the call has %d read segments and %d of a reply chunk", len(a.h.Reads), len(a.h.Reply))
+		a.t.Fatalf("the call has %d read segments and %d of a reply chunk", len(a.h.Reads),
+			len(a.h.Reply))
 	}
 	return func() {
 		a.t.Helper()
@@ -178,7 +179,8 @@ func (a *abandonedCall) reply(xid uint32) {
 // replyInvalidate is reply that ends the window of s.
 func (a *abandonedCall) replyInvalidate(xid uint32, s chunks.Segment) {
 	a.t.Helper()
-	b := append(header(xid, rpcrdma.TypeMsg).Append(nil), append(replyHeader(xid), be32(0, 7)...)...)
+	b := append(header(xid, rpcrdma.TypeMsg).Append(nil),
+		append(replyHeader(xid), be32(0, 7)...)...)
 	a.p.do(transport.WorkRequest{
 		Op: transport.OpSendInvalidate, Invalidate: transport.STag(s.Handle), Local: []transport.Slice{{Bytes: b}},
 	})

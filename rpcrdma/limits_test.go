@@ -345,7 +345,8 @@ func TestReceivesRefused(t *testing.T) {
 	r := newRig(t, cfg)
 	var conns []*rpcrdma.Conn
 	call := func(c *rpcrdma.Conn) error {
-		return client(c).Call(t.Context(), procEcho, &items{data: [][]byte{make([]byte, 100)}}, &items{})
+		return client(c).Call(t.Context(), procEcho, &items{data: [][]byte{make([]byte, 100)}},
+			&items{})
 	}
 	for range room {
 		c := r.dial(rpcrdma.Config{})

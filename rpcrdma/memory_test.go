@@ -20,7 +20,8 @@ type memoryProbe struct {
 }
 
 // newMemoryProbe returns a probe for a server with this configuration.
-func newMemoryProbe(t testing.TB, cfg rpcrdma.Config, prog *program, dial func() *rawPeer) *memoryProbe {
+func newMemoryProbe(t testing.TB, cfg rpcrdma.Config, prog *program,
+	dial func() *rawPeer) *memoryProbe {
 	m := &memoryProbe{t: t, program: prog, dial: dial, draft: cfg.Dialect == rpcrdma.Draft}
 	message := max(rpcrdma.MaxInline, cmp.Or(int64(cfg.MaxMessage), 4<<20))
 	m.call = 2 * message
@@ -75,7 +76,8 @@ func (m *memoryProbe) fill(p *rawPeer) heldCalls {
 	p.alive()
 	n := int(m.conn / m.call)
 	if p.granted < n || m.conn%m.call != 0 {
-		m.t.Fatalf("%d calls of %d bytes do not fill %d bytes, or %d are granted", n, m.call, m.conn, p.granted)
+		m.t.Fatalf("%d calls of %d bytes do not fill %d bytes, or %d are granted", n, m.call,
+			m.conn, p.granted)
 	}
 	for i := range n {
 		p.hold(holdXID+uint32(i), m.call, m.call)

@@ -81,7 +81,8 @@ func (m *grantMeter) check(most int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.excess > 0 || m.active > 0 || m.most != most {
-		m.t.Errorf("%d calls beyond the grant, %d left, %d at the most at a time, want %d", m.excess, m.active, m.most, most)
+		m.t.Errorf("%d calls beyond the grant, %d left, %d at the most at a time, want %d",
+			m.excess, m.active, m.most, most)
 	}
 }
 

@@ -73,7 +73,8 @@ func TestPaddedLandsAligned(t *testing.T) {
 	} {
 		for _, align := range []int{128, 256, 4096} { // all above what stands in front of the data
 			t.Run(fmt.Sprintf("%s/%d", network.name, align), func(t *testing.T) {
-				cfg := rpcrdma.Config{Logger: quiet, Dialect: rpcrdma.Draft, InlineSend: first, InlineRecv: first, Align: align, PeerAlign: align, NoReplyChunks: true}
+				cfg := rpcrdma.Config{Logger: quiet, Dialect: rpcrdma.Draft, InlineSend: first,
+					InlineRecv: first, Align: align, PeerAlign: align, NoReplyChunks: true}
 				ends := newWatchedEnds(t, network.make, network.shared, cfg)
 				at := make(chan []*byte, 1)
 				ends.server.Handle(echoTwice(at))
@@ -125,7 +126,8 @@ func TestTwoBuffers(t *testing.T) {
 	for _, peerAlign := range []int{0, 16, 64, 512} {
 		for _, align := range []int{64, 128, 256} {
 			t.Run(fmt.Sprintf("padded to %d, receives to %d", peerAlign, align), func(t *testing.T) {
-				cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, Align: align, PeerAlign: peerAlign, MinChunk: 64}
+				cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, Align: align, PeerAlign: peerAlign,
+					MinChunk: 64}
 				c := newRig(t, cfg).dial(cfg)
 				for n := range align + 10 {
 					for _, land := range []bool{false, true} {

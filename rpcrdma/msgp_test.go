@@ -26,7 +26,8 @@ func TestPaddedGolden(t *testing.T) {
 		s := start(t.Context(), c, &items{data: [][]byte{data}, tail: 9}, nil)
 		got := wait(t, p.msgs).b
 		xid := uint32(got[0])<<24 | uint32(got[1])<<16 | uint32(got[2])<<8 | uint32(got[3])
-		want := be32(xid, 1, 64, 2, align, 56, 0, 0, 0) // 56: the bytes that are no data, so that no opaque among them is as long
+		want := be32(xid, 1, 64, 2, align, 56, 0, 0,
+			0) // 56: the bytes that are no data, so that no opaque among them is as long
 		want = append(want, be32(xid, 0, 2, testProgram, 1, procEcho, 0, 0, 0, 0)...)
 		want = append(want, be32(1, 0xfeedbeef, 100)...)
 		want = append(want, make([]byte, 40)...) // 36+40+12 is 88
@@ -134,7 +135,8 @@ func TestPaddedCalls(t *testing.T) {
 					}
 					got, body, want := send(tt.align, tt.thresh, tt.least, 0, tt.lengths...)
 					if got.Type != rpcrdma.TypeMsg || !bytes.Equal(body, replyHeader(got.XID)) {
-						t.Errorf("align %d, threshold %d: answer %v % x", tt.align, tt.thresh, got.Type, body)
+						t.Errorf("align %d, threshold %d: answer %v % x", tt.align, tt.thresh,
+							got.Type, body)
 						continue
 					}
 					if a := wait(t, r.program.calls); a.tail != want.tail || !slices.EqualFunc(a.data, want.data, bytes.Equal) {
@@ -215,7 +217,8 @@ func TestPaddedBesideChunks(t *testing.T) {
 	t.Run("call", func(t *testing.T) {
 		c, p := rawServer(t, cfg, inline4k)
 		data := pattern(1, 2000)
-		req := oncrpc.Request{Procedure: procSink, Args: &items{data: [][]byte{data}}, Results: [][]byte{make([]byte, 9000)}, MaxReply: 9000}
+		req := oncrpc.Request{Procedure: procSink, Args: &items{data: [][]byte{data}},
+			Results: [][]byte{make([]byte, 9000)}, MaxReply: 9000}
 		done := make(chan error, 1)
 		go func() { done <- client(c).Do(t.Context(), &req) }()
 		m := wait(t, p.msgs)
@@ -258,7 +261,8 @@ func TestPaddedBesideChunks(t *testing.T) {
 			s := start(t.Context(), c, &items{data: [][]byte{make([]byte, size)}}, nil)
 			h, body := p.next()
 			if want := map[bool]rpcrdma.Type{true: rpcrdma.TypeMsgP, false: rpcrdma.TypeMsg}[size == most-4]; h.Type != want || len(h.Reads) > 0 || h.Len()+len(body) > 4096 {
-				t.Errorf("%d bytes of data: %v with %d read segments, %d bytes, want %v", size, h.Type, len(h.Reads), h.Len()+len(body), want)
+				t.Errorf("%d bytes of data: %v with %d read segments, %d bytes, want %v", size,
+					h.Type, len(h.Reads), h.Len()+len(body), want)
 			}
 			p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 			if err := wait(t, s.err); err != nil {
@@ -305,7 +309,8 @@ func TestPaddedReplies(t *testing.T) {
 
 // TestPaddedBothEnds echoes messages between ends that pad for each other.
 func TestPaddedBothEnds(t *testing.T) {
-	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, InlineSend: 20480, InlineRecv: 20480, Align: 4096, PeerAlign: 4096}
+	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, InlineSend: 20480, InlineRecv: 20480,
+		Align: 4096, PeerAlign: 4096}
 	r := newRig(t, cfg)
 	c := r.dial(cfg)
 	for _, size := range []int{0, 1, 500, 1023, 1024, 1025, 2000, 4096, 5001, 8192, 16384, 16385, 100_003} {
@@ -383,7 +388,8 @@ func FuzzPadded(f *testing.F) {
 // post sends a message, and reports whether the connection was there.
 func (p *rawPeer) post(b []byte) bool {
 	p.t.Helper()
-	wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Done: make(completer, 1), Local: []transport.Slice{{Bytes: b}}}
+	wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled,
+		Done: make(completer, 1), Local: []transport.Slice{{Bytes: b}}}
 	if p.ep.Post(&wr) != nil {
 		return false
 	}

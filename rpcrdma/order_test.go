@@ -10,7 +10,8 @@ import (
 )
 
 // queued starts calls that wait for a credit, in this order: their tails are 0, 1, 2 and so on.
-func queued(t *testing.T, ctx func(i int) context.Context, c *rpcrdma.Conn, n int) (calls []*started) {
+func queued(t *testing.T, ctx func(i int) context.Context, c *rpcrdma.Conn,
+	n int) (calls []*started) {
 	t.Helper()
 	_, _, before := c.Credits()
 	for i := range n {
@@ -128,7 +129,8 @@ func TestGiveUp(t *testing.T) {
 				}
 				callAnswered(t, c, m.rawPeer) // the next thing sent
 				if got, want := c.Stats(), uint64(n-len(tt.gone)+2); got.CallsSent != want || got.Cancelled != 0 {
-					t.Errorf("%d calls sent and %d cancelled, want %d and none", got.CallsSent, got.Cancelled, want)
+					t.Errorf("%d calls sent and %d cancelled, want %d and none", got.CallsSent,
+						got.Cancelled, want)
 				}
 			})
 		}

@@ -138,7 +138,8 @@ func (s *storm) run(provider string) {
 			s.t.Error(err)
 		}
 		if cut := provider == "loopback" && s.cfg.Dialect == rpcrdma.Draft && i < greedy; cut && !errors.Is(err, rpcrdma.ErrStalled) {
-			s.t.Errorf("a client that acknowledges nothing ended with %v, want %v", err, rpcrdma.ErrStalled)
+			s.t.Errorf("a client that acknowledges nothing ended with %v, want %v", err,
+				rpcrdma.ErrStalled)
 		}
 	}
 }
@@ -220,7 +221,8 @@ func fetchItem(ctx context.Context, c *rpcrdma.Conn, size uint32) error {
 // read.
 func neverDone(p *rawPeer, rnd *rand.Rand) {
 	send := func(b []byte) {
-		wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Local: []transport.Slice{{Bytes: b}}, Done: make(completer, 1)}
+		wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled,
+			Local: []transport.Slice{{Bytes: b}}, Done: make(completer, 1)}
 		if p.ep.Post(&wr) == nil {
 			<-wr.Done.(completer)
 		}

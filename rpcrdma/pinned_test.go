@@ -88,7 +88,8 @@ func TestPinnedReceives(t *testing.T) {
 				// Of each that of the reply to be read, that of the one withheld, and of one that
 				// waits.
 				if most := receives + freeReceivesRead*readers; cr.meter.mostRecv > most {
-					t.Errorf("%d receives with memory at a time, want no more than %d", cr.meter.mostRecv, most)
+					t.Errorf("%d receives with memory at a time, want no more than %d",
+						cr.meter.mostRecv, most)
 				}
 				for _, r := range all {
 					for r.calls+len(r.owed) > 0 {

@@ -68,7 +68,8 @@ func TestPrivateGolden(t *testing.T) {
 				}
 			}
 			want := tt.want
-			want.Send, want.Recv = min(want.Send, rpcrdma.MaxInline), min(want.Recv, rpcrdma.MaxInline)
+			want.Send, want.Recv = min(want.Send, rpcrdma.MaxInline), min(want.Recv,
+				rpcrdma.MaxInline)
 			if got := r.hears(b); got != want {
 				t.Errorf("heard %+v, want %+v", got, want)
 			}
@@ -141,7 +142,8 @@ func TestLimits(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c, p := rawServer(t, tt.cfg, tt.peer)
 			if send, recv := c.Inline(); send != tt.inlineSend || recv != tt.inlineRecv {
-				t.Errorf("send %d, receive %d, want %d, %d", send, recv, tt.inlineSend, tt.inlineRecv)
+				t.Errorf("send %d, receive %d, want %d, %d", send, recv, tt.inlineSend,
+					tt.inlineRecv)
 			}
 			// What is said is what is meant.
 			if diff := cmp.Diff(tt.says.bytes(), p.ep.Info().PrivateData); diff != "" {
@@ -203,7 +205,8 @@ func TestConfigBounds(t *testing.T) {
 			}
 			err := client(c).Do(t.Context(), &oncrpc.Request{Procedure: procNull, MaxReply: tt.maxMessage + 1})
 			var tooLong *oncrpc.ReplyTooLongError
-			want := oncrpc.ReplyTooLongError{Len: tt.maxMessage + 28, Max: tt.maxMessage, NotSent: true}
+			want := oncrpc.ReplyTooLongError{Len: tt.maxMessage + 28, Max: tt.maxMessage,
+				NotSent: true}
 			if !errors.As(err, &tooLong) || *tooLong != want {
 				t.Errorf("a reply of one byte too much: %v", err)
 			}

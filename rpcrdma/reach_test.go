@@ -56,7 +56,8 @@ func TestWindowsEnd(t *testing.T) {
 				if kind.result {
 					result = mem
 				}
-				s := start(context.Background(), c, &items{data: [][]byte{pattern(1, size)}}, result)
+				s := start(context.Background(), c, &items{data: [][]byte{pattern(1, size)}},
+					result)
 				h, _ := p.next()
 				return c, p, s, h
 			}

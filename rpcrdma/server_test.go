@@ -146,8 +146,10 @@ func testReadChunks(t *testing.T, dialect rpcrdma.Dialect) {
 		rc := newReadCall(p, xid, false, 3, 50_001, 4)
 		rc.h.Type = rpcrdma.TypeNoMsg
 		// In two segments, and not in the first place of the list.
-		a, b := p.expose(rc.body[:44], transport.RemoteRead), p.expose(rc.body[44:], transport.RemoteRead)
-		rc.h.Reads = append(rc.h.Reads, chunks.ReadSegment{Segment: a}, chunks.ReadSegment{Segment: b})
+		a, b := p.expose(rc.body[:44], transport.RemoteRead), p.expose(rc.body[44:],
+			transport.RemoteRead)
+		rc.h.Reads = append(rc.h.Reads, chunks.ReadSegment{Segment: a},
+			chunks.ReadSegment{Segment: b})
 		rc.body = nil
 		send(t, rc)
 	})
@@ -255,7 +257,8 @@ func testRefusedCalls(t *testing.T, dialect rpcrdma.Dialect) {
 				}
 				tt.want, small = rpcrdma.ErrChunk, true
 			}
-			want := rpcrdma.Header{XID: h.XID, Version: 1, Credits: got.Credits, Type: rpcrdma.TypeError, Err: tt.want}
+			want := rpcrdma.Header{XID: h.XID, Version: 1, Credits: got.Credits,
+				Type: rpcrdma.TypeError, Err: tt.want}
 			if tt.want == rpcrdma.ErrVers {
 				want.Low, want.High = 1, 1
 			}
@@ -525,7 +528,8 @@ func TestInvalidate(t *testing.T) {
 			p.send(h, callBytes(h.XID, procSource, &source{1, 10}))
 			_, _, m := p.nextMsg()
 			if want := tt.want && allowed; m.hasInv != want || (want && uint32(m.invalidated) != one.Handle) {
-				t.Errorf("%s, allowed %v: invalidated %v %#x", tt.name, allowed, m.hasInv, m.invalidated)
+				t.Errorf("%s, allowed %v: invalidated %v %#x", tt.name, allowed, m.hasInv,
+					m.invalidated)
 			}
 		}
 	}
@@ -559,7 +563,8 @@ func TestInlineSizes(t *testing.T) {
 				got, body := p.next()
 				want := []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg}[i]
 				if got.Type != want || got.Len()+len(body) > tt.limit {
-					t.Errorf("%d bytes: %v of %d bytes, want %v", n, got.Type, got.Len()+len(body), want)
+					t.Errorf("%d bytes: %v of %d bytes, want %v", n, got.Type, got.Len()+len(body),
+						want)
 				}
 			}
 		})

@@ -74,7 +74,8 @@ type pinnedReply struct {
 // newServerModel makes a server and its client, which takes 1024 bytes inline.
 func newServerModel(t testing.TB, cfg rpcrdma.Config) *serverModel {
 	cfg.Dialect, cfg.MaxMessage, cfg.PeerTimeout = rpcrdma.Draft, rpcrdma.MaxInline, time.Hour
-	p := &serverModel{r: newRig(t, cfg), credits: cfg.Credits, granted: 1, under: make(map[uint32]*modelledCall)}
+	p := &serverModel{r: newRig(t, cfg), credits: cfg.Credits, granted: 1,
+		under: make(map[uint32]*modelledCall)}
 	p.rawPeer = p.r.raw(privateData{Send: 4096, Recv: 1024})
 	p.call(1, 1, modelledCall{})
 	p.conn = wait(t, p.r.program.conns)

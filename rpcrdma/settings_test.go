@@ -177,7 +177,8 @@ func TestAgreeTakesEffect(t *testing.T) {
 	}
 	c.UpdateSettings(func(s *rpcrdma.Settings) { s.MaxSend, s.MaxReplySend = 2048, 8192 })
 	if h := call(1900); h.Type != rpcrdma.TypeMsg || len(h.Reads) != 0 {
-		t.Errorf("call that does not fit with its padding sent as %v, with %d read segments", h.Type, len(h.Reads))
+		t.Errorf("call that does not fit with its padding sent as %v, with %d read segments",
+			h.Type, len(h.Reads))
 	}
 	c.UpdateSettings(func(s *rpcrdma.Settings) { s.PeerAlign = 0 })
 	if h := call(1500); h.Type != rpcrdma.TypeMsg {
@@ -210,7 +211,8 @@ func TestAgreeTakesEffectOnReplies(t *testing.T) {
 		p.send(header(tt.size, rpcrdma.TypeMsg), callBytes(tt.size, procSource, &source{1, tt.size}))
 		h, body := p.next()
 		if n := h.Len() + len(body); h.Type != tt.want || (len(h.Reads) > 0) != tt.reads || n > tt.agree.MaxReplySend {
-			t.Errorf("%+v: reply of %d bytes of data is %v, %d bytes long, with %d read segments", tt.agree, tt.size, h.Type, n, len(h.Reads))
+			t.Errorf("%+v: reply of %d bytes of data is %v, %d bytes long, with %d read segments",
+				tt.agree, tt.size, h.Type, n, len(h.Reads))
 		}
 		if tt.reads {
 			p.done(tt.size)
@@ -221,7 +223,8 @@ func TestAgreeTakesEffectOnReplies(t *testing.T) {
 // TestAgreeMeanwhile has both ends agree on other values all the time while they call each other:
 // no call fails, whatever holds when it is laid out.
 func TestAgreeMeanwhile(t *testing.T) {
-	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, InlineSend: 8192, InlineRecv: 8192, SegmentSize: 1024, Align: 512}
+	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, InlineSend: 8192, InlineRecv: 8192,
+		SegmentSize: 1024, Align: 512}
 	r := newRig(t, cfg)
 	c := r.dial(cfg)
 	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})

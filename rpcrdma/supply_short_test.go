@@ -65,7 +65,8 @@ func TestReceivesExhausted(t *testing.T) {
 				// call, and is not noted to have.
 				most := max(int(receives), credits) + (freeReceives+1)*conns
 				if cr.meter.mostRecv > most {
-					t.Errorf("%d receives with memory at a time, want no more than %d", cr.meter.mostRecv, most)
+					t.Errorf("%d receives with memory at a time, want no more than %d",
+						cr.meter.mostRecv, most)
 				}
 			})
 		}

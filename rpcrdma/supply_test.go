@@ -17,7 +17,8 @@ func TestIdleHoldsNothing(t *testing.T) {
 			const conns, calls = 50, 32
 			cr := newManyClients(t, provider, conns, rpcrdma.Config{Credits: calls})
 			if cr.meter.bytes != 0 {
-				t.Errorf("%d bytes allocated for connections that have not been used", cr.meter.bytes)
+				t.Errorf("%d bytes allocated for connections that have not been used",
+					cr.meter.bytes)
 			}
 			for _, c := range cr.clients {
 				together(t, c, calls)
@@ -27,13 +28,15 @@ func TestIdleHoldsNothing(t *testing.T) {
 				}
 				waitFor(t, func() bool { return cr.idle(conn) }) // replies may not have let go of theirs
 				if got := cr.ledgers.of(t, conn).state().Awaited; got != calls {
-					t.Errorf("the peer of an idle connection may send %d messages, want %d", got, calls)
+					t.Errorf("the peer of an idle connection may send %d messages, want %d", got,
+						calls)
 				}
 			}
 			// Never more than one of them needs: one for each credit, and for replies that leave as
 			// long as the next grant is there.
 			if most := 2 * calls; cr.meter.mostRecv > most {
-				t.Errorf("%d receives with memory at a time, %d are enough", cr.meter.mostRecv, most)
+				t.Errorf("%d receives with memory at a time, %d are enough", cr.meter.mostRecv,
+					most)
 			}
 		})
 	}
@@ -46,7 +49,8 @@ func TestGrantsGoDown(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
 			const conns, credits = 16, 32
-			cr := newManyClients(t, provider, conns, rpcrdma.Config{Credits: credits, ReceiveMemory: 4 * credits * testReceiveSize})
+			cr := newManyClients(t, provider, conns,
+				rpcrdma.Config{Credits: credits, ReceiveMemory: 4 * credits * testReceiveSize})
 			var grants []int
 			var blocked []chan error
 			for _, c := range cr.clients {
@@ -101,7 +105,8 @@ func TestEndedHoldsLittle(t *testing.T) {
 		conn = wait(t, cr.program.conns)
 	}
 	go func() {
-		_ = oncrpc.NewClient(cr.clients[0], testProgram, 3, oncrpc.AuthNone()).Call(t.Context(), 1, nil, nil)
+		_ = oncrpc.NewClient(cr.clients[0], testProgram, 3, oncrpc.AuthNone()).Call(t.Context(), 1,
+			nil, nil)
 	}()
 	wait(t, entered)
 	used := func() int64 {
@@ -114,7 +119,8 @@ func TestEndedHoldsLittle(t *testing.T) {
 	cr.clients[0].Close()
 	<-conn.Done()
 	if used := used(); used != testReceiveSize {
-		t.Errorf("%d bytes are reserved for a connection that has ended, want %d", used, testReceiveSize)
+		t.Errorf("%d bytes are reserved for a connection that has ended, want %d", used,
+			testReceiveSize)
 	}
 	close(release)
 	waitFor(t, func() bool { return used() == 0 })

@@ -55,7 +55,8 @@ func (w *watch) check(t *testing.T, what string, at []*byte, lengths []int, alig
 	}
 	buffers := w.list[place.receive]
 	if len(buffers) != 2 || buffers[0].Len() != align || buffers[1].Len() != size-align {
-		t.Errorf("%s %v: in %d buffers of %d bytes, want %d and %d", what, lengths, len(buffers), transport.TotalLen(buffers), align, size-align)
+		t.Errorf("%s %v: in %d buffers of %d bytes, want %d and %d", what, lengths, len(buffers),
+			transport.TotalLen(buffers), align, size-align)
 		return
 	}
 	for i, p := range at {
@@ -65,10 +66,12 @@ func (w *watch) check(t *testing.T, what string, at []*byte, lengths []int, alig
 		}
 		begin, b := uintptr(unsafe.Pointer(p)), buffers[buffer].Bytes
 		if off := int(begin) - int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))); off < 0 || off+n > len(b) {
-			t.Errorf("%s %v: item %d lies %d bytes behind the beginning of buffer %d", what, lengths, i, off, buffer)
+			t.Errorf("%s %v: item %d lies %d bytes behind the beginning of buffer %d", what,
+				lengths, i, off, buffer)
 		}
 		if off := begin % uintptr(align); n >= 1024 && off != 0 {
-			t.Errorf("%s %v: item %d lies %d bytes behind a multiple of %d", what, lengths, i, off, align)
+			t.Errorf("%s %v: item %d lies %d bytes behind a multiple of %d", what, lengths, i, off,
+				align)
 		}
 	}
 }

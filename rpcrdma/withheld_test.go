@@ -20,7 +20,8 @@ import (
 // Two replies of that many bytes fit in the share of a connection, three do not.
 const third = 60_000
 
-var smallShare = rpcrdma.Config{Dialect: rpcrdma.Draft, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072, Credits: 16}
+var smallShare = rpcrdma.Config{Dialect: rpcrdma.Draft, MaxMessage: 65536, ConnMemory: 131072,
+	ServerMemory: 131072, Credits: 16}
 
 // ask sends a call for one item of third bytes.
 func (p *rawPeer) ask(xid uint32) {
@@ -253,7 +254,9 @@ func TestWithheldStorm(t *testing.T) {
 						}
 						var got items
 						size := rnd.IntN(third)
-						err := client(c).Do(ctx, &oncrpc.Request{Procedure: procSource, Args: &source{1, uint32(size)}, Reply: &got, MaxReply: 100})
+						err := client(c).Do(ctx,
+							&oncrpc.Request{Procedure: procSource, Args: &source{1, uint32(size)},
+								Reply: &got, MaxReply: 100})
 						cancel()
 						switch {
 						case err == nil:
@@ -330,7 +333,8 @@ func slowClient(ep transport.Endpoint, rnd *rand.Rand) error {
 		}
 	}))
 	send := func(b []byte) error {
-		wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Local: []transport.Slice{{Bytes: b}}, Done: make(completer, 1)}
+		wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled,
+			Local: []transport.Slice{{Bytes: b}}, Done: make(completer, 1)}
 		if err := ep.Post(&wr); err != nil {
 			return err
 		}

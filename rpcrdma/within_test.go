@@ -147,7 +147,8 @@ func TestDonesWithinGrant(t *testing.T) {
 				}
 			}
 			if posted := r.ledgers.of(t, conn).state().Awaited; posted > 2*most+2 || posted < granted-dones {
-				t.Errorf("%d receives posted, where %d more messages may come", posted, granted-dones)
+				t.Errorf("%d receives posted, where %d more messages may come", posted,
+					granted-dones)
 			}
 		}
 	}

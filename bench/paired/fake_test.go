@@ -36,7 +36,8 @@ func (f fakeEnd) Close() error {
 
 // registerFake registers a scenario. Where listen or dial is nil, a fake without peculiarities is
 // returned.
-func registerFake(name string, metric Metric, listen, dial func(s Sockets, addr string) (fakeEnd, error)) {
+func registerFake(name string, metric Metric, listen,
+	dial func(s Sockets, addr string) (fakeEnd, error)) {
 	plain := func(Sockets, string) (fakeEnd, error) { return fakeEnd{addr: "nowhere"}, nil }
 	if listen == nil {
 		listen = plain

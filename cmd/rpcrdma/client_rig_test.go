@@ -64,7 +64,8 @@ func (r *clientRig) execContext(ctx context.Context, scheme string, args ...stri
 	}
 	var stdout, stderr bytes.Buffer
 	code := run(ctx, full, &stdout, &stderr)
-	return outcome{code, strings.ReplaceAll(stdout.String(), base, "@"), strings.ReplaceAll(stderr.String(), base, "@")}
+	return outcome{code, strings.ReplaceAll(stdout.String(), base, "@"),
+		strings.ReplaceAll(stderr.String(), base, "@")}
 }
 
 // path returns where a file of /export is on this host.

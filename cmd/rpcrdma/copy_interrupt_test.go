@@ -163,7 +163,8 @@ func TestPutServerGone(t *testing.T) {
 			refused, reset := "nothing listens at "+port+" any more", "cannot connect to "+port+": connection reset by peer; is the address right, and the network up?"
 			first := []string{"the server has ended the connection", refused, reset}
 			left := []string{refused, reset, port + " takes connections and ends them at once"}
-			_, why, told := strings.Cut(strings.Join(lines[1:2], ""), ": an incomplete file may be left of that name: ")
+			_, why, told := strings.Cut(strings.Join(lines[1:2], ""),
+				": an incomplete file may be left of that name: ")
 			if got.code != exitFailed || len(lines) != 3 || !slices.Contains(first, strings.TrimPrefix(lines[0], "rpcrdma put @/memory/file: ")) ||
 				!strings.HasPrefix(lines[1], "rpcrdma put @/memory/.rpcrdma-") || !told || !slices.Contains(left, why) {
 				t.Errorf("got %+v", got)

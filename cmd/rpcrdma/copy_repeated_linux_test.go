@@ -18,7 +18,8 @@ import (
 
 // putOver runs put -r over a connection that changes what happens to calls of NFS. URLs begin with
 // @.
-func putOver(t *testing.T, r *clientRig, change func(oncrpc.Transport) oncrpc.Transport, args ...string) outcome {
+func putOver(t *testing.T, r *clientRig, change func(oncrpc.Transport) oncrpc.Transport,
+	args ...string) outcome {
 	t.Helper()
 	base := r.base("tcp")
 	for i := range args {

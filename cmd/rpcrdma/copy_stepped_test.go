@@ -36,27 +36,32 @@ func (s *stepped) Info() vfs.FSInfo {
 	return i
 }
 
-func (s *stepped) Read(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int, r *vfs.ReadResult) error {
+func (s *stepped) Read(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int,
+	r *vfs.ReadResult) error {
 	s.step(ctx, nfs3.ProcRead)
 	return s.FS.Read(ctx, c, h, off, n, r)
 }
 
-func (s *stepped) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, data xdr.Bulk, how nfs3.StableHow) (vfs.WriteResult, error) {
+func (s *stepped) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, data xdr.Bulk,
+	how nfs3.StableHow) (vfs.WriteResult, error) {
 	s.step(ctx, nfs3.ProcWrite)
 	return s.FS.Write(ctx, c, h, off, data, how)
 }
 
-func (s *stepped) Create(ctx context.Context, c *vfs.Cred, dir nfs3.FH, name string, how *nfs3.CreateHow) (vfs.Object, nfs3.WccData, error) {
+func (s *stepped) Create(ctx context.Context, c *vfs.Cred, dir nfs3.FH, name string,
+	how *nfs3.CreateHow) (vfs.Object, nfs3.WccData, error) {
 	s.step(ctx, nfs3.ProcCreate)
 	return s.FS.Create(ctx, c, dir, name, how)
 }
 
-func (s *stepped) Rename(ctx context.Context, c *vfs.Cred, from nfs3.FH, fromName string, to nfs3.FH, toName string) (fromWcc, toWcc nfs3.WccData, err error) {
+func (s *stepped) Rename(ctx context.Context, c *vfs.Cred, from nfs3.FH, fromName string,
+	to nfs3.FH, toName string) (fromWcc, toWcc nfs3.WccData, err error) {
 	s.step(ctx, nfs3.ProcRename)
 	return s.FS.Rename(ctx, c, from, fromName, to, toName)
 }
 
-func (s *stepped) Commit(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n uint32) (nfs3.WccData, error) {
+func (s *stepped) Commit(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64,
+	n uint32) (nfs3.WccData, error) {
 	s.step(ctx, nfs3.ProcCommit)
 	return s.FS.Commit(ctx, c, h, off, n)
 }

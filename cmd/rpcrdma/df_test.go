@@ -95,7 +95,8 @@ func TestDF(t *testing.T) {
 			}
 		}
 		if got := s.exec(t, scheme, "df", "@/sr"); got.code != exitFailed || got.stdout != "" || !strings.Contains(got.stderr, "/srv/data") {
-			t.Errorf("%s: df of nothing: got %+v, want a failure that names the exports", scheme, got)
+			t.Errorf("%s: df of nothing: got %+v, want a failure that names the exports", scheme,
+				got)
 		}
 	}
 	if got := r.exec(t, "tcp", "df"); got.code != exitUsage {

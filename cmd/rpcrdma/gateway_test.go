@@ -66,7 +66,8 @@ var gatewayLine = regexp.MustCompile(`(?m)^gateway to (\S+), over TCP on (\S+)$`
 func startGateway(t *testing.T, dial rpcbindDialer, args ...string) *serveCommand {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &serveCommand{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel, over: make(chan struct{})}
+	s := &serveCommand{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel,
+		over: make(chan struct{})}
 	cmd := gatewayCommand(newGatewayConfig(dial))
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(append([]string{"--listen", "127.0.0.1:0"}, args...))
@@ -105,7 +106,8 @@ func TestGateway(t *testing.T) {
 	if got := m.get(t, h); !slices.Equal(got, data) {
 		t.Errorf("got %d bytes, want the %d that were written", len(got), len(data))
 	}
-	at, err := rpcbind.NewClient(dialTCP(t, g.tcp)).GetAddr(t.Context(), rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: rpcbind.NetidTCP})
+	at, err := rpcbind.NewClient(dialTCP(t, g.tcp)).GetAddr(t.Context(),
+		rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: rpcbind.NetidTCP})
 	if err != nil || at != universal(t, g.tcp) {
 		t.Errorf("the port of NFS: got %s, %v, want %s", at, err, universal(t, g.tcp))
 	}
@@ -149,7 +151,8 @@ func TestGatewayMountToItself(t *testing.T) {
 		}
 		_, port, _ := net.SplitHostPort(l.Addr().String())
 		l.Close() // for the gateway
-		g := startGateway(t, nil, "--listen", listen+":"+port, "--to", "rdma://"+server.rdma, "--mount-to", "tcp://127.0.0.1:"+port)
+		g := startGateway(t, nil, "--listen", listen+":"+port, "--to", "rdma://"+server.rdma,
+			"--mount-to", "tcp://127.0.0.1:"+port)
 		conn := dialTCP(t, "127.0.0.1:"+port)
 		if err := oncrpc.NewClient(conn, mount3.Program, mount3.Version, oncrpc.AuthNone()).Call(t.Context(), 0, nil, nil); err == nil {
 			t.Error("a call was answered")
@@ -201,7 +204,8 @@ func TestGatewayAllow(t *testing.T) {
 		defer end(conn)
 		return nfsclient.New(conn, oncrpc.AuthNone()).Null(t.Context())
 	}
-	refused := startGateway(t, nil, "--to", "rdma://"+server.rdma, "--allow", "192.0.2.0/24", "--allow", "2001:db8::1")
+	refused := startGateway(t, nil, "--to", "rdma://"+server.rdma, "--allow", "192.0.2.0/24",
+		"--allow", "2001:db8::1")
 	if !strings.Contains(refused.greeting, "\nfor clients of 192.0.2.0/24 2001:db8::1/128\n") {
 		t.Error(refused.greeting)
 	}

@@ -56,7 +56,8 @@ func TestRemoteOpen(t *testing.T) {
 					t.Fatal(err)
 				}
 				if m.root.Export != tt.export || name != tt.name {
-					t.Errorf("%s: got %s and %s, want %s and %s", tt.path, m.root.Export, name, tt.export, tt.name)
+					t.Errorf("%s: got %s and %s, want %s and %s", tt.path, m.root.Export, name,
+						tt.export, tt.name)
 				}
 				if was := seen[tt.export]; was != nil && was != m {
 					t.Errorf("%s: a second mount of the same export", tt.path)
@@ -133,7 +134,8 @@ func TestRemoteIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := m.client.Create(t.Context(), m.root.Handle, "file", nfs3.CreateHow{Mode: nfs3.Guarded})
+	o, err := m.client.Create(t.Context(), m.root.Handle, "file",
+		nfs3.CreateHow{Mode: nfs3.Guarded})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +145,8 @@ func TestRemoteIdentity(t *testing.T) {
 	}
 	// To give a file to a group takes being in it.
 	for group, want := range map[uint32]error{7: nil, 8: nfs3.ErrPerm} {
-		_, err := m.client.SetAttr(t.Context(), o.File, nfs3.Sattr{GID: nfs3.Set32{Set: true, To: group}}, nil)
+		_, err := m.client.SetAttr(t.Context(), o.File,
+			nfs3.Sattr{GID: nfs3.Set32{Set: true, To: group}}, nil)
 		if !errors.Is(err, want) {
 			t.Errorf("to group %d: got %v, want %v", group, err, want)
 		}
@@ -153,10 +156,12 @@ func TestRemoteIdentity(t *testing.T) {
 // TestRemoteFlags: how connections are made is what the flags say.
 func TestRemoteFlags(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
-	r, _ := newRemotes(t, "--size", "2MiB", "--parallel", "3", "--credits", "9", "--inline", "8KiB", "--crc", "on", "--connections", "2", "--wait", "1m30s",
+	r, _ := newRemotes(t, "--size", "2MiB", "--parallel", "3", "--credits", "9", "--inline",
+		"8KiB", "--crc", "on", "--connections", "2", "--wait", "1m30s",
 		"--groups", "")
 	f := r.flags
-	got := []any{int(f.size), f.parallel.n, f.credits.n, int(f.inline), f.crc.name, f.connections.n, f.wait.String(), len(f.gids)}
+	got := []any{int(f.size), f.parallel.n, f.credits.n, int(f.inline), f.crc.name,
+		f.connections.n, f.wait.String(), len(f.gids)}
 	if diff := cmp.Diff([]any{2 << 20, 3, 9, 8192, "on", 2, "1m30s", 0}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

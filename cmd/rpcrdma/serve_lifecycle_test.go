@@ -29,7 +29,8 @@ func newGate(t *testing.T, server string) *gate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gate{addr: l.Addr().String(), hold: make(chan struct{}), held: make(chan struct{}), let: make(chan struct{})}
+	g := &gate{addr: l.Addr().String(), hold: make(chan struct{}), held: make(chan struct{}),
+		let: make(chan struct{})}
 	over := make(chan struct{})
 	go func() {
 		defer close(over)

@@ -59,7 +59,8 @@ func TestServeRDMARPCBind(t *testing.T) {
 				needIPv6(t)
 				rdma, tcp = "rdma6", "tcp6"
 			}
-			s := startServe(t, "--memory", "/export", "--listen", host+":0", "--mount", host+":0", "--rdma-rpcbind", host+":0")
+			s := startServe(t, "--memory", "/export", "--listen", host+":0", "--mount", host+":0",
+				"--rdma-rpcbind", host+":0")
 			conn := dialRDMA(t, s.lookups(t))
 			c := rpcbind.NewClient(conn)
 			all, err := c.Dump(t.Context())
@@ -71,17 +72,20 @@ func TestServeRDMARPCBind(t *testing.T) {
 				got = append(got, m.String())
 			}
 			for _, version := range []string{"2", "3", "4"} {
-				want = append(want, "100000."+version+" "+rdma+" "+universal(t, s.lookups(t)), "100000."+version+" "+tcp+" "+universal(t, s.tcp))
+				want = append(want, "100000."+version+" "+rdma+" "+universal(t, s.lookups(t)),
+					"100000."+version+" "+tcp+" "+universal(t, s.tcp))
 			}
 			for _, program := range []string{"100003.3", "100005.3"} {
-				want = append(want, program+" "+rdma+" "+universal(t, s.rdma), program+" "+tcp+" "+universal(t, s.tcp))
+				want = append(want, program+" "+rdma+" "+universal(t, s.rdma),
+					program+" "+tcp+" "+universal(t, s.tcp))
 			}
 			slices.Sort(got)
 			slices.Sort(want)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
-			addr, err := c.GetAddr(t.Context(), rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: rdma})
+			addr, err := c.GetAddr(t.Context(),
+				rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: rdma})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +112,8 @@ func TestServeRDMARPCBind(t *testing.T) {
 // by which it was asked, in either family.
 func TestServeRDMARPCBindEverywhere(t *testing.T) {
 	needIPv6(t)
-	s := startServe(t, "--memory", "/export", "--listen", "[::]:0", "--mount", "none", "--rdma-rpcbind", "[::]:0")
+	s := startServe(t, "--memory", "/export", "--listen", "[::]:0", "--mount", "none",
+		"--rdma-rpcbind", "[::]:0")
 	for _, tt := range []struct{ host, netid string }{{"127.0.0.1", "rdma"}, {"::1", "rdma6"}} {
 		c := rpcbind.NewClient(dialRDMA(t, net.JoinHostPort(tt.host, port(t, s.lookups(t)))))
 		want := universal(t, net.JoinHostPort(tt.host, port(t, s.rdma)))
@@ -160,7 +165,8 @@ func TestServeRPCBind6(t *testing.T) {
 	}
 	var want []string
 	for _, program := range []string{"100003.3", "100005.3"} {
-		want = append(want, program+" rdma "+universal(t, "0.0.0.0:"+port(t, s.rdma)), program+" rdma6 "+universal(t, s.rdma),
+		want = append(want, program+" rdma "+universal(t, "0.0.0.0:"+port(t, s.rdma)),
+			program+" rdma6 "+universal(t, s.rdma),
 			program+" tcp6 "+universal(t, s.tcp))
 	}
 	if diff := cmp.Diff(want, p.registered()); diff != "" {
@@ -184,7 +190,8 @@ func TestFindURL(t *testing.T) {
 			if host == "[::1]" {
 				needIPv6(t)
 			}
-			s := startServe(t, "--memory", "/export", "--squash", "none", "--listen", host+":0", "--mount", host+":0", "--rdma-rpcbind", host+":0",
+			s := startServe(t, "--memory", "/export", "--squash", "none", "--listen", host+":0",
+				"--mount", host+":0", "--rdma-rpcbind", host+":0",
 				"--dialect", tt.dialect)
 			for name, ask := range map[string]struct{ scheme, at string }{
 				"a": {"rdma", s.lookups(t)}, "b": {"rdma", s.rdma}, "c": {"rdma", s.tcp}, "d": {"tcp", s.tcp}, "e": {"tcp", s.rdma},
@@ -274,7 +281,8 @@ func (p *fakeRpcbind) move(addr string) {
 
 // TestGatewayFinds: a gateway finds its server by rpcbind, too.
 func TestGatewayFinds(t *testing.T) {
-	server := startServe(t, "--memory", "/export", "--squash", "none", "--rdma-rpcbind", "127.0.0.1:0")
+	server := startServe(t, "--memory", "/export", "--squash", "none", "--rdma-rpcbind",
+		"127.0.0.1:0")
 	to := "rdma://127.0.0.1?rpcbind=" + port(t, server.lookups(t))
 	g := startGateway(t, nil, "--to", to)
 	if want := "gateway to " + to + ", over TCP on "; !strings.HasPrefix(g.greeting, want) {

@@ -80,7 +80,8 @@ var (
 func startServe(t *testing.T, args ...string) *serveCommand {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &serveCommand{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel, over: make(chan struct{})}
+	s := &serveCommand{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel,
+		over: make(chan struct{})}
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0"}, args...)
 	go func() {
 		defer close(s.over)
@@ -168,7 +169,8 @@ func mountAs(t *testing.T, conn oncrpc.Transport, id uint32, name string) mounte
 // put makes a file with data in it.
 func (m mounted) put(t *testing.T, name string, data []byte) nfs3.FH {
 	t.Helper()
-	f, err := nfsfs.New(m.Client, m.root, nfsfs.Config{}).OpenFile(t.Context(), name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := nfsfs.New(m.Client, m.root, nfsfs.Config{}).OpenFile(t.Context(), name,
+		os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}

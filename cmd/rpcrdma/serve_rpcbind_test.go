@@ -127,10 +127,12 @@ func (p *fakeRpcbind) registered() []string {
 }
 
 // startRegistered runs serve with --rpcbind, and dial in place of that of this machine's rpcbind.
-func startRegistered(t *testing.T, dial rpcbindDialer, args ...string) (*serveCommand, <-chan error) {
+func startRegistered(t *testing.T, dial rpcbindDialer,
+	args ...string) (*serveCommand, <-chan error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &serveCommand{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel, over: make(chan struct{})}
+	s := &serveCommand{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel,
+		over: make(chan struct{})}
 	cmd := newServeCommand(dial)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(append([]string{"--memory", "/export", "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0", "--rpcbind"}, args...))
@@ -162,7 +164,8 @@ func universal(t *testing.T, addr string) string {
 // after; what another server left is replaced, and what is not this one's stays.
 func TestServeRPCBind(t *testing.T) {
 	other := rpcbind.Mapping{Program: 400000, Version: 1, Netid: "tcp", Addr: "127.0.0.1.0.99"}
-	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp", Addr: universal(t, deadport.New(t, "127.0.0.1").String())}
+	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp",
+		Addr: universal(t, deadport.New(t, "127.0.0.1").String())}
 	more := left
 	more.Program = 100005
 	p := newFakeRpcbind(t, other, left, more)
@@ -199,7 +202,8 @@ func TestServeRPCBindWithoutTCP(t *testing.T) {
 	p := newFakeRpcbind(t)
 	s, _ := startRegistered(t, p.dial, "--mount", "none")
 	s.greet(t)
-	want := []string{"100003.3 rdma " + universal(t, s.rdma), "100005.3 rdma " + universal(t, s.rdma)}
+	want := []string{"100003.3 rdma " + universal(t, s.rdma),
+		"100005.3 rdma " + universal(t, s.rdma)}
 	if diff := cmp.Diff(want, p.registered()); diff != "" {
 		t.Error(diff)
 	}

@@ -119,7 +119,8 @@ func TestServeBrokenPipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "serve", "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0", "--memory", "/export")
+	cmd := exec.Command(self, "serve", "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0",
+		"--memory", "/export")
 	cmd.Env = append(os.Environ(), asCommand+"=1s")
 	cmd.Stderr = stderr
 	stdout, err := cmd.StdoutPipe()

@@ -102,10 +102,12 @@ func TestServeRPCBindTaken(t *testing.T) {
 // TestReplaceable: what is registered is asked whether it is alive.
 func TestReplaceable(t *testing.T) {
 	const nfs, mount = 100003, 100005
-	alive, mountd, denying := rpcAddr(t, nfs, false), rpcAddr(t, mount, false), rpcAddr(t, nfs, true)
+	alive, mountd, denying := rpcAddr(t, nfs, false), rpcAddr(t, mount, false), rpcAddr(t, nfs,
+		true)
 	dead, silent := deadport.New(t, "127.0.0.1").String(), silentAddr(t)
 	at := func(program, version uint32, netid, addr string) rpcbind.Mapping {
-		return rpcbind.Mapping{Program: program, Version: version, Netid: netid, Addr: universal(t, addr)}
+		return rpcbind.Mapping{Program: program, Version: version, Netid: netid,
+			Addr: universal(t, addr)}
 	}
 	everywhere := "0.0.0.0" + strings.TrimPrefix(alive, "127.0.0.1")
 	for _, tt := range []struct {
@@ -169,7 +171,8 @@ func TestReplaceableOurs(t *testing.T) {
 
 // TestReplaceableLimit: one that does not answer in time is not alive, unless it is this server that is told to end.
 func TestReplaceableLimit(t *testing.T) {
-	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp", Addr: universal(t, silentAddr(t))}
+	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp",
+		Addr: universal(t, silentAddr(t))}
 	c, err := newFakeRpcbind(t, left).dial(t.Context())
 	if err != nil {
 		t.Fatal(err)

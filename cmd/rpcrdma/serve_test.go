@@ -46,10 +46,12 @@ func exchange(t *testing.T, s *serveCommand, data []byte) {
 	rdma := mountAs(t, dialRDMA(t, s.rdma), uid, "/export")
 	tcp := mountAs(t, dialTCP(t, s.tcp), uid, "/export")
 	if got := tcp.get(t, rdma.put(t, "up", data)); !bytes.Equal(got, data) {
-		t.Errorf("over TCP %d bytes that are not the %d that were written over RDMA", len(got), len(data))
+		t.Errorf("over TCP %d bytes that are not the %d that were written over RDMA", len(got),
+			len(data))
 	}
 	if got := rdma.get(t, tcp.put(t, "down", data)); !bytes.Equal(got, data) {
-		t.Errorf("over RDMA %d bytes that are not the %d that were written over TCP", len(got), len(data))
+		t.Errorf("over RDMA %d bytes that are not the %d that were written over TCP", len(got),
+			len(data))
 	}
 }
 
@@ -125,7 +127,8 @@ func TestServeSquash(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a.UID != tt.uid || a.GID != tt.gid {
-			t.Errorf("%q: files of user %d are of %d:%d, want %d:%d", tt.args, tt.caller, a.UID, a.GID, tt.uid, tt.gid)
+			t.Errorf("%q: files of user %d are of %d:%d, want %d:%d", tt.args, tt.caller, a.UID,
+				a.GID, tt.uid, tt.gid)
 		}
 		s.stop()
 	}

@@ -19,7 +19,8 @@ func TestServePortTaken(t *testing.T) {
 	defer l.Close()
 	taken := l.Addr().String()
 	for _, flag := range []string{"--listen", "--mount"} {
-		args := []string{"serve", "--memory", "/m", "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0", flag, taken}
+		args := []string{"serve", "--memory", "/m", "--listen", "127.0.0.1:0", "--mount",
+			"127.0.0.1:0", flag, taken}
 		code, stdout, stderr := execute(t, args...)
 		want := "rpcrdma: " + flag + " " + taken + ": address already in use; another server? choose a port with " + flag + "\n"
 		if code != exitFailed || stdout != "" || stderr != want {

@@ -312,7 +312,8 @@ func TestCancelStorm(t *testing.T) {
 		return nil
 	}
 	x, y := connected(t, "tcp")
-	a, b := newConn(t, x, recordmark.Config{MaxCalls: 16}), newConn(t, y, recordmark.Config{MaxInFlight: 8})
+	a, b := newConn(t, x, recordmark.Config{MaxCalls: 16}), newConn(t, y,
+		recordmark.Config{MaxInFlight: 8})
 	b.Serve(server(t, sum))
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -325,7 +326,8 @@ func TestCancelStorm(t *testing.T) {
 				}
 				binary.BigEndian.PutUint32(p, crc32.ChecksumIEEE(p[4:]))
 				want := bytes.Clone(p)
-				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(r.IntN(3000))*time.Microsecond)
+				ctx, cancel := context.WithTimeout(context.Background(),
+					time.Duration(r.IntN(3000))*time.Microsecond)
 				patient := i%4 == 0
 				if patient {
 					ctx = context.Background()

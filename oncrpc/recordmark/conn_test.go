@@ -71,7 +71,8 @@ func TestGoldenServed(t *testing.T) {
 func TestFragments(t *testing.T) {
 	srv := server(t, echo)
 	for limit := 1; limit < 80; limit++ {
-		a, b := pipe(t, recordmark.Config{MaxFragment: limit}, recordmark.Config{MaxFragment: limit})
+		a, b := pipe(t, recordmark.Config{MaxFragment: limit},
+			recordmark.Config{MaxFragment: limit})
 		b.Serve(srv)
 		want := data(fmt.Sprintf("%*d", 33, limit))
 		got := make(data, len(want))

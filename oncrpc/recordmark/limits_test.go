@@ -133,7 +133,8 @@ func TestBadRecords(t *testing.T) {
 		var log bytes.Buffer
 		c, peer := newRawPeer(t, recordmark.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		c.Serve(server(t))
-		bad := [][]byte{nil, {1}, words(1), words(1, 0)[:7], words(1, 2), words(2, 0xffffffff, 0, 0)}
+		bad := [][]byte{nil, {1}, words(1), words(1, 0)[:7], words(1, 2),
+			words(2, 0xffffffff, 0, 0)}
 		for _, p := range bad {
 			peer.send(p)
 		}

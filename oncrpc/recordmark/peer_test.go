@@ -25,7 +25,8 @@ var quiet = slog.New(slog.DiscardHandler)
 func server(t *testing.T, handlers ...oncrpc.Handler) *oncrpc.Server {
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	t.Cleanup(func() { srv.Close() })
-	p := oncrpc.Program{Name: "test", Number: testProgram, Version: testVersion, Procedures: make([]oncrpc.Procedure, 1)}
+	p := oncrpc.Program{Name: "test", Number: testProgram, Version: testVersion,
+		Procedures: make([]oncrpc.Procedure, 1)}
 	for _, h := range handlers {
 		p.Procedures = append(p.Procedures, oncrpc.Procedure{Handler: h})
 	}
@@ -139,7 +140,8 @@ func words(ws ...uint32) []byte {
 }
 
 func callMessage(xid, procedure uint32) xdr.Message {
-	h := oncrpc.CallHeader{XID: xid, RPCVersion: oncrpc.Version, Program: testProgram, Version: testVersion, Procedure: procedure}
+	h := oncrpc.CallHeader{XID: xid, RPCVersion: oncrpc.Version, Program: testProgram,
+		Version: testVersion, Procedure: procedure}
 	var e xdr.Encoder
 	h.Encode(&e)
 	return e.Message()
@@ -147,7 +149,8 @@ func callMessage(xid, procedure uint32) xdr.Message {
 
 // exchange returns a call with bulk arguments.
 func exchange(bulk []byte) *oncrpc.Exchange {
-	h := oncrpc.CallHeader{RPCVersion: oncrpc.Version, Program: testProgram, Version: testVersion, Procedure: 1}
+	h := oncrpc.CallHeader{RPCVersion: oncrpc.Version, Program: testProgram, Version: testVersion,
+		Procedure: 1}
 	var e xdr.Encoder
 	h.Encode(&e)
 	e.BulkBytes(bulk, nil)

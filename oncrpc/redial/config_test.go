@@ -19,7 +19,8 @@ func TestConfigErrors(t *testing.T) {
 	}
 	c, err := redial.New(t.Context(), dial, redial.Config{Conns: -1})
 	var wrong *oncrpc.ConfigError
-	want := oncrpc.ConfigError{Config: "redial.Config", Field: "Conns", Value: -1, Want: "1 or more, or 0 for the default"}
+	want := oncrpc.ConfigError{Config: "redial.Config", Field: "Conns", Value: -1,
+		Want: "1 or more, or 0 for the default"}
 	if c != nil || !errors.As(err, &wrong) || *wrong != want {
 		t.Errorf("got %v, error %v, want %+v", c, err, want)
 	}

@@ -206,7 +206,8 @@ func (f *fakeConn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 
 // reply is an accepted reply without results.
 func reply(xid uint32) []byte {
-	return append(binary.BigEndian.AppendUint32(nil, xid), 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	return append(binary.BigEndian.AppendUint32(nil, xid), 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		0, 0, 0, 0, 0, 0, 0)
 }
 
 // end ends the connection.

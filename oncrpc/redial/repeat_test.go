@@ -90,7 +90,8 @@ func TestXIDs(t *testing.T) {
 		k.answer <- nil
 		returned(t, done, nil)
 		if k.xid != 0x01020304 || x.XID != 0x01020304 || x.Repeated {
-			t.Errorf("xid %08x, then %08x, repeated %v, want the caller's", k.xid, x.XID, x.Repeated)
+			t.Errorf("xid %08x, then %08x, repeated %v, want the caller's", k.xid, x.XID,
+				x.Repeated)
 		}
 	})
 }

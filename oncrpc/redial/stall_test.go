@@ -45,7 +45,8 @@ func TestStall(t *testing.T) {
 				}
 				time.Sleep(tt.offset)
 				began := time.Now()
-				again, once := start(t.Context(), c, exchange(true)), start(t.Context(), c, exchange(false))
+				again, once := start(t.Context(), c, exchange(true)), start(t.Context(), c,
+					exchange(false))
 				<-p.conn(t, 0).done
 				if d := time.Since(began); d < tt.min || d > tt.max {
 					t.Errorf("closed after %v, want %v to %v", d, tt.min, tt.max)

@@ -88,7 +88,8 @@ func TestGetAddr(t *testing.T) {
 				{Program: 100003, Version: 4, Netid: "rdma6"},
 			} {
 				if got, err := get(t.Context(), absent); !errors.Is(err, rpcbind.ErrNotRegistered) || got != "" {
-					t.Errorf("%s, %v: got %q, %v, want ErrNotRegistered", tt.network, absent, got, err)
+					t.Errorf("%s, %v: got %q, %v, want ErrNotRegistered", tt.network, absent, got,
+						err)
 				}
 			}
 		}
@@ -187,7 +188,8 @@ func TestContext(t *testing.T) {
 func TestDialFirst(t *testing.T) {
 	f := both().start(t, "tcp")
 	nobody := filepath.Join(t.TempDir(), "nobody")
-	c, err := rpcbind.DialFirst(t.Context(), [2]string{"unix", nobody}, [2]string{"tcp", f.addr.String()}, [2]string{"unix", "never"})
+	c, err := rpcbind.DialFirst(t.Context(), [2]string{"unix", nobody},
+		[2]string{"tcp", f.addr.String()}, [2]string{"unix", "never"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +197,8 @@ func TestDialFirst(t *testing.T) {
 	if err := c.Set(t.Context(), nfsTCP); err != nil {
 		t.Error(err)
 	}
-	_, err = rpcbind.DialFirst(t.Context(), [2]string{"unix", nobody}, [2]string{"unix", nobody + "2"})
+	_, err = rpcbind.DialFirst(t.Context(), [2]string{"unix", nobody},
+		[2]string{"unix", nobody + "2"})
 	missing := syscall.ENOENT.Error() // in the words of the system
 	want := "rpcbind dial: no rpcbind here: unix " + nobody + ": " + missing + "; unix " + nobody + "2: " + missing
 	if !errors.Is(err, fs.ErrNotExist) || err.Error() != want {

@@ -76,7 +76,8 @@ func handCalls() (all []*handCall) {
 		}
 	}
 	for _, align := range []int{3, 12, 8192, 1 << 31} {
-		c := &handCall{name: fmt.Sprintf("padding to %d", align), call: script{items: three, align: align, thresh: 1 << 20}, want: refused}
+		c := &handCall{name: fmt.Sprintf("padding to %d", align),
+			call: script{items: three, align: align, thresh: 1 << 20}, want: refused}
 		add(c)
 	}
 	add(&handCall{name: "padding beside read chunks", want: "MSG 60", notRFC8166: true,
@@ -119,7 +120,9 @@ func handCalls() (all []*handCall) {
 	add(&handCall{name: "reply chunk in more segments", results: []Item{text(4000)}, reply: slices.Repeat([]int{100}, 63), want: refused})
 	add(&handCall{name: "write chunks that no reply can return", results: []Item{bulk(70)}, writes: [][]int{slices.Repeat([]int{1}, 70)}, reply: []int{5000}, want: refused})
 	for _, n := range []int{1024, 1025} {
-		c := &handCall{name: fmt.Sprintf("%d segments", n), call: script{items: []Item{bulk(n)}, reads: map[int][]int{0: slices.Repeat([]int{1}, n)}}, want: "MSG 60",
+		c := &handCall{name: fmt.Sprintf("%d segments", n),
+			call: script{items: []Item{bulk(n)},
+				reads: map[int][]int{0: slices.Repeat([]int{1}, n)}}, want: "MSG 60",
 			server: rpcrdma.Config{InlineRecv: rpcrdma.MaxInline}}
 		if n > 1024 {
 			c.want = refused
@@ -198,7 +201,9 @@ func (c *handCall) run(t *testing.T, d rpcrdma.Dialect, tap *tap, h *rawEnd, s *
 	case !draft && (c.notRFC8166 || c.call.align > 0 && c.call.long == nil):
 		want = refused
 	}
-	a := &audit{draft: draft, ours: [2]bool{false, true}, limit: [2]int{1 << 20, rpcrdma.DefaultInline}, segment: [2]int{1 << 30, 1 << 20}, above: c.server.PadAbove}
+	a := &audit{draft: draft, ours: [2]bool{false, true},
+		limit: [2]int{1 << 20, rpcrdma.DefaultInline}, segment: [2]int{1 << 30,
+			1 << 20}, above: c.server.PadAbove}
 	if err := a.run(tap.events()); err != nil {
 		t.Error(err)
 	}

@@ -172,7 +172,8 @@ func TestRepliesByHand(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					own := []byte{0xf6, 0xab, 0x0e, 0x18, 1, 0, 31, 31} // 32 KiB both ways (RFC 8797 section 4)
+					own := []byte{0xf6, 0xab, 0x0e, 0x18, 1, 0, 31,
+						31} // 32 KiB both ways (RFC 8797 section 4)
 					ep, err := req.Accept(ctx, own)
 					if err != nil {
 						t.Error(err)
@@ -203,7 +204,8 @@ func TestRepliesByHand(t *testing.T) {
 	}
 }
 
-func (r *handReply) run(ctx context.Context, t *testing.T, d rpcrdma.Dialect, tap *tap, conn *rpcrdma.Conn, h *rawEnd) {
+func (r *handReply) run(ctx context.Context, t *testing.T, d rpcrdma.Dialect, tap *tap,
+	conn *rpcrdma.Conn, h *rawEnd) {
 	draft := d == rpcrdma.Draft
 	cell := &Cell{Results: r.reply.items, Room: r.room, MaxReply: r.maxReply}
 	ended := make(chan error, 1)
@@ -246,7 +248,8 @@ func (r *handReply) run(ctx context.Context, t *testing.T, d rpcrdma.Dialect, ta
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	a := &audit{draft: draft, ours: [2]bool{true, false}, limit: [2]int{4096, 1 << 20}, segment: [2]int{1 << 20, 1 << 30}, refuses: want != nil && want != errGarbage,
+	a := &audit{draft: draft, ours: [2]bool{true, false}, limit: [2]int{4096, 1 << 20},
+		segment: [2]int{1 << 20, 1 << 30}, refuses: want != nil && want != errGarbage,
 		above: r.client.PadAbove, garbage: want != nil}
 	if err := a.run(tap.events()); err != nil {
 		t.Error(err)

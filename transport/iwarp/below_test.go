@@ -177,7 +177,8 @@ func listenTLS(tb testing.TB) (net.Listener, dialContext) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return tls.NewListener(listen(tb, "tcp", "127.0.0.1:0"), server), (&tls.Dialer{Config: client}).DialContext
+	return tls.NewListener(listen(tb, "tcp", "127.0.0.1:0"),
+		server), (&tls.Dialer{Config: client}).DialContext
 }
 
 // certified returns the two ends' configurations for a server at 127.0.0.1 with a certificate that

@@ -101,7 +101,8 @@ func (s *violationRig) wantFuzzed(last []byte) {
 	case errors.As(err, &why) && !why.Remote:
 		code = why.Code
 	}
-	typed := errors.Is(err, transport.ErrClosedByPeer) || errors.Is(err, mpa.ErrLength) || why != nil || code != 0
+	typed := errors.Is(err, transport.ErrClosedByPeer) || errors.Is(err, mpa.ErrLength) ||
+		why != nil || code != 0
 	if !errors.As(err, &op) || !typed {
 		s.t.Errorf("got error %v, want one with a type", err)
 	}
@@ -197,7 +198,8 @@ func addSeeds(f *testing.F, dialing bool) {
 		add(append([][]byte{segment(onQueue(rdmap.OpSend, 2), "together")}, v.segments(s)...)...)
 	}
 	for _, tt := range terminates {
-		payload := terminateBytes(tt.code, segment(toSTag(rdmap.OpWrite, 1, 0), ""), !tt.bare, false)
+		payload := terminateBytes(tt.code, segment(toSTag(rdmap.OpWrite, 1, 0), ""), !tt.bare,
+			false)
 		add(segment(onQueue(rdmap.OpTerminate, 1), string(payload)))
 	}
 	add(
@@ -224,7 +226,8 @@ func addSeeds(f *testing.F, dialing bool) {
 		}
 		seed(f, b)
 		seed(f, b[:len(b)-5])
-		for _, damage := range []uint{8*3 + 6, 8*515 + 6, 8*30 + 1} { // two markers, and something else
+		for _, damage := range []uint{8*3 + 6, 8*515 + 6,
+			8*30 + 1} { // two markers, and something else
 			f.Add(b, true, false, damage)
 			f.Add(b, true, true, damage)
 		}

@@ -36,7 +36,8 @@ func (p *peer) readTagged(op rdmap.Opcode, start uint64, memory []byte) (n int, 
 			p.t.Fatalf("segment with header %+v, want %+v", h, want)
 		}
 		if n+len(payload) > len(memory) || !bytes.Equal(payload, memory[n:n+len(payload)]) {
-			p.t.Fatalf("segment of %d bytes does not carry what is at %d of the memory", len(payload), n)
+			p.t.Fatalf("segment of %d bytes does not carry what is at %d of the memory",
+				len(payload), n)
 		}
 		if n += len(payload); h.Last {
 			return n, nil
@@ -45,7 +46,8 @@ func (p *peer) readTagged(op rdmap.Opcode, start uint64, memory []byte) (n int, 
 }
 
 // midRead has a peer stop reading in the middle of the response to its Read of memory.
-func midRead(t *testing.T, dialing bool, crc iwarp.CRC, memory []byte) (*rig, *peer, *local, transport.Region, []byte) {
+func midRead(t *testing.T, dialing bool, crc iwarp.CRC,
+	memory []byte) (*rig, *peer, *local, transport.Region, []byte) {
 	r := newRig(t, dialing, violationConfig(crc))
 	p, l := r.connect()
 	l.start()
@@ -170,7 +172,8 @@ func TestCloseMidway(t *testing.T) {
 				fill(memory)
 				n, next := p.readTagged(tt.op, tt.start, old)
 				if n == 0 || n == huge || next != nil {
-					t.Errorf("read %d bytes and % x, want some bytes and the end of the stream", n, next)
+					t.Errorf("read %d bytes and % x, want some bytes and the end of the stream", n,
+						next)
 				}
 			})
 		})

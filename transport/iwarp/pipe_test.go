@@ -19,7 +19,8 @@ import (
 
 // pipeConfig is for connections over pipes, with peers that send what they please.
 func pipeConfig() iwarp.Config {
-	return iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: -1, Counters: new(iwarp.Counters), Logger: quiet}
+	return iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: -1, Counters: new(iwarp.Counters),
+		Logger: quiet}
 }
 
 // dialPipe has a dialer connect over a pipe, by whose other end the peer says reply to the
@@ -83,7 +84,8 @@ func TestPipeClientServer(t *testing.T) {
 	for _, e := range ends {
 		all.Go(func() {
 			for range count {
-				wr := &transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Local: slices([]byte(want)), Done: e}
+				wr := &transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled,
+					Local: slices([]byte(want)), Done: e}
 				if err := e.Post(wr); err != nil {
 					t.Errorf("Post: %v", err)
 				}
@@ -167,7 +169,8 @@ func TestPipeTerminate(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := rest[len(rest)-44:]
-	want := []byte{0, 38, 0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0x11, 0, 0xc0, 0, 0, 15}
+	want := []byte{0, 38, 0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0x11, 0,
+		0xc0, 0, 0, 15}
 	if !bytes.Equal(words[:len(want)], want) {
 		t.Errorf("last words: got % x, want % x...", words, want)
 	}
@@ -208,7 +211,8 @@ func TestDialContext(t *testing.T) {
 	calls := 0
 	d := iwarp.Dialer{Config: pipeConfig(), DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if ctx.Value(key{}) != "of the caller" || network != "tcp" || addr != "host:20049" {
-			t.Errorf("got context value %v, network %q, address %q", ctx.Value(key{}), network, addr)
+			t.Errorf("got context value %v, network %q, address %q", ctx.Value(key{}), network,
+				addr)
 		}
 		if calls++; calls == 2 {
 			return nil, failed

@@ -41,7 +41,8 @@ func TestVersionsDoNotMix(t *testing.T) {
 					// The segment as it is on the wire.
 					wrong := segment(onQueue(rdmap.OpSend, 2), "mixed")
 					if tt.tagged {
-						wrong = segment(toSTag(rdmap.OpWrite, s.writable.STag, s.writable.Base), "mixed")
+						wrong = segment(toSTag(rdmap.OpWrite, s.writable.STag, s.writable.Base),
+							"mixed")
 					}
 					wrong[0] = wrong[0]&^0x03 | of ^ tt.ddp
 					wrong[1] = wrong[1]&^0xc0 | (of^tt.rdmap)<<6
@@ -50,7 +51,8 @@ func TestVersionsDoNotMix(t *testing.T) {
 					terminate := append([]byte{0x40 | of, of<<6 | 0x07, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0},
 						terminateBytes(tt.code, wrong, !tt.bare, false)...)
 					if got := s.dialect(s.segment()); !bytes.Equal(got, terminate) {
-						t.Errorf("Terminate on the wire (-want +got):\n%s", cmp.Diff(terminate, got))
+						t.Errorf("Terminate on the wire (-want +got):\n%s",
+							cmp.Diff(terminate, got))
 					}
 					s.wantFIN()
 					wantTerminated(t, s.ended(), tt.code, false, nil)

@@ -94,7 +94,8 @@ func TestImpossibleLengths(t *testing.T) {
 				err := s.ended()
 				var op *transport.OpError
 				if !errors.Is(err, mpa.ErrLength) || !errors.As(err, &op) {
-					t.Errorf("got error %v, want a *transport.OpError that wraps %v", err, mpa.ErrLength)
+					t.Errorf("got error %v, want a *transport.OpError that wraps %v", err,
+						mpa.ErrLength)
 				}
 				s.wantMemory()
 				r.wantCounters(map[string]int{"Connections": 1})

@@ -66,7 +66,8 @@ func newViolationRig(t testing.TB, r *rig) *violationRig {
 	s.writable = s.expose(transport.RemoteWrite, two(atWritable)...)
 	s.readable = s.expose(transport.RemoteRead, two(atReadable)...)
 	s.invalidatable = s.expose(transport.RemoteInvalidate, piece(s.memory, atInvalidatable))
-	s.dead = s.expose(transport.RemoteRead|transport.RemoteWrite|transport.RemoteInvalidate, make([]byte, 64))
+	s.dead = s.expose(transport.RemoteRead|transport.RemoteWrite|transport.RemoteInvalidate,
+		make([]byte, 64))
 	s.Revoke(s.dead)
 	for i := range violationReceives {
 		if err := s.PostRecv(&transport.RecvRequest{Local: slices(two(atReceives + 2*i)...)}); err != nil {
@@ -161,7 +162,8 @@ func plain(h ddp.Header, payload string) func(*violationRig) [][]byte {
 }
 
 // writeTo is a Write to a window at an offset from its base.
-func writeTo(region func(s *violationRig) transport.Region, offset uint64, data string) func(*violationRig) [][]byte {
+func writeTo(region func(s *violationRig) transport.Region, offset uint64,
+	data string) func(*violationRig) [][]byte {
 	return one(func(s *violationRig) []byte {
 		r := region(s)
 		return segment(toSTag(rdmap.OpWrite, r.STag, r.Base+offset), data)
@@ -169,7 +171,8 @@ func writeTo(region func(s *violationRig) transport.Region, offset uint64, data 
 }
 
 // readFrom is a Read Request for n bytes of a window.
-func readFrom(region func(s *violationRig) transport.Region, offset uint64, n int) func(*violationRig) [][]byte {
+func readFrom(region func(s *violationRig) transport.Region, offset uint64,
+	n int) func(*violationRig) [][]byte {
 	return one(func(s *violationRig) []byte {
 		r := region(s)
 		return segment(onQueue(rdmap.OpReadRequest, 1), readRequest(r.STag, r.Base+offset, n))
@@ -266,14 +269,16 @@ var responseViolations = []offence{
 	}), code: 0x1101, want: transport.ErrBounds},
 	{name: "Read Response that repeats itself", segments: respond(8, func(s *violationRig, r rdmap.ReadRequest) [][]byte {
 		s.place(atSinks, "1234")
-		return [][]byte{segment(with(response(r, 0), more), "1234"), segment(response(r, 0), "1234")}
+		return [][]byte{segment(with(response(r, 0), more), "1234"),
+			segment(response(r, 0), "1234")}
 	}), code: 0x1101, want: transport.ErrBounds},
 	{name: "Read Response too long", segments: respond(8, func(_ *violationRig, r rdmap.ReadRequest) [][]byte {
 		return [][]byte{segment(response(r, 0), "123456789")}
 	}), code: 0x1101, want: transport.ErrBounds},
 	{name: "Read Response too long in its second segment", segments: respond(64, func(s *violationRig, r rdmap.ReadRequest) [][]byte {
 		s.place(atSinks, "1234")
-		return [][]byte{segment(with(response(r, 0), more), "1234"), segment(response(r, 4), string(make([]byte, 61)))}
+		return [][]byte{segment(with(response(r, 0), more), "1234"),
+			segment(response(r, 4), string(make([]byte, 61)))}
 	}), code: 0x1101, want: transport.ErrBounds},
 	{name: "Read Response too short", segments: respond(8, func(_ *violationRig, r rdmap.ReadRequest) [][]byte {
 		return [][]byte{segment(response(r, 0), "1234567")}
@@ -300,28 +305,33 @@ var untaggedViolations = []offence{
 	{name: "the highest queue", segments: plain(with(onQueue(rdmap.OpSend, 1), queue(1<<32-1)), "x"), code: 0x1201},
 	{name: "no receive", segments: func(s *violationRig) [][]byte {
 		s.place(atReceives+4, "the last one")
-		return [][]byte{segment(onQueue(rdmap.OpSend, 3), "the last one"), segment(onQueue(rdmap.OpSend, 4), "x")}
+		return [][]byte{segment(onQueue(rdmap.OpSend, 3), "the last one"),
+			segment(onQueue(rdmap.OpSend, 4), "x")}
 	}, code: 0x1202, want: transport.ErrNoReceive, messages: []string{"the last one"}},
 	{name: "no receive for an empty message", segments: func(s *violationRig) [][]byte {
-		return [][]byte{segment(onQueue(rdmap.OpSend, 3), ""), segment(onQueue(rdmap.OpSend, 4), "")}
+		return [][]byte{segment(onQueue(rdmap.OpSend, 3), ""),
+			segment(onQueue(rdmap.OpSend, 4), "")}
 	}, code: 0x1202, want: transport.ErrNoReceive, messages: []string{""}},
 	{name: "message left out", segments: plain(onQueue(rdmap.OpSend, 4), "x"), code: 0x1203},
 	{name: "message once more", segments: plain(onQueue(rdmap.OpSend, 2), "x"), code: 0x1203},
 	{name: "message 0", segments: plain(onQueue(rdmap.OpSend, 0), "x"), code: 0x1203},
 	{name: "next message before the end of one", segments: func(s *violationRig) [][]byte {
 		s.place(atReceives+4, "half")
-		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"), segment(onQueue(rdmap.OpSend, 4), "x")}
+		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"),
+			segment(onQueue(rdmap.OpSend, 4), "x")}
 	}, code: 0x1203},
 	{name: "Read Request 2 first", segments: plain(onQueue(rdmap.OpReadRequest, 2), readRequest(1, 0, 0)), code: 0x1203, request: true},
 	{name: "Read Request 0", segments: plain(onQueue(rdmap.OpReadRequest, 0), readRequest(1, 0, 0)), code: 0x1203, request: true},
 	{name: "message without its beginning", segments: plain(with(onQueue(rdmap.OpSend, 3), offset(1)), "x"), code: 0x1204},
 	{name: "message with a gap", segments: func(s *violationRig) [][]byte {
 		s.place(atReceives+4, "half")
-		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"), segment(with(onQueue(rdmap.OpSend, 3), offset(5)), "x")}
+		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"),
+			segment(with(onQueue(rdmap.OpSend, 3), offset(5)), "x")}
 	}, code: 0x1204},
 	{name: "message that repeats itself", segments: func(s *violationRig) [][]byte {
 		s.place(atReceives+4, "half")
-		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"), segment(onQueue(rdmap.OpSend, 3), "half")}
+		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"),
+			segment(onQueue(rdmap.OpSend, 3), "half")}
 	}, code: 0x1204},
 	{name: "Read Request without its beginning", segments: plain(with(onQueue(rdmap.OpReadRequest, 1), offset(4)), readRequest(1, 0, 0)), code: 0x1204},
 	{name: "message too long", segments: plain(onQueue(rdmap.OpSend, 3), string(make([]byte, 65))), code: 0x1205, want: transport.ErrTooLong},
@@ -356,11 +366,13 @@ var untaggedViolations = []offence{
 	{name: "Terminate on queue 1", segments: plain(with(onQueue(rdmap.OpTerminate, 1), queue(1)), "\x10\x00\x00\x00"), code: 0x0206},
 	{name: "Send that becomes a Send with Solicited Event", segments: func(s *violationRig) [][]byte {
 		s.place(atReceives+4, "half")
-		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"), segment(with(onQueue(rdmap.OpSendSE, 3), offset(4)), "x")}
+		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"),
+			segment(with(onQueue(rdmap.OpSendSE, 3), offset(4)), "x")}
 	}, code: 0x0206},
 	{name: "Send that becomes a Send with Invalidate", segments: func(s *violationRig) [][]byte {
 		s.place(atReceives+4, "half")
-		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"), segment(with(onQueue(rdmap.OpSendInvalidate, 3), offset(4)), "x")}
+		return [][]byte{segment(with(onQueue(rdmap.OpSend, 3), more), "half"),
+			segment(with(onQueue(rdmap.OpSendInvalidate, 3), offset(4)), "x")}
 	}, code: 0x0206},
 }
 
@@ -377,7 +389,8 @@ var protectionViolations = []offence{
 	{name: "Read of 2 GiB", segments: readFrom(readable, 0, math.MaxInt32), code: 0x0101, request: true, want: transport.ErrBounds},
 	{name: "Read of a window for writing", segments: readFrom(writable, 0, 1), code: 0x0102, request: true, want: transport.ErrAccess},
 	{name: "Read that wraps", segments: one(func(s *violationRig) []byte {
-		return segment(onQueue(rdmap.OpReadRequest, 1), readRequest(s.readable.STag, math.MaxUint64, 2))
+		return segment(onQueue(rdmap.OpReadRequest, 1),
+			readRequest(s.readable.STag, math.MaxUint64, 2))
 	}), code: 0x0104, request: true, want: transport.ErrBounds},
 	{name: "a Read too many", segments: func(s *violationRig) [][]byte {
 		var all [][]byte
