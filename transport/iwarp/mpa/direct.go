@@ -24,14 +24,13 @@ const (
 // there are markers, which lie between, nor with CRC: what has not been checked is not to be
 // delivered (RFC 5044 section 8).
 type direct struct {
-	active bool
-
 	header [ddp.TaggedLen]byte
 	n      int // bytes of payload
 	placed int // of these
 	tail   int // bytes behind it, the padding and the CRC
 	rest   int // of these, how many have not come
 	to     [][]byte
+	vector vector
 }
 
 // placing reports whether segments may be read to their place.
@@ -39,9 +38,6 @@ func (r *reader) placing() bool { return r.places && !r.crc && !r.markers }
 
 // come is the number of bytes of the FPDU that have come.
 func (d *direct) come() int {
-	if !d.active {
-		return 0
-	}
 	return lengthSize + ddp.TaggedLen + d.placed + d.tail - d.rest
 }
 
@@ -74,7 +70,7 @@ func (r *reader) beginDirect() bool {
 		return false
 	}
 	copy(d.header[:], b[lengthSize:])
-	d.active, r.many = true, false
+	r.aside, r.many = true, false
 	d.n, d.placed = n, have
 	d.tail = padding(size) + crcSize
 	d.rest = d.tail
@@ -119,7 +115,7 @@ func (r *reader) arrived(n int) (int, error) {
 	if d.placed < d.n || d.rest > 0 {
 		return n, nil
 	}
-	d.active = false
+	r.aside = false
 	r.fpdus++
 	return n, r.sink.Placed(d.header[:], d.n)
 }

@@ -185,8 +185,8 @@ func TestDirectWaits(t *testing.T) {
 		}
 	}
 	look(t, c)
-	if !c.in.direct.active || c.in.buf != nil {
-		t.Errorf("got a segment under way %t, a buffer %t", c.in.direct.active, c.in.buf != nil)
+	if !c.in.aside || c.in.buf != nil {
+		t.Errorf("got a segment under way %t, a buffer %t", c.in.aside, c.in.buf != nil)
 	}
 	if !c.in.armed {
 		t.Error("nobody watches the peer")

@@ -36,31 +36,32 @@ var (
 )
 
 // reader is the receiving half of a Conn. It has a buffer only while there is something in it.
+//
+// Up to stash comes what a short message touches; see Conn.
 type reader struct {
-	c       *Conn
+	c    *Conn
+	sys  input
+	sink ddp.Sink
+	buf  *buffer
+	n    int // bytes in the buffer, the beginning of an FPDU
+
 	crc     bool
 	markers bool
-	pos     int // in the stream, of what comes first in the buffer; where there are markers
+	places  bool // payload can be read to its place
+	aside   bool // direct has an FPDU that is not in the buffer
+	kept    bool // the buffer is one of maxKept
+	wide    bool // the receive window
+	many    bool // more comes than readFew at a time, all of which goes by way of the buffer
+	armed   bool // the stall watch has set a deadline
 
-	buf   *buffer
-	kept  bool   // the buffer is one of maxKept
+	fpdus int    // complete ones, ever
+	held  []byte // a segment ahead of what is in the buffer, which the sink could not take
 	stash []byte // the beginning of an FPDU, when there is no buffer
-	n     int    // bytes in the buffer, the beginning of an FPDU
-	held  []byte // a segment ahead of that, which the sink could not take
-	sink  ddp.Sink
-	fpdus int // complete ones, ever
 
-	places bool   // payload can be read to its place
-	direct direct // an FPDU that is not in the buffer
-	wide   bool   // the receive window
-	many   bool   // more comes than readFew at a time, all of which goes by way of the buffer
-
-	// The stall watch: what had been complete when the deadline was set.
-	armed bool
-	seen  int
-	last  bool // the deadline of the last chance
-
-	sys input
+	direct direct
+	pos    int  // in the stream, of what comes first in the buffer; where there are markers
+	seen   int  // fpdus, when the stall watch set the deadline
+	last   bool // that is the deadline of the last chance
 }
 
 func (r *reader) receive(sink ddp.Sink) error {
@@ -84,7 +85,7 @@ func (r *reader) receive(sink ddp.Sink) error {
 		r.wide = true
 		r.sys.widen()
 	}
-	if r.direct.active {
+	if r.aside {
 		if n, err = r.arrived(n); err != nil {
 			return err
 		}
@@ -185,7 +186,10 @@ func (r *reader) drop() {
 // pending is the number of bytes of an incomplete FPDU. A marker alone is none: some may send it
 // ahead of the FPDU that it belongs to.
 func (r *reader) pending() int {
-	n := r.n + len(r.stash) + r.direct.come()
+	n := r.n + len(r.stash)
+	if r.aside {
+		n += r.direct.come()
+	}
 	if n == markerSize && r.markers && toMarker(r.pos) == 0 {
 		return 0
 	}

@@ -25,31 +25,33 @@ func (c *Conn) open() error {
 	if err != nil {
 		return err
 	}
-	c.out.sys, c.in.sys = newRawOutput(raw, &c.out), newRawInput(raw, &c.in)
+	c.rawOut.open(raw, &c.out)
+	c.rawIn.open(raw, &c.in)
+	c.out.sys, c.in.sys = &c.rawOut, &c.rawIn
 	c.in.places = true
 	return nil
 }
 
 // rawOutput writes without blocking.
 type rawOutput struct {
-	raw  syscall.RawConn
-	w    *writer
-	lock sync.Locker // of the wait under way
-	err  error
+	tryWait func(fd uintptr) bool // made once, as tryOnce is, since a method value allocates
+	lock    sync.Locker           // of the wait under way
 
-	// Made once, since a method value allocates.
-	tryOnce, tryWait func(fd uintptr) bool
+	// What follows is needed for each message: see Conn.
+	err     error
+	raw     syscall.RawConn
+	w       *writer
+	tryOnce func(fd uintptr) bool
 }
 
-func newRawOutput(raw syscall.RawConn, w *writer) *rawOutput {
-	s := &rawOutput{raw: raw, w: w}
+func (s *rawOutput) open(raw syscall.RawConn, w *writer) {
+	s.raw, s.w = raw, w
 	s.tryOnce = func(fd uintptr) bool { s.write(fd); return true }
 	s.tryWait = func(fd uintptr) bool {
 		s.lock.Lock()
 		defer s.lock.Unlock()
 		return s.write(fd) || s.err != nil
 	}
-	return s
 }
 
 func (s *rawOutput) try() error {
@@ -113,18 +115,16 @@ func (s *rawOutput) write(fd uintptr) (some bool) {
 
 // rawInput reads without blocking.
 type rawInput struct {
-	raw    syscall.RawConn
-	r      *reader
-	n      int
-	err    error
-	vector vector
-	spin   spin
-
-	try func(fd uintptr) bool // made once
+	raw  syscall.RawConn
+	r    *reader
+	n    int
+	err  error
+	try  func(fd uintptr) bool // made once
+	spin spin
 }
 
-func newRawInput(raw syscall.RawConn, r *reader) *rawInput {
-	s := &rawInput{raw: raw, r: r}
+func (s *rawInput) open(raw syscall.RawConn, r *reader) {
+	s.raw, s.r = raw, r
 	s.try = func(fd uintptr) bool {
 		for {
 			s.n, s.err = s.attempt(int(fd))
@@ -141,22 +141,21 @@ func newRawInput(raw syscall.RawConn, r *reader) *rawInput {
 			return true
 		}
 	}
-	return s
 }
 
 // attempt reads what there is, to where it belongs if that can be told.
 func (s *rawInput) attempt(fd int) (int, error) {
 	r := s.r
-	if r.direct.active || r.beginDirect() {
+	if r.aside || r.n > 0 && r.beginDirect() {
 		to, lent := r.place()
-		n, err := s.vector.read(fd, to)
+		n, err := r.direct.vector.read(fd, to)
 		if lent {
 			r.sink.Return()
 		}
 		return n, err
 	}
 	p := r.space()
-	n, err := s.vector.read(fd, append(r.direct.to[:0], p))
+	n, err := readOnce(fd, p)
 	r.many = n == len(p)
 	return n, err
 }

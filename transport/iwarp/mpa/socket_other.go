@@ -12,5 +12,9 @@ func (c *Conn) open() error {
 	return nil
 }
 
-// vector is not needed here.
-type vector struct{}
+// These are not needed here.
+type (
+	vector    struct{}
+	rawInput  struct{}
+	rawOutput struct{}
+)

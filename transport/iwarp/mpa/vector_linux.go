@@ -22,9 +22,18 @@ func (v *vector) read(fd int, pieces [][]byte) (int, error) {
 	return v.do(unix.SYS_READV, fd, pieces)
 }
 
-// do makes a system call that does not block, so the scheduler need not know of it. If it did, it
-// would take away the processor after 20 us, which is what it takes to copy some 100 KiB, and wake
-// a thread for it that finds nothing to do.
+// readOnce fills p, once, as far as the socket has bytes for it; see do.
+func readOnce(fd int, p []byte) (int, error) {
+	first := unsafe.Pointer(unsafe.SliceData(p))
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(first), uintptr(len(p)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
+// do makes a system call that does not block, so the scheduler need not know of it. If it did, it would take away the processor
+// after 20 us, which is what it takes to copy some 100 KiB, and wake a thread for it that finds nothing to do.
 func (v *vector) do(call uintptr, fd int, pieces [][]byte) (int, error) {
 	v.iov = v.iov[:0]
 	for _, p := range pieces {

@@ -11,17 +11,16 @@ import (
 // writer is the sending half of a Conn.
 type writer struct {
 	c     *Conn
+	sys   output
 	batch *batch // nil when there is nothing to send
+	total int    // bytes sent, ever
 	plain bool   // a write blocks
 	torn  bool   // a write has failed, with a part of what it was given sent maybe
-	total int    // bytes sent, ever
 
 	// The stall watch: what had been sent when the deadline was set.
 	deadline time.Time
 	seen     int
 	unsent   int // likewise, what the socket still held
-
-	sys output
 }
 
 func (w *writer) append(header []byte, p *ddp.Payload, n int, owner transport.STag) bool {
