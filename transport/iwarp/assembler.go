@@ -14,8 +14,8 @@ type assembler struct {
 	*link
 	receives *receives
 	inbox    *inbox
-	rtr      bool   // the next Send is the RTR, and no message
 	msn      uint32 // of the next, or open, message
+	rtr      bool   // the next Send is the RTR, and no message
 
 	// The message whose segments are coming, if open.
 	open    bool

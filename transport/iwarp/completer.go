@@ -40,7 +40,7 @@ func (c *completer) complete() {
 		c.mu.Lock()
 	}
 	c.completing = false
-	c.idle.Broadcast()
+	c.ceased()
 }
 
 // due reports whether there is a completion to deliver. Requests that succeed and are not signaled
@@ -65,7 +65,7 @@ func (c *completer) catchUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.completing && c.err == nil && c.queues.requests.ring.Len() > c.info.SendDepth/2 {
-		c.idle.Wait()
+		c.awaitIdle()
 	}
 }
 
@@ -75,7 +75,7 @@ func (c *completer) flush(cause error) {
 	flushed := c.opError("post", fmt.Errorf("%w: %w", transport.ErrFlushed, cause))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	requests := &c.queues.requests
+	requests, blamed := &c.queues.requests, &c.queues.blamed
 	for requests.ring.Len() > 0 {
 		ok, signaled, number := requests.done(), requests.signaled(), requests.first
 		wr, _ := requests.pop()
@@ -85,8 +85,8 @@ func (c *completer) flush(cause error) {
 		var err error
 		switch {
 		case ok:
-		case requests.fault != nil && number == requests.blamed:
-			err = c.opError(wr.Op.String(), requests.fault)
+		case blamed.fault != nil && number == blamed.number:
+			err = c.opError(wr.Op.String(), blamed.fault)
 		default:
 			err = flushed
 		}

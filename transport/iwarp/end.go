@@ -61,7 +61,7 @@ func (e *endpoint) quiesce() (words []byte, cause error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for e.sender.busy() || e.completer.completing {
-		e.idle.Wait()
+		e.awaitIdle()
 	}
 	e.sender.flusher.handed = false
 	return e.lastWords, e.err

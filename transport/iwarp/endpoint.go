@@ -18,9 +18,9 @@ import (
 // segmenter has a mu of its own, which is taken before the link's.
 type endpoint struct {
 	link
+	completer completer
 	sender    sender
 	receiver  receiver
-	completer completer
 
 	details any           // what the setup came to, as the LLP has it: SetupOf knows
 	started chan struct{} // closed by Start
@@ -47,16 +47,18 @@ func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config,
 	info.EndpointTags, info.CanHold = true, true
 	e := &endpoint{
 		link: link{
-			info:     info,
-			version:  version(s.Version),
-			draft05:  s.Draft05,
-			llp:      llp,
-			counters: cfg.Counters,
-			cfg:      cfg,
-			full:     opError("post", info.RemoteAddr, transport.ErrQueueFull),
-			over:     make(chan struct{}),
-			queues:   newQueues(cfg.SendDepth, s.IRD, s.ORD),
-			heard:    s.Initiator,
+			llp:     llp,
+			heard:   s.Initiator,
+			version: version(s.Version),
+			queues:  newQueues(cfg.SendDepth, s.IRD, s.ORD),
+			constants: &constants{
+				info:     info,
+				draft05:  s.Draft05,
+				counters: cfg.Counters,
+				cfg:      cfg,
+				full:     opError("post", info.RemoteAddr, transport.ErrQueueFull),
+				over:     make(chan struct{}),
+			},
 		},
 		details: details,
 		started: make(chan struct{}),

@@ -17,14 +17,14 @@ const batchMessages = 16
 type inbox struct {
 	*link
 	sender   *sender
-	messages []transport.Message
-	array    [batchMessages]transport.Message
+	n        int // messages
+	messages [batchMessages]transport.Message
 }
 
 // add adds a message, and delivers those that are there if there is no room for more.
 func (b *inbox) add(m transport.Message) {
-	b.messages = append(b.messages, m)
-	if len(b.messages) == cap(b.messages) {
+	b.messages[b.n] = m
+	if b.n++; b.n == len(b.messages) {
 		b.deliver()
 	}
 }
@@ -32,7 +32,7 @@ func (b *inbox) add(m transport.Message) {
 // deliver hands the messages that have come to the upper layer. What is posted meanwhile waits
 // until all that was read has been handled, so that it leaves together.
 func (b *inbox) deliver() {
-	if len(b.messages) == 0 {
+	if b.n == 0 {
 		return
 	}
 	b.offered.Store(false)
@@ -41,7 +41,7 @@ func (b *inbox) deliver() {
 	b.sender.corked = true
 	b.mu.Unlock()
 	if !over {
-		handler.Received(b.messages)
+		handler.Received(b.messages[:b.n])
 		b.yield()
 	}
 	b.drop()
@@ -49,8 +49,8 @@ func (b *inbox) deliver() {
 
 // drop forgets the messages.
 func (b *inbox) drop() {
-	clear(b.messages)
-	b.messages = b.array[:0]
+	clear(b.messages[:b.n])
+	b.n = 0
 }
 
 // yielding counts the goroutines that receive and have given others their turn.
@@ -66,7 +66,7 @@ var yielding atomic.Int32
 func (b *inbox) yield() {
 	b.mu.Lock()
 	answered := b.queues.requests.untaken() > 0
-	alone := !answered && len(b.messages) == 1 && yielding.Load() > 0
+	alone := !answered && b.n == 1 && yielding.Load() > 0
 	if alone {
 		b.sender.corked = false
 	}

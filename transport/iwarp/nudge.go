@@ -16,9 +16,9 @@ import (
 //
 // The link's mu guards all but after.
 type nudger struct {
-	sender *sender
 	after  time.Duration // zero if the peer is not to be nudged
 	heard  bool          // the peer has sent something
+	sender *sender
 	timer  *time.Timer
 	count  int
 }

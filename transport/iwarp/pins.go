@@ -10,9 +10,9 @@ import (
 // while the LLP's batch refers to it. A window may end all the same: then the batch is cut loose
 // from it.
 
-// appendWindow is the LLP's Append for n bytes of a window, which stays pinned while the batch
-// refers to it.
-func (s *segmenter) appendWindow(n int) (room bool, err error) {
+// appendWindow is the LLP's Append for a header and n bytes of a window, which stays pinned while
+// the batch refers to it.
+func (s *segmenter) appendWindow(head []byte, n int) (room bool, err error) {
 	o, table := &s.out, s.link.table
 	var pin stag.Pin
 	s.list, pin, err = table.Pin(s.list[:0], o.source, o.offset, uint64(n))
@@ -21,7 +21,7 @@ func (s *segmenter) appendWindow(n int) (room bool, err error) {
 	}
 	o.payload = ddp.Payload{List: s.list}
 	pin.Lock() // the LLP may read the payload now
-	room = s.link.llp.Append(s.head, &o.payload, n, o.source)
+	room = s.link.llp.Append(head, &o.payload, n, o.source)
 	pin.Unlock()
 	if !room {
 		table.Unpin(pin)

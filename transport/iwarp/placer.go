@@ -14,8 +14,8 @@ type placer struct {
 	fetched bool // an RDMA Read of ours is complete since that was last looked at
 
 	// See direct.go.
-	loan stag.Loan // of a window to the LLP, if lent
-	lent bool
+	lent bool      // a window, to the LLP
+	loan stag.Loan // of that
 }
 
 // segment takes a segment of the tagged model.

@@ -8,11 +8,12 @@ import (
 
 // queues lead from one part of an endpoint to the next. The link's mu guards them.
 type queues struct {
+	rtr       ddp.RTR                 // to be sent before anything else
 	requests  requestQueue            // from whoever posts to the segmenter, and on to the completer
 	reads     ring.Ring[outboundRead] // from the segmenter to the receiver
 	responses ring.Ring[inboundRead]  // from the receiver to the segmenter
-	rtr       ddp.RTR                 // to be sent before anything else
 	ord       int                     // how many reads may be under way
+	blamed    blame
 }
 
 func newQueues(sendDepth, ird, ord int) queues {
@@ -60,8 +61,11 @@ type requestQueue struct {
 	first uint64 // number of the oldest in the ring
 	taken uint64
 	sent  uint64
+}
 
-	blamed uint64 // number of the request that the peer found fault with, if fault is not nil
+// blame is what the peer found fault with, if fault is not nil.
+type blame struct {
+	number uint64 // of the work request
 	fault  error
 }
 
@@ -93,9 +97,6 @@ func (q *requestQueue) untaken() int { return q.ring.Len() - int(q.taken-q.first
 
 // answered notes that the response to the RDMA Read number n is complete.
 func (q *requestQueue) answered(n uint64) { q.ring.At(int(n - q.first)).read = true }
-
-// blame notes that the peer found fault with request number n.
-func (q *requestQueue) blame(n uint64, fault error) { q.blamed, q.fault = n, fault }
 
 // done reports whether the oldest request is complete.
 func (q *requestQueue) done() bool {

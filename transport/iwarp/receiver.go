@@ -20,11 +20,11 @@ type receiver struct {
 	completer *completer
 
 	begun     bool // a segment has come
-	rtr       rtrGate
-	placer    placer
 	assembler assembler
 	receives  receives
+	placer    placer
 	inbox     inbox
+	rtr       rtrGate
 	readMSN   uint32 // of the peer's next Read Request
 }
 
@@ -41,7 +41,6 @@ func (r *receiver) init(l *link, sender *sender, completer *completer, s *ddp.Se
 	r.assembler = assembler{link: l, receives: &r.receives, inbox: &r.inbox, msn: 1}
 	r.receives = receives{link: l, posted: ring.New[*transport.RecvRequest](l.cfg.RecvDepth)}
 	r.inbox.link, r.inbox.sender = l, sender
-	r.inbox.messages = r.inbox.array[:0]
 	r.readMSN = 1
 }
 
@@ -75,8 +74,7 @@ func (r *receiver) Segment(segment []byte) error {
 	if err != nil {
 		return err
 	}
-	r.hear()
-	if r.rtr.kinds != 0 {
+	if r.hear() && r.rtr.kinds != 0 {
 		r.assembler.rtr, err = r.rtr.check(&h, payload)
 	}
 	switch {
@@ -114,10 +112,11 @@ func (r *receiver) untagged(h *ddp.Header, payload []byte) error {
 	return r.assembler.segment(h, op, payload)
 }
 
-// hear notes that the peer has sent something, so that this side may.
-func (r *receiver) hear() {
+// hear notes that the peer has sent something, so that this side may. It reports whether that is
+// the first.
+func (r *receiver) hear() bool {
 	if r.begun {
-		return
+		return false
 	}
 	r.begun = true
 	r.mu.Lock()
@@ -125,6 +124,7 @@ func (r *receiver) hear() {
 	r.heard = true
 	r.rtr.stop()
 	r.sender.nudger.stop()
+	return true
 }
 
 // Ready reports whether there is memory for whatever message comes.

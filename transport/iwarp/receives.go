@@ -13,11 +13,12 @@ import (
 type receives struct {
 	*link
 	source transport.RecvSource // of promised receives, if not nil; set before Start
-	resume chan struct{}        // capacity 1: the source may have memory again
 
 	// The link's mu guards these.
-	posted   ring.Ring[*transport.RecvRequest]
 	promised int // receives without memory of their own
+	posted   ring.Ring[*transport.RecvRequest]
+
+	resume chan struct{} // capacity 1: the source may have memory again
 }
 
 // post queues receives.
@@ -57,7 +58,7 @@ func (q *receives) promise(n int) error {
 // room says why n more cannot be queued, if so; q.mu is held.
 func (q *receives) room(n int) error {
 	switch {
-	case q.closed != nil:
+	case q.err != nil:
 		return q.opError("post", q.closed)
 	case !q.posted.Room(n + q.promised):
 		return q.full

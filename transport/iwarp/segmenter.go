@@ -23,37 +23,34 @@ const segmentAlign = 4
 type segmenter struct {
 	link *link
 
-	mu  sync.Mutex // guards what follows, and the LLP's batch
-	out outgoing
+	mu       sync.Mutex            // guards what follows, and the LLP's batch
+	head     [ddp.UntaggedLen]byte // of the segment, in its wire form
+	answered bool                  // the last message was a response: it is our requests' turn
+	ends     bool                  // it is no message: the window ended ends in its place
+	taken    uint64                // number of the request behind the last that was begun
+	complete uint64                // likewise, of those that are in the batch as a whole
+	pins     []stag.Pin            // windows that the LLP's batch refers to
+	out      outgoing
 
-	taken    uint64 // number of the work request behind the last that was begun
-	complete uint64 // likewise, of those that are in the batch as a whole
-	answered bool   // the last message was a response: it is the turn of our own requests
-
-	ends  bool // it is no message: the window ended, of this end's, ends in its place
-	ended transport.STag
-
-	head []byte            // of the segment, in its wire form
-	list []transport.Slice // of a segment of a response
-	pins []stag.Pin        // windows that the LLP's batch refers to
+	ended transport.STag    // of a window of this end's
+	list  []transport.Slice // of a segment of a response
 }
 
 // outgoing is the message that is being cut into segments, and what numbers messages. It is the
 // segmenter's.
 type outgoing struct {
-	version version
-	active  bool // there is more of it to cut
-	header  ddp.Header
-	payload ddp.Payload
-	left    uint64 // bytes of payload
+	version  version
+	active   bool // there is more of it to cut
+	response bool // to an RDMA Read of the peer's
+	sendMSN  uint32
+	left     uint64 // bytes of payload
+	payload  ddp.Payload
+	header   ddp.Header
 
-	// response is set for the response to an RDMA Read of the peer's: its payload is what the
-	// window shows, looked up for each segment.
-	response bool
-	source   transport.STag
-	offset   uint64
+	// The payload of a response is what the window shows, looked up for each segment.
+	source transport.STag
+	offset uint64
 
-	sendMSN uint32
 	readMSN uint32
 	sinks   sinkTags
 	request [1]transport.Slice // a Read Request
@@ -203,11 +200,11 @@ func (s *segmenter) segment() (room bool, err error) {
 		n &^= segmentAlign - 1
 	}
 	o.header.Last = uint64(n) == o.left
-	s.head = o.header.Append(s.head[:0])
+	head := o.header.Append(s.head[:0])
 	if o.response && n > 0 {
-		room, err = s.appendWindow(n)
+		room, err = s.appendWindow(head, n)
 	} else {
-		room = s.link.llp.Append(s.head, &o.payload, n, 0)
+		room = s.link.llp.Append(head, &o.payload, n, 0)
 	}
 	if !room {
 		return false, err

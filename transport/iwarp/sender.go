@@ -14,12 +14,11 @@ import (
 type sender struct {
 	*link
 	completer *completer
+	sending   bool
+	corked    bool // the goroutine that receives will send when it is through
 	segmenter segmenter
-	flusher   flusher
 	nudger    nudger
-
-	sending bool
-	corked  bool // the goroutine that receives will send when it is through
+	flusher   flusher
 }
 
 // init readies s for an endpoint with this link and completer.
@@ -68,7 +67,7 @@ func (s *sender) queue(wrs []*transport.WorkRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.closed != nil:
+	case s.err != nil:
 		return s.opError("post", s.closed)
 	case !s.queues.requests.ring.Room(len(wrs)):
 		return s.full
@@ -157,7 +156,7 @@ func (s *sender) handOver() {
 // cease notes that the goroutine does not send any more; s.mu is held.
 func (s *sender) cease() {
 	s.sending = false
-	s.idle.Broadcast()
+	s.ceased()
 }
 
 // busy reports whether a goroutine sends; s.mu is held.

@@ -35,7 +35,7 @@ func (r *receiver) blame(t *rdmap.Terminate) {
 	defer r.mu.Unlock()
 	for i := range r.queues.reads.Len() {
 		if q := r.queues.reads.At(i); q.msn == h.MSN && q.number != rtrRead {
-			r.queues.requests.blame(q.number, t.Err(true))
+			r.queues.blamed = blame{q.number, t.Err(true)}
 		}
 	}
 }

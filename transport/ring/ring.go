@@ -6,10 +6,10 @@ package ring
 // bound, and is kept, so that a queue in use allocates nothing. The zero value has a bound
 // of 0. Its methods must not be called concurrently.
 type Ring[T any] struct {
-	bound int
-	buf   []T // length a power of two, or zero
-	head  int // index of the oldest
 	n     int
+	bound int
+	head  int // index of the oldest
+	buf   []T // length a power of two, or zero
 }
 
 // New returns an empty ring for at most bound elements.

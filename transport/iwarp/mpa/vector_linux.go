@@ -3,6 +3,7 @@
 package mpa
 
 import (
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -22,19 +23,12 @@ func (v *vector) read(fd int, pieces [][]byte) (int, error) {
 	return v.do(unix.SYS_READV, fd, pieces)
 }
 
-// readOnce fills p, once, as far as the socket has bytes for it; see do.
+// readOnce fills p, once, as far as the socket has bytes for it.
 func readOnce(fd int, p []byte) (int, error) {
-	first := unsafe.Pointer(unsafe.SliceData(p))
-	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(first), uintptr(len(p)))
-	if errno != 0 {
-		return 0, errno
-	}
-	return int(n), nil
+	return call(unix.SYS_READ, fd, unsafe.Pointer(unsafe.SliceData(p)), len(p))
 }
 
-// do makes a system call that does not block, so the scheduler need not know of it. If it did, it would take away the processor
-// after 20 us, which is what it takes to copy some 100 KiB, and wake a thread for it that finds nothing to do.
-func (v *vector) do(call uintptr, fd int, pieces [][]byte) (int, error) {
+func (v *vector) do(trap uintptr, fd int, pieces [][]byte) (int, error) {
 	v.iov = v.iov[:0]
 	for _, p := range pieces {
 		if len(p) > 0 {
@@ -43,11 +37,19 @@ func (v *vector) do(call uintptr, fd int, pieces [][]byte) (int, error) {
 			v.iov = append(v.iov, e)
 		}
 	}
-	first := unsafe.Pointer(unsafe.SliceData(v.iov))
-	n, _, errno := unix.RawSyscall(call, uintptr(fd), uintptr(first), uintptr(len(v.iov)))
+	n, err := call(trap, fd, unsafe.Pointer(unsafe.SliceData(v.iov)), len(v.iov))
 	clear(v.iov)
+	return n, err
+}
+
+// call makes a system call that does not block, so the scheduler need not know of it. If it did, it
+// would take away the processor after 20 us, which is what it takes to copy some 100 KiB, and wake a
+// thread for it that finds nothing to do. It is the deepest that a message goes in the stack of its
+// goroutine: RawSyscall, and that of package unix, would be a frame deeper each.
+func call(trap uintptr, fd int, p unsafe.Pointer, n int) (int, error) {
+	r, _, errno := syscall.RawSyscall6(trap, uintptr(fd), uintptr(p), uintptr(n), 0, 0, 0)
 	if errno != 0 {
 		return 0, errno
 	}
-	return int(n), nil
+	return int(r), nil
 }
