@@ -62,12 +62,12 @@ type Request struct {
 // called concurrently, and several clients may share a transport.
 type Client struct {
 	t             Transport
+	header        []byte // of a call, with xid and procedure left 0
 	program, vers uint32
+	fixed         bool // header has credential and verifier, too, and nothing is made anew
 	flavor        ClientFlavor
-	fixed         bool                                     // header has credential and verifier, too, and nothing is made anew
-	header        []byte                                   // of a call, with xid and procedure left 0
-	chain         func(context.Context, *ClientCall) error // the interceptors around do; nil: there are none
-	calls         sync.Pool
+
+	chain func(context.Context, *ClientCall) error // the interceptors around do; nil: there are none
 }
 
 // The procedure word in a call header: behind xid, mtype, rpcvers, prog, vers.
@@ -96,6 +96,10 @@ func (c *Client) Transport() Transport { return c.t }
 
 // Program returns number and version of the program that the client calls.
 func (c *Client) Program() (number, version uint32) { return c.program, c.vers }
+
+// calls has the memory of calls. It is one pool for all Clients: there may be many, each of which
+// calls now and then, and what was given back last is in the cache.
+var calls = sync.Pool{New: func() any { return new(call) }}
 
 // call is the memory of one call.
 type call struct {
@@ -138,45 +142,48 @@ func (c *Client) Do(ctx context.Context, r *Request) error {
 
 // do makes a call, and returns the transaction id of its last transmission.
 func (c *Client) do(ctx context.Context, r *Request) (xid uint32, err error) {
-	x, _ := c.calls.Get().(*call)
-	if x == nil {
-		x = new(call)
-	}
+	x := calls.Get().(*call)
 	defer c.put(x)
-	var args xdr.Message
 	if c.fixed {
-		x.enc.Raw(c.header)
-		x.patch(0, r.Procedure)
-		if r.Args != nil {
-			r.Args.MarshalXDR(&x.enc)
-		}
-		x.Call = x.enc.Message()
-		args = x.Call
+		err = c.doFixed(ctx, x, r)
 	} else {
-		x.client, x.procedure, x.sealer = c, r.Procedure, x
-		if r.Args != nil {
-			r.Args.MarshalXDR(&x.args)
-		}
-		args = x.args.Message()
+		err = c.doSealed(ctx, x, r)
 	}
+	return x.xid(), err
+}
+
+// doFixed is do for a flavour whose calls are made once.
+func (c *Client) doFixed(ctx context.Context, x *call, r *Request) error {
+	x.enc.Raw(c.header)
+	x.patch(0, r.Procedure)
+	if r.Args != nil {
+		r.Args.MarshalXDR(&x.enc)
+	}
+	x.Call = x.enc.Message()
+	if err := x.enc.Err(); err != nil {
+		return err
+	}
+	return c.transmit(ctx, x, r)
+}
+
+// doSealed is do for other flavours.
+func (c *Client) doSealed(ctx context.Context, x *call, r *Request) error {
+	x.client, x.procedure, x.sealer = c, r.Procedure, x
+	if r.Args != nil {
+		r.Args.MarshalXDR(&x.args)
+	}
+	args := x.args.Message()
 	defer args.Release()
-	if c.fixed {
-		if err := x.enc.Err(); err != nil {
-			return 0, err
-		}
-		err := c.transmit(ctx, x, r)
-		return x.xid(), err
-	}
 	if err := x.args.Err(); err != nil {
-		return 0, err
+		return err
 	}
 	for last := false; ; last = true {
 		if err := c.flavor.Ready(ctx, c); err != nil {
-			return x.xid(), err
+			return err
 		}
 		err := c.transmit(ctx, x, r)
 		if denial, ok := err.(*AuthError); !ok || last || x.check == nil || !x.check.RetryDenied(denial) {
-			return x.xid(), err
+			return err
 		}
 		x.XID = x.xid() // the server may have executed a transmission that was lost, and knows it by that
 	}
@@ -235,7 +242,11 @@ func (x *call) patch(xid, procedure uint32) {
 	binary.BigEndian.PutUint32(b[procedureOffset:], procedure)
 }
 
+// put gives back the memory of a call, and what its message refers to.
 func (c *Client) put(x *call) {
+	if c.fixed {
+		x.Call.Release()
+	}
 	x.enc.Reset()
 	x.Exchange = Exchange{}
 	if !c.fixed {
@@ -243,5 +254,5 @@ func (c *Client) put(x *call) {
 		x.client, x.check, x.plain = nil, nil, xdr.Message{}
 	}
 	clear(x.landing)
-	c.calls.Put(x)
+	calls.Put(x)
 }

@@ -52,11 +52,16 @@ func (s *Server) answerAgain(c *Call, results []byte) {
 // executed ends a call of which the handler has encoded the results.
 func (s *Server) executed(c *Call) {
 	if c.replay != nil {
-		c.plain = c.enc.Message()
-		c.replay.Executed(&c.arrival, &c.plain)
-		c.replay = nil
+		c.keepReply()
 	}
 	s.reply(c)
+}
+
+// keepReply shows the results to the policy.
+func (c *Call) keepReply() {
+	c.plain = c.enc.Message()
+	c.replay.Executed(&c.arrival, &c.plain)
+	c.replay = nil
 }
 
 // failed tells the policy that a call was not executed.

@@ -475,11 +475,7 @@ func (s *Server) guard(ctx context.Context, c *Call, h Handler, outermost bool) 
 		switch p := recover(); {
 		case returned:
 		case p != nil:
-			s.stats.panics.Add(1)
-			program, procedure := c.names()
-			s.log.Error("rpc handler panicked", "program", program, "procedure", procedure,
-				"peer", c.Conn.RemoteAddr(), "panic", p, "stack", string(debug.Stack()))
-			err = &AcceptError{Stat: SystemErr}
+			err = s.panicked(c, p)
 		case outermost:
 			s.stats.panics.Add(1)
 			s.answer(c, errGoexit)
@@ -488,6 +484,15 @@ func (s *Server) guard(ctx context.Context, c *Call, h Handler, outermost bool) 
 	err = h(ctx, c)
 	returned = true
 	return err
+}
+
+// panicked notes that a handler has panicked, and returns what that is to the caller.
+func (s *Server) panicked(c *Call, p any) error {
+	s.stats.panics.Add(1)
+	program, procedure := c.names()
+	s.log.Error("rpc handler panicked", "program", program, "procedure", procedure,
+		"peer", c.Conn.RemoteAddr(), "panic", p, "stack", string(debug.Stack()))
+	return &AcceptError{Stat: SystemErr}
 }
 
 // errGoexit is logged, and means SYSTEM_ERR to the caller.
@@ -520,23 +525,30 @@ func (s *Server) answer(c *Call, err error) {
 
 // reply sends what was encoded.
 func (s *Server) reply(c *Call) {
+	e := &c.enc
 	if c.apart {
-		if err := s.assemble(c); err != nil {
-			c.out.Reset()
-			s.answer(c, fmt.Errorf("results cannot be protected: %w", err))
+		if e = &c.out; !s.assembled(c) {
 			return
 		}
 	}
-	m := c.enc.Message()
-	if c.apart {
-		m = c.out.Message()
-	}
+	m := e.Message()
 	m.Owner = (*owner)(c)
 	c.end()
 	c.in.Reply(m)
 }
 
-// assemble puts the results behind the header of the reply.
+// assembled puts the results behind the header of the reply. If it cannot, it answers the call with
+// that, and reports false.
+func (s *Server) assembled(c *Call) bool {
+	err := s.assemble(c)
+	if err != nil {
+		c.out.Reset()
+		s.answer(c, fmt.Errorf("results cannot be protected: %w", err))
+	}
+	return err == nil
+}
+
+// assemble is the work of assembled.
 func (s *Server) assemble(c *Call) error {
 	a := &c.acceptance
 	c.plain = c.enc.Message()

@@ -13,8 +13,8 @@ import (
 )
 
 // received takes a call, with its message when that is inline.
-func (rs *responder) received(r *receive, m message) {
-	if in := rs.newCall(r, m); in != nil {
+func (rs *responder) received(r *receive) {
+	if in := rs.newCall(r); in != nil {
 		in.admit()
 	}
 }
@@ -26,15 +26,16 @@ func (rs *responder) refuse(r *receive, err error, code ErrCode) {
 	if code == ErrVers {
 		count = &c.stats.badVersion
 	}
-	c.fault(count, "message refused", c.receiver.header.XID, err)
-	if in := rs.newCall(r, message{}); in != nil {
+	c.fault(count, "message refused", r.header.XID, err)
+	r.message = message{}
+	if in := rs.newCall(r); in != nil {
 		in.refuse(code)
 	}
 }
 
 // newCall makes a call of the peer's of a message that used up a receive, unless the connection has
 // ended.
-func (rs *responder) newCall(r *receive, m message) *incoming {
+func (rs *responder) newCall(r *receive) *incoming {
 	c := rs.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,20 +43,18 @@ func (rs *responder) newCall(r *receive, m message) *incoming {
 		return nil
 	}
 	c.flow.callArrived(r)
-	return rs.newIncoming(r, m)
+	return rs.newIncoming(r)
 }
 
-// newIncoming makes an incoming of the message with c.receiver.header; c.mu is held.
-func (rs *responder) newIncoming(r *receive, m message) *incoming {
+// newIncoming makes an incoming of the message in r; c.mu is held.
+func (rs *responder) newIncoming(r *receive) *incoming {
 	c := rs.conn
 	s := rs.server
 	if s == noServer {
 		s = nobody
 	}
 	in := getIncoming(c, s)
-	in.recv, in.message = r, m
-	// The next message is parsed into the memory of an earlier one.
-	in.header, c.receiver.header = c.receiver.header, in.header
+	in.recv, in.header, in.message = r, &r.header, r.message
 	return in
 }
 
@@ -77,7 +76,7 @@ func (in *incoming) admit() {
 
 // checkChunks checks the chunk lists of the call, and computes the memory that it needs.
 func (in *incoming) checkChunks() error {
-	c, h, args := in.c, &in.header, &in.args
+	c, h, args := in.c, in.header, &in.args
 	var err error
 	if args.reads, err = h.readChunks(args.reads[:0], c.cfg.MaxMessage); err != nil {
 		if errors.Is(err, xdr.ErrLimit) {
@@ -117,10 +116,15 @@ func (in *incoming) checkChunks() error {
 
 // fetchMessage goes on with a call that has its memory: a long message is fetched first.
 func (in *incoming) fetchMessage() {
-	if !in.args.long || len(in.args.loads) > 0 { // it is here
-		in.dispatch()
+	if in.args.long && len(in.args.loads) == 0 {
+		in.fetchLong()
 		return
 	}
+	in.dispatch()
+}
+
+// fetchLong fetches a long message.
+func (in *incoming) fetchLong() {
 	if err := in.args.readMessage((*longRead)(in)); errors.Is(err, errNoBuffer) {
 		in.c.cfg.faults.Fault(in.c.info.RemoteAddr, "rpcrdma: no memory for a call", nil,
 			"xid", in.header.XID, "err", err)
@@ -188,14 +192,16 @@ func (in *incoming) concludes(number uint64) {
 	} else {
 		r := in.recv
 		in.recv = nil
-		c.caller.conclude(replyArrival{recv: r, header: &in.header, number: number, args: &in.args})
+		c.caller.conclude(r, nil, number, &in.args)
 	}
 	in.finish()
 }
 
 // dispatch hands the call to the server.
 func (in *incoming) dispatch() {
-	in.args.describe()
+	if len(in.args.reads) > 0 {
+		in.args.describe()
+	}
 	in.dec.Reset(in.body, in.args.chunks)
 	in.message.decode(&in.dec)
 	if in.server == nobody {

@@ -57,7 +57,7 @@ func newBudgetRig(server, conn int64, conns int) *budgetRig {
 	p := newPool(domain)
 	for range conns {
 		ep := newFakeEndpoint(1024, domain)
-		c, err := newConn(ep, cfg, &memory{pool: p, chunks: r.budget})
+		c, err := newConn(ep, &cfg, &memory{pool: p, chunks: r.budget})
 		if err != nil {
 			panic(err)
 		}
@@ -73,7 +73,7 @@ func (r *budgetRig) call(conn int, size int64) uint32 {
 	id := uint32(len(r.calls) + 1)
 	r.calls[id] = conn
 	in := getIncoming(c, oncrpc.DispatcherOf(r.srv))
-	in.header = Header{XID: id, Version: ProtocolVersion, Credits: 1, Type: TypeMsg}
+	in.header = &Header{XID: id, Version: ProtocolVersion, Credits: 1, Type: TypeMsg}
 	m := callMessage(id, budgetCall, nil)
 	in.body = m.AppendTo(nil)
 	binary.BigEndian.PutUint32(in.body[12:], budgetProgram)
@@ -335,7 +335,7 @@ func TestNothingWithheldAfterEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Conn{cfg: cfg}
+	c := &Conn{cfg: &cfg}
 	c.draft = newDraft(c)
 	c.flow = flow{conn: c, memory: &memory{chunks: newBudget(cfg.ServerMemory)}}
 	c.flow.share.free = cfg.ConnMemory

@@ -130,6 +130,9 @@ type callSent call
 // Complete lets go of the Send. If it failed, so has the connection, and the call ends with that.
 func (s *callSent) Complete(*transport.WorkRequest, error) {
 	k := (*call)(s)
-	k.c.queue.completed()
+	c := k.c
+	c.pool.put(k.buf, 0) // now, so that calls that await their reply hold none
+	k.buf, k.sendList[0] = transport.Slice{}, transport.Slice{}
+	c.queue.completed()
 	k.unref()
 }

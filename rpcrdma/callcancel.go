@@ -29,7 +29,7 @@ func (cl *caller) abandon(k *call) {
 		return
 	}
 	c.mu.Lock()
-	waits := cl.pending[k.xid] == k
+	waits := cl.pending.get(k.xid) == k
 	if waits {
 		k.abandoned = true
 	}

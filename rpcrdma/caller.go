@@ -17,14 +17,14 @@ type caller struct {
 	xid    atomic.Uint32 // last transaction id of our own choice
 
 	// Conn.mu guards what follows.
-	pending map[uint32]*call // that await their reply
-	heard   uint64           // numbers what has come as a reply to these, or may be one
-	granted uint64           // number of that whose grant is in force
+	pending callTable // that await their reply
+	heard   uint64    // numbers what has come as a reply to these, or may be one
+	granted uint64    // number of that whose grant is in force
 }
 
 // open begins without a call under way.
 func (cl *caller) open(c *Conn) {
-	cl.conn, cl.window, cl.pending = c, credits.NewWindow(c.cfg.Credits), make(map[uint32]*call)
+	cl.conn, cl.window = c, credits.NewWindow(c.cfg.Credits)
 	cl.xid.Store(rand.Uint32())
 }
 
@@ -33,7 +33,7 @@ func (cl *caller) awaits(xid uint32) bool {
 	c := cl.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return cl.pending[xid] != nil
+	return cl.pending.get(xid) != nil
 }
 
 // invalidated notes that a message has ended the window of tag, which may be that of
@@ -43,11 +43,65 @@ func (cl *caller) invalidated(xid uint32, tag transport.STag) {
 	c := cl.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k := cl.pending[xid]; k != nil && k.windows.lost(tag) {
+	if k := cl.pending.get(xid); k != nil && k.windows.lost(tag) {
 		return
 	}
-	for _, k := range cl.pending {
+	for k := range cl.pending.all {
 		if k.windows.lost(tag) {
+			return
+		}
+	}
+}
+
+// callTable is calls by transaction id. Who makes one call at a time needs no map, which would be
+// three lines of 64 bytes to touch.
+type callTable struct {
+	n     int
+	first *call            // one of them; nil if that has left
+	rest  map[uint32]*call // the others
+}
+
+// get returns the call with that transaction id, or nil.
+func (t *callTable) get(xid uint32) *call {
+	switch {
+	case t.n == 0:
+		return nil
+	case t.first != nil && t.first.xid == xid:
+		return t.first
+	}
+	return t.rest[xid]
+}
+
+// add adds a call, whose transaction id no other has.
+func (t *callTable) add(k *call) {
+	t.n++
+	if t.first == nil {
+		t.first = k
+		return
+	}
+	if t.rest == nil {
+		t.rest = make(map[uint32]*call)
+	}
+	t.rest[k.xid] = k
+}
+
+// remove removes a call, which is there.
+func (t *callTable) remove(k *call) {
+	t.n--
+	if t.first == k {
+		t.first = nil
+		return
+	}
+	delete(t.rest, k.xid)
+}
+
+// all yields the calls, in no order.
+func (t *callTable) all(yield func(*call) bool) {
+	if t.first != nil && !yield(t.first) {
+		return
+	}
+	for _, k := range t.rest {
+		if !yield(k) {
 			return
 		}
 	}

@@ -10,48 +10,33 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// replyArrival is what came as the reply to a call of ours.
-type replyArrival struct {
-	recv    *receive
-	header  *Header
-	message message    // if that is inline
-	err     error      // what is wrong with it
-	number  uint64     // among what came as replies
-	args    *arguments // of a long message that was taken for a call, or in doubt
-}
-
-// received takes the reply to a call of ours.
-func (cl *caller) received(a replyArrival) {
+// received takes the reply to a call of ours, or what is wrong with it.
+func (cl *caller) received(r *receive, err error) {
 	c := cl.conn
 	c.mu.Lock()
 	if c.over {
 		c.mu.Unlock()
 		return
 	}
-	c.flow.arrived(a.recv)
+	c.flow.arrived(r)
 	cl.heard++
-	a.header, a.number = &c.receiver.header, cl.heard
-	cl.conclude(a)
+	cl.conclude(r, err, cl.heard, nil)
 }
 
-// conclude ends the call that a reply is to, or begins to fetch the chunks of the reply; Conn.mu is
-// held, and unlocked.
-func (cl *caller) conclude(a replyArrival) {
-	c, h := cl.conn, a.header
-	k := cl.pending[h.XID]
+// conclude ends the call that a reply is to, or begins to fetch the chunks of the reply. The reply
+// has a number among what came as replies, and args if it is a long message that was taken for a
+// call, and is fetched. Conn.mu is held, and unlocked.
+func (cl *caller) conclude(r *receive, err error, number uint64, args *arguments) {
+	c, h := cl.conn, &r.header
+	k := cl.pending.get(h.XID)
 	if k == nil || k.fetch != nil { // or its reply has come
-		c.flow.repost(a.recv)
-		c.mu.Unlock()
-		c.stats.unknownXID.Add(1)
-		c.cfg.Logger.Debug("rpcrdma: reply to no call",
-			"peer", c.info.RemoteAddr, "xid", h.XID, "type", h.Type)
+		cl.unexpected(r)
 		return
 	}
-	err := a.err
-	k.recv = a.recv
+	k.recv = r
 	if len(h.Reads) > 0 {
 		if d := c.draft; d != nil {
-			k.fetch = d.readReply(k, a.args)
+			k.fetch = d.readReply(k, args)
 		} else if err == nil {
 			err = ErrReplyReadList
 		}
@@ -59,15 +44,15 @@ func (cl *caller) conclude(a replyArrival) {
 	// Until its chunks are here, a reply has its call under way, with its transaction id. The
 	// caller may give up as long, so what is his is looked at now.
 	if err == nil && !k.abandoned {
-		err = k.checkReply(h, a.message)
+		err = k.checkReply(h, r.message)
 	}
 	fetching := k.fetch != nil && err == nil && len(k.fetch.reads) > 0 // there may be no bytes in them
 	if !fetching {
-		delete(cl.pending, h.XID)
+		cl.pending.remove(k)
 	}
 	// Grants count in the order in which they arrived, and so under the lock.
-	last := a.number > cl.granted
-	cl.granted = max(cl.granted, a.number)
+	last := number > cl.granted
+	cl.granted = max(cl.granted, number)
 	switch {
 	case k.fetch != nil && last:
 		cl.window.NoteGrant(k.credit, h.Credits)
@@ -84,6 +69,16 @@ func (cl *caller) conclude(a replyArrival) {
 	} else {
 		k.end(err)
 	}
+}
+
+// unexpected gives back what came as a reply to no call; Conn.mu is held, and unlocked.
+func (cl *caller) unexpected(r *receive) {
+	c, h := cl.conn, &r.header
+	c.cfg.Logger.Debug("rpcrdma: reply to no call",
+		"peer", c.info.RemoteAddr, "xid", h.XID, "type", h.Type)
+	c.flow.repost(r)
+	c.mu.Unlock()
+	c.stats.unknownXID.Add(1)
 }
 
 // checkReply checks the reply to a call against what was offered: m is its message when
@@ -113,6 +108,9 @@ func (k *call) checkReply(h *Header, m message) error {
 		k.info.InlineReceived = inline
 	}
 	k.message = m
+	if len(h.Writes) == 0 {
+		return nil
+	}
 	return k.checkWrites(h)
 }
 
@@ -129,7 +127,7 @@ func checkReplyMessage(b []byte, xid uint32) error {
 
 // checkWrites checks the write list of the reply, and notes what was written.
 func (k *call) checkWrites(h *Header) error {
-	if n, offered := len(h.Writes), len(k.header.Writes); n > 0 && n != offered {
+	if n, offered := len(h.Writes), len(k.header.Writes); n != offered {
 		return fmt.Errorf("%w: %d write chunks returned of %d", ErrMalformed, n, offered)
 	}
 	for i, returned := range h.Writes {

@@ -64,13 +64,13 @@ func (cl *caller) send(k *call) error {
 		defer c.mu.Unlock()
 		return c.err
 	}
-	if cl.pending[k.xid] != nil {
+	if cl.pending.get(k.xid) != nil {
 		c.mu.Unlock()
 		return oncrpc.ErrXIDInUse
 	}
-	cl.pending[k.xid] = k
+	cl.pending.add(k)
 	if err := c.flow.expectReply(); err != nil {
-		delete(cl.pending, k.xid)
+		cl.pending.remove(k)
 		c.mu.Unlock()
 		return fmt.Errorf("no receive for the reply: %w", err)
 	}

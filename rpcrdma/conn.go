@@ -14,35 +14,38 @@ import (
 
 // Conn is one RPC-over-RDMA connection: an oncrpc.Transport. Both ends may call and
 // serve; each direction has its own transaction ids and credits.
+//
+// What every call touches comes first, here and in the parts: over many connections it is in no
+// cache nearby, and comes by lines of 64 bytes (docs/performance.md, Growth).
 type Conn struct {
-	ep        transport.Endpoint
-	info      transport.Info
-	cfg       Config
-	peer      private
-	agreeing  sync.Mutex // held by who replaces settings
-	settings  atomic.Pointer[Settings]
-	invalid   transport.Access // RemoteInvalidate, if we told the peer that it may
-	importer  transport.Importer
-	abandoner transport.Abandoner
-	pool      *pool
-	leavePool func() // at the end; nil: the pool is that of a Serve
-	queue     sendQueue
-	gate      readGate
-	stats     stats
-	ctx       context.Context
-	cancel    context.CancelFunc
-	done      chan struct{}
+	mu   sync.Mutex // guards what follows up to over, and what the parts say it guards
+	err  error      // why the connection ends
+	over bool       // the endpoint has ended
 
+	pool      *pool
+	settings  atomic.Pointer[Settings]
+	draft     *draft // nil: RFC 8166 binds
 	receiver  receiver
 	caller    caller
 	responder responder
+	ctx       context.Context
+	queue     sendQueue
 	flow      flow
-	draft     *draft // nil: RFC 8166 binds
+	stats     stats
+	cfg       *Config // nobody changes it: connections share it
 
-	mu    sync.Mutex // guards what follows, and what the parts say it guards
-	err   error      // why the connection ends
-	over  bool       // the endpoint has ended
-	atEnd []func()   // what is to be done then
+	ep        transport.Endpoint
+	info      transport.Info
+	peer      private
+	agreeing  sync.Mutex       // held by who replaces settings
+	invalid   transport.Access // RemoteInvalidate, if we told the peer that it may
+	importer  transport.Importer
+	abandoner transport.Abandoner
+	leavePool func() // at the end; nil: the pool is that of a Serve
+	gate      readGate
+	cancel    context.CancelFunc
+	done      chan struct{}
+	atEnd     []func() // what is to be done when the endpoint has ended; mu guards it
 }
 
 var (
@@ -53,7 +56,7 @@ var (
 // newConn makes a connection of an endpoint that is not started. A server, if given, serves it
 // from the first message. It fails with ErrProviderLimits or ErrReceiveMemory; then the endpoint is
 // the caller's.
-func newConn(ep transport.Endpoint, cfg Config, m *memory) (*Conn, error) {
+func newConn(ep transport.Endpoint, cfg *Config, m *memory) (*Conn, error) {
 	c := &Conn{ep: ep, info: ep.Info(), cfg: cfg, pool: m.pool, done: make(chan struct{})}
 	if err := cfg.check(&c.info); err != nil {
 		return nil, err
@@ -64,7 +67,11 @@ func newConn(ep transport.Endpoint, cfg Config, m *memory) (*Conn, error) {
 		c.draft = newDraft(c)
 		n = (c.info.RecvDepth - 2) / 3 // a grant may be larger by two (credits.Granter)
 	}
-	c.cfg.Credits = max(1, min(c.cfg.Credits, n))
+	if n = max(1, n); cfg.Credits > n {
+		fewer := *cfg
+		fewer.Credits = n
+		c.cfg = &fewer
+	}
 	if cfg.NoPrivateData {
 		c.peer = parsePrivate(nil)
 	} else {
@@ -160,7 +167,7 @@ func (c *Conn) watch() {
 	}
 	err := c.err
 	pending, leave := c.caller.pending, c.responder.leave
-	c.caller.pending, c.over = nil, true
+	c.caller.pending, c.over = callTable{}, true
 	unread := c.flow.close()
 	atEnd := c.atEnd
 	c.atEnd = nil
@@ -173,7 +180,7 @@ func (c *Conn) watch() {
 	for _, f := range atEnd {
 		f()
 	}
-	for _, k := range pending {
+	for k := range pending.all {
 		k.deliver(err)
 	}
 	for _, in := range c.flow.gone() {

@@ -25,7 +25,7 @@ func (d *draft) doubt(r *receive, xid uint32) {
 	d.doubts[xid]++
 	c.flow.arrived(r)
 	c.caller.heard++
-	in := c.responder.newIncoming(r, message{})
+	in := c.responder.newIncoming(r)
 	in.args.heard = c.caller.heard
 	c.mu.Unlock()
 	err := in.checkChunks()

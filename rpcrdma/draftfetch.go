@@ -151,7 +151,7 @@ func (f *replyFetch) fetched(err error) {
 		c.mu.Unlock()
 		return // the call is delivered with the others
 	}
-	delete(c.caller.pending, k.xid)
+	c.caller.pending.remove(k)
 	c.mu.Unlock()
 	if err == nil {
 		err = f.assemble()

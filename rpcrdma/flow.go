@@ -42,12 +42,13 @@ import (
 type flow struct {
 	conn   *Conn
 	memory *memory
-	share  share // memory.chunks.mu guards it
 
-	// Conn.mu guards what follows.
+	// Conn.mu guards these.
+	stalls  stalls
 	granter credits.Granter
 	supply  supply
-	stalls  stalls
+
+	share share // memory.chunks.mu guards it
 }
 
 // memory is what connections have in common: those of one Serve all of it, those of Dial the pool.
@@ -208,7 +209,7 @@ func (f *flow) enlarge(n int) int {
 	defer c.mu.Unlock()
 	// The reply to the call that is about to be made uses up the first receive.
 	spare := 0
-	if _, active, _ := f.granter.State(); active == 0 && len(c.caller.pending) == 0 {
+	if _, active, _ := f.granter.State(); active == 0 && c.caller.pending.n == 0 {
 		spare = 1
 	}
 	return f.supply.enlarge(n, spare)

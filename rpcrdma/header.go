@@ -109,6 +109,9 @@ func (h *Header) Len() int {
 
 // Append appends the encoded header to b.
 func (h *Header) Append(b []byte) []byte {
+	if h.Type == TypeMsg && h.Lists.Len() == bareLen {
+		return h.appendBare(b)
+	}
 	be := binary.BigEndian
 	b = be.AppendUint32(b, h.XID)
 	b = be.AppendUint32(b, h.Version)
@@ -135,6 +138,15 @@ func (h *Header) Append(b []byte) []byte {
 		}
 	}
 	return b
+}
+
+// appendBare is Append for an RDMA_MSG without chunks, as most messages are.
+func (h *Header) appendBare(b []byte) []byte {
+	var w [chunks.FixedLen + bareLen]byte
+	binary.BigEndian.PutUint32(w[0:], h.XID)
+	binary.BigEndian.PutUint32(w[4:], h.Version)
+	binary.BigEndian.PutUint32(w[8:], h.Credits)
+	return append(b, w[:]...)
 }
 
 // long reports whether there is a read chunk at position zero.

@@ -16,9 +16,8 @@ type incoming struct {
 	turn atomic.Uint32 // counts the calls that it has been; also read for one that has ended
 
 	// The memory of what follows is used again.
-	header Header // of the call
-	args   arguments
-	reply  reply
+	args  arguments
+	reply reply
 }
 
 // serving is what is forgotten of a call when it ends.
@@ -26,7 +25,8 @@ type serving struct {
 	c        *Conn
 	server   oncrpc.Dispatcher
 	recv     *receive
-	message  // the inline part
+	header   *Header // that of recv
+	message          // the inline part
 	dec      xdr.Decoder
 	reserved int64                // of the budget
 	arrival  uint64               // among calls that have had to wait for that

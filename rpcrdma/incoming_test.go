@@ -38,7 +38,7 @@ func TestReplyOfArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := newPool(d)
-	c, err := newConn(newFakeEndpoint(1024, d), cfg, &memory{pool: p, chunks: newBudget(cfg.ServerMemory)})
+	c, err := newConn(newFakeEndpoint(1024, d), &cfg, &memory{pool: p, chunks: newBudget(cfg.ServerMemory)})
 	if err != nil {
 		t.Fatal(err)
 	}

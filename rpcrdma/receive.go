@@ -13,10 +13,7 @@ import (
 
 // receiver takes the messages of a connection from its provider: transport.MessageHandler. It finds
 // out what each of them is, and hands it to the caller or to the responder.
-type receiver struct {
-	conn   *Conn
-	header Header // of the message being received; the provider's goroutine only
-}
+type receiver struct{ conn *Conn }
 
 // Received takes messages.
 func (rx *receiver) Received(batch []transport.Message) {
@@ -29,7 +26,7 @@ func (rx *receiver) Received(batch []transport.Message) {
 func (rx *receiver) receive(m *transport.Message) {
 	c := rx.conn
 	r := m.Receive.Context.(*receive)
-	h := &rx.header
+	h := &r.header
 	b, more := r.parts(m.Len)
 	n, err := h.Parse(b)
 	if more != nil && (errors.Is(err, ErrMalformed) || n+8 > len(b)) { // it lies across both buffers
@@ -39,26 +36,39 @@ func (rx *receiver) receive(m *transport.Message) {
 	if m.HasInvalidate {
 		c.caller.invalidated(h.XID, m.Invalidated)
 	}
+	switch r.message = (message{body: b, more: more}); {
+	case err != nil:
+		rx.malformed(r, err)
+	case h.Type == TypeMsg:
+		r.message.body = b[n:]
+		rx.receiveMsg(r)
+	default:
+		rx.receiveOther(r, n)
+	}
+}
+
+// malformed deals with a message whose header cannot be parsed.
+func (rx *receiver) malformed(r *receive, err error) {
 	switch {
-	case err == nil:
 	case errors.Is(err, ErrShort):
 		rx.ignore(r, err)
-		return
 	case errors.Is(err, ErrVersion):
 		rx.refuse(r, err, ErrVers)
-		return
 	default:
 		rx.refuse(r, err, ErrChunk)
-		return
 	}
+}
+
+// receiveOther takes what is no RDMA_MSG, with a header of n bytes.
+func (rx *receiver) receiveOther(r *receive, n int) {
+	c, h, m := rx.conn, &r.header, r.message
+	r.message = message{}
 	switch h.Type {
-	case TypeMsg:
-		rx.receiveMsg(r, message{body: b[n:], more: more})
 	case TypeNoMsg:
 		rx.receiveNoMsg(r)
 	case TypeError:
 		c.stats.errorsRecv.Add(1)
-		c.caller.received(replyArrival{recv: r, err: &PeerError{h.Err, h.Low, h.High}})
+		c.caller.received(r, &PeerError{h.Err, h.Low, h.High})
 	case TypeMsgP:
 		if c.draft == nil {
 			rx.refuse(r, fmt.Errorf("%w: %v, of the draft's dialect", ErrMalformed, h.Type), ErrChunk)
@@ -70,7 +80,8 @@ func (rx *receiver) receive(m *transport.Message) {
 			return
 		}
 		c.stats.padded.Add(1)
-		rx.receiveMsg(r, message{b[n:], more, pad})
+		r.message = message{m.body[n:], m.more, pad}
+		rx.receiveMsg(r)
 	case TypeDone:
 		if c.draft != nil {
 			c.draft.done(r, h.XID)
@@ -99,32 +110,40 @@ func (m *message) decode(d *xdr.Decoder) {
 }
 
 // receiveMsg takes an RDMA_MSG or RDMA_MSGP: its body says whether it is a call.
-func (rx *receiver) receiveMsg(r *receive, m message) {
-	c := rx.conn
-	h := &rx.header
-	if len(m.body) < 8 {
-		err := fmt.Errorf("%w: %v with %d bytes of message", ErrMalformed, h.Type, len(m.body))
+func (rx *receiver) receiveMsg(r *receive) {
+	c, body := rx.conn, r.message.body
+	if len(body) >= 8 && binary.BigEndian.Uint32(body) == r.header.XID {
+		switch oncrpc.MsgType(binary.BigEndian.Uint32(body[4:])) {
+		case oncrpc.MsgCall:
+			c.responder.received(r)
+			return
+		case oncrpc.MsgReply:
+			if r.header.Reply.Len() == 0 {
+				c.caller.received(r, nil)
+				return
+			}
+		}
+	}
+	rx.receiveBad(r)
+}
+
+// receiveBad takes an RDMA_MSG or RDMA_MSGP that is in error.
+func (rx *receiver) receiveBad(r *receive) {
+	c, h, body := rx.conn, &r.header, r.message.body
+	if len(body) < 8 {
+		err := fmt.Errorf("%w: %v with %d bytes of message", ErrMalformed, h.Type, len(body))
 		rx.refuse(r, err, ErrChunk)
 		return
 	}
-	xid := binary.BigEndian.Uint32(m.body)
-	switch t := binary.BigEndian.Uint32(m.body[4:]); oncrpc.MsgType(t) {
-	case oncrpc.MsgCall:
-		if xid != h.XID {
-			c.responder.refuse(r, ErrXID, ErrChunk)
-			return
-		}
-		c.responder.received(r, m)
-	case oncrpc.MsgReply:
-		var err error
-		if xid != h.XID {
-			err = ErrXID
-		} else if h.Reply.Len() > 0 {
-			err = fmt.Errorf("%w: %v with a reply chunk in use", ErrMalformed, h.Type)
-		}
-		c.caller.received(replyArrival{recv: r, message: m, err: err})
-	default:
+	switch t := oncrpc.MsgType(binary.BigEndian.Uint32(body[4:])); {
+	case t == oncrpc.MsgCall:
+		c.responder.refuse(r, ErrXID, ErrChunk)
+	case t != oncrpc.MsgReply:
 		rx.refuse(r, fmt.Errorf("%w: message type %d", ErrMalformed, t), ErrChunk)
+	case binary.BigEndian.Uint32(body) != h.XID:
+		c.caller.received(r, ErrXID)
+	default:
+		c.caller.received(r, fmt.Errorf("%w: %v with a reply chunk in use", ErrMalformed, h.Type))
 	}
 }
 
@@ -132,14 +151,14 @@ func (rx *receiver) receiveMsg(r *receive, m message) {
 // chunk, or, in the Draft, in a read chunk, too.
 func (rx *receiver) receiveNoMsg(r *receive) {
 	c := rx.conn
-	h := &rx.header
+	h := &r.header
 	if h.long() {
 		c.mu.Lock()
-		ours, serves := c.caller.pending[h.XID] != nil, c.responder.server != noServer
+		ours, serves := c.caller.pending.get(h.XID) != nil, c.responder.server != noServer
 		c.mu.Unlock()
 		switch {
 		case !ours, serves && c.draft == nil: // who serves nothing takes it for a bad reply
-			c.responder.received(r, message{})
+			c.responder.received(r)
 			return
 		case serves:
 			c.draft.doubt(r, h.XID)
@@ -150,10 +169,9 @@ func (rx *receiver) receiveNoMsg(r *receive) {
 	case !c.caller.awaits(h.XID):
 		rx.refuse(r, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed), ErrChunk)
 	case len(h.Reads) == 0 && h.Reply.Len() == 0:
-		c.caller.received(replyArrival{recv: r,
-			err: fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed)})
+		c.caller.received(r, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed))
 	default:
-		c.caller.received(replyArrival{recv: r})
+		c.caller.received(r, nil)
 	}
 }
 
@@ -163,9 +181,9 @@ func (rx *receiver) receiveNoMsg(r *receive) {
 func (rx *receiver) refuse(r *receive, err error, code ErrCode) {
 	c := rx.conn
 	switch {
-	case c.caller.awaits(rx.header.XID):
-		c.caller.received(replyArrival{recv: r, err: err})
-	case rx.header.Type == TypeError:
+	case c.caller.awaits(r.header.XID):
+		c.caller.received(r, err)
+	case r.header.Type == TypeError:
 		rx.ignore(r, err)
 	default:
 		c.responder.refuse(r, err, code)
@@ -176,7 +194,7 @@ func (rx *receiver) refuse(r *receive, err error, code ErrCode) {
 func (rx *receiver) ignore(r *receive, err error) {
 	c := rx.conn
 	if err != nil {
-		c.fault(&c.stats.malformed, "message ignored", rx.header.XID, err)
+		c.fault(&c.stats.malformed, "message ignored", r.header.XID, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

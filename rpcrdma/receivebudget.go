@@ -23,12 +23,12 @@ type receiveBudget struct {
 
 // receiveWait is a connection's place in the queue of a receiveBudget.
 type receiveWait struct {
+	asked bool // it may be waiting, or have been given something; the connection's own
+
 	place  list.Place[receiveWait]
 	need   int64
 	given  int64  // when it need not wait any more
 	resume func() // called then
-
-	asked bool // it may be waiting, or have been given something; the connection's own
 }
 
 func newReceiveBudget(n int64) *receiveBudget {

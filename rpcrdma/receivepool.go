@@ -3,6 +3,7 @@ package rpcrdma
 import (
 	"unsafe"
 
+	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/internal/poison"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -11,10 +12,12 @@ import (
 // second is aligned and takes what lies from there on in the message.
 type receive struct {
 	transport.RecvRequest
-	home  *receiveList
-	list  [2]transport.Slice
-	mem   [2]transport.Slice // what the domain has allocated for them
-	index int                // in supply.posted
+	header  Header // of the message
+	message message
+	home    *receiveList
+	list    [2]transport.Slice
+	mem     [2]transport.Slice // what the domain has allocated for them
+	index   int                // in supply.posted
 }
 
 // receiveKind is what receives have in common that can stand in for each other.
@@ -41,6 +44,10 @@ type receiveList struct {
 	kind receiveKind
 	free []*receive // guarded by pool.mu
 }
+
+// maxKeptSegments is the most segments of a message whose chunk lists keep their memory for that of
+// another one.
+const maxKeptSegments = 64
 
 // list returns the list of a kind, for getReceive.
 func (p *pool) list(kind receiveKind) *receiveList {
@@ -105,6 +112,10 @@ func (p *pool) aligned(n, align int) (mem, s transport.Slice, err error) {
 func (p *pool) putReceive(r *receive) {
 	for _, s := range r.mem {
 		poison.Bytes(s.Bytes)
+	}
+	r.message = message{}
+	if r.header.Segments() > maxKeptSegments {
+		r.header.Lists = chunks.Lists{}
 	}
 	p.mu.Lock()
 	if l := r.home; p.kept+l.kind.memory() <= p.limit {

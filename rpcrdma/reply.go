@@ -32,7 +32,7 @@ type reply struct {
 
 // tooLong says what does not fit where.
 func (r *reply) tooLong() error {
-	c, h, m := r.in.c, &r.in.header, &r.message
+	c, h, m := r.in.c, r.in.header, &r.message
 	if n := m.Len(); c.draft != nil && n > c.cfg.MaxMessage {
 		return &oncrpc.ReplyTooLongError{Len: n, Max: c.cfg.MaxMessage}
 	}
@@ -52,27 +52,14 @@ func (r *reply) tooLong() error {
 // layout fills in the header of the reply and the Writes before its Send, and leaves in pieces what
 // goes inline. It reports false if the chunks offered are too small.
 func (r *reply) layout() bool {
-	c, h, out, m := r.in.c, &r.in.header, &r.header, &r.message
+	c, h, out, m := r.in.c, r.in.header, &r.header, &r.message
 	s := c.settings.Load()
 	out.Type = TypeMsg
 	out.Lists.Reset()
 
 	r.without = r.without[:0]
-	for i, w := range h.Writes {
-		n := 0
-		uses := i < len(m.Bulk) && len(w) > 0
-		if uses && c.draft != nil && uint64(m.Bulk[i].Len) > w.Len() {
-			uses = false // it can go elsewhere
-		}
-		if uses {
-			n = m.Bulk[i].Len
-		}
-		r.without = append(r.without, uses)
-		var ok bool
-		if r.segs, ok = chunks.Distribute(r.segs[:0], w, n); !ok {
-			return false
-		}
-		out.AddWrite(r.segs)
+	if len(h.Writes) > 0 && !r.distribute() {
+		return false
 	}
 	r.pieces = m.AppendPieces(r.pieces[:0], r.without)
 	rest := 0
@@ -93,6 +80,40 @@ func (r *reply) layout() bool {
 		return false
 	}
 
+	if len(out.Writes)+len(out.Reply) > 0 {
+		return r.addWrites()
+	}
+	r.chain.begins(1, &c.info)
+	return true
+}
+
+// distribute has the results fill the write chunks that were offered, and notes them in the header
+// of the reply. It reports false if these are too small.
+func (r *reply) distribute() bool {
+	h, m := r.in.header, &r.message
+	for i, w := range h.Writes {
+		n := 0
+		uses := i < len(m.Bulk) && len(w) > 0
+		if uses && r.in.c.draft != nil && uint64(m.Bulk[i].Len) > w.Len() {
+			uses = false // it can go elsewhere
+		}
+		if uses {
+			n = m.Bulk[i].Len
+		}
+		r.without = append(r.without, uses)
+		var ok bool
+		if r.segs, ok = chunks.Distribute(r.segs[:0], w, n); !ok {
+			return false
+		}
+		r.header.AddWrite(r.segs)
+	}
+	return true
+}
+
+// addWrites adds the RDMA Writes to the write chunks, and to the reply chunk. It reports false if
+// there is no memory for them.
+func (r *reply) addWrites() bool {
+	c, h, out, m := r.in.c, r.in.header, &r.header, &r.message
 	n := 1 + len(out.Reply)
 	for _, w := range out.Writes {
 		n += len(w)

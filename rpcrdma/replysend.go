@@ -30,19 +30,15 @@ func (r *reply) send() {
 		}
 	}
 	r.sendList[0] = r.buf.Sub(0, len(b))
-	wr := transport.WorkRequest{
-		Op:    transport.OpSend,
-		Flags: transport.Signaled,
-		Local: r.sendList[:],
-		Done:  (*replySent)(r),
-	}
+	r.chain.wrs = append(r.chain.wrs, transport.WorkRequest{})
+	wr := &r.chain.wrs[len(r.chain.wrs)-1]
+	wr.Op, wr.Flags, wr.Local, wr.Done = transport.OpSend, transport.Signaled, r.sendList[:], (*replySent)(r)
 	// svcrdma's rule: only a call with one handle says which one to invalidate.
 	if c.peer.Invalidate && out.Type != TypeError {
 		if handle, ok := in.header.OneHandle(); ok {
 			wr.Op, wr.Invalidate = transport.OpSendInvalidate, transport.STag(handle)
 		}
 	}
-	r.chain.wrs = append(r.chain.wrs, wr)
 	if err := c.queue.postReply(r); err != nil {
 		if !errors.Is(err, net.ErrClosed) {
 			c.fail(err)

@@ -12,14 +12,15 @@ import (
 // sendQueue posts chains of work requests in order. What the endpoint's queue does not take
 // waits here until a completion makes room.
 type sendQueue struct {
-	ep     transport.Endpoint
 	poller transport.Poller // nil if the endpoint is none
-	fail   func(error)      // ends the connection
 	queued atomic.Int32     // requests that wait, to be read without mu
 
 	mu      sync.Mutex // guards what follows
 	waiting []*transport.WorkRequest
 	one     [1]*transport.WorkRequest
+
+	ep   transport.Endpoint
+	fail func(error) // ends the connection
 }
 
 // post posts a chain, now or later. Its last request is signaled. When it fails none of the chain

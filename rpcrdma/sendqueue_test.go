@@ -336,14 +336,14 @@ func TestRepliesInOrderOfGrants(t *testing.T) {
 		t.Fatal(err)
 	}
 	ep := &orderEndpoint{fakeEndpoint: newFakeEndpoint(1024, domain)}
-	c, err := newConn(ep, cfg, &memory{pool: p, chunks: newBudget(cfg.ServerMemory)})
+	c, err := newConn(ep, &cfg, &memory{pool: p, chunks: newBudget(cfg.ServerMemory)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.settings.Store(&Settings{MaxReplySend: MaxInline})
 	answer := func(n int) *incoming {
 		in := getIncoming(c, oncrpc.DispatcherOf(oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})))
-		in.header = Header{Version: ProtocolVersion, Credits: 4}
+		in.header = &Header{Version: ProtocolVersion, Credits: 4}
 		in.reply.message = xdr.Message{Inline: make([]byte, n)}
 		c.mu.Lock()
 		c.flow.granter.CallReceived()

@@ -165,7 +165,7 @@ func (a *acceptor) newConn(ep transport.Endpoint) (*Conn, error) {
 	if p.domain != d {
 		p = newPool(d)
 	}
-	c, err := newConn(ep, a.cfg, &memory{pool: p, chunks: a.chunks, receives: a.receives})
+	c, err := newConn(ep, &a.cfg, &memory{pool: p, chunks: a.chunks, receives: a.receives})
 	if err != nil {
 		return nil, err
 	}

@@ -16,12 +16,12 @@ var ErrStalled = errors.New(
 // the server, which a peer must not have for longer than PeerTimeout. Time is counted in ticks,
 // while anything waits. Conn.mu guards it.
 type stalls struct {
-	conn    *Conn
-	waiting list.List[incoming] // by age
-	now     int                 // in ticks
-	timer   *time.Timer
 	running bool
 	ended   bool
+	waiting list.List[incoming] // by age
+	now     int                 // in ticks
+	conn    *Conn
+	timer   *time.Timer
 }
 
 // stallTicks is the number of ticks that make a timeout.

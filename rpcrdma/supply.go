@@ -19,15 +19,15 @@ type supply struct {
 	budget   *receiveBudget           // nil: nothing bounds it
 	free     int                      // receives that do not count in it
 	shared   transport.SharedReceiver // nil: receives have their memory from the beginning
-	least    int64                    // bytes of the budget that stay reserved
+	receives *receiveList             // where those to post come from
+	posted   []*receive               // that the provider has
+	promised int                      // receives posted that no message has taken
+	held     int64                    // bytes of those that messages have taken, if there is a budget
+	reserved int64                    // bytes of the budget
+	least    int64                    // of these, what stays reserved
+	ready    atomic.Bool              // memory is reserved, if it is needed; Conn.mu guards changes
 	wait     receiveWait
-	size     int          // bytes that the receives to post must hold
-	receives *receiveList // where they come from
-	posted   []*receive   // that the provider has
-	promised int          // receives posted that no message has taken
-	held     int64        // bytes of those that messages have taken, if there is a budget
-	reserved int64        // bytes of the budget
-	ready    atomic.Bool  // memory is reserved, if it is needed; Conn.mu guards changes
+	size     int // bytes that the receives to post must hold
 	args     []*transport.RecvRequest
 }
 
@@ -70,7 +70,7 @@ func (s *supply) open(c *Conn, m *memory) error {
 
 // busy reports whether memory must be reserved; c.mu is held.
 func (s *supply) busy() bool {
-	return s.held > 0 || len(s.conn.caller.pending) > 0 || s.shared == nil && s.promised > 0
+	return s.held > 0 || s.conn.caller.pending.n > 0 || s.shared == nil && s.promised > 0
 }
 
 // receiveBytes is the memory of one receive.

@@ -58,6 +58,12 @@ func (m *Message) Pieces(yield func([]byte)) { m.pieces(nil, nil, yield) }
 // without, which may be shorter than Bulk: what is left of a message when these
 // travel beside it.
 func (m *Message) AppendPieces(dst [][]byte, without []bool) [][]byte {
+	if len(m.Bulk) == 0 {
+		if len(m.Inline) > 0 {
+			dst = append(dst, m.Inline)
+		}
+		return dst
+	}
 	m.pieces(without, nil, func(p []byte) { dst = append(dst, p) })
 	return dst
 }

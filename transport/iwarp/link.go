@@ -71,6 +71,10 @@ func (l *link) Err() error {
 }
 
 // opError wraps err in what was being done here, and with whom.
+//
+// It is not inlined because of the room that its callers would have in their frames for it.
+//
+//go:noinline
 func (l *link) opError(op string, err error) error {
 	return opError(op, l.info.RemoteAddr, err)
 }

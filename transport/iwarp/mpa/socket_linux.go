@@ -93,7 +93,13 @@ func (s *rawOutput) write(fd uintptr) (some bool) {
 			want += len(p)
 		}
 		raceSend(pieces, b.owners[b.first:])
-		n, err := b.vector.write(int(fd), pieces)
+		var n int
+		var err error
+		if len(pieces) == 1 {
+			n, err = writeOnce(int(fd), pieces[0])
+		} else {
+			n, err = b.vector.write(int(fd), pieces)
+		}
 		switch err {
 		case nil:
 		case unix.EINTR:

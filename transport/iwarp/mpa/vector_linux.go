@@ -28,6 +28,11 @@ func readOnce(fd int, p []byte) (int, error) {
 	return call(unix.SYS_READ, fd, unsafe.Pointer(unsafe.SliceData(p)), len(p))
 }
 
+// writeOnce writes p, once, as far as the socket takes it.
+func writeOnce(fd int, p []byte) (int, error) {
+	return call(unix.SYS_WRITE, fd, unsafe.Pointer(unsafe.SliceData(p)), len(p))
+}
+
 func (v *vector) do(trap uintptr, fd int, pieces [][]byte) (int, error) {
 	v.iov = v.iov[:0]
 	for _, p := range pieces {
