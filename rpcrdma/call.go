@@ -19,6 +19,12 @@ type call struct {
 	xid  uint32
 	refs atomic.Int32
 
+	// abandoned is set, under Conn.mu, by a caller who returns without a reply: the memory
+	// is then given back by whoever takes the call off the table.
+	abandoned bool
+	late      bool // the reply came to a call that had been abandoned
+	copies    bool // scattered memory would take too many windows: what the peer reads is copied
+
 	// The end of a call that is not abandoned. It may come before the caller begins to wait, on his
 	// own goroutine often; then he finds it in result, and else in done, of capacity 1. Who comes
 	// second to turn knows.
@@ -26,34 +32,28 @@ type call struct {
 	result error
 	done   chan error
 
-	// abandoned is set, under Conn.mu, by a caller who returns without a reply: the memory
-	// is then given back by whoever takes the call off the table.
-	abandoned bool
-	late      bool // the reply came to a call that had been abandoned
+	recv   *receive    // the reply
+	fetch  *replyFetch // of a reply with a read list, in the Draft
+	credit credits.Credit
 
 	settings *Settings // at the time of the plan
 	planned  int       // length of the message at that time
 	plan     chunks.CallPlan
-	header   Header
-	windows  windows
-	results  []int // by result: its window
-	reply    int   // the reply chunk's window
-	pieces   [][]byte
-	without  []bool
-	copies   bool // scattered memory would take too many windows: what the peer reads is copied
 
 	buf      transport.Slice // of the Send
-	send     transport.WorkRequest
 	sendList [1]transport.Slice
 	sendArgs [1]*transport.WorkRequest
+	send     transport.WorkRequest
 
-	recv    *receive // the reply
-	message message  // its inline part, wherever that is
+	reply   int   // the reply chunk's window
+	results []int // by result: its window
 	written []xdr.Chunk
+	pieces  [][]byte
+	without []bool
+	windows windows
+	header  Header
 	info    CallInfo
-	credit  credits.Credit
-	fetch   *replyFetch // of a reply with a read list, in the Draft
-	chain   chain       // ends the windows of an abandoned call
+	chain   chain // ends the windows of an abandoned call
 }
 
 func newCall() *call {
@@ -105,7 +105,7 @@ func (k *call) unref() {
 		k.fetch = nil
 	}
 	pool := k.c.pool
-	k.c, k.windows.c, k.x, k.recv, k.message, k.result = nil, nil, nil, nil, message{}, nil
+	k.c, k.windows.c, k.x, k.recv, k.result = nil, nil, nil, nil, nil
 	pool.calls.Put(k)
 }
 

@@ -44,7 +44,7 @@ func (cl *caller) conclude(r *receive, err error, number uint64, args *arguments
 	// Until its chunks are here, a reply has its call under way, with its transaction id. The
 	// caller may give up as long, so what is his is looked at now.
 	if err == nil && !k.abandoned {
-		err = k.checkReply(h, r.message)
+		err = k.checkReply(h)
 	}
 	fetching := k.fetch != nil && err == nil && len(k.fetch.reads) > 0 // there may be no bytes in them
 	if !fetching {
@@ -81,9 +81,9 @@ func (cl *caller) unexpected(r *receive) {
 	c.stats.unknownXID.Add(1)
 }
 
-// checkReply checks the reply to a call against what was offered: m is its message when
-// that is inline.
-func (k *call) checkReply(h *Header, m message) error {
+// checkReply checks the reply to a call, with header h, against what was offered.
+func (k *call) checkReply(h *Header) error {
+	m := &k.recv.message
 	inline := len(m.body) + len(m.more)
 	if k.fetch != nil {
 		if err := k.fetch.check(h, inline); err != nil {
@@ -107,7 +107,6 @@ func (k *call) checkReply(h *Header, m message) error {
 	} else {
 		k.info.InlineReceived = inline
 	}
-	k.message = m
 	if len(h.Writes) == 0 {
 		return nil
 	}

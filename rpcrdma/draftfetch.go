@@ -167,7 +167,7 @@ func (f *replyFetch) assemble() error {
 		if err := checkReplyMessage(b, k.xid); err != nil {
 			return err
 		}
-		k.message = message{body: b}
+		k.recv.message = message{body: b}
 		reads, loads = reads[1:], loads[1:]
 	}
 	for i := range reads {

@@ -68,3 +68,13 @@ func (h *Header) padding(n, size int, above bool) (xdr.Padding, error) {
 	}
 	return xdr.Padding{Align: int(h.Align), Threshold: int(min(thresh, math.MaxInt32)), Base: n}, nil
 }
+
+// appendPadded appends the message of a reply that is an RDMA_MSGP to b.
+func (r *reply) appendPadded(b []byte) []byte {
+	return r.message.AppendPadded(b, r.without, int(r.header.Align), r.thresh)
+}
+
+// paddedLen is the length in bytes of that, behind a header of n bytes.
+func (r *reply) paddedLen(n int) int {
+	return r.message.PaddedLen(n, r.without, int(r.header.Align), r.thresh)
+}

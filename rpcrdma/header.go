@@ -112,6 +112,21 @@ func (h *Header) Append(b []byte) []byte {
 	if h.Type == TypeMsg && h.Lists.Len() == bareLen {
 		return h.appendBare(b)
 	}
+	return h.appendWhole(b)
+}
+
+// appendBare is Append for an RDMA_MSG without chunks, as most messages are.
+func (h *Header) appendBare(b []byte) []byte {
+	n := len(b)
+	b = append(b, bareHeader[:]...)
+	binary.BigEndian.PutUint32(b[n:], h.XID)
+	binary.BigEndian.PutUint32(b[n+4:], h.Version)
+	binary.BigEndian.PutUint32(b[n+8:], h.Credits)
+	return b
+}
+
+// appendWhole is Append for other messages.
+func (h *Header) appendWhole(b []byte) []byte {
 	be := binary.BigEndian
 	b = be.AppendUint32(b, h.XID)
 	b = be.AppendUint32(b, h.Version)
@@ -140,15 +155,6 @@ func (h *Header) Append(b []byte) []byte {
 	return b
 }
 
-// appendBare is Append for an RDMA_MSG without chunks, as most messages are.
-func (h *Header) appendBare(b []byte) []byte {
-	var w [chunks.FixedLen + bareLen]byte
-	binary.BigEndian.PutUint32(w[0:], h.XID)
-	binary.BigEndian.PutUint32(w[4:], h.Version)
-	binary.BigEndian.PutUint32(w[8:], h.Credits)
-	return append(b, w[:]...)
-}
-
 // long reports whether there is a read chunk at position zero.
 func (h *Header) long() bool {
 	for i := range h.Reads {
@@ -161,6 +167,9 @@ func (h *Header) long() bool {
 
 // bareLen is the length in bytes of three empty chunk lists.
 const bareLen = 3 * 4
+
+// bareHeader is a header of zeros: that of an RDMA_MSG without chunks.
+var bareHeader [chunks.FixedLen + bareLen]byte
 
 // bare reports whether b begins with three empty chunk lists, as that of most messages does.
 func bare(b []byte) bool {

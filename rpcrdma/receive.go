@@ -36,14 +36,14 @@ func (rx *receiver) receive(m *transport.Message) {
 	if m.HasInvalidate {
 		c.caller.invalidated(h.XID, m.Invalidated)
 	}
-	switch r.message = (message{body: b, more: more}); {
+	switch {
 	case err != nil:
 		rx.malformed(r, err)
 	case h.Type == TypeMsg:
-		r.message.body = b[n:]
+		r.message = message{body: b[n:], more: more}
 		rx.receiveMsg(r)
 	default:
-		rx.receiveOther(r, n)
+		rx.receiveOther(r, n, b[n:], more)
 	}
 }
 
@@ -59,9 +59,9 @@ func (rx *receiver) malformed(r *receive, err error) {
 	}
 }
 
-// receiveOther takes what is no RDMA_MSG, with a header of n bytes.
-func (rx *receiver) receiveOther(r *receive, n int) {
-	c, h, m := rx.conn, &r.header, r.message
+// receiveOther takes what is no RDMA_MSG: a header of n bytes, with body and more behind it.
+func (rx *receiver) receiveOther(r *receive, n int, body, more []byte) {
+	c, h := rx.conn, &r.header
 	r.message = message{}
 	switch h.Type {
 	case TypeNoMsg:
@@ -80,7 +80,7 @@ func (rx *receiver) receiveOther(r *receive, n int) {
 			return
 		}
 		c.stats.padded.Add(1)
-		r.message = message{m.body[n:], m.more, pad}
+		r.message = message{body, more, pad}
 		rx.receiveMsg(r)
 	case TypeDone:
 		if c.draft != nil {

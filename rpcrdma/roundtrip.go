@@ -27,8 +27,9 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 		k.unref()
 		return err
 	}
-	x.SetReply(k.message.body, k.written, k)
-	k.message.decode(&x.Reply)
+	m := &k.recv.message
+	x.SetReply(m.body, k.written, k)
+	m.decode(&x.Reply)
 	return nil
 }
 

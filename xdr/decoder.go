@@ -31,12 +31,16 @@ func (d *Decoder) Reset(inline []byte, chunks []Chunk) {
 	for n < len(chunks) && chunks[n].Position == Floating {
 		n++
 	}
-	*d = Decoder{buf: inline, floating: chunks[:n], chunks: chunks[n:], end: len(inline)}
+	*d = Decoder{} // and not a value with all that, which would be made in the stack first
+	d.buf, d.floating, d.chunks, d.end = inline, chunks[:n], chunks[n:], len(inline)
 }
 
 // Invalidate ends the stream and forgets it: until Reset, decoding anything more panics. Who lent
 // the decoder to others ends it when their time is over, as with Encoder.Invalidate.
-func (d *Decoder) Invalidate() { *d = Decoder{ended: true} }
+func (d *Decoder) Invalidate() {
+	*d = Decoder{}
+	d.ended = true
+}
 
 // check panics if the stream has ended.
 func (d *Decoder) check() {

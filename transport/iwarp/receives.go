@@ -47,12 +47,12 @@ func (q *receives) share(source transport.RecvSource) {
 // promise queues promises.
 func (q *receives) promise(n int) error {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	if err := q.room(n); err != nil {
-		return err
+	err := q.room(n)
+	if err == nil {
+		q.promised += n
 	}
-	q.promised += n
-	return nil
+	q.mu.Unlock()
+	return err
 }
 
 // room says why n more cannot be queued, if so; q.mu is held.

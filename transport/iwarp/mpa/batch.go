@@ -54,10 +54,8 @@ var batches = sync.Pool{New: func() any {
 // release gives the batch back to the pool.
 func (b *batch) release() {
 	clear(b.pieces)
-	*b = batch{
-		arena: b.arena[:0], pieces: b.pieces[:0], owners: b.owners[:0], ends: b.ends[:0],
-		vector: b.vector,
-	}
+	b.arena, b.pieces, b.owners, b.ends = b.arena[:0], b.pieces[:0], b.owners[:0], b.ends[:0]
+	b.size, b.sent, b.base, b.first, b.open, b.copies = 0, 0, 0, 0, false, false
 	batches.Put(b)
 }
 
