@@ -155,7 +155,6 @@ func (c *Client) do(ctx context.Context, r *Request) (xid uint32, err error) {
 // doFixed is do for a flavour whose calls are made once.
 func (c *Client) doFixed(ctx context.Context, x *call, r *Request) error {
 	x.enc.Raw(c.header)
-	x.patch(0, r.Procedure)
 	if r.Args != nil {
 		r.Args.MarshalXDR(&x.enc)
 	}
@@ -163,6 +162,7 @@ func (c *Client) doFixed(ctx context.Context, x *call, r *Request) error {
 	if err := x.enc.Err(); err != nil {
 		return err
 	}
+	binary.BigEndian.PutUint32(x.Call.Inline[procedureOffset:], r.Procedure)
 	return c.transmit(ctx, x, r)
 }
 

@@ -202,12 +202,17 @@ func (in *incoming) dispatch() {
 	if len(in.args.reads) > 0 {
 		in.args.describe()
 	}
-	in.dec.Reset(in.body, in.args.chunks)
-	in.message.decode(&in.dec)
+	in.beginDecoding()
 	if in.server == nobody {
 		in.c.stats.unserved.Add(1)
 	}
 	in.server.Dispatch(in)
+}
+
+// beginDecoding has the decoder begin with the message.
+func (in *incoming) beginDecoding() {
+	in.dec.Reset(in.body, in.args.chunks)
+	in.message.decode(&in.dec)
 }
 
 // abort gives up a call whose message could not be read, so that its connection cannot go on. Where

@@ -18,6 +18,13 @@ func (k *call) layPlan(s *Settings) (err error) {
 	if x.MaxReply > most {
 		return &oncrpc.ReplyTooLongError{Len: x.MaxReply, Max: most, NotSent: true}
 	}
+	const least = chunks.FixedLen + bareLen
+	if len(x.Results)+len(x.Call.Bulk) == 0 && k.planned <= s.MaxSend-least &&
+		x.MaxReply <= s.MaxRecv-least {
+		// It is inline both ways, whatever the limits are: there is no need to read them.
+		k.plan = chunks.CallPlan{ReadChunkFrom: chunks.NoReadChunks}
+		return nil
+	}
 	k.plan, err = chunks.PlanCall(&k.x.Call, k.x.Results, k.x.MaxReply, k.c.limits(s, s.MaxSend))
 	return err
 }
@@ -131,7 +138,7 @@ func (k *call) encode(rest int) (err error) {
 	b := h.Append(k.buf.Bytes[:0])
 	switch {
 	case h.Type == TypeMsgP:
-		b = x.Call.AppendPadded(b, nil, int(h.Align), thresh)
+		b = appendPadded(b, &x.Call, nil, int(h.Align), thresh)
 	case !k.plan.Long:
 		for _, p := range k.pieces {
 			b = append(b, p...)

@@ -24,22 +24,22 @@ type Conn struct {
 
 	pool      *pool
 	settings  atomic.Pointer[Settings]
-	draft     *draft // nil: RFC 8166 binds
-	receiver  receiver
-	caller    caller
-	responder responder
-	ctx       context.Context
-	queue     sendQueue
-	flow      flow
-	stats     stats
+	draft     *draft  // nil: RFC 8166 binds
 	cfg       *Config // nobody changes it: connections share it
+	importer  transport.Importer
+	ctx       context.Context
+	receiver  receiver
+	responder responder
+	caller    caller
+	peer      private
+	queue     sendQueue
+	stats     stats
+	flow      flow
 
 	ep        transport.Endpoint
 	info      transport.Info
-	peer      private
 	agreeing  sync.Mutex       // held by who replaces settings
 	invalid   transport.Access // RemoteInvalidate, if we told the peer that it may
-	importer  transport.Importer
 	abandoner transport.Abandoner
 	leavePool func() // at the end; nil: the pool is that of a Serve
 	gate      readGate

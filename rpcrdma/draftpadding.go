@@ -69,12 +69,12 @@ func (h *Header) padding(n, size int, above bool) (xdr.Padding, error) {
 	return xdr.Padding{Align: int(h.Align), Threshold: int(min(thresh, math.MaxInt32)), Base: n}, nil
 }
 
-// appendPadded appends the message of a reply that is an RDMA_MSGP to b.
-func (r *reply) appendPadded(b []byte) []byte {
-	return r.message.AppendPadded(b, r.without, int(r.header.Align), r.thresh)
+// appendPadded and paddedLen are those of package xdr. They are here so that these are inlined here,
+// and not where messages pass that are not padded.
+func appendPadded(b []byte, m *xdr.Message, without []bool, align, thresh int) []byte {
+	return m.AppendPadded(b, without, align, thresh)
 }
 
-// paddedLen is the length in bytes of that, behind a header of n bytes.
-func (r *reply) paddedLen(n int) int {
-	return r.message.PaddedLen(n, r.without, int(r.header.Align), r.thresh)
+func paddedLen(base int, m *xdr.Message, without []bool, align, thresh int) int {
+	return m.PaddedLen(base, without, align, thresh)
 }

@@ -27,12 +27,7 @@ func (rx *receiver) receive(m *transport.Message) {
 	c := rx.conn
 	r := m.Receive.Context.(*receive)
 	h := &r.header
-	b, more := r.parts(m.Len)
-	n, err := h.Parse(b)
-	if more != nil && (errors.Is(err, ErrMalformed) || n+8 > len(b)) { // it lies across both buffers
-		b, more = append(slices.Clip(b), more...), nil
-		n, err = h.Parse(b)
-	}
+	n, body, more, err := r.parse(m.Len)
 	if m.HasInvalidate {
 		c.caller.invalidated(h.XID, m.Invalidated)
 	}
@@ -40,11 +35,23 @@ func (rx *receiver) receive(m *transport.Message) {
 	case err != nil:
 		rx.malformed(r, err)
 	case h.Type == TypeMsg:
-		r.message = message{body: b[n:], more: more}
+		r.message = message{body: body, more: more}
 		rx.receiveMsg(r)
 	default:
-		rx.receiveOther(r, n, b[n:], more)
+		rx.receiveOther(r, n, body, more)
 	}
+}
+
+// parse parses the header of a message of size bytes, and returns its length, and what follows it,
+// by buffer.
+func (r *receive) parse(size int) (n int, body, more []byte, err error) {
+	body, more = r.parts(size)
+	n, err = r.header.Parse(body)
+	if more != nil && (errors.Is(err, ErrMalformed) || n+8 > len(body)) { // it lies across both buffers
+		body, more = append(slices.Clip(body), more...), nil
+		n, err = r.header.Parse(body)
+	}
+	return n, body[n:], more, err
 }
 
 // malformed deals with a message whose header cannot be parsed.

@@ -23,7 +23,7 @@ func (r *reply) send() {
 	out.XID, out.Version, out.Credits = in.header.XID, ProtocolVersion, 0
 	b := out.Append(r.buf.Bytes[:0])
 	if out.Type == TypeMsgP {
-		b = r.appendPadded(b)
+		b = appendPadded(b, &r.message, r.without, int(out.Align), r.thresh)
 	} else {
 		for _, p := range r.pieces {
 			b = append(b, p...)
@@ -51,7 +51,7 @@ func (r *reply) send() {
 func (r *reply) sendLen() int {
 	n := r.header.Len()
 	if r.header.Type == TypeMsgP {
-		return n + r.paddedLen(n)
+		return n + paddedLen(n, &r.message, r.without, int(r.header.Align), r.thresh)
 	}
 	for _, p := range r.pieces {
 		n += len(p)
