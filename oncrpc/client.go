@@ -104,13 +104,15 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 // call is the memory of one call.
 type call struct {
 	Exchange
+	enc     xdr.Encoder
+	landing [][]byte // the buffers of a SizedReply
+
+	// With a flavour that makes enc anew for each transmission.
 	client    *Client
 	procedure uint32
-	enc       xdr.Encoder
-	args      xdr.Encoder // with a flavour that makes enc anew for each transmission
+	args      xdr.Encoder
 	plain     xdr.Message // what is in args
-	landing   [][]byte    // the buffers of a SizedReply
-	check     ReplyCheck  // of the last of these
+	check     ReplyCheck  // of the last transmission
 }
 
 // Call calls a procedure: Do with the defaults.

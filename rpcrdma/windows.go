@@ -11,8 +11,8 @@ import (
 type windows struct {
 	c       *Conn
 	list    []window
-	slices  []transport.Slice  // of the windows
 	regions []transport.Region // of the windows
+	slices  []transport.Slice  // of the windows
 	segs    []chunks.Segment
 	ended   []transport.STag // by the peer; guarded by Conn.mu while the call is in the table
 }

@@ -16,8 +16,8 @@ type sender struct {
 	completer *completer
 	sending   bool
 	corked    bool // the goroutine that receives will send when it is through
-	segmenter segmenter
 	nudger    nudger
+	segmenter segmenter
 	flusher   flusher
 }
 
