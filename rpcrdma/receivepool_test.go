@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
@@ -152,6 +153,25 @@ func TestReceiveNoMemory(t *testing.T) {
 		}
 		if n, _ := d.Allocated(); n != 0 {
 			t.Errorf("%d pieces of memory left behind", n)
+		}
+	}
+}
+
+// TestLongListsNotKept checks that the chunk lists of a message with many segments do not stay with
+// its receive, however many of these are kept.
+func TestLongListsNotKept(t *testing.T) {
+	p := newPool(new(loopback.Domain))
+	l := p.list(receiveKind{size: 1024})
+	for _, n := range []int{1, maxKeptSegments, maxKeptSegments + 1} {
+		r, err := p.getReceive(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.header.Lists.Reset()
+		r.header.AddWrite(make([]chunks.Segment, n))
+		p.putReceive(r)
+		if kept := cap(r.header.Writes) > 0; kept != (n <= maxKeptSegments) {
+			t.Errorf("%d segments: lists kept is %t", n, kept)
 		}
 	}
 }
