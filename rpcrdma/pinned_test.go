@@ -3,6 +3,7 @@ package rpcrdma_test
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -149,31 +150,34 @@ func TestPinnedGiveWay(t *testing.T) {
 // that little of the server's memory is ever free. The call of another that needs more is started
 // all the same.
 func TestPinnedNotAhead(t *testing.T) {
-	rig := newRig(t, smallShare)
-	c := rig.dial(rpcrdma.Config{Dialect: rpcrdma.Draft})
-	together(t, c, 0)
-	conn := wait(t, rig.program.conns)
-	r := newReader(t, rig.raw(inline4k), rig.program, third)
-	for r.ask() && r.conn.Stats().Withheld == 0 {
-	}
-	answered := make(chan error, 1)
-	go func() { answered <- echo(c, &items{data: [][]byte{pattern(1, third)}}, false) }()
-	waits := func() bool { return len(answered) == 0 }
-	waitFor(t, func() bool { return conn.Stats().Waited > 0 })
-	for rounds := 0; waits(); rounds++ {
-		if rounds == 100 {
-			t.Fatalf("the other waits while %d replies are read", rounds)
+	inBubble(t, func(t *testing.T) {
+		rig := newRig(t, smallShare)
+		c := rig.dial(rpcrdma.Config{Dialect: rpcrdma.Draft})
+		together(t, c, 0)
+		conn := wait(t, rig.program.conns)
+		r := newReader(t, rig.raw(inline4k), rig.program, third)
+		for r.ask() && r.conn.Stats().Withheld == 0 {
 		}
-		r.acknowledge()
-		r.ask()
-	}
-	if err := wait(t, answered); err != nil {
-		t.Error(err)
-	}
-	for r.calls+len(r.owed) > 0 {
-		r.acknowledge()
-	}
-	rig.memoryBack(r.rawPeer)
+		answered := make(chan error, 1)
+		go func() { answered <- echo(c, &items{data: [][]byte{pattern(1, third)}}, false) }()
+		waits := func() bool { return len(answered) == 0 }
+		waitFor(t, func() bool { return conn.Stats().Waited > 0 })
+		for rounds := 0; waits(); rounds++ {
+			if rounds == 100 {
+				t.Fatalf("the other waits while %d replies are read", rounds)
+			}
+			r.acknowledge()
+			r.ask()
+			synctest.Wait() // so that the other has gone on as far as it can
+		}
+		if err := wait(t, answered); err != nil {
+			t.Error(err)
+		}
+		for r.calls+len(r.owed) > 0 {
+			r.acknowledge()
+		}
+		rig.memoryBack(r.rawPeer)
+	})
 }
 
 // TestOneAtATime has others hold all memory for messages. A client that makes one call at a time,
