@@ -51,7 +51,7 @@ func (rs *responder) newIncoming(r *receive) *incoming {
 	c := rs.conn
 	s := rs.server
 	if s == noServer {
-		s = nobody
+		s = unavailable
 	}
 	in := getIncoming(c, s)
 	in.recv, in.header, in.message = r, &r.header, r.message
@@ -106,7 +106,7 @@ func (in *incoming) checkChunks() error {
 		offered += w.Len()
 	}
 	offered += h.Reply.Len()
-	// Nothing is to be given back of a call that was refused above.
+	// Not before: a call that was refused above has reserved nothing, and is to give nothing back.
 	in.reserved = int64(min(offered, uint64(c.cfg.MaxMessage)))
 	for i := range args.reads {
 		in.reserved += int64(args.reads[i].Len)
@@ -184,7 +184,7 @@ func checkLong(b []byte, xid uint32) (isCall bool, err error) {
 }
 
 // concludes hands what came as a long message to the caller, as its reply with that number; c.mu is
-// held, and unlocked.
+// held, and is unlocked on return.
 func (in *incoming) concludes(number uint64) {
 	c := in.c
 	if c.over {
@@ -203,7 +203,7 @@ func (in *incoming) dispatch() {
 		in.args.describe()
 	}
 	in.beginDecoding()
-	if in.server == nobody {
+	if in.server == unavailable {
 		in.c.stats.unserved.Add(1)
 	}
 	in.server.Dispatch(in)

@@ -211,7 +211,7 @@ func (a *arguments) completed(wr *transport.WorkRequest, err error) (last bool, 
 	if a.err == nil {
 		a.err = err
 	}
-	last = wr.Context == nil
+	last = isLast(wr)
 	if a.gated {
 		c.gate.done()
 	}

@@ -11,8 +11,8 @@ import (
 // budget bounds the memory for chunks of the calls under way, of one connection and of the server
 // it belongs to. A call reserves its arguments and its largest reply together: reserving piece by
 // piece could deadlock. Calls that do not fit wait in the order of their arrival; a connection at
-// its own limit does not hold up the others. In receiveBudget connections wait, which have nothing
-// then; so it needs neither the second limit nor the heap.
+// its own limit does not hold up the others. receiveBudget needs neither the second limit nor the
+// heap: there connections wait, and one that waits holds nothing.
 type budget struct {
 	queued atomic.Int32 // calls that wait, to be read without mu
 
@@ -120,8 +120,8 @@ func (b *budget) remove(s *share) (gone []*incoming) {
 	return gone
 }
 
-// allow returns the credits that the memory suggests to grant to a connection with so many calls
-// under way: most while none of them waits, then what did fit.
+// allow returns how many credits to grant to a connection with so many calls under way: most while
+// none of them waits, else as many as its calls that do not wait.
 func (b *budget) allow(s *share, active, most int) int {
 	if b.queued.Load() == 0 {
 		return most

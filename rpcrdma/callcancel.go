@@ -42,7 +42,7 @@ func (cl *caller) abandon(k *call) {
 
 // endWindows ends the windows of an abandoned call, and lets go of it then.
 func (k *call) endWindows() {
-	waits, err := k.c.invalidate(&k.chain, k.windows.regions, k.windows.ended, (*callEnded)(k))
+	waits, err := k.c.invalidate(&k.chain, k.windows.regions, k.windows.ended, (*callWindowsEnded)(k))
 	switch {
 	case err != nil:
 		k.c.fail(err)
@@ -52,15 +52,15 @@ func (k *call) endWindows() {
 	}
 }
 
-// callEnded is told that the windows of an abandoned call have ended.
-type callEnded call
+// callWindowsEnded is told that the windows of an abandoned call have ended.
+type callWindowsEnded call
 
 // Complete lets go of the call when the last of them has.
-func (e *callEnded) Complete(wr *transport.WorkRequest, err error) {
+func (e *callWindowsEnded) Complete(wr *transport.WorkRequest, err error) {
 	k := (*call)(e)
 	k.c.queue.completed()
 	switch {
-	case wr.Context != nil:
+	case !isLast(wr):
 	case err != nil:
 		k.c.fail(err)
 		k.c.whenEnded(k.windows.regions, k.letGo)

@@ -25,7 +25,7 @@ func (cl *caller) received(r *receive, err error) {
 
 // conclude ends the call that a reply is to, or begins to fetch the chunks of the reply. The reply
 // has a number among what came as replies, and args if it is a long message that was taken for a
-// call, and is fetched. Conn.mu is held, and unlocked.
+// call, and is fetched. It is called with Conn.mu held, and unlocks it.
 func (cl *caller) conclude(r *receive, err error, number uint64, args *arguments) {
 	c, h := cl.conn, &r.header
 	k := cl.pending.get(h.XID)
@@ -41,8 +41,8 @@ func (cl *caller) conclude(r *receive, err error, number uint64, args *arguments
 			err = ErrReplyReadList
 		}
 	}
-	// Until its chunks are here, a reply has its call under way, with its transaction id. The
-	// caller may give up as long, so what is his is looked at now.
+	// The call stays in the table until the chunks of its reply are here. The caller may give up
+	// meanwhile, so his buffers are checked now.
 	if err == nil && !k.abandoned {
 		err = k.checkReply(h)
 	}
@@ -71,7 +71,8 @@ func (cl *caller) conclude(r *receive, err error, number uint64, args *arguments
 	}
 }
 
-// unexpected gives back what came as a reply to no call; Conn.mu is held, and unlocked.
+// unexpected gives back what came as a reply to no call. It is called with Conn.mu held,
+// and unlocks it.
 func (cl *caller) unexpected(r *receive) {
 	c, h := cl.conn, &r.header
 	c.cfg.Logger.Debug("rpcrdma: reply to no call",

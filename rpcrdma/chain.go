@@ -85,6 +85,9 @@ func (ch *chain) addReads(segments []chunks.ReadSegment, n int, dst []transport.
 // notLast is the Context of requests behind which others of their kind follow.
 var notLast any = "not last"
 
+// isLast reports whether a request is the last of its kind in its chain.
+func isLast(wr *transport.WorkRequest) bool { return wr.Context == nil }
+
 // all returns the requests in the form in which they are posted.
 func (ch *chain) all() []*transport.WorkRequest {
 	for i := range ch.wrs {

@@ -53,9 +53,8 @@ var (
 	_ oncrpc.CreditReporter = (*Conn)(nil)
 )
 
-// newConn makes a connection of an endpoint that is not started. A server, if given, serves it
-// from the first message. It fails with ErrProviderLimits or ErrReceiveMemory; then the endpoint is
-// the caller's.
+// newConn makes a connection of an endpoint that is not started. It fails with ErrProviderLimits or
+// ErrReceiveMemory; then the endpoint is the caller's.
 func newConn(ep transport.Endpoint, cfg *Config, m *memory) (*Conn, error) {
 	c := &Conn{ep: ep, info: ep.Info(), cfg: cfg, pool: m.pool, done: make(chan struct{})}
 	if err := cfg.check(&c.info); err != nil {

@@ -1,8 +1,8 @@
 package rpcrdma
 
 // draft is what a connection does by draft-ietf-nfsv4-rpcrdma-08 beyond RFC 8166: Conn.draft of a
-// connection of the Draft. It is nil where RFC 8166 binds, whose path enters nothing of this. What
-// asks for it are, in the order of a call's life:
+// connection of the Draft. It is nil where RFC 8166 binds, whose path enters nothing of this. It
+// is entered from, in the order of a call's life:
 //
 //	receiver    done and doubt take RDMA_DONEs, and long messages that may be a reply
 //	            (draftdone.go, draftdoubt.go)

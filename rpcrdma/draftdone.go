@@ -131,7 +131,7 @@ func (d *draft) endWindows(in *incoming) {
 	c.flow.stalls.remove(in)
 	c.flow.stalls.add(in)
 	c.mu.Unlock()
-	if _, err := c.invalidate(&in.reply.chain, rd.regions, nil, (*replyEnded)(in)); err != nil {
+	if _, err := c.invalidate(&in.reply.chain, rd.regions, nil, (*replyWindowsEnded)(in)); err != nil {
 		c.fail(err)
 		c.whenEnded(rd.regions, in.giveBack)
 	}
@@ -146,16 +146,16 @@ func (rd *readReply) release(p *pool) {
 	rd.exposed, rd.regions, rd.copies = rd.exposed[:0], rd.regions[:0], false
 }
 
-// replyEnded is told that the windows of a reply have ended.
-type replyEnded incoming
+// replyWindowsEnded is told that the windows of a reply have ended.
+type replyWindowsEnded incoming
 
 // Complete gives the call back when the last of them has.
-func (e *replyEnded) Complete(wr *transport.WorkRequest, err error) {
+func (e *replyWindowsEnded) Complete(wr *transport.WorkRequest, err error) {
 	in := (*incoming)(e)
 	c := in.c
 	c.queue.completed()
 	switch {
-	case wr.Context != nil:
+	case !isLast(wr):
 	case err != nil:
 		c.fail(err)
 		c.whenEnded(in.reply.read.regions, in.giveBack)

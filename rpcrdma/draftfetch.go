@@ -128,7 +128,7 @@ func (f *replyFetch) Complete(wr *transport.WorkRequest, err error) {
 	if f.err == nil {
 		f.err = err
 	}
-	last := wr.Context == nil
+	last := isLast(wr)
 	if f.gated {
 		defer c.gate.done()
 	}

@@ -11,9 +11,9 @@ import "slices"
 // is no room for it, while calls wait for memory, or while messages wait for receives: a pinned
 // reply keeps the message of its call. While it is, no call of the connection starts, and grants go
 // down to zero. A reply that finds none pinned is sent whatever is free: its memory was in use
-// before. So there is one such reply for each connection beyond the server's memory. A call that
-// needs some of that may wait for as long as there are clients enough for one reply of each to fill
-// it, and these always leave one to be read.
+// before. So there is one such reply for each connection beyond the server's memory. If there are
+// enough clients for one pinned reply of each to fill that memory, and each always leaves one
+// unread, a call that needs some of it may wait for as long as they do.
 //
 // Each RDMA_DONE that may still come has a receive posted for it, also when its time has run out.
 // So there are no more of them than credits: replies wait for the DONEs of others then, too.
@@ -110,7 +110,7 @@ func (p *pins) doneCame() {
 }
 
 // resume has the calls go on that can, and sends the withheld replies that can leave now;
-// budget.mu is held, and unlocked.
+// budget.mu is held, and is unlocked on return.
 func (p *pins) resume() {
 	f := p.flow
 	b := f.memory.chunks

@@ -32,7 +32,8 @@ import (
 // and those that are held up go on in the order in which they came. New ones queue up behind them,
 // and nobody's grant is raised meanwhile. A few receives of each connection are not counted
 // (freeReceives), so that whoever was granted no more than one call at a time, beside an RDMA_DONE,
-// waits for nobody. A call of this side over a connection that is held up lets that go on at once.
+// waits for nobody. When this side begins a call on a connection that is held up, that goes on at
+// once, even beyond the budget (supply.secure).
 //
 // Where a provider cannot hold messages back each receive has its memory when it is posted. Then no
 // message waits for memory, no connection is held up, and no one waits for a receive of another.
@@ -148,11 +149,11 @@ func (f *flow) grant(in *incoming) error {
 	} else {
 		terms.Allow = f.memory.chunks.allow(&f.share, active, c.cfg.Credits)
 	}
-	if in.server == nobody {
+	if in.server == unavailable {
 		terms.Allow = 1
 	}
-	terms.Allow = min(terms.Allow, int(min(in.header.Credits, 1<<30)))
-	room := posted + active - 1 - owed // what was granted, but for this call
+	terms.Allow = min(terms.Allow, int(min(in.header.Credits, 1<<30))) // no memory for more
+	room := posted + active - 1 - owed                                 // what was granted, but for this call
 	if more := terms.Allow - room; more > 0 {
 		terms.Allow = room + f.supply.allow(more)
 	}

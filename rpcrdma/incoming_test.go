@@ -43,7 +43,7 @@ func TestReplyOfArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.close() // so that nothing is kept
-	in := getIncoming(c, nobody)
+	in := getIncoming(c, unavailable)
 	s, err := p.get(4096, transport.LocalWrite)
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,9 @@ type responder struct {
 // noServer is the server of a connection that nobody serves.
 var noServer oncrpc.Dispatcher
 
-// nobody answers the calls on connections that nothing serves: it has no programs.
-var nobody = oncrpc.DispatcherOf(new(oncrpc.Server))
+// unavailable answers the calls on connections that nothing serves with PROG_UNAVAIL: it has no
+// programs.
+var unavailable = oncrpc.DispatcherOf(new(oncrpc.Server))
 
 // Serve answers the peer's calls with s from now on. Before that they are answered PROG_UNAVAIL.
 func (c *Conn) Serve(s *oncrpc.Server) {

@@ -56,6 +56,12 @@
 // without them. [As] finds those of an endpoint, also below a wrapper; of a Domain, a type
 // assertion does.
 //
+// # Providers
+//
+// A software provider is made of packages stag, the table of steering tags, and ring, its queues.
+// [Endpoint] has an example that is a whole one. It passes package transporttest, which is the
+// contract as tests.
+//
 // # Wrappers
 //
 // An endpoint may wrap another one, to count, delay or fail what passes: [WrapListener] and

@@ -8,7 +8,9 @@ import (
 // called concurrently.
 //
 // Completers, MessageHandlers and RecvSources are called on goroutines of the provider
-// and must not block. Of the methods of Endpoint, Revoke alone may block.
+// and must not block. Completers and the MessageHandler of one endpoint may be called at the
+// same time; calls of Received do not overlap each other, nor do those of Complete. Of the
+// methods of Endpoint, Revoke alone may block.
 type Endpoint interface {
 	// Start begins delivery to r. Until then nothing the peer sends is taken, so
 	// that receives can be posted first, nor need the end of the connection by the

@@ -238,3 +238,15 @@ func TestMalformed(t *testing.T) {
 		}
 	}
 }
+
+// TestTables checks that the tables of these tests have every procedure but NULL.
+func TestTables(t *testing.T) {
+	for p := nfs3.ProcNull + 1; p < nfs3.Procs; p++ {
+		if _, ok := kinds[p]; !ok {
+			t.Errorf("no arguments and results of %v", p)
+		}
+		if _, ok := oracles[p]; !ok {
+			t.Errorf("no oracle for %v", p)
+		}
+	}
+}

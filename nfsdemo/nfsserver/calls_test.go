@@ -157,3 +157,16 @@ func encode(m oncrpc.Marshaler) []byte {
 	msg := e.Message()
 	return msg.AppendTo(nil)
 }
+
+// TestOperations checks that there is an operation for every procedure but NULL.
+func TestOperations(t *testing.T) {
+	have := make(map[nfs3.Proc]bool)
+	for i := range operations {
+		have[operations[i].proc] = true
+	}
+	for p := nfs3.ProcNull + 1; p < nfs3.Procs; p++ {
+		if !have[p] {
+			t.Errorf("no operation for %v", p)
+		}
+	}
+}

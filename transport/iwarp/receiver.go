@@ -55,6 +55,8 @@ func (r *receiver) run() {
 			r.fail(err)
 			return
 		}
+		// What was posted meanwhile leaves, and is complete; and no more is read while completions
+		// lag.
 		r.sender.send()
 		r.completer.complete()
 		if r.placer.fetched {

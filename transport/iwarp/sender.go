@@ -59,10 +59,8 @@ func (s *sender) post(wrs []*transport.WorkRequest) error {
 
 // queue queues requests.
 func (s *sender) queue(wrs []*transport.WorkRequest) error {
-	for _, wr := range wrs {
-		if err := s.valid(wr); err != nil {
-			return s.opError("post", err)
-		}
+	if err := s.info.CheckPost(wrs); err != nil {
+		return s.opError("post", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,21 +72,6 @@ func (s *sender) queue(wrs []*transport.WorkRequest) error {
 	}
 	for _, wr := range wrs {
 		s.queues.requests.push(wr)
-	}
-	return nil
-}
-
-// valid says whether wr makes sense on this connection.
-func (s *sender) valid(wr *transport.WorkRequest) error {
-	switch {
-	case wr == nil || wr.Done == nil || wr.Op < transport.OpSend || wr.Op > transport.OpInvalidate:
-		return transport.ErrWorkRequest
-	case wr.Op == transport.OpInvalidate: // whatever its Local is
-		return nil
-	case wr.Op == transport.OpRead && s.info.ORD == 0:
-		return transport.ErrNoReads
-	case uint64(transport.TotalLen(wr.Local)) > maxMessage:
-		return transport.ErrWorkRequest
 	}
 	return nil
 }

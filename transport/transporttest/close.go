@@ -35,6 +35,11 @@ func (p *pair) wantClosed() {
 		wantError(p.t, e.name+": Post after the end", err, net.ErrClosed)
 		err = e.inbox.post(e, &transport.RecvRequest{Local: []transport.Slice{e.alloc(8)}})
 		wantError(p.t, e.name+": PostRecv after the end", err, net.ErrClosed)
+		rs, err := e.Expose(nil, []transport.Slice{e.alloc(8)}, rw)
+		wantError(p.t, e.name+": Expose after the end", err, net.ErrClosed)
+		if len(rs) > 0 {
+			p.t.Errorf("%s: Expose after the end returned %v", e.name, rs)
+		}
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Options are the limits that a subtest wants both ends to have. Zero leaves a limit
-// to the provider, negative means none at all.
+// Options are the limits that a subtest wants both ends to have. Zero leaves a limit to the
+// provider. A negative one asks for a limit of 0: for no RDMA Reads, say.
 type Options struct {
 	IRD, ORD             int
 	SendDepth, RecvDepth int
