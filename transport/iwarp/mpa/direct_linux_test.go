@@ -17,6 +17,7 @@ type placer struct {
 	refuse  int  // the loans, counted from the end of the stream, that are refused: 0 none, else one in so many
 	asked   int  // for loans
 	lent    bool // and not returned
+	begun   bool // the segment under way has been given memory, maybe before any of its payload
 	partial bool // of the segment under way some was refused
 	memory  []byte
 	placed  int // segments
@@ -29,9 +30,10 @@ func (p *placer) Lend(dst [][]byte, header []byte, n, skip int) ([][]byte, bool)
 	}
 	p.asked++
 	if p.refuse > 0 && p.asked%p.refuse == 0 {
-		p.partial = p.partial || skip > 0
+		p.partial = p.partial || p.begun
 		return dst, false
 	}
+	p.begun = true
 	if skip == 0 {
 		p.memory = make([]byte, n)
 	}
@@ -51,10 +53,15 @@ func (p *placer) Return() {
 	p.lent = false
 }
 
+// Segment is told of a segment that went by way of the buffer, and by Placed of the others.
+func (p *placer) Segment(segment []byte) error {
+	p.begun, p.partial = false, false
+	return p.collector.Segment(segment)
+}
+
 func (p *placer) Placed(header []byte, n int) error {
 	p.placed++
 	if p.partial {
-		p.partial = false
 		p.dropped++
 		return p.Segment(append(bytes.Clone(header), make([]byte, n)...))
 	}
