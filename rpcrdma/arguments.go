@@ -20,7 +20,6 @@ type arguments struct {
 	loads  []transport.Slice // memory of the pool that holds what was fetched
 	into   []transport.Slice // where a Fetch or Load reads to
 	chain  chain
-	gated  bool       // its Reads go through the gate
 	err    error      // the first of the Reads under way
 	done   chan error // of capacity 1: the end of a Fetch
 	heard  uint64     // number among replies of a long message that may be one (draftdoubt.go)
@@ -195,8 +194,7 @@ func (a *arguments) read(segments []chunks.ReadSegment, n int, dst []transport.S
 	a.chain.begins(len(segments), &c.info)
 	a.chain.addReads(segments, n, dst, done)
 	c.flow.waits(a.in)
-	a.gated = c.gate.limits()
-	err := c.gate.post(&a.chain, a.gated)
+	err := c.gate.post(&a.chain)
 	if err != nil {
 		c.flow.goesOn(a.in)
 	}
@@ -212,9 +210,7 @@ func (a *arguments) completed(wr *transport.WorkRequest, err error) (last bool, 
 		a.err = err
 	}
 	last = isLast(wr)
-	if a.gated {
-		c.gate.done()
-	}
+	c.gate.done()
 	if !last {
 		return false, nil
 	}

@@ -86,7 +86,7 @@ func newConn(ep transport.Endpoint, cfg *Config, m *memory) (*Conn, error) {
 	c.importer, _ = ep.Domain().(transport.Importer)
 	c.abandoner, _ = transport.As[transport.Abandoner](ep)
 	c.queue.ep, c.queue.fail = ep, c.fail
-	c.gate.queue = &c.queue
+	c.gate.queue, c.gate.limit = &c.queue, c.info.ORD
 	c.queue.poller, _ = transport.As[transport.Poller](ep)
 	c.receiver.conn = c
 	c.caller.open(c)

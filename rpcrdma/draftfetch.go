@@ -22,7 +22,6 @@ type replyFetch struct {
 	loads  []transport.Slice // what has been fetched
 	chain  chain
 	err    error // the first of the Reads
-	gated  bool  // these go through the gate
 	buf    transport.Slice
 	ack    transport.WorkRequest // the RDMA_DONE
 	list   [1]transport.Slice
@@ -117,8 +116,7 @@ func (f *replyFetch) post() (waits bool, err error) {
 		f.loads = append(f.loads, s)
 		f.chain.addReads(ch.Segments, ch.Len, f.loads[len(f.loads)-1:], f)
 	}
-	f.gated = c.gate.limits()
-	return true, c.gate.post(&f.chain, f.gated)
+	return true, c.gate.post(&f.chain)
 }
 
 // Complete ends the call when the last Read is complete.
@@ -129,9 +127,7 @@ func (f *replyFetch) Complete(wr *transport.WorkRequest, err error) {
 		f.err = err
 	}
 	last := isLast(wr)
-	if f.gated {
-		defer c.gate.done()
-	}
+	defer c.gate.done()
 	if !last {
 		return
 	}

@@ -4,54 +4,45 @@ import (
 	"errors"
 	"net"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// readGate posts RDMA Reads, and keeps those under way within what the peer has said to serve
-// (draft section 6.2, maxrdmaread), where that is less than what the connection below was set up
-// for.
+// readGate posts RDMA Reads, and keeps those under way within what the connection was set up for,
+// or what the peer has said to serve (draft section 6.2, maxrdmaread). A provider would keep to the
+// first by itself, but requests are processed in order: whatever is posted behind a Read that has
+// to wait, replies above all, would wait with it (RFC 5040 section 5.5).
 type readGate struct {
-	queue   *sendQueue
-	limited atomic.Bool // limit is not 0
+	queue *sendQueue
 
 	mu      sync.Mutex // guards what follows; taken before queue.mu
-	limit   int        // 0: the connection's own
+	limit   int
 	active  int
 	closed  bool
 	waiting []*transport.WorkRequest
-	batch   []*transport.WorkRequest
+	head    int // of those in waiting that have not been posted
 }
 
-// set changes the limit, for Reads posted from now on.
+// set changes the limit, which is positive, for the Reads that are posted from now on. Those under
+// way count.
 func (g *readGate) set(n int) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.limit = n
-	g.limited.Store(n > 0)
+	g.mu.Unlock()
 }
 
-// limits reports whether Reads posted now are counted. Who posts them has to know before they
-// complete.
-func (g *readGate) limits() bool { return g.limited.Load() }
-
-// post posts a chain of Reads, of which the last becomes the only one with a Context of nil. Those
-// that are counted each complete, and done must be told.
-func (g *readGate) post(ch *chain, counted bool) error {
-	last := &ch.wrs[len(ch.wrs)-1]
-	last.Flags, last.Context = transport.Signaled, nil
+// post posts a chain of Reads, of which the last becomes the only one with a Context of nil. Each
+// completes, and done must be told.
+func (g *readGate) post(ch *chain) error {
+	ch.wrs[len(ch.wrs)-1].Context = nil
 	wrs := ch.all()
-	if !counted {
-		return g.queue.post(wrs)
+	for _, wr := range wrs {
+		wr.Flags = transport.Signaled
 	}
 	g.mu.Lock()
 	if g.closed {
 		g.mu.Unlock()
 		return net.ErrClosed
-	}
-	for _, wr := range wrs {
-		wr.Flags |= transport.Signaled
 	}
 	g.waiting = append(g.waiting, wrs...)
 	g.open()
@@ -71,31 +62,29 @@ func (g *readGate) done() {
 
 // open posts the Reads that the limit allows; g.mu is held.
 func (g *readGate) open() {
-	n := len(g.waiting)
-	if g.limit > 0 { // it may have been lifted
-		n = min(n, g.limit-g.active)
-	}
+	n := min(len(g.waiting)-g.head, g.limit-g.active)
 	if n <= 0 {
 		return
 	}
-	g.batch = append(g.batch[:0], g.waiting[:n]...)
-	if err := g.queue.enqueue(g.batch); err != nil {
+	batch := g.waiting[g.head : g.head+n]
+	if err := g.queue.enqueue(batch); err != nil {
 		if !errors.Is(err, net.ErrClosed) {
 			go g.queue.fail(err)
 		}
 		return // close completes them
 	}
 	g.active += n
-	rest := copy(g.waiting, g.waiting[n:])
-	clear(g.waiting[rest:])
-	g.waiting = g.waiting[:rest]
+	clear(batch)
+	if g.head += n; g.head == len(g.waiting) {
+		g.waiting, g.head = g.waiting[:0], 0
+	}
 }
 
 // close completes the Reads that still wait when the connection has ended.
 func (g *readGate) close() {
 	g.mu.Lock()
-	failed := g.waiting
-	g.waiting, g.closed = nil, true
+	failed := g.waiting[g.head:]
+	g.waiting, g.head, g.closed = nil, 0, true
 	g.mu.Unlock()
 	for _, wr := range failed {
 		wr.Done.Complete(wr, transport.ErrFlushed)

@@ -56,8 +56,53 @@ func TestReadLimit(t *testing.T) {
 	}
 }
 
-// TestReadLimitChanges raises, lowers and lifts the limit while Reads are under way and others
-// wait.
+// TestReadLimitOfConnection has more RDMA Reads wanted than the connection was set up for: the rest
+// waits here, and not in the provider's queue, where the reply to a call would wait behind it.
+func TestReadLimitOfConnection(t *testing.T) {
+	g := newBothWays(t, rpcrdma.Config{})
+	ord := g.c.Info().ORD
+	s, data := g.reply(ord + 4)
+	g.wantReads(ord)
+	call := header(1, rpcrdma.TypeMsg)
+	g.send(call, callBytes(1, procNull, nil))
+	if h, _ := g.next(); h.XID != 1 {
+		t.Errorf("message with XID %d, want the reply to call 1", h.XID)
+	}
+	g.held.release(t, ord+4)
+	if err := wait(t, s.err); err != nil || !bytes.Equal(s.reply.data[0], data) {
+		t.Errorf("the reply differs, or error %v", err)
+	}
+	if most := int(g.held.most.Load()); most != ord {
+		t.Errorf("%d Reads under way at most, want %d", most, ord)
+	}
+}
+
+// TestReadLimitCountsAll has the peer serve fewer RDMA Reads from now on while more are under way:
+// none follows before these are as few (draft section 6.2).
+func TestReadLimitCountsAll(t *testing.T) {
+	const n, limit = 12, 2
+	g := newBothWays(t, rpcrdma.Config{})
+	first, data := g.reply(n)
+	g.wantReads(n)
+	g.limitReads(limit)
+	second, data2 := g.reply(n)
+	for left := n; left > limit; left-- {
+		g.held.release(t, 1)
+		g.wantReads(left - 1)
+	}
+	for range n {
+		g.held.release(t, 1)
+		g.wantReads(limit)
+	}
+	g.held.release(t, limit)
+	for i, s := range []*started{first, second} {
+		if err := wait(t, s.err); err != nil || !bytes.Equal(s.reply.data[0], [][]byte{data, data2}[i]) {
+			t.Errorf("reply %d differs, or error %v", i, err)
+		}
+	}
+}
+
+// TestReadLimitChanges raises, lowers and lifts the limit while Reads are under way and others wait.
 func TestReadLimitChanges(t *testing.T) {
 	const n = 12
 	tests := []struct {

@@ -58,7 +58,7 @@ func (c *Conn) UpdateSettings(change func(*Settings)) {
 	now := *c.settings.Load()
 	s := now
 	change(&s)
-	longest := c.flow.longest() // not with the gate's lock held
+	longest := c.flow.longest()
 	now.MaxSend = min(max(s.MaxSend, DefaultInline), c.maxSend())
 	now.MaxRecv = min(max(s.MaxRecv, DefaultInline), longest)
 	now.MaxReplySend = min(max(s.MaxReplySend, DefaultInline), c.maxSend())
@@ -66,11 +66,7 @@ func (c *Conn) UpdateSettings(change func(*Settings)) {
 	now.Reads = min(max(s.Reads, 0), c.info.ORD)
 	now.PeerAlign = c.padTo(s.PeerAlign)
 	c.settings.Store(&now)
-	if now.Reads < c.info.ORD {
-		c.gate.set(max(1, now.Reads)) // at zero those that wait already go one by one
-	} else {
-		c.gate.set(0)
-	}
+	c.gate.set(max(1, now.Reads)) // at zero those that wait already go one by one
 }
 
 // maxSend is the largest Send in bytes that is possible, whatever the ends agree on.
