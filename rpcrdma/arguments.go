@@ -193,7 +193,7 @@ func (a *arguments) read(segments []chunks.ReadSegment, n int, dst []transport.S
 	a.err = nil
 	a.chain.begins(len(segments), &c.info)
 	a.chain.addReads(segments, n, dst, done)
-	c.flow.waits(a.in)
+	c.flow.waits(a.in, answerReads)
 	err := c.gate.post(&a.chain)
 	if err != nil {
 		c.flow.goesOn(a.in)

@@ -63,10 +63,13 @@ type Config struct {
 	// CancelGrace is how long a cancelled call waits for its reply before the connection is closed,
 	// with a provider that cannot abandon memory; 0 means 5 s. It must not be negative.
 	CancelGrace time.Duration
-	// PeerTimeout is how long a call may wait for the peer, to answer the RDMA Reads of its
-	// arguments or to take its reply, before the connection is closed with ErrStalled; in the Draft
-	// also how long a reply may wait to be read before its memory is taken back. 0 means 30 s. It
-	// must not be negative. It is kept to within a quarter more.
+	// PeerTimeout is how long a call may wait for a peer that does nothing for it, before the
+	// connection is closed with ErrStalled: that does not answer the RDMA Reads of its arguments, or
+	// does not take its reply; in the Draft also how long a reply may wait to be read before its
+	// memory is taken back. 0 means 30 s. It must not be negative. It is kept to within a quarter
+	// more. A call waits for longer while the bytes that it waits for move, 16 KiB within
+	// PeerTimeout and 1 KiB in each second of that at least, if the provider tells
+	// (transport.ProgressReporter).
 	PeerTimeout time.Duration
 	// NoRemoteInvalidate keeps the peer from using Send with Invalidate. It does so in replies to
 	// calls that have one window; this side ends others itself.

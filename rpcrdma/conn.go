@@ -41,6 +41,7 @@ type Conn struct {
 	agreeing  sync.Mutex       // held by who replaces settings
 	invalid   transport.Access // RemoteInvalidate, if we told the peer that it may
 	abandoner transport.Abandoner
+	progress  transport.ProgressReporter // nil if the provider does not tell
 	leavePool func() // at the end; nil: the pool is that of a Serve
 	gate      readGate
 	cancel    context.CancelFunc
@@ -85,6 +86,7 @@ func newConn(ep transport.Endpoint, cfg *Config, m *memory) (*Conn, error) {
 	}
 	c.importer, _ = ep.Domain().(transport.Importer)
 	c.abandoner, _ = transport.As[transport.Abandoner](ep)
+	c.progress, _ = transport.As[transport.ProgressReporter](ep)
 	c.queue.ep, c.queue.fail = ep, c.fail
 	c.gate.queue, c.gate.limit = &c.queue, c.info.ORD
 	c.queue.poller, _ = transport.As[transport.Poller](ep)

@@ -28,6 +28,10 @@ func (d *draft) awaitsDone(in *incoming, err error) bool {
 	defer c.mu.Unlock()
 	rd.sent = true
 	rd.owes = rd.owes && !rd.acked && err == nil && !c.over
+	if rd.owes { // from now on: the time in our own queue was not the peer's
+		c.flow.stalls.remove(in)
+		c.flow.stalls.add(in, sendDone)
+	}
 	return rd.owes
 }
 
@@ -129,7 +133,7 @@ func (d *draft) endWindows(in *incoming) {
 	c.mu.Lock()
 	rd.owes, rd.sent, rd.acked = false, false, false
 	c.flow.stalls.remove(in)
-	c.flow.stalls.add(in)
+	c.flow.stalls.add(in, takeReply)
 	c.mu.Unlock()
 	if _, err := c.invalidate(&in.reply.chain, rd.regions, nil, (*replyWindowsEnded)(in)); err != nil {
 		c.fail(err)

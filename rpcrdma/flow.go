@@ -18,10 +18,10 @@ import (
 //
 //   - A call waits for memory for its chunks (budget). It waits for calls that have reserved
 //     theirs all together, and for replies that are pinned (draftpins.go). Both wait for their own
-//     peers alone, which stalls bounds by Config.PeerTimeout.
+//     peers alone, which stalls ends when they do nothing for Config.PeerTimeout.
 //   - A call or a reply waits for the peer: for RDMA Reads, for its Send to leave, for the end of
-//     its windows, for an RDMA_DONE. stalls ends the connection after Config.PeerTimeout, or takes
-//     back what the RDMA_DONE is about.
+//     its windows, for an RDMA_DONE. stalls ends the connection when nothing of that has moved for
+//     Config.PeerTimeout, or takes back what the RDMA_DONE is about.
 //   - A connection is held up: the message that comes to it finds no memory (receiveBudget). Such a
 //     connection is idle. It has no memory reserved, no handler, no RDMA Read under way, no reply
 //     that waits to be read and no call of this side's, so nobody waits for it. A connection that
@@ -114,11 +114,11 @@ func (f *flow) admit(in *incoming) bool {
 	return d == nil || d.pins.admit(in)
 }
 
-// waits notes that a call waits for the peer from now on.
-func (f *flow) waits(in *incoming) {
+// waits notes what a call waits for that the peer is to do, from now on.
+func (f *flow) waits(in *incoming, what duty) {
 	f.conn.mu.Lock()
 	f.stalls.remove(in)
-	f.stalls.add(in)
+	f.stalls.add(in, what)
 	f.conn.mu.Unlock()
 }
 
@@ -164,7 +164,7 @@ func (f *flow) grant(in *incoming) error {
 			return err
 		}
 	}
-	f.stalls.add(in)
+	f.stalls.add(in, takeReply)
 	binary.BigEndian.PutUint32(in.reply.sendList[0].Bytes[creditsOffset:], granted)
 	return nil
 }

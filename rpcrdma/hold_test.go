@@ -124,7 +124,7 @@ func (r releasedRequest) Complete(_ *transport.WorkRequest, err error) {
 }
 
 // slowSends is an endpoint of the server whose Sends arrive at once, and complete when the test
-// says so. It has no abilities.
+// says so; its RDMA Reads, too. It has no abilities.
 type slowSends struct {
 	transport.Endpoint
 	slow atomic.Bool
@@ -151,7 +151,7 @@ type relay struct {
 }
 
 func (r relay) Complete(_ *transport.WorkRequest, err error) {
-	if err == nil && r.wr.Op == transport.OpSend {
+	if err == nil && (r.wr.Op == transport.OpSend || r.wr.Op == transport.OpRead) {
 		r.e.held <- func() { r.wr.Done.Complete(r.wr, nil) }
 		return
 	}

@@ -33,6 +33,7 @@ type serving struct {
 	queued   list.Place[incoming] // in its callQueue, while it waits for memory
 	stall    list.Place[incoming] // in stalls, while it waits for the peer
 	since    int                  // the tick since when
+	awaits   duty                 // what for
 }
 
 func newIncoming() *incoming {

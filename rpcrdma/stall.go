@@ -11,30 +11,54 @@ import (
 var ErrStalled = errors.New(
 	"peer does not answer RDMA Reads, or does not take replies or read their chunks")
 
-// stalls watches the calls that wait for the peer: for RDMA Reads of their arguments, for their
-// reply to leave, or for the RDMA_DONE behind it. Such a call holds memory, and often a worker of
-// the server, which a peer must not have for longer than PeerTimeout. Time is counted in ticks,
-// while anything waits. Conn.mu guards it.
+// stalls watches the calls that wait for the peer. Such a call holds memory, and often a worker of
+// the server, which a peer must not have for longer than PeerTimeout, unless it is doing its part:
+// as long as the bytes move that a call waits for, or may wait behind, the peer is slow and not
+// stalled. Time is counted in ticks, while anything waits. Conn.mu guards it.
 type stalls struct {
 	running bool
 	ended   bool
 	waiting list.List[incoming] // by age
 	now     int                 // in ticks
+	moved   [duties]moved
 	conn    *Conn
 	timer   *time.Timer
+}
+
+// duty is what the peer is to do for a call.
+type duty uint8
+
+const (
+	answerReads duty = iota // to answer RDMA Reads
+	takeReply               // to take the reply, or what ends the windows of that
+	sendDone                // to send the RDMA_DONE
+	duties
+)
+
+// moved is how many bytes had moved when they were last enough to show that the peer does its part.
+type moved struct {
+	bytes uint64
+	tick  int
 }
 
 // stallTicks is the number of ticks that make a timeout.
 const stallTicks = 4
 
+// A peer does its part if it moves leastMoved bytes within PeerTimeout, and leastRate bytes in each
+// second of that. So one that takes a byte now and then does not.
+const (
+	leastMoved = 16 << 10
+	leastRate  = 1 << 10
+)
+
 func (s *stalls) tick() time.Duration { return s.conn.cfg.PeerTimeout / stallTicks }
 
 // add notes that in waits for the peer.
-func (s *stalls) add(in *incoming) {
+func (s *stalls) add(in *incoming, what duty) {
 	if s.ended {
 		return
 	}
-	in.since = s.now
+	in.since, in.awaits = s.now, what
 	s.waiting.Push(&in.stall, in)
 	if s.running {
 		return
@@ -49,17 +73,42 @@ func (s *stalls) add(in *incoming) {
 
 // remove notes that in waits no longer.
 func (s *stalls) remove(in *incoming) {
-	if in.stall.In() {
-		s.waiting.Remove(&in.stall)
+	if !in.stall.In() {
+		return
+	}
+	s.waiting.Remove(&in.stall)
+	if s.conn.progress == nil && in.awaits != sendDone {
+		s.moved[in.awaits].tick = s.now // a completion is all that there is to go by
 	}
 }
 
-// overdue returns the call that has waited for longest, if that is too long.
-func (s *stalls) overdue() *incoming {
-	if in := s.waiting.First(); in != nil && s.now-in.since > stallTicks {
-		return in
+// look finds out what has moved since the last tick.
+func (s *stalls) look() {
+	if s.conn.progress == nil {
+		return
 	}
-	return nil
+	enough := max(leastMoved, leastRate*uint64(s.conn.cfg.PeerTimeout/time.Second))
+	p := s.conn.progress.Progress()
+	for what, bytes := range [duties]uint64{
+		answerReads: p.Read,
+		takeReply:   p.Sent,
+		sendDone:    p.Sent + p.Received, // what is to be read, and what the DONE stands behind
+	} {
+		if m := &s.moved[what]; bytes-m.bytes >= enough {
+			*m = moved{bytes, s.now}
+		}
+	}
+}
+
+// overdue returns the calls that have waited for too long.
+func (s *stalls) overdue() (overdue []*incoming) {
+	in := s.waiting.First()
+	for ; in != nil && s.now-in.since > stallTicks; in = in.stall.Next() {
+		if s.now-s.moved[in.awaits].tick > stallTicks {
+			overdue = append(overdue, in)
+		}
+	}
+	return overdue
 }
 
 // goOn has the next tick come, if there is anything to watch.
@@ -84,12 +133,13 @@ func (s *stalls) ticked() {
 	d := c.draft
 	c.mu.Lock()
 	s.now++
+	s.look()
 	var expired []*incoming
 	stalled := false
-	for in := s.overdue(); in != nil && !stalled; in = s.overdue() {
+	for _, in := range s.overdue() {
 		if d == nil || !d.expire(in) {
 			stalled = true
-			continue
+			break
 		}
 		s.remove(in)
 		expired = append(expired, in)

@@ -98,12 +98,18 @@ type Abandoner interface {
 // ProgressReporter is the ability of an Endpoint to tell how far transfers have come that are
 // still under way. Without it a caller sees completions and messages alone.
 type ProgressReporter interface {
-	// Progress reports how many bytes have been sent to the peer since the connection
-	// was made, and how many have been received from it: those of messages, RDMA Writes
-	// and responses to RDMA Reads of either end, and perhaps headers. What has completed
-	// or been delivered is counted. The numbers never become smaller. It may be called
-	// at any time, takes no lock, and is cheap enough to be called often.
-	Progress() (sent, received uint64)
+	// Progress may be called at any time, takes no lock, and is cheap enough to be called
+	// often.
+	Progress() Progress
+}
+
+// Progress is how many bytes have crossed a connection since it was made: those of messages, RDMA
+// Writes and responses to RDMA Reads of either end, and perhaps headers. What has completed or been
+// delivered is counted. The numbers never become smaller.
+type Progress struct {
+	Sent     uint64 // to the peer
+	Received uint64 // from the peer
+	Read     uint64 // of Received, by RDMA Reads of this end, without headers
 }
 
 // Info describes one connection, as far as every provider can. What else two ends

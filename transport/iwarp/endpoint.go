@@ -166,8 +166,11 @@ func (e *endpoint) Abandon(r transport.Region) error {
 	return nil
 }
 
-// Progress reports what TrafficOf does.
-func (e *endpoint) Progress() (sent, received uint64) { return e.llp.Traffic() }
+// Progress reports what TrafficOf does, and the payload of responses to RDMA Reads.
+func (e *endpoint) Progress() transport.Progress {
+	sent, received := e.llp.Traffic()
+	return transport.Progress{Sent: sent, Received: received, Read: e.read.Load()}
+}
 
 // TrafficOf returns the bytes that have crossed the network in each direction since ep was set up,
 // as TCP's payload: headers, padding, CRCs and markers included. Where there is another protocol
@@ -178,6 +181,6 @@ func TrafficOf(ep transport.Endpoint) (sent, received uint64, ok bool) {
 	if !ok {
 		return 0, 0, false
 	}
-	sent, received = e.Progress()
+	sent, received = e.llp.Traffic()
 	return sent, received, true
 }

@@ -35,6 +35,8 @@ type link struct {
 	lastWords []byte    // the Terminate message that is to end the connection
 	idle      sync.Cond // of mu: a goroutine has ceased to send, or to deliver completions
 
+	read atomic.Uint64 // bytes that RDMA Reads of ours have brought; not guarded
+
 	*constants
 }
 

@@ -73,6 +73,7 @@ func (p *placer) answering(h *ddp.Header, n int) (outboundRead, error) {
 
 // answered notes that n more bytes of a response are in their place.
 func (p *placer) answered(h *ddp.Header, read *outboundRead, n int) {
+	p.read.Add(uint64(n))
 	read.offset += uint64(n)
 	read.left -= uint32(n)
 

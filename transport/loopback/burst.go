@@ -84,6 +84,7 @@ func (b *burst) run() {
 	b.from.sent.Add(b.sent)
 	if b.read > 0 {
 		b.from.peer.sent.Add(b.read)
+		b.from.read.Add(b.read)
 	}
 	if failure != nil {
 		failure = b.fail(b.tasks[ran-1].wr.Op, failure)

@@ -20,6 +20,7 @@ type endpoint struct {
 	full   error                // what Post fails with while the queue is full, made once
 	source transport.RecvSource // of promised receives; set before Start
 	sent   atomic.Uint64        // bytes to the peer
+	read   atomic.Uint64        // bytes from the peer by RDMA Reads
 
 	// The lock of the link guards what follows.
 	sends    ring.Ring[*transport.WorkRequest]
@@ -141,7 +142,11 @@ func (e *endpoint) Abandon(r transport.Region) error {
 }
 
 // Progress reports the bytes of the operations that have been executed.
-func (e *endpoint) Progress() (sent, received uint64) { return e.sent.Load(), e.peer.sent.Load() }
+func (e *endpoint) Progress() transport.Progress {
+	return transport.Progress{
+		Sent: e.sent.Load(), Received: e.peer.sent.Load(), Read: e.read.Load(),
+	}
+}
 
 // Domain returns the memory of the fabric.
 func (e *endpoint) Domain() transport.Domain { return e.domain }

@@ -23,11 +23,10 @@ func progressTransfers(p *pair) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		var last [4]uint64
+		var last [6]uint64
 		for {
-			var now [4]uint64
-			now[0], now[1] = a.Progress()
-			now[2], now[3] = b.Progress()
+			pa, pb := a.Progress(), b.Progress()
+			now := [6]uint64{pa.Sent, pa.Received, pa.Read, pb.Sent, pb.Received, pb.Read}
 			for i := range now {
 				if now[i] < last[i] {
 					p.t.Errorf("the numbers were %v, and then %v", last, now)
@@ -53,7 +52,7 @@ func progressTransfers(p *pair) {
 		}
 	}
 	for range 10 {
-		sentA, receivedA := a.Progress()
+		before := a.Progress()
 		p.b.receives(1, 8)
 		p.a.do(write(region, 0, data))
 		p.a.do(read(region, 0, data))
@@ -61,16 +60,22 @@ func progressTransfers(p *pair) {
 		p.b.next()
 		toB += uint64(size) + 8
 		toA += uint64(size)
-		sent, received := a.Progress()
-		wantAtLeast("sent by the active end", sent, max(toB, sentA+uint64(size)+8))
-		wantAtLeast("received by the active end", received, max(toA, receivedA+uint64(size)))
-		sent, received = b.Progress()
+		now := a.Progress()
+		wantAtLeast("sent by the active end", now.Sent, max(toB, before.Sent+uint64(size)+8))
+		wantAtLeast("received by the active end", now.Received, max(toA, before.Received+uint64(size)))
+		if now.Read != toA {
+			p.t.Errorf("read by the active end: %d bytes, want %d", now.Read, toA)
+		}
+		now = b.Progress()
 		// The response to a Read completes nothing here, and may be counted after the peer has it.
-		for begin := time.Now(); sent < toA && time.Since(begin) < patience; sent, _ = b.Progress() {
+		for begin := time.Now(); now.Sent < toA && time.Since(begin) < patience; now = b.Progress() {
 			runtime.Gosched()
 		}
-		wantAtLeast("sent by the other end", sent, toA)
-		wantAtLeast("received by the other end", received, toB)
+		wantAtLeast("sent by the other end", now.Sent, toA)
+		wantAtLeast("received by the other end", now.Received, toB)
+		if now.Read != 0 {
+			p.t.Errorf("read by the other end, which has not: %d bytes", now.Read)
+		}
 	}
 	close(stop)
 	wait(p.t, "the one who looks", stopped)

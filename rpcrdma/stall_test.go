@@ -1,0 +1,112 @@
+package rpcrdma_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+)
+
+// moving is an endpoint of the server whose requests complete when the test says so, and that
+// reports what the test says has moved.
+type moving struct {
+	slowSends
+	sent, received, read atomic.Uint64
+}
+
+func (e *moving) Progress() transport.Progress {
+	return transport.Progress{Sent: e.sent.Load(), Received: e.received.Load(), Read: e.read.Load()}
+}
+
+// TestSlowPeer has calls wait for a peer for many times PeerTimeout. As long as the bytes move that
+// a call waits for, its connection stays; when others move, or too few, it ends, or the Draft takes
+// back what the peer has not read.
+func TestSlowPeer(t *testing.T) {
+	const (
+		enough  = 4 << 20 // in a quarter of PeerTimeout, for an hour's at 1 KiB a second
+		trickle = 10 << 10
+	)
+	reads := func(p *rawPeer) {
+		rc := newReadCall(p, 9, false, 50)
+		p.send(rc.h, rc.body)
+	}
+	reply := func(p *rawPeer) { p.send(header(9, rpcrdma.TypeMsg), callBytes(9, procNull, nil)) }
+	tests := []struct {
+		name  string
+		call  func(p *rawPeer)
+		moves func(e *moving)
+		stays bool
+	}{
+		{"Reads/answered slowly", reads, func(e *moving) { e.read.Add(enough) }, true},
+		{"Reads/a trickle", reads, func(e *moving) { e.read.Add(trickle) }, false},
+		{"Reads/calls instead of answers", reads, func(e *moving) { e.received.Add(enough) }, false},
+		{"Reads/replies taken instead", reads, func(e *moving) { e.sent.Add(enough) }, false},
+		{"reply/taken slowly", reply, func(e *moving) { e.sent.Add(enough) }, true},
+		{"reply/a trickle", reply, func(e *moving) { e.sent.Add(trickle) }, false},
+		{"reply/calls instead", reply, func(e *moving) { e.received.Add(enough) }, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				p, e, conn := newMoving(t, rpcrdma.Config{PeerTimeout: time.Hour})
+				e.slow.Store(true)
+				tt.call(p)
+				held := wait(t, e.held)
+				for range 12 {
+					tt.moves(e)
+					quarters(1)
+				}
+				if stays := conn.Err() == nil; stays != tt.stays {
+					t.Errorf("the connection stays: %v, want %v; it has ended with %v", stays, tt.stays, conn.Err())
+				}
+				quarters(6) // in which nothing moves
+				if err := conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
+					t.Errorf("the connection has ended with %v, want %v", err, rpcrdma.ErrStalled)
+				}
+				held()
+				ended(t, conn)
+			})
+		})
+	}
+}
+
+// TestSlowDone has a client send its RDMA_DONE at once, but behind much else on a slow link.
+func TestSlowDone(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		p, e, conn := newMoving(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour})
+		for _, moves := range []*atomic.Uint64{&e.sent, &e.received} {
+			p.source(9, 2, 5001)
+			for range 12 {
+				moves.Add(4 << 20)
+				quarters(1)
+			}
+			p.done(9)
+			p.alive()
+		}
+		if s := conn.Stats(); s.DonesReceived != 2 || s.DonesMissed != 0 {
+			t.Errorf("counters %+v, want two RDMA_DONEs received and none missed", s)
+		}
+		p.source(9, 2, 5001)
+		quarters(6)
+		if s := conn.Stats(); s.DonesMissed != 1 {
+			t.Errorf("counters %+v, want an RDMA_DONE missed when nothing moves", s)
+		}
+	})
+}
+
+// newMoving connects a peer that is played by hand to a server on a provider that tells progress.
+func newMoving(t *testing.T, cfg rpcrdma.Config) (*rawPeer, *moving, *rpcrdma.Conn) {
+	made := make(chan *moving, 1)
+	r := newRigOn(t, cfg, loopback.Config{}, func(ep transport.Endpoint) transport.Endpoint {
+		e := &moving{slowSends: slowSends{Endpoint: ep, held: make(chan func(), 1024)}}
+		made <- e
+		return e
+	})
+	p := r.raw(inline4k)
+	p.alive()
+	return p, wait(t, made), wait(t, r.program.conns)
+}
