@@ -73,7 +73,8 @@ func planCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallP
 	reply, data, segs, apart := xdr.RoundUp(maxReply), 0, 0, false
 	for _, r := range results {
 		data += xdr.RoundUp(len(r))
-		segs += lim.segments(len(r))
+		// An empty result between others has a segment, too: svcrdma refuses a chunk without.
+		segs += lim.segments(max(len(r), 1))
 		apart = apart || lim.apart(len(r))
 	}
 	if header+reply+data <= lim.InlineRecv && header+writeEntryLen*len(results)+segmentLen*segs+reply > lim.InlineRecv {

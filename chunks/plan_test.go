@@ -73,8 +73,8 @@ func TestPlanCall(t *testing.T) {
 		{"two results, rest one byte over", message(40), []int{500, 500}, 949, CallPlan{ReadChunkFrom: none, WriteResults: true, ReplyChunk: true}, false},
 		{"result of three segments, rest fits exactly", message(40), []int{2001}, 940, CallPlan{ReadChunkFrom: none, WriteResults: true}, false},
 		{"result of three segments, rest one byte over", message(40), []int{2001}, 941, CallPlan{ReadChunkFrom: none, WriteResults: true, ReplyChunk: true}, false},
-		{"empty result beside another", message(40), []int{0, 1000}, 964, CallPlan{ReadChunkFrom: none, WriteResults: true}, false},
-		{"empty result beside another, rest one byte over", message(40), []int{0, 1000}, 965, CallPlan{ReadChunkFrom: none, WriteResults: true, ReplyChunk: true}, false},
+		{"empty result beside another", message(40), []int{0, 1000}, 948, CallPlan{ReadChunkFrom: none, WriteResults: true}, false},
+		{"empty result beside another, rest one byte over", message(40), []int{0, 1000}, 949, CallPlan{ReadChunkFrom: none, WriteResults: true, ReplyChunk: true}, false},
 		{"empty results alone", message(40), []int{0, 0}, 996, CallPlan{ReadChunkFrom: none}, false},
 		{"empty results and a long reply", message(40), []int{0, 0}, 997, CallPlan{ReadChunkFrom: none, ReplyChunk: true}, false},
 		// 61 segments is what a reply's header with one write chunk holds.

@@ -106,10 +106,9 @@ func (in *incoming) checkChunks() error {
 		offered += w.Len()
 	}
 	offered += h.Reply.Len()
-	// Not before: a call that was refused above has reserved nothing, and is to give nothing back.
-	in.reserved = int64(min(offered, uint64(c.cfg.MaxMessage)))
+	in.needs = int64(min(offered, uint64(c.cfg.MaxMessage))) - in.reserved
 	for i := range args.reads {
-		in.reserved += int64(args.reads[i].Len)
+		in.needs += int64(args.reads[i].Len)
 	}
 	return nil
 }

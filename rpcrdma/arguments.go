@@ -218,17 +218,23 @@ func (a *arguments) completed(wr *transport.WorkRequest, err error) (last bool, 
 	return true, a.err
 }
 
+// unload gives back the memory of what was fetched.
+func (a *arguments) unload() {
+	for _, s := range a.loads {
+		a.in.c.pool.put(s, transport.LocalWrite)
+	}
+	clear(a.loads)
+	a.loads = a.loads[:0]
+}
+
 // release gives back the memory that arguments are in.
 func (a *arguments) release() {
 	if len(a.reads)+len(a.loads) == 0 { // as of most calls
 		return
 	}
-	for _, s := range a.loads {
-		a.in.c.pool.put(s, transport.LocalWrite)
-	}
+	a.unload()
 	clear(a.reads)
 	clear(a.chunks)
-	clear(a.loads)
-	a.reads, a.chunks, a.loads = a.reads[:0], a.chunks[:0], a.loads[:0]
+	a.reads, a.chunks = a.reads[:0], a.chunks[:0]
 	a.chain, a.long, a.err = a.chain.cleared(), false, nil
 }

@@ -37,8 +37,8 @@ func (b *budget) reserve(s *share, in *incoming) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	first := s.queue.n == 0
-	if first && len(b.starved) == 0 && !s.blocked && in.reserved <= min(s.free, b.free) {
-		b.charge(s, in.reserved)
+	if first && len(b.starved) == 0 && !s.blocked && in.needs <= min(s.free, b.free) {
+		b.grant(s, in)
 		return true
 	}
 	b.arrivals++
@@ -60,13 +60,31 @@ func (b *budget) starve(s *share) {
 
 // eligible reports whether the first call of the connection waits for memory of the server alone.
 func (s *share) eligible() bool {
-	return s.queue.n > 0 && !s.blocked && s.queue.First().reserved <= s.free
+	return s.queue.n > 0 && !s.blocked && s.queue.First().needs <= s.free
 }
 
 // charge takes n bytes from what is free; with a negative n it gives them back. b.mu is held.
 func (b *budget) charge(s *share, n int64) {
 	b.free -= n
 	s.free -= n
+}
+
+// grant gives a call what it needs; b.mu is held.
+func (b *budget) grant(s *share, in *incoming) {
+	b.charge(s, in.needs)
+	in.reserved, in.needs = in.reserved+in.needs, 0
+}
+
+// tryReserve gives a call what it needs, if that is free and nobody waits for it, or if forced.
+func (b *budget) tryReserve(s *share, in *incoming, forced bool) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	waiting := s.queue.n > 0 || len(b.starved) > 0
+	if !forced && (waiting || in.needs > min(s.free, b.free)) {
+		return false
+	}
+	b.grant(s, in)
+	return true
 }
 
 // release takes memory back, and has the calls go on that it suffices for.
@@ -87,12 +105,12 @@ func (b *budget) next(s *share) (next []*incoming) {
 	b.starve(s)
 	for len(b.starved) > 0 {
 		s := b.starved[0]
-		if s.eligible() && s.queue.First().reserved > b.free {
+		if s.eligible() && s.queue.First().needs > b.free {
 			break
 		}
 		if s.eligible() { // or pinned replies have it at its own limit; who gives these back asks again
 			in := s.queue.pop()
-			b.charge(s, in.reserved)
+			b.grant(s, in)
 			next = append(next, in)
 		}
 		if s.eligible() {
@@ -112,9 +130,7 @@ func (b *budget) remove(s *share) (gone []*incoming) {
 		heap.Remove(&b.starved, s.place-1)
 	}
 	for s.queue.n > 0 {
-		in := s.queue.pop()
-		in.reserved = 0
-		gone = append(gone, in)
+		gone = append(gone, s.queue.pop())
 	}
 	b.queued.Add(-int32(len(gone)))
 	return gone

@@ -77,7 +77,7 @@ func (r *budgetRig) call(conn int, size int64) uint32 {
 	m := callMessage(id, budgetCall, nil)
 	in.body = m.AppendTo(nil)
 	binary.BigEndian.PutUint32(in.body[12:], budgetProgram)
-	in.reserved = size
+	in.needs = size
 	c.mu.Lock()
 	c.flow.granter.CallReceived()
 	c.mu.Unlock()
@@ -369,7 +369,7 @@ func BenchmarkBudgetRelease(b *testing.B) {
 			budget, holder := newBudget(100), &share{free: 100}
 			holds := func() {
 				in := &incoming{}
-				in.reserved = 50
+				in.needs = 50
 				if !budget.reserve(holder, in) {
 					b.Fatal("memory that is free was not to be had")
 				}
@@ -378,7 +378,7 @@ func BenchmarkBudgetRelease(b *testing.B) {
 			holds()
 			for i := range waiting {
 				in := &incoming{}
-				in.reserved = int64(60 + i%40)
+				in.needs = int64(60 + i%40)
 				if budget.reserve(&share{free: 100}, in) {
 					b.Fatal("more was reserved than there is")
 				}

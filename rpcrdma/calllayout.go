@@ -67,7 +67,7 @@ func (k *call) addChunks(rest int) error {
 		}
 	}
 	if k.plan.WriteResults {
-		// Empty buffers at the end need no chunk: svcrdma refuses one without segments.
+		// Empty buffers at the end need no chunk.
 		n := len(x.Results)
 		for len(x.Results[n-1]) == 0 {
 			n--
@@ -103,12 +103,13 @@ func (k *call) addRead(position int, data [][]byte, n int) error {
 	return nil
 }
 
-// addWrite offers a write chunk for one result. An empty one keeps the place of its result.
+// addWrite offers a write chunk for one result. An empty one keeps the place of its result, with a
+// segment of no bytes: svcrdma refuses a chunk without segments.
 func (k *call) addWrite(result [][]byte) error {
 	n := len(result[0])
 	if n == 0 {
 		k.results = append(k.results, noWindow)
-		k.header.AddWrite(nil)
+		k.header.AddWrite([]chunks.Segment{{}})
 		return nil
 	}
 	segs, err := k.windows.expose(result, n, transport.RemoteWrite, k.copies)

@@ -395,12 +395,15 @@ func testUnknownXID(t *testing.T, dialect rpcrdma.Dialect) {
 		p.send(header(h.XID+1, rpcrdma.TypeMsg), replyHeader(h.XID+1))
 		p.send(&rpcrdma.Header{XID: h.XID + 2, Version: 1, Type: rpcrdma.TypeError, Err: rpcrdma.ErrChunk})
 		p.send(header(h.XID, rpcrdma.TypeDone))
+		long := header(h.XID+3, rpcrdma.TypeNoMsg) // in the reply chunk of a call that was answered
+		long.SetReply([]chunks.Segment{{Handle: 1, Length: 100}})
+		p.send(long)
 	}
 	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 	if err := wait(t, s.err); err != nil {
 		t.Error(err)
 	}
-	if got := c.Stats(); got.UnknownXID != 10 || got.DonesIgnored != 5 {
+	if got := c.Stats(); got.UnknownXID != 15 || got.DonesIgnored != 5 || got.ErrorsSent != 0 {
 		t.Errorf("counters %+v", got)
 	}
 }

@@ -42,7 +42,7 @@ type Conn struct {
 	invalid   transport.Access // RemoteInvalidate, if we told the peer that it may
 	abandoner transport.Abandoner
 	progress  transport.ProgressReporter // nil if the provider does not tell
-	leavePool func() // at the end; nil: the pool is that of a Serve
+	leavePool func()                     // at the end; nil: the pool is that of a Serve
 	gate      readGate
 	cancel    context.CancelFunc
 	done      chan struct{}

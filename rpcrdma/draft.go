@@ -18,8 +18,10 @@ type draft struct {
 	pins pins // guarded by the budget's mu
 
 	// Conn.mu guards what follows.
-	doubts map[uint32]int // by transaction id, long messages being fetched that may be replies
-	late   int            // replies whose DONE did not come in time
+	doubts  map[uint32]int // by transaction id, long messages being fetched that may be replies
+	forced  *incoming      // one of these, that has memory beyond the budget
+	inDoubt []*incoming    // those that wait for its end
+	late    int            // replies whose DONE did not come in time
 }
 
 func newDraft(c *Conn) *draft {

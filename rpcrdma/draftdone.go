@@ -85,8 +85,8 @@ func (d *draft) owing(xid uint32) *incoming {
 	return nil
 }
 
-// unread returns the replies for which no DONE will come any more, as the connection has ended; c.mu
-// is held.
+// unread returns the replies for which no DONE will come any more, and the messages in doubt that
+// will not be fetched, as the connection has ended; c.mu is held.
 func (d *draft) unread() (unread []*incoming) {
 	stalls := &d.conn.flow.stalls
 	for in := stalls.waiting.First(); in != nil; in = in.stall.Next() {
@@ -98,6 +98,7 @@ func (d *draft) unread() (unread []*incoming) {
 		stalls.remove(in)
 		in.reply.read.owes = false
 	}
+	unread, d.inDoubt = append(unread, d.inDoubt...), nil
 	return unread
 }
 

@@ -124,6 +124,7 @@ func TestMemoryInDoubt(t *testing.T) {
 				t.Errorf("answer to %#x, want one to a call that had the memory", h.XID)
 			}
 			if tt == "call" {
+				r.held.release(t, 1) // it waited without memory, and is fetched again
 				r.echoed(xid, data)
 				r.answer(s, xid)
 			}
@@ -135,6 +136,48 @@ func TestMemoryInDoubt(t *testing.T) {
 			r.checkReceives()
 		})
 	}
+}
+
+// TestMemoryInDoubtOneByOne has messages in doubt come while all memory for calls is in use: they
+// are fetched one at a time, so that no more than the memory of one is used beyond.
+func TestMemoryInDoubtOneByOne(t *testing.T) {
+	cfg := rpcrdma.Config{
+		Dialect: rpcrdma.Draft, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072,
+	}
+	r := newBothWays(t, cfg)
+	for i := range uint32(2) {
+		h := header(0xb10c+i, rpcrdma.TypeMsg)
+		h.SetReply([]chunks.Segment{r.expose(make([]byte, 65536), transport.RemoteWrite)})
+		r.send(h, callBytes(h.XID, procBlock, &items{}))
+		wait(t, r.program.entered)
+	}
+	var calls []*started
+	var xids []uint32
+	for range 3 {
+		s, xid := r.pending()
+		calls, xids = append(calls, s), append(xids, xid)
+	}
+	for _, xid := range xids {
+		r.long(xid, append(replyHeader(xid), be32(0, 7)...))
+	}
+	r.alive() // so all have come
+	for i, s := range calls {
+		waitFor(t, func() bool { return len(r.held.queue) > 0 })
+		if n := len(r.held.queue); n != 1 {
+			t.Errorf("%d messages in doubt are fetched at a time, want 1", n)
+		}
+		r.held.release(t, 1)
+		r.nextDone(xids[i], 64)
+		if err := wait(t, s.err); err != nil {
+			t.Errorf("our call: %v", err)
+		}
+	}
+	for range 2 {
+		r.program.gate <- struct{}{}
+		r.next()
+	}
+	newMemoryProbe(t, cfg, r.program, nil).check(r.rawPeer)
+	r.checkReceives()
 }
 
 // TestReplyTakenForCall has a long message be taken for a call, as no call of this side has its

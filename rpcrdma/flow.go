@@ -104,10 +104,10 @@ func (f *flow) doneArrived(r *receive) {
 	f.supply.put(r)
 }
 
-// admit reports whether a call has the memory that it says in reserved. Otherwise it waits for
-// that, and goes on by incoming.fetchMessage.
+// admit reports whether a call has got the memory that it needs. Otherwise it waits for that, and
+// goes on by incoming.fetchMessage.
 func (f *flow) admit(in *incoming) bool {
-	if in.reserved > 0 {
+	if in.needs > 0 {
 		return f.memory.chunks.reserve(&f.share, in)
 	}
 	d := f.conn.draft

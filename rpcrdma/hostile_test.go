@@ -223,6 +223,28 @@ func TestTrailingEmptyResult(t *testing.T) {
 	}
 }
 
+// TestEmptyResultAmid has an empty buffer before one that calls for a write chunk: its own chunk
+// keeps its place, with a segment, as Linux's server refuses chunks without.
+func TestEmptyResultAmid(t *testing.T) {
+	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
+	done := make(chan error, 1)
+	req := oncrpc.Request{Procedure: procSink, Results: [][]byte{nil, make([]byte, 9000)}}
+	go func() { done <- client(c).Do(context.Background(), &req) }()
+	h, _ := p.next()
+	if len(h.Writes) != 2 || len(h.Writes[0]) != 1 || h.Writes[0].Len() != 0 || h.Writes[1].Len() != 9000 {
+		t.Errorf("write list %v", h.Writes)
+	}
+	r := header(h.XID, rpcrdma.TypeMsg)
+	for _, w := range h.Writes {
+		segs, _ := chunks.Distribute(nil, w, 0)
+		r.AddWrite(segs)
+	}
+	p.send(r, replyHeader(h.XID))
+	if err := wait(t, done); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestEmptyResultBuffer names a buffer of no bytes beside one that calls for a write chunk.
 func TestEmptyResultBuffer(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})

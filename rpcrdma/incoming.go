@@ -28,8 +28,9 @@ type serving struct {
 	header   *Header // that of recv
 	message          // the inline part
 	dec      xdr.Decoder
-	reserved int64                // of the budget
-	arrival  uint64               // among calls that have had to wait for that
+	reserved int64                // bytes of the budget that it has
+	needs    int64                // bytes beside these, before it may go on
+	arrival  uint64               // among calls that have had to wait for them
 	queued   list.Place[incoming] // in its callQueue, while it waits for memory
 	stall    list.Place[incoming] // in stalls, while it waits for the peer
 	since    int                  // the tick since when

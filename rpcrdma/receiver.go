@@ -173,6 +173,8 @@ func (rx *receiver) receiveNoMsg(r *receive) {
 		}
 	}
 	switch {
+	case !c.caller.awaits(h.XID) && h.Reply.Len() > 0 && !c.responder.serves():
+		c.caller.received(r, nil) // a reply to a call that is over: nothing else comes here
 	case !c.caller.awaits(h.XID):
 		rx.refuse(r, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed), ErrChunk)
 	case len(h.Reads) == 0 && h.Reply.Len() == 0:

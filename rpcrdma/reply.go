@@ -93,7 +93,7 @@ func (r *reply) distribute() bool {
 	h, m := r.in.header, &r.message
 	for i, w := range h.Writes {
 		n := 0
-		uses := i < len(m.Bulk) && len(w) > 0
+		uses := i < len(m.Bulk) && w.Len() > 0
 		if uses && r.in.c.draft != nil && uint64(m.Bulk[i].Len) > w.Len() {
 			uses = false // it can go elsewhere
 		}

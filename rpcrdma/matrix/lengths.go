@@ -62,10 +62,8 @@ func lengths() (cells []*Cell) {
 			sum("MSG %d", emptyCall), sum("MSG %d", emptyReply+itemEntry+r))
 
 		writes := func(k int) int { return k * (writeEntry + segmentEntry) }
+		// Without memory to offer there is a place to keep.
 		offered, lists := sum(" write %d", n), writes(1)
-		if n == 0 { // no memory to offer, but a place to keep
-			offered, lists = " write -", writeEntry
-		}
 		c := &Cell{Name: sum("result in a write chunk, %d", n), Results: []Item{bulk(n), bulk(big)}}
 		plain(c, sum("MSG %d%s write %d", emptyCall+lists+writes(1), offered, big), "")
 		c.RFC8166.Reply = sum("MSG %d%s write %d", emptyReply+2*itemEntry+lists+writes(1), offered, big)
