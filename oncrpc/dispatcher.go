@@ -49,7 +49,7 @@ func (d Dispatcher) Dispatch(in IncomingCall) { d.s.dispatch(in) }
 // their own calls alone.
 func (d Dispatcher) BeginWait() { d.s.workers.leave() }
 
-// EndWait ends a BeginWait.
+// EndWait ends a BeginWait. It waits until fewer than ServerConfig.MaxConcurrent handlers run.
 func (d Dispatcher) EndWait() { d.s.workers.enter() }
 
 // AddListener registers a listener, which Shutdown closes first. It fails with ErrServerClosed

@@ -21,9 +21,10 @@ type ServerConfig struct {
 	// Logger takes what goes wrong; nil means slog.Default().
 	Logger *slog.Logger
 	// MaxConcurrent is the number of handlers that run at the same time, 1 or more; 0 means 256.
-	// Handlers that declare themselves non-blocking, and those that wait for arguments to be
-	// fetched, do not count. Further calls wait in the order of their arrival. The transports bound
-	// how many can.
+	// Handlers that declare themselves non-blocking do not count. One that fetches arguments from
+	// its peer (xdr.Bulk) leaves its place to another call meanwhile, and goes on when there is one
+	// again: it must not hold a lock then that other handlers wait for. Further calls wait in the
+	// order of their arrival, behind those that have begun. The transports bound how many can.
 	MaxConcurrent int
 	// ReplyCache is the number of replies kept of procedures that must be executed once
 	// (Procedure.Once); 0 means 4096, less than 0 none. A reply of NFS takes some 500 bytes of

@@ -102,6 +102,70 @@ func TestMaxConcurrent(t *testing.T) {
 	})
 }
 
+// Handlers that wait for their peers leave their places to others, and run on when there is a place
+// for them: no more run than the server may when all of their peers answer at once. They do so in
+// order, and before calls that have not begun.
+func TestMaxConcurrentAfterWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit, calls = 3, 40
+		var d oncrpc.Dispatcher
+		g, answer := newGate(), make(chan struct{})
+		s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: limit},
+			oncrpc.Procedure{Handler: func(ctx context.Context, c *oncrpc.Call) error {
+				if c.XID < calls {
+					d.BeginWait()
+					<-answer
+					d.EndWait()
+				}
+				return g.handle(ctx, c)
+			}})
+		d = oncrpc.DispatcherOf(s)
+		var want []uint32
+		var ins []*incoming
+		arrive := func() {
+			i := uint32(len(ins))
+			in := newIncoming(t, callBytes(i, 1, i))
+			d.Dispatch(in)
+			ins, want = append(ins, in), append(want, i)
+			synctest.Wait()
+		}
+		for range calls + limit { // the last ones do not wait, and take all places
+			arrive()
+		}
+		if got := g.order(); !slices.Equal(got, want[calls:]) {
+			t.Errorf("started %v, want %v", got, want[calls:])
+		}
+		for range 2 {
+			arrive() // these find no place
+		}
+		for range calls {
+			answer <- struct{}{}
+			synctest.Wait()
+		}
+		if n := len(g.order()); n != limit {
+			t.Errorf("%d handlers have begun to run, want %d", n, limit)
+		}
+		for range calls + limit + 2 {
+			g.open <- struct{}{}
+			synctest.Wait()
+		}
+		if g.most != limit {
+			t.Errorf("%d handlers at once, want %d", g.most, limit)
+		}
+		got := g.order()
+		if last := got[len(got)-2:]; len(got) != len(want) || !slices.Equal(last, want[len(want)-2:]) {
+			t.Errorf("started %v, want those that had not begun in the end", got)
+		}
+		for _, in := range ins {
+			<-in.reply
+		}
+		for i := range uint32(2 * limit) {
+			go func() { g.open <- struct{}{} }()
+			dispatch(t, s, callBytes(calls+i, 1, i))
+		}
+	})
+}
+
 // Many calls from many goroutines, each answered once and with its own results.
 func TestConcurrentCalls(t *testing.T) {
 	var now, most atomic.Int32

@@ -1,23 +1,26 @@
 package oncrpc
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/list"
 )
 
-// workers is a pool of goroutines for handlers that may block. It grows up to max;
-// beyond that, calls wait in the order of their arrival. The worker that became idle
-// last is used first.
+// workers is a pool of goroutines for handlers that may block. It has max places. A worker has one
+// while it runs a handler or is idle, but for the time that the handler waits for its peer; then it
+// waits for a place again. Calls wait for a place in the order of their arrival, behind handlers
+// that have begun. The worker that became idle last is used first.
 type workers struct {
 	max int
 	run func(*Call)
 
-	mu      sync.Mutex // guards what follows
-	n       int
-	idle    []chan *Call
-	waiting list.List[Call]
-	stopped bool
+	mu        sync.Mutex // guards what follows
+	n         int        // places in use
+	idle      []chan *Call
+	returning []chan struct{} // handlers that wait for a place, oldest first
+	waiting   list.List[Call]
+	stopped   bool
 }
 
 // do runs c on a worker, now or later.
@@ -56,8 +59,8 @@ func (w *workers) work(c *Call) {
 		}
 		w.mu.Lock()
 		switch {
-		case w.n > w.max: // others began while this one waited
-			w.n--
+		case len(w.returning) > 0:
+			w.giveUp()
 			w.mu.Unlock()
 			return
 		case w.waiting.First() != nil:
@@ -88,18 +91,40 @@ func (w *workers) pop() *Call {
 func (w *workers) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.n--
-	if w.waiting.First() != nil && w.n < w.max {
-		w.n++
+	w.giveUp()
+}
+
+// giveUp gives a place to who has waited for it for longest; w.mu is held.
+func (w *workers) giveUp() {
+	switch {
+	case len(w.returning) > 0:
+		close(w.returning[0])
+		w.returning = slices.Delete(w.returning, 0, 1)
+	case w.waiting.First() != nil:
 		go w.work(w.pop())
+	default:
+		w.n--
 	}
 }
 
-// enter takes the handler back. There may be more than max for a while.
+// enter takes the handler back when there is a place for it.
 func (w *workers) enter() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.n++
+	if w.n < w.max {
+		w.n++
+		w.mu.Unlock()
+		return
+	}
+	if n := len(w.idle); n > 0 { // which is not needed
+		close(w.idle[n-1])
+		w.idle = w.idle[:n-1]
+		w.mu.Unlock()
+		return
+	}
+	place := make(chan struct{})
+	w.returning = append(w.returning, place)
+	w.mu.Unlock()
+	<-place
 }
 
 // stop lets the workers end when they have nothing to do.
