@@ -235,7 +235,7 @@ func TestReplay(t *testing.T) {
 	policy := &slots{at: make(map[uint32]*slot)}
 	var n counter
 	started, open := make(chan struct{}), make(chan error)
-	s := newServer(t, oncrpc.ServerConfig{ReplyCache: -1})
+	s := newServer(t, oncrpc.ServerConfig{ReplyMemory: -1})
 	handle := func(ctx context.Context, c *oncrpc.Call) error {
 		c.Args.Uint64()
 		started <- struct{}{}

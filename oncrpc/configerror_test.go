@@ -47,8 +47,8 @@ func TestServerConfigAlone(t *testing.T) {
 		"nothing":                {},
 		"one handler at a time":  {MaxConcurrent: 1},
 		"any number of handlers": {MaxConcurrent: math.MaxInt},
-		"no cache of replies":    {ReplyCache: -1},
-		"one reply":              {ReplyCache: 1},
+		"no cache of replies":    {ReplyMemory: -1},
+		"one reply":              {ReplyMemory: 1},
 		"one flavour":            {Flavors: []oncrpc.ServerFlavor{oncrpc.AcceptAuthNone()}},
 		"no interceptors":        {Interceptors: []oncrpc.ServerInterceptor{}},
 	} {

@@ -48,7 +48,7 @@ func TestEndedWhileQueued(t *testing.T) {
 func TestOnceAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n counter
-		s := newServer(t, oncrpc.ServerConfig{ReplyCache: 2}, oncrpc.Procedure{Handler: n.handle, Once: true})
+		s := newServer(t, oncrpc.ServerConfig{ReplyMemory: 2 * kept}, oncrpc.Procedure{Handler: n.handle, Once: true})
 		for _, tt := range []struct {
 			pause time.Duration
 			want  uint32

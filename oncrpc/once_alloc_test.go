@@ -29,7 +29,7 @@ func TestOnceAllocations(t *testing.T) {
 		t.Skip("pools lose things on purpose under the race detector")
 	}
 	var n counter
-	s := newServer(t, oncrpc.ServerConfig{ReplyCache: 8},
+	s := newServer(t, oncrpc.ServerConfig{ReplyMemory: 8 * kept},
 		oncrpc.Procedure{Handler: n.handle, NonBlocking: true, Once: true})
 	in := &tcpIncoming{quietIncoming: quietIncoming{incoming{t: t}}}
 	in.conn, _ = connection(t)

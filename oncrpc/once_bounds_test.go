@@ -6,22 +6,26 @@ import (
 	"encoding/binary"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Replies that are not kept: the call that waits gets a copy of a long one; bulk data it cannot have.
+// kept is the memory of a reply of four bytes, and some more.
+const kept = 4 + 256
+
+// Replies that are not kept: the call that waits gets a copy all the same.
 func TestOnceNotKept(t *testing.T) {
 	tests := []struct {
 		name string
 		give func(*xdr.Encoder)
 		kept bool
-		drop bool
 	}{
-		{"of 4096 bytes", func(e *xdr.Encoder) { e.Fixed(make([]byte, 4096-24)) }, true, false},
-		{"of 4100 bytes", func(e *xdr.Encoder) { e.Fixed(make([]byte, 4100-24)) }, false, false},
-		{"with bulk data", func(e *xdr.Encoder) { e.BulkBytes(make([]byte, 8), nil) }, false, true},
+		{"of 4096 bytes", func(e *xdr.Encoder) { e.Fixed(make([]byte, 4096-24)) }, true},
+		{"of 4100 bytes", func(e *xdr.Encoder) { e.Fixed(make([]byte, 4100-24)) }, false},
+		{"with bulk data", func(e *xdr.Encoder) { e.BulkBytes([]byte("8 bytes."), nil) }, true},
+		{"with much bulk data", func(e *xdr.Encoder) { e.BulkBytes(make([]byte, 4100), nil) }, false},
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -39,8 +43,8 @@ func TestOnceNotKept(t *testing.T) {
 			close(open)
 			want := <-first.reply
 			got := <-waiter.reply
-			if tt.drop != (got == nil) || got != nil && !bytes.Equal(got, want) {
-				t.Errorf("%s: got %d bytes, the first call %d, drop %v", tt.name, len(got), len(want), tt.drop)
+			if got == nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: got %d bytes, the first call %d", tt.name, len(got), len(want))
 			}
 			dispatchFrom(t, s, peerA, callBytes(1, 1))
 			if kept := n.Load() == 1; kept != tt.kept {
@@ -59,7 +63,7 @@ func TestOnceEviction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n counter
 		g := newGate()
-		s := newServer(t, oncrpc.ServerConfig{ReplyCache: 3},
+		s := newServer(t, oncrpc.ServerConfig{ReplyMemory: 3 * kept},
 			oncrpc.Procedure{Handler: n.handle, NonBlocking: true, Once: true},
 			oncrpc.Procedure{Handler: g.handle, Once: true})
 		underWay := callFrom(t, peerA, callBytes(100, 2, 1))
@@ -88,10 +92,55 @@ func TestOnceEviction(t *testing.T) {
 	})
 }
 
+// Each host keeps its replies up to its share of the memory, whatever others do: an idle one's stay,
+// and of a busy one's the oldest go.
+func TestOnceShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n counter
+		const idle, busy = 4, 10_000
+		s := newServer(t, oncrpc.ServerConfig{ReplyMemory: 10 * kept},
+			oncrpc.Procedure{Handler: n.handle, NonBlocking: true, Once: true})
+		executed := func(peer string, xid uint32) bool {
+			before := n.Load()
+			dispatchFrom(t, s, peer, callBytes(xid, 1))
+			return n.Load() != before
+		}
+		for xid := range uint32(idle) {
+			executed(peerA, xid)
+		}
+		for xid := range uint32(busy) {
+			executed(peerC, xid)
+		}
+		for xid := range uint32(idle) {
+			if executed(peerA, xid) {
+				t.Errorf("call %d of the idle host was executed again", xid)
+			}
+		}
+		for xid := uint32(busy - 6); xid < busy; xid++ {
+			if executed(peerC, xid) {
+				t.Errorf("call %d of the busy host was executed again", xid)
+			}
+		}
+		if !executed(peerC, busy-7) {
+			t.Error("more was kept than there is memory for")
+		}
+		// What counts no longer makes room.
+		time.Sleep(11 * time.Minute)
+		for xid := range uint32(10) {
+			executed(peerC, xid)
+		}
+		for xid := range uint32(10) {
+			if executed(peerC, xid) {
+				t.Errorf("call %d was executed again, and what the idle host had counts no longer", xid)
+			}
+		}
+	})
+}
+
 // A kept reply may be on its way still when its place is taken.
 func TestOnceEvictedOnItsWay(t *testing.T) {
 	var n counter
-	s := newServer(t, oncrpc.ServerConfig{ReplyCache: 1}, oncrpc.Procedure{Handler: n.handle, NonBlocking: true, Once: true})
+	s := newServer(t, oncrpc.ServerConfig{ReplyMemory: kept}, oncrpc.Procedure{Handler: n.handle, NonBlocking: true, Once: true})
 	want := dispatchFrom(t, s, peerA, callBytes(1, 1))
 	in := callFrom(t, peerA, callBytes(1, 1))
 	var message xdr.Message

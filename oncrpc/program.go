@@ -37,7 +37,7 @@ type Procedure struct {
 	// fetch of its own, so a lock that a non-blocking handler takes must not be held there.
 	NonBlocking bool
 	// Once procedures must not be executed twice for a call that the client sends again, having lost its
-	// connection, as NFS's CREATE and REMOVE must not: the server keeps their replies for a while (ServerConfig.ReplyCache). A call
+	// connection, as NFS's CREATE and REMOVE must not: the server keeps their replies for a while (ServerConfig.ReplyMemory). A call
 	// is the same if transaction id, caller (his IP address, whatever the port, his flavour and Identity), program, version, procedure and
 	// inline arguments are, over whichever of the server's transports it comes.
 	//

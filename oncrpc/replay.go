@@ -4,7 +4,7 @@ import "github.com/rpcrdma/go-rpcrdma/xdr"
 
 // ReplayPolicy decides what becomes of calls that must be executed once, when they come. A Server
 // has one that finds copies of a call by transaction id, caller and arguments
-// (ServerConfig.ReplyCache). A program that knows better, as NFS version 4.1 does by the slots of
+// (ServerConfig.ReplyMemory). A program that knows better, as NFS version 4.1 does by the slots of
 // its sessions, brings its own: Program.Replay. Its methods are called concurrently.
 type ReplayPolicy interface {
 	// Arrive is told that a call has come and been accepted by its flavour. If it returns true, the

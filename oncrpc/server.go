@@ -26,10 +26,11 @@ type ServerConfig struct {
 	// again: it must not hold a lock then that other handlers wait for. Further calls wait in the
 	// order of their arrival, behind those that have begun. The transports bound how many can.
 	MaxConcurrent int
-	// ReplyCache is the number of replies kept of procedures that must be executed once
-	// (Procedure.Once); 0 means 4096, less than 0 none. A reply of NFS takes some 500 bytes of
-	// memory. The longest one that is kept takes 5 KiB.
-	ReplyCache int
+	// ReplyMemory is the memory in bytes for replies of procedures that must be executed once
+	// (Procedure.Once); 0 means 16 MiB, less than 0 that none are kept. A reply of NFS takes some
+	// 500 bytes; those longer than 4 KiB are not kept. A reply is kept for ten minutes, or until
+	// its host, by ConnInfo.Host, has more of the memory than any other and newer ones to keep.
+	ReplyMemory int64
 	// Forward, if set, takes the calls that are not for the programs registered, undecoded, instead
 	// of their being answered with an error: those of other programs and of other versions of RPC,
 	// and those that are too short to tell. It ends each by Reply or Drop, as IncomingCall says, on
@@ -168,7 +169,7 @@ func (s *Server) init() {
 		s.workers.run = s.work
 		s.flavors = acceptors(cfg.Flavors)
 		s.handler = s.intercepted(cfg.Interceptors)
-		s.replies = newReplyCache(cmp.Or(cfg.ReplyCache, 4096))
+		s.replies = newReplyCache(cmp.Or(cfg.ReplyMemory, 16<<20))
 		s.programs.Store(&programs{})
 	})
 }
