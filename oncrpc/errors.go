@@ -26,6 +26,9 @@ var (
 	ErrXIDInUse = errors.New("transaction id in use")
 	// ErrMalformedReply: a reply that is no RPC reply, or whose results cannot be decoded.
 	ErrMalformedReply = errors.New("malformed reply")
+	// ErrAnswered is what errors of Transport.RoundTrip are, by errors.Is, that come of an answer of
+	// the peer's: an error of the transport's protocol, or one that makes no sense. The peer lives.
+	ErrAnswered = errors.New("the peer has answered")
 )
 
 // serverClosed wraps net.ErrClosed and does not print it: its text is that of a fault.

@@ -161,6 +161,9 @@ func (k *call) end(err error) {
 	if k.fetch != nil {
 		k.fetch.sendDone()
 	}
+	if err != nil {
+		err = answered{err}
+	}
 	k.deliver(err)
 }
 

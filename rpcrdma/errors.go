@@ -4,7 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
+
+// answered is an error that comes of an answer of the peer's.
+type answered struct{ error }
+
+func (e answered) Unwrap() error        { return e.error }
+func (e answered) Is(target error) bool { return target == oncrpc.ErrAnswered }
 
 // OpError says what was being done with whom when Err happened.
 type OpError struct {

@@ -101,7 +101,7 @@ func (cl *caller) ended(ctx context.Context, err error) error {
 // replyTooLong adds a *oncrpc.ReplyTooLongError to the ERR_CHUNK that can mean nothing else: this
 // end has made the header, and there is neither a chunk for the peer to read nor padding.
 func (k *call) replyTooLong(err error) error {
-	peer, ok := err.(*PeerError) //nolint:errorlint // it comes from received, as it is
+	peer, ok := errors.AsType[*PeerError](err)
 	if !ok || peer.Code != ErrChunk || k.header.Type != TypeMsg || len(k.header.Reads) > 0 {
 		return err
 	}

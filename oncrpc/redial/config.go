@@ -25,8 +25,9 @@ type Config struct {
 	// when its connection ends fails, and the next one dials, once. Less than 0 is for ever.
 	Wait time.Duration
 	// Stall is how long a connection may go without any reply while calls are under way, or while
-	// calls that were given up use all its credits, before it is taken for dead and closed. It is
-	// checked coarsely: a quarter of it more may pass. 0 means 60 s, less than 0 for ever.
+	// calls that were given up use all its credits, or are given up one after the other, before it
+	// is taken for dead and closed. It is checked coarsely: a quarter of it more may pass. 0 means
+	// 60 s, less than 0 for ever.
 	Stall time.Duration
 	// Connected, if set, is called once for each connection made, that of New included, with the
 	// Conn that made it. It runs on a goroutine of its own, when calls may go over the connection

@@ -48,11 +48,13 @@
 //
 // # Dead peers
 //
-// A connection from which no reply comes for Config.Stall, though there are calls under way, is closed, and so
-// they are sent again. Replies to calls whose context has ended do not count, since nobody waits for them.
+// A connection from which no reply comes for Config.Stall, though there are calls under way, is
+// closed, and so they are sent again. So is one over which three calls or more have been given up in
+// a row for as long, without any answer between them.
 //
-// Any other reply counts, one to Ping, too. A peer that answers some calls and leaves one without a
-// reply is not dead: that call waits until its context ends.
+// Any reply to a call that is under way counts, one to Ping, too, and one that is an error
+// (oncrpc.ErrAnswered). A peer that answers some calls and leaves one without a reply is not dead:
+// that call waits until its context ends.
 //
 // A connection that such calls have starved gets no calls while others have credits. It is closed,
 // too, if no reply comes and no credit comes back for Config.Stall, and another is dialled when calls

@@ -2,10 +2,12 @@ package redial_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
@@ -83,6 +85,62 @@ func TestGivenUpWhileIdle(t *testing.T) {
 		f.next(t).answer <- nil
 		returned(t, done, nil)
 		time.Sleep(time.Hour)
+		if err := f.Err(); err != nil {
+			t.Errorf("it has ended: %v", err)
+		}
+	})
+}
+
+// Calls with a deadline are made every 20 s over a connection whose peer is dead: it is closed,
+// whether it tells of its credits or not, and calls go over another.
+func TestGivenUpInARow(t *testing.T) {
+	const stall, pause, deadline = time.Minute, 20 * time.Second, time.Second
+	for _, tells := range []bool{true, false} {
+		t.Run(fmt.Sprintf("credits %v", tells), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer()
+				c := p.connect(t, redial.Config{Stall: stall})
+				f := p.conn(t, 0)
+				use := func(int) {}
+				if tells {
+					var conns []*credited
+					c, conns = connectCredited(t, 1, redial.Config{Stall: stall})
+					f, use = conns[0].fake, func(n int) { conns[0].set(credits{64, n, 0}) }
+				}
+				began := time.Now()
+				for n := 1; f.Err() == nil && time.Since(began) < time.Hour; n++ {
+					use(n)
+					ctx, cancel := context.WithTimeout(t.Context(), deadline)
+					done := start(ctx, c, exchange(false))
+					f.next(t)
+					<-done
+					cancel()
+					time.Sleep(pause - deadline)
+				}
+				if d := time.Since(began); d > 2*stall {
+					t.Errorf("closed after %v, want %v or a little more", d, stall)
+				}
+			})
+		})
+	}
+}
+
+// Answers that are errors of the transport's protocol are answers.
+func TestErrorsAreAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		c := p.connect(t, redial.Config{Stall: 8 * time.Second})
+		f := p.conn(t, 0)
+		slow := start(t.Context(), c, exchange(false))
+		k := f.next(t)
+		for range 68 {
+			time.Sleep(7 * time.Second)
+			done := start(t.Context(), c, exchange(false))
+			f.next(t).answer <- fmt.Errorf("refused: %w", oncrpc.ErrAnswered)
+			returned(t, done, oncrpc.ErrAnswered)
+		}
+		k.answer <- nil
+		returned(t, slow, nil)
 		if err := f.Err(); err != nil {
 			t.Errorf("it has ended: %v", err)
 		}

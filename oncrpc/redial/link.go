@@ -33,7 +33,19 @@ type link struct {
 	quiet   int    // ticks in a row without any
 	empty   bool   // there was no call under way at the last tick
 	givenUp int    // the most calls given up that can have their credits still
+	lost    lostCalls
 }
+
+// lostCalls are calls that were given up in a row, without any answer of the peer's between them.
+type lostCalls struct {
+	n     int
+	since time.Time // of the first
+	seen  uint32    // replies then
+}
+
+// lostStall is the number of calls given up in a row that make a stall, if they have been so for
+// long enough: the timer does not see calls that are shorter than its ticks.
+const lostStall = 3
 
 // stallTicks is the number of full ticks that make a stall.
 const stallTicks = 8
@@ -78,15 +90,40 @@ func (l *link) leave() {
 
 // giveUp notes that a call, which has not left yet, was given up and may have its credit still.
 func (l *link) giveUp() {
-	if l.credits == nil {
-		return
-	}
 	l.mu.Lock()
-	l.givenUp++
+	stalled := l.lose()
+	if l.credits != nil {
+		l.givenUp++
+	}
 	l.mu.Unlock()
-	if !l.ticking.Load() {
+	switch {
+	case stalled:
+		l.close()
+	case l.credits != nil && !l.ticking.Load():
 		l.watch()
 	}
+}
+
+// lose counts a call that was given up, and reports whether so many have been in a row, for so long,
+// that the peer must be taken for dead; l.mu is held.
+func (l *link) lose() (stalled bool) {
+	c := &l.lost
+	alive := c.seen != l.replies.Load()
+	if l.credits != nil {
+		_, inUse, _ := l.credits.Credits()
+		alive = alive || inUse <= c.n // a credit has come back: this call has one, too
+	}
+	if c.n == 0 || alive {
+		*c = lostCalls{since: time.Now(), seen: l.replies.Load()}
+	}
+	c.n++
+	return l.tick > 0 && c.n >= lostStall && time.Since(c.since) >= stallTicks*l.tick
+}
+
+// close ends a connection that is stalled.
+func (l *link) close() {
+	l.stalled.Store(true)
+	l.conn.Close()
 }
 
 // starved reports whether all credits may be those of calls that were given up; l.mu is held.
@@ -156,8 +193,7 @@ func (l *link) check() {
 	}
 	l.mu.Unlock()
 	if stalled {
-		l.stalled.Store(true)
-		l.conn.Close()
+		l.close()
 	}
 }
 

@@ -54,7 +54,7 @@ func (c *Conn) over(ctx context.Context, l *link, x *oncrpc.Exchange) (ended boo
 	defer l.leave()
 	err = l.conn.RoundTrip(ctx, x)
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, oncrpc.ErrAnswered):
 		l.replies.Add(1)
 	case l.ended(err):
 		c.lost(l, err)
