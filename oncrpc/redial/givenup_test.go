@@ -98,14 +98,14 @@ func TestGivenUpInARow(t *testing.T) {
 	for _, tells := range []bool{true, false} {
 		t.Run(fmt.Sprintf("credits %v", tells), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPeer()
+				p := newFakeHost()
 				c := p.connect(t, redial.Config{Stall: stall})
 				f := p.conn(t, 0)
 				use := func(int) {}
 				if tells {
 					var conns []*credited
 					c, conns = connectCredited(t, 1, redial.Config{Stall: stall})
-					f, use = conns[0].fake, func(n int) { conns[0].set(credits{64, n, 0}) }
+					f, use = conns[0].fakeConn, func(n int) { conns[0].set(credits{64, n, 0}) }
 				}
 				began := time.Now()
 				for n := 1; f.Err() == nil && time.Since(began) < time.Hour; n++ {
@@ -128,7 +128,7 @@ func TestGivenUpInARow(t *testing.T) {
 // Answers that are errors of the transport's protocol are answers.
 func TestErrorsAreAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
+		p := newFakeHost()
 		c := p.connect(t, redial.Config{Stall: 8 * time.Second})
 		f := p.conn(t, 0)
 		slow := start(t.Context(), c, exchange(false))
