@@ -29,6 +29,10 @@ type Factory struct {
 	// model of RFC 5044 section 7.1). The suite then begins each connection with a Write of no bytes.
 	DialerFirst bool
 
+	// Relayed says that connections lead through a relay, so that each end sees an address of that
+	// and not of the other end.
+	Relayed bool
+
 	// PeerMustStart says that the setup of a connection may end only once both ends have been
 	// started, and that until then no request completes, not even a local invalidation.
 	PeerMustStart bool

@@ -1,0 +1,115 @@
+package faultnet
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+)
+
+// Datagrams is a network of UDP datagrams: it listens on 127.0.0.1, and passes what comes on to its
+// target, with a socket for each address that something came from. What the target answers goes
+// back there. All share the two directions. Its methods may be called concurrently.
+//
+// A flipped bit reaches the receiver, as the kernel computes the checksum anew.
+type Datagrams struct {
+	packets
+	listener *net.UDPConn
+	target   netip.AddrPort
+
+	mu      sync.Mutex // guards what follows
+	sockets map[netip.AddrPort]*net.UDPConn
+	closed  bool
+}
+
+// maxDatagram is the most bytes of a UDP datagram.
+const maxDatagram = 65535
+
+// NewDatagrams starts a network that leads to a UDP address.
+func NewDatagrams(target string, cfg Config) (*Datagrams, error) {
+	to, err := net.ResolveUDPAddr("udp", target)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return nil, err
+	}
+	d := &Datagrams{
+		listener: listener,
+		target:   to.AddrPort(),
+		sockets:  make(map[netip.AddrPort]*net.UDPConn),
+	}
+	d.start(&cfg)
+	d.group.Go(d.receive)
+	return d, nil
+}
+
+// Addr is where datagrams are sent to, as "host:port".
+func (d *Datagrams) Addr() string { return d.listener.LocalAddr().String() }
+
+// Close ends the network. What is under way is lost.
+func (d *Datagrams) Close() error {
+	err := d.listener.Close()
+	d.mu.Lock()
+	d.closed = true
+	for _, s := range d.sockets {
+		s.Close()
+	}
+	d.mu.Unlock()
+	d.closeLanes()
+	d.group.Wait()
+	return err
+}
+
+// receive takes what comes from the clients.
+func (d *Datagrams) receive() {
+	b := make([]byte, maxDatagram)
+	for {
+		n, from, err := d.listener.ReadFromUDPAddrPort(b)
+		if err != nil {
+			return
+		}
+		socket := d.socket(from)
+		if socket == nil {
+			continue
+		}
+		d.lanes[Up].send(b[:n], func(p []byte) { socket.Write(p) })
+	}
+}
+
+// socket returns the one for what comes from client, or nil if there can be none.
+func (d *Datagrams) socket(client netip.AddrPort) *net.UDPConn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.sockets[client]
+	if s != nil || d.closed {
+		return s
+	}
+	s, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(d.target))
+	if err != nil {
+		return nil
+	}
+	d.sockets[client] = s
+	d.group.Go(func() { d.answer(s, client) })
+	return s
+}
+
+// answer takes what comes back for a client.
+func (d *Datagrams) answer(s *net.UDPConn, client netip.AddrPort) {
+	b := make([]byte, maxDatagram)
+	for {
+		n, err := s.Read(b)
+		switch {
+		case err == nil:
+			d.lanes[Down].send(b[:n], func(p []byte) { d.listener.WriteToUDPAddrPort(p, client) })
+		case d.over(): // other errors say that nobody listens there now
+			return
+		}
+	}
+}
+
+func (d *Datagrams) over() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.closed
+}

@@ -1,0 +1,2 @@
+// Package faultnet is a network with faults, for tests.
+package faultnet

@@ -1,0 +1,180 @@
+package faultnet
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Relay is a network of real TCP connections: it listens on 127.0.0.1, and passes each connection
+// on to its target through a Link. Its methods may be called concurrently.
+//
+// Beside what a Way holds, the sockets on both sides of the relay have their buffers. Those of the
+// relay are of 64 KiB, and smaller ones would be slow where segments are that long, as they are on
+// 127.0.0.1. A reset is as the kernel makes it: what the receiver's socket has no room for is lost.
+type Relay struct {
+	cfg      Config
+	target   string
+	faults   *Counters
+	listener net.Listener
+	ctx      context.Context // ends with the relay
+	end      context.CancelFunc
+	group    sync.WaitGroup
+
+	mu     sync.Mutex // guards what follows
+	links  linkList
+	closed bool
+}
+
+// NewRelay starts a relay to a TCP address. The target need not be there yet: a connection that
+// cannot be passed on is reset.
+func NewRelay(target string, cfg Config) (*Relay, error) {
+	cfg.ways(true)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	r := &Relay{cfg: cfg, target: target, faults: cfg.counters(), listener: l}
+	r.ctx, r.end = context.WithCancel(context.Background())
+	r.group.Go(r.accept)
+	return r, nil
+}
+
+// Addr is where the relay listens, as "host:port".
+func (r *Relay) Addr() string { return r.listener.Addr().String() }
+
+// Links returns the connections that have not ended, the oldest first.
+func (r *Relay) Links() []*Link {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.links.alive()
+}
+
+// Close resets all connections and waits for their end.
+func (r *Relay) Close() error {
+	err := r.listener.Close()
+	r.end()
+	r.mu.Lock()
+	r.closed = true
+	for _, l := range r.links.links {
+		l.kill()
+	}
+	r.mu.Unlock()
+	r.group.Wait()
+	return err
+}
+
+// kill ends both ends of a link.
+func (l *Link) kill() {
+	l.finish(DialingEnd, RST, net.ErrClosed)
+	l.finish(ListeningEnd, RST, net.ErrClosed)
+}
+
+func (r *Relay) accept() {
+	for {
+		c, err := r.listener.Accept()
+		if err != nil {
+			if r.ctx.Err() != nil {
+				return
+			}
+			time.Sleep(10 * time.Millisecond) // no file descriptors, say
+			continue
+		}
+		r.group.Go(func() { r.pass(c.(*net.TCPConn)) })
+	}
+}
+
+// pass passes a connection on, until it has ended.
+func (r *Relay) pass(dialing *net.TCPConn) {
+	defer dialing.Close()
+	c, err := new(net.Dialer).DialContext(r.ctx, "tcp", r.target)
+	if err != nil {
+		r.faults.Refused.Add(1)
+		dialing.SetLinger(0)
+		return
+	}
+	listening := c.(*net.TCPConn)
+	defer listening.Close()
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return
+	}
+	link := r.links.add(&r.cfg, r.faults)
+	r.mu.Unlock()
+	link.announce(&r.cfg)
+	a, b := link.conns(netip.AddrPort{}, netip.AddrPort{})
+	var pumps sync.WaitGroup
+	for _, x := range []struct {
+		conn   *conn
+		socket *net.TCPConn
+	}{{a, dialing}, {b, listening}} {
+		x.socket.SetReadBuffer(socketBuffer)
+		x.socket.SetWriteBuffer(socketBuffer)
+		allIn := make(chan struct{})
+		pumps.Go(func() {
+			defer close(allIn)
+			pumpIn(x.conn, x.socket)
+		})
+		pumps.Go(func() { pumpOut(x.conn, x.socket, allIn) })
+	}
+	pumps.Wait()
+	link.kill()
+}
+
+// pumpIn takes from a socket what its peer sends.
+func pumpIn(c *conn, socket *net.TCPConn) {
+	b := make([]byte, DefaultBuffer)
+	for {
+		n, err := socket.Read(b)
+		if _, werr := c.Write(b[:n]); werr != nil {
+			abort(socket)
+			return
+		}
+		if err == io.EOF {
+			c.CloseWrite()
+			return
+		}
+		if err != nil {
+			c.reset()
+			return
+		}
+	}
+}
+
+// pumpOut sends on a socket what arrives for it. The other pump of the socket closes allIn.
+func pumpOut(c *conn, socket *net.TCPConn, allIn <-chan struct{}) {
+	b := make([]byte, DefaultBuffer)
+	for {
+		n, err := c.Read(b)
+		if _, werr := socket.Write(b[:n]); werr != nil {
+			c.link.deafen(c.end)
+			<-allIn // what the peer has sent before passes
+			c.reset()
+			return
+		}
+		if err == io.EOF {
+			socket.CloseWrite()
+			if c.link.awaitReset(c.end) {
+				abort(socket)
+			}
+			return
+		}
+		if err != nil {
+			abort(socket)
+			return
+		}
+	}
+}
+
+// socketBuffer is what SO_RCVBUF and SO_SNDBUF of the relay's sockets are set to.
+const socketBuffer = 64 << 10
+
+// abort resets a socket.
+func abort(socket *net.TCPConn) {
+	socket.SetLinger(0)
+	socket.Close()
+}
