@@ -116,7 +116,7 @@ func TestLoss(t *testing.T) {
 		t.Error("the same seed loses others")
 	}
 	// What else the Way has does not change which are lost.
-	cfg.Up.Flip, cfg.Up.Jitter = 0.0001, time.Millisecond
+	cfg.Up.Jitter = time.Millisecond
 	cfg.Up.Duplicate = 0.1
 	if again := frames(t, 1000, cfg); !slices.Equal(slices.Compact(again), got) {
 		t.Error("the same seed loses others, with other settings beside the loss")
