@@ -2,96 +2,55 @@ package main
 
 import (
 	"context"
-	"io"
 	"log/slog"
-	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// gate passes a connection on to a server. When it is told to hold, what the server sends stays in
-// it.
-type gate struct {
-	addr   string
-	hold   chan struct{} // to close: hold what comes from now on
-	held   chan struct{} // closed when there is something
-	let    chan struct{} // to close: let go
-	opened sync.Once
-}
-
-func newGate(t *testing.T, server string) *gate {
+// newGate returns a network that leads to a server.
+func newGate(t *testing.T, server string) *faultnet.Relay {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	g, err := faultnet.NewRelay(server, faultnet.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gate{addr: l.Addr().String(), hold: make(chan struct{}), held: make(chan struct{}),
-		let: make(chan struct{})}
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		client, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer client.Close()
-		s, err := net.Dial("tcp", server)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer s.Close()
-		up := make(chan struct{})
-		go func() {
-			defer close(up)
-			io.Copy(s, client)
-			s.(*net.TCPConn).CloseWrite()
-		}()
-		io.Copy(client, readerFunc(func(p []byte) (int, error) {
-			n, err := s.Read(p)
-			select {
-			case <-g.hold:
-				if n > 0 {
-					g.opened.Do(func() { close(g.held) })
-				}
-				<-g.let
-			default:
-			}
-			return n, err
-		}))
-		client.(*net.TCPConn).CloseWrite()
-		<-up
-	}()
-	t.Cleanup(func() {
-		l.Close()
-		<-over
-	})
+	t.Cleanup(func() { g.Close() })
 	return g
 }
 
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
 // callUnderWay begins a WRITE over RDMA whose data does not reach the server, because its RDMA Read
-// Request does not reach the client, until the gate lets it. The result of the WRITE is sent to the
+// Request does not reach the client, until letGo is called. The result of the WRITE is sent to the
 // channel.
-func callUnderWay(t *testing.T, g *gate) <-chan error {
+func callUnderWay(t *testing.T, g *faultnet.Relay) <-chan error {
 	t.Helper()
-	m := mountAs(t, dialRDMA(t, g.addr), 0, "/export")
+	m := mountAs(t, dialRDMA(t, g.Addr()), 0, "/export")
 	h := m.put(t, "file", nil)
-	close(g.hold)
+	link := g.Links()[0]
+	link.Freeze(faultnet.Down)
 	result := make(chan error, 1)
 	go func() {
 		_, err := m.Write(context.WithoutCancel(t.Context()), h, 0, pattern(1<<20), nfs3.FileSync)
 		result <- err
 	}()
-	<-g.held
-	return result
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, held := link.Bytes(faultnet.Down); held > 0 {
+			return result
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the server asks for no data")
+		}
+	}
+}
+
+// letGo lets through what the server has sent.
+func letGo(g *faultnet.Relay) {
+	for _, l := range g.Links() {
+		l.Thaw(faultnet.Down)
+	}
 }
 
 // TestServeDrains: a call that is under way when the signal comes is answered.
@@ -108,7 +67,7 @@ func TestServeDrains(t *testing.T) {
 		t.Errorf("the call has ended before its data was there: %v", err)
 	default:
 	}
-	close(g.let)
+	letGo(g)
 	if err := <-result; err != nil {
 		t.Errorf("the call under way: %v", err)
 	}
@@ -138,7 +97,7 @@ func TestServeDrainLimit(t *testing.T) {
 	if err := <-ended; err == nil || !strings.HasPrefix(err.Error(), "calls were still under way after 1ms, and are lost") {
 		t.Errorf("the server ended with %v", err)
 	}
-	close(g.let)
+	letGo(g)
 	if err := <-result; err == nil {
 		t.Error("the call under way was answered")
 	}

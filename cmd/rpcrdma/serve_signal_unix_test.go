@@ -59,7 +59,7 @@ func TestServeSignalTwice(t *testing.T) {
 		for range 3 {
 			send(t, cmd, sig)
 		}
-		close(g.let)
+		letGo(g)
 		if err := <-result; err != nil {
 			t.Errorf("%v: the call under way: %v", sig, err)
 		}
@@ -86,7 +86,7 @@ func TestServeSecondSignal(t *testing.T) {
 		if got := s.stderr.String(); strings.Contains(got, "msg=drained") {
 			t.Errorf("it has drained: %s", got)
 		}
-		close(g.let)
+		letGo(g)
 		if err := <-result; err == nil {
 			t.Error("the call under way was answered")
 		}
