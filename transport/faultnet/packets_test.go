@@ -55,11 +55,16 @@ func (d *device) Close() error {
 	return nil
 }
 
-// numbers returns which frames have come, by the number that each begins with.
-func (d *device) numbers() (all []int) {
+// came returns what the device was given.
+func (d *device) came() []arrival {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, a := range d.out {
+	return slices.Clone(d.out)
+}
+
+// numbers returns which frames have come, by the number that each begins with.
+func (d *device) numbers() (all []int) {
+	for _, a := range d.came() {
 		all = append(all, int(binary.BigEndian.Uint32(a.frame)))
 	}
 	return all
@@ -173,7 +178,7 @@ func TestPacketFlips(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		flipped := func(d *device) (n int64) {
-			for _, a := range d.out {
+			for _, a := range d.came() {
 				for _, v := range a.frame {
 					n += int64(bits.OnesCount8(v))
 				}
@@ -206,10 +211,10 @@ func TestPacketTimes(t *testing.T) {
 			a.in <- make([]byte, 1000)
 		}
 		time.Sleep(time.Minute)
-		if len(b.out) != 8 || counters.Overflowed.Load() != 12 {
-			t.Errorf("%d came, %d found no room, want 8 and 12", len(b.out), counters.Overflowed.Load())
+		if len(b.came()) != 8 || counters.Overflowed.Load() != 12 {
+			t.Errorf("%d came, %d found no room, want 8 and 12", len(b.came()), counters.Overflowed.Load())
 		}
-		for i, p := range b.out {
+		for i, p := range b.came() {
 			want := time.Duration(i+1)*100*time.Millisecond + 500*time.Millisecond
 			if d := p.at.Sub(began); d != want {
 				t.Errorf("packet %d took %v, want %v", i, d, want)
@@ -229,13 +234,13 @@ func TestPacketsFreeze(t *testing.T) {
 		a.in <- make([]byte, 100)
 		b.in <- make([]byte, 100)
 		time.Sleep(time.Hour)
-		if len(a.out) != 1 || len(b.out) != 0 {
-			t.Errorf("%d came down and %d up, want 1 and 0", len(a.out), len(b.out))
+		if len(a.came()) != 1 || len(b.came()) != 0 {
+			t.Errorf("%d came down and %d up, want 1 and 0", len(a.came()), len(b.came()))
 		}
 		f.Thaw(faultnet.Up)
 		synctest.Wait()
-		if len(b.out) != 1 || counters.Frozen.Load() != 1 {
-			t.Errorf("%d came up, %d times frozen, want 1 and 1", len(b.out), counters.Frozen.Load())
+		if len(b.came()) != 1 || counters.Frozen.Load() != 1 {
+			t.Errorf("%d came up, %d times frozen, want 1 and 1", len(b.came()), counters.Frozen.Load())
 		}
 		f.SetWay(faultnet.Up, faultnet.Way{Loss: 1})
 		a.in <- make([]byte, 100)
