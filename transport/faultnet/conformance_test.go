@@ -44,13 +44,15 @@ func TestConformanceRelay(t *testing.T) {
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			transporttest.Run(t, transporttest.Factory{
-				New: func(tb testing.TB, o transporttest.Options) (transport.Listener, transport.Dialer, string) {
+				New: func(tb testing.TB, o transporttest.Options) (
+					transport.Listener, transport.Dialer, string) {
 					cfg := iwarpConfig(o)
 					l, err := iwarp.Listen(tb.Context(), "127.0.0.1:0", cfg)
 					if err != nil {
 						tb.Fatal(err)
 					}
-					r := newRelay(tb, l.Addr().String(), faultnet.Config{Seed: 1, Up: tt.up, Down: tt.down})
+					network := faultnet.Config{Seed: 1, Up: tt.up, Down: tt.down}
+					r := newRelay(tb, l.Addr().String(), network)
 					return l, iwarp.Dialer{Config: cfg}, r.Addr()
 				},
 				UnusedAddr:    deadport.New(t, "127.0.0.1").String(),
@@ -64,7 +66,8 @@ func TestConformanceRelay(t *testing.T) {
 // TestConformanceMemory runs the suite for iWARP over a network in memory.
 func TestConformanceMemory(t *testing.T) {
 	transporttest.Run(t, transporttest.Factory{
-		New: func(tb testing.TB, o transporttest.Options) (transport.Listener, transport.Dialer, string) {
+		New: func(tb testing.TB, o transporttest.Options) (
+			transport.Listener, transport.Dialer, string) {
 			m := faultnet.NewMemory(faultnet.Config{Down: faultnet.Way{MaxSegment: 9000}})
 			below, err := m.Listen("10.0.0.1:0")
 			if err != nil {
@@ -87,7 +90,8 @@ func TestConformanceMemory(t *testing.T) {
 func TestConformanceProvider(t *testing.T) {
 	work := faultnet.Work{Delay: 100 * time.Microsecond, Hold: 100 * time.Microsecond}
 	transporttest.Run(t, transporttest.Factory{
-		New: func(tb testing.TB, o transporttest.Options) (transport.Listener, transport.Dialer, string) {
+		New: func(tb testing.TB, o transporttest.Options) (
+			transport.Listener, transport.Dialer, string) {
 			fabric, cfg := loopback.New(), loopback.Config(o)
 			l, err := fabric.Listen("server", cfg)
 			if err != nil {

@@ -73,7 +73,8 @@ func (d *Datagrams) receive() {
 		if socket == nil {
 			continue
 		}
-		d.lanes[Up].send(b[:n], func(p []byte) { socket.Write(p) })
+		// What cannot be sent is lost, as datagrams may be.
+		d.lanes[Up].send(b[:n], func(p []byte) { _, _ = socket.Write(p) })
 	}
 }
 
@@ -101,7 +102,9 @@ func (d *Datagrams) answer(s *net.UDPConn, client netip.AddrPort) {
 		n, err := s.Read(b)
 		switch {
 		case err == nil:
-			d.lanes[Down].send(b[:n], func(p []byte) { d.listener.WriteToUDPAddrPort(p, client) })
+			d.lanes[Down].send(b[:n], func(p []byte) {
+				_, _ = d.listener.WriteToUDPAddrPort(p, client)
+			})
 		case d.over(): // other errors say that nobody listens there now
 			return
 		}

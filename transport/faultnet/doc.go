@@ -35,9 +35,9 @@
 // What happens to one connection at some moment is up to its Link, which [Config.OnLink] and the
 // Links method of the network give:
 //
-//   - [Link.Freeze] holds everything back until [Link.Thaw]: also the end of the connection. So what
-//     was sent on a connection that has been replaced arrives late, after what was sent on the new
-//     one: freeze Up, let the client give up and dial again, and thaw.
+//   - [Link.Freeze] holds everything back until [Link.Thaw], also the end of the connection. So
+//     what was sent on a connection that has been replaced can arrive late, after what was sent on
+//     the new one: freeze Up, let the client give up and dial again, and thaw.
 //   - [Link.Cut] ends it by FIN or RST, and [Link.CutAt] at a byte.
 //   - [Link.Vanish] leaves it half open: one end is gone, and the other is not told.
 //

@@ -227,7 +227,7 @@ func (e *endpoint) post() time.Time {
 	return time.Time{}
 }
 
-// postBelow posts requests; e.mu is held, which the endpoint below does not mind as it calls nobody.
+// postBelow posts requests; e.mu is held, as the endpoint below calls nobody meanwhile.
 func (e *endpoint) postBelow(wrs []*transport.WorkRequest) {
 	switch err := e.Endpoint.Post(wrs...); {
 	case err == nil:

@@ -34,7 +34,8 @@ func newHost(t *testing.T, addr string) host {
 	}
 	t.Cleanup(n.Close)
 	h := host{Namespace: n, addr: addr}
-	n.Do(func() { h.tap, err = faultnet.OpenTap("tap0", netip.PrefixFrom(netip.MustParseAddr(addr), 24)) })
+	prefix := netip.PrefixFrom(netip.MustParseAddr(addr), 24)
+	n.Do(func() { h.tap, err = faultnet.OpenTap("tap0", prefix) })
 	if err != nil {
 		t.Fatal(err)
 	}

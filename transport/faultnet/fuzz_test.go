@@ -41,12 +41,13 @@ func TestStreamWhole(t *testing.T) {
 			d      faultnet.Direction
 			way    faultnet.Way
 		}
+		directions := []faultnet.Direction{faultnet.Up, faultnet.Down}
 		var changes []change
 		for range rapid.IntRange(0, 3).Draw(rt, "changes") {
 			changes = append(changes, change{
 				after:  time.Duration(rapid.Int64Range(0, 1e10).Draw(rt, "after")),
 				freeze: rapid.Bool().Draw(rt, "freeze"),
-				d:      rapid.SampledFrom([]faultnet.Direction{faultnet.Up, faultnet.Down}).Draw(rt, "d"),
+				d:      rapid.SampledFrom(directions).Draw(rt, "d"),
 				way:    drawWay(rt, "changed"),
 			})
 		}
@@ -105,8 +106,8 @@ func TestStreamWhole(t *testing.T) {
 	})
 }
 
-// FuzzCut: a stream that is cut at byte n has its first n bytes arrive, and no other; one whose bits
-// flip has its length.
+// FuzzCut: of a stream that is cut at byte n the first n bytes arrive, and no other. Flipped bits
+// change no length.
 func FuzzCut(f *testing.F) {
 	f.Add(uint64(1), uint16(1000), uint16(10), uint16(3), true, 0.5)
 	f.Add(uint64(2), uint16(0), uint16(0), uint16(0), false, 0.0)

@@ -77,10 +77,13 @@ func (m *Memory) freePort() uint16 {
 	return m.port
 }
 
+// DialContext is what net.Dialer has for a method of that name.
+type DialContext = func(ctx context.Context, network, addr string) (net.Conn, error)
+
 // Dialer returns a function that connects from the host with an IP address, such as "10.0.0.2", to
-// listeners, in the form of a net.Dialer's DialContext. That takes the time there and back. It fails
-// with an error that wraps syscall.ECONNREFUSED when nobody listens there.
-func (m *Memory) Dialer(host string) func(ctx context.Context, network, addr string) (net.Conn, error) {
+// listeners. That takes the time there and back. It fails with an error that wraps
+// syscall.ECONNREFUSED when nobody listens there.
+func (m *Memory) Dialer(host string) DialContext {
 	from, err := netip.ParseAddr(host)
 	if err != nil {
 		panic(fmt.Sprintf("faultnet: %v", err))
@@ -92,8 +95,9 @@ func (m *Memory) Dialer(host string) func(ctx context.Context, network, addr str
 		}
 		c, err := m.dial(ctx, from, to)
 		if err != nil {
-			err = &net.OpError{Op: "dial", Net: network, Addr: net.TCPAddrFromAddrPort(to), Err: err}
-			return nil, err
+			return nil, &net.OpError{
+				Op: "dial", Net: network, Addr: net.TCPAddrFromAddrPort(to), Err: err,
+			}
 		}
 		return c, nil
 	}

@@ -211,8 +211,8 @@ func TestPacketTimes(t *testing.T) {
 			a.in <- make([]byte, 1000)
 		}
 		time.Sleep(time.Minute)
-		if len(b.came()) != 8 || counters.Overflowed.Load() != 12 {
-			t.Errorf("%d came, %d found no room, want 8 and 12", len(b.came()), counters.Overflowed.Load())
+		if came, not := len(b.came()), counters.Overflowed.Load(); came != 8 || not != 12 {
+			t.Errorf("%d came, %d found no room, want 8 and 12", came, not)
 		}
 		for i, p := range b.came() {
 			want := time.Duration(i+1)*100*time.Millisecond + 500*time.Millisecond
@@ -239,8 +239,8 @@ func TestPacketsFreeze(t *testing.T) {
 		}
 		f.Thaw(faultnet.Up)
 		synctest.Wait()
-		if len(b.came()) != 1 || counters.Frozen.Load() != 1 {
-			t.Errorf("%d came up, %d times frozen, want 1 and 1", len(b.came()), counters.Frozen.Load())
+		if came, n := len(b.came()), counters.Frozen.Load(); came != 1 || n != 1 {
+			t.Errorf("%d came up, %d times frozen, want 1 and 1", came, n)
 		}
 		f.SetWay(faultnet.Up, faultnet.Way{Loss: 1})
 		a.in <- make([]byte, 100)

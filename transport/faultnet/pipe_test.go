@@ -16,7 +16,8 @@ import (
 )
 
 // bubble runs f in virtual time, with the ends of a pipe.
-func bubble(t *testing.T, cfg faultnet.Config, f func(t *testing.T, a, b net.Conn, l *faultnet.Link)) {
+func bubble(t *testing.T, cfg faultnet.Config,
+	f func(t *testing.T, a, b net.Conn, l *faultnet.Link)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		a, b, l := faultnet.Pipe(cfg)
@@ -138,7 +139,7 @@ func TestBuffer(t *testing.T) {
 				t.Errorf("Write: %d bytes, want 400", n)
 			}
 			if passed, underWay := l.Bytes(faultnet.Down); passed != 400 || underWay != 1000 {
-				t.Errorf("%d bytes have passed, %d are under way, want 400 and 1000", passed, underWay)
+				t.Errorf("%d bytes passed, %d under way, want 400 and 1000", passed, underWay)
 			}
 		})
 }
@@ -326,7 +327,8 @@ func TestVanish(t *testing.T) {
 			b.Close()
 			wantRead(t, a, []byte("last words"))
 			a.SetDeadline(time.Now().Add(24 * time.Hour))
-			if n, err := a.Write(make([]byte, 200)); n != 100 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			n, err := a.Write(make([]byte, 200))
+			if n != 100 || !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("Write: %d bytes, %v, want 100 and a deadline", n, err)
 			}
 			if _, err := a.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {

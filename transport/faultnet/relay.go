@@ -112,8 +112,9 @@ func (r *Relay) pass(dialing *net.TCPConn) {
 		conn   *conn
 		socket *net.TCPConn
 	}{{a, dialing}, {b, listening}} {
-		x.socket.SetReadBuffer(socketBuffer)
-		x.socket.SetWriteBuffer(socketBuffer)
+		// Either fails on a socket that has ended, of which its pumps learn.
+		_ = x.socket.SetReadBuffer(socketBuffer)
+		_ = x.socket.SetWriteBuffer(socketBuffer)
 		allIn := make(chan struct{})
 		pumps.Go(func() {
 			defer close(allIn)
@@ -135,7 +136,7 @@ func pumpIn(c *conn, socket *net.TCPConn) {
 			return
 		}
 		if err == io.EOF {
-			c.CloseWrite()
+			_ = c.CloseWrite()
 			return
 		}
 		if err != nil {
@@ -157,7 +158,7 @@ func pumpOut(c *conn, socket *net.TCPConn, allIn <-chan struct{}) {
 			return
 		}
 		if err == io.EOF {
-			socket.CloseWrite()
+			_ = socket.CloseWrite() // or it is reset, which the next pump sees
 			if c.link.awaitReset(c.end) {
 				abort(socket)
 			}

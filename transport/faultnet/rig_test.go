@@ -27,7 +27,8 @@ func newRelay(tb testing.TB, target string, cfg faultnet.Config) *faultnet.Relay
 }
 
 // relayed returns the two ends of a TCP connection through a relay, and the Link between them.
-func relayed(t *testing.T, cfg faultnet.Config) (dialing, listening *net.TCPConn, link *faultnet.Link) {
+func relayed(t *testing.T, cfg faultnet.Config) (
+	dialing, listening *net.TCPConn, link *faultnet.Link) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -36,8 +37,8 @@ func relayed(t *testing.T, cfg faultnet.Config) (dialing, listening *net.TCPConn
 	t.Cleanup(func() { l.Close() })
 	r := newRelay(t, l.Addr().String(), cfg)
 	dialing, listening = connect(t, r, l)
-	links := r.Links()
-	return dialing, listening, links[len(links)-1]
+	poll(t, "the link", func() bool { return len(r.Links()) == 1 })
+	return dialing, listening, r.Links()[0]
 }
 
 // connect connects through r to l.
@@ -55,8 +56,6 @@ func connect(t *testing.T, r *faultnet.Relay, l net.Listener) (dialing, listenin
 		a.Close()
 		b.Close()
 	})
-	before := len(r.Links())
-	poll(t, "the link", func() bool { return len(r.Links()) >= max(1, before) })
 	return a.(*net.TCPConn), b.(*net.TCPConn)
 }
 

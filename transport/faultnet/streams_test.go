@@ -24,7 +24,8 @@ func TestMemory(t *testing.T) {
 			Counters: &counters,
 		})
 		dial := m.Dialer("10.0.0.2")
-		if _, err := dial(t.Context(), "tcp", "10.0.0.1:2049"); !errors.Is(err, syscall.ECONNREFUSED) {
+		_, err := dial(t.Context(), "tcp", "10.0.0.1:2049")
+		if !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("Dial of nobody: %v, want %v", err, syscall.ECONNREFUSED)
 		}
 		if n := counters.Refused.Load(); n != 1 {
