@@ -29,7 +29,7 @@ type Counters struct {
 	// Connections of streams.
 	Cut      atomic.Int64 // ended by Cut or CutAt
 	Vanished atomic.Int64 // half-open by Vanish
-	Refused  atomic.Int64 // whose target could not be reached
+	Refused  atomic.Int64 // whose target could not be reached; and datagrams, as far as is known
 
 	// Packets.
 	Lost       atomic.Int64

@@ -13,6 +13,7 @@ import (
 // A flipped bit reaches the receiver, as the kernel computes the checksum anew.
 type Datagrams struct {
 	packets
+	faults   *Counters
 	listener *net.UDPConn
 	target   netip.AddrPort
 
@@ -35,11 +36,12 @@ func NewDatagrams(target string, cfg Config) (*Datagrams, error) {
 		return nil, err
 	}
 	d := &Datagrams{
+		faults:   cfg.counters(),
 		listener: listener,
 		target:   to.AddrPort(),
 		sockets:  make(map[netip.AddrPort]*net.UDPConn),
 	}
-	d.start(&cfg)
+	d.start(&cfg, d.faults)
 	d.group.Go(d.receive)
 	return d, nil
 }
@@ -105,8 +107,10 @@ func (d *Datagrams) answer(s *net.UDPConn, client netip.AddrPort) {
 			d.lanes[Down].send(b[:n], func(p []byte) {
 				_, _ = d.listener.WriteToUDPAddrPort(p, client)
 			})
-		case d.over(): // other errors say that nobody listens there now
+		case d.over():
 			return
+		default: // nobody listens there now, as the kernel there has said
+			d.faults.Refused.Add(1)
 		}
 	}
 }

@@ -17,7 +17,7 @@ const maxFrame = 1 << 16
 // returns goes Down. Two Taps are such devices. They belong to the Frames, which closes them.
 func NewFrames(a, b io.ReadWriteCloser, cfg Config) *Frames {
 	f := &Frames{a: a, b: b}
-	f.start(&cfg)
+	f.start(&cfg, cfg.counters())
 	f.group.Go(func() { f.lanes[Up].forward(a, b) })
 	f.group.Go(func() { f.lanes[Down].forward(b, a) })
 	return f

@@ -39,8 +39,7 @@ type packet struct {
 }
 
 // start starts the network. Its lanes end when they are closed.
-func (ps *packets) start(cfg *Config) {
-	faults := cfg.counters()
+func (ps *packets) start(cfg *Config, faults *Counters) {
 	for d, way := range cfg.ways(false) {
 		random := func(purpose int) *rand.Rand { return source(cfg.Seed, 0, Direction(d), purpose) }
 		l := &lane{

@@ -164,6 +164,26 @@ func TestReorder(t *testing.T) {
 	}
 }
 
+// A packet waits no longer to be overtaken than 20 ms, though the one that would is on its way.
+func TestReorderWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := newDevice(), newDevice()
+		f := faultnet.NewFrames(a, b, faultnet.Config{Up: faultnet.Way{Reorder: 1}})
+		defer f.Close()
+		began := time.Now()
+		a.in <- make([]byte, 100)
+		synctest.Wait()
+		f.SetWay(faultnet.Up, faultnet.Way{Delay: time.Minute})
+		a.in <- make([]byte, 200)
+		time.Sleep(time.Hour)
+		for i, want := range []time.Duration{20 * time.Millisecond, time.Minute} {
+			if d := b.came()[i].at.Sub(began); d != want {
+				t.Errorf("packet %d took %v, want %v", i, d, want)
+			}
+		}
+	})
+}
+
 func TestPacketFlips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var counters faultnet.Counters
@@ -298,7 +318,7 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
-// A target that is not there, and then is: what is sent then arrives.
+// A target that is not there, and then is: what is sent then arrives, and so does the answer.
 func TestDatagramsLater(t *testing.T) {
 	hold, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -306,7 +326,8 @@ func TestDatagramsLater(t *testing.T) {
 	}
 	addr := hold.LocalAddr().(*net.UDPAddr)
 	hold.Close()
-	d, err := faultnet.NewDatagrams(addr.String(), faultnet.Config{})
+	var counters faultnet.Counters
+	d, err := faultnet.NewDatagrams(addr.String(), faultnet.Config{Counters: &counters})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,6 +338,7 @@ func TestDatagramsLater(t *testing.T) {
 	}
 	defer c.Close()
 	write(t, c, []byte("lost"))
+	poll(t, "the kernel", func() bool { return counters.Refused.Load() > 0 })
 	server, err := net.ListenUDP("udp", addr)
 	if err != nil {
 		t.Fatal(err)
@@ -326,7 +348,15 @@ func TestDatagramsLater(t *testing.T) {
 	poll(t, "a datagram", func() bool {
 		write(t, c, []byte("again"))
 		server.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
-		n, err := server.Read(b)
-		return err == nil && string(b[:n]) == "again"
+		n, from, err := server.ReadFromUDPAddrPort(b)
+		if err != nil || string(b[:n]) != "again" {
+			return false
+		}
+		server.WriteToUDPAddrPort([]byte("answer"), from)
+		return true
 	})
+	c.SetReadDeadline(time.Now().Add(30 * time.Second))
+	if n, err := c.Read(b); string(b[:n]) != "answer" {
+		t.Errorf("received %q, %v, want an answer", b[:n], err)
+	}
 }

@@ -163,6 +163,20 @@ func TestTrickle(t *testing.T) {
 		})
 }
 
+// Segments arrive one at a time, also where there is nothing to wait for.
+func TestMaxSegment(t *testing.T) {
+	bubble(t, faultnet.Config{Down: faultnet.Way{MaxSegment: 10}},
+		func(t *testing.T, a, b net.Conn, _ *faultnet.Link) {
+			write(t, b, make([]byte, 25))
+			buf := make([]byte, 100)
+			for _, want := range []int{10, 10, 5} {
+				if n, err := a.Read(buf); n != want || err != nil {
+					t.Errorf("Read: %d bytes, %v, want %d", n, err, want)
+				}
+			}
+		})
+}
+
 // Bits flip where the seed says, however the bytes are cut.
 func TestFlip(t *testing.T) {
 	const size = 100_000
@@ -254,10 +268,12 @@ func TestFreeze(t *testing.T) {
 func TestFreezeAt(t *testing.T) {
 	bubble(t, faultnet.Config{OnLink: func(l *faultnet.Link) { l.FreezeAt(faultnet.Down, 5) }},
 		func(t *testing.T, a, b net.Conn, l *faultnet.Link) {
-			write(t, b, []byte("hello, world"))
+			write(t, b, []byte("hell"))
+			wantRead(t, a, []byte("hell"))
+			write(t, b, []byte("o, world"))
 			buf := make([]byte, 20)
-			if n, err := a.Read(buf); string(buf[:n]) != "hello" || err != nil {
-				t.Errorf("Read: %q, %v, want 5 bytes", buf[:n], err)
+			if n, err := a.Read(buf); string(buf[:n]) != "o" || err != nil {
+				t.Errorf("Read: %q, %v, want 1 byte", buf[:n], err)
 			}
 			a.SetReadDeadline(time.Now().Add(time.Second))
 			if _, err := a.Read(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -311,6 +327,20 @@ func TestCutAt(t *testing.T) {
 	}
 }
 
+// A cut ends a connection that is frozen, too.
+func TestCutFrozen(t *testing.T) {
+	bubble(t, faultnet.Config{}, func(t *testing.T, a, b net.Conn, l *faultnet.Link) {
+		l.Freeze(faultnet.Up, faultnet.Down)
+		write(t, a, []byte("lost"))
+		l.Cut(faultnet.RST)
+		for _, c := range []net.Conn{a, b} {
+			if n, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("Read: %d bytes, %v, want %v", n, err, syscall.ECONNRESET)
+			}
+		}
+	})
+}
+
 // A half-open connection: one end has it no more, and the other is not told.
 func TestVanish(t *testing.T) {
 	var counters faultnet.Counters
@@ -357,7 +387,10 @@ func TestSetWay(t *testing.T) {
 
 // The ends are net.Conns as those of TCP are.
 func TestEnds(t *testing.T) {
-	bubble(t, faultnet.Config{Up: faultnet.Way{Delay: time.Second}},
+	cfg := faultnet.Config{
+		Up: faultnet.Way{Delay: time.Second}, Down: faultnet.Way{Buffer: 100},
+	}
+	bubble(t, cfg,
 		func(t *testing.T, a, b net.Conn, _ *faultnet.Link) {
 			half := a.(interface{ CloseWrite() error })
 			write(t, a, []byte("question"))
@@ -392,7 +425,7 @@ func TestEnds(t *testing.T) {
 					t.Errorf("after Close: %v", err)
 				}
 			}
-			write(t, b, []byte("lost"))
+			write(t, b, make([]byte, 1000)) // is lost, so that there is room
 			time.Sleep(time.Second)
 			if _, err := b.Write([]byte("x")); !errors.Is(err, syscall.EPIPE) {
 				t.Errorf("Write to who has closed: %v, want %v", err, syscall.EPIPE)

@@ -90,7 +90,6 @@ func sides(t *testing.T, cfg faultnet.ProviderConfig,
 		b := &side{<-accepted, make(chan any, 1000)}
 		a.Start(a)
 		b.receives(t, 100)
-		b.Start(b)
 		f(t, p, a, b)
 		for _, s := range []*side{a, b} {
 			s.Close()
@@ -107,6 +106,7 @@ func TestWorkDelay(t *testing.T) {
 		Seed: 1, Work: faultnet.Work{Delay: time.Second}, Counters: &counters,
 	}
 	sides(t, cfg, func(t *testing.T, _ *faultnet.Provider, a, b *side) {
+		b.Start(b)
 		began := time.Now()
 		if err := a.Post(a.sends(20, transport.Signaled)...); err != nil {
 			t.Fatal(err)
@@ -135,6 +135,7 @@ func TestWorkHold(t *testing.T) {
 		Seed: 1, Work: faultnet.Work{Hold: time.Second}, Counters: &counters,
 	}
 	sides(t, cfg, func(t *testing.T, p *faultnet.Provider, a, b *side) {
+		b.Start(b)
 		a.receives(t, 1)
 		if err := a.Post(a.sends(2, transport.Signaled)...); err != nil {
 			t.Fatal(err)
@@ -172,16 +173,17 @@ func TestWorkFlush(t *testing.T) {
 			Seed: seed, Work: faultnet.Work{Flush: 0.02}, Counters: &counters,
 		}
 		sides(t, cfg, func(t *testing.T, _ *faultnet.Provider, a, b *side) {
+			b.Start(b)
 			posted := 0
 			for i := 0; a.Err() == nil; i++ {
 				flags := transport.Flags(0)
 				if i%2 == 0 {
 					flags = transport.Signaled
 				}
+				b.receives(t, 5)
 				if err := a.Post(a.sends(5, flags)...); err != nil {
 					t.Fatal(err)
 				}
-				b.receives(t, 5)
 				posted += 5
 				synctest.Wait()
 			}
@@ -228,6 +230,66 @@ func TestWorkFlush(t *testing.T) {
 	}
 }
 
+// A flush waits for the requests ahead, as long as these take.
+func TestWorkFlushWaits(t *testing.T) {
+	sides(t, faultnet.ProviderConfig{}, func(t *testing.T, p *faultnet.Provider, a, b *side) {
+		wrs := a.sends(2, transport.Signaled)
+		if err := a.Post(wrs[0]); err != nil {
+			t.Fatal(err)
+		}
+		p.SetWork(faultnet.Work{Flush: 1})
+		if err := a.Post(wrs[1]); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := a.Err(); err != nil {
+			t.Errorf("ended with a request ahead: %v", err)
+		}
+		b.Start(b)
+		if got := <-a.events; got != (completion{0, nil}) {
+			t.Errorf("got %v, want success", got)
+		}
+		if got := (<-a.events).(completion); !errors.Is(got.err, transport.ErrFlushed) {
+			t.Errorf("got %v, want %v", got.err, transport.ErrFlushed)
+		}
+	})
+}
+
+// All endpoints over one Domain have one Domain, as those who keep pools go by it.
+func TestWorkDomain(t *testing.T) {
+	fabric := loopback.New()
+	below, err := fabric.Listen("server", loopback.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := faultnet.NewProvider(faultnet.ProviderConfig{})
+	l := p.Listener(below)
+	defer l.Close()
+	domains := make(chan transport.Domain)
+	go func() {
+		req, err := l.Accept(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		ep, err := req.Accept(t.Context(), nil)
+		if err != nil {
+			t.Error(err)
+		}
+		domains <- ep.Domain()
+		ep.Start(&side{})
+		<-ep.Done()
+	}()
+	ep, err := p.Dialer(fabric.Dialer(loopback.Config{})).Dial(t.Context(), "server", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := <-domains; d != ep.Domain() {
+		t.Error("two ends of one fabric have two Domains")
+	}
+	ep.Close()
+	<-ep.Done()
+}
+
 // Memory is refused as if the provider had none.
 func TestWorkNoMemory(t *testing.T) {
 	var counters faultnet.Counters
@@ -235,6 +297,7 @@ func TestWorkNoMemory(t *testing.T) {
 		Seed: 1, Work: faultnet.Work{NoMemory: 1}, Counters: &counters,
 	}
 	sides(t, cfg, func(t *testing.T, p *faultnet.Provider, a, b *side) {
+		b.Start(b)
 		d := a.Domain()
 		if d != a.Domain() {
 			t.Error("the endpoint has several Domains")
@@ -286,6 +349,7 @@ func TestWorkNoMemory(t *testing.T) {
 // The abilities of an endpoint are those of the one below.
 func TestWorkAbilities(t *testing.T) {
 	sides(t, faultnet.ProviderConfig{}, func(t *testing.T, _ *faultnet.Provider, a, b *side) {
+		b.Start(b)
 		if p, ok := transport.As[transport.Poller](a.Endpoint); !ok {
 			t.Error("no Poller")
 		} else if _, below := p.(interface{ Unwrap() transport.Endpoint }); !below {

@@ -14,7 +14,8 @@ import (
 //
 // Beside what a Way holds, the sockets on both sides of the relay have their buffers. Those of the
 // relay are of 64 KiB, and smaller ones would be slow where segments are that long, as they are on
-// 127.0.0.1. A reset is as the kernel makes it: what the receiver's socket has no room for is lost.
+// 127.0.0.1. A reset comes behind the bytes that were sent before it on Linux, if the receiver's
+// socket has room for them within a second. Elsewhere it may overtake some.
 type Relay struct {
 	cfg      Config
 	target   string
@@ -115,39 +116,49 @@ func (r *Relay) pass(dialing *net.TCPConn) {
 		// Either fails on a socket that has ended, of which its pumps learn.
 		_ = x.socket.SetReadBuffer(socketBuffer)
 		_ = x.socket.SetWriteBuffer(socketBuffer)
-		allIn := make(chan struct{})
+		allIn, allOut := make(chan struct{}), make(chan struct{})
 		pumps.Go(func() {
-			defer close(allIn)
-			pumpIn(x.conn, x.socket)
+			refused := pumpIn(x.conn, x.socket)
+			close(allIn)
+			if refused {
+				<-allOut // what was sent to the peer before passes
+				abort(x.socket)
+			}
 		})
-		pumps.Go(func() { pumpOut(x.conn, x.socket, allIn) })
+		pumps.Go(func() {
+			defer close(allOut)
+			if pumpOut(x.conn, x.socket, allIn) == RST {
+				r.drain(x.socket)
+				abort(x.socket)
+			}
+		})
 	}
 	pumps.Wait()
 	link.kill()
 }
 
-// pumpIn takes from a socket what its peer sends.
-func pumpIn(c *conn, socket *net.TCPConn) {
+// pumpIn takes from a socket what its peer sends. It reports whether nobody takes that any more.
+func pumpIn(c *conn, socket *net.TCPConn) (refused bool) {
 	b := make([]byte, DefaultBuffer)
 	for {
 		n, err := socket.Read(b)
 		if _, werr := c.Write(b[:n]); werr != nil {
-			abort(socket)
-			return
+			return true
 		}
 		if err == io.EOF {
 			_ = c.CloseWrite()
-			return
+			return false
 		}
 		if err != nil {
 			c.reset()
-			return
+			return false
 		}
 	}
 }
 
-// pumpOut sends on a socket what arrives for it. The other pump of the socket closes allIn.
-func pumpOut(c *conn, socket *net.TCPConn, allIn <-chan struct{}) {
+// pumpOut sends on a socket what arrives for it, and returns how that has ended. The other pump of
+// the socket closes allIn.
+func pumpOut(c *conn, socket *net.TCPConn, allIn <-chan struct{}) Ending {
 	b := make([]byte, DefaultBuffer)
 	for {
 		n, err := c.Read(b)
@@ -155,24 +166,34 @@ func pumpOut(c *conn, socket *net.TCPConn, allIn <-chan struct{}) {
 			c.link.deafen(c.end)
 			<-allIn // what the peer has sent before passes
 			c.reset()
-			return
+			return closing
 		}
 		if err == io.EOF {
-			_ = socket.CloseWrite() // or it is reset, which the next pump sees
+			_ = socket.CloseWrite() // or it is reset, which the other pump sees
 			if c.link.awaitReset(c.end) {
-				abort(socket)
+				return RST
 			}
-			return
+			return FIN
 		}
 		if err != nil {
-			abort(socket)
-			return
+			return RST
 		}
 	}
 }
 
 // socketBuffer is what SO_RCVBUF and SO_SNDBUF of the relay's sockets are set to.
 const socketBuffer = 64 << 10
+
+// drain waits until the peer of a socket has got what was sent, as a reset overtakes the rest. It
+// gives up on one that has no room.
+func (r *Relay) drain(socket *net.TCPConn) {
+	for range 1000 {
+		if r.ctx.Err() != nil || unsent(socket) == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
 
 // abort resets a socket.
 func abort(socket *net.TCPConn) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -209,7 +210,64 @@ func TestRelayCut(t *testing.T) {
 					t.Errorf("Read: %d bytes, %v, want %v", n, err, tt.want)
 				}
 			}
+			// And nobody takes what is sent then.
+			for _, c := range []*net.TCPConn{a, b} {
+				poll(t, "an error", func() bool {
+					_, err := c.Write([]byte("x"))
+					return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+				})
+			}
 		})
+	}
+}
+
+// A cut ends a connection of which one half has ended before, at both ends.
+func TestRelayCutHalf(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	r := newRelay(t, l.Addr().String(), faultnet.Config{})
+	a, b := connect(t, r, l)
+	a.CloseWrite()
+	if _, err := b.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("Read: %v, want %v", err, io.EOF)
+	}
+	r.Links()[0].Cut(faultnet.RST)
+	poll(t, "the end", func() bool { return len(r.Links()) == 0 })
+	if _, err := a.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("Read: %v, want %v", err, syscall.ECONNRESET)
+	}
+}
+
+// What was sent before a close arrives, though what the other end has sent meanwhile finds nobody.
+func TestRelayCloseBehindData(t *testing.T) {
+	a, b, l := relayed(t, faultnet.Config{Up: faultnet.Way{Buffer: 1000}})
+	l.Freeze(faultnet.Up)
+	p := pattern(50_000)
+	write(t, a, p)
+	poll(t, "the bytes", func() bool {
+		_, n := l.Bytes(faultnet.Up)
+		return n == 1000
+	})
+	a.Close()
+	var last int64
+	same := 0
+	poll(t, "the relay to notice", func() bool { // then it passes nothing on
+		b.Write(make([]byte, 10))
+		passed, _ := l.Bytes(faultnet.Down)
+		if same++; passed != last {
+			last, same = passed, 0
+		}
+		return same > 10
+	})
+	b.SetWriteDeadline(time.Now().Add(30 * time.Second))
+	write(t, b, make([]byte, 8<<20)) // is lost: b need not read to have room
+	l.Thaw(faultnet.Up)
+	wantRead(t, b, p)
+	if n, err := b.Read(make([]byte, 1)); err == nil { // FIN, or the reset that followed
+		t.Errorf("Read: %d bytes, want the end", n)
 	}
 }
 
@@ -221,6 +279,23 @@ func TestRelayReset(t *testing.T) {
 	a.SetLinger(0)
 	a.Close()
 	wantRead(t, b, []byte(" words"))
+	if _, err := b.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("Read: %v, want %v", err, syscall.ECONNRESET)
+	}
+}
+
+// A reset overtakes nothing, however many packets are ahead of it.
+func TestRelayResetBehindData(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("a relay knows what has arrived on Linux alone")
+	}
+	p := pattern(30_000)
+	a, b, _ := relayed(t, faultnet.Config{
+		Up:     faultnet.Way{MaxSegment: 100},
+		OnLink: func(l *faultnet.Link) { l.CutAt(faultnet.Up, int64(len(p)), faultnet.RST) },
+	})
+	write(t, a, p)
+	wantRead(t, b, p)
 	if _, err := b.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("Read: %v, want %v", err, syscall.ECONNRESET)
 	}
