@@ -71,8 +71,8 @@ type Config struct {
 	// PeerTimeout and 1 KiB in each second of that at least, if the provider tells
 	// (transport.ProgressReporter).
 	PeerTimeout time.Duration
-	// NoRemoteInvalidate keeps the peer from using Send with Invalidate. It does so in replies to
-	// calls that have one window; this side ends others itself.
+	// NoRemoteInvalidate keeps both sides from using Send with Invalidate (RFC 8797 section 4.1).
+	// Without it they do so in replies to calls that have one window; who called ends others itself.
 	NoRemoteInvalidate bool
 	// NoPrivateData says nothing at setup (RFC 8797), and ignores the peer's private data, like an
 	// implementation without RFC 8797. Both sides then begin with 1024 bytes inline, and may agree

@@ -112,13 +112,9 @@ func TestMalformedToClient(t *testing.T) {
 				grant = asked
 			}
 			for i, m := range malformedMessages() {
-				want := m.verdict(d).outcome
-				switch {
-				case serves:
-				case want.rpc:
+				want := m.outcome(d, serves)
+				if want.rpc && !serves {
 					continue
-				case m.replyToClient:
-					want = strayReply
 				}
 				ok := t.Run(fmt.Sprintf("%v serves %v/%s", d, serves, m.name), func(t *testing.T) {
 					p.t = t

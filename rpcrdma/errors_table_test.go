@@ -16,8 +16,15 @@ type malformed struct {
 	msg     func(xid uint32) []byte
 	rfc8166 verdict
 	draft   *verdict // where it differs
+	mute    *outcome // where it differs at an end that serves nothing
+}
 
-	replyToClient bool // to who serves nothing it can only be a reply, which is not answered
+// outcome is what becomes of m where no call of the end waits for it.
+func (m *malformed) outcome(d rpcrdma.Dialect, serves bool) outcome {
+	if !serves && m.mute != nil {
+		return *m.mute
+	}
+	return m.verdict(d).outcome
 }
 
 func (m *malformed) verdict(d rpcrdma.Dialect) verdict {
@@ -302,7 +309,11 @@ func malformedReads() (all []malformed) {
 		malformed{name: "RDMA_NOMSG, no lists", msg: head(rpcrdma.TypeNoMsg, none...), rfc8166: noMessage},
 		malformed{name: "RDMA_NOMSG, a call behind it", msg: withCall(head(rpcrdma.TypeNoMsg, none...)), rfc8166: noMessage},
 		malformed{name: "RDMA_NOMSG, write list", msg: head(rpcrdma.TypeNoMsg, cat([]uint32{0, 1, 1}, segWords(100), []uint32{0, 0})...), rfc8166: noMessage},
-		malformed{name: "RDMA_NOMSG, reply chunk", msg: head(rpcrdma.TypeNoMsg, cat([]uint32{0, 0, 1, 1}, segWords(100))...), rfc8166: noMessage, replyToClient: true},
+		malformed{
+			name:    "RDMA_NOMSG, reply chunk",
+			msg:     head(rpcrdma.TypeNoMsg, cat([]uint32{0, 0, 1, 1}, segWords(100))...),
+			rfc8166: noMessage, mute: &strayReply,
+		},
 		malformed{name: "RDMA_NOMSG, reply chunk of no segments", msg: head(rpcrdma.TypeNoMsg, 0, 0, 1, 0), rfc8166: noMessage},
 		malformed{
 			name: "RDMA_NOMSG, position 4 alone", msg: head(rpcrdma.TypeNoMsg, cat(readWords(4, 40), none)...),

@@ -159,10 +159,10 @@ func (rx *receiver) receiveBad(r *receive) {
 func (rx *receiver) receiveNoMsg(r *receive) {
 	c := rx.conn
 	h := &r.header
+	c.mu.Lock()
+	ours, serves := c.caller.pending.get(h.XID) != nil, c.responder.server != noServer
+	c.mu.Unlock()
 	if h.long() {
-		c.mu.Lock()
-		ours, serves := c.caller.pending.get(h.XID) != nil, c.responder.server != noServer
-		c.mu.Unlock()
 		switch {
 		case !ours, serves && c.draft == nil: // who serves nothing takes it for a bad reply
 			c.responder.received(r)
@@ -172,16 +172,12 @@ func (rx *receiver) receiveNoMsg(r *receive) {
 			return
 		}
 	}
-	switch {
-	case !c.caller.awaits(h.XID) && h.Reply.Len() > 0 && !c.responder.serves():
-		c.caller.received(r, nil) // a reply to a call that is over: nothing else comes here
-	case !c.caller.awaits(h.XID):
+	if len(h.Reads) == 0 && h.Reply.Len() == 0 || !ours && (serves || h.Reply.Len() == 0) {
 		rx.refuse(r, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed), ErrChunk)
-	case len(h.Reads) == 0 && h.Reply.Len() == 0:
-		c.caller.received(r, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed))
-	default:
-		c.caller.received(r, nil)
+		return
 	}
+	// A filled reply chunk for no call of ours is a reply all the same where nobody serves calls.
+	c.caller.received(r, nil)
 }
 
 // refuse deals with a message in error of which the header does not tell whether it is a call. A

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
@@ -46,31 +47,77 @@ func withoutReceives(full *atomic.Bool) endpointWrapper {
 	return func(ep transport.Endpoint) transport.Endpoint { return noReceives{ep, full} }
 }
 
-// TestRepliesWithoutReceives has a server answer when no receives can be posted (rpcrdma-3.3-3):
-// what is granted is what is posted still, until the next call would find nothing.
+// TestRepliesWithoutReceives has a server answer when no receives can be posted (rpcrdma-3.3-3), by
+// replies of each kind and by an error: what is granted is what is posted still, until the next
+// call would find nothing.
 func TestRepliesWithoutReceives(t *testing.T) {
-	const credits = 8
-	var full atomic.Bool
-	r := newRigOn(t, rpcrdma.Config{Credits: credits}, loopback.Config{}, withoutReceives(&full))
-	p := r.raw(inline4k)
-	call := func(xid uint32) {
-		h := header(xid, rpcrdma.TypeMsg)
-		p.send(h, callBytes(xid, procNull, nil))
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
+		t.Run(d.String(), func(t *testing.T) { testRepliesWithoutReceives(t, d) })
 	}
-	call(1)
-	if h, _ := p.next(); h.Credits != credits {
+}
+
+func testRepliesWithoutReceives(t *testing.T, d rpcrdma.Dialect) {
+	const credits, size = 9, 9000
+	var full atomic.Bool
+	cfg := rpcrdma.Config{Dialect: d, Credits: credits}
+	r := newRigOn(t, cfg, loopback.Config{}, withoutReceives(&full))
+	p := r.raw(inline4k)
+	mem := make([]byte, 2*size)
+	window := p.expose(mem, transport.RemoteWrite)
+	kinds := []struct {
+		call func(h *rpcrdma.Header) []byte
+		want func(h *rpcrdma.Header, body []byte) bool
+	}{
+		{
+			func(h *rpcrdma.Header) []byte { return callBytes(h.XID, procNull, nil) },
+			func(h *rpcrdma.Header, body []byte) bool {
+				return bytes.Equal(body, replyHeader(h.XID))
+			},
+		},
+		{
+			func(h *rpcrdma.Header) []byte {
+				h.AddWrite([]chunks.Segment{window})
+				return callBytes(h.XID, procSource, &source{1, size})
+			},
+			func(h *rpcrdma.Header, _ []byte) bool {
+				return len(h.Writes) == 1 && h.Writes[0].Len() == size
+			},
+		},
+		{
+			func(h *rpcrdma.Header) []byte {
+				h.SetReply([]chunks.Segment{window})
+				return callBytes(h.XID, procSource, &source{1, size})
+			},
+			func(h *rpcrdma.Header, _ []byte) bool {
+				return h.Type == rpcrdma.TypeNoMsg && h.Reply.Len() > size
+			},
+		},
+		{
+			func(h *rpcrdma.Header) []byte { return nil }, // no message in an RDMA_MSG
+			func(h *rpcrdma.Header, _ []byte) bool {
+				return h.Type == rpcrdma.TypeError && h.Err == rpcrdma.ErrChunk
+			},
+		},
+	}
+	call := func(xid uint32) (h *rpcrdma.Header, ok bool) {
+		k := kinds[xid%uint32(len(kinds))]
+		h = header(xid, rpcrdma.TypeMsg)
+		body := k.call(h)
+		p.send(h, body)
+		got, answer := p.next()
+		return got, got.XID == xid && k.want(got, answer)
+	}
+	if h, ok := call(0); !ok || h.Credits != credits {
 		t.Fatalf("granted %d, want %d", h.Credits, credits)
 	}
 	conn := wait(t, r.program.conns)
 	full.Store(true)
 	for want := uint32(credits - 1); want > 0; want-- {
-		call(2 + want)
-		h, body := p.next()
-		if h.Credits != want || !bytes.Equal(body, replyHeader(2+want)) {
-			t.Fatalf("granted %d, want %d, reply %x", h.Credits, want, body)
+		if h, ok := call(2 + want); !ok || h.Credits != want {
+			t.Fatalf("answer %+v, want one that grants %d", h, want)
 		}
 	}
-	call(100) // uses the last one up
+	p.send(header(100, rpcrdma.TypeMsg), callBytes(100, procNull, nil)) // uses the last one up
 	ended(t, conn)
 	if err := conn.Err(); !errors.Is(err, transport.ErrNoMemory) {
 		t.Errorf("ended with %v, want ErrNoMemory", err)

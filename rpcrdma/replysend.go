@@ -33,8 +33,9 @@ func (r *reply) send() {
 	r.chain.wrs = append(r.chain.wrs, transport.WorkRequest{})
 	wr := &r.chain.wrs[len(r.chain.wrs)-1]
 	wr.Op, wr.Flags, wr.Local, wr.Done = transport.OpSend, transport.Signaled, r.sendList[:], (*replySent)(r)
-	// svcrdma's rule: only a call with one handle says which one to invalidate.
-	if c.peer.Invalidate && out.Type != TypeError {
+	// Both sides must have said that they support it (RFC 8797 section 4.1). svcrdma's rule: only a
+	// call with one handle says which one to invalidate.
+	if c.invalid != 0 && c.peer.Invalidate && out.Type != TypeError {
 		if handle, ok := in.header.OneHandle(); ok {
 			wr.Op, wr.Invalidate = transport.OpSendInvalidate, transport.STag(handle)
 		}

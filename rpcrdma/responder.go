@@ -37,10 +37,3 @@ func (c *Conn) Serve(s *oncrpc.Server) {
 		leave()
 	}
 }
-
-// serves reports whether anything serves the connection.
-func (rs *responder) serves() bool {
-	rs.conn.mu.Lock()
-	defer rs.conn.mu.Unlock()
-	return rs.server != noServer
-}

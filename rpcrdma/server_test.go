@@ -505,10 +505,13 @@ func TestReplyReleased(t *testing.T) {
 // TestInvalidate checks when a reply invalidates the caller's memory: if he allows it, and if the
 // call had one handle.
 func TestInvalidate(t *testing.T) {
-	r := newRig(t, rpcrdma.Config{})
 	mem := make([]byte, 4096)
-	for _, allowed := range []bool{true, false} {
-		p := r.raw(privateData{Invalidate: allowed, Send: 4096, Recv: 4096})
+	for _, flags := range []struct{ ours, theirs bool }{
+		{true, true}, {true, false}, {false, true}, {false, false},
+	} {
+		allowed := flags.ours && flags.theirs
+		r := newRig(t, rpcrdma.Config{NoRemoteInvalidate: !flags.ours})
+		p := r.raw(privateData{Invalidate: flags.theirs, Send: 4096, Recv: 4096})
 		access := transport.RemoteWrite | transport.RemoteInvalidate
 		one, other := p.expose(mem[:100], access), p.expose(mem[100:], access)
 		tests := []struct {
@@ -528,8 +531,7 @@ func TestInvalidate(t *testing.T) {
 			p.send(h, callBytes(h.XID, procSource, &source{1, 10}))
 			_, _, m := p.nextMsg()
 			if want := tt.want && allowed; m.hasInv != want || (want && uint32(m.invalidated) != one.Handle) {
-				t.Errorf("%s, allowed %v: invalidated %v %#x", tt.name, allowed, m.hasInv,
-					m.invalidated)
+				t.Errorf("%s, flags %v: invalidated %v %#x", tt.name, flags, m.hasInv, m.invalidated)
 			}
 		}
 	}
