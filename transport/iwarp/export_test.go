@@ -21,3 +21,13 @@ func ListenHolding(below net.Listener, cfg Config, hold time.Duration) (*Listene
 
 // SinkOf is what the LLP of ep hands segments to.
 func SinkOf(ep transport.Endpoint) ddp.Sink { return &ep.(*endpoint).receiver }
+
+// SetMSN has msn be the next message number of every queue but that of Terminates, both ways. It is
+// called before Start.
+func SetMSN(ep transport.Endpoint, msn uint32) {
+	e := ep.(*endpoint)
+	e.sender.segmenter.mu.Lock()
+	defer e.sender.segmenter.mu.Unlock()
+	e.sender.segmenter.out.sendMSN, e.sender.segmenter.out.readMSN = msn-1, msn-1
+	e.receiver.assembler.msn, e.receiver.readMSN = msn, msn
+}

@@ -189,11 +189,12 @@ func response(r rdmap.ReadRequest, offset uint64) ddp.Header {
 	return toSTag(rdmap.OpReadResponse, r.SinkSTag, r.SinkOffset+offset)
 }
 
-func writable(s *violationRig) transport.Region      { return s.writable }
-func readable(s *violationRig) transport.Region      { return s.readable }
-func invalidatable(s *violationRig) transport.Region { return s.invalidatable }
-func dead(s *violationRig) transport.Region          { return s.dead }
-func elsewhere(s *violationRig) transport.Region     { return s.other.writable }
+func writable(s *violationRig) transport.Region       { return s.writable }
+func readable(s *violationRig) transport.Region       { return s.readable }
+func invalidatable(s *violationRig) transport.Region  { return s.invalidatable }
+func dead(s *violationRig) transport.Region           { return s.dead }
+func elsewhere(s *violationRig) transport.Region      { return s.other.writable }
+func elsewhereToEnd(s *violationRig) transport.Region { return s.other.invalidatable }
 
 // nobodys is a tag of index 0, which no window has.
 func nobodys(*violationRig) transport.Region { return transport.Region{STag: 1} }
@@ -405,6 +406,11 @@ var protectionViolations = []offence{
 
 	{name: "invalidation of nobody's STag", segments: invalidating(rdmap.OpSendInvalidate, nobodys), code: 0x0100, want: transport.ErrSTag},
 	{name: "invalidation of a revoked STag", segments: invalidating(rdmap.OpSendInvalidate, dead), code: 0x0100, want: transport.ErrSTag},
+	{
+		name:     "invalidation of an STag of another connection",
+		segments: invalidating(rdmap.OpSendInvalidate, elsewhereToEnd),
+		code:     0x0100, want: transport.ErrSTag,
+	},
 	{name: "invalidation without the right", segments: invalidating(rdmap.OpSendInvalidate, writable), code: 0x0109, want: transport.ErrAccess},
 	{name: "solicited invalidation of nobody's STag", segments: invalidating(rdmap.OpSendSEInvalidate, nobodys), code: 0x0100, want: transport.ErrSTag},
 	{name: "solicited invalidation without the right", segments: invalidating(rdmap.OpSendSEInvalidate, readable), code: 0x0109, want: transport.ErrAccess},

@@ -1,0 +1,43 @@
+package mpa_test
+
+import (
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+)
+
+// TestRejectedStaysOpen has a responder reject an initiator: both leave MPA, and the connection
+// below is there for other purposes (rfc5044-7.1.2-4, rfc5044-7.1.2-7).
+func TestRejectedStaysOpen(t *testing.T) {
+	a, b := net.Pipe()
+	defer a.Close()
+	defer b.Close()
+	answered := make(chan error, 1)
+	go func() {
+		r, err := mpa.ReadRequest(b)
+		if err == nil {
+			err = r.Reject(mpa.Config{}, []byte("not you"))
+		}
+		answered <- err
+	}()
+	var rejected *mpa.RejectError
+	_, err := mpa.Initiate(a, mpa.Config{}, nil)
+	if !errors.As(err, &rejected) || string(rejected.PrivateData) != "not you" {
+		t.Fatalf("Initiate: %v", err)
+	}
+	if err := <-answered; err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range []struct {
+		name     string
+		from, to net.Conn
+	}{{"to the responder", a, b}, {"to the initiator", b, a}} {
+		go func() { _, _ = way.from.Write([]byte("still here")) }()
+		got := make([]byte, 64)
+		if n, err := way.to.Read(got); err != nil || string(got[:n]) != "still here" {
+			t.Errorf("%s: read %q, %v", way.name, got[:n], err)
+		}
+	}
+}
