@@ -18,7 +18,8 @@ var (
 	qualified = regexp.MustCompile(`^((?:\w+/)*\w+)\.((?:Test|Fuzz|Example)\w*)(?:/(.+))?$`)
 	quoted    = regexp.MustCompile("`([^`]+)`")
 	row       = regexp.MustCompile(`^\| (\S+) \| (.+) \| (.+) \| (.*)\|$`)
-	number    = regexp.MustCompile(`\b(?:rpcrdma|6581|carrier|draft05)-\d+(?:\.\d+)*-\d+[a-z]?\b`)
+	number    = regexp.MustCompile(`\b(?:rpcrdma|6581|carrier|draft05|rfc\d{4})-` +
+		`(?:\d+|[A-E])(?:\.\d+)*-\d+[a-z]?\b`)
 )
 
 // TestConformanceNames checks that every test that conformance.md names exists in its package, and every case of a test as a string there.
@@ -45,8 +46,8 @@ func TestConformanceNames(t *testing.T) {
 	}
 }
 
-// TestConformanceRows checks what the introduction of conformance.md says about its tables: each statement has a number of its own, one of four verdicts, and
-// tests or a reason.
+// TestConformanceRows checks what the introduction of conformance.md says about its tables: each
+// statement has a number of its own, one of five verdicts, and tests or a reason.
 func TestConformanceRows(t *testing.T) {
 	seen := make(map[string]int)
 	for i, line := range lines(t, conformance) {
@@ -85,7 +86,7 @@ func TestConformanceRows(t *testing.T) {
 func checkRow(here, shown string) error {
 	verdict, reason, _ := strings.Cut(here, ".")
 	switch verdict {
-	case "Met", "Choice", "Not met", "Not applicable":
+	case "Met", "Choice", "Deviates", "Not met", "Not applicable":
 	default:
 		return fmt.Errorf("verdict %q", verdict)
 	}
@@ -94,7 +95,7 @@ func checkRow(here, shown string) error {
 	}
 	tests := quoted.FindAllStringSubmatch(shown, -1)
 	switch {
-	case len(tests) == 0 && (verdict == "Met" || verdict == "Choice"):
+	case len(tests) == 0 && (verdict == "Met" || verdict == "Choice" || verdict == "Deviates"):
 		return errors.New("shown by no test")
 	case len(tests) > 0 && verdict == "Not applicable":
 		return errors.New("shown by a test, and not applicable")
@@ -123,6 +124,9 @@ func TestCheckRow(t *testing.T) {
 		{"a choice", "Choice. So.", "`mpa.TestAccept`", true},
 		{"a choice without a reason", "Choice.", "`mpa.TestAccept`", false},
 		{"a choice, and no test", "Choice. So.", "", false},
+		{"deviates", "Deviates. So.", "`mpa.TestAccept`", true},
+		{"deviates without a reason", "Deviates.", "`mpa.TestAccept`", false},
+		{"deviates, and no test", "Deviates. So.", "", false},
 		{"not met", "Not met. It is missing.", "", true},
 		{"not met in part", "Not met. One is missing.", "`mpa.TestAccept`", true},
 		{"not met, and nothing is said to be missing", "Not met.", "", false},
