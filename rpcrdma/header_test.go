@@ -87,6 +87,14 @@ var headers = []struct {
 		want: rpcrdma.Header{XID: 10, Version: 1, Credits: 32, Type: rpcrdma.TypeError, Err: rpcrdma.ErrVers, Low: 1, High: 1},
 	},
 	{
+		name: "RDMA_ERROR, ERR_VERS, of several versions",
+		hex:  "0000000a 00000001 00000020 00000004 00000001 00000001 00000003",
+		want: rpcrdma.Header{
+			XID: 10, Version: 1, Credits: 32,
+			Type: rpcrdma.TypeError, Err: rpcrdma.ErrVers, Low: 1, High: 3,
+		},
+	},
+	{
 		name: "RDMA_ERROR, ERR_VERS, of the version that was asked for", // as svcrdma does
 		hex:  "0000000a 00000002 00000020 00000004 00000001 00000001 00000001",
 		want: rpcrdma.Header{XID: 10, Version: 2, Credits: 32, Type: rpcrdma.TypeError, Err: rpcrdma.ErrVers, Low: 1, High: 1},
