@@ -27,6 +27,7 @@ func (k *knfsd) limits(t *testing.T) {
 	t.Run("beyond", k.beyond)
 	t.Run("symlinks", k.symlinks)
 	t.Run("directory", k.replyChunks)
+	t.Run("empty chunk", k.emptyChunk)
 }
 
 // thereAndBack writes n bytes to the beginning of a file, and reads them.
@@ -128,6 +129,19 @@ func (k *knfsd) symlinks(t *testing.T) {
 		}
 		if _, err := c.Symlink(t.Context(), root, "longer", strings.Repeat("x", 4096), nfs3.Sattr{}); !errors.Is(err, nfs3.ErrNameTooLong) {
 			t.Errorf("SYMLINK of 4096 bytes: %v", err)
+		}
+	}
+}
+
+// emptyChunk offers a write chunk of no bytes before one of many: the server takes the call, as the
+// first has a segment. One without segments it drops, with the connection.
+func (k *knfsd) emptyChunk(t *testing.T) {
+	conn := k.dial(t, rpcrdma.Config{})
+	raw := oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, user(t, 0))
+	req := oncrpc.Request{Procedure: uint32(nfs3.ProcNull), Results: [][]byte{nil, make([]byte, 9000)}}
+	for range 2 {
+		if err := raw.Do(t.Context(), &req); err != nil {
+			t.Error(err)
 		}
 	}
 }
