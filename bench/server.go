@@ -39,7 +39,7 @@ func Serve(ctx context.Context, o ServerOptions, ready func(addr string)) error 
 	if err != nil {
 		return err
 	}
-	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: o.Logger})
+	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: o.Logger, MaxConns: 2 * MaxConns})
 	defer srv.Close()
 	if err := srv.Handle(program.New(), control.New(p.info(&o), srv)); err != nil {
 		return err

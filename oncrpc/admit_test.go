@@ -11,6 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -70,6 +71,92 @@ func TestAdmit(t *testing.T) {
 			t.Error("a refused connection is told of, or released")
 		}
 	})
+}
+
+// TestMaxConns has the connections of a host that has many refused, and those of a host that has
+// none made, over either transport.
+func TestMaxConns(t *testing.T) {
+	for name, listen := range map[string]func(*testing.T, *oncrpc.Server) func(host int) (oncrpc.Transport, error){
+		"TCP": hostsOverTCP, "RDMA": hostsOverRDMA,
+	} {
+		t.Run(name, func(t *testing.T) {
+			released := make(chan struct{}, 100)
+			s := newServer(t, oncrpc.ServerConfig{
+				MaxConns: 6, Logger: quiet,
+				Admit: func(oncrpc.ConnInfo) (func(), error) {
+					return func() { released <- struct{}{} }, nil
+				},
+			})
+			dial := listen(t, s)
+			refused := 0
+			connect := func(host int, want bool) oncrpc.Transport {
+				t.Helper()
+				c, err := dial(host)
+				if err == nil { // TCP has been made by then
+					t.Cleanup(func() { c.Close() })
+					err = oncrpc.NewClient(c, testProgram, testVersion, nil).Call(t.Context(), 0, nil, nil)
+				}
+				if (err == nil) != want {
+					t.Errorf("host %d: %v", host, err)
+				}
+				if err != nil {
+					<-released
+					refused++
+				}
+				return c
+			}
+			first := connect(0, true)
+			connect(0, true)
+			connect(0, true)
+			connect(0, false) // three are left for others
+			connect(1, true)
+			connect(1, false) // two are left
+			connect(2, true)
+			connect(3, true)
+			connect(4, false)
+			if got := s.Stats(); got.TooMany != uint64(refused) || got.Refused != 0 || got.Conns != 6 {
+				t.Errorf("stats %+v, want 6 connections and %d that were too many", got, refused)
+			}
+			first.Close()
+			<-released
+			connect(0, false) // it has two, and one is left
+			connect(4, true)
+		})
+	}
+}
+
+func hostsOverTCP(t *testing.T, s *oncrpc.Server) func(int) (oncrpc.Transport, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := recordmark.Config{Logger: quiet}
+	serves(t, s, func() error { return recordmark.Serve(context.Background(), l, s, cfg) })
+	return func(host int) (oncrpc.Transport, error) {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+host))}}
+		conn, err := d.Dial("tcp", l.Addr().String())
+		if err != nil {
+			return nil, err
+		}
+		return recordmark.NewConn(conn, cfg)
+	}
+}
+
+func hostsOverRDMA(t *testing.T, s *oncrpc.Server) func(int) (oncrpc.Transport, error) {
+	f := loopback.New()
+	l, err := f.Listen("server", loopback.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := rpcrdma.Config{Logger: quiet}
+	serves(t, s, func() error { return rpcrdma.Serve(context.Background(), l, s, cfg) })
+	hosts := make(map[int]transport.Dialer)
+	return func(host int) (oncrpc.Transport, error) {
+		if hosts[host] == nil {
+			hosts[host] = f.Dialer(loopback.Config{})
+		}
+		return rpcrdma.Dial(t.Context(), hosts[host], "server", cfg)
+	}
 }
 
 // Both Serve functions end with the same error in the same situation.

@@ -27,17 +27,31 @@ type ConnInfo struct {
 // again, as for Procedure.Once, when it comes from another port.
 func (c ConnInfo) Host() string { return peerhost.Of(c.Remote).String() }
 
-// Admit asks ServerConfig.Admit whether a connection may be made. A Serve function calls it for each one
-// that it accepts, before it gives it memory, and calls release once when the connection has ended or
-// could not be made; release is never nil.
+// Admit asks whether a connection may be made: ServerConfig.Admit first, then whether there is a
+// place for it (ErrTooManyConns). A Serve function calls it for each one that it accepts, before it
+// gives it memory, and calls release once when the connection has ended or could not be made.
 func (d Dispatcher) Admit(c ConnInfo) (release func(), err error) {
-	if d.s.cfg.Admit == nil {
-		return func() {}, nil
+	s, ended := d.s, func() {}
+	if admit := s.cfg.Admit; admit != nil {
+		switch f, err := admit(c); {
+		case err != nil:
+			s.stats.refused.Add(1)
+			return nil, err
+		case f != nil:
+			ended = f
+		}
 	}
-	if release, err = d.s.cfg.Admit(c); release == nil {
-		release = func() {}
+	host := peerhost.Of(c.Remote)
+	if !s.places.Take(host, 1) {
+		ended()
+		s.stats.tooMany.Add(1)
+		s.faults.Fault(c.Remote, "rpc: connection refused", nil, "err", ErrTooManyConns)
+		return nil, ErrTooManyConns
 	}
-	return release, err
+	return func() {
+		s.places.Give(host, 1)
+		ended()
+	}, nil
 }
 
 // Dispatch executes a call. It is called on the goroutine that received the call, and returns when a

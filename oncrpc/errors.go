@@ -22,6 +22,8 @@ var (
 	// ErrServerClosed is returned by the Serve functions of the transports after
 	// Shutdown or Close. It wraps net.ErrClosed.
 	ErrServerClosed error = serverClosed{}
+	// ErrTooManyConns: ServerConfig.MaxConns leaves no place for a connection of this peer's.
+	ErrTooManyConns = errors.New("too many connections")
 	// ErrXIDInUse: a call under way on the connection has the transaction id that was asked for.
 	ErrXIDInUse = errors.New("transaction id in use")
 	// ErrMalformedReply: a reply that is no RPC reply, or whose results cannot be decoded.

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
+	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -26,6 +28,12 @@ type ServerConfig struct {
 	// again: it must not hold a lock then that other handlers wait for. Further calls wait in the
 	// order of their arrival, behind those that have begun. The transports bound how many can.
 	MaxConcurrent int
+	// MaxConns is the number of connections that the Serve functions keep open for the server, over
+	// all listeners, 1 or more; 0 means 1024. Of these, a peer host (ConnInfo.Host) that has some
+	// gets another only while it then has no more than are left: a host alone a half of them, each
+	// of many less, and always some remain for one that has none. A connection that finds no place
+	// is closed, over RDMA rejected, at once (ErrTooManyConns).
+	MaxConns int
 	// ReplyMemory is the memory in bytes for replies of procedures that must be executed once
 	// (Procedure.Once); 0 means 16 MiB, less than 0 that none are kept. A reply of NFS takes some
 	// 500 bytes; those longer than 4 KiB are not kept. A reply is kept for ten minutes, or until
@@ -38,10 +46,11 @@ type ServerConfig struct {
 	// call, and must not block.
 	Forward func(IncomingCall)
 	// Admit, if set, is asked about each connection that a Serve function accepts, over whichever
-	// listener, before it is given any memory. An error refuses it: over TCP it is closed, over
-	// RDMA rejected, and the transport logs it at level DEBUG. Otherwise release, unless nil, is
-	// called once, when the connection has ended. It may be called concurrently, and must not
-	// block, as it may hold up further connections.
+	// listener, before it is given any memory, and before it counts in MaxConns. An error refuses
+	// it: over TCP it is closed, over RDMA rejected, and the transport logs it at level DEBUG.
+	// Otherwise release, unless nil, is called once, when the connection has ended, or there was no
+	// place for it. It may be called concurrently, and must not block, as it may hold up further
+	// connections.
 	Admit func(c ConnInfo) (release func(), err error)
 	// ConnBegan and ConnEnded, if set, are told of each connection that the server begins to serve
 	// (by Transport.Serve, too), before the first call on it, and of its end, with Transport.Err:
@@ -64,6 +73,9 @@ func (c *ServerConfig) validate() error {
 	const config = "oncrpc.ServerConfig"
 	if c.MaxConcurrent < 0 {
 		return &ConfigError{config, "MaxConcurrent", c.MaxConcurrent, "0 or more"}
+	}
+	if c.MaxConns < 0 {
+		return &ConfigError{config, "MaxConns", c.MaxConns, "1 or more, or 0 for the default"}
 	}
 	for i, f := range c.Flavors {
 		if f == nil {
@@ -108,6 +120,8 @@ type Server struct {
 	log      *slog.Logger
 	programs atomic.Pointer[programs]
 	workers  workers
+	places   *fair.Shares  // of connections
+	faults   *faultlog.Log // writes to log
 	calls    callPool
 	replies  ReplayPolicy // nil: none are kept
 	flavors  []acceptor
@@ -139,9 +153,13 @@ type ServerStats struct {
 	Forwarded uint64 // handed to ServerConfig.Forward, whatever the answer
 	InFlight  int    // being executed or answered now
 	Conns     int    // connections that it serves now
+	Refused   uint64 // connections, by ServerConfig.Admit
+	TooMany   uint64 // connections refused, for which ServerConfig.MaxConns left no place
 }
 
-type serverStats struct{ calls, errors, panics, dropped, replayed, forwarded atomic.Uint64 }
+type serverStats struct {
+	calls, errors, panics, dropped, replayed, forwarded, refused, tooMany atomic.Uint64
+}
 
 // NewServer returns a server without programs. It panics with a *ConfigError if a field of cfg is
 // out of range.
@@ -167,6 +185,8 @@ func (s *Server) init() {
 		s.conns = make(map[*serverConn]struct{})
 		s.workers.max = cmp.Or(cfg.MaxConcurrent, 256)
 		s.workers.run = s.work
+		s.places = fair.New(int64(cmp.Or(cfg.MaxConns, 1024)))
+		s.faults = faultlog.New(s.log)
 		s.flavors = acceptors(cfg.Flavors)
 		s.handler = s.intercepted(cfg.Interceptors)
 		s.replies = newReplyCache(cmp.Or(cfg.ReplyMemory, 16<<20))
@@ -227,6 +247,8 @@ func (s *Server) Stats() ServerStats {
 		Dropped:   s.stats.dropped.Load(),
 		Replayed:  s.stats.replayed.Load(),
 		Forwarded: s.stats.forwarded.Load(),
+		Refused:   s.stats.refused.Load(),
+		TooMany:   s.stats.tooMany.Load(),
 		InFlight:  int(s.inflight.Load() &^ closing),
 		Conns:     conns,
 	}

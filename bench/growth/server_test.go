@@ -45,7 +45,7 @@ func serve() error {
 	if err != nil {
 		return err
 	}
-	s := oncrpc.NewServer(oncrpc.ServerConfig{})
+	s := oncrpc.NewServer(oncrpc.ServerConfig{MaxConns: 1 << 20})
 	s.Handle(oncrpc.Program{Name: "growth", Number: program, Version: version, Procedures: []oncrpc.Procedure{
 		procEcho: {Name: "ECHO", NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
 			b := c.Args.Opaque(1 << 10)

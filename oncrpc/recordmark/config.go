@@ -61,9 +61,6 @@ type Config struct {
 	// MaxInFlight is the number of the peer's calls that may be unanswered on a connection, from 1
 	// to 1048576; 0 means 64. Further ones are not read.
 	MaxInFlight int
-	// MaxConns is the number of connections that Serve has open, 1 or more; 0 means 1024. Further
-	// ones are not accepted.
-	MaxConns int
 	// Memory is the memory in bytes that the records of all connections of one Serve take, those of
 	// up to 64 KiB aside, 1 or more; 0 means 512 MiB, or what one record of MaxRecord takes if that
 	// is more. A record that finds too little waits, and so does what is behind it on its
@@ -105,7 +102,6 @@ func (c Config) withDefaults() (Config, error) {
 	c.MaxFragment = cmp.Or(c.MaxFragment, maxFragment)
 	c.MaxCalls = cmp.Or(c.MaxCalls, 64)
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, 64)
-	c.MaxConns = cmp.Or(c.MaxConns, 1024)
 	c.Memory = cmp.Or(c.Memory, max(512<<20, reservation(c.MaxRecord)))
 	c.RecordTimeout = cmp.Or(c.RecordTimeout, 30*time.Second)
 	c.CancelGrace = cmp.Or(c.CancelGrace, 5*time.Second)
@@ -135,7 +131,6 @@ func (c *Config) validate() error {
 	}{
 		{"MaxRecord", c.MaxRecord},
 		{"MaxCalls", c.MaxCalls},
-		{"MaxConns", c.MaxConns},
 		{"Memory", c.Memory},
 	} {
 		if f.value < 1 {

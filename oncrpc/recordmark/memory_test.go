@@ -138,19 +138,6 @@ func TestRecordTimeoutSmall(t *testing.T) {
 	})
 }
 
-func TestMaxConns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := peers(t, 3, recordmark.Config{MaxConns: 2, Logger: quiet})
-		p[1].call(1, 0)
-		p[1].record()
-		late := send(p[2], bulkCall(1, 10))
-		running(t, late)
-		p[0].Close()
-		returned(t, late, nil)
-		p[2].record()
-	})
-}
-
 // A peer that takes its answers slowly, while this end has a call under way, has not too
 // many calls.
 func TestBurst(t *testing.T) {

@@ -37,19 +37,8 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 	stop := context.AfterFunc(ctx, func() { ln.Close() })
 	defer stop()
 	budget := newBudget(cfg.Memory)
-	slots := make(chan struct{}, cfg.MaxConns) // one token for each connection
 	pause := minPause
 	for {
-		select {
-		case slots <- struct{}{}:
-		default:
-			cfg.Logger.Warn("rpc server has all the connections it may have", "addr", l.Addr(), "connections", cfg.MaxConns)
-			select {
-			case slots <- struct{}{}:
-			case <-ln.closed:
-				return ln.err(ctx)
-			}
-		}
 		conn, err := l.Accept()
 		if err == nil {
 			pause = minPause
@@ -58,7 +47,6 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 			if err != nil {
 				cfg.Logger.Debug("rpc connection not admitted", "peer", info.Remote, "err", err)
 				conn.Close()
-				<-slots
 				continue
 			}
 			c := newConn(conn, cfg)
@@ -66,14 +54,12 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 			stop := context.AfterFunc(ctx, func() { c.fail("serve", ctx.Err()) })
 			context.AfterFunc(c.ctx, func() {
 				stop()
-				<-slots
 				<-c.done // until then handlers of its calls may run
 				release()
 			})
 			c.Serve(srv)
 			continue
 		}
-		<-slots
 		select {
 		case <-ln.closed:
 			return ln.err(ctx)
