@@ -135,7 +135,7 @@ func explainConf(url, at target, err error) error {
 	)
 	switch {
 	case errors.As(err, &denied):
-		return fmt.Errorf("the server at port %s has CONF_RDMA, and denies it to this caller: %v; who may have it is in --conf and --allow of rpcrdma serve", at.addr(), denied.Stat)
+		return fmt.Errorf("the server at port %s has CONF_RDMA, and denies it to this caller: %v; who may have it is in --conf of rpcrdma serve", at.addr(), denied.Stat)
 	case errors.As(err, &call) && (call.Program == confproto.Program || call.Program == confproto.ProgramRFC5666): // and not one of rpcbind
 		return fmt.Errorf("port %s is one of RPC over RDMA, but CONF_RDMA fails there: %s", at.addr(), endReason(call))
 	}

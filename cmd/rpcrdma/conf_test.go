@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -146,9 +147,27 @@ alignment           -     -      768        0
 	}
 }
 
+// serveConf serves CONF_RDMA, and nothing else, until the test ends.
+func serveConf(t *testing.T, cfg confproto.Config) (addr string) {
+	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	srv.Handle(confproto.New(cfg))
+	served := make(chan error, 1)
+	go func() { served <- rpcrdma.Serve(t.Context(), l, srv, rpcrdma.Config{Logger: quiet}) }()
+	t.Cleanup(func() {
+		srv.Close()
+		<-served
+	})
+	return l.Addr().String()
+}
+
 // TestConfErrors: what fails, and what cannot be carried out.
 func TestConfErrors(t *testing.T) {
-	denying := startServe(t, "--memory", "/m", "--allow", "192.0.2.0/24")
+	denying := serveConf(t, confproto.Config{Clients: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+	other := startServe(t, "--memory", "/m")
 	gone := startServe(t, "--memory", "/m")
 	gone.stop()
 	for _, tt := range []struct {
@@ -156,11 +175,12 @@ func TestConfErrors(t *testing.T) {
 		code int
 		say  string
 	}{
-		{"rdma://" + denying.rdma, exitFailed, "has CONF_RDMA, and denies it to this caller: AUTH_TOOWEAK; who may have it is in --conf and --allow of rpcrdma serve\n"},
+		{"rdma://" + denying, exitFailed,
+			"has CONF_RDMA, and denies it to this caller: AUTH_TOOWEAK; who may have it is in --conf of rpcrdma serve\n"},
 		{"rdma://" + gone.rdma, exitFailed,
 			"rpcrdma: nothing listens at port " + gone.rdma + ": is NFS over RDMA turned on there? ?rpcbind in the URL finds other ports\n"},
-		{"rdma://" + denying.tcp, exitFailed,
-			"rpcrdma: port " + denying.tcp + " is not one of NFS over RDMA (iWARP): write the one that is, or ?rpcbind to have it found\n"},
+		{"rdma://" + other.tcp, exitFailed,
+			"rpcrdma: port " + other.tcp + " is not one of NFS over RDMA (iWARP): write the one that is, or ?rpcbind to have it found\n"},
 		{"rdma://127.0.0.1?rpcbind=" + port(t, gone.rdma), exitFailed, "; write the port, such as rdma://127.0.0.1:20049\n"},
 		{"", exitUsage, "no URL: write rdma://HOST\n"},
 		{"rdma://a rdma://b", exitUsage, `unknown argument "rdma://b": one server at a time`},

@@ -30,8 +30,7 @@ type gatewayRun struct {
 
 // runGateway passes calls on until ctx ends, which is success.
 func runGateway(ctx context.Context, cfg *gatewayConfig, out io.Writer, log *slog.Logger) error {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", cfg.listen)
+	l, err := listenAllowed(ctx, cfg.listen, cfg.allow, log)
 	if err != nil {
 		return listenError("--listen", cfg.listen, err)
 	}
@@ -45,8 +44,9 @@ func runGateway(ctx context.Context, cfg *gatewayConfig, out io.Writer, log *slo
 		return err
 	}
 	defer g.gateway.Close()
-	admission := admission{allow: cfg.allow, log: log}
-	g.rpc = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log, Forward: g.gateway.Forward, Admit: admission.admit})
+	g.rpc = oncrpc.NewServer(oncrpc.ServerConfig{
+		Logger: log, Forward: g.gateway.Forward, MaxConns: mayHaveConns(),
+	})
 	programs := append(rpcbind.Programs(g.ports.lookups()),
 		// They are unavailable over TCP. Passed on, they would configure the gateway's connections for its clients.
 		confproto.New(confproto.Config{}), confproto.New(confproto.Config{Program: confproto.ProgramRFC5666}))
@@ -61,7 +61,9 @@ func runGateway(ctx context.Context, cfg *gatewayConfig, out io.Writer, log *slo
 	if ip := l.Addr().(*net.TCPAddr).IP; !ip.IsLoopback() && len(cfg.allow) == 0 {
 		log.Warn("whoever reaches this port has what the server allows this host: name with --allow who may")
 	}
-	g.debug.serve(func() map[string]any { return map[string]any{"gateway": g.gateway.Stats()} })
+	g.debug.serve(func() map[string]any {
+		return map[string]any{"gateway": g.gateway.Stats(), "rpc": g.rpc.Stats()}
+	})
 	if err := g.greet(out); err != nil {
 		g.rpcbind.unregister(context.WithoutCancel(ctx), log)
 		return err

@@ -48,8 +48,8 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 	if err != nil {
 		return err
 	}
-	s.rpc = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log})
-	s.lookups = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log})
+	s.rpc = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log, MaxConns: mayHaveConns()})
+	s.lookups = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log, MaxConns: maxLookupConns})
 	lookups := rpcbind.Programs(s.ports.lookups())
 	if err := s.lookups.Handle(lookups...); err != nil {
 		return err
@@ -62,7 +62,9 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 			return err
 		}
 	}
-	s.debug.serve(func() map[string]any { return map[string]any{"nfs": nfs.Stats()} })
+	s.debug.serve(func() map[string]any {
+		return map[string]any{"nfs": nfs.Stats(), "rpc": s.rpc.Stats()}
+	})
 	if err := s.greet(out); err != nil {
 		s.rpcbind.unregister(context.WithoutCancel(ctx), log)
 		return err

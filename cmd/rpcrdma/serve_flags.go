@@ -21,7 +21,7 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 	f.Var((*stateFlag)(&c.state), "state", "DIR to keep in what lets file handles of directories survive a restart; made if missing")
 
 	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes")
-	f.Var((*allowFlag)(&c.allow), "allow", "only serve clients of the network CIDR, or of one address; may be repeated")
+	f.Var((*allowFlag)(&c.allow), "allow", "only take connections of clients of the network CIDR, or of one address; may be repeated")
 	f.Var(squashFlag{c.squash}, "squash", "callers to take for the anonymous user: "+c.squash.names())
 	f.Var((*userFlag)(&c.anonUID), "anonuid", "user ID of the anonymous user")
 	f.Var((*groupFlag)(&c.anonGID), "anongid", "group ID of the anonymous user")

@@ -31,20 +31,31 @@ func listen(ctx context.Context, cfg *serveConfig, log *slog.Logger) (*ports, er
 		RecvDepth: recvDepth(cfg.dialect.value, cfg.credits),
 		Logger:    log,
 	}
+	rdma := func(addr string) (*iwarp.Listener, error) {
+		l, err := listenAllowed(ctx, addr, cfg.allow, log)
+		if err != nil {
+			return nil, err
+		}
+		r, err := iwarp.NewListener(l, low)
+		if err != nil {
+			l.Close()
+		}
+		return r, err
+	}
 	p := new(ports)
 	var err error
-	if p.rdma, err = iwarp.Listen(ctx, cfg.listen, low); err != nil {
+	if p.rdma, err = rdma(cfg.listen); err != nil {
 		return nil, listenError("--listen", cfg.listen, err)
 	}
 	if cfg.rdmaRPCBind != "" {
 		low.RecvDepth = iwarp.DefaultDepth
-		if p.rpcbind, err = iwarp.Listen(ctx, cfg.rdmaRPCBind, low); err != nil {
+		if p.rpcbind, err = rdma(cfg.rdmaRPCBind); err != nil {
 			p.close()
 			return nil, listenError("--rdma-rpcbind", cfg.rdmaRPCBind, err)
 		}
 	}
 	if cfg.mount != "" {
-		if p.tcp, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.mount); err != nil {
+		if p.tcp, err = listenAllowed(ctx, cfg.mount, cfg.allow, log); err != nil {
 			p.close()
 			return nil, listenError("--mount", cfg.mount, err)
 		}

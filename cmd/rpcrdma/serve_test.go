@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
@@ -134,30 +134,52 @@ func TestServeSquash(t *testing.T) {
 	}
 }
 
-// TestServeAllow: others than those named cannot mount, over neither transport.
+// TestServeAllow: the connections of others than those named are closed before anything is read
+// from them, at every port.
 func TestServeAllow(t *testing.T) {
 	for _, tt := range []struct {
 		args string
 		says string
-		want error
+		want bool
 	}{
-		{"--allow 192.0.2.0/24", ", for 192.0.2.0/24)", mount3.ErrAcces},
-		{"--allow 192.0.2.77/24 --allow 2001:db8::/32", ", for 192.0.2.0/24 2001:db8::/32)", mount3.ErrAcces},
-		{"--allow 127.0.0.2", ", for 127.0.0.2/32)", mount3.ErrAcces},
-		{"--allow 192.0.2.0/24 --allow 127.0.0.1", ", for 192.0.2.0/24 127.0.0.1/32)", nil},
-		{"--allow 127.0.0.0/8", ", for 127.0.0.0/8)", nil},
-		{"--allow ::ffff:127.0.0.1", ", for 127.0.0.1/32)", nil},
-		{"--allow ::ffff:127.0.0.0/104", ", for 127.0.0.0/8)", nil},
+		{"--allow 192.0.2.0/24", ", for 192.0.2.0/24)", false},
+		{"--allow 192.0.2.77/24 --allow 2001:db8::/32", ", for 192.0.2.0/24 2001:db8::/32)", false},
+		{"--allow 127.0.0.2", ", for 127.0.0.2/32)", false},
+		{"--allow 192.0.2.0/24 --allow 127.0.0.1", ", for 192.0.2.0/24 127.0.0.1/32)", true},
+		{"--allow 127.0.0.0/8", ", for 127.0.0.0/8)", true},
+		{"--allow ::ffff:127.0.0.1", ", for 127.0.0.1/32)", true},
+		{"--allow ::ffff:127.0.0.0/104", ", for 127.0.0.0/8)", true},
 	} {
 		s := startServe(t, append(strings.Fields(tt.args), "--memory", "/export")...)
 		if !strings.Contains(s.greeting, tt.says) {
 			t.Errorf("%q: no %q in\n%s", tt.args, tt.says, s.greeting)
 		}
-		for _, conn := range []oncrpc.Transport{dialRDMA(t, s.rdma), dialTCP(t, s.tcp)} {
-			if _, err := user(t, conn, 1000).Mount(t.Context(), "/export"); !errors.Is(err, tt.want) {
-				t.Errorf("%q: MNT: %v, want %v", tt.args, err, tt.want)
+		if tt.want {
+			for _, conn := range []oncrpc.Transport{dialRDMA(t, s.rdma), dialTCP(t, s.tcp)} {
+				if _, err := user(t, conn, 1000).Mount(t.Context(), "/export"); err != nil {
+					t.Errorf("%q: MNT: %v", tt.args, err)
+				}
+			}
+		} else {
+			for _, port := range []string{s.rdma, s.tcp, s.rdma, s.tcp} {
+				conn, err := net.Dial("tcp", port)
+				if err != nil {
+					t.Fatal(err)
+				}
+				conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+				if n, err := conn.Read(make([]byte, 1)); n > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("%q: a connection that has said nothing: %d bytes, %v", tt.args, n, err)
+				}
+				conn.Close()
 			}
 		}
 		s.stop()
+		want := 2 // at each port one is aloud
+		if tt.want {
+			want = 0
+		}
+		if n := strings.Count(s.stderr.String(), "client refused, whom --allow does not name"); n != want {
+			t.Errorf("%q: %d refusals logged, want %d:\n%s", tt.args, n, want, s.stderr)
+		}
 	}
 }

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
+)
+
+// allowedListener takes the connections of clients in the networks of --allow, and closes others
+// before anything is read from them or kept for them.
+type allowedListener struct {
+	net.Listener
+	allow  []netip.Prefix
+	faults *faultlog.Log
+}
+
+// listenAllowed listens on a TCP address for the clients of some networks, or for all if there are
+// none.
+func listenAllowed(ctx context.Context, addr string, allow []netip.Prefix, log *slog.Logger) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil || len(allow) == 0 {
+		return l, err
+	}
+	return &allowedListener{l, allow, faultlog.New(log)}, nil
+}
+
+// Accept returns the connection as it is, for who asks whether it is one of TCP.
+func (l *allowedListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil || peerhost.Of(conn.RemoteAddr()).In(l.allow) {
+			return conn, err
+		}
+		l.faults.Fault(conn.RemoteAddr(), "client refused, whom --allow does not name", nil)
+		conn.Close()
+	}
+}
