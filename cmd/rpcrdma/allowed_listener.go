@@ -36,6 +36,7 @@ func (l *allowedListener) Accept() (net.Conn, error) {
 			return conn, err
 		}
 		l.faults.Fault(conn.RemoteAddr(), "client refused, whom --allow does not name", nil)
+		conn.(*net.TCPConn).SetLinger(0) // a reset, of which nothing stays behind
 		conn.Close()
 	}
 }

@@ -199,7 +199,7 @@ func TestGatewayAllow(t *testing.T) {
 	null := func(g *serveCommand) error {
 		conn, err := recordmark.Dial(t.Context(), g.tcp, recordmark.Config{})
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		defer end(conn)
 		return nfsclient.New(conn, oncrpc.AuthNone()).Null(t.Context())

@@ -164,7 +164,7 @@ func TestServeAllow(t *testing.T) {
 			for _, port := range []string{s.rdma, s.tcp, s.rdma, s.tcp} {
 				conn, err := net.Dial("tcp", port)
 				if err != nil {
-					t.Fatal(err)
+					continue // it has been closed by then
 				}
 				conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 				if n, err := conn.Read(make([]byte, 1)); n > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
