@@ -1,6 +1,7 @@
 package iwarp_test
 
 import (
+	"net"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,33 @@ func TestFlood(t *testing.T) {
 	r.wantCounters(map[string]int{"Connections": 1, "Dropped": more, "Rejected": maxPending})
 	r.log.want(t, 0)
 	check()
+}
+
+// TestFloodOfHost connects more peers from one host than a listener lets wait, behind a silent one
+// from another: that one keeps its place.
+func TestFloodOfHost(t *testing.T) {
+	const more = 40
+	r := newRig(t, false, hostileConfig())
+	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	conn, err := from.DialContext(t.Context(), "tcp", r.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := newPeer(t, conn)
+	var flood []*peer
+	for range maxPending - 1 + more {
+		flood = append(flood, dialPeer(t, r.listener.Addr().String()))
+	}
+	until(t, "drops", func() bool { return r.cfg.Counters.Dropped.Load() == more })
+	for _, p := range flood[:more] {
+		p.wantEnd()
+	}
+	slow.write(requestFrame(0x10, 2, clientServer))
+	if err := r.request().Reject(nil); err != nil {
+		t.Fatal(err)
+	}
+	slow.readStartup()
+	r.wantCounters(map[string]int{"Dropped": more, "Rejected": 1})
 }
 
 // TestFloodOfRequests has more requests than a listener lets wait for Accept: those that came first have their place.

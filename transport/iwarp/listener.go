@@ -5,16 +5,18 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
 // maxPending is how many connections of a listener may be in their startup, or wait for Accept.
-// Beyond it the one that has been silent for the longest makes room, so that silent ones keep
-// nobody out.
+// Beyond it one in its startup makes room: of the host that has most of them, the oldest. So
+// silent ones keep nobody out, and a host that makes many drives out its own.
 const maxPending = 256
 
 // A listener pauses after an error that may pass, like a lack of file descriptors, each time for
@@ -41,7 +43,10 @@ type Listener struct {
 }
 
 // silent is a connection in its startup.
-type silent struct{ net.Conn }
+type silent struct {
+	net.Conn
+	host peerhost.Host
+}
 
 var _ transport.Listener = (*Listener)(nil)
 
@@ -155,7 +160,7 @@ func (l *Listener) run() {
 		switch {
 		case err == nil:
 			pause = acceptPauseMin
-			if conn := (&silent{conn}); l.admit(conn) {
+			if conn := (&silent{conn, peerhost.Of(conn.RemoteAddr())}); l.admit(conn) {
 				l.group.Go(func() { l.startup(conn) })
 			}
 		case errors.Is(err, net.ErrClosed) || l.ended():
@@ -194,8 +199,10 @@ func (l *Listener) admit(conn *silent) bool {
 	case len(l.silent) == 0:
 		drop = conn
 	default:
-		drop = l.silent[0]
-		l.silent = append(append(l.silent[:0], l.silent[1:]...), conn)
+		l.silent = append(l.silent, conn)
+		i := l.foremost()
+		drop = l.silent[i]
+		l.silent = slices.Delete(l.silent, i, i+1)
 	}
 	closed := l.closed
 	l.mu.Unlock()
@@ -209,18 +216,29 @@ func (l *Listener) admit(conn *silent) bool {
 	return drop != conn
 }
 
+// foremost returns the place of the oldest connection of the host that has most; l.mu is held.
+func (l *Listener) foremost() (first int) {
+	has := make(map[peerhost.Host]int)
+	for _, c := range l.silent {
+		has[c.host]++
+	}
+	for i, c := range l.silent {
+		if has[c.host] > has[l.silent[first].host] {
+			first = i
+		}
+	}
+	return first
+}
+
 // startup reads the request of a connection.
 func (l *Listener) startup(conn *silent) {
 	conn.SetDeadline(time.Now().Add(l.cfg.HandshakeTimeout))
 	r, err := mpa.ReadRequest(conn.Conn)
 	l.mu.Lock()
 	kept := false
-	for i, c := range l.silent {
-		if c == conn {
-			l.silent = append(l.silent[:i], l.silent[i+1:]...)
-			kept = true
-			break
-		}
+	if i := slices.Index(l.silent, conn); i >= 0 {
+		l.silent = slices.Delete(l.silent, i, i+1)
+		kept = true
 	}
 	if kept && err == nil {
 		l.waiting++
