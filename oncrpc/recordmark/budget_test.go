@@ -3,61 +3,119 @@ package recordmark
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
+// budgetTest is a budget, and what reserves from it.
+type budgetTest struct {
+	*testing.T
+	*budget
+}
+
+func (t budgetTest) host(last byte) *share {
+	return t.join(peerhost.Of(&net.TCPAddr{IP: net.IPv4(192, 0, 2, last)}))
+}
+
+func (t budgetTest) reserve(ctx context.Context, s *share, n int, deadline time.Time) chan error {
+	done := make(chan error, 1)
+	go func() { done <- s.reserve(ctx, n, deadline) }()
+	synctest.Wait()
+	return done
+}
+
+func (t budgetTest) is(done chan error, want error) {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case err := <-done:
+		if !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
+	default:
+		t.Errorf("waits still, want %v", want)
+	}
+}
+
+func (t budgetTest) waits(done chan error) {
+	t.Helper()
+	synctest.Wait()
+	if len(done) > 0 {
+		t.Errorf("got %v, should wait", <-done)
+	}
+}
+
+// empty checks that all is given back, and that no host is known.
+func (t budgetTest) empty(n int) {
+	t.Helper()
+	if t.free != n || len(t.hosts) > 0 || len(t.short) > 0 {
+		t.Errorf("%d bytes free, want %d; %d hosts, %d that wait", t.free, n, len(t.hosts), len(t.short))
+	}
+}
+
+// What one host reserves is served in the order of arrival, until its deadline or its context ends.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(10)
-		reserve := func(ctx context.Context, n int, deadline time.Time) chan error {
-			done := make(chan error, 1)
-			go func() { done <- b.reserve(ctx, n, deadline) }()
-			synctest.Wait()
-			return done
-		}
-		is := func(done chan error, want error) {
-			t.Helper()
-			synctest.Wait()
-			select {
-			case err := <-done:
-				if !errors.Is(err, want) {
-					t.Errorf("got %v, want %v", err, want)
-				}
-			default:
-				t.Errorf("waits still, want %v", want)
-			}
-		}
-		waits := func(done chan error) {
-			t.Helper()
-			synctest.Wait()
-			if len(done) > 0 {
-				t.Errorf("got %v, should wait", <-done)
-			}
-		}
+		b := budgetTest{t, newBudget(10)}
+		s := b.host(1)
 		ctx, cancel := context.WithCancel(context.Background())
-		is(reserve(ctx, 7, time.Time{}), nil)
-		first := reserve(context.Background(), 5, time.Now().Add(time.Minute))
-		second := reserve(ctx, 4, time.Time{})
-		third := reserve(ctx, 1, time.Time{}) // would fit, and is not first
-		fourth := reserve(context.Background(), 3, time.Time{})
-		waits(first)
-		waits(third)
+		b.is(b.reserve(ctx, s, 7, time.Time{}), nil)
+		first := b.reserve(context.Background(), s, 5, time.Now().Add(time.Minute))
+		second := b.reserve(ctx, s, 4, time.Time{})
+		third := b.reserve(ctx, s, 1, time.Time{})
+		fourth := b.reserve(context.Background(), s, 10, time.Time{})
+		b.waits(first)
+		b.waits(third)
 		if err := <-first; err != os.ErrDeadlineExceeded {
 			t.Errorf("got %v, want os.ErrDeadlineExceeded", err)
 		}
-		waits(second)
-		waits(third)
+		b.waits(second)
+		b.waits(third)
 		cancel()
-		is(second, context.Canceled)
-		is(third, context.Canceled)
-		is(fourth, nil)
-		b.release(7)
-		b.release(3)
-		if first := b.waiting.First(); b.free != 10 || first != nil {
-			t.Errorf("%d bytes free, %+v waits", b.free, first)
+		b.is(second, context.Canceled)
+		b.is(third, context.Canceled)
+		b.waits(fourth)
+		s.release(7)
+		b.is(fourth, nil) // all that there is, as it has nothing
+		s.leave()
+		s.release(10)
+		b.empty(10)
+	})
+}
+
+// A host that has much waits, and does not hold up those that have less.
+func TestBudgetOfHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := budgetTest{t, newBudget(100)}
+		ctx := context.Background()
+		much, some, none := b.host(1), b.host(2), b.host(3)
+		b.is(b.reserve(ctx, much, 50, time.Time{}), nil)
+		more := b.reserve(ctx, much, 10, time.Time{}) // 60 are more than the 40 that are left then
+		evenMore := b.reserve(ctx, much, 1, time.Time{})
+		b.waits(more)
+		b.waits(evenMore)
+		b.is(b.reserve(ctx, some, 20, time.Time{}), nil)
+		another := b.reserve(ctx, some, 11, time.Time{})
+		b.waits(another)
+		b.is(b.reserve(ctx, none, 30, time.Time{}), nil)
+		if none.tryReserve(1) {
+			t.Error("memory for which others wait is to be had at once")
 		}
+		some.release(20)
+		b.is(another, nil) // the least has it first
+		b.waits(more)
+		much.release(50)
+		b.is(more, nil)
+		b.is(evenMore, nil)
+		for s, n := range map[*share]int{much: 11, some: 11, none: 30} {
+			s.release(n)
+			s.leave()
+		}
+		b.empty(100)
 	})
 }

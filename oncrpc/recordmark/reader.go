@@ -90,7 +90,7 @@ func (r *reader) fill(rec *record, n, most int) (*record, error) {
 	for n > 0 {
 		have := len(rec.data)
 		step := min(n, max(growStep, have, r.largest-have))
-		if have+step > growStep && rec.budget == nil && r.reserve != nil {
+		if have+step > growStep && rec.share == nil && r.reserve != nil {
 			// Once and for all of it: who has some and waits for more stands in the way of
 			// others that do.
 			if err := r.reserve(rec, most); err != nil {

@@ -19,7 +19,7 @@ type receiver struct {
 	in     reader
 	late   time.Time // when the record under way shall be here, if that was asked for
 	readBy time.Time // the deadline set for reads
-	budget *budget   // for large records; nil: no bound
+	share  *share    // of the memory for large records and replies; nil: no bound
 
 	room sync.Cond // of Conn.mu: reading may go on, or the connection has ended
 }
@@ -29,8 +29,8 @@ func (r *receiver) open(c *Conn) {
 	r.conn, r.in, r.room.L = c, newReader(r, c.cfg.MaxRecord), &c.mu
 }
 
-// share bounds the memory of large records by a budget of many connections.
-func (r *receiver) share(b *budget) { r.budget, r.in.reserve = b, r.reserve }
+// within bounds the memory of large records and replies by a budget of many connections.
+func (r *receiver) within(s *share) { r.share, r.in.reserve = s, r.reserve }
 
 // run hands replies to the calls that wait for them, and calls to the server, until the connection
 // ends.
@@ -109,10 +109,10 @@ func (r *receiver) reserve(rec *record, n int) error {
 	c.responder.flush()
 	c.mu.Unlock()
 	n = recordSize(n)
-	if err := r.budget.reserve(c.ctx, n, r.deadline()); err != nil {
+	if err := r.share.reserve(c.ctx, n, r.deadline()); err != nil {
 		return fmt.Errorf("no memory for a record: %w", err)
 	}
-	rec.budget, rec.reserved = r.budget, n
+	rec.share, rec.reserved = r.share, n
 	return nil
 }
 

@@ -11,8 +11,8 @@ import (
 type record struct {
 	data     []byte
 	class    int
-	budget   *budget // of which it has
-	reserved int     // bytes
+	share    *share // of which it has
+	reserved int    // bytes
 }
 
 // Records come in classes of a power of two and a little more, so that a power of
@@ -63,8 +63,8 @@ func (r *record) grow(n int) *record {
 	}
 	larger := newRecord(n)
 	larger.data = append(larger.data, r.data...)
-	larger.budget, larger.reserved = r.budget, r.reserved
-	r.budget, r.reserved = nil, 0
+	larger.share, larger.reserved = r.share, r.reserved
+	r.share, r.reserved = nil, 0
 	r.Release()
 	return larger
 }
@@ -73,9 +73,9 @@ func (r *record) grow(n int) *record {
 func (r *record) Release() {
 	poison.Bytes(r.data)
 	r.data = r.data[:0]
-	if r.budget != nil {
-		r.budget.release(r.reserved)
-		r.budget, r.reserved = nil, 0
+	if r.share != nil {
+		r.share.release(r.reserved)
+		r.share, r.reserved = nil, 0
 	}
 	if r.class <= lastClass {
 		records[r.class].Put(r)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
@@ -50,11 +51,13 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 				continue
 			}
 			c := newConn(conn, cfg)
-			c.receiver.share(budget)
+			share := budget.join(peerhost.Of(conn.RemoteAddr()))
+			c.receiver.within(share)
 			stop := context.AfterFunc(ctx, func() { c.fail("serve", ctx.Err()) })
 			context.AfterFunc(c.ctx, func() {
 				stop()
 				<-c.done // until then handlers of its calls may run
+				share.leave()
 				release()
 			})
 			c.Serve(srv)
