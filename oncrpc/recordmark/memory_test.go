@@ -7,10 +7,12 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
@@ -26,8 +28,11 @@ func bulkCall(xid uint32, n int) []byte {
 
 // peers starts a server of echo and returns connections to it.
 func peers(t *testing.T, n int, cfg recordmark.Config) []rawPeer {
+	return peersOf(t, n, cfg, server(t, echo))
+}
+
+func peersOf(t *testing.T, n int, cfg recordmark.Config, srv *oncrpc.Server) []rawPeer {
 	l := newListener(n)
-	srv := server(t, echo)
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -85,6 +90,48 @@ func TestMemory(t *testing.T) {
 		p[0].record() // the arguments are the reply's
 		returned(t, waiting, nil)
 		p[1].record()
+	})
+}
+
+type releaseFunc func()
+
+func (f releaseFunc) Release() { f() }
+
+// The replies that a host does not read take no more memory than its share, and one for each
+// connection. When it reads them, all of its calls are answered.
+func TestMemoryOfReplies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const conns, calls, size = 4, 32, 1 << 20
+		var made, left atomic.Int32
+		srv := server(t, func(_ context.Context, c *oncrpc.Call) error {
+			made.Add(1)
+			c.Results.BulkBytes(make([]byte, size), releaseFunc(func() { left.Add(1) }))
+			return nil
+		})
+		cfg := recordmark.Config{MaxRecord: maxRecord, Memory: 8 * size, Logger: quiet}
+		p := peersOf(t, conns, cfg, srv)
+		for i := range p {
+			go func() {
+				for xid := range uint32(calls) {
+					p[i].call(xid, 1)
+				}
+			}()
+		}
+		synctest.Wait()
+		if n := made.Load(); n < conns || n > 4+conns {
+			t.Errorf("%d replies that are not read, want a half of the 8 for which there is memory, and %d", n, conns)
+		}
+		for i := range p {
+			for range calls {
+				if n := len(p[i].record()); n < size {
+					t.Fatalf("a reply of %d bytes", n)
+				}
+			}
+		}
+		synctest.Wait()
+		if n := left.Load(); n != conns*calls {
+			t.Errorf("%d replies are given back, want %d", n, conns*calls)
+		}
 	})
 }
 

@@ -30,7 +30,10 @@ func (r *receiver) open(c *Conn) {
 }
 
 // within bounds the memory of large records and replies by a budget of many connections.
-func (r *receiver) within(s *share) { r.share, r.in.reserve = s, r.reserve }
+func (r *receiver) within(s *share) {
+	r.share, r.in.reserve = s, r.reserve
+	r.conn.responder.replies.share = s
+}
 
 // run hands replies to the calls that wait for them, and calls to the server, until the connection
 // ends.
@@ -62,13 +65,15 @@ func (r *receiver) run() {
 	}
 }
 
-// mayRead waits while the peer has as many calls under way as it may. It reports
-// false when the connection has ended, or when nothing can come of reading any more.
+// mayRead waits while the peer has as many calls under way as it may, or there is no room for the
+// reply to another. It reports false when the connection has ended, or when nothing can come of
+// reading any more.
 func (r *receiver) mayRead() bool {
 	c := r.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.responder.unserved >= c.cfg.MaxInFlight && len(c.caller.pending) == 0 && c.err == nil {
+	for len(c.caller.pending) == 0 && c.err == nil &&
+		(c.responder.unserved >= c.cfg.MaxInFlight || !c.responder.replies.forAnother()) {
 		c.responder.flush()
 		r.room.Wait()
 	}

@@ -18,6 +18,7 @@ type responder struct {
 	// Conn.mu guards what follows.
 	remove   func()    // takes the connection back from the server
 	unserved int       // calls of the peer that were taken and not answered yet
+	replies  replyRoom // the memory for their replies
 	current  *incoming // the one whose dispatch is under way; its reply need not wake the sender
 }
 
@@ -27,6 +28,7 @@ type incoming struct {
 	rec   *record
 	args  xdr.Decoder
 	reply xdr.Message
+	large int // bytes of it, if they count in replyRoom
 	out   outgoing
 }
 
@@ -71,6 +73,7 @@ func (rp *responder) dispatch(rec *record) {
 	c.mu.Lock()
 	admitted := rp.admit()
 	rp.unserved++
+	rp.replies.making++
 	rp.current = in
 	c.mu.Unlock()
 	if !admitted {
@@ -129,6 +132,7 @@ func (in *incoming) Reply(m xdr.Message) {
 	in.reply = m // which may refer to the arguments
 	in.out = outgoing{msg: &in.reply, len: m.Len(), in: in}
 	c.mu.Lock()
+	c.responder.replies.made(in)
 	if c.err != nil || c.sender.err != nil {
 		c.mu.Unlock()
 		c.responder.answered(in)
@@ -141,7 +145,13 @@ func (in *incoming) Reply(m xdr.Message) {
 	c.mu.Unlock()
 }
 
-func (in *incoming) Drop() { in.conn.responder.answered(in) }
+func (in *incoming) Drop() {
+	c := in.conn
+	c.mu.Lock()
+	c.responder.replies.made(in)
+	c.mu.Unlock()
+	c.responder.answered(in)
+}
 
 // drop ends the calls of the peer whose replies were lost.
 func (rp *responder) drop(lost queue) {
@@ -155,10 +165,12 @@ func (rp *responder) answered(in *incoming) {
 	c := rp.conn
 	in.reply.Release()
 	in.rec.Release()
+	large := in.large
 	*in = incoming{}
 	incomings.Put(in)
 	c.mu.Lock()
 	rp.unserved--
+	rp.replies.left(large, rp.unserved == 0)
 	c.receiver.room.Signal()
 	c.checkDone()
 	c.mu.Unlock()
