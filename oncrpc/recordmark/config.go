@@ -61,9 +61,10 @@ type Config struct {
 	// MaxInFlight is the number of the peer's calls that may be unanswered on a connection, from 1
 	// to 1048576; 0 means 64. Further ones are not read.
 	MaxInFlight int
-	// Memory is the memory in bytes that the records of all connections of one Serve take, and the
-	// replies that peers do not read, those of up to 64 KiB aside, 1 or more; 0 means 512 MiB, or
-	// what one record of MaxRecord takes if that is more. A peer host that has some gets more only
+	// Memory is the memory in bytes that the records of more than 64 KiB on all connections of one
+	// Serve take, and the calls and replies of more than 4 KiB together that wait for their peers to
+	// read, 1 or more; 0 means 512 MiB, or what one record of MaxRecord takes if that is more. A
+	// peer host that has some gets more only
 	// while it then has no more than is left for others, at most a half. A record that finds too
 	// little waits, and so does what is behind it on its connection. Calls for whose replies there
 	// is no room are not read, beyond one of each connection; until it is there a reply is expected

@@ -28,8 +28,8 @@
 // Config.RecordTimeout ends its connection. A connection of Dial or NewConn has no such budget: it
 // holds at most MaxCalls replies, and MaxInFlight calls of the peer.
 //
-// Replies of more than 64 KiB that wait for their peer to read count in Config.Memory, too, and so
-// does 1 MiB for each call that is being executed. A connection for whose next reply there is no
+// Replies that wait for their peer to read count in Config.Memory, too, if they and their calls are
+// of more than 4 KiB, and so does 1 MiB for each call that is being executed. A connection for whose next reply there is no
 // memory is not read, unless it has no call under way. Config.WriteTimeout ends one whose peer does
 // not take its replies. How long a single reply is is for handlers to bound.
 //

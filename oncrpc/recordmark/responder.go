@@ -28,7 +28,7 @@ type incoming struct {
 	rec   *record
 	args  xdr.Decoder
 	reply xdr.Message
-	large int // bytes of it, if they count in replyRoom
+	large int // bytes that count in replyRoom
 	out   outgoing
 }
 
