@@ -64,18 +64,17 @@ type Config struct {
 	// Memory is the memory in bytes that the records of more than 64 KiB on all connections of one
 	// Serve take, and the calls and replies of more than 4 KiB together that wait for their peers to
 	// read, 1 or more; 0 means 512 MiB, or what one record of MaxRecord takes if that is more. A
-	// peer host that has some gets more only
-	// while it then has no more than is left for others, at most a half. A record that finds too
-	// little waits, and so does what is behind it on its connection. Calls for whose replies there
-	// is no room are not read, beyond one of each connection; until it is there a reply is expected
-	// to take 1 MiB.
+	// peer host that has some gets more only while it then has no more than is left for others, at
+	// most a half. A record that finds too little waits, and so does what is behind it on its
+	// connection. Calls for whose replies there is no room are not read, beyond one of each
+	// connection; until it is there a reply is expected to take 1 MiB.
 	//
 	// A record of MaxRecord must fit. It takes the next power of two and a 64th of that, or less;
 	// or its own length, above 16 MiB.
 	Memory int
-	// RecordTimeout is how long the peer may take from a record's first mark to its end, waiting for
-	// memory included; then the connection is closed. Between records it may be silent as long as it
-	// likes. 0 means 30 s, less than 0 for ever.
+	// RecordTimeout is how long the peer may take for each 64 KiB of a record, or what is left of
+	// it, waiting for memory included; then the connection is closed. Between records it may be
+	// silent as long as it likes. 0 means 30 s, less than 0 for ever.
 	RecordTimeout time.Duration
 	// CancelGrace is how long a call whose context has ended waits for its bytes to leave when they
 	// have begun to; then the connection is closed. Likewise a peer with far too many calls under

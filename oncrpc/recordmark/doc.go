@@ -24,7 +24,7 @@
 // has arrived, up to Config.MaxRecord. Records of more than 64 KiB, on all connections of one Serve,
 // share Config.Memory: their full size is reserved when they outgrow 64 KiB, and given back when
 // the call has been answered; one that does not fit waits, and its connection is not read. Smaller records
-// are bounded by their number times MaxInFlight alone. A record that is not complete after
+// are bounded by their number times MaxInFlight alone. A record that does not go on for
 // Config.RecordTimeout ends its connection. A connection of Dial or NewConn has no such budget: it
 // holds at most MaxCalls replies, and MaxInFlight calls of the peer.
 //

@@ -165,6 +165,22 @@ func TestRecordTimeout(t *testing.T) {
 	})
 }
 
+// A record that comes slowly, and goes on, is taken.
+func TestRecordTimeoutSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := peers(t, 1, recordmark.Config{RecordTimeout: 10 * time.Second, Logger: quiet})[0]
+		for call := bulkCall(1, 2_000_000); len(call) > 0; {
+			n := min(len(call), 20_000)
+			if _, err := p.Write(call[:n]); err != nil {
+				t.Fatalf("%d bytes before the end: %v", len(call), err)
+			}
+			call = call[n:]
+			time.Sleep(2 * time.Second)
+		}
+		p.record()
+	})
+}
+
 // A small record has to be here in time too.
 func TestRecordTimeoutSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,8 @@ import (
 type receiver struct {
 	conn   *Conn
 	in     reader
-	late   time.Time // when the record under way shall be here, if that was asked for
+	late   time.Time // when more of the record under way shall be here, if that was asked for
+	got    int       // bytes since then, up to growStep
 	readBy time.Time // the deadline set for reads
 	share  *share    // of the memory for large records and replies; nil: no bound
 
@@ -42,7 +43,7 @@ func (r *receiver) run() {
 	defer c.exit()
 	defer c.fail("read", net.ErrClosed) // a non-blocking handler may have ended the goroutine
 	for r.mayRead() {
-		r.late = time.Time{}
+		r.late, r.got = time.Time{}, 0
 		rec, err := r.in.next()
 		if err != nil {
 			r.fail(err)
@@ -91,11 +92,15 @@ func (r *receiver) Read(p []byte) (int, error) {
 		r.readBy = late
 		c.conn.SetReadDeadline(late)
 	}
-	return c.conn.Read(p)
+	n, err := c.conn.Read(p)
+	if r.got += n; r.got >= growStep {
+		r.late, r.got = time.Time{}, 0
+	}
+	return n, err
 }
 
-// deadline returns when the record that has begun shall be here. It is asked for when reading may
-// have to wait, which for a small record it has not.
+// deadline returns when the record that has begun, or growStep bytes more of it, shall be here. It
+// is asked for when reading may have to wait, which for a small record it has not.
 func (r *receiver) deadline() time.Time {
 	timeout := r.conn.cfg.RecordTimeout
 	switch {
