@@ -3,18 +3,28 @@ package oncrpc
 import (
 	"io"
 	"net"
+	"unique"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
 // Dispatcher is a Server as transports see it: what brings connections and calls to it. Programs
 // have no use for it.
-type Dispatcher struct{ s *Server }
+type Dispatcher struct {
+	s    *Server
+	host hostID // of the peer, if it is known
+}
 
 // DispatcherOf returns the transports' side of a server.
 func DispatcherOf(s *Server) Dispatcher {
 	s.init()
-	return Dispatcher{s}
+	return Dispatcher{s: s}
+}
+
+// For returns the dispatcher for the calls of a peer, whose host has its share of the handlers that
+// run (ServerConfig.MaxConcurrent). All others count as of one host.
+func (d Dispatcher) For(peer net.Addr) Dispatcher {
+	return Dispatcher{d.s, unique.Make(peerhost.Of(peer))}
 }
 
 // ConnInfo is a connection that a server is asked to admit.
@@ -56,15 +66,15 @@ func (d Dispatcher) Admit(c ConnInfo) (release func(), err error) {
 
 // Dispatch executes a call. It is called on the goroutine that received the call, and returns when a
 // non-blocking handler has run, or at once.
-func (d Dispatcher) Dispatch(in IncomingCall) { d.s.dispatch(in) }
+func (d Dispatcher) Dispatch(in IncomingCall) { d.s.dispatch(in, d.host) }
 
 // BeginWait is called when a handler that runs on a worker begins to wait for its peer, to fetch
 // arguments: it does not count as running until EndWait. Thus peers that do not answer hold up
 // their own calls alone.
-func (d Dispatcher) BeginWait() { d.s.workers.leave() }
+func (d Dispatcher) BeginWait() { d.s.workers.leave(d.host) }
 
 // EndWait ends a BeginWait. It waits until fewer than ServerConfig.MaxConcurrent handlers run.
-func (d Dispatcher) EndWait() { d.s.workers.enter() }
+func (d Dispatcher) EndWait() { d.s.workers.enter(d.host) }
 
 // AddListener registers a listener, which Shutdown closes first. It fails with ErrServerClosed
 // after that. The function it returns takes it back.

@@ -94,6 +94,7 @@ type Call struct {
 	believed   bool             // sys was accepted
 	key        []byte           // memory of the identity's
 	waiting    list.Place[Call] // for a worker
+	host       hostID           // of the peer
 }
 
 // Identity returns who calls, as the flavour of the call has found out. It is valid until the handler returns.

@@ -25,8 +25,10 @@ type ServerConfig struct {
 	// MaxConcurrent is the number of handlers that run at the same time, 1 or more; 0 means 256.
 	// Handlers that declare themselves non-blocking do not count. One that fetches arguments from
 	// its peer (xdr.Bulk) leaves its place to another call meanwhile, and goes on when there is one
-	// again: it must not hold a lock then that other handlers wait for. Further calls wait in the
-	// order of their arrival, behind those that have begun. The transports bound how many can.
+	// again: it must not hold a lock then that other handlers wait for. Further calls wait. A place
+	// goes to the peer host (ConnInfo.Host) of which the fewest handlers run; calls of a host wait
+	// in the order of their arrival, behind those that have begun. The transports bound how many
+	// can.
 	MaxConcurrent int
 	// MaxConns is the number of connections that the Serve functions keep open for the server, over
 	// all listeners, 1 or more; 0 means 1024. Of these, a peer host (ConnInfo.Host) that has some
@@ -255,7 +257,7 @@ func (s *Server) Stats() ServerStats {
 }
 
 // dispatch executes a call: it returns when a non-blocking handler has run, or at once.
-func (s *Server) dispatch(in IncomingCall) {
+func (s *Server) dispatch(in IncomingCall, host hostID) {
 	if s.inflight.Add(1)&closing != 0 {
 		s.stats.dropped.Add(1)
 		in.Drop()
@@ -275,7 +277,7 @@ func (s *Server) dispatch(in IncomingCall) {
 	}
 	c.enc.Reset()
 	c.args = *in.Message()
-	c.in, c.Args, c.Results, c.Conn = in, &c.args, &c.enc, in.Conn()
+	c.in, c.host, c.Args, c.Results, c.Conn = in, host, &c.args, &c.enc, in.Conn()
 	if err := c.CallHeader.decode(c.Args); err != nil {
 		s.answer(c, err)
 		return

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -98,6 +99,82 @@ func TestMaxConcurrent(t *testing.T) {
 		// The workers that have become idle are used again.
 		for i := range uint32(2 * limit) {
 			dispatch(t, s, callBytes(i, 1, i))
+		}
+	})
+}
+
+// A place goes to the host of which the fewest handlers run: one that has more calls than there are
+// places does not hold up another. Handlers that come back from waiting for their peers stand in the
+// queue of their host.
+func TestMaxConcurrentOfHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit, many = 4, 20
+		var d [2]oncrpc.Dispatcher
+		answer := make(chan struct{})
+		var mu sync.Mutex
+		var started []uint32
+		ends := make(map[uint32]chan struct{})
+		s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: limit},
+			oncrpc.Procedure{Handler: func(_ context.Context, c *oncrpc.Call) error {
+				if c.XID == 3 { // one of the first host's waits for its peer
+					d[0].BeginWait()
+					<-answer
+					d[0].EndWait()
+				}
+				mu.Lock()
+				started = append(started, c.XID)
+				end := ends[c.XID]
+				mu.Unlock()
+				<-end
+				return nil
+			}})
+		var ins []*incoming
+		for i := range d {
+			d[i] = oncrpc.DispatcherOf(s).For(&net.TCPAddr{IP: net.IPv4(192, 0, 2, byte(i)), Port: 700})
+		}
+		arrive := func(host int, n int) {
+			for range n {
+				xid := uint32(len(ins))
+				ends[xid] = make(chan struct{})
+				in := newIncoming(t, callBytes(xid, 1, xid))
+				d[host].Dispatch(in)
+				ins = append(ins, in)
+				synctest.Wait()
+			}
+		}
+		arrive(0, many)
+		arrive(1, limit)
+		close(answer)
+		synctest.Wait()
+		mu.Lock()
+		first := slices.Clone(started)
+		mu.Unlock()
+		if want := []uint32{0, 1, 2, 4}; !slices.Equal(first, want) {
+			t.Errorf("started %v, want %v: 3 waits for a place again", first, want)
+		}
+		// Whatever ends, the next one is of the host of which fewer run.
+		for i, want := range []uint32{20, 21, 3, 5, 22, 23} {
+			close(ends[first[i]])
+			first = append(first, want)
+			synctest.Wait()
+			mu.Lock()
+			got := started[len(started)-1]
+			mu.Unlock()
+			if got != want {
+				t.Fatalf("started %d after %v, want %d", got, first[:len(first)-1], want)
+			}
+		}
+		mu.Lock()
+		for _, end := range ends {
+			select {
+			case <-end:
+			default:
+				close(end)
+			}
+		}
+		mu.Unlock()
+		for _, in := range ins {
+			<-in.reply
 		}
 	})
 }

@@ -21,7 +21,7 @@ var unavailable = oncrpc.DispatcherOf(new(oncrpc.Server))
 
 // Serve answers the peer's calls with s from now on. Before that they are answered PROG_UNAVAIL.
 func (c *Conn) Serve(s *oncrpc.Server) {
-	d := oncrpc.DispatcherOf(s)
+	d := oncrpc.DispatcherOf(s).For(c.RemoteAddr())
 	leave, err := d.AddConn(c, nil)
 	if err != nil {
 		c.fail(err)

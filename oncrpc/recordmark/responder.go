@@ -40,7 +40,7 @@ var nobody = oncrpc.DispatcherOf(new(oncrpc.Server))
 // Serve answers the peer's calls with s, until the connection or s ends. It returns
 // at once. Calls that arrive on a connection that nobody serves are answered PROG_UNAVAIL.
 func (c *Conn) Serve(s *oncrpc.Server) {
-	d := oncrpc.DispatcherOf(s)
+	d := oncrpc.DispatcherOf(s).For(c.RemoteAddr())
 	remove, err := d.AddConn(c, c.drain)
 	if err != nil {
 		c.fail("serve", err)
