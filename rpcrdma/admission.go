@@ -214,14 +214,15 @@ func (in *incoming) beginDecoding() {
 	in.message.decode(&in.dec)
 }
 
-// abort gives up a call whose message could not be read, so that its connection cannot go on. Where
-// that comes of its end there may be many such calls, and why it ended is in the log.
+// abort gives up a call whose message could not be read, or for whose reply there is no memory, so
+// that its connection cannot go on. Where that comes of its end there may be many such calls, and
+// why it ended is in the log.
 func (in *incoming) abort(err error) {
 	in.failed(err)
 	in.Drop()
 }
 
-// failed ends the connection, as a message could not be read.
+// failed ends the connection over a call.
 func (in *incoming) failed(err error) {
 	const msg = "rpcrdma: call aborted"
 	peer, xid := in.c.info.RemoteAddr, in.header.XID

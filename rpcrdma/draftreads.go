@@ -67,13 +67,12 @@ func (d *draft) addReads(r *reply, long bool, s *Settings) bool {
 // addRead exposes data, n bytes, until the peer has read it, and adds it to the read list.
 func (d *draft) addRead(r *reply, position int, data [][]byte, n int) bool {
 	c, rd := d.conn, &r.read
-	list, ok := d.source(r, data, n)
-	if !ok {
-		return false
-	}
+	list, err := d.source(r, data, n)
 	first := len(rd.regions)
-	var err error
-	if rd.regions, err = c.ep.Expose(rd.regions, list, transport.RemoteRead); err != nil {
+	if err == nil {
+		rd.regions, err = c.ep.Expose(rd.regions, list, transport.RemoteRead)
+	}
+	if err != nil {
 		return false
 	}
 	r.segs = c.split(r.segs[:0], rd.regions[first:])
@@ -87,13 +86,13 @@ func (d *draft) addRead(r *reply, position int, data [][]byte, n int) bool {
 
 // source names data, n bytes, to the provider, which lets the peer read it until the call is
 // finished.
-func (d *draft) source(r *reply, data [][]byte, n int) ([]transport.Slice, bool) {
+func (d *draft) source(r *reply, data [][]byte, n int) ([]transport.Slice, error) {
 	c := d.conn
 	if c.importer != nil && (!r.read.copies || len(data) == 1) {
 		return c.imported(&r.imports, data, transport.RemoteRead)
 	}
 	if n == 0 {
-		return nil, true
+		return nil, nil
 	}
 	return c.copied(&r.read.exposed, data, n, transport.RemoteRead)
 }

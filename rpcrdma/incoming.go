@@ -76,6 +76,10 @@ func (in *incoming) Reply(m xdr.Message) {
 	c := in.c
 	in.reply.message = m
 	if !in.reply.layout() {
+		if err := in.reply.failed; err != nil {
+			in.abort(err) // RFC 8166 section 4.5.4
+			return
+		}
 		c.fault(&c.stats.tooLong, "reply refused", in.header.XID, in.reply.tooLong())
 		in.refuse(ErrChunk)
 		return

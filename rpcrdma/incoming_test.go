@@ -52,8 +52,8 @@ func TestReplyOfArguments(t *testing.T) {
 	var e xdr.Encoder
 	e.BulkBytes(s.Bytes, released(func() { d.log = append(d.log, "data released") }))
 	in.reply.message = e.Message()
-	if _, ok := in.reply.source(in.reply.message.Bulk[0].Data, len(s.Bytes)); !ok {
-		t.Fatal("the data was not imported")
+	if _, err := in.reply.source(in.reply.message.Bulk[0].Data, len(s.Bytes)); err != nil {
+		t.Fatal(err)
 	}
 	in.giveBack()
 	if want := []string{"data released", "end of the import", "memory freed"}; !slices.Equal(d.log, want) {

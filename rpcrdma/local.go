@@ -5,10 +5,9 @@ import "github.com/rpcrdma/go-rpcrdma/transport"
 // Data lies in memory of the program's. The provider is told of it by an import, where it can have
 // one, and else gets a copy in memory of the pool.
 
-// imported imports data for access, and appends that to list. It reports false if the provider
-// cannot.
+// imported imports data for access, and appends that to list.
 func (c *Conn) imported(list *[]transport.Slice, data [][]byte, access transport.Access) (
-	[]transport.Slice, bool) {
+	[]transport.Slice, error) {
 	first := len(*list)
 	for _, p := range data {
 		if len(p) == 0 {
@@ -16,24 +15,23 @@ func (c *Conn) imported(list *[]transport.Slice, data [][]byte, access transport
 		}
 		s, err := c.importer.Import(p, access)
 		if err != nil {
-			return nil, false
+			return nil, err
 		}
 		*list = append(*list, s)
 	}
-	return (*list)[first:], true
+	return (*list)[first:], nil
 }
 
-// copied copies data, n bytes, to memory of the pool for access, and appends that to list. It
-// reports false if there is none.
+// copied copies data, n bytes, to memory of the pool for access, and appends that to list.
 func (c *Conn) copied(list *[]transport.Slice, data [][]byte, n int, access transport.Access) (
-	[]transport.Slice, bool) {
+	[]transport.Slice, error) {
 	s, err := c.pool.get(n, access)
 	if err != nil {
-		return nil, false
+		return nil, err
 	}
 	gather(s.Bytes, data)
 	*list = append(*list, s)
-	return (*list)[len(*list)-1:], true
+	return (*list)[len(*list)-1:], nil
 }
 
 // endImports ends imports, and returns the list, emptied.

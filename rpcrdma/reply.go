@@ -24,6 +24,7 @@ type reply struct {
 	bounces []transport.Slice // memory of the pool that holds copies of that
 	thresh  int               // of padding, in an RDMA_MSGP
 	read    readReply         // what the peer is to read of it
+	failed  error             // why there is no memory for it
 
 	chain    chain           // the Writes, and the Send
 	buf      transport.Slice // of the Send
@@ -50,7 +51,8 @@ func (r *reply) tooLong() error {
 }
 
 // layout fills in the header of the reply and the Writes before its Send, and leaves in pieces what
-// goes inline. It reports false if the chunks offered are too small.
+// goes inline. It reports false if the chunks offered are too small, or, with failed, if there is no
+// memory for it.
 func (r *reply) layout() bool {
 	c, h, out, m := r.in.c, r.in.header, &r.header, &r.message
 	s := c.settings.Load()
@@ -150,8 +152,9 @@ func (r *reply) fillReply(n int) bool {
 
 // write adds the RDMA Writes of data, n bytes, to the segments filled with it.
 func (r *reply) write(segs []chunks.Segment, data [][]byte, n int) bool {
-	list, ok := r.source(data, n)
-	if !ok {
+	list, err := r.source(data, n)
+	if err != nil {
+		r.failed = err
 		return false
 	}
 	cur := cursor{list: list}
@@ -164,13 +167,13 @@ func (r *reply) write(segs []chunks.Segment, data [][]byte, n int) bool {
 }
 
 // source names data, n bytes, to the provider, which sends it before the call is finished.
-func (r *reply) source(data [][]byte, n int) ([]transport.Slice, bool) {
+func (r *reply) source(data [][]byte, n int) ([]transport.Slice, error) {
 	c := r.in.c
 	if c.importer != nil {
 		return c.imported(&r.imports, data, 0)
 	}
 	if n == 0 {
-		return nil, true
+		return nil, nil
 	}
 	return c.copied(&r.bounces, data, n, 0)
 }
@@ -203,5 +206,6 @@ func (r *reply) release() {
 	c.pool.put(r.buf, 0)
 	r.header.Lists.Reset()
 	r.message, r.buf, r.sendList[0] = xdr.Message{}, transport.Slice{}, transport.Slice{}
+	r.failed = nil
 	r.bounces, r.pieces, r.chain = r.bounces[:0], r.pieces[:0], r.chain.cleared()
 }

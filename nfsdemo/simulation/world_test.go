@@ -76,7 +76,10 @@ func (w *world) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet, MaxConcurrent: 8})
+	s := oncrpc.NewServer(oncrpc.ServerConfig{
+		Logger: quiet, MaxConcurrent: 8,
+		ConnEnded: func(t oncrpc.Transport, _ error) { checkPeer(w.t, t.(*rpcrdma.Conn), w.dialect) },
+	})
 	if err := s.Handle(nfs.Programs()...); err != nil {
 		w.t.Fatal(err)
 	}
@@ -117,16 +120,17 @@ func (w *world) restarts() int {
 
 // client is one host's.
 type client struct {
-	conn  *redial.Conn
-	nfs   *nfsclient.Client
-	root  nfs3.FH
-	conns sync.Map // *rpcrdma.Conn, all that it has had
+	dialect rpcrdma.Dialect
+	conn    *redial.Conn
+	nfs     *nfsclient.Client
+	root    nfs3.FH
+	conns   sync.Map // *rpcrdma.Conn, all that it has had
 }
 
 // client connects from a host, and mounts.
 func (w *world) client(n int) *client {
 	w.t.Helper()
-	c := new(client)
+	c := &client{dialect: w.dialect}
 	host := netip.AddrFrom4([4]byte{10, 0, 0, byte(2 + n)}).String()
 	d := w.work.Dialer(iwarp.Dialer{Config: provider(), DialContext: w.net.Dialer(host)})
 	conn, err := redial.New(context.Background(), func(ctx context.Context) (oncrpc.Transport, error) {
@@ -165,12 +169,27 @@ func (c *client) checkIdle(t *testing.T) {
 	})
 }
 
+// checkPeer finds what an end has to say against the other, which is ours as well.
+func checkPeer(t *testing.T, c *rpcrdma.Conn, dialect rpcrdma.Dialect) {
+	t.Helper()
+	s := c.Stats()
+	if dialect == rpcrdma.Draft { // replies for which there is no memory are refused
+		s.TooLong, s.ErrorsSent, s.ErrorsRecv = 0, 0, 0
+	}
+	if s.Malformed+s.BadVersion+s.ErrorsSent+s.ErrorsRecv+s.UnknownXID+s.Exceeded+s.Unserved+s.TooLong > 0 {
+		t.Errorf("the peer at %v has done something wrong: %+v", c.RemoteAddr(), s)
+	}
+}
+
 // close ends a client, and all connections that it has had.
-func (c *client) close() {
+func (c *client) close(t *testing.T) {
+	t.Helper()
 	c.conn.Close()
 	<-c.conn.Done()
 	c.conns.Range(func(k, _ any) bool {
-		<-k.(*rpcrdma.Conn).Done()
+		conn := k.(*rpcrdma.Conn)
+		<-conn.Done()
+		checkPeer(t, conn, c.dialect)
 		return true
 	})
 }

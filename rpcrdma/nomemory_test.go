@@ -1,0 +1,53 @@
+package rpcrdma_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+)
+
+// TestReplyWithoutMemory has a server find no memory for a reply: it closes the connection, so that
+// the call is made again, and is not refused for good (RFC 8166 section 4.5.4).
+func TestReplyWithoutMemory(t *testing.T) {
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
+		fabric, faults := loopback.New(), faultnet.NewProvider(faultnet.ProviderConfig{})
+		l, err := fabric.Listen("server", loopback.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := rpcrdma.Config{Dialect: d}
+		r := serveRig(t, cfg, faults.Listener(l), fabric.Dialer(loopback.Config{}), sameEndpoint)
+		read := func(c *rpcrdma.Conn) error {
+			var got items
+			result := make([]byte, 5000)
+			err := client(c).Do(t.Context(), &oncrpc.Request{Procedure: procSource,
+				Args: &source{1, 5000}, Reply: &got, Results: [][]byte{result}, MaxReply: 32})
+			if err == nil && !bytes.Equal(result, pattern(0, 5000)) {
+				t.Error("results differ")
+			}
+			return err
+		}
+		c := r.dial(cfg)
+		if err := client(c).Call(t.Context(), procNull, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		conn := wait(t, r.program.conns)
+		faults.SetWork(faultnet.Work{NoMemory: 1})
+		if err := read(c); err == nil {
+			t.Errorf("%v: no error", d)
+		}
+		wait(t, c.Done())
+		wait(t, conn.Done())
+		if s := conn.Stats(); s.ErrorsSent != 0 || s.TooLong != 0 {
+			t.Errorf("%v: an error was sent: %+v", d, s)
+		}
+		faults.SetWork(faultnet.Work{})
+		if err := read(r.dial(cfg)); err != nil {
+			t.Errorf("%v: over another connection: %v", d, err)
+		}
+	}
+}
