@@ -71,5 +71,5 @@
 // No message is lost on a connection. But a client whose connection ends before the reply has come
 // does not know whether its call was executed, and sends it again over another one. Procedures that
 // must not be executed twice then are marked [Procedure.Once]: a server keeps their replies and
-// repeats them, whichever transport the call comes by.
+// repeats them, whichever transport the call comes by, and whichever of the two comes first.
 package oncrpc

@@ -20,8 +20,8 @@ type Program struct {
 	// out, or ctx, for which it may return nil. It may block; therefore no handler of the program but procedure 0's is
 	// NonBlocking.
 	//
-	// It is not asked again for a call that is answered with the results of an earlier copy: those
-	// belong to the same caller, to whom their execution was allowed.
+	// It need not be asked again for a call that is answered with the results of an earlier copy:
+	// those belong to the same caller, to whom their execution was allowed.
 	Authorize func(ctx context.Context, c *Call) (context.Context, error)
 	// Replay, if set, takes the place of the server's reply cache for the procedures that are Once.
 	Replay ReplayPolicy
@@ -36,16 +36,25 @@ type Procedure struct {
 	// never run there. Over an in-process provider that goroutine may be one that is inside a call or a
 	// fetch of its own, so a lock that a non-blocking handler takes must not be held there.
 	NonBlocking bool
-	// Once procedures must not be executed twice for a call that the client sends again, having lost its
-	// connection, as NFS's CREATE and REMOVE must not: the server keeps their replies for a while (ServerConfig.ReplyMemory). A call
-	// is the same if transaction id, caller (his IP address, whatever the port, his flavour and Identity), program, version, procedure and
-	// inline arguments are, over whichever of the server's transports it comes.
+	// Once procedures must not be executed twice for a call that the client sends again, having lost
+	// its connection, as NFS's CREATE, REMOVE and WRITE must not: the server keeps their replies for
+	// a while (ServerConfig.ReplyMemory). A call is the same if transaction id, caller (his IP
+	// address, whatever the port, his flavour and Identity), program, version, procedure and the
+	// first 1 KiB of the arguments are, bulk data included, over whichever of the server's transports
+	// it comes.
 	//
-	// If the first call has been executed, its reply answers the later one. If it is being executed, the later one
-	// waits; of several the last one, the others are dropped. Kept is a reply that the handler gave by
-	// returning nil, of up to 4 KiB and without bulk data. An error means that the call was not executed: it answers
-	// its own caller alone, and the same call is executed when it comes again, or if it waits already. A
-	// handler whose arguments could not be fetched must return that error and not results, or they are kept.
+	// If the first call has been executed, its reply answers the later one. If it is being executed,
+	// the later ones wait. That is so as well for one that was sent first and comes late, over the
+	// connection that was lost. Kept is a reply that the handler gave by returning nil, of up to 4 KiB
+	// and without bulk data. An error means that the call was not executed: it answers its own caller
+	// alone, and the same call is executed when it comes again, or if it waits already.
+	//
+	// Bulk data that is still to be fetched (xdr.Bulk) may never come. Therefore the handlers of all
+	// copies begin, and the first one to have its data goes on: that of another gets an error when it
+	// fetches, even if its data has come. A handler must fetch before it changes anything, and return
+	// the error, or results would be kept of a call that was not executed; what it returns is no
+	// answer then. What lies behind such data among the arguments cannot be looked at before that: a
+	// call that has arguments there is always executed.
 	Once bool
 }
 
@@ -91,8 +100,10 @@ type Call struct {
 	out        xdr.Encoder // of such a reply
 	plain      xdr.Message // what is in enc then
 	sys        SysCred
-	believed   bool             // sys was accepted
-	key        []byte           // memory of the identity's
+	believed   bool   // sys was accepted
+	key        []byte // memory of the identity's
+	inline     []byte // the first of the inline arguments, which count in its key
+	once       onceSource
 	waiting    list.Place[Call] // for a worker
 	host       hostID           // of the peer
 }

@@ -41,6 +41,15 @@ func (a *OnceCall) Drop() {
 	a.server.drop(a.Call)
 }
 
+// repeated goes on with a call whose handler was stopped because the call is the copy of another one.
+func (s *Server) repeated(c *Call) {
+	c.enc.Rewind(xdr.Mark{})
+	c.once.refused, c.args = false, c.once.args
+	if s.replies.again(&c.arrival) {
+		s.execute(c) // for the other one has failed meanwhile
+	}
+}
+
 // answerAgain answers a call with the results of an earlier one.
 func (s *Server) answerAgain(c *Call, results []byte) {
 	s.stats.replayed.Add(1)

@@ -88,5 +88,9 @@ func (d *Decoder) beside(c *Chunk, n int) Bulk {
 	if c.Source == nil {
 		return Bulk{n: n, data: c.Data[:n:n]}
 	}
-	return Bulk{n: n, src: c.Source, id: c.ID}
+	src := c.Source
+	if d.via != nil {
+		src = d.via(src)
+	}
+	return Bulk{n: n, src: src, id: c.ID}
 }

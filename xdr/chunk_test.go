@@ -378,3 +378,46 @@ func TestBulkFirst(t *testing.T) {
 		}
 	}
 }
+
+// nowhere is a source without data.
+type nowhere struct{}
+
+func (nowhere) Fetch(context.Context, int, int, [][]byte) error { return errNowhere }
+
+func (nowhere) Load(context.Context, int, int, bool) ([]byte, xdr.Releaser, error) {
+	return nil, nil, errNowhere
+}
+
+var errNowhere = errors.New("nowhere")
+
+// TestFetchVia: what is not here yet is fetched from another source, and what is here is left alone.
+func TestFetchVia(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		chunks []xdr.Chunk
+		coming bool
+	}{
+		{"to be fetched", []xdr.Chunk{{Position: 4, Len: 4, Source: nowhere{}}}, true},
+		{"of any place", []xdr.Chunk{{Position: xdr.Floating, Len: 4, Source: nowhere{}}}, true},
+		{"here", []xdr.Chunk{{Position: 4, Len: 4, Data: []byte("here")}}, false},
+		{"empty, and here", []xdr.Chunk{{Position: xdr.Floating, Source: nowhere{}},
+			{Position: 4, Len: 4, Data: []byte("here")}}, false},
+	} {
+		var d xdr.Decoder
+		d.Reset([]byte{0, 0, 0, 4}, tt.chunks)
+		asked := 0
+		if coming := d.FetchVia(func(from xdr.BulkSource) xdr.BulkSource {
+			if from != (nowhere{}) {
+				t.Errorf("%s: the source is %v", tt.name, from)
+			}
+			asked++
+			return nowhere{}
+		}); coming != tt.coming {
+			t.Errorf("%s: to be fetched: %v", tt.name, coming)
+		}
+		_, err := d.Bulk(4).Bytes(t.Context())
+		if errors.Is(err, errNowhere) != tt.coming || (asked == 1) != tt.coming {
+			t.Errorf("%s: got %v, via was asked %d times", tt.name, err, asked)
+		}
+	}
+}

@@ -13,6 +13,7 @@ type Decoder struct {
 	pos      int     // position in the stream
 	floating []Chunk // not taken yet, in order
 	chunks   []Chunk // the others, by position
+	via      func(BulkSource) BulkSource
 	err      error
 	ended    bool
 
@@ -55,6 +56,14 @@ func (d *Decoder) check() {
 func (d *Decoder) AppendInline(more []byte) {
 	d.more = more
 	d.end += len(more)
+}
+
+// FetchVia has bulk data that is not here yet be fetched from what via returns, in place of its
+// source, and reports whether there is any left to decode. It is called behind Reset.
+func (d *Decoder) FetchVia(via func(BulkSource) BulkSource) bool {
+	d.via = via
+	away := func(c Chunk) bool { return c.Source != nil && c.Len > 0 }
+	return slices.ContainsFunc(d.floating, away) || slices.ContainsFunc(d.chunks, away)
 }
 
 // Position returns the bytes of the stream decoded so far.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // Host is the host part of an address: an IP address, or else a name. It is comparable. The
@@ -38,15 +39,19 @@ func Of(a net.Addr) Host {
 		return Host{name: a.String()}
 	}
 	s := a.String()
-	if host, _, err := net.SplitHostPort(s); err == nil {
-		return named(host)
+	if strings.Contains(s, ":") { // or an error would be made
+		if host, _, err := net.SplitHostPort(s); err == nil {
+			return named(host)
+		}
 	}
 	return named(s)
 }
 
 func named(s string) Host {
-	if ip, err := netip.ParseAddr(s); err == nil {
-		return Host{ip: ip.Unmap()}
+	if strings.ContainsAny(s, ".:") { // likewise
+		if ip, err := netip.ParseAddr(s); err == nil {
+			return Host{ip: ip.Unmap()}
+		}
 	}
 	return Host{name: s}
 }

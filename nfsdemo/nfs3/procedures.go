@@ -44,8 +44,8 @@ type ProcInfo struct {
 
 	// Once procedures must not be executed twice: the second time answers otherwise than the
 	// first, or undoes what others have done since. The second REMOVE finds no file; the second
-	// SETATTR cuts off what was appended. The second WRITE of the same data changes nothing, and
-	// keeping its reply would be dear.
+	// SETATTR cuts off what was appended; the second WRITE, if it comes late, over a connection that
+	// was lost, puts old data over new.
 	Once bool
 
 	// Long procedures may take their time even in a file system that never waits, as a long
@@ -62,7 +62,7 @@ var procs = [Procs]ProcInfo{
 	ProcAccess:      {Name: "ACCESS", MaxReply: AccessResMax},
 	ProcReadLink:    {Name: "READLINK", MaxReply: ReadLinkResMax(0)},
 	ProcRead:        {Name: "READ", MaxReply: ReadResMax},
-	ProcWrite:       {Name: "WRITE", MaxReply: WriteResMax},
+	ProcWrite:       {Name: "WRITE", MaxReply: WriteResMax, Once: true},
 	ProcCreate:      {Name: "CREATE", MaxReply: CreateResMax, Once: true},
 	ProcMkdir:       {Name: "MKDIR", MaxReply: CreateResMax, Once: true},
 	ProcSymlink:     {Name: "SYMLINK", MaxReply: CreateResMax, Once: true},

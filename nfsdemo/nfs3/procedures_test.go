@@ -21,7 +21,7 @@ func TestProcedures(t *testing.T) {
 		{"ACCESS", 4, false, false},
 		{"READLINK", 5, false, false},
 		{"READ", 6, false, false},
-		{"WRITE", 7, false, false},
+		{"WRITE", 7, true, false},
 		{"CREATE", 8, true, false},
 		{"MKDIR", 9, true, false},
 		{"SYMLINK", 10, true, false},

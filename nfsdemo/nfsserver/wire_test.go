@@ -29,8 +29,8 @@ func TestProcedures(t *testing.T) {
 	if len(progs[0].Procedures) != nfs3.Procs || len(progs[1].Procedures) != mount3.Procs {
 		t.Errorf("%d procedures of NFS, %d of MOUNT", len(progs[0].Procedures), len(progs[1].Procedures))
 	}
-	once := map[string]bool{"SETATTR": true, "CREATE": true, "MKDIR": true, "SYMLINK": true, "MKNOD": true,
-		"REMOVE": true, "RMDIR": true, "RENAME": true, "LINK": true}
+	once := map[string]bool{"SETATTR": true, "WRITE": true, "CREATE": true, "MKDIR": true,
+		"SYMLINK": true, "MKNOD": true, "REMOVE": true, "RMDIR": true, "RENAME": true, "LINK": true}
 	waits := map[string]bool{"READDIR": true, "READDIRPLUS": true, "DUMP": true, "EXPORT": true}
 	for i, p := range progs[0].Procedures {
 		if p.Name != nfs3.Proc(i).String() || p.Once != once[p.Name] || i > 0 && (p.Handler == nil || p.NonBlocking == waits[p.Name]) {

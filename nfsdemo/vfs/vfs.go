@@ -55,7 +55,10 @@ type FS interface {
 
 	// Write stores data at off, all of it, or as much as there is room for if that is something; off plus the data's length fits an int64.
 	// The data is fetched into memory of the file system's, and only after the call was found to be
-	// permitted. Fetching may block: the file system holds no lock meanwhile.
+	// permitted. Fetching may block: the file system holds no lock meanwhile. It fetches before
+	// it changes anything, and not into the file itself: an error of that fetch may mean that the
+	// call is the late copy of another, over whose file a newer call may have written. It is
+	// returned as it is.
 	// The owner of the file may write it whatever its mode says.
 	Write(ctx context.Context, c *Cred, h nfs3.FH, off uint64, data xdr.Bulk, how nfs3.StableHow) (WriteResult, error)
 

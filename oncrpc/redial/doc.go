@@ -13,14 +13,20 @@
 //
 // # What that means for its execution
 //
-// At least once. A server may have executed a call whose reply is lost, and executes it again unless it
-// knows better; it may even execute the first one late, after the second has been answered and others behind it. Exactly once
-// needs a server that keeps replies (a duplicate request cache) and finds them by the transaction id, from whichever port
-// of the caller's address the call comes, and that has not restarted in between: that of package
-// oncrpc does so for procedures marked Once, that of Linux for NFS calls that change something, if they come over RDMA: over
-// TCP another port is another caller to it. Request.Repeated
-// tells that a call was sent more than once; it is set whenever a first connection had been given the call, also if
-// that had not sent it yet.
+// At least once. A server may have executed a call whose reply is lost, and executes it again unless
+// it knows better. It may even execute the first one late, after the second has been answered and
+// others behind it: what was sent on a connection that was lost can still be on its way.
+//
+// Exactly once needs a server that keeps replies (a duplicate request cache) and finds them by the
+// transaction id, from whichever port of the caller's address the call comes, and that has not
+// restarted in between. That of package oncrpc does so for procedures marked Once, those of NFS that
+// change files or their data: for ten minutes, or as long as its memory for replies lasts
+// (oncrpc.ServerConfig.ReplyMemory). A call that comes later than that is executed. That of Linux
+// does so for NFS calls that change something, if they come over RDMA: over TCP another port is
+// another caller to it.
+//
+// Request.Repeated tells that a call was sent more than once; it is set whenever a first connection
+// had been given the call, also if that had not sent it yet.
 //
 // # How long calls wait
 //

@@ -1,0 +1,239 @@
+package nfsdemo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
+)
+
+// numbered gives all calls over a connection the same transaction id.
+type numbered struct {
+	oncrpc.Transport
+	xid uint32
+}
+
+func (n numbered) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
+	x.XID = n.xid
+	return n.Transport.RoundTrip(ctx, x)
+}
+
+// lateRig is a server beyond a network whose connections can be frozen.
+type lateRig struct {
+	t     *testing.T
+	srv   *restartableServer
+	relay *faultnet.Relay
+	c     *nfsclient.Client // not by way of the network
+	file  nfs3.FH
+}
+
+func newLateRig(t *testing.T, by carrier) *lateRig {
+	r := &lateRig{t: t, srv: newRestartableServer(t, by,
+		func(_ nfs3.Proc, h oncrpc.Handler) oncrpc.Handler { return h })}
+	var err error
+	if r.relay, err = faultnet.NewRelay(r.srv.addr, faultnet.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.relay.Close() })
+	direct, err := by.dial(t.Context(), r.srv.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		direct.Close()
+		<-direct.Done()
+	})
+	r.c = nfsclient.New(direct, r.cred())
+	dir, err := r.c.Mount(t.Context(), "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := r.c.Create(t.Context(), dir, "file", nfs3.CreateHow{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.file = o.File
+	return r
+}
+
+func (r *lateRig) cred() oncrpc.ClientFlavor {
+	cred, err := oncrpc.AuthSys(*root)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return cred
+}
+
+// connect makes a connection through the network, on which all calls have one transaction id. It is
+// in use, so that nothing of its setup is still to come.
+func (r *lateRig) connect(xid uint32) (*nfsclient.Client, *faultnet.Link) {
+	r.t.Helper()
+	conn, err := r.srv.by.dial(r.t.Context(), r.relay.Addr())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() {
+		conn.Close()
+		<-conn.Done()
+	})
+	c := nfsclient.New(numbered{conn, xid}, r.cred())
+	if err := c.Null(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	links := r.relay.Links()
+	return c, links[len(links)-1]
+}
+
+// held waits until a connection is held up behind n bytes.
+func (r *lateRig) held(link *faultnet.Link, n int64) {
+	r.t.Helper()
+	for range 30_000 {
+		passed, waits := link.Bytes(faultnet.Up)
+		if passed == n && waits > 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	passed, waits := link.Bytes(faultnet.Up)
+	r.t.Fatalf("after 30 s %d bytes have passed and %d wait, want %d and some", passed, waits, n)
+}
+
+// done waits for the end of a call.
+func (r *lateRig) done(what string, call chan error) {
+	r.t.Helper()
+	select {
+	case err := <-call:
+		if err != nil {
+			r.t.Errorf("%s: %v", what, err)
+		}
+	case <-time.After(30 * time.Second):
+		r.t.Fatalf("%s: not answered for 30 s", what)
+	}
+}
+
+// holds checks what the file has.
+func (r *lateRig) holds(want []byte) {
+	r.t.Helper()
+	got := make([]byte, len(want)+1)
+	res, err := r.c.Read(r.t.Context(), r.file, 0, got)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if got = got[:res.N]; !bytes.Equal(got, want) {
+		r.t.Errorf("the file has %d bytes, %.20q..., want %d, %.20q...",
+			len(got), got, len(want), want)
+	}
+}
+
+// TestLateCopy: a call is held up on its way. The client repeats it on another connection, and is
+// answered, and so is a newer call. Then the first one arrives: its client gets the same answer, and
+// the file stays as the newer one has left it.
+func TestLateCopy(t *testing.T) {
+	const xid = 77
+	before, newer := bytes.Repeat([]byte("old"), 340_000), bytes.Repeat([]byte("new"), 340_000)
+	write := func(data []byte) func(context.Context, *nfsclient.Client, nfs3.FH) error {
+		return func(ctx context.Context, c *nfsclient.Client, h nfs3.FH) error {
+			res, err := c.Write(ctx, h, 0, data, nfs3.Unstable)
+			if err == nil && res.N != len(data) {
+				err = fmt.Errorf("%d bytes of %d were written", res.N, len(data))
+			}
+			return err
+		}
+	}
+	truncate := func(ctx context.Context, c *nfsclient.Client, h nfs3.FH) error {
+		_, err := c.SetAttr(ctx, h, nfs3.Sattr{Size: nfs3.Set64{Set: true}}, nil)
+		return err
+	}
+	tests := []struct {
+		name   string
+		old    func(context.Context, *nfsclient.Client, nfs3.FH) error
+		newer  []byte
+		frozen int64 // behind how many bytes of the old call
+	}{
+		{"a WRITE", write(before), newer, 0},
+		{"the data of a WRITE", write(before), newer, 300_000},
+		{"the last of a WRITE", write(before), newer, int64(len(before))},
+		{"a short WRITE", write(before[:100]), newer[:100], 0},
+		{"SETATTR", truncate, newer, 0},
+	}
+	for name, by := range carriers() {
+		if name == "loopback" {
+			continue // no network below it
+		}
+		for _, tt := range tests {
+			t.Run(name+" "+tt.name, func(t *testing.T) {
+				t.Parallel()
+				r := newLateRig(t, by)
+				first, link := r.connect(xid)
+				passed, _ := link.Bytes(faultnet.Up)
+				link.FreezeAt(faultnet.Up, passed+tt.frozen)
+				late := make(chan error, 1)
+				go func() { late <- tt.old(context.Background(), first, r.file) }()
+				r.held(link, passed+tt.frozen)
+
+				second, _ := r.connect(xid)
+				again := make(chan error, 1)
+				go func() { again <- tt.old(context.Background(), second, r.file) }()
+				r.done("the repeated call", again)
+				if err := write(tt.newer)(t.Context(), r.c, r.file); err != nil {
+					t.Fatal(err)
+				}
+				link.Thaw(faultnet.Up)
+				r.done("the late call", late)
+				r.holds(tt.newer)
+			})
+		}
+	}
+}
+
+// TestLateCopyOther: a transaction id that comes again for the same range with other data, as from a
+// client that was started anew, is another call.
+func TestLateCopyOther(t *testing.T) {
+	for name, by := range carriers() {
+		for _, n := range []int{100, 1 << 20} {
+			t.Run(fmt.Sprint(name, " ", n), func(t *testing.T) {
+				s := newRestartableServer(t, by,
+					func(_ nfs3.Proc, h oncrpc.Handler) oncrpc.Handler { return h })
+				cred, err := oncrpc.AuthSys(*root)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var file nfs3.FH
+				for i, data := range [][]byte{bytes.Repeat([]byte("1"), n), bytes.Repeat([]byte("2"), n)} {
+					conn, err := by.dial(t.Context(), s.addr)
+					if err != nil {
+						t.Fatal(err)
+					}
+					c := nfsclient.New(conn, cred)
+					dir, err := c.Mount(t.Context(), "/")
+					if err != nil {
+						t.Fatal(err)
+					}
+					if i == 0 {
+						o, err := c.Create(t.Context(), dir, "file", nfs3.CreateHow{})
+						if err != nil {
+							t.Fatal(err)
+						}
+						file = o.File
+					}
+					w := nfsclient.New(numbered{conn, 77}, cred)
+					if _, err := w.Write(t.Context(), file, 0, data, nfs3.Unstable); err != nil {
+						t.Fatal(err)
+					}
+					got := make([]byte, n)
+					if _, err := c.Read(t.Context(), file, 0, got); err != nil || !bytes.Equal(got, data) {
+						t.Errorf("client %d reads %.10q (%v), want %.10q", i, got, err, data)
+					}
+					conn.Close()
+					<-conn.Done()
+				}
+			})
+		}
+	}
+}

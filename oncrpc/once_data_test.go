@@ -1,0 +1,298 @@
+package oncrpc_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// slowData is bulk data of one call, which comes when open is closed, and counts what was taken.
+type slowData struct {
+	data             []byte
+	open             chan struct{} // nil: it comes at once
+	fetched, holding atomic.Int32
+}
+
+func (s *slowData) Fetch(_ context.Context, _, n int, dst [][]byte) error {
+	if s.open != nil {
+		<-s.open
+	}
+	s.fetched.Add(1)
+	rest := s.data[:n]
+	for _, p := range dst {
+		rest = rest[copy(p, rest):]
+	}
+	return nil
+}
+
+func (s *slowData) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr.Releaser, error) {
+	p := make([]byte, n)
+	if err := s.Fetch(ctx, id, n, [][]byte{p}); err != nil || !take {
+		return p, nil, err
+	}
+	s.holding.Add(1)
+	return p, s, nil
+}
+
+func (s *slowData) Release() { s.holding.Add(-1) }
+
+// callWith returns a call of procedure 1 whose only argument is bulk data, in the way that src has it.
+func callWith(t testing.TB, peer string, xid uint32, src *slowData) *incoming {
+	in := callFrom(t, peer, nil)
+	in.notReady = true
+	call := callBytes(xid, 1, uint32(len(src.data)))
+	in.args.Reset(call, []xdr.Chunk{{Position: len(call), Len: len(src.data), Source: src}})
+	return in
+}
+
+// fetcher is a handler that fetches its data and then does its work: its results are how often that
+// was done, and the data.
+type fetcher struct {
+	fetch    func(context.Context, xdr.Bulk) ([]byte, error) // nil: bytesOf
+	done     atomic.Uint32
+	open     chan struct{} // if set, work ends when it is closed
+	failures atomic.Int32  // of the first calls
+}
+
+func bytesOf(ctx context.Context, b xdr.Bulk) ([]byte, error) { return b.Bytes(ctx) }
+
+func (f *fetcher) handle(ctx context.Context, c *oncrpc.Call) error {
+	fetch := f.fetch
+	if fetch == nil {
+		fetch = bytesOf
+	}
+	data, err := fetch(ctx, c.Args.Bulk(1<<20))
+	if err != nil {
+		return err
+	}
+	if f.open != nil {
+		<-f.open
+	}
+	if f.failures.Add(-1) >= 0 {
+		return errors.New("failed")
+	}
+	c.Results.Uint32(f.done.Add(1))
+	c.Results.Uint32(uint32(len(data)))
+	return nil
+}
+
+func dispatchIn(s *oncrpc.Server, in *incoming) { oncrpc.DispatcherOf(s).Dispatch(in) }
+
+// TestOnceDataLate: the data of the first call comes when a copy has been executed and answered. The
+// first one is not executed, in whichever way its handler fetches, and gets the same answer.
+func TestOnceDataLate(t *testing.T) {
+	for name, fetch := range map[string]func(context.Context, xdr.Bulk) ([]byte, error){
+		"Bytes": bytesOf,
+		"FetchInto": func(ctx context.Context, b xdr.Bulk) ([]byte, error) {
+			p := make([]byte, b.Len())
+			return p, b.FetchInto(ctx, [][]byte{p[:3], p[3:]})
+		},
+		"Take": func(ctx context.Context, b xdr.Bulk) ([]byte, error) {
+			p, release, err := b.Take(ctx)
+			if err == nil {
+				release.Release()
+			}
+			return p, err
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := fetcher{fetch: fetch}
+			s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: f.handle, Once: true})
+			late := &slowData{data: []byte("data"), open: make(chan struct{})}
+			first := callWith(t, peerA, 7, late)
+			dispatchIn(s, first)
+			synctest.Wait()
+			second := callWith(t, peerB, 7, &slowData{data: []byte("data")})
+			dispatchIn(s, second)
+			want := <-second.reply
+			close(late.open)
+			if got := <-first.reply; !bytes.Equal(got, want) {
+				t.Errorf("%s: got %x, the copy %x", name, got, want)
+			}
+			synctest.Wait()
+			if got := f.done.Load(); got != 1 {
+				t.Errorf("%s: executed %d times", name, got)
+			}
+			if got, want := s.Stats(), (oncrpc.ServerStats{Calls: 2, Replayed: 1}); got != want {
+				t.Errorf("%s: stats %+v, want %+v", name, got, want)
+			}
+			if late.fetched.Load() != 1 || late.holding.Load() != 0 {
+				t.Errorf("%s: fetched %d times, %d taken and not given back",
+					name, late.fetched.Load(), late.holding.Load())
+			}
+		})
+	}
+}
+
+// TestOnceDataUnderWay: the data of the first call comes while a copy is executed. It waits for the
+// answer, and when the copy fails it is executed after all.
+func TestOnceDataUnderWay(t *testing.T) {
+	for _, failures := range []int32{0, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			f := fetcher{open: make(chan struct{})}
+			f.failures.Store(failures)
+			s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: f.handle, Once: true})
+			late := &slowData{data: []byte("data"), open: make(chan struct{})}
+			first := callWith(t, peerA, 7, late)
+			second := callWith(t, peerB, 7, &slowData{data: []byte("data")})
+			dispatchIn(s, first)
+			dispatchIn(s, second)
+			synctest.Wait()
+			close(late.open)
+			synctest.Wait()
+			if first.answers.Load() != 0 {
+				t.Error("the first call was answered before the copy was executed")
+			}
+			close(f.open)
+			one, two := <-first.reply, <-second.reply
+			if want := unhex(t, "00000001 00000004"); !bytes.Equal(one[24:], want) {
+				t.Errorf("after %d failures the first call got %x, want %x", failures, one[24:], want)
+			}
+			if failures == 0 && !bytes.Equal(one, two) {
+				t.Errorf("the first call got %x, the copy %x", one, two)
+			}
+			if got := f.done.Load(); got != 1 {
+				t.Errorf("after %d failures executed %d times", failures, got)
+			}
+			// And one that comes later still gets the same.
+			third := callWith(t, peerA, 7, &slowData{data: []byte("data")})
+			dispatchIn(s, third)
+			if got := <-third.reply; !bytes.Equal(got, one) {
+				t.Errorf("a later copy got %x, want %x", got, one)
+			}
+			synctest.Wait()
+			if got := s.Stats().InFlight; got != 0 {
+				t.Errorf("%d in flight", got)
+			}
+		})
+	}
+}
+
+// TestOnceDataKey: calls are told apart by the first 1 KiB of their arguments, bulk data among them,
+// and are the same whether that came among the arguments or beside them.
+func TestOnceDataKey(t *testing.T) {
+	with := func(n, at int) []byte {
+		p := make([]byte, n)
+		if at >= 0 {
+			p[at] = 1
+		}
+		return p
+	}
+	for _, tt := range []struct {
+		name          string
+		first, second []byte
+		same          bool
+	}{
+		{"the same", with(8000, -1), with(8000, -1), true},
+		{"of 5 bytes", with(5, -1), with(5, -1), true},
+		{"first byte", with(8000, -1), with(8000, 0), false},
+		{"last byte of 1 KiB", with(8000, -1), with(8000, 1019), false},
+		{"the first byte behind 1 KiB", with(8000, -1), with(8000, 1020), true},
+		{"length", with(8000, -1), with(8001, -1), false},
+		{"length, with the same padding", with(5, -1), with(6, -1), false},
+	} {
+		for _, inline := range [][2]bool{{false, false}, {true, false}, {false, true}, {true, true}} {
+			var f fetcher
+			s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: f.handle, Once: true})
+			for i, data := range [][]byte{tt.first, tt.second} {
+				in := callWith(t, peerA, 7, &slowData{data: data})
+				if inline[i] {
+					call := callBytes(7, 1, uint32(len(data)))
+					call = append(append(call, data...), make([]byte, xdr.RoundUp(len(data))-len(data))...)
+					in.args.Reset(call, nil)
+					in.notReady = false
+				}
+				dispatchIn(s, in)
+				<-in.reply
+			}
+			if same := f.done.Load() == 1; same != tt.same {
+				t.Errorf("%s, inline %v: the same is %v", tt.name, inline, same)
+			}
+		}
+	}
+}
+
+// TestOnceDataNotFetched: a call was answered without its data. A copy gets the answer, whether its
+// handler would fetch or not.
+func TestOnceDataNotFetched(t *testing.T) {
+	for _, fetch := range []bool{false, true} {
+		var n counter
+		s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Once: true,
+			Handler: func(ctx context.Context, c *oncrpc.Call) error {
+				b := c.Args.Bulk(100)
+				if fetch && n.Load() > 0 {
+					if _, err := b.Bytes(ctx); err != nil {
+						return err
+					}
+				}
+				return n.handle(ctx, c)
+			}})
+		for range 2 {
+			in := callWith(t, peerA, 7, &slowData{data: []byte("data")})
+			dispatchIn(s, in)
+			if got := binary.BigEndian.Uint32((<-in.reply)[24:]); got != 1 {
+				t.Errorf("fetching %v: execution %d, want the first", fetch, got)
+			}
+		}
+	}
+}
+
+// TestOnceDataIntercepted: an interceptor sees a copy end with ErrDrop, and what it makes of that
+// is nobody's answer.
+func TestOnceDataIntercepted(t *testing.T) {
+	var f fetcher
+	seen := make(chan error, 2)
+	s := newServer(t, oncrpc.ServerConfig{Interceptors: []oncrpc.ServerInterceptor{
+		func(ctx context.Context, c *oncrpc.Call, next oncrpc.Handler) error {
+			seen <- next(ctx, c)
+			return nil
+		}}}, oncrpc.Procedure{Handler: f.handle, Once: true})
+	var replies [2][]byte
+	for i := range replies {
+		in := callWith(t, peerA, 7, &slowData{data: []byte("data")})
+		dispatchIn(s, in)
+		replies[i] = <-in.reply
+	}
+	if !bytes.Equal(replies[0], replies[1]) {
+		t.Errorf("got %x, then %x", replies[0], replies[1])
+	}
+	if first, second := <-seen, <-seen; first != nil || !errors.Is(second, oncrpc.ErrDrop) {
+		t.Errorf("the interceptor saw %v, then %v", first, second)
+	}
+}
+
+// TestOnceSharesByProcedure: of one host's results those of its most frequent procedure go first.
+func TestOnceSharesByProcedure(t *testing.T) {
+	var n counter
+	p := oncrpc.Procedure{Handler: n.handle, NonBlocking: true, Once: true}
+	s := newServer(t, oncrpc.ServerConfig{ReplyMemory: 10 * kept}, p, p)
+	executed := func(xid, procedure uint32) bool {
+		before := n.Load()
+		dispatchFrom(t, s, peerA, callBytes(xid, procedure))
+		return n.Load() != before
+	}
+	for xid := range uint32(3) {
+		executed(xid, 1)
+	}
+	for xid := range uint32(1000) {
+		executed(xid, 2)
+	}
+	for xid := range uint32(3) {
+		if executed(xid, 1) {
+			t.Errorf("call %d of the rare procedure was executed again", xid)
+		}
+	}
+	if executed(993, 2) {
+		t.Error("there was memory for call 993 of the frequent procedure")
+	}
+	if !executed(992, 2) {
+		t.Error("more was kept than there is memory for")
+	}
+}
