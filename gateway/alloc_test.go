@@ -17,7 +17,7 @@ func TestAllocations(t *testing.T) {
 	g := start(t, Config{Dial: overRDMA(t, nfsServer(t), rpcrdma.Config{})}, recordmark.Config{})
 	data := pattern(1 << 20)
 	c, _, h := file(t, dialTCP(t, g.addr), data)
-	ctx := t.Context()
+	ctx := limited(t)
 	for _, tt := range []struct {
 		name string
 		call func() error

@@ -44,18 +44,6 @@ func (g *Gateway) newCall(s *session, in oncrpc.IncomingCall, p []byte) *call {
 
 // pass makes the call and answers it.
 func (c *call) pass() {
-	s := c.session
-	n := cost(c.landing) + cost(c.MaxReply)
-	if s.reserve(n) != nil {
-		c.drop()
-		return
-	}
-	c.reserved = n
-	if c.landing > 0 {
-		c.buffer = c.g.pool.get(c.landing)
-		c.results[0] = c.buffer.data[:c.landing]
-		c.Results = c.results[:]
-	}
 	r := c.g.routes[c.program]
 	if r == nil || r.IfUnavailable && !r.taken.Load() {
 		if !c.roundTrip(c.g.server) {
@@ -68,20 +56,49 @@ func (c *call) pass() {
 		if !r.taken.Swap(true) {
 			c.g.log.Info("the server has not got a program, whose calls go elsewhere from now on", "program", c.program)
 		}
-		c.Exchange.Release()
+		c.giveBack()
 	}
 	if c.roundTrip(r) {
 		c.answer()
 	}
 }
 
+// reserve gets memory for the reply; it waits for that. The error is that of the session's end.
+func (c *call) reserve() error {
+	n := cost(c.landing) + cost(c.MaxReply)
+	if err := c.session.reserve(n); err != nil {
+		return err
+	}
+	c.reserved = n
+	if c.landing > 0 {
+		c.buffer = c.g.pool.get(c.landing)
+		c.results[0] = c.buffer.data[:c.landing]
+		c.Results = c.results[:]
+	}
+	return nil
+}
+
+// giveBack gives back the memory of the reply.
+func (c *call) giveBack() {
+	c.Exchange.Release()
+	if c.buffer != nil {
+		c.g.pool.put(c.buffer)
+		c.buffer = nil
+	}
+	c.session.release(c.reserved)
+	c.reserved = 0
+}
+
 // roundTrip makes the call at the end of a route. If that fails it ends the call, and reports false.
+// It waits for the connection first: a call that waits for a server has no memory that calls to
+// another could use.
 func (c *call) roundTrip(r *route) bool {
 	conn, err := c.session.connection(r)
-	if err != nil {
+	if err != nil || c.reserve() != nil {
 		c.drop()
 		return false
 	}
+	c.session.handed(c.xid)
 	c.XID = c.xid
 	err = conn.RoundTrip(c.session.ctx, &c.Exchange)
 	if errors.Is(err, oncrpc.ErrXIDInUse) { // by a call with id 0, for which the transport has chosen this one
@@ -145,11 +162,7 @@ func (c *call) Release() { c.finish() }
 // finish gives everything back.
 func (c *call) finish() {
 	g := c.g
-	c.Exchange.Release()
-	if c.buffer != nil {
-		g.pool.put(c.buffer)
-	}
-	c.session.release(c.reserved)
+	c.giveBack()
 	*c = call{}
 	g.calls.Put(c)
 }

@@ -18,7 +18,8 @@ type DialFunc func(ctx context.Context) (oncrpc.Transport, error)
 // Config configures a Gateway. Dial is needed; the zero value of the rest is usable. New returns a
 // *oncrpc.ConfigError if a value is out of range or contradicts another.
 type Config struct {
-	// Dial connects to the server, once for each connection of a client.
+	// Dial connects to the server, for each connection of a client. It is called again, after a
+	// pause, when it fails.
 	Dial DialFunc
 	// Routes are the programs, by number, whose calls go elsewhere.
 	Routes map[uint32]Route
@@ -35,7 +36,8 @@ type Config struct {
 	// ConnMemory is at least what one call takes: MaxMessage, rounded up to a power of two. Memory
 	// is at least ConnMemory.
 	ConnMemory, Memory int64
-	// DialTimeout is how long Dial may take; 0 means 10 s. It must not be negative.
+	// DialTimeout is how long one attempt to connect may take: the context of Dial ends then, and
+	// there is another. 0 means 10 s. It must not be negative.
 	DialTimeout time.Duration
 	// Logger takes what goes wrong; nil means slog.Default().
 	Logger *slog.Logger

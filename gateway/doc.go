@@ -7,16 +7,26 @@
 //	srv := oncrpc.NewServer(oncrpc.ServerConfig{Forward: g.Forward})
 //	err = recordmark.Serve(ctx, listener, srv, recordmark.Config{})
 //	...
+//	g.Drain()
 //	srv.Shutdown(ctx)
 //	g.Close()
 //
 // # Connections
 //
-// Each connection of a client has its own connection to the server, which is made when the first call comes. When one of the two
-// ends, or cannot be made, the other is ended: the client connects anew and sends again what had no answer, as
-// it would with the server itself. Transaction ids are kept, so that the server finds such calls in its cache of replies. A call
-// that comes again while it is under way on the same connection is dropped. When it comes for the third time the server may have
-// dropped it, and the connections are ended.
+// Each connection of a client has its own connection to the server, which is made when the first call
+// comes. When one of the two ends, so does the other: the client connects anew and sends again what
+// had no answer, as it would with the server itself. Transaction ids are kept, so that the server
+// finds such calls in its cache of replies.
+//
+// While the server cannot be reached, the connections of clients stay, and calls wait, as for a
+// server that is slow. The gateway tries again, after pauses that double from 250 ms to 5 s; after
+// five minutes it ends the connection of the client, which comes again if it is still there. So a
+// mount outlives a restart of the server, and nothing is answered that the server has not said. The
+// log tells when that begins and ends.
+//
+// A call that comes again while it is under way on the same connection is dropped. When it comes for
+// the third time since it was passed on, the server may have dropped it, and the connections are
+// ended.
 //
 // # Messages
 //

@@ -22,9 +22,12 @@ type Gateway struct {
 	calls  sync.Pool
 	stats  counters
 
-	pause   time.Duration // before a client is disconnected because the server could not be reached again
-	workers workers
-	running sync.WaitGroup // connections and workers
+	pause    time.Duration // minPause
+	patience time.Duration
+	draining context.Context
+	drain    context.CancelFunc
+	workers  workers
+	running  sync.WaitGroup // connections and workers
 
 	mu       sync.Mutex // guards what follows
 	sessions map[oncrpc.Transport]*session
@@ -44,18 +47,21 @@ func New(cfg Config) (*Gateway, error) {
 		server:   &route{Route: Route{Dial: cfg.Dial}},
 		routes:   make(map[uint32]*route),
 		memory:   semaphore.NewWeighted(cfg.Memory),
-		pause:    250 * time.Millisecond,
+		pause:    minPause,
+		patience: patience,
 		sessions: make(map[oncrpc.Transport]*session),
 	}
 	for program, r := range cfg.Routes {
 		g.routes[program] = &route{Route: r, program: program}
 	}
+	g.draining, g.drain = context.WithCancel(context.Background())
 	g.workers.init()
 	return g, nil
 }
 
-// lost is how many times a call comes before it or its reply is taken for lost. A server may drop calls, and
-// on the connection on which it has done so they cannot be made again.
+// lost is how many times a call comes before it or its reply is taken for lost. A server may drop
+// calls, and on the connection on which it has done so they cannot be made again. What comes while
+// there is no connection does not count.
 const lost = 3
 
 // Forward passes a call on: it is for oncrpc.ServerConfig.Forward. The calls must come over a transport that has no
@@ -69,7 +75,7 @@ func (g *Gateway) Forward(in oncrpc.IncomingCall) {
 		return
 	}
 	c := g.newCall(s, in, p)
-	if times := s.begin(c.xid); times > 1 {
+	if times := s.begin(c.xid); times != first {
 		g.stats.duplicates.Add(1)
 		in.Drop()
 		c.finish()
@@ -117,9 +123,15 @@ func (g *Gateway) run(f func()) bool {
 	return true
 }
 
+// Drain drops the calls that wait for a server that cannot be reached, with the connections of their
+// clients, and has none wait from now on. It is for before Server.Shutdown, which would wait for
+// them. Calls that have been passed on go on.
+func (g *Gateway) Drain() { g.drain() }
+
 // Close ends the connections of clients, and returns when those to the server have ended and no call is under way. It
 // is for after Server.Shutdown, which lets calls be answered.
 func (g *Gateway) Close() error {
+	g.drain()
 	g.mu.Lock()
 	var conns []oncrpc.Transport
 	if !g.closed {

@@ -49,18 +49,9 @@ func (s *session) connection(r *route) (oncrpc.Transport, error) {
 
 // connect makes the connection, and stays until it has ended, and with it the session.
 func (s *session) connect(l *leg, r *route) {
-	ctx, cancel := context.WithTimeout(s.ctx, s.g.cfg.DialTimeout)
-	l.conn, l.err = r.Dial(ctx)
-	cancel()
-	again := false
-	if s.ctx.Err() == nil || l.err == nil {
-		again = s.g.dialled(r, s.client, l.err)
-	}
+	l.conn, l.err = s.dial(r)
 	close(l.ready)
 	if l.err != nil {
-		if again {
-			s.wait(s.g.pause)
-		}
 		s.client.Close()
 		return
 	}
@@ -77,19 +68,49 @@ func (s *session) connect(l *leg, r *route) {
 	}
 }
 
-// wait waits, or until the session ends. Some clients that are disconnected come back at once, and do nothing else.
+const (
+	// minPause and maxPause are the pauses between two attempts to connect, each twice the one before.
+	minPause, maxPause = 250 * time.Millisecond, 5 * time.Second
+	// patience is how long a session waits for its server. It ends then, as nothing else tells of a
+	// client that has gone when as many of its calls wait as are read. One that has not comes again.
+	patience = 5 * time.Minute
+)
+
+// dial connects to the end of a route. While that cannot be reached, calls wait as for a server that
+// is slow. The error is that of the last attempt, or of the session's end.
+func (s *session) dial(r *route) (oncrpc.Transport, error) {
+	began := time.Now()
+	for pause := s.g.pause; ; pause = min(2*pause, maxPause) {
+		ctx, cancel := context.WithTimeout(s.ctx, s.g.cfg.DialTimeout)
+		stop := context.AfterFunc(s.g.draining, cancel)
+		conn, err := r.Dial(ctx)
+		stop()
+		cancel()
+		over := s.ctx.Err() != nil || s.g.draining.Err() != nil
+		if err == nil || !over {
+			s.g.dialled(r, s.client, err)
+		}
+		if err == nil || over || time.Since(began) >= s.g.patience {
+			return conn, err
+		}
+		s.wait(pause)
+	}
+}
+
+// wait waits, or until the session ends or calls are to wait no more.
 func (s *session) wait(d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 	case <-s.ctx.Done():
+	case <-s.g.draining.Done():
 	}
 }
 
-// dialled counts an attempt to connect, and reports whether those before it failed. Clients try again and again; so of those that fail in a row only the
-// first is logged aloud, and the next that succeeds.
-func (g *Gateway) dialled(r *route, client oncrpc.Transport, err error) (again bool) {
+// dialled counts an attempt to connect. Sessions try again and again; so of those that fail in a row
+// only the first is logged aloud, and the next that succeeds.
+func (g *Gateway) dialled(r *route, client oncrpc.Transport, err error) {
 	r.mu.Lock()
 	before := r.failed
 	r.failed++
@@ -109,10 +130,9 @@ func (g *Gateway) dialled(r *route, client oncrpc.Transport, err error) (again b
 		}
 	case before == 0:
 		g.stats.dialFailures.Add(1)
-		log.Warn("cannot connect to the server; clients are disconnected until that succeeds", "err", err)
+		log.Warn("cannot connect to the server; calls wait until that succeeds", "err", err)
 	default:
 		g.stats.dialFailures.Add(1)
 		log.Debug("cannot connect to the server", "failed", before+1, "err", err)
 	}
-	return before > 0
 }

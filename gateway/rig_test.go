@@ -6,11 +6,14 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -28,6 +31,50 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.DiscardHandler)
+
+// tooLong is how long a test waits for anything before it says what it waits for.
+const tooLong = 30 * time.Second
+
+// await returns what comes by a channel.
+func await[T any](tb testing.TB, what string, ch <-chan T) T {
+	tb.Helper()
+	select {
+	case v := <-ch:
+		return v
+	case <-time.After(tooLong):
+		tb.Fatalf("waited %v for %s", tooLong, what)
+		panic("not reached")
+	}
+}
+
+// until waits until something is so.
+func until(tb testing.TB, what string, so func() bool) {
+	tb.Helper()
+	for end := time.Now().Add(tooLong); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			tb.Fatalf("waited %v until %s", tooLong, what)
+		}
+	}
+}
+
+// ends waits until f has returned.
+func ends(tb testing.TB, what string, f func()) {
+	tb.Helper()
+	end := make(chan struct{})
+	go func() {
+		defer close(end)
+		f()
+	}()
+	await(tb, "the end of "+what, end)
+}
+
+// limited is a context for calls that are to be answered.
+func limited(tb testing.TB) context.Context {
+	ctx, cancel := context.WithTimeoutCause(tb.Context(), tooLong,
+		fmt.Errorf("not answered within %v", tooLong))
+	tb.Cleanup(cancel)
+	return ctx
+}
 
 // nfsServer returns a server of a file system in memory, exported as "/".
 func nfsServer(tb testing.TB) *oncrpc.Server {
@@ -57,7 +104,7 @@ func overRDMA(tb testing.TB, srv *oncrpc.Server, cfg rpcrdma.Config) DialFunc {
 	go func() { served <- rpcrdma.Serve(context.Background(), l, srv, cfg) }()
 	tb.Cleanup(func() {
 		srv.Close()
-		<-served
+		await(tb, "the end of rpcrdma.Serve", served)
 	})
 	return func(ctx context.Context) (oncrpc.Transport, error) {
 		cfg := cfg
@@ -78,7 +125,7 @@ func overTCP(tb testing.TB, srv *oncrpc.Server, cfg recordmark.Config) string {
 	go func() { served <- recordmark.Serve(context.Background(), l, srv, cfg) }()
 	tb.Cleanup(func() {
 		srv.Close()
-		if err := <-served; !errors.Is(err, oncrpc.ErrServerClosed) {
+		if err := await(tb, "the end of recordmark.Serve", served); !errors.Is(err, oncrpc.ErrServerClosed) {
 			tb.Error(err)
 		}
 	})
@@ -103,9 +150,9 @@ func start(tb testing.TB, cfg Config, tcp recordmark.Config) *servedGateway {
 		tb.Fatal(err)
 	}
 	g := &servedGateway{Gateway: gateway}
-	g.pause = 0
+	g.pause = time.Millisecond
 	g.server = oncrpc.NewServer(oncrpc.ServerConfig{Forward: g.Forward, Logger: quiet})
-	tb.Cleanup(func() { g.Close() })
+	tb.Cleanup(func() { ends(tb, "Gateway.Close", func() { g.Close() }) })
 	g.addr = overTCP(tb, g.server, tcp)
 	return g
 }
@@ -120,7 +167,7 @@ func dialTCP(tb testing.TB, addr string) *recordmark.Conn {
 	}
 	tb.Cleanup(func() {
 		c.Close()
-		<-c.Done()
+		await(tb, "the end of a connection", c.Done())
 	})
 	return c
 }
@@ -147,7 +194,7 @@ func rootCred(tb testing.TB) oncrpc.Auth {
 func file(tb testing.TB, conn oncrpc.Transport,
 	data []byte) (c *nfsclient.Client, root, h nfs3.FH) {
 	tb.Helper()
-	ctx := context.Background()
+	ctx := limited(tb)
 	c = nfsclient.New(conn, rootFlavor(tb))
 	root, err := c.Mount(ctx, "/")
 	if err != nil {
@@ -199,21 +246,31 @@ func (s rawClient) send(p []byte) {
 // next returns the next record, nil at the end of the stream.
 func (s rawClient) next() []byte {
 	s.tb.Helper()
+	s.SetReadDeadline(time.Now().Add(tooLong))
 	var rec []byte
 	for {
 		var mark [4]byte
 		if _, err := io.ReadFull(s, mark[:]); err != nil {
-			return nil
+			return s.ended(err)
 		}
 		n := binary.BigEndian.Uint32(mark[:])
 		p := make([]byte, n&^(1<<31))
 		if _, err := io.ReadFull(s, p); err != nil {
-			return nil
+			return s.ended(err)
 		}
 		if rec = append(rec, p...); n>>31 == 1 {
 			return rec
 		}
 	}
+}
+
+// ended is next at the end of the stream.
+func (s rawClient) ended(err error) []byte {
+	s.tb.Helper()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		s.tb.Fatalf("waited %v for a reply", tooLong)
+	}
+	return nil
 }
 
 // message encodes a call with arguments.

@@ -17,7 +17,7 @@ type session struct {
 	memory *semaphore.Weighted
 
 	mu    sync.Mutex     // guards what follows
-	under map[uint32]int // times that a call under way has come, by its transaction id
+	under map[uint32]int // times that a call under way has come, by its transaction id; or waits
 	legs  map[*route]*leg
 }
 
@@ -32,12 +32,35 @@ func newSession(ctx context.Context, g *Gateway, client oncrpc.Transport) *sessi
 	}
 }
 
-// begin enters a call, and returns how many times it has come since it is under way.
+// In place of the times that a call has come:
+const (
+	first = 0  // it is not under way
+	waits = -1 // it has not been handed to a connection yet
+)
+
+// begin enters a call, and returns how many times it has come since it was handed to a connection.
 func (s *session) begin(xid uint32) (times int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.under[xid]++
-	return s.under[xid]
+	times = s.under[xid]
+	switch times {
+	case first:
+		s.under[xid] = waits
+	case waits:
+	default:
+		times++
+		s.under[xid] = times
+	}
+	return times
+}
+
+// handed notes that a call is handed to a connection.
+func (s *session) handed(xid uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.under[xid] == waits {
+		s.under[xid] = 1
+	}
 }
 
 // end is for a call that is answered: from now on the same may be called again.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,6 +37,12 @@ type gate struct {
 }
 
 func newGate() *gate { return &gate{make(chan uint32, 100), make(chan struct{})} }
+
+// next returns the transaction id of the next call.
+func (g *gate) next(t *testing.T) uint32 {
+	t.Helper()
+	return await(t, "a call to reach the server", g.entered)
+}
 
 func (g *gate) handle(ctx context.Context, c *oncrpc.Call) error {
 	g.entered <- c.XID
@@ -85,7 +90,7 @@ func TestDuplicate(t *testing.T) {
 	s := granted(t, g)
 	for _, xid := range []uint32{7, 0} {
 		s.send(testCall(xid, 1))
-		<-gate.entered
+		gate.next(t)
 	}
 	s.send(testCall(7, 1))
 	s.send(testCall(0, 1))
@@ -119,7 +124,7 @@ func TestLostCall(t *testing.T) {
 		recordmark.Config{})
 	s := granted(t, g)
 	s.send(testCall(7, 1))
-	<-gate.entered
+	gate.next(t)
 	for range lost - 1 {
 		s.send(testCall(7, 1))
 	}
@@ -128,7 +133,7 @@ func TestLostCall(t *testing.T) {
 	}
 	again := granted(t, g)
 	again.send(testCall(7, 1))
-	<-gate.entered
+	gate.next(t)
 	close(gate.open)
 	if got := again.next(); !bytes.Equal(got[:4], []byte{0, 0, 0, 7}) {
 		t.Errorf("got reply %x, want that to 7", got)
@@ -145,7 +150,7 @@ func TestChosenXIDInUse(t *testing.T) {
 		recordmark.Config{})
 	s := granted(t, g)
 	s.send(testCall(0, 1))
-	chosen := <-gate.entered
+	chosen := gate.next(t)
 	s.send(testCall(chosen, 0))
 	want := message(oncrpc.CallHeader{XID: chosen}, nil)[:4]
 	if got := s.next(); !bytes.Equal(got[:4], want) || len(got) != 24 {
@@ -194,16 +199,16 @@ func TestClientGoes(t *testing.T) {
 	leaves, stays := dialRawClient(t, g.addr), dialRawClient(t, g.addr)
 	for i, s := range []rawClient{leaves, stays} {
 		s.send(testCall(uint32(i+1), 1))
-		<-gate.entered
+		gate.next(t)
 	}
 	leaves.Close()
-	<-conns[0].Done()
+	await(t, "the end of the first connection to the server", conns[0].Done())
 	close(gate.open)
 	if got := stays.next(); !bytes.Equal(got[:4], []byte{0, 0, 0, 2}) {
 		t.Errorf("got reply %x, want that to 2", got)
 	}
 	stays.Close()
-	<-conns[1].Done()
+	await(t, "the end of the second connection to the server", conns[1].Done())
 }
 
 // When the server goes, so do its clients, which connect again.
@@ -214,7 +219,7 @@ func TestServerGoes(t *testing.T) {
 	for range 2 {
 		s := dialRawClient(t, g.addr)
 		s.send(testCall(1, 1))
-		<-gate.entered
+		gate.next(t)
 		conn, _ := rec.last()
 		conn.Close()
 		if got := s.next(); got != nil {
@@ -249,67 +254,193 @@ func (l *lines) count(s string) int {
 	return strings.Count(l.text.String(), s)
 }
 
-// A client whose server cannot be reached is disconnected. Of a hundred attempts one is logged, and
-// when it can be reached again.
+// down is a server that cannot be reached until it is up.
+type down struct {
+	dial  DialFunc
+	up    atomic.Bool
+	tried chan struct{} // gets one for each attempt in vain
+}
+
+func newDown(dial DialFunc) *down { return &down{dial: dial, tried: make(chan struct{}, 1000)} }
+
+func (d *down) Dial(ctx context.Context) (oncrpc.Transport, error) {
+	if !d.up.Load() {
+		select {
+		case d.tried <- struct{}{}:
+		default:
+		}
+		return nil, errors.New("no such server")
+	}
+	return d.dial(ctx)
+}
+
+// TestUnreachable: while the server cannot be reached the calls of its clients wait, however often
+// they come, and are answered when it can. That is logged once.
 func TestUnreachable(t *testing.T) {
 	var log lines
-	var up atomic.Bool
-	dial := overRDMA(t, nfsServer(t), rpcrdma.Config{})
-	g := start(t, Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Dial: func(ctx context.Context) (oncrpc.Transport, error) {
-		if !up.Load() {
-			return nil, errors.New("no such server")
-		}
-		return dial(ctx)
-	}}, recordmark.Config{})
-	try := func() []byte {
+	gate := newGate()
+	close(gate.open)
+	d := newDown(overRDMA(t, gateServer(gate), rpcrdma.Config{}))
+	g := start(t, Config{Dial: d.Dial, Logger: slog.New(slog.NewTextHandler(&log, nil))},
+		recordmark.Config{})
+	var clients []rawClient
+	for range 3 {
 		s := dialRawClient(t, g.addr)
-		defer s.Close()
-		s.send(message(nfsCall(1, nfs3.ProcNull, oncrpc.Auth{}), nil))
-		return s.next()
+		for range lost + 2 {
+			s.send(testCall(7, 1))
+		}
+		s.send(testCall(8, 1))
+		clients = append(clients, s)
 	}
-	for range 100 {
-		if got := try(); got != nil {
-			t.Fatalf("got reply %x", got)
+	for range 10 {
+		await(t, "an attempt to connect", d.tried)
+	}
+	until(t, "all calls have come", func() bool { return g.Stats().Duplicates == 3*(lost+1) })
+	d.up.Store(true)
+	for i, s := range clients {
+		got := map[string]bool{string(s.next()[:4]): true, string(s.next()[:4]): true}
+		if !got["\x00\x00\x00\x07"] || !got["\x00\x00\x00\x08"] {
+			t.Errorf("client %d got replies to %v", i, got)
 		}
 	}
-	up.Store(true)
-	if got := try(); len(got) != 24 {
-		t.Fatalf("got reply %x", got)
+	if n := len(gate.entered); n != 6 {
+		t.Errorf("%d calls were executed, want 6", n)
 	}
-	for text, want := range map[string]int{"no such server": 1, "connected to the server again": 1, "\n": 2} {
+	for text, want := range map[string]int{
+		"calls wait until that succeeds": 1, "connected to the server again": 1, "\n": 2} {
 		if got := log.count(text); got != want {
-			t.Errorf("%q was logged %d times, want %d", text, got, want)
+			t.Errorf("%q was logged %d times, want %d:\n%s", text, got, want, log.text.String())
 		}
 	}
-	g.server.Close()
-	g.Close() // when all is counted
-	if got := g.Stats(); got.DialFailures != 100 || got.Dials != 1 || got.Dropped != 100 {
+	if got := g.Stats(); got.DialFailures < 10 || got.Dials != 3 || got.Dropped != 0 {
 		t.Errorf("stats %+v", got)
 	}
 }
 
-// From the second failure on a client is not disconnected at once, lest it come back at once; its
-// calls are dropped, though.
-func TestUnreachableAgain(t *testing.T) {
-	g := start(t, Config{Dial: func(context.Context) (oncrpc.Transport, error) { return nil, errors.New("no such server") }}, recordmark.Config{})
+// TestUnreachableGoes: a client that goes while the server cannot be reached leaves nothing behind,
+// and one that stays is disconnected when it has been waited for long enough.
+func TestUnreachableGoes(t *testing.T) {
+	d := newDown(nil)
+	g := start(t, Config{Dial: d.Dial}, recordmark.Config{})
 	g.pause = time.Hour
-	first := dialRawClient(t, g.addr)
-	first.send(testCall(1, 0))
-	if got := first.next(); got != nil {
-		t.Fatalf("got reply %x", got)
+	s := dialRawClient(t, g.addr)
+	s.send(testCall(7, 1))
+	await(t, "an attempt to connect", d.tried)
+	s.Close()
+	until(t, "the client's session has ended", func() bool { return g.Stats().Clients == 0 })
+
+	impatient := start(t, Config{Dial: d.Dial}, recordmark.Config{})
+	impatient.patience = 0
+	s = dialRawClient(t, impatient.addr)
+	s.send(testCall(7, 1))
+	if got := s.next(); got != nil {
+		t.Errorf("got reply %x", got)
 	}
-	second := dialRawClient(t, g.addr)
-	for xid := range uint32(2) {
-		second.send(testCall(xid, 0))
-		for g.Stats().Dropped < uint64(xid)+2 {
-			runtime.Gosched()
-		}
+}
+
+// TestDrain: calls that wait for a server are dropped, and those that were passed on are answered.
+func TestDrain(t *testing.T) {
+	gate := newGate()
+	d := newDown(nil)
+	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{}),
+		Routes: map[uint32]Route{nfs3.Program: {Dial: d.Dial}}}, recordmark.Config{})
+	g.pause = time.Hour
+	waits, passed := dialRawClient(t, g.addr), dialRawClient(t, g.addr)
+	waits.send(message(nfsCall(1, nfs3.ProcNull, oncrpc.Auth{}), nil))
+	await(t, "an attempt to connect", d.tried)
+	passed.send(testCall(2, 1))
+	gate.next(t)
+	g.Drain()
+	if got := waits.next(); got != nil {
+		t.Errorf("got reply %x", got)
 	}
-	if got := g.Stats(); got.DialFailures != 2 || got.Clients != 1 {
+	down := make(chan error, 1)
+	go func() { down <- g.server.Shutdown(context.Background()) }()
+	until(t, "Shutdown has begun", g.server.Closed)
+	close(gate.open)
+	if got := passed.next(); len(got) != 28 {
+		t.Errorf("got reply %x", got)
+	}
+	if err := await(t, "the end of Shutdown", down); err != nil {
+		t.Error(err)
+	}
+	if got := g.Stats(); got.Dropped != 1 || got.Replies != 1 {
 		t.Errorf("stats %+v", got)
 	}
-	g.Close()
-	if got := second.next(); got != nil {
+}
+
+// TestUnreachableMemory: calls that wait for one server take no memory from those to another.
+func TestUnreachableMemory(t *testing.T) {
+	d := newDown(nil)
+	most := cost(Config{}.MaxMessage())
+	g := start(t, Config{Dial: overRDMA(t, nfsServer(t), rpcrdma.Config{}), Memory: most, ConnMemory: most,
+		Routes: map[uint32]Route{testProgram: {Dial: d.Dial}}}, recordmark.Config{})
+	s := dialRawClient(t, g.addr)
+	s.send(testCall(7, 1))
+	await(t, "an attempt to connect", d.tried)
+	data := pattern(100_000)
+	c, _, h := file(t, dialTCP(t, g.addr), data)
+	if r, err := c.Read(limited(t), h, 0, data); err != nil || r.N != len(data) {
+		t.Errorf("read %d bytes, %v", r.N, err)
+	}
+	if got := g.Stats(); got.Waited != 0 || got.Clients != 2 {
+		t.Errorf("stats %+v", got)
+	}
+}
+
+// TestServerRestarts: the server goes in the middle of a call, and is not there for a while. The
+// client is disconnected once; on the new connection the same call waits for the server, and is
+// answered.
+func TestServerRestarts(t *testing.T) {
+	gate := newGate()
+	rec := &recorder{dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})}
+	d := newDown(rec.Dial)
+	d.up.Store(true)
+	g := start(t, Config{Dial: d.Dial}, recordmark.Config{})
+	s := dialRawClient(t, g.addr)
+	s.send(testCall(1, 1))
+	gate.next(t)
+	d.up.Store(false)
+	conn, _ := rec.last()
+	conn.Close()
+	if got := s.next(); got != nil {
+		t.Errorf("got reply %x", got)
+	}
+	again := dialRawClient(t, g.addr)
+	again.send(testCall(1, 1))
+	for range 3 {
+		await(t, "an attempt to connect", d.tried)
+	}
+	close(gate.open)
+	d.up.Store(true)
+	if got := again.next(); len(got) != 28 || !bytes.Equal(got[:4], []byte{0, 0, 0, 1}) {
+		t.Errorf("got reply %x, want that to 1", got)
+	}
+}
+
+// TestDialTimeout: an attempt to connect that takes too long ends, and there is another.
+func TestDialTimeout(t *testing.T) {
+	dial := overRDMA(t, gateServer(newGate()), rpcrdma.Config{})
+	ended := make(chan error, 1)
+	var again atomic.Bool
+	g := start(t, Config{DialTimeout: 50 * time.Millisecond, Dial: func(ctx context.Context) (oncrpc.Transport, error) {
+		if again.Swap(true) {
+			return dial(context.WithoutCancel(ctx)) // which may take longer on a busy machine
+		}
+		select {
+		case <-ctx.Done():
+			ended <- ctx.Err()
+		case <-time.After(tooLong):
+			ended <- errors.New("it did not end")
+		}
+		return nil, errors.New("took too long")
+	}}, recordmark.Config{})
+	s := dialRawClient(t, g.addr)
+	s.send(testCall(1, 0))
+	if err := await(t, "the end of an attempt to connect", ended); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the first attempt ended with %v", err)
+	}
+	if got := s.next(); len(got) != 24 {
 		t.Errorf("got reply %x", got)
 	}
 }
@@ -339,7 +470,7 @@ func TestRoutes(t *testing.T) {
 			for i, want := range tt.want {
 				conn := dialTCP(t, g.addr)
 				_, before := rec.last()
-				exports, err := nfsclient.Exports(t.Context(), conn, rootFlavor(t))
+				exports, err := nfsclient.Exports(limited(t), conn, rootFlavor(t))
 				if err != nil || len(exports) != 1 || exports[0].Path != "/" {
 					t.Errorf("call %d: got exports %v, %v", i, exports, err)
 				}
@@ -361,7 +492,7 @@ func TestTooLong(t *testing.T) {
 	c := oncrpc.NewClient(dialTCP(t, g.addr), testProgram, 1, oncrpc.AuthNone())
 	give := func(n uint32, args ...uint32) error {
 		res := given(n)
-		return c.Call(t.Context(), 2, append(words{n}, args...), &res)
+		return c.Call(limited(t), 2, append(words{n}, args...), &res)
 	}
 	if err := give(8 << 10); err != nil {
 		t.Error(err)
@@ -403,12 +534,10 @@ func TestShutdown(t *testing.T) {
 		recordmark.Config{})
 	s := dialRawClient(t, g.addr)
 	s.send(testCall(1, 1))
-	<-gate.entered
+	gate.next(t)
 	down := make(chan error)
 	go func() { down <- g.server.Shutdown(context.Background()) }()
-	for !g.server.Closed() {
-		runtime.Gosched()
-	}
+	until(t, "Shutdown has begun", g.server.Closed)
 	if got := g.server.Stats(); got.InFlight != 1 || got.Forwarded != 1 {
 		t.Errorf("stats %+v", got)
 	}
@@ -420,7 +549,7 @@ func TestShutdown(t *testing.T) {
 		t.Errorf("got another reply %x", got)
 	}
 	s.Close()
-	if err := <-down; err != nil {
+	if err := await(t, "the end of Shutdown", down); err != nil {
 		t.Error(err)
 	}
 	g.Close()
@@ -436,7 +565,7 @@ func TestClose(t *testing.T) {
 		recordmark.Config{})
 	s := dialRawClient(t, g.addr)
 	s.send(testCall(1, 1))
-	<-gate.entered
+	gate.next(t)
 	g.Close()
 	if got := s.next(); got != nil {
 		t.Errorf("got reply %x", got)
@@ -469,7 +598,7 @@ func TestMemory(t *testing.T) {
 			s.send(testCall(xid, 1))
 		}
 		for range 2 - i { // what there is memory for: of the connection, of all
-			<-gate.entered
+			gate.next(t)
 		}
 	}
 	if got := len(gate.entered); got != 0 {
@@ -485,17 +614,16 @@ func TestMemory(t *testing.T) {
 			t.Errorf("got replies to %d calls, want %d", len(seen), calls)
 		}
 	}
-	g.returned(3 * most)
+	g.returned(t, 3*most)
 	if got := g.Stats(); got.Waited == 0 {
 		t.Errorf("stats %+v", got)
 	}
 }
 
 // returned waits until all memory has been given back.
-func (g *servedGateway) returned(all int64) {
-	for !g.memory.TryAcquire(all) {
-		runtime.Gosched()
-	}
+func (g *servedGateway) returned(t *testing.T, all int64) {
+	t.Helper()
+	until(t, "all memory is given back", func() bool { return g.memory.TryAcquire(all) })
 	g.memory.Release(all)
 }
 
@@ -521,10 +649,10 @@ func TestGoesInTheMiddle(t *testing.T) {
 		s.Close()
 	}
 	got := make([]byte, len(data))
-	if r, err := c.Read(t.Context(), h, 0, got); err != nil || r.N != len(data) || !bytes.Equal(got, data) {
+	if r, err := c.Read(limited(t), h, 0, got); err != nil || r.N != len(data) || !bytes.Equal(got, data) {
 		t.Errorf("got %d bytes, %v", r.N, err)
 	}
-	g.returned(64 << 20)
+	g.returned(t, 64<<20)
 }
 
 // A client that goes while its calls wait for memory is not waited for.
@@ -536,16 +664,12 @@ func TestGoesWaiting(t *testing.T) {
 	}, recordmark.Config{})
 	s := dialRawClient(t, g.addr)
 	s.send(testCall(1, 1))
-	<-gate.entered
+	gate.next(t)
 	waits := dialRawClient(t, g.addr)
 	waits.send(testCall(2, 1))
-	for g.Stats().Waited == 0 {
-		runtime.Gosched()
-	}
+	until(t, "a call waits for memory", func() bool { return g.Stats().Waited > 0 })
 	waits.Close()
-	for g.Stats().Dropped == 0 {
-		runtime.Gosched()
-	}
+	until(t, "the call that waits is dropped", func() bool { return g.Stats().Dropped > 0 })
 	close(gate.open)
 	if got := s.next(); !bytes.Equal(got[:4], []byte{0, 0, 0, 1}) {
 		t.Errorf("got reply %x, want that to 1", got)

@@ -57,7 +57,7 @@ func TestVerbatim(t *testing.T) {
 	gss := oncrpc.Auth{Flavor: oncrpc.FlavorGSS, Body: []byte("a context of RPCSEC_GSS.")}
 	data := pattern(50_001)
 	c, root, h := file(t, dialTCP(t, overTCP(t, srv, recordmark.Config{})), data)
-	link, err := c.Symlink(t.Context(), root, "link", "where/it/leads", nfs3.Sattr{})
+	link, err := c.Symlink(limited(t), root, "link", "where/it/leads", nfs3.Sattr{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,10 +102,12 @@ func (g *gatewayRun) run(ctx context.Context) error {
 	return errors.Join(failed, lost)
 }
 
-// drain lets calls under way be answered.
+// drain lets calls under way be answered. Those that wait for a server that is not there are not
+// under way: their clients make them again, to the next gateway.
 func (g *gatewayRun) drain(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, g.cfg.drainTime)
 	defer cancel()
+	g.gateway.Drain()
 	if err := g.rpc.Shutdown(limited); err != nil {
 		return fmt.Errorf("calls were still under way after %v, and are lost: %w", g.cfg.drainTime, err)
 	}

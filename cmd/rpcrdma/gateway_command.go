@@ -39,7 +39,7 @@ replaced. The port answers the look-ups of rpcbind in any case.
 SIGTERM, SIGINT and SIGHUP end the gateway in order: it takes no more calls, waits for the
 replies to those under way, for up to 10 seconds, and exits with 0. It exits with 1 if something fails,
 such as a port that is taken, and with 2 if the command line is wrong. A server that cannot be
-reached is no failure: a message says so at once, and clients are disconnected, and try again.`,
+reached is no failure: a message says so at once, and clients' calls wait until it can.`,
 		Example: `  # A server of the same network, for this host
   rpcrdma gateway --to rdma://server
 

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// probe looks whether the server is there, and logs it if not: whoever has mistyped its name shall not learn that from clients. It may also
-// just not be there yet, so the gateway runs on.
+// probe looks whether the server is there, and logs it if not: whoever has mistyped its name shall
+// not have to find out why clients hang. It may also just not be there yet, so the gateway runs on.
 func (g *gatewayRun) probe(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, gatewayDialTime)
 	defer cancel()
@@ -21,5 +21,5 @@ func (g *gatewayRun) probe(ctx context.Context) {
 		return
 	}
 	err = explainer{asked: g.cfg.server.rpcbind != 0, rdmaOnly: true}.explain(at, err)
-	g.log.Warn("the server does not answer; clients are disconnected until it does", "server", g.cfg.server.server(), "err", err)
+	g.log.Warn("the server does not answer; calls wait until it does", "server", g.cfg.server.server(), "err", err)
 }

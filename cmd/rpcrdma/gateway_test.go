@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
@@ -154,7 +154,15 @@ func TestGatewayMountToItself(t *testing.T) {
 		g := startGateway(t, nil, "--listen", listen+":"+port, "--to", "rdma://"+server.rdma,
 			"--mount-to", "tcp://127.0.0.1:"+port)
 		conn := dialTCP(t, "127.0.0.1:"+port)
-		if err := oncrpc.NewClient(conn, mount3.Program, mount3.Version, oncrpc.AuthNone()).Call(t.Context(), 0, nil, nil); err == nil {
+		ctx, cancel := context.WithCancel(t.Context())
+		answer := make(chan error, 1)
+		go func() {
+			c := oncrpc.NewClient(conn, mount3.Program, mount3.Version, oncrpc.AuthNone())
+			answer <- c.Call(ctx, 0, nil, nil)
+		}()
+		g.stderr.await("that is the gateway itself", g.over)
+		cancel()
+		if err := <-answer; err == nil {
 			t.Error("a call was answered")
 		}
 		if code := g.stop(); code != exitOK || strings.Count(g.stderr.String(), "that is the gateway itself") != 1 {
@@ -247,14 +255,31 @@ func TestGatewayRPCBind(t *testing.T) {
 	}
 }
 
-// TestGatewayNoServer: a gateway whose server is not there disconnects its clients, says so once,
-// and lives.
+// TestGatewayNoServer: a gateway whose server is not there says so once, and lives. The calls of its
+// clients wait, on connections that stay, and are answered when the server is there.
 func TestGatewayNoServer(t *testing.T) {
-	g := startGateway(t, nil, "--to", "rdma://"+deadport.New(t, "127.0.0.1").String())
-	for range 3 {
+	server := startServe(t, "--memory", "/export")
+	server.stop()
+	g := startGateway(t, nil, "--to", "rdma://"+server.rdma)
+	answers := make(chan error)
+	const clients = 3
+	for range clients {
 		conn := dialTCP(t, g.tcp)
-		if err := oncrpc.NewClient(conn, mount3.Program, mount3.Version, oncrpc.AuthNone()).Call(t.Context(), 0, nil, nil); err == nil {
-			t.Error("a call was answered")
+		go func() {
+			c := oncrpc.NewClient(conn, mount3.Program, mount3.Version, oncrpc.AuthNone())
+			answers <- c.Call(context.Background(), 0, nil, nil)
+		}()
+	}
+	g.stderr.await("cannot connect to the server; calls wait until that succeeds", g.over)
+	startServe(t, "--memory", "/export", "--listen", server.rdma)
+	for i := range clients {
+		select {
+		case err := <-answers:
+			if err != nil {
+				t.Errorf("client %d: %v", i, err)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%d calls of %d were not answered for 30 s", clients-i, clients)
 		}
 	}
 	if code := g.stop(); code != exitOK || strings.Count(g.stderr.String(), "cannot connect to the server") != 1 {
