@@ -20,14 +20,21 @@ import (
 // lookups is a transport that counts LOOKUPs.
 type lookups struct {
 	*pipe.Conn
-	n int
+	n     int
+	after func(n int) // if set, is told of the reply to LOOKUP n before the caller is
 }
 
 func (l *lookups) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
-	if nfs3.Proc(binary.BigEndian.Uint32(x.Call.Inline[20:])) == nfs3.ProcLookup {
+	lookup := nfs3.Proc(binary.BigEndian.Uint32(x.Call.Inline[20:])) == nfs3.ProcLookup
+	if lookup {
 		l.n++
 	}
-	return l.Conn.RoundTrip(ctx, x)
+	n := l.n
+	err := l.Conn.RoundTrip(ctx, x)
+	if lookup && l.after != nil {
+		l.after(n)
+	}
+	return err
 }
 
 // counted are two views of one tree, as two clients have it; the LOOKUPs of the first are counted.
@@ -102,6 +109,69 @@ func TestDirectoriesChange(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDirectoriesRenamedOver: a name that has led to a directory is given to another one by a rename:
+// it leads there.
+func TestDirectoriesRenamedOver(t *testing.T) {
+	ctx := t.Context()
+	f := local(t, nfsfs.Config{})
+	ok(t, f.Mkdir(ctx, "old", 0o755), f.Mkdir(ctx, "new", 0o755))
+	ok(t, f.Symlink(ctx, "old", "link"), f.Symlink(ctx, "new", "other"))
+	write(t, f, "old/file", "of the old")
+	write(t, f, "new/file", "of the new one")
+	if n := must(f.Stat(ctx, "link/file"))(t).Size(); n != int64(len("of the old")) {
+		t.Fatalf("the old file has %d bytes", n)
+	}
+	ok(t, f.Rename(ctx, "other", "link"))
+	if n := must(f.Stat(ctx, "link/file"))(t).Size(); n != int64(len("of the new one")) {
+		t.Errorf("behind the rename link/file has %d bytes, and so is that of the old directory", n)
+	}
+}
+
+// TestDirectoriesBesideRename: a directory is renamed while a walk is on its way through it. Where
+// the walk has come to is not remembered.
+func TestDirectoriesBesideRename(t *testing.T) {
+	ctx := t.Context()
+	l, f, _ := counted(t)
+	ok(t, f.MkdirAll(ctx, "a/b", 0o755))
+	write(t, f, "a/b/file", "")
+	g := mount(t, l, 0, nfsfs.Config{}) // which knows nothing yet
+	first := l.n + 1
+	l.after = func(n int) {
+		if n == first+1 { // a has led to b
+			l.after = nil
+			ok(t, g.Rename(ctx, "a", "z"))
+		}
+	}
+	must(g.Stat(ctx, "a/b/file"))(t) // it was there when that began
+	if l.after != nil {
+		t.Fatal("nothing was renamed meanwhile")
+	}
+	if _, err := g.Stat(ctx, "a/b/file"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a/b/file behind the rename: %v", err)
+	}
+	must(g.Stat(ctx, "z/b/file"))(t)
+}
+
+// TestDirectoriesForgotten: however many directories there are, few are remembered.
+func TestDirectoriesForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // in which no time passes
+		ctx := t.Context()
+		l, f, _ := counted(t)
+		const dirs = 200
+		for i := range dirs {
+			ok(t, f.MkdirAll(ctx, fmt.Sprint("d", i, "/e"), 0o755))
+			must(f.Stat(ctx, fmt.Sprint("d", i, "/e")))(t)
+		}
+		l.n = 0
+		for i := range dirs {
+			must(f.Stat(ctx, fmt.Sprint("d", i, "/e")))(t)
+		}
+		if known := 2*dirs - l.n; known > 64 {
+			t.Errorf("%d directories of %d were remembered, want 64 at most", known, dirs)
+		}
+	})
 }
 
 // TestDirectoriesStale: a directory that another client has replaced is looked for again.

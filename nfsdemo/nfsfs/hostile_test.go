@@ -24,6 +24,7 @@ type hostile struct {
 	restart  map[int]bool          // before the call of that number, if it is even, or between its execution and its reply: n/2
 	short    func(n int) int       // how much of n bytes is read or written; nil: all
 	how      func() nfs3.StableHow // how durable a WRITE is; nil: as it is asked for
+	lazy     bool                  // each WRITE is UNSTABLE, whatever was asked for
 	fail     func(p nfs3.Proc) nfs3.Status
 	commits  int
 	size     uint64                                 // that is told; 0: the right one
@@ -168,6 +169,9 @@ func (s *hostile) program() oncrpc.Program {
 		r.Committed = a.Stable
 		if s.how != nil {
 			r.Committed = max(r.Committed, s.how())
+		}
+		if s.lazy {
+			r.Committed = nfs3.Unstable
 		}
 		s.volatile = put(s.volatile, a.Offset, p)
 		if r.Committed != nfs3.Unstable {

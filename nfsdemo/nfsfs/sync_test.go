@@ -1,6 +1,7 @@
 package nfsfs
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"sync"
@@ -9,6 +10,40 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
+
+// TestSynchronousLazy: what is written to a file that was opened with O_SYNC is on stable storage when
+// the call returns, also if the server answers UNSTABLE where FILE_SYNC was asked for, and if it has
+// lost it by then.
+func TestSynchronousLazy(t *testing.T) {
+	data := []byte("twenty-five bytes of data")
+	for name, write := range map[string]func(f *File) (int64, error){
+		"Write":   func(f *File) (int64, error) { n, err := f.Write(data[:7]); return int64(n), err },
+		"WriteAt": func(f *File) (int64, error) { n, err := f.WriteAt(data[:7], 0); return int64(n), err },
+		"WriteAt in parallel": func(f *File) (int64, error) {
+			n, err := f.WriteAt(data, 0)
+			return int64(n), err
+		},
+		"ReadFrom": func(f *File) (int64, error) { return f.ReadFrom(bytes.NewReader(data)) },
+	} {
+		for _, restart := range []bool{false, true} {
+			s := &hostile{lazy: true}
+			if restart { // before the first COMMIT
+				s.restart = map[int]bool{2 * 1: true, 2 * 3: true}
+			}
+			f := s.open(t, t.Context(), Config{TransferSize: 10}, os.O_WRONLY|os.O_SYNC)
+			n, err := write(f)
+			s.mu.Lock()
+			if err != nil || n == 0 || !bytes.Equal(s.stable, data[:n]) {
+				t.Errorf("%s, restart %v: %d bytes are written (%v), %q is on stable storage",
+					name, restart, n, err, s.stable)
+			}
+			s.mu.Unlock()
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
 
 // TestSyncBesideWriter: Sync returns when what was written before it is committed, also beside a writer for whom one COMMIT is sent
 // after the other.
