@@ -201,7 +201,9 @@ func (s *hostile) fs(cfg Config) (*FS, func()) {
 	rpc := oncrpc.NewServer(oncrpc.ServerConfig{})
 	rpc.Handle(s.program())
 	conn := pipe.New(rpc, pipe.Chunked)
+	over := Watch()
 	return New(nfsclient.New(conn, oncrpc.AuthNone()), nfs3.MakeFH([]byte("root")), cfg), func() {
+		defer over()
 		conn.Close()
 		rpc.Shutdown(context.Background())
 	}

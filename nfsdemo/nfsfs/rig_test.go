@@ -39,7 +39,11 @@ func server(tb testing.TB, change func(progs []oncrpc.Program)) *oncrpc.Server {
 	}
 	rpc := oncrpc.NewServer(oncrpc.ServerConfig{Logger: slog.New(slog.DiscardHandler)})
 	rpc.Handle(progs...)
-	tb.Cleanup(func() { rpc.Shutdown(context.Background()) })
+	over := nfsfs.Watch()
+	tb.Cleanup(func() {
+		defer over()
+		rpc.Shutdown(context.Background())
+	})
 	return rpc
 }
 
