@@ -18,7 +18,7 @@ const (
 	// WRITE of NFS.
 	usualResults = 144
 	// callsAtOnce is for how many calls memory is made at a time.
-	callsAtOnce = 32
+	callsAtOnce = 128
 	// keptOverhead is the memory in bytes of kept results beside their own, about.
 	keptOverhead = 256
 	// maxReplyAge is how long a reply counts. It is longer than clients take to connect again, and
