@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -294,5 +296,58 @@ func TestOnceSharesByProcedure(t *testing.T) {
 	}
 	if !executed(992, 2) {
 		t.Error("more was kept than there is memory for")
+	}
+}
+
+// TestOnceDataRace: many copies of many calls at the same time, whose data comes when it likes. Each
+// is answered, and with its own results; and where there is memory for the replies, each call is
+// executed once.
+func TestOnceDataRace(t *testing.T) {
+	const calls, copies = 200, 5
+	for _, memory := range []int64{0, 20 * kept} {
+		var executed [calls]atomic.Int32
+		s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: 3, ReplyMemory: memory},
+			oncrpc.Procedure{Once: true, Handler: func(ctx context.Context, c *oncrpc.Call) error {
+				p, err := c.Args.Bulk(100).Bytes(ctx)
+				if err != nil {
+					return err
+				}
+				i := binary.BigEndian.Uint32(p)
+				if executed[i].Add(1) == 1 && i%7 == 0 { // so that a copy takes its place
+					executed[i].Store(0)
+					return errors.New("failed")
+				}
+				c.Results.Uint32(i)
+				return nil
+			}})
+		var wg sync.WaitGroup
+		for peer := range copies {
+			wg.Go(func() {
+				for i := range uint32(calls) {
+					src := &slowData{data: binary.BigEndian.AppendUint32(nil, i), open: make(chan struct{})}
+					in := callWith(t, []string{peerA, peerB}[peer%2], i, src)
+					dispatchIn(s, in)
+					runtime.Gosched()
+					close(src.open)
+					reply := <-in.reply
+					failed := i%7 == 0 && len(reply) == 24 // SYSTEM_ERR
+					if !failed && (len(reply) != 28 || binary.BigEndian.Uint32(reply[24:]) != i) {
+						t.Errorf("call %d was answered with %x", i, reply)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for i := range executed {
+			if got := executed[i].Load(); memory == 0 && got > 1 {
+				t.Errorf("call %d: %d executions, want 1", i, got)
+			}
+		}
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if got := s.Stats(); got.InFlight != 0 || got.Calls != calls*copies || got.Dropped != 0 {
+			t.Errorf("stats %+v", got)
+		}
 	}
 }
