@@ -1,11 +1,13 @@
 package oncrpc_test
 
 import (
+	"context"
 	"encoding/binary"
 	"net"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // tcpIncoming comes from an address as transports over TCP have them, and forgets the reply.
@@ -23,33 +25,68 @@ func (e *tcpEnd) RemoteAddr() net.Addr { return &e.peer }
 
 func (in *tcpIncoming) Conn() oncrpc.Transport { return &in.from }
 
-// To find a reply costs no memory, and to keep one takes that of an older one, or next to none.
+// To find a reply costs no memory, and to keep one takes that of an older one. So it is for calls
+// whose data is fetched. Counted are a thousand calls, as memory is made for many at a time.
 func TestOnceAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("pools lose things on purpose under the race detector")
 	}
-	var n counter
-	s := newServer(t, oncrpc.ServerConfig{ReplyMemory: 8 * kept},
-		oncrpc.Procedure{Handler: n.handle, NonBlocking: true, Once: true})
+	const calls = 1000
 	in := &tcpIncoming{quietIncoming: quietIncoming{incoming{t: t}}}
 	in.conn, _ = connection(t)
 	in.from = tcpEnd{fakeConn: in.conn, peer: net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 700}}
-	call := callBytes(1, 1)
+	chunks := []xdr.Chunk{{Len: 4, Source: fourBytes{}}}
 	for _, tt := range []struct {
 		name string
 		next uint32 // what is added to the transaction id from call to call
-		max  float64
+		data bool
 	}{
-		{"the same call", 0, 0},
-		{"another call", 1, 0},
+		{"the same call", 0, false},
+		{"another call", 1, false},
+		{"the same call with data", 0, true},
+		{"another call with data", 1, true},
 	} {
-		got := allocsPerCall(func() {
-			binary.BigEndian.PutUint32(call, binary.BigEndian.Uint32(call)+tt.next)
-			in.args.Reset(call, nil)
-			oncrpc.DispatcherOf(s).Dispatch(in)
+		var n counter
+		s := newServer(t, oncrpc.ServerConfig{ReplyMemory: 8 * kept}, oncrpc.Procedure{
+			Once: true, NonBlocking: true,
+			Handler: func(ctx context.Context, c *oncrpc.Call) error {
+				if b := c.Args.Bulk(4); b.FetchInto(ctx, fetched) != nil {
+					return oncrpc.ErrDrop
+				}
+				return n.handle(ctx, c)
+			}})
+		call := callBytes(1, 1, 4, 0)
+		if tt.data {
+			call = call[:len(call)-4]
+			chunks[0].Position = len(call)
+		}
+		got := testing.AllocsPerRun(20, func() { // behind one that fills the pools
+			for range calls {
+				binary.BigEndian.PutUint32(call, binary.BigEndian.Uint32(call)+tt.next)
+				in.args.Reset(call, nil)
+				if tt.data {
+					in.args.Reset(call, chunks)
+				}
+				oncrpc.DispatcherOf(s).Dispatch(in)
+			}
 		})
-		if got > tt.max {
-			t.Errorf("%s: %v allocations, want at most %v", tt.name, got, tt.max)
+		if got > 1 {
+			t.Errorf("%s: %v allocations in %d calls", tt.name, got, calls)
+		}
+		if want := tt.next != 0; (n.Load() > 1) != want {
+			t.Errorf("%s: %d executions", tt.name, n.Load())
 		}
 	}
+}
+
+// fetched is where the data goes.
+var fetched = [][]byte{make([]byte, 4)}
+
+// fourBytes is a source of four bytes.
+type fourBytes struct{}
+
+func (fourBytes) Fetch(context.Context, int, int, [][]byte) error { return nil }
+
+func (fourBytes) Load(context.Context, int, int, bool) ([]byte, xdr.Releaser, error) {
+	return fetched[0], nil, nil
 }

@@ -54,8 +54,8 @@ func callWith(t testing.TB, peer string, xid uint32, src *slowData) *incoming {
 	return in
 }
 
-// fetcher is a handler that fetches its data and then does its work: its results are how often that
-// was done, and the data.
+// fetcher is a handler that fetches its data and then does its work: its results are the length of
+// the data, which it encodes before it fetches, and how often its work was done.
 type fetcher struct {
 	fetch    func(context.Context, xdr.Bulk) ([]byte, error) // nil: bytesOf
 	done     atomic.Uint32
@@ -70,8 +70,9 @@ func (f *fetcher) handle(ctx context.Context, c *oncrpc.Call) error {
 	if fetch == nil {
 		fetch = bytesOf
 	}
-	data, err := fetch(ctx, c.Args.Bulk(1<<20))
-	if err != nil {
+	b := c.Args.Bulk(1 << 20)
+	c.Results.Uint32(uint32(b.Len()))
+	if _, err := fetch(ctx, b); err != nil {
 		return err
 	}
 	if f.open != nil {
@@ -81,7 +82,6 @@ func (f *fetcher) handle(ctx context.Context, c *oncrpc.Call) error {
 		return errors.New("failed")
 	}
 	c.Results.Uint32(f.done.Add(1))
-	c.Results.Uint32(uint32(len(data)))
 	return nil
 }
 
@@ -154,7 +154,7 @@ func TestOnceDataUnderWay(t *testing.T) {
 			}
 			close(f.open)
 			one, two := <-first.reply, <-second.reply
-			if want := unhex(t, "00000001 00000004"); !bytes.Equal(one[24:], want) {
+			if want := unhex(t, "00000004 00000001"); !bytes.Equal(one[24:], want) {
 				t.Errorf("after %d failures the first call got %x, want %x", failures, one[24:], want)
 			}
 			if failures == 0 && !bytes.Equal(one, two) {
@@ -244,6 +244,37 @@ func TestOnceDataNotFetched(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestOnceDataNotFetchedMeanwhile: while the data of a call is on its way a copy is answered without
+// its data. The first one is not executed any more.
+func TestOnceDataNotFetchedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n counter
+		var lazy atomic.Bool
+		s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Once: true,
+			Handler: func(ctx context.Context, c *oncrpc.Call) error {
+				b := c.Args.Bulk(100)
+				if !lazy.Load() {
+					if _, err := b.Bytes(ctx); err != nil {
+						return err
+					}
+				}
+				return n.handle(ctx, c)
+			}})
+		late := &slowData{data: []byte("data"), open: make(chan struct{})}
+		first := callWith(t, peerA, 7, late)
+		dispatchIn(s, first)
+		synctest.Wait()
+		lazy.Store(true)
+		second := callWith(t, peerB, 7, &slowData{data: []byte("data")})
+		dispatchIn(s, second)
+		want := <-second.reply
+		close(late.open)
+		if got := <-first.reply; !bytes.Equal(got, want) || n.Load() != 1 {
+			t.Errorf("got %x, want %x; %d executions", got, want, n.Load())
+		}
+	})
 }
 
 // TestOnceDataIntercepted: an interceptor sees a copy end with ErrDrop, and what it makes of that
