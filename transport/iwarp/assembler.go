@@ -24,6 +24,8 @@ type assembler struct {
 	rest    ddp.Payload // of the receive
 	room    int         // bytes in it
 	len     uint32      // bytes that have come
+
+	moved int // bytes of all messages, ever
 }
 
 // segment takes a segment of a Send.
@@ -51,6 +53,7 @@ func (a *assembler) segment(h *ddp.Header, op rdmap.Opcode, payload []byte) erro
 	}
 	fill(&a.rest, payload)
 	a.len += uint32(len(payload))
+	a.moved += len(payload)
 	if !h.Last {
 		return nil
 	}

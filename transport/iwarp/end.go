@@ -51,7 +51,7 @@ func (e *endpoint) finish() {
 	e.completer.flush(cause)
 	e.receiver.release()
 	close(e.done)
-	e.llp.Close(!errors.Is(cause, ddp.ErrStalled))
+	e.llp.Close(words != nil || !errors.Is(cause, ddp.ErrStalled))
 }
 
 // quiesce waits until nobody sends or completes any more. It returns what remains to be said to the

@@ -139,7 +139,7 @@ func (e *endpoint) ShareRecv(src transport.RecvSource) { e.receiver.receives.sha
 func (e *endpoint) PromiseRecv(n int) error { return e.receiver.receives.promise(n) }
 
 // ResumeRecv has the message that waits for memory ask again.
-func (e *endpoint) ResumeRecv() { e.receiver.receives.wake() }
+func (e *endpoint) ResumeRecv() { e.llp.Resume() }
 
 // Expose opens one window.
 func (e *endpoint) Expose(dst []transport.Region, list []transport.Slice,

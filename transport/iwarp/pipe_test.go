@@ -105,31 +105,53 @@ func TestPipeClientServer(t *testing.T) {
 	}
 }
 
-// TestPipeStall has a peer that takes nothing, and one that takes a little in less than the time
-// that it may take nothing.
+// TestPipeStall has a peer that takes a KiB each second, as it must, until it takes nothing; and one
+// that takes less from the beginning, though something each time.
 func TestPipeStall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg := pipeConfig()
-		cfg.StallTimeout = time.Minute
-		l, theirs := dialPipe(t, cfg, replyFrame(0x10, 2, clientServer))
-		defer theirs.Close()
-		l.start()
-		l.post(&transport.WorkRequest{Op: transport.OpSend, Local: slices(make([]byte, 10<<10))})
-		for range 10 {
-			time.Sleep(cfg.StallTimeout - time.Second)
-			if _, err := io.ReadFull(theirs, make([]byte, 1000)); err != nil {
-				t.Fatalf("the peer reads: %v", err)
-			}
-		}
-		synctest.Wait()
-		if err := l.Err(); err != nil {
-			t.Fatalf("a slow peer has ended the connection: %v", err)
-		}
-		<-l.Done()
-		if err := l.Err(); !errors.Is(err, mpa.ErrStalled) {
-			t.Errorf("ended with %v, want %v", err, mpa.ErrStalled)
-		}
-	})
+	const most = 5 * time.Minute / 4 // five quarters of StallTimeout
+	for _, tt := range []struct {
+		name   string
+		takes  int // bytes in each second
+		rounds int // in which the connection stays
+	}{
+		{"slow", 1 << 10, 300},
+		{"trickling", 1000, 75},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cfg := pipeConfig()
+				cfg.StallTimeout = time.Minute
+				l, theirs := dialPipe(t, cfg, replyFrame(0x10, 2, clientServer))
+				defer theirs.Close()
+				l.start()
+				l.post(&transport.WorkRequest{
+					Op: transport.OpSend, Local: slices(make([]byte, 1<<20)),
+				})
+				for i := range tt.rounds {
+					if _, err := io.ReadFull(theirs, make([]byte, tt.takes)); err != nil {
+						t.Fatalf("after %d s: %v", i, err)
+					}
+					time.Sleep(time.Second)
+				}
+				if tt.takes < 1<<10 {
+					<-l.Done()
+				}
+				synctest.Wait()
+				stays := l.Err() == nil
+				if want := tt.takes >= 1<<10; stays != want {
+					t.Errorf("the connection stays: %v, want %v: %v", stays, want, l.Err())
+				}
+				stopped := time.Now()
+				<-l.Done()
+				if err := l.Err(); !errors.Is(err, mpa.ErrStalled) {
+					t.Errorf("ended with %v, want %v", err, mpa.ErrStalled)
+				}
+				if took := time.Since(stopped); took > most {
+					t.Errorf("a peer that has stopped was noticed after %v, want %v at most", took, most)
+				}
+			})
+		})
+	}
 }
 
 // TestPipeStops has a peer that stops in the middle of an FPDU.

@@ -11,7 +11,10 @@ import (
 // goroutine that receives.
 type placer struct {
 	*link
-	fetched bool // an RDMA Read of ours is complete since that was last looked at
+	fetched bool   // an RDMA Read of ours is complete since that was last looked at
+	begun   bool   // some of the response to the oldest RDMA Read has come
+	reads   uint64 // that are complete
+	moved   int    // bytes of payload, of Writes and of responses, ever
 
 	// See direct.go.
 	lent bool      // a window, to the LLP
@@ -27,6 +30,7 @@ func (p *placer) segment(h *ddp.Header, payload []byte) error {
 	case !ok:
 		return errCode(rdmap.OperationVersion)
 	case op == rdmap.OpWrite: // one of no bytes is not checked (RFC 5040 section 5.1)
+		p.moved += len(payload)
 		return writeError(h, len(payload), p.table.Place(h.STag, h.Offset, payload))
 	case op == rdmap.OpReadResponse:
 		return p.response(h, payload)
@@ -74,6 +78,8 @@ func (p *placer) answering(h *ddp.Header, n int) (outboundRead, error) {
 // answered notes that n more bytes of a response are in their place.
 func (p *placer) answered(h *ddp.Header, read *outboundRead, n int) {
 	p.read.Add(uint64(n))
+	p.moved += n
+	p.begun = !h.Last
 	read.offset += uint64(n)
 	read.left -= uint32(n)
 
@@ -84,6 +90,7 @@ func (p *placer) answered(h *ddp.Header, read *outboundRead, n int) {
 		return
 	}
 	p.queues.reads.Pop()
+	p.reads++
 	if read.number != rtrRead {
 		p.fetched = true
 		p.queues.requests.answered(read.number)

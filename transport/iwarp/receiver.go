@@ -2,6 +2,7 @@ package iwarp
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"sync/atomic"
 
@@ -64,10 +65,24 @@ func (r *receiver) run() {
 			runtime.Gosched() // for who waits for an RDMA Read, before more is read
 		}
 		r.completer.catchUp()
-		if r.Err() != nil || held && !r.receives.await() {
+		if held {
+			err = r.hold()
+		}
+		if err != nil || r.Err() != nil {
 			return
 		}
 	}
+}
+
+// hold waits until the source may have memory for the message that has begun to come. The peer is
+// held up by the flow control of TCP meanwhile; what is posted leaves all the same. A peer that has
+// gone ends the connection, rather than to have a place in front of others that wait for memory.
+func (r *receiver) hold() error {
+	err := r.llp.Hold()
+	if err != nil {
+		r.fail(err)
+	}
+	return err
 }
 
 // Segment takes a segment from the LLP.
@@ -132,6 +147,19 @@ func (r *receiver) hear() bool {
 // Ready reports whether there is memory for whatever message comes.
 func (r *receiver) Ready() bool { return r.receives.ready() }
 
+// Unfinished names the Send that is coming, or else the response to an RDMA Read. An RDMA Write
+// holds nothing, and may remain without its end.
+func (r *receiver) Unfinished() (message uint64, moved int) {
+	moved = r.assembler.moved + r.placer.moved
+	switch {
+	case r.assembler.open:
+		return 1 + 2*uint64(r.assembler.msn), moved
+	case r.placer.begun:
+		return 2 + 2*r.placer.reads, moved
+	}
+	return 0, moved
+}
+
 // ExpectsMore reports whether the peer has something to answer at once: an RDMA Read of ours, or
 // the offer of memory, which it is going to read.
 func (r *receiver) ExpectsMore() bool {
@@ -164,6 +192,10 @@ func (r *receiver) fail(err error) {
 		line = "connection terminated"
 	case errors.Is(err, ddp.ErrStalled):
 		count, line = &r.counters.Stalls, "connection ended"
+		if message, _ := r.Unfinished(); message != 0 {
+			err = fmt.Errorf("%w in the middle of a message", err)
+			words = &rdmap.Terminate{Code: rdmap.OperationStream}
+		}
 	case errors.Is(err, ddp.ErrShort):
 		line = "connection ended"
 	default:

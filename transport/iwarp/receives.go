@@ -17,8 +17,6 @@ type receives struct {
 	// The link's mu guards these.
 	promised int // receives without memory of their own
 	posted   ring.Ring[*transport.RecvRequest]
-
-	resume chan struct{} // capacity 1: the source may have memory again
 }
 
 // post queues receives.
@@ -40,9 +38,7 @@ func (q *receives) post(rs []*transport.RecvRequest) error {
 }
 
 // share names where memory for promises comes from, before Start.
-func (q *receives) share(source transport.RecvSource) {
-	q.source, q.resume = source, make(chan struct{}, 1)
-}
+func (q *receives) share(source transport.RecvSource) { q.source = source }
 
 // promise queues promises.
 func (q *receives) promise(n int) error {
@@ -100,25 +96,6 @@ func (q *receives) takeBack() {
 
 // ready reports whether there is memory for whatever message comes.
 func (q *receives) ready() bool { return q.source == nil || q.source.Ready() }
-
-// wake has the message that waits for memory ask again.
-func (q *receives) wake() {
-	select {
-	case q.resume <- struct{}{}:
-	default:
-	}
-}
-
-// await waits until the source may have memory, and reports whether the connection goes on. The
-// peer is held up by the flow control of TCP meanwhile; what is posted leaves all the same.
-func (q *receives) await() bool {
-	select {
-	case <-q.resume:
-		return true
-	case <-q.over:
-		return false
-	}
-}
 
 // drop forgets all of them, after the end.
 func (q *receives) drop() {

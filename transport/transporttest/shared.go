@@ -18,6 +18,7 @@ var sharedTests = []pairTest{
 	{"shared/again and again", Options{SendDepth: 64, RecvDepth: 64}, sharedAgain},
 	{"shared/reads wait with messages", Options{}, sharedReads},
 	{"shared/end without memory", Options{SendDepth: 64}, sharedEnd},
+	{"shared/peer ends it without memory", Options{SendDepth: 64}, sharedPeerEnds},
 	{"shared/after the end", Options{}, sharedAfterEnd},
 }
 
@@ -308,6 +309,24 @@ func sharedEnd(p *pair) {
 	p.b.ended()
 	p.a.ended()
 	s.wantTaken(1)
+}
+
+// sharedPeerEnds has the peer leave while its message is held back: the end notices, though it takes
+// nothing, so that it does not wait for memory in front of others.
+func sharedPeerEnds(p *pair) {
+	s := shareHolding(p, 16, 0)
+	s.promise(8)
+	p.start()
+	for i := range 8 {
+		p.sendNumber(i)
+	}
+	wait(p.t, "refusal", s.denied)
+	if err := p.a.Close(); err != nil {
+		p.t.Error(err)
+	}
+	p.b.ended()
+	p.a.ended()
+	s.wantTaken(0)
 }
 
 func sharedAfterEnd(p *pair) {

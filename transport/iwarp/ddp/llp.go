@@ -21,8 +21,18 @@ type LLP interface {
 	// Receive waits for bytes of the peer, reads once, and hands the segments that are complete now
 	// to sink. It returns the error of the sink as it is. Of the others io.EOF says that the peer
 	// has closed, io.ErrUnexpectedEOF that it did so in the middle of a segment, and ErrStalled that
-	// it leaves one incomplete; a *Fault is what the LLP finds wrong with what has come.
+	// it leaves one, or a message, incomplete; a *Fault is what the LLP finds wrong with what has
+	// come.
 	Receive(sink Sink) error
+
+	// Hold waits, after Receive has returned ErrHold, until Resume or Interrupt. Meanwhile the peer
+	// is held up, and nothing is incomplete by its fault. If it closes the connection Hold fails,
+	// with io.EOF or what ended the connection, also while it has sent what was not read: as soon
+	// as the LLP can know.
+	Hold() error
+
+	// Resume ends Hold, or has the next one return at once. It may be called at any time.
+	Resume()
 
 	// Append adds a segment to the batch: a header and the next n bytes of p. The header is copied.
 	// The payload may be referred to until the batch is empty, or Detach; owner names it to Detach,
@@ -35,7 +45,7 @@ type LLP interface {
 	Flush() (empty bool, err error)
 
 	// Wait waits until the network takes more of the batch, and sends it. It holds l while it
-	// touches the batch, but not while it waits. ErrStalled says that the peer takes nothing.
+	// touches the batch, but not while it waits. ErrStalled says that the peer takes too little.
 	Wait(l sync.Locker) (empty bool, err error)
 
 	// Detach copies what the batch refers to under the name owner.
@@ -45,7 +55,8 @@ type LLP interface {
 	// one, is copied; or dropped too, where the peer does not want it any more.
 	Cut(peerGone bool)
 
-	// Interrupt ends Receive and Wait, now and for good: they fail with os.ErrDeadlineExceeded.
+	// Interrupt ends Receive, Hold and Wait, now and for good. Receive and Wait fail with
+	// os.ErrDeadlineExceeded.
 	// Wait may be given a few seconds to see through what cannot be broken off without damage.
 	Interrupt()
 
@@ -65,6 +76,12 @@ type Sink interface {
 	// Segment takes one segment, whose bytes are valid during the call only. ErrHold asks the LLP
 	// to keep it: the next Receive begins with it, and waits for nothing.
 	Segment(segment []byte) error
+
+	// Unfinished names the message of which some segments have come, and the last has not, and
+	// which holds what others may wait for; 0 means that there is none. A peer that leaves one
+	// unfinished has stalled, unless it goes on with it. That shows in moved: the bytes of payload
+	// that all such messages have brought, ever.
+	Unfinished() (message uint64, moved int)
 
 	// Ready reports whether Segment is certain not to return ErrHold, for now. If it is not, the
 	// LLP reads little at a time, so that there is not much to keep.
@@ -92,7 +109,8 @@ type Sink interface {
 var (
 	// ErrHold is what a Sink returns that cannot take a segment yet.
 	ErrHold = errors.New("segment held")
-	// ErrStalled: the peer has stopped in the middle of a segment, or takes nothing.
+	// ErrStalled: the peer has stopped in the middle of a segment or a message, or does not take
+	// what is sent.
 	ErrStalled = errors.New("peer has stalled")
 )
 

@@ -66,6 +66,7 @@ func BenchmarkParse(b *testing.B) {
 			copy(r.buf[i*len(fpdu):], fpdu)
 		}
 		var got tally
+		r.sink = &got
 		b.SetBytes(int64(fpdus * payload))
 		b.ReportAllocs()
 		for b.Loop() {

@@ -26,8 +26,9 @@ type ConnOptions struct {
 	// FPDUPerTCPSegment the former in any case. Over what is not TCP both mean the largest.
 	MaxSegment int
 
-	// Stall, above 0, is how long the peer may take nothing, or leave an FPDU incomplete. It may
-	// take somewhat more than twice as long to notice.
+	// Stall, above 0, is how long the peer may take less than the least of what is sent, or leave
+	// an FPDU or a message incomplete of which it sends less than that: 16 KiB within Stall, and 1
+	// KiB in each second of it. It takes up to three quarters longer to notice.
 	Stall time.Duration
 }
 
@@ -46,7 +47,8 @@ var (
 	}
 	// ErrLength: a ULPDU that is too short for any header of DDP. There is no error code for that.
 	ErrLength = ddp.ErrShort
-	// ErrStalled: the peer stopped in the middle of an FPDU, or takes nothing.
+	// ErrStalled: the peer stopped in the middle of an FPDU or of a message, or does not take what
+	// is sent (ConnOptions.Stall).
 	ErrStalled = ddp.ErrStalled
 )
 
@@ -72,6 +74,8 @@ type Conn struct {
 
 	mu          sync.Mutex // guards the deadlines, and what follows
 	interrupted bool
+	holding     bool // Hold waits
+	resumed     bool // since it began to wait, or returned
 }
 
 var _ ddp.LLP = (*Conn)(nil)
@@ -89,6 +93,7 @@ func NewConn(conn net.Conn, o ConnOptions) (*Conn, error) {
 		maxSegment: o.MaxSegment, stall: o.Stall,
 	}
 	c.in.c, c.out.c = c, c
+	c.in.watch.pace, c.out.pace = newPace(o.Stall), newPace(o.Stall)
 	if err := c.open(); err != nil {
 		return nil, err
 	}

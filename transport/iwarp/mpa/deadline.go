@@ -17,6 +17,7 @@ func (c *Conn) Interrupt() {
 		return
 	}
 	c.interrupted = true
+	defer c.in.sys.wake()
 	if _, ok := overTLS(c.conn); ok {
 		c.conn.SetReadDeadline(past)
 		c.conn.SetWriteDeadline(time.Now().Add(closeTimeout))

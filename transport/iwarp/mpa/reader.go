@@ -5,7 +5,6 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
@@ -59,9 +58,9 @@ type reader struct {
 	stash []byte // the beginning of an FPDU, when there is no buffer
 
 	direct direct
-	pos    int  // in the stream, of what comes first in the buffer; where there are markers
-	seen   int  // fpdus, when the stall watch set the deadline
-	last   bool // that is the deadline of the last chance
+	pos    int // in the stream, of what comes first in the buffer; where there are markers
+	ahead  int // bytes that were read while a segment was held
+	watch  stallWatch
 }
 
 func (r *reader) receive(sink ddp.Sink) error {
@@ -115,8 +114,9 @@ func (r *reader) resume(sink ddp.Sink) error {
 	if err := sink.Segment(r.held); err != nil {
 		return err
 	}
-	r.held = nil
+	r.held, r.ahead = nil, 0
 	if len(r.stash) == 0 {
+		r.arm()
 		return nil
 	}
 	r.takeBack()
@@ -228,32 +228,5 @@ func (r *reader) parse(sink ddp.Sink) error {
 // keep moves the beginning of the next FPDU to the front.
 func (r *reader) keep(b []byte) {
 	r.n = copy(r.buf[:], b)
-	if r.pending() > 0 && !r.armed {
-		r.arm()
-	}
-}
-
-// arm sets the deadline of the FPDU that is incomplete. That costs, so it is done once for many of
-// them.
-func (r *reader) arm() {
-	r.armed, r.seen = true, r.fpdus
-	r.c.setReadDeadline(time.Now().Add(r.c.stall))
-}
-
-// expired is called when the deadline has passed.
-func (r *reader) expired() error {
-	late := r.pending() > 0 && r.fpdus == r.seen
-	switch {
-	case late && r.last:
-		return ErrStalled
-	case late: // unless the rest has come, and it is this side that did not look
-		r.c.setReadDeadline(time.Now().Add(r.c.stall / 4))
-	case r.pending() > 0:
-		r.arm()
-	default:
-		r.armed = false
-		r.c.setReadDeadline(time.Time{})
-	}
-	r.last = late
-	return nil
+	r.arm()
 }

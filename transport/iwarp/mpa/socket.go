@@ -24,6 +24,12 @@ type input interface {
 	// read waits for bytes and reads once. No bytes are the end.
 	read() (int, error)
 
+	// hold waits until the peer has gone, and says how; or until the deadline passes.
+	hold() error
+
+	// wake ends hold, if the deadline does not.
+	wake()
+
 	// widen has the system take as much as comes where somebody transfers something.
 	widen()
 }

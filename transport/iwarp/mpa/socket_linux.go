@@ -3,6 +3,7 @@
 package mpa
 
 import (
+	"io"
 	"net"
 	"runtime"
 	"sync"
@@ -191,6 +192,43 @@ func (s *rawInput) readSoon() error {
 			s.spin.end(false)
 			return s.raw.Read(s.try)
 		}
+	}
+}
+
+// hold waits for the news that the peer has gone, which need not wait until what it has sent
+// before is read.
+func (s *rawInput) hold() error {
+	var gone error
+	err := s.raw.Read(func(fd uintptr) bool {
+		gone = hungUp(int(fd))
+		return gone != nil
+	})
+	if err != nil {
+		return err
+	}
+	return gone
+}
+
+func (s *rawInput) wake() {}
+
+// hungUp says whether the peer has closed the connection, io.EOF, or reset it, as Linux has it.
+func hungUp(fd int) error {
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+	for {
+		switch _, err := unix.Poll(p, 0); {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return err
+		case p[0].Revents&unix.POLLERR != 0:
+			if n, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR); err == nil && n != 0 {
+				return syscall.Errno(n)
+			}
+			return io.EOF
+		case p[0].Revents != 0:
+			return io.EOF
+		}
+		return nil
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// plainMost is the most that one Write gets: the peer has ConnOptions.Stall to take it.
+	// plainMost is the most that one Write gets, if a peer that takes the least that it may is
+	// through with that within ConnOptions.Stall.
 	plainMost = 64 << 10
 
 	// plainFew is what a connection waits with for bytes, rather than with a whole buffer.
@@ -21,7 +22,9 @@ const (
 func (c *Conn) openPlain() {
 	c.out.plain = true
 	c.out.sys = &plainOutput{w: &c.out}
-	c.in.sys = &plainInput{r: &c.in, few: make([]byte, plainFew)}
+	c.in.sys = &plainInput{
+		r: &c.in, few: make([]byte, plainFew), woken: make(chan struct{}, 1),
+	}
 }
 
 // plainOutput writes with the means that every net.Conn has. Since Write blocks, only wait writes.
@@ -34,7 +37,7 @@ func (s *plainOutput) wait(l sync.Locker) error {
 	l.Lock()
 	if b := s.w.batch; b != nil {
 		p = b.pieces[b.first]
-		p = p[:min(len(p), plainMost)]
+		p = p[:min(len(p), plainMost, s.w.pace.enough)]
 	}
 	l.Unlock()
 	if p == nil {
@@ -68,9 +71,10 @@ func isLoopback(a net.Addr) bool {
 
 // plainInput reads with the means that every net.Conn has.
 type plainInput struct {
-	r    *reader
-	few  []byte
-	many bool // more comes than few at a time
+	r     *reader
+	few   []byte
+	many  bool          // more comes than few at a time
+	woken chan struct{} // capacity 1: hold need not wait
 }
 
 func (s *plainInput) read() (int, error) {
@@ -90,6 +94,30 @@ func (s *plainInput) read() (int, error) {
 		err = nil
 	}
 	return n, err
+}
+
+// hold reads ahead, since there is no other way to learn that the peer has gone. That shows if it
+// has sent no more than plainFew bytes since the segment that is held was read; else when its turn
+// comes.
+func (s *plainInput) hold() error {
+	for r := s.r; r.ahead < plainFew; {
+		n, err := r.c.conn.Read(s.few[:plainFew-r.ahead])
+		r.c.received.Add(uint64(n))
+		r.ahead += n
+		r.stash = append(r.stash, s.few[:n]...)
+		if err != nil {
+			return err
+		}
+	}
+	<-s.woken
+	return nil
+}
+
+func (s *plainInput) wake() {
+	select {
+	case s.woken <- struct{}{}:
+	default:
+	}
 }
 
 func (s *plainInput) widen() {}

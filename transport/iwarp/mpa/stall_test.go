@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
 // expire makes it so that the deadline of reads, which is far away, has passed.
@@ -14,8 +16,20 @@ func expire(t *testing.T, c *Conn) {
 	}
 }
 
+// stalls has ticks pass in which nothing comes: as many as an FPDU or a message may take that has
+// been incomplete since the last one, or since before.
+func stalls(t *testing.T, c *Conn, s ddp.Sink) {
+	t.Helper()
+	for range stallTicks {
+		expire(t, c)
+		receive(t, c, s, nil)
+	}
+	expire(t, c)
+	receive(t, c, s, ErrStalled)
+}
+
 // receive receives once, and fails the test unless the error is as wanted.
-func receive(t *testing.T, c *Conn, s *collector, want error) {
+func receive(t *testing.T, c *Conn, s ddp.Sink, want error) {
 	t.Helper()
 	if err := c.Receive(s); !errors.Is(err, want) {
 		t.Fatalf("got error %v, want %v", err, want)
@@ -102,12 +116,7 @@ func TestReceiveSlow(t *testing.T) {
 		t.Errorf("got %d ULPDUs, want 10", len(got.ulpdus))
 	}
 	// And now it does stall.
-	for err := error(nil); err == nil; {
-		expire(t, c)
-		if err = c.Receive(&got); err != nil && !errors.Is(err, ErrStalled) {
-			t.Errorf("got error %v, want %v", err, ErrStalled)
-		}
-	}
+	stalls(t, c, &got)
 }
 
 // It is no stall if the rest had come, and it was this side that did not read for so long.
@@ -129,8 +138,5 @@ func TestReceiveLate(t *testing.T) {
 	receiveUntil(t, c, &got, len(stream)+10)
 	expire(t, c)
 	receive(t, c, &got, nil)
-	expire(t, c)
-	receive(t, c, &got, nil)
-	expire(t, c)
-	receive(t, c, &got, ErrStalled)
+	stalls(t, c, &got)
 }

@@ -59,6 +59,7 @@ func newConn(t testing.TB, o ConnOptions) (*Conn, *net.TCPConn) {
 type modest struct{}
 
 func (modest) Ready() bool                                            { return true }
+func (modest) Unfinished() (uint64, int)                              { return 0, 0 }
 func (modest) ExpectsMore() bool                                      { return false }
 func (modest) Lend(dst [][]byte, _ []byte, _, _ int) ([][]byte, bool) { return dst, false }
 func (modest) Return()                                                {}

@@ -8,22 +8,55 @@ import (
 	"time"
 )
 
-// A slow peer that takes something has not stalled, though the socket takes nothing more until much of what it holds has gone.
+// tick has a tick of a writer pass, of which it must not find that the peer has stalled, or must.
+func tick(t *testing.T, w *writer, stalled bool) {
+	t.Helper()
+	w.deadline = time.Time{}
+	if got := w.stalled(); got != stalled {
+		t.Fatalf("stalled: %t, want %t", got, stalled)
+	}
+}
+
+// A slow peer that takes enough has not stalled, though the socket takes nothing more until much of
+// what it holds has gone. One that takes a little in each tick has.
 func TestSlowIsNoStall(t *testing.T) {
-	c, peer := newConn(t, ConnOptions{})
+	c, peer := newConn(t, ConnOptions{Stall: 30 * time.Second})
 	o := &outbox{Conn: c}
 	fill(t, o)
-	o.out.watch()
-	if o.out.unsent == 0 {
+	w := &o.out
+	tick(t, w, false)
+	full, total := w.sys.unsent(), w.total
+	if full == 0 {
 		t.Fatal("a full socket holds nothing")
 	}
-	peer.SetReadDeadline(time.Now().Add(10 * time.Second))
-	for o.out.stalled() {
-		if _, err := io.CopyN(io.Discard, peer, 4<<10); err != nil {
-			t.Fatalf("a peer that has taken all there is has stalled: %v", err)
+	peer.SetReadDeadline(time.Now().Add(30 * time.Second))
+	take := func() (taken int) {
+		before := w.sys.unsent()
+		for taken == 0 {
+			if _, err := io.CopyN(io.Discard, peer, 4<<10); err != nil {
+				t.Fatalf("the peer has taken all there is: %v", err)
+			}
+			taken = before - w.sys.unsent()
 		}
+		return taken
 	}
-	if o.out.total != o.out.seen {
+	for range 3 {
+		for range stallTicks {
+			tick(t, w, false)
+		}
+		for taken := 0; taken < w.pace.enough; {
+			taken += take()
+		}
+		tick(t, w, false)
+	}
+	w.pace.enough = 1 << 30
+	for range stallTicks {
+		take()
+		tick(t, w, false)
+	}
+	take()
+	tick(t, w, true)
+	if w.total != total {
 		t.Error("the socket has taken something: the test shows nothing")
 	}
 }

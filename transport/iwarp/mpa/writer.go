@@ -17,10 +17,10 @@ type writer struct {
 	plain bool   // a write blocks
 	torn  bool   // a write has failed, with a part of what it was given sent maybe
 
-	// The stall watch: what had been sent when the deadline was set.
-	deadline time.Time
-	seen     int
-	unsent   int // likewise, what the socket still held
+	// The stall watch, which looks at each tick. Of a plain connection each Write has a deadline.
+	pace     pace
+	deadline time.Time // the next tick
+	waiting  bool      // there was something to send at the last tick, and ever since
 }
 
 func (w *writer) append(header []byte, p *ddp.Payload, n int, owner transport.STag) bool {
@@ -46,7 +46,7 @@ func (w *writer) sent(n int) {
 func (w *writer) settle() {
 	if w.batch.empty() {
 		w.batch.release()
-		w.batch = nil
+		w.batch, w.waiting = nil, false
 	}
 }
 
@@ -72,11 +72,14 @@ func (w *writer) wait(l sync.Locker) (empty bool, err error) {
 		return true, nil
 	}
 	for {
-		w.watch()
+		if w.stalled() {
+			err = ErrStalled
+			break
+		}
 		if err = w.sys.wait(l); err == nil || !isTimeout(err) || w.c.isInterrupted() {
 			break
 		}
-		if w.stalled() {
+		if w.plain {
 			err = ErrStalled
 			break
 		}
@@ -91,21 +94,30 @@ func (w *writer) wait(l sync.Locker) (empty bool, err error) {
 	return empty, err
 }
 
-// watch sees to it that a peer that takes nothing is noticed after one to two times the limit. The
-// deadline is set seldom, since that costs; but if writes block, each has the whole of the time: of
-// TLS it is the last if the deadline ends it.
-func (w *writer) watch() {
+// stalled reports whether the peer takes less than it must, and sees to it that the next tick ends a
+// wait. But if writes block, each has the whole of the time: of TLS it is the last if the deadline
+// ends it.
+func (w *writer) stalled() bool {
 	now := time.Now()
-	if !w.plain && w.deadline.Sub(now) > w.c.stall/2 {
-		return
+	if w.plain {
+		w.c.setWriteDeadline(now.Add((stallTicks + 1) * w.pace.tick))
+		return false
 	}
-	w.deadline, w.seen, w.unsent = now.Add(w.c.stall), w.total, w.sys.unsent()
+	if now.Before(w.deadline) {
+		return false
+	}
+	// Of what the socket took the peer has taken what the socket does not hold any more.
+	taken := w.total - w.sys.unsent()
+	if !w.waiting {
+		w.waiting = true
+		w.pace.begin(taken)
+	} else if w.pace.ticked(taken) {
+		return true
+	}
+	w.deadline = now.Add(w.pace.tick)
 	w.c.setWriteDeadline(w.deadline)
+	return false
 }
-
-// stalled reports whether the peer has taken nothing since watch set the deadline: neither did the
-// socket take anything, nor did it get rid of any of what it held.
-func (w *writer) stalled() bool { return w.total == w.seen && w.sys.unsent() >= w.unsent }
 
 // unbegun reports whether a whole FPDU is among what is left to send.
 func (w *writer) unbegun() bool { return w.batch != nil && w.batch.unbegun() }

@@ -1,0 +1,229 @@
+package mpa
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+)
+
+// full is a sink without memory, until it has some.
+type full struct {
+	collector
+	room bool
+}
+
+func (s *full) Segment(segment []byte) error {
+	if !s.room {
+		return ddp.ErrHold
+	}
+	return s.collector.Segment(segment)
+}
+
+func (s *full) Ready() bool { return s.room }
+
+// TestHoldPeerLeaves has peers leave while one of their segments is held: at once, and behind what
+// they have sent before, none of which is read. Over TCP no amount of that hides it. Over anything
+// else it shows if that is little.
+func TestHoldPeerLeaves(t *testing.T) {
+	first := appendFPDU(nil, text(14, 0), false)
+	for _, tt := range []struct {
+		name   string
+		behind int // bytes
+		leave  func(peer *net.TCPConn)
+		eof    bool // what Hold fails with
+	}{
+		{"closes", 0, func(peer *net.TCPConn) { peer.CloseWrite() }, true},
+		{"closes behind much", 60_000, func(peer *net.TCPConn) { peer.CloseWrite() }, true},
+		{"resets", 0, reset, false},
+		{"resets behind much", 60_000, reset, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, before := range []bool{true, false} {
+				c, peer := newConn(t, ConnOptions{})
+				if _, ok := c.in.sys.(*plainInput); ok && tt.behind > plainFew {
+					t.Skip("read by Read, as other connections are")
+				}
+				var got full
+				write(t, peer, append(first, make([]byte, tt.behind)...))
+				receive(t, c, &got, ddp.ErrHold)
+				if before {
+					tt.leave(peer)
+				}
+				held := make(chan error)
+				go func() { held <- c.Hold() }()
+				if !before {
+					tt.leave(peer)
+				}
+				if err := awaitHold(t, c, held); err == nil || errors.Is(err, io.EOF) != tt.eof {
+					t.Errorf("Hold, and the peer leaves before it %t: got error %v, want %v: %t",
+						before, err, io.EOF, tt.eof)
+				}
+			}
+		})
+	}
+}
+
+func reset(peer *net.TCPConn) {
+	peer.SetLinger(0)
+	peer.Close()
+}
+
+// awaitHold waits for Hold.
+func awaitHold(t *testing.T, c *Conn, held <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-held:
+		return err
+	case <-time.After(20 * time.Second):
+		t.Error("Hold has not ended after 20 s")
+		c.Interrupt()
+		return <-held
+	}
+}
+
+// TestHoldResume ends Hold: by Resume before and while it waits, and by Interrupt. What the peer has
+// sent meanwhile is not lost.
+func TestHoldResume(t *testing.T) {
+	for name, conns := range map[string]func(t *testing.T) (*Conn, net.Conn){
+		"TCP": func(t *testing.T) (*Conn, net.Conn) { return newConn(t, ConnOptions{}) },
+		"pipe": func(t *testing.T) (*Conn, net.Conn) {
+			ours, theirs := net.Pipe()
+			c, err := NewConn(ours, ConnOptions{Stall: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				theirs.Close()
+				c.Close(false)
+			})
+			return c, theirs
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, peer := conns(t)
+			ulpdus, stream := streamOf(false, 14, 3000, 15, 20_000, 16, 60_000, 17)
+			sent := make(chan error)
+			go func() {
+				_, err := peer.Write(stream)
+				sent <- err
+			}()
+			var got full
+			for i := range ulpdus {
+				got.room = false
+				for len(got.ulpdus) == i {
+					err := c.Receive(&got)
+					if err == nil {
+						continue
+					}
+					if err != ddp.ErrHold {
+						t.Fatal(err)
+					}
+					held := make(chan error)
+					if i%2 == 0 {
+						c.Resume()
+					}
+					go func() { held <- c.Hold() }()
+					if i%2 == 1 {
+						c.Resume()
+					}
+					if err := awaitHold(t, c, held); err != nil {
+						t.Fatalf("Hold: %v", err)
+					}
+					got.room = true
+				}
+			}
+			if err := <-sent; err != nil {
+				t.Error(err)
+			}
+			if d := diffULPDUs(ulpdus, got.ulpdus); d != "" {
+				t.Errorf("ULPDUs (-want +got):\n%s", d)
+			}
+			held := make(chan error)
+			go func() { held <- c.Hold() }()
+			c.Interrupt()
+			if err := awaitHold(t, c, held); err != nil {
+				t.Errorf("Hold, interrupted: %v", err)
+			}
+			go func() { held <- c.Hold() }()
+			if err := awaitHold(t, c, held); err != nil {
+				t.Errorf("Hold, interrupted before: %v", err)
+			}
+		})
+	}
+}
+
+// TestHoldReadsAhead has a peer over a pipe send and leave, while a segment is held. What is read
+// ahead is little, and the segment's message may take all its time when it has been taken.
+func TestHoldReadsAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		c, err := NewConn(ours, ConnOptions{Stall: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			theirs.Write(append(appendFPDU(nil, text(14, 0), false), make([]byte, plainFew-100)...))
+			theirs.Close()
+		}()
+		var got full
+		receive(t, c, &got, ddp.ErrHold)
+		if err := c.Hold(); err != io.EOF {
+			t.Errorf("Hold: got error %v, want %v", err, io.EOF)
+		}
+		c.Close(false)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		c, err := NewConn(ours, ConnOptions{Stall: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer theirs.Close()
+		go theirs.Write(append(fpduOf(more, 14), fpduOf(more, 30_000)...))
+		got := &waiting{}
+		receive(t, c, got, ddp.ErrHold)
+		for range 3 {
+			go func() {
+				time.Sleep(time.Hour)
+				c.Resume()
+			}()
+			if err := c.Hold(); err != nil {
+				t.Fatal(err)
+			}
+			receive(t, c, got, ddp.ErrHold)
+			if most := 2 * plainFew; len(c.in.stash) > most {
+				t.Errorf("%d bytes are kept behind a segment that is held, want no more than %d", len(c.in.stash), most)
+			}
+		}
+		got.room = true
+		began := time.Now()
+		for got.moved == 0 || got.moved < 30_000 {
+			receive(t, c, got, nil)
+		}
+		if err := receiveAll(c, got); !errors.Is(err, ErrStalled) {
+			t.Errorf("got error %v, want %v", err, ErrStalled)
+		}
+		if took := time.Since(began); took < time.Minute {
+			t.Errorf("the peer was given %v, want a minute or more", took)
+		}
+		c.Close(false)
+	})
+}
+
+// waiting is messages without memory, until there is some.
+type waiting struct {
+	messages
+	room bool
+}
+
+func (s *waiting) Segment(segment []byte) error {
+	if !s.room {
+		return ddp.ErrHold
+	}
+	return s.messages.Segment(segment)
+}

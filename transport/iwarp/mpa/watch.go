@@ -1,0 +1,58 @@
+package mpa
+
+import "time"
+
+// stallWatch is what a reader knows of what is incomplete: a message, of which the sink knows, or
+// else an FPDU. While anything is, the reader is armed, and its deadline is the next tick. So the
+// watch costs little where FPDUs come: a deadline for each tick that ends amid one.
+type stallWatch struct {
+	pace    pace
+	message uint64 // as the sink names it, 0 if there is none
+	fpdus   int    // reader.fpdus, when that was found
+}
+
+// begin notes what is incomplete, and was not before.
+func (w *stallWatch) begin(r *reader, message uint64, moved int) {
+	w.message, w.fpdus = message, r.fpdus
+	w.pace.begin(moved + r.pending())
+}
+
+// arm has what is incomplete watched, if anything is.
+func (r *reader) arm() {
+	if r.armed {
+		return
+	}
+	message, moved := r.sink.Unfinished()
+	if message == 0 && r.pending() == 0 {
+		return
+	}
+	r.armed = true
+	r.watch.begin(r, message, moved)
+	r.nextTick()
+}
+
+func (r *reader) nextTick() { r.c.setReadDeadline(time.Now().Add(r.watch.pace.tick)) }
+
+// disarm ends the watch.
+func (r *reader) disarm() {
+	r.armed = false
+	r.c.setReadDeadline(time.Time{})
+}
+
+// expired is called when a tick has passed. It fails if what is incomplete has been so for too
+// long, and too little of it has come.
+func (r *reader) expired() error {
+	w := &r.watch
+	message, moved := r.sink.Unfinished()
+	switch {
+	case message == 0 && r.pending() == 0:
+		r.disarm()
+		return nil
+	case message != w.message || message == 0 && r.fpdus != w.fpdus:
+		w.begin(r, message, moved)
+	case w.pace.ticked(moved + r.pending()):
+		return ErrStalled
+	}
+	r.nextTick()
+	return nil
+}
