@@ -1,6 +1,7 @@
 package mpa
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -213,6 +214,45 @@ func TestHoldReadsAhead(t *testing.T) {
 		}
 		c.Close(false)
 	})
+}
+
+// TestHeldForLong has the first segment of a message be taken after longer than a peer may take: it
+// could have gone on meanwhile. One that has is not blamed for the time, one that has not is soon.
+func TestHeldForLong(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		behind []byte
+		ends   bool // after a tick
+	}{
+		{"nothing more", nil, true},
+		{"little", fpduOf(more, 100), true},
+		{"enough", bytes.Repeat(fpduOf(more, 8<<10), 5), false},
+		{"the rest", fpduOf(last, 14), false},
+		{"the rest, and the next message", append(fpduOf(last, 14), fpduOf(more, 14)...), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, peer := newConn(t, ConnOptions{Stall: 30 * time.Second})
+			got := new(waiting)
+			write(t, peer, fpduOf(more, 14))
+			receive(t, c, got, ddp.ErrHold)
+			c.in.watch.held = c.in.watch.held.Add(-time.Hour)
+			write(t, peer, tt.behind)
+			c.Resume()
+			if err := c.Hold(); err != nil {
+				t.Fatal(err)
+			}
+			got.room = true
+			for receive(t, c, got, nil); int(c.received.Load()) < len(fpduOf(more, 14))+len(tt.behind); {
+				receive(t, c, got, nil)
+			}
+			expire(t, c)
+			var want error
+			if tt.ends {
+				want = ErrStalled
+			}
+			receive(t, c, got, want)
+		})
+	}
 }
 
 // waiting is messages without memory, until there is some.

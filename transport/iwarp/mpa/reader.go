@@ -5,6 +5,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
@@ -105,6 +106,7 @@ func (r *reader) parseAny(sink ddp.Sink) error {
 // not any more.
 func (r *reader) hold(segment, behind []byte) {
 	r.held = append([]byte(nil), segment...)
+	r.watch.held = time.Now()
 	r.keep(behind)
 	r.putAside()
 }
@@ -114,6 +116,7 @@ func (r *reader) resume(sink ddp.Sink) error {
 	if err := sink.Segment(r.held); err != nil {
 		return err
 	}
+	r.watch.taken(r.ahead == plainFew)
 	r.held, r.ahead = nil, 0
 	if len(r.stash) == 0 {
 		r.arm()

@@ -9,6 +9,9 @@ type stallWatch struct {
 	pace    pace
 	message uint64 // as the sink names it, 0 if there is none
 	fpdus   int    // reader.fpdus, when that was found
+
+	held time.Time // when the segment came that is held
+	used int       // ticks that have passed of the time for what is incomplete behind it
 }
 
 // begin notes what is incomplete, and was not before.
@@ -24,10 +27,12 @@ func (r *reader) arm() {
 	}
 	message, moved := r.sink.Unfinished()
 	if message == 0 && r.pending() == 0 {
+		r.watch.used = 0
 		return
 	}
 	r.armed = true
 	r.watch.begin(r, message, moved)
+	r.watch.pace.ticks, r.watch.used = r.watch.used, 0
 	r.nextTick()
 }
 
@@ -55,4 +60,13 @@ func (r *reader) expired() error {
 	}
 	r.nextTick()
 	return nil
+}
+
+// taken notes that the segment which was held has been taken. While it was, the peer could send on,
+// as far as the system takes what nobody reads: what it has not sent in all that time is due soon.
+// So those that have stopped do not each take the whole of ConnOptions.Stall from those that wait behind them.
+func (w *stallWatch) taken(peerHeldUp bool) {
+	if !peerHeldUp {
+		w.used = min(int(time.Since(w.held)/w.pace.tick), stallTicks)
+	}
 }
