@@ -44,7 +44,7 @@ func TestCloseOrderly(t *testing.T) {
 		}
 		write(t, peer, make([]byte, 100000))
 		peer.CloseWrite()
-		<-closed
+		Await(t, "Close", closed)
 		if _, err := peer.Read(make([]byte, 1)); err != io.EOF {
 			t.Errorf("the peer sees %v, want no reset", err)
 		}
@@ -98,7 +98,7 @@ func TestCutUnderWay(t *testing.T) {
 		t.Error(err)
 	}
 	peer.Close()
-	<-closed
+	Await(t, "Close", closed)
 	words := appendFPDU(nil, []byte("fourteen bytes"+"last words"), true)
 	if want := sent + begun + len(words); len(got) != want {
 		t.Fatalf("got %d bytes, want %d, of which %d are the rest of an FPDU", len(got), want, begun)
@@ -130,7 +130,7 @@ func TestCutAll(t *testing.T) {
 			t.Errorf("peer gone %t: got %t, %v, want nothing to send", peerGone, empty, err)
 		}
 		o.conn.(*net.TCPConn).CloseWrite()
-		if got := len(<-drain(peer)); got != sent {
+		if got := len(Await(t, "the end of the stream", drain(peer))); got != sent {
 			t.Errorf("peer gone %t: got %d bytes, want %d", peerGone, got, sent)
 		}
 	}

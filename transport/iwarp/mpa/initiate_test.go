@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"net"
 	"strings"
 	"testing"
 
@@ -226,7 +225,7 @@ func TestInitiateMistakes(t *testing.T) {
 		{"configuration", mpa.Config{IRD: mpa.MaxReads + 1}, 0, mpa.ErrConfig},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			conn, peer := net.Pipe()
+			conn, peer := mpa.TimedPipe()
 			said := make(chan []byte)
 			go func() {
 				b, _ := io.ReadAll(peer)
@@ -234,7 +233,7 @@ func TestInitiateMistakes(t *testing.T) {
 			}()
 			_, err := mpa.Initiate(conn, tt.cfg, make([]byte, tt.private))
 			conn.Close()
-			if b := <-said; !errors.Is(err, tt.want) || len(b) > 0 {
+			if b := mpa.Await(t, "the end of what is said", said); !errors.Is(err, tt.want) || len(b) > 0 {
 				t.Errorf("got %v with %d bytes written, want %v", err, len(b), tt.want)
 			}
 		})
@@ -243,7 +242,7 @@ func TestInitiateMistakes(t *testing.T) {
 
 // Nothing behind the reply is taken: the responder's first FPDU may be there.
 func TestInitiateLeavesTheRest(t *testing.T) {
-	conn, peer := net.Pipe()
+	conn, peer := mpa.TimedPipe()
 	go func() {
 		_, _ = mpa.ReadFrame(peer, new(mpa.Frame))
 		_, _ = peer.Write(append(repFrame(t, "10 02 0006 00100010 6162"), "FPDU"...))

@@ -41,12 +41,12 @@ func TestInterrupt(t *testing.T) {
 				}
 				o.Interrupt()
 				for range 3 { // and for good
-					if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) {
+					if err := Await(t, "the end of what was interrupted", ended); !errors.Is(err, os.ErrDeadlineExceeded) {
 						t.Fatalf("got error %v, want %v", err, os.ErrDeadlineExceeded)
 					}
 					go func() { ended <- tt.wait(o) }()
 				}
-				<-ended
+				Await(t, "the end of what was interrupted", ended)
 				o.Close(false)
 				peer.Close()
 			}

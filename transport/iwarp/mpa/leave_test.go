@@ -80,8 +80,8 @@ func awaitHold(t *testing.T, c *Conn, held <-chan error) error {
 	select {
 	case err := <-held:
 		return err
-	case <-time.After(20 * time.Second):
-		t.Error("Hold has not ended after 20 s")
+	case <-time.After(patience):
+		t.Errorf("Hold has not ended after %v", patience)
 		c.Interrupt()
 		return <-held
 	}

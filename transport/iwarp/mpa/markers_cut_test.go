@@ -71,15 +71,16 @@ func TestCutAllMarkers(t *testing.T) {
 }
 
 // closed closes both sides in order, and returns what the peer got.
-func closed(c *Conn, peer *net.TCPConn, all <-chan []byte) []byte {
+func closed(t testing.TB, c *Conn, peer *net.TCPConn, all <-chan []byte) []byte {
+	t.Helper()
 	done := make(chan struct{})
 	go func() {
 		c.Close(true)
 		close(done)
 	}()
-	b := <-all
+	b := Await(t, "the end of the stream", all)
 	peer.Close()
-	<-done
+	Await(t, "Close", done)
 	return b
 }
 
@@ -103,7 +104,7 @@ func TestCutUnderWayMarkers(t *testing.T) {
 		if err := o.send(); err != nil {
 			t.Fatal(err)
 		}
-		got := unmarkAll(0, closed(o.Conn, peer, all), crc)
+		got := unmarkAll(0, closed(t, o.Conn, peer, all), crc)
 		if got.err != nil || len(got.covered) > 0 || len(got.ulpdus) < least {
 			t.Fatalf("CRC %t: got %d ULPDUs, want %d or more, error %v, and %d bytes more", crc, len(got.ulpdus), least, got.err, len(got.covered))
 		}
@@ -139,6 +140,6 @@ func TestDetachMarkers(t *testing.T) {
 		if err := o.send(); err != nil {
 			t.Fatal(err)
 		}
-		diff(t, closed(o.Conn, peer, all), want.out)
+		diff(t, closed(t, o.Conn, peer, all), want.out)
 	}
 }

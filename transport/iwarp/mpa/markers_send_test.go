@@ -46,7 +46,7 @@ func TestSendMarkers(t *testing.T) {
 		if err := o.conn.(*net.TCPConn).CloseWrite(); err != nil {
 			r.Fatal(err)
 		}
-		b := <-all
+		b := Await(r, "the end of the stream", all)
 		diff(t, b, want.out)
 		plain := unmarkAll(0, b, crc)
 		if d := diffULPDUs(ulpdus, plain.ulpdus); d != "" || plain.err != nil {
@@ -65,6 +65,7 @@ func TestMarkersEachWay(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				interruptHung(t, b)
 				t.Cleanup(func() { b.Close(false) })
 				for _, dir := range []struct {
 					from, to *Conn

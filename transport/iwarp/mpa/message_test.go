@@ -137,16 +137,16 @@ func TestStallTimes(t *testing.T) {
 			if cerr != nil {
 				t.Fatal(cerr)
 			}
-			var stopped time.Time
+			stopped := make(chan time.Time, 1)
 			go func() {
 				play(theirs)
-				stopped = time.Now()
+				stopped <- time.Now()
 			}()
 			got = new(messages)
 			err = receiveAll(c, got)
-			took = time.Since(stopped)
 			c.Close(false)
 			theirs.Close()
+			took = time.Since(<-stopped)
 		})
 		return got, took, err
 	}

@@ -43,7 +43,7 @@ func TestPlainBuffers(t *testing.T) {
 				t.Error("a buffer is kept between FPDUs")
 			}
 			peer.Close()
-			if err := <-ended; err != io.EOF {
+			if err := Await(t, "the end", ended); err != io.EOF {
 				t.Errorf("got error %v, want %v", err, io.EOF)
 			}
 			if d := diffULPDUs(ulpdus, got.ulpdus); d != "" {
@@ -148,7 +148,7 @@ func TestPlainClose(t *testing.T) {
 					peer.Close()
 				}
 			}
-			<-closed
+			Await(t, "Close", closed)
 			peer.Close()
 			if below.calls != nil {
 				calls = append(calls, "Close below")
@@ -207,13 +207,13 @@ func TestInterruptTLS(t *testing.T) {
 			} else {
 				end = os.ErrDeadlineExceeded
 			}
-			if err := <-waited; !errors.Is(err, end) {
+			if err := Await(t, "Wait", waited); !errors.Is(err, end) {
 				t.Fatalf("the Write under way: got %v, want %v", err, end)
 			}
 			if err := o.add(ulpdus[1], nil, 0); err != nil {
 				t.Fatal(err)
 			}
-			if wait(); !errors.Is(<-waited, os.ErrDeadlineExceeded) {
+			if wait(); !errors.Is(Await(t, "Wait", waited), os.ErrDeadlineExceeded) {
 				t.Error("Wait has not failed after Interrupt")
 			}
 			closed := make(chan struct{})
@@ -225,7 +225,7 @@ func TestInterruptTLS(t *testing.T) {
 			if sent := err == nil; sent != takes {
 				t.Errorf("behind the Write %d bytes came, error %v", n, err)
 			}
-			<-closed
+			Await(t, "Close", closed)
 			peer.Close()
 			if d := cmp.Diff(want, got); takes && d != "" {
 				t.Errorf("bytes sent (-want +got):\n%s", d)

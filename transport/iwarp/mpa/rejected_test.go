@@ -11,7 +11,7 @@ import (
 // TestRejectedStaysOpen has a responder reject an initiator: both leave MPA, and the connection
 // below is there for other purposes (rfc5044-7.1.2-4, rfc5044-7.1.2-7).
 func TestRejectedStaysOpen(t *testing.T) {
-	a, b := net.Pipe()
+	a, b := mpa.TimedPipe()
 	defer a.Close()
 	defer b.Close()
 	answered := make(chan error, 1)
@@ -27,7 +27,7 @@ func TestRejectedStaysOpen(t *testing.T) {
 	if !errors.As(err, &rejected) || string(rejected.PrivateData) != "not you" {
 		t.Fatalf("Initiate: %v", err)
 	}
-	if err := <-answered; err != nil {
+	if err := mpa.Await(t, "the responder", answered); err != nil {
 		t.Fatal(err)
 	}
 	for _, way := range []struct {

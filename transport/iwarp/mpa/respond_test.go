@@ -235,7 +235,7 @@ func TestReadRequestErrors(t *testing.T) {
 		{"section 6, S with 3 bytes", reqFrame(t, "10 02 0003 000000"), bad},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			conn, peer := net.Pipe()
+			conn, peer := mpa.TimedPipe()
 			go func() {
 				_, _ = peer.Write(tt.in)
 				peer.Close()
@@ -345,7 +345,7 @@ func TestAnswerLost(t *testing.T) {
 		{"refusal's other cause", "c0 00 0000", failure{io.ErrClosedPipe, mpa.CodeFrame, false}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			conn, peer := net.Pipe()
+			conn, peer := mpa.TimedPipe()
 			go func() {
 				_, _ = peer.Write(reqFrame(t, tt.request))
 				peer.Close()

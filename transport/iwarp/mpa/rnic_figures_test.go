@@ -78,7 +78,7 @@ func TestFigures(t *testing.T) {
 					i = asRDMAC(i)
 					r = asRDMAC(r)
 				}
-				pipeA, pipeB := net.Pipe()
+				pipeA, pipeB := mpa.TimedPipe()
 				a, b := &recorder{Conn: pipeA}, &recorder{Conn: pipeB}
 				got := shake(a, b, i, r)
 				a.Close()

@@ -100,7 +100,7 @@ func TestReceiveExpected(t *testing.T) {
 				}
 				spun = spun || c.in.sys.(*rawInput).spin != spin{}
 			}
-			<-sent
+			Await(t, "the peer, which has written all", sent)
 			if diff := diffULPDUs(ulpdus, got.ulpdus); diff != "" {
 				t.Error(diff)
 			}
@@ -129,7 +129,7 @@ func TestInterruptExpecting(t *testing.T) {
 			}
 		}
 		c.Interrupt()
-		if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) {
+		if err := Await(t, "Receive", ended); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("got %v", err)
 		}
 		if spinning.Load() {

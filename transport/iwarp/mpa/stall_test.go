@@ -75,7 +75,7 @@ func TestReceiveTrickle(t *testing.T) {
 		t.Errorf("got error %v, want %v", err, ErrStalled)
 	}
 	close(stop)
-	<-stopped
+	Await(t, "the peer", stopped)
 }
 
 // A peer between two FPDUs may be silent for ever, also when a deadline of before passes.

@@ -13,7 +13,7 @@ import (
 // returns what the peer has read.
 func initiateTo(t testing.TB, cfg mpa.Config, private, reply []byte) (said []byte, s *mpa.Setup, err error) {
 	t.Helper()
-	conn, peer := net.Pipe()
+	conn, peer := mpa.TimedPipe()
 	read := make(chan []byte, 1)
 	go func() {
 		var f mpa.Frame
@@ -28,14 +28,14 @@ func initiateTo(t testing.TB, cfg mpa.Config, private, reply []byte) (said []byt
 	}()
 	s, err = mpa.Initiate(conn, cfg, private)
 	conn.Close()
-	return <-read, s, err
+	return mpa.Await(t, "the peer", read), s, err
 }
 
 // answerTo has answer answer a peer that sends request and reads until the connection is closed. It returns
 // what the peer has read.
 func answerTo(t testing.TB, request []byte, answer func(net.Conn)) (said []byte) {
 	t.Helper()
-	conn, peer := net.Pipe()
+	conn, peer := mpa.TimedPipe()
 	read := make(chan []byte, 1)
 	go func() {
 		_, _ = peer.Write(request)
@@ -44,7 +44,7 @@ func answerTo(t testing.TB, request []byte, answer func(net.Conn)) (said []byte)
 	}()
 	answer(conn)
 	conn.Close()
-	return <-read
+	return mpa.Await(t, "the peer", read)
 }
 
 // acceptFrom runs ReadRequest and Accept against such a peer.

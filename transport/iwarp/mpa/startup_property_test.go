@@ -3,7 +3,6 @@ package mpa_test
 import (
 	"errors"
 	"math/bits"
-	"net"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -82,7 +81,7 @@ func TestSidesAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		icfg := startupConfigs(false).Draw(t, "initiator")
 		rcfg := startupConfigs(true).Draw(t, "responder")
-		a, b := net.Pipe()
+		a, b := mpa.TimedPipe()
 		defer a.Close()
 		defer b.Close()
 		h := shake(a, b, icfg, rcfg)

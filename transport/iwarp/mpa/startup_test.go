@@ -62,14 +62,14 @@ func startupTCP(t testing.TB) (a, b net.Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { a.Close(); b.Close() })
-	return a, b
+	return mpa.Timed(a), mpa.Timed(b)
 }
 
 func TestHandshake(t *testing.T) {
 	for name, pair := range map[string]func() (net.Conn, net.Conn){
-		"pipe": net.Pipe,
+		"pipe": mpa.TimedPipe,
 		"pipe, byte by byte": func() (net.Conn, net.Conn) {
-			a, b := net.Pipe()
+			a, b := mpa.TimedPipe()
 			return oneByte{a}, oneByte{b}
 		},
 		"TCP": func() (net.Conn, net.Conn) { return startupTCP(t) },
@@ -269,7 +269,7 @@ func TestUnread(t *testing.T) {
 
 // A peer that speaks another protocol and then waits does not wait for long: there is no deadline here.
 func TestOtherProtocol(t *testing.T) {
-	conn, peer := net.Pipe()
+	conn, peer := mpa.TimedPipe()
 	go peer.Write([]byte("GET / HTTP/1.1\r\n"))
 	_, err := mpa.ReadRequest(conn)
 	failure{mpa.ErrNotMPA, mpa.CodeFrame, false}.check(t, err)

@@ -30,7 +30,7 @@ func tcpPair(t testing.TB) (a, b *net.TCPConn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close(); d.Close() })
-	return c.(*net.TCPConn), d.(*net.TCPConn)
+	return Timed(c.(*net.TCPConn)), Timed(d.(*net.TCPConn))
 }
 
 // newConn returns a Conn and its peer, a plain TCP connection. Without Stall in o nothing ever stalls.
@@ -44,9 +44,8 @@ func newConn(t testing.TB, o ConnOptions) (*Conn, *net.TCPConn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hung := time.AfterFunc(time.Minute, c.Interrupt) // rather than until the limit of all tests
+	interruptHung(t, c)
 	t.Cleanup(func() {
-		hung.Stop()
 		c.Close(false)
 		if c.in.buf != nil || c.in.kept {
 			t.Error("a closed connection holds a buffer")

@@ -108,7 +108,7 @@ func TestSend(t *testing.T) {
 			if err := o.send(); err != nil {
 				t.Fatal(err)
 			}
-			diff(t, <-got, want)
+			diff(t, Await(t, "what was sent", got), want)
 		})
 	}
 }
@@ -139,7 +139,7 @@ func TestSendManyPieces(t *testing.T) {
 	if err := o.send(); err != nil {
 		t.Fatal(err)
 	}
-	diff(t, <-got, want)
+	diff(t, Await(t, "what was sent", got), want)
 }
 
 // Memory that has been detached while its batch waits for the network may be used for something else at once; so may that
@@ -176,7 +176,7 @@ func TestDetachUnderWay(t *testing.T) {
 		clear(two)
 		revoking.Wait()
 	}
-	diff(t, <-got, want)
+	diff(t, Await(t, "what was sent", got), want)
 }
 
 // fill sends until the network takes no more for now.
@@ -240,7 +240,7 @@ func TestSendSlow(t *testing.T) {
 	}
 	sent := o.out.total
 	o.conn.(*net.TCPConn).CloseWrite()
-	if n := len(<-got); n != sent || n == 0 {
+	if n := len(Await(t, "the end of the stream", got)); n != sent || n == 0 {
 		t.Errorf("got %d bytes, want %d", n, sent)
 	}
 }
@@ -255,7 +255,7 @@ func TestDeadlineOfBefore(t *testing.T) {
 	if err := o.send(); err != nil { // which sets a deadline
 		t.Fatal(err)
 	}
-	<-got
+	Await(t, "what was sent", got)
 	for i := range 3 {
 		if err := o.conn.SetWriteDeadline(past); err != nil {
 			t.Fatal(err)
@@ -278,7 +278,7 @@ func TestSendReset(t *testing.T) {
 	go func() { waited <- o.send() }()
 	peer.SetLinger(0)
 	peer.Close()
-	err := <-waited
+	err := Await(t, "Wait", waited)
 	for range 3 {
 		for _, not := range []error{nil, io.EOF, ErrStalled} {
 			if errors.Is(err, not) {
@@ -299,6 +299,7 @@ func TestBothWays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		interruptHung(t, c)
 		conns[i] = &outbox{Conn: c}
 	}
 	var all sync.WaitGroup
