@@ -31,7 +31,9 @@ type RecvSource interface {
 	// endpoint takes nothing more from its peer that comes after that message, until
 	// ResumeRecv, and other endpoints are not held up. That includes the responses to
 	// its own RDMA Reads, where these come in one stream with messages: who returns nil
-	// must not wait for any, nor hold what others wait for meanwhile.
+	// must not wait for any, nor hold what others wait for meanwhile. That the peer ends the
+	// connection is noticed all the same, so that those who have gone do not wait in front of
+	// others.
 	//
 	// Without CanHold there must be memory for each promise from the time it is made:
 	// nil ends the connection.

@@ -144,8 +144,20 @@ type Config struct {
 	// negative.
 	HandshakeTimeout time.Duration
 
-	// StallTimeout is how long a peer may leave a segment incomplete, or take nothing of what is
-	// sent, before the connection ends with mpa.ErrStalled. It may take twice as long to notice.
+	// StallTimeout is how long a peer may leave a segment or a message incomplete, or not take what
+	// is sent, before the connection ends with mpa.ErrStalled. A peer that is slow has longer: as
+	// long as 16 KiB move within StallTimeout, and 1 KiB in each second of it. What counts is the
+	// payload of Sends, Writes and responses to RDMA Reads, and what TCP has got rid of. Messages
+	// are Sends and the responses to RDMA Reads; who leaves one incomplete is told by a Terminate
+	// message: catastrophic error, localized to the stream (RFC 5040 sections 4.8 and 7.1). It takes
+	// a quarter to a half longer to notice.
+	//
+	// While a message waits for memory (transport.SharedReceiver) nothing of its peer's time passes.
+	// Where that took StallTimeout or more, a quarter of it is left for the rest of the message: the
+	// peer could send that meanwhile. So who waits for memory that peers which have stopped hold
+	// gets it within one and a half times StallTimeout, and a quarter of it for each further time
+	// that all of the memory goes to such that waited in front of him.
+	//
 	// Zero means DefaultStallTimeout. It must not be negative.
 	StallTimeout time.Duration
 

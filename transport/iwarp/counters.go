@@ -16,7 +16,7 @@ type Counters struct {
 	TerminatesReceived atomic.Uint64
 	CRCErrors          atomic.Uint64
 	MarkerErrors       atomic.Uint64 // connections that ended because a marker did not fit
-	Stalls             atomic.Uint64 // connections that ended because the peer had stalled
+	Stalls             atomic.Uint64 // connections that ended because the peer had stalled (StallTimeout)
 }
 
 // faults returns the counter of connections that this side has ended with a code of the LLP, or

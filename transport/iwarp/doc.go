@@ -7,6 +7,11 @@
 // Terminate message. Both ends learn the reason: an error that wraps *rdmap.Error and, where there
 // is one, the error of package transport that says the same.
 //
+// No peer is waited for without end in the middle of anything: [Config].StallTimeout ends a
+// connection whose peer stops within a segment or a message, or does not take what is sent. A peer
+// that is slow but goes on, at 1 KiB a second or more, is not ended. One whose messages wait for
+// memory here, and that closes or resets its connection, is noticed meanwhile.
+//
 // In the client-server model of MPA, the default, the dialing side must send first. What the
 // listening side posts before that is held back, without end if need be. [Config].PeerToPeer lifts
 // that.

@@ -71,9 +71,11 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 // A connection may be anything that carries a stream of bytes: TLS, a tunnel, a test's pipe. Its
 // deadlines must work as net.Conn says. A deadline that is set, be it in the past, ends a Read or
 // Write under way with an error that wraps os.ErrDeadlineExceeded, and Read works again when it is
-// set anew. Write need not work again, as that of TLS does not. A peer that does not take 64 KiB
-// within Config.StallTimeout has stalled, then, and a Terminate message is lost where the end of
-// the connection interrupts a Write.
+// set anew. Write need not work again, as that of TLS does not. A peer has stalled that does not
+// take what one Write was given within five quarters of Config.StallTimeout: 64 KiB, or less where
+// it may take longer for so much. A Terminate message is lost where the end of the connection
+// interrupts a Write. That a peer has gone whose message waits for memory is noticed if no more than
+// 4 KiB came behind that, and else when it gets memory.
 //
 // A connection with CloseWrite, as those of TCP and TLS have it, ends such that the peer gets all
 // that was sent. Any other is closed without waiting for the peer, unless a Terminate message was
