@@ -147,10 +147,10 @@ type Config struct {
 	// StallTimeout is how long a peer may leave a segment or a message incomplete, or not take what
 	// is sent, before the connection ends with mpa.ErrStalled. A peer that is slow has longer: as
 	// long as 16 KiB move within StallTimeout, and 1 KiB in each second of it. What counts is the
-	// payload of Sends, Writes and responses to RDMA Reads, and what TCP has got rid of. Messages
-	// are Sends and the responses to RDMA Reads; who leaves one incomplete is told by a Terminate
-	// message: catastrophic error, localized to the stream (RFC 5040 sections 4.8 and 7.1). It takes
-	// a quarter to a half longer to notice.
+	// payload of messages, which are Sends and the responses to RDMA Reads, any byte of a segment
+	// that is incomplete, and what TCP has got rid of. Who leaves a message incomplete is told by a
+	// Terminate message: catastrophic error, localized to the stream (RFC 5040 sections 4.8 and
+	// 7.1). It takes a quarter to a half longer to notice.
 	//
 	// While a message waits for memory (transport.SharedReceiver) nothing of its peer's time passes.
 	// Where that took StallTimeout or more, a quarter of it is left for the rest of the message: the

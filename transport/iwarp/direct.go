@@ -83,7 +83,6 @@ func (p *placer) giveBack() {
 // placed takes a segment whose n bytes of payload are in their place.
 func (p *placer) placed(h *ddp.Header, n int) error {
 	if _, op := rdmap.ParseControl(h.Control); op != rdmap.OpReadResponse {
-		p.moved += n
 		return writeError(h, n, p.table.Check(h.STag, transport.RemoteWrite, h.Offset, uint64(n)))
 	}
 	read, err := p.answering(h, n)

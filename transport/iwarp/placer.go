@@ -14,7 +14,7 @@ type placer struct {
 	fetched bool   // an RDMA Read of ours is complete since that was last looked at
 	begun   bool   // some of the response to the oldest RDMA Read has come
 	reads   uint64 // that are complete
-	moved   int    // bytes of payload, of Writes and of responses, ever
+	moved   int    // bytes of responses, ever
 
 	// See direct.go.
 	lent bool      // a window, to the LLP
@@ -30,7 +30,6 @@ func (p *placer) segment(h *ddp.Header, payload []byte) error {
 	case !ok:
 		return errCode(rdmap.OperationVersion)
 	case op == rdmap.OpWrite: // one of no bytes is not checked (RFC 5040 section 5.1)
-		p.moved += len(payload)
 		return writeError(h, len(payload), p.table.Place(h.STag, h.Offset, payload))
 	case op == rdmap.OpReadResponse:
 		return p.response(h, payload)

@@ -148,7 +148,8 @@ func (r *receiver) hear() bool {
 func (r *receiver) Ready() bool { return r.receives.ready() }
 
 // Unfinished names the Send that is coming, or else the response to an RDMA Read. An RDMA Write
-// holds nothing, and may remain without its end.
+// holds nothing, and may remain without its end. Messages are sent one after another (RFC 5041
+// section 5.3), so that what comes of others meanwhile does not count.
 func (r *receiver) Unfinished() (message uint64, moved int) {
 	moved = r.assembler.moved + r.placer.moved
 	switch {

@@ -255,6 +255,21 @@ func TestHeldForLong(t *testing.T) {
 	}
 }
 
+// TestHeldAndTaken has a whole message wait for longer than a peer may take. The next one has all its
+// time.
+func TestHeldAndTaken(t *testing.T) {
+	c, peer := newConn(t, ConnOptions{Stall: 30 * time.Second})
+	got := new(waiting)
+	write(t, peer, fpduOf(last, 14))
+	receive(t, c, got, ddp.ErrHold)
+	c.in.watch.held = c.in.watch.held.Add(-time.Hour)
+	got.room = true
+	receive(t, c, got, nil)
+	write(t, peer, fpduOf(more, 14))
+	receive(t, c, got, nil)
+	stalls(t, c, got)
+}
+
 // waiting is messages without memory, until there is some.
 type waiting struct {
 	messages

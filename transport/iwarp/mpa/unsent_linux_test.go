@@ -17,6 +17,22 @@ func tick(t *testing.T, w *writer, stalled bool) {
 	}
 }
 
+// A peer that takes all there is has not stalled, however little that is: what it took long ago does
+// not count against it.
+func TestLittleIsNoStall(t *testing.T) {
+	c, _ := newConn(t, ConnOptions{Stall: 30 * time.Second})
+	o := &outbox{Conn: c}
+	for range 3 * stallTicks {
+		if err := o.add([]byte("fourteen bytes"), nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		tick(t, &o.out, false)
+		if err := o.send(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A slow peer that takes enough has not stalled, though the socket takes nothing more until much of
 // what it holds has gone. One that takes a little in each tick has.
 func TestSlowIsNoStall(t *testing.T) {
