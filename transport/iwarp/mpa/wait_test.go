@@ -42,9 +42,15 @@ func Timed[C net.Conn](conn C) C {
 
 // interruptHung has what waits for c at the end of a test's patience fail.
 func interruptHung(t testing.TB, c *Conn) {
+	done := make(chan struct{})
 	hung := time.AfterFunc(patience, func() {
+		defer close(done)
 		t.Errorf("waited %v in vain for the peer, or for the network to take more", patience)
 		c.Interrupt()
 	})
-	t.Cleanup(func() { hung.Stop() })
+	t.Cleanup(func() {
+		if !hung.Stop() {
+			<-done
+		}
+	})
 }
