@@ -63,7 +63,7 @@ func serverConfig(listener string, memory int64, log *slog.Logger) rpcrdma.Confi
 		Credits:      MaxInFlight,
 		MaxMessage:   program.MaxMessage,
 		ConnMemory:   messageMemory(memory),
-		ServerMemory: messageMemory(memory),
+		ServerMemory: 2 * messageMemory(memory), // a host alone has a half
 	}
 	switch listener {
 	case draftListener:

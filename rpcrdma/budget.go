@@ -1,86 +1,144 @@
 package rpcrdma
 
 import (
-	"container/heap"
 	"sync"
 	"sync/atomic"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/internal/list"
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
-// budget bounds the memory for chunks of the calls under way, of one connection and of the server
-// it belongs to. A call reserves its arguments and its largest reply together: reserving piece by
-// piece could deadlock. Calls that do not fit wait in the order of their arrival; a connection at
-// its own limit does not hold up the others. receiveBudget needs neither the second limit nor the
-// heap: there connections wait, and one that waits holds nothing.
+// budget bounds the memory for chunks of the calls under way: of a connection, of all connections
+// of a peer host together (fair.Fits), and of the server they belong to. A call reserves its
+// arguments and its largest reply together: reserving piece by piece could deadlock. Calls that do
+// not fit wait. Those of a host go on in the order of their arrival, and hosts in that of
+// claim.precedes. Neither a connection at its own limit nor a host at its share holds up others.
+// receiveBudget needs no limit for each connection: there connections wait, and one that waits
+// holds nothing.
 type budget struct {
 	queued atomic.Int32 // calls that wait, to be read without mu
 
 	mu       sync.Mutex // guards what follows, the shares, and the pins of the Draft
-	free     int64
-	starved  starved
+	free     int64      // bytes, but for pinned replies that need not be (draftpins.go)
+	hosts    map[peerhost.Host]*hostShare
+	starved  ordered[*hostShare]
 	arrivals uint64 // of calls that have had to wait
 }
 
+// hostShare is a host's part in a budget. It is there while the host has a connection or memory.
+type hostShare struct {
+	claim
+	host    peerhost.Host
+	conns   int
+	starved ordered[*share] // those whose first call waits for what the host and the server have
+}
+
+func (h *hostShare) before(o *hostShare) bool { return h.precedes(&o.claim) }
+
 // share is a connection's part in a budget.
 type share struct {
+	host    *hostShare
 	free    int64
 	queue   callQueue // that wait for memory
 	blocked bool      // none of them starts, whatever is free: replies are withheld (draftpins.go)
-	place   int       // in budget.starved, from 1 on; 0: not there
+	ordinal int       // its place in host.starved
 }
 
-func newBudget(n int64) *budget { return &budget{free: n} }
+func (s *share) place() *int { return &s.ordinal }
+
+func (s *share) before(o *share) bool {
+	return s.queue.First().arrival < o.queue.First().arrival
+}
+
+// eligible reports whether the first call of the connection waits, and not for the connection.
+func (s *share) eligible() bool {
+	return s.queue.n > 0 && !s.blocked && s.queue.First().needs <= s.free
+}
+
+func newBudget(n int64) *budget {
+	return &budget{free: n, hosts: make(map[peerhost.Host]*hostShare)}
+}
+
+// join has a connection of a host take part, with n bytes at most.
+func (b *budget) join(s *share, host peerhost.Host, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := b.hosts[host]
+	if h == nil {
+		h = &hostShare{host: host}
+		b.hosts[host] = h
+	}
+	h.conns++
+	s.host, s.free = h, n
+}
 
 // reserve gives a call of a connection its memory, or queues it and reports false.
 func (b *budget) reserve(s *share, in *incoming) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	first := s.queue.n == 0
-	if first && len(b.starved) == 0 && !s.blocked && in.needs <= min(s.free, b.free) {
+	if s.queue.n == 0 && !s.blocked && !b.behind(s) && b.fits(s, in.needs) {
 		b.grant(s, in)
 		return true
 	}
 	b.arrivals++
 	in.arrival = b.arrivals
-	if s.queue.push(in); first {
-		b.starve(s)
-	}
+	s.queue.push(in)
 	b.queued.Add(1)
+	b.update(s)
 	return false
 }
 
-// starve has the first call of a connection wait for memory of the server, if it waits for that
-// alone.
-func (b *budget) starve(s *share) {
-	if s.place == 0 && s.eligible() {
-		heap.Push(&b.starved, s)
-	}
+// fits reports whether a connection may have n bytes more, as to what is free.
+func (b *budget) fits(s *share, n int64) bool {
+	return n <= s.free && fair.Fits(b.free, s.host.has, n)
 }
 
-// eligible reports whether the first call of the connection waits for memory of the server alone.
-func (s *share) eligible() bool {
-	return s.queue.n > 0 && !s.blocked && s.queue.First().needs <= s.free
+// behind reports whether what a connection asks for now has to wait for what other connections of
+// its host have asked for, or hosts that have nothing. Hosts at their share do not count.
+func (b *budget) behind(s *share) bool {
+	h, others := s.host, len(s.host.starved)
+	if s.ordinal > 0 {
+		others--
+	}
+	return others > 0 || len(b.starved) > 0 && b.starved[0] != h && b.starved[0].has == 0
+}
+
+// update has a connection and its host wait where they belong now, or not. What the connection has,
+// what its host has, its queue, or whether it is blocked, has changed; b.mu is held.
+func (b *budget) update(s *share) {
+	h := s.host
+	h.starved.set(s, s.eligible())
+	if len(h.starved) > 0 {
+		first := h.starved[0].queue.First()
+		h.need, h.arrival = first.needs, first.arrival
+	}
+	b.starved.set(h, len(h.starved) > 0)
+	if h.conns == 0 && h.has == 0 && b.hosts[h.host] == h {
+		delete(b.hosts, h.host)
+	}
 }
 
 // charge takes n bytes from what is free; with a negative n it gives them back. b.mu is held.
 func (b *budget) charge(s *share, n int64) {
 	b.free -= n
 	s.free -= n
+	s.host.has += n
+	b.update(s)
 }
 
 // grant gives a call what it needs; b.mu is held.
 func (b *budget) grant(s *share, in *incoming) {
-	b.charge(s, in.needs)
-	in.reserved, in.needs = in.reserved+in.needs, 0
+	n := in.needs
+	in.reserved, in.needs = in.reserved+n, 0
+	b.charge(s, n)
 }
 
 // tryReserve gives a call what it needs, if that is free and nobody waits for it, or if forced.
 func (b *budget) tryReserve(s *share, in *incoming, forced bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	waiting := s.queue.n > 0 || len(b.starved) > 0
-	if !forced && (waiting || in.needs > min(s.free, b.free)) {
+	if !forced && (s.queue.n > 0 || b.behind(s) || !b.fits(s, in.needs)) {
 		return false
 	}
 	b.grant(s, in)
@@ -91,60 +149,51 @@ func (b *budget) tryReserve(s *share, in *incoming, forced bool) bool {
 func (b *budget) release(s *share, n int64) {
 	b.mu.Lock()
 	b.charge(s, -n)
-	next := b.next(s)
+	next := b.next()
 	b.mu.Unlock()
 	for _, in := range next {
 		in.fetchMessage()
 	}
 }
 
-// next takes the calls that fit now out of the queues, in the order of their arrival; s has got
-// memory, or is blocked no more; b.mu is held. It looks at the first call of connections alone, and
-// at no more of these than it takes calls of, or finds at their own limit.
-func (b *budget) next(s *share) (next []*incoming) {
-	b.starve(s)
+// next takes the calls that can go on now out of the queues; b.mu is held. It looks at one call
+// more than it takes, however many wait.
+func (b *budget) next() (next []*incoming) {
 	for len(b.starved) > 0 {
-		s := b.starved[0]
-		if s.eligible() && s.queue.First().needs > b.free {
+		h := b.starved[0]
+		if !fair.Fits(b.free, h.has, h.need) {
 			break
 		}
-		if s.eligible() { // or pinned replies have it at its own limit; who gives these back asks again
-			in := s.queue.pop()
-			b.grant(s, in)
-			next = append(next, in)
-		}
-		if s.eligible() {
-			heap.Fix(&b.starved, 0)
-		} else {
-			heap.Pop(&b.starved)
-		}
+		s := h.starved[0]
+		in := s.queue.pop()
+		b.grant(s, in)
+		next = append(next, in)
 	}
 	b.queued.Add(-int32(len(next)))
 	return next
 }
 
-// remove takes the calls that wait of a connection that has ended out of its queue and returns
-// them; b.mu is held.
-func (b *budget) remove(s *share) (gone []*incoming) {
-	if s.place > 0 {
-		heap.Remove(&b.starved, s.place-1)
-	}
+// leave has a connection that has ended take part no more, and returns its calls that wait; b.mu is
+// held. Its calls under way still give back what they have.
+func (b *budget) leave(s *share) (gone []*incoming) {
 	for s.queue.n > 0 {
 		gone = append(gone, s.queue.pop())
 	}
 	b.queued.Add(-int32(len(gone)))
+	s.host.conns--
+	b.update(s)
 	return gone
 }
 
 // allow returns how many credits to grant to a connection with so many calls under way: most while
-// none of them waits, else as many as its calls that do not wait.
+// neither it nor its host waits for memory, else as many as its calls that do not wait.
 func (b *budget) allow(s *share, active, most int) int {
 	if b.queued.Load() == 0 {
 		return most
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if s.queue.n == 0 {
+	if s.queue.n == 0 && !s.host.waits() {
 		return most
 	}
 	return active - s.queue.n
@@ -166,35 +215,4 @@ func (q *callQueue) pop() *incoming {
 	in := q.First()
 	q.Remove(&in.queued)
 	return in
-}
-
-// starved are the connections of which the first call waits for memory of the server alone: a heap,
-// by the arrival of these calls.
-type starved []*share
-
-func (s starved) Len() int { return len(s) }
-func (s starved) Less(i, j int) bool {
-	return s[i].queue.First().arrival < s[j].queue.First().arrival
-}
-
-func (s starved) Swap(i, j int) {
-	s[i], s[j] = s[j], s[i]
-	s[i].place, s[j].place = i+1, j+1
-}
-
-// Push is for package heap.
-func (s *starved) Push(x any) {
-	m := x.(*share)
-	*s = append(*s, m)
-	m.place = len(*s)
-}
-
-// Pop is for package heap.
-func (s *starved) Pop() any {
-	last := len(*s) - 1
-	m := (*s)[last]
-	(*s)[last] = nil
-	*s = (*s)[:last]
-	m.place = 0
-	return m
 }

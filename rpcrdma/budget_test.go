@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
@@ -36,7 +37,9 @@ const (
 	budgetCall    = 1
 )
 
-func newBudgetRig(server, conn int64, conns int) *budgetRig {
+// newBudgetRig makes a server with so much memory, and a connection for each of hosts, with so much
+// each.
+func newBudgetRig(server, conn int64, hosts ...string) *budgetRig {
 	r := &budgetRig{
 		budget: newBudget(server),
 		srv:    oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet}),
@@ -55,8 +58,9 @@ func newBudgetRig(server, conn int64, conns int) *budgetRig {
 	cfg.ConnMemory = conn
 	domain := new(loopback.Domain)
 	p := newPool(domain)
-	for range conns {
+	for i, host := range hosts {
 		ep := newFakeEndpoint(1024, domain)
+		ep.peer = loopback.Addr(fmt.Sprintf("%s:%d", host, i))
 		c, err := newConn(ep, &cfg, &memory{pool: p, chunks: r.budget})
 		if err != nil {
 			panic(err)
@@ -114,32 +118,78 @@ func (r *budgetRig) want(t *testing.T, ids ...uint32) {
 }
 
 func TestBudgetRoom(t *testing.T) {
-	r := newBudgetRig(100, 60, 2)
+	r := newBudgetRig(100, 60, "a", "b")
 	a, b := r.call(0, 60), r.call(1, 40)
 	c := r.call(0, 0) // needs nothing, and waits for nothing
 	r.want(t, a, b, c)
 	r.end(a, b, c)
 	if r.budget.free != 100 || r.conns[0].flow.share.free != 60 || r.conns[1].flow.share.free != 60 {
-		t.Errorf("free in the end: %d, %d, %d", r.budget.free, r.conns[0].flow.share.free, r.conns[1].flow.share.free)
+		t.Errorf("free in the end: %d, %d, %d", r.budget.free, r.conns[0].flow.share.free,
+			r.conns[1].flow.share.free)
 	}
 }
 
+// A call that needs all there is starts when its host has nothing.
+func TestBudgetWhole(t *testing.T) {
+	r := newBudgetRig(100, 100, "a", "b")
+	a := r.call(0, 100)
+	b := r.call(1, 1)
+	c := r.call(0, 100)
+	r.want(t, a)
+	r.end(a)
+	r.want(t, b)
+	r.end(b)
+	r.want(t, c)
+	r.end(c)
+}
+
 func TestBudgetConnectionLimit(t *testing.T) {
-	r := newBudgetRig(100, 50, 2)
+	r := newBudgetRig(1000, 50, "a", "a")
 	a := r.call(0, 30)
 	b := r.call(0, 30) // over the connection's limit
 	c := r.call(0, 10) // would fit, but stands behind
 	r.want(t, a)
-	d := r.call(1, 50) // another connection is not held up
+	d := r.call(1, 50) // another connection of the host is not held up
 	r.want(t, d)
 	r.end(a)
 	r.want(t, b, c)
 	r.end(b, c, d)
 }
 
-// What waits for memory of the server's is not overtaken by smaller calls that would fit.
+// One host alone has no more than it leaves: a half. Another one finds something, and has what that
+// leaves.
+func TestBudgetShares(t *testing.T) {
+	r := newBudgetRig(100, 100, "greedy", "greedy", "good", "new")
+	var greedy []uint32
+	for i := range 8 {
+		greedy = append(greedy, r.call(i%2, 10))
+	}
+	r.want(t, greedy[:5]...) // and the others wait: 50 are free
+	var good []uint32
+	for range 4 {
+		good = append(good, r.call(2, 10))
+	}
+	r.want(t, good[:2]...) // 30 are free, and 20 in use
+	n := r.call(3, 30)     // it has nothing, and gets what there is
+	r.want(t, n)
+	r.end(good[0], good[1])
+	r.want(t, good[2]) // 10 are free
+	r.end(n)
+	r.want(t, good[3]) // the host that has least comes first; with 30 free it then has 20
+	r.end(greedy[0])
+	r.want(t) // it has 40, and 40 are free
+	r.end(greedy[1])
+	r.want(t, greedy[5])
+	r.end(good[2], good[3])
+	r.want(t, greedy[6]) // it has 50, and so much is free
+	r.end(greedy[2], greedy[3], greedy[4])
+	r.want(t, greedy[7])
+	r.end(greedy[5:]...)
+}
+
+// What a host with nothing waits for is not overtaken by smaller calls that would fit.
 func TestBudgetNotStarved(t *testing.T) {
-	r := newBudgetRig(100, 80, 4)
+	r := newBudgetRig(100, 80, "a", "b", "c", "d")
 	a := r.call(0, 60)
 	b := r.call(1, 80)
 	c := r.call(2, 10)
@@ -150,17 +200,32 @@ func TestBudgetNotStarved(t *testing.T) {
 	e := r.call(0, 10)
 	f := r.call(2, 1)
 	r.want(t)
-	r.end(c)
+	r.end(c) // f is of a host that has nothing, too, and came later
 	r.want(t, e)
 	r.end(d)
 	r.want(t, f)
 	r.end(b, e, f)
 }
 
+// Of the calls of a host, the first is not overtaken either.
+func TestBudgetFirstOfHost(t *testing.T) {
+	r := newBudgetRig(100, 100, "a", "a", "b")
+	a := r.call(0, 40)
+	b := r.call(0, 50)
+	c := r.call(1, 10) // would fit
+	d := r.call(2, 10) // of another host
+	r.want(t, a, d)
+	r.end(a)
+	r.want(t, b)
+	r.end(b)
+	r.want(t, c)
+	r.end(c, d)
+}
+
 // One that waits for its own connection does not keep others from memory of the server's; once only
 // that is what it lacks, it does.
 func TestBudgetBothLimits(t *testing.T) {
-	r := newBudgetRig(100, 50, 3)
+	r := newBudgetRig(100, 50, "a", "c", "e")
 	a := r.call(0, 40)
 	b := r.call(0, 50)
 	c := r.call(1, 50)
@@ -168,7 +233,7 @@ func TestBudgetBothLimits(t *testing.T) {
 	d := r.call(2, 10)
 	r.want(t, d)
 	e := r.call(2, 10) // of the server's 100, all are taken
-	r.end(a)           // now b could start but for these 100: it is the older one
+	r.end(a)           // now b could start but for these 100: its host has nothing
 	r.want(t)
 	r.end(d)
 	r.want(t, b)
@@ -178,7 +243,7 @@ func TestBudgetBothLimits(t *testing.T) {
 }
 
 func TestBudgetConnectionEnds(t *testing.T) {
-	r := newBudgetRig(100, 100, 3)
+	r := newBudgetRig(100, 100, "a", "b", "c")
 	a := r.call(0, 60)
 	r.call(1, 80)
 	r.call(1, 10)
@@ -199,9 +264,55 @@ func TestBudgetConnectionEnds(t *testing.T) {
 	}
 }
 
+// TestBudgetForgets has hosts come and go: what is known of one goes with its last connection, but
+// not before the memory of its calls is back.
+func TestBudgetForgets(t *testing.T) {
+	b := newBudget(100)
+	hosts := func(want int) {
+		t.Helper()
+		if len(b.hosts) != want {
+			t.Errorf("%d hosts, want %d", len(b.hosts), want)
+		}
+	}
+	join := func(host string) *share {
+		s := new(share)
+		b.join(s, peerhost.Of(loopback.Addr(host)), 100)
+		return s
+	}
+	leave := func(s *share) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.leave(s)
+	}
+	one, same, other := join("a:1"), join("a:2"), join("b:1")
+	hosts(2)
+	leave(other)
+	leave(one)
+	hosts(1)
+	in := new(incoming)
+	in.needs = 30
+	if !b.reserve(same, in) {
+		t.Fatal("memory that is free was not to be had")
+	}
+	leave(same)
+	hosts(1)
+	again := join("a:3")
+	if again.host != same.host || again.host.has != 30 {
+		t.Errorf("a host that comes again has %d, want the 30 of before", again.host.has)
+	}
+	leave(again)
+	b.release(same, 30)
+	hosts(0)
+	again = join("a:4")
+	b.release(same, 0) // a call of before that had nothing
+	hosts(1)
+	leave(again)
+	hosts(0)
+}
+
 // Grants shrink to what fits while calls wait.
 func TestBudgetAllow(t *testing.T) {
-	r := newBudgetRig(100, 60, 2)
+	r := newBudgetRig(100, 60, "a", "a", "b")
 	allow := func(conn, active, want int) {
 		t.Helper()
 		c := r.conns[conn]
@@ -216,65 +327,44 @@ func TestBudgetAllow(t *testing.T) {
 	allow(1, 5, credits) // another connection's affair
 	r.end(a)
 	allow(0, 1, credits)
+	c := r.call(1, 10)
+	allow(1, 1, 0)       // its only call waits, as its host has a half
+	allow(0, 3, 3)       // which is the affair of all connections of the host
+	allow(2, 5, credits) // and not of others
 	r.end(b)
+	allow(0, 3, credits)
+	r.end(c)
 }
 
 // The budget against a model that looks at everything every time.
 func TestBudgetModel(t *testing.T) {
-	type wish struct {
-		id   uint32
-		conn int
-		size int64
-	}
 	rapid.Check(t, func(t *rapid.T) {
-		const conns = 3
 		perConn := rapid.Int64Range(10, 60).Draw(t, "connection's limit")
-		server := rapid.Int64Range(perConn, 100).Draw(t, "server's limit")
-		r := newBudgetRig(server, perConn, conns)
-		free, connFree := server, slices.Repeat([]int64{perConn}, conns)
-		var waiting, running []wish
-		lost := make([]bool, conns)
-
-		// start returns what starts now: in order of arrival, but for those whose connection is at
-		// its limit, up to the first for which the server has no memory.
-		start := func() (ids []uint32) {
-			var kept []wish
-			blocked := make([]bool, conns)
-			for i, w := range waiting {
-				switch {
-				case blocked[w.conn]:
-				case w.size > connFree[w.conn]:
-					blocked[w.conn] = true
-				case w.size > free:
-					waiting = append(kept, waiting[i:]...)
-					return ids
-				default:
-					free -= w.size
-					connFree[w.conn] -= w.size
-					running = append(running, w)
-					ids = append(ids, w.id)
-					continue
-				}
-				kept = append(kept, w)
-			}
-			waiting = kept
-			return ids
+		server := rapid.Int64Range(perConn, 200).Draw(t, "server's limit")
+		hosts := []string{"a", "a", "b", "b", "c"}
+		m := &budgetModel{
+			free: server, hosts: hosts, hostHas: make(map[string]int64),
+			connFree: slices.Repeat([]int64{perConn}, len(hosts)),
 		}
+		r := newBudgetRig(server, perConn, hosts...)
+		lost := make([]bool, len(hosts))
+
 		check := func(what string, want []uint32) {
 			if diff := cmp.Diff(want, r.started, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("%s: calls started (-want +got):\n%s", what, diff)
 			}
 			r.started = r.started[:0]
-			if r.budget.free != free || free < 0 || int(r.budget.queued.Load()) != len(waiting) {
-				t.Fatalf("%s: %d free, %d queued, want %d, %d", what, r.budget.free, r.budget.queued.Load(), free, len(waiting))
+			free, queued := r.budget.free, int(r.budget.queued.Load())
+			if free != m.free || free < 0 || queued != len(m.waiting) {
+				t.Fatalf("%s: %d free, %d queued, want %d, %d", what, free, queued, m.free,
+					len(m.waiting))
 			}
 		}
 		finish := func(i int) {
-			w := running[i]
-			running = slices.Delete(running, i, i+1)
-			free += w.size
-			connFree[w.conn] += w.size
-			want := start()
+			w := m.running[i]
+			m.running = slices.Delete(m.running, i, i+1)
+			m.charge(w, -1)
+			want := m.start()
 			r.end(w.id)
 			check(fmt.Sprintf("call %d ends", w.id), want)
 		}
@@ -282,49 +372,137 @@ func TestBudgetModel(t *testing.T) {
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			switch k := rapid.IntRange(0, 20).Draw(t, "step"); {
 			case k == 0:
-				conn := rapid.IntRange(0, conns-1).Draw(t, "connection")
+				conn := rapid.IntRange(0, len(hosts)-1).Draw(t, "connection")
 				if lost[conn] {
 					continue
 				}
 				lost[conn] = true
-				r.lose(conn) // those under way on it end first
-				gone := func(w wish) bool { return w.conn == conn }
-				for _, w := range running {
-					if gone(w) {
-						free += w.size
-					}
-				}
-				running = slices.DeleteFunc(running, gone)
-				waiting = slices.DeleteFunc(waiting, gone)
-				want := start()
-				// The calls under way end one after the other: what is left of the connection may
-				// start and end in between, and the order of the others is not that of one pass.
-				r.started = slices.DeleteFunc(r.started, func(id uint32) bool { return r.calls[id] == conn })
-				slices.Sort(want)
-				slices.Sort(r.started)
+				// The calls under way end one after the other, and others may start in between: not
+				// in the order, and not all the same, as when they end at once.
+				r.lose(conn)
+				m.lose(conn, r.started)
+				r.started = r.started[:0]
+				want := m.start()
 				check(fmt.Sprintf("connection %d ends", conn), want)
 			case k < 12:
-				conn := rapid.IntRange(0, conns-1).Draw(t, "connection")
+				conn := rapid.IntRange(0, len(hosts)-1).Draw(t, "connection")
 				size := rapid.Int64Range(1, perConn).Draw(t, "size")
 				if lost[conn] {
 					continue
 				}
 				id := uint32(len(r.calls) + 1)
-				waiting = append(waiting, wish{id, conn, size})
-				want := start()
+				m.waiting = append(m.waiting, wish{id, conn, size})
+				want := m.start()
 				r.call(conn, size)
 				check(fmt.Sprintf("call %d of %d bytes on connection %d", id, size, conn), want)
-			case len(running) > 0:
-				finish(rapid.IntRange(0, len(running)-1).Draw(t, "call"))
+			case len(m.running) > 0:
+				finish(rapid.IntRange(0, len(m.running)-1).Draw(t, "call"))
 			}
 		}
-		for len(running) > 0 { // progress: the last that ends leaves none waiting
+		for len(m.running) > 0 { // progress: the last that ends leaves none waiting
 			finish(0)
 		}
-		if len(waiting) > 0 || free != server {
-			t.Fatalf("%d wait in the end, %d of %d free", len(waiting), free, server)
+		if len(m.waiting) > 0 || m.free != server {
+			t.Fatalf("%d wait in the end, %d of %d free", len(m.waiting), m.free, server)
+		}
+		for i := range hosts {
+			if !lost[i] {
+				r.lose(i)
+			}
+		}
+		if n := len(r.budget.hosts); n != 0 {
+			t.Fatalf("%d hosts are known without a connection", n)
 		}
 	})
+}
+
+// budgetModel is what must come of the calls of connections.
+type budgetModel struct {
+	free             int64
+	connFree         []int64
+	hosts            []string // of the connections
+	hostHas          map[string]int64
+	waiting, running []wish // in the order of arrival
+}
+
+type wish struct {
+	id   uint32
+	conn int
+	size int64
+}
+
+// charge notes that a call has got its memory, or with sign -1 that it has given it back.
+func (m *budgetModel) charge(w wish, sign int64) {
+	m.free -= sign * w.size
+	m.connFree[w.conn] -= sign * w.size
+	m.hostHas[m.hosts[w.conn]] += sign * w.size
+}
+
+// candidates returns the call of each host that would be the next: the oldest that is the first of
+// its connection, and within the limit of that.
+func (m *budgetModel) candidates() (all []wish) {
+	conns, hosts := make(map[int]bool), make(map[string]bool)
+	for _, w := range m.waiting {
+		first := !conns[w.conn]
+		conns[w.conn] = true
+		if host := m.hosts[w.conn]; first && w.size <= m.connFree[w.conn] && !hosts[host] {
+			hosts[host] = true
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// next returns the call that starts now, if there is one.
+func (m *budgetModel) next() (next wish, ok bool) {
+	has := func(w wish) int64 { return m.hostHas[m.hosts[w.conn]] }
+	all := m.candidates()
+	for _, w := range all { // by arrival
+		if has(w) == 0 {
+			return w, w.size <= m.free // others must not take what it waits for
+		}
+	}
+	for _, w := range all {
+		if then := has(w) + w.size; then > m.free-w.size {
+			continue // its host would have more than is left for the others
+		}
+		if !ok || has(w)+2*w.size < has(next)+2*next.size {
+			next, ok = w, true
+		}
+	}
+	return next, ok
+}
+
+// start returns what starts now, in this order.
+func (m *budgetModel) start() (ids []uint32) {
+	for w, ok := m.next(); ok; w, ok = m.next() {
+		m.begin(w)
+		ids = append(ids, w.id)
+	}
+	return ids
+}
+
+func (m *budgetModel) begin(w wish) {
+	m.waiting = slices.DeleteFunc(m.waiting, func(o wish) bool { return o.id == w.id })
+	m.charge(w, 1)
+	m.running = append(m.running, w)
+}
+
+// lose notes that a connection has ended, and that these calls have started meanwhile.
+func (m *budgetModel) lose(conn int, started []uint32) {
+	for _, w := range slices.Clone(m.waiting) {
+		if slices.Contains(started, w.id) {
+			m.begin(w)
+		}
+	}
+	gone := func(w wish) bool { return w.conn == conn }
+	for _, w := range m.running {
+		if gone(w) {
+			m.charge(w, -1)
+		}
+	}
+	m.running = slices.DeleteFunc(m.running, gone)
+	m.waiting = slices.DeleteFunc(m.waiting, gone)
 }
 
 // TestNothingWithheldAfterEnd has a handler reply when its connection has ended, with RDMA_DONEs owed that do not come any more.
@@ -338,7 +516,7 @@ func TestNothingWithheldAfterEnd(t *testing.T) {
 	c := &Conn{cfg: &cfg}
 	c.draft = newDraft(c)
 	c.flow = flow{conn: c, memory: &memory{chunks: newBudget(cfg.ServerMemory)}}
-	c.flow.share.free = cfg.ConnMemory
+	c.flow.memory.chunks.join(&c.flow.share, peerhost.Host{}, cfg.ConnMemory)
 	reply := func(pinned int64) *incoming {
 		in := newIncoming()
 		in.c, in.reply.read.pinned = c, pinned
@@ -362,31 +540,36 @@ func TestNothingWithheldAfterEnd(t *testing.T) {
 }
 
 // BenchmarkBudgetRelease gives memory back that suffices for none of those who wait, however many
-// these are.
+// these are, of one host or of as many.
 func BenchmarkBudgetRelease(b *testing.B) {
 	for _, waiting := range []int{10, 30_000} {
-		b.Run(fmt.Sprint(waiting), func(b *testing.B) {
-			budget, holder := newBudget(100), &share{free: 100}
-			holds := func() {
-				in := &incoming{}
-				in.needs = 50
-				if !budget.reserve(holder, in) {
+		for _, hosts := range []int{1, waiting} {
+			b.Run(fmt.Sprintf("%d of %d hosts", waiting, hosts), func(b *testing.B) {
+				budget := newBudget(100)
+				join := func(host int) *share {
+					s := new(share)
+					budget.join(s, peerhost.Of(loopback.Addr(fmt.Sprint(host))), 100)
+					return s
+				}
+				reserve := func(s *share, n int64) bool {
+					in := &incoming{}
+					in.needs = n
+					return budget.reserve(s, in)
+				}
+				holder, other := join(-1), join(-2)
+				if !reserve(holder, 50) || !reserve(other, 50) {
 					b.Fatal("memory that is free was not to be had")
 				}
-			}
-			holds()
-			holds()
-			for i := range waiting {
-				in := &incoming{}
-				in.needs = int64(60 + i%40)
-				if budget.reserve(&share{free: 100}, in) {
-					b.Fatal("more was reserved than there is")
+				for i := range waiting {
+					if reserve(join(i%hosts), int64(60+i%40)) {
+						b.Fatal("more was reserved than there is")
+					}
 				}
-			}
-			for b.Loop() {
-				budget.release(holder, 50)
-				budget.free, holder.free = budget.free-50, holder.free-50
-			}
-		})
+				for b.Loop() {
+					budget.release(holder, 50)
+					budget.charge(holder, 50)
+				}
+			})
+		}
 	}
 }

@@ -48,17 +48,23 @@ type Config struct {
 	// twice MaxMessage if that is more; ConnMemory is ServerMemory, if only that is set, and less.
 	// Calls that do not fit wait, and less is granted while they do.
 	//
+	// ServerMemory is shared out by peer host: one that has some gets more only while it then has
+	// no more than is left free. So a host alone gets a half of it, and N hosts that take all they
+	// can 1/(N+1) each. A host that has nothing gets what is free, up to all. With Dial there is
+	// one host, and ConnMemory alone counts.
+	//
 	// ConnMemory is at least twice MaxMessage, for a call and its reply. ServerMemory is at least
 	// ConnMemory.
 	ConnMemory, ServerMemory int64
 	// ReceiveMemory bounds the memory in bytes, 1 or more, for the messages that the connections of
 	// one Serve have received and not done with, at the size of a receive each; 0 means 256 MiB, or
 	// twice what one connection may take if that is more. Connections that are idle use none of it,
-	// and less is granted as it becomes short.
+	// and less is granted as it becomes short. It is shared out by peer host, as ServerMemory is.
 	ReceiveMemory int64
 	// Refused, if set, counts the connections that Serve has closed at once because there was
-	// no room in ReceiveMemory for the receives that each must have (ErrReceiveMemory). That
-	// happens only over providers that cannot hold messages back (transport.Info.CanHold).
+	// no room in ReceiveMemory, or in the share of their host, for the receives that each must have
+	// (ErrReceiveMemory). That happens only over providers that cannot hold messages back
+	// (transport.Info.CanHold).
 	Refused *atomic.Uint64
 	// CancelGrace is how long a cancelled call waits for its reply before the connection is closed,
 	// with a provider that cannot abandon memory; 0 means 5 s. It must not be negative.

@@ -28,7 +28,7 @@ func Dial(ctx context.Context, d transport.Dialer, addr string, cfg Config) (*Co
 		return nil, &OpError{"dial", nil, err}
 	}
 	pool := dialled.join(ep.Domain())
-	c, err := newConn(ep, &cfg, &memory{pool: pool, chunks: newBudget(cfg.ServerMemory)})
+	c, err := newConn(ep, &cfg, &memory{pool: pool, chunks: newBudget(2 * cfg.ConnMemory)})
 	if err != nil {
 		ep.Close()
 		<-ep.Done()

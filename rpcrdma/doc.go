@@ -14,8 +14,8 @@
 // # Memory
 //
 // What a call makes the server hold, its arguments and its largest reply together, is reserved
-// before its handler runs. Calls that do not fit in [Config.ConnMemory] and [Config.ServerMemory]
-// wait, and grants shrink meanwhile.
+// before its handler runs. Calls that do not fit in [Config.ConnMemory] and [Config.ServerMemory],
+// or in their host's share of that, wait, and grants shrink meanwhile.
 //
 // Receives take memory from a pool of all connections when a message comes, and give it back when
 // the call that came with it has ended: its reply has left, and in the Draft has been read. So an
@@ -34,6 +34,11 @@
 //     that begins a message and stops loses the memory: over iWARP, StallTimeout says when.
 //   - Grants go down as the memory becomes short: no connection gets more of it, beyond what it
 //     has, than what is left free for others then.
+//
+// The memory for chunks and for messages is shared out by peer host, that is by its address without
+// the port. A host that has some gets more only while it then has no more than is left free. So one
+// host that takes all it can leaves a half, and N such hosts leave 1/(N+1), for one that comes new,
+// whose calls wait for none of theirs. Clients that share an address share what it gets.
 //
 // So memory is bounded: by ReceiveMemory for messages, and by as much again, at most, for the Sends
 // of their replies; by ServerMemory for chunks, but for replies that are to be read (below); by
@@ -54,13 +59,14 @@
 // that has no memory already. An idle connection holds what it was granted last: that counts in
 // ReceiveMemory all the time, and so do the two receives, or three, that each connection must have.
 // Grants go down in the same way as memory becomes short, by one with each reply, until a
-// connection has no more than is free, or those few.
+// connection has no more than is free beyond what its host has, or those few.
 //
-// A connection for whose few receives there is no room is closed as soon as it has been accepted
-// ([ErrReceiveMemory]), which is logged, and counted in [Config.Refused]. It does not wait: an idle
-// connection gives nothing back, so nothing would say for how long. More than ReceiveMemory is
-// taken only for the replies to calls of this side, one receive each, for RDMA_DONEs that are owed
-// to one pinned reply of a connection, and by a first connection that does not fit.
+// A connection for whose few receives there is no room, or its host has no share left, is closed
+// as soon as it has been accepted ([ErrReceiveMemory]), which is logged, and counted in
+// [Config.Refused]. It does not wait: an idle connection gives nothing back, so nothing would
+// say for how long. More than ReceiveMemory is taken only for the replies to calls of this side,
+// one receive each, for RDMA_DONEs that are owed to one pinned reply of a connection, and by a
+// first connection that does not fit.
 //
 // # Windows
 //

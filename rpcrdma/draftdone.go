@@ -5,6 +5,7 @@ import "github.com/rpcrdma/go-rpcrdma/transport"
 // readReply is what there is of a reply that the client is to read, until its RDMA_DONE.
 type readReply struct {
 	pinned  int64              // bytes that the client is to read, counted in the budget
+	beyond  int64              // bytes of these that were not free
 	regions []transport.Region // the windows over these
 	items   []bool             // by item of bulk data: it is to be read
 	exposed []transport.Slice  // memory of the pool that holds copies of what is to be read

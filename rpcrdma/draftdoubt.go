@@ -97,7 +97,7 @@ func (r *doubtRead) Complete(wr *transport.WorkRequest, err error) {
 			in.args.unload()
 			reserved := in.reserved
 			in.reserved = 0
-			c.flow.release(reserved, 0)
+			c.flow.release(reserved, 0, 0)
 		}
 		in.admit()
 	}

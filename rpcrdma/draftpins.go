@@ -1,9 +1,13 @@
 package rpcrdma
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
+)
 
 // pins are the replies of a connection that the client is to read, until their RDMA_DONEs come.
-// Their memory counts in the connection's share of the budget, and in the budget, beyond the
+// Their memory counts as the connection's, the host's and the server's in the budget, beyond the
 // reservations of their calls.
 //
 // What is pinned waits for nothing but the peer, and that for a limited time. So a reply that finds
@@ -11,9 +15,11 @@ import "slices"
 // is no room for it, while calls wait for memory, or while messages wait for receives: a pinned
 // reply keeps the message of its call. While it is, no call of the connection starts, and grants go
 // down to zero. A reply that finds none pinned is sent whatever is free: its memory was in use
-// before. So there is one such reply for each connection beyond the server's memory. If there are
-// enough clients for one pinned reply of each to fill that memory, and each always leaves one
-// unread, a call that needs some of it may wait for as long as they do.
+// before. If it does not fit then, it counts as its host's, but takes nothing of what is free for
+// others. So there is one such reply for each connection beyond the server's memory. A host that
+// always leaves some unread, on many connections, may keep its own calls that need memory waiting
+// for as long. It takes many hosts to do that to others: so many that one reply of each, or what
+// they get as their shares, fills the server's memory.
 //
 // Each RDMA_DONE that may still come has a receive posted for it, also when its time has run out.
 // So there are no more of them than credits: replies wait for the DONEs of others then, too.
@@ -56,6 +62,7 @@ func (p *pins) pin(in *incoming) bool {
 	if len(p.withheld) > 0 || !p.pinnable(in) {
 		p.withheld = append(p.withheld, in)
 		f.share.blocked = true
+		f.memory.chunks.update(&f.share)
 		return false
 	}
 	p.charge(in)
@@ -72,25 +79,30 @@ func (p *pins) pinnable(in *incoming) bool {
 		return false // each has a receive of its own
 	}
 	// What calls wait for is not to be taken from them again and again.
-	b := f.memory.chunks
-	fits := in.reply.read.pinned <= min(f.share.free, b.free)
-	return p.live == 0 || fits && len(b.starved) == 0 && !f.supply.budget.scarce()
+	b, s := f.memory.chunks, &f.share
+	return p.live == 0 || b.fits(s, in.reply.read.pinned) && !b.behind(s) && !f.supply.scarce()
 }
 
 // charge counts a reply that leaves; budget.mu is held.
 func (p *pins) charge(in *incoming) {
 	p.live++
 	p.dones++
-	p.flow.memory.chunks.charge(&p.flow.share, in.reply.read.pinned)
+	b, s, rd := p.flow.memory.chunks, &p.flow.share, &in.reply.read
+	if !fair.Fits(b.free, s.host.has, rd.pinned) {
+		rd.beyond = rd.pinned
+		b.free += rd.beyond
+	}
+	b.charge(s, rd.pinned)
 }
 
 // release takes back what a call had reserved, and its reply pinned.
-func (p *pins) release(reserved, pinned int64) {
+func (p *pins) release(reserved, pinned, beyond int64) {
 	if reserved == 0 && pinned == 0 {
 		return
 	}
 	f := p.flow
 	f.memory.chunks.mu.Lock()
+	f.memory.chunks.free -= beyond
 	f.memory.chunks.charge(&f.share, -reserved-pinned)
 	if pinned > 0 {
 		p.live--
@@ -114,7 +126,7 @@ func (p *pins) doneCame() {
 func (p *pins) resume() {
 	f := p.flow
 	b := f.memory.chunks
-	next := b.next(&f.share)
+	next := b.next()
 	var send []*incoming
 	for len(p.withheld) > 0 && p.pinnable(p.withheld[0]) {
 		in := p.withheld[0]
@@ -138,10 +150,11 @@ func (p *pins) resume() {
 func (p *pins) unblock() (next []*incoming) {
 	f := p.flow
 	f.share.blocked = false
+	f.memory.chunks.update(&f.share)
 	for p.unready.n > 0 {
 		next = append(next, p.unready.pop())
 	}
-	return append(next, f.memory.chunks.next(&f.share)...)
+	return append(next, f.memory.chunks.next()...)
 }
 
 // allow returns the credits that the memory suggests to grant, as budget.allow does: none while a
@@ -154,7 +167,7 @@ func (p *pins) allow(active int) (n int, withheld bool) {
 	switch {
 	case len(p.withheld) > 0:
 		return 0, true
-	case waiting > 0:
+	case waiting > 0 || f.share.host.waits():
 		return active - waiting, false
 	}
 	return f.conn.cfg.Credits, false

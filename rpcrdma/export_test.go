@@ -26,9 +26,9 @@ func (c *Conn) ReceiveMemory() (free, size int64, queued int) {
 // ForceReceiveMemory reserves n bytes whatever is free, or gives them back.
 func (c *Conn) ForceReceiveMemory(n int64) {
 	if n < 0 {
-		c.flow.supply.budget.release(-n)
+		c.flow.supply.budget.release(&c.flow.supply.share, -n)
 	} else {
-		c.flow.supply.budget.force(n)
+		c.flow.supply.budget.force(&c.flow.supply.share, n)
 	}
 }
 
@@ -88,13 +88,16 @@ func (c *Conn) DiffersFrom(p ServerModel) string {
 	if pins.live != len(p.Live) || pins.dones != len(p.Live)+p.Late || c.draft.late != p.Late || m.queue.n+pins.unready.n != len(waiting) {
 		return fmt.Sprintf("%d replies pinned, %d RDMA_DONEs owed, %d of them late, %d calls waiting, want %d, %d, %d", pins.live, pins.dones, c.draft.late, m.queue.n+pins.unready.n, len(p.Live), len(p.Live)+p.Late, len(waiting))
 	}
-	if m.free != free || b.free != c.cfg.ServerMemory-c.cfg.ConnMemory+free-p.Beside {
-		return fmt.Sprintf("%d and %d bytes free, want %d and %d", m.free, b.free, free, c.cfg.ServerMemory-c.cfg.ConnMemory+free-p.Beside)
+	if m.free != free || m.host.has != c.cfg.ConnMemory-free+p.Beside {
+		return fmt.Sprintf("%d bytes free, %d in use by the host, want %d and %d", m.free, m.host.has, free, c.cfg.ConnMemory-free+p.Beside)
+	}
+	if b.free < 0 || b.free < c.cfg.ServerMemory-m.host.has {
+		return fmt.Sprintf("%d bytes of the server free, the host has %d", b.free, m.host.has)
 	}
 	if free < 0 && len(p.Live) > 1 {
 		return fmt.Sprintf("%d bytes pinned beyond the share", -free)
 	}
-	if len(pins.withheld) > 0 && !p.Other && c.flow.supply.budget.size > 1<<20 && len(b.starved) == 0 && pins.dones < c.cfg.Credits && pins.withheld[0].reply.read.pinned <= m.free {
+	if len(pins.withheld) > 0 && !p.Other && c.flow.supply.budget.size > 1<<20 && len(b.starved) == 0 && pins.dones < c.cfg.Credits && b.fits(m, pins.withheld[0].reply.read.pinned) {
 		return "a reply is withheld without a reason"
 	}
 	for in := c.flow.stalls.waiting.First(); in != nil; in = in.stall.Next() {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/rpcrdma/go-rpcrdma/credits"
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
 // flow is what a connection may have under way: memory for chunks, receives, credits for the peer,
@@ -18,7 +19,8 @@ import (
 //
 //   - A call waits for memory for its chunks (budget). It waits for calls that have reserved
 //     theirs all together, and for replies that are pinned (draftpins.go). Both wait for their own
-//     peers alone, which stalls ends when they do nothing for Config.PeerTimeout.
+//     peers alone, which stalls ends when they do nothing for Config.PeerTimeout. What they give
+//     back comes to it in its turn (below).
 //   - A call or a reply waits for the peer: for RDMA Reads, for its Send to leave, for the end of
 //     its windows, for an RDMA_DONE. stalls ends the connection when nothing of that has moved for
 //     Config.PeerTimeout, or takes back what the RDMA_DONE is about.
@@ -29,11 +31,31 @@ import (
 //     also the responses to RDMA Reads that stand behind messages.
 //
 // So every call under way ends. Its connection becomes idle or gives back what it does not need,
-// and those that are held up go on in the order in which they came. New ones queue up behind them,
-// and nobody's grant is raised meanwhile. A few receives of each connection are not counted
+// and those that are held up go on in their turn. A few receives of each connection are not counted
 // (freeReceives), so that whoever was granted no more than one call at a time, beside an RDMA_DONE,
 // waits for nobody. When this side begins a call on a connection that is held up, that goes on at
 // once, even beyond the budget (supply.secure).
+//
+// # Turns
+//
+// Both budgets are shared out by peer host. A host that has some gets more only while it then has
+// no more than is left free for others (fair.Fits). Others do not wait for one that is at its
+// share, and it may hold what it has for as long as it likes to wait for its own: it gets its turn
+// all the same.
+//
+//   - The calls of a host, or its connections, queue up in the order in which they came. While any
+//     waits, the host gets nothing but for the first of them, and the grants of its connections are
+//     not raised, but go down with each reply. So it has less and less, until the first one fits
+//     beside that, or the host has nothing.
+//   - Hosts that wait and have nothing queue up in the order in which what they wait for came.
+//     While any waits, nobody gets anything but the first of them. So what becomes free is kept for
+//     it, until that suffices: a call needs no more than there is, and who needs more receives than
+//     there are gets them when nobody has any.
+//   - A call that waits for memory of its own connection waits for earlier calls of that alone. It
+//     has its place among those of its host when it waits for that no more.
+//
+// What is not waited for is charged to the host as well, and may keep it at its share: replies that
+// find none of their connection pinned (draftpins.go), and calls of this side.
 //
 // Where a provider cannot hold messages back each receive has its memory when it is posted. Then no
 // message waits for memory, no connection is held up, and no one waits for a receive of another.
@@ -61,9 +83,13 @@ type memory struct {
 
 func (f *flow) open(c *Conn, m *memory) error {
 	f.conn, f.memory, f.stalls.conn = c, m, c
-	f.share.free = c.cfg.ConnMemory
 	f.granter = credits.NewGranter(c.cfg.Credits)
-	return f.supply.open(c, m)
+	host := peerhost.Of(c.info.RemoteAddr)
+	if err := f.supply.open(c, m, host); err != nil {
+		return err
+	}
+	m.chunks.join(&f.share, host, c.cfg.ConnMemory)
+	return nil
 }
 
 // start posts the receive for the peer's first call (draft section 6.1).
@@ -186,11 +212,11 @@ func (f *flow) callEnded(in *incoming) {
 	f.conn.mu.Unlock()
 }
 
-// release takes back the memory that a call had reserved, and its reply pinned, and has others go
-// on with it.
-func (f *flow) release(reserved, pinned int64) {
+// release takes back the memory that a call had reserved, and its reply pinned, some of it beyond
+// what was free, and has others go on with it.
+func (f *flow) release(reserved, pinned, beyond int64) {
 	if d := f.conn.draft; d != nil {
-		d.pins.release(reserved, pinned)
+		d.pins.release(reserved, pinned, beyond)
 	} else if reserved > 0 {
 		f.memory.chunks.release(&f.share, reserved)
 	}
@@ -239,11 +265,11 @@ func (f *flow) close() (unread []*incoming) {
 func (f *flow) gone() (gone []*incoming) {
 	b := f.memory.chunks
 	b.mu.Lock()
-	gone = b.remove(&f.share)
 	if d := f.conn.draft; d != nil {
-		gone = append(gone, d.pins.gone()...)
+		gone = d.pins.gone()
 	}
-	next := b.next(&f.share)
+	gone = append(gone, b.leave(&f.share)...)
+	next := b.next()
 	b.mu.Unlock()
 	for _, in := range next {
 		in.fetchMessage()

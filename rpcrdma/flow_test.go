@@ -81,7 +81,7 @@ func TestMemoryPressure(t *testing.T) {
 
 func testMemoryPressure(t *testing.T, dialect rpcrdma.Dialect) {
 	const size = 64 << 10
-	r := newRig(t, rpcrdma.Config{MaxMessage: size, ConnMemory: 3 * size, ServerMemory: 6 * size, Credits: 32, Dialect: dialect})
+	r := newRig(t, rpcrdma.Config{MaxMessage: size, ConnMemory: 3 * size, ServerMemory: 8 * size, Credits: 32, Dialect: dialect})
 	p, other := r.raw(inline4k), r.raw(inline4k)
 	block := func(p *rawPeer, xid uint32) {
 		args := &items{data: [][]byte{pattern(uint64(xid), size-100)}}

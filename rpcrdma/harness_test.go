@@ -252,6 +252,7 @@ type rig struct {
 	served  chan error
 	cfg     rpcrdma.Config
 	ledgers ledgers // of the server's connections
+	hosts   hosts   // that these come from
 }
 
 const rigAddr = "server"
@@ -292,8 +293,10 @@ func serveRig(t testing.TB, cfg rpcrdma.Config, l transport.Listener, d transpor
 	}
 	r.server = oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	r.server.Handle(r.program.program())
-	wrapped := transport.WrapListener(transport.WrapListener(l, r.ledgers.wrap), wrap)
-	go func() { r.served <- rpcrdma.Serve(context.Background(), wrapped, r.server, cfg) }()
+	for _, w := range []endpointWrapper{r.hosts.wrap, r.ledgers.wrap, wrap} {
+		l = transport.WrapListener(l, w)
+	}
+	go func() { r.served <- rpcrdma.Serve(context.Background(), l, r.server, cfg) }()
 	t.Cleanup(func() {
 		r.server.Close()
 		if err := wait(t, r.served); !errors.Is(err, oncrpc.ErrServerClosed) {

@@ -113,10 +113,11 @@ func (in *incoming) giveBack() {
 	in.reply.release() // which may refer to arguments
 	in.args.release()
 	c.flow.callEnded(in)
-	reserved, pinned := in.reserved, in.reply.read.pinned
-	in.reply.read.pinned = 0
+	rd := &in.reply.read
+	reserved, pinned, beyond := in.reserved, rd.pinned, rd.beyond
+	rd.pinned, rd.beyond = 0, 0
 	in.serving = serving{}
 	in.turn.Add(1)
 	c.pool.incomings.Put(in)
-	c.flow.release(reserved, pinned)
+	c.flow.release(reserved, pinned, beyond)
 }

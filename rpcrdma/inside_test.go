@@ -91,6 +91,7 @@ func padded(h *Header, m *xdr.Message, without []bool, least int, fill byte) []b
 type fakeEndpoint struct {
 	depth  int
 	domain transport.Domain
+	peer   net.Addr
 	full   func() // called when Post finds no room, if set
 	done   chan struct{}
 
@@ -188,7 +189,7 @@ func (e *fakeEndpoint) PostRecv(...*transport.RecvRequest) error { return nil }
 func (e *fakeEndpoint) Revoke(...transport.Region) error         { return nil }
 func (e *fakeEndpoint) Domain() transport.Domain                 { return e.domain }
 func (e *fakeEndpoint) Info() transport.Info {
-	return transport.Info{SendDepth: e.depth, RecvDepth: 1024}
+	return transport.Info{RemoteAddr: e.peer, SendDepth: e.depth, RecvDepth: 1024}
 }
 func (e *fakeEndpoint) Close() error          { return nil }
 func (e *fakeEndpoint) Done() <-chan struct{} { return e.done }

@@ -22,7 +22,7 @@ func heldInvalidations(ep transport.Endpoint) *heldRequests {
 
 // newInvalidationsRig is a rig, and the endpoints of its server.
 func newInvalidationsRig(t testing.TB, cfg rpcrdma.Config) (*rig, chan *heldRequests) {
-	made := make(chan *heldRequests, 16)
+	made := make(chan *heldRequests, 1024)
 	return newRigOn(t, cfg, loopback.Config{}, func(ep transport.Endpoint) transport.Endpoint {
 		h := heldInvalidations(ep)
 		made <- h

@@ -343,6 +343,7 @@ func TestReceivesRefused(t *testing.T) {
 	smallLimits = transporttest.Limits{NoHold: true}
 	defer func() { smallLimits = transporttest.Limits{} }()
 	r := newRig(t, cfg)
+	r.hosts.apart.Store(true) // so that there is room for all that fit
 	var conns []*rpcrdma.Conn
 	call := func(c *rpcrdma.Conn) error {
 		return client(c).Call(t.Context(), procEcho, &items{data: [][]byte{make([]byte, 100)}},
@@ -378,35 +379,52 @@ func TestReceivesRefused(t *testing.T) {
 }
 
 // TestReceivesBounded: where receives need memory when they are posted, ReceiveMemory bounds
-// those of all connections, idle ones included. Who comes later gets less, and makes its calls.
+// those of all connections, idle ones included, and those of a host are a half at most. Who comes
+// later gets less, and makes its calls.
 func TestReceivesBounded(t *testing.T) {
-	const receives, clients = 40, 5
-	smallLimits = transporttest.Limits{NoHold: true}
-	defer func() { smallLimits = transporttest.Limits{} }()
-	r := newRig(t, rpcrdma.Config{Credits: 16, ReceiveMemory: receives * 4096})
-	all := 0
-	for range clients {
-		c := r.dial(rpcrdma.Config{})
-		for range 20 {
-			var g errgroup.Group
-			for range 16 {
-				g.Go(func() error { return client(c).Call(t.Context(), procNull, nil, nil) })
+	for _, tt := range []struct {
+		name           string
+		apart          bool
+		receives, most int
+	}{
+		{"each of a host of its own", true, 40, 40},
+		{"of one host", false, 120, 60},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			const clients = 5
+			smallLimits = transporttest.Limits{NoHold: true}
+			defer func() { smallLimits = transporttest.Limits{} }()
+			r := newRig(t, rpcrdma.Config{Credits: 16, ReceiveMemory: int64(tt.receives) * 4096})
+			r.hosts.apart.Store(tt.apart)
+			all := 0
+			for range clients {
+				c := r.dial(rpcrdma.Config{})
+				for range 20 {
+					var g errgroup.Group
+					for range 16 {
+						g.Go(func() error {
+							return client(c).Call(t.Context(), procNull, nil, nil)
+						})
+					}
+					if err := g.Wait(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				grant, _, _ := c.Credits()
+				if grant < 1 || grant > 16 {
+					t.Errorf("a grant of %d", grant)
+				}
+				all += grant
 			}
-			if err := g.Wait(); err != nil {
-				t.Fatal(err)
+			if all > tt.most {
+				t.Errorf("%d credits are granted, and there is memory for %d receives", all,
+					tt.most)
 			}
-		}
-		grant, _, _ := c.Credits()
-		if grant < 1 || grant > 16 {
-			t.Errorf("a grant of %d", grant)
-		}
-		all += grant
-	}
-	if all > receives {
-		t.Errorf("%d credits are granted, and there is memory for %d receives", all, receives)
-	}
-	if free, _, _ := wait(t, r.program.conns).ReceiveMemory(); free < 0 {
-		t.Errorf("%d bytes of memory are used beyond what there is", -free)
+			free, size, _ := wait(t, r.program.conns).ReceiveMemory()
+			if least := size - int64(tt.most)*4096; free < least {
+				t.Errorf("%d bytes of memory are free, want %d or more", free, least)
+			}
+		})
 	}
 }
 

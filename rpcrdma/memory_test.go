@@ -3,6 +3,7 @@ package rpcrdma_test
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
@@ -13,7 +14,7 @@ import (
 type memoryProbe struct {
 	t       testing.TB
 	program *program
-	dial    func() *rawPeer // another client
+	dial    func() *rawPeer // another client, of another host
 	draft   bool
 
 	call, conn, server int64 // bytes: the most that a call can ask for, and what there is
@@ -45,6 +46,19 @@ func (p *program) connOf(t testing.TB, peer *rawPeer) *rpcrdma.Conn {
 			return c
 		}
 		others = append(others, c)
+	}
+}
+
+// forgetConns forgets connections that have ended, and that others are there more than once.
+func (p *program) forgetConns() {
+	var live []*rpcrdma.Conn
+	for range len(p.conns) {
+		if c := <-p.conns; c.Err() == nil && !slices.Contains(live, c) {
+			live = append(live, c)
+		}
+	}
+	for _, c := range live {
+		p.conns <- c
 	}
 }
 
@@ -112,6 +126,7 @@ func (m *memoryProbe) check(live ...*rawPeer) {
 		live = []*rawPeer{m.dial()}
 	}
 	for _, p := range live {
+		m.program.forgetConns()
 		all := []heldCalls{m.fill(p)}
 		m.full(&all[0], "for the connection")
 		if m.draft && all[0].n < p.granted && p.ep.Info().ORD > 0 {
@@ -120,17 +135,17 @@ func (m *memoryProbe) check(live ...*rawPeer) {
 			p.done(holdXID - 1)
 			wait(m.t, m.program.freed)
 		}
-		for n := m.server / m.conn; n > 1; n-- {
-			all = append(all, m.fill(m.dial()))
+		// A host that has nothing gets what there is.
+		for rest := m.server - m.conn; rest > 0; rest -= m.call {
+			h := heldCalls{m.dial(), 1}
+			h.alive()
+			h.hold(holdXID, min(rest, m.call), m.call)
+			wait(m.t, m.program.entered)
+			all = append(all, h)
 		}
-		if rest := m.server % m.conn; rest > 0 || len(all) > 1 {
+		if len(all) > 1 {
 			last := heldCalls{m.dial(), 0}
 			last.alive()
-			if rest > 0 {
-				last.hold(holdXID, rest, m.call)
-				last.n++
-				wait(m.t, m.program.entered)
-			}
 			m.full(&last, "for the server")
 			all = append(all, last)
 		}
@@ -159,5 +174,8 @@ func (m *memoryProbe) check(live ...*rawPeer) {
 // server. They have nothing under way.
 func (r *rig) memoryBack(live ...*rawPeer) {
 	r.t.Helper()
+	if !r.hosts.apart.Swap(true) {
+		defer r.hosts.apart.Store(false)
+	}
 	newMemoryProbe(r.t, r.cfg, r.program, func() *rawPeer { return r.raw(inline4k) }).check(live...)
 }

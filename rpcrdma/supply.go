@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -26,7 +27,7 @@ type supply struct {
 	reserved int64                    // bytes of the budget
 	least    int64                    // of these, what stays reserved
 	ready    atomic.Bool              // memory is reserved, if it is needed; Conn.mu guards changes
-	wait     receiveWait
+	share    receiveShare
 	size     int // bytes that the receives to post must hold
 	args     []*transport.RecvRequest
 }
@@ -44,7 +45,7 @@ const (
 // that comes can be held back until there is memory for it. Elsewhere each receive has its
 // memory when it is posted, and the few that each connection must have count in the budget,
 // too: if there is no room for these it fails with ErrReceiveMemory.
-func (s *supply) open(c *Conn, m *memory) error {
+func (s *supply) open(c *Conn, m *memory, host peerhost.Host) error {
 	b := m.receives
 	s.conn, s.pool, s.budget, s.free = c, m.pool, b, freeReceives
 	s.size = c.cfg.receiveSize()
@@ -52,8 +53,11 @@ func (s *supply) open(c *Conn, m *memory) error {
 	if c.draft != nil {
 		s.free = freeReceivesRead
 	}
+	if b != nil {
+		b.join(&s.share, host)
+	}
 	if shared, ok := transport.As[transport.SharedReceiver](c.ep); ok && c.info.CanHold {
-		s.shared, s.wait.resume = shared, shared.ResumeRecv
+		s.shared, s.share.resume = shared, shared.ResumeRecv
 		shared.ShareRecv((*receiveSource)(s))
 		return nil
 	}
@@ -61,7 +65,8 @@ func (s *supply) open(c *Conn, m *memory) error {
 		return nil
 	}
 	n := int64(s.free) * s.receiveBytes()
-	if !b.tryReserve(n) {
+	if !b.tryReserve(s.share.host, n) {
+		b.leave(&s.share)
 		return ErrReceiveMemory
 	}
 	s.free, s.least, s.reserved = 0, n, n
@@ -92,7 +97,7 @@ func (s *supply) allow(n int) int {
 		return n
 	}
 	have = max(have, 0)
-	more := s.budget.more(n-have, size, s.reserved)
+	more := s.budget.more(&s.share, n-have, size, s.reserved)
 	s.reserved += int64(more) * size
 	return have + more
 }
@@ -104,21 +109,25 @@ func (s *supply) secure() {
 		return
 	}
 	if lack := -s.spare(); lack > 0 {
-		s.budget.force(lack)
+		s.budget.force(&s.share, lack)
 		s.reserved += lack
 	}
 	s.ready.Store(true)
-	if s.wait.asked { // a call of this side begins, whose reply might be held up
-		s.budget.leave(&s.wait)
+	if s.share.asked { // a call of this side begins, whose reply might be held up
+		s.budget.cancel(&s.share)
 		s.shared.ResumeRecv()
 	}
 }
+
+// scarce reports whether memory for receives is short for others. Where there is no budget there is
+// always more.
+func (s *supply) scarce() bool { return s.budget != nil && s.budget.scarce(&s.share) }
 
 // settle gives back to the budget what the connection need not have; c.mu is held.
 func (s *supply) settle() {
 	n := s.reserved - s.least
 	if s.busy() {
-		if !s.budget.short(s.reserved) {
+		if !s.budget.short(&s.share, s.reserved) {
 			return
 		}
 		n = min(n, s.spare())
@@ -127,7 +136,7 @@ func (s *supply) settle() {
 	}
 	if n > 0 {
 		s.reserved -= n
-		s.budget.release(n)
+		s.budget.release(&s.share, n)
 	}
 }
 
@@ -194,7 +203,7 @@ func (r *receiveSource) Receive() *transport.RecvRequest {
 	if s.budget != nil && !s.ready.Load() {
 		// One more is for the reply to post, when it makes a grant.
 		if n := int64(s.promised+1-s.free) * size; n > 0 {
-			if s.reserved = s.budget.reserve(&s.wait, n); s.reserved == 0 {
+			if s.reserved = s.budget.reserve(&s.share, n); s.reserved == 0 {
 				c.stats.heldUp.Add(1)
 				return nil
 			}
@@ -282,10 +291,10 @@ func (s *supply) close() {
 	}
 	s.posted, s.promised, s.least = nil, 0, 0
 	if s.budget != nil {
-		s.budget.leave(&s.wait)
+		s.budget.leave(&s.share)
 		if n := s.reserved - s.held; n > 0 { // nothing more comes, so it needs no more than it has
 			s.reserved -= n
-			s.budget.release(n)
+			s.budget.release(&s.share, n)
 		}
 		s.settle()
 	}
@@ -323,14 +332,14 @@ func (s *supply) enlargePromised(n int) {
 	longer := int64(kind.memory()) - s.receiveBytes()
 	if s.budget != nil && s.busy() && longer > 0 && s.promised > 0 {
 		size := longer * int64(s.promised)
-		if s.budget.more(1, size, s.reserved) == 0 {
+		if s.budget.more(&s.share, 1, size, s.reserved) == 0 {
 			return
 		}
 		s.reserved += size
 	}
 	s.size, s.receives = n, s.pool.list(kind)
-	if s.wait.asked { // for as many of the old length
-		s.budget.leave(&s.wait)
+	if s.share.asked { // for as many of the old length
+		s.budget.cancel(&s.share)
 		s.shared.ResumeRecv()
 	}
 }

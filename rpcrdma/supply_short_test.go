@@ -102,10 +102,11 @@ func TestHeldUp(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
 			cr, conns, calls := newHeldUp(t, provider, 8)
+			last := len(calls) - 1
 			select {
 			case <-cr.program.entered:
 				t.Fatal("a call has begun for which there was no memory")
-			case err := <-calls[2]:
+			case err := <-calls[last]:
 				t.Fatalf("a call has ended for which there was no memory: %v", err)
 			default:
 			}
@@ -117,21 +118,30 @@ func TestHeldUp(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if n := conns[0].Stats().HeldUp + conns[1].Stats().HeldUp; n != 0 {
-				t.Errorf("the others were held up %d times", n)
+			for i, c := range conns[:last] {
+				if n := c.Stats().HeldUp; n != 0 {
+					t.Errorf("connection %d was held up %d times", i, n)
+				}
 			}
 		})
 	}
 }
 
-// newHeldUp has two connections of three with a call under way have all of the memory, and a call
-// over the third wait for some. It returns the server's ends, and the ends of these calls, each of
-// which passes the gate.
-func newHeldUp(t *testing.T, provider string, credits int) (cr *manyClients, conns [3]*rpcrdma.Conn, calls []chan error) {
+// newHeldUp has three connections with a call under way, each of a host of its own, have all of the
+// memory, and a call over the last one, of a fourth host, wait for some. It returns the server's
+// ends, and the ends of these calls, each of which passes the gate.
+func newHeldUp(t *testing.T, provider string, credits int) (cr *manyClients, conns [4]*rpcrdma.Conn,
+	calls []chan error) {
 	t.Helper()
-	// Two connections that make a call, and may make 7 more, and the one behind that, have all but
-	// what is free for each.
-	cr = newManyClients(t, provider, 3, rpcrdma.Config{Credits: credits, ReceiveMemory: 2 * int64(credits+1-freeReceives) * testReceiveSize})
+	// Three connections that make a call, and may make 7 more, and the one behind that, have all
+	// but what is free for each.
+	const full = len(conns) - 1
+	cr = newManyClients(t, provider, 0, rpcrdma.Config{
+		Credits:       credits,
+		ReceiveMemory: int64(full*(credits+1-freeReceives)) * testReceiveSize,
+	})
+	cr.hosts.apart.Store(true)
+	cr.join(len(conns))
 	for i, c := range cr.clients {
 		together(t, c, 1)
 		for range 2 {
@@ -143,12 +153,12 @@ func newHeldUp(t *testing.T, provider string, credits int) (cr *manyClients, con
 		}
 		waitFor(t, func() bool { return cr.idle(conns[i]) })
 	}
-	for i := range 2 {
+	for i := range full {
 		calls = append(calls, block(t, cr.clients[i]))
 		wait(t, cr.program.entered)
 	}
-	calls = append(calls, block(t, cr.clients[2]))
-	waitFor(t, func() bool { return conns[2].Stats().HeldUp > 0 })
+	calls = append(calls, block(t, cr.clients[full]))
+	waitFor(t, func() bool { return conns[full].Stats().HeldUp > 0 })
 	return cr, conns, calls
 }
 

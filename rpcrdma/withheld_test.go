@@ -21,7 +21,7 @@ import (
 const third = 60_000
 
 var smallShare = rpcrdma.Config{Dialect: rpcrdma.Draft, MaxMessage: 65536, ConnMemory: 131072,
-	ServerMemory: 131072, Credits: 16}
+	ServerMemory: 262144, Credits: 16}
 
 // ask sends a call for one item of third bytes.
 func (p *rawPeer) ask(xid uint32) {

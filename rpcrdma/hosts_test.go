@@ -1,0 +1,46 @@
+package rpcrdma_test
+
+import (
+	"net"
+	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
+)
+
+// hosts has the peers of a server be of one host, as the provider has it, or each of its own.
+type hosts struct {
+	apart atomic.Bool // for connections that are made from now on
+}
+
+func (h *hosts) wrap(ep transport.Endpoint) transport.Endpoint {
+	if !h.apart.Load() {
+		return ep
+	}
+	if full, ok := ep.(transporttest.FullEndpoint); ok {
+		return ownHostFull{full}
+	}
+	return ownHost{ep}
+}
+
+// ownHost is an endpoint whose peer is of a host of its own.
+type ownHost struct{ transport.Endpoint }
+
+func (e ownHost) Info() transport.Info { return ownHostInfo(e.Endpoint) }
+
+// ownHostFull is ownHost with all that an endpoint can do.
+type ownHostFull struct{ transporttest.FullEndpoint }
+
+func (e ownHostFull) Info() transport.Info { return ownHostInfo(e.FullEndpoint) }
+
+func ownHostInfo(ep transport.Endpoint) transport.Info {
+	info := ep.Info()
+	info.RemoteAddr = ownHostAddr{info.RemoteAddr}
+	return info
+}
+
+// ownHostAddr is an address whose host is all of it.
+type ownHostAddr struct{ net.Addr }
+
+// Host is for package peerhost.
+func (a ownHostAddr) Host() string { return a.String() }

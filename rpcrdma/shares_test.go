@@ -1,0 +1,237 @@
+package rpcrdma_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
+)
+
+// hostsRig is a rig over iWARP in a network in memory, whose clients come from several hosts. It is
+// for bubbles.
+type hostsRig struct {
+	*rig
+	network *faultnet.Memory
+	greedy  []*rpcrdma.Conn // the server's ends of connections that stand still
+}
+
+func newHostsRig(t testing.TB, cfg rpcrdma.Config) *hostsRig {
+	t.Helper()
+	r := &hostsRig{network: faultnet.NewMemory(faultnet.Config{})}
+	l, err := r.network.Listen("10.0.0.1:20049")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := iwarp.NewListener(l, iwarp.Config{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.rig = serveRig(t, cfg, listener, nil, sameEndpoint)
+	return r
+}
+
+// from has the clients that are made from now on be of a host.
+func (r *hostsRig) from(host int) {
+	r.dialer = iwarp.Dialer{
+		Config:      iwarp.Config{Logger: quiet},
+		DialContext: r.network.Dialer(fmt.Sprintf("10.0.1.%d", host)),
+	}
+}
+
+// occupy has n hosts make so many connections each. On every one of them a client makes a call
+// whose message is to be fetched, and never answers the RDMA Read of that.
+func (r *hostsRig) occupy(n, conns int) {
+	r.t.Helper()
+	before := len(r.network.Links())
+	var peers []*rawPeer
+	for i := range n * conns {
+		r.from(i % n)
+		p := r.raw(inline4k)
+		p.alive() // which brings many credits
+		peers = append(peers, p)
+		r.greedy = append(r.greedy, wait(r.t, r.program.conns))
+	}
+	for _, l := range r.network.Links()[before:] {
+		l.Freeze(faultnet.Down) // what the server sends
+	}
+	for _, p := range peers {
+		h := header(1, rpcrdma.TypeNoMsg)
+		h.Reads = []chunks.ReadSegment{{Segment: chunks.Segment{Handle: 1, Length: 60_000}}}
+		h.SetReply([]chunks.Segment{{Handle: 1, Length: rpcrdma.MaxInline}})
+		p.send(h)
+	}
+	synctest.Wait()
+}
+
+// count adds up a counter of the greedy connections.
+func (r *hostsRig) count(of func(rpcrdma.Stats) uint64) (n uint64) {
+	for _, c := range r.greedy {
+		n += of(c.Stats())
+	}
+	return n
+}
+
+// stand checks that the greedy connections have stood still, and lets them go on, to their end.
+func (r *hostsRig) stand() {
+	r.t.Helper()
+	defer func() {
+		for _, l := range r.network.Links() {
+			l.Thaw(faultnet.Down)
+		}
+	}()
+	for i, c := range r.greedy {
+		if err := c.Err(); err != nil {
+			r.t.Fatalf("greedy connection %d has ended, and made room by that: %v", i, err)
+		}
+	}
+}
+
+// greedyHosts are how many hosts take all that they can.
+var greedyHosts = []int{1, 3}
+
+// TestShareOfMemory has hosts take all the memory for chunks that they can get, with many
+// connections, each with a call whose arguments never come. The calls of another host are answered
+// while those stand still, as many at a time as fit in the share that is left for it.
+func TestShareOfMemory(t *testing.T) {
+	for _, n := range greedyHosts {
+		t.Run(fmt.Sprintf("%d greedy", n), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				const conns, callers, calls, size = 20, 3, 10, 60_000
+				r := newHostsRig(t, rpcrdma.Config{
+					MaxMessage: rpcrdma.MaxInline, ConnMemory: 4 * rpcrdma.MaxInline,
+					ServerMemory: 16 * rpcrdma.MaxInline, PeerTimeout: time.Hour,
+				})
+				r.occupy(n, conns)
+				defer r.stand()
+				if r.count(func(s rpcrdma.Stats) uint64 { return s.Waited }) == 0 {
+					t.Fatal("the calls of the greedy hosts all fit")
+				}
+				start := time.Now()
+				r.from(n)
+				good := r.dial(rpcrdma.Config{})
+				data := pattern(1, size)
+				var wg sync.WaitGroup
+				for range callers {
+					wg.Go(func() {
+						for range calls {
+							args := &items{data: [][]byte{data}}
+							err := client(good).Call(t.Context(), procSink, args, nil)
+							if err != nil {
+								t.Error(err)
+							}
+							if err := fetchItem(t.Context(), good, size); err != nil {
+								t.Error(err)
+							}
+						}
+					})
+				}
+				wg.Wait()
+				if d := time.Since(start); d > time.Minute {
+					t.Errorf("the calls of another host took %v", d)
+				}
+			})
+		})
+	}
+}
+
+// TestShareOfReceives has hosts take all the memory for receives that they can get: each of many
+// connections has been granted many credits, and has one call under way, which does not end. The
+// calls of another host, which was granted as many before, are answered while those stand still, as
+// many at a time.
+func TestShareOfReceives(t *testing.T) {
+	for _, n := range greedyHosts {
+		t.Run(fmt.Sprintf("%d greedy", n), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				const conns, credits, rounds = 40, 8, 10
+				r := newHostsRig(t, rpcrdma.Config{
+					Credits: credits, ReceiveMemory: 200 * 4096, PeerTimeout: time.Hour,
+				})
+				r.from(n)
+				good := r.dial(rpcrdma.Config{})
+				together(t, good, credits)
+				for range credits + 1 {
+					wait(t, r.program.conns)
+				}
+				r.occupy(n, conns)
+				defer r.stand()
+				if r.count(func(s rpcrdma.Stats) uint64 { return s.HeldUp }) == 0 {
+					t.Fatal("the receives of the greedy hosts all fit")
+				}
+				start := time.Now()
+				for range rounds {
+					together(t, good, credits)
+				}
+				if grant, _, _ := good.Credits(); grant < credits {
+					t.Errorf("%d credits are granted to a host whose share is free", grant)
+				}
+				if d := time.Since(start); d > time.Minute {
+					t.Errorf("the calls of another host took %v", d)
+				}
+			})
+		})
+	}
+}
+
+// TestShareOfConnections: where receives need memory when they are posted, one host makes so many
+// connections that it is refused. Another is not.
+func TestShareOfConnections(t *testing.T) {
+	smallLimits = transporttest.Limits{NoHold: true}
+	defer func() { smallLimits = transporttest.Limits{} }()
+	var refused atomic.Uint64
+	r := newRig(t, rpcrdma.Config{ReceiveMemory: 400 * 4096, Refused: &refused})
+	call := func() error {
+		return client(r.dial(rpcrdma.Config{})).Call(t.Context(), procNull, nil, nil)
+	}
+	var err error
+	for i := 0; err == nil; i++ {
+		if err = call(); i > 400 {
+			t.Fatal("no connection is refused, however many there are")
+		}
+	}
+	if n := refused.Load(); n == 0 {
+		t.Fatalf("no connection was refused for want of memory: %v", err)
+	}
+	r.dialer = r.fabric.Dialer(loopback.Config{})
+	for range 3 {
+		if err := call(); err != nil {
+			t.Errorf("a connection of another host: %v", err)
+		}
+	}
+}
+
+// TestShareOfPinned has a client in the Draft leave a reply to be read on each of many connections,
+// beyond the share of its host, and beyond what the server has. The calls of another host find
+// memory.
+func TestShareOfPinned(t *testing.T) {
+	r := newRig(t, smallShare)
+	const conns = 12
+	for range conns {
+		p := r.raw(inline4k)
+		p.ask(1)
+		p.answered(1)
+	}
+	r.dialer = r.fabric.Dialer(loopback.Config{})
+	good := r.dial(rpcrdma.Config{Dialect: rpcrdma.Draft})
+	for range 3 {
+		args := &items{data: [][]byte{pattern(1, third)}}
+		req := &oncrpc.Request{Procedure: procSink, Args: args, MaxReply: 100}
+		if err := client(good).Do(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-r.program.freed:
+		t.Error("the memory of a reply was taken back")
+	default:
+	}
+}
