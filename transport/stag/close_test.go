@@ -1,9 +1,11 @@
 package stag
 
 import (
+	"fmt"
 	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -55,5 +57,90 @@ func TestExposeDuringClose(t *testing.T) {
 	wantErr(t, err, net.ErrClosed)
 	if r != (transport.Region{}) || e.tag != 0 {
 		t.Errorf("got window %+v, want none", r)
+	}
+}
+
+// Close waits for the provider to be through with what the table has it do, also where that began
+// before the end and the pins have gone meanwhile: the provider is about to give away what it would
+// look through.
+func TestCloseAwaitsDetach(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		ops  []func(tb *Table, r transport.Region, detach func(transport.STag))
+	}{
+		{"abandon", []func(*Table, transport.Region, func(transport.STag)){abandonOne}},
+		{"abandon twice", []func(*Table, transport.Region, func(transport.STag)){
+			abandonOne, abandonOne,
+		}},
+		{"revoke", []func(*Table, transport.Region, func(transport.STag)){revokeOne}},
+		{"end", []func(*Table, transport.Region, func(transport.STag)){endOne}},
+		{"abandon, then revoke", []func(*Table, transport.Region, func(transport.STag)){
+			abandonOne, revokeOne,
+		}},
+		{"revoke, then end", []func(*Table, transport.Region, func(transport.STag)){
+			revokeOne, endOne,
+		}},
+	} {
+		for last := range tt.ops {
+			t.Run(fmt.Sprintf("%s, the call of number %d lasts", tt.name, last), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { closeAwaits(t, tt.ops, last) })
+			})
+		}
+	}
+}
+
+func abandonOne(tb *Table, r transport.Region, _ func(transport.STag)) { tb.Abandon(r) }
+func revokeOne(tb *Table, r transport.Region, _ func(transport.STag))  { tb.Revoke(r) }
+func endOne(tb *Table, r transport.Region, detach func(transport.STag)) {
+	tb.EndDetached(r.STag, detach)
+}
+
+// closeAwaits has all ops call detach for a window, lets the calls return but that of number last,
+// and checks that Close waits for it.
+func closeAwaits(t *testing.T, ops []func(*Table, transport.Region, func(transport.STag)),
+	last int) {
+	calls := make(chan chan struct{}, len(ops))
+	detach := func(transport.STag) {
+		returns := make(chan struct{})
+		calls <- returns
+		<-returns
+	}
+	tb := New(1, detach)
+	r := expose(t, tb, read, []byte("abc"))
+	_, p, err := tb.Pin(nil, r.STag, r.Base, r.Len)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var under []chan struct{}
+	for i, op := range ops {
+		go op(tb, r, detach)
+		synctest.Wait()
+		if len(calls) != 1 {
+			t.Fatalf("operation %d called detach %d times, want once", i, len(calls))
+		}
+		under = append(under, <-calls)
+	}
+	tb.Unpin(p) // the provider has cut its batch at the end of the connection
+	closed := false
+	go func() {
+		tb.Close()
+		closed = true
+	}()
+	for i, returns := range under {
+		if i != last {
+			close(returns)
+		}
+	}
+	synctest.Wait()
+	if closed {
+		t.Error("Close returned during a call of detach")
+	}
+	close(under[last])
+	synctest.Wait()
+	if !closed {
+		t.Error("Close did not return after the last call of detach")
+	}
+	if len(calls) > 0 {
+		t.Error("detach was called once more")
 	}
 }

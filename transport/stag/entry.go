@@ -22,7 +22,8 @@ type entry struct {
 	tag       transport.STag // 0 while there is no window
 	closed    bool           // together with the table
 	ending    bool           // the tag is dead, but the memory may still be referred to
-	ended     sync.Cond      // tells that this is over; made when first needed
+	detaching int            // calls of detach under way, whichever tag they are about
+	returned  sync.Cond      // tells that one of them is over; made when first needed
 	access    transport.Access
 	pins      int  // segments that refer to the memory, see Pin
 	abandoned bool // list is a private copy, or empty where nothing can be read
@@ -52,30 +53,46 @@ func (e *entry) open(list []transport.Slice, access transport.Access,
 // makes the pins go away.
 func (e *entry) shut(detach func(transport.STag)) {
 	if e.ending {
-		e.awaitEnd()
+		e.await(func() bool { return !e.ending })
 		return
 	}
 	if e.pins > 0 {
 		e.ending = true // so there are no new ones
-		e.mu.Unlock()
-		detach(e.tag)
-		e.mu.Lock()
+		e.callDetach(detach)
 		e.ending = false
-		if e.ended.L != nil {
-			e.ended.Broadcast()
-		}
 	}
 	e.tag = 0
 	e.abandoned = false
 	e.drop()
 }
 
-// awaitEnd waits until the window that somebody else is ending has ended. e.mu is held, but
+// close ends the window, and open for good. It waits for all calls of detach: what they refer
+// to goes when the table has been closed. e.mu is held, but not meanwhile.
+func (e *entry) close(detach func(transport.STag)) {
+	e.shut(detach)
+	e.closed = true
+	e.await(func() bool { return e.detaching == 0 })
+}
+
+// callDetach calls detach for the window, without e.mu, which is held before and after.
+func (e *entry) callDetach(detach func(transport.STag)) {
+	tag := e.tag
+	e.detaching++
+	e.mu.Unlock()
+	detach(tag)
+	e.mu.Lock()
+	e.detaching--
+	if e.returned.L != nil {
+		e.returned.Broadcast()
+	}
+}
+
+// await waits until over holds, which calls of detach that return bring about. e.mu is held, but
 // not meanwhile.
-func (e *entry) awaitEnd() {
-	e.ended.L = &e.mu
-	for e.ending {
-		e.ended.Wait()
+func (e *entry) await(over func() bool) {
+	e.returned.L = &e.mu
+	for !over() {
+		e.returned.Wait()
 	}
 }
 
@@ -94,15 +111,13 @@ func (e *entry) drop() {
 func (e *entry) abandon(detach func(transport.STag)) {
 	tag := e.tag
 	for e.pins > 0 && !e.ending {
-		e.mu.Unlock()
-		detach(tag)
-		e.mu.Lock()
+		e.callDetach(detach)
 		if e.tag != tag {
 			return
 		}
 	}
 	if e.ending {
-		e.awaitEnd()
+		e.await(func() bool { return !e.ending })
 		return
 	}
 	if e.abandoned {

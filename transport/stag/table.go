@@ -192,8 +192,8 @@ func (t *Table) EndDetached(tag transport.STag, detach func(transport.STag)) {
 	case e.ending:
 		// Somebody else is at it, who may wait for that lock: there are no new pins, so
 		// the memory is free when those that there were are gone.
+		e.callDetach(detach)
 		e.mu.Unlock()
-		detach(tag)
 	default:
 		e.shut(detach)
 		e.mu.Unlock()
@@ -223,7 +223,8 @@ func (t *Table) Live() int {
 }
 
 // Close ends all windows, and Expose for good. It waits for copies under way: when it
-// returns, no memory of a window is touched any more.
+// returns, no memory of a window is touched any more. It waits for calls of detach, too,
+// whoever made the table call it, and there are none from then on.
 func (t *Table) Close() {
 	t.mu.Lock()
 	t.closed = true
@@ -233,8 +234,7 @@ func (t *Table) Close() {
 	// under way, too.
 	for _, e := range entries {
 		e.mu.Lock()
-		e.shut(t.detach)
-		e.closed = true
+		e.close(t.detach)
 		e.mu.Unlock()
 	}
 	t.mu.Lock()
