@@ -1,8 +1,11 @@
 package transporttest
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"runtime"
+	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -12,6 +15,8 @@ var abandonTests = []pairTest{
 	{"abandon/during reads", Options{SendDepth: 64}, abandonReads},
 	{"abandon/checks stay", Options{}, abandonChecks},
 	{"abandon/ended window", Options{}, abandonEnded},
+	{"abandon/Abandon and Revoke during the end, with a read pinned",
+		Options{SendDepth: 64}, abandonDuringEnd},
 }
 
 func abandoner(p *pair) transport.Abandoner {
@@ -174,4 +179,88 @@ func abandonEnded(p *pair) {
 	}
 	p.a.do(write(live, 0, p.a.hold(pattern(8, 1))))
 	p.alive()
+}
+
+// a reads windows without pause, and the connection ends in one way or another while b abandons and
+// revokes them, and uses their memory for something else at once. Reads that succeed give what was
+// there before. Whether the provider still looks for the windows in what its end gives away, the
+// race detector tells.
+func abandonDuringEnd(p *pair) {
+	listens := p.a.name == "listening end"
+	abandoner(p)
+	for round := range 6 {
+		if round > 0 {
+			if p = p.connect(); listens {
+				p.a, p.b = p.b, p.a
+			}
+		}
+		p.start()
+		readOnly := p.b.expose(transport.RemoteRead, p.b.alloc(8))
+		ends := []func(){
+			// By what the peer does wrong. There may be no connection any more.
+			func() { p.a.ledger.post(p.a, write(readOnly, 0, p.a.alloc(8))) },
+			func() { p.a.Close() },
+			func() { p.b.Close() },
+		}
+		p.endUnderReads(ends[round%len(ends)], uint64(round))
+	}
+}
+
+// endUnderReads is a round of abandonDuringEnd on a connection of its own, which end ends.
+func (p *pair) endUnderReads(end func(), seed uint64) {
+	const windows, reads = 4, 24 // more than the network takes at once
+	ab := abandoner(p)
+	want := pattern(p.size(128<<10), seed)
+	var regions []transport.Region
+	var mem, got []transport.Slice
+	for range windows {
+		m := p.b.hold(want)
+		mem = append(mem, m)
+		regions = append(regions, p.b.expose(rw, m))
+	}
+	var wrs []*transport.WorkRequest
+	for i := range reads {
+		s := p.a.alloc(len(want))
+		got = append(got, s)
+		wrs = append(wrs, with(transport.Signaled, read(regions[i%windows], 0, s)))
+	}
+	p.b.receives(1, 8)
+	entries := p.a.post(wrs...)
+	p.a.post(send(p.a.alloc(1)))
+	p.b.next() // all Reads have come
+	var group sync.WaitGroup
+	group.Go(end)
+	for i, r := range regions {
+		group.Go(func() { p.leave(ab, r, mem[i], i) })
+	}
+	waitAll(p.t, "Abandon and Revoke beside the end", &group)
+	p.a.ended()
+	p.b.ended()
+	for i, e := range entries {
+		if p.a.completion(e) == nil {
+			wantBytes(p.t, fmt.Sprintf("read %d", i), got[i].Bytes, want)
+		}
+	}
+}
+
+// leave has b get its memory back from the window r, and use it for something else. There are four
+// ways: with one Abandon or two at a time, and with Revoke beside them or without.
+func (p *pair) leave(ab transport.Abandoner, r transport.Region, mem transport.Slice, way int) {
+	var abandoned sync.WaitGroup
+	for range 1 + way%2 {
+		abandoned.Go(func() {
+			if err := ab.Abandon(r); err != nil && !errors.Is(err, net.ErrClosed) {
+				p.t.Errorf("Abandon: %v", err)
+			}
+		})
+	}
+	if way < 2 {
+		abandoned.Wait()
+	} else if err := p.b.Revoke(r); err != nil && !errors.Is(err, net.ErrClosed) {
+		p.t.Errorf("Revoke: %v", err)
+	}
+	for i := range mem.Bytes {
+		mem.Bytes[i] = 0xee
+	}
+	abandoned.Wait()
 }
