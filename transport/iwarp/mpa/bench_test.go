@@ -60,7 +60,7 @@ func BenchmarkParse(b *testing.B) {
 	eachFraming(b, func(b *testing.B, payload int, crc bool) {
 		var fpdu []byte
 		fpdu = appendFPDU(fpdu, make([]byte, ddp.TaggedLen+payload), crc)
-		r := reader{crc: crc, buf: new(buffer)}
+		r := reader{crc: crc, buf: make([]byte, bufferSize)}
 		fpdus := readSize / len(fpdu)
 		for i := range fpdus {
 			copy(r.buf[i*len(fpdu):], fpdu)

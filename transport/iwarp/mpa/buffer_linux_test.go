@@ -37,8 +37,8 @@ func TestIdleHoldsNoBuffer(t *testing.T) {
 	write(t, peer, stream[:1])
 	receiveUntil(t, c, &got, len(stream)+1)
 	look(t, c)
-	if c.in.buf == nil || !c.in.kept || kept.Load() != 1 {
-		t.Errorf("in the middle of an FPDU: got buffer %t, kept %t, %d in all", c.in.buf != nil, c.in.kept, kept.Load())
+	if !c.in.whole() || !c.in.kept || kept.Load() != 1 {
+		t.Errorf("in the middle of an FPDU: got buffer %t, kept %t, %d in all", c.in.whole(), c.in.kept, kept.Load())
 	}
 	c.Close(false)
 	if c.in.buf != nil || kept.Load() != 0 {
@@ -68,9 +68,10 @@ func TestManyWait(t *testing.T) {
 			receiveUntil(t, e.Conn, &e.got, round*len(stream)+half)
 			look(t, e.Conn)
 			look(t, e.Conn)
-			has := e.in.buf != nil
-			if has != (i < maxKept) || e.in.kept != has || len(e.in.stash) > 0 == has || cap(e.in.stash) > 512 {
-				t.Fatalf("connection %d: got buffer %t, kept %t, %d bytes apart, want %t", i, has, e.in.kept, cap(e.in.stash), i < maxKept)
+			has := e.in.whole()
+			if has != (i < maxKept) || e.in.kept != has || !has && len(e.in.buf) > 1024 {
+				t.Fatalf("connection %d: got buffer %t, kept %t, %d bytes, want %t", i, has,
+					e.in.kept, len(e.in.buf), i < maxKept)
 			}
 			if e.in.pending() != 300 {
 				t.Fatalf("connection %d: got %d bytes of an FPDU, want 300", i, e.in.pending())
@@ -88,7 +89,7 @@ func TestManyWait(t *testing.T) {
 			e.write(stream[half+1:])
 			receiveUntil(t, e.Conn, &e.got, (round+1)*len(stream))
 			look(t, e.Conn)
-			if e.in.buf != nil || e.in.stash != nil || e.in.kept {
+			if e.in.buf != nil || e.in.kept {
 				t.Errorf("connection %d has a buffer between FPDUs", i)
 			}
 			if d := diffULPDUs(want, e.got.ulpdus); d != "" {

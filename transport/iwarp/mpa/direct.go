@@ -46,7 +46,7 @@ func (d *direct) come() int {
 func (r *reader) beginDirect() bool {
 	const payload = lengthSize + ddp.TaggedLen
 	d := &r.direct
-	if !r.placing() || r.buf == nil || r.n < payload {
+	if !r.placing() || r.n < payload {
 		return false
 	}
 	b := r.buf[:r.n]
@@ -75,6 +75,9 @@ func (r *reader) beginDirect() bool {
 	d.tail = padding(size) + crcSize
 	d.rest = d.tail
 	r.n = 0
+	if !r.whole() {
+		r.buf = nil // has no room for the tail
+	}
 	return true
 }
 
@@ -110,7 +113,7 @@ func (r *reader) arrived(n int) (int, error) {
 	k = min(n, d.rest)
 	d.rest -= k
 	if n -= k; n > 0 {
-		copy(r.buf[:], r.buf[k:k+n])
+		copy(r.buf, r.buf[k:k+n])
 	}
 	if d.placed < d.n || d.rest > 0 {
 		return n, nil

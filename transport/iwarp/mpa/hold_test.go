@@ -46,11 +46,11 @@ func TestReceiveHeld(t *testing.T) {
 				if err != ddp.ErrHold {
 					continue
 				}
-				if c.in.buf != nil {
+				if c.in.whole() {
 					t.Fatal("a buffer is kept with a segment that is held")
 				}
-				if most := readLittle + maxMarked; len(c.in.stash) > most {
-					t.Fatalf("%d bytes are kept behind a segment that is held, want no more than %d", len(c.in.stash), most)
+				if most := readLittle + maxMarked; len(c.in.buf) > most {
+					t.Fatalf("%d bytes are kept behind a segment that is held, want no more than %d", len(c.in.buf), most)
 				}
 			}
 			if !errors.Is(err, io.EOF) {

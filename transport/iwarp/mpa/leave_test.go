@@ -197,8 +197,8 @@ func TestHoldReadsAhead(t *testing.T) {
 				t.Fatal(err)
 			}
 			receive(t, c, got, ddp.ErrHold)
-			if most := 2 * plainFew; len(c.in.stash) > most {
-				t.Errorf("%d bytes are kept behind a segment that is held, want no more than %d", len(c.in.stash), most)
+			if most := 2 * plainFew; len(c.in.buf) > most {
+				t.Errorf("%d bytes are kept behind a segment that is held, want no more than %d", len(c.in.buf), most)
 			}
 		}
 		got.room = true

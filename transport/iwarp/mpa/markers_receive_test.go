@@ -19,7 +19,7 @@ func receiveMarked(t testing.TB, c *Conn, s *collector, n int) {
 }
 
 // held is the number of bytes that have been read and belong to no FPDU yet.
-func held(r *reader) int { return r.n + len(r.stash) }
+func held(r *reader) int { return r.n }
 
 // FPDUs of all sizes, in TCP segments of all sizes.
 func TestReceiveMarkers(t *testing.T) {
@@ -173,8 +173,8 @@ func TestReceiveMarkerAlone(t *testing.T) {
 			t.Errorf("behind %d bytes: watched is %t, want %t", step.to, r.armed, step.watched)
 		}
 		r.idle()
-		if (r.buf != nil) != step.watched || (kept.Load() > 0) != step.watched {
-			t.Errorf("behind %d bytes: a buffer is kept: %t, %d in all; want it to be %t", step.to, r.buf != nil, kept.Load(), step.watched)
+		if r.whole() != step.watched || (kept.Load() > 0) != step.watched {
+			t.Errorf("behind %d bytes: a buffer is kept: %t, %d in all; want it to be %t", step.to, r.whole(), kept.Load(), step.watched)
 		}
 	}
 }

@@ -23,9 +23,11 @@ const (
 	bufferSize = readSize + maxMarked // of which a part of an FPDU may be there already
 
 	// maxKept is how many connections of the process may keep a buffer while they wait for the rest of
-	// an FPDU. Others move what they have to memory of that size: peers that stop in the middle hold
-	// no more memory than they have sent.
-	maxKept = 64
+	// an FPDU. Others move what they have to less memory, with room for as much again, but at least
+	// leastRoom: what comes little by little is moved only when it has doubled. Peers that stop in
+	// the middle hold no more than four times the memory of what they have sent, or 1 KiB.
+	maxKept   = 64
+	leastRoom = 512
 )
 
 type buffer [bufferSize]byte
@@ -35,15 +37,16 @@ var (
 	kept    atomic.Int32
 )
 
-// reader is the receiving half of a Conn. It has a buffer only while there is something in it.
+// reader is the receiving half of a Conn. It has memory only while there is something in it: a buffer,
+// or less.
 //
-// Up to stash comes what a short message touches; see Conn.
+// Up to held comes what a short message touches; see Conn.
 type reader struct {
 	c    *Conn
 	sys  input
 	sink ddp.Sink
-	buf  *buffer
-	n    int // bytes in the buffer, the beginning of an FPDU
+	buf  []byte // a whole buffer, or a smaller piece of memory
+	n    int    // bytes in it, the beginning of an FPDU
 
 	crc     bool
 	markers bool
@@ -56,7 +59,6 @@ type reader struct {
 
 	fpdus int    // complete ones, ever
 	held  []byte // a segment ahead of what is in the buffer, which the sink could not take
-	stash []byte // the beginning of an FPDU, when there is no buffer
 
 	direct direct
 	pos    int // in the stream, of what comes first in the buffer; where there are markers
@@ -108,7 +110,7 @@ func (r *reader) hold(segment, behind []byte) {
 	r.held = append([]byte(nil), segment...)
 	r.watch.held = time.Now()
 	r.keep(behind)
-	r.putAside()
+	r.shrink(0)
 }
 
 // resume goes on with the segment that is held.
@@ -118,31 +120,31 @@ func (r *reader) resume(sink ddp.Sink) error {
 	}
 	r.watch.taken(r.ahead == plainFew)
 	r.held, r.ahead = nil, 0
-	if len(r.stash) == 0 {
+	if r.n == 0 {
 		r.arm()
 		return nil
 	}
-	r.takeBack()
 	return r.parseAny(sink)
-}
-
-// takeBack moves what was put aside to a buffer.
-func (r *reader) takeBack() {
-	r.buf = buffers.Get().(*buffer)
-	r.n = copy(r.buf[:], r.stash)
-	r.stash = nil
 }
 
 // space returns where to read to.
 func (r *reader) space() []byte {
-	if r.buf == nil {
-		r.takeBack()
-	}
+	p := r.room(1)
 	if r.placing() && !r.many {
-		return r.buf[r.n : r.n+readFew]
+		return p[:min(len(p), readFew)]
 	}
 	if !r.sink.Ready() {
-		return r.buf[r.n:min(r.n+readLittle, bufferSize)]
+		return p[:min(len(p), readLittle)]
+	}
+	return p
+}
+
+// room returns the memory behind what is there, n bytes or more.
+func (r *reader) room(n int) []byte {
+	if len(r.buf)-r.n < n {
+		b := buffers.Get().(*buffer)
+		copy(b[:], r.buf[:r.n])
+		r.buf = b[:]
 	}
 	return r.buf[r.n:]
 }
@@ -153,43 +155,52 @@ func (r *reader) idle() {
 	case r.n == 0:
 		r.release()
 	case r.pending() == 0: // a marker, with which the peer may stay silent for as long as it likes
-		r.putAside()
-	case !r.kept:
-		if r.kept = kept.Add(1) <= maxKept; !r.kept {
+		r.shrink(0)
+	case r.kept:
+	case r.whole() && kept.Add(1) <= maxKept:
+		r.kept = true
+	default:
+		if r.whole() {
 			kept.Add(-1)
-			r.putAside()
 		}
+		r.shrink(max(r.n, leastRoom))
 	}
 }
 
-// putAside moves what is in the buffer to memory of its size, and gives the buffer back.
-func (r *reader) putAside() {
-	stash := append([]byte(nil), r.buf[:r.n]...)
+// whole reports whether there is a whole buffer.
+func (r *reader) whole() bool { return len(r.buf) == bufferSize }
+
+// shrink moves what is there to memory of its size and room for more, and gives the buffer back. It
+// leaves memory that is less than a buffer, and not half of it unused then.
+func (r *reader) shrink(room int) {
+	if !r.whole() && 2*(r.n+room) > len(r.buf) {
+		return
+	}
+	var less []byte
+	if r.n > 0 {
+		less = make([]byte, r.n+room)
+	}
+	n := copy(less, r.buf[:r.n])
 	r.release()
-	r.stash = stash
+	r.buf, r.n = less, n
 }
 
-// release gives the buffer back.
+// release lets go of what there is, and gives the buffer back.
 func (r *reader) release() {
 	if r.kept {
 		r.kept = false
 		kept.Add(-1)
 	}
-	r.stash = nil
-	r.drop()
-}
-
-func (r *reader) drop() {
-	if r.buf != nil {
-		buffers.Put(r.buf)
-		r.buf, r.n = nil, 0
+	if r.whole() {
+		buffers.Put((*buffer)(r.buf))
 	}
+	r.buf, r.n = nil, 0
 }
 
 // pending is the number of bytes of an incomplete FPDU. A marker alone is none: some may send it
 // ahead of the FPDU that it belongs to.
 func (r *reader) pending() int {
-	n := r.n + len(r.stash)
+	n := r.n
 	if r.aside {
 		n += r.direct.come()
 	}
@@ -230,6 +241,6 @@ func (r *reader) parse(sink ddp.Sink) error {
 
 // keep moves the beginning of the next FPDU to the front.
 func (r *reader) keep(b []byte) {
-	r.n = copy(r.buf[:], b)
+	r.n = copy(r.buf, b)
 	r.arm()
 }

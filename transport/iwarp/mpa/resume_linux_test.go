@@ -17,8 +17,7 @@ func TestResumeMuch(t *testing.T) {
 	r := &c.in
 	got := &waverer{placer: placer{piece: 1 << 20}, refuse: 1}
 	r.sink = got
-	r.buf = buffers.Get().(*buffer)
-	r.n = copy(r.buf[:], stream)
+	r.n = copy(r.room(len(stream)), stream)
 	if err := r.parse(got); err != ddp.ErrHold {
 		t.Fatalf("got error %v, want %v", err, ddp.ErrHold)
 	}

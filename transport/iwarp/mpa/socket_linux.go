@@ -163,7 +163,7 @@ func (s *rawInput) attempt(fd int) (int, error) {
 	}
 	p := r.space()
 	n, err := readOnce(fd, p)
-	r.many = n == len(p)
+	r.many = n == len(p) && n >= readFew
 	return n, err
 }
 

@@ -88,7 +88,7 @@ func (s *plainInput) read() (int, error) {
 	n, err := io.ReadAtLeast(s.r.c.conn, p, 1)
 	s.many = n >= plainFew
 	if n > 0 {
-		copy(s.r.space(), p[:n]) // where it may be already
+		copy(s.r.room(n), p[:n]) // where it may be already
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
@@ -104,7 +104,8 @@ func (s *plainInput) hold() error {
 		n, err := r.c.conn.Read(s.few[:plainFew-r.ahead])
 		r.c.received.Add(uint64(n))
 		r.ahead += n
-		r.stash = append(r.stash, s.few[:n]...)
+		r.buf = append(r.buf[:r.n], s.few[:n]...) // which is no whole buffer
+		r.n += n
 		if err != nil {
 			return err
 		}
