@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -218,7 +219,7 @@ func TestCancelStorm(t *testing.T) {
 						time.AfterFunc(time.Duration(i*5)*time.Microsecond, cancel)
 					}
 					s := start(ctx, c, &items{data: [][]byte{arg}}, land)
-					err := <-s.err
+					err := hang.Receive(t, "the end of the call", s.err)
 					cancel()
 					switch {
 					case err == nil:

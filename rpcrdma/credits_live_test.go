@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
@@ -52,9 +53,9 @@ func TestGrantsMove(t *testing.T) {
 					m.take(min(left, max(0, max(1, m.limit)-len(m.open))))
 					m.answer(i*7%len(m.open), grant, 64)
 				}
-				callers.Wait()
+				hang.Wait(t, "the callers", &callers)
 				for range cap(errs) {
-					if err := <-errs; err != nil {
+					if err := hang.Receive(t, "the end of a call", errs); err != nil {
 						t.Error(err)
 					}
 				}

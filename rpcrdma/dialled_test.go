@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
@@ -40,7 +41,7 @@ func TestDialledShare(t *testing.T) {
 		})
 		t.Cleanup(func() {
 			c.Close()
-			<-c.Done()
+			hang.Receive(t, "the end of the connection", c.Done())
 		})
 		return c
 	}
@@ -58,7 +59,7 @@ func TestDialledShare(t *testing.T) {
 		t.Fatal("a first call takes no memory")
 	}
 	first.Close()
-	<-first.Done()
+	hang.Receive(t, "the end of the connection", first.Done())
 	if n := asks(second, one); n != 0 {
 		t.Errorf("a connection asks for memory %d times that another of the domain has left", n)
 	}
@@ -66,7 +67,7 @@ func TestDialledShare(t *testing.T) {
 		t.Error("a pool is shared whose memory is another")
 	}
 	second.Close()
-	<-second.Done()
+	hang.Receive(t, "the end of the connection", second.Done())
 	if n, size := one.Allocated(); n != 0 {
 		t.Errorf("the last connection of a domain has left %d pieces of memory, %d bytes", n, size)
 	}

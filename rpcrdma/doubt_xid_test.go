@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -154,7 +155,7 @@ func TestBothWaysReads(t *testing.T) {
 			})
 		}
 	}
-	wg.Wait()
+	hang.Wait(t, "the callers", &wg)
 	for _, end := range []*rpcrdma.Conn{c, conn} {
 		waitFor(t, func() bool { return end.Stats().DonesReceived == calls })
 		if got := end.Stats(); got.DonesSent != calls || got.DonesIgnored != 0 || got.UnknownXID != 0 {

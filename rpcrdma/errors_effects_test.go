@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -151,7 +152,7 @@ func TestFatal(t *testing.T) {
 				if err := p.ep.Post(&wr); err != nil {
 					t.Fatal(err)
 				}
-				<-wr.Done.(completer)
+				hang.Receive(t, "the end of the request", wr.Done.(completer))
 				ended(t, conn)
 				if tt.want != nil && !errors.Is(conn.Err(), tt.want) {
 					t.Errorf("ended with %v, want %v", conn.Err(), tt.want)
@@ -161,7 +162,7 @@ func TestFatal(t *testing.T) {
 				}
 				witness.t = t
 				witness.alive()
-				<-r.program.conns
+				hang.Receive(t, "the connection", r.program.conns)
 			})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -246,7 +247,7 @@ func TestNoReceiveForOurs(t *testing.T) {
 			if err := c.Err(); !errors.As(err, &op) || op.Peer != c.RemoteAddr() {
 				t.Errorf("the connection: %v, want an OpError with the peer's address", err)
 			}
-			<-ep.Done()
+			hang.Receive(t, "the end of the connection", ep.Done())
 			if got := c.Stats().Exceeded; got != 0 {
 				t.Errorf("Exceeded = %d", got)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
@@ -121,11 +122,11 @@ func TestEchoAnything(t *testing.T) {
 		for i, a := range calls {
 			wg.Go(func() { errs[i] = echo(c, a, land) })
 		}
-		wg.Wait()
+		hang.Wait(t, "the callers", &wg)
 		c.Close()
-		<-c.Done()
+		hang.Receive(t, "the end of the connection", c.Done())
 		srv.Shutdown(context.Background())
-		<-served
+		hang.Receive(t, "the end of Serve", served)
 		if err := errors.Join(errs...); err != nil {
 			rt.Error(err)
 		}
@@ -255,7 +256,7 @@ func TestBothWays(t *testing.T) {
 			})
 		}
 	}
-	wg.Wait()
+	hang.Wait(t, "the callers", &wg)
 }
 
 // TestUnserved checks that calls to an end that serves nothing are answered PROG_UNAVAIL, and that

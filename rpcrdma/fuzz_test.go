@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -173,9 +174,9 @@ func FuzzReply(f *testing.F) {
 			t.Errorf("%d credits in use, %d RDMA_DONEs sent", used, c.Stats().DonesSent)
 		}
 		c.Close()
-		<-c.Done()
+		hang.Receive(t, "the end of the connection", c.Done())
 		p.ep.Close()
-		<-p.ep.Done()
+		hang.Receive(t, "the end of the connection", p.ep.Done())
 		program.drain()
 	})
 }

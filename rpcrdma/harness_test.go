@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"reflect"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -368,13 +370,7 @@ func client(c oncrpc.Transport) *oncrpc.Client {
 // wait receives from ch, or fails the test.
 func wait[T any](t testing.TB, ch <-chan T) T {
 	t.Helper()
-	select {
-	case v := <-ch:
-		return v
-	case <-time.After(patience):
-		t.Fatal("nothing happened")
-		panic("unreachable")
-	}
+	return hang.Receive(t, fmt.Sprintf("a value of type %v", reflect.TypeFor[T]()), ch)
 }
 
 // rawServer accepts one connection on a fabric of its own, to play the server by hand, and
@@ -465,7 +461,7 @@ func newRawPeer(t testing.TB, ep transport.Endpoint) *rawPeer {
 	ep.Start(p)
 	t.Cleanup(func() {
 		ep.Close()
-		<-ep.Done()
+		hang.Receive(t, "the end of the connection", ep.Done())
 	})
 	return p
 }

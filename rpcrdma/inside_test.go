@@ -7,10 +7,11 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"reflect"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -24,13 +25,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func wait[T any](t testing.TB, ch <-chan T) T {
 	t.Helper()
-	select {
-	case v := <-ch:
-		return v
-	case <-time.After(20 * time.Second):
-		t.Fatal("nothing happened")
-		panic("unreachable")
-	}
+	return hang.Receive(t, fmt.Sprintf("a value of type %v", reflect.TypeFor[T]()), ch)
 }
 
 func pattern(seed uint64, n int) []byte {

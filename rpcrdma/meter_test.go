@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -33,7 +34,7 @@ func newGrantMeter(t testing.TB, cfg rpcrdma.Config) (*rpcrdma.Conn, *grantMeter
 	ep.Start(m)
 	t.Cleanup(func() {
 		ep.Close()
-		<-ep.Done()
+		hang.Receive(t, "the end of the connection", ep.Done())
 	})
 	return c, m
 }

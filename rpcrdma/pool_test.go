@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
@@ -228,7 +229,7 @@ func TestPoolConcurrent(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	hang.Wait(t, "those that use the pool", &wg)
 	if _, bytes := d.Allocated(); bytes > p.limit {
 		t.Errorf("%d bytes kept, %d allowed", bytes, p.limit)
 	}

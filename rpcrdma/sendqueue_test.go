@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
@@ -283,9 +284,9 @@ func TestSendQueueConcurrent(t *testing.T) {
 				}
 			}
 		})
-		posters.Wait()
+		hang.Wait(t, "those that post", &posters)
 		close(stop)
-		worker.Wait()
+		hang.Wait(t, "the worker", &worker)
 		q.close()
 		for n, last := range accepted {
 			if _, ok := log.errs[n]; last && !ok {
@@ -360,7 +361,7 @@ func TestRepliesInOrderOfGrants(t *testing.T) {
 		for _, in := range []*incoming{answer(60_000), answer(60_000)} {
 			wg.Go(func() { in.Reply(in.reply.message) })
 		}
-		wg.Wait()
+		hang.Wait(t, "those that reply", &wg)
 		for ep.run() {
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
@@ -131,7 +132,7 @@ func TestAgreeTogether(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	hang.Wait(t, "the callers", &wg)
 	want := max(1, g.c.Settings().Reads)
 	g.held.release(t, 1)
 	g.wantReads(want)
@@ -260,7 +261,7 @@ func TestAgreeMeanwhile(t *testing.T) {
 			})
 		}
 	}
-	calls.Wait()
+	hang.Wait(t, "the callers", &calls)
 	close(stop)
-	changes.Wait()
+	hang.Wait(t, "the changes", &changes)
 }

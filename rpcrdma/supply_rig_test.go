@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
@@ -123,7 +124,7 @@ func together(t testing.TB, c *rpcrdma.Conn, n int) {
 	for range n {
 		wg.Go(call)
 	}
-	wg.Wait()
+	hang.Wait(t, "the callers", &wg)
 }
 
 // block makes a call that ends when the program's gate says so, or the other way.

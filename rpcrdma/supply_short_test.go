@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
@@ -48,7 +49,7 @@ func TestReceivesExhausted(t *testing.T) {
 						})
 					}
 				}
-				wg.Wait()
+				hang.Wait(t, "the callers", &wg)
 				held := uint64(0)
 				for _, c := range cr.clients {
 					if err := c.Err(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
@@ -117,7 +118,7 @@ func TestEndedHoldsLittle(t *testing.T) {
 		t.Errorf("%d bytes are reserved for a busy connection", used)
 	}
 	cr.clients[0].Close()
-	<-conn.Done()
+	hang.Receive(t, "the end of the connection", conn.Done())
 	if used := used(); used != testReceiveSize {
 		t.Errorf("%d bytes are reserved for a connection that has ended, want %d", used,
 			testReceiveSize)
@@ -163,7 +164,7 @@ func TestOverloadBounded(t *testing.T) {
 					t.Error("the data differs")
 				}
 			}
-			wg.Wait()
+			hang.Wait(t, "the callers", &wg)
 			messages := receives + (freeReceives+1)*conns
 			most := chunkMemory/item*class + messages*(testReceiveSize+1<<10)
 			if cr.meter.most > most {

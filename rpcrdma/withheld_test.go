@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -275,9 +276,9 @@ func TestWithheldStorm(t *testing.T) {
 				})
 			}
 			wg.Go(func() {
-				callers.Wait()
+				hang.Wait(t, "the callers", &callers)
 				c.Close()
-				<-c.Done()
+				hang.Receive(t, "the end of the connection", c.Done())
 			})
 		}
 		for n := range slow {
@@ -293,7 +294,7 @@ func TestWithheldStorm(t *testing.T) {
 		}
 		ended := make(chan struct{})
 		go func() {
-			wg.Wait()
+			hang.Wait(t, "the callers", &wg)
 			close(ended)
 		}()
 		wait(t, ended)

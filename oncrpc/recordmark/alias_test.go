@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -59,10 +60,10 @@ func TestReplyRefersToArguments(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	hang.Wait(t, "the callers", &wg)
 	conn.Close()
 	srv.Shutdown(t.Context())
-	if err := <-served; !errors.Is(err, oncrpc.ErrServerClosed) {
+	if err := hang.Receive(t, "the end of Serve", served); !errors.Is(err, oncrpc.ErrServerClosed) {
 		t.Error(err)
 	}
 }

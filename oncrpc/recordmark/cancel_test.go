@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
@@ -295,7 +296,7 @@ func TestCancelAtOnce(t *testing.T) {
 			break
 		}
 	}
-	<-last
+	hang.Receive(t, "the last call", last)
 }
 
 // Calls that are cancelled at any moment, over real sockets, do no harm to others, and
@@ -350,13 +351,13 @@ func TestCancelStorm(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	hang.Wait(t, "the callers", &wg)
 	for _, c := range []*recordmark.Conn{a, b} {
 		if err := c.Err(); err != nil {
 			t.Errorf("the connection ended: %v", err)
 		}
 	}
 	a.Close()
-	<-a.Done()
-	<-b.Done()
+	hang.Receive(t, "the end of the connection", a.Done())
+	hang.Receive(t, "the end of the connection", b.Done())
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
@@ -139,7 +140,7 @@ func TestConfigAlone(t *testing.T) {
 			defer func() {
 				c.Close()
 				s.Close()
-				if err := <-served; !errors.Is(err, oncrpc.ErrServerClosed) {
+				if err := hang.Receive(t, "the end of Serve", served); !errors.Is(err, oncrpc.ErrServerClosed) {
 					t.Error(err)
 				}
 			}()

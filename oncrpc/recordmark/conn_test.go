@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -37,7 +38,7 @@ func TestGolden(t *testing.T) {
 	if _, err := peer.Write(reply); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-done; err != nil || got.word != 42 {
+	if err := hang.Receive(t, "the call", done); err != nil || got.word != 42 {
 		t.Errorf("got %d, %v, want 42", got.word, err)
 	}
 }
@@ -109,15 +110,15 @@ func TestBothDirections(t *testing.T) {
 					})
 				}
 			}
-			wg.Wait()
+			hang.Wait(t, "the callers", &wg)
 			if s := a.Stats(); s.Calls != 20 || s.Served != 20 || s.RecordsIn != 40 || s.RecordsOut != 40 || s.BytesIn != s.BytesOut {
 				t.Errorf("stats %+v", s)
 			}
 			if err := srv.Shutdown(context.Background()); err != nil {
 				t.Error(err)
 			}
-			<-a.Done()
-			<-b.Done()
+			hang.Receive(t, "the end of the connection", a.Done())
+			hang.Receive(t, "the end of the connection", b.Done())
 		})
 	}
 }
@@ -176,7 +177,7 @@ func TestCallBack(t *testing.T) {
 			})
 		}
 	}
-	wg.Wait()
+	hang.Wait(t, "the callers", &wg)
 }
 
 // A connection that nobody serves says so.

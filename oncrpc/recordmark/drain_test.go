@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
@@ -40,17 +41,17 @@ func TestShutdownLosesNoReply(t *testing.T) {
 				}
 			})
 		}
-		<-begun
+		hang.Receive(t, "the call to begin", begun)
 		if err := srv.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
-		<-b.Done()
-		wg.Wait()
+		hang.Receive(t, "the end of the connection", b.Done())
+		hang.Wait(t, "the callers", &wg)
 		if executed.Load() != answered.Load() {
 			t.Errorf("%d calls executed, %d answered", executed.Load(), answered.Load())
 		}
 		a.Close()
-		<-a.Done()
+		hang.Receive(t, "the end of the connection", a.Done())
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
@@ -41,7 +42,7 @@ func TestEnd(t *testing.T) {
 			}
 			tt.end(c, peer)
 			for range cap(done) {
-				err := <-done
+				err := hang.Receive(t, "the call", done)
 				var op *recordmark.OpError
 				if !errors.As(err, &op) || op.Peer != c.RemoteAddr() {
 					t.Errorf("got %v, want an OpError with the peer", err)
@@ -52,7 +53,7 @@ func TestEnd(t *testing.T) {
 					}
 				}
 			}
-			<-c.Done()
+			hang.Receive(t, "the end of the connection", c.Done())
 			if err := c.RoundTrip(context.Background(), exchange(nil)); !errors.Is(err, tt.want[0]) {
 				t.Errorf("call afterwards: got %v, want %v", err, tt.want[0])
 			}
@@ -259,7 +260,7 @@ func TestGoexit(t *testing.T) {
 	}})
 	c.Serve(srv)
 	peer.call(1, 1)
-	<-c.Done()
+	hang.Receive(t, "the end of the connection", c.Done())
 	if c.Err() == nil || srv.Stats().InFlight != 0 {
 		t.Errorf("error %v, stats %+v", c.Err(), srv.Stats())
 	}

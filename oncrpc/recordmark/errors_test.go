@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
@@ -41,7 +42,7 @@ func TestAddresses(t *testing.T) {
 	}
 	for _, c := range []*recordmark.Conn{a, b} { // never used
 		c.Close()
-		<-c.Done()
+		hang.Receive(t, "the end of the connection", c.Done())
 		c.Close()
 	}
 }

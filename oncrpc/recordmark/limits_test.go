@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
@@ -197,7 +198,7 @@ func TestSpeaksMPA(t *testing.T) {
 			if _, err := peer.Write([]byte(tt.sent)); err != nil {
 				t.Fatal(err)
 			}
-			<-c.Done()
+			hang.Receive(t, "the end of the connection", c.Done())
 			if err := c.Err(); !errors.Is(err, recordmark.ErrRecordTooLong) || !strings.HasSuffix(err.Error(), tt.want) {
 				t.Errorf("got error %v, want %s", err, tt.want)
 			}
@@ -233,10 +234,10 @@ func FuzzConn(f *testing.F) {
 		done := roundTrip(ctx, c, exchange(nil))
 		peer.Write(stream)
 		cancel()
-		<-done
+		hang.Receive(t, "the call", done)
 		peer.Close()
-		<-c.Done()
-		<-answered
+		hang.Receive(t, "the end of the connection", c.Done())
+		hang.Receive(t, "the answer", answered)
 		if s := c.Stats(); s.Served+s.StrayReplies+s.BadRecords > s.RecordsIn+1 {
 			t.Errorf("stats %+v", s)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
@@ -40,7 +41,7 @@ func peersOf(t *testing.T, n int, cfg recordmark.Config, srv *oncrpc.Server) []r
 	}()
 	t.Cleanup(func() {
 		srv.Close()
-		<-served
+		hang.Receive(t, "the end of Serve", served)
 	})
 	var all []rawPeer
 	for range n {

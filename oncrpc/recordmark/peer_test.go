@@ -8,6 +8,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -63,8 +64,8 @@ func pipe(t *testing.T, a, b recordmark.Config) (*recordmark.Conn, *recordmark.C
 	t.Cleanup(func() {
 		ca.Close()
 		cb.Close()
-		<-ca.Done()
-		<-cb.Done()
+		hang.Receive(t, "the end of the connection", ca.Done())
+		hang.Receive(t, "the end of the connection", cb.Done())
 	})
 	return ca, cb
 }
@@ -80,7 +81,7 @@ func newRawPeer(t *testing.T, cfg recordmark.Config) (*recordmark.Conn, rawPeer)
 	t.Cleanup(func() {
 		c.Close()
 		y.Close()
-		<-c.Done()
+		hang.Receive(t, "the end of the connection", c.Done())
 	})
 	return c, rawPeer{t, y}
 }

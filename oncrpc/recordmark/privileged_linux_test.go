@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 )
 
 // TestDialPrivilegedForbidden: one who may not have ports below 1024 is told at once, whoever runs the test.
@@ -34,7 +36,7 @@ func TestDialPrivilegedForbidden(t *testing.T) {
 		_, err := DialPrivileged(t.Context(), l.Addr().String(), Config{})
 		failed <- err
 	}()
-	if err := <-failed; !errors.Is(err, ErrNoPrivilegedPort) || !errors.Is(err, syscall.EACCES) {
+	if err := hang.Receive(t, "what Dial fails with", failed); !errors.Is(err, ErrNoPrivilegedPort) || !errors.Is(err, syscall.EACCES) {
 		t.Errorf("got %v, want ErrNoPrivilegedPort for EACCES", err)
 	}
 }

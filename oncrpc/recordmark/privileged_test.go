@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
@@ -72,7 +73,7 @@ func TestDialPrivileged(t *testing.T) {
 	}
 	defer func() {
 		c.Close()
-		<-c.Done()
+		hang.Receive(t, "the end of the connection", c.Done())
 	}()
 	peer, err := l.Accept()
 	if err != nil {
@@ -87,7 +88,7 @@ func TestDialPrivileged(t *testing.T) {
 	served.Serve(s)
 	defer func() {
 		served.Close()
-		<-served.Done()
+		hang.Receive(t, "the end of the server's connection", served.Done())
 	}()
 	if got := portOf(peer.RemoteAddr()); got < firstPrivileged || got > lastPrivileged {
 		t.Errorf("called from port %d, want %d to %d", got, firstPrivileged, lastPrivileged)

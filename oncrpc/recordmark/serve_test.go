@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"weak"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
@@ -56,7 +57,7 @@ func (l *listener) dial(t *testing.T) *recordmark.Conn {
 	c := newConn(t, x, recordmark.Config{})
 	t.Cleanup(func() {
 		c.Close()
-		<-c.Done()
+		hang.Receive(t, "the end of the connection", c.Done())
 	})
 	return c
 }
@@ -84,11 +85,11 @@ func TestServe(t *testing.T) {
 	if err := srv.Shutdown(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if err := <-served; err != oncrpc.ErrServerClosed || !errors.Is(err, net.ErrClosed) {
+	if err := hang.Receive(t, "the end of Serve", served); err != oncrpc.ErrServerClosed || !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Serve returned %v, want ErrServerClosed", err)
 	}
 	for _, c := range conns {
-		<-c.Done()
+		hang.Receive(t, "the end of the connection", c.Done())
 		if !errors.Is(c.Err(), recordmark.ErrClosedByPeer) {
 			t.Errorf("connection ended with %v, want ErrClosedByPeer", c.Err())
 		}
@@ -253,7 +254,7 @@ func TestServeClosedServer(t *testing.T) {
 	srv.Close()
 	a, _ := pipe(t, recordmark.Config{}, recordmark.Config{})
 	a.Serve(srv)
-	<-a.Done()
+	hang.Receive(t, "the end of the connection", a.Done())
 	if !errors.Is(a.Err(), oncrpc.ErrServerClosed) {
 		t.Errorf("connection ended with %v", a.Err())
 	}

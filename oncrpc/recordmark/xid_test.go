@@ -8,6 +8,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
@@ -33,7 +34,7 @@ func TestNamedXID(t *testing.T) {
 		t.Errorf("a second call with the same xid: %v, want ErrXIDInUse", err)
 	}
 	cancel()
-	if err := <-first; !errors.Is(err, context.Canceled) {
+	if err := hang.Receive(t, "the first call", first); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	for range 2 {
@@ -43,7 +44,7 @@ func TestNamedXID(t *testing.T) {
 			t.Errorf("xid %08x, want fffffffe", got)
 		}
 		peer.reply(0xfffffffe, 0)
-		if err := <-second; err != nil || x.Repeated {
+		if err := hang.Receive(t, "the second call", second); err != nil || x.Repeated {
 			t.Errorf("%v, repeated %v", err, x.Repeated)
 		}
 	}
@@ -63,14 +64,14 @@ func TestExchangeTwice(t *testing.T) {
 		sent[i] = peer.record()
 		if i == 1 {
 			peer.reply(0x01020304, 0)
-			if err := <-done; err != nil {
+			if err := hang.Receive(t, "the call", done); err != nil {
 				t.Fatal(err)
 			}
 			x.Release()
 			break
 		}
 		peer.Close()
-		if err := <-done; !errors.Is(err, net.ErrClosed) {
+		if err := hang.Receive(t, "the call", done); !errors.Is(err, net.ErrClosed) {
 			t.Fatal(err)
 		}
 	}
@@ -95,7 +96,7 @@ func TestXIDTaken(t *testing.T) {
 	}
 	for i, d := range done {
 		peer.reply(first+uint32(i), 0)
-		if err := <-d; err != nil {
+		if err := hang.Receive(t, "the call", d); err != nil {
 			t.Error(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -156,7 +157,7 @@ func TestCallsByHand(t *testing.T) {
 				go func() { served <- rpcrdma.Serve(ctx, l, s.Server, Config(c.server, d)) }()
 				defer func() {
 					s.Close()
-					if err := <-served; !errors.Is(err, oncrpc.ErrServerClosed) {
+					if err := hang.Receive(t, "the end of Serve", served); !errors.Is(err, oncrpc.ErrServerClosed) {
 						t.Error(err)
 					}
 				}()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
@@ -25,7 +26,7 @@ func newHand(t *testing.T, ep transport.Endpoint) *rawEnd {
 	ep.Start(h)
 	t.Cleanup(func() {
 		ep.Close()
-		<-ep.Done()
+		hang.Receive(t, "the end of the connection", ep.Done())
 	})
 	return h
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -187,14 +188,14 @@ func TestRepliesByHand(t *testing.T) {
 				}
 				defer func() {
 					conn.Close()
-					<-conn.Done()
+					hang.Receive(t, "the end of the connection", conn.Done())
 				}()
 				if r.serves {
 					s := NewServer(&Cell{})
 					defer s.Close()
 					conn.Serve(s.Server)
 				}
-				ep := <-accepted
+				ep := hang.Receive(t, "the connection", accepted)
 				if ep == nil {
 					t.FailNow()
 				}
@@ -216,7 +217,7 @@ func (r *handReply) run(ctx context.Context, t *testing.T, d rpcrdma.Dialect, ta
 	}
 	back := r.answer(h, call)
 	h.send(back)
-	err = <-ended
+	err = hang.Receive(t, "the end", ended)
 	want := r.want
 	if !draft && r.rfc8166 != nil {
 		want = r.rfc8166
@@ -245,7 +246,7 @@ func (r *handReply) run(ctx context.Context, t *testing.T, d rpcrdma.Dialect, ta
 		t.Fatalf("%+v instead of a call, error %v", call, err)
 	}
 	h.send(append((&header{xid: call.xid, vers: 1, credit: 32}).append(nil), replyBytes(call.xid, 0, nil)...))
-	if err := <-ended; err != nil {
+	if err := hang.Receive(t, "the end", ended); err != nil {
 		t.Error(err)
 	}
 	a := &audit{draft: draft, ours: [2]bool{true, false}, limit: [2]int{4096, 1 << 20},

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -38,7 +39,7 @@ func TestTogether(t *testing.T) {
 				}
 				defer func() {
 					conn.Close()
-					<-conn.Done()
+					hang.Receive(t, "the end of the connection", conn.Done())
 				}()
 				var g errgroup.Group
 				g.SetLimit(3 * credits)
