@@ -1,0 +1,43 @@
+package oncrpc
+
+import (
+	"testing"
+	"testing/synctest"
+)
+
+// TestHandlersCounted has a handler wait for its peer, and come back to a place that is free, or to
+// that of a worker which is idle. It counts among those of its host again: when all has ended,
+// nothing is known of the host.
+func TestHandlersCounted(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		others int // calls, while the first waits
+	}{{"free place", 0}, {"place of an idle worker", 1}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				first, answer := new(Call), make(chan struct{})
+				w := &workers{max: 1}
+				w.run = func(c *Call) {
+					if c == first {
+						w.leave(c.host)
+						<-answer
+						w.enter(c.host)
+					}
+				}
+				w.do(first)
+				synctest.Wait()
+				for range tt.others {
+					w.do(new(Call))
+					synctest.Wait()
+				}
+				close(answer)
+				synctest.Wait()
+				if len(w.hosts) != 0 || w.n != 1 || len(w.idle) != 1 {
+					t.Errorf("%d hosts known, %d places in use, %d workers idle, want 0, 1, 1",
+						len(w.hosts), w.n, len(w.idle))
+				}
+				w.stop()
+			})
+		})
+	}
+}
