@@ -58,8 +58,9 @@ type Config struct {
 	ConnMemory, ServerMemory int64
 	// ReceiveMemory bounds the memory in bytes, 1 or more, for the messages that the connections of
 	// one Serve have received and not done with, at the size of a receive each; 0 means 256 MiB, or
-	// twice what one connection may take if that is more. Connections that are idle use none of it,
-	// and less is granted as it becomes short. It is shared out by peer host, as ServerMemory is.
+	// three times what one connection may take if that is more: one alone gets up to a third.
+	// Connections that are idle use none of it, and less is granted as it becomes short. It is
+	// shared out by peer host, as ServerMemory is.
 	ReceiveMemory int64
 	// Refused, if set, counts the connections that Serve has closed at once because there was
 	// no room in ReceiveMemory, or in the share of their host, for the receives that each must have
@@ -134,7 +135,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.CancelGrace = cmp.Or(c.CancelGrace, 5*time.Second)
 	c.PeerTimeout = cmp.Or(c.PeerTimeout, 30*time.Second)
 	receive := int64(receiveKind{c.receiveSize(), c.Align}.memory())
-	c.ReceiveMemory = cmp.Or(c.ReceiveMemory, max(256<<20, 2*int64(c.Credits)*receive))
+	c.ReceiveMemory = cmp.Or(c.ReceiveMemory, max(256<<20, 3*int64(c.Credits)*receive))
 	return c, c.validate()
 }
 
