@@ -25,7 +25,7 @@ type segmenter struct {
 
 	mu       sync.Mutex            // guards what follows, and the LLP's batch
 	head     [ddp.UntaggedLen]byte // of the segment, in its wire form
-	answered bool                  // the last message was a response: it is our requests' turn
+	owed     int64                 // bytes of responses, less those of requests: whose turn it is
 	ends     bool                  // it is no message: the window ended ends in its place
 	taken    uint64                // number of the request behind the last that was begun
 	complete uint64                // likewise, of those that are in the batch as a whole
@@ -90,8 +90,8 @@ func (s *segmenter) fill() error {
 	}
 }
 
-// take begins the next message, if there is one. Our own and the responses take turns. s.mu is
-// held.
+// take begins the next message, if there is one. Our own and the responses take turns by bytes: a
+// small message waits for one response, however many others are posted with it. s.mu is held.
 func (s *segmenter) take() bool {
 	l := s.link
 	l.mu.Lock()
@@ -105,15 +105,17 @@ func (s *segmenter) take() bool {
 		return true
 	}
 	wr, waiting := q.nextRequest()
-	if q.responses.Len() > 0 && (!waiting || !s.answered) {
-		s.answered = true
-		o.beginResponse(q.responses.At(0))
+	if q.responses.Len() > 0 && (!waiting || s.owed <= 0) {
+		r := q.responses.At(0)
+		s.owed = int64(r.left) + 1 // and not what was owed before, or a pause would count
+		o.beginResponse(r)
 		return true
 	}
-	s.answered = false
 	number := q.requests.take()
 	s.taken = number + 1
-	switch n := uint64(transport.TotalLen(wr.Local)); wr.Op {
+	n := uint64(transport.TotalLen(wr.Local))
+	s.owed -= int64(n) + ddp.UntaggedLen
+	switch wr.Op {
 	case transport.OpInvalidate:
 		s.ends, s.ended = true, wr.Invalidate
 	case transport.OpWrite:
