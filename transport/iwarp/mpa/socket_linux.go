@@ -29,6 +29,7 @@ func (c *Conn) open() error {
 	c.rawOut.open(raw, &c.out)
 	c.rawIn.open(raw, &c.in)
 	c.out.sys, c.in.sys = &c.rawOut, &c.rawIn
+	c.rawOut.holdLittle()
 	c.in.places = true
 	return nil
 }
@@ -74,6 +75,16 @@ func (s *rawOutput) wait(l sync.Locker) error {
 func (s *rawOutput) unsent() (n int) {
 	_ = s.raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ) })
 	return n
+}
+
+// unsentMost is how many bytes the socket holds that TCP has not sent yet, or little more: what is
+// posted later waits behind them. By itself the system holds megabytes.
+const unsentMost = 256 << 10
+
+func (s *rawOutput) holdLittle() {
+	_ = s.raw.Control(func(fd uintptr) {
+		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, unsentMost)
+	})
 }
 
 func (s *rawOutput) mss() (n int) {

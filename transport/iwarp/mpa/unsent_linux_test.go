@@ -6,6 +6,8 @@ import (
 	"io"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // tick has a tick of a writer pass, of which it must not find that the peer has stalled, or must.
@@ -74,5 +76,20 @@ func TestSlowIsNoStall(t *testing.T) {
 	tick(t, w, true)
 	if w.total != total {
 		t.Error("the socket has taken something: the test shows nothing")
+	}
+}
+
+// TestSocketHoldsLittle: a socket whose peer reads nothing holds little that TCP has not sent.
+func TestSocketHoldsLittle(t *testing.T) {
+	c, _ := newConn(t, ConnOptions{})
+	fill(t, &outbox{Conn: c})
+	var n int
+	if err := c.rawOut.raw.Control(func(fd uintptr) {
+		n, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQNSD)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if n < 1 || n > 2*unsentMost {
+		t.Errorf("%d bytes have not been sent, want some, and %d at most", n, 2*unsentMost)
 	}
 }
