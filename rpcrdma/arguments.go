@@ -192,6 +192,7 @@ func (a *arguments) read(segments []chunks.ReadSegment, n int, dst []transport.S
 	c := a.in.c
 	a.err = nil
 	a.chain.begins(len(segments), &c.info)
+	c.gate.divide(&a.chain)
 	a.chain.addReads(segments, n, dst, done)
 	c.flow.waits(a.in, answerReads)
 	err := c.gate.post(&a.chain)
@@ -210,7 +211,7 @@ func (a *arguments) completed(wr *transport.WorkRequest, err error) (last bool, 
 		a.err = err
 	}
 	last = isLast(wr)
-	c.gate.done()
+	c.gate.done(transport.TotalLen(wr.Local))
 	if !last {
 		return false, nil
 	}

@@ -8,6 +8,7 @@ import (
 // chain is work requests that are posted together, and their scatter lists.
 type chain struct {
 	info  *transport.Info // the limits of the connection
+	most  int             // bytes of a Read or Write; 0: as many as there are
 	wrs   []transport.WorkRequest
 	list  []*transport.WorkRequest
 	local []transport.Slice
@@ -15,7 +16,7 @@ type chain struct {
 
 // begins empties the chain and makes room for n requests. There may be more.
 func (ch *chain) begins(n int, info *transport.Info) {
-	ch.info, ch.local, ch.list = info, ch.local[:0], ch.list[:0]
+	ch.info, ch.most, ch.local, ch.list = info, info.MaxMessage, ch.local[:0], ch.list[:0]
 	if cap(ch.wrs) < n {
 		ch.wrs = make([]transport.WorkRequest, 0, n)
 	}
@@ -32,8 +33,8 @@ func (ch *chain) add(op transport.Op, s *chunks.Segment, n int, cur *cursor,
 	}
 	for off := s.Offset; n > 0; {
 		first, most := len(ch.local), n
-		if ch.info.MaxMessage > 0 {
-			most = min(n, ch.info.MaxMessage)
+		if ch.most > 0 {
+			most = min(n, ch.most)
 		}
 		left := most
 		for left > 0 && (elements == 0 || len(ch.local)-first < elements) {
@@ -81,6 +82,23 @@ func (ch *chain) addReads(segments []chunks.ReadSegment, n int, dst []transport.
 		ch.add(transport.OpRead, s, m, &cur, done, notLast)
 	}
 }
+
+// bulk is how many bytes the Writes have, if that is enough for others to wait for.
+func (ch *chain) bulk() (n int) {
+	for i := range ch.wrs {
+		if wr := &ch.wrs[i]; wr.Op == transport.OpWrite {
+			n += transport.TotalLen(wr.Local)
+		}
+	}
+	if n < bulkFrom {
+		return 0
+	}
+	return n
+}
+
+// bulkFrom is how many bytes of Writes make a reply one of bulk data. Of smaller ones the 64 that
+// are under way by default are as much as one that is large.
+const bulkFrom = 16 << 10
 
 // notLast is the Context of requests behind which others of their kind follow.
 var notLast any = "not last"

@@ -88,7 +88,7 @@ func newConn(ep transport.Endpoint, cfg *Config, m *memory) (*Conn, error) {
 	c.abandoner, _ = transport.As[transport.Abandoner](ep)
 	c.progress, _ = transport.As[transport.ProgressReporter](ep)
 	c.queue.ep, c.queue.fail = ep, c.fail
-	c.gate.queue, c.gate.limit = &c.queue, c.info.ORD
+	c.gate.queue, c.gate.limit, c.gate.pace.answers = &c.queue, c.info.ORD, true
 	c.queue.poller, _ = transport.As[transport.Poller](ep)
 	c.receiver.conn = c
 	c.caller.open(c)

@@ -107,6 +107,7 @@ func (f *replyFetch) post() (waits bool, err error) {
 		n += len(reads[i].Segments)
 	}
 	f.chain.begins(n, &c.info)
+	c.gate.divide(&f.chain)
 	for i := range reads {
 		ch := &reads[i]
 		s, err := c.pool.get(ch.Len, transport.LocalWrite)
@@ -127,7 +128,7 @@ func (f *replyFetch) Complete(wr *transport.WorkRequest, err error) {
 		f.err = err
 	}
 	last := isLast(wr)
-	defer c.gate.done()
+	defer c.gate.done(transport.TotalLen(wr.Local))
 	if !last {
 		return
 	}

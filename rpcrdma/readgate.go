@@ -12,6 +12,9 @@ import (
 // or what the peer has said to serve (draft section 6.2, maxrdmaread). A provider would keep to the
 // first by itself, but requests are processed in order: whatever is posted behind a Read that has
 // to wait, replies above all, would wait with it (RFC 5040 section 5.5).
+//
+// On a slow path their bytes are bounded, too (pace): what the peer sends waits behind the
+// responses that it owes.
 type readGate struct {
 	queue *sendQueue
 
@@ -19,6 +22,7 @@ type readGate struct {
 	limit   int
 	active  int
 	closed  bool
+	pace    pace
 	waiting []*transport.WorkRequest
 	head    int // of those in waiting that have not been posted
 }
@@ -51,19 +55,42 @@ func (g *readGate) post(ch *chain) error {
 	return nil
 }
 
-// done makes room for the next Read.
-func (g *readGate) done() {
+// pieces is how many Reads the bound of bytes is divided into, if the limit allows: responses that
+// come one after the other keep the path full.
+const pieces = 4
+
+// divide has the Reads of a chain that begins be small enough. On a fast path they stay whole, and
+// before the path is known: it may be long, and the limit is in Reads.
+func (g *readGate) divide(ch *chain) {
 	g.mu.Lock()
+	known, most := g.pace.rate > 0, g.pace.bound()/min(pieces, g.limit)&^4095
+	g.mu.Unlock()
+	if known && (ch.most == 0 || most < ch.most) {
+		ch.most = most
+	}
+}
+
+// done makes room for the next Read when one of n bytes is complete.
+func (g *readGate) done(n int) {
+	g.mu.Lock()
+	g.pace.completed(n)
 	g.active--
 	g.open()
 	g.mu.Unlock()
 	g.queue.poll()
 }
 
-// open posts the Reads that the limit allows; g.mu is held.
+// open posts the Reads that the limit and the bound allow; g.mu is held.
 func (g *readGate) open() {
-	n := min(len(g.waiting)-g.head, g.limit-g.active)
-	if n <= 0 {
+	n := 0
+	for most := min(len(g.waiting)-g.head, g.limit-g.active); n < most; n++ {
+		bytes := transport.TotalLen(g.waiting[g.head+n].Local)
+		if !g.pace.room(bytes) {
+			break
+		}
+		g.pace.posted(bytes)
+	}
+	if n == 0 {
 		return
 	}
 	batch := g.waiting[g.head : g.head+n]

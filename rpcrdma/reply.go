@@ -27,6 +27,7 @@ type reply struct {
 	failed  error             // why there is no memory for it
 
 	chain    chain           // the Writes, and the Send
+	bulk     int             // bytes of the Writes, if they count as bulk data
 	buf      transport.Slice // of the Send
 	sendList [1]transport.Slice
 }

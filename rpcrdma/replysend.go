@@ -40,12 +40,18 @@ func (r *reply) send() {
 			wr.Op, wr.Invalidate = transport.OpSendInvalidate, transport.STag(handle)
 		}
 	}
+	r.bulk = r.chain.bulk()
 	if err := c.queue.postReply(r); err != nil {
-		if !errors.Is(err, net.ErrClosed) {
-			c.fail(err)
-		}
-		in.finish()
+		r.failed(err)
 	}
+}
+
+// failed ends the call of a reply that could not be posted.
+func (r *reply) failed(err error) {
+	if !errors.Is(err, net.ErrClosed) {
+		r.in.c.fail(err)
+	}
+	r.in.finish()
 }
 
 // sendLen returns the length in bytes of the Send.
@@ -70,6 +76,9 @@ func (r *replySent) Complete(wr *transport.WorkRequest, err error) {
 	in.c.queue.completed()
 	if wr.Op == transport.OpWrite {
 		return
+	}
+	if r.bulk > 0 {
+		in.c.queue.replySent(r.bulk)
 	}
 	if d := in.c.draft; d != nil && d.awaitsDone(in, err) {
 		return

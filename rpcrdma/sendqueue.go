@@ -3,6 +3,7 @@ package rpcrdma
 import (
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -17,6 +18,9 @@ type sendQueue struct {
 
 	mu      sync.Mutex // guards what follows
 	waiting []*transport.WorkRequest
+	bulk    []*reply // that wait for others, as there is much under way
+	pace    pace     // of replies with bulk data
+	closed  bool
 	one     [1]*transport.WorkRequest
 
 	ep   transport.Endpoint
@@ -55,17 +59,61 @@ func (q *sendQueue) enqueue(wrs []*transport.WorkRequest) error {
 
 // postReply grants credits and posts the reply with them. The peer goes by the grant that comes
 // last, so replies leave in the order of their grants.
+//
+// On a slow path a reply with bulk data waits until there is less of that under way, so that others
+// can overtake it: they would wait for all that was posted before.
 func (q *sendQueue) postReply(r *reply) error {
 	q.mu.Lock()
-	err := r.in.c.flow.grant(r.in)
-	if err == nil {
-		err = q.add(r.chain.all())
+	if r.bulk > 0 && !q.closed && (len(q.bulk) > 0 || !q.pace.room(r.bulk)) {
+		q.bulk = append(q.bulk, r)
+		q.mu.Unlock()
+		return nil
 	}
+	err := q.addReply(r)
 	q.mu.Unlock()
 	if err == nil {
 		q.poll()
 	}
 	return err
+}
+
+// addReply grants credits and posts the reply; q.mu is held.
+func (q *sendQueue) addReply(r *reply) error {
+	if err := r.in.c.flow.grant(r.in); err != nil {
+		return err
+	}
+	if r.bulk > 0 {
+		q.pace.posted(r.bulk)
+	}
+	return q.add(r.chain.all())
+}
+
+// replySent notes that a reply with n bytes of bulk data has left, and posts others that waited.
+func (q *sendQueue) replySent(n int) {
+	q.mu.Lock()
+	q.pace.completed(n)
+	q.mu.Unlock()
+	q.postBulk()
+}
+
+// postBulk posts replies that wait, as many as may be under way.
+func (q *sendQueue) postBulk() {
+	for {
+		q.mu.Lock()
+		if len(q.bulk) == 0 || !q.closed && !q.pace.room(q.bulk[0].bulk) {
+			q.mu.Unlock()
+			return
+		}
+		r := q.bulk[0]
+		q.bulk = slices.Delete(q.bulk, 0, 1)
+		err := q.addReply(r)
+		q.mu.Unlock()
+		if err != nil {
+			r.failed(err)
+		} else {
+			q.poll()
+		}
+	}
 }
 
 // add posts requests, or has them wait; q.mu is held.
@@ -129,10 +177,11 @@ func (q *sendQueue) flush() {
 func (q *sendQueue) close() {
 	q.mu.Lock()
 	failed := q.waiting
-	q.waiting = nil
+	q.waiting, q.closed = nil, true
 	q.queued.Store(0)
 	q.mu.Unlock()
 	for _, wr := range failed {
 		wr.Done.Complete(wr, transport.ErrFlushed)
 	}
+	q.postBulk() // which fails
 }

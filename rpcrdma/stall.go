@@ -91,7 +91,7 @@ func (s *stalls) look() {
 	p := s.conn.progress.Progress()
 	for what, bytes := range [duties]uint64{
 		answerReads: p.Read,
-		takeReply:   p.Sent,
+		takeReply:   p.Sent + p.Read,     // it completes behind the Reads that were posted before it
 		sendDone:    p.Sent + p.Received, // what is to be read, and what the DONE stands behind
 	} {
 		if m := &s.moved[what]; bytes-m.bytes >= enough {

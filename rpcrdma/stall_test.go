@@ -46,6 +46,7 @@ func TestSlowPeer(t *testing.T) {
 		{"Reads/calls instead of answers", reads, func(e *moving) { e.received.Add(enough) }, false},
 		{"Reads/replies taken instead", reads, func(e *moving) { e.sent.Add(enough) }, false},
 		{"reply/taken slowly", reply, func(e *moving) { e.sent.Add(enough) }, true},
+		{"reply/behind Reads that are answered", reply, func(e *moving) { e.read.Add(enough) }, true},
 		{"reply/a trickle", reply, func(e *moving) { e.sent.Add(trickle) }, false},
 		{"reply/calls instead", reply, func(e *moving) { e.received.Add(enough) }, false},
 	}
@@ -100,6 +101,11 @@ func TestSlowDone(t *testing.T) {
 
 // newMoving connects a peer that is played by hand to a server on a provider that tells progress.
 func newMoving(t *testing.T, cfg rpcrdma.Config) (*rawPeer, *moving, *rpcrdma.Conn) {
+	p, e, r := newMovingRig(t, cfg)
+	return p, e, wait(t, r.program.conns)
+}
+
+func newMovingRig(t *testing.T, cfg rpcrdma.Config) (*rawPeer, *moving, *rig) {
 	made := make(chan *moving, 1)
 	r := newRigOn(t, cfg, loopback.Config{}, func(ep transport.Endpoint) transport.Endpoint {
 		e := &moving{slowSends: slowSends{Endpoint: ep, held: make(chan func(), 1024)}}
@@ -108,5 +114,5 @@ func newMoving(t *testing.T, cfg rpcrdma.Config) (*rawPeer, *moving, *rpcrdma.Co
 	})
 	p := r.raw(inline4k)
 	p.alive()
-	return p, wait(t, made), wait(t, r.program.conns)
+	return p, wait(t, made), r
 }
