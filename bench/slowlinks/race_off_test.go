@@ -1,0 +1,5 @@
+//go:build !race
+
+package slowlinks
+
+const raceDetector = false
