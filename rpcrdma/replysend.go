@@ -42,12 +42,12 @@ func (r *reply) send() {
 	}
 	r.bulk = r.chain.bulk()
 	if err := c.queue.postReply(r); err != nil {
-		r.failed(err)
+		r.unposted(err)
 	}
 }
 
-// failed ends the call of a reply that could not be posted.
-func (r *reply) failed(err error) {
+// unposted ends the call of a reply that could not be posted.
+func (r *reply) unposted(err error) {
 	if !errors.Is(err, net.ErrClosed) {
 		r.in.c.fail(err)
 	}

@@ -109,7 +109,7 @@ func (q *sendQueue) postBulk() {
 		err := q.addReply(r)
 		q.mu.Unlock()
 		if err != nil {
-			r.failed(err)
+			r.unposted(err)
 		} else {
 			q.poll()
 		}
