@@ -40,6 +40,9 @@ func TestLittleIsNoStall(t *testing.T) {
 func TestSlowIsNoStall(t *testing.T) {
 	c, peer := newConn(t, ConnOptions{Stall: 30 * time.Second})
 	o := &outbox{Conn: c}
+	_ = c.rawOut.raw.Control(func(fd uintptr) { // the socket is to hold much, as by default
+		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, 1<<30)
+	})
 	fill(t, o)
 	w := &o.out
 	tick(t, w, false)
