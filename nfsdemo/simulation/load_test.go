@@ -1,0 +1,350 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// What a server under load is given, and what it gets.
+const (
+	handlers    = 4       // MaxConcurrent
+	replyMemory = 1 << 16 // for some two hundred replies
+	bulkWrites  = 48      // of 1 MiB, by each client
+	heldCalls   = 24      // whose arguments come all at once, of each client
+)
+
+// holding is a program whose calls fetch their arguments and then take a while.
+type holding struct {
+	running, most atomic.Int64
+}
+
+const holdingProgram = 400_001
+
+func (h *holding) program() oncrpc.Program {
+	return oncrpc.Program{
+		Name: "holding", Number: holdingProgram, Version: 1,
+		Procedures: []oncrpc.Procedure{{}, {Handler: h.handle}},
+	}
+}
+
+func (h *holding) handle(ctx context.Context, c *oncrpc.Call) error {
+	b := c.Args.Bulk(1 << 20)
+	if err := c.Args.Err(); err != nil {
+		return err
+	}
+	if _, err := b.Bytes(ctx); err != nil {
+		return err
+	}
+	n := h.running.Add(1)
+	defer h.running.Add(-1)
+	for most := h.most.Load(); n > most && !h.most.CompareAndSwap(most, n); most = h.most.Load() {
+	}
+	time.Sleep(100 * time.Millisecond)
+	return nil
+}
+
+// heldArgs is the argument of a call of holding.
+type heldArgs []byte
+
+func (a heldArgs) MarshalXDR(e *xdr.Encoder) { e.BulkBytes(a, nil) }
+
+// loaded is a server under load, and the network to it. Nothing there may end a connection.
+type loaded struct {
+	t       *testing.T
+	r       *rand.Rand // of the seed, for who sets things up
+	net     *faultnet.Memory
+	dialect rpcrdma.Dialect
+	way     faultnet.Way
+	holding holding
+	nfs     *nfsserver.Server
+	server  *oncrpc.Server
+	served  chan error
+}
+
+func newLoaded(t *testing.T, seed uint64, way faultnet.Way) *loaded {
+	t.Helper()
+	l := &loaded{t: t, r: rand.New(rand.NewPCG(seed, 0)), way: way, served: make(chan error, 1)}
+	if seed%2 == 0 {
+		l.dialect = rpcrdma.Draft
+	}
+	l.net = faultnet.NewMemory(faultnet.Config{Seed: seed, Up: way, Down: way})
+	fs, err := memfs.New(memfs.Config{RootMode: 0o777})
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, err := l.net.Listen(serverAddr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := iwarp.NewListener(below, provider())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.nfs, err = nfsserver.New(nfsserver.Config{
+		Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}, Logger: quiet,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	l.server = oncrpc.NewServer(oncrpc.ServerConfig{
+		Logger: quiet, MaxConcurrent: handlers, ReplyMemory: replyMemory,
+	})
+	if err := l.server.Handle(append(l.nfs.Programs(), l.holding.program())...); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		l.served <- rpcrdma.Serve(t.Context(), listener, l.server, l.config())
+	}()
+	return l
+}
+
+// config is that of both ends.
+func (l *loaded) config() rpcrdma.Config {
+	return rpcrdma.Config{Logger: quiet, Dialect: l.dialect, Credits: bulkWrites + heldCalls + 4}
+}
+
+// stop ends the server, of which nothing may be left.
+func (l *loaded) stop() {
+	l.server.Close()
+	<-l.served
+	time.Sleep(time.Hour)
+	if s := l.server.Stats(); s.InFlight != 0 || s.Conns != 0 {
+		l.t.Errorf("the server has ended, and %d calls and %d connections are left", s.InFlight, s.Conns)
+	}
+}
+
+// dial connects from a host.
+func (l *loaded) dial(ctx context.Context, n int) (*rpcrdma.Conn, error) {
+	host := netip.AddrFrom4([4]byte{10, 0, 0, byte(2 + n)}).String()
+	d := iwarp.Dialer{Config: provider(), DialContext: l.net.Dialer(host)}
+	return rpcrdma.Dial(ctx, d, serverAddr, l.config())
+}
+
+// loadedClient is one host's.
+type loadedClient struct {
+	*nfsclient.Client
+	root nfs3.FH
+}
+
+// mount makes a client over a transport.
+func (l *loaded) mount(n int, t oncrpc.Transport) loadedClient {
+	l.t.Helper()
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: fmt.Sprint("client", n)})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	root, err := nfsclient.Mount(l.t.Context(), t, cred, "/")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return loadedClient{nfsclient.New(t, cred), root}
+}
+
+// eachSeed runs seeds of a simulation, each in a bubble.
+func eachSeed(t *testing.T, seeds uint64, f func(t *testing.T, seed uint64)) {
+	t.Helper()
+	first, last := uint64(1), seeds
+	if *seedFlag > 0 {
+		first, last = *seedFlag, *seedFlag
+	}
+	for seed := first; seed <= last; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { f(t, seed) })
+			if t.Failed() {
+				t.Logf("go test ./nfsdemo/simulation -run %s -seed %d", t.Name(), seed)
+			}
+		})
+	}
+}
+
+// TestSlowNetwork has clients write much at a time over links that are slow, and that stand still
+// for less than PeerTimeout. No connection ends, and a NULL waits for no more than the RDMA Reads
+// of one connection, which are 16 at most.
+func TestSlowNetwork(t *testing.T) {
+	eachSeed(t, 4, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		way := faultnet.Way{
+			Bandwidth: []int{750_000, 1_250_000}[r.IntN(2)],
+			Delay:     time.Duration(r.IntN(100)) * time.Millisecond,
+		}
+		l := newLoaded(t, seed, way)
+		var all sync.WaitGroup
+		for n := range 2 {
+			conn, err := l.dial(t.Context(), n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := l.mount(n, conn)
+			stands := time.Duration(r.IntN(20)) * time.Second // longer than that no link stands still
+			at := time.Duration(1+r.IntN(20)) * time.Second
+			link := l.net.Links()[n]
+			all.Go(func() {
+				time.Sleep(at)
+				link.Freeze(faultnet.Up, faultnet.Down)
+				time.Sleep(stands)
+				link.Thaw(faultnet.Up, faultnet.Down)
+			})
+			all.Go(func() {
+				l.writeMuch(n, c, stands)
+				if err := conn.Err(); err != nil {
+					t.Errorf("client %d has lost its connection: %v", n, err)
+				}
+				if _, inUse, _ := conn.Credits(); inUse != 0 {
+					t.Errorf("client %d: %d credits are in use", n, inUse)
+				}
+				conn.Close()
+				<-conn.Done()
+			})
+		}
+		all.Wait()
+		l.stop()
+	})
+}
+
+// writeMuch writes, with NULLs beside.
+func (l *loaded) writeMuch(n int, c loadedClient, stands time.Duration) {
+	ctx, cancel := context.WithCancel(l.t.Context())
+	o, err := c.Create(ctx, c.root, fmt.Sprint("much", n), nfs3.CreateHow{})
+	if err != nil {
+		l.t.Error(err)
+	}
+	var writes, nulls sync.WaitGroup
+	p := contents(uint64(n), 1<<20)
+	for i := range bulkWrites {
+		writes.Go(func() {
+			if _, err := c.Write(ctx, o.File, uint64(i)<<20, p, nfs3.FileSync); err != nil {
+				l.t.Errorf("WRITE %d of client %d: %v", i, n, err)
+			}
+		})
+	}
+	// 16 Reads of 1 MiB, and what the network and the sockets hold.
+	limit := time.Duration(18<<20/l.way.Bandwidth)*time.Second + stands + 2*time.Second
+	nulls.Go(func() {
+		for ctx.Err() == nil {
+			began := time.Now()
+			if err := c.Null(ctx); err != nil && ctx.Err() == nil {
+				l.t.Errorf("NULL beside WRITEs: %v", err)
+				return
+			}
+			if took := time.Since(began); took > limit {
+				l.t.Errorf("NULL beside WRITEs took %v, more than %v", took, limit)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+	writes.Wait()
+	cancel()
+	nulls.Wait()
+}
+
+// TestHandlersAtOnce holds the arguments of many calls back, and lets them come all at once: no
+// more handlers run than may.
+func TestHandlersAtOnce(t *testing.T) {
+	eachSeed(t, 4, func(t *testing.T, seed uint64) {
+		l := newLoaded(t, seed, faultnet.Way{Delay: time.Millisecond})
+		var conns []*rpcrdma.Conn
+		var all sync.WaitGroup
+		for n := range 4 {
+			conn, err := l.dial(t.Context(), n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conns = append(conns, conn)
+			p := heldArgs(make([]byte, 4096+l.r.IntN(64<<10)))
+			c := oncrpc.NewClient(conn, holdingProgram, 1, nil)
+			for range heldCalls {
+				all.Go(func() {
+					if err := c.Do(t.Context(), &oncrpc.Request{Procedure: 1, Args: p}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		// The calls have left, and their arguments have not.
+		time.Sleep(2*time.Millisecond - time.Duration(l.r.IntN(1000))*time.Microsecond)
+		for _, link := range l.net.Links() {
+			link.Freeze(faultnet.Up)
+		}
+		time.Sleep(time.Duration(1+l.r.IntN(20)) * time.Second)
+		for _, link := range l.net.Links() {
+			link.Thaw(faultnet.Up)
+		}
+		all.Wait()
+		if n := l.holding.most.Load(); n > handlers {
+			t.Errorf("%d handlers ran at the same time, and %d may", n, handlers)
+		}
+		for _, conn := range conns {
+			conn.Close()
+			<-conn.Done()
+		}
+		l.stop()
+	})
+}
+
+// TestBusyNeighbour has a client's replies be lost, while a client of another host makes many calls
+// whose replies are kept: what the first makes again is not executed again.
+func TestBusyNeighbour(t *testing.T) {
+	eachSeed(t, 4, func(t *testing.T, seed uint64) {
+		l := newLoaded(t, seed, faultnet.Way{Delay: time.Millisecond})
+		conn, err := redial.New(t.Context(), func(ctx context.Context) (oncrpc.Transport, error) {
+			return l.dial(ctx, 0)
+		}, redial.Config{Wait: -1, Stall: 8 * time.Second, Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := l.mount(0, conn)
+		busy, err := l.dial(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		neighbour := l.mount(1, busy)
+		for round := range 3 {
+			name := fmt.Sprint("mine", round)
+			if _, err := c.Create(t.Context(), c.root, name, nfs3.CreateHow{}); err != nil {
+				t.Fatal(err)
+			}
+			link := l.net.Links()[len(l.net.Links())-1]
+			if round == 0 {
+				link = l.net.Links()[0]
+			}
+			link.Freeze(faultnet.Down) // the call arrives, and its reply does not
+			var removal sync.WaitGroup
+			removal.Go(func() {
+				if err := c.Remove(t.Context(), c.root, name); err != nil {
+					t.Errorf("REMOVE that was made again: %v", err)
+				}
+			})
+			for i := range 4100 + l.r.IntN(1000) {
+				err := neighbour.Remove(t.Context(), neighbour.root, fmt.Sprint("nothing", i))
+				if !errors.Is(err, nfs3.ErrNoEnt) {
+					t.Errorf("REMOVE of nothing: %v", err)
+				}
+			}
+			link.Cut([]faultnet.Ending{faultnet.FIN, faultnet.RST}[l.r.IntN(2)])
+			removal.Wait()
+		}
+		conn.Close()
+		<-conn.Done()
+		busy.Close()
+		<-busy.Done()
+		l.stop()
+	})
+}
