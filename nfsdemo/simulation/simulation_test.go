@@ -22,7 +22,8 @@ import (
 
 var (
 	seedFlag  = flag.Uint64("seed", 0, "run this one alone")
-	seedsFlag = flag.Uint64("seeds", 60, "run this many, from 1 on")
+	seedsFlag = flag.Uint64("seeds", 60, "run this many")
+	firstFlag = flag.Uint64("first", 1, "run them from this one on")
 )
 
 // What a simulation consists of.
@@ -37,7 +38,7 @@ const (
 // replies that it kept: then a call that is made again may be executed twice, as NFSv3 has it. So
 // there each register has one writer, and names are left alone.
 func TestSimulation(t *testing.T) {
-	first, last := uint64(1), *seedsFlag
+	first, last := *firstFlag, *firstFlag+*seedsFlag-1
 	if *seedFlag > 0 {
 		first, last = *seedFlag, *seedFlag
 	}
