@@ -161,6 +161,9 @@ func (l *loaded) mount(n int, t oncrpc.Transport) loadedClient {
 // eachSeed runs seeds of a simulation, each in a bubble.
 func eachSeed(t *testing.T, seeds uint64, f func(t *testing.T, seed uint64)) {
 	t.Helper()
+	if fewSeeds {
+		seeds = 1
+	}
 	first, last := uint64(1), seeds
 	if *seedFlag > 0 {
 		first, last = *seedFlag, *seedFlag
