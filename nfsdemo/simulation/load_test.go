@@ -182,6 +182,9 @@ func eachSeed(t *testing.T, seeds uint64, f func(t *testing.T, seed uint64)) {
 // for less than PeerTimeout. No connection ends, and a NULL waits for no more than the RDMA Reads
 // of one connection, which are 16 at most.
 func TestSlowNetwork(t *testing.T) {
+	if fewSeeds {
+		t.Skip("a hundred megabytes take too long under the race detector")
+	}
 	eachSeed(t, 2, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		way := faultnet.Way{
