@@ -3,7 +3,9 @@ package recordmark
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net"
+	"os"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -139,6 +141,9 @@ func (c *Conn) fail(op string, err error) {
 		return
 	}
 	c.err = cmp.Or(c.sender.err, c.opError(op, lost{err}))
+	if errors.Is(c.err, os.ErrDeadlineExceeded) {
+		c.counters.stalled.Add(1)
+	}
 	c.caller.fail(c.err)
 	lost := c.sender.discard()
 	c.sender.filled.Broadcast()

@@ -6,6 +6,7 @@ import "sync/atomic"
 type Counters struct {
 	recordsIn, recordsOut, bytesIn, bytesOut    atomic.Uint64
 	calls, cancelled, served, stray, badRecords atomic.Uint64
+	stalled                                     atomic.Uint64
 }
 
 // Stats are the values of Counters at one time.
@@ -17,6 +18,7 @@ type Stats struct {
 	Served                uint64 // calls of the peer handed to a server
 	StrayReplies          uint64 // replies to no call under way, late ones to cancelled calls above all
 	BadRecords            uint64 // dropped or refused: too short, too long, no RPC message
+	Stalled               uint64 // connections closed by Config.RecordTimeout or WriteTimeout
 }
 
 // Stats returns the present values.
@@ -31,5 +33,6 @@ func (c *Counters) Stats() Stats {
 		Served:       c.served.Load(),
 		StrayReplies: c.stray.Load(),
 		BadRecords:   c.badRecords.Load(),
+		Stalled:      c.stalled.Load(),
 	}
 }

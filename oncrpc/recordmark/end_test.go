@@ -195,6 +195,9 @@ func TestWriteTimeout(t *testing.T) {
 		if !errors.Is(err, os.ErrDeadlineExceeded) || !errors.As(err, &op) || op.Op != "write" || !op.Timeout() {
 			t.Errorf("got %v, want a write that timed out", err)
 		}
+		if n := c.Stats().Stalled; n != 1 {
+			t.Errorf("%d connections have stalled, want 1", n)
+		}
 	})
 }
 

@@ -199,6 +199,9 @@ func TestRecordTimeoutSmall(t *testing.T) {
 		if d := time.Since(start); d != 10*time.Second { // by the bubble's clock
 			t.Errorf("after %v, want 10s", d)
 		}
+		if n := c.Stats().Stalled; n != 1 {
+			t.Errorf("%d connections have stalled, want 1", n)
+		}
 	})
 }
 
