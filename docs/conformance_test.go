@@ -23,26 +23,30 @@ var (
 )
 
 // TestConformanceNames checks that every test that conformance.md names exists in its package, and every case of a test as a string there.
-func TestConformanceNames(t *testing.T) {
+func TestConformanceNames(t *testing.T) { checkNames(t, conformance) }
+
+// checkNames checks the tests that a file names with their packages.
+func checkNames(t *testing.T, file string) {
+	t.Helper()
 	pkgs := parseTests(t)
 	named := 0
-	for i, line := range lines(t, conformance) {
+	for i, line := range lines(t, file) {
 		for _, m := range quoted.FindAllStringSubmatch(line, -1) {
 			q := qualified.FindStringSubmatch(m[1])
 			if q == nil {
 				if testName.MatchString(m[1]) {
-					t.Errorf("%s:%d: test %s without its package", conformance, i+1, m[1])
+					t.Errorf("%s:%d: test %s without its package", file, i+1, m[1])
 				}
 				continue
 			}
 			named++
 			if err := pkgs.check(q[1], q[2], q[3]); err != nil {
-				t.Errorf("%s:%d: %v", conformance, i+1, err)
+				t.Errorf("%s:%d: %v", file, i+1, err)
 			}
 		}
 	}
 	if named == 0 {
-		t.Errorf("%s names no test", conformance)
+		t.Errorf("%s names no test", file)
 	}
 }
 

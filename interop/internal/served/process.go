@@ -63,6 +63,9 @@ func (p *process) start(greeted func(line string) bool, args ...string) {
 	p.t.Fatalf("the %s did not come up:\n%s", p.what, p.Log())
 }
 
+// PID is the number of the process.
+func (p *process) PID() int { return p.cmd.Process.Pid }
+
 // Log returns what it has logged so far.
 func (p *process) Log() string {
 	b, err := os.ReadFile(p.log)

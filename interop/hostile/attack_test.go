@@ -1,0 +1,153 @@
+package hostile_test
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+)
+
+// attack is what a bad host does.
+type attack struct {
+	name   string
+	threat string // "RFC 5042 6.4.1", or of RFC 8166
+	tcp    bool   // it goes to the server's TCP port, and otherwise to that for RDMA
+	conns  int    // connections at a time, against a small server
+
+	// play is what each connection does. When it returns, or the server has ended the connection,
+	// another takes its place.
+	play func(p *peer)
+
+	// flood says that it never stops to send, so that there is no waiting it out.
+	flood bool
+
+	// handlers is how long handlers of the server run that it keeps busy. A call that needs one waits
+	// until some of them have ended, and once more if it has waited for its arguments.
+	handlers time.Duration
+
+	// moves is the counter of the server by which an operator learns of it; "" where all of it is
+	// allowed and counts as what it is.
+	moves string
+
+	// memory says that it takes as much of the server's memory as it can.
+	memory bool
+
+	dialect rpcrdma.Dialect // of the server
+}
+
+// limits are what an attacker knows of the server's configuration.
+type limits struct {
+	maxMessage int // the largest call in bytes
+	maxRecord  int // likewise over TCP
+	inFlight   int // calls over TCP that are taken before the first is answered
+}
+
+// fileSize is how long the file is that attackers use.
+const fileSize = 1 << 20
+
+// redial is how long an attacking host waits before it makes a connection again: it makes 100 in a
+// second at most, and 1000 where there is nothing to wait for.
+func (a *attack) redial(conns int) time.Duration {
+	if a.flood {
+		return time.Duration(conns) * time.Millisecond
+	}
+	return time.Duration(conns) * 10 * time.Millisecond
+}
+
+// assault is an attack under way.
+type assault struct {
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+}
+
+// begin has hosts attack, each with all connections of the attack, until end.
+func (a *attack) begin(
+	ctx context.Context, s *site, hosts, conns int) *assault {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &assault{cancel: cancel}
+	addr := s.rdma
+	if a.tcp {
+		addr = s.tcp
+	}
+	pause := a.redial(conns)
+	for _, host := range s.attackers(hosts) {
+		for range conns {
+			r.group.Go(func() {
+				for ctx.Err() == nil {
+					if conn, err := s.dialer(host)(ctx, "tcp", addr); err == nil {
+						p := newPeer(ctx, conn)
+						p.file, p.limits = s.file, s.limits
+						p.run(a.play)
+					}
+					select {
+					case <-ctx.Done():
+					case <-time.After(pause):
+					}
+				}
+			})
+		}
+	}
+	return r
+}
+
+// run plays one connection.
+func (p *peer) run(play func(*peer)) {
+	stop := context.AfterFunc(p.ctx, func() { p.conn.Close() })
+	defer func() {
+		if stop() {
+			p.conn.Close()
+		}
+	}()
+	play(p)
+}
+
+// end ends the attack.
+func (r *assault) end() {
+	r.cancel()
+	r.group.Wait()
+}
+
+// reset closes a connection without a word, as a host that crashes does.
+func (p *peer) reset() {
+	if tcp, ok := p.conn.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	p.conn.Close()
+	p.err = net.ErrClosed
+}
+
+// slowly writes bytes one by one, with a pause behind each.
+func (p *peer) slowly(pause time.Duration, b []byte) {
+	for i := 0; i < len(b) && p.ok(); i++ {
+		p.write(b[i])
+		p.sleep(pause)
+	}
+}
+
+// sleep is the pace of a slow peer.
+func (p *peer) sleep(d time.Duration) {
+	select {
+	case <-p.ctx.Done():
+		p.err = p.ctx.Err()
+	case <-time.After(d):
+	}
+}
+
+// flood writes the same again and again, as fast as it goes but for a pause that lets virtual time
+// pass.
+func (p *peer) flood(make func() []byte) {
+	for p.ok() {
+		var b []byte
+		for len(b) < 64<<10 {
+			b = append(b, make()...)
+		}
+		p.write(b...)
+		p.sleep(time.Millisecond)
+	}
+}
+
+// attacks are all of them.
+var attacks = slices.Concat(onSetup, onIWARP, onMemory, onRPCRDMA, onDraft, onTCP)

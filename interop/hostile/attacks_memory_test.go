@@ -1,0 +1,158 @@
+package hostile_test
+
+import (
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// onMemory are attacks over RDMA that begin something, and do not end it, so that the server keeps
+// memory for it.
+var onMemory = []attack{
+	{
+		name: "Sends that are begun", threat: "RFC 5042 6.4.3.1", memory: true, conns: 300,
+		play: func(p *peer) {
+			p.startup()
+			p.null()
+			h := p.next(rdmap.OpSend)
+			h.Last = false
+			p.write(frame(h, make([]byte, 60))...)
+			p.stay()
+		},
+		moves: "iwarp.Stalls",
+	},
+	{
+		name: "Sends that trickle", threat: "RFC 5042 6.4.3.1", conns: 300,
+		play: func(p *peer) {
+			p.startup()
+			p.null()
+			h := p.next(rdmap.OpSend)
+			h.Last = false
+			for ; p.ok(); h.MO++ {
+				p.write(frame(h, []byte{0})...)
+				p.sleep(10 * time.Second)
+			}
+		},
+		moves: "iwarp.Stalls",
+	},
+	{
+		name: "replies that are not taken", threat: "RFC 5042 6.4.1", memory: true, conns: 40,
+		play: func(p *peer) {
+			p.startup()
+			p.null()
+			p.reads()
+			p.stay()
+		},
+		moves: "iwarp.Stalls",
+	},
+	{
+		name: "replies that are taken byte by byte", threat: "RFC 5042 6.4.1", conns: 40,
+		play: func(p *peer) {
+			p.startup()
+			p.null()
+			p.reads()
+			for p.ok() {
+				p.read(1)
+				p.sleep(100 * time.Millisecond)
+			}
+		},
+		moves: "iwarp.Stalls",
+	},
+	{
+		name: "RDMA Reads that are not answered", threat: "RFC 8166 8.1.4", conns: 100,
+		play: func(p *peer) {
+			p.startup()
+			p.null()
+			p.longCalls()
+			p.stay()
+		},
+		moves: "rpcrdma.Stalled",
+	},
+	{
+		name: "RDMA Reads that lack their last byte", threat: "RFC 8166 8.1.4", memory: true,
+		conns: 30,
+		play: func(p *peer) {
+			p.startup()
+			p.null()
+			p.longCalls()
+			r := p.readRequest()
+			const most = 32 << 10
+			for n := r.Len - 1; n > 0 && p.ok(); {
+				k := min(n, most)
+				p.write(p.response(r.SinkSTag, r.SinkOffset, int(k), false)...)
+				r.SinkOffset += uint64(k)
+				n -= k
+			}
+			p.listen()
+		},
+		moves: "rpcrdma.Stalled",
+	},
+	{
+		name: "RDMA Reads that are answered byte by byte", threat: "RFC 8166 8.1.4", conns: 100,
+		play: func(p *peer) {
+			p.startup()
+			p.null()
+			p.longCalls()
+			r := p.readRequest()
+			for to := r.SinkOffset; p.ok(); to++ {
+				p.write(p.response(r.SinkSTag, to, 1, false)...)
+				p.sleep(time.Second)
+			}
+		},
+		moves: "rpcrdma.Stalled",
+	},
+	{
+		name: "reply chunks that reserve memory", threat: "RFC 8166 8.1.4", conns: 100,
+		play: func(p *peer) {
+			p.startup()
+			p.null()
+			for range p.credits { // the call is there, and its arguments never are
+				msg := p.rpc(nfs3.ProcWrite, p.writeArgs(64))
+				lists := readFrom(uint32(len(msg)), 64)
+				lists.SetReply([]chunks.Segment{{Handle: 1, Length: uint32(p.limits.maxMessage)}})
+				p.write(p.call(0, lists, msg)...)
+			}
+			p.stay()
+		},
+		moves: "rpcrdma.Stalled",
+	},
+	{
+		name: "RDMA_DONEs that are withheld", threat: "RFC 5042 6.4.1", memory: true, conns: 100,
+		dialect: rpcrdma.Draft,
+		play: func(p *peer) {
+			p.startup()
+			p.null()
+			for range p.credits {
+				p.write(p.call(0, noChunks, p.rpc(nfs3.ProcRead, p.readArgs(draftSize)))...)
+			}
+			p.listen()
+		},
+		moves: "rpcrdma.DonesMissed",
+	},
+}
+
+// reads asks for the file as often as there are credits, by RDMA Write.
+func (p *peer) reads() {
+	for range p.credits {
+		msg := p.rpc(nfs3.ProcRead, p.readArgs(fileSize))
+		p.write(p.call(0, landing(fileSize), msg)...)
+	}
+}
+
+// longCalls makes as many calls as there are credits that are for the server to fetch, and as long
+// as it takes them.
+func (p *peer) longCalls() {
+	for range p.credits {
+		p.rpc(nfs3.ProcNull)
+		p.write(p.call(rpcrdma.TypeNoMsg, readFrom(0, uint32(p.limits.maxMessage)), nil)...)
+	}
+}
+
+// landing is a write chunk of n bytes.
+func landing(n uint32) (l chunks.Lists) {
+	l.AddWrite([]chunks.Segment{{Handle: 1, Length: n}})
+	return l
+}

@@ -1,0 +1,204 @@
+package hostile_test
+
+import (
+	"math"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
+)
+
+// onRPCRDMA are attacks by RPC-over-RDMA, in the dialect of RFC 8166.
+var onRPCRDMA = []attack{
+	{
+		name: "RDMA Reads that are answered all at once", threat: "RFC 8166 8.1.4", conns: 20,
+		play: func(p *peer) {
+			p.startup()
+			p.null()
+			const n = 4096
+			for range p.credits {
+				msg := p.rpc(nfs3.ProcWrite, p.writeArgs(n))
+				p.write(p.call(0, readFrom(uint32(len(msg)), n), msg)...)
+			}
+			p.sleep(10 * time.Second)
+			for p.ok() {
+				r := p.readRequest()
+				p.write(p.response(r.SinkSTag, r.SinkOffset, int(r.Len), true)...)
+			}
+		},
+	},
+	{
+		name: "chunks of gigabytes", threat: "RFC 8166 8.1.4", memory: true, conns: 10, flood: true,
+		play: func(p *peer) {
+			p.startup()
+			p.flood(func() []byte {
+				msg := p.rpc(nfs3.ProcNull)
+				lists := readFrom(0, math.MaxUint32)
+				lists.Reads = append(lists.Reads, lists.Reads...)
+				lists.SetReply([]chunks.Segment{{Handle: 1, Length: math.MaxUint32}})
+				return p.call(rpcrdma.TypeNoMsg, lists, msg[:0])
+			})
+		},
+		moves: "rpcrdma.Malformed",
+	},
+	{
+		name: "lists of many segments", threat: "RFC 8166 8.1.4", conns: 10, flood: true,
+		play: func(p *peer) {
+			p.startup()
+			p.flood(func() []byte {
+				var lists chunks.Lists
+				for range 150 { // all that a Send of 4096 bytes has room for
+					lists.Reads = append(lists.Reads, chunks.ReadSegment{
+						Segment: chunks.Segment{Handle: 1, Length: 1},
+					})
+				}
+				p.rpc(nfs3.ProcNull)
+				return p.call(rpcrdma.TypeNoMsg, lists, nil)
+			})
+		},
+		moves: "iwarp.TerminatesSent",
+	},
+	{
+		name: "headers that are none", threat: "RFC 8166 8.1.4, RFC 5042 6.4.4", conns: 10,
+		flood: true,
+		play: func(p *peer) {
+			p.startup()
+			p.flood(func() []byte {
+				p.xid++
+				return p.message(rdmap.OpSend, be32(p.xid, 1, 64, 99, 1, 1, 1)...)
+			})
+		},
+		moves: "rpcrdma.Malformed",
+	},
+	{
+		name: "more calls than credits", threat: "RFC 8166 8.1.4", conns: 10, flood: true,
+		play: func(p *peer) {
+			p.startup()
+			p.flood(func() []byte { return p.call(0, noChunks, p.rpc(nfs3.ProcNull)) })
+		},
+		moves: "rpcrdma.Exceeded",
+	},
+	{
+		name: "calls as fast as they are answered", threat: "RFC 5042 6.4.3.2", memory: true, conns: 10,
+		flood: true,
+		play: func(p *peer) {
+			p.startup()
+			p.null()
+			for p.ok() {
+				var b []byte
+				for range p.credits {
+					b = append(b, p.call(0, noChunks, p.rpc(nfs3.ProcNull))...)
+				}
+				p.write(b...)
+				for range p.credits {
+					p.segment()
+				}
+			}
+		},
+	},
+	{
+		name: "calls that take long", threat: "RFC 5042 6.4.3", conns: 20, handlers: slowCall,
+		play: func(p *peer) {
+			p.startup()
+			p.null()
+			for p.ok() {
+				for range p.credits {
+					p.write(p.call(0, noChunks, p.rpcOf(slow.Number, slow.Version, 1))...)
+				}
+				for range p.credits {
+					p.segment()
+				}
+			}
+		},
+	},
+	{
+		name: "arguments that lie about their length", threat: "RFC 5042 6.4.4", conns: 10,
+		flood: true,
+		play: func(p *peer) {
+			p.startup()
+			p.null()
+			for p.ok() {
+				msg := p.rpc(nfs3.ProcWrite, p.handle(), be32(0, 0, math.MaxUint32, 0, math.MaxUint32))
+				p.write(p.call(0, noChunks, msg)...)
+				p.segment()
+			}
+		},
+		moves: "oncrpc.Errors",
+	},
+	{
+		name: "replies to no call", threat: "RFC 8166 8.1.4", conns: 10, flood: true,
+		play: func(p *peer) {
+			p.startup()
+			p.flood(func() []byte {
+				p.xid++
+				return p.call(0, noChunks, be32(p.xid, 1, 0, 0, 0, 0))
+			})
+		},
+		moves: "rpcrdma.UnknownXID",
+	},
+}
+
+// draftSize is a READ in bytes whose result comes neither inline nor is too long.
+const draftSize = 256 << 10
+
+// onDraft are attacks on what only the draft's dialect has.
+var onDraft = []attack{
+	{
+		name: "RDMA_DONEs for nothing", threat: "RFC 5042 6.4.4", conns: 10, flood: true,
+		dialect: rpcrdma.Draft,
+		play: func(p *peer) {
+			p.startup()
+			p.flood(func() []byte {
+				p.xid++
+				return p.message(rdmap.OpSend, be32(p.xid, 1, 64, uint32(rpcrdma.TypeDone))...)
+			})
+		},
+		moves: "rpcrdma.DonesIgnored",
+	},
+	{
+		name: "memory that is read after its RDMA_DONE", threat: "RFC 5042 6.3.3", conns: 10,
+		flood: true, dialect: rpcrdma.Draft,
+		play: func(p *peer) {
+			p.startup()
+			p.null()
+			p.write(p.call(0, noChunks, p.rpc(nfs3.ProcRead, p.readArgs(draftSize)))...)
+			var h rpcrdma.Header
+			for p.ok() && len(h.Reads) == 0 {
+				_, b := p.segment()
+				h.Parse(b)
+			}
+			if !p.ok() {
+				return
+			}
+			p.write(p.message(rdmap.OpSend, be32(p.xid, 1, 64, uint32(rpcrdma.TypeDone))...)...)
+			p.null()
+			for p.ok() {
+				s := h.Reads[0]
+				p.write(p.asksToRead(s.Handle, s.Offset, s.Length)...)
+				p.segment()
+			}
+		},
+		moves: "iwarp.TerminatesSent",
+	},
+}
+
+var noChunks chunks.Lists
+
+// response is a segment of a response to an RDMA Read.
+func (p *peer) response(sink transport.STag, to uint64, n int, last bool) []byte {
+	return frame(ddp.Header{
+		Tagged: true, Last: last, Control: rdmap.Control(ddp.Version, rdmap.OpReadResponse),
+		STag: sink, Offset: to,
+	}, make([]byte, n))
+}
+
+// readFrom is a read chunk of n bytes at a position.
+func readFrom(position, n uint32) chunks.Lists {
+	return chunks.Lists{Reads: []chunks.ReadSegment{
+		{Position: position, Segment: chunks.Segment{Handle: 1, Length: n}},
+	}}
+}

@@ -1,0 +1,197 @@
+package hostile_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// bystander is a good client on a host of its own.
+type bystander struct {
+	name   string
+	conn   oncrpc.Transport
+	client *nfsclient.Client
+	file   nfs3.FH
+	data   []byte
+	rounds int
+
+	calls   int
+	longest time.Duration // that a call has taken
+	slowest string        // which that was
+}
+
+// transferSize is that of a bystander's READs and WRITEs in bytes.
+const transferSize = 64 << 10
+
+// site is where clients find a server, and what they know of it.
+type site struct {
+	rdma, tcp string
+	dialer    func(host string) faultnet.DialContext
+	net       string // what the addresses of all hosts begin with
+	limits    limits
+	file      nfs3.FH // of fileSize bytes, which everybody may read and write
+}
+
+// attackers returns n hosts.
+func (s *site) attackers(n int) (hosts []string) {
+	for i := range n {
+		hosts = append(hosts, fmt.Sprintf("%s.6.6.%d", s.net, 6+i))
+	}
+	return hosts
+}
+
+// The bystanders that are there before an attack, and those that come amid.
+const (
+	early = iota + 1
+	late
+)
+
+// join has bystanders connect, one by RDMA and one by TCP, each from its own host.
+func (s *site) join(ctx context.Context, when int) ([]*bystander, error) {
+	host1, host2 := fmt.Sprintf("%s.0.%d.1", s.net, when), fmt.Sprintf("%s.0.%d.2", s.net, when)
+	name := map[int]string{early: "early", late: "late"}[when]
+	byRDMA := func(ctx context.Context) (oncrpc.Transport, error) {
+		d := iwarp.Dialer{
+			Config: iwarp.Config{Logger: quiet, NudgeAfter: -1}, DialContext: s.dialer(host1),
+		}
+		return rpcrdma.Dial(ctx, d, s.rdma, rpcrdma.Config{Logger: quiet})
+	}
+	byTCP := func(ctx context.Context) (oncrpc.Transport, error) {
+		conn, err := s.dialer(host2)(ctx, "tcp", s.tcp)
+		if err != nil {
+			return nil, err
+		}
+		return recordmark.NewConn(conn, recordmark.Config{Logger: quiet})
+	}
+	var all []*bystander
+	for _, way := range []struct {
+		name string
+		dial func(context.Context) (oncrpc.Transport, error)
+	}{{"RDMA", byRDMA}, {"TCP", byTCP}} {
+		b := &bystander{name: name + " over " + way.name, data: make([]byte, transferSize)}
+		if err := b.time("connecting", func() (err error) {
+			b.conn, err = way.dial(ctx)
+			return err
+		}); err != nil {
+			return all, fmt.Errorf("%s: %w", b.name, err)
+		}
+		all = append(all, b)
+		b.client = nfsclient.New(b.conn, oncrpc.AuthNone())
+		if err := b.mount(ctx); err != nil {
+			return all, fmt.Errorf("%s: %w", b.name, err)
+		}
+	}
+	return all, nil
+}
+
+// mount finds the export, and makes the file of the bystander.
+func (b *bystander) mount(ctx context.Context) error {
+	return b.time("MNT and CREATE", func() error {
+		root, err := b.client.Mount(ctx, exportPath)
+		if err != nil {
+			return err
+		}
+		o, err := b.client.Create(ctx, root, b.name, nfs3.CreateHow{Set: nfs3.Sattr{Mode: anybody}})
+		b.file = o.File
+		return err
+	})
+}
+
+// anybody is the mode of files that everybody may read and write.
+var anybody = nfs3.Set32{Set: true, To: 0o666}
+
+// time makes a call, or several that count as one.
+func (b *bystander) time(what string, call func() error) error {
+	began := time.Now()
+	if err := call(); err != nil {
+		return fmt.Errorf("%s: %w after %v", what, err, time.Since(began))
+	}
+	b.calls++
+	if took := time.Since(began); took > b.longest {
+		b.longest, b.slowest = took, what
+	}
+	return nil
+}
+
+// round is what a bystander does again and again: small calls and large ones, both ways.
+func (b *bystander) round(ctx context.Context) error {
+	b.rounds++
+	for i := range b.data {
+		b.data[i] = byte(i%251 + b.rounds)
+	}
+	if err := b.time("NULL", func() error { return b.client.Null(ctx) }); err != nil {
+		return err
+	}
+	if err := b.time("WRITE", func() error {
+		_, err := b.client.Write(ctx, b.file, 0, b.data, nfs3.Unstable)
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := b.time("GETATTR", func() error {
+		_, err := b.client.GetAttr(ctx, b.file)
+		return err
+	}); err != nil {
+		return err
+	}
+	back := make([]byte, transferSize)
+	if err := b.time("READ", func() error {
+		_, err := b.client.Read(ctx, b.file, 0, back)
+		return err
+	}); err != nil {
+		return err
+	}
+	if !bytes.Equal(b.data, back) {
+		return fmt.Errorf("READ returns other data than was written")
+	}
+	return nil
+}
+
+// rounds has all make so many, with a pause behind each, and returns how long that took.
+func rounds(t *testing.T, all []*bystander, n int, pause time.Duration) time.Duration {
+	t.Helper()
+	began := time.Now()
+	var group sync.WaitGroup
+	for _, b := range all {
+		group.Go(func() {
+			for range n {
+				if err := b.round(t.Context()); err != nil {
+					t.Errorf("%s: %v", b.name, err)
+					return
+				}
+				time.Sleep(pause)
+			}
+		})
+	}
+	group.Wait()
+	return time.Since(began)
+}
+
+// longest is the longest that a call of any of them has taken, and which that was.
+func longest(all []*bystander) (took time.Duration, what string) {
+	for _, b := range all {
+		if b.longest > took {
+			took, what = b.longest, b.name+": "+b.slowest
+		}
+	}
+	return took, what
+}
+
+// leave closes their connections.
+func leave(all []*bystander) {
+	for _, b := range all {
+		b.conn.Close()
+		<-b.conn.Done()
+	}
+}

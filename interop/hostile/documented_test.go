@@ -1,0 +1,21 @@
+package hostile_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestDocumented checks that docs/security.md has an answer to each attack.
+func TestDocumented(t *testing.T) {
+	b, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range attacks {
+		name := "`hostile.TestBystander/" + strings.ReplaceAll(a.name, " ", "_") + "`"
+		if !strings.Contains(string(b), name) {
+			t.Errorf("docs/security.md does not name %s", name)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package hostile_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// An attack runs in a process of its own, which is this test's program again: it has no part in
+// the processor time of the bystanders, nor they in its. It is at the lowest priority, as another
+// host's processors are not the server's.
+
+// launchVar is the variable of the environment that has the program be an attack.
+const launchVar = "HOSTILE_ATTACK"
+
+// launched is what that says, as JSON.
+type launched struct {
+	Attack    string
+	RDMA, TCP string
+	File      []byte
+	Limits    [3]int
+	Conns     int
+}
+
+// pace is how long an attack takes to do what it can.
+const pace = 2 * time.Second
+
+// raid is the process of an attack.
+type raid struct {
+	cmd *exec.Cmd
+	end func()
+}
+
+// signal stops the process, or has it go on.
+func (r *raid) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	if err := r.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// launch starts a process that attacks, and returns when it has done what it can.
+func (a *attack) launch(t *testing.T, s *site, conns int) *raid {
+	t.Helper()
+	what, err := json.Marshal(launched{
+		a.name, s.rdma, s.tcp, s.file.Bytes(),
+		[3]int{s.limits.maxMessage, s.limits.maxRecord, s.limits.inFlight}, conns,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), launchVar+"="+string(what))
+	cmd.Stderr = os.Stderr
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fscanln(out); err != nil && err.Error() != "unexpected newline" {
+		t.Errorf("the attack has not begun: %v", err)
+	}
+	return &raid{cmd, func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the attack: %v", err)
+		}
+	}}
+}
+
+// attackIfLaunched attacks until standard input ends, if the program was started for that.
+func attackIfLaunched() bool {
+	what := os.Getenv(launchVar)
+	if what == "" {
+		return false
+	}
+	var l launched
+	if err := json.Unmarshal([]byte(what), &l); err != nil {
+		panic(err)
+	}
+	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19); err != nil {
+		panic(err)
+	}
+	i := slices.IndexFunc(attacks, func(a attack) bool { return a.name == l.Attack })
+	under := attacks[i].begin(context.Background(), &site{
+		rdma: l.RDMA, tcp: l.TCP, dialer: dialFrom, net: loopbackNet, file: nfs3.MakeFH(l.File),
+		limits: limits{l.Limits[0], l.Limits[1], l.Limits[2]},
+	}, 1, l.Conns)
+	time.Sleep(pace)
+	fmt.Println()
+	io.Copy(io.Discard, os.Stdin)
+	under.end()
+	return true
+}

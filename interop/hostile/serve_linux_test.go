@@ -1,0 +1,325 @@
+package hostile_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
+)
+
+// -figures has TestServe go through all attacks, for longer, and print the tables of
+// docs/security.md.
+var printFigures = flag.Bool("figures", false, "print how bystanders fare, and the server's memory")
+
+// scale is how many times the connections of an attack the command is attacked by: its limits are
+// the defaults, and those in virtual time are an eighth of them.
+const scale = 8
+
+// What the command's limits allow, in bytes.
+const (
+	mebi = 1 << 20
+
+	// program is what it takes without clients, and whatever they do: its code, and what Go's
+	// runtime keeps.
+	program = 64 * mebi
+	// forRDMA and forTCP are what the limits of the two ports are together.
+	forRDMA = (512 + 256) * mebi // ServerMemory and ReceiveMemory of rpcrdma.Config
+	forTCP  = 512 * mebi         // Memory of recordmark.Config
+	// each is what a connection takes beside that: goroutines and buffers.
+	each = 64 << 10
+	// maxConns is how many connections there are at a time (MaxConns of oncrpc.ServerConfig).
+	maxConns = 1024
+	// maxPending is how many may be in their startup beside these (package iwarp).
+	maxPending = 256
+	// files is what the bystanders and attackers have in files, twice as it may be copied.
+	files = 16 * mebi
+)
+
+// promise is what the server may take during an attack, at most.
+type promise struct {
+	memory int // in bytes
+	files  int // descriptors
+}
+
+// promised is that by the limits that the attack is about.
+func (a *attack) promised() promise {
+	p := promise{program + files + each*min(scale*a.conns, maxConns), maxConns + maxPending + 50}
+	if a.tcp {
+		p.memory += forTCP
+	} else {
+		p.memory += forRDMA
+	}
+	return p
+}
+
+// patience is how long a bystander may take for what takes a moment. It tells one that is served
+// from one that is starved: the time limits after which the server takes back what attackers have
+// are longer.
+const patience = 25 * time.Second
+
+// serve starts the command, and a site to attack.
+func serve(t *testing.T, command string, a *attack, options ...string) (*served.Server, *site) {
+	t.Helper()
+	options = append(options, "--memory", exportPath, "--squash", "none", "--log-level", "error",
+		"--dialect", a.dialect.String())
+	apart := apart(t)
+	s := served.Start(t, command, options...)
+	apart()
+	where := &site{
+		rdma: fmt.Sprintf("127.0.0.1:%d", s.RDMA), tcp: fmt.Sprintf("127.0.0.1:%d", s.TCP),
+		dialer: dialFrom, net: loopbackNet,
+		limits: limits{maxMessage: 4 << 20, maxRecord: recordmark.DefaultMaxRecord, inFlight: 64},
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	conn, err := recordmark.Dial(ctx, where.tcp, recordmark.Config{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	su, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	where.file, err = makeFile(ctx, nfsclient.New(conn, su))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, where
+}
+
+// apart has what is started from now on run on one CPU, and with what it returns everything else on
+// the others: with -figures, where the server is to have a CPU of its own as it does on its host.
+func apart(t *testing.T) (started func()) {
+	t.Helper()
+	if !*printFigures {
+		return func() {}
+	}
+	cpus, err := host.AllowedCPUs()
+	if err != nil || len(cpus) < 2 {
+		t.Fatalf("figures take two CPUs: %v, %v", cpus, err)
+	}
+	pin := func(cpus ...int) (undo func() error) {
+		undo, err := host.Pin(cpus...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return undo
+	}
+	undo := pin(cpus[0])
+	return func() {
+		undo()
+		undo = pin(cpus[1:]...)
+		t.Cleanup(func() { undo() })
+	}
+}
+
+// makeFile makes the file that attackers use, with something in it, and opens the root to all.
+func makeFile(ctx context.Context, c *nfsclient.Client) (nfs3.FH, error) {
+	root, err := c.Mount(ctx, exportPath)
+	if err != nil {
+		return nfs3.FH{}, err
+	}
+	mode := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o777}}
+	if _, err := c.SetAttr(ctx, root, mode, nil); err != nil {
+		return nfs3.FH{}, err
+	}
+	o, err := c.Create(ctx, root, "file", nfs3.CreateHow{Set: nfs3.Sattr{Mode: anybody}})
+	if err != nil {
+		return nfs3.FH{}, err
+	}
+	_, err = c.Write(ctx, o.File, 0, make([]byte, fileSize), nfs3.Unstable)
+	return o.File, err
+}
+
+// loopbackNet is what the addresses of this host begin with.
+const loopbackNet = "127"
+
+// dialFrom connects from one of the addresses of this host.
+func dialFrom(host string) faultnet.DialContext {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(host)}}
+	return d.DialContext
+}
+
+// peak is the most memory that a process has had, in bytes.
+func peak(t *testing.T, pid int) int {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), "VmHWM:")
+	kib, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	n, err := strconv.Atoi(kib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n << 10
+}
+
+// descriptors is how many descriptors a process has open.
+func descriptors(t *testing.T, pid int) int {
+	t.Helper()
+	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+// TestServe attacks the command by sockets, with its defaults. The bystanders' calls are answered
+// while it lasts, and the process has no more memory than its limits promise.
+func TestServe(t *testing.T) {
+	command, err := served.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *printFigures {
+		fmt.Println("| attack | connections | throughput | longest call without | during | memory |" +
+			" promised |")
+		fmt.Println("|---|---|---|---|---|---|---|")
+	}
+	for i, a := range attacks { // but for those that need handlers which the command does not have
+		if a.handlers > 0 || !a.memory && !*printFigures || raced && i%3 > 0 {
+			continue
+		}
+		t.Run(a.name, func(t *testing.T) { a.onServe(t, command, a.promised()) })
+	}
+}
+
+// TestExcluded attacks the command from a host that --allow does not name. It costs a call of
+// accept for each connection, and nothing else: no memory, and no descriptor that stays.
+func TestExcluded(t *testing.T) {
+	command, err := served.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range attacks {
+		switch a.name {
+		case "connections that say nothing", "RDMA Reads that are not answered",
+			"records that are begun":
+			t.Run(a.name, func(t *testing.T) {
+				a.onServe(t, command, promise{program + files, 50}, "--allow", loopbackNet+".0.0.0/16")
+			})
+		}
+	}
+}
+
+// onServe has a host attack the command.
+func (a *attack) onServe(t *testing.T, command string, promised promise, options ...string) {
+	s, where := serve(t, command, a, options...)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	all, err := where.join(ctx, early)
+	defer func() { leave(all) }()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raid := a.launch(t, where, scale*a.conns)
+	defer raid.end()
+
+	joining, cancelJoin := context.WithTimeout(ctx, patience)
+	defer cancelJoin()
+	late, err := where.join(joining, late)
+	defer func() { leave(late) }()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	least := burst
+	if a.flood { // which takes processor time, that is not shared out
+		least = 3
+	}
+	rate(t, slices.Concat(all, late), least, 0)
+	memory, files := peak(t, s.PID()), descriptors(t, s.PID())
+	if memory > promised.memory {
+		t.Errorf("the server took %d MiB, and its limits promise %d", memory/mebi,
+			promised.memory/mebi)
+	}
+	if files > promised.files {
+		t.Errorf("the server has %d descriptors, and its limits promise %d", files, promised.files)
+	}
+	if *printFigures {
+		ratio, without, during := raid.compare(t, all)
+		fmt.Printf("| %s | %d | %.2f | %.1f ms | %.1f ms | %d MiB | %d MiB |\n", a.name,
+			scale*a.conns, ratio, without, during, memory/mebi, promised.memory/mebi)
+	}
+}
+
+// compare has bystanders work by turns while the attacker's process is stopped and while it goes on.
+// What it has it keeps in between. It returns how many rounds they make during the attack for each
+// one without, the median of some pairs, and the longest calls in milliseconds, likewise.
+func (r *raid) compare(t *testing.T, all []*bystander) (ratio, without, during float64) {
+	t.Helper()
+	const (
+		pairs  = 7
+		window = 400 * time.Millisecond
+	)
+	var ratios, withouts, durings []float64
+	measure := func(sig syscall.Signal) (perSecond, ms float64) {
+		r.signal(t, sig)
+		rate(t, all, 1, window/4) // what is under way comes to its end
+		for _, b := range all {
+			b.longest = 0
+		}
+		perSecond = rate(t, all, 1, window)
+		took, _ := longest(all)
+		return perSecond, took.Seconds() * 1000
+	}
+	for range pairs {
+		calm, ms := measure(syscall.SIGSTOP)
+		withouts = append(withouts, ms)
+		under, ms := measure(syscall.SIGCONT)
+		durings = append(durings, ms)
+		ratios = append(ratios, under/calm)
+	}
+	median := func(x []float64) float64 {
+		slices.Sort(x)
+		return x[len(x)/2]
+	}
+	return median(ratios), median(withouts), median(durings)
+}
+
+// rate has each of the bystanders make so many rounds, and more while there is time, and returns how
+// many they make in a second together.
+func rate(t *testing.T, all []*bystander, least int, window time.Duration) float64 {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, errors.New("starved"))
+	defer cancel()
+	began := time.Now()
+	done := make(chan int)
+	for _, b := range all {
+		go func() {
+			n := 0
+			for n < least || time.Since(began) < window {
+				if err := b.round(ctx); err != nil {
+					t.Errorf("%s: %v (%v)", b.name, err, context.Cause(ctx))
+					break
+				}
+				n++
+			}
+			done <- n
+		}()
+	}
+	sum := 0
+	for range all {
+		sum += <-done
+	}
+	return float64(sum) / time.Since(began).Seconds()
+}
