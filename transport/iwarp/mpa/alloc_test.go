@@ -14,11 +14,7 @@ import (
 func TestAllocs(t *testing.T) {
 	for _, options := range []ConnOptions{{}, {CRC: true}, {MarkersIn: true, MarkersOut: true}, {CRC: true, MarkersIn: true, MarkersOut: true}} {
 		a, peer := newConn(t, options)
-		options.Stall = a.stall
-		b, err := NewConn(peer, options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := connOver(t, peer, options)
 		o := &outbox{Conn: a}
 		var (
 			small, large = text(100, 0), text(20000, 0)
@@ -48,6 +44,5 @@ func TestAllocs(t *testing.T) {
 		if n := testing.AllocsPerRun(500, send); n >= 1 {
 			t.Errorf("CRC %t, markers %t: got %v allocations, want none", options.CRC, options.MarkersIn, n)
 		}
-		b.Close(false)
 	}
 }

@@ -61,12 +61,7 @@ func TestMarkersEachWay(t *testing.T) {
 		for _, out := range []bool{false, true} {
 			t.Run(fmt.Sprintf("in %t, out %t", in, out), func(t *testing.T) {
 				a, peer := newConn(t, ConnOptions{CRC: true, MarkersIn: in, MarkersOut: out})
-				b, err := NewConn(peer, ConnOptions{CRC: true, MarkersIn: out, MarkersOut: in, Stall: a.stall})
-				if err != nil {
-					t.Fatal(err)
-				}
-				interruptHung(t, b)
-				t.Cleanup(func() { b.Close(false) })
+				b := connOver(t, peer, ConnOptions{CRC: true, MarkersIn: out, MarkersOut: in})
 				for _, dir := range []struct {
 					from, to *Conn
 					markers  bool

@@ -37,6 +37,13 @@ func tcpPair(t testing.TB) (a, b *net.TCPConn) {
 func newConn(t testing.TB, o ConnOptions) (*Conn, *net.TCPConn) {
 	t.Helper()
 	tcp, peer := tcpPair(t)
+	return connOver(t, tcp, o), peer
+}
+
+// connOver returns a Conn over tcp that is closed when the test ends: one that is left to the
+// collector may keep its buffer (see maxKept) to the end of the process.
+func connOver(t testing.TB, tcp *net.TCPConn, o ConnOptions) *Conn {
+	t.Helper()
 	if o.Stall == 0 {
 		o.Stall = time.Hour
 	}
@@ -51,7 +58,7 @@ func newConn(t testing.TB, o ConnOptions) (*Conn, *net.TCPConn) {
 			t.Error("a closed connection holds a buffer")
 		}
 	})
-	return c, peer
+	return c
 }
 
 // modest is what a ddp.Sink has that holds nothing up, expects nothing, and lends nothing.

@@ -295,12 +295,7 @@ func TestBothWays(t *testing.T) {
 	const n = 400
 	var conns [2]*outbox
 	for i, tcp := range []*net.TCPConn{a, b} {
-		c, err := NewConn(tcp, ConnOptions{CRC: true, Stall: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		interruptHung(t, c)
-		conns[i] = &outbox{Conn: c}
+		conns[i] = &outbox{Conn: connOver(t, tcp, ConnOptions{CRC: true})}
 	}
 	var all sync.WaitGroup
 	for i, o := range conns {

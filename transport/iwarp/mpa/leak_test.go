@@ -1,0 +1,18 @@
+package mpa
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// TestMain fails when a test has left a buffer that counts as kept: tests behind it would have
+// one fewer to keep.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if n := kept.Load(); n != 0 && code == 0 {
+		fmt.Fprintf(os.Stderr, "%d buffers are kept by connections that no test has closed\n", n)
+		code = 1
+	}
+	os.Exit(code)
+}
