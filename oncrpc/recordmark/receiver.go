@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
@@ -17,10 +18,11 @@ import (
 type receiver struct {
 	conn   *Conn
 	in     reader
-	late   time.Time // when more of the record under way shall be here, if that was asked for
-	got    int       // bytes since then, up to growStep
-	readBy time.Time // the deadline set for reads
-	share  *share    // of the memory for large records and replies; nil: no bound
+	late   time.Time   // when more of the record under way shall be here, if that was asked for
+	got    int         // bytes since then, up to growStep
+	readBy time.Time   // the deadline set for reads
+	share  *share      // of the memory for large records and replies; nil: no bound
+	reader fair.Reader // has others read, too; the zero value: no others
 
 	room sync.Cond // of Conn.mu: reading may go on, or the connection has ended
 }
@@ -30,9 +32,10 @@ func (r *receiver) open(c *Conn) {
 	r.conn, r.in, r.room.L = c, newReader(r, c.cfg.MaxRecord), &c.mu
 }
 
-// within bounds the memory of large records and replies by a budget of many connections.
-func (r *receiver) within(s *share) {
-	r.share, r.in.reserve = s, r.reserve
+// within has the connection share a budget for large records and replies, and the processors, with
+// others.
+func (r *receiver) within(s *share, reader fair.Reader) {
+	r.share, r.in.reserve, r.reader = s, r.reserve, reader
 	r.conn.responder.replies.share = s
 }
 
@@ -92,6 +95,7 @@ func (r *receiver) Read(p []byte) (int, error) {
 		r.readBy = late
 		c.conn.SetReadDeadline(late)
 	}
+	r.reader.Await()
 	n, err := c.conn.Read(p)
 	if r.got += n; r.got >= growStep {
 		r.late, r.got = time.Time{}, 0

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
@@ -51,13 +52,15 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 				continue
 			}
 			c := newConn(conn, cfg)
-			share := budget.join(peerhost.Of(conn.RemoteAddr()))
-			c.receiver.within(share)
+			host := peerhost.Of(conn.RemoteAddr())
+			share, reader := budget.join(host), fair.ThisProcess.Join(host)
+			c.receiver.within(share, reader)
 			stop := context.AfterFunc(ctx, func() { c.fail("serve", ctx.Err()) })
 			context.AfterFunc(c.ctx, func() {
 				stop()
 				<-c.done // until then handlers of its calls may run
 				share.leave()
+				reader.Leave()
 				release()
 			})
 			c.Serve(srv)

@@ -103,6 +103,7 @@ func (e *endpoint) run() {
 		e.receiver.run()
 	case <-e.over:
 	}
+	e.receiver.reader.Leave()
 	e.finish()
 }
 

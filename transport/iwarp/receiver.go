@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -26,7 +28,8 @@ type receiver struct {
 	placer    placer
 	inbox     inbox
 	rtr       rtrGate
-	readMSN   uint32 // of the peer's next Read Request
+	readMSN   uint32      // of the peer's next Read Request
+	reader    fair.Reader // of a connection that was accepted: who asked for it pays for it
 }
 
 var _ ddp.Sink = (*receiver)(nil)
@@ -43,11 +46,15 @@ func (r *receiver) init(l *link, sender *sender, completer *completer, s *ddp.Se
 	r.receives = receives{link: l, posted: ring.New[*transport.RecvRequest](l.cfg.RecvDepth)}
 	r.inbox.link, r.inbox.sender = l, sender
 	r.readMSN = 1
+	if !s.Initiator {
+		r.reader = fair.ThisProcess.Join(peerhost.Of(l.info.RemoteAddr))
+	}
 }
 
 // run takes what the peer sends until the connection ends.
 func (r *receiver) run() {
 	for {
+		r.reader.Await()
 		err := r.llp.Receive(r)
 		r.inbox.deliver()
 		r.sender.uncork()

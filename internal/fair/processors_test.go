@@ -1,0 +1,109 @@
+package fair
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// crowd is a process in virtual time. If it is full, who is ready waits for a processor, unless
+// somebody is held up.
+type crowd struct {
+	*Processors
+	full bool
+	all  sync.WaitGroup // connections
+}
+
+func newCrowd(full bool) *crowd {
+	c := &crowd{full: full}
+	c.Processors = NewProcessors(func() time.Duration {
+		if c.crowded() {
+			return 2 * crowded
+		}
+		return 0
+	})
+	return c
+}
+
+func (c *crowd) crowded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.full && c.held == nil
+}
+
+// pattern is how often a host reads: while the process is crowded, and otherwise.
+type pattern struct{ crowded, alone time.Duration }
+
+// reads has a connection of a host read until the end of the test, and returns how often it has.
+func (c *crowd) reads(i int, p pattern, end <-chan struct{}) *atomic.Int64 {
+	n := new(atomic.Int64)
+	r := c.Join(host(i))
+	c.all.Go(func() {
+		defer r.Leave()
+		for {
+			select {
+			case <-end:
+				return
+			case <-time.After(p.alone):
+			}
+			for waited := p.alone; waited < p.crowded && c.crowded(); waited += p.alone {
+				time.Sleep(p.alone)
+			}
+			r.Await()
+			n.Add(1)
+		}
+	})
+	return n
+}
+
+// TestProcessors has hosts read for a second each way. The figures are of virtual time.
+func TestProcessors(t *testing.T) {
+	var (
+		greedy  = pattern{10 * time.Microsecond, 10 * time.Microsecond}
+		starved = pattern{10 * time.Millisecond, 100 * time.Microsecond}
+		modest  = pattern{time.Millisecond, time.Millisecond}
+		seldom  = pattern{20 * time.Millisecond, 20 * time.Millisecond}
+	)
+	for _, tt := range []struct {
+		name        string
+		full        bool
+		hosts       []pattern
+		least, most []int64 // of the reads that each would make alone, in percent
+	}{
+		{"a host alone", true, []pattern{greedy}, []int64{99}, []int64{100}},
+		{"nobody waits", false, []pattern{greedy, starved}, []int64{99, 99}, []int64{100, 100}},
+		{"starved", true, []pattern{greedy, starved}, []int64{40, 45}, []int64{60, 60}},
+		{"starved by two", true, []pattern{greedy, greedy, starved}, []int64{60, 60, 30},
+			[]int64{70, 70, 40}},
+		{"equal", true, []pattern{greedy, greedy, greedy}, []int64{99, 99, 99},
+			[]int64{100, 100, 100}},
+		{"not starved", true, []pattern{greedy, modest}, []int64{95, 95}, []int64{100, 100}},
+		{"with little to say", true, []pattern{greedy, seldom}, []int64{90, 90}, []int64{100, 100}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrowd(tt.full)
+				end := make(chan struct{})
+				var reads []*atomic.Int64
+				for i, p := range tt.hosts {
+					reads = append(reads, c.reads(i, p, end))
+				}
+				time.Sleep(time.Second)
+				close(end)
+				c.all.Wait()
+				for i, n := range reads {
+					share := 100 * n.Load() * int64(tt.hosts[i].alone) / int64(time.Second)
+					if share < tt.least[i] || share > tt.most[i] {
+						t.Errorf("host %d has %d %% of its reads, want %d to %d", i, share,
+							tt.least[i], tt.most[i])
+					}
+				}
+				if len(c.hosts) > 0 || c.known.Load() != 0 {
+					t.Errorf("%d hosts are known at the end", len(c.hosts))
+				}
+			})
+		})
+	}
+}
