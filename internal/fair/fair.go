@@ -29,6 +29,13 @@ type Shares struct {
 // New returns Shares of n in all.
 func New(n int64) *Shares { return &Shares{free: n, has: make(map[peerhost.Host]int64)} }
 
+// Fits reports whether Take would give a host n more.
+func (s *Shares) Fits(h peerhost.Host, n int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Fits(s.free, s.has[h], n)
+}
+
 // Take gives a host n more, or reports false.
 func (s *Shares) Take(h peerhost.Host, n int64) bool {
 	s.mu.Lock()

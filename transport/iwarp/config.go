@@ -256,7 +256,7 @@ func effective[T int | time.Duration](v, byDefault T) T {
 }
 
 // startup is c as the handshake with a peer at addr wants it.
-func (c *Config) startup(addr net.Addr) mpa.Config {
+func (c *Config) startup(conn net.Conn) mpa.Config {
 	return mpa.Config{
 		IRD:          c.IRD,
 		ORD:          c.ORD,
@@ -266,7 +266,7 @@ func (c *Config) startup(addr net.Addr) mpa.Config {
 		PeerToPeer:   c.PeerToPeer,
 		RTR:          c.RTR,
 		OneRTR:       c.OneRTR,
-		CRC:          c.CRC == CRCOn || c.CRC == CRCAuto && !isLoopback(addr),
+		CRC:          c.CRC == CRCOn || c.CRC == CRCAuto && !isLoopback(conn),
 		RNIC:         c.RNIC,
 		Version:      c.Version,
 		Markers:      c.Markers,
@@ -283,7 +283,11 @@ func (c Config) Capabilities() mpa.Capabilities {
 	return startup.Capabilities()
 }
 
-func isLoopback(a net.Addr) bool {
-	tcp, ok := a.(*net.TCPAddr)
+// isLoopback reports whether the peer of a connection, which may be nil, has a loopback address.
+func isLoopback(conn net.Conn) bool {
+	if conn == nil {
+		return false
+	}
+	tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
 }

@@ -81,7 +81,7 @@ func (c *Config) initiate(ctx context.Context, conn net.Conn, private []byte) (*
 		conn.Close()
 		return nil, err
 	}
-	setup, err := mpa.Initiate(conn, c.startup(conn.RemoteAddr()), private)
+	setup, err := mpa.Initiate(conn, c.startup(conn), private)
 	stop()
 	if err == nil {
 		return c.endpoint(conn, setup)
@@ -108,7 +108,7 @@ func (c *Config) initiate(ctx context.Context, conn net.Conn, private []byte) (*
 // sendTerminate tells a responder that has accepted why this side cannot (RFC 6581 sections 8 and
 // 9).
 func (c *Config) sendTerminate(conn net.Conn, cause *mpa.StartupError) {
-	llp, err := mpa.NewConn(conn, mpa.ConnOptions{
+	llp, err := newLLP(conn, mpa.ConnOptions{
 		CRC: cause.CRC, MarkersOut: cause.Markers, MaxSegment: minSegment, Stall: c.StallTimeout,
 	})
 	if err != nil {

@@ -48,7 +48,7 @@ func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config,
 	e := &endpoint{
 		link: link{
 			llp:     llp,
-			heard:   s.Initiator,
+			heard:   s.Initiator || s.EitherFirst,
 			version: version(s.Version),
 			queues:  newQueues(cfg.SendDepth, s.IRD, s.ORD),
 			constants: &constants{
@@ -67,7 +67,7 @@ func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config,
 	e.idle.L = &e.mu
 	e.table = stag.New(maxRegions, e.sender.segmenter.detach)
 	e.completer = completer{link: &e.link, flusher: &e.sender.flusher}
-	e.sender.init(&e.link, &e.completer, s.Initiator)
+	e.sender.init(&e.link, &e.completer, s.Initiator && !s.EitherFirst)
 	e.receiver.init(&e.link, &e.sender, &e.completer, s)
 	if s.Initiator {
 		e.queues.rtr = s.RTR

@@ -64,11 +64,11 @@ func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoin
 }
 
 func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error) {
-	startup := r.cfg.startup(r.conn.RemoteAddr())
+	startup := r.cfg.startup(r.conn)
 	if err := r.choose(&startup); err != nil {
 		r.answered = true
 		r.conn.SetDeadline(time.Now().Add(r.cfg.HandshakeTimeout))
-		r.refused(err, r.mpa.Reject(r.cfg.startup(r.conn.RemoteAddr()), nil))
+		r.refused(err, r.mpa.Reject(r.cfg.startup(r.conn), nil))
 		return nil, err
 	}
 	stop, err := limit(ctx, r.conn, r.cfg.HandshakeTimeout)
@@ -122,7 +122,7 @@ func (r *request) Reject(private []byte) error {
 		return opError("reject", r.conn.RemoteAddr(), mpa.ErrAnswered)
 	}
 	r.conn.SetDeadline(time.Now().Add(r.cfg.HandshakeTimeout))
-	err := r.mpa.Reject(r.cfg.startup(r.conn.RemoteAddr()), private)
+	err := r.mpa.Reject(r.cfg.startup(r.conn), private)
 	var failed *mpa.StartupError
 	r.answered = err == nil || errors.As(err, &failed)
 	switch {

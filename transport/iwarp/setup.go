@@ -2,14 +2,35 @@ package iwarp
 
 import (
 	"net"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
+// carrier is a connection that is an LLP by itself, when it has been set up: a *sctp.Conn.
+type carrier interface {
+	mpa.FrameConn
+	LLP(stall time.Duration) ddp.LLP
+}
+
+// newLLP returns the LLP of a connection on which the startup is complete.
+func newLLP(conn net.Conn, o mpa.ConnOptions) (ddp.LLP, error) {
+	if c, ok := conn.(carrier); ok {
+		return c.LLP(o.Stall), nil
+	}
+	return mpa.NewConn(conn, o)
+}
+
 // endpoint makes an endpoint of a connection on which the startup is complete.
 func (c *Config) endpoint(conn net.Conn, setup *mpa.Setup) (*endpoint, error) {
-	llp, err := mpa.NewConn(conn, mpa.ConnOptions{
+	if _, ok := conn.(carrier); ok {
+		// What MPA has beside what RFC 6581 section 7 has in common.
+		setup.CRC, setup.MarkersIn, setup.MarkersOut = false, false, false
+		setup.EitherFirst = setup.RTR == 0
+	}
+	llp, err := newLLP(conn, mpa.ConnOptions{
 		CRC: setup.CRC, MarkersIn: setup.MarkersIn, MarkersOut: setup.MarkersOut,
 		MaxSegment: c.MaxSegment, Stall: c.StallTimeout,
 	})

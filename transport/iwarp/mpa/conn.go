@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/pace"
 )
 
 // closeTimeout bounds how long an orderly Close sends, and then waits for the peer, in all.
@@ -93,7 +94,7 @@ func NewConn(conn net.Conn, o ConnOptions) (*Conn, error) {
 		maxSegment: o.MaxSegment, stall: o.Stall,
 	}
 	c.in.c, c.out.c = c, c
-	c.in.watch.pace, c.out.pace = newPace(o.Stall), newPace(o.Stall)
+	c.in.watch.pace, c.out.pace = pace.New(o.Stall), pace.New(o.Stall)
 	if err := c.open(); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,9 @@ import "io"
 // It returns how many bytes it took. It fails with io.EOF if the peer closed before the first byte,
 // with io.ErrUnexpectedEOF if it did later, with an error that wraps ErrFrame, or with that of r.
 func readFrame(r io.Reader, f *Frame) (int, error) {
+	if own, ok := r.(FrameConn); ok {
+		return own.ReadFrame(f)
+	}
 	var h [frameHeaderLen]byte
 	key := f.key()
 	n := 0

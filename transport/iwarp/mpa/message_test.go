@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/pace"
 )
 
 // messages is a sink of messages. Each segment says by its first byte what it is.
@@ -86,8 +88,8 @@ func TestMessageStalled(t *testing.T) {
 					err = c.Receive(got)
 				}
 			}
-			if tt.ends && (!errors.Is(err, ErrStalled) || ticks != stallTicks+1) {
-				t.Errorf("got error %v after %d ticks, want %v after %d", err, ticks, ErrStalled, stallTicks+1)
+			if tt.ends && (!errors.Is(err, ErrStalled) || ticks != pace.Ticks+1) {
+				t.Errorf("got error %v after %d ticks, want %v after %d", err, ticks, ErrStalled, pace.Ticks+1)
 			}
 			if !tt.ends && err != nil {
 				t.Errorf("after %d ticks: %v", ticks, err)
@@ -106,7 +108,7 @@ func TestMessages(t *testing.T) {
 		for !got.open {
 			receive(t, c, got, nil)
 		}
-		for range stallTicks {
+		for range pace.Ticks {
 			expire(t, c)
 			receive(t, c, got, nil)
 		}

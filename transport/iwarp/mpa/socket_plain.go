@@ -37,7 +37,7 @@ func (s *plainOutput) wait(l sync.Locker) error {
 	l.Lock()
 	if b := s.w.batch; b != nil {
 		p = b.pieces[b.first]
-		p = p[:min(len(p), plainMost, s.w.pace.enough)]
+		p = p[:min(len(p), plainMost, s.w.pace.Enough)]
 	}
 	l.Unlock()
 	if p == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/pace"
 )
 
 // expire makes it so that the deadline of reads, which is far away, has passed.
@@ -20,7 +21,7 @@ func expire(t *testing.T, c *Conn) {
 // been incomplete since the last one, or since before.
 func stalls(t *testing.T, c *Conn, s ddp.Sink) {
 	t.Helper()
-	for range stallTicks {
+	for range pace.Ticks {
 		expire(t, c)
 		receive(t, c, s, nil)
 	}

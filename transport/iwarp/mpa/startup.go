@@ -38,6 +38,9 @@ func (f *Frame) split() (d EnhancedData, private []byte, err error) {
 
 // write writes a frame at once.
 func (f *Frame) write(w io.Writer) error {
+	if own, ok := w.(FrameConn); ok {
+		return own.WriteFrame(f)
+	}
 	b, err := f.Append(nil)
 	if err != nil {
 		return err

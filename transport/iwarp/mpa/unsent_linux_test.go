@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/pace"
 )
 
 // tick has a tick of a writer pass, of which it must not find that the peer has stalled, or must.
@@ -24,7 +26,7 @@ func tick(t *testing.T, w *writer, stalled bool) {
 func TestLittleIsNoStall(t *testing.T) {
 	c, _ := newConn(t, ConnOptions{Stall: 30 * time.Second})
 	o := &outbox{Conn: c}
-	for range 3 * stallTicks {
+	for range 3 * pace.Ticks {
 		if err := o.add([]byte("fourteen bytes"), nil, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -62,16 +64,16 @@ func TestSlowIsNoStall(t *testing.T) {
 		return taken
 	}
 	for range 3 {
-		for range stallTicks {
+		for range pace.Ticks {
 			tick(t, w, false)
 		}
-		for taken := 0; taken < w.pace.enough; {
+		for taken := 0; taken < w.pace.Enough; {
 			taken += take()
 		}
 		tick(t, w, false)
 	}
-	w.pace.enough = 1 << 30
-	for range stallTicks {
+	w.pace.Enough = 1 << 30
+	for range pace.Ticks {
 		take()
 		tick(t, w, false)
 	}

@@ -1,12 +1,16 @@
 package mpa
 
-import "time"
+import (
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/pace"
+)
 
 // stallWatch is what a reader knows of what is incomplete: a message, of which the sink knows, or
 // else an FPDU. While anything is, the reader is armed, and its deadline is the next tick. So the
 // watch costs little where FPDUs come: a deadline for each tick that ends amid one.
 type stallWatch struct {
-	pace    pace
+	pace    pace.Pace
 	message uint64 // as the sink names it, 0 if there is none
 	fpdus   int    // reader.fpdus, when that was found
 
@@ -17,7 +21,7 @@ type stallWatch struct {
 // begin notes what is incomplete, and was not before.
 func (w *stallWatch) begin(r *reader, message uint64, moved int) {
 	w.message, w.fpdus = message, r.fpdus
-	w.pace.begin(moved + r.pending())
+	w.pace.Begin(moved + r.pending())
 }
 
 // arm has what is incomplete watched, if anything is.
@@ -32,11 +36,11 @@ func (r *reader) arm() {
 	}
 	r.armed = true
 	r.watch.begin(r, message, moved)
-	r.watch.pace.ticks, r.watch.used = r.watch.used, 0
+	r.watch.pace.Used, r.watch.used = r.watch.used, 0
 	r.nextTick()
 }
 
-func (r *reader) nextTick() { r.c.setReadDeadline(time.Now().Add(r.watch.pace.tick)) }
+func (r *reader) nextTick() { r.c.setReadDeadline(time.Now().Add(r.watch.pace.Tick)) }
 
 // disarm ends the watch.
 func (r *reader) disarm() {
@@ -55,7 +59,7 @@ func (r *reader) expired() error {
 		return nil
 	case message != w.message || message == 0 && r.fpdus != w.fpdus:
 		w.begin(r, message, moved)
-	case w.pace.ticked(moved + r.pending()):
+	case w.pace.Ticked(moved + r.pending()):
 		return ErrStalled
 	}
 	r.nextTick()
@@ -67,6 +71,6 @@ func (r *reader) expired() error {
 // So those that have stopped do not each take the whole of ConnOptions.Stall from those that wait behind them.
 func (w *stallWatch) taken(peerHeldUp bool) {
 	if !peerHeldUp {
-		w.used = min(int(time.Since(w.held)/w.pace.tick), stallTicks)
+		w.used = min(int(time.Since(w.held)/w.pace.Tick), pace.Ticks)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/pace"
 )
 
 // writer is the sending half of a Conn.
@@ -18,7 +19,7 @@ type writer struct {
 	torn  bool   // a write has failed, with a part of what it was given sent maybe
 
 	// The stall watch, which looks at each tick. Of a plain connection each Write has a deadline.
-	pace     pace
+	pace     pace.Pace
 	deadline time.Time // the next tick
 	waiting  bool      // there was something to send at the last tick, and ever since
 }
@@ -100,7 +101,7 @@ func (w *writer) wait(l sync.Locker) (empty bool, err error) {
 func (w *writer) stalled() bool {
 	now := time.Now()
 	if w.plain {
-		w.c.setWriteDeadline(now.Add((stallTicks + 1) * w.pace.tick))
+		w.c.setWriteDeadline(now.Add((pace.Ticks + 1) * w.pace.Tick))
 		return false
 	}
 	if now.Before(w.deadline) {
@@ -110,11 +111,11 @@ func (w *writer) stalled() bool {
 	taken := w.total - w.sys.unsent()
 	if !w.waiting {
 		w.waiting = true
-		w.pace.begin(taken)
-	} else if w.pace.ticked(taken) {
+		w.pace.Begin(taken)
+	} else if w.pace.Ticked(taken) {
 		return true
 	}
-	w.deadline = now.Add(w.pace.tick)
+	w.deadline = now.Add(w.pace.Tick)
 	w.c.setWriteDeadline(w.deadline)
 	return false
 }

@@ -222,14 +222,14 @@ func TestSendStalled(t *testing.T) {
 func TestSendSlow(t *testing.T) {
 	o, peer := newOutbox(t, ConnOptions{Stall: 15 * time.Second})
 	got := drain(peer)
-	for seen := 0; seen < 10*o.out.pace.enough; {
+	for seen := 0; seen < 10*o.out.pace.Enough; {
 		fill(t, o)
 		for empty := false; !empty; {
 			var err error
 			if empty, err = o.Wait(&o.mu); err != nil {
 				t.Fatalf("behind %d bytes: %v", o.out.total, err)
 			}
-			if o.out.total-seen < o.out.pace.enough {
+			if o.out.total-seen < o.out.pace.Enough {
 				continue
 			}
 			seen = o.out.total

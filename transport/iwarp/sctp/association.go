@@ -1,0 +1,213 @@
+package sctp
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
+)
+
+// association is an association of DDP, and the streams on it, each of which has one session at a
+// time (RFC 5043 section 6).
+type association struct {
+	cfg           *Config
+	lower         lower.Association
+	local, remote Addr
+	offer         func(*Conn) bool // hands over what asks for a session; false: there is no room
+	ended         func()           // is called when the association has ended; may be nil
+
+	mu       sync.Mutex // guards what follows
+	sessions map[uint16]*Conn
+	live     int      // sessions that this side has not ended
+	draining bool     // it ends with the last of these
+	fresh    int      // streams from here on have never been used
+	free     []uint16 // streams that were, and may be again
+	err      error    // why the association has ended
+
+	over chan struct{} // closed when it has
+
+	order *tsnOrder // in the draft
+}
+
+// newAssociation takes over an association. Offer is nil where nobody may ask for sessions.
+func newAssociation(cfg *Config, l lower.Association, local, remote Addr, offer func(*Conn) bool,
+	ended func()) *association {
+	a := &association{
+		cfg: cfg, lower: l, local: local, remote: remote, offer: offer, ended: ended,
+		sessions: make(map[uint16]*Conn), over: make(chan struct{}),
+	}
+	if cfg.Draft {
+		a.order = newTSNOrder(l.FirstTSN())
+	}
+	cfg.Counters.Associations.Add(1)
+	go a.run()
+	go a.lower.Watch(a.over)
+	if offer != nil {
+		go a.awaitSession()
+	}
+	return a
+}
+
+// run takes messages until the association ends.
+func (a *association) run() {
+	b := new([messageSize]byte)
+	for {
+		m, err := a.lower.Receive(b[:])
+		if err != nil {
+			a.end(err)
+			return
+		}
+		a.message(&m)
+	}
+}
+
+// messageSize is that of the buffer for a message: larger ones are rare.
+const messageSize = maxMTU + noteFront + noteBack
+
+// message takes a message.
+func (a *association) message(m *lower.Message) {
+	a.mu.Lock()
+	c := a.sessions[m.Stream]
+	begins := c == nil && a.err == nil && a.offer != nil && int(m.Stream) < a.lower.Streams()
+	if begins {
+		c = a.session(m.Stream, false)
+	}
+	a.mu.Unlock()
+	if begins && a.order != nil {
+		c.beginDraft()
+	}
+	switch {
+	case a.order != nil:
+		a.order.take(c, m)
+	case c != nil:
+		c.take(m)
+	}
+}
+
+// session begins a session on a stream; a.mu is held.
+func (a *association) session(id uint16, active bool) *Conn {
+	c := newConn(a, id, active)
+	a.sessions[id] = c
+	a.live++
+	return c
+}
+
+// open begins a session as the side that asks. A stream that was never used is preferred (draft
+// section 7.2).
+func (a *association) open() (*Conn, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.err != nil:
+		return nil, a.err
+	case a.fresh < a.lower.Streams():
+		a.fresh++
+		return a.session(uint16(a.fresh-1), true), nil
+	case len(a.free) > 0:
+		id := a.free[0]
+		a.free = a.free[1:]
+		return a.session(id, true), nil
+	}
+	return nil, ErrNoStream
+}
+
+// rest notes that this side has ended a session, and the peer has all that it has sent. A dialer
+// ends an association without others.
+func (a *association) rest() {
+	a.mu.Lock()
+	a.live--
+	last, ends := a.live == 0 && a.err == nil, a.offer == nil || a.draining
+	a.mu.Unlock()
+	switch {
+	case !last:
+	case ends:
+		a.shutdown()
+	default:
+		go a.awaitSession()
+	}
+}
+
+// release notes that a session is over on both sides, so that its stream may have another one.
+func (a *association) release(c *Conn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sessions[c.id] == c {
+		delete(a.sessions, c.id)
+		if a.offer == nil {
+			a.free = append(a.free, c.id)
+		}
+	}
+}
+
+// drain has the association end with its last session.
+func (a *association) drain() {
+	a.mu.Lock()
+	a.draining = true
+	idle := a.live == 0
+	a.mu.Unlock()
+	if idle {
+		a.shutdown()
+	}
+}
+
+// shutdown ends an association that has no live session. The side that has made it does so in
+// order; the other one where it has to.
+func (a *association) shutdown() {
+	a.mu.Lock()
+	again := a.err != nil
+	if !again {
+		a.err = errClosed
+	}
+	a.mu.Unlock()
+	switch {
+	case again:
+	case a.offer == nil:
+		go a.lower.Shutdown()
+	default:
+		go a.lower.Abort("no sessions")
+	}
+}
+
+// awaitSession ends an association on which the peer begins no session for long.
+func (a *association) awaitSession() {
+	t := time.NewTimer(a.cfg.SetupTimeout)
+	defer t.Stop()
+	select {
+	case <-a.over:
+	case <-t.C:
+		a.mu.Lock()
+		idle := a.live == 0
+		a.mu.Unlock()
+		if idle {
+			a.shutdown()
+		}
+	}
+}
+
+// end tells all sessions that the association has ended (RFC 5043 section 11.3).
+func (a *association) end(err error) {
+	a.mu.Lock()
+	if a.err == nil {
+		a.err = err
+		if err != io.EOF && !errors.Is(err, errClosed) {
+			a.cfg.Counters.Lost.Add(1)
+		}
+	}
+	err = a.err
+	var all []*Conn
+	for _, c := range a.sessions {
+		all = append(all, c)
+	}
+	clear(a.sessions)
+	a.mu.Unlock()
+	close(a.over)
+	for _, c := range all {
+		c.lost(err)
+	}
+	a.lower.Abort("")
+	if a.ended != nil {
+		a.ended()
+	}
+}

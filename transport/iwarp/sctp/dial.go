@@ -1,0 +1,173 @@
+package sctp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"syscall"
+	"time"
+)
+
+// dial is an attempt to make an association (RFC 9260 section 5.1).
+type dial struct {
+	ports header // as this side sends them
+	to    netip.AddrPort
+	in    chan chunk // what answers
+}
+
+// firstRTO is how long an answer may take at first, and lastRTO at last (RTO.Initial and RTO.Max,
+// RFC 9260 section 16; the attempt has a time limit of its own).
+const (
+	firstRTO = time.Second
+	lastRTO  = 10 * time.Second
+)
+
+// take takes the first chunk of a packet, if it belongs to the startup. It has come in a buffer that
+// is used again.
+func (d *dial) take(c chunk) bool {
+	switch c.kind() {
+	case chunkInitAck, chunkCookieAck, chunkError, chunkAbort:
+		select {
+		case d.in <- append(chunk(nil), c...):
+		default: // the peer says more than it has to
+		}
+		return true
+	}
+	return false
+}
+
+// errRefusedUDP is what a dial gets where the peer's host has said that nobody has the UDP port.
+var errRefusedUDP = fmt.Errorf("nobody receives SCTP in UDP there: %w", syscall.ECONNREFUSED)
+
+func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+
+// refused tells dials that nobody has the UDP port that was sent to. Associations go on: it may be
+// false, and time tells.
+func (s *socket) refused() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.dials {
+		select {
+		case d.in <- nil:
+		default:
+		}
+	}
+}
+
+// connect makes an association with what listens on an SCTP port at an address.
+func (s *socket) connect(ctx context.Context, to netip.AddrPort, src, dst uint16) (l *link,
+	ours, theirs initiation, err error) {
+	ours = s.cfg.initiation()
+	d := &dial{header{src: src, dst: dst}, to, make(chan chunk, 4)}
+	s.mu.Lock()
+	s.dials[ours.tag] = d
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.dials, ours.tag)
+		s.mu.Unlock()
+		if err != nil && l != nil {
+			s.abort(l, causeUserAbort, "")
+			l.end(err)
+		}
+	}()
+	for {
+		c, err := s.ask(ctx, d, header{src: src, dst: dst}, chunkInitAck,
+			appendChunk(nil, chunkInit, 0, ours.append(nil)))
+		if err != nil {
+			return nil, ours, theirs, err
+		}
+		if theirs, err = s.answered(d, c); err != nil {
+			return nil, ours, theirs, err
+		}
+		back := header{src: src, dst: dst, tag: theirs.tag}
+		if l != nil {
+			s.remove(l)
+		}
+		l = newLink(s, back, ours.tag, s.cfg.usable(ours, theirs), to)
+		s.add(l)
+		_, err = s.ask(ctx, d, back, chunkCookieAck,
+			appendChunk(nil, chunkCookieEcho, 0, theirs.cookie))
+		if err != errCookieStale {
+			return l, ours, theirs, err
+		}
+	}
+}
+
+// answered takes an INIT ACK.
+func (s *socket) answered(d *dial, c chunk) (theirs initiation, err error) {
+	theirs, err = parseInitiation(c.value())
+	if err == errInitTag {
+		return theirs, err
+	}
+	back := header{src: d.ports.src, dst: d.ports.dst, tag: theirs.tag}
+	cause := uint16(causeProtocolViolation)
+	if err == nil && theirs.cookie == nil {
+		cause, err = causeMissingParameter, errors.New("INIT ACK without a cookie")
+	}
+	if err == nil {
+		if err = s.cfg.agree(theirs.indication); err != nil {
+			cause = causeUserAbort
+			s.cfg.Counters.Indications.Add(1)
+		}
+	}
+	if err != nil {
+		s.send(seal(appendAbort(back.append(nil), 0, cause, err.Error())), d.to)
+	}
+	return theirs, err
+}
+
+// ask sends a chunk until the one comes that answers it.
+func (s *socket) ask(ctx context.Context, d *dial, h header, want chunkType, p []byte) (chunk, error) {
+	packet := seal(append(h.append(nil), p...))
+	rto := firstRTO
+	again := time.NewTimer(0)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-again.C:
+			s.send(packet, d.to)
+			again.Reset(rto)
+			rto = min(2*rto, lastRTO)
+		case c := <-d.in:
+			switch {
+			case c == nil:
+				return nil, errRefusedUDP
+			case c.is(want):
+				return c, nil
+			case c.is(chunkAbort):
+				return nil, &AbortError{causeOf(c)}
+			case c.is(chunkError) && want == chunkCookieAck && isStale(c):
+				return nil, errCookieStale
+			}
+		case <-s.done:
+			return nil, errClosed
+		}
+	}
+}
+
+// isStale reports whether an ERROR is that of a stale cookie.
+func isStale(c chunk) bool {
+	q, _, ok := nextParameter(c.value())
+	return ok && q.kind == causeStaleCookie
+}
+
+// causeOf is what an ABORT says.
+func causeOf(c chunk) string {
+	q, _, ok := nextParameter(c.value())
+	switch {
+	case !ok:
+		return ""
+	case q.kind == causeOutOfResource:
+		return "out of resource"
+	case len(q.value) > maxReason:
+		return fmt.Sprintf("cause %d: %q", q.kind, q.value[:maxReason])
+	}
+	return fmt.Sprintf("cause %d: %q", q.kind, q.value)
+}
+
+// maxReason bounds what is taken of a peer's words.
+const maxReason = 100

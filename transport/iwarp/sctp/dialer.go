@@ -1,0 +1,149 @@
+package sctp
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"sync"
+)
+
+// Dialer asks for sessions. Those with one address are streams of one association, as long as it has
+// streams.
+type Dialer struct {
+	cfg *Config
+
+	mu           sync.Mutex // guards what follows
+	associations map[netip.AddrPort]*dialed
+}
+
+// dialed is an association, or an attempt to make one.
+type dialed struct {
+	done  chan struct{} // closed when what follows is there
+	assoc *association
+	err   error
+}
+
+// NewDialer returns a Dialer. Its error wraps ErrConfig.
+func NewDialer(cfg Config) (*Dialer, error) {
+	c, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if c.UDPPort < 0 {
+		return nil, wrong("UDPPort", c.UDPPort, "0 to 65535")
+	}
+	return &Dialer{cfg: c, associations: make(map[netip.AddrPort]*dialed)}, nil
+}
+
+// DialContext returns a session that the peer has not been asked for: a *Conn. The address is
+// "host:port" with a port of SCTP. An association is made if there is none with a free stream, and
+// ends with its last session.
+func (d *Dialer) DialContext(ctx context.Context, _, addr string) (net.Conn, error) {
+	to, err := resolve(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		a, err := d.association(ctx, to)
+		if err != nil {
+			return nil, err
+		}
+		c, err := a.open()
+		switch {
+		case err == nil:
+			return c, nil
+		case errors.Is(err, ErrNoStream):
+			return nil, err
+		}
+		// It has ended meanwhile.
+		d.forget(to, a)
+	}
+}
+
+// association returns the one with an address, which it makes if there is none.
+func (d *Dialer) association(ctx context.Context, to netip.AddrPort) (*association, error) {
+	for {
+		d.mu.Lock()
+		at := d.associations[to]
+		if at == nil {
+			at = &dialed{done: make(chan struct{})}
+			d.associations[to] = at
+			d.mu.Unlock()
+			at.assoc, at.err = d.connect(ctx, to)
+			if at.err != nil {
+				d.mu.Lock()
+				delete(d.associations, to)
+				d.mu.Unlock()
+			}
+			close(at.done)
+			return at.assoc, at.err
+		}
+		d.mu.Unlock()
+		select {
+		case <-at.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if at.err == nil {
+			return at.assoc, nil
+		}
+		// It was another's attempt, with his time limit.
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// forget forgets an association that has ended.
+func (d *Dialer) forget(to netip.AddrPort, a *association) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at := d.associations[to]; at != nil && at.assoc == a {
+		delete(d.associations, to)
+	}
+}
+
+// connect makes an association.
+func (d *Dialer) connect(ctx context.Context, to netip.AddrPort) (*association, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, d.cfg.SetupTimeout, ErrGone)
+	defer cancel()
+	udp := netip.AddrPortFrom(to.Addr(), uint16(d.cfg.UDPPort))
+	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(udp))
+	if err != nil {
+		return nil, err
+	}
+	s := newSocket(d.cfg, connected{conn, udp})
+	go s.run()
+	src := uint16(49152 + rand.IntN(1<<14)) // RFC 6335 section 6: the dynamic ports
+	l, ours, theirs, err := s.connect(ctx, udp, src, to.Port())
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	p, err := associate(l, ours, theirs)
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	local := conn.LocalAddr().(*net.UDPAddr).AddrPort()
+	return newAssociation(d.cfg, p,
+		Addr{local.Addr(), src, local.Port()}, Addr{to.Addr(), to.Port(), udp.Port()},
+		nil, s.close), nil
+}
+
+// connected is a UDP socket that is connected to one peer.
+type connected struct {
+	*net.UDPConn
+	peer netip.AddrPort
+}
+
+func (c connected) ReadFromUDPAddrPort(p []byte) (int, netip.AddrPort, error) {
+	n, err := c.Read(p)
+	return n, c.peer, err
+}
+
+func (c connected) WriteToUDPAddrPort(p []byte, _ netip.AddrPort) (int, error) {
+	return c.Write(p)
+}

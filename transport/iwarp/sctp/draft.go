@@ -1,0 +1,131 @@
+package sctp
+
+import (
+	"encoding/binary"
+	"io"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
+)
+
+// This file has what draft-stewart-rddp-sctp-01 has in another way than RFC 5043: no sessions and no
+// DDP-SSN, but DDP Stream Reset (section 7.2), and the order of the association's TSNs (section 6.1).
+
+// tsnOrder is the order of an association: of what has come, up to the cumulative TSN all may be
+// complete. It belongs to the goroutine that receives.
+type tsnOrder struct {
+	next  uint32 // the cumulative TSN, plus one
+	early map[uint32]tsnMessage
+}
+
+// tsnMessage is a message that has come before others.
+type tsnMessage struct {
+	conn    *Conn
+	message *held  // nil: a message that nobody wants
+	last    uint32 // TSN
+}
+
+func newTSNOrder(first uint32) *tsnOrder {
+	return &tsnOrder{next: first, early: make(map[uint32]tsnMessage)}
+}
+
+// take takes a message for a session, which may be nil, and delivers what may be complete now.
+func (o *tsnOrder) take(c *Conn, m *lower.Message) {
+	t := tsnMessage{conn: c, last: m.Last}
+	if c != nil {
+		t.message = c.takeDraft(m, m.First != o.next)
+	}
+	if m.First != o.next {
+		o.early[m.First] = t
+		return
+	}
+	for early := false; ; early = true {
+		if t.message != nil {
+			t.conn.deliverDraft(t.message, early)
+		}
+		o.next = t.last + 1
+		var ok bool
+		if t, ok = o.early[o.next]; !ok {
+			return
+		}
+		delete(o.early, o.next)
+	}
+}
+
+// takeDraft takes a message, and returns it as it is to be delivered.
+func (c *Conn) takeDraft(m *lower.Message, early bool) *held {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.deaf {
+		return nil
+	}
+	var err error
+	reset := len(m.Data) == 4 && binary.BigEndian.Uint32(m.Data) == draftReset
+	switch {
+	case !m.Unordered:
+		err = violation("an ordered message")
+	case m.PPID != ppidDraftSegment && !(m.PPID == ppidDraftControl && reset):
+		err = violation("payload protocol identifier %d with %d bytes", m.PPID, len(m.Data))
+	}
+	var h *held
+	if err == nil {
+		h, err = c.keep(reset, m.Data, early)
+	}
+	if err != nil {
+		c.violated(err)
+		c.changed.Broadcast()
+		return nil
+	}
+	c.changed.Broadcast()
+	return h
+}
+
+// deliverDraft delivers a message to the consumer of its stream.
+func (c *Conn) deliverDraft(h *held, early bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.changed.Broadcast()
+	if early {
+		c.catchUp(h)
+	}
+	switch {
+	case h.control: // the next message is of another session
+		c.drop(h)
+		c.last = true
+		if c.over {
+			c.a.release(c)
+		}
+	case c.deaf || c.last:
+		c.drop(h)
+	default:
+		c.deliver(h)
+	}
+}
+
+// beginDraft begins a session that the peer has begun by using the stream.
+func (c *Conn) beginDraft() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state = asked
+	c.setup = append(c.setup, control{function: initiate})
+	c.offer()
+}
+
+// writeDraftFrame has the session begin; c.mu is held.
+func (c *Conn) writeDraftFrame(f *mpa.Frame) error {
+	c.state = open
+	c.a.cfg.Counters.Sessions.Add(1)
+	if !f.Reply {
+		c.setup = append(c.setup, control{function: accept})
+	}
+	if f.Reject {
+		c.err = io.EOF
+	}
+	return nil
+}
+
+// sendReset makes the stream one for another session, from the peer's side on; c.mu is held. Nothing
+// follows until it is acknowledged.
+func (c *Conn) sendReset() error {
+	return c.send(ppidDraftSegment, binary.BigEndian.AppendUint32(make([]byte, room), draftReset))
+}

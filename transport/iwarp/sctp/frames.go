@@ -1,0 +1,81 @@
+package sctp
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+)
+
+// A session begins with what MPA has as startup frames (RFC 6581 section 7): Initiate is a request,
+// Accept and Reject are replies, and the enhanced ones those with enhanced data, which is the same.
+// So package mpa settles what there is to settle.
+
+var _ mpa.FrameConn = (*Conn)(nil)
+
+// WriteFrame sends a startup frame as a session control message. In the draft there is none: the
+// stream is there when it is used.
+func (c *Conn) WriteFrame(f *mpa.Frame) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return c.err
+	}
+	if c.last {
+		return io.EOF
+	}
+	if c.a.cfg.Draft {
+		return c.writeDraftFrame(f)
+	}
+	m := control{function: initiate, private: f.PrivateData}
+	next := asked
+	switch {
+	case f.Reply && f.Reject:
+		m.function, next = reject, concluded
+	case f.Reply:
+		m.function, next = accept, open
+	}
+	if f.Enhanced {
+		m.function += enhancedInitiate - initiate
+		if next == asked {
+			next = askedEnhanced
+		}
+	}
+	if f.Reply && c.state != asked && c.state != askedEnhanced || !f.Reply && c.state != idle {
+		return fmt.Errorf("sctp: %v out of its place", m.function)
+	}
+	if err := c.sendControl(m); err != nil {
+		return err
+	}
+	switch c.state = next; next {
+	case open:
+		c.a.cfg.Counters.Sessions.Add(1)
+	case concluded:
+		c.said, c.last = true, true // the peer is silent from now on
+		c.changed.Broadcast()
+	}
+	return nil
+}
+
+// ReadFrame waits for the session control message that is a startup frame, a reply or a request as f
+// says. It returns whether there is one, as 1 or 0. A Terminate is io.EOF.
+func (c *Conn) ReadFrame(f *mpa.Frame) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.await(func() bool { return len(c.setup) > 0 }); err != nil {
+		return 0, err
+	}
+	m := c.setup[0]
+	c.setup = c.setup[1:]
+	*f = mpa.Frame{
+		Reply:       m.function != initiate && m.function != enhancedInitiate,
+		Reject:      m.function == reject || m.function == enhancedReject,
+		Enhanced:    m.function.enhanced(),
+		Revision:    1,
+		PrivateData: m.private,
+	}
+	if f.Enhanced {
+		f.Revision = 2
+	}
+	return 1, nil
+}

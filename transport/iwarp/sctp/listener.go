@@ -1,0 +1,166 @@
+package sctp
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
+)
+
+// maxPending is how many sessions may wait for Accept (RFC 5043 section 6.4).
+const maxPending = 128
+
+// Listener takes associations, and accepts the sessions that are asked for on them.
+type Listener struct {
+	cfg    *Config
+	socket *socket
+	addr   Addr
+	shares *fair.Shares
+	ready  chan *Conn
+	over   chan struct{}
+
+	mu     sync.Mutex // guards what follows
+	all    map[*association]struct{}
+	closed bool
+}
+
+var _ net.Listener = (*Listener)(nil)
+
+// Listen listens at "host:port", with a port of SCTP, which 0 makes any. Its error wraps ErrConfig,
+// or is that of the network.
+func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
+	c, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	at, err := resolve(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: at.Addr().AsSlice(), Port: max(c.UDPPort, 0)})
+	if err != nil {
+		return nil, err
+	}
+	port := at.Port()
+	if port == 0 {
+		port = uint16(49152 + random()%(1<<14))
+	}
+	udp := conn.LocalAddr().(*net.UDPAddr).AddrPort()
+	l := &Listener{
+		cfg: c, addr: Addr{udp.Addr().Unmap(), port, udp.Port()},
+		shares: fair.New(int64(c.MaxAssociations)),
+		ready:  make(chan *Conn, maxPending), over: make(chan struct{}),
+		all: make(map[*association]struct{}),
+	}
+	l.socket = newSocket(c, conn)
+	l.socket.port, l.socket.opened = port, l.opened
+	l.socket.admits = func(a netip.Addr) bool { return l.shares.Fits(hostOf(a), 1) }
+	go l.socket.run()
+	return l, nil
+}
+
+func hostOf(a netip.Addr) peerhost.Host { return peerhost.Of(Addr{IP: a}) }
+
+// Addr returns an Addr.
+func (l *Listener) Addr() net.Addr { return l.addr }
+
+// Accept waits for a session that is asked for: a *Conn, of which the request is to be read.
+func (l *Listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.ready:
+		return c, nil
+	case <-l.over:
+		return nil, &net.OpError{Op: "accept", Net: "sctp", Addr: l.addr, Err: net.ErrClosed}
+	}
+}
+
+// Close ends listening. Sessions stay, except for those that Accept has not returned. Associations
+// stay until they have none.
+func (l *Listener) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	close(l.over)
+	for {
+		select {
+		case c := <-l.ready:
+			c.Close()
+			continue
+		default:
+		}
+		break
+	}
+	l.socket.mu.Lock()
+	l.socket.deaf = true
+	l.socket.mu.Unlock()
+	var all []*association
+	for a := range l.all {
+		all = append(all, a)
+	}
+	l.mu.Unlock()
+	for _, a := range all {
+		a.drain()
+	}
+	if len(all) == 0 {
+		l.socket.close()
+	}
+	return nil
+}
+
+// opened makes an association whose peer has proven its address.
+func (l *Listener) opened(link *link, c *cookie) {
+	host := hostOf(c.from.Addr())
+	if !l.shares.Take(host, 1) {
+		link.refuse(causeOutOfResource, errNoRoom)
+		return
+	}
+	p, err := associate(link, c.ours, c.theirs)
+	if err != nil {
+		l.shares.Give(host, 1)
+		return
+	}
+	local := l.addr
+	remote := Addr{c.from.Addr(), c.src, c.from.Port()}
+	var a *association
+	made := make(chan struct{})
+	a = newAssociation(l.cfg, p, local, remote, l.offer, func() {
+		<-made
+		l.shares.Give(host, 1)
+		l.mu.Lock()
+		delete(l.all, a)
+		last := l.closed && len(l.all) == 0
+		l.mu.Unlock()
+		if last {
+			l.socket.close()
+		}
+	})
+	l.mu.Lock()
+	l.all[a] = struct{}{}
+	closed := l.closed
+	l.mu.Unlock()
+	close(made)
+	if closed {
+		a.drain()
+	}
+}
+
+// offer hands a session to Accept.
+func (l *Listener) offer(c *Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	select {
+	case l.ready <- c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,199 @@
+package sctp
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/pion/logging"
+	"github.com/pion/sctp"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
+)
+
+// pionAssociation is an association that pion/sctp carries over a link.
+type pionAssociation struct {
+	link  *link
+	assoc *sctp.Association
+	in    *sctp.Stream // all that the peer sends
+	first uint32       // TSN of the peer
+
+	mu  sync.RWMutex // guards what follows
+	out map[uint16]*sctp.Stream
+}
+
+var _ lower.Association = (*pionAssociation)(nil)
+
+// maxMessage is the most bytes of a message: no segment has more.
+const maxMessage = 1 << 16
+
+// associate has pion/sctp carry an association whose startup is over. It takes what both sides have
+// said as the tokens of SNAP (draft-hancke-tsvwg-snap), which are INIT chunks.
+func associate(l *link, ours, theirs initiation) (*pionAssociation, error) {
+	cfg := l.socket.cfg
+	assoc, err := sctp.ClientContext(context.Background(),
+		sctp.WithNetConn(l),
+		sctp.WithSNAP(token(ours), token(theirs)),
+		sctp.WithMTU(uint32(l.most)),
+		sctp.WithMaxReceiveBufferSize(uint32(cfg.Window)),
+		sctp.WithMaxMessageSize(maxMessage),
+		sctp.WithEnableZeroChecksum(true), // link sees to the checksum
+		sctp.WithEnableInterleaving(false),
+		sctp.WithRTOMax(float64(lastRTO/time.Millisecond)),
+		sctp.WithLoggerFactory(silent{}),
+	)
+	if err != nil {
+		l.end(err)
+		return nil, err
+	}
+	p := &pionAssociation{
+		link: l, assoc: assoc, first: theirs.tsn, out: make(map[uint16]*sctp.Stream),
+	}
+	if p.in, err = p.stream(0); err != nil {
+		l.end(err)
+		return nil, err
+	}
+	return p, nil
+}
+
+// token returns an INIT chunk that pion/sctp understands. It says that a checksum of zero is
+// acceptable, as pion/sctp knows it of DTLS (RFC 9653).
+func token(i initiation) []byte {
+	i.cookie, i.unrecognized = nil, nil
+	dtls := parameter{paramZeroChecksum, []byte{0, 0, 0, 1}}
+	return appendChunk(nil, chunkInit, 0, dtls.append(i.append(nil)))
+}
+
+func (p *pionAssociation) Streams() int     { return int(p.link.streams) }
+func (p *pionAssociation) FirstTSN() uint32 { return p.first }
+func (p *pionAssociation) MaxMessage() int  { return p.link.maxMessage() }
+
+// stream returns the stream with an id, to send on.
+func (p *pionAssociation) stream(id uint16) (*sctp.Stream, error) {
+	p.mu.RLock()
+	s := p.out[id]
+	p.mu.RUnlock()
+	if s != nil {
+		return s, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.out[id]; s != nil {
+		return s, nil
+	}
+	s, err := p.assoc.OpenStream(id, 0)
+	if err != nil {
+		return nil, err
+	}
+	s.SetReliabilityParams(true, sctp.ReliabilityTypeReliable, 0)
+	p.out[id] = s
+	return s, nil
+}
+
+func (p *pionAssociation) Send(stream uint16, ppid uint32, data []byte) error {
+	s, err := p.stream(stream)
+	if err != nil {
+		return err
+	}
+	_, err = s.WriteSCTP(data, sctp.PayloadProtocolIdentifier(ppid))
+	return err
+}
+
+func (p *pionAssociation) Unacknowledged(stream uint16) int {
+	s, err := p.stream(stream)
+	if err != nil {
+		return 0
+	}
+	return int(s.BufferedAmount())
+}
+
+func (p *pionAssociation) Acknowledged(stream uint16, below int, f func()) {
+	s, err := p.stream(stream)
+	if err != nil {
+		return
+	}
+	s.SetBufferedAmountLowThreshold(uint64(below - 1))
+	s.OnBufferedAmountLow(f)
+}
+
+func (p *pionAssociation) Receive(b []byte) (lower.Message, error) {
+	n, ppid, err := p.in.ReadSCTP(b)
+	if errors.Is(err, io.ErrShortBuffer) {
+		b = make([]byte, n)
+		n, ppid, err = p.in.ReadSCTP(b)
+	}
+	if err != nil {
+		return lower.Message{}, p.why(err)
+	}
+	if n < noteFront+noteBack { // link sees to it
+		return lower.Message{}, fmt.Errorf("a message of %d bytes without its note", n)
+	}
+	b = b[:n]
+	return lower.Message{
+		Stream: binary.BigEndian.Uint16(b), PPID: uint32(ppid), Unordered: b[3] != 0,
+		First: binary.BigEndian.Uint32(b[4:]), Last: binary.BigEndian.Uint32(b[n-noteBack:]),
+		Data: b[noteFront : n-noteBack],
+	}, nil
+}
+
+// why says why the association has ended.
+func (p *pionAssociation) why(err error) error {
+	p.link.mu.Lock()
+	reason := p.link.reason
+	p.link.mu.Unlock()
+	if reason != nil && reason != errClosed {
+		return reason
+	}
+	return err
+}
+
+// Watch looks after the peer, and after the path, until the association ends.
+func (p *pionAssociation) Watch(done <-chan struct{}) {
+	keepAlive := p.link.socket.cfg.KeepAlive
+	tick := time.NewTicker(keepAlive)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		p.link.look()
+		switch silent := time.Since(time.Unix(0, p.link.heard.Load())); {
+		case silent > 3*keepAlive:
+			p.link.refuse(causeUserAbort, ErrGone)
+			return
+		case silent > keepAlive:
+			p.assoc.ActiveHeartbeat()
+		}
+	}
+}
+
+// shutdownTimeout bounds how long it may take until the peer has acknowledged everything.
+const shutdownTimeout = 5 * time.Second
+
+func (p *pionAssociation) Shutdown() {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	if p.assoc.Shutdown(ctx) != nil {
+		p.Abort("")
+	}
+	p.link.end(errClosed)
+	p.assoc.Close()
+}
+
+func (p *pionAssociation) Abort(reason string) {
+	p.link.endWith(errClosed, func() { p.link.socket.abort(p.link, causeUserAbort, reason) })
+	p.assoc.Close()
+}
+
+// silent logs nothing: what matters to anybody comes as an error.
+type silent struct{}
+
+func (silent) NewLogger(string) logging.LeveledLogger {
+	return logging.NewDefaultLeveledLoggerForScope("", logging.LogLevelDisabled, io.Discard)
+}

@@ -1,0 +1,274 @@
+package sctp
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"net"
+	"net/netip"
+	"sync"
+)
+
+// packetConn is what carries datagrams: a *net.UDPConn.
+type packetConn interface {
+	ReadFromUDPAddrPort(p []byte) (int, netip.AddrPort, error)
+	WriteToUDPAddrPort(p []byte, to netip.AddrPort) (int, error)
+	LocalAddr() net.Addr
+	Close() error
+}
+
+// socket carries the packets of associations in UDP datagrams (RFC 6951), and does what belongs to
+// none of them: it answers INIT and COOKIE ECHO, and packets that come out of the blue.
+type socket struct {
+	cfg    *Config
+	conn   packetConn
+	bakery *bakery
+	port   uint16 // that may be connected to; 0: none
+
+	// opened makes an association of a link whose peer has returned a cookie. admits is asked before
+	// the peer gets one.
+	admits func(netip.Addr) bool
+	opened func(*link, *cookie)
+
+	mu    sync.Mutex // guards what follows
+	tags  map[uint32]*link
+	peers map[peerKey]*link
+	dials map[uint32]*dial
+	deaf  bool // no new associations are taken
+
+	done chan struct{} // closed when no more is received
+}
+
+// peerKey is what tells peers apart: two stacks of one host, each with its UDP port, may have the
+// same SCTP port.
+type peerKey struct {
+	udp      netip.AddrPort
+	src, dst uint16 // SCTP ports, as the peer sends them
+}
+
+func newSocket(cfg *Config, conn packetConn) *socket {
+	return &socket{
+		cfg: cfg, conn: conn, bakery: newBakery(), done: make(chan struct{}),
+		tags: make(map[uint32]*link), peers: make(map[peerKey]*link),
+		dials: make(map[uint32]*dial),
+	}
+}
+
+// run receives until the socket is closed.
+func (s *socket) run() {
+	defer close(s.done)
+	p := make([]byte, 1<<16)
+	for {
+		n, from, err := s.conn.ReadFromUDPAddrPort(p)
+		switch {
+		case err == nil:
+			s.packet(p[:n], netip.AddrPortFrom(from.Addr().Unmap(), from.Port()))
+		case isRefused(err):
+			s.refused()
+		default:
+			s.mu.Lock()
+			links := make([]*link, 0, len(s.tags))
+			for _, l := range s.tags {
+				links = append(links, l)
+			}
+			s.mu.Unlock()
+			for _, l := range links {
+				l.end(err)
+			}
+			return
+		}
+	}
+}
+
+// close ends the socket, and waits until nothing is received any more.
+func (s *socket) close() {
+	s.conn.Close()
+	<-s.done
+}
+
+// send sends a packet. What the network does not take is lost, as it may be on the way.
+func (s *socket) send(p []byte, to netip.AddrPort) {
+	_, _ = s.conn.WriteToUDPAddrPort(p, to)
+}
+
+// random returns a number that is not zero.
+func random() uint32 {
+	var p [4]byte
+	for {
+		_, _ = rand.Read(p[:]) // does not fail
+		if n := binary.BigEndian.Uint32(p[:]); n != 0 {
+			return n
+		}
+	}
+}
+
+// packet takes a packet.
+func (s *socket) packet(p []byte, from netip.AddrPort) {
+	h, ok := parseHeader(p)
+	if !ok {
+		s.cfg.Counters.BadPackets.Add(1)
+		return
+	}
+	chunks := p[headerLen:]
+	first, rest := nextChunk(chunks)
+	switch {
+	case first == nil:
+		s.cfg.Counters.BadPackets.Add(1)
+		return
+	case first.is(chunkInit):
+		if h.tag == 0 && len(rest) == 0 {
+			s.init(h, first, from)
+		}
+		return
+	case first.is(chunkCookieEcho):
+		if !s.cookieEcho(h, first.value(), from) {
+			return
+		}
+		if chunks = rest; len(chunks) == 0 {
+			return
+		}
+	}
+	l, d := s.find(h, first, from)
+	switch {
+	case d != nil && d.take(first):
+	case l != nil:
+		l.take(chunks, from)
+	case d == nil:
+		s.outOfTheBlue(h, first, from)
+	}
+}
+
+// find returns the association that a packet belongs to, or the attempt to make one, or both.
+func (s *socket) find(h header, first chunk, from netip.AddrPort) (*link, *dial) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if first.flags()&flagReflected != 0 && (first.is(chunkAbort) || first.is(chunkShutdownComplete)) {
+		l := s.peers[peerKey{from, h.src, h.dst}]
+		if l != nil && l.ports.tag == h.tag {
+			return l, nil
+		}
+	}
+	l, d := s.tags[h.tag], s.dials[h.tag]
+	if l != nil && (l.ports.dst != h.src || l.ports.src != h.dst || l.key.udp.Addr() != from.Addr()) {
+		l = nil
+	}
+	if d != nil && (d.ports.dst != h.src || d.ports.src != h.dst || d.to.Addr() != from.Addr()) {
+		d = nil
+	}
+	return l, d
+}
+
+// add makes the packets of a peer those of l.
+func (s *socket) add(l *link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tags[l.tag], s.peers[l.key] = l, l
+}
+
+// remove ends what add has begun.
+func (s *socket) remove(l *link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tags[l.tag] == l {
+		delete(s.tags, l.tag)
+	}
+	if s.peers[l.key] == l {
+		delete(s.peers, l.key)
+	}
+}
+
+// init answers an INIT, and keeps nothing (RFC 9260 section 5.1).
+func (s *socket) init(h header, c chunk, from netip.AddrPort) {
+	theirs, err := parseInitiation(c.value())
+	if err == errInitTag {
+		return
+	}
+	back := header{src: h.dst, dst: h.src, tag: theirs.tag}
+	s.mu.Lock()
+	taken := s.port != 0 && h.dst == s.port && !s.deaf
+	s.mu.Unlock()
+	switch {
+	case !taken:
+		s.send(seal(appendAbort(back.append(nil), 0, causeUserAbort, "nobody listens")), from)
+		return
+	case err != nil:
+		s.cfg.Counters.BadPackets.Add(1)
+		s.send(seal(appendAbort(back.append(nil), 0, causeProtocolViolation, err.Error())), from)
+		return
+	}
+	if err := s.cfg.agree(theirs.indication); err != nil {
+		s.cfg.Counters.Indications.Add(1)
+		s.cfg.fault(from, "association refused", err)
+		s.send(seal(appendAbort(back.append(nil), 0, causeUserAbort, err.Error())), from)
+		return
+	}
+	if !s.admits(from.Addr()) {
+		s.cfg.Counters.Refused.Add(1)
+		s.send(seal(appendAbort(back.append(nil), 0, causeOutOfResource, "")), from)
+		return
+	}
+	ours := s.cfg.initiation()
+	ours.cookie = s.bakery.bake(&cookie{
+		from: from, src: h.src, dst: h.dst, ours: ours, theirs: theirs,
+	})
+	ours.unrecognized = theirs.unrecognized
+	s.send(seal(appendChunk(back.append(nil), chunkInitAck, 0, ours.append(nil))), from)
+}
+
+// cookieEcho makes an association of a cookie that has come back, or finds it made. It reports
+// whether there is one.
+func (s *socket) cookieEcho(h header, value []byte, from netip.AddrPort) bool {
+	c, err := s.bakery.open(value, from, h)
+	if err == errCookie {
+		s.cfg.Counters.BadPackets.Add(1)
+		return false
+	}
+	key := peerKey{from, h.src, h.dst}
+	s.mu.Lock()
+	same, old, deaf := s.tags[c.ours.tag], s.peers[key], s.deaf
+	s.mu.Unlock()
+	back := header{src: h.dst, dst: h.src, tag: c.theirs.tag}
+	ack := func() { s.send(seal(appendChunk(back.append(nil), chunkCookieAck, 0)), from) }
+	switch {
+	case same != nil && same.ports == back: // the COOKIE ACK was lost
+		ack()
+		return true
+	case err != nil:
+		stale := parameter{causeStaleCookie, []byte{0, 0, 0, 0}}.append(nil)
+		s.send(seal(appendChunk(back.append(nil), chunkError, 0, stale)), from)
+		return false
+	case deaf || same != nil:
+		return false
+	case !s.admits(from.Addr()):
+		s.cfg.Counters.Refused.Add(1)
+		s.send(seal(appendAbort(back.append(nil), 0, causeOutOfResource, "")), from)
+		return false
+	case old != nil: // RFC 9260 section 5.2.4, action A
+		old.end(ErrRestarted)
+	}
+	l := newLink(s, back, c.ours.tag, s.cfg.usable(c.ours, c.theirs), from)
+	s.add(l)
+	ack()
+	s.opened(l, c)
+	return true
+}
+
+// outOfTheBlue answers a packet of an association that there is not (RFC 9260 section 8.4).
+func (s *socket) outOfTheBlue(h header, first chunk, from netip.AddrPort) {
+	back := header{src: h.dst, dst: h.src, tag: h.tag}
+	switch first.kind() {
+	case chunkAbort, chunkShutdownComplete, chunkCookieAck, chunkError, chunkInitAck:
+	case chunkShutdownAck:
+		s.send(seal(appendChunk(back.append(nil), chunkShutdownComplete, flagReflected)), from)
+	default:
+		s.cfg.Counters.OutOfTheBlue.Add(1)
+		s.send(seal(appendChunk(back.append(nil), chunkAbort, flagReflected)), from)
+	}
+}
+
+// abort tells the peer that an association ends, and why.
+func (s *socket) abort(l *link, cause uint16, text string) {
+	l.mu.Lock()
+	to := l.to
+	l.mu.Unlock()
+	s.send(seal(appendAbort(l.ports.append(nil), 0, cause, text)), to)
+}

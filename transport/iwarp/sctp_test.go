@@ -1,0 +1,68 @@
+package iwarp_test
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
+)
+
+// overSCTP returns a listener and a dialer of endpoints over SCTP in UDP.
+func overSCTP(t testing.TB, cfg iwarp.Config, low sctp.Config) (*iwarp.Listener, iwarp.Dialer) {
+	t.Helper()
+	cfg.Logger, low.Logger = quiet, quiet
+	low.UDPPort = -1
+	below, err := sctp.Listen(t.Context(), "127.0.0.1:0", low)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := iwarp.NewListener(below, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	low.UDPPort = int(below.Addr().(sctp.Addr).UDPPort)
+	d, err := sctp.NewDialer(low)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, iwarp.Dialer{Config: cfg, DialContext: d.DialContext}
+}
+
+// TestConformanceSCTP runs the suite over SCTP, with streams of one association.
+func TestConformanceSCTP(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cfg  iwarp.Config
+		low  sctp.Config
+	}{
+		{"sessions", iwarp.Config{Enhanced: mpa.EnhancedNever}, sctp.Config{}},
+		{"enhanced", iwarp.Config{Enhanced: mpa.EnhancedRequired}, sctp.Config{}},
+		{"peer-to-peer", iwarp.Config{PeerToPeer: true}, sctp.Config{}},
+		{"draft", iwarp.Config{Enhanced: mpa.EnhancedNever}, sctp.Config{Draft: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			transporttest.Run(t, transporttest.Factory{
+				New: func(t testing.TB, o transporttest.Options) (transport.Listener, transport.Dialer,
+					string) {
+					cfg := tt.cfg
+					cfg.IRD, cfg.ORD, cfg.SendDepth, cfg.RecvDepth = o.IRD, o.ORD, o.SendDepth, o.RecvDepth
+					if cfg.Enhanced == mpa.EnhancedNever {
+						// Without negotiation the two have to be told.
+						cfg.ORD = min(reads(o.ORD), reads(o.IRD))
+						if cfg.ORD == 0 {
+							cfg.ORD = -1
+						}
+					}
+					l, d := overSCTP(t, cfg, tt.low)
+					return l, d, l.Addr().String()
+				},
+				UnusedAddr:    "127.0.0.1:1",
+				DialerFirst:   tt.low.Draft,
+				ReportsCauses: true,
+			})
+		})
+	}
+}
