@@ -312,7 +312,7 @@ func TestBusyNeighbour(t *testing.T) {
 		l := newLoaded(t, seed, faultnet.Way{Delay: time.Millisecond})
 		conn, err := redial.New(t.Context(), func(ctx context.Context) (oncrpc.Transport, error) {
 			return l.dial(ctx, 0)
-		}, redial.Config{Wait: -1, Stall: 8 * time.Second, Logger: quiet})
+		}, redial.Config{Wait: -1, Stall: stall, Logger: quiet})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -320,20 +320,23 @@ func (s *simulation) copyFiles(n int, c *client) {
 }
 
 // finish makes calls when there are no faults any more, but for a server that may be gone: short
-// ones until that is found out, and then nothing may fail. It reads all registers, and writes and
-// reads as much as there may be at a time.
+// ones, with pauses, until that is found out, and then nothing may fail. It reads all registers, and
+// writes and reads as much as there may be at a time.
 func (s *simulation) finish(n int, c *client) {
-	for tries := 1; ; tries++ {
-		short, cancel := context.WithTimeout(s.t.Context(), 3*time.Second)
+	began := time.Now()
+	for {
+		// Shorter than redial's ticks, so that between two of them no call is under way.
+		short, cancel := context.WithTimeout(s.t.Context(), 400*time.Millisecond)
 		err := c.nfs.Null(short)
 		cancel()
 		if err == nil {
 			break
 		}
-		if tries == 10 {
-			s.t.Errorf("NULL in the end, after %d calls that were given up: %v", tries, err)
+		if took := time.Since(began); took > 3*stall {
+			s.t.Errorf("NULL in the end, after calls that were given up for %v: %v", took, err)
 			return
 		}
+		time.Sleep(stall / 4)
 	}
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()

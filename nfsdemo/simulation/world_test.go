@@ -21,7 +21,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-const serverAddr = "10.0.0.1:20049"
+const (
+	serverAddr = "10.0.0.1:20049"
+	stall      = 8 * time.Second // of redial
+)
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
@@ -141,7 +144,7 @@ func (w *world) client(n int) *client {
 		}
 		c.conns.Store(conn, nil)
 		return conn, nil
-	}, redial.Config{Conns: 1 + n%2, Wait: -1, Stall: 8 * time.Second, Logger: quiet})
+	}, redial.Config{Conns: 1 + n%2, Wait: -1, Stall: stall, Logger: quiet})
 	if err != nil {
 		w.t.Fatal(err)
 	}
