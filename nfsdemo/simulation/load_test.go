@@ -35,6 +35,7 @@ const (
 // holding is a program whose calls fetch their arguments and then take a while.
 type holding struct {
 	running, most atomic.Int64
+	calls         atomic.Int64
 }
 
 const holdingProgram = 400_001
@@ -42,7 +43,7 @@ const holdingProgram = 400_001
 func (h *holding) program() oncrpc.Program {
 	return oncrpc.Program{
 		Name: "holding", Number: holdingProgram, Version: 1,
-		Procedures: []oncrpc.Procedure{{}, {Handler: h.handle}},
+		Procedures: []oncrpc.Procedure{{}, {Handler: h.handle}, {Handler: h.handle, Once: true}},
 	}
 }
 
@@ -54,6 +55,7 @@ func (h *holding) handle(ctx context.Context, c *oncrpc.Call) error {
 	if _, err := b.Bytes(ctx); err != nil {
 		return err
 	}
+	h.calls.Add(1)
 	n := h.running.Add(1)
 	defer h.running.Add(-1)
 	for most := h.most.Load(); n > most && !h.most.CompareAndSwap(most, n); most = h.most.Load() {
