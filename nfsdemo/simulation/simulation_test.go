@@ -63,12 +63,12 @@ type tally struct {
 }
 
 func (n *tally) String() string {
-	return fmt.Sprintf("%d s: %d operations, %d of them failed, %d were made again; %d restarts; connections "+
-		"%d times frozen, %d cut, %d half open, %d slow; work requests: %d delayed, %d completions held back, "+
-		"%d connections ended before one, %d times no memory",
-		n.virtual.Load(), n.ops.Load(), n.failed.Load(), n.repeated.Load(), n.restarts.Load(), n.frozen.Load(),
-		n.cut.Load(), n.vanished.Load(), n.slowed.Load(), n.delayed.Load(), n.held.Load(), n.flushed.Load(),
-		n.refused.Load())
+	return fmt.Sprintf("%d s: %d operations, %d of them failed, %d were made again; %d restarts; "+
+		"connections %d times frozen, %d cut, %d half open, %d slow; work requests: %d delayed, "+
+		"%d completions held back, %d connections ended before one, %d times no memory",
+		n.virtual.Load(), n.ops.Load(), n.failed.Load(), n.repeated.Load(), n.restarts.Load(),
+		n.frozen.Load(), n.cut.Load(), n.vanished.Load(), n.slowed.Load(),
+		n.delayed.Load(), n.held.Load(), n.flushed.Load(), n.refused.Load())
 }
 
 // simulation is one run.
@@ -142,7 +142,9 @@ func simulate(t *testing.T, seed uint64, n *tally) {
 }
 
 // random returns random numbers for a part of the simulation.
-func (s *simulation) random(part int) *rand.Rand { return rand.New(rand.NewPCG(s.seed, uint64(part))) }
+func (s *simulation) random(part int) *rand.Rand {
+	return rand.New(rand.NewPCG(s.seed, uint64(part)))
+}
 
 // registerSize is the length in bytes of a register: what goes inline, and what goes by chunks.
 func registerSize(i int) int { return []int{256, 8 << 10, 64 << 10, 2000}[i%4] }
@@ -156,7 +158,8 @@ func (s *simulation) setUp() {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if _, err := c.nfs.Write(s.t.Context(), o.File, 0, contents(0, registerSize(i)), nfs3.FileSync); err != nil {
+		p := contents(0, registerSize(i))
+		if _, err := c.nfs.Write(s.t.Context(), o.File, 0, p, nfs3.FileSync); err != nil {
 			s.t.Fatal(err)
 		}
 		s.files = append(s.files, o.File)
@@ -175,7 +178,9 @@ func contents(value uint64, n int) []byte {
 
 // call makes a call with a deadline, which it must not miss, and waits a while then. It reports
 // whether what came of the call is unknown.
-func (s *simulation) call(r *rand.Rand, what string, f func(context.Context) error) (unknown bool, err error) {
+func (s *simulation) call(
+	r *rand.Rand, what string, f func(context.Context) error,
+) (unknown bool, err error) {
 	limit := time.Duration(1+r.IntN(60)) * time.Second
 	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
 	defer cancel()
@@ -314,14 +319,15 @@ func (s *simulation) copyFiles(n int, c *client) {
 		})
 		s.answered("READ", unknown, err)
 		if err == nil && !bytes.Equal(got, want) {
-			s.t.Errorf("client %d, round %d: %d bytes that were written are not those that are read", n, round, len(want))
+			s.t.Errorf("client %d, round %d: %d bytes that were written are not those that are read",
+				n, round, len(want))
 		}
 	}
 }
 
 // finish makes calls when there are no faults any more, but for a server that may be gone: short
-// ones, with pauses, until that is found out, and then nothing may fail. It reads all registers, and
-// writes and reads as much as there may be at a time.
+// ones, with pauses, until that is found out, and then nothing may fail. It reads all registers,
+// and writes and reads as much as there may be at a time.
 func (s *simulation) finish(n int, c *client) {
 	began := time.Now()
 	for {
@@ -420,7 +426,8 @@ func (s *simulation) haveFaults(ctx context.Context) {
 		case 13, 14:
 			l.Cut([]faultnet.Ending{faultnet.FIN, faultnet.RST}[r.IntN(2)])
 		case 15, 16:
-			l.CutAt(dir, passed(l, dir)+r.Int64N(1<<18), []faultnet.Ending{faultnet.FIN, faultnet.RST}[r.IntN(2)])
+			at := passed(l, dir) + r.Int64N(1<<18)
+			l.CutAt(dir, at, []faultnet.Ending{faultnet.FIN, faultnet.RST}[r.IntN(2)])
 		case 17:
 			l.Vanish(faultnet.End(r.IntN(2)))
 		default:

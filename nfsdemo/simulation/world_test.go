@@ -110,7 +110,8 @@ func (w *world) stop() {
 	<-served
 	time.Sleep(time.Second) // handlers go on that have been told
 	if st := s.Stats(); st.InFlight != 0 || st.Conns != 0 {
-		w.t.Errorf("the server has ended, and %d calls and %d connections are left", st.InFlight, st.Conns)
+		w.t.Errorf("the server has ended, and %d calls and %d connections are left",
+			st.InFlight, st.Conns)
 	}
 }
 
@@ -179,7 +180,9 @@ func checkPeer(t *testing.T, c *rpcrdma.Conn, dialect rpcrdma.Dialect) {
 	if dialect == rpcrdma.Draft { // replies for which there is no memory are refused
 		s.TooLong, s.ErrorsSent, s.ErrorsRecv = 0, 0, 0
 	}
-	if s.Malformed+s.BadVersion+s.ErrorsSent+s.ErrorsRecv+s.UnknownXID+s.Exceeded+s.Unserved+s.TooLong > 0 {
+	wrong := s.Malformed + s.BadVersion + s.ErrorsSent + s.ErrorsRecv
+	wrong += s.UnknownXID + s.Exceeded + s.Unserved + s.TooLong
+	if wrong > 0 {
 		t.Errorf("the peer at %v has done something wrong: %+v", c.RemoteAddr(), s)
 	}
 }
