@@ -75,6 +75,7 @@ type loaded struct {
 	t       *testing.T
 	r       *rand.Rand // of the seed, for who sets things up
 	net     *faultnet.Memory
+	config  rpcrdma.Config // of both ends
 	dialect rpcrdma.Dialect
 	way     faultnet.Way
 	holding holding
@@ -85,10 +86,20 @@ type loaded struct {
 
 func newLoaded(t *testing.T, seed uint64, way faultnet.Way) *loaded {
 	t.Helper()
+	return newLoadedWith(t, seed, way, rpcrdma.Config{Credits: bulkWrites + heldCalls + 4})
+}
+
+// newLoadedWith is newLoaded with a configuration of both ends.
+func newLoadedWith(
+	t *testing.T, seed uint64, way faultnet.Way, cfg rpcrdma.Config,
+) *loaded {
+	t.Helper()
 	l := &loaded{t: t, r: rand.New(rand.NewPCG(seed, 0)), way: way, served: make(chan error, 1)}
 	if seed%2 == 0 {
 		l.dialect = rpcrdma.Draft
 	}
+	l.config = cfg
+	l.config.Logger, l.config.Dialect = quiet, l.dialect
 	l.net = faultnet.NewMemory(faultnet.Config{Seed: seed, Up: way, Down: way})
 	fs, err := memfs.New(memfs.Config{RootMode: 0o777})
 	if err != nil {
@@ -114,14 +125,9 @@ func newLoaded(t *testing.T, seed uint64, way faultnet.Way) *loaded {
 		t.Fatal(err)
 	}
 	go func() {
-		l.served <- rpcrdma.Serve(t.Context(), listener, l.server, l.config())
+		l.served <- rpcrdma.Serve(t.Context(), listener, l.server, l.config)
 	}()
 	return l
-}
-
-// config is that of both ends.
-func (l *loaded) config() rpcrdma.Config {
-	return rpcrdma.Config{Logger: quiet, Dialect: l.dialect, Credits: bulkWrites + heldCalls + 4}
 }
 
 // stop ends the server, of which nothing may be left.
@@ -138,7 +144,7 @@ func (l *loaded) stop() {
 func (l *loaded) dial(ctx context.Context, n int) (*rpcrdma.Conn, error) {
 	host := netip.AddrFrom4([4]byte{10, 0, 0, byte(2 + n)}).String()
 	d := iwarp.Dialer{Config: provider(), DialContext: l.net.Dialer(host)}
-	return rpcrdma.Dial(ctx, d, serverAddr, l.config())
+	return rpcrdma.Dial(ctx, d, serverAddr, l.config)
 }
 
 // loadedClient is one host's.
