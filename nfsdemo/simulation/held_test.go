@@ -12,8 +12,8 @@ import (
 )
 
 // TestLeaveWhileHeld has clients stop amid the arguments of their calls, which takes all of the
-// server's memory for receives. The calls of others are held up meanwhile; those of them that leave are
-// noticed at once, and those that stay are answered in the end.
+// server's memory for receives. The calls of others are held up meanwhile; those of them that leave
+// are noticed at once, and those that stay are answered in the end.
 func TestLeaveWhileHeld(t *testing.T) {
 	const (
 		credits = 16
