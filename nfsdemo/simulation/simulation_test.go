@@ -60,13 +60,16 @@ type tally struct {
 	frozen, cut, vanished, slowed   atomic.Int64
 	delayed, held, flushed, refused atomic.Int64
 	virtual                         atomic.Int64 // seconds
+	rewritten                       atomic.Int64 // files, since the verifier had changed
 }
 
 func (n *tally) String() string {
-	return fmt.Sprintf("%d s: %d operations, %d of them failed, %d were made again; %d restarts; "+
+	return fmt.Sprintf("%d s: %d operations, %d of them failed, %d were made again; "+
+		"%d restarts, %d files written again since; "+
 		"connections %d times frozen, %d cut, %d half open, %d slow; work requests: %d delayed, "+
 		"%d completions held back, %d connections ended before one, %d times no memory",
-		n.virtual.Load(), n.ops.Load(), n.failed.Load(), n.repeated.Load(), n.restarts.Load(),
+		n.virtual.Load(), n.ops.Load(), n.failed.Load(), n.repeated.Load(),
+		n.restarts.Load(), n.rewritten.Load(),
 		n.frozen.Load(), n.cut.Load(), n.vanished.Load(), n.slowed.Load(),
 		n.delayed.Load(), n.held.Load(), n.flushed.Load(), n.refused.Load())
 }
@@ -305,11 +308,7 @@ func (s *simulation) copyFiles(n int, c *client) {
 		for i := range want {
 			want[i] = byte(r.Uint32())
 		}
-		_, err = s.call(r, "WRITE", func(ctx context.Context) error {
-			_, err := c.nfs.Write(ctx, file, 0, want, nfs3.FileSync)
-			return err
-		})
-		if err != nil {
+		if !s.store(r, c, file, want) {
 			continue // a part of it may come still
 		}
 		got := make([]byte, len(want))
@@ -322,6 +321,42 @@ func (s *simulation) copyFiles(n int, c *client) {
 			s.t.Errorf("client %d, round %d: %d bytes that were written are not those that are read",
 				n, round, len(want))
 		}
+	}
+}
+
+// store writes a file, at once or in parts that are committed then, and reports whether it stays.
+func (s *simulation) store(r *rand.Rand, c *client, file nfs3.FH, p []byte) (stays bool) {
+	if r.IntN(2) == 0 {
+		_, err := s.call(r, "WRITE", func(ctx context.Context) error {
+			_, err := c.nfs.Write(ctx, file, 0, p, nfs3.FileSync)
+			return err
+		})
+		return err == nil
+	}
+	for {
+		var verfs [3]nfs3.Verifier // of the parts, and of the COMMIT
+		half := len(p) / 2
+		for i, part := range [][]byte{p[:half], p[half:]} {
+			_, err := s.call(r, "WRITE", func(ctx context.Context) error {
+				res, err := c.nfs.Write(ctx, file, uint64(i*half), part, nfs3.Unstable)
+				verfs[i] = res.Verf
+				return err
+			})
+			if err != nil {
+				return false
+			}
+		}
+		_, err := s.call(r, "COMMIT", func(ctx context.Context) (err error) {
+			verfs[2], err = c.nfs.Commit(ctx, file, 0, 0)
+			return err
+		})
+		if err != nil {
+			return false
+		}
+		if verfs[0] == verfs[2] && verfs[1] == verfs[2] {
+			return true
+		}
+		s.rewritten.Add(1) // the server was started again (RFC 1813 section 3.3.21)
 	}
 }
 

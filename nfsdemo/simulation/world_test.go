@@ -35,7 +35,7 @@ type world struct {
 	work     *faultnet.Provider
 	counters faultnet.Counters
 	dialect  rpcrdma.Dialect
-	fs       *memfs.FS
+	fs       *lossyFS
 
 	mu     sync.Mutex // guards what follows
 	server *oncrpc.Server
@@ -55,7 +55,7 @@ func newWorld(t *testing.T, seed uint64, dialect rpcrdma.Dialect) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.fs = fs
+	w.fs = &lossyFS{FS: fs}
 	w.start()
 	return w
 }
@@ -101,7 +101,7 @@ func (w *world) start() {
 	w.starts++
 }
 
-// stop ends the server, and with it all of its connections and calls.
+// stop ends the server, and with it all of its connections and calls, and what was not committed.
 func (w *world) stop() {
 	w.mu.Lock()
 	s, served := w.server, w.served
@@ -112,6 +112,9 @@ func (w *world) stop() {
 	if st := s.Stats(); st.InFlight != 0 || st.Conns != 0 {
 		w.t.Errorf("the server has ended, and %d calls and %d connections are left",
 			st.InFlight, st.Conns)
+	}
+	if err := w.fs.lose(); err != nil {
+		w.t.Error(err)
 	}
 }
 
