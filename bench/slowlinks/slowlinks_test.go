@@ -55,7 +55,8 @@ func run(t *testing.T, c Cell, length time.Duration) (r *Result) {
 
 // TestSlowLinks: no connection is lost while bytes move, or when they stop for a while, bulk leaves
 // little of a link unused, and a NULL beside it waits for at most 1 MiB and what the network holds,
-// or what the link has in flight where that is more.
+// or half as much again as the link has in flight where that is more: so much is posted, since the
+// path is measured with what is posted.
 func TestSlowLinks(t *testing.T) {
 	cells(func(transfer Transfer, draft bool, roundTrip, stall time.Duration) {
 		for _, mbits := range rates {
@@ -75,7 +76,7 @@ func TestSlowLinks(t *testing.T) {
 					t.Errorf("%.3f of the bandwidth were used, want 0.9", r.Used)
 				}
 				inFlight := int(float64(c.bandwidth()) * roundTrip.Seconds())
-				if most := max(mib, inFlight) + 128*kib; mbits <= 100 && r.Ahead(c) > most {
+				if most := max(mib, inFlight*3/2) + 128*kib; mbits <= 100 && r.Ahead(c) > most {
 					t.Errorf("a NULL took %v: %d KiB were ahead of it, want %d at most",
 						r.Null, r.Ahead(c)/kib, most/kib)
 				}

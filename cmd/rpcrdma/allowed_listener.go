@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
@@ -14,18 +15,20 @@ import (
 // before anything is read from them or kept for them.
 type allowedListener struct {
 	net.Listener
-	allow  []netip.Prefix
-	faults *faultlog.Log
+	allow    []netip.Prefix
+	excluded *atomic.Uint64 // connections of others
+	faults   *faultlog.Log
 }
 
 // listenAllowed listens on a TCP address for the clients of some networks, or for all if there are
-// none.
-func listenAllowed(ctx context.Context, addr string, allow []netip.Prefix, log *slog.Logger) (net.Listener, error) {
+// none. It counts the connections of others.
+func listenAllowed(ctx context.Context, addr string, allow []netip.Prefix, excluded *atomic.Uint64,
+	log *slog.Logger) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil || len(allow) == 0 {
 		return l, err
 	}
-	return &allowedListener{l, allow, faultlog.New(log)}, nil
+	return &allowedListener{l, allow, excluded, faultlog.New(log)}, nil
 }
 
 // Accept returns the connection as it is, for who asks whether it is one of TCP.
@@ -35,6 +38,7 @@ func (l *allowedListener) Accept() (net.Conn, error) {
 		if err != nil || peerhost.Of(conn.RemoteAddr()).In(l.allow) {
 			return conn, err
 		}
+		l.excluded.Add(1)
 		l.faults.Fault(conn.RemoteAddr(), "client refused, whom --allow does not name", nil)
 		conn.(*net.TCPConn).SetLinger(0) // a reset, of which nothing stays behind
 		conn.Close()

@@ -30,11 +30,13 @@ type gatewayRun struct {
 
 // runGateway passes calls on until ctx ends, which is success.
 func runGateway(ctx context.Context, cfg *gatewayConfig, out io.Writer, log *slog.Logger) error {
-	l, err := listenAllowed(ctx, cfg.listen, cfg.allow, log)
+	p := new(ports)
+	l, err := listenAllowed(ctx, cfg.listen, cfg.allow, &p.excluded, log)
 	if err != nil {
 		return listenError("--listen", cfg.listen, err)
 	}
-	g := &gatewayRun{cfg: cfg, log: log, ports: &ports{tcp: l}}
+	p.tcp = l
+	g := &gatewayRun{cfg: cfg, log: log, ports: p}
 	defer g.ports.close()
 	if g.debug, err = listenDebug(ctx, cfg.debug, log); err != nil {
 		return err
@@ -62,7 +64,9 @@ func runGateway(ctx context.Context, cfg *gatewayConfig, out io.Writer, log *slo
 		log.Warn("whoever reaches this port has what the server allows this host: name with --allow who may")
 	}
 	g.debug.serve(func() map[string]any {
-		return map[string]any{"gateway": g.gateway.Stats(), "rpc": g.rpc.Stats()}
+		return map[string]any{
+			"gateway": g.gateway.Stats(), "rpc": g.rpc.Stats(), "excluded": p.excluded.Load(),
+		}
 	})
 	if err := g.greet(out); err != nil {
 		g.rpcbind.unregister(context.WithoutCancel(ctx), log)

@@ -63,7 +63,9 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 		}
 	}
 	s.debug.serve(func() map[string]any {
-		return map[string]any{"nfs": nfs.Stats(), "rpc": s.rpc.Stats()}
+		return map[string]any{
+			"nfs": nfs.Stats(), "rpc": s.rpc.Stats(), "excluded": s.ports.excluded.Load(),
+		}
 	})
 	if err := s.greet(out); err != nil {
 		s.rpcbind.unregister(context.WithoutCancel(ctx), log)

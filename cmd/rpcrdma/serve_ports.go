@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
@@ -17,6 +18,8 @@ type ports struct {
 	rdma    *iwarp.Listener // nil: none
 	rpcbind *iwarp.Listener // for look-ups alone; nil: none
 	tcp     net.Listener    // nil: none
+
+	excluded atomic.Uint64 // connections of clients that --allow does not name
 }
 
 // listen opens the ports.
@@ -31,8 +34,9 @@ func listen(ctx context.Context, cfg *serveConfig, log *slog.Logger) (*ports, er
 		RecvDepth: recvDepth(cfg.dialect.value, cfg.credits),
 		Logger:    log,
 	}
+	p := new(ports)
 	rdma := func(addr string) (*iwarp.Listener, error) {
-		l, err := listenAllowed(ctx, addr, cfg.allow, log)
+		l, err := listenAllowed(ctx, addr, cfg.allow, &p.excluded, log)
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +46,6 @@ func listen(ctx context.Context, cfg *serveConfig, log *slog.Logger) (*ports, er
 		}
 		return r, err
 	}
-	p := new(ports)
 	var err error
 	if p.rdma, err = rdma(cfg.listen); err != nil {
 		return nil, listenError("--listen", cfg.listen, err)
@@ -55,7 +58,7 @@ func listen(ctx context.Context, cfg *serveConfig, log *slog.Logger) (*ports, er
 		}
 	}
 	if cfg.mount != "" {
-		if p.tcp, err = listenAllowed(ctx, cfg.mount, cfg.allow, log); err != nil {
+		if p.tcp, err = listenAllowed(ctx, cfg.mount, cfg.allow, &p.excluded, log); err != nil {
 			p.close()
 			return nil, listenError("--mount", cfg.mount, err)
 		}

@@ -89,9 +89,9 @@ func (p *ports) mappings() []rpcbind.Mapping {
 // lookups is what callers can look up: what there is to register, and, as rpcbind has it, the program of the look-ups itself, without
 // which rpcinfo -p does not go on. Over RDMA that is at its own port, if it has one.
 func (p *ports) lookups() []rpcbind.Mapping {
-	at := *p
-	if at.rpcbind != nil {
-		at.rdma = at.rpcbind
+	at := ports{rdma: p.rdma, tcp: p.tcp}
+	if p.rpcbind != nil {
+		at.rdma = p.rpcbind
 	}
 	return slices.Concat(at.each(rpcbind.Program, rpcbind.Version4), at.each(rpcbind.Program, rpcbind.Version3),
 		at.each(rpcbind.Program, rpcbind.Version2), p.mappings())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"net"
 	"os"
@@ -117,7 +118,8 @@ func TestServeSquash(t *testing.T) {
 		{"--squash none", 0, 0, 0, ", no squashing)"},
 		{"--squash none", 1000, 1000, 1000, ", no squashing)"},
 	} {
-		s := startServe(t, append(strings.Fields(tt.args), "--memory", "/export")...)
+		args := append(strings.Fields(tt.args), "--memory", "/export", "--debug=127.0.0.1:0")
+		s := startServe(t, args...)
 		if !strings.Contains(s.greeting, tt.says) {
 			t.Errorf("%q: no %q in\n%s", tt.args, tt.says, s.greeting)
 		}
@@ -150,7 +152,8 @@ func TestServeAllow(t *testing.T) {
 		{"--allow ::ffff:127.0.0.1", ", for 127.0.0.1/32)", true},
 		{"--allow ::ffff:127.0.0.0/104", ", for 127.0.0.0/8)", true},
 	} {
-		s := startServe(t, append(strings.Fields(tt.args), "--memory", "/export")...)
+		args := append(strings.Fields(tt.args), "--memory", "/export", "--debug=127.0.0.1:0")
+		s := startServe(t, args...)
 		if !strings.Contains(s.greeting, tt.says) {
 			t.Errorf("%q: no %q in\n%s", tt.args, tt.says, s.greeting)
 		}
@@ -171,6 +174,15 @@ func TestServeAllow(t *testing.T) {
 					t.Errorf("%q: a connection that has said nothing: %d bytes, %v", tt.args, n, err)
 				}
 				conn.Close()
+			}
+			var counters struct{ Excluded int }
+			for deadline := time.Now().Add(10 * time.Second); counters.Excluded < 4; {
+				if err := json.Unmarshal(fetch(t, s.debugURL(t)+"/debug/vars"), &counters); err != nil {
+					t.Fatal(err)
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("%q: %d connections are counted, want 4", tt.args, counters.Excluded)
+				}
 			}
 		}
 		s.stop()

@@ -143,7 +143,9 @@ func describe(input, output any) string {
 func (h *history) check() (wrong string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for what, model := range map[string]porcupine.Model{"a register": registers, "a directory": names} {
+	for what, model := range map[string]porcupine.Model{
+		"a register": registers, "a directory": names,
+	} {
 		for _, ops := range model.Partition(h.ops) {
 			if porcupine.CheckOperations(model, ops) {
 				continue

@@ -60,15 +60,18 @@ type tally struct {
 	frozen, cut, vanished, slowed   atomic.Int64
 	delayed, held, flushed, refused atomic.Int64
 	virtual                         atomic.Int64 // seconds
+	rewritten                       atomic.Int64 // files, since the verifier had changed
 }
 
 func (n *tally) String() string {
-	return fmt.Sprintf("%d s: %d operations, %d of them failed, %d were made again; %d restarts; connections "+
-		"%d times frozen, %d cut, %d half open, %d slow; work requests: %d delayed, %d completions held back, "+
-		"%d connections ended before one, %d times no memory",
-		n.virtual.Load(), n.ops.Load(), n.failed.Load(), n.repeated.Load(), n.restarts.Load(), n.frozen.Load(),
-		n.cut.Load(), n.vanished.Load(), n.slowed.Load(), n.delayed.Load(), n.held.Load(), n.flushed.Load(),
-		n.refused.Load())
+	return fmt.Sprintf("%d s: %d operations, %d of them failed, %d were made again; "+
+		"%d restarts, %d files written again since; "+
+		"connections %d times frozen, %d cut, %d half open, %d slow; work requests: %d delayed, "+
+		"%d completions held back, %d connections ended before one, %d times no memory",
+		n.virtual.Load(), n.ops.Load(), n.failed.Load(), n.repeated.Load(),
+		n.restarts.Load(), n.rewritten.Load(),
+		n.frozen.Load(), n.cut.Load(), n.vanished.Load(), n.slowed.Load(),
+		n.delayed.Load(), n.held.Load(), n.flushed.Load(), n.refused.Load())
 }
 
 // simulation is one run.
@@ -142,7 +145,9 @@ func simulate(t *testing.T, seed uint64, n *tally) {
 }
 
 // random returns random numbers for a part of the simulation.
-func (s *simulation) random(part int) *rand.Rand { return rand.New(rand.NewPCG(s.seed, uint64(part))) }
+func (s *simulation) random(part int) *rand.Rand {
+	return rand.New(rand.NewPCG(s.seed, uint64(part)))
+}
 
 // registerSize is the length in bytes of a register: what goes inline, and what goes by chunks.
 func registerSize(i int) int { return []int{256, 8 << 10, 64 << 10, 2000}[i%4] }
@@ -156,7 +161,8 @@ func (s *simulation) setUp() {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if _, err := c.nfs.Write(s.t.Context(), o.File, 0, contents(0, registerSize(i)), nfs3.FileSync); err != nil {
+		p := contents(0, registerSize(i))
+		if _, err := c.nfs.Write(s.t.Context(), o.File, 0, p, nfs3.FileSync); err != nil {
 			s.t.Fatal(err)
 		}
 		s.files = append(s.files, o.File)
@@ -175,7 +181,9 @@ func contents(value uint64, n int) []byte {
 
 // call makes a call with a deadline, which it must not miss, and waits a while then. It reports
 // whether what came of the call is unknown.
-func (s *simulation) call(r *rand.Rand, what string, f func(context.Context) error) (unknown bool, err error) {
+func (s *simulation) call(
+	r *rand.Rand, what string, f func(context.Context) error,
+) (unknown bool, err error) {
 	limit := time.Duration(1+r.IntN(60)) * time.Second
 	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
 	defer cancel()
@@ -300,11 +308,7 @@ func (s *simulation) copyFiles(n int, c *client) {
 		for i := range want {
 			want[i] = byte(r.Uint32())
 		}
-		_, err = s.call(r, "WRITE", func(ctx context.Context) error {
-			_, err := c.nfs.Write(ctx, file, 0, want, nfs3.FileSync)
-			return err
-		})
-		if err != nil {
+		if !s.store(r, c, file, want) {
 			continue // a part of it may come still
 		}
 		got := make([]byte, len(want))
@@ -314,26 +318,66 @@ func (s *simulation) copyFiles(n int, c *client) {
 		})
 		s.answered("READ", unknown, err)
 		if err == nil && !bytes.Equal(got, want) {
-			s.t.Errorf("client %d, round %d: %d bytes that were written are not those that are read", n, round, len(want))
+			s.t.Errorf("client %d, round %d: %d bytes that were written are not those that are read",
+				n, round, len(want))
 		}
 	}
 }
 
+// store writes a file, at once or in parts that are committed then, and reports whether it stays.
+func (s *simulation) store(r *rand.Rand, c *client, file nfs3.FH, p []byte) (stays bool) {
+	if r.IntN(2) == 0 {
+		_, err := s.call(r, "WRITE", func(ctx context.Context) error {
+			_, err := c.nfs.Write(ctx, file, 0, p, nfs3.FileSync)
+			return err
+		})
+		return err == nil
+	}
+	for {
+		var verfs [3]nfs3.Verifier // of the parts, and of the COMMIT
+		half := len(p) / 2
+		for i, part := range [][]byte{p[:half], p[half:]} {
+			_, err := s.call(r, "WRITE", func(ctx context.Context) error {
+				res, err := c.nfs.Write(ctx, file, uint64(i*half), part, nfs3.Unstable)
+				verfs[i] = res.Verf
+				return err
+			})
+			if err != nil {
+				return false
+			}
+		}
+		_, err := s.call(r, "COMMIT", func(ctx context.Context) (err error) {
+			verfs[2], err = c.nfs.Commit(ctx, file, 0, 0)
+			return err
+		})
+		if err != nil {
+			return false
+		}
+		if verfs[0] == verfs[2] && verfs[1] == verfs[2] {
+			return true
+		}
+		s.rewritten.Add(1) // the server was started again (RFC 1813 section 3.3.21)
+	}
+}
+
 // finish makes calls when there are no faults any more, but for a server that may be gone: short
-// ones until that is found out, and then nothing may fail. It reads all registers, and writes and
-// reads as much as there may be at a time.
+// ones, with pauses, until that is found out, and then nothing may fail. It reads all registers,
+// and writes and reads as much as there may be at a time.
 func (s *simulation) finish(n int, c *client) {
-	for tries := 1; ; tries++ {
-		short, cancel := context.WithTimeout(s.t.Context(), 3*time.Second)
+	began := time.Now()
+	for {
+		// Shorter than redial's ticks, so that between two of them no call is under way.
+		short, cancel := context.WithTimeout(s.t.Context(), 400*time.Millisecond)
 		err := c.nfs.Null(short)
 		cancel()
 		if err == nil {
 			break
 		}
-		if tries == 10 {
-			s.t.Errorf("NULL in the end, after %d calls that were given up: %v", tries, err)
+		if took := time.Since(began); took > 3*stall {
+			s.t.Errorf("NULL in the end, after calls that were given up for %v: %v", took, err)
 			return
 		}
+		time.Sleep(stall / 4)
 	}
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
@@ -417,7 +461,8 @@ func (s *simulation) haveFaults(ctx context.Context) {
 		case 13, 14:
 			l.Cut([]faultnet.Ending{faultnet.FIN, faultnet.RST}[r.IntN(2)])
 		case 15, 16:
-			l.CutAt(dir, passed(l, dir)+r.Int64N(1<<18), []faultnet.Ending{faultnet.FIN, faultnet.RST}[r.IntN(2)])
+			at := passed(l, dir) + r.Int64N(1<<18)
+			l.CutAt(dir, at, []faultnet.Ending{faultnet.FIN, faultnet.RST}[r.IntN(2)])
 		case 17:
 			l.Vanish(faultnet.End(r.IntN(2)))
 		default:

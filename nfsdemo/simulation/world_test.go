@@ -21,7 +21,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-const serverAddr = "10.0.0.1:20049"
+const (
+	serverAddr = "10.0.0.1:20049"
+	stall      = 8 * time.Second // of redial
+)
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
@@ -32,7 +35,7 @@ type world struct {
 	work     *faultnet.Provider
 	counters faultnet.Counters
 	dialect  rpcrdma.Dialect
-	fs       *memfs.FS
+	fs       *lossyFS
 
 	mu     sync.Mutex // guards what follows
 	server *oncrpc.Server
@@ -52,7 +55,7 @@ func newWorld(t *testing.T, seed uint64, dialect rpcrdma.Dialect) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.fs = fs
+	w.fs = &lossyFS{FS: fs}
 	w.start()
 	return w
 }
@@ -98,7 +101,7 @@ func (w *world) start() {
 	w.starts++
 }
 
-// stop ends the server, and with it all of its connections and calls.
+// stop ends the server, and with it all of its connections and calls, and what was not committed.
 func (w *world) stop() {
 	w.mu.Lock()
 	s, served := w.server, w.served
@@ -107,7 +110,11 @@ func (w *world) stop() {
 	<-served
 	time.Sleep(time.Second) // handlers go on that have been told
 	if st := s.Stats(); st.InFlight != 0 || st.Conns != 0 {
-		w.t.Errorf("the server has ended, and %d calls and %d connections are left", st.InFlight, st.Conns)
+		w.t.Errorf("the server has ended, and %d calls and %d connections are left",
+			st.InFlight, st.Conns)
+	}
+	if err := w.fs.lose(); err != nil {
+		w.t.Error(err)
 	}
 }
 
@@ -141,7 +148,7 @@ func (w *world) client(n int) *client {
 		}
 		c.conns.Store(conn, nil)
 		return conn, nil
-	}, redial.Config{Conns: 1 + n%2, Wait: -1, Stall: 8 * time.Second, Logger: quiet})
+	}, redial.Config{Conns: 1 + n%2, Wait: -1, Stall: stall, Logger: quiet})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -176,7 +183,9 @@ func checkPeer(t *testing.T, c *rpcrdma.Conn, dialect rpcrdma.Dialect) {
 	if dialect == rpcrdma.Draft { // replies for which there is no memory are refused
 		s.TooLong, s.ErrorsSent, s.ErrorsRecv = 0, 0, 0
 	}
-	if s.Malformed+s.BadVersion+s.ErrorsSent+s.ErrorsRecv+s.UnknownXID+s.Exceeded+s.Unserved+s.TooLong > 0 {
+	wrong := s.Malformed + s.BadVersion + s.ErrorsSent + s.ErrorsRecv
+	wrong += s.UnknownXID + s.Exceeded + s.Unserved + s.TooLong
+	if wrong > 0 {
 		t.Errorf("the peer at %v has done something wrong: %+v", c.RemoteAddr(), s)
 	}
 }
