@@ -13,6 +13,10 @@ import (
 type carrier interface {
 	mpa.FrameConn
 	LLP(stall time.Duration) ddp.LLP
+
+	// Silent reports whether the startup sends nothing. The peer knows of the connection when
+	// something else comes, which the initiator sees to.
+	Silent() bool
 }
 
 // newLLP returns the LLP of a connection on which the startup is complete.
@@ -25,10 +29,13 @@ func newLLP(conn net.Conn, o mpa.ConnOptions) (ddp.LLP, error) {
 
 // endpoint makes an endpoint of a connection on which the startup is complete.
 func (c *Config) endpoint(conn net.Conn, setup *mpa.Setup) (*endpoint, error) {
-	if _, ok := conn.(carrier); ok {
+	if own, ok := conn.(carrier); ok {
 		// What MPA has beside what RFC 6581 section 7 has in common.
 		setup.CRC, setup.MarkersIn, setup.MarkersOut = false, false, false
 		setup.EitherFirst = setup.RTR == 0
+		if own.Silent() && setup.Initiator {
+			setup.RTR = ddp.RTRWrite
+		}
 	}
 	llp, err := newLLP(conn, mpa.ConnOptions{
 		CRC: setup.CRC, MarkersIn: setup.MarkersIn, MarkersOut: setup.MarkersOut,

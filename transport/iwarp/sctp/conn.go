@@ -371,7 +371,7 @@ func (c *Conn) violated(err error) {
 func (c *Conn) lost(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err == nil && !(c.last && c.closed) {
+	if c.err == nil && !c.last { // else the peer has ended the session before
 		c.err = err
 	}
 	c.changed.Broadcast()

@@ -13,6 +13,9 @@ import (
 
 var _ mpa.FrameConn = (*Conn)(nil)
 
+// Silent reports whether startup frames are not sent, as in the draft.
+func (c *Conn) Silent() bool { return c.a.cfg.Draft }
+
 // WriteFrame sends a startup frame as a session control message. In the draft there is none: the
 // stream is there when it is used.
 func (c *Conn) WriteFrame(f *mpa.Frame) error {

@@ -1,0 +1,147 @@
+package sctp
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
+)
+
+// nowhere is a packetConn whose packets are lost.
+type nowhere struct{}
+
+func (nowhere) ReadFromUDPAddrPort([]byte) (int, netip.AddrPort, error) {
+	return 0, netip.AddrPort{}, net.ErrClosed
+}
+func (nowhere) WriteToUDPAddrPort(p []byte, _ netip.AddrPort) (int, error) { return len(p), nil }
+func (nowhere) LocalAddr() net.Addr                                        { return &net.UDPAddr{} }
+func (nowhere) Close() error                                               { return nil }
+
+// peer is the other side of an association, whose messages a test writes by hand.
+type peer struct {
+	t       testing.TB
+	cfg     *Config
+	a       *association
+	offered chan *Conn
+
+	in      chan lower.Message // for Receive
+	tsn     uint32
+	aborted chan struct{}
+	once    sync.Once
+
+	mu   sync.Mutex // guards what follows
+	sent []string   // "stream ppid: hex"
+	owed int        // bytes that are not acknowledged, of any stream
+	low  func()
+}
+
+// newPeer returns the peer of an association that it has made, or, with active, of one that this
+// side has.
+func newPeer(t testing.TB, cfg Config, active bool) *peer {
+	t.Helper()
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	c, err := cfg.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &peer{
+		t: t, cfg: c, offered: make(chan *Conn, 1),
+		in: make(chan lower.Message), aborted: make(chan struct{}),
+	}
+	offer := func(c *Conn) bool {
+		select {
+		case p.offered <- c:
+			return true
+		default:
+			return false
+		}
+	}
+	if active {
+		offer = nil
+	}
+	p.a = newAssociation(c, (*fakeAssociation)(p), Addr{}, Addr{}, offer, nil)
+	t.Cleanup(func() {
+		(*fakeAssociation)(p).Abort("")
+		<-p.a.over
+	})
+	return p
+}
+
+// says has a message come, in hexadecimal digits.
+func (p *peer) says(stream uint16, ppid uint32, message string) {
+	p.t.Helper()
+	p.tsn++
+	m := lower.Message{
+		Stream: stream, PPID: ppid, Unordered: true, First: p.tsn, Last: p.tsn,
+		Data: unhex(p.t, message),
+	}
+	p.saysMessage(m)
+}
+
+func (p *peer) saysMessage(m lower.Message) {
+	p.t.Helper()
+	select {
+	case p.in <- m:
+	case <-p.aborted:
+		p.t.Fatal("the association has ended")
+	}
+}
+
+// heard returns what has been sent so far, and forgets it.
+func (p *peer) heard() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	sent := p.sent
+	p.sent = nil
+	return sent
+}
+
+// fakeAssociation is a peer as the sessions see it.
+type fakeAssociation peer
+
+var _ lower.Association = (*fakeAssociation)(nil)
+
+func (f *fakeAssociation) Streams() int     { return 4 }
+func (f *fakeAssociation) FirstTSN() uint32 { return 1 }
+func (f *fakeAssociation) MaxMessage() int  { return 1000 }
+
+func (f *fakeAssociation) Send(stream uint16, ppid uint32, p []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent = append(f.sent, fmt.Sprintf("%d %d: %x", stream, ppid, p))
+	return nil
+}
+
+func (f *fakeAssociation) Unacknowledged(uint16) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.owed
+}
+
+func (f *fakeAssociation) Acknowledged(_ uint16, _ int, low func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.low = low
+}
+
+func (f *fakeAssociation) Receive([]byte) (lower.Message, error) {
+	select {
+	case m := <-f.in:
+		return m, nil
+	case <-f.aborted:
+		return lower.Message{}, io.EOF
+	}
+}
+
+func (f *fakeAssociation) Watch(done <-chan struct{}) { <-done }
+func (f *fakeAssociation) Shutdown()                  { f.Abort("") }
+func (f *fakeAssociation) Abort(string)               { f.once.Do(func() { close(f.aborted) }) }
+
+// listOf is a scatter list.
+func listOf(s string) []transport.Slice { return []transport.Slice{{Bytes: []byte(s)}} }
