@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
@@ -25,6 +26,23 @@ var providers = map[string]provider{
 			return nil, nil, err
 		}
 		return l, iwarp.Dialer{}, nil
+	},
+	"sctp": func(ctx context.Context) (transport.Listener, transport.Dialer, error) {
+		below, err := sctp.Listen(ctx, "127.0.0.1:0", sctp.Config{UDPPort: -1})
+		if err != nil {
+			return nil, nil, err
+		}
+		d, err := sctp.NewDialer(sctp.Config{UDPPort: int(below.Addr().(sctp.Addr).UDPPort)})
+		if err != nil {
+			below.Close()
+			return nil, nil, err
+		}
+		l, err := iwarp.NewListener(below, iwarp.Config{})
+		if err != nil {
+			below.Close()
+			return nil, nil, err
+		}
+		return l, iwarp.Dialer{DialContext: d.DialContext}, nil
 	},
 	"loopback": func(context.Context) (transport.Listener, transport.Dialer, error) {
 		fabric := loopback.New()

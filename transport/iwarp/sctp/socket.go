@@ -45,7 +45,18 @@ type peerKey struct {
 	src, dst uint16 // SCTP ports, as the peer sends them
 }
 
+// socketBuffer is what a socket asks the system for in each direction, in bytes: what comes while this
+// side does something else is lost beyond it.
+const socketBuffer = 4 << 20
+
 func newSocket(cfg *Config, conn packetConn) *socket {
+	if udp, ok := conn.(interface {
+		SetReadBuffer(int) error
+		SetWriteBuffer(int) error
+	}); ok { // the system gives what it allows
+		_ = udp.SetReadBuffer(socketBuffer)
+		_ = udp.SetWriteBuffer(socketBuffer)
+	}
 	return &socket{
 		cfg: cfg, conn: conn, bakery: newBakery(), done: make(chan struct{}),
 		tags: make(map[uint32]*link), peers: make(map[peerKey]*link),
