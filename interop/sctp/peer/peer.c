@@ -25,7 +25,7 @@
  *	listening UDPPORT SCTPPORT	or "connecting", with its own ports
  *	up OUT IN			the association is up, with so many streams to and from the peer
  *	indication VALUE		that of the peer, in eight hexadecimal digits, or "none"; after "up"
- *	recv STREAM PPID u|o TSN CUMTSN BYTES
+ *	recv STREAM PPID u|o TSN BYTES	(libusrsctp does not tell the cumulative TSN)
  *	dry				all that was sent has been acknowledged
  *	restart				the peer has begun anew (RFC 9260 section 5.2)
  *	down REASON BYTES		refused, lost or shutdown; the ABORT chunk that ended it
@@ -211,8 +211,8 @@ static int received(struct socket *sock, union sctp_sockstore addr, void *data, 
 			errno = EMSGSIZE;
 			die("receive");
 		}
-		say(data, len, "recv %u %u %c %u %u", info.rcv_sid, (unsigned)ntohl(info.rcv_ppid),
-		    info.rcv_flags & SCTP_UNORDERED ? 'u' : 'o', info.rcv_tsn, info.rcv_cumtsn);
+		say(data, len, "recv %u %u %c %u", info.rcv_sid, (unsigned)ntohl(info.rcv_ppid),
+		    info.rcv_flags & SCTP_UNORDERED ? 'u' : 'o', info.rcv_tsn);
 	}
 	free(data);
 	return 1;
