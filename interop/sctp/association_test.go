@@ -25,8 +25,8 @@ func unhex(t *testing.T, s string, oldNew ...string) []byte {
 	return b
 }
 
-// pair starts two peers with a relay between them, and returns them once the association is up, with
-// four streams each way.
+// pair starts two peers with a relay between them, and returns them once the association is up. It
+// has four streams each way.
 func pair(t *testing.T, forward func(datagram) []datagram) (l, c *peer, r *relay) {
 	t.Helper()
 	l = listen(t, "-n", "4", "-i", "1")
@@ -65,7 +65,8 @@ func TestIndication(t *testing.T) {
 			}
 			l := listen(t, append(args(tt.listener), "-s", "20049", "-n", "8")...)
 			r := startRelay(t, l.udp, nil)
-			c := connect(t, r.port(), append(args(tt.connector), "-s", "700", "-d", "20049", "-n", "3")...)
+			c := connect(t, r.port(),
+				append(args(tt.connector), "-s", "700", "-d", "20049", "-n", "3")...)
 			l.expect("up 3 3", "indication "+tt.connector)
 			c.expect("up 3 3", "indication "+tt.listener)
 
@@ -82,7 +83,8 @@ func TestIndication(t *testing.T) {
 				packets := parseAll(t, all, end.fromClient)
 				for _, p := range packets {
 					if p.Source != end.source || p.Dest != end.dest {
-						t.Errorf("ports %d to %d, want %d to %d", p.Source, p.Dest, end.source, end.dest)
+						t.Errorf("ports %d to %d, want %d to %d",
+							p.Source, p.Dest, end.source, end.dest)
 					}
 				}
 				inits := chunksOf(packets, end.kind)
@@ -91,7 +93,8 @@ func TestIndication(t *testing.T) {
 				}
 				for _, c := range inits {
 					if got, err := c.indication(); err != nil || got != end.want {
-						t.Errorf("chunk of type %d: indication %q, error %v, want %q", end.kind, got, err, end.want)
+						t.Errorf("chunk of type %d: indication %q, error %v, want %q",
+							end.kind, got, err, end.want)
 					}
 				}
 			}
@@ -132,7 +135,8 @@ func TestMessages(t *testing.T) {
 
 		chunks := dataOf(t, parseAll(t, r.datagrams(), way.fromClient))
 		if len(chunks) <= len(sent) {
-			t.Fatalf("%d chunks for %d messages, of which one has to be fragmented", len(chunks), len(sent))
+			t.Fatalf("%d chunks for %d messages, of which one has to be fragmented",
+				len(chunks), len(sent))
 		}
 		var whole string
 		for i, d := range chunks {
@@ -161,8 +165,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// An unordered message is told as it comes, with its TSN, though one before it is missing; an ordered
-// one waits for that.
+// An unordered message is told as it comes, with its TSN, though one before it is missing. An
+// ordered one waits for that.
 func TestOutOfOrder(t *testing.T) {
 	var held []datagram // those with the first data of the client, until there is data on stream 3
 	var heldTSN uint32

@@ -45,8 +45,8 @@ func parsePacket(b []byte) (p packet, err error) {
 	if len(b) < header {
 		return p, errors.New("too short for SCTP")
 	}
-	// The checksum is that of the packet with zeros in its place. Its bytes go out in the reverse of
-	// the order of the network (appendix A).
+	// The checksum is that of the packet with zeros in its place. It goes out with its last byte
+	// first (appendix A).
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	sum.Write(b[:8])
 	sum.Write(make([]byte, 4))
@@ -78,8 +78,9 @@ func parseChunk(b []byte) (c chunk, rest []byte, err error) {
 	return chunk{b[0], b[1], value}, rest, nil
 }
 
-// parseTLV splits off what has a length in its second half-word, and is padded to a multiple of four,
-// unless it is the last: a chunk does not count the padding of its last parameter (section 3.2).
+// parseTLV splits off what has a length in its second half-word, and is padded to a multiple of
+// four, unless it is the last: a chunk does not count the padding of its last parameter (section
+// 3.2).
 func parseTLV(b []byte) (value, rest []byte, err error) {
 	if len(b) < 4 {
 		return nil, nil, errors.New("cut off in the header")
@@ -94,8 +95,8 @@ func parseTLV(b []byte) (value, rest []byte, err error) {
 // initParams is where the parameters of INIT and INIT ACK begin (section 3.3.2).
 const initParams = 16
 
-// indication returns the whole Adaptation Layer Indication of an INIT or INIT ACK in hexadecimal, and
-// "" if there is none.
+// indication returns the whole Adaptation Layer Indication of an INIT or INIT ACK in hexadecimal,
+// and "" if there is none.
 func (c chunk) indication() (found string, err error) {
 	if len(c.Value) < initParams {
 		return "", fmt.Errorf("INIT of %d bytes", len(c.Value))
@@ -180,7 +181,7 @@ func dataOf(t *testing.T, packets []packet) (all []data) {
 // bit from the polynomial of RFC 9260 appendix A.
 func TestParsePacket(t *testing.T) {
 	const golden = "138826ab 01020304 CHECKSUM" + // ports 5000 and 9899
-		"00070015 0000000a 0003 0000 00000010 0000c0ffee 000000" // DATA, U, B and E, and its padding
+		"00070015 0000000a 0003 0000 00000010 0000c0ffee 000000" // DATA, U, B and E, and padding
 	b := unhex(t, golden, "CHECKSUM", "00000000")
 	binary.LittleEndian.PutUint32(b[8:], bitwiseCRC32c(b))
 	got, err := parsePacket(b)
@@ -192,8 +193,9 @@ func TestParsePacket(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	d, err := got.Chunks[0].data()
-	if want := (data{unordered | firstFragment | lastFragment, 10, 3, 16, "0000c0ffee"}); err != nil || d != want {
-		t.Errorf("data %+v, error %v, want %+v", d, err, want)
+	wantData := data{unordered | firstFragment | lastFragment, 10, 3, 16, "0000c0ffee"}
+	if err != nil || d != wantData {
+		t.Errorf("data %+v, error %v, want %+v", d, err, wantData)
 	}
 	for i := range b {
 		if p, err := parsePacket(b[:i]); err == nil {

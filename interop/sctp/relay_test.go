@@ -26,8 +26,9 @@ type datagram struct {
 	Payload    []byte
 }
 
-// startRelay starts a relay to the end that listens at a port of 127.0.0.1. What forward returns for
-// a datagram goes on in its place; if forward is nil, all do.
+// startRelay starts a relay to the end that listens at a port of 127.0.0.1. What forward returns
+// for a datagram goes on in its place; if forward is nil, all do. forward is called by one
+// goroutine at a time.
 func startRelay(t *testing.T, to int, forward func(datagram) []datagram) *relay {
 	t.Helper()
 	if forward == nil {
