@@ -60,7 +60,7 @@ func TestConformanceSCTP(t *testing.T) {
 					return l, d, l.Addr().String()
 				},
 				UnusedAddr:    "127.0.0.1:1",
-				DialerFirst:   tt.low.Draft,
+				SilentSetup:   tt.low.Draft,
 				ReportsCauses: true,
 			})
 		})
