@@ -11,10 +11,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/sctprig"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
@@ -39,6 +41,9 @@ var providers = []struct {
 			t.Fatal(err)
 		}
 		return l, iwarp.Dialer{}
+	}},
+	{"sctp", false, func(t testing.TB) (transport.Listener, transport.Dialer) {
+		return sctprig.Listen(t, iwarp.Config{}, sctp.Config{})
 	}},
 }
 

@@ -3,33 +3,13 @@ package iwarp_test
 import (
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/sctprig"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
-
-// overSCTP returns a listener and a dialer of endpoints over SCTP in UDP.
-func overSCTP(t testing.TB, cfg iwarp.Config, low sctp.Config) (*iwarp.Listener, iwarp.Dialer) {
-	t.Helper()
-	cfg.Logger, low.Logger = quiet, quiet
-	low.UDPPort = -1
-	below, err := sctp.Listen(t.Context(), "127.0.0.1:0", low)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := iwarp.NewListener(below, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	low.UDPPort = int(below.Addr().(sctp.Addr).UDPPort)
-	d, err := sctp.NewDialer(low)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l, iwarp.Dialer{Config: cfg, DialContext: d.DialContext}
-}
 
 // TestConformanceSCTP runs the suite over SCTP, with streams of one association.
 func TestConformanceSCTP(t *testing.T) {
@@ -56,7 +36,10 @@ func TestConformanceSCTP(t *testing.T) {
 							cfg.ORD = -1
 						}
 					}
-					l, d := overSCTP(t, cfg, tt.low)
+					cfg.Logger = quiet
+					low := tt.low
+					low.Logger = quiet
+					l, d := sctprig.Listen(t, cfg, low)
 					return l, d, l.Addr().String()
 				},
 				UnusedAddr:    "127.0.0.1:1",
