@@ -70,8 +70,9 @@ func TestOptions(t *testing.T) {
 			s := serve(t, "--allow", "198.51.100.0/24")
 			got := sh[0].run(t, fmt.Sprintf("mkdir -p /mnt/refused\n! mount.nfs 192.0.2.2:%s /mnt/refused -o vers=3,proto=rdma,port=%d,mountport=%d,mountproto=tcp,nolock,retry=0\n",
 				export, s.RDMA, s.TCP))
-			if want := "Connection reset by peer"; !strings.Contains(got, want) {
-				t.Errorf("mount says %q, want %q", got, want)
+			// The reset may come when the guest takes the connection to be made, or before.
+			if !strings.Contains(got, "Connection reset by peer") && !strings.Contains(got, "Connection refused") {
+				t.Errorf("mount says %q, want that the connection is reset or refused", got)
 			}
 			s.stop(t)
 		})
