@@ -92,7 +92,7 @@ func parseConfTarget(url string) (target, error) {
 	switch {
 	case !isURL(url):
 		return target{}, fmt.Errorf("%s: not a URL: write rdma://HOST", printable(url))
-	case !strings.EqualFold(scheme, "rdma"):
+	case !strings.EqualFold(scheme, "rdma") && !strings.EqualFold(scheme, schemeSCTP):
 		return target{}, fmt.Errorf("%s: CONF_RDMA is for connections over RDMA: write rdma://HOST", printable(url))
 	}
 	t, err := parseTarget(url)

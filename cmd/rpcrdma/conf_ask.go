@@ -53,7 +53,11 @@ func ask(ctx context.Context, flags *confFlags, t target) (*confAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := rpcrdma.Dial(ctx, iwarp.Dialer{Config: flags.low()}, t.addr(), rpcrdma.Config{
+	d, err := t.dialer(flags.low())
+	if err != nil {
+		return nil, err
+	}
+	conn, err := rpcrdma.Dial(ctx, d, t.addr(), rpcrdma.Config{
 		Logger:     quiet,
 		Dialect:    rpcrdma.Draft, // in which an alignment comes into force
 		InlineSend: int(flags.call),

@@ -31,11 +31,16 @@ func recvDepth(d rpcrdma.Dialect, credits int) int {
 	return max(iwarp.DefaultDepth, 2*credits)
 }
 
-// dialIWARP connects to a server over RDMA. In the draft's dialect, the two then agree by CONF_RDMA on what the connection can do, if the
+// dialOverRDMA connects to a server over RDMA. In the draft's dialect, the two then agree by CONF_RDMA on what the connection can do, if the
 // server has that.
-func dialIWARP(ctx context.Context, addr string, low iwarp.Config, cfg rpcrdma.Config, cred oncrpc.ClientFlavor) (oncrpc.Transport, error) {
+func dialOverRDMA(ctx context.Context, t target, low iwarp.Config, cfg rpcrdma.Config,
+	cred oncrpc.ClientFlavor) (oncrpc.Transport, error) {
 	low.RecvDepth = recvDepth(cfg.Dialect, cfg.Credits)
-	conn, err := rpcrdma.Dial(ctx, iwarp.Dialer{Config: low}, addr, cfg)
+	d, err := t.dialer(low)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := rpcrdma.Dial(ctx, d, t.addr(), cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func putOver(t *testing.T, r *clientRig, change func(oncrpc.Transport) oncrpc.Tr
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.remotes.servers = map[serverKey]*remoteServer{{to.scheme, to.host, to.port, 0, 0}: {
+	p.remotes.servers = map[serverKey]*remoteServer{{scheme: to.scheme, host: to.host, port: to.port}: {
 		flags: flags, target: to.at("/"), cred: cred, conn: change(dialTCP(t, r.tcp)), exports: make(map[string]*remote),
 	}}
 	code := exitOK

@@ -91,7 +91,7 @@ func (c *gatewayConfig) checkServers() (err error) {
 	if c.server, err = parseServer("--to", c.to, "rdma"); err != nil {
 		return err
 	}
-	if c.server.scheme != "rdma" {
+	if !c.server.overRDMA() {
 		return fmt.Errorf("--to %s: clients reach it without a gateway; write rdma://HOST", c.server)
 	}
 	if port := c.server.mountPort; port != 0 {

@@ -59,7 +59,7 @@ func (g *gatewayRun) dial(ctx context.Context, t target) (oncrpc.Transport, erro
 	if err != nil {
 		return nil, err
 	}
-	return dialIWARP(ctx, t.addr(), iwarp.Config{Logger: g.log, CRC: c.crc.value}, rpcrdma.Config{
+	return dialOverRDMA(ctx, t, iwarp.Config{Logger: g.log, CRC: c.crc.value}, rpcrdma.Config{
 		Logger:     g.log,
 		Dialect:    c.dialect.value,
 		InlineSend: int(c.inline),

@@ -60,7 +60,7 @@ func (s *remoteServer) dialScheme(ctx context.Context, t target) (oncrpc.Transpo
 		}
 		return orNil(conn, err)
 	}
-	return dialIWARP(ctx, t.addr(), iwarp.Config{Logger: quiet, CRC: f.crc.value}, rpcrdma.Config{
+	return dialOverRDMA(ctx, t, iwarp.Config{Logger: quiet, CRC: f.crc.value}, rpcrdma.Config{
 		Logger:     quiet,
 		Dialect:    f.dialect.value,
 		InlineSend: int(f.inline),

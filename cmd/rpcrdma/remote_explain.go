@@ -73,7 +73,7 @@ func (x explainer) refused(t target) string {
 	switch {
 	case x.up: // it is the right server: it has answered
 		return text + " any more"
-	case t.scheme == "rdma":
+	case t.overRDMA():
 		if x.asked {
 			text += ", which was named for NFS over RDMA: is the server still running, and does it listen at this address?"
 		} else {

@@ -23,6 +23,7 @@ type serverKey struct {
 	port      int
 	mountPort int
 	rpcbind   int
+	udp       int
 }
 
 // remoteServer is a server that is connected to.

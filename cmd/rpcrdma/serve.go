@@ -13,6 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
 // server is what a serve command has open.
@@ -78,18 +79,24 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 func (s *server) run(ctx context.Context) error {
 	// What is under way when ctx ends is for Shutdown to end.
 	background := context.WithoutCancel(ctx)
-	ends := make(chan error, 3)
-	running := 1
-	go func() {
-		ends <- rpcrdma.Serve(background, s.ports.rdma, s.rpc, rpcrdma.Config{
-			Logger:     s.log,
-			InlineSend: int(s.cfg.inline),
-			InlineRecv: int(s.cfg.inline),
-			Credits:    s.cfg.credits,
-			Dialect:    s.cfg.dialect.value,
-			Align:      int(s.cfg.align),
-		})
-	}()
+	ends := make(chan error, 4)
+	running := 0
+	for _, l := range []*iwarp.Listener{s.ports.rdma, s.ports.sctp} {
+		if l == nil {
+			continue
+		}
+		running++
+		go func() {
+			ends <- rpcrdma.Serve(background, l, s.rpc, rpcrdma.Config{
+				Logger:     s.log,
+				InlineSend: int(s.cfg.inline),
+				InlineRecv: int(s.cfg.inline),
+				Credits:    s.cfg.credits,
+				Dialect:    s.cfg.dialect.value,
+				Align:      int(s.cfg.align),
+			})
+		}()
+	}
 	if s.ports.rpcbind != nil {
 		running++
 		go func() { ends <- s.serveLookups(background) }()

@@ -34,6 +34,7 @@ type serveConfig struct {
 	listen   string
 	mount    string // "" and "none": not at all
 	provider string
+	sctpUDP  int // the UDP port that carries SCTP; 0: any
 	crc      *choice[iwarp.CRC]
 	markers  bool
 	inline   inlineFlag
@@ -57,6 +58,9 @@ type serveConfig struct {
 
 	drainTime time.Duration // how long calls under way may take after the signal that ends the server
 }
+
+// iwarpAndSCTP is the --provider of a server that is reached over TCP and over SCTP.
+const iwarpAndSCTP = "iwarp,sctp"
 
 func newServeConfig(dial rpcbindDialer) *serveConfig {
 	return &serveConfig{
@@ -103,11 +107,14 @@ func (c *serveConfig) check() error {
 
 func (c *serveConfig) checkProtocol() error {
 	switch c.provider {
-	case "iwarp":
+	case "iwarp", iwarpAndSCTP:
 	case "loopback":
 		return errors.New("--provider loopback stays inside one process, where no client can reach it: serve with --provider iwarp")
 	default:
-		return fmt.Errorf("unknown --provider %q; there is: iwarp", c.provider)
+		return fmt.Errorf("unknown --provider %q; there are: iwarp, or %s", c.provider, iwarpAndSCTP)
+	}
+	if c.sctpUDP < 0 || c.sctpUDP > 1<<16-1 {
+		return fmt.Errorf("--sctp-udp %d is no port: write a number from 0 to 65535; 0: any", c.sctpUDP)
 	}
 	if c.credits < 1 || c.credits > maxCredits {
 		return fmt.Errorf("--credits %d: it must be from 1 to %d", c.credits, maxCredits)

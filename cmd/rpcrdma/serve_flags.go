@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
 // addFlags defines the flags.
@@ -31,7 +32,8 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&c.rpcbind, "rpcbind", false, "tell clients the ports by the rpcbind of this host, until the end")
 	f.StringVar(&c.rdmaRPCBind, "rdma-rpcbind", "", "`ADDRESS` to tell clients the ports at over RDMA, such as :111")
 
-	f.StringVar(&c.provider, "provider", defaultProvider, "RDMA `PROVIDER`: iwarp")
+	f.StringVar(&c.provider, "provider", defaultProvider, "RDMA `PROVIDER`: iwarp, or "+iwarpAndSCTP+" to be reached over SCTP in UDP, too")
+	f.IntVar(&c.sctpUDP, "sctp-udp", sctp.DefaultUDPPort, "UDP `PORT` that carries SCTP; 0: any")
 	f.Var(c.crc, "crc", "CRC32C in iWARP: "+c.crc.names()+"; auto is on except on loopback addresses; what a client wants on is on")
 	f.BoolVar(&c.markers, "markers", false, "have iWARP clients send markers; with them it is slower")
 	f.Var(&c.inline, "inline", "largest message in one Send, each way")
@@ -41,7 +43,7 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 		"; sys is those that name a user")
 	f.Var(&c.align, "align", "alignment of the data in messages, with --dialect draft: a power of two, from 64 to half of --inline; 0: none")
 
-	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions([]string{defaultProvider}, cobra.ShellCompDirectiveNoFileComp)) // it exists
+	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions([]string{defaultProvider, iwarpAndSCTP}, cobra.ShellCompDirectiveNoFileComp)) // it exists
 
 	f.Var(c.logLevel, "log-level", "least severe messages on standard error: "+c.logLevel.names())
 	addDebugFlag(f, &c.debug)

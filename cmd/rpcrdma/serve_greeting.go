@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
 // greet tells what is served, when it is, in one write.
@@ -15,7 +16,11 @@ func (s *server) greet(out io.Writer) error {
 	for _, e := range s.cfg.exports {
 		fmt.Fprintf(&b, "serving %s (%s)\n", printable(e.name), s.cfg.describe(e, os.Geteuid()))
 	}
-	fmt.Fprintf(&b, "NFS over RDMA (%s) on %s\n", s.cfg.provider, s.ports.rdma.Addr())
+	fmt.Fprintf(&b, "NFS over RDMA (%s) on %s\n", defaultProvider, s.ports.rdma.Addr())
+	if s.ports.sctp != nil {
+		a := s.ports.sctp.Addr().(sctp.Addr)
+		fmt.Fprintf(&b, "NFS over RDMA (sctp) on %s, in UDP port %d\n", a, a.UDPPort)
+	}
 	if s.ports.tcp != nil {
 		fmt.Fprintf(&b, "MOUNT and NFS over TCP on %s\n", s.ports.tcp.Addr())
 	}

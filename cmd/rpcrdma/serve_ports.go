@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 
@@ -16,6 +17,7 @@ import (
 // ports is what a server listens on.
 type ports struct {
 	rdma    *iwarp.Listener // nil: none
+	sctp    *iwarp.Listener // nil: none
 	rpcbind *iwarp.Listener // for look-ups alone; nil: none
 	tcp     net.Listener    // nil: none
 
@@ -50,6 +52,12 @@ func listen(ctx context.Context, cfg *serveConfig, log *slog.Logger) (*ports, er
 	if p.rdma, err = rdma(cfg.listen); err != nil {
 		return nil, listenError("--listen", cfg.listen, err)
 	}
+	if cfg.provider == iwarpAndSCTP {
+		if p.sctp, err = listenSCTP(ctx, cfg, p, low); err != nil {
+			p.close()
+			return nil, listenError("--sctp-udp", strconv.Itoa(cfg.sctpUDP), err)
+		}
+	}
 	if cfg.rdmaRPCBind != "" {
 		low.RecvDepth = iwarp.DefaultDepth
 		if p.rpcbind, err = rdma(cfg.rdmaRPCBind); err != nil {
@@ -70,6 +78,9 @@ func listen(ctx context.Context, cfg *serveConfig, log *slog.Logger) (*ports, er
 func (p *ports) close() {
 	if p.rdma != nil {
 		p.rdma.Close()
+	}
+	if p.sctp != nil {
+		p.sctp.Close()
 	}
 	if p.rpcbind != nil {
 		p.rpcbind.Close()

@@ -13,18 +13,26 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// target is what a URL names: rdma://host[:20049]/export/path[?mountport=N][&rpcbind[=N]], or tcp://.
+// target is what a URL names: rdma://host[:20049]/export/path[?mountport=N][&rpcbind[=N]], or tcp://,
+// or rdma+sctp:// with [&udp=N].
 type target struct {
-	scheme    string // "rdma" or "tcp"
+	scheme    string // "rdma", "rdma+sctp" or "tcp"
 	host      string // a name or an address, of IPv6 without brackets, with its zone
 	port      int    // 0: rpcbind is asked
 	path      string // unescaped, of any bytes but NUL; begins with a slash, has no detours; a trailing slash is kept
 	mountPort int    // of MOUNT over TCP; 0: to be found
 	rpcbind   int    // the port at which rpcbind is asked for that of NFS; 0: port is known
+	udp       int    // the UDP port that carries SCTP; 0: the default
 }
 
+// schemeSCTP is that of RDMA over SCTP.
+const schemeSCTP = "rdma+sctp"
+
+// overRDMA reports whether the server is reached over RDMA, and not over TCP alone.
+func (t target) overRDMA() bool { return t.scheme != "tcp" }
+
 // defaultPorts are those of URLs that name none.
-var defaultPorts = map[string]int{"rdma": 20049, "tcp": 20048}
+var defaultPorts = map[string]int{"rdma": 20049, schemeSCTP: 20049, "tcp": 20048}
 
 // isURL reports whether an argument is a URL, be it a wrong one, and not the name of a local file.
 func isURL(s string) bool {
@@ -33,7 +41,7 @@ func isURL(s string) bool {
 		return false
 	}
 	for _, c := range []byte(scheme) {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '+' {
 			return false
 		}
 	}
@@ -56,7 +64,7 @@ func parseURL(s string) (target, error) {
 	}
 	t := target{scheme: strings.ToLower(scheme)}
 	if defaultPorts[t.scheme] == 0 {
-		return target{}, fmt.Errorf("unknown scheme %s: write rdma:// or tcp://", printable(scheme))
+		return target{}, fmt.Errorf("unknown scheme %s: write rdma://, rdma+sctp:// or tcp://", printable(scheme))
 	}
 	if strings.Contains(rest, "#") {
 		return target{}, errors.New("a # in a name is written %23")
@@ -115,6 +123,10 @@ func (t *target) parseQuery(query string) error {
 			port = &t.rpcbind
 			if !hasValue {
 				value = strconv.Itoa(rpcbind.Port)
+			}
+		case "udp":
+			if port = &t.udp; t.scheme != schemeSCTP {
+				return errors.New("udp=N is for rdma+sctp://, where UDP carries SCTP")
 			}
 		default:
 			return fmt.Errorf("unknown option %s: there are mountport=N and rpcbind; a ? in a name is written %%3F", printable(key))
@@ -233,8 +245,13 @@ func (t target) query() string {
 	case 0:
 	case rpcbind.Port:
 		s += sep + "rpcbind"
+		sep = "&"
 	default:
 		s += sep + "rpcbind=" + strconv.Itoa(t.rpcbind)
+		sep = "&"
+	}
+	if t.udp != 0 {
+		s += sep + "udp=" + strconv.Itoa(t.udp)
 	}
 	return s
 }

@@ -28,14 +28,22 @@ func (t target) found(ctx context.Context, low iwarp.Config, cfg rpcrdma.Config)
 			return orNil(conn, err)
 		}},
 		{Name: "RDMA port " + at, Dial: func(ctx context.Context) (oncrpc.Transport, error) {
-			conn, err := rpcrdma.Dial(ctx, iwarp.Dialer{Config: low}, at, cfg)
+			d, err := t.dialer(low)
+			if err != nil {
+				return nil, err
+			}
+			conn, err := rpcrdma.Dial(ctx, d, at, cfg)
 			return orNil(conn, err)
 		}},
 	}
-	if t.scheme == rpcbind.NetidRDMA && t.rpcbind != rpcbind.Port {
+	if t.overRDMA() && t.rpcbind != rpcbind.Port {
 		slices.Reverse(places)
 	}
-	port, err := rpcbind.FindPort(ctx, nfs3.Program, nfs3.Version, t.scheme, places...)
+	netid := t.scheme
+	if netid == schemeSCTP {
+		netid = rpcbind.NetidRDMA // which says neither TCP nor SCTP; the user says that it is this
+	}
+	port, err := rpcbind.FindPort(ctx, nfs3.Program, nfs3.Version, netid, places...)
 	if err != nil {
 		return t, err
 	}

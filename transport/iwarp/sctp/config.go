@@ -96,6 +96,10 @@ type Config struct {
 	// DefaultMaxAssociations.
 	MaxAssociations int
 
+	// Admit, if not nil, is asked by a Listener whether a host may have an association, before anything
+	// is kept for it. It must not block. Who is not admitted is told so.
+	Admit func(netip.Addr) bool
+
 	// SetupTimeout bounds the time until an association is there, or a session is answered, or an
 	// association has a session. Zero means DefaultSetupTimeout.
 	SetupTimeout time.Duration

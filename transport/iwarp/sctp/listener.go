@@ -57,7 +57,9 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	}
 	l.socket = newSocket(c, conn)
 	l.socket.port, l.socket.opened = port, l.opened
-	l.socket.admits = func(a netip.Addr) bool { return l.shares.Fits(hostOf(a), 1) }
+	l.socket.admits = func(a netip.Addr) bool {
+		return (c.Admit == nil || c.Admit(a)) && l.shares.Fits(hostOf(a), 1)
+	}
 	go l.socket.run()
 	return l, nil
 }

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
+)
+
+// overSCTP has the dialers of rdma+sctp:// by UDP port: connections with one server are streams of one
+// association.
+var overSCTP struct {
+	sync.Mutex
+	dialers map[int]*sctp.Dialer
+}
+
+// listenSCTP listens at the SCTP port that has the number of iWARP's over TCP, for the same clients.
+func listenSCTP(ctx context.Context, cfg *serveConfig, p *ports, low iwarp.Config) (*iwarp.Listener,
+	error) {
+	below, err := sctp.Listen(ctx, p.rdma.Addr().String(), sctp.Config{
+		UDPPort: cmp.Or(cfg.sctpUDP, -1), Logger: low.Logger,
+		Admit: func(a netip.Addr) bool {
+			if len(cfg.allow) == 0 || peerhost.Of(net.UDPAddrFromAddrPort(netip.AddrPortFrom(a, 0))).In(cfg.allow) {
+				return true
+			}
+			p.excluded.Add(1)
+			return false
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	l, err := iwarp.NewListener(below, low)
+	if err != nil {
+		below.Close()
+	}
+	return l, err
+}
+
+// dialer returns what connects to the target.
+func (t target) dialer(low iwarp.Config) (iwarp.Dialer, error) {
+	if t.scheme != schemeSCTP {
+		return iwarp.Dialer{Config: low}, nil
+	}
+	port := cmp.Or(t.udp, sctp.DefaultUDPPort)
+	overSCTP.Lock()
+	defer overSCTP.Unlock()
+	d := overSCTP.dialers[port]
+	if d == nil {
+		var err error
+		if d, err = sctp.NewDialer(sctp.Config{UDPPort: port, Logger: low.Logger}); err != nil {
+			return iwarp.Dialer{}, err
+		}
+		if overSCTP.dialers == nil {
+			overSCTP.dialers = make(map[int]*sctp.Dialer)
+		}
+		overSCTP.dialers[port] = d
+	}
+	return iwarp.Dialer{Config: low, DialContext: d.DialContext}, nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// rdmaAt is the server at an address over iWARP.
+func rdmaAt(t *testing.T, addr string) target {
+	t.Helper()
+	at, err := parseTarget("rdma://" + addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// sctpLine is where a server says that it is reached over SCTP.
+var sctpLine = regexp.MustCompile(`(?m)^NFS over RDMA \(sctp\) on (.*), in UDP port (\d+)$`)
+
+// sctpURL is the URL of a server over SCTP, without a path.
+func (s *serveCommand) sctpURL(t *testing.T) (base, options string) {
+	t.Helper()
+	m := sctpLine.FindStringSubmatch(s.greeting)
+	if m == nil {
+		t.Fatalf("no SCTP in %q", s.greeting)
+	}
+	return "rdma+sctp://" + m[1], "?udp=" + m[2]
+}
+
+// TestServeSCTP has clients reach a server over SCTP, with several connections on one association.
+func TestServeSCTP(t *testing.T) {
+	s := startServe(t, "--provider", "iwarp,sctp", "--sctp-udp", "0", "--memory", "/export", "--squash", "none")
+	base, options := s.sctpURL(t)
+	file := base + "/export/file" + options
+	dir, data := t.TempDir(), pattern(1<<20+1)
+	up := write(t, filepath.Join(dir, "up"), data)
+	down := filepath.Join(dir, "down")
+	for _, args := range [][]string{
+		{"put", "-q", up, file},
+		{"get", "-q", "--connections", "3", file, down},
+		{"ls", base + "/export" + options},
+		{"ping", "--count", "3", "--interval", "0", base + options},
+	} {
+		if code, out, errs := execute(t, args...); code != exitOK {
+			t.Errorf("%q: exit %d: %s%s", args, code, out, errs)
+		}
+	}
+	holds(t, down, data)
+	if code := s.stop(); code != exitOK {
+		t.Errorf("exit %d: %v", code, s.stderr)
+	}
+}
+
+// TestServeSCTPAllow: who is not allowed gets no association, and is counted.
+func TestServeSCTPAllow(t *testing.T) {
+	s := startServe(t, "--provider", "iwarp,sctp", "--sctp-udp", "0", "--memory", "/export", "--allow", "192.0.2.0/24")
+	base, options := s.sctpURL(t)
+	code, _, errs := execute(t, "ls", base+"/export"+options)
+	if code == exitOK || !strings.Contains(errs, "out of resource") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	s.stop()
+}
+
+// TestSCTPURLs parses URLs of servers over SCTP.
+func TestSCTPURLs(t *testing.T) {
+	for _, tt := range []struct{ url, want string }{
+		{"rdma+sctp://h/a", "rdma+sctp://h/a"},
+		{"RDMA+SCTP://h:20049/a", "rdma+sctp://h/a"},
+		{"rdma+sctp://h:1/a?udp=2", "rdma+sctp://h:1/a?udp=2"},
+		{"rdma+sctp://h/a?rpcbind&udp=2", "rdma+sctp://h/a?rpcbind&udp=2"},
+		{"rdma://h/a?udp=2", "udp=N is for rdma+sctp://"},
+		{"rdma+sctp://h/a?udp=0", "0 is no port"},
+		{"sctp://h/a", "unknown scheme sctp"},
+	} {
+		got, err := parseTarget(tt.url)
+		said := got.String()
+		if err != nil {
+			said = err.Error()
+		}
+		if !strings.Contains(said, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.url, said, tt.want)
+		}
+	}
+}
