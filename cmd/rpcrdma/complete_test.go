@@ -72,10 +72,10 @@ func TestComplete(t *testing.T) {
 			{"conf rdma://h", ":4"},
 			{"conf rdma://h r", ":4"},
 			{"conf --program ", "both draft rfc5666 :4"},
-			{"demo --provider ", "iwarp loopback :4"},
+			{"demo --provider ", "iwarp loopback sctp :4"},
 			{"gateway --crc=", "auto on off :4"},
-			{"gateway --to ", "rdma:// tcp:// :6"},
-			{"gateway --to r", "rdma:// :6"},
+			{"gateway --to ", "rdma:// rdma+sctp:// tcp:// :6"},
+			{"gateway --to r", "rdma:// rdma+sctp:// :6"},
 			{"gateway --to rdma://h", ":6"},
 		} {
 			got := r.exec(t, scheme, append([]string{"__complete"}, strings.Split(tt.args, " ")...)...)
@@ -84,7 +84,7 @@ func TestComplete(t *testing.T) {
 			}
 		}
 	}
-	if got := r.exec(t, "rdma", "__complete", "ls", ""); got.stdout != "rdma://\ntcp://\n:6\n" {
+	if got := r.exec(t, "rdma", "__complete", "ls", ""); got.stdout != "rdma://\nrdma+sctp://\ntcp://\n:6\n" {
 		t.Errorf("nothing yet: %+v", got)
 	}
 	if got := r.exec(t, "rdma", "__complete", "get", ""); got.stdout != ":0\n" {
