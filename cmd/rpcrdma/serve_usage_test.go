@@ -53,7 +53,7 @@ func TestServeCommandLine(t *testing.T) {
 		{"--memory /m --memory-size 64MB", exitUsage, "write a number of bytes"},
 
 		{"--memory /m --provider loopback", exitUsage, "--provider loopback stays inside one process, where no client can reach it: serve with --provider iwarp"},
-		{"--memory /m --provider nonsense", exitUsage, "unknown --provider \"nonsense\"; there is: iwarp\n"},
+		{"--memory /m --provider nonsense", exitUsage, "unknown --provider \"nonsense\"; there are: iwarp, or iwarp,sctp\n"},
 		{"--memory /m --dialect nonsense", exitUsage, `invalid argument "nonsense" for "--dialect" flag: there is: rfc8166, draft`},
 		{"--memory /m --conf some", exitUsage, `invalid argument "some" for "--conf" flag: there is: off, any, sys`},
 		{"--memory /m --align 512", exitUsage, "--align is for clients that pad data: write --dialect draft, in which they do, or leave out --align\n"},
