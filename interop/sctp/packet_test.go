@@ -15,9 +15,11 @@ import (
 
 // Chunk types (RFC 9260 section 3.2), and flags of DATA (section 3.3.1).
 const (
-	chunkData    = 0
-	chunkInit    = 1
-	chunkInitAck = 2
+	chunkData       = 0
+	chunkInit       = 1
+	chunkInitAck    = 2
+	chunkAbort      = 6
+	chunkCookieEcho = 10
 
 	lastFragment  = 1 << 0 // E
 	firstFragment = 1 << 1 // B
