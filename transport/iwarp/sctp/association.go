@@ -70,13 +70,9 @@ const messageSize = maxMTU + noteFront + noteBack
 func (a *association) message(m *lower.Message) {
 	a.mu.Lock()
 	c := a.sessions[m.Stream]
-	begins := c == nil && a.err == nil && a.offer != nil && int(m.Stream) < a.lower.Streams()
-	if begins {
-		c = a.session(m.Stream, false)
-	}
 	a.mu.Unlock()
-	if begins && a.order != nil {
-		c.beginDraft()
+	if c == nil || a.offer != nil && c.succeeded() {
+		c = a.begin(m.Stream)
 	}
 	switch {
 	case a.order != nil:
@@ -84,6 +80,21 @@ func (a *association) message(m *lower.Message) {
 	case c != nil:
 		c.take(m)
 	}
+}
+
+// begin begins a session that the peer asks for, or returns nil if it cannot.
+func (a *association) begin(id uint16) *Conn {
+	a.mu.Lock()
+	if a.err != nil || a.offer == nil || int(id) >= a.lower.Streams() {
+		a.mu.Unlock()
+		return nil
+	}
+	c := a.session(id, false)
+	a.mu.Unlock()
+	if a.order != nil {
+		c.beginDraft()
+	}
+	return c
 }
 
 // session begins a session on a stream; a.mu is held.

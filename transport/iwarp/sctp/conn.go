@@ -49,7 +49,7 @@ type Conn struct {
 
 	said     bool          // the last that this side has to say has been sent
 	closed   bool          // by this side
-	over     bool          // and the peer has acknowledged all
+	over     bool          // and the peer has all
 	finished chan struct{} // closed when it is over
 	deadline time.Time
 	timer    *time.Timer
@@ -446,6 +446,21 @@ func (c *Conn) close(err error) {
 	go c.finish()
 }
 
+// succeeded reports whether a message of the peer belongs to another session, since both sides have
+// said their last in this one. That the peer begins another tells that it has all of this one, which
+// the acknowledgement may not have told yet.
+func (c *Conn) succeeded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.last || !c.said {
+		return false
+	}
+	c.over = true
+	c.a.release(c)
+	c.wake()
+	return true
+}
+
 // finish says the last, and waits until the peer has acknowledged everything. No control message
 // overtakes another (RFC 5043 section 6.6).
 func (c *Conn) finish() {
@@ -476,18 +491,21 @@ func (c *Conn) finish() {
 	c.a.rest()
 }
 
-// awaitAcknowledged waits until the peer has acknowledged so much, or the association has ended.
-// The function is called with c.mu.
+// awaitAcknowledged waits until the peer has acknowledged so much, or is known to have all, or the
+// association has ended. The function is called with c.mu.
 func (c *Conn) awaitAcknowledged(much func() int) {
 	for {
 		c.mu.Lock()
 		mark, acknowledged := much(), c.acknowledged()
 		below := max(c.sent-mark, 0) + 1
+		known := c.over || acknowledged >= mark
+		if !known { // else the stream may be another session's
+			c.a.lower.Acknowledged(c.id, below, c.wake)
+		}
 		c.mu.Unlock()
-		if acknowledged >= mark {
+		if known {
 			return
 		}
-		c.a.lower.Acknowledged(c.id, below, c.wake)
 		if c.a.lower.Unacknowledged(c.id) < below {
 			return
 		}

@@ -38,6 +38,7 @@ type peer struct {
 	mu   sync.Mutex // guards what follows
 	sent []string   // "stream ppid: hex"
 	owed int        // bytes that are not acknowledged, of any stream
+	owes bool       // what is sent from now on is not acknowledged
 	low  func()
 }
 
@@ -115,6 +116,9 @@ func (f *fakeAssociation) Send(stream uint16, ppid uint32, p []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sent = append(f.sent, fmt.Sprintf("%d %d: %x", stream, ppid, p))
+	if f.owes {
+		f.owed += len(p)
+	}
 	return nil
 }
 

@@ -153,6 +153,35 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
+// TestSucceeded: a peer that has our Terminate may ask for another session on the stream at once. Its
+// request may come before the acknowledgement does.
+func TestSucceeded(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Config{}, false)
+		p.says(0, ppidControl, "0000 0001")
+		c := <-p.offered
+		readFrame(t, c, false)
+		if err := c.WriteFrame(&mpa.Frame{Reply: true, Revision: 1}); err != nil {
+			t.Fatal(err)
+		}
+		p.says(0, ppidControl, "0001 0004")
+		p.wantHeard("0 17: 00000002")
+		p.mu.Lock()
+		p.owes = true
+		p.mu.Unlock()
+		c.Close()
+		p.wantHeard("0 17: 00010004")
+		p.says(0, ppidControl, "0000 0001")
+		again := <-p.offered
+		<-c.finished
+		readFrame(t, again, false)
+		if err := again.WriteFrame(&mpa.Frame{Reply: true, Revision: 1}); err != nil {
+			t.Fatal(err)
+		}
+		p.wantHeard("0 17: 00000002")
+	})
+}
+
 // TestRejected: a Reject ends a session on both sides, and nothing follows (RFC 5043 section 6.3).
 func TestRejected(t *testing.T) {
 	bubble(t, func(t *testing.T) {
