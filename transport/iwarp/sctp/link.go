@@ -74,12 +74,16 @@ func (l *link) look() {
 	if l.socket.cfg.MTU != 0 {
 		return
 	}
-	l.mu.Lock()
-	to := l.to
-	l.mu.Unlock()
-	if n := packetMTU(to); n != 0 {
+	if n := packetMTU(l.peer()); n != 0 {
 		l.mtu.Store(int32(min(n, l.most)))
 	}
+}
+
+// peer is where packets go.
+func (l *link) peer() netip.AddrPort {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to
 }
 
 // maxMessage is the most bytes of a message that fits one packet.
@@ -107,9 +111,7 @@ func (l *link) Read(p []byte) (int, error) {
 // Write sends a packet, in several where the path has come to take less. A chunk that is too long
 // for it is left to IP to fragment.
 func (l *link) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	to := l.to
-	l.mu.Unlock()
+	to := l.peer()
 	l.ports.put(p)
 	for begin := 0; ; {
 		mtu, next := int(l.mtu.Load()), len(p)
@@ -171,7 +173,6 @@ func (l *link) endWith(reason error, last func()) {
 
 // Why what a peer sends ends the association.
 var (
-	errStream = errors.New("a message on a stream that there is not")
 	errNoData = errors.New("a DATA chunk without data")
 	errChunk  = fmt.Errorf("a DATA chunk of more than %d bytes", maxChunk)
 )
@@ -240,9 +241,8 @@ func (l *link) data(p []byte, c chunk) ([]byte, bool) {
 		return p, false
 	}
 	stream := binary.BigEndian.Uint16(c[8:])
-	if stream >= l.streams {
-		l.refuse(causeInvalidStream, errStream)
-		return p, false
+	if stream >= l.streams { // the session layer discards it (RFC 9260 section 6.5)
+		l.socket.complain(l, parameter{causeInvalidStream, []byte{c[8], c[9], 0, 0}})
 	}
 	flags, begin := c.flags(), len(p)
 	p = append(p, c[:dataHeaderLen]...)

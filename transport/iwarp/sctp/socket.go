@@ -278,8 +278,10 @@ func (s *socket) outOfTheBlue(h header, first chunk, from netip.AddrPort) {
 
 // abort tells the peer that an association ends, and why.
 func (s *socket) abort(l *link, cause uint16, text string) {
-	l.mu.Lock()
-	to := l.to
-	l.mu.Unlock()
-	s.send(seal(appendAbort(l.ports.append(nil), 0, cause, text)), to)
+	s.send(seal(appendAbort(l.ports.append(nil), 0, cause, text)), l.peer())
+}
+
+// complain tells the peer of an error with which an association goes on.
+func (s *socket) complain(l *link, cause parameter) {
+	s.send(seal(appendChunk(l.ports.append(nil), chunkError, 0, cause.append(nil))), l.peer())
 }
