@@ -223,9 +223,12 @@ func (l *link) translate(p []byte, c chunk) ([]byte, bool) {
 	switch t := c.kind(); t {
 	case chunkData:
 		return l.data(p, c)
-	case chunkSack, chunkHeartbeat, chunkHeartbeatAck, chunkAbort, chunkShutdown,
-		chunkShutdownAck, chunkError, chunkShutdownComplete:
+	case chunkSack, chunkHeartbeat, chunkHeartbeatAck, chunkShutdown, chunkShutdownAck, chunkError,
+		chunkShutdownComplete:
 		return pad(append(p, c...), 0), true
+	case chunkAbort:
+		l.end(&AbortError{causeOf(c)})
+		return p, false
 	case chunkInit, chunkInitAck, chunkCookieEcho, chunkCookieAck:
 		return p, true // an echo of the startup
 	default:

@@ -140,13 +140,17 @@ func (p *pionAssociation) Receive(b []byte) (lower.Message, error) {
 	}, nil
 }
 
-// why says why the association has ended.
+// why says why the association has ended. Where it is not this side that has ended it, it is the
+// peer's shutdown, with which pion/sctp closes the link.
 func (p *pionAssociation) why(err error) error {
 	p.link.mu.Lock()
 	reason := p.link.reason
 	p.link.mu.Unlock()
 	if reason != nil && reason != errClosed {
 		return reason
+	}
+	if errors.Is(err, errClosed) {
+		return io.EOF
 	}
 	return err
 }
