@@ -113,7 +113,7 @@ func (r *rig) over() {
 				time.Sleep(time.Millisecond)
 			}
 			return
-		case strings.HasPrefix(line, "down "), strings.HasPrefix(line, "error send"):
+		case strings.HasPrefix(line, "error send"):
 			return
 		}
 	}

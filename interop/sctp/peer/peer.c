@@ -144,6 +144,15 @@ static void *receive_packets(void *unused)
 	return NULL;
 }
 
+/* end_association notes that an association has ended. Another may have begun before. */
+static void end_association(sctp_assoc_t id)
+{
+	pthread_mutex_lock(&association_lock);
+	if (association == id)
+		association = 0;
+	pthread_mutex_unlock(&association_lock);
+}
+
 static void association_changed(const struct sctp_assoc_change *change)
 {
 	/* Behind the structure is the ABORT chunk, where there was one; after up, something else. */
@@ -160,11 +169,11 @@ static void association_changed(const struct sctp_assoc_change *change)
 		say(NULL, 0, "restart");
 		break;
 	case SCTP_COMM_LOST:
-		set_association(0);
+		end_association(change->sac_assoc_id);
 		say(change->sac_info, len, "down lost");
 		break;
 	case SCTP_SHUTDOWN_COMP:
-		set_association(0);
+		end_association(change->sac_assoc_id);
 		say(change->sac_info, 0, "down shutdown");
 		break;
 	case SCTP_CANT_STR_ASSOC:
