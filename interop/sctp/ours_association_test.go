@@ -95,6 +95,7 @@ func TestOurDialerIndication(t *testing.T) {
 			r.peer.expect("up 4 4", "indication "+ours)
 			if low.Draft {
 				r.end(dial)
+				r.hears(0, 1, "c1 40 00000001 0000000000000000")
 			} else {
 				r.hears(0, 17, "0000 0005 0010 0010")
 				r.says(0, 17, "0000 0006 0010 0010")

@@ -255,14 +255,19 @@ func effective[T int | time.Duration](v, byDefault T) T {
 	return v
 }
 
-// startup is c as the handshake with a peer at addr wants it.
+// startup is c as the handshake on a connection, which may be nil, wants it.
 func (c *Config) startup(conn net.Conn) mpa.Config {
+	enhanced := c.Enhanced
+	own, ok := conn.(carrier)
+	if ok && own.Silent() && enhanced == mpa.EnhancedAuto && !c.PeerToPeer && !c.ManualReads {
+		enhanced = mpa.EnhancedNever // there is no peer to find out from
+	}
 	return mpa.Config{
 		IRD:          c.IRD,
 		ORD:          c.ORD,
 		RequiredORD:  c.RequiredORD,
 		ManualReads:  c.ManualReads,
-		Enhanced:     c.Enhanced,
+		Enhanced:     enhanced,
 		PeerToPeer:   c.PeerToPeer,
 		RTR:          c.RTR,
 		OneRTR:       c.OneRTR,

@@ -49,3 +49,19 @@ func TestConformanceSCTP(t *testing.T) {
 		})
 	}
 }
+
+// TestDraftOnce: where nothing is negotiated, a Dialer that would have an enhanced setup if the peer
+// has one makes one attempt.
+func TestDraftOnce(t *testing.T) {
+	low := sctp.Config{Draft: true, Counters: new(sctp.Counters), Logger: quiet}
+	l, d := sctprig.Listen(t, iwarp.Config{Logger: quiet}, low)
+	defer l.Close()
+	ep, err := d.Dial(t.Context(), l.Addr().String(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ep.Close()
+	if n := low.Counters.Sessions.Load(); n != 1 {
+		t.Errorf("%d sessions were begun, want 1", n)
+	}
+}
