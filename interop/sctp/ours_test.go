@@ -332,11 +332,3 @@ func (r *rig) goOn(stream int, e *end) {
 	e.send("6f6e")
 	r.hears(stream, 16, "0001"+send(1, "6f6e"))
 }
-
-// abortChunk is a line of a peer about an ABORT chunk of one cause, whose value is a text (RFC 9260
-// section 3.3.7).
-func abortChunk(line string, cause int, text string) string {
-	n := 4 + len(text)
-	return fmt.Sprintf("%s 0600%04x%04x%04x%x%s", line, 4+(n+3)&^3, cause, n, text,
-		strings.Repeat("00", -n&3))
-}
