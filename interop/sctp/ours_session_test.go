@@ -15,12 +15,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// Private data of 512 bytes, and of 508, which is the most (RFC 5043 section 5.2.3, RFC 6581 section
-// 7).
+// Private data of 512 bytes, and of 508, which is the most (RFC 5043 section 5.2.3, RFC 6581
+// section 7).
 var most, mostEnhanced = strings.Repeat("70", 512), strings.Repeat("71", 508)
 
-// A peer asks for a session, and our listener answers. Behind the function code of the enhanced ones
-// are A, B and IRD, and C, D and ORD (RFC 6581 section 9.1).
+// A peer asks for a session, and our listener answers. Behind the function code of the enhanced
+// ones are A, B and IRD, and C, D and ORD (RFC 6581 section 9.1).
 func TestOurAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -62,7 +62,8 @@ func ourListener(t *testing.T, cfg iwarp.Config, low sctp.Config,
 }
 
 // asked starts our listener, and a peer that has an association with it. The caller defers over.
-func asked(t *testing.T, cfg iwarp.Config, low sctp.Config, forward func(datagram) []datagram) *rig {
+func asked(t *testing.T, cfg iwarp.Config, low sctp.Config,
+	forward func(datagram) []datagram) *rig {
 	t.Helper()
 	r := ourListener(t, cfg, low, forward)
 	indication := r.indication()
