@@ -170,7 +170,7 @@ func (a *association) write() {
 		m := a.queue[0]
 		a.queue = a.queue[1:]
 		a.mu.Unlock()
-		err := a.socket.send(m.id, flagUnordered, m.ppid, m.data)
+		err := a.socket.send(m.id, m.ppid, m.data)
 		a.mu.Lock()
 		if err != nil {
 			a.err = err // Receive notices, too
@@ -178,29 +178,28 @@ func (a *association) write() {
 		}
 		a.sent = append(a.sent, m)
 		a.bytes += len(m.data)
-		a.mu.Unlock()
-		a.acknowledgeForWaiters()
-		a.mu.Lock()
+		if a.awaited() { // the kernel is asked for nobody else
+			a.mu.Unlock()
+			a.acknowledge()
+			a.mu.Lock()
+		}
 	}
 }
 
-// acknowledgeForWaiters is acknowledge where somebody waits: the kernel is asked for nobody else.
-func (a *association) acknowledgeForWaiters() {
-	a.mu.Lock()
-	waits := false
+// awaited reports whether somebody waits for acknowledgements; a.mu is held.
+func (a *association) awaited() bool {
 	for _, o := range a.outgoing {
-		waits = waits || o.below > 0
+		if o.below > 0 {
+			return true
+		}
 	}
-	a.mu.Unlock()
-	if waits {
-		a.acknowledge()
-	}
+	return false
 }
 
-// acknowledge finds out what the peer has acknowledged, and tells who waits for that. The kernel has
-// messages until all up to them are acknowledged, and sends them in the order in which it got them.
-// Each takes more memory than it has bytes. So all are acknowledged but the last ones that have
-// together no more bytes than what the kernel uses.
+// acknowledge finds out what the peer has acknowledged, and tells who waits for that. The kernel
+// sends messages in the order in which it gets them, and has each until all up to it are acknowledged.
+// It uses more memory for a message than that has bytes. So what is not acknowledged is the last
+// messages, with together no more bytes than the kernel uses memory.
 func (a *association) acknowledge() {
 	a.mu.Lock()
 	queued, err := a.socket.queued()

@@ -151,16 +151,15 @@ func (s *socket) status() (status, error) {
 	}, err
 }
 
-// queued returns how many bytes the kernel has that the peer has not acknowledged, and what it needs
-// to look after them.
+// queued returns how many bytes of memory the kernel uses for what the peer has not acknowledged.
 func (s *socket) queued() (int, error) {
 	var p [64]byte
 	err := s.getsockopt(unix.SOL_SOCKET, unix.SO_MEMINFO, p[:])
 	return int(native.Uint32(p[4*writeQueuedOfInfo:])), err
 }
 
-// send sends a message, and waits until the kernel has room for it.
-func (s *socket) send(stream, flags uint16, ppid uint32, p []byte) (err error) {
+// sendInfo returns a control message with a struct sctp_sndinfo.
+func sendInfo(stream, flags uint16, ppid uint32) []byte {
 	oob := make([]byte, unix.CmsgSpace(sizeOfSendInfo))
 	h := (*unix.Cmsghdr)(unsafe.Pointer(&oob[0]))
 	h.Level, h.Type = solSCTP, cmsgSendInfo
@@ -169,6 +168,12 @@ func (s *socket) send(stream, flags uint16, ppid uint32, p []byte) (err error) {
 	native.PutUint16(info, stream)
 	native.PutUint16(info[2:], flags)
 	binary.BigEndian.PutUint32(info[4:], ppid) // the kernel leaves it as it is
+	return oob
+}
+
+// send sends a message, unordered, and waits until the kernel has room for it.
+func (s *socket) send(stream uint16, ppid uint32, p []byte) (err error) {
+	oob := sendInfo(stream, flagUnordered, ppid)
 	waitErr := s.conn.Write(func(fd uintptr) bool {
 		_, err = unix.SendmsgN(int(fd), p, oob, nil, unix.MSG_NOSIGNAL)
 		return err != unix.EAGAIN
@@ -235,13 +240,8 @@ func (s *socket) address(of func(int) (unix.Sockaddr, error)) (a sctp.Addr, err 
 func (s *socket) end(reason string) {
 	_ = s.conn.Control(func(fd uintptr) {
 		if reason != "" {
-			oob := make([]byte, unix.CmsgSpace(sizeOfSendInfo))
-			h := (*unix.Cmsghdr)(unsafe.Pointer(&oob[0]))
-			h.Level, h.Type = solSCTP, cmsgSendInfo
-			h.SetLen(unix.CmsgLen(sizeOfSendInfo))
-			native.PutUint16(oob[unix.CmsgLen(0)+2:], flagAbort)
-			_, _ = unix.SendmsgN(int(fd), []byte(reason), oob, nil,
-				unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
+			_, _ = unix.SendmsgN(int(fd), []byte(reason), sendInfo(0, flagAbort, 0), nil,
+				unix.MSG_NOSIGNAL) // or it has ended
 		}
 		_ = unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	})

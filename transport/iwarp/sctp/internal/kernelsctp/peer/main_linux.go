@@ -5,8 +5,8 @@
 //	peer [-kernel] [-udp PORT] copy HOST:PORT BYTES
 //
 // The first serves a file system in memory. The second writes a file of so many bytes there, reads
-// it, and fails if it gets others. HOST is an IPv4 address, and PORT one of SCTP. With -kernel the UDP
-// port is that of net.sctp.udp_port.
+// it, and fails if it gets others. HOST is an IPv4 address, and PORT one of SCTP. With -kernel the
+// UDP port is that of net.sctp.udp_port.
 package main
 
 import (
