@@ -32,9 +32,11 @@ type machine struct {
 	Siw      string // the variant
 	Script   string
 	Files    map[string][]byte // in its /host
-	Forwards []forward
+	Forwards []forward         // of TCP
+	UDP      []forward
 	Capture  string        // the file for what passes its network card; none if empty
 	Limit    time.Duration // 0: guestLimit
+	Memory   int           // in MiB; 0: what run gives it
 }
 
 // forward lets port Host of 127.0.0.1 lead to port Guest of the guest.
@@ -100,6 +102,12 @@ func start(t *testing.T, m machine) *guest {
 	args := []string{"-s", m.Siw, "-t", strconv.Itoa(int(m.Limit.Seconds())), "-d", g.dir}
 	for _, f := range m.Forwards {
 		args = append(args, "-f", fmt.Sprintf("%d:%d", f.Host, f.Guest))
+	}
+	for _, f := range m.UDP {
+		args = append(args, "-u", fmt.Sprintf("%d:%d", f.Host, f.Guest))
+	}
+	if m.Memory != 0 {
+		args = append(args, "-m", strconv.Itoa(m.Memory))
 	}
 	if m.Capture != "" {
 		args = append(args, "-p", m.Capture)
@@ -207,13 +215,18 @@ var (
 	forwarded    atomic.Int64
 )
 
-// freePort returns a port of 127.0.0.1 that nobody uses now, another one each time.
+// freePort returns a port of 127.0.0.1 that nobody uses now, of TCP or UDP, another one each time.
 func freePort(t *testing.T) int {
 	t.Helper()
 	for range forwardPorts {
 		p := forwardBase + int((forwardStart+forwarded.Add(1))%forwardPorts)
-		if l, err := net.Listen("tcp", local(p)); err == nil {
-			l.Close()
+		l, err := net.Listen("tcp", local(p))
+		if err != nil {
+			continue
+		}
+		l.Close()
+		if c, err := net.ListenPacket("udp", local(p)); err == nil {
+			c.Close()
 			return p
 		}
 	}
