@@ -124,6 +124,13 @@ func (a *association) open() (*Conn, error) {
 	return nil, ErrNoStream
 }
 
+// alone reports whether no more than one session could be held up.
+func (a *association) alone() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.live <= 1
+}
+
 // rest notes that this side has ended a session, and the peer has all that it has sent. A dialer
 // ends an association without others.
 func (a *association) rest() {

@@ -196,8 +196,9 @@ func (c *Conn) taken(m *lower.Message) error {
 }
 
 // grace is how long all streams of an association wait for the consumer of one that has more than
-// Config.StreamMemory to take some of it. Meanwhile the window closes, which slows the peer down.
-const grace = 200 * time.Millisecond
+// Config.StreamMemory, and takes none of it. Meanwhile the window closes, which slows the peer down.
+// Where there is one stream, it waits for as long as that takes.
+const grace = time.Second
 
 // keep copies a message for the consumer, when there is room. One that is early cannot wait for that:
 // what is missing in front of it comes behind it.
@@ -229,19 +230,23 @@ func (c *Conn) awaitRoom(n int) bool {
 	if c.memory+n <= c.a.cfg.StreamMemory || c.closed {
 		return true
 	}
-	over := false
+	passed := false
 	t := time.AfterFunc(grace, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		over = true
+		passed = true
 		c.changed.Broadcast()
 	})
 	defer t.Stop()
-	for c.memory+n > c.a.cfg.StreamMemory && !c.closed {
-		if over {
+	for had := c.memory; c.memory+n > c.a.cfg.StreamMemory && !c.closed && c.err == nil; c.changed.Wait() {
+		if !passed {
+			continue
+		}
+		if c.memory >= had && !c.a.alone() {
 			return false
 		}
-		c.changed.Wait()
+		had, passed = c.memory, false
+		t.Reset(grace)
 	}
 	return true
 }

@@ -17,7 +17,7 @@
 // windows, its own order and its own end. A packet that is lost delays what comes behind it on its
 // own stream alone; with Config.Draft, which has the order of the association, it delays all. What is
 // sent on all of them shares the association's congestion control and receive window. There is no flow
-// control for one stream: one whose consumer stops holds up the others for 0.2 s, and then its session
+// control for one stream: one whose consumer stops holds up the others for a second, and then its session
 // ends (ErrOverrun).
 //
 // # What it costs
