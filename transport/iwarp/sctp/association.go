@@ -20,7 +20,8 @@ type association struct {
 
 	mu       sync.Mutex // guards what follows
 	sessions map[uint16]*Conn
-	live     int      // sessions that this side has not ended
+	unended  int      // sessions that this side does not end
+	live     int      // and those that the peer has not heard the end of
 	draining bool     // it ends with the last of these
 	fresh    int      // streams from here on have never been used
 	free     []uint16 // streams that were, and may be again
@@ -101,6 +102,7 @@ func (a *association) begin(id uint16) *Conn {
 func (a *association) session(id uint16, active bool) *Conn {
 	c := newConn(a, id, active)
 	a.sessions[id] = c
+	a.unended++
 	a.live++
 	return c
 }
@@ -122,6 +124,20 @@ func (a *association) open() (*Conn, error) {
 		return a.session(id, true), nil
 	}
 	return nil, ErrNoStream
+}
+
+// closing notes that this side ends a session.
+func (a *association) closing() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.unended--
+}
+
+// idle reports whether this side has ended all sessions.
+func (a *association) idle() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.unended == 0
 }
 
 // alone reports whether no more than one session could be held up.

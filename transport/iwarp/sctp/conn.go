@@ -436,6 +436,7 @@ func (c *Conn) close(err error) {
 		return
 	}
 	c.closed = true
+	c.a.closing()
 	if c.err == nil {
 		c.err = err
 	}

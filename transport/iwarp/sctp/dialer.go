@@ -105,6 +105,31 @@ func (d *Dialer) forget(to netip.AddrPort, a *association) {
 	}
 }
 
+// Close waits until the associations whose sessions have ended have ended, too, so that their peers do
+// not have to find out by themselves. Those that have sessions stay. It waits no longer than ctx.
+func (d *Dialer) Close(ctx context.Context) error {
+	d.mu.Lock()
+	var idle []*association
+	for _, at := range d.associations {
+		select {
+		case <-at.done:
+			if at.err == nil && at.assoc.idle() {
+				idle = append(idle, at.assoc)
+			}
+		default:
+		}
+	}
+	d.mu.Unlock()
+	for _, a := range idle {
+		select {
+		case <-a.over:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
 // connect makes an association.
 func (d *Dialer) connect(ctx context.Context, to netip.AddrPort) (*association, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.cfg.SetupTimeout, ErrGone)
