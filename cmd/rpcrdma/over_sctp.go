@@ -19,6 +19,18 @@ var overSCTP struct {
 	dialers map[int]*sctp.Dialer
 }
 
+// closeSCTP waits, not for long, until servers know that the associations have ended. Otherwise they
+// would keep them until they find out.
+func closeSCTP() {
+	ctx, cancel := context.WithTimeout(context.Background(), unmountTime)
+	defer cancel()
+	overSCTP.Lock()
+	defer overSCTP.Unlock()
+	for _, d := range overSCTP.dialers {
+		_ = d.Close(ctx) // the time is over
+	}
+}
+
 // listenSCTP listens at the SCTP port that has the number of iWARP's over TCP, for the same clients.
 func listenSCTP(ctx context.Context, cfg *serveConfig, p *ports, low iwarp.Config) (*iwarp.Listener,
 	error) {

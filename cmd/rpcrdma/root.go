@@ -60,6 +60,7 @@ func (e usageError) Unwrap() error { return e.err }
 
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	defer closeSCTP()
 	root := &cobra.Command{
 		Use:   "rpcrdma",
 		Short: "ONC RPC over RDMA, in user space",
@@ -71,6 +72,7 @@ Files are named by URLs:
   rdma://HOST[:PORT]/PATH[?mountport=PORT]
   tcp://HOST[:PORT]/PATH[?mountport=PORT]
   rdma://HOST/PATH?rpcbind[=PORT], and tcp
+  rdma+sctp://HOST[:PORT]/PATH[?udp=PORT], over SCTP in that UDP port, 9899 unless named
 
 PATH begins with the path of an export: ls rdma://HOST/ lists the exports. The port is 20049 for
 rdma and 20048, that of serve, for tcp; Linux's server has 2049 for tcp. With ?rpcbind it is the
