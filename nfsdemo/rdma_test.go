@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/sctprig"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
@@ -15,6 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
@@ -54,6 +56,10 @@ var providers = map[string]provider{
 			tb.Fatal(err)
 		}
 		return l, iwarp.Dialer{}, func() {}
+	},
+	"sctp": func(tb testing.TB) (transport.Listener, transport.Dialer, func()) {
+		l, d := sctprig.Listen(tb, iwarp.Config{}, sctp.Config{})
+		return l, d, func() {}
 	},
 }
 
