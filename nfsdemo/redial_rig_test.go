@@ -20,6 +20,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
@@ -43,7 +44,31 @@ func carriers() map[string]carrier {
 		go func() { served <- rpcrdma.Serve(context.Background(), l, srv, rpcrdma.Config{Logger: quiet}) }()
 		return l.Addr().String(), served, nil
 	}
+	low := sctp.Config{UDPPort: -1, Logger: quiet}
+	var over *sctp.Dialer // to the UDP port of all servers
 	return map[string]carrier{
+		"sctp": {
+			func(at string, srv *oncrpc.Server) (string, chan error, error) {
+				below, err := sctp.Listen(context.Background(), at, low)
+				if err != nil {
+					return "", nil, err
+				}
+				if over == nil {
+					low.UDPPort = int(below.Addr().(sctp.Addr).UDPPort)
+					if over, err = sctp.NewDialer(low); err != nil {
+						return "", nil, err
+					}
+				}
+				l, err := iwarp.NewListener(below, iwarp.Config{Logger: quiet})
+				return rdma(l, err, srv)
+			},
+			func(ctx context.Context, addr string) (oncrpc.Transport, error) {
+				d := iwarp.Dialer{
+					Config: iwarp.Config{Logger: quiet}, DialContext: over.DialContext,
+				}
+				return rpcrdma.Dial(ctx, d, addr, rpcrdma.Config{Logger: quiet})
+			},
+		},
 		"tcp": {
 			func(at string, srv *oncrpc.Server) (string, chan error, error) {
 				l, err := net.Listen("tcp", at)

@@ -87,7 +87,7 @@ type Config struct {
 
 	// Window is how many bytes an association may have received that nobody has looked at: 64 KiB or
 	// more. Zero means DefaultWindow. StreamMemory is how many of them may wait for the consumer of
-	// one stream, 4 KiB or more. The session of a stream with more ends: nothing holds up one stream
+	// one stream, 64 KiB or more. The session of a stream with more ends: nothing holds up one stream
 	// of several. Zero means DefaultStreamMemory.
 	Window, StreamMemory int
 
@@ -152,8 +152,8 @@ func (c Config) withDefaults() (*Config, error) {
 		return nil, wrong("MTU", c.MTU, fmt.Sprintf("%d to %d", minMTU, maxMTU))
 	case c.Window < 64<<10 || c.Window > 1<<30:
 		return nil, wrong("Window", c.Window, "64 KiB to 1 GiB")
-	case c.StreamMemory < 4<<10 || c.StreamMemory > c.Window:
-		return nil, wrong("StreamMemory", c.StreamMemory, "4 KiB to Window")
+	case c.StreamMemory < maxMessage || c.StreamMemory > c.Window:
+		return nil, wrong("StreamMemory", c.StreamMemory, "64 KiB to Window")
 	case c.MaxAssociations < 1:
 		return nil, wrong("MaxAssociations", c.MaxAssociations, "1 or more")
 	case c.SetupTimeout < 0:

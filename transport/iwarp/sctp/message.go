@@ -5,49 +5,47 @@ import "sync"
 // held is a message that waits for its consumer, in memory of about its size.
 type held struct {
 	control bool
-	data    []byte // behind the DDP-SSN
 	placed  bool   // its payload is where it belongs
-
-	small *[256]byte // what data is in; nil: memory of its own
-	large *[2048]byte
+	data    []byte // behind the DDP-SSN
+	memory  []byte // what data is in
+	pool    *sync.Pool
 }
 
-var (
-	smalls = sync.Pool{New: func() any { return new([256]byte) }}
-	larges = sync.Pool{New: func() any { return new([2048]byte) }}
-)
+// helds are held messages with memory for a small one, for one that fills a packet of Ethernet, and for
+// one that fills the largest packet that there is.
+var helds = [...]struct {
+	size int
+	pool sync.Pool
+}{{size: 256}, {size: 2048}, {size: 8192}}
 
 // keep copies a message.
 func keep(control bool, data []byte) *held {
-	h := helds.Get().(*held)
-	*h = held{control: control}
-	switch n := len(data); {
-	case n <= len(h.small):
-		h.small = smalls.Get().(*[256]byte)
-		h.data = h.small[:n]
-	case n <= len(h.large):
-		h.large = larges.Get().(*[2048]byte)
-		h.data = h.large[:n]
-	default:
-		h.data = make([]byte, n)
-	}
-	copy(h.data, data)
+	h := newHeld(len(data))
+	h.control, h.placed = control, false
+	h.data = append(h.memory[:0], data...)
 	return h
 }
 
-var helds = sync.Pool{New: func() any { return new(held) }}
+func newHeld(n int) *held {
+	for i := range helds {
+		size, pool := helds[i].size, &helds[i].pool
+		if n > size {
+			continue
+		}
+		if h, ok := pool.Get().(*held); ok {
+			return h
+		}
+		return &held{memory: make([]byte, size), pool: pool}
+	}
+	return &held{memory: make([]byte, n)} // a peer fragments its messages
+}
 
 // size is what the message takes of Config.StreamMemory.
-func (h *held) size() int { return cap(h.data) }
+func (h *held) size() int { return len(h.memory) }
 
 // release gives the memory back.
 func (h *held) release() {
-	switch {
-	case h.small != nil:
-		smalls.Put(h.small)
-	case h.large != nil:
-		larges.Put(h.large)
+	if h.pool != nil {
+		h.pool.Put(h)
 	}
-	*h = held{}
-	helds.Put(h)
 }
