@@ -93,7 +93,7 @@ func TestOurPeerForgets(t *testing.T) {
 	}
 
 	// The dialer makes another association.
-	dial = r.dialFree()
+	dial = r.dial("")
 	r.expectUp()
 	r.hears(0, 17, "0000 0001")
 	r.says(0, 17, "0000 0002")

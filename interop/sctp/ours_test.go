@@ -4,10 +4,8 @@ package sctp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -191,29 +189,6 @@ func (r *rig) dial(private string) <-chan dialed {
 		c <- dialed{ep, err}
 	}()
 	return c
-}
-
-// dialFree is dial, as soon as there is a free stream.
-func (r *rig) dialFree() <-chan dialed {
-	for {
-		tried := make(chan bool)
-		c := make(chan dialed, 1)
-		go func() {
-			d := r.dialer
-			below := d.DialContext
-			d.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
-				conn, err := below(ctx, network, addr)
-				tried <- !errors.Is(err, sctp.ErrNoStream)
-				return conn, err
-			}
-			ep, err := d.Dial(r.t.Context(), "127.0.0.1:5000", nil)
-			c <- dialed{ep, err}
-		}()
-		if <-tried {
-			return c
-		}
-		time.Sleep(time.Millisecond)
-	}
 }
 
 // end waits for Dial to succeed.

@@ -27,7 +27,7 @@ type association struct {
 	free     []uint16 // streams that were, and may be again
 	err      error    // why the association has ended
 
-	over chan struct{} // closed when it has
+	over chan struct{} // closed when it has, and nothing of it is left
 
 	order *tsnOrder // in the draft
 }
@@ -236,7 +236,6 @@ func (a *association) end(err error) {
 	}
 	clear(a.sessions)
 	a.mu.Unlock()
-	close(a.over)
 	for _, c := range all {
 		c.lost(err)
 	}
@@ -244,4 +243,5 @@ func (a *association) end(err error) {
 	if a.ended != nil {
 		a.ended()
 	}
+	close(a.over)
 }

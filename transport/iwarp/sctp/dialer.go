@@ -6,16 +6,17 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 )
 
-// Dialer asks for sessions. Those with one address are streams of one association, as long as it has
-// streams.
+// Dialer asks for sessions. Those with one address are streams of one association, and of another when
+// it has no more.
 type Dialer struct {
 	cfg *Config
 
 	mu           sync.Mutex // guards what follows
-	associations map[netip.AddrPort]*dialed
+	associations map[netip.AddrPort][]*dialed
 }
 
 // dialed is an association, or an attempt to make one.
@@ -34,7 +35,7 @@ func NewDialer(cfg Config) (*Dialer, error) {
 	if c.UDPPort < 0 {
 		return nil, wrong("UDPPort", c.UDPPort, "0 to 65535")
 	}
-	return &Dialer{cfg: c, associations: make(map[netip.AddrPort]*dialed)}, nil
+	return &Dialer{cfg: c, associations: make(map[netip.AddrPort][]*dialed)}, nil
 }
 
 // DialContext returns a session that the peer has not been asked for: a *Conn. The address is
@@ -45,41 +46,39 @@ func (d *Dialer) DialContext(ctx context.Context, _, addr string) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	for {
-		a, err := d.association(ctx, to)
+	for tried := 0; ; {
+		at, err := d.association(ctx, to, tried)
 		if err != nil {
 			return nil, err
 		}
-		c, err := a.open()
+		c, err := at.assoc.open()
 		switch {
 		case err == nil:
 			return c, nil
 		case errors.Is(err, ErrNoStream):
-			return nil, err
+			tried++
+		default: // it has ended meanwhile
+			d.forget(to, at)
 		}
-		// It has ended meanwhile.
-		d.forget(to, a)
 	}
 }
 
-// association returns the one with an address, which it makes if there is none.
-func (d *Dialer) association(ctx context.Context, to netip.AddrPort) (*association, error) {
+// association returns the i-th association with an address, which it makes if there are fewer.
+func (d *Dialer) association(ctx context.Context, to netip.AddrPort, i int) (*dialed, error) {
 	for {
 		d.mu.Lock()
-		at := d.associations[to]
-		if at == nil {
-			at = &dialed{done: make(chan struct{})}
-			d.associations[to] = at
+		if all := d.associations[to]; i >= len(all) {
+			at := &dialed{done: make(chan struct{})}
+			d.associations[to] = append(all, at)
 			d.mu.Unlock()
-			at.assoc, at.err = d.connect(ctx, to)
-			if at.err != nil {
-				d.mu.Lock()
-				delete(d.associations, to)
-				d.mu.Unlock()
+			defer close(at.done)
+			forget := func() { d.forget(to, at) }
+			if at.assoc, at.err = d.connect(ctx, to, forget); at.err != nil {
+				forget()
 			}
-			close(at.done)
-			return at.assoc, at.err
+			return at, at.err
 		}
+		at := d.associations[to][i]
 		d.mu.Unlock()
 		select {
 		case <-at.done:
@@ -87,7 +86,7 @@ func (d *Dialer) association(ctx context.Context, to netip.AddrPort) (*associati
 			return nil, ctx.Err()
 		}
 		if at.err == nil {
-			return at.assoc, nil
+			return at, nil
 		}
 		// It was another's attempt, with his time limit.
 		if ctx.Err() != nil {
@@ -97,10 +96,11 @@ func (d *Dialer) association(ctx context.Context, to netip.AddrPort) (*associati
 }
 
 // forget forgets an association that has ended.
-func (d *Dialer) forget(to netip.AddrPort, a *association) {
+func (d *Dialer) forget(to netip.AddrPort, at *dialed) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if at := d.associations[to]; at != nil && at.assoc == a {
+	all := slices.DeleteFunc(d.associations[to], func(one *dialed) bool { return one == at })
+	if d.associations[to] = all; len(all) == 0 {
 		delete(d.associations, to)
 	}
 }
@@ -110,13 +110,15 @@ func (d *Dialer) forget(to netip.AddrPort, a *association) {
 func (d *Dialer) Close(ctx context.Context) error {
 	d.mu.Lock()
 	var idle []*association
-	for _, at := range d.associations {
-		select {
-		case <-at.done:
-			if at.err == nil && at.assoc.idle() {
-				idle = append(idle, at.assoc)
+	for _, all := range d.associations {
+		for _, at := range all {
+			select {
+			case <-at.done:
+				if at.err == nil && at.assoc.idle() {
+					idle = append(idle, at.assoc)
+				}
+			default:
 			}
-		default:
 		}
 	}
 	d.mu.Unlock()
@@ -130,8 +132,8 @@ func (d *Dialer) Close(ctx context.Context) error {
 	return nil
 }
 
-// connect makes an association.
-func (d *Dialer) connect(ctx context.Context, to netip.AddrPort) (*association, error) {
+// connect makes an association. When it has ended, it calls ended.
+func (d *Dialer) connect(ctx context.Context, to netip.AddrPort, ended func()) (*association, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.cfg.SetupTimeout, ErrGone)
 	defer cancel()
 	udp := netip.AddrPortFrom(to.Addr(), uint16(d.cfg.UDPPort))
@@ -155,7 +157,10 @@ func (d *Dialer) connect(ctx context.Context, to netip.AddrPort) (*association, 
 	local := conn.LocalAddr().(*net.UDPAddr).AddrPort()
 	return newAssociation(d.cfg, p,
 		Addr{local.Addr(), src, local.Port()}, Addr{to.Addr(), to.Port(), udp.Port()},
-		nil, s.close), nil
+		nil, func() {
+			ended()
+			s.close()
+		}), nil
 }
 
 // connected is a UDP socket that is connected to one peer.

@@ -3,6 +3,7 @@ package sctp
 import (
 	"context"
 	"log/slog"
+	"net"
 	"testing"
 	"time"
 )
@@ -42,5 +43,56 @@ func TestDialerClose(t *testing.T) {
 	case <-a.over:
 	default:
 		t.Error("the association has not ended")
+	}
+}
+
+// TestDialerStreams: sessions are on one association as long as it has streams, and then on others.
+// What has ended makes room.
+func TestDialerStreams(t *testing.T) {
+	quiet := slog.New(slog.DiscardHandler)
+	counters := new(Counters)
+	l, err := Listen(t.Context(), "127.0.0.1:0",
+		Config{UDPPort: -1, Streams: 2, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	d, err := NewDialer(Config{
+		UDPPort: int(l.Addr().(Addr).UDPPort), Counters: counters, Logger: quiet,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conns []net.Conn
+	dial := func(made uint64) {
+		t.Helper()
+		conn, err := d.DialContext(t.Context(), "sctp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, conn)
+		if n := counters.Associations.Load(); n != made {
+			t.Errorf("%d associations for %d sessions, want %d", n, len(conns), made)
+		}
+	}
+	for _, made := range []uint64{1, 1, 2, 2, 3} {
+		dial(made)
+	}
+	c := conns[2].(*Conn)
+	c.Close()
+	<-c.finished
+	dial(3)
+	for _, conn := range conns {
+		conn.Close()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := d.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := len(d.associations); n != 0 {
+		t.Errorf("the associations with %d addresses are kept after their end", n)
 	}
 }

@@ -13,8 +13,8 @@
 //
 // # Streams
 //
-// The sessions of a Dialer with one address are streams of one association, each with its own
-// windows, its own order and its own end. A packet that is lost delays what comes behind it on its
+// The sessions of a Dialer with one address are streams of one association, and of another when that
+// has no more. Each has its own order and its own end. A packet that is lost delays what comes behind it on its
 // own stream alone; with Config.Draft, which has the order of the association, it delays all. What is
 // sent on all of them shares the association's congestion control and receive window. There is no flow
 // control for one stream: one whose consumer stops holds up the others for a second, and then its session
