@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"syscall"
 	"time"
 )
@@ -12,7 +11,7 @@ import (
 // dial is an attempt to make an association (RFC 9260 section 5.1).
 type dial struct {
 	ports header // as this side sends them
-	to    netip.AddrPort
+	to    path
 	in    chan chunk // what answers
 }
 
@@ -56,7 +55,7 @@ func (s *socket) refused() {
 }
 
 // connect makes an association with what listens on an SCTP port at an address.
-func (s *socket) connect(ctx context.Context, to netip.AddrPort, src, dst uint16) (l *link,
+func (s *socket) connect(ctx context.Context, to path, src, dst uint16) (l *link,
 	ours, theirs initiation, err error) {
 	ours = s.cfg.initiation()
 	d := &dial{header{src: src, dst: dst}, to, make(chan chunk, 4)}

@@ -144,7 +144,7 @@ func (d *Dialer) connect(ctx context.Context, to netip.AddrPort, ended func()) (
 	s := newSocket(d.cfg, connected{conn, udp})
 	go s.run()
 	src := uint16(49152 + rand.IntN(1<<14)) // RFC 6335 section 6: the dynamic ports
-	l, ours, theirs, err := s.connect(ctx, udp, src, to.Port())
+	l, ours, theirs, err := s.connect(ctx, path{peer: udp}, src, to.Port())
 	if err != nil {
 		s.close()
 		return nil, err
@@ -161,19 +161,4 @@ func (d *Dialer) connect(ctx context.Context, to netip.AddrPort, ended func()) (
 			ended()
 			s.close()
 		}), nil
-}
-
-// connected is a UDP socket that is connected to one peer.
-type connected struct {
-	*net.UDPConn
-	peer netip.AddrPort
-}
-
-func (c connected) ReadFromUDPAddrPort(p []byte) (int, netip.AddrPort, error) {
-	n, err := c.Read(p)
-	return n, c.peer, err
-}
-
-func (c connected) WriteToUDPAddrPort(p []byte, _ netip.AddrPort) (int, error) {
-	return c.Write(p)
 }

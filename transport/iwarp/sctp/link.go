@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,7 +40,7 @@ type link struct {
 	heard   atomic.Int64 // when the peer was heard last, in unix ns
 
 	mu     sync.Mutex // guards what follows
-	to     netip.AddrPort
+	to     path
 	queue  ring.Ring[[]byte] // packets for Read
 	ready  sync.Cond
 	closed bool
@@ -56,15 +55,15 @@ var packets = sync.Pool{New: func() any { return new([pionPacket]byte) }}
 
 var _ net.Conn = (*link)(nil)
 
-func newLink(s *socket, ports header, tag uint32, streams uint16, to netip.AddrPort) *link {
+func newLink(s *socket, ports header, tag uint32, streams uint16, to path) *link {
 	l := &link{
 		socket: s, ports: ports, tag: tag, streams: streams, to: to,
 		queue: ring.New[[]byte](maxQueue),
 	}
 	l.ready.L = &l.mu
-	l.key = peerKey{to, ports.dst, ports.src}
+	l.key = peerKey{to.peer, ports.dst, ports.src}
 	l.heard.Store(time.Now().UnixNano())
-	l.most = cmp.Or(s.cfg.MTU, packetMTU(to), defaultMTU)
+	l.most = cmp.Or(s.cfg.MTU, packetMTU(to.peer), defaultMTU)
 	l.mtu.Store(int32(l.most))
 	return l
 }
@@ -74,13 +73,13 @@ func (l *link) look() {
 	if l.socket.cfg.MTU != 0 {
 		return
 	}
-	if n := packetMTU(l.peer()); n != 0 {
+	if n := packetMTU(l.path().peer); n != 0 {
 		l.mtu.Store(int32(min(n, l.most)))
 	}
 }
 
-// peer is where packets go.
-func (l *link) peer() netip.AddrPort {
+// path is where packets go.
+func (l *link) path() path {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.to
@@ -111,7 +110,7 @@ func (l *link) Read(p []byte) (int, error) {
 // Write sends a packet, in several where the path has come to take less. A chunk that is too long
 // for it is left to IP to fragment.
 func (l *link) Write(p []byte) (int, error) {
-	to := l.peer()
+	to := l.path()
 	l.ports.put(p)
 	for begin := 0; ; {
 		mtu, next := int(l.mtu.Load()), len(p)
@@ -181,7 +180,7 @@ var (
 const maxChunk = pionPacket - headerLen - noteFront - noteBack
 
 // take takes the chunks of a packet of the peer, whose header is right.
-func (l *link) take(chunks []byte, from netip.AddrPort) {
+func (l *link) take(chunks []byte, from path) {
 	l.heard.Store(time.Now().UnixNano())
 	h := header{src: pionPort, dst: pionPort, tag: l.tag}
 	b := packets.Get().(*[pionPacket]byte)
@@ -265,7 +264,7 @@ func (l *link) data(p []byte, c chunk) ([]byte, bool) {
 }
 
 // put queues a packet for pion/sctp.
-func (l *link) put(p []byte, from netip.AddrPort) {
+func (l *link) put(p []byte, from path) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed || !l.queue.Room(1) {

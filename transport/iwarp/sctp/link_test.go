@@ -15,9 +15,9 @@ type recorder struct {
 	sent []string // in hexadecimal
 }
 
-func (r *recorder) WriteToUDPAddrPort(p []byte, _ netip.AddrPort) (int, error) {
+func (r *recorder) send(p []byte, _ path) error {
 	r.sent = append(r.sent, fmt.Sprintf("%x", p))
-	return len(p), nil
+	return nil
 }
 
 // newTestLink returns a link with two streams, and what it sends.
@@ -33,7 +33,7 @@ func newTestLink(t *testing.T) (*link, *recorder) {
 	return l, sent
 }
 
-var linkPeer = netip.MustParseAddrPort("192.0.2.1:9899")
+var linkPeer = path{peer: netip.MustParseAddrPort("192.0.2.1:9899")}
 
 // TestPeerAborts: what the peer says in an ABORT is why the association has ended. There is no answer
 // to it.

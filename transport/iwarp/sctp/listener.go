@@ -55,7 +55,12 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 		ready:  make(chan *Conn, maxPending), over: make(chan struct{}),
 		all: make(map[*association]struct{}),
 	}
-	l.socket = newSocket(c, conn)
+	over, err := listening(conn)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	l.socket = newSocket(c, over)
 	l.socket.port, l.socket.opened = port, l.opened
 	l.socket.admits = func(a netip.Addr) bool {
 		return (c.Admit == nil || c.Admit(a)) && l.shares.Fits(hostOf(a), 1)
@@ -128,6 +133,9 @@ func (l *Listener) opened(link *link, c *cookie) {
 		return
 	}
 	local := l.addr
+	if at := link.path().local; at.IsValid() {
+		local.IP = at
+	}
 	remote := Addr{c.from.Addr(), c.src, c.from.Port()}
 	var a *association
 	made := make(chan struct{})

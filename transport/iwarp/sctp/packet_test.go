@@ -236,7 +236,7 @@ func FuzzPacket(f *testing.F) {
 			t.Fatal(err)
 		}
 		s := newSocket(cfg, nowhere{})
-		from := netip.MustParseAddrPort("192.0.2.1:9899")
+		from := path{peer: netip.MustParseAddrPort("192.0.2.1:9899")}
 		l := newLink(s, header{src: 1, dst: 2, tag: 3}, 4, 16, from)
 		s.add(l)
 		s.packet(seal(append(header{src: 2, dst: 1, tag: 4}.append(nil), chunks...)), from)

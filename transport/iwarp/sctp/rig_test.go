@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/netip"
 	"sync"
 	"testing"
 
@@ -16,12 +15,10 @@ import (
 // nowhere is a packetConn whose packets are lost.
 type nowhere struct{}
 
-func (nowhere) ReadFromUDPAddrPort([]byte) (int, netip.AddrPort, error) {
-	return 0, netip.AddrPort{}, net.ErrClosed
-}
-func (nowhere) WriteToUDPAddrPort(p []byte, _ netip.AddrPort) (int, error) { return len(p), nil }
-func (nowhere) LocalAddr() net.Addr                                        { return &net.UDPAddr{} }
-func (nowhere) Close() error                                               { return nil }
+func (nowhere) receive([]byte) (int, path, error) { return 0, path{}, net.ErrClosed }
+func (nowhere) send([]byte, path) error           { return nil }
+func (nowhere) LocalAddr() net.Addr               { return &net.UDPAddr{} }
+func (nowhere) Close() error                      { return nil }
 
 // peer is the other side of an association, whose messages a test writes by hand.
 type peer struct {

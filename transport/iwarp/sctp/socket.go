@@ -3,18 +3,9 @@ package sctp
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"net"
 	"net/netip"
 	"sync"
 )
-
-// packetConn is what carries datagrams: a *net.UDPConn.
-type packetConn interface {
-	ReadFromUDPAddrPort(p []byte) (int, netip.AddrPort, error)
-	WriteToUDPAddrPort(p []byte, to netip.AddrPort) (int, error)
-	LocalAddr() net.Addr
-	Close() error
-}
 
 // socket carries the packets of associations in UDP datagrams (RFC 6951), and does what belongs to
 // none of them: it answers INIT and COOKIE ECHO, and packets that come out of the blue.
@@ -69,10 +60,10 @@ func (s *socket) run() {
 	defer close(s.done)
 	p := make([]byte, 1<<16)
 	for {
-		n, from, err := s.conn.ReadFromUDPAddrPort(p)
+		n, from, err := s.conn.receive(p)
 		switch {
 		case err == nil:
-			s.packet(p[:n], netip.AddrPortFrom(from.Addr().Unmap(), from.Port()))
+			s.packet(p[:n], from)
 		case isRefused(err):
 			s.refused()
 		default:
@@ -97,9 +88,7 @@ func (s *socket) close() {
 }
 
 // send sends a packet. What the network does not take is lost, as it may be on the way.
-func (s *socket) send(p []byte, to netip.AddrPort) {
-	_, _ = s.conn.WriteToUDPAddrPort(p, to)
-}
+func (s *socket) send(p []byte, to path) { _ = s.conn.send(p, to) }
 
 // random returns a number that is not zero.
 func random() uint32 {
@@ -113,7 +102,7 @@ func random() uint32 {
 }
 
 // packet takes a packet.
-func (s *socket) packet(p []byte, from netip.AddrPort) {
+func (s *socket) packet(p []byte, from path) {
 	h, ok := parseHeader(p)
 	if !ok {
 		s.cfg.Counters.BadPackets.Add(1)
@@ -149,20 +138,20 @@ func (s *socket) packet(p []byte, from netip.AddrPort) {
 }
 
 // find returns the association that a packet belongs to, or the attempt to make one, or both.
-func (s *socket) find(h header, first chunk, from netip.AddrPort) (*link, *dial) {
+func (s *socket) find(h header, first chunk, from path) (*link, *dial) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if first.flags()&flagReflected != 0 && (first.is(chunkAbort) || first.is(chunkShutdownComplete)) {
-		l := s.peers[peerKey{from, h.src, h.dst}]
+		l := s.peers[peerKey{from.peer, h.src, h.dst}]
 		if l != nil && l.ports.tag == h.tag {
 			return l, nil
 		}
 	}
 	l, d := s.tags[h.tag], s.dials[h.tag]
-	if l != nil && (l.ports.dst != h.src || l.ports.src != h.dst || l.key.udp.Addr() != from.Addr()) {
+	if l != nil && (l.ports.dst != h.src || l.ports.src != h.dst || l.key.udp.Addr() != from.peer.Addr()) {
 		l = nil
 	}
-	if d != nil && (d.ports.dst != h.src || d.ports.src != h.dst || d.to.Addr() != from.Addr()) {
+	if d != nil && (d.ports.dst != h.src || d.ports.src != h.dst || d.to.peer.Addr() != from.peer.Addr()) {
 		d = nil
 	}
 	return l, d
@@ -188,7 +177,7 @@ func (s *socket) remove(l *link) {
 }
 
 // init answers an INIT, and keeps nothing (RFC 9260 section 5.1).
-func (s *socket) init(h header, c chunk, from netip.AddrPort) {
+func (s *socket) init(h header, c chunk, from path) {
 	theirs, err := parseInitiation(c.value())
 	if err == errInitTag {
 		return
@@ -208,18 +197,18 @@ func (s *socket) init(h header, c chunk, from netip.AddrPort) {
 	}
 	if err := s.cfg.agree(theirs.indication); err != nil {
 		s.cfg.Counters.Indications.Add(1)
-		s.cfg.fault(from, "association refused", err)
+		s.cfg.fault(from.peer, "association refused", err)
 		s.send(seal(appendAbort(back.append(nil), 0, causeUserAbort, err.Error())), from)
 		return
 	}
-	if !s.admits(from.Addr()) {
+	if !s.admits(from.peer.Addr()) {
 		s.cfg.Counters.Refused.Add(1)
 		s.send(seal(appendAbort(back.append(nil), 0, causeOutOfResource, "")), from)
 		return
 	}
 	ours := s.cfg.initiation()
 	ours.cookie = s.bakery.bake(&cookie{
-		from: from, src: h.src, dst: h.dst, ours: ours, theirs: theirs,
+		from: from.peer, src: h.src, dst: h.dst, ours: ours, theirs: theirs,
 	})
 	ours.unrecognized = theirs.unrecognized
 	s.send(seal(appendChunk(back.append(nil), chunkInitAck, 0, ours.append(nil))), from)
@@ -227,13 +216,13 @@ func (s *socket) init(h header, c chunk, from netip.AddrPort) {
 
 // cookieEcho makes an association of a cookie that has come back, or finds it made. It reports
 // whether there is one.
-func (s *socket) cookieEcho(h header, value []byte, from netip.AddrPort) bool {
-	c, err := s.bakery.open(value, from, h)
+func (s *socket) cookieEcho(h header, value []byte, from path) bool {
+	c, err := s.bakery.open(value, from.peer, h)
 	if err == errCookie {
 		s.cfg.Counters.BadPackets.Add(1)
 		return false
 	}
-	key := peerKey{from, h.src, h.dst}
+	key := peerKey{from.peer, h.src, h.dst}
 	s.mu.Lock()
 	same, old, deaf := s.tags[c.ours.tag], s.peers[key], s.deaf
 	s.mu.Unlock()
@@ -249,7 +238,7 @@ func (s *socket) cookieEcho(h header, value []byte, from netip.AddrPort) bool {
 		return false
 	case deaf || same != nil:
 		return false
-	case !s.admits(from.Addr()):
+	case !s.admits(from.peer.Addr()):
 		s.cfg.Counters.Refused.Add(1)
 		s.send(seal(appendAbort(back.append(nil), 0, causeOutOfResource, "")), from)
 		return false
@@ -264,7 +253,7 @@ func (s *socket) cookieEcho(h header, value []byte, from netip.AddrPort) bool {
 }
 
 // outOfTheBlue answers a packet of an association that there is not (RFC 9260 section 8.4).
-func (s *socket) outOfTheBlue(h header, first chunk, from netip.AddrPort) {
+func (s *socket) outOfTheBlue(h header, first chunk, from path) {
 	back := header{src: h.dst, dst: h.src, tag: h.tag}
 	switch first.kind() {
 	case chunkAbort, chunkShutdownComplete, chunkCookieAck, chunkError, chunkInitAck:
@@ -278,10 +267,10 @@ func (s *socket) outOfTheBlue(h header, first chunk, from netip.AddrPort) {
 
 // abort tells the peer that an association ends, and why.
 func (s *socket) abort(l *link, cause uint16, text string) {
-	s.send(seal(appendAbort(l.ports.append(nil), 0, cause, text)), l.peer())
+	s.send(seal(appendAbort(l.ports.append(nil), 0, cause, text)), l.path())
 }
 
 // complain tells the peer of an error with which an association goes on.
 func (s *socket) complain(l *link, cause parameter) {
-	s.send(seal(appendChunk(l.ports.append(nil), chunkError, 0, cause.append(nil))), l.peer())
+	s.send(seal(appendChunk(l.ports.append(nil), chunkError, 0, cause.append(nil))), l.path())
 }

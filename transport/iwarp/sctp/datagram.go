@@ -1,0 +1,62 @@
+package sctp
+
+import (
+	"net"
+	"net/netip"
+)
+
+// path is where datagrams come from, and go to.
+type path struct {
+	peer  netip.AddrPort
+	local netip.Addr // of this host; the zero Addr: whichever the system takes
+}
+
+// packetConn is what carries datagrams.
+type packetConn interface {
+	receive(p []byte) (n int, from path, err error)
+	send(p []byte, to path) error
+	LocalAddr() net.Addr
+	Close() error
+}
+
+// connected is a UDP socket that is connected to one peer.
+type connected struct {
+	*net.UDPConn
+	peer netip.AddrPort
+}
+
+func (c connected) receive(p []byte) (int, path, error) {
+	n, err := c.Read(p)
+	return n, path{peer: c.peer}, err
+}
+
+func (c connected) send(p []byte, _ path) error {
+	_, err := c.Write(p)
+	return err
+}
+
+// bound is a UDP socket that has one address of this host, so that the system answers from it.
+type bound struct{ *net.UDPConn }
+
+func (b bound) receive(p []byte) (int, path, error) {
+	n, from, err := b.ReadFromUDPAddrPort(p)
+	return n, path{peer: unmapped(from)}, err
+}
+
+func (b bound) send(p []byte, to path) error {
+	_, err := b.WriteToUDPAddrPort(p, to.peer)
+	return err
+}
+
+// unmapped has an IPv4 address as such, which a socket of IPv6 has in a mapped one.
+func unmapped(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+}
+
+// listening returns a socket that answers each peer from the address that it has sent to.
+func listening(conn *net.UDPConn) (packetConn, error) {
+	if conn.LocalAddr().(*net.UDPAddr).IP.IsUnspecified() {
+		return anyAddress(conn)
+	}
+	return bound{conn}, nil
+}
