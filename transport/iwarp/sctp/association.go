@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
 )
 
@@ -13,6 +14,7 @@ import (
 // time (RFC 5043 section 6).
 type association struct {
 	cfg           *Config
+	host          peerhost.Host // of the peer
 	lower         lower.Association
 	local, remote Addr
 	offer         func(*Conn) bool // hands over what asks for a session; false: there is no room
@@ -36,7 +38,7 @@ type association struct {
 func newAssociation(cfg *Config, l lower.Association, local, remote Addr, offer func(*Conn) bool,
 	ended func()) *association {
 	a := &association{
-		cfg: cfg, lower: l, local: local, remote: remote, offer: offer, ended: ended,
+		cfg: cfg, host: hostOf(remote.IP), lower: l, local: local, remote: remote, offer: offer, ended: ended,
 		sessions: make(map[uint16]*Conn), over: make(chan struct{}),
 	}
 	if cfg.Draft {
@@ -140,6 +142,16 @@ func (a *association) idle() bool {
 	return a.unended == 0
 }
 
+// reserve takes memory for a message from what the peer's host may have, or reports false.
+func (a *association) reserve(n int) bool { return a.cfg.memory.Take(a.host, int64(n)) }
+
+// giveBack ends what reserve has begun.
+func (a *association) giveBack(n int) {
+	if n > 0 {
+		a.cfg.memory.Give(a.host, int64(n))
+	}
+}
+
 // alone reports whether no more than one session could be held up.
 func (a *association) alone() bool {
 	a.mu.Lock()
@@ -236,6 +248,9 @@ func (a *association) end(err error) {
 	}
 	clear(a.sessions)
 	a.mu.Unlock()
+	if a.order != nil {
+		a.order.end()
+	}
 	for _, c := range all {
 		c.lost(err)
 	}

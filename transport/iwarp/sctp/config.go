@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 )
 
@@ -18,6 +19,7 @@ const (
 	DefaultStreams         = 256
 	DefaultWindow          = 1 << 20
 	DefaultStreamMemory    = 256 << 10
+	DefaultMemory          = 64 << 20
 	DefaultMaxAssociations = 256
 	DefaultSetupTimeout    = 10 * time.Second
 	DefaultKeepAlive       = 15 * time.Second
@@ -91,6 +93,11 @@ type Config struct {
 	// of several. Zero means DefaultStreamMemory.
 	Window, StreamMemory int
 
+	// Memory is how many bytes may wait for the consumers of all associations of a Dialer or
+	// Listener together, shared out by host: Window or more. The session of a host that would have
+	// more ends. Zero means DefaultMemory, or Window where that is more.
+	Memory int
+
 	// MaxAssociations is how many associations a Listener has at a time, shared out by host: one that
 	// has some gets another only while it then has no more than is left for others. Zero means
 	// DefaultMaxAssociations.
@@ -115,6 +122,7 @@ type Config struct {
 	Logger *slog.Logger
 
 	faults *faultlog.Log
+	memory *fair.Shares // Memory
 }
 
 // ErrConfig: a Config with values out of range.
@@ -135,6 +143,7 @@ func (c Config) withDefaults() (*Config, error) {
 	c.Streams = cmp.Or(c.Streams, DefaultStreams)
 	c.Window = cmp.Or(c.Window, DefaultWindow)
 	c.StreamMemory = cmp.Or(c.StreamMemory, DefaultStreamMemory)
+	c.Memory = cmp.Or(c.Memory, max(DefaultMemory, c.Window))
 	c.MaxAssociations = cmp.Or(c.MaxAssociations, DefaultMaxAssociations)
 	c.SetupTimeout = cmp.Or(c.SetupTimeout, DefaultSetupTimeout)
 	c.KeepAlive = cmp.Or(c.KeepAlive, DefaultKeepAlive)
@@ -154,6 +163,8 @@ func (c Config) withDefaults() (*Config, error) {
 		return nil, wrong("Window", c.Window, "64 KiB to 1 GiB")
 	case c.StreamMemory < maxMessage || c.StreamMemory > c.Window:
 		return nil, wrong("StreamMemory", c.StreamMemory, "64 KiB to Window")
+	case c.Memory < c.Window:
+		return nil, wrong("Memory", c.Memory, "Window or more")
 	case c.MaxAssociations < 1:
 		return nil, wrong("MaxAssociations", c.MaxAssociations, "1 or more")
 	case c.SetupTimeout < 0:
@@ -161,6 +172,7 @@ func (c Config) withDefaults() (*Config, error) {
 	case c.KeepAlive < 0:
 		return nil, wrong("KeepAlive", c.KeepAlive, "no negative number")
 	}
+	c.memory = fair.New(int64(c.Memory))
 	return &c, nil
 }
 

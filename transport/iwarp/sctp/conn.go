@@ -205,7 +205,8 @@ const grace = time.Second
 func (c *Conn) keep(control bool, data []byte, early bool) (*held, error) {
 	c.received += len(data)
 	h := keep(control, data)
-	if early && c.ahead+h.size() > aheadMost*c.a.cfg.Window || !early && !c.awaitRoom(h.size()) {
+	if early && c.ahead+h.size() > aheadMost*c.a.cfg.Window || !early && !c.awaitRoom(h.size()) ||
+		!c.a.reserve(h.size()) {
 		h.release()
 		c.a.cfg.Counters.Overruns.Add(1)
 		return nil, ErrOverrun
@@ -259,8 +260,24 @@ func (c *Conn) catchUp(h *held) {
 
 // drop gives back what keep has taken, and is in order.
 func (c *Conn) drop(h *held) {
-	c.memory -= h.size()
+	c.free(h.size())
 	h.release()
+}
+
+// free notes that a message which was in order is not kept any more.
+func (c *Conn) free(n int) {
+	c.memory -= n
+	c.a.giveBack(n)
+}
+
+// forget drops what has come early, and is not going to be in order.
+func (c *Conn) forget() {
+	for _, h := range c.early { // who places it may look at it still, so it is not used again
+		c.ahead -= h.size()
+		c.a.giveBack(h.size())
+	}
+	clear(c.early)
+	c.unplaced = nil
 }
 
 // follow takes what has come early, and is not any more.
@@ -291,6 +308,7 @@ func (c *Conn) inOrder(h *held) error {
 		}
 		return c.controlled(m)
 	case c.state == idle || c.state == concluded || c.active && c.state != open:
+		c.drop(h)
 		return violation("a segment outside of a session")
 	}
 	c.deliver(h)
@@ -339,6 +357,7 @@ func (c *Conn) controlled(m control) error {
 // concluded notes that the peer has said its last.
 func (c *Conn) concluded() {
 	c.state, c.last = concluded, true
+	c.forget()
 	if c.over {
 		c.a.release(c)
 	}
@@ -359,6 +378,7 @@ func (c *Conn) offer() {
 // violated ends the session for what the peer has sent (RFC 5043 section 6.1).
 func (c *Conn) violated(err error) {
 	c.deaf = true
+	c.forget()
 	if errors.Is(err, ErrViolation) {
 		c.a.cfg.Counters.Violations.Add(1)
 	}
@@ -376,6 +396,7 @@ func (c *Conn) violated(err error) {
 func (c *Conn) lost(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.forget()
 	if c.err == nil && !c.last { // else the peer has ended the session before
 		c.err = err
 	}
@@ -442,7 +463,7 @@ func (c *Conn) close(err error) {
 	}
 	// Who is in Receive may look at them still, so they are not used again.
 	for _, h := range c.ready {
-		c.memory -= h.size()
+		c.free(h.size())
 	}
 	c.ready, c.unplaced = nil, nil
 	if c.timer != nil {

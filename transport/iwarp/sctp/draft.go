@@ -52,6 +52,24 @@ func (o *tsnOrder) take(c *Conn, m *lower.Message) {
 	}
 }
 
+// end drops what is not going to be in order.
+func (o *tsnOrder) end() {
+	for _, t := range o.early {
+		if t.message != nil {
+			t.conn.forgetDraft(t.message)
+		}
+	}
+	clear(o.early)
+}
+
+// forgetDraft drops a message that has come early.
+func (c *Conn) forgetDraft(h *held) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead -= h.size()
+	c.a.giveBack(h.size())
+}
+
 // takeDraft takes a message, and returns it as it is to be delivered.
 func (c *Conn) takeDraft(m *lower.Message, early bool) *held {
 	c.mu.Lock()

@@ -47,8 +47,13 @@ type link struct {
 	reason error // why the packets of the peer end the association
 }
 
-// maxQueue bounds the packets that wait for pion/sctp. More are lost, as the network may lose them.
-const maxQueue = 512
+// maxQueue bounds the packets of an association that wait for pion/sctp, and maxQueued those of a
+// socket, but for fairQueue of each association. More are lost, as the network may lose them.
+const (
+	maxQueue  = 512
+	maxQueued = 4096
+	fairQueue = 16
+)
 
 // packets for pion/sctp, of pionPacket bytes.
 var packets = sync.Pool{New: func() any { return new([pionPacket]byte) }}
@@ -101,6 +106,9 @@ func (l *link) Read(p []byte) (int, error) {
 		return 0, l.reason
 	}
 	q, _ := l.queue.Pop()
+	if !l.closed {
+		l.socket.queued.Add(-1)
+	}
 	l.mu.Unlock()
 	n := copy(p, q)
 	packets.Put((*[pionPacket]byte)(q[:pionPacket]))
@@ -162,6 +170,7 @@ func (l *link) endWith(reason error, last func()) {
 		return
 	}
 	l.closed, l.reason = true, reason
+	l.socket.queued.Add(-int64(l.queue.Len()))
 	l.mu.Unlock()
 	if last != nil {
 		last() // before pion/sctp notices, with which the socket may end
@@ -267,12 +276,14 @@ func (l *link) data(p []byte, c chunk) ([]byte, bool) {
 func (l *link) put(p []byte, from path) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed || !l.queue.Room(1) {
+	crowded := l.socket.queued.Load() >= maxQueued && l.queue.Len() >= fairQueue
+	if l.closed || crowded || !l.queue.Room(1) {
 		packets.Put((*[pionPacket]byte)(p[:pionPacket]))
 		return
 	}
 	l.to = from // a NAT may have changed the port (RFC 6951 section 5.4)
 	l.queue.Push(p)
+	l.socket.queued.Add(1)
 	l.ready.Signal()
 }
 

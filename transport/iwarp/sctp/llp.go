@@ -100,7 +100,7 @@ func (l *llp) Receive(sink ddp.Sink) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.memory -= freed
+	l.free(freed)
 	l.changed.Broadcast() // there is room for more
 	return err
 }
@@ -299,10 +299,15 @@ func (l *llp) Interrupt() {
 // closeTimeout is how long Close waits for the peer.
 const closeTimeout = 5 * time.Second
 
-// Close ends the session. If orderly it waits until the peer has acknowledged everything.
+// Close ends the session, when nobody is in Receive. If orderly it waits until the peer has acknowledged everything.
 func (l *llp) Close(orderly bool) {
 	l.tick.Stop()
 	_ = l.Conn.Close()
+	l.mu.Lock()
+	for ; l.delivers < len(l.taken); l.delivers++ {
+		l.free(l.taken[l.delivers].size())
+	}
+	l.mu.Unlock()
 	if !orderly {
 		return
 	}

@@ -31,6 +31,10 @@ var _ lower.Association = (*pionAssociation)(nil)
 // maxMessage is the most bytes of a message: no segment has more.
 const maxMessage = 1 << 16
 
+// maxChunks bounds the DATA chunks of an association that wait, as small ones take more than their
+// bytes. The peer that has more is aborted.
+const maxChunks = 16 << 10
+
 // associate has pion/sctp carry an association whose startup is over. It takes what both sides have
 // said as the tokens of SNAP (draft-hancke-tsvwg-snap), which are INIT chunks.
 func associate(l *link, ours, theirs initiation) (*pionAssociation, error) {
@@ -41,6 +45,7 @@ func associate(l *link, ours, theirs initiation) (*pionAssociation, error) {
 		sctp.WithMTU(uint32(l.most)),
 		sctp.WithMaxReceiveBufferSize(uint32(cfg.Window)),
 		sctp.WithMaxMessageSize(maxMessage),
+		sctp.WithMaxReassemblyQueueEntries(maxChunks),
 		sctp.WithEnableZeroChecksum(true), // link sees to the checksum
 		sctp.WithEnableInterleaving(false),
 		sctp.WithRTOMax(float64(lastRTO/time.Millisecond)),

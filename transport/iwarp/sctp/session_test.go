@@ -432,6 +432,43 @@ func TestOverrun(t *testing.T) {
 	})
 }
 
+// TestMemory: messages that wait for their consumers take no more memory than a host may have, on all
+// its streams together. In the end all is given back.
+func TestMemory(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, first := accepted(t, Config{Window: 64 << 10, StreamMemory: 64 << 10, Memory: 128 << 10})
+		p.says(1, ppidControl, "0000 0001")
+		c := <-p.offered
+		readFrame(t, c, false)
+		if err := c.WriteFrame(&mpa.Frame{Reply: true, Revision: 1}); err != nil {
+			t.Fatal(err)
+		}
+		second := c.LLP(time.Minute)
+		n := 0 // messages that have come on stream 0, and on stream 1 behind a gap
+		for range 64 << 10 / 2048 {
+			segment := sendSegment(n+1, string(make([]byte, 1000)))
+			p.says(0, ppidSegment, fmt.Sprintf("%04x", n+1)+segment)
+			if synctest.Wait(); p.cfg.Counters.Overruns.Load() > 0 {
+				break
+			}
+			p.says(1, ppidSegment, fmt.Sprintf("%04x", n+2)+segment)
+			if n++; p.cfg.Counters.Overruns.Load() > 0 {
+				break
+			}
+		}
+		synctest.Wait()
+		if n < 15 || n > 16 || p.cfg.Counters.Overruns.Load() != 1 {
+			t.Errorf("%d messages of 2 KiB on each stream, %d overruns, want 16 and 1",
+				n, p.cfg.Counters.Overruns.Load())
+		}
+		first.Close(false)
+		second.Close(false)
+		(*fakeAssociation)(p).Abort("")
+		<-p.a.over
+		p.wantMemoryBack()
+	})
+}
+
 // TestGap has something missing in front of what has come, for too long.
 func TestGap(t *testing.T) {
 	bubble(t, func(t *testing.T) {

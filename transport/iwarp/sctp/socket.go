@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 )
 
 // socket carries the packets of associations in UDP datagrams (RFC 6951), and does what belongs to
@@ -25,6 +26,8 @@ type socket struct {
 	peers map[peerKey]*link
 	dials map[uint32]*dial
 	deaf  bool // no new associations are taken
+
+	queued atomic.Int64 // packets that wait for pion/sctp
 
 	done chan struct{} // closed when no more is received
 }
