@@ -1,21 +1,37 @@
 package sctp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/netip"
+	"runtime"
+	"strings"
+	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // recorder is a packetConn that keeps what is sent.
 type recorder struct {
 	nowhere
-	sent []string // in hexadecimal
+
+	mu   sync.Mutex // guards what follows, while pion/sctp sends
+	sent []string   // in hexadecimal
+}
+
+func (r *recorder) last() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sent[len(r.sent)-1]
 }
 
 func (r *recorder) send(p []byte, _ path) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.sent = append(r.sent, fmt.Sprintf("%x", p))
 	return nil
 }
@@ -95,4 +111,87 @@ func TestInvalidStream(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPathMTU: when the path has come to take less, messages are smaller, and packets that pion/sctp
+// has made before go as several (RFC 5043 section 9).
+func TestPathMTU(t *testing.T) {
+	l, sent := newTestLink(t)
+	if got, want := l.maxMessage(), 1000-headerLen-dataHeaderLen; got != want {
+		t.Errorf("a message has %d bytes at most, want %d", got, want)
+	}
+	l.mtu.Store(600)
+	if got, want := l.maxMessage(), 600-headerLen-dataHeaderLen; got != want {
+		t.Errorf("then a message has %d bytes at most, want %d", got, want)
+	}
+	data := func(tsn, n int) []byte {
+		p := unhex(t, fmt.Sprintf("00 07 %04x %08x 0000 0000 00000010", dataHeaderLen+n, tsn))
+		return pad(append(p, bytes.Repeat([]byte{byte(tsn)}, n)...), 0)
+	}
+	chunks := [][]byte{data(1, 200), data(2, 301), data(3, 200), data(4, 900)}
+	packet := make([]byte, headerLen)
+	for _, c := range chunks {
+		packet = append(packet, c...)
+	}
+	if n, err := l.Write(packet); n != len(packet) || err != nil {
+		t.Errorf("Write: %d, %v", n, err)
+	}
+	var want []string
+	for _, some := range [][][]byte{chunks[:2], chunks[2:3], chunks[3:]} {
+		p := header{src: 1, dst: 2, tag: 3}.append(nil)
+		for _, c := range some {
+			p = append(p, c...)
+		}
+		want = append(want, fmt.Sprintf("%x", seal(p)))
+	}
+	if d := cmp.Diff(want, sent.sent); d != "" {
+		t.Errorf("sent (-want +got):\n%s", d)
+	}
+}
+
+// TestTinyChunks: a peer with more DATA chunks that wait than there may be is aborted, however few
+// bytes they have.
+func TestTinyChunks(t *testing.T) {
+	l, sent := newTestLink(t)
+	ours := initiation{tag: 4, window: DefaultWindow, out: 2, in: 2, tsn: 1}
+	p, err := associate(l, ours, initiation{tag: 3, window: DefaultWindow, out: 2, in: 2, tsn: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Abort("")
+	failed := make(chan error)
+	go func() {
+		_, err := p.Receive(make([]byte, messageSize))
+		failed <- err
+	}()
+	for tsn := 1; ; tsn++ { // the first fragments of a message that has no end
+		flags := 4 // U
+		if tsn == 1 {
+			flags = 6 // U and B
+		}
+		l.take(unhex(t, fmt.Sprintf("00 %02x 0011 %08x 0000 0000 00000010 00 000000", flags, tsn)), linkPeer)
+		for l.waiting() > maxQueue/2 {
+			runtime.Gosched()
+		}
+		select {
+		case err := <-failed:
+			if err == nil || tsn < maxChunks {
+				t.Errorf("after %d chunks: %v", tsn, err)
+			}
+			if last := sent.last(); !strings.HasPrefix(last[2*headerLen:], "06") {
+				t.Errorf("sent %q last, want an ABORT", last)
+			}
+			return
+		default:
+		}
+		if tsn > 2*maxChunks {
+			t.Fatalf("%d chunks were taken", tsn)
+		}
+	}
+}
+
+func (l *link) waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.queue.Len()
 }

@@ -380,6 +380,63 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestIndependence: what is missing on one stream delays no other. In the draft's mode it does: there
+// the order is that of the association's TSNs.
+func TestIndependence(t *testing.T) {
+	for _, draft := range []bool{false, true} {
+		t.Run(fmt.Sprintf("draft %t", draft), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p, first := accepted(t, Config{Draft: draft})
+				ppid, begin, ssn := uint32(ppidSegment), "0000 0001", "0001"
+				if draft {
+					ppid, begin, ssn = ppidDraftSegment, writeSegment(0, ""), ""
+				}
+				p.says(1, map[bool]uint32{false: ppidControl, true: ppidDraftSegment}[draft], begin)
+				c := <-p.offered
+				readFrame(t, c, false)
+				if err := c.WriteFrame(&mpa.Frame{Reply: true, Revision: 1}); err != nil {
+					t.Fatal(err)
+				}
+				second := c.LLP(time.Minute)
+				if draft {
+					if err := second.Receive(new(sink)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				segment := unhex(t, ssn+sendSegment(1, "hi"))
+				lost := lower.Message{
+					Stream: 0, PPID: ppid, Unordered: true, First: p.tsn + 1, Last: p.tsn + 1, Data: segment,
+				}
+				came := lost
+				came.Stream, came.First, came.Last = 1, p.tsn+2, p.tsn+2
+
+				p.saysMessage(came)
+				got := new(sink)
+				received := make(chan error, 1)
+				go func() {
+					var err error
+					for err == nil && len(got.got) == 0 {
+						err = second.Receive(got)
+					}
+					received <- err
+				}()
+				synctest.Wait()
+				if delivered := len(got.got) == 1; delivered == draft {
+					t.Errorf("while another stream lacks something, delivered is %t, want %t",
+						delivered, !draft)
+				}
+				p.saysMessage(lost)
+				synctest.Wait()
+				if err := <-received; err != nil || len(got.got) != 1 {
+					t.Errorf("Receive: %v, %d segments, want 1", err, len(got.got))
+				}
+				first.Close(false)
+				second.Close(false)
+			})
+		})
+	}
+}
+
 // accepted returns a session that the peer has asked for, on stream 0.
 func accepted(t *testing.T, cfg Config) (*peer, ddp.LLP) {
 	t.Helper()
