@@ -164,12 +164,18 @@ func TestTinyChunks(t *testing.T) {
 		_, err := p.Receive(make([]byte, messageSize))
 		failed <- err
 	}()
-	for tsn := 1; ; tsn++ { // the first fragments of a message that has no end
-		flags := 4 // U
-		if tsn == 1 {
-			flags = 6 // U and B
+	for tsn := 1; ; { // the fragments of a message that has no end
+		var packet []byte
+		for range 32 {
+			flags := 4 // U
+			if tsn == 1 {
+				flags = 6 // U and B
+			}
+			packet = append(packet,
+				unhex(t, fmt.Sprintf("00 %02x 0011 %08x 0000 0000 00000010 00 000000", flags, tsn))...)
+			tsn++
 		}
-		l.take(unhex(t, fmt.Sprintf("00 %02x 0011 %08x 0000 0000 00000010 00 000000", flags, tsn)), linkPeer)
+		l.take(packet, linkPeer)
 		for l.waiting() > maxQueue/2 {
 			runtime.Gosched()
 		}
