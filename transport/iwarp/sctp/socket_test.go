@@ -1,0 +1,154 @@
+package sctp
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// newTestSocket returns a socket whose SCTP port is 2, with a link to linkPeer, and what it sends.
+func newTestSocket(t *testing.T) (*socket, *link, *recorder) {
+	t.Helper()
+	cfg, err := Config{MTU: 1000, Logger: slog.New(slog.DiscardHandler)}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := new(recorder)
+	s := newSocket(cfg, sent)
+	s.port = 2
+	s.admits = func(netip.Addr) bool { return true }
+	s.opened = func(*link, *cookie) { t.Error("an association was made") }
+	l := newLink(s, header{src: 2, dst: 1, tag: 0x33333333}, 0x44444444, 2, linkPeer)
+	s.add(l)
+	t.Cleanup(func() { l.Close() })
+	return s, l, sent
+}
+
+// TestForged: packets that are not of the association's peer change nothing about it. They are answered
+// as RFC 9260 section 8.4 says.
+func TestForged(t *testing.T) {
+	const (
+		right, wrong = 0x44444444, 0x55555555
+		data         = "00 07 0014 00000009 0000 0000 00000010 00010203"
+		abort        = "06 00 0004"
+		reflected    = "06 01 0004"
+		shutdown     = "07 00 0008 00000001"
+	)
+	other := path{peer: netip.MustParseAddrPort("192.0.2.7:9899")}
+	for _, tt := range []struct {
+		name   string
+		from   path
+		tag    uint32
+		src    uint16
+		chunks string
+		answer string // with the tag of the packet
+	}{
+		{"DATA from another host", other, right, 1, data, reflected},
+		{"DATA with another tag", linkPeer, wrong, 1, data, reflected},
+		{"DATA from another port", linkPeer, right, 3, data, reflected},
+		{"SHUTDOWN with another tag", linkPeer, wrong, 1, shutdown, reflected},
+		{"ABORT from another host", other, right, 1, abort, ""},
+		{"ABORT with another tag", linkPeer, wrong, 1, abort, ""},
+		{"ABORT with the tag that we send, from another host", other, 0x33333333, 1, reflected, ""},
+		{"SHUTDOWN COMPLETE with another tag", linkPeer, wrong, 1, "0e 00 0004", ""},
+		{"SHUTDOWN ACK with another tag", linkPeer, wrong, 1, "08 00 0004", "0e 01 0004"},
+		{"INIT ACK that nobody asked for", linkPeer, wrong, 1,
+			"02 00 0014 00000001 00100000 0001 0001 00000001", ""},
+		{"INIT with a tag", linkPeer, right, 1, "01 00 0014 00000001 00100000 0001 0001 00000001", ""},
+		{"INIT in front of something", linkPeer, 0, 1,
+			"01 00 0014 00000001 00100000 0001 0001 00000001" + data, ""},
+		{"COOKIE ECHO of nothing", linkPeer, right, 1, "0a 00 0004", ""},
+		{"COOKIE ECHO of zeros", linkPeer, right, 1,
+			fmt.Sprintf("0a 00 0068 %0200x", 0), ""},
+		{"nothing", linkPeer, right, 1, "", ""},
+		{"a chunk of no length", linkPeer, right, 1, "00 00 0000", ""},
+		{"a chunk longer than its packet", linkPeer, right, 1, "00 07 0020 00000009", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, l, sent := newTestSocket(t)
+			h := header{src: tt.src, dst: 2, tag: tt.tag}
+			s.packet(seal(append(h.append(nil), unhex(t, tt.chunks)...)), tt.from)
+			var want []string
+			if tt.answer != "" {
+				back := header{src: 2, dst: tt.src, tag: tt.tag}
+				want = []string{fmt.Sprintf("%x", seal(append(back.append(nil), unhex(t, tt.answer)...)))}
+			}
+			if fmt.Sprint(sent.sent) != fmt.Sprint(want) {
+				t.Errorf("sent %q, want %q", sent.sent, want)
+			}
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if l.closed || l.queue.Len() > 0 || l.to != linkPeer {
+				t.Errorf("closed %t, %d packets for pion/sctp, peer %v", l.closed, l.queue.Len(), l.to)
+			}
+		})
+	}
+	t.Run("a wrong checksum", func(t *testing.T) {
+		s, l, sent := newTestSocket(t)
+		p := seal(append(header{src: 1, dst: 2, tag: right}.append(nil), unhex(t, data)...))
+		p[len(p)-1]++
+		s.packet(p, linkPeer)
+		if n := s.cfg.Counters.BadPackets.Load(); n != 1 || l.waiting() > 0 || len(sent.sent) > 0 {
+			t.Errorf("%d are counted, want 1; %d packets for pion/sctp; sent %q", n, l.waiting(), sent.sent)
+		}
+	})
+}
+
+// TestStaleCookie: a cookie that comes back late is answered by ERROR (RFC 9260 section 5.2.6).
+func TestStaleCookie(t *testing.T) {
+	s, _, sent := newTestSocket(t)
+	now := time.Now()
+	s.bakery.now = func() time.Time { return now }
+	some := initiation{tag: 1, window: 1 << 20, out: 1, in: 1, tsn: 1}
+	baked := s.bakery.bake(&cookie{from: linkPeer.peer, src: 7, dst: 2, ours: some, theirs: some})
+	now = now.Add(cookieLife + time.Millisecond)
+	echo := appendChunk(header{src: 7, dst: 2, tag: 1}.append(nil), chunkCookieEcho, 0, baked)
+	s.packet(seal(echo), linkPeer)
+	want := unhex(t, "0002 0007 00000001 00000000 0900 000c 0003 0008 00000000")
+	if len(sent.sent) != 1 || sent.sent[0] != fmt.Sprintf("%x", seal(want)) {
+		t.Errorf("sent %q, want %x", sent.sent, want)
+	}
+}
+
+// TestCrowdedSocket: packets that come faster than they are dealt with have a bound for each
+// association, and one for all, which leaves each something.
+func TestCrowdedSocket(t *testing.T) {
+	s, l, _ := newTestSocket(t)
+	links := []*link{l}
+	for i := range 20 {
+		l := newLink(s, header{src: 2, dst: 1, tag: 1}, uint32(i+1), 2, linkPeer)
+		t.Cleanup(func() { l.Close() })
+		links = append(links, l)
+	}
+	sack := unhex(t, "03 00 0010 00000001 00100000 0000 0000")
+	for _, l := range links {
+		for range 2 * maxQueue {
+			l.take(bytes.Clone(sack), linkPeer)
+		}
+		if n := l.waiting(); n < fairQueue || n > maxQueue {
+			t.Errorf("%d packets of an association wait, want %d to %d", n, fairQueue, maxQueue)
+		}
+	}
+	most := int64(maxQueued + fairQueue*len(links))
+	if n := s.queued.Load(); n < maxQueued || n > most {
+		t.Errorf("%d packets wait, want %d to %d", n, maxQueued, most)
+	}
+	p := make([]byte, pionPacket)
+	for i, l := range links {
+		if i%2 == 0 {
+			l.Close()
+			continue
+		}
+		for l.waiting() > 0 {
+			if _, err := l.Read(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := s.queued.Load(); n != 0 {
+		t.Errorf("%d packets are counted when none wait", n)
+	}
+}
