@@ -93,3 +93,6 @@ func (c *control) append(p []byte) []byte {
 // draftReset is the message of the draft that makes a stream a new one (section 7.2). It has four
 // bytes, which is never a DDP segment.
 const draftReset = 1
+
+// resetLen is its length.
+const resetLen = 4

@@ -78,7 +78,7 @@ func (c *Conn) takeDraft(m *lower.Message, early bool) *held {
 		return nil
 	}
 	var err error
-	reset := len(m.Data) == 4 && binary.BigEndian.Uint32(m.Data) == draftReset
+	reset := len(m.Data) == resetLen && binary.BigEndian.Uint32(m.Data) == draftReset
 	switch {
 	case !m.Unordered:
 		err = violation("an ordered message")

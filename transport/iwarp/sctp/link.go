@@ -120,6 +120,7 @@ func (l *link) Read(p []byte) (int, error) {
 func (l *link) Write(p []byte) (int, error) {
 	to := l.path()
 	l.ports.put(p)
+	hasten(p[headerLen:])
 	for begin := 0; ; {
 		mtu, next := int(l.mtu.Load()), len(p)
 		if next-begin > mtu {
@@ -132,6 +133,24 @@ func (l *link) Write(p []byte) (int, error) {
 		// The header of the next goes where the last has ended.
 		begin = next - headerLen
 		l.ports.put(p[begin:])
+	}
+}
+
+// hasten asks for acknowledgements without delay of session control messages, which this side waits
+// for: it says nothing behind one until then, and the end of a session takes two.
+func hasten(chunks []byte) {
+	for len(chunks) > 0 {
+		c, rest := nextChunk(chunks)
+		if c == nil {
+			return
+		}
+		if c.is(chunkData) && len(c) > dataHeaderLen {
+			ppid := binary.BigEndian.Uint32(c[12:])
+			if ppid == ppidControl || ppid == ppidDraftSegment && len(c) == dataHeaderLen+resetLen {
+				c[1] |= flagImmediate
+			}
+		}
+		chunks = rest
 	}
 }
 

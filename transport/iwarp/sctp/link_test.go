@@ -149,6 +149,29 @@ func TestPathMTU(t *testing.T) {
 	}
 }
 
+// TestHasten: session control messages ask for acknowledgements without delay, and others do not.
+func TestHasten(t *testing.T) {
+	l, sent := newTestLink(t)
+	packet := make([]byte, headerLen)
+	want := header{src: 1, dst: 2, tag: 3}.append(nil)
+	for _, c := range []struct {
+		ppid, n, flags int
+	}{
+		{ppidSegment, 4, 7}, {ppidControl, 4, 0xf}, {ppidSegment, 40, 7},
+		{ppidDraftSegment, resetLen, 0xf}, {ppidDraftSegment, 20, 7}, {ppidControl, 512, 0xf},
+	} {
+		data := fmt.Sprintf("%04x 00000001 0000 0000 %08x %0*x", dataHeaderLen+c.n, c.ppid, 2*c.n, 0)
+		packet = append(packet, unhex(t, "00 07"+data)...)
+		want = append(want, unhex(t, fmt.Sprintf("00 %02x", c.flags)+data)...)
+	}
+	if _, err := l.Write(packet); err != nil {
+		t.Error(err)
+	}
+	if d := cmp.Diff([]string{fmt.Sprintf("%x", seal(want))}, sent.sent); d != "" {
+		t.Errorf("sent (-want +got):\n%s", d)
+	}
+}
+
 // TestTinyChunks: a peer with more DATA chunks that wait than there may be is aborted, however few
 // bytes they have.
 func TestTinyChunks(t *testing.T) {

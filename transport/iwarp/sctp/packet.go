@@ -37,6 +37,7 @@ const (
 	flagEnd       = 0x01 // E: the last fragment of a message
 	flagBegin     = 0x02 // B: the first
 	flagUnordered = 0x04 // U
+	flagImmediate = 0x08 // I: to be acknowledged without delay
 	flagReflected = 0x01 // T: the verification tag is the one that the receiver sends
 )
 
