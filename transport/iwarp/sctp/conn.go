@@ -41,11 +41,12 @@ type Conn struct {
 	deaf     bool             // whatever comes is ignored, since it makes no sense
 
 	// What this side has sent.
-	ssn      uint16 // of the next message
-	sent     int    // bytes
-	controls int    // sent, when the last control message had been
-	marks    [4]int // sent, when SSNs that were multiples of markEvery had been
-	acked    chan struct{}
+	ssn      uint16        // of the next message
+	sent     int           // bytes
+	controls int           // sent, when the last control message had been
+	marks    [4]int        // sent, when SSNs that were multiples of markEvery had been
+	acked    chan struct{} // has llp.Wait look again
+	ending   chan struct{} // and finish: each may change what the other is told of
 
 	said     bool          // the last that this side has to say has been sent
 	closed   bool          // by this side
@@ -76,7 +77,7 @@ const markEvery = 8 << 10
 func newConn(a *association, id uint16, active bool) *Conn {
 	c := &Conn{
 		a: a, id: id, active: active, early: make(map[uint16]*held),
-		acked: make(chan struct{}, 1), finished: make(chan struct{}),
+		acked: make(chan struct{}, 1), ending: make(chan struct{}, 1), finished: make(chan struct{}),
 	}
 	c.changed.L = &c.mu
 	return c
@@ -406,9 +407,11 @@ func (c *Conn) lost(err error) {
 
 // wake has who waits for acknowledgements look again.
 func (c *Conn) wake() {
-	select {
-	case c.acked <- struct{}{}:
-	default:
+	for _, waits := range []chan struct{}{c.acked, c.ending} {
+		select {
+		case waits <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -537,7 +540,7 @@ func (c *Conn) awaitAcknowledged(much func() int) {
 			return
 		}
 		select {
-		case <-c.acked:
+		case <-c.ending:
 		case <-c.a.over:
 			return
 		}

@@ -226,9 +226,7 @@ func (l *llp) Append(header []byte, p *ddp.Payload, n int, _ transport.STag) boo
 	if l.a.cfg.Draft {
 		ppid = ppidDraftSegment
 	}
-	if err := l.send(ppid, b); err != nil && l.err == nil {
-		l.err = err
-	}
+	_ = l.send(ppid, b) // or the association has ended, and the session is going to be told why
 	return true
 }
 
@@ -250,6 +248,7 @@ func (l *llp) Wait(sync.Locker) (empty bool, err error) {
 	watch := pace.New(l.gaps.Tick * pace.Ticks)
 	tick := time.NewTicker(watch.Tick)
 	defer tick.Stop()
+	defer l.wake() // finish may wait for less
 	for first := true; ; first = false {
 		l.mu.Lock()
 		acknowledged, has, interrupted := l.acknowledged(), l.hasRoom(), l.interrupted
