@@ -43,7 +43,8 @@ type link struct {
 	to     path
 	queue  ring.Ring[[]byte] // packets for Read
 	ready  sync.Cond
-	closed bool
+	ending bool
+	closed bool  // and the last has been said
 	reason error // why the packets of the peer end the association
 }
 
@@ -181,19 +182,22 @@ func (l *link) Close() error {
 // end ends the path for a reason, unless it has ended.
 func (l *link) end(reason error) { l.endWith(reason, nil) }
 
-// endWith is end that says something last.
+// endWith is end that says something last, before pion/sctp can notice: with that the socket may end.
 func (l *link) endWith(reason error, last func()) {
 	l.mu.Lock()
-	if l.closed {
+	if l.ending {
 		l.mu.Unlock()
 		return
 	}
+	l.ending = true
+	l.mu.Unlock()
+	if last != nil {
+		last()
+	}
+	l.mu.Lock()
 	l.closed, l.reason = true, reason
 	l.socket.queued.Add(-int64(l.queue.Len()))
 	l.mu.Unlock()
-	if last != nil {
-		last() // before pion/sctp notices, with which the socket may end
-	}
 	l.socket.remove(l)
 	l.ready.Broadcast()
 }
