@@ -117,7 +117,7 @@ func TestNoSession(t *testing.T) {
 			t.Error("the association has ended too early")
 		default:
 		}
-		time.Sleep(2)
+		time.Sleep(2 * time.Nanosecond)
 		<-p.a.over
 	})
 }
