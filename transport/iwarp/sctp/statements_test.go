@@ -522,3 +522,28 @@ func TestOneAddress(t *testing.T) {
 		}
 	}
 }
+
+// TestNotDelayed: a message is handed up when it comes, before it is acknowledged, though another in
+// front of it is missing (RFC 5043 section 10, draft-stewart-rddp-sctp-01 section 6.1).
+func TestNotDelayed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l, sent := newTestLink(t)
+		p, err := associate(l, initiation{tag: 4, window: DefaultWindow, out: 2, in: 2, tsn: 1},
+			initiation{tag: 3, window: DefaultWindow, out: 2, in: 2, tsn: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Abort("")
+		for i, tsn := range []uint32{1, 3} { // 2 is missing
+			l.take(unhex(t, fmt.Sprintf("00 07 0014 %08x 0001 0000 00000010 000%d 0203", tsn, i)), linkPeer)
+			m, err := p.Receive(make([]byte, messageSize))
+			if err != nil || m.Stream != 1 || m.First != tsn || !m.Unordered || m.PPID != 16 ||
+				!bytes.Equal(m.Data, []byte{0, byte(i), 2, 3}) {
+				t.Errorf("got %+v, %v", m, err)
+			}
+			if synctest.Wait(); i == 0 && len(sent.sent) > 0 { // the acknowledgement takes time
+				t.Errorf("sent %q, want nothing as yet", sent.sent)
+			}
+		}
+	})
+}
