@@ -100,12 +100,23 @@ func TestOurPeerForgets(t *testing.T) {
 	r.end(dial)
 }
 
-// A peer that says nothing any more has gone, and is told so by ABORT.
+// A peer that says nothing any more has gone, and is told so by ABORT. There is no Terminate of RDMAP
+// (RFC 5043 section 11.3).
 func TestOurPeerGone(t *testing.T) {
 	inBothRoles(t, sctp.Config{KeepAlive: 20 * time.Millisecond}, func(r *rig, e *end) {
 		r.peer.command("quit")
 		if err := e.ended(); !errors.Is(err, sctp.ErrGone) {
 			r.t.Errorf("got error %v, want %v", err, sctp.ErrGone)
+		}
+		e.Close()
+		ours := func() []packet { return parseAll(r.t, r.relay.datagrams(), r.listen == nil) }
+		for len(chunksOf(ours(), chunkAbort)) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		for _, m := range dataOf(r.t, ours()) {
+			if m.PPID != 17 {
+				r.t.Errorf("%+v is sent", m)
+			}
 		}
 	})
 }

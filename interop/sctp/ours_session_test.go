@@ -95,6 +95,26 @@ func TestOurOwnReject(t *testing.T) {
 	r.hears(0, 17, "0000 0007 0010 0008")
 }
 
+// A listener answers what is enhanced by Terminate where it does not do that: Reject is the upper
+// layer's to say (RFC 5043 section 6.3). So it answers what nobody is going to accept any more.
+func TestOurRefusals(t *testing.T) {
+	r := asked(t, iwarp.Config{Enhanced: mpa.EnhancedNever}, sctp.Config{}, nil)
+	defer r.over()
+	other := r.session(1)
+	r.says(0, 17, "0000 0005 0010 0010")
+	if ep, err := r.request().Accept(t.Context(), nil); !errors.Is(err, mpa.ErrEnhanced) {
+		if err == nil {
+			ep.Close()
+		}
+		t.Errorf("Accept: got error %v, want %v", err, mpa.ErrEnhanced)
+	}
+	r.hears(0, 17, "0000 0004")
+	r.listen.Close()
+	r.says(2, 17, "0000 0001")
+	r.hears(2, 17, "0000 0004")
+	r.goOn(1, other)
+}
+
 // A dialer ends a session that is accepted with another RTR than it can send: by a Terminate of
 // RDMAP, and then by that of the session (RFC 6581 section 9.2).
 func TestOurNoRTR(t *testing.T) {

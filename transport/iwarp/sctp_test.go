@@ -1,6 +1,8 @@
 package iwarp_test
 
 import (
+	"bytes"
+	"errors"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/sctprig"
@@ -63,5 +65,64 @@ func TestDraftOnce(t *testing.T) {
 	defer ep.Close()
 	if n := low.Counters.Sessions.Load(); n != 1 {
 		t.Errorf("%d sessions were begun, want 1", n)
+	}
+}
+
+// TestPrivateDataSCTP: private data has 512 bytes at most, and what is enhanced has four of them (RFC
+// 5043 section 5.2.3, RFC 6581 section 7). More is an error, and nothing is sent.
+func TestPrivateDataSCTP(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cfg  iwarp.Config
+		most int
+	}{
+		{"sessions", iwarp.Config{Enhanced: mpa.EnhancedNever}, 512},
+		{"enhanced", iwarp.Config{Enhanced: mpa.EnhancedRequired}, 508},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.cfg.Logger = quiet
+			low := sctp.Config{Counters: new(sctp.Counters), Logger: quiet}
+			l, d := sctprig.Listen(t, tt.cfg, low)
+			defer l.Close()
+			long := bytes.Repeat([]byte("p"), tt.most+1)
+			if _, err := d.Dial(t.Context(), l.Addr().String(), long); !errors.Is(err, transport.ErrPrivateData) {
+				t.Errorf("Dial: got error %v, want %v", err, transport.ErrPrivateData)
+			}
+			type dialed struct {
+				ep  transport.Endpoint
+				err error
+			}
+			done := make(chan dialed, 1)
+			go func() {
+				ep, err := d.Dial(t.Context(), l.Addr().String(), long[:tt.most])
+				done <- dialed{ep, err}
+			}()
+			req, err := l.Accept(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := req.Info().PrivateData; !bytes.Equal(got, long[:tt.most]) {
+				t.Errorf("private data %q", got)
+			}
+			if _, err := req.Accept(t.Context(), long); !errors.Is(err, transport.ErrPrivateData) {
+				t.Errorf("Accept: got error %v, want %v", err, transport.ErrPrivateData)
+			}
+			if err := req.Reject(long); !errors.Is(err, transport.ErrPrivateData) {
+				t.Errorf("Reject: got error %v, want %v", err, transport.ErrPrivateData)
+			}
+			accepted, err := req.Accept(t.Context(), long[:tt.most])
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer accepted.Close()
+			asked := <-done
+			if asked.err != nil {
+				t.Fatal(asked.err)
+			}
+			defer asked.ep.Close()
+			if got := asked.ep.Info().PrivateData; !bytes.Equal(got, long[:tt.most]) {
+				t.Errorf("private data of the reply %q", got)
+			}
+		})
 	}
 }

@@ -25,10 +25,10 @@ const (
 	DefaultKeepAlive       = 15 * time.Second
 )
 
-// Bounds of MTU: the least leaves room for a session control message with all the private data that
-// there may be, the most is what pion/sctp can be given.
+// Bounds of MTU: the least leaves room for a segment of 516 bytes (RFC 5043 section 9), and its
+// chunk's padding; the most is what pion/sctp can be given.
 const (
-	minMTU = headerLen + dataHeaderLen + ssnLen + 2 + maxPrivate
+	minMTU = headerLen + dataHeaderLen + ssnLen + leastSegment + 2
 	maxMTU = 8000
 )
 
@@ -82,7 +82,7 @@ type Config struct {
 	// to 65535. Each is an endpoint. Zero means DefaultStreams.
 	Streams int
 
-	// MTU is the most bytes of an SCTP packet, its header included and those of UDP and IP not: 546
+	// MTU is the most bytes of an SCTP packet, its header included and those of UDP and IP not: 548
 	// to 8000. Zero means what the path has when the association is made, and no more than that later
 	// on.
 	MTU int

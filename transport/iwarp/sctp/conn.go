@@ -44,7 +44,7 @@ type Conn struct {
 	ssn      uint16        // of the next message
 	sent     int           // bytes
 	controls int           // sent, when the last control message had been
-	marks    [4]int        // sent, when SSNs that were multiples of markEvery had been
+	marks    [3]int        // sent, when SSNs that were multiples of markEvery had been
 	acked    chan struct{} // has llp.Wait look again
 	ending   chan struct{} // and finish: each may change what the other is told of
 
@@ -70,8 +70,9 @@ const (
 
 var _ net.Conn = (*Conn)(nil)
 
-// markEvery is how many messages are between two marks. There are never more than 32,767 messages
-// that are not acknowledged (RFC 5043 section 10).
+// markEvery is how many messages are between two marks. What is in front of the oldest mark has been
+// acknowledged, so there are never more than three times as many and one that have not: fewer than
+// 32,768 (RFC 5043 section 10).
 const markEvery = 8 << 10
 
 func newConn(a *association, id uint16, active bool) *Conn {

@@ -57,6 +57,10 @@ const (
 	enhancedLen = 4
 )
 
+// leastSegment is what a segment may have at least, whatever the path takes: as many bytes as the
+// longest session control message (RFC 5043 section 9).
+const leastSegment = ssnLen + 2 + maxPrivate
+
 // control is a session control message, behind its DDP-SSN.
 type control struct {
 	function function

@@ -74,11 +74,11 @@ func (c *Conn) forgetDraft(h *held) {
 func (c *Conn) takeDraft(m *lower.Message, early bool) *held {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.deaf {
+	reset := len(m.Data) == resetLen && binary.BigEndian.Uint32(m.Data) == draftReset
+	if c.deaf && !reset { // Reset makes the stream good again, whatever was wrong with it
 		return nil
 	}
 	var err error
-	reset := len(m.Data) == resetLen && binary.BigEndian.Uint32(m.Data) == draftReset
 	switch {
 	case !m.Unordered:
 		err = violation("an ordered message")

@@ -1,6 +1,7 @@
 package sctp
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -52,6 +53,7 @@ func (c *Conn) LLP(stall time.Duration) ddp.LLP {
 	})
 	l.tick.Stop()
 	_ = c.SetDeadline(time.Time{})
+	l.MaxSegment()
 	return l
 }
 
@@ -209,13 +211,22 @@ func (l *llp) Resume() {
 	l.changed.Broadcast()
 }
 
-// Append sends a segment, if there is room.
+// errLong is a segment with more bytes than MaxSegment has said (RFC 5043 section 9).
+var errLong = errors.New("a segment that is too long for the path")
+
+// Append sends a segment, if there is room, and the session has not ended.
 func (l *llp) Append(header []byte, p *ddp.Payload, n int, _ transport.STag) bool {
 	b := append(l.message0[:room], header...)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.hasRoom() {
+	switch {
+	case !l.hasRoom():
 		return false
+	case l.err != nil:
+		return true
+	case len(header)+n > l.most:
+		l.err = errLong
+		return true
 	}
 	for n > 0 {
 		next := p.Next(n)

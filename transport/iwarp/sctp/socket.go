@@ -250,8 +250,8 @@ func (s *socket) cookieEcho(h header, value []byte, from path) bool {
 	}
 	l := newLink(s, back, c.ours.tag, s.cfg.usable(c.ours, c.theirs), from)
 	s.add(l)
-	ack()
 	s.opened(l, c)
+	ack() // who closes now tells a peer that knows of the association
 	return true
 }
 
