@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 )
 
 // recorder is a packetConn that keeps what is sent.
@@ -182,14 +184,15 @@ func TestTinyChunks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Abort("")
-	failed := make(chan error)
+	failed := make(chan error, 1)
 	go func() {
 		_, err := p.Receive(make([]byte, messageSize))
 		failed <- err
 	}()
-	for tsn := 1; ; { // the fragments of a message that has no end
+	const bundle = 32                        // chunks of a packet
+	for tsn := 1; tsn <= maxChunks+bundle; { // the fragments of a message that has no end
 		var packet []byte
-		for range 32 {
+		for range bundle {
 			flags := 4 // U
 			if tsn == 1 {
 				flags = 6 // U and B
@@ -198,24 +201,21 @@ func TestTinyChunks(t *testing.T) {
 				unhex(t, fmt.Sprintf("00 %02x 0011 %08x 0000 0000 00000010 00 000000", flags, tsn))...)
 			tsn++
 		}
+		select {
+		case err := <-failed:
+			t.Fatalf("after %d chunks: %v", tsn-1-bundle, err)
+		default:
+		}
 		l.take(packet, linkPeer)
 		for l.waiting() > maxQueue/2 {
 			runtime.Gosched()
 		}
-		select {
-		case err := <-failed:
-			if err == nil || tsn < maxChunks {
-				t.Errorf("after %d chunks: %v", tsn, err)
-			}
-			if last := sent.last(); !strings.HasPrefix(last[2*headerLen:], "06") {
-				t.Errorf("sent %q last, want an ABORT", last)
-			}
-			return
-		default:
-		}
-		if tsn > 2*maxChunks {
-			t.Fatalf("%d chunks were taken", tsn)
-		}
+	}
+	if err := hang.Receive(t, "the end of the association", failed); err == nil {
+		t.Error("a message was received")
+	}
+	if last := sent.last(); !strings.HasPrefix(last[2*headerLen:], "06") {
+		t.Errorf("sent %q last, want an ABORT", last)
 	}
 }
 
