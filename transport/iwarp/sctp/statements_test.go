@@ -177,6 +177,35 @@ func TestNoOvertaking(t *testing.T) {
 	})
 }
 
+// TestBehindTerminate: a message behind the peer's Terminate ends the session at once, and what this
+// side has to say is not waited for (RFC 5043 sections 6.1 and 6.2).
+func TestBehindTerminate(t *testing.T) {
+	for name, message := range map[string]string{
+		"a segment": "0002" + sendSegment(1, ""), "Initiate": "0000 0001", "Terminate": "0002 0004",
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p, l := accepted(t, Config{})
+				p.says(0, ppidControl, "0001 0004")
+				ppid := uint32(ppidControl)
+				if name == "a segment" {
+					ppid = ppidSegment
+				}
+				p.says(0, ppid, message)
+				synctest.Wait()
+				if err := l.Receive(new(sink)); !errors.Is(err, ErrViolation) {
+					t.Errorf("got error %v, want %v", err, ErrViolation)
+				}
+				if n := p.cfg.Counters.Violations.Load(); n != 1 {
+					t.Errorf("%d violations are counted, want 1", n)
+				}
+				l.Close(false)
+				p.wantHeard("0 17: 00010004")
+			})
+		})
+	}
+}
+
 // TestReuse: the side that asks uses a stream again when both sides have ended the session on it and
 // all has been acknowledged, and not before (RFC 5043 section 6.6). It prefers streams that were never
 // used (draft-stewart-rddp-sctp-01 section 7.2).
