@@ -18,7 +18,7 @@ var (
 	qualified = regexp.MustCompile(`^((?:\w+/)*\w+)\.((?:Test|Fuzz|Example)\w*)(?:/(.+))?$`)
 	quoted    = regexp.MustCompile("`([^`]+)`")
 	row       = regexp.MustCompile(`^\| (\S+) \| (.+) \| (.+) \| (.*)\|$`)
-	number    = regexp.MustCompile(`\b(?:rpcrdma|6581|carrier|draft05|rfc\d{4})-` +
+	number    = regexp.MustCompile(`\b(?:rpcrdma|6581|carrier|draft05|stewart|rfc\d{4})-` +
 		`(?:\d+|[A-E])(?:\.\d+)*-\d+[a-z]?\b`)
 )
 

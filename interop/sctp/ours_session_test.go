@@ -129,6 +129,20 @@ func TestOurNoRTR(t *testing.T) {
 	r.hears(0, 17, "0002 0004")
 }
 
+// A listener that takes none of the kinds of RTR that are offered names its own (RFC 6581 section
+// 9.2): it rejects nobody for that.
+func TestOurOtherRTR(t *testing.T) {
+	r := asked(t, iwarp.Config{RTR: mpa.RTRWrite}, sctp.Config{}, nil)
+	defer r.over()
+	r.says(0, 17, "0000 0005 8010 4010")
+	e := r.accept("")
+	r.hears(0, 17, "0000 0006 8010 8010")
+	r.says(0, 16, "0001 c1 40 00000001 0000000000000000")
+	e.receives()
+	r.says(0, 16, "0002"+send(1, "6869"))
+	e.wantMessage("6869")
+}
+
 // In the peer-to-peer model the first segment is the RTR: an RDMA Write of no bytes (RFC 6581
 // section 9.2).
 func TestOurRTR(t *testing.T) {

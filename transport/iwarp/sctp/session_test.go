@@ -228,6 +228,10 @@ func TestAsked(t *testing.T) {
 			[]string{"0 17: 00010004"}},
 		{"not enhanced, though asked", true, "0000 0002", mpa.Frame{}, ErrViolation,
 			[]string{"0 17: 00010004"}},
+		{"rejected, enhanced without having been asked", false, "0000 0007 8010 8010", mpa.Frame{},
+			ErrViolation, []string{"0 17: 00010004"}},
+		{"rejected, not enhanced, though asked", true, "0000 0003", mpa.Frame{}, ErrViolation,
+			[]string{"0 17: 00010004"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

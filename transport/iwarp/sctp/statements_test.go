@@ -177,6 +177,52 @@ func TestNoOvertaking(t *testing.T) {
 	})
 }
 
+// TestTwice: a DDP-SSN that has come already, and waits for others, ends the session (RFC 5043 section
+// 10).
+func TestTwice(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, l := accepted(t, Config{})
+		p.says(0, ppidSegment, "0003"+sendSegment(3, ""))
+		p.says(0, ppidSegment, "0002"+sendSegment(2, ""))
+		p.says(0, ppidSegment, "0003"+sendSegment(3, ""))
+		synctest.Wait()
+		if err := l.Receive(new(sink)); !errors.Is(err, ErrViolation) {
+			t.Errorf("got error %v, want %v", err, ErrViolation)
+		}
+		l.Close(false)
+		p.wantHeard("0 17: 00010004")
+	})
+}
+
+// TestBehindTerminate: a message behind the peer's Terminate ends the session at once, and what this
+// side has to say is not waited for (RFC 5043 sections 6.1 and 6.2).
+func TestBehindTerminate(t *testing.T) {
+	for name, message := range map[string]string{
+		"a segment": "0002" + sendSegment(1, ""), "Initiate": "0000 0001", "Terminate": "0002 0004",
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p, l := accepted(t, Config{})
+				p.says(0, ppidControl, "0001 0004")
+				ppid := uint32(ppidControl)
+				if name == "a segment" {
+					ppid = ppidSegment
+				}
+				p.says(0, ppid, message)
+				synctest.Wait()
+				if err := l.Receive(new(sink)); !errors.Is(err, ErrViolation) {
+					t.Errorf("got error %v, want %v", err, ErrViolation)
+				}
+				if n := p.cfg.Counters.Violations.Load(); n != 1 {
+					t.Errorf("%d violations are counted, want 1", n)
+				}
+				l.Close(false)
+				p.wantHeard("0 17: 00010004")
+			})
+		})
+	}
+}
+
 // TestReuse: the side that asks uses a stream again when both sides have ended the session on it and
 // all has been acknowledged, and not before (RFC 5043 section 6.6). It prefers streams that were never
 // used (draft-stewart-rddp-sctp-01 section 7.2).
@@ -261,23 +307,25 @@ func TestDraftAborted(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p, l := accepted(t, Config{Draft: true})
-				p.tsn++
-				p.saysMessage(lower.Message{
-					PPID: tt.ppid, Unordered: !tt.ordered, First: p.tsn, Last: p.tsn,
-					Data: unhex(t, tt.bytes),
-				})
+				says := func(tsn, ppid uint32, unordered bool, message string) {
+					p.saysMessage(lower.Message{
+						PPID: ppid, Unordered: unordered, First: tsn, Last: tsn, Data: unhex(t, message),
+					})
+				}
+				first := p.tsn + 1
+				says(first+1, ppidDraftSegment, true, sendSegment(1, "hi")) // waits for what is wrong
+				says(first, tt.ppid, !tt.ordered, tt.bytes)
+				says(first+3, ppidDraftSegment, true, writeSegment(2, "hi")) // would be placed at once
+				synctest.Wait()
 				got := &sink{memory: make([]byte, 8)}
-				p.says(0, ppidDraftSegment, sendSegment(1, "hi"))
-				early := lower.Message{
-					PPID: ppidDraftSegment, Unordered: true, First: p.tsn + 2, Last: p.tsn + 2,
-					Data: unhex(t, writeSegment(2, "hi")),
+				for range 2 {
+					if err := l.Receive(got); !errors.Is(err, ErrViolation) {
+						t.Errorf("got error %v, want %v", err, ErrViolation)
+					}
 				}
-				p.saysMessage(early) // its placement would not wait
-				if err := l.Receive(got); !errors.Is(err, ErrViolation) {
-					t.Errorf("got error %v, want %v", err, ErrViolation)
-				}
-				p.says(0, ppidDraftSegment, writeSegment(0, "hi"))
-				p.tsn++
+				says(first+2, ppidDraftSegment, true, writeSegment(0, "hi"))
+				p.tsn = first + 3
+				synctest.Wait()
 				if len(got.got) > 0 || !bytes.Equal(got.memory, make([]byte, 8)) {
 					t.Errorf("delivered %q, placed %q", got.got, got.memory)
 				}
