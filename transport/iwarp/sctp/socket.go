@@ -64,6 +64,7 @@ func (s *socket) run() {
 	p := make([]byte, 1<<16)
 	for {
 		n, from, err := s.conn.receive(p)
+		noteReceived()
 		switch {
 		case err == nil:
 			s.packet(p[:n], from)
@@ -91,7 +92,10 @@ func (s *socket) close() {
 }
 
 // send sends a packet. What the network does not take is lost, as it may be on the way.
-func (s *socket) send(p []byte, to path) { _ = s.conn.send(p, to) }
+func (s *socket) send(p []byte, to path) {
+	noteSent()
+	_ = s.conn.send(p, to)
+}
 
 // random returns a number that is not zero.
 func random() uint32 {
