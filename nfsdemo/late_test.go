@@ -162,7 +162,7 @@ func TestLateCopy(t *testing.T) {
 		{"a short WRITE", write(before[:100]), newer[:100], 0},
 		{"SETATTR", truncate, newer, 0},
 	}
-	for name, by := range carriers() {
+	for name, by := range carriers(t) {
 		if name == "loopback" || name == "sctp" {
 			continue // no stream of bytes below it
 		}
@@ -195,7 +195,7 @@ func TestLateCopy(t *testing.T) {
 // TestLateCopyOther: a transaction id that comes again for the same range with other data, as from a
 // client that was started anew, is another call.
 func TestLateCopyOther(t *testing.T) {
-	for name, by := range carriers() {
+	for name, by := range carriers(t) {
 		for _, n := range []int{100, 1 << 20} {
 			t.Run(fmt.Sprint(name, " ", n), func(t *testing.T) {
 				s := newRestartableServer(t, by,

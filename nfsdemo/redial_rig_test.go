@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
@@ -33,7 +34,7 @@ type carrier struct {
 }
 
 // carriers are those that the tests run over.
-func carriers() map[string]carrier {
+func carriers(t *testing.T) map[string]carrier {
 	fabric := loopback.New()
 	dialer := fabric.Dialer(loopback.Config{}) // the client's host, by which the server knows it
 	rdma := func(l transport.Listener, err error, srv *oncrpc.Server) (string, chan error, error) {
@@ -46,6 +47,16 @@ func carriers() map[string]carrier {
 	}
 	low := sctp.Config{UDPPort: -1, Logger: quiet}
 	var over *sctp.Dialer // to the UDP port of all servers
+	t.Cleanup(func() {
+		if over == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), hang.Patience)
+		defer cancel()
+		if err := over.Close(ctx); err != nil {
+			t.Errorf("an association that has no sessions does not end: %v", err)
+		}
+	})
 	return map[string]carrier{
 		"sctp": {
 			func(at string, srv *oncrpc.Server) (string, chan error, error) {

@@ -55,7 +55,7 @@ var once = []struct {
 // left, is sent again. The server knows it by its transaction id: it has been executed once, and
 // the caller gets the reply to that.
 func TestRedialOnce(t *testing.T) {
-	for name, by := range carriers() {
+	for name, by := range carriers(t) {
 		for _, when := range []string{"before", "after"} {
 			t.Run(name+" "+when, func(t *testing.T) {
 				var s *restartableServer
@@ -113,7 +113,7 @@ func TestRedialOnce(t *testing.T) {
 // TestRedialCut: many calls at a time that must not be executed twice, while connections are cut.
 // Nothing fails.
 func TestRedialCut(t *testing.T) {
-	for name, by := range carriers() {
+	for name, by := range carriers(t) {
 		t.Run(name, func(t *testing.T) {
 			var s *restartableServer
 			var calls atomic.Int32
@@ -169,7 +169,7 @@ func TestRedialCut(t *testing.T) {
 // no data is lost or another's.
 func TestRedialRestart(t *testing.T) {
 	const size, rounds = 20_000, 6 // of a block, by chunks
-	for name, by := range carriers() {
+	for name, by := range carriers(t) {
 		for _, conns := range []int{1, 3} {
 			t.Run(fmt.Sprint(name, conns), func(t *testing.T) {
 				const most = 200 // calls that a server executes before it is stopped
@@ -232,7 +232,7 @@ func TestRedialRestart(t *testing.T) {
 // TestRedialStall: a server that does not answer for long is taken for dead, and the call answered
 // over another connection.
 func TestRedialStall(t *testing.T) {
-	for name, by := range carriers() {
+	for name, by := range carriers(t) {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int32
 			s := newRestartableServer(t, by, func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler {
@@ -267,7 +267,7 @@ func TestRedialStall(t *testing.T) {
 // TestRedialClose: Close, and the end of a context, end calls under way and calls that wait for the
 // server.
 func TestRedialClose(t *testing.T) {
-	for name, by := range carriers() {
+	for name, by := range carriers(t) {
 		for _, away := range []bool{false, true} {
 			for _, how := range []string{"close", "context"} {
 				t.Run(fmt.Sprint(name, " ", how, " away ", away), func(t *testing.T) {

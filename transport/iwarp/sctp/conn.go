@@ -46,10 +46,11 @@ type Conn struct {
 	controls int           // sent, when the last control message had been
 	marks    [3]int        // sent, when SSNs that were multiples of markEvery had been
 	acked    chan struct{} // has llp.Wait look again
-	ending   chan struct{} // and finish: each may change what the other is told of
+	allAcked chan struct{} // and finish: each may change what the other is told of
 
 	said     bool          // the last that this side has to say has been sent
-	closed   bool          // by this side
+	ending   bool          // this side is about to close it
+	closed   bool          // and has
 	over     bool          // and the peer has all
 	finished chan struct{} // closed when it is over
 	deadline time.Time
@@ -78,7 +79,7 @@ const markEvery = 8 << 10
 func newConn(a *association, id uint16, active bool) *Conn {
 	c := &Conn{
 		a: a, id: id, active: active, early: make(map[uint16]*held),
-		acked: make(chan struct{}, 1), ending: make(chan struct{}, 1), finished: make(chan struct{}),
+		acked: make(chan struct{}, 1), allAcked: make(chan struct{}, 1), finished: make(chan struct{}),
 	}
 	c.changed.L = &c.mu
 	return c
@@ -408,7 +409,7 @@ func (c *Conn) lost(err error) {
 
 // wake has who waits for acknowledgements look again.
 func (c *Conn) wake() {
-	for _, waits := range []chan struct{}{c.acked, c.ending} {
+	for _, waits := range []chan struct{}{c.acked, c.allAcked} {
 		select {
 		case waits <- struct{}{}:
 		default:
@@ -461,7 +462,7 @@ func (c *Conn) close(err error) {
 		return
 	}
 	c.closed = true
-	c.a.closing()
+	c.ends()
 	if c.err == nil {
 		c.err = err
 	}
@@ -475,6 +476,14 @@ func (c *Conn) close(err error) {
 	}
 	c.changed.Broadcast()
 	go c.finish()
+}
+
+// ends notes that this side ends the session, or is about to; c.mu is held.
+func (c *Conn) ends() {
+	if !c.ending {
+		c.ending = true
+		c.a.closing()
+	}
 }
 
 // succeeded reports whether a message of the peer belongs to another session, since both sides have
@@ -541,7 +550,7 @@ func (c *Conn) awaitAcknowledged(much func() int) {
 			return
 		}
 		select {
-		case <-c.ending:
+		case <-c.allAcked:
 		case <-c.a.over:
 			return
 		}

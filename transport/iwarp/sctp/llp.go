@@ -297,11 +297,12 @@ func (l *llp) Detach(transport.STag) {}
 // Cut does nothing: there is no batch.
 func (l *llp) Cut(bool) {}
 
-// Interrupt ends Receive, Hold and Wait.
+// Interrupt ends Receive, Hold and Wait. Close is going to follow.
 func (l *llp) Interrupt() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.interrupted = true
+	l.ends()
 	l.changed.Broadcast()
 	l.wake()
 }
