@@ -46,7 +46,7 @@ func (r *runner) dialOne(ctx context.Context, p Point, m *meter) (oncrpc.Transpo
 			return nil, err
 		}
 		cfg := recordmark.Config{MaxCalls: p.InFlight, MaxRecord: program.MaxMessage, Logger: r.o.Logger}
-		c, err := recordmark.NewConn(conn, cfg)
+		c, err := recordmark.NewConn(r.o.Trace.Dialed(conn), cfg)
 		if err != nil {
 			conn.Close()
 			return nil, err
@@ -78,14 +78,16 @@ func (r *runner) provider(p Point) (transport.Dialer, string) {
 	case draftListener:
 		port = r.info.DraftPort
 	}
-	cfg := iwarp.Config{CRC: iwarp.CRCOff, Control: r.o.Sockets.Control, Logger: r.o.Logger}
+	cfg := iwarp.Config{CRC: iwarp.CRCOff, Logger: r.o.Logger}
 	switch p.Path {
 	case IWARPCRC:
 		cfg.CRC = iwarp.CRCOn
 	case IWARPMarkers:
 		cfg.Markers = mpa.MarkersOn
 	}
-	return iwarp.Dialer{Config: cfg}, net.JoinHostPort(r.host, strconv.Itoa(int(port)))
+	d := net.Dialer{Control: r.o.Sockets.Control}
+	return iwarp.Dialer{Config: cfg, DialContext: r.o.Trace.DialContext(d.DialContext)},
+		net.JoinHostPort(r.host, strconv.Itoa(int(port)))
 }
 
 // wire returns the bytes that have been put on the wire in both directions, as TCP's payload.

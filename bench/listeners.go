@@ -43,13 +43,19 @@ func (o *ServerOptions) listen(ctx context.Context) (_ *listeners, err error) {
 		}
 	}()
 	lc := net.ListenConfig{Control: o.Sockets.Control}
-	if p.rpc, err = lc.Listen(ctx, "tcp", next()); err != nil {
+	traced := func() (net.Listener, error) {
+		l, err := lc.Listen(ctx, "tcp", next())
+		if err != nil {
+			return nil, err
+		}
+		return o.Trace.Listener(l), nil
+	}
+	if p.rpc, err = traced(); err != nil {
 		return nil, err
 	}
 	cfg := iwarp.Config{
-		CRC:     iwarp.CRCOff, // it is on if the peer wants it
-		Control: o.Sockets.Control,
-		Logger:  o.Logger,
+		CRC:    iwarp.CRCOff, // it is on if the peer wants it
+		Logger: o.Logger,
 		Choose: func(_ net.Addr, r *mpa.Request, c *mpa.Config) error {
 			if r.Markers() {
 				c.Markers = mpa.MarkersOn // in both directions
@@ -58,7 +64,12 @@ func (o *ServerOptions) listen(ctx context.Context) (_ *listeners, err error) {
 		},
 	}
 	for _, l := range []**iwarp.Listener{&p.chunked, &p.inline, &p.draft} {
-		if *l, err = iwarp.Listen(ctx, next(), cfg); err != nil {
+		below, err := traced()
+		if err != nil {
+			return nil, err
+		}
+		if *l, err = iwarp.NewListener(below, cfg); err != nil {
+			below.Close()
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/trace"
 )
 
 // local is the server in this process, for Loopback.
@@ -21,11 +22,12 @@ type local struct {
 }
 
 // startLocal starts one.
-func startLocal(memory int64, log *slog.Logger) (*local, error) {
+func startLocal(memory int64, w *trace.Writer, log *slog.Logger) (*local, error) {
 	l := &local{fabric: loopback.New(), server: oncrpc.NewServer(oncrpc.ServerConfig{Logger: log})}
 	if err := l.server.Handle(program.New()); err != nil {
 		return nil, err
 	}
+	w.Loopback(l.fabric)
 	var ctx context.Context
 	ctx, l.cancel = context.WithCancel(context.Background())
 	for _, name := range []string{chunkedListener, inlineListener, draftListener} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 	"github.com/rpcrdma/go-rpcrdma/bench/program"
+	"github.com/rpcrdma/go-rpcrdma/transport/trace"
 )
 
 // Options says what to measure, where, and for how long.
@@ -31,6 +32,10 @@ type Options struct {
 	// Memory bounds the bytes that the payloads of all calls under way take, at both ends together; 0 means 1 GiB. Points that would take
 	// more are left out.
 	Memory int64
+
+	// Trace, if not nil, has what the calls that are measured send and receive, and takes time of
+	// them.
+	Trace *trace.Writer
 
 	// Progress, if set, is called before each point.
 	Progress func(Progress)

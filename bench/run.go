@@ -109,7 +109,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if r.raw, err = raw.Dial(ctx, at, r.o.Sockets, r.payload); err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
-	if r.loopback, err = startLocal(r.o.Memory, r.o.Logger); err != nil {
+	if r.loopback, err = startLocal(r.o.Memory, r.o.Trace, r.o.Logger); err != nil {
 		return err
 	}
 	if len(r.o.ClientCPUs) > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/trace"
 )
 
 // ServerOptions configures a server.
@@ -26,6 +27,8 @@ type ServerOptions struct {
 	// Memory bounds the bytes that calls under way take; 0 means 1 GiB.
 	Memory int64
 	Logger *slog.Logger // nil means slog.Default()
+	// Trace, if not nil, has what is sent and received, but over raw TCP.
+	Trace *trace.Writer
 }
 
 // Serve serves until ctx ends. It calls ready with its address when it listens. It measures nobody's rights: whoever reaches it can use

@@ -34,7 +34,8 @@ type Window struct {
 // Credit is the right to have one call under way.
 type Credit struct {
 	// InUse is the credits in use when it was got, this one included.
-	InUse int
+	InUse  int
+	Waited bool // it was not to be had at once
 	// number orders calls by when they got their credit. A call is sent after that, so one with a number
 	// above begun of a DONE was sent behind the DONE; of others nothing is known.
 	number uint64
@@ -94,6 +95,7 @@ func (w *Window) Acquire(ctx context.Context) (Credit, error) {
 		w.wake()
 	}
 	c := q.credit
+	c.Waited = true
 	w.spare = append(w.spare, q)
 	if err != nil {
 		return Credit{}, err

@@ -28,7 +28,7 @@ func (c *call) layOut(p []byte) {
 	if d.Err() != nil || rpc != oncrpc.Version {
 		return // for an error
 	}
-	c.program = program
+	c.program, c.version, c.procedure = program, version, procedure
 	flavor := oncrpc.AuthFlavor(d.Uint32())
 	d.Opaque(oncrpc.MaxAuthBody)
 	d.Uint32() // flavour of the verifier

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -14,12 +15,12 @@ import (
 // call is one call of a client, until the reply to it has left.
 type call struct {
 	oncrpc.Exchange
-	g       *Gateway
-	session *session
-	in      oncrpc.IncomingCall
-	xid     uint32 // the client's
-	program uint32
-	proc    nfs3.Proc // with landing
+	g                           *Gateway
+	session                     *session
+	in                          oncrpc.IncomingCall
+	xid                         uint32 // the client's
+	program, version, procedure uint32
+	proc                        nfs3.Proc // with landing
 
 	landing  int     // bytes of bulk data that the reply may have, which arrive in
 	buffer   *buffer // this
@@ -44,23 +45,35 @@ func (g *Gateway) newCall(s *session, in oncrpc.IncomingCall, p []byte) *call {
 
 // pass makes the call and answers it.
 func (c *call) pass() {
+	tell := c.g.cfg.CallEnded
+	if tell == nil {
+		_ = c.carryOut() // which has answered
+		return
+	}
+	program, version, procedure, begun := c.program, c.version, c.procedure, time.Now()
+	err := c.carryOut()
+	tell(program, version, procedure, time.Since(begun), err)
+}
+
+// carryOut is pass. It returns why there is no reply of the server's. The call is over then.
+func (c *call) carryOut() error {
 	r := c.g.routes[c.program]
 	if r == nil || r.IfUnavailable && !r.taken.Load() {
-		if !c.roundTrip(c.g.server) {
-			return
+		if err := c.roundTrip(c.g.server); err != nil {
+			return err
 		}
 		if r == nil || !c.unavailable() {
-			c.answer()
-			return
+			return c.answer()
 		}
 		if !r.taken.Swap(true) {
 			c.g.log.Info("the server has not got a program, whose calls go elsewhere from now on", "program", c.program)
 		}
 		c.giveBack()
 	}
-	if c.roundTrip(r) {
-		c.answer()
+	if err := c.roundTrip(r); err != nil {
+		return err
 	}
+	return c.answer()
 }
 
 // reserve gets memory for the reply; it waits for that. The error is that of the session's end.
@@ -89,14 +102,16 @@ func (c *call) giveBack() {
 	c.reserved = 0
 }
 
-// roundTrip makes the call at the end of a route. If that fails it ends the call, and reports false.
-// It waits for the connection first: a call that waits for a server has no memory that calls to
-// another could use.
-func (c *call) roundTrip(r *route) bool {
+// roundTrip makes the call at the end of a route. An error of that has ended the call. It waits for
+// the connection first: a call that waits for a server has no memory that calls to another could use.
+func (c *call) roundTrip(r *route) error {
 	conn, err := c.session.connection(r)
-	if err != nil || c.reserve() != nil {
+	if err == nil {
+		err = c.reserve()
+	}
+	if err != nil {
 		c.drop()
-		return false
+		return err
 	}
 	c.session.handed(c.xid)
 	c.XID = c.xid
@@ -107,7 +122,6 @@ func (c *call) roundTrip(r *route) bool {
 	}
 	switch {
 	case err == nil:
-		return true
 	case c.session.ctx.Err() != nil:
 		c.drop()
 	case ended(conn, err):
@@ -116,7 +130,7 @@ func (c *call) roundTrip(r *route) bool {
 	default:
 		c.fail(err)
 	}
-	return false
+	return err
 }
 
 // ended reports whether a connection whose call has failed with err is of no use any more.

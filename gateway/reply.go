@@ -9,13 +9,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// answer sends the reply that has come.
-func (c *call) answer() {
+// answer sends the reply that has come, or an error.
+func (c *call) answer() error {
 	whole := c.Reply
 	inline := whole.Raw(whole.Remaining())
 	if len(inline) < 4 {
 		c.fail(oncrpc.ErrMalformedReply)
-		return
+		return oncrpc.ErrMalformedReply
 	}
 	if binary.BigEndian.Uint32(inline) != c.xid {
 		binary.BigEndian.PutUint32(inline, c.xid)
@@ -24,11 +24,13 @@ func (c *call) answer() {
 	if c.landing > 0 && c.landed() {
 		m.Bulk = c.item[:]
 	} else if err := whole.Finish(); err != nil { // there is data, and it has no place
-		c.fail(fmt.Errorf("%w: %w", oncrpc.ErrMalformedReply, err))
-		return
+		err = fmt.Errorf("%w: %w", oncrpc.ErrMalformedReply, err)
+		c.fail(err)
+		return err
 	}
 	c.g.stats.replies.Add(1)
 	c.reply(m)
+	return nil
 }
 
 // landed finds the bulk data of a reply that has arrived beside it, if there is any.

@@ -84,13 +84,13 @@ func TestFaultyPath(t *testing.T) {
 				}
 				srv.Shutdown(t.Context())
 				hang.Receive(t, "the end of the server", served)
-				if n := low.Counters.Associations.Load(); n != 2 {
+				if n := low.Counters.Stats().Associations; n != 2 {
 					t.Errorf("%d ends of associations, want 2", n)
 				}
 				if path.saw(faults) == 0 {
 					t.Error("nothing has happened on the path")
 				}
-				if n := low.Counters.Lost.Load(); n != 0 {
+				if n := low.Counters.Stats().Lost; n != 0 {
 					t.Errorf("%d associations were lost", n)
 				}
 			})

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// ServerFlavor accepts the calls of one flavour. [AcceptAuthNone] and [AcceptAuthSys] return those
-// that a Server has unless ServerConfig.Flavors says otherwise. Accept is called concurrently.
+// ServerFlavor accepts the calls of one flavour. [AcceptAuthNone], [AcceptAuthSys] and [AcceptAuthTLS]
+// return those that a Server has unless ServerConfig.Flavors says otherwise. Accept is called concurrently.
 type ServerFlavor interface {
 	// Flavor returns the number of the flavour.
 	Flavor() AuthFlavor
@@ -93,6 +93,38 @@ func (a *Acceptance) BeginAnswer() *xdr.Encoder {
 	return &a.call.enc
 }
 
+// TLSStarter is a Transport on which the peer may start TLS.
+type TLSStarter interface {
+	// StartTLS has TLS begin behind the reply to the call of the peer that is being accepted. It is
+	// called on the goroutine that received the call. An error says why it cannot be: there is TLS
+	// already, or this end has none.
+	StartTLS() error
+}
+
+// AcceptAuthTLS returns the flavour AUTH_TLS (RFC 9289 section 4.1): calls of procedure 0, whatever
+// the program, by which a client asks for TLS on a connection that can have it. What it says of
+// others is AUTH_BADCRED.
+func AcceptAuthTLS() ServerFlavor { return acceptTLS{} }
+
+type acceptTLS struct{}
+
+func (acceptTLS) Flavor() AuthFlavor { return FlavorTLS }
+
+// starttls is the body of the verifier by which a server agrees.
+var starttls = []byte("STARTTLS")
+
+func (acceptTLS) Accept(_ context.Context, a *Acceptance) error {
+	h := a.Header()
+	conn, ok := a.Conn().(TLSStarter)
+	if !ok || h.Procedure != 0 || len(h.Cred.Body) > 0 || h.Verf.Flavor != FlavorNone ||
+		len(h.Verf.Body) > 0 || conn.StartTLS() != nil {
+		return &AuthError{AuthBadCred}
+	}
+	a.Verifier = Auth{Flavor: FlavorNone, Body: starttls}
+	a.BeginAnswer()
+	return nil
+}
+
 // AcceptAuthNone returns the flavour AUTH_NONE (RFC 5531 section 10.1): nobody in particular.
 func AcceptAuthNone() ServerFlavor { return acceptNone{} }
 
@@ -143,13 +175,13 @@ type acceptor struct {
 
 func acceptors(flavors []ServerFlavor) []acceptor {
 	if flavors == nil {
-		flavors = []ServerFlavor{AcceptAuthSys(), AcceptAuthNone()}
+		flavors = []ServerFlavor{AcceptAuthSys(), AcceptAuthNone(), AcceptAuthTLS()}
 	}
 	var list []acceptor
 	for _, f := range flavors {
 		a := acceptor{f, f.Flavor(), true}
 		switch f.(type) {
-		case acceptNone, acceptSys:
+		case acceptNone, acceptSys, acceptTLS:
 			a.blocks = false
 		}
 		list = append(list, a)

@@ -12,6 +12,7 @@ const (
 	FlavorNone AuthFlavor = 0 // AUTH_NONE
 	FlavorSys  AuthFlavor = 1 // AUTH_SYS, RFC 5531 appendix A
 	FlavorGSS  AuthFlavor = 6 // RPCSEC_GSS, RFC 2203
+	FlavorTLS  AuthFlavor = 7 // AUTH_TLS, RFC 9289
 )
 
 // MaxAuthBody is the largest body of a credential or verifier in bytes

@@ -132,14 +132,35 @@ func (c *Client) Do(ctx context.Context, r *Request) error {
 	if c.chain == nil {
 		_, err = c.do(ctx, r)
 	} else {
-		q := *r // so that r need not be on the heap where there are no interceptors
-		err = c.chain(ctx, &ClientCall{Program: c.program, Version: c.vers, Request: &q, Flavor: c.flavor.Flavor(), Peer: c.t.RemoteAddr()})
-		r.Repeated = q.Repeated
+		err = c.doIntercepted(ctx, r)
 	}
 	if err != nil {
 		return &CallError{c.program, c.vers, r.Procedure, c.t.RemoteAddr(), err}
 	}
 	return nil
+}
+
+// intercepted has the memory of what interceptors see.
+var intercepted = sync.Pool{New: func() any { return new(interceptedCall) }}
+
+type interceptedCall struct {
+	call    ClientCall
+	request Request // a copy, so that the caller's need not be on the heap where nobody intercepts
+}
+
+// doIntercepted is do with the interceptors around it.
+func (c *Client) doIntercepted(ctx context.Context, r *Request) error {
+	x := intercepted.Get().(*interceptedCall)
+	x.request = *r
+	x.call = ClientCall{
+		Program: c.program, Version: c.vers, Request: &x.request,
+		Flavor: c.flavor.Flavor(), Peer: c.t.RemoteAddr(),
+	}
+	err := c.chain(ctx, &x.call)
+	r.Repeated = x.request.Repeated
+	*x = interceptedCall{}
+	intercepted.Put(x)
+	return err
 }
 
 // do makes a call, and returns the transaction id of its last transmission.

@@ -6,7 +6,7 @@ import (
 	"net"
 )
 
-// ClientCall is a call as a ClientInterceptor sees it.
+// ClientCall is a call as a ClientInterceptor sees it, until that returns.
 type ClientCall struct {
 	Program, Version uint32
 	*Request

@@ -128,6 +128,10 @@ func TestNotOnce(t *testing.T) {
 		if got := n.Load(); got != tt.want {
 			t.Errorf("%s: %d executions, want %d", tt.name, got, tt.want)
 		}
+		kept, limit := s.ReplyMemory()
+		if kept > 0 != (tt.want == 1) || limit > 0 != (tt.cache >= 0) || kept > limit {
+			t.Errorf("%s: %d bytes of %d are in use", tt.name, kept, limit)
+		}
 	}
 }
 

@@ -108,6 +108,15 @@ type Call struct {
 	host       hostID           // of the peer
 }
 
+// Names returns the names of the program and of the procedure that the call is for, as they were
+// registered, and whether the server has both: what a caller has made up has no name.
+func (c *Call) Names() (program, procedure string, served bool) {
+	if c.prog == nil || c.proc == nil {
+		return "", "", false
+	}
+	return c.prog.Name, c.proc.Name, true
+}
+
 // Identity returns who calls, as the flavour of the call has found out. It is valid until the handler returns.
 func (c *Call) Identity() Identity {
 	if id := c.acceptance.Identity; id != nil {

@@ -64,8 +64,8 @@ type ServerConfig struct {
 	ConnBegan func(t Transport)
 	ConnEnded func(t Transport, err error)
 	// Flavors are the flavours whose calls are accepted; calls of others are denied with
-	// AUTH_BADCRED. Nil means AcceptAuthNone and AcceptAuthSys, which a longer list has to name,
-	// too. None may be nil. Of two of the same number the first counts. Other flavours may block,
+	// AUTH_BADCRED. Nil means AcceptAuthNone, AcceptAuthSys and AcceptAuthTLS, which a longer list
+	// has to name, too. None may be nil. Of two of the same number the first counts. Other flavours may block,
 	// and so what they accept runs on a worker, NonBlocking or not.
 	Flavors []ServerFlavor
 	// Interceptors are around the execution of each call, the first outermost. None may be nil.
@@ -197,6 +197,18 @@ func (s *Server) init() {
 		s.replies = newReplyCache(cmp.Or(cfg.ReplyMemory, 16<<20))
 		s.programs.Store(&programs{})
 	})
+}
+
+// ReplyMemory returns the memory in bytes of the replies that are kept for calls that come again, and
+// its bound (ServerConfig.ReplyMemory).
+func (s *Server) ReplyMemory() (kept, limit int64) {
+	s.init()
+	if s.replies == nil {
+		return 0, 0
+	}
+	s.replies.mu.Lock()
+	defer s.replies.mu.Unlock()
+	return s.replies.bytes, s.replies.limit
 }
 
 // Handle registers programs. If the server has one of the same number and version, it is an error

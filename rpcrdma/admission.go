@@ -198,6 +198,9 @@ func (in *incoming) concludes(number uint64) {
 
 // dispatch hands the call to the server.
 func (in *incoming) dispatch() {
+	if !in.args.long {
+		add(&in.c.traffic.inlineReceived, len(in.body)+len(in.more))
+	}
 	if len(in.args.reads) > 0 {
 		in.args.describe()
 	}

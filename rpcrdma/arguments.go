@@ -20,7 +20,8 @@ type arguments struct {
 	loads  []transport.Slice // memory of the pool that holds what was fetched
 	into   []transport.Slice // where a Fetch or Load reads to
 	chain  chain
-	err    error      // the first of the Reads under way
+	asked  int        // bytes of the Reads under way
+	err    error      // the first of them
 	done   chan error // of capacity 1: the end of a Fetch
 	heard  uint64     // number among replies of a long message that may be one (draftdoubt.go)
 }
@@ -190,7 +191,7 @@ func (f *fetchRead) Complete(wr *transport.WorkRequest, err error) {
 func (a *arguments) read(segments []chunks.ReadSegment, n int, dst []transport.Slice,
 	done transport.Completer) error {
 	c := a.in.c
-	a.err = nil
+	a.err, a.asked = nil, n
 	a.chain.begins(len(segments), &c.info)
 	c.gate.divide(&a.chain)
 	a.chain.addReads(segments, n, dst, done)
@@ -216,6 +217,9 @@ func (a *arguments) completed(wr *transport.WorkRequest, err error) (last bool, 
 		return false, nil
 	}
 	c.flow.goesOn(a.in)
+	if a.err == nil {
+		add(&c.traffic.readChunkReceived, a.asked)
+	}
 	return true, a.err
 }
 

@@ -60,6 +60,13 @@ func newBudget(n int64) *budget {
 	return &budget{free: n, hosts: make(map[peerhost.Host]*hostShare)}
 }
 
+// taken returns the bytes that are in use of n.
+func (b *budget) taken(n int64) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return n - b.free
+}
+
 // join has a connection of a host take part, with n bytes at most.
 func (b *budget) join(s *share, host peerhost.Host, n int64) {
 	b.mu.Lock()

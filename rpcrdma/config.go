@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
@@ -62,11 +61,8 @@ type Config struct {
 	// Connections that are idle use none of it, and less is granted as it becomes short. It is
 	// shared out by peer host, as ServerMemory is.
 	ReceiveMemory int64
-	// Refused, if set, counts the connections that Serve has closed at once because there was
-	// no room in ReceiveMemory, or in the share of their host, for the receives that each must have
-	// (ErrReceiveMemory). That happens only over providers that cannot hold messages back
-	// (transport.Info.CanHold).
-	Refused *atomic.Uint64
+	// Counters, if set, adds up what this connection counts, and others that it is given to.
+	Counters *Counters
 	// CancelGrace is how long a cancelled call waits for its reply before the connection is closed,
 	// with a provider that cannot abandon memory; 0 means 5 s. It must not be negative.
 	CancelGrace time.Duration

@@ -34,6 +34,7 @@ type Conn struct {
 	peer      private
 	queue     sendQueue
 	stats     stats
+	traffic   traffic
 	flow      flow
 
 	ep        transport.Endpoint
@@ -94,6 +95,7 @@ func newConn(ep transport.Endpoint, cfg *Config, m *memory) (*Conn, error) {
 	c.caller.open(c)
 	c.responder.conn = c
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	cfg.Counters.began(c)
 	return c, nil
 }
 
@@ -163,6 +165,7 @@ func (c *Conn) fail(err error) {
 func (c *Conn) watch() {
 	<-c.ep.Done()
 	c.mu.Lock()
+	inOrder := c.err == nil && errors.Is(c.ep.Err(), net.ErrClosed)
 	if c.err == nil {
 		c.err = c.endError(c.reason())
 	}
@@ -190,6 +193,7 @@ func (c *Conn) watch() {
 	for _, in := range unread {
 		in.finish()
 	}
+	c.cfg.Counters.over(c, inOrder)
 	if leave != nil {
 		leave()
 	}

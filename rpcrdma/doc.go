@@ -63,7 +63,7 @@
 //
 // A connection for whose few receives there is no room, or its host has no share left, is closed
 // as soon as it has been accepted ([ErrReceiveMemory]), which is logged, and counted in
-// [Config.Refused]. It does not wait: an idle connection gives nothing back, so nothing would
+// [Totals.Refused]. It does not wait: an idle connection gives nothing back, so nothing would
 // say for how long. More than ReceiveMemory is taken only for the replies to calls of this side,
 // one receive each, for RDMA_DONEs that are owed to one pinned reply of a connection, and by a
 // first connection that does not fit.

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
@@ -333,11 +332,11 @@ func (s scattered) MarshalXDR(e *xdr.Encoder) { e.Bulk(s.pieces, nil) }
 func TestReceivesRefused(t *testing.T) {
 	const room = 3
 	var log bytes.Buffer
-	var refused atomic.Uint64
+	var counters rpcrdma.Counters
 	cfg := rpcrdma.Config{
 		Credits:       1,                  // so that no connection takes more than it must have
 		ReceiveMemory: room*2*4096 + 4095, // two receives each
-		Refused:       &refused,
+		Counters:      &counters,
 		Logger:        slog.New(slog.NewTextHandler(&log, nil)),
 	}
 	smallLimits = transporttest.Limits{NoHold: true}
@@ -360,7 +359,7 @@ func TestReceivesRefused(t *testing.T) {
 	}
 	over := r.dial(rpcrdma.Config{})
 	ended(t, over)
-	if n := refused.Load(); n != 1 {
+	if n := counters.Totals().Refused; n != 1 {
 		t.Errorf("%d connections refused, want 1", n)
 	}
 	for _, c := range conns {

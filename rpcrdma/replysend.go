@@ -40,6 +40,7 @@ func (r *reply) send() {
 			wr.Op, wr.Invalidate = transport.OpSendInvalidate, transport.STag(handle)
 		}
 	}
+	c.traffic.replied(r)
 	r.bulk = r.chain.bulk()
 	if err := c.queue.postReply(r); err != nil {
 		r.unposted(err)

@@ -19,6 +19,7 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	if err != nil {
 		err = &OpError{"call", c.info.RemoteAddr, err}
 	}
+	c.traffic.made(&k.info)
 	if c.cfg.Observer != nil {
 		k.info.Err = err
 		c.cfg.Observer.CallDone(&k.info)
@@ -50,6 +51,9 @@ func (cl *caller) roundTrip(ctx context.Context, k *call) error {
 		return err
 	}
 	k.info.Credits = k.credit.InUse
+	if k.credit.Waited {
+		c.traffic.creditWaits.Add(1)
+	}
 	if err := cl.transmit(k); err != nil {
 		cl.window.ReleaseUnsent()
 		return cl.ended(ctx, err)

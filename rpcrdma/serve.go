@@ -40,6 +40,7 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 		receives: newReceiveBudget(cfg.ReceiveMemory),
 		conns:    make(map[*Conn]struct{}),
 	}
+	defer cfg.Counters.serves(&a)()
 	stop := context.AfterFunc(ctx, a.closeConns)
 	defer stop()
 	err = a.run(ctx, l)
@@ -149,9 +150,7 @@ func (a *acceptor) refused(ctx context.Context, peer net.Addr, err error) {
 		return
 	}
 	a.cfg.faults.Fault(peer, what, ErrReceiveMemory, "err", err)
-	if a.cfg.Refused != nil {
-		a.cfg.Refused.Add(1)
-	}
+	a.cfg.Counters.refused()
 }
 
 func (a *acceptor) newConn(ep transport.Endpoint) (*Conn, error) {

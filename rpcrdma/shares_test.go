@@ -3,7 +3,6 @@ package rpcrdma_test
 import (
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -187,8 +186,8 @@ func TestShareOfReceives(t *testing.T) {
 func TestShareOfConnections(t *testing.T) {
 	smallLimits = transporttest.Limits{NoHold: true}
 	defer func() { smallLimits = transporttest.Limits{} }()
-	var refused atomic.Uint64
-	r := newRig(t, rpcrdma.Config{ReceiveMemory: 400 * 4096, Refused: &refused})
+	var counters rpcrdma.Counters
+	r := newRig(t, rpcrdma.Config{ReceiveMemory: 400 * 4096, Counters: &counters})
 	call := func() error {
 		return client(r.dial(rpcrdma.Config{})).Call(t.Context(), procNull, nil, nil)
 	}
@@ -198,7 +197,7 @@ func TestShareOfConnections(t *testing.T) {
 			t.Fatal("no connection is refused, however many there are")
 		}
 	}
-	if n := refused.Load(); n == 0 {
+	if n := counters.Totals().Refused; n == 0 {
 		t.Fatalf("no connection was refused for want of memory: %v", err)
 	}
 	r.dialer = r.fabric.Dialer(loopback.Config{})

@@ -139,7 +139,7 @@ func TestStoppedPeers(t *testing.T) {
 				}
 				time.Sleep(aStall)
 				synctest.Wait()
-				if got := s.counters.Stalls.Load(); got != uint64(peers) {
+				if got := s.counters.Stats().Stalls; got != uint64(peers) {
 					t.Errorf("%d connections have stalled, want %d", got, peers)
 				}
 				if took := s.calls(c, 64); took > time.Second {
@@ -166,7 +166,7 @@ func TestGonePeers(t *testing.T) {
 		if took := s.calls(c, 64); took > maxStopped {
 			t.Errorf("the slowest of 64 calls took %v, want %v at most", took, maxStopped)
 		}
-		if got := s.counters.Stalls.Load(); got > busyAtATime {
+		if got := s.counters.Stats().Stalls; got > busyAtATime {
 			t.Errorf("%d connections have stalled, want %d", got, busyAtATime)
 		}
 		ended := 0

@@ -100,6 +100,7 @@ func (ws *windows) open(w window) ([]chunks.Segment, error) {
 	}
 	w.regions = len(ws.regions) - w.region
 	ws.list = append(ws.list, w)
+	ws.c.traffic.exposed.Add(1)
 	ws.segs = ws.c.split(ws.segs[:0], ws.regions[w.region:])
 	return ws.segs, nil
 }

@@ -19,7 +19,7 @@ const table = "bench/allocs/allocs.txt"
 
 // packages are those with benchmarks that allocate the same in every run: nothing in them waits for a network.
 var packages = []string{
-	"./chunks", "./credits", "./nfsdemo/nfs3", "./oncrpc", "./rpcrdma",
+	"./chunks", "./credits", "./metrics", "./nfsdemo/nfs3", "./oncrpc", "./rpcrdma",
 	"./transport/iwarp/ddp", "./transport/iwarp/mpa", "./transport/iwarp/rdmap", "./transport/loopback", "./xdr",
 }
 

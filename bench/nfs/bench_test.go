@@ -2,11 +2,14 @@ package nfs
 
 import (
 	"context"
+	"crypto/tls"
+	"net"
 	"os"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 	"github.com/rpcrdma/go-rpcrdma/bench/rdma"
+	"github.com/rpcrdma/go-rpcrdma/internal/testcert"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
@@ -22,34 +25,73 @@ const (
 )
 
 // provider is iWARP, with both ends set to cfg.
-func provider(name string, cfg iwarp.Config) rdma.Provider {
+func provider(name string, cfg iwarp.Config) Ends {
 	config := func(s paired.Sockets) iwarp.Config {
 		cfg := cfg
 		cfg.Control = s.Control
 		return cfg
 	}
-	return rdma.Provider{
+	return Ends{Provider: rdma.Provider{
 		Name: name,
 		Listen: func(ctx context.Context, s paired.Sockets) (transport.Listener, error) {
 			return iwarp.Listen(ctx, "127.0.0.1:0", config(s))
 		},
 		Dialer: func(s paired.Sockets) transport.Dialer { return iwarp.Dialer{Config: config(s)} },
-	}
+	}}
 }
+
+// overTLS is iWARP whose TCP connections are TLS 1.3. The certificate is made by the server's process;
+// the client's does not look at it.
+var overTLS = Ends{Provider: rdma.Provider{
+	Name: "iwarp+tls",
+	Listen: func(ctx context.Context, s paired.Sockets) (transport.Listener, error) {
+		certs, err := testcert.New()
+		if err != nil {
+			return nil, err
+		}
+		below, err := (&net.ListenConfig{Control: s.Control}).Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		return iwarp.NewListener(tls.NewListener(below, certs.Server()), iwarp.Config{CRC: iwarp.CRCOff})
+	},
+	Dialer: func(s paired.Sockets) transport.Dialer {
+		d := tls.Dialer{
+			NetDialer: &net.Dialer{Control: s.Control},
+			Config:    &tls.Config{InsecureSkipVerify: true},
+		}
+		return iwarp.Dialer{Config: iwarp.Config{CRC: iwarp.CRCOff}, DialContext: d.DialContext}
+	},
+}}
 
 var (
 	plain = provider("iwarp", iwarp.Config{CRC: iwarp.CRCOff})
 	crc   = provider("iwarp+crc", iwarp.Config{CRC: iwarp.CRCOn})
+
+	metered = Ends{
+		Provider:      provider("iwarp+metrics", iwarp.Config{CRC: iwarp.CRCOff}).Provider,
+		ServerMetrics: true,
+	}
+	bothMetered = Ends{
+		Provider:      provider("iwarp+metrics at both ends", iwarp.Config{CRC: iwarp.CRCOff}).Provider,
+		ServerMetrics: true, ClientMetrics: true,
+	}
 )
 
 func init() {
 	for _, t := range []struct{ size, inFlight int }{{mib, 1}, {mib, 4}, {64 * kib, 1}, {64 * kib, 4}} {
 		paired.Register(paired.TCPRead(t.size, t.inFlight))
 		paired.Register(paired.TCPWrite(t.size, t.inFlight))
-		for _, p := range []rdma.Provider{plain, crc} {
+		for _, p := range []Ends{plain, crc} {
 			paired.Register(Read(p, t.size, t.inFlight))
 			paired.Register(Write(p, t.size, t.inFlight))
 		}
+	}
+	for _, s := range []paired.Scenario{
+		Read(overTLS, mib, 4), Write(overTLS, mib, 4), Null(overTLS), NullMany(overTLS),
+		Read(metered, mib, 4), Write(metered, mib, 4), NullMany(metered), NullMany(bothMetered),
+	} {
+		paired.Register(s)
 	}
 	for _, s := range []paired.Scenario{Null(plain), NullMany(plain), GetAttr(plain), GetAttrMany(plain)} {
 		paired.Register(s)
@@ -77,6 +119,35 @@ var comparisons = []paired.Comparison{
 	{Yardstick: "iwarp/null", Candidate: "iwarp/getattr", Bound: 1.3, MaxAllocs: 2.05},
 	{Yardstick: "iwarp/null-x64", Candidate: "iwarp/getattr-x64", Bound: 1 / 1.3, MaxAllocs: 2.05},
 }
+
+// withMetrics are scenarios beside the same without metrics: the 95 % interval of the ratio must lie
+// above the bound.
+var withMetrics = []paired.Comparison{
+	{Yardstick: "iwarp/null-x64", Candidate: "iwarp+metrics/null-x64", Above: 0.98, MaxAllocs: 0.05},
+	{Yardstick: "iwarp/read-1024KiBx4", Candidate: "iwarp+metrics/read-1024KiBx4", Above: 0.98, MaxAllocs: 0.05},
+	{Yardstick: "iwarp/write-1024KiBx4", Candidate: "iwarp+metrics/write-1024KiBx4", Above: 0.98, MaxAllocs: 0.05},
+	{Yardstick: "iwarp/null-x64", Candidate: "iwarp+metrics at both ends/null-x64"},
+}
+
+// BenchmarkPairedMetrics compares a server with metrics and one without, and a client, too. It is
+// meant for 200 rounds or more:
+//
+//	PAIRED_STARTS=20 PAIRED_ROUNDS=20 go test -run '^$' -bench PairedMetrics -benchtime 1x ./bench/nfs
+func BenchmarkPairedMetrics(b *testing.B) { paired.Bench(b, withMetrics...) }
+
+// BenchmarkPairedTLS says what TLS below iWARP costs.
+//
+//	go test -run '^$' -bench PairedTLS -benchtime 1x ./bench/nfs
+func BenchmarkPairedTLS(b *testing.B) {
+	paired.Bench(b,
+		paired.Comparison{Yardstick: "iwarp/read-1024KiBx4", Candidate: "iwarp+tls/read-1024KiBx4"},
+		paired.Comparison{Yardstick: "iwarp/write-1024KiBx4", Candidate: "iwarp+tls/write-1024KiBx4"},
+		paired.Comparison{Yardstick: "iwarp/null", Candidate: "iwarp+tls/null"},
+		paired.Comparison{Yardstick: "iwarp/null-x64", Candidate: "iwarp+tls/null-x64"})
+}
+
+// TestPairedMetrics demands the bounds, if PAIRED_GATE is set.
+func TestPairedMetrics(t *testing.T) { paired.Gate(t, withMetrics...) }
 
 // BenchmarkPaired compares NFS over iWARP with raw TCP, in two processes; see package paired.
 //

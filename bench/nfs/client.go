@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 	"github.com/rpcrdma/go-rpcrdma/bench/rdma"
+	"github.com/rpcrdma/go-rpcrdma/metrics"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -23,6 +24,7 @@ type call func(ctx context.Context, c *client, slot int) error
 type client struct {
 	dialer transport.Dialer
 	conn   *rpcrdma.Conn
+	each   []oncrpc.ClientInterceptor
 	nfs    *nfsclient.Client
 	file   nfs3.FH
 	slots  [][]byte // memory of the calls in flight
@@ -34,13 +36,20 @@ type client struct {
 }
 
 // dial connects, and writes a file with a transfer of size bytes for each slot.
-func dial(ctx context.Context, p rdma.Provider, s paired.Sockets, addr string, call call, size, slots int) (*client, error) {
-	d := p.Dialer(s)
-	conn, err := rpcrdma.Dial(ctx, d, addr, rpcrdma.Config{})
+func dial(ctx context.Context, e Ends, s paired.Sockets, addr string, call call, size, slots int) (
+	*client, error) {
+	d := e.Dialer(s)
+	var cfg rpcrdma.Config
+	var each []oncrpc.ClientInterceptor
+	if e.ClientMetrics {
+		m := metrics.New()
+		cfg.Counters, each = m.RDMA(), append(each, m.MakeCall)
+	}
+	conn, err := rpcrdma.Dial(ctx, d, addr, cfg)
 	if err != nil {
 		return nil, errors.Join(err, rdma.CloseDialer(d))
 	}
-	c := &client{dialer: d, conn: conn, call: call, errs: make(chan error, slots)}
+	c := &client{dialer: d, conn: conn, each: each, call: call, errs: make(chan error, slots)}
 	for slot := range slots {
 		b := make([]byte, size)
 		for i := range b {
@@ -59,7 +68,7 @@ func (c *client) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.nfs = nfsclient.New(c.conn, cred)
+	c.nfs = nfsclient.New(c.conn, cred, c.each...)
 	dir, err := c.nfs.Mount(ctx, export)
 	if err != nil {
 		return err

@@ -13,15 +13,15 @@ import (
 )
 
 // inProcess returns the loopback provider of a fabric of its own.
-func inProcess() rdma.Provider {
+func inProcess() Ends {
 	f := loopback.New()
-	return rdma.Provider{
+	return Ends{Provider: rdma.Provider{
 		Name: "loopback",
 		Listen: func(context.Context, paired.Sockets) (transport.Listener, error) {
 			return f.Listen("", loopback.Config{})
 		},
 		Dialer: func(paired.Sockets) transport.Dialer { return f.Dialer(loopback.Config{}) },
-	}
+	}}
 }
 
 // setUp opens both ends of s and closes them when the test ends.
@@ -49,6 +49,15 @@ func setUp(t *testing.T, s paired.Scenario) *client {
 }
 
 const testSize = 5000
+
+// TestMetrics: both ends with metrics work like those without.
+func TestMetrics(t *testing.T) {
+	e := inProcess()
+	e.ServerMetrics, e.ClientMetrics = true, true
+	if err := setUp(t, Read(e, testSize, 3)).Run(10, nil); err != nil {
+		t.Error(err)
+	}
+}
 
 // TestRead checks that each slot reads what is its own.
 func TestRead(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
-	"github.com/rpcrdma/go-rpcrdma/bench/rdma"
+	"github.com/rpcrdma/go-rpcrdma/metrics"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -23,7 +23,7 @@ type server struct {
 	served   chan error
 }
 
-func serve(ctx context.Context, p rdma.Provider, s paired.Sockets) (*server, error) {
+func serve(ctx context.Context, e Ends, s paired.Sockets) (*server, error) {
 	fs, err := memfs.New(memfs.Config{})
 	if err != nil {
 		return nil, err
@@ -34,15 +34,22 @@ func serve(ctx context.Context, p rdma.Provider, s paired.Sockets) (*server, err
 	if err != nil {
 		return nil, err
 	}
-	l, err := p.Listen(ctx, s)
+	l, err := e.Listen(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	sv := &server{listener: l, rpc: oncrpc.NewServer(oncrpc.ServerConfig{}), served: make(chan error, 1)}
+	var cfg oncrpc.ServerConfig
+	var rdma rpcrdma.Config
+	if e.ServerMetrics {
+		m := metrics.New()
+		cfg.Interceptors = append(cfg.Interceptors, m.ServeCall)
+		rdma.Counters = m.RDMA()
+	}
+	sv := &server{listener: l, rpc: oncrpc.NewServer(cfg), served: make(chan error, 1)}
 	if err := sv.rpc.Handle(nfs.Programs()...); err != nil {
 		return nil, err
 	}
-	go func() { sv.served <- rpcrdma.Serve(context.WithoutCancel(ctx), l, sv.rpc, rpcrdma.Config{}) }()
+	go func() { sv.served <- rpcrdma.Serve(context.WithoutCancel(ctx), l, sv.rpc, rdma) }()
 	return sv, nil
 }
 

@@ -6,7 +6,12 @@ import "fmt"
 func (r *Report) missed(c Comparison) []string {
 	var all []string
 	ratio := r.Ratio().Median
+	if low, high := r.Interval(); c.Above > 0 && !(low > c.Above) {
+		all = append(all, fmt.Sprintf(
+			"got %.3f times the %s of %s, from %.3f to %.3f at 95 %%, want more than %v", ratio, r.Candidate.Metric, c.Yardstick, low, high, c.Above))
+	}
 	switch {
+	case c.Bound == 0:
 	case r.Candidate.Metric == Latency && ratio > c.Bound:
 		all = append(all, fmt.Sprintf("got %.3f times the latency of %s, want at most %v", ratio, c.Yardstick, c.Bound))
 	case r.Candidate.Metric != Latency && ratio < c.Bound:

@@ -39,6 +39,14 @@ func (r *Report) Ratio() Spread {
 	}))
 }
 
+// Interval is where the median of Ratio lies with a certainty of 95 %, whatever the distribution of
+// the rounds: between two of them by rank.
+func (r *Report) Interval() (low, high float64) {
+	return interval(r.each(func(round Round) float64 {
+		return r.value(round.Candidate) / r.value(round.Yardstick)
+	}))
+}
+
 // CPU is how much CPU time the candidate takes at both ends together for what the yardstick does, as a multiple of what that takes.
 func (r *Report) CPU() Spread {
 	return spread(r.each(func(round Round) float64 {

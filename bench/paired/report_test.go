@@ -34,6 +34,23 @@ func TestSpread(t *testing.T) {
 	}
 }
 
+// TestInterval holds the ranks to those of tables of the binomial distribution, or one further out.
+func TestInterval(t *testing.T) {
+	for _, tt := range []struct{ n, low, high int }{{1, 1, 1}, {5, 1, 5}, {20, 5, 16}, {100, 40, 61}, {200, 86, 115}} {
+		var values []float64
+		for i := range tt.n {
+			values = append(values, float64((i*7919)%tt.n+1)) // each of 1 to n, mixed up
+		}
+		if low, high := interval(values); low != float64(tt.low) || high != float64(tt.high) {
+			t.Errorf("of %d values the interval is from rank %v to %v, want %d to %d",
+				tt.n, low, high, tt.low, tt.high)
+		}
+	}
+	if low, high := interval(nil); !math.IsNaN(low) || !math.IsNaN(high) {
+		t.Errorf("got %v to %v of nothing", low, high)
+	}
+}
+
 // reported returns a report of three rounds. The machine halves its speed in the second round, which
 // changes no ratio, and the third is an outlier.
 func reported(m Metric) *Report {
@@ -116,6 +133,8 @@ func TestMissed(t *testing.T) {
 		{"too many allocations", Rate, Comparison{Bound: 0.25, MaxAllocs: 0.4}, 1},
 		{"as much CPU time as permitted", Rate, Comparison{Bound: 0.25, MaxAllocs: 0.5, MaxCPU: 1}, 0},
 		{"too much CPU time", Rate, Comparison{Bound: 0.25, MaxAllocs: 0.5, MaxCPU: 0.99}, 1},
+		{"all of the interval above", Rate, Comparison{Above: 0.04, MaxAllocs: 0.5}, 0},
+		{"the interval begins below", Rate, Comparison{Above: 0.06, MaxAllocs: 0.5}, 1},
 		{"all of it", Rate, Comparison{Bound: 1}, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -20,6 +20,19 @@ func spread(values []float64) Spread {
 	}
 }
 
+// interval returns where the median of what values are a sample of lies, with a certainty of 95 % or
+// a little more: as many lie below a rank as a fair coin falls on one side.
+func interval(values []float64) (low, high float64) {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	if n == 0 {
+		return math.NaN(), math.NaN()
+	}
+	half, width := float64(n)/2, 0.98*math.Sqrt(float64(n)) // 1.96 standard deviations of n tosses
+	below := max(0, int(math.Floor(half-width))-1)
+	return sorted[below], sorted[n-1-below]
+}
+
 // quantile interpolates between the two values nearest to q.
 func quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {

@@ -12,11 +12,14 @@ type Comparison struct {
 	// Bound is the ratio that Gate demands: at most this for Latency, else at least
 	// this. Zero demands nothing.
 	Bound float64
-	// MaxCPU is the CPU time at both ends, as a multiple of the yardstick's, that Gate permits when Bound is not
-	// zero. Zero permits any.
+	// Above is what Gate demands the whole 95 % interval of the ratio to lie above, for other metrics
+	// than Latency. Zero demands nothing. It takes 200 rounds or more to say something of percents.
+	Above float64
+	// MaxCPU is the CPU time at both ends, as a multiple of the yardstick's, that Gate permits when
+	// Bound or Above is not zero. Zero permits any.
 	MaxCPU float64
 	// MaxAllocs is the number of allocations for each operation, at either end, that
-	// Gate permits when Bound is not zero.
+	// Gate permits when Bound or Above is not zero.
 	MaxAllocs float64
 }
 
@@ -53,6 +56,9 @@ func (r *Report) metrics(b *testing.B) {
 	b.ReportMetric(ratio.Median, "ratio")
 	b.ReportMetric(ratio.Q1, "ratio-q1")
 	b.ReportMetric(ratio.Q3, "ratio-q3")
+	low, high := r.Interval()
+	b.ReportMetric(low, "ratio-95%-from")
+	b.ReportMetric(high, "ratio-95%-to")
 	b.ReportMetric(c.Value, r.Unit())
 	b.ReportMetric(y.Value, "yardstick-"+r.Unit())
 	b.ReportMetric(r.CPU().Median, "cpu-ratio")
@@ -75,7 +81,7 @@ func Gate(t *testing.T, comparisons ...Comparison) {
 		t.Fatal(err)
 	}
 	for _, c := range comparisons {
-		if c.Bound == 0 {
+		if c.Bound == 0 && c.Above == 0 {
 			continue
 		}
 		t.Run(c.Candidate, func(t *testing.T) {

@@ -21,14 +21,17 @@ type allowedListener struct {
 }
 
 // listenAllowed listens on a TCP address for the clients of some networks, or for all if there are
-// none. It counts the connections of others.
+// none. It counts the connections of others. Those of clients are traced, if ctx says so.
 func listenAllowed(ctx context.Context, addr string, allow []netip.Prefix, excluded *atomic.Uint64,
 	log *slog.Logger) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
-	if err != nil || len(allow) == 0 {
-		return l, err
+	if err != nil {
+		return nil, err
 	}
-	return &allowedListener{l, allow, excluded, faultlog.New(log)}, nil
+	if len(allow) > 0 {
+		l = &allowedListener{l, allow, excluded, faultlog.New(log)}
+	}
+	return traceOf(ctx).Listener(l), nil
 }
 
 // Accept returns the connection as it is, for who asks whether it is one of TCP.

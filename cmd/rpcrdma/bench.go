@@ -69,11 +69,12 @@ An interrupt ends the measuring, and what has been measured by then is shown; th
 			if err != nil {
 				return usageError{err}
 			}
+			o.Trace = traceOf(cmd.Context())
 			return runBench(cmd.Context(), cfg, o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cfg.addFlags(cmd)
-	cmd.AddCommand(newBenchServeCommand())
+	cmd.AddCommand(traced(newBenchServeCommand())...)
 	for _, c := range cmd.Commands() {
 		c.Flags().SortFlags = false
 		completeFlags(c)

@@ -143,7 +143,11 @@ func (c *benchConfig) here(o *bench.Options, named func(flag string) bool) error
 	if err != nil {
 		return fmt.Errorf("the program that runs is not to be found: %w; use --server", err)
 	}
-	o.Command = []string{self, "bench", "serve", "--child", "--listen", "127.0.0.1:0", "--congestion", c.congestion, "--memory", strconv.FormatInt(int64(c.memory), 10)}
+	o.Command = []string{
+		self, "bench", "serve", "--child", "--listen", "127.0.0.1:0", "--congestion", c.congestion,
+		"--memory", strconv.FormatInt(int64(c.memory), 10),
+		"--trace=", // the environment names the file of this process
+	}
 	o.ServerCPUs, o.ClientCPUs = c.cpus.server, c.cpus.client
 	if !named("cpus") {
 		o.ServerCPUs, o.ClientCPUs = halves()

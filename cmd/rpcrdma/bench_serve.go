@@ -37,6 +37,7 @@ It does not ask who its callers are: whoever reaches it can use CPU, network, an
 			if err := o.Sockets.Check(); err != nil {
 				return usageError{fmt.Errorf("--congestion: %w", err)}
 			}
+			o.Trace = traceOf(cmd.Context())
 			o.Logger = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 			if child {
 				// A signal is the parent's business, who has had it too, and ends this in order.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"log/slog"
 	"strings"
 )
 
@@ -58,9 +57,3 @@ func (c *choice[T]) String() string { return c.name }
 
 // Type names the value in the usage.
 func (c *choice[T]) Type() string { return "WORD" }
-
-// newLogLevel returns the choice of what is logged.
-func newLogLevel() *choice[slog.Level] {
-	return newChoice("info", named("debug", slog.LevelDebug), named("info", slog.LevelInfo),
-		named("warn", slog.LevelWarn), named("error", slog.LevelError))
-}

@@ -28,14 +28,19 @@ func addCommands(root *cobra.Command) {
 		&cobra.Group{ID: groupOther, Title: "Other commands:"})
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)
-	root.AddCommand(grouped(groupServe, newServeCommand(rpcbind.DialLocal), newGatewayCommand())...)
-	root.AddCommand(grouped(groupFiles, completed(0, false, newLsCommand(), newCatCommand(), newStatCommand(), newReadlinkCommand(),
-		newMkdirCommand(), newRmCommand(), newMvCommand(), newLnCommand(), newTouchCommand(), newDFCommand())...)...)
-	root.AddCommand(grouped(groupFiles, completed(1, false, newChmodCommand(), newChownCommand())...)...)
+	servers := traced(newServeCommand(rpcbind.DialLocal), newGatewayCommand())
+	root.AddCommand(grouped(groupServe, servers...)...)
+	files := traced(newLsCommand(), newCatCommand(), newStatCommand(), newReadlinkCommand(),
+		newMkdirCommand(), newRmCommand(), newMvCommand(), newLnCommand(), newTouchCommand(),
+		newDFCommand())
+	root.AddCommand(grouped(groupFiles, completed(0, false, files...)...)...)
+	changes := traced(newChmodCommand(), newChownCommand())
+	root.AddCommand(grouped(groupFiles, completed(1, false, changes...)...)...)
 	get, put := newGetCommand(), newPutCommand()
 	get.SuggestFor, put.SuggestFor = []string{"cp", "copy", "download"}, []string{"cp", "copy", "upload"}
-	root.AddCommand(grouped(groupFiles, completed(0, true, get, put)...)...)
-	root.AddCommand(grouped(groupOther, newPingCommand(), newBenchCommand(), newConfCommand(), newDemoCommand(), newVersionCommand())...)
+	root.AddCommand(grouped(groupFiles, completed(0, true, traced(get, put)...)...)...)
+	root.AddCommand(grouped(groupOther, append(traced(newPingCommand(), newProbeCommand(),
+		newBenchCommand(), newConfCommand(), newDemoCommand()), newVersionCommand())...)...)
 	initCompletion(root)
 	initHelp(root)
 	for _, c := range root.Commands() {

@@ -66,6 +66,8 @@ func TestComplete(t *testing.T) {
 			{"serve --conf ", "off any sys :4"},
 			{"ls --dialect ", "rfc8166 draft :4"},
 			{"gateway --dialect=", "rfc8166 draft :4"},
+			{"probe r", "rdma:// rdma+sctp:// :6"},
+			{"probe tcp://h ", ":4"},
 			{"conf ", "rdma:// :6"},
 			{"conf r", "rdma:// :6"},
 			{"conf t", ":4"},

@@ -53,7 +53,7 @@ func ask(ctx context.Context, flags *confFlags, t target) (*confAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := t.dialer(flags.low())
+	d, err := t.dialer(traceOf(ctx), flags.low())
 	if err != nil {
 		return nil, err
 	}

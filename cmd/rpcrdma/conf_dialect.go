@@ -36,7 +36,7 @@ func recvDepth(d rpcrdma.Dialect, credits int) int {
 func dialOverRDMA(ctx context.Context, t target, low iwarp.Config, cfg rpcrdma.Config,
 	cred oncrpc.ClientFlavor) (oncrpc.Transport, error) {
 	low.RecvDepth = recvDepth(cfg.Dialect, cfg.Credits)
-	d, err := t.dialer(low)
+	d, err := t.dialer(traceOf(ctx), low)
 	if err != nil {
 		return nil, err
 	}

@@ -178,7 +178,7 @@ func TestConfErrors(t *testing.T) {
 		{"rdma://" + denying, exitFailed,
 			"has CONF_RDMA, and denies it to this caller: AUTH_TOOWEAK; who may have it is in --conf of rpcrdma serve\n"},
 		{"rdma://" + gone.rdma, exitFailed,
-			"rpcrdma: nothing listens at port " + gone.rdma + ": is NFS over RDMA turned on there? ?rpcbind in the URL finds other ports\n"},
+			"rpcrdma: nothing listens at port " + gone.rdma + ": is NFS over RDMA turned on there? ?rpcbind in the URL asks for its port\n"},
 		{"rdma://" + other.tcp, exitFailed,
 			"rpcrdma: port " + other.tcp + " is not one of NFS over RDMA (iWARP): write the one that is, or ?rpcbind to have it found\n"},
 		{"rdma://127.0.0.1?rpcbind=" + port(t, gone.rdma), exitFailed, "; write the port, such as rdma://127.0.0.1:20049\n"},

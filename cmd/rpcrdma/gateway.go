@@ -14,6 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+	"github.com/rpcrdma/go-rpcrdma/transport/trace"
 )
 
 // gatewayRun is what a gateway command has open.
@@ -25,7 +26,9 @@ type gatewayRun struct {
 	gateway *gateway.Gateway
 	ways    ways
 	rpcbind *registration // nil: none
-	debug   *debugging    // nil: none
+	debug   *httpPort     // nil: none
+	watched *monitoring
+	trace   *trace.Writer // of all connections; nil: none
 }
 
 // runGateway passes calls on until ctx ends, which is success.
@@ -36,19 +39,27 @@ func runGateway(ctx context.Context, cfg *gatewayConfig, out io.Writer, log *slo
 		return listenError("--listen", cfg.listen, err)
 	}
 	p.tcp = l
-	g := &gatewayRun{cfg: cfg, log: log, ports: p}
+	g := &gatewayRun{cfg: cfg, log: log, ports: p, trace: traceOf(ctx)}
 	defer g.ports.close()
-	if g.debug, err = listenDebug(ctx, cfg.debug, log); err != nil {
+	if g.debug, err = listenHTTP(ctx, "--debug", cfg.debug, log); err != nil {
 		return err
 	}
 	defer g.debug.close()
+	if g.watched, err = listenMonitoring(ctx, cfg.metrics, log); err != nil {
+		return err
+	}
+	defer g.watched.close()
 	if g.gateway, err = gateway.New(g.config()); err != nil {
 		return err
 	}
 	defer g.gateway.Close()
+	clients := newClients(log)
 	g.rpc = oncrpc.NewServer(oncrpc.ServerConfig{
 		Logger: log, Forward: g.gateway.Forward, MaxConns: mayHaveConns(),
+		ConnBegan: clients.began, ConnEnded: clients.ended, Interceptors: g.watched.interceptors(),
 	})
+	g.watched.SetGateway(g.gateway)
+	g.watched.AddServer("gateway", g.rpc)
 	programs := append(rpcbind.Programs(g.ports.lookups()),
 		// They are unavailable over TCP. Passed on, they would configure the gateway's connections for its clients.
 		confproto.New(confproto.Config{}), confproto.New(confproto.Config{Program: confproto.ProgramRFC5666}))
@@ -63,11 +74,14 @@ func runGateway(ctx context.Context, cfg *gatewayConfig, out io.Writer, log *slo
 	if ip := l.Addr().(*net.TCPAddr).IP; !ip.IsLoopback() && len(cfg.allow) == 0 {
 		log.Warn("whoever reaches this port has what the server allows this host: name with --allow who may")
 	}
-	g.debug.serve(func() map[string]any {
+	g.debug.serve(debugHandler(func() map[string]any {
 		return map[string]any{
-			"gateway": g.gateway.Stats(), "rpc": g.rpc.Stats(), "excluded": p.excluded.Load(),
+			"gateway": g.gateway.Stats(), "rpc": g.rpc.Stats(), "rdma": g.watched.RDMA().Totals(),
+			"iwarp": g.watched.IWARP().Stats(), "tcp": g.watched.TCP().Stats(),
+			"excluded": p.excluded.Load(),
 		}
-	})
+	}))
+	g.watched.serve(&p.excluded, g.reach)
 	if err := g.greet(out); err != nil {
 		g.rpcbind.unregister(context.WithoutCancel(ctx), log)
 		return err
@@ -82,7 +96,9 @@ func (g *gatewayRun) run(ctx context.Context) error {
 	end := make(chan error, 1)
 	go func() {
 		end <- recordmark.Serve(background, g.ports.tcp, g.rpc,
-			recordmark.Config{Logger: g.log, MaxInFlight: g.cfg.credits.n})
+			recordmark.Config{
+				Logger: g.log, MaxInFlight: g.cfg.credits.n, Counters: g.watched.TCP(),
+			})
 	}()
 	var probed sync.WaitGroup
 	defer probed.Wait()
@@ -96,6 +112,7 @@ func (g *gatewayRun) run(ctx context.Context) error {
 	case failed = <-end:
 		end <- nil
 	}
+	g.watched.draining.Store(true)
 	g.rpcbind.unregister(background, g.log) // first, so that no client comes for nothing
 	lost := g.drain(background)
 	if err := <-end; !errors.Is(err, oncrpc.ErrServerClosed) {

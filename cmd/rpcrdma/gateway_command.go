@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +57,8 @@ reached is no failure: a message says so at once, and clients' calls wait until 
 			if err := cfg.check(); err != nil {
 				return usageError{err}
 			}
-			log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: cfg.logLevel.value}))
+			log, end := cfg.logging.start(cmd.ErrOrStderr())
+			defer end()
 			return runGateway(cmd.Context(), cfg, cmd.OutOrStdout(), log)
 		},
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"time"
 
@@ -35,8 +34,9 @@ type gatewayConfig struct {
 	crc      *choice[iwarp.CRC]
 	credits  count
 	dialect  *choice[rpcrdma.Dialect]
-	logLevel *choice[slog.Level]
+	logging  *logging
 	debug    string // "": no HTTP
+	metrics  string // likewise
 
 	registering rpcbindConfig
 	drainTime   time.Duration // how long calls under way may take after the signal that ends the gateway
@@ -49,7 +49,7 @@ func newGatewayConfig(dial rpcbindDialer) *gatewayConfig {
 		crc:         newCRC(),
 		credits:     count{64, maxCredits},
 		dialect:     newDialect(),
-		logLevel:    newLogLevel(),
+		logging:     newLogging(),
 		registering: newRPCBindConfig(dial),
 		drainTime:   10 * time.Second,
 	}
@@ -69,7 +69,8 @@ func (c *gatewayConfig) addFlags(cmd *cobra.Command) {
 	f.Var(&c.inline, "inline", "largest message in one Send, each way, over RDMA")
 	addCRCFlag(f, c.crc)
 	addDialectFlag(f, c.dialect)
-	f.Var(c.logLevel, "log-level", "least severe messages to write to standard error: "+c.logLevel.names())
+	c.logging.addFlags(f)
+	addMetricsFlag(f, &c.metrics)
 	addDebugFlag(f, &c.debug)
 }
 
@@ -84,7 +85,8 @@ func (c *gatewayConfig) check() error {
 	if c.maxReply < minReply || c.maxReply > maxReply {
 		return fmt.Errorf("--max-reply %v: write a size from 64KiB to 64MiB", &c.maxReply)
 	}
-	return errors.Join(checkAddress("--listen", c.listen, ""), checkDebug(c.debug))
+	return errors.Join(
+		checkAddress("--listen", c.listen, ""), checkMetrics(c.metrics), checkDebug(c.debug))
 }
 
 func (c *gatewayConfig) checkServers() (err error) {

@@ -26,6 +26,9 @@ func (g *gatewayRun) config() gateway.Config {
 		DialTimeout: gatewayDialTime,
 		Logger:      g.log,
 	}
+	if g.watched.port != nil {
+		cfg.CallEnded = g.watched.GatewayCall
+	}
 	cfg.Dial = func(ctx context.Context) (oncrpc.Transport, error) {
 		_, conn, err := g.connect(ctx)
 		return conn, err
@@ -40,8 +43,9 @@ func (g *gatewayRun) config() gateway.Config {
 
 // connect finds the server, and connects to it.
 func (g *gatewayRun) connect(ctx context.Context) (at target, conn oncrpc.Transport, err error) {
+	ctx = withTrace(ctx, g.trace) // the context is one of package gateway's
 	c := g.cfg
-	at, err = c.server.found(ctx, iwarp.Config{Logger: g.log, CRC: c.crc.value}, rpcrdma.Config{Logger: g.log, Dialect: c.dialect.value})
+	at, err = c.server.found(ctx, g.lower(), rpcrdma.Config{Logger: g.log, Dialect: c.dialect.value})
 	if err == nil {
 		conn, err = g.dial(ctx, at)
 	}
@@ -50,6 +54,7 @@ func (g *gatewayRun) connect(ctx context.Context) (at target, conn oncrpc.Transp
 
 // dial connects to a server.
 func (g *gatewayRun) dial(ctx context.Context, t target) (oncrpc.Transport, error) {
+	ctx = withTrace(ctx, g.trace)
 	if t.scheme == "tcp" {
 		return g.dialTCP(ctx, t.addr())
 	}
@@ -59,7 +64,7 @@ func (g *gatewayRun) dial(ctx context.Context, t target) (oncrpc.Transport, erro
 	if err != nil {
 		return nil, err
 	}
-	return dialOverRDMA(ctx, t, iwarp.Config{Logger: g.log, CRC: c.crc.value}, rpcrdma.Config{
+	return dialOverRDMA(ctx, t, g.lower(), rpcrdma.Config{
 		Logger:     g.log,
 		Dialect:    c.dialect.value,
 		InlineSend: int(c.inline),
@@ -69,12 +74,24 @@ func (g *gatewayRun) dial(ctx context.Context, t target) (oncrpc.Transport, erro
 		// So that the header for the largest reply fits in the smallest message.
 		SegmentSize: 4 << 20,
 		Observer:    &g.ways,
+		Counters:    g.watched.RDMA(),
 	}, cred)
+}
+
+// lower is the configuration of the provider.
+func (g *gatewayRun) lower() iwarp.Config {
+	return iwarp.Config{Logger: g.log, CRC: g.cfg.crc.value, Counters: g.watched.IWARP()}
 }
 
 // dialTCP connects over TCP, from a privileged port if there is one to have: Linux's MOUNT wants that.
 func (g *gatewayRun) dialTCP(ctx context.Context, addr string) (oncrpc.Transport, error) {
-	cfg := recordmark.Config{Logger: g.log, MaxRecord: gateway.Config{MaxReply: int(g.cfg.maxReply)}.MaxMessage(), MaxCalls: g.cfg.credits.n}
+	cfg := recordmark.Config{
+		Logger:    g.log,
+		MaxRecord: gateway.Config{MaxReply: int(g.cfg.maxReply)}.MaxMessage(),
+		MaxCalls:  g.cfg.credits.n,
+		Counters:  g.watched.TCP(),
+		Wrap:      g.trace.Dialed,
+	}
 	conn, err := recordmark.DialPrivileged(ctx, addr, cfg)
 	if errors.Is(err, recordmark.ErrNoPrivilegedPort) {
 		conn, err = recordmark.Dial(ctx, addr, cfg)

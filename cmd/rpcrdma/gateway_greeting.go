@@ -27,7 +27,8 @@ func (g *gatewayRun) greet(out io.Writer) error {
 	if g.rpcbind != nil {
 		fmt.Fprintf(&b, "registered with rpcbind for %s\n", strings.Join(g.rpcbind.netids(), ", "))
 	}
-	g.debug.greet(&b)
+	g.watched.greet(&b)
+	greetDebug(g.debug, &b)
 	fmt.Fprintf(&b, "to mount an export /EXPORT from Linux:\n    mount -t nfs -o vers=3,tcp,port=%d,mountport=%[1]d,mountproto=tcp,nolock %s /mnt\n",
 		addr.Port, quote(hostAt(addr.IP)+":/EXPORT"))
 	_, err := io.WriteString(out, b.String())

@@ -15,7 +15,7 @@ func TestHelp(t *testing.T) {
 	for _, tt := range []struct{ title, names string }{
 		{"Servers:", "serve gateway"},
 		{"Files on servers:", "ls cat stat readlink mkdir rm mv ln touch chmod chown get put df"},
-		{"Other commands:", "ping bench conf demo version help completion"},
+		{"Other commands:", "ping probe bench conf demo version help completion"},
 	} {
 		i := 0
 		for ; i < len(groups) && !strings.HasPrefix(groups[i], tt.title); i++ {

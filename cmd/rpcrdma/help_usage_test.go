@@ -18,6 +18,7 @@ func TestHelpFlags(t *testing.T) {
 		{"gateway", "--to --crc --help", ""},
 		{"conf", "--program --call --reply --help", "--uid --gid --groups --crc"},
 		{"demo", "--provider --help", ""},
+		{"probe", "--json --timeout --help", "--uid --gid --groups --inline --crc --dialect --tls-ca"},
 	} {
 		code, stdout, stderr := execute(t, tt.name, "--help")
 		if code != exitOK || stderr != "" {
@@ -50,6 +51,8 @@ func TestHelpSays(t *testing.T) {
 		{"conf", "rpcrdma conf rdma://HOST[:PORT | ?rpcbind[=PORT]]"},
 		{"conf", "Conf speaks the draft's dialect"},
 		{"conf", "the first of them that answers"},
+		{"probe", "rpcrdma probe URL | HOST[:PORT]"},
+		{"probe", "a status (ok, note, warn, fail or skipped)"},
 		{"gateway", "rpcrdma gateway --to rdma://HOST[:PORT | ?rpcbind[=PORT]]"},
 		{"gateway", "connections begin with a call of CONF_RDMA"},
 		{"get", "connections begin with a call of CONF_RDMA"},

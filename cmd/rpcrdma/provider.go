@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 
@@ -16,23 +17,31 @@ import (
 // defaultProvider is the one that commands use unless told otherwise.
 const defaultProvider = "iwarp"
 
-// provider makes both ends of a provider's connections.
+// provider makes both ends of a provider's connections. Where these are two, that which has dialled
+// is traced.
 type provider func(ctx context.Context) (transport.Listener, transport.Dialer, error)
 
 var providers = map[string]provider{
 	"iwarp": func(ctx context.Context) (transport.Listener, transport.Dialer, error) {
-		l, err := iwarp.Listen(ctx, "127.0.0.1:0", iwarp.Config{})
+		below, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return nil, nil, err
 		}
-		return l, iwarp.Dialer{}, nil
+		l, err := iwarp.NewListener(below, iwarp.Config{})
+		if err != nil {
+			below.Close()
+			return nil, nil, err
+		}
+		return l, dialerOverTCP(traceOf(ctx), iwarp.Config{}), nil
 	},
 	"sctp": func(ctx context.Context) (transport.Listener, transport.Dialer, error) {
 		below, err := sctp.Listen(ctx, "127.0.0.1:0", sctp.Config{UDPPort: -1})
 		if err != nil {
 			return nil, nil, err
 		}
-		d, err := sctp.NewDialer(sctp.Config{UDPPort: int(below.Addr().(sctp.Addr).UDPPort)})
+		d, err := sctp.NewDialer(sctp.Config{
+			UDPPort: int(below.Addr().(sctp.Addr).UDPPort), Trace: traceSCTP(traceOf(ctx)),
+		})
 		if err != nil {
 			below.Close()
 			return nil, nil, err
@@ -44,8 +53,9 @@ var providers = map[string]provider{
 		}
 		return l, iwarp.Dialer{DialContext: d.DialContext}, nil
 	},
-	"loopback": func(context.Context) (transport.Listener, transport.Dialer, error) {
+	"loopback": func(ctx context.Context) (transport.Listener, transport.Dialer, error) {
 		fabric := loopback.New()
+		traceOf(ctx).Loopback(fabric)
 		l, err := fabric.Listen("server", loopback.Config{})
 		if err != nil {
 			return nil, nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -70,6 +71,8 @@ func bottom(err error) error {
 		case *rpcrdma.OpError:
 			err = e.Err
 		case *recordmark.OpError:
+			err = e.Err
+		case *rpcbind.OpError:
 			err = e.Err
 		case *transport.OpError:
 			err = e.Err

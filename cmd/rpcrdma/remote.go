@@ -72,7 +72,7 @@ func (r *remotes) exports(ctx context.Context, url string) ([]mount3.Export, err
 
 // server returns the server of a target, connected.
 func (r *remotes) server(ctx context.Context, t target) (*remoteServer, error) {
-	k := serverKey{t.scheme, t.host, t.port, t.mountPort, t.rpcbind, t.udp}
+	k := serverKey{t.scheme, t.host, t.port, t.mountPort, t.rpcbind, t.udp, t.tls}
 	if s := r.servers[k]; s != nil {
 		return s, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
@@ -21,7 +22,7 @@ const messageRoom = 64 << 10
 
 // dial connects to the server, and makes sure that it is an NFS server.
 func (s *remoteServer) dial(ctx context.Context) (oncrpc.Transport, error) {
-	limited, cancel := context.WithTimeout(ctx, dialTime)
+	limited, cancel := context.WithTimeout(withTrace(ctx, s.trace), dialTime)
 	defer cancel()
 	var conn oncrpc.Transport
 	at, err := s.target.found(limited, iwarp.Config{Logger: quiet, CRC: s.flags.crc.value}, rpcrdma.Config{Logger: quiet, Dialect: s.flags.dialect.value})
@@ -51,12 +52,16 @@ func (s *remoteServer) dialScheme(ctx context.Context, t target) (oncrpc.Transpo
 	if t.scheme == "tcp" {
 		cfg := recordmark.Config{
 			Logger:    quiet,
+			Wrap:      traceOf(ctx).Dialed,
 			MaxCalls:  f.credits.n,
 			MaxRecord: max(recordmark.DefaultMaxRecord, int(f.size)+messageRoom),
 		}
 		conn, err := recordmark.DialPrivileged(ctx, t.addr(), cfg)
 		if errors.Is(err, recordmark.ErrNoPrivilegedPort) {
 			conn, err = recordmark.Dial(ctx, t.addr(), cfg)
+		}
+		if err == nil && t.tls {
+			err = s.startTLS(ctx, conn, t)
 		}
 		return orNil(conn, err)
 	}
@@ -68,6 +73,19 @@ func (s *remoteServer) dialScheme(ctx context.Context, t target) (oncrpc.Transpo
 		Credits:    f.credits.n,
 		MaxMessage: max(4<<20, int(f.size)+messageRoom),
 	}, s.cred)
+}
+
+// startTLS has TLS on a connection to a server.
+func (s *remoteServer) startTLS(ctx context.Context, conn *recordmark.Conn, t target) error {
+	cfg, err := s.flags.tls.client(t.host)
+	if err == nil {
+		err = s.flags.tls.check()
+	}
+	if err != nil {
+		conn.Close()
+		return err
+	}
+	return conn.RequestTLS(ctx, nfs3.Program, nfs3.Version, cfg)
 }
 
 // orNil returns no connection where there is none.

@@ -34,8 +34,8 @@ func TestExplain(t *testing.T) {
 		want string // "": the error itself
 	}{
 		{"refused, RDMA", "rdma://h", refused, "nothing listens at port h:20049: is NFS over RDMA turned on there? " +
-			"?rpcbind in the URL finds other ports. Over TCP: tcp://h for a server of this kind, tcp://h:2049 for Linux's"},
-		{"refused, TCP", "tcp://[::1]", refused, "nothing listens at port [::1]:20048: Linux's NFS server is at tcp://[::1]:2049; over RDMA: rdma://[::1]"},
+			"?rpcbind in the URL asks for its port. Over TCP, the usual ones are tcp://h of rpcrdma serve and tcp://h:2049 of Linux"},
+		{"refused, TCP", "tcp://[::1]", refused, "nothing listens at port [::1]:20048: the usual ones are tcp://[::1]:2049 and, over RDMA, rdma://[::1]"},
 		{"refused, Linux's port", "tcp://h:2049", refused, "nothing listens at port h:2049: is the NFS server running? One of this kind is at tcp://h"},
 		{"no such host", "rdma://h", &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}, "there is no host h"},
 		{"no name service", "rdma://h", &net.DNSError{Err: "server misbehaving", Name: "h"},
@@ -54,9 +54,9 @@ func TestExplain(t *testing.T) {
 		{"not TCP", "tcp://h:20049", &recordmark.OpError{Op: "read", Err: recordmark.ErrClosedByPeer},
 			"the server at port h:20049 ends the connection at the first call; if it is one of RDMA: rdma://h"},
 		{"another program", "tcp://h", &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail},
-			"port h:20048 is not that of NFS: it answers PROG_UNAVAIL; Linux's NFS server is at tcp://h:2049; ?rpcbind in place of the port finds that of NFS"},
+			"port h:20048 is not that of NFS: it answers PROG_UNAVAIL; NFS is as a rule at tcp://h:2049; ?rpcbind in place of the port asks for it"},
 		{"another program over RDMA", "rdma://h", &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail},
-			"port h:20049 is not that of NFS: it answers PROG_UNAVAIL; ?rpcbind in place of the port finds that of NFS"},
+			"port h:20049 is not that of NFS: it answers PROG_UNAVAIL; ?rpcbind in place of the port asks for it"},
 		{"other versions", "tcp://h:2049", &oncrpc.AcceptError{Stat: oncrpc.ProgMismatch, Low: 4, High: 4},
 			"the server at port h:2049 has NFS versions 4 to 4, and not 3"},
 		{"denied", "tcp://h:2049", &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak},
@@ -101,11 +101,11 @@ func TestExplainFound(t *testing.T) {
 		want string
 	}{
 		{"refused, named", explainer{asked: true}, refused, "nothing listens at port h:700, which was named for NFS over RDMA: " +
-			"is the server still running, and does it listen at this address? Over TCP: tcp://h for a server of this kind, tcp://h:2049 for Linux's"},
+			"is the server still running, and does it listen at this address? Over TCP, the usual ones are tcp://h of rpcrdma serve and tcp://h:2049 of Linux"},
 		{"refused, named, RDMA alone", explainer{asked: true, rdmaOnly: true}, refused, "nothing listens at port h:700, which was named for NFS over RDMA: " +
 			"is the server still running, and does it listen at this address?"},
 		{"refused, RDMA alone", explainer{rdmaOnly: true}, refused, "nothing listens at port h:700: is NFS over RDMA turned on there? " +
-			"?rpcbind in the URL finds other ports"},
+			"?rpcbind in the URL asks for its port"},
 		{"not iWARP, RDMA alone", explainer{rdmaOnly: true}, notMPA,
 			"port h:700 is not one of NFS over RDMA (iWARP): write the one that is, or ?rpcbind to have it found"},
 		{"not iWARP, named, RDMA alone", explainer{asked: true, rdmaOnly: true}, notMPA,
@@ -166,7 +166,7 @@ func TestRemoteErrors(t *testing.T) {
 	newer := tcpServer(t, oncrpc.Program{Number: nfs3.Program, Version: 4, Procedures: make([]oncrpc.Procedure, 1)})
 	tests := []struct{ name, url, want string }{
 		{"nobody, RDMA", "rdma://" + closed + "/a", "nothing listens at port " + closed + ": is NFS over RDMA turned on there?"},
-		{"nobody, TCP", "tcp://" + closed + "/a", "nothing listens at port " + closed + ": Linux's NFS server is at tcp://127.0.0.1:2049"},
+		{"nobody, TCP", "tcp://" + closed + "/a", "nothing listens at port " + closed + ": the usual ones are tcp://127.0.0.1:2049"},
 		{"the port for TCP", "rdma://" + s.tcp + "/a", "port " + s.tcp + " is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://" + s.tcp},
 		{"the port for RDMA", "tcp://" + s.rdma + "/a",
 			"the server at port " + s.rdma + " ends the connection at the first call; if it is one of RDMA: rdma://" + s.rdma},
@@ -191,7 +191,7 @@ func TestRemoteErrors(t *testing.T) {
 	// Commands say the same.
 	lookups := startServe(t, "--memory", "/a", "--rdma-rpcbind", "127.0.0.1:0").lookups(t)
 	code, _, stderr := execute(t, "ls", "rdma://"+lookups+"/a")
-	if want := "port " + lookups + " is not that of NFS: it answers PROG_UNAVAIL; ?rpcbind in place of the port finds that of NFS\n"; code != exitFailed ||
+	if want := "port " + lookups + " is not that of NFS: it answers PROG_UNAVAIL; ?rpcbind in place of the port asks for it\n"; code != exitFailed ||
 		!strings.HasSuffix(stderr, want) {
 		t.Errorf("ls: exit %d, %swant %s", code, stderr, want)
 	}

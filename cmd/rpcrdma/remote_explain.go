@@ -22,6 +22,8 @@ type explainer struct {
 	asked    bool // the URL has ?rpcbind
 	up       bool // the server has been connected to before
 	rdmaOnly bool // the server cannot be reached over TCP instead
+
+	noRPCBind bool // there is none to ask
 }
 
 // explain explains an error. t is the server as far as it was found.
@@ -53,8 +55,11 @@ func (x explainer) unreached(t target, err error) string {
 			find.Reasons(), t.withPort())
 	case errors.Is(err, connRefused):
 		return x.refused(t)
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &call) && call.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
+		errors.As(err, &call) && call.Timeout():
 		return fmt.Sprintf("no answer from port %s: is the host up, and is a firewall between?", t.addr())
+	case dialling(err) && errors.Is(err, connReset):
+		return fmt.Sprintf("port %s takes connections and ends them at once", t.addr())
 	case dialling(err) && errors.As(err, &call):
 		return fmt.Sprintf("cannot connect to port %s: %v; is the address right, and the network up?", t.addr(), call.Err)
 	}
@@ -77,14 +82,19 @@ func (x explainer) refused(t target) string {
 		if x.asked {
 			text += ", which was named for NFS over RDMA: is the server still running, and does it listen at this address?"
 		} else {
-			text += ": is NFS over RDMA turned on there? ?rpcbind in the URL finds other ports."
+			text += ": is NFS over RDMA turned on there?"
+			if !x.noRPCBind {
+				text += " ?rpcbind in the URL asks for its port."
+			}
 		}
 		if !x.rdmaOnly {
-			text += fmt.Sprintf(" Over TCP: %s for a server of this kind, %s for Linux's", t.over("tcp", defaultPorts["tcp"]), t.over("tcp", linuxPort))
+			text += fmt.Sprintf(" Over TCP, the usual ones are %s of rpcrdma serve and %s of Linux",
+				t.over("tcp", defaultPorts["tcp"]), t.over("tcp", linuxPort))
 		}
 		return strings.TrimSuffix(text, ".")
 	case t.port != linuxPort:
-		return text + fmt.Sprintf(": Linux's NFS server is at %s; over RDMA: %s", t.over("tcp", linuxPort), t.over("rdma", defaultPorts["rdma"]))
+		return text + fmt.Sprintf(": the usual ones are %s and, over RDMA, %s",
+			t.over("tcp", linuxPort), t.over("rdma", defaultPorts["rdma"]))
 	}
 	return text + ": is the NFS server running? One of this kind is at " + t.over("tcp", defaultPorts["tcp"])
 }
@@ -97,11 +107,12 @@ func (x explainer) unfit(t target, err error) string {
 		denied  *oncrpc.AuthError
 		startup *mpa.StartupError
 		reject  *transport.RejectError
+		refused *mpa.RejectError
 	)
 	switch {
 	case x.up && (errors.Is(err, mpa.ErrNotMPA) || endedByPeer(err)):
 		return at + " takes connections and ends them at once"
-	case errors.As(err, &reject):
+	case errors.As(err, &reject), errors.As(err, &refused):
 		return fmt.Sprintf("the server at %s rejects the connection: %v", at, err)
 	case errors.Is(err, mpa.ErrNotMPA), errors.As(err, &startup) && endedByPeer(err):
 		text := at + " is not one of NFS over RDMA (iWARP)"
@@ -117,10 +128,10 @@ func (x explainer) unfit(t target, err error) string {
 	case errors.As(err, &accept) && accept.Stat == oncrpc.ProgUnavail:
 		text := at + " is not that of NFS: it answers PROG_UNAVAIL"
 		if t.scheme == "tcp" && t.port != linuxPort {
-			text += "; Linux's NFS server is at " + t.over("tcp", linuxPort)
+			text += "; NFS is as a rule at " + t.over("tcp", linuxPort)
 		}
-		if !x.asked {
-			text += "; ?rpcbind in place of the port finds that of NFS"
+		if !x.asked && !x.noRPCBind {
+			text += "; ?rpcbind in place of the port asks for it"
 		}
 		return text
 	case errors.As(err, &accept) && accept.Stat == oncrpc.ProgMismatch:

@@ -31,6 +31,7 @@ type remoteFlags struct {
 	crc         *choice[iwarp.CRC]
 	credits     count
 	dialect     *choice[rpcrdma.Dialect]
+	tls         tlsFiles
 	identity
 	named func(flag string) bool // on the command line
 }
@@ -72,6 +73,8 @@ func (r *remotes) addFlags(cmd *cobra.Command) {
 	f.Var(&r.flags.inline, "inline", "largest message in one Send, each way, over RDMA")
 	addCRCFlag(f, r.flags.crc)
 	addDialectFlag(f, r.flags.dialect)
+	r.flags.tls.addFlags(f, "`FILE` with a certificate to show to servers that are reached with ?tls",
+		"`FILE` with the authorities of servers' certificates; without it those of this host")
 	addConnectionFlags(cmd, f)
 }
 

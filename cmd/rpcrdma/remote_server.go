@@ -14,6 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
+	"github.com/rpcrdma/go-rpcrdma/transport/trace"
 )
 
 // serverKey is what makes a server another one.
@@ -24,6 +25,7 @@ type serverKey struct {
 	mountPort int
 	rpcbind   int
 	udp       int
+	tls       bool
 }
 
 // remoteServer is a server that is connected to.
@@ -31,7 +33,8 @@ type remoteServer struct {
 	flags   *remoteFlags
 	target  target // without a path
 	cred    oncrpc.ClientFlavor
-	notices notices // of dial, which is not called concurrently
+	notices notices       // of dial, which is not called concurrently
+	trace   *trace.Writer // of all connections, whatever the context of dial; nil: none
 	conn    oncrpc.Transport
 
 	service *nfsmount.Service // nil: not found yet
@@ -59,6 +62,7 @@ func (r *remotes) connect(ctx context.Context, t target) (*remoteServer, error) 
 		target:  t.at("/"),
 		cred:    cred,
 		notices: notices{out: stderr, from: t.server(), wait: flags.wait.Duration},
+		trace:   traceOf(ctx),
 		exports: make(map[string]*remote),
 	}
 	conn, err := redial.New(ctx, s.dial, redial.Config{
@@ -82,7 +86,9 @@ func (s *remoteServer) locate(ctx context.Context) error {
 	if s.service != nil {
 		return nil
 	}
-	service, err := nfsmount.FindService(ctx, s.conn, nfsmount.Config{Host: s.target.host, Port: s.target.mountPort, Flavor: s.cred})
+	service, err := nfsmount.FindService(ctx, s.conn, nfsmount.Config{
+		Host: s.target.host, Port: s.target.mountPort, Flavor: s.cred, Wrap: s.trace.Dialed,
+	})
 	if err != nil {
 		return s.explainMount(err)
 	}

@@ -70,7 +70,7 @@ files on such servers, Linux's included, without mounting them.
 Files are named by URLs:
 
   rdma://HOST[:PORT]/PATH[?mountport=PORT]
-  tcp://HOST[:PORT]/PATH[?mountport=PORT]
+  tcp://HOST[:PORT]/PATH[?mountport=PORT][&tls], with TLS if that is said
   rdma://HOST/PATH?rpcbind[=PORT], and tcp
   rdma+sctp://HOST[:PORT]/PATH[?udp=PORT], over SCTP in that UDP port, 9899 unless named
 

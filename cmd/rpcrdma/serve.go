@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -24,18 +25,24 @@ type server struct {
 	rpc     *oncrpc.Server
 	lookups *oncrpc.Server // at the port for look-ups
 	rpcbind *registration  // nil: none
-	debug   *debugging     // nil: none
+	debug   *httpPort      // nil: none
+	watched *monitoring
+	tls     *tls.Config // nil: none
 }
 
 // serve serves until ctx ends, which is success.
 func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logger) (err error) {
 	s := &server{cfg: cfg, log: log}
+	if s.watched, err = listenMonitoring(ctx, cfg.metrics, log); err != nil {
+		return err
+	}
+	defer s.watched.close()
 	// The ports come first: a second server by mistake ends here, before it touches state.
-	if s.ports, err = listen(ctx, cfg, log); err != nil {
+	if s.ports, err = listen(ctx, cfg, s.watched.Metrics, log); err != nil {
 		return err
 	}
 	defer s.ports.close()
-	if s.debug, err = listenDebug(ctx, cfg.debug, log); err != nil {
+	if s.debug, err = listenHTTP(ctx, "--debug", cfg.debug, log); err != nil {
 		return err
 	}
 	defer s.debug.close()
@@ -49,8 +56,20 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 	if err != nil {
 		return err
 	}
-	s.rpc = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log, MaxConns: mayHaveConns()})
-	s.lookups = oncrpc.NewServer(oncrpc.ServerConfig{Logger: log, MaxConns: maxLookupConns})
+	if s.tls, err = cfg.tls.server(); err != nil {
+		return err
+	}
+	clients := newClients(log)
+	s.rpc = oncrpc.NewServer(oncrpc.ServerConfig{
+		Logger: log, MaxConns: mayHaveConns(), ConnBegan: clients.began, ConnEnded: clients.ended,
+		Interceptors: s.interceptors(),
+	})
+	s.lookups = oncrpc.NewServer(oncrpc.ServerConfig{
+		Logger: log, MaxConns: maxLookupConns, Interceptors: s.watched.interceptors(),
+	})
+	s.watched.SetNFS(nfs)
+	s.watched.AddServer("nfs", s.rpc)
+	s.watched.AddServer("lookups", s.lookups)
 	lookups := rpcbind.Programs(s.ports.lookups())
 	if err := s.lookups.Handle(lookups...); err != nil {
 		return err
@@ -63,11 +82,14 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 			return err
 		}
 	}
-	s.debug.serve(func() map[string]any {
+	s.debug.serve(debugHandler(func() map[string]any {
 		return map[string]any{
-			"nfs": nfs.Stats(), "rpc": s.rpc.Stats(), "excluded": s.ports.excluded.Load(),
+			"nfs": nfs.Stats(), "rpc": s.rpc.Stats(), "rdma": s.watched.RDMA().Totals(),
+			"iwarp": s.watched.IWARP().Stats(), "tcp": s.watched.TCP().Stats(),
+			"excluded": s.ports.excluded.Load(),
 		}
-	})
+	}))
+	s.watched.serve(&s.ports.excluded, nfs.Check)
 	if err := s.greet(out); err != nil {
 		s.rpcbind.unregister(context.WithoutCancel(ctx), log)
 		return err
@@ -94,6 +116,7 @@ func (s *server) run(ctx context.Context) error {
 				Credits:    s.cfg.credits,
 				Dialect:    s.cfg.dialect.value,
 				Align:      int(s.cfg.align),
+				Counters:   s.watched.RDMA(),
 			})
 		}()
 	}
@@ -103,7 +126,11 @@ func (s *server) run(ctx context.Context) error {
 	}
 	if s.ports.tcp != nil {
 		running++
-		go func() { ends <- recordmark.Serve(background, s.ports.tcp, s.rpc, recordmark.Config{Logger: s.log}) }()
+		go func() {
+			ends <- recordmark.Serve(background, s.ports.tcp, s.rpc, recordmark.Config{
+				Logger: s.log, TLS: s.tls, Counters: s.watched.TCP(),
+			})
+		}()
 	}
 	var err error
 	select {
@@ -112,14 +139,18 @@ func (s *server) run(ctx context.Context) error {
 	case err = <-ends:
 		running--
 	}
+	s.watched.draining.Store(true)
 	s.rpcbind.unregister(background, s.log) // first, so that no client comes for nothing
-	err = errors.Join(err, s.drain(background))
+	lost := s.drain(background)
 	for range running {
 		if end := <-ends; !errors.Is(end, oncrpc.ErrServerClosed) {
 			err = errors.Join(err, end)
 		}
 	}
-	return err
+	if lost == nil {
+		s.log.Info("drained")
+	}
+	return errors.Join(err, lost)
 }
 
 // drain lets calls under way be answered.
@@ -129,6 +160,5 @@ func (s *server) drain(ctx context.Context) error {
 	if err := errors.Join(s.rpc.Shutdown(limited), s.lookups.Shutdown(limited)); err != nil {
 		return fmt.Errorf("calls were still under way after %v, and are lost: %w", s.cfg.drainTime, err)
 	}
-	s.log.Info("drained")
 	return nil
 }

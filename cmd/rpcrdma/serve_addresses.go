@@ -9,7 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// checkAddresses finds what is wrong with --listen, --mount, --rdma-rpcbind and --debug.
+// checkAddresses finds what is wrong with --listen, --mount, --rdma-rpcbind,
+// --metrics and --debug.
 func (c *serveConfig) checkAddresses() error {
 	if c.mount == "none" {
 		c.mount = ""
@@ -25,7 +26,7 @@ func (c *serveConfig) checkAddresses() error {
 			return fmt.Errorf("--listen and --mount are both %s: RDMA and TCP need a port each", c.mount)
 		}
 	}
-	return errors.Join(c.checkRDMARPCBind(), checkDebug(c.debug))
+	return errors.Join(c.checkRDMARPCBind(), checkMetrics(c.metrics), checkDebug(c.debug))
 }
 
 func (c *serveConfig) checkRDMARPCBind() error {

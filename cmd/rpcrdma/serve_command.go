@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 )
@@ -68,7 +67,8 @@ something fails, such as a port that is taken, and with 2 if the command line is
 			if err := cfg.check(); err != nil {
 				return usageError{err}
 			}
-			log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: cfg.logLevel.value}))
+			log, end := cfg.logging.start(cmd.ErrOrStderr())
+			defer end()
 			return serve(cmd.Context(), cfg, cmd.OutOrStdout(), log)
 		},
 	}

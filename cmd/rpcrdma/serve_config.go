@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"time"
 
@@ -35,6 +34,7 @@ type serveConfig struct {
 	mount    string // "" and "none": not at all
 	provider string
 	sctpUDP  int // the UDP port that carries SCTP; 0: any
+	tls      tlsFiles
 	crc      *choice[iwarp.CRC]
 	markers  bool
 	inline   inlineFlag
@@ -53,8 +53,9 @@ type serveConfig struct {
 	registering rpcbindConfig
 	rdmaRPCBind string // "": no port of its own
 
-	logLevel *choice[slog.Level]
-	debug    string // "": no HTTP
+	logging *logging
+	debug   string // "": no HTTP
+	metrics string // likewise
 
 	drainTime time.Duration // how long calls under way may take after the signal that ends the server
 }
@@ -75,7 +76,7 @@ func newServeConfig(dial rpcbindDialer) *serveConfig {
 		conf:        newConfPolicy(),
 		squash: newChoice("root", named("root", nfsserver.SquashRoot), named("all", nfsserver.SquashAll),
 			named("none", nfsserver.SquashNone)),
-		logLevel: newLogLevel(),
+		logging: newLogging(),
 	}
 }
 
@@ -115,6 +116,12 @@ func (c *serveConfig) checkProtocol() error {
 	}
 	if c.sctpUDP < 0 || c.sctpUDP > 1<<16-1 {
 		return fmt.Errorf("--sctp-udp %d is no port: write a number from 0 to 65535; 0: any", c.sctpUDP)
+	}
+	if err := c.tls.check(); err != nil {
+		return err
+	}
+	if c.tls.ca != "" && c.tls.cert == "" {
+		return errors.New("--tls-ca is for clients' certificates, and there is no TLS without --tls-cert")
 	}
 	if c.credits < 1 || c.credits > maxCredits {
 		return fmt.Errorf("--credits %d: it must be from 1 to %d", c.credits, maxCredits)

@@ -34,6 +34,8 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 
 	f.StringVar(&c.provider, "provider", defaultProvider, "RDMA `PROVIDER`: iwarp, or "+iwarpAndSCTP+" to be reached over SCTP in UDP, too")
 	f.IntVar(&c.sctpUDP, "sctp-udp", sctp.DefaultUDPPort, "UDP `PORT` that carries SCTP; 0: any")
+	c.tls.addFlags(f, "`FILE` with this host's certificate, for TLS where a client over TCP asks for it (RFC 9289)",
+		"`FILE` with the authorities of clients' certificates; with it there is nothing over TCP without TLS and such a one")
 	f.Var(c.crc, "crc", "CRC32C in iWARP: "+c.crc.names()+"; auto is on except on loopback addresses; what a client wants on is on")
 	f.BoolVar(&c.markers, "markers", false, "have iWARP clients send markers; with them it is slower")
 	f.Var(&c.inline, "inline", "largest message in one Send, each way")
@@ -45,7 +47,8 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 
 	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions([]string{defaultProvider, iwarpAndSCTP}, cobra.ShellCompDirectiveNoFileComp)) // it exists
 
-	f.Var(c.logLevel, "log-level", "least severe messages on standard error: "+c.logLevel.names())
+	c.logging.addFlags(f)
+	addMetricsFlag(f, &c.metrics)
 	addDebugFlag(f, &c.debug)
 }
 

@@ -30,7 +30,8 @@ func (s *server) greet(out io.Writer) error {
 	if s.rpcbind != nil {
 		fmt.Fprintf(&b, "registered with rpcbind for %s\n", strings.Join(s.rpcbind.netids(), ", "))
 	}
-	s.debug.greet(&b)
+	s.watched.greet(&b)
+	greetDebug(s.debug, &b)
 	s.tellHowToMount(&b)
 	_, err := io.WriteString(out, b.String())
 	return err

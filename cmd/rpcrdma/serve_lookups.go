@@ -11,5 +11,7 @@ const lookupCredits = 4
 
 // serveLookups answers at the port for look-ups until the server is shut down.
 func (s *server) serveLookups(ctx context.Context) error {
-	return rpcrdma.Serve(ctx, s.ports.rpcbind, s.lookups, rpcrdma.Config{Logger: s.log, Credits: lookupCredits, Dialect: s.cfg.dialect.value})
+	return rpcrdma.Serve(ctx, s.ports.rpcbind, s.lookups, rpcrdma.Config{
+		Logger: s.log, Credits: lookupCredits, Dialect: s.cfg.dialect.value, Counters: s.watched.RDMA(),
+	})
 }

@@ -222,7 +222,7 @@ func TestFindURLFails(t *testing.T) {
 				"; RDMA port " + dead + ": " + connRefused.Error() + "; write the port, such as tcp://127.0.0.1:20048\n"},
 		{"not registered", "rdma://127.0.0.1/x?rpcbind=" + port(t, none),
 			"; TCP port " + none + ": not registered; write the port, such as rdma://127.0.0.1:20049\n"},
-		{"registered and gone", "rdma://127.0.0.1/x?rpcbind=" + port(t, gone), "nothing listens at port " + dead + ", which was named for NFS over RDMA: is the server still running, and does it listen at this address? Over TCP: tcp://127.0.0.1 "},
+		{"registered and gone", "rdma://127.0.0.1/x?rpcbind=" + port(t, gone), "nothing listens at port " + dead + ", which was named for NFS over RDMA: is the server still running, and does it listen at this address? Over TCP, the usual ones are tcp://127.0.0.1 "},
 	} {
 		code, stdout, stderr := execute(t, "ls", tt.url)
 		if code != exitFailed || stdout != "" || !strings.Contains(stderr, tt.say) {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/rpcrdma/go-rpcrdma/metrics"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
@@ -25,7 +26,8 @@ type ports struct {
 }
 
 // listen opens the ports.
-func listen(ctx context.Context, cfg *serveConfig, log *slog.Logger) (*ports, error) {
+func listen(ctx context.Context, cfg *serveConfig, m *metrics.Metrics, log *slog.Logger) (
+	*ports, error) {
 	markers := mpa.MarkersAuto
 	if cfg.markers {
 		markers = mpa.MarkersOn
@@ -34,6 +36,7 @@ func listen(ctx context.Context, cfg *serveConfig, log *slog.Logger) (*ports, er
 		CRC:       cfg.crc.value,
 		Markers:   markers,
 		RecvDepth: recvDepth(cfg.dialect.value, cfg.credits),
+		Counters:  m.IWARP(),
 		Logger:    log,
 	}
 	p := new(ports)
@@ -53,7 +56,7 @@ func listen(ctx context.Context, cfg *serveConfig, log *slog.Logger) (*ports, er
 		return nil, listenError("--listen", cfg.listen, err)
 	}
 	if cfg.provider == iwarpAndSCTP {
-		if p.sctp, err = listenSCTP(ctx, cfg, p, low); err != nil {
+		if p.sctp, err = listenSCTP(ctx, cfg, p, low, m); err != nil {
 			p.close()
 			return nil, listenError("--sctp-udp", strconv.Itoa(cfg.sctpUDP), err)
 		}

@@ -110,7 +110,7 @@ func answers(ctx context.Context, m rpcbind.Mapping, limit time.Duration) (netip
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	conn, err := recordmark.Dial(ctx, at.String(), recordmark.Config{})
+	conn, err := recordmark.Dial(ctx, at.String(), recordmark.Config{Wrap: traceOf(ctx).Dialed})
 	if err != nil {
 		return at, false
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
+	"github.com/rpcrdma/go-rpcrdma/metrics"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
@@ -60,7 +61,7 @@ func openPorts(t *testing.T) *ports {
 	t.Helper()
 	cfg := newServeConfig(nil)
 	cfg.listen, cfg.mount = "127.0.0.1:0", "127.0.0.1:0"
-	p, err := listen(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	p, err := listen(t.Context(), cfg, metrics.New(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // target is what a URL names: rdma://host[:20049]/export/path[?mountport=N][&rpcbind[=N]], or tcp://,
-// or rdma+sctp:// with [&udp=N].
+// or rdma+sctp:// with [&udp=N]; and tcp:// with [&tls].
 type target struct {
 	scheme    string // "rdma", "rdma+sctp" or "tcp"
 	host      string // a name or an address, of IPv6 without brackets, with its zone
@@ -23,6 +23,7 @@ type target struct {
 	mountPort int    // of MOUNT over TCP; 0: to be found
 	rpcbind   int    // the port at which rpcbind is asked for that of NFS; 0: port is known
 	udp       int    // the UDP port that carries SCTP; 0: the default
+	tls       bool   // over TCP
 }
 
 // schemeSCTP is that of RDMA over SCTP.
@@ -128,8 +129,17 @@ func (t *target) parseQuery(query string) error {
 			if port = &t.udp; t.scheme != schemeSCTP {
 				return errors.New("udp=N is for rdma+sctp://, where UDP carries SCTP")
 			}
+		case "tls":
+			switch {
+			case t.scheme != "tcp":
+				return errors.New("tls is for tcp://")
+			case hasValue:
+				return errors.New("tls has no value: files are named with --tls-ca, --tls-cert and --tls-key")
+			}
+			t.tls = true
+			continue
 		default:
-			return fmt.Errorf("unknown option %s: there are mountport=N and rpcbind; a ? in a name is written %%3F", printable(key))
+			return fmt.Errorf("unknown option %s: there are mountport=N, rpcbind, and for tcp:// tls; a ? in a name is written %%3F", printable(key))
 		}
 		if *port != 0 {
 			return fmt.Errorf("%s is given twice", key)
@@ -252,6 +262,10 @@ func (t target) query() string {
 	}
 	if t.udp != 0 {
 		s += sep + "udp=" + strconv.Itoa(t.udp)
+		sep = "&"
+	}
+	if t.tls {
+		s += sep + "tls"
 	}
 	return s
 }

@@ -24,11 +24,13 @@ func (t target) found(ctx context.Context, low iwarp.Config, cfg rpcrdma.Config)
 	at := net.JoinHostPort(t.host, strconv.Itoa(t.rpcbind))
 	places := []rpcbind.Place{
 		{Name: "TCP port " + at, Dial: func(ctx context.Context) (oncrpc.Transport, error) {
-			conn, err := recordmark.Dial(ctx, at, recordmark.Config{Logger: cfg.Logger})
+			conn, err := recordmark.Dial(ctx, at, recordmark.Config{
+				Logger: cfg.Logger, Wrap: traceOf(ctx).Dialed,
+			})
 			return orNil(conn, err)
 		}},
 		{Name: "RDMA port " + at, Dial: func(ctx context.Context) (oncrpc.Transport, error) {
-			d, err := t.dialer(low)
+			d, err := t.dialer(traceOf(ctx), low)
 			if err != nil {
 				return nil, err
 			}

@@ -23,6 +23,15 @@ func addConnectionFlags(cmd *cobra.Command, flags *pflag.FlagSet) {
 	})
 }
 
+// hasConnectionFlags reports whether a command has such flags.
+func hasConnectionFlags(cmd *cobra.Command) (has bool) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		_, ok := f.Annotations[connectionFlag]
+		has = has || ok
+	})
+	return has
+}
+
 // usage prints what follows the long text in the help of a command.
 func usage(cmd *cobra.Command) error {
 	var b strings.Builder

@@ -1,6 +1,7 @@
-// Package faultlog logs the faults of peers. A peer that repeats a fault, on one connection or on
-// new ones, must not fill the log. Of each host and fault, one a minute is logged at level WARN,
-// with the number left out since. All others are at level DEBUG.
+// Package faultlog logs the faults of peers, and what else they do that an operator wants to know. A
+// peer that repeats it, on one connection or on new ones, must not fill the log. Of each host and
+// fault, one a minute is logged at level WARN, with the number left out since; other events are at
+// level INFO, and failures of this host at level ERROR. All others are at level DEBUG.
 package faultlog
 
 import (
@@ -51,16 +52,32 @@ func New(log *slog.Logger) *Log { return &Log{log: log, known: make(map[fault]*a
 // told apart is the host of the peer, whatever its port, msg, and kind, which is comparable, has few values, and may be nil. It reports
 // whether this one was at level WARN: there was none like it within the last minute, or only such that were not.
 func (l *Log) Fault(peer net.Addr, msg string, kind any, args ...any) (aloud bool) {
-	more, aloud := l.due(fault{peerhost.Of(peer), msg, kind}, time.Now())
-	level := slog.LevelDebug
-	if aloud {
-		level = slog.LevelWarn
+	return l.say(slog.LevelWarn, peer, msg, kind, args)
+}
+
+// Event is Fault for what is no fault, at level INFO.
+func (l *Log) Event(peer net.Addr, msg string, kind any, args ...any) {
+	l.say(slog.LevelInfo, peer, msg, kind, args)
+}
+
+// Failure is Fault for what fails here, whoever the peer is, at level ERROR.
+func (l *Log) Failure(msg string, kind any, args ...any) {
+	l.tell(slog.LevelError, fault{msg: msg, kind: kind}, args)
+}
+
+func (l *Log) say(level slog.Level, peer net.Addr, msg string, kind any, args []any) (aloud bool) {
+	return l.tell(level, fault{peerhost.Of(peer), msg, kind}, append([]any{"peer", peer}, args...))
+}
+
+func (l *Log) tell(level slog.Level, f fault, args []any) (aloud bool) {
+	more, aloud := l.due(f, time.Now())
+	if !aloud {
+		level = slog.LevelDebug
 	}
-	args = append([]any{"peer", peer}, args...)
 	if more > 0 {
 		args = append(args, "more", more)
 	}
-	l.log.Log(context.Background(), level, msg, args...)
+	l.log.Log(context.Background(), level, f.msg, args...)
 	return aloud
 }
 

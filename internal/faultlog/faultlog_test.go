@@ -95,6 +95,28 @@ func TestFault(t *testing.T) {
 	}
 }
 
+// TestEvent: what is no fault is at level INFO, once a minute.
+func TestEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, lines := newTestLog()
+		peer := tcp("192.0.2.1:700")
+		l.Event(peer, "mounted", "/a", "n", 0)
+		l.Event(peer, "mounted", "/b", "n", 1)
+		l.Event(peer, "mounted", "/a", "n", 2)
+		time.Sleep(period)
+		l.Event(peer, "mounted", "/a", "n", 3)
+		want := []string{
+			"level=INFO msg=mounted peer=192.0.2.1:700 n=0",
+			"level=INFO msg=mounted peer=192.0.2.1:700 n=1",
+			"level=DEBUG msg=mounted peer=192.0.2.1:700 n=2",
+			"level=INFO msg=mounted peer=192.0.2.1:700 n=3 more=1",
+		}
+		if diff := cmp.Diff(want, lines()); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestMany has more hosts be at fault than are told apart: the first of the rest is logged, and all others count for that. Those that have
 // been quiet for long enough make room.
 func TestMany(t *testing.T) {

@@ -54,7 +54,7 @@ func byIndication(t *testing.T, f func(t *testing.T, low sctp.Config, args []str
 func (r *rig) wantCounts(made, refused uint64) {
 	r.t.Helper()
 	c := r.low.Counters
-	if m, i := c.Associations.Load(), c.Indications.Load(); m != made || i != refused {
+	if m, i := c.Stats().Associations, c.Stats().Indications; m != made || i != refused {
 		r.t.Errorf("%d associations are counted, and %d that were refused, want %d and %d",
 			m, i, made, refused)
 	}

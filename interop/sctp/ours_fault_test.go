@@ -50,7 +50,7 @@ func TestOurFault(t *testing.T) {
 			if got, want := fmt.Sprintf("%x", window), "55667788"; got != want {
 				t.Errorf("the window is %s, want %s", got, want)
 			}
-			if n := r.low.Counters.Associations.Load(); n != 1 {
+			if n := r.low.Counters.Stats().Associations; n != 1 {
 				t.Errorf("there were %d associations, want 1", n)
 			}
 		})

@@ -59,7 +59,7 @@ func TestOurMalformed(t *testing.T) {
 				r.hears(0, 17, "0001 0004")
 				r.says(0, 16, "0001"+send(1, "00"))
 				r.goOn(1, other)
-				if n := r.low.Counters.Violations.Load(); n != 1 {
+				if n := r.low.Counters.Stats().Violations; n != 1 {
 					r.t.Errorf("%d violations are counted, want 1", n)
 				}
 			})

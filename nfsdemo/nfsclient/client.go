@@ -23,9 +23,13 @@ type Client struct {
 	writes sync.Pool // *writeCall
 }
 
-// New returns a client that presents cred with each call.
-func New(t oncrpc.Transport, cred oncrpc.ClientFlavor) *Client {
-	return &Client{rpc: oncrpc.NewClient(t, nfs3.Program, nfs3.Version, cred), cred: cred}
+// New returns a client that presents cred with each call. The interceptors are around each call of
+// NFS, the first outermost.
+func New(
+	t oncrpc.Transport, cred oncrpc.ClientFlavor, interceptors ...oncrpc.ClientInterceptor,
+) *Client {
+	rpc := oncrpc.NewClient(t, nfs3.Program, nfs3.Version, cred, interceptors...)
+	return &Client{rpc: rpc, cred: cred}
 }
 
 // results is the results of any procedure.

@@ -36,6 +36,8 @@ type Config struct {
 	// Dial connects to MOUNT and to rpcbind, over TCP, at an address with a port; nil means by
 	// package recordmark, to MOUNT from a port below 1024 if the process may have one.
 	Dial func(ctx context.Context, addr string) (oncrpc.Transport, error)
+	// Wrap, if set, is recordmark.Config.Wrap of the connections that are made without Dial.
+	Wrap func(net.Conn) net.Conn
 }
 
 func (c *Config) flavor() oncrpc.AuthFlavor {
@@ -56,7 +58,7 @@ func (c *Config) dial(ctx context.Context, addr string, privileged bool) (oncrpc
 		return c.Dial(ctx, addr)
 	}
 	if privileged {
-		conn, err := recordmark.DialPrivileged(ctx, addr, recordmark.Config{})
+		conn, err := recordmark.DialPrivileged(ctx, addr, recordmark.Config{Wrap: c.Wrap})
 		if err == nil {
 			return conn, nil
 		}
@@ -64,7 +66,7 @@ func (c *Config) dial(ctx context.Context, addr string, privileged bool) (oncrpc
 			return nil, err
 		}
 	}
-	conn, err := recordmark.Dial(ctx, addr, recordmark.Config{})
+	conn, err := recordmark.Dial(ctx, addr, recordmark.Config{Wrap: c.Wrap})
 	if err != nil {
 		return nil, err
 	}

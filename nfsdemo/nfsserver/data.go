@@ -26,6 +26,7 @@ func read(ctx context.Context, q *request, a *nfs3.ReadArgs, r *nfs3.ReadRes) er
 	for _, p := range r.Data {
 		r.Count += uint32(len(p))
 	}
+	q.entered.counters.bytesRead.Add(uint64(r.Count))
 	return nil
 }
 
@@ -41,6 +42,7 @@ func write(ctx context.Context, q *request, a *nfs3.WriteArgs, r *nfs3.WriteRes)
 	}
 	w, err := fs.Write(ctx, &q.cred, a.File, a.Offset, a.Bulk.First(int(n)), a.Stable)
 	r.Wcc, r.Count, r.Committed, r.Verf = w.Wcc, w.Count, w.Committed, q.server.verf
+	q.entered.counters.bytesWritten.Add(uint64(r.Count))
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"path"
 	"slices"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
@@ -67,7 +68,10 @@ func (x *Export) check() error {
 // export is an Export that is served.
 type export struct {
 	Export
-	anon vfs.Cred
+	anon     vfs.Cred
+	counters exportCounters
+	check    check
+	gone     atomic.Bool // its root cannot be had
 }
 
 func newExport(x Export) *export {

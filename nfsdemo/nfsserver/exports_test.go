@@ -219,6 +219,31 @@ func TestStats(t *testing.T) {
 	}
 }
 
+// TestExportStats: an export counts the calls that are for it, their bytes, and how they failed.
+func TestExportStats(t *testing.T) {
+	w := newWorld(t)
+	s, rpc := counted(t, nfsserver.Config{Exports: []nfsserver.Export{export(w.fs)}})
+	conn := pipe.New(rpc, pipe.Inline)
+	c := nfsOn(conn, auth(t, 0))
+	mnt(t, conn, "/")
+	mnt(t, conn, "/dir") // of the same host
+	writeTo(t, c, w.file, 0, make([]byte, 100), nfs3.FileSync)
+	for range 3 {
+		do(t, c, nfs3.ProcRead, &nfs3.ReadArgs{File: w.file, Offset: 10, Count: 50},
+			&nfs3.ReadRes{Into: make([]byte, 50)})
+	}
+	do(t, c, nfs3.ProcLookup, &nfs3.LookupArgs{What: at(w.root, "missing")}, new(nfs3.LookupRes))
+	do(t, c, nfs3.ProcGetAttr, &nfs3.GetAttrArgs{File: w.foreign}, new(nfs3.GetAttrRes)) // of no export
+	want := nfsserver.ExportStats{
+		Path: "/", BytesRead: 150, BytesWritten: 100, Clients: 1,
+		Failed: map[nfs3.Status]uint64{nfs3.ErrNoEnt: 1},
+	}
+	want.Calls[nfs3.ProcWrite], want.Calls[nfs3.ProcRead], want.Calls[nfs3.ProcLookup] = 1, 3, 1
+	if diff := cmp.Diff([]nfsserver.ExportStats{want}, s.ExportStats()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func prefixes(s ...string) (list []netip.Prefix) {
 	for _, p := range s {
 		list = append(list, netip.MustParsePrefix(p))
@@ -272,7 +297,8 @@ func TestClients(t *testing.T) {
 			}
 			lines := strings.Count(log.String(), "\n")
 			switch got := s.Stats(); {
-			case tt.ok && (got.Refused != 0 || got.Mounts != 1 || lines != 0):
+			case tt.ok && (got.Refused != 0 || got.Mounts != 1 || lines != 1 ||
+				!strings.Contains(log.String(), "nfs: mounted")):
 				t.Errorf("counters %+v, log:\n%s", got, log.String())
 			case !tt.ok && (got.Refused != refused || got.Mounts != 0 || lines != 1):
 				t.Errorf("counters %+v, want %d refused; log:\n%s", got, refused, log.String())

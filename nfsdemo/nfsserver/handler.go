@@ -61,7 +61,16 @@ func handler[A, R any, PA argsOf[A], PR resultsOf[R]](
 				return err
 			}
 			s.stats.count(status)
+			if x.entered != nil {
+				x.entered.counters.called(nfs3.Proc(c.Procedure), status)
+				s.failed(ctx, x.entered, nfs3.Proc(c.Procedure), status, err)
+			}
 			*res.StatusPtr() = status
+		} else if x.entered != nil {
+			x.entered.counters.called(nfs3.Proc(c.Procedure), nfs3.OK)
+			if x.entered.gone.Load() {
+				_ = s.look(ctx, x.entered) // which logs it
+			}
 		}
 		res.MarshalXDR(c.Results)
 		return nil

@@ -46,12 +46,15 @@ func (s *Server) mnt(ctx context.Context, c *oncrpc.Call) error {
 	root, err := q.resolve(ctx, args.Path)
 	switch status, ok := statusOf(err); {
 	case err == nil:
-		s.stats.mounts.Add(1)
-		s.mounts.add(hostOf(c.Conn), args.Path)
+		s.mounted(&q, args.Path)
 	case !ok:
 		return err
 	default:
+		s.refused(&q, args.Path, status)
 		res.Status = mountStatus(status)
+	}
+	if q.entered != nil {
+		_ = s.look(ctx, q.entered)
 	}
 	res.Root, res.Flavors = root, flavors
 	res.MarshalXDR(c.Results)
@@ -64,7 +67,9 @@ func (s *Server) umnt(_ context.Context, c *oncrpc.Call) error {
 	if err := c.Args.Finish(); err != nil {
 		return err
 	}
-	s.mounts.remove(hostOf(c.Conn), args.Path)
+	if s.mounts.remove(hostOf(c.Conn), args.Path) {
+		s.unmounted(c.Conn.RemoteAddr(), args.Path)
+	}
 	return nil
 }
 
@@ -72,7 +77,9 @@ func (s *Server) umntAll(_ context.Context, c *oncrpc.Call) error {
 	if err := c.Args.Finish(); err != nil {
 		return err
 	}
-	s.mounts.removeAll(hostOf(c.Conn))
+	if s.mounts.removeAll(hostOf(c.Conn)) {
+		s.unmounted(c.Conn.RemoteAddr(), "all")
+	}
 	return nil
 }
 

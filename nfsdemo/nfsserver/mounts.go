@@ -38,20 +38,26 @@ func (l *mounts) add(host, dir string) {
 	l.list = append(l.list, m)
 }
 
-func (l *mounts) remove(host, dir string) {
+// remove takes a mount from the list, and reports whether it was there.
+func (l *mounts) remove(host, dir string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := mount3.Mount{Host: host, Path: path.Clean(dir)}
-	l.delete(func(o mount3.Mount) bool { return o == m })
+	return l.delete(func(o mount3.Mount) bool { return o == m })
 }
 
-func (l *mounts) removeAll(host string) {
+// removeAll takes all mounts of a host from the list, and reports whether there was one.
+func (l *mounts) removeAll(host string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.delete(func(o mount3.Mount) bool { return o.Host == host })
+	return l.delete(func(o mount3.Mount) bool { return o.Host == host })
 }
 
-func (l *mounts) delete(gone func(mount3.Mount) bool) { l.list = slices.DeleteFunc(l.list, gone) }
+func (l *mounts) delete(gone func(mount3.Mount) bool) bool {
+	before := len(l.list)
+	l.list = slices.DeleteFunc(l.list, gone)
+	return len(l.list) < before
+}
 
 func (l *mounts) all() []mount3.Mount {
 	l.mu.Lock()

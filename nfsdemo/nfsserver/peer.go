@@ -12,6 +12,6 @@ func (s *Server) admit(e *export, conn oncrpc.Transport) error {
 		return nil
 	}
 	s.stats.refused.Add(1)
-	s.faults.Fault(conn.RemoteAddr(), "nfs: the export is not for this peer", e, "export", e.Path)
+	s.log.Fault(conn.RemoteAddr(), "nfs: the export is not for this peer", e, "export", e.Path)
 	return nfs3.ErrAcces
 }

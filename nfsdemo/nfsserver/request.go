@@ -12,10 +12,14 @@ import (
 // request is what a procedure knows of its call besides the arguments, and memory that is
 // used again.
 type request struct {
-	server  *Server
-	conn    oncrpc.Transport
-	cred    vfs.Cred // as the caller says until enter has found the export, then as that sees him
-	said    bool     // the caller says who he is
+	server *Server
+	conn   oncrpc.Transport
+	cred   vfs.Cred // as the caller says until enter has found the export, then as that sees him
+	said   bool     // the caller says who he is
+
+	entered  *export // that the call is for, when the peer may use it
+	squashed bool    // the caller is another there than he says
+
 	read    vfs.ReadResult
 	entries []nfs3.Entry
 }
@@ -45,7 +49,9 @@ func (q *request) enter(e *export) error {
 	if err := q.server.admit(e, q.conn); err != nil {
 		return err
 	}
+	uid := q.cred.UID
 	e.squash(&q.cred, q.said)
+	q.entered, q.squashed = e, !q.said || q.cred.UID != uid
 	return nil
 }
 

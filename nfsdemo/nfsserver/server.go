@@ -30,8 +30,10 @@ type Config struct {
 	// 1024 would not hold an entry of a directory. Over TCP a transfer must fit the MaxRecord of
 	// package recordmark, at either end: more than 4 MiB do not with its default.
 	MaxRead, MaxWrite int
-	// Logger takes which peers were refused; nil means slog.Default(). One that comes again and
-	// again is at level WARN once a minute for each export, and otherwise at DEBUG.
+	// Logger takes what an operator wants to know; nil means slog.Default(). At level INFO it is
+	// who mounts and unmounts what; at WARN who was refused, and why; at ERROR file systems that
+	// fail, and exports that have gone away. What comes again and again is there once a minute for
+	// each host and export, and otherwise at DEBUG.
 	Logger *slog.Logger
 }
 
@@ -42,7 +44,8 @@ type Server struct {
 	maxRead  uint32
 	maxWrite uint32
 	verf     nfs3.Verifier // of this start: data written to another may be lost
-	faults   *faultlog.Log
+	out      *slog.Logger
+	log      *faultlog.Log // what may come again and again
 	mounts   mounts
 	stats    counters
 }
@@ -53,8 +56,9 @@ func New(cfg Config) (*Server, error) {
 		byID:     make(map[uint64]*export),
 		maxRead:  uint32(cmp.Or(cfg.MaxRead, DefaultTransfer)),
 		maxWrite: uint32(cmp.Or(cfg.MaxWrite, DefaultTransfer)),
-		faults:   faultlog.New(cmp.Or(cfg.Logger, slog.Default())),
+		out:      cmp.Or(cfg.Logger, slog.Default()),
 	}
+	s.log = faultlog.New(s.out)
 	for _, n := range []int{cfg.MaxRead, cfg.MaxWrite} {
 		if n != 0 && (n < minTransfer || n > maxTransfer) {
 			return nil, fmt.Errorf("nfsserver: transfers of %d bytes: possible are %d to %d",

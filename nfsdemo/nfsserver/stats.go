@@ -1,6 +1,8 @@
 package nfsserver
 
 import (
+	"maps"
+	"sync"
 	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -13,9 +15,75 @@ type Stats struct {
 	BadHandles   uint64 // calls answered with nfs3.ErrBadHandle
 	StaleHandles uint64 // with nfs3.ErrStale
 	ReadOnly     uint64 // with nfs3.ErrROFS
+	Denied       uint64 // with nfs3.ErrAcces or nfs3.ErrPerm, though the export is for that address
+	NoExport     uint64 // calls of MNT for what is not exported
 }
 
-type counters struct{ mounts, refused, badHandles, staleHandles, readOnly atomic.Uint64 }
+// ExportStats counts what has been done with an export. Calls of NFS count that were for it and
+// whose peer may use it.
+type ExportStats struct {
+	Path                    string
+	BytesRead, BytesWritten uint64                 // by READ and WRITE
+	Calls                   [nfs3.Procs]uint64     // by procedure
+	Failed                  map[nfs3.Status]uint64 // calls of these, by what they were answered with
+	Gone                    bool                   // its root could not be had, when that was last tried
+	Clients                 int                    // hosts that have mounted it, as far as MOUNT knows
+}
+
+// exportCounters are those of an export.
+type exportCounters struct {
+	bytesRead, bytesWritten atomic.Uint64
+	calls                   [nfs3.Procs]atomic.Uint64
+
+	mu     sync.Mutex // guards what follows
+	failed map[nfs3.Status]uint64
+}
+
+// called counts a call that was answered with a status.
+func (c *exportCounters) called(p nfs3.Proc, s nfs3.Status) {
+	c.calls[p].Add(1)
+	if s == nfs3.OK {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed == nil {
+		c.failed = make(map[nfs3.Status]uint64)
+	}
+	c.failed[s]++
+}
+
+// ExportStats returns the counters of each export, in the order of Config.Exports.
+func (s *Server) ExportStats() (all []ExportStats) {
+	clients := make(map[*export]map[string]bool)
+	for _, m := range s.mounts.all() {
+		if e, _ := s.find(m.Path); e != nil {
+			if clients[e] == nil {
+				clients[e] = make(map[string]bool)
+			}
+			clients[e][m.Host] = true
+		}
+	}
+	for _, e := range s.exports {
+		c := &e.counters
+		x := ExportStats{
+			Path: e.Path, Gone: e.gone.Load(), Clients: len(clients[e]),
+			BytesRead: c.bytesRead.Load(), BytesWritten: c.bytesWritten.Load(),
+		}
+		for p := range c.calls {
+			x.Calls[p] = c.calls[p].Load()
+		}
+		c.mu.Lock()
+		x.Failed = maps.Clone(c.failed)
+		c.mu.Unlock()
+		all = append(all, x)
+	}
+	return all
+}
+
+type counters struct {
+	mounts, refused, badHandles, staleHandles, readOnly, denied, noExport atomic.Uint64
+}
 
 // count counts an answer.
 func (c *counters) count(s nfs3.Status) {
@@ -35,5 +103,6 @@ func (s *Server) Stats() Stats {
 	return Stats{
 		c.mounts.Load(), c.refused.Load(),
 		c.badHandles.Load(), c.staleHandles.Load(), c.readOnly.Load(),
+		c.denied.Load(), c.noExport.Load(),
 	}
 }

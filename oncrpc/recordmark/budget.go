@@ -18,6 +18,7 @@ import (
 // for it. It is simpler than the budgets of rpcrdma, where no goroutine waits, and each connection
 // has a share, too: here the receiver of a connection waits, for one record.
 type budget struct {
+	size  int        // bytes, all of them
 	mu    sync.Mutex // guards what follows, and the shares
 	free  int        // bytes
 	hosts map[peerhost.Host]*share
@@ -40,7 +41,9 @@ type waiter struct {
 	place   list.Place[waiter]
 }
 
-func newBudget(n int) *budget { return &budget{free: n, hosts: make(map[peerhost.Host]*share)} }
+func newBudget(n int) *budget {
+	return &budget{size: n, free: n, hosts: make(map[peerhost.Host]*share)}
+}
 
 // join returns the share of a connection's host, until leave.
 func (b *budget) join(h peerhost.Host) *share {

@@ -2,8 +2,10 @@ package recordmark
 
 import (
 	"cmp"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
@@ -84,6 +86,16 @@ type Config struct {
 	// 1 MiB; then the connection is closed. It is checked coarsely: half of it may do. 0 means a
 	// minute, less than 0 for ever.
 	WriteTimeout time.Duration
+	// TLS, if set, has the peer start TLS where it asks for it (RFC 9289): on the connections of a
+	// Serve, and others whose Conn serves calls. The protocol is TLS 1.3 with the application
+	// protocol "sunrpc", whatever it says. Connections whose peers do not ask stay as they are: the
+	// handler of a call can see that by Conn.TLS. ClientAuth and ClientCAs of the configuration say
+	// which certificates of clients count; where ClientAuth is NoClientCert it is
+	// VerifyClientCertIfGiven, as a server must ask for one. That TLS begins is logged.
+	TLS *tls.Config
+	// Wrap, if set, is given each connection that Dial and DialPrivileged make, and returns what is
+	// used in its place: one that traces what passes, say. Serve has its net.Listener for that.
+	Wrap func(net.Conn) net.Conn
 	// Logger takes what peers do wrong; nil means slog.Default(). What goes wrong again and again
 	// with one host is at level WARN once a minute, over all connections of a Serve, and otherwise
 	// at DEBUG.
@@ -119,6 +131,14 @@ func (c Config) withDefaults() (Config, error) {
 		c.Counters = new(Counters)
 	}
 	return c, c.validate()
+}
+
+// wrap returns what takes the place of a connection that was dialled.
+func (c *Config) wrap(conn net.Conn) net.Conn {
+	if c.Wrap == nil {
+		return conn
+	}
+	return c.Wrap(conn)
 }
 
 // validate finds a field that is out of range, or that contradicts another.

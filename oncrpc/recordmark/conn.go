@@ -3,9 +3,7 @@ package recordmark
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net"
-	"os"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -37,11 +35,13 @@ type Conn struct {
 	mu      sync.Mutex // guards what follows, and what the parts say it guards
 	running int        // of the two goroutines
 	err     error      // why the connection ended
+	tls     secrecy
 }
 
 var (
 	_ oncrpc.Transport      = (*Conn)(nil)
 	_ oncrpc.CreditReporter = (*Conn)(nil)
+	_ oncrpc.TLSStarter     = (*Conn)(nil)
 )
 
 // NewConn makes a connection of conn, which it owns from now on, unless it fails. Nothing is read
@@ -62,6 +62,7 @@ func newConn(conn net.Conn, cfg Config) *Conn {
 		counters: cfg.Counters,
 		done:     make(chan struct{}),
 	}
+	c.counters.conns.Add(1)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.sender.open(c)
 	c.receiver.open(c)
@@ -81,7 +82,7 @@ func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
 	if err != nil {
 		return nil, &OpError{Op: "dial", Err: err}
 	}
-	return newConn(conn, cfg), nil
+	return newConn(cfg.wrap(conn), cfg), nil
 }
 
 // start starts the two goroutines, once.
@@ -141,16 +142,18 @@ func (c *Conn) fail(op string, err error) {
 		return
 	}
 	c.err = cmp.Or(c.sender.err, c.opError(op, lost{err}))
-	if errors.Is(c.err, os.ErrDeadlineExceeded) {
-		c.counters.stalled.Add(1)
-	}
+	c.counters.ended(op, c.err)
 	c.caller.fail(c.err)
 	lost := c.sender.discard()
 	c.sender.filled.Broadcast()
 	c.receiver.room.Broadcast()
+	secured := c.tls.conn
 	c.mu.Unlock()
 
 	c.cancel(c.err)
+	if secured != nil {
+		secured.Close() // with an alert that this is the end, if nothing is being written
+	}
 	c.conn.Close()
 	c.responder.drop(lost)
 	c.mu.Lock()

@@ -36,7 +36,7 @@ func (s *sender) close() {
 	if c.Err() != nil {
 		return
 	}
-	w, ok := c.conn.(interface{ CloseWrite() error })
+	w, ok := s.out.conn.(interface{ CloseWrite() error })
 	if !ok || w.CloseWrite() != nil {
 		c.fail("close", net.ErrClosed)
 	}

@@ -36,7 +36,7 @@ func DialPrivileged(ctx context.Context, addr string, cfg Config) (*Conn, error)
 	if err != nil {
 		return nil, &OpError{Op: "dial", Err: err}
 	}
-	return newConn(conn, cfg), nil
+	return newConn(cfg.wrap(conn), cfg), nil
 }
 
 // dialFrom connects from the first of ports that can be had.

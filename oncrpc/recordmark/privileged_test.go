@@ -108,3 +108,43 @@ func TestForbidden(t *testing.T) {
 		t.Errorf("got %v, want that the port is in use", err)
 	}
 }
+
+// closing is a connection that notes that it is closed.
+type closing struct {
+	net.Conn
+	closed *bool
+}
+
+func (c closing) Close() error {
+	*c.closed = true
+	return c.Conn.Close()
+}
+
+// TestWrap: what Config.Wrap returns takes the place of a connection that was dialled.
+func TestWrap(t *testing.T) {
+	addr := listen(t).Addr().String()
+	for name, dial := range map[string]func(cfg Config) (*Conn, error){
+		"Dial": func(cfg Config) (*Conn, error) { return Dial(t.Context(), addr, cfg) },
+		"DialPrivileged": func(cfg Config) (*Conn, error) {
+			return DialPrivileged(t.Context(), addr, cfg)
+		},
+	} {
+		wrapped, closed := 0, false
+		c, err := dial(Config{Wrap: func(conn net.Conn) net.Conn {
+			wrapped++
+			return closing{conn, &closed}
+		}})
+		if errors.Is(err, ErrNoPrivilegedPort) {
+			t.Log("not privileged:", err)
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		hang.Receive(t, "the end of the connection", c.Done())
+		if wrapped != 1 || !closed {
+			t.Errorf("%s: wrapped %d times; closed: %t", name, wrapped, closed)
+		}
+	}
+}

@@ -17,6 +17,7 @@ import (
 // receiver reads records. All of it but room is the receiving goroutine's.
 type receiver struct {
 	conn   *Conn
+	src    net.Conn // what is read: Conn.conn, or TLS on it
 	in     reader
 	late   time.Time   // when more of the record under way shall be here, if that was asked for
 	got    int         // bytes since then, up to growStep
@@ -29,7 +30,7 @@ type receiver struct {
 
 // open begins without a bound on memory.
 func (r *receiver) open(c *Conn) {
-	r.conn, r.in, r.room.L = c, newReader(r, c.cfg.MaxRecord), &c.mu
+	r.conn, r.src, r.in, r.room.L = c, c.conn, newReader(r, c.cfg.MaxRecord), &c.mu
 }
 
 // within has the connection share a budget for large records and replies, and the processors, with
@@ -61,6 +62,10 @@ func (r *receiver) run() {
 		switch oncrpc.MsgType(binary.BigEndian.Uint32(rec.data[4:])) {
 		case oncrpc.MsgCall:
 			c.responder.dispatch(rec)
+			if err := r.secure(); err != nil {
+				r.fail(err)
+				return
+			}
 		case oncrpc.MsgReply:
 			c.caller.deliver(rec)
 		default:
@@ -96,7 +101,7 @@ func (r *receiver) Read(p []byte) (int, error) {
 		c.conn.SetReadDeadline(late)
 	}
 	r.reader.Await()
-	n, err := c.conn.Read(p)
+	n, err := r.src.Read(p)
 	if r.got += n; r.got >= growStep {
 		r.late, r.got = time.Time{}, 0
 	}

@@ -57,8 +57,8 @@ func (s *sender) take(batch []*outgoing) []*outgoing {
 	c := s.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for s.queue.First() == nil {
-		for s.queue.First() == nil {
+	for !s.ready() {
+		for !s.ready() {
 			if c.err != nil || s.err != nil {
 				return nil
 			}
@@ -66,16 +66,20 @@ func (s *sender) take(batch []*outgoing) []*outgoing {
 		}
 		s.yield()
 	}
-	for n := 0; n < batchLen; {
+	for n := 0; n < batchLen && s.ready(); {
 		o := s.queue.pop()
-		if o == nil {
-			break
-		}
 		o.state = writing
 		n += o.len
 		batch = append(batch, o)
 	}
 	return batch
+}
+
+// ready reports whether something may be written; Conn.mu is held. While TLS is being set up that
+// is the reply to who has asked for it.
+func (s *sender) ready() bool {
+	o := s.queue.First()
+	return o != nil && (!s.conn.tls.starting || o.in != nil)
 }
 
 // yield lets whoever is about to call or to answer come along: one write for many costs

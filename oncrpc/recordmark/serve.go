@@ -39,6 +39,7 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 	stop := context.AfterFunc(ctx, func() { ln.Close() })
 	defer stop()
 	budget := newBudget(cfg.Memory)
+	defer cfg.Counters.serves(budget)()
 	pause := minPause
 	for {
 		conn, err := l.Accept()

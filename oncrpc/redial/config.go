@@ -38,6 +38,8 @@ type Config struct {
 	// Logger is told of connections that end and come back; nil means slog.Default(). Its handler
 	// must not use the Conn, which is locked then.
 	Logger *slog.Logger
+	// Counters, if set, counts for this Conn and others that share it.
+	Counters *Counters
 }
 
 const (
@@ -61,6 +63,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.Stall = cmp.Or(c.Stall, time.Minute)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.Counters == nil {
+		c.Counters = new(Counters)
 	}
 	return c, nil
 }

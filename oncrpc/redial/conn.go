@@ -59,6 +59,7 @@ func New(ctx context.Context, dial DialFunc, cfg Config) (*Conn, error) {
 	}
 	conn, err := dial(ctx)
 	if err != nil {
+		cfg.Counters.failures.Add(1)
 		return nil, &OpError{Op: "dial", Err: err}
 	}
 	c := &Conn{dial: dial, cfg: cfg, done: make(chan struct{})}
@@ -84,6 +85,7 @@ func (c *Conn) nextXID() uint32 {
 func (c *Conn) add(conn oncrpc.Transport) {
 	l := newLink(conn, c.cfg.Stall)
 	c.latest = conn
+	c.cfg.Counters.connected.Add(1)
 	links := append(slices.Clone(*c.links.Load()), l)
 	c.links.Store(&links)
 	c.wg.Go(func() {
@@ -116,6 +118,12 @@ func (c *Conn) lost(l *link, err error) {
 	}
 	links = slices.Delete(slices.Clone(links), i, i+1)
 	c.links.Store(&links)
+	if c.err == nil {
+		c.cfg.Counters.lost.Add(1)
+		if l.stalled.Load() {
+			c.cfg.Counters.stalled.Add(1)
+		}
+	}
 	if len(links) > 0 {
 		if time.Since(l.born) < steady { // the peer may want no more of them
 			c.growAfter = time.Now().Add(maxPause)

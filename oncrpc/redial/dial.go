@@ -40,7 +40,11 @@ func (c *Conn) connect(o *outage) {
 func (c *Conn) attempt(ctx context.Context) (oncrpc.Transport, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	return c.dial(ctx)
+	conn, err := c.dial(ctx)
+	if err != nil && context.Cause(ctx) != context.Canceled {
+		c.cfg.Counters.failures.Add(1)
+	}
+	return conn, err
 }
 
 // connected takes what came of an attempt; o is nil if that was made for a further connection. It returns the outage

@@ -42,6 +42,7 @@ func (c *Conn) await() (*outage, error) {
 		o.pause = c.pause
 	}
 	c.outage = o
+	c.cfg.Counters.outages.Add(1)
 	if c.dialing {
 		c.stopGrow() // and take over
 	} else {

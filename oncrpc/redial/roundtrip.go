@@ -31,7 +31,10 @@ func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 		if err != nil {
 			return err
 		}
-		x.Repeated = x.Repeated || sent
+		if sent {
+			x.Repeated = true
+			c.cfg.Counters.repeated.Add(1)
+		}
 		ended, err := c.over(ctx, l, x)
 		if !ended {
 			return err
@@ -103,6 +106,7 @@ func (c *Conn) take(ctx context.Context, since *time.Time) (*link, error) {
 // wait has a call wait for the end of an outage.
 func (c *Conn) wait(ctx context.Context, o *outage) error {
 	c.waiting.Add(1)
+	c.cfg.Counters.waited.Add(1)
 	defer c.waiting.Add(-1)
 	select {
 	case <-o.done:

@@ -2,21 +2,16 @@ package iwarp_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"log/slog"
-	"math/big"
 	"net"
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
+	"github.com/rpcrdma/go-rpcrdma/internal/testcert"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -173,38 +168,12 @@ func (l tunnels) Accept() (net.Conn, error) {
 }
 
 func listenTLS(tb testing.TB) (net.Listener, dialContext) {
-	server, client, err := certified()
+	certs, err := testcert.New()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return tls.NewListener(listen(tb, "tcp", "127.0.0.1:0"),
-		server), (&tls.Dialer{Config: client}).DialContext
-}
-
-// certified returns the two ends' configurations for a server at 127.0.0.1 with a certificate that
-// it has signed itself.
-func certified() (server, client *tls.Config, err error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		NotAfter:     time.Now().Add(time.Hour),
-		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, nil, err
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, nil, err
-	}
-	roots := x509.NewCertPool()
-	roots.AddCert(cert)
-	server = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
-	return server, &tls.Config{RootCAs: roots}, nil
+		certs.Server()), (&tls.Dialer{Config: certs.Client()}).DialContext
 }
 
 func listenUnix(tb testing.TB) (net.Listener, dialContext) {

@@ -20,7 +20,9 @@ type Dialer struct {
 	// DialContext, if not nil, makes the connections below in place of a net.Dialer, with network
 	// "tcp", the address that Dial is given, and its context: a tls.Dialer's DialContext has
 	// encryption below iWARP. An attempt without enhanced setup, after one with it, is over another
-	// connection. NewListener says what a connection has to be like. Config.Control is not called.
+	// connection. NewListener says what a connection has to be like. Config.Control is not called. A
+	// net.Dialer should have a FallbackDelay of -1: of two addresses that are tried at once one is
+	// closed without a word, and Linux's siw does not survive that.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
@@ -37,7 +39,9 @@ func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transpor
 	}
 	below := d.DialContext
 	if below == nil {
-		below = (&net.Dialer{Control: cfg.Control}).DialContext
+		// One address after the other: of two at once one is closed without a word, of which the
+		// port of Linux's siw dies.
+		below = (&net.Dialer{Control: cfg.Control, FallbackDelay: -1}).DialContext
 	}
 	ep, err := cfg.dial(ctx, below, addr, private, nil)
 	if errors.Is(err, mpa.ErrUnenhanced) && cfg.Enhanced == mpa.EnhancedAuto &&
@@ -92,13 +96,13 @@ func (c *Config) initiate(ctx context.Context, conn net.Conn, private []byte) (*
 	)
 	switch {
 	case errors.As(err, &failed) && failed.Terminate:
-		c.Counters.HandshakeFailures.Add(1)
+		c.Counters.handshakeFailures.Add(1)
 		go c.sendTerminate(conn, failed) // who dials need not wait for that
 		return nil, err
 	case errors.As(err, &failed):
-		c.Counters.HandshakeFailures.Add(1)
+		c.Counters.handshakeFailures.Add(1)
 	case errors.As(err, &refused):
-		c.Counters.Rejected.Add(1)
+		c.Counters.rejected.Add(1)
 		err = &rejected{refused}
 	}
 	conn.Close()
@@ -117,7 +121,7 @@ func (c *Config) sendTerminate(conn net.Conn, cause *mpa.StartupError) {
 	}
 	t := rdmap.Terminate{Code: rdmap.MPAClosed&^0xff | rdmap.Code(cause.Code), Draft05: c.Draft05}
 	appendTerminate(llp, ddp.Version, t.Append(nil))
-	c.Counters.TerminatesSent.Add(1)
+	c.Counters.terminatesSent.Add(1)
 	llp.Close(true)
 }
 

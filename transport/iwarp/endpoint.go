@@ -72,7 +72,7 @@ func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config,
 	if s.Initiator {
 		e.queues.rtr = s.RTR
 	}
-	e.counters.Connections.Add(1)
+	e.counters.connections.Add(1)
 	go e.run()
 	if s.Initiator && s.RTR != 0 {
 		e.sender.send()

@@ -6,20 +6,21 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/testcert"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
 // TLS below iWARP: a listener that is given TLS connections, and a dialer that makes them.
 func ExampleNewListener_tls() {
-	server, client, err := certified() // *tls.Config of either end
+	certs, err := testcert.New()
 	if err != nil {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
 	cfg := iwarp.Config{CRC: iwarp.CRCOff} // TLS notices what changes on the way
 
-	below, err := tls.Listen("tcp", "127.0.0.1:0", server)
+	below, err := tls.Listen("tcp", "127.0.0.1:0", certs.Server())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func ExampleNewListener_tls() {
 	defer l.Close()
 	go serve(ctx, l)
 
-	d := iwarp.Dialer{Config: cfg, DialContext: (&tls.Dialer{Config: client}).DialContext}
+	d := iwarp.Dialer{Config: cfg, DialContext: (&tls.Dialer{Config: certs.Client()}).DialContext}
 	ep, err := d.Dial(ctx, l.Addr().String(), nil)
 	if err != nil {
 		log.Fatal(err)

@@ -58,7 +58,7 @@ func TestHeld(t *testing.T) {
 	await(t, "the end of one", over)
 	check()
 	r.bystander()
-	until(t, "all are heard", func() bool { return r.cfg.Counters.HandshakeFailures.Load() == maxHeld+4 })
+	until(t, "all are heard", func() bool { return r.cfg.Counters.Stats().HandshakeFailures == maxHeld+4 })
 	select {
 	case <-over:
 		t.Error("another has been let go")

@@ -21,7 +21,7 @@ func TestFlood(t *testing.T) {
 	for range maxPending + more {
 		peers = append(peers, dialPeer(t, r.listener.Addr().String()))
 	}
-	until(t, "drops", func() bool { return r.cfg.Counters.Dropped.Load() == more })
+	until(t, "drops", func() bool { return r.cfg.Counters.Stats().Dropped == more })
 	check()
 	for _, p := range peers[:more] {
 		p.wantEnd()
@@ -56,7 +56,7 @@ func TestFloodOfHost(t *testing.T) {
 	for range maxPending - 1 + more {
 		flood = append(flood, dialPeer(t, r.listener.Addr().String()))
 	}
-	until(t, "drops", func() bool { return r.cfg.Counters.Dropped.Load() == more })
+	until(t, "drops", func() bool { return r.cfg.Counters.Stats().Dropped == more })
 	for _, p := range flood[:more] {
 		p.wantEnd()
 	}

@@ -65,7 +65,7 @@ func TestLeavesStartup(t *testing.T) {
 				p := dialPeer(t, r.listener.Addr().String())
 				p.write(request[:n])
 				leave(p)
-				until(t, "failure", func() bool { return r.cfg.Counters.HandshakeFailures.Load() == 1 })
+				until(t, "failure", func() bool { return r.cfg.Counters.Stats().HandshakeFailures == 1 })
 				check()
 				r.listener.Close()
 				if n == 0 && name != "reset" {
@@ -195,4 +195,28 @@ func newGoroutines() (count func() int) {
 		}
 		return n
 	}
+}
+
+// TestScanHidesNothing: a connection that a host has reset does not hide that another of it goes wrong
+// otherwise: each is logged.
+func TestScanHidesNothing(t *testing.T) {
+	r := newRig(t, false, hostileConfig())
+	failures := func(want uint64) {
+		t.Helper()
+		until(t, "failure", func() bool { return r.cfg.Counters.Stats().HandshakeFailures == want })
+	}
+	begin := func() *peer {
+		t.Helper()
+		p := dialPeer(t, r.listener.Addr().String())
+		p.write(requestFrame(0x10, 2, clientServer)[:10])
+		return p
+	}
+	for range 2 {
+		begin().reset()
+	}
+	failures(2)
+	begin().conn.CloseWrite()
+	failures(3)
+	r.listener.Close()
+	r.log.want(t, 2, "no connection")
 }

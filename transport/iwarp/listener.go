@@ -81,9 +81,9 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 // that was sent. Any other is closed without waiting for the peer, unless a Terminate message was
 // sent last.
 //
-// Only a *net.TCPConn is used as TCP: by system calls that gather, scatter and do not block, with
-// payload sent from where it is and received to its place. All others cost copies, and a goroutine
-// that writes.
+// Only a *net.TCPConn is used as TCP, or what package trace makes of one: by system calls that
+// gather, scatter and do not block, with payload sent from where it is and received to its place.
+// All others cost copies, and a goroutine that writes.
 func NewListener(below net.Listener, cfg Config) (*Listener, error) {
 	cfg, err := cfg.forListener()
 	if err != nil {
@@ -212,7 +212,7 @@ func (l *Listener) admit(conn *silent) bool {
 		return true
 	}
 	if !closed {
-		l.cfg.Counters.Dropped.Add(1)
+		l.cfg.Counters.dropped.Add(1)
 	}
 	drop.Close()
 	return drop != conn
@@ -250,10 +250,10 @@ func (l *Listener) startup(conn *silent) {
 	switch {
 	case !kept: // dropped, or the listener is closed
 	case errors.Is(err, io.EOF): // not even a byte: somebody looks whether there is a listener
-		l.cfg.Counters.HandshakeFailures.Add(1)
+		l.cfg.Counters.handshakeFailures.Add(1)
 		l.cfg.Logger.Debug("iwarp: no connection", "peer", conn.RemoteAddr(), "err", err)
 	case err != nil:
-		l.cfg.Counters.HandshakeFailures.Add(1)
+		l.cfg.Counters.handshakeFailures.Add(1)
 		first := l.cfg.fault(conn.RemoteAddr(), "no connection", err)
 		if !first && errors.Is(err, mpa.ErrNotMPA) {
 			l.holder.hold(l.over)

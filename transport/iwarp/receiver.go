@@ -193,13 +193,13 @@ func (r *receiver) fail(err error) {
 	case errors.As(err, &bad):
 		err, words, line = bad.err, &bad.terminate, "connection terminated: bad segment"
 	case errors.As(err, &told):
-		err, count, line = told.err, &r.counters.TerminatesReceived, "connection terminated by peer"
+		err, count, line = told.err, &r.counters.terminatesReceived, "connection terminated by peer"
 	case errors.As(err, &fault):
 		code := rdmap.Code(fault.Code)
 		words, count = &rdmap.Terminate{Code: code}, r.counters.faults(code)
 		line = "connection terminated"
 	case errors.Is(err, ddp.ErrStalled):
-		count, line = &r.counters.Stalls, "connection ended"
+		count, line = &r.counters.stalls, "connection ended"
 		if message, _ := r.Unfinished(); message != 0 {
 			err = fmt.Errorf("%w in the middle of a message", err)
 			words = &rdmap.Terminate{Code: rdmap.OperationStream}

@@ -86,7 +86,7 @@ func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error)
 	case errors.Is(err, mpa.ErrInsufficientIRD), errors.Is(err, mpa.ErrRevision):
 		r.refused(err, nil)
 	default:
-		r.cfg.Counters.HandshakeFailures.Add(1)
+		r.cfg.Counters.handshakeFailures.Add(1)
 		r.cfg.fault(r.conn.RemoteAddr(), "no connection", err)
 		r.conn.Close()
 	}
@@ -107,7 +107,7 @@ func (r *request) choose(startup *mpa.Config) error {
 // refused parts with a peer that this side has rejected of its own accord, unless the reject could
 // not be sent.
 func (r *request) refused(cause, failed error) {
-	r.cfg.Counters.Rejected.Add(1)
+	r.cfg.Counters.rejected.Add(1)
 	r.cfg.fault(r.conn.RemoteAddr(), "connection refused", cause)
 	if failed != nil {
 		r.conn.Close()
@@ -127,11 +127,11 @@ func (r *request) Reject(private []byte) error {
 	r.answered = err == nil || errors.As(err, &failed)
 	switch {
 	case err == nil:
-		r.cfg.Counters.Rejected.Add(1)
+		r.cfg.Counters.rejected.Add(1)
 		r.part()
 		return nil
 	case r.answered:
-		r.cfg.Counters.HandshakeFailures.Add(1)
+		r.cfg.Counters.handshakeFailures.Add(1)
 		r.conn.Close()
 	}
 	return opError("reject", r.conn.RemoteAddr(), err)

@@ -63,7 +63,7 @@ func TestDraftOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ep.Close()
-	if n := low.Counters.Sessions.Load(); n != 1 {
+	if n := low.Counters.Stats().Sessions; n != 1 {
 		t.Errorf("%d sessions were begun, want 1", n)
 	}
 }

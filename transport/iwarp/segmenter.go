@@ -251,7 +251,7 @@ func (s *segmenter) cut(peerGone bool, words []byte) {
 	s.link.llp.Cut(peerGone)
 	s.unpin()
 	if words != nil {
-		s.link.counters.TerminatesSent.Add(1)
+		s.link.counters.terminatesSent.Add(1)
 		appendTerminate(s.link.llp, s.link.version, words)
 	}
 }

@@ -79,6 +79,9 @@ func (b *burst) run() {
 			}
 		}
 		failure = b.execute(&b.tasks[ran])
+		if o := b.from.link.observer; o != nil && failure == nil {
+			o.Executed(b.from == b.from.link.ends[1], b.tasks[ran].wr)
+		}
 		ran++
 	}
 	b.from.sent.Add(b.sent)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 const provider = "loopback"
@@ -23,8 +25,40 @@ type Fabric struct {
 	domain Domain
 	names  atomic.Uint64 // names given out so far
 
-	mu        sync.Mutex // guards listeners
+	mu        sync.Mutex // guards what follows
 	listeners map[Addr]*Listener
+	observe   func(dialing, listening transport.Info) Observer
+}
+
+// Observer is told what becomes of one connection. Its methods are called one at a time, by the
+// goroutine that does the work of the connection, and must not block.
+type Observer interface {
+	// Executed is told of a work request that was carried out for the dialing end, or for the other
+	// one, while its memory still belongs to the provider: what Local refers to is what was sent or
+	// read.
+	Executed(forDialing bool, wr *transport.WorkRequest)
+
+	// Ended is told that the connection has ended. Nothing follows it.
+	Ended()
+}
+
+// Observe has each connection that is made from now on told to an Observer, which observe returns
+// when it is called with what the two ends have as Info. It must not block.
+func (f *Fabric) Observe(observe func(dialing, listening transport.Info) Observer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.observe = observe
+}
+
+// observer returns what is to be told of a connection, or nil.
+func (f *Fabric) observer(dialing, listening transport.Info) Observer {
+	f.mu.Lock()
+	observe := f.observe
+	f.mu.Unlock()
+	if observe == nil {
+		return nil
+	}
+	return observe(dialing, listening)
 }
 
 // New returns a Fabric that nobody listens in.

@@ -16,7 +16,8 @@ type link struct {
 	ended bool
 	ends  [2]*endpoint
 
-	burst burst // of the goroutine at work
+	burst    burst    // of the goroutine at work
+	observer Observer // nil: none
 }
 
 // connect makes the connection that r asks for and returns its listening and its
@@ -30,6 +31,7 @@ func connect(r *request, private []byte) (listening, dialing *endpoint) {
 	dialing = newEndpoint(l, d, describe(there, here, r.from, r.listener.addr, private))
 	listening.peer, dialing.peer = dialing, listening
 	l.ends = [2]*endpoint{listening, dialing}
+	l.observer = r.listener.fabric.observer(dialing.info, listening.info)
 	go l.pump()
 	return listening, dialing
 }
@@ -69,6 +71,9 @@ func (l *link) pump() {
 	for _, e := range l.ends {
 		e.table.Close()
 		e.flush()
+	}
+	if l.observer != nil {
+		l.observer.Ended()
 	}
 	for _, e := range l.ends {
 		close(e.done)

@@ -71,6 +71,7 @@ type Conn struct {
 	out        writer
 
 	conn  net.Conn
+	tap   tap // nil: none
 	stall time.Duration
 
 	mu          sync.Mutex // guards the deadlines, and what follows
@@ -84,7 +85,8 @@ var _ ddp.LLP = (*Conn)(nil)
 // NewConn returns the stream of FPDUs on a connection on which the startup is complete: over TCP,
 // or over any other stream of bytes whose deadlines end what is under way with
 // os.ErrDeadlineExceeded.
-// A *net.TCPConn is read and written by system calls that do not block, where there are such.
+// A *net.TCPConn is read and written by system calls that do not block, where there are such. So is
+// one that package trace has traced, which is told what passes.
 func NewConn(conn net.Conn, o ConnOptions) (*Conn, error) {
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return nil, err
@@ -180,8 +182,8 @@ func (c *Conn) Close(orderly bool) {
 		_, err := io.Copy(io.Discard, onlyReader{c.conn})
 		orderly = err == nil
 	}
-	if tcp, ok := c.conn.(*net.TCPConn); ok && !orderly {
-		tcp.SetLinger(0) // a peer that takes nothing shall not have the kernel's memory either
+	if tcp, ok := c.conn.(interface{ SetLinger(int) error }); ok && !orderly {
+		_ = tcp.SetLinger(0) // a peer that takes nothing shall not have the kernel's memory either
 	}
 	c.conn.Close()
 }

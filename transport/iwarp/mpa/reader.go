@@ -56,6 +56,7 @@ type reader struct {
 	wide    bool // the receive window
 	many    bool // more comes than readFew at a time, all of which goes by way of the buffer
 	armed   bool // the stall watch has set a deadline
+	taps    bool // there is a Conn.tap
 
 	fpdus int    // complete ones, ever
 	held  []byte // a segment ahead of what is in the buffer, which the sink could not take

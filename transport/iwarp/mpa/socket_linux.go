@@ -4,7 +4,6 @@ package mpa
 
 import (
 	"io"
-	"net"
 	"runtime"
 	"sync"
 	"syscall"
@@ -17,11 +16,12 @@ const iovMax = 1024 // IOV_MAX
 
 // open finds out how to write and read.
 func (c *Conn) open() error {
-	tcp, ok := c.conn.(*net.TCPConn)
-	if !ok {
+	tcp, tap := tcpOf(c.conn)
+	if tcp == nil {
 		c.openPlain()
 		return nil
 	}
+	c.tap, c.out.taps, c.in.taps = tap, tap != nil, tap != nil
 	raw, err := tcp.SyscallConn()
 	if err != nil {
 		return err
@@ -107,9 +107,12 @@ func (s *rawOutput) write(fd uintptr) (some bool) {
 		raceSend(pieces, b.owners[b.first:])
 		var n int
 		var err error
-		if len(pieces) == 1 {
+		switch {
+		case s.w.taps:
+			n, err = s.writeTapped(int(fd), b, pieces)
+		case len(pieces) == 1:
 			n, err = writeOnce(int(fd), pieces[0])
-		} else {
+		default:
 			n, err = b.vector.write(int(fd), pieces)
 		}
 		switch err {
@@ -129,6 +132,11 @@ func (s *rawOutput) write(fd uintptr) (some bool) {
 		}
 	}
 	return some
+}
+
+// writeTapped is one attempt of write on a connection with a tap.
+func (s *rawOutput) writeTapped(fd int, b *batch, pieces [][]byte) (int, error) {
+	return s.w.c.tap.Sending(pieces, func() (int, error) { return b.vector.write(fd, pieces) })
 }
 
 // rawInput reads without blocking.
@@ -167,6 +175,9 @@ func (s *rawInput) attempt(fd int) (int, error) {
 	if r.aside || r.n > 0 && r.beginDirect() {
 		to, lent := r.place()
 		n, err := r.direct.vector.read(fd, to)
+		if r.taps {
+			r.c.tap.Received(to, n, err)
+		}
 		if lent {
 			r.sink.Return()
 		}
@@ -174,6 +185,9 @@ func (s *rawInput) attempt(fd int) (int, error) {
 	}
 	p := r.space()
 	n, err := readOnce(fd, p)
+	if r.taps {
+		r.c.tap.Received([][]byte{p}, n, err)
+	}
 	r.many = n == len(p) && n >= readFew
 	return n, err
 }

@@ -58,7 +58,7 @@ func (s *plainOutput) unsent() int { return 0 }
 
 func (s *plainOutput) mss() int {
 	const ethernet, large = 1448, 64 << 10
-	if tcp, ok := s.w.c.conn.(*net.TCPConn); ok && !isLoopback(tcp.RemoteAddr()) {
+	if tcp, _ := tcpOf(s.w.c.conn); tcp != nil && !isLoopback(tcp.RemoteAddr()) {
 		return ethernet
 	}
 	return large // what is not TCP divides what it carries as it likes

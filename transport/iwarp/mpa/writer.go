@@ -17,6 +17,7 @@ type writer struct {
 	total int    // bytes sent, ever
 	plain bool   // a write blocks
 	torn  bool   // a write has failed, with a part of what it was given sent maybe
+	taps  bool   // there is a Conn.tap
 
 	// The stall watch, which looks at each tick. Of a plain connection each Write has a deadline.
 	pace     pace.Pace

@@ -44,7 +44,7 @@ func newAssociation(cfg *Config, l lower.Association, local, remote Addr, offer 
 	if cfg.Draft {
 		a.order = newTSNOrder(l.FirstTSN())
 	}
-	cfg.Counters.Associations.Add(1)
+	cfg.Counters.associations.Add(1)
 	go a.run()
 	go a.lower.Watch(a.over)
 	if offer != nil {
@@ -238,7 +238,7 @@ func (a *association) end(err error) {
 	if a.err == nil {
 		a.err = err
 		if err != io.EOF && !errors.Is(err, errClosed) {
-			a.cfg.Counters.Lost.Add(1)
+			a.cfg.Counters.lost.Add(1)
 		}
 	}
 	err = a.err

@@ -115,6 +115,11 @@ type Config struct {
 	// there. It has gone that does not answer for three times as long. Zero means DefaultKeepAlive.
 	KeepAlive time.Duration
 
+	// Trace, if not nil, is called with each UDP datagram that is received, and with each before it is
+	// sent. It is called concurrently, must not block, and must not keep the packet. The local address
+	// is unspecified where a Listener has all addresses of this host, and the system chooses one.
+	Trace func(local, remote netip.AddrPort, sent bool, packet []byte)
+
 	// Counters, if not nil, counts for several Dialers or Listeners together.
 	Counters *Counters
 

@@ -211,7 +211,7 @@ func (c *Conn) keep(control bool, data []byte, early bool) (*held, error) {
 	if early && c.ahead+h.size() > aheadMost*c.a.cfg.Window || !early && !c.awaitRoom(h.size()) ||
 		!c.a.reserve(h.size()) {
 		h.release()
-		c.a.cfg.Counters.Overruns.Add(1)
+		c.a.cfg.Counters.overruns.Add(1)
 		return nil, ErrOverrun
 	}
 	if !early {
@@ -345,7 +345,7 @@ func (c *Conn) controlled(m control) error {
 		c.offer()
 	case (f == accept || f == enhancedAccept) && answers:
 		c.state = open
-		c.a.cfg.Counters.Sessions.Add(1)
+		c.a.cfg.Counters.sessions.Add(1)
 		c.setup = append(c.setup, m)
 	case (f == reject || f == enhancedReject) && answers:
 		c.setup = append(c.setup, m)
@@ -373,7 +373,7 @@ func (c *Conn) concluded() {
 // Terminate (RFC 5043 section 6.4).
 func (c *Conn) offer() {
 	if !c.a.offer(c) {
-		c.a.cfg.Counters.Pending.Add(1)
+		c.a.cfg.Counters.pending.Add(1)
 		c.close(errClosed)
 	}
 }
@@ -383,7 +383,7 @@ func (c *Conn) violated(err error) {
 	c.deaf = true
 	c.forget()
 	if errors.Is(err, ErrViolation) {
-		c.a.cfg.Counters.Violations.Add(1)
+		c.a.cfg.Counters.violations.Add(1)
 	}
 	c.a.cfg.faults.Fault(c.a.remote, "sctp: session ended", nil, "stream", c.id, "err", err)
 	offered := c.active || c.state != idle

@@ -108,7 +108,7 @@ func (s *socket) answered(d *dial, c chunk) (theirs initiation, err error) {
 	if err == nil {
 		if err = s.cfg.agree(theirs.indication); err != nil {
 			cause = causeUserAbort
-			s.cfg.Counters.Indications.Add(1)
+			s.cfg.Counters.indications.Add(1)
 		}
 	}
 	if err != nil {

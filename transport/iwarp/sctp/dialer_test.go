@@ -71,7 +71,7 @@ func TestDialerStreams(t *testing.T) {
 			t.Fatal(err)
 		}
 		conns = append(conns, conn)
-		if n := counters.Associations.Load(); n != made {
+		if n := counters.Stats().Associations; n != made {
 			t.Errorf("%d associations for %d sessions, want %d", n, len(conns), made)
 		}
 	}

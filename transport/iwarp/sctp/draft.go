@@ -132,7 +132,7 @@ func (c *Conn) beginDraft() {
 // writeDraftFrame has the session begin; c.mu is held.
 func (c *Conn) writeDraftFrame(f *mpa.Frame) error {
 	c.state = open
-	c.a.cfg.Counters.Sessions.Add(1)
+	c.a.cfg.Counters.sessions.Add(1)
 	if !f.Reply {
 		c.setup = append(c.setup, control{function: accept})
 	}

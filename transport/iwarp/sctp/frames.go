@@ -52,7 +52,7 @@ func (c *Conn) WriteFrame(f *mpa.Frame) error {
 	}
 	switch c.state = next; next {
 	case open:
-		c.a.cfg.Counters.Sessions.Add(1)
+		c.a.cfg.Counters.sessions.Add(1)
 	case concluded:
 		c.said, c.last = true, true // the peer is silent from now on
 		c.changed.Broadcast()

@@ -86,7 +86,7 @@ func TestMaxAssociations(t *testing.T) {
 	if err := dial(); !errors.As(err, &aborted) || aborted.Reason != "out of resource" {
 		t.Errorf("a third association: got error %v, want an *AbortError for want of resources", err)
 	}
-	if n := counters.Refused.Load(); n != 1 {
+	if n := counters.Stats().Refused; n != 1 {
 		t.Errorf("%d refusals are counted, want 1", n)
 	}
 	conns[0].Close()

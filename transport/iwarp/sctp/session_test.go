@@ -311,7 +311,7 @@ func TestViolations(t *testing.T) {
 				}
 				l.Close(false)
 				p.wantHeard("0 17: 00010004")
-				if n := p.cfg.Counters.Violations.Load(); n != 1 {
+				if n := p.cfg.Counters.Stats().Violations; n != 1 {
 					t.Errorf("%d violations are counted, want 1", n)
 				}
 				p.says(0, ppidControl, "0002 0001") // is ignored
@@ -478,7 +478,7 @@ func TestOverrun(t *testing.T) {
 		p.says(1, ppidControl, "0001 0004")
 		readFrame(t, other, false)
 		synctest.Wait()
-		if n := p.cfg.Counters.Overruns.Load(); n != 1 {
+		if n := p.cfg.Counters.Stats().Overruns; n != 1 {
 			t.Errorf("%d overruns are counted, want 1", n)
 		}
 		var err error
@@ -509,18 +509,18 @@ func TestMemory(t *testing.T) {
 		for range 64 << 10 / 2048 {
 			segment := sendSegment(n+1, string(make([]byte, 1000)))
 			p.says(0, ppidSegment, fmt.Sprintf("%04x", n+1)+segment)
-			if synctest.Wait(); p.cfg.Counters.Overruns.Load() > 0 {
+			if synctest.Wait(); p.cfg.Counters.Stats().Overruns > 0 {
 				break
 			}
 			p.says(1, ppidSegment, fmt.Sprintf("%04x", n+2)+segment)
-			if n++; p.cfg.Counters.Overruns.Load() > 0 {
+			if n++; p.cfg.Counters.Stats().Overruns > 0 {
 				break
 			}
 		}
 		synctest.Wait()
-		if n < 15 || n > 16 || p.cfg.Counters.Overruns.Load() != 1 {
+		if n < 15 || n > 16 || p.cfg.Counters.Stats().Overruns != 1 {
 			t.Errorf("%d messages of 2 KiB on each stream, %d overruns, want 16 and 1",
-				n, p.cfg.Counters.Overruns.Load())
+				n, p.cfg.Counters.Stats().Overruns)
 		}
 		first.Close(false)
 		second.Close(false)
@@ -614,7 +614,7 @@ func TestPending(t *testing.T) {
 		p.says(0, ppidControl, "0000 0001") // is not taken
 		p.says(1, ppidControl, "0000 0001")
 		p.wantHeard("1 17: 00000004")
-		if n := p.cfg.Counters.Pending.Load(); n != 1 {
+		if n := p.cfg.Counters.Stats().Pending; n != 1 {
 			t.Errorf("%d are counted, want 1", n)
 		}
 	})

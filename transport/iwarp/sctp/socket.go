@@ -3,6 +3,7 @@ package sctp
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -67,6 +68,7 @@ func (s *socket) run() {
 		noteReceived()
 		switch {
 		case err == nil:
+			s.trace(false, p[:n], from)
 			s.packet(p[:n], from)
 		case isRefused(err):
 			s.refused()
@@ -94,7 +96,20 @@ func (s *socket) close() {
 // send sends a packet. What the network does not take is lost, as it may be on the way.
 func (s *socket) send(p []byte, to path) {
 	noteSent()
+	s.trace(true, p, to)
 	_ = s.conn.send(p, to)
+}
+
+// trace tells who wants to know of a packet.
+func (s *socket) trace(sent bool, p []byte, by path) {
+	if s.cfg.Trace == nil {
+		return
+	}
+	local := s.conn.LocalAddr().(*net.UDPAddr).AddrPort()
+	if by.local.IsValid() {
+		local = netip.AddrPortFrom(by.local, local.Port())
+	}
+	s.cfg.Trace(local, by.peer, sent, p)
 }
 
 // random returns a number that is not zero.
@@ -112,14 +127,14 @@ func random() uint32 {
 func (s *socket) packet(p []byte, from path) {
 	h, ok := parseHeader(p)
 	if !ok {
-		s.cfg.Counters.BadPackets.Add(1)
+		s.cfg.Counters.badPackets.Add(1)
 		return
 	}
 	chunks := p[headerLen:]
 	first, rest := nextChunk(chunks)
 	switch {
 	case first == nil:
-		s.cfg.Counters.BadPackets.Add(1)
+		s.cfg.Counters.badPackets.Add(1)
 		return
 	case first.is(chunkInit):
 		if h.tag == 0 && len(rest) == 0 {
@@ -198,18 +213,18 @@ func (s *socket) init(h header, c chunk, from path) {
 		s.send(seal(appendAbort(back.append(nil), 0, causeUserAbort, "nobody listens")), from)
 		return
 	case err != nil:
-		s.cfg.Counters.BadPackets.Add(1)
+		s.cfg.Counters.badPackets.Add(1)
 		s.send(seal(appendAbort(back.append(nil), 0, causeProtocolViolation, err.Error())), from)
 		return
 	}
 	if err := s.cfg.agree(theirs.indication); err != nil {
-		s.cfg.Counters.Indications.Add(1)
+		s.cfg.Counters.indications.Add(1)
 		s.cfg.fault(from.peer, "association refused", err)
 		s.send(seal(appendAbort(back.append(nil), 0, causeUserAbort, err.Error())), from)
 		return
 	}
 	if !s.admits(from.peer.Addr()) {
-		s.cfg.Counters.Refused.Add(1)
+		s.cfg.Counters.refused.Add(1)
 		s.send(seal(appendAbort(back.append(nil), 0, causeOutOfResource, "")), from)
 		return
 	}
@@ -226,7 +241,7 @@ func (s *socket) init(h header, c chunk, from path) {
 func (s *socket) cookieEcho(h header, value []byte, from path) bool {
 	c, err := s.bakery.open(value, from.peer, h)
 	if err == errCookie {
-		s.cfg.Counters.BadPackets.Add(1)
+		s.cfg.Counters.badPackets.Add(1)
 		return false
 	}
 	key := peerKey{from.peer, h.src, h.dst}
@@ -246,7 +261,7 @@ func (s *socket) cookieEcho(h header, value []byte, from path) bool {
 	case deaf || same != nil:
 		return false
 	case !s.admits(from.peer.Addr()):
-		s.cfg.Counters.Refused.Add(1)
+		s.cfg.Counters.refused.Add(1)
 		s.send(seal(appendAbort(back.append(nil), 0, causeOutOfResource, "")), from)
 		return false
 	case old != nil: // RFC 9260 section 5.2.4, action A
@@ -267,7 +282,7 @@ func (s *socket) outOfTheBlue(h header, first chunk, from path) {
 	case chunkShutdownAck:
 		s.send(seal(appendChunk(back.append(nil), chunkShutdownComplete, flagReflected)), from)
 	default:
-		s.cfg.Counters.OutOfTheBlue.Add(1)
+		s.cfg.Counters.outOfTheBlue.Add(1)
 		s.send(seal(appendChunk(back.append(nil), chunkAbort, flagReflected)), from)
 	}
 }

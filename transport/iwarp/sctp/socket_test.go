@@ -91,7 +91,7 @@ func TestForged(t *testing.T) {
 		p := seal(append(header{src: 1, dst: 2, tag: right}.append(nil), unhex(t, data)...))
 		p[len(p)-1]++
 		s.packet(p, linkPeer)
-		if n := s.cfg.Counters.BadPackets.Load(); n != 1 || l.waiting() > 0 || len(sent.sent) > 0 {
+		if n := s.cfg.Counters.Stats().BadPackets; n != 1 || l.waiting() > 0 || len(sent.sent) > 0 {
 			t.Errorf("%d are counted, want 1; %d packets for pion/sctp; sent %q", n, l.waiting(), sent.sent)
 		}
 	})

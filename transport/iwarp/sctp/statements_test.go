@@ -218,7 +218,7 @@ func TestBehindTerminate(t *testing.T) {
 				if err := l.Receive(new(sink)); !errors.Is(err, ErrViolation) {
 					t.Errorf("got error %v, want %v", err, ErrViolation)
 				}
-				if n := p.cfg.Counters.Violations.Load(); n != 1 {
+				if n := p.cfg.Counters.Stats().Violations; n != 1 {
 					t.Errorf("%d violations are counted, want 1", n)
 				}
 				l.Close(false)
@@ -265,7 +265,7 @@ func TestReuse(t *testing.T) {
 				first, second := open(0), open(1)
 				first.Close()
 				p.says(0, ended, last)
-				<-first.finished
+				synctest.Wait()
 				open(2)
 				open(3)
 				again := open(0)
@@ -278,11 +278,11 @@ func TestReuse(t *testing.T) {
 					t.Errorf("what is not acknowledged: got error %v, want %v", err, ErrNoStream)
 				}
 				p.pay()
-				<-second.finished
+				synctest.Wait()
 				open(1)
 
 				again.Close()
-				<-again.finished
+				synctest.Wait()
 				if _, err := p.a.open(); !errors.Is(err, ErrNoStream) {
 					t.Errorf("what the peer has not ended: got error %v, want %v", err, ErrNoStream)
 				}
@@ -532,7 +532,7 @@ func TestMostPending(t *testing.T) {
 			t.Errorf("one more: %d, %v, want Terminate", n, err)
 		}
 	}
-	if n := l.cfg.Counters.Pending.Load(); n != 2 {
+	if n := l.cfg.Counters.Stats().Pending; n != 2 {
 		t.Errorf("%d are counted, want 2", n)
 	}
 }

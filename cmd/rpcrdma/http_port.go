@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// httpPort is an HTTP server of a command; nil where there is none.
+type httpPort struct {
+	flag        string // that asks for it
+	listener    net.Listener
+	log         *slog.Logger
+	http        http.Server
+	connections sync.WaitGroup
+	over        chan struct{} // closed when it takes no more connections; nil before it does
+	cancel      context.CancelFunc
+}
+
+// listenHTTP opens the port, if there is to be one. serve answers at it.
+func listenHTTP(ctx context.Context, flag, addr string, log *slog.Logger) (*httpPort, error) {
+	if addr == "" {
+		return nil, nil
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, listenError(flag, addr, err)
+	}
+	return &httpPort{flag: flag, listener: l, log: log}, nil
+}
+
+// serve answers until close.
+func (p *httpPort) serve(h http.Handler) {
+	if p == nil {
+		return
+	}
+	var ctx context.Context
+	ctx, p.cancel = context.WithCancel(context.Background()) // ends what takes long, such as a profile
+	p.http = http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnState:         p.count,
+		ErrorLog:          slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
+	}
+	p.over = make(chan struct{})
+	go func() {
+		defer close(p.over)
+		if err := p.http.Serve(p.listener); !errors.Is(err, http.ErrServerClosed) {
+			p.log.Error("no more answers by HTTP", "flag", p.flag, "err", err)
+		}
+	}()
+}
+
+// count is told when a connection begins, by the goroutine that takes connections, and when its own
+// ends.
+func (p *httpPort) count(_ net.Conn, s http.ConnState) {
+	switch s {
+	case http.StateNew:
+		p.connections.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		p.connections.Done()
+	}
+}
+
+// url is where it is.
+func (p *httpPort) url() string { return "http://" + p.listener.Addr().String() }
+
+// close ends it, and what it is answering.
+func (p *httpPort) close() {
+	switch {
+	case p == nil:
+	case p.over == nil:
+		p.listener.Close()
+	default:
+		p.cancel()
+		p.http.Close()
+		<-p.over
+		p.connections.Wait()
+	}
+}

@@ -1,0 +1,77 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestLogFormat: with --log-format json each line of the log is an object, and it has the first and the
+// last of a client.
+func TestLogFormat(t *testing.T) {
+	s := startServe(t, "--memory", "/export", "--log-format", "json")
+	for range 2 {
+		mountAs(t, dialRDMA(t, s.rdma), 5, "/export")
+	}
+	mountAs(t, dialTCP(t, s.tcp), 5, "/export")
+	if code := s.stop(); code != exitOK {
+		t.Errorf("exit %d: %v", code, s.stderr)
+	}
+	var said []string
+	for line := range strings.Lines(s.stderr.String()) {
+		var entry struct {
+			Level, Msg, Peer, Over string
+			Connections            int
+		}
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		switch said = append(said, entry.Level+" "+entry.Msg); entry.Msg {
+		case "a client has come":
+			if entry.Over != "iwarp" || !strings.HasPrefix(entry.Peer, "127.0.0.1:") {
+				t.Errorf("came: %q", line)
+			}
+		case "a client has gone":
+			if entry.Connections != 3 {
+				t.Errorf("gone: %q", line)
+			}
+		}
+	}
+	want := "INFO a client has come, INFO nfs: mounted, INFO draining, INFO a client has gone, INFO drained"
+	if got := strings.Join(said, ", "); got != want {
+		t.Errorf("the log says %s\nwant %s", got, want)
+	}
+}
+
+// TestLogLevelSignal: SIGUSR1 has the log say everything, and the next one what the flags say.
+func TestLogLevelSignal(t *testing.T) {
+	s := startServe(t, "--memory", "/export", "--log-level", "error")
+	const debug = `level=DEBUG msg="nfs: mounted"`
+	again := func(want bool) {
+		t.Helper()
+		mountAs(t, dialRDMA(t, s.rdma), 5, "/export")
+		if got := strings.Contains(s.stderr.String(), debug); got != want {
+			t.Errorf("messages of level DEBUG are logged: %t, want %t; log:\n%s", got, want, s.stderr)
+		}
+	}
+	usr1 := func(now string) {
+		t.Helper()
+		if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
+			t.Fatal(err)
+		}
+		s.stderr.await("now="+now, s.over)
+	}
+	again(false)
+	usr1("DEBUG")
+	again(true)
+	usr1("ERROR")
+	before := strings.Count(s.stderr.String(), "\n")
+	again(true)
+	if n := strings.Count(s.stderr.String(), "\n"); n != before {
+		t.Errorf("%d lines at level ERROR:\n%s", n-before, s.stderr)
+	}
+}

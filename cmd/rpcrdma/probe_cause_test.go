@@ -1,0 +1,436 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
+	"github.com/rpcrdma/go-rpcrdma/internal/testcert"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+)
+
+// TestProbeNoHost: a name that is none.
+func TestProbeNoHost(t *testing.T) {
+	f := probing{}.of(t, "rdma://no..host").names(t, "name", probeFail, causeNoHost)
+	if !strings.Contains(f.Do, "no..host") {
+		t.Errorf("to do: %s", f.Do)
+	}
+}
+
+// TestProbeRefused: nothing listens, here or elsewhere.
+func TestProbeRefused(t *testing.T) {
+	dead := deadport.New(t, "127.0.0.1").String()
+	for _, scheme := range schemes {
+		f := probing{}.of(t, scheme+"://"+dead).names(t, "port", probeFail, causeRefused)
+		if want := "nothing listens at port " + dead; !strings.Contains(f.Do, want) {
+			t.Errorf("%s: to do: %s, want %s", scheme, f.Do, want)
+		}
+	}
+	udp := strconv.Itoa(freeUDP(t))
+	probing{}.of(t, "rdma+sctp://127.0.0.1/?udp="+udp).names(t, "port", probeFail, causeRefused)
+}
+
+// TestProbeWrongPort: nothing listens, but the server is at another port; or something else does.
+func TestProbeWrongPort(t *testing.T) {
+	s := startServe(t, "--memory", "/a")
+	dead := deadport.New(t, "127.0.0.1").String()
+	usual := func(p *prober) {
+		p.usual = []target{rdmaAt(t, s.rdma), rdmaAt(t, s.tcp)}
+		p.usual[1].scheme = "tcp"
+	}
+	for scheme, there := range map[string]string{"rdma": s.rdma, "tcp": s.tcp} {
+		r := probing{change: usual}.of(t, scheme+"://"+dead)
+		f := r.names(t, "port", probeFail, causeWrongPort)
+		if want := "NFS is at " + scheme + "://" + there; !strings.Contains(f.Do, want) {
+			t.Errorf("%s: to do: %s, want %s", scheme, f.Do, want)
+		}
+	}
+	named := tcpServer(t, rpcbind.Programs([]rpcbind.Mapping{
+		{Program: nfs3.Program, Version: nfs3.Version, Netid: "rdma", Addr: universal(t, s.rdma)},
+	})...)
+	asked := func(p *prober) { p.rpcbind = rdmaAt(t, named).port }
+	f := probing{change: asked}.of(t, "rdma://"+dead).names(t, "port", probeFail, causeWrongPort)
+	if want := "NFS is at rdma://" + s.rdma + ", as rpcbind says"; !strings.Contains(f.Do, want) {
+		t.Errorf("to do: %s, want %s", f.Do, want)
+	}
+
+	other := tcpServer(t,
+		oncrpc.Program{Number: 7, Version: 1, Procedures: make([]oncrpc.Procedure, 1)})
+	probing{}.of(t, "tcp://"+other).names(t, "port", probeFail, causeWrongPort)
+	web := listening(t, func(c net.Conn) {
+		c.Read(make([]byte, 1))
+		io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+	})
+	for _, scheme := range schemes {
+		probing{}.of(t, scheme+"://"+web).names(t, "port", probeFail, causeWrongPort)
+	}
+}
+
+// TestProbeEnded: a server that does not take connections from this host.
+func TestProbeEnded(t *testing.T) {
+	s := startServe(t, "--memory", "/a", "--allow", "192.0.2.0/24")
+	for scheme, addr := range map[string]string{"rdma": s.rdma, "tcp": s.tcp} {
+		f := probing{}.of(t, scheme+"://"+addr+"/a").names(t, "port", probeFail, causeEnds)
+		if !strings.Contains(f.Do, "--allow") {
+			t.Errorf("%s: to do: %s", scheme, f.Do)
+		}
+	}
+}
+
+// listening has connections served until the test ends.
+func listening(t *testing.T, serve func(net.Conn)) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				serve(c)
+			}()
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		<-over
+	})
+	return l.Addr().String()
+}
+
+// TestProbeSwapped: the port of RDMA is given for TCP's, and the other way round.
+func TestProbeSwapped(t *testing.T) {
+	s := startServe(t, "--memory", "/a")
+	for scheme, addr := range map[string]string{"rdma": s.tcp, "tcp": s.rdma} {
+		f := probing{}.of(t, scheme+"://"+addr+"/a").names(t, "port", probeFail, causeSwapped)
+		want := map[string]string{"rdma": "tcp://", "tcp": "rdma://"}[scheme] + addr + "/a"
+		if !strings.HasSuffix(f.Do, want) {
+			t.Errorf("%s: to do: %s, want %s", scheme, f.Do, want)
+		}
+	}
+}
+
+// TestProbeNotRegistered: rpcbind is to be asked, and does not know.
+func TestProbeNotRegistered(t *testing.T) {
+	empty := tcpServer(t, rpcbind.Programs(nil)...)
+	r := probing{}.of(t, "rdma://127.0.0.1?rpcbind="+strconv.Itoa(rdmaAt(t, empty).port))
+	r.names(t, "rpcbind", probeFail, causeNotRegistered)
+
+	s := startServe(t, "--memory", "/a")
+	url := "tcp://127.0.0.1/a?rpcbind=" + strconv.Itoa(rdmaAt(t, s.tcp).port)
+	if r := (probing{}).of(t, url); !r.OK {
+		t.Errorf("found by rpcbind:\n%s", r.lines())
+	}
+}
+
+// TestProbeMute: a port that takes connections, and says nothing.
+func TestProbeMute(t *testing.T) {
+	t.Parallel()
+	addr := listening(t, func(c net.Conn) { io.Copy(io.Discard, c) })
+	for _, scheme := range schemes {
+		probing{short: true}.of(t, scheme+"://"+addr).names(t, "port", probeFail, causeNoAnswer)
+	}
+}
+
+// choosing is a server of iWARP that accepts some requests only.
+func choosing(t *testing.T, accept func(*mpa.Request) bool) (addr string) {
+	t.Helper()
+	return rdmaServer(t, iwarp.Config{CRC: iwarp.CRCOff,
+		Choose: func(_ net.Addr, r *mpa.Request, _ *mpa.Config) error {
+			if !accept(r) {
+				return errors.New("not this one")
+			}
+			return nil
+		}}, programsOf(t, nfsserver.Export{Path: "/", FS: exported(t)})...)
+}
+
+// TestProbeCRC: one side requires CRC32C. Where the other refuses it there is no connection; where
+// it can do so that is good to know.
+func TestProbeCRC(t *testing.T) {
+	crc := func(value string) func(*probeFlags) {
+		return func(f *probeFlags) {
+			if err := f.connections.crc.Set(value); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	requires := choosing(t, (*mpa.Request).CRC)
+	refuses := choosing(t, func(r *mpa.Request) bool { return !r.CRC() })
+	takes := startServe(t, "--memory", "/a", "--crc", "on").rdma
+	for _, tt := range []struct {
+		name, addr, flag string
+		status           probeStatus
+		cause            probeCause
+	}{
+		{"the server requires it", requires, "off", probeFail, causeCRC},
+		{"both require it", requires, "on", probeWarn, causeCRC},
+		{"this side requires it", refuses, "on", probeFail, causeNoCRC},
+		{"neither has it", refuses, "off", probeWarn, causeNoCRC},
+		{"the server requires it, and this side takes it", takes, "off", probeNote, causeCRC},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := probing{flags: crc(tt.flag)}.of(t, "rdma://"+tt.addr)
+			r.names(t, "mpa", tt.status, tt.cause)
+			if ok := tt.status != probeFail; r.OK != ok {
+				t.Errorf("ok is %v\n%s", r.OK, r.lines())
+			}
+		})
+	}
+}
+
+// TestProbeIRD: the server can have no RDMA Read under way, or wants more than there are.
+func TestProbeIRD(t *testing.T) {
+	programs := programsOf(t, nfsserver.Export{Path: "/", FS: exported(t)})
+	for _, low := range []iwarp.Config{{ORD: -1}, {ORD: 64, RequiredORD: 64}} {
+		addr := rdmaServer(t, low, programs...)
+		probing{}.of(t, "rdma://"+addr).names(t, "mpa", probeFail, causeIRD)
+	}
+}
+
+// TestProbeRejected: a server that refuses connections for a reason that it does not say.
+func TestProbeRejected(t *testing.T) {
+	addr := choosing(t, func(*mpa.Request) bool { return false })
+	f := probing{}.of(t, "rdma://"+addr).names(t, "mpa", probeFail, causeRejected)
+	if !strings.Contains(f.Do, "rejects the connection") {
+		t.Errorf("to do: %s", f.Do)
+	}
+}
+
+// TestProbeRoCETaken: UDP port 4791 of this host, as the test has it, is somebody's; and one that
+// is silent may be RoCE's.
+func TestProbeRoCETaken(t *testing.T) {
+	s := startServe(t, "--memory", "/a")
+	l, err := net.ListenUDP("udp", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	taken := func(p *prober) { p.roce = l.LocalAddr().(*net.UDPAddr).Port }
+	r := probing{change: taken}.of(t, "rdma://"+s.rdma+"/a")
+	r.names(t, "roce", probeNote, causeRoCETaken)
+	if f := r.find(t, "roce", probeNote); f.Values["open"] != "unknown" {
+		t.Errorf("open is %v, want unknown", f.Values["open"])
+	}
+}
+
+// TestProbeGateway: a gateway that does not reach its server, and one that does.
+func TestProbeGateway(t *testing.T) {
+	t.Parallel()
+	lonely := startGateway(t, nil, "--to", "rdma://"+deadport.New(t, "127.0.0.1").String())
+	probing{short: true}.of(t, "tcp://"+lonely.tcp).names(t, "port", probeFail, causeNoServer)
+
+	s := startServe(t, "--memory", "/a")
+	g := startGateway(t, nil, "--to", "rdma://"+s.rdma)
+	if r := (probing{}).of(t, "tcp://"+g.tcp+"/a"); !r.OK {
+		t.Errorf("a gateway with its server:\n%s", r.lines())
+	}
+}
+
+// TestProbeNoMount: NFS without MOUNT.
+func TestProbeNoMount(t *testing.T) {
+	var nfs []oncrpc.Program
+	for _, p := range programsOf(t, nfsserver.Export{Path: "/", FS: exported(t)}) {
+		if p.Number == nfs3.Program {
+			nfs = append(nfs, p)
+		}
+	}
+	dead := deadport.New(t, "127.0.0.1").Port()
+	options := "?mountport=" + strconv.Itoa(int(dead)) // where this machine may have none
+	r := probing{}.of(t, "tcp://"+tcpServer(t, nfs...)+options)
+	f := r.names(t, "mount", probeFail, causeNoMount)
+	if !strings.Contains(f.Do, "no MOUNT service at 127.0.0.1") {
+		t.Errorf("to do: %s", f.Do)
+	}
+}
+
+// TestProbeNotForHost: an export that is for others.
+func TestProbeNotForHost(t *testing.T) {
+	addr := tcpServer(t, programsOf(t,
+		nfsserver.Export{Path: "/all", FS: exported(t)},
+		nfsserver.Export{Path: "/others", FS: exported(t),
+			Clients: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})...)
+	f := probing{}.of(t, "tcp://"+addr+"/others").names(t, "mount", probeFail, causeNotForHost)
+	if !strings.Contains(f.Do, "192.0.2.0/24") {
+		t.Errorf("to do: %s, want whom it is for", f.Do)
+	}
+	probing{}.of(t, "tcp://"+addr+"/all").names(t, "mount", probeNote, causeNotForHost)
+}
+
+// TestProbeGone: the directory that is exported has been removed.
+func TestProbeGone(t *testing.T) {
+	dir := t.TempDir()
+	s := startServe(t, "--export", "/data="+dir)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	f := probing{}.of(t, "rdma://"+s.rdma+"/data").names(t, "mount", probeFail, causeGone)
+	if !strings.Contains(f.Do, "server's log") || !strings.Contains(s.stderr.String(), "its directory has been removed") {
+		t.Errorf("to do: %s; log: %v", f.Do, s.stderr)
+	}
+}
+
+// TestProbeTooWeak: the server wants stronger credentials: from the first call on, for MOUNT, or
+// for NFS alone, as Linux's does with sec=krb5.
+func TestProbeTooWeak(t *testing.T) {
+	deny := func(context.Context, *oncrpc.Call) (context.Context, error) {
+		return nil, &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak}
+	}
+	for _, tt := range []struct {
+		step    string
+		program uint32
+		null    bool
+	}{{"port", nfs3.Program, true}, {"mount", 100005, false}, {"root", nfs3.Program, false}} {
+		t.Run(tt.step, func(t *testing.T) {
+			programs := programsOf(t, nfsserver.Export{Path: "/", FS: exported(t)})
+			for i := range programs {
+				if p := &programs[i]; p.Number == tt.program {
+					p.Authorize = deny
+					if tt.null {
+						p.Procedures[0].Handler = func(ctx context.Context, c *oncrpc.Call) error {
+							_, err := deny(ctx, c)
+							return err
+						}
+					}
+				}
+			}
+			r := probing{}.of(t, "tcp://"+tcpServer(t, programs...))
+			f := r.names(t, tt.step, probeFail, causeTooWeak)
+			if !strings.Contains(f.Found, "AUTH_TOOWEAK") || !strings.Contains(f.Do, "?tls") {
+				t.Errorf("to do: %s", f.Do)
+			}
+		})
+	}
+}
+
+// TestProbeTLS: a server that wants TLS and gets it, and one that does not.
+func TestProbeTLS(t *testing.T) {
+	certs, err := testcert.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := certs.Files(dir); err != nil {
+		t.Fatal(err)
+	}
+	file := func(name string) string { return filepath.Join(dir, name) }
+	s := startServe(t, "--memory", "/a", "--tls-cert", file("server.pem"), "--tls-key",
+		file("server.key"), "--tls-ca", file("ca.pem"))
+	probing{}.of(t, "tcp://"+s.tcp+"/a").names(t, "mount", probeFail, causeTooWeak)
+	shown := func(f *probeFlags) {
+		f.connections.tls.ca = file("ca.pem")
+		f.connections.tls.cert, f.connections.tls.key = file("client.pem"), file("client.key")
+	}
+	r := probing{flags: shown}.of(t, "tcp://"+s.tcp+"/a?tls")
+	if f := r.find(t, "call", probeOK); f.Values["tls"] != true || !r.OK {
+		t.Errorf("with TLS:\n%s", r.lines())
+	}
+}
+
+// TestProbeSquash: root is nobody, or not, or that cannot be told.
+func TestProbeSquash(t *testing.T) {
+	as := func(uid userFlag) func(*probeFlags) {
+		return func(f *probeFlags) {
+			f.connections.uid = uid
+		}
+	}
+	for _, tt := range []struct {
+		name, squash  string
+		uid           userFlag
+		own, readOnly bool // there is a file of user 1000
+		status        probeStatus
+		squashed      rootIs
+	}{
+		{"squashed, and root asks", "root", 0, true, false, probeWarn, rootIsNobody},
+		{"squashed, and another asks", "root", 1000, true, false, probeNote, rootIsNobody},
+		{"not squashed", "none", 0, true, false, probeOK, rootIsRoot},
+		{"nothing to see it by", "root", 0, false, false, probeNote, rootUnknown},
+		{"or read-only", "root", 0, true, true, probeWarn, rootReads},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			fs := exported(t)
+			set := func(h nfs3.FH, mode, uid uint32) {
+				t.Helper()
+				a := &nfs3.Sattr{
+					Mode: nfs3.Set32{Set: true, To: mode}, UID: nfs3.Set32{Set: true, To: uid},
+				}
+				if _, err := fs.SetAttr(t.Context(), new(vfs.Cred), h, a, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o, _, err := fs.Lookup(t.Context(), new(vfs.Cred), fs.Root(), "file")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.own {
+				set(o.File, 0o644, 1000)
+			} else {
+				set(o.File, 0o666, 0)
+				set(fs.Root(), 0o777, 0)
+			}
+			squash := nfsserver.SquashRoot
+			if tt.squash == "none" {
+				squash = nfsserver.SquashNone
+			}
+			addr := tcpServer(t, programsOf(t,
+				nfsserver.Export{Path: "/", FS: fs, Squash: squash, ReadOnly: tt.readOnly})...)
+			r := probing{flags: as(tt.uid)}.of(t, "tcp://"+addr)
+			if tt.squashed == rootIsNobody || tt.squashed == rootReads {
+				r.names(t, "root", tt.status, causeSquashed)
+			}
+			for _, f := range r.Findings {
+				if got := f.Values["squashed"]; got != nil && got != string(tt.squashed) {
+					t.Errorf("squashed is %v, want %s:\n%s", got, tt.squashed, r.lines())
+				}
+			}
+			r.find(t, "root", tt.status)
+			if !r.OK {
+				t.Errorf("not ok:\n%s", r.lines())
+			}
+		})
+	}
+}
+
+// TestProbeFile: a path in the URL that is no file, or one that the caller may not read.
+func TestProbeFile(t *testing.T) {
+	s := startServe(t, "--memory", "/a", "--squash", "none")
+	m := mountAs(t, dialTCP(t, s.tcp), 1000, "/a")
+	mode := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o600}}
+	if _, err := m.SetAttr(t.Context(), m.put(t, "own", pattern(100)), mode, nil); err != nil {
+		t.Fatal(err)
+	}
+	another := func(f *probeFlags) { f.connections.uid = 1234 }
+	for path, cause := range map[string]probeCause{"missing": causeFailed, "own": causeDenies} {
+		r := probing{flags: another}.of(t, "tcp://"+s.tcp+"/a/"+path)
+		r.names(t, "read", probeFail, cause)
+	}
+	r := probing{flags: another}.of(t, "tcp://"+s.tcp+"/a") // which is that of others, too
+	if f := r.find(t, "read", probeNote); !r.OK || !strings.Contains(f.Found, "nothing is read") {
+		t.Errorf("found %s\n%s", f.Found, r.lines())
+	}
+	m.put(t, "everybody's", pattern(10))
+	r = probing{flags: another}.of(t, "tcp://"+s.tcp+"/a")
+	if f := r.find(t, "read", probeOK); f.Values["file"] != "/a/everybody's" {
+		t.Errorf("read: %v", f.Values)
+	}
+}

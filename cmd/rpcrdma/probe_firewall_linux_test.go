@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestProbeFirewall: a port from which nothing comes back.
+func TestProbeFirewall(t *testing.T) {
+	t.Parallel()
+	s := startServe(t, "--memory", "/a")
+	up := func(p *prober) { p.usual = []target{rdmaAt(t, s.rdma)} }
+	for _, scheme := range schemes {
+		dropped := dropping(t)
+		r := probing{short: true, change: up}.of(t, scheme+"://"+dropped)
+		f := r.names(t, "port", probeFail, causeFirewall)
+		for _, want := range []string{"firewalls on the way", "the host is up"} {
+			if !strings.Contains(f.Do, want) {
+				t.Errorf("%s: to do: %s, want %s", scheme, f.Do, want)
+			}
+		}
+	}
+}
+
+// TestProbeFirewallMount: NFS can be reached, and the port of MOUNT not.
+func TestProbeFirewallMount(t *testing.T) {
+	t.Parallel()
+	s := startServe(t, "--memory", "/a")
+	_, port, _ := net.SplitHostPort(dropping(t))
+	r := probing{}.of(t, "rdma://"+s.rdma+"/a?mountport="+port)
+	r.names(t, "mount", probeFail, causeFirewall)
+}
+
+// dropping is a port at which Linux drops what asks for a connection, as a firewall does: that of a
+// socket whose queue is full, since nobody accepts.
+func dropping(t *testing.T) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	raw, err := l.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw.Control(func(fd uintptr) { err = syscall.Listen(int(fd), 0) }) != nil || err != nil {
+		t.Fatal(err)
+	}
+	for range 16 {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
+		cancel()
+		if err != nil {
+			return l.Addr().String()
+		}
+		t.Cleanup(func() { c.Close() })
+	}
+	t.Fatal("the queue is never full")
+	return ""
+}

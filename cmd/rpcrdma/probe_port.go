@@ -1,0 +1,308 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
+)
+
+// speaker is what is at a port.
+type speaker string
+
+const (
+	speaksIWARP speaker = "iWARP"
+	speaksRPC   speaker = "RPC over TCP"
+	speaksOther speaker = "neither iWARP nor RPC"
+	speaksNot   speaker = "takes connections and says nothing"
+	endsAll     speaker = "takes connections and ends them at once"
+	nobody      speaker = "nothing listens"
+	silent      speaker = "no answer"
+	unreachable speaker = "cannot be reached"
+)
+
+// glance is what was seen at a port of the server.
+type glance struct {
+	at  target
+	mpa mpaAnswer // of iWARP
+	rpc rpcAnswer
+}
+
+// rpcAnswer is what came of calls of NULL over TCP.
+type rpcAnswer struct {
+	tried bool
+	nfs   error // of NFS version 3
+	other error // of rpcbind, on the same connection
+}
+
+// otherTime is how long ports may take that the URL does not name.
+const otherTime = 2 * time.Second
+
+// look looks at the port of the URL, and at the usual ones, all at once.
+func (p *prober) look(ctx context.Context) []glance {
+	all := []glance{{at: p.at}}
+	for _, t := range p.usual {
+		if t.port != p.at.port || (t.scheme == schemeSCTP) != (p.at.scheme == schemeSCTP) {
+			all = append(all, glance{at: t})
+		}
+	}
+	var wg sync.WaitGroup
+	for i := range all {
+		limit := p.flags.timeout.Duration
+		if i > 0 {
+			limit = min(limit, otherTime)
+		}
+		wg.Go(func() { p.glance(ctx, &all[i], limit) })
+	}
+	wg.Wait()
+	return all
+}
+
+// glance speaks to a port what is to be there, and if that is not understood then the other. Each
+// has the limit.
+func (p *prober) glance(ctx context.Context, g *glance, limit time.Duration) {
+	overRDMA := func() {
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		g.mpa = p.meet(limited, g.at, iwarp.Config{CRC: p.flags.connections.crc.value})
+	}
+	overTCP := func() {
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		g.rpc.tried = true
+		g.rpc.nfs, g.rpc.other = callBoth(limited, g.at.addr())
+	}
+	switch {
+	case g.at.scheme == schemeSCTP:
+		overRDMA()
+	case g.at.overRDMA():
+		if overRDMA(); !g.mpa.answered() && !dialling(g.mpa.err) {
+			overTCP()
+		}
+	default:
+		if overTCP(); !g.rpc.replied() && !dialling(g.rpc.nfs) {
+			overRDMA()
+		}
+	}
+}
+
+// callBoth calls NULL of NFS and of rpcbind over TCP.
+func callBoth(ctx context.Context, addr string) (nfs, other error) {
+	cfg := recordmark.Config{Logger: quiet, Wrap: traceOf(ctx).Dialed}
+	conn, err := recordmark.Dial(ctx, addr, cfg)
+	if err != nil {
+		return err, err
+	}
+	defer end(conn)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		c := oncrpc.NewClient(conn, rpcbind.Program, rpcbind.Version2, oncrpc.AuthNone())
+		other = c.Call(ctx, 0, nil, nil)
+	})
+	c := oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, oncrpc.AuthNone())
+	nfs = c.Call(ctx, 0, nil, nil)
+	wg.Wait()
+	return nfs, other
+}
+
+// speaker says what is at the port.
+func (g *glance) speaker() speaker {
+	err := g.error()
+	switch {
+	case g.mpa.answered():
+		return speaksIWARP
+	case g.rpc.replied():
+		return speaksRPC
+	case errors.Is(err, connRefused):
+		return nobody
+	case dialling(err) && errors.Is(err, connReset): // before this end knew that there was one
+		return endsAll
+	case timedOut(err) && (dialling(err) || g.at.scheme == schemeSCTP):
+		return silent
+	case dialling(err):
+		return unreachable
+	case timedOut(err):
+		return speaksNot
+	case endedByPeer(g.mpa.err) && !errors.Is(g.mpa.err, mpa.ErrNotMPA) && endedByPeer(g.rpc.nfs):
+		return endsAll
+	}
+	return speaksOther
+}
+
+// replied reports whether any call got a reply.
+func (a *rpcAnswer) replied() bool { return a.tried && (replied(a.nfs) || replied(a.other)) }
+
+// replied reports whether a call got a reply, be it a denial.
+func replied(err error) bool {
+	return err == nil || answered(err) || errors.As(err, new(*oncrpc.VersionError))
+}
+
+// timedOut reports whether an error is that something took too long.
+func timedOut(err error) bool {
+	var n net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.As(err, &n) && n.Timeout()
+}
+
+// stepPort says who listens.
+func (p *prober) stepPort(context.Context) bool {
+	all := p.seen()
+	here, others := all[0], all[1:]
+	p.setup = here.mpa
+	usable := p.judge(&here, others)
+	values := make(map[string]any)
+	var words []string
+	for _, g := range others {
+		place := g.at.scheme + " " + strconv.Itoa(g.at.port)
+		values[place] = g.speaker()
+		words = append(words, fmt.Sprintf("%s: %s", place, g.speaker()))
+	}
+	if len(others) > 0 {
+		p.report.note(values, "other ports: %s", strings.Join(words, "; "))
+	}
+	return usable
+}
+
+// judge says whether the port of the URL is as the URL has it.
+func (p *prober) judge(g *glance, others []glance) bool {
+	at, is := g.at.addr(), g.speaker()
+	found := fmt.Sprintf("port %s: %s", at, is)
+	if g.at.scheme == schemeSCTP {
+		found = fmt.Sprintf("port %s of SCTP, in UDP port %d: %s", at,
+			cmp.Or(g.at.udp, sctp.DefaultUDPPort), is)
+	}
+	switch {
+	case is == speaksIWARP && g.at.overRDMA():
+		return p.report.ok(map[string]any{"speaks": is}, "%s", found)
+	case is == speaksRPC && !g.at.overRDMA():
+		return p.judgeNull(found, g.rpc.nfs, g.rpc.other)
+	case is == speaksIWARP:
+		return p.report.fail(causeSwapped, found+", not RPC over TCP",
+			"the URL has the wrong scheme for this port: write "+p.instead("rdma", g.at.port))
+	case is == speaksRPC:
+		return p.report.fail(causeSwapped, found+", not iWARP",
+			"the URL has the wrong scheme for this port: write "+p.instead("tcp", g.at.port))
+	case is == nobody:
+		if there := p.elsewhere(g.at, others); there != "" {
+			return p.report.fail(causeWrongPort, found, "NFS is at "+there)
+		}
+		return p.report.fail(causeRefused, found, p.refused(g))
+	case is == silent, is == unreachable && hostIsUp(others) != 0: // or a firewall says it itself
+		return p.report.fail(causeFirewall, found, p.behindFirewall(g, others))
+	case is == unreachable:
+		return p.report.fail(causeUnreachable, found, p.explain(g.at, g.error()))
+	case is == speaksNot:
+		return p.report.fail(causeNoAnswer, found,
+			"the server has stopped, or hangs: see its log, and start it again")
+	case is == endsAll:
+		return p.report.fail(causeEnds, found, "the server does not take connections from this "+
+			"host (rpcrdma serve: --allow), or it is another service's port: see its log, and "+
+			"write the port of NFS")
+	}
+	return p.report.fail(causeWrongPort, found, "this is another service's port: write that of NFS, "+
+		"as a rule "+p.instead("rdma", defaultPorts["rdma"])+" or "+p.instead("tcp", linuxPort))
+}
+
+// refused says what to do about a port at which nothing listens.
+func (p *prober) refused(g *glance) string {
+	if g.at.scheme == schemeSCTP {
+		return "is SCTP turned on there (rpcrdma serve --provider iwarp,sctp), and is this its port " +
+			"in UDP? ?udp=PORT in the URL names another"
+	}
+	return p.explain(g.at, g.error())
+}
+
+// behindFirewall says what to do about a port that does not answer.
+func (p *prober) behindFirewall(g *glance, others []glance) string {
+	port := hostIsUp(others)
+	if port == 0 {
+		return p.explain(g.at, g.error())
+	}
+	do := fmt.Sprintf("the host is up, since its TCP port %d answers: let port %d pass the firewalls "+
+		"on the way and at the host", port, g.at.port)
+	if there := p.elsewhere(g.at, others); there != "" {
+		do += "; or use " + there
+	}
+	return do
+}
+
+// error is why the port cannot be used as the URL has it.
+func (g *glance) error() error {
+	if g.at.overRDMA() {
+		return g.mpa.err
+	}
+	return g.rpc.nfs
+}
+
+// judgeNull says what NULL of NFS has come to. That of another program may have been answered on
+// the same connection.
+func (p *prober) judgeNull(found string, nfs, other error) bool {
+	var (
+		accept *oncrpc.AcceptError
+		denied *oncrpc.AuthError
+	)
+	switch {
+	case nfs == nil:
+		return p.report.ok(map[string]any{"speaks": speaksRPC}, "%s, with NFS version 3", found)
+	case timedOut(nfs) && other == nil:
+		return p.report.fail(causeNoServer, found+"; the rpcbind at this port answers, and NFS does not",
+			"this seems to be a gateway whose server does not answer: see its log; and on the "+
+				"gateway's host, probe the server that its --to names")
+	case timedOut(nfs):
+		return p.report.fail(causeNoAnswer, found+", but NULL of NFS gets no answer",
+			"the server hangs, or a gateway does not reach it: see its log, and start it again")
+	case errors.As(nfs, &denied):
+		return p.report.fail(authCause(denied), found+", which denies calls: "+denied.Stat.String(),
+			wantsMore(p.at))
+	case errors.As(nfs, &accept) && accept.Stat == oncrpc.ProgMismatch:
+		return p.report.fail(causeVersion, found, p.explain(p.at, nfs))
+	case errors.As(nfs, &accept):
+		return p.report.fail(causeWrongPort, found, p.explain(p.at, nfs))
+	}
+	return p.report.fail(causeFailed, found, p.explain(p.at, nfs))
+}
+
+// elsewhere is where NFS is by the transport of a URL whose port is closed; empty if that is not
+// known.
+func (p *prober) elsewhere(t target, others []glance) string {
+	netid := "tcp"
+	if t.overRDMA() {
+		netid = rpcbind.NetidRDMA
+	}
+	if port := p.maps().port(nfs3.Program, nfs3.Version, netid); port != 0 && port != t.port {
+		return p.instead(t.scheme, port) + ", as rpcbind says"
+	}
+	for _, g := range others {
+		is := g.speaker()
+		if t.overRDMA() && is == speaksIWARP ||
+			!t.overRDMA() && is == speaksRPC && g.rpc.nfs == nil {
+			return p.instead(g.at.scheme, g.at.port)
+		}
+	}
+	return ""
+}
+
+// hostIsUp returns a TCP port of the host that answers; 0: none does.
+func hostIsUp(others []glance) int {
+	for _, g := range others {
+		is := g.speaker()
+		if is != silent && is != unreachable && g.at.scheme != schemeSCTP {
+			return g.at.port
+		}
+	}
+	return 0
+}

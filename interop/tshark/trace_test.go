@@ -1,0 +1,154 @@
+//go:build interop
+
+package tshark
+
+import (
+	"bytes"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
+)
+
+// TestTrace: what the command writes with --trace, tshark takes for what it is: the layers of each
+// transport, each call of NFS with its reply, and the data of WRITE and READ; with good checksums,
+// and nothing to complain about.
+func TestTrace(t *testing.T) {
+	command, err := served.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	data := bytes.Repeat([]byte("0123456789abcde\n"), 12500)
+	up, down := filepath.Join(dir, "up"), filepath.Join(dir, "down")
+	if err := os.WriteFile(up, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := func(name string) string { return filepath.Join(dir, name+".pcap") }
+	run := func(args ...string) {
+		t.Helper()
+		if out, err := exec.CommandContext(t.Context(), command, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	copyFile := func(name, base, options string) {
+		t.Helper()
+		run("put", "-q", "--trace", file(name+"-put"), up, base+"/export/"+name+options)
+		run("get", "-q", "--trace", file(name+"-get"), base+"/export/"+name+options, down)
+		if got, err := os.ReadFile(down); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%s: %d bytes came back, %v", name, len(got), err)
+		}
+	}
+	server := served.Start(t, command, "--memory", "/export", "--squash", "none",
+		"--provider", "iwarp,sctp", "--trace", file("serve"))
+	tcp, rdma := strconv.Itoa(server.TCP), strconv.Itoa(server.RDMA)
+	copyFile("tcp", "tcp://127.0.0.1:"+tcp, "")
+	copyFile("iwarp", "rdma://127.0.0.1:"+rdma, "")
+	copyFile("sctp", "rdma+sctp://127.0.0.1:"+rdma, "")
+	server.Stop()
+	run("demo", "--provider", "iwarp", "--trace", file("demo-iwarp"), up)
+	run("demo", "--provider", "loopback", "--trace", file("demo-loopback"), up)
+
+	const (
+		overTCP   = "raw:ip:tcp:rpc"
+		overIWARP = "raw:ip:tcp:iwarp_mpa:iwarp_ddp_rdmap:rpcordma:rpc"
+		overSCTP  = "raw:ip:udp:sctp:ddp_sctp_segment:iwarp_ddp_rdmap:rpcordma:rpc"
+
+		reads  = "1 6" // READ's replies, and WRITE's calls: msg_type and procedure
+		writes = "0 7"
+	)
+	for _, tt := range []struct {
+		name   string
+		layers []string // in the order of the alphabet
+		moved  []string // in what kinds of messages the whole file is
+	}{
+		{"tcp-put", []string{overTCP}, []string{writes}},
+		{"tcp-get", []string{overTCP}, []string{reads}},
+		{"iwarp-put", []string{overIWARP}, []string{writes}},
+		{"iwarp-get", []string{overIWARP}, []string{reads}},
+		{"sctp-put", []string{overSCTP}, []string{writes}},
+		{"sctp-get", []string{overSCTP}, []string{reads}},
+		{"serve", []string{overIWARP, overTCP, overSCTP}, []string{writes, reads}},
+		{"demo-iwarp", []string{overIWARP}, []string{writes, reads}},
+		{"demo-loopback", []string{overIWARP}, []string{writes, reads}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bad := fields(t, file(tt.name), "_ws.malformed || _ws.expert.severity == error || "+
+				"tcp.analysis.flags || ip.checksum.status == 0 || tcp.checksum.status == 0 || "+
+				"udp.checksum.status == 0 || sctp.checksum.status == 0", "frame.number", "frame.protocols", "_ws.expert.message")
+			if len(bad) > 0 {
+				t.Errorf("tshark complains of %d packets, first of %q", len(bad), bad[0])
+			}
+			if n := len(fields(t, file(tt.name), "!(ip.checksum.status == 1)", "frame.number")); n > 0 {
+				t.Errorf("%d packets are not checked", n)
+			}
+			var layers []string
+			xids := make(map[string]map[string]bool) // by msg_type
+			for _, f := range fields(t, file(tt.name), "nfs", "frame.protocols", "rpc.msgtyp", "rpc.xid") {
+				for _, l := range []string{overTCP, overIWARP, overSCTP} {
+					if strings.HasPrefix(f[0], l) && !slices.Contains(layers, l) {
+						layers = append(layers, l)
+					}
+				}
+				of := strings.Split(f[2], ",")
+				for i, kind := range strings.Split(f[1], ",") {
+					if xids[kind] == nil {
+						xids[kind] = make(map[string]bool)
+					}
+					xids[kind][of[i]] = true
+				}
+			}
+			slices.Sort(layers)
+			if !slices.Equal(layers, tt.layers) {
+				t.Errorf("layers %q, want %q", layers, tt.layers)
+			}
+			if diff := cmp.Diff(xids["0"], xids["1"]); diff != "" || len(xids["0"]) == 0 {
+				t.Errorf("calls and replies differ (-calls +replies):\n%s", diff)
+			}
+			var moved []string
+			for _, f := range fields(t, file(tt.name), "nfs.data",
+				"nfs.data", "rpc.msgtyp", "nfs.procedure_v3") {
+				kind := f[1] + " " + f[2]
+				if f[0] == hex.EncodeToString(data) && !slices.Contains(moved, kind) {
+					moved = append(moved, kind)
+				}
+			}
+			if !slices.Equal(moved, tt.moved) {
+				t.Errorf("the file is in %q, want %q", moved, tt.moved)
+			}
+		})
+	}
+}
+
+// fields has tshark decode a trace, as its documentation says, and returns the fields of the
+// packets of a filter.
+func fields(t *testing.T, file, filter string, names ...string) (all [][]string) {
+	t.Helper()
+	args := []string{"-2", "-r", file, "-Y", filter, "-T", "fields", "-E", "separator=|",
+		"-X", "lua_script:../sctp/ddp.lua",
+		"-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE",
+		"-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
+		"-o", "sctp.checksum:crc-32c"}
+	for _, name := range names {
+		args = append(args, "-e", name)
+	}
+	cmd := exec.CommandContext(t.Context(), "tshark", args...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("tshark: %v\n%s", err, stderr.String())
+	}
+	for line := range strings.Lines(string(out)) {
+		all = append(all, strings.Split(strings.TrimSuffix(line, "\n"), "|"))
+	}
+	return all
+}

@@ -1,0 +1,279 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// ServeCall counts the calls of a server, and times some: an oncrpc.ServerInterceptor.
+func (m *Metrics) ServeCall(ctx context.Context, c *oncrpc.Call, next oncrpc.Handler) error {
+	id := procID{c.Program, c.Version, c.Procedure}
+	p := m.served.last.Load()
+	if p.id != id {
+		p = m.served.find(id, c.Names)
+	}
+	if !p.timed() {
+		err := next(ctx, c)
+		p.count(err)
+		return err
+	}
+	begun := time.Now()
+	err := next(ctx, c)
+	p.duration.Observe(time.Since(begun).Seconds())
+	p.count(err)
+	return err
+}
+
+// MakeCall counts the calls of a client, and times some: an oncrpc.ClientInterceptor.
+func (m *Metrics) MakeCall(ctx context.Context, c *oncrpc.ClientCall,
+	next func(context.Context, *oncrpc.ClientCall) error) error {
+	id := procID{c.Program, c.Version, c.Procedure}
+	p := m.made.last.Load()
+	if p.id != id {
+		p = m.made.find(id, func() (program, procedure string, ok bool) { return known(id) })
+	}
+	if !p.timed() {
+		err := next(ctx, c)
+		p.count(err)
+		return err
+	}
+	begun := time.Now()
+	err := next(ctx, c)
+	p.duration.Observe(time.Since(begun).Seconds())
+	p.count(err)
+	return err
+}
+
+// GatewayCall counts and times the calls of a gateway: its Config.CallEnded. Calls of other programs
+// than NFS and MOUNT are of "other".
+func (m *Metrics) GatewayCall(program, version, procedure uint32, took time.Duration, err error) {
+	id := procID{program, version, procedure}
+	p := m.passed.last.Load()
+	if p.id != id {
+		p = m.passed.find(id, func() (program, procedure string, ok bool) {
+			program, procedure, _ = known(id)
+			return program, procedure, program != "" && bounded(id)
+		})
+	}
+	if p.duration != nil {
+		p.duration.Observe(took.Seconds())
+	}
+	p.count(err)
+}
+
+// bounded reports whether a known program has the procedure: a client may make up others.
+func bounded(id procID) bool {
+	return id.program == nfs3.Program && id.procedure < uint32(nfs3.Procs) ||
+		id.program == mount3.Program && id.procedure < uint32(mount3.Procs)
+}
+
+// known returns the names of a procedure that a client calls, as far as they are known.
+func known(id procID) (program, procedure string, _ bool) {
+	switch {
+	case id.program == nfs3.Program && id.version == nfs3.Version:
+		return "NFS", nfs3.Proc(id.procedure).String(), true
+	case id.program == mount3.Program && id.version == mount3.Version:
+		return "MOUNT", mount3.Proc(id.procedure).String(), true
+	}
+	return "", "", true
+}
+
+// procID is a procedure.
+type procID struct{ program, version, procedure uint32 }
+
+// calls are the metrics of the calls of one side. A call takes no lock to find its procedure.
+type calls struct {
+	total     *prometheus.Desc
+	durations *prometheus.HistogramVec
+
+	last  atomic.Pointer[procedure]             // the procedure that was called last
+	known atomic.Pointer[map[procID]*procedure] // never changed, but replaced
+	other *procedure                            // for what is not there
+
+	mu sync.Mutex // held by who replaces known
+}
+
+// procedure is what the calls of a procedure count in.
+type procedure struct {
+	id       procID
+	labels   []string
+	outcomes [len(outcomes)]atomic.Uint64
+	duration prometheus.Observer // nil for what is not there
+}
+
+// Calls of a procedure are timed up to this many, and from then on one in timedOne: to read the
+// clock twice takes as long as a tenth of a small call.
+const (
+	timedAll = 1 << 12
+	timedOne = 32
+)
+
+// timed reports whether to time the next call.
+func (p *procedure) timed() bool {
+	n := p.outcomes[success].Load()
+	return (n < timedAll || n%timedOne == 0) && p.duration != nil
+}
+
+// count counts a call that has ended.
+func (p *procedure) count(err error) {
+	o := success
+	if err != nil {
+		o = outcomeOf(err)
+	}
+	p.outcomes[o].Add(1)
+}
+
+// newCalls makes the metrics of a side, "server", "client" or "gateway". Timed says which are timed.
+func newCalls(side, timed string) *calls {
+	labels := []string{"program", "version", "procedure"}
+	c := &calls{
+		total: prometheus.NewDesc("rpcrdma_"+side+"_calls_total",
+			"RPC calls that have ended, by outcome.", append(labels, "outcome"), nil),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "rpcrdma_" + side + "_call_duration_seconds",
+			Help: "How long RPC calls took" + timed + ".",
+
+			Buckets:                         prometheus.ExponentialBuckets(4e-6, 4, 12), // to 16.8 s
+			NativeHistogramBucketFactor:     1.2,
+			NativeHistogramMaxBucketNumber:  100,
+			NativeHistogramMinResetDuration: time.Hour,
+		}, labels),
+	}
+	c.known.Store(&map[procID]*procedure{})
+	c.other = &procedure{labels: []string{"other", "other", "other"}}
+	c.last.Store(c.other)
+	return c
+}
+
+// find returns a procedure, which it makes if that is there, and called for the first time.
+func (c *calls) find(id procID, names func() (program, procedure string, ok bool)) *procedure {
+	p := (*c.known.Load())[id]
+	if p == nil {
+		program, name, ok := names()
+		if !ok {
+			return c.other
+		}
+		p = c.learn(id, program, name)
+	}
+	c.last.Store(p)
+	return p
+}
+
+// learn makes the metrics of a procedure. The names are "" where the numbers have to do.
+func (c *calls) learn(id procID, program, name string) *procedure {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := *c.known.Load()
+	if p := known[id]; p != nil {
+		return p
+	}
+	if program == "" {
+		program = number(id.program)
+	}
+	if name == "" {
+		name = number(id.procedure)
+	}
+	p := &procedure{id: id, labels: []string{program, number(id.version), name}}
+	p.duration = c.durations.WithLabelValues(p.labels...)
+	known = maps.Clone(known)
+	known[id] = p
+	c.known.Store(&known)
+	return p
+}
+
+func number(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
+
+// describe sends the descriptions.
+func (c *calls) describe(ch chan<- *prometheus.Desc) {
+	ch <- c.total
+	c.durations.Describe(ch)
+}
+
+// collect sends the metrics. Success is there from the first call on, other outcomes once they have
+// been met.
+func (c *calls) collect(ch chan<- prometheus.Metric) {
+	c.durations.Collect(ch)
+	c.other.collect(ch, c.total)
+	for _, p := range *c.known.Load() {
+		p.collect(ch, c.total)
+	}
+}
+
+func (p *procedure) collect(ch chan<- prometheus.Metric, total *prometheus.Desc) {
+	for o := range p.outcomes {
+		if n := p.outcomes[o].Load(); n > 0 || outcome(o) == success && p.duration != nil {
+			ch <- counter(total, n, append(p.labels[:3:3], outcomes[o])...)
+		}
+	}
+}
+
+// outcome is how a call has ended.
+type outcome int
+
+// The outcomes. The first ones are the server's, the others of the client alone.
+const (
+	success outcome = iota
+	progUnavail
+	progMismatch
+	procUnavail
+	garbageArgs
+	systemErr
+	denied
+	rpcMismatch
+	dropped
+	cancelled
+	timedOut
+	connEnded
+)
+
+var outcomes = [...]string{
+	success: "success", progUnavail: "prog_unavail", progMismatch: "prog_mismatch",
+	procUnavail: "proc_unavail", garbageArgs: "garbage_args", systemErr: "system_err",
+	denied: "denied", rpcMismatch: "rpc_mismatch", dropped: "dropped",
+	cancelled: "cancelled", timedOut: "timeout", connEnded: "connection_ended",
+}
+
+// outcomeOf says how a call has ended that did not succeed.
+func outcomeOf(err error) outcome {
+	var late interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, oncrpc.ErrDrop):
+		return dropped
+	case errors.Is(err, context.Canceled):
+		return cancelled
+	case errors.As(err, &late) && late.Timeout():
+		return timedOut
+	case errors.Is(err, net.ErrClosed):
+		return connEnded
+	}
+	switch e := oncrpc.OutcomeForCaller(err).(type) {
+	case *oncrpc.AuthError:
+		return denied
+	case *oncrpc.VersionError:
+		return rpcMismatch
+	case *oncrpc.AcceptError:
+		switch e.Stat {
+		case oncrpc.ProgUnavail:
+			return progUnavail
+		case oncrpc.ProgMismatch:
+			return progMismatch
+		case oncrpc.ProcUnavail:
+			return procUnavail
+		case oncrpc.GarbageArgs:
+			return garbageArgs
+		}
+	}
+	return systemErr
+}

@@ -1,0 +1,219 @@
+package metrics
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// row says which metric a field of a layer's values is.
+type row struct {
+	field string
+	name  string // without that of the layer; counters end in _total
+	label string // "name=value", or ""
+	help  string // of the first row of that name
+}
+
+// The tables of the layers. Rows of one name follow each other.
+var (
+	iwarpRows = []row{
+		{"Connections", "connections_total", "", "Connections that were set up."},
+		{"HandshakeFailures", "startup_failures_total", "reason=failed",
+			"Connections that were not set up, of either side, by reason."},
+		{"Rejected", "startup_failures_total", "reason=rejected", ""},
+		{"Dropped", "startup_failures_total", "reason=crowded", ""},
+		{"TerminatesSent", "terminates_total", "direction=sent", "RDMAP Terminate messages."},
+		{"TerminatesReceived", "terminates_total", "direction=received", ""},
+		{"CRCErrors", "faults_total", "reason=crc",
+			"Connections that ended because of what the peer sent, or did not, by reason."},
+		{"MarkerErrors", "faults_total", "reason=marker", ""},
+		{"Stalls", "faults_total", "reason=stalled", ""},
+	}
+	sctpRows = []row{
+		{"Associations", "associations_total", "", "Associations that were made."},
+		{"Lost", "associations_lost_total", "", "Associations that ended otherwise than by a shutdown."},
+		{"Sessions", "sessions_total", "", "DDP stream sessions that were accepted, on either side."},
+		{"Refused", "refusals_total", "reason=room",
+			"Associations and sessions that were refused, by reason."},
+		{"Indications", "refusals_total", "reason=indication", ""},
+		{"Pending", "refusals_total", "reason=pending", ""},
+		{"Violations", "faults_total", "reason=violation",
+			"Sessions that ended because of what the peer sent, by reason."},
+		{"Overruns", "faults_total", "reason=overrun", ""},
+		{"BadPackets", "packets_dropped_total", "reason=bad", "Packets that were not taken, by reason."},
+		{"OutOfTheBlue", "packets_dropped_total", "reason=unknown", ""},
+	}
+	rdmaRows = []row{
+		{"CallsSent", "calls_total", "direction=sent", "RPC calls over RDMA."},
+		{"CallsReceived", "calls_total", "direction=received", ""},
+		{"Cancelled", "calls_cancelled_total", "", "Calls of this side that were given up before their reply."},
+		{"LateReplies", "late_replies_total", "", "Replies to calls that were given up."},
+		{"UnknownXID", "faults_total", "reason=unknown_xid",
+			"Messages of peers that were not taken, by reason."},
+		{"Malformed", "faults_total", "reason=malformed", ""},
+		{"BadVersion", "faults_total", "reason=version", ""},
+		{"Unserved", "faults_total", "reason=unserved", ""},
+		{"DonesIgnored", "faults_total", "reason=stray_done", ""},
+		{"Exceeded", "faults_total", "reason=credits", ""},
+		{"ErrorsSent", "errors_total", "direction=sent", "RDMA_ERROR messages."},
+		{"ErrorsRecv", "errors_total", "direction=received", ""},
+		{"DonesSent", "dones_total", "direction=sent", "RDMA_DONE messages (draft dialect)."},
+		{"DonesReceived", "dones_total", "direction=received", ""},
+		{"DonesMissed", "dones_missed_total", "",
+			"Replies whose memory was taken back because no RDMA_DONE came (draft dialect)."},
+		{"Padded", "padded_total", "", "RDMA_MSGP messages received (draft dialect)."},
+		{"Withheld", "replies_withheld_total", "",
+			"Replies that waited for the RDMA_DONEs of earlier ones (draft dialect)."},
+		{"Waited", "memory_waits_total", "what=call", "Waits for memory, by what waited."},
+		{"HeldUp", "memory_waits_total", "what=connection", ""},
+		{"TooLong", "replies_too_long_total", "", "Replies for which the caller had not offered enough room."},
+		{"InlineSent", "bytes_total", "direction=sent,way=inline",
+			"Bytes of RPC messages, by the way that they travelled."},
+		{"InlineReceived", "bytes_total", "direction=received,way=inline", ""},
+		{"ReadChunkSent", "bytes_total", "direction=sent,way=read_chunk", ""},
+		{"ReadChunkReceived", "bytes_total", "direction=received,way=read_chunk", ""},
+		{"WriteChunkSent", "bytes_total", "direction=sent,way=write_chunk", ""},
+		{"WriteChunkReceived", "bytes_total", "direction=received,way=write_chunk", ""},
+		{"ReplyChunkSent", "bytes_total", "direction=sent,way=reply_chunk", ""},
+		{"ReplyChunkReceived", "bytes_total", "direction=received,way=reply_chunk", ""},
+		{"Exposed", "registrations_total", "", "Windows over memory that a peer could reach."},
+		{"CreditWaits", "credit_waits_total", "", "Calls of this side that waited for a credit."},
+		{"Refused", "connections_refused_total", "",
+			"Connections that were closed at once, for want of memory for receives."},
+		{"CreditsGranted", "credits", "state=granted", "Credits for calls of this side."},
+		{"CreditsInUse", "credits", "state=used", ""},
+		{"CreditsWaiting", "calls_waiting", "", "Calls of this side that wait for a credit."},
+		{"CreditsGiven", "credits_given", "", "Credits that peers have for their calls."},
+		{"Serving", "calls_serving", "", "Calls of peers that are under way."},
+		{"Memory", "memory_bytes", "kind=chunks", "Memory in use, of connections of servers."},
+		{"ReceiveMemory", "memory_bytes", "kind=receives", ""},
+		{"MemoryLimit", "memory_limit_bytes", "kind=chunks", "Bounds of rpcrdma_rdma_memory_bytes."},
+		{"ReceiveMemoryLimit", "memory_limit_bytes", "kind=receives", ""},
+	}
+	tcpRows = []row{
+		{"RecordsIn", "records_total", "direction=received", "Records of RPC over TCP."},
+		{"RecordsOut", "records_total", "direction=sent", ""},
+		{"BytesIn", "bytes_total", "direction=received", "Bytes of these records, without their marks."},
+		{"BytesOut", "bytes_total", "direction=sent", ""},
+		{"Calls", "calls_total", "direction=sent", "RPC calls over TCP."},
+		{"Served", "calls_total", "direction=received", ""},
+		{"Cancelled", "calls_cancelled_total", "", "Calls of this side that were given up before their reply."},
+		{"StrayReplies", "faults_total", "reason=stray_reply", "Records that were not taken, by reason."},
+		{"BadRecords", "faults_total", "reason=bad_record", ""},
+		{"Conns", "connections_total", "", "Connections that began."},
+		{"Closed", "connections_ended_total", "end=closed", "Connections that ended, by how."},
+		{"Stalled", "connections_ended_total", "end=stalled", ""},
+		{"Lost", "connections_ended_total", "end=failed", ""},
+		{"Memory", "memory_bytes", "", "Memory in use, of connections of servers."},
+		{"MemoryLimit", "memory_limit_bytes", "", "Bound of rpcrdma_tcp_memory_bytes."},
+	}
+	redialRows = []row{
+		{"Connected", "connections_total", "", "Connections made, first ones and reconnects."},
+		{"Failures", "failures_total", "", "Attempts to connect that failed."},
+		{"Lost", "connections_lost_total", "", "Connections that ended before they were closed."},
+		{"Stalled", "connections_stalled_total", "", "Connections closed because no replies came, of those lost."},
+		{"Outages", "outages_total", "", "Times without any connection, of which a call has noticed."},
+		{"Waited", "calls_waited_total", "", "Calls that waited for a connection."},
+		{"Repeated", "calls_repeated_total", "", "Calls that were sent again over another connection."},
+	}
+	serverRows = []row{
+		{"Calls", "dispatched_total", "", "Calls that came to the server."},
+		{"Errors", "errors_total", "", "Calls answered with something other than SUCCESS."},
+		{"Panics", "panics_total", "", "Handlers that panicked."},
+		{"Dropped", "dropped_total", "", "Calls that were not answered."},
+		{"Replayed", "replayed_total", "", "Calls answered from the reply cache."},
+		{"Forwarded", "forwarded_total", "", "Calls handed on, as by a gateway."},
+		{"InFlight", "in_flight", "", "Calls that are being executed or answered."},
+		{"Conns", "connections", "", "Connections that are served."},
+		{"Refused", "connections_refused_total", "reason=address", "Connections that were refused, by reason."},
+		{"TooMany", "connections_refused_total", "reason=too_many", ""},
+	}
+	nfsRows = []row{
+		{"Mounts", "mounts_total", "", "Handles that MNT gave out."},
+		{"Refused", "refusals_total", "reason=address",
+			"Calls and mounts that were refused, or failed for their handle, by reason."},
+		{"NoExport", "refusals_total", "reason=no_export", ""},
+		{"Denied", "refusals_total", "reason=permission", ""},
+		{"ReadOnly", "refusals_total", "reason=read_only", ""},
+		{"BadHandles", "refusals_total", "reason=bad_handle", ""},
+		{"StaleHandles", "refusals_total", "reason=stale_handle", ""},
+	}
+	gatewayRows = []row{
+		{"Calls", "received_total", "", "Calls that were passed on, or are to be."},
+		{"Replies", "replies_total", "", "Replies of the server that were returned to clients."},
+		{"Dropped", "dropped_total", "", "Calls without a reply, because a connection has ended."},
+		{"Duplicates", "duplicates_total", "", "Calls that came again while they were under way."},
+		{"Failed", "failed_total", "", "Calls that could not be carried, or whose replies could not."},
+		{"Waited", "memory_waits_total", "", "Times that a call waited for memory."},
+		{"CallBytes", "bytes_total", "what=calls", "Bytes of the calls and the replies."},
+		{"ReplyBytes", "bytes_total", "what=replies", ""},
+		{"Clients", "clients", "", "Connections of clients that have made a call."},
+		{"Dials", "dials_total", "result=connected", "Connections to the server, and attempts that failed."},
+		{"DialFailures", "dials_total", "result=failed", ""},
+		{"Lost", "connections_lost_total", "", "Connections to the server that ended before the client's."},
+	}
+)
+
+// table is a layer's rows as metrics.
+type table struct {
+	rows  []metric
+	descs []*prometheus.Desc
+}
+
+type metric struct {
+	field  string
+	desc   *prometheus.Desc
+	kind   prometheus.ValueType
+	values []string // of the labels of its own
+}
+
+// newTable makes the metrics of a layer. Each has the further labels, whose values come with the
+// values of the layer.
+func newTable(layer string, rows []row, further ...string) *table {
+	t := new(table)
+	var desc *prometheus.Desc
+	last := ""
+	for _, r := range rows {
+		var names, values []string
+		for l := range strings.SplitSeq(r.label, ",") {
+			if name, value, ok := strings.Cut(l, "="); ok {
+				names, values = append(names, name), append(values, value)
+			}
+		}
+		if r.name != last {
+			last = r.name
+			desc = prometheus.NewDesc("rpcrdma_"+layer+"_"+r.name, r.help, append(names, further...), nil)
+			t.descs = append(t.descs, desc)
+		}
+		kind := prometheus.GaugeValue
+		if strings.HasSuffix(r.name, "_total") {
+			kind = prometheus.CounterValue
+		}
+		t.rows = append(t.rows, metric{r.field, desc, kind, values})
+	}
+	return t
+}
+
+// describe sends the descriptions of the table.
+func (t *table) describe(ch chan<- *prometheus.Desc) {
+	for _, d := range t.descs {
+		ch <- d
+	}
+}
+
+// collect sends the metrics of a layer's values, a struct.
+func (t *table) collect(ch chan<- prometheus.Metric, values any, further ...string) {
+	v := reflect.ValueOf(values)
+	for _, m := range t.rows {
+		f := v.FieldByName(m.field)
+		var n float64
+		if f.CanUint() {
+			n = float64(f.Uint())
+		} else {
+			n = float64(f.Int())
+		}
+		labels := append(append([]string(nil), m.values...), further...)
+		ch <- prometheus.MustNewConstMetric(m.desc, m.kind, n, labels...)
+	}
+}

@@ -1,0 +1,51 @@
+package nfsserver
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// check asks a file system for its root, once at a time: one that hangs has one goroutine hang.
+type check struct {
+	mu   sync.Mutex    // guards what follows
+	over chan struct{} // closed when the one under way has ended; nil: there is none
+	err  error         // how the latest has ended
+}
+
+// Check returns what is in the way of serving the exports: one that has gone away, or does not
+// answer before ctx ends, as on a disk that hangs. Nil means that all of them answer.
+func (s *Server) Check(ctx context.Context) error {
+	for _, e := range s.exports {
+		if err := s.check(ctx, e); err != nil {
+			return fmt.Errorf("export %s: %w", e.Path, err)
+		}
+	}
+	return nil
+}
+
+func (s *Server) check(ctx context.Context, e *export) error {
+	c := &e.check
+	c.mu.Lock()
+	if c.over == nil {
+		over := make(chan struct{})
+		c.over = over
+		go func() {
+			err := s.look(context.WithoutCancel(ctx), e)
+			c.mu.Lock()
+			c.over, c.err = nil, err
+			c.mu.Unlock()
+			close(over)
+		}()
+	}
+	over := c.over
+	c.mu.Unlock()
+	select {
+	case <-over:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.err
+	case <-ctx.Done():
+		return fmt.Errorf("its file system does not answer: %w", ctx.Err())
+	}
+}

@@ -1,0 +1,601 @@
+package recordmark_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
+	"github.com/rpcrdma/go-rpcrdma/internal/testcert"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+)
+
+// tlsRig is a server that has TLS. Its procedure 1 says who the client is, and 2 is echo.
+type tlsRig struct {
+	t      *testing.T
+	addr   string
+	client *tls.Config
+	cert   tls.Certificate
+}
+
+// newTLSRig starts a server. Change, unless it is nil, changes what its TLS is like.
+func newTLSRig(t *testing.T, change func(*recordmark.Config)) *tlsRig {
+	t.Helper()
+	certs, err := testcert.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	serverTLS := certs.Server()
+	serverTLS.ClientAuth = tls.VerifyClientCertIfGiven
+	cfg := recordmark.Config{TLS: serverTLS, Logger: quiet}
+	if change != nil {
+		change(&cfg)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := server(t, whoami, echo)
+	served := make(chan error, 1)
+	go func() { served <- recordmark.Serve(context.Background(), l, srv, cfg) }()
+	t.Cleanup(func() {
+		srv.Close()
+		hang.Receive(t, "the end of the server", served)
+	})
+	return &tlsRig{t, l.Addr().String(), certs.Client(), certs.ClientCert}
+}
+
+// whoami returns the name in the client's certificate.
+func whoami(_ context.Context, c *oncrpc.Call) error {
+	state, ok := c.Conn.(*recordmark.Conn).TLS()
+	name := "in the clear"
+	switch {
+	case ok && len(state.PeerCertificates) > 0:
+		name = state.PeerCertificates[0].Subject.CommonName
+	case ok:
+		name = "anonymous"
+	}
+	c.Results.BulkBytes([]byte(name), nil)
+	return nil
+}
+
+// dial connects with TLS until the test ends.
+func (r *tlsRig) dial(cfg *tls.Config) (*recordmark.Conn, error) {
+	r.t.Helper()
+	return dialTLS(r.t, r.t.Context(), r.addr, testProgram, testVersion, cfg)
+}
+
+func dialTLS(t *testing.T, ctx context.Context, addr string, program, version uint32,
+	cfg *tls.Config) (*recordmark.Conn, error) {
+	t.Helper()
+	c, err := recordmark.Dial(t.Context(), addr, recordmark.Config{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Close()
+		hang.Receive(t, "the end of the connection", c.Done())
+	})
+	return c, c.RequestTLS(ctx, program, version, cfg)
+}
+
+// who asks the server who the client is.
+func who(t *testing.T, c *recordmark.Conn) (string, error) {
+	t.Helper()
+	got := blob{make([]byte, 100)}
+	err := client(c).Call(t.Context(), 1, nil, &got)
+	return string(got.p), err
+}
+
+// TestTLS: a handler sees whether there is TLS on the connection, and the client's certificate.
+func TestTLS(t *testing.T) {
+	r := newTLSRig(t, nil)
+	withCert := r.client.Clone()
+	withCert.Certificates = []tls.Certificate{r.cert}
+	for _, tt := range []struct {
+		name string
+		cfg  *tls.Config
+		want string
+	}{
+		{"without a certificate", r.client, "anonymous"},
+		{"with one", withCert, testcert.ClientName},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := r.dial(tt.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := who(t, c); got != tt.want || err != nil {
+				t.Errorf("got %q, %v, want %q", got, err, tt.want)
+			}
+			state, ok := c.TLS()
+			if !ok || state.Version != tls.VersionTLS13 || state.NegotiatedProtocol != "sunrpc" {
+				t.Errorf("TLS: %t, version %#x, protocol %q", ok, state.Version, state.NegotiatedProtocol)
+			}
+			if got := state.PeerCertificates[0].Subject.CommonName; got != "server.test" {
+				t.Errorf("the server is %q", got)
+			}
+		})
+	}
+	c, err := recordmark.Dial(t.Context(), r.addr, recordmark.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if got, err := who(t, c); got != "in the clear" || err != nil {
+		t.Errorf("without TLS: got %q, %v", got, err)
+	}
+	if _, ok := c.TLS(); ok {
+		t.Error("there is TLS that nobody has asked for")
+	}
+}
+
+// TestTLSBulk has many calls at a time over TLS, with data of all sizes.
+func TestTLSBulk(t *testing.T) {
+	c, err := newTLSRig(t, nil).dial(newTLSRig(t, nil).client)
+	if err == nil {
+		t.Error("a server of another authority is believed")
+	}
+	r := newTLSRig(t, nil)
+	if c, err = r.dial(r.client); err != nil {
+		t.Fatal(err)
+	}
+	var calls sync.WaitGroup
+	for i := range 20 {
+		calls.Go(func() {
+			want := bytes.Repeat([]byte{byte(i)}, 1<<i)
+			got := blob{make([]byte, len(want))}
+			if err := client(c).Call(t.Context(), 2, data(want), &got); err != nil || !bytes.Equal(got.p, want) {
+				t.Errorf("%d bytes: %d, %v", len(want), len(got.p), err)
+			}
+		})
+	}
+	calls.Wait()
+}
+
+// A call by which a client asks for TLS, and the reply of a server that has it (RFC 9289 section 4.1).
+const (
+	tlsCall  = "80000028" + "12345678" + "00000000" + "00000002" + "20000002" + "00000003" + "00000000" + "0000000700000000" + "0000000000000000"
+	tlsReply = "80000020" + "12345678" + "00000001" + "00000000" + "00000000" + "00000008" + "5354415254544c53" + "00000000"
+	tlsNot   = "80000014" + "12345678" + "00000001" + "00000001" + "00000001" + "00000001" // MSG_DENIED, AUTH_ERROR, AUTH_BADCRED
+)
+
+func unhex(t *testing.T, s string) []byte {
+	t.Helper()
+	p, err := hex.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// raw connects without TLS, as bytes.
+func (r *tlsRig) raw() rawPeer {
+	r.t.Helper()
+	conn, err := net.Dial("tcp", r.addr)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(hang.Patience))
+	return rawPeer{r.t, conn}
+}
+
+// exchange writes bytes, and compares what comes back.
+func (p rawPeer) exchange(call, reply string) {
+	p.t.Helper()
+	if _, err := p.Write(unhex(p.t, call)); err != nil {
+		p.t.Fatal(err)
+	}
+	if got := hex.EncodeToString(p.bytes(len(reply) / 2)); got != reply {
+		p.t.Errorf("reply\n got %s\nwant %s", got, reply)
+	}
+}
+
+// ends waits for the end of the connection, and returns what came before.
+func (p rawPeer) ends() []byte {
+	p.t.Helper()
+	rest, err := io.ReadAll(p)
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		p.t.Error("the connection does not end")
+	}
+	return rest
+}
+
+// TestTLSGolden plays the client byte by byte, TLS aside.
+func TestTLSGolden(t *testing.T) {
+	r := newTLSRig(t, nil)
+	p := r.raw()
+	plain := strings.Replace(tlsCall, "0000000700000000", "0000000000000000", 1)
+	p.exchange(plain, "80000018"+"12345678"+"00000001"+"00000000"+"0000000000000000"+"00000000")
+	p.exchange(tlsCall, tlsReply)
+	cfg := r.client.Clone()
+	cfg.ServerName, cfg.NextProtos = "127.0.0.1", []string{"sunrpc"}
+	secured := tls.Client(p.Conn, cfg)
+	if err := secured.Handshake(); err != nil {
+		t.Fatal(err)
+	}
+	// TLS within TLS is refused, and then all is as ever.
+	inside := rawPeer{t, secured}
+	inside.exchange(tlsCall, tlsNot)
+	c := newConn(t, secured, recordmark.Config{})
+	defer c.Close()
+	if got, err := who(t, c); got != "anonymous" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// TestTLSRefused: what is no request for TLS, or one that cannot be met, is answered AUTH_BADCRED, and
+// the connection goes on.
+func TestTLSRefused(t *testing.T) {
+	r := newTLSRig(t, nil)
+	without := newTLSRig(t, func(cfg *recordmark.Config) { cfg.TLS = nil })
+	for _, tt := range []struct {
+		name string
+		rig  *tlsRig
+		call string
+	}{
+		{"procedure 1", r, strings.Replace(tlsCall, "00000003"+"00000000", "00000003"+"00000001", 1)},
+		{"a credential with a body", r, strings.Replace(strings.Replace(tlsCall, "80000028", "8000002c", 1),
+			"0000000700000000", "000000070000000400000000", 1)},
+		{"a verifier", r, strings.TrimSuffix(tlsCall, "0000000000000000") + "0000000100000000"},
+		{"no TLS", without, tlsCall},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := tt.rig.raw()
+			p.exchange(tt.call, tlsNot)
+			p.exchange(tt.call, tlsNot)
+		})
+	}
+	if _, err := without.dial(r.client); !errors.Is(err, recordmark.ErrNoTLS) {
+		t.Errorf("RequestTLS: got error %v, want %v", err, recordmark.ErrNoTLS)
+	}
+}
+
+// TestTLSAnyProgram: the server agrees whatever the program is.
+func TestTLSAnyProgram(t *testing.T) {
+	r := newTLSRig(t, nil)
+	c, err := dialTLS(t, t.Context(), r.addr, 1, 2, r.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := who(t, c); got != "anonymous" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// TestTLSEnds: what is no handshake as RFC 9289 section 5 has it ends the connection, and nothing that was
+// not protected is answered behind the request.
+func TestTLSEnds(t *testing.T) {
+	r := newTLSRig(t, nil)
+	handshake := func(change func(*tls.Config)) func(*testing.T, rawPeer) {
+		return func(t *testing.T, p rawPeer) {
+			p.exchange(tlsCall, tlsReply)
+			cfg := r.client.Clone()
+			cfg.ServerName, cfg.NextProtos = "127.0.0.1", []string{"sunrpc"}
+			change(cfg)
+			tls.Client(p.Conn, cfg).Handshake() // which may succeed for this side
+			p.ends()
+		}
+	}
+	for name, f := range map[string]func(*testing.T, rawPeer){
+		"no ALPN":      handshake(func(cfg *tls.Config) { cfg.NextProtos = nil }),
+		"another ALPN": handshake(func(cfg *tls.Config) { cfg.NextProtos = []string{"h2"} }),
+		"TLS 1.2":      handshake(func(cfg *tls.Config) { cfg.MaxVersion = tls.VersionTLS12 }),
+		"a call behind the request": func(t *testing.T, p rawPeer) {
+			plain := strings.Replace(tlsCall, "0000000700000000", "0000000000000000", 1)
+			if _, err := p.Write(unhex(t, tlsCall+plain)); err != nil {
+				t.Fatal(err)
+			}
+			if got := hex.EncodeToString(p.ends()); got != tlsReply && got != "" {
+				t.Errorf("the server says %s", got)
+			}
+		},
+		"a call behind the reply": func(t *testing.T, p rawPeer) {
+			p.exchange(tlsCall, tlsReply)
+			if _, err := p.Write(unhex(t, tlsCall)); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.ends(); bytes.Contains(got, unhex(t, "12345678")) {
+				t.Errorf("the server says %x", got)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) { f(t, r.raw()) })
+	}
+}
+
+// TestTLSWithin: a request for TLS within TLS is refused, calls go on, and the client's alert is an end
+// in order.
+func TestTLSWithin(t *testing.T) {
+	r := newTLSRig(t, nil)
+	p := r.raw()
+	p.exchange(tlsCall, tlsReply)
+	cfg := r.client.Clone()
+	cfg.ServerName, cfg.NextProtos = "127.0.0.1", []string{"sunrpc"}
+	conn := tls.Client(p.Conn, cfg)
+	within := rawPeer{t, conn}
+	within.exchange(tlsCall, tlsNot)
+	null := strings.Replace(tlsCall, "0000000700000000", "0000000000000000", 1)
+	within.exchange(null, "80000018"+"12345678"+"00000001"+"00000000"+"0000000000000000"+"00000000")
+	if err := conn.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := conn.Read(make([]byte, 1)); err != io.EOF { // which is the server's alert
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+// TestTLSNoALPN: a client does not use the session of a server that names no protocol.
+func TestTLSNoALPN(t *testing.T) {
+	certs, err := testcert.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ended := make(chan error, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			ended <- err
+			return
+		}
+		defer conn.Close()
+		call := make([]byte, 44)
+		io.ReadFull(conn, call)
+		reply, _ := hex.DecodeString(tlsReply)
+		copy(reply[4:8], call[4:8])
+		conn.Write(reply)
+		secured := tls.Server(conn, certs.Server())
+		if err := secured.Handshake(); err != nil {
+			ended <- err
+			return
+		}
+		n, err := secured.Read(make([]byte, 1))
+		if n > 0 {
+			err = errors.New("the client calls")
+		}
+		ended <- err
+	}()
+	if _, err := dialTLS(t, t.Context(), l.Addr().String(), testProgram, testVersion, certs.Client()); err == nil {
+		t.Error("the client takes the session")
+	}
+	if err := hang.Receive(t, "the end at the server", ended); err == nil || err.Error() == "the client calls" {
+		t.Error(err)
+	}
+}
+
+// TestTLSOtherHost: a certificate of another name or address is not that of the server.
+func TestTLSOtherHost(t *testing.T) {
+	r := newTLSRig(t, nil)
+	for _, name := range []string{"other.test", "127.0.0.2"} {
+		cfg := r.client.Clone()
+		cfg.ServerName = name
+		_, err := r.dial(cfg)
+		var host x509.HostnameError
+		if !errors.As(err, &host) {
+			t.Errorf("%s: got error %v, want a %T", name, err, host)
+		}
+	}
+}
+
+// TestTLSBackward: the server's calls to the client go through the session.
+func TestTLSBackward(t *testing.T) {
+	asked := make(chan string, 1)
+	certs, err := testcert.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := server(t, func(ctx context.Context, c *oncrpc.Call) error {
+		got := blob{make([]byte, 5)}
+		err := client(c.Conn.(*recordmark.Conn)).Call(ctx, 1, data("hello"), &got)
+		asked <- string(got.p)
+		return err
+	})
+	served := make(chan error, 1)
+	go func() {
+		served <- recordmark.Serve(context.Background(), l, srv,
+			recordmark.Config{TLS: certs.Server(), Logger: quiet})
+	}()
+	t.Cleanup(func() {
+		srv.Close()
+		hang.Receive(t, "the end of the server", served)
+	})
+	c, err := dialTLS(t, t.Context(), l.Addr().String(), testProgram, testVersion, certs.Client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Serve(server(t, func(_ context.Context, k *oncrpc.Call) error {
+		if _, ok := k.Conn.(*recordmark.Conn).TLS(); !ok {
+			t.Error("the call came in the clear")
+		}
+		k.Results.BulkBytes([]byte("there"), nil)
+		return nil
+	}))
+	if err := client(c).Call(t.Context(), 1, nil, nil); err != nil {
+		t.Error(err)
+	}
+	if got := <-asked; got != "there" {
+		t.Errorf("the client answers %q", got)
+	}
+}
+
+// TestTLSLogged: the log says that there is TLS, and who the client is. The server asks for his
+// certificate even if nobody told it to.
+func TestTLSLogged(t *testing.T) {
+	var log bytes.Buffer
+	for _, auth := range []tls.ClientAuthType{tls.NoClientCert, tls.RequestClientCert} {
+		r := newTLSRig(t, func(cfg *recordmark.Config) {
+			cfg.TLS.ClientAuth = auth
+			cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		})
+		cfg := r.client.Clone()
+		cfg.Certificates = []tls.Certificate{r.cert}
+		c, err := r.dial(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := who(t, c); got != testcert.ClientName || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+		want := map[tls.ClientAuthType]string{
+			tls.NoClientCert:      "level=INFO msg=\"rpc: TLS has begun\" peer=127.0.0.1:",
+			tls.RequestClientCert: `client="not verified"`,
+		}[auth]
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("log %q, want %q", &log, want)
+		}
+	}
+	if !strings.Contains(log.String(), "client=\"CN="+testcert.ClientName) &&
+		!strings.Contains(log.String(), "client=CN="+testcert.ClientName) {
+		t.Errorf("log %q has no name", &log)
+	}
+}
+
+// TestTLSStalls: a handshake that does not come ends the connection after ten seconds.
+func TestTLSStalls(t *testing.T) {
+	certs, err := testcert.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := newListener(1)
+		srv := server(t, whoami)
+		served := make(chan error, 1)
+		go func() {
+			served <- recordmark.Serve(t.Context(), l, srv, recordmark.Config{TLS: certs.Server(), Logger: quiet})
+		}()
+		ours, theirs := net.Pipe()
+		l.conns <- theirs
+		if _, err := ours.Write(unhex(t, tlsCall)); err != nil {
+			t.Fatal(err)
+		}
+		reply := make([]byte, len(tlsReply)/2)
+		if _, err := io.ReadFull(ours, reply); err != nil || hex.EncodeToString(reply) != tlsReply {
+			t.Fatalf("%x, %v", reply, err)
+		}
+		began := time.Now()
+		if n, err := ours.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("%d bytes, %v, want the end", n, err)
+		}
+		if d := time.Since(began); d != 10*time.Second {
+			t.Errorf("it ended after %v", d)
+		}
+		ours.Close()
+		srv.Close()
+		<-served
+	})
+}
+
+// TestTLSRequired: a server may require certificates of those who ask for TLS.
+func TestTLSRequired(t *testing.T) {
+	r := newTLSRig(t, func(cfg *recordmark.Config) { cfg.TLS.ClientAuth = tls.RequireAndVerifyClientCert })
+	c, err := r.dial(r.client)
+	if err == nil { // the server's refusal comes when the client believes it is done
+		_, err = who(t, c)
+	}
+	if err == nil {
+		t.Error("a client without a certificate was served")
+	}
+	cfg := r.client.Clone()
+	cfg.Certificates = []tls.Certificate{r.cert}
+	if c, err = r.dial(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := who(t, c); got != testcert.ClientName || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// TestTLSClient has a server answer a request for TLS in ways that are no agreement.
+func TestTLSClient(t *testing.T) {
+	r := newTLSRig(t, nil)
+	for _, tt := range []struct {
+		name, reply string
+		want        error
+	}{
+		{"denied", "80000014" + "%s" + "00000001" + "00000001" + "00000001" + "00000001", recordmark.ErrNoTLS},
+		{"accepted, no token", "80000018" + "%s" + "00000001" + "00000000" + "0000000000000000" + "00000000", recordmark.ErrNoTLS},
+		{"another token", "80000020" + "%s" + "00000001" + "00000000" + "00000000" + "00000008" + "5354415254545352" + "00000000", recordmark.ErrNoTLS},
+		{"another flavour", "80000020" + "%s" + "00000001" + "00000000" + "00000001" + "00000008" + "5354415254544c53" + "00000000", recordmark.ErrNoTLS},
+		{"cut short", "8000000c" + "%s" + "00000001" + "00000000", recordmark.ErrNoTLS},
+		{"to another call", "80000020" + "ffffffff" + "00000001" + "00000000" + "00000000" + "00000008" + "5354415254544c53" + "00000000", nil},
+		{"a call", "80000018" + "%s" + "00000000" + "00000002" + "00000001" + "00000001" + "00000000", nil},
+		{"something behind it", "80000020" + "%s" + "00000001" + "00000000" + "00000000" + "00000008" + "5354415254544c53" + "00000000" + "80000000", nil},
+		{"a long record", "80100000", recordmark.ErrRecordTooLong},
+		{"nothing", "", recordmark.ErrClosedByPeer},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			go func() {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				defer conn.Close()
+				call := make([]byte, 44)
+				if _, err := io.ReadFull(conn, call); err != nil {
+					return
+				}
+				reply, _ := hex.DecodeString(strings.Replace(tt.reply, "%s", hex.EncodeToString(call[4:8]), 1))
+				conn.Write(reply)
+				if len(reply) > 0 {
+					io.Copy(io.Discard, conn)
+				}
+			}()
+			_, err = dialTLS(t, t.Context(), l.Addr().String(), testProgram, testVersion,
+				&tls.Config{RootCAs: x509.NewCertPool()})
+			if err == nil || tt.want != nil && !errors.Is(err, tt.want) {
+				t.Errorf("got error %v, want %v", err, tt.want)
+			}
+		})
+	}
+	t.Run("silence", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("enough")
+		go func() {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			io.ReadFull(conn, make([]byte, 44))
+			cancel(why)
+			io.Copy(io.Discard, conn)
+		}()
+		_, err = dialTLS(t, ctx, l.Addr().String(), testProgram, testVersion, r.client)
+		if !errors.Is(err, why) {
+			t.Errorf("got error %v, want %v", err, why)
+		}
+	})
+}
