@@ -30,7 +30,7 @@ func (t *tree) fattr(st *unix.Statx_t) nfs3.Fattr {
 		Size:   st.Size,
 		Used:   st.Blocks * 512,
 		Rdev:   nfs3.Specdata{Major: st.Rdev_major, Minor: st.Rdev_minor},
-		FSID:   t.table.sealer.id,
+		FSID:   t.sealer.id,
 		FileID: st.Ino,
 		Atime:  timeOf(st.Atime),
 		Mtime:  timeOf(st.Mtime),

@@ -51,7 +51,7 @@ func (m *making) found(how *nfs3.CreateHow, ch *child) error {
 		return nil
 	}
 	// Of an existing file the size is set and nothing else, as open(2) with O_TRUNC would.
-	f, err := m.dir.t.holdNode(m.dir.node(m.name, &ch.st))
+	f, err := m.dir.t.holdNode(m.dir.t.nodeOf(&ch.id))
 	if err != nil {
 		return err
 	}

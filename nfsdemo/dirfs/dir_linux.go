@@ -12,6 +12,7 @@ type dir struct{ file }
 
 // child is what a name in a directory stands for.
 type child struct {
+	id   fileID
 	st   unix.Statx_t
 	attr nfs3.Fattr
 }
@@ -20,12 +21,21 @@ type child struct {
 // mounted on the name is nfs3.ErrAcces.
 func (d dir) child(name string) (child, error) {
 	var ch child
-	if err := statIn(d.path.fd, name, &ch.st); err != nil {
-		return ch, d.t.host.status("lookup", err)
+	var cname [MaxName + 1]byte
+	if len(name) >= len(cname) {
+		return ch, nfs3.ErrNameTooLong
 	}
-	if !d.t.host.own(&ch.st) {
+	copy(cname[:], name)
+	err := statName(d.path.fd, &cname[0], &ch.st)
+	if err == nil && !d.t.host.own(&ch.st) {
 		d.t.host.foreign(d.path.fd, name, &ch.st)
 		return ch, nfs3.ErrAcces
+	}
+	if err == nil {
+		ch.id, err = d.t.files.identify(d.path.fd, &cname[0], &ch.st)
+	}
+	if err != nil {
+		return ch, d.t.host.status("lookup", err)
 	}
 	ch.attr = d.t.fattr(&ch.st)
 	return ch, nil
@@ -38,61 +48,28 @@ func (d dir) permOf(c *vfs.Cred, name string, a *nfs3.Fattr) vfs.Perm {
 	})
 }
 
-// node returns the node of a child.
-func (d dir) node(name string, st *unix.Statx_t) *node {
-	return d.t.table.intern(keyOf(st), hint{d.n.key, name})
-}
-
 // object returns a child as a client sees it, which may come back with its handle.
 func (d dir) object(name string, ch *child) vfs.Object {
-	n := d.node(name, &ch.st)
-	d.t.table.keep()
-	return vfs.Object{File: d.t.table.handle(n), Attr: nfs3.PostOpAttrOf(ch.attr)}
+	d.t.files.seen(&ch.id, d.n, name)
+	d.t.files.keep()
+	return vfs.Object{File: d.t.sealer.handle(&ch.id), Attr: nfs3.PostOpAttrOf(ch.attr)}
 }
 
-// parent returns the directory that a directory is in. The host is not asked for "..", which
-// might lead out of the root meanwhile: a directory that holds the name is.
+// parent returns the directory that a directory is in.
 func (d dir) parent() (dir, error) {
-	t := d.t
-	if d.n == t.root {
-		f, err := t.holdNode(t.root)
+	if d.n == d.t.root {
+		f, err := d.t.holdNode(d.t.root)
 		return dir{f}, err
 	}
-	for tries := 0; ; tries++ {
-		for _, in := range t.table.names(d.n) {
-			n, _ := t.table.get(in.parent)
-			if n == nil {
-				continue
-			}
-			f, err := t.holdNode(n)
-			if err != nil {
-				continue
-			}
-			p := dir{f}
-			if ch, err := p.child(in.name); err == nil && keyOf(&ch.st) == d.n.key {
-				return p, nil
-			}
-			p.release()
-		}
-		if tries == 1 {
-			return dir{}, nfs3.ErrStale
-		}
-		// The host has moved it.
-		if err := t.scanner.find(t, d.n.key); err != nil {
-			return dir{}, t.host.status("lookup", err)
-		}
-	}
+	return d.t.files.parent(d)
 }
 
 // unlinked notes that a child does not have a name any more.
 func (d dir) unlinked(name string, ch *child) {
-	n, _ := d.t.table.get(keyOf(&ch.st))
-	switch {
-	case n == nil:
-	case ch.attr.Nlink <= 1 || ch.attr.Type == nfs3.TypeDir:
-		d.t.forget(n)
-	default:
-		d.t.table.leave(n, hint{d.n.key, name})
+	if ch.attr.Nlink <= 1 || ch.attr.Type == nfs3.TypeDir {
+		d.t.forget(d.t.nodeOf(&ch.id))
+	} else {
+		d.t.files.left(&ch.id, d.n, name)
 	}
 }
 

@@ -56,7 +56,11 @@ func needRoot(t *testing.T) {
 
 func TestConformance(t *testing.T) {
 	needRoot(t)
-	vfstest.Run(t, func(tb testing.TB) vfs.FS { return newIn(tb, Config{Path: tempDir(tb)}) })
+	bothWays(t, func(t *testing.T, byName bool) {
+		vfstest.Run(t, func(tb testing.TB) vfs.FS {
+			return newIn(tb, Config{Path: tempDir(tb), ByName: byName})
+		})
+	})
 }
 
 // TestConformanceInMemory runs the suite on another file system of the host, which differs in how it numbers inodes and
@@ -66,7 +70,11 @@ func TestConformanceInMemory(t *testing.T) {
 	if err := unix.Access(shm, unix.W_OK); err != nil {
 		t.Skipf("needs a file system in memory at %s: %v", shm, err)
 	}
-	vfstest.Run(t, func(tb testing.TB) vfs.FS { return newIn(tb, Config{Path: tempIn(tb, shm)}) })
+	bothWays(t, func(t *testing.T, byName bool) {
+		vfstest.Run(t, func(tb testing.TB) vfs.FS {
+			return newIn(tb, Config{Path: tempIn(tb, shm), ByName: byName})
+		})
+	})
 }
 
 const shm = "/dev/shm"

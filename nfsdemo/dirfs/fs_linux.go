@@ -1,6 +1,7 @@
 package dirfs
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"sync"
@@ -31,8 +32,8 @@ func (fs *FS) Close() error {
 	close(fs.stop)
 	fs.sweeping.Wait()
 	err := fs.tree.descs.close()
-	if lerr := fs.tree.table.log.close(); err == nil {
-		err = lerr
+	if fs.tree.files != nil {
+		err = cmp.Or(err, fs.tree.files.close())
 	}
 	if fs.lock != nil {
 		fs.lock.Close()
@@ -44,7 +45,7 @@ func (fs *FS) Close() error {
 }
 
 // ID is random, and kept in the state directory if there is one.
-func (fs *FS) ID() uint64 { return fs.tree.table.sealer.id }
+func (fs *FS) ID() uint64 { return fs.tree.sealer.id }
 
 // Root returns the handle of the root directory.
-func (fs *FS) Root() nfs3.FH { return fs.tree.table.handle(fs.tree.root) }
+func (fs *FS) Root() nfs3.FH { return fs.tree.handle(fs.tree.root) }

@@ -27,6 +27,8 @@ type host struct {
 	linkMax  uint32
 
 	mounted mounted
+
+	layered bool // an overlay, whose files may have the device numbers of their layers
 }
 
 func newHost(path string, logger *slog.Logger) host {
@@ -77,15 +79,23 @@ func (h *host) check(fd int) error {
 		return fmt.Errorf("fstatfs: %w", err)
 	}
 	h.linkMax = linkMax(int64(s.Type))
+	h.layered = s.Type == unix.OVERLAYFS_SUPER_MAGIC
 	h.maxSize, h.timeStep = measure(fd)
 	return nil
 }
 
 // own reports whether a file is on the file system of the root directory, and not on one
-// that is mounted below.
+// that is mounted below, nor in a subvolume.
 func (h *host) own(st *unix.Statx_t) bool {
-	return st.Dev_major == h.root.Dev_major && st.Dev_minor == h.root.Dev_minor &&
-		(st.Mask&unix.STATX_MNT_ID == 0 || st.Mnt_id == h.root.Mnt_id)
+	if st.Mask&unix.STATX_MNT_ID != 0 && st.Mnt_id != h.root.Mnt_id {
+		return false
+	}
+	return h.layered || h.onDevice(st)
+}
+
+// onDevice reports whether a file has the device number of the root directory.
+func (h *host) onDevice(st *unix.Statx_t) bool {
+	return st.Dev_major == h.root.Dev_major && st.Dev_minor == h.root.Dev_minor
 }
 
 // freshFor is for how many seconds a file counts as new.

@@ -105,11 +105,14 @@ func TestHostChanges(t *testing.T) {
 
 func first[A any](_ A, err error) error { return err }
 
-// TestMovedOut: what the host has moved out of the directory is gone, once no descriptor
-// is open.
-func TestMovedOut(t *testing.T) {
+// TestMovedOut: what the host has moved out of the directory stays reachable by handles of the
+// kernel's, as of Linux's own server, but nothing above it. It is gone where names are followed,
+// once no descriptor is open.
+func TestMovedOut(t *testing.T) { bothWays(t, testMovedOut) }
+
+func testMovedOut(t *testing.T, byName bool) {
 	o := newOutside(t)
-	f, err := newFS(Config{Path: o.export}, tiny)
+	f, err := newFS(Config{Path: o.export, ByName: byName}, tiny)
 	must(t, err)
 	defer f.Close()
 	d := mkdir(t, f, f.Root(), "dir")
@@ -121,10 +124,17 @@ func TestMovedOut(t *testing.T) {
 		t.Error(err)
 	}
 	f.tree.descs.paths.purge()
+	var want error
+	if byName {
+		want = nfs3.ErrStale
+	}
 	for _, h := range []nfs3.FH{h, d} {
-		if _, err := f.GetAttr(t.Context(), h); err != nfs3.ErrStale {
-			t.Error(err)
+		if _, err := f.GetAttr(t.Context(), h); err != want {
+			t.Errorf("%v, want %v", err, want)
 		}
+	}
+	if up, _, err := f.Lookup(t.Context(), super, d, ".."); err != nfs3.ErrStale {
+		t.Errorf("above a directory that was moved out: %+v, %v", up, err)
 	}
 	// When it is back, it is found by name, and has the handle that it had.
 	must(t, os.Rename(away, filepath.Join(o.export, "dir")))

@@ -79,8 +79,8 @@ func (d dir) linkLocked(c *vfs.Cred, da *nfs3.Fattr, f file, name string) error 
 	if err := linkFD(f.path.fd, d.path.fd, name); err != nil {
 		return d.t.host.status("link", err)
 	}
-	d.t.table.enter(f.n, hint{d.n.key, name})
-	d.t.table.keep()
+	d.t.files.seen(&f.n.id, d.n, name)
+	d.t.files.keep()
 	return nil
 }
 

@@ -35,14 +35,14 @@ func (d dir) lookup(c *vfs.Cred, a *nfs3.Fattr, name string) (vfs.Object, error)
 	}
 	switch name {
 	case ".":
-		return vfs.Object{File: d.t.table.handle(d.n), Attr: nfs3.PostOpAttrOf(*a)}, nil
+		return vfs.Object{File: d.t.handle(d.n), Attr: nfs3.PostOpAttrOf(*a)}, nil
 	case "..":
 		p, err := d.parent()
 		if err != nil {
 			return vfs.Object{}, err
 		}
 		defer p.release()
-		return vfs.Object{File: d.t.table.handle(p.n), Attr: p.post()}, nil
+		return vfs.Object{File: d.t.handle(p.n), Attr: p.post()}, nil
 	}
 	ch, err := d.child(name)
 	if err != nil {

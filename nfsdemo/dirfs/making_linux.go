@@ -100,12 +100,14 @@ func (m *making) makeFile(a *nfs3.Fattr) (vfs.Object, *desc, error) {
 		if err = b.give(fd); err == nil {
 			err = statFD(fd, &ch.st)
 		}
+		if err == nil {
+			ch.id, err = t.files.identify(fd, &noName[0], &ch.st)
+		}
 		if err != nil {
 			m.unmake(fd)
 			return vfs.Object{}, nil, t.host.status("create", err)
 		}
-		_, known := t.table.get(keyOf(&ch.st))
-		if known && ch.st.Mask&unix.STATX_BTIME != 0 && tries < 3 {
+		if t.files.used(&ch.id) && ch.st.Mask&unix.STATX_BTIME != 0 && tries < 3 {
 			// The number of an inode that was removed, before the host's clock has moved on: to
 			// the handles that clients have of that it would be the same file.
 			m.unmake(fd)
@@ -123,7 +125,7 @@ func (m *making) makeFile(a *nfs3.Fattr) (vfs.Object, *desc, error) {
 		}
 		ch.attr = t.fattr(&ch.st)
 		o := m.dir.object(m.name, &ch)
-		n := m.dir.node(m.name, &ch.st)
+		n := t.nodeOf(&ch.id)
 		if m.kind == nfs3.TypeReg {
 			return o, t.descs.data.add(n, fd, true), nil
 		}

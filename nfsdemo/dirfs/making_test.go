@@ -81,7 +81,7 @@ func TestHostIsQuicker(t *testing.T) {
 // TestSameKeyAgain: a file that the host makes so quickly behind another that the two cannot be told apart is
 // made once more, later.
 func TestSameKeyAgain(t *testing.T) {
-	f := newIn(t, Config{Path: tempDir(t)})
+	f := newIn(t, Config{Path: tempDir(t), ByName: true})
 	root := f.Root()
 	var (
 		st   unix.Statx_t
@@ -89,8 +89,8 @@ func TestSameKeyAgain(t *testing.T) {
 	)
 	m := makeWith("file", unix.O_RDWR, func(fd int) {
 		must(t, statFD(fd, &st))
-		if made = append(made, keyOf(&st)); len(made) == 1 {
-			f.tree.table.gone[keyOf(&st)] = struct{}{} // as if it were that of a file which was removed
+		if made = append(made, f.tree.host.keyOf(&st)); len(made) == 1 {
+			byNameOf(f).absent.add(made[0]) // as if it were that of a file which was removed
 		}
 	})
 	o, _, err := m.do(&f.tree, &root)
@@ -101,8 +101,8 @@ func TestSameKeyAgain(t *testing.T) {
 	if len(made) != 2 || made[0] == made[1] {
 		t.Fatalf("made %v", made)
 	}
-	n, err := f.tree.table.find(&o.File)
-	if err != nil || n.key != made[1] {
+	n, err := f.tree.node(&o.File)
+	if err != nil || n.id.key() != made[1] {
 		t.Errorf("%v, %v", n, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"weak"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,7 +36,7 @@ func newFS(cfg Config, lim limits) (*FS, error) {
 	fs := &FS{
 		tree: tree{
 			host:  newHost(path, cfg.Logger),
-			table: table{nodes: make(map[key]*node), gone: make(map[key]struct{})},
+			nodes: nodes{byID: make(map[fileID]weak.Pointer[node])},
 		},
 		stop: make(chan struct{}),
 	}
@@ -45,39 +46,69 @@ func newFS(cfg Config, lim limits) (*FS, error) {
 		return nil, fmt.Errorf("dirfs: %s: %w", path, err)
 	}
 	t.descs = newDescs(fd, lim)
-	t.table.root = keyOf(&t.host.root)
-	if err := fs.openState(cfg.State); err != nil {
+	id, err := fs.openState(&cfg)
+	if err == nil {
+		t.sealer = id.sealer()
+		err = fs.openFiles(&cfg)
+	}
+	if err != nil {
 		fs.Close()
 		return nil, err
 	}
-	t.root = t.table.add(t.table.root)
-	t.root.hints = nil
-	t.descs.root.node = t.root
 	fs.sweeping.Go(func() { t.sweepUntil(fs.stop) })
 	return fs, nil
 }
 
-// openState takes ID, key and names of files from a directory, or new ones if dir is "".
-func (fs *FS) openState(dir string) error {
-	h, table := &fs.tree.host, &fs.tree.table
+// openState takes the identity from the state directory, or makes one if there is none.
+func (fs *FS) openState(cfg *Config) (id identity, err error) {
+	h, dir := &fs.tree.host, cfg.State
+	root := h.keyOf(&h.root)
 	if dir == "" {
-		table.sealer.init(newIdentity(h.path, table.root))
-		return nil
+		return newIdentity(h.path, root), nil
 	}
 	inside, err := below(dir, &h.root)
 	if err != nil {
-		return fmt.Errorf("dirfs: state: %w", err)
+		return id, fmt.Errorf("dirfs: state: %w", err)
 	}
 	if inside {
-		return fmt.Errorf("dirfs: state %s lies in %s, where clients could read it", dir, h.path)
+		return id, fmt.Errorf("dirfs: state %s lies in %s, where clients could read it", dir, h.path)
 	}
 	if fs.lock, err = lockState(dir); err != nil {
-		return err
+		return id, err
 	}
-	id, err := loadIdentity(dir, h.path, table.root)
+	return loadIdentity(dir, h.path, root, cfg.NewKey, h.logger)
+}
+
+// openFiles decides how files are found. What is known of names from another time is used beside
+// handles of the kernel's.
+func (fs *FS) openFiles(cfg *Config) error {
+	t := &fs.tree
+	var k *byKernel
+	if !cfg.ByName {
+		k = newByKernel(t)
+	}
+	var s *byName
+	if k == nil || hasNames(cfg.State) {
+		n, err := openNames(cfg.State, defaultMaxNames, t.host.logger)
+		if err != nil {
+			if k != nil {
+				_ = k.close()
+			}
+			return fmt.Errorf("dirfs: state is not readable and writable: %w", err)
+		}
+		s = newByName(t, n)
+	}
+	if k != nil {
+		k.former, t.files = s, k
+	} else {
+		t.files = s
+	}
+	st := t.host.root
+	id, err := t.files.identify(t.descs.root.fd, &noName[0], &st)
 	if err != nil {
-		return err
+		return fmt.Errorf("dirfs: %s: %w", t.host.path, err)
 	}
-	table.sealer.init(id)
-	return table.openLog(&hintLog{logger: h.logger, path: filepath.Join(dir, hintsFile)})
+	t.root = t.nodeOf(&id)
+	t.descs.root.node = t.root
+	return nil
 }

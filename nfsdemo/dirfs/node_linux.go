@@ -1,40 +1,71 @@
 package dirfs
 
 import (
+	"bytes"
+	"runtime"
 	"sync"
 	"sync/atomic"
-
-	"golang.org/x/sys/unix"
+	"weak"
 )
 
-// key identifies a file of the host. Numbers of inodes are used again; the time at which a file was
-// born tells them apart.
-type key struct{ ino, gen uint64 }
-
-// keyOf returns the key of a file. Where there are no times of birth, the generation is 0.
-func keyOf(st *unix.Statx_t) key {
-	k := key{ino: st.Ino}
-	if st.Mask&unix.STATX_BTIME != 0 {
-		k.gen = uint64(st.Btime.Sec)*1e9 + uint64(st.Btime.Nsec)
-	}
-	return k
-}
-
-// node is a file that a client has a handle of.
+// node is a file that an operation works on, or that is open.
 type node struct {
-	key
-	mac   [macLen]byte
-	hints []hint      // guarded by table.mu; the last one that was right comes last
-	gone  atomic.Bool // its last name was removed
-	lost  atomic.Bool // data was not written back, which no COMMIT has told yet
+	id   fileID
+	mac  [macLen]byte
+	gone atomic.Bool // its last name was removed
+	lost atomic.Bool // data was not written back, which no COMMIT has told yet
 
 	// mu makes an operation with the attributes before and after it a single
 	// step. It is not held while a peer is waited for.
 	mu sync.RWMutex
 }
 
-// hint is a name under which a file was seen. The host may have renamed it since.
-type hint struct {
-	parent key
-	name   string
+// before is the order in which nodes are locked.
+func (n *node) before(other *node) bool {
+	return bytes.Compare(n.id.b[:], other.id.b[:]) < 0
+}
+
+// nodes are the files that somebody refers to, each once. What else was seen costs no memory here.
+type nodes struct {
+	mu   sync.RWMutex // guards byID
+	byID map[fileID]weak.Pointer[node]
+}
+
+// get returns the node of a file, or nil if nobody refers to it.
+func (s *nodes) get(id *fileID) *node {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.byID[*id].Value()
+}
+
+// add returns the node of a file, a new one if there is none.
+func (s *nodes) add(id *fileID, mac [macLen]byte) *node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.byID[*id].Value()
+	if n == nil {
+		n = &node{id: *id, mac: mac}
+		s.byID[*id] = weak.Make(n)
+		runtime.AddCleanup(n, s.drop, *id)
+	}
+	return n
+}
+
+// drop forgets a node that nobody refers to.
+func (s *nodes) drop(id fileID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID[id].Value() == nil {
+		delete(s.byID, id)
+	}
+}
+
+// forget has the node of a file be another from now on: this one is gone.
+func (s *nodes) forget(n *node) {
+	n.gone.Store(true)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID[n.id].Value() == n {
+		delete(s.byID, n.id)
+	}
 }

@@ -6,48 +6,53 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
+// keyOfHandle returns the key of the file of a handle.
+func keyOfHandle(tb testing.TB, f *FS, h nfs3.FH) key {
+	tb.Helper()
+	n, err := f.tree.node(&h)
+	must(tb, err)
+	return n.id.key()
+}
+
 // TestOwnChanges: what clients do to names is known at once, so that nothing has to be looked for.
 func TestOwnChanges(t *testing.T) {
 	f := openState(t)
 	defer f.Close()
-	ctx := t.Context()
+	ctx, s := t.Context(), byNameOf(f)
 	d := mkdir(t, f, f.Root(), "dir")
 	h := create(t, f, "file")
-	n, err := f.tree.table.find(&h)
-	must(t, err)
-	dn, err := f.tree.table.find(&d)
-	must(t, err)
+	k, dk := keyOfHandle(t, f, h), keyOfHandle(t, f, d)
 	want := func(what string, names ...hint) {
 		t.Helper()
-		if got := f.tree.table.names(n); !slices.Equal(got, names) {
+		if got := s.names.of(k); !slices.Equal(got, names) {
 			t.Errorf("%s: %v, want %v", what, got, names)
 		}
 	}
-	want("created", hint{f.tree.root.key, "file"})
+	want("created", hint{s.root, "file"})
 	must(t, second(f.Link(ctx, super, h, d, "link")))
-	want("linked", hint{dn.key, "link"}, hint{f.tree.root.key, "file"})
+	want("linked", hint{dk, "link"}, hint{s.root, "file"})
 	must(t, second(f.Rename(ctx, super, f.Root(), "file", d, "file2")))
-	want("renamed", hint{dn.key, "file2"}, hint{dn.key, "link"})
+	want("renamed", hint{dk, "file2"}, hint{dk, "link"})
 	must(t, first(f.Remove(ctx, super, d, "link")))
-	want("removed", hint{dn.key, "file2"})
-	other := create(t, f, "other")
-	on, err := f.tree.table.find(&other)
-	must(t, err)
+	want("removed", hint{dk, "file2"})
+	ok := keyOfHandle(t, f, create(t, f, "other"))
 	must(t, second(f.Rename(ctx, super, d, "file2", f.Root(), "other")))
-	want("renamed over another", hint{f.tree.root.key, "other"})
-	if n, gone := f.tree.table.get(on.key); n != nil || !gone {
+	want("renamed over another", hint{s.root, "other"})
+	if s.names.has(ok) || !s.absent.has(ok) {
 		t.Error("a file that was replaced is still known")
 	}
 	for i := range 2 * maxHints {
 		must(t, second(f.Link(ctx, super, h, d, fmt.Sprint("link", i))))
 	}
-	if got := f.tree.table.names(n); len(got) != maxHints || got[0].name != fmt.Sprint("link", 2*maxHints-1) {
+	got := s.names.of(k)
+	if len(got) != maxHints || got[0].name != fmt.Sprint("link", 2*maxHints-1) {
 		t.Errorf("after many links: %v", got)
 	}
 	// With all names that are remembered gone, it is looked for.
@@ -58,13 +63,15 @@ func TestOwnChanges(t *testing.T) {
 	if _, err := f.GetAttr(ctx, h); err != nil {
 		t.Error(err)
 	}
-	want("found", hint{f.tree.root.key, "other"})
+	want("found", hint{s.root, "other"})
 }
 
-// TestNumbersUsedAgain: the handle of a removed file is stale for ever, also when its inode's number is used again
-// at once.
-func TestNumbersUsedAgain(t *testing.T) {
-	f := newIn(t, Config{Path: tempDir(t)})
+// TestNumbersUsedAgain: the handle of a removed file is stale for ever, also when its inode's
+// number is used again at once.
+func TestNumbersUsedAgain(t *testing.T) { bothWays(t, testNumbersUsedAgain) }
+
+func testNumbersUsedAgain(t *testing.T, byName bool) {
+	f := newIn(t, Config{Path: tempDir(t), ByName: byName})
 	ctx := t.Context()
 	var gone []nfs3.FH
 	numbers := make(map[uint64]bool)
@@ -91,13 +98,13 @@ func TestNumbersUsedAgain(t *testing.T) {
 // TestGeneration: of two files of the same number, the later one is not the earlier one. This
 // does not depend on which numbers the host gives.
 func TestGeneration(t *testing.T) {
-	f := newIn(t, Config{Path: tempDir(t)})
+	f := newIn(t, Config{Path: tempDir(t), ByName: true})
 	h := create(t, f, "file")
-	n, err := f.tree.table.find(&h)
-	must(t, err)
-	earlier := key{n.ino, n.gen - 1}
-	was := f.tree.table.intern(earlier, hint{f.tree.root.key, "file"})
-	if _, err := f.GetAttr(t.Context(), f.tree.table.handle(was)); err != nfs3.ErrStale {
+	earlier := keyOfHandle(t, f, h)
+	earlier.gen--
+	id := earlier.id()
+	byNameOf(f).seen(&id, f.tree.root, "file")
+	if _, err := f.GetAttr(t.Context(), f.tree.sealer.handle(&id)); err != nfs3.ErrStale {
 		t.Error(err)
 	}
 	if _, err := f.GetAttr(t.Context(), h); err != nil {
@@ -105,34 +112,65 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
-// TestGoneIsBounded: what is remembered of files that are gone does not grow for ever.
-func TestGoneIsBounded(t *testing.T) {
-	f := newIn(t, Config{Path: tempDir(t)})
-	for i := range 3 * maxGone {
-		n := f.tree.table.intern(key{1 << 40, uint64(i)}, hint{f.tree.root.key, "file"})
-		f.tree.forget(n)
-		if _, gone := f.tree.table.get(n.key); !gone || len(f.tree.table.gone) > maxGone {
-			t.Fatalf("after %d files: %v, %d are remembered", i, gone, len(f.tree.table.gone))
+// TestAbsentIsBounded: what is remembered of files that are gone does not grow for ever, and is not
+// forgotten at once.
+func TestAbsentIsBounded(t *testing.T) {
+	var a absent
+	for i := range uint64(3 * maxAbsent) {
+		a.add(key{i, 1})
+		if !a.has(key{i, 1}) || i >= maxAbsent/2 && !a.has(key{i - maxAbsent/2, 1}) {
+			t.Fatalf("%d is not remembered", i)
+		}
+		if n := len(a.young) + len(a.old); n > maxAbsent {
+			t.Fatalf("%d are remembered", n)
 		}
 	}
-	if len(f.tree.table.nodes) != 1 {
-		t.Errorf("%d nodes", len(f.tree.table.nodes))
+	last := key{3*maxAbsent - 1, 1}
+	if a.drop(last); a.has(last) {
+		t.Error("one that was seen is absent")
 	}
+}
+
+// TestNodesAreDropped: files that nobody refers to cost no memory.
+func TestNodesAreDropped(t *testing.T) {
+	bothWays(t, func(t *testing.T, byName bool) {
+		f := newIn(t, Config{Path: tempDir(t), ByName: byName})
+		for i := range 100 {
+			create(t, f, fmt.Sprint("file", i))
+		}
+		f.tree.descs.paths.purge()
+		must(t, f.tree.descs.data.purge())
+		left := -1
+		for range 1000 {
+			runtime.GC()
+			f.tree.nodes.mu.RLock()
+			left = len(f.tree.nodes.byID)
+			f.tree.nodes.mu.RUnlock()
+			if left == 1 {
+				return
+			}
+		}
+		t.Errorf("%d nodes", left)
+	})
 }
 
 // TestTooDeep: however deep a file lies, looking for it ends.
 func TestTooDeep(t *testing.T) {
-	f := newIn(t, Config{Path: tempDir(t)})
+	f := newIn(t, Config{Path: tempDir(t), ByName: true})
 	for _, tt := range []struct {
 		depth int
 		want  error
 	}{{maxDepth, nfs3.ErrStale}, {maxDepth + 1, nfs3.ErrServerFault}} {
-		n := f.tree.root
+		s := byNameOf(f)
+		parent := s.root
 		for i := range tt.depth {
 			// Such as are not there, which is seen at the top.
-			n = f.tree.table.intern(key{1<<40 + uint64(i), 1}, hint{n.key, "dir"})
+			k := key{1<<40 + uint64(i), uint64(tt.depth)}
+			s.enter(k, hint{parent, "dir"})
+			parent = k
 		}
-		if _, err := f.GetAttr(t.Context(), f.tree.table.handle(n)); err != tt.want {
+		id := parent.id()
+		if _, err := f.GetAttr(t.Context(), f.tree.sealer.handle(&id)); err != tt.want {
 			t.Errorf("depth %d: %v, want %v", tt.depth, err, tt.want)
 		}
 	}

@@ -61,7 +61,7 @@ func TestRetire(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	h := create(t, f, "file")
 	write(t, f, h, 0, []byte("data"))
-	n, err := f.tree.table.find(&h)
+	n, err := f.tree.node(&h)
 	must(t, err)
 	d := f.tree.descs.data.get(n)
 	if d == nil || !d.dirty.Load() {

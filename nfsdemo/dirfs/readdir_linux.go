@@ -74,7 +74,7 @@ func (fs *FS) ReadDir(
 	}
 	defer data.release()
 	r.EOF, err = g.give(data, cookie, a.Ctime)
-	fs.tree.table.keep()
+	fs.tree.files.keep()
 	r.Attr = d.post()
 	return r, err
 }
@@ -120,7 +120,7 @@ func (g *giver) fill(l *lister) bool {
 	case "..":
 		// What is above the root is nobody's business.
 		if g.up == nil {
-			g.entry.FileID = g.dir.n.ino
+			g.entry.FileID = g.dir.post().Attr.FileID
 		} else {
 			g.is(g.up.file)
 		}
@@ -136,18 +136,24 @@ func (g *giver) fill(l *lister) bool {
 	case err != nil || !t.host.own(st):
 		return true
 	}
-	n := g.dir.node(g.entry.Name, st)
+	id, err := t.files.identify(l.fd, l.cname(), st)
+	if err != nil {
+		return err != unix.ENOENT
+	}
+	t.files.seen(&id, g.dir.n, g.entry.Name)
 	g.entry.FileID = st.Ino
 	g.entry.Attr = nfs3.PostOpAttrOf(t.fattr(st))
-	g.entry.File = nfs3.PostOpFH{Present: true, FH: t.table.handle(n)}
+	g.entry.File = nfs3.PostOpFH{Present: true, FH: t.sealer.handle(&id)}
 	return true
 }
 
 // is makes the entry that of a directory which is known.
 func (g *giver) is(f file) {
-	g.entry.FileID = f.n.ino
-	if g.plus {
-		g.entry.Attr = f.post()
-		g.entry.File = nfs3.PostOpFH{Present: true, FH: f.t.table.handle(f.n)}
+	g.entry.Attr = f.post()
+	g.entry.FileID = g.entry.Attr.Attr.FileID
+	if !g.plus {
+		g.entry.Attr = nfs3.PostOpAttr{}
+	} else {
+		g.entry.File = nfs3.PostOpFH{Present: true, FH: f.t.handle(f.n)}
 	}
 }

@@ -5,51 +5,92 @@ import (
 	"hash/crc32"
 )
 
-// record is what a record of the log says.
-type record byte
+// hint is a name under which a file was seen. The host may have renamed it since.
+type hint struct {
+	parent key
+	name   string
+}
 
-// The records: of the file, or of its name.
-const (
-	recordName   record = 1 // it was seen by the name
-	recordNoName record = 2 // the name is not its own any more
-	recordGone   record = 3
-)
+// maxHints bounds the names that are remembered of one file.
+const maxHints = 8
 
-// Each record has a checksum of what follows, the length of what follows, and then: what it
-// says, the key of the file, the key of the directory, and the name.
+// A record has a checksum of what follows, the length of what follows that, the key of a file, and
+// its names: for each the key of the directory, the length of the name, and the name. The latest
+// record of a file is the one that counts. Without names the file is gone.
 const (
 	recordHead = 4 + 2
-	recordKeys = 1 + 4*8
-	recordMax  = recordKeys + 255
+	recordKey  = 8 + 8
+	recordMin  = recordHead + recordKey
+	recordMax  = recordMin + maxHints*(recordKey+1+MaxName)
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// appendRecord appends a record to b.
-func appendRecord(b []byte, r record, k key, in hint) []byte {
+// appendRecord appends the record of a file to b.
+func appendRecord(b []byte, k key, names []hint) []byte {
 	at := len(b)
 	b = append(b, make([]byte, recordHead)...)
-	b = append(b, byte(r))
-	for _, v := range [...]uint64{k.ino, k.gen, in.parent.ino, in.parent.gen} {
-		b = binary.LittleEndian.AppendUint64(b, v)
+	b = appendKey(b, k)
+	for _, in := range names {
+		b = appendKey(b, in.parent)
+		b = append(b, byte(len(in.name)))
+		b = append(b, in.name...)
 	}
-	b = append(b, in.name...)
 	binary.LittleEndian.PutUint16(b[at+4:], uint16(len(b)-at-recordHead))
 	binary.LittleEndian.PutUint32(b[at:], crc32.Checksum(b[at+4:], castagnoli))
 	return b
 }
 
-// parseRecord returns the first record of b and its length, 0 if b does not begin with a whole one.
-func parseRecord(b []byte) (r record, k key, in hint, n int) {
-	if len(b) < recordHead+recordKeys {
-		return
+func appendKey(b []byte, k key) []byte {
+	b = binary.LittleEndian.AppendUint64(b, k.ino)
+	return binary.LittleEndian.AppendUint64(b, k.gen)
+}
+
+func keyAt(b []byte) key {
+	return key{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
+}
+
+// recordLen returns the length of the record that b begins with, as far as the record says so
+// itself, or 0 if it cannot be one.
+func recordLen(b []byte) int {
+	if len(b) < recordHead {
+		return 0
 	}
-	n = recordHead + int(binary.LittleEndian.Uint16(b[4:]))
-	if n < recordHead+recordKeys || n > recordHead+recordMax || n > len(b) ||
+	n := recordHead + int(binary.LittleEndian.Uint16(b[4:]))
+	if n < recordMin || n > recordMax {
+		return 0
+	}
+	return n
+}
+
+// record is the bytes of one whose checksum is right.
+type record []byte
+
+// recordAt returns the record with which b begins, or nil if b does not begin with a whole one.
+func recordAt(b []byte) record {
+	n := recordLen(b)
+	if n == 0 || n > len(b) ||
 		binary.LittleEndian.Uint32(b) != crc32.Checksum(b[4:n], castagnoli) {
-		return 0, key{}, hint{}, 0
+		return nil
 	}
-	b = b[recordHead:n]
-	u := func(i int) uint64 { return binary.LittleEndian.Uint64(b[1+8*i:]) }
-	return record(b[0]), key{u(0), u(1)}, hint{key{u(2), u(3)}, string(b[recordKeys:])}, n
+	return record(b[:n:n])
+}
+
+func (r record) key() key { return keyAt(r[recordHead:]) }
+
+// empty reports whether the file is gone.
+func (r record) empty() bool { return len(r) == recordMin }
+
+// names returns the names, as far as they are such.
+func (r record) names() []hint {
+	var names []hint
+	for b := r[recordMin:]; len(b) > recordKey; {
+		n := int(b[recordKey])
+		if len(b) < recordKey+1+n || len(names) == maxHints {
+			break
+		}
+		names = append(names, hint{keyAt(b), string(b[recordKey+1:][:n])})
+		b = b[recordKey+1+n:]
+	}
+	return names
 }

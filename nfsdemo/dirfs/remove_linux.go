@@ -80,6 +80,6 @@ func (r *removal) unlink(c *vfs.Cred, d dir, a *nfs3.Fattr) error {
 		return d.t.host.status("remove", err)
 	}
 	d.unlinked(r.name, &ch)
-	d.t.table.keep()
+	d.t.files.keep()
 	return nil
 }

@@ -73,7 +73,7 @@ func lockBoth(a, b *node) (unlock func()) {
 		a.mu.Lock()
 		return a.mu.Unlock
 	}
-	if a.ino > b.ino || a.ino == b.ino && a.gen > b.gen {
+	if b.before(a) {
 		a, b = b, a
 	}
 	a.mu.Lock()
@@ -124,7 +124,7 @@ func (r *renaming) check(c *vfs.Cred, fa, ta *nfs3.Fattr) error {
 }
 
 // sameFile reports whether both names are of one file: then nothing is to be done.
-func (r *renaming) sameFile() bool { return r.replaces && keyOf(&r.src.st) == keyOf(&r.dst.st) }
+func (r *renaming) sameFile() bool { return r.replaces && r.src.id == r.dst.id }
 
 // rename gives the file its name, on the host and in the table; both directories are locked.
 func (r *renaming) rename() error {
@@ -144,10 +144,8 @@ func (r *renaming) rename() error {
 	if r.replaces {
 		r.to.unlinked(r.toName, &r.dst)
 	}
-	if n, _ := t.table.get(keyOf(&r.src.st)); n != nil {
-		t.table.leave(n, hint{r.from.n.key, r.fromName})
-		t.table.enter(n, hint{r.to.n.key, r.toName})
-	}
-	t.table.keep()
+	t.files.left(&r.src.id, r.from.n, r.fromName)
+	t.files.seen(&r.src.id, r.to.n, r.toName)
+	t.files.keep()
 	return nil
 }

@@ -11,8 +11,10 @@ import (
 )
 
 // TestRestart: handles are good after a restart, whatever has become of the files meanwhile.
-func TestRestart(t *testing.T) {
-	f := openState(t)
+func TestRestart(t *testing.T) { bothWays(t, testRestart) }
+
+func testRestart(t *testing.T, byName bool) {
+	f := openWith(t, Config{ByName: byName})
 	ctx, dir := t.Context(), f.tree.host.path
 	path := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }
 	a := mkdir(t, f, f.Root(), "a")
@@ -38,6 +40,7 @@ func TestRestart(t *testing.T) {
 	must(t, os.Rename(path("a", "b"), path("x", "y")))
 	must(t, os.Remove(path("x", "y", "c", "removed")))
 	must(t, os.Remove(path("x", "y", "c", "linked")))
+	must(t, os.Rename(path("x", "y", "a further name"), path("x", "y", "another further name")))
 	must(t, os.Remove(path("x", "y", "c", "made anew")))
 	must(t, os.WriteFile(path("x", "y", "c", "made anew"), []byte("other"), 0o644))
 	must(t, os.WriteFile(path("other"), []byte("other"), 0o644))

@@ -4,25 +4,39 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
 // maxScan bounds the entries that one scan looks at.
 const maxScan = 8 << 20
 
+// scanPatience is how long a call waits for its file to be found. The client is asked to come again
+// then, so that a large tree does not use up the server's places for handlers.
+const scanPatience = time.Second
+
+// restFactor is for how many times as long as a scan has taken there is none: scans take a quarter
+// of the time at most, however many handles are stale.
+const restFactor = 3
+
 // scanner looks for files in the whole tree: such that the host has moved, and such of which
 // no name is remembered. There is one scan at a time; who comes meanwhile has his file looked for
 // by the next, together with all others.
 type scanner struct {
-	run  sync.Mutex // held by the scan
-	mu   sync.Mutex // guards next
-	next *search
+	stop chan struct{} // closed by close
+	done sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	next    *search
+	working bool
 }
 
 // search is one scan, and what it looks for.
 type search struct {
-	t      *tree
+	s      *byName
 	wanted map[uint64][]key // by inode number; guarded by scanner.mu until the scan begins
 	done   chan struct{}
 	err    error // valid when done is closed
@@ -38,36 +52,83 @@ func scarce(err error) error {
 	return nil
 }
 
-// find enters the names under which a file is found into the table. With an error it may be one
-// that was not looked at.
-func (s *scanner) find(t *tree, k key) error {
-	s.mu.Lock()
-	q, first := s.next, s.next == nil
-	if first {
-		q = &search{t: t, wanted: make(map[uint64][]key), done: make(chan struct{})}
-		s.next = q
+// find enters the names under which a file is found. With an error it may be one that was not
+// looked at.
+func (c *scanner) find(s *byName, k key) error {
+	c.mu.Lock()
+	q := c.next
+	if q == nil {
+		q = &search{s: s, wanted: make(map[uint64][]key), done: make(chan struct{})}
+		c.next = q
 	}
-	q.wanted[k.ino] = append(q.wanted[k.ino], k)
-	s.mu.Unlock()
-	if !first {
-		<-q.done
+	if !slices.Contains(q.wanted[k.ino], k) {
+		q.wanted[k.ino] = append(q.wanted[k.ino], k)
+	}
+	if !c.working {
+		c.working = true
+		c.done.Go(c.work)
+	}
+	c.mu.Unlock()
+	patience := time.NewTimer(scanPatience)
+	defer patience.Stop()
+	select {
+	case <-q.done:
 		return q.err
+	case <-patience.C:
+		return nfs3.ErrJukebox
 	}
-	s.run.Lock()
-	defer s.run.Unlock()
-	s.mu.Lock()
-	s.next = nil
-	s.mu.Unlock()
-	defer close(q.done)
-	q.err = q.run()
-	return q.err
+}
+
+// work scans as long as something is looked for.
+func (c *scanner) work() {
+	for {
+		c.mu.Lock()
+		q := c.next
+		c.next = nil
+		c.working = q != nil
+		c.mu.Unlock()
+		if q == nil {
+			return
+		}
+		began := time.Now()
+		q.err = q.run(c.stop)
+		if q.err == nil {
+			q.giveUp()
+		}
+		close(q.done)
+		select {
+		case <-c.stop:
+		case <-time.After(restFactor * time.Since(began)):
+		}
+	}
+}
+
+func (c *scanner) close() {
+	close(c.stop)
+	c.done.Wait()
+}
+
+// giveUp notes that what was not found is gone.
+func (q *search) giveUp() {
+	for _, ks := range q.wanted {
+		for _, k := range ks {
+			id := k.id()
+			q.s.gone(&id)
+		}
+	}
+	q.s.keep()
 }
 
 // run goes through the tree, breadth first: what was moved is seldom deep.
-func (q *search) run() error {
+func (q *search) run(stop <-chan struct{}) error {
 	dirs, seen := []string{"."}, 0
 	l := newLister(-1)
 	for len(dirs) > 0 && len(q.wanted) > 0 {
+		select {
+		case <-stop:
+			return nfs3.ErrJukebox
+		default:
+		}
 		dir, found := dirs[0], false
 		dirs = dirs[1:]
 		var missed error
@@ -76,12 +137,9 @@ func (q *search) run() error {
 			if l.kind() == unix.DT_DIR || l.kind() == unix.DT_UNKNOWN {
 				dirs = append(dirs, dir+"/"+l.name())
 			}
-			if ks := q.wanted[l.ino()]; ks != nil {
-				ok, err := q.enterPath(dir+"/"+l.name(), ks)
-				if ok {
-					delete(q.wanted, l.ino())
-					found = true
-				}
+			if q.wanted[l.ino()] != nil {
+				ok, err := q.enterPath(dir + "/" + l.name())
+				found = found || ok
 				missed = cmp.Or(missed, err)
 			}
 		})
@@ -92,8 +150,8 @@ func (q *search) run() error {
 			q.enterAll(l, dir)
 		}
 		if seen > maxScan {
-			q.t.host.logger.Warn("the directory is too large to look for files that were moved",
-				"path", q.t.host.path)
+			q.s.t.host.logger.Warn("the directory is too large to look for files that were moved",
+				"path", q.s.t.host.path)
 			return nil
 		}
 	}
@@ -103,8 +161,8 @@ func (q *search) run() error {
 // each calls f for each entry of a directory below the root, unless it is gone or on another
 // file system.
 func (q *search) each(l *lister, dir string, f func()) error {
-	list, err := q.t.descs.withRoom(func() (int, error) {
-		fd, err := openPath(q.t.descs.root.fd, dir)
+	list, err := q.s.t.descs.withRoom(func() (int, error) {
+		fd, err := openPath(q.s.t.descs.root.fd, dir)
 		if err != nil {
 			return -1, err
 		}
@@ -131,44 +189,48 @@ func (q *search) enterAll(l *lister, dir string) {
 	if err != nil {
 		return
 	}
-	n, _ := q.t.table.get(k)
-	if n == nil {
-		return
-	}
 	var st unix.Statx_t
 	_ = q.each(l, dir, func() { // what is missed costs another scan
-		if statName(l.fd, l.cname(), &st) == nil && q.t.host.own(&st) {
-			q.t.table.intern(keyOf(&st), hint{n.key, l.name()})
+		if statName(l.fd, l.cname(), &st) == nil && q.s.t.host.own(&st) {
+			q.s.enter(q.s.t.host.keyOf(&st), hint{k, l.name()})
 		}
 	})
 }
 
-// enterPath enters all steps of a path to one of the files in ks into the table. It reports whether
+// enterPath enters all steps of a path to one of the files that are looked for. It reports whether
 // the path leads to one, which with an error is not known.
-func (q *search) enterPath(path string, ks []key) (bool, error) {
+func (q *search) enterPath(path string) (bool, error) {
 	k, err := q.keyAt(path)
-	if err != nil || !slices.Contains(ks, k) {
+	ks := q.wanted[k.ino]
+	i := slices.Index(ks, k)
+	if err != nil || i < 0 {
 		return false, scarce(err)
 	}
-	n, start := q.t.root, len("./")
+	dir, start := q.s.root, len("./")
 	for end := start; end <= len(path); end++ {
 		if end < len(path) && path[end] != '/' {
 			continue
 		}
 		k, err := q.keyAt(path[:end])
 		if err == nil {
-			n = q.t.table.intern(k, hint{n.key, path[start:end]})
+			q.s.enter(k, hint{dir, path[start:end]})
+			dir = k
 		} else if err = scarce(err); err != nil {
 			return false, err
 		}
 		start = end + 1
+	}
+	if ks = slices.Delete(ks, i, i+1); len(ks) > 0 {
+		q.wanted[k.ino] = ks
+	} else {
+		delete(q.wanted, k.ino)
 	}
 	return true, nil
 }
 
 // keyAt returns the key of what a path below the root stands for.
 func (q *search) keyAt(path string) (key, error) {
-	fd, err := q.t.descs.withRoom(func() (int, error) { return openPath(q.t.descs.root.fd, path) })
+	fd, err := q.s.t.descs.withRoom(func() (int, error) { return openPath(q.s.t.descs.root.fd, path) })
 	if err != nil {
 		return key{}, err
 	}
@@ -177,8 +239,8 @@ func (q *search) keyAt(path string) (key, error) {
 	if err := statFD(fd, &st); err != nil {
 		return key{}, err
 	}
-	if !q.t.host.own(&st) {
+	if !q.s.t.host.own(&st) {
 		return key{}, unix.EXDEV
 	}
-	return keyOf(&st), nil
+	return q.s.t.host.keyOf(&st), nil
 }

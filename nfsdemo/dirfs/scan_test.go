@@ -15,14 +15,25 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestScansAreShared: files that are looked for at the same time are looked for together.
+// forgetNames removes what a file system has kept of names, and opens it again.
+func forgetNames(tb testing.TB, f *FS) *FS {
+	tb.Helper()
+	must(tb, f.Close())
+	must(tb, os.Remove(stateFile(f, segmentPrefix+"1")))
+	again, err := New(configOf(f))
+	must(tb, err)
+	return again
+}
+
+// TestScansAreShared: files that are looked for at the same time are looked for together, those
+// that are not there among them, and these are not looked for again.
 func TestScansAreShared(t *testing.T) {
 	dir := tempDir(t)
 	must(t, os.Mkdir(filepath.Join(dir, "old"), 0o755))
 	must(t, os.Mkdir(filepath.Join(dir, "new"), 0o755))
 	const files = 20
 	fill(t, filepath.Join(dir, "old"), files)
-	f, err := newFS(Config{Path: dir}, tiny)
+	f, err := newFS(Config{Path: dir, ByName: true}, tiny)
 	must(t, err)
 	defer f.Close()
 	o, _, err := f.Lookup(t.Context(), super, f.Root(), "old")
@@ -37,27 +48,45 @@ func TestScansAreShared(t *testing.T) {
 		name := fmt.Sprint("file", i)
 		must(t, os.Rename(filepath.Join(dir, "old", name), filepath.Join(dir, "new", name)))
 	}
-	f.tree.scanner.run.Lock() // as a scan that takes its time
+	missing := key{1 << 40, 1}.id()
+	handles = append(handles, f.tree.sealer.handle(&missing))
+	s := byNameOf(f)
+	s.scanner.mu.Lock()
+	s.scanner.working = true // as a scan that takes its time
+	s.scanner.mu.Unlock()
 	var all sync.WaitGroup
-	for _, h := range handles {
+	for i, h := range handles {
 		all.Go(func() {
-			if _, err := f.GetAttr(t.Context(), h); err != nil {
+			if _, err := f.GetAttr(t.Context(), h); (err == nil) != (i < files) {
 				t.Error(err)
 			}
 		})
 	}
-	for wanted := 0; wanted < files; runtime.Gosched() {
-		f.tree.scanner.mu.Lock()
-		if f.tree.scanner.next != nil {
-			wanted = len(f.tree.scanner.next.wanted)
+	for wanted := 0; wanted < len(handles); runtime.Gosched() {
+		s.scanner.mu.Lock()
+		if s.scanner.next != nil {
+			wanted = len(s.scanner.next.wanted)
 		}
-		f.tree.scanner.mu.Unlock()
+		s.scanner.mu.Unlock()
 	}
-	f.tree.scanner.run.Unlock()
+	s.scanner.done.Go(s.scanner.work)
 	all.Wait()
+	s.scanner.done.Wait()
+	s.scanner.mu.Lock()
+	s.scanner.working = true // whoever looks for something now waits in vain
+	s.scanner.mu.Unlock()
+	if _, err := f.GetAttr(t.Context(), handles[files]); err != nfs3.ErrStale {
+		t.Errorf("a file that was looked for in vain: %v", err)
+	}
+	// A call does not wait for ever. The client is asked to come again.
+	other := key{1 << 41, 1}.id()
+	if _, err := f.GetAttr(t.Context(), f.tree.sealer.handle(&other)); err != nfs3.ErrJukebox {
+		t.Errorf("a file that nobody looks for: %v", err)
+	}
 }
 
-// TestScanRemembers: where one file was found by a scan, the others of the directory are known from then on.
+// TestScanRemembers: where one file was found by a scan, the others of the directory are known from
+// then on.
 func TestScanRemembers(t *testing.T) {
 	f := openState(t)
 	a := mkdir(t, f, f.Root(), "a")
@@ -66,19 +95,14 @@ func TestScanRemembers(t *testing.T) {
 	for i := range 10 {
 		handles = append(handles, createIn(t, f, b, fmt.Sprint("file", i)))
 	}
-	must(t, f.Close())
-	must(t, os.Remove(stateFile(f, hintsFile)))
-	f, err := New(configOf(f))
-	must(t, err)
+	f = forgetNames(t, f)
 	defer f.Close()
 	if _, err := f.GetAttr(t.Context(), handles[0]); err != nil {
 		t.Fatal(err)
 	}
 	for _, h := range append(handles, a, b) {
-		n, err := f.tree.table.find(&h)
-		must(t, err)
-		if len(f.tree.table.names(n)) != 1 {
-			t.Errorf("inode %d is not known", n.ino)
+		if k := keyOfHandle(t, f, h); len(byNameOf(f).names.of(k)) != 1 {
+			t.Errorf("inode %d is not known", k.ino)
 		}
 	}
 }
@@ -88,15 +112,12 @@ func TestScanWithoutDescriptors(t *testing.T) {
 	f := openState(t)
 	d := mkdir(t, f, f.Root(), "dir")
 	h := createIn(t, f, d, "file")
-	must(t, f.Close())
-	must(t, os.Remove(stateFile(f, hintsFile)))
-	f, err := New(configOf(f))
-	must(t, err)
+	f = forgetNames(t, f)
 	defer f.Close()
 	var before unix.Rlimit
 	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &before))
 	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: before.Max}))
-	_, err = f.GetAttr(t.Context(), h)
+	_, err := f.GetAttr(t.Context(), h)
 	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &before))
 	if err != nfs3.ErrJukebox {
 		t.Errorf("without descriptors: %v", err)

@@ -7,47 +7,68 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
 
-// Files of the state directory.
+// Files of the state directory, beside the segments of names.
 const (
 	lockFile     = "lock"     // locked by the process that uses the directory
 	identityFile = "identity" // an identity
-	hintsFile    = "hints"    // a hintLog
+	hintsFile    = "hints"    // names, of the format before there were segments
 )
+
+// identityVersion is the version of the format of an identity. That without one had no Former.
+const identityVersion = 1
 
 // identity is what stays the same over restarts.
 type identity struct {
+	Version    int
 	Path       string // what it was last
 	Inode      uint64 // of the directory
 	Generation uint64
-	ID         uint64 // of the file system
-	Key        []byte // of the handles
+	ID         uint64   // of the file system
+	Key        []byte   // of the handles
+	Former     [][]byte `json:",omitempty"` // keys of handles that are still good
 }
 
-// keyLen is the length of the key in bytes.
-const keyLen = 32
+// secretLen is the length of a key in bytes.
+const secretLen = 32
 
 func newIdentity(path string, root key) identity {
-	random := make([]byte, 8+keyLen)
+	random := make([]byte, 8)
 	rand.Read(random)
-	return identity{path, root.ino, root.gen, binary.BigEndian.Uint64(random), random[8:]}
+	return identity{identityVersion, path, root.ino, root.gen, binary.BigEndian.Uint64(random),
+		newSecret(), nil}
+}
+
+func newSecret() []byte {
+	b := make([]byte, secretLen)
+	rand.Read(b)
+	return b
+}
+
+// sealer returns what makes the handles.
+func (id *identity) sealer() *sealer {
+	return newSealer(id.ID, append([][]byte{id.Key}, id.Former...))
 }
 
 // lockState makes the state directory if need be, and takes it for this process. It stays taken
 // until the file is closed.
 func lockState(dir string) (*os.File, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeState(dir); err != nil {
 		return nil, fmt.Errorf("dirfs: state: %w", err)
 	}
 	if err := checkOwner(dir); err != nil {
 		return nil, err
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := openStateFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
+	if errors.Is(err, errUnsafe) {
+		return nil, fmt.Errorf("dirfs: state: %w", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("dirfs: state is not writable: %w", err)
 	}
@@ -63,34 +84,55 @@ func lockState(dir string) (*os.File, error) {
 }
 
 // loadIdentity returns what is kept in the state directory for the directory root, and makes it
-// when there is nothing yet.
-func loadIdentity(dir, path string, root key) (identity, error) {
+// when there is nothing yet. With rotate it has a new key.
+func loadIdentity(
+	dir, path string, root key, rotate bool, logger *slog.Logger,
+) (id identity, err error) {
 	file := filepath.Join(dir, identityFile)
-	b, err := os.ReadFile(file)
+	b, err := readStateFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		id := newIdentity(path, root)
+		id = newIdentity(path, root)
 		return id, id.save(file)
 	case err != nil:
-		return identity{}, fmt.Errorf("dirfs: state: %w", err)
+		return id, fmt.Errorf("dirfs: state: %w", err)
 	}
-	var id identity
 	if err := json.Unmarshal(b, &id); err != nil {
-		return identity{}, fmt.Errorf("dirfs: state %s: %w", file, err)
+		return id, fmt.Errorf("dirfs: state %s: %w", file, err)
 	}
-	if len(id.Key) != keyLen {
-		return identity{}, fmt.Errorf("dirfs: state %s: the key has %d bytes, want %d",
-			file, len(id.Key), keyLen)
+	if err := id.check(); err != nil {
+		return id, fmt.Errorf("dirfs: state %s: %w", file, err)
 	}
-	if was := (key{id.Inode, id.Generation}); was != root {
-		return identity{}, fmt.Errorf("dirfs: state %s belongs to another directory: to what was %s",
+	was := identity{Version: id.Version, Path: id.Path, Inode: id.Inode, Generation: id.Generation}
+	if same := (key{id.Inode, id.Generation}) == root; !same && id.Path != path {
+		return id, fmt.Errorf("dirfs: state %s belongs to another directory: to what was %s",
 			dir, id.Path)
+	} else if !same {
+		logger.Warn("the directory is another than it was: handles of the files in that one are stale",
+			"path", path)
 	}
-	if id.Path != path {
-		id.Path = path
+	id.Version, id.Path, id.Inode, id.Generation = identityVersion, path, root.ino, root.gen
+	if rotate {
+		id.Key, id.Former = newSecret(), [][]byte{id.Key}
+	}
+	if rotate || id.Version != was.Version || id.Path != was.Path || id.Inode != was.Inode ||
+		id.Generation != was.Generation {
 		return id, id.save(file)
 	}
 	return id, nil
+}
+
+// check says what is wrong with an identity that was read.
+func (id *identity) check() error {
+	if id.Version < 0 || id.Version > identityVersion {
+		return fmt.Errorf("version %d of the format, which this server does not know", id.Version)
+	}
+	for _, k := range append([][]byte{id.Key}, id.Former...) {
+		if len(k) != secretLen {
+			return fmt.Errorf("a key has %d bytes, want %d", len(k), secretLen)
+		}
+	}
+	return nil
 }
 
 func (id *identity) save(file string) error {
@@ -98,23 +140,8 @@ func (id *identity) save(file string) error {
 	if err != nil {
 		return err
 	}
-	f, err := replace(file, append(b, '\n'))
-	if err != nil {
+	if err := replace(file, append(b, '\n')); err != nil {
 		return fmt.Errorf("dirfs: state is not writable: %w", err)
 	}
-	return f.Close()
-}
-
-// openLog reads the log of names into a table, and begins it anew.
-func (t *table) openLog(l *hintLog) error {
-	b, err := os.ReadFile(l.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("dirfs: state: %w", err)
-	}
-	t.load(b)
-	if err := l.rewrite(t); err != nil {
-		return fmt.Errorf("dirfs: state is not writable: %w", err)
-	}
-	t.log = l
 	return nil
 }

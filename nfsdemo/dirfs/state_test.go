@@ -33,7 +33,8 @@ func restart(tb testing.TB, f *FS) *FS {
 
 // configOf returns the configuration of f.
 func configOf(f *FS) Config {
-	cfg := Config{Path: f.tree.host.path, Logger: f.tree.host.logger}
+	_, byName := f.tree.files.(*byName)
+	cfg := Config{Path: f.tree.host.path, Logger: f.tree.host.logger, ByName: byName}
 	if f.lock != nil {
 		cfg.State = filepath.Dir(f.lock.Name())
 	}
@@ -43,13 +44,29 @@ func configOf(f *FS) Config {
 // stateFile returns the path of a file of the state directory.
 func stateFile(f *FS, name string) string { return filepath.Join(filepath.Dir(f.lock.Name()), name) }
 
-func openState(tb testing.TB) *FS {
+// openState returns the file system of an empty directory, which finds files by their names.
+func openState(tb testing.TB) *FS { return openWith(tb, Config{ByName: true}) }
+
+// openWith returns the file system of an empty directory with an empty state directory.
+func openWith(tb testing.TB, cfg Config) *FS {
 	tb.Helper()
-	f, err := New(Config{Path: tempDir(tb), State: filepath.Join(tb.TempDir(), "deep", "state")})
+	cfg.Path, cfg.State = tempDir(tb), filepath.Join(tb.TempDir(), "deep", "state")
+	f, err := New(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return f
+}
+
+func byNameOf(f *FS) *byName { return f.tree.files.(*byName) }
+
+// bothWays runs a test with handles of the kernel's and with names.
+func bothWays(t *testing.T, test func(t *testing.T, byName bool)) {
+	t.Run("kernel", func(t *testing.T) {
+		needRoot(t)
+		test(t, false)
+	})
+	t.Run("names", func(t *testing.T) { test(t, true) })
 }
 
 func mkdir(tb testing.TB, f *FS, dir nfs3.FH, name string) nfs3.FH {
@@ -82,7 +99,7 @@ func TestStateErrors(t *testing.T) {
 	state := filepath.Join(top, "state")
 	file := filepath.Join(top, "file")
 	must(t, os.WriteFile(file, nil, 0o644))
-	f := newIn(t, Config{Path: dir, State: state})
+	f := newIn(t, Config{Path: dir, State: state, ByName: true})
 	used, err := New(Config{Path: other, State: filepath.Join(top, "others")})
 	must(t, err)
 	must(t, used.Close())
@@ -92,6 +109,12 @@ func TestStateErrors(t *testing.T) {
 	short := filepath.Join(top, "short")
 	must(t, os.Mkdir(short, 0o700))
 	must(t, os.WriteFile(filepath.Join(short, identityFile), []byte("{}"), 0o600))
+	newer := filepath.Join(top, "newer")
+	must(t, os.Mkdir(newer, 0o700))
+	must(t, os.WriteFile(filepath.Join(newer, identityFile), []byte(`{"Version":2}`), 0o600))
+	later := filepath.Join(top, "later")
+	must(t, os.Mkdir(later, 0o700))
+	must(t, os.WriteFile(filepath.Join(later, segmentPrefix+"7"), []byte("dirnames\x02"), 0o600))
 	link := filepath.Join(top, "link")
 	must(t, os.Symlink(dir, link))
 	for _, tt := range []struct {
@@ -110,7 +133,9 @@ func TestStateErrors(t *testing.T) {
 		{"state is the directory", Config{Path: dir, State: dir}, "clients could read it", nil},
 		{"state inside, by a link", Config{Path: dir, State: filepath.Join(link, "sub")}, "clients could read it", nil},
 		{"damaged state", Config{Path: dir, State: damaged}, "unexpected end", nil},
-		{"no key", Config{Path: dir, State: short}, "key has 0 bytes", nil},
+		{"no key", Config{Path: dir, State: short}, "a key has 0 bytes", nil},
+		{"newer state", Config{Path: dir, State: newer}, "version 2 of the format", nil},
+		{"newer names", Config{Path: dir, State: later}, "version 2 of the format", nil},
 	} {
 		f, err := New(tt.cfg)
 		if err == nil {
@@ -126,7 +151,7 @@ func TestStateErrors(t *testing.T) {
 		t.Errorf("in the directory there are now %v, %v", names, err)
 	}
 	// The key is for nobody else.
-	for _, name := range []string{identityFile, hintsFile, lockFile} {
+	for _, name := range []string{identityFile, segmentPrefix + "1", lockFile} {
 		st, err := os.Stat(stateFile(f, name))
 		if err != nil || st.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, st, err)
@@ -159,7 +184,8 @@ func TestOtherKey(t *testing.T) {
 		t.Error(err)
 	}
 	// The same ID makes no difference.
-	forged := f.tree.table.handle(&node{key: key{1, 2}})
+	id := key{1, 2}.id()
+	forged := f.tree.sealer.sealed(&id, new([macLen]byte))
 	if _, err := f.GetAttr(t.Context(), forged); err != nfs3.ErrBadHandle {
 		t.Error(err)
 	}
@@ -191,12 +217,13 @@ func TestStateOfOthers(t *testing.T) {
 		{"ours", 0o755, 0, true},
 		{"somebody else's", 0o700, 1001, false},
 		{"everybody's", 0o777 | os.ModeSticky, 0, false},
+		{"a group's", 0o770, 0, false},
 	} {
 		state := t.TempDir()
 		must(t, os.Chmod(state, tt.mode))
 		must(t, os.Chown(state, tt.uid, 0))
 		f, err := New(Config{Path: tempDir(t), State: state})
-		if got := err == nil; got != tt.ok {
+		if got := err == nil; got != tt.ok || !tt.ok && !errors.Is(err, errUnsafe) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if err == nil {

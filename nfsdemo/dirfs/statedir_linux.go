@@ -1,7 +1,9 @@
 package dirfs
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,13 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replace puts a file that holds b into the place of another in one step, and returns it open.
-func replace(path string, b []byte) (*os.File, error) {
+// replace puts a file that holds b into the place of another in one step.
+func replace(path string, b []byte) error {
 	tmp := path + ".new"
 	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	defer f.Close()
 	_, err = f.Write(b)
 	if err == nil {
 		err = f.Sync()
@@ -23,15 +26,71 @@ func replace(path string, b []byte) (*os.File, error) {
 	if err == nil {
 		err = os.Rename(tmp, path)
 	}
-	if err == nil {
-		err = syncDir(filepath.Dir(path))
+	if err != nil {
+		os.Remove(tmp)
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// makeState makes a directory, and those above it that are missing, on stable storage.
+func makeState(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := makeState(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(parent)
+}
+
+// errUnsafe is the error of state that somebody else can read or has made.
+var errUnsafe = errors.New("unsafe")
+
+// openStateFile opens a file of the state directory, unless it is unsafe.
+func openStateFile(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	var st unix.Stat_t
+	if err := again(func() error { return unix.Fstat(int(f.Fd()), &st) }); err != nil {
+		f.Close()
+		return nil, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	switch {
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		err = fmt.Errorf("%w: %s is not a regular file: remove it", errUnsafe, path)
+	case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+		err = fmt.Errorf("%w: %s belongs to user %d: somebody else may have made it; remove it, or "+
+			"chown it if it is yours", errUnsafe, path, st.Uid)
+	case st.Mode&0o077 != 0:
+		err = fmt.Errorf("%w: %s has mode %#o: whoever can read it can make handles; chmod it to "+
+			"0600, and have the server make a new key if somebody may have read it",
+			errUnsafe, path, st.Mode&0o7777)
 	}
 	if err != nil {
 		f.Close()
-		os.Remove(tmp)
 		return nil, err
 	}
 	return f, nil
+}
+
+func readStateFile(path string) ([]byte, error) {
+	f, err := openStateFile(path, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 func syncDir(path string) error {
@@ -49,8 +108,13 @@ func checkOwner(dir string) error {
 	if err := again(func() error { return unix.Stat(dir, &st) }); err != nil {
 		return fmt.Errorf("dirfs: state: %w", &fs.PathError{Op: "stat", Path: dir, Err: err})
 	}
-	if st.Uid != 0 && int(st.Uid) != os.Geteuid() || st.Mode&0o002 != 0 {
-		return fmt.Errorf("dirfs: state %s can be written by others", dir)
+	switch {
+	case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+		return fmt.Errorf("dirfs: state: %w: %s belongs to user %d: name another directory, or chown it",
+			errUnsafe, dir, st.Uid)
+	case st.Mode&0o022 != 0:
+		return fmt.Errorf("dirfs: state: %w: %s can be written by others (mode %#o): chmod it to 0700",
+			errUnsafe, dir, st.Mode&0o7777)
 	}
 	return nil
 }

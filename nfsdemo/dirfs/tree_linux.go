@@ -1,27 +1,86 @@
 package dirfs
 
 import (
+	"crypto/subtle"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// tree leads from handles to files that are open. A name leads there if it is still the file's;
-// the scanner finds those that the host has moved.
+// tree leads from handles to files that are open.
 type tree struct {
-	host    host
-	table   table
-	descs   descs
-	scanner scanner
-	root    *node
+	host   host
+	sealer *sealer
+	nodes  nodes
+	descs  descs
+	files  locator
+	root   *node
 
 	// renames is held while a file is renamed, and for reading while names are followed.
 	renames sync.RWMutex
 }
 
+// locator finds files by their IDs: byKernel or byName.
+type locator interface {
+	// identify returns the ID of a file, and what is known of it: of a name in a directory, which
+	// ends with a NUL, or of the descriptor itself if that is empty.
+	identify(dirfd int, name *byte, st *unix.Statx_t) (fileID, error)
+	// admit returns the ID that a file has today, of one that was in a handle.
+	admit(id fileID) (fileID, error)
+	// open returns the O_PATH descriptor of a file, or nil if the file is gone.
+	open(n *node) (*desc, error)
+	// parent returns the directory that a directory other than the root is in.
+	parent(d dir) (dir, error)
+	// used reports whether a new file has the ID of one that was there before.
+	used(id *fileID) bool
+
+	// seen, left and gone note that a file has a name, that it has that no more, that it has none.
+	seen(id *fileID, dir *node, name string)
+	left(id *fileID, dir *node, name string)
+	gone(id *fileID)
+	// keep writes what was noted, before a client gets a handle.
+	keep()
+	close() error
+}
+
+// node returns the node of a handle. One that this file system did not make is bad.
+func (t *tree) node(h *nfs3.FH) (*node, error) {
+	id, mac, err := t.sealer.parse(h)
+	if err != nil {
+		return nil, err
+	}
+	// A former ID is not that of the node which is locked today.
+	if id.kernel == t.root.id.kernel {
+		n := t.nodes.get(&id)
+		if n != nil && subtle.ConstantTimeCompare(mac, n.mac[:]) == 1 {
+			return n, nil
+		}
+	}
+	if !t.sealer.check(&id, mac) {
+		return nil, nfs3.ErrBadHandle
+	}
+	if id, err = t.files.admit(id); err != nil {
+		return nil, t.host.status("open", err)
+	}
+	return t.nodeOf(&id), nil
+}
+
+// nodeOf returns the node of a file.
+func (t *tree) nodeOf(id *fileID) *node {
+	if n := t.nodes.get(id); n != nil {
+		return n
+	}
+	return t.nodes.add(id, t.sealer.keys[0].of(t.sealer, id))
+}
+
+// handle returns the handle of a node.
+func (t *tree) handle(n *node) nfs3.FH { return t.sealer.sealed(&n.id, &n.mac) }
+
 // hold finds the file of a handle. The caller releases it.
 func (t *tree) hold(h *nfs3.FH) (file, error) {
-	n, err := t.table.find(h)
+	n, err := t.node(h)
 	if err != nil {
 		return file{}, err
 	}
@@ -46,12 +105,9 @@ func (t *tree) holdDir(h *nfs3.FH) (dir, error) {
 
 // holdNode is hold of a file that is known already.
 func (t *tree) holdNode(n *node) (file, error) {
-	d, err := t.walkTo(n)
-	if err == nil && d == nil {
-		if err = t.scanner.find(t, n.key); err == nil {
-			// The scan has entered what it found.
-			d, err = t.walkTo(n)
-		}
+	d, err := t.descs.path(n), error(nil)
+	if d == nil {
+		d, err = t.files.open(n)
 	}
 	switch {
 	case err != nil:
@@ -63,22 +119,12 @@ func (t *tree) holdNode(n *node) (file, error) {
 	return file{t, n, d}, nil
 }
 
-// walkTo returns a descriptor of a node, which is opened by its hints if need be. It returns nil
-// when none leads to it.
-func (t *tree) walkTo(n *node) (*desc, error) {
-	if d := t.descs.path(n); d != nil {
-		return d, nil
-	}
-	t.renames.RLock()
-	defer t.renames.RUnlock()
-	w := walk{t: t}
-	return w.open(n)
-}
-
 // forget drops a file that is gone, and its descriptors.
 func (t *tree) forget(n *node) {
-	t.table.forget(n)
-	if n != t.root {
-		t.descs.drop(n)
+	if n == t.root {
+		return
 	}
+	t.nodes.forget(n)
+	t.files.gone(&n.id)
+	t.descs.drop(n)
 }

@@ -11,28 +11,29 @@ import (
 // the stack.
 const maxDepth = 16 << 10
 
-// walk opens nodes by their hints, from the nearest directory on that is open.
+// walk opens files by their names, from the nearest directory on that is open.
 type walk struct {
-	t     *tree
-	tried map[*node]bool // hints may form a circle
+	s     *byName
+	tried map[key]bool // names may form a circle
 }
 
-// open returns the descriptor of a node, or nil when no hint leads to it.
-func (w *walk) open(n *node) (*desc, error) {
-	if d := w.t.descs.path(n); d != nil {
+// open returns the descriptor of a file, or nil when no name leads to it.
+func (w *walk) open(k key) (*desc, error) {
+	n := w.s.nodeOf(k)
+	if d := w.s.t.descs.path(n); d != nil {
 		return d, nil
 	}
 	switch {
-	case w.tried[n]:
+	case w.tried[k]:
 		return nil, nil
 	case len(w.tried) == maxDepth:
 		return nil, nfs3.ErrServerFault
 	}
 	if w.tried == nil {
-		w.tried = make(map[*node]bool)
+		w.tried = make(map[key]bool)
 	}
-	w.tried[n] = true
-	for _, in := range w.t.table.names(n) {
+	w.tried[k] = true
+	for _, in := range w.s.names.of(k) {
 		d, err := w.openBy(in, n)
 		if d != nil || err != nil {
 			return d, err
@@ -41,28 +42,25 @@ func (w *walk) open(n *node) (*desc, error) {
 	return nil, nil
 }
 
-// openBy opens a node by one of its hints, or finds it in the directory under another name.
+// openBy opens a file by one of its names, or finds it in the directory under another.
 func (w *walk) openBy(in hint, n *node) (*desc, error) {
-	p, _ := w.t.table.get(in.parent)
-	if p == nil {
-		return nil, nil
-	}
-	dir, err := w.open(p)
+	dir, err := w.open(in.parent)
 	if dir == nil {
 		return nil, err
 	}
 	defer dir.release()
-	d, err := w.openName(n, dir, in.name)
+	d, err := w.openName(n, in.parent, dir, in.name)
 	if d != nil || err != nil {
 		return d, err
 	}
-	w.t.table.leave(n, in)
-	return w.search(n, dir)
+	w.s.names.remove(n.id.key(), in)
+	return w.search(n, in.parent, dir)
 }
 
 // openName opens a name in a directory, if it is the node's.
-func (w *walk) openName(n *node, dir *desc, name string) (*desc, error) {
-	fd, err := w.t.descs.withRoom(func() (int, error) { return openPath(dir.fd, name) })
+func (w *walk) openName(n *node, parent key, dir *desc, name string) (*desc, error) {
+	t := w.s.t
+	fd, err := t.descs.withRoom(func() (int, error) { return openPath(dir.fd, name) })
 	switch err {
 	case nil:
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EXDEV, unix.ENAMETOOLONG:
@@ -72,17 +70,17 @@ func (w *walk) openName(n *node, dir *desc, name string) (*desc, error) {
 	}
 	var st unix.Statx_t
 	err = statFD(fd, &st)
-	if err != nil || !w.t.host.own(&st) || keyOf(&st) != n.key || n.gone.Load() {
+	if err != nil || !t.host.own(&st) || t.host.keyOf(&st) != n.id.key() || n.gone.Load() {
 		unix.Close(fd)
 		return nil, err
 	}
-	w.t.table.enter(n, hint{dir.node.key, name})
-	return w.t.descs.paths.add(n, fd, false), nil
+	w.s.enter(n.id.key(), hint{parent, name})
+	return t.descs.paths.add(n, fd, false), nil
 }
 
-// search looks for a node in a directory in which it was seen under another name.
-func (w *walk) search(n *node, dir *desc) (*desc, error) {
-	fd, err := w.t.descs.withRoom(func() (int, error) {
+// search looks for a file in a directory in which it was seen under another name.
+func (w *walk) search(n *node, parent key, dir *desc) (*desc, error) {
+	fd, err := w.s.t.descs.withRoom(func() (int, error) {
 		return reopen(dir.fd, unix.O_RDONLY|unix.O_DIRECTORY)
 	})
 	if err != nil {
@@ -91,9 +89,9 @@ func (w *walk) search(n *node, dir *desc) (*desc, error) {
 	defer unix.Close(fd)
 	var found *desc
 	l := newLister(fd)
-	for found == nil && err == nil && l.next() {
-		if l.ino() == n.ino {
-			found, err = w.openName(n, dir, l.name())
+	for ino := n.id.key().ino; found == nil && err == nil && l.next(); {
+		if l.ino() == ino {
+			found, err = w.openName(n, parent, dir, l.name())
 		}
 	}
 	return found, err

@@ -1,0 +1,200 @@
+package dirfs
+
+import (
+	"math"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// byKernel finds files by the handles that the kernel gives of them. It remembers nothing.
+type byKernel struct {
+	t     *tree
+	mount int // a descriptor of the root that is not O_PATH: handles are opened relative to it
+
+	// former finds the files of handles that were made when the process could not use the
+	// kernel's. It is nil if there are none.
+	former *byName
+	mu     sync.Mutex        // guards today
+	today  map[fileID]fileID // of those, bounded by maxToday
+}
+
+// maxToday bounds the former handles of which it is remembered what they are today.
+const maxToday = 16 << 10
+
+// newByKernel returns nil if the kernel gives no handles of the files of a directory, if they are
+// too long, or if the process may not open files by them. It finds that out by trying: root may be
+// refused it, in a container, and others may have the capability.
+func newByKernel(t *tree) *byKernel {
+	k := &byKernel{t: t, today: make(map[fileID]fileID)}
+	var err error
+	if k.mount, err = reopen(t.descs.root.fd, unix.O_RDONLY|unix.O_DIRECTORY); err != nil {
+		return nil
+	}
+	st := t.host.root
+	id, err := k.identify(t.descs.root.fd, &noName[0], &st)
+	fd := -1
+	if err == nil {
+		fd, err = openHandle(k.mount, &id)
+	}
+	if err == nil {
+		err = statFD(fd, &st)
+		unix.Close(fd)
+	}
+	if err != nil || !sameFile(&st, &t.host.root) {
+		unix.Close(k.mount)
+		return nil
+	}
+	return k
+}
+
+// identify asks for the handle and looks again whether the name is still that file's.
+func (k *byKernel) identify(dirfd int, name *byte, st *unix.Statx_t) (fileID, error) {
+	for range maxTries {
+		id, err := nameToHandle(dirfd, name)
+		if err != nil || *name == 0 {
+			return id, err
+		}
+		was := *st
+		if err := statName(dirfd, name, st); err != nil {
+			return fileID{}, err
+		}
+		if !k.t.host.own(st) {
+			return fileID{}, unix.EACCES // mounted over meanwhile
+		}
+		if sameFile(&was, st) && was.Btime == st.Btime {
+			return id, nil
+		}
+	}
+	return fileID{}, unix.EAGAIN
+}
+
+// maxTries bounds what is tried again because the host was quicker.
+const maxTries = 100
+
+func (k *byKernel) admit(id fileID) (fileID, error) {
+	switch {
+	case id.kernel:
+		return id, nil
+	case k.former == nil:
+		return id, nfs3.ErrStale
+	}
+	k.mu.Lock()
+	today, ok := k.today[id]
+	k.mu.Unlock()
+	if ok {
+		return today, nil
+	}
+	d, err := k.former.find(&id)
+	if err != nil {
+		return id, err
+	}
+	defer d.release()
+	if today, err = nameToHandle(d.fd, &noName[0]); err != nil {
+		return id, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.today) >= maxToday {
+		clear(k.today)
+	}
+	k.today[id] = today
+	return today, nil
+}
+
+func (k *byKernel) open(n *node) (*desc, error) {
+	fd, err := k.t.descs.withRoom(func() (int, error) { return openHandle(k.mount, &n.id) })
+	if err == unix.ESTALE {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return k.t.descs.paths.add(n, fd, false), nil
+}
+
+func (k *byKernel) parent(d dir) (dir, error) {
+	fd, err := k.t.descs.withRoom(func() (int, error) { return k.t.host.above(d.path.fd) })
+	if err != nil {
+		return dir{}, k.t.host.status("lookup", err)
+	}
+	id, err := nameToHandle(fd, &noName[0])
+	if err != nil || id == k.t.root.id {
+		unix.Close(fd)
+		if err != nil {
+			return dir{}, k.t.host.status("lookup", err)
+		}
+		f, err := k.t.holdNode(k.t.root)
+		return dir{f}, err
+	}
+	n := k.t.nodeOf(&id)
+	return dir{file{k.t, n, k.t.descs.paths.add(n, fd, false)}}, nil
+}
+
+func (k *byKernel) used(*fileID) bool           { return false }
+func (k *byKernel) seen(*fileID, *node, string) {}
+func (k *byKernel) left(*fileID, *node, string) {}
+func (k *byKernel) gone(*fileID)                {}
+
+func (k *byKernel) keep() {
+	if k.former != nil {
+		k.former.keep()
+	}
+}
+
+func (k *byKernel) close() error {
+	unix.Close(k.mount)
+	if k.former != nil {
+		return k.former.close()
+	}
+	return nil
+}
+
+// kernelHandle is a struct file_handle of the kernel's.
+type kernelHandle struct {
+	bytes uint32
+	kind  int32
+	b     [maxKernelHandle]byte
+}
+
+// nameToHandle is name_to_handle_at(2). A handle that is too long is EOVERFLOW.
+func nameToHandle(dirfd int, name *byte) (fileID, error) {
+	h := kernelHandle{bytes: maxKernelHandle}
+	var mount int32
+	err := again(func() error {
+		_, _, e := unix.Syscall6(unix.SYS_NAME_TO_HANDLE_AT, uintptr(dirfd),
+			uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&h)),
+			uintptr(unsafe.Pointer(&mount)), unix.AT_EMPTY_PATH, 0)
+		if e != 0 {
+			return e
+		}
+		return nil
+	})
+	if err != nil {
+		return fileID{}, err
+	}
+	if h.kind < 0 || h.kind > math.MaxUint8 || h.bytes%4 != 0 {
+		return fileID{}, unix.EOVERFLOW
+	}
+	return fileID{kernel: true, kind: byte(h.kind), n: byte(h.bytes), b: h.b}, nil
+}
+
+// openHandle is open_by_handle_at(2) with O_PATH. While the number of an inode that was removed is
+// given to another file, ext4 answers ENOMEM for a moment.
+func openHandle(mount int, id *fileID) (int, error) {
+	h := kernelHandle{bytes: uint32(id.n), kind: int32(id.kind), b: id.b}
+	for tries := 0; ; tries++ {
+		fd, _, e := unix.Syscall(unix.SYS_OPEN_BY_HANDLE_AT, uintptr(mount),
+			uintptr(unsafe.Pointer(&h)), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC)
+		switch {
+		case e == 0:
+			return int(fd), nil
+		case e == unix.EINTR, e == unix.ENOMEM && tries < maxTries:
+		default:
+			return -1, e
+		}
+	}
+}
