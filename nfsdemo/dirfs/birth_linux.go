@@ -84,9 +84,9 @@ func newBirth(
 }
 
 // give gives a new file what it gets. The descriptor is O_PATH or, for a size, writable.
-func (b *birth) give(fd int) error {
+func (b *birth) give(h *host, fd int) error {
 	if b.own {
-		if err := chown(fd, b.uid, b.gid); err != nil {
+		if err := h.chown(fd, b.uid, b.gid); err != nil {
 			return err
 		}
 	}

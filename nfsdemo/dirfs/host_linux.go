@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -26,7 +27,8 @@ type host struct {
 	timeStep nfs3.Time
 	linkMax  uint32
 
-	mounted mounted
+	mounted  mounted
+	unmapped sync.Once // a user that the process has no number for
 
 	layered bool // an overlay, whose files may have the device numbers of their layers
 }

@@ -97,7 +97,7 @@ func (m *making) makeFile(a *nfs3.Fattr) (vfs.Object, *desc, error) {
 			return vfs.Object{}, nil, t.host.status("create", err)
 		}
 		var ch child
-		if err = b.give(fd); err == nil {
+		if err = b.give(&t.host, fd); err == nil {
 			err = statFD(fd, &ch.st)
 		}
 		if err == nil {

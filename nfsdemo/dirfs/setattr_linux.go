@@ -53,7 +53,7 @@ func (f file) set(c *vfs.Cred, a *nfs3.Fattr, set *nfs3.Sattr) error {
 	}
 	fd := f.path.fd
 	if given {
-		if err := chown(fd, uid, gid); err != nil {
+		if err := h.chown(fd, uid, gid); err != nil {
 			return h.status("chown", err)
 		}
 	}
@@ -132,6 +132,20 @@ func chown(fd int, uid, gid uint32) error {
 	return again(func() error {
 		return unix.Fchownat(fd, "", int(uid), int(gid), unix.AT_EMPTY_PATH)
 	})
+}
+
+// chown gives a file to a user and a group. In a container it may have no number for them.
+func (h *host) chown(fd int, uid, gid uint32) error {
+	err := chown(fd, uid, gid)
+	if err != unix.EINVAL {
+		return err
+	}
+	h.unmapped.Do(func() {
+		h.logger.Error("files cannot be given to all users: the user namespace of the server has no "+
+			"number for some; map their IDs into it, or squash all users to one that it has",
+			"path", h.path, "uid", uid, "gid", gid)
+	})
+	return nfs3.ErrPerm
 }
 
 func chmod(fd int, mode uint32) error {
