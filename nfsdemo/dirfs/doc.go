@@ -8,20 +8,39 @@
 // RESOLVE_BENEATH and others); "." and ".." never reach it. What is mounted below the directory is
 // not entered: nfs3.ErrAcces, and READDIRPLUS lists it without attributes and handle. The same goes
 // for subvolumes that have a device number of their own. Devices, FIFOs and sockets are never
-// opened. What the host itself moves out of the directory while it is in use stays reachable by the
-// handles that clients have, until its descriptor is closed to make room for others, or the server
-// ends.
+// opened.
+//
+// What the host itself moves out of the directory stays reachable by the handles that clients have,
+// as it does with Linux's own server (no_subtree_check); nothing above it is. With handles of keys
+// it is gone when its descriptor is closed, to make room for others.
 //
 // # Handles
 //
-// A handle has the number of an inode and the time of its birth, which tells it from a later one of
-// the same number (on file systems that do not keep it, nothing does; on an overlay, a file that is
-// copied up becomes another). A table has the names under which each file was seen; a descriptor
-// that was opened by one of them is used when it is found to be that file. Where the host has
-// renamed it, first the directory and then the whole tree is searched, and the handle is stale if
-// it is not there. With a state directory the table is kept, as a log, so that handles survive a
-// restart. It grows with the number of files that were seen. Descriptors are kept open: at most
-// 4096 of paths and 1024 for data, and an eighth each of those that the process may have.
+// A handle has a MAC, so that nobody can make one who did not get it from the server. Beside that
+// it has the handle that the kernel gives of the file (name_to_handle_at), by which the file is
+// opened again (open_by_handle_at): nothing is remembered of files that are not in use. That takes
+// CAP_DAC_READ_SEARCH, and a file system whose handles are not longer than 36 bytes; [New] finds
+// out by trying.
+//
+// Elsewhere, and with [Config.ByName], a handle has a key: the number of the inode and the time of
+// its birth, which tells it from a later one of the same number. On file systems that do not keep
+// that time, nothing does; on an overlay, a file that is copied up becomes another. The names under
+// which each file was seen are in a log, of which memory has some 30 bytes for each file. A
+// descriptor that was opened by one of the names is used when it is found to be that file. Where
+// the host has renamed it, first the directory is searched and then the whole tree. Such scans take
+// a quarter of the time at most, and are made for all calls together; a call that would wait for
+// longer than a second is nfs3.ErrJukebox. A file that was not found is stale, until it is seen
+// again. The log has the latest 16 million files; it is written anew, beside the work, when most of
+// it is of the past.
+//
+// With a state directory, handles survive a restart: of the server with either kind, of the host
+// too. It has the key of the MACs, which can be changed ([Config.NewKey]), and the log of names.
+// Handles with keys stay good when the process may use those of the kernel later, but not the other
+// way round. Nobody else may be able to write the state directory or read the files in it; it is
+// refused otherwise.
+//
+// Descriptors are kept open: at most 4096 of paths and 1024 for data, and an eighth each of those
+// that the process may have.
 //
 // # Rights
 //
@@ -29,7 +48,8 @@
 // list of a file that has one. Of the entries for several groups of a caller the rights add up. The
 // host sees the process alone. Run by root, that can do everything, and gives new files to the
 // caller; quotas and reserved space do not stop it. Run by another user it can do no more than he
-// can: new files belong to him, and giving files away is nfs3.ErrPerm.
+// can: new files belong to him, and giving files away is nfs3.ErrPerm. That is also the answer to
+// root in a container which has no number for the user; such users have to be squashed.
 //
 // # Durability
 //
@@ -52,14 +72,15 @@
 //
 // The methods of [FS] are those of [vfs.FS]. Each finds its files by tree.hold and tree.holdDir,
 // which return a file or a dir: a node and a descriptor. What is done with these are their methods;
-// an operation that has a state of its own is a type (making, removal, renaming). The tree has host,
-// what is known of the directory and its file system; table, the nodes and their names; and descs,
-// the descriptors. A walk opens a node by its names, and the scanner looks for those that have none.
+// an operation that has a state of its own is a type (making, removal, renaming). The tree has
+// host, what is known of the directory and its file system; nodes, the files that are in use;
+// descs, the descriptors; and a locator, which finds files that are not open: byKernel, or byName,
+// with names, a scanner, and the files that are absent.
 //
 // # Locks
 //
 // node.mu makes an operation one step; that of a directory is taken before that of a file, and two
-// directories are locked in the order of their keys. It is not held while data is fetched or
-// synced. Then come tree.renames, table.mu and hintLog.mu. descCache.mu is taken last, with nothing
-// behind it.
+// directories are locked in the order of their IDs. It is not held while data is fetched or
+// synced. Then come tree.renames and names.mu. nodes.mu, absent.mu, scanner.mu and descCache.mu are
+// taken last, with nothing behind them.
 package dirfs
