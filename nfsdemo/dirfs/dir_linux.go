@@ -64,14 +64,5 @@ func (d dir) parent() (dir, error) {
 	return d.t.files.parent(d)
 }
 
-// unlinked notes that a child does not have a name any more.
-func (d dir) unlinked(name string, ch *child) {
-	if ch.attr.Nlink <= 1 || ch.attr.Type == nfs3.TypeDir {
-		d.t.forget(d.t.nodeOf(&ch.id))
-	} else {
-		d.t.files.left(&ch.id, d.n, name)
-	}
-}
-
 // reserved reports whether a name is not one of a file in the directory.
 func reserved(name string) bool { return name == "." || name == ".." }

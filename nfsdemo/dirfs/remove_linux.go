@@ -76,10 +76,15 @@ func (r *removal) unlink(c *vfs.Cred, d dir, a *nfs3.Fattr) error {
 	case r.rmdir:
 		flags = unix.AT_REMOVEDIR
 	}
+	x, err := d.doom(r.name, &ch)
+	if err != nil {
+		return err
+	}
+	defer x.close()
 	if err := again(func() error { return unix.Unlinkat(d.path.fd, r.name, flags) }); err != nil {
 		return d.t.host.status("remove", err)
 	}
-	d.unlinked(r.name, &ch)
+	x.unlinked()
 	d.t.files.keep()
 	return nil
 }

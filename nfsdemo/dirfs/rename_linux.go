@@ -59,8 +59,13 @@ func (r *renaming) step(c *vfs.Cred) (fromWcc, toWcc nfs3.WccData, err error) {
 		return fromWcc, toWcc, err
 	}
 	fromWcc.Before, toWcc.Before = fa.Pre(), ta.Pre()
-	if err = r.check(c, &fa, &ta); err == nil {
-		err = r.rename()
+	for range maxQuicker {
+		if err = r.check(c, &fa, &ta); err == nil {
+			err = r.rename()
+		}
+		if err != errQuicker {
+			break
+		}
 	}
 	fromWcc.After, toWcc.After = r.from.post(), r.to.post()
 	return fromWcc, toWcc, err
@@ -131,18 +136,38 @@ func (r *renaming) rename() error {
 	if r.sameFile() {
 		return nil
 	}
+	var x *doomed
+	if r.replaces {
+		var err error
+		if x, err = r.to.doom(r.toName, &r.dst); err != nil {
+			return err
+		}
+		defer x.close()
+	}
 	t := r.from.t
 	t.renames.Lock()
 	defer t.renames.Unlock()
-	err := again(func() error {
-		return unix.Renameat(r.from.path.fd, r.fromName, r.to.path.fd, r.toName)
-	})
+	flags := uint(unix.RENAME_NOREPLACE)
+	if r.replaces {
+		flags = 0
+	}
+	rename := func() error {
+		return unix.Renameat2(r.from.path.fd, r.fromName, r.to.path.fd, r.toName, flags)
+	}
+	err := again(rename)
+	if err == unix.EINVAL && flags != 0 {
+		flags = 0 // the file system does not know it; or the error comes again
+		err = again(rename)
+	}
+	if err == unix.EEXIST && flags != 0 {
+		return errQuicker
+	}
 	if err != nil {
 		return t.host.status("rename", err)
 	}
 	r.done = true
-	if r.replaces {
-		r.to.unlinked(r.toName, &r.dst)
+	if x != nil {
+		x.unlinked()
 	}
 	t.files.left(&r.src.id, r.from.n, r.fromName)
 	t.files.seen(&r.src.id, r.to.n, r.toName)

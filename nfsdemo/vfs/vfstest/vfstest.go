@@ -45,6 +45,7 @@ func Run(t *testing.T, newFS func(testing.TB) vfs.FS) {
 		{"RenameLoop", testRenameLoop},
 		{"Deep", testDeep},
 		{"Link", testLink},
+		{"LinkBesideRemove", testLinkBesideRemove},
 		{"ModelTree", testModelTree},
 		{"ConcurrentTree", testConcurrentTree},
 		{"ReadWrite", testReadWrite},
