@@ -45,9 +45,5 @@ func (f file) commit(c *vfs.Cred) error {
 		return f.t.host.status("open", err)
 	}
 	defer d.release()
-	err = f.sync(d, unix.Fsync)
-	if f.n.lost.Swap(false) {
-		err = nfs3.ErrIO
-	}
-	return err
+	return f.sync(d, unix.Fsync)
 }

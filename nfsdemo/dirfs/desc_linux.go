@@ -42,13 +42,13 @@ func (d *desc) close() error {
 	return err
 }
 
-// sync brings what was written to stable storage. A failure may be that of data that a
-// COMMIT is yet to come for, so it is remembered.
+// sync brings what was written to stable storage. The host tells a failure once. It may be that of
+// data of several clients, whose COMMITs are yet to come: all are to write theirs again.
 func (d *desc) sync(how func(int) error) error {
 	d.dirty.Store(false)
 	err := again(func() error { return how(d.fd) })
 	if err != nil {
-		d.node.lost.Store(true)
+		d.cache.lost.Add(1)
 	}
 	return err
 }

@@ -3,13 +3,15 @@ package dirfs
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
 
 // descCache keeps the descriptors that were used last, one for each node.
 type descCache struct {
-	max int
+	max  int
+	lost *atomic.Uint64 // of descs
 
 	mu     sync.Mutex // guards what follows
 	byNode map[*node]*desc
@@ -108,8 +110,8 @@ func (c *descCache) purge() error {
 	return closeAll(unused)
 }
 
-// closeAll closes descriptors and returns the first error. Who evicts them can ignore it: the nodes
-// remember.
+// closeAll closes descriptors and returns the first error. Who evicts them can ignore it: it is
+// counted.
 func closeAll(ds []*desc) error {
 	var first error
 	for _, d := range ds {

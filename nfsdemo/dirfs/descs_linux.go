@@ -1,19 +1,28 @@
 package dirfs
 
-import "golang.org/x/sys/unix"
+import (
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
 
 // descs are the descriptors that are open.
 type descs struct {
 	root  *desc     // in no cache: it stays open
 	paths descCache // O_PATH
 	data  descCache // of regular files and directories
+
+	// lost counts failures to bring data to stable storage.
+	lost *atomic.Uint64
 }
 
 func newDescs(root int, lim limits) descs {
+	lost := new(atomic.Uint64)
 	return descs{
-		root:  &desc{cache: new(descCache), fd: root, refs: 1},
-		paths: descCache{max: lim.paths, byNode: make(map[*node]*desc)},
-		data:  descCache{max: lim.data, byNode: make(map[*node]*desc)},
+		root:  &desc{cache: &descCache{lost: lost}, fd: root, refs: 1},
+		paths: descCache{max: lim.paths, lost: lost, byNode: make(map[*node]*desc)},
+		data:  descCache{max: lim.data, lost: lost, byNode: make(map[*node]*desc)},
+		lost:  lost,
 	}
 }
 

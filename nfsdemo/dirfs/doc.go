@@ -54,7 +54,8 @@
 // # Durability
 //
 // Changes other than unstable WRITEs are on stable storage before the reply. If the host fails to
-// write data back, the next COMMIT of the file fails, also when it was closed to make room before.
+// write data back, that is said once; then the epoch of the file system is another (vfs.FSInfo), so
+// that all clients write again what they have not committed.
 // A regular file gets its name when it has its owner, mode and verifier, on file systems that can
 // (O_TMPFILE): a server that is killed leaves nothing that the call, when it is repeated, would
 // trip over.

@@ -13,7 +13,6 @@ type node struct {
 	id   fileID
 	mac  [macLen]byte
 	gone atomic.Bool // its last name was removed
-	lost atomic.Bool // data was not written back, which no COMMIT has told yet
 
 	// mu makes an operation with the attributes before and after it a single
 	// step. It is not held while a peer is waited for.

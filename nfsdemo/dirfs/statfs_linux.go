@@ -15,6 +15,7 @@ func (fs *FS) Info() vfs.FSInfo {
 	return vfs.FSInfo{
 		MaxFileSize: h.maxSize,
 		TimeDelta:   h.timeStep,
+		Epoch:       fs.tree.descs.lost.Load(),
 		Properties:  nfs3.FSFLink | nfs3.FSFSymlink | nfs3.FSFHomogeneous | nfs3.FSFCanSetTime,
 		PathConf: nfs3.PathConf{LinkMax: h.linkMax, NameMax: MaxName, NoTrunc: true,
 			ChownRestricted: true, CasePreserving: true},

@@ -2,9 +2,11 @@ package nfsserver
 
 import (
 	"context"
+	"encoding/binary"
 	"math"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
 func read(ctx context.Context, q *request, a *nfs3.ReadArgs, r *nfs3.ReadRes) error {
@@ -40,8 +42,10 @@ func write(ctx context.Context, q *request, a *nfs3.WriteArgs, r *nfs3.WriteRes)
 	if a.Offset > math.MaxInt64 || within(a.Offset, n) < n {
 		return unchanged(ctx, fs, &a.File, &r.Wcc, nfs3.ErrFBig)
 	}
+	// The data may be lost while it is being written.
+	r.Verf = q.server.verifier(fs)
 	w, err := fs.Write(ctx, &q.cred, a.File, a.Offset, a.Bulk.First(int(n)), a.Stable)
-	r.Wcc, r.Count, r.Committed, r.Verf = w.Wcc, w.Count, w.Committed, q.server.verf
+	r.Wcc, r.Count, r.Committed = w.Wcc, w.Count, w.Committed
 	q.entered.counters.bytesWritten.Add(uint64(r.Count))
 	return err
 }
@@ -52,9 +56,17 @@ func commit(ctx context.Context, q *request, a *nfs3.CommitArgs, r *nfs3.CommitR
 	if err != nil {
 		return err
 	}
-	r.Verf = q.server.verf
 	r.Wcc, err = fs.Commit(ctx, &q.cred, a.File, a.Offset, a.Count)
+	r.Verf = q.server.verifier(fs)
 	return err
+}
+
+// verifier returns that of WRITEs and COMMITs: of this start of the server, and of the epoch of a
+// file system.
+func (s *Server) verifier(fs vfs.FS) nfs3.Verifier {
+	v := s.verf
+	binary.BigEndian.PutUint64(v[:], binary.BigEndian.Uint64(v[:])^fs.Info().Epoch)
+	return v
 }
 
 // within returns how many of n bytes at off lie where an int64 reaches.

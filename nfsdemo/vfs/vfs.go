@@ -179,6 +179,9 @@ type FSInfo struct {
 	TimeDelta   nfs3.Time
 	Properties  uint32 // nfs3.FSFLink and so on
 	PathConf    nfs3.PathConf
+	// Epoch changes when data that was written and not committed may have been lost. The server's
+	// write verifier changes with it, so that clients write such data again (RFC 1813 section 4.8).
+	Epoch uint64
 	// NonBlocking file systems never wait, for a disk for example, save that
 	// Write waits for its data. Their calls are executed where they are received. One that embeds another
 	// file system, and waits for something in addition, must clear this.
