@@ -21,6 +21,9 @@ func failingDisk(t *testing.T) string {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to mount")
 	}
+	if _, err := os.Stat("/dev/loop-control"); err != nil {
+		t.Skipf("needs loop devices: %v", err)
+	}
 	under, dir := t.TempDir(), t.TempDir()
 	mount := func(dir string, how func() error) {
 		t.Helper()
