@@ -94,6 +94,7 @@ func TestKnfsd(t *testing.T) {
 		{"commands", k.commands},
 		{"copies", k.copies},
 		{"names", k.names},
+		{"set-ID", k.setID},
 		{"trees", k.trees},
 		{"large directory", k.largeDirectory},
 		{"users", k.users},

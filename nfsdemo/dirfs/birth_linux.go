@@ -62,11 +62,12 @@ func newBirth(
 		b.gid = want.GID.To
 	}
 	if want.Mode.Set {
-		b.mode = modeFor(c, kind, want.Mode.To, b.gid)
+		b.mode = want.Mode.To & nfs3.ModeMask
 	}
 	if b.uid == noID || b.gid == noID {
 		return b, nfs3.ErrInval // the file would be left to the process
 	}
+	b.mode = vfs.Perm{Type: kind, Mode: b.mode, UID: b.uid, GID: b.gid}.ModeMade(c, &want, da.Mode)
 	if kind != nfs3.TypeLnk {
 		l, err := readACL(unix.Getxattr, procPath(d.path.fd), aclDefault)
 		if err != nil {
@@ -75,9 +76,6 @@ func newBirth(
 		if l != nil {
 			b.mode = l.limit(b.mode)
 		}
-	}
-	if kind == nfs3.TypeDir {
-		b.mode |= inherit
 	}
 	b.size, b.atime, b.mtime = want.Size.To, want.Atime, want.Mtime
 	return b, nil

@@ -37,7 +37,7 @@ func (f file) set(c *vfs.Cred, a *nfs3.Fattr, set *nfs3.Sattr) error {
 		return err
 	}
 	h := &f.t.host
-	uid, gid, mode := a.UID, a.GID, a.Mode
+	uid, gid, mode := a.UID, a.GID, vfs.PermOf(a).ModeSet(c, set)
 	if set.UID.Set {
 		uid = set.UID.To
 	}
@@ -45,12 +45,6 @@ func (f file) set(c *vfs.Cred, a *nfs3.Fattr, set *nfs3.Sattr) error {
 		gid = set.GID.To
 	}
 	given := uid != a.UID || gid != a.GID || h.super && (set.UID.Set || set.GID.Set)
-	switch {
-	case set.Mode.Set:
-		mode = modeFor(c, a.Type, set.Mode.To, gid)
-	case given, set.Size.Set && c.UID != 0:
-		mode = dropSetID(a.Type, mode)
-	}
 	fd := f.path.fd
 	if given {
 		if err := h.chown(fd, uid, gid); err != nil {
@@ -91,29 +85,6 @@ func (f file) maySet(c *vfs.Cred, a *nfs3.Fattr, set *nfs3.Sattr) error {
 		return nfs3.ErrPerm
 	}
 	return nil
-}
-
-// modeFor returns the mode that c gives to a file of a group: who is not in the group cannot
-// lend it.
-func modeFor(c *vfs.Cred, kind nfs3.FileType, mode, gid uint32) uint32 {
-	mode &= nfs3.ModeMask
-	if c.UID != 0 && !c.InGroup(gid) && kind != nfs3.TypeDir {
-		mode &^= nfs3.ModeSetGID
-	}
-	return mode
-}
-
-// dropSetID takes the bits that would lend another's rights from the mode of a file. Without the
-// right to execute, set-group-id means something else (mandatory locks).
-func dropSetID(kind nfs3.FileType, mode uint32) uint32 {
-	if kind != nfs3.TypeReg {
-		return mode
-	}
-	mode &^= nfs3.ModeSetUID
-	if mode&0o010 != 0 {
-		mode &^= nfs3.ModeSetGID
-	}
-	return mode
 }
 
 func (f file) truncate(size uint64) error {

@@ -75,7 +75,7 @@ func (f file) store(
 	if err := f.mayWriteAt(c, &a, off, n); err != nil {
 		return err
 	}
-	if mode := dropSetID(a.Type, a.Mode); c.UID != 0 && mode != a.Mode {
+	if mode := vfs.PermOf(&a).ModeWritten(c); mode != a.Mode {
 		// Before there is anything of c's in the file.
 		if err := chmod(f.path.fd, mode); err != nil {
 			return f.t.host.status("chmod", err)

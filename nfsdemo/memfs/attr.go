@@ -52,11 +52,13 @@ func (n *node) change(c *vfs.Cred, set *nfs3.Sattr) error {
 	if set.Size.Set && set.Size.To > MaxFileSize {
 		return nfs3.ErrFBig
 	}
+	if n.kind != nfs3.TypeLnk { // nobody asks for the mode of a link
+		n.mode = n.perm().ModeSet(c, set)
+	}
 	switch {
 	case set.Size.Set:
 		n.truncate(set.Size.To)
 		n.modified()
-		n.dropSetID(c)
 	case *set != nfs3.Sattr{}:
 		n.changed()
 	}
@@ -65,16 +67,6 @@ func (n *node) change(c *vfs.Cred, set *nfs3.Sattr) error {
 	}
 	if set.GID.Set {
 		n.gid = set.GID.To
-	}
-	switch {
-	case set.Mode.Set && n.kind != nfs3.TypeLnk: // nobody asks for that of a link
-		n.mode = set.Mode.To & nfs3.ModeMask
-		// Who is not in the group cannot lend it.
-		if c.UID != 0 && !c.InGroup(n.gid) && n.kind != nfs3.TypeDir {
-			n.mode &^= nfs3.ModeSetGID
-		}
-	case set.UID.Set || set.GID.Set:
-		n.clearSetID()
 	}
 	if t, ok := n.timeOf(set.Atime); ok {
 		n.atime.Store(t)
@@ -95,23 +87,4 @@ func (n *node) timeOf(set nfs3.SetTime) (int64, bool) {
 		return set.To.Nanos(), true
 	}
 	return 0, false
-}
-
-// dropSetID takes the set-id bits from a file whose data c has changed; n.mu is held.
-func (n *node) dropSetID(c *vfs.Cred) {
-	if c.UID != 0 {
-		n.clearSetID()
-	}
-}
-
-// clearSetID takes the bits that would lend another's rights from a file. Without the
-// right to execute, set-group-id means something else (mandatory locks).
-func (n *node) clearSetID() {
-	if n.kind != nfs3.TypeReg {
-		return
-	}
-	n.mode &^= nfs3.ModeSetUID
-	if n.mode&0o010 != 0 {
-		n.mode &^= nfs3.ModeSetGID
-	}
 }

@@ -96,8 +96,7 @@ func (d *node) newChild(c *vfs.Cred, b *blank) (*node, error) {
 	n.path, n.size, n.held = b.path, uint64(len(b.path)), int64(len(b.path))
 	// A directory with the set-group-id bit hands down its group, whatever the groups
 	// of the caller, and the bit to directories.
-	inherit := d.mode & nfs3.ModeSetGID
-	if inherit != 0 {
+	if d.mode&nfs3.ModeSetGID != 0 {
 		n.gid = d.gid
 	}
 	set := b.set
@@ -107,9 +106,14 @@ func (d *node) newChild(c *vfs.Cred, b *blank) (*node, error) {
 	if err := n.change(c, &set); err != nil {
 		return nil, err
 	}
+	if set.Mode.Set && b.kind != nfs3.TypeLnk {
+		n.mode = set.Mode.To & nfs3.ModeMask
+	}
+	if b.kind != nfs3.TypeLnk {
+		n.mode = n.perm().ModeMade(c, &set, d.mode)
+	}
 	if b.kind == nfs3.TypeDir {
 		n.parent = d
-		n.mode |= inherit
 	}
 	return n, nil
 }

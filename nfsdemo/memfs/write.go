@@ -90,7 +90,7 @@ func (fs *FS) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, dat
 		r.Count = uint32(data.Len())
 		n.size = max(n.size, off+uint64(data.Len()))
 		n.modified()
-		n.dropSetID(c)
+		n.mode = n.perm().ModeWritten(c)
 	}
 	r.Wcc.After = n.post()
 	return r, err

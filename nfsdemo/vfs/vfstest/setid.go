@@ -52,7 +52,8 @@ func testSetID(f *fixture) {
 		f.Errorf("mode %o", a.Mode)
 	}
 
-	// An owner who gives a file to another group of hers, too; and not in passing a mode that she sets.
+	// An owner who gives a file to another group of hers, too; and that also takes them from a mode
+	// that she sets in passing.
 	own := f.fileOf(alice, d, "alice's", mode)
 	chgrp := nfs3.Sattr{GID: nfs3.Set32{Set: true, To: 501}}
 	_, err = f.fs.SetAttr(f.ctx, alice, own, &chgrp, nil)
@@ -64,7 +65,7 @@ func testSetID(f *fixture) {
 	both.GID = nfs3.Set32{Set: true, To: 500}
 	_, err = f.fs.SetAttr(f.ctx, alice, own, &both, nil)
 	f.ok(err)
-	if a := f.attr(own); a.Mode != mode || a.GID != 500 {
+	if a := f.attr(own); a.Mode != 0o777 || a.GID != 500 {
 		f.Errorf("given to another group with a mode: mode %o, group %d", a.Mode, a.GID)
 	}
 

@@ -64,6 +64,7 @@ func Run(t *testing.T, newFS func(testing.TB) vfs.FS) {
 		{"Wcc", testWcc},
 		{"WccFailed", testWccFailed},
 		{"SetID", testSetID},
+		{"SetIDCases", testSetIDCases},
 		{"Permissions", testPermissions},
 		{"NamePermissions", testNamePermissions},
 		{"SearchPermission", testSearchPermission},
