@@ -81,13 +81,3 @@ func statName(dirfd int, name *byte, st *unix.Statx_t) error {
 
 // statFD is statx(2) of a descriptor.
 func statFD(fd int, st *unix.Statx_t) error { return statName(fd, &noName[0], st) }
-
-// statIn is statName for a Go string, which has no NUL in it.
-func statIn(dirfd int, name string, st *unix.Statx_t) error {
-	var buf [256]byte
-	if len(name) >= len(buf) {
-		return unix.ENAMETOOLONG
-	}
-	copy(buf[:], name)
-	return statName(dirfd, &buf[0], st)
-}
