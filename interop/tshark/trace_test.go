@@ -81,18 +81,18 @@ func TestTrace(t *testing.T) {
 		{"demo-loopback", []string{overIWARP}, []string{writes, reads}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			bad := fields(t, file(tt.name), "_ws.malformed || _ws.expert.severity == error || "+
+			bad := fields(t, file(tt.name), tcp, "_ws.malformed || _ws.expert.severity == error || "+
 				"tcp.analysis.flags || ip.checksum.status == 0 || tcp.checksum.status == 0 || "+
 				"udp.checksum.status == 0 || sctp.checksum.status == 0", "frame.number", "frame.protocols", "_ws.expert.message")
 			if len(bad) > 0 {
 				t.Errorf("tshark complains of %d packets, first of %q", len(bad), bad[0])
 			}
-			if n := len(fields(t, file(tt.name), "!(ip.checksum.status == 1)", "frame.number")); n > 0 {
+			if n := len(fields(t, file(tt.name), tcp, "!(ip.checksum.status == 1)", "frame.number")); n > 0 {
 				t.Errorf("%d packets are not checked", n)
 			}
 			var layers []string
 			xids := make(map[string]map[string]bool) // by msg_type
-			for _, f := range fields(t, file(tt.name), "nfs", "frame.protocols", "rpc.msgtyp", "rpc.xid") {
+			for _, f := range fields(t, file(tt.name), tcp, "nfs", "frame.protocols", "rpc.msgtyp", "rpc.xid") {
 				for _, l := range []string{overTCP, overIWARP, overSCTP} {
 					if strings.HasPrefix(f[0], l) && !slices.Contains(layers, l) {
 						layers = append(layers, l)
@@ -114,7 +114,7 @@ func TestTrace(t *testing.T) {
 				t.Errorf("calls and replies differ (-calls +replies):\n%s", diff)
 			}
 			var moved []string
-			for _, f := range fields(t, file(tt.name), "nfs.data",
+			for _, f := range fields(t, file(tt.name), tcp, "nfs.data",
 				"nfs.data", "rpc.msgtyp", "nfs.procedure_v3") {
 				kind := f[1] + " " + f[2]
 				if f[0] == hex.EncodeToString(data) && !slices.Contains(moved, kind) {
@@ -129,11 +129,15 @@ func TestTrace(t *testing.T) {
 }
 
 // fields has tshark decode a trace, as its documentation says, and returns the fields of the
-// packets of a filter.
-func fields(t *testing.T, file, filter string, names ...string) (all [][]string) {
+// packets of a filter. At port tcp there is RPC.
+func fields(
+	t *testing.T, file, tcp, filter string, names ...string,
+) (all [][]string) {
 	t.Helper()
 	args := []string{"-2", "-r", file, "-Y", filter, "-T", "fields", "-E", "separator=|",
 		"-X", "lua_script:../sctp/ddp.lua",
+		// The client's port is below 1024, where tshark may take it for another protocol's.
+		"-d", "tcp.port==" + tcp + ",rpc",
 		"-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE",
 		"-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
 		"-o", "sctp.checksum:crc-32c"}
