@@ -129,6 +129,9 @@ func (x *remoteDir) keep(ctx context.Context, name string, d details, times bool
 	err := x.fs.LSetAttr(ctx, name, set)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) {
 		err = x.keepWithoutOwner(ctx, name, d, set)
+	} else if err == nil && d.mode&setID != 0 && set.Mode.Set {
+		// Servers take the bits from a file that is given to somebody, also when it is to himself.
+		err = x.fs.LSetAttr(ctx, name, nfs3.Sattr{Mode: set.Mode})
 	}
 	return x.about(name, err)
 }
