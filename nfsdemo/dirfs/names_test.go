@@ -26,7 +26,9 @@ func newNames(tb testing.TB, dir string, most int) *names {
 	s, err := openNames(dir, most, slog.New(slog.DiscardHandler))
 	must(tb, err)
 	tb.Cleanup(func() {
-		if s.segs != nil {
+		select {
+		case <-s.stop: // closed by reopen
+		default:
 			must(tb, s.close())
 		}
 	})
@@ -37,7 +39,6 @@ func newNames(tb testing.TB, dir string, most int) *names {
 func (s *names) reopen(tb testing.TB) *names {
 	tb.Helper()
 	must(tb, s.close())
-	s.segs = nil
 	return newNames(tb, s.dir, s.most)
 }
 
