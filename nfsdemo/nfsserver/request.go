@@ -62,6 +62,9 @@ func (q *request) enter(e *export) error {
 		return nfs3.ErrStale
 	}
 	uid := q.cred.UID
+	if groups := q.server.groups; groups != nil && q.said && r.Squash != SquashAll {
+		q.cred.GIDs = append(q.cred.GIDs[:0], groups(uid)...)
+	}
 	r.squash(&q.cred, q.said)
 	q.entered, q.rule, q.squashed = e, r, !q.said || q.cred.UID != uid
 	return nil

@@ -35,6 +35,10 @@ type Config struct {
 	// Blocking has calls be executed on workers though none of Exports may block, or there are none
 	// yet: SetExports may add file systems that do.
 	Blocking bool
+	// Groups returns the supplementary groups of a user who is not squashed, in place of those that
+	// he says he has; nil takes him at his word, which is 16 groups at most (RFC 5531 appendix A).
+	// It may block, and takes Blocking then. What it returns is not changed.
+	Groups func(uid uint32) []uint32
 	// Logger takes what an operator wants to know; nil means slog.Default(). At level INFO it is
 	// who mounts and unmounts what; at WARN who was refused, and why; at ERROR file systems that
 	// fail, and exports that have gone away. What comes again and again is there once a minute for
@@ -47,6 +51,7 @@ type Server struct {
 	table    atomic.Pointer[table]
 	changing sync.Mutex // held by SetExports
 	blocking bool
+	groups   func(uid uint32) []uint32 // may be nil
 	maxRead  uint32
 	maxWrite uint32
 	verf     nfs3.Verifier // of this start: data written to another may be lost
@@ -74,7 +79,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("nfsserver: nothing to export")
 	}
 	t, none := &table{byID: make(map[uint64]*export)}, new(table)
-	s.blocking = cfg.Blocking
+	s.blocking, s.groups = cfg.Blocking, cfg.Groups
 	for _, x := range cfg.Exports {
 		if err := t.add(x, none); err != nil {
 			return nil, fmt.Errorf("nfsserver: export %q: %w", x.Path, err)
