@@ -83,7 +83,7 @@ func nfsServer(tb testing.TB) *oncrpc.Server {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}, Logger: quiet})
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}, Logger: quiet})
 	if err != nil {
 		tb.Fatal(err)
 	}

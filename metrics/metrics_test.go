@@ -44,7 +44,7 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	nfs, err := nfsserver.New(nfsserver.Config{
-		Exports: []nfsserver.Export{{Path: "/data", FS: fs, Squash: nfsserver.SquashNone}},
+		Exports: []nfsserver.Export{{Path: "/data", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}},
 		Logger:  quiet,
 	})
 	if err != nil {

@@ -78,7 +78,7 @@ func serveMemory(ctx context.Context) (addr string, stop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/export", FS: mem, Squash: nfsserver.SquashNone}}})
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/export", FS: mem, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -244,7 +244,7 @@ func Example_readOnly() {
 		"doc/pictures": {Mode: fs.ModeDir},
 	}
 	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{
-		{Path: "/export", FS: newServed(files, 1), ReadOnly: true},
+		{Path: "/export", FS: newServed(files, 1), Rules: []nfsserver.Rule{{ReadOnly: true}}},
 	}})
 	if err != nil {
 		log.Fatal(err)

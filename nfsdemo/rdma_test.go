@@ -66,7 +66,7 @@ var providers = map[string]provider{
 // newServer returns an RPC server of a file system, exported as "/".
 func newServer(tb testing.TB, fs vfs.FS) *oncrpc.Server {
 	tb.Helper()
-	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}})
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -143,7 +143,7 @@ func newRestartableServer(t *testing.T, by carrier,
 	if s.fs, err = memfs.New(memfs.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: s.fs, Squash: nfsserver.SquashNone}}})
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: s.fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func (s *server) export(ctx context.Context, w workload) error {
 		return err
 	}
 	nfs, err := nfsserver.New(nfsserver.Config{
-		Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}},
+		Exports: []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}},
 	})
 	if err != nil {
 		return err

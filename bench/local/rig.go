@@ -37,7 +37,7 @@ func NewRig(ctx context.Context) (_ *Rig, err error) {
 		return nil, err
 	}
 	nfs, err := nfsserver.New(nfsserver.Config{
-		Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}},
+		Exports: []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}},
 	})
 	if err != nil {
 		return nil, err

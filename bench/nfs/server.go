@@ -29,7 +29,7 @@ func serve(ctx context.Context, e Ends, s paired.Sockets) (*server, error) {
 		return nil, err
 	}
 	nfs, err := nfsserver.New(nfsserver.Config{
-		Exports: []nfsserver.Export{{Path: export, FS: fs, Squash: nfsserver.SquashNone}},
+		Exports: []nfsserver.Export{{Path: export, FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}},
 	})
 	if err != nil {
 		return nil, err

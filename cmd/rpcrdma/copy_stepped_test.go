@@ -74,7 +74,7 @@ func startStepped(t *testing.T,
 	if err != nil {
 		t.Fatal(err)
 	}
-	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/memory", FS: &stepped{FS: mem, before: before}, Squash: nfsserver.SquashNone}}})
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/memory", FS: &stepped{FS: mem, before: before}, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func startServer(ctx context.Context, p provider, capacity int64, cfg rpcrdma.Co
 	if err != nil {
 		return nil, err
 	}
-	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: mem, Squash: nfsserver.SquashNone}}})
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: mem, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}})
 	if err != nil {
 		return nil, err
 	}

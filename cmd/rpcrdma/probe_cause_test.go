@@ -269,7 +269,7 @@ func TestProbeNotForHost(t *testing.T) {
 	addr := tcpServer(t, programsOf(t,
 		nfsserver.Export{Path: "/all", FS: exported(t)},
 		nfsserver.Export{Path: "/others", FS: exported(t),
-			Clients: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})...)
+			Rules: []nfsserver.Rule{{Clients: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}}})...)
 	f := probing{}.of(t, "tcp://"+addr+"/others").names(t, "mount", probeFail, causeNotForHost)
 	if !strings.Contains(f.Do, "192.0.2.0/24") {
 		t.Errorf("to do: %s, want whom it is for", f.Do)
@@ -393,7 +393,8 @@ func TestProbeSquash(t *testing.T) {
 				squash = nfsserver.SquashNone
 			}
 			addr := tcpServer(t, programsOf(t,
-				nfsserver.Export{Path: "/", FS: fs, Squash: squash, ReadOnly: tt.readOnly})...)
+				nfsserver.Export{Path: "/", FS: fs,
+					Rules: []nfsserver.Rule{{Squash: squash, ReadOnly: tt.readOnly}}})...)
 			r := probing{flags: as(tt.uid)}.of(t, "tcp://"+addr)
 			if tt.squashed == rootIsNobody || tt.squashed == rootReads {
 				r.names(t, "root", tt.status, causeSquashed)

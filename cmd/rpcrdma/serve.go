@@ -8,8 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"sync"
 
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
@@ -22,6 +22,7 @@ type server struct {
 	cfg     *serveConfig
 	log     *slog.Logger
 	ports   *ports
+	exports *exportSet
 	rpc     *oncrpc.Server
 	lookups *oncrpc.Server // at the port for look-ups
 	rpcbind *registration  // nil: none
@@ -46,16 +47,11 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 		return err
 	}
 	defer s.debug.close()
-	exports, err := openExports(cfg, log)
-	if err != nil {
+	if s.exports, err = openExports(ctx, cfg, log); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, exports.close()) }()
-	cfg.warnOverlap(log)
-	nfs, err := nfsserver.New(nfsserver.Config{Exports: exports.list, Logger: log})
-	if err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, s.exports.close()) }()
+	nfs := s.exports.nfs
 	if s.tls, err = cfg.tls.server(); err != nil {
 		return err
 	}
@@ -93,6 +89,17 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 	if err := s.greet(out); err != nil {
 		s.rpcbind.unregister(context.WithoutCancel(ctx), log)
 		return err
+	}
+	if cfg.exportsFile != "" {
+		hangups, taken := takeHangups()
+		defer taken()
+		watching, stop := context.WithCancel(ctx)
+		var watch sync.WaitGroup
+		watch.Go(func() { s.exports.watch(watching, hangups) })
+		defer func() {
+			stop()
+			watch.Wait()
+		}()
 	}
 	return s.run(ctx)
 }

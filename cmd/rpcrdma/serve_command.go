@@ -9,7 +9,7 @@ import (
 func newServeCommand(dial rpcbindDialer) *cobra.Command {
 	cfg := newServeConfig(dial)
 	cmd := &cobra.Command{
-		Use:   "serve {--export NAME=DIR | --memory NAME}...",
+		Use:   "serve {--export NAME=DIR | --memory NAME | --exports FILE}...",
 		Short: "Export directories by NFS, over RDMA and TCP",
 		Long: `Serve exports directories of this host, and file systems in memory, by NFS version 3: over
 RDMA, by iWARP in software, which needs no RDMA hardware here, and over TCP. Linux mounts
@@ -24,9 +24,18 @@ in it.
 Callers are taken for the users that they say they are, except those that --squash names.
 With root these are user 0, and group 0 of anybody: root of a client is nobody here. Backups
 and installations need --squash none. Nothing is encrypted: serve to networks that you
-trust, and name them with --allow. The options hold for all exports alike. Run by root,
+trust, and name them with --allow. The options hold for all exports of the command line. Run
+by root,
 files that clients make in directories are theirs; else they belong to the user that runs
 serve, who must be allowed what they do.
+
+With --exports, FILE says what is exported and to whom, in the format of exports(5): each path
+with its clients, and their options. SIGHUP has it read again: exports come, go and change under
+clients that have mounted them. A file with an error changes nothing, and the log says why;
+--check tries one out. Names of hosts are looked up then, too. A directory that is removed and
+made again is served again, and one of which the file says mp when something is mounted there.
+The option memory is for a file system in memory. As with Linux, only ports below 1024 may call
+unless the file says insecure: mount without noresvport.
 
 With --rpcbind, clients need to know fewer ports: no mountport, over TCP none at all, and
 showmount -e and rpcinfo work. Over RDMA, Linux has to be told the port in any case. A host
@@ -45,7 +54,7 @@ In either dialect a client may ask by CONF_RDMA for other sizes of messages (rpc
 After a restart with the same --state, clients that have mounted a directory go on as if
 nothing had happened. Without, they have to mount it again.
 
-SIGTERM, SIGINT and SIGHUP end the server in order: it takes no more calls, answers those
+SIGTERM, SIGINT and, without --exports, SIGHUP end the server in order: it takes no more calls, answers those
 under way, for up to 10 seconds, and exits with 0. Another signal ends it at once if it comes
 more than a second after the first. Under nohup, SIGHUP does nothing. It exits with 1 if
 something fails, such as a port that is taken, and with 2 if the command line is wrong.`,
@@ -54,6 +63,10 @@ something fails, such as a port that is taken, and with 2 if the command line is
 
   # A file system in memory, to try things with
   rpcrdma serve --memory /scratch --memory-size 8GiB
+
+  # What a file says; then what another says
+  rpcrdma serve --exports /etc/rpcrdma.exports --state /var/lib/rpcrdma
+  rpcrdma serve --check --exports new.exports
 
   # Read-only, everybody as user 1000, with large messages inline
   rpcrdma serve --export /pub=/srv/pub --read-only --squash all --anonuid 1000 --anongid 1000 --inline 64KiB`,
@@ -66,6 +79,9 @@ something fails, such as a port that is taken, and with 2 if the command line is
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cfg.check(); err != nil {
 				return usageError{err}
+			}
+			if cfg.onlyCheck {
+				return checkExports(cmd.Context(), cfg, cmd.OutOrStdout())
 			}
 			log, end := cfg.logging.start(cmd.ErrOrStderr())
 			defer end()

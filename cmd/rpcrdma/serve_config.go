@@ -18,17 +18,15 @@ const maxCredits = 4096
 // minMemory is the least --memory-size: one WRITE of the largest size, or there is a unit missing.
 const minMemory = 1 << 20
 
-// export is what --export and --memory name.
-type export struct {
-	name string // the path by which clients mount it
-	dir  string // of this host; "" means in memory
-}
-
 // serveConfig is the command line of serve.
 type serveConfig struct {
-	exports    []export
-	memorySize size
-	state      string
+	exports     []export // of the command line
+	exportsFile string   // "": none
+	onlyCheck   bool
+	manageGIDs  bool
+	memorySize  size
+	state       string
+	newKey      bool
 
 	listen   string
 	mount    string // "" and "none": not at all
@@ -82,11 +80,11 @@ func newServeConfig(dial rpcbindDialer) *serveConfig {
 
 // check finds what flags say wrong together, or that is more than their form.
 func (c *serveConfig) check() error {
-	if len(c.exports) == 0 {
-		return errors.New("nothing to serve: name a directory with --export NAME=DIR, or a file system in memory with --memory NAME")
+	if len(c.exports) == 0 && c.exportsFile == "" {
+		return errors.New("nothing to serve: name a directory with --export NAME=DIR, a file system in memory with --memory NAME, or a file with --exports")
 	}
 	names := make(map[string]bool)
-	directories := false
+	directories := c.exportsFile != ""
 	for _, e := range c.exports {
 		if names[e.name] {
 			return fmt.Errorf("two exports have the name %s: each needs its own", printable(e.name))
@@ -96,6 +94,9 @@ func (c *serveConfig) check() error {
 	}
 	if c.state != "" && !directories {
 		return errors.New("--state is for directories, and there is no --export: what is in memory does not outlive the server")
+	}
+	if c.newKey && c.state == "" {
+		return errors.New("--new-key is for the handles that outlive the server, which takes --state")
 	}
 	if c.memorySize < minMemory {
 		return fmt.Errorf("--memory-size %v: at least 1MiB; a number alone is bytes: write 64MiB", &c.memorySize)

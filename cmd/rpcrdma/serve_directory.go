@@ -13,22 +13,22 @@ import (
 )
 
 // openDirectory makes a file system of a directory of this host.
-func (x *exports) openDirectory(e export, cfg *serveConfig, log *slog.Logger) (vfs.FS, error) {
+func openDirectory(e export, all []export, cfg *serveConfig, log *slog.Logger) (vfs.FS, error) {
 	if err := checkDirectory(e.dir, runtime.GOOS); err != nil {
 		return nil, directoryError(e, err, os.Geteuid())
 	}
-	state, err := makeState(cfg, e.name)
+	state, err := makeState(cfg, e.name, all)
 	if err != nil {
 		return nil, fmt.Errorf("--state %s: %w", printable(cfg.state), err)
 	}
-	fs, err := dirfs.New(dirfs.Config{Path: e.dir, State: state, Logger: log})
+	fs, err := dirfs.New(dirfs.Config{Path: e.dir, State: state, Logger: log,
+		NewKey: cfg.newKey})
 	if err != nil {
 		if state != "" && canOpen(e.dir) {
 			return nil, fmt.Errorf("--state %s: %w; name another --state: clients have to mount again then", printable(cfg.state), err)
 		}
 		return nil, directoryError(e, err, os.Geteuid())
 	}
-	x.open = append(x.open, fs)
 	return fs, nil
 }
 

@@ -10,7 +10,7 @@ import (
 // TestDirectoryError: what to do about a directory that cannot be exported.
 func TestDirectoryError(t *testing.T) {
 	dir := t.TempDir()
-	e := export{"/e", dir}
+	e := export{name: "/e", dir: dir}
 	for _, tt := range []struct {
 		name string
 		err  error

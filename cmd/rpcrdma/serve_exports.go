@@ -1,10 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
@@ -15,49 +20,279 @@ import (
 // this host who could hand out directories in them.
 const rootMode = 0o1777
 
-// exports is the exports and what they have open.
-type exports struct {
-	list []nfsserver.Export
-	open []io.Closer
+// export is what --export, --memory and the file of --exports name.
+type export struct {
+	name  string // the path by which clients mount it
+	dir   string // of this host; "" means in memory
+	rules []nfsserver.Rule
+	// mountPoint is what has to be mounted on; "" means that it does not matter.
+	mountPoint string
 }
 
-// openExports makes the file systems.
-func openExports(cfg *serveConfig, log *slog.Logger) (_ *exports, err error) {
-	x := new(exports)
+// exportSet is the file systems that are exported.
+type exportSet struct {
+	cfg *serveConfig
+	log *slog.Logger
+	nfs *nfsserver.Server
+
+	changing sync.Mutex // held by who changes what follows
+	said     []export   // by the command line and the file
+	open     map[string]*opened
+	failed   map[string]string // exports that cannot be opened, and why
+	closing  sync.WaitGroup
+	closed   closeErrors
+}
+
+// opened is a file system that is exported.
+type opened struct {
+	export
+	fs     vfs.FS
+	is     os.FileInfo // of the directory when it was opened; nil in memory
+	closed chan struct{}
+}
+
+// closeErrors are the errors of closing file systems.
+type closeErrors struct {
+	mu  sync.Mutex // guards err
+	err error
+}
+
+// openExports makes the file systems, and the server that exports them.
+func openExports(ctx context.Context, cfg *serveConfig, log *slog.Logger) (_ *exportSet, err error) {
+	x := &exportSet{cfg: cfg, log: log, open: make(map[string]*opened), failed: make(map[string]string)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, x.close())
 		}
 	}()
-	for _, e := range cfg.exports {
-		var fs vfs.FS
-		if e.dir == "" {
-			fs, err = openMemory(cfg)
-		} else {
-			fs, err = x.openDirectory(e, cfg, log)
+	if x.said, err = cfg.read(ctx); err != nil {
+		return nil, err
+	}
+	warnOverlap(x.said, log)
+	for _, e := range x.said {
+		if cfg.exportsFile != "" && !e.there() {
+			log.Warn("an export is not there yet", "export", e.name, "directory", e.dir)
+			continue
 		}
+		o, err := x.openOne(e)
 		if err != nil {
 			return nil, err
 		}
-		x.list = append(x.list, nfsserver.Export{
-			Path:     e.name,
-			FS:       fs,
-			ReadOnly: cfg.readOnly,
-			Clients:  cfg.allow,
-			Squash:   cfg.squash.value,
-			Anon:     &vfs.Cred{UID: cfg.anonUID, GID: cfg.anonGID},
-		})
+		x.open[e.name] = o
 	}
-	return x, nil
+	x.nfs, err = nfsserver.New(nfsserver.Config{
+		Exports: x.list(), Blocking: cfg.exportsFile != "" || cfg.manageGIDs, Logger: log,
+		Groups: cfg.groups(log),
+	})
+	return x, err
 }
 
-// close closes the file systems.
-func (x *exports) close() error {
-	var err error
-	for _, c := range x.open {
-		err = errors.Join(err, c.Close())
+// openOne makes a file system.
+func (x *exportSet) openOne(e export) (o *opened, err error) {
+	o = &opened{export: e, closed: make(chan struct{})}
+	if e.dir == "" {
+		o.fs, err = openMemory(x.cfg)
+		return o, err
 	}
-	return err
+	if o.is, err = os.Stat(e.dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, directoryError(e, err, os.Geteuid())
+	}
+	o.fs, err = openDirectory(e, x.said, x.cfg, x.log)
+	return o, err
+}
+
+// list returns what is open for the server, in the order in which it was said.
+func (x *exportSet) list() (list []nfsserver.Export) {
+	for _, e := range x.said {
+		if o := x.open[e.name]; o != nil {
+			list = append(list, nfsserver.Export{Path: e.name, FS: o.fs, Rules: e.rules,
+				Removed: func() { x.closing.Go(func() { x.end(o) }) }})
+		}
+	}
+	return list
+}
+
+// end closes a file system.
+func (x *exportSet) end(o *opened) {
+	defer close(o.closed)
+	c, ok := o.fs.(io.Closer)
+	if !ok {
+		return
+	}
+	if err := c.Close(); err != nil {
+		x.closed.mu.Lock()
+		defer x.closed.mu.Unlock()
+		x.closed.err = errors.Join(x.closed.err, err)
+	}
+}
+
+// close closes the file systems. No call is executed any more.
+func (x *exportSet) close() error {
+	x.changing.Lock()
+	defer x.changing.Unlock()
+	for _, o := range x.open {
+		x.end(o)
+	}
+	clear(x.open)
+	x.closing.Wait()
+	return x.closed.err
+}
+
+// reload reads the file again. With an error nothing changes.
+func (x *exportSet) reload(ctx context.Context) error {
+	said, err := x.cfg.read(ctx)
+	if err != nil {
+		return err
+	}
+	x.changing.Lock()
+	defer x.changing.Unlock()
+	for _, e := range said {
+		if e.dir == "" || !e.there() {
+			continue
+		}
+		if err := checkDirectory(e.dir, hostSystem); err != nil {
+			return directoryError(e, err, os.Geteuid())
+		}
+	}
+	warnOverlap(said, x.log)
+	x.said = said
+	return x.change()
+}
+
+// refresh has exports come and go with their directories.
+func (x *exportSet) refresh() error {
+	x.changing.Lock()
+	defer x.changing.Unlock()
+	for _, e := range x.said {
+		if x.changed(e) {
+			return x.change()
+		}
+	}
+	return nil
+}
+
+// changed reports whether an export is open and should not be, or the other way round.
+func (x *exportSet) changed(e export) bool {
+	o := x.open[e.name]
+	if o == nil {
+		return e.there() && x.failed[e.name] == ""
+	}
+	return !o.serves(e)
+}
+
+// serves reports whether what is open is what an export says, as far as that is there: a directory
+// that was removed is gone for its clients, and is served as long as there is no other.
+func (o *opened) serves(e export) bool {
+	switch {
+	case o.dir != e.dir:
+		return false
+	case e.dir == "":
+		return true
+	case e.mountPoint != "" && !isMountPoint(e.mountPoint):
+		return false
+	}
+	is, err := os.Stat(e.dir)
+	return err != nil || os.SameFile(is, o.is)
+}
+
+// change has what is open be what is said: first what is not said any more goes, then what is new
+// comes.
+func (x *exportSet) change() error {
+	now := x.open
+	x.open = make(map[string]*opened)
+	for _, e := range x.said {
+		if o := now[e.name]; o != nil && o.serves(e) {
+			o.export = e
+			x.open[e.name] = o
+		}
+	}
+	if err := x.nfs.SetExports(x.list()); err != nil {
+		x.open = now
+		return err
+	}
+	for name, o := range now {
+		if x.open[name] != o {
+			x.await(o)
+		}
+	}
+	clear(x.failed)
+	var failed error
+	for _, e := range x.said {
+		if x.open[e.name] != nil {
+			continue
+		}
+		if !e.there() {
+			x.log.Warn("an export is not there yet", "export", e.name, "directory", e.dir)
+			continue
+		}
+		o, err := x.openOne(e)
+		if err != nil {
+			x.failed[e.name] = err.Error()
+			failed = errors.Join(failed, err)
+			continue
+		}
+		x.open[e.name] = o
+	}
+	return errors.Join(failed, x.nfs.SetExports(x.list()))
+}
+
+// closeTime is how long the calls of an export that goes may take before another can come in its
+// place.
+const closeTime = 10 * time.Second
+
+// await waits until a file system is closed: its state is for one at a time.
+func (x *exportSet) await(o *opened) {
+	select {
+	case <-o.closed:
+	case <-time.After(closeTime):
+		x.log.Warn("calls for an export that is gone are still under way", "export", o.name)
+	}
+}
+
+// refreshEvery is how often it is looked whether directories have come and gone.
+const refreshEvery = 2 * time.Second
+
+// watch refreshes, and reloads at hangups, until ctx ends.
+func (x *exportSet) watch(ctx context.Context, hangups <-chan os.Signal) {
+	tick := time.NewTicker(refreshEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangups:
+			if err := x.reload(ctx); err != nil {
+				x.log.Error("the exports are not as the file says", "file", x.cfg.exportsFile, "err", err)
+			} else {
+				x.log.Info("exports reloaded", "file", x.cfg.exportsFile)
+			}
+		case <-tick.C:
+			if err := x.refresh(); err != nil {
+				x.log.Error("an export cannot be served", "err", err)
+			}
+		}
+	}
+}
+
+// there reports whether an export can be served now: one that has to be a mount point is when
+// something is mounted there.
+func (e export) there() bool {
+	if e.dir == "" {
+		return true
+	}
+	if e.mountPoint != "" && !isMountPoint(e.mountPoint) {
+		return false
+	}
+	_, err := os.Stat(e.dir)
+	return !errors.Is(err, os.ErrNotExist)
+}
+
+// rule returns the rule of the command line.
+func (c *serveConfig) rule() nfsserver.Rule {
+	return nfsserver.Rule{
+		Clients: slices.Clone(c.allow), ReadOnly: c.readOnly, Squash: c.squash.value,
+		Anon: &vfs.Cred{UID: c.anonUID, GID: c.anonGID},
+	}
 }
 
 func openMemory(cfg *serveConfig) (vfs.FS, error) {

@@ -18,14 +18,20 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 	f.SortFlags = false
 	f.Var((*directoryFlag)(&c.exports), "export", "export directory DIR under the path NAME; may be repeated")
 	f.Var((*memoryFlag)(&c.exports), "memory", "export a file system in memory under the path NAME; may be repeated")
+	f.StringVar(&c.exportsFile, "exports", "", "export what `FILE` says, in the format of exports(5); SIGHUP reads it again")
+	f.BoolVar(&c.onlyCheck, "check", false, "read what is to be exported, tell it, and end")
 	f.Var(&c.memorySize, "memory-size", "most that an export in memory may hold")
 	f.Var((*stateFlag)(&c.state), "state", "DIR to keep in what lets file handles of directories survive a restart; made if missing")
+
+	f.BoolVar(&c.newKey, "new-key", false, "make file handles with a new key; those of the key before stay good until the next new one")
 
 	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes")
 	f.Var((*allowFlag)(&c.allow), "allow", "only take connections of clients of the network CIDR, or of one address; may be repeated")
 	f.Var(squashFlag{c.squash}, "squash", "callers to take for the anonymous user: "+c.squash.names())
 	f.Var((*userFlag)(&c.anonUID), "anonuid", "user ID of the anonymous user")
 	f.Var((*groupFlag)(&c.anonGID), "anongid", "group ID of the anonymous user")
+
+	f.BoolVar(&c.manageGIDs, "manage-gids", false, "take the groups of callers from this host's user database, not from what they say, which is 16 at most")
 
 	f.StringVar(&c.listen, "listen", ":20049", "`ADDRESS` for NFS and MOUNT over RDMA; port 0: any")
 	f.StringVar(&c.mount, "mount", ":20048", "`ADDRESS` for MOUNT and NFS over TCP, or none")
@@ -64,7 +70,7 @@ func (f *directoryFlag) Set(s string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	*f = append(*f, export{name, dir})
+	*f = append(*f, export{name: name, dir: dir})
 	return nil
 }
 

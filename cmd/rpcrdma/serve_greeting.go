@@ -13,7 +13,7 @@ import (
 // greet tells what is served, when it is, in one write.
 func (s *server) greet(out io.Writer) error {
 	var b strings.Builder
-	for _, e := range s.cfg.exports {
+	for _, e := range s.exports.said {
 		fmt.Fprintf(&b, "serving %s (%s)\n", printable(e.name), s.cfg.describe(e, os.Geteuid()))
 	}
 	fmt.Fprintf(&b, "NFS over RDMA (%s) on %s\n", defaultProvider, s.ports.rdma.Addr())
@@ -45,29 +45,46 @@ func (c *serveConfig) describe(e export, uid int) string {
 	} else {
 		fmt.Fprintf(&b, "directory %s", printable(e.dir))
 	}
-	if c.readOnly {
-		b.WriteString(", read-only")
-	} else {
-		b.WriteString(", read-write")
-	}
-	switch c.squash.value {
-	case nfsserver.SquashRoot:
-		fmt.Fprintf(&b, ", root squashed to %d:%d", c.anonUID, c.anonGID)
-	case nfsserver.SquashAll:
-		fmt.Fprintf(&b, ", all squashed to %d:%d", c.anonUID, c.anonGID)
-	case nfsserver.SquashNone:
-		b.WriteString(", no squashing")
+	if len(e.rules) == 1 {
+		describeRule(&b, &e.rules[0], ", ")
 	}
 	if e.dir != "" {
 		b.WriteString(c.describeDirectory(uid))
 	}
-	for i, p := range c.allow {
-		if i == 0 {
-			b.WriteString(", for")
+	for i := range e.rules {
+		r := &e.rules[i]
+		if len(e.rules) > 1 {
+			describeRule(&b, r, "; ")
 		}
-		fmt.Fprintf(&b, " %v", p)
+		for i, p := range r.Clients {
+			if i == 0 {
+				b.WriteString(", for")
+			}
+			fmt.Fprintf(&b, " %v", p)
+		}
 	}
 	return b.String()
+}
+
+// describeRule says what clients may do, behind a separator.
+func describeRule(b *strings.Builder, r *nfsserver.Rule, separator string) {
+	b.WriteString(separator)
+	if r.ReadOnly {
+		b.WriteString("read-only")
+	} else {
+		b.WriteString("read-write")
+	}
+	switch r.Squash {
+	case nfsserver.SquashRoot:
+		fmt.Fprintf(b, ", root squashed to %d:%d", r.Anon.UID, r.Anon.GID)
+	case nfsserver.SquashAll:
+		fmt.Fprintf(b, ", all squashed to %d:%d", r.Anon.UID, r.Anon.GID)
+	case nfsserver.SquashNone:
+		b.WriteString(", no squashing")
+	}
+	if r.Privileged {
+		b.WriteString(", from ports below 1024")
+	}
 }
 
 // describeDirectory says whose files of a directory will be, and what survives.

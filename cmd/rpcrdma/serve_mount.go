@@ -21,7 +21,7 @@ func (s *server) tellHowToMount(b *strings.Builder) {
 	}
 	rdma, tcp := s.ports.rdma.Addr().(*net.TCPAddr), s.ports.tcp.Addr().(*net.TCPAddr)
 	b.WriteString("to mount it from Linux:\n")
-	for _, e := range s.cfg.exports {
+	for _, e := range s.exports.said {
 		fmt.Fprintf(b, "    mount -t nfs -o vers=3,rdma,port=%d,mountport=%d,mountproto=tcp,nolock,noresvport %s /mnt\n",
 			rdma.Port, tcp.Port, quote(hostAt(rdma.IP)+":"+e.name))
 	}
@@ -32,7 +32,7 @@ func (s *server) tellHowToMount(b *strings.Builder) {
 // tellDraft has a command over RDMA for clients of the draft's dialect, and one for Linux over TCP.
 func (s *server) tellDraft(b *strings.Builder) {
 	rdma := s.ports.rdma.Addr().(*net.TCPAddr)
-	t := target{scheme: "rdma", host: strings.Trim(hostAt(rdma.IP), "[]"), port: rdma.Port, path: s.cfg.exports[0].name}
+	t := target{scheme: "rdma", host: strings.Trim(hostAt(rdma.IP), "[]"), port: rdma.Port, path: s.anExport()}
 	fmt.Fprintf(b, "to reach it over RDMA:\n    rpcrdma ls --dialect draft %s\n", quote(t.String()))
 	if s.ports.tcp == nil {
 		b.WriteString("Linux cannot mount this: over RDMA it needs --dialect rfc8166, and over TCP what --mount none leaves out\n")
@@ -46,7 +46,15 @@ func (s *server) tellDraft(b *strings.Builder) {
 func (s *server) tellTCP(b *strings.Builder) {
 	tcp := s.ports.tcp.Addr().(*net.TCPAddr)
 	fmt.Fprintf(b, "    mount -t nfs -o vers=3,tcp,port=%d,mountport=%d,mountproto=tcp,nolock %s /mnt\n",
-		tcp.Port, tcp.Port, quote(hostAt(tcp.IP)+":"+s.cfg.exports[0].name))
+		tcp.Port, tcp.Port, quote(hostAt(tcp.IP)+":"+s.anExport()))
+}
+
+// anExport returns the name of an export, for an example.
+func (s *server) anExport() string {
+	if len(s.exports.said) == 0 {
+		return "/EXPORT"
+	}
+	return s.exports.said[0].name
 }
 
 // hostAt is what clients may know this host by that listens at ip, in the form that mount takes.

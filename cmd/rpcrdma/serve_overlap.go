@@ -3,9 +3,9 @@ package main
 import "log/slog"
 
 // warnOverlap warns of exports that have files in common. Each has handles of its own for them.
-func (c *serveConfig) warnOverlap(log *slog.Logger) {
-	for i, a := range c.exports {
-		for _, b := range c.exports[:i] {
+func warnOverlap(exports []export, log *slog.Logger) {
+	for i, a := range exports {
+		for _, b := range exports[:i] {
 			if overlap(a.dir, b.dir) {
 				log.Warn("two exports are names for the same files: the rules of each hold for its own clients", "one", b.name, "other", a.name)
 			}

@@ -28,13 +28,13 @@ func (f *stateFlag) String() string { return string(*f) }
 func (f *stateFlag) Type() string { return "DIR" }
 
 // makeState returns the directory for the state of an export, "" for none, which it makes if need be.
-func makeState(cfg *serveConfig, name string) (string, error) {
+func makeState(cfg *serveConfig, name string, all []export) (string, error) {
 	if cfg.state == "" {
 		return "", nil
 	}
 	// Escaped, a name is one element of a path, and neither "." nor "..": all of them begin with a slash.
 	dir := filepath.Join(cfg.state, url.PathEscape(name))
-	err := cfg.checkState()
+	err := checkState(cfg.state, all)
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
 	}
@@ -50,12 +50,12 @@ func stateError(err error, uid int) error {
 }
 
 // checkState refuses state that clients could read: who has the keys can make handles of files that are none of his business.
-func (c *serveConfig) checkState() error {
-	state, err := resolve(c.state)
+func checkState(dir string, all []export) error {
+	state, err := resolve(dir)
 	if err != nil {
 		return err
 	}
-	for _, e := range c.exports {
+	for _, e := range all {
 		if e.dir == "" {
 			continue
 		}

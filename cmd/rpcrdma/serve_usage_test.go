@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
 // TestServeCommandLine: what cannot be carried out, and what is said about it.
@@ -165,14 +167,15 @@ func TestCut(t *testing.T) {
 // TestDescribe: what is said of exports of a user other than root.
 func TestDescribe(t *testing.T) {
 	cfg := newServeConfig(nil)
+	rules := []nfsserver.Rule{cfg.rule()}
 	for _, tt := range []struct {
 		e    export
 		uid  int
 		want string
 	}{
-		{export{"/m", ""}, 1000, "memory, 4GiB, read-write, root squashed to 65534:65534"},
-		{export{"/d", "/srv"}, 0, "directory /srv, read-write, root squashed to 65534:65534, to be mounted again after a restart"},
-		{export{"/d", "/srv"}, 1000, "directory /srv, read-write, root squashed to 65534:65534, files belong to user 1000, who runs this, to be mounted again after a restart"},
+		{export{name: "/m", dir: "", rules: rules}, 1000, "memory, 4GiB, read-write, root squashed to 65534:65534"},
+		{export{name: "/d", dir: "/srv", rules: rules}, 0, "directory /srv, read-write, root squashed to 65534:65534, to be mounted again after a restart"},
+		{export{name: "/d", dir: "/srv", rules: rules}, 1000, "directory /srv, read-write, root squashed to 65534:65534, files belong to user 1000, who runs this, to be mounted again after a restart"},
 	} {
 		if got := cfg.describe(tt.e, tt.uid); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -29,10 +30,26 @@ func untilSignal(repeat time.Duration) context.Context {
 	return ctx
 }
 
+// reloading is whether SIGHUP has something be read again, and does not end the process.
+var reloading atomic.Bool
+
+// takeHangups has SIGHUP come here, and not end the process, until release is called.
+func takeHangups() (hangups <-chan os.Signal, release func()) {
+	c := make(chan os.Signal, 1)
+	reloading.Store(true)
+	signal.Notify(c, syscall.SIGHUP)
+	return c, func() {
+		signal.Stop(c)
+		reloading.Store(false)
+	}
+}
+
 // onSignal waits for a signal and calls end, and after the time of repeat, whatever comes meanwhile, release, which gives signals back their
 // usual meaning.
 func onSignal(signals <-chan os.Signal, repeat time.Duration, end, release func()) {
-	<-signals
+	for sig := <-signals; sig == syscall.SIGHUP && reloading.Load(); {
+		sig = <-signals
+	}
 	end()
 	time.Sleep(repeat)
 	release()

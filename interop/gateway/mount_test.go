@@ -27,7 +27,7 @@ func TestMountElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/memory", FS: fs, Squash: nfsserver.SquashNone}}})
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/memory", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

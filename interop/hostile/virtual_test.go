@@ -68,7 +68,7 @@ func newWorld(t *testing.T, dialect rpcrdma.Dialect) *world {
 	must(err)
 	w.site.file = fileOf(t, w.fs)
 	nfs, err := nfsserver.New(nfsserver.Config{Logger: quiet, Exports: []nfsserver.Export{
-		{Path: exportPath, FS: w.fs, Squash: nfsserver.SquashNone},
+		{Path: exportPath, FS: w.fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}},
 	}})
 	must(err)
 	w.srv = oncrpc.NewServer(oncrpc.ServerConfig{

@@ -29,7 +29,7 @@ func serve(t *testing.T, l transport.Listener) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}})
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

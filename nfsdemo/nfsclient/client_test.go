@@ -33,7 +33,7 @@ func server(tb testing.TB) *oncrpc.Server {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: mem, Squash: nfsserver.SquashNone}}})
+	s, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: mem, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 // the first good ones.
 func withoutReadDirPlus(t *testing.T, good int) *oncrpc.Server {
 	mem := must(memfs.New(memfs.Config{}))(t)
-	s := must(nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: mem, Squash: nfsserver.SquashNone}}}))(t)
+	s := must(nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: mem, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}}))(t)
 	progs := s.Programs()
 	p := &progs[0].Procedures[nfs3.ProcReadDirPlus]
 	original, calls := p.Handler, 0

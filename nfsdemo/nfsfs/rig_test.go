@@ -29,7 +29,7 @@ func server(tb testing.TB, change func(progs []oncrpc.Program)) *oncrpc.Server {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: export, FS: mem, Squash: nfsserver.SquashNone}}})
+	s, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: export, FS: mem, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -271,7 +271,7 @@ func TestRefused(t *testing.T) {
 
 // TestRefusedByServer: the real server has an export for others.
 func TestRefusedByServer(t *testing.T) {
-	programs := nfsOf(t, nfsserver.Export{Path: "/data", FS: newFS(t), Clients: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
+	programs := nfsOf(t, nfsserver.Export{Path: "/data", FS: newFS(t), Rules: []nfsserver.Rule{{Clients: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}})
 	_, err := nfsmount.Mount(t.Context(), connect(t, programs), "/data", nfsmount.Config{Host: "server", Flavor: sys(t)})
 	if want := "; it exports /data (to 10.0.0.0/8)"; err == nil || !strings.HasSuffix(err.Error(), want) || !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got %v, want fs.ErrPermission and %s", err, want)

@@ -16,7 +16,7 @@ import (
 // TestAllocs: what an export says of its clients costs a call no memory.
 func TestAllocs(t *testing.T) {
 	w := newWorld(t)
-	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: w.fs, Squash: nfsserver.SquashAll, Clients: prefixes("10.0.0.0/8", "::1/128")}}})
+	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: w.fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashAll, Clients: prefixes("10.0.0.0/8", "::1/128")}}}}})
 	for name, peer := range map[string]net.Addr{"IPv4": peer("10.1.2.3", 1), "IPv6": peer("::1", 1)} {
 		c := nfsclient.New(pipe.NewFrom(rpc, pipe.Chunked, peer), auth(t, 0))
 		p := make([]byte, 4096)

@@ -36,7 +36,7 @@ func access(ctx context.Context, q *request, a *nfs3.AccessArgs, r *nfs3.AccessR
 		return err
 	}
 	want := a.Want
-	if e.ReadOnly {
+	if q.rule.ReadOnly {
 		want &^= changing
 	}
 	r.Granted, r.Attr, err = e.FS.Access(ctx, &q.cred, a.File, want)

@@ -16,7 +16,7 @@ type check struct {
 // Check returns what is in the way of serving the exports: one that has gone away, or does not
 // answer before ctx ends, as on a disk that hangs. Nil means that all of them answer.
 func (s *Server) Check(ctx context.Context) error {
-	for _, e := range s.exports {
+	for _, e := range s.table.Load().list {
 		if err := s.check(ctx, e); err != nil {
 			return fmt.Errorf("export %s: %w", e.Path, err)
 		}

@@ -45,7 +45,7 @@ func rename(ctx context.Context, q *request, a *nfs3.RenameArgs, r *nfs3.RenameR
 	switch {
 	case from != to:
 		refuse = nfs3.ErrXDev
-	case from.ReadOnly:
+	case q.rule.ReadOnly:
 		refuse = nfs3.ErrROFS
 	default:
 		r.From, r.To, err = from.FS.Rename(ctx, &q.cred,
@@ -71,7 +71,7 @@ func link(ctx context.Context, q *request, a *nfs3.LinkArgs, r *nfs3.LinkRes) er
 	switch {
 	case file != dir:
 		refuse = nfs3.ErrXDev
-	case dir.ReadOnly:
+	case q.rule.ReadOnly:
 		refuse = nfs3.ErrROFS
 	default:
 		r.Attr, r.Dir, err = file.FS.Link(ctx, &q.cred, a.File, a.Where.Dir, a.Where.Name)

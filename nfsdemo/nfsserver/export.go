@@ -3,11 +3,11 @@ package nfsserver
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"path"
-	"slices"
+	"sync"
 	"sync/atomic"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
@@ -16,34 +16,13 @@ import (
 type Export struct {
 	Path string // absolute and clean, such as "/" or "/srv/data"; at most mount3.MaxPath bytes
 	FS   vfs.FS // not that of another export: the file system of a handle says whose rules hold
-	// ReadOnly refuses what would change anything, with nfs3.ErrROFS.
-	ReadOnly bool
-	// Clients are the addresses from which the export may be mounted and used; none
-	// means all. Peers without an IP address are in no prefix. IPv4 addresses that come
-	// mapped to IPv6 are compared as IPv4.
-	Clients []netip.Prefix
-	// Squash says which callers are taken for Anon.
-	Squash Squash
-	// Anon is who squashed callers are, and those without AUTH_SYS credentials; nil means user and
-	// group Nobody.
-	Anon *vfs.Cred
+	// Rules say what whom is allowed. The first whose Clients a peer is among holds; who is among
+	// none may not use the export. No rules are one that is zero: for all, with SquashRoot.
+	Rules []Rule
+	// Removed, if set, is called when the export has been taken from the server by SetExports and
+	// the last call for it has ended: the file system can be closed then.
+	Removed func()
 }
-
-// Squash is a set of callers whose credentials do not count.
-type Squash int
-
-// The sets.
-const (
-	SquashRoot Squash = iota // user 0, and group 0 of others
-	SquashNone
-	SquashAll
-)
-
-// Nobody is the user and the group of Anon unless an export names others.
-const Nobody = 65534
-
-// noID is the user and group that are none: to the calls of Unix it means "leave it as it is".
-const noID = 1<<32 - 1
 
 // check says what is wrong with an export by itself.
 func (x *Export) check() error {
@@ -54,53 +33,77 @@ func (x *Export) check() error {
 		return fmt.Errorf("the path is longer than %d bytes", mount3.MaxPath)
 	case x.FS == nil:
 		return errors.New("no file system")
-	case x.Squash < SquashRoot || x.Squash > SquashAll:
-		return fmt.Errorf("squash %d is none", x.Squash)
 	}
-	for _, p := range x.Clients {
-		if !p.IsValid() || p.Addr().Is4In6() {
-			return fmt.Errorf("clients %v: no prefix of IPv4 or IPv6 addresses", p)
+	for i := range x.Rules {
+		if err := x.Rules[i].check(); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// export is an Export that is served.
+// export is an Export that is served, by rules that do not change.
 type export struct {
-	Export
-	anon     vfs.Cred
+	Path  string
+	FS    vfs.FS
+	rules []Rule
+	*exportState
+}
+
+// exportState is what an export keeps when it gets other rules.
+type exportState struct {
 	counters exportCounters
 	check    check
 	gone     atomic.Bool // its root cannot be had
+	removed  func()      // may be nil
+	once     sync.Once
+	users    atomic.Int64 // calls for it, and away
 }
 
-func newExport(x Export) *export {
-	e := &export{Export: x, anon: vfs.Cred{UID: Nobody, GID: Nobody}}
-	e.Clients = slices.Clone(x.Clients)
-	if x.Anon != nil {
-		e.anon = *x.Anon
-		e.anon.GIDs = slices.Clone(x.Anon.GIDs)
+func newExport(x Export, state *exportState) *export {
+	e := &export{Path: x.Path, FS: x.FS, exportState: state}
+	if state == nil {
+		e.exportState = new(exportState)
+	}
+	e.removed = x.Removed
+	for _, r := range x.Rules {
+		e.rules = append(e.rules, r.clone())
+	}
+	if len(x.Rules) == 0 {
+		e.rules = []Rule{Rule{}.clone()}
 	}
 	return e
 }
 
-// squash makes c, who has said who he is or has not, into whom the export takes him for. Twice is
-// the same as once.
-func (e *export) squash(c *vfs.Cred, said bool) {
-	if !said || e.Squash == SquashAll {
-		*c = vfs.Cred{UID: e.anon.UID, GID: e.anon.GID, GIDs: append(c.GIDs[:0], e.anon.GIDs...)}
-		return
+// away is added to users when an export is taken away.
+const away = -1 << 40
+
+// begin takes note of a call for the export, until end. It reports false if there is none any more.
+func (s *exportState) begin() bool {
+	if s.users.Add(1) > 0 {
+		return true
 	}
-	c.UID = e.id(c.UID, e.anon.UID)
-	c.GID = e.id(c.GID, e.anon.GID)
-	for i, g := range c.GIDs {
-		c.GIDs[i] = e.id(g, e.anon.GID)
+	s.end()
+	return false
+}
+
+func (s *exportState) end() { s.left(s.users.Add(-1)) }
+
+// remove has removed be called when no call is under way any more.
+func (s *exportState) remove() { s.left(s.users.Add(away)) }
+
+func (s *exportState) left(users int64) {
+	if users == away && s.removed != nil {
+		s.once.Do(s.removed)
 	}
 }
 
-func (e *export) id(id, anon uint32) uint32 {
-	if id == noID || id == 0 && e.Squash == SquashRoot {
-		return anon
+// ruleFor returns the rule that holds for a host, or nil.
+func (e *export) ruleFor(h peerhost.Host) *Rule {
+	for i := range e.rules {
+		if r := &e.rules[i]; r.isFor(h) {
+			return r
+		}
 	}
-	return id
+	return nil
 }

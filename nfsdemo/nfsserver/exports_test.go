@@ -25,8 +25,8 @@ import (
 func exportsClient(tb testing.TB, a, b *world, readOnly bool) *oncrpc.Client {
 	tb.Helper()
 	rpc := serve(tb, nfsserver.Config{Exports: []nfsserver.Export{
-		{Path: "/a", FS: a.fs, Squash: nfsserver.SquashNone},
-		{Path: "/b", FS: b.fs, Squash: nfsserver.SquashNone, ReadOnly: readOnly},
+		{Path: "/a", FS: a.fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}},
+		{Path: "/b", FS: b.fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone, ReadOnly: readOnly}}},
 	}})
 	return nfsOn(pipe.New(rpc, pipe.Chunked), auth(tb, 0))
 }
@@ -48,7 +48,7 @@ func counted(tb testing.TB, cfg nfsserver.Config) (*nfsserver.Server, *oncrpc.Se
 func TestReadOnly(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)
-	x.ReadOnly = true
+	x.Rules[0].ReadOnly = true
 	s, rpc := counted(t, nfsserver.Config{Exports: []nfsserver.Export{x}})
 	c := nfsOn(pipe.New(rpc, pipe.Chunked), auth(t, 0))
 	before := map[nfs3.FH]nfs3.Fattr{w.root: attrOf(t, c, w.root), w.file: attrOf(t, c, w.file), w.dir: attrOf(t, c, w.dir)}
@@ -149,7 +149,7 @@ func TestSquash(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			spy := &spy{FS: newFS(t)}
-			rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: spy, Squash: tt.squash, Anon: tt.anon}}})
+			rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: spy, Rules: []nfsserver.Rule{{Squash: tt.squash, Anon: tt.anon}}}}})
 			cred := oncrpc.AuthNone()
 			if tt.cred != nil {
 				var err error
@@ -279,7 +279,7 @@ func TestClients(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			x := export(w.fs)
-			x.Clients = tt.clients
+			x.Rules[0].Clients = tt.clients
 			var log bytes.Buffer
 			s, rpc := counted(t, nfsserver.Config{Exports: []nfsserver.Export{x}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			conn := pipe.NewFrom(rpc, pipe.Chunked, tt.peer)
@@ -310,7 +310,7 @@ func TestClients(t *testing.T) {
 // TestRefusalLog: peers cannot fill the log.
 func TestRefusalLog(t *testing.T) {
 	x := export(newFS(t))
-	x.Clients = prefixes("127.0.0.1/32")
+	x.Rules[0].Clients = prefixes("127.0.0.1/32")
 	var log bytes.Buffer
 	s, rpc := counted(t, nfsserver.Config{Exports: []nfsserver.Export{x}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	const peers = 1000
@@ -332,8 +332,8 @@ func TestRefusalLog(t *testing.T) {
 func TestRulesByHandle(t *testing.T) {
 	open, closed := newWorld(t), newWorld(t)
 	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{
-		{Path: "/open", FS: open.fs, Squash: nfsserver.SquashNone},
-		{Path: "/closed", FS: closed.fs, Squash: nfsserver.SquashNone, Clients: prefixes("10.0.0.0/8")},
+		{Path: "/open", FS: open.fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}},
+		{Path: "/closed", FS: closed.fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone, Clients: prefixes("10.0.0.0/8")}}},
 	}})
 	conn := pipe.NewFrom(rpc, pipe.Inline, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)})
 	c := nfsOn(conn, auth(t, 0))

@@ -46,6 +46,7 @@ func handler[A, R any, PA argsOf[A], PR resultsOf[R]](
 				noRes  R
 			)
 			x.args, x.res = noArgs, noRes
+			x.leave()
 			x.reset()
 			pool.Put(x)
 		}()

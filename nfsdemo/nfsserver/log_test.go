@@ -51,7 +51,8 @@ func (l *lines) want(t *testing.T, want ...string) {
 func TestMountLog(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)
-	x.Path, x.Squash, x.Clients = "/srv", nfsserver.SquashRoot, prefixes("192.0.2.0/24")
+	x.Path = "/srv"
+	x.Rules = []nfsserver.Rule{{Clients: prefixes("192.0.2.0/24")}}
 	var log lines
 	s, rpc := counted(t, nfsserver.Config{Exports: []nfsserver.Export{x}, Logger: log.logger()})
 	mode := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o700}}

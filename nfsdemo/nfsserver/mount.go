@@ -25,7 +25,7 @@ func (s *Server) mount() oncrpc.Program {
 	for i := range procs {
 		p, info := &procs[i], mount3.Proc(i).Info()
 		p.Name = info.Name
-		p.NonBlocking = p.Handler != nil && s.nonBlocking() && !info.Long
+		p.NonBlocking = p.Handler != nil && !s.blocking && !info.Long
 	}
 	return oncrpc.Program{
 		Name: "MOUNT", Number: mount3.Program, Version: mount3.Version, Procedures: procs,
@@ -43,6 +43,7 @@ func (s *Server) mnt(ctx context.Context, c *oncrpc.Call) error {
 		return err
 	}
 	q.begin(s, c)
+	defer q.leave()
 	root, err := q.resolve(ctx, args.Path)
 	switch status, ok := statusOf(err); {
 	case err == nil:
@@ -98,15 +99,26 @@ func (s *Server) listExports(_ context.Context, c *oncrpc.Call) error {
 		return err
 	}
 	var res mount3.ExportRes
-	for _, e := range s.exports {
+	for _, e := range s.table.Load().list {
 		x := mount3.Export{Path: e.Path}
-		for _, p := range e.Clients {
-			x.Groups = append(x.Groups, p.String())
-		}
+		x.Groups = e.groups()
 		res.Exports = append(res.Exports, x)
 	}
 	res.MarshalXDR(c.Results)
 	return nil
+}
+
+// groups returns for whom an export is, as MOUNT lists it; none means for all.
+func (e *export) groups() (groups []string) {
+	for _, r := range e.rules {
+		if len(r.Clients) == 0 {
+			return nil
+		}
+		for _, p := range r.Clients {
+			groups = append(groups, p.String())
+		}
+	}
+	return groups
 }
 
 // mountStatus returns the mountstat3 that means the same. Most have the same number.

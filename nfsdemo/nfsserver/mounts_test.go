@@ -99,7 +99,7 @@ func TestMountListBound(t *testing.T) {
 // TestExports: what is exported, and to whom.
 func TestExports(t *testing.T) {
 	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{
-		{Path: "/srv/b", FS: newFS(t), Clients: prefixes("10.0.0.0/8", "2001:db8::/32")},
+		{Path: "/srv/b", FS: newFS(t), Rules: []nfsserver.Rule{{Clients: prefixes("10.0.0.0/8", "2001:db8::/32")}}},
 		{Path: "/", FS: newFS(t)},
 	}})
 	// Who may not mount one is told of it all the same.
@@ -155,7 +155,7 @@ func TestMountSquashed(t *testing.T) {
 		{"squashed to the owner", nfsserver.SquashAll, &vfs.Cred{UID: 77}, 5, "/private/below", mount3.OK},
 	} {
 		x := export(w.fs)
-		x.Squash, x.Anon = tt.squash, tt.anon
+		x.Rules = []nfsserver.Rule{{Squash: tt.squash, Anon: tt.anon}}
 		conn := pipe.New(serve(t, nfsserver.Config{Exports: []nfsserver.Export{x}}), pipe.Inline)
 		got, err := nfsclient.Mount(t.Context(), conn, auth(t, tt.uid), tt.path)
 		if tt.want != mount3.OK && !errors.Is(err, tt.want) || tt.want == mount3.OK && (err != nil || got != below.File && got != private.File) {

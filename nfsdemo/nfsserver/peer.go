@@ -1,17 +1,34 @@
 package nfsserver
 
 import (
+	"net"
+	"net/netip"
+
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// admit checks that a peer may use an export: nfs3.ErrAcces.
-func (s *Server) admit(e *export, conn oncrpc.Transport) error {
-	if len(e.Clients) == 0 || peerhost.Of(conn.RemoteAddr()).In(e.Clients) {
-		return nil
+// admit returns the rule by which a peer may use an export: nfs3.ErrAcces.
+func (s *Server) admit(e *export, conn oncrpc.Transport) (*Rule, error) {
+	addr := conn.RemoteAddr()
+	r := e.ruleFor(peerhost.Of(addr))
+	why := ""
+	switch {
+	case r == nil:
+		why = "nfs: the export is not for this peer"
+	case r.Privileged && !privileged(addr):
+		why = "nfs: the export is for ports below 1024, and the peer's is not (insecure would allow it)"
+	default:
+		return r, nil
 	}
 	s.stats.refused.Add(1)
-	s.log.Fault(conn.RemoteAddr(), "nfs: the export is not for this peer", e, "export", e.Path)
-	return nfs3.ErrAcces
+	s.log.Fault(addr, why, e, "export", e.Path)
+	return nil, nfs3.ErrAcces
+}
+
+// privileged reports whether a port is one that takes rights on a host of Unix.
+func privileged(addr net.Addr) bool {
+	a, ok := addr.(interface{ AddrPort() netip.AddrPort }) // as those of package net
+	return ok && a.AddrPort().Port() < 1024
 }

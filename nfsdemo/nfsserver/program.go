@@ -36,7 +36,7 @@ func (s *Server) nfs() oncrpc.Program {
 	for p := range procs {
 		info := nfs3.Proc(p).Info()
 		procs[p].Name, procs[p].Once = info.Name, info.Once
-		procs[p].NonBlocking = procs[p].Handler != nil && s.nonBlocking() && !info.Long
+		procs[p].NonBlocking = procs[p].Handler != nil && !s.blocking && !info.Long
 	}
 	return oncrpc.Program{
 		Name: "NFS", Number: nfs3.Program, Version: nfs3.Version, Procedures: procs,

@@ -32,7 +32,7 @@ func (f *failing) Release() { f.released.Add(1) }
 func TestFailedRead(t *testing.T) {
 	for _, err := range []error{nfs3.ErrIO, errors.New("no status")} {
 		fs := &failing{FS: newFS(t), err: err}
-		rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}})
+		rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}})
 		c := nfsclient.New(pipe.New(rpc, pipe.Chunked), auth(t, 0))
 		if _, err := c.Read(t.Context(), fs.Root(), 0, make([]byte, 10)); err == nil {
 			t.Error("no error")

@@ -18,6 +18,7 @@ type request struct {
 	said   bool     // the caller says who he is
 
 	entered  *export // that the call is for, when the peer may use it
+	rule     *Rule   // by which he may
 	squashed bool    // the caller is another there than he says
 
 	read    vfs.ReadResult
@@ -44,15 +45,37 @@ func (q *request) reset() {
 	}
 }
 
-// enter checks that the peer may use an export, and squashes the caller as that says.
+// enter checks that the peer may use an export, and squashes the caller as that says. The call
+// counts as one for the export until leave.
 func (q *request) enter(e *export) error {
-	if err := q.server.admit(e, q.conn); err != nil {
+	if q.entered == e {
+		return nil
+	}
+	r, err := q.server.admit(e, q.conn)
+	if err != nil {
 		return err
 	}
+	if q.entered != nil {
+		q.leave() // for another export, with which the call will not be executed
+	}
+	if !e.begin() {
+		return nfs3.ErrStale
+	}
 	uid := q.cred.UID
-	e.squash(&q.cred, q.said)
-	q.entered, q.squashed = e, !q.said || q.cred.UID != uid
+	if groups := q.server.groups; groups != nil && q.said && r.Squash != SquashAll {
+		q.cred.GIDs = append(q.cred.GIDs[:0], groups(uid)...)
+	}
+	r.squash(&q.cred, q.said)
+	q.entered, q.rule, q.squashed = e, r, !q.said || q.cred.UID != uid
 	return nil
+}
+
+// leave ends what enter has begun.
+func (q *request) leave() {
+	if e := q.entered; e != nil {
+		q.entered = nil
+		e.end()
+	}
 }
 
 // export enters the export of a handle. A file system that no export has any more was
@@ -62,7 +85,7 @@ func (q *request) export(h *nfs3.FH) (*export, error) {
 	if len(b) < 8 {
 		return nil, nfs3.ErrBadHandle
 	}
-	e := q.server.byID[binary.BigEndian.Uint64(b)]
+	e := q.server.table.Load().byID[binary.BigEndian.Uint64(b)]
 	if e == nil {
 		return nil, nfs3.ErrStale
 	}
@@ -85,7 +108,7 @@ func (q *request) change(ctx context.Context, h *nfs3.FH, wcc *nfs3.WccData) (vf
 	if err != nil {
 		return nil, err
 	}
-	if e.ReadOnly {
+	if q.rule.ReadOnly {
 		return nil, unchanged(ctx, e.FS, h, wcc, nfs3.ErrROFS)
 	}
 	return e.FS, nil

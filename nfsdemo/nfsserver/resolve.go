@@ -11,7 +11,7 @@ import (
 // find returns the export with the longest path that leads to dir, which is absolute and clean, and
 // the rest of dir; nil if there is none.
 func (s *Server) find(dir string) (best *export, rest string) {
-	for _, e := range s.exports {
+	for _, e := range s.table.Load().list {
 		below, ok := strings.CutPrefix(dir, strings.TrimSuffix(e.Path, "/"))
 		if ok && (below == "" || below[0] == '/') && (best == nil || len(e.Path) > len(best.Path)) {
 			best, rest = e, below

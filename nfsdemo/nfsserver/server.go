@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -30,6 +32,13 @@ type Config struct {
 	// 1024 would not hold an entry of a directory. Over TCP a transfer must fit the MaxRecord of
 	// package recordmark, at either end: more than 4 MiB do not with its default.
 	MaxRead, MaxWrite int
+	// Blocking has calls be executed on workers though none of Exports may block, or there are none
+	// yet: SetExports may add file systems that do.
+	Blocking bool
+	// Groups returns the supplementary groups of a user who is not squashed, in place of those that
+	// he says he has; nil takes him at his word, which is 16 groups at most (RFC 5531 appendix A).
+	// It may block, and takes Blocking then. What it returns is not changed.
+	Groups func(uid uint32) []uint32
 	// Logger takes what an operator wants to know; nil means slog.Default(). At level INFO it is
 	// who mounts and unmounts what; at WARN who was refused, and why; at ERROR file systems that
 	// fail, and exports that have gone away. What comes again and again is there once a minute for
@@ -39,8 +48,10 @@ type Config struct {
 
 // Server serves NFS and MOUNT.
 type Server struct {
-	exports  []*export
-	byID     map[uint64]*export // by the ID of the file system
+	table    atomic.Pointer[table]
+	changing sync.Mutex // held by SetExports
+	blocking bool
+	groups   func(uid uint32) []uint32 // may be nil
 	maxRead  uint32
 	maxWrite uint32
 	verf     nfs3.Verifier // of this start: data written to another may be lost
@@ -53,7 +64,6 @@ type Server struct {
 // New returns a server of the exports.
 func New(cfg Config) (*Server, error) {
 	s := &Server{
-		byID:     make(map[uint64]*export),
 		maxRead:  uint32(cmp.Or(cfg.MaxRead, DefaultTransfer)),
 		maxWrite: uint32(cmp.Or(cfg.MaxWrite, DefaultTransfer)),
 		out:      cmp.Or(cfg.Logger, slog.Default()),
@@ -65,46 +75,21 @@ func New(cfg Config) (*Server, error) {
 				n, minTransfer, maxTransfer)
 		}
 	}
-	if len(cfg.Exports) == 0 {
+	if len(cfg.Exports) == 0 && !cfg.Blocking {
 		return nil, errors.New("nfsserver: nothing to export")
 	}
+	t, none := &table{byID: make(map[uint64]*export)}, new(table)
+	s.blocking, s.groups = cfg.Blocking, cfg.Groups
 	for _, x := range cfg.Exports {
-		if err := s.add(x); err != nil {
+		if err := t.add(x, none); err != nil {
 			return nil, fmt.Errorf("nfsserver: export %q: %w", x.Path, err)
 		}
+		s.blocking = s.blocking || !x.FS.Info().NonBlocking
 	}
+	s.table.Store(t)
 	rand.Read(s.verf[:])
 	return s, nil
 }
 
-func (s *Server) add(x Export) error {
-	if err := x.check(); err != nil {
-		return err
-	}
-	for _, e := range s.exports {
-		if e.Path == x.Path {
-			return errors.New("there are two of them")
-		}
-	}
-	id := x.FS.ID()
-	if other := s.byID[id]; other != nil {
-		return fmt.Errorf("its file system, of ID %#x, is exported as %q already", id, other.Path)
-	}
-	e := newExport(x)
-	s.exports = append(s.exports, e)
-	s.byID[id] = e
-	return nil
-}
-
 // Programs returns the programs for oncrpc.Server.Handle.
 func (s *Server) Programs() []oncrpc.Program { return []oncrpc.Program{s.nfs(), s.mount()} }
-
-// nonBlocking reports whether no file system waits for anything.
-func (s *Server) nonBlocking() bool {
-	for _, e := range s.exports {
-		if !e.FS.Info().NonBlocking {
-			return false
-		}
-	}
-	return true
-}

@@ -67,7 +67,7 @@ func auth(tb testing.TB, uid uint32) oncrpc.ClientFlavor {
 func start(tb testing.TB, cfg nfsserver.Config) (*nfsclient.Client, nfs3.FH) {
 	tb.Helper()
 	fs := newFS(tb)
-	cfg.Exports = []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}
+	cfg.Exports = []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}
 	return nfsclient.New(pipe.New(serve(tb, cfg), pipe.Chunked), auth(tb, 0)), fs.Root()
 }
 
@@ -102,11 +102,11 @@ func TestNew(t *testing.T) {
 		"longest path":           {one(func(x *nfsserver.Export) { x.Path = "/" + strings.Repeat("a", mount3.MaxPath-1) }), true},
 		"path too long":          {one(func(x *nfsserver.Export) { x.Path = "/" + strings.Repeat("a", mount3.MaxPath) }), false},
 		"no file system":         {one(func(x *nfsserver.Export) { x.FS = nil }), false},
-		"unknown squash":         {one(func(x *nfsserver.Export) { x.Squash = nfsserver.SquashAll + 1 }), false},
-		"negative squash":        {one(func(x *nfsserver.Export) { x.Squash = -1 }), false},
-		"clients":                {one(func(x *nfsserver.Export) { x.Clients = prefixes("10.0.0.0/8", "::/0") }), true},
-		"no prefix":              {one(func(x *nfsserver.Export) { x.Clients = []netip.Prefix{{}} }), false},
-		"prefix of mapped":       {one(func(x *nfsserver.Export) { x.Clients = prefixes("::ffff:10.0.0.0/104") }), false},
+		"unknown squash":         {one(func(x *nfsserver.Export) { x.Rules[0].Squash = nfsserver.SquashAll + 1 }), false},
+		"negative squash":        {one(func(x *nfsserver.Export) { x.Rules[0].Squash = -1 }), false},
+		"clients":                {one(func(x *nfsserver.Export) { x.Rules[0].Clients = prefixes("10.0.0.0/8", "::/0") }), true},
+		"no prefix":              {one(func(x *nfsserver.Export) { x.Rules[0].Clients = []netip.Prefix{{}} }), false},
+		"prefix of mapped":       {one(func(x *nfsserver.Export) { x.Rules[0].Clients = prefixes("::ffff:10.0.0.0/104") }), false},
 		"negative read":          {sizes(-1, 0), false},
 		"negative write":         {sizes(0, -1), false},
 		"sizes":                  {sizes(1<<10, 64<<20), true},
@@ -124,10 +124,10 @@ func TestNew(t *testing.T) {
 // TestConfigIsCopied: what the caller changes later does not count.
 func TestConfigIsCopied(t *testing.T) {
 	x := export(newFS(t))
-	x.Clients = prefixes("10.0.0.0/8")
+	x.Rules[0].Clients = prefixes("10.0.0.0/8")
 	list := []nfsserver.Export{x}
 	rpc := serve(t, nfsserver.Config{Exports: list})
-	list[0].Clients[0] = netip.MustParsePrefix("0.0.0.0/0")
+	list[0].Rules[0].Clients[0] = netip.MustParsePrefix("0.0.0.0/0")
 	list[0].Path = "/other"
 	if _, err := nfsclient.Mount(t.Context(), pipe.NewFrom(rpc, pipe.Inline, peer("192.0.2.1", 1)), auth(t, 0), "/"); !errors.Is(err, mount3.ErrAcces) {
 		t.Errorf("got %v, want %v", err, mount3.ErrAcces)
@@ -139,9 +139,9 @@ func TestMount(t *testing.T) {
 	outer, inner, other := newFS(t), newFS(t), newFS(t)
 	// The longest path counts, wherever it stands.
 	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{
-		{Path: "/srv/other", FS: other, Squash: nfsserver.SquashNone},
-		{Path: "/srv", FS: outer, Squash: nfsserver.SquashNone},
-		{Path: "/srv/inner", FS: inner, Squash: nfsserver.SquashNone},
+		{Path: "/srv/other", FS: other, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}},
+		{Path: "/srv", FS: outer, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}},
+		{Path: "/srv/inner", FS: inner, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}},
 	}})
 	c := nfsclient.New(pipe.New(rpc, pipe.Inline), auth(t, 0))
 	dir, err := c.Mkdir(ctx, outer.Root(), "dir", nfs3.Sattr{})
@@ -233,7 +233,7 @@ func TestVerifier(t *testing.T) {
 	fs := newFS(t)
 	var seen []nfs3.Verifier
 	for i := range 2 {
-		rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}})
+		rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}})
 		c := nfsclient.New(pipe.New(rpc, pipe.Inline), auth(t, 0))
 		o, err := c.Create(ctx, fs.Root(), "file", nfs3.CreateHow{})
 		if err != nil {
@@ -257,7 +257,7 @@ func TestVerifier(t *testing.T) {
 func TestCredentials(t *testing.T) {
 	ctx := t.Context()
 	fs := newFS(t)
-	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}})
+	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}})
 	for name, tt := range map[string]struct {
 		auth oncrpc.ClientFlavor
 		uid  uint32

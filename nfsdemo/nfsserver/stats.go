@@ -64,7 +64,7 @@ func (s *Server) ExportStats() (all []ExportStats) {
 			clients[e][m.Host] = true
 		}
 	}
-	for _, e := range s.exports {
+	for _, e := range s.table.Load().list {
 		c := &e.counters
 		x := ExportStats{
 			Path: e.Path, Gone: e.gone.Load(), Clients: len(clients[e]),

@@ -70,7 +70,7 @@ func (w *world) handles() map[string]nfs3.FH {
 
 // export is how the tests export a file system unless they want something of the export.
 func export(fs vfs.FS) nfsserver.Export {
-	return nfsserver.Export{Path: "/", FS: fs, Squash: nfsserver.SquashNone}
+	return nfsserver.Export{Path: "/", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}
 }
 
 // reach serves the world and returns a connection.

@@ -114,7 +114,7 @@ func newLoadedWith(
 		t.Fatal(err)
 	}
 	if l.nfs, err = nfsserver.New(nfsserver.Config{
-		Exports: []nfsserver.Export{{Path: "/", FS: fs, Squash: nfsserver.SquashNone}}, Logger: quiet,
+		Exports: []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}, Logger: quiet,
 	}); err != nil {
 		t.Fatal(err)
 	}

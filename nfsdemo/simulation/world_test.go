@@ -74,7 +74,7 @@ func (w *world) start() {
 		w.t.Fatal(err)
 	}
 	nfs, err := nfsserver.New(nfsserver.Config{
-		Exports: []nfsserver.Export{{Path: "/", FS: w.fs, Squash: nfsserver.SquashNone}}, Logger: quiet,
+		Exports: []nfsserver.Export{{Path: "/", FS: w.fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}, Logger: quiet,
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -103,7 +103,7 @@ func (p *peer) serve(ctx context.Context, addr string) error {
 		return err
 	}
 	nfs, err := nfsserver.New(nfsserver.Config{
-		Exports: []nfsserver.Export{{Path: "/", FS: mem, Squash: nfsserver.SquashNone}},
+		Exports: []nfsserver.Export{{Path: "/", FS: mem, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}},
 	})
 	if err != nil {
 		return err

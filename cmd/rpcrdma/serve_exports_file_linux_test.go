@@ -1,0 +1,224 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// exportsFile is a file of --exports and the server that serves what it says.
+type exportsFile struct {
+	*serveCommand
+	path string
+}
+
+func serveFile(t *testing.T, text string, args ...string) *exportsFile {
+	t.Helper()
+	f := &exportsFile{path: filepath.Join(t.TempDir(), "exports")}
+	f.write(t, text)
+	f.serveCommand = startServe(t, append([]string{"--exports", f.path}, args...)...)
+	return f
+}
+
+func (f *exportsFile) write(t *testing.T, text string) {
+	t.Helper()
+	if err := os.WriteFile(f.path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reload has the server read a text, and waits for what it logs then.
+func (f *exportsFile) reload(t *testing.T, text, logged string) {
+	t.Helper()
+	f.write(t, text)
+	before := strings.Count(f.stderr.String(), logged)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	f.await(t, logged, before+1)
+}
+
+// await waits until something has been logged so many times.
+func (f *exportsFile) await(t *testing.T, logged string, times int) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); strings.Count(f.stderr.String(), logged) < times; {
+		if time.Now().After(deadline) {
+			t.Fatalf("not logged: %q\n%v", logged, f.stderr)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+const reloaded = "exports reloaded"
+
+// TestServeExportsFile: exports come, go and change under a client that has mounted them, when the
+// file is read again. A file with an error changes nothing.
+func TestServeExportsFile(t *testing.T) {
+	dir := t.TempDir()
+	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
+	for _, d := range []string{one, two} {
+		if err := os.Mkdir(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := serveFile(t, fmt.Sprintf("%s 127.0.0.1(rw,no_root_squash,insecure) *(ro)\n/m *(rw,insecure,memory)\n", one),
+		"--memory", "/flag", "--state", t.TempDir())
+	if !strings.Contains(s.greeting, "serving "+one) || !strings.Contains(s.greeting, "serving /m (memory") {
+		t.Errorf("greeting: %s", s.greeting)
+	}
+	conn := dialTCP(t, s.tcp)
+	m := mountAs(t, conn, 0, one)
+	h := m.put(t, "file", []byte("data"))
+	mem := mountAs(t, conn, 0, "/m")
+	inMemory := mem.put(t, "file", []byte("in memory"))
+	mountAs(t, conn, 0, "/flag")
+
+	s.reload(t, fmt.Sprintf("%s 127.0.0.0/8(ro,insecure)\n%s *(rw,insecure)\n/m *(rw,insecure,memory)\n", one, two), reloaded)
+	if got := string(m.get(t, h)); got != "data" {
+		t.Errorf("after the change: %q", got)
+	}
+	if err := m.Remove(t.Context(), m.root, "file"); !errors.Is(err, nfs3.ErrROFS) {
+		t.Errorf("remove, read-only now: %v", err)
+	}
+	mountAs(t, conn, 0, two)
+	if got := string(mem.get(t, inMemory)); got != "in memory" {
+		t.Errorf("the file system in memory: %q", got)
+	}
+
+	s.reload(t, one+" *(rw,insecure)\n"+two+" *(fast)\n", "the exports are not as the file says")
+	if !strings.Contains(s.stderr.String(), "line 2: *(fast): option fast: it is not known") {
+		t.Errorf("logged: %v", s.stderr)
+	}
+	s.reload(t, dir+"/missing/x *(rw,insecure)\n"+s.path+" *\n", "only directories can be exported")
+	if err := m.Remove(t.Context(), m.root, "file"); !errors.Is(err, nfs3.ErrROFS) {
+		t.Errorf("remove, still read-only: %v", err)
+	}
+
+	s.reload(t, two+" *(rw,insecure)\n", reloaded)
+	if _, err := m.GetAttr(t.Context(), h); !errors.Is(err, nfs3.ErrStale) {
+		t.Errorf("a file that is exported no more: %v", err)
+	}
+	if _, err := user(t, conn, 0).Mount(t.Context(), one); !errors.Is(err, mount3.ErrNoEnt) {
+		t.Errorf("mount of it: %v", err)
+	}
+	s.reload(t, one+" *(rw,insecure,no_root_squash)\n", reloaded)
+	if got := string(m.get(t, h)); got != "data" {
+		t.Errorf("a file that is exported again: %q", got)
+	}
+	if code := s.stop(); code != exitOK {
+		t.Errorf("exit %d: %v", code, s.stderr)
+	}
+}
+
+// TestServeMadeAgain: a directory that is removed and made again is served again, and so is one that
+// is made only now.
+func TestServeMadeAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "export")
+	later := filepath.Join(t.TempDir(), "later")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	s := serveFile(t, dir+" *(rw,insecure)\n"+later+" *(rw,insecure)\n", "--state", t.TempDir())
+	conn := dialTCP(t, s.tcp)
+	old := mountAs(t, conn, 1000, dir)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.GetAttr(t.Context(), old.root); !errors.Is(err, nfs3.ErrStale) {
+		t.Errorf("removed: %v", err)
+	}
+	s.await(t, "an export has gone away", 1)
+	for _, d := range []string{dir, later} {
+		if err := os.Mkdir(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.await(t, "an export is new", 2)
+	for _, d := range []string{dir, later} {
+		m := mountAs(t, conn, 1000, d)
+		if got := string(m.get(t, m.put(t, "file", []byte("new")))); got != "new" {
+			t.Errorf("%q", got)
+		}
+	}
+	if _, err := old.GetAttr(t.Context(), old.root); !errors.Is(err, nfs3.ErrStale) {
+		t.Errorf("the directory that was removed: %v", err)
+	}
+}
+
+// TestServeMountPoint: what has to be mounted is exported when it is.
+func TestServeMountPoint(t *testing.T) {
+	dir := t.TempDir()
+	s := serveFile(t, dir+" *(rw,insecure,mp)\n")
+	conn := dialTCP(t, s.tcp)
+	refused := func() error {
+		_, err := user(t, conn, 0).Mount(t.Context(), dir)
+		return err
+	}
+	if err := refused(); !errors.Is(err, mount3.ErrNoEnt) {
+		t.Errorf("nothing is mounted: %v", err)
+	}
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err == unix.EPERM {
+		t.Skip("needs the right to mount")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	s.await(t, "an export is new", 1)
+	if err := refused(); err != nil {
+		t.Errorf("mounted: %v", err)
+	}
+	if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+		t.Fatal(err)
+	}
+	s.await(t, "an export is taken away", 1)
+	if err := refused(); !errors.Is(err, mount3.ErrNoEnt) {
+		t.Errorf("nothing is mounted any more: %v", err)
+	}
+}
+
+// TestServeCheck: --check tells what would be exported, and what is wrong.
+func TestServeCheck(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "exports")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(dir + " 192.0.2.0/24(rw,no_root_squash) *(ro,insecure)\n" + dir + "/later *\n")
+	code, out, errs := execute(t, "serve", "--check", "--exports", file)
+	for _, want := range []string{
+		dir + " (directory " + dir + ", to be mounted again after a restart; read-write, no squashing, from ports below 1024, for 192.0.2.0/24; read-only, root squashed to 65534:65534)\n",
+		dir + "/later (", "    is not there: it is exported when it is\n",
+	} {
+		if code != exitOK || !strings.Contains(strings.ReplaceAll(out, ", files belong to user 1000, who runs this", ""), want) {
+			t.Errorf("exit %d, %s%swant %s", code, out, errs, want)
+		}
+	}
+	write("/srv *(sec=krb5)\n")
+	for _, args := range [][]string{{"--check"}, {"--listen", "127.0.0.1:0", "--mount", "none"}} {
+		code, _, errs = execute(t, slices.Concat([]string{"serve", "--exports", file}, args)...)
+		if code != exitFailed || !strings.Contains(errs, file+": line 1: *(sec=krb5): option sec=krb5: AUTH_SYS is the only flavour") {
+			t.Errorf("%v: exit %d, %s", args, code, errs)
+		}
+	}
+	code, _, errs = execute(t, "serve", "--check", "--exports", file+"x")
+	if code != exitFailed || !strings.Contains(errs, fs.ErrNotExist.Error()) && !strings.Contains(errs, "no such file") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+}

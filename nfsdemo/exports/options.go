@@ -1,0 +1,97 @@
+package exports
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+)
+
+// ignored are options that ask for what is so anyway, or for what NFS version 3 has not got here.
+var ignored = map[string]bool{
+	"sync": true, "sec=sys": true, "subtree_check": true, "no_subtree_check": true, "wdelay": true,
+	"no_wdelay": true, "hide": true, "nohide": true, "acl": true, "no_acl": true, "auth_nlm": true,
+	"no_auth_nlm": true, "secure_locks": true, "insecure_locks": true, "nocrossmnt": true,
+}
+
+// refused are options of Linux's that mean something which is not so here.
+var refused = map[string]string{
+	"async":          "data that is answered for would be lost: leave it out",
+	"pnfs":           "there is no pNFS",
+	"security_label": "there are no labels in NFS version 3",
+	"refer":          "there are no referrals in NFS version 3",
+	"replicas":       "there are no replicas in NFS version 3",
+	"sec":            "AUTH_SYS is the only flavour: write sec=sys, or leave it out",
+	"xprtsec":        "TLS is for a whole server: see rpcrdma serve --tls-cert",
+}
+
+// parse takes the words of a list of options, the later ones over the earlier.
+func (o *Options) parse(list string) error {
+	for word := range strings.SplitSeq(list, ",") {
+		if word == "" {
+			continue
+		}
+		if err := o.set(word); err != nil {
+			return fmt.Errorf("option %s: %w", word, err)
+		}
+	}
+	return nil
+}
+
+func (o *Options) set(word string) (err error) {
+	name, value, has := strings.Cut(word, "=")
+	switch {
+	case ignored[word], name == "fsid" && has:
+	case word == "ro":
+		o.ReadOnly = true
+	case word == "rw":
+		o.ReadOnly = false
+	case word == "root_squash" || word == "no_all_squash" && o.Squash == nfsserver.SquashAll:
+		o.Squash = nfsserver.SquashRoot
+	case word == "no_all_squash":
+	case word == "no_root_squash":
+		o.Squash = nfsserver.SquashNone
+	case word == "all_squash":
+		o.Squash = nfsserver.SquashAll
+	case word == "secure":
+		o.Insecure = false
+	case word == "insecure":
+		o.Insecure = true
+	case name == "anonuid" && has:
+		o.AnonUID, err = parseID(value)
+	case name == "anongid" && has:
+		o.AnonGID, err = parseID(value)
+	case name == "mp" || name == "mountpoint":
+		if o.mountPoint = "."; has { // the path itself
+			if !path.IsAbs(value) {
+				return fmt.Errorf("%q is no absolute path", value)
+			}
+			o.mountPoint = path.Clean(value)
+		}
+	case word == "crossmnt":
+		o.crossmnt = true
+	case word == "memory":
+		o.memory = true
+	case refused[name] != "":
+		return fmt.Errorf("%s", refused[name])
+	default:
+		return fmt.Errorf("it is not known")
+	}
+	return err
+}
+
+// parseID parses a number of a user or group. As in exports(5), -1 and -2 are those of 32 bits; -1
+// is nobody's, so it is refused.
+func parseID(s string) (uint32, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if n == -2 {
+		n = math.MaxUint32 - 1
+	}
+	if err != nil || n < 0 || n >= math.MaxUint32 {
+		return 0, fmt.Errorf("write a number from 0 to 4294967294")
+	}
+	return uint32(n), nil
+}

@@ -1,0 +1,172 @@
+package exports_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/exports"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+)
+
+// hosts is who is looked up.
+type hosts map[string][]netip.Addr
+
+func (h hosts) LookupNetIP(_ context.Context, network, host string) ([]netip.Addr, error) {
+	if a, ok := h[host]; ok && network == "ip" {
+		return a, nil
+	}
+	return nil, errors.New("no such host")
+}
+
+// known are the hosts of the tests.
+var known = hosts{
+	"build.example.com": {netip.MustParseAddr("192.0.2.9"), netip.MustParseAddr("::ffff:192.0.2.10")},
+	"empty.example.com": {},
+}
+
+// rulesOf returns what a file says, a line for each export and one for each rule.
+func rulesOf(t *testing.T, file string) string {
+	t.Helper()
+	list, err := exports.Parse(strings.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, x := range list {
+		fmt.Fprintf(&b, "%q", x.Path)
+		if x.Memory {
+			b.WriteString(" memory")
+		}
+		if x.CrossMnt {
+			b.WriteString(" crossmnt")
+		}
+		if x.MountPoint != "" {
+			fmt.Fprintf(&b, " mp=%s", x.MountPoint)
+		}
+		b.WriteString("\n")
+		rules, err := x.Rules(t.Context(), known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rules {
+			fmt.Fprintf(&b, "  %v %s%s%s %d:%d\n", r.Clients,
+				map[bool]string{true: "ro", false: "rw"}[r.ReadOnly],
+				map[bool]string{true: "", false: " insecure"}[r.Privileged],
+				map[nfsserver.Squash]string{nfsserver.SquashNone: " none", nfsserver.SquashAll: " all"}[r.Squash],
+				r.Anon.UID, r.Anon.GID)
+		}
+	}
+	return b.String()
+}
+
+// TestParse: what exports(5) says, with its own examples among others.
+func TestParse(t *testing.T) {
+	for _, tt := range []struct{ name, file, want string }{
+		{"nothing", "\n  # a comment\n\t\n", ""},
+		{"the least", "/srv", "\"/srv\"\n  [] ro 65534:65534\n"},
+		{"for all", "/srv *(rw)", "\"/srv\"\n  [] rw 65534:65534\n"},
+		{"options without a client", "/srv (rw,insecure)", "\"/srv\"\n  [] rw insecure 65534:65534\n"},
+		{"a comment behind", "/srv *(rw) # why", "\"/srv\"\n  [] rw 65534:65534\n"},
+		{"addresses", "/srv 192.0.2.1 2001:db8::1(rw)",
+			"\"/srv\"\n  [192.0.2.1/32] ro 65534:65534\n  [2001:db8::1/128] rw 65534:65534\n"},
+		{"networks", "/srv 192.0.2.9/24 10.0.0.0/255.0.0.0(rw) 2001:db8::/32 0.0.0.0/0",
+			"\"/srv\"\n  [192.0.2.0/24] ro 65534:65534\n  [10.0.0.0/8] rw 65534:65534\n" +
+				"  [2001:db8::/32] ro 65534:65534\n  [0.0.0.0/0] ro 65534:65534\n"},
+		{"a host", "/srv build.example.com(rw)",
+			"\"/srv\"\n  [192.0.2.9/32 192.0.2.10/32] rw 65534:65534\n"},
+		{"order of kinds", "/srv *(ro) 192.0.2.0/24(rw) build.example.com(all_squash) 192.0.2.7(no_root_squash)",
+			"\"/srv\"\n  [192.0.2.9/32 192.0.2.10/32] ro all 65534:65534\n  [192.0.2.7/32] ro none 65534:65534\n" +
+				"  [192.0.2.0/24] rw 65534:65534\n  [] ro 65534:65534\n"},
+		{"squashing", "/srv *(rw,all_squash,anonuid=150,anongid=100) 10.0.0.1(anonuid=-2,all_squash,no_all_squash)",
+			"\"/srv\"\n  [10.0.0.1/32] ro 4294967294:65534\n  [] rw all 150:100\n"},
+		{"options for those that follow", "/srv -rw,anonuid=5 10.0.0.1 10.0.0.2(ro) -insecure 10.0.0.3",
+			"\"/srv\"\n  [10.0.0.1/32] rw 5:65534\n  [10.0.0.2/32] ro 5:65534\n  [10.0.0.3/32] ro insecure 65534:65534\n"},
+		{"a path in quotes", "\"/srv/with space\" *(rw)\n/srv/a\\040b\\043",
+			"\"/srv/with space\"\n  [] rw 65534:65534\n\"/srv/a b#\"\n  [] ro 65534:65534\n"},
+		{"a line that goes on", "/srv \\\n  10.0.0.1(rw) \\\n  10.0.0.2",
+			"\"/srv\"\n  [10.0.0.1/32] rw 65534:65534\n  [10.0.0.2/32] ro 65534:65534\n"},
+		{"a path on two lines", "/srv 10.0.0.1\n/other\n/srv/ 10.0.0.2(rw)",
+			"\"/srv\"\n  [10.0.0.1/32] ro 65534:65534\n  [10.0.0.2/32] rw 65534:65534\n\"/other\"\n  [] ro 65534:65534\n"},
+		{"what changes nothing", "/srv *(rw,sync,sec=sys,no_subtree_check,subtree_check,fsid=0,fsid=root,wdelay,nohide,)",
+			"\"/srv\"\n  [] rw 65534:65534\n"},
+		{"of the path", "/m *(rw,memory)\n/a *(crossmnt,mp)\n/b *(mountpoint=/srv/disk/)",
+			"\"/m\" memory\n  [] rw 65534:65534\n\"/a\" crossmnt mp=/a\n  [] ro 65534:65534\n\"/b\" mp=/srv/disk\n  [] ro 65534:65534\n"},
+	} {
+		if diff := cmp.Diff(tt.want, rulesOf(t, tt.file)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// TestParseErrors: what is not known is an error that names the line.
+func TestParseErrors(t *testing.T) {
+	for _, tt := range []struct{ line, want string }{
+		{"srv *(rw)", `"srv" is no absolute path`},
+		{"/" + strings.Repeat("x", 1024), "longer than 1024 bytes"},
+		{"/srv *(rw", "without spaces"},
+		{"/srv *(rw, ro)", "without spaces"},
+		{"/srv *(rw)(ro)", "without spaces"},
+		{"/srv *(rw,fast)", "option fast: it is not known"},
+		{"/srv *(async)", "data that is answered for would be lost"},
+		{"/srv *(sec=krb5)", "AUTH_SYS is the only flavour"},
+		{"/srv *(sec=sys:krb5)", "AUTH_SYS is the only flavour"},
+		{"/srv *(anonuid=-1)", "write a number"},
+		{"/srv *(anongid=4294967295)", "write a number"},
+		{"/srv *(mp=disk)", "no absolute path"},
+		{"/srv *.example.com", "wildcards"},
+		{"/srv 192.168.*.*", "wildcards"},
+		{"/srv @trusted(rw)", "netgroups"},
+		{"/srv gss/krb5", "krb5"},
+		{"/srv 192.0.2.0/33", "no network"},
+		{"/srv 192.0.2.0/255.0.255.0", "no network"},
+		{"/srv 2001:db8::/255.0.0.0", "no network"},
+		{"/srv ::ffff:192.0.2.0/120", "no network"},
+		{"/srv hö.example.com", "neither an address"},
+		{"/srv fe80::1%eth0", "neither an address"},
+		{"\"/srv *(rw)", "quotes are not closed"},
+		{"/srv\\000", "NUL"},
+		{"/srv *(memory) 10.0.0.1(rw)", "in memory for some clients"},
+		{"/srv -fast *", "option fast"},
+	} {
+		_, err := exports.Parse(strings.NewReader("# one\n/ok \\\n *\n" + tt.line + "\n"))
+		var e *exports.Error
+		if !errors.As(err, &e) || e.Line != 4 || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.line, err, tt.want)
+		}
+	}
+	for _, host := range []string{"unknown.example.com", "empty.example.com"} {
+		list, err := exports.Parse(strings.NewReader("\n/srv " + host))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e *exports.Error
+		if _, err := list[0].Rules(t.Context(), known); !errors.As(err, &e) || e.Line != 2 || !strings.Contains(err.Error(), host) {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+}
+
+// FuzzParse: whatever is in the file, each export has a path and clients.
+func FuzzParse(f *testing.F) {
+	f.Add("/srv 192.0.2.0/24(rw,no_root_squash) build.example.com *(ro)\n")
+	f.Add("\"/a b\"\\\n -rw,mp=/x @y # z\n/c\\040 (memory,anonuid=-2)")
+	f.Fuzz(func(t *testing.T, file string) {
+		list, err := exports.Parse(strings.NewReader(file))
+		if err != nil && list != nil {
+			t.Errorf("%v and %v", list, err)
+		}
+		seen := make(map[string]bool)
+		for _, x := range list {
+			if !strings.HasPrefix(x.Path, "/") || len(x.Clients) == 0 || seen[x.Path] {
+				t.Errorf("%+v", x)
+			}
+			seen[x.Path] = true
+		}
+	})
+}
