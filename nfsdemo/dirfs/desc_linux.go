@@ -16,7 +16,8 @@ type desc struct {
 	dirty    atomic.Bool // data was written that was not synced
 	listing  listing     // of a directory
 
-	refs int // guarded by cache.mu; the cache has one
+	used int // when it was used last, in sweeps; guarded by cache.mu
+	refs int // likewise; the cache has one
 	elem *list.Element
 }
 

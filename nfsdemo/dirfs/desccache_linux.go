@@ -16,6 +16,7 @@ type descCache struct {
 	mu     sync.Mutex // guards what follows
 	byNode map[*node]*desc
 	lru    list.List // of *desc, the last used first
+	sweeps int       // that there were
 }
 
 // get returns the descriptor of a node, or nil. The caller releases it.
@@ -25,6 +26,7 @@ func (c *descCache) get(n *node) *desc {
 	d := c.byNode[n]
 	if d != nil {
 		d.refs++
+		d.used = c.sweeps
 		c.lru.MoveToFront(d.elem)
 	}
 	return d
@@ -45,7 +47,7 @@ func (c *descCache) add(n *node, fd int, writable bool) *desc {
 		}
 		unused = c.take(unused, old)
 	}
-	d.elem = c.lru.PushFront(d)
+	d.elem, d.used = c.lru.PushFront(d), c.sweeps
 	c.byNode[n] = d
 	for c.lru.Len() > c.max {
 		unused = c.take(unused, c.lru.Back().Value.(*desc))
@@ -97,6 +99,25 @@ func (c *descCache) retire(d *desc) {
 	if !d.dirty.Load() && c.byNode[d.node] == d {
 		c.take(nil, d)
 	}
+}
+
+// idle returns the descriptors for writing that were not used between two sweeps, of which this
+// begins one. The caller releases them.
+func (c *descCache) idle() (ds []*desc) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sweeps++
+	for e := c.lru.Back(); e != nil; e = e.Prev() {
+		d := e.Value.(*desc)
+		if d.used >= c.sweeps-1 {
+			break // and those before it were used later
+		}
+		if d.writable {
+			d.refs++
+			ds = append(ds, d)
+		}
+	}
+	return ds
 }
 
 // purge takes all out of the cache.

@@ -4,6 +4,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
 // descs are the descriptors that are open.
@@ -51,10 +53,36 @@ func (s *descs) open(path *desc, write bool) (*desc, error) {
 		flags = unix.O_RDWR
 	}
 	fd, err := s.withRoom(func() (int, error) { return reopen(path.fd, flags) })
+	if err == unix.EACCES && write {
+		fd, err = s.withRoom(func() (int, error) { return reopenOwn(path.fd) })
+	}
 	if err != nil {
 		return nil, err
 	}
 	return s.data.add(path.node, fd, write), nil
+}
+
+// reopenOwn opens a file of the process's own for writing whatever its mode says: an owner goes on
+// writing what he has made read-only, and a process that is not root gives up the descriptor by
+// which it has made the file. Meanwhile the mode says more.
+func reopenOwn(path int) (int, error) {
+	var st unix.Statx_t
+	if err := statFD(path, &st); err != nil {
+		return -1, err
+	}
+	if int(st.Uid) != unix.Geteuid() || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return -1, unix.EACCES
+	}
+	mode := uint32(st.Mode) & nfs3.ModeMask
+	if err := chmod(path, mode|0o600); err != nil {
+		return -1, err
+	}
+	fd, err := reopen(path, unix.O_RDWR)
+	if cerr := chmod(path, mode); err == nil && cerr != nil {
+		unix.Close(fd)
+		return -1, cerr
+	}
+	return fd, err
 }
 
 // withRoom calls open, and once more with the caches empty when the process has no descriptor

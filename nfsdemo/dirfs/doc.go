@@ -66,8 +66,9 @@
 // before and after an operation belong together only with respect to operations of this FS. Linux
 // before 6.13 moves times in steps of some milliseconds, so that clients may miss changes that
 // follow one another more quickly. A file that the host removes may take up its space for another
-// half a minute, since it is open. A program that clients have written is not open for writing any
-// more once it is on stable storage, so that the host can execute it.
+// half a minute, since it is open. A file that nobody has written for four seconds is not open for
+// writing any more, and a program is not once it is on stable storage or becomes one, so that the
+// host can execute it.
 //
 // # Inside
 //

@@ -62,12 +62,11 @@ func (f file) perm(c *vfs.Cred, a *nfs3.Fattr) vfs.Perm {
 func (f file) open(write bool) (*desc, error) { return f.t.descs.open(f.path, write) }
 
 // sync is fsync(2) or fdatasync(2) of a descriptor that open has returned. It gives up one for
-// writing a program, which the host does not execute as long as there is one. Only, if the process
-// is not root, it might not get it again for what it has made read-only.
+// writing a program, which the host does not execute as long as there is one.
 func (f file) sync(d *desc, how func(int) error) error {
 	err := d.sync(how)
 	var st unix.Statx_t
-	if f.t.host.super && d.writable && statFD(d.fd, &st) == nil && st.Mode&0o111 != 0 {
+	if d.writable && statFD(d.fd, &st) == nil && st.Mode&0o111 != 0 {
 		f.t.descs.data.retire(d)
 	}
 	return f.t.host.status("sync", err)

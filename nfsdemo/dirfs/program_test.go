@@ -3,7 +3,9 @@
 package dirfs
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -13,46 +15,99 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestPrograms: what a client has written, the host can execute once it is on stable storage: nobody has it open for writing.
+// TestPrograms: what a client has written, the host can execute once it is on stable storage, when
+// it becomes a program, or when nobody has written it for a while: the server has it open for
+// writing no more. That is so whoever runs the server.
 func TestPrograms(t *testing.T) {
-	needRoot(t)
-	dir := tempDir(t)
+	t.Run("root", func(t *testing.T) {
+		needRoot(t)
+		testPrograms(t, tempDir(t))
+	})
+	t.Run("user", func(t *testing.T) {
+		dir := tempIn(t, os.TempDir())
+		must(t, os.Chmod(dir, 0o777))
+		asUser(t, nobody)
+		testPrograms(t, dir)
+	})
+}
+
+func testPrograms(t *testing.T, dir string) {
 	f := newIn(t, Config{Path: dir})
 	ctx := t.Context()
 	mode := func(to uint32) *nfs3.Sattr { return &nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: to}} }
 	write := func(h nfs3.FH, how nfs3.StableHow) {
 		t.Helper()
-		must(t, first(f.Write(ctx, super, h, 0, vfstest.Bulk([]byte("#!/bin/sh\n")), how)))
+		script := vfstest.Bulk([]byte("#!/bin/sh\nexit 7\n"))
+		must(t, first(f.Write(ctx, super, h, 0, script, how)))
+	}
+	commit := func(h nfs3.FH) { must(t, first(f.Commit(ctx, super, h, 0, 0))) }
+	wait := func() {
+		for range 3 { // as time has it do
+			f.tree.closeIdle()
+		}
 	}
 	for _, tt := range []struct {
 		name string
 		mode uint32
 		then func(h nfs3.FH)
 	}{
-		{"made", 0o755, func(nfs3.FH) {}},
 		{"written stable", 0o755, func(h nfs3.FH) { write(h, nfs3.FileSync) }},
 		{"committed", 0o755, func(h nfs3.FH) {
 			write(h, nfs3.Unstable)
-			must(t, first(f.Commit(ctx, super, h, 0, 0)))
+			commit(h)
 		}},
 		{"made executable", 0o644, func(h nfs3.FH) {
 			write(h, nfs3.FileSync)
 			must(t, first(f.SetAttr(ctx, super, h, mode(0o700), nil)))
 		}},
-		{"truncated", 0o755, func(h nfs3.FH) {
-			must(t, first(f.SetAttr(ctx, super, h, &nfs3.Sattr{Size: nfs3.Set64{Set: true, To: 5}}, nil)))
+		{"made executable, not committed", 0o644, func(h nfs3.FH) {
+			write(h, nfs3.Unstable)
+			must(t, first(f.SetAttr(ctx, super, h, mode(0o755), nil)))
+		}},
+		{"read-only", 0o555, func(h nfs3.FH) {
+			write(h, nfs3.Unstable)
+			commit(h)
+			write(h, nfs3.Unstable) // its owner has it open still, as far as he knows
+			commit(h)
+		}},
+		{"idle", 0o755, func(h nfs3.FH) {
+			write(h, nfs3.Unstable)
+			wait()
+		}},
+		{"made executable by the host", 0o644, func(h nfs3.FH) {
+			write(h, nfs3.Unstable)
+			must(t, os.Chmod(filepath.Join(dir, "made executable by the host"), 0o755))
+			wait()
 		}},
 	} {
-		o, _, err := f.Create(ctx, super, f.Root(), tt.name, &nfs3.CreateHow{Mode: nfs3.Guarded, Set: *mode(tt.mode)})
+		set := mode(tt.mode)
+		o, _, err := f.Create(ctx, super, f.Root(), tt.name, &nfs3.CreateHow{Mode: nfs3.Guarded, Set: *set})
 		must(t, err)
 		tt.then(o.File)
-		// Like executing it, a lease for reading is granted only if nobody can write.
-		file, err := os.Open(filepath.Join(dir, tt.name))
-		must(t, err)
-		if _, err := unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
-			t.Errorf("%s: %v", tt.name, err)
+		for range 2 {
+			var exit *exec.ExitError
+			err := exec.Command(filepath.Join(dir, tt.name)).Run()
+			if !errors.As(err, &exit) || exit.ExitCode() != 7 {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			write(o.File, nfs3.FileSync)
 		}
-		must(t, file.Close())
+		if a, err := f.GetAttr(ctx, o.File); tt.mode == 0o555 && a.Mode != 0o555 || err != nil {
+			t.Errorf("%s: mode %o, %v", tt.name, a.Mode, err)
+		}
+	}
+	// A descriptor that is in use stays.
+	h := create(t, f, "in use")
+	n, err := f.tree.node(&h)
+	must(t, err)
+	for range 5 {
+		write(h, nfs3.Unstable)
+		f.tree.closeIdle()
+		d := f.tree.descs.data.get(n)
+		if d == nil || !d.writable {
+			t.Fatal("closed while it is being written")
+		}
+		d.release()
 	}
 }
 

@@ -10,16 +10,23 @@ import (
 // theirs was open: until it is closed, they take up their space.
 const sweepEvery = 30 * time.Second
 
+// idleTime is how long a descriptor for writing stays open at least that is not used, and half of
+// how long it stays at most. As long as there is one, the host does not execute the file.
+const idleTime = 2 * time.Second
+
 // sweepUntil sweeps until stop is closed.
 func (t *tree) sweepUntil(stop <-chan struct{}) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
+	removed, idle := time.NewTicker(sweepEvery), time.NewTicker(idleTime)
+	defer removed.Stop()
+	defer idle.Stop()
 	for {
 		select {
 		case <-stop:
 			return
-		case <-tick.C:
+		case <-removed.C:
 			t.sweep()
+		case <-idle.C:
+			t.closeIdle()
 		}
 	}
 }
@@ -34,5 +41,17 @@ func (t *tree) sweep() {
 			}
 			d.release()
 		}
+	}
+}
+
+// closeIdle gives up descriptors for writing that nobody has used for a while. What was written and
+// not committed goes to stable storage before, as it would when the descriptor is closed.
+func (t *tree) closeIdle() {
+	for _, d := range t.descs.data.idle() {
+		if d.dirty.Load() && !d.node.gone.Load() {
+			_ = d.sync(unix.Fsync) // a failure is counted
+		}
+		t.descs.data.retire(d)
+		d.release()
 	}
 }
