@@ -43,7 +43,14 @@ func newSegment(dir string, number int, base int64) (*segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := f.WriteAt([]byte(segmentMagic), 0); err != nil {
+	_, err = f.WriteAt([]byte(segmentMagic), 0)
+	if err == nil && dir != "" {
+		// Its name alone, after a crash of the host, would be a file that cannot be read.
+		if err = f.Sync(); err == nil {
+			err = syncDir(dir)
+		}
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
