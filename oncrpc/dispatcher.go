@@ -68,14 +68,6 @@ func (d Dispatcher) Admit(c ConnInfo) (release func(), err error) {
 // non-blocking handler has run, or at once.
 func (d Dispatcher) Dispatch(in IncomingCall) { d.s.dispatch(in, d.host) }
 
-// BeginWait is called when a handler that runs on a worker begins to wait for its peer, to fetch
-// arguments: it does not count as running until EndWait. Thus peers that do not answer hold up
-// their own calls alone.
-func (d Dispatcher) BeginWait() { d.s.workers.leave(d.host) }
-
-// EndWait ends a BeginWait. It waits until fewer than ServerConfig.MaxConcurrent handlers run.
-func (d Dispatcher) EndWait() { d.s.workers.enter(d.host) }
-
 // AddListener registers a listener, which Shutdown closes first. It fails with ErrServerClosed
 // after that. The function it returns takes it back.
 func (d Dispatcher) AddListener(l io.Closer) (remove func(), err error) {

@@ -21,9 +21,9 @@ func TestPlaceOfWaitingHandler(t *testing.T) {
 			oncrpc.Procedure{Handler: func(_ context.Context, c *oncrpc.Call) error {
 				if c.XID == 0 {
 					<-waits
-					d.BeginWait()
+					c.BeginWait()
 					<-answer
-					d.EndWait()
+					c.EndWait()
 					steps = append(steps, "the first goes on")
 					return nil
 				}

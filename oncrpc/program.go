@@ -25,6 +25,12 @@ type Program struct {
 	Authorize func(ctx context.Context, c *Call) (context.Context, error)
 	// Replay, if set, takes the place of the server's reply cache for the procedures that are Once.
 	Replay ReplayPolicy
+	// Share, if set, returns whose share of the places for handlers (ServerConfig.MaxConcurrent) a
+	// call takes: calls for what may hang, such as a disk, are of one, so that they leave places for
+	// the calls of others. Calls of 0, and of programs without Share, are of a share of their own.
+	// There can be a few hundred; a caller must not be able to make them up. It is called before the
+	// handler: it does not block, and decodes from a copy of c.Args.
+	Share func(c *Call) uint64
 }
 
 // Procedure is one procedure of a program.
@@ -105,7 +111,7 @@ type Call struct {
 	inline     []byte // the first of the inline arguments, which count in its key
 	once       onceSource
 	waiting    list.Place[Call] // for a worker
-	host       hostID           // of the peer
+	place      place            // in which it runs
 }
 
 // Names returns the names of the program and of the procedure that the call is for, as they were
@@ -130,6 +136,15 @@ func (c *Call) Identity() Identity {
 func (c *Call) Sys() (*SysCred, bool) {
 	return &c.sys, c.believed
 }
+
+// BeginWait is for transports, and called when the handler of a call, which runs on a worker, begins
+// to wait for its peer, to fetch arguments: it does not count as running until EndWait. Thus peers
+// that do not answer hold up their own calls alone.
+func (c *Call) BeginWait() { c.server.workers.leave(c.place) }
+
+// EndWait ends a BeginWait. It waits until there is a place for the handler again
+// (ServerConfig.MaxConcurrent).
+func (c *Call) EndWait() { c.server.workers.enter(c.place) }
 
 // names returns program and procedure as they are logged: by name, or else by number.
 func (c *Call) names() (program, procedure any) {

@@ -28,7 +28,8 @@ type ServerConfig struct {
 	// again: it must not hold a lock then that other handlers wait for. Further calls wait. A place
 	// goes to the peer host (ConnInfo.Host) of which the fewest handlers run; calls of a host wait
 	// in the order of their arrival, behind those that have begun. The transports bound how many
-	// can.
+	// can. Where programs have several shares (Program.Share), one has three times as many places as
+	// are left free at most, and a place goes to the share of which the fewest handlers run first.
 	MaxConcurrent int
 	// MaxConns is the number of connections that the Serve functions keep open for the server, over
 	// all listeners, 1 or more; 0 means 1024. Of these, a peer host (ConnInfo.Host) that has some
@@ -240,6 +241,11 @@ func (s *Server) register(progs []Program, replace bool) error {
 		}
 		p.byVersion[key] = &prog
 	}
+	s.workers.mu.Lock()
+	for _, prog := range p.byVersion {
+		s.workers.bounded = s.workers.bounded || prog.Share != nil
+	}
+	s.workers.mu.Unlock()
 	for k := range p.byVersion {
 		v, ok := p.versions[k[0]]
 		if !ok {
@@ -293,7 +299,10 @@ func (s *Server) dispatch(in IncomingCall, host hostID) {
 	}
 	c.enc.Reset()
 	c.args = *in.Message()
-	c.in, c.host, c.Args, c.Results, c.Conn = in, host, &c.args, &c.enc, in.Conn()
+	c.in, c.place, c.Args, c.Results, c.Conn = in, place{host: host}, &c.args, &c.enc, in.Conn()
+	if w, ok := in.(WaitingCall); ok {
+		w.Becomes(c)
+	}
 	if err := c.CallHeader.decode(c.Args); err != nil {
 		s.answer(c, err)
 		return
@@ -393,6 +402,11 @@ func (s *Server) accepted(c *Call) {
 		s.refuse(c, err)
 		return
 	}
+	moves := false // to another share than that in which the flavour was asked
+	if c.prog.Share != nil && c.proc != nil && !c.proc.NonBlocking {
+		share := c.prog.Share(c)
+		c.place.share, moves = share, c.onWorker && share != c.place.share
+	}
 	if c.proc != nil && c.proc.Once {
 		if c.replay = c.prog.Replay; c.replay == nil && s.replies != nil {
 			c.replay = s.replies
@@ -401,7 +415,7 @@ func (s *Server) accepted(c *Call) {
 			return // and c may be another call by now
 		}
 	}
-	if c.onWorker || s.atOnce(c) {
+	if c.onWorker && !moves || !c.onWorker && s.atOnce(c) {
 		s.execute(c)
 		return
 	}

@@ -117,9 +117,9 @@ func TestMaxConcurrentOfHosts(t *testing.T) {
 		s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: limit},
 			oncrpc.Procedure{Handler: func(_ context.Context, c *oncrpc.Call) error {
 				if c.XID == 3 { // one of the first host's waits for its peer
-					d[0].BeginWait()
+					c.BeginWait()
 					<-answer
-					d[0].EndWait()
+					c.EndWait()
 				}
 				mu.Lock()
 				started = append(started, c.XID)
@@ -190,9 +190,9 @@ func TestMaxConcurrentAfterWait(t *testing.T) {
 		s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: limit},
 			oncrpc.Procedure{Handler: func(ctx context.Context, c *oncrpc.Call) error {
 				if c.XID < calls {
-					d.BeginWait()
+					c.BeginWait()
 					<-answer
-					d.EndWait()
+					c.EndWait()
 				}
 				return g.handle(ctx, c)
 			}})

@@ -130,3 +130,10 @@ type IncomingCall interface {
 	// Drop gives the call up without an answer.
 	Drop()
 }
+
+// WaitingCall is an IncomingCall that waits for its peer while its handler runs (Call.BeginWait).
+type WaitingCall interface {
+	IncomingCall
+	// Becomes tells it of the call that it is to the handler, before that runs.
+	Becomes(c *Call)
+}

@@ -19,9 +19,9 @@ func TestHandlersCounted(t *testing.T) {
 				w := &workers{max: 1}
 				w.run = func(c *Call) {
 					if c == first {
-						w.leave(c.host)
+						w.leave(c.place)
 						<-answer
-						w.enter(c.host)
+						w.enter(c.place)
 					}
 				}
 				w.do(first)
@@ -32,9 +32,9 @@ func TestHandlersCounted(t *testing.T) {
 				}
 				close(answer)
 				synctest.Wait()
-				if len(w.hosts) != 0 || w.n != 1 || len(w.idle) != 1 {
-					t.Errorf("%d hosts known, %d places in use, %d workers idle, want 0, 1, 1",
-						len(w.hosts), w.n, len(w.idle))
+				if sh := w.shares[0]; len(sh.hosts) != 0 || w.n != 1 || w.used != 0 || len(w.idle) != 1 {
+					t.Errorf("%d hosts known, %d places in use, %d by handlers, %d workers idle, want 0, 1, 0, 1",
+						len(sh.hosts), w.n, w.used, len(w.idle))
 				}
 				w.stop()
 			})

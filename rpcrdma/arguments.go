@@ -166,8 +166,10 @@ func (a *arguments) wait() error {
 		return err
 	default:
 	}
-	a.in.server.BeginWait()
-	defer a.in.server.EndWait()
+	if c := a.in.call; c != nil { // not that of one who forwards it
+		c.BeginWait()
+		defer c.EndWait()
+	}
 	return <-a.done
 }
 

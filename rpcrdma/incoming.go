@@ -24,6 +24,7 @@ type incoming struct {
 type serving struct {
 	c        *Conn
 	server   oncrpc.Dispatcher
+	call     *oncrpc.Call // to the handler; nil if it is forwarded
 	recv     *receive
 	header   *Header // that of recv
 	message          // the inline part
@@ -36,6 +37,9 @@ type serving struct {
 	since    int                  // the tick since when
 	awaits   duty                 // what for
 }
+
+// Becomes tells of the call that it is to the handler.
+func (in *incoming) Becomes(c *oncrpc.Call) { in.call = c }
 
 func newIncoming() *incoming {
 	in := new(incoming)

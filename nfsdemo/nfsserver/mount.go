@@ -29,6 +29,7 @@ func (s *Server) mount() oncrpc.Program {
 	}
 	return oncrpc.Program{
 		Name: "MOUNT", Number: mount3.Program, Version: mount3.Version, Procedures: procs,
+		Share: func(*oncrpc.Call) uint64 { return mount3.Program }, // beside those of NFS
 	}
 }
 

@@ -39,6 +39,21 @@ func (s *Server) nfs() oncrpc.Program {
 		procs[p].NonBlocking = procs[p].Handler != nil && !s.blocking && !info.Long
 	}
 	return oncrpc.Program{
-		Name: "NFS", Number: nfs3.Program, Version: nfs3.Version, Procedures: procs,
+		Name: "NFS", Number: nfs3.Program, Version: nfs3.Version, Procedures: procs, Share: s.share,
 	}
+}
+
+// share has the calls for each export take a share of the server's handlers: those of a disk that
+// hangs leave room for the others. All arguments begin with a handle, and a handle with the ID of
+// its file system.
+func (s *Server) share(c *oncrpc.Call) uint64 {
+	d := *c.Args
+	if n := d.Uint32(); n < 8 || n > nfs3.FHSize {
+		return 0
+	}
+	id := d.Uint64()
+	if d.Err() != nil || s.table.Load().byID[id] == nil {
+		return 0 // it is answered at once
+	}
+	return id
 }
