@@ -56,11 +56,10 @@
 // Changes other than unstable WRITEs are on stable storage before the reply. If the host fails to
 // write data back, that is said once; then the epoch of the file system is another (vfs.FSInfo), so
 // that all clients write again what they have not committed. On a host's file system without a
-// journal, a new symbolic link, FIFO, socket or device may be lost in a crash of the host, which has
-// no call to sync one.
-// A regular file gets its name when it has its owner, mode and verifier, on file systems that can
-// (O_TMPFILE): a server that is killed leaves nothing that the call, when it is repeated, would
-// trip over.
+// journal, a new symbolic link, FIFO, socket or device may be lost in a crash of the host, which
+// has no call to sync one. A regular file gets its name when it has its owner, mode and verifier,
+// on file systems that can (O_TMPFILE): a server that is killed leaves nothing that the call, when
+// it is repeated, would trip over.
 //
 // # Changes on the host
 //

@@ -202,3 +202,44 @@ func TestLinkMax(t *testing.T) {
 	remove(t, fs, d, string(name))
 	link(t, fs, h, d, "one more")
 }
+
+// bytesOf returns the bytes of the pages that there are.
+func bytesOf(fs *FS) int64 {
+	fs.pages.mu.Lock()
+	defer fs.pages.mu.Unlock()
+	return fs.pages.bytes
+}
+
+// TestPinned: data that readers have not let go of stays what it was, beyond the capacity, when the
+// file is written over; it is as much as the READs under way have asked for, and no more. When they
+// let go, the memory is used again.
+func TestPinned(t *testing.T) {
+	const size = 4 << 20
+	fs := newFS(t, Config{Capacity: size + 1<<20})
+	h := create(t, fs, "file")
+	var held []vfs.ReadResult
+	const rounds = 5
+	for round := range rounds {
+		write(t, fs, h, 0, bytes.Repeat([]byte{byte(round)}, size))
+		var r vfs.ReadResult
+		if err := fs.Read(t.Context(), super, h, 0, size, &r); err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, r)
+	}
+	if used := bytesOf(fs); used < rounds*size || used > rounds*size+spare {
+		t.Errorf("%d bytes of memory for %d of data and %d READs of it", used, size, rounds)
+	}
+	for round, r := range held {
+		for _, p := range r.Data {
+			if bytes.IndexFunc(p, func(c rune) bool { return c != rune(round) }) >= 0 {
+				t.Fatalf("what READ %d was given has changed", round)
+			}
+		}
+		r.Release.Release()
+	}
+	write(t, fs, h, 0, make([]byte, size))
+	if used := bytesOf(fs); used > size+1<<20+spare {
+		t.Errorf("%d bytes of memory when all READs have ended", used)
+	}
+}
