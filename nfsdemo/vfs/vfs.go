@@ -25,33 +25,11 @@ import (
 // (nfs3.ErrNameTooLong), and has no '/' and no NUL in it; nfs3.ErrAcces is the answer to
 // other names (RFC 1813 section 3.2). That, too, is for the file system to check.
 type FS interface {
-	// ID identifies the file system: the FSID of its attributes, and the first
-	// eight bytes, big-endian, of each of its handles.
-	ID() uint64
-
-	// Root returns the handle of the root directory. It does not change.
-	Root() nfs3.FH
-
-	// GetAttr returns the attributes of a file; nobody is refused them.
-	GetAttr(ctx context.Context, h nfs3.FH) (nfs3.Fattr, error)
+	Reader
 
 	// SetAttr changes attributes, all that are asked for or none. With a guard it fails with
 	// nfs3.ErrNotSync unless that is the file's ctime.
 	SetAttr(ctx context.Context, c *Cred, h nfs3.FH, set *nfs3.Sattr, guard *nfs3.Time) (nfs3.WccData, error)
-
-	// Lookup finds a name in a directory, also "." and "..", which of the root is the
-	// root. It returns the directory's post-operation attributes.
-	Lookup(ctx context.Context, c *Cred, dir nfs3.FH, name string) (Object, nfs3.PostOpAttr, error)
-
-	// Access returns which of the rights in want c has, and post-operation
-	// attributes. Rights that make no sense for the type of file are not granted.
-	Access(ctx context.Context, c *Cred, h nfs3.FH, want nfs3.Access) (nfs3.Access, nfs3.PostOpAttr, error)
-
-	// Read hands out up to n bytes at off, as far as the file goes, by reference; off plus n fits an int64, or n is 0.
-	// It appends the data to r.Data. The owner of the file may read it whatever its mode says,
-	// and so may who can execute it (RFC 1813 section 4.4). Only regular files have data: of directories
-	// Read, Write and Commit are nfs3.ErrIsDir, of others nfs3.ErrInval.
-	Read(ctx context.Context, c *Cred, h nfs3.FH, off uint64, n int, r *ReadResult) error
 
 	// Write stores data at off, all of it, or as much as there is room for if that is something; off plus the data's length fits an int64.
 	// The data is fetched into memory of the file system's, and only after the call was found to be
@@ -78,10 +56,6 @@ type FS interface {
 	// that is too long nfs3.ErrNameTooLong.
 	Symlink(ctx context.Context, c *Cred, dir nfs3.FH, name, path string, set *nfs3.Sattr) (Object, nfs3.WccData, error)
 
-	// ReadLink returns where a symbolic link leads; nobody is refused that. Of
-	// other files it is nfs3.ErrInval. The attributes are post-operation attributes.
-	ReadLink(ctx context.Context, c *Cred, h nfs3.FH) (string, nfs3.PostOpAttr, error)
-
 	// Mknod makes a file of type nfs3.TypeFIFO, TypeSock, TypeChr or TypeBlk, the last two of the numbers in
 	// rdev and by user 0 alone (nfs3.ErrPerm). Other types are nfs3.ErrBadType.
 	Mknod(ctx context.Context, c *Cred, dir nfs3.FH, name string, kind nfs3.FileType, rdev nfs3.Specdata, set *nfs3.Sattr) (Object, nfs3.WccData, error)
@@ -105,6 +79,37 @@ type FS interface {
 	// Link gives a file, but not a directory (nfs3.ErrIsDir), a further name, which does not exist yet. It returns the file's post-operation attributes
 	// and what became of the directory.
 	Link(ctx context.Context, c *Cred, h, dir nfs3.FH, name string) (nfs3.PostOpAttr, nfs3.WccData, error)
+}
+
+// Reader is what reads of a file system: all of one that cannot be written ([ReadOnly]).
+type Reader interface {
+	// ID identifies the file system: the FSID of its attributes, and the first
+	// eight bytes, big-endian, of each of its handles.
+	ID() uint64
+
+	// Root returns the handle of the root directory. It does not change.
+	Root() nfs3.FH
+
+	// GetAttr returns the attributes of a file; nobody is refused them.
+	GetAttr(ctx context.Context, h nfs3.FH) (nfs3.Fattr, error)
+
+	// Lookup finds a name in a directory, also "." and "..", which of the root is the
+	// root. It returns the directory's post-operation attributes.
+	Lookup(ctx context.Context, c *Cred, dir nfs3.FH, name string) (Object, nfs3.PostOpAttr, error)
+
+	// Access returns which of the rights in want c has, and post-operation
+	// attributes. Rights that make no sense for the type of file are not granted.
+	Access(ctx context.Context, c *Cred, h nfs3.FH, want nfs3.Access) (nfs3.Access, nfs3.PostOpAttr, error)
+
+	// Read hands out up to n bytes at off, as far as the file goes, by reference; off plus n fits an int64, or n is 0.
+	// It appends the data to r.Data. The owner of the file may read it whatever its mode says,
+	// and so may who can execute it (RFC 1813 section 4.4). Only regular files have data: of directories
+	// Read, Write and Commit are nfs3.ErrIsDir, of others nfs3.ErrInval.
+	Read(ctx context.Context, c *Cred, h nfs3.FH, off uint64, n int, r *ReadResult) error
+
+	// ReadLink returns where a symbolic link leads; nobody is refused that. Of
+	// other files it is nfs3.ErrInval. The attributes are post-operation attributes.
+	ReadLink(ctx context.Context, c *Cred, h nfs3.FH) (string, nfs3.PostOpAttr, error)
 
 	// ReadDir calls yield with each entry behind cookie, which is 0 or that of an
 	// earlier entry, "." and ".." among them, until yield returns false. The entry is yield's until it
