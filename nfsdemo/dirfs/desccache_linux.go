@@ -49,7 +49,7 @@ func (c *descCache) add(n *node, fd int, writable bool) *desc {
 	}
 	d.elem, d.used = c.lru.PushFront(d), c.sweeps
 	c.byNode[n] = d
-	for c.lru.Len() > c.max {
+	for most := room(c.max); c.lru.Len() > most; {
 		unused = c.take(unused, c.lru.Back().Value.(*desc))
 	}
 	c.mu.Unlock()

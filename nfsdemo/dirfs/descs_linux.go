@@ -86,16 +86,23 @@ func reopenOwn(path int) (int, error) {
 }
 
 // withRoom calls open, and once more with the caches empty when the process has no descriptor
-// left: others may need more than was thought.
+// left: others may need more than was thought. At last it has the caches of other file systems
+// emptied, too.
 func (s *descs) withRoom(open func() (int, error)) (int, error) {
 	fd, err := open()
-	if err == unix.EMFILE || err == unix.ENFILE {
+	if scarceFD(err) {
 		_ = s.paths.purge()
 		_ = s.data.purge()
 		fd, err = open()
 	}
+	if scarceFD(err) {
+		s.purgeOthers()
+		fd, err = open()
+	}
 	return fd, err
 }
+
+func scarceFD(err error) bool { return err == unix.EMFILE || err == unix.ENFILE }
 
 // drop closes the descriptors of a node.
 func (s *descs) drop(n *node) {
@@ -105,6 +112,7 @@ func (s *descs) drop(n *node) {
 
 // close closes all. The error is that of a sync.
 func (s *descs) close() error {
+	s.unregister()
 	err := s.data.purge()
 	_ = s.paths.purge() // nothing is written by these
 	unix.Close(s.root.fd)

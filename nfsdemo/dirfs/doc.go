@@ -40,7 +40,7 @@
 // refused otherwise.
 //
 // Descriptors are kept open: at most 4096 of paths and 1024 for data, and an eighth each of those
-// that the process may have.
+// that the process may have. More than two file systems share twice that.
 //
 // # Rights
 //

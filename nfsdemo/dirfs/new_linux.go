@@ -2,26 +2,9 @@ package dirfs
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"weak"
-
-	"golang.org/x/sys/unix"
 )
-
-// limits are how many descriptors are kept open.
-type limits struct{ paths, data int }
-
-// defaultLimits leaves most descriptors to others, file systems like this one among them.
-func defaultLimits() limits {
-	l := limits{paths: 4096, data: 1024}
-	var r unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err == nil {
-		part := int(min(r.Cur/8, math.MaxInt32))
-		l.paths, l.data = max(16, min(l.paths, part)), max(16, min(l.data, part))
-	}
-	return l
-}
 
 // New returns the file system of a directory. It needs Linux 5.8 or later, with /proc. It is an
 // error if the directory is missing, or if the state is another directory's, or in use by another
@@ -46,6 +29,7 @@ func newFS(cfg Config, lim limits) (*FS, error) {
 		return nil, fmt.Errorf("dirfs: %s: %w", path, err)
 	}
 	t.descs = newDescs(fd, lim)
+	t.descs.register()
 	id, err := fs.openState(&cfg)
 	if err == nil {
 		t.sealer = id.sealer()
