@@ -23,20 +23,34 @@ var exports = []string{memory, directory}
 // nfsd is a server.
 type nfsd struct {
 	*served.Server
-	dir string // what is exported as directory
+	dir   string // what is exported as directory
+	state string
 }
 
 // serve starts a server of both exports with more options.
 func serve(t *testing.T, options ...string) *nfsd {
 	t.Helper()
+	return serveBy(t, nil, options...)
+}
+
+// withoutHandles runs a command that may not open files by the kernel's handles.
+var withoutHandles = []string{"setpriv", "--inh-caps=-dac_read_search", "--bounding-set=-dac_read_search"}
+
+// serveBy is serve by a command that runs others.
+func serveBy(t *testing.T, by []string, options ...string) *nfsd {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Fatal("this takes root: the server gives files to other users, and makes devices")
 	}
-	s := &nfsd{dir: t.TempDir()}
-	s.Server = served.Start(t, command, append([]string{
+	s := &nfsd{dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
+	s.Server = served.StartBy(t, by, command, append([]string{
 		"--memory", memory, "--memory-size", "3GiB", "--export", directory + "=" + s.dir,
-		"--state", filepath.Join(t.TempDir(), "state"), "--squash", "none",
+		"--state", s.state, "--squash", "none",
 	}, options...)...)
+	names, err := filepath.Glob(filepath.Join(s.state, "*", "names.*"))
+	if err != nil || (len(names) > 0) != (by != nil) {
+		t.Fatalf("the server finds files by their names, or not: %q, %v", names, err)
+	}
 	return s
 }
 

@@ -31,7 +31,13 @@ var variants = []string{"stock", "crc", "p2p", "mpa1"}
 // TestStepsInMemory has Linux mount a file system in memory, and go through all steps.
 func TestStepsInMemory(t *testing.T) {
 	t.Parallel()
-	testSteps(t, memory, sizes{data: 64 << 20, entries: 2000, fio: 32}) // what takes long is for the other
+	testSteps(t, nil, memory, sizes{data: 64 << 20, entries: 2000, fio: 32}) // what takes long is for the others
+}
+
+// TestStepsByName is the same on a directory of which the server may not use the kernel's handles.
+func TestStepsByName(t *testing.T) {
+	t.Parallel()
+	testSteps(t, withoutHandles, directory, sizes{data: 16 << 20, entries: 2000, fio: 16})
 }
 
 // TestSteps is the same on a directory. It takes the longest, so that it is to begin early: it and the one above are not among the subtests of one
@@ -41,17 +47,17 @@ func TestSteps(t *testing.T) {
 	if *full {
 		t.Run("control", control)
 	}
-	testSteps(t, directory, sizes{data: 64 << 20, entries: 10_000, fio: 64})
+	testSteps(t, nil, directory, sizes{data: 64 << 20, entries: 10_000, fio: 64})
 }
 
-func testSteps(t *testing.T, export string, n sizes) {
+func testSteps(t *testing.T, by []string, export string, n sizes) {
 	t.Helper()
 	if *full {
 		n = sizes{data: 1 << 30, entries: 10_000, fio: 256}
 	}
 	for _, siw := range inFull() {
 		t.Run(siw, func(t *testing.T) {
-			s := serve(t)
+			s := serveBy(t, by)
 			m := machine{Siw: siw, Limit: longLimit()}
 			if !*full { // it would be gigabytes
 				m.Capture = filepath.Join(t.TempDir(), "pcap")

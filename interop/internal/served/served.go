@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,7 +32,14 @@ func Build(dir string) (command string, err error) {
 // Start starts a server with options on ports that it chooses. It ends with the test, at the latest; if that fails what it has logged is shown.
 func Start(t *testing.T, command string, options ...string) *Server {
 	t.Helper()
-	s := &Server{args: append([]string{command, "serve"}, options...), process: newProcess(t, "server")}
+	return StartBy(t, nil, command, options...)
+}
+
+// StartBy is Start by a command that runs others, such as setpriv(1).
+func StartBy(t *testing.T, by []string, command string, options ...string) *Server {
+	t.Helper()
+	args := slices.Concat(by, []string{command, "serve"}, options)
+	s := &Server{args: args, process: newProcess(t, "server")}
 	s.Restart()
 	return s
 }
