@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path"
 	"slices"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ type export struct {
 	rules []nfsserver.Rule
 	// mountPoint is what has to be mounted on; "" means that it does not matter.
 	mountPoint string
+	crossMnt   bool // what is mounted below is entered
 }
 
 // exportSet is the file systems that are exported.
@@ -37,6 +39,7 @@ type exportSet struct {
 
 	changing sync.Mutex // held by who changes what follows
 	said     []export   // by the command line and the file
+	wanted   []export   // these, and what is mounted below them
 	open     map[string]*opened
 	failed   map[string]string // exports that cannot be opened, and why
 	closing  sync.WaitGroup
@@ -68,8 +71,9 @@ func openExports(ctx context.Context, cfg *serveConfig, log *slog.Logger) (_ *ex
 	if x.said, err = cfg.read(ctx); err != nil {
 		return nil, err
 	}
+	x.wanted = x.withMounts()
 	warnOverlap(x.said, log)
-	for _, e := range x.said {
+	for _, e := range x.wanted {
 		if cfg.exportsFile != "" && !e.there() {
 			log.Warn("an export is not there yet", "export", e.name, "directory", e.dir)
 			continue
@@ -103,10 +107,10 @@ func (x *exportSet) openOne(e export) (o *opened, err error) {
 
 // list returns what is open for the server, in the order in which it was said.
 func (x *exportSet) list() (list []nfsserver.Export) {
-	for _, e := range x.said {
+	for _, e := range x.wanted {
 		if o := x.open[e.name]; o != nil {
 			list = append(list, nfsserver.Export{Path: e.name, FS: o.fs, Rules: e.rules,
-				Removed: func() { x.closing.Go(func() { x.end(o) }) }})
+				CrossMnt: e.crossMnt, Removed: func() { x.closing.Go(func() { x.end(o) }) }})
 		}
 	}
 	return list
@@ -156,6 +160,7 @@ func (x *exportSet) reload(ctx context.Context) error {
 	}
 	warnOverlap(said, x.log)
 	x.said = said
+	x.wanted = x.withMounts()
 	return x.change()
 }
 
@@ -163,12 +168,41 @@ func (x *exportSet) reload(ctx context.Context) error {
 func (x *exportSet) refresh() error {
 	x.changing.Lock()
 	defer x.changing.Unlock()
-	for _, e := range x.said {
-		if x.changed(e) {
-			return x.change()
-		}
+	before := x.wanted
+	x.wanted = x.withMounts()
+	same := func(a, b export) bool { return a.name == b.name }
+	if !slices.EqualFunc(before, x.wanted, same) || slices.ContainsFunc(x.wanted, x.changed) {
+		return x.change()
 	}
 	return nil
+}
+
+// withMounts returns the exports that are said, and what is mounted below those with crossmnt.
+func (x *exportSet) withMounts() []export {
+	all := slices.Clone(x.said)
+	for _, e := range x.said {
+		if !e.crossMnt || e.dir == "" {
+			continue
+		}
+		dir, err := resolve(e.dir)
+		var points []string
+		if err == nil {
+			points, err = mountsBelow(dir)
+		}
+		if err != nil {
+			x.log.Error("what is mounted below an export is not known", "export", e.name, "err", err)
+			continue
+		}
+		for _, p := range points {
+			in := e
+			in.name, in.dir, in.mountPoint = path.Join(e.name, p[len(dir):]), p, p
+			named := func(o export) bool { return o.name == in.name }
+			if !slices.ContainsFunc(all, named) { // or it has rules of its own
+				all = append(all, in)
+			}
+		}
+	}
+	return all
 }
 
 // changed reports whether an export is open and should not be, or the other way round.
@@ -200,7 +234,7 @@ func (o *opened) serves(e export) bool {
 func (x *exportSet) change() error {
 	now := x.open
 	x.open = make(map[string]*opened)
-	for _, e := range x.said {
+	for _, e := range x.wanted {
 		if o := now[e.name]; o != nil && o.serves(e) {
 			o.export = e
 			x.open[e.name] = o
@@ -217,7 +251,7 @@ func (x *exportSet) change() error {
 	}
 	clear(x.failed)
 	var failed error
-	for _, e := range x.said {
+	for _, e := range x.wanted {
 		if x.open[e.name] != nil {
 			continue
 		}

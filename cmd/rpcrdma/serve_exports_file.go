@@ -46,7 +46,7 @@ func (c *serveConfig) read(ctx context.Context) ([]export, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 	for _, x := range list {
-		e := export{name: x.Path, dir: x.Path, mountPoint: x.MountPoint}
+		e := export{name: x.Path, dir: x.Path, mountPoint: x.MountPoint, crossMnt: x.CrossMnt}
 		if x.Memory {
 			e.dir = ""
 		}

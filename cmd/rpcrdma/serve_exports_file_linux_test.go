@@ -16,6 +16,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
 // exportsFile is a file of --exports and the server that serves what it says.
@@ -187,6 +188,58 @@ func TestServeMountPoint(t *testing.T) {
 	s.await(t, "an export is taken away", 1)
 	if err := refused(); !errors.Is(err, mount3.ErrNoEnt) {
 		t.Errorf("nothing is mounted any more: %v", err)
+	}
+}
+
+// TestServeCrossMnt: what is mounted below an export is entered by its mount, when it comes, and is
+// gone when it goes.
+func TestServeCrossMnt(t *testing.T) {
+	dir := t.TempDir()
+	inner := filepath.Join(dir, "sub", "with space")
+	if err := os.MkdirAll(inner, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := serveFile(t, dir+" *(rw,insecure,no_root_squash,crossmnt)\n", "--state", t.TempDir())
+	m := mountAs(t, dialTCP(t, s.tcp), 0, dir)
+	mounted := func() {
+		t.Helper()
+		if err := unix.Mount("tmpfs", inner, "tmpfs", 0, "size=1m"); err == unix.EPERM {
+			t.Skip("needs the right to mount")
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	outer := nfsfs.New(m.Client, m.root, nfsfs.Config{})
+	id := func(name string) uint64 {
+		t.Helper()
+		info, err := outer.Stat(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Attr().FSID
+	}
+	if id("sub") != id("sub/with space") {
+		t.Error("nothing is mounted, and there is another file system")
+	}
+	for i := range 2 {
+		mounted()
+		s.await(t, "an export is new", i+1)
+		if id("sub") == id("sub/with space") || id("sub/with space/..") != id("sub") {
+			t.Error("what is mounted is no file system of its own")
+		}
+		if err := os.WriteFile(filepath.Join(inner, "file"), []byte("inside"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := fs.ReadFile(outer.IOFS(t.Context()), "sub/with space/file"); string(b) != "inside" {
+			t.Errorf("%q, %v", b, err)
+		}
+		if err := unix.Unmount(inner, unix.MNT_DETACH); err != nil {
+			t.Fatal(err)
+		}
+		s.await(t, "an export is taken away", i+1)
+		if id("sub") != id("sub/with space") {
+			t.Error("what was mounted is there still")
+		}
 	}
 }
 

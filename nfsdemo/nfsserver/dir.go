@@ -11,6 +11,11 @@ func lookup(ctx context.Context, q *request, a *nfs3.LookupArgs, r *nfs3.LookupR
 	if err != nil {
 		return err
 	}
+	if e := q.entered; e.above != nil || e.below != nil {
+		if crossed, err := q.crossed(ctx, a, r); crossed {
+			return err
+		}
+	}
 	o, dir, err := fs.Lookup(ctx, &q.cred, a.What.Dir, a.What.Name)
 	r.File, r.Attr, r.Dir = o.File, o.Attr, dir
 	return err

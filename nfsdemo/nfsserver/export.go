@@ -19,6 +19,10 @@ type Export struct {
 	// Rules say what whom is allowed. The first whose Clients a peer is among holds; who is among
 	// none may not use the export. No rules are one that is zero: for all, with SquashRoot.
 	Rules []Rule
+	// CrossMnt has LOOKUP lead from here into the exports whose paths lie below this one's, as into
+	// what is mounted there, and from their roots back: clients see them by the mount of this one.
+	// Rules hold for each export by itself.
+	CrossMnt bool
 	// Removed, if set, is called when the export has been taken from the server by SetExports and
 	// the last call for it has ended: the file system can be closed then.
 	Removed func()
@@ -48,6 +52,10 @@ type export struct {
 	FS    vfs.FS
 	rules []Rule
 	*exportState
+
+	crossMnt bool
+	above    *crossing              // to the export in which this one is mounted; nil: none
+	below    map[string][]*crossing // to those mounted here, by the name of the mount point
 }
 
 // exportState is what an export keeps when it gets other rules.
@@ -61,7 +69,7 @@ type exportState struct {
 }
 
 func newExport(x Export, state *exportState) *export {
-	e := &export{Path: x.Path, FS: x.FS, exportState: state}
+	e := &export{Path: x.Path, FS: x.FS, exportState: state, crossMnt: x.CrossMnt}
 	if state == nil {
 		e.exportState = new(exportState)
 	}

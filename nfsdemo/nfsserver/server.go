@@ -86,6 +86,7 @@ func New(cfg Config) (*Server, error) {
 		}
 		s.blocking = s.blocking || !x.FS.Info().NonBlocking
 	}
+	t.cross()
 	s.table.Store(t)
 	rand.Read(s.verf[:])
 	return s, nil

@@ -32,6 +32,7 @@ func (s *Server) SetExports(exports []Export) error {
 			return fmt.Errorf("nfsserver: export %q: %w", x.Path, ErrBlocks)
 		}
 	}
+	t.cross()
 	s.table.Store(t)
 	for _, e := range old.list {
 		if now := t.byID[e.FS.ID()]; now == nil || now.exportState != e.exportState {
