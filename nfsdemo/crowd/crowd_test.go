@@ -19,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/treemodel"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
@@ -94,14 +95,15 @@ func (s *station) stop() {
 type client struct {
 	number int
 	fs     *nfsfs.FS
-	*model
+	random *rand.Rand
+	model  *treemodel.Model
 }
 
 // work does steps until the time is over.
 func (c *client) work(ctx context.Context, until time.Time, steps *atomic.Int64) error {
-	top := fmt.Sprint("client", c.number)
+	files := remote{ctx, c.fs, fmt.Sprint("client", c.number)}
 	for n := 0; time.Now().Before(until); n++ {
-		if err := c.step(ctx, c.fs, top); err != nil {
+		if err := c.model.Step(files); err != nil {
 			return fmt.Errorf("client %d, step %d: %w", c.number, n, err)
 		}
 		if n%20 == 0 {
@@ -111,12 +113,15 @@ func (c *client) work(ctx context.Context, until time.Time, steps *atomic.Int64)
 		}
 		steps.Add(1)
 	}
-	return c.compare(ctx, c.fs, top)
+	return c.model.Compare(files)
 }
 
 // share puts a file in place in the directory of all, and reads one that is there.
 func (c *client) share(ctx context.Context, n int) error {
-	data := c.bytes(1 + c.random.IntN(100000))
+	data := make([]byte, 1+c.random.IntN(100000))
+	for i := range data {
+		data[i] = byte(c.random.Uint32())
+	}
 	sum := sha256.Sum256(data)
 	name := path.Join("all", fmt.Sprintf("new-%d-%d", c.number, n))
 	file, err := c.fs.OpenFile(ctx, name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -182,7 +187,9 @@ func testCrowd(t *testing.T, open func() (vfs.FS, func() error)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[i] = &client{i, nfsfs.New(c, root, nfsfs.Config{}), newModel(seed, uint64(i))}
+		number := uint64(i)
+		all[i] = &client{i, nfsfs.New(c, root, nfsfs.Config{}), rand.New(rand.NewPCG(seed, number)),
+			treemodel.New(seed, number)}
 		if err := all[i].fs.Mkdir(ctx, fmt.Sprint("client", i), 0o755); err != nil {
 			t.Fatal(err)
 		}

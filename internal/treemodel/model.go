@@ -1,21 +1,35 @@
-package crowd
+// Package treemodel does random things with files, and knows what must be there then: what a client
+// is held to that has a directory for itself.
+package treemodel
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
+
+// Files are what a model is compared with. Names are relative to the directory of the model.
+type Files interface {
+	Create(name string, data []byte) error // which must not exist
+	WriteAt(name string, data []byte, off int64) error
+	ReadFile(name string) ([]byte, error)
+	Truncate(name string, size int64) error
+	Mkdir(name string) error
+	Remove(name string) error
+	Rename(from, to string) error
+	Link(from, to string) error
+	Symlink(target, name string) error
+	ReadLink(name string) (string, error)
+	Chmod(name string, mode fs.FileMode) error
+	ReadDir(name string) ([]fs.DirEntry, error)
+	Lstat(name string) (info fs.FileInfo, links int, err error)
+}
 
 // thing is a file, a directory or a link, as the model has it. Names of one file share it.
 type thing struct {
@@ -24,21 +38,22 @@ type thing struct {
 	to   string // of a link
 }
 
-// model is what is in a client's directory, by path.
-type model struct {
+// Model is what is in a directory, by path.
+type Model struct {
 	things map[string]*thing
 	random *rand.Rand
 }
 
-func newModel(seed, number uint64) *model {
-	return &model{
+// New returns the model of an empty directory. What it does hangs on the two numbers alone.
+func New(seed, number uint64) *Model {
+	return &Model{
 		things: map[string]*thing{".": {mode: fs.ModeDir | 0o755}},
 		random: rand.New(rand.NewPCG(seed, number)),
 	}
 }
 
 // pick returns the path of something for which is holds, or "".
-func (m *model) pick(is func(*thing) bool) string {
+func (m *Model) pick(is func(*thing) bool) string {
 	var all []string
 	for p, x := range m.things {
 		if p != "." && is(x) {
@@ -58,7 +73,7 @@ func isLink(x *thing) bool { return x.mode.Type() == fs.ModeSymlink }
 func isAny(*thing) bool    { return true }
 
 // fresh returns a path in some directory, which may be taken.
-func (m *model) fresh() string {
+func (m *Model) fresh() string {
 	dir := "."
 	if d := m.pick(isDir); d != "" && m.random.IntN(3) > 0 && strings.Count(d, "/") < 3 {
 		dir = d
@@ -67,7 +82,7 @@ func (m *model) fresh() string {
 }
 
 // names returns how many names a thing has.
-func (m *model) names(x *thing) (n int) {
+func (m *Model) names(x *thing) (n int) {
 	for _, y := range m.things {
 		if x == y {
 			n++
@@ -77,7 +92,7 @@ func (m *model) names(x *thing) (n int) {
 }
 
 // below returns what lies in a directory, and below it.
-func (m *model) below(dir string) (all []string) {
+func (m *Model) below(dir string) (all []string) {
 	for p := range m.things {
 		if strings.HasPrefix(p, dir+"/") {
 			all = append(all, p)
@@ -86,7 +101,7 @@ func (m *model) below(dir string) (all []string) {
 	return all
 }
 
-func (m *model) bytes(n int) []byte {
+func (m *Model) bytes(n int) []byte {
 	p := make([]byte, n)
 	for i := range p {
 		p[i] = byte(m.random.Uint32())
@@ -94,9 +109,8 @@ func (m *model) bytes(n int) []byte {
 	return p
 }
 
-// step does one thing, in the model and at the server, and says what differs.
-func (m *model) step(ctx context.Context, f *nfsfs.FS, top string) error {
-	at := func(p string) string { return path.Join(top, p) }
+// Step does one thing, in the model and with the files, and says what differs.
+func (m *Model) Step(f Files) error {
 	p := m.fresh()
 	x := m.things[p]
 	expect := func(what string, err error, want error) error {
@@ -108,18 +122,14 @@ func (m *model) step(ctx context.Context, f *nfsfs.FS, top string) error {
 	switch m.random.IntN(14) {
 	case 0, 1: // a new file
 		data := m.bytes(m.random.IntN(40000))
-		file, err := f.OpenFile(ctx, at(p), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		err := f.Create(p, data)
 		if x != nil {
 			return expect("create of what exists", err, fs.ErrExist)
 		}
-		if err != nil {
-			return err
-		}
 		m.things[p] = &thing{mode: 0o644, data: data}
-		_, err = file.Write(data)
-		return errors.Join(err, file.Close())
+		return err
 	case 2:
-		err := f.Mkdir(ctx, at(p), 0o755)
+		err := f.Mkdir(p)
 		if x != nil {
 			return expect("mkdir of what exists", err, fs.ErrExist)
 		}
@@ -135,12 +145,7 @@ func (m *model) step(ctx context.Context, f *nfsfs.FS, top string) error {
 			x.data = append(x.data, make([]byte, need)...)
 		}
 		copy(x.data[off:], data)
-		file, err := f.OpenFile(ctx, at(p), os.O_RDWR, 0)
-		if err != nil {
-			return err
-		}
-		_, err = file.WriteAt(data, int64(off))
-		return errors.Join(err, file.Close())
+		return f.WriteAt(p, data, int64(off))
 	case 5:
 		if p = m.pick(isFile); p == "" {
 			return nil
@@ -152,17 +157,17 @@ func (m *model) step(ctx context.Context, f *nfsfs.FS, top string) error {
 		} else {
 			x.data = append(x.data, make([]byte, size-len(x.data))...)
 		}
-		return f.Truncate(ctx, at(p), int64(size))
+		return f.Truncate(p, int64(size))
 	case 6, 7:
 		if p = m.pick(isFile); p == "" {
 			return nil
 		}
-		return m.compareFile(ctx, f, at(p), m.things[p])
+		return compareFile(f, p, m.things[p])
 	case 8:
 		if p = m.pick(isAny); p == "" {
 			return nil
 		}
-		err := f.Remove(ctx, at(p))
+		err := f.Remove(p)
 		if isDir(m.things[p]) && len(m.below(p)) > 0 {
 			if err == nil {
 				return errors.New("a directory that is not empty was removed")
@@ -172,13 +177,13 @@ func (m *model) step(ctx context.Context, f *nfsfs.FS, top string) error {
 		delete(m.things, p)
 		return err
 	case 9:
-		return m.rename(ctx, f, m.pick(isAny), p, at)
+		return m.rename(f, m.pick(isAny), p)
 	case 10:
 		from := m.pick(isFile)
 		if from == "" {
 			return nil
 		}
-		err := f.Link(ctx, at(from), at(p))
+		err := f.Link(from, p)
 		if x != nil {
 			return expect("link to what exists", err, fs.ErrExist)
 		}
@@ -186,7 +191,7 @@ func (m *model) step(ctx context.Context, f *nfsfs.FS, top string) error {
 		return err
 	case 11:
 		to := "to/" + string(m.bytes(1)[0]%26+'a')
-		err := f.Symlink(ctx, to, at(p))
+		err := f.Symlink(to, p)
 		if x != nil {
 			return expect("symlink of what exists", err, fs.ErrExist)
 		}
@@ -198,25 +203,23 @@ func (m *model) step(ctx context.Context, f *nfsfs.FS, top string) error {
 		}
 		mode := fs.FileMode(0o600 | m.random.IntN(0o100))
 		m.things[p].mode = mode
-		return f.Chmod(ctx, at(p), mode)
+		return f.Chmod(p, mode)
 	default:
 		dir := m.pick(isDir)
 		if dir == "" {
 			dir = "."
 		}
-		return m.compareDir(ctx, f, at(dir), dir)
+		return m.compareDir(f, dir)
 	}
 }
 
 // rename gives a thing another name, which something may have.
-func (m *model) rename(
-	ctx context.Context, f *nfsfs.FS, from, to string, at func(string) string,
-) error {
+func (m *Model) rename(f Files, from, to string) error {
 	if from == "" || from == to || strings.HasPrefix(to, from+"/") {
 		return nil
 	}
 	x, y := m.things[from], m.things[to]
-	err := f.Rename(ctx, at(from), at(to))
+	err := f.Rename(from, to)
 	switch {
 	case y != nil && isDir(x) != isDir(y), y != nil && isDir(y) && len(m.below(to)) > 0:
 		if err == nil {
@@ -237,21 +240,16 @@ func (m *model) rename(
 	return nil
 }
 
-func (m *model) compareFile(ctx context.Context, f *nfsfs.FS, name string, x *thing) error {
-	file, err := f.Open(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	got, err := io.ReadAll(file)
+func compareFile(f Files, name string, x *thing) error {
+	got, err := f.ReadFile(name)
 	if err == nil && !bytes.Equal(got, x.data) {
 		err = fmt.Errorf("%s: %d bytes are not the %d that were written", name, len(got), len(x.data))
 	}
 	return err
 }
 
-func (m *model) compareDir(ctx context.Context, f *nfsfs.FS, name, dir string) error {
-	list, err := f.ReadDir(ctx, name)
+func (m *Model) compareDir(f Files, dir string) error {
+	list, err := f.ReadDir(dir)
 	if err != nil {
 		return err
 	}
@@ -267,39 +265,38 @@ func (m *model) compareDir(ctx context.Context, f *nfsfs.FS, name, dir string) e
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		return fmt.Errorf("%s has %q, want %q", name, got, want)
+		return fmt.Errorf("%s has %q, want %q", dir, got, want)
 	}
 	return nil
 }
 
-// compare compares all.
-func (m *model) compare(ctx context.Context, f *nfsfs.FS, top string) error {
-	var err error
+// Compare says in what the files differ from the model.
+func (m *Model) Compare(f Files) error {
+	var all error
 	for _, p := range slices.Sorted(maps.Keys(m.things)) {
-		x, name := m.things[p], path.Join(top, p)
-		info, serr := f.Lstat(ctx, name)
-		switch {
-		case serr != nil:
-			err = errors.Join(err, serr)
-			continue
-		case !isLink(x) && info.Mode() != x.mode:
-			err = errors.Join(err, fmt.Errorf("%s: mode %v, want %v", name, info.Mode(), x.mode))
-		}
-		switch {
-		case isFile(x):
-			if n := m.names(x); int(info.Attr().Nlink) != n {
-				err = errors.Join(err, fmt.Errorf("%s: %d links, want %d", name, info.Attr().Nlink, n))
-			}
-			err = errors.Join(err, m.compareFile(ctx, f, name, x))
-		case isDir(x):
-			err = errors.Join(err, m.compareDir(ctx, f, name, p))
-		default:
-			to, lerr := f.ReadLink(ctx, name)
-			if lerr == nil && to != x.to {
-				lerr = fmt.Errorf("%s leads to %q, want %q", name, to, x.to)
-			}
-			err = errors.Join(err, lerr)
-		}
+		all = errors.Join(all, m.compare(f, p, m.things[p]))
 	}
-	return err
+	return all
+}
+
+func (m *Model) compare(f Files, p string, x *thing) error {
+	info, links, err := f.Lstat(p)
+	switch {
+	case err != nil:
+		return err
+	case isLink(x):
+		to, err := f.ReadLink(p)
+		if err == nil && to != x.to {
+			err = fmt.Errorf("%s leads to %q, want %q", p, to, x.to)
+		}
+		return err
+	case p != "." && info.Mode() != x.mode:
+		return fmt.Errorf("%s: mode %v, want %v", p, info.Mode(), x.mode)
+	case isDir(x):
+		return m.compareDir(f, p)
+	}
+	if n := m.names(x); links != n {
+		return fmt.Errorf("%s: %d links, want %d", p, links, n)
+	}
+	return compareFile(f, p, x)
 }
