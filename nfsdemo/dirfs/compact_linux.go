@@ -8,10 +8,13 @@ import (
 // compactStep is how many records are copied at a time, while who wants a name waits.
 const compactStep = 64
 
+// compactPause is how long it takes until the log is written anew after that has failed.
+const compactPause = time.Minute
+
 // tidy begins a new segment and has the older copied to it, if there is more garbage than what
 // counts, if there are too many files, or after damage; mu is held.
 func (s *names) tidy() {
-	if s.busy {
+	if s.busy || time.Now().Before(s.again) {
 		return
 	}
 	over := len(s.index) > s.most
@@ -19,7 +22,7 @@ func (s *names) tidy() {
 		s.damaged = false
 		s.flushLocked()
 		if err := s.begin(); err != nil {
-			s.records = 0 // tried again when there are as many more
+			s.again = time.Now().Add(compactPause)
 			s.logger.Error("the log of names cannot be written anew", "err", err)
 			return
 		}
@@ -48,13 +51,16 @@ func (s *names) compact() {
 		first := s.segs[0]
 		s.mu.Unlock()
 		if !s.copy(first) || !s.retire(first) {
+			s.mu.Lock()
+			s.busy, s.again = false, time.Now().Add(compactPause)
+			s.mu.Unlock()
 			return
 		}
 	}
 }
 
 // copy copies what counts of the first segment. It reports false if that was broken off: the
-// segment stays until the next start.
+// segment stays for the next time.
 func (s *names) copy(first *segment) bool {
 	r := newReader(first)
 	for began := time.Now(); s.copyStep(r); began = time.Now() {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 const (
@@ -43,6 +44,7 @@ type names struct {
 	records int              // in the last segment
 	surplus int              // the oldest files, to be dropped
 	busy    bool             // compact is running
+	again   time.Time        // before which it is not tried again
 	broken  bool             // an error was logged
 	damaged bool             // a segment has bytes that are no records
 }
@@ -179,6 +181,9 @@ func (s *names) read(at int64, b []byte) (record, error) {
 	}
 	seg := last
 	for i := len(s.segs) - 1; at < seg.base; i-- {
+		if i == 0 {
+			return nil, errDamaged
+		}
 		seg = s.segs[i-1]
 	}
 	for {

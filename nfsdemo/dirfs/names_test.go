@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -233,6 +234,41 @@ func TestNamesInterrupted(t *testing.T) {
 		if got := s.of(key{i, 1}); len(got) != 1 || got[0].name != fmt.Sprint("name", i) {
 			t.Fatalf("%d: %v", i, got)
 		}
+	}
+}
+
+// TestNamesNotAnew: a log that cannot be written anew goes on as it is, and is not tried all the time.
+func TestNamesNotAnew(t *testing.T) {
+	s := newNames(t, t.TempDir(), 100)
+	k, in := key{1, 1}, hint{key{2, 1}, "name"}
+	s.add(k, in)
+	s.flush()
+	dir := s.dir
+	for i := range 3 {
+		s.mu.Lock()
+		s.dir, s.damaged = filepath.Join(dir, "missing"), true
+		s.tidy()
+		tried := !s.damaged
+		s.dir = dir
+		s.mu.Unlock()
+		if tried != (i == 0) {
+			t.Errorf("time %d: tried: %v", i, tried)
+		}
+	}
+	s.add(key{3, 1}, in)
+	s.flush()
+	for _, k := range []key{k, {3, 1}} {
+		if got := s.of(k); !slices.Equal(got, []hint{in}) {
+			t.Errorf("%v: %v", k, got)
+		}
+	}
+	s.mu.Lock()
+	s.again = time.Time{}
+	s.tidy()
+	s.mu.Unlock()
+	s.settle()
+	if got := s.of(k); !slices.Equal(got, []hint{in}) || len(s.segs) != 1 {
+		t.Errorf("written anew: %v in %d segments", got, len(s.segs))
 	}
 }
 
