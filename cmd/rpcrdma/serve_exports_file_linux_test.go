@@ -76,6 +76,10 @@ func TestServeExportsFile(t *testing.T) {
 	}
 	s := serveFile(t, fmt.Sprintf("%s 127.0.0.1(rw,no_root_squash,insecure) *(ro)\n/m *(rw,insecure,memory)\n", one),
 		"--memory", "/flag", "--state", t.TempDir())
+	// The first takes a port below 1024 of some.
+	if !strings.Contains(s.greeting, "nolock 127.0.0.1:"+one) || !strings.Contains(s.greeting, "noresvport 127.0.0.1:/m ") {
+		t.Errorf("greeting: %s", s.greeting)
+	}
 	if !strings.Contains(s.greeting, "serving "+one) || !strings.Contains(s.greeting, "serving /m (memory") {
 		t.Errorf("greeting: %s", s.greeting)
 	}
@@ -165,6 +169,11 @@ func TestServeMadeAgain(t *testing.T) {
 func TestServeMountPoint(t *testing.T) {
 	dir := t.TempDir()
 	s := serveFile(t, dir+" *(rw,insecure,mp)\n")
+	for _, want := range []string{", when it is there)\n", "nolock,noresvport 127.0.0.1:" + dir} {
+		if !strings.Contains(s.greeting, want) {
+			t.Errorf("greeting: %s, want %q", s.greeting, want)
+		}
+	}
 	conn := dialTCP(t, s.tcp)
 	refused := func() error {
 		_, err := user(t, conn, 0).Mount(t.Context(), dir)

@@ -14,7 +14,11 @@ import (
 func (s *server) greet(out io.Writer) error {
 	var b strings.Builder
 	for _, e := range s.exports.said {
-		fmt.Fprintf(&b, "serving %s (%s)\n", printable(e.name), s.cfg.describe(e, os.Geteuid()))
+		when := ""
+		if s.exports.open[e.name] == nil {
+			when = ", when it is there"
+		}
+		fmt.Fprintf(&b, "serving %s (%s%s)\n", printable(e.name), s.cfg.describe(e, os.Geteuid()), when)
 	}
 	fmt.Fprintf(&b, "NFS over RDMA (%s) on %s\n", defaultProvider, s.ports.rdma.Addr())
 	if s.ports.sctp != nil {

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
@@ -22,8 +24,12 @@ func (s *server) tellHowToMount(b *strings.Builder) {
 	rdma, tcp := s.ports.rdma.Addr().(*net.TCPAddr), s.ports.tcp.Addr().(*net.TCPAddr)
 	b.WriteString("to mount it from Linux:\n")
 	for _, e := range s.exports.said {
-		fmt.Fprintf(b, "    mount -t nfs -o vers=3,rdma,port=%d,mountport=%d,mountproto=tcp,nolock,noresvport %s /mnt\n",
-			rdma.Port, tcp.Port, quote(hostAt(rdma.IP)+":"+e.name))
+		from := ",noresvport"
+		if slices.ContainsFunc(e.rules, func(r nfsserver.Rule) bool { return r.Privileged }) {
+			from = ""
+		}
+		fmt.Fprintf(b, "    mount -t nfs -o vers=3,rdma,port=%d,mountport=%d,mountproto=tcp,nolock%s %s /mnt\n",
+			rdma.Port, tcp.Port, from, quote(hostAt(rdma.IP)+":"+e.name))
 	}
 	b.WriteString("or without RDMA on the client:\n")
 	s.tellTCP(b)
