@@ -166,7 +166,7 @@ func testCrowd(t *testing.T, open func() (vfs.FS, func() error)) {
 	t.Logf("seed %d", seed)
 	s := &station{tb: t, open: open, addr: "127.0.0.1:0"}
 	s.start()
-	ctx := t.Context()
+	addr, ctx := s.addr, t.Context()
 	cred, err := oncrpc.AuthSys(oncrpc.SysCred{})
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func testCrowd(t *testing.T, open func() (vfs.FS, func() error)) {
 	var conns []*redial.Conn
 	for i := range all {
 		conn, err := redial.New(ctx, func(ctx context.Context) (oncrpc.Transport, error) {
-			return rpcrdma.Dial(ctx, iwarp.Dialer{Config: iwarp.Config{Logger: quiet}}, s.addr,
+			return rpcrdma.Dial(ctx, iwarp.Dialer{Config: iwarp.Config{Logger: quiet}}, addr,
 				rpcrdma.Config{Logger: quiet})
 		}, redial.Config{Wait: -1, Logger: quiet})
 		if err != nil {
