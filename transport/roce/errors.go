@@ -1,0 +1,43 @@
+package roce
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// provider is the name in errors and in Info.
+const provider = "roce"
+
+var (
+	// ErrPortTaken: another process, or the kernel's rdma_rxe, has UDP port 4791 at the local address.
+	ErrPortTaken = errors.New("RoCE's UDP port 4791 is taken, by another process or the kernel's rdma_rxe")
+	// ErrInUse: another Listener of this process has the port of the service.
+	ErrInUse = errors.New("service port in use")
+	// ErrRefused: nobody listens at the port of the service.
+	ErrRefused = errors.New("connection refused: no listener")
+	// ErrPeerTimeout: the peer has not acknowledged what was sent to it, or has not answered.
+	ErrPeerTimeout error = timeoutError{}
+	// ErrProtocol: the peer has sent what the protocol does not allow.
+	ErrProtocol = errors.New("protocol violation")
+)
+
+type timeoutError struct{}
+
+func (timeoutError) Error() string { return "no answer from the peer" }
+func (timeoutError) Timeout() bool { return true }
+
+func opError(op string, peer net.Addr, err error) error {
+	return &transport.OpError{Op: op, Provider: provider, Peer: peer, Err: err}
+}
+
+// ended returns what operations fail with after a connection has ended for the reason cause: an error
+// that wraps net.ErrClosed.
+func ended(cause error) error {
+	if errors.Is(cause, net.ErrClosed) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", net.ErrClosed, cause)
+}
