@@ -119,6 +119,9 @@ func beginsSend(o bth.Opcode) bool {
 	return false
 }
 
+// Refused reports whether a request of the peer's was refused, which is the last that it is told.
+func (r *Responder) Refused() bool { return r.fatal }
+
 // Arrived returns the messages that have arrived since it was called last. They are valid until then.
 func (r *Responder) Arrived() []transport.Message {
 	all := r.arrived
@@ -249,16 +252,15 @@ func (r *Responder) send(h *bth.Packet, first, last bool, promised *transport.Re
 		if !r.ready {
 			return bth.RNRAfter(notReadyWait), nil
 		}
-		q, ok := r.receives.Pop()
-		switch {
-		case ok:
-		case r.promised == 0:
-			return bth.NAKOperation, transport.ErrNoReceive
-		case promised == nil:
-			return bth.RNRAfter(notReadyWait), nil
-		default:
+		q := promised
+		if q != nil {
 			r.promised--
-			q = promised
+		} else if posted, ok := r.receives.Pop(); ok {
+			q = posted
+		} else if r.promised > 0 {
+			return bth.RNRAfter(notReadyWait), nil
+		} else {
+			return bth.NAKOperation, transport.ErrNoReceive
 		}
 		r.message, r.receive, r.got, r.room = aSend, q, 0, transport.TotalLen(q.Local)
 		r.place.seek(q.Local, 0)
