@@ -1,6 +1,7 @@
 package cm
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ var (
 	ErrUnknown = errors.New("unknown message of communication management")
 )
 
-// Parse decodes a MAD. A transaction id is the same in an answer.
+// Parse decodes a MAD, and keeps nothing of p. A transaction id is the same in an answer.
 func Parse(p []byte) (m Message, transaction uint64, err error) {
 	if len(p) != Len {
 		return nil, 0, ErrLength
@@ -81,7 +82,7 @@ func Parse(p []byte) (m Message, transaction uint64, err error) {
 	default:
 		return nil, 0, fmt.Errorf("%w: attribute %#x", ErrUnknown, uint16(a))
 	}
-	m.decode(p[headerLen:])
+	m.decode(bytes.Clone(p[headerLen:]))
 	return m, binary.BigEndian.Uint64(p[8:]), nil
 }
 
