@@ -40,6 +40,10 @@ func (e *endpoint) finish() {
 func (e *endpoint) closedByPeer() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if err := e.resp.LateRefusal(); err != nil {
+		e.end(e.opError("read", err), nil)
+		return
+	}
 	e.end(e.opError("receive", transport.ErrClosedByPeer), nil)
 }
 

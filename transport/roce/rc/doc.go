@@ -16,7 +16,7 @@
 //
 // What is lost is sent again from there on (go-back-N): when a NAK says so, when the response to an
 // RDMA Read has a gap, or when nothing comes for a while. That while follows the round-trip time as
-// in TCP (RFC 6298), with a minimum of 10 ms, and doubles up to 2 s.
+// in TCP (RFC 6298), with a minimum of 25 ms, and doubles up to 2 s.
 //
 // # Congestion
 //

@@ -59,6 +59,7 @@ type Responder struct {
 	due     bool         // an acknowledgement of all that is before expected, or a NAK
 	nak     bth.Syndrome // of the expected packet; 0: none
 	fatal   bool         // that NAK is the last word
+	late    error        // what the peer was told about the response that it asked for again
 
 	header bth.Packet
 	list   [1]transport.Slice
@@ -122,6 +123,10 @@ func beginsSend(o bth.Opcode) bool {
 // Refused reports whether a request of the peer's was refused, which is the last that it is told.
 func (r *Responder) Refused() bool { return r.fatal }
 
+// LateRefusal returns why the peer, if it has ended the connection now, was refused a response that it
+// has asked for again, or nil. It may have had it already.
+func (r *Responder) LateRefusal() error { return r.late }
+
 // Arrived returns the messages that have arrived since it was called last. They are valid until then.
 func (r *Responder) Arrived() []transport.Message {
 	all := r.arrived
@@ -161,8 +166,8 @@ func (r *Responder) Take(h *bth.Packet, promised *transport.RecvRequest) error {
 		r.cfg.Traffic.SentNAK(s)
 		return nil
 	}
-	r.told, r.nak = false, 0
-	if h.AckReq {
+	r.told, r.nak, r.late = false, 0, nil
+	if h.AckReq && h.Opcode != bth.ReadRequest { // whose response is its acknowledgement
 		r.due = true
 	}
 	return nil
@@ -208,6 +213,9 @@ func (r *Responder) request(h *bth.Packet, promised *transport.RecvRequest) (bth
 	case h.Opcode == bth.ReadRequest:
 		if r.message != noMessage {
 			return bth.NAKInvalid, fmt.Errorf("%w: an RDMA Read inside a message", ErrProtocol)
+		}
+		if !r.ready {
+			return bth.RNRAfter(notReadyWait), nil
 		}
 		return r.read(h)
 	case what == noMessage:
@@ -409,6 +417,9 @@ func (r *Responder) respond(a *answer, out Outbox) (ok bool, err error) {
 	r.list[0].Bytes = nil
 	if err != nil { // it has been revoked meanwhile
 		out.Undo()
+		if a.again {
+			return r.refuseAgain(a, err, out), nil
+		}
 		r.expected = a.first + a.sent // which is what is refused
 		r.nak, r.fatal, r.due = bth.NAKAccess, true, true
 		r.cfg.Traffic.SentNAK(r.nak)
@@ -417,4 +428,18 @@ func (r *Responder) respond(a *answer, out Outbox) (ok bool, err error) {
 	r.cfg.Traffic.Sent.Add(uint64(n))
 	a.sent++
 	return true, nil
+}
+
+// refuseAgain tells the peer that there is no response any more to what it has asked for again. If it
+// has got that meanwhile, as when it was too impatient, it does not heed this. If not, it ends the
+// connection.
+func (r *Responder) refuseAgain(a *answer, err error, out Outbox) (ok bool) {
+	r.header.Opcode = bth.Acknowledge
+	r.header.AETH.Syndrome = bth.NAKAccess
+	if _, ok := out.Packet(&r.header, 0); !ok {
+		return false
+	}
+	r.cfg.Traffic.SentNAK(bth.NAKAccess)
+	r.late, a.sent = err, a.packets
+	return true
 }

@@ -310,3 +310,51 @@ func TestNAKStorm(t *testing.T) {
 		t.Errorf("%d packets, and after 1000 NAKs %d", first, p.sent)
 	}
 }
+
+// TestLateRead: a peer that asks again for the response to an RDMA Read, whose memory is gone, is told
+// so. If it has got the response meanwhile the connection goes on.
+func TestLateRead(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		p := newPair(t, 1)
+		data := random(p.rng, 3*testMTU)
+		r := p.b.expose(t, data, transport.RemoteRead)
+		target := make([]byte, len(data))
+		wr := write(r, 0, target)
+		wr.Op = transport.OpRead
+		var request bth.Packet
+		p.drop = func(k *packet) bool {
+			if k.Opcode == bth.ReadRequest {
+				request = k.Packet
+			}
+			return lost && k.Opcode == bth.ReadLast
+		}
+		p.a.Post(wr)
+		for p.step() && p.a.counts.timedOut == 0 {
+		}
+		p.b.table.End(r.STag)
+		p.arrive(p.b, &request) // late
+		p.drop = nil
+		p.run()
+		if len(p.b.counts.sent) == 0 || p.b.counts.sent[0] != bth.NAKAccess || p.b.err != nil {
+			t.Errorf("lost %v: NAKs %v, error %v", lost, p.b.counts.sent, p.b.err)
+		}
+		if !errors.Is(p.b.LateRefusal(), transport.ErrRemoteAccess) {
+			t.Errorf("lost %v: LateRefusal is %v", lost, p.b.LateRefusal())
+		}
+		if lost {
+			if !errors.Is(p.a.err, transport.ErrRemoteAccess) {
+				t.Errorf("who waits for the response: got %v", p.a.err)
+			}
+			continue
+		}
+		if p.a.err != nil || !bytes.Equal(target, data) {
+			t.Errorf("who has the response: got %v", p.a.err)
+		}
+		p.a.Post(send([]byte("x")))
+		p.b.PostRecv(&transport.RecvRequest{Local: memory(1)})
+		p.run()
+		if len(p.b.messages) != 1 || p.b.LateRefusal() != nil {
+			t.Errorf("%d messages; LateRefusal is %v", len(p.b.messages), p.b.LateRefusal())
+		}
+	}
+}

@@ -59,7 +59,7 @@ func (w *window) collapse(oldest, newest uint64) {
 // The retransmission time-out.
 const (
 	firstTimeout = 100 * time.Millisecond
-	leastTimeout = 10 * time.Millisecond
+	leastTimeout = 25 * time.Millisecond
 	mostTimeout  = 2 * time.Second
 )
 
