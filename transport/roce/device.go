@@ -85,8 +85,9 @@ func newDevice(n *network, local netip.Addr, sock socket, mtu int, cfg *Config) 
 	return d
 }
 
-// close ends the device, which nobody uses any more.
+// close ends the device, which nobody uses any more. What there is to tell peers is sent before.
 func (d *device) close() {
+	d.flush()
 	close(d.over)
 	d.sock.close()
 	d.group.Wait()
