@@ -85,8 +85,12 @@ type Config struct {
 	// slog.Default().
 	Logger *slog.Logger
 
-	faults *faultlog.Log
+	faults  *faultlog.Log
+	network *network // nil: system
 }
+
+// on returns the network that connections are on.
+func (c *Config) on() *network { return cmp.Or(c.network, system) }
 
 // ErrConfig: a Config with values out of range.
 var ErrConfig = errors.New("bad RoCE configuration")

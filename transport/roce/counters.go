@@ -1,6 +1,11 @@
 package roce
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce/rc"
+)
 
 // Counters adds up what happens on connections: those of the Configs that name it. The zero value is
 // ready to use.
@@ -54,5 +59,31 @@ func (c *Counters) Stats() Stats {
 		CNPsReceived:    c.cnpsReceived.Load(),
 		BadPackets:      c.badPackets.Load(),
 		Strays:          c.strays.Load(),
+	}
+}
+
+// tally is how connections count.
+type tally struct{ *Counters }
+
+var _ rc.Counters = tally{}
+
+func (c tally) Retransmitted() { c.retransmitted.Add(1) }
+func (c tally) TimedOut()      { c.timeouts.Add(1) }
+func (c tally) Duplicate()     { c.duplicates.Add(1) }
+func (c tally) OutOfSequence() { c.outOfSequence.Add(1) }
+
+func (c tally) SentNAK(s bth.Syndrome) {
+	if s.IsRNR() {
+		c.rnrsSent.Add(1)
+	} else {
+		c.naksSent.Add(1)
+	}
+}
+
+func (c tally) ReceivedNAK(s bth.Syndrome) {
+	if s.IsRNR() {
+		c.rnrsReceived.Add(1)
+	} else {
+		c.naksReceived.Add(1)
 	}
 }

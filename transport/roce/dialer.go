@@ -3,8 +3,13 @@ package roce
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 )
 
 // Dialer connects to RoCE peers. The zero value is ready for use.
@@ -14,10 +19,206 @@ type Dialer struct {
 
 var _ transport.Dialer = Dialer{}
 
-// MaxPrivateData is 56: what rdma_cm leaves of a ConnectRequest's 92 bytes (IBTA annex A11).
-func (Dialer) MaxPrivateData() int { return 56 }
+// maxPrivateRequest is what rdma_cm leaves of the private data of a REQ (IBTA annex A11).
+const maxPrivateRequest = cm.REQPrivateLen - cm.IPLen
 
-// Dial connects to addr, "host:port".
+// MaxPrivateData is 56.
+func (Dialer) MaxPrivateData() int { return maxPrivateRequest }
+
+// Dial connects to addr, "host:port", handing private to the peer, padded with zeros. Where the host
+// has several addresses it tries one after the other. It fails with ErrPortTaken if this process
+// cannot have the UDP port of RoCE, with ErrRefused where nobody listens at the port of the service,
+// with ErrPeerTimeout where nobody answers, and where the peer refuses with an error that wraps a
+// *transport.RejectError.
 func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
-	return nil, opError("dial", nil, errors.ErrUnsupported)
+	cfg, err := d.Config.withDefaults()
+	if err != nil {
+		return nil, opError("dial", nil, err)
+	}
+	if len(private) > maxPrivateRequest {
+		return nil, opError("dial", nil, transport.ErrPrivateData)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, opError("dial", nil, err)
+	}
+	ips, port, err := resolve(ctx, addr)
+	if err != nil {
+		return nil, opError("dial", nil, err)
+	}
+	if len(ips) == 0 {
+		ips = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
+	}
+	for _, ip := range ips {
+		var ep *endpoint
+		if ep, err = cfg.dial(ctx, ip, port, private); err == nil {
+			return ep, nil
+		}
+		err = opError("dial", Addr{ip, port}, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, err
+}
+
+// dial connects to an address.
+func (c *Config) dial(ctx context.Context, ip netip.Addr, port uint16, private []byte) (
+	*endpoint, error) {
+	dev, mtu, err := c.device(ip)
+	if err != nil {
+		return nil, err
+	}
+	defer dev.release()
+	n := dev.newConn(c, ip)
+	n.port = dev.drawPort()
+	e := newEndpoint(dev, c)
+	e.conn, e.qp = n, n.qp
+	mtu = min(mtu, dev.mtu, c.MTU)
+	psn := random32() & (1<<24 - 1)
+	src := cm.IP{Port: n.port, Src: dev.local.Addr(), Dst: ip}
+	req := &cm.REQ{
+		CommID: n.id, ServiceID: cm.ServiceID(port), CAGUID: dev.guid, QP: n.qp,
+		ResponderResources: uint8(c.IRD), InitiatorDepth: uint8(c.ORD),
+		RemoteTimeout: cmTimeout, LocalTimeout: cmTimeout, PSN: psn,
+		RetryCount: retryCount, RNRRetry: rnrRetry, MaxCMRetries: maxCMRetries, AckTimeout: ackTimeout,
+		PKey: 0xFFFF, MTU: cm.MTUOf(mtu), LocalLID: noLID, RemoteLID: noLID,
+		LocalGID: dev.local.Addr(), RemoteGID: ip, HopLimit: hopLimit,
+		Private: append(src.Append(nil), private...),
+	}
+	rep, err := n.ask(ctx, req)
+	if err != nil {
+		n.remove()
+		c.Counters.setupFailures.Add(1)
+		return nil, err
+	}
+	e.connect(&agreed{
+		local: Addr{dev.local.Addr(), n.port}, peer: Addr{ip, port}, private: rep.Private, mtu: mtu,
+		ird: min(c.IRD, int(rep.InitiatorDepth)), ord: min(c.ORD, int(rep.ResponderResources)),
+		rnrRetry: int(rep.RNRRetry), qp: rep.QP, psn: psn, peerPSN: rep.PSN,
+	})
+	rtu := &cm.RTU{Local: n.id, Remote: rep.Local}
+	n.know(known{peerID: rep.Local, peerQP: rep.QP, ep: e, again: rtu})
+	n.established()
+	n.send(rtu)
+	c.Counters.connections.Add(1)
+	return e, nil
+}
+
+// What a REQ or a REP says of this end (IBTA sections 12.6.5, 12.6.8 and 12.7).
+const (
+	cmTimeout    = 20 // 4.3 s, as with Linux
+	maxCMRetries = 15
+	retryCount   = 7
+	rnrRetry     = 7  // without end: messages may have to wait for memory
+	ackTimeout   = 18 // 1.1 s, eight times
+	ackDelay     = 15
+	noLID        = 0xFFFF
+	hopLimit     = 64
+)
+
+// ask sends a REQ until it is answered.
+func (n *conn) ask(ctx context.Context, req *cm.REQ) (*cm.REP, error) {
+	deadline := time.NewTimer(n.cfg.SetupTimeout)
+	defer deadline.Stop()
+	wait := firstRetry
+	retry := time.NewTimer(0)
+	defer retry.Stop()
+	for {
+		select {
+		case <-retry.C:
+			n.send(req)
+			retry.Reset(wait)
+			wait = min(2*wait, mostRetry)
+		case m := <-n.events:
+			switch m := m.(type) {
+			case *cm.REP:
+				if m.QP <= cm.QP {
+					n.send(&cm.REJ{Local: n.id, Remote: m.Local, About: cm.AboutREP, Reason: cm.NoQP})
+					return nil, fmt.Errorf("%w: queue pair %d", ErrProtocol, m.QP)
+				}
+				return m, nil
+			case *cm.REJ:
+				n.cfg.Counters.rejected.Add(1)
+				return nil, rejection(m)
+			case *cm.MRA:
+				retry.Reset(serviceTime(m.ServiceTimeout))
+			}
+		case <-ctx.Done():
+			n.reject(cm.AboutREQ, cm.Timeout, nil)
+			return nil, ctx.Err()
+		case <-deadline.C:
+			n.reject(cm.AboutREQ, cm.Timeout, nil)
+			return nil, ErrPeerTimeout
+		}
+	}
+}
+
+// serviceTime is the time that a code of five bits stands for (IBTA section 12.7.30).
+func serviceTime(code uint8) time.Duration { return 4096 * time.Nanosecond << code }
+
+// rejection is what a REJ means.
+func rejection(m *cm.REJ) error {
+	switch m.Reason {
+	case cm.InvalidService:
+		return ErrRefused
+	case cm.ConsumerDefined:
+		return &transport.RejectError{PrivateData: m.Private}
+	}
+	return fmt.Errorf("%w: %v", &transport.RejectError{PrivateData: m.Private}, m.Reason)
+}
+
+// device returns the device from which a peer is reached, and the path MTU.
+func (c *Config) device(peer netip.Addr) (*device, int, error) {
+	n := c.on()
+	local, mtu, err := n.route(peer)
+	if c.Local.IsValid() {
+		local = c.Local.Unmap()
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	d, err := n.acquire(local, c)
+	if errors.Is(err, ErrPortTaken) && !c.Local.IsValid() && local.Is4() && local.IsLoopback() {
+		d, err = n.acquireLoopback(c, err)
+	}
+	return d, mtu, err
+}
+
+// loopbackTries is how many addresses of the loopback interface are tried.
+const loopbackTries = 20
+
+// acquireLoopback returns a device of some address of the loopback interface: one that there is, or
+// that of an address which is drawn. It fails with err.
+func (n *network) acquireLoopback(c *Config, err error) (*device, error) {
+	n.mu.Lock()
+	for a, d := range n.devices {
+		if a.Is4() && a.IsLoopback() && d.users > 0 {
+			d.users++
+			n.mu.Unlock()
+			return d, nil
+		}
+	}
+	n.mu.Unlock()
+	for range loopbackTries {
+		r := rand.Uint32()
+		a := netip.AddrFrom4([4]byte{127, byte(1 + r%254), byte(r >> 8), byte(1 + r>>16%254)})
+		if d, aerr := n.acquire(a, c); aerr == nil {
+			return d, nil
+		}
+	}
+	return nil, err
+}
+
+// drawPort returns a port that no other connection of the device has drawn.
+func (d *device) drawPort() uint16 {
+	const first = 49152 // RFC 6335 section 6: the dynamic ports
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for {
+		p := first + uint16(random32()%(1<<16-first))
+		if !d.ports[p] {
+			d.ports[p] = true
+			return p
+		}
+	}
 }

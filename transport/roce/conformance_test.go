@@ -1,0 +1,44 @@
+package roce_test
+
+import (
+	"io"
+	"log/slog"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
+)
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// local is a loopback address of this package's own: other tests run at the same time, and each
+// address has one owner.
+const local = "127.71.0.1"
+
+// TestConformance runs the suite with both ends on one device, and with the dialing end at an address
+// of its own.
+func TestConformance(t *testing.T) {
+	for name, listen := range map[string]string{"one device": local + ":0"} {
+		t.Run(name, func(t *testing.T) { transporttest.Run(t, factory(listen, roce.Config{})) })
+	}
+}
+
+func factory(listen string, cfg roce.Config) transporttest.Factory {
+	return transporttest.Factory{
+		New: func(t testing.TB, o transporttest.Options) (transport.Listener, transport.Dialer, string) {
+			cfg.IRD, cfg.ORD, cfg.SendDepth, cfg.RecvDepth = o.IRD, o.ORD, o.SendDepth, o.RecvDepth
+			cfg.Logger = quiet
+			l, err := roce.Listen(t.Context(), listen, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg.Local = l.Addr().(roce.Addr).IP
+			return l, roce.Dialer{Config: cfg}, l.Addr().String()
+		},
+	}
+}

@@ -1,0 +1,363 @@
+package roce
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
+)
+
+// receiveLen is the most that one system call receives: a datagram, or several of one size.
+const receiveLen = 64 << 10
+
+// device is what all connections at one local address share: the socket, and who gets what arrives.
+// One goroutine receives, and calls the endpoints. Another one sends what others could not.
+type device struct {
+	network  *network
+	local    netip.AddrPort
+	mtu      int // largest path MTU
+	guid     uint64
+	sock     socket
+	counters *Counters // of packets that belong to no connection
+	trace    func(local, remote netip.AddrPort, sent bool, packet []byte)
+
+	users  int // the lock of network guards it
+	closed chan struct{}
+
+	mu       sync.Mutex // guards what follows
+	pairs    map[uint32]*endpoint
+	services map[uint16]*Listener
+	conns    map[uint32]*conn // by our communication id
+	asked    map[question]*conn
+	ports    map[uint16]bool // that connections of this end have drawn
+
+	readyMu    sync.Mutex // guards what follows, and queued of endpoints
+	mads       []mad
+	ready      []*endpoint
+	completing []*endpoint  // have completions that are to be delivered
+	pending    atomic.Int32 // length of mads and ready
+
+	sendMu sync.Mutex // of who sends: guards batch and sock.send
+	batch  *batch
+	full   atomic.Bool // the system takes no more: the sender waits for it
+	wake   chan struct{}
+	over   chan struct{}
+	group  sync.WaitGroup
+
+	// Of the goroutine that receives.
+	in   bth.Path
+	from netip.AddrPort // that in is of
+}
+
+// question is what tells the requests for connections of peers apart.
+type question struct {
+	from netip.Addr
+	id   uint32 // the peer's communication id
+}
+
+// mad is a message to the connection manager of a peer.
+type mad struct {
+	to netip.Addr
+	p  []byte
+}
+
+// maxMADs bounds those that wait to be sent. Further ones are lost, as on the way.
+const maxMADs = 256
+
+func newDevice(n *network, local netip.Addr, sock socket, mtu int, cfg *Config) *device {
+	d := &device{
+		network: n, local: netip.AddrPortFrom(local, UDPPort), mtu: mtu, guid: uint64(random32())<<32 | 1,
+		sock: sock, counters: cfg.Counters, trace: cfg.Trace, users: 1, closed: make(chan struct{}),
+		pairs: make(map[uint32]*endpoint), services: make(map[uint16]*Listener),
+		conns: make(map[uint32]*conn), asked: make(map[question]*conn), ports: make(map[uint16]bool),
+		batch: newBatch(sock.segments()), wake: make(chan struct{}, 1), over: make(chan struct{}),
+	}
+	d.group.Go(d.receive)
+	d.group.Go(d.sender)
+	return d
+}
+
+// close ends the device, which nobody uses any more.
+func (d *device) close() {
+	close(d.over)
+	d.sock.close()
+	d.group.Wait()
+}
+
+// random32 returns a random number other than 0.
+func random32() uint32 {
+	var b [4]byte
+	for {
+		_, _ = rand.Read(b[:]) // does not fail
+		if n := binary.BigEndian.Uint32(b[:]); n != 0 {
+			return n
+		}
+	}
+}
+
+// reserve returns a queue pair number that nobody has. It has no endpoint before attach.
+func (d *device) reserve() uint32 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for {
+		qp := random32() & bth.Mask24
+		if _, taken := d.pairs[qp]; qp > cm.QP && !taken { // 0 and 1 are for management
+			d.pairs[qp] = nil
+			return qp
+		}
+	}
+}
+
+// schedule has an endpoint send what it has to, when its turn comes.
+func (d *device) schedule(e *endpoint) {
+	d.readyMu.Lock()
+	if !e.queued {
+		e.queued = true
+		d.ready = append(d.ready, e)
+		d.pending.Add(1)
+	}
+	d.readyMu.Unlock()
+}
+
+// next returns the endpoint whose turn it is, or nil.
+func (d *device) next() *endpoint {
+	d.readyMu.Lock()
+	defer d.readyMu.Unlock()
+	if len(d.ready) == 0 {
+		return nil
+	}
+	e := d.ready[0]
+	d.ready = d.ready[:copy(d.ready, d.ready[1:])]
+	e.queued = false
+	d.pending.Add(-1)
+	return e
+}
+
+// flushTurns bounds what a caller sends for others.
+const flushTurns = 4
+
+// flush sends what is to be sent, as far as that is possible at once.
+func (d *device) flush() {
+	for d.pending.Load() > 0 && !d.full.Load() && d.sendMu.TryLock() {
+		more := d.send(flushTurns, false)
+		d.sendMu.Unlock()
+		if more {
+			d.wakeSender()
+			return
+		}
+	}
+}
+
+func (d *device) wakeSender() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// sender sends what flush leaves, and delivers completions that come of sending.
+func (d *device) sender() {
+	for {
+		select {
+		case <-d.wake:
+		case <-d.over:
+			return
+		}
+		d.sendMu.Lock()
+		d.full.Store(false)
+		for d.send(flushTurns, true) {
+			select {
+			case <-d.over:
+				d.sendMu.Unlock()
+				return
+			default:
+			}
+		}
+		d.sendMu.Unlock()
+		d.readyMu.Lock()
+		all := d.completing
+		d.completing = nil
+		d.readyMu.Unlock()
+		for _, e := range all {
+			e.deliver()
+		}
+		d.flush()
+	}
+}
+
+// send sends batches, so many at most. It reports whether there is more. The lock sendMu is held.
+func (d *device) send(batches int, wait bool) (more bool) {
+	for range batches {
+		if len(d.batch.unsent()) == 0 && !d.gather() {
+			return false
+		}
+		all := d.batch.unsent()
+		n := d.sock.send(all, wait)
+		d.batch.sent += n
+		if n < len(all) {
+			d.full.Store(true)
+			return true
+		}
+	}
+	return d.pending.Load() > 0
+}
+
+// gather fills the batch, and reports whether there is anything in it.
+func (d *device) gather() bool {
+	b := d.batch
+	b.reset()
+	b.segments = d.sock.segments()
+	for d.sendMAD(b) {
+	}
+	now := time.Now()
+	for b.room() {
+		e := d.next()
+		if e == nil {
+			break
+		}
+		more, completed := e.fill(b, now)
+		if more {
+			d.schedule(e)
+		}
+		if completed {
+			d.readyMu.Lock()
+			d.completing = append(d.completing, e)
+			d.readyMu.Unlock()
+			d.wakeSender()
+		}
+	}
+	return len(b.messages) > 0
+}
+
+// queueMAD has a message sent to the connection manager of a peer.
+func (d *device) queueMAD(to netip.Addr, m cm.Message, transaction uint64) {
+	d.readyMu.Lock()
+	defer d.readyMu.Unlock()
+	if len(d.mads) < maxMADs {
+		d.mads = append(d.mads, mad{to, cm.Append(nil, m, transaction)})
+		d.pending.Add(1)
+	}
+}
+
+// sendMAD adds the next of these messages to a batch, if there is one, and room.
+func (d *device) sendMAD(b *batch) bool {
+	if !b.room() {
+		return false
+	}
+	d.readyMu.Lock()
+	if len(d.mads) == 0 {
+		d.readyMu.Unlock()
+		return false
+	}
+	m := d.mads[0]
+	d.mads = slices.Delete(d.mads, 0, 1)
+	d.pending.Add(-1)
+	d.readyMu.Unlock()
+	to := netip.AddrPortFrom(m.to, UDPPort)
+	path := bth.NewPath(d.local, to)
+	b.begin(&path, to, d.traceTo(to))
+	h := bth.Packet{
+		Opcode: bth.Datagram, Migrated: true, PKey: bth.DefaultPKey, QP: cm.QP,
+		DETH: bth.DETH{QKey: cm.QKey, QP: cm.QP},
+	}
+	if p, ok := b.Packet(&h, len(m.p)); ok {
+		copy(p, m.p)
+		b.seal()
+	}
+	return true
+}
+
+// traceTo returns what traces the packets that are sent to a peer, or nil.
+func (d *device) traceTo(to netip.AddrPort) func([]byte) {
+	if d.trace == nil {
+		return nil
+	}
+	return func(p []byte) { d.trace(d.local, to, true, p) }
+}
+
+// receive takes what arrives, until the socket is closed.
+func (d *device) receive() {
+	b := make([]byte, receiveLen)
+	for {
+		n, size, from, marked, err := d.sock.receive(b)
+		if err != nil {
+			select {
+			case <-d.over:
+				return
+			default:
+			}
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			continue // an error of an earlier datagram
+		}
+		d.arrived(b[:n], size, from, marked)
+		d.flush()
+	}
+}
+
+// arrived takes datagrams of one peer.
+func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
+	now := time.Now()
+	if from.Addr().Is4() != d.local.Addr().Is4() || size <= 0 {
+		return
+	}
+	if from != d.from {
+		d.in, d.from = bth.NewPath(from, d.local), from
+	}
+	var e *endpoint // whose packets are being taken
+	for len(b) > 0 {
+		p := b[:min(size, len(b))]
+		b = b[len(p):]
+		id, ok := d.in.Check(p)
+		var h bth.Packet
+		err := bth.ErrICRC
+		if ok {
+			h, err = bth.Parse(p)
+		}
+		if d.trace != nil {
+			d.trace(d.local, from, false, p)
+		}
+		if err != nil {
+			d.counters.badPackets.Add(1)
+			continue
+		}
+		if h.QP == cm.QP {
+			d.management(&h, from.Addr())
+			continue
+		}
+		if e == nil || e.qp != h.QP {
+			if e != nil {
+				e.conclude()
+			}
+			if e = d.pair(h.QP, from.Addr()); e == nil || !e.begin(now) {
+				d.counters.strays.Add(1)
+				e = nil
+				continue
+			}
+		}
+		e.take(&h, id, marked, now)
+	}
+	if e != nil {
+		e.conclude()
+	}
+}
+
+// pair returns the endpoint with a queue pair number, if it is one whose peer has that address.
+func (d *device) pair(qp uint32, from netip.Addr) *endpoint {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.pairs[qp]
+	if e == nil || e.peer.Addr() != from {
+		return nil
+	}
+	return e
+}

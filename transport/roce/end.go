@@ -1,0 +1,55 @@
+package roce
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// end ends the connection, and reports whether it had not ended before; mu is held. The oldest request
+// completes with refused, if that is not nil.
+func (e *endpoint) end(err, refused error) bool {
+	if e.err != nil {
+		return false
+	}
+	e.err, e.closed, e.refused = err, ended(err), refused
+	go e.finish()
+	return true
+}
+
+// finish takes the connection apart.
+func (e *endpoint) finish() {
+	e.taking.Lock()
+	e.mu.Lock()
+	e.timer.Stop()
+	e.req.Flush(e.refused, e.opError("post", transport.ErrFlushed))
+	refused := e.resp.Refused()
+	e.mu.Unlock()
+	e.table.Close()
+	e.deliver()
+	e.taking.Unlock()
+	close(e.done)
+	if refused {
+		e.dev.schedule(e) // the peer is told
+		e.dev.flush()
+	}
+	e.conn.end(refused)
+}
+
+// closedByPeer ends the connection as the peer wants it.
+func (e *endpoint) closedByPeer() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.resp.LateRefusal(); err != nil {
+		e.end(e.opError("read", err), nil)
+		return
+	}
+	e.end(e.opError("receive", transport.ErrClosedByPeer), nil)
+}
+
+// abort ends a connection that nobody was told of yet.
+func (e *endpoint) abort(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.end(fmt.Errorf("not established: %w", err), nil)
+}

@@ -1,0 +1,131 @@
+package roce
+
+import (
+	"net/netip"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
+)
+
+// management takes a datagram to the connection manager (IBTA section 12.9).
+func (d *device) management(h *bth.Packet, from netip.Addr) {
+	if h.Opcode != bth.Datagram || h.DETH.QKey != cm.QKey {
+		d.counters.badPackets.Add(1)
+		return
+	}
+	m, transaction, err := cm.Parse(h.Payload)
+	if err != nil {
+		d.counters.badPackets.Add(1)
+		return
+	}
+	switch m := m.(type) {
+	case *cm.REQ:
+		d.asks(m, transaction, from)
+	case *cm.MRA:
+		if c, _ := d.conn(m.Remote, from); c != nil {
+			c.event(m)
+		}
+	case *cm.REP:
+		d.grants(m, transaction, from)
+	case *cm.RTU:
+		if c, k := d.conn(m.Remote, from); c != nil && k.peerID == m.Local {
+			c.established()
+		}
+	case *cm.REJ:
+		d.refuses(m, from)
+	case *cm.DREQ:
+		d.ends(m, transaction, from)
+	case *cm.DREP:
+		if c, k := d.conn(m.Remote, from); c != nil && k.peerID == m.Local {
+			c.ended()
+		}
+	}
+}
+
+// conn returns the connection with a communication id of this end, if it is with that peer.
+func (d *device) conn(id uint32, from netip.Addr) (*conn, known) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := d.conns[id]
+	if c == nil || c.peer != from {
+		return nil, known{}
+	}
+	return c, c.known
+}
+
+// ends takes a DREQ.
+func (d *device) ends(m *cm.DREQ, transaction uint64, from netip.Addr) {
+	c, k := d.conn(m.Remote, from)
+	if c != nil && (k.peerID != m.Local || c.qp != m.QP || k.ep == nil) {
+		d.counters.strays.Add(1)
+		return
+	}
+	// Who asks about a connection that there is not has ended one of which the answer was lost.
+	d.queueMAD(from, &cm.DREP{Local: m.Remote, Remote: m.Local}, transaction)
+	if c != nil {
+		c.established() // if it was the RTU that was lost
+		c.ended()
+		k.ep.closedByPeer()
+	}
+}
+
+// asks takes a REQ.
+func (d *device) asks(m *cm.REQ, transaction uint64, from netip.Addr) {
+	q := question{from, m.CommID}
+	d.mu.Lock()
+	if c := d.asked[q]; c != nil { // it comes again
+		again := c.again
+		d.mu.Unlock()
+		d.queueMAD(from, again, transaction)
+		return
+	}
+	port, ok := cm.ServicePort(m.ServiceID)
+	l := d.services[port]
+	d.mu.Unlock()
+	refuse := func(why cm.Reason) {
+		d.queueMAD(from, &cm.REJ{Remote: m.CommID, About: cm.AboutREQ, Reason: why}, transaction)
+	}
+	if !ok || l == nil {
+		refuse(cm.InvalidService)
+		return
+	}
+	if why := l.asked(d, m, transaction, from); why != 0 {
+		l.cfg.Counters.rejected.Add(1)
+		refuse(why)
+	}
+}
+
+// grants takes a REP.
+func (d *device) grants(m *cm.REP, transaction uint64, from netip.Addr) {
+	c, k := d.conn(m.Remote, from)
+	switch {
+	case c == nil || c.asked:
+		// A dial that was given up: who has granted it need not wait.
+		d.queueMAD(from, &cm.REJ{Local: m.Remote, Remote: m.Local, About: cm.AboutREP,
+			Reason: cm.InvalidCommID}, transaction)
+	case k.again == nil:
+		c.event(m)
+	case k.peerID == m.Local: // the RTU was lost
+		d.queueMAD(from, k.again, transaction)
+	}
+}
+
+// refuses takes a REJ. Who gives up a dial may not know our communication id.
+func (d *device) refuses(m *cm.REJ, from netip.Addr) {
+	c, k := d.conn(m.Remote, from)
+	if c == nil && m.Reason == cm.Timeout {
+		d.mu.Lock()
+		if c = d.asked[question{from, m.Local}]; c != nil {
+			k = c.known
+		}
+		d.mu.Unlock()
+	}
+	switch {
+	case c == nil:
+	case !c.isUp.Load() || k.ep == nil:
+		c.event(m)
+	case k.peerID == m.Local:
+		c.ended()
+		k.ep.closedByPeer()
+	}
+}

@@ -1,0 +1,92 @@
+package roce
+
+import (
+	"net/netip"
+	"sync"
+)
+
+// socket carries datagrams to and from UDP port 4791 at one local address.
+type socket interface {
+	// receive waits for datagrams from one peer, which it puts into b one behind the other: each
+	// has size bytes, but the last may have fewer. It reports whether they were marked for
+	// congestion.
+	receive(b []byte) (n, size int, from netip.AddrPort, marked bool, err error)
+
+	// send sends the messages from the first on, and returns how many it is done with: sent, or
+	// lost as on the way. Unless it is to wait, it stops where it would have to.
+	send(all []message, wait bool) (n int)
+
+	// segments reports whether a message may be several datagrams.
+	segments() bool
+	close()
+}
+
+// network is where devices are.
+type network struct {
+	// open returns a socket, and the largest path MTU that the local address has room for.
+	open func(netip.Addr) (socket, int, error)
+	// route returns the local address from which a peer is reached, and the path MTU.
+	route func(netip.Addr) (netip.Addr, int, error)
+	// local returns the addresses of this host.
+	local func() ([]netip.Addr, error)
+
+	mu      sync.Mutex // guards devices
+	devices map[netip.Addr]*device
+}
+
+// system is the network of this host.
+var system = &network{open: openSocket, route: route, local: localAddrs}
+
+// acquire returns the device of a local address, which is opened if need be. Each is to be released.
+// What belongs to no connection is counted and traced as who has opened it says.
+func (n *network) acquire(local netip.Addr, cfg *Config) (*device, error) {
+	for {
+		n.mu.Lock()
+		d := n.devices[local]
+		if d == nil {
+			defer n.mu.Unlock()
+			sock, mtu, err := n.open(local)
+			if err != nil {
+				return nil, err
+			}
+			d = newDevice(n, local, sock, mtu, cfg)
+			if n.devices == nil {
+				n.devices = make(map[netip.Addr]*device)
+			}
+			n.devices[local] = d
+			return d, nil
+		}
+		if d.users > 0 {
+			d.users++
+			n.mu.Unlock()
+			return d, nil
+		}
+		n.mu.Unlock()
+		<-d.closed // its port is about to be free
+	}
+}
+
+// retain is acquire for a user of a device.
+func (d *device) retain() {
+	d.network.mu.Lock()
+	defer d.network.mu.Unlock()
+	d.users++
+}
+
+// release ends the use of a device. The last one closes it.
+func (d *device) release() {
+	d.network.mu.Lock()
+	d.users--
+	last := d.users == 0
+	d.network.mu.Unlock()
+	if !last {
+		return
+	}
+	go func() {
+		d.close()
+		d.network.mu.Lock()
+		delete(d.network.devices, d.local.Addr())
+		d.network.mu.Unlock()
+		close(d.closed)
+	}()
+}

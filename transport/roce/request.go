@@ -1,0 +1,133 @@
+package roce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
+)
+
+// request is a peer that asks for a connection.
+type request struct {
+	c           *conn
+	req         *cm.REQ
+	local, peer Addr
+	upper       []byte // the upper layer's private data
+
+	mu       sync.Mutex // guards answered
+	answered bool
+}
+
+var _ transport.Request = (*request)(nil)
+
+// errAnswered: a request that was accepted or rejected before.
+var errAnswered = errors.New("the request was answered before")
+
+// Info describes the connection.
+func (r *request) Info() transport.Info {
+	return transport.Info{
+		Provider: provider, LocalAddr: r.local, RemoteAddr: r.peer, PrivateData: r.upper,
+	}
+}
+
+// answer claims the request for an answer with that much private data.
+func (r *request) answer(private []byte, most int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case len(private) > most:
+		return transport.ErrPrivateData
+	case r.answered:
+		return errAnswered
+	}
+	r.answered = true
+	return nil
+}
+
+// Accept grants the connection, and waits until the peer knows.
+func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
+	if err := r.answer(private, cm.REPPrivateLen); err != nil {
+		return nil, opError("accept", r.peer, err)
+	}
+	c, d := r.c, r.c.dev
+	psn := random32()
+	a := r.agreed(psn)
+	e := newEndpoint(d, c.cfg)
+	e.conn, e.qp = c, c.qp
+	e.connect(a)
+	rep := &cm.REP{
+		Local: c.id, Remote: c.peerID, QP: c.qp, PSN: a.psn, ResponderResources: uint8(a.ird),
+		InitiatorDepth: uint8(a.ord), AckDelay: ackDelay, RNRRetry: rnrRetry, CAGUID: d.guid,
+		Private: private,
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, r.failed(e, err)
+	}
+	c.know(known{peerID: c.peerID, peerQP: c.peerQP, ep: e, again: rep})
+	if err := c.grant(ctx, rep); err != nil {
+		return nil, r.failed(e, err)
+	}
+	c.cfg.Counters.connections.Add(1)
+	return e, nil
+}
+
+// failed ends what Accept has begun, and returns its error.
+func (r *request) failed(e *endpoint, err error) error {
+	e.abort(err)
+	<-e.done
+	r.c.cfg.Counters.setupFailures.Add(1)
+	return opError("accept", r.peer, err)
+}
+
+// grant sends a REP until the peer considers the connection made.
+func (c *conn) grant(ctx context.Context, rep *cm.REP) error {
+	deadline := time.NewTimer(c.cfg.SetupTimeout)
+	defer deadline.Stop()
+	wait := firstRetry
+	retry := time.NewTimer(0)
+	defer retry.Stop()
+	for {
+		select {
+		case <-c.up:
+			return nil
+		case <-retry.C:
+			c.send(rep)
+			retry.Reset(wait)
+			wait = min(2*wait, mostRetry)
+		case m := <-c.events:
+			switch m := m.(type) {
+			case *cm.REJ:
+				c.cfg.Counters.rejected.Add(1)
+				return fmt.Errorf("%w: %v", transport.ErrClosedByPeer, m.Reason)
+			case *cm.MRA:
+				retry.Reset(serviceTime(m.ServiceTimeout))
+			}
+		case <-ctx.Done():
+			c.reject(cm.AboutOther, cm.Timeout, nil)
+			return ctx.Err()
+		case <-deadline.C:
+			c.reject(cm.AboutOther, cm.Timeout, nil)
+			return ErrPeerTimeout
+		}
+	}
+}
+
+// Reject refuses the connection.
+func (r *request) Reject(private []byte) error {
+	if err := r.answer(private, cm.REJPrivateLen); err != nil {
+		return opError("reject", r.peer, err)
+	}
+	r.c.cfg.Counters.rejected.Add(1)
+	r.refuse(cm.ConsumerDefined, private)
+	return nil
+}
+
+// refuse refuses the connection for a reason.
+func (r *request) refuse(why cm.Reason, private []byte) {
+	r.c.reject(cm.AboutREQ, why, private)
+	r.c.remove()
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package roce
+
+import (
+	"errors"
+	"net/netip"
+)
+
+// openSocket fails: what identifications other systems give to datagrams, which are part of the
+// check, is not known.
+func openSocket(netip.Addr) (socket, int, error) { return nil, 0, errors.ErrUnsupported }
+
+func route(netip.Addr) (netip.Addr, int, error) { return netip.Addr{}, 0, errors.ErrUnsupported }
+
+func localAddrs() ([]netip.Addr, error) { return nil, errors.ErrUnsupported }

@@ -1,0 +1,209 @@
+package roce
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce/rc"
+)
+
+// noticeEvery is how often a peer is told of congestion at most (annex A17 section A17.9.3).
+const noticeEvery = 50 * time.Microsecond
+
+// begin begins to take packets of the peer's, unless the connection is being taken apart.
+func (e *endpoint) begin(now time.Time) bool {
+	if !e.taking.TryLock() {
+		return false
+	}
+	e.mu.Lock()
+	e.busy, e.heard = true, now
+	e.mu.Unlock()
+	return true
+}
+
+// take takes a packet of the peer's.
+func (e *endpoint) take(h *bth.Packet, id uint16, marked bool, now time.Time) {
+	if e.peer.Addr().Is4() && !e.ids.plausible(id, now) {
+		e.cfg.Counters.badPackets.Add(1)
+		return
+	}
+	e.cfg.Counters.packetsReceived.Add(1)
+	e.conn.established()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if marked && now.Sub(e.noticed) >= noticeEvery {
+		e.notice, e.noticed = true, now
+	}
+	var err error
+	switch {
+	case e.err != nil && !e.resp.Refused():
+	case h.Opcode == bth.CNP:
+		e.cfg.Counters.cnpsReceived.Add(1)
+		e.req.Congested()
+	case h.Opcode.IsResponse():
+		if e.err != nil {
+			return
+		}
+		if err = e.req.Take(h, now); err != nil {
+			e.fail("send", err, err)
+		}
+	default:
+		var promised *transport.RecvRequest
+		if e.resp.Wants(h) {
+			e.mu.Unlock()
+			promised = e.source.Receive()
+			e.mu.Lock()
+			if e.err != nil {
+				return
+			}
+		}
+		if err = e.resp.Take(h, promised); err != nil {
+			e.fail("receive", err, nil)
+		}
+	}
+}
+
+// fail ends the connection for a fault; mu is held. The oldest request fails with refused, if that is
+// not nil.
+func (e *endpoint) fail(op string, err, refused error) {
+	switch {
+	case errors.Is(err, rc.ErrTimeout):
+		err = fmt.Errorf("%w: %w", ErrPeerTimeout, err)
+	case errors.Is(err, rc.ErrProtocol):
+		err = fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	if refused != nil {
+		refused = e.opError(op, err)
+	}
+	if e.end(e.opError(op, err), refused) && !errors.Is(err, transport.ErrTerminated) &&
+		!errors.Is(err, rc.ErrTimeout) {
+		e.cfg.faults.Fault(e.info.RemoteAddr, "roce: connection ended", nil, "err", err)
+	}
+}
+
+// conclude is the end of begin: messages and completions are delivered.
+func (e *endpoint) conclude() {
+	e.mu.Lock()
+	batch, r := e.resp.Arrived(), e.receiver
+	e.mu.Unlock()
+	if len(batch) > 0 {
+		r.Received(batch)
+	}
+	e.deliver()
+	e.mu.Lock()
+	e.busy = false
+	e.mu.Unlock()
+	e.taking.Unlock()
+	e.dev.schedule(e)
+}
+
+// deliver delivers completions.
+func (e *endpoint) deliver() {
+	e.delivering.Lock()
+	defer e.delivering.Unlock()
+	for {
+		e.mu.Lock()
+		c, ok := e.req.PopDone()
+		e.mu.Unlock()
+		if !ok {
+			return
+		}
+		if c.WR != &e.probe {
+			c.WR.Done.Complete(c.WR, c.Err)
+		}
+	}
+}
+
+// fill sends what may be sent, as far as there is room in a batch. It reports whether there is more,
+// and whether there are completions to deliver.
+func (e *endpoint) fill(b *batch, now time.Time) (more, completed bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	b.begin(&e.path, e.peer, e.trace)
+	defer func() {
+		b.seal()
+		e.cfg.Counters.packetsSent.Add(uint64(b.packets))
+	}()
+	if e.err != nil && !e.resp.Refused() {
+		return false, false
+	}
+	if e.notice && e.err == nil {
+		e.notify(b)
+	}
+	more, err := e.resp.Fill(b)
+	if err != nil {
+		e.fail("read", err, nil)
+		more, _ = e.resp.Fill(b) // tell the peer
+	}
+	if e.err != nil {
+		return more, false
+	}
+	if !more {
+		more = e.req.Fill(b, now)
+	}
+	e.arm(now)
+	return more, e.req.Completed()
+}
+
+// notify tells the peer of congestion (annex A17 section A17.9.3).
+func (e *endpoint) notify(b *batch) {
+	h := bth.Packet{
+		Opcode: bth.CNP, Migrated: true, BECN: true, PKey: bth.DefaultPKey, QP: e.conn.peerQP,
+	}
+	const reserved = 16 // bytes
+	if p, ok := b.Packet(&h, reserved); ok {
+		clear(p)
+		e.notice = false
+		e.cfg.Counters.cnpsSent.Add(1)
+	}
+}
+
+// arm sets the timer; mu is held.
+func (e *endpoint) arm(now time.Time) {
+	at := e.req.Deadline()
+	if e.cfg.KeepAlive > 0 {
+		if ask := e.heard.Add(e.cfg.KeepAlive); at.IsZero() || ask.Before(at) {
+			at = ask
+		}
+	}
+	if at.IsZero() || !e.due.IsZero() && !at.Before(e.due) {
+		return // it rings soon enough, and is set again then
+	}
+	e.due = at
+	e.timer.Reset(at.Sub(now))
+}
+
+// ring is called by the timer.
+func (e *endpoint) ring() {
+	now := time.Now()
+	e.mu.Lock()
+	e.due = time.Time{}
+	if e.err != nil {
+		e.mu.Unlock()
+		return
+	}
+	if err := e.req.Expire(now); err != nil {
+		e.fail("send", err, nil)
+		e.mu.Unlock()
+		return
+	}
+	e.keepAlive(now)
+	e.mu.Unlock()
+	e.dev.schedule(e)
+	e.dev.flush()
+}
+
+// keepAlive asks a silent peer for an acknowledgement, by an RDMA Write of no bytes, which names no
+// memory (IBTA section 9.7.4.1.1, C9-88). Where requests are under way they tell.
+func (e *endpoint) keepAlive(now time.Time) {
+	if e.cfg.KeepAlive == 0 || now.Sub(e.heard) < e.cfg.KeepAlive {
+		return
+	}
+	e.heard = now // for the time until the next one; if there is no answer, Expire tells
+	if e.req.Idle() && e.req.Room(1) {
+		e.req.Post(&e.probe)
+	}
+}
