@@ -24,11 +24,15 @@ func (s *server) tellHowToMount(b *strings.Builder) {
 		return
 	}
 	iwarp, overIWARP := s.ports.over("iwarp")
+	roce, overRoCE := s.ports.over("roce")
 	if overIWARP {
-		b.WriteString("to mount it from Linux:\n")
+		by := ""
+		if overRoCE {
+			by = " by iWARP"
+		}
+		fmt.Fprintf(b, "to mount it from Linux%s:\n", by)
 		s.tellRDMA(b, iwarp)
 	}
-	roce, overRoCE := s.ports.over("roce")
 	if overRoCE {
 		b.WriteString("to mount it from Linux by RoCE, where eth0 is the interface towards this host:\n" +
 			"    modprobe rdma_rxe; rdma link add rxe0 type rxe netdev eth0\n")
