@@ -16,13 +16,16 @@ const portTaken = "'rdma link' shows whether it is the kernel's rdma_rxe ('rdma 
 // listenInside listens over RoCE at an address of the loopback interface, for this process alone.
 // Another process may have the UDP port at 127.0.0.1, and at some others.
 func listenInside(ctx context.Context) (l *roce.Listener, err error) {
-	pid := os.Getpid()
 	for try := range byte(16) {
-		ip := netip.AddrFrom4([4]byte{127, byte(pid >> 8), byte(pid), 1 + try})
-		l, err = roce.Listen(ctx, netip.AddrPortFrom(ip, 0).String(), roce.Config{})
-		if !errors.Is(err, roce.ErrPortTaken) {
+		at := netip.AddrPortFrom(inside(os.Getpid(), try), 0)
+		if l, err = roce.Listen(ctx, at.String(), roce.Config{}); !errors.Is(err, roce.ErrPortTaken) {
 			break
 		}
 	}
 	return l, err
+}
+
+// inside is an address that a process tries.
+func inside(pid int, try byte) netip.Addr {
+	return netip.AddrFrom4([4]byte{127, byte(pid >> 8), byte(pid), 1 + try})
 }

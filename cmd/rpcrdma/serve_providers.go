@@ -39,9 +39,6 @@ func (f *providersFlag) String() string { return strings.Join(*f, ",") }
 // Type names the value in the usage.
 func (f *providersFlag) Type() string { return "LIST" }
 
-// has reports whether a provider is one of them.
-func (f providersFlag) has(name string) bool { return slices.Contains(f, name) }
-
 // completeProviders completes the last name of a list.
 func completeProviders(_ *cobra.Command, _ []string, word string) (words []string, _ cobra.ShellCompDirective) {
 	before := word[:strings.LastIndexByte(word, ',')+1]
