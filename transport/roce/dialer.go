@@ -94,7 +94,7 @@ func (c *Config) dial(ctx context.Context, ip netip.Addr, port uint16, private [
 	e.connect(&agreed{
 		local: Addr{dev.local.Addr(), n.port}, peer: Addr{ip, port}, private: rep.Private, mtu: mtu,
 		ird: min(c.IRD, int(rep.InitiatorDepth)), ord: min(c.ORD, int(rep.ResponderResources)),
-		rnrRetry: int(rep.RNRRetry), qp: rep.QP, psn: psn, peerPSN: rep.PSN,
+		rnrRetry: int(rep.RNRRetry), qp: rep.QP, psn: rep.PSN, peerPSN: psn,
 	})
 	rtu := &cm.RTU{Local: n.id, Remote: rep.Local}
 	n.know(known{peerID: rep.Local, peerQP: rep.QP, ep: e, again: rtu})

@@ -81,7 +81,7 @@ type agreed struct {
 	ird, ord     int
 	rnrRetry     int    // how often the peer may not be ready
 	qp           uint32 // of the peer
-	psn, peerPSN uint32
+	psn, peerPSN uint32 // of the first packet to the peer, and of the first from it
 }
 
 // newEndpoint makes a queue pair that has a number, but no peer yet: see connect.

@@ -238,6 +238,6 @@ func (r *request) agreed(psn uint32) *agreed {
 	return &agreed{
 		local: r.local, peer: r.peer, private: r.upper, mtu: r.req.MTU.Bytes(),
 		ird: min(cfg.IRD, int(r.req.InitiatorDepth)), ord: min(cfg.ORD, int(r.req.ResponderResources)),
-		rnrRetry: int(r.req.RNRRetry), qp: r.req.QP, psn: psn & bth.Mask24, peerPSN: r.req.PSN,
+		rnrRetry: int(r.req.RNRRetry), qp: r.req.QP, psn: r.req.PSN, peerPSN: psn & bth.Mask24,
 	}
 }

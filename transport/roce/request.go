@@ -60,7 +60,7 @@ func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoin
 	e.conn, e.qp = c, c.qp
 	e.connect(a)
 	rep := &cm.REP{
-		Local: c.id, Remote: c.peerID, QP: c.qp, PSN: a.psn, ResponderResources: uint8(a.ird),
+		Local: c.id, Remote: c.peerID, QP: c.qp, PSN: a.peerPSN, ResponderResources: uint8(a.ird),
 		InitiatorDepth: uint8(a.ord), AckDelay: ackDelay, RNRRetry: rnrRetry, CAGUID: d.guid,
 		Private: private,
 	}

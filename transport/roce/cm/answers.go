@@ -70,7 +70,7 @@ type REP struct {
 	Local, Remote      uint32 // communication ids
 	QKey               uint32
 	QP                 uint32 // 24 bits
-	PSN                uint32 // 24 bits: of the sender's first packet
+	PSN                uint32 // 24 bits: of the receiver's first packet
 	ResponderResources uint8  // RDMA Reads that may be outstanding at the sender
 	InitiatorDepth     uint8  // RDMA Reads that the sender may have outstanding
 	AckDelay           uint8  // 5 bits

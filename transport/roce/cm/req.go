@@ -49,7 +49,7 @@ type REQ struct {
 	RemoteTimeout      uint8  // 5 bits: in which time the receiver is to answer, 4.096 us times 2^n
 	Transport          uint8  // 2 bits: 0 is a reliable connection
 	FlowControl        bool   // end to end, by credits
-	PSN                uint32 // 24 bits: of the sender's first packet
+	PSN                uint32 // 24 bits: of the receiver's first packet
 	LocalTimeout       uint8  // 5 bits: in which time the sender answers
 	RetryCount         uint8  // 3 bits
 	PKey               uint16
