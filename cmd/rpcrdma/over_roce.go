@@ -1,8 +1,7 @@
 package main
 
 import (
-	"context"
-	"errors"
+	"net"
 	"net/netip"
 	"os"
 
@@ -13,16 +12,19 @@ import (
 const portTaken = "'rdma link' shows whether it is the kernel's rdma_rxe ('rdma link delete' ends " +
 	"that), 'ss -ulnp' a process"
 
-// listenInside listens over RoCE at an address of the loopback interface, for this process alone.
-// Another process may have the UDP port at 127.0.0.1, and at some others.
-func listenInside(ctx context.Context) (l *roce.Listener, err error) {
+// freeInside returns an address of the loopback interface at which nobody has the UDP port of RoCE.
+// Another process may have it at 127.0.0.1, and at some others.
+func freeInside() netip.Addr {
+	pid := os.Getpid()
 	for try := range byte(16) {
-		at := netip.AddrPortFrom(inside(os.Getpid(), try), 0)
-		if l, err = roce.Listen(ctx, at.String(), roce.Config{}); !errors.Is(err, roce.ErrPortTaken) {
-			break
+		ip := inside(pid, try)
+		c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, roce.UDPPort)))
+		if err == nil {
+			c.Close()
+			return ip
 		}
 	}
-	return l, err
+	return inside(pid, 0) // of which RoCE says what is wrong
 }
 
 // inside is an address that a process tries.

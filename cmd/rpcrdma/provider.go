@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -55,7 +56,8 @@ var providers = map[string]provider{
 		return l, iwarp.Dialer{DialContext: d.DialContext}, nil
 	},
 	"roce": func(ctx context.Context) (transport.Listener, transport.Dialer, error) {
-		l, err := listenInside(ctx)
+		at := netip.AddrPortFrom(freeInside(), 0)
+		l, err := roce.Listen(ctx, at.String(), roce.Config{})
 		if err != nil {
 			return nil, nil, err
 		}

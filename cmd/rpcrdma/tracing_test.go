@@ -322,7 +322,7 @@ func TestTraceBench(t *testing.T) {
 	traceMost = most
 	t.Cleanup(func() { traceMost = 256 << 20 })
 	t.Setenv(asCommand, "1s") // in the server's process
-	for _, path := range []string{"iwarp", "loopback", "tcp"} {
+	for _, path := range []string{"iwarp", "loopback", "roce", "tcp"} {
 		file := filepath.Join(t.TempDir(), "trace")
 		t.Setenv(traceEnv, file)
 		code, _, errs := execute(t, "bench", "--paths", path, "--ways", "inline-call", "--sizes", "4KiB",
@@ -331,7 +331,7 @@ func TestTraceBench(t *testing.T) {
 			t.Fatalf("%s: exit %d: %s", path, code, errs)
 		}
 		b := traceOfFile(t, file)
-		if path != "tcp" {
+		if path == "iwarp" || path == "loopback" {
 			has(t, path, b, mpaRequest, mpaReply)
 		}
 		if len(b) > most || len(b) < most-1<<16 {
