@@ -47,7 +47,7 @@ func mostDuelled(all []duel) Path {
 		points[all[i].path] += len(all[i].curve)
 	}
 	var best Path
-	for _, p := range []Path{IWARP, IWARPCRC, IWARPMarkers, Loopback} {
+	for _, p := range []Path{IWARP, IWARPCRC, IWARPMarkers, RoCE, Loopback} {
 		if points[p] > points[best] && (p != Loopback || best == "") {
 			best = p
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/program"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -13,17 +15,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 // fleet is the connections of a point.
 type fleet struct {
 	conns []oncrpc.Transport
 	meter *meter // of RDMA; nil over TCP
+
+	datagrams *atomic.Int64 // the runner's
 }
 
 // dial makes the connections of a point.
 func (r *runner) dial(ctx context.Context, p Point) (*fleet, error) {
-	f := &fleet{}
+	f := &fleet{datagrams: &r.datagrams}
 	if p.Path != TCP {
 		f.meter = &meter{point: p}
 	}
@@ -78,6 +83,10 @@ func (r *runner) provider(p Point) (transport.Dialer, string) {
 	case draftListener:
 		port = r.info.DraftPort
 	}
+	at := net.JoinHostPort(r.host, strconv.Itoa(int(port)))
+	if p.Path == RoCE {
+		return roce.Dialer{Config: roce.Config{Logger: r.o.Logger, Trace: r.datagram}}, at
+	}
 	cfg := iwarp.Config{CRC: iwarp.CRCOff, Logger: r.o.Logger}
 	switch p.Path {
 	case IWARPCRC:
@@ -86,12 +95,21 @@ func (r *runner) provider(p Point) (transport.Dialer, string) {
 		cfg.Markers = mpa.MarkersOn
 	}
 	d := net.Dialer{Control: r.o.Sockets.Control}
-	return iwarp.Dialer{Config: cfg, DialContext: r.o.Trace.DialContext(d.DialContext)},
-		net.JoinHostPort(r.host, strconv.Itoa(int(port)))
+	return iwarp.Dialer{Config: cfg, DialContext: r.o.Trace.DialContext(d.DialContext)}, at
 }
 
-// wire returns the bytes that have been put on the wire in both directions, as TCP's payload.
+// datagram counts the bytes of one of RoCE, and traces it if that is wanted.
+func (r *runner) datagram(local, remote netip.AddrPort, sent bool, packet []byte) {
+	r.datagrams.Add(int64(len(packet)))
+	if r.o.Trace != nil {
+		r.o.Trace.Datagram(local, remote, sent, packet)
+	}
+}
+
+// wire returns the bytes that have been put on the wire in both directions, as TCP's or UDP's
+// payload.
 func (f *fleet) wire() (n int64) {
+	n = f.datagrams.Load() // of RoCE, of which there is one fleet at a time
 	for _, c := range f.conns {
 		switch c := c.(type) {
 		case *rpcrdma.Conn:

@@ -16,7 +16,10 @@ type Grid struct {
 }
 
 // Paths returns all paths.
-func Paths() []Path { return []Path{Loopback, IWARP, IWARPCRC, IWARPMarkers, TCP} }
+func Paths() []Path { return []Path{Loopback, IWARP, IWARPCRC, IWARPMarkers, RoCE, TCP} }
+
+// usualPaths are those that any server has. RoCE takes a UDP port that somebody else may have.
+func usualPaths() []Path { return []Path{Loopback, IWARP, IWARPCRC, IWARPMarkers, TCP} }
 
 // Ways returns all ways.
 func Ways() []Way {
@@ -36,7 +39,7 @@ type Axes struct {
 func FullAxes() Axes {
 	const kib, mib = 1 << 10, 1 << 20
 	return Axes{
-		Paths:    Paths(),
+		Paths:    usualPaths(),
 		Ways:     Ways(),
 		Sizes:    []int{256, 1 * kib, 4 * kib, 8 * kib, 16 * kib, 32 * kib, 64 * kib, 256 * kib, 1 * mib, 4 * mib},
 		InFlight: []int{1, 8, 64},
@@ -44,7 +47,7 @@ func FullAxes() Axes {
 	}
 }
 
-// FullGrid is all there is: some 2,000 points.
+// FullGrid is all there is but RoCE: some 2,000 points.
 func FullGrid() Grid { return FullAxes().Grid("full") }
 
 // Grid returns the grid with all combinations, but for those of TCP with ways that it does not have.
@@ -62,6 +65,11 @@ func (a Axes) Grid(name string) Grid {
 		}
 	}
 	return g
+}
+
+// Over reports whether a point is over a path.
+func (g Grid) Over(p Path) bool {
+	return slices.ContainsFunc(g.Points, func(x Point) bool { return x.Path == p })
 }
 
 // add adds points.

@@ -32,7 +32,7 @@ func TestGrids(t *testing.T) {
 			t.Errorf("%s: %v", tt.grid.Name, err)
 		}
 	}
-	for _, path := range Paths() {
+	for _, path := range usualPaths() {
 		for _, g := range []Grid{QuickGrid(), FullGrid()} {
 			if !slices.ContainsFunc(g.Points, func(p Point) bool { return p.Path == path }) {
 				t.Errorf("%s: no point over %s", g.Name, path)

@@ -10,12 +10,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/control"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 // listeners are what a server listens on.
 type listeners struct {
 	rpc, raw               net.Listener
 	chunked, inline, draft *iwarp.Listener
+
+	roce map[string]*roce.Listener // by the names of those of iWARP, whose ports they have
 }
 
 // listen listens on five ports.
@@ -73,10 +76,35 @@ func (o *ServerOptions) listen(ctx context.Context) (_ *listeners, err error) {
 			return nil, err
 		}
 	}
+	if o.RoCE {
+		if err := p.listenRoCE(ctx, name, o); err != nil {
+			return nil, err
+		}
+	}
 	if p.raw, err = lc.Listen(ctx, "tcp", next()); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// listenRoCE listens over RoCE at the same ports as iWARP, at the addresses of a name.
+func (p *listeners) listenRoCE(ctx context.Context, name string, o *ServerOptions) error {
+	p.roce = make(map[string]*roce.Listener)
+	cfg := roce.Config{Logger: o.Logger}
+	if o.Trace != nil {
+		cfg.Trace = o.Trace.Datagram
+	}
+	for listener, beside := range map[string]*iwarp.Listener{
+		chunkedListener: p.chunked, inlineListener: p.inline, draftListener: p.draft,
+	} {
+		at := net.JoinHostPort(name, strconv.Itoa(beside.Addr().(*net.TCPAddr).Port))
+		l, err := roce.Listen(ctx, at, cfg)
+		if err != nil {
+			return err
+		}
+		p.roce[listener] = l
+	}
+	return nil
 }
 
 // close closes what nobody serves.
@@ -90,6 +118,9 @@ func (p *listeners) close() {
 		if l != nil {
 			l.Close()
 		}
+	}
+	for _, l := range p.roce {
+		l.Close()
 	}
 }
 

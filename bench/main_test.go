@@ -12,6 +12,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
+// roceVariable is the address at which a server is reached over RoCE, too.
+const roceVariable = "BENCH_TEST_ROCE"
+
 // childVariable makes this binary something else than a test: a server, one that cannot listen, or the parent of one.
 const childVariable = "BENCH_TEST_CHILD"
 
@@ -19,6 +22,9 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func TestMain(m *testing.M) {
 	o := ServerOptions{Listen: "127.0.0.1:0", Sockets: host.Sockets{Congestion: host.DefaultCongestion}, Logger: quiet}
+	if at := os.Getenv(roceVariable); at != "" {
+		o.Listen, o.RoCE = at, true
+	}
 	switch os.Getenv(childVariable) {
 	case "":
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // of the children, which otherwise take a second to end

@@ -11,6 +11,7 @@ const (
 	IWARP        Path = "iwarp"         // transport/iwarp without CRC and markers
 	IWARPCRC     Path = "iwarp+crc"     // with CRC32C, as between hosts
 	IWARPMarkers Path = "iwarp+markers" // with markers in both directions, without CRC
+	RoCE         Path = "roce"          // transport/roce: reliable connections of InfiniBand, in UDP
 	TCP          Path = "tcp"           // oncrpc/recordmark: RPC over TCP, a yardstick
 )
 

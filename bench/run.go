@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/control"
@@ -68,6 +69,8 @@ type runner struct {
 	loopback   *local
 	unpin      func() error
 	meter      control.Meter // of this process
+
+	datagrams atomic.Int64 // bytes of those of RoCE
 
 	payload, copied []byte // what is sent; where a copy goes
 	copies, streams yardsticks

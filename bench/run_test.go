@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/bench/control"
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -38,6 +39,7 @@ func TestRun(t *testing.T) {
 	for _, way := range Ways() {
 		g.add(Point{IWARP, way, 1024, 1, 1})
 	}
+	t.Setenv(roceVariable, rocerig.Addr(t).String()+":0")
 	o := options(t)
 	o.Grid = g
 	r, err := Run(t.Context(), o)

@@ -24,6 +24,8 @@ type ServerOptions struct {
 	// Listen is where it listens for RPC over TCP, "host:port". The next four ports are for the other transports; with port 0 it takes any.
 	Listen  string
 	Sockets host.Sockets
+	// RoCE has it listen over RoCE, too, at the addresses of Listen.
+	RoCE bool
 	// Memory bounds the bytes that calls under way take; 0 means 1 GiB.
 	Memory int64
 	Logger *slog.Logger // nil means slog.Default()
@@ -50,6 +52,9 @@ func Serve(ctx context.Context, o ServerOptions, ready func(addr string)) error 
 
 	g, ctx := errgroup.WithContext(ctx) // when one of them ends, all do
 	for name, l := range map[string]*iwarp.Listener{chunkedListener: p.chunked, inlineListener: p.inline, draftListener: p.draft} {
+		g.Go(func() error { return rpcrdma.Serve(ctx, l, srv, serverConfig(name, o.Memory, o.Logger)) })
+	}
+	for name, l := range p.roce {
 		g.Go(func() error { return rpcrdma.Serve(ctx, l, srv, serverConfig(name, o.Memory, o.Logger)) })
 	}
 	g.Go(func() error {

@@ -14,6 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 // Metrics is a prometheus.Collector of what the layers count. Its parts may be asked for before it
@@ -24,6 +25,7 @@ type Metrics struct {
 	mu      sync.Mutex // guards what follows
 	iwarp   *iwarp.Counters
 	sctp    *sctp.Counters
+	roce    *roce.Counters
 	rdma    *rpcrdma.Counters
 	tcp     *recordmark.Counters
 	redial  *redial.Counters
@@ -65,6 +67,9 @@ func (m *Metrics) IWARP() *iwarp.Counters { return part(m, &m.iwarp) }
 // SCTP returns the counters for sctp.Config.Counters.
 func (m *Metrics) SCTP() *sctp.Counters { return part(m, &m.sctp) }
 
+// ROCE returns the counters for roce.Config.Counters.
+func (m *Metrics) ROCE() *roce.Counters { return part(m, &m.roce) }
+
 // RDMA returns the counters for rpcrdma.Config.Counters, of servers and clients.
 func (m *Metrics) RDMA() *rpcrdma.Counters { return part(m, &m.rdma) }
 
@@ -99,6 +104,7 @@ func (m *Metrics) SetGateway(g *gateway.Gateway) {
 var (
 	iwarpTable   = newTable("iwarp", iwarpRows)
 	sctpTable    = newTable("sctp", sctpRows)
+	roceTable    = newTable("roce", roceRows)
 	rdmaTable    = newTable("rdma", rdmaRows)
 	tcpTable     = newTable("tcp", tcpRows)
 	redialTable  = newTable("redial", redialRows)
@@ -106,7 +112,8 @@ var (
 	nfsTable     = newTable("nfs", nfsRows)
 	gatewayTable = newTable("gateway", gatewayRows)
 	tables       = []*table{
-		iwarpTable, sctpTable, rdmaTable, tcpTable, redialTable, serverTable, nfsTable, gatewayTable,
+		iwarpTable, sctpTable, roceTable, rdmaTable, tcpTable, redialTable, serverTable, nfsTable,
+		gatewayTable,
 	}
 
 	replyMemory = prometheus.NewDesc("rpcrdma_server_reply_cache_bytes",
@@ -157,6 +164,9 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	if m.sctp != nil {
 		sctpTable.collect(ch, m.sctp.Stats())
+	}
+	if m.roce != nil {
+		roceTable.collect(ch, m.roce.Stats())
 	}
 	if m.rdma != nil {
 		totals := m.rdma.Totals()

@@ -239,6 +239,7 @@ func TestNames(t *testing.T) {
 	r := newRig(t)
 	m := r.m
 	m.SCTP()
+	m.ROCE()
 	m.Redial()
 	problems, err := testutil.GatherAndLint(r.registry)
 	if err != nil {
@@ -253,8 +254,8 @@ func TestNames(t *testing.T) {
 func TestPartsAreOne(t *testing.T) {
 	m := metrics.New()
 	for _, parts := range [][2]any{
-		{m.IWARP(), m.IWARP()}, {m.SCTP(), m.SCTP()}, {m.RDMA(), m.RDMA()}, {m.TCP(), m.TCP()},
-		{m.Redial(), m.Redial()},
+		{m.IWARP(), m.IWARP()}, {m.SCTP(), m.SCTP()}, {m.ROCE(), m.ROCE()},
+		{m.RDMA(), m.RDMA()}, {m.TCP(), m.TCP()}, {m.Redial(), m.Redial()},
 	} {
 		if reflect.ValueOf(parts[0]).Pointer() != reflect.ValueOf(parts[1]).Pointer() {
 			t.Errorf("two %T", parts[0])

@@ -44,6 +44,27 @@ var (
 		{"BadPackets", "packets_dropped_total", "reason=bad", "Packets that were not taken, by reason."},
 		{"OutOfTheBlue", "packets_dropped_total", "reason=unknown", ""},
 	}
+	roceRows = []row{
+		{"Connections", "connections_total", "", "Connections that were set up."},
+		{"SetupFailures", "setup_failures_total", "", "Connections that were not set up, of either side."},
+		{"Rejected", "rejections_total", "", "Requests that were refused, on either side."},
+		{"Refused", "rejections_crowded_total", "", "Of these, requests for which a listener had no room."},
+		{"PacketsSent", "packets_total", "direction=sent", "Packets of connections, with acknowledgements."},
+		{"PacketsReceived", "packets_total", "direction=received", ""},
+		{"Retransmitted", "packets_retransmitted_total", "", "Packets of requests that were sent again."},
+		{"Timeouts", "timeouts_total", "", "Times that no acknowledgement came."},
+		{"NAKsSent", "naks_total", "direction=sent,reason=error",
+			"Negative acknowledgements: because a receiver was not ready, or something was wrong."},
+		{"NAKsReceived", "naks_total", "direction=received,reason=error", ""},
+		{"RNRsSent", "naks_total", "direction=sent,reason=not_ready", ""},
+		{"RNRsReceived", "naks_total", "direction=received,reason=not_ready", ""},
+		{"CNPsSent", "congestion_notices_total", "direction=sent", "Notices of congestion (CNP)."},
+		{"CNPsReceived", "congestion_notices_total", "direction=received", ""},
+		{"Duplicates", "packets_dropped_total", "reason=duplicate", "Packets that were not taken, by reason."},
+		{"OutOfSequence", "packets_dropped_total", "reason=out_of_sequence", ""},
+		{"BadPackets", "packets_dropped_total", "reason=bad", ""},
+		{"Strays", "packets_dropped_total", "reason=unknown", ""},
+	}
 	rdmaRows = []row{
 		{"CallsSent", "calls_total", "direction=sent", "RPC calls over RDMA."},
 		{"CallsReceived", "calls_total", "direction=received", ""},

@@ -13,6 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 // TestTables: each number that a layer counts is a metric, once.
@@ -23,6 +24,7 @@ func TestTables(t *testing.T) {
 	}{
 		{iwarp.Stats{}, iwarpRows},
 		{sctp.Stats{}, sctpRows},
+		{roce.Stats{}, roceRows},
 		{rpcrdma.Totals{}, rdmaRows},
 		{recordmark.Stats{}, tcpRows},
 		{redial.Stats{}, redialRows},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
+	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
@@ -23,9 +24,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
+
+// anywhere is the address of a server that has none yet.
+const anywhere = "127.0.0.1:0"
 
 // carrier is a transport over which a server can be reached at an address that it keeps.
 type carrier struct {
@@ -105,6 +110,19 @@ func carriers(t *testing.T) map[string]carrier {
 					rpcrdma.Config{Logger: quiet})
 			},
 		},
+		"roce": {
+			func(at string, srv *oncrpc.Server) (string, chan error, error) {
+				if at == anywhere {
+					at = net.JoinHostPort(rocerig.Addr(t).String(), "0")
+				}
+				l, err := roce.Listen(context.Background(), at, roce.Config{Logger: quiet})
+				return rdma(l, err, srv)
+			},
+			func(ctx context.Context, addr string) (oncrpc.Transport, error) {
+				return rpcrdma.Dial(ctx, roce.Dialer{Config: roce.Config{Logger: quiet}}, addr,
+					rpcrdma.Config{Logger: quiet})
+			},
+		},
 		"loopback": {
 			func(at string, srv *oncrpc.Server) (string, chan error, error) {
 				l, err := fabric.Listen("station", loopback.Config{})
@@ -138,7 +156,7 @@ type restartableServer struct {
 func newRestartableServer(t *testing.T, by carrier,
 	around func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler) *restartableServer {
 	t.Helper()
-	s := &restartableServer{t: t, by: by, addr: "127.0.0.1:0"}
+	s := &restartableServer{t: t, by: by, addr: anywhere}
 	var err error
 	if s.fs, err = memfs.New(memfs.Config{}); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 func lookOf(p bench.Path) look {
 	return map[bench.Path]look{
 		bench.Loopback: {color: green}, bench.IWARP: {color: blue}, bench.IWARPCRC: {color: vermilion},
-		bench.IWARPMarkers: {color: purple}, bench.TCP: {color: grey},
+		bench.IWARPMarkers: {color: purple}, bench.RoCE: {color: orange}, bench.TCP: {color: grey},
 	}[p]
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/bench"
 	"github.com/rpcrdma/go-rpcrdma/bench/report"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 func newBenchCommand() *cobra.Command {
@@ -27,7 +28,8 @@ Beside them it measures RPC over TCP, raw TCP, and copies in memory.
 
 It starts a server in another process, pinned to CPUs of its own, and reaches it over
 127.0.0.1; only over the provider loopback are both ends in one process. To measure a network,
-run rpcrdma bench serve on another host, and name that with --server.
+run rpcrdma bench serve on another host, and name that with --server. RoCE is measured with
+--paths roce, and at another host if its server has been told so (--roce).
 
 Unless told otherwise it measures the grid quick: about 40 points in 40 seconds. The grid full
 has some 2,000, all combinations, and takes 10 minutes; with less --time, or on a slow machine,
@@ -143,6 +145,8 @@ func explainBench(o bench.Options, err error) error {
 		return usagef("--memory %v: the smallest point takes %s", &z, least)
 	case o.Server != "" && errors.Is(err, connRefused):
 		return fmt.Errorf("nothing listens at %s: run rpcrdma bench serve there", o.Server)
+	case o.Server != "" && (errors.Is(err, roce.ErrPeerTimeout) || errors.Is(err, roce.ErrRefused)):
+		return fmt.Errorf("nobody answers at %s over RoCE: run rpcrdma bench serve --roce there", o.Server)
 	case o.Server != "" && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)):
 		return fmt.Errorf("no answer from %s: is the host up, and is a firewall between? A server takes five ports in a row", o.Server)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -56,7 +57,7 @@ func (c *benchConfig) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&c.quick, "quick", false, "the grid quick, which is measured unless told otherwise")
 	f.BoolVar(&c.full, "full", false, "the grid full")
-	f.Var(c.paths, "paths", "`LIST` with commas of: loopback, iwarp, iwarp+crc, iwarp+markers, tcp; or all")
+	f.Var(c.paths, "paths", "`LIST` with commas of: loopback, iwarp, iwarp+crc, iwarp+markers, tcp; or all of these; and roce")
 	f.Var(c.ways, "ways", "`LIST` of ways, see above; or all")
 	f.Var(c.sizes, "sizes", "`LIST` of sizes of the payload, up to 4MiB, or all")
 	f.Var(c.inFlight, "in-flight", "`LIST` of calls in flight on each connection, or all: 1, 8 and 64")
@@ -68,7 +69,7 @@ func (c *benchConfig) addFlags(cmd *cobra.Command) {
 	f.Var(&c.cpus, "cpus", "CPUs of the server and of the client, such as 0:1 or 0,1:2,3, or none; by default a half of them each; with --server :CPUS of the client alone")
 	f.StringVar(&c.congestion, "congestion", c.congestion, "TCP congestion control, by `NAME`, at both ends if the server is started here; system: as it is")
 	f.Var(&c.memory, "memory", "most memory for the payloads of all calls in flight, at both ends")
-	c.paths.all, c.ways.all = bench.Paths(), bench.Ways()
+	c.paths.all, c.ways.all = bench.FullAxes().Paths, bench.Ways()
 	c.sizes.all, c.inFlight.all, c.conns.all = bench.FullAxes().Sizes, bench.FullAxes().InFlight, bench.FullAxes().Conns
 }
 
@@ -143,9 +144,13 @@ func (c *benchConfig) here(o *bench.Options, named func(flag string) bool) error
 	if err != nil {
 		return fmt.Errorf("the program that runs is not to be found: %w; use --server", err)
 	}
+	at, overRoCE := netip.AddrFrom4([4]byte{127, 0, 0, 1}), o.Grid.Over(bench.RoCE)
+	if overRoCE {
+		at = freeInside()
+	}
 	o.Command = []string{
-		self, "bench", "serve", "--child", "--listen", "127.0.0.1:0", "--congestion", c.congestion,
-		"--memory", strconv.FormatInt(int64(c.memory), 10),
+		self, "bench", "serve", "--child", "--listen", netip.AddrPortFrom(at, 0).String(), "--congestion", c.congestion,
+		"--memory", strconv.FormatInt(int64(c.memory), 10), fmt.Sprintf("--roce=%t", overRoCE),
 		"--trace=", // the environment names the file of this process
 	}
 	o.ServerCPUs, o.ClientCPUs = c.cpus.server, c.cpus.client

@@ -21,7 +21,8 @@ func newBenchServeCommand() *cobra.Command {
 		Short: "Be what bench measures, for another host",
 		Long: `Serve answers rpcrdma bench on other hosts, until it is interrupted. It takes five TCP ports in
 a row: for RPC over TCP, for iWARP with inline sizes as they are by default and with large ones, for
-iWARP in the draft's dialect, and for raw TCP.
+iWARP in the draft's dialect, and for raw TCP. With --roce it takes UDP port 4791, too, for RoCE at
+the three ports of iWARP.
 
 It does not ask who its callers are: whoever reaches it can use CPU, network, and memory up to
 --memory. So run it on networks that you trust, and no longer than you measure.`,
@@ -56,6 +57,7 @@ It does not ask who its callers are: whoever reaches it can use CPU, network, an
 	f.StringVar(&listen, "listen", listen, "`HOST[:PORT]` or :PORT, the first of five ports; with port 0 any")
 	f.StringVar(&congestion, "congestion", congestion, "TCP congestion control, by `NAME`; system: as it is")
 	f.Var(&memory, "memory", "most memory that calls take")
+	f.BoolVar(&o.RoCE, "roce", false, "answer over RoCE, too: bench --paths roce")
 	f.BoolVar(&child, "child", false, "tell the address, and end with the standard input")
 	_ = f.MarkHidden("child") // the flag exists
 	return cmd

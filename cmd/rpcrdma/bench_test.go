@@ -133,7 +133,7 @@ func TestBenchCommandLine(t *testing.T) {
 		{"serve now", `unknown argument "now"`},
 		{"--quick --full", "exclude each other"},
 		{"--quick --sizes 1KiB", "exclude each other"},
-		{"--paths carrier", "there is: loopback, iwarp, iwarp+crc, iwarp+markers, tcp, or all"},
+		{"--paths carrier", "there is: loopback, iwarp, iwarp+crc, iwarp+markers, roce, tcp, or all"},
 		{"--ways slow", "there is: inline-call, padded-call, read-chunk, position-zero-call, inline-reply, write-chunk, reply-chunk, or all"},
 		{"--sizes 8MiB", "payloads have up to 4MiB"},
 		{"--sizes 0", "write a number of bytes"},

@@ -71,7 +71,7 @@ func completeWord(cmd *cobra.Command, word string, local bool) ([]string, cobra.
 
 // schemesLike returns the beginnings of URLs that begin with a word.
 func schemesLike(word string) (words []string) {
-	for _, scheme := range []string{"rdma://", schemeSCTP + "://", "tcp://"} {
+	for _, scheme := range []string{"rdma://", schemeRoCE + "://", schemeSCTP + "://", "tcp://"} {
 		if strings.HasPrefix(scheme, word) {
 			words = append(words, scheme)
 		}

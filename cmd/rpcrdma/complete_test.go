@@ -45,7 +45,7 @@ func TestComplete(t *testing.T) {
 			{"ls @/none/", ":4"},
 			{"ls @/memory/o?mountport=1", ":4"},
 			{"ls rdma://ho", ":4"},
-			{"ls r", "rdma:// rdma+sctp:// :6"},
+			{"ls r", "rdma:// rdma+roce:// rdma+sctp:// :6"},
 			{"ls x", ":6"},
 			{"ls --uid 7 @/memory/dir/", ":4"}, // who may not list it
 			{"mv @/memory/one @/memory/ot", "@/memory/other :4"},
@@ -56,28 +56,29 @@ func TestComplete(t *testing.T) {
 			{"get @/memory/one loc", ":0"},
 			{"put loc", ":0"},
 			{"put local @/memory/d", "@/memory/dir/ :6"},
-			{"put local r", "rdma:// rdma+sctp:// :6"},
+			{"put local r", "rdma:// rdma+roce:// rdma+sctp:// :6"},
 			{"touch -r @/memory/on", "@/memory/one :4"},
 			{"ls --crc ", "auto on off :4"},
 			{"serve --squash ", "root all none :4"},
 			{"serve --log-level ", "debug info warn error :4"},
-			{"serve --provider ", "iwarp iwarp,sctp :4"},
+			{"serve --provider ", "iwarp roce sctp :4"},
+			{"serve --provider iwarp,r", "iwarp,roce iwarp,sctp :4"},
 			{"serve --dialect ", "rfc8166 draft :4"},
 			{"serve --conf ", "off any sys :4"},
 			{"ls --dialect ", "rfc8166 draft :4"},
 			{"gateway --dialect=", "rfc8166 draft :4"},
-			{"probe r", "rdma:// rdma+sctp:// :6"},
+			{"probe r", "rdma:// rdma+roce:// rdma+sctp:// :6"},
 			{"probe tcp://h ", ":4"},
-			{"conf ", "rdma:// :6"},
-			{"conf r", "rdma:// :6"},
+			{"conf ", "rdma:// rdma+roce:// rdma+sctp:// :6"},
+			{"conf r", "rdma:// rdma+roce:// rdma+sctp:// :6"},
 			{"conf t", ":4"},
 			{"conf rdma://h", ":4"},
 			{"conf rdma://h r", ":4"},
 			{"conf --program ", "both draft rfc5666 :4"},
-			{"demo --provider ", "iwarp loopback sctp :4"},
+			{"demo --provider ", "iwarp loopback roce sctp :4"},
 			{"gateway --crc=", "auto on off :4"},
-			{"gateway --to ", "rdma:// rdma+sctp:// tcp:// :6"},
-			{"gateway --to r", "rdma:// rdma+sctp:// :6"},
+			{"gateway --to ", "rdma:// rdma+roce:// rdma+sctp:// tcp:// :6"},
+			{"gateway --to r", "rdma:// rdma+roce:// rdma+sctp:// :6"},
 			{"gateway --to rdma://h", ":6"},
 		} {
 			got := r.exec(t, scheme, append([]string{"__complete"}, strings.Split(tt.args, " ")...)...)
@@ -86,7 +87,7 @@ func TestComplete(t *testing.T) {
 			}
 		}
 	}
-	if got := r.exec(t, "rdma", "__complete", "ls", ""); got.stdout != "rdma://\nrdma+sctp://\ntcp://\n:6\n" {
+	if got := r.exec(t, "rdma", "__complete", "ls", ""); got.stdout != "rdma://\nrdma+roce://\nrdma+sctp://\ntcp://\n:6\n" {
 		t.Errorf("nothing yet: %+v", got)
 	}
 	if got := r.exec(t, "rdma", "__complete", "get", ""); got.stdout != ":0\n" {

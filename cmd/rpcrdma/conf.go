@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -92,7 +93,7 @@ func parseConfTarget(url string) (target, error) {
 	switch {
 	case !isURL(url):
 		return target{}, fmt.Errorf("%s: not a URL: write rdma://HOST", printable(url))
-	case !strings.EqualFold(scheme, "rdma") && !strings.EqualFold(scheme, schemeSCTP):
+	case !strings.HasPrefix(strings.ToLower(scheme), "rdma"):
 		return target{}, fmt.Errorf("%s: CONF_RDMA is for connections over RDMA: write rdma://HOST", printable(url))
 	}
 	t, err := parseTarget(url)
@@ -109,9 +110,9 @@ func parseConfTarget(url string) (target, error) {
 
 // completeServer completes the URL of a server over RDMA as far as the scheme.
 func completeServer(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	const scheme = "rdma://"
-	if len(args) > 0 || !strings.HasPrefix(scheme, word) {
+	words := slices.DeleteFunc(schemesLike(word), func(s string) bool { return !strings.HasPrefix(s, "rdma") })
+	if len(args) > 0 || len(words) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return []string{scheme}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

@@ -12,14 +12,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/confproto"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
 // conf asks a server and prints what it answers.
 func conf(ctx context.Context, flags *confFlags, t target, out io.Writer) error {
 	limited, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	at, err := t.found(limited, flags.low(), rpcrdma.Config{Logger: quiet})
+	at, err := t.found(limited, flags.rdma(), rpcrdma.Config{Logger: quiet})
 	var a *confAnswer
 	if err == nil {
 		a, err = ask(limited, flags, at)
@@ -44,8 +43,8 @@ type confAnswer struct {
 	was, now rpcrdma.Settings
 }
 
-// low is how to connect by iWARP.
-func (f *confFlags) low() iwarp.Config { return iwarp.Config{Logger: quiet, CRC: f.crc.value} }
+// rdma is how to connect over RDMA.
+func (f *confFlags) rdma() rdmaConfig { return rdmaConfig{log: quiet, crc: f.crc.value} }
 
 // ask calls the programs on a connection of their own until one is there.
 func ask(ctx context.Context, flags *confFlags, t target) (*confAnswer, error) {
@@ -53,7 +52,7 @@ func ask(ctx context.Context, flags *confFlags, t target) (*confAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := t.dialer(traceOf(ctx), flags.low())
+	d, err := t.dialer(traceOf(ctx), flags.rdma())
 	if err != nil {
 		return nil, err
 	}

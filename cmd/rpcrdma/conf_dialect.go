@@ -33,9 +33,9 @@ func recvDepth(d rpcrdma.Dialect, credits int) int {
 
 // dialOverRDMA connects to a server over RDMA. In the draft's dialect, the two then agree by CONF_RDMA on what the connection can do, if the
 // server has that.
-func dialOverRDMA(ctx context.Context, t target, low iwarp.Config, cfg rpcrdma.Config,
+func dialOverRDMA(ctx context.Context, t target, low rdmaConfig, cfg rpcrdma.Config,
 	cred oncrpc.ClientFlavor) (oncrpc.Transport, error) {
-	low.RecvDepth = recvDepth(cfg.Dialect, cfg.Credits)
+	low.recvDepth = recvDepth(cfg.Dialect, cfg.Credits)
 	d, err := t.dialer(traceOf(ctx), low)
 	if err != nil {
 		return nil, err

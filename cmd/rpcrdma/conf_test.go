@@ -317,7 +317,7 @@ func TestDialIWARP(t *testing.T) {
 		{"unavailable", none.rdma, rpcrdma.Draft, cred, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096}},
 		{"not asked", other.rdma, rpcrdma.RFC8166, cred, rpcrdma.Settings{MaxSend: size, MaxRecv: size}},
 	} {
-		conn, err := dialOverRDMA(t.Context(), rdmaAt(t, tt.addr), iwarp.Config{Logger: quiet},
+		conn, err := dialOverRDMA(t.Context(), rdmaAt(t, tt.addr), rdmaConfig{log: quiet},
 			rpcrdma.Config{Logger: quiet, Dialect: tt.dialect, InlineSend: size, InlineRecv: size, Credits: 1000}, tt.cred)
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
@@ -335,7 +335,7 @@ func TestDialIWARP(t *testing.T) {
 // TestRecvDepth: rpcrdma has as many credits as were asked for.
 func TestRecvDepth(t *testing.T) {
 	s := startServe(t, "--memory", "/m", "--dialect", "draft", "--credits", "4096")
-	conn, err := dialOverRDMA(t.Context(), rdmaAt(t, s.rdma), iwarp.Config{Logger: quiet}, rpcrdma.Config{Logger: quiet, Dialect: rpcrdma.Draft, Credits: 4096}, oncrpc.AuthNone())
+	conn, err := dialOverRDMA(t.Context(), rdmaAt(t, s.rdma), rdmaConfig{log: quiet}, rpcrdma.Config{Logger: quiet, Dialect: rpcrdma.Draft, Credits: 4096}, oncrpc.AuthNone())
 	if err != nil {
 		t.Fatal(err)
 	}

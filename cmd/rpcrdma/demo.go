@@ -22,8 +22,8 @@ func newDemoCommand() *cobra.Command {
 		Use:   "demo [FILE...]",
 		Short: "Copy files through an NFS server and client in one process",
 		Long: `Demo starts an NFSv3 server with a file system in memory and a client, both in this
-process, and connects them by RPC-over-RDMA: over iWARP on 127.0.0.1, or without a network
-with --provider loopback. It copies the files up, lists them,
+process, and connects them by RPC-over-RDMA: over iWARP on 127.0.0.1, over iWARP on SCTP or over
+RoCE on an address like that, or without a network with --provider loopback. It copies the files up, lists them,
 copies them down again and compares their SHA-256. Then it tells which way the bytes of
 each procedure travelled. Without FILE it copies this program itself.
 

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
+	"net/netip"
 
 	"github.com/rpcrdma/go-rpcrdma/confproto"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -71,7 +71,7 @@ func (d *draft) run(ctx context.Context, conn *rpcrdma.Conn) error {
 // lookUp asks the server for the address of NFS by the program's number, as rpcbind has it, over RDMA. Only over IP are there
 // addresses that it can answer.
 func (d *draft) lookUp(ctx context.Context, conn *rpcrdma.Conn) (string, error) {
-	if _, ok := conn.RemoteAddr().(*net.TCPAddr); !ok {
+	if _, ok := conn.RemoteAddr().(interface{ AddrPort() netip.AddrPort }); !ok {
 		return d.server.addr, nil
 	}
 	m := rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: rpcbind.NetidRDMA}

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
+	"net/netip"
 	"os"
 
 	"github.com/rpcrdma/go-rpcrdma/confproto"
@@ -43,7 +43,7 @@ func startServer(ctx context.Context, p provider, capacity int64, cfg rpcrdma.Co
 	s := &demoServer{dialer: dialer, addr: listener.Addr().String()}
 	rpc := oncrpc.NewServer(oncrpc.ServerConfig{ConnBegan: s.ends.note})
 	programs := append(nfs.Programs(), confproto.New(confproto.Config{}))
-	if a, ok := listener.Addr().(*net.TCPAddr); ok {
+	if a, ok := listener.Addr().(interface{ AddrPort() netip.AddrPort }); ok {
 		programs = append(programs, rpcbind.Programs(rpcbind.Mappings(nfs3.Program, nfs3.Version, rpcbind.NetidRDMA, a.AddrPort()))...)
 	}
 	if err := rpc.Handle(programs...); err != nil {

@@ -119,7 +119,8 @@ func TestCommandLine(t *testing.T) {
 		{"--nonsense", exitUsage, "unknown flag: --nonsense"},
 		{"demo --nonsense", exitUsage, "unknown flag: --nonsense"},
 		{"demo --provider", exitUsage, "flag needs an argument: --provider"},
-		{"demo --provider nonsense", exitUsage, `unknown provider "nonsense"; there is: iwarp, loopback`},
+		{"demo --provider nonsense", exitUsage, `unknown provider "nonsense"; there is: iwarp, loopback, roce, sctp
+`},
 		{"demo --dialect nonsense", exitUsage, `unknown dialect "nonsense"`},
 		{"demo " + path + " " + missing, exitFailed, missing + ": no such file"},
 		{"demo " + t.TempDir(), exitFailed, "not a regular file"},

@@ -13,7 +13,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
 // gatewayDialTime is how long it may take to connect to a server, or to find MOUNT.
@@ -45,7 +44,7 @@ func (g *gatewayRun) config() gateway.Config {
 func (g *gatewayRun) connect(ctx context.Context) (at target, conn oncrpc.Transport, err error) {
 	ctx = withTrace(ctx, g.trace) // the context is one of package gateway's
 	c := g.cfg
-	at, err = c.server.found(ctx, g.lower(), rpcrdma.Config{Logger: g.log, Dialect: c.dialect.value})
+	at, err = c.server.found(ctx, g.rdma(), rpcrdma.Config{Logger: g.log, Dialect: c.dialect.value})
 	if err == nil {
 		conn, err = g.dial(ctx, at)
 	}
@@ -64,7 +63,7 @@ func (g *gatewayRun) dial(ctx context.Context, t target) (oncrpc.Transport, erro
 	if err != nil {
 		return nil, err
 	}
-	return dialOverRDMA(ctx, t, g.lower(), rpcrdma.Config{
+	return dialOverRDMA(ctx, t, g.rdma(), rpcrdma.Config{
 		Logger:     g.log,
 		Dialect:    c.dialect.value,
 		InlineSend: int(c.inline),
@@ -78,9 +77,9 @@ func (g *gatewayRun) dial(ctx context.Context, t target) (oncrpc.Transport, erro
 	}, cred)
 }
 
-// lower is the configuration of the provider.
-func (g *gatewayRun) lower() iwarp.Config {
-	return iwarp.Config{Logger: g.log, CRC: g.cfg.crc.value, Counters: g.watched.IWARP()}
+// rdma is how to connect over RDMA.
+func (g *gatewayRun) rdma() rdmaConfig {
+	return rdmaConfig{log: g.log, crc: g.cfg.crc.value, counted: g.watched.Metrics}
 }
 
 // dialTCP connects over TCP, from a privileged port if there is one to have: Linux's MOUNT wants that.

@@ -3,15 +3,14 @@ package main
 import (
 	"fmt"
 	"io"
-	"net"
 	"strings"
 )
 
 // greet tells where clients reach the gateway, in one write.
 func (g *gatewayRun) greet(out io.Writer) error {
 	var b strings.Builder
-	addr := g.ports.tcp.Addr().(*net.TCPAddr)
-	fmt.Fprintf(&b, "gateway to %s, over TCP on %s\n", g.cfg.server.server(), addr)
+	addr := addrPort(g.ports.tcp.Addr())
+	fmt.Fprintf(&b, "gateway to %s, over TCP on %s\n", g.cfg.server.server(), g.ports.tcp.Addr())
 	if g.cfg.mount != nil {
 		fmt.Fprintf(&b, "MOUNT goes to %s\n", g.cfg.mount.base())
 	}
@@ -30,7 +29,7 @@ func (g *gatewayRun) greet(out io.Writer) error {
 	g.watched.greet(&b)
 	greetDebug(g.debug, &b)
 	fmt.Fprintf(&b, "to mount an export /EXPORT from Linux:\n    mount -t nfs -o vers=3,tcp,port=%d,mountport=%[1]d,mountproto=tcp,nolock %s /mnt\n",
-		addr.Port, quote(hostAt(addr.IP)+":/EXPORT"))
+		addr.Port(), quote(hostAt(addr.Addr())+":/EXPORT"))
 	_, err := io.WriteString(out, b.String())
 	return err
 }

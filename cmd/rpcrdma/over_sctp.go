@@ -3,12 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"net"
-	"net/netip"
 	"sync"
 
-	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
-	"github.com/rpcrdma/go-rpcrdma/metrics"
+	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 	"github.com/rpcrdma/go-rpcrdma/transport/trace"
@@ -27,14 +24,6 @@ type sctpKey struct {
 	trace *trace.Writer
 }
 
-// traceSCTP returns what traces datagrams, or nil.
-func traceSCTP(w *trace.Writer) func(local, remote netip.AddrPort, sent bool, packet []byte) {
-	if w == nil {
-		return nil
-	}
-	return w.Datagram
-}
-
 // closeSCTP waits, not for long, until servers know that the associations have ended. Otherwise they
 // would keep them until they find out.
 func closeSCTP() {
@@ -47,35 +36,8 @@ func closeSCTP() {
 	}
 }
 
-// listenSCTP listens at the SCTP port that has the number of iWARP's over TCP, for the same clients.
-func listenSCTP(ctx context.Context, cfg *serveConfig, p *ports, low iwarp.Config,
-	m *metrics.Metrics) (*iwarp.Listener, error) {
-	below, err := sctp.Listen(ctx, p.rdma.Addr().String(), sctp.Config{
-		UDPPort: cmp.Or(cfg.sctpUDP, -1), Logger: low.Logger, Counters: m.SCTP(),
-		Trace: traceSCTP(traceOf(ctx)),
-		Admit: func(a netip.Addr) bool {
-			if len(cfg.allow) == 0 || peerhost.Of(net.UDPAddrFromAddrPort(netip.AddrPortFrom(a, 0))).In(cfg.allow) {
-				return true
-			}
-			p.excluded.Add(1)
-			return false
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	l, err := iwarp.NewListener(below, low)
-	if err != nil {
-		below.Close()
-	}
-	return l, err
-}
-
-// dialer returns what connects to the target.
-func (t target) dialer(w *trace.Writer, low iwarp.Config) (iwarp.Dialer, error) {
-	if t.scheme != schemeSCTP {
-		return dialerOverTCP(w, low), nil
-	}
+// dialerOverSCTP returns what connects to the target on its association.
+func (t target) dialerOverSCTP(w *trace.Writer, low iwarp.Config) (transport.Dialer, error) {
 	key := sctpKey{cmp.Or(t.udp, sctp.DefaultUDPPort), w}
 	overSCTP.Lock()
 	defer overSCTP.Unlock()
@@ -83,10 +45,10 @@ func (t target) dialer(w *trace.Writer, low iwarp.Config) (iwarp.Dialer, error) 
 	if d == nil {
 		var err error
 		d, err = sctp.NewDialer(sctp.Config{
-			UDPPort: key.udp, Logger: low.Logger, Trace: traceSCTP(w),
+			UDPPort: key.udp, Logger: low.Logger, Trace: datagrams(w),
 		})
 		if err != nil {
-			return iwarp.Dialer{}, err
+			return nil, err
 		}
 		if overSCTP.dialers == nil {
 			overSCTP.dialers = make(map[sctpKey]*sctp.Dialer)

@@ -72,6 +72,7 @@ func TestSCTPURLs(t *testing.T) {
 		{"RDMA+SCTP://h:20049/a", "rdma+sctp://h/a"},
 		{"rdma+sctp://h:1/a?udp=2", "rdma+sctp://h:1/a?udp=2"},
 		{"rdma+sctp://h/a?rpcbind&udp=2", "rdma+sctp://h/a?rpcbind&udp=2"},
+		{"rdma+roce://h/a?udp=2", "udp=N is for rdma+sctp://"},
 		{"rdma://h/a?udp=2", "udp=N is for rdma+sctp://"},
 		{"rdma+sctp://h/a?udp=0", "0 is no port"},
 		{"sctp://h/a", "unknown scheme sctp"},

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
 // pinger is a ping under way.
@@ -69,7 +68,7 @@ func (p *pinger) connect(ctx context.Context) (late bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, p.flags.timeout.Duration)
 	defer cancel()
 	f := p.flags.connections
-	at, err := p.target.found(limited, iwarp.Config{Logger: quiet, CRC: f.crc.value}, rpcrdma.Config{Logger: quiet, Dialect: f.dialect.value})
+	at, err := p.target.found(limited, f.rdma(), rpcrdma.Config{Logger: quiet, Dialect: f.dialect.value})
 	if err == nil {
 		p.conn, err = p.server.dialScheme(limited, at)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 // prober is a probe under way. Its steps run one after another, and leave for each other what they
@@ -69,7 +70,7 @@ func newProber(flags *probeFlags, t target, out io.Writer) (*prober, error) {
 		server:  &remoteServer{flags: flags.connections, target: t, cred: cred},
 		report:  probeReport{URL: t.String(), json: flags.json, out: out},
 		rpcbind: rpcbind.Port,
-		roce:    rocePort,
+		roce:    roce.UDPPort,
 		at:      t,
 	}
 	for _, usual := range []target{
@@ -94,7 +95,7 @@ func (p *prober) run(ctx context.Context) error {
 	for _, step := range probeSteps {
 		p.report.step = step.name
 		if !usable {
-			if p.at.overRDMA() || step.name != "mpa" && step.name != "conf" {
+			if (step.name != "mpa" || p.at.overIWARP()) && (step.name != "conf" || p.at.overRDMA()) {
 				p.report.skip()
 			}
 			continue

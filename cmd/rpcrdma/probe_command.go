@@ -32,7 +32,7 @@ It is for a mount that waits in silence. A step that fails ends those that depen
 
 The steps: the name; what rpcbind says; whether RoCE may be there; who listens at the port of the
 URL and at those that NFS has as a rule; the setup of iWARP (revision, markers, CRC, RDMA Reads,
-private data); a first call, with credits and inline sizes; CONF_RDMA; programs and versions; the
+private data), where the URL is one of iWARP; a first call, with credits and inline sizes; CONF_RDMA; programs and versions; the
 exports, and whether this host may mount each; what root may do there; a read of some bytes, of
 the file that the URL names or of the first that is found; and the MTU of the path.
 

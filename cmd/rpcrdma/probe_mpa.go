@@ -32,15 +32,16 @@ func (a mpaAnswer) answered() bool {
 // meet sets up a connection, makes a call, and ends it in order. Nothing less will do: Linux 6.1
 // stops to listen if a peer leaves before it has sent anything (siw), and crashes if it leaves
 // right after the setup (iw_cm).
-func (p *prober) meet(ctx context.Context, t target, low iwarp.Config) mpaAnswer {
+func (p *prober) meet(ctx context.Context, t target, crc iwarp.CRC, peerToPeer bool) mpaAnswer {
 	ctx, cancel := p.limit(ctx)
 	defer cancel()
 	f := p.flags.connections
-	low.Logger = quiet
-	d, err := t.dialer(traceOf(ctx), low)
+	over, err := t.dialer(traceOf(ctx), rdmaConfig{log: quiet, crc: crc})
 	if err != nil {
 		return mpaAnswer{err: err}
 	}
+	d := over.(iwarp.Dialer)
+	d.Config.PeerToPeer = peerToPeer
 	var tcp *net.TCPConn
 	if t.scheme != schemeSCTP {
 		below := net.Dialer{FallbackDelay: -1} // as iwarp.Dialer has it
@@ -70,15 +71,13 @@ func (p *prober) meet(ctx context.Context, t target, low iwarp.Config) mpaAnswer
 
 // stepMPA sets up connections in several ways, and compares what comes of them.
 func (p *prober) stepMPA(ctx context.Context) bool {
-	if !p.at.overRDMA() {
+	if !p.at.overIWARP() {
 		return true
 	}
 	var other, peer mpaAnswer
 	var wg sync.WaitGroup
-	wg.Go(func() { other = p.meet(ctx, p.at, iwarp.Config{CRC: oneCRC(!p.asksCRC())}) })
-	wg.Go(func() {
-		peer = p.meet(ctx, p.at, iwarp.Config{CRC: oneCRC(p.asksCRC()), PeerToPeer: true})
-	})
+	wg.Go(func() { other = p.meet(ctx, p.at, oneCRC(!p.asksCRC()), false) })
+	wg.Go(func() { peer = p.meet(ctx, p.at, oneCRC(p.asksCRC()), true) })
 	wg.Wait()
 	usable := p.judgeCRC(other)
 	if err := p.setup.err; err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
 // stepName looks up the host, and then begins what needs nothing but the name.
@@ -112,7 +111,7 @@ func (p *prober) stepRPCBind(ctx context.Context) bool {
 	limited, cancel := p.limit(ctx)
 	defer cancel()
 	f := p.flags.connections
-	found, err := p.at.found(limited, iwarp.Config{Logger: quiet, CRC: f.crc.value},
+	found, err := p.at.found(limited, f.rdma(),
 		rpcrdma.Config{Logger: quiet, Dialect: f.dialect.value})
 	if err != nil {
 		found, do := "the port of NFS over "+strings.ToUpper(p.at.scheme)+" is not known",

@@ -16,9 +16,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 // speaker is what is at a port.
@@ -26,6 +27,7 @@ type speaker string
 
 const (
 	speaksIWARP speaker = "iWARP"
+	speaksRoCE  speaker = "RoCE"
 	speaksRPC   speaker = "RPC over TCP"
 	speaksOther speaker = "neither iWARP nor RPC"
 	speaksNot   speaker = "takes connections and says nothing"
@@ -37,9 +39,10 @@ const (
 
 // glance is what was seen at a port of the server.
 type glance struct {
-	at  target
-	mpa mpaAnswer // of iWARP
-	rpc rpcAnswer
+	at   target
+	mpa  mpaAnswer // of iWARP
+	roce error     // of a connection
+	rpc  rpcAnswer
 }
 
 // rpcAnswer is what came of calls of NULL over TCP.
@@ -56,7 +59,7 @@ const otherTime = 2 * time.Second
 func (p *prober) look(ctx context.Context) []glance {
 	all := []glance{{at: p.at}}
 	for _, t := range p.usual {
-		if t.port != p.at.port || (t.scheme == schemeSCTP) != (p.at.scheme == schemeSCTP) {
+		if t.port != p.at.port || t.overUDP() != p.at.overUDP() || t.overUDP() && t.scheme != p.at.scheme {
 			all = append(all, glance{at: t})
 		}
 	}
@@ -78,7 +81,7 @@ func (p *prober) glance(ctx context.Context, g *glance, limit time.Duration) {
 	overRDMA := func() {
 		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		g.mpa = p.meet(limited, g.at, iwarp.Config{CRC: p.flags.connections.crc.value})
+		g.mpa = p.meet(limited, g.at, p.flags.connections.crc.value, false)
 	}
 	overTCP := func() {
 		limited, cancel := context.WithTimeout(ctx, limit)
@@ -87,6 +90,11 @@ func (p *prober) glance(ctx context.Context, g *glance, limit time.Duration) {
 		g.rpc.nfs, g.rpc.other = callBoth(limited, g.at.addr())
 	}
 	switch {
+	case g.at.scheme == schemeRoCE:
+		p.udp() // which has a look at whether the port is free here
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		g.roce = p.meetRoCE(limited, g.at)
 	case g.at.scheme == schemeSCTP:
 		overRDMA()
 	case g.at.overRDMA():
@@ -123,15 +131,17 @@ func callBoth(ctx context.Context, addr string) (nfs, other error) {
 func (g *glance) speaker() speaker {
 	err := g.error()
 	switch {
+	case g.at.scheme == schemeRoCE && (err == nil || errors.As(err, new(*transport.RejectError))):
+		return speaksRoCE
 	case g.mpa.answered():
 		return speaksIWARP
 	case g.rpc.replied():
 		return speaksRPC
-	case errors.Is(err, connRefused):
+	case errors.Is(err, connRefused), errors.Is(err, roce.ErrRefused):
 		return nobody
 	case dialling(err) && errors.Is(err, connReset): // before this end knew that there was one
 		return endsAll
-	case timedOut(err) && (dialling(err) || g.at.scheme == schemeSCTP):
+	case timedOut(err) && (dialling(err) || g.at.overUDP()):
 		return silent
 	case dialling(err):
 		return unreachable
@@ -155,7 +165,7 @@ func replied(err error) bool {
 func timedOut(err error) bool {
 	var n net.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) ||
-		errors.As(err, &n) && n.Timeout()
+		errors.Is(err, roce.ErrPeerTimeout) || errors.As(err, &n) && n.Timeout()
 }
 
 // stepPort says who listens.
@@ -186,7 +196,11 @@ func (p *prober) judge(g *glance, others []glance) bool {
 			cmp.Or(g.at.udp, sctp.DefaultUDPPort), is)
 	}
 	switch {
-	case is == speaksIWARP && g.at.overRDMA():
+	case errors.Is(g.roce, roce.ErrPortTaken):
+		return p.report.fail(causeRoCETaken, bottom(g.roce).Error(), p.explain(g.at, g.roce))
+	case g.at.scheme == schemeRoCE && is == speaksOther:
+		return p.report.fail(causeFailed, "no connection: "+endReason(g.roce), p.explain(g.at, g.roce))
+	case (is == speaksIWARP || is == speaksRoCE) && g.at.overRDMA():
 		return p.report.ok(map[string]any{"speaks": is}, "%s", found)
 	case is == speaksRPC && !g.at.overRDMA():
 		return p.judgeNull(found, g.rpc.nfs, g.rpc.other)
@@ -219,7 +233,11 @@ func (p *prober) judge(g *glance, others []glance) bool {
 
 // refused says what to do about a port at which nothing listens.
 func (p *prober) refused(g *glance) string {
-	if g.at.scheme == schemeSCTP {
+	switch g.at.scheme {
+	case schemeRoCE:
+		return "there is RoCE, but nobody listens at this port of a service: is it that of NFS, and is " +
+			"NFS over RDMA turned on there?"
+	case schemeSCTP:
 		return "is SCTP turned on there (rpcrdma serve --provider iwarp,sctp), and is this its port " +
 			"in UDP? ?udp=PORT in the URL names another"
 	}
@@ -234,6 +252,11 @@ func (p *prober) behindFirewall(g *glance, others []glance) string {
 	}
 	do := fmt.Sprintf("the host is up, since its TCP port %d answers: let port %d pass the firewalls "+
 		"on the way and at the host", port, g.at.port)
+	if g.at.scheme == schemeRoCE {
+		do = fmt.Sprintf("the host is up, since its TCP port %d answers: is there RoCE (rpcrdma serve "+
+			"--provider roce, rdma_rxe of Linux, an adapter)? Let UDP port %d pass the firewalls on the "+
+			"way and at the host; there can be no NAT", port, roce.UDPPort)
+	}
 	if there := p.elsewhere(g.at, others); there != "" {
 		do += "; or use " + there
 	}
@@ -242,7 +265,10 @@ func (p *prober) behindFirewall(g *glance, others []glance) string {
 
 // error is why the port cannot be used as the URL has it.
 func (g *glance) error() error {
-	if g.at.overRDMA() {
+	switch {
+	case g.at.scheme == schemeRoCE:
+		return g.roce
+	case g.at.overRDMA():
 		return g.mpa.err
 	}
 	return g.rpc.nfs
@@ -300,7 +326,7 @@ func (p *prober) elsewhere(t target, others []glance) string {
 func hostIsUp(others []glance) int {
 	for _, g := range others {
 		is := g.speaker()
-		if is != silent && is != unreachable && g.at.scheme != schemeSCTP {
+		if is != silent && is != unreachable && !g.at.overUDP() {
 			return g.at.port
 		}
 	}

@@ -7,10 +7,9 @@ import (
 	"net"
 	"strconv"
 	"time"
-)
 
-// rocePort is where RoCE version 2 is in UDP.
-const rocePort = 4791
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+)
 
 // roceTime is how long a host may take to say that it has no such port.
 const roceTime = time.Second
@@ -26,10 +25,8 @@ func (p *prober) lookRoCE(ctx context.Context, addr string) []finding {
 	}
 	return append(found, finding{
 		Status: probeNote, Cause: causeRoCETaken,
-		Found: fmt.Sprintf("UDP port %d of this host is taken: %v", p.roce, bottom(err)),
-		Do: "this matters only to RoCE in user space on this host. The kernel's rdma_rxe has the " +
-			"port while 'rdma link' shows its device ('rdma link delete' ends that); 'ss -ulnp' " +
-			"shows a process that has it",
+		Found:  fmt.Sprintf("UDP port %d of this host is taken: %v", p.roce, bottom(err)),
+		Do:     "this matters only to RoCE in user space on this host: " + portTaken,
 		Values: map[string]any{"port": p.roce},
 	})
 }
@@ -67,6 +64,25 @@ func (p *prober) roceThere(ctx context.Context, addr string) finding {
 			": it is open, or a firewall keeps answers back"}
 	}
 	return cannot(err)
+}
+
+// meetRoCE connects, makes a call, and ends the connection in order.
+func (p *prober) meetRoCE(ctx context.Context, t target) error {
+	ctx, cancel := p.limit(ctx)
+	defer cancel()
+	d, err := t.dialer(traceOf(ctx), p.flags.connections.rdma())
+	if err != nil {
+		return err
+	}
+	conn, err := rpcrdma.Dial(ctx, d, t.addr(), rpcrdma.Config{
+		Logger: quiet, Dialect: p.flags.connections.dialect.value,
+	})
+	if err != nil {
+		return err
+	}
+	defer end(conn)
+	_ = p.null(ctx, conn) // what comes of that is for another step to say
+	return nil
 }
 
 // stepRoCE says what was found.

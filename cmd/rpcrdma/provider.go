@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 // defaultProvider is the one that commands use unless told otherwise.
@@ -40,7 +42,7 @@ var providers = map[string]provider{
 			return nil, nil, err
 		}
 		d, err := sctp.NewDialer(sctp.Config{
-			UDPPort: int(below.Addr().(sctp.Addr).UDPPort), Trace: traceSCTP(traceOf(ctx)),
+			UDPPort: int(below.Addr().(sctp.Addr).UDPPort), Trace: datagrams(traceOf(ctx)),
 		})
 		if err != nil {
 			below.Close()
@@ -52,6 +54,14 @@ var providers = map[string]provider{
 			return nil, nil, err
 		}
 		return l, iwarp.Dialer{DialContext: d.DialContext}, nil
+	},
+	"roce": func(ctx context.Context) (transport.Listener, transport.Dialer, error) {
+		at := netip.AddrPortFrom(freeInside(), 0)
+		l, err := roce.Listen(ctx, at.String(), roce.Config{})
+		if err != nil {
+			return nil, nil, err
+		}
+		return l, roce.Dialer{Config: roce.Config{Trace: datagrams(traceOf(ctx))}}, nil
 	},
 	"loopback": func(ctx context.Context) (transport.Listener, transport.Dialer, error) {
 		fabric := loopback.New()

@@ -15,6 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 // connectionReason says why a call has got no answer, or none that is of its program, without the layers that it went through. It is empty
@@ -47,7 +48,8 @@ func endReason(err error) string {
 		return connect.text
 	case errors.As(err, new(*oncrpc.AcceptError)), errors.As(err, new(*oncrpc.AuthError)), errors.As(err, new(*oncrpc.VersionError)):
 		return "the server does not accept the call: " + cause.Error()
-	case errors.Is(err, redial.ErrStalled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, redial.ErrStalled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
+		errors.Is(err, roce.ErrPeerTimeout):
 		return "the server does not answer"
 	case endedByPeer(err):
 		return "the server has ended the connection"

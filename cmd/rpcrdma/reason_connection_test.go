@@ -16,6 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 // TestConnectionReason: why a call got no answer is told without the layers that it went through.
@@ -40,6 +41,7 @@ func TestConnectionReason(t *testing.T) {
 		{"reset", call(overTCP(&net.OpError{Op: "read", Net: "tcp", Addr: peer, Err: connReset})), "the server has ended the connection"},
 		{"broken", call(overRDMA(fmt.Errorf("%w: %w", net.ErrClosed, transport.ErrTooLong))),
 			"the connection to the server has ended: message longer than the posted receive"},
+		{"no acknowledgement", call(overRDMA(fmt.Errorf("%w: %w", net.ErrClosed, roce.ErrPeerTimeout))), "the server does not answer"},
 		{"stalled", call(&redial.OpError{Op: "call", Peer: peer, Err: redial.ErrStalled}), "the server does not answer"},
 		{"too late", call(&redial.OpError{Op: "call", Peer: peer, Err: context.DeadlineExceeded}), "the server does not answer"},
 		{"not back", call(&redial.OpError{Op: "redial", Peer: peer,

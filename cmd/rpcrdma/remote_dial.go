@@ -11,7 +11,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
 // dialTime is how long a connection may take, up to the first answer.
@@ -25,7 +24,7 @@ func (s *remoteServer) dial(ctx context.Context) (oncrpc.Transport, error) {
 	limited, cancel := context.WithTimeout(withTrace(ctx, s.trace), dialTime)
 	defer cancel()
 	var conn oncrpc.Transport
-	at, err := s.target.found(limited, iwarp.Config{Logger: quiet, CRC: s.flags.crc.value}, rpcrdma.Config{Logger: quiet, Dialect: s.flags.dialect.value})
+	at, err := s.target.found(limited, s.flags.rdma(), rpcrdma.Config{Logger: quiet, Dialect: s.flags.dialect.value})
 	if err == nil {
 		conn, err = s.dialScheme(limited, at)
 	}
@@ -65,7 +64,7 @@ func (s *remoteServer) dialScheme(ctx context.Context, t target) (oncrpc.Transpo
 		}
 		return orNil(conn, err)
 	}
-	return dialOverRDMA(ctx, t, iwarp.Config{Logger: quiet, CRC: f.crc.value}, rpcrdma.Config{
+	return dialOverRDMA(ctx, t, f.rdma(), rpcrdma.Config{
 		Logger:     quiet,
 		Dialect:    f.dialect.value,
 		InlineSend: int(f.inline),

@@ -20,12 +20,16 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 // TestExplain: what to do about errors of connecting.
 func TestExplain(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Err: connRefused}
 	startup := func(err error) error { return &transport.OpError{Op: "dial", Err: &mpa.StartupError{Err: err}} }
+	roceFailed := func(err error) error { return &transport.OpError{Op: "dial", Provider: "roce", Err: err} }
+	const noRoCE = "no answer from h:20049 over RoCE: is the host up, has it RoCE (rpcrdma serve --provider roce, rdma_rxe of " +
+		"Linux, an adapter), and does UDP port 4791 pass, without NAT?"
 	plain := errors.New("something else")
 	tests := []struct {
 		name string
@@ -45,6 +49,13 @@ func TestExplain(t *testing.T) {
 		{"broken when connected", "rdma://h", &net.OpError{Op: "read", Err: os.NewSyscallError("read", plain)}, ""},
 		{"no answer", "rdma://h", fmt.Errorf("dial: %w", context.DeadlineExceeded),
 			"no answer from port h:20049: is the host up, and is a firewall between?"},
+		{"refused, RoCE", "rdma+roce://h", roceFailed(roce.ErrRefused), "nothing listens at port h:20049: is NFS over RDMA turned on there? " +
+			"?rpcbind in the URL asks for its port. Over TCP, the usual ones are tcp://h of rpcrdma serve and tcp://h:2049 of Linux"},
+		{"no answer, RoCE", "rdma+roce://h", roceFailed(roce.ErrPeerTimeout), noRoCE},
+		{"no time, RoCE", "rdma+roce://h", roceFailed(context.DeadlineExceeded), noRoCE},
+		{"RoCE's port taken", "rdma+roce://h", roceFailed(roce.ErrPortTaken),
+			"UDP port 4791 of this host is taken, which RoCE needs: 'rdma link' shows whether it is the kernel's rdma_rxe " +
+				"('rdma link delete' ends that), 'ss -ulnp' a process"},
 		{"not iWARP", "rdma://h:2049", startup(fmt.Errorf("%w: %w", mpa.ErrFrame, mpa.ErrNotMPA)),
 			"port h:2049 is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://h:2049"},
 		{"not iWARP, which hangs up", "rdma://h:2049", startup(io.EOF),

@@ -12,6 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 // linuxPort is where Linux's NFS server is over TCP.
@@ -53,8 +54,14 @@ func (x explainer) unreached(t target, err error) string {
 	case errors.As(err, &find):
 		return fmt.Sprintf("nobody says at which port of %s NFS is over %s: %s; write the port, such as %s", printable(t.host), strings.ToUpper(t.scheme),
 			find.Reasons(), t.withPort())
-	case errors.Is(err, connRefused):
+	case errors.Is(err, roce.ErrPortTaken):
+		return fmt.Sprintf("UDP port %d of this host is taken, which RoCE needs: %s", roce.UDPPort, portTaken)
+	case errors.Is(err, connRefused), errors.Is(err, roce.ErrRefused):
 		return x.refused(t)
+	case t.scheme == schemeRoCE && timedOut(err):
+		return fmt.Sprintf("no answer from %s over RoCE: is the host up, has it RoCE (rpcrdma serve "+
+			"--provider roce, rdma_rxe of Linux, an adapter), and does UDP port %d pass, without NAT?",
+			t.addr(), roce.UDPPort)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
 		errors.As(err, &call) && call.Timeout():
 		return fmt.Sprintf("no answer from port %s: is the host up, and is a firewall between?", t.addr())

@@ -51,6 +51,9 @@ func newRemoteFlags() *remoteFlags {
 	}
 }
 
+// rdma is how to connect over RDMA.
+func (f *remoteFlags) rdma() rdmaConfig { return rdmaConfig{log: quiet, crc: f.crc.value} }
+
 // newCRC returns the choice of CRC32C.
 func newCRC() *choice[iwarp.CRC] {
 	return newChoice("auto", named("auto", iwarp.CRCAuto), named("on", iwarp.CRCOn), named("off", iwarp.CRCOff))

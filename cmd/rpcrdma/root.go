@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
 		Use:   "rpcrdma",
 		Short: "ONC RPC over RDMA, in user space",
-		Long: `Rpcrdma serves files by NFS version 3 over RDMA, by iWARP in software, and over TCP, and reaches
+		Long: `Rpcrdma serves files by NFS version 3 over RDMA, by iWARP or RoCE in software, and over TCP, and reaches
 files on such servers, Linux's included, without mounting them.
 
 Files are named by URLs:
@@ -72,6 +72,7 @@ Files are named by URLs:
   rdma://HOST[:PORT]/PATH[?mountport=PORT]
   tcp://HOST[:PORT]/PATH[?mountport=PORT][&tls], with TLS if that is said
   rdma://HOST/PATH?rpcbind[=PORT], and tcp
+  rdma+roce://HOST[:PORT]/PATH, over RoCE
   rdma+sctp://HOST[:PORT]/PATH[?udp=PORT], over SCTP in that UDP port, 9899 unless named
 
 PATH begins with the path of an export: ls rdma://HOST/ lists the exports. The port is 20049 for

@@ -14,7 +14,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
 // server is what a serve command has open.
@@ -108,12 +107,9 @@ func serve(ctx context.Context, cfg *serveConfig, out io.Writer, log *slog.Logge
 func (s *server) run(ctx context.Context) error {
 	// What is under way when ctx ends is for Shutdown to end.
 	background := context.WithoutCancel(ctx)
-	ends := make(chan error, 4)
+	ends := make(chan error, len(s.ports.rdma)+len(s.ports.rpcbind)+1)
 	running := 0
-	for _, l := range []*iwarp.Listener{s.ports.rdma, s.ports.sctp} {
-		if l == nil {
-			continue
-		}
+	for _, l := range s.ports.rdma {
 		running++
 		go func() {
 			ends <- rpcrdma.Serve(background, l, s.rpc, rpcrdma.Config{
@@ -127,9 +123,9 @@ func (s *server) run(ctx context.Context) error {
 			})
 		}()
 	}
-	if s.ports.rpcbind != nil {
+	for _, l := range s.ports.rpcbind {
 		running++
-		go func() { ends <- s.serveLookups(background) }()
+		go func() { ends <- s.serveLookups(background, l) }()
 	}
 	if s.ports.tcp != nil {
 		running++

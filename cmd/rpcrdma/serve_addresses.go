@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
@@ -39,6 +40,9 @@ func (c *serveConfig) checkRDMARPCBind() error {
 	if strings.HasSuffix(c.rdmaRPCBind, ":0") {
 		return nil
 	}
+	if len(c.lookupProviders()) == 0 {
+		return errors.New("--rdma-rpcbind is for --provider iwarp and roce")
+	}
 	if c.rpcbind && atRPCBind(c.rdmaRPCBind) {
 		return fmt.Errorf("--rpcbind is for hosts with rpcbind, which has port %d: leave out --rdma-rpcbind, or --rpcbind where there is none", rpcbind.Port)
 	}
@@ -49,6 +53,14 @@ func (c *serveConfig) checkRDMARPCBind() error {
 		return fmt.Errorf("--rdma-rpcbind and --mount are both %s: RDMA and TCP need a port each", c.mount)
 	}
 	return nil
+}
+
+// lookupProviders are those of --rdma-rpcbind: not that of SCTP, whose one UDP port is taken.
+func (c *serveConfig) lookupProviders() []string {
+	if c.rdmaRPCBind == "" {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.providers), func(name string) bool { return name == "sctp" })
 }
 
 // atRPCBind reports whether an address is at the port of rpcbind.

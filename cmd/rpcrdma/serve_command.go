@@ -12,8 +12,13 @@ func newServeCommand(dial rpcbindDialer) *cobra.Command {
 		Use:   "serve {--export NAME=DIR | --memory NAME | --exports FILE}...",
 		Short: "Export directories by NFS, over RDMA and TCP",
 		Long: `Serve exports directories of this host, and file systems in memory, by NFS version 3: over
-RDMA, by iWARP in software, which needs no RDMA hardware here, and over TCP. Linux mounts
+RDMA, by iWARP or RoCE in software, which need no RDMA hardware here, and over TCP. Linux mounts
 them with the commands that serve prints when it is ready.
+
+With --provider iwarp,roce clients reach the same port by either. For RoCE all packets go to UDP
+port 4791, which one process of a host can have at an address, or the kernel's rdma_rxe. It needs
+Linux, and that there is no NAT on the way. Without a host in --listen it is there at all addresses
+that this host has at the start.
 
 NAME is the absolute path by which clients mount an export: HOST:NAME. A directory keeps what
 is written. What is mounted below DIR is not entered, be it another file system or a

@@ -28,18 +28,18 @@ type serveConfig struct {
 	state       string
 	newKey      bool
 
-	listen   string
-	mount    string // "" and "none": not at all
-	provider string
-	sctpUDP  int // the UDP port that carries SCTP; 0: any
-	tls      tlsFiles
-	crc      *choice[iwarp.CRC]
-	markers  bool
-	inline   inlineFlag
-	credits  int
-	dialect  *choice[rpcrdma.Dialect]
-	conf     *choice[confPolicy]
-	align    alignFlag
+	listen    string
+	mount     string // "" and "none": not at all
+	providers providersFlag
+	sctpUDP   int // the UDP port that carries SCTP; 0: any
+	tls       tlsFiles
+	crc       *choice[iwarp.CRC]
+	markers   bool
+	inline    inlineFlag
+	credits   int
+	dialect   *choice[rpcrdma.Dialect]
+	conf      *choice[confPolicy]
+	align     alignFlag
 
 	readOnly bool
 	allow    []netip.Prefix
@@ -58,11 +58,9 @@ type serveConfig struct {
 	drainTime time.Duration // how long calls under way may take after the signal that ends the server
 }
 
-// iwarpAndSCTP is the --provider of a server that is reached over TCP and over SCTP.
-const iwarpAndSCTP = "iwarp,sctp"
-
 func newServeConfig(dial rpcbindDialer) *serveConfig {
 	return &serveConfig{
+		providers:   providersFlag{defaultProvider},
 		registering: newRPCBindConfig(dial),
 		drainTime:   10 * time.Second,
 		memorySize:  memfs.DefaultCapacity,
@@ -108,13 +106,6 @@ func (c *serveConfig) check() error {
 }
 
 func (c *serveConfig) checkProtocol() error {
-	switch c.provider {
-	case "iwarp", iwarpAndSCTP:
-	case "loopback":
-		return errors.New("--provider loopback stays inside one process, where no client can reach it: serve with --provider iwarp")
-	default:
-		return fmt.Errorf("unknown --provider %q; there are: iwarp, or %s", c.provider, iwarpAndSCTP)
-	}
 	if c.sctpUDP < 0 || c.sctpUDP > 1<<16-1 {
 		return fmt.Errorf("--sctp-udp %d is no port: write a number from 0 to 65535; 0: any", c.sctpUDP)
 	}

@@ -38,7 +38,8 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&c.rpcbind, "rpcbind", false, "tell clients the ports by the rpcbind of this host, until the end")
 	f.StringVar(&c.rdmaRPCBind, "rdma-rpcbind", "", "`ADDRESS` to tell clients the ports at over RDMA, such as :111")
 
-	f.StringVar(&c.provider, "provider", defaultProvider, "RDMA `PROVIDER`: iwarp, or "+iwarpAndSCTP+" to be reached over SCTP in UDP, too")
+	f.Var(&c.providers, "provider", "RDMA providers to be reached over, with commas between them: iwarp; roce, "+
+		"RoCE version 2, which Linux has as rdma_rxe; sctp, iWARP over SCTP in UDP")
 	f.IntVar(&c.sctpUDP, "sctp-udp", sctp.DefaultUDPPort, "UDP `PORT` that carries SCTP; 0: any")
 	c.tls.addFlags(f, "`FILE` with this host's certificate, for TLS where a client over TCP asks for it (RFC 9289)",
 		"`FILE` with the authorities of clients' certificates; with it there is nothing over TCP without TLS and such a one")
@@ -51,7 +52,7 @@ func (c *serveConfig) addFlags(cmd *cobra.Command) {
 		"; sys is those that name a user")
 	f.Var(&c.align, "align", "alignment of the data in messages, with --dialect draft: a power of two, from 64 to half of --inline; 0: none")
 
-	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions([]string{defaultProvider, iwarpAndSCTP}, cobra.ShellCompDirectiveNoFileComp)) // it exists
+	_ = cmd.RegisterFlagCompletionFunc("provider", completeProviders) // it exists
 
 	c.logging.addFlags(f)
 	addMetricsFlag(f, &c.metrics)

@@ -20,16 +20,18 @@ func (s *server) greet(out io.Writer) error {
 		}
 		fmt.Fprintf(&b, "serving %s (%s%s)\n", printable(e.name), s.cfg.describe(e, os.Geteuid()), when)
 	}
-	fmt.Fprintf(&b, "NFS over RDMA (%s) on %s\n", defaultProvider, s.ports.rdma.Addr())
-	if s.ports.sctp != nil {
-		a := s.ports.sctp.Addr().(sctp.Addr)
-		fmt.Fprintf(&b, "NFS over RDMA (sctp) on %s, in UDP port %d\n", a, a.UDPPort)
+	for _, l := range s.ports.rdma {
+		in := ""
+		if a, ok := l.Addr().(sctp.Addr); ok {
+			in = fmt.Sprintf(", in UDP port %d", a.UDPPort)
+		}
+		fmt.Fprintf(&b, "NFS over RDMA (%s) on %s%s\n", l.provider, l.Addr(), in)
 	}
 	if s.ports.tcp != nil {
 		fmt.Fprintf(&b, "MOUNT and NFS over TCP on %s\n", s.ports.tcp.Addr())
 	}
-	if s.ports.rpcbind != nil {
-		fmt.Fprintf(&b, "look-ups over RDMA on %s\n", s.ports.rpcbind.Addr())
+	for _, l := range s.ports.rpcbind {
+		fmt.Fprintf(&b, "look-ups over RDMA (%s) on %s\n", l.provider, l.Addr())
 	}
 	if s.rpcbind != nil {
 		fmt.Fprintf(&b, "registered with rpcbind for %s\n", strings.Join(s.rpcbind.netids(), ", "))

@@ -80,7 +80,7 @@ func TestServeDrains(t *testing.T) {
 // TestServeDrainLimit: a call that takes too long is given up.
 func TestServeDrainLimit(t *testing.T) {
 	cfg := newServeConfig(nil)
-	cfg.exports, cfg.listen, cfg.provider = []export{{name: "/export"}}, "127.0.0.1:0", "iwarp"
+	cfg.exports, cfg.listen = []export{{name: "/export"}}, "127.0.0.1:0"
 	cfg.drainTime = time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // lookupCredits is how many calls a client may have under way on a connection for look-ups: it has one, most likely.
 const lookupCredits = 4
 
-// serveLookups answers at the port for look-ups until the server is shut down.
-func (s *server) serveLookups(ctx context.Context) error {
-	return rpcrdma.Serve(ctx, s.ports.rpcbind, s.lookups, rpcrdma.Config{
+// serveLookups answers at a port for look-ups until the server is shut down.
+func (s *server) serveLookups(ctx context.Context, l transport.Listener) error {
+	return rpcrdma.Serve(ctx, l, s.lookups, rpcrdma.Config{
 		Logger: s.log, Credits: lookupCredits, Dialect: s.cfg.dialect.value, Counters: s.watched.RDMA(),
 	})
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-var lookupsLine = regexp.MustCompile(`(?m)^look-ups over RDMA on (.*)$`)
+var lookupsLine = regexp.MustCompile(`(?m)^look-ups over RDMA \(iwarp\) on (.*)$`)
 
 // lookups returns where a server answers look-ups alone.
 func (s *serveCommand) lookups(t *testing.T) string {

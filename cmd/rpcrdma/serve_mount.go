@@ -2,16 +2,18 @@ package main
 
 import (
 	"fmt"
-	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// tellHowToMount has a command for each export over RDMA, and one over TCP. Over RDMA, Linux speaks one dialect.
+// tellHowToMount has a command for each export over each provider that Linux has, and one over TCP.
+// Over RDMA, Linux speaks one dialect.
 func (s *server) tellHowToMount(b *strings.Builder) {
 	if s.cfg.dialect.value == rpcrdma.Draft {
 		s.tellDraft(b)
@@ -21,24 +23,50 @@ func (s *server) tellHowToMount(b *strings.Builder) {
 		b.WriteString("Linux cannot mount this: it needs MOUNT over TCP, which --mount none leaves out\n")
 		return
 	}
-	rdma, tcp := s.ports.rdma.Addr().(*net.TCPAddr), s.ports.tcp.Addr().(*net.TCPAddr)
-	b.WriteString("to mount it from Linux:\n")
+	iwarp, overIWARP := s.ports.over("iwarp")
+	roce, overRoCE := s.ports.over("roce")
+	if overIWARP {
+		by := ""
+		if overRoCE {
+			by = " by iWARP"
+		}
+		fmt.Fprintf(b, "to mount it from Linux%s:\n", by)
+		s.tellRDMA(b, iwarp)
+	}
+	if overRoCE {
+		b.WriteString("to mount it from Linux by RoCE, where eth0 is the interface towards this host:\n" +
+			"    modprobe rdma_rxe; rdma link add rxe0 type rxe netdev eth0\n")
+		s.tellRDMA(b, roce)
+	}
+	if overIWARP || overRoCE {
+		b.WriteString("or without RDMA on the client:\n")
+	} else {
+		b.WriteString("to mount it from Linux, over TCP:\n")
+	}
+	s.tellTCP(b)
+}
+
+// tellRDMA has a command for each export over a provider.
+func (s *server) tellRDMA(b *strings.Builder, over rdmaPort) {
+	rdma := over.at()
 	for _, e := range s.exports.said {
 		from := ",noresvport"
 		if slices.ContainsFunc(e.rules, func(r nfsserver.Rule) bool { return r.Privileged }) {
 			from = ""
 		}
 		fmt.Fprintf(b, "    mount -t nfs -o vers=3,rdma,port=%d,mountport=%d,mountproto=tcp,nolock%s %s /mnt\n",
-			rdma.Port, tcp.Port, from, quote(hostAt(rdma.IP)+":"+e.name))
+			rdma.Port(), addrPort(s.ports.tcp.Addr()).Port(), from, quote(hostAt(rdma.Addr())+":"+e.name))
 	}
-	b.WriteString("or without RDMA on the client:\n")
-	s.tellTCP(b)
 }
 
 // tellDraft has a command over RDMA for clients of the draft's dialect, and one for Linux over TCP.
 func (s *server) tellDraft(b *strings.Builder) {
-	rdma := s.ports.rdma.Addr().(*net.TCPAddr)
-	t := target{scheme: "rdma", host: strings.Trim(hostAt(rdma.IP), "[]"), port: rdma.Port, path: s.anExport()}
+	first := s.ports.rdma[0]
+	rdma := first.at()
+	t := target{scheme: schemeOf[first.provider], host: strings.Trim(hostAt(rdma.Addr()), "[]"), port: int(rdma.Port()), path: s.anExport()}
+	if a, ok := first.Addr().(sctp.Addr); ok {
+		t.udp = int(a.UDPPort)
+	}
 	fmt.Fprintf(b, "to reach it over RDMA:\n    rpcrdma ls --dialect draft %s\n", quote(t.String()))
 	if s.ports.tcp == nil {
 		b.WriteString("Linux cannot mount this: over RDMA it needs --dialect rfc8166, and over TCP what --mount none leaves out\n")
@@ -50,9 +78,9 @@ func (s *server) tellDraft(b *strings.Builder) {
 
 // tellTCP has a command over TCP.
 func (s *server) tellTCP(b *strings.Builder) {
-	tcp := s.ports.tcp.Addr().(*net.TCPAddr)
+	tcp := addrPort(s.ports.tcp.Addr())
 	fmt.Fprintf(b, "    mount -t nfs -o vers=3,tcp,port=%d,mountport=%d,mountproto=tcp,nolock %s /mnt\n",
-		tcp.Port, tcp.Port, quote(hostAt(tcp.IP)+":"+s.anExport()))
+		tcp.Port(), tcp.Port(), quote(hostAt(tcp.Addr())+":"+s.anExport()))
 }
 
 // anExport returns the name of an export, for an example.
@@ -64,9 +92,9 @@ func (s *server) anExport() string {
 }
 
 // hostAt is what clients may know this host by that listens at ip, in the form that mount takes.
-func hostAt(ip net.IP) string {
+func hostAt(ip netip.Addr) string {
 	if !ip.IsUnspecified() {
-		if ip.To4() == nil {
+		if ip.Is6() {
 			return "[" + ip.String() + "]"
 		}
 		return ip.String()

@@ -72,7 +72,7 @@ type serveCommand struct {
 }
 
 var (
-	rdmaLine = regexp.MustCompile(`(?m)^NFS over RDMA \(iwarp\) on (.*)$`)
+	rdmaLine = regexp.MustCompile(`(?m)^NFS over RDMA \((?:iwarp|roce)\) on (.*)$`)
 	tcpLine  = regexp.MustCompile(`(?m)^MOUNT and NFS over TCP on (.*)$`)
 )
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -90,7 +89,7 @@ func (p *ports) mappings() []rpcbind.Mapping {
 // which rpcinfo -p does not go on. Over RDMA that is at its own port, if it has one.
 func (p *ports) lookups() []rpcbind.Mapping {
 	at := ports{rdma: p.rdma, tcp: p.tcp}
-	if p.rpcbind != nil {
+	if len(p.rpcbind) > 0 {
 		at.rdma = p.rpcbind
 	}
 	return slices.Concat(at.each(rpcbind.Program, rpcbind.Version4), at.each(rpcbind.Program, rpcbind.Version3),
@@ -99,15 +98,12 @@ func (p *ports) lookups() []rpcbind.Mapping {
 
 // each maps a program to each port.
 func (p *ports) each(program, version uint32) []rpcbind.Mapping {
-	at := func(base string, a net.Addr) []rpcbind.Mapping {
-		return rpcbind.Mappings(program, version, base, a.(*net.TCPAddr).AddrPort())
-	}
 	var all []rpcbind.Mapping
-	if p.rdma != nil {
-		all = at(rpcbind.NetidRDMA, p.rdma.Addr())
+	if len(p.rdma) > 0 { // all of them have the same port
+		all = rpcbind.Mappings(program, version, rpcbind.NetidRDMA, p.rdma[0].at())
 	}
 	if p.tcp != nil {
-		all = append(all, at(rpcbind.NetidTCP, p.tcp.Addr())...)
+		all = append(all, rpcbind.Mappings(program, version, rpcbind.NetidTCP, addrPort(p.tcp.Addr()))...)
 	}
 	return all
 }

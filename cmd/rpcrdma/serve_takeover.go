@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 	"time"
@@ -54,17 +53,10 @@ func (p *ports) others(ctx context.Context, c *rpcbind.Client) ([]rpcbind.Mappin
 
 // hold reports whether nobody else can listen at an address, because one of the ports does.
 func (p *ports) hold(at netip.AddrPort) bool {
-	var held []net.Addr
-	if p.rdma != nil {
-		held = append(held, p.rdma.Addr())
+	if p.tcp != nil && excludes(addrPort(p.tcp.Addr()), at) {
+		return true
 	}
-	if p.rpcbind != nil {
-		held = append(held, p.rpcbind.Addr())
-	}
-	if p.tcp != nil {
-		held = append(held, p.tcp.Addr())
-	}
-	return slices.ContainsFunc(held, func(a net.Addr) bool { return excludes(a.(*net.TCPAddr).AddrPort(), at) })
+	return slices.ContainsFunc(slices.Concat(p.rdma, p.rpcbind), func(l rdmaPort) bool { return excludes(l.at(), at) })
 }
 
 // excludes reports whether a listener at one address keeps others from listening at another. That of :: is one of IPv4, too.

@@ -54,8 +54,11 @@ func TestServeCommandLine(t *testing.T) {
 		{"--memory /m --memory-size 1023KiB", exitUsage, "--memory-size 1023KiB: at least 1MiB"},
 		{"--memory /m --memory-size 64MB", exitUsage, "write a number of bytes"},
 
-		{"--memory /m --provider loopback", exitUsage, "--provider loopback stays inside one process, where no client can reach it: serve with --provider iwarp"},
-		{"--memory /m --provider nonsense", exitUsage, "unknown --provider \"nonsense\"; there are: iwarp, or iwarp,sctp\n"},
+		{"--memory /m --provider loopback", exitUsage, "for \"--provider\" flag: loopback stays inside one process, where no client can reach it\n"},
+		{"--memory /m --provider nonsense", exitUsage, "unknown provider \"nonsense\"; there are iwarp, roce, sctp, and commas between several\n"},
+		{"--memory /m --provider iwarp,roce,iwarp", exitUsage, "for \"--provider\" flag: iwarp is there twice\n"},
+		{"--memory /m --provider iwarp,", exitUsage, "unknown provider \"\"; there are iwarp, roce, sctp, and commas between several\n"},
+		{"--memory /m --provider sctp --rdma-rpcbind :20111", exitUsage, "--rdma-rpcbind is for --provider iwarp and roce\n"},
 		{"--memory /m --dialect nonsense", exitUsage, `invalid argument "nonsense" for "--dialect" flag: there is: rfc8166, draft`},
 		{"--memory /m --conf some", exitUsage, `invalid argument "some" for "--conf" flag: there is: off, any, sys`},
 		{"--memory /m --align 512", exitUsage, "--align is for clients that pad data: write --dialect draft, in which they do, or leave out --align\n"},
@@ -124,7 +127,7 @@ func TestServeHelp(t *testing.T) {
 	}
 	for _, want := range []string{
 		"--export NAME=DIR ", "--memory NAME ", "--memory-size SIZE ", "(default 4GiB)", "--state DIR ", "--allow CIDR ", "(default root)",
-		"--anonuid ID ", "(default 65534)", "--listen ADDRESS ", `(default ":20049")`, "--mount ADDRESS ", `(default ":20048")`, "--provider PROVIDER ",
+		"--anonuid ID ", "(default 65534)", "--listen ADDRESS ", `(default ":20049")`, "--mount ADDRESS ", `(default ":20048")`, "--provider LIST ",
 		"--crc WORD ", "(default auto)", "--inline SIZE ", "(default 4KiB)", "--credits NUMBER ", "(default 64)", "--dialect WORD ", "--conf WORD ", "(default any)", "--align SIZE ",
 		"  rpcrdma serve --export /data=/srv/data ", "mode 1777", "look-ups of rpcbind", "What is mounted below DIR is not entered", "one NFS server in rpcbind", "more than a second after", "group 0 of anybody",
 	} {
@@ -271,7 +274,7 @@ func TestHost(t *testing.T) {
 		"0.0.0.0":     name,
 		"::":          name,
 	} {
-		if got := hostAt(net.ParseIP(in)); got != want {
+		if got := hostAt(netip.MustParseAddr(in)); got != want {
 			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}

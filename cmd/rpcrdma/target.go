@@ -14,9 +14,9 @@ import (
 )
 
 // target is what a URL names: rdma://host[:20049]/export/path[?mountport=N][&rpcbind[=N]], or tcp://,
-// or rdma+sctp:// with [&udp=N]; and tcp:// with [&tls].
+// rdma+roce://, or rdma+sctp:// with [&udp=N]; and tcp:// with [&tls].
 type target struct {
-	scheme    string // "rdma", "rdma+sctp" or "tcp"
+	scheme    string // "rdma", "rdma+roce", "rdma+sctp" or "tcp"
 	host      string // a name or an address, of IPv6 without brackets, with its zone
 	port      int    // 0: rpcbind is asked
 	path      string // unescaped, of any bytes but NUL; begins with a slash, has no detours; a trailing slash is kept
@@ -26,14 +26,26 @@ type target struct {
 	tls       bool   // over TCP
 }
 
-// schemeSCTP is that of RDMA over SCTP.
-const schemeSCTP = "rdma+sctp"
+// Schemes of RDMA otherwise than by iWARP over TCP, which is rdma.
+const (
+	schemeRoCE = "rdma+roce"
+	schemeSCTP = "rdma+sctp"
+)
+
+// schemeOf is that of each provider.
+var schemeOf = map[string]string{"iwarp": "rdma", "roce": schemeRoCE, "sctp": schemeSCTP}
 
 // overRDMA reports whether the server is reached over RDMA, and not over TCP alone.
 func (t target) overRDMA() bool { return t.scheme != "tcp" }
 
+// overIWARP reports whether that is iWARP.
+func (t target) overIWARP() bool { return t.overRDMA() && t.scheme != schemeRoCE }
+
+// overUDP reports whether the server is reached over RDMA in UDP.
+func (t target) overUDP() bool { return t.scheme == schemeRoCE || t.scheme == schemeSCTP }
+
 // defaultPorts are those of URLs that name none.
-var defaultPorts = map[string]int{"rdma": 20049, schemeSCTP: 20049, "tcp": 20048}
+var defaultPorts = map[string]int{"rdma": 20049, schemeRoCE: 20049, schemeSCTP: 20049, "tcp": 20048}
 
 // isURL reports whether an argument is a URL, be it a wrong one, and not the name of a local file.
 func isURL(s string) bool {
@@ -65,7 +77,7 @@ func parseURL(s string) (target, error) {
 	}
 	t := target{scheme: strings.ToLower(scheme)}
 	if defaultPorts[t.scheme] == 0 {
-		return target{}, fmt.Errorf("unknown scheme %s: write rdma://, rdma+sctp:// or tcp://", printable(scheme))
+		return target{}, fmt.Errorf("unknown scheme %s: write rdma://, rdma+roce://, rdma+sctp:// or tcp://", printable(scheme))
 	}
 	if strings.Contains(rest, "#") {
 		return target{}, errors.New("a # in a name is written %23")

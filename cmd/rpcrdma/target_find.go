@@ -11,13 +11,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
 // found returns the target by its port, which is asked for if the URL says so. The port of rpcbind is TCP's as a rule, and RDMA is
 // the second attempt; another port is first taken for one of the URL's own transport. low and cfg are for RDMA. The error is a
 // *rpcbind.FindError, or the context's.
-func (t target) found(ctx context.Context, low iwarp.Config, cfg rpcrdma.Config) (target, error) {
+func (t target) found(ctx context.Context, low rdmaConfig, cfg rpcrdma.Config) (target, error) {
 	if t.rpcbind == 0 {
 		return t, nil
 	}
@@ -42,8 +41,8 @@ func (t target) found(ctx context.Context, low iwarp.Config, cfg rpcrdma.Config)
 		slices.Reverse(places)
 	}
 	netid := t.scheme
-	if netid == schemeSCTP {
-		netid = rpcbind.NetidRDMA // which says neither TCP nor SCTP; the user says that it is this
+	if t.overRDMA() {
+		netid = rpcbind.NetidRDMA // which does not say by which provider; the user says that it is this
 	}
 	port, err := rpcbind.FindPort(ctx, nfs3.Program, nfs3.Version, netid, places...)
 	if err != nil {

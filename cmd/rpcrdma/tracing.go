@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
+	"net/netip"
 	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/trace"
 )
 
@@ -93,12 +92,10 @@ func traceOf(ctx context.Context) *trace.Writer {
 	return w
 }
 
-// dialerOverTCP returns what connects by iWARP over TCP.
-func dialerOverTCP(w *trace.Writer, low iwarp.Config) iwarp.Dialer {
-	d := iwarp.Dialer{Config: low}
-	if w != nil {
-		below := net.Dialer{FallbackDelay: -1} // as Dialer has it
-		d.DialContext = w.DialContext(below.DialContext)
+// datagrams returns what traces those of UDP, or nil.
+func datagrams(w *trace.Writer) func(local, remote netip.AddrPort, sent bool, packet []byte) {
+	if w == nil {
+		return nil
 	}
-	return d
+	return w.Datagram
 }

@@ -5,6 +5,7 @@ package tshark
 import (
 	"bytes"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
@@ -54,12 +56,18 @@ func TestTrace(t *testing.T) {
 	copyFile("iwarp", "rdma://127.0.0.1:"+rdma, "")
 	copyFile("sctp", "rdma+sctp://127.0.0.1:"+rdma, "")
 	server.Stop()
+	host := rocerig.Addr(t)
+	server = served.StartAt(t, host, command, "--memory", "/export", "--squash", "none",
+		"--provider", "roce", "--trace", file("serve-roce"))
+	copyFile("roce", fmt.Sprintf("rdma+roce://%v:%d", host, server.RDMA), "")
+	server.Stop()
 	run("demo", "--provider", "iwarp", "--trace", file("demo-iwarp"), up)
 	run("demo", "--provider", "loopback", "--trace", file("demo-loopback"), up)
 
 	const (
 		overTCP   = "raw:ip:tcp:rpc"
 		overIWARP = "raw:ip:tcp:iwarp_mpa:iwarp_ddp_rdmap:rpcordma:rpc"
+		overRoCE  = "raw:ip:udp:infiniband:rpcordma:rpc"
 		overSCTP  = "raw:ip:udp:sctp:ddp_sctp_segment:iwarp_ddp_rdmap:rpcordma:rpc"
 
 		reads  = "1 6" // READ's replies, and WRITE's calls: msg_type and procedure
@@ -77,6 +85,9 @@ func TestTrace(t *testing.T) {
 		{"sctp-put", []string{overSCTP}, []string{writes}},
 		{"sctp-get", []string{overSCTP}, []string{reads}},
 		{"serve", []string{overIWARP, overTCP, overSCTP}, []string{writes, reads}},
+		{"roce-put", []string{overRoCE}, []string{writes}},
+		{"roce-get", []string{overRoCE}, []string{reads}},
+		{"serve-roce", []string{overRoCE}, []string{writes, reads}},
 		{"demo-iwarp", []string{overIWARP}, []string{writes, reads}},
 		{"demo-loopback", []string{overIWARP}, []string{writes, reads}},
 	} {
@@ -93,7 +104,7 @@ func TestTrace(t *testing.T) {
 			var layers []string
 			xids := make(map[string]map[string]bool) // by msg_type
 			for _, f := range fields(t, file(tt.name), tcp, "nfs", "frame.protocols", "rpc.msgtyp", "rpc.xid") {
-				for _, l := range []string{overTCP, overIWARP, overSCTP} {
+				for _, l := range []string{overTCP, overIWARP, overRoCE, overSCTP} {
 					if strings.HasPrefix(f[0], l) && !slices.Contains(layers, l) {
 						layers = append(layers, l)
 					}

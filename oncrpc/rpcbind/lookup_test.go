@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -193,6 +195,8 @@ func TestServerNetid(t *testing.T) {
 		{"what else is asked is not looked at", tcpAddr("192.0.2.1:20049"), m(3, "rdma", "192.0.2.9.9.9"), "192.0.2.1.78.81", "192.0.2.1.78.81"},
 		{"the second version", tcpAddr("192.0.2.1:20049"), m(4, "rdma", ""), "192.0.2.1.1.1", "192.0.2.1.1.1"},
 		{"another version", tcpAddr("192.0.2.1:20049"), m(2, "rdma", ""), "192.0.2.1.78.81", ""},
+		{"over RoCE", roce.Addr{IP: netip.MustParseAddr("192.0.2.1"), Port: 20049}, m(3, "", ""), "192.0.2.1.78.81", "192.0.2.1.78.81"},
+		{"over RoCE, IPv6", roce.Addr{IP: netip.MustParseAddr("2001:db8::1"), Port: 20049}, m(3, "rdma6", ""), "2001:db8::1.78.81", "2001:db8::1.78.81"},
 		{"over what has no address of IP", loopback.Addr("here"), m(3, "rdma", ""), "0.0.0.0.78.81", "0.0.0.0.78.81"},
 		{"and no netid", loopback.Addr("here"), m(3, "", ""), "", ""},
 	}

@@ -2,6 +2,7 @@ package rpcbind
 
 import (
 	"net"
+	"net/netip"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
@@ -28,20 +29,23 @@ func known(id string) bool {
 }
 
 // netid returns the network identifier of a connection one of whose ends has the address a, "" if it is of no known kind. Over IP, what
-// is no stream of records is RPC-over-RDMA: of these two, both have addresses of TCP.
+// is no stream of records is RPC-over-RDMA.
 func netid(conn oncrpc.Transport, a net.Addr) string {
 	switch a := a.(type) {
 	case *net.UnixAddr:
 		return NetidUnix
-	case *net.TCPAddr:
+	case withIP:
 		base := NetidRDMA
 		if _, ok := conn.(*recordmark.Conn); ok {
 			base = NetidTCP
 		}
-		if a.IP.To4() != nil {
+		if a.AddrPort().Addr().Unmap().Is4() {
 			return base
 		}
 		return base + "6"
 	}
 	return ""
 }
+
+// withIP is an address of a transport over IP, whichever that is.
+type withIP interface{ AddrPort() netip.AddrPort }

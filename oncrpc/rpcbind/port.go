@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -25,7 +24,7 @@ func (c *Client) FindPort(ctx context.Context, program, version uint32, base str
 		return 0, opError("getaddr", m, err)
 	}
 	own, other := base, base+"6"
-	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok && a.IP.To4() == nil {
+	if a, ok := conn.RemoteAddr().(withIP); ok && a.AddrPort().Addr().Unmap().Is6() {
 		own, other = other, own
 	}
 	addr, err := "", ErrNotRegistered

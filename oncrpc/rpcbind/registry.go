@@ -47,11 +47,11 @@ func (r registry) answer(c *oncrpc.Call, m Mapping, anyVersion bool) {
 // merge returns a universal address with an IP address of this host, here, in the place of one that is unspecified.
 func merge(uaddr string, here net.Addr) string {
 	a, err := ParseUniversalAddr(uaddr)
-	tcp, ok := here.(*net.TCPAddr)
+	over, ok := here.(withIP)
 	if err != nil || !ok || !a.Addr().IsUnspecified() {
 		return uaddr
 	}
-	ip := tcp.AddrPort().Addr().Unmap()
+	ip := over.AddrPort().Addr().Unmap()
 	if ip.Is4() != a.Addr().Is4() {
 		return uaddr
 	}

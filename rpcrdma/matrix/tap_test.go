@@ -78,12 +78,30 @@ func (t *tap) events() []event {
 }
 
 func (t *tap) endpoint(ep transport.Endpoint, e end) transport.Endpoint {
-	p := &tapped{ep.(transporttest.FullEndpoint), t, e}
+	full, ok := ep.(transporttest.FullEndpoint)
+	if !ok {
+		full = unpolled{ep.(unpollable)}
+	}
+	p := &tapped{full, t, e}
 	if t.copies {
 		return transporttest.WithoutSharedReceives(p)
 	}
 	return p
 }
+
+// unpollable is all of a transporttest.FullEndpoint but transport.Poller.
+type unpollable interface {
+	transport.Endpoint
+	transport.SharedReceiver
+	transport.Abandoner
+	transport.ProgressReporter
+}
+
+// unpolled is such an endpoint as a transport.Poller that leaves all work to the provider.
+type unpolled struct{ unpollable }
+
+func (p unpolled) PostPolled(wrs ...*transport.WorkRequest) error { return p.Post(wrs...) }
+func (unpolled) Poll()                                            {}
 
 type tapped struct {
 	transporttest.FullEndpoint

@@ -3,18 +3,21 @@ package served
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 // Server is the command rpcrdma serve.
 type Server struct {
-	RDMA, TCP int // the ports, on 127.0.0.1
+	RDMA, TCP int // the ports
 
+	host string
 	args []string
 	*process
 }
@@ -35,11 +38,22 @@ func Start(t *testing.T, command string, options ...string) *Server {
 	return StartBy(t, nil, command, options...)
 }
 
+// StartAt is Start at another address than 127.0.0.1, which may have no room for RoCE.
+func StartAt(t *testing.T, host netip.Addr, command string, options ...string) *Server {
+	t.Helper()
+	return start(t, host, slices.Concat([]string{command, "serve"}, options))
+}
+
 // StartBy is Start by a command that runs others, such as setpriv(1).
 func StartBy(t *testing.T, by []string, command string, options ...string) *Server {
 	t.Helper()
-	args := slices.Concat(by, []string{command, "serve"}, options)
-	s := &Server{args: args, process: newProcess(t, "server")}
+	local := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	return start(t, local, slices.Concat(by, []string{command, "serve"}, options))
+}
+
+func start(t *testing.T, host netip.Addr, args []string) *Server {
+	t.Helper()
+	s := &Server{host: host.String(), args: args, process: newProcess(t, "server")}
 	s.Restart()
 	return s
 }
@@ -47,7 +61,8 @@ func StartBy(t *testing.T, by []string, command string, options ...string) *Serv
 // Restart starts it once more, on the same ports.
 func (s *Server) Restart() {
 	s.t.Helper()
-	args := append(s.args, "--listen", fmt.Sprintf("127.0.0.1:%d", s.RDMA), "--mount", fmt.Sprintf("127.0.0.1:%d", s.TCP))
+	at := func(port int) string { return net.JoinHostPort(s.host, strconv.Itoa(port)) }
+	args := append(s.args, "--listen", at(s.RDMA), "--mount", at(s.TCP))
 	s.RDMA, s.TCP = 0, 0
 	s.start(func(line string) bool {
 		before, addr, _ := strings.Cut(line, " on ")

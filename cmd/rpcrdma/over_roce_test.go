@@ -1,0 +1,218 @@
+package main
+
+import (
+	"net"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
+)
+
+// startRoCE runs serve over RoCE, and over more if so told, at an address of the test's own.
+func startRoCE(t *testing.T, args ...string) *serveCommand {
+	t.Helper()
+	at := netip.AddrPortFrom(rocerig.Addr(t), 0)
+	return startServe(t, append([]string{"--provider", "roce", "--listen", at.String()}, args...)...)
+}
+
+// TestServeRoCE has clients reach a server over RoCE, alone and beside iWARP, which has the same port.
+func TestServeRoCE(t *testing.T) {
+	for _, tt := range []struct {
+		providers string
+		bases     []string
+	}{
+		{"roce", []string{"rdma+roce://"}},
+		{"roce,iwarp", []string{"rdma+roce://", "rdma://"}},
+	} {
+		t.Run(tt.providers, func(t *testing.T) {
+			s := startRoCE(t, "--provider", tt.providers, "--memory", "/export", "--squash", "none")
+			dir, data := t.TempDir(), pattern(1<<20+1)
+			up := write(t, filepath.Join(dir, "up"), data)
+			for _, scheme := range tt.bases {
+				base, down := scheme+s.rdma, filepath.Join(dir, "down")
+				file := base + "/export/file"
+				for _, args := range [][]string{
+					{"put", "-q", up, file},
+					{"get", "-q", "--connections", "3", file, down},
+					{"ls", base + "/export"},
+					{"stat", file},
+					{"df", base + "/export"},
+					{"conf", base},
+					{"ping", "--count", "3", "--interval", "0", base},
+					{"ls", "--dialect", "draft", base + "/export"},
+					{"ls", base[:strings.LastIndexByte(base, ':')] + "/export?rpcbind=" + port(t, s.rdma)},
+					{"rm", file},
+				} {
+					if code, out, errs := execute(t, args...); code != exitOK {
+						t.Errorf("%q: exit %d: %s%s", args, code, out, errs)
+					}
+				}
+				holds(t, down, data)
+			}
+			if code := s.stop(); code != exitOK {
+				t.Errorf("exit %d: %v", code, s.stderr)
+			}
+		})
+	}
+}
+
+// TestServeRoCEGreeting: what mounts over each provider.
+func TestServeRoCEGreeting(t *testing.T) {
+	s := startRoCE(t, "--provider", "iwarp,sctp,roce", "--sctp-udp", "0", "--memory", "/export")
+	host, rdma, _ := net.SplitHostPort(s.rdma)
+	mount := "    mount -t nfs -o vers=3,rdma,port=" + rdma + ",mountport=" + port(t, s.tcp) +
+		",mountproto=tcp,nolock,noresvport " + host + ":/export /mnt\n"
+	want := "\nto mount it from Linux by iWARP:\n" + mount +
+		"to mount it from Linux by RoCE, where eth0 is the interface towards this host:\n" +
+		"    modprobe rdma_rxe; rdma link add rxe0 type rxe netdev eth0\n" + mount +
+		"or without RDMA on the client:\n"
+	listens := "\nNFS over RDMA (iwarp) on " + s.rdma + "\nNFS over RDMA (roce) on " + s.rdma +
+		"\nNFS over RDMA (sctp) on " + s.rdma + ", in UDP port "
+	for _, w := range []string{want, listens} {
+		if !strings.Contains(s.greeting, w) {
+			t.Errorf("no %q in\n%s", w, s.greeting)
+		}
+	}
+	draft := startRoCE(t, "--dialect", "draft", "--memory", "/export")
+	if want := "\n    rpcrdma ls --dialect draft rdma+roce://" + draft.rdma + "/export\n"; !strings.Contains(draft.greeting, want) {
+		t.Errorf("no %q in\n%s", want, draft.greeting)
+	}
+}
+
+// TestServeRoCEAllow: who is not allowed gets no connection, and is counted.
+func TestServeRoCEAllow(t *testing.T) {
+	s := startRoCE(t, "--memory", "/export", "--allow", "192.0.2.0/24", "--metrics", "127.0.0.1:0")
+	code, _, errs := execute(t, "ls", "rdma+roce://"+s.rdma+"/export")
+	if code == exitOK || !strings.Contains(errs, "rejects the connection") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	_, text := getURL(t, metricsURL(t, s.greeting)+"/metrics")
+	wantLines(t, text, "rpcrdma_connections_excluded_total 1")
+}
+
+// TestServeRoCELookups: the port for look-ups is there over RoCE, too.
+func TestServeRoCELookups(t *testing.T) {
+	at := netip.AddrPortFrom(rocerig.Addr(t), 20111).String()
+	s := startServe(t, "--provider", "iwarp,roce", "--listen", strings.Replace(at, ":20111", ":0", 1),
+		"--rdma-rpcbind", at, "--memory", "/export")
+	host, _, _ := net.SplitHostPort(at)
+	for _, scheme := range []string{"rdma", "rdma+roce"} {
+		url := scheme + "://" + host + "/export?rpcbind=20111"
+		if code, out, errs := execute(t, "ls", url); code != exitOK {
+			t.Errorf("%s: exit %d: %s%s", url, code, out, errs)
+		}
+	}
+	if code := s.stop(); code != exitOK {
+		t.Errorf("exit %d: %v", code, s.stderr)
+	}
+}
+
+// TestServeRoCETaken: somebody else has the UDP port.
+func TestServeRoCETaken(t *testing.T) {
+	ip := rocerig.Addr(t)
+	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, roce.UDPPort)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	at := netip.AddrPortFrom(ip, 20049).String()
+	code, _, errs := execute(t, "serve", "--provider", "iwarp,roce", "--listen", at, "--mount", "none", "--memory", "/export")
+	want := "rpcrdma: --listen " + at + ": RoCE's UDP port 4791 is taken, by another process or the kernel's rdma_rxe; " +
+		portTaken + ". Or choose an address whose port is free with --listen, or leave roce out of --provider\n"
+	if code != exitFailed || errs != want {
+		t.Errorf("exit %d: %swant %s", code, errs, want)
+	}
+}
+
+// TestRoCENobody: there is RoCE, and nobody at the port of the service.
+func TestRoCENobody(t *testing.T) {
+	s := startRoCE(t, "--memory", "/export")
+	s2 := strings.TrimSuffix(s.rdma, port(t, s.rdma)) + "1"
+	code, _, errs := execute(t, "ls", "rdma+roce://"+s2+"/export")
+	if want := ": nothing listens at port " + s2 + ": is NFS over RDMA turned on there?"; code != exitFailed || !strings.Contains(errs, want) {
+		t.Errorf("exit %d: %swant %s", code, errs, want)
+	}
+}
+
+// TestGatewayRoCE: a gateway reaches its server over RoCE.
+func TestGatewayRoCE(t *testing.T) {
+	s := startRoCE(t, "--memory", "/export", "--squash", "none")
+	g := startGateway(t, nil, "--to", "rdma+roce://"+s.rdma, "--metrics", "127.0.0.1:0")
+	m, data := mountAs(t, dialTCP(t, g.tcp), 0, "/export"), pattern(3<<20+1)
+	if got := m.get(t, m.put(t, "file", data)); !slices.Equal(got, data) {
+		t.Errorf("%d bytes came back", len(got))
+	}
+	_, text := getURL(t, metricsURL(t, g.greeting)+"/metrics")
+	if strings.Contains(text, "\nrpcrdma_roce_connections_total 0\n") || !strings.Contains(text, "\nrpcrdma_roce_connections_total ") {
+		t.Error("no connection over RoCE is counted")
+	}
+	if code := g.stop(); code != exitOK {
+		t.Errorf("exit %d: %s", code, g.stderr)
+	}
+}
+
+// TestFreeInside: several demos run at a time.
+func TestFreeInside(t *testing.T) {
+	seen := make(map[netip.Addr]bool)
+	for range 4 {
+		ip := freeInside()
+		c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, roce.UDPPort)))
+		if err != nil || seen[ip] || !ip.IsLoopback() {
+			t.Fatalf("%v: %v", ip, err)
+		}
+		defer c.Close()
+		seen[ip] = true
+	}
+}
+
+// TestRoCEURLs parses URLs of servers over RoCE.
+func TestRoCEURLs(t *testing.T) {
+	for _, tt := range []struct{ url, want string }{
+		{"rdma+roce://h/a", "rdma+roce://h/a"},
+		{"RDMA+RoCE://h:20049/a", "rdma+roce://h/a"},
+		{"rdma+roce://[2001:db8::1]:1/a?rpcbind=2", "the port is 1, and rpcbind is to be asked for it"},
+		{"rdma+roce://h/a?rpcbind&mountport=3", "rdma+roce://h/a?mountport=3&rpcbind"},
+		{"rdma+roce://h/a?udp=2", "udp=N is for rdma+sctp://"},
+		{"rdma+roce://h/a?tls", "tls is for tcp://"},
+		{"roce://h/a", "unknown scheme roce: write rdma://, rdma+roce://, rdma+sctp:// or tcp://"},
+	} {
+		got, err := parseTarget(tt.url)
+		said := got.String()
+		if err != nil {
+			said = err.Error()
+		}
+		if !strings.Contains(said, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.url, said, tt.want)
+		}
+	}
+}
+
+// TestProvidersFlag: what --provider of serve takes.
+func TestProvidersFlag(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"iwarp", "iwarp"},
+		{"iwarp,sctp", "iwarp,sctp"},
+		{"roce,iwarp", "iwarp,roce"},
+		{"sctp,roce,iwarp", "iwarp,roce,sctp"},
+		{"sctp", "sctp"},
+		{"", `unknown provider ""; there are iwarp, roce, sctp, and commas between several`},
+		{"roce,", `unknown provider ""; there are iwarp, roce, sctp, and commas between several`},
+		{"roce, iwarp", `unknown provider " iwarp"; there are iwarp, roce, sctp, and commas between several`},
+		{"roce,roce", "roce is there twice"},
+		{"iwarp,loopback", "loopback stays inside one process, where no client can reach it"},
+	} {
+		var f providersFlag
+		err := f.Set(tt.in)
+		got := f.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
