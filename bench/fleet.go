@@ -23,12 +23,15 @@ type fleet struct {
 	conns []oncrpc.Transport
 	meter *meter // of RDMA; nil over TCP
 
-	datagrams *atomic.Int64 // the runner's
+	datagrams *atomic.Int64 // the runner's, which the ends of earlier fleets add to; nil: not over RoCE
 }
 
 // dial makes the connections of a point.
 func (r *runner) dial(ctx context.Context, p Point) (*fleet, error) {
-	f := &fleet{datagrams: &r.datagrams}
+	f := &fleet{}
+	if p.Path == RoCE {
+		f.datagrams = &r.datagrams
+	}
 	if p.Path != TCP {
 		f.meter = &meter{point: p}
 	}
@@ -109,7 +112,9 @@ func (r *runner) datagram(local, remote netip.AddrPort, sent bool, packet []byte
 // wire returns the bytes that have been put on the wire in both directions, as TCP's or UDP's
 // payload.
 func (f *fleet) wire() (n int64) {
-	n = f.datagrams.Load() // of RoCE, of which there is one fleet at a time
+	if f.datagrams != nil {
+		n = f.datagrams.Load()
+	}
 	for _, c := range f.conns {
 		switch c := c.(type) {
 		case *rpcrdma.Conn:

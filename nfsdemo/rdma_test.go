@@ -6,7 +6,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 	"github.com/rpcrdma/go-rpcrdma/internal/sctprig"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -19,7 +18,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
-	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -61,10 +59,6 @@ var providers = map[string]provider{
 	},
 	"sctp": func(tb testing.TB) (transport.Listener, transport.Dialer, func()) {
 		l, d := sctprig.Listen(tb, iwarp.Config{}, sctp.Config{})
-		return l, d, func() {}
-	},
-	"roce": func(tb testing.TB) (transport.Listener, transport.Dialer, func()) {
-		l, d := rocerig.Listen(tb, roce.Config{})
 		return l, d, func() {}
 	},
 }

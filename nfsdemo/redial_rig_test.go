@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -62,7 +63,7 @@ func carriers(t *testing.T) map[string]carrier {
 			t.Errorf("an association that has no sessions does not end: %v", err)
 		}
 	})
-	return map[string]carrier{
+	all := map[string]carrier{
 		"sctp": {
 			func(at string, srv *oncrpc.Server) (string, chan error, error) {
 				below, err := sctp.Listen(context.Background(), at, low)
@@ -133,6 +134,10 @@ func carriers(t *testing.T) map[string]carrier {
 			},
 		},
 	}
+	if runtime.GOOS != "linux" {
+		delete(all, "roce")
+	}
+	return all
 }
 
 // restartableServer is an NFS server that is stopped and started again at its address, and a way to

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 )
 
 var metricsLine = regexp.MustCompile(`(?m)^metrics on (http://.*)/metrics, whether`)
@@ -77,23 +75,6 @@ func TestServeMetrics(t *testing.T) {
 	}
 	if code := s.stop(); code != exitOK {
 		t.Errorf("exit %d: %v", code, s.stderr)
-	}
-}
-
-// TestServeMetricsRoCE: what RoCE counts is there where it is served.
-func TestServeMetricsRoCE(t *testing.T) {
-	s := startServe(t, "--provider", "roce", "--listen", rocerig.Addr(t).String()+":0", "--memory",
-		"/export", "--metrics", "127.0.0.1:0")
-	if code, _, errs := execute(t, "ls", "rdma+roce://"+s.rdma+"/export"); code != exitOK {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	_, text := getURL(t, metricsURL(t, s.greeting)+"/metrics")
-	wantLines(t, text,
-		`rpcrdma_roce_connections_total 1`,
-		`rpcrdma_roce_naks_total{direction="sent",reason="error"} 0`,
-		`rpcrdma_rdma_connections_total{provider="roce"} 1`)
-	if strings.Contains(text, "rpcrdma_iwarp") {
-		t.Error("there is no iWARP")
 	}
 }
 

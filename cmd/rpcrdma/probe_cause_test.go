@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
-	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 	"github.com/rpcrdma/go-rpcrdma/internal/testcert"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
@@ -43,26 +42,6 @@ func TestProbeRefused(t *testing.T) {
 	}
 	udp := strconv.Itoa(freeUDP(t))
 	probing{}.of(t, "rdma+sctp://127.0.0.1/?udp="+udp).names(t, "port", probeFail, causeRefused)
-
-	s := startServe(t, "--provider", "roce", "--listen", rocerig.Addr(t).String()+":20049", "--memory", "/a")
-	other := strings.Replace(s.rdma, ":20049", ":20050", 1)
-	r := probing{}.of(t, "rdma+roce://"+other)
-	r.names(t, "port", probeFail, causeRefused)
-	for _, f := range r.Findings {
-		if f.Step == "mpa" {
-			t.Errorf("over RoCE: %+v", f)
-		}
-	}
-}
-
-// TestProbeNoRoCE: nothing has UDP port 4791 of a host that answers over TCP.
-func TestProbeNoRoCE(t *testing.T) {
-	s := startServe(t, "--listen", rocerig.Addr(t).String()+":0", "--memory", "/a")
-	up := func(p *prober) { p.usual = []target{{scheme: "tcp", host: "127.0.0.1", port: rdmaAt(t, s.tcp).port}} }
-	f := probing{short: true, change: up}.of(t, "rdma+roce://"+s.rdma).names(t, "port", probeFail, causeFirewall)
-	if !strings.Contains(f.Do, "Let UDP port 4791 pass") {
-		t.Errorf("to do: %s", f.Do)
-	}
 }
 
 // TestProbeWrongPort: nothing listens, but the server is at another port; or something else does.

@@ -8,16 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
 // TestProbe: of a server at which nothing is wrong nothing is said to be, and all is found that
 // there is.
 func TestProbe(t *testing.T) {
-	host := rocerig.Addr(t).String()
-	s := startServe(t, "--provider", "iwarp,roce,sctp", "--listen", host+":0", "--sctp-udp", "0",
-		"--memory", "/a", "--memory", "/b", "--squash", "none", "--credits", "32")
+	s := startServe(t, "--provider", "iwarp,sctp", "--sctp-udp", "0", "--memory", "/a", "--memory",
+		"/b", "--squash", "none", "--credits", "32")
 	mountAs(t, dialTCP(t, s.tcp), 1000, "/a").put(t, "file", pattern(100_000))
 	sctp, options := s.sctpURL(t)
 	for _, tt := range []struct {
@@ -25,7 +23,7 @@ func TestProbe(t *testing.T) {
 		want      map[string]map[string]any // values, by step
 	}{
 		{"iWARP", "rdma://" + s.rdma + "/a", map[string]map[string]any{
-			"name": {"host": host},
+			"name": {"host": "127.0.0.1"},
 			"roce": {"open": "no"},
 			"port": {"speaks": "iWARP"},
 			"mpa": {"revision": 2.0, "crc": false, "markersToServer": false, "serverIRD": 16.0,
@@ -36,15 +34,6 @@ func TestProbe(t *testing.T) {
 			"mount": {"export": "/a"},
 			"root":  {"mode": "1777", "rtmax": 1048576.0},
 			"read":  {"file": "/a/file", "size": 100_000.0, "read": 65536.0},
-			"mtu":   {"toServer": 3072.0, "fromServer": true},
-		}},
-		{"RoCE", "rdma+roce://" + s.rdma + "/a", map[string]map[string]any{
-			"roce":  {"open": "no"},
-			"port":  {"speaks": "RoCE"},
-			"call":  {"credits": 32.0, "inlineSend": 4096.0, "ird": 16.0, "ord": 16.0},
-			"conf":  {"program": 100400.0},
-			"mount": {"export": "/a"},
-			"read":  {"file": "/a/file", "read": 65536.0},
 			"mtu":   {"toServer": 3072.0, "fromServer": true},
 		}},
 		{"SCTP", sctp + "/a" + options, map[string]map[string]any{

@@ -55,7 +55,7 @@ func TestExplain(t *testing.T) {
 		{"no time, RoCE", "rdma+roce://h", roceFailed(context.DeadlineExceeded), noRoCE},
 		{"RoCE's port taken", "rdma+roce://h", roceFailed(roce.ErrPortTaken),
 			"UDP port 4791 of this host is taken, which RoCE needs: 'rdma link' shows whether it is the kernel's rdma_rxe " +
-				"('rdma link delete' ends that), 'ss -ulnp' a process"},
+				"('rdma link delete' ends that), 'ss -ulnp' a process; a server of this host is reached at 127.0.0.1"},
 		{"not iWARP", "rdma://h:2049", startup(fmt.Errorf("%w: %w", mpa.ErrFrame, mpa.ErrNotMPA)),
 			"port h:2049 is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://h:2049"},
 		{"not iWARP, which hangs up", "rdma://h:2049", startup(io.EOF),

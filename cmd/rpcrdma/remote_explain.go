@@ -55,7 +55,8 @@ func (x explainer) unreached(t target, err error) string {
 		return fmt.Sprintf("nobody says at which port of %s NFS is over %s: %s; write the port, such as %s", printable(t.host), strings.ToUpper(t.scheme),
 			find.Reasons(), t.withPort())
 	case errors.Is(err, roce.ErrPortTaken):
-		return fmt.Sprintf("UDP port %d of this host is taken, which RoCE needs: %s", roce.UDPPort, portTaken)
+		return fmt.Sprintf("UDP port %d of this host is taken, which RoCE needs: %s; a server of this host is reached at 127.0.0.1",
+			roce.UDPPort, portTaken)
 	case errors.Is(err, connRefused), errors.Is(err, roce.ErrRefused):
 		return x.refused(t)
 	case t.scheme == schemeRoCE && timedOut(err):

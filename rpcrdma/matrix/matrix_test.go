@@ -11,7 +11,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 	"github.com/rpcrdma/go-rpcrdma/internal/sctprig"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -19,7 +18,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
-	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
@@ -46,9 +44,6 @@ var providers = []struct {
 	}},
 	{"sctp", false, func(t testing.TB) (transport.Listener, transport.Dialer) {
 		return sctprig.Listen(t, iwarp.Config{}, sctp.Config{})
-	}},
-	{"roce", false, func(t testing.TB) (transport.Listener, transport.Dialer) {
-		return rocerig.Listen(t, roce.Config{})
 	}},
 }
 

@@ -138,6 +138,93 @@ func TestRoCENobody(t *testing.T) {
 	}
 }
 
+// TestProbeRoCE: what is found of a server at which nothing is wrong.
+func TestProbeRoCE(t *testing.T) {
+	s := startRoCE(t, "--memory", "/a", "--squash", "none", "--credits", "32")
+	mountAs(t, dialTCP(t, s.tcp), 1000, "/a").put(t, "file", pattern(100_000))
+	r := probing{}.of(t, "rdma+roce://"+s.rdma+"/a")
+	if !r.OK || len(r.Causes) > 0 {
+		t.Errorf("not all is well:\n%s", r.lines())
+	}
+	for step, values := range map[string]map[string]any{
+		"roce":  {"open": "no"},
+		"port":  {"speaks": "RoCE"},
+		"call":  {"credits": 32.0, "inlineSend": 4096.0, "ird": 16.0, "ord": 16.0},
+		"conf":  {"program": 100400.0},
+		"mount": {"export": "/a"},
+		"read":  {"file": "/a/file", "read": 65536.0},
+		"mtu":   {"toServer": 3072.0, "fromServer": true},
+	} {
+		f := r.find(t, step, probeOK)
+		for k, want := range values {
+			if f.Values[k] != want {
+				t.Errorf("%s: %s is %v, want %v", step, k, f.Values[k], want)
+			}
+		}
+	}
+}
+
+// TestProbeRoCERefused: there is RoCE, and nobody at the port; of MPA nothing is said.
+func TestProbeRoCERefused(t *testing.T) {
+	s := startServe(t, "--provider", "roce", "--listen", rocerig.Addr(t).String()+":20049", "--memory", "/a")
+	other := strings.Replace(s.rdma, ":20049", ":20050", 1)
+	r := probing{}.of(t, "rdma+roce://"+other)
+	r.names(t, "port", probeFail, causeRefused)
+	for _, f := range r.Findings {
+		if f.Step == "mpa" {
+			t.Errorf("over RoCE: %+v", f)
+		}
+	}
+}
+
+// TestProbeNoRoCE: nothing has UDP port 4791 of a host that answers over TCP.
+func TestProbeNoRoCE(t *testing.T) {
+	s := startServe(t, "--listen", rocerig.Addr(t).String()+":0", "--memory", "/a")
+	up := func(p *prober) { p.usual = []target{{scheme: "tcp", host: "127.0.0.1", port: rdmaAt(t, s.tcp).port}} }
+	f := probing{short: true, change: up}.of(t, "rdma+roce://"+s.rdma).names(t, "port", probeFail, causeFirewall)
+	if !strings.Contains(f.Do, "Let UDP port 4791 pass") {
+		t.Errorf("to do: %s", f.Do)
+	}
+}
+
+// TestServeMetricsRoCE: what RoCE counts is there where it is served.
+func TestServeMetricsRoCE(t *testing.T) {
+	s := startServe(t, "--provider", "roce", "--listen", rocerig.Addr(t).String()+":0", "--memory",
+		"/export", "--metrics", "127.0.0.1:0")
+	if code, _, errs := execute(t, "ls", "rdma+roce://"+s.rdma+"/export"); code != exitOK {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	_, text := getURL(t, metricsURL(t, s.greeting)+"/metrics")
+	wantLines(t, text,
+		`rpcrdma_roce_connections_total 1`,
+		`rpcrdma_roce_naks_total{direction="sent",reason="error"} 0`,
+		`rpcrdma_rdma_connections_total{provider="roce"} 1`)
+	if strings.Contains(text, "rpcrdma_iwarp") {
+		t.Error("there is no iWARP")
+	}
+}
+
+// Messages that begin and end a connection of RoCE: base version, class, class version and method,
+// and the attribute, behind status, modifier and transaction (IBTA sections 12.6 and 13.4.3).
+const (
+	connectRequest    = "\x00\x10\x00\x00"
+	connectReply      = "\x00\x13\x00\x00"
+	disconnectRequest = "\x00\x15\x00\x00"
+	disconnectReply   = "\x00\x16\x00\x00"
+)
+
+// TestTraceRoCE: from the request to the end of the connection, at the server. The client's trace is
+// for interop/tshark: in one process, whoever has opened the socket of an address has the trace.
+func TestTraceRoCE(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "served")
+	s := startRoCE(t, "--memory", "/export", "--trace", file)
+	if code, _, errs := execute(t, "ls", "rdma+roce://"+s.rdma+"/export"); code != exitOK {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	s.stop()
+	has(t, "server", traceOfFile(t, file), connectRequest, connectReply, disconnectRequest, disconnectReply, "/export")
+}
+
 // TestGatewayRoCE: a gateway reaches its server over RoCE.
 func TestGatewayRoCE(t *testing.T) {
 	s := startRoCE(t, "--memory", "/export", "--squash", "none")
