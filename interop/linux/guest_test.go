@@ -4,6 +4,7 @@ package linux
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,8 @@ const bootLimit = 45 * time.Second
 
 // machine says what is to be booted.
 type machine struct {
-	Siw      string // the variant
+	Siw      string // the variant; empty with RXE
+	RXE      *wire  // has rdma_rxe, on a card at this end of it; nil: siw
 	Script   string
 	Files    map[string][]byte // in its /host
 	Forwards []forward         // of TCP
@@ -99,12 +101,15 @@ func start(t *testing.T, m machine) *guest {
 		g.put(name, data)
 	}
 	g.put("script", []byte(m.Script))
-	args := []string{"-s", m.Siw, "-t", strconv.Itoa(int(m.Limit.Seconds())), "-d", g.dir}
+	args := []string{"-s", cmp.Or(m.Siw, "stock"), "-t", strconv.Itoa(int(m.Limit.Seconds())), "-d", g.dir}
 	for _, f := range m.Forwards {
 		args = append(args, "-f", fmt.Sprintf("%d:%d", f.Host, f.Guest))
 	}
 	for _, f := range m.UDP {
 		args = append(args, "-u", fmt.Sprintf("%d:%d", f.Host, f.Guest))
+	}
+	if m.RXE != nil {
+		args = append(args, "-x", m.RXE.listener.Addr().String(), "-a", m.RXE.guest.String())
 	}
 	if m.Memory != 0 {
 		args = append(args, "-m", strconv.Itoa(m.Memory))

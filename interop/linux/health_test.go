@@ -7,16 +7,20 @@ import (
 	"strings"
 )
 
-// What the kernel says as soon as siw is there.
-const siwAttached = "SoftiWARP attached"
+// What the kernel says as soon as siw or rdma_rxe is there.
+const (
+	siwAttached = "SoftiWARP attached"
+	rxeLoaded   = "rdma_rxe: loaded"
+)
 
 var (
 	// fine is what a kernel in good health says from then on, for all that the tests do. That an NFS client connects, loses its connection,
 	// and connects again, it does not mention.
 	fine = regexp.MustCompile(`^\[ *[0-9.]+\] (` + strings.Join([]string{
 		siwAttached,
+		`infiniband rxe0: (set active|added eth1)`,
 		`eth0 speed is unknown, defaulting to 1000`, // siw asks
-		`IPv6: ADDRCONF\(NETDEV_CHANGE\): eth0: link becomes ready`,
+		`IPv6: ADDRCONF\(NETDEV_CHANGE\): eth[01]: link becomes ready`,
 		`iwpm_register_pid: Unable to send a nlmsg \(client = 2\)`, // there is no daemon that maps ports
 		`\w+ \(\d+\): drop_caches: 3`,                              // the tests do that
 		// A machine that is emulated on a busy one has trouble with the time.
@@ -36,7 +40,10 @@ var (
 func unhealthy(dmesg string, known []string) (lines []string) {
 	boot, after, found := strings.Cut(dmesg, siwAttached)
 	if !found {
-		return []string{"no message that siw was attached"}
+		boot, after, found = strings.Cut(dmesg, rxeLoaded)
+	}
+	if !found {
+		return []string{"no message that siw was attached, or rdma_rxe loaded"}
 	}
 	for line := range strings.Lines(boot) {
 		if sick.MatchString(line) {

@@ -18,9 +18,12 @@ var full = flag.Bool("full", false, "all variants of siw in full, 1 GiB each way
 // command is the program rpcrdma.
 var command string
 
-// TestMain builds the guest, if it is not there, and the command, so that this takes no test's time.
+// TestMain has the tests run in a network namespace of their own. It builds the guest, if it is not there, and the command, so that this takes no test's time.
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if code, entered := enterNamespace(); entered {
+		os.Exit(code)
+	}
 	os.Exit(run(m))
 }
 

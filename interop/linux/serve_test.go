@@ -23,6 +23,7 @@ var exports = []string{memory, directory}
 // nfsd is a server.
 type nfsd struct {
 	*served.Server
+	host  string // under which guests reach it
 	dir   string // what is exported as directory
 	state string
 }
@@ -42,16 +43,26 @@ func serveBy(t *testing.T, by []string, options ...string) *nfsd {
 	if os.Geteuid() != 0 {
 		t.Fatal("this takes root: the server gives files to other users, and makes devices")
 	}
-	s := &nfsd{dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
-	s.Server = served.StartBy(t, by, command, append([]string{
-		"--memory", memory, "--memory-size", "3GiB", "--export", directory + "=" + s.dir,
-		"--state", s.state, "--squash", "none",
-	}, options...)...)
+	s := newNFSD(t, "192.0.2.2")
+	s.Server = served.StartBy(t, by, command, s.options(options)...)
 	names, err := filepath.Glob(filepath.Join(s.state, "*", "names.*"))
 	if err != nil || (len(names) > 0) != (by != nil) {
 		t.Fatalf("the server finds files by their names, or not: %q, %v", names, err)
 	}
 	return s
+}
+
+// newNFSD returns a server that is not started.
+func newNFSD(t *testing.T, host string) *nfsd {
+	return &nfsd{host: host, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
+}
+
+// options are those of the command.
+func (s *nfsd) options(more []string) []string {
+	return append([]string{
+		"--memory", memory, "--memory-size", "3GiB", "--export", directory + "=" + s.dir,
+		"--state", s.state, "--squash", "none",
+	}, more...)
 }
 
 // stop has the server end in order, and logs how long it has worked.
@@ -69,7 +80,7 @@ func (s *nfsd) mount(t *testing.T, sh *shell, export string, options ...string) 
 // mountBy is mount through another port, such as a proxy's.
 func (s *nfsd) mountBy(t *testing.T, sh *shell, port int, export string, options ...string) *mount {
 	t.Helper()
-	return newMount(t, sh, "192.0.2.2:"+export, append([]string{
+	return newMount(t, sh, s.host+":"+export, append([]string{
 		"vers=3", "proto=rdma", fmt.Sprintf("port=%d", port), fmt.Sprintf("mountport=%d", s.TCP), "mountproto=tcp", "nolock", "noresvport",
 	}, options...)...)
 }

@@ -1,0 +1,269 @@
+//go:build interop
+
+package linux
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/rping"
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
+)
+
+// serveRXE starts a server of both exports over RoCE, iWARP and TCP, at this end of a wire.
+func serveRXE(t *testing.T, w *wire, options ...string) *nfsd {
+	t.Helper()
+	s := newNFSD(t, w.host.String())
+	s.Server = served.StartAt(t, w.host, command, s.options(append(options, "--provider", "iwarp,roce"))...)
+	return s
+}
+
+// TestRXE has Linux mount by way of rdma_rxe, and go through all steps, on both file systems.
+func TestRXE(t *testing.T) {
+	t.Parallel()
+	n := sizes{data: 8<<20 + 1, entries: 1000, fio: 8}
+	if *full {
+		n = sizes{data: 256 << 20, entries: 10_000, fio: 64}
+	}
+	w := newWire(t, faultnet.Way{})
+	s := serveRXE(t, w)
+	g, sh := bootShells(t, machine{RXE: w, Limit: longLimit()}, 1)
+	data := random(t, n.data)
+	g.put("data", data)
+	for _, export := range exports {
+		m := s.mount(t, sh[0], export)
+		for _, name := range allSteps(t) {
+			t.Run(export[1:]+"/"+name, func(t *testing.T) { m.timed(t, name, n) })
+		}
+		c := m.counters(t)
+		t.Logf("%s: %+v", export, c)
+		if c.ReadChunks == 0 || c.WriteChunks == 0 || c.ReplyChunks == 0 {
+			t.Errorf("the client has not offered chunks of each kind: %+v", c)
+		}
+		m.unmount(t)
+	}
+	checkFile(t, filepath.Join(s.dir, "data", "data"), data)
+	g.closeShells(sh)
+	g.wait(t)
+	s.stop(t)
+	w.seen.end(t)
+}
+
+// rpings is how many pings each way.
+const rpings = 10_000
+
+// TestRXERping has rping on rdma_rxe and ours ping each other, in both roles, over IPv4 and IPv6. Both
+// ends verify every byte.
+func TestRXERping(t *testing.T) {
+	t.Parallel()
+	w := newWire(t, faultnet.Way{})
+	g, sh := bootShells(t, machine{RXE: w, Limit: longLimit()}, 1)
+	for _, tt := range []struct {
+		name        string
+		host, guest string
+		count, size int
+	}{
+		{"IPv4", w.host.String(), w.guest.String(), rpings, 100},
+		{"IPv4, long", w.host.String(), w.guest.String(), 50, 60_000},
+		{"IPv6", w.host6.String(), w.guest6(), rpings, 100},
+		{"IPv6, long", w.host6.String(), w.guest6(), 50, 60_000},
+	} {
+		cfg := roce.Config{Local: netip.MustParseAddr(tt.host)}
+		o := rping.Options{Size: tt.size, Verify: true}
+		t.Run(tt.name+"/kernel is client", func(t *testing.T) {
+			l, err := roce.Listen(t.Context(), netip.AddrPortFrom(cfg.Local, rpingPort).String(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			sh[0].start(t, fmt.Sprintf("rping -c -a %s -p %d -C %d -S %d -V", tt.host, rpingPort, tt.count, tt.size))
+			ctx, cancel := context.WithTimeout(t.Context(), silence)
+			defer cancel()
+			req, err := l.Accept(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ep, err := req.Accept(ctx, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pinged(t, sh[0], ep, tt.count, func() (int, error) { return rping.Serve(ctx, ep, o) })
+		})
+		t.Run(tt.name+"/kernel is server", func(t *testing.T) {
+			sh[0].start(t, fmt.Sprintf("rping -s -a %s -p %d -C %d -S %d -V & sleep 1; echo LISTENING; wait $!",
+				tt.guest, rpingPort, tt.count, tt.size))
+			sh[0].await(t, "LISTENING")
+			ctx, cancel := context.WithTimeout(t.Context(), silence)
+			defer cancel()
+			ep, err := roce.Dialer{Config: cfg}.Dial(ctx, netip.AddrPortFrom(netip.MustParseAddr(tt.guest), rpingPort).String(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Count = tt.count
+			pinged(t, sh[0], ep, tt.count, func() (int, error) { return rping.Client(ctx, ep, o) })
+		})
+	}
+	g.closeShells(sh)
+	g.wait(t)
+	host, guest := w.seen.end(t)
+	if host.Retransmitted+guest.Retransmitted > (host.Packets+guest.Packets)/1000 {
+		t.Errorf("%d and %d packets were sent again", host.Retransmitted, guest.Retransmitted)
+	}
+}
+
+// pinged runs our end of rping, and checks how both have ended.
+func pinged(t *testing.T, sh *shell, ep transport.Endpoint, want int, run func() (int, error)) {
+	t.Helper()
+	n, err := run()
+	if err != nil || n != want {
+		t.Errorf("%d pings here, error %v; want %d", n, err, want)
+	}
+	ep.Close()
+	<-ep.Done()
+	t.Log(sh.finish(t))
+}
+
+// TestRXERecovery kills the server while Linux writes, and cuts the network: the writer, and who makes
+// changes, notice nothing.
+func TestRXERecovery(t *testing.T) {
+	t.Parallel()
+	data := random(t, 8<<20)
+	w := newWire(t, faultnet.Way{})
+	g, sh := bootShells(t, machine{RXE: w, Limit: longLimit()}, 2)
+	g.put("data", data)
+	s := serveRXE(t, w)
+	m := s.mount(t, sh[0], directory, "wsize=32768,rsize=32768")
+	file := filepath.Join(s.dir, "file")
+	sh[0].run(t, "rm -f /tmp/stop")
+	sh[1].start(t, fmt.Sprintf(changesScript, m.at))
+	sh[0].start(t, fmt.Sprintf(writeScript, m.at, len(data)>>20))
+	awaitSize(t, file, 2<<20)
+	s.Kill()
+	s.Restart()
+	t.Log("the server was killed, and started again")
+	awaitSize(t, file, 4<<20)
+	// For longer than it takes either end to give the connection up.
+	for _, d := range []faultnet.Direction{faultnet.Up, faultnet.Down} {
+		w.SetWay(d, faultnet.Way{Loss: 1, Buffer: 4 << 20})
+	}
+	before := m.sh.g.spare.run(t, "cat /proc/uptime")
+	awaitDisconnect(t, m)
+	for _, d := range []faultnet.Direction{faultnet.Up, faultnet.Down} {
+		w.SetWay(d, faultnet.Way{Buffer: 4 << 20})
+	}
+	t.Log("the network was cut, and is there again: ", before)
+	t.Log("SHA-256 ", sh[0].await(t, "SUM "))
+	sh[0].finish(t)
+	sh[0].run(t, "touch /tmp/stop")
+	t.Logf("changes: %s", sh[1].await(t, "CHANGES "))
+	sh[1].finish(t)
+	c := m.counters(t)
+	t.Logf("%+v", c)
+	if c.Connects < 3 {
+		t.Errorf("%d connections, want 3", c.Connects)
+	}
+	m.unmount(t)
+	checkFile(t, file, data)
+	g.closeShells(sh)
+	g.wait(t)
+	s.stop(t)
+	w.seen.end(t)
+}
+
+// awaitDisconnect waits until the guest has given up the connection of a mount.
+func awaitDisconnect(t *testing.T, m *mount) {
+	t.Helper()
+	m.sh.g.spare.run(t, `
+tries=0
+while rdma resource show qp | grep -q "state RTS"; do
+	tries=$((tries + 1))
+	[ $tries -lt 1200 ] || exit 1
+	usleep 100000
+done
+`)
+}
+
+// TestRXELoss moves data each way while every hundredth frame is lost.
+func TestRXELoss(t *testing.T) {
+	t.Parallel()
+	size := 16 << 20
+	if *full {
+		size = 1 << 30
+	}
+	w := newWire(t, faultnet.Way{Loss: 0.01})
+	s := serveRXE(t, w)
+	g, sh := bootShells(t, machine{RXE: w, Limit: longLimit()}, 1)
+	data := random(t, size)
+	g.put("data", data)
+	m := s.mount(t, sh[0], directory)
+	start := time.Now()
+	got := sh[0].run(t, fmt.Sprintf("cd %s && dd if=/host/data of=file bs=1M conv=fsync status=none && echo 3 >/proc/sys/vm/drop_caches && sha256sum <file", m.at))
+	if want := fmt.Sprintf("%x  -", sha256.Sum256(data)); got != want {
+		t.Errorf("the guest reads %s, want %s", got, want)
+	}
+	t.Logf("%d MiB each way in %.0f s", size>>20, time.Since(start).Seconds())
+	m.unmount(t)
+	checkFile(t, filepath.Join(s.dir, "file"), data)
+	g.closeShells(sh)
+	g.wait(t)
+	s.stop(t)
+	w.seen.end(t)
+}
+
+// TestRXEKnfsd has our client and commands meet the kernel's NFS server on rdma_rxe. In the end every
+// hundredth frame is lost.
+func TestRXEKnfsd(t *testing.T) {
+	t.Parallel()
+	w := newWire(t, faultnet.Way{})
+	k := new(knfsd)
+	k.guest, k.sh = bootShells(t, machine{RXE: w, Limit: longLimit()}, 1)
+	k.sh[0].run(t, knfsdScript)
+	k.sh[0].run(t, knfsdStart)
+	url := func(path string) string {
+		return fmt.Sprintf("rdma+roce://%s:%d%s?mountport=%d", w.guest, rdmaPort, open+path, mountPort)
+	}
+	dir := t.TempDir()
+	size := 8<<20 + 3
+	if *full {
+		size = 1 << 30
+	}
+	for name, way := range map[string]faultnet.Way{"good": {}, "lossy": {Loss: 0.01}} {
+		way.Buffer = 4 << 20
+		w.SetWay(faultnet.Up, way)
+		w.SetWay(faultnet.Down, way)
+		data := random(t, size)
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		k.do(t, "put", file, url("/"+name))
+		k.checkSum(t, "/export/"+name, data)
+		k.do(t, "get", url("/"+name), file+".back")
+		checkFile(t, file+".back", data)
+	}
+	w.SetWay(faultnet.Up, faultnet.Way{Buffer: 4 << 20})
+	w.SetWay(faultnet.Down, faultnet.Way{Buffer: 4 << 20})
+	k.sh[0].run(t, "mkdir /export/many && cd /export/many && i=0; while [ $i -lt 2000 ]; do : >entry-$i; i=$((i + 1)); done")
+	if n := strings.Count(k.do(t, "ls", url("/many")), "\n"); n != 2000 {
+		t.Errorf("ls prints %d lines, want 2000", n)
+	}
+	k.do(t, "ln", "-s", "target", url("/soft"))
+	k.guestSays(t, "target", "readlink /export/soft")
+	k.do(t, "chmod", "0640", url("/good"))
+	k.guestSays(t, "640", "stat -c %a /export/good")
+	k.do(t, "rm", "-r", url("/many"))
+	k.guestSays(t, "gone", "[ -e /export/many ] || echo gone")
+	k.do(t, "ping", "-c", "5", url(""))
+	k.end(t)
+	w.seen.end(t)
+}
