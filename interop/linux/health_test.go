@@ -19,7 +19,7 @@ var (
 	fine = regexp.MustCompile(`^\[ *[0-9.]+\] (` + strings.Join([]string{
 		siwAttached,
 		`infiniband rxe0: (set active|added eth1)`,
-		`eth0 speed is unknown, defaulting to 1000`, // siw asks
+		`eth[01] speed is unknown, defaulting to 1000`, // siw and rdma_rxe ask
 		`IPv6: ADDRCONF\(NETDEV_CHANGE\): eth[01]: link becomes ready`,
 		`iwpm_register_pid: Unable to send a nlmsg \(client = 2\)`, // there is no daemon that maps ports
 		`\w+ \(\d+\): drop_caches: 3`,                              // the tests do that

@@ -48,8 +48,8 @@ type Config struct {
 	MTU int
 
 	// Local is the address that a Dialer sends from. The zero Addr means the one that the system
-	// would take; where that and the peer's are IPv4 addresses of the loopback interface, and the
-	// port is taken there, another one of that interface.
+	// would take. Where the port is taken there, and the peer is this host, by IPv4, it is one of the
+	// loopback interface.
 	Local netip.Addr
 
 	// MaxConns is how many connections a Listener has at a time, those that are being set up
@@ -74,8 +74,8 @@ type Config struct {
 	// is sent.
 	KeepAlive time.Duration
 
-	// Trace, if not nil, is called with the payload of each UDP datagram that is received, and of each
-	// before it is sent. It is called concurrently, must not block, and must not keep the packet.
+	// Trace, if not nil, is called with the payload of each UDP datagram of a connection that is
+	// received, and of each before it is sent, those that set it up included. It is called concurrently, must not block, and must not keep the packet.
 	Trace func(local, remote netip.AddrPort, sent bool, packet []byte)
 
 	// Counters, if not nil, counts what happens on all connections made with this Config.

@@ -38,6 +38,7 @@ type conn struct {
 
 	events  chan cm.Message // to who sets it up
 	isUp    atomic.Bool
+	told    atomic.Bool   // the peer was asked to end it
 	up      chan struct{} // closed when it is
 	over    chan struct{} // closed when the peer knows of the end, or wants it
 	overOne sync.Once
@@ -110,7 +111,7 @@ func (c *conn) established() {
 
 // send sends a message to the peer's connection manager.
 func (c *conn) send(m cm.Message) {
-	c.dev.queueMAD(c.peer, m, c.transaction)
+	c.dev.queueMAD(c.cfg, c.peer, m, c.transaction)
 	c.dev.flush()
 }
 
@@ -122,6 +123,7 @@ func (c *conn) reject(about cm.Kind, why cm.Reason, private []byte) {
 // askToEnd asks the peer to end the connection.
 func (c *conn) askToEnd() {
 	if c.isUp.Load() {
+		c.told.Store(true)
 		c.send(&cm.DREQ{Local: c.id, Remote: c.peerID, QP: c.peerQP})
 	}
 }
@@ -140,8 +142,10 @@ func (c *conn) end(refused bool) {
 		return
 	}
 	wait := firstRetry / 2
-	for range endTries {
-		c.askToEnd()
+	for i := range endTries {
+		if i > 0 || !c.told.Load() {
+			c.askToEnd()
+		}
 		if c.await(wait) {
 			return
 		}

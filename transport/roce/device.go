@@ -27,7 +27,6 @@ type device struct {
 	guid     uint64
 	sock     socket
 	counters *Counters // of packets that belong to no connection
-	trace    func(local, remote netip.AddrPort, sent bool, packet []byte)
 
 	users  int // the lock of network guards it
 	closed chan struct{}
@@ -65,8 +64,9 @@ type question struct {
 
 // mad is a message to the connection manager of a peer.
 type mad struct {
-	to netip.Addr
-	p  []byte
+	cfg *Config // that it is traced by; nil: it belongs to nobody
+	to  netip.Addr
+	p   []byte
 }
 
 // maxMADs bounds those that wait to be sent. Further ones are lost, as on the way.
@@ -75,7 +75,7 @@ const maxMADs = 256
 func newDevice(n *network, local netip.Addr, sock socket, mtu int, cfg *Config) *device {
 	d := &device{
 		network: n, local: netip.AddrPortFrom(local, UDPPort), mtu: mtu, guid: uint64(random32())<<32 | 1,
-		sock: sock, counters: cfg.Counters, trace: cfg.Trace, users: 1, closed: make(chan struct{}),
+		sock: sock, counters: cfg.Counters, users: 1, closed: make(chan struct{}),
 		pairs: make(map[uint32]*endpoint), services: make(map[uint16]*Listener),
 		conns: make(map[uint32]*conn), asked: make(map[question]*conn), ports: make(map[uint16]bool),
 		batch: newBatch(sock.segments()), wake: make(chan struct{}, 1), over: make(chan struct{}),
@@ -238,12 +238,13 @@ func (d *device) gather() bool {
 	return len(b.messages) > 0
 }
 
-// queueMAD has a message sent to the connection manager of a peer.
-func (d *device) queueMAD(to netip.Addr, m cm.Message, transaction uint64) {
+// queueMAD has a message sent to the connection manager of a peer, on behalf of who has a Config, or of
+// nobody.
+func (d *device) queueMAD(cfg *Config, to netip.Addr, m cm.Message, transaction uint64) {
 	d.readyMu.Lock()
 	defer d.readyMu.Unlock()
 	if len(d.mads) < maxMADs {
-		d.mads = append(d.mads, mad{to, cm.Append(nil, m, transaction)})
+		d.mads = append(d.mads, mad{cfg, to, cm.Append(nil, m, transaction)})
 		d.pending.Add(1)
 	}
 }
@@ -264,7 +265,7 @@ func (d *device) sendMAD(b *batch) bool {
 	d.readyMu.Unlock()
 	to := netip.AddrPortFrom(m.to, UDPPort)
 	path := bth.NewPath(d.local, to)
-	b.begin(&path, to, d.traceTo(to))
+	b.begin(&path, to, d.traceTo(m.cfg, to))
 	h := bth.Packet{
 		Opcode: bth.Datagram, Migrated: true, PKey: bth.DefaultPKey, QP: cm.QP,
 		DETH: bth.DETH{QKey: cm.QKey, QP: cm.QP},
@@ -277,11 +278,18 @@ func (d *device) sendMAD(b *batch) bool {
 }
 
 // traceTo returns what traces the packets that are sent to a peer, or nil.
-func (d *device) traceTo(to netip.AddrPort) func([]byte) {
-	if d.trace == nil {
+func (d *device) traceTo(cfg *Config, to netip.AddrPort) func([]byte) {
+	if cfg == nil || cfg.Trace == nil {
 		return nil
 	}
-	return func(p []byte) { d.trace(d.local, to, true, p) }
+	return func(p []byte) { cfg.Trace(d.local, to, true, p) }
+}
+
+// traceFrom traces a packet that has come.
+func (d *device) traceFrom(cfg *Config, from netip.AddrPort, p []byte) {
+	if cfg != nil && cfg.Trace != nil {
+		cfg.Trace(d.local, from, false, p)
+	}
 }
 
 // receive takes what arrives, until the socket is closed.
@@ -324,15 +332,12 @@ func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 		if ok {
 			h, err = bth.Parse(p)
 		}
-		if d.trace != nil {
-			d.trace(d.local, from, false, p)
-		}
 		if err != nil {
 			d.counters.badPackets.Add(1)
 			continue
 		}
 		if h.QP == cm.QP {
-			d.management(&h, from.Addr())
+			d.management(&h, p, from)
 			continue
 		}
 		if e == nil || e.qp != h.QP {
@@ -345,6 +350,7 @@ func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 				continue
 			}
 		}
+		d.traceFrom(e.cfg, from, p)
 		e.take(&h, id, marked, now)
 	}
 	if e != nil {

@@ -178,7 +178,8 @@ func (c *Config) device(peer netip.Addr) (*device, int, error) {
 		return nil, 0, err
 	}
 	d, err := n.acquire(local, c)
-	if errors.Is(err, ErrPortTaken) && !c.Local.IsValid() && local.Is4() && local.IsLoopback() {
+	own := local.IsLoopback() || local == peer // who is this host reaches itself from anywhere
+	if errors.Is(err, ErrPortTaken) && !c.Local.IsValid() && local.Is4() && own {
 		d, err = n.acquireLoopback(c, err)
 	}
 	return d, mtu, err

@@ -28,6 +28,9 @@ func (e *endpoint) finish() {
 	e.table.Close()
 	e.deliver()
 	e.taking.Unlock()
+	if e.conn.told.Load() {
+		e.conn.await(firstRetry / 2) // the process may end when it is done, and the peer should know
+	}
 	close(e.done)
 	if refused {
 		e.dev.schedule(e) // the peer is told

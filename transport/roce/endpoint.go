@@ -95,7 +95,7 @@ func newEndpoint(d *device, cfg *Config) *endpoint {
 func (e *endpoint) connect(a *agreed) {
 	d, cfg := e.dev, e.cfg
 	e.peer = netip.AddrPortFrom(a.peer.IP, UDPPort)
-	e.path, e.trace = bth.NewPath(d.local, e.peer), d.traceTo(e.peer)
+	e.path, e.trace = bth.NewPath(d.local, e.peer), d.traceTo(cfg, e.peer)
 	e.info = transport.Info{
 		Provider: provider, LocalAddr: a.local, RemoteAddr: a.peer, PrivateData: a.private,
 		IRD: a.ird, ORD: a.ord, SendDepth: cfg.SendDepth, RecvDepth: cfg.RecvDepth,

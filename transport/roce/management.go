@@ -8,7 +8,8 @@ import (
 )
 
 // management takes a datagram to the connection manager (IBTA section 12.9).
-func (d *device) management(h *bth.Packet, from netip.Addr) {
+func (d *device) management(h *bth.Packet, p []byte, src netip.AddrPort) {
+	from := src.Addr()
 	if h.Opcode != bth.Datagram || h.DETH.QKey != cm.QKey {
 		d.counters.badPackets.Add(1)
 		return
@@ -18,6 +19,7 @@ func (d *device) management(h *bth.Packet, from netip.Addr) {
 		d.counters.badPackets.Add(1)
 		return
 	}
+	d.traceFrom(d.addressee(m, from), src, p)
 	switch m := m.(type) {
 	case *cm.REQ:
 		d.asks(m, transaction, from)
@@ -42,6 +44,37 @@ func (d *device) management(h *bth.Packet, from netip.Addr) {
 	}
 }
 
+// addressee returns the Config of whom a message is for, or nil.
+func (d *device) addressee(m cm.Message, from netip.Addr) *Config {
+	var id uint32
+	switch m := m.(type) {
+	case *cm.REQ:
+		port, _ := cm.ServicePort(m.ServiceID)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if l := d.services[port]; l != nil {
+			return l.cfg
+		}
+		return nil
+	case *cm.MRA:
+		id = m.Remote
+	case *cm.REP:
+		id = m.Remote
+	case *cm.RTU:
+		id = m.Remote
+	case *cm.REJ:
+		id = m.Remote
+	case *cm.DREQ:
+		id = m.Remote
+	case *cm.DREP:
+		id = m.Remote
+	}
+	if c, _ := d.conn(id, from); c != nil {
+		return c.cfg
+	}
+	return nil
+}
+
 // conn returns the connection with a communication id of this end, if it is with that peer.
 func (d *device) conn(id uint32, from netip.Addr) (*conn, known) {
 	d.mu.Lock()
@@ -61,7 +94,11 @@ func (d *device) ends(m *cm.DREQ, transaction uint64, from netip.Addr) {
 		return
 	}
 	// Who asks about a connection that there is not has ended one of which the answer was lost.
-	d.queueMAD(from, &cm.DREP{Local: m.Remote, Remote: m.Local}, transaction)
+	var cfg *Config
+	if c != nil {
+		cfg = c.cfg
+	}
+	d.queueMAD(cfg, from, &cm.DREP{Local: m.Remote, Remote: m.Local}, transaction)
 	if c != nil {
 		c.established() // if it was the RTU that was lost
 		c.ended()
@@ -76,14 +113,18 @@ func (d *device) asks(m *cm.REQ, transaction uint64, from netip.Addr) {
 	if c := d.asked[q]; c != nil { // it comes again
 		again := c.again
 		d.mu.Unlock()
-		d.queueMAD(from, again, transaction)
+		d.queueMAD(c.cfg, from, again, transaction)
 		return
 	}
 	port, ok := cm.ServicePort(m.ServiceID)
 	l := d.services[port]
 	d.mu.Unlock()
+	var cfg *Config
+	if l != nil {
+		cfg = l.cfg
+	}
 	refuse := func(why cm.Reason) {
-		d.queueMAD(from, &cm.REJ{Remote: m.CommID, About: cm.AboutREQ, Reason: why}, transaction)
+		d.queueMAD(cfg, from, &cm.REJ{Remote: m.CommID, About: cm.AboutREQ, Reason: why}, transaction)
 	}
 	if !ok || l == nil {
 		refuse(cm.InvalidService)
@@ -101,12 +142,12 @@ func (d *device) grants(m *cm.REP, transaction uint64, from netip.Addr) {
 	switch {
 	case c == nil || c.asked:
 		// A dial that was given up: who has granted it need not wait.
-		d.queueMAD(from, &cm.REJ{Local: m.Remote, Remote: m.Local, About: cm.AboutREP,
+		d.queueMAD(nil, from, &cm.REJ{Local: m.Remote, Remote: m.Local, About: cm.AboutREP,
 			Reason: cm.InvalidCommID}, transaction)
 	case k.again == nil:
 		c.event(m)
 	case k.peerID == m.Local: // the RTU was lost
-		d.queueMAD(from, k.again, transaction)
+		d.queueMAD(c.cfg, from, k.again, transaction)
 	}
 }
 

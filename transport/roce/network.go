@@ -38,7 +38,7 @@ type network struct {
 var system = &network{open: openSocket, route: route, local: localAddrs}
 
 // acquire returns the device of a local address, which is opened if need be. Each is to be released.
-// What belongs to no connection is counted and traced as who has opened it says.
+// What belongs to no connection is counted as who has opened it says.
 func (n *network) acquire(local netip.Addr, cfg *Config) (*device, error) {
 	for {
 		n.mu.Lock()

@@ -152,8 +152,11 @@ func (r *Requester) Fill(out Outbox, now time.Time) (more bool) {
 			}
 			ok = r.sendRead(q, n, out, now)
 		} else {
+			if room < r.burst() && q.end()-r.sent > room {
+				return false // so that what leaves together does not become ever less
+			}
 			n = 1
-			ok = r.sendData(q, room == 1, out, now)
+			ok = r.sendData(q, room <= r.burst(), out, now)
 		}
 		if !ok {
 			return true
@@ -166,6 +169,9 @@ func (r *Requester) Fill(out Outbox, now time.Time) (more bool) {
 	}
 	return false
 }
+
+// burst is how many packets of a long message leave together, at least.
+func (r *Requester) burst() uint64 { return min(uint64(r.window.size)/4, ackEvery) }
 
 // begin gives a request its turn, if it may have it. All that are ahead have been sent.
 func (r *Requester) begin(q *request) bool {
