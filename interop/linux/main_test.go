@@ -18,16 +18,17 @@ var full = flag.Bool("full", false, "all variants of siw in full, 1 GiB each way
 // command is the program rpcrdma.
 var command string
 
-// TestMain has the tests run in a network namespace of their own. It builds the guest, if it is not there, and the command, so that this takes no test's time.
+// TestMain builds the guest, if it is not there, and the command, so that this takes no test's time. Then
+// it has the tests run in a network namespace of their own.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if code, entered := enterNamespace(); entered {
-		os.Exit(code)
+	if command = os.Getenv(commandEnv); command != "" {
+		os.Exit(runTests(m))
 	}
-	os.Exit(run(m))
+	os.Exit(run())
 }
 
-func run(m *testing.M) int {
+func run() int {
 	build := exec.Command("./build")
 	build.Stdout, build.Stderr = os.Stdout, os.Stderr
 	if err := build.Run(); err != nil {
@@ -44,5 +45,5 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "cannot build the command:", err)
 		return 1
 	}
-	return m.Run()
+	return runInNamespace()
 }

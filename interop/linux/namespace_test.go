@@ -8,33 +8,37 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"testing"
 )
 
-// inNamespace is set in the environment of tests that are in a network namespace of their own.
-const inNamespace = "RPCRDMA_TEST_NAMESPACE"
+// commandEnv names the command in the environment of tests that are in a network namespace of their
+// own.
+const commandEnv = "RPCRDMA_TEST_COMMAND"
 
-// enterNamespace has the tests run in a network namespace of their own, where they may make devices
-// and where nobody else has the port of RoCE. It returns the exit code, if it was not there already.
-func enterNamespace() (code int, entered bool) {
-	if os.Getenv(inNamespace) != "" {
-		if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "cannot set up the network namespace (apt-get install iproute2): %v\n%s", err, out)
-			return 1, true
-		}
-		return 0, false
-	}
+// runInNamespace runs the tests in a network namespace of their own, where they may make devices, and
+// where nobody else has the port of RoCE. It returns their exit code.
+func runInNamespace() int {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
-	cmd.Env = append(os.Environ(), inNamespace+"=1")
+	cmd.Env = append(os.Environ(), commandEnv+"="+command)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
-		return exit.ExitCode(), true
+		return exit.ExitCode()
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "cannot make a network namespace, which takes root:", err)
-		return 1, true
+		return 1
 	}
-	return 0, true
+	return 0
+}
+
+// runTests runs the tests, in that namespace.
+func runTests(m *testing.M) int {
+	if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "cannot set up the network namespace (apt-get install iproute2): %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
 }

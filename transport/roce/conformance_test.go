@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
@@ -14,7 +15,10 @@ import (
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	paired.Main()
+	goleak.VerifyTestMain(m)
+}
 
 // local is a loopback address of this package's own: other tests run at the same time, and each
 // address has one owner.
