@@ -55,7 +55,7 @@ type Requester struct {
 	wentBack          uint64 // oldest+1 when something was last sent again; 0: never
 
 	reads  []uint64 // where the outstanding RDMA Reads end
-	bounds []uint64 // where RDMA Reads have ended that were sent, be it before others of the same packets
+	bounds []uint64 // where the parts of RDMA Reads end that were sent and not yet answered
 	gather cursor   // in the memory of the request that is being sent, at packet at
 	at     uint64
 	placed cursor // in the memory of the RDMA Read that is being answered
@@ -256,20 +256,26 @@ func opcodeOf(op transport.Op, first, last bool) bth.Opcode {
 // readLength is how many packets an RDMA Read may ask for now: all of the request, or a part of it.
 // Each part is a Read to the peer. So what the peer sends is bounded by the window, and a part is
 // under way while another one is asked for.
+//
+// What is asked for again is the rest of such a part, all of it: what reaches across its end would be
+// old to the peer in part only, and rdma_rxe, asked for a later piece of it, forgets the earlier ones.
 func (r *Requester) readLength(q *request, room uint64) uint64 {
 	if len(r.reads) == cap(r.reads) {
 		return 0
+	}
+	if r.sent < r.top {
+		i, _ := slices.BinarySearch(r.bounds, r.sent+1)
+		n := r.bounds[i] - r.sent
+		if n > room && r.sent > r.oldest {
+			return 0
+		}
+		return n
 	}
 	left := q.end() - r.sent
 	most := max(uint64(r.window.size)/2, 1)
 	n := min(left, room, most)
 	if n < min(left, (most+1)/2) && r.sent > r.oldest {
 		return 0
-	}
-	// What is asked for again must not reach across the end of what the peer may know already, or it
-	// would be old to the peer in part.
-	if i, _ := slices.BinarySearch(r.bounds, r.sent+1); i < len(r.bounds) {
-		n = min(n, r.bounds[i]-r.sent)
 	}
 	return n
 }
