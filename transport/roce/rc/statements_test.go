@@ -519,3 +519,25 @@ func TestTimeouts(t *testing.T) {
 		t.Errorf("sent again after %v, want %s ...", waits, want)
 	}
 }
+
+// TestCongested: a notice of congestion halves the window, once in a round trip.
+func TestCongested(t *testing.T) {
+	p := newPair(t, 1)
+	p.a.Post(send(make([]byte, 100*testMTU)))
+	n := len(p.sentBy(p.a))
+	for range 3 {
+		p.a.Congested()
+	}
+	if got := p.a.window.size; n != 64 || got != 32 {
+		t.Errorf("%d packets sent, and the window is %v after notices; want 64 and 32", n, got)
+	}
+	p.arrive(p.a, &bth.Packet{
+		Opcode: bth.Acknowledge, PSN: p.a.Requester.wire.psn(63), AETH: bth.AETH{Syndrome: bth.ACK},
+	})
+	p.sentBy(p.a)
+	before := p.a.window.size
+	p.a.Congested()
+	if got := p.a.window.size; got != before/2 {
+		t.Errorf("the window is %v, and after a notice in the next round trip %v", before, got)
+	}
+}
