@@ -232,6 +232,23 @@ func TestREQShares(t *testing.T) {
 	})
 }
 
+// TestPending: so many requests wait for Accept, and the next is refused.
+func TestPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlayed(t)
+		p.listen(Config{})
+		for id := range uint32(maxPending + 1) {
+			m := ask()
+			m.CommID = id + 1
+			p.says(theirIP, m, 1)
+			rej, refused := first(p.answer()).(*cm.REJ)
+			if refused != (id == maxPending) || refused && rej.Reason != cm.NoResources {
+				t.Fatalf("request %d: %+v", id, rej)
+			}
+		}
+	})
+}
+
 func first(m cm.Message, _ uint64) cm.Message { return m }
 
 // TestPassive: a connection that a peer asks for, from the REQ to the DREP, where each message comes
