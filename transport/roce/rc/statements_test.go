@@ -29,8 +29,6 @@ func (p *pair) request(o bth.Opcode, n int, payload []byte) *bth.Packet {
 	}
 }
 
-var full = make([]byte, testMTU)
-
 // TestMalformed: a request that is out of place, or of another length than its place has, is refused,
 // and is the last.
 func TestMalformed(t *testing.T) {
