@@ -18,8 +18,8 @@ var (
 	qualified = regexp.MustCompile(`^((?:\w+/)*\w+)\.((?:Test|Fuzz|Example)\w*)(?:/(.+))?$`)
 	quoted    = regexp.MustCompile("`([^`]+)`")
 	row       = regexp.MustCompile(`^\| (\S+) \| (.+) \| (.+) \| (.*)\|$`)
-	number    = regexp.MustCompile(`\b(?:rpcrdma|6581|carrier|draft05|stewart|rfc\d{4})-` +
-		`(?:\d+|[A-E])(?:\.\d+)*-\d+[a-z]?\b`)
+	number    = regexp.MustCompile(`\b(?:rpcrdma|6581|carrier|draft05|stewart|ib|rfc\d{4})-` +
+		`(?:\d+|[A-E]\d*)(?:\.\d+)*-\d+[a-z]?\b`)
 )
 
 // TestConformanceNames checks that every test that conformance.md names exists in its package, and every case of a test as a string there.

@@ -1,0 +1,19 @@
+package roce_test
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
+)
+
+// TestConformanceIPv6 runs the suite over IPv6, where nobody else has the port at its only address of
+// the loopback interface.
+func TestConformanceIPv6(t *testing.T) {
+	l, err := roce.Listen(t.Context(), "[::1]:0", roce.Config{Logger: quiet})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer l.Close() // keeps the port
+	transporttest.Run(t, factory("[::1]:0", roce.Config{}))
+}
