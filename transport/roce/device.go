@@ -336,6 +336,10 @@ func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 			d.counters.badPackets.Add(1)
 			continue
 		}
+		if h.PKey&partition != partition {
+			d.counters.strays.Add(1)
+			continue
+		}
 		if h.QP == cm.QP {
 			d.management(&h, p, from)
 			continue
@@ -357,6 +361,9 @@ func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 		e.conclude()
 	}
 }
+
+// partition has the bits of a partition key that say which it is: that of the default partition.
+const partition = bth.DefaultPKey & 0x7FFF
 
 // pair returns the endpoint with a queue pair number, if it is one whose peer has that address.
 func (d *device) pair(qp uint32, from netip.Addr) *endpoint {

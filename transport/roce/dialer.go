@@ -100,6 +100,8 @@ func (c *Config) dial(ctx context.Context, ip netip.Addr, port uint16, private [
 	n.know(known{peerID: rep.Local, peerQP: rep.QP, ep: e, again: rtu})
 	n.established()
 	n.send(rtu)
+	dev.schedule(e) // which sets its timer
+	dev.flush()
 	c.Counters.connections.Add(1)
 	return e, nil
 }

@@ -71,6 +71,8 @@ func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoin
 	if err := c.grant(ctx, rep); err != nil {
 		return nil, r.failed(e, err)
 	}
+	d.schedule(e) // which sets its timer
+	d.flush()
 	c.cfg.Counters.connections.Add(1)
 	return e, nil
 }

@@ -17,6 +17,9 @@ const notReadyWait = 640 * time.Microsecond
 // apart, old ones and new ones could not be.
 const mostPackets = 1 << 22
 
+// mostLength is the most bytes of a request (IBTA section 9.7.4.1.6).
+const mostLength = 1<<31 - 1
+
 // ResponderConfig is what a Responder is made with.
 type ResponderConfig struct {
 	QP    uint32 // of the peer
@@ -167,7 +170,9 @@ func (r *Responder) Take(h *bth.Packet, promised *transport.RecvRequest) error {
 		return nil
 	}
 	r.told, r.nak, r.late = false, 0, nil
-	if h.AckReq && h.Opcode != bth.ReadRequest { // whose response is its acknowledgement
+	if h.Opcode == bth.ReadRequest {
+		r.due = false // the response is an acknowledgement
+	} else if h.AckReq {
 		r.due = true
 	}
 	return nil
@@ -185,6 +190,9 @@ func (r *Responder) again(h *bth.Packet, back uint64) {
 	// The response was lost, or a part of it, which the peer asks for now. It will ask for what is
 	// behind it, too.
 	first, length := r.expected-back, int(h.RETH.Len)
+	if h.RETH.Len > mostLength {
+		return
+	}
 	n := packetsOf(length, r.cfg.MTU)
 	if n > back {
 		return
@@ -210,6 +218,8 @@ func (r *Responder) request(h *bth.Packet, promised *transport.RecvRequest) (bth
 	first, last, what := position(h.Opcode)
 	n := len(h.Payload)
 	switch {
+	case h.RETH.Len > mostLength:
+		return bth.NAKInvalid, fmt.Errorf("%w: a request of %d bytes", ErrProtocol, h.RETH.Len)
 	case h.Opcode == bth.ReadRequest:
 		if r.message != noMessage {
 			return bth.NAKInvalid, fmt.Errorf("%w: an RDMA Read inside a message", ErrProtocol)
