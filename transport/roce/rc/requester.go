@@ -152,11 +152,11 @@ func (r *Requester) Fill(out Outbox, now time.Time) (more bool) {
 			}
 			ok = r.sendRead(q, n, out, now)
 		} else {
-			if room < r.burst() && q.end()-r.sent > room {
+			if (r.sent-q.first)%ackEvery == 0 && room < min(r.burst(), q.end()-r.sent) {
 				return false // so that what leaves together does not become ever less
 			}
 			n = 1
-			ok = r.sendData(q, room <= r.burst(), out, now)
+			ok = r.sendData(q, room == 1, out, now)
 		}
 		if !ok {
 			return true
@@ -170,7 +170,8 @@ func (r *Requester) Fill(out Outbox, now time.Time) (more bool) {
 	return false
 }
 
-// burst is how many packets of a long message leave together, at least.
+// burst is how many packets of a long message leave together, at least: each asks for an acknowledgement
+// with its last packet.
 func (r *Requester) burst() uint64 { return min(uint64(r.window.size)/4, ackEvery) }
 
 // begin gives a request its turn, if it may have it. All that are ahead have been sent.
