@@ -139,7 +139,7 @@ func (c *conn) ended() { c.overOne.Do(func() { close(c.over) }) }
 // been refused something, which it has some time to learn.
 func (c *conn) end(refused bool) {
 	defer c.remove()
-	if !c.isUp.Load() {
+	if !c.isUp.Load() || c.await(0) {
 		return
 	}
 	if refused && c.await(refusedTime) {
@@ -157,6 +157,11 @@ func (c *conn) end(refused bool) {
 
 // await waits until the peer knows of the end, and reports whether it does.
 func (c *conn) await(d time.Duration) bool {
+	select {
+	case <-c.over:
+		return true
+	default:
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

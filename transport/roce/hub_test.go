@@ -55,7 +55,7 @@ func (n *network) count() int {
 // Poll waits until a condition holds.
 func Poll(t testing.TB, otherwise string, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !cond(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); !cond(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Error(otherwise)
 			return
@@ -197,7 +197,7 @@ func (h *Hub) Take(t testing.TB, ip netip.Addr) []byte {
 	select {
 	case d := <-h.Box(ip):
 		return d.p
-	case <-time.After(20 * time.Second):
+	case <-time.After(10 * time.Second):
 		t.Fatal("nothing comes")
 		return nil
 	}
