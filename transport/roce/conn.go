@@ -42,6 +42,7 @@ type conn struct {
 	up      chan struct{} // closed when it is
 	over    chan struct{} // closed when the peer knows of the end, or wants it
 	overOne sync.Once
+	askOne  sync.Once // the peer is asked to end the connection, the first time
 }
 
 // known is what becomes known while a connection is set up.
@@ -146,8 +147,12 @@ func (c *conn) end(refused bool) {
 		return
 	}
 	wait := firstRetry / 2
-	for range endTries {
-		c.askToEnd()
+	for i := range endTries {
+		if i == 0 {
+			c.askOne.Do(c.askToEnd)
+		} else {
+			c.askToEnd()
+		}
 		if c.await(wait) {
 			return
 		}

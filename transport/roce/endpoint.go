@@ -245,7 +245,7 @@ func (e *endpoint) Close() error {
 	first := e.end(e.opError("close", net.ErrClosed), nil)
 	e.mu.Unlock()
 	if first {
-		e.conn.askToEnd() // now, as the process may end
+		e.conn.askOne.Do(e.conn.askToEnd) // now, as the process may end
 		e.dev.flush()
 	}
 	return nil
