@@ -313,8 +313,8 @@ func (d *device) receive() {
 // end is, hear both (IBTA section 10.9.1.1).
 const fullMember = 0x8000
 
-// errPartition: RoCE has the default partition alone here. Packets of others are dropped (IBTA section
-// 9.6.1.1.2).
+// errPartition: RoCE has the default partition alone here. Packets of others are dropped (IBTA
+// section 9.6.1.1.2).
 var errPartition = errors.New("packet of another partition")
 
 // arrived takes datagrams of one peer.

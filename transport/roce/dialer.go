@@ -117,8 +117,8 @@ const (
 	hopLimit     = 64
 )
 
-// ask sends a REQ until it is answered. When two have not been, it also asks the system whether the port
-// is closed.
+// ask sends a REQ until it is answered. When two have not been, it also asks the system whether the
+// port is closed.
 func (n *conn) ask(ctx context.Context, req *cm.REQ) (*cm.REP, error) {
 	deadline := time.NewTimer(n.cfg.SetupTimeout)
 	defer deadline.Stop()

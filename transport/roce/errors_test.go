@@ -67,7 +67,8 @@ func TestPortTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := roce.Listen(t.Context(), taken+":0", roce.Config{}); !errors.Is(err, roce.ErrPortTaken) {
+	_, err = roce.Listen(t.Context(), taken+":0", roce.Config{})
+	if !errors.Is(err, roce.ErrPortTaken) {
 		t.Errorf("Listen: %v", err)
 	}
 	d := roce.Dialer{Config: roce.Config{Local: ip, Logger: quiet}}
@@ -118,7 +119,8 @@ func TestLoopbackTaken(t *testing.T) {
 	defer l.Close()
 	r := &rig{t: t, l: l}
 	accepted := r.accept(nil)
-	ep, err := roce.Dialer{Config: roce.Config{Logger: quiet}}.Dial(t.Context(), l.Addr().String(), nil)
+	d := roce.Dialer{Config: roce.Config{Logger: quiet}}
+	ep, err := d.Dial(t.Context(), l.Addr().String(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,9 @@ func TestHarmless(t *testing.T) {
 			x.psn = (x.psn + 2) & bth.Mask24
 		}, func(s roce.Stats) uint64 { return s.Duplicates }, 2},
 		{"answers to nothing", func(x *target) {
-			for _, s := range []bth.Syndrome{bth.ACK, bth.NAKSequence, bth.NAKAccess, bth.RNR, 0x40, 0xFF} {
+			for _, s := range []bth.Syndrome{
+				bth.ACK, bth.NAKSequence, bth.NAKAccess, bth.RNR, 0x40, 0xFF,
+			} {
 				for _, d := range []uint32{0, 1, 1 << 22, 1 << 23, bth.Mask24} {
 					x.respond(x.want+d, s)
 				}
@@ -252,8 +254,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// TestTruncated has a device take each packet of each kind cut off anywhere, with an ICRC that is right
-// and with none, and packets of random bytes.
+// TestTruncated has a device take each packet of each kind cut off anywhere, with an ICRC that is
+// right and with none, and packets of random bytes.
 func TestTruncated(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	p, ep := r.asked()

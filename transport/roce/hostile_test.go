@@ -189,7 +189,8 @@ func TestFatal(t *testing.T) {
 		{"NAK of reliable datagrams", sends(bth.NAKInvalidRD), transport.ErrTerminated},
 		{"response to a Send", func(x *target) {
 			x.post(transport.OpSend, 1)
-			x.packet(bth.Packet{Opcode: bth.ReadOnly, PSN: x.nextRC(bth.SendOnly).PSN, Payload: []byte{1}})
+			psn := x.nextRC(bth.SendOnly).PSN
+			x.packet(bth.Packet{Opcode: bth.ReadOnly, PSN: psn, Payload: []byte{1}})
 		}, invalid},
 		{"response longer than asked", isRead(bth.Packet{
 			Opcode: bth.ReadFirst, Payload: make([]byte, mtu+1)}), invalid},

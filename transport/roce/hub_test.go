@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Hub is a network of as many hosts as a test likes, where nothing is lost. Hosts are of this package,
-// or peers that the test plays packet by packet.
+// Hub is a network of as many hosts as a test likes, where nothing is lost. Hosts are of this
+// package, or peers that the test plays packet by packet.
 type Hub struct {
 	t     testing.TB
 	mu    sync.Mutex // guards what follows

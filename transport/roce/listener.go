@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 )
 
-// maxPending is how many requests may wait for Accept, shared out by host as Config.MaxConns is. Beyond
-// it they are refused.
+// maxPending is how many requests may wait for Accept, shared out by host as Config.MaxConns is.
+// Beyond it they are refused.
 const maxPending = 128
 
 // Listener accepts RoCE peers.

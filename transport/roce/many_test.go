@@ -19,8 +19,8 @@ var manyShare = 1
 // another is a loopback address of these tests' own, which nothing else of the package has.
 const another = "127.71.0.2"
 
-// TestManyConnections makes and ends a thousand connections, by either end or by both at once, which
-// leave nothing.
+// TestManyConnections makes and ends a thousand connections, by either end or by both at once,
+// which leave nothing.
 func TestManyConnections(t *testing.T) {
 	const (
 		dialerEnds   = 1
@@ -112,7 +112,8 @@ func TestCloseBoth(t *testing.T) {
 	wait(t, a.Done())
 	wait(t, b.Done())
 	for _, ep := range []transport.Endpoint{a, b} {
-		if err := ep.Err(); !errors.Is(err, net.ErrClosed) && !errors.Is(err, transport.ErrClosedByPeer) {
+		err := ep.Err()
+		if !errors.Is(err, net.ErrClosed) && !errors.Is(err, transport.ErrClosedByPeer) {
 			t.Error(err)
 		}
 	}
@@ -131,7 +132,8 @@ func TestUnansweredEnd(t *testing.T) {
 	p.silentBut(4)
 }
 
-// silentBut checks that so many packets have been sent here, which is where a fifth would have come.
+// silentBut checks that so many packets have been sent here, which is where a fifth would have
+// come.
 func (p *played) silentBut(n int) {
 	p.t.Helper()
 	for range n {

@@ -5,9 +5,9 @@ import "github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 // maxPast is how many requests are remembered that are over.
 const maxPast = 256
 
-// past remembers the latest requests for connections of peers that are over. A copy of one that comes
-// late, as a network may bring it, asks for nothing: it would be taken for another connection, which
-// the peer knows nothing of.
+// past remembers the latest requests for connections of peers that are over. A copy of one that
+// comes late, as a network may bring it, asks for nothing: it would be taken for another
+// connection, which the peer knows nothing of.
 type past struct {
 	refusals map[question]*cm.REJ
 	latest   [maxPast]question

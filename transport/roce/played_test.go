@@ -140,8 +140,8 @@ func (p *played) nextRC(o bth.Opcode) bth.Packet {
 	}
 }
 
-// silent checks that nothing has been sent here: what is sent for a DREQ of nobody's connection comes
-// first.
+// silent checks that nothing has been sent here: what is sent for a DREQ of nobody's connection
+// comes first.
 func (p *played) silent() {
 	p.t.Helper()
 	p.mad(&cm.DREQ{Local: 1, Remote: 2, QP: 3})

@@ -52,8 +52,8 @@ func TestRefusedREQ(t *testing.T) {
 	}
 }
 
-// TestRepeatedREQ has a request come again: before Accept, after it, with another queue pair, and when
-// the connection is over.
+// TestRepeatedREQ has a request come again: before Accept, after it, with another queue pair, and
+// when the connection is over.
 func TestRepeatedREQ(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	p := r.host()
@@ -157,7 +157,8 @@ func TestDREQInPlaceOfRTU(t *testing.T) {
 	}
 }
 
-// TestRepeatedREP has a REP come again, when the RTU was lost, and others that are not of the connection.
+// TestRepeatedREP has a REP come again, when the RTU was lost, and others that are not of the
+// connection.
 func TestRepeatedREP(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	p := r.host()

@@ -259,12 +259,12 @@ func route(peer netip.Addr) (netip.Addr, int, error) {
 	return local, pathMTU(mtu), nil
 }
 
-// askAgain is how often a host is asked whether its port is closed: a datagram, or the answer, may be
-// lost.
+// askAgain is how often a host is asked whether its port is closed: a datagram, or the answer, may
+// be lost.
 const askAgain = 500 * time.Millisecond
 
-// portClosed sends a datagram of one byte, which is no packet to who has the port. A host where nobody
-// has it says so by ICMP, which the system tells a connected socket.
+// portClosed sends a datagram of one byte, which is no packet to who has the port. A host where
+// nobody has it says so by ICMP, which the system tells a connected socket.
 func portClosed(ctx context.Context, local, peer netip.Addr) bool {
 	c, err := net.DialUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(local, 0)),
 		net.UDPAddrFromAddrPort(netip.AddrPortFrom(peer, UDPPort)))
