@@ -17,7 +17,6 @@ type Hub struct {
 	mu    sync.Mutex // guards what follows
 	hosts map[netip.Addr]*network
 	boxes map[netip.Addr]chan datagram
-	lose  func(from, to netip.Addr, packet []byte) bool
 }
 
 type datagram struct {
@@ -106,20 +105,10 @@ func (h *Hub) Box(ip netip.Addr) chan datagram {
 	return h.boxes[ip]
 }
 
-// Lose has packets lost for which f reports true; nil: none.
-func (h *Hub) Lose(f func(from, to netip.Addr, packet []byte) bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.lose = f
-}
-
 // Send sends a datagram.
 func (h *Hub) Send(from, to netip.AddrPort, p []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.lose != nil && h.lose(from.Addr(), to.Addr(), p) {
-		return
-	}
 	select {
 	case h.boxes[to.Addr()] <- datagram{from, append([]byte(nil), p...)}:
 	default: // nobody is there, or the buffer is full
