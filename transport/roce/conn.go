@@ -30,9 +30,10 @@ type conn struct {
 	peer        netip.Addr
 	qp          uint32
 	transaction uint64
-	asked       bool   // by the peer: device.asked has it
-	port        uint16 // that this end has drawn; 0: none
-	free        func() // gives back its share of what the Listener has; nil: none
+	asked       bool    // by the peer: device.asked has it
+	port        uint16  // that this end has drawn; 0: none
+	free        func()  // gives back its share of what the Listener has; nil: none
+	refusal     *cm.REJ // the last word to a peer that has asked; nil: none
 
 	known // the lock of the device guards it while the connection is set up
 
@@ -54,13 +55,16 @@ type known struct {
 // maxEvents is how many messages may wait for who sets up a connection. Further ones are lost.
 const maxEvents = 4
 
-// newConn makes a connection with a number that nobody has. It uses the device until remove.
+// newConn makes a connection with a number that nobody has. It uses the device until remove. It
+// returns nil if nobody else uses the device any more.
 func (d *device) newConn(cfg *Config, peer netip.Addr) *conn {
+	if !d.retain() {
+		return nil
+	}
 	c := &conn{
 		dev: d, cfg: cfg, peer: peer, qp: d.reserve(), transaction: uint64(random32()),
 		events: make(chan cm.Message, maxEvents), up: make(chan struct{}), over: make(chan struct{}),
 	}
-	d.retain()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for c.id = random32(); d.conns[c.id] != nil; c.id = random32() {
@@ -78,6 +82,7 @@ func (c *conn) remove() {
 	delete(d.ports, c.port)
 	if q := (question{c.peer, c.peerID}); c.asked && d.asked[q] == c {
 		delete(d.asked, q)
+		d.past.add(q, c.refusal)
 	}
 	d.mu.Unlock()
 	if c.free != nil {
@@ -117,7 +122,8 @@ func (c *conn) send(m cm.Message) {
 
 // reject tells the peer that there is no connection.
 func (c *conn) reject(about cm.Kind, why cm.Reason, private []byte) {
-	c.send(&cm.REJ{Local: c.id, Remote: c.peerID, About: about, Reason: why, Private: private})
+	c.refusal = &cm.REJ{Local: c.id, Remote: c.peerID, About: about, Reason: why, Private: private}
+	c.send(c.refusal)
 }
 
 // askToEnd asks the peer to end the connection.

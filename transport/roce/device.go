@@ -36,6 +36,7 @@ type device struct {
 	services map[uint16]*Listener
 	conns    map[uint32]*conn // by our communication id
 	asked    map[question]*conn
+	past     past
 	ports    map[uint16]bool // that connections of this end have drawn
 
 	readyMu    sync.Mutex // guards what follows, and queued of endpoints
@@ -87,7 +88,10 @@ func newDevice(n *network, local netip.Addr, sock socket, mtu int, cfg *Config) 
 
 // close ends the device, which nobody uses any more. What there is to tell peers is sent before.
 func (d *device) close() {
-	d.flush()
+	d.sendMu.Lock() // not as flush: who is sending must be through
+	for d.send(flushTurns, false) && !d.full.Load() {
+	}
+	d.sendMu.Unlock()
 	close(d.over)
 	d.sock.close()
 	d.group.Wait()
@@ -313,6 +317,14 @@ func (d *device) receive() {
 	}
 }
 
+// fullMember is the bit of a partition key that limited members do not have. Full members, as this
+// end is, hear both (IBTA section 10.9.1.1).
+const fullMember = 0x8000
+
+// errPartition: RoCE has the default partition alone here. Packets of others are dropped (IBTA
+// section 9.6.1.1.2).
+var errPartition = errors.New("packet of another partition")
+
 // arrived takes datagrams of one peer.
 func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 	now := time.Now()
@@ -332,16 +344,19 @@ func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 		if ok {
 			h, err = bth.Parse(p)
 		}
+		if err == nil && h.PKey|fullMember != bth.DefaultPKey {
+			err = errPartition
+		}
 		if err != nil {
 			d.counters.badPackets.Add(1)
 			continue
 		}
-		if h.PKey&partition != partition {
-			d.counters.strays.Add(1)
-			continue
-		}
 		if h.QP == cm.QP {
 			d.management(&h, p, from)
+			continue
+		}
+		if h.Opcode == bth.Datagram { // to a queue pair of another kind (IBTA section 9.6.1.1.3)
+			d.counters.badPackets.Add(1)
 			continue
 		}
 		if e == nil || e.qp != h.QP {
@@ -361,9 +376,6 @@ func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 		e.conclude()
 	}
 }
-
-// partition has the bits of a partition key that say which it is: that of the default partition.
-const partition = bth.DefaultPKey & 0x7FFF
 
 // pair returns the endpoint with a queue pair number, if it is one whose peer has that address.
 func (d *device) pair(qp uint32, from netip.Addr) *endpoint {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -27,9 +28,9 @@ func (Dialer) MaxPrivateData() int { return maxPrivateRequest }
 
 // Dial connects to addr, "host:port", handing private to the peer, padded with zeros. Where the host
 // has several addresses it tries one after the other. It fails with ErrPortTaken if this process
-// cannot have the UDP port of RoCE, with ErrRefused where nobody listens at the port of the service,
-// with ErrPeerTimeout where nobody answers, and where the peer refuses with an error that wraps a
-// *transport.RejectError.
+// cannot have the UDP port of RoCE, with ErrRefused where nobody listens at the port of the service
+// or nobody has the UDP port, with ErrPeerTimeout where nobody answers, and where the peer refuses
+// with an error that wraps a *transport.RejectError.
 func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
 	cfg, err := d.Config.withDefaults()
 	if err != nil {
@@ -118,16 +119,31 @@ const (
 	hopLimit     = 64
 )
 
-// ask sends a REQ until it is answered.
+// ask sends a REQ until it is answered. When two have not been, it also asks the system whether the
+// port is closed.
 func (n *conn) ask(ctx context.Context, req *cm.REQ) (*cm.REP, error) {
 	deadline := time.NewTimer(n.cfg.SetupTimeout)
 	defer deadline.Stop()
 	wait := firstRetry
 	retry := time.NewTimer(0)
 	defer retry.Stop()
-	for {
+	asking, cancel := context.WithCancel(ctx)
+	closed := make(chan struct{}, 1) // the peer's host says that nobody has the port
+	var probe sync.WaitGroup
+	defer probe.Wait()
+	defer cancel()
+	heard := false
+	for sent := 0; ; {
 		select {
 		case <-retry.C:
+			if sent == 2 && !heard {
+				probe.Go(func() {
+					if n.dev.network.portClosed(asking, n.dev.local.Addr(), n.peer) {
+						closed <- struct{}{}
+					}
+				})
+			}
+			sent++
 			n.send(req)
 			retry.Reset(wait)
 			wait = min(2*wait, mostRetry)
@@ -143,8 +159,11 @@ func (n *conn) ask(ctx context.Context, req *cm.REQ) (*cm.REP, error) {
 				n.cfg.Counters.rejected.Add(1)
 				return nil, rejection(m)
 			case *cm.MRA:
+				heard = true
 				retry.Reset(serviceTime(m.ServiceTimeout))
 			}
+		case <-closed:
+			return nil, ErrRefused
 		case <-ctx.Done():
 			n.reject(cm.AboutREQ, cm.Timeout, nil)
 			return nil, ctx.Err()

@@ -25,6 +25,10 @@
 // A packet carries 256 to 4096 bytes: the largest power of two that the interface has room for beside
 // its headers, 1024 with an MTU of 1500.
 //
+// All packets are of the default partition. Others are dropped, and counted as bad; so are opcodes
+// that the provider does not know, those of atomic operations among them. An RDMA Write with
+// immediate data is refused, and the immediate data of a Send is left out.
+//
 // R_Keys, queue pair numbers and packet sequence numbers are the only secrets, and not encrypted:
 // docs/security.md says what that means.
 //

@@ -16,7 +16,7 @@ var (
 	ErrPortTaken = errors.New("RoCE's UDP port 4791 is taken, by another process or the kernel's rdma_rxe")
 	// ErrInUse: another Listener of this process has the port of the service.
 	ErrInUse = errors.New("service port in use")
-	// ErrRefused: nobody listens at the port of the service.
+	// ErrRefused: nobody listens at the port of the service, or nobody has UDP port 4791 there.
 	ErrRefused = errors.New("connection refused: no listener")
 	// ErrPeerTimeout: the peer has not acknowledged what was sent to it, or has not answered.
 	ErrPeerTimeout error = timeoutError{}

@@ -1,6 +1,7 @@
 package roce
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/netip"
@@ -90,6 +91,10 @@ func (w *wire) network(local, peer netip.Addr) *network {
 		},
 		route: func(netip.Addr) (netip.Addr, int, error) { return local, 1024, nil },
 		local: func() ([]netip.Addr, error) { return []netip.Addr{local}, nil },
+		portClosed: func(ctx context.Context, _, _ netip.Addr) bool {
+			<-ctx.Done()
+			return false
+		},
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 )
 
-// maxPending is how many requests may wait for Accept. Beyond it they are refused.
+// maxPending is how many requests may wait for Accept, shared out by host as Config.MaxConns is.
+// Beyond it they are refused.
 const maxPending = 128
 
 // Listener accepts RoCE peers.
@@ -23,6 +24,7 @@ type Listener struct {
 	addr    Addr
 	devices []*device
 	shares  *fair.Shares
+	waiting *fair.Shares  // of maxPending
 	ready   chan *request // has room for all that are pending
 	over    chan struct{}
 
@@ -54,8 +56,9 @@ func (c Config) listen(ctx context.Context, addr string) (*Listener, error) {
 		return nil, err
 	}
 	l := &Listener{
-		cfg: cfg, shares: fair.New(int64(cfg.MaxConns)), ready: make(chan *request, maxPending),
-		over: make(chan struct{}), addr: Addr{netip.IPv6Unspecified(), port},
+		cfg: cfg, shares: fair.New(int64(cfg.MaxConns)), waiting: fair.New(maxPending),
+		ready: make(chan *request, maxPending),
+		over:  make(chan struct{}), addr: Addr{netip.IPv6Unspecified(), port},
 	}
 	if len(ips) > 0 {
 		l.addr.IP = ips[0]
@@ -145,6 +148,7 @@ func (l *Listener) Accept(ctx context.Context) (transport.Request, error) {
 	}
 	select {
 	case r := <-l.ready:
+		l.waiting.Give(peerhost.Of(r.peer), 1)
 		return r, nil
 	case <-l.over:
 		return nil, opError("accept", nil, net.ErrClosed)
@@ -167,6 +171,7 @@ func (l *Listener) Close() error {
 	for {
 		select {
 		case r := <-l.ready:
+			l.waiting.Give(peerhost.Of(r.peer), 1)
 			r.refuse(cm.InvalidService, nil)
 			continue
 		default:
@@ -195,12 +200,24 @@ func (l *Listener) asked(d *device, m *cm.REQ, transaction uint64, from netip.Ad
 		return cm.ConsumerDefined
 	}
 	host := peerhost.Of(peer)
-	if !l.shares.Take(host, 1) {
+	tooMany := func(what string) cm.Reason {
 		l.cfg.Counters.refused.Add(1)
-		l.cfg.faults.Fault(peer, "roce: no connection", nil, "err", "too many connections")
+		l.cfg.faults.Fault(peer, "roce: no connection", nil, "err", "too many "+what)
 		return cm.NoResources
 	}
+	if !l.waiting.Take(host, 1) {
+		return tooMany("requests that wait")
+	}
+	if !l.shares.Take(host, 1) {
+		l.waiting.Give(host, 1)
+		return tooMany("connections")
+	}
 	c := d.newConn(l.cfg, from)
+	if c == nil { // the Listener was the last that used the device
+		l.shares.Give(host, 1)
+		l.waiting.Give(host, 1)
+		return cm.InvalidService
+	}
 	c.asked, c.transaction = true, transaction
 	c.free = func() { l.shares.Give(host, 1) }
 	r := &request{
@@ -210,20 +227,16 @@ func (l *Listener) asked(d *device, m *cm.REQ, transaction uint64, from netip.Ad
 	c.known = known{peerID: m.CommID, peerQP: m.QP, again: &cm.MRA{
 		Local: c.id, Remote: m.CommID, About: cm.AboutREQ, ServiceTimeout: patience,
 	}}
-	d.asked[question{from, m.CommID}] = c
-	queued := d.services[l.addr.Port] == l
-	if queued {
-		select {
-		case l.ready <- r:
-		default:
-			queued = false
-		}
+	listens := d.services[l.addr.Port] == l
+	if listens {
+		d.asked[question{from, m.CommID}] = c
+		l.ready <- r // there is room for all that have their share of waiting
 	}
 	d.mu.Unlock()
-	if !queued {
+	if !listens { // any more
+		l.waiting.Give(host, 1)
 		c.remove()
-		l.cfg.Counters.refused.Add(1)
-		return cm.NoResources
+		return cm.InvalidService
 	}
 	return 0
 }

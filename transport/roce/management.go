@@ -112,8 +112,16 @@ func (d *device) asks(m *cm.REQ, transaction uint64, from netip.Addr) {
 	d.mu.Lock()
 	if c := d.asked[q]; c != nil { // it comes again
 		again := c.again
+		if c.peerQP != m.QP {
+			again = &cm.REJ{Remote: m.CommID, About: cm.AboutREQ, Reason: cm.DuplicateCommID}
+		}
 		d.mu.Unlock()
 		d.queueMAD(c.cfg, from, again, transaction)
+		return
+	}
+	if r := d.past.refusal(q); r != nil {
+		d.mu.Unlock()
+		d.queueMAD(nil, from, r, transaction)
 		return
 	}
 	port, ok := cm.ServicePort(m.ServiceID)

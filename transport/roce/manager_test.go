@@ -1,6 +1,7 @@
 package roce
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net"
@@ -16,8 +17,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 )
 
-// datagram is one that arrives.
-type datagram struct {
+// sentDatagram is one that arrives.
+type sentDatagram struct {
 	from   netip.AddrPort
 	p      []byte
 	marked bool
@@ -27,7 +28,7 @@ type datagram struct {
 type played struct {
 	t       *testing.T
 	network *network
-	in      chan datagram
+	in      chan sentDatagram
 	out     chan message
 	done    chan struct{}
 	id      uint16 // of the last IPv4 packet
@@ -40,12 +41,14 @@ var (
 
 func newPlayed(t *testing.T) *played {
 	p := &played{
-		t: t, in: make(chan datagram, 100), out: make(chan message, 1000), done: make(chan struct{}),
+		t: t, in: make(chan sentDatagram, 100), out: make(chan message, 1000), done: make(chan struct{}),
 	}
 	p.network = &network{
 		open:  func(netip.Addr) (socket, int, error) { return p, 1024, nil },
 		route: func(netip.Addr) (netip.Addr, int, error) { return ourIP, 1024, nil },
 		local: func() ([]netip.Addr, error) { return []netip.Addr{ourIP}, nil },
+
+		portClosed: func(context.Context, netip.Addr, netip.Addr) bool { return false },
 	}
 	return p
 }
@@ -77,15 +80,16 @@ func (p *played) config(c Config) Config {
 	return c
 }
 
-// packet has a packet arrive.
+// packet has a packet of the default partition arrive.
 func (p *played) packet(from netip.Addr, h *bth.Packet, marked bool) {
 	p.t.Helper()
 	p.id++
+	h.PKey = bth.DefaultPKey
 	src := netip.AddrPortFrom(from, 50000)
 	path := bth.NewPath(src, netip.AddrPortFrom(ourIP, UDPPort))
 	b := append(h.AppendHeaders(nil, len(h.Payload)), h.Payload...)
 	b = append(b, make([]byte, bth.Pad(len(h.Payload)))...)
-	p.in <- datagram{src, path.AppendSum(b, 0, p.id), marked}
+	p.in <- sentDatagram{src, path.AppendSum(b, 0, p.id), marked}
 	synctest.Wait()
 }
 
@@ -232,17 +236,17 @@ func TestREQShares(t *testing.T) {
 	})
 }
 
-// TestPending: so many requests wait for Accept, and the next is refused.
+// TestPending: of the requests that wait for Accept a host may have half, and the next is refused.
 func TestPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlayed(t)
 		p.listen(Config{})
-		for id := range uint32(maxPending + 1) {
+		for id := range uint32(maxPending/2 + 1) {
 			m := ask()
 			m.CommID = id + 1
 			p.says(theirIP, m, 1)
 			rej, refused := first(p.answer()).(*cm.REJ)
-			if refused != (id == maxPending) || refused && rej.Reason != cm.NoResources {
+			if refused != (id == maxPending/2) || refused && rej.Reason != cm.NoResources {
 				t.Fatalf("request %d: %+v", id, rej)
 			}
 		}

@@ -1,6 +1,7 @@
 package roce
 
 import (
+	"context"
 	"net/netip"
 	"sync"
 )
@@ -27,6 +28,9 @@ type network struct {
 	open func(netip.Addr) (socket, int, error)
 	// route returns the local address from which a peer is reached, and the path MTU.
 	route func(netip.Addr) (netip.Addr, int, error)
+	// portClosed waits until the host of an address says that it has no UDP port 4791 there, and
+	// reports whether it has: false when ctx has ended.
+	portClosed func(ctx context.Context, local, peer netip.Addr) bool
 	// local returns the addresses of this host.
 	local func() ([]netip.Addr, error)
 
@@ -35,7 +39,9 @@ type network struct {
 }
 
 // system is the network of this host.
-var system = &network{open: openSocket, route: route, local: localAddrs}
+var system = &network{
+	open: openSocket, route: route, portClosed: portClosed, local: localAddrs,
+}
 
 // acquire returns the device of a local address, which is opened if need be. Each is to be released.
 // What belongs to no connection is counted as who has opened it says.
@@ -66,11 +72,15 @@ func (n *network) acquire(local netip.Addr, cfg *Config) (*device, error) {
 	}
 }
 
-// retain is acquire for a user of a device.
-func (d *device) retain() {
+// retain is acquire for a device at hand. It reports false for one that nobody uses any more.
+func (d *device) retain() bool {
 	d.network.mu.Lock()
 	defer d.network.mu.Unlock()
+	if d.users == 0 {
+		return false
+	}
 	d.users++
+	return true
 }
 
 // release ends the use of a device. The last one closes it.

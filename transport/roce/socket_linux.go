@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -255,6 +257,36 @@ func route(peer netip.Addr) (netip.Addr, int, error) {
 		})
 	}
 	return local, pathMTU(mtu), nil
+}
+
+// askAgain is how often a host is asked whether its port is closed: a datagram, or the answer, may
+// be lost.
+const askAgain = 500 * time.Millisecond
+
+// portClosed sends a datagram of one byte, which is no packet to who has the port. A host where
+// nobody has it says so by ICMP, which the system tells a connected socket.
+func portClosed(ctx context.Context, local, peer netip.Addr) bool {
+	c, err := net.DialUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(local, 0)),
+		net.UDPAddrFromAddrPort(netip.AddrPortFrom(peer, UDPPort)))
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	for b := make([]byte, 1); ctx.Err() == nil; {
+		_, err := c.Write(b)
+		if err == nil {
+			_ = c.SetReadDeadline(time.Now().Add(askAgain)) // fails when it is closed, as Read does
+			_, err = c.Read(b)
+		}
+		switch {
+		case errors.Is(err, syscall.ECONNREFUSED):
+			return true
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return false
+		}
+	}
+	return false
 }
 
 // localAddrs returns the addresses of this host, without those that take a zone.

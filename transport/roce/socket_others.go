@@ -3,6 +3,7 @@
 package roce
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 )
@@ -12,5 +13,7 @@ import (
 func openSocket(netip.Addr) (socket, int, error) { return nil, 0, errors.ErrUnsupported }
 
 func route(netip.Addr) (netip.Addr, int, error) { return netip.Addr{}, 0, errors.ErrUnsupported }
+
+func portClosed(context.Context, netip.Addr, netip.Addr) bool { return false }
 
 func localAddrs() ([]netip.Addr, error) { return nil, errors.ErrUnsupported }

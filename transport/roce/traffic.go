@@ -39,7 +39,7 @@ func (e *endpoint) take(h *bth.Packet, id uint16, marked bool, now time.Time) {
 	}
 	var err error
 	switch {
-	case e.err != nil && !e.resp.Refused(), h.Opcode == bth.Datagram:
+	case e.err != nil && !e.resp.Refused():
 	case h.Opcode == bth.CNP:
 		e.cfg.Counters.cnpsReceived.Add(1)
 		e.req.Congested()

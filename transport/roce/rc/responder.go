@@ -194,7 +194,7 @@ func (r *Responder) again(h *bth.Packet, back uint64) {
 		return
 	}
 	n := packetsOf(length, r.cfg.MTU)
-	if n > back {
+	if n > back || length < 0 { // where an int has 32 bits
 		return
 	}
 	for range r.answers.Len() {

@@ -1,0 +1,193 @@
+package roce
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Hub is a network of as many hosts as a test likes, where nothing is lost. Hosts are of this
+// package, or peers that the test plays packet by packet.
+type Hub struct {
+	t     testing.TB
+	mu    sync.Mutex // guards what follows
+	hosts map[netip.Addr]*network
+	boxes map[netip.Addr]chan datagram
+}
+
+type datagram struct {
+	from netip.AddrPort
+	p    []byte
+}
+
+// boxLen is how many datagrams wait for a host. Further ones are lost.
+const boxLen = 1 << 14
+
+// NewHub returns a network. At the end of the test nothing may be left on it.
+func NewHub(t testing.TB) *Hub {
+	h := &Hub{t: t, hosts: make(map[netip.Addr]*network), boxes: make(map[netip.Addr]chan datagram)}
+	t.Cleanup(h.empty)
+	return h
+}
+
+// empty waits until all devices are closed.
+func (h *Hub) empty() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for ip, n := range h.hosts {
+		h.mu.Unlock()
+		Poll(h.t, ip.String()+" has a device left", func() bool { return n.count() == 0 })
+		h.mu.Lock()
+	}
+}
+
+func (n *network) count() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.devices)
+}
+
+// Poll waits until a condition holds.
+func Poll(t testing.TB, otherwise string, cond func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !cond(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Error(otherwise)
+			return
+		}
+	}
+}
+
+// On returns c for connections of a host of the Hub.
+func (h *Hub) On(ip netip.Addr, c Config) Config {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.hosts[ip] == nil {
+		h.hosts[ip] = h.host(ip)
+	}
+	c.network, c.Local = h.hosts[ip], ip
+	return c
+}
+
+func (h *Hub) host(ip netip.Addr) *network {
+	return &network{
+		open: func(a netip.Addr) (socket, int, error) {
+			if a != ip {
+				return nil, 0, errors.New("not an address of this host")
+			}
+			return &hubSocket{h, ip, h.Box(ip), make(chan struct{})}, 1024, nil
+		},
+		route: func(netip.Addr) (netip.Addr, int, error) { return ip, 1024, nil },
+		local: func() ([]netip.Addr, error) { return []netip.Addr{ip}, nil },
+		portClosed: func(ctx context.Context, _, peer netip.Addr) bool {
+			h.mu.Lock()
+			closed := h.boxes[peer] == nil
+			h.mu.Unlock()
+			if !closed {
+				<-ctx.Done()
+			}
+			return closed
+		},
+	}
+}
+
+// Box is where what is sent to a host arrives: a test that plays it takes it from there.
+func (h *Hub) Box(ip netip.Addr) chan datagram {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.boxes[ip] == nil {
+		h.boxes[ip] = make(chan datagram, boxLen)
+	}
+	return h.boxes[ip]
+}
+
+// Send sends a datagram.
+func (h *Hub) Send(from, to netip.AddrPort, p []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	select {
+	case h.boxes[to.Addr()] <- datagram{from, append([]byte(nil), p...)}:
+	default: // nobody is there, or the buffer is full
+	}
+}
+
+// Left says what a host has kept: connections, numbers of queue pairs, and requests.
+func (h *Hub) Left(ip netip.Addr) (conns, pairs, asked, ports int) {
+	return h.hosts[ip].left(ip)
+}
+
+// Left is that of a local address of this host.
+func Left(ip netip.Addr) (conns, pairs, asked, ports int) { return system.left(ip) }
+
+func (n *network) left(ip netip.Addr) (conns, pairs, asked, ports int) {
+	n.mu.Lock()
+	d := n.devices[ip]
+	n.mu.Unlock()
+	if d == nil {
+		return 0, 0, 0, 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.conns), len(d.pairs), len(d.asked), len(d.ports)
+}
+
+// SystemDevice reports whether this process has the port at a local address.
+func SystemDevice(ip netip.Addr) bool {
+	system.mu.Lock()
+	defer system.mu.Unlock()
+	return system.devices[ip] != nil
+}
+
+// hubSocket is a socket on a Hub.
+type hubSocket struct {
+	h    *Hub
+	ip   netip.Addr
+	box  chan datagram
+	done chan struct{}
+}
+
+func (s *hubSocket) receive(b []byte) (n, size int, from netip.AddrPort, marked bool, err error) {
+	select {
+	case d := <-s.box:
+		n = copy(b, d.p)
+		return n, n, d.from, false, nil
+	case <-s.done:
+		return 0, 0, from, false, net.ErrClosed
+	}
+}
+
+func (s *hubSocket) send(all []message, _ bool) int {
+	for _, m := range all {
+		for p := m.p; len(p) > 0; {
+			n := min(m.size, len(p))
+			s.h.Send(netip.AddrPortFrom(s.ip, UDPPort), m.to, p[:n])
+			p = p[n:]
+		}
+	}
+	return len(all)
+}
+
+func (s *hubSocket) segments() bool { return true }
+
+func (s *hubSocket) close() {
+	close(s.done)
+	s.h.mu.Lock()
+	delete(s.h.boxes, s.ip)
+	s.h.mu.Unlock()
+}
+
+// Take takes the next datagram from a box, or fails the test if there is none for long.
+func (h *Hub) Take(t testing.TB, ip netip.Addr) []byte {
+	t.Helper()
+	select {
+	case d := <-h.Box(ip):
+		return d.p
+	case <-time.After(10 * time.Second):
+		t.Fatal("nothing comes")
+		return nil
+	}
+}

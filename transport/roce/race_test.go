@@ -1,0 +1,7 @@
+//go:build race
+
+package roce_test
+
+func init() {
+	manyShare = 5
+}
