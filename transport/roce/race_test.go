@@ -3,5 +3,5 @@
 package roce_test
 
 func init() {
-	manyShare = 5
+	manyShare, raceDetector = 5, true
 }
