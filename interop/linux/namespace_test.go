@@ -15,8 +15,8 @@ import (
 // own.
 const commandEnv = "RPCRDMA_TEST_COMMAND"
 
-// runInNamespace runs the tests in a network namespace of their own, where they may make devices, and
-// where nobody else has the port of RoCE. It returns their exit code.
+// runInNamespace runs the tests in a network namespace of their own, where they may make devices,
+// and where nobody else has the port of RoCE. It returns their exit code.
 func runInNamespace() int {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Env = append(os.Environ(), commandEnv+"="+command)

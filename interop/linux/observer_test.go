@@ -24,8 +24,8 @@ const (
 
 func (s sender) String() string { return [...]string{"this machine", "the guest"}[s] }
 
-// observer looks at all frames of a wire: it checks the ICRC of each that has RoCE, counts, and writes
-// the first of them to a file for tshark. It knows nothing of package roce.
+// observer looks at all frames of a wire: it checks the ICRC of each that has RoCE, counts, and
+// writes the first of them to a file for tshark. It knows nothing of package roce.
 type observer struct {
 	t    *testing.T
 	file string
@@ -148,8 +148,8 @@ func (c *roceCounts) String() string {
 		mib, c.Packets, float64(c.Packets-c.Acks)/mib, float64(c.Acks)/mib, float64(c.Retransmitted)/mib, c.NAKs)
 }
 
-// end has tshark decode what was kept, and logs the counts. Where frames were lost, tshark takes what
-// comes again for malformed: it does not follow PSNs.
+// end has tshark decode what was kept, and logs the counts. Where frames were lost, tshark takes
+// what comes again for malformed: it does not follow PSNs.
 func (o *observer) end(t *testing.T, lossy bool) (host, guest roceCounts) {
 	t.Helper()
 	o.mu.Lock()

@@ -12,7 +12,8 @@ const (
 	maxMessages = 64
 	arenaLen    = 192 << 10
 
-	// turnLen is how many bytes, or a packet more, a connection sends before it is the turn of another.
+	// turnLen is how many bytes, or a packet more, a connection sends before it is the turn of
+	// another.
 	turnLen = 64 << 10
 
 	// maxSegments and maxMessage bound what is one message: UDP_MAX_SEGMENTS of Linux, and a bit
@@ -130,8 +131,8 @@ func (b *batch) Undo() {
 	}
 }
 
-// seal gives the last packet its ICRC. The system numbers the datagrams of a message of IPv4 from 0 on
-// in the identification of their headers (package doc of bth says what that has to do with it).
+// seal gives the last packet its ICRC. The system numbers the datagrams of a message of IPv4 from 0
+// on in the identification of their headers (package doc of bth says what that has to do with it).
 func (b *batch) seal() {
 	if !b.open {
 		return

@@ -25,8 +25,8 @@ import (
 var benchServer, benchClient = netip.MustParseAddr("127.71.0.2"), netip.MustParseAddr("127.71.0.3")
 
 // udpStream is a Throughput scenario: the client sends 1 MiB at a time in UDP datagrams as large as
-// RoCE's packets, fifteen with each system call, and has 512 KiB in flight; the server reads them all
-// and looks at none, and says how much it has got.
+// RoCE's packets, fifteen with each system call, and has 512 KiB in flight; the server reads them
+// all and looks at none, and says how much it has got.
 const udpStream = "udp/stream"
 
 const (
@@ -188,8 +188,8 @@ func (c *udpClient) await(most uint64) error {
 
 func (c *udpClient) Close() error { return c.conn.Close() }
 
-// comparisons are what RoCE is compared with: raw UDP of the same packets, which it has at least 0.6
-// of, and iWARP with CRC, as there is no RoCE without.
+// comparisons are what RoCE is compared with: raw UDP of the same packets, which it has at least
+// 0.6 of, and iWARP with CRC, as there is no RoCE without.
 var comparisons = []paired.Comparison{
 	{Yardstick: udpStream, Candidate: "roce/writes", Bound: 0.6, MaxAllocs: 0.05},
 	{Yardstick: udpStream, Candidate: "roce/reads", MaxAllocs: 0.05},

@@ -21,8 +21,8 @@ const (
 	DefaultKeepAlive    = 30 * time.Second
 )
 
-// maxReads is the largest IRD and ORD: they have 8 bits (IBTA section 12.6.5), and 0xFF means nothing
-// to Linux.
+// maxReads is the largest IRD and ORD: they have 8 bits (IBTA section 12.6.5), and 0xFF means
+// nothing to Linux.
 const maxReads = 128
 
 // Path MTUs (IBTA section 9.4.2), in bytes.
@@ -35,30 +35,30 @@ const (
 // means the default. What is out of range is an error of Listen or Dial that wraps ErrConfig.
 type Config struct {
 	// IRD is how many RDMA Reads the peer may have outstanding here (responder resources), ORD how
-	// many may be outstanding at the peer, who may allow fewer (initiator depth): 1 to 128. Zero means
-	// DefaultReads, a negative number none.
+	// many may be outstanding at the peer, who may allow fewer (initiator depth): 1 to 128. Zero
+	// means DefaultReads, a negative number none.
 	IRD, ORD int
 
 	// SendDepth is how many work requests can be queued, RecvDepth how many receives can be posted,
 	// 1 or more each. Zero means DefaultDepth.
 	SendDepth, RecvDepth int
 
-	// MTU is the most bytes of payload in a packet, which the interface may have less room for: 256,
-	// 512, 1024, 2048 or 4096. A Listener refuses connections with more. Zero means 4096.
+	// MTU is the most bytes of payload in a packet, which the interface may have less room for:
+	// 256, 512, 1024, 2048 or 4096. A Listener refuses connections with more. Zero means 4096.
 	MTU int
 
 	// Local is the address that a Dialer sends from. The zero Addr means the one that the system
-	// would take. Where the port is taken there, and the peer is this host, by IPv4, it is one of the
-	// loopback interface.
+	// would take. Where the port is taken there, and the peer is this host, by IPv4, it is one of
+	// the loopback interface.
 	Local netip.Addr
 
 	// MaxConns is how many connections a Listener has at a time, those that are being set up
-	// included. They are shared out by host: one that has some gets another only while it then has no
-	// more than is left for others. Zero means DefaultMaxConns.
+	// included. They are shared out by host: one that has some gets another only while it then has
+	// no more than is left for others. Zero means DefaultMaxConns.
 	MaxConns int
 
-	// Admit, if not nil, is asked by a Listener whether a host may have a connection, before anything
-	// is kept for it. It must not block. Who is not admitted is refused.
+	// Admit, if not nil, is asked by a Listener whether a host may have a connection, before
+	// anything is kept for it. It must not block. Who is not admitted is refused.
 	Admit func(netip.Addr) bool
 
 	// SetupTimeout bounds the setup of a connection: a Dial, and the time from an Accept to the
@@ -70,12 +70,13 @@ type Config struct {
 	PeerTimeout time.Duration
 
 	// KeepAlive is how long a peer may be silent before it is sent an RDMA Write of no bytes, which
-	// asks for an acknowledgement and for nothing else. Zero means DefaultKeepAlive; if negative none
-	// is sent.
+	// asks for an acknowledgement and for nothing else. Zero means DefaultKeepAlive; if negative
+	// none is sent.
 	KeepAlive time.Duration
 
 	// Trace, if not nil, is called with the payload of each UDP datagram of a connection that is
-	// received, and of each before it is sent, those that set it up included. It is called concurrently, must not block, and must not keep the packet.
+	// received, and of each before it is sent, those that set it up included. It is called
+	// concurrently, must not block, and must not keep the packet.
 	Trace func(local, remote netip.AddrPort, sent bool, packet []byte)
 
 	// Counters, if not nil, counts what happens on all connections made with this Config.

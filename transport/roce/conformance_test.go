@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 // address has one owner.
 const local = "127.71.0.1"
 
-// TestConformance runs the suite with both ends on one device, and with the dialing end at an address
-// of its own.
+// TestConformance runs the suite with both ends on one device, and with the dialing end at an
+// address of its own.
 func TestConformance(t *testing.T) {
 	for name, listen := range map[string]string{"one device": local + ":0"} {
 		t.Run(name, func(t *testing.T) { transporttest.Run(t, factory(listen, roce.Config{})) })

@@ -17,8 +17,8 @@ const (
 
 	// endTries is how often a peer is asked to end the connection, the first time included.
 	endTries = 4
-	// refusedTime is how long a peer that was refused something has to end the connection itself: until
-	// then it can learn why.
+	// refusedTime is how long a peer that was refused something has to end the connection itself:
+	// until then it can learn why.
 	refusedTime = 2 * time.Second
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/rc"
 )
 
-// Counters adds up what happens on connections: those of the Configs that name it. The zero value is
-// ready to use.
+// Counters adds up what happens on connections: those of the Configs that name it. The zero value
+// is ready to use.
 type Counters struct {
 	connections, setupFailures, rejected, refused,
 	packetsSent, packetsReceived, retransmitted, duplicates, outOfSequence,

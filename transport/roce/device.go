@@ -242,8 +242,8 @@ func (d *device) gather() bool {
 	return len(b.messages) > 0
 }
 
-// queueMAD has a message sent to the connection manager of a peer, on behalf of who has a Config, or of
-// nobody.
+// queueMAD has a message sent to the connection manager of a peer, on behalf of who has a Config,
+// or of nobody.
 func (d *device) queueMAD(cfg *Config, to netip.Addr, m cm.Message, transaction uint64) {
 	d.readyMu.Lock()
 	defer d.readyMu.Unlock()

@@ -1,6 +1,6 @@
-// Package roce is an RDMA provider for RoCE version 2, in user space and without privileges: reliable
-// connections of InfiniBand (IBTA volume 1) in UDP datagrams (annex A17), as Linux's rdma_rxe and
-// adapters speak them.
+// Package roce is an RDMA provider for RoCE version 2, in user space and without privileges:
+// reliable connections of InfiniBand (IBTA volume 1) in UDP datagrams (annex A17), as Linux's
+// rdma_rxe and adapters speak them.
 //
 // A server listens, and a client dials, at the IP address of a network interface and the port of a
 // service, such as 20049 for NFS:
@@ -18,12 +18,13 @@
 // # Limits
 //
 // Addresses and ports are covered by the check of each packet (ICRC), so there can be no NAT on the
-// way. With IPv4 it covers the identification of the IP header, too, which a UDP socket does not show.
-// The provider computes it from the check itself, which leaves 16 of its 32 bits, and expects
-// identifications of one host to count up, which wins most of the rest back. With IPv6 all 32 remain.
+// way. With IPv4 it covers the identification of the IP header, too, which a UDP socket does not
+// show. The provider computes it from the check itself, which leaves 16 of its 32 bits, and expects
+// identifications of one host to count up, which wins most of the rest back. With IPv6 all 32
+// remain.
 //
-// A packet carries 256 to 4096 bytes: the largest power of two that the interface has room for beside
-// its headers, 1024 with an MTU of 1500.
+// A packet carries 256 to 4096 bytes: the largest power of two that the interface has room for
+// beside its headers, 1024 with an MTU of 1500.
 //
 // All packets are of the default partition. Others are dropped, and counted as bad; so are opcodes
 // that the provider does not know, those of atomic operations among them. An RDMA Write with

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// end ends the connection, and reports whether it had not ended before; mu is held. The oldest request
-// completes with refused, if that is not nil.
+// end ends the connection, and reports whether it had not ended before; mu is held. The oldest
+// request completes with refused, if that is not nil.
 func (e *endpoint) end(err, refused error) bool {
 	if e.err != nil {
 		return false

@@ -18,8 +18,8 @@ const (
 	// maxLength is the most bytes of one request: beyond it the packet sequence numbers of a path
 	// with a small MTU would not do.
 	maxLength = 1 << 29
-	// windowLen and windowPackets bound what a connection has in flight: what the buffer of a socket
-	// of rmem_max, as it comes with Linux, holds for about two of them.
+	// windowLen and windowPackets bound what a connection has in flight: what the buffer of a
+	// socket of rmem_max, as it comes with Linux, holds for about two of them.
 	windowLen     = 512 << 10
 	windowPackets = 256
 )
@@ -44,8 +44,8 @@ type endpoint struct {
 
 	queued bool // among those that are ready to send; device.readyMu guards it
 
-	// taking is held while packets of the peer are taken and messages delivered, and delivering while
-	// completions are. The end waits for both.
+	// taking is held while packets of the peer are taken and messages delivered, and delivering
+	// while completions are. The end waits for both.
 	taking     sync.Mutex
 	delivering sync.Mutex
 
@@ -53,7 +53,7 @@ type endpoint struct {
 	req      *rc.Requester
 	resp     *rc.Responder
 	receiver transport.MessageHandler // nil before Start
-	busy     bool                     // packets are being taken: what is posted leaves together afterwards
+	busy     bool                     // packets are being taken: what is posted waits
 	heard    time.Time                // something from the peer
 	noticed  time.Time                // the peer was told of congestion
 	notice   bool                     // it is to be told
@@ -190,8 +190,8 @@ func (e *endpoint) PromiseRecv(n int) error {
 	return nil
 }
 
-// ResumeRecv has nothing to do: the peer was told to send again in a while what found no memory, and
-// does so.
+// ResumeRecv has nothing to do: the peer was told to send again in a while what found no memory,
+// and does so.
 func (e *endpoint) ResumeRecv() {}
 
 // Expose opens one window.
@@ -252,4 +252,6 @@ func (e *endpoint) Close() error {
 }
 
 // opError wraps err in what was being done here, and with whom.
-func (e *endpoint) opError(op string, err error) error { return opError(op, e.info.RemoteAddr, err) }
+func (e *endpoint) opError(op string, err error) error {
+	return opError(op, e.info.RemoteAddr, err)
+}

@@ -12,8 +12,10 @@ import (
 const provider = "roce"
 
 var (
-	// ErrPortTaken: another process, or the kernel's rdma_rxe, has UDP port 4791 at the local address.
-	ErrPortTaken = errors.New("RoCE's UDP port 4791 is taken, by another process or the kernel's rdma_rxe")
+	// ErrPortTaken: another process, or the kernel's rdma_rxe, has UDP port 4791 at the local
+	// address.
+	ErrPortTaken = errors.New(
+		"RoCE's UDP port 4791 is taken, by another process or the kernel's rdma_rxe")
 	// ErrInUse: another Listener of this process has the port of the service.
 	ErrInUse = errors.New("service port in use")
 	// ErrRefused: nobody listens at the port of the service, or nobody has UDP port 4791 there.
@@ -33,8 +35,8 @@ func opError(op string, peer net.Addr, err error) error {
 	return &transport.OpError{Op: op, Provider: provider, Peer: peer, Err: err}
 }
 
-// ended returns what operations fail with after a connection has ended for the reason cause: an error
-// that wraps net.ErrClosed.
+// ended returns what operations fail with after a connection has ended for the reason cause: an
+// error that wraps net.ErrClosed.
 func ended(cause error) error {
 	if errors.Is(cause, net.ErrClosed) {
 		return cause

@@ -12,8 +12,8 @@ import (
 // raceDetector says that this is slow.
 var raceDetector bool
 
-// TestConformanceFaults runs the suite over networks that lose, reorder, duplicate and damage packets;
-// under the race detector over one that does all of it.
+// TestConformanceFaults runs the suite over networks that lose, reorder, duplicate and damage
+// packets; under the race detector over one that does all of it.
 func TestConformanceFaults(t *testing.T) {
 	for _, tt := range []struct {
 		name string

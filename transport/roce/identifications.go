@@ -2,10 +2,10 @@ package roce
 
 import "time"
 
-// identifications follows the identifications of a peer's packets, which are computed from the check
-// of each (package bth): a packet that was damaged in a way that another one explains passes only if
-// that is near the last ones. Senders count up, of Linux one for all connections between two hosts,
-// or begin anew with each system call.
+// identifications follows the identifications of a peer's packets, which are computed from the
+// check of each (package bth): a packet that was damaged in a way that another one explains passes
+// only if that is near the last ones. Senders count up, of Linux one for all connections between
+// two hosts, or begin anew with each system call.
 type identifications struct {
 	last  uint16
 	at    time.Time
@@ -13,8 +13,8 @@ type identifications struct {
 	doubt bool   // there was one
 }
 
-// nearby is how far apart two packets in a row may be, and so much more for each millisecond between
-// them.
+// nearby is how far apart two packets in a row may be, and so much more for each millisecond
+// between them.
 const nearby = 1024
 
 // plausible reports whether a packet is to be believed. Of two in a row that are not, but would be

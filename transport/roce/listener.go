@@ -34,10 +34,10 @@ type Listener struct {
 
 var _ transport.Listener = (*Listener)(nil)
 
-// Listen listens at "host:port", where the port is that of a service: 0 makes it any. Without a host,
-// or with one of all zeros, it listens at all addresses that this host has now. It fails with
-// ErrPortTaken where another process has the UDP port of RoCE, and with ErrInUse where a Listener of
-// this one has the port of the service.
+// Listen listens at "host:port", where the port is that of a service: 0 makes it any. Without a
+// host, or with one of all zeros, it listens at all addresses that this host has now. It fails with
+// ErrPortTaken where another process has the UDP port of RoCE, and with ErrInUse where a Listener
+// of this one has the port of the service.
 func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	l, err := cfg.listen(ctx, addr)
 	if err != nil {

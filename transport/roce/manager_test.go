@@ -206,7 +206,8 @@ func TestREQRefused(t *testing.T) {
 	}
 }
 
-// TestREQShares: hosts that are not admitted, and more connections than a host may have, are refused.
+// TestREQShares: hosts that are not admitted, and more connections than a host may have, are
+// refused.
 func TestREQShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlayed(t)
@@ -255,8 +256,8 @@ func TestPending(t *testing.T) {
 
 func first(m cm.Message, _ uint64) cm.Message { return m }
 
-// TestPassive: a connection that a peer asks for, from the REQ to the DREP, where each message comes
-// twice, or has to be sent again.
+// TestPassive: a connection that a peer asks for, from the REQ to the DREP, where each message
+// comes twice, or has to be sent again.
 func TestPassive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlayed(t)
@@ -368,8 +369,8 @@ func (p *played) up(l *Listener) (transport.Endpoint, *cm.REQ, *cm.REP) {
 	return <-accepted, m, rep
 }
 
-// TestNoRTU: a packet of the connection stands for a RTU that was lost; without either the connection
-// is given up, and the peer told.
+// TestNoRTU: a packet of the connection stands for a RTU that was lost; without either the
+// connection is given up, and the peer told.
 func TestNoRTU(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -646,8 +647,8 @@ func TestCongestion(t *testing.T) {
 	})
 }
 
-// TestKeepAlive: a silent peer is sent an RDMA Write of no bytes, and the connection ends if there is
-// no answer.
+// TestKeepAlive: a silent peer is sent an RDMA Write of no bytes, and the connection ends if there
+// is no answer.
 func TestKeepAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlayed(t)

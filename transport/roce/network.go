@@ -43,8 +43,8 @@ var system = &network{
 	open: openSocket, route: route, portClosed: portClosed, local: localAddrs,
 }
 
-// acquire returns the device of a local address, which is opened if need be. Each is to be released.
-// What belongs to no connection is counted as who has opened it says.
+// acquire returns the device of a local address, which is opened if need be. Each is to be
+// released. What belongs to no connection is counted as who has opened it says.
 func (n *network) acquire(local netip.Addr, cfg *Config) (*device, error) {
 	for {
 		n.mu.Lock()

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// socketBuffer is what a socket asks the system for in each direction, in bytes. The system gives
-	// what it allows (net.core.rmem_max and wmem_max).
+	// socketBuffer is what a socket asks the system for in each direction, in bytes. The system
+	// gives what it allows (net.core.rmem_max and wmem_max).
 	socketBuffer = 4 << 20
 	// sendBuffer bounds what waits for the interface: more would overrun its queue.
 	sendBuffer = 256 << 10
@@ -64,7 +64,8 @@ func openSocket(local netip.Addr) (socket, int, error) {
 		}
 		return err
 	}}
-	pc, err := lc.ListenPacket(context.Background(), "udp", netip.AddrPortFrom(local, UDPPort).String())
+	pc, err := lc.ListenPacket(context.Background(), "udp",
+		netip.AddrPortFrom(local, UDPPort).String())
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, 0, fmt.Errorf("%w: %w", ErrPortTaken, err)
 	}

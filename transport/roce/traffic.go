@@ -66,8 +66,8 @@ func (e *endpoint) take(h *bth.Packet, id uint16, marked bool, now time.Time) {
 	}
 }
 
-// fail ends the connection for a fault; mu is held. The oldest request fails with refused, if that is
-// not nil.
+// fail ends the connection for a fault; mu is held. The oldest request fails with refused, if that
+// is not nil.
 func (e *endpoint) fail(op string, err, refused error) {
 	switch {
 	case errors.Is(err, rc.ErrTimeout):
@@ -117,8 +117,8 @@ func (e *endpoint) deliver() {
 	}
 }
 
-// fill sends what may be sent, as far as there is room in a batch. It reports whether there is more,
-// and whether there are completions to deliver.
+// fill sends what may be sent, as far as there is room in a batch. It reports whether there is
+// more, and whether there are completions to deliver.
 func (e *endpoint) fill(b *batch, now time.Time) (more, completed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

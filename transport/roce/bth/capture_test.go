@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/internal/capture"
 )
 
-// TestCapture has each packet of Linux's parsed, encoded again to the same bytes, and its ICRC computed.
+// TestCapture has each packet of Linux's parsed, encoded again to the same bytes, and its ICRC
+// computed.
 func TestCapture(t *testing.T) {
 	seen := make(map[bth.Opcode]int)
 	for i, d := range capture.Load(t) {

@@ -8,8 +8,8 @@ import (
 
 // A packet is covered by a CRC-32, as Ethernet's, over eight bytes of ones in place of the local
 // route header, the headers of IP and UDP, and the packet (annex A17 section A17.3.3). What routers
-// may change is replaced by ones: type of service, time to live, checksums, flow label, and the byte
-// of the BTH that has notices of congestion.
+// may change is replaced by ones: type of service, time to live, checksums, flow label, and the
+// byte of the BTH that has notices of congestion.
 
 const (
 	routeLen  = 8
@@ -75,8 +75,8 @@ func (p *Path) AppendSum(b []byte, at int, id uint16) []byte {
 	return binary.LittleEndian.AppendUint32(b, p.Sum(id, b[at:]))
 }
 
-// Check finds the identification with which the ICRC at the end of a packet is right, which is 0 with
-// IPv6, or reports that there is none.
+// Check finds the identification with which the ICRC at the end of a packet is right, which is 0
+// with IPv6, or reports that there is none.
 func (p *Path) Check(packet []byte) (id uint16, ok bool) {
 	n := len(packet) - ICRCLen
 	if n < Len || n&3 != 0 || n > maxCovered {

@@ -6,9 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// A CRC is linear: the identification of an IPv4 header changes the ICRC by a combination of sixteen
-// words, one for each of its bits, which depend on the number of bytes behind it alone. These words
-// are linearly independent, so the change tells the identification, or that there is none.
+// A CRC is linear: the identification of an IPv4 header changes the ICRC by a combination of
+// sixteen words, one for each of its bits, which depend on the number of bytes behind it alone.
+// These words are linearly independent, so the change tells the identification, or that there is
+// none.
 
 // maxCovered is the most bytes of a packet whose ICRC is checked.
 const maxCovered = Len + MaxExtra + 4096

@@ -9,8 +9,8 @@ import (
 // receiver is not ready, or that something is wrong.
 type Syndrome uint8
 
-// Syndromes. An acknowledgement has credits in its lower five bits, a NAK for a receiver that is not
-// ready (RNR) a code for the time to wait.
+// Syndromes. An acknowledgement has credits in its lower five bits, a NAK for a receiver that is
+// not ready (RNR) a code for the time to wait.
 const (
 	ACK               Syndrome = 0x1F // and no credits are counted
 	RNR               Syndrome = 0x20

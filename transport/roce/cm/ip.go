@@ -6,8 +6,8 @@ import (
 	"net/netip"
 )
 
-// servicePrefix marks service ids of IP ports (annex A11 section A11.2), with protocol number 6: the
-// port space that rdma_cm calls TCP's.
+// servicePrefix marks service ids of IP ports (annex A11 section A11.2), with protocol number 6:
+// the port space that rdma_cm calls TCP's.
 const servicePrefix = 0x0000000001060000
 
 // ServiceID is the service id of a port.

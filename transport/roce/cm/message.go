@@ -86,7 +86,8 @@ func Parse(p []byte) (m Message, transaction uint64, err error) {
 	return m, binary.BigEndian.Uint64(p[8:]), nil
 }
 
-// Append appends the MAD of a message. Private data beyond what the message has room for is cut off.
+// Append appends the MAD of a message. Private data beyond what the message has room for is cut
+// off.
 func Append(b []byte, m Message, transaction uint64) []byte {
 	be := binary.BigEndian
 	b = append(b, baseVersion, class, classVersion, methodSend, 0, 0, 0, 0)

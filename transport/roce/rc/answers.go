@@ -10,8 +10,8 @@ import (
 )
 
 // Take takes an acknowledgement or a part of the response to an RDMA Read. An error ends the
-// connection: it wraps transport.ErrTerminated if the peer has refused a request, which is the oldest
-// then, and what the peer's NAK means for that.
+// connection: it wraps transport.ErrTerminated if the peer has refused a request, which is the
+// oldest then, and what the peer's NAK means for that.
 func (r *Requester) Take(h *bth.Packet, now time.Time) error {
 	near := r.wire.near(r.oldest, h.PSN)
 	if near < 0 || uint64(near) >= r.top-r.oldest {
@@ -41,9 +41,9 @@ func (r *Requester) Take(h *bth.Packet, now time.Time) error {
 	return nil
 }
 
-// meaning is what a NAK says about the oldest request. A NAK tells less than the contract of package
-// transport wants to know: these are the causes that there can be between two ends of this provider,
-// and the likely ones with others.
+// meaning is what a NAK says about the oldest request. A NAK tells less than the contract of
+// package transport wants to know: these are the causes that there can be between two ends of this
+// provider, and the likely ones with others.
 func (r *Requester) meaning(s bth.Syndrome) error {
 	read := r.queue.Len() > 0 && r.queue.At(0).wr.Op == transport.OpRead
 	switch {
@@ -59,8 +59,8 @@ func (r *Requester) meaning(s bth.Syndrome) error {
 	return ErrProtocol
 }
 
-// acknowledge takes all packets before to as acknowledged, apart from RDMA Reads: their responses are
-// their acknowledgements, and where they are missing they have been lost.
+// acknowledge takes all packets before to as acknowledged, apart from RDMA Reads: their responses
+// are their acknowledgements, and where they are missing they have been lost.
 func (r *Requester) acknowledge(to uint64, now time.Time) {
 	reached := to
 	for i := range r.queue.Len() {
@@ -221,8 +221,8 @@ func (r *Requester) Deadline() time.Time {
 	return time.Time{}
 }
 
-// Expire has what was not acknowledged in time sent again, or returns ErrTimeout if that has gone on
-// for too long.
+// Expire has what was not acknowledged in time sent again, or returns ErrTimeout if that has gone
+// on for too long.
 func (r *Requester) Expire(now time.Time) error {
 	if !r.notBefore.IsZero() || r.oldest == r.top || now.Before(r.since.Add(r.timeout.length())) {
 		return nil

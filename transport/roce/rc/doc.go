@@ -2,15 +2,15 @@
 // [Requester] sends what an end has posted until it is acknowledged, and a [Responder] carries out
 // what the peer requests.
 //
-// Neither has goroutines, locks, timers or sockets. Whoever owns them calls them with the packets that
-// come and the time, and has Fill put the packets that are to be sent into an [Outbox]:
+// Neither has goroutines, locks, timers or sockets. Whoever owns them calls them with the packets
+// that come and the time, and has Fill put the packets that are to be sent into an [Outbox]:
 //
 //   - A Requester is given requests (Post), acknowledgements and responses (Take), and the time when
 //     its Deadline has come (Expire).
 //   - A Responder is given receives (PostRecv, Promise) and requests of the peer's (Take).
 //
-// Packets are numbered from 0 here, in 64 bits. On the wire a packet sequence number (PSN) has 24, and
-// begins where the two ends have agreed.
+// Packets are numbered from 0 here, in 64 bits. On the wire a packet sequence number (PSN) has 24,
+// and begins where the two ends have agreed.
 //
 // # Loss
 //
@@ -23,6 +23,6 @@
 // What may be in flight, packets of requests and of responses to RDMA Reads alike, is bounded by a
 // window. It grows by a packet for each one acknowledged, and once something was lost by a packet a
 // window. It is halved for a loss or a congestion notification (CNP), once in a round trip, and is
-// four packets after a time-out. So senders that share a path, or the buffer of a socket, share it as
-// those of TCP do.
+// four packets after a time-out. So senders that share a path, or the buffer of a socket, share it
+// as those of TCP do.
 package rc

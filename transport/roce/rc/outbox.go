@@ -15,8 +15,8 @@ type Outbox interface {
 	Undo()
 }
 
-// Traffic counts the bytes of a connection, and what happens to packets. Its fields may be read at any
-// time.
+// Traffic counts the bytes of a connection, and what happens to packets. Its fields may be read at
+// any time.
 type Traffic struct {
 	Sent, Received atomic.Uint64 // bytes of payload, each once
 	Read           atomic.Uint64 // of Received, by RDMA Reads of this end

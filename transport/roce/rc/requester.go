@@ -113,7 +113,8 @@ func (r *Requester) PopDone() (Completion, bool) { return r.done.Pop() }
 // Completed reports whether there is a completion to take.
 func (r *Requester) Completed() bool { return r.done.Len() > 0 }
 
-// Flush completes all requests: the oldest with err, if that is not nil, and the others with flushed.
+// Flush completes all requests: the oldest with err, if that is not nil, and the others with
+// flushed.
 func (r *Requester) Flush(err, flushed error) {
 	if err == nil {
 		err = flushed
@@ -170,8 +171,8 @@ func (r *Requester) Fill(out Outbox, now time.Time) (more bool) {
 	return false
 }
 
-// burst is how many packets of a long message leave together, at least: each asks for an acknowledgement
-// with its last packet.
+// burst is how many packets of a long message leave together, at least: each asks for an
+// acknowledgement with its last packet.
 func (r *Requester) burst() uint64 { return min(uint64(r.window.size)/4, ackEvery) }
 
 // begin gives a request its turn, if it may have it. All that are ahead have been sent.
@@ -258,8 +259,9 @@ func opcodeOf(op transport.Op, first, last bool) bth.Opcode {
 // Each part is a Read to the peer. So what the peer sends is bounded by the window, and a part is
 // under way while another one is asked for.
 //
-// What is asked for again is the rest of such a part, all of it: what reaches across its end would be
-// old to the peer in part only, and rdma_rxe, asked for a later piece of it, forgets the earlier ones.
+// What is asked for again is the rest of such a part, all of it: what reaches across its end would
+// be old to the peer in part only, and rdma_rxe, asked for a later piece of it, forgets the earlier
+// ones.
 func (r *Requester) readLength(q *request, room uint64) uint64 {
 	if len(r.reads) == cap(r.reads) {
 		return 0

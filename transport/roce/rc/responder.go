@@ -13,8 +13,8 @@ import (
 // notReadyWait is what a peer is asked to wait whose message finds no memory.
 const notReadyWait = 640 * time.Microsecond
 
-// mostPackets is the most that the response to one RDMA Read may have: beyond half of what PSNs tell
-// apart, old ones and new ones could not be.
+// mostPackets is the most that the response to one RDMA Read may have: beyond half of what PSNs
+// tell apart, old ones and new ones could not be.
 const mostPackets = 1 << 22
 
 // mostLength is the most bytes of a request (IBTA section 9.7.4.1.6).
@@ -126,11 +126,12 @@ func beginsSend(o bth.Opcode) bool {
 // Refused reports whether a request of the peer's was refused, which is the last that it is told.
 func (r *Responder) Refused() bool { return r.fatal }
 
-// LateRefusal returns why the peer, if it has ended the connection now, was refused a response that it
-// has asked for again, or nil. It may have had it already.
+// LateRefusal returns why the peer, if it has ended the connection now, was refused a response that
+// it has asked for again, or nil. It may have had it already.
 func (r *Responder) LateRefusal() error { return r.late }
 
-// Arrived returns the messages that have arrived since it was called last. They are valid until then.
+// Arrived returns the messages that have arrived since it was called last. They are valid until
+// then.
 func (r *Responder) Arrived() []transport.Message {
 	all := r.arrived
 	r.arrived = r.arrived[:0]
@@ -212,8 +213,8 @@ func (r *Responder) again(h *bth.Packet, back uint64) {
 	}
 }
 
-// request carries out the expected packet. It returns the NAK for it: with an error if that ends the
-// connection, else one for a receiver that is not ready.
+// request carries out the expected packet. It returns the NAK for it: with an error if that ends
+// the connection, else one for a receiver that is not ready.
 func (r *Responder) request(h *bth.Packet, promised *transport.RecvRequest) (bth.Syndrome, error) {
 	first, last, what := position(h.Opcode)
 	n := len(h.Payload)
@@ -368,8 +369,9 @@ func (r *Responder) read(h *bth.Packet) (bth.Syndrome, error) {
 	return 0, nil
 }
 
-// Fill sends responses to RDMA Reads, and behind them an acknowledgement. It reports whether there is
-// more for which out has no room. An error ends the connection: memory that is being read is gone.
+// Fill sends responses to RDMA Reads, and behind them an acknowledgement. It reports whether there
+// is more for which out has no room. An error ends the connection: memory that is being read is
+// gone.
 func (r *Responder) Fill(out Outbox) (more bool, err error) {
 	for r.answers.Len() > 0 && !r.fatal {
 		a := r.answers.At(0)
@@ -440,9 +442,9 @@ func (r *Responder) respond(a *answer, out Outbox) (ok bool, err error) {
 	return true, nil
 }
 
-// refuseAgain tells the peer that there is no response any more to what it has asked for again. If it
-// has got that meanwhile, as when it was too impatient, it does not heed this. If not, it ends the
-// connection.
+// refuseAgain tells the peer that there is no response any more to what it has asked for again. If
+// it has got that meanwhile, as when it was too impatient, it does not heed this. If not, it ends
+// the connection.
 func (r *Responder) refuseAgain(a *answer, err error, out Outbox) (ok bool) {
 	r.header.Opcode = bth.Acknowledge
 	r.header.AETH.Syndrome = bth.NAKAccess

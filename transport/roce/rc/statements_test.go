@@ -29,8 +29,8 @@ func (p *pair) request(o bth.Opcode, n int, payload []byte) *bth.Packet {
 	}
 }
 
-// TestMalformed: a request that is out of place, or of another length than its place has, is refused,
-// and is the last.
+// TestMalformed: a request that is out of place, or of another length than its place has, is
+// refused, and is the last.
 func TestMalformed(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -95,7 +95,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestPSNs: what comes again is acknowledged, a gap is told once, and what can be neither is dropped.
+// TestPSNs: what comes again is acknowledged, a gap is told once, and what can be neither is
+// dropped.
 func TestPSNs(t *testing.T) {
 	p := newPair(t, 1)
 	target := make([]byte, 8)
@@ -144,8 +145,8 @@ func TestPSNs(t *testing.T) {
 	}
 }
 
-// TestAcknowledges: one acknowledgement stands for all that has come, none is sent that nobody wants,
-// and none behind a response to an RDMA Read.
+// TestAcknowledges: one acknowledgement stands for all that has come, none is sent that nobody
+// wants, and none behind a response to an RDMA Read.
 func TestAcknowledges(t *testing.T) {
 	p := newPair(t, 1)
 	target := make([]byte, testMTU+1)
@@ -177,8 +178,8 @@ func TestAcknowledges(t *testing.T) {
 	}
 }
 
-// TestReadAgain: an RDMA Read that is asked for again, all or the end of it, is carried out again, and
-// what comes from memory that is gone is refused.
+// TestReadAgain: an RDMA Read that is asked for again, all or the end of it, is carried out again,
+// and what comes from memory that is gone is refused.
 func TestReadAgain(t *testing.T) {
 	p := newPair(t, 1)
 	data := random(p.rng, 3*testMTU)
@@ -273,8 +274,8 @@ func TestImmediate(t *testing.T) {
 	}
 }
 
-// TestNotStarted: before an end is started it is not ready for Sends and RDMA Reads. RDMA Writes are
-// carried out.
+// TestNotStarted: before an end is started it is not ready for Sends and RDMA Reads. RDMA Writes
+// are carried out.
 func TestNotStarted(t *testing.T) {
 	for _, tt := range []struct {
 		o    bth.Opcode
@@ -475,9 +476,9 @@ func TestReadBounds(t *testing.T) {
 	}
 }
 
-// TestRefusedBehindRead: when a request is refused, responses to RDMA Reads that were not sent yet are
-// not sent any more. Both ends learn that the connection has ended, and who asked takes the oldest
-// request for the one that was refused.
+// TestRefusedBehindRead: when a request is refused, responses to RDMA Reads that were not sent yet
+// are not sent any more. Both ends learn that the connection has ended, and who asked takes the
+// oldest request for the one that was refused.
 func TestRefusedBehindRead(t *testing.T) {
 	p := newPair(t, 1)
 	r := p.b.expose(t, make([]byte, 8), transport.RemoteRead)

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
 )
 
-// TestFaultyNetwork has both ends send, write and read over networks of all kinds: everything arrives
-// once, in order, and whole.
+// TestFaultyNetwork has both ends send, write and read over networks of all kinds: everything
+// arrives once, in order, and whole.
 func TestFaultyNetwork(t *testing.T) {
 	for _, tt := range []struct {
 		name                       string
@@ -160,8 +160,8 @@ func send(b []byte) *transport.WorkRequest {
 	}
 }
 
-// TestRefused: each kind of fault has its NAK, both ends learn what it was, and if the NAK is lost it
-// comes again.
+// TestRefused: each kind of fault has its NAK, both ends learn what it was, and if the NAK is lost
+// it comes again.
 func TestRefused(t *testing.T) {
 	type fault struct {
 		name string
@@ -230,8 +230,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNotReady: a message for which there is no memory comes again until there is, and no sooner than
-// it may.
+// TestNotReady: a message for which there is no memory comes again until there is, and no sooner
+// than it may.
 func TestNotReady(t *testing.T) {
 	p := newPair(t, 1)
 	asked := 0
@@ -311,8 +311,8 @@ func TestNAKStorm(t *testing.T) {
 	}
 }
 
-// TestLateRead: a peer that asks again for the response to an RDMA Read, whose memory is gone, is told
-// so. If it has got the response meanwhile the connection goes on.
+// TestLateRead: a peer that asks again for the response to an RDMA Read, whose memory is gone, is
+// told so. If it has got the response meanwhile the connection goes on.
 func TestLateRead(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		p := newPair(t, 1)

@@ -1,5 +1,5 @@
-// Package capture has what two Linux 6.1 kernels with rdma_rxe said to each other: an NFS session over
-// RoCE version 2, for golden tests.
+// Package capture has what two Linux 6.1 kernels with rdma_rxe said to each other: an NFS session
+// over RoCE version 2, for golden tests.
 package capture
 
 import (
