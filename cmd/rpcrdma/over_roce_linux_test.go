@@ -181,8 +181,8 @@ func TestProbeRoCERefused(t *testing.T) {
 func TestProbeNoRoCE(t *testing.T) {
 	s := startServe(t, "--listen", rocerig.Addr(t).String()+":0", "--memory", "/a")
 	up := func(p *prober) { p.usual = []target{{scheme: "tcp", host: "127.0.0.1", port: rdmaAt(t, s.tcp).port}} }
-	f := probing{short: true, change: up}.of(t, "rdma+roce://"+s.rdma).names(t, "port", probeFail, causeFirewall)
-	if !strings.Contains(f.Do, "Let UDP port 4791 pass") {
+	f := probing{short: true, change: up}.of(t, "rdma+roce://"+s.rdma).names(t, "port", probeFail, causeRefused)
+	if !strings.Contains(f.Do, "there is no RoCE: is it turned on there") {
 		t.Errorf("to do: %s", f.Do)
 	}
 }

@@ -235,6 +235,10 @@ func (p *prober) judge(g *glance, others []glance) bool {
 func (p *prober) refused(g *glance) string {
 	switch g.at.scheme {
 	case schemeRoCE:
+		if errors.Is(g.error(), roce.ErrNoRoCE) {
+			return "there is no RoCE: is it turned on there (rpcrdma serve --provider iwarp,roce, " +
+				"rdma_rxe of Linux, an adapter)?"
+		}
 		return "there is RoCE, but nobody listens at this port of a service: is it that of NFS, and is " +
 			"NFS over RDMA turned on there?"
 	case schemeSCTP:

@@ -52,6 +52,8 @@ func TestExplain(t *testing.T) {
 		{"refused, RoCE", "rdma+roce://h", roceFailed(roce.ErrRefused), "nothing listens at port h:20049: is NFS over RDMA turned on there? " +
 			"?rpcbind in the URL asks for its port. Over TCP, the usual ones are tcp://h of rpcrdma serve and tcp://h:2049 of Linux"},
 		{"no answer, RoCE", "rdma+roce://h", roceFailed(roce.ErrPeerTimeout), noRoCE},
+		{"closed, RoCE", "rdma+roce://h", roceFailed(roce.ErrNoRoCE), "no RoCE at h, where UDP port 4791 is closed: " +
+			"is it turned on there (rpcrdma serve --provider iwarp,roce, rdma_rxe of Linux, an adapter)?"},
 		{"no time, RoCE", "rdma+roce://h", roceFailed(context.DeadlineExceeded), noRoCE},
 		{"RoCE's port taken", "rdma+roce://h", roceFailed(roce.ErrPortTaken),
 			"UDP port 4791 of this host is taken, which RoCE needs: 'rdma link' shows whether it is the kernel's rdma_rxe " +

@@ -57,6 +57,9 @@ func (x explainer) unreached(t target, err error) string {
 	case errors.Is(err, roce.ErrPortTaken):
 		return fmt.Sprintf("UDP port %d of this host is taken, which RoCE needs: %s; a server of this host is reached at 127.0.0.1",
 			roce.UDPPort, portTaken)
+	case errors.Is(err, roce.ErrNoRoCE):
+		return fmt.Sprintf("no RoCE at %s, where UDP port %d is closed: is it turned on there (rpcrdma serve --provider "+
+			"iwarp,roce, rdma_rxe of Linux, an adapter)?", printable(t.host), roce.UDPPort)
 	case errors.Is(err, connRefused), errors.Is(err, roce.ErrRefused):
 		return x.refused(t)
 	case t.scheme == schemeRoCE && timedOut(err):

@@ -18,8 +18,10 @@ var (
 		"RoCE's UDP port 4791 is taken, by another process or the kernel's rdma_rxe")
 	// ErrInUse: another Listener of this process has the port of the service.
 	ErrInUse = errors.New("service port in use")
-	// ErrRefused: nobody listens at the port of the service, or nobody has UDP port 4791 there.
+	// ErrRefused: nobody listens at the port of the service.
 	ErrRefused = errors.New("connection refused: no listener")
+	// ErrNoRoCE is the ErrRefused of a host where nobody has UDP port 4791.
+	ErrNoRoCE = fmt.Errorf("%w: UDP port 4791 is closed", ErrRefused)
 	// ErrPeerTimeout: the peer has not acknowledged what was sent to it, or has not answered.
 	ErrPeerTimeout error = timeoutError{}
 	// ErrProtocol: the peer has sent what the protocol does not allow.

@@ -99,7 +99,7 @@ func TestInUse(t *testing.T) {
 func TestSystemPortClosed(t *testing.T) {
 	cfg := roce.Config{Local: netip.MustParseAddr(another), Logger: quiet}
 	if _, err := (roce.Dialer{Config: cfg}).Dial(t.Context(), "127.71.0.9:1", nil); !errors.Is(err,
-		roce.ErrRefused) {
+		roce.ErrNoRoCE) {
 		t.Error(err)
 	}
 	portIsFree(t, netip.MustParseAddr(another))

@@ -409,7 +409,7 @@ func TestListenerClosedMeanwhile(t *testing.T) {
 func TestPortClosed(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	_, err := roce.Dialer{Config: r.cfg}.Dial(t.Context(), "192.0.2.200:1", nil)
-	if !errors.Is(err, roce.ErrRefused) {
+	if !errors.Is(err, roce.ErrNoRoCE) {
 		t.Error(err)
 	}
 }

@@ -86,7 +86,7 @@ func (r *Requester) advance(to uint64, now time.Time) {
 	}
 	r.window.grow(to - r.oldest)
 	r.timeout.end(to, now)
-	r.oldest = to
+	r.oldest, r.ahead = to, 0
 	r.since, r.progress, r.rnrs = now, now, 0
 	if r.sent < to { // they were to be sent again
 		r.position(to)
@@ -129,8 +129,12 @@ func (r *Requester) response(n uint64, payload []byte, now time.Time) error {
 		return fmt.Errorf("%w: a response to what is no RDMA Read", ErrProtocol)
 	}
 	r.acknowledge(q.first, now) // what is ahead
-	if n > r.oldest {
-		r.goBack(now) // something is missing
+	if n > r.oldest {           // something is missing
+		if n <= r.ahead {
+			r.wentBack = 0 // the peer has begun anew, and what was missing is again
+		}
+		r.ahead = n
+		r.goBack(now)
 		return nil
 	}
 	q = r.queue.At(0)

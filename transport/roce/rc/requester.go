@@ -53,6 +53,7 @@ type Requester struct {
 	// and top the next that was never sent. oldest <= sent <= top.
 	oldest, sent, top uint64
 	wentBack          uint64 // oldest+1 when something was last sent again; 0: never
+	ahead             uint64 // the last part of a response that came ahead of oldest; 0: none
 
 	reads  []uint64 // where the outstanding RDMA Reads end
 	bounds []uint64 // where the parts of RDMA Reads end that were sent and not yet answered

@@ -358,3 +358,28 @@ func TestLateRead(t *testing.T) {
 		}
 	}
 }
+
+// TestReadLossTwice: the first packet of a response is lost, and again when it was asked for again.
+// What comes behind it tells, and no time-out is needed.
+func TestReadLossTwice(t *testing.T) {
+	p := newPair(t, 1)
+	data := random(p.rng, 20*testMTU)
+	r := p.b.expose(t, data, transport.RemoteRead)
+	target := make([]byte, len(data))
+	wr := write(r, 0, target)
+	wr.Op = transport.OpRead
+	lost := 0
+	p.drop = func(k *packet) bool {
+		if k.Opcode == bth.ReadFirst && lost < 2 {
+			lost++
+			return true
+		}
+		return false
+	}
+	p.a.Post(wr)
+	p.run()
+	if p.a.err != nil || !bytes.Equal(target, data) || lost != 2 || p.a.counts.timedOut != 0 {
+		t.Errorf("error %v, equal %v, %d packets lost, counted %+v", p.a.err, bytes.Equal(target, data), lost,
+			p.a.counts)
+	}
+}
