@@ -29,8 +29,8 @@ func (Dialer) MaxPrivateData() int { return maxPrivateRequest }
 // Dial connects to addr, "host:port", handing private to the peer, padded with zeros. Where the
 // host has several addresses it tries one after the other. It fails with ErrPortTaken if this
 // process cannot have the UDP port of RoCE, with ErrRefused where nobody listens at the port of the
-// service or, as ErrNoRoCE, nobody has the UDP port, with ErrPeerTimeout where nobody answers, and where the peer
-// refuses with an error that wraps a *transport.RejectError.
+// service or, as ErrNoRoCE, nobody has the UDP port, with ErrPeerTimeout where nobody answers, and
+// where the peer refuses with an error that wraps a *transport.RejectError.
 func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
 	cfg, err := d.Config.withDefaults()
 	if err != nil {
