@@ -60,7 +60,7 @@ func TestRXE(t *testing.T) {
 	g.closeShells(sh)
 	g.wait(t)
 	s.stop(t)
-	w.seen.end(t, false)
+	w.seen.end(t)
 }
 
 // rpings is how many pings each way.
@@ -119,7 +119,7 @@ func TestRXERping(t *testing.T) {
 	}
 	g.closeShells(sh)
 	g.wait(t)
-	host, guest := w.seen.end(t, false)
+	host, guest := w.seen.end(t)
 	if host.Retransmitted+guest.Retransmitted > (host.Packets+guest.Packets)/1000 {
 		t.Errorf("%d and %d packets were sent again", host.Retransmitted, guest.Retransmitted)
 	}
@@ -181,7 +181,7 @@ func TestRXERecovery(t *testing.T) {
 	g.closeShells(sh)
 	g.wait(t, notFree)
 	s.stop(t)
-	w.seen.end(t, true)
+	w.seen.end(t)
 }
 
 // awaitDisconnect waits until the guest has given up the connection of a mount.
@@ -222,7 +222,7 @@ func TestRXELoss(t *testing.T) {
 	g.closeShells(sh)
 	g.wait(t, notFree)
 	s.stop(t)
-	w.seen.end(t, true)
+	w.seen.end(t)
 }
 
 // notFree is what rdma_rxe says when it sends again and comes across a registration of memory among
@@ -274,5 +274,5 @@ func TestRXEKnfsd(t *testing.T) {
 	k.guestSays(t, "gone", "[ -e /export/many ] || echo gone")
 	k.do(t, "ping", "--count", "5", fmt.Sprintf("rdma+roce://%s:%d", w.guest, rdmaPort))
 	k.end(t, notFree)
-	w.seen.end(t, true)
+	w.seen.end(t)
 }
