@@ -58,7 +58,7 @@ func TestRXE(t *testing.T) {
 	}
 	checkFile(t, filepath.Join(s.dir, "data", "data"), data)
 	g.closeShells(sh)
-	g.wait(t)
+	g.wait(t, notFree)
 	s.stop(t)
 	w.seen.end(t)
 }
@@ -118,7 +118,7 @@ func TestRXERping(t *testing.T) {
 		})
 	}
 	g.closeShells(sh)
-	g.wait(t)
+	g.wait(t, notFree)
 	host, guest := w.seen.end(t)
 	if host.Retransmitted+guest.Retransmitted > (host.Packets+guest.Packets)/1000 {
 		t.Errorf("%d and %d packets were sent again", host.Retransmitted, guest.Retransmitted)
