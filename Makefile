@@ -25,7 +25,7 @@ mount:
 
 # As in CI. Takes root; the first run installs what the guest is made of.
 interop:
-	go test $(interop_flags) -p 1 -timeout 20m ./interop/...
+	go test $(interop_flags) -p 1 -timeout 40m ./interop/...
 
 # All variants of siw in full, 1 GiB each way, and all sizes with one another. One guest at a time, for the figures.
 interop-full:
