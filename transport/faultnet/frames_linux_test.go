@@ -75,7 +75,7 @@ func TestFrames(t *testing.T) {
 	var counters faultnet.Counters
 	way := faultnet.Way{
 		Bandwidth: 50e6, Delay: 100 * time.Microsecond,
-		Loss: 0.01, Duplicate: 0.01, Reorder: 0.01, Flip: 1e-6,
+		Loss: 0.01, Duplicate: 0.01, Reorder: 0.01, Flip: 1e-5, // some 20 bytes of 2 MiB
 	}
 	f := faultnet.NewFrames(a.tap, b.tap, faultnet.Config{
 		Seed: 1, Up: way, Down: way, Counters: &counters,
