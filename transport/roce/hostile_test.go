@@ -184,6 +184,9 @@ func TestFatal(t *testing.T) {
 		{"Write with immediate data", asks(bth.NAKInvalid, writes(bth.WriteOnlyImmediate, 4, 4)),
 			invalid},
 
+		{"compare and swap", asks(bth.NAKInvalid, of(bth.CompareSwap, 28)), invalid},
+		{"fetch and add", asks(bth.NAKInvalid, of(bth.FetchAdd, 28)), invalid},
+
 		{"invalid request", sends(bth.NAKInvalid), transport.ErrTerminated},
 		{"remote access error", sends(bth.NAKAccess), access},
 		{"remote operational error", sends(bth.NAKOperation), transport.ErrNoReceive},

@@ -80,7 +80,6 @@ func TestParseRefuses(t *testing.T) {
 		{"nothing", "", bth.ErrShort},
 		{"no ICRC", "0400ffff0000000200000001000000", bth.ErrShort},
 		{"version 1", "0401ffff000000020000000100000000", bth.ErrVersion},
-		{"opcode of an atomic operation", "1300ffff000000020000000100000000", bth.ErrOpcode},
 		{"opcode of an unreliable connection", "2400ffff000000020000000100000000", bth.ErrOpcode},
 		{"more pad than payload", "0430ffff00000002000000010000" + "00000000", bth.ErrPad},
 		{"payload of a read request", "0c00ffff0000000200000001" +

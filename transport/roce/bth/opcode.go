@@ -24,6 +24,8 @@ const (
 	ReadLast           Opcode = 0x0F
 	ReadOnly           Opcode = 0x10
 	Acknowledge        Opcode = 0x11
+	CompareSwap        Opcode = 0x13 // an atomic operation, whose header is left in the payload
+	FetchAdd           Opcode = 0x14 // likewise
 	SendLastInvalidate Opcode = 0x16
 	SendOnlyInvalidate Opcode = 0x17
 	Datagram           Opcode = 0x64 // UD Send Only
@@ -63,6 +65,8 @@ var shapes = [256]headers{
 	ReadLast:           known | hasPayload | hasAETH,
 	ReadOnly:           known | hasPayload | hasAETH,
 	Acknowledge:        known | hasAETH,
+	CompareSwap:        known | hasPayload,
+	FetchAdd:           known | hasPayload,
 	SendLastInvalidate: known | hasPayload | hasIETH,
 	SendOnlyInvalidate: known | hasPayload | hasIETH,
 	Datagram:           known | hasPayload | hasDETH,
