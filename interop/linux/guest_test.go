@@ -31,7 +31,7 @@ const bootLimit = 45 * time.Second
 // machine says what is to be booted.
 type machine struct {
 	Siw      string // the variant; empty with RXE
-	RXE      *wire  // has rdma_rxe, on a card at this end of it; nil: siw
+	RXE      *card  // has rdma_rxe, on this card; nil: siw
 	Script   string
 	Files    map[string][]byte // in its /host
 	Forwards []forward         // of TCP
@@ -109,7 +109,7 @@ func start(t *testing.T, m machine) *guest {
 		args = append(args, "-u", fmt.Sprintf("%d:%d", f.Host, f.Guest))
 	}
 	if m.RXE != nil {
-		args = append(args, "-x", m.RXE.listener.Addr().String(), "-a", m.RXE.guest.String())
+		args = append(args, "-x", m.RXE.listener.Addr().String(), "-a", m.RXE.addr.String())
 	}
 	if m.Memory != 0 {
 		args = append(args, "-m", strconv.Itoa(m.Memory))

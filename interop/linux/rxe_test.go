@@ -36,10 +36,11 @@ func TestRXE(t *testing.T) {
 		n = sizes{data: 256 << 20, entries: 10_000, fio: 64}
 	}
 	w := newWire(t, faultnet.Way{})
-	s := serveRXE(t, w)
-	g, sh := bootShells(t, machine{RXE: w, Limit: longLimit()}, 1)
+	s := serveRXE(t, w, "--memory", "/export")
+	g, sh := bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 1)
 	data := random(t, n.data)
 	g.put("data", data)
+	t.Run("README", func(t *testing.T) { mountAsREADME(t, w, sh[0]) })
 	for _, export := range exports {
 		m := s.mount(t, sh[0], export)
 		names := allSteps(t)
@@ -63,6 +64,32 @@ func TestRXE(t *testing.T) {
 	w.seen.end(t)
 }
 
+// mountAsREADME has a guest that has loaded no module for it mount /export with the commands that
+// README prints for stock Linux.
+func mountAsREADME(t *testing.T, w *wire, sh *shell) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "## Mount it from stock Linux\n")
+	_, rest, _ = strings.Cut(rest, "On the client, as root")
+	at := strings.Index(rest, "\n    ")
+	end := strings.Index(rest, "\n\n`")
+	if at < 0 || end < at {
+		t.Fatal("README has no commands for stock Linux")
+	}
+	commands := strings.NewReplacer("eth0", "eth1", "SERVER", w.host.String()).Replace(rest[at:end])
+	t.Log(commands)
+	sh.run(t, "rdma link del rxe0 && rmmod rdma_rxe nfsv3 nfs rpcrdma")
+	t.Log(sh.run(t, "set -e\n"+commands+`
+grep ' /mnt nfs .*proto=rdma' /proc/mounts
+echo content >/mnt/file
+cmp /mnt/file - <<-END
+	content
+END
+umount /mnt`))
+}
+
 // rpings is how many pings each way.
 const rpings = 10_000
 
@@ -71,7 +98,7 @@ const rpings = 10_000
 func TestRXERping(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, faultnet.Way{})
-	g, sh := bootShells(t, machine{RXE: w, Limit: longLimit()}, 1)
+	g, sh := bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 1)
 	for _, tt := range []struct {
 		name        string
 		host, guest string
@@ -143,7 +170,7 @@ func TestRXERecovery(t *testing.T) {
 	t.Parallel()
 	data := random(t, 8<<20)
 	w := newWire(t, faultnet.Way{})
-	g, sh := bootShells(t, machine{RXE: w, Limit: longLimit()}, 2)
+	g, sh := bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 2)
 	g.put("data", data)
 	s := serveRXE(t, w)
 	m := s.mount(t, sh[0], directory, "wsize=32768,rsize=32768")
@@ -206,7 +233,7 @@ func TestRXELoss(t *testing.T) {
 	}
 	w := newWire(t, faultnet.Way{Loss: 0.01})
 	s := serveRXE(t, w)
-	g, sh := bootShells(t, machine{RXE: w, Limit: longLimit()}, 1)
+	g, sh := bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 1)
 	data := random(t, size)
 	g.put("data", data)
 	m := s.mount(t, sh[0], directory)
@@ -235,7 +262,7 @@ func TestRXEKnfsd(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, faultnet.Way{})
 	k := new(knfsd)
-	k.guest, k.sh = bootShells(t, machine{RXE: w, Limit: longLimit()}, 1)
+	k.guest, k.sh = bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 1)
 	k.sh[0].run(t, knfsdScript)
 	k.sh[0].run(t, knfsdStart)
 	url := func(path string) string {

@@ -21,7 +21,7 @@ import (
 // card of a guest. Or between two guests. All frames are checked.
 type wire struct {
 	*faultnet.Frames
-	listener    net.Listener // for the guest's card
+	card        *card // the guest's
 	host, guest netip.Addr
 	host6       netip.Addr
 	seen        *observer
@@ -42,7 +42,8 @@ func newWire(t *testing.T, way faultnet.Way) *wire {
 	if out, err := ip.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", ip, err, out)
 	}
-	w.join(t, tap, w.card(t), way)
+	w.card = newCard(t, w.guest)
+	w.join(t, tap, w.card, way)
 	return w
 }
 
@@ -86,22 +87,21 @@ func (d watched) Read(p []byte) (int, error) {
 // card is the network card of a guest, as QEMU has it: frames in a TCP connection, each behind its
 // length. A guest that is booted anew connects anew.
 type card struct {
-	listener net.Listener
+	addr     netip.Addr   // the guest's, there
+	listener net.Listener // for QEMU
 	frames   chan []byte
 
 	mu   sync.Mutex // guards conn
 	conn net.Conn   // nil: there is none
 }
 
-// card has the guest's card connect to the wire.
-func (w *wire) card(t *testing.T) *card {
+func newCard(t *testing.T, addr netip.Addr) *card {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.listener = l
-	c := &card{listener: l, frames: make(chan []byte)}
+	c := &card{addr: addr, listener: l, frames: make(chan []byte)}
 	go c.run()
 	return c
 }
@@ -142,8 +142,8 @@ func (c *card) Read(p []byte) (int, error) {
 func (c *card) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.conn != nil {
-		_, _ = c.conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(p))), p...)) // lost if there is no guest
+	if c.conn != nil { // otherwise the frame is lost
+		_, _ = c.conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(p))), p...))
 	}
 	return len(p), nil
 }

@@ -38,24 +38,26 @@ func Start(t *testing.T, command string, options ...string) *Server {
 	return StartBy(t, nil, command, options...)
 }
 
-// StartAt is Start at another address than 127.0.0.1, which may have no room for RoCE.
+// StartAt is Start at another address than 127.0.0.1, on the ports that the command has by default.
 func StartAt(t *testing.T, host netip.Addr, command string, options ...string) *Server {
 	t.Helper()
-	return start(t, host, slices.Concat([]string{command, "serve"}, options))
+	s := newServer(t, host, slices.Concat([]string{command, "serve"}, options))
+	s.RDMA, s.TCP = 20049, 20048
+	s.Restart()
+	return s
 }
 
 // StartBy is Start by a command that runs others, such as setpriv(1).
 func StartBy(t *testing.T, by []string, command string, options ...string) *Server {
 	t.Helper()
 	local := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	return start(t, local, slices.Concat(by, []string{command, "serve"}, options))
-}
-
-func start(t *testing.T, host netip.Addr, args []string) *Server {
-	t.Helper()
-	s := &Server{host: host.String(), args: args, process: newProcess(t, "server")}
+	s := newServer(t, local, slices.Concat(by, []string{command, "serve"}, options))
 	s.Restart()
 	return s
+}
+
+func newServer(t *testing.T, host netip.Addr, args []string) *Server {
+	return &Server{host: host.String(), args: args, process: newProcess(t, "server")}
 }
 
 // Restart starts it once more, on the same ports.
