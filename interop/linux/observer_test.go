@@ -174,10 +174,7 @@ func (c *roceCounts) count(d roceFrame, ends map[flow]uint32) (again bool) {
 	return false
 }
 
-// String has the counts for a MiB of payload.
-func (c *roceCounts) String() string { return c.per(c.Payload) }
-
-// per has the counts for a MiB, of so many bytes that were moved by either side.
+// per has the counts for a MiB, of so many bytes that either side has moved.
 func (c *roceCounts) per(bytes int) string {
 	mib := float64(bytes) / (1 << 20)
 	each := func(n int) float64 { return float64(n) / mib }
@@ -200,8 +197,9 @@ func (o *observer) end(t *testing.T) (host, guest roceCounts) {
 		t.Errorf("%d frames with a wrong ICRC", wrong)
 	}
 	host, guest = o.soFar()
-	t.Logf("this machine: %v", &host)
-	t.Logf("the guest: %v", &guest)
+	moved := host.Payload + guest.Payload
+	t.Logf("this machine: %s", host.per(moved))
+	t.Logf("the guest: %s", guest.per(moved))
 	found, known := 0, 0
 	fields := []string{"rpcordma.segment_count", "_ws.malformed", "_ws.col.Info"}
 	for _, line := range dissect(t, o.file, "infiniband", fields...) {
