@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"math"
 	"net"
 	"runtime"
 	"slices"
@@ -94,8 +95,13 @@ func checkMeasured(t *testing.T, m Measurement) {
 	if m.Ratio <= 0 {
 		t.Errorf("%v: got a ratio of %v", m.Point, m.Ratio)
 	}
-	// On the wire each payload is there once, with headers, which for the smallest payloads are most of it.
+	// On the wire each payload is there once, with headers, which for the smallest payloads are
+	// most of it. RoCE sends again what is late, on a busy machine any number of times.
 	payload := m.Calls * int64(m.Size)
+	most := payload + payload/50 + m.Calls*5500 // with padding to a page, and markers
+	if m.Path == RoCE {
+		most = math.MaxInt64
+	}
 	switch {
 	case m.Path == Loopback:
 		if m.WireBytes != 0 || m.ServerUsage != (Usage{}) {
@@ -105,7 +111,7 @@ func checkMeasured(t *testing.T, m Measurement) {
 		if want := m.Calls * int64(80+xdr.RoundUp(m.Size)); m.WireBytes != want {
 			t.Errorf("%v: got %d bytes on the wire for %d calls, want %d", m.Point, m.WireBytes, m.Calls, want)
 		}
-	case m.WireBytes < payload+m.Calls*100 || m.WireBytes > payload+payload/50+m.Calls*5500: // with padding to a page, and markers
+	case m.WireBytes < payload+m.Calls*100 || m.WireBytes > most:
 		t.Errorf("%v: got %d bytes on the wire for %d of payload in %d calls", m.Point, m.WireBytes, payload, m.Calls)
 	}
 	const before = 2 // of the point before, of whose end the server may not have heard yet
