@@ -14,11 +14,6 @@ import (
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	g, sh := bootShells(t, machine{Siw: "stock", Limit: longLimit()}, 1)
-	run := func(t *testing.T, m *mount, script string) {
-		t.Helper()
-		sh[0].run(t, source(t, "prelude")+"cd "+m.at+"\n"+script)
-		m.unmount(t)
-	}
 	n := sizes{data: 4<<20 + 1}
 	g.put("data", random(t, n.data))
 	for _, export := range exports {
@@ -45,38 +40,49 @@ func TestOptions(t *testing.T) {
 			s.stop(t)
 		})
 		t.Run("draft"+export, func(t *testing.T) { draftServer(t, sh[0], export, n) })
-		t.Run("squash"+export, func(t *testing.T) {
-			// Who may write is the owner, which the anonymous user is not.
-			s := serve(t, "--squash", "root", "--anonuid", "4242", "--anongid", "4343")
-			if export == memory {
-				run(t, s.mount(t, sh[0], export), `
-					same "who makes a file" "$(touch file && stat -c %u:%g file)" 4242:4343
-					refused "not permitted" chown 1 file
-					as 1000 1000 - touch other
-					same "who else makes a file" "$(stat -c %u:%g other)" 1000:1000`)
-			} else {
-				run(t, s.mount(t, sh[0], export), `
-					same "owner" "$(stat -c %u .)" 0
-					refused "Permission denied" touch file`)
-			}
-			s.stop(t)
-		})
-		t.Run("read-only"+export, func(t *testing.T) {
-			s := serve(t, "--read-only")
-			run(t, s.mount(t, sh[0], export), `refused "Read-only file system" touch file`)
-			s.stop(t)
-		})
-		t.Run("allow"+export, func(t *testing.T) {
-			s := serve(t, "--allow", "198.51.100.0/24")
-			got := sh[0].run(t, fmt.Sprintf("mkdir -p /mnt/refused\n! mount.nfs 192.0.2.2:%s /mnt/refused -o vers=3,proto=rdma,port=%d,mountport=%d,mountproto=tcp,nolock,retry=0\n",
-				export, s.RDMA, s.TCP))
-			// The reset may come when the guest takes the connection to be made, or before.
-			if !strings.Contains(got, "Connection reset by peer") && !strings.Contains(got, "Connection refused") {
-				t.Errorf("mount says %q, want that the connection is reset or refused", got)
-			}
-			s.stop(t)
-		})
+		restricted(t, sh[0], export, serve)
 	}
 	g.closeShells(sh)
 	g.wait(t)
+}
+
+// restricted has a guest mount an export of servers that do not let it do everything.
+func restricted(t *testing.T, sh *shell, export string, serve func(t *testing.T, options ...string) *nfsd) {
+	run := func(t *testing.T, m *mount, script string) {
+		t.Helper()
+		sh.run(t, source(t, "prelude")+"cd "+m.at+"\n"+script)
+		m.unmount(t)
+	}
+	t.Run("squash"+export, func(t *testing.T) {
+		// Who may write is the owner, which the anonymous user is not.
+		s := serve(t, "--squash", "root", "--anonuid", "4242", "--anongid", "4343")
+		if export == memory {
+			run(t, s.mount(t, sh, export), `
+				same "who makes a file" "$(touch file && stat -c %u:%g file)" 4242:4343
+				refused "not permitted" chown 1 file
+				as 1000 1000 - touch other
+				same "who else makes a file" "$(stat -c %u:%g other)" 1000:1000`)
+		} else {
+			run(t, s.mount(t, sh, export), `
+				same "owner" "$(stat -c %u .)" 0
+				refused "Permission denied" touch file`)
+		}
+		s.stop(t)
+	})
+	t.Run("read-only"+export, func(t *testing.T) {
+		s := serve(t, "--read-only")
+		run(t, s.mount(t, sh, export), `refused "Read-only file system" touch file`)
+		s.stop(t)
+	})
+	t.Run("allow"+export, func(t *testing.T) {
+		s := serve(t, "--allow", "198.51.100.0/24")
+		got := sh.run(t, fmt.Sprintf("mkdir -p /mnt/refused\n! mount.nfs %s:%s /mnt/refused "+
+			"-o vers=3,proto=rdma,port=%d,mountport=%d,mountproto=tcp,nolock,retry=0\n",
+			s.host, export, s.RDMA, s.TCP))
+		// The reset may come when the guest takes the connection to be made, or before.
+		if !strings.Contains(got, "Connection reset by peer") && !strings.Contains(got, "Connection refused") {
+			t.Errorf("mount says %q, want that the connection is reset or refused", got)
+		}
+		s.stop(t)
+	})
 }
