@@ -109,7 +109,7 @@ func (e *endpoint) connect(a *agreed) {
 	})
 	e.resp = rc.NewResponder(rc.ResponderConfig{
 		QP: a.qp, PSN: a.peerPSN, MTU: a.mtu, Depth: cfg.RecvDepth, Reads: a.ird,
-		Table: e.table, Traffic: &e.traffic,
+		PeerTimeout: cfg.PeerTimeout, Table: e.table, Traffic: &e.traffic,
 	})
 	e.probe.Op = transport.OpWrite
 	e.heard = time.Now()

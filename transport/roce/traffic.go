@@ -60,7 +60,7 @@ func (e *endpoint) take(h *bth.Packet, id uint16, marked bool, now time.Time) {
 				return
 			}
 		}
-		if err = e.resp.Take(h, promised); err != nil {
+		if err = e.resp.Take(h, promised, now); err != nil {
 			e.fail("receive", err, nil)
 		}
 	}
@@ -164,6 +164,9 @@ func (e *endpoint) notify(b *batch) {
 // arm sets the timer; mu is held.
 func (e *endpoint) arm(now time.Time) {
 	at := e.req.Deadline()
+	if owed := e.resp.PeerDeadline(); at.IsZero() || !owed.IsZero() && owed.Before(at) {
+		at = owed
+	}
 	if e.cfg.KeepAlive > 0 {
 		if ask := e.heard.Add(e.cfg.KeepAlive); at.IsZero() || ask.Before(at) {
 			at = ask
@@ -187,6 +190,11 @@ func (e *endpoint) ring() {
 	}
 	if err := e.req.Expire(now); err != nil {
 		e.fail("send", err, nil)
+		e.mu.Unlock()
+		return
+	}
+	if err := e.resp.Overdue(now); err != nil {
+		e.fail("receive", err, nil)
 		e.mu.Unlock()
 		return
 	}

@@ -233,7 +233,7 @@ func (r *Requester) Expire(now time.Time) error {
 	}
 	r.cfg.Traffic.TimedOut()
 	if now.Sub(r.progress) > r.cfg.PeerTimeout {
-		return ErrTimeout
+		return fmt.Errorf("%w: what was sent is not acknowledged", ErrTimeout)
 	}
 	r.timeout.doubled++
 	r.timeout.sampling = false

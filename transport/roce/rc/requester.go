@@ -12,8 +12,8 @@ import (
 
 // Why a connection ends, beside what package transport has.
 var (
-	// ErrTimeout: what was sent was not acknowledged.
-	ErrTimeout = errors.New("not acknowledged")
+	// ErrTimeout: the peer has not acknowledged what was sent, or has not sent again what was lost.
+	ErrTimeout = errors.New("the peer does not go on")
 	// ErrProtocol: the peer has sent what the protocol does not allow.
 	ErrProtocol = errors.New("protocol violation")
 )

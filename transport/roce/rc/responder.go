@@ -28,6 +28,8 @@ type ResponderConfig struct {
 	Depth int    // receives that can be posted or promised
 	Reads int    // RDMA Reads that the peer may have outstanding
 
+	PeerTimeout time.Duration
+
 	Table   *stag.Table
 	Traffic *Traffic
 }
@@ -44,6 +46,9 @@ type Responder struct {
 	expected uint64 // the next packet
 	complete uint32 // messages, modulo 2^24
 	told     bool   // the peer was told that it is to send the expected packet
+
+	ahead    uint64    // behind the last packet that came out of sequence, which is to come again
+	progress time.Time // the expected packet came, or the first one out of sequence
 
 	// The message under way.
 	message kind
@@ -140,7 +145,7 @@ func (r *Responder) Arrived() []transport.Message {
 
 // Take takes a request of the peer's. The receive is for Wants, and nil if there is no memory. An
 // error ends the connection: the request is refused.
-func (r *Responder) Take(h *bth.Packet, promised *transport.RecvRequest) error {
+func (r *Responder) Take(h *bth.Packet, promised *transport.RecvRequest, now time.Time) error {
 	if r.fatal {
 		r.due = true // say it again
 		return nil
@@ -153,12 +158,17 @@ func (r *Responder) Take(h *bth.Packet, promised *transport.RecvRequest) error {
 		return nil
 	case near > 0:
 		r.cfg.Traffic.OutOfSequence()
+		if !r.owed() {
+			r.progress = now
+		}
+		r.ahead = max(r.ahead, r.expected+uint64(near)+1)
 		if !r.told {
 			r.told, r.nak, r.due = true, bth.NAKSequence, true
 			r.cfg.Traffic.SentNAK(r.nak)
 		}
 		return nil
 	}
+	r.progress = now
 	s, err := r.request(h, promised)
 	switch {
 	case err != nil:
@@ -177,6 +187,28 @@ func (r *Responder) Take(h *bth.Packet, promised *transport.RecvRequest) error {
 		r.due = true
 	}
 	return nil
+}
+
+// owed reports whether the peer is to send something: what was lost, or the rest of a message.
+func (r *Responder) owed() bool { return r.expected < r.ahead || r.message != noMessage }
+
+// PeerDeadline is when Overdue is to be called, if nothing comes; zero is never.
+func (r *Responder) PeerDeadline() time.Time {
+	if !r.owed() {
+		return time.Time{}
+	}
+	return r.progress.Add(r.cfg.PeerTimeout)
+}
+
+// Overdue returns ErrTimeout if the peer has not sent what it is to send, for too long. A Requester
+// would have given up by then. Linux's rdma_rxe (6.1) stops instead: it carries out once more what
+// was queued behind a Send that was lost, the registrations of memory too, which fails, and does not
+// always say so.
+func (r *Responder) Overdue(now time.Time) error {
+	if d := r.PeerDeadline(); d.IsZero() || now.Before(d) {
+		return nil
+	}
+	return fmt.Errorf("%w: what was lost is not sent again", ErrTimeout)
 }
 
 // again takes a packet that has come before, back from the expected one.

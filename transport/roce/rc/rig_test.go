@@ -86,7 +86,8 @@ func newPair(t testing.TB, seed uint64) *pair {
 			PeerTimeout: 15 * time.Second, Invalidate: table.End, Traffic: traffic,
 		})
 		s.Responder = NewResponder(ResponderConfig{
-			QP: qp, PSN: theirs, MTU: testMTU, Depth: 64, Reads: 4, Table: table, Traffic: traffic,
+			QP: qp, PSN: theirs, MTU: testMTU, Depth: 64, Reads: 4,
+			PeerTimeout: 15 * time.Second, Table: table, Traffic: traffic,
 		})
 		s.Start()
 		return s
@@ -141,7 +142,8 @@ func (p *pair) step() bool {
 			if d := s.Deadline(); !d.IsZero() && !d.After(p.now) {
 				s.failed(s.Expire(p.now))
 			}
-			busy = busy || !s.Deadline().IsZero()
+			s.failed(s.Overdue(p.now))
+			busy = busy || !s.Deadline().IsZero() || s.err == nil && !s.PeerDeadline().IsZero()
 		}
 		busy = busy || len(waiting) > 0
 	}
@@ -159,7 +161,7 @@ func (p *pair) arrive(s *side, h *bth.Packet) {
 	if s.Wants(h) && p.memory != nil {
 		r = p.memory()
 	}
-	s.failed(s.Responder.Take(h, r))
+	s.failed(s.Responder.Take(h, r, p.now))
 	for _, m := range s.Arrived() {
 		s.messages = append(s.messages, bytes.Clone(flat(m.Receive.Local)[:m.Len]))
 	}

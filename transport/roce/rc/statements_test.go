@@ -145,6 +145,67 @@ func TestPSNs(t *testing.T) {
 	}
 }
 
+// TestNotSentAgain: a peer that does not send again what was lost, or not the rest of a message, is
+// given up. It has PeerTimeout from the last packet on that was wanted.
+func TestNotSentAgain(t *testing.T) {
+	only := func(n int) func(p *pair) *bth.Packet {
+		return func(p *pair) *bth.Packet { return p.request(bth.SendOnly, n, []byte("x")) }
+	}
+	first := func(p *pair) *bth.Packet { return p.request(bth.SendFirst, 0, make([]byte, testMTU)) }
+	last := func(p *pair) *bth.Packet { return p.request(bth.SendLast, 1, []byte("x")) }
+	type packets []func(p *pair) *bth.Packet
+	for name, tt := range map[string]struct {
+		packets packets // one every ten seconds
+		owed    bool    // something after these
+	}{
+		"nothing lost":          {packets{only(0), only(1)}, false},
+		"not sent again":        {packets{only(1)}, true},
+		"one not sent again":    {packets{only(1), only(0)}, true},
+		"both sent again":       {packets{only(1), only(0), only(1)}, false},
+		"progress":              {packets{only(3), only(0), only(1), only(2)}, true},
+		"the rest is missing":   {packets{first}, true},
+		"the rest comes":        {packets{first, last}, false},
+		"an old one is nothing": {packets{only(0), only(2), only(0)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t, 1)
+			for range 10 {
+				p.b.PostRecv(&transport.RecvRequest{Local: memory(1000)})
+			}
+			wanted := p.now
+			for i, packet := range tt.packets {
+				if i > 0 {
+					p.now = p.now.Add(10 * time.Second)
+				}
+				expected, owed := p.b.expected, p.b.owed()
+				p.arrive(p.b, packet(p))
+				if !owed || p.b.expected > expected {
+					wanted = p.now
+				}
+				if p.b.err != nil {
+					t.Fatal(p.b.err)
+				}
+			}
+			end := p.b.PeerDeadline()
+			if !tt.owed {
+				if !end.IsZero() || p.b.Overdue(p.now.Add(time.Hour)) != nil {
+					t.Errorf("something is waited for until %v", end)
+				}
+				return
+			}
+			if want := wanted.Add(15 * time.Second); !end.Equal(want) {
+				t.Errorf("the peer has until %v, want %v", end, want)
+			}
+			if err := p.b.Overdue(end.Add(-1)); err != nil {
+				t.Errorf("before: %v", err)
+			}
+			if err := p.b.Overdue(end); !errors.Is(err, ErrTimeout) {
+				t.Errorf("then: %v, want %v", err, ErrTimeout)
+			}
+		})
+	}
+}
+
 // TestAcknowledges: one acknowledgement stands for all that has come, none is sent that nobody
 // wants, and none behind a response to an RDMA Read.
 func TestAcknowledges(t *testing.T) {
