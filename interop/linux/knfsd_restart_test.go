@@ -17,10 +17,7 @@ func TestKnfsdRestart(t *testing.T) {
 	pcap := filepath.Join(t.TempDir(), "pcap")
 	k := bootKnfsd(t, 1, pcap)
 	for _, scheme := range schemes {
-		t.Run("put waits "+scheme, func(t *testing.T) { k.putWaits(t, scheme) })
-		t.Run("get waits "+scheme, func(t *testing.T) { k.getWaits(t, scheme) })
-		t.Run("put fails "+scheme, func(t *testing.T) { k.putFails(t, scheme) })
-		t.Run("get fails "+scheme, func(t *testing.T) { k.getFails(t, scheme) })
+		k.stopped(t, scheme, func(t *testing.T) passage { return k.byProxy(t, scheme) })
 	}
 	t.Run("cut transfers", k.cutTransfers)
 	t.Run("cut changes", k.cutChanges)
@@ -29,34 +26,50 @@ func TestKnfsdRestart(t *testing.T) {
 	checkCutCapture(t, pcap, rdmaPort, mountPort)
 }
 
-// moved is how much data is, in the transfers that are interrupted, and heldAt when they are.
+// moved is how much data is, in the transfers that are interrupted, and heldAt about when they are.
 const (
 	moved  = 24<<20 + 1
 	heldAt = 5<<20 + 17
 )
 
-// stopWhen stops the server in the middle of what a command does through a proxy. The connection must end first: the
-// server's threads do not, while they wait for a client to answer an RDMA Read.
-func (k *knfsd) stopWhen(t *testing.T, p *proxy) {
-	t.Helper()
-	p.interrupt(t)
-	defer p.release()
-	k.sh[0].run(t, knfsdStop)
+// passage is a way to the server on which transfers take their time.
+type passage struct {
+	size int // bytes of a transfer
+	url  func(path string) string
+	stop func(t *testing.T) // stops the server in the middle of a transfer
 }
 
-// holding is a proxy for a transfer.
-func (k *knfsd) holding(t *testing.T, scheme string) *proxy {
+// byProxy is a passage through a proxy. Before the server stops, the connection must end: the
+// server's threads do not, while they wait for a client to answer an RDMA Read.
+func (k *knfsd) byProxy(t *testing.T, scheme string) passage {
 	t.Helper()
-	return newHoldingProxy(t, map[string]int{"rdma": k.RDMA, "tcp": k.TCP}[scheme], heldAt)
+	p := newHoldingProxy(t, map[string]int{"rdma": k.RDMA, "tcp": k.TCP}[scheme], heldAt)
+	return passage{
+		size: moved,
+		url:  func(path string) string { return k.urlBy(scheme, p.port(), path) },
+		stop: func(t *testing.T) {
+			t.Helper()
+			p.interrupt(t)
+			defer p.release()
+			k.sh[0].run(t, knfsdStop)
+		},
+	}
+}
+
+// stopped stops the server in the middle of transfers, those that wait for it and those that do not.
+func (k *knfsd) stopped(t *testing.T, by string, passage func(t *testing.T) passage) {
+	t.Run("put waits "+by, func(t *testing.T) { k.putWaits(t, passage(t)) })
+	t.Run("get waits "+by, func(t *testing.T) { k.getWaits(t, passage(t)) })
+	t.Run("put fails "+by, func(t *testing.T) { k.putFails(t, passage(t)) })
+	t.Run("get fails "+by, func(t *testing.T) { k.getFails(t, passage(t)) })
 }
 
 // putWaits stops the server in the middle of a put, which goes on when the server is back.
-func (k *knfsd) putWaits(t *testing.T, scheme string) {
-	data := random(t, moved)
+func (k *knfsd) putWaits(t *testing.T, p passage) {
+	data := random(t, p.size)
 	file := localFile(t, data)
-	p := k.holding(t, scheme)
-	r := startCommand(t, nil, "put", "--wait", "10m", file, k.urlBy(scheme, p.port(), open+"/waited"))
-	k.stopWhen(t, p)
+	r := startCommand(t, nil, "put", "--wait", "10m", file, p.url(open+"/waited"))
+	p.stop(t)
 	r.await(t, "does not respond")
 	k.guestSays(t, "not yet", "[ -e /export/waited ] || echo not yet")
 	k.sh[0].run(t, knfsdStart)
@@ -68,15 +81,13 @@ func (k *knfsd) putWaits(t *testing.T, scheme string) {
 }
 
 // putFails stops the server in the middle of a put that does not wait.
-func (k *knfsd) putFails(t *testing.T, scheme string) {
-	file := localFile(t, random(t, moved))
-	p := k.holding(t, scheme)
-	url := k.urlBy(scheme, p.port(), open+"/failed")
-	r := startCommand(t, nil, "put", "--wait", "0", file, url)
-	k.stopWhen(t, p)
+func (k *knfsd) putFails(t *testing.T, p passage) {
+	file := localFile(t, random(t, p.size))
+	r := startCommand(t, nil, "put", "--wait", "0", file, p.url(open+"/failed"))
+	p.stop(t)
 	got := r.wait(t)
 	t.Logf("exit %d: %s", got.code, got.stderr)
-	if name, _, _ := strings.Cut(url, "?"); got.code != 1 || !strings.Contains(got.stderr, "rpcrdma put "+name+": ") {
+	if got.code != 1 || !strings.Contains(got.stderr, open+"/failed: ") {
 		t.Errorf("put: exit %d\n%s", got.code, got.stderr)
 	}
 	// What has been written nobody could remove.
@@ -85,13 +96,13 @@ func (k *knfsd) putFails(t *testing.T, scheme string) {
 }
 
 // getWaits stops the server in the middle of a get, which goes on when the server is back.
-func (k *knfsd) getWaits(t *testing.T, scheme string) {
-	data := random(t, moved)
+func (k *knfsd) getWaits(t *testing.T, p passage) {
+	data := random(t, p.size)
 	k.put("data", data)
 	k.sh[0].run(t, "cp /host/data /export/source")
-	p, dir := k.holding(t, scheme), t.TempDir()
-	r := startCommand(t, nil, "get", "--wait", "10m", k.urlBy(scheme, p.port(), open+"/source"), dir)
-	k.stopWhen(t, p)
+	dir := t.TempDir()
+	r := startCommand(t, nil, "get", "--wait", "10m", p.url(open+"/source"), dir)
+	p.stop(t)
 	r.await(t, "does not respond")
 	if _, err := os.Stat(filepath.Join(dir, "source")); !os.IsNotExist(err) {
 		t.Errorf("before the server is back: %v", err)
@@ -104,14 +115,13 @@ func (k *knfsd) getWaits(t *testing.T, scheme string) {
 }
 
 // getFails stops the server in the middle of a get that does not wait.
-func (k *knfsd) getFails(t *testing.T, scheme string) {
-	p, dir := k.holding(t, scheme), t.TempDir()
-	url := k.urlBy(scheme, p.port(), open+"/source")
-	r := startCommand(t, nil, "get", "--wait", "0", url, dir)
-	k.stopWhen(t, p)
+func (k *knfsd) getFails(t *testing.T, p passage) {
+	dir := t.TempDir()
+	r := startCommand(t, nil, "get", "--wait", "0", p.url(open+"/source"), dir)
+	p.stop(t)
 	got := r.wait(t)
 	t.Logf("exit %d: %s", got.code, got.stderr)
-	if name, _, _ := strings.Cut(url, "?"); got.code != 1 || !strings.Contains(got.stderr, "rpcrdma get "+name+": ") {
+	if got.code != 1 || !strings.Contains(got.stderr, open+"/source: ") {
 		t.Errorf("get: exit %d\n%s", got.code, got.stderr)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -159,27 +169,35 @@ func (k *knfsd) cutTransfers(t *testing.T) {
 	checkFile(t, filepath.Join(dir, "cut"), data)
 }
 
-// cutCommands has commands make many changes while connections are reset and replies lost: each change is made once.
+// cutCommands has commands make many changes while connections are reset and replies lost.
 func (k *knfsd) cutCommands(t *testing.T) {
-	const n = 100
 	p := newGuestProxy(t, k.RDMA, fromServer, 10_000, 20_000, 30_000, 40_000, 60_000)
-	url := func(name string) string { return k.urlBy("rdma", p.port(), open+"/changes"+name) }
+	url := func(path string) string { return k.urlBy("rdma", p.port(), path) }
+	k.changesOnce(t, url, func(*running) {})
+	p.wait(t)
+}
+
+// changesOnce has commands make many changes, each of which is made once, whatever happens meanwhile.
+func (k *knfsd) changesOnce(t *testing.T, url func(path string) string, meanwhile func(*running)) {
+	const n = 100
+	in := func(name string) string { return url(open + "/changes" + name) }
 	all := func(command string, prefix string, more ...string) {
 		t.Helper()
 		args := []string{command}
 		for i := range n {
-			args = append(args, url(fmt.Sprintf("/%s-%d", prefix, i)))
+			args = append(args, in(fmt.Sprintf("/%s-%d", prefix, i)))
 		}
-		if got := startCommand(t, nil, append(args, more...)...).wait(t); got.code != 0 {
+		r := startCommand(t, nil, append(args, more...)...)
+		meanwhile(r)
+		if got := r.wait(t); got.code != 0 {
 			t.Errorf("%s: exit %d\n%s", command, got.code, got.stderr)
 		}
 	}
 	k.sh[0].run(t, "mkdir /export/changes /export/changes/to")
 	all("mkdir", "dir")
-	all("mv", "dir", url("/to"))
+	all("mv", "dir", in("/to"))
 	k.guestSays(t, fmt.Sprint(n), "ls -A /export/changes/to | wc -l")
 	k.guestSays(t, "to", "ls -A /export/changes")
 	all("rm", "to/dir", "-r")
-	p.wait(t)
 	k.guestSays(t, "", "ls -A /export/changes/to")
 }

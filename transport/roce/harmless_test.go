@@ -245,6 +245,25 @@ func TestNeverReady(t *testing.T) {
 	}
 }
 
+// TestNotSentAgain has a peer lose a Send, and not send it again.
+func TestNotSentAgain(t *testing.T) {
+	r := newRig(t, roce.Config{PeerTimeout: 50 * time.Millisecond})
+	p, ep := r.asked()
+	x := aim(t, p, ep)
+	lost := p.psn
+	p.psn = (p.psn + 1) & bth.Mask24
+	p.request(bth.Packet{Opcode: bth.SendOnly, Payload: []byte("behind")})
+	if h := p.next(); h.Opcode != bth.Acknowledge || h.AETH.Syndrome != bth.NAKSequence || h.PSN != lost {
+		t.Errorf("got %+v, want a NAK", h)
+	}
+	wait(t, ep.Done())
+	if err := ep.Err(); !errors.Is(err, roce.ErrPeerTimeout) {
+		t.Errorf("got %v, want %v", err, roce.ErrPeerTimeout)
+	}
+	nextMAD[*cm.DREQ](p)
+	x.end()
+}
+
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:
