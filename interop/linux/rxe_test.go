@@ -255,18 +255,28 @@ func TestRXELoss(t *testing.T) {
 // the requests, which it carries out again.
 const notFree = `rdma_rxe: rxe_reg_fast_mr: mr->lkey = 0x[0-9a-f]+ not free`
 
+// bootRXEKnfsd boots a guest that runs the kernel's server over rdma_rxe.
+func bootRXEKnfsd(t *testing.T, w *wire) *knfsd {
+	t.Helper()
+	k := new(knfsd)
+	k.guest, k.sh = bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 1)
+	k.sh[0].run(t, knfsdScript)
+	k.sh[0].run(t, knfsdStart)
+	return k
+}
+
+// url names something in an export of the kernel's server in the guest, for the commands.
+func (w *wire) url(path string) string {
+	return fmt.Sprintf("rdma+roce://%s:%d%s?mountport=%d", w.guest, rdmaPort, path, mountPort)
+}
+
 // TestRXEKnfsd has our client and commands meet the kernel's NFS server on rdma_rxe. In the end
 // every hundredth frame is lost.
 func TestRXEKnfsd(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, faultnet.Way{})
-	k := new(knfsd)
-	k.guest, k.sh = bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 1)
-	k.sh[0].run(t, knfsdScript)
-	k.sh[0].run(t, knfsdStart)
-	url := func(path string) string {
-		return fmt.Sprintf("rdma+roce://%s:%d%s?mountport=%d", w.guest, rdmaPort, open+path, mountPort)
-	}
+	k := bootRXEKnfsd(t, w)
+	url := func(path string) string { return w.url(open + path) }
 	dir := t.TempDir()
 	size := 4<<20 + 3
 	if *full {
