@@ -56,7 +56,7 @@ func (k *knfsd) byProxy(t *testing.T, scheme string) passage {
 	}
 }
 
-// stopped stops the server in the middle of transfers, those that wait for it and those that do not.
+// stopped stops the server in the middle of transfers: some wait for it, and some do not.
 func (k *knfsd) stopped(t *testing.T, by string, passage func(t *testing.T) passage) {
 	t.Run("put waits "+by, func(t *testing.T) { k.putWaits(t, passage(t)) })
 	t.Run("get waits "+by, func(t *testing.T) { k.getWaits(t, passage(t)) })
@@ -177,7 +177,7 @@ func (k *knfsd) cutCommands(t *testing.T) {
 	p.wait(t)
 }
 
-// changesOnce has commands make many changes, each of which is made once, whatever happens meanwhile.
+// changesOnce has commands make many changes. Each is made once, whatever happens meanwhile.
 func (k *knfsd) changesOnce(t *testing.T, url func(path string) string, meanwhile func(*running)) {
 	const n = 100
 	in := func(name string) string { return url(open + "/changes" + name) }

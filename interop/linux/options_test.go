@@ -47,7 +47,8 @@ func TestOptions(t *testing.T) {
 }
 
 // restricted has a guest mount an export of servers that do not let it do everything.
-func restricted(t *testing.T, sh *shell, export string, serve func(t *testing.T, options ...string) *nfsd) {
+func restricted(t *testing.T, sh *shell, export string,
+	serve func(t *testing.T, options ...string) *nfsd) {
 	run := func(t *testing.T, m *mount, script string) {
 		t.Helper()
 		sh.run(t, source(t, "prelude")+"cd "+m.at+"\n"+script)

@@ -65,8 +65,8 @@ type Config struct {
 	// peer's answer. Zero means DefaultSetupTimeout.
 	SetupTimeout time.Duration
 
-	// PeerTimeout is how long a peer may leave unacknowledged what is sent to it again and again, and
-	// how long it may take to send again what was lost, before the connection ends with
+	// PeerTimeout is how long a peer may leave unacknowledged what is sent to it again and again,
+	// and how long it may take to send again what was lost. Then the connection ends with
 	// ErrPeerTimeout. Zero means DefaultPeerTimeout.
 	PeerTimeout time.Duration
 

@@ -22,8 +22,8 @@ var (
 	ErrRefused = errors.New("connection refused: no listener")
 	// ErrNoRoCE is the ErrRefused of a host where nobody has UDP port 4791.
 	ErrNoRoCE = fmt.Errorf("%w: UDP port 4791 is closed", ErrRefused)
-	// ErrPeerTimeout: the peer has not acknowledged what was sent to it, has not sent again what was
-	// lost, or has not answered.
+	// ErrPeerTimeout: the peer has not acknowledged what was sent to it, has not sent again what
+	// was lost, or has not answered.
 	ErrPeerTimeout error = timeoutError{}
 	// ErrProtocol: the peer has sent what the protocol does not allow.
 	ErrProtocol = errors.New("protocol violation")

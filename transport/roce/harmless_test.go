@@ -253,7 +253,8 @@ func TestNotSentAgain(t *testing.T) {
 	lost := p.psn
 	p.psn = (p.psn + 1) & bth.Mask24
 	p.request(bth.Packet{Opcode: bth.SendOnly, Payload: []byte("behind")})
-	if h := p.next(); h.Opcode != bth.Acknowledge || h.AETH.Syndrome != bth.NAKSequence || h.PSN != lost {
+	h := p.next()
+	if h.Opcode != bth.Acknowledge || h.AETH.Syndrome != bth.NAKSequence || h.PSN != lost {
 		t.Errorf("got %+v, want a NAK", h)
 	}
 	wait(t, ep.Done())

@@ -201,9 +201,9 @@ func (r *Responder) PeerDeadline() time.Time {
 }
 
 // Overdue returns ErrTimeout if the peer has not sent what it is to send, for too long. A Requester
-// would have given up by then. Linux's rdma_rxe (6.1) stops instead: it carries out once more what
-// was queued behind a Send that was lost, the registrations of memory too, which fails, and does not
-// always say so.
+// would have given up by then. Linux's rdma_rxe (6.1) stops instead: behind a Send that was lost it
+// carries out once more all that is queued. Registrations of memory fail then, which it does not
+// always report.
 func (r *Responder) Overdue(now time.Time) error {
 	if d := r.PeerDeadline(); d.IsZero() || now.Before(d) {
 		return nil
