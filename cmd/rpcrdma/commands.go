@@ -30,10 +30,10 @@ func addCommands(root *cobra.Command) {
 	root.SetCompletionCommandGroupID(groupOther)
 	servers := traced(newServeCommand(rpcbind.DialLocal), newGatewayCommand())
 	root.AddCommand(grouped(groupServe, servers...)...)
-	files := traced(newLsCommand(), newCatCommand(), newStatCommand(), newReadlinkCommand(),
+	onFiles := traced(newLsCommand(), newCatCommand(), newStatCommand(), newReadlinkCommand(),
 		newMkdirCommand(), newRmCommand(), newMvCommand(), newLnCommand(), newTouchCommand(),
 		newDFCommand())
-	root.AddCommand(grouped(groupFiles, completed(0, false, files...)...)...)
+	root.AddCommand(grouped(groupFiles, completed(0, false, onFiles...)...)...)
 	changes := traced(newChmodCommand(), newChownCommand())
 	root.AddCommand(grouped(groupFiles, completed(1, false, changes...)...)...)
 	get, put := newGetCommand(), newPutCommand()

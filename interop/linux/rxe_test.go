@@ -258,8 +258,11 @@ const notFree = `rdma_rxe: rxe_reg_fast_mr: mr->lkey = 0x[0-9a-f]+ not free`
 // bootRXEKnfsd boots a guest that runs the kernel's server over rdma_rxe.
 func bootRXEKnfsd(t *testing.T, w *wire) *knfsd {
 	t.Helper()
-	k := new(knfsd)
-	k.guest, k.sh = bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 1)
+	k, m := new(knfsd), machine{RXE: w.card, Limit: longLimit()}
+	if *full {
+		m.Memory = 3 << 10 // the export is in half of it
+	}
+	k.guest, k.sh = bootShells(t, m, 1)
 	k.sh[0].run(t, knfsdScript)
 	k.sh[0].run(t, knfsdStart)
 	return k
@@ -283,6 +286,7 @@ func TestRXEKnfsd(t *testing.T) {
 		size = 1 << 30
 	}
 	for name, way := range map[string]faultnet.Way{"good": {}, "lossy": {Loss: 0.01}} {
+		k.sh[0].run(t, "rm -f /export/*")
 		way.Buffer = 4 << 20
 		w.SetWay(faultnet.Up, way)
 		w.SetWay(faultnet.Down, way)
@@ -304,8 +308,9 @@ func TestRXEKnfsd(t *testing.T) {
 	}
 	k.do(t, "ln", "-s", "target", url("/soft"))
 	k.guestSays(t, "target", "readlink /export/soft")
-	k.do(t, "chmod", "0640", url("/good"))
-	k.guestSays(t, "640", "stat -c %a /export/good")
+	k.do(t, "touch", url("/file"))
+	k.do(t, "chmod", "0640", url("/file"))
+	k.guestSays(t, "640", "stat -c %a /export/file")
 	k.do(t, "rm", "-r", url("/many"))
 	k.guestSays(t, "gone", "[ -e /export/many ] || echo gone")
 	k.do(t, "ping", "--count", "5", fmt.Sprintf("rdma+roce://%s:%d", w.guest, rdmaPort))
