@@ -32,7 +32,7 @@ func screen(out string) string {
 func TestBar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		b := barOn(&out)
+		b := &bar{w: &out, terminal: true}
 		at := func(after time.Duration, want string) {
 			t.Helper()
 			time.Sleep(after)
