@@ -28,12 +28,15 @@ type probing struct {
 	change func(*prober)
 }
 
+// reported is a report that tests look at.
+type reported struct{ probeReport }
+
 // of probes a URL, once for people and once for programs, and returns what the latter get.
-func (how probing) of(t *testing.T, url string) (r probeReport) {
+func (how probing) of(t *testing.T, url string) (r reported) {
 	t.Helper()
 	var out bytes.Buffer
 	err := how.run(t, url, true, &out)
-	if e := json.Unmarshal(out.Bytes(), &r); e != nil {
+	if e := json.Unmarshal(out.Bytes(), &r.probeReport); e != nil {
 		t.Fatalf("%v in\n%s", e, &out)
 	}
 	if failed := errors.Is(err, errReported); failed == r.OK || err != nil && !failed {
@@ -95,7 +98,7 @@ func freeUDP(t *testing.T) int {
 }
 
 // names checks that a report has a cause, with that status, at a step, and says what to do.
-func (r probeReport) names(t *testing.T, step string, status probeStatus,
+func (r reported) names(t *testing.T, step string, status probeStatus,
 	cause probeCause) finding {
 	t.Helper()
 	i := slices.IndexFunc(r.Findings, func(f finding) bool { return f.Cause == cause })
@@ -118,7 +121,7 @@ func (r probeReport) names(t *testing.T, step string, status probeStatus,
 }
 
 // lines are the findings for people.
-func (r probeReport) lines() string {
+func (r reported) lines() string {
 	var b strings.Builder
 	for _, f := range r.Findings {
 		b.WriteString(f.String())
@@ -127,7 +130,7 @@ func (r probeReport) lines() string {
 }
 
 // find returns the first finding of a step with a status.
-func (r probeReport) find(t *testing.T, step string, status probeStatus) finding {
+func (r reported) find(t *testing.T, step string, status probeStatus) finding {
 	t.Helper()
 	for _, f := range r.Findings {
 		if f.Step == step && f.Status == status {
