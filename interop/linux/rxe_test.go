@@ -237,12 +237,16 @@ func TestRXELoss(t *testing.T) {
 	g.put("data", data)
 	m := s.mount(t, sh[0], directory)
 	start := time.Now()
-	sh[0].run(t, fmt.Sprintf("dd if=/host/data of=%s/file bs=1M conv=fsync status=none", m.at))
+	const piece = 32 // MiB: what takes long must say something now and then
+	pieces := (size + piece<<20 - 1) / (piece << 20)
+	for i := range pieces {
+		sh[0].run(t, fmt.Sprintf("dd if=/host/data of=%s/file bs=1M count=%d skip=%d seek=%[3]d "+
+			"conv=fsync,notrunc status=none", m.at, piece, i*piece))
+	}
 	t.Logf("%d MiB written in %.0f s", size>>20, time.Since(start).Seconds())
 	start = time.Now()
 	sh[0].run(t, "echo 3 >/proc/sys/vm/drop_caches")
-	const piece = 32 // MiB: what takes long must say something now and then
-	for i := 0; i*piece<<20 < size; i++ {
+	for i := range pieces {
 		got := sh[0].run(t, fmt.Sprintf("dd if=%s/file bs=%dM skip=%d count=1 iflag=fullblock status=none | "+
 			"sha256sum", m.at, piece, i))
 		want := fmt.Sprintf("%x  -", sha256.Sum256(data[i*piece<<20:min((i+1)*piece<<20, size)]))
