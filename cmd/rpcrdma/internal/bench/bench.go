@@ -21,6 +21,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
+// NewCommand returns the command bench.
 func NewCommand() *cobra.Command {
 	cfg := NewConfig()
 	cmd := &cobra.Command{

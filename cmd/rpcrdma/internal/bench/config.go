@@ -41,6 +41,7 @@ type Config struct {
 	memory      cli.Size
 }
 
+// NewConfig returns what bench does by default.
 func NewConfig() *Config {
 	return &Config{
 		paths:      newList(parsePath, bench.IWARP),
@@ -56,6 +57,7 @@ func NewConfig() *Config {
 // systemCongestion stands for the congestion control that the system has chosen.
 const systemCongestion = "system"
 
+// AddFlags gives a command the flags of bench.
 func (c *Config) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&c.quick, "quick", false, "the grid quick, which is measured unless told otherwise")

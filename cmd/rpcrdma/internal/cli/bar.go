@@ -174,10 +174,13 @@ func (b *Bar) tell(change func(s *BarState)) {
 // and complete that there are no others.
 func (b *Bar) Grow(size int64) { b.tell(func(s *BarState) { s.Size += size; s.Found++ }) }
 
+// Skip takes bytes off what is to come, such as those of a hole.
 func (b *Bar) Skip(size int64) { b.tell(func(s *BarState) { s.Size -= size }) }
 
+// Copied counts a file that is copied.
 func (b *Bar) Copied() { b.tell(func(s *BarState) { s.Copied++ }) }
 
+// Complete says that all that is to come has been found.
 func (b *Bar) Complete() {
 	b.tell(func(s *BarState) {
 		s.Complete = true

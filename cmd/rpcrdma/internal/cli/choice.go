@@ -18,6 +18,7 @@ type option[T any] struct {
 	value T
 }
 
+// Named is an option of a choice.
 func Named[T any](name string, value T) option[T] { return option[T]{name, value} }
 
 // NewChoice returns a choice that is made already, by default.

@@ -21,11 +21,11 @@ func (f SquashFlag) Set(s string) error {
 	return f.Choice.Set(s)
 }
 
-// UserFlag is the number of a user, and GroupFlag that of a group.
-type (
-	UserFlag  uint32
-	GroupFlag uint32
-)
+// UserFlag is the number of a user.
+type UserFlag uint32
+
+// GroupFlag is the number of a group.
+type GroupFlag uint32
 
 // Set takes a number.
 func (f *UserFlag) Set(s string) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
+// NewGet returns the command get.
 func NewGet() *cobra.Command {
 	g := &get{}
 	cmd := &cobra.Command{

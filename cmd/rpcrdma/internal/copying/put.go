@@ -18,6 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
+// NewPut returns the command put.
 func NewPut() *cobra.Command {
 	p := &Put{}
 	cmd := &cobra.Command{
@@ -77,6 +78,7 @@ func (p *Put) Parse(args []string) error {
 	return nil
 }
 
+// Run copies.
 func (p *Put) Run(cmd *cobra.Command) (err error) {
 	defer func() {
 		for _, l := range p.places {

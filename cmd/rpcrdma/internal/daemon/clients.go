@@ -27,6 +27,7 @@ type client struct {
 	since     time.Time
 }
 
+// NewClients returns the log of clients that come and go.
 func NewClients(log *slog.Logger) *Clients {
 	return &Clients{log: faultlog.New(log), hosts: make(map[peerhost.Host]*client)}
 }

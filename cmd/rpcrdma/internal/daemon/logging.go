@@ -19,6 +19,7 @@ type Logging struct {
 	now slog.LevelVar // the level, which may change while the server runs
 }
 
+// NewLogging returns what is logged by default.
 func NewLogging() *Logging {
 	return &Logging{
 		level: cli.NewChoice("info", cli.Named("debug", slog.LevelDebug), cli.Named("info", slog.LevelInfo),
@@ -45,6 +46,7 @@ func jsonLog(w io.Writer, o *slog.HandlerOptions) slog.Handler {
 	return slog.NewJSONHandler(w, o)
 }
 
+// AddFlags adds the flags that change that.
 func (l *Logging) AddFlags(f *pflag.FlagSet) {
 	f.Var(l.level, "log-level", "least severe messages on standard error: "+l.level.Names()+levelHint)
 	f.Var(l.format, "log-format", "form of these: "+l.format.Names())

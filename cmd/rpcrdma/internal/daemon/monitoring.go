@@ -117,4 +117,5 @@ func (m *Monitoring) Greet(b *strings.Builder) {
 	}
 }
 
+// Close ends it.
 func (m *Monitoring) Close() { m.Port.Close() }

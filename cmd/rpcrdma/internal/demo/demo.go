@@ -18,6 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
+// NewCommand returns the command demo.
 func NewCommand() *cobra.Command {
 	var providerName, dialectName string
 	cmd := &cobra.Command{
@@ -108,6 +109,7 @@ func (t throughput) String() string {
 // ErrMismatch is what a demo is there to rule out.
 var ErrMismatch = errors.New("what came back is not what was sent")
 
+// Run has a server and a client copy files there and back, and prints how they have travelled.
 func Run(ctx context.Context, p reach.Provider, dialect rpcrdma.Dialect, files []*file, out io.Writer, bar *cli.Bar) (err error) {
 	server, err := startServer(ctx, p, capacityFor(files), configs[dialect].server)
 	if err != nil {

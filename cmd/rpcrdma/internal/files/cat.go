@@ -7,6 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
 )
 
+// NewCat returns the command cat.
 func NewCat() *cobra.Command {
 	var r remote.Session
 	cmd := &cobra.Command{

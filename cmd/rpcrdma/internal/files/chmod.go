@@ -10,6 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
+// NewChmod returns the command chmod.
 func NewChmod() *cobra.Command {
 	var recursive bool
 	var minus string

@@ -12,6 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
+// NewChown returns the command chown.
 func NewChown() *cobra.Command {
 	var recursive, links bool
 	var r remote.Session

@@ -11,6 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
+// NewDF returns the command df.
 func NewDF() *cobra.Command {
 	var (
 		r     remote.Session

@@ -23,6 +23,7 @@ type LnFlags struct {
 	asFile   bool
 }
 
+// NewLn returns the command ln.
 func NewLn() *cobra.Command {
 	var flags LnFlags
 	var r remote.Session

@@ -22,6 +22,7 @@ type lsFlags struct {
 	unsorted  bool
 }
 
+// NewLs returns the command ls.
 func NewLs() *cobra.Command {
 	var flags lsFlags
 	var r remote.Session

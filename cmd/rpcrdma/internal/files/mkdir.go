@@ -21,6 +21,7 @@ type MkdirFlags struct {
 	change  modeChange
 }
 
+// NewMkdir returns the command mkdir.
 func NewMkdir() *cobra.Command {
 	var flags MkdirFlags
 	var r remote.Session
@@ -48,6 +49,7 @@ made, too, where they are missing, and one that exists is fine.`,
 	return cmd
 }
 
+// Make makes a directory.
 func (f *MkdirFlags) Make(ctx context.Context, p remote.Operand) error {
 	perm := fs.ModePerm &^ remote.Umask
 	exists := func(err error) bool {

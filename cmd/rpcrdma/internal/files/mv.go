@@ -18,6 +18,7 @@ type MvFlags struct {
 	asFile bool // the target is no directory to move into
 }
 
+// NewMv returns the command mv.
 func NewMv() *cobra.Command {
 	var flags MvFlags
 	var r remote.Session

@@ -13,6 +13,7 @@ import (
 
 var errNoLink = errors.New("not a symbolic link")
 
+// NewReadlink returns the command readlink.
 func NewReadlink() *cobra.Command {
 	var r remote.Session
 	cmd := &cobra.Command{

@@ -21,6 +21,7 @@ type RmFlags struct {
 	force     bool
 }
 
+// NewRm returns the command rm.
 func NewRm() *cobra.Command {
 	var flags RmFlags
 	var r remote.Session

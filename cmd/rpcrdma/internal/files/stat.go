@@ -12,6 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
+// NewStat returns the command stat.
 func NewStat() *cobra.Command {
 	var r remote.Session
 	var follow bool

@@ -24,6 +24,7 @@ type touchFlags struct {
 	atime, mtime nfs3.SetTime
 }
 
+// NewTouch returns the command touch.
 func NewTouch() *cobra.Command {
 	var flags touchFlags
 	var r remote.Session

@@ -10,8 +10,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
+// NewCommand returns the command gateway.
 func NewCommand() *cobra.Command { return CommandFor(NewConfig(rpcbind.DialLocal)) }
 
+// CommandFor returns the command with other defaults.
 func CommandFor(cfg *Config) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gateway --to rdma://HOST[:PORT | ?rpcbind[=PORT]]",

@@ -47,6 +47,7 @@ type Config struct {
 	drainTime   time.Duration // how long calls under way may take after the signal that ends the gateway
 }
 
+// NewConfig returns what gateway does by default. Rpcbind is reached by dial.
 func NewConfig(dial serve.RPCBindDialer) *Config {
 	return &Config{
 		maxReply:    1 << 20,

@@ -75,7 +75,7 @@ func (p *Prober) failNull(err error) bool {
 	case errors.As(err, &denied):
 		cause, do = authCause(denied), wantsMore(p.at)
 	case errors.As(err, &accept) && accept.Stat == oncrpc.ProgMismatch:
-		cause = causeVersion
+		cause = CauseVersion
 	case errors.As(err, &accept):
 		cause = CauseWrongPort
 	}
@@ -87,7 +87,7 @@ func authCause(err *oncrpc.AuthError) Cause {
 	if err.Stat == oncrpc.AuthTooWeak {
 		return CauseTooWeak
 	}
-	return causeDenied
+	return CauseDenied
 }
 
 // wantsMore says what to do about a server that denies calls.

@@ -19,6 +19,7 @@ type Flags struct {
 	Connections *remote.Flags
 }
 
+// NewFlags returns what probe does by default.
 func NewFlags() *Flags {
 	return &Flags{
 		Timeout:     limitFlag{remote.WaitFlag{Duration: 5 * time.Second}},
@@ -26,6 +27,7 @@ func NewFlags() *Flags {
 	}
 }
 
+// NewCommand returns the command probe.
 func NewCommand() *cobra.Command {
 	flags := NewFlags()
 	cmd := &cobra.Command{

@@ -36,6 +36,7 @@ func newConfFlags() *confFlags {
 	}
 }
 
+// NewConf returns the command conf.
 func NewConf() *cobra.Command {
 	flags := newConfFlags()
 	cmd := &cobra.Command{

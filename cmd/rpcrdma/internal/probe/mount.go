@@ -177,7 +177,7 @@ func mountCause(err error, list []mount3.Export) (Cause, string) {
 		case len(list) > 0 && !refused.Listed:
 			return CauseNoExport, do
 		case refused.Unprivileged && everybody(refused):
-			return causePort1024, do
+			return CausePort1024, do
 		}
 		return CauseNotForHost, do + ". Add this host to those whom the export is for" + inExports
 	case errors.Is(err, mount3.ErrNoEnt):

@@ -32,6 +32,7 @@ type Pinger struct {
 	min, max  time.Duration           // exactly
 }
 
+// NewPinger returns one that has not called yet.
 func NewPinger(flags *PingFlags, t reach.Target, out io.Writer) *Pinger {
 	return &Pinger{
 		flags:    flags,

@@ -27,6 +27,7 @@ type PingFlags struct {
 	connections *remote.Flags
 }
 
+// NewPing returns the command ping.
 func NewPing() *cobra.Command {
 	flags := &PingFlags{
 		count:       remote.Count{N: math.MaxInt32, Max: math.MaxInt32},

@@ -211,7 +211,7 @@ func (p *Prober) judge(g *glance, others []glance) bool {
 	case is == silent, is == unreachable && hostIsUp(others) != 0: // or a firewall says it itself
 		return p.report.fail(CauseFirewall, found, p.behindFirewall(g, others))
 	case is == unreachable:
-		return p.report.fail(causeUnreachable, found, p.explain(g.at, g.error()))
+		return p.report.fail(CauseUnreachable, found, p.explain(g.at, g.error()))
 	case is == speaksNot:
 		return p.report.fail(CauseNoAnswer, found,
 			"the server has stopped, or hangs: see its log, and start it again")
@@ -292,7 +292,7 @@ func (p *Prober) judgeNull(found string, nfs, other error) bool {
 		return p.report.fail(authCause(denied), found+", which denies calls: "+denied.Stat.String(),
 			wantsMore(p.at))
 	case errors.As(nfs, &accept) && accept.Stat == oncrpc.ProgMismatch:
-		return p.report.fail(causeVersion, found, p.explain(p.at, nfs))
+		return p.report.fail(CauseVersion, found, p.explain(p.at, nfs))
 	case errors.As(nfs, &accept):
 		return p.report.fail(CauseWrongPort, found, p.explain(p.at, nfs))
 	}

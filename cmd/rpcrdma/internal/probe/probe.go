@@ -63,6 +63,7 @@ var probeSteps = []struct {
 	{"mtu", (*Prober).stepMTU},
 }
 
+// NewProber returns one that has not looked yet. It reports to out.
 func NewProber(flags *Flags, t reach.Target, out io.Writer) (*Prober, error) {
 	cred, err := flags.Connections.Cred()
 	if err != nil {

@@ -13,49 +13,56 @@ import (
 // Status is what a finding means for who wants to use the server.
 type Status string
 
+// What there is of them.
 const (
-	OK           Status = "ok"
-	Note         Status = "note" // good to know
-	Warn         Status = "warn" // some will have trouble
-	Fail         Status = "fail" // this does not work
-	probeSkipped Status = "skipped"
+	OK      Status = "ok"
+	Note    Status = "note" // good to know
+	Warn    Status = "warn" // some will have trouble
+	Fail    Status = "fail" // this does not work
+	Skipped Status = "skipped"
 )
 
 // Cause names what is wrong. Programs go by it: a name stays as it is.
 type Cause string
 
+// Causes on the way to the server.
 const (
-	// Of the way to the server.
 	CauseNoHost        Cause = "no-host"        // the name has no address
 	CauseNotRegistered Cause = "not-registered" // rpcbind does not know the port
 	CauseRefused       Cause = "port-refused"   // nothing listens
 	CauseWrongPort     Cause = "wrong-port"     // something else listens, or NFS elsewhere
 	CauseSwapped       Cause = "ports-swapped"  // RDMA's port for TCP's, or the other way round
 	CauseFirewall      Cause = "firewall"       // nothing comes back from a port
-	causeUnreachable   Cause = "unreachable"    // there is no way to the host
+	CauseUnreachable   Cause = "unreachable"    // there is no way to the host
 	CauseEnds          Cause = "ended-at-once"  // connections are taken and ended
 	CauseNoAnswer      Cause = "no-answer"      // connections are taken, calls not answered
 	CauseNoServer      Cause = "gateway-without-server"
 	CauseMTU           Cause = "mtu-black-hole"  // packets of full size are lost
 	CauseRoCETaken     Cause = "roce-port-taken" // here: UDP port 4791
+)
 
-	// Of the setup of iWARP.
+// Causes in the setup of iWARP.
+const (
 	CauseRejected Cause = "rejected"     // for a reason that the server does not say
 	CauseCRC      Cause = "crc-required" // by the server
 	CauseNoCRC    Cause = "crc-refused"  // by the server
 	CauseIRD      Cause = "ird-0"        // RDMA Reads at this side: none, or too few
+)
 
-	// Of the programs.
-	causeVersion Cause = "version-missing" // NFS version 3
+// Causes in the programs.
+const (
+	CauseVersion Cause = "version-missing" // NFS version 3
 	CauseTooWeak Cause = "auth-tooweak"    // AUTH_TOOWEAK, or MOUNT wants another flavour
-	causeDenied  Cause = "auth-denied"     // otherwise
+	CauseDenied  Cause = "auth-denied"     // otherwise
 	CauseNoMount Cause = "mount-absent"
+)
 
-	// Of the exports.
+// Causes in the exports.
+const (
 	CauseNoExport   Cause = "export-absent"
 	CauseGone       Cause = "export-gone" // it is exported, and its file system fails
 	CauseNotForHost Cause = "export-not-for-host"
-	causePort1024   Cause = "port-not-privileged" // calls must come from one below 1024
+	CausePort1024   Cause = "port-not-privileged" // calls must come from one below 1024
 	CauseSquashed   Cause = "root-squashed"
 	CauseDenies     Cause = "permission-denied" // to the user
 	CauseDisk       Cause = "disk-hangs"        // NULL is answered, and nothing that reads
@@ -93,7 +100,7 @@ func (r *Report) add(f Finding) bool {
 	r.Findings = append(r.Findings, f)
 	switch {
 	case r.json || r.err != nil:
-	case f.Status == probeSkipped:
+	case f.Status == Skipped:
 		r.skipped = append(r.skipped, f.Step)
 	default:
 		_, r.err = io.WriteString(r.out, f.String())
@@ -104,7 +111,7 @@ func (r *Report) add(f Finding) bool {
 // skip notes that the step under way is not tried, unless another has told of it.
 func (r *Report) skip() {
 	if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Step == r.step }) {
-		r.add(Finding{Status: probeSkipped, Found: "not tried"})
+		r.add(Finding{Status: Skipped, Found: "not tried"})
 	}
 }
 

@@ -65,7 +65,7 @@ func (p *Prober) failRoot(ctx context.Context, what string, err error) bool {
 		m := &remote.Export{Client: p.client(), Root: *p.root}
 		server := &remote.Server{Target: p.at, Conn: p.conn}
 		if why := server.CheckPort(ctx, m); why != nil {
-			return p.report.fail(causePort1024, what+": "+words.Reason(err), why.Error())
+			return p.report.fail(CausePort1024, what+": "+words.Reason(err), why.Error())
 		}
 	}
 	cause := CauseFailed
@@ -132,6 +132,7 @@ func (s *squash) file(a nfs3.Fattr, root, owner, none nfs3.Access) {
 // RootIs is whom a server takes user 0 for, as far as that can be told.
 type RootIs string
 
+// What there is of them.
 const (
 	RootIsRoot   RootIs = "no"    // not squashed
 	RootIsNobody RootIs = "yes"   // squashed

@@ -83,4 +83,5 @@ func FindProvider(name string) (Provider, error) {
 	return nil, cli.UsageError{Err: fmt.Errorf("unknown provider %q; there is: %s", name, ProviderNames())}
 }
 
+// ProviderNames lists the providers.
 func ProviderNames() string { return strings.Join(slices.Sorted(maps.Keys(Providers)), ", ") }

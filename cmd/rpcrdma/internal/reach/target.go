@@ -225,6 +225,7 @@ func CheckHost(host string) error {
 	return nil
 }
 
+// ParsePort parses the number of a port, which is not 0.
 func ParsePort(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil || n == 0 {

@@ -16,6 +16,7 @@ type TLSFiles struct {
 	Ca        string // of the authorities that are believed
 }
 
+// AddFlags adds the flags that name the files.
 func (t *TLSFiles) AddFlags(f *pflag.FlagSet, cert, ca string) {
 	f.StringVar(&t.Cert, "tls-cert", "", cert)
 	f.StringVar(&t.Key, "tls-key", "", "`FILE` with the key of --tls-cert")

@@ -40,6 +40,7 @@ func (s *Server) dial(ctx context.Context) (oncrpc.Transport, error) {
 	return nil, err
 }
 
+// DialScheme connects by the scheme of a target whose port is known.
 func (s *Server) DialScheme(ctx context.Context, t reach.Target) (oncrpc.Transport, error) {
 	f := s.Flags
 	if t.Scheme == "tcp" {

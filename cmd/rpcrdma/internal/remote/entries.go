@@ -17,6 +17,7 @@ type Entry struct {
 	Attr nfs3.Fattr
 }
 
+// IsDir reports whether it is a directory.
 func (e Entry) IsDir() bool { return e.Attr.Type == nfs3.TypeDir }
 
 // EntriesOf lists a directory, with what the server leaves out of its list. Files that go meanwhile are passed over. A tree is gone

@@ -38,6 +38,7 @@ type Flags struct {
 	named func(flag string) bool // on the command line
 }
 
+// NewFlags returns how servers are reached by default.
 func NewFlags() *Flags {
 	return &Flags{
 		Connections: Count{1, maxConnections},

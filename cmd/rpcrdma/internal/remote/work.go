@@ -88,6 +88,7 @@ func (w *Work) Open(url string) (Operand, error) {
 	return Operand{m, url, name, strings.HasSuffix(t.Path, "/")}, err
 }
 
+// Ctx is the command's context.
 func (w *Work) Ctx() context.Context { return w.Cmd.Context() }
 
 // Fail reports an error that is about a URL. It returns those after which the command shall not go on: its context has ended, or

@@ -12,6 +12,7 @@ import (
 // executed twice, as if the first answer had been lost with a connection.
 type Forgetful struct{ oncrpc.Transport }
 
+// RoundTrip makes a call, and some twice.
 func (f Forgetful) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	switch proc := nfs3.Proc(binary.BigEndian.Uint32(x.Call.Inline[5*4:])); proc { // behind xid, type and versions (RFC 5531 section 9)
 	case nfs3.ProcMkdir, nfs3.ProcSymlink, nfs3.ProcRemove, nfs3.ProcRmdir, nfs3.ProcRename, nfs3.ProcLink:

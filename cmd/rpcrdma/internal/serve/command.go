@@ -9,6 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/daemon"
 )
 
+// NewCommand returns the command serve. Rpcbind is reached by dial.
 func NewCommand(dial RPCBindDialer) *cobra.Command {
 	cfg := NewConfig(dial)
 	cmd := &cobra.Command{

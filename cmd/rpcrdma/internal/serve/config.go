@@ -58,6 +58,7 @@ type Config struct {
 	DrainTime time.Duration // how long calls under way may take after the signal that ends the server
 }
 
+// NewConfig returns what serve does by default. Rpcbind is reached by dial.
 func NewConfig(dial RPCBindDialer) *Config {
 	return &Config{
 		providers:   providersFlag{reach.DefaultProvider},

@@ -29,6 +29,7 @@ type RPCBindConfig struct {
 	answerTime time.Duration // how long a server that is registered may take to show that it is alive
 }
 
+// NewRPCBindConfig returns how rpcbind is reached, by default.
 func NewRPCBindConfig(dial RPCBindDialer) RPCBindConfig { return RPCBindConfig{dial, 2 * time.Second} }
 
 // Registration is what rpcbind knows of a server.
