@@ -41,8 +41,8 @@ func (c *Choice[T]) Set(s string) error {
 	return errors.New("there is: " + c.Names())
 }
 
-// words returns the words.
-func (c *Choice[T]) words() []string {
+// Words returns the words.
+func (c *Choice[T]) Words() []string {
 	var words []string
 	for _, o := range c.options {
 		words = append(words, o.name)
@@ -51,7 +51,7 @@ func (c *Choice[T]) words() []string {
 }
 
 // Names lists the words.
-func (c *Choice[T]) Names() string { return strings.Join(c.words(), ", ") }
+func (c *Choice[T]) Names() string { return strings.Join(c.Words(), ", ") }
 
 // String returns the word that is chosen.
 func (c *Choice[T]) String() string { return c.Name }

@@ -9,8 +9,8 @@ import (
 // completed already, by a function of its own, stays as it is.
 func CompleteFlags(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if c, ok := f.Value.(interface{ words() []string }); ok {
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(c.words(), cobra.ShellCompDirectiveNoFileComp))
+		if c, ok := f.Value.(interface{ Words() []string }); ok {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(c.Words(), cobra.ShellCompDirectiveNoFileComp))
 			return
 		}
 		if kind, _ := pflag.UnquoteUsage(f); kind == "URL" {
