@@ -18,6 +18,8 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/bench"
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	benchcmd "github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/bench"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 // TestBench: the tool starts a server, measures, and says what it has left out.
@@ -25,7 +27,7 @@ func TestBench(t *testing.T) {
 	t.Setenv(asCommand, "1s") // in the server's process
 	code, stdout, stderr := execute(t, "bench", "--paths", "loopback,iwarp+crc,tcp", "--ways", "inline-call,read-chunk", "--sizes", "4KiB,64KiB", "--in-flight", "2",
 		"--time", "2s", "--cpus", "none")
-	if code != exitOK || stderr != "rpcrdma: measuring 8 points, for up to 2s\n" {
+	if code != cli.ExitOK || stderr != "rpcrdma: measuring 8 points, for up to 2s\n" {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	for _, want := range []string{"read chunk", "iwarp+crc", "tcp", "a Send is at most 65536 bytes"} {
@@ -40,7 +42,7 @@ func TestBenchOut(t *testing.T) {
 	t.Setenv(asCommand, "1s")
 	dir := filepath.Join(t.TempDir(), "made")
 	code, _, stderr := execute(t, "bench", "--paths", "loopback", "--ways", "read-chunk", "--sizes", "4KiB", "--time", "1s", "--cpus", "none", "--out", dir)
-	if code != exitOK || !strings.HasPrefix(stderr, "rpcrdma: measuring 1 point, for up to 1s\nrpcrdma: wrote "+dir) {
+	if code != cli.ExitOK || !strings.HasPrefix(stderr, "rpcrdma: measuring 1 point, for up to 1s\nrpcrdma: wrote "+dir) {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "results.json"))
@@ -58,7 +60,7 @@ func TestBenchOut(t *testing.T) {
 		t.Errorf("report.html: %d bytes, error %v", len(html), err)
 	}
 	file := filepath.Join(dir, "results.json") // where a directory cannot be made
-	if code, _, stderr := execute(t, "bench", "--out", filepath.Join(file, "sub")); code != exitFailed || !strings.Contains(stderr, "--out: ") {
+	if code, _, stderr := execute(t, "bench", "--out", filepath.Join(file, "sub")); code != cli.ExitFailed || !strings.Contains(stderr, "--out: ") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
@@ -80,19 +82,19 @@ func TestBenchServer(t *testing.T) {
 	}
 	for range 2 {
 		code, stdout, stderr := execute(t, "bench", "--server", m[1], "--ways", "write-chunk", "--sizes", "4KiB", "--time", "300ms")
-		if code != exitOK || !strings.Contains(stdout, "write chunk") || !strings.Contains(stdout, m[1]) {
+		if code != cli.ExitOK || !strings.Contains(stdout, "write chunk") || !strings.Contains(stdout, m[1]) {
 			t.Errorf("exit %d: %s%s", code, stdout, stderr)
 		}
 	}
-	if got, _, stderr := execute(t, "bench", "serve", "--listen", m[1]); got != exitFailed || !strings.Contains(stderr, "address already in use; another server? choose a port with --listen") && runtime.GOOS != "windows" {
+	if got, _, stderr := execute(t, "bench", "serve", "--listen", m[1]); got != cli.ExitFailed || !strings.Contains(stderr, "address already in use; another server? choose a port with --listen") && runtime.GOOS != "windows" {
 		t.Errorf("a second server: exit %d: %s", got, stderr)
 	}
 	cancel()
 	<-over
-	if code != exitOK || errs.String() != "" {
+	if code != cli.ExitOK || errs.String() != "" {
 		t.Errorf("the server: exit %d: %v", code, errs)
 	}
-	if got, stdout, stderr := execute(t, "bench", "--server", m[1]); got != exitFailed || stdout != "" || runtime.GOOS != "windows" && !strings.Contains(stderr, "nothing listens at "+m[1]+": run rpcrdma bench serve there") {
+	if got, stdout, stderr := execute(t, "bench", "--server", m[1]); got != cli.ExitFailed || stdout != "" || runtime.GOOS != "windows" && !strings.Contains(stderr, "nothing listens at "+m[1]+": run rpcrdma bench serve there") {
 		t.Errorf("no server: exit %d: %s%s", got, stdout, stderr)
 	}
 }
@@ -103,7 +105,7 @@ func TestBenchInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	out, errs := newTranscript(), newTranscript()
-	if code := run(ctx, []string{"bench"}, out, errs); code != exitInterrupted || !strings.HasSuffix(errs.String(), "rpcrdma: interrupted\n") || out.String() != "" {
+	if code := run(ctx, []string{"bench"}, out, errs); code != cli.ExitInterrupted || !strings.HasSuffix(errs.String(), "rpcrdma: interrupted\n") || out.String() != "" {
 		t.Errorf("exit %d: %v%v", code, out, errs)
 	}
 }
@@ -121,7 +123,7 @@ func init() {
 func TestBenchMemory(t *testing.T) {
 	t.Setenv(asCommand, "1s")
 	code, stdout, stderr := execute(t, "bench", "--memory", "1", "--cpus", "none")
-	if want := "rpcrdma: --memory 1: the smallest point takes 512 B\n"; code != exitUsage || stdout != "" || !strings.HasPrefix(stderr, want) {
+	if want := "rpcrdma: --memory 1: the smallest point takes 512 B\n"; code != cli.ExitUsage || stdout != "" || !strings.HasPrefix(stderr, want) {
 		t.Errorf("exit %d: %s%swant %s", code, stdout, stderr, want)
 	}
 }
@@ -161,7 +163,7 @@ func TestBenchCommandLine(t *testing.T) {
 		{"--cpus a:b", "write numbers of CPUs"},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"bench"}, strings.Fields(tt.args)...)...)
-		if code != exitUsage || stdout != "" || !strings.Contains(stderr, tt.say) {
+		if code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, tt.say) {
 			t.Errorf("bench %s: exit %d: %s%swant %s", tt.args, code, stdout, stderr, tt.say)
 		}
 	}
@@ -184,7 +186,7 @@ func TestBenchExplains(t *testing.T) {
 		{"", &bench.LostError{Err: errors.New("signal: killed")}, "the server's process was lost before anything was measured: signal: killed"},
 		{"host:1", &bench.MemoryError{Least: 4096, Memory: 1, Server: true}, "the server has --memory 1: the smallest point takes 4 KiB"},
 	} {
-		if got := explainBench(bench.Options{Server: tt.server}, tt.err).Error(); got != tt.want {
+		if got := benchcmd.Explain(bench.Options{Server: tt.server}, tt.err).Error(); got != tt.want {
 			t.Errorf("%v: got %q, want %q", tt.err, got, tt.want)
 		}
 	}
@@ -193,11 +195,11 @@ func TestBenchExplains(t *testing.T) {
 // TestBenchListenFailed: what is said of a host that is not there.
 func TestBenchListenFailed(t *testing.T) {
 	err := &net.OpError{Op: "listen", Err: &net.DNSError{Name: "foo", IsNotFound: true}}
-	if got, want := listenFailed("foo", err).Error(), "--listen foo: there is no host foo: write HOST[:PORT] with an address of this host, or :PORT for all"; got != want {
+	if got, want := benchcmd.ListenFailed("foo", err).Error(), "--listen foo: there is no host foo: write HOST[:PORT] with an address of this host, or :PORT for all"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for in, want := range map[string]string{"192.0.2.1": "192.0.2.1:20051", ":7": ":7", "[::1]": "[::1]:20051", "h:0": "h:0"} {
-		if got, err := listenAddress(in); got != want || err != nil {
+		if got, err := benchcmd.ListenAddress(in); got != want || err != nil {
 			t.Errorf("%s: got %s, error %v, want %s", in, got, err, want)
 		}
 	}
@@ -212,20 +214,20 @@ func (expired) Deadline() (time.Time, bool) { return time.Unix(1, 0), true }
 func TestBenchOptions(t *testing.T) {
 	parse := func(args ...string) bench.Options {
 		t.Helper()
-		cfg := newBenchConfig()
-		cmd := newBenchCommand()
+		cfg := benchcmd.NewConfig()
+		cmd := benchcmd.NewCommand()
 		cmd.ResetFlags()
-		cfg.addFlags(cmd)
+		cfg.AddFlags(cmd)
 		if err := cmd.ParseFlags(args); err != nil {
 			t.Fatal(err)
 		}
-		o, err := cfg.options(cmd.Flags().Changed)
+		o, err := cfg.Options(cmd.Flags().Changed)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return o
 	}
-	if o := parse(); o.Grid.Name != "quick" || o.Time != quickTime || o.Server != "" || o.Sockets.Congestion != host.DefaultCongestion || len(o.ServerCPUs) != len(o.ClientCPUs) && runtime.NumCPU()%2 == 0 {
+	if o := parse(); o.Grid.Name != "quick" || o.Time != benchcmd.QuickTime || o.Server != "" || o.Sockets.Congestion != host.DefaultCongestion || len(o.ServerCPUs) != len(o.ClientCPUs) && runtime.NumCPU()%2 == 0 {
 		t.Errorf("by default: got grid %s, %v, server %q, %+v, CPUs %v and %v", o.Grid.Name, o.Time, o.Server, o.Sockets, o.ServerCPUs, o.ClientCPUs)
 	}
 	if o := parse("--full", "--time", "1m", "--memory", "2GiB"); o.Grid.Name != "full" || o.Time != time.Minute || o.Memory != 2<<30 {
@@ -234,7 +236,7 @@ func TestBenchOptions(t *testing.T) {
 	if o := parse("--ways", "read-chunk"); len(o.Grid.Points) != len(bench.FullAxes().Sizes) || o.Time != time.Duration(len(o.Grid.Points))*time.Second {
 		t.Errorf("one way: got %d points, %v", len(o.Grid.Points), o.Time)
 	}
-	if o := parse("--paths", "all", "--conns", "all", "--in-flight", "all"); !slices.Equal(o.Grid.Points, bench.FullGrid().Points) || o.Time != fullTime {
+	if o := parse("--paths", "all", "--conns", "all", "--in-flight", "all"); !slices.Equal(o.Grid.Points, bench.FullGrid().Points) || o.Time != benchcmd.FullTime {
 		t.Errorf("all: got %d points, %v, want those of the grid full", len(o.Grid.Points), o.Time)
 	}
 	for in, want := range map[string]string{"host": "host:20051", "host:1": "host:1", "[2001:db8::1]": "[2001:db8::1]:20051", "[2001:db8::1]:7": "[2001:db8::1]:7"} {

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 // TestBenchSignal: an interrupt from the keyboard, which the server's process has, too, ends bench in order, and the server with it.
@@ -32,7 +34,7 @@ func TestBenchSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-over
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || errs.String() != "rpcrdma: measuring 7 points, for up to 1m0s\nrpcrdma: interrupted\n" {
+	if code := cmd.ProcessState.ExitCode(); code != cli.ExitInterrupted || errs.String() != "rpcrdma: measuring 7 points, for up to 1m0s\nrpcrdma: interrupted\n" {
 		t.Errorf("%v: %v%v", cmd.ProcessState, out, errs)
 	}
 	if err := syscall.Kill(-cmd.Process.Pid, 0); err != syscall.ESRCH {

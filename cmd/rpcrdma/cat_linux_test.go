@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
 func TestCat(t *testing.T) {
@@ -28,10 +31,10 @@ func TestCat(t *testing.T) {
 // TestCatLarge: many READs.
 func TestCatLarge(t *testing.T) {
 	r := startRig(t)
-	want := string(pattern(5<<20 + 1))
+	want := string(rig.Pattern(5<<20 + 1))
 	r.file(t, "a", want)
 	for _, scheme := range schemes {
-		if got := r.exec(t, scheme, "cat", "@/export/a"); got.code != exitOK || got.stderr != "" || got.stdout != want {
+		if got := r.exec(t, scheme, "cat", "@/export/a"); got.code != cli.ExitOK || got.stderr != "" || got.stdout != want {
 			t.Errorf("over %s: exit %d, %d bytes, want %d: %s", scheme, got.code, len(got.stdout), len(want), got.stderr)
 		}
 	}
@@ -43,7 +46,7 @@ func TestCatFIFO(t *testing.T) {
 	if err := unix.Mkfifo(r.path("fifo"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	want := outcome{exitFailed, "", "rpcrdma cat @/export/fifo: neither a regular file nor a directory\n"}
+	want := outcome{cli.ExitFailed, "", "rpcrdma cat @/export/fifo: neither a regular file nor a directory\n"}
 	if got := r.exec(t, "tcp", "cat", "@/export/fifo"); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -52,7 +55,7 @@ func TestCatFIFO(t *testing.T) {
 // TestCatInterrupted: it ends though nobody reads what it prints.
 func TestCatInterrupted(t *testing.T) {
 	r := startRig(t)
-	r.file(t, "a", string(pattern(4<<20)))
+	r.file(t, "a", string(rig.Pattern(4<<20)))
 	for _, scheme := range schemes {
 		in, out, err := os.Pipe()
 		if err != nil {
@@ -66,7 +69,7 @@ func TestCatInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancel()
-		if code := <-over; code != exitInterrupted || stderr.String() != "rpcrdma: interrupted\n" {
+		if code := <-over; code != cli.ExitInterrupted || stderr.String() != "rpcrdma: interrupted\n" {
 			t.Errorf("over %s: exit %d: %s", scheme, code, &stderr)
 		}
 		in.Close() // ends the write that is under way
@@ -81,7 +84,7 @@ func TestOutputLostOfFiles(t *testing.T) {
 	for _, args := range []string{"cat @/export/a @/export/none", "ls @/export", "ls -l @/export", "stat @/export/a @/export/none", "readlink @/export/l @/export/none"} {
 		var stderr bytes.Buffer
 		code := run(t.Context(), strings.Fields(strings.ReplaceAll(args, "@", r.base("tcp"))), full{}, &stderr)
-		if want := "rpcrdma: " + errFull.Error() + "\n"; code != exitFailed || stderr.String() != want {
+		if want := "rpcrdma: " + errFull.Error() + "\n"; code != cli.ExitFailed || stderr.String() != want {
 			t.Errorf("%s: exit %d, %q, want %q", args, code, &stderr, want)
 		}
 	}

@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+)
 
 func TestChmod(t *testing.T) {
 	runCommandTests(t, []commandTest{
@@ -64,7 +68,7 @@ func TestSquashed(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	got := r.exec(t, "tcp", "ls", "--uid=0", "@/memory/d")
-	want := outcome{exitFailed, "", "rpcrdma ls @/memory/d: permission denied to user 0, whom many servers take for nobody: --uid calls as another\n"}
+	want := outcome{cli.ExitFailed, "", "rpcrdma ls @/memory/d: permission denied to user 0, whom many servers take for nobody: --uid calls as another\n"}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -1,6 +1,8 @@
 package main
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestChown(t *testing.T) {
 	runScript(t, []step{

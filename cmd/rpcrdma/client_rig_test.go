@@ -3,14 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
 // clientRig is a server with two exports, /memory and, where directories can be exported, /export.
@@ -99,55 +98,8 @@ func (r *clientRig) symlink(t *testing.T, target, name string) {
 	}
 }
 
-// tree describes what is in /export, a line for each file. See treeOf.
+// tree describes what is in /export, a line for each file. See TreeOf.
 func (r *clientRig) tree(t *testing.T) string {
 	t.Helper()
-	return treeOf(t, r.dir)
-}
-
-// treeOf describes what is in a directory of this host, sorted, a line for each file:
-//
-//	drwxr-xr-x "dir"
-//	-rw-r--r-- "dir/file" "content"
-//	-rw-r--r-- "dir/long" 70000 bytes, SHA-256 0a1b2c3d
-//	L "dir/link" -> "target"
-func treeOf(t *testing.T, dir string) string {
-	t.Helper()
-	var b strings.Builder
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || path == dir {
-			return err
-		}
-		name, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		i, err := e.Info()
-		if err != nil {
-			return err
-		}
-		if i.Mode()&fs.ModeSymlink != 0 {
-			target, err := os.Readlink(path)
-			fmt.Fprintf(&b, "L %q -> %q\n", name, target)
-			return err
-		}
-		fmt.Fprintf(&b, "%v %q", i.Mode(), name)
-		if i.Mode().IsRegular() {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			if len(data) > 60 {
-				fmt.Fprintf(&b, " %d bytes, SHA-256 %.4x", len(data), sha256.Sum256(data))
-			} else {
-				fmt.Fprintf(&b, " %q", data)
-			}
-		}
-		b.WriteByte('\n')
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
+	return rig.TreeOf(t, r.dir)
 }

@@ -3,6 +3,15 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/bench"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/copying"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/demo"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/files"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/gateway"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/probe"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/serve"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
@@ -28,22 +37,22 @@ func addCommands(root *cobra.Command) {
 		&cobra.Group{ID: groupOther, Title: "Other commands:"})
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)
-	servers := traced(newServeCommand(rpcbind.DialLocal), newGatewayCommand())
+	servers := reach.Traced(serve.NewCommand(rpcbind.DialLocal), gateway.NewCommand())
 	root.AddCommand(grouped(groupServe, servers...)...)
-	onFiles := traced(newLsCommand(), newCatCommand(), newStatCommand(), newReadlinkCommand(),
-		newMkdirCommand(), newRmCommand(), newMvCommand(), newLnCommand(), newTouchCommand(),
-		newDFCommand())
-	root.AddCommand(grouped(groupFiles, completed(0, false, onFiles...)...)...)
-	changes := traced(newChmodCommand(), newChownCommand())
-	root.AddCommand(grouped(groupFiles, completed(1, false, changes...)...)...)
-	get, put := newGetCommand(), newPutCommand()
+	onFiles := reach.Traced(files.NewLs(), files.NewCat(), files.NewStat(), files.NewReadlink(),
+		files.NewMkdir(), files.NewRm(), files.NewMv(), files.NewLn(), files.NewTouch(),
+		files.NewDF())
+	root.AddCommand(grouped(groupFiles, remote.Completed(0, false, onFiles...)...)...)
+	changes := reach.Traced(files.NewChmod(), files.NewChown())
+	root.AddCommand(grouped(groupFiles, remote.Completed(1, false, changes...)...)...)
+	get, put := copying.NewGet(), copying.NewPut()
 	get.SuggestFor, put.SuggestFor = []string{"cp", "copy", "download"}, []string{"cp", "copy", "upload"}
-	root.AddCommand(grouped(groupFiles, completed(0, true, traced(get, put)...)...)...)
-	root.AddCommand(grouped(groupOther, append(traced(newPingCommand(), newProbeCommand(),
-		newBenchCommand(), newConfCommand(), newDemoCommand()), newVersionCommand())...)...)
-	initCompletion(root)
+	root.AddCommand(grouped(groupFiles, remote.Completed(0, true, reach.Traced(get, put)...)...)...)
+	root.AddCommand(grouped(groupOther, append(reach.Traced(probe.NewPing(), probe.NewCommand(),
+		bench.NewCommand(), probe.NewConf(), demo.NewCommand()), newVersionCommand())...)...)
+	remote.InitCompletion(root)
 	initHelp(root)
 	for _, c := range root.Commands() {
-		completeFlags(c)
+		remote.CompleteFlags(c)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
 )
 
 // build makes files in /export. An item is "dir/", "file=content", "link -> target" or, to change
@@ -67,7 +69,7 @@ type commandTest struct {
 	stdout string
 	stderr string // if that is all of it, without "rpcrdma " in front of each line
 	code   int
-	tree   []string // what is there afterwards, see treeOf; nil: what was there before
+	tree   []string // what is there afterwards, see TreeOf; nil: what was there before
 }
 
 // runCommandTests runs each over each transport.
@@ -104,7 +106,7 @@ func runCommandTests(t *testing.T, tests []commandTest) {
 
 // setUmask sets the umask that commands take to be theirs, for a test.
 func setUmask(t *testing.T, mask os.FileMode) {
-	was := umask
-	umask = mask
-	t.Cleanup(func() { umask = was })
+	was := remote.Umask
+	remote.Umask = mask
+	t.Cleanup(func() { remote.Umask = was })
 }

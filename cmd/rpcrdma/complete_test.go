@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 func TestComplete(t *testing.T) {
@@ -12,7 +14,7 @@ func TestComplete(t *testing.T) {
 		m.put(t, name, nil)
 	}
 	for _, args := range []string{"mkdir -m 700 @/memory/dir @/memory/dir/sub @/memory/ordner", "ln -s dir @/memory/link", "touch @/memory/dir/file"} {
-		if got := r.exec(t, "tcp", strings.Fields(args)...); got.code != exitOK {
+		if got := r.exec(t, "tcp", strings.Fields(args)...); got.code != cli.ExitOK {
 			t.Fatalf("%+v", got)
 		}
 	}
@@ -82,7 +84,7 @@ func TestComplete(t *testing.T) {
 			{"gateway --to rdma://h", ":6"},
 		} {
 			got := r.exec(t, scheme, append([]string{"__complete"}, strings.Split(tt.args, " ")...)...)
-			if words := strings.Join(strings.Fields(got.stdout), " "); got.code != exitOK || words != tt.want {
+			if words := strings.Join(strings.Fields(got.stdout), " "); got.code != cli.ExitOK || words != tt.want {
 				t.Errorf("%s over %s: exit %d, %s, want %s", tt.args, scheme, got.code, words, tt.want)
 			}
 		}
@@ -103,7 +105,7 @@ func TestCompleteNothing(t *testing.T) {
 	r := startRig(t)
 	r.stop()
 	for _, scheme := range schemes {
-		if got := r.exec(t, scheme, "__complete", "ls", "@/memory/"); got.code != exitOK || got.stdout != ":4\n" {
+		if got := r.exec(t, scheme, "__complete", "ls", "@/memory/"); got.code != cli.ExitOK || got.stdout != ":4\n" {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -113,7 +115,7 @@ func TestCompleteNothing(t *testing.T) {
 func TestCompletionScripts(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		code, stdout, stderr := execute(t, "completion", shell)
-		if code != exitOK || stderr != "" || !strings.Contains(stdout, "__complete") || !strings.Contains(stdout, "rpcrdma") {
+		if code != cli.ExitOK || stderr != "" || !strings.Contains(stdout, "__complete") || !strings.Contains(stdout, "rpcrdma") {
 			t.Errorf("%s: exit %d, %d bytes: %s", shell, code, len(stdout), stderr)
 		}
 	}
@@ -122,7 +124,7 @@ func TestCompletionScripts(t *testing.T) {
 // TestCompletionUsage: of shells there are four.
 func TestCompletionUsage(t *testing.T) {
 	for _, args := range [][]string{{"completion", "csh"}, {"completion", "bash", "csh"}} {
-		if code, stdout, stderr := execute(t, args...); code != exitUsage || stdout != "" || !strings.Contains(stderr, "csh") {
+		if code, stdout, stderr := execute(t, args...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, "csh") {
 			t.Errorf("%v: exit %d: %s%s", args, code, stdout, stderr)
 		}
 	}

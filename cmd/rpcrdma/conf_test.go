@@ -11,6 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 	"github.com/rpcrdma/go-rpcrdma/confproto"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -71,7 +75,7 @@ reads at client    16
 	} {
 		r := startRig(t, strings.Fields(tt.serve)...)
 		got := r.exec(t, "rdma", append(append([]string{"conf"}, strings.Fields(tt.conf)...), "@/")...)
-		if got.code != exitOK || got.stdout != tt.want || got.stderr != "" {
+		if got.code != cli.ExitOK || got.stdout != tt.want || got.stderr != "" {
 			t.Errorf("serve %s, conf %s: exit %d\n%s%swant\n%s", tt.serve, tt.conf, got.code, got.stdout, got.stderr, tt.want)
 		}
 	}
@@ -79,15 +83,15 @@ reads at client    16
 
 // TestConfWithoutPrivateData: a server that says nothing at setup.
 func TestConfWithoutPrivateData(t *testing.T) {
-	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: quiet})
+	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: reach.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: reach.Quiet})
 	srv.Handle(confproto.New(confproto.Config{MaxCall: 8192}))
 	served := make(chan error, 1)
 	go func() {
-		served <- rpcrdma.Serve(t.Context(), l, srv, rpcrdma.Config{Logger: quiet, NoPrivateData: true})
+		served <- rpcrdma.Serve(t.Context(), l, srv, rpcrdma.Config{Logger: reach.Quiet, NoPrivateData: true})
 	}()
 	defer func() {
 		srv.Close()
@@ -105,19 +109,19 @@ alignment           -     -        0        0
 `
 	url := "rdma://" + l.Addr().String()
 	code, stdout, stderr := execute(t, "conf", url)
-	if stdout = strings.ReplaceAll(stdout, url, "@"); code != exitOK || stdout != want || stderr != "" {
+	if stdout = strings.ReplaceAll(stdout, url, "@"); code != cli.ExitOK || stdout != want || stderr != "" {
 		t.Errorf("exit %d\n%s%swant\n%s", code, stdout, stderr, want)
 	}
 }
 
 // TestConfOfOthers: what a server of another kind answers is shown as it came, and beside it what can be made of it.
 func TestConfOfOthers(t *testing.T) {
-	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: quiet})
+	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: reach.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
 	answer := confproto.Reply{MaxCallSendSize: 100_000, Align: 768, MaxRDMARead: 3}
-	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: reach.Quiet})
 	srv.Handle(oncrpc.Program{Number: confproto.Program, Version: confproto.Version, Procedures: []oncrpc.Procedure{
 		confproto.ProcConfigure: {Handler: func(_ context.Context, c *oncrpc.Call) error {
 			answer.MarshalXDR(c.Results)
@@ -125,7 +129,7 @@ func TestConfOfOthers(t *testing.T) {
 		}},
 	}})
 	served := make(chan error, 1)
-	go func() { served <- rpcrdma.Serve(t.Context(), l, srv, rpcrdma.Config{Logger: quiet}) }()
+	go func() { served <- rpcrdma.Serve(t.Context(), l, srv, rpcrdma.Config{Logger: reach.Quiet}) }()
 	defer func() {
 		srv.Close()
 		<-served
@@ -142,21 +146,21 @@ alignment           -     -      768        0
 `
 	url := "rdma://" + l.Addr().String()
 	code, stdout, stderr := execute(t, "conf", "--call", "4KiB", "--reply", "2KiB", url)
-	if stdout = strings.ReplaceAll(stdout, url, "@"); code != exitOK || stdout != want || stderr != "" {
+	if stdout = strings.ReplaceAll(stdout, url, "@"); code != cli.ExitOK || stdout != want || stderr != "" {
 		t.Errorf("exit %d\n%s%swant\n%s", code, stdout, stderr, want)
 	}
 }
 
 // serveConf serves CONF_RDMA, and nothing else, until the test ends.
 func serveConf(t *testing.T, cfg confproto.Config) (addr string) {
-	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: quiet})
+	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: reach.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: reach.Quiet})
 	srv.Handle(confproto.New(cfg))
 	served := make(chan error, 1)
-	go func() { served <- rpcrdma.Serve(t.Context(), l, srv, rpcrdma.Config{Logger: quiet}) }()
+	go func() { served <- rpcrdma.Serve(t.Context(), l, srv, rpcrdma.Config{Logger: reach.Quiet}) }()
 	t.Cleanup(func() {
 		srv.Close()
 		<-served
@@ -175,27 +179,27 @@ func TestConfErrors(t *testing.T) {
 		code int
 		say  string
 	}{
-		{"rdma://" + denying, exitFailed,
+		{"rdma://" + denying, cli.ExitFailed,
 			"has CONF_RDMA, and denies it to this caller: AUTH_TOOWEAK; who may have it is in --conf of rpcrdma serve\n"},
-		{"rdma://" + gone.rdma, exitFailed,
+		{"rdma://" + gone.rdma, cli.ExitFailed,
 			"rpcrdma: nothing listens at port " + gone.rdma + ": is NFS over RDMA turned on there? ?rpcbind in the URL asks for its port\n"},
-		{"rdma://" + other.tcp, exitFailed,
+		{"rdma://" + other.tcp, cli.ExitFailed,
 			"rpcrdma: port " + other.tcp + " is not one of NFS over RDMA (iWARP): write the one that is, or ?rpcbind to have it found\n"},
-		{"rdma://127.0.0.1?rpcbind=" + port(t, gone.rdma), exitFailed, "; write the port, such as rdma://127.0.0.1:20049\n"},
-		{"", exitUsage, "no URL: write rdma://HOST\n"},
-		{"rdma://a rdma://b", exitUsage, `unknown argument "rdma://b": one server at a time`},
-		{"host", exitUsage, "host: not a URL: write rdma://HOST\n"},
-		{"rdma://", exitUsage, "no host: write rdma://HOST\n"},
-		{"nfs://host", exitUsage, "nfs://host: CONF_RDMA is for connections over RDMA: write rdma://HOST\n"},
-		{"tcp://host", exitUsage, "tcp://host: CONF_RDMA is for connections over RDMA: write rdma://HOST"},
-		{"rdma://host/export", exitUsage, "rdma://host/export: the server is asked, not a file of it: write rdma://host\n"},
-		{"rdma://host/export?rpcbind", exitUsage, "the server is asked, not a file of it: write rdma://host?rpcbind\n"},
-		{"rdma://host?mountport=5", exitUsage, "mountport is for files, and none is asked for: write rdma://host\n"},
-		{"rdma://host:700?mountport=5", exitUsage, "write rdma://host:700\n"},
-		{"rdma://host?rpcbind=7&mountport=5", exitUsage, "write rdma://host?rpcbind=7\n"},
-		{"--program 100400 rdma://host", exitUsage, `there is: both, draft, rfc5666`},
-		{"--call 1000 rdma://host", exitUsage, "write a multiple of 1KiB up to 64KiB"},
-		{"--reply 65KiB rdma://host", exitUsage, "write a multiple of 1KiB up to 64KiB"},
+		{"rdma://127.0.0.1?rpcbind=" + port(t, gone.rdma), cli.ExitFailed, "; write the port, such as rdma://127.0.0.1:20049\n"},
+		{"", cli.ExitUsage, "no URL: write rdma://HOST\n"},
+		{"rdma://a rdma://b", cli.ExitUsage, `unknown argument "rdma://b": one server at a time`},
+		{"host", cli.ExitUsage, "host: not a URL: write rdma://HOST\n"},
+		{"rdma://", cli.ExitUsage, "no host: write rdma://HOST\n"},
+		{"nfs://host", cli.ExitUsage, "nfs://host: CONF_RDMA is for connections over RDMA: write rdma://HOST\n"},
+		{"tcp://host", cli.ExitUsage, "tcp://host: CONF_RDMA is for connections over RDMA: write rdma://HOST"},
+		{"rdma://host/export", cli.ExitUsage, "rdma://host/export: the server is asked, not a file of it: write rdma://host\n"},
+		{"rdma://host/export?rpcbind", cli.ExitUsage, "the server is asked, not a file of it: write rdma://host?rpcbind\n"},
+		{"rdma://host?mountport=5", cli.ExitUsage, "mountport is for files, and none is asked for: write rdma://host\n"},
+		{"rdma://host:700?mountport=5", cli.ExitUsage, "write rdma://host:700\n"},
+		{"rdma://host?rpcbind=7&mountport=5", cli.ExitUsage, "write rdma://host?rpcbind=7\n"},
+		{"--program 100400 rdma://host", cli.ExitUsage, `there is: both, draft, rfc5666`},
+		{"--call 1000 rdma://host", cli.ExitUsage, "write a multiple of 1KiB up to 64KiB"},
+		{"--reply 65KiB rdma://host", cli.ExitUsage, "write a multiple of 1KiB up to 64KiB"},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"conf"}, strings.Fields(tt.args)...)...)
 		if code != tt.code || !strings.Contains(stderr, tt.say) || stdout != "" {
@@ -207,7 +211,7 @@ func TestConfErrors(t *testing.T) {
 // TestDraft: commands and gateway in the draft's dialect do what they do in the other one, with servers that have CONF_RDMA and with
 // servers that have not.
 func TestDraft(t *testing.T) {
-	data := string(pattern(300_001))
+	data := string(rig.Pattern(300_001))
 	for _, args := range []string{"--inline 16384 --align 4096", "--conf off", "--conf sys --credits 1"} {
 		r := startRig(t, append([]string{"--dialect", "draft"}, strings.Fields(args)...)...)
 		dir := t.TempDir()
@@ -216,16 +220,16 @@ func TestDraft(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if got := r.exec(t, "rdma", "put", "--dialect", "draft", "--inline", "16KiB", filepath.Join(dir, name), "@/memory/"+name); got.code != exitOK {
+			if got := r.exec(t, "rdma", "put", "--dialect", "draft", "--inline", "16KiB", filepath.Join(dir, name), "@/memory/"+name); got.code != cli.ExitOK {
 				t.Fatalf("serve %s: put %s: %+v", args, name, got)
 			}
 		}
 		g := startGateway(t, nil, "--to", r.base("rdma"), "--dialect", "draft")
 		for name, data := range want {
-			if got := r.exec(t, "rdma", "cat", "--dialect", "draft", "@/memory/"+name); got.code != exitOK || got.stdout != data {
+			if got := r.exec(t, "rdma", "cat", "--dialect", "draft", "@/memory/"+name); got.code != cli.ExitOK || got.stdout != data {
 				t.Errorf("serve %s: cat %s: exit %d, %d bytes, %s", args, name, got.code, len(got.stdout), got.stderr)
 			}
-			if code, stdout, stderr := execute(t, "cat", "tcp://"+g.tcp+"/memory/"+name); code != exitOK || stdout != data {
+			if code, stdout, stderr := execute(t, "cat", "tcp://"+g.tcp+"/memory/"+name); code != cli.ExitOK || stdout != data {
 				t.Errorf("serve %s: cat %s through the gateway: exit %d, %d bytes, %s", args, name, code, len(stdout), stderr)
 			}
 		}
@@ -237,18 +241,18 @@ func TestOtherDialect(t *testing.T) {
 	r := startRig(t, "--dialect", "draft")
 	dir := t.TempDir()
 	name := filepath.Join(dir, "odd")
-	if err := os.WriteFile(name, pattern(50_001), 0o644); err != nil {
+	if err := os.WriteFile(name, rig.Pattern(50_001), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.exec(t, "rdma", "put", name, "@/memory/odd"); got.code != exitOK {
+	if got := r.exec(t, "rdma", "put", name, "@/memory/odd"); got.code != cli.ExitOK {
 		t.Fatalf("put: %+v", got)
 	}
 	// READs whose length is no multiple of four, and which are filled.
 	got := r.exec(t, "rdma", "get", "--size", "4099", "@/memory/odd", filepath.Join(dir, "back"))
-	if want := ": round-up counted in a write chunk: the peer speaks the draft's dialect\n"; got.code != exitFailed || !strings.HasSuffix(got.stderr, want) {
+	if want := ": round-up counted in a write chunk: the peer speaks the draft's dialect\n"; got.code != cli.ExitFailed || !strings.HasSuffix(got.stderr, want) {
 		t.Errorf("got %+v, want %q", got, want)
 	}
-	if got := r.exec(t, "rdma", "get", "--dialect", "draft", "--size", "4099", "@/memory/odd", filepath.Join(dir, "back")); got.code != exitOK {
+	if got := r.exec(t, "rdma", "get", "--dialect", "draft", "--size", "4099", "@/memory/odd", filepath.Join(dir, "back")); got.code != cli.ExitOK {
 		t.Errorf("in the server's dialect: %+v", got)
 	}
 }
@@ -278,7 +282,7 @@ func TestConfLogged(t *testing.T) {
 		s := startServe(t, "--memory", "/m", "--dialect", "draft", "--inline", "16KiB", "--align", "4KiB", "--log-level", level)
 		for dialect, want := range map[string]string{"draft": want, "rfc8166": ""} {
 			before := len(s.stderr.String())
-			if code, _, stderr := execute(t, "ls", "--dialect", dialect, "--inline", "8KiB", "rdma://"+s.rdma+"/m"); code != exitOK {
+			if code, _, stderr := execute(t, "ls", "--dialect", dialect, "--inline", "8KiB", "rdma://"+s.rdma+"/m"); code != cli.ExitOK {
 				t.Fatalf("exit %d: %s", code, stderr)
 			}
 			var got []string
@@ -299,8 +303,8 @@ func TestDialIWARP(t *testing.T) {
 	draft := startServe(t, "--memory", "/m", "--dialect", "draft", "--inline", "16384", "--align", "4096", "--conf", "sys")
 	none := startServe(t, "--memory", "/m", "--dialect", "draft", "--conf", "off")
 	other := startServe(t, "--memory", "/m", "--inline", "16384")
-	self := identity{}
-	cred, err := self.cred()
+	self := remote.Identity{}
+	cred, err := self.Cred()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,8 +321,8 @@ func TestDialIWARP(t *testing.T) {
 		{"unavailable", none.rdma, rpcrdma.Draft, cred, rpcrdma.Settings{MaxSend: 4096, MaxRecv: 4096}},
 		{"not asked", other.rdma, rpcrdma.RFC8166, cred, rpcrdma.Settings{MaxSend: size, MaxRecv: size}},
 	} {
-		conn, err := dialOverRDMA(t.Context(), rdmaAt(t, tt.addr), rdmaConfig{log: quiet},
-			rpcrdma.Config{Logger: quiet, Dialect: tt.dialect, InlineSend: size, InlineRecv: size, Credits: 1000}, tt.cred)
+		conn, err := reach.DialOverRDMA(t.Context(), rdmaAt(t, tt.addr), reach.RDMAConfig{Log: reach.Quiet},
+			rpcrdma.Config{Logger: reach.Quiet, Dialect: tt.dialect, InlineSend: size, InlineRecv: size, Credits: 1000}, tt.cred)
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -328,18 +332,18 @@ func TestDialIWARP(t *testing.T) {
 		if got := conn.(*rpcrdma.Conn).Settings(); got != tt.want {
 			t.Errorf("%s: in force is %+v, want %+v", tt.name, got, tt.want)
 		}
-		end(conn)
+		reach.End(conn)
 	}
 }
 
 // TestRecvDepth: rpcrdma has as many credits as were asked for.
 func TestRecvDepth(t *testing.T) {
 	s := startServe(t, "--memory", "/m", "--dialect", "draft", "--credits", "4096")
-	conn, err := dialOverRDMA(t.Context(), rdmaAt(t, s.rdma), rdmaConfig{log: quiet}, rpcrdma.Config{Logger: quiet, Dialect: rpcrdma.Draft, Credits: 4096}, oncrpc.AuthNone())
+	conn, err := reach.DialOverRDMA(t.Context(), rdmaAt(t, s.rdma), reach.RDMAConfig{Log: reach.Quiet}, rpcrdma.Config{Logger: reach.Quiet, Dialect: rpcrdma.Draft, Credits: 4096}, oncrpc.AuthNone())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer end(conn)
+	defer reach.End(conn)
 	if grant, _, _ := conn.(*rpcrdma.Conn).Credits(); grant != 4096 {
 		t.Errorf("got %d credits, want 4096", grant)
 	}

@@ -6,14 +6,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
 // TestPutNoSpace: what did not fit leaves nothing.
 func TestPutNoSpace(t *testing.T) {
 	r := startRig(t, "--memory-size", "8MiB")
 	dir := t.TempDir()
-	old := write(t, filepath.Join(dir, "old"), []byte("old"))
-	large := write(t, filepath.Join(dir, "large"), pattern(10<<20))
+	old := rig.Write(t, filepath.Join(dir, "old"), []byte("old"))
+	large := rig.Write(t, filepath.Join(dir, "large"), rig.Pattern(10<<20))
 	for _, scheme := range schemes {
 		for _, option := range []string{"-q", "-p", "--sparse"} {
 			done(t, r.exec(t, scheme, "put", old, "@/memory/file"))
@@ -23,7 +25,7 @@ func TestPutNoSpace(t *testing.T) {
 			}
 			down := filepath.Join(t.TempDir(), "down")
 			done(t, r.exec(t, scheme, "get", "-r", "@/memory", down))
-			if got, want := treeOf(t, down), `-rw-r--r-- "file" "old"`+"\n"; got != want {
+			if got, want := rig.TreeOf(t, down), `-rw-r--r-- "file" "old"`+"\n"; got != want {
 				t.Errorf("%s: got\n%swant\n%s", scheme, got, want)
 			}
 		}
@@ -59,7 +61,7 @@ func TestCopyPermission(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	up := write(t, filepath.Join(t.TempDir(), "up"), []byte("up"))
+	up := rig.Write(t, filepath.Join(t.TempDir(), "up"), []byte("up"))
 	for _, tt := range []struct {
 		args   []string
 		stderr []string
@@ -88,7 +90,7 @@ func TestCopyPermission(t *testing.T) {
 drwx------ "tree/closed"
 -rw-r--r-- "tree/public" "public"
 `
-	if got := treeOf(t, here); got != want {
+	if got := rig.TreeOf(t, here); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	const left = `drwxr-xr-x "tree"
@@ -112,7 +114,7 @@ func TestCopyPermissionSquashed(t *testing.T) {
 	if err := os.Chmod(r.path("file"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	up := write(t, filepath.Join(t.TempDir(), "up"), []byte("up"))
+	up := rig.Write(t, filepath.Join(t.TempDir(), "up"), []byte("up"))
 	const hint = "permission denied to user 0, whom many servers take for nobody: --uid calls as another\n"
 	for what, args := range map[string][]string{"file": {"get", "@/export/file", t.TempDir()}, "up": {"put", up, "@/export"}} {
 		if got, want := r.exec(t, "tcp", args...), (outcome{1, "", "rpcrdma " + args[0] + " @/export/" + what + ": " + hint}); got != want {
@@ -128,7 +130,7 @@ func TestGetIntoReadOnly(t *testing.T) {
 	here := t.TempDir()
 	tree(t, here, "file:444:old")
 	done(t, r.exec(t, "tcp", "get", "@/export/file", here))
-	if got, want := treeOf(t, here), `-r--r--r-- "file" "new"`+"\n"; got != want {
+	if got, want := rig.TreeOf(t, here), `-r--r--r-- "file" "new"`+"\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	got := r.exec(t, "tcp", "get", "@/export/file", "/proc/self/new")
@@ -141,7 +143,7 @@ func TestGetIntoReadOnly(t *testing.T) {
 func TestGetPlanted(t *testing.T) {
 	r := startRig(t)
 	outside, here := t.TempDir(), t.TempDir()
-	write(t, filepath.Join(outside, "file"), []byte("old"))
+	rig.Write(t, filepath.Join(outside, "file"), []byte("old"))
 	up := strings.Repeat("../", 20) + outside[1:]
 	r.mkdir(t, "tree")
 	for i, to := range []string{outside, up, outside + "/file", outside + "/new"} {
@@ -163,11 +165,11 @@ func TestGetPlanted(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
-	if got, want := treeOf(t, outside), `-rw-r--r-- "file" "old"`+"\n"; got != want {
+	if got, want := rig.TreeOf(t, outside), `-rw-r--r-- "file" "old"`+"\n"; got != want {
 		t.Errorf("outside there is\n%swant\n%s", got, want)
 	}
 	want := fmt.Sprintf("drwxr-xr-x \"tree\"\nL \"tree/0\" -> %q\nL \"tree/1\" -> %q\n-rw-r--r-- \"tree/2\" \"evil\"\n-rw-r--r-- \"tree/3\" \"evil\"\n", outside, up)
-	if got := treeOf(t, here); got != want {
+	if got := rig.TreeOf(t, here); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }

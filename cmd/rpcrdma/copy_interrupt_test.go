@@ -10,14 +10,16 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
 // interruptedData is more than all WRITEs that are under way at a time.
-var interruptedData = pattern(9<<20 + 1)
+var interruptedData = rig.Pattern(9<<20 + 1)
 
 // interrupted is how a command ends that was interrupted.
-var interrupted = outcome{exitInterrupted, "", "rpcrdma: interrupted\n"}
+var interrupted = outcome{cli.ExitInterrupted, "", "rpcrdma: interrupted\n"}
 
 // names returns what is in a directory.
 func names(t *testing.T, dir string) string {
@@ -52,8 +54,8 @@ func TestPutInterrupted(t *testing.T) {
 						}
 					})
 					dir := t.TempDir()
-					done(t, r.exec(t, "tcp", "put", write(t, filepath.Join(dir, "old"), []byte("old")), "@/memory/file"))
-					up := write(t, filepath.Join(dir, "up"), interruptedData)
+					done(t, r.exec(t, "tcp", "put", rig.Write(t, filepath.Join(dir, "old"), []byte("old")), "@/memory/file"))
+					up := rig.Write(t, filepath.Join(dir, "up"), interruptedData)
 					armed.Store(true)
 					got := r.execContext(ctx, scheme, "put", option, up, "@/memory/file")
 					armed.Store(false)
@@ -69,7 +71,7 @@ func TestPutInterrupted(t *testing.T) {
 					if tt.at == nfs3.ProcRename { // which is not given up
 						want = interruptedData
 					}
-					holds(t, filepath.Join(down, "file"), want)
+					rig.Holds(t, filepath.Join(down, "file"), want)
 				})
 			}
 		}
@@ -89,13 +91,13 @@ func TestGetInterrupted(t *testing.T) {
 							cancel()
 						}
 					})
-					done(t, r.exec(t, "tcp", "put", write(t, filepath.Join(t.TempDir(), "up"), interruptedData), "@/memory/file"))
+					done(t, r.exec(t, "tcp", "put", rig.Write(t, filepath.Join(t.TempDir(), "up"), interruptedData), "@/memory/file"))
 					here := t.TempDir()
-					write(t, filepath.Join(here, "file"), []byte("old"))
+					rig.Write(t, filepath.Join(here, "file"), []byte("old"))
 					if got := r.execContext(ctx, scheme, "get", option, "@/memory/file", here); got != interrupted {
 						t.Errorf("got %+v, want %+v", got, interrupted)
 					}
-					if got, want := treeOf(t, here), `-rw-r--r-- "file" "old"`+"\n"; got != want {
+					if got, want := rig.TreeOf(t, here), `-rw-r--r-- "file" "old"`+"\n"; got != want {
 						t.Errorf("got\n%swant\n%s", got, want)
 					}
 				})
@@ -108,7 +110,7 @@ func TestGetInterrupted(t *testing.T) {
 func TestPutTreeInterrupted(t *testing.T) {
 	source := t.TempDir()
 	for i := range 100 {
-		write(t, filepath.Join(source, fmt.Sprint(i)), pattern(10000))
+		rig.Write(t, filepath.Join(source, fmt.Sprint(i)), rig.Pattern(10000))
 	}
 	for _, scheme := range schemes {
 		t.Run(scheme, func(t *testing.T) {
@@ -129,7 +131,7 @@ func TestPutTreeInterrupted(t *testing.T) {
 				t.Errorf("%d files were copied", len(copied))
 			}
 			for _, name := range copied {
-				holds(t, filepath.Join(down, name), pattern(10000))
+				rig.Holds(t, filepath.Join(down, name), rig.Pattern(10000))
 				if strings.HasPrefix(name, ".") {
 					t.Errorf("%s was left", name)
 				}
@@ -155,7 +157,7 @@ func TestPutServerGone(t *testing.T) {
 				<-gone
 				stop()
 			}()
-			up := write(t, filepath.Join(t.TempDir(), "up"), interruptedData)
+			up := rig.Write(t, filepath.Join(t.TempDir(), "up"), interruptedData)
 			got := r.exec(t, scheme, "put", "--wait", "0", up, "@/memory/file")
 			lines := strings.Split(got.stderr, "\n")
 			// By the time it is looked for, nothing listens there any more, or what has connected is just being ended.
@@ -165,7 +167,7 @@ func TestPutServerGone(t *testing.T) {
 			left := []string{refused, reset, port + " takes connections and ends them at once"}
 			_, why, told := strings.Cut(strings.Join(lines[1:2], ""),
 				": an incomplete file may be left of that name: ")
-			if got.code != exitFailed || len(lines) != 3 || !slices.Contains(first, strings.TrimPrefix(lines[0], "rpcrdma put @/memory/file: ")) ||
+			if got.code != cli.ExitFailed || len(lines) != 3 || !slices.Contains(first, strings.TrimPrefix(lines[0], "rpcrdma put @/memory/file: ")) ||
 				!strings.HasPrefix(lines[1], "rpcrdma put @/memory/.rpcrdma-") || !told || !slices.Contains(left, why) {
 				t.Errorf("got %+v", got)
 			}

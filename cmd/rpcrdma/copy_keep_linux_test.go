@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
 // stamp sets the times of a file, or of a link itself, by a number.
@@ -157,14 +160,14 @@ func TestCopyModes(t *testing.T) {
 		name string
 		mode fs.FileMode
 	}{{"closed", 0o555 | fs.ModeDir}, {"closed/file", 0o644}, {"dir", 0o777 | fs.ModeDir}, {"dir/x", 0o600}, {"file", 0o666}, {"read-only", 0o444}, {"script", 0o777}} {
-		want += fmt.Sprintf("%v %q", f.mode&^umask, f.name)
+		want += fmt.Sprintf("%v %q", f.mode&^remote.Umask, f.name)
 		if !f.mode.IsDir() {
 			want += ` "x"`
 		}
 		want += "\n"
 	}
 	done(t, r.exec(t, "tcp", "put", "-r", source+"/tree", "@/export/up"))
-	if got := treeOf(t, r.path("up")); got != want {
+	if got := rig.TreeOf(t, r.path("up")); got != want {
 		t.Errorf("put: got\n%swant\n%s", got, want)
 	}
 	if err := os.RemoveAll(r.path("up/closed")); err != nil {
@@ -173,7 +176,7 @@ func TestCopyModes(t *testing.T) {
 	done(t, r.exec(t, "tcp", "put", "-rp", source+"/tree/.", "@/export/up"))
 	down := filepath.Join(t.TempDir(), "down")
 	done(t, r.exec(t, "tcp", "get", "-r", "@/export/up", down))
-	if got := treeOf(t, down); got != want {
+	if got := rig.TreeOf(t, down); got != want {
 		t.Errorf("get: got\n%swant\n%s", got, want)
 	}
 	os.Chmod(filepath.Join(down, "closed"), 0o755)

@@ -1,7 +1,5 @@
 //go:build !race
 
-// The race detector makes thousands of calls slow; it sees those of TestCopyTree.
-
 package main
 
 import (
@@ -9,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
 // TestCopyManyFiles: 2,000 small files go both ways, and 5,000 in one directory, which is more than is looked at at a time.
@@ -25,13 +25,13 @@ func TestCopyManyFiles(t *testing.T) {
 				if err := os.MkdirAll(dir, 0o755); err != nil {
 					t.Fatal(err)
 				}
-				write(t, filepath.Join(dir, fmt.Sprint(i)), fmt.Append(nil, "content of ", i))
+				rig.Write(t, filepath.Join(dir, fmt.Sprint(i)), fmt.Append(nil, "content of ", i))
 			}
 			up := fmt.Sprint("@/memory/", tt.scheme, tt.files)
 			done(t, r.exec(t, tt.scheme, "put", "-r", source, up))
 			down := filepath.Join(t.TempDir(), "down")
 			done(t, r.exec(t, tt.scheme, "get", "-r", up, down))
-			if got, want := treeOf(t, down), treeOf(t, source); got != want {
+			if got, want := rig.TreeOf(t, down), rig.TreeOf(t, source); got != want {
 				t.Errorf("got\n%swant\n%s", got, want)
 			}
 		})

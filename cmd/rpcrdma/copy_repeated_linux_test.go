@@ -12,6 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/copying"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
@@ -29,25 +35,25 @@ func putOver(t *testing.T, r *clientRig, change func(oncrpc.Transport) oncrpc.Tr
 	cmd := &cobra.Command{Use: "put"}
 	cmd.SetContext(t.Context())
 	cmd.SetErr(&stderr)
-	flags := newRemoteFlags()
-	p := &put{copyOptions: copyOptions{recursive: true}, remotes: remotes{flags: flags}}
-	if err := p.parse(args); err != nil {
+	flags := remote.NewFlags()
+	p := &copying.Put{Options: copying.Options{Recursive: true}, Remotes: remote.Session{Flags: flags}}
+	if err := p.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	to, err := parseTarget(p.url)
+	to, err := reach.ParseTarget(p.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cred, err := flags.cred()
+	cred, err := flags.Cred()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.remotes.servers = map[serverKey]*remoteServer{{scheme: to.scheme, host: to.host, port: to.port}: {
-		flags: flags, target: to.at("/"), cred: cred, conn: change(dialTCP(t, r.tcp)), exports: make(map[string]*remote),
+	p.Remotes.Servers = map[remote.ServerKey]*remote.Server{{Scheme: to.Scheme, Host: to.Host, Port: to.Port}: {
+		Flags: flags, Target: to.At("/"), Cred: cred, Conn: change(dialTCP(t, r.tcp)), Exports: make(map[string]*remote.Export),
 	}}
-	code := exitOK
-	if err := p.run(cmd); err == errReported {
-		code = exitFailed
+	code := cli.ExitOK
+	if err := p.Run(cmd); err == cli.ErrReported {
+		code = cli.ExitFailed
 	} else if err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +68,8 @@ func TestPutRepeated(t *testing.T) {
 	r.file(t, "tree/old", "old")
 	r.symlink(t, "old", "tree/other")
 	r.symlink(t, "new", "tree/same")
-	done(t, putOver(t, r, func(conn oncrpc.Transport) oncrpc.Transport { return forgetful{conn} }, filepath.Join(up, "tree"), "@/export"))
-	if got, want := r.tree(t), treeOf(t, up); got != want {
+	done(t, putOver(t, r, func(conn oncrpc.Transport) oncrpc.Transport { return rig.Forgetful{Transport: conn} }, filepath.Join(up, "tree"), "@/export"))
+	if got, want := r.tree(t), rig.TreeOf(t, up); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
@@ -102,7 +108,7 @@ func TestPutRepeatedLost(t *testing.T) {
 	was := r.tree(t)
 	for _, name := range []string{"file", "link"} {
 		got := putOver(t, r, func(conn oncrpc.Transport) oncrpc.Transport { return losing{conn, r.dir} }, filepath.Join(up, name), "@/export")
-		if want := (outcome{1, "", "rpcrdma put @/export/" + name + ": no such file or directory" + repeatedNote + "\n"}); got != want {
+		if want := (outcome{1, "", "rpcrdma put @/export/" + name + ": no such file or directory" + words.RepeatedNote + "\n"}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
@@ -137,7 +143,7 @@ func TestPutForgotten(t *testing.T) {
 	got := putOver(t, r, func(conn oncrpc.Transport) oncrpc.Transport {
 		return moving{conn, dialTCP(t, next.tcp), new(atomic.Bool)}
 	}, filepath.Join(up, "file"), "@/export")
-	why := statusWords[nfs3.ErrStale]
+	why := words.StatusWords[nfs3.ErrStale]
 	want := outcome{1, "", "rpcrdma put @/export/file: " + why + "\n" +
 		"rpcrdma put @/export/" + names(t, r.dir) + ": an incomplete file may be left of that name: " + why + "\n"}
 	if got != want {

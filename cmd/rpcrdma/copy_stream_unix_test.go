@@ -12,6 +12,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/copying"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
 // process runs a command line against a rig in a process of its own.
@@ -33,7 +38,7 @@ func (r *clientRig) process(t *testing.T, args ...string) *exec.Cmd {
 func TestCopyPipes(t *testing.T) {
 	r := startRig(t)
 	for _, n := range []int{0, 1, 5<<20 + 7} {
-		data := pattern(n)
+		data := rig.Pattern(n)
 		put := r.process(t, "put", "-", "@/memory/file")
 		put.Stdin = struct{ io.Reader }{bytes.NewReader(data)} // a pipe
 		if out, err := put.CombinedOutput(); err != nil || len(out) > 0 {
@@ -47,8 +52,8 @@ func TestCopyPipes(t *testing.T) {
 	// A new file has the permissions that the umask leaves.
 	here := t.TempDir()
 	done(t, r.exec(t, "rdma", "get", "-p", "@/memory/file", here))
-	if i, err := os.Stat(filepath.Join(here, "file")); err != nil || i.Mode() != 0o666&^umask {
-		t.Errorf("got %v, %v, want %v", i.Mode(), err, 0o666&^umask)
+	if i, err := os.Stat(filepath.Join(here, "file")); err != nil || i.Mode() != 0o666&^remote.Umask {
+		t.Errorf("got %v, %v, want %v", i.Mode(), err, 0o666&^remote.Umask)
 	}
 }
 
@@ -66,13 +71,13 @@ func TestPutInterruptedInput(t *testing.T) {
 		if err := put.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := stdin.Write(pattern(3 << 20)); err != nil { // more than a pipe has room for
+		if _, err := stdin.Write(rig.Pattern(3 << 20)); err != nil { // more than a pipe has room for
 			t.Fatal(err)
 		}
 		put.Process.Signal(os.Interrupt)
 		put.Wait()
 		stdin.Close()
-		if got := put.ProcessState.ExitCode(); got != exitInterrupted || stderr.String() != interrupted.stderr {
+		if got := put.ProcessState.ExitCode(); got != cli.ExitInterrupted || stderr.String() != interrupted.stderr {
 			t.Errorf("%s: got exit code %d, %q", name, got, stderr.String())
 		}
 		down := filepath.Join(t.TempDir(), "down")
@@ -86,7 +91,7 @@ func TestPutInterruptedInput(t *testing.T) {
 // TestGetInterruptedOutput: an interrupt does not wait for who reads the output.
 func TestGetInterruptedOutput(t *testing.T) {
 	r := startRig(t)
-	done(t, r.exec(t, "rdma", "put", write(t, filepath.Join(t.TempDir(), "file"), pattern(20<<20)), "@/memory"))
+	done(t, r.exec(t, "rdma", "put", rig.Write(t, filepath.Join(t.TempDir(), "file"), rig.Pattern(20<<20)), "@/memory"))
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
@@ -128,18 +133,18 @@ func TestInterruptedOpen(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := &special{path: fifo, flag: os.O_RDONLY}
-	if n, err := (interruptibleReader{ctx, s}).Read(make([]byte, 1)); n != 0 || err != context.Canceled {
+	s := &copying.Special{Path: fifo, Flag: os.O_RDONLY}
+	if n, err := (cli.InterruptibleReader{Ctx: ctx, R: s}).Read(make([]byte, 1)); n != 0 || err != context.Canceled {
 		t.Errorf("got %d, %v, want %v", n, err, context.Canceled)
 	}
-	s.close()                                 // which does not wait either
+	s.Close()                                 // which does not wait either
 	f, err := os.OpenFile(fifo, os.O_RDWR, 0) // which waits for nobody, and ends who waits
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.mu.Lock() // it is open, or will never be
-	opened := s.f
-	s.mu.Unlock()
+	s.Mu.Lock() // it is open, or will never be
+	opened := s.F
+	s.Mu.Unlock()
 	if opened != nil {
 		opened.Close()
 	}

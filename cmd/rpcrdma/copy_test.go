@@ -1,12 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
 // done fails the test unless a command has done what it should, without a word.
@@ -17,40 +18,20 @@ func done(t *testing.T, got outcome) {
 	}
 }
 
-// write makes a file of this host.
-func write(t *testing.T, name string, data []byte) string {
-	t.Helper()
-	if err := os.WriteFile(name, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-// holds fails the test unless a file of this host has some content.
-func holds(t *testing.T, name string, want []byte) {
-	t.Helper()
-	got, err := os.ReadFile(name)
-	if err != nil {
-		t.Error(err)
-	} else if !bytes.Equal(got, want) {
-		t.Errorf("%s: %d bytes, want %d others", name, len(got), len(want))
-	}
-}
-
 // TestCopySizes: files of all kinds of sizes come back as they were.
 func TestCopySizes(t *testing.T) {
 	r := startRig(t)
-	all := pattern(10<<20 + 3)
+	all := rig.Pattern(10<<20 + 3)
 	for scheme, options := range map[string][]string{"rdma": {"-q", "-p", "--sparse"}, "tcp": {"-q"}} {
 		for _, option := range options {
 			for _, n := range []int{0, 1, 3, 4095, 4096, 4097, 1<<20 - 1, 1<<20 + 1, 10<<20 + 3} {
 				t.Run(fmt.Sprint(scheme, option, n), func(t *testing.T) {
 					dir := t.TempDir()
-					up := write(t, filepath.Join(dir, "up"), all[:n])
+					up := rig.Write(t, filepath.Join(dir, "up"), all[:n])
 					done(t, r.exec(t, scheme, "put", option, up, "@/memory/file"))
 					down := filepath.Join(dir, "down")
 					done(t, r.exec(t, scheme, "get", option, "@/memory/file", down))
-					holds(t, down, all[:n])
+					rig.Holds(t, down, all[:n])
 				})
 			}
 		}
@@ -62,12 +43,12 @@ func TestGetOperands(t *testing.T) {
 	r := startRig(t)
 	source := t.TempDir()
 	for _, name := range []string{"a", "b"} {
-		write(t, filepath.Join(source, name), []byte(name))
+		rig.Write(t, filepath.Join(source, name), []byte(name))
 	}
 	if err := os.Mkdir(filepath.Join(source, "dir"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(source, "dir", "c"), []byte("c"))
+	rig.Write(t, filepath.Join(source, "dir", "c"), []byte("c"))
 	done(t, r.exec(t, "tcp", "put", "-r", source+"/a", source+"/b", source+"/dir", "@/memory"))
 
 	const (
@@ -114,7 +95,7 @@ func TestGetOperands(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			here := t.TempDir()
 			t.Chdir(here)
-			write(t, "old", []byte("old"))
+			rig.Write(t, "old", []byte("old"))
 			if err := os.Mkdir("there", 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +103,7 @@ func TestGetOperands(t *testing.T) {
 			if want := (outcome{tt.code, "", tt.stderr}); got != want {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
-			if got := treeOf(t, here); got != tt.want {
+			if got := rig.TreeOf(t, here); got != tt.want {
 				t.Errorf("got\n%swant\n%s", got, tt.want)
 			}
 		})
@@ -134,12 +115,12 @@ func TestPutOperands(t *testing.T) {
 	r := startRig(t)
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"a", "b"} {
-		write(t, name, []byte(name))
+		rig.Write(t, name, []byte(name))
 	}
 	if err := os.Mkdir("dir", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write(t, "dir/c", []byte("c"))
+	rig.Write(t, "dir/c", []byte("c"))
 	const (
 		a     = `-rw-r--r-- "a" "a"` + "\n"
 		b     = `-rw-r--r-- "b" "b"` + "\n"
@@ -185,7 +166,7 @@ func TestPutOperands(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			here := t.TempDir()
-			write(t, filepath.Join(here, "old"), []byte("old"))
+			rig.Write(t, filepath.Join(here, "old"), []byte("old"))
 			if err := os.Mkdir(filepath.Join(here, "there"), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +178,7 @@ func TestPutOperands(t *testing.T) {
 			}
 			down := filepath.Join(t.TempDir(), "down")
 			done(t, r.exec(t, "tcp", "get", "-r", "@/memory/"+dir, down))
-			if got := treeOf(t, down); got != tt.want {
+			if got := rig.TreeOf(t, down); got != tt.want {
 				t.Errorf("got\n%swant\n%s", got, tt.want)
 			}
 		})

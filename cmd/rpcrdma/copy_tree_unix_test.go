@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
 // oddTree makes a directory with all kinds of names and links.
@@ -28,11 +30,11 @@ func oddTree(t *testing.T) string {
 			continue
 		}
 		for _, name := range names {
-			write(t, filepath.Join(dir, d, name), []byte("content of "+name))
+			rig.Write(t, filepath.Join(dir, d, name), []byte("content of "+name))
 		}
 	}
 	for name, mode := range map[string]os.FileMode{"read-only": 0o444, "script": 0o755, "private": 0o600, "nothing": 0} {
-		write(t, filepath.Join(dir, name), []byte(name))
+		rig.Write(t, filepath.Join(dir, name), []byte(name))
 		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
 			t.Fatal(err)
 		}
@@ -55,14 +57,14 @@ func TestCopyTree(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := treeOf(t, source)
+	want := rig.TreeOf(t, source)
 	for _, scheme := range schemes {
 		t.Run(scheme, func(t *testing.T) {
 			down := t.TempDir()
 			for range 2 { // the second time over what is there
 				done(t, r.exec(t, scheme, "put", "-r", source+"/.", "@/memory/"+scheme))
 				done(t, r.exec(t, scheme, "get", "-r", "@/memory/"+scheme, down))
-				if got := treeOf(t, filepath.Join(down, scheme)); got != want {
+				if got := rig.TreeOf(t, filepath.Join(down, scheme)); got != want {
 					t.Errorf("got\n%swant\n%s", got, want)
 				}
 			}
@@ -91,7 +93,7 @@ L "was file" -> "file"
 	tree(t, here, "into/keep:644:kept")
 	tree(t, filepath.Join(here, "into"), over...)
 	os.Remove(filepath.Join(here, "into", "keep"))
-	write(t, filepath.Join(here, "secret"), []byte("secret"))
+	rig.Write(t, filepath.Join(here, "secret"), []byte("secret"))
 
 	done(t, r.exec(t, "tcp", "put", "-rp", here+"/into", "@/memory/up"))
 	got := r.exec(t, "tcp", "put", "-r", source+"/.", "@/memory/up")
@@ -100,7 +102,7 @@ L "was file" -> "file"
 	}
 	down := filepath.Join(t.TempDir(), "down")
 	done(t, r.exec(t, "tcp", "get", "-rp", "@/memory/up", down))
-	if got := treeOf(t, down); got != want {
+	if got := rig.TreeOf(t, down); got != want {
 		t.Errorf("put: got\n%swant\n%s", got, want)
 	}
 
@@ -117,10 +119,10 @@ L "was file" -> "file"
 	if want := (outcome{1, "", "rpcrdma get " + here + "/source/dir 2/x: is a directory: a file cannot replace it\n"}); got != want {
 		t.Errorf("get: got %+v, want %+v", got, want)
 	}
-	if got := treeOf(t, filepath.Join(here, "source")); got != want {
+	if got := rig.TreeOf(t, filepath.Join(here, "source")); got != want {
 		t.Errorf("get: got\n%swant\n%s", got, want)
 	}
-	holds(t, filepath.Join(here, "secret"), []byte("secret"))
+	rig.Holds(t, filepath.Join(here, "secret"), []byte("secret"))
 }
 
 // tree makes files, "name:mode:content", and links, "name->target", and the directories above them.
@@ -142,7 +144,7 @@ func tree(t *testing.T, dir string, files ...string) {
 			for _, d := range digits {
 				mode = mode<<3 | os.FileMode(d-'0')
 			}
-			write(t, name, []byte(data))
+			rig.Write(t, name, []byte(data))
 			err = os.Chmod(name, mode)
 		}
 		if err != nil {
@@ -192,7 +194,7 @@ func TestCopyLinks(t *testing.T) {
 			if got.code != tt.code {
 				t.Errorf("back: got %+v", got)
 			}
-			if got, want := treeOf(t, down), strings.ReplaceAll(tt.want, "N", name); got != want {
+			if got, want := rig.TreeOf(t, down), strings.ReplaceAll(tt.want, "N", name); got != want {
 				t.Errorf("got\n%swant\n%s", got, want)
 			}
 		})
@@ -207,7 +209,7 @@ func TestCopyLinks(t *testing.T) {
 		name := string(rune('a' + i))
 		down := t.TempDir()
 		done(t, r.exec(t, "rdma", append(append([]string{"get"}, strings.Fields(tt.args)...), filepath.Join(down, name))...))
-		if got, want := treeOf(t, down), strings.ReplaceAll(tt.want, "N", name); got != want {
+		if got, want := rig.TreeOf(t, down), strings.ReplaceAll(tt.want, "N", name); got != want {
 			t.Errorf("%s: got\n%swant\n%s", tt.args, got, want)
 		}
 	}
@@ -233,7 +235,7 @@ drwxr-xr-x "elsewhere"
 L "link" -> "elsewhere/file"
 -rw-r--r-- "source" "new"
 `
-	if got := treeOf(t, "."); got != want {
+	if got := rig.TreeOf(t, "."); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
@@ -253,11 +255,11 @@ func TestCopySpecial(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	done(t, r.exec(t, "rdma", "get", "-r", "@/memory/tree", "down"))
-	if got, want := treeOf(t, "down"), `-rw-r--r-- "file" "content"`+"\n"; got != want {
+	if got, want := rig.TreeOf(t, "down"), `-rw-r--r-- "file" "content"`+"\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 
-	data := pattern(3<<20 + 5)
+	data := rig.Pattern(3<<20 + 5)
 	wrote := make(chan error, 1)
 	go func() {
 		f, err := os.OpenFile("fifo", os.O_WRONLY, 0)

@@ -10,6 +10,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/demo"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 )
 
 // columns returns the numbers of a row of the demo's table by the names of their columns.
@@ -39,7 +43,7 @@ func columns(t *testing.T, out, row string) map[string]int {
 
 // demonstrable are the providers that this system has.
 func demonstrable() []string {
-	names := slices.Sorted(maps.Keys(providers))
+	names := slices.Sorted(maps.Keys(reach.Providers))
 	if runtime.GOOS != "linux" {
 		names = slices.DeleteFunc(names, func(name string) bool { return name == "roce" })
 	}
@@ -52,7 +56,7 @@ func TestDemoDraft(t *testing.T) {
 	for _, name := range demonstrable() {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := execute(t, "demo", "--dialect", "draft", "--provider", name, path)
-			if code != exitOK {
+			if code != cli.ExitOK {
 				t.Fatalf("exit %d: %s", code, stderr)
 			}
 			wants := []string{
@@ -75,12 +79,12 @@ func TestDemoDraft(t *testing.T) {
 				t.Errorf("%d calls of CONF_RDMA, want 1", got)
 			}
 			// 8 KiB of data each, at the next multiple of 4096 behind a header.
-			if got := columns(t, stdout, "WRITE"); got["padding"] < parts*1024 || got["padding"] >= parts*4096 || got["read chunk"] != 100_000+shareSize {
+			if got := columns(t, stdout, "WRITE"); got["padding"] < demo.Parts*1024 || got["padding"] >= demo.Parts*4096 || got["read chunk"] != 100_000+demo.ShareSize {
 				t.Errorf("WRITE: %v", got)
 			}
-			const asked = share/shareSize + 1
-			if got := columns(t, stdout, "READ"); got["reply read"] != parts*partSize+asked*shareSize || got["DONE"] != parts+asked ||
-				got["write chunk"] != 100_000+partSize+1 {
+			const asked = demo.Share/demo.ShareSize + 1
+			if got := columns(t, stdout, "READ"); got["reply read"] != demo.Parts*demo.PartSize+asked*demo.ShareSize || got["DONE"] != demo.Parts+asked ||
+				got["write chunk"] != 100_000+demo.PartSize+1 {
 				t.Errorf("READ: %v", got)
 			}
 			if got := columns(t, stdout, "READDIRPLUS"); got["reply chunk"] < 2048 || got["reply read"] < 1024 || got["DONE"] != 1 {

@@ -15,6 +15,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/demo"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
@@ -31,7 +34,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		if name := os.Getenv(statusFile); name != "" {
-			code := run(untilSignal(repeat), os.Args[1:], os.Stdout, os.Stderr)
+			code := run(cli.UntilSignal(repeat), os.Args[1:], os.Stdout, os.Stderr)
 			status, err := os.ReadFile("/proc/self/status")
 			if err == nil {
 				err = os.WriteFile(name, status, 0o600)
@@ -82,7 +85,7 @@ func TestDemo(t *testing.T) {
 	want = append(want, sum+"  "+path+": the same", " file0.2\n")
 
 	code, stdout, stderr := execute(t, args...)
-	if code != exitOK || stderr != "" {
+	if code != cli.ExitOK || stderr != "" {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	for _, w := range append(want, "MNT", "READDIRPLUS", "read chunk", "up ", "down ", "-rw-r--r--") {
@@ -99,7 +102,7 @@ func TestDemoSelf(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := execute(t, "demo")
-	if code != exitOK || !strings.Contains(stdout, filepath.Base(self)+": the same") {
+	if code != cli.ExitOK || !strings.Contains(stdout, filepath.Base(self)+": the same") {
 		t.Errorf("exit %d: %s\n%s", code, stderr, stdout)
 	}
 }
@@ -112,24 +115,24 @@ func TestCommandLine(t *testing.T) {
 		code int
 		say  string
 	}{
-		{"", exitOK, ""},
-		{"--help", exitOK, ""},
-		{"demo --help", exitOK, ""},
-		{"nonsense", exitUsage, `unknown command "nonsense"`},
-		{"--nonsense", exitUsage, "unknown flag: --nonsense"},
-		{"demo --nonsense", exitUsage, "unknown flag: --nonsense"},
-		{"demo --provider", exitUsage, "flag needs an argument: --provider"},
-		{"demo --provider nonsense", exitUsage, `unknown provider "nonsense"; there is: iwarp, loopback, roce, sctp
+		{"", cli.ExitOK, ""},
+		{"--help", cli.ExitOK, ""},
+		{"demo --help", cli.ExitOK, ""},
+		{"nonsense", cli.ExitUsage, `unknown command "nonsense"`},
+		{"--nonsense", cli.ExitUsage, "unknown flag: --nonsense"},
+		{"demo --nonsense", cli.ExitUsage, "unknown flag: --nonsense"},
+		{"demo --provider", cli.ExitUsage, "flag needs an argument: --provider"},
+		{"demo --provider nonsense", cli.ExitUsage, `unknown provider "nonsense"; there is: iwarp, loopback, roce, sctp
 `},
-		{"demo --dialect nonsense", exitUsage, `unknown dialect "nonsense"`},
-		{"demo " + path + " " + missing, exitFailed, missing + ": no such file"},
-		{"demo " + t.TempDir(), exitFailed, "not a regular file"},
+		{"demo --dialect nonsense", cli.ExitUsage, `unknown dialect "nonsense"`},
+		{"demo " + path + " " + missing, cli.ExitFailed, missing + ": no such file"},
+		{"demo " + t.TempDir(), cli.ExitFailed, "not a regular file"},
 	} {
 		code, stdout, stderr := execute(t, strings.Fields(tt.args)...)
-		if code != tt.code || !strings.Contains(stderr, tt.say) || (stderr == "") != (code == exitOK) {
+		if code != tt.code || !strings.Contains(stderr, tt.say) || (stderr == "") != (code == cli.ExitOK) {
 			t.Errorf("%q: exit %d, want %d: %s", tt.args, code, tt.code, stderr)
 		}
-		if (stdout != "") != (code == exitOK) {
+		if (stdout != "") != (code == cli.ExitOK) {
 			t.Errorf("%q: on standard output: %s", tt.args, stdout)
 		}
 	}
@@ -137,13 +140,13 @@ func TestCommandLine(t *testing.T) {
 
 func TestMismatch(t *testing.T) {
 	path, _ := input(t, "file", 100000)
-	files, err := findFiles([]string{path})
+	files, err := demo.FindFiles([]string{path})
 	if err != nil {
 		t.Fatal(err)
 	}
-	files[0].received.Write([]byte("a byte too many"))
-	err = runDemo(t.Context(), providers["loopback"], rpcrdma.RFC8166, files, io.Discard, newBar(io.Discard))
-	if !errors.Is(err, errMismatch) || !strings.Contains(err.Error(), path) {
+	files[0].Received.Write([]byte("a byte too many"))
+	err = demo.Run(t.Context(), reach.Providers["loopback"], rpcrdma.RFC8166, files, io.Discard, cli.NewBar(io.Discard))
+	if !errors.Is(err, demo.ErrMismatch) || !strings.Contains(err.Error(), path) {
 		t.Error(err)
 	}
 }
@@ -153,7 +156,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stderr bytes.Buffer
-	if code := run(ctx, []string{"demo", path}, io.Discard, &stderr); code != exitInterrupted || stderr.String() != "rpcrdma: interrupted\n" {
+	if code := run(ctx, []string{"demo", path}, io.Discard, &stderr); code != cli.ExitInterrupted || stderr.String() != "rpcrdma: interrupted\n" {
 		t.Errorf("exit %d: %s", code, &stderr)
 	}
 }
@@ -169,7 +172,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 func TestOutputLost(t *testing.T) {
 	path, _ := input(t, "file", 100)
 	var stderr bytes.Buffer
-	if code := run(t.Context(), []string{"demo", path}, full{}, &stderr); code != exitFailed || !strings.Contains(stderr.String(), errFull.Error()) {
+	if code := run(t.Context(), []string{"demo", path}, full{}, &stderr); code != cli.ExitFailed || !strings.Contains(stderr.String(), errFull.Error()) {
 		t.Errorf("exit %d: %s", code, &stderr)
 	}
 }
@@ -186,14 +189,8 @@ func TestPrintable(t *testing.T) {
 		"a ":          `"a "`,
 		" ":           `" "`,
 	} {
-		if got := printable(name); got != want {
+		if got := cli.Printable(name); got != want {
 			t.Errorf("printable(%q) = %s, want %s", name, got, want)
 		}
-	}
-}
-
-func TestThroughput(t *testing.T) {
-	if got, want := (throughput{5e6, 2 * time.Millisecond}).String(), "5000000 bytes in 2ms, 2500 MB/s"; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

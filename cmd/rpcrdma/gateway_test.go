@@ -9,6 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/gateway"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/serve"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
@@ -29,25 +34,25 @@ func TestGatewayCommandLine(t *testing.T) {
 		code int
 		say  string
 	}{
-		{"", exitUsage, "where to? Name the server with --to rdma://HOST"},
-		{"rdma://host", exitUsage, `unknown argument "rdma://host": the server is named with --to`},
-		{"--nonsense", exitUsage, "unknown flag: --nonsense"},
-		{"--to host", exitUsage, "--to host: not a URL: write rdma://HOST[:PORT]\n"},
-		{"--to tcp://host", exitUsage, "--to tcp://host/: clients reach it without a gateway; write rdma://HOST"},
-		{"--to rdma://host:99999", exitUsage, "99999 is no port"},
-		{"--to rdma://host/export", exitUsage, "--to rdma://host/export: a gateway is to a server, not to a path: write rdma://host\n"},
-		{"--to rdma://host --mount-to host", exitUsage, "--mount-to host: not a URL: write tcp://HOST[:PORT]\n"},
-		{"--to rdma://host --mount-to tcp://host/export", exitUsage, "--mount-to tcp://host/export: a gateway is to a server"},
-		{"--to rdma://host --mount-to tcp://host?mountport=892", exitUsage, "--mount-to: the port is behind the host: tcp://HOST:PORT"},
-		{"--to rdma://host?mountport=892 --mount-to tcp://host", exitUsage, "--mount-to and mountport say the same"},
-		{"--to rdma://host --listen 2049", exitUsage, `--listen "2049": write HOST:PORT`},
-		{"--to rdma://host --max-reply 1KiB", exitUsage, "--max-reply 1KiB: write a size from 64KiB to 64MiB"},
-		{"--to rdma://host --max-reply 65MiB", exitUsage, "--max-reply 65MiB: "},
-		{"--to rdma://host --inline 1500", exitUsage, `invalid argument "1500" for "--inline" flag`},
-		{"--to rdma://host --credits 0", exitUsage, `invalid argument "0" for "--credits" flag`},
-		{"--to rdma://host --crc maybe", exitUsage, `invalid argument "maybe" for "--crc" flag: there is: auto, on, off`},
-		{"--to rdma://host --allow nonsense", exitUsage, `invalid argument "nonsense" for "--allow" flag`},
-		{"--to rdma://host --listen " + taken.Addr().String(), exitFailed, "address already in use; another server? choose a port with --listen"},
+		{"", cli.ExitUsage, "where to? Name the server with --to rdma://HOST"},
+		{"rdma://host", cli.ExitUsage, `unknown argument "rdma://host": the server is named with --to`},
+		{"--nonsense", cli.ExitUsage, "unknown flag: --nonsense"},
+		{"--to host", cli.ExitUsage, "--to host: not a URL: write rdma://HOST[:PORT]\n"},
+		{"--to tcp://host", cli.ExitUsage, "--to tcp://host/: clients reach it without a gateway; write rdma://HOST"},
+		{"--to rdma://host:99999", cli.ExitUsage, "99999 is no port"},
+		{"--to rdma://host/export", cli.ExitUsage, "--to rdma://host/export: a gateway is to a server, not to a path: write rdma://host\n"},
+		{"--to rdma://host --mount-to host", cli.ExitUsage, "--mount-to host: not a URL: write tcp://HOST[:PORT]\n"},
+		{"--to rdma://host --mount-to tcp://host/export", cli.ExitUsage, "--mount-to tcp://host/export: a gateway is to a server"},
+		{"--to rdma://host --mount-to tcp://host?mountport=892", cli.ExitUsage, "--mount-to: the port is behind the host: tcp://HOST:PORT"},
+		{"--to rdma://host?mountport=892 --mount-to tcp://host", cli.ExitUsage, "--mount-to and mountport say the same"},
+		{"--to rdma://host --listen 2049", cli.ExitUsage, `--listen "2049": write HOST:PORT`},
+		{"--to rdma://host --max-reply 1KiB", cli.ExitUsage, "--max-reply 1KiB: write a size from 64KiB to 64MiB"},
+		{"--to rdma://host --max-reply 65MiB", cli.ExitUsage, "--max-reply 65MiB: "},
+		{"--to rdma://host --inline 1500", cli.ExitUsage, `invalid argument "1500" for "--inline" flag`},
+		{"--to rdma://host --credits 0", cli.ExitUsage, `invalid argument "0" for "--credits" flag`},
+		{"--to rdma://host --crc maybe", cli.ExitUsage, `invalid argument "maybe" for "--crc" flag: there is: auto, on, off`},
+		{"--to rdma://host --allow nonsense", cli.ExitUsage, `invalid argument "nonsense" for "--allow" flag`},
+		{"--to rdma://host --listen " + taken.Addr().String(), cli.ExitFailed, "address already in use; another server? choose a port with --listen"},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"gateway"}, strings.Fields(tt.args)...)...)
 		if code != tt.code || !strings.Contains(stderr, tt.say) {
@@ -63,12 +68,12 @@ func TestGatewayCommandLine(t *testing.T) {
 var gatewayLine = regexp.MustCompile(`(?m)^gateway to (\S+), over TCP on (\S+)$`)
 
 // startGateway runs gateway on a port of its own choice until the test or stop ends it.
-func startGateway(t *testing.T, dial rpcbindDialer, args ...string) *serveCommand {
+func startGateway(t *testing.T, dial serve.RPCBindDialer, args ...string) *serveCommand {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &serveCommand{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel,
 		over: make(chan struct{})}
-	cmd := gatewayCommand(newGatewayConfig(dial))
+	cmd := gateway.CommandFor(gateway.NewConfig(dial))
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(append([]string{"--listen", "127.0.0.1:0"}, args...))
 	cmd.SetOut(s.stdout)
@@ -76,7 +81,7 @@ func startGateway(t *testing.T, dial rpcbindDialer, args ...string) *serveComman
 	go func() {
 		defer close(s.over)
 		if err := cmd.ExecuteContext(ctx); err != nil {
-			s.code = exitFailed
+			s.code = cli.ExitFailed
 			s.stderr.Write([]byte(err.Error()))
 		}
 	}()
@@ -101,7 +106,7 @@ func TestGateway(t *testing.T) {
 	}
 	conn := dialTCP(t, g.tcp)
 	m := mountAs(t, conn, 0, "/export")
-	data := pattern(3<<20 + 1)
+	data := rig.Pattern(3<<20 + 1)
 	h := m.put(t, "file", data)
 	if got := m.get(t, h); !slices.Equal(got, data) {
 		t.Errorf("got %d bytes, want the %d that were written", len(got), len(data))
@@ -111,7 +116,7 @@ func TestGateway(t *testing.T) {
 	if err != nil || at != universal(t, g.tcp) {
 		t.Errorf("the port of NFS: got %s, %v, want %s", at, err, universal(t, g.tcp))
 	}
-	if code := g.stop(); code != exitOK {
+	if code := g.stop(); code != cli.ExitOK {
 		t.Errorf("exit %d: %s", code, g.stderr)
 	}
 	log := g.stderr.String()
@@ -165,7 +170,7 @@ func TestGatewayMountToItself(t *testing.T) {
 		if err := <-answer; err == nil {
 			t.Error("a call was answered")
 		}
-		if code := g.stop(); code != exitOK || strings.Count(g.stderr.String(), "that is the gateway itself") != 1 {
+		if code := g.stop(); code != cli.ExitOK || strings.Count(g.stderr.String(), "that is the gateway itself") != 1 {
 			t.Errorf("exit %d: %s", code, g.stderr)
 		}
 	}
@@ -183,7 +188,7 @@ func TestGatewayProbe(t *testing.T) {
 		if log := g.stderr.await("does not answer", g.over); !strings.Contains(log, tt.want) {
 			t.Errorf("--to %s: no %q in\n%s", tt.to, tt.want, log)
 		}
-		if code := g.stop(); code != exitOK {
+		if code := g.stop(); code != cli.ExitOK {
 			t.Errorf("exit %d", code)
 		}
 	}
@@ -209,7 +214,7 @@ func TestGatewayAllow(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer end(conn)
+		defer reach.End(conn)
 		return nfsclient.New(conn, oncrpc.AuthNone()).Null(t.Context())
 	}
 	refused := startGateway(t, nil, "--to", "rdma://"+server.rdma, "--allow", "192.0.2.0/24",
@@ -222,7 +227,7 @@ func TestGatewayAllow(t *testing.T) {
 			t.Error("a client was not refused")
 		}
 	}
-	if code := refused.stop(); code != exitOK || strings.Count(refused.stderr.String(), "client refused") != 1 {
+	if code := refused.stop(); code != cli.ExitOK || strings.Count(refused.stderr.String(), "client refused") != 1 {
 		t.Errorf("exit %d: %s", code, refused.stderr)
 	}
 	admitted := startGateway(t, nil, "--to", "rdma://"+server.rdma, "--allow", "127.0.0.0/8")
@@ -247,7 +252,7 @@ func TestGatewayRPCBind(t *testing.T) {
 	if got, want := p.registered(), []string{"100003.3 tcp " + universal(t, g.tcp), "100005.3 tcp " + universal(t, g.tcp)}; !slices.Equal(got, want) {
 		t.Errorf("registered %v, want %v", got, want)
 	}
-	if code := g.stop(); code != exitOK {
+	if code := g.stop(); code != cli.ExitOK {
 		t.Errorf("exit %d: %s", code, g.stderr)
 	}
 	if got := p.registered(); len(got) > 0 {
@@ -282,7 +287,7 @@ func TestGatewayNoServer(t *testing.T) {
 			t.Fatalf("%d calls of %d were not answered for 30 s", clients-i, clients)
 		}
 	}
-	if code := g.stop(); code != exitOK || strings.Count(g.stderr.String(), "cannot connect to the server") != 1 {
+	if code := g.stop(); code != cli.ExitOK || strings.Count(g.stderr.String(), "cannot connect to the server") != 1 {
 		t.Errorf("exit %d: %s", code, g.stderr)
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 // initHelp adds the command that prints help, and how it looks.
 func initHelp(root *cobra.Command) {
-	root.SetUsageFunc(usage)
+	root.SetUsageFunc(cli.Usage)
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
 		if c.Name() != "help" {
@@ -34,7 +36,7 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	if len(args[0]) <= 2 { // else all that have two letters are like it
 		root.SuggestionsMinimumDistance = 1
 	}
-	text := fmt.Sprintf("unknown command %q", cut(name))
+	text := fmt.Sprintf("unknown command %q", cli.Cut(name))
 	switch like := root.SuggestionsFor(args[0]); {
 	case len(args) > 1 || len(like) == 0:
 	case len(like) == 1:
@@ -43,5 +45,5 @@ func unknownCommand(root *cobra.Command, args []string) error {
 		last := len(like) - 1
 		text += fmt.Sprintf(": did you mean %s or %s?", strings.Join(like[:last], ", "), like[last])
 	}
-	return usagef("%s", text)
+	return cli.Usagef("%s", text)
 }

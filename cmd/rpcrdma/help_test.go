@@ -3,12 +3,14 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 // TestHelp: all commands are listed, and those on files have examples.
 func TestHelp(t *testing.T) {
 	code, stdout, stderr := execute(t, "--help")
-	if code != exitOK || stderr != "" {
+	if code != cli.ExitOK || stderr != "" {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	groups := strings.Split(stdout, "\n\n")
@@ -32,7 +34,7 @@ func TestHelp(t *testing.T) {
 				continue
 			}
 			code, stdout, stderr := execute(t, name, "--help")
-			if code != exitOK || stderr != "" || !strings.Contains(stdout, "\nExamples:\n  rpcrdma "+name+" ") || !strings.Contains(stdout, "--uid") {
+			if code != cli.ExitOK || stderr != "" || !strings.Contains(stdout, "\nExamples:\n  rpcrdma "+name+" ") || !strings.Contains(stdout, "--uid") {
 				t.Errorf("%s: exit %d: %s%s", name, code, stdout, stderr)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 // TestHelpFlags: lines of flags are short, and flags of connections are by themselves behind the command's own.
@@ -21,7 +23,7 @@ func TestHelpFlags(t *testing.T) {
 		{"probe", "--json --timeout --help", "--uid --gid --groups --inline --crc --dialect --tls-ca"},
 	} {
 		code, stdout, stderr := execute(t, tt.name, "--help")
-		if code != exitOK || stderr != "" {
+		if code != cli.ExitOK || stderr != "" {
 			t.Fatalf("%s: exit %d: %s", tt.name, code, stderr)
 		}
 		_, flags, _ := strings.Cut(stdout, "\nFlags:\n")
@@ -72,7 +74,7 @@ func TestHelpSays(t *testing.T) {
 func TestHelpRoot(t *testing.T) {
 	for _, args := range [][]string{nil, {"help"}, {"--help"}, {"-h"}} {
 		code, stdout, stderr := execute(t, args...)
-		if code != exitOK || stderr != "" {
+		if code != cli.ExitOK || stderr != "" {
 			t.Errorf("%q: exit %d: %s", args, code, stderr)
 		}
 		for _, want := range []string{"rdma://HOST[:PORT]/PATH[?mountport=PORT]", "tcp://HOST", "%25", "exit code is 0", "130", "--version", "--help"} {
@@ -88,7 +90,7 @@ func TestHelpCommand(t *testing.T) {
 	for _, command := range []string{"ls", "chown", "help", "completion", "completion bash"} {
 		_, want, _ := execute(t, append(strings.Fields(command), "--help")...)
 		code, got, stderr := execute(t, append([]string{"help"}, strings.Fields(command)...)...)
-		if code != exitOK || stderr != "" || got != want || !strings.Contains(got, "Usage:\n  rpcrdma "+command) {
+		if code != cli.ExitOK || stderr != "" || got != want || !strings.Contains(got, "Usage:\n  rpcrdma "+command) {
 			t.Errorf("help %s: exit %d: %s%s\nwant\n%s", command, code, stderr, got, want)
 		}
 	}
@@ -110,7 +112,7 @@ func TestUnknownCommand(t *testing.T) {
 	} {
 		code, stdout, stderr := execute(t, strings.Fields(args)...)
 		first, second, _ := strings.Cut(stderr, "\n")
-		if code != exitUsage || stdout != "" || first != "rpcrdma: "+want || !strings.HasPrefix(second, "Run 'rpcrdma ") || strings.Count(second, "\n") != 1 {
+		if code != cli.ExitUsage || stdout != "" || first != "rpcrdma: "+want || !strings.HasPrefix(second, "Run 'rpcrdma ") || strings.Count(second, "\n") != 1 {
 			t.Errorf("%s: exit %d, %q, %s, want %s", args, code, stdout, stderr, want)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 // TestFilesInterrupted: what is interrupted does nothing more, and says so in its own way.
@@ -17,7 +19,7 @@ func TestFilesInterrupted(t *testing.T) {
 		for _, args := range []string{"ls @/export", "cat @/export/a", "stat @/export/a", "readlink @/export/l", "mkdir -p @/export/x/y", "rm -rf @/export/d", "mv @/export/a @/export/x",
 			"ln @/export/a @/export/x", "ln -s @ @/export/x", "touch @/export/x", "touch -r @/export/a @/export/x", "chmod -R 0 @/export", "chown 1 @/export/a"} {
 			got := r.execContext(ctx, scheme, strings.Fields(args)...)
-			if want := (outcome{exitInterrupted, "", "rpcrdma: interrupted\n"}); got != want {
+			if want := (outcome{cli.ExitInterrupted, "", "rpcrdma: interrupted\n"}); got != want {
 				t.Errorf("%s over %s: got %+v, want %+v", args, scheme, got, want)
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 // TestLogFormat: with --log-format json each line of the log is an object, and it has the first and the
@@ -18,7 +20,7 @@ func TestLogFormat(t *testing.T) {
 		mountAs(t, dialRDMA(t, s.rdma), 5, "/export")
 	}
 	mountAs(t, dialTCP(t, s.tcp), 5, "/export")
-	if code := s.stop(); code != exitOK {
+	if code := s.stop(); code != cli.ExitOK {
 		t.Errorf("exit %d: %v", code, s.stderr)
 	}
 	var said []string

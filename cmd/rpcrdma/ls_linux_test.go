@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 func TestLsDirectory(t *testing.T) {
@@ -35,7 +37,7 @@ func TestLsLarge(t *testing.T) {
 	slices.Sort(want)
 	for _, scheme := range schemes {
 		got := r.exec(t, scheme, "ls", "@/export/dir")
-		if got.code != exitOK || got.stderr != "" || got.stdout != strings.Join(want, "\n")+"\n" {
+		if got.code != cli.ExitOK || got.stderr != "" || got.stdout != strings.Join(want, "\n")+"\n" {
 			t.Errorf("over %s: exit %d, %d bytes: %s", scheme, got.code, len(got.stdout), got.stderr)
 		}
 		if got := r.exec(t, scheme, "ls", "-l", "@/export/dir"); strings.Count(got.stdout, "\n-rw-r--r-- 1 ") != len(want) {
@@ -51,7 +53,7 @@ func TestLsTerminal(t *testing.T) {
 	r.build(t, "plain=1", "a\x1b[31mb=1", "\xff=1", "zwölf -> \x07")
 	var stderr bytes.Buffer
 	for _, args := range [][]string{{"ls", "-U", "-l", r.base("tcp") + "/export"}, {"stat", r.base("tcp") + "/export/zwölf"}} {
-		if code := run(t.Context(), args, terminal, &stderr); code != exitOK {
+		if code := run(t.Context(), args, terminal, &stderr); code != cli.ExitOK {
 			t.Fatalf("exit %d: %s", code, &stderr)
 		}
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 func TestLs(t *testing.T) {
@@ -74,7 +76,7 @@ func TestLsExports(t *testing.T) {
 				t.Errorf("%s over %s: got %+v, want %+v", tt.args, scheme, got, tt.want)
 			}
 		}
-		if got := r.exec(t, scheme, "ls", "@/sr"); got.code != exitFailed || got.stdout != "" || !strings.HasPrefix(got.stderr, "rpcrdma ls @/sr: ") || !strings.Contains(got.stderr, "/srv/data") {
+		if got := r.exec(t, scheme, "ls", "@/sr"); got.code != cli.ExitFailed || got.stdout != "" || !strings.HasPrefix(got.stderr, "rpcrdma ls @/sr: ") || !strings.Contains(got.stderr, "/srv/data") {
 			t.Errorf("over %s: got %+v, want a failure that names the exports", scheme, got)
 		}
 	}

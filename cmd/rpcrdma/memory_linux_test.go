@@ -1,7 +1,5 @@
 //go:build !race
 
-// The race detector multiplies memory.
-
 package main
 
 import (

@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+)
 
 func TestMkdir(t *testing.T) {
 	runCommandTests(t, []commandTest{
@@ -43,7 +47,7 @@ func TestMkdirReadOnly(t *testing.T) {
 		if got != want {
 			t.Errorf("over %s: got %+v, want %+v", scheme, got, want)
 		}
-		if got := r.exec(t, scheme, "mkdir", "@/export/a"); got.code != exitFailed {
+		if got := r.exec(t, scheme, "mkdir", "@/export/a"); got.code != cli.ExitFailed {
 			t.Errorf("over %s, without -p: %+v", scheme, got)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 var metricsLine = regexp.MustCompile(`(?m)^metrics on (http://.*)/metrics, whether`)
@@ -73,7 +75,7 @@ func TestServeMetrics(t *testing.T) {
 			t.Errorf("%s: %d, %q", path, status, text)
 		}
 	}
-	if code := s.stop(); code != exitOK {
+	if code := s.stop(); code != cli.ExitOK {
 		t.Errorf("exit %d: %v", code, s.stderr)
 	}
 }
@@ -111,7 +113,7 @@ func TestMetricsUsage(t *testing.T) {
 	} {
 		out := newTranscript()
 		code := run(t.Context(), []string{"serve", "--memory", "/export", "--metrics", addr}, out, out)
-		if code == exitOK || !strings.Contains(out.String(), want) {
+		if code == cli.ExitOK || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: exit %d: %q, want %q", addr, code, out, want)
 		}
 	}

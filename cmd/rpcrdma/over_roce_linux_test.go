@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/probe"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
@@ -30,8 +34,8 @@ func TestServeRoCE(t *testing.T) {
 	} {
 		t.Run(tt.providers, func(t *testing.T) {
 			s := startRoCE(t, "--provider", tt.providers, "--memory", "/export", "--squash", "none")
-			dir, data := t.TempDir(), pattern(1<<20+1)
-			up := write(t, filepath.Join(dir, "up"), data)
+			dir, data := t.TempDir(), rig.Pattern(1<<20+1)
+			up := rig.Write(t, filepath.Join(dir, "up"), data)
 			for _, scheme := range tt.bases {
 				base, down := scheme+s.rdma, filepath.Join(dir, "down")
 				file := base + "/export/file"
@@ -47,13 +51,13 @@ func TestServeRoCE(t *testing.T) {
 					{"ls", base[:strings.LastIndexByte(base, ':')] + "/export?rpcbind=" + port(t, s.rdma)},
 					{"rm", file},
 				} {
-					if code, out, errs := execute(t, args...); code != exitOK {
+					if code, out, errs := execute(t, args...); code != cli.ExitOK {
 						t.Errorf("%q: exit %d: %s%s", args, code, out, errs)
 					}
 				}
-				holds(t, down, data)
+				rig.Holds(t, down, data)
 			}
-			if code := s.stop(); code != exitOK {
+			if code := s.stop(); code != cli.ExitOK {
 				t.Errorf("exit %d: %v", code, s.stderr)
 			}
 		})
@@ -87,7 +91,7 @@ func TestServeRoCEGreeting(t *testing.T) {
 func TestServeRoCEAllow(t *testing.T) {
 	s := startRoCE(t, "--memory", "/export", "--allow", "192.0.2.0/24", "--metrics", "127.0.0.1:0")
 	code, _, errs := execute(t, "ls", "rdma+roce://"+s.rdma+"/export")
-	if code == exitOK || !strings.Contains(errs, "rejects the connection") {
+	if code == cli.ExitOK || !strings.Contains(errs, "rejects the connection") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	_, text := getURL(t, metricsURL(t, s.greeting)+"/metrics")
@@ -102,11 +106,11 @@ func TestServeRoCELookups(t *testing.T) {
 	host, _, _ := net.SplitHostPort(at)
 	for _, scheme := range []string{"rdma", "rdma+roce"} {
 		url := scheme + "://" + host + "/export?rpcbind=20111"
-		if code, out, errs := execute(t, "ls", url); code != exitOK {
+		if code, out, errs := execute(t, "ls", url); code != cli.ExitOK {
 			t.Errorf("%s: exit %d: %s%s", url, code, out, errs)
 		}
 	}
-	if code := s.stop(); code != exitOK {
+	if code := s.stop(); code != cli.ExitOK {
 		t.Errorf("exit %d: %v", code, s.stderr)
 	}
 }
@@ -122,8 +126,8 @@ func TestServeRoCETaken(t *testing.T) {
 	at := netip.AddrPortFrom(ip, 20049).String()
 	code, _, errs := execute(t, "serve", "--provider", "iwarp,roce", "--listen", at, "--mount", "none", "--memory", "/export")
 	want := "rpcrdma: --listen " + at + ": RoCE's UDP port 4791 is taken, by another process or the kernel's rdma_rxe; " +
-		portTaken + ". Or choose an address whose port is free with --listen, or leave roce out of --provider\n"
-	if code != exitFailed || errs != want {
+		reach.PortTaken + ". Or choose an address whose port is free with --listen, or leave roce out of --provider\n"
+	if code != cli.ExitFailed || errs != want {
 		t.Errorf("exit %d: %swant %s", code, errs, want)
 	}
 }
@@ -133,7 +137,7 @@ func TestRoCENobody(t *testing.T) {
 	s := startRoCE(t, "--memory", "/export")
 	s2 := strings.TrimSuffix(s.rdma, port(t, s.rdma)) + "1"
 	code, _, errs := execute(t, "ls", "rdma+roce://"+s2+"/export")
-	if want := ": nothing listens at port " + s2 + ": is NFS over RDMA turned on there?"; code != exitFailed || !strings.Contains(errs, want) {
+	if want := ": nothing listens at port " + s2 + ": is NFS over RDMA turned on there?"; code != cli.ExitFailed || !strings.Contains(errs, want) {
 		t.Errorf("exit %d: %swant %s", code, errs, want)
 	}
 }
@@ -141,7 +145,7 @@ func TestRoCENobody(t *testing.T) {
 // TestProbeRoCE: what is found of a server at which nothing is wrong.
 func TestProbeRoCE(t *testing.T) {
 	s := startRoCE(t, "--memory", "/a", "--squash", "none", "--credits", "32")
-	mountAs(t, dialTCP(t, s.tcp), 1000, "/a").put(t, "file", pattern(100_000))
+	mountAs(t, dialTCP(t, s.tcp), 1000, "/a").put(t, "file", rig.Pattern(100_000))
 	r := probing{}.of(t, "rdma+roce://"+s.rdma+"/a")
 	if !r.OK || len(r.Causes) > 0 {
 		t.Errorf("not all is well:\n%s", r.lines())
@@ -155,7 +159,7 @@ func TestProbeRoCE(t *testing.T) {
 		"read":  {"file": "/a/file", "read": 65536.0},
 		"mtu":   {"toServer": 3072.0, "fromServer": true},
 	} {
-		f := r.find(t, step, probeOK)
+		f := r.find(t, step, probe.OK)
 		for k, want := range values {
 			if f.Values[k] != want {
 				t.Errorf("%s: %s is %v, want %v", step, k, f.Values[k], want)
@@ -169,7 +173,7 @@ func TestProbeRoCERefused(t *testing.T) {
 	s := startServe(t, "--provider", "roce", "--listen", rocerig.Addr(t).String()+":20049", "--memory", "/a")
 	other := strings.Replace(s.rdma, ":20049", ":20050", 1)
 	r := probing{}.of(t, "rdma+roce://"+other)
-	r.names(t, "port", probeFail, causeRefused)
+	r.names(t, "port", probe.Fail, probe.CauseRefused)
 	for _, f := range r.Findings {
 		if f.Step == "mpa" {
 			t.Errorf("over RoCE: %+v", f)
@@ -180,8 +184,10 @@ func TestProbeRoCERefused(t *testing.T) {
 // TestProbeNoRoCE: nothing has UDP port 4791 of a host that answers over TCP.
 func TestProbeNoRoCE(t *testing.T) {
 	s := startServe(t, "--listen", rocerig.Addr(t).String()+":0", "--memory", "/a")
-	up := func(p *prober) { p.usual = []target{{scheme: "tcp", host: "127.0.0.1", port: rdmaAt(t, s.tcp).port}} }
-	f := probing{short: true, change: up}.of(t, "rdma+roce://"+s.rdma).names(t, "port", probeFail, causeRefused)
+	up := func(p *probe.Prober) {
+		p.Usual = []reach.Target{{Scheme: "tcp", Host: "127.0.0.1", Port: rdmaAt(t, s.tcp).Port}}
+	}
+	f := probing{short: true, change: up}.of(t, "rdma+roce://"+s.rdma).names(t, "port", probe.Fail, probe.CauseRefused)
 	if !strings.Contains(f.Do, "there is no RoCE: is it turned on there") {
 		t.Errorf("to do: %s", f.Do)
 	}
@@ -191,7 +197,7 @@ func TestProbeNoRoCE(t *testing.T) {
 func TestServeMetricsRoCE(t *testing.T) {
 	s := startServe(t, "--provider", "roce", "--listen", rocerig.Addr(t).String()+":0", "--memory",
 		"/export", "--metrics", "127.0.0.1:0")
-	if code, _, errs := execute(t, "ls", "rdma+roce://"+s.rdma+"/export"); code != exitOK {
+	if code, _, errs := execute(t, "ls", "rdma+roce://"+s.rdma+"/export"); code != cli.ExitOK {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	_, text := getURL(t, metricsURL(t, s.greeting)+"/metrics")
@@ -218,7 +224,7 @@ const (
 func TestTraceRoCE(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "served")
 	s := startRoCE(t, "--memory", "/export", "--trace", file)
-	if code, _, errs := execute(t, "ls", "rdma+roce://"+s.rdma+"/export"); code != exitOK {
+	if code, _, errs := execute(t, "ls", "rdma+roce://"+s.rdma+"/export"); code != cli.ExitOK {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	s.stop()
@@ -229,7 +235,7 @@ func TestTraceRoCE(t *testing.T) {
 func TestGatewayRoCE(t *testing.T) {
 	s := startRoCE(t, "--memory", "/export", "--squash", "none")
 	g := startGateway(t, nil, "--to", "rdma+roce://"+s.rdma, "--metrics", "127.0.0.1:0")
-	m, data := mountAs(t, dialTCP(t, g.tcp), 0, "/export"), pattern(3<<20+1)
+	m, data := mountAs(t, dialTCP(t, g.tcp), 0, "/export"), rig.Pattern(3<<20+1)
 	if got := m.get(t, m.put(t, "file", data)); !slices.Equal(got, data) {
 		t.Errorf("%d bytes came back", len(got))
 	}
@@ -237,7 +243,7 @@ func TestGatewayRoCE(t *testing.T) {
 	if strings.Contains(text, "\nrpcrdma_roce_connections_total 0\n") || !strings.Contains(text, "\nrpcrdma_roce_connections_total ") {
 		t.Error("no connection over RoCE is counted")
 	}
-	if code := g.stop(); code != exitOK {
+	if code := g.stop(); code != cli.ExitOK {
 		t.Errorf("exit %d: %s", code, g.stderr)
 	}
 }
@@ -246,7 +252,7 @@ func TestGatewayRoCE(t *testing.T) {
 func TestFreeInside(t *testing.T) {
 	seen := make(map[netip.Addr]bool)
 	for range 4 {
-		ip := freeInside()
+		ip := reach.FreeInside()
 		c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, roce.UDPPort)))
 		if err != nil || seen[ip] || !ip.IsLoopback() {
 			t.Fatalf("%v: %v", ip, err)
@@ -267,39 +273,13 @@ func TestRoCEURLs(t *testing.T) {
 		{"rdma+roce://h/a?tls", "tls is for tcp://"},
 		{"roce://h/a", "unknown scheme roce: write rdma://, rdma+roce://, rdma+sctp:// or tcp://"},
 	} {
-		got, err := parseTarget(tt.url)
+		got, err := reach.ParseTarget(tt.url)
 		said := got.String()
 		if err != nil {
 			said = err.Error()
 		}
 		if !strings.Contains(said, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.url, said, tt.want)
-		}
-	}
-}
-
-// TestProvidersFlag: what --provider of serve takes.
-func TestProvidersFlag(t *testing.T) {
-	for _, tt := range []struct{ in, want string }{
-		{"iwarp", "iwarp"},
-		{"iwarp,sctp", "iwarp,sctp"},
-		{"roce,iwarp", "iwarp,roce"},
-		{"sctp,roce,iwarp", "iwarp,roce,sctp"},
-		{"sctp", "sctp"},
-		{"", `unknown provider ""; there are iwarp, roce, sctp, and commas between several`},
-		{"roce,", `unknown provider ""; there are iwarp, roce, sctp, and commas between several`},
-		{"roce, iwarp", `unknown provider " iwarp"; there are iwarp, roce, sctp, and commas between several`},
-		{"roce,roce", "roce is there twice"},
-		{"iwarp,loopback", "loopback stays inside one process, where no client can reach it"},
-	} {
-		var f providersFlag
-		err := f.Set(tt.in)
-		got := f.String()
-		if err != nil {
-			got = err.Error()
-		}
-		if got != tt.want {
-			t.Errorf("%q: got %q, want %q", tt.in, got, tt.want)
 		}
 	}
 }

@@ -5,12 +5,16 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
 // rdmaAt is the server at an address over iWARP.
-func rdmaAt(t *testing.T, addr string) target {
+func rdmaAt(t *testing.T, addr string) reach.Target {
 	t.Helper()
-	at, err := parseTarget("rdma://" + addr)
+	at, err := reach.ParseTarget("rdma://" + addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +39,8 @@ func TestServeSCTP(t *testing.T) {
 	s := startServe(t, "--provider", "iwarp,sctp", "--sctp-udp", "0", "--memory", "/export", "--squash", "none")
 	base, options := s.sctpURL(t)
 	file := base + "/export/file" + options
-	dir, data := t.TempDir(), pattern(1<<20+1)
-	up := write(t, filepath.Join(dir, "up"), data)
+	dir, data := t.TempDir(), rig.Pattern(1<<20+1)
+	up := rig.Write(t, filepath.Join(dir, "up"), data)
 	down := filepath.Join(dir, "down")
 	for _, args := range [][]string{
 		{"put", "-q", up, file},
@@ -44,12 +48,12 @@ func TestServeSCTP(t *testing.T) {
 		{"ls", base + "/export" + options},
 		{"ping", "--count", "3", "--interval", "0", base + options},
 	} {
-		if code, out, errs := execute(t, args...); code != exitOK {
+		if code, out, errs := execute(t, args...); code != cli.ExitOK {
 			t.Errorf("%q: exit %d: %s%s", args, code, out, errs)
 		}
 	}
-	holds(t, down, data)
-	if code := s.stop(); code != exitOK {
+	rig.Holds(t, down, data)
+	if code := s.stop(); code != cli.ExitOK {
 		t.Errorf("exit %d: %v", code, s.stderr)
 	}
 }
@@ -59,7 +63,7 @@ func TestServeSCTPAllow(t *testing.T) {
 	s := startServe(t, "--provider", "iwarp,sctp", "--sctp-udp", "0", "--memory", "/export", "--allow", "192.0.2.0/24")
 	base, options := s.sctpURL(t)
 	code, _, errs := execute(t, "ls", base+"/export"+options)
-	if code == exitOK || !strings.Contains(errs, "out of resource") {
+	if code == cli.ExitOK || !strings.Contains(errs, "out of resource") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	s.stop()
@@ -77,7 +81,7 @@ func TestSCTPURLs(t *testing.T) {
 		{"rdma+sctp://h/a?udp=0", "0 is no port"},
 		{"sctp://h/a", "unknown scheme sctp"},
 	} {
-		got, err := parseTarget(tt.url)
+		got, err := reach.ParseTarget(tt.url)
 		said := got.String()
 		if err != nil {
 			said = err.Error()

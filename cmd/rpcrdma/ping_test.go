@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/probe"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 )
 
 var (
@@ -28,7 +32,7 @@ func TestPing(t *testing.T) {
 		{"tcp://" + s.tcp[:strings.LastIndex(s.tcp, ":")] + "?rpcbind=" + s.tcp[strings.LastIndex(s.tcp, ":")+1:], "connected in"},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"ping", "--count", "3", "--interval", "0"}, strings.Fields(tt.args)...)...)
-		if code != exitOK || stderr != "" || !strings.Contains(stdout, tt.head) || len(pingAnswers.FindAllString(stdout, -1)) != 3 || !pingSummary.MatchString(stdout) {
+		if code != cli.ExitOK || stderr != "" || !strings.Contains(stdout, tt.head) || len(pingAnswers.FindAllString(stdout, -1)) != 3 || !pingSummary.MatchString(stdout) {
 			t.Errorf("ping %s: exit %d: %s%s", tt.args, code, stdout, stderr)
 		}
 	}
@@ -52,24 +56,24 @@ func TestPingFails(t *testing.T) {
 		code        int
 		stdout, say string
 	}{
-		{"", exitUsage, "", "no server: write rdma://HOST, or tcp://"},
-		{"a b", exitUsage, "", `unknown argument "b": one server at a time`},
-		{"rdma://host/export", exitUsage, "", "the server is called, not a file of it: write rdma://host"},
-		{"rdma://host?mountport=1", exitUsage, "", "mountport is for files"},
-		{"nfs://host", exitUsage, "", "unknown scheme nfs"},
-		{"--count 0 host", exitUsage, "", "write a number from 1"},
-		{"--timeout 0 host", exitUsage, "", "write a number above 0 with ms, s, m or h behind it"},
-		{"--timeout -1s host", exitUsage, "", "write a number above 0 with ms, s, m or h behind it"},
-		{"--program x host", exitUsage, "", "write a number from 0 to 4294967295"},
-		{"tcp://" + gone.Addr().String(), exitFailed, "", "nothing listens at port"},
-		{"rdma://" + s.tcp, exitFailed, "", "is not one of NFS over RDMA (iWARP)"},
-		{"--program 7 " + s.rdma, exitFailed, "connected in", "does not have program 7 version 3: PROG_UNAVAIL"},
-		{"--version 4 " + s.rdma, exitFailed, "connected in", "does not have program 100003 version 4: PROG_MISMATCH"},
-		{"--count 2 --interval 0 --timeout 20ms tcp://" + silent.Addr().String(), exitFailed,
+		{"", cli.ExitUsage, "", "no server: write rdma://HOST, or tcp://"},
+		{"a b", cli.ExitUsage, "", `unknown argument "b": one server at a time`},
+		{"rdma://host/export", cli.ExitUsage, "", "the server is called, not a file of it: write rdma://host"},
+		{"rdma://host?mountport=1", cli.ExitUsage, "", "mountport is for files"},
+		{"nfs://host", cli.ExitUsage, "", "unknown scheme nfs"},
+		{"--count 0 host", cli.ExitUsage, "", "write a number from 1"},
+		{"--timeout 0 host", cli.ExitUsage, "", "write a number above 0 with ms, s, m or h behind it"},
+		{"--timeout -1s host", cli.ExitUsage, "", "write a number above 0 with ms, s, m or h behind it"},
+		{"--program x host", cli.ExitUsage, "", "write a number from 0 to 4294967295"},
+		{"tcp://" + gone.Addr().String(), cli.ExitFailed, "", "nothing listens at port"},
+		{"rdma://" + s.tcp, cli.ExitFailed, "", "is not one of NFS over RDMA (iWARP)"},
+		{"--program 7 " + s.rdma, cli.ExitFailed, "connected in", "does not have program 7 version 3: PROG_UNAVAIL"},
+		{"--version 4 " + s.rdma, cli.ExitFailed, "connected in", "does not have program 100003 version 4: PROG_MISMATCH"},
+		{"--count 2 --interval 0 --timeout 20ms tcp://" + silent.Addr().String(), cli.ExitFailed,
 			"seq=1 no answer: the server does not answer\nseq=2 no answer: the server does not answer\n\n2 calls, 0 answered, 100% lost", ""},
-		{"--count 2 --interval 0 --timeout 20ms rdma://" + silent.Addr().String(), exitFailed,
+		{"--count 2 --interval 0 --timeout 20ms rdma://" + silent.Addr().String(), cli.ExitFailed,
 			"seq=1 no answer: no connection to rdma://" + silent.Addr().String() + " within 20ms\nseq=2 no answer: no connection to ", ""},
-		{"--count 1 --timeout 20ms rdma://" + silent.Addr().String(), exitFailed, "\n\n1 call, 0 answered, 100% lost", ""},
+		{"--count 1 --timeout 20ms rdma://" + silent.Addr().String(), cli.ExitFailed, "\n\n1 call, 0 answered, 100% lost", ""},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"ping"}, strings.Fields(tt.args)...)...)
 		if code != tt.code || !strings.Contains(stdout, tt.stdout) || !strings.Contains(stderr, tt.say) || tt.stdout == "" && stdout != "" {
@@ -93,7 +97,7 @@ func TestPingServerGone(t *testing.T) {
 	out.await("no answer: ", over)
 	cancel()
 	<-over
-	if code != exitOK || errs.String() != "" || !strings.Contains(out.String(), " answered, ") {
+	if code != cli.ExitOK || errs.String() != "" || !strings.Contains(out.String(), " answered, ") {
 		t.Errorf("exit %d: %v%v", code, out, errs)
 	}
 }
@@ -118,7 +122,7 @@ func TestPingInterrupted(t *testing.T) {
 			c.Close()
 		}
 		l.Close()
-		if code != exitFailed || errs.String() != "" || !strings.Contains(out.String(), "\n0 calls, 0 answered, 0% lost, in ") {
+		if code != cli.ExitFailed || errs.String() != "" || !strings.Contains(out.String(), "\n0 calls, 0 answered, 0% lost, in ") {
 			t.Errorf("%s: exit %d: %v%v", scheme, code, out, errs)
 		}
 	}
@@ -136,12 +140,12 @@ func TestPingSummary(t *testing.T) {
 		{[]time.Duration{99_900, 99_900}, "min 99.9µs, p50 99.9µs, p99 99.9µs, max 99.9µs\n"},
 	} {
 		out := newTranscript()
-		p := newPinger(&pingFlags{}, target{}, out)
+		p := probe.NewPinger(&probe.PingFlags{}, reach.Target{}, out)
 		for _, d := range tt.took {
-			p.record(d)
-			p.calls++
+			p.Record(d)
+			p.Calls++
 		}
-		if err := p.summary(); err != nil || !strings.Contains(out.String(), tt.want) {
+		if err := p.Summary(); err != nil || !strings.Contains(out.String(), tt.want) {
 			t.Errorf("%v: got %v, error %v, want %q", tt.took, out, err, tt.want)
 		}
 	}

@@ -12,6 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/probe"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/internal/testcert"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -25,7 +29,7 @@ import (
 
 // TestProbeNoHost: a name that is none.
 func TestProbeNoHost(t *testing.T) {
-	f := probing{}.of(t, "rdma://no..host").names(t, "name", probeFail, causeNoHost)
+	f := probing{}.of(t, "rdma://no..host").names(t, "name", probe.Fail, probe.CauseNoHost)
 	if !strings.Contains(f.Do, "no..host") {
 		t.Errorf("to do: %s", f.Do)
 	}
@@ -35,26 +39,26 @@ func TestProbeNoHost(t *testing.T) {
 func TestProbeRefused(t *testing.T) {
 	dead := deadport.New(t, "127.0.0.1").String()
 	for _, scheme := range schemes {
-		f := probing{}.of(t, scheme+"://"+dead).names(t, "port", probeFail, causeRefused)
+		f := probing{}.of(t, scheme+"://"+dead).names(t, "port", probe.Fail, probe.CauseRefused)
 		if want := "nothing listens at port " + dead; !strings.Contains(f.Do, want) {
 			t.Errorf("%s: to do: %s, want %s", scheme, f.Do, want)
 		}
 	}
 	udp := strconv.Itoa(freeUDP(t))
-	probing{}.of(t, "rdma+sctp://127.0.0.1/?udp="+udp).names(t, "port", probeFail, causeRefused)
+	probing{}.of(t, "rdma+sctp://127.0.0.1/?udp="+udp).names(t, "port", probe.Fail, probe.CauseRefused)
 }
 
 // TestProbeWrongPort: nothing listens, but the server is at another port; or something else does.
 func TestProbeWrongPort(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	dead := deadport.New(t, "127.0.0.1").String()
-	usual := func(p *prober) {
-		p.usual = []target{rdmaAt(t, s.rdma), rdmaAt(t, s.tcp)}
-		p.usual[1].scheme = "tcp"
+	usual := func(p *probe.Prober) {
+		p.Usual = []reach.Target{rdmaAt(t, s.rdma), rdmaAt(t, s.tcp)}
+		p.Usual[1].Scheme = "tcp"
 	}
 	for scheme, there := range map[string]string{"rdma": s.rdma, "tcp": s.tcp} {
 		r := probing{change: usual}.of(t, scheme+"://"+dead)
-		f := r.names(t, "port", probeFail, causeWrongPort)
+		f := r.names(t, "port", probe.Fail, probe.CauseWrongPort)
 		if want := "NFS is at " + scheme + "://" + there; !strings.Contains(f.Do, want) {
 			t.Errorf("%s: to do: %s, want %s", scheme, f.Do, want)
 		}
@@ -62,21 +66,21 @@ func TestProbeWrongPort(t *testing.T) {
 	named := tcpServer(t, rpcbind.Programs([]rpcbind.Mapping{
 		{Program: nfs3.Program, Version: nfs3.Version, Netid: "rdma", Addr: universal(t, s.rdma)},
 	})...)
-	asked := func(p *prober) { p.rpcbind = rdmaAt(t, named).port }
-	f := probing{change: asked}.of(t, "rdma://"+dead).names(t, "port", probeFail, causeWrongPort)
+	asked := func(p *probe.Prober) { p.Rpcbind = rdmaAt(t, named).Port }
+	f := probing{change: asked}.of(t, "rdma://"+dead).names(t, "port", probe.Fail, probe.CauseWrongPort)
 	if want := "NFS is at rdma://" + s.rdma + ", as rpcbind says"; !strings.Contains(f.Do, want) {
 		t.Errorf("to do: %s, want %s", f.Do, want)
 	}
 
 	other := tcpServer(t,
 		oncrpc.Program{Number: 7, Version: 1, Procedures: make([]oncrpc.Procedure, 1)})
-	probing{}.of(t, "tcp://"+other).names(t, "port", probeFail, causeWrongPort)
+	probing{}.of(t, "tcp://"+other).names(t, "port", probe.Fail, probe.CauseWrongPort)
 	web := listening(t, func(c net.Conn) {
 		c.Read(make([]byte, 1))
 		io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
 	})
 	for _, scheme := range schemes {
-		probing{}.of(t, scheme+"://"+web).names(t, "port", probeFail, causeWrongPort)
+		probing{}.of(t, scheme+"://"+web).names(t, "port", probe.Fail, probe.CauseWrongPort)
 	}
 }
 
@@ -84,7 +88,7 @@ func TestProbeWrongPort(t *testing.T) {
 func TestProbeEnded(t *testing.T) {
 	s := startServe(t, "--memory", "/a", "--allow", "192.0.2.0/24")
 	for scheme, addr := range map[string]string{"rdma": s.rdma, "tcp": s.tcp} {
-		f := probing{}.of(t, scheme+"://"+addr+"/a").names(t, "port", probeFail, causeEnds)
+		f := probing{}.of(t, scheme+"://"+addr+"/a").names(t, "port", probe.Fail, probe.CauseEnds)
 		if !strings.Contains(f.Do, "--allow") {
 			t.Errorf("%s: to do: %s", scheme, f.Do)
 		}
@@ -123,7 +127,7 @@ func listening(t *testing.T, serve func(net.Conn)) (addr string) {
 func TestProbeSwapped(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	for scheme, addr := range map[string]string{"rdma": s.tcp, "tcp": s.rdma} {
-		f := probing{}.of(t, scheme+"://"+addr+"/a").names(t, "port", probeFail, causeSwapped)
+		f := probing{}.of(t, scheme+"://"+addr+"/a").names(t, "port", probe.Fail, probe.CauseSwapped)
 		want := map[string]string{"rdma": "tcp://", "tcp": "rdma://"}[scheme] + addr + "/a"
 		if !strings.HasSuffix(f.Do, want) {
 			t.Errorf("%s: to do: %s, want %s", scheme, f.Do, want)
@@ -134,11 +138,11 @@ func TestProbeSwapped(t *testing.T) {
 // TestProbeNotRegistered: rpcbind is to be asked, and does not know.
 func TestProbeNotRegistered(t *testing.T) {
 	empty := tcpServer(t, rpcbind.Programs(nil)...)
-	r := probing{}.of(t, "rdma://127.0.0.1?rpcbind="+strconv.Itoa(rdmaAt(t, empty).port))
-	r.names(t, "rpcbind", probeFail, causeNotRegistered)
+	r := probing{}.of(t, "rdma://127.0.0.1?rpcbind="+strconv.Itoa(rdmaAt(t, empty).Port))
+	r.names(t, "rpcbind", probe.Fail, probe.CauseNotRegistered)
 
 	s := startServe(t, "--memory", "/a")
-	url := "tcp://127.0.0.1/a?rpcbind=" + strconv.Itoa(rdmaAt(t, s.tcp).port)
+	url := "tcp://127.0.0.1/a?rpcbind=" + strconv.Itoa(rdmaAt(t, s.tcp).Port)
 	if r := (probing{}).of(t, url); !r.OK {
 		t.Errorf("found by rpcbind:\n%s", r.lines())
 	}
@@ -149,7 +153,7 @@ func TestProbeMute(t *testing.T) {
 	t.Parallel()
 	addr := listening(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	for _, scheme := range schemes {
-		probing{short: true}.of(t, scheme+"://"+addr).names(t, "port", probeFail, causeNoAnswer)
+		probing{short: true}.of(t, scheme+"://"+addr).names(t, "port", probe.Fail, probe.CauseNoAnswer)
 	}
 }
 
@@ -168,9 +172,9 @@ func choosing(t *testing.T, accept func(*mpa.Request) bool) (addr string) {
 // TestProbeCRC: one side requires CRC32C. Where the other refuses it there is no connection; where
 // it can do so that is good to know.
 func TestProbeCRC(t *testing.T) {
-	crc := func(value string) func(*probeFlags) {
-		return func(f *probeFlags) {
-			if err := f.connections.crc.Set(value); err != nil {
+	crc := func(value string) func(*probe.Flags) {
+		return func(f *probe.Flags) {
+			if err := f.Connections.CRC.Set(value); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -180,19 +184,19 @@ func TestProbeCRC(t *testing.T) {
 	takes := startServe(t, "--memory", "/a", "--crc", "on").rdma
 	for _, tt := range []struct {
 		name, addr, flag string
-		status           probeStatus
-		cause            probeCause
+		status           probe.Status
+		cause            probe.Cause
 	}{
-		{"the server requires it", requires, "off", probeFail, causeCRC},
-		{"both require it", requires, "on", probeWarn, causeCRC},
-		{"this side requires it", refuses, "on", probeFail, causeNoCRC},
-		{"neither has it", refuses, "off", probeWarn, causeNoCRC},
-		{"the server requires it, and this side takes it", takes, "off", probeNote, causeCRC},
+		{"the server requires it", requires, "off", probe.Fail, probe.CauseCRC},
+		{"both require it", requires, "on", probe.Warn, probe.CauseCRC},
+		{"this side requires it", refuses, "on", probe.Fail, probe.CauseNoCRC},
+		{"neither has it", refuses, "off", probe.Warn, probe.CauseNoCRC},
+		{"the server requires it, and this side takes it", takes, "off", probe.Note, probe.CauseCRC},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := probing{flags: crc(tt.flag)}.of(t, "rdma://"+tt.addr)
 			r.names(t, "mpa", tt.status, tt.cause)
-			if ok := tt.status != probeFail; r.OK != ok {
+			if ok := tt.status != probe.Fail; r.OK != ok {
 				t.Errorf("ok is %v\n%s", r.OK, r.lines())
 			}
 		})
@@ -204,14 +208,14 @@ func TestProbeIRD(t *testing.T) {
 	programs := programsOf(t, nfsserver.Export{Path: "/", FS: exported(t)})
 	for _, low := range []iwarp.Config{{ORD: -1}, {ORD: 64, RequiredORD: 64}} {
 		addr := rdmaServer(t, low, programs...)
-		probing{}.of(t, "rdma://"+addr).names(t, "mpa", probeFail, causeIRD)
+		probing{}.of(t, "rdma://"+addr).names(t, "mpa", probe.Fail, probe.CauseIRD)
 	}
 }
 
 // TestProbeRejected: a server that refuses connections for a reason that it does not say.
 func TestProbeRejected(t *testing.T) {
 	addr := choosing(t, func(*mpa.Request) bool { return false })
-	f := probing{}.of(t, "rdma://"+addr).names(t, "mpa", probeFail, causeRejected)
+	f := probing{}.of(t, "rdma://"+addr).names(t, "mpa", probe.Fail, probe.CauseRejected)
 	if !strings.Contains(f.Do, "rejects the connection") {
 		t.Errorf("to do: %s", f.Do)
 	}
@@ -226,10 +230,10 @@ func TestProbeRoCETaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	taken := func(p *prober) { p.roce = l.LocalAddr().(*net.UDPAddr).Port }
+	taken := func(p *probe.Prober) { p.Roce = l.LocalAddr().(*net.UDPAddr).Port }
 	r := probing{change: taken}.of(t, "rdma://"+s.rdma+"/a")
-	r.names(t, "roce", probeNote, causeRoCETaken)
-	if f := r.find(t, "roce", probeNote); f.Values["open"] != "unknown" {
+	r.names(t, "roce", probe.Note, probe.CauseRoCETaken)
+	if f := r.find(t, "roce", probe.Note); f.Values["open"] != "unknown" {
 		t.Errorf("open is %v, want unknown", f.Values["open"])
 	}
 }
@@ -238,7 +242,7 @@ func TestProbeRoCETaken(t *testing.T) {
 func TestProbeGateway(t *testing.T) {
 	t.Parallel()
 	lonely := startGateway(t, nil, "--to", "rdma://"+deadport.New(t, "127.0.0.1").String())
-	probing{short: true}.of(t, "tcp://"+lonely.tcp).names(t, "port", probeFail, causeNoServer)
+	probing{short: true}.of(t, "tcp://"+lonely.tcp).names(t, "port", probe.Fail, probe.CauseNoServer)
 
 	s := startServe(t, "--memory", "/a")
 	g := startGateway(t, nil, "--to", "rdma://"+s.rdma)
@@ -258,7 +262,7 @@ func TestProbeNoMount(t *testing.T) {
 	dead := deadport.New(t, "127.0.0.1").Port()
 	options := "?mountport=" + strconv.Itoa(int(dead)) // where this machine may have none
 	r := probing{}.of(t, "tcp://"+tcpServer(t, nfs...)+options)
-	f := r.names(t, "mount", probeFail, causeNoMount)
+	f := r.names(t, "mount", probe.Fail, probe.CauseNoMount)
 	if !strings.Contains(f.Do, "no MOUNT service at 127.0.0.1") {
 		t.Errorf("to do: %s", f.Do)
 	}
@@ -270,11 +274,11 @@ func TestProbeNotForHost(t *testing.T) {
 		nfsserver.Export{Path: "/all", FS: exported(t)},
 		nfsserver.Export{Path: "/others", FS: exported(t),
 			Rules: []nfsserver.Rule{{Clients: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}}})...)
-	f := probing{}.of(t, "tcp://"+addr+"/others").names(t, "mount", probeFail, causeNotForHost)
+	f := probing{}.of(t, "tcp://"+addr+"/others").names(t, "mount", probe.Fail, probe.CauseNotForHost)
 	if !strings.Contains(f.Do, "192.0.2.0/24") {
 		t.Errorf("to do: %s, want whom it is for", f.Do)
 	}
-	probing{}.of(t, "tcp://"+addr+"/all").names(t, "mount", probeNote, causeNotForHost)
+	probing{}.of(t, "tcp://"+addr+"/all").names(t, "mount", probe.Note, probe.CauseNotForHost)
 }
 
 // TestProbeGone: the directory that is exported has been removed.
@@ -284,7 +288,7 @@ func TestProbeGone(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	f := probing{}.of(t, "rdma://"+s.rdma+"/data").names(t, "mount", probeFail, causeGone)
+	f := probing{}.of(t, "rdma://"+s.rdma+"/data").names(t, "mount", probe.Fail, probe.CauseGone)
 	if !strings.Contains(f.Do, "server's log") || !strings.Contains(s.stderr.String(), "its directory has been removed") {
 		t.Errorf("to do: %s; log: %v", f.Do, s.stderr)
 	}
@@ -315,7 +319,7 @@ func TestProbeTooWeak(t *testing.T) {
 				}
 			}
 			r := probing{}.of(t, "tcp://"+tcpServer(t, programs...))
-			f := r.names(t, tt.step, probeFail, causeTooWeak)
+			f := r.names(t, tt.step, probe.Fail, probe.CauseTooWeak)
 			if !strings.Contains(f.Found, "AUTH_TOOWEAK") || !strings.Contains(f.Do, "?tls") {
 				t.Errorf("to do: %s", f.Do)
 			}
@@ -336,36 +340,36 @@ func TestProbeTLS(t *testing.T) {
 	file := func(name string) string { return filepath.Join(dir, name) }
 	s := startServe(t, "--memory", "/a", "--tls-cert", file("server.pem"), "--tls-key",
 		file("server.key"), "--tls-ca", file("ca.pem"))
-	probing{}.of(t, "tcp://"+s.tcp+"/a").names(t, "mount", probeFail, causeTooWeak)
-	shown := func(f *probeFlags) {
-		f.connections.tls.ca = file("ca.pem")
-		f.connections.tls.cert, f.connections.tls.key = file("client.pem"), file("client.key")
+	probing{}.of(t, "tcp://"+s.tcp+"/a").names(t, "mount", probe.Fail, probe.CauseTooWeak)
+	shown := func(f *probe.Flags) {
+		f.Connections.TLS.Ca = file("ca.pem")
+		f.Connections.TLS.Cert, f.Connections.TLS.Key = file("client.pem"), file("client.key")
 	}
 	r := probing{flags: shown}.of(t, "tcp://"+s.tcp+"/a?tls")
-	if f := r.find(t, "call", probeOK); f.Values["tls"] != true || !r.OK {
+	if f := r.find(t, "call", probe.OK); f.Values["tls"] != true || !r.OK {
 		t.Errorf("with TLS:\n%s", r.lines())
 	}
 }
 
 // TestProbeSquash: root is nobody, or not, or that cannot be told.
 func TestProbeSquash(t *testing.T) {
-	as := func(uid userFlag) func(*probeFlags) {
-		return func(f *probeFlags) {
-			f.connections.uid = uid
+	as := func(uid cli.UserFlag) func(*probe.Flags) {
+		return func(f *probe.Flags) {
+			f.Connections.UID = uid
 		}
 	}
 	for _, tt := range []struct {
 		name, squash  string
-		uid           userFlag
+		uid           cli.UserFlag
 		own, readOnly bool // there is a file of user 1000
-		status        probeStatus
-		squashed      rootIs
+		status        probe.Status
+		squashed      probe.RootIs
 	}{
-		{"squashed, and root asks", "root", 0, true, false, probeWarn, rootIsNobody},
-		{"squashed, and another asks", "root", 1000, true, false, probeNote, rootIsNobody},
-		{"not squashed", "none", 0, true, false, probeOK, rootIsRoot},
-		{"nothing to see it by", "root", 0, false, false, probeNote, rootUnknown},
-		{"or read-only", "root", 0, true, true, probeWarn, rootReads},
+		{"squashed, and root asks", "root", 0, true, false, probe.Warn, probe.RootIsNobody},
+		{"squashed, and another asks", "root", 1000, true, false, probe.Note, probe.RootIsNobody},
+		{"not squashed", "none", 0, true, false, probe.OK, probe.RootIsRoot},
+		{"nothing to see it by", "root", 0, false, false, probe.Note, probe.RootUnknown},
+		{"or read-only", "root", 0, true, true, probe.Warn, probe.RootReads},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			fs := exported(t)
@@ -396,8 +400,8 @@ func TestProbeSquash(t *testing.T) {
 				nfsserver.Export{Path: "/", FS: fs,
 					Rules: []nfsserver.Rule{{Squash: squash, ReadOnly: tt.readOnly}}})...)
 			r := probing{flags: as(tt.uid)}.of(t, "tcp://"+addr)
-			if tt.squashed == rootIsNobody || tt.squashed == rootReads {
-				r.names(t, "root", tt.status, causeSquashed)
+			if tt.squashed == probe.RootIsNobody || tt.squashed == probe.RootReads {
+				r.names(t, "root", tt.status, probe.CauseSquashed)
 			}
 			for _, f := range r.Findings {
 				if got := f.Values["squashed"]; got != nil && got != string(tt.squashed) {
@@ -417,21 +421,21 @@ func TestProbeFile(t *testing.T) {
 	s := startServe(t, "--memory", "/a", "--squash", "none")
 	m := mountAs(t, dialTCP(t, s.tcp), 1000, "/a")
 	mode := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o600}}
-	if _, err := m.SetAttr(t.Context(), m.put(t, "own", pattern(100)), mode, nil); err != nil {
+	if _, err := m.SetAttr(t.Context(), m.put(t, "own", rig.Pattern(100)), mode, nil); err != nil {
 		t.Fatal(err)
 	}
-	another := func(f *probeFlags) { f.connections.uid = 1234 }
-	for path, cause := range map[string]probeCause{"missing": causeFailed, "own": causeDenies} {
+	another := func(f *probe.Flags) { f.Connections.UID = 1234 }
+	for path, cause := range map[string]probe.Cause{"missing": probe.CauseFailed, "own": probe.CauseDenies} {
 		r := probing{flags: another}.of(t, "tcp://"+s.tcp+"/a/"+path)
-		r.names(t, "read", probeFail, cause)
+		r.names(t, "read", probe.Fail, cause)
 	}
 	r := probing{flags: another}.of(t, "tcp://"+s.tcp+"/a") // which is that of others, too
-	if f := r.find(t, "read", probeNote); !r.OK || !strings.Contains(f.Found, "nothing is read") {
+	if f := r.find(t, "read", probe.Note); !r.OK || !strings.Contains(f.Found, "nothing is read") {
 		t.Errorf("found %s\n%s", f.Found, r.lines())
 	}
-	m.put(t, "everybody's", pattern(10))
+	m.put(t, "everybody's", rig.Pattern(10))
 	r = probing{flags: another}.of(t, "tcp://"+s.tcp+"/a")
-	if f := r.find(t, "read", probeOK); f.Values["file"] != "/a/everybody's" {
+	if f := r.find(t, "read", probe.OK); f.Values["file"] != "/a/everybody's" {
 		t.Errorf("read: %v", f.Values)
 	}
 }

@@ -7,17 +7,20 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/probe"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 )
 
 // TestProbeFirewall: a port from which nothing comes back.
 func TestProbeFirewall(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, "--memory", "/a")
-	up := func(p *prober) { p.usual = []target{rdmaAt(t, s.rdma)} }
+	up := func(p *probe.Prober) { p.Usual = []reach.Target{rdmaAt(t, s.rdma)} }
 	for _, scheme := range schemes {
 		dropped := dropping(t)
 		r := probing{short: true, change: up}.of(t, scheme+"://"+dropped)
-		f := r.names(t, "port", probeFail, causeFirewall)
+		f := r.names(t, "port", probe.Fail, probe.CauseFirewall)
 		for _, want := range []string{"firewalls on the way", "the host is up"} {
 			if !strings.Contains(f.Do, want) {
 				t.Errorf("%s: to do: %s, want %s", scheme, f.Do, want)
@@ -32,7 +35,7 @@ func TestProbeFirewallMount(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	_, port, _ := net.SplitHostPort(dropping(t))
 	r := probing{}.of(t, "rdma://"+s.rdma+"/a?mountport="+port)
-	r.names(t, "mount", probeFail, causeFirewall)
+	r.names(t, "mount", probe.Fail, probe.CauseFirewall)
 }
 
 // dropping is a port at which Linux drops what asks for a connection, as a firewall does: that of a

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/probe"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -23,23 +26,23 @@ import (
 
 // probing is how a test probes: what is at other ports of this machine does not matter.
 type probing struct {
-	flags  func(*probeFlags)
+	flags  func(*probe.Flags)
 	short  bool // some call gets no answer
-	change func(*prober)
+	change func(*probe.Prober)
 }
 
 // reported is a report that tests look at.
-type reported struct{ probeReport }
+type reported struct{ probe.Report }
 
 // of probes a URL, once for people and once for programs, and returns what the latter get.
 func (how probing) of(t *testing.T, url string) (r reported) {
 	t.Helper()
 	var out bytes.Buffer
 	err := how.run(t, url, true, &out)
-	if e := json.Unmarshal(out.Bytes(), &r.probeReport); e != nil {
+	if e := json.Unmarshal(out.Bytes(), &r.Report); e != nil {
 		t.Fatalf("%v in\n%s", e, &out)
 	}
-	if failed := errors.Is(err, errReported); failed == r.OK || err != nil && !failed {
+	if failed := errors.Is(err, cli.ErrReported); failed == r.OK || err != nil && !failed {
 		t.Errorf("ok is %v, and the error %v", r.OK, err)
 	}
 	if t.Failed() {
@@ -52,7 +55,7 @@ func (how probing) of(t *testing.T, url string) (r reported) {
 func (how probing) text(t *testing.T, url string) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := how.run(t, url, false, &out); err != nil && !errors.Is(err, errReported) {
+	if err := how.run(t, url, false, &out); err != nil && !errors.Is(err, cli.ErrReported) {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -60,30 +63,30 @@ func (how probing) text(t *testing.T, url string) string {
 
 func (how probing) run(t *testing.T, url string, asJSON bool, out *bytes.Buffer) error {
 	t.Helper()
-	flags := newProbeFlags()
-	flags.json, flags.timeout.Duration = asJSON, 20*time.Second
+	flags := probe.NewFlags()
+	flags.JSON, flags.Timeout.Duration = asJSON, 20*time.Second
 	if how.short {
-		flags.timeout.Duration = 2 * time.Second
+		flags.Timeout.Duration = 2 * time.Second
 	}
 	if how.flags != nil {
 		how.flags(flags)
 	}
-	at, err := parseProbeTarget(url)
+	at, err := probe.ParseTarget(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newProber(flags, at, out)
+	p, err := probe.NewProber(flags, at, out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.usual, p.roce = nil, freeUDP(t)
-	if at.rpcbind == 0 {
-		p.rpcbind = int(deadport.New(t, "127.0.0.1").Port())
+	p.Usual, p.Roce = nil, freeUDP(t)
+	if at.Rpcbind == 0 {
+		p.Rpcbind = int(deadport.New(t, "127.0.0.1").Port())
 	}
 	if how.change != nil {
 		how.change(p)
 	}
-	return p.run(t.Context())
+	return p.Run(t.Context())
 }
 
 // freeUDP is a UDP port that nobody has, most likely.
@@ -98,23 +101,23 @@ func freeUDP(t *testing.T) int {
 }
 
 // names checks that a report has a cause, with that status, at a step, and says what to do.
-func (r reported) names(t *testing.T, step string, status probeStatus,
-	cause probeCause) finding {
+func (r reported) names(t *testing.T, step string, status probe.Status,
+	cause probe.Cause) probe.Finding {
 	t.Helper()
-	i := slices.IndexFunc(r.Findings, func(f finding) bool { return f.Cause == cause })
+	i := slices.IndexFunc(r.Findings, func(f probe.Finding) bool { return f.Cause == cause })
 	if i < 0 {
 		t.Errorf("no %s in\n%s", cause, r.lines())
-		return finding{}
+		return probe.Finding{}
 	}
 	f := r.Findings[i]
-	if f.Step != step || f.Status != status || f.Do == "" && status != probeNote {
+	if f.Step != step || f.Status != status || f.Do == "" && status != probe.Note {
 		t.Errorf("%s: step %s, %s, to do %q; want %s, %s, and something", cause, f.Step, f.Status,
 			f.Do, step, status)
 	}
-	if failed := status == probeFail; failed == r.OK {
+	if failed := status == probe.Fail; failed == r.OK {
 		t.Errorf("%s: ok is %v", cause, r.OK)
 	}
-	if status == probeFail && !slices.Equal(r.Causes, []probeCause{cause}) {
+	if status == probe.Fail && !slices.Equal(r.Causes, []probe.Cause{cause}) {
 		t.Errorf("causes %v, want %s alone", r.Causes, cause)
 	}
 	return f
@@ -130,7 +133,7 @@ func (r reported) lines() string {
 }
 
 // find returns the first finding of a step with a status.
-func (r reported) find(t *testing.T, step string, status probeStatus) finding {
+func (r reported) find(t *testing.T, step string, status probe.Status) probe.Finding {
 	t.Helper()
 	for _, f := range r.Findings {
 		if f.Step == step && f.Status == status {
@@ -138,13 +141,13 @@ func (r reported) find(t *testing.T, step string, status probeStatus) finding {
 		}
 	}
 	t.Errorf("no %s %s in\n%s", status, step, r.lines())
-	return finding{}
+	return probe.Finding{}
 }
 
 // programsOf are the programs of an NFS server.
 func programsOf(t *testing.T, exports ...nfsserver.Export) []oncrpc.Program {
 	t.Helper()
-	s, err := nfsserver.New(nfsserver.Config{Exports: exports, Logger: quiet})
+	s, err := nfsserver.New(nfsserver.Config{Exports: exports, Logger: reach.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,18 +175,18 @@ func exported(t *testing.T) vfs.FS {
 // rdmaServer serves programs over iWARP until the test ends.
 func rdmaServer(t *testing.T, low iwarp.Config, programs ...oncrpc.Program) (addr string) {
 	t.Helper()
-	low.Logger = quiet
+	low.Logger = reach.Quiet
 	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", low)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: reach.Quiet})
 	if err := s.Handle(programs...); err != nil {
 		t.Fatal(err)
 	}
 	served := make(chan error, 1)
 	go func() {
-		served <- rpcrdma.Serve(context.Background(), l, s, rpcrdma.Config{Logger: quiet})
+		served <- rpcrdma.Serve(context.Background(), l, s, rpcrdma.Config{Logger: reach.Quiet})
 	}()
 	t.Cleanup(func() {
 		s.Close()

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/probe"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
@@ -60,7 +61,7 @@ func TestProbeDisk(t *testing.T) {
 				addr := served(t, scheme, programs...)
 				t.Cleanup(func() { close(over) }) // before the server is closed
 				r := probing{short: true}.of(t, scheme+"://"+addr)
-				r.names(t, tt.step, probeFail, causeDisk)
+				r.names(t, tt.step, probe.Fail, probe.CauseDisk)
 			})
 		}
 	}
@@ -76,10 +77,10 @@ func TestProbeOtherDisk(t *testing.T) {
 	t.Cleanup(func() { close(over) })
 	for _, path := range []string{"/good", "/"} {
 		r := probing{short: true}.of(t, "tcp://"+addr+path)
-		r.names(t, "mount", probeNote, causeDisk)
-		r.find(t, "read", probeOK)
+		r.names(t, "mount", probe.Note, probe.CauseDisk)
+		r.find(t, "read", probe.OK)
 	}
-	probing{short: true}.of(t, "tcp://"+addr+"/bad").names(t, "mount", probeFail, causeDisk)
+	probing{short: true}.of(t, "tcp://"+addr+"/bad").names(t, "mount", probe.Fail, probe.CauseDisk)
 }
 
 // served serves programs over a transport until the test ends.
@@ -103,7 +104,7 @@ func TestProbeMTU(t *testing.T) {
 				programs := programsOf(t, nfsserver.Export{Path: "/", FS: exported(t)})
 				hole := blackHole(t, served(t, scheme, programs...), up)
 				r := probing{short: true}.of(t, scheme+"://"+hole)
-				r.names(t, "mtu", probeFail, causeMTU)
+				r.names(t, "mtu", probe.Fail, probe.CauseMTU)
 			})
 		}
 	}

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/probe"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
@@ -16,7 +20,7 @@ import (
 func TestProbe(t *testing.T) {
 	s := startServe(t, "--provider", "iwarp,sctp", "--sctp-udp", "0", "--memory", "/a", "--memory",
 		"/b", "--squash", "none", "--credits", "32")
-	mountAs(t, dialTCP(t, s.tcp), 1000, "/a").put(t, "file", pattern(100_000))
+	mountAs(t, dialTCP(t, s.tcp), 1000, "/a").put(t, "file", rig.Pattern(100_000))
 	sctp, options := s.sctpURL(t)
 	for _, tt := range []struct {
 		name, url string
@@ -55,7 +59,7 @@ func TestProbe(t *testing.T) {
 				t.Errorf("not all is well:\n%s", r.lines())
 			}
 			for step, values := range tt.want {
-				f := r.find(t, step, probeOK)
+				f := r.find(t, step, probe.OK)
 				for k, want := range values {
 					if f.Values[k] != want {
 						t.Errorf("%s: %s is %v, want %v", step, k, f.Values[k], want)
@@ -99,11 +103,11 @@ func TestProbeExit(t *testing.T) {
 		args string
 		code int
 	}{
-		{"probe --json rdma://" + s.rdma + "/a", exitOK},
-		{"probe --json rdma://" + s.tcp, exitFailed},
+		{"probe --json rdma://" + s.rdma + "/a", cli.ExitOK},
+		{"probe --json rdma://" + s.tcp, cli.ExitFailed},
 	} {
 		code, stdout, stderr := execute(t, strings.Fields(tt.args)...)
-		var r probeReport
+		var r probe.Report
 		err := json.Unmarshal([]byte(stdout), &r)
 		if err != nil || code != tt.code || stderr != "" {
 			t.Errorf("%s: exit %d, want %d; %v: %s%s", tt.args, code, tt.code, err, stdout, stderr)
@@ -118,8 +122,8 @@ func TestProbeExit(t *testing.T) {
 		"probe --json --timeout nowhere": "write a number above 0",
 	} {
 		code, stdout, stderr := execute(t, strings.Fields(args)...)
-		if code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
-			t.Errorf("%s: exit %d, want %d: %s%s", args, code, exitUsage, stdout, stderr)
+		if code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit %d, want %d: %s%s", args, code, cli.ExitUsage, stdout, stderr)
 		}
 	}
 }
@@ -131,22 +135,22 @@ func TestProbeInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	at, err := parseProbeTarget(l.Addr().String())
+	at, err := probe.ParseTarget(l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := newTranscript()
-	p, err := newProber(newProbeFlags(), at, out)
+	p, err := probe.NewProber(probe.NewFlags(), at, out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.flags.timeout.Duration = unmountTime * 3600
-	p.usual = nil
+	p.Flags.Timeout.Duration = reach.UnmountTime * 3600
+	p.Usual = nil
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	over := make(chan struct{})
 	go func() {
-		ended <- p.run(ctx)
+		ended <- p.Run(ctx)
 		close(over)
 	}()
 	out.await("roce", over)
@@ -160,7 +164,7 @@ func TestProbeInterrupted(t *testing.T) {
 func TestProbeNoExport(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	r := probing{}.of(t, "tcp://"+s.tcp+"/b")
-	f := r.names(t, "mount", probeFail, causeNoExport)
+	f := r.names(t, "mount", probe.Fail, probe.CauseNoExport)
 	if !strings.Contains(f.Do, "it exports /a") {
 		t.Errorf("to do: %s, want what is exported", f.Do)
 	}

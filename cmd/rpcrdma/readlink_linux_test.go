@@ -1,6 +1,8 @@
 package main
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestReadlink(t *testing.T) {
 	runCommandTests(t, []commandTest{

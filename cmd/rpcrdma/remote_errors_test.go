@@ -10,6 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -25,7 +29,7 @@ import (
 
 // TestExplain: what to do about errors of connecting.
 func TestExplain(t *testing.T) {
-	refused := &net.OpError{Op: "dial", Err: connRefused}
+	refused := &net.OpError{Op: "dial", Err: words.ConnRefused}
 	startup := func(err error) error { return &transport.OpError{Op: "dial", Err: &mpa.StartupError{Err: err}} }
 	roceFailed := func(err error) error { return &transport.OpError{Op: "dial", Provider: "roce", Err: err} }
 	const noRoCE = "no answer from h:20049 over RoCE: is the host up, has it RoCE (rpcrdma serve --provider roce, rdma_rxe of " +
@@ -44,8 +48,8 @@ func TestExplain(t *testing.T) {
 		{"no such host", "rdma://h", &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}, "there is no host h"},
 		{"no name service", "rdma://h", &net.DNSError{Err: "server misbehaving", Name: "h"},
 			"cannot look up host h: server misbehaving; is the name right? An IP address needs no look-up"},
-		{"no network", "rdma://192.0.2.1", &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", errPipe)},
-			"cannot connect to port 192.0.2.1:20049: " + errPipe.Error() + "; is the address right, and the network up?"},
+		{"no network", "rdma://192.0.2.1", &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", words.ErrPipe)},
+			"cannot connect to port 192.0.2.1:20049: " + words.ErrPipe.Error() + "; is the address right, and the network up?"},
 		{"broken when connected", "rdma://h", &net.OpError{Op: "read", Err: os.NewSyscallError("read", plain)}, ""},
 		{"no answer", "rdma://h", fmt.Errorf("dial: %w", context.DeadlineExceeded),
 			"no answer from port h:20049: is the host up, and is a firewall between?"},
@@ -62,7 +66,7 @@ func TestExplain(t *testing.T) {
 			"port h:2049 is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://h:2049"},
 		{"not iWARP, which hangs up", "rdma://h:2049", startup(io.EOF),
 			"port h:2049 is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://h:2049"},
-		{"not iWARP, which hangs up hard", "rdma://h", startup(connReset),
+		{"not iWARP, which hangs up hard", "rdma://h", startup(words.ConnReset),
 			"port h:20049 is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://h:20049"},
 		{"not TCP", "tcp://h:20049", &recordmark.OpError{Op: "read", Err: recordmark.ErrClosedByPeer},
 			"the server at port h:20049 ends the connection at the first call; if it is one of RDMA: rdma://h"},
@@ -78,17 +82,17 @@ func TestExplain(t *testing.T) {
 			"no answer from port h:111: is the host up, and is a firewall between?"},
 		{"not found", "rdma://h?rpcbind", &rpcbind.FindError{Tried: []rpcbind.Attempt{
 			{Place: "TCP", Err: rpcbind.ErrNotRegistered}, {Place: "RDMA", Err: refused}}},
-			"nobody says at which port of h NFS is over RDMA: TCP: not registered; RDMA: " + connRefused.Error() + "; write the port, such as rdma://h:20049"},
+			"nobody says at which port of h NFS is over RDMA: TCP: not registered; RDMA: " + words.ConnRefused.Error() + "; write the port, such as rdma://h:20049"},
 		{"no host to ask", "tcp://h?rpcbind", &rpcbind.FindError{Tried: []rpcbind.Attempt{{Err: &net.DNSError{Name: "h", IsNotFound: true}}}},
 			"there is no host h"},
 		{"anything else", "tcp://h", plain, ""},
 	}
 	for _, tt := range tests {
-		target, err := parseTarget(tt.url)
+		target, err := reach.ParseTarget(tt.url)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := explainer{asked: target.rpcbind != 0}.explain(target, tt.err)
+		got := words.Explainer{Asked: target.Rpcbind != 0}.Explain(target, tt.err)
 		if !errors.Is(got, tt.err) {
 			t.Errorf("%s: %v does not wrap %v", tt.name, got, tt.err)
 		}
@@ -104,29 +108,29 @@ func TestExplain(t *testing.T) {
 
 // TestExplainFound: what is said of a server that rpcbind has named, or that is one over RDMA alone: no advice to do what was done, or what cannot be.
 func TestExplainFound(t *testing.T) {
-	refused := &net.OpError{Op: "dial", Err: connRefused}
+	refused := &net.OpError{Op: "dial", Err: words.ConnRefused}
 	notMPA := &transport.OpError{Op: "dial", Err: &mpa.StartupError{Err: mpa.ErrNotMPA}}
 	unavail := &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail}
 	for _, tt := range []struct {
 		name string
-		x    explainer
+		x    words.Explainer
 		err  error
 		want string
 	}{
-		{"refused, named", explainer{asked: true}, refused, "nothing listens at port h:700, which was named for NFS over RDMA: " +
+		{"refused, named", words.Explainer{Asked: true}, refused, "nothing listens at port h:700, which was named for NFS over RDMA: " +
 			"is the server still running, and does it listen at this address? Over TCP, the usual ones are tcp://h of rpcrdma serve and tcp://h:2049 of Linux"},
-		{"refused, named, RDMA alone", explainer{asked: true, rdmaOnly: true}, refused, "nothing listens at port h:700, which was named for NFS over RDMA: " +
+		{"refused, named, RDMA alone", words.Explainer{Asked: true, RDMAOnly: true}, refused, "nothing listens at port h:700, which was named for NFS over RDMA: " +
 			"is the server still running, and does it listen at this address?"},
-		{"refused, RDMA alone", explainer{rdmaOnly: true}, refused, "nothing listens at port h:700: is NFS over RDMA turned on there? " +
+		{"refused, RDMA alone", words.Explainer{RDMAOnly: true}, refused, "nothing listens at port h:700: is NFS over RDMA turned on there? " +
 			"?rpcbind in the URL asks for its port"},
-		{"not iWARP, RDMA alone", explainer{rdmaOnly: true}, notMPA,
+		{"not iWARP, RDMA alone", words.Explainer{RDMAOnly: true}, notMPA,
 			"port h:700 is not one of NFS over RDMA (iWARP): write the one that is, or ?rpcbind to have it found"},
-		{"not iWARP, named, RDMA alone", explainer{asked: true, rdmaOnly: true}, notMPA,
+		{"not iWARP, named, RDMA alone", words.Explainer{Asked: true, RDMAOnly: true}, notMPA,
 			"port h:700 is not one of NFS over RDMA (iWARP): write the one that is, such as rdma://h:20049"},
-		{"another program, named", explainer{asked: true}, unavail, "port h:700 is not that of NFS: it answers PROG_UNAVAIL"},
+		{"another program, named", words.Explainer{Asked: true}, unavail, "port h:700 is not that of NFS: it answers PROG_UNAVAIL"},
 	} {
-		at := target{scheme: "rdma", host: "h", port: 700, path: "/"}
-		if got := tt.x.explain(at, tt.err); got.Error() != tt.want || !errors.Is(got, tt.err) {
+		at := reach.Target{Scheme: "rdma", Host: "h", Port: 700, Path: "/"}
+		if got := tt.x.Explain(at, tt.err); got.Error() != tt.want || !errors.Is(got, tt.err) {
 			t.Errorf("%s: got\n%v\nwant\n%s", tt.name, got, tt.want)
 		}
 	}
@@ -139,15 +143,15 @@ func TestExplainLost(t *testing.T) {
 		err       error
 		want      string
 	}{
-		{"refused", "rdma://h", &net.OpError{Op: "dial", Err: connRefused}, "nothing listens at port h:20049 any more"},
+		{"refused", "rdma://h", &net.OpError{Op: "dial", Err: words.ConnRefused}, "nothing listens at port h:20049 any more"},
 		{"ends connections, RDMA", "rdma://h", &mpa.StartupError{Err: io.EOF}, "port h:20049 takes connections and ends them at once"},
 		{"ends connections, TCP", "tcp://h", recordmark.ErrClosedByPeer, "port h:20048 takes connections and ends them at once"},
 	} {
-		target, err := parseTarget(tt.url)
+		target, err := reach.ParseTarget(tt.url)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (explainer{up: true}).explain(target, tt.err); got.Error() != tt.want || !errors.Is(got, tt.err) {
+		if got := (words.Explainer{Up: true}).Explain(target, tt.err); got.Error() != tt.want || !errors.Is(got, tt.err) {
 			t.Errorf("%s: got %v, want %s", tt.name, got, tt.want)
 		}
 	}
@@ -160,10 +164,10 @@ func tcpServer(t *testing.T, programs ...oncrpc.Program) (addr string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: reach.Quiet})
 	s.Handle(programs...)
 	served := make(chan error, 1)
-	go func() { served <- recordmark.Serve(context.Background(), l, s, recordmark.Config{Logger: quiet}) }()
+	go func() { served <- recordmark.Serve(context.Background(), l, s, recordmark.Config{Logger: reach.Quiet}) }()
 	t.Cleanup(func() {
 		s.Close()
 		<-served
@@ -192,42 +196,42 @@ func TestRemoteErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		r, stderr := newRemotes(t)
-		_, _, err := r.open(t.Context(), tt.url)
+		_, _, err := r.Open(t.Context(), tt.url)
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
 		}
 		if got := stderr.String(); got != "" {
 			t.Errorf("%s: on standard error: %q", tt.name, got)
 		}
-		r.close()
+		r.Close()
 	}
 	// Commands say the same.
 	lookups := startServe(t, "--memory", "/a", "--rdma-rpcbind", "127.0.0.1:0").lookups(t)
 	code, _, stderr := execute(t, "ls", "rdma://"+lookups+"/a")
-	if want := "port " + lookups + " is not that of NFS: it answers PROG_UNAVAIL; ?rpcbind in place of the port asks for it\n"; code != exitFailed ||
+	if want := "port " + lookups + " is not that of NFS: it answers PROG_UNAVAIL; ?rpcbind in place of the port asks for it\n"; code != cli.ExitFailed ||
 		!strings.HasSuffix(stderr, want) {
 		t.Errorf("ls: exit %d, %swant %s", code, stderr, want)
 	}
 	r, _ := newRemotes(t)
-	if _, _, err := r.open(t.Context(), "nfs://host/x"); !errors.As(err, new(usageError)) {
+	if _, _, err := r.Open(t.Context(), "nfs://host/x"); !errors.As(err, new(cli.UsageError)) {
 		t.Errorf("got %v, want a usage error", err)
 	}
 }
 
 // TestRemoteNoMount: an NFS server alone.
 func TestRemoteNoMount(t *testing.T) {
-	s := &remoteServer{target: target{scheme: "rdma", host: "h", port: 20049}}
+	s := &remote.Server{Target: reach.Target{Scheme: "rdma", Host: "h", Port: 20049}}
 	search := &nfsmount.SearchError{Host: "h", Tried: []nfsmount.Attempt{{Where: "there", Err: io.EOF}}}
 	const text = "no MOUNT service at h: there: EOF"
-	if got, want := s.explainMount(search).Error(), text+"; if it is elsewhere, add ?mountport=PORT to the URL"; got != want {
+	if got, want := s.ExplainMount(search).Error(), text+"; if it is elsewhere, add ?mountport=PORT to the URL"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	s.target.mountPort = 700
-	if got := s.explainMount(search).Error(); got != text {
+	s.Target.MountPort = 700
+	if got := s.ExplainMount(search).Error(); got != text {
 		t.Errorf("with mountport: got %s, want %s", got, text)
 	}
 	refused := &nfsmount.Error{Path: "/x", Err: mount3.ErrAcces}
-	if got := s.explainMount(refused); got != error(refused) {
+	if got := s.ExplainMount(refused); got != error(refused) {
 		t.Errorf("got %v, want %v", got, refused)
 	}
 }
@@ -242,10 +246,10 @@ func TestCheckPort(t *testing.T) {
 		return nil
 	}
 	conn := dialTCP(t, tcpServer(t, oncrpc.Program{Number: nfs3.Program, Version: nfs3.Version, Procedures: procs}))
-	m := &remote{client: nfsclient.New(conn, oncrpc.AuthNone())}
+	m := &remote.Export{Client: nfsclient.New(conn, oncrpc.AuthNone())}
 	for scheme, want := range map[string]bool{"tcp": true, "rdma": false} {
-		s := &remoteServer{target: target{scheme: scheme, host: "h"}, conn: conn}
-		err := s.checkPort(t.Context(), m)
+		s := &remote.Server{Target: reach.Target{Scheme: scheme, Host: "h"}, Conn: conn}
+		err := s.CheckPort(t.Context(), m)
 		if got := err != nil && strings.Contains(err.Error(), "a port below 1024"); got != want || (err != nil) != want {
 			t.Errorf("%s: got %v, want the advice: %t", scheme, err, want)
 		}

@@ -3,30 +3,31 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
 // newRemotes returns what a command has that is given flags, and what it writes to standard error.
-func newRemotes(t *testing.T, flags ...string) (*remotes, *transcript) {
+func newRemotes(t *testing.T, flags ...string) (*remote.Session, *transcript) {
 	t.Helper()
-	var r remotes
+	var r remote.Session
 	stderr := newTranscript()
 	cmd := &cobra.Command{}
 	cmd.SetErr(stderr)
-	r.addFlags(cmd)
+	r.AddFlags(cmd)
 	if err := cmd.ParseFlags(flags); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { r.close() })
+	t.Cleanup(func() { r.Close() })
 	return &r, stderr
 }
 
@@ -42,7 +43,7 @@ func TestRemoteOpen(t *testing.T) {
 	for _, scheme := range schemes {
 		t.Run(scheme, func(t *testing.T) {
 			r, stderr := newRemotes(t)
-			seen := make(map[string]*remote)
+			seen := make(map[string]*remote.Export)
 			for _, tt := range []struct{ path, export, name string }{
 				{"/a", "/a", "."},
 				{"/a/", "/a", "."},
@@ -51,23 +52,23 @@ func TestRemoteOpen(t *testing.T) {
 				{"/a%20b/c/x", "/a b/c", "x"},
 				{"/a%20b/c", "/a b/c", "."},
 			} {
-				m, name, err := r.open(t.Context(), s.url(scheme, tt.path))
+				m, name, err := r.Open(t.Context(), s.url(scheme, tt.path))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if m.root.Export != tt.export || name != tt.name {
-					t.Errorf("%s: got %s and %s, want %s and %s", tt.path, m.root.Export, name,
+				if m.Root.Export != tt.export || name != tt.name {
+					t.Errorf("%s: got %s and %s, want %s and %s", tt.path, m.Root.Export, name,
 						tt.export, tt.name)
 				}
 				if was := seen[tt.export]; was != nil && was != m {
 					t.Errorf("%s: a second mount of the same export", tt.path)
 				}
 				seen[tt.export] = m
-				if a, err := m.client.GetAttr(t.Context(), m.root.Handle); err != nil || a.Type != nfs3.TypeDir {
+				if a, err := m.Client.GetAttr(t.Context(), m.Root.Handle); err != nil || a.Type != nfs3.TypeDir {
 					t.Errorf("%s: got %+v, %v, want a directory", tt.path, a, err)
 				}
 			}
-			if got := len(r.servers); got != 1 {
+			if got := len(r.Servers); got != 1 {
 				t.Errorf("%d servers, want 1", got)
 			}
 			conn := dialTCP(t, s.tcp)
@@ -85,7 +86,7 @@ func TestRemoteOpen(t *testing.T) {
 			if diff := cmp.Diff([]string{"/a", "/a b/c"}, mounts()); diff != "" {
 				t.Errorf("mounted (-want +got)\n%s", diff)
 			}
-			if err := r.close(); err != nil {
+			if err := r.Close(); err != nil {
 				t.Error(err)
 			}
 			if got := mounts(); got != nil {
@@ -103,7 +104,7 @@ func TestRemoteExports(t *testing.T) {
 	s := startServe(t, "--memory", "/a", "--memory", "/b")
 	for _, scheme := range schemes {
 		r, _ := newRemotes(t)
-		list, err := r.exports(t.Context(), s.url(scheme, "/"))
+		list, err := r.Exports(t.Context(), s.url(scheme, "/"))
 		if err != nil || len(list) != 2 || list[0].Path != "/a" || list[1].Path != "/b" {
 			t.Errorf("%s: got %+v, %v, want /a and /b", scheme, list, err)
 		}
@@ -116,11 +117,11 @@ func TestRemoteMountPort(t *testing.T) {
 	other := startServe(t, "--memory", "/b")
 	_, port, _ := strings.Cut(other.tcp, ":")
 	r, _ := newRemotes(t)
-	list, err := r.exports(t.Context(), s.url("rdma", "/?mountport="+port))
+	list, err := r.Exports(t.Context(), s.url("rdma", "/?mountport="+port))
 	if err != nil || len(list) != 1 || list[0].Path != "/b" {
 		t.Errorf("got %+v, %v, want /b", list, err)
 	}
-	if _, _, err := r.open(t.Context(), s.url("rdma", "/a?mountport=1")); err == nil ||
+	if _, _, err := r.Open(t.Context(), s.url("rdma", "/a?mountport=1")); err == nil ||
 		!strings.Contains(err.Error(), "no MOUNT service at 127.0.0.1: MOUNT at TCP port 127.0.0.1:1: ") {
 		t.Errorf("got %v, want that there is no MOUNT service at port 1", err)
 	}
@@ -130,22 +131,22 @@ func TestRemoteMountPort(t *testing.T) {
 func TestRemoteIdentity(t *testing.T) {
 	s := startServe(t, "--memory", "/a", "--squash", "none")
 	r, _ := newRemotes(t, "--uid", "1234", "--gid", "5", "--groups", "6,7")
-	m, _, err := r.open(t.Context(), s.url("tcp", "/a"))
+	m, _, err := r.Open(t.Context(), s.url("tcp", "/a"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := m.client.Create(t.Context(), m.root.Handle, "file",
+	o, err := m.Client.Create(t.Context(), m.Root.Handle, "file",
 		nfs3.CreateHow{Mode: nfs3.Guarded})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := m.client.GetAttr(t.Context(), o.File)
+	a, err := m.Client.GetAttr(t.Context(), o.File)
 	if err != nil || a.UID != 1234 || a.GID != 5 {
 		t.Errorf("the file belongs to %d:%d, %v, want 1234:5", a.UID, a.GID, err)
 	}
 	// To give a file to a group takes being in it.
 	for group, want := range map[uint32]error{7: nil, 8: nfs3.ErrPerm} {
-		_, err := m.client.SetAttr(t.Context(), o.File,
+		_, err := m.Client.SetAttr(t.Context(), o.File,
 			nfs3.Sattr{GID: nfs3.Set32{Set: true, To: group}}, nil)
 		if !errors.Is(err, want) {
 			t.Errorf("to group %d: got %v, want %v", group, err, want)
@@ -159,14 +160,14 @@ func TestRemoteFlags(t *testing.T) {
 	r, _ := newRemotes(t, "--size", "2MiB", "--parallel", "3", "--credits", "9", "--inline",
 		"8KiB", "--crc", "on", "--connections", "2", "--wait", "1m30s",
 		"--groups", "")
-	f := r.flags
-	got := []any{int(f.size), f.parallel.n, f.credits.n, int(f.inline), f.crc.name,
-		f.connections.n, f.wait.String(), len(f.gids)}
+	f := r.Flags
+	got := []any{int(f.Size), f.Parallel.N, f.Credits.N, int(f.Inline), f.CRC.Name,
+		f.Connections.N, f.Wait.String(), len(f.Gids)}
 	if diff := cmp.Diff([]any{2 << 20, 3, 9, 8192, "on", 2, "1m30s", 0}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	for _, scheme := range schemes {
-		if _, _, err := r.open(t.Context(), s.url(scheme, "/a")); err != nil {
+		if _, _, err := r.Open(t.Context(), s.url(scheme, "/a")); err != nil {
 			t.Errorf("%s: %v", scheme, err)
 		}
 	}
@@ -194,9 +195,9 @@ func TestRemoteFlagErrors(t *testing.T) {
 		{"--groups", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "calls have room for 16 groups"},
 	}
 	for _, tt := range tests {
-		var r remotes
+		var r remote.Session
 		cmd := &cobra.Command{}
-		r.addFlags(cmd)
+		r.AddFlags(cmd)
 		if err := cmd.ParseFlags([]string{tt.flag, tt.value}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s %s: got %v, want %s", tt.flag, tt.value, err, tt.want)
 		}
@@ -210,7 +211,7 @@ func TestRemoteBack(t *testing.T) {
 			s := startServe(t, "--memory", "/a")
 			r, stderr := newRemotes(t)
 			url := s.url(scheme, "/a")
-			m, _, err := r.open(t.Context(), url)
+			m, _, err := r.Open(t.Context(), url)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,7 +219,7 @@ func TestRemoteBack(t *testing.T) {
 			called := make(chan error, 1)
 			over := make(chan struct{})
 			go func() {
-				called <- m.client.Null(t.Context())
+				called <- m.Client.Null(t.Context())
 				close(over)
 			}()
 			from := strings.TrimSuffix(url, "/a")
@@ -233,7 +234,7 @@ func TestRemoteBack(t *testing.T) {
 			if got, want := stderr.String(), "\nrpcrdma: "+from+" is back\n"; !strings.HasSuffix(got, want) {
 				t.Errorf("on standard error: %q, want %q in the end", got, want)
 			}
-			r.close()
+			r.Close()
 		})
 	}
 }
@@ -242,17 +243,17 @@ func TestRemoteBack(t *testing.T) {
 func TestRemoteGone(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	r, stderr := newRemotes(t, "--wait", "0")
-	m, _, err := r.open(t.Context(), s.url("rdma", "/a"))
+	m, _, err := r.Open(t.Context(), s.url("rdma", "/a"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.stop()
 	for { // the first may be told of the end of the connection
-		err := m.client.Null(t.Context())
+		err := m.Client.Null(t.Context())
 		if err == nil {
 			t.Fatal("a server that is gone has answered")
 		}
-		if errors.As(err, new(*connectError)) {
+		if errors.As(err, new(*words.ConnectError)) {
 			if want := "nothing listens at port " + s.rdma; !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %s", err, want)
 			}
@@ -268,7 +269,7 @@ func TestRemoteGone(t *testing.T) {
 func TestRemoteInterrupted(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	r, stderr := newRemotes(t)
-	m, _, err := r.open(t.Context(), s.url("rdma", "/a"))
+	m, _, err := r.Open(t.Context(), s.url("rdma", "/a"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +278,7 @@ func TestRemoteInterrupted(t *testing.T) {
 	called := make(chan error, 1)
 	over := make(chan struct{})
 	go func() {
-		called <- m.client.Null(ctx)
+		called <- m.Client.Null(ctx)
 		close(over)
 	}()
 	stderr.await("does not respond", over)
@@ -285,28 +286,7 @@ func TestRemoteInterrupted(t *testing.T) {
 	if err := <-called; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
-	if err := r.close(); err != nil { // which tells a server that is gone, and does not wait for it for long
+	if err := r.Close(); err != nil { // which tells a server that is gone, and does not wait for it for long
 		t.Error(err)
-	}
-}
-
-// TestNotices: the user is told once that a server is gone, and that it is back.
-func TestNotices(t *testing.T) {
-	var b strings.Builder
-	n := notices{out: &b, from: "rdma://host", wait: 1e9}
-	gone := errors.New("gone")
-	n.failed(gone) // the first connection: that is said by others
-	n.connected()
-	n.connected()
-	n.failed(gone)
-	n.failed(gone)
-	n.connected()
-	n.connected()
-	n.failed(io.EOF)
-	const want = "rpcrdma: rdma://host does not respond; waiting for up to 1s: gone\n" +
-		"rpcrdma: rdma://host is back\n" +
-		"rpcrdma: rdma://host does not respond; waiting for up to 1s: EOF\n"
-	if got := b.String(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestRm(t *testing.T) {
 	runCommandTests(t, []commandTest{

@@ -5,62 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 )
-
-// Exit codes.
-const (
-	exitOK     = 0
-	exitFailed = 1 // what was asked for did not work
-	exitUsage  = 2 // it is not clear what was asked for
-
-	exitInterrupted = 128 + 2 // by SIGINT, as shells say it
-)
-
-// checkedWriter remembers an error of the writer below, so that what could not be printed is not
-// reported as done.
-type checkedWriter struct {
-	w   io.Writer
-	err error
-}
-
-func (c *checkedWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	if c.err == nil {
-		c.err = err
-	}
-	return n, err
-}
-
-// printable returns a name as it can be shown on a terminal: quoted if it has more than printable characters, or a space at an end.
-func printable(name string) string {
-	if name == "" || name != strings.TrimSpace(name) || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(name)
-	}
-	return name
-}
-
-// long finds what is too long to be shown, and its two ends.
-var long = regexp.MustCompile(`(\S{120})\S{80,}(\S{60})`)
-
-// cut leaves out the middle of overlong words, such as names, of a message.
-func cut(message string) string { return long.ReplaceAllString(message, "$1...$2") }
-
-// usageError is a command line that cannot be carried out.
-type usageError struct{ err error }
-
-func (e usageError) Error() string { return e.err.Error() }
-func (e usageError) Unwrap() error { return e.err }
 
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	defer closeSCTP()
+	defer reach.CloseSCTP()
 	root := &cobra.Command{
 		Use:   "rpcrdma",
 		Short: "ONC RPC over RDMA, in user space",
@@ -95,30 +49,30 @@ The exit code is 0 if all is done, 1 if something failed, 2 if the command line 
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.UsageError{Err: err} })
 	root.SetArgs(append([]string{}, args...)) // for nil, cobra takes those of the process
-	out := &checkedWriter{w: stdout}
+	out := &cli.CheckedWriter{W: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
 	addCommands(root)
 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		err = out.err
+		err = out.Err
 	}
 	switch {
 	case err == nil:
-		return exitOK
+		return cli.ExitOK
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "rpcrdma: interrupted")
-		return exitInterrupted
-	case errors.Is(err, errReported):
-		return exitFailed
+		return cli.ExitInterrupted
+	case errors.Is(err, cli.ErrReported):
+		return cli.ExitFailed
 	}
-	fmt.Fprintln(stderr, "rpcrdma:", cut(err.Error()))
-	if errors.As(err, new(usageError)) {
+	fmt.Fprintln(stderr, "rpcrdma:", cli.Cut(err.Error()))
+	if errors.As(err, new(cli.UsageError)) {
 		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
-		return exitUsage
+		return cli.ExitUsage
 	}
-	return exitFailed
+	return cli.ExitFailed
 }

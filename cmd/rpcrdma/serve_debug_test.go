@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 var debugLine = regexp.MustCompile(`(?m)^profiles on (http://.*)/debug/pprof/, counters on /debug/vars$`)
@@ -67,7 +69,7 @@ func TestDebug(t *testing.T) {
 	if vars.NFS.Mounts != 1 || vars.MemStats.HeapAlloc == 0 || vars.Goroutines == 0 {
 		t.Errorf("got %+v, want 1 mount, and that there are memory and goroutines", vars)
 	}
-	if code := s.stop(); code != exitOK {
+	if code := s.stop(); code != cli.ExitOK {
 		t.Errorf("exit %d: %v", code, s.stderr)
 	}
 	if c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://")); err == nil {
@@ -91,7 +93,7 @@ func TestDebugProfileEnds(t *testing.T) {
 	if _, err := c.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if code := s.stop(); code != exitOK {
+	if code := s.stop(); code != cli.ExitOK {
 		t.Errorf("exit %d: %v", code, s.stderr)
 	}
 }
@@ -135,12 +137,12 @@ func TestDebugCommandLine(t *testing.T) {
 		code int
 		say  string
 	}{
-		{"--debug=6060", exitUsage, `--debug "6060": write --debug=HOST:PORT, such as --debug=127.0.0.1:6060`},
-		{"--debug=localhost", exitUsage, "write --debug=HOST:PORT"},
-		{"--debug=127.0.0.1:66000", exitUsage, "write --debug=HOST:PORT"},
-		{"--debug=:6060", exitUsage, `--debug ":6060": write --debug=127.0.0.1:6060; or 0.0.0.0:6060, if everybody may see what is in memory here`},
-		{"--debug 127.0.0.1:6061", exitUsage, `unknown argument "127.0.0.1:6061": exports are named with --export and --memory; or write --debug=127.0.0.1:6061`},
-		{ports + "--debug=" + taken, exitFailed, "--debug " + taken + ": " + "address already in use; another server? choose a port with --debug"},
+		{"--debug=6060", cli.ExitUsage, `--debug "6060": write --debug=HOST:PORT, such as --debug=127.0.0.1:6060`},
+		{"--debug=localhost", cli.ExitUsage, "write --debug=HOST:PORT"},
+		{"--debug=127.0.0.1:66000", cli.ExitUsage, "write --debug=HOST:PORT"},
+		{"--debug=:6060", cli.ExitUsage, `--debug ":6060": write --debug=127.0.0.1:6060; or 0.0.0.0:6060, if everybody may see what is in memory here`},
+		{"--debug 127.0.0.1:6061", cli.ExitUsage, `unknown argument "127.0.0.1:6061": exports are named with --export and --memory; or write --debug=127.0.0.1:6061`},
+		{ports + "--debug=" + taken, cli.ExitFailed, "--debug " + taken + ": " + "address already in use; another server? choose a port with --debug"},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"serve", "--memory", "/m"}, strings.Fields(tt.args)...)...)
 		if code != tt.code || !strings.Contains(stderr, tt.say) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
@@ -21,9 +23,9 @@ func TestServeDirectory(t *testing.T) {
 	if want := ", to be mounted again after a restart)\n"; !strings.Contains(s.greeting, want) {
 		t.Errorf("no %q in\n%s", want, s.greeting)
 	}
-	data := pattern(1<<20 + 3)
+	data := rig.Pattern(1<<20 + 3)
 	exchange(t, s, data)
-	if code := s.stop(); code != exitOK {
+	if code := s.stop(); code != cli.ExitOK {
 		t.Errorf("exit %d: %v", code, s.stderr)
 	}
 	for _, name := range []string{"up", "down"} {
@@ -118,7 +120,7 @@ func TestServeStateInTheWay(t *testing.T) {
 	args := []string{"serve", "--listen", "127.0.0.1:0", "--mount", "none", "--export", "/e=" + dir, "--state", state}
 	s := startServe(t, args[5:]...)
 	code, _, stderr := execute(t, args...)
-	if want := "rpcrdma: --state " + state + ": "; code != exitFailed || !strings.HasPrefix(stderr, want) || !strings.HasSuffix(stderr, "; name another --state: clients have to mount again then\n") {
+	if want := "rpcrdma: --state " + state + ": "; code != cli.ExitFailed || !strings.HasPrefix(stderr, want) || !strings.HasSuffix(stderr, "; name another --state: clients have to mount again then\n") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	s.stop()

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
@@ -122,7 +123,7 @@ func TestServeExportsFile(t *testing.T) {
 	if got := string(m.get(t, h)); got != "data" {
 		t.Errorf("a file that is exported again: %q", got)
 	}
-	if code := s.stop(); code != exitOK {
+	if code := s.stop(); code != cli.ExitOK {
 		t.Errorf("exit %d: %v", code, s.stderr)
 	}
 }
@@ -268,19 +269,19 @@ func TestServeCheck(t *testing.T) {
 		dir + " (directory " + dir + ", to be mounted again after a restart; read-write, no squashing, from ports below 1024, for 192.0.2.0/24; read-only, root squashed to 65534:65534)\n",
 		dir + "/later (", "    is not there: it is exported when it is\n",
 	} {
-		if code != exitOK || !strings.Contains(strings.ReplaceAll(out, ", files belong to user 1000, who runs this", ""), want) {
+		if code != cli.ExitOK || !strings.Contains(strings.ReplaceAll(out, ", files belong to user 1000, who runs this", ""), want) {
 			t.Errorf("exit %d, %s%swant %s", code, out, errs, want)
 		}
 	}
 	write("/srv *(sec=krb5)\n")
 	for _, args := range [][]string{{"--check"}, {"--listen", "127.0.0.1:0", "--mount", "none"}} {
 		code, _, errs = execute(t, slices.Concat([]string{"serve", "--exports", file}, args)...)
-		if code != exitFailed || !strings.Contains(errs, file+": line 1: *(sec=krb5): option sec=krb5: AUTH_SYS is the only flavour") {
+		if code != cli.ExitFailed || !strings.Contains(errs, file+": line 1: *(sec=krb5): option sec=krb5: AUTH_SYS is the only flavour") {
 			t.Errorf("%v: exit %d, %s", args, code, errs)
 		}
 	}
 	code, _, errs = execute(t, "serve", "--check", "--exports", file+"x")
-	if code != exitFailed || !strings.Contains(errs, fs.ErrNotExist.Error()) && !strings.Contains(errs, "no such file") {
+	if code != cli.ExitFailed || !strings.Contains(errs, fs.ErrNotExist.Error()) && !strings.Contains(errs, "no such file") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 }

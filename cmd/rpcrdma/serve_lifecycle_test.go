@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/serve"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
@@ -33,7 +36,7 @@ func callUnderWay(t *testing.T, g *faultnet.Relay) <-chan error {
 	link.Freeze(faultnet.Down)
 	result := make(chan error, 1)
 	go func() {
-		_, err := m.Write(context.WithoutCancel(t.Context()), h, 0, pattern(1<<20), nfs3.FileSync)
+		_, err := m.Write(context.WithoutCancel(t.Context()), h, 0, rig.Pattern(1<<20), nfs3.FileSync)
 		result <- err
 	}()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
@@ -72,23 +75,23 @@ func TestServeDrains(t *testing.T) {
 		t.Errorf("the call under way: %v", err)
 	}
 	<-s.over
-	if s.code != exitOK || !strings.Contains(s.stderr.String(), "msg=drained\n") {
+	if s.code != cli.ExitOK || !strings.Contains(s.stderr.String(), "msg=drained\n") {
 		t.Errorf("exit %d: %v", s.code, s.stderr)
 	}
 }
 
 // TestServeDrainLimit: a call that takes too long is given up.
 func TestServeDrainLimit(t *testing.T) {
-	cfg := newServeConfig(nil)
-	cfg.exports, cfg.listen = []export{{name: "/export"}}, "127.0.0.1:0"
-	cfg.drainTime = time.Millisecond
+	cfg := serve.NewConfig(nil)
+	cfg.Exports, cfg.Listen = []serve.Export{{Name: "/export"}}, "127.0.0.1:0"
+	cfg.DrainTime = time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s := &serveCommand{stdout: newTranscript(), over: make(chan struct{})}
 	ended := make(chan error, 1)
 	go func() {
 		defer close(s.over)
-		ended <- serve(ctx, cfg, s.stdout, slog.New(slog.DiscardHandler))
+		ended <- serve.Run(ctx, cfg, s.stdout, slog.New(slog.DiscardHandler))
 	}()
 	s.greet(t)
 	g := newGate(t, s.rdma)

@@ -10,6 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
@@ -101,7 +104,7 @@ func TestServeRDMARPCBind(t *testing.T) {
 			if !errors.As(err, &refused) || refused.Stat != oncrpc.ProgUnavail {
 				t.Errorf("NFS at the port for look-ups: got %v, want PROG_UNAVAIL", err)
 			}
-			if code := s.stop(); code != exitOK {
+			if code := s.stop(); code != cli.ExitOK {
 				t.Errorf("exit %d: %v", code, s.stderr)
 			}
 		})
@@ -139,13 +142,13 @@ func TestServeRDMARPCBindUsage(t *testing.T) {
 		code int
 		say  string
 	}{
-		{free + "111", exitUsage, `--rdma-rpcbind "111": write HOST:PORT, or :PORT for all addresses of this host`},
-		{free + ":65536", exitUsage, `--rdma-rpcbind ":65536": write a port from 0 to 65535`},
-		{"--memory /m --rdma-rpcbind :20049", exitUsage, "--rdma-rpcbind and --listen are both :20049, which answers look-ups anyway: leave out --rdma-rpcbind"},
-		{"--memory /m --rdma-rpcbind :20048", exitUsage, "--rdma-rpcbind and --mount are both :20048: RDMA and TCP need a port each"},
-		{free + ":111 --rpcbind", exitUsage, "--rpcbind is for hosts with rpcbind, which has port 111: leave out --rdma-rpcbind, or --rpcbind where there is none\n"},
-		{free + "127.0.0.1:00111 --rpcbind", exitUsage, "--rpcbind is for hosts with rpcbind"},
-		{free + taken.Addr().String(), exitFailed, "--rdma-rpcbind " + taken.Addr().String() + ": address already in use; another server? choose a port with --rdma-rpcbind"},
+		{free + "111", cli.ExitUsage, `--rdma-rpcbind "111": write HOST:PORT, or :PORT for all addresses of this host`},
+		{free + ":65536", cli.ExitUsage, `--rdma-rpcbind ":65536": write a port from 0 to 65535`},
+		{"--memory /m --rdma-rpcbind :20049", cli.ExitUsage, "--rdma-rpcbind and --listen are both :20049, which answers look-ups anyway: leave out --rdma-rpcbind"},
+		{"--memory /m --rdma-rpcbind :20048", cli.ExitUsage, "--rdma-rpcbind and --mount are both :20048: RDMA and TCP need a port each"},
+		{free + ":111 --rpcbind", cli.ExitUsage, "--rpcbind is for hosts with rpcbind, which has port 111: leave out --rdma-rpcbind, or --rpcbind where there is none\n"},
+		{free + "127.0.0.1:00111 --rpcbind", cli.ExitUsage, "--rpcbind is for hosts with rpcbind"},
+		{free + taken.Addr().String(), cli.ExitFailed, "--rdma-rpcbind " + taken.Addr().String() + ": address already in use; another server? choose a port with --rdma-rpcbind"},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"serve"}, strings.Fields(tt.args)...)...)
 		if code != tt.code || !strings.Contains(stderr, tt.say) || stdout != "" {
@@ -197,11 +200,11 @@ func TestFindURL(t *testing.T) {
 				"a": {"rdma", s.lookups(t)}, "b": {"rdma", s.rdma}, "c": {"rdma", s.tcp}, "d": {"tcp", s.tcp}, "e": {"tcp", s.rdma},
 			} {
 				url := ask.scheme + "://" + host + "/export/" + name + "?rpcbind=" + port(t, ask.at)
-				if code, stdout, stderr := execute(t, "mkdir", "--dialect", tt.dialect, url); code != exitOK {
+				if code, stdout, stderr := execute(t, "mkdir", "--dialect", tt.dialect, url); code != cli.ExitOK {
 					t.Errorf("mkdir %s: exit %d, %s%s", url, code, stdout, stderr)
 				}
 			}
-			if code, stdout, stderr := execute(t, "ls", "--dialect", tt.dialect, "rdma://"+s.rdma+"/export"); code != exitOK || stdout != "a\nb\nc\nd\ne\n" {
+			if code, stdout, stderr := execute(t, "ls", "--dialect", tt.dialect, "rdma://"+s.rdma+"/export"); code != cli.ExitOK || stdout != "a\nb\nc\nd\ne\n" {
 				t.Errorf("ls: exit %d, %swant 5 directories: %s", code, stdout, stderr)
 			}
 		})
@@ -215,17 +218,17 @@ func TestFindURLFails(t *testing.T) {
 	none := newLookups(t, rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: "tcp", Addr: universal(t, dead)})
 	for _, tt := range []struct{ name, url, say string }{
 		{"nobody to ask", "rdma://127.0.0.1/x?rpcbind=" + port(t, dead),
-			"nobody says at which port of 127.0.0.1 NFS is over RDMA: RDMA port " + dead + ": " + connRefused.Error() +
-				"; TCP port " + dead + ": " + connRefused.Error() + "; write the port, such as rdma://127.0.0.1:20049\n"},
+			"nobody says at which port of 127.0.0.1 NFS is over RDMA: RDMA port " + dead + ": " + words.ConnRefused.Error() +
+				"; TCP port " + dead + ": " + words.ConnRefused.Error() + "; write the port, such as rdma://127.0.0.1:20049\n"},
 		{"nobody to ask, TCP", "tcp://127.0.0.1/x?rpcbind=" + port(t, dead),
-			"nobody says at which port of 127.0.0.1 NFS is over TCP: TCP port " + dead + ": " + connRefused.Error() +
-				"; RDMA port " + dead + ": " + connRefused.Error() + "; write the port, such as tcp://127.0.0.1:20048\n"},
+			"nobody says at which port of 127.0.0.1 NFS is over TCP: TCP port " + dead + ": " + words.ConnRefused.Error() +
+				"; RDMA port " + dead + ": " + words.ConnRefused.Error() + "; write the port, such as tcp://127.0.0.1:20048\n"},
 		{"not registered", "rdma://127.0.0.1/x?rpcbind=" + port(t, none),
 			"; TCP port " + none + ": not registered; write the port, such as rdma://127.0.0.1:20049\n"},
 		{"registered and gone", "rdma://127.0.0.1/x?rpcbind=" + port(t, gone), "nothing listens at port " + dead + ", which was named for NFS over RDMA: is the server still running, and does it listen at this address? Over TCP, the usual ones are tcp://127.0.0.1 "},
 	} {
 		code, stdout, stderr := execute(t, "ls", tt.url)
-		if code != exitFailed || stdout != "" || !strings.Contains(stderr, tt.say) {
+		if code != cli.ExitFailed || stdout != "" || !strings.Contains(stderr, tt.say) {
 			t.Errorf("%s: exit %d, %s%swant %q", tt.name, code, stdout, stderr, tt.say)
 		}
 	}
@@ -244,27 +247,27 @@ func TestFindURLAgain(t *testing.T) {
 		startServe(t, "--memory", "/export", "--squash", "none", "--mount", "none"),
 	}
 	p := newFakeRpcbind(t, rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: "rdma", Addr: universal(t, servers[0].rdma)})
-	var r remotes
-	defer r.close()
+	var r remote.Session
+	defer r.Close()
 	url := "rdma://127.0.0.1/export?rpcbind=" + port(t, p.addr)
-	m, _, err := r.open(t.Context(), url)
+	m, _, err := r.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.move(universal(t, servers[1].rdma))
 	servers[0].stop()
-	if err := m.client.Null(t.Context()); err != nil {
+	if err := m.Client.Null(t.Context()); err != nil {
 		t.Errorf("after the server has moved: %v", err)
 	}
 }
 
 // TestFindURLTwo: URLs with other ports of rpcbind are of other servers.
 func TestFindURLTwo(t *testing.T) {
-	var r remotes
-	defer r.close()
+	var r remote.Session
+	defer r.Close()
 	for _, export := range []string{"/a", "/b"} {
 		s := startServe(t, "--memory", export)
-		if m, _, err := r.open(t.Context(), "rdma://127.0.0.1"+export+"?rpcbind="+port(t, s.rdma)); err != nil || m.root.Export != export {
+		if m, _, err := r.Open(t.Context(), "rdma://127.0.0.1"+export+"?rpcbind="+port(t, s.rdma)); err != nil || m.Root.Export != export {
 			t.Errorf("%s: got %+v, %v", export, m, err)
 		}
 	}
@@ -292,7 +295,7 @@ func TestGatewayFinds(t *testing.T) {
 		t.Error(err)
 	}
 	code, _, stderr := execute(t, "gateway", "--to", "rdma://h", "--mount-to", "tcp://h?rpcbind")
-	if code != exitUsage || !strings.Contains(stderr, "--mount-to: the port is behind the host: tcp://HOST:PORT") {
+	if code != cli.ExitUsage || !strings.Contains(stderr, "--mount-to: the port is behind the host: tcp://HOST:PORT") {
 		t.Errorf("--mount-to with ?rpcbind: exit %d, %s", code, stderr)
 	}
 }

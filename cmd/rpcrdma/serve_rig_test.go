@@ -199,12 +199,3 @@ func (m mounted) get(t *testing.T, h nfs3.FH) []byte {
 	}
 	return p
 }
-
-// pattern is data that no other offset has.
-func pattern(n int) []byte {
-	p := make([]byte, n)
-	for i := range p {
-		p[i] = byte(i*i>>3 + i)
-	}
-	return p
-}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/serve"
 	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
@@ -63,7 +64,7 @@ func (p *fakeRpcbind) refuse(set, unset bool) {
 	p.deny, p.keep = set, unset
 }
 
-// dial is the rpcbindDialer of this one.
+// dial is the RPCBindDialer of this one.
 func (p *fakeRpcbind) dial(ctx context.Context) (*rpcbind.Client, error) {
 	return rpcbind.Dial(ctx, "tcp", p.addr)
 }
@@ -127,13 +128,13 @@ func (p *fakeRpcbind) registered() []string {
 }
 
 // startRegistered runs serve with --rpcbind, and dial in place of that of this machine's rpcbind.
-func startRegistered(t *testing.T, dial rpcbindDialer,
+func startRegistered(t *testing.T, dial serve.RPCBindDialer,
 	args ...string) (*serveCommand, <-chan error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &serveCommand{stdout: newTranscript(), stderr: newTranscript(), cancel: cancel,
 		over: make(chan struct{})}
-	cmd := newServeCommand(dial)
+	cmd := serve.NewCommand(dial)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(append([]string{"--memory", "/export", "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0", "--rpcbind"}, args...))
 	cmd.SetOut(s.stdout)
@@ -289,7 +290,7 @@ func TestServeRPCBindFails(t *testing.T) {
 	denying.refuse(true, false)
 	for _, tt := range []struct {
 		name string
-		dial rpcbindDialer
+		dial serve.RPCBindDialer
 		say  string
 	}{
 		{"nobody there", func(ctx context.Context) (*rpcbind.Client, error) { return rpcbind.Dial(ctx, "unix", nowhere) },

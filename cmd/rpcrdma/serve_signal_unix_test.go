@@ -11,6 +11,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
 func send(t *testing.T, cmd *exec.Cmd, sig syscall.Signal) {
@@ -35,13 +38,13 @@ func TestServeSignal(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		s, cmd := startProcess(t, "1s", "--memory", "/export")
 		m := mountAs(t, dialRDMA(t, s.rdma), 0, "/export")
-		want := pattern(300_001)
+		want := rig.Pattern(300_001)
 		if got := m.get(t, m.put(t, "file", want)); !bytes.Equal(got, want) {
 			t.Errorf("got %d bytes that are not the %d that were written", len(got), len(want))
 		}
 		send(t, cmd, sig)
 		<-s.over
-		if code := cmd.ProcessState.ExitCode(); code != exitOK || !strings.Contains(s.stderr.String(), "msg=drained\n") {
+		if code := cmd.ProcessState.ExitCode(); code != cli.ExitOK || !strings.Contains(s.stderr.String(), "msg=drained\n") {
 			t.Errorf("%v: %v: %v", sig, cmd.ProcessState, s.stderr)
 		}
 	}
@@ -64,7 +67,7 @@ func TestServeSignalTwice(t *testing.T) {
 			t.Errorf("%v: the call under way: %v", sig, err)
 		}
 		<-s.over
-		if code := cmd.ProcessState.ExitCode(); code != exitOK || !strings.Contains(s.stderr.String(), "msg=drained\n") {
+		if code := cmd.ProcessState.ExitCode(); code != cli.ExitOK || !strings.Contains(s.stderr.String(), "msg=drained\n") {
 			t.Errorf("%v: %v: %v", sig, cmd.ProcessState, s.stderr)
 		}
 	}

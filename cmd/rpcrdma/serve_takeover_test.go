@@ -4,13 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"net"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/serve"
 	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 	"github.com/rpcrdma/go-rpcrdma/metrics"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -57,15 +57,15 @@ func rpcAddr(t *testing.T, program uint32, deny bool) string {
 }
 
 // openPorts opens ports until the test ends.
-func openPorts(t *testing.T) *ports {
+func openPorts(t *testing.T) *serve.Ports {
 	t.Helper()
-	cfg := newServeConfig(nil)
-	cfg.listen, cfg.mount = "127.0.0.1:0", "127.0.0.1:0"
-	p, err := listen(t.Context(), cfg, metrics.New(), slog.New(slog.DiscardHandler))
+	cfg := serve.NewConfig(nil)
+	cfg.Listen, cfg.Mount = "127.0.0.1:0", "127.0.0.1:0"
+	p, err := serve.Listen(t.Context(), cfg, metrics.New(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.close)
+	t.Cleanup(p.Close)
 	return p
 }
 
@@ -136,7 +136,7 @@ func TestReplaceable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		replaced, err := openPorts(t).replaceable(t.Context(), c, time.Minute)
+		replaced, err := openPorts(t).Replaceable(t.Context(), c, time.Minute)
 		c.Close()
 		if tt.says == "" && err != nil || tt.says != "" && (err == nil || !strings.Contains(err.Error(), " answers at "+tt.says+": ")) {
 			t.Errorf("%s: %v, want one at %q", tt.name, err, tt.says)
@@ -155,9 +155,9 @@ func TestReplaceable(t *testing.T) {
 // TestReplaceableOurs: what is registered at our own ports was left by an earlier run, and is not asked.
 func TestReplaceableOurs(t *testing.T) {
 	p := openPorts(t)
-	left := p.mappings()
+	left := p.Mappings()
 	for i := range left {
-		_, port, _ := net.SplitHostPort(p.tcp.Addr().String())
+		_, port, _ := net.SplitHostPort(p.TCP.Addr().String())
 		left[i].Addr = universal(t, "0.0.0.0:"+port)
 	}
 	c, err := newFakeRpcbind(t, left...).dial(t.Context())
@@ -165,7 +165,7 @@ func TestReplaceableOurs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if got, err := p.replaceable(t.Context(), c, time.Minute); err != nil || len(got) != 0 {
+	if got, err := p.Replaceable(t.Context(), c, time.Minute); err != nil || len(got) != 0 {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
@@ -180,39 +180,13 @@ func TestReplaceableLimit(t *testing.T) {
 	}
 	defer c.Close()
 	p := openPorts(t)
-	got, err := p.replaceable(t.Context(), c, time.Millisecond)
+	got, err := p.Replaceable(t.Context(), c, time.Millisecond)
 	if err != nil || len(got) != 1 {
 		t.Errorf("got %v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, err := p.replaceable(ctx, c, time.Minute); err == nil {
+	if got, err := p.Replaceable(ctx, c, time.Minute); err == nil {
 		t.Errorf("got %v", got)
-	}
-}
-
-// TestExcludes: who keeps whom from listening.
-func TestExcludes(t *testing.T) {
-	for _, tt := range []struct {
-		listener, other string
-		want            bool
-	}{
-		{"127.0.0.1:1", "127.0.0.1:1", true},
-		{"127.0.0.1:1", "127.0.0.1:2", false},
-		{"127.0.0.1:1", "192.0.2.1:1", false},
-		{"127.0.0.1:1", "0.0.0.0:1", true},
-		{"127.0.0.1:1", "[::]:1", false},
-		{"0.0.0.0:1", "192.0.2.1:1", true},
-		{"0.0.0.0:1", "[::1]:1", false},
-		{"[::]:1", "0.0.0.0:1", true},
-		{"[::]:1", "192.0.2.1:1", true},
-		{"[::]:1", "[::1]:1", true},
-		{"[::]:1", "[::1]:2", false},
-		{"[::1]:1", "[::]:1", true},
-		{"[::1]:1", "0.0.0.0:1", false},
-	} {
-		if got := excludes(netip.MustParseAddrPort(tt.listener), netip.MustParseAddrPort(tt.other)); got != tt.want {
-			t.Errorf("%s, %s: got %v, want %v", tt.listener, tt.other, got, tt.want)
-		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
@@ -31,8 +33,8 @@ func TestServe(t *testing.T) {
 			if want := "serving /export (memory, 4GiB, read-write, no squashing)\n"; !strings.HasPrefix(s.greeting, want) {
 				t.Errorf("got\n%swant at its beginning\n%s", s.greeting, want)
 			}
-			exchange(t, s, pattern(1<<20+3))
-			if code := s.stop(); code != exitOK || !strings.Contains(s.stderr.String(), "msg=drained\n") {
+			exchange(t, s, rig.Pattern(1<<20+3))
+			if code := s.stop(); code != cli.ExitOK || !strings.Contains(s.stderr.String(), "msg=drained\n") {
 				t.Errorf("exit %d: %v", code, s.stderr)
 			}
 		})
@@ -84,7 +86,7 @@ func TestServeWithoutTCP(t *testing.T) {
 		if s.tcp != "" || strings.Contains(s.greeting, "mount -t nfs") || !strings.Contains(s.greeting, "\nLinux cannot mount this: it needs MOUNT over TCP") {
 			t.Errorf("--mount %q: it says\n%s", mount, s.greeting)
 		}
-		mountAs(t, dialRDMA(t, s.rdma), 0, "/export").put(t, "file", pattern(100))
+		mountAs(t, dialRDMA(t, s.rdma), 0, "/export").put(t, "file", rig.Pattern(100))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/internal/testcert"
 )
 
@@ -48,7 +49,7 @@ func TestServeTLS(t *testing.T) {
 			}
 			var stdout, stderr bytes.Buffer
 			code := run(context.Background(), append([]string{"df", url}, tt.client...), &stdout, &stderr)
-			if (code == exitOK) != tt.want || !strings.Contains(stderr.String(), tt.stderr) {
+			if (code == cli.ExitOK) != tt.want || !strings.Contains(stderr.String(), tt.stderr) {
 				t.Errorf("exit %d, %s%swant success %t, and %q", code, &stdout, &stderr, tt.want, tt.stderr)
 			}
 		})

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 func TestServePortTaken(t *testing.T) {
@@ -23,7 +25,7 @@ func TestServePortTaken(t *testing.T) {
 			"127.0.0.1:0", flag, taken}
 		code, stdout, stderr := execute(t, args...)
 		want := "rpcrdma: " + flag + " " + taken + ": address already in use; another server? choose a port with " + flag + "\n"
-		if code != exitFailed || stdout != "" || stderr != want {
+		if code != cli.ExitFailed || stdout != "" || stderr != want {
 			t.Errorf("exit %d, %q, %q, want %q", code, stdout, stderr, want)
 		}
 	}
@@ -63,8 +65,8 @@ func TestServeProcessFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]int{
-		"serve": exitUsage,
-		"serve --export /e=/nonexistent/export --listen 127.0.0.1:0 --mount none": exitFailed,
+		"serve": cli.ExitUsage,
+		"serve --export /e=/nonexistent/export --listen 127.0.0.1:0 --mount none": cli.ExitFailed,
 	} {
 		cmd := exec.Command(self, strings.Fields(args)...)
 		cmd.Env = append(os.Environ(), asCommand+"=1s")

@@ -11,6 +11,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/daemon"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/serve"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
@@ -28,90 +31,90 @@ func TestServeCommandLine(t *testing.T) {
 		code int
 		say  string
 	}{
-		{"", exitUsage, "nothing to serve: name a directory with --export NAME=DIR"},
-		{"/srv", exitUsage, `unknown argument "/srv": exports are named with --export and --memory`},
-		{"--nonsense", exitUsage, "unknown flag: --nonsense"},
+		{"", cli.ExitUsage, "nothing to serve: name a directory with --export NAME=DIR"},
+		{"/srv", cli.ExitUsage, `unknown argument "/srv": exports are named with --export and --memory`},
+		{"--nonsense", cli.ExitUsage, "unknown flag: --nonsense"},
 
-		{"--export /export", exitUsage, `invalid argument "/export" for "--export" flag: write NAME=DIR`},
-		{"--export /export=", exitUsage, "write NAME=DIR"},
-		{"--export =/srv", exitUsage, "the export has no name"},
-		{"--export srv=/srv", exitUsage, "the name of an export is an absolute path: write /srv"},
-		{"--export /a/../b/=/srv", exitUsage, "the name of an export is a path without detours: write /b"},
-		{"--memory mem", exitUsage, `invalid argument "mem" for "--memory" flag: the name of an export is an absolute path: write /mem`},
-		{"--memory=", exitUsage, "the export has no name"},
-		{"--memory /mem/", exitUsage, "write /mem\n"},
-		{"--memory /" + strings.Repeat("a", 1024), exitUsage, "at most 1024 bytes"},
-		{"--memory /a --memory /b --memory /a", exitUsage, "two exports have the name /a"},
-		{"--memory /a --export /a=" + dir, exitUsage, "two exports have the name /a"},
-		{"--export /a=/srv --state=", exitUsage, `invalid argument "" for "--state" flag: write a directory`},
-		{"--memory /a --state " + dir, exitUsage, "--state is for directories, and there is no --export"},
+		{"--export /export", cli.ExitUsage, `invalid argument "/export" for "--export" flag: write NAME=DIR`},
+		{"--export /export=", cli.ExitUsage, "write NAME=DIR"},
+		{"--export =/srv", cli.ExitUsage, "the export has no name"},
+		{"--export srv=/srv", cli.ExitUsage, "the name of an export is an absolute path: write /srv"},
+		{"--export /a/../b/=/srv", cli.ExitUsage, "the name of an export is a path without detours: write /b"},
+		{"--memory mem", cli.ExitUsage, `invalid argument "mem" for "--memory" flag: the name of an export is an absolute path: write /mem`},
+		{"--memory=", cli.ExitUsage, "the export has no name"},
+		{"--memory /mem/", cli.ExitUsage, "write /mem\n"},
+		{"--memory /" + strings.Repeat("a", 1024), cli.ExitUsage, "at most 1024 bytes"},
+		{"--memory /a --memory /b --memory /a", cli.ExitUsage, "two exports have the name /a"},
+		{"--memory /a --export /a=" + dir, cli.ExitUsage, "two exports have the name /a"},
+		{"--export /a=/srv --state=", cli.ExitUsage, `invalid argument "" for "--state" flag: write a directory`},
+		{"--memory /a --state " + dir, cli.ExitUsage, "--state is for directories, and there is no --export"},
 
-		{"--memory /m --memory-size 4GB", exitUsage, `invalid argument "4GB" for "--memory-size" flag: write a number of bytes`},
-		{"--memory /m --memory-size 0", exitUsage, "write a number of bytes"},
-		{"--memory /m --memory-size -1KiB", exitUsage, "write a number of bytes"},
-		{"--memory /m --memory-size 8388608TiB", exitUsage, "write a number of bytes"},
-		{"--memory /m --memory-size 64", exitUsage, "--memory-size 64: at least 1MiB; a number alone is bytes: write 64MiB"},
-		{"--memory /m --memory-size 1023KiB", exitUsage, "--memory-size 1023KiB: at least 1MiB"},
-		{"--memory /m --memory-size 64MB", exitUsage, "write a number of bytes"},
+		{"--memory /m --memory-size 4GB", cli.ExitUsage, `invalid argument "4GB" for "--memory-size" flag: write a number of bytes`},
+		{"--memory /m --memory-size 0", cli.ExitUsage, "write a number of bytes"},
+		{"--memory /m --memory-size -1KiB", cli.ExitUsage, "write a number of bytes"},
+		{"--memory /m --memory-size 8388608TiB", cli.ExitUsage, "write a number of bytes"},
+		{"--memory /m --memory-size 64", cli.ExitUsage, "--memory-size 64: at least 1MiB; a number alone is bytes: write 64MiB"},
+		{"--memory /m --memory-size 1023KiB", cli.ExitUsage, "--memory-size 1023KiB: at least 1MiB"},
+		{"--memory /m --memory-size 64MB", cli.ExitUsage, "write a number of bytes"},
 
-		{"--memory /m --provider loopback", exitUsage, "for \"--provider\" flag: loopback stays inside one process, where no client can reach it\n"},
-		{"--memory /m --provider nonsense", exitUsage, "unknown provider \"nonsense\"; there are iwarp, roce, sctp, and commas between several\n"},
-		{"--memory /m --provider iwarp,roce,iwarp", exitUsage, "for \"--provider\" flag: iwarp is there twice\n"},
-		{"--memory /m --provider iwarp,", exitUsage, "unknown provider \"\"; there are iwarp, roce, sctp, and commas between several\n"},
-		{"--memory /m --provider sctp --rdma-rpcbind :20111", exitUsage, "--rdma-rpcbind is for --provider iwarp and roce\n"},
-		{"--memory /m --dialect nonsense", exitUsage, `invalid argument "nonsense" for "--dialect" flag: there is: rfc8166, draft`},
-		{"--memory /m --conf some", exitUsage, `invalid argument "some" for "--conf" flag: there is: off, any, sys`},
-		{"--memory /m --align 512", exitUsage, "--align is for clients that pad data: write --dialect draft, in which they do, or leave out --align\n"},
-		{"--memory /m --dialect draft --align 32", exitUsage, `invalid argument "32" for "--align" flag: write a power of two, from 64 to 32KiB, or 0`},
-		{"--memory /m --dialect draft --align 768", exitUsage, "write a power of two"},
-		{"--memory /m --dialect draft --align 64KiB --inline 64KiB", exitUsage, "write a power of two"},
-		{"--memory /m --dialect draft --align -64", exitUsage, "write a number of bytes"},
-		{"--memory /m --dialect draft --align 512 --conf off", exitUsage, "--align is told to clients by CONF_RDMA, and --conf off leaves that out: leave out one of them\n"},
-		{"--memory /m --dialect draft --align 4096", exitUsage, "--align 4KiB: more than half of --inline: write --align 2KiB or less, or --inline 8KiB\n"},
-		{"--memory /m --dialect draft --align 32KiB --inline 63KiB", exitUsage, "--align 32KiB: more than half of --inline: write --align 16KiB or less, or --inline 64KiB\n"},
-		{"--memory /m --dialect draft --align 1KiB --inline 1KiB", exitUsage, "write --align 512 or less, or --inline 2KiB\n"},
-		{"--memory /m --crc maybe", exitUsage, `invalid argument "maybe" for "--crc" flag: there is: auto, on, off`},
-		{"--memory /m --squash some", exitUsage, `invalid argument "some" for "--squash" flag: there is: root, all, none`},
-		{"--memory /m --squash no_root_squash", exitUsage, "write --squash none\n"},
-		{"--memory /m --squash root_squash", exitUsage, "write --squash root\n"},
-		{"--memory /m --squash all_squash", exitUsage, "write --squash all\n"},
-		{"--memory /m --log-level loud", exitUsage, `there is: debug, info, warn, error`},
-		{"--memory /m --anonuid nobody", exitUsage, `invalid argument "nobody" for "--anonuid" flag: write a number from 0 to 4294967294: 'id -u NAME' tells that of a user`},
-		{"--memory /m --anongid -1", exitUsage, `invalid argument "-1" for "--anongid" flag: write a number from 0 to 4294967294: 'getent group NAME' tells that of a group`},
-		{"--memory /m --inline 512", exitUsage, `invalid argument "512" for "--inline" flag: write a multiple of 1KiB up to 64KiB`},
-		{"--memory /m --inline 1500", exitUsage, "write a multiple of 1KiB"},
-		{"--memory /m --inline 66560", exitUsage, "write a multiple of 1KiB"},
-		{"--memory /m --inline 65KiB", exitUsage, "write a multiple of 1KiB"},
-		{"--memory /m --credits 0", exitUsage, "--credits 0: it must be from 1 to 4096"},
-		{"--memory /m --credits 4097", exitUsage, "--credits 4097: "},
+		{"--memory /m --provider loopback", cli.ExitUsage, "for \"--provider\" flag: loopback stays inside one process, where no client can reach it\n"},
+		{"--memory /m --provider nonsense", cli.ExitUsage, "unknown provider \"nonsense\"; there are iwarp, roce, sctp, and commas between several\n"},
+		{"--memory /m --provider iwarp,roce,iwarp", cli.ExitUsage, "for \"--provider\" flag: iwarp is there twice\n"},
+		{"--memory /m --provider iwarp,", cli.ExitUsage, "unknown provider \"\"; there are iwarp, roce, sctp, and commas between several\n"},
+		{"--memory /m --provider sctp --rdma-rpcbind :20111", cli.ExitUsage, "--rdma-rpcbind is for --provider iwarp and roce\n"},
+		{"--memory /m --dialect nonsense", cli.ExitUsage, `invalid argument "nonsense" for "--dialect" flag: there is: rfc8166, draft`},
+		{"--memory /m --conf some", cli.ExitUsage, `invalid argument "some" for "--conf" flag: there is: off, any, sys`},
+		{"--memory /m --align 512", cli.ExitUsage, "--align is for clients that pad data: write --dialect draft, in which they do, or leave out --align\n"},
+		{"--memory /m --dialect draft --align 32", cli.ExitUsage, `invalid argument "32" for "--align" flag: write a power of two, from 64 to 32KiB, or 0`},
+		{"--memory /m --dialect draft --align 768", cli.ExitUsage, "write a power of two"},
+		{"--memory /m --dialect draft --align 64KiB --inline 64KiB", cli.ExitUsage, "write a power of two"},
+		{"--memory /m --dialect draft --align -64", cli.ExitUsage, "write a number of bytes"},
+		{"--memory /m --dialect draft --align 512 --conf off", cli.ExitUsage, "--align is told to clients by CONF_RDMA, and --conf off leaves that out: leave out one of them\n"},
+		{"--memory /m --dialect draft --align 4096", cli.ExitUsage, "--align 4KiB: more than half of --inline: write --align 2KiB or less, or --inline 8KiB\n"},
+		{"--memory /m --dialect draft --align 32KiB --inline 63KiB", cli.ExitUsage, "--align 32KiB: more than half of --inline: write --align 16KiB or less, or --inline 64KiB\n"},
+		{"--memory /m --dialect draft --align 1KiB --inline 1KiB", cli.ExitUsage, "write --align 512 or less, or --inline 2KiB\n"},
+		{"--memory /m --crc maybe", cli.ExitUsage, `invalid argument "maybe" for "--crc" flag: there is: auto, on, off`},
+		{"--memory /m --squash some", cli.ExitUsage, `invalid argument "some" for "--squash" flag: there is: root, all, none`},
+		{"--memory /m --squash no_root_squash", cli.ExitUsage, "write --squash none\n"},
+		{"--memory /m --squash root_squash", cli.ExitUsage, "write --squash root\n"},
+		{"--memory /m --squash all_squash", cli.ExitUsage, "write --squash all\n"},
+		{"--memory /m --log-level loud", cli.ExitUsage, `there is: debug, info, warn, error`},
+		{"--memory /m --anonuid nobody", cli.ExitUsage, `invalid argument "nobody" for "--anonuid" flag: write a number from 0 to 4294967294: 'id -u NAME' tells that of a user`},
+		{"--memory /m --anongid -1", cli.ExitUsage, `invalid argument "-1" for "--anongid" flag: write a number from 0 to 4294967294: 'getent group NAME' tells that of a group`},
+		{"--memory /m --inline 512", cli.ExitUsage, `invalid argument "512" for "--inline" flag: write a multiple of 1KiB up to 64KiB`},
+		{"--memory /m --inline 1500", cli.ExitUsage, "write a multiple of 1KiB"},
+		{"--memory /m --inline 66560", cli.ExitUsage, "write a multiple of 1KiB"},
+		{"--memory /m --inline 65KiB", cli.ExitUsage, "write a multiple of 1KiB"},
+		{"--memory /m --credits 0", cli.ExitUsage, "--credits 0: it must be from 1 to 4096"},
+		{"--memory /m --credits 4097", cli.ExitUsage, "--credits 4097: "},
 
-		{"--memory /m --allow nonsense", exitUsage, `invalid argument "nonsense" for "--allow" flag: names of hosts are not looked up: write a network`},
-		{"--memory /m --allow 192.0.2.0/33", exitUsage, "write a network"},
-		{"--memory /m --allow client.example.org", exitUsage, "names of hosts are not looked up"},
-		{"--memory /m --allow 192.0.2.1,192.0.2.2", exitUsage, "write one at a time: --allow 192.0.2.1 --allow 192.0.2.2"},
-		{"--memory /m --allow 192.0.2.1.1", exitUsage, "flag: write a network"},
-		{"--memory /m --allow fe80::1%eth0", exitUsage, "write a network"},
+		{"--memory /m --allow nonsense", cli.ExitUsage, `invalid argument "nonsense" for "--allow" flag: names of hosts are not looked up: write a network`},
+		{"--memory /m --allow 192.0.2.0/33", cli.ExitUsage, "write a network"},
+		{"--memory /m --allow client.example.org", cli.ExitUsage, "names of hosts are not looked up"},
+		{"--memory /m --allow 192.0.2.1,192.0.2.2", cli.ExitUsage, "write one at a time: --allow 192.0.2.1 --allow 192.0.2.2"},
+		{"--memory /m --allow 192.0.2.1.1", cli.ExitUsage, "flag: write a network"},
+		{"--memory /m --allow fe80::1%eth0", cli.ExitUsage, "write a network"},
 
-		{"--memory /m --listen 20049", exitUsage, `--listen "20049": write HOST:PORT, or :PORT`},
-		{"--memory /m --listen none", exitUsage, `--listen "none": write HOST:PORT`},
-		{"--memory /m --mount 20048", exitUsage, `--mount "20048": write HOST:PORT, or :PORT for all addresses of this host; or none`},
-		{"--memory /m --listen :-1", exitUsage, "write a port from 0 to 65535"},
-		{"--memory /m --listen :rdma.nonsense", exitUsage, "write a port from 0 to 65535"},
-		{"--memory /m --listen :2049 --mount :2049", exitUsage, "--listen and --mount are both :2049: RDMA and TCP need a port each"},
-		{"--memory /m --listen 127.0.0.1:66000", exitUsage, `--listen "127.0.0.1:66000": write a port from 0 to 65535`},
-		{"--memory /m --listen 127.0.0.1:0 --mount 127.0.0.1:66000", exitUsage, `--mount "127.0.0.1:66000": write a port from 0 to 65535`},
+		{"--memory /m --listen 20049", cli.ExitUsage, `--listen "20049": write HOST:PORT, or :PORT`},
+		{"--memory /m --listen none", cli.ExitUsage, `--listen "none": write HOST:PORT`},
+		{"--memory /m --mount 20048", cli.ExitUsage, `--mount "20048": write HOST:PORT, or :PORT for all addresses of this host; or none`},
+		{"--memory /m --listen :-1", cli.ExitUsage, "write a port from 0 to 65535"},
+		{"--memory /m --listen :rdma.nonsense", cli.ExitUsage, "write a port from 0 to 65535"},
+		{"--memory /m --listen :2049 --mount :2049", cli.ExitUsage, "--listen and --mount are both :2049: RDMA and TCP need a port each"},
+		{"--memory /m --listen 127.0.0.1:66000", cli.ExitUsage, `--listen "127.0.0.1:66000": write a port from 0 to 65535`},
+		{"--memory /m --listen 127.0.0.1:0 --mount 127.0.0.1:66000", cli.ExitUsage, `--mount "127.0.0.1:66000": write a port from 0 to 65535`},
 
-		{"--export /e=" + missing + ports, exitFailed, "--export /e=" + missing + ": there is no such directory: make it, or name another"},
-		{"--export /e=" + file + ports, exitFailed, "--export /e=" + file + ": it is not a directory"},
-		{"--export /e=" + dir + " --state " + file + ports, exitFailed, "--state " + file + ": "},
-		{"--export /e=" + dir + " --state " + dir + ports, exitFailed, "--state " + dir + ": it lies within " + dir + ", which is exported as /e"},
-		{"--export /e=" + dir + " --state " + missing + ports, exitFailed, "it lies within " + dir},
+		{"--export /e=" + missing + ports, cli.ExitFailed, "--export /e=" + missing + ": there is no such directory: make it, or name another"},
+		{"--export /e=" + file + ports, cli.ExitFailed, "--export /e=" + file + ": it is not a directory"},
+		{"--export /e=" + dir + " --state " + file + ports, cli.ExitFailed, "--state " + file + ": "},
+		{"--export /e=" + dir + " --state " + dir + ports, cli.ExitFailed, "--state " + dir + ": it lies within " + dir + ", which is exported as /e"},
+		{"--export /e=" + dir + " --state " + missing + ports, cli.ExitFailed, "it lies within " + dir},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"serve"}, strings.Fields(tt.args)...)...)
 		if code != tt.code || !strings.Contains(stderr, tt.say) {
 			t.Errorf("%.100q: exit %d, want %d: %swant %q", tt.args, code, tt.code, stderr, tt.say)
 		}
-		if hint := "Run 'rpcrdma serve --help' for usage.\n"; strings.HasSuffix(stderr, hint) != (code == exitUsage) {
+		if hint := "Run 'rpcrdma serve --help' for usage.\n"; strings.HasSuffix(stderr, hint) != (code == cli.ExitUsage) {
 			t.Errorf("%.100q: exit %d: %s", tt.args, code, stderr)
 		}
 		if stdout != "" {
@@ -122,7 +125,7 @@ func TestServeCommandLine(t *testing.T) {
 
 func TestServeHelp(t *testing.T) {
 	code, stdout, stderr := execute(t, "serve", "--help")
-	if code != exitOK || stderr != "" {
+	if code != cli.ExitOK || stderr != "" {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	for _, want := range []string{
@@ -141,11 +144,11 @@ func TestVersion(t *testing.T) {
 	_, want, _ := execute(t, "--version")
 	for _, arg := range []string{"--version", "version"} {
 		code, stdout, stderr := execute(t, arg)
-		if code != exitOK || stderr != "" || stdout != want || !strings.HasPrefix(stdout, "rpcrdma version ") || strings.Count(stdout, "\n") != 1 {
+		if code != cli.ExitOK || stderr != "" || stdout != want || !strings.HasPrefix(stdout, "rpcrdma version ") || strings.Count(stdout, "\n") != 1 {
 			t.Errorf("%s: exit %d: %q, %s", arg, code, stdout, stderr)
 		}
 	}
-	if code, _, stderr := execute(t, "version", "2"); code != exitUsage || !strings.Contains(stderr, `unknown argument "2"`) {
+	if code, _, stderr := execute(t, "version", "2"); code != cli.ExitUsage || !strings.Contains(stderr, `unknown argument "2"`) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
@@ -158,7 +161,7 @@ func TestCut(t *testing.T) {
 		`"` + strings.Repeat("a", 2000) + strings.Repeat("b", 59) + `" two`: `"` + strings.Repeat("a", 119) + "..." + strings.Repeat("b", 59) + `" two`,
 		strings.Repeat("ä", 3000) + ": no":                                  strings.Repeat("ä", 120) + "..." + strings.Repeat("ä", 59) + ": no",
 	} {
-		if got := cut(in); got != want {
+		if got := cli.Cut(in); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -169,18 +172,18 @@ func TestCut(t *testing.T) {
 
 // TestDescribe: what is said of exports of a user other than root.
 func TestDescribe(t *testing.T) {
-	cfg := newServeConfig(nil)
-	rules := []nfsserver.Rule{cfg.rule()}
+	cfg := serve.NewConfig(nil)
+	rules := []nfsserver.Rule{cfg.Rule()}
 	for _, tt := range []struct {
-		e    export
+		e    serve.Export
 		uid  int
 		want string
 	}{
-		{export{name: "/m", dir: "", rules: rules}, 1000, "memory, 4GiB, read-write, root squashed to 65534:65534"},
-		{export{name: "/d", dir: "/srv", rules: rules}, 0, "directory /srv, read-write, root squashed to 65534:65534, to be mounted again after a restart"},
-		{export{name: "/d", dir: "/srv", rules: rules}, 1000, "directory /srv, read-write, root squashed to 65534:65534, files belong to user 1000, who runs this, to be mounted again after a restart"},
+		{serve.Export{Name: "/m", Dir: "", Rules: rules}, 1000, "memory, 4GiB, read-write, root squashed to 65534:65534"},
+		{serve.Export{Name: "/d", Dir: "/srv", Rules: rules}, 0, "directory /srv, read-write, root squashed to 65534:65534, to be mounted again after a restart"},
+		{serve.Export{Name: "/d", Dir: "/srv", Rules: rules}, 1000, "directory /srv, read-write, root squashed to 65534:65534, files belong to user 1000, who runs this, to be mounted again after a restart"},
 	} {
-		if got := cfg.describe(tt.e, tt.uid); got != tt.want {
+		if got := cfg.Describe(tt.e, tt.uid); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
@@ -189,7 +192,7 @@ func TestDescribe(t *testing.T) {
 func TestSize(t *testing.T) {
 	for _, tt := range []struct {
 		in   string
-		want size
+		want cli.Size
 		text string
 	}{
 		{"1", 1, "1"},
@@ -205,7 +208,7 @@ func TestSize(t *testing.T) {
 		{"3TiB", 3 << 40, "3TiB"},
 		{"8388607TiB", 8388607 << 40, "8388607TiB"},
 	} {
-		var z size
+		var z cli.Size
 		if err := z.Set(tt.in); err != nil || z != tt.want || z.String() != tt.text {
 			t.Errorf("%q is %d, %v, want %d; in text %s, want %s", tt.in, int64(z), err, int64(tt.want), &z, tt.text)
 		}
@@ -213,7 +216,7 @@ func TestSize(t *testing.T) {
 }
 
 func TestAllow(t *testing.T) {
-	var f allowFlag
+	var f daemon.AllowFlag
 	for _, s := range []string{"192.0.2.1", "192.0.2.77/24", "2001:db8::1", "2001:db8::1/32", "::ffff:192.0.2.1", "::ffff:192.0.2.0/120", "0.0.0.0/0", "::/0"} {
 		if err := f.Set(s); err != nil {
 			t.Errorf("%s: %v", s, err)
@@ -236,7 +239,7 @@ func TestQuote(t *testing.T) {
 		"host:/it's":        `'host:/it'\''s'`,
 		"host:/$HOME;rm -r": "'host:/$HOME;rm -r'",
 	} {
-		if got := quote(in); got != want {
+		if got := serve.Quote(in); got != want {
 			t.Errorf("quote(%q) = %s, want %s", in, got, want)
 		}
 	}
@@ -256,7 +259,7 @@ func TestListenError(t *testing.T) {
 		{"--rdma-rpcbind", ":111", syscall.EACCES, "; ports below 1024 take privileges: choose another with --rdma-rpcbind"},
 		{"--rdma-rpcbind", ":112", syscall.EADDRINUSE, "; another server? choose a port with --rdma-rpcbind"},
 	} {
-		got := listenError(tt.flag, tt.addr, &net.OpError{Op: "listen", Net: "tcp", Err: os.NewSyscallError("bind", tt.err)})
+		got := daemon.ListenError(tt.flag, tt.addr, &net.OpError{Op: "listen", Net: "tcp", Err: os.NewSyscallError("bind", tt.err)})
 		if want := tt.flag + " " + tt.addr + ": " + tt.err.Error() + tt.want; got.Error() != want || !errors.Is(got, tt.err) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -274,7 +277,7 @@ func TestHost(t *testing.T) {
 		"0.0.0.0":     name,
 		"::":          name,
 	} {
-		if got := hostAt(netip.MustParseAddr(in)); got != want {
+		if got := serve.HostAt(netip.MustParseAddr(in)); got != want {
 			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}
@@ -284,7 +287,7 @@ func TestHost(t *testing.T) {
 func TestServeOutputLost(t *testing.T) {
 	stderr := newTranscript()
 	code := run(t.Context(), []string{"serve", "--memory", "/m", "--listen", "127.0.0.1:0", "--mount", "none"}, full{}, stderr)
-	if code != exitFailed || !strings.Contains(stderr.String(), errFull.Error()) {
+	if code != cli.ExitFailed || !strings.Contains(stderr.String(), errFull.Error()) {
 		t.Errorf("exit %d: %v", code, stderr)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 func TestStat(t *testing.T) {
@@ -56,12 +58,12 @@ $`)
 			{[]string{"stat", "@/memory/l"}, regexp.MustCompile(`^    File: @/memory/l\n Link to: d/f \n    Type: symbolic link\n    Size: 4\n(?s:.*)\n    Mode: 0777 \(lrwxrwxrwx\)\n`)},
 		} {
 			got := r.exec(t, scheme, tt.args...)
-			if got.code != exitOK || got.stderr != "" || !tt.want.MatchString(got.stdout) {
+			if got.code != cli.ExitOK || got.stderr != "" || !tt.want.MatchString(got.stdout) {
 				t.Errorf("%v over %s: exit %d: %s\n%swant\n%v", tt.args, scheme, got.code, got.stderr, got.stdout, tt.want)
 			}
 		}
 		got := r.exec(t, scheme, "stat", "@/memory/none", "@/memory/l/x", "@/memory/l/")
-		want := outcome{exitFailed, "", "rpcrdma stat @/memory/none: no such file or directory\nrpcrdma stat @/memory/l/x: not a directory\nrpcrdma stat @/memory/l/: not a directory\n"}
+		want := outcome{cli.ExitFailed, "", "rpcrdma stat @/memory/none: no such file or directory\nrpcrdma stat @/memory/l/x: not a directory\nrpcrdma stat @/memory/l/: not a directory\n"}
 		if got != want {
 			t.Errorf("over %s: got %+v, want %+v", scheme, got, want)
 		}

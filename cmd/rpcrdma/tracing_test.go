@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 	"github.com/rpcrdma/go-rpcrdma/internal/testcert"
 )
 
@@ -62,7 +65,7 @@ func TestTrace(t *testing.T) {
 			dir := t.TempDir()
 			served := filepath.Join(dir, "served")
 			r := startRig(t, "--trace", served)
-			up := write(t, filepath.Join(dir, "up"), []byte("the data of the file"))
+			up := rig.Write(t, filepath.Join(dir, "up"), []byte("the data of the file"))
 			for i, args := range [][]string{
 				{"put", up, "@/memory/a-name"},
 				{"get", "@/memory/a-name", filepath.Join(dir, "down")},
@@ -72,7 +75,7 @@ func TestTrace(t *testing.T) {
 			} {
 				file := filepath.Join(dir, "trace"+args[0])
 				args = append([]string{args[0], "--trace", file}, args[1:]...)
-				if got := r.exec(t, scheme, args...); got.code != exitOK || got.stderr != "" {
+				if got := r.exec(t, scheme, args...); got.code != cli.ExitOK || got.stderr != "" {
 					t.Errorf("%q: exit %d: %s", args, got.code, got.stderr)
 				}
 				b := traceOfFile(t, file)
@@ -86,7 +89,7 @@ func TestTrace(t *testing.T) {
 					has(t, args[0], b, mpaRequest, mpaReply)
 				}
 			}
-			if code := r.stop(); code != exitOK {
+			if code := r.stop(); code != cli.ExitOK {
 				t.Errorf("exit %d: %v", code, r.stderr)
 			}
 			b := traceOfFile(t, served)
@@ -108,7 +111,7 @@ func TestTraceSCTP(t *testing.T) {
 	s := startServe(t, "--provider", "iwarp,sctp", "--sctp-udp", "0", "--memory", "/export",
 		"--trace", files[1])
 	base, options := s.sctpURL(t)
-	if code, _, errs := execute(t, "ls", "--trace", files[0], base+"/export"+options); code != exitOK {
+	if code, _, errs := execute(t, "ls", "--trace", files[0], base+"/export"+options); code != cli.ExitOK {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	s.stop()
@@ -134,7 +137,7 @@ func TestTraceTLS(t *testing.T) {
 		"--memory", "/export", "--trace", file("served"))
 	code, _, errs := execute(t, "df", "--tls-ca", file("ca.pem"), "--trace", file("trace"),
 		"tcp://"+s.tcp+"/export?tls")
-	if code != exitOK {
+	if code != cli.ExitOK {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	s.stop()
@@ -151,15 +154,15 @@ func TestTraceTLS(t *testing.T) {
 // TestTraceDemo: over each provider but RoCE.
 func TestTraceDemo(t *testing.T) {
 	const data = "what the demo copies"
-	for name := range providers {
+	for name := range reach.Providers {
 		if name == "roce" {
 			continue // as with TestTraceRoCE
 		}
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, "trace")
-			in := write(t, filepath.Join(dir, "a-name"), []byte(data))
-			if code, _, errs := execute(t, "demo", "--provider", name, "--trace", file, in); code != exitOK {
+			in := rig.Write(t, filepath.Join(dir, "a-name"), []byte(data))
+			if code, _, errs := execute(t, "demo", "--provider", name, "--trace", file, in); code != cli.ExitOK {
 				t.Fatalf("exit %d: %s", code, errs)
 			}
 			b := traceOfFile(t, file)
@@ -190,7 +193,7 @@ func TestTraceGateway(t *testing.T) {
 	if m == nil {
 		t.Fatalf("no address in %v; on standard error: %v", out, errs)
 	}
-	if code, _, errs := execute(t, "ls", "tcp://"+m[2]+"/export"); code != exitOK {
+	if code, _, errs := execute(t, "ls", "tcp://"+m[2]+"/export"); code != cli.ExitOK {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	cancel()
@@ -207,7 +210,7 @@ func TestTraceEnvironment(t *testing.T) {
 	r := startRig(t)
 	dir := t.TempDir()
 	env, flag := filepath.Join(dir, "env"), filepath.Join(dir, "flag")
-	t.Setenv(traceEnv, env)
+	t.Setenv(reach.TraceEnv, env)
 	there := func(path string) bool {
 		_, err := os.Stat(path)
 		return err == nil
@@ -224,7 +227,7 @@ func TestTraceEnvironment(t *testing.T) {
 		{"completion", []string{"__complete", "ls", "@/mem"}, false, true},
 		{"no flag", []string{"ls", "@/memory"}, true, true},
 	} {
-		if got := r.exec(t, "rdma", tt.args...); got.code != exitOK {
+		if got := r.exec(t, "rdma", tt.args...); got.code != cli.ExitOK {
 			t.Errorf("%s: exit %d: %s", tt.name, got.code, got.stderr)
 		}
 		if there(env) != tt.env || there(flag) != tt.flag {
@@ -245,16 +248,16 @@ func TestTraceNotThere(t *testing.T) {
 		{"serve", "--trace", nowhere, "--listen", "127.0.0.1:0", "--memory", "/export"},
 	} {
 		code, out, errs := execute(t, args...)
-		if code != exitFailed || out != "" || !strings.HasPrefix(errs, "rpcrdma: --trace: ") ||
+		if code != cli.ExitFailed || out != "" || !strings.HasPrefix(errs, "rpcrdma: --trace: ") ||
 			!strings.Contains(errs, nowhere) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit %d: %s%s", args, code, out, errs)
 		}
 	}
-	old := write(t, filepath.Join(dir, "trace"), []byte("old"))
-	if code, _, _ := execute(t, "ls", "--trace", old); code != exitUsage {
+	old := rig.Write(t, filepath.Join(dir, "trace"), []byte("old"))
+	if code, _, _ := execute(t, "ls", "--trace", old); code != cli.ExitUsage {
 		t.Errorf("exit %d", code)
 	}
-	holds(t, old, []byte("old"))
+	rig.Holds(t, old, []byte("old"))
 	if _, err := os.Stat(nowhere); !os.IsNotExist(err) && !os.IsPermission(err) {
 		t.Errorf("%v", err)
 	}
@@ -264,28 +267,28 @@ func TestTraceNotThere(t *testing.T) {
 // What was in the file before is gone.
 func TestTraceBound(t *testing.T) {
 	const most = 200_000
-	traceMost = most
-	t.Cleanup(func() { traceMost = 256 << 20 })
+	reach.TraceMost = most
+	t.Cleanup(func() { reach.TraceMost = 256 << 20 })
 	dir := t.TempDir()
-	file := write(t, filepath.Join(dir, "trace"), make([]byte, 2*most))
-	data := pattern(1 << 20)
-	up := write(t, filepath.Join(dir, "up"), data)
+	file := rig.Write(t, filepath.Join(dir, "trace"), make([]byte, 2*most))
+	data := rig.Pattern(1 << 20)
+	up := rig.Write(t, filepath.Join(dir, "up"), data)
 	for _, scheme := range schemes {
 		r := startRig(t)
 		got := r.exec(t, scheme, "put", "-q", "--trace", file, up, "@/memory/file")
 		want := "rpcrdma: --trace " + file + ": what follows is not in it: trace: the trace is full: "
 		told := strings.HasPrefix(got.stderr, want) && strings.Count(got.stderr, "\n") == 1
-		if got.code != exitOK || !told {
+		if got.code != cli.ExitOK || !told {
 			t.Errorf("%s: exit %d: %s", scheme, got.code, got.stderr)
 		}
 		if n := len(traceOfFile(t, file)); n > most || n < most-1<<16 {
 			t.Errorf("%s: %d bytes", scheme, n)
 		}
 		down := filepath.Join(dir, "down"+scheme)
-		if got := r.exec(t, scheme, "get", "-q", "@/memory/file", down); got.code != exitOK {
+		if got := r.exec(t, scheme, "get", "-q", "@/memory/file", down); got.code != cli.ExitOK {
 			t.Errorf("%s: exit %d: %s", scheme, got.code, got.stderr)
 		}
-		holds(t, down, data)
+		rig.Holds(t, down, data)
 	}
 	if i, err := os.Stat(file); err != nil || i.Mode()&fs.ModeType != 0 {
 		t.Errorf("%v, %v", i, err)
@@ -296,15 +299,15 @@ func TestTraceBound(t *testing.T) {
 // to the same file.
 func TestTraceBench(t *testing.T) {
 	const most = 1 << 20
-	traceMost = most
-	t.Cleanup(func() { traceMost = 256 << 20 })
+	reach.TraceMost = most
+	t.Cleanup(func() { reach.TraceMost = 256 << 20 })
 	t.Setenv(asCommand, "1s") // in the server's process
 	for _, path := range []string{"iwarp", "loopback", "tcp"} {
 		file := filepath.Join(t.TempDir(), "trace")
-		t.Setenv(traceEnv, file)
+		t.Setenv(reach.TraceEnv, file)
 		code, _, errs := execute(t, "bench", "--paths", path, "--ways", "inline-call", "--sizes", "4KiB",
 			"--time", "1s", "--cpus", "none")
-		if code != exitOK || strings.Count(errs, "what follows is not in it") != 1 {
+		if code != cli.ExitOK || strings.Count(errs, "what follows is not in it") != 1 {
 			t.Fatalf("%s: exit %d: %s", path, code, errs)
 		}
 		b := traceOfFile(t, file)

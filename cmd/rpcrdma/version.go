@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
 // version is that of the module, and of the toolchain that built it.
@@ -23,7 +25,7 @@ func newVersionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown argument %q: version takes none", args[0])}
+				return cli.UsageError{Err: fmt.Errorf("unknown argument %q: version takes none", args[0])}
 			}
 			return nil
 		},

@@ -1,5 +1,0 @@
-package main
-
-import "syscall"
-
-func accessed(s *syscall.Stat_t) *syscall.Timespec { return &s.Atimespec }

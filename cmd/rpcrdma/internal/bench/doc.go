@@ -1,0 +1,2 @@
+// Package bench is the command bench. What it measures with is package bench of this module.
+package bench

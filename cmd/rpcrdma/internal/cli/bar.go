@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// A transfer that takes longer than barDelay gets a bar, which is drawn anew each barPause.
+const (
+	barDelay = time.Second / 2
+	barPause = time.Second / 5
+)
+
+// Bar shows on a terminal how far a transfer is, when it takes some time, and writes messages, each on a line of its own. What
+// it is told may come from several goroutines.
+type Bar struct {
+	W        io.Writer // for messages, and the bar
+	Terminal bool      // else there is no bar
+
+	Mu    sync.Mutex // guards what follows
+	State BarState
+	line  *progressbar.ProgressBar
+	known bool // line knows the size: it cannot learn it when it has begun to count
+	shown bool
+	stop  func() // ends what draws
+}
+
+// BarState is what is known of a transfer.
+type BarState struct {
+	what     string
+	Done     int64 // bytes
+	Size     int64 // bytes of all files that were found
+	Copied   int   // files
+	Found    int   // files; 0: it is one, or none
+	Complete bool  // no further files will be found
+}
+
+// NewBar returns a bar that is shown on w, if that is a terminal.
+func NewBar(w io.Writer) *Bar {
+	f, ok := w.(*os.File)
+	return &Bar{W: w, Terminal: ok && term.IsTerminal(int(f.Fd()))}
+}
+
+// Begin begins a transfer of size bytes, 0 if that is not known yet. It is followed by end.
+func (b *Bar) Begin(what string, size int64) {
+	if !b.Terminal {
+		return
+	}
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	b.State = BarState{what: what, Size: size, Complete: size > 0}
+	b.shown = false
+	b.draft()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		b.run(stop)
+	}()
+	b.stop = func() {
+		close(stop)
+		<-stopped
+	}
+}
+
+// draft makes the line, which counts from now on; b.mu is held.
+func (b *Bar) draft() {
+	size := int64(-1)
+	if b.known = b.State.Complete && b.State.Size > 0; b.known {
+		size = b.State.Size
+	}
+	b.line = progressbar.NewOptions64(size,
+		progressbar.OptionSetWriter(b.W),
+		progressbar.OptionSetDescription(b.State.what),
+		progressbar.OptionShowBytes(true),
+		progressbar.OptionShowCount(),
+		progressbar.OptionShowTotalBytes(true),
+		progressbar.OptionSetSpinnerChangeInterval(0), // it would draw on a goroutine of its own
+		progressbar.OptionFullWidth())
+	b.line.StartWithoutRender()
+}
+
+// End ends a transfer, and takes the bar away.
+func (b *Bar) End() {
+	if b.Terminal {
+		b.stop()
+	}
+}
+
+// run draws the bar until the transfer ends.
+func (b *Bar) run(stop <-chan struct{}) {
+	wait := time.NewTimer(barDelay)
+	defer wait.Stop()
+	for {
+		select {
+		case <-stop:
+			b.Mu.Lock()
+			defer b.Mu.Unlock()
+			b.clear()
+			return
+		case <-wait.C:
+			b.Mu.Lock()
+			b.draw()
+			b.Mu.Unlock()
+			wait.Reset(barPause)
+		}
+	}
+}
+
+// draw draws the bar over what there was; b.mu is held. That it cannot be drawn is no reason to fail.
+func (b *Bar) draw() {
+	b.shown = true
+	done := b.State.Done
+	if b.known {
+		if b.line.GetMax64() != b.State.Size {
+			b.line.ChangeMax64(b.State.Size)
+		}
+		done = min(done, b.State.Size-1) // the whole would be the end of the line, and is not that of the transfer
+	}
+	_ = b.line.Set64(done)
+	b.line.Describe(b.State.description(b.known))
+}
+
+// description is what precedes the bytes, of which the line tells the part if it knows the whole.
+func (s *BarState) description(known bool) string {
+	text := s.what
+	switch {
+	case s.Found > 1 && s.Complete:
+		text += fmt.Sprintf(" %d of %d files", s.Copied, s.Found)
+	case s.Found > 1:
+		text += fmt.Sprintf(" %d files", s.Copied)
+	}
+	if s.Complete && !known && s.Done < s.Size {
+		text += fmt.Sprintf(", %d%%", 100*s.Done/s.Size)
+	}
+	return text
+}
+
+// clear makes room for something else; b.mu is held.
+func (b *Bar) clear() {
+	if b.shown {
+		_ = b.line.Clear()
+	}
+}
+
+// Write writes a message of whole lines.
+func (b *Bar) Write(p []byte) (int, error) {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	b.clear()
+	n, err := b.W.Write(p)
+	if b.shown && err == nil {
+		b.draw()
+	}
+	return n, err
+}
+
+// tell changes what is known of the transfer, if somebody wants to know.
+func (b *Bar) tell(change func(s *BarState)) {
+	if !b.Terminal {
+		return
+	}
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	change(&b.State)
+}
+
+// Grow adds a file to a transfer under way, skip takes bytes out of one that are not transferred, copied tells that one is through,
+// and complete that there are no others.
+func (b *Bar) Grow(size int64) { b.tell(func(s *BarState) { s.Size += size; s.Found++ }) }
+
+// Skip takes bytes off what is to come, such as those of a hole.
+func (b *Bar) Skip(size int64) { b.tell(func(s *BarState) { s.Size -= size }) }
+
+// Copied counts a file that is copied.
+func (b *Bar) Copied() { b.tell(func(s *BarState) { s.Copied++ }) }
+
+// Complete says that all that is to come has been found.
+func (b *Bar) Complete() {
+	b.tell(func(s *BarState) {
+		s.Complete = true
+		if s.Done == 0 && !b.shown {
+			b.draft()
+		}
+	})
+}
+
+// Add counts bytes that were transferred.
+func (b *Bar) Add(n int) { b.tell(func(s *BarState) { s.Done += int64(n) }) }

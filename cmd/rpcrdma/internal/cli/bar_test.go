@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// screen returns the lines that a terminal shows of some output.
+func screen(out string) string {
+	var lines []string
+	for _, line := range strings.Split(out, "\n") {
+		var shown []rune
+		for _, part := range strings.Split(line, "\r") {
+			part := []rune(part)
+			shown = append(part, shown[min(len(part), len(shown)):]...)
+		}
+		lines = append(lines, strings.TrimLeft(strings.TrimRight(string(shown), " "), `|/-\ `)) // without what spins
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestBar: what a terminal shows in the course of a transfer.
+func TestBar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := &Bar{W: &out, Terminal: true}
+		at := func(after time.Duration, want string) {
+			t.Helper()
+			time.Sleep(after)
+			synctest.Wait()
+			b.Mu.Lock()
+			defer b.Mu.Unlock()
+			if got := screen(out.String()); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		}
+		b.Begin("get", 0)
+		b.Grow(1e6)
+		b.Add(5e5)
+		at(barDelay-1, "")
+		at(1, "get (500 kB, 1.0 MB/s) [0s]") // since the transfer has begun
+		b.Grow(3e6)
+		b.Copied()
+		fmt.Fprintln(b, "rpcrdma: host is away")
+		at(0, "rpcrdma: host is away\nget 1 files (500 kB, 1.0 MB/s) [0s]")
+		b.Complete()
+		at(barPause, "rpcrdma: host is away\nget 1 of 2 files, 12% (500 kB, 714 kB/s) [0s]")
+		at(time.Minute, "rpcrdma: host is away\nget 1 of 2 files, 12% (500 kB) [1m0s]")
+		fmt.Fprintln(b, "rpcrdma: host is back")
+		b.End()
+		at(0, "rpcrdma: host is away\nrpcrdma: host is back\n")
+
+		out.Reset()
+		b.Begin("put", 0)
+		b.Grow(4e6)
+		b.Complete()
+		b.Add(1e6)
+		at(barDelay, "put  25% |"+strings.Repeat("█", 9)+strings.Repeat(" ", 28)+"| (1.0/4.0 MB, 2.0 MB/s) [0s:1s]")
+		b.Add(5e6) // it has grown
+		at(barPause, "put  99% |"+strings.Repeat("█", 36)+" | (4.0/4.0 MB, 5.7 MB/s) [0s:0s]")
+		b.End()
+		at(0, "")
+
+		out.Reset()
+		b.Begin("get", 100)
+		b.Add(50)
+		b.End()
+		fmt.Fprintln(b, "short")
+		at(time.Hour, "short\n")
+	})
+}
+
+// TestBarNowhere: what is no terminal gets no bar.
+func TestBarNowhere(t *testing.T) {
+	var out bytes.Buffer
+	b := NewBar(&out)
+	synctest.Test(t, func(t *testing.T) {
+		b.Begin("get", 100)
+		b.Grow(100)
+		b.Add(50)
+		time.Sleep(time.Hour)
+		b.Copied()
+		fmt.Fprintln(b, "a message")
+		b.End()
+	})
+	if got, want := out.String(), "a message\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,86 @@
+package copying
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+)
+
+// addFlags defines the flags of get and put.
+func (o *Options) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVarP(&o.Recursive, "recursive", "r", false, "copy directories with what is in them; links as links")
+	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep mode, times and, where permitted, owner and group")
+	f.BoolVar(&o.sparse, "sparse", false, "leave holes where a file has holes or zeros")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress bar")
+}
+
+// newCopier returns what carries a command out. On a terminal that the data goes to there is no bar.
+func (o *Options) newCopier(cmd *cobra.Command, r *remote.Session, verb string, toStdout bool) *copier {
+	c := &copier{Options: *o, verb: verb, bar: &cli.Bar{W: cmd.ErrOrStderr()}, work: &remote.Work{Cmd: cmd, Remotes: r}}
+	if !o.quiet && !(toStdout && cli.OnTerminal(cmd)) {
+		c.bar = cli.NewBar(cmd.ErrOrStderr())
+	}
+	r.Stderr = func() io.Writer { return c.bar }
+	return c
+}
+
+// long and exits are what the help of get and put has in common.
+const (
+	long = `
+A file is written under a temporary name, .rpcrdma- and ten characters, in the directory that it
+goes to, and renamed when it is complete: under its own name it is never seen in part, and one
+that exists is replaced even if it is read-only. A file that replaces another takes over its
+permissions and, where permitted, its owner, unless -p says otherwise. Other new files have the
+permissions of the source that the umask leaves.
+
+With -r symbolic links are copied as links, also where they are named on the command line, unless
+with a slash at the end; without -r they are followed. Devices, FIFOs and sockets are not copied
+with -r: a message says so, and the exit code is 1. Hard links become separate files. A directory
+goes into a directory that exists, as with cp, and what is there already stays, unless it is
+replaced. A link that exists in a directory is replaced, not followed.
+
+-p keeps permissions, set-user-ID and the like included, and the times of access and change, in
+nanoseconds, also of directories and, where the system can, of links. Owner and group are kept, by
+their numbers, if the caller may do that: if not, set-user-ID and set-group-ID are dropped,
+without a message.
+`
+	exits = `
+An interrupt removes the temporary files. With -r, directories and the files that were complete
+stay. If the server does not answer then, this takes some seconds; a second interrupt, at least a
+second after the first, ends the command at once.
+
+When a file cannot be copied, the others are. The exit code is 0 if all is copied, 1 if something
+is not, 2 if the command line is wrong, and 130 after an interrupt.`
+)
+
+// into finds two sources that would be copied to the same name.
+type into map[string]bool
+
+func (m into) claim(to place, as string) error {
+	if m[as] {
+		return words.About(to.show(as), words.ErrTwice)
+	}
+	m[as] = true
+	return nil
+}
+
+// finish says what a command ends with.
+func (c *copier) finish(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	if c.failed.Load() {
+		return cli.ErrReported
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package copying
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// Options are what get and put are told.
+type Options struct {
+	Recursive bool
+	preserve  bool
+	sparse    bool
+	quiet     bool
+}
+
+// copiers is how many files are copied at the same time: of a small one it is the server's answers that take the time.
+const copiers = 8
+
+// largeFile is from when on files are copied one at a time: they have enough calls under way alone, and memory for those.
+const largeFile = 4 << 20
+
+// copier copies files from one place to another.
+type copier struct {
+	Options
+	verb     string // "get" or "put"
+	transfer func(ctx context.Context, to, from content, f *Item) error
+	bar      *cli.Bar     // and where messages go
+	work     *remote.Work // which knows who calls
+	large    sync.Mutex   // held while a large file is copied
+
+	failed atomic.Bool // something was not copied, or not in full
+	gone   atomic.Bool // the server cannot be reached: nothing else will work
+}
+
+// Item is a file to copy, or what is in a directory.
+type Item struct {
+	details
+	from, to place
+	name     string // in from
+	as       string // in to
+	dir      *dir   // nil: it was named itself
+	stream   bool   // it has no details to keep
+}
+
+// bytes returns how much there is to copy.
+func (f *Item) bytes() int64 {
+	if !f.mode.IsRegular() {
+		return 0
+	}
+	return f.size
+}
+
+// report tells an error of one file. It returns an error when there is no point in going on.
+func (c *copier) report(ctx context.Context, err error) error {
+	if left := new(words.LeftError); errors.As(err, &left) { // also if nothing else is to be said
+		defer c.tell(left.Left)
+		err = left.Err
+	}
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, new(cli.UsageError)):
+		return err
+	case c.gone.Load(): // the one that found it has told
+		return cli.ErrReported
+	}
+	c.failed.Store(true)
+	c.tell(err)
+	// A server that does not accept one call may accept others.
+	if errors.As(err, new(*oncrpc.CallError)) && !errors.As(err, new(*oncrpc.AcceptError)) {
+		c.gone.Store(true)
+		return cli.ErrReported
+	}
+	return nil
+}
+
+// tell writes a message.
+func (c *copier) tell(err error) {
+	fmt.Fprintln(c.bar, cli.Cut("rpcrdma "+c.verb+" "+c.work.Reason(err)))
+}
+
+// all copies files, and what is in directories.
+func (c *copier) all(ctx context.Context, items []Item) error {
+	c.bar.Begin(c.verb, 0)
+	defer c.bar.End()
+	trees := false
+	for i := range items {
+		if items[i].mode.IsDir() {
+			trees = true
+		} else {
+			c.bar.Grow(items[i].bytes())
+		}
+	}
+	if !trees {
+		c.bar.Complete()
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(copiers)
+	w := &walk{copier: c, group: g}
+	err := w.items(ctx, items)
+	c.bar.Complete()
+	if e := g.Wait(); err == nil || errors.Is(err, context.Canceled) {
+		err = e
+	}
+	return err
+}
+
+// one copies anything but a directory.
+func (c *copier) one(ctx context.Context, f *Item) error {
+	switch f.mode.Type() {
+	case 0:
+		return c.file(ctx, f)
+	case fs.ModeSymlink:
+		return c.link(ctx, f)
+	}
+	return words.About(f.from.show(f.name), words.ErrSpecial)
+}

@@ -1,0 +1,134 @@
+package copying
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// Temporary returns a name for a file that is not complete yet, beside its final name. That is not part of it: it may be as long
+// as a name can be.
+func Temporary(name string) string {
+	return path.Join(path.Dir(name), ".rpcrdma-"+strings.ToLower(rand.Text()[:10]))
+}
+
+// file copies a regular file. Under its final name it is complete, or what it was before.
+func (c *copier) file(ctx context.Context, f *Item) error {
+	if f.size >= largeFile {
+		c.large.Lock()
+		defer c.large.Unlock()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	from, err := f.from.open(ctx, f.name)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	return c.write(ctx, f, func(to content) error { return c.transfer(ctx, to, from, f) })
+}
+
+// write makes a file with what fill writes.
+func (c *copier) write(ctx context.Context, f *Item, fill func(to content) error) (err error) {
+	keep, times, err := c.keeps(ctx, f)
+	if err != nil {
+		return err
+	}
+	perm := f.mode.Perm()
+	if keep != nil {
+		perm = 0o600 // it may be for fewer people than the umask says
+	}
+	temp := Temporary(f.as)
+	to, err := f.to.create(ctx, temp, perm)
+	if err != nil {
+		_, remote := f.to.(*remoteDir)
+		named := c.named(f, temp, err)
+		if remote && (!errors.As(err, new(nfs3.Status)) || words.DoneBefore(err, nfs3.ErrExist)) {
+			return c.discard(ctx, f.to, temp, named)
+		}
+		return named
+	}
+	defer to.Close()
+	defer func() {
+		if err != nil {
+			err = c.discard(ctx, f.to, temp, err)
+		}
+	}()
+	err = fill(to)
+	if e := f.to.stored(to); err == nil {
+		err = words.About(f.to.show(f.as), e)
+	}
+	if err != nil {
+		return err
+	}
+	var lost error
+	if keep != nil {
+		lost = c.named(f, temp, f.to.keep(ctx, temp, *keep, times))
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := f.to.rename(ctx, temp, f.as, to); err != nil {
+		if there, e := f.to.lstat(ctx, f.as); e == nil && there.mode.IsDir() {
+			err = words.About(f.to.show(f.as), words.ErrOverDir)
+		}
+		return err
+	}
+	if lost != nil {
+		_ = c.report(ctx, lost) // the file is there
+	}
+	return nil
+}
+
+// keeps returns what the file is to be given when it has been written, nil if nothing: what it was, or what a file has that it
+// replaces.
+func (c *copier) keeps(ctx context.Context, f *Item) (d *details, times bool, err error) {
+	if c.preserve && !f.stream {
+		return &f.details, true, nil
+	}
+	if f.dir != nil && f.dir.made {
+		return nil, false, nil
+	}
+	there, err := f.to.lstat(ctx, f.as)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	case there.mode.IsDir():
+		return nil, false, words.About(f.to.show(f.as), words.ErrOverDir)
+	case !there.mode.IsRegular():
+		return nil, false, nil
+	}
+	there.mode &= fs.ModePerm // writing takes the rest away
+	return &there, false, nil
+}
+
+// named makes an error about the temporary file one about the file.
+func (c *copier) named(f *Item, temp string, err error) error {
+	var e *words.AboutError
+	if errors.As(err, &e) && e.Name == f.to.show(temp) {
+		return &words.AboutError{Name: f.to.show(f.as), Err: e.Err}
+	}
+	return err
+}
+
+// discard removes what was not completed, for a reason that it returns.
+func (c *copier) discard(ctx context.Context, to place, temp string, why error) error {
+	ctx, cancel := afterwards(ctx)
+	defer cancel()
+	err := to.remove(ctx, temp)
+	if err != nil && (!errors.Is(err, fs.ErrNotExist) || errors.Is(err, nfs3.ErrStale)) { // by which the directory may be meant
+		return &words.LeftError{Err: why, Left: words.MaybeLeft(to.show(temp), err)}
+	}
+	return why
+}

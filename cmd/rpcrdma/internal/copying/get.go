@@ -1,0 +1,194 @@
+package copying
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+)
+
+// NewGet returns the command get.
+func NewGet() *cobra.Command {
+	g := &get{}
+	cmd := &cobra.Command{
+		Use:   "get URL... [LOCAL]",
+		Short: "Copy files from a server",
+		Long: `Get copies files of an NFS server to this host. LOCAL is a new name, a file to replace, or a
+directory to copy into; without LOCAL that is the current one. With several URLs it must be a
+directory. The data goes to standard output if LOCAL is -, and into it if LOCAL is a device or a
+FIFO.
+
+If LOCAL is a link to a file, that file is replaced, and the link stays; put replaces the link.
+Neither writes through a link that leads nowhere.
+
+What a server calls its files and where its links lead cannot make get write outside of the
+directory it copies into.
+` + long + `
+--sparse makes holes of blocks of 4 KiB of zeros: NFSv3 does not tell where a file has holes.
+Files are not synced to disk in the end, just as cp does not.
+` + exits,
+		Example: `  rpcrdma get rdma://server/export/notes.txt
+  rpcrdma get -rp rdma://server/export/photos /backup
+  rpcrdma get rdma://server/export/backup.tar - | tar x`,
+		Args: func(_ *cobra.Command, args []string) error { return g.parse(args) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return g.run(cmd) },
+	}
+	g.Options.addFlags(cmd)
+	g.remotes.AddFlags(cmd)
+	return cmd
+}
+
+// get is a get command.
+type get struct {
+	Options
+	remotes remote.Session
+	urls    []string
+	to      string
+}
+
+// parse takes the arguments apart.
+func (g *get) parse(args []string) error {
+	g.urls, g.to = args, "."
+	if n := len(args) - 1; n >= 0 && !reach.IsURL(args[n]) {
+		g.urls, g.to = args[:n], args[n]
+	}
+	switch {
+	case g.to == "":
+		return cli.Usagef("the name to copy to is empty")
+	case len(g.urls) == 0:
+		return cli.Usagef("no URL: write rdma://HOST/EXPORT/PATH, or tcp://")
+	}
+	for _, url := range g.urls {
+		if !reach.IsURL(url) && reach.IsURL(args[len(args)-1]) {
+			return cli.Usagef("%s is no URL: get copies from a server; to copy to one, use put", cli.Printable(url))
+		}
+		if _, err := reach.ParseTarget(url); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *get) run(cmd *cobra.Command) (err error) {
+	defer func() {
+		if e := g.remotes.Close(); err == nil {
+			err = e
+		}
+	}()
+	if g.to == "-" && (g.Recursive || len(g.urls) > 1) {
+		return cli.Usagef("to standard output one file can be copied, without -r")
+	}
+	ctx := cmd.Context()
+	c := g.newCopier(cmd, &g.remotes, "get", g.to == "-")
+	c.transfer = c.fromServer
+	if g.to == "-" {
+		err = g.stream(ctx, c, cmd.OutOrStdout(), "standard output")
+	} else {
+		err = g.files(ctx, c)
+	}
+	return c.finish(ctx, err)
+}
+
+// files copies to files.
+func (g *get) files(ctx context.Context, c *copier) error {
+	info, err := os.Stat(g.to)
+	isDir := err == nil && info.IsDir()
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return c.report(ctx, words.About(g.to, err))
+	case len(g.urls) > 1 && err != nil:
+		return c.report(ctx, words.About(g.to, words.ErrNoDirectory))
+	case len(g.urls) > 1 && !isDir, err == nil && !isDir && strings.HasSuffix(g.to, "/"):
+		return c.report(ctx, words.About(g.to, words.ErrNotDirectory))
+	case err == nil && !isDir && !info.Mode().IsRegular():
+		if g.Recursive {
+			return c.report(ctx, words.About(g.to, words.ErrNotDirectory))
+		}
+		w := &Special{Path: g.to, Flag: os.O_WRONLY}
+		defer w.Close()
+		return g.stream(ctx, c, w, g.to)
+	}
+	to, as, err := g.place(isDir)
+	if err != nil {
+		return c.report(ctx, err)
+	}
+	defer to.close()
+	var items []Item
+	taken := make(into)
+	for _, url := range g.urls {
+		f, err := g.source(ctx, url, to, as, isDir)
+		if err == nil {
+			err = taken.claim(to, f.as)
+		}
+		if err == nil {
+			items = append(items, f)
+		} else if err = c.report(ctx, err); err != nil {
+			return err
+		}
+	}
+	return c.all(ctx, items)
+}
+
+// place opens the directory to copy to, and returns the name to copy to in it: that of a file, or of the directory to copy into.
+func (g *get) place(isDir bool) (*localDir, string, error) {
+	if isDir {
+		to, err := openLocal(g.to)
+		return to, ".", err
+	}
+	name := filepath.Clean(g.to)
+	if info, err := os.Lstat(name); err == nil && info.Mode().Type() == fs.ModeSymlink {
+		if name, err = filepath.EvalSymlinks(name); err != nil {
+			return nil, "", words.About(g.to, words.ErrDangling)
+		}
+	}
+	to, err := openLocal(filepath.Dir(name))
+	return to, filepath.Base(name), err
+}
+
+// source finds the file that a URL names.
+func (g *get) source(ctx context.Context, url string, to place, as string, isDir bool) (Item, error) {
+	from, name, err := openRemote(ctx, &g.remotes, url)
+	if err != nil {
+		return Item{}, err
+	}
+	t, _ := reach.ParseTarget(url) // which was checked
+	find := from.stat
+	if g.Recursive && !strings.HasSuffix(t.Path, "/") {
+		find = from.lstat
+	}
+	d, err := find(ctx, name)
+	switch {
+	case err != nil:
+		return Item{}, err
+	case d.mode.IsDir() && !g.Recursive:
+		return Item{}, words.About(from.show(name), words.ErrDirectory)
+	case !d.mode.IsDir() && strings.HasSuffix(t.Path, "/"):
+		return Item{}, words.About(from.show(name), words.ErrNotDirectory)
+	case !d.mode.IsDir() && !isDir && strings.HasSuffix(g.to, "/"):
+		return Item{}, words.About(g.to, words.ErrNoDirectory) // it would have been found
+	}
+	if base := path.Base(t.Path); isDir && base != "/" {
+		as = base
+	}
+	return Item{details: d, from: from, to: to, name: name, as: as}, nil
+}
+
+// stream copies to what is no regular file.
+func (g *get) stream(ctx context.Context, c *copier, w io.Writer, as string) error {
+	from, name, err := openRemote(ctx, &g.remotes, g.urls[0])
+	if err == nil {
+		err = c.getStream(ctx, from, name, w, as)
+	}
+	return c.report(ctx, err)
+}

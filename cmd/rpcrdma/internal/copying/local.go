@@ -1,0 +1,191 @@
+package copying
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+)
+
+// localDir is a directory of this host. Links that lie in it are not followed out of it.
+type localDir struct {
+	root *os.Root
+	dir  string // as the user wrote it
+}
+
+// openLocal opens a directory of this host.
+func openLocal(dir string) (*localDir, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, words.About(dir, err)
+	}
+	return &localDir{root, dir}, nil
+}
+
+func (l *localDir) close() error { return l.root.Close() }
+
+// show leaves a path as it was written.
+func (l *localDir) show(name string) string {
+	switch {
+	case name == ".":
+		return l.dir
+	case l.dir == ".":
+		return filepath.FromSlash(name)
+	}
+	return filepath.Join(l.dir, filepath.FromSlash(name))
+}
+
+func (l *localDir) about(name string, err error) error { return words.About(l.show(name), err) }
+
+// fits reports names that this system would take apart, or for something else.
+func (l *localDir) fits(name string) error {
+	base := path.Base(name)
+	if base == "." {
+		return nil
+	}
+	if !filepath.IsLocal(base) || filepath.Base(base) != base || os.PathSeparator == '\\' && strings.ContainsAny(base, `\:`) {
+		return l.about(name, words.ErrLocalName)
+	}
+	return nil
+}
+
+func (l *localDir) lstat(_ context.Context, name string) (details, error) {
+	info, err := l.root.Lstat(name)
+	if err != nil {
+		return details{}, l.about(name, err)
+	}
+	return localDetails(info), nil
+}
+
+// listed is how many names are read at a time.
+const listed = 1024
+
+func (l *localDir) list(_ context.Context, name string) iter.Seq2[details, error] {
+	return func(yield func(details, error) bool) {
+		d, err := l.root.Open(name)
+		if err != nil {
+			yield(details{}, l.about(name, err))
+			return
+		}
+		defer d.Close()
+		for {
+			entries, err := d.ReadDir(listed)
+			for _, e := range entries {
+				info, err := e.Info()
+				one := details{name: e.Name()}
+				if err == nil {
+					one = localDetails(info)
+				} else {
+					err = l.about(path.Join(name, e.Name()), err)
+				}
+				if !yield(one, err) {
+					return
+				}
+			}
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(details{}, l.about(name, err))
+				return
+			}
+		}
+	}
+}
+
+func (l *localDir) readlink(_ context.Context, name string) (string, error) {
+	to, err := l.root.Readlink(name)
+	return to, l.about(name, err)
+}
+
+func (l *localDir) open(_ context.Context, name string) (content, error) {
+	// The file was a regular one when it was listed. Should it be a FIFO now, this does not wait for its other end.
+	f, err := l.root.OpenFile(name, os.O_RDONLY|openNonblocking, 0)
+	if err != nil {
+		return nil, l.about(name, err)
+	}
+	return f, nil
+}
+
+func (l *localDir) create(_ context.Context, name string, perm fs.FileMode) (content, error) {
+	if err := l.fits(name); err != nil {
+		return nil, err
+	}
+	f, err := l.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm.Perm())
+	if err != nil {
+		return nil, l.about(name, err)
+	}
+	return f, nil
+}
+
+func (l *localDir) mkdir(_ context.Context, name string, perm fs.FileMode) error {
+	if err := l.fits(name); err != nil {
+		return err
+	}
+	return l.about(name, l.root.Mkdir(name, perm.Perm()))
+}
+
+func (l *localDir) symlink(_ context.Context, target, name string) error {
+	if err := l.fits(name); err != nil {
+		return err
+	}
+	return l.about(name, l.root.Symlink(target, name))
+}
+
+func (l *localDir) keep(_ context.Context, name string, d details, times bool) error {
+	mode := d.mode & kept
+	if d.uid >= 0 && !l.giveAway(name, d) {
+		mode &^= setID
+	}
+	link := d.mode.Type() == fs.ModeSymlink
+	if !link {
+		if err := l.root.Chmod(name, mode); err != nil {
+			return l.about(name, err)
+		}
+	}
+	if !times {
+		return nil
+	}
+	if link {
+		return l.about(name, l.linkTimes(name, d))
+	}
+	return l.about(name, l.root.Chtimes(name, d.atime, d.mtime))
+}
+
+// giveAway gives a file to its owner and group, or to the group alone, as far as is permitted, and reports whether it has
+// both.
+func (l *localDir) giveAway(name string, d details) bool {
+	info, err := l.root.Lstat(name)
+	if err != nil {
+		return false
+	}
+	has := localDetails(info)
+	if has.uid == d.uid && has.gid == d.gid {
+		return true
+	}
+	if l.root.Lchown(name, d.uid, d.gid) == nil {
+		return true
+	}
+	return l.root.Lchown(name, -1, d.gid) == nil && has.uid == d.uid
+}
+
+// stored closes the file: some systems rename none that is open.
+func (l *localDir) stored(file content) error { return file.Close() }
+
+func (l *localDir) rename(_ context.Context, from, to string, _ content) error {
+	if err := l.fits(to); err != nil {
+		return err
+	}
+	return l.about(to, l.root.Rename(from, to))
+}
+
+func (l *localDir) remove(_ context.Context, name string) error {
+	return l.about(name, l.root.Remove(name))
+}

@@ -1,0 +1,7 @@
+package copying
+
+import (
+	"syscall"
+)
+
+func accessed(s *syscall.Stat_t) *syscall.Timespec { return &s.Atim }

@@ -1,0 +1,40 @@
+//go:build linux || darwin
+
+package copying
+
+import (
+	"io/fs"
+	"path"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const openNonblocking = syscall.O_NONBLOCK
+
+// localDetails takes from a FileInfo what a copy may keep.
+func localDetails(info fs.FileInfo) details {
+	d := details{name: info.Name(), mode: info.Mode(), size: info.Size(), uid: -1, gid: -1, atime: info.ModTime(), mtime: info.ModTime()}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		d.uid, d.gid = int(s.Uid), int(s.Gid)
+		d.atime = time.Unix(accessed(s).Unix())
+	}
+	return d
+}
+
+// linkTimes sets the times of a link itself.
+func (l *localDir) linkTimes(name string, d details) error {
+	dir, err := l.root.Open(path.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	times := make([]unix.Timespec, 2)
+	for i, t := range []time.Time{d.atime, d.mtime} {
+		if times[i], err = unix.TimeToTimespec(t); err != nil {
+			return err
+		}
+	}
+	return unix.UtimesNanoAt(int(dir.Fd()), path.Base(name), times, unix.AT_SYMLINK_NOFOLLOW)
+}

@@ -1,0 +1,64 @@
+package copying
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"iter"
+	"time"
+)
+
+// place is one of the two sides of a copy: a directory of this host, or an export. Names in it are separated by slashes;
+// what a name is below is not followed out of the place. Its errors are *placeErrors.
+type place interface {
+	// show returns a name as messages have it: a path of this host, or a URL.
+	show(name string) string
+
+	lstat(ctx context.Context, name string) (details, error)
+	// list yields what is in a directory. An error with a name is about that alone.
+	list(ctx context.Context, name string) iter.Seq2[details, error]
+	readlink(ctx context.Context, name string) (string, error)
+	// open opens a regular file.
+	open(ctx context.Context, name string) (content, error)
+
+	// create makes a file that does not exist yet, with the permissions that the umask leaves. It is written until ctx ends. An
+	// error that the server has not sent does not say that there is none.
+	create(ctx context.Context, name string, perm fs.FileMode) (content, error)
+	mkdir(ctx context.Context, name string, perm fs.FileMode) error
+	symlink(ctx context.Context, target, name string) error
+	// keep gives a file, or a link itself, mode and owner of d, and the times if they are asked for. Who may not give away
+	// files does without the owner, and without the bits that let others act as the owner.
+	keep(ctx context.Context, name string, d details, times bool) error
+	// stored waits until a file that was created is safe where it is. It is not used any more but to rename it.
+	stored(file content) error
+	// rename gives a file that was created, and stored, its name. Of a link there is no content.
+	rename(ctx context.Context, from, to string, file content) error
+	remove(ctx context.Context, name string) error
+}
+
+// content is an open file of a place.
+type content interface {
+	io.Reader
+	io.ReaderAt
+	io.WriterTo
+	io.Writer
+	io.WriterAt
+	io.ReaderFrom
+	Truncate(size int64) error
+	Close() error
+}
+
+// details are what a copy may keep of a file.
+type details struct {
+	name         string // without directories
+	mode         fs.FileMode
+	size         int64
+	uid, gid     int // -1: not known
+	atime, mtime time.Time
+}
+
+// setID are the bits that a file does not keep when its owner is not kept.
+const setID = fs.ModeSetuid | fs.ModeSetgid
+
+// kept are all bits of a mode that chmod can change.
+const kept = fs.ModePerm | setID | fs.ModeSticky

@@ -1,0 +1,208 @@
+package copying
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+)
+
+// NewPut returns the command put.
+func NewPut() *cobra.Command {
+	p := &Put{}
+	cmd := &cobra.Command{
+		Use:   "put LOCAL... URL",
+		Short: "Copy files to a server",
+		Long: `Put copies files of this host to an NFS server. The URL is a new name, a file to replace, or a
+directory to copy into. With several files it must be a directory. LOCAL - is standard input.
+Without -r the data of a device or a FIFO is copied.
+
+If there is a link to a file where the URL says, the link is replaced, and the file that it leads
+to stays; get replaces that file. Neither writes through a link that leads nowhere.
+` + long + `
+--sparse leaves out holes, where the system tells them, and blocks of 4 KiB of zeros. Of a file
+that grows meanwhile it copies what was there.
+
+The server has stored a file, as COMMIT of NFS has it, before that gets its name. Many small files
+take as long as that takes the server: if it exports a directory, an fsync for each.
+` + exits,
+		Example: `  rpcrdma put notes.txt rdma://server/export/
+  rpcrdma put -rp photos rdma://server/export/backup
+  tar c . | rpcrdma put - rdma://server/export/backup.tar`,
+		Args: func(_ *cobra.Command, args []string) error { return p.Parse(args) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.Run(cmd) },
+	}
+	p.Options.addFlags(cmd)
+	p.Remotes.AddFlags(cmd)
+	return cmd
+}
+
+// Put is a put command.
+type Put struct {
+	Options
+	Remotes remote.Session
+	paths   []string
+	URL     string
+	slash   bool        // behind the URL
+	places  []*localDir // to close
+}
+
+// Parse takes the arguments apart.
+func (p *Put) Parse(args []string) error {
+	n := len(args) - 1
+	if n < 1 {
+		return cli.Usagef("write what to copy, and the URL to copy to")
+	}
+	p.paths, p.URL = args[:n], args[n]
+	for _, path := range p.paths {
+		if reach.IsURL(path) {
+			return cli.Usagef("%s: put copies from this host; to copy from a server, use get", cli.Printable(path))
+		}
+	}
+	t, err := reach.ParseTarget(p.URL)
+	if err != nil {
+		return err
+	}
+	p.slash = strings.HasSuffix(t.Path, "/")
+	return nil
+}
+
+// Run copies.
+func (p *Put) Run(cmd *cobra.Command) (err error) {
+	defer func() {
+		for _, l := range p.places {
+			l.close()
+		}
+		if e := p.Remotes.Close(); err == nil {
+			err = e
+		}
+	}()
+	for _, path := range p.paths {
+		if path == "-" && (p.Recursive || len(p.paths) > 1) {
+			return cli.Usagef("standard input is one file, copied alone and without -r: write ./- for a file of that name")
+		}
+	}
+	ctx := cmd.Context()
+	c := p.newCopier(cmd, &p.Remotes, "put", false)
+	c.transfer = c.toServer
+	return c.finish(ctx, p.copy(ctx, c, cmd.InOrStdin()))
+}
+
+// copy copies all.
+func (p *Put) copy(ctx context.Context, c *copier, stdin io.Reader) error {
+	to, as, err := openRemote(ctx, &p.Remotes, p.URL)
+	if err != nil {
+		return c.report(ctx, err)
+	}
+	isDir, err := p.isDir(ctx, to, as)
+	if err != nil {
+		return c.report(ctx, err)
+	}
+	if p.paths[0] == "-" {
+		return c.report(ctx, p.stream(ctx, c, stdin, "standard input", to, as, isDir))
+	}
+	var items []Item
+	taken := make(into)
+	for _, name := range p.paths {
+		f, err := p.source(name)
+		if err == nil && isDir {
+			if base := filepath.Base(name); base != "." && base != ".." && base != string(filepath.Separator) {
+				f.as = base
+			}
+		}
+		f.to, f.as = to, path.Join(as, f.as)
+		switch {
+		case err != nil:
+		case f.stream:
+			s := &Special{Path: name, Flag: os.O_RDONLY}
+			err = p.stream(ctx, c, s, name, to, f.as, false)
+			s.Close()
+		case !f.mode.IsDir() && !isDir && p.slash:
+			err = words.About(to.show(as), words.ErrNoDirectory)
+		default:
+			if err = taken.claim(to, f.as); err == nil {
+				items = append(items, f)
+			}
+		}
+		if err = c.report(ctx, err); err != nil {
+			return err
+		}
+	}
+	return c.all(ctx, items)
+}
+
+// isDir reports whether there is a directory to copy into.
+func (p *Put) isDir(ctx context.Context, to *remoteDir, as string) (bool, error) {
+	d, err := to.stat(ctx, as)
+	switch {
+	case err == nil && d.mode.IsDir():
+		return true, nil
+	case err == nil && (p.slash || len(p.paths) > 1):
+		return false, words.About(to.show(as), words.ErrNotDirectory)
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := to.lstat(ctx, as); err == nil {
+			return false, words.About(to.show(as), words.ErrDangling)
+		}
+		if len(p.paths) > 1 {
+			return false, words.About(to.show(as), words.ErrNoDirectory)
+		}
+		return false, nil
+	}
+	return false, err
+}
+
+// source finds a file of this host.
+func (p *Put) source(name string) (Item, error) {
+	find := os.Stat
+	if p.Recursive && (name == "" || !os.IsPathSeparator(name[len(name)-1])) {
+		find = os.Lstat
+	}
+	info, err := find(name)
+	if err != nil {
+		return Item{}, words.About(name, err)
+	}
+	f := Item{details: localDetails(info)}
+	dir, base := name, "."
+	switch {
+	case info.IsDir() && !p.Recursive:
+		return Item{}, words.About(name, words.ErrDirectory)
+	case info.IsDir():
+	case !info.Mode().IsRegular() && !p.Recursive:
+		f.stream = true
+		return f, nil
+	default:
+		resolved := name
+		if info.Mode().IsRegular() {
+			if resolved, err = filepath.EvalSymlinks(name); err != nil {
+				return Item{}, words.About(name, err)
+			}
+		}
+		dir, base = filepath.Dir(resolved), filepath.Base(resolved)
+	}
+	l, err := openLocal(dir)
+	if err != nil {
+		return Item{}, err
+	}
+	p.places = append(p.places, l)
+	f.from, f.name = l, base
+	return f, nil
+}
+
+// stream copies from what is no regular file.
+func (p *Put) stream(ctx context.Context, c *copier, r io.Reader, name string, to *remoteDir, as string, isDir bool) error {
+	if isDir {
+		return words.About(to.show(as), words.ErrOverDir)
+	}
+	return c.putStream(ctx, r, name, to, as)
+}

@@ -1,0 +1,206 @@
+package copying
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"math"
+	"os"
+	"path"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
+)
+
+// remoteDir is an export, the side of a copy that is on the server.
+type remoteDir struct {
+	fs  *nfsfs.FS
+	url reach.Target // of the root
+}
+
+// openRemote finds the export that a URL names something in, and the name of that in it.
+func openRemote(ctx context.Context, r *remote.Session, url string) (*remoteDir, string, error) {
+	t, err := reach.ParseTarget(url)
+	if err != nil {
+		return nil, "", err
+	}
+	m, name, err := r.Open(ctx, url)
+	if err != nil {
+		return nil, "", words.About(url, err)
+	}
+	t.MountPort = 0 // which says nothing about a file
+	return &remoteDir{m.FS, t.At(path.Join("/", m.Root.Export))}, name, nil
+}
+
+func (x *remoteDir) show(name string) string { return x.url.At(path.Join(x.url.Path, name)).String() }
+
+func (x *remoteDir) about(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return words.About(x.show(name), err)
+}
+
+// remoteDetails takes from what the server tells what a copy may keep.
+func remoteDetails(i *nfsfs.Info) details {
+	a := i.Attr()
+	return details{name: i.Name(), mode: i.Mode(), size: i.Size(), uid: int(a.UID), gid: int(a.GID),
+		atime: a.Atime.Time(), mtime: a.Mtime.Time()}
+}
+
+func (x *remoteDir) lstat(ctx context.Context, name string) (details, error) {
+	i, err := x.fs.Lstat(ctx, name)
+	if err != nil {
+		return details{}, x.about(name, err)
+	}
+	return remoteDetails(i), nil
+}
+
+// stat follows links.
+func (x *remoteDir) stat(ctx context.Context, name string) (details, error) {
+	i, err := x.fs.Stat(ctx, name)
+	if err != nil {
+		return details{}, x.about(name, err)
+	}
+	return remoteDetails(i), nil
+}
+
+func (x *remoteDir) list(ctx context.Context, name string) iter.Seq2[details, error] {
+	return func(yield func(details, error) bool) {
+		for i, err := range x.fs.Entries(ctx, name) {
+			if err != nil {
+				yield(details{}, x.about(name, err))
+				return
+			}
+			if !yield(remoteDetails(i), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (x *remoteDir) readlink(ctx context.Context, name string) (string, error) {
+	to, err := x.fs.ReadLink(ctx, name)
+	return to, x.about(name, err)
+}
+
+func (x *remoteDir) open(ctx context.Context, name string) (content, error) {
+	f, err := x.fs.Open(ctx, name)
+	if err != nil {
+		return nil, x.about(name, err)
+	}
+	return f, nil
+}
+
+func (x *remoteDir) create(ctx context.Context, name string, perm fs.FileMode) (content, error) {
+	ctx, made := lasting(ctx)
+	f, err := x.fs.OpenFile(ctx, name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm.Perm()&^remote.Umask)
+	made()
+	if err != nil {
+		return nil, x.about(name, err)
+	}
+	return f, nil
+}
+
+func (x *remoteDir) mkdir(ctx context.Context, name string, perm fs.FileMode) error {
+	return x.about(name, x.fs.Mkdir(ctx, name, perm.Perm()&^remote.Umask))
+}
+
+func (x *remoteDir) symlink(ctx context.Context, target, name string) error {
+	return x.about(name, x.fs.Symlink(ctx, target, name))
+}
+
+func (x *remoteDir) keep(ctx context.Context, name string, d details, times bool) error {
+	var set nfs3.Sattr
+	if d.mode.Type() != fs.ModeSymlink {
+		set.Mode = nfsfs.SattrMode(d.mode)
+	}
+	if times {
+		set.Atime = nfs3.SetTime{How: nfs3.ToClientTime, To: wireTime(d.atime)}
+		set.Mtime = nfs3.SetTime{How: nfs3.ToClientTime, To: wireTime(d.mtime)}
+	}
+	if d.uid < 0 {
+		return x.about(name, x.fs.LSetAttr(ctx, name, set))
+	}
+	set.UID = nfs3.Set32{Set: true, To: uint32(d.uid)}
+	set.GID = nfs3.Set32{Set: true, To: uint32(d.gid)}
+	err := x.fs.LSetAttr(ctx, name, set)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) {
+		err = x.keepWithoutOwner(ctx, name, d, set)
+	} else if err == nil && d.mode&setID != 0 && set.Mode.Set {
+		// Servers take the bits from a file that is given to somebody, also when it is to himself.
+		err = x.fs.LSetAttr(ctx, name, nfs3.Sattr{Mode: set.Mode})
+	}
+	return x.about(name, err)
+}
+
+// keepWithoutOwner sets what a caller may set who may not give the file away: to a group, perhaps.
+func (x *remoteDir) keepWithoutOwner(ctx context.Context, name string, d details, set nfs3.Sattr) error {
+	has, err := x.fs.Lstat(ctx, name)
+	if err != nil {
+		return err
+	}
+	set.UID = nfs3.Set32{}
+	group := set.GID
+	set.GID = nfs3.Set32{}
+	gid := has.Attr().GID
+	if gid != group.To && x.fs.LSetAttr(ctx, name, nfs3.Sattr{GID: group}) == nil {
+		gid = group.To
+	}
+	if set.Mode.Set && (gid != group.To || int(has.Attr().UID) != d.uid) {
+		set.Mode = nfsfs.SattrMode(d.mode &^ setID)
+	}
+	return x.fs.LSetAttr(ctx, name, set)
+}
+
+// stored leaves the file open, so that rename can tell it from others.
+func (x *remoteDir) stored(file content) error { return file.(*nfsfs.File).Sync() }
+
+func (x *remoteDir) rename(ctx context.Context, from, to string, file content) error {
+	ctx, done := lasting(ctx)
+	defer done()
+	err := x.fs.Rename(ctx, from, to)
+	if words.DoneBefore(err, nfs3.ErrNoEnt) && x.isFile(ctx, to, file) {
+		return nil
+	}
+	return x.about(to, err)
+}
+
+// isFile reports whether a name is that of an open file.
+func (x *remoteDir) isFile(ctx context.Context, name string, file content) bool {
+	f, ok := file.(*nfsfs.File)
+	if !ok {
+		return false
+	}
+	there, err := x.fs.Lstat(ctx, name)
+	if err != nil {
+		return false
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	a, ok := info.Sys().(*nfs3.Fattr)
+	return ok && remote.SameFile(a, there.Attr())
+}
+
+func (x *remoteDir) remove(ctx context.Context, name string) error {
+	return x.about(name, x.fs.Remove(ctx, name))
+}
+
+// wireTime returns the time that NFS can tell which is nearest.
+func wireTime(t time.Time) nfs3.Time {
+	switch s := t.Unix(); {
+	case s < 0:
+		return nfs3.Time{}
+	case s > math.MaxUint32:
+		return nfs3.Time{Sec: math.MaxUint32, Nsec: 999_999_999}
+	default:
+		return nfs3.Time{Sec: uint32(s), Nsec: uint32(t.Nanosecond())}
+	}
+}

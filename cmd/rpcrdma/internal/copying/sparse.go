@@ -1,0 +1,131 @@
+package copying
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+)
+
+// holeSize is what a hole has at least, and is aligned to, in bytes: a page, or a block of most file systems.
+const holeSize = 4096
+
+var zeros [holeSize]byte
+
+// eachRun calls yield with each run of p that is not zeros, as far as holes can be told. p begins at off of a file.
+func eachRun(p []byte, off int64, yield func(p []byte, off int64) error) error {
+	for len(p) > 0 {
+		skip := 0
+		for skip < len(p) {
+			n := blockLen(p[skip:], off+int64(skip))
+			if !bytes.Equal(p[skip:skip+n], zeros[:n]) {
+				break
+			}
+			skip += n
+		}
+		p, off = p[skip:], off+int64(skip)
+		run := 0
+		for run < len(p) {
+			n := blockLen(p[run:], off+int64(run))
+			if bytes.Equal(p[run:run+n], zeros[:n]) {
+				break
+			}
+			run += n
+		}
+		if run > 0 {
+			if err := yield(p[:run], off); err != nil {
+				return err
+			}
+		}
+		p, off = p[run:], off+int64(run)
+	}
+	return nil
+}
+
+// blockLen returns how many bytes of p are in its first block.
+func blockLen(p []byte, off int64) int { return int(min(int64(len(p)), holeSize-off%holeSize)) }
+
+// holeWriter writes what is not zeros. The end of the file is to be set when all is written.
+type holeWriter struct {
+	w   io.WriterAt
+	off int64
+}
+
+func (h *holeWriter) Write(p []byte) (int, error) {
+	err := eachRun(p, h.off, func(p []byte, off int64) error {
+		_, err := h.w.WriteAt(p, off)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	h.off += int64(len(p))
+	return len(p), nil
+}
+
+// extent is a run of bytes of a file.
+type extent struct{ from, to int64 }
+
+// sparsePiece is what is read at a time of a file with holes, and sparseParallel how often.
+const (
+	sparsePiece    = 1 << 20
+	sparseParallel = 8
+)
+
+// putSparse copies what a file of some name and size has that is neither holes nor zeros. It returns the size that it had in the end,
+// if that is less.
+func (c *copier) putSparse(ctx context.Context, to io.WriterAt, from *os.File, name string, size int64) (int64, error) {
+	end := atomic.Int64{}
+	end.Store(size)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(sparseParallel)
+	told := int64(0) // where what the bar knows of ends
+	for x, err := range extentsOf(from, size) {
+		if err != nil {
+			g.Go(func() error { return words.About(name, err) })
+			break
+		}
+		c.bar.Skip(x.from - told)
+		told = x.to
+		for off := x.from; off < x.to && ctx.Err() == nil; off += sparsePiece {
+			g.Go(func() error {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				p := make([]byte, min(sparsePiece, x.to-off))
+				n, err := from.ReadAt(p, off)
+				if errors.Is(err, io.EOF) { // it has become shorter
+					lower(&end, off+int64(n))
+					err = nil
+				}
+				if err != nil {
+					return words.About(name, err)
+				}
+				c.bar.Add(n)
+				return eachRun(p[:n], off, func(p []byte, off int64) error {
+					_, err := to.WriteAt(p, off)
+					return err
+				})
+			})
+		}
+	}
+	c.bar.Skip(size - told)
+	err := g.Wait()
+	return end.Load(), err
+}
+
+// lower sets n to at most to.
+func lower(n *atomic.Int64, to int64) {
+	for {
+		was := n.Load()
+		if was <= to || n.CompareAndSwap(was, to) {
+			return
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package copying
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+)
+
+// Special is a device, a FIFO or the like, which is opened when it is first used: that may wait for its other end.
+type Special struct {
+	Path string
+	Flag int
+
+	Mu     sync.Mutex // guards what follows, and is held while it is opened
+	F      *os.File
+	closed bool
+}
+
+func (s *Special) open() (err error) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	if s.closed {
+		return fs.ErrClosed
+	}
+	if s.F == nil {
+		s.F, err = os.OpenFile(s.Path, s.Flag, 0)
+	}
+	return err
+}
+
+// Close closes it, unless it is still being opened.
+func (s *Special) Close() {
+	if !s.Mu.TryLock() {
+		return
+	}
+	defer s.Mu.Unlock()
+	s.closed = true
+	if s.F != nil {
+		s.F.Close()
+	}
+}
+
+func (s *Special) Read(p []byte) (int, error) {
+	if err := s.open(); err != nil {
+		return 0, err
+	}
+	return s.F.Read(p)
+}
+
+func (s *Special) Write(p []byte) (int, error) {
+	if err := s.open(); err != nil {
+		return 0, err
+	}
+	return s.F.Write(p)
+}
+
+// stream is a copy from or to something that is no regular file.
+func (c *copier) stream(ctx context.Context, do func(ctx context.Context) error) error {
+	c.bar.Begin(c.verb, 0)
+	defer c.bar.End()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return do(ctx)
+}
+
+// getStream copies a file of the server to w, which is known by some name.
+func (c *copier) getStream(ctx context.Context, from *remoteDir, name string, w io.Writer, as string) error {
+	return c.stream(ctx, func(ctx context.Context) error {
+		d, err := from.stat(ctx, name)
+		if err != nil {
+			return err
+		}
+		if d.mode.IsDir() {
+			return words.About(from.show(name), words.ErrDirectory)
+		}
+		c.bar.Grow(d.size)
+		c.bar.Complete()
+		f, err := from.open(ctx, name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = f.WriteTo(&writer{cli.Interruptible{Ctx: ctx, W: w}, as, c.bar})
+		return words.About(from.show(name), err)
+	})
+}
+
+// putStream copies what r has, which is known by some name, to a file of the server.
+func (c *copier) putStream(ctx context.Context, r io.Reader, name string, to *remoteDir, as string) error {
+	return c.stream(ctx, func(ctx context.Context) error {
+		f := &Item{details: details{mode: rwAll, uid: -1}, to: to, as: as, stream: true}
+		return c.write(ctx, f, func(content content) error {
+			_, err := content.ReadFrom(&reader{cli.InterruptibleReader{Ctx: ctx, R: r}, name, c.bar})
+			return words.About(to.show(as), err)
+		})
+	})
+}
+
+// rwAll are the permissions of a new file whose source has none, before the umask.
+const rwAll fs.FileMode = 0o666

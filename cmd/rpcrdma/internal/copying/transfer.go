@@ -1,0 +1,72 @@
+package copying
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+)
+
+// reader and writer count what passes, and name the file of this host of which an error is.
+type reader struct {
+	r    io.Reader
+	name string
+	bar  *cli.Bar
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	r.bar.Add(n)
+	if err != nil && err != io.EOF {
+		err = words.About(r.name, err)
+	}
+	return n, err
+}
+
+type writer struct {
+	w    io.Writer
+	name string
+	bar  *cli.Bar
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	n, err := w.w.Write(p)
+	w.bar.Add(n)
+	return n, words.About(w.name, err)
+}
+
+// fromServer copies the content of a file of the server to one of this host.
+func (c *copier) fromServer(_ context.Context, to, from content, f *Item) error {
+	w := &writer{to, f.to.show(f.as), c.bar}
+	if !c.sparse {
+		_, err := from.WriteTo(w)
+		return words.About(f.from.show(f.name), err)
+	}
+	holes := &holeWriter{w: to}
+	w.w = holes
+	if _, err := from.WriteTo(w); err != nil {
+		return words.About(f.from.show(f.name), err)
+	}
+	return words.About(w.name, to.Truncate(holes.off))
+}
+
+// toServer copies the content of a file of this host to one of the server.
+func (c *copier) toServer(ctx context.Context, to, from content, f *Item) error {
+	name := f.from.show(f.name)
+	file, ok := from.(*os.File)
+	if !c.sparse || !ok {
+		_, err := to.ReadFrom(&reader{from, name, c.bar})
+		return words.About(f.to.show(f.as), err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return words.About(name, err)
+	}
+	size, err := c.putSparse(ctx, to, file, name, info.Size())
+	if err == nil {
+		err = to.Truncate(size)
+	}
+	return words.About(f.to.show(f.as), err)
+}

@@ -1,0 +1,162 @@
+package copying
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+)
+
+// walk finds the files to copy, and has them copied by a group.
+type walk struct {
+	*copier
+	group *errgroup.Group
+}
+
+// dir is a directory being copied.
+type dir struct {
+	Item
+	made bool         // by this copy
+	left atomic.Int64 // what is in it and has not been copied yet, and 1 while there may be more
+}
+
+// batch is how much of a directory is looked at before its copy is made. A directory that is copied into itself, which happens to
+// who copies to a server on the same host, does then not find its copy in itself.
+const batch = 4096
+
+func (w *walk) items(ctx context.Context, items []Item) error {
+	for i := range items {
+		f := &items[i]
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if f.dir != nil {
+			f.dir.left.Add(1)
+		}
+		if f.mode.IsDir() {
+			if err := w.directory(ctx, &dir{Item: *f}); err != nil {
+				return err
+			}
+			continue
+		}
+		if f.dir != nil { // the others are known from the beginning
+			w.bar.Grow(f.bytes())
+		}
+		w.group.Go(func() error {
+			err := w.report(ctx, w.one(ctx, f))
+			w.bar.Copied()
+			return errors.Join(err, w.done(ctx, f.dir))
+		})
+	}
+	return nil
+}
+
+// directory copies a directory.
+func (w *walk) directory(ctx context.Context, d *dir) error {
+	d.left.Store(1)
+	made := false
+	items := make([]Item, 0, 16)
+	flush := func() error {
+		if !made {
+			made = true
+			if err := w.mkdir(ctx, d); err != nil {
+				return errors.Join(errUnmade, err)
+			}
+		}
+		err := w.items(ctx, items)
+		items = make([]Item, 0, 16) // the others are being copied
+		return err
+	}
+	for one, err := range d.from.list(ctx, d.name) {
+		if err != nil {
+			if err := w.report(ctx, err); err != nil {
+				return err
+			}
+			continue
+		}
+		items = append(items, Item{
+			details: one,
+			from:    d.from,
+			to:      d.to,
+			name:    path.Join(d.name, one.name),
+			as:      path.Join(d.as, one.name),
+			dir:     d,
+		})
+		if len(items) == batch {
+			if err := flush(); err != nil {
+				return w.unmade(ctx, d, err)
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return w.unmade(ctx, d, err)
+	}
+	return w.done(ctx, d)
+}
+
+// errUnmade: a directory was not made, so nothing can be copied into it.
+var errUnmade = errors.New("the directory was not made")
+
+// unmade goes on behind a directory that could not be made.
+func (w *walk) unmade(ctx context.Context, d *dir, err error) error {
+	if !errors.Is(err, errUnmade) {
+		return err
+	}
+	var e *words.AboutError
+	if !errors.As(err, &e) {
+		return err
+	}
+	if err := w.report(ctx, e); err != nil {
+		return err
+	}
+	return w.done(ctx, d.dir)
+}
+
+// mkdir makes a directory, which lets its owner in until it has been filled.
+func (w *walk) mkdir(ctx context.Context, d *dir) error {
+	perm := d.mode.Perm() | 0o700
+	if w.preserve {
+		perm = 0o700
+	}
+	err := error(fs.ErrExist)
+	if d.as != "." {
+		err = d.to.mkdir(ctx, d.as, perm)
+	}
+	d.made = err == nil
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// A link to a directory is none: who planted it says what it leads to.
+	there, err := d.to.lstat(ctx, d.as)
+	if err == nil && !there.mode.IsDir() {
+		err = words.About(d.to.show(d.as), words.ErrOverFile)
+	}
+	return err
+}
+
+// done is called when one more of a directory's files was copied. When all were, it gets its mode and times.
+func (w *walk) done(ctx context.Context, d *dir) error {
+	if d == nil || d.left.Add(-1) > 0 {
+		return nil
+	}
+	if ctx.Err() == nil {
+		var err error
+		switch {
+		case w.preserve:
+			err = d.to.keep(ctx, d.as, d.details, true)
+		case d.made && d.mode.Perm()|0o700 != d.mode.Perm():
+			bare := details{mode: fs.ModeDir | d.mode.Perm()&^remote.Umask, uid: -1}
+			err = d.to.keep(ctx, d.as, bare, false)
+		}
+		if err := w.report(ctx, err); err != nil {
+			return err
+		}
+	}
+	return w.done(ctx, d.dir)
+}

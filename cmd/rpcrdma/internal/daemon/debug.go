@@ -1,0 +1,76 @@
+package daemon
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/pprof"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// debugAddress is where --debug listens unless it names an address.
+const debugAddress = "127.0.0.1:6060"
+
+// AddDebugFlag defines --debug.
+func AddDebugFlag(f *pflag.FlagSet, addr *string) {
+	f.StringVar(addr, "debug", "", "answer profilers by HTTP at `ADDRESS`, such as go tool pprof; port 0: any")
+	f.Lookup("debug").NoOptDefVal = debugAddress
+}
+
+// CheckDebug finds what is wrong with --debug. Whoever reaches it sees names and memory, so that all addresses of the host have to be asked for.
+func CheckDebug(addr string) error {
+	if addr == "" {
+		return nil
+	}
+	if err := CheckAddress("--debug", addr, ""); err != nil {
+		return fmt.Errorf("--debug %q: write --debug=HOST:PORT, such as --debug=%s", addr, debugAddress)
+	}
+	if port, ok := strings.CutPrefix(addr, ":"); ok {
+		return fmt.Errorf("--debug %q: write --debug=127.0.0.1:%s; or 0.0.0.0:%[2]s, if everybody may see what is in memory here", addr, port)
+	}
+	return nil
+}
+
+// DebugHint is for who leaves a blank between --debug and its address.
+func DebugHint(f *pflag.FlagSet, arg string) string {
+	if f.Changed("debug") && CheckDebug(arg) == nil {
+		return "; or write --debug=" + arg
+	}
+	return ""
+}
+
+// DebugHandler answers profilers, and with what counters returns, as JSON.
+func DebugHandler(counters func() map[string]any) http.Handler {
+	mux := http.NewServeMux() // not the default one, where any package may have put something
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("/debug/vars", variables(counters))
+	return mux
+}
+
+// variables answers with counters, and what Go says of itself, in the names of package expvar.
+func variables(counters func() map[string]any) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		all := map[string]any{"memstats": &m, "goroutines": runtime.NumGoroutine()}
+		for name, v := range counters() {
+			all[name] = v
+		}
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		_ = json.NewEncoder(w).Encode(all) // whoever asked has gone
+	}
+}
+
+// GreetDebug tells where it is.
+func GreetDebug(p *HTTPPort, b *strings.Builder) {
+	if p != nil {
+		fmt.Fprintf(b, "profiles on %s/debug/pprof/, counters on /debug/vars\n", p.url())
+	}
+}

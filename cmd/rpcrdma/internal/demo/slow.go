@@ -1,0 +1,75 @@
+package demo
+
+import (
+	"context"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
+
+// slowDialer makes connections whose RDMA Reads can be kept back, as by a client that is slow to read its replies.
+type slowDialer struct {
+	transport.Dialer
+	made *slowEndpoint // by the last Dial
+}
+
+// Dial connects.
+func (d *slowDialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
+	ep, err := d.Dialer.Dial(ctx, addr, private)
+	if err != nil {
+		return nil, err
+	}
+	e := &slowEndpoint{Endpoint: ep, done: make(chan struct{})}
+	go func() {
+		<-ep.Done()
+		e.goOn() // to complete what was kept back
+		close(e.done)
+	}()
+	d.made = e
+	return e, nil
+}
+
+// slowEndpoint is an endpoint that keeps RDMA Reads back from slow to goOn.
+type slowEndpoint struct {
+	transport.Endpoint
+	done chan struct{}
+
+	mu   sync.Mutex // guards what follows
+	stop bool
+	kept []*transport.WorkRequest
+}
+
+// Post posts requests, now or later.
+func (e *slowEndpoint) Post(wrs ...*transport.WorkRequest) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stop && wrs[0].Op == transport.OpRead { // a chain of Reads has nothing else
+		e.kept = append(e.kept, wrs...)
+		return nil
+	}
+	return e.Endpoint.Post(wrs...)
+}
+
+// Done is closed when all requests have ended.
+func (e *slowEndpoint) Done() <-chan struct{} { return e.done }
+
+func (e *slowEndpoint) slow() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stop = true
+}
+
+// goOn posts what was kept back.
+func (e *slowEndpoint) goOn() {
+	e.mu.Lock()
+	kept := e.kept
+	e.kept, e.stop = nil, false
+	failed := 0
+	for failed < len(kept) && e.Endpoint.Post(kept[failed]) == nil {
+		failed++
+	}
+	e.mu.Unlock()
+	for _, wr := range kept[failed:] {
+		wr.Done.Complete(wr, transport.ErrFlushed)
+	}
+}

@@ -1,0 +1,106 @@
+package files
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// NewChmod returns the command chmod.
+func NewChmod() *cobra.Command {
+	var recursive bool
+	var minus string
+	var change modeChange
+	var r remote.Session
+	urls := func(args []string) []string {
+		if minus != "" {
+			return args
+		}
+		return args[min(1, len(args)):]
+	}
+	cmd := &cobra.Command{
+		Use:   "chmod MODE URL...",
+		Short: "Change the modes of files",
+		Long: `Chmod changes modes. MODE is a number in octal, or what to change: u, g, o or a for the user, the
+group, others or all; +, - or = to add, to take away or to set; r, w, x, X, s and t, or one of
+u, g and o to copy. X is x for directories, and for files that somebody may execute already.
+Several are separated by commas. Where nobody is named, the change is for all, less the umask
+of this process.
+
+A directory keeps set-user-ID and set-group-ID unless they are named, be it by a number of five
+digits. Links are followed, except those that -R comes across: these are left alone.`,
+		Example: `  rpcrdma chmod 640 rdma://host/export/file
+  rpcrdma chmod -R u=rwX,go=rX rdma://host/export/tree`,
+		Args: func(cmd *cobra.Command, args []string) (err error) {
+			mode := minus
+			if mode == "" {
+				if len(args) == 0 {
+					return cli.UsageError{Err: errors.New("no mode: write one such as 644, u+x or go=rX")}
+				}
+				mode = args[0]
+			}
+			if change, err = parseModeChange(mode); err != nil {
+				return cli.UsageError{Err: errors.New(cli.Printable(mode) + ": " + err.Error())}
+			}
+			return cli.SomeURLs(cmd, urls(args))
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return remote.OnURLs(cmd, &r, urls(args), func(w *remote.Work, p remote.Operand) error {
+				return chmod(w, p, change, recursive)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&recursive, "recursive", "R", false, "directories with all that is in them")
+	for _, letter := range []string{"r", "w", "x", "X", "s", "t"} { // chmod -w URL: a mode that looks like a flag
+		f.VarPF((*minusFlag)(&minus), "minus-"+letter, letter, "").NoOptDefVal = letter
+		_ = f.MarkHidden("minus-" + letter) // it exists
+	}
+	r.AddFlags(cmd)
+	return cmd
+}
+
+// minusFlag collects the letters of a mode such as -w.
+type minusFlag string
+
+// Set adds a letter.
+func (m *minusFlag) Set(letter string) error {
+	if *m == "" {
+		*m = "-"
+	}
+	*m += minusFlag(letter)
+	return nil
+}
+
+// String returns the mode.
+func (m *minusFlag) String() string { return string(*m) }
+
+// Type names the value in the usage.
+func (m *minusFlag) Type() string { return "MODE" }
+
+// chmod changes one mode, or those of a tree.
+func chmod(w *remote.Work, p remote.Operand, change modeChange, recursive bool) error {
+	i, err := p.Stat(w.Ctx(), true)
+	if err != nil {
+		return err
+	}
+	k := remote.Walk{Work: w, Client: p.Client, Visit: func(e remote.Entry, before bool) error {
+		to := change.apply(e.Attr.Mode, e.IsDir(), uint32(remote.Umask))
+		// Rights are given before a directory is entered, and taken when it has been left.
+		adds := to&^e.Attr.Mode != 0
+		if e.Attr.Type == nfs3.TypeLnk || e.IsDir() && recursive && before != adds {
+			return nil
+		}
+		_, err := p.Client.SetAttr(w.Ctx(), e.File, nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: to}}, nil)
+		return err
+	}}
+	e := remote.Entry{File: i.Handle(), Attr: *i.Attr()}
+	if recursive {
+		return k.From(p.URL, e, 0)
+	}
+	return k.Visit(e, false)
+}

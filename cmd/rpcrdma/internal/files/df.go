@@ -1,0 +1,129 @@
+package files
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// NewDF returns the command df.
+func NewDF() *cobra.Command {
+	var (
+		r     remote.Session
+		flags dfFlags
+	)
+	cmd := &cobra.Command{
+		Use:   "df URL...",
+		Short: "Show how full file systems are",
+		Long: `Df shows the size of the file systems that the URLs name a file in, and how much of it is used and
+free: in units of 1024 bytes, rounded up, or of what fits with --human-readable. Available is
+what the user may use, who may be kept from the last of what is free. Where the server does not
+export the directory of a URL, but some below it, df shows these.`,
+		Example: `  rpcrdma df -h rdma://host/data rdma://host/scratch
+  rpcrdma df rdma://host/`,
+		Args: cli.SomeURLs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t := cli.Table{flags.heading()}
+			err := remote.WithWork(cmd, &r, args, func(w *remote.Work) error {
+				for _, url := range args {
+					if err := flags.add(w, &t, url); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if len(t) > 1 {
+				if writeErr := t.Write(cmd.OutOrStdout()); err == nil {
+					err = writeErr
+				}
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVarP(&flags.human, "human-readable", "h", false, "sizes such as 23M and 1.5T")
+	f.BoolVarP(&flags.inodes, "inodes", "i", false, "numbers of files instead of sizes")
+	f.Bool("help", false, "help for df") // without -h, which is taken
+	r.AddFlags(cmd)
+	return cmd
+}
+
+// dfFlags say what df shows.
+type dfFlags struct{ human, inodes bool }
+
+// add adds the file system that a URL names a file in, or those below. It reports what fails; the error is one to end with.
+func (f dfFlags) add(w *remote.Work, t *cli.Table, url string) error {
+	p, err := w.Open(url)
+	if below := w.ExportsBelow(url, err); len(below) > 0 {
+		server, _ := reach.ParseTarget(url) // which has been opened
+		for _, name := range below {
+			if err := f.add(w, t, server.At(name).String()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var stat nfs3.FSStat
+	if err == nil {
+		stat, err = p.FS.StatFS(w.Ctx(), p.Name)
+	}
+	if err == nil {
+		*t = append(*t, f.row(url, &stat))
+	}
+	return w.Fail(url, err)
+}
+
+func (f dfFlags) heading() []string {
+	switch {
+	case f.inodes:
+		return []string{"Filesystem", "Inodes", "IUsed", "IFree", "IUse%"}
+	case f.human:
+		return []string{"Filesystem", "Size", "Used", "Avail", "Use%"}
+	}
+	return []string{"Filesystem", "1K-blocks", "Used", "Available", "Use%"}
+}
+
+// row describes a file system. What a server says of one that has no fixed number of files is 0: that is not shown.
+func (f dfFlags) row(name string, s *nfs3.FSStat) []string {
+	total, free, avail := s.TotalBytes, s.FreeBytes, s.AvailBytes
+	if f.inodes {
+		total, free, avail = s.TotalFiles, s.FreeFiles, s.AvailFiles
+		if total == 0 {
+			return []string{cli.Printable(name), "-", "-", "-", "-"}
+		}
+	}
+	used := total - min(free, total)
+	return []string{cli.Printable(name), f.number(total), f.number(used), f.number(avail), percent(used, avail)}
+}
+
+func (f dfFlags) number(n uint64) string {
+	switch {
+	case f.human:
+		return cli.HumanSize(n)
+	case f.inodes:
+		return strconv.FormatUint(n, 10)
+	}
+	blocks := n / 1024
+	if n%1024 != 0 {
+		blocks++
+	}
+	return strconv.FormatUint(blocks, 10)
+}
+
+// percent is what part is used of what the user may use, rounded up.
+func percent(used, avail uint64) string {
+	for used > 1<<56 || avail > 1<<56 { // so that nothing overflows
+		used, avail = used>>8, avail>>8
+	}
+	all := used + avail
+	if all == 0 {
+		return "-"
+	}
+	return strconv.FormatUint((used*100+all-1)/all, 10) + "%"
+}

@@ -1,0 +1,144 @@
+package files
+
+import (
+	"bufio"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// listing is an ls under way.
+type listing struct {
+	lsFlags
+	*remote.Work
+	out     *bufio.Writer
+	quote   bool
+	titles  bool // directories have their URL above them
+	printed bool // there is something in front
+}
+
+// directory is one to list.
+type directory struct {
+	remote.Operand
+	file  nfs3.FH
+	depth int
+}
+
+func ls(cmd *cobra.Command, r *remote.Session, flags lsFlags, urls []string) error {
+	return remote.WithWork(cmd, r, urls, func(w *remote.Work) error {
+		l := &listing{
+			lsFlags: flags,
+			Work:    w,
+			out:     bufio.NewWriter(cli.Interruptible{Ctx: cmd.Context(), W: cmd.OutOrStdout()}),
+			quote:   cli.OnTerminal(cmd),
+			titles:  len(urls) > 1 || flags.recursive,
+		}
+		return l.operands(urls)
+	})
+}
+
+// operands lists first what is no directory, as ls does.
+func (l *listing) operands(urls []string) error {
+	var files []line
+	var directories []directory
+	var servers []exportList
+	for _, url := range urls {
+		p, err := l.Open(url)
+		if err != nil {
+			if below := l.ExportsBelow(url, err); len(below) > 0 {
+				servers = append(servers, exportList{url, below})
+			} else if err := l.report(url, err); err != nil {
+				return err
+			}
+			continue
+		}
+		i, err := p.Stat(l.Ctx(), false)
+		if err == nil && !l.long && !l.directory && i.Attr().Type == nfs3.TypeLnk {
+			if to, err := p.Stat(l.Ctx(), true); err == nil && to.IsDir() {
+				i = to
+			}
+		}
+		switch {
+		case err != nil:
+			if err := l.report(url, err); err != nil {
+				return err
+			}
+		case i.IsDir() && !l.directory:
+			directories = append(directories, directory{p, i.Handle(), 0})
+		default:
+			files = append(files, line{Entry: remote.Entry{Name: url, File: i.Handle(), Attr: *i.Attr()}, remote: p.Export, url: url})
+		}
+	}
+	if err := l.print(files); err != nil {
+		return err
+	}
+	for _, s := range servers {
+		l.title(s.url)
+		for _, name := range s.names {
+			fmt.Fprintln(l.out, l.shown(name))
+		}
+	}
+	for _, d := range directories {
+		if err := l.list(d); err != nil {
+			return err
+		}
+	}
+	return l.flush()
+}
+
+// list lists a directory and, with -R, those in it. The error is one to end with.
+func (l *listing) list(d directory) error {
+	if d.depth > remote.MaxDepth {
+		return l.report(d.URL, remote.ErrDepth)
+	}
+	l.title(d.URL)
+	var lines []line
+	used := uint64(0)
+	for e, err := range l.entries(d) {
+		if err != nil {
+			if err := l.report(d.URL, err); err != nil {
+				return err
+			}
+			break
+		}
+		if l.all || e.Name[0] != '.' {
+			lines = append(lines, line{Entry: e, remote: d.Export, url: reach.ChildURL(d.URL, e.Name)})
+			used += e.Attr.Used
+		}
+	}
+	if l.long {
+		fmt.Fprintln(l.out, "total", l.total(used))
+	}
+	if err := l.print(lines); err != nil || !l.recursive {
+		return err
+	}
+	for _, n := range lines {
+		if n.IsDir() {
+			if err := l.list(directory{d.Child(n.Name), n.File, d.depth + 1}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// report says an error, below what has been listed before it.
+func (l *listing) report(url string, err error) error {
+	if flushed := l.flush(); flushed != nil {
+		return flushed
+	}
+	return l.Fail(url, err)
+}
+
+func (l *listing) flush() error {
+	err := l.out.Flush()
+	if ctxErr := l.Ctx().Err(); ctxErr != nil {
+		return ctxErr
+	}
+	return err
+}

@@ -1,0 +1,89 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// MkdirFlags are how directories are made.
+type MkdirFlags struct {
+	Parents bool
+	mode    string // "": what the umask leaves
+	change  modeChange
+}
+
+// NewMkdir returns the command mkdir.
+func NewMkdir() *cobra.Command {
+	var flags MkdirFlags
+	var r remote.Session
+	cmd := &cobra.Command{
+		Use:   "mkdir URL...",
+		Short: "Make directories",
+		Long: `Mkdir makes directories, with mode 777 less the umask of this process. With -p those above are
+made, too, where they are missing, and one that exists is fine.`,
+		Example: `  rpcrdma mkdir rdma://host/export/dir
+  rpcrdma mkdir -p -m 2775 rdma://host/export/projects/a/b`,
+		Args: cli.SomeURLs,
+		RunE: func(cmd *cobra.Command, urls []string) (err error) {
+			if cmd.Flags().Changed("mode") {
+				if flags.change, err = parseModeChange(flags.mode); err != nil {
+					return cli.UsageError{Err: fmt.Errorf("--mode %s: %w", cli.Printable(flags.mode), err)}
+				}
+			}
+			return remote.OnURLs(cmd, &r, urls, func(w *remote.Work, p remote.Operand) error { return flags.Make(w.Ctx(), p) })
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&flags.Parents, "parents", "p", false, "make missing directories above; existing ones are fine")
+	f.StringVarP(&flags.mode, "mode", "m", "", "`MODE` of the directories, as chmod takes it: 750, or relative to 777")
+	r.AddFlags(cmd)
+	return cmd
+}
+
+// Make makes a directory.
+func (f *MkdirFlags) Make(ctx context.Context, p remote.Operand) error {
+	perm := fs.ModePerm &^ remote.Umask
+	exists := func(err error) bool {
+		if err == nil || !f.Parents {
+			return false // one that exists may be refused with any error: what is read-only, for instance
+		}
+		i, err := p.Stat(ctx, true)
+		return err == nil && i.IsDir()
+	}
+	if i := strings.LastIndexByte(p.Name, '/'); f.Parents && i > 0 {
+		if err := p.FS.MkdirAll(ctx, p.Name[:i], perm|0o300); err != nil { // so that what follows can be made in it
+			return err
+		}
+	}
+	dir, base, err := p.Parent(ctx)
+	if err != nil {
+		if exists(err) {
+			return nil
+		}
+		if errors.Is(err, remote.ErrRoot) {
+			return nfs3.ErrExist
+		}
+		return err
+	}
+	mode := uint32(perm)
+	if f.change != nil {
+		mode = f.change.apply(0o777, true, uint32(remote.Umask))
+	}
+	made, err := p.Client.Mkdir(ctx, dir, base, nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: mode & 0o777}})
+	if exists(err) {
+		return nil
+	}
+	if err == nil && mode&^0o777 != 0 { // servers leave that out of what MKDIR sets
+		_, err = p.Client.SetAttr(ctx, made.File, nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: mode}}, nil)
+	}
+	return err
+}

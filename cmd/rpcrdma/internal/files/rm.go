@@ -1,0 +1,150 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+)
+
+// RmFlags are what is removed.
+type RmFlags struct {
+	Recursive bool
+	Empty     bool // directories that are empty
+	force     bool
+}
+
+// NewRm returns the command rm.
+func NewRm() *cobra.Command {
+	var flags RmFlags
+	var r remote.Session
+	cmd := &cobra.Command{
+		Use:   "rm URL...",
+		Short: "Remove files",
+		Long: `Rm removes files, and with -r directories and all that is in them. It does not ask, whatever the
+files' modes are. A link is removed, not what it leads to. The root of an export stays, and so
+does what a URL that ends with . or .. names.`,
+		Example: `  rpcrdma rm rdma://host/export/file
+  rpcrdma rm -rf rdma://host/export/tree`,
+		SuggestFor: []string{"rmdir", "del", "unlink"},
+		Args: func(cmd *cobra.Command, args []string) error {
+			if flags.force && len(args) == 0 {
+				return nil
+			}
+			return cli.SomeURLs(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, urls []string) error {
+			return remote.WithWork(cmd, &r, urls, func(w *remote.Work) error {
+				for _, url := range urls {
+					if err := w.Fail(url, flags.one(w, url)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&flags.Recursive, "recursive", "r", false, "directories, too, with all that is in them; so does -R")
+	f.BoolVarP(&flags.Recursive, "recursive-too", "R", false, "")
+	_ = f.MarkHidden("recursive-too") // it exists
+	f.BoolVarP(&flags.Empty, "dir", "d", false, "directories, too, if they are empty")
+	f.BoolVarP(&flags.force, "force", "f", false, "what does not exist is fine")
+	r.AddFlags(cmd)
+	return cmd
+}
+
+// errDots: rm(1) has these for mistakes, too.
+var errDots = errors.New("refusing to remove '.' or '..'")
+
+// one removes what is at a URL.
+func (f *RmFlags) one(w *remote.Work, url string) error {
+	if reach.EndsInDots(url) {
+		return errDots
+	}
+	p, err := w.Open(url)
+	if err == nil {
+		err = f.Remove(w, p)
+	}
+	if f.force && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, nfs3.ErrNotDir)) {
+		return nil
+	}
+	return err
+}
+
+// Remove removes what is at p.
+func (f *RmFlags) Remove(w *remote.Work, p remote.Operand) error {
+	dir, base, err := p.Parent(w.Ctx())
+	if err != nil {
+		return err
+	}
+	e, err := remote.Lookup(w.Ctx(), p.Client, dir, base)
+	if err != nil {
+		return err
+	}
+	switch {
+	case p.Dir && !e.IsDir():
+		return nfs3.ErrNotDir
+	case !e.IsDir():
+		err := p.Client.Remove(w.Ctx(), dir, base)
+		if words.DoneBefore(err, nfs3.ErrNoEnt) {
+			return nil
+		}
+		return err
+	case !f.Recursive && !f.Empty:
+		return errors.New("is a directory: -d removes an empty one, -r one with all that is in it")
+	case !f.Recursive:
+		err := p.Client.Rmdir(w.Ctx(), dir, base)
+		if words.DoneBefore(err, nfs3.ErrNoEnt) {
+			return nil
+		}
+		return err
+	}
+	t := treeRemoval{w, p.Client}
+	_, err = t.tree(p.URL, dir, e, 0)
+	return err
+}
+
+// treeRemoval is the removal of a tree, under way.
+type treeRemoval struct {
+	*remote.Work
+	client *nfsclient.Client
+}
+
+// tree removes a directory. What cannot be removed is reported, and then the directory stays. The error is about the
+// directory itself, or one to end with.
+func (r *treeRemoval) tree(url string, above nfs3.FH, d remote.Entry, depth int) (all bool, err error) {
+	if depth > remote.MaxDepth {
+		return false, remote.ErrDepth
+	}
+	files, dirs, err := remote.ContentsOf(r.Ctx(), r.client, d.File) // all of them before the first goes: cookies may not outlast a removal
+	if err != nil {
+		return false, err
+	}
+	all = true
+	errs := remote.AtOnce(len(files), func(i int) error { return words.IgnoreGone(r.client.Remove(r.Ctx(), d.File, files[i].Name)) })
+	for i, err := range errs {
+		all = all && err == nil
+		if err := r.Fail(reach.ChildURL(url, files[i].Name), err); err != nil {
+			return false, err
+		}
+	}
+	for _, e := range dirs {
+		gone, err := r.tree(reach.ChildURL(url, e.Name), d.File, e, depth+1)
+		all = all && gone && err == nil
+		if err := r.Fail(reach.ChildURL(url, e.Name), err); err != nil {
+			return false, err
+		}
+	}
+	if !all {
+		return false, nil
+	}
+	return true, words.IgnoreGone(r.client.Rmdir(r.Ctx(), above, d.Name))
+}

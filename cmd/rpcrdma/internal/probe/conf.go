@@ -1,0 +1,122 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/confproto"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// confFlags are what conf asks for, and how.
+type confFlags struct {
+	programs    *cli.Choice[[]uint32]
+	call, reply reach.InlineFlag
+	crc         *cli.Choice[iwarp.CRC]
+	remote.Identity
+}
+
+func newConfFlags() *confFlags {
+	return &confFlags{
+		programs: cli.NewChoice("both", cli.Named("both", []uint32{confproto.Program, confproto.ProgramRFC5666}),
+			cli.Named("draft", []uint32{confproto.Program}), cli.Named("rfc5666", []uint32{confproto.ProgramRFC5666})),
+		call:     rpcrdma.MaxInline,
+		reply:    rpcrdma.MaxInline,
+		crc:      reach.NewCRC(),
+		Identity: remote.OwnIdentity(),
+	}
+}
+
+// NewConf returns the command conf.
+func NewConf() *cobra.Command {
+	flags := newConfFlags()
+	cmd := &cobra.Command{
+		Use:   "conf rdma://HOST[:PORT | ?rpcbind[=PORT]]",
+		Short: "Show what a server answers to CONF_RDMA",
+		Long: `Conf connects to a server over RDMA, calls CONF_RDMA, by which the two agree on what their
+connection can do, and shows in bytes: the largest messages in one Send, how many RDMA Reads
+there may be under way at either end, and to what a client aligns data in calls.
+
+For each it shows what the setup of the connection made of it, with the private data of
+RFC 8797 or without, what conf asks for, what the server answers, and what is in force then.
+A dash is for what there is no place for in a message. The connection is one of its own;
+those of others are not affected. Conf speaks the draft's dialect, --dialect draft
+of other commands, in which alignment is in force, too; the server may speak either.
+
+CONF_RDMA is of an Internet-Draft that came before RFC 8166, which does not have it, and neither
+has Linux. That a server does not have it is what conf prints then: that is no failure.`,
+		Example: `  rpcrdma conf rdma://host
+  rpcrdma conf --call 8KiB --reply 8KiB rdma://host:20050`,
+		Args: oneServer,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags.Become(cmd.Flags().Changed)
+			t, err := parseConfTarget(args[0])
+			if err != nil {
+				return cli.UsageError{Err: err}
+			}
+			return conf(cmd.Context(), flags, t, cmd.OutOrStdout())
+		},
+		ValidArgsFunction: completeServer,
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.Var(flags.programs, "program", "program number: "+flags.programs.Names()+"; draft is 100400, rfc5666 is 100417, both is the first of them that answers")
+	f.Var(&flags.call, "call", "largest call to ask for")
+	f.Var(&flags.reply, "reply", "largest reply to ask for")
+	c := pflag.NewFlagSet("", pflag.ContinueOnError)
+	c.SortFlags = false
+	flags.AddFlags(c)
+	reach.AddCRCFlag(c, flags.crc)
+	cli.AddConnectionFlags(cmd, c)
+	return cmd
+}
+
+// oneServer is for commands that take the URL of one server.
+func oneServer(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return cli.UsageError{Err: errors.New("no URL: write rdma://HOST")}
+	case len(args) > 1:
+		return cli.UsageError{Err: fmt.Errorf("unknown argument %q: one server at a time", args[1])}
+	}
+	return nil
+}
+
+// parseConfTarget parses the URL of a server.
+func parseConfTarget(url string) (reach.Target, error) {
+	scheme, _, _ := strings.Cut(url, "://")
+	switch {
+	case !reach.IsURL(url):
+		return reach.Target{}, fmt.Errorf("%s: not a URL: write rdma://HOST", cli.Printable(url))
+	case !strings.HasPrefix(strings.ToLower(scheme), "rdma"):
+		return reach.Target{}, fmt.Errorf("%s: CONF_RDMA is for connections over RDMA: write rdma://HOST", cli.Printable(url))
+	}
+	t, err := reach.ParseTarget(url)
+	switch {
+	case err != nil:
+		return t, err
+	case t.Path != "/":
+		return t, fmt.Errorf("%s: the server is asked, not a file of it: write %s", t, t.Server())
+	case t.MountPort != 0:
+		return t, fmt.Errorf("%s: mountport is for files, and none is asked for: write %s", t, t.Server())
+	}
+	return t, nil
+}
+
+// completeServer completes the URL of a server over RDMA as far as the scheme.
+func completeServer(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	words := slices.DeleteFunc(remote.SchemesLike(word), func(s string) bool { return !strings.HasPrefix(s, "rdma") })
+	if len(args) > 0 || len(words) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}

@@ -1,0 +1,219 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// maxProbed is how many exports are mounted, at most.
+const maxProbed = 16
+
+// maxSilent is for how many exports whose disk hangs the others are still tried.
+const maxSilent = 2
+
+// inExports is where Linux's server has its exports.
+//
+//nolint:misspell // exportfs is a program
+const inExports = " (Linux: /etc/exports, then exportfs -r)"
+
+// stepMount finds MOUNT, and mounts what the server exports, as the user of the flags.
+func (p *Prober) stepMount(ctx context.Context) bool {
+	service, err := p.findMount(ctx)
+	if err != nil {
+		return p.failMountSearch(err)
+	}
+	defer service.Close()
+	limited, cancel := p.limit(ctx)
+	defer cancel()
+	list, err := service.Exports(limited)
+	if err != nil {
+		if words.TimedOut(err) {
+			return p.failSilent(ctx, "EXPORT of MOUNT")
+		}
+		p.report.note(nil, "EXPORT of MOUNT fails: %v", words.Bottom(err))
+	}
+	asked, _, listed := nfsmount.ExportOf(list, p.at.Path)
+	if p.at.Path != "/" && !listed {
+		asked = p.at.Path
+	}
+	paths := []string{asked}
+	switch {
+	case p.at.Path != "/" || listed:
+	case err != nil: // there may be this one
+		paths, asked = []string{"/"}, "/"
+	default:
+		paths, asked = nil, ""
+	}
+	for _, x := range list[:min(len(list), maxProbed)] {
+		if x.Path != asked {
+			paths = append(paths, x.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return p.report.fail(CauseNoExport, "the server exports nothing",
+			"export something on the server"+inExports)
+	}
+	conn, silent := p.conn, 0
+	var fails []Finding
+	for _, path := range paths {
+		dir := path
+		if path == asked {
+			dir = p.at.Path
+		}
+		f := p.mountOne(ctx, service, path, dir, list)
+		if f.Cause == CauseDisk {
+			silent++
+		}
+		if f.Status == Fail && path != asked && p.conn == conn {
+			fails = append(fails, f)
+			f.Status, f.Do, f.Found = Note, "", "another export: "+f.Found
+		}
+		if !p.report.add(f) {
+			return false
+		}
+		if silent == maxSilent {
+			break
+		}
+	}
+	if len(list) > maxProbed {
+		p.report.note(map[string]any{"exports": len(list)}, "%d more exports, which are not tried",
+			len(list)-maxProbed)
+	}
+	if p.root == nil {
+		return p.report.fail(fails[0].Cause, "no export can be mounted", fails[0].Do)
+	}
+	return p.mountVersions(ctx, service)
+}
+
+// searchTime bounds the search for MOUNT. In each place it takes 5 s at most.
+const searchTime = 30 * time.Second
+
+// findMount looks for MOUNT in all places.
+func (p *Prober) findMount(ctx context.Context) (*nfsmount.Service, error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	return nfsmount.FindService(ctx, p.conn, nfsmount.Config{
+		Host: p.at.Host, Port: p.at.MountPort, Flavor: p.server.Cred, Wrap: reach.TraceOf(ctx).Dialed,
+	})
+}
+
+// failMountSearch says why MOUNT is not found. A port that does not answer is a firewall's doing,
+// most likely.
+func (p *Prober) failMountSearch(err error) bool {
+	do := p.server.ExplainMount(err).Error() + ". NFS version 3 needs MOUNT: start it there " +
+		"(Linux: rpc.mountd)"
+	if words.TimedOut(err) {
+		return p.report.fail(CauseFirewall, "MOUNT does not answer", do+
+			". A firewall may keep its port from this host")
+	}
+	if port := p.at.MountPort; port != 0 {
+		do += fmt.Sprintf(". The URL names port %d: drop ?mountport to have it looked for", port)
+	}
+	return p.report.fail(CauseNoMount, "nobody answers MOUNT", do)
+}
+
+// mountOne mounts the export that holds a directory, and forgets it again. The first that can be
+// mounted is gone on with.
+func (p *Prober) mountOne(ctx context.Context, s *nfsmount.Service, path, dir string,
+	list []mount3.Export) Finding {
+	limited, cancel := p.limit(ctx)
+	defer cancel()
+	values := map[string]any{"export": path}
+	name := cli.Printable(path)
+	root, err := s.Mount(limited, dir)
+	if err == nil {
+		if p.root == nil {
+			p.root = &root
+		}
+		_ = root.Unmount(limited) // the server's list is all that changes
+		return Finding{Status: OK, Values: values,
+			Found: name + " can be mounted from this host"}
+	}
+	if words.TimedOut(err) {
+		f := p.silent(ctx, "MNT of "+name)
+		f.Values = values
+		return f
+	}
+	cause, do := mountCause(err, list)
+	found := name + " cannot be mounted"
+	var denied *oncrpc.AuthError
+	switch {
+	case errors.As(err, &denied):
+		found, do = found+": "+denied.Error(), wantsMore(p.at)
+	case cause == CauseTooWeak:
+		do += ": " + wantsMore(p.at)
+	case cause == CauseNotForHost:
+		found += " from this host"
+	}
+	return Finding{Status: Fail, Cause: cause, Values: values, Found: found, Do: do}
+}
+
+// mountCause says why an export cannot be mounted, and what to do.
+func mountCause(err error, list []mount3.Export) (Cause, string) {
+	var (
+		refused *nfsmount.Error
+		denied  *oncrpc.AuthError
+		do      = err.Error()
+	)
+	switch {
+	case errors.As(err, new(*nfsmount.FlavorError)):
+		return CauseTooWeak, do
+	case errors.As(err, &denied):
+		return authCause(denied), do
+	case !errors.As(err, &refused):
+		return CauseFailed, do
+	case errors.Is(err, mount3.ErrAcces), errors.Is(err, mount3.ErrPerm):
+		switch {
+		case len(list) > 0 && !refused.Listed:
+			return CauseNoExport, do
+		case refused.Unprivileged && everybody(refused):
+			return CausePort1024, do
+		}
+		return CauseNotForHost, do + ". Add this host to those whom the export is for" + inExports
+	case errors.Is(err, mount3.ErrNoEnt):
+		return CauseNoExport, do
+	case errors.Is(err, mount3.ErrServerFault), errors.Is(err, mount3.ErrIO):
+		return CauseGone, do + ". The export is listed, but the server fails to open it: what it " +
+			"exports has been removed, or its disk fails. The server's log says which"
+	}
+	return CauseFailed, do
+}
+
+// everybody reports whether the server says that an export is for all hosts.
+func everybody(refused *nfsmount.Error) bool {
+	for _, x := range refused.Exports {
+		if x.Path == refused.Path {
+			return len(x.Groups) == 0 || strings.Join(x.Groups, "") == "*"
+		}
+	}
+	return false
+}
+
+// mountVersions says where MOUNT was, and its versions. The service is of no use then.
+func (p *Prober) mountVersions(ctx context.Context, s *nfsmount.Service) bool {
+	ctx, cancel := p.limit(ctx)
+	defer cancel()
+	conn, where := s.TakeTransport(), "on the connection to NFS"
+	at := p.conn
+	if conn != nil {
+		defer reach.End(conn)
+		at, where = conn, fmt.Sprintf("at TCP port %v", conn.RemoteAddr())
+	}
+	values := map[string]any{"where": at.RemoteAddr().String()}
+	low, high, ok := versions(ctx, at, mount3.Program)
+	if !ok {
+		return p.report.ok(values, "MOUNT version 3 is %s", where)
+	}
+	values["low"], values["high"] = low, high
+	return p.report.ok(values, "MOUNT %s is %s", versionsText(low, high), where)
+}

@@ -1,0 +1,198 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+)
+
+// mpaAnswer is what came of the setup of a connection.
+type mpaAnswer struct {
+	setup *mpa.Setup
+	err   error
+	path  tcpPath // after a call
+}
+
+// answered reports whether a frame of MPA came back, be it a refusal.
+func (a mpaAnswer) answered() bool {
+	return a.setup != nil || errors.As(a.err, new(*mpa.RejectError)) ||
+		errors.Is(a.err, mpa.ErrInsufficientIRD) || errors.Is(a.err, mpa.ErrNoMatchingRTR) ||
+		errors.Is(a.err, mpa.ErrConnectionModel) || errors.Is(a.err, mpa.ErrRevision) ||
+		errors.Is(a.err, mpa.ErrFrame) && !errors.Is(a.err, mpa.ErrNotMPA)
+}
+
+// meet sets up a connection, makes a call, and ends it in order. Nothing less will do: Linux 6.1
+// stops to listen if a peer leaves before it has sent anything (siw), and crashes if it leaves
+// right after the setup (iw_cm).
+func (p *Prober) meet(ctx context.Context, t reach.Target, crc iwarp.CRC, peerToPeer bool) mpaAnswer {
+	ctx, cancel := p.limit(ctx)
+	defer cancel()
+	f := p.Flags.Connections
+	over, err := t.Dialer(reach.TraceOf(ctx), reach.RDMAConfig{Log: reach.Quiet, CRC: crc})
+	if err != nil {
+		return mpaAnswer{err: err}
+	}
+	d := over.(iwarp.Dialer)
+	d.Config.PeerToPeer = peerToPeer
+	var tcp *net.TCPConn
+	if t.Scheme != reach.SchemeSCTP {
+		below := net.Dialer{FallbackDelay: -1} // as iwarp.Dialer has it
+		dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := below.DialContext(ctx, network, addr)
+			tcp, _ = c.(*net.TCPConn)
+			return c, err
+		}
+		d.DialContext = reach.TraceOf(ctx).DialContext(dial)
+	}
+	conn, err := rpcrdma.Dial(ctx, d, t.Addr(), rpcrdma.Config{
+		Logger: reach.Quiet, Dialect: f.Dialect.Value, InlineSend: int(f.Inline), InlineRecv: int(f.Inline),
+	})
+	if err != nil {
+		return mpaAnswer{err: err}
+	}
+	defer reach.End(conn)
+	setup, _ := iwarp.SetupOf(conn.Endpoint())
+	setup.PrivateData = conn.Info().PrivateData
+	_ = p.null(ctx, conn) // what comes of that is for another step to say
+	a := mpaAnswer{setup: &setup}
+	if tcp != nil {
+		a.path = tcpPathOf(tcp)
+	}
+	return a
+}
+
+// stepMPA sets up connections in several ways, and compares what comes of them.
+func (p *Prober) stepMPA(ctx context.Context) bool {
+	if !p.at.OverIWARP() {
+		return true
+	}
+	var other, peer mpaAnswer
+	var wg sync.WaitGroup
+	wg.Go(func() { other = p.meet(ctx, p.at, oneCRC(!p.asksCRC()), false) })
+	wg.Go(func() { peer = p.meet(ctx, p.at, oneCRC(p.asksCRC()), true) })
+	wg.Wait()
+	usable := p.judgeCRC(other)
+	if err := p.setup.err; err != nil {
+		return usable && p.judgeSetup(err)
+	}
+	s := p.setup.setup
+	values, text := describeSetup(s)
+	if peer.err == nil && peer.setup.RTR != 0 {
+		text += fmt.Sprintf("; peer-to-peer: RTR by %v", peer.setup.RTR)
+		values["rtr"] = fmt.Sprint(peer.setup.RTR)
+	}
+	p.report.ok(values, "%s", text)
+	if s.CRC && !p.asksCRC() {
+		p.report.add(Finding{Status: Note, Cause: CauseCRC,
+			Found: "CRC32C is on, since the server requires it",
+			Do: "nothing, for clients that can have it; or start the server without (rpcrdma " +
+				"serve: --crc off)"})
+	}
+	if s.Enhanced && s.PeerORD == 0 {
+		return p.report.fail(CauseIRD,
+			"the server's ORD is 0: it cannot fetch by RDMA Read what is larger than a message",
+			"no large WRITE will succeed. Raise the ORD at the server: that of its adapter, or "+
+				"iwarp.Config.ORD of this library")
+	}
+	return usable
+}
+
+// asksCRC reports whether connections ask for CRC32C, by the flags.
+func (p *Prober) asksCRC() bool {
+	f := p.Flags.Connections.CRC.Value
+	return f == iwarp.CRCOn || f == iwarp.CRCAuto && !(p.loopback && p.at.Scheme == "rdma")
+}
+
+// oneCRC is CRC32C, or none.
+func oneCRC(on bool) iwarp.CRC {
+	if on {
+		return iwarp.CRCOn
+	}
+	return iwarp.CRCOff
+}
+
+// judgeCRC says whether only one of both, with CRC and without, is accepted. Other is the one that
+// the flags do not have.
+func (p *Prober) judgeCRC(other mpaAnswer) bool {
+	plain, crc := p.setup, other
+	if p.asksCRC() {
+		plain, crc = other, p.setup
+	}
+	status := Warn
+	if p.setup.err != nil {
+		status = Fail
+	}
+	switch {
+	case plain.err != nil && crc.err == nil:
+		return p.report.add(Finding{Status: status, Cause: CauseCRC,
+			Found: "the server refuses connections without CRC32C, and takes them with it",
+			Do: "ask for CRC: --crc on here. Linux's siw cannot: for its sake, start the server " +
+				"without (rpcrdma serve: --crc auto)"})
+	case plain.err == nil && crc.err != nil:
+		return p.report.add(Finding{Status: status, Cause: CauseNoCRC,
+			Found: "the server refuses connections with CRC32C, and takes them without",
+			Do:    "do not ask for CRC: --crc off here"})
+	}
+	return true
+}
+
+// judgeSetup says why there is no connection.
+func (p *Prober) judgeSetup(err error) bool {
+	var reject *mpa.RejectError
+	cause := CauseRejected
+	do := p.explain(p.at, err)
+	switch {
+	case errors.As(err, &reject) && reject.Enhanced && reject.PeerORD > iwarp.DefaultReads,
+		errors.Is(err, mpa.ErrInsufficientIRD):
+		cause = CauseIRD
+		do = fmt.Sprintf("the server insists on more RDMA Reads under way than the %d that this side "+
+			"allows: lower the server's ORD", iwarp.DefaultReads)
+	case errors.As(err, &reject) && !reject.Enhanced:
+		cause = CauseIRD
+		do += ". A setup of revision 1 names no IRD, which Linux's NFS server takes for 0, and " +
+			"refuses: use an enhanced setup (revision 2)"
+	}
+	return p.report.fail(cause, "the setup of iWARP fails: "+words.Bottom(err).Error(), do)
+}
+
+// describeSetup says what was agreed on.
+func describeSetup(s *mpa.Setup) (map[string]any, string) {
+	yes := map[bool]string{true: "on", false: "off"}
+	values := map[string]any{
+		"revision": s.Revision, "enhanced": s.Enhanced, "crc": s.CRC,
+		"markersToServer": s.MarkersOut, "markersFromServer": s.MarkersIn,
+		"ird": s.IRD, "ord": s.ORD, "serverIRD": s.PeerIRD, "serverORD": s.PeerORD,
+	}
+	words := []string{
+		fmt.Sprintf("MPA revision %d", s.Revision),
+		"CRC " + yes[s.CRC],
+		"markers " + yes[s.MarkersOut],
+	}
+	if s.Enhanced {
+		words = append(words, fmt.Sprintf("the server's IRD %d and ORD %d", s.PeerIRD, s.PeerORD))
+	} else {
+		words = append(words, "no IRD and ORD said")
+	}
+	text := strings.Join(words, ", ")
+	d := s.PrivateData
+	if !bytes.HasPrefix(d, privateMagic) || len(d) < 8 {
+		values["privateData"] = false
+		return values, text + "; no private data of RFC 8797"
+	}
+	send, recv := (int(d[6])+1)*1024, (int(d[7])+1)*1024
+	values["privateData"] = true
+	values["serverInlineSend"], values["serverInlineRecv"] = send, recv
+	values["remoteInvalidation"] = d[5]&1 != 0
+	return values, fmt.Sprintf("%s; private data: inline %d out, %d in, remote invalidation %s",
+		text, send, recv, yes[d[5]&1 != 0])
+}

@@ -1,0 +1,84 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// Arguments of this many bytes fill packets of usual sizes. They fit in one Send of 4096 bytes, or
+// else go by RDMA Read.
+const (
+	fillInline = 3 << 10
+	fillLong   = 16 << 10
+)
+
+// stepMTU makes a call that fills packets. The READ before it has had a reply that does.
+func (p *Prober) stepMTU(ctx context.Context) bool {
+	n := fillLong
+	if c, ok := p.conn.(*rpcrdma.Conn); ok {
+		if send, _ := c.Inline(); send > fillInline {
+			n = fillInline
+		}
+	}
+	limited, cancel := p.limit(ctx)
+	defer cancel()
+	c := oncrpc.NewClient(p.conn, nfs3.Program, nfs3.Version, oncrpc.AuthNone())
+	what := "a call of " + sizeText(uint32(n))
+	switch err := c.Call(limited, 0, filling(n), nil); {
+	case words.TimedOut(err):
+		f, _ := p.silence(ctx, what, "to the server", "here")
+		return p.report.add(f)
+	case !replied(err):
+		return p.report.fail(CauseFailed, what+": "+words.EndReason(err), "see the server's log")
+	}
+	values := map[string]any{"toServer": n, "fromServer": p.large}
+	text, status := what+" is answered, and ", OK
+	if p.large {
+		text += "a long reply came"
+	} else {
+		text += "it is not known whether packets of full size come back: nothing long was read"
+		status = Note
+	}
+	if path := p.path(ctx); path.mtu > 0 {
+		values["mtu"], values["mss"] = path.mtu, path.mss
+		text = fmt.Sprintf("the path's MTU is %d, a TCP segment %d; ", path.mtu, path.mss) + text
+	}
+	return p.report.add(Finding{Status: status, Found: text, Values: values})
+}
+
+// tcpPath is what the kernel knows of the way to a server: the MTU in bytes, and the payload of a
+// TCP segment. They are 0 where it does not tell.
+type tcpPath struct{ mtu, mss int }
+
+// path is that to the server of the URL.
+func (p *Prober) path(ctx context.Context) tcpPath {
+	if p.at.OverRDMA() {
+		return p.setup.path
+	}
+	ctx, cancel := p.limit(ctx)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", p.at.Addr())
+	if err != nil {
+		return tcpPath{}
+	}
+	defer conn.Close()
+	return tcpPathOf(conn.(*net.TCPConn))
+}
+
+// filling is arguments of some length. NULL has none, so that a server may refuse them; that is an
+// answer as well.
+type filling int
+
+// MarshalXDR appends zeros.
+func (n filling) MarshalXDR(e *xdr.Encoder) {
+	for range n / 4 {
+		e.Uint32(0)
+	}
+}

@@ -1,0 +1,160 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+)
+
+// stepName looks up the host, and then begins what needs nothing but the name.
+func (p *Prober) stepName(ctx context.Context) bool {
+	limited, cancel := p.limit(ctx)
+	defer cancel()
+	host := p.at.Host
+	addrs, err := net.DefaultResolver.LookupHost(limited, host)
+	if err != nil {
+		return p.report.fail(CauseNoHost, "host "+cli.Printable(host)+" has no address",
+			p.explain(p.at, err))
+	}
+	if ip := net.ParseIP(addrs[0]); ip != nil {
+		p.loopback = ip.IsLoopback()
+	}
+	values := map[string]any{"host": host, "addresses": addrs}
+	if slices.Contains(addrs, host) {
+		p.report.ok(values, "%s is an address", host)
+	} else {
+		p.report.ok(values, "%s is %s", cli.Printable(host), strings.Join(addrs, ", "))
+	}
+	p.maps = begun(func() registrations { return p.registered(ctx) })
+	p.udp = begun(func() []Finding { return p.lookRoCE(ctx, addrs[0]) })
+	if p.at.Port != 0 {
+		p.seen = begun(func() []glance { return p.look(ctx) })
+	}
+	return true
+}
+
+// registrations are what an rpcbind has said.
+type registrations struct {
+	list []rpcbind.Mapping
+	err  error
+}
+
+// registered asks rpcbind over TCP for all that it knows, and then the port mapper.
+func (p *Prober) registered(ctx context.Context) registrations {
+	ctx, cancel := p.limit(ctx)
+	defer cancel()
+	at := reach.Target{Host: p.at.Host, Port: p.Rpcbind}
+	conn, err := recordmark.Dial(ctx, at.Addr(), recordmark.Config{
+		Logger: reach.Quiet, Wrap: reach.TraceOf(ctx).Dialed,
+	})
+	if err != nil {
+		return registrations{err: err}
+	}
+	defer reach.End(conn)
+	c := rpcbind.NewClient(conn)
+	list, err := c.Dump(ctx)
+	if err == nil || ctx.Err() != nil {
+		return registrations{list, err}
+	}
+	ports, err := c.DumpPorts(ctx)
+	netids := map[uint32]string{rpcbind.ProtoTCP: rpcbind.NetidTCP, rpcbind.ProtoUDP: "udp"}
+	for _, m := range ports {
+		list = append(list, rpcbind.Mapping{
+			Program: m.Program, Version: m.Version, Netid: netids[m.Protocol],
+			Addr: fmt.Sprintf("0.0.0.0.%d.%d", m.Port>>8, m.Port&0xff),
+		})
+	}
+	return registrations{list, err}
+}
+
+// port is where a version of a program is over a kind of transport; 0: that is not said.
+func (r registrations) port(program, version uint32, netid string) int {
+	for _, m := range r.list {
+		same := m.Program == program && m.Version == version
+		if same && strings.TrimSuffix(m.Netid, "6") == netid {
+			if a, err := rpcbind.ParseUniversalAddr(m.Addr); err == nil {
+				return int(a.Port())
+			}
+		}
+	}
+	return 0
+}
+
+// stepRPCBind says what rpcbind says, and finds the port if the URL leaves that to it.
+func (p *Prober) stepRPCBind(ctx context.Context) bool {
+	at := reach.Target{Host: p.at.Host, Port: p.Rpcbind}
+	r := p.maps()
+	switch {
+	case r.err != nil:
+		p.report.note(nil, "no rpcbind at port %s: %s", at.Addr(), words.EndReason(r.err))
+	default:
+		text, values := r.summary()
+		f := Finding{Status: OK, Values: values,
+			Found: "rpcbind at port " + at.Addr() + " has " + text}
+		if len(values) == 0 {
+			f.Status = Note
+		}
+		p.report.add(f)
+	}
+	if p.at.Rpcbind == 0 {
+		return true
+	}
+	limited, cancel := p.limit(ctx)
+	defer cancel()
+	f := p.Flags.Connections
+	found, err := p.at.Found(limited, f.RDMA(),
+		rpcrdma.Config{Logger: reach.Quiet, Dialect: f.Dialect.Value})
+	if err != nil {
+		found, do := "the port of NFS over "+strings.ToUpper(p.at.Scheme)+" is not known",
+			p.explain(p.at, err)
+		if find := (*rpcbind.FindError)(nil); errors.As(err, &find) {
+			found += ": " + find.Reasons()
+			do = "write the port in the URL, such as " + p.at.WithPort() +
+				"; or have the server register it with rpcbind"
+		}
+		return p.report.fail(CauseNotRegistered, found, do)
+	}
+	p.at = found
+	p.seen = begun(func() []glance { return p.look(ctx) })
+	return p.report.ok(map[string]any{"port": found.Port}, "NFS is at port %s", found.Addr())
+}
+
+// summary is what of rpcbind's list concerns NFS.
+func (r registrations) summary() (string, map[string]any) {
+	values := make(map[string]any)
+	var words []string
+	for _, program := range []struct {
+		name     string
+		number   uint32
+		versions []uint32
+	}{
+		{"NFS", nfs3.Program, []uint32{2, 3, 4}},
+		{"MOUNT", mount3.Program, []uint32{1, 2, 3}},
+	} {
+		for _, v := range program.versions {
+			for _, netid := range []string{rpcbind.NetidTCP, "udp", rpcbind.NetidRDMA} {
+				if port := r.port(program.number, v, netid); port != 0 {
+					name := fmt.Sprintf("%s %d at %s %d", program.name, v, netid, port)
+					words = append(words, name)
+					values[fmt.Sprintf("%s.%d.%s", strings.ToLower(program.name), v, netid)] = port
+				}
+			}
+		}
+	}
+	if len(words) == 0 {
+		return "neither NFS nor MOUNT", values
+	}
+	return strings.Join(words, ", "), values
+}

@@ -1,0 +1,139 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// PingFlags are what ping calls, how often, and how it connects.
+type PingFlags struct {
+	count       remote.Count
+	interval    remote.WaitFlag
+	timeout     limitFlag
+	program     number
+	version     number
+	connections *remote.Flags
+}
+
+// NewPing returns the command ping.
+func NewPing() *cobra.Command {
+	flags := &PingFlags{
+		count:       remote.Count{N: math.MaxInt32, Max: math.MaxInt32},
+		interval:    remote.WaitFlag{Duration: time.Second},
+		timeout:     limitFlag{remote.WaitFlag{Duration: 5 * time.Second}},
+		program:     nfs3.Program,
+		version:     nfs3.Version,
+		connections: remote.NewFlags(),
+	}
+	cmd := &cobra.Command{
+		Use:   "ping URL | HOST[:PORT]",
+		Short: "Call a server's NULL procedure, and show how long that takes",
+		Long: `Ping connects to a server and calls NULL, the procedure that every RPC program has, and that does
+nothing, once a second: of NFS, unless told otherwise. It prints how long each call took, from
+before it was made until its answer was here, and in the end how long they took together.
+
+HOST without a scheme is one to be reached over RDMA. A connection that ends is made again with
+the next call, which fails if that takes longer than --timeout. An interrupt ends ping, as --count
+does. The exit code is 0 if any call was answered, else 1, after an interrupt, too.`,
+		Example: `  rpcrdma ping rdma://host
+  rpcrdma ping --count 1000 --interval 0 tcp://host:2049
+  rpcrdma ping --program 100005 --version 3 host:20050`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return cli.Usagef("no server: write rdma://HOST, or tcp://")
+			case len(args) > 1:
+				return cli.Usagef("unknown argument %q: one server at a time", args[1])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := parsePingTarget(args[0])
+			if err != nil {
+				return cli.UsageError{Err: err}
+			}
+			return NewPinger(flags, t, cmd.OutOrStdout()).run(cmd.Context())
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return remote.SchemesLike(word), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.Var(&flags.count, "count", "`NUMBER` of calls, without which there is no end")
+	f.Lookup("count").DefValue = "" // shows none
+	f.Var(&flags.interval, "interval", "from one call to the next, such as 200ms; 0: each as soon as the one before has ended")
+	f.Var(&flags.timeout, "timeout", "how long to wait for an answer, and for a connection")
+	f.Var(&flags.program, "program", "`NUMBER` of the program")
+	f.Var(&flags.version, "version", "`NUMBER` of its version")
+	c := pflag.NewFlagSet("", pflag.ContinueOnError)
+	c.SortFlags = false
+	reach.AddCRCFlag(c, flags.connections.CRC)
+	reach.AddDialectFlag(c, flags.connections.Dialect)
+	cli.AddConnectionFlags(cmd, c)
+	return cmd
+}
+
+// parsePingTarget parses the URL of a server, or its name.
+func parsePingTarget(s string) (reach.Target, error) {
+	if !reach.IsURL(s) {
+		s = "rdma://" + s
+	}
+	t, err := reach.ParseTarget(s)
+	switch {
+	case err != nil:
+		return t, err
+	case t.Path != "/":
+		return t, fmt.Errorf("%s: the server is called, not a file of it: write %s", t, t.Server())
+	case t.MountPort != 0:
+		return t, fmt.Errorf("%s: mountport is for files, and none is asked for: write %s", t, t.Server())
+	}
+	return t, nil
+}
+
+// limitFlag is how long something may take: not no time at all.
+type limitFlag struct{ remote.WaitFlag }
+
+// Set takes a number with a unit.
+func (l *limitFlag) Set(s string) error {
+	var w remote.WaitFlag
+	if err := w.Set(s); err != nil || w.Duration == 0 {
+		return errors.New("write a number above 0 with ms, s, m or h behind it, such as 500ms")
+	}
+	l.WaitFlag = w
+	return nil
+}
+
+// number is one of RPC: of a program, or of a version.
+type number uint32
+
+// Set takes a number.
+func (n *number) Set(s string) error {
+	v, err := strconv.ParseUint(strings.TrimSpace(s), 0, 32)
+	if err != nil {
+		return errors.New("write a number from 0 to 4294967295")
+	}
+	*n = number(v)
+	return nil
+}
+
+// String returns the number.
+func (n *number) String() string { return strconv.FormatUint(uint64(*n), 10) }
+
+// Type names the value in the usage.
+func (n *number) Type() string { return "NUMBER" }

@@ -1,0 +1,331 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
+)
+
+// speaker is what is at a port.
+type speaker string
+
+const (
+	speaksIWARP speaker = "iWARP"
+	speaksRoCE  speaker = "RoCE"
+	speaksRPC   speaker = "RPC over TCP"
+	speaksOther speaker = "neither iWARP nor RPC"
+	speaksNot   speaker = "takes connections and says nothing"
+	endsAll     speaker = "takes connections and ends them at once"
+	nobody      speaker = "nothing listens"
+	silent      speaker = "no answer"
+	unreachable speaker = "cannot be reached"
+)
+
+// glance is what was seen at a port of the server.
+type glance struct {
+	at   reach.Target
+	mpa  mpaAnswer // of iWARP
+	roce error     // of a connection
+	rpc  rpcAnswer
+}
+
+// rpcAnswer is what came of calls of NULL over TCP.
+type rpcAnswer struct {
+	tried bool
+	nfs   error // of NFS version 3
+	other error // of rpcbind, on the same connection
+}
+
+// otherTime is how long ports may take that the URL does not name.
+const otherTime = 2 * time.Second
+
+// look looks at the port of the URL, and at the usual ones, all at once.
+func (p *Prober) look(ctx context.Context) []glance {
+	all := []glance{{at: p.at}}
+	for _, t := range p.Usual {
+		if t.Port != p.at.Port || t.OverUDP() != p.at.OverUDP() || t.OverUDP() && t.Scheme != p.at.Scheme {
+			all = append(all, glance{at: t})
+		}
+	}
+	var wg sync.WaitGroup
+	for i := range all {
+		limit := p.Flags.Timeout.Duration
+		if i > 0 {
+			limit = min(limit, otherTime)
+		}
+		wg.Go(func() { p.glance(ctx, &all[i], limit) })
+	}
+	wg.Wait()
+	return all
+}
+
+// glance speaks to a port what is to be there, and if that is not understood then the other. Each
+// has the limit.
+func (p *Prober) glance(ctx context.Context, g *glance, limit time.Duration) {
+	overRDMA := func() {
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		g.mpa = p.meet(limited, g.at, p.Flags.Connections.CRC.Value, false)
+	}
+	overTCP := func() {
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		g.rpc.tried = true
+		g.rpc.nfs, g.rpc.other = callBoth(limited, g.at.Addr())
+	}
+	switch {
+	case g.at.Scheme == reach.SchemeRoCE:
+		p.udp() // which has a look at whether the port is free here
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		g.roce = p.meetRoCE(limited, g.at)
+	case g.at.Scheme == reach.SchemeSCTP:
+		overRDMA()
+	case g.at.OverRDMA():
+		if overRDMA(); !g.mpa.answered() && !words.Dialling(g.mpa.err) {
+			overTCP()
+		}
+	default:
+		if overTCP(); !g.rpc.replied() && !words.Dialling(g.rpc.nfs) {
+			overRDMA()
+		}
+	}
+}
+
+// callBoth calls NULL of NFS and of rpcbind over TCP.
+func callBoth(ctx context.Context, addr string) (nfs, other error) {
+	cfg := recordmark.Config{Logger: reach.Quiet, Wrap: reach.TraceOf(ctx).Dialed}
+	conn, err := recordmark.Dial(ctx, addr, cfg)
+	if err != nil {
+		return err, err
+	}
+	defer reach.End(conn)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		c := oncrpc.NewClient(conn, rpcbind.Program, rpcbind.Version2, oncrpc.AuthNone())
+		other = c.Call(ctx, 0, nil, nil)
+	})
+	c := oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, oncrpc.AuthNone())
+	nfs = c.Call(ctx, 0, nil, nil)
+	wg.Wait()
+	return nfs, other
+}
+
+// speaker says what is at the port.
+func (g *glance) speaker() speaker {
+	err := g.error()
+	switch {
+	case g.at.Scheme == reach.SchemeRoCE && (err == nil || errors.As(err, new(*transport.RejectError))):
+		return speaksRoCE
+	case g.mpa.answered():
+		return speaksIWARP
+	case g.rpc.replied():
+		return speaksRPC
+	case errors.Is(err, words.ConnRefused), errors.Is(err, roce.ErrRefused):
+		return nobody
+	case words.Dialling(err) && errors.Is(err, words.ConnReset): // before this end knew that there was one
+		return endsAll
+	case words.TimedOut(err) && (words.Dialling(err) || g.at.OverUDP()):
+		return silent
+	case words.Dialling(err):
+		return unreachable
+	case words.TimedOut(err):
+		return speaksNot
+	case words.EndedByPeer(g.mpa.err) && !errors.Is(g.mpa.err, mpa.ErrNotMPA) && words.EndedByPeer(g.rpc.nfs):
+		return endsAll
+	}
+	return speaksOther
+}
+
+// replied reports whether any call got a reply.
+func (a *rpcAnswer) replied() bool { return a.tried && (replied(a.nfs) || replied(a.other)) }
+
+// replied reports whether a call got a reply, be it a denial.
+func replied(err error) bool {
+	return err == nil || reach.Answered(err) || errors.As(err, new(*oncrpc.VersionError))
+}
+
+// stepPort says who listens.
+func (p *Prober) stepPort(context.Context) bool {
+	all := p.seen()
+	here, others := all[0], all[1:]
+	p.setup = here.mpa
+	usable := p.judge(&here, others)
+	values := make(map[string]any)
+	var words []string
+	for _, g := range others {
+		place := g.at.Scheme + " " + strconv.Itoa(g.at.Port)
+		values[place] = g.speaker()
+		words = append(words, fmt.Sprintf("%s: %s", place, g.speaker()))
+	}
+	if len(others) > 0 {
+		p.report.note(values, "other ports: %s", strings.Join(words, "; "))
+	}
+	return usable
+}
+
+// judge says whether the port of the URL is as the URL has it.
+func (p *Prober) judge(g *glance, others []glance) bool {
+	at, is := g.at.Addr(), g.speaker()
+	found := fmt.Sprintf("port %s: %s", at, is)
+	if g.at.Scheme == reach.SchemeSCTP {
+		found = fmt.Sprintf("port %s of SCTP, in UDP port %d: %s", at,
+			cmp.Or(g.at.UDP, sctp.DefaultUDPPort), is)
+	}
+	switch {
+	case errors.Is(g.roce, roce.ErrPortTaken):
+		return p.report.fail(CauseRoCETaken, words.Bottom(g.roce).Error(), p.explain(g.at, g.roce))
+	case g.at.Scheme == reach.SchemeRoCE && is == speaksOther:
+		return p.report.fail(CauseFailed, "no connection: "+words.EndReason(g.roce), p.explain(g.at, g.roce))
+	case (is == speaksIWARP || is == speaksRoCE) && g.at.OverRDMA():
+		return p.report.ok(map[string]any{"speaks": is}, "%s", found)
+	case is == speaksRPC && !g.at.OverRDMA():
+		return p.judgeNull(found, g.rpc.nfs, g.rpc.other)
+	case is == speaksIWARP:
+		return p.report.fail(CauseSwapped, found+", not RPC over TCP",
+			"the URL has the wrong scheme for this port: write "+p.instead("rdma", g.at.Port))
+	case is == speaksRPC:
+		return p.report.fail(CauseSwapped, found+", not iWARP",
+			"the URL has the wrong scheme for this port: write "+p.instead("tcp", g.at.Port))
+	case is == nobody:
+		if there := p.elsewhere(g.at, others); there != "" {
+			return p.report.fail(CauseWrongPort, found, "NFS is at "+there)
+		}
+		return p.report.fail(CauseRefused, found, p.refused(g))
+	case is == silent, is == unreachable && hostIsUp(others) != 0: // or a firewall says it itself
+		return p.report.fail(CauseFirewall, found, p.behindFirewall(g, others))
+	case is == unreachable:
+		return p.report.fail(CauseUnreachable, found, p.explain(g.at, g.error()))
+	case is == speaksNot:
+		return p.report.fail(CauseNoAnswer, found,
+			"the server has stopped, or hangs: see its log, and start it again")
+	case is == endsAll:
+		return p.report.fail(CauseEnds, found, "the server does not take connections from this "+
+			"host (rpcrdma serve: --allow), or it is another service's port: see its log, and "+
+			"write the port of NFS")
+	}
+	return p.report.fail(CauseWrongPort, found, "this is another service's port: write that of NFS, "+
+		"as a rule "+p.instead("rdma", reach.DefaultPorts["rdma"])+" or "+p.instead("tcp", words.LinuxPort))
+}
+
+// refused says what to do about a port at which nothing listens.
+func (p *Prober) refused(g *glance) string {
+	switch g.at.Scheme {
+	case reach.SchemeRoCE:
+		if errors.Is(g.error(), roce.ErrNoRoCE) {
+			return "there is no RoCE: is it turned on there (rpcrdma serve --provider iwarp,roce, " +
+				"rdma_rxe of Linux, an adapter)?"
+		}
+		return "there is RoCE, but nobody listens at this port of a service: is it that of NFS, and is " +
+			"NFS over RDMA turned on there?"
+	case reach.SchemeSCTP:
+		return "is SCTP turned on there (rpcrdma serve --provider iwarp,sctp), and is this its port " +
+			"in UDP? ?udp=PORT in the URL names another"
+	}
+	return p.explain(g.at, g.error())
+}
+
+// behindFirewall says what to do about a port that does not answer.
+func (p *Prober) behindFirewall(g *glance, others []glance) string {
+	port := hostIsUp(others)
+	if port == 0 {
+		return p.explain(g.at, g.error())
+	}
+	do := fmt.Sprintf("the host is up, since its TCP port %d answers: let port %d pass the firewalls "+
+		"on the way and at the host", port, g.at.Port)
+	if g.at.Scheme == reach.SchemeRoCE {
+		do = fmt.Sprintf("the host is up, since its TCP port %d answers: is there RoCE (rpcrdma serve "+
+			"--provider roce, rdma_rxe of Linux, an adapter)? Let UDP port %d pass the firewalls on the "+
+			"way and at the host; there can be no NAT", port, roce.UDPPort)
+	}
+	if there := p.elsewhere(g.at, others); there != "" {
+		do += "; or use " + there
+	}
+	return do
+}
+
+// error is why the port cannot be used as the URL has it.
+func (g *glance) error() error {
+	switch {
+	case g.at.Scheme == reach.SchemeRoCE:
+		return g.roce
+	case g.at.OverRDMA():
+		return g.mpa.err
+	}
+	return g.rpc.nfs
+}
+
+// judgeNull says what NULL of NFS has come to. That of another program may have been answered on
+// the same connection.
+func (p *Prober) judgeNull(found string, nfs, other error) bool {
+	var (
+		accept *oncrpc.AcceptError
+		denied *oncrpc.AuthError
+	)
+	switch {
+	case nfs == nil:
+		return p.report.ok(map[string]any{"speaks": speaksRPC}, "%s, with NFS version 3", found)
+	case words.TimedOut(nfs) && other == nil:
+		return p.report.fail(CauseNoServer, found+"; the rpcbind at this port answers, and NFS does not",
+			"this seems to be a gateway whose server does not answer: see its log; and on the "+
+				"gateway's host, probe the server that its --to names")
+	case words.TimedOut(nfs):
+		return p.report.fail(CauseNoAnswer, found+", but NULL of NFS gets no answer",
+			"the server hangs, or a gateway does not reach it: see its log, and start it again")
+	case errors.As(nfs, &denied):
+		return p.report.fail(authCause(denied), found+", which denies calls: "+denied.Stat.String(),
+			wantsMore(p.at))
+	case errors.As(nfs, &accept) && accept.Stat == oncrpc.ProgMismatch:
+		return p.report.fail(CauseVersion, found, p.explain(p.at, nfs))
+	case errors.As(nfs, &accept):
+		return p.report.fail(CauseWrongPort, found, p.explain(p.at, nfs))
+	}
+	return p.report.fail(CauseFailed, found, p.explain(p.at, nfs))
+}
+
+// elsewhere is where NFS is by the transport of a URL whose port is closed; empty if that is not
+// known.
+func (p *Prober) elsewhere(t reach.Target, others []glance) string {
+	netid := "tcp"
+	if t.OverRDMA() {
+		netid = rpcbind.NetidRDMA
+	}
+	if port := p.maps().port(nfs3.Program, nfs3.Version, netid); port != 0 && port != t.Port {
+		return p.instead(t.Scheme, port) + ", as rpcbind says"
+	}
+	for _, g := range others {
+		is := g.speaker()
+		if t.OverRDMA() && is == speaksIWARP ||
+			!t.OverRDMA() && is == speaksRPC && g.rpc.nfs == nil {
+			return p.instead(g.at.Scheme, g.at.Port)
+		}
+	}
+	return ""
+}
+
+// hostIsUp returns a TCP port of the host that answers; 0: none does.
+func hostIsUp(others []glance) int {
+	for _, g := range others {
+		is := g.speaker()
+		if is != silent && is != unreachable && !g.at.OverUDP() {
+			return g.at.Port
+		}
+	}
+	return 0
+}

@@ -1,0 +1,162 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+)
+
+// The sizes of the READs: one that fits in any message, and one that takes many packets, and over
+// RDMA an RDMA Write.
+const (
+	smallRead = 512
+	largeRead = 64 << 10
+)
+
+// The file to read is looked for in so many directories, and among so many names.
+const (
+	maxReadDirs  = 16
+	maxReadNames = 512
+)
+
+// probeFile is a file to read.
+type probeFile struct {
+	name string
+	h    nfs3.FH
+	size uint64
+}
+
+// stepRead reads the beginning of a file, in a small message and in a large one.
+func (p *Prober) stepRead(ctx context.Context) bool {
+	limited, cancel := p.limit(ctx)
+	defer cancel()
+	f, err := p.findFile(limited)
+	switch {
+	case words.TimedOut(err):
+		return p.failSilent(ctx, "the search for a file to read")
+	case err != nil:
+		return p.report.fail(causeOf(err), "no file to read: "+p.reason(err),
+			"correct the path in the URL, or call as a user who may, with --uid")
+	case f == nil:
+		return p.report.note(nil, "nothing is read: no file was found that has data, and that "+
+			"this user may read")
+	}
+	values := map[string]any{"file": f.name, "size": f.size}
+	for _, n := range []int{smallRead, largeRead} {
+		if n > smallRead && f.size <= smallRead {
+			break
+		}
+		n = int(min(uint64(n), f.size, uint64(max(p.info.RtMax, smallRead))))
+		if !p.read(ctx, f, n) {
+			return false
+		}
+		values["read"] = n
+	}
+	return p.report.ok(values, "%s of %s are read", sizeText(uint32(values["read"].(int))),
+		cli.Printable(f.name))
+}
+
+// read reads some bytes of a file.
+func (p *Prober) read(ctx context.Context, f *probeFile, n int) bool {
+	limited, cancel := p.limit(ctx)
+	defer cancel()
+	what := "READ of " + sizeText(uint32(n)) + " of " + cli.Printable(f.name)
+	r, err := p.client().Read(limited, f.h, 0, make([]byte, n))
+	switch {
+	case words.TimedOut(err) && n > smallRead:
+		silence, _ := p.silence(ctx, what, "from the server", "at the server")
+		if silence.Cause == CauseMTU {
+			p.report.step = "mtu"
+		}
+		return p.report.add(silence)
+	case words.TimedOut(err):
+		return p.failSilent(ctx, what)
+	case err != nil:
+		return p.report.fail(causeOf(err), what+": "+p.reason(err),
+			"see the server's log; --uid calls as another user")
+	}
+	p.large = p.large || r.N > smallRead
+	return true
+}
+
+// reason says why something has failed, and for whom if that matters.
+func (p *Prober) reason(err error) string {
+	text := words.Reason(err)
+	if causeOf(err) == CauseDenies {
+		text += p.Flags.Connections.Denied()
+	}
+	return text
+}
+
+// causeOf is the cause that an error of NFS is.
+func causeOf(err error) Cause {
+	if errors.Is(err, nfs3.ErrAcces) || errors.Is(err, nfs3.ErrPerm) {
+		return CauseDenies
+	}
+	return CauseFailed
+}
+
+// findFile returns the file of the URL, or if that is a directory the first below it that the
+// caller may read and that has more in it than fits in a message, or else anything. It returns nil
+// if there is none.
+func (p *Prober) findFile(ctx context.Context) (*probeFile, error) {
+	c, h := p.client(), p.root.Handle
+	name := strings.TrimSuffix(p.root.Export, "/")
+	for _, part := range strings.FieldsFunc(p.root.Rest, func(r rune) bool { return r == '/' }) {
+		o, err := c.Lookup(ctx, h, part)
+		if err != nil {
+			return nil, err
+		}
+		h, name = o.File, name+"/"+part
+	}
+	a, err := c.GetAttr(ctx, h)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Type == nfs3.TypeReg && a.Size > 0:
+		return &probeFile{name, h, a.Size}, nil
+	case a.Type != nfs3.TypeDir:
+		return nil, nil
+	}
+	return searchFile(ctx, c, probeFile{name: name, h: h})
+}
+
+// searchFile looks below a directory. What cannot be looked at is left out.
+func searchFile(ctx context.Context, c *nfsclient.Client, top probeFile) (*probeFile, error) {
+	var found *probeFile
+	dirs, names := []probeFile{top}, 0
+	for i := 0; i < len(dirs) && i < maxReadDirs; i++ {
+		for e, err := range c.ReadDir(ctx, dirs[i].h) {
+			if err != nil && (i == 0 || ctx.Err() != nil) {
+				return found, err
+			}
+			if names++; err != nil || names > maxReadNames {
+				break
+			}
+			f := probeFile{name: dirs[i].name + "/" + e.Name, h: e.File.FH, size: e.Attr.Attr.Size}
+			switch a := e.Attr; {
+			case !e.File.Present || !a.Present:
+			case a.Attr.Type == nfs3.TypeDir:
+				dirs = append(dirs, f)
+			case a.Attr.Type != nfs3.TypeReg || f.size == 0 || found != nil && f.size <= found.size:
+			default:
+				rights, err := c.Access(ctx, f.h, nfs3.AccessRead)
+				switch {
+				case ctx.Err() != nil:
+					return found, err
+				case err != nil || rights == 0: // it is somebody else's
+				case f.size >= largeRead:
+					return &f, nil
+				default:
+					found = &f
+				}
+			}
+		}
+	}
+	return found, nil
+}

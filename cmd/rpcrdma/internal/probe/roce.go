@@ -1,0 +1,96 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+)
+
+// roceTime is how long a host may take to say that it has no such port.
+const roceTime = time.Second
+
+// lookRoCE finds out whether the port of RoCE is open at the server, as far as that can be told,
+// and whether it is free here.
+func (p *Prober) lookRoCE(ctx context.Context, addr string) []Finding {
+	found := []Finding{p.roceThere(ctx, addr)}
+	l, err := net.ListenUDP("udp", &net.UDPAddr{Port: p.Roce})
+	if err == nil {
+		l.Close()
+		return found
+	}
+	return append(found, Finding{
+		Status: Note, Cause: CauseRoCETaken,
+		Found:  fmt.Sprintf("UDP port %d of this host is taken: %v", p.Roce, words.Bottom(err)),
+		Do:     "this matters only to RoCE in user space on this host: " + reach.PortTaken,
+		Values: map[string]any{"port": p.Roce},
+	})
+}
+
+// roceThere sends a byte to the server's port. RoCE answers nothing to it; a host that has no such
+// port says so, unless a firewall keeps that back.
+func (p *Prober) roceThere(ctx context.Context, addr string) Finding {
+	at := net.JoinHostPort(addr, strconv.Itoa(p.Roce))
+	values := map[string]any{"port": p.Roce, "open": "unknown"}
+	cannot := func(err error) Finding {
+		return Finding{Status: Note, Values: values,
+			Found: fmt.Sprintf("it cannot be told whether RoCE is at UDP port %s: %v", at,
+				words.Bottom(err))}
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "udp", at)
+	if err != nil {
+		return cannot(err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
+	conn.SetDeadline(time.Now().Add(min(roceTime, p.Flags.Timeout.Duration)))
+	if _, err = conn.Write([]byte{0}); err == nil {
+		_, err = conn.Read(make([]byte, 1))
+	}
+	switch {
+	case errors.Is(err, words.ConnRefused), errors.Is(err, words.ConnReset): // the latter is Windows's
+		values["open"] = "no"
+		return Finding{Status: OK, Values: values,
+			Found: "no RoCE: UDP port " + at + " is closed"}
+	case err == nil:
+		return Finding{Status: Note, Values: values,
+			Found: "UDP port " + at + " answers, and not as RoCE does"}
+	case words.TimedOut(err):
+		return Finding{Status: Note, Values: values, Found: "RoCE may be at UDP port " + at +
+			": it is open, or a firewall keeps answers back"}
+	}
+	return cannot(err)
+}
+
+// meetRoCE connects, makes a call, and ends the connection in order.
+func (p *Prober) meetRoCE(ctx context.Context, t reach.Target) error {
+	ctx, cancel := p.limit(ctx)
+	defer cancel()
+	d, err := t.Dialer(reach.TraceOf(ctx), p.Flags.Connections.RDMA())
+	if err != nil {
+		return err
+	}
+	conn, err := rpcrdma.Dial(ctx, d, t.Addr(), rpcrdma.Config{
+		Logger: reach.Quiet, Dialect: p.Flags.Connections.Dialect.Value,
+	})
+	if err != nil {
+		return err
+	}
+	defer reach.End(conn)
+	_ = p.null(ctx, conn) // what comes of that is for another step to say
+	return nil
+}
+
+// stepRoCE says what was found.
+func (p *Prober) stepRoCE(context.Context) bool {
+	for _, f := range p.udp() {
+		p.report.add(f)
+	}
+	return true
+}

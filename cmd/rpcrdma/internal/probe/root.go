@@ -1,0 +1,231 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// stepRoot asks for the root of the export: what the caller may do there, and what root may.
+func (p *Prober) stepRoot(ctx context.Context) bool {
+	limited, cancel := p.limit(ctx)
+	defer cancel()
+	c, h := p.client(), p.root.Handle
+	name := cli.Printable(p.root.Export)
+	a, err := c.GetAttr(limited, h)
+	if err != nil {
+		return p.failRoot(ctx, "GETATTR of "+name, err)
+	}
+	rights, err := c.Access(limited, h, nfs3.AccessAll)
+	if err != nil {
+		return p.failRoot(ctx, "ACCESS of "+name, err)
+	}
+	if p.info, err = c.FSInfo(limited, h); err != nil {
+		return p.failRoot(ctx, "FSINFO of "+name, err)
+	}
+	id := p.Flags.Connections.Identity
+	values := map[string]any{
+		"mode": fmt.Sprintf("%04o", a.Mode), "uid": a.UID, "gid": a.GID,
+		"rights": rightsText(rights), "caller": uint32(id.UID),
+		"rtmax": p.info.RtMax, "wtmax": p.info.WtMax,
+	}
+	text := fmt.Sprintf("%s has mode %04o and belongs to user %d; user %s may %s; ", name, a.Mode,
+		a.UID, id.UID.String(), rightsText(rights))
+	text += "READ up to " + sizeText(p.info.RtMax) + ", WRITE " + sizeText(p.info.WtMax)
+	if rights&(nfs3.AccessRead|nfs3.AccessLookup) == 0 {
+		p.report.add(Finding{Status: Warn, Cause: CauseDenies, Found: text, Values: values,
+			Do: "call as a user who may, with --uid, or change the mode of the directory there"})
+	} else {
+		p.report.ok(values, "%s", text)
+	}
+	p.lookSquash(ctx, h, a)
+	return true
+}
+
+// failRoot says why a call about the root of the export has failed.
+func (p *Prober) failRoot(ctx context.Context, what string, err error) bool {
+	var denied *oncrpc.AuthError
+	switch {
+	case words.TimedOut(err):
+		return p.failSilent(ctx, what)
+	case errors.As(err, &denied):
+		return p.report.fail(authCause(denied), what+": "+words.Reason(err),
+			wantsMore(p.at))
+	case errors.Is(err, nfs3.ErrPerm):
+		m := &remote.Export{Client: p.client(), Root: *p.root}
+		server := &remote.Server{Target: p.at, Conn: p.conn}
+		if why := server.CheckPort(ctx, m); why != nil {
+			return p.report.fail(CausePort1024, what+": "+words.Reason(err), why.Error())
+		}
+	}
+	cause := CauseFailed
+	if errors.Is(err, nfs3.ErrAcces) || errors.Is(err, nfs3.ErrPerm) {
+		cause = CauseDenies
+	}
+	return p.report.fail(cause, what+": "+words.Reason(err)+p.Flags.Connections.Denied(),
+		"see the server's log, and the rules of the export there")
+}
+
+// rightsText names rights of ACCESS.
+func rightsText(r nfs3.Access) string {
+	var words []string
+	for _, right := range []struct {
+		bit  nfs3.Access
+		name string
+	}{
+		{nfs3.AccessRead, "read"}, {nfs3.AccessLookup, "look up"}, {nfs3.AccessModify, "modify"},
+		{nfs3.AccessExtend, "extend"}, {nfs3.AccessDelete, "delete"},
+		{nfs3.AccessExecute, "execute"},
+	} {
+		if r&right.bit != 0 {
+			words = append(words, right.name)
+		}
+	}
+	if len(words) == 0 {
+		return "do nothing"
+	}
+	return strings.Join(words, ", ")
+}
+
+// sizeText is a size in words.
+func sizeText(n uint32) string {
+	s := cli.Size(n)
+	return s.String()
+}
+
+// maxSquashTried is how many files are asked about, beside the root of the export.
+const maxSquashTried = 32
+
+// squash is what is known of whether the server takes root for nobody. That is seen by what ACCESS
+// says of files: root may read and look up whatever the mode is, and modify unless the export is
+// read-only.
+type squash struct {
+	isRoot   bool // user 0 has a right that nobody does not have, nor everybody by the mode
+	isNobody bool // user 0 lacks what root has everywhere
+	lacks    bool // user 0 may not modify something
+	writable bool // somebody may modify something: the export is not read-only
+}
+
+// file adds what can be seen at a file: its attributes, and the rights of user 0, of its owner, and
+// of nobody.
+func (s *squash) file(a nfs3.Fattr, root, owner, none nfs3.Access) {
+	must := nfs3.AccessRead
+	if a.Type == nfs3.TypeDir {
+		must |= nfs3.AccessLookup
+	}
+	s.isNobody = s.isNobody || root&must != must
+	s.isRoot = s.isRoot || root&^none != 0
+	s.lacks = s.lacks || root&nfs3.AccessModify == 0
+	s.writable = s.writable || (owner|none)&nfs3.AccessModify != 0
+}
+
+// RootIs is whom a server takes user 0 for, as far as that can be told.
+type RootIs string
+
+// What there is of them.
+const (
+	RootIsRoot   RootIs = "no"    // not squashed
+	RootIsNobody RootIs = "yes"   // squashed
+	RootReads    RootIs = "maybe" // squashed, or else the export is read-only
+	RootUnknown  RootIs = "unknown"
+)
+
+// told says which it is.
+func (s *squash) told() RootIs {
+	switch {
+	case s.isNobody, s.lacks && s.writable && !s.isRoot:
+		return RootIsNobody
+	case s.isRoot:
+		return RootIsRoot
+	case s.lacks:
+		return RootReads
+	}
+	return RootUnknown
+}
+
+// lookSquash finds out whether root is squashed: at the root of the export, and then at what is in
+// it, until it is known.
+func (p *Prober) lookSquash(ctx context.Context, h nfs3.FH, a nfs3.Fattr) {
+	ctx, cancel := p.limit(ctx)
+	defer cancel()
+	var s squash
+	tried := 0
+	for h, a := range p.files(ctx, h, a) {
+		var rights [3]nfs3.Access
+		for i, uid := range []uint32{0, a.UID, nfsserver.Nobody} {
+			r, err := p.as(uid, a.GID, i == 1).Access(ctx, h, nfs3.AccessAll)
+			if err != nil {
+				p.report.note(nil, "it cannot be told whether root is squashed: %s", words.Reason(err))
+				return
+			}
+			rights[i] = r
+		}
+		s.file(a, rights[0], rights[1], rights[2])
+		if is := s.told(); is == RootIsRoot || is == RootIsNobody || tried == maxSquashTried {
+			break
+		}
+		tried++
+	}
+	is := s.told()
+	f := Finding{Status: Note, Values: map[string]any{"squashed": is}}
+	switch is {
+	case RootUnknown:
+		f.Found = "it cannot be told whether root is squashed: user 0 and nobody may do the same"
+	case RootIsRoot:
+		f.Status, f.Found = OK, "root is not squashed: user 0 may do what nobody may not"
+	default:
+		f.Cause, f.Found = CauseSquashed, "the server takes user 0 for nobody"
+		if is == RootReads {
+			f.Found = "or read-only: user 0 may do no more than nobody"
+		}
+		f.Do = "root gets \"permission denied\" where nobody may not write, and chown fails. Work " +
+			"as another user; or let root be root (Linux: no_root_squash among the export's " +
+			"options; rpcrdma serve: --squash none)"
+		if p.Flags.Connections.UID == 0 {
+			f.Status = Warn
+		}
+	}
+	p.report.add(f)
+}
+
+// as calls as another user, who is in a group only if that is said.
+func (p *Prober) as(uid, gid uint32, member bool) *nfsclient.Client {
+	if !member {
+		gid = nfsserver.Nobody
+	}
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "probe", UID: uid, GID: gid})
+	if err != nil { // it is too long, which it is not
+		return p.client()
+	}
+	return nfsclient.New(p.conn, cred)
+}
+
+// files are a directory, and then what is in it, with attributes, as far as the caller
+// sees them.
+func (p *Prober) files(ctx context.Context, h nfs3.FH,
+	a nfs3.Fattr) iter.Seq2[nfs3.FH, nfs3.Fattr] {
+	return func(yield func(nfs3.FH, nfs3.Fattr) bool) {
+		if !yield(h, a) {
+			return
+		}
+		for e, err := range p.client().ReadDir(ctx, h) {
+			if err != nil {
+				return
+			}
+			if e.Attr.Present && e.File.Present && (e.Attr.Attr.Type == nfs3.TypeDir ||
+				e.Attr.Attr.Type == nfs3.TypeReg) && !yield(e.File.FH, e.Attr.Attr) {
+				return
+			}
+		}
+	}
+}

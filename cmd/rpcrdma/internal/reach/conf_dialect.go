@@ -1,0 +1,61 @@
+package reach
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/confproto"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// NewDialect returns the choice of whose rules of RPC-over-RDMA bind.
+func NewDialect() *cli.Choice[rpcrdma.Dialect] {
+	return cli.NewChoice(rpcrdma.RFC8166.String(), cli.Named(rpcrdma.RFC8166.String(), rpcrdma.RFC8166), cli.Named(rpcrdma.Draft.String(), rpcrdma.Draft))
+}
+
+// AddDialectFlag defines the flag of a client that chooses the dialect.
+func AddDialectFlag(f *pflag.FlagSet, dialect *cli.Choice[rpcrdma.Dialect]) {
+	f.Var(dialect, "dialect", "rules of RPC-over-RDMA, the server's: "+dialect.Names()+"; in draft, connections begin with a call of CONF_RDMA")
+}
+
+// RecvDepth is how many receives there must be room for, so that rpcrdma can use that many credits: it leaves a half to replies, and in the
+// draft's dialect a third to each of calls, replies and RDMA_DONEs, and two above that.
+func RecvDepth(d rpcrdma.Dialect, credits int) int {
+	if d == rpcrdma.Draft {
+		return max(iwarp.DefaultDepth, 3*credits+2)
+	}
+	return max(iwarp.DefaultDepth, 2*credits)
+}
+
+// DialOverRDMA connects to a server over RDMA. In the draft's dialect, the two then agree by CONF_RDMA on what the connection can do, if the
+// server has that.
+func DialOverRDMA(ctx context.Context, t Target, low RDMAConfig, cfg rpcrdma.Config,
+	cred oncrpc.ClientFlavor) (oncrpc.Transport, error) {
+	low.recvDepth = RecvDepth(cfg.Dialect, cfg.Credits)
+	d, err := t.Dialer(TraceOf(ctx), low)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := rpcrdma.Dial(ctx, d, t.Addr(), cfg)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Dialect == rpcrdma.Draft {
+		_, err = confproto.Configure(ctx, conn, confproto.Options{MaxCall: cfg.InlineSend, MaxReply: cfg.InlineRecv, Flavor: cred})
+		if err != nil && !Answered(err) {
+			End(conn)
+			return nil, err
+		}
+	}
+	return conn, nil
+}
+
+// Answered reports whether an error of a call is what the server has answered.
+func Answered(err error) bool {
+	return errors.As(err, new(*oncrpc.AcceptError)) || errors.As(err, new(*oncrpc.AuthError))
+}

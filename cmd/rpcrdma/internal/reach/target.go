@@ -1,0 +1,296 @@
+package reach
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+)
+
+// Over is the URL of a server on the same host.
+func (t Target) Over(scheme string, port int) string {
+	return Target{Scheme: scheme, Host: t.Host, Port: port}.Base()
+}
+
+// WithPort is how the server is written with a port: the one that it has by default.
+func (t Target) WithPort() string {
+	t.Port = 0
+	return fmt.Sprintf("%s:%d", t.Base(), DefaultPorts[t.Scheme])
+}
+
+// Target is what a URL names: rdma://host[:20049]/export/path[?mountport=N][&rpcbind[=N]], or tcp://,
+// rdma+roce://, or rdma+sctp:// with [&udp=N]; and tcp:// with [&tls].
+type Target struct {
+	Scheme    string // "rdma", "rdma+roce", "rdma+sctp" or "tcp"
+	Host      string // a name or an address, of IPv6 without brackets, with its zone
+	Port      int    // 0: rpcbind is asked
+	Path      string // unescaped, of any bytes but NUL; begins with a slash, has no detours; a trailing slash is kept
+	MountPort int    // of MOUNT over TCP; 0: to be found
+	Rpcbind   int    // the port at which rpcbind is asked for that of NFS; 0: port is known
+	UDP       int    // the UDP port that carries SCTP; 0: the default
+	TLS       bool   // over TCP
+}
+
+// Schemes of RDMA otherwise than by iWARP over TCP, which is rdma.
+const (
+	SchemeRoCE = "rdma+roce"
+	SchemeSCTP = "rdma+sctp"
+)
+
+// SchemeOf is that of each provider.
+var SchemeOf = map[string]string{"iwarp": "rdma", "roce": SchemeRoCE, "sctp": SchemeSCTP}
+
+// OverRDMA reports whether the server is reached over RDMA, and not over TCP alone.
+func (t Target) OverRDMA() bool { return t.Scheme != "tcp" }
+
+// OverIWARP reports whether that is iWARP.
+func (t Target) OverIWARP() bool { return t.OverRDMA() && t.Scheme != SchemeRoCE }
+
+// OverUDP reports whether the server is reached over RDMA in UDP.
+func (t Target) OverUDP() bool { return t.Scheme == SchemeRoCE || t.Scheme == SchemeSCTP }
+
+// DefaultPorts are those of URLs that name none.
+var DefaultPorts = map[string]int{"rdma": 20049, SchemeRoCE: 20049, SchemeSCTP: 20049, "tcp": 20048}
+
+// IsURL reports whether an argument is a URL, be it a wrong one, and not the name of a local file.
+func IsURL(s string) bool {
+	scheme, _, ok := strings.Cut(s, "://")
+	if !ok || scheme == "" {
+		return false
+	}
+	for _, c := range []byte(scheme) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '+' {
+			return false
+		}
+	}
+	return true
+}
+
+// ParseTarget parses a URL. The error is a UsageError.
+func ParseTarget(s string) (Target, error) {
+	t, err := parseURL(s)
+	if err != nil {
+		return Target{}, cli.UsageError{Err: fmt.Errorf("%s: %w", cli.Printable(s), err)}
+	}
+	return t, nil
+}
+
+func parseURL(s string) (Target, error) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		return Target{}, errors.New("not a URL: write rdma://HOST/EXPORT/PATH, or tcp://")
+	}
+	t := Target{Scheme: strings.ToLower(scheme)}
+	if DefaultPorts[t.Scheme] == 0 {
+		return Target{}, fmt.Errorf("unknown scheme %s: write rdma://, rdma+roce://, rdma+sctp:// or tcp://", cli.Printable(scheme))
+	}
+	if strings.Contains(rest, "#") {
+		return Target{}, errors.New("a # in a name is written %23")
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	if err := t.parseQuery(query); err != nil {
+		return Target{}, err
+	}
+	authority, escaped := rest, "/"
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		authority, escaped = rest[:i], rest[i:]
+	}
+	if err := t.parseAuthority(authority); err != nil {
+		return Target{}, err
+	}
+	switch {
+	case t.Rpcbind == 0 && t.Port == 0:
+		t.Port = DefaultPorts[t.Scheme]
+	case t.Rpcbind != 0 && t.Port != 0:
+		return Target{}, fmt.Errorf("the port is %d, and rpcbind is to be asked for it: write one of them", t.Port)
+	}
+	if strings.Contains(strings.ToUpper(escaped), "%2F") {
+		return Target{}, errors.New("a name cannot hold a slash: no %2F in a URL")
+	}
+	p, err := Unescape(escaped)
+	if err != nil {
+		return Target{}, err
+	}
+	t.Path, err = cleanPath(p)
+	return t, err
+}
+
+// cleanPath takes the detours out of an absolute path: a URL has none (RFC 3986 section 5.2.4).
+func cleanPath(p string) (string, error) {
+	if strings.IndexByte(p, 0) >= 0 {
+		return "", errors.New("no file has a name with a zero byte (%00) in it")
+	}
+	clean := path.Clean(p)
+	if clean != "/" && (strings.HasSuffix(p, "/") || strings.HasSuffix(p, "/.") || strings.HasSuffix(p, "/..")) {
+		clean += "/"
+	}
+	return clean, nil
+}
+
+func (t *Target) parseQuery(query string) error {
+	if query == "" {
+		return nil
+	}
+	for _, pair := range strings.Split(query, "&") {
+		key, value, hasValue := strings.Cut(pair, "=")
+		var port *int
+		switch key {
+		case "mountport":
+			port = &t.MountPort
+		case "rpcbind":
+			port = &t.Rpcbind
+			if !hasValue {
+				value = strconv.Itoa(rpcbind.Port)
+			}
+		case "udp":
+			if port = &t.UDP; t.Scheme != SchemeSCTP {
+				return errors.New("udp=N is for rdma+sctp://, where UDP carries SCTP")
+			}
+		case "tls":
+			switch {
+			case t.Scheme != "tcp":
+				return errors.New("tls is for tcp://")
+			case hasValue:
+				return errors.New("tls has no value: files are named with --tls-ca, --tls-cert and --tls-key")
+			}
+			t.TLS = true
+			continue
+		default:
+			return fmt.Errorf("unknown option %s: there are mountport=N, rpcbind, and for tcp:// tls; a ? in a name is written %%3F", cli.Printable(key))
+		}
+		if *port != 0 {
+			return fmt.Errorf("%s is given twice", key)
+		}
+		n, err := ParsePort(value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		*port = n
+	}
+	return nil
+}
+
+func (t *Target) parseAuthority(s string) error {
+	if strings.Contains(s, "@") {
+		return errors.New("there is no user in these URLs: --uid and --gid say who calls")
+	}
+	host, port := s, ""
+	switch i := strings.LastIndexByte(s, ':'); {
+	case strings.HasPrefix(s, "["):
+		end := strings.IndexByte(s, ']')
+		if end < 0 || end+1 < len(s) && s[end+1] != ':' {
+			return errors.New("an IPv6 address is written [2001:db8::1], with a port behind it [2001:db8::1]:20049")
+		}
+		host, port = s[1:end], strings.TrimPrefix(s[end+1:], ":")
+		host = strings.Replace(host, "%25", "%", 1) // RFC 6874 section 2
+		if a, err := netip.ParseAddr(host); err != nil || !a.Is6() {
+			return fmt.Errorf("%s is no IPv6 address", cli.Printable(host))
+		}
+	case i >= 0:
+		host, port = s[:i], s[i+1:]
+		if strings.Contains(host, ":") {
+			return errors.New("an IPv6 address is written in brackets: [2001:db8::1]")
+		}
+	}
+	if host == "" {
+		return errors.New("no host: write " + t.Scheme + "://HOST")
+	}
+	if err := CheckHost(host); err != nil {
+		return err
+	}
+	t.Host = host
+	if port == "" {
+		return nil
+	}
+	n, err := ParsePort(port)
+	t.Port = n
+	return err
+}
+
+// CheckHost keeps out what no resolver takes, and what could not be told from the rest of a URL.
+func CheckHost(host string) error {
+	for i := range len(host) {
+		if c := host[i]; c <= ' ' || c == 0x7f || strings.IndexByte(`/?#@[]\"<>^|{}`+"`", c) >= 0 ||
+			c == '%' && !strings.Contains(host, ":") {
+			return fmt.Errorf("%s is no name of a host", cli.Printable(host))
+		}
+	}
+	return nil
+}
+
+// ParsePort parses the number of a port, which is not 0.
+func ParsePort(s string) (int, error) {
+	n, err := strconv.ParseUint(s, 10, 16)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%s is no port: write a number from 1 to 65535", cli.Printable(s))
+	}
+	return int(n), nil
+}
+
+// Addr is where to connect to, or, where that is not known, to ask for it.
+func (t Target) Addr() string {
+	return net.JoinHostPort(t.Host, strconv.Itoa(cmp.Or(t.Port, t.Rpcbind)))
+}
+
+// At is the same with another path.
+func (t Target) At(path string) Target {
+	t.Path = path
+	return t
+}
+
+// Base is the URL without path and options.
+func (t Target) Base() string {
+	var b strings.Builder
+	b.WriteString(t.Scheme + "://")
+	if strings.Contains(t.Host, ":") {
+		b.WriteString("[" + strings.Replace(t.Host, "%", "%25", 1) + "]")
+	} else {
+		b.WriteString(t.Host)
+	}
+	if t.Port != 0 && t.Port != DefaultPorts[t.Scheme] {
+		b.WriteString(":" + strconv.Itoa(t.Port))
+	}
+	return b.String()
+}
+
+// Server is the URL without path and mountport: what names the server.
+func (t Target) Server() string {
+	t.MountPort = 0
+	return t.Base() + t.query()
+}
+
+// String returns the URL.
+func (t Target) String() string { return t.Base() + Escape(t.Path) + t.query() }
+
+// query is the options of the URL, with the question mark.
+func (t Target) query() string {
+	s, sep := "", "?"
+	if t.MountPort != 0 {
+		s = "?mountport=" + strconv.Itoa(t.MountPort)
+		sep = "&"
+	}
+	switch t.Rpcbind {
+	case 0:
+	case rpcbind.Port:
+		s += sep + "rpcbind"
+		sep = "&"
+	default:
+		s += sep + "rpcbind=" + strconv.Itoa(t.Rpcbind)
+		sep = "&"
+	}
+	if t.UDP != 0 {
+		s += sep + "udp=" + strconv.Itoa(t.UDP)
+		sep = "&"
+	}
+	if t.TLS {
+		s += sep + "tls"
+	}
+	return s
+}

@@ -1,0 +1,102 @@
+package reach
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/transport/trace"
+)
+
+// TraceEnv names the file of a trace, as --trace does.
+const TraceEnv = "RPCRDMA_TRACE"
+
+// TraceMost is the most bytes of a trace.
+var TraceMost int64 = trace.DefaultMax
+
+// Traced gives commands a flag by which what they send and receive is written to a file.
+func Traced(commands ...*cobra.Command) []*cobra.Command {
+	for _, c := range commands {
+		f := pflag.NewFlagSet("", pflag.ContinueOnError)
+		path := f.String("trace", "", fmt.Sprintf("`FILE` for what is sent and received, as pcap for "+
+			"Wireshark, %d MiB at most; the environment may name it: %s", trace.DefaultMax>>20, TraceEnv))
+		if cli.HasConnectionFlags(c) {
+			cli.AddConnectionFlags(c, f)
+		} else {
+			c.Flags().AddFlagSet(f)
+		}
+		run := c.RunE
+		c.RunE = func(cmd *cobra.Command, args []string) (err error) {
+			if !cmd.Flags().Changed("trace") {
+				*path = os.Getenv(TraceEnv)
+			}
+			if *path == "" {
+				return run(cmd, args)
+			}
+			end, err := startTrace(cmd, *path)
+			if err != nil {
+				return err
+			}
+			defer func() {
+				if failed := end(); err == nil {
+					err = failed
+				}
+			}()
+			return run(cmd, args)
+		}
+	}
+	return commands
+}
+
+// startTrace has the connections of a command traced. The function that it returns ends that.
+func startTrace(cmd *cobra.Command, path string) (end func() error, err error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // there is data in it
+	if err != nil {
+		return nil, fmt.Errorf("--trace: %w", err)
+	}
+	ended := func(err error) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "rpcrdma: --trace %s: what follows is not in it: %v\n",
+			cli.Printable(path), err)
+	}
+	w, err := trace.New(file, trace.Config{Max: TraceMost, Ended: ended})
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("--trace %s: %w", cli.Printable(path), err)
+	}
+	cmd.SetContext(WithTrace(cmd.Context(), w))
+	return func() error {
+		CloseSCTP() // which sends
+		w.Close()
+		if err := file.Close(); err != nil {
+			return fmt.Errorf("--trace: %w", err)
+		}
+		return nil
+	}, nil
+}
+
+// traceKey is the key of a context's *trace.Writer.
+type traceKey struct{}
+
+// WithTrace returns a context with which connections are traced by w, if that is not nil.
+func WithTrace(ctx context.Context, w *trace.Writer) context.Context {
+	return context.WithValue(ctx, traceKey{}, w)
+}
+
+// TraceOf returns what traces the connections that are made with a context, or nil.
+func TraceOf(ctx context.Context) *trace.Writer {
+	w, _ := ctx.Value(traceKey{}).(*trace.Writer)
+	return w
+}
+
+// Datagrams returns what traces those of UDP, or nil.
+func Datagrams(w *trace.Writer) func(local, remote netip.AddrPort, sent bool, packet []byte) {
+	if w == nil {
+		return nil
+	}
+	return w.Datagram
+}

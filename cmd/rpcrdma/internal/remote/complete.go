@@ -1,0 +1,144 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// completeTime is how long servers may take to help a user who presses Tab.
+const completeTime = 3 * time.Second
+
+// InitCompletion adds the command that prints the scripts for shells.
+func InitCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // else it does so whatever the arguments are
+			for _, c := range append(c.Commands(), c) {
+				check := c.Args
+				c.Args = func(cmd *cobra.Command, args []string) error {
+					if err := check(cmd, args); err != nil {
+						return cli.UsageError{Err: err}
+					}
+					return nil
+				}
+			}
+		}
+	}
+}
+
+// Completed has the arguments of commands completed from the first on that can be a URL. Others are names of files of this
+// host, if local, or not completed.
+func Completed(first int, local bool, commands ...*cobra.Command) []*cobra.Command {
+	for _, c := range commands {
+		c.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) < first {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return CompleteWord(cmd, word, local)
+		}
+	}
+	return commands
+}
+
+// CompleteWord completes one argument.
+func CompleteWord(cmd *cobra.Command, word string, local bool) ([]string, cobra.ShellCompDirective) {
+	if reach.IsURL(word) {
+		words, directory := completeURL(cmd, word)
+		if directory {
+			return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+	if local && word == "" {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	words := SchemesLike(word)
+	if local && len(words) == 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// SchemesLike returns the beginnings of URLs that begin with a word.
+func SchemesLike(word string) (words []string) {
+	for _, scheme := range []string{"rdma://", reach.SchemeRoCE + "://", reach.SchemeSCTP + "://", "tcp://"} {
+		if strings.HasPrefix(scheme, word) {
+			words = append(words, scheme)
+		}
+	}
+	return words
+}
+
+// completeURL returns the URLs that begin like the one that is being written, and whether one is of a directory. Above the
+// exports, these are completed.
+func completeURL(cmd *cobra.Command, url string) (words []string, directory bool) {
+	at := strings.LastIndexByte(url, '/') + 1
+	above, begun := url[:at], parsePartial(url[at:])
+	t, err := reach.ParseTarget(above)
+	if err != nil || strings.HasSuffix(above, "://") || strings.Contains(url, "?") {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
+	defer cancel()
+	r := remotesLike(cmd)
+	defer r.Close()
+	add := func(name string, isDir bool) {
+		if word, ok := begun.completed(name); ok {
+			if isDir {
+				word, directory = word+"/", true
+			}
+			words = append(words, above+word)
+		}
+	}
+	m, name, err := r.Open(ctx, above)
+	if errors.As(err, new(mount3.Status)) {
+		list, _ := r.Exports(ctx, above)
+		for _, e := range list {
+			if below, ok := strings.CutPrefix(e.Path, t.Path); ok && below != "" {
+				add(below, true)
+			}
+		}
+	}
+	if err != nil {
+		return words, directory
+	}
+	dir, err := m.FS.Stat(ctx, name)
+	if err != nil {
+		return nil, false
+	}
+	for e, err := range m.Client.ReadDir(ctx, dir.Handle()) {
+		if err != nil {
+			break // what there is helps, too
+		}
+		if e.Name[0] != '.' || begun.hidden() {
+			add(e.Name, e.Attr.Present && e.Attr.Attr.Type == nfs3.TypeDir)
+		}
+	}
+	slices.Sort(words)
+	return words, directory
+}
+
+// remotesLike returns remotes with the flags of a command that is being written.
+func remotesLike(cmd *cobra.Command) *Session {
+	var r Session
+	like := &cobra.Command{}
+	r.AddFlags(like)
+	like.Flags().VisitAll(func(f *pflag.Flag) {
+		if given := cmd.Flags().Lookup(f.Name); given != nil && given.Changed {
+			_ = f.Value.Set(given.Value.String()) // which came out of one of the same type
+		}
+	})
+	return &r
+}

@@ -1,0 +1,80 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+)
+
+// Entry is a file in a directory.
+type Entry struct {
+	Name string
+	File nfs3.FH
+	Attr nfs3.Fattr
+}
+
+// IsDir reports whether it is a directory.
+func (e Entry) IsDir() bool { return e.Attr.Type == nfs3.TypeDir }
+
+// EntriesOf lists a directory, with what the server leaves out of its list. Files that go meanwhile are passed over. A tree is gone
+// through by handle, not by name: whoever puts a link in place of a directory does not lead a command out of the tree.
+func EntriesOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for listed, err := range c.ReadDir(ctx, dir) {
+			e := Entry{listed.Name, listed.File.FH, listed.Attr.Attr}
+			if err == nil {
+				if err = complete(ctx, c, dir, &e, listed); errors.Is(err, fs.ErrNotExist) {
+					continue
+				}
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// ContentsOf returns what is in a directory, other directories by themselves. What is listed before an error is returned with it.
+func ContentsOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) (files, dirs []Entry, err error) {
+	for e, err := range EntriesOf(ctx, c, dir) {
+		switch {
+		case err != nil:
+			return files, dirs, err
+		case e.IsDir():
+			dirs = append(dirs, e)
+		default:
+			files = append(files, e)
+		}
+	}
+	return files, dirs, nil
+}
+
+// Lookup finds one file of a directory.
+func Lookup(ctx context.Context, c *nfsclient.Client, dir nfs3.FH, name string) (Entry, error) {
+	e := Entry{Name: name}
+	err := complete(ctx, c, dir, &e, nfs3.Entry{})
+	return e, err
+}
+
+// complete asks for what is not listed.
+func complete(ctx context.Context, c *nfsclient.Client, dir nfs3.FH, e *Entry, listed nfs3.Entry) error {
+	attr := listed.Attr
+	if !listed.File.Present {
+		o, err := c.Lookup(ctx, dir, e.Name)
+		if err != nil {
+			return err
+		}
+		e.File, attr = o.File, o.Attr
+	}
+	if attr.Present {
+		e.Attr = attr.Attr
+		return nil
+	}
+	var err error
+	e.Attr, err = c.GetAttr(ctx, e.File)
+	return err
+}

@@ -1,0 +1,144 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+)
+
+// maxTransfer is the largest --size: the largest that servers here have.
+const maxTransfer = 64 << 20
+
+// maxConnections bounds --connections.
+const maxConnections = 64
+
+// Flags are the flags of all commands that reach a server.
+type Flags struct {
+	Connections Count
+	Size        transferFlag
+	Parallel    Count
+	Wait        WaitFlag
+	Inline      reach.InlineFlag
+	CRC         *cli.Choice[iwarp.CRC]
+	Credits     Count
+	Dialect     *cli.Choice[rpcrdma.Dialect]
+	TLS         reach.TLSFiles
+	Identity
+	named func(flag string) bool // on the command line
+}
+
+// NewFlags returns how servers are reached by default.
+func NewFlags() *Flags {
+	return &Flags{
+		Connections: Count{1, maxConnections},
+		Size:        1 << 20,
+		Parallel:    Count{8, nfsfs.MaxParallel},
+		Wait:        WaitFlag{time.Minute},
+		Inline:      4096,
+		CRC:         reach.NewCRC(),
+		Credits:     Count{64, reach.MaxCredits},
+		Dialect:     reach.NewDialect(),
+		Identity:    OwnIdentity(),
+		named:       func(string) bool { return false },
+	}
+}
+
+// RDMA is how to connect over RDMA.
+func (f *Flags) RDMA() reach.RDMAConfig { return reach.RDMAConfig{Log: reach.Quiet, CRC: f.CRC.Value} }
+
+// AddFlags gives a command the flags of all commands that reach a server.
+func (r *Session) AddFlags(cmd *cobra.Command) {
+	r.Flags = NewFlags()
+	r.Stderr = func() io.Writer { return cmd.ErrOrStderr() }
+	r.Flags.named = cmd.Flags().Changed
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.SortFlags = false
+	r.Flags.Identity.AddFlags(f)
+	f.Var(&r.Flags.Wait, "wait", "how long to wait for a server that goes away in the middle, such as 30s or 1h; 0: not at all. "+
+		"The first connection is tried once, for up to 10 s; a server that is there but does not answer is given up after a minute")
+	f.Var(&r.Flags.Connections, "connections", "`NUMBER` of connections to each server")
+	f.Var(&r.Flags.Size, "size", "most data in one READ or WRITE")
+	f.Var(&r.Flags.Parallel, "parallel", "`NUMBER` of READs or WRITEs of a file under way")
+	f.Var(&r.Flags.Credits, "credits", "`NUMBER` of calls under way on a connection, at most")
+	f.Var(&r.Flags.Inline, "inline", "largest message in one Send, each way, over RDMA")
+	reach.AddCRCFlag(f, r.Flags.CRC)
+	reach.AddDialectFlag(f, r.Flags.Dialect)
+	r.Flags.TLS.AddFlags(f, "`FILE` with a certificate to show to servers that are reached with ?tls",
+		"`FILE` with the authorities of servers' certificates; without it those of this host")
+	cli.AddConnectionFlags(cmd, f)
+}
+
+// AddFlags defines the flags that say who calls.
+func (id *Identity) AddFlags(f *pflag.FlagSet) {
+	f.Var(&id.UID, "uid", "user to call as, with the groups that he has on this host")
+	f.Var(&id.gid, "gid", "group to call as")
+	f.Var(&id.Gids, "groups", "further groups to call as, with commas between them")
+}
+
+// Count is a number from 1 on.
+type Count struct{ N, Max int }
+
+// Set takes a number.
+func (c *Count) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > c.Max {
+		return fmt.Errorf("write a number from 1 to %d", c.Max)
+	}
+	c.N = n
+	return nil
+}
+
+// String returns the number.
+func (c *Count) String() string { return strconv.Itoa(c.N) }
+
+// Type names the value in the usage.
+func (c *Count) Type() string { return "NUMBER" }
+
+// transferFlag is the size of READs and WRITEs.
+type transferFlag cli.Size
+
+// Set takes a size.
+func (z *transferFlag) Set(s string) error {
+	var n cli.Size
+	if err := n.Set(s); err != nil {
+		return err
+	}
+	if n < 1024 || n > maxTransfer {
+		return errors.New("write a size from 1KiB to 64MiB")
+	}
+	*z = transferFlag(n)
+	return nil
+}
+
+// String returns the size.
+func (z *transferFlag) String() string { return (*cli.Size)(z).String() }
+
+// Type names the value in the usage.
+func (z *transferFlag) Type() string { return "SIZE" }
+
+// WaitFlag is a time.
+type WaitFlag struct{ time.Duration }
+
+// Set takes a number with a unit, or 0.
+func (w *WaitFlag) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return errors.New("write a number with s, m or h behind it, such as 30s")
+	}
+	w.Duration = d
+	return nil
+}
+
+// Type names the value in the usage.
+func (w *WaitFlag) Type() string { return "TIME" }

@@ -1,0 +1,121 @@
+package remote
+
+import (
+	"fmt"
+	"os"
+	osuser "os/user"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
+
+// Denied says whom a server has refused something.
+func (id *Identity) Denied() string {
+	if id.UID == 0 {
+		return " to user 0, whom many servers take for nobody: --uid calls as another"
+	}
+	return fmt.Sprintf(" to user %d", id.UID)
+}
+
+// Identity is who calls, as the server is told.
+type Identity struct {
+	UID  cli.UserFlag
+	gid  cli.GroupFlag
+	Gids groupsFlag
+}
+
+// OwnIdentity is that of the user who runs this: nobody where users have no numbers. Of more than 16 groups the server is told the first.
+func OwnIdentity() Identity {
+	id := Identity{UID: nfsserver.Nobody, gid: nfsserver.Nobody}
+	uid, gid := os.Getuid(), os.Getgid()
+	if uid < 0 || gid < 0 {
+		return id
+	}
+	id.UID, id.gid = cli.UserFlag(uid), cli.GroupFlag(gid)
+	groups, _ := os.Getgroups()
+	for _, g := range groups {
+		if g != gid && len(id.Gids) < oncrpc.MaxGIDs {
+			id.Gids = append(id.Gids, uint32(g))
+		}
+	}
+	return id
+}
+
+// Become fills in what the command line does not say of another user: his groups as this host knows them, or else nobody's. The groups of who
+// runs this would be more than he has.
+func (id *Identity) Become(named func(flag string) bool) {
+	if !named("uid") {
+		return
+	}
+	gid, gids := groupsOf(id.UID)
+	if !named("gid") {
+		id.gid = gid
+	}
+	if !named("groups") {
+		id.Gids = gids
+	}
+}
+
+// groupsOf returns the groups of a user of this host.
+func groupsOf(uid cli.UserFlag) (gid cli.GroupFlag, gids groupsFlag) {
+	gid = nfsserver.Nobody
+	u, err := osuser.LookupId(uid.String())
+	if err != nil || gid.Set(u.Gid) != nil {
+		return gid, nil
+	}
+	further, _ := u.GroupIds()
+	further = slices.DeleteFunc(further, func(g string) bool { return g == u.Gid })
+	_ = gids.Set(strings.Join(further[:min(len(further), oncrpc.MaxGIDs)], ","))
+	return gid, gids
+}
+
+// Cred is the identity as calls carry it.
+func (id *Identity) Cred() (oncrpc.ClientFlavor, error) {
+	host, _ := os.Hostname()
+	return oncrpc.AuthSys(oncrpc.SysCred{
+		Machine: host[:min(len(host), oncrpc.MaxMachineName)],
+		UID:     uint32(id.UID),
+		GID:     uint32(id.gid),
+		GIDs:    id.Gids,
+	})
+}
+
+// groupsFlag is numbers of groups.
+type groupsFlag []uint32
+
+// Set takes numbers with commas between them, or nothing.
+func (f *groupsFlag) Set(s string) error {
+	var list groupsFlag
+	if s != "" {
+		for _, word := range strings.Split(s, ",") {
+			n, err := cli.ParseID(word)
+			if err != nil {
+				return fmt.Errorf("%w, or several with commas between them", err)
+			}
+			if !slices.Contains(list, n) {
+				list = append(list, n)
+			}
+		}
+	}
+	if len(list) > oncrpc.MaxGIDs {
+		return fmt.Errorf("calls have room for %d groups", oncrpc.MaxGIDs)
+	}
+	*f = list
+	return nil
+}
+
+// String returns the numbers.
+func (f *groupsFlag) String() string {
+	var words []string
+	for _, n := range *f {
+		words = append(words, strconv.FormatUint(uint64(n), 10))
+	}
+	return strings.Join(words, ",")
+}
+
+// Type names the value in the usage.
+func (f *groupsFlag) Type() string { return "IDS" }

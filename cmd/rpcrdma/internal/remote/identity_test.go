@@ -1,0 +1,50 @@
+package remote
+
+import (
+	osuser "os/user"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+)
+
+// TestIdentity: whoever is called for has his own groups, not those of who calls.
+func TestIdentity(t *testing.T) {
+	const unknown = 4294967000 // to this host
+	tests := []struct {
+		name  string
+		named []string
+		in    Identity
+		want  Identity
+	}{
+		{"nothing said", nil, Identity{0, 0, groupsFlag{7}}, Identity{0, 0, groupsFlag{7}}},
+		{"groups alone", []string{"groups"}, Identity{0, 0, groupsFlag{9}}, Identity{0, 0, groupsFlag{9}}},
+		{"unknown user", []string{"uid"}, Identity{unknown, 0, groupsFlag{7}}, Identity{unknown, nfsserver.Nobody, nil}},
+		{"with a group", []string{"uid", "gid"}, Identity{unknown, 5, groupsFlag{7}}, Identity{unknown, 5, nil}},
+		{"with groups", []string{"uid", "groups"}, Identity{unknown, 0, groupsFlag{7}}, Identity{unknown, nfsserver.Nobody, groupsFlag{7}}},
+	}
+	for _, tt := range tests {
+		tt.in.Become(func(flag string) bool { return slices.Contains(tt.named, flag) })
+		if d := cmp.Diff(tt.want, tt.in, cmp.AllowUnexported(Identity{})); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
+		}
+	}
+}
+
+// TestIdentityKnown: a user of this host has the group that it says.
+func TestIdentityKnown(t *testing.T) {
+	u, err := osuser.Current()
+	if err != nil {
+		t.Skipf("who runs this is not known: %v", err)
+	}
+	var id Identity
+	if err := id.UID.Set(u.Uid); err != nil {
+		t.Skipf("users have no numbers here: %v", err)
+	}
+	id.Become(func(flag string) bool { return flag == "uid" })
+	if got := id.gid.String(); got != u.Gid {
+		t.Errorf("got group %s, want %s", got, u.Gid)
+	}
+}

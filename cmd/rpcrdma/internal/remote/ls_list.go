@@ -1,0 +1,10 @@
+package remote
+
+import (
+	"errors"
+)
+
+// MaxDepth is how deep a tree is gone into. No path of Linux has more names.
+const MaxDepth = 2048
+
+var ErrDepth = errors.New("too deep")

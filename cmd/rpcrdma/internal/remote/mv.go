@@ -1,0 +1,12 @@
+package remote
+
+import (
+	"errors"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+var ErrSame = errors.New("that is the same file")
+
+// SameFile reports whether attributes are those of one file.
+func SameFile(a, b *nfs3.Fattr) bool { return a.FileID == b.FileID && a.FSID == b.FSID }

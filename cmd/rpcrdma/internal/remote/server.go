@@ -1,0 +1,166 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
+	"github.com/rpcrdma/go-rpcrdma/transport/trace"
+)
+
+// ExplainMount says of an error of finding MOUNT what to do next.
+func (s *Server) ExplainMount(err error) error {
+	var search *nfsmount.SearchError
+	if errors.As(err, &search) && s.Target.MountPort == 0 {
+		return fmt.Errorf("%w; if it is elsewhere, add ?mountport=PORT to the URL", err)
+	}
+	return err
+}
+
+// ServerKey is what makes a server another one.
+type ServerKey struct {
+	Scheme    string
+	Host      string
+	Port      int
+	mountPort int
+	rpcbind   int
+	udp       int
+	tls       bool
+}
+
+// Server is a server that is connected to.
+type Server struct {
+	Flags   *Flags
+	Target  reach.Target // without a path
+	Cred    oncrpc.ClientFlavor
+	notices notices       // of dial, which is not called concurrently
+	trace   *trace.Writer // of all connections, whatever the context of dial; nil: none
+	Conn    oncrpc.Transport
+
+	service *nfsmount.Service // nil: not found yet
+	list    []mount3.Export   // nil: not asked for yet
+	Exports map[string]*Export
+}
+
+// connect connects to the server of a target.
+func (r *Session) connect(ctx context.Context, t reach.Target) (*Server, error) {
+	flags := r.Flags
+	if flags == nil {
+		flags = NewFlags()
+	}
+	flags.Become(flags.named)
+	cred, err := flags.Cred()
+	if err != nil {
+		return nil, err
+	}
+	stderr := io.Discard
+	if r.Stderr != nil {
+		stderr = r.Stderr()
+	}
+	s := &Server{
+		Flags:   flags,
+		Target:  t.At("/"),
+		Cred:    cred,
+		notices: notices{out: stderr, from: t.Server(), wait: flags.Wait.Duration},
+		trace:   reach.TraceOf(ctx),
+		Exports: make(map[string]*Export),
+	}
+	conn, err := redial.New(ctx, s.dial, redial.Config{
+		Conns:  flags.Connections.N,
+		Wait:   flags.Wait.Duration,
+		Logger: reach.Quiet,
+	})
+	if err != nil {
+		var op *redial.OpError
+		if errors.As(err, &op) {
+			err = op.Err // which says enough
+		}
+		return nil, err
+	}
+	s.Conn = conn
+	return s, nil
+}
+
+// locate finds out where MOUNT is.
+func (s *Server) locate(ctx context.Context) error {
+	if s.service != nil {
+		return nil
+	}
+	service, err := nfsmount.FindService(ctx, s.Conn, nfsmount.Config{
+		Host: s.Target.Host, Port: s.Target.MountPort, Flavor: s.Cred, Wrap: s.trace.Dialed,
+	})
+	if err != nil {
+		return s.ExplainMount(err)
+	}
+	s.service = service
+	return nil
+}
+
+// open finds the export that holds a path, and what of the path is below it.
+func (s *Server) open(ctx context.Context, path string) (*Export, string, error) {
+	if err := s.locate(ctx); err != nil {
+		return nil, "", err
+	}
+	if len(s.Exports) > 0 && s.list == nil { // another path of the same export, most likely
+		s.list, _ = s.service.Exports(ctx)
+	}
+	if export, rest, ok := nfsmount.ExportOf(s.list, path); ok && s.Exports[export] != nil {
+		return s.Exports[export], rest, nil
+	}
+	root, err := s.service.Mount(ctx, path)
+	if err != nil {
+		return nil, "", s.ExplainMount(err)
+	}
+	if m := s.Exports[root.Export]; m != nil {
+		return m, root.Rest, nil
+	}
+	m := &Export{Client: nfsclient.New(s.Conn, s.Cred), Root: root}
+	if err := s.CheckPort(ctx, m); err != nil {
+		return nil, "", err
+	}
+	m.FS = nfsfs.New(m.Client, root.Handle, nfsfs.Config{
+		Export:       root.Export,
+		TransferSize: int(s.Flags.Size),
+		Parallel:     s.Flags.Parallel.N,
+	})
+	s.Exports[root.Export] = m
+	return m, root.Rest, nil
+}
+
+// CheckPort finds out whether the server answers calls from a port that anybody can have, if it is one. Linux's does not, unless told
+// so: all its answers over TCP are NFS3ERR_PERM then.
+func (s *Server) CheckPort(ctx context.Context, m *Export) error {
+	a, ok := s.Conn.LocalAddr().(*net.TCPAddr)
+	if s.Target.Scheme != "tcp" || !ok || a.Port < 1024 {
+		return nil
+	}
+	if _, err := m.Client.GetAttr(ctx, m.Root.Handle); errors.Is(err, nfs3.ErrPerm) {
+		return errors.New(`the server answers nothing: it may want calls from a port below 1024, for which this process lacks the privilege, ` +
+			`or else the export option "insecure"`)
+	}
+	return nil
+}
+
+// close ends the connection. The context is that of telling the server that nothing is mounted any more.
+func (s *Server) close(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, m := range s.Exports {
+		wg.Go(func() { _ = m.Root.Unmount(ctx) })
+	}
+	wg.Wait()
+	if s.service != nil {
+		s.service.Close()
+	}
+	reach.End(s.Conn)
+}

@@ -1,0 +1,2 @@
+// Package rig is what tests of several of these packages use.
+package rig

@@ -1,0 +1,86 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/bits"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/confproto"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+)
+
+// confPolicy says whose CONF_RDMA is answered.
+type confPolicy uint8
+
+const (
+	confOff confPolicy = iota
+	confAny
+	confSys // who presents AUTH_SYS
+)
+
+func newConfPolicy() *cli.Choice[confPolicy] {
+	return cli.NewChoice("any", cli.Named("off", confOff), cli.Named("any", confAny), cli.Named("sys", confSys))
+}
+
+// confPrograms is CONF_RDMA, under both numbers that it has, or nothing. Only who may use the exports may use it.
+func (c *Config) confPrograms(log *slog.Logger) []oncrpc.Program {
+	cfg := confproto.Config{MaxCall: int(c.inline), Clients: c.allow, Logger: log}
+	switch c.conf.Value {
+	case confOff:
+		return nil
+	case confSys:
+		cfg.Flavors = []oncrpc.AuthFlavor{oncrpc.FlavorSys}
+	}
+	draft := confproto.New(cfg)
+	cfg.Program = confproto.ProgramRFC5666
+	return []oncrpc.Program{draft, confproto.New(cfg)}
+}
+
+// alignFlag is an alignment; 0: none.
+type alignFlag cli.Size
+
+// minAlign is the least alignment but none.
+const minAlign = 64
+
+// Set takes a size, or 0.
+func (z *alignFlag) Set(s string) error {
+	if s == "0" {
+		*z = 0
+		return nil
+	}
+	var n cli.Size
+	if err := n.Set(s); err != nil {
+		return err
+	}
+	if n < minAlign || n > rpcrdma.MaxInline/2 || n&(n-1) != 0 {
+		return errors.New("write a power of two, from 64 to 32KiB, or 0")
+	}
+	*z = alignFlag(n)
+	return nil
+}
+
+// String returns the alignment.
+func (z *alignFlag) String() string { return (*cli.Size)(z).String() }
+
+// Type names the value in the usage.
+func (z *alignFlag) Type() string { return "SIZE" }
+
+// checkAlign finds what is wrong with --align.
+func (c *Config) checkAlign() error {
+	most := alignFlag(1 << (bits.Len(uint(c.inline/2)) - 1))
+	switch {
+	case c.align == 0:
+	case c.dialect.Value != rpcrdma.Draft:
+		return fmt.Errorf("--align is for clients that pad data: write --dialect %v, in which they do, or leave out --align", rpcrdma.Draft)
+	case c.conf.Value == confOff:
+		return errors.New("--align is told to clients by CONF_RDMA, and --conf off leaves that out: leave out one of them")
+	case c.align > most:
+		enough := reach.InlineFlag(2 * c.align)
+		return fmt.Errorf("--align %v: more than half of --inline: write --align %v or less, or --inline %v", &c.align, &most, &enough)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/exports"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+)
+
+// hostSystem is the system of this host.
+const hostSystem = runtime.GOOS
+
+// lookupTime bounds the look-ups of names of hosts in a file.
+const lookupTime = 10 * time.Second
+
+// read returns what the command line and the file of --exports say.
+func (c *Config) read(ctx context.Context) ([]Export, error) {
+	all := make([]Export, 0, len(c.Exports))
+	names := make(map[string]bool)
+	for _, e := range c.Exports {
+		e.Rules = []nfsserver.Rule{c.Rule()}
+		all = append(all, e)
+		names[e.Name] = true
+	}
+	if c.exportsFile == "" {
+		return all, nil
+	}
+	wrap := func(err error) error { return fmt.Errorf("--exports %s: %w", cli.Printable(c.exportsFile), err) }
+	f, err := os.Open(c.exportsFile)
+	if err != nil {
+		return nil, wrap(errors.Unwrap(err))
+	}
+	defer f.Close()
+	list, err := exports.Parse(f)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTime)
+	defer cancel()
+	for _, x := range list {
+		e := Export{Name: x.Path, Dir: x.Path, mountPoint: x.MountPoint, crossMnt: x.CrossMnt}
+		if x.Memory {
+			e.Dir = ""
+		}
+		if names[e.Name] {
+			return nil, wrap(&exports.Error{Line: x.Line,
+				Err: fmt.Errorf("%s is exported by the command line", cli.Printable(e.Name))})
+		}
+		if e.Rules, err = x.Rules(ctx, net.DefaultResolver); err != nil {
+			return nil, wrap(err)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// checkExports reads what is to be exported, and tells it.
+func checkExports(ctx context.Context, cfg *Config, out io.Writer) error {
+	all, err := cfg.read(ctx)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, e := range all {
+		fmt.Fprintf(&b, "%s (%s)\n", cli.Printable(e.Name), cfg.Describe(e, os.Geteuid()))
+		switch {
+		case e.Dir == "":
+		case !e.there():
+			b.WriteString("    is not there: it is exported when it is\n")
+		default:
+			err = errors.Join(err, checkDirectory(e.Dir, hostSystem))
+		}
+	}
+	if _, werr := io.WriteString(out, b.String()); werr != nil {
+		return werr
+	}
+	return err
+}

@@ -1,0 +1,108 @@
+package serve
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/daemon"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
+)
+
+// greet tells what is served, when it is, in one write.
+func (s *server) greet(out io.Writer) error {
+	var b strings.Builder
+	for _, e := range s.exports.said {
+		when := ""
+		if s.exports.open[e.Name] == nil {
+			when = ", when it is there"
+		}
+		fmt.Fprintf(&b, "serving %s (%s%s)\n", cli.Printable(e.Name), s.cfg.Describe(e, os.Geteuid()), when)
+	}
+	for _, l := range s.ports.rdma {
+		in := ""
+		if a, ok := l.Addr().(sctp.Addr); ok {
+			in = fmt.Sprintf(", in UDP port %d", a.UDPPort)
+		}
+		fmt.Fprintf(&b, "NFS over RDMA (%s) on %s%s\n", l.provider, l.Addr(), in)
+	}
+	if s.ports.TCP != nil {
+		fmt.Fprintf(&b, "MOUNT and NFS over TCP on %s\n", s.ports.TCP.Addr())
+	}
+	for _, l := range s.ports.rpcbind {
+		fmt.Fprintf(&b, "look-ups over RDMA (%s) on %s\n", l.provider, l.Addr())
+	}
+	if s.rpcbind != nil {
+		fmt.Fprintf(&b, "registered with rpcbind for %s\n", strings.Join(s.rpcbind.Netids(), ", "))
+	}
+	s.watched.Greet(&b)
+	daemon.GreetDebug(s.debug, &b)
+	s.tellHowToMount(&b)
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// Describe says what the options make of an export for a user who serves.
+func (c *Config) Describe(e Export, uid int) string {
+	var b strings.Builder
+	if e.Dir == "" {
+		fmt.Fprintf(&b, "memory, %v", &c.memorySize)
+	} else {
+		fmt.Fprintf(&b, "directory %s", cli.Printable(e.Dir))
+	}
+	if len(e.Rules) == 1 {
+		describeRule(&b, &e.Rules[0], ", ")
+	}
+	if e.Dir != "" {
+		b.WriteString(c.describeDirectory(uid))
+	}
+	for i := range e.Rules {
+		r := &e.Rules[i]
+		if len(e.Rules) > 1 {
+			describeRule(&b, r, "; ")
+		}
+		for i, p := range r.Clients {
+			if i == 0 {
+				b.WriteString(", for")
+			}
+			fmt.Fprintf(&b, " %v", p)
+		}
+	}
+	return b.String()
+}
+
+// describeRule says what clients may do, behind a separator.
+func describeRule(b *strings.Builder, r *nfsserver.Rule, separator string) {
+	b.WriteString(separator)
+	if r.ReadOnly {
+		b.WriteString("read-only")
+	} else {
+		b.WriteString("read-write")
+	}
+	switch r.Squash {
+	case nfsserver.SquashRoot:
+		fmt.Fprintf(b, ", root squashed to %d:%d", r.Anon.UID, r.Anon.GID)
+	case nfsserver.SquashAll:
+		fmt.Fprintf(b, ", all squashed to %d:%d", r.Anon.UID, r.Anon.GID)
+	case nfsserver.SquashNone:
+		b.WriteString(", no squashing")
+	}
+	if r.Privileged {
+		b.WriteString(", from ports below 1024")
+	}
+}
+
+// describeDirectory says whose files of a directory will be, and what survives.
+func (c *Config) describeDirectory(uid int) string {
+	s := ""
+	if uid != 0 {
+		s = fmt.Sprintf(", files belong to user %d, who runs this", uid)
+	}
+	if c.state == "" {
+		return s + ", to be mounted again after a restart"
+	}
+	return s + ", handles kept in " + cli.Printable(c.state)
+}

@@ -1,0 +1,116 @@
+package serve
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
+)
+
+// tellHowToMount has a command for each export over each provider that Linux has, and one over TCP.
+// Over RDMA, Linux speaks one dialect.
+func (s *server) tellHowToMount(b *strings.Builder) {
+	if s.cfg.dialect.Value == rpcrdma.Draft {
+		s.tellDraft(b)
+		return
+	}
+	if s.ports.TCP == nil {
+		b.WriteString("Linux cannot mount this: it needs MOUNT over TCP, which --mount none leaves out\n")
+		return
+	}
+	iwarp, overIWARP := s.ports.over("iwarp")
+	roce, overRoCE := s.ports.over("roce")
+	if overIWARP {
+		by := ""
+		if overRoCE {
+			by = " by iWARP"
+		}
+		fmt.Fprintf(b, "to mount it from Linux%s:\n", by)
+		s.tellRDMA(b, iwarp)
+	}
+	if overRoCE {
+		b.WriteString("to mount it from Linux by RoCE, where eth0 is the interface towards this host:\n" +
+			"    modprobe rdma_rxe; rdma link add rxe0 type rxe netdev eth0\n")
+		s.tellRDMA(b, roce)
+	}
+	if overIWARP || overRoCE {
+		b.WriteString("or without RDMA on the client:\n")
+	} else {
+		b.WriteString("to mount it from Linux, over TCP:\n")
+	}
+	s.tellTCP(b)
+}
+
+// tellRDMA has a command for each export over a provider.
+func (s *server) tellRDMA(b *strings.Builder, over rdmaPort) {
+	rdma := over.at()
+	for _, e := range s.exports.said {
+		from := ",noresvport"
+		if slices.ContainsFunc(e.Rules, func(r nfsserver.Rule) bool { return r.Privileged }) {
+			from = ""
+		}
+		fmt.Fprintf(b, "    mount -t nfs -o vers=3,rdma,port=%d,mountport=%d,mountproto=tcp,nolock%s %s /mnt\n",
+			rdma.Port(), AddrPort(s.ports.TCP.Addr()).Port(), from, Quote(HostAt(rdma.Addr())+":"+e.Name))
+	}
+}
+
+// tellDraft has a command over RDMA for clients of the draft's dialect, and one for Linux over TCP.
+func (s *server) tellDraft(b *strings.Builder) {
+	first := s.ports.rdma[0]
+	rdma := first.at()
+	t := reach.Target{Scheme: reach.SchemeOf[first.provider], Host: strings.Trim(HostAt(rdma.Addr()), "[]"), Port: int(rdma.Port()), Path: s.anExport()}
+	if a, ok := first.Addr().(sctp.Addr); ok {
+		t.UDP = int(a.UDPPort)
+	}
+	fmt.Fprintf(b, "to reach it over RDMA:\n    rpcrdma ls --dialect draft %s\n", Quote(t.String()))
+	if s.ports.TCP == nil {
+		b.WriteString("Linux cannot mount this: over RDMA it needs --dialect rfc8166, and over TCP what --mount none leaves out\n")
+		return
+	}
+	b.WriteString("to mount it from Linux, over TCP (over RDMA it takes serve --dialect rfc8166):\n")
+	s.tellTCP(b)
+}
+
+// tellTCP has a command over TCP.
+func (s *server) tellTCP(b *strings.Builder) {
+	tcp := AddrPort(s.ports.TCP.Addr())
+	fmt.Fprintf(b, "    mount -t nfs -o vers=3,tcp,port=%d,mountport=%d,mountproto=tcp,nolock %s /mnt\n",
+		tcp.Port(), tcp.Port(), Quote(HostAt(tcp.Addr())+":"+s.anExport()))
+}
+
+// anExport returns the name of an export, for an example.
+func (s *server) anExport() string {
+	if len(s.exports.said) == 0 {
+		return "/EXPORT"
+	}
+	return s.exports.said[0].Name
+}
+
+// HostAt is what clients may know this host by that listens at ip, in the form that mount takes.
+func HostAt(ip netip.Addr) string {
+	if !ip.IsUnspecified() {
+		if ip.Is6() {
+			return "[" + ip.String() + "]"
+		}
+		return ip.String()
+	}
+	if name, err := os.Hostname(); err == nil {
+		return name
+	}
+	return "HOST"
+}
+
+// Quote returns a word as a shell takes it.
+func Quote(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/.:-_%+@"
+	if strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,26 @@
+package serve
+
+import (
+	"log/slog"
+)
+
+// warnOverlap warns of exports that have files in common. Each has handles of its own for them.
+func warnOverlap(exports []Export, log *slog.Logger) {
+	for i, a := range exports {
+		for _, b := range exports[:i] {
+			if overlap(a.Dir, b.Dir) {
+				log.Warn("two exports are names for the same files: the rules of each hold for its own clients", "one", b.Name, "other", a.Name)
+			}
+		}
+	}
+}
+
+// overlap reports whether two directories are the same, or one lies in the other. There are none in memory, "".
+func overlap(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	a, errA := resolve(a)
+	b, errB := resolve(b)
+	return errA == nil && errB == nil && (within(a, b) || within(b, a))
+}

@@ -1,0 +1,165 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/daemon"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
+	"github.com/rpcrdma/go-rpcrdma/metrics"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
+)
+
+// Ports is what a server listens on.
+type Ports struct {
+	rdma    []rdmaPort   // by provider
+	rpcbind []rdmaPort   // for look-ups alone, likewise
+	TCP     net.Listener // nil: none
+
+	Excluded atomic.Uint64 // connections of clients that --allow does not name
+}
+
+// rdmaPort is where a server is reached over RDMA.
+type rdmaPort struct {
+	provider string
+	transport.Listener
+}
+
+// at is its address, and the port of the service: iWARP's of TCP, or the other providers' own.
+func (p rdmaPort) at() netip.AddrPort { return AddrPort(p.Addr()) }
+
+// AddrPort takes the address of a listener apart.
+func AddrPort(a net.Addr) netip.AddrPort {
+	at := a.(interface{ AddrPort() netip.AddrPort }).AddrPort()
+	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+}
+
+// over returns the port of a provider, if there is one.
+func (p *Ports) over(provider string) (rdmaPort, bool) {
+	i := slices.IndexFunc(p.rdma, func(l rdmaPort) bool { return l.provider == provider })
+	if i < 0 {
+		return rdmaPort{}, false
+	}
+	return p.rdma[i], true
+}
+
+// Listen opens the ports.
+func Listen(ctx context.Context, cfg *Config, m *metrics.Metrics, log *slog.Logger) (
+	_ *Ports, err error) {
+	p := new(Ports)
+	defer func() {
+		if err != nil {
+			p.Close()
+		}
+	}()
+	rdma := opener{cfg, m, log, reach.RecvDepth(cfg.dialect.Value, cfg.credits), &p.Excluded}
+	at := cfg.Listen
+	for _, provider := range cfg.providers {
+		flag, value := "--listen", cfg.Listen
+		if provider == "sctp" {
+			flag, value = "--sctp-udp", strconv.Itoa(cfg.sctpUDP)
+		}
+		l, err := rdma.open(ctx, provider, at)
+		if err != nil {
+			return nil, daemon.ListenError(flag, value, err)
+		}
+		p.rdma = append(p.rdma, rdmaPort{provider, l})
+		at = p.rdma[0].at().String() // with the port that the first one has got
+	}
+	for _, provider := range cfg.lookupProviders() {
+		rdma.recvDepth = 0
+		l, err := rdma.open(ctx, provider, cfg.rdmaRPCBind)
+		if err != nil {
+			return nil, daemon.ListenError("--rdma-rpcbind", cfg.rdmaRPCBind, err)
+		}
+		p.rpcbind = append(p.rpcbind, rdmaPort{provider, l})
+	}
+	if cfg.Mount != "" {
+		if p.TCP, err = daemon.ListenAllowed(ctx, cfg.Mount, cfg.allow, &p.Excluded, log); err != nil {
+			return nil, daemon.ListenError("--mount", cfg.Mount, err)
+		}
+	}
+	return p, nil
+}
+
+// opener opens ports over RDMA.
+type opener struct {
+	cfg       *Config
+	metrics   *metrics.Metrics
+	log       *slog.Logger
+	recvDepth int // 0: the default
+	excluded  *atomic.Uint64
+}
+
+func (o *opener) open(ctx context.Context, provider, addr string) (transport.Listener, error) {
+	var below net.Listener
+	var err error
+	switch provider {
+	case "roce":
+		return o.openRoCE(ctx, addr)
+	case "sctp":
+		below, err = sctp.Listen(ctx, addr, sctp.Config{
+			UDPPort: cmp.Or(o.cfg.sctpUDP, -1), Admit: o.admit, Logger: o.log, Counters: o.metrics.SCTP(),
+			Trace: reach.Datagrams(reach.TraceOf(ctx)),
+		})
+	default:
+		below, err = daemon.ListenAllowed(ctx, addr, o.cfg.allow, o.excluded, o.log)
+	}
+	if err != nil {
+		return nil, err
+	}
+	cfg := iwarp.Config{
+		CRC: o.cfg.crc.Value, RecvDepth: o.recvDepth, Counters: o.metrics.IWARP(), Logger: o.log,
+	}
+	if o.cfg.markers {
+		cfg.Markers = mpa.MarkersOn
+	}
+	l, err := iwarp.NewListener(below, cfg)
+	if err != nil {
+		below.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (o *opener) openRoCE(ctx context.Context, addr string) (transport.Listener, error) {
+	l, err := roce.Listen(ctx, addr, roce.Config{
+		RecvDepth: o.recvDepth, Admit: o.admit, Logger: o.log, Counters: o.metrics.ROCE(),
+		Trace: reach.Datagrams(reach.TraceOf(ctx)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// admit reports whether --allow names a host, and counts it if not.
+func (o *opener) admit(ip netip.Addr) bool {
+	allow := o.cfg.allow
+	if len(allow) == 0 || peerhost.Of(net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, 0))).In(allow) {
+		return true
+	}
+	o.excluded.Add(1)
+	return false
+}
+
+// Close closes what nobody serves any more.
+func (p *Ports) Close() {
+	for _, l := range slices.Concat(p.rdma, p.rpcbind) {
+		l.Close()
+	}
+	if p.TCP != nil {
+		p.TCP.Close()
+	}
+}

@@ -1,0 +1,101 @@
+package words
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
+)
+
+// connectionReason says why a call has got no answer, or none that is of its program, without the layers that it went through. It is empty
+// if err is no such call of NFS.
+func connectionReason(err error) string {
+	var call *oncrpc.CallError
+	if !errors.As(err, new(*nfsclient.Error)) || !errors.As(err, &call) {
+		return ""
+	}
+	var (
+		connect *ConnectError
+		inner   *oncrpc.CallError
+	)
+	if errors.As(err, &connect) && errors.As(connect.err, &inner) && inner == call { // the first call, which shows whether it is the right server
+		return connect.text
+	}
+	var again *redial.OpError
+	if errors.As(call, &again) && again.TriedFor > 0 {
+		return fmt.Sprintf("no connection to the server for %v: %s",
+			roundDuration(again.TriedFor), EndReason(again.Err))
+	}
+	return EndReason(call)
+}
+
+// EndReason says in what a call has ended.
+func EndReason(err error) string {
+	var connect *ConnectError
+	switch cause := Bottom(err); {
+	case errors.As(err, &connect):
+		return connect.text
+	case errors.As(err, new(*oncrpc.AcceptError)), errors.As(err, new(*oncrpc.AuthError)), errors.As(err, new(*oncrpc.VersionError)):
+		return "the server does not accept the call: " + cause.Error()
+	case errors.Is(err, redial.ErrStalled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
+		errors.Is(err, roce.ErrPeerTimeout):
+		return "the server does not answer"
+	case EndedByPeer(err):
+		return "the server has ended the connection"
+	case errors.Is(err, net.ErrClosed):
+		return "the connection to the server has ended: " + cause.Error()
+	default:
+		return cause.Error()
+	}
+}
+
+// Bottom returns the error below what only says on whose way it came.
+func Bottom(err error) error {
+	for {
+		switch e := err.(type) {
+		case *nfsclient.Error:
+			err = e.Err
+		case *oncrpc.CallError:
+			err = e.Err
+		case *redial.OpError:
+			err = e.Err
+		case *rpcrdma.OpError:
+			err = e.Err
+		case *recordmark.OpError:
+			err = e.Err
+		case *rpcbind.OpError:
+			err = e.Err
+		case *transport.OpError:
+			err = e.Err
+		case *net.OpError:
+			err = e.Err
+		case interface{ Unwrap() []error }: // that it is closed, and why
+			all := e.Unwrap()
+			if len(all) == 0 {
+				return err
+			}
+			err = all[len(all)-1]
+		default:
+			return err
+		}
+	}
+}
+
+// roundDuration leaves as much of a time as somebody wants to know who has waited for it.
+func roundDuration(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Second)
+}

@@ -1,0 +1,61 @@
+package words
+
+import (
+	"errors"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+)
+
+// AboutError is an error about a file, by the name that a user knows it by.
+type AboutError struct {
+	Name string
+	Err  error
+}
+
+func (e *AboutError) Error() string { return cli.Printable(e.Name) + ": " + Reason(e.Err) }
+
+func (e *AboutError) Unwrap() error { return e.Err }
+
+// LeftError is an error of a copy whose temporary file may still be there.
+type LeftError struct {
+	Err  error
+	Left error // what is to be said of the temporary file
+}
+
+func (e *LeftError) Error() string { return e.Err.Error() }
+
+func (e *LeftError) Unwrap() error { return e.Err }
+
+// MaybeLeft says that a temporary file may be left, of which there is an error.
+func MaybeLeft(name string, err error) error {
+	var known *AboutError
+	if errors.As(err, &known) {
+		err = known.Err
+	}
+	return &AboutError{name, errors.New("an incomplete file may be left of that name: " + Reason(err))}
+}
+
+// About says which file an error is about.
+func About(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *AboutError
+	if errors.As(err, &known) { // the other side's
+		return known
+	}
+	return &AboutError{name, err}
+}
+
+// Errors of a copy.
+var (
+	ErrDirectory    = errors.New("is a directory: -r copies it")
+	ErrOverDir      = errors.New("is a directory: a file cannot replace it")
+	ErrOverFile     = errors.New("is not a directory: a directory cannot replace it")
+	ErrNoDirectory  = errors.New("no such directory")
+	ErrNotDirectory = errors.New("is not a directory")
+	ErrSpecial      = errors.New("is neither a file nor a directory nor a link: not copied")
+	ErrDangling     = errors.New("is a link that leads nowhere: it is not written through")
+	ErrTwice        = errors.New("is the copy of another: it is not replaced by this one")
+	ErrLocalName    = errors.New("no file of this system can have that name")
+)

@@ -1,0 +1,40 @@
+package words
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// Reason says why something did not work with a file, to somebody who knows which file it is.
+func Reason(err error) string {
+	var other *AboutError
+	if errors.As(err, &other) {
+		return other.Error() // it has the name of another file
+	}
+	var status nfs3.Status
+	if errors.As(err, &status) {
+		if words := StatusWords[status]; words != "" {
+			if DoneBefore(err, nfs3.ErrExist) || DoneBefore(err, nfs3.ErrNoEnt) {
+				words += RepeatedNote
+			}
+			return words
+		}
+		return fmt.Sprintf("the server says error %d", uint32(status))
+	}
+	if text := connectionReason(err); text != "" {
+		return text
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return Reason(path.Err)
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return Reason(link.Err)
+	}
+	return err.Error()
+}

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package main
-
-// isMountPoint reports nothing: directories are served on Linux alone.
-func isMountPoint(string) bool { return false }
