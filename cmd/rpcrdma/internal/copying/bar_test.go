@@ -60,7 +60,11 @@ func TestCopyTold(t *testing.T) {
 			for i := range files {
 				name := fmt.Sprint("tree/", i)
 				rig.Write(t, filepath.Join(source, name), []byte("12345"))
-				items = append(items, Item{details: details{mode: 0o644, size: 5, uid: -1}, from: from, to: to, name: name, as: fmt.Sprint(i)})
+				d, err := from.lstat(t.Context(), name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				items = append(items, Item{details: d, from: from, to: to, name: name, as: fmt.Sprint(i)})
 			}
 			if !named {
 				items = []Item{{details: details{mode: fs.ModeDir | 0o755, uid: -1}, from: from, to: to, name: "tree", as: "tree"}}

@@ -40,6 +40,9 @@ that exists is replaced even if it is read-only. A file that replaces another ta
 permissions and, where permitted, its owner, unless -p says otherwise. Other new files have the
 permissions of the source that the umask leaves.
 
+A file that changes while it is copied, as far as its size and times tell, is copied once more. If
+it changes again it is not copied, and the exit code is 1.
+
 With -r symbolic links are copied as links, also where they are named on the command line, unless
 with a slash at the end; without -r they are followed. Devices, FIFOs and sockets are not copied
 with -r: a message says so, and the exit code is 1. Hard links become separate files. A directory

@@ -18,7 +18,8 @@ func Temporary(name string) string {
 	return path.Join(path.Dir(name), ".rpcrdma-"+strings.ToLower(rand.Text()[:10]))
 }
 
-// file copies a regular file. Under its final name it is complete, or what it was before.
+// file copies a regular file. Under its final name it is complete, or what it was before. One that
+// changes meanwhile is copied once more.
 func (c *copier) file(ctx context.Context, f *Item) error {
 	if f.size >= largeFile {
 		c.large.Lock()
@@ -29,12 +30,44 @@ func (c *copier) file(ctx context.Context, f *Item) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	err := c.attempt(ctx, f, false)
+	if errors.Is(err, words.ErrChanged) {
+		err = c.attempt(ctx, f, true)
+	}
+	return err
+}
+
+// attempt copies a file as it is now.
+func (c *copier) attempt(ctx context.Context, f *Item, again bool) error {
 	from, err := f.from.open(ctx, f.name)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	return c.write(ctx, f, func(to content) error { return c.transfer(ctx, to, from, f) })
+	if again {
+		now, err := f.from.state(from)
+		if err != nil {
+			return words.About(f.from.show(f.name), err)
+		}
+		now.name, f.details = f.details.name, now
+		c.bar.Skip(-f.size) // all of it comes again
+	}
+	return c.write(ctx, f, func(to content) error {
+		if err := c.transfer(ctx, to, from, f); err != nil {
+			return err
+		}
+		now, err := f.from.state(from)
+		if err == nil && !f.sameContent(&now) {
+			err = words.ErrChanged
+		}
+		return words.About(f.from.show(f.name), err)
+	})
+}
+
+// sameContent reports whether a file has not been written to between two looks at it, as far as its
+// size and times tell.
+func (d *details) sameContent(now *details) bool {
+	return d.size == now.size && d.mtime.Equal(now.mtime) && d.ctime.Equal(now.ctime)
 }
 
 // write makes a file with what fill writes.

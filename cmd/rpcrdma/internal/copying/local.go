@@ -114,6 +114,14 @@ func (l *localDir) open(_ context.Context, name string) (content, error) {
 	return f, nil
 }
 
+func (l *localDir) state(file content) (details, error) {
+	info, err := file.(*os.File).Stat()
+	if err != nil {
+		return details{}, err
+	}
+	return localDetails(info), nil
+}
+
 func (l *localDir) create(_ context.Context, name string, perm fs.FileMode) (content, error) {
 	if err := l.fits(name); err != nil {
 		return nil, err

@@ -5,3 +5,4 @@ import (
 )
 
 func accessed(s *syscall.Stat_t) *syscall.Timespec { return &s.Atimespec }
+func changed(s *syscall.Stat_t) *syscall.Timespec  { return &s.Ctimespec }

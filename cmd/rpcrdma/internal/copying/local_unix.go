@@ -18,7 +18,7 @@ func localDetails(info fs.FileInfo) details {
 	d := details{name: info.Name(), mode: info.Mode(), size: info.Size(), uid: -1, gid: -1, atime: info.ModTime(), mtime: info.ModTime()}
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		d.uid, d.gid = int(s.Uid), int(s.Gid)
-		d.atime = time.Unix(accessed(s).Unix())
+		d.atime, d.ctime = time.Unix(accessed(s).Unix()), time.Unix(changed(s).Unix())
 	}
 	return d
 }

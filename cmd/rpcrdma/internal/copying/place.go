@@ -20,6 +20,8 @@ type place interface {
 	readlink(ctx context.Context, name string) (string, error)
 	// open opens a regular file.
 	open(ctx context.Context, name string) (content, error)
+	// state returns the details of an open file as they are now.
+	state(file content) (details, error)
 
 	// create makes a file that does not exist yet, with the permissions that the umask leaves. It is written until ctx ends. An
 	// error that the server has not sent does not say that there is none.
@@ -55,6 +57,7 @@ type details struct {
 	size         int64
 	uid, gid     int // -1: not known
 	atime, mtime time.Time
+	ctime        time.Time // zero where the system does not tell
 }
 
 // setID are the bits that a file does not keep when its owner is not kept.

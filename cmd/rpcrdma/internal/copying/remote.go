@@ -50,7 +50,7 @@ func (x *remoteDir) about(name string, err error) error {
 func remoteDetails(i *nfsfs.Info) details {
 	a := i.Attr()
 	return details{name: i.Name(), mode: i.Mode(), size: i.Size(), uid: int(a.UID), gid: int(a.GID),
-		atime: a.Atime.Time(), mtime: a.Mtime.Time()}
+		atime: a.Atime.Time(), mtime: a.Mtime.Time(), ctime: a.Ctime.Time()}
 }
 
 func (x *remoteDir) lstat(ctx context.Context, name string) (details, error) {
@@ -95,6 +95,14 @@ func (x *remoteDir) open(ctx context.Context, name string) (content, error) {
 		return nil, x.about(name, err)
 	}
 	return f, nil
+}
+
+func (x *remoteDir) state(file content) (details, error) {
+	info, err := file.(*nfsfs.File).Stat()
+	if err != nil {
+		return details{}, err
+	}
+	return remoteDetails(info.(*nfsfs.Info)), nil
 }
 
 func (x *remoteDir) create(ctx context.Context, name string, perm fs.FileMode) (content, error) {

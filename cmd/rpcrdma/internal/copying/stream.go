@@ -2,6 +2,7 @@ package copying
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -68,6 +69,10 @@ func (c *copier) stream(ctx context.Context, do func(ctx context.Context) error)
 	return do(ctx)
 }
 
+// errTorn is about a file that has been written to while it was read to where nothing can be taken
+// back.
+var errTorn = errors.New("changed while it was read")
+
 // getStream copies a file of the server to w, which is known by some name.
 func (c *copier) getStream(ctx context.Context, from *remoteDir, name string, w io.Writer, as string) error {
 	return c.stream(ctx, func(ctx context.Context) error {
@@ -85,7 +90,13 @@ func (c *copier) getStream(ctx context.Context, from *remoteDir, name string, w 
 			return err
 		}
 		defer f.Close()
-		_, err = f.WriteTo(&writer{cli.Interruptible{Ctx: ctx, W: w}, as, c.bar})
+		if _, err = f.WriteTo(&writer{cli.Interruptible{Ctx: ctx, W: w}, as, c.bar}); err != nil {
+			return words.About(from.show(name), err)
+		}
+		now, err := from.state(f)
+		if err == nil && !d.sameContent(&now) {
+			err = errTorn
+		}
 		return words.About(from.show(name), err)
 	})
 }

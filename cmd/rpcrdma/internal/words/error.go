@@ -56,6 +56,7 @@ var (
 	ErrNotDirectory = errors.New("is not a directory")
 	ErrSpecial      = errors.New("is neither a file nor a directory nor a link: not copied")
 	ErrDangling     = errors.New("is a link that leads nowhere: it is not written through")
+	ErrChanged      = errors.New("changed each time that it was read: not copied")
 	ErrTwice        = errors.New("is the copy of another: it is not replaced by this one")
 	ErrLocalName    = errors.New("no file of this system can have that name")
 )
