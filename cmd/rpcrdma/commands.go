@@ -40,7 +40,7 @@ func addCommands(root *cobra.Command) {
 	servers := reach.Traced(serve.NewCommand(rpcbind.DialLocal), gateway.NewCommand())
 	root.AddCommand(grouped(groupServe, servers...)...)
 	onFiles := reach.Traced(files.NewLs(), files.NewCat(), files.NewStat(), files.NewReadlink(),
-		files.NewMkdir(), files.NewRm(), files.NewMv(), files.NewLn(), files.NewTouch(),
+		files.NewMkdir(), files.NewRm(), files.NewRmdir(), files.NewMv(), files.NewLn(), files.NewTouch(),
 		files.NewDF())
 	root.AddCommand(grouped(groupFiles, remote.Completed(0, false, onFiles...)...)...)
 	changes := reach.Traced(files.NewChmod(), files.NewChown())

@@ -29,11 +29,26 @@ func initHelp(root *cobra.Command) {
 	}
 }
 
+// initUnknown has help that is asked for of a command that is not there be an error, which what is
+// returned tells when the command line has been carried out. Cobra prints the help of what is above.
+func initUnknown(root *cobra.Command) (unknown func() error) {
+	var err error
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if rest := cmd.Flags().Args(); cmd.HasAvailableSubCommands() && len(rest) > 0 {
+			err = unknownCommand(cmd, rest[:1])
+			return
+		}
+		help(cmd, args)
+	})
+	return func() error { return err }
+}
+
 // unknownCommand is the usage error of a command that is not there. It names those that may be meant.
 func unknownCommand(root *cobra.Command, args []string) error {
 	name := strings.Join(args, " ")
 	root.SuggestionsMinimumDistance = 2
-	if len(args[0]) <= 2 { // else all that have two letters are like it
+	if len(args[0]) <= 4 { // else all that have two letters are like one of these
 		root.SuggestionsMinimumDistance = 1
 	}
 	text := fmt.Sprintf("unknown command %q", cli.Cut(name))

@@ -55,8 +55,12 @@ The exit code is 0 if all is done, 1 if something failed, 2 if the command line 
 	root.SetOut(out)
 	root.SetErr(stderr)
 	addCommands(root)
+	unknown := initUnknown(root)
 
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = unknown()
+	}
 	if err == nil {
 		err = out.Err
 	}

@@ -1,3 +1,3 @@
 // Package files is the commands that list, show and change files of servers: ls, cat, stat,
-// readlink, mkdir, rm, mv, ln, touch, df, chmod and chown.
+// readlink, mkdir, rm, rmdir, mv, ln, touch, df, chmod and chown.
 package files

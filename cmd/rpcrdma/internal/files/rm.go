@@ -33,7 +33,7 @@ files' modes are. A link is removed, not what it leads to. The root of an export
 does what a URL that ends with . or .. names.`,
 		Example: `  rpcrdma rm rdma://host/export/file
   rpcrdma rm -rf rdma://host/export/tree`,
-		SuggestFor: []string{"rmdir", "del", "unlink"},
+		SuggestFor: []string{"del", "unlink"},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if flags.force && len(args) == 0 {
 				return nil
