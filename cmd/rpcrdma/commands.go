@@ -41,12 +41,12 @@ func addCommands(root *cobra.Command) {
 	root.AddCommand(grouped(groupServe, servers...)...)
 	onFiles := reach.Traced(files.NewLs(), files.NewCat(), files.NewStat(), files.NewReadlink(),
 		files.NewMkdir(), files.NewRm(), files.NewRmdir(), files.NewMv(), files.NewLn(), files.NewTouch(),
-		files.NewDF())
+		files.NewDF(), copying.NewCp())
 	root.AddCommand(grouped(groupFiles, remote.Completed(0, false, onFiles...)...)...)
 	changes := reach.Traced(files.NewChmod(), files.NewChown())
 	root.AddCommand(grouped(groupFiles, remote.Completed(1, false, changes...)...)...)
 	get, put := copying.NewGet(), copying.NewPut()
-	get.SuggestFor, put.SuggestFor = []string{"cp", "copy", "download"}, []string{"cp", "copy", "upload"}
+	get.SuggestFor, put.SuggestFor = []string{"copy", "download"}, []string{"copy", "upload"}
 	root.AddCommand(grouped(groupFiles, remote.Completed(0, true, reach.Traced(get, put)...)...)...)
 	root.AddCommand(grouped(groupOther, append(reach.Traced(probe.NewPing(), probe.NewCommand(),
 		bench.NewCommand(), probe.NewConf(), demo.NewCommand()), newVersionCommand())...)...)

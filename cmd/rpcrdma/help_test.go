@@ -16,7 +16,7 @@ func TestHelp(t *testing.T) {
 	groups := strings.Split(stdout, "\n\n")
 	for _, tt := range []struct{ title, names string }{
 		{"Servers:", "serve gateway"},
-		{"Files on servers:", "ls cat stat readlink mkdir rm rmdir mv ln touch chmod chown get put df"},
+		{"Files on servers:", "ls cat stat readlink mkdir rm rmdir mv ln touch chmod chown get put cp df"},
 		{"Other commands:", "ping probe bench conf demo version help completion"},
 	} {
 		i := 0

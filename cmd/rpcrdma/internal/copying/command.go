@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
-// addFlags defines the flags of get and put.
+// addFlags defines the flags of get, put and cp.
 func (o *Options) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -31,7 +31,7 @@ func (o *Options) newCopier(cmd *cobra.Command, r *remote.Session, verb string, 
 	return c
 }
 
-// long and exits are what the help of get and put has in common.
+// long and exits are what the help of get, put and cp has in common.
 const (
 	long = `
 A file is written under a temporary name, .rpcrdma- and ten characters, in the directory that it

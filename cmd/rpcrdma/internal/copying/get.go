@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -25,8 +24,8 @@ func NewGet() *cobra.Command {
 		Use:   "get URL... [LOCAL]",
 		Short: "Copy files from a server",
 		Long: `Get copies files of an NFS server to this host. LOCAL is a new name, a file to replace, or a
-directory to copy into; without LOCAL that is the current one. With several URLs it must be a
-directory. The data goes to standard output if LOCAL is -, and into it if LOCAL is a device or a
+directory to copy into; without LOCAL that is the current one. With several URLs it must be there,
+and a directory. The data goes to standard output if LOCAL is -, and into it if LOCAL is a device or a
 FIFO.
 
 If LOCAL is a link to a file, that file is replaced, and the link stays; put replaces the link.
@@ -71,11 +70,14 @@ func (g *get) parse(args []string) error {
 	}
 	for _, url := range g.urls {
 		if !reach.IsURL(url) && reach.IsURL(args[len(args)-1]) {
-			return cli.Usagef("%s is no URL: get copies from a server; to copy to one, use put", cli.Printable(url))
+			return cli.Usagef("%s is no URL: get copies from a server; to copy to one, use put, and cp from one to another", cli.Printable(url))
 		}
 		if _, err := reach.ParseTarget(url); err != nil {
 			return err
 		}
+	}
+	if len(g.urls) > 1 && len(g.urls) == len(args) {
+		return cli.Usagef("write what to copy to: . is this directory; to copy from one server to another, use cp")
 	}
 	return nil
 }
@@ -158,30 +160,17 @@ func (g *get) place(isDir bool) (*localDir, string, error) {
 
 // source finds the file that a URL names.
 func (g *get) source(ctx context.Context, url string, to place, as string, isDir bool) (Item, error) {
-	from, name, err := openRemote(ctx, &g.remotes, url)
-	if err != nil {
-		return Item{}, err
-	}
-	t, _ := reach.ParseTarget(url) // which was checked
-	find := from.stat
-	if g.Recursive && !strings.HasSuffix(t.Path, "/") {
-		find = from.lstat
-	}
-	d, err := find(ctx, name)
+	f, base, err := remoteSource(ctx, &g.remotes, url, g.Recursive)
 	switch {
 	case err != nil:
 		return Item{}, err
-	case d.mode.IsDir() && !g.Recursive:
-		return Item{}, words.About(from.show(name), words.ErrDirectory)
-	case !d.mode.IsDir() && strings.HasSuffix(t.Path, "/"):
-		return Item{}, words.About(from.show(name), words.ErrNotDirectory)
-	case !d.mode.IsDir() && !isDir && strings.HasSuffix(g.to, "/"):
+	case !f.mode.IsDir() && !isDir && strings.HasSuffix(g.to, "/"):
 		return Item{}, words.About(g.to, words.ErrNoDirectory) // it would have been found
 	}
-	if base := path.Base(t.Path); isDir && base != "/" {
-		as = base
+	if f.to, f.as = to, as; isDir && base != "/" {
+		f.as = base
 	}
-	return Item{details: d, from: from, to: to, name: name, as: as}, nil
+	return f, nil
 }
 
 // stream copies to what is no regular file.

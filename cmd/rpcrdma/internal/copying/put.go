@@ -2,9 +2,7 @@ package copying
 
 import (
 	"context"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -67,7 +65,7 @@ func (p *Put) Parse(args []string) error {
 	p.paths, p.URL = args[:n], args[n]
 	for _, path := range p.paths {
 		if reach.IsURL(path) {
-			return cli.Usagef("%s: put copies from this host; to copy from a server, use get", cli.Printable(path))
+			return cli.Usagef("%s: put copies from this host; to copy from a server, use get, and cp from one to another", cli.Printable(path))
 		}
 	}
 	t, err := reach.ParseTarget(p.URL)
@@ -105,7 +103,7 @@ func (p *Put) copy(ctx context.Context, c *copier, stdin io.Reader) error {
 	if err != nil {
 		return c.report(ctx, err)
 	}
-	isDir, err := p.isDir(ctx, to, as)
+	isDir, err := intoDir(ctx, to, as, p.slash, len(p.paths) > 1)
 	if err != nil {
 		return c.report(ctx, err)
 	}
@@ -140,26 +138,6 @@ func (p *Put) copy(ctx context.Context, c *copier, stdin io.Reader) error {
 		}
 	}
 	return c.all(ctx, items)
-}
-
-// isDir reports whether there is a directory to copy into.
-func (p *Put) isDir(ctx context.Context, to *remoteDir, as string) (bool, error) {
-	d, err := to.stat(ctx, as)
-	switch {
-	case err == nil && d.mode.IsDir():
-		return true, nil
-	case err == nil && (p.slash || len(p.paths) > 1):
-		return false, words.About(to.show(as), words.ErrNotDirectory)
-	case errors.Is(err, fs.ErrNotExist):
-		if _, err := to.lstat(ctx, as); err == nil {
-			return false, words.About(to.show(as), words.ErrDangling)
-		}
-		if len(p.paths) > 1 {
-			return false, words.About(to.show(as), words.ErrNoDirectory)
-		}
-		return false, nil
-	}
-	return false, err
 }
 
 // source finds a file of this host.

@@ -58,5 +58,6 @@ var (
 	ErrDangling     = errors.New("is a link that leads nowhere: it is not written through")
 	ErrChanged      = errors.New("changed each time that it was read: not copied")
 	ErrTwice        = errors.New("is the copy of another: it is not replaced by this one")
+	ErrItself       = errors.New("cannot be copied to itself")
 	ErrLocalName    = errors.New("no file of this system can have that name")
 )

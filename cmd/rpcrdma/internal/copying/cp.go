@@ -1,0 +1,184 @@
+package copying
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+)
+
+// NewCp returns the command cp.
+func NewCp() *cobra.Command {
+	c := &cp{}
+	cmd := &cobra.Command{
+		Use:   "cp URL... URL",
+		Short: "Copy files from servers to a server",
+		Long: `Cp copies files of NFS servers to an NFS server, the same one or another. The data passes through
+this host. The last URL is a new name, a file to replace, or a directory to copy into. With several
+files it must be a directory. To copy to or from this host, use get and put.
+` + long + `
+--sparse makes holes of blocks of 4 KiB of zeros: NFSv3 does not tell where a file has holes.
+` + exits,
+		Example: `  rpcrdma cp rdma://one/export/notes.txt rdma://two/export/
+  rpcrdma cp -rp rdma://one/export/photos rdma+roce://two/backup`,
+		SuggestFor: []string{"copy"},
+		Args:       func(_ *cobra.Command, args []string) error { return c.parse(args) },
+		RunE:       func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.Options.addFlags(cmd)
+	c.remotes.AddFlags(cmd)
+	return cmd
+}
+
+// cp is a cp command.
+type cp struct {
+	Options
+	remotes remote.Session
+	urls    []string
+	to      string
+	slash   bool // behind it
+}
+
+// parse takes the arguments apart.
+func (p *cp) parse(args []string) error {
+	n := len(args) - 1
+	if n < 1 {
+		return cli.Usagef("write the URL of what to copy, and the one to copy to")
+	}
+	p.urls, p.to = args[:n], args[n]
+	for _, url := range args {
+		if !reach.IsURL(url) {
+			return cli.Usagef("%s is no URL: cp copies between servers; from one to this host use get, the other way put",
+				cli.Printable(url))
+		}
+		t, err := reach.ParseTarget(url)
+		if err != nil {
+			return err
+		}
+		p.slash = strings.HasSuffix(t.Path, "/")
+	}
+	return nil
+}
+
+func (p *cp) run(cmd *cobra.Command) (err error) {
+	defer func() {
+		if e := p.remotes.Close(); err == nil {
+			err = e
+		}
+	}()
+	ctx := cmd.Context()
+	c := p.newCopier(cmd, &p.remotes, "cp", false)
+	c.transfer = c.between
+	return c.finish(ctx, p.copy(ctx, c))
+}
+
+// copy copies all.
+func (p *cp) copy(ctx context.Context, c *copier) error {
+	to, as, err := openRemote(ctx, &p.remotes, p.to)
+	if err != nil {
+		return c.report(ctx, err)
+	}
+	isDir, err := intoDir(ctx, to, as, p.slash, len(p.urls) > 1)
+	if err != nil {
+		return c.report(ctx, err)
+	}
+	var items []Item
+	taken := make(into)
+	for _, url := range p.urls {
+		f, base, err := remoteSource(ctx, &p.remotes, url, p.Recursive)
+		if f.to, f.as = to, as; isDir && base != "/" {
+			f.as = path.Join(as, base)
+		}
+		switch {
+		case err != nil:
+		case !f.mode.IsDir() && !isDir && p.slash:
+			err = words.About(to.show(as), words.ErrNoDirectory)
+		case f.from.(*remoteDir).fs == to.fs && within(f.as, f.name):
+			err = words.About(f.from.show(f.name), words.ErrItself)
+		default:
+			err = taken.claim(to, f.as)
+		}
+		if err == nil {
+			items = append(items, f)
+		} else if err = c.report(ctx, err); err != nil {
+			return err
+		}
+	}
+	return c.all(ctx, items)
+}
+
+// within reports whether a name of a file system is that of a directory, or of something in it.
+func within(name, dir string) bool {
+	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
+}
+
+// between copies the content of a file of a server to one of a server.
+func (c *copier) between(ctx context.Context, to, from content, f *Item) error {
+	if c.sparse {
+		return c.fromServer(ctx, to, from, f)
+	}
+	r, w := io.Pipe()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, err := from.WriteTo(w)
+		w.CloseWithError(words.About(f.from.show(f.name), err))
+	}()
+	_, err := to.ReadFrom(&reader{r, f.from.show(f.name), c.bar})
+	r.Close()
+	<-read
+	return words.About(f.to.show(f.as), err)
+}
+
+// remoteSource finds the file that a URL names, and the last name in the URL, "/" if it has none.
+func remoteSource(ctx context.Context, r *remote.Session, url string, recursive bool) (f Item, base string, err error) {
+	from, name, err := openRemote(ctx, r, url)
+	if err != nil {
+		return Item{}, "", err
+	}
+	t, _ := reach.ParseTarget(url) // which was checked
+	find := from.stat
+	if recursive && !strings.HasSuffix(t.Path, "/") {
+		find = from.lstat
+	}
+	d, err := find(ctx, name)
+	switch {
+	case err != nil:
+		return Item{}, "", err
+	case d.mode.IsDir() && !recursive:
+		return Item{}, "", words.About(from.show(name), words.ErrDirectory)
+	case !d.mode.IsDir() && strings.HasSuffix(t.Path, "/"):
+		return Item{}, "", words.About(from.show(name), words.ErrNotDirectory)
+	}
+	return Item{details: d, from: from, name: name}, path.Base(t.Path), nil
+}
+
+// intoDir reports whether there is a directory at a name to copy into. There must be one if several
+// are copied, and none is written through a link that leads nowhere.
+func intoDir(ctx context.Context, to *remoteDir, as string, slash, several bool) (bool, error) {
+	d, err := to.stat(ctx, as)
+	switch {
+	case err == nil && d.mode.IsDir():
+		return true, nil
+	case err == nil && (slash || several):
+		return false, words.About(to.show(as), words.ErrNotDirectory)
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := to.lstat(ctx, as); err == nil {
+			return false, words.About(to.show(as), words.ErrDangling)
+		}
+		if several {
+			return false, words.About(to.show(as), words.ErrNoDirectory)
+		}
+		return false, nil
+	}
+	return false, err
+}
