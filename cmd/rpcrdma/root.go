@@ -36,6 +36,10 @@ mountport is needed only for a server whose MOUNT is not found by itself; & join
 names %, ? and # are written %25, %3F and %23. All other bytes may be as they are, or as % and
 two hexadecimal digits; quote what the shell takes for something else.
 
+* and [...] in the path of what is read, changed, moved or removed stand for names, as in shells,
+unless there is a file of that very name; %2A and %5B stand for themselves. That nothing matches is
+an error.
+
 The exit code is 0 if all is done, 1 if something failed, 2 if the command line is wrong, and
 130 after an interrupt (except ping: see there).`,
 		SilenceErrors: true,

@@ -87,13 +87,17 @@ func (p *cp) copy(ctx context.Context, c *copier) error {
 	if err != nil {
 		return c.report(ctx, err)
 	}
-	isDir, err := intoDir(ctx, to, as, p.slash, len(p.urls) > 1)
+	urls, err := c.expand(ctx, &p.remotes, p.urls)
+	if err != nil || len(urls) == 0 {
+		return err
+	}
+	isDir, err := intoDir(ctx, to, as, p.slash, len(urls) > 1)
 	if err != nil {
 		return c.report(ctx, err)
 	}
 	var items []Item
 	taken := make(into)
-	for _, url := range p.urls {
+	for _, url := range urls {
 		f, base, err := remoteSource(ctx, &p.remotes, url, p.Recursive)
 		if f.to, f.as = to, as; isDir && base != "/" {
 			f.as = path.Join(as, base)
@@ -114,6 +118,18 @@ func (p *cp) copy(ctx context.Context, c *copier) error {
 		}
 	}
 	return c.all(ctx, items)
+}
+
+// expand returns the URLs of all files that URLs stand for. It reports those that stand for none.
+func (c *copier) expand(ctx context.Context, r *remote.Session, urls []string) (all []string, err error) {
+	for _, url := range urls {
+		some, err := r.Expand(ctx, url)
+		if err := c.report(ctx, words.About(url, err)); err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
 }
 
 // within reports whether a name of a file system is that of a directory, or of something in it.

@@ -95,7 +95,7 @@ func (g *get) run(cmd *cobra.Command) (err error) {
 	c := g.newCopier(cmd, &g.remotes, "get", g.to == "-")
 	c.transfer = c.fromServer
 	if g.to == "-" {
-		err = g.stream(ctx, c, cmd.OutOrStdout(), "standard output")
+		err = g.stream(ctx, c, g.urls[0], cmd.OutOrStdout(), "standard output")
 	} else {
 		err = g.files(ctx, c)
 	}
@@ -104,14 +104,18 @@ func (g *get) run(cmd *cobra.Command) (err error) {
 
 // files copies to files.
 func (g *get) files(ctx context.Context, c *copier) error {
+	urls, err := c.expand(ctx, &g.remotes, g.urls)
+	if err != nil || len(urls) == 0 {
+		return err
+	}
 	info, err := os.Stat(g.to)
 	isDir := err == nil && info.IsDir()
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return c.report(ctx, words.About(g.to, err))
-	case len(g.urls) > 1 && err != nil:
+	case len(urls) > 1 && err != nil:
 		return c.report(ctx, words.About(g.to, words.ErrNoDirectory))
-	case len(g.urls) > 1 && !isDir, err == nil && !isDir && strings.HasSuffix(g.to, "/"):
+	case len(urls) > 1 && !isDir, err == nil && !isDir && strings.HasSuffix(g.to, "/"):
 		return c.report(ctx, words.About(g.to, words.ErrNotDirectory))
 	case err == nil && !isDir && !info.Mode().IsRegular():
 		if g.Recursive {
@@ -119,7 +123,7 @@ func (g *get) files(ctx context.Context, c *copier) error {
 		}
 		w := &Special{Path: g.to, Flag: os.O_WRONLY}
 		defer w.Close()
-		return g.stream(ctx, c, w, g.to)
+		return g.stream(ctx, c, urls[0], w, g.to)
 	}
 	to, as, err := g.place(isDir)
 	if err != nil {
@@ -128,7 +132,7 @@ func (g *get) files(ctx context.Context, c *copier) error {
 	defer to.close()
 	var items []Item
 	taken := make(into)
-	for _, url := range g.urls {
+	for _, url := range urls {
 		f, err := g.source(ctx, url, to, as, isDir)
 		if err == nil {
 			err = taken.claim(to, f.as)
@@ -174,8 +178,8 @@ func (g *get) source(ctx context.Context, url string, to place, as string, isDir
 }
 
 // stream copies to what is no regular file.
-func (g *get) stream(ctx context.Context, c *copier, w io.Writer, as string) error {
-	from, name, err := openRemote(ctx, &g.remotes, g.urls[0])
+func (g *get) stream(ctx context.Context, c *copier, url string, w io.Writer, as string) error {
+	from, name, err := openRemote(ctx, &g.remotes, url)
 	if err == nil {
 		err = c.getStream(ctx, from, name, w, as)
 	}

@@ -20,7 +20,7 @@ is to be kept, get is the command.`,
 		Args: cli.SomeURLs,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			out := cli.Interruptible{Ctx: cmd.Context(), W: cmd.OutOrStdout()}
-			return remote.OnURLs(cmd, &r, urls, func(w *remote.Work, p remote.Operand) error {
+			return remote.OnFiles(cmd, &r, urls, func(w *remote.Work, p remote.Operand) error {
 				name := p.Name
 				if p.Dir {
 					name += "/"

@@ -49,7 +49,7 @@ digits. Links are followed, except those that -R comes across: these are left al
 			return cli.SomeURLs(cmd, urls(args))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return remote.OnURLs(cmd, &r, urls(args), func(w *remote.Work, p remote.Operand) error {
+			return remote.OnFiles(cmd, &r, urls(args), func(w *remote.Work, p remote.Operand) error {
 				return chmod(w, p, change, recursive)
 			})
 		},

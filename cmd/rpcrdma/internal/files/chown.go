@@ -38,7 +38,7 @@ Servers let root change owners, and only if they do not squash it.`,
 			if err != nil {
 				return cli.UsageError{Err: err}
 			}
-			return remote.OnURLs(cmd, &r, args[1:], func(w *remote.Work, p remote.Operand) error {
+			return remote.OnFiles(cmd, &r, args[1:], func(w *remote.Work, p remote.Operand) error {
 				i, err := p.Stat(w.Ctx(), !links && !recursive)
 				if err != nil {
 					return err

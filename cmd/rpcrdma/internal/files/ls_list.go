@@ -31,6 +31,10 @@ type directory struct {
 
 func ls(cmd *cobra.Command, r *remote.Session, flags lsFlags, urls []string) error {
 	return remote.WithWork(cmd, r, urls, func(w *remote.Work) error {
+		urls, err := w.Expand(urls)
+		if err != nil {
+			return err
+		}
 		l := &listing{
 			lsFlags: flags,
 			Work:    w,

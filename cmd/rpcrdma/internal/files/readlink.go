@@ -24,7 +24,7 @@ directory of the link, or absolute.`,
 		Example: `  rpcrdma readlink rdma://host/export/link`,
 		Args:    cli.SomeURLs,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			return remote.OnURLs(cmd, &r, urls, func(w *remote.Work, p remote.Operand) error {
+			return remote.OnFiles(cmd, &r, urls, func(w *remote.Work, p remote.Operand) error {
 				i, err := p.Stat(w.Ctx(), false)
 				if err != nil {
 					return err

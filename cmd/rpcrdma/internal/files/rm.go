@@ -42,6 +42,10 @@ does what a URL that ends with . or .. names.`,
 		},
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			return remote.WithWork(cmd, &r, urls, func(w *remote.Work) error {
+				urls, err := w.Expand(urls)
+				if err != nil {
+					return err
+				}
 				for _, url := range urls {
 					if err := w.Fail(url, flags.one(w, url)); err != nil {
 						return err

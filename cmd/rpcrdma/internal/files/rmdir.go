@@ -21,7 +21,7 @@ what a URL that ends with . or .. names.`,
 		Example: `  rpcrdma rmdir rdma://host/export/dir`,
 		Args:    cli.SomeURLs,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			return remote.OnURLs(cmd, &r, urls, rmdir)
+			return remote.OnFiles(cmd, &r, urls, rmdir)
 		},
 	}
 	r.AddFlags(cmd)

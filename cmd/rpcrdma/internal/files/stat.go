@@ -25,7 +25,7 @@ tells about the link itself.`,
 		Example: `  rpcrdma stat rdma://host/export/file`,
 		Args:    cli.SomeURLs,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			return remote.OnURLs(cmd, &r, urls, func(w *remote.Work, p remote.Operand) error {
+			return remote.OnFiles(cmd, &r, urls, func(w *remote.Work, p remote.Operand) error {
 				i, err := p.Stat(w.Ctx(), follow)
 				if err != nil {
 					return err

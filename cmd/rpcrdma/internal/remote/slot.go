@@ -44,7 +44,11 @@ func SourcesAndTarget(_ *cobra.Command, args []string) error {
 
 // ToTarget calls do with all URLs but the last, and where the last says that they go: into that, if it is a directory and unless asFile.
 func ToTarget(w *Work, urls []string, asFile bool, do func(from Operand, to Slot) error) error {
-	sources, last := urls[:len(urls)-1], urls[len(urls)-1]
+	last := urls[len(urls)-1]
+	sources, err := w.Expand(urls[:len(urls)-1])
+	if err != nil || len(sources) == 0 {
+		return err
+	}
 	to, find, err := TargetOf(w, last, asFile, len(sources))
 	if err != nil {
 		return w.Fail(last, err)

@@ -42,18 +42,44 @@ type Operand struct {
 // OnURLs opens all URLs and calls do with each. It returns a usage error before anything is done, or in the end ErrReported
 // if something failed, or the context's error.
 func OnURLs(cmd *cobra.Command, r *Session, urls []string, do func(w *Work, p Operand) error) (err error) {
-	return WithWork(cmd, r, urls, func(w *Work) error {
-		for _, url := range urls {
-			p, err := w.Open(url)
-			if err == nil {
-				err = do(w, p)
-			}
-			if err := w.Fail(url, err); err != nil {
-				return err
-			}
+	return WithWork(cmd, r, urls, func(w *Work) error { return w.each(urls, do) })
+}
+
+// each opens URLs and calls do with each.
+func (w *Work) each(urls []string, do func(w *Work, p Operand) error) error {
+	for _, url := range urls {
+		p, err := w.Open(url)
+		if err == nil {
+			err = do(w, p)
 		}
-		return nil
+		if err := w.Fail(url, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OnFiles is OnURLs with all files that the URLs stand for.
+func OnFiles(cmd *cobra.Command, r *Session, urls []string, do func(w *Work, p Operand) error) (err error) {
+	return WithWork(cmd, r, urls, func(w *Work) error {
+		urls, err := w.Expand(urls)
+		if err != nil {
+			return err
+		}
+		return w.each(urls, do)
 	})
+}
+
+// Expand returns the URLs of all files that URLs stand for. It reports those that stand for none.
+func (w *Work) Expand(urls []string) (all []string, err error) {
+	for _, url := range urls {
+		some, err := w.Remotes.Expand(w.Ctx(), url)
+		if err := w.Fail(url, err); err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
 }
 
 // WithWork checks the URLs, and calls do, which reports by w.fail what one of them has.

@@ -1,0 +1,145 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// mostMatches is how many files a pattern may stand for: servers can have directories without end.
+const mostMatches = 1 << 20
+
+var (
+	errNoMatch     = errors.New("no file matches")
+	errManyMatches = fmt.Errorf("more than %d files match", mostMatches)
+)
+
+// Expand returns the URLs of the files that a URL stands for. Those are itself, unless it has a * or
+// a [ in its path and there is no file of that name. Then it is a pattern, as shells have them: *
+// stands for any characters and [...] for one, but not for a . at the beginning, and what is written
+// %2A or %5B stands for itself. That no file matches is an error.
+func (r *Session) Expand(ctx context.Context, url string) ([]string, error) {
+	rest, query, hasQuery := strings.Cut(url, "?")
+	at := strings.Index(rest, "://") + len("://")
+	i := strings.IndexByte(rest[at:], '/')
+	if i < 0 || !strings.ContainsAny(rest[at+i:], "*[") || r.isThere(ctx, url) {
+		return []string{url}, nil
+	}
+	if hasQuery {
+		query = "?" + query
+	}
+	parts := strings.Split(rest[at+i+1:], "/")
+	first := slices.IndexFunc(parts, hasMeta)
+	found := []string{rest[:at+i]}
+	for _, part := range parts[:first] {
+		found[0] += "/" + part
+	}
+	if _, _, err := r.Open(ctx, found[0]+query); err != nil {
+		return nil, err
+	}
+	for n, part := range parts[first:] {
+		last := first+n == len(parts)-1
+		var next []string
+		for _, url := range found {
+			more, err := r.matches(ctx, url, query, part, last)
+			if err != nil {
+				return nil, err
+			}
+			if next = append(next, more...); len(next) > mostMatches {
+				return nil, errManyMatches
+			}
+		}
+		found = next
+	}
+	if len(found) == 0 {
+		return nil, errNoMatch
+	}
+	for i := range found {
+		found[i] += query
+	}
+	return found, nil
+}
+
+func hasMeta(part string) bool { return strings.ContainsAny(part, "*[") }
+
+// isThere reports whether there is a file of that very name, or whether that cannot be told.
+func (r *Session) isThere(ctx context.Context, url string) bool {
+	m, name, err := r.Open(ctx, url)
+	if err == nil {
+		_, err = m.FS.Lstat(ctx, name)
+	}
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// matches returns what a part of a pattern stands for in the directory at a URL without its query.
+// What is no directory has nothing in it.
+func (r *Session) matches(ctx context.Context, url, query, part string, last bool) (all []string, err error) {
+	if !hasMeta(part) {
+		if !last {
+			return []string{url + "/" + part}, nil
+		}
+		m, name, err := r.Open(ctx, url+"/"+part+query)
+		if err != nil {
+			return nil, err
+		}
+		i, err := m.FS.Stat(ctx, name)
+		if err != nil || part == "" && !i.IsDir() {
+			return nil, ctx.Err()
+		}
+		return []string{url + "/" + part}, nil
+	}
+	pattern, err := patternOf(part)
+	if err != nil {
+		return nil, err
+	}
+	m, name, err := r.Open(ctx, url+query)
+	if err != nil {
+		return nil, err
+	}
+	for e, err := range m.FS.Entries(ctx, name) {
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, nfs3.ErrNotDir) {
+				return nil, nil
+			}
+			return nil, err
+		}
+		if ok, _ := path.Match(pattern, e.Name()); !ok || e.Name()[0] == '.' && pattern[0] != '.' {
+			continue
+		}
+		if all = append(all, url+"/"+reach.Escape(e.Name())); len(all) > mostMatches {
+			return nil, errManyMatches
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// patternOf turns a part of a URL into a pattern of path.Match: what is escaped there stands for
+// itself, and so does a backslash.
+func patternOf(part string) (string, error) {
+	var b strings.Builder
+	for len(part) > 0 {
+		n, literal := 1, part[0] == '\\'
+		if part[0] == '%' {
+			n, literal = min(3, len(part)), true
+		}
+		c, err := reach.Unescape(part[:n])
+		if err != nil {
+			return "", err
+		}
+		if literal && strings.ContainsAny(c, `*?[]\-^`) {
+			b.WriteByte('\\')
+		}
+		b.WriteString(c)
+		part = part[n:]
+	}
+	_, err := path.Match(b.String(), "")
+	return b.String(), err
+}
