@@ -92,6 +92,18 @@ func (c *copier) tell(err error) {
 	fmt.Fprintln(c.bar, cli.Cut("rpcrdma "+c.verb+" "+c.work.Reason(err)))
 }
 
+// expand returns the URLs of all files that URLs stand for. It reports those that stand for none.
+func (c *copier) expand(ctx context.Context, r *remote.Session, urls []string) (all []string, err error) {
+	for _, url := range urls {
+		some, err := r.Expand(ctx, url)
+		if err := c.report(ctx, words.About(url, err)); err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
 // all copies files, and what is in directories.
 func (c *copier) all(ctx context.Context, items []Item) error {
 	c.bar.Begin(c.verb, 0)

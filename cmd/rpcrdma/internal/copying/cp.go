@@ -2,9 +2,7 @@ package copying
 
 import (
 	"context"
-	"errors"
 	"io"
-	"io/fs"
 	"path"
 	"strings"
 
@@ -120,18 +118,6 @@ func (p *cp) copy(ctx context.Context, c *copier) error {
 	return c.all(ctx, items)
 }
 
-// expand returns the URLs of all files that URLs stand for. It reports those that stand for none.
-func (c *copier) expand(ctx context.Context, r *remote.Session, urls []string) (all []string, err error) {
-	for _, url := range urls {
-		some, err := r.Expand(ctx, url)
-		if err := c.report(ctx, words.About(url, err)); err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	return all, nil
-}
-
 // within reports whether a name of a file system is that of a directory, or of something in it.
 func within(name, dir string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
@@ -153,48 +139,4 @@ func (c *copier) between(ctx context.Context, to, from content, f *Item) error {
 	r.Close()
 	<-read
 	return words.About(f.to.show(f.as), err)
-}
-
-// remoteSource finds the file that a URL names, and the last name in the URL, "/" if it has none.
-func remoteSource(ctx context.Context, r *remote.Session, url string, recursive bool) (f Item, base string, err error) {
-	from, name, err := openRemote(ctx, r, url)
-	if err != nil {
-		return Item{}, "", err
-	}
-	t, _ := reach.ParseTarget(url) // which was checked
-	find := from.stat
-	if recursive && !strings.HasSuffix(t.Path, "/") {
-		find = from.lstat
-	}
-	d, err := find(ctx, name)
-	switch {
-	case err != nil:
-		return Item{}, "", err
-	case d.mode.IsDir() && !recursive:
-		return Item{}, "", words.About(from.show(name), words.ErrDirectory)
-	case !d.mode.IsDir() && strings.HasSuffix(t.Path, "/"):
-		return Item{}, "", words.About(from.show(name), words.ErrNotDirectory)
-	}
-	return Item{details: d, from: from, name: name}, path.Base(t.Path), nil
-}
-
-// intoDir reports whether there is a directory at a name to copy into. There must be one if several
-// are copied, and none is written through a link that leads nowhere.
-func intoDir(ctx context.Context, to *remoteDir, as string, slash, several bool) (bool, error) {
-	d, err := to.stat(ctx, as)
-	switch {
-	case err == nil && d.mode.IsDir():
-		return true, nil
-	case err == nil && (slash || several):
-		return false, words.About(to.show(as), words.ErrNotDirectory)
-	case errors.Is(err, fs.ErrNotExist):
-		if _, err := to.lstat(ctx, as); err == nil {
-			return false, words.About(to.show(as), words.ErrDangling)
-		}
-		if several {
-			return false, words.About(to.show(as), words.ErrNoDirectory)
-		}
-		return false, nil
-	}
-	return false, err
 }

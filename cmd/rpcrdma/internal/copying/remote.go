@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
@@ -35,6 +36,50 @@ func openRemote(ctx context.Context, r *remote.Session, url string) (*remoteDir,
 	}
 	t.MountPort = 0 // which says nothing about a file
 	return &remoteDir{m.FS, t.At(path.Join("/", m.Root.Export))}, name, nil
+}
+
+// remoteSource finds the file that a URL names, and the last name in the URL, "/" if it has none.
+func remoteSource(ctx context.Context, r *remote.Session, url string, recursive bool) (f Item, base string, err error) {
+	from, name, err := openRemote(ctx, r, url)
+	if err != nil {
+		return Item{}, "", err
+	}
+	t, _ := reach.ParseTarget(url) // which was checked
+	find := from.stat
+	if recursive && !strings.HasSuffix(t.Path, "/") {
+		find = from.lstat
+	}
+	d, err := find(ctx, name)
+	switch {
+	case err != nil:
+		return Item{}, "", err
+	case d.mode.IsDir() && !recursive:
+		return Item{}, "", words.About(from.show(name), words.ErrDirectory)
+	case !d.mode.IsDir() && strings.HasSuffix(t.Path, "/"):
+		return Item{}, "", words.About(from.show(name), words.ErrNotDirectory)
+	}
+	return Item{details: d, from: from, name: name}, path.Base(t.Path), nil
+}
+
+// intoDir reports whether there is a directory at a name to copy into. There must be one if several
+// are copied, and none is written through a link that leads nowhere.
+func intoDir(ctx context.Context, to *remoteDir, as string, slash, several bool) (bool, error) {
+	d, err := to.stat(ctx, as)
+	switch {
+	case err == nil && d.mode.IsDir():
+		return true, nil
+	case err == nil && (slash || several):
+		return false, words.About(to.show(as), words.ErrNotDirectory)
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := to.lstat(ctx, as); err == nil {
+			return false, words.About(to.show(as), words.ErrDangling)
+		}
+		if several {
+			return false, words.About(to.show(as), words.ErrNoDirectory)
+		}
+		return false, nil
+	}
+	return false, err
 }
 
 func (x *remoteDir) show(name string) string { return x.url.At(path.Join(x.url.Path, name)).String() }
