@@ -82,7 +82,7 @@ func (c *copier) finish(ctx context.Context, err error) error {
 	if err != nil {
 		return err
 	}
-	if c.failed.Load() {
+	if c.failed.Load() > 0 {
 		return cli.ErrReported
 	}
 	return nil

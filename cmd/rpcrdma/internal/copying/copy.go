@@ -39,8 +39,8 @@ type copier struct {
 	work     *remote.Work // which knows who calls
 	large    sync.Mutex   // held while a large file is copied
 
-	failed atomic.Bool // something was not copied, or not in full
-	gone   atomic.Bool // the server cannot be reached: nothing else will work
+	tally
+	gone atomic.Bool // the server cannot be reached: nothing else will work
 }
 
 // Item is a file to copy, or what is in a directory.
@@ -77,7 +77,7 @@ func (c *copier) report(ctx context.Context, err error) error {
 	case c.gone.Load(): // the one that found it has told
 		return cli.ErrReported
 	}
-	c.failed.Store(true)
+	c.failed.Add(1)
 	c.tell(err)
 	// A server that does not accept one call may accept others.
 	if errors.As(err, new(*oncrpc.CallError)) && !errors.As(err, new(*oncrpc.AcceptError)) {
@@ -85,6 +85,25 @@ func (c *copier) report(ctx context.Context, err error) error {
 		return cli.ErrReported
 	}
 	return nil
+}
+
+// settle counts a file that was copied, skipped, or neither because of an error, which it reports.
+// It returns an error when there is no point in going on.
+func (c *copier) settle(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		c.files.Add(1)
+	case errors.As(err, new(skippedError)):
+		c.skipped.Add(1)
+		return nil
+	}
+	return c.report(ctx, err)
+}
+
+// moved counts bytes of content that were transferred.
+func (c *copier) moved(n int) {
+	c.bar.Add(n)
+	c.bytes.Add(int64(n))
 }
 
 // tell writes a message.

@@ -183,5 +183,5 @@ func (g *get) stream(ctx context.Context, c *copier, url string, w io.Writer, as
 	if err == nil {
 		err = c.getStream(ctx, from, name, w, as)
 	}
-	return c.report(ctx, err)
+	return c.settle(ctx, err)
 }

@@ -108,7 +108,7 @@ func (p *Put) copy(ctx context.Context, c *copier, stdin io.Reader) error {
 		return c.report(ctx, err)
 	}
 	if p.paths[0] == "-" {
-		return c.report(ctx, p.stream(ctx, c, stdin, "standard input", to, as, isDir))
+		return c.settle(ctx, p.stream(ctx, c, stdin, "standard input", to, as, isDir))
 	}
 	var items []Item
 	taken := make(into)
@@ -124,7 +124,7 @@ func (p *Put) copy(ctx context.Context, c *copier, stdin io.Reader) error {
 		case err != nil:
 		case f.stream:
 			s := &Special{Path: name, Flag: os.O_RDONLY}
-			err = p.stream(ctx, c, s, name, to, f.as, false)
+			err = c.settle(ctx, p.stream(ctx, c, s, name, to, f.as, false))
 			s.Close()
 		case !f.mode.IsDir() && !isDir && p.slash:
 			err = words.About(to.show(as), words.ErrNoDirectory)

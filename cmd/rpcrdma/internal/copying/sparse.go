@@ -107,7 +107,7 @@ func (c *copier) putSparse(ctx context.Context, to io.WriterAt, from *os.File, n
 				if err != nil {
 					return words.About(name, err)
 				}
-				c.bar.Add(n)
+				c.moved(n)
 				return eachRun(p[:n], off, func(p []byte, off int64) error {
 					_, err := to.WriteAt(p, off)
 					return err

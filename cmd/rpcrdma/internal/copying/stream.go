@@ -90,7 +90,7 @@ func (c *copier) getStream(ctx context.Context, from *remoteDir, name string, w 
 			return err
 		}
 		defer f.Close()
-		if _, err = f.WriteTo(&writer{cli.Interruptible{Ctx: ctx, W: w}, as, c.bar}); err != nil {
+		if _, err = f.WriteTo(&writer{cli.Interruptible{Ctx: ctx, W: w}, as, c.moved}); err != nil {
 			return words.About(from.show(name), err)
 		}
 		now, err := from.state(f)
@@ -106,7 +106,7 @@ func (c *copier) putStream(ctx context.Context, r io.Reader, name string, to *re
 	return c.stream(ctx, func(ctx context.Context) error {
 		f := &Item{details: details{mode: rwAll, uid: -1}, to: to, as: as, stream: true}
 		return c.write(ctx, f, func(content content) error {
-			_, err := content.ReadFrom(&reader{cli.InterruptibleReader{Ctx: ctx, R: r}, name, c.bar})
+			_, err := content.ReadFrom(&reader{cli.InterruptibleReader{Ctx: ctx, R: r}, name, c.moved})
 			return words.About(to.show(as), err)
 		})
 	})

@@ -5,20 +5,19 @@ import (
 	"io"
 	"os"
 
-	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
 // reader and writer count what passes, and name the file of this host of which an error is.
 type reader struct {
-	r    io.Reader
-	name string
-	bar  *cli.Bar
+	r     io.Reader
+	name  string
+	moved func(n int)
 }
 
 func (r *reader) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
-	r.bar.Add(n)
+	r.moved(n)
 	if err != nil && err != io.EOF {
 		err = words.About(r.name, err)
 	}
@@ -26,20 +25,20 @@ func (r *reader) Read(p []byte) (int, error) {
 }
 
 type writer struct {
-	w    io.Writer
-	name string
-	bar  *cli.Bar
+	w     io.Writer
+	name  string
+	moved func(n int)
 }
 
 func (w *writer) Write(p []byte) (int, error) {
 	n, err := w.w.Write(p)
-	w.bar.Add(n)
+	w.moved(n)
 	return n, words.About(w.name, err)
 }
 
 // fromServer copies the content of a file of the server to one of this host.
 func (c *copier) fromServer(_ context.Context, to, from content, f *Item) error {
-	w := &writer{to, f.to.show(f.as), c.bar}
+	w := &writer{to, f.to.show(f.as), c.moved}
 	if !c.sparse {
 		_, err := from.WriteTo(w)
 		return words.About(f.from.show(f.name), err)
@@ -57,7 +56,7 @@ func (c *copier) toServer(ctx context.Context, to, from content, f *Item) error 
 	name := f.from.show(f.name)
 	file, ok := from.(*os.File)
 	if !c.sparse || !ok {
-		_, err := to.ReadFrom(&reader{from, name, c.bar})
+		_, err := to.ReadFrom(&reader{from, name, c.moved})
 		return words.About(f.to.show(f.as), err)
 	}
 	info, err := file.Stat()

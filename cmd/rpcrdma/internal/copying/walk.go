@@ -49,7 +49,7 @@ func (w *walk) items(ctx context.Context, items []Item) error {
 			w.bar.Grow(f.bytes())
 		}
 		w.group.Go(func() error {
-			err := w.report(ctx, w.one(ctx, f))
+			err := w.settle(ctx, w.one(ctx, f))
 			w.bar.Copied()
 			return errors.Join(err, w.done(ctx, f.dir))
 		})
