@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // profileTime is the length of the run that is profiled: 100 samples a second.
@@ -64,7 +66,7 @@ func (r *Report) measure(ctx context.Context, start int) (err error) {
 			return err
 		}
 	}
-	before := busyTime()
+	before := host.BusyTime()
 	for range o.Rounds {
 		var round Round
 		for i, m := range []*Measurement{&round.Yardstick, &round.Candidate} {
@@ -74,7 +76,7 @@ func (r *Report) measure(ctx context.Context, start int) (err error) {
 		}
 		r.Rounds = append(r.Rounds, round)
 	}
-	r.busy += busyTime() - before
+	r.busy += host.BusyTime().Since(before).All()
 	if o.Profile != "" && start == 0 {
 		last := r.Rounds[len(r.Rounds)-1].Candidate
 		n := int(float64(last.Operations) * profileTime.Seconds() / last.Elapsed.Seconds())

@@ -1,0 +1,19 @@
+package host
+
+import "time"
+
+// Busy is the CPU time that all processes of the machine have used since it started, by what it was
+// used for. It is zero where the system does not tell.
+type Busy struct {
+	Tasks      time.Duration // user and system time of processes
+	Interrupts time.Duration // hard and soft ones, much of it for the network
+	Stolen     time.Duration // withheld by the host of a virtual machine
+}
+
+// All returns the sum.
+func (b Busy) All() time.Duration { return b.Tasks + b.Interrupts + b.Stolen }
+
+// Since returns what was used from before until b.
+func (b Busy) Since(before Busy) Busy {
+	return Busy{b.Tasks - before.Tasks, b.Interrupts - before.Interrupts, b.Stolen - before.Stolen}
+}
