@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
 // yardsticks collects figures of a kind, by size.
@@ -16,9 +18,7 @@ func (y yardsticks) add(size int, rate float64) { y[size] = append(y[size], rate
 func (y yardsticks) figures() []Figure {
 	var all []Figure
 	for _, size := range slices.Sorted(maps.Keys(y)) {
-		rates := slices.Sorted(slices.Values(y[size]))
-		n := len(rates)
-		all = append(all, Figure{Size: size, Throughput: (rates[(n-1)/2] + rates[n/2]) / 2})
+		all = append(all, Figure{Size: size, Throughput: spread.Median(y[size])})
 	}
 	return all
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
+	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
 // comparison is of a workload of ours with that of another.
@@ -78,10 +79,10 @@ func comparisons() []comparison {
 }
 
 // ratio is how many times as fast ours is in r.
-func ratio(r *paired.Report) paired.Spread {
+func ratio(r *paired.Report) spread.Spread {
 	s := r.Ratio()
 	if r.Candidate.Metric == paired.Latency { // of which less is better
-		s = paired.Spread{Q1: 1 / s.Q3, Median: 1 / s.Median, Q3: 1 / s.Q1}
+		s = spread.Spread{Q1: 1 / s.Q3, Median: 1 / s.Median, Q3: 1 / s.Q1}
 	}
 	return s
 }

@@ -2,7 +2,6 @@ package copy
 
 import (
 	"bufio"
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -11,12 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"text/tabwriter"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
 // sample is one run of one way.
@@ -182,6 +182,5 @@ func median(samples []sample, of func(sample) float64) float64 {
 	for _, s := range samples {
 		values = append(values, of(s))
 	}
-	slices.SortFunc(values, cmp.Compare[float64])
-	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+	return spread.Median(values)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
@@ -87,12 +87,7 @@ func growth(costs map[int][]float64, n int) float64 {
 	for i, c := range costs[n] {
 		ratios = append(ratios, c/costs[base][i])
 	}
-	return median(ratios)
-}
-
-func median(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	return v[len(v)/2]
+	return spread.Median(ratios)
 }
 
 func newWay(name string) *way {
@@ -154,7 +149,7 @@ func BenchmarkBusy(b *testing.B) {
 		for _, w := range ways {
 			for _, n := range steps {
 				fmt.Fprintf(&table, "%-6s %6d %14.2f %12.2f %12.2f %12.2f\n", w.name, n,
-					median(w.cpu[n])/1e3, median(w.wall[n])/1e3, growth(w.cpu, n), growth(w.wall, n))
+					spread.Median(w.cpu[n])/1e3, spread.Median(w.wall[n])/1e3, growth(w.cpu, n), growth(w.wall, n))
 			}
 		}
 		b.Logf("\n%s", &table)

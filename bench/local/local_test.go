@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -116,7 +118,7 @@ func TestMissed(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := Case{Bound: tt.bound}
-			if got := c.Missed(&Result{Metric: tt.metric, Ratio: Spread{Median: tt.ratio}, Allocs: tt.allocs}); len(got) != tt.want {
+			if got := c.Missed(&Result{Metric: tt.metric, Ratio: spread.Spread{Median: tt.ratio}, Allocs: tt.allocs}); len(got) != tt.want {
 				t.Errorf("got %q, want %d demands missed", got, tt.want)
 			}
 		})
@@ -144,12 +146,5 @@ func TestFails(t *testing.T) {
 		if err := o.rounds(&p, new(samples)); !errors.Is(err, broken) {
 			t.Errorf("%s: got %v, want %v", name, err, broken)
 		}
-	}
-}
-
-func TestSpread(t *testing.T) {
-	got := spread([]float64{4, 1, 3, 5, 2})
-	if diff := cmp.Diff(Spread{2, 3, 4}, got); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -2,7 +2,8 @@ package local
 
 import (
 	"fmt"
-	"slices"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
 // Metric is what is compared.
@@ -34,20 +35,11 @@ type Case struct {
 // Result is the outcome of the rounds of a case.
 type Result struct {
 	Metric      Metric
-	Ratio       Spread  // candidate to yardstick
-	Yardstick   float64 // nanoseconds an operation, median of the rounds
+	Ratio       spread.Spread // candidate to yardstick
+	Yardstick   float64       // nanoseconds an operation, median of the rounds
 	Candidate   float64
 	Allocs      float64 // of the candidate, an operation
 	Collections uint64  // of garbage while the candidate ran
-}
-
-// Spread is a median with the quartiles.
-type Spread struct{ Q1, Median, Q3 float64 }
-
-// spread returns that of values, of which there is one at least.
-func spread(values []float64) Spread {
-	s := slices.Sorted(slices.Values(values))
-	return Spread{s[len(s)/4], s[len(s)/2], s[len(s)*3/4]}
 }
 
 // maxAllocs is what the gate permits for each operation. The steady state has none, as tests of package nfsdemo show, but from one

@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
 // Options says how long to measure.
@@ -52,9 +54,9 @@ type samples struct {
 func (s *samples) result() *Result {
 	return &Result{
 		Metric:      s.metric,
-		Ratio:       spread(s.ratios),
-		Yardstick:   spread(s.times[0]).Median,
-		Candidate:   spread(s.times[1]).Median,
+		Ratio:       spread.Of(s.ratios),
+		Yardstick:   spread.Median(s.times[0]),
+		Candidate:   spread.Median(s.times[1]),
 		Allocs:      float64(s.mallocs) / float64(s.done),
 		Collections: s.collections,
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
 // Report is the outcome of a comparison.
@@ -33,8 +34,8 @@ type Side struct {
 
 // Ratio is that of the candidate to the yardstick. Of Latency less is better, of the
 // other metrics more.
-func (r *Report) Ratio() Spread {
-	return spread(r.each(func(round Round) float64 {
+func (r *Report) Ratio() spread.Spread {
+	return spread.Of(r.each(func(round Round) float64 {
 		return r.value(round.Candidate) / r.value(round.Yardstick)
 	}))
 }
@@ -42,14 +43,14 @@ func (r *Report) Ratio() Spread {
 // Interval is where the median of Ratio lies with a certainty of 95 %, whatever the distribution of
 // the rounds: between two of them by rank.
 func (r *Report) Interval() (low, high float64) {
-	return interval(r.each(func(round Round) float64 {
+	return spread.Interval(r.each(func(round Round) float64 {
 		return r.value(round.Candidate) / r.value(round.Yardstick)
 	}))
 }
 
 // CPU is how much CPU time the candidate takes at both ends together for what the yardstick does, as a multiple of what that takes.
-func (r *Report) CPU() Spread {
-	return spread(r.each(func(round Round) float64 {
+func (r *Report) CPU() spread.Spread {
+	return spread.Of(r.each(func(round Round) float64 {
 		y, c := round.Yardstick, round.Candidate
 		return (r.cpu(c, c.Server) + r.cpu(c, c.Client)) / (r.cpu(y, y.Server) + r.cpu(y, y.Client))
 	}))
@@ -77,7 +78,7 @@ func (r *Report) Sides() (yardstick, candidate Side) {
 
 func (r *Report) side(of func(Round) Measurement) Side {
 	median := func(f func(Measurement) float64) float64 {
-		return spread(r.each(func(round Round) float64 { return f(of(round)) })).Median
+		return spread.Median(r.each(func(round Round) float64 { return f(of(round)) }))
 	}
 	return Side{
 		Value:        median(r.value),

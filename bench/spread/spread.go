@@ -1,4 +1,6 @@
-package paired
+// Package spread says what is typical of figures that vary: their median, with the quartiles beside
+// it, and where the median of what they are a sample of lies.
+package spread
 
 import (
 	"math"
@@ -10,8 +12,8 @@ type Spread struct {
 	Q1, Median, Q3 float64
 }
 
-// spread returns that of values, NaN if there are none.
-func spread(values []float64) Spread {
+// Of returns the spread of values, in any order; NaN if there are none.
+func Of(values []float64) Spread {
 	sorted := slices.Sorted(slices.Values(values))
 	return Spread{
 		Q1:     quantile(sorted, 0.25),
@@ -20,9 +22,13 @@ func spread(values []float64) Spread {
 	}
 }
 
-// interval returns where the median of what values are a sample of lies, with a certainty of 95 % or
-// a little more: as many lie below a rank as a fair coin falls on one side.
-func interval(values []float64) (low, high float64) {
+// Median returns the median of values, in any order; NaN if there are none.
+func Median(values []float64) float64 { return Of(values).Median }
+
+// Interval returns where the median lies of the population that values are a sample of, with a
+// certainty of 95 % or a little more: as many lie below a rank as a fair coin falls on one side. It
+// is NaN if there are no values.
+func Interval(values []float64) (low, high float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	if n == 0 {
