@@ -60,7 +60,8 @@ func TestCpNames(t *testing.T) {
 		{"cp @/export/l @/export/dir", "", 0},
 		{"cp -r @/export/l @/export/dir/link", "", 0},
 		{"cp -r @/export/dir @/export/dir2", "", 0},
-		{"cp -r @/export/dir @/export/dir2", "", 0}, // into it, as cp does
+		{"cp -r @/export/dir @/export/dir2", "rpcrdma cp @/export/dir2: is there already: the copy goes into it, as @/export/dir2/dir; " +
+			"-T copies over it\n", 0}, // as cp does
 		{"cp @/export/a @/export/a", "rpcrdma cp @/export/a: cannot be copied to itself\n", 1},
 		{"cp -r @/export/dir @/export/dir/new", "rpcrdma cp @/export/dir: cannot be copied to itself\n", 1},
 		{"cp @/export/dir @/export/x", "rpcrdma cp @/export/dir: is a directory: -r copies it\n", 1},

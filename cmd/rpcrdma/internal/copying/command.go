@@ -17,6 +17,11 @@ func (o *Options) addFlags(cmd *cobra.Command) {
 	f.SortFlags = false
 	f.BoolVarP(&o.Recursive, "recursive", "r", false, "copy directories with what is in them; links as links")
 	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep mode, times and, where permitted, owner and group")
+	f.BoolFuncP("archive", "a", "the same as -rp", func(string) error {
+		o.Recursive, o.preserve = true, true
+		return nil
+	})
+	f.BoolVarP(&o.asName, "no-target-directory", "T", false, "the last argument is the new name, not a directory to copy into")
 	f.BoolVar(&o.sparse, "sparse", false, "leave holes where a file has holes or zeros")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress bar")
 }
@@ -48,6 +53,11 @@ with a slash at the end; without -r they are followed. Devices, FIFOs and socket
 with -r: a message says so, and the exit code is 1. Hard links become separate files. A directory
 goes into a directory that exists, as with cp, and what is there already stays, unless it is
 replaced. A link that exists in a directory is replaced, not followed.
+
+So that a copy that is repeated does not end up in the first one, a directory is not copied into
+one of the same name unless that name is written twice. With -T the last argument is the name of
+the copy in any case: what is in a directory goes into the directory that has that name. A slash
+behind it says that it is a directory.
 
 -p keeps permissions, set-user-ID and the like included, and the times of access and change, in
 nanoseconds, also of directories and, where the system can, of links. Owner and group are kept, by

@@ -20,6 +20,7 @@ import (
 type Options struct {
 	Recursive bool
 	preserve  bool
+	asName    bool // the target is no directory to copy into
 	sparse    bool
 	quiet     bool
 }

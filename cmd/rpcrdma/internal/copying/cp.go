@@ -64,7 +64,7 @@ func (p *cp) parse(args []string) error {
 		}
 		p.slash = strings.HasSuffix(t.Path, "/")
 	}
-	return nil
+	return p.oneName(n)
 }
 
 func (p *cp) run(cmd *cobra.Command) (err error) {
@@ -89,6 +89,9 @@ func (p *cp) copy(ctx context.Context, c *copier) error {
 	if err != nil || len(urls) == 0 {
 		return err
 	}
+	if err := p.oneName(len(urls)); err != nil {
+		return err
+	}
 	isDir, err := intoDir(ctx, to, as, p.slash, len(urls) > 1)
 	if err != nil {
 		return c.report(ctx, err)
@@ -97,7 +100,7 @@ func (p *cp) copy(ctx context.Context, c *copier) error {
 	taken := make(into)
 	for _, url := range urls {
 		f, base, err := remoteSource(ctx, &p.remotes, url, p.Recursive)
-		if f.to, f.as = to, as; isDir && base != "/" {
+		if f.to, f.as = to, as; isDir && !p.asName && base != "/" {
 			f.as = path.Join(as, base)
 		}
 		switch {
@@ -106,7 +109,10 @@ func (p *cp) copy(ctx context.Context, c *copier) error {
 			err = words.About(to.show(as), words.ErrNoDirectory)
 		case f.from.(*remoteDir).fs == to.fs && within(f.as, f.name):
 			err = words.About(f.from.show(f.name), words.ErrItself)
-		default:
+		case len(urls) == 1 && f.as != as:
+			err = c.nested(ctx, &f, p.to)
+		}
+		if err == nil {
 			err = taken.claim(to, f.as)
 		}
 		if err == nil {

@@ -76,6 +76,9 @@ func (g *get) parse(args []string) error {
 			return err
 		}
 	}
+	if err := g.oneName(len(g.urls)); err != nil {
+		return err
+	}
 	if len(g.urls) > 1 && len(g.urls) == len(args) {
 		return cli.Usagef("write what to copy to: . is this directory; to copy from one server to another, use cp")
 	}
@@ -108,6 +111,9 @@ func (g *get) files(ctx context.Context, c *copier) error {
 	if err != nil || len(urls) == 0 {
 		return err
 	}
+	if err := g.oneName(len(urls)); err != nil {
+		return err
+	}
 	info, err := os.Stat(g.to)
 	isDir := err == nil && info.IsDir()
 	switch {
@@ -134,6 +140,9 @@ func (g *get) files(ctx context.Context, c *copier) error {
 	taken := make(into)
 	for _, url := range urls {
 		f, err := g.source(ctx, url, to, as, isDir)
+		if err == nil && len(urls) == 1 && f.as != as {
+			err = c.nested(ctx, &f, g.to)
+		}
 		if err == nil {
 			err = taken.claim(to, f.as)
 		}
@@ -171,7 +180,7 @@ func (g *get) source(ctx context.Context, url string, to place, as string, isDir
 	case !f.mode.IsDir() && !isDir && strings.HasSuffix(g.to, "/"):
 		return Item{}, words.About(g.to, words.ErrNoDirectory) // it would have been found
 	}
-	if f.to, f.as = to, as; isDir && base != "/" {
+	if f.to, f.as = to, as; isDir && !g.asName && base != "/" {
 		f.as = base
 	}
 	return f, nil

@@ -73,7 +73,7 @@ func (p *Put) Parse(args []string) error {
 		return err
 	}
 	p.slash = strings.HasSuffix(t.Path, "/")
-	return nil
+	return p.oneName(n)
 }
 
 // Run copies.
@@ -114,7 +114,7 @@ func (p *Put) copy(ctx context.Context, c *copier, stdin io.Reader) error {
 	taken := make(into)
 	for _, name := range p.paths {
 		f, err := p.source(name)
-		if err == nil && isDir {
+		if err == nil && isDir && !p.asName {
 			if base := filepath.Base(name); base != "." && base != ".." && base != string(filepath.Separator) {
 				f.as = base
 			}
@@ -129,7 +129,13 @@ func (p *Put) copy(ctx context.Context, c *copier, stdin io.Reader) error {
 		case !f.mode.IsDir() && !isDir && p.slash:
 			err = words.About(to.show(as), words.ErrNoDirectory)
 		default:
-			if err = taken.claim(to, f.as); err == nil {
+			if len(p.paths) == 1 && f.as != as {
+				err = c.nested(ctx, &f, p.URL)
+			}
+			if err == nil {
+				err = taken.claim(to, f.as)
+			}
+			if err == nil {
 				items = append(items, f)
 			}
 		}
