@@ -41,7 +41,7 @@ func abandon(p *pair, ab transport.Abandoner, w window) {
 func abandonWrites(p *pair) {
 	ab := abandoner(p)
 	p.start()
-	const rounds = 20
+	const rounds = 10
 	size := p.exposable(100000)
 	data := p.a.hold(pattern(size, 1))
 	for round := range rounds {
@@ -60,7 +60,7 @@ func abandonWrites(p *pair) {
 		}
 		entries := p.a.postEach(wrs...)
 		p.b.next()
-		for range round * 50 {
+		for range round * 100 {
 			runtime.Gosched()
 		}
 		abandon(p, ab, mine)
@@ -88,9 +88,9 @@ func abandonWrites(p *pair) {
 func abandonReads(p *pair) {
 	ab := abandoner(p)
 	p.start()
-	const reads = 20
+	const rounds, reads = 10, 20
 	size := p.exposable(100000)
-	for round := range 20 {
+	for round := range rounds {
 		want := pattern(size, uint64(round))
 		mem := p.b.hold(want)
 		mine := p.b.window(rw, p.b.scattered(mem, 4096, 1)...)
@@ -105,7 +105,7 @@ func abandonReads(p *pair) {
 		}
 		entries := p.a.postEach(wrs...)
 		p.b.next()
-		for range round * 50 {
+		for range round * 100 {
 			runtime.Gosched()
 		}
 		abandon(p, ab, mine)
