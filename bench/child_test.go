@@ -43,10 +43,10 @@ func TestChildDiesWithParent(t *testing.T) {
 // TestChildFails: what is said of a server that does not come up, and of one that is no server.
 func TestChildFails(t *testing.T) {
 	t.Setenv(childVariable, "broken")
-	if _, err := startChild(t.Context(), self(), nil); !errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "listen on 127.0.0.1:nowhere") {
+	if _, _, err := startChild(t.Context(), self(), nil); !errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "listen on 127.0.0.1:nowhere") {
 		t.Errorf("got error %v, want one with what the server has said", err)
 	}
-	if _, err := startChild(t.Context(), []string{"/no/such/program"}, nil); err == nil {
+	if _, _, err := startChild(t.Context(), []string{"/no/such/program"}, nil); err == nil {
 		t.Error("got no error of a program that is not there")
 	}
 }

@@ -30,11 +30,11 @@ func TestLostProcess(t *testing.T) {
 		was    error
 		exited bool // what is said in the end
 	}{{"ended", io.EOF, true}, {"silent", ErrSilent, false}} {
-		c, err := startChild(t.Context(), self(), nil)
+		c, _, err := startChild(t.Context(), self(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.cmd.Process.Kill(); err != nil {
+		if err := c.Cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		lost := &LostError{Err: tt.was}

@@ -12,22 +12,22 @@ import (
 // TestRunServerSilent: a server that is there, and does nothing any more, ends a run.
 func TestRunServerSilent(t *testing.T) {
 	o := options(t, points2()...)
-	c, err := startChild(t.Context(), o.Command, nil)
+	c, addr, err := startChild(t.Context(), o.Command, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.stop(0)
-	o.Server, o.Command, o.patience = c.addr, nil, time.Second
+	defer c.Stop(0)
+	o.Server, o.Command, o.patience = addr, nil, time.Second
 	o.Progress = func(p Progress) {
 		if p.Done == 2 {
-			if err := c.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			if err := c.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 				t.Error(err)
 			}
 		}
 	}
 	r, err := Run(t.Context(), o)
 	var lost *LostError
-	if r == nil || !errors.As(err, &lost) || lost.Points != 2 || lost.Server != c.addr || !errors.Is(err, ErrSilent) {
+	if r == nil || !errors.As(err, &lost) || lost.Points != 2 || lost.Server != addr || !errors.Is(err, ErrSilent) {
 		t.Fatalf("got result %v, error %v, want what was measured and that the server has stopped answering after 2 points", r, err)
 	}
 	if len(r.Measured) != 2 || len(r.LeftOut) != 1 || len(r.LeftOut[0].Points) != 2 {

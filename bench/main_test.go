@@ -40,11 +40,11 @@ func TestMain(m *testing.M) {
 		}
 	case "parent":
 		os.Setenv(childVariable, "server")
-		c, err := startChild(context.Background(), self(), nil)
+		_, addr, err := startChild(context.Background(), self(), nil)
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println(c.addr)
+		fmt.Println(addr)
 		select {}
 	}
 	os.Exit(0)

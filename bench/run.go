@@ -60,8 +60,8 @@ type runner struct {
 	o      Options
 	result Result
 
-	addr, host string // of the server
-	child      *child // nil if it ran already
+	addr, host string      // of the server
+	child      *host.Child // nil if it ran already
 	rpc        *recordmark.Conn
 	control    *control.Client
 	info       *control.Info
@@ -84,10 +84,10 @@ func (r *runner) open(ctx context.Context) (err error) {
 	r.addr = r.o.Server
 	r.result.Server = r.addr
 	if r.addr == "" {
-		if r.child, err = startChild(ctx, r.o.Command, r.o.ServerCPUs); err != nil {
+		if r.child, r.addr, err = startChild(ctx, r.o.Command, r.o.ServerCPUs); err != nil {
 			return err
 		}
-		r.addr, r.result.Server = r.child.addr, "another process on this host"
+		r.result.Server = "another process on this host"
 	}
 	if r.host, _, err = net.SplitHostPort(r.addr); err != nil {
 		return fmt.Errorf("bench: %w", err)
@@ -142,11 +142,11 @@ func (r *runner) close(lost *LostError) error {
 	if r.child == nil {
 		return errors.Join(errs...)
 	}
-	wait := grace
+	wait := host.Grace
 	if lost != nil && errors.Is(lost.Err, ErrSilent) {
 		wait = 0
 	}
-	switch ended := r.child.stop(wait); {
+	switch ended := r.child.Stop(wait); {
 	case ended == nil:
 	case lost == nil:
 		errs = append(errs, fmt.Errorf("bench: the server: %w", ended))

@@ -16,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
@@ -112,21 +113,15 @@ func writeRandom(name string, size int) error {
 
 // serve starts the server, and sets the URLs.
 func (r *rig) serve(memory int) {
-	cmd := exec.Command(r.command, "serve", "--memory", "/bench", "--memory-size", strconv.Itoa(memory),
-		"--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	c, err := host.Program{Path: r.command, Args: []string{"serve", "--memory", "/bench",
+		"--memory-size", strconv.Itoa(memory), "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0"},
+	}.Start(r.b.Context())
 	if err != nil {
 		r.b.Fatal(err)
 	}
-	r.b.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	for lines := bufio.NewScanner(out); r.tcp == "" && lines.Scan(); {
+	stop := func() error { return c.Stop(0) } // it would serve on
+	r.b.Cleanup(func() { _ = stop() })
+	for lines := bufio.NewScanner(c.Out); r.tcp == "" && lines.Scan(); {
 		switch before, addr, _ := strings.Cut(lines.Text(), " on "); {
 		case strings.HasPrefix(before, "NFS over RDMA"):
 			r.rdma = "rdma://" + addr + "/bench"
@@ -135,9 +130,9 @@ func (r *rig) serve(memory int) {
 		}
 	}
 	if r.tcp == "" {
-		r.b.Fatal("the server did not come up")
+		r.b.Fatal("the server did not come up:", stop())
 	}
-	go io.Copy(io.Discard, out)
+	go io.Copy(io.Discard, c.Out)
 }
 
 func sum(b *testing.B, name string) [sha256.Size]byte {

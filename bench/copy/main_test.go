@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // TestMain lets the test binary be an end of the raw TCP connection, too.
 func TestMain(m *testing.M) {
-	if role := os.Getenv(roleVariable); role != "" {
+	if role := host.Role(); role != "" {
 		if err := raw(role, os.Args[1], os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, role+":", err)
 			os.Exit(1)

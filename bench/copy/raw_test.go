@@ -7,9 +7,7 @@ import (
 	"os"
 )
 
-// roleVariable is in the environment of a child, and says which end of a raw connection it is.
-const roleVariable = "COPY_ROLE"
-
+// The roles of children: which end of a raw connection they are.
 const (
 	sender   = "sender"
 	receiver = "receiver"

@@ -3,12 +3,14 @@ package copy
 import (
 	"bufio"
 	"errors"
-	"os"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // rig is what all ways of copying have in common.
@@ -58,32 +60,22 @@ func used(cmd *exec.Cmd) time.Duration {
 
 // raw copies the file from one process to another.
 func (r *rig) raw() (time.Duration, error) {
-	in := child(receiver, "127.0.0.1:0", r.path("raw"))
-	in.Stderr = os.Stderr
-	out, err := in.StdoutPipe()
-	if err == nil {
-		err = in.Start()
-	}
+	ctx := r.b.Context()
+	in, err := host.Program{Role: receiver, Args: []string{"127.0.0.1:0", r.path("raw")}}.Start(ctx)
 	if err != nil {
 		return 0, err
 	}
-	addr, err := bufio.NewReader(out).ReadString('\n')
+	addr, err := bufio.NewReader(in.Out).ReadString('\n')
 	if err != nil {
-		return 0, errors.Join(err, in.Wait())
+		return 0, errors.Join(err, in.Stop(host.Grace))
 	}
-	cpu, err := finish(child(sender, strings.TrimSpace(addr), r.source))
+	out, err := host.Program{Role: sender, Args: []string{strings.TrimSpace(addr), r.source}}.Start(ctx)
 	if err != nil {
-		_ = in.Process.Kill() // it waits for a sender
+		return 0, errors.Join(err, in.Stop(0)) // it waits for a sender
 	}
-	if err := errors.Join(err, in.Wait()); err != nil {
+	_, _ = io.Copy(io.Discard, out.Out) // until it ends
+	if err := errors.Join(out.Stop(host.Grace), in.Stop(host.Grace)); err != nil {
 		return 0, err
 	}
-	return cpu + used(in), nil
-}
-
-// child is this program, as an end of a raw connection.
-func child(role, addr, name string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], addr, name)
-	cmd.Env = append(os.Environ(), roleVariable+"="+role)
-	return cmd
+	return used(out.Cmd) + used(in.Cmd), nil
 }

@@ -1,11 +1,10 @@
 package growth
 
 import (
-	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"testing"
 	"time"
@@ -13,11 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// serverVariable is set in the process that is the server.
-const serverVariable = "GROWTH_SERVER"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(serverVariable) != "" {
+	if host.Role() != "" {
 		if err := serve(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -30,7 +26,6 @@ func TestMain(m *testing.M) {
 // server is the other process.
 type server struct {
 	b       *testing.B
-	cmd     *exec.Cmd
 	ask     *json.Encoder
 	answers *json.Decoder
 	first   report
@@ -39,38 +34,23 @@ type server struct {
 // startServer starts it. It ends with the benchmark.
 func startServer(b *testing.B) *server {
 	b.Helper()
-	path, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
-	s := &server{b: b, cmd: exec.Command(path)}
-	s.cmd.Env = append(os.Environ(), serverVariable+"=1")
-	s.cmd.Stderr = os.Stderr
-	in, err := s.cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	start := s.cmd.Start
+	p := host.Program{Role: "server"}
 	if cpus, err := host.AllowedCPUs(); err == nil && len(cpus) > 1 {
-		start = func() error { return host.StartPinned(s.cmd, cpus[1]) }
+		p.CPUs = cpus[1:2]
 		if undo, err := host.Pin(cpus[0]); err == nil {
 			b.Cleanup(func() { undo() })
 		}
 	}
-	if err := start(); err != nil {
+	c, err := p.Start(context.WithoutCancel(b.Context())) // until the clean-up
+	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		in.Close()
-		if err := s.cmd.Wait(); err != nil {
+		if err := c.Stop(time.Minute); err != nil {
 			b.Errorf("server: %v", err)
 		}
 	})
-	s.ask, s.answers = json.NewEncoder(in), json.NewDecoder(bufio.NewReader(out))
+	s := &server{b: b, ask: json.NewEncoder(c.In), answers: json.NewDecoder(c.Out)}
 	s.first = s.report(false)
 	return s
 }

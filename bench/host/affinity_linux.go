@@ -29,9 +29,9 @@ func AllowedCPUs() ([]int, error) {
 	return cpus, nil
 }
 
-// StartPinned starts cmd on some CPUs, at least one. A child inherits the CPUs of the thread that starts it, so its
+// startPinned starts cmd on some CPUs, at least one. A child inherits the CPUs of the thread that starts it, so its
 // Go runtime sees these and sets GOMAXPROCS to match.
-func StartPinned(cmd *exec.Cmd, cpus ...int) error {
+func startPinned(cmd *exec.Cmd, cpus ...int) error {
 	runtime.LockOSThread()
 	var before unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &before); err != nil {

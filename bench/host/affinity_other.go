@@ -12,8 +12,8 @@ var errPinning = errors.New("a process cannot be pinned to CPUs on this system")
 // AllowedCPUs fails: the system does not tell.
 func AllowedCPUs() ([]int, error) { return nil, errPinning }
 
-// StartPinned fails, and starts nothing.
-func StartPinned(*exec.Cmd, ...int) error { return errPinning }
+// startPinned fails, and starts nothing.
+func startPinned(*exec.Cmd, ...int) error { return errPinning }
 
 // Pin fails.
 func Pin(...int) (undo func() error, err error) { return nil, errPinning }

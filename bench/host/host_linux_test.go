@@ -76,8 +76,8 @@ func TestPinNowhere(t *testing.T) {
 	if _, err := Pin(1000); err == nil || !strings.Contains(err.Error(), "pinning to CPU 1000") {
 		t.Errorf("Pin: got error %v", err)
 	}
-	if err := StartPinned(exec.Command("/bin/true"), 1000); err == nil || !strings.Contains(err.Error(), "pinning to CPU 1000") {
-		t.Errorf("StartPinned: got error %v", err)
+	if err := startPinned(exec.Command("/bin/true"), 1000); err == nil || !strings.Contains(err.Error(), "pinning to CPU 1000") {
+		t.Errorf("startPinned: got error %v", err)
 	}
 	if got := threads(t); !slices.Equal(got, before) || runtime.GOMAXPROCS(0) != procs {
 		t.Errorf("afterwards: got CPUs %v, want %v", got, before)
@@ -93,7 +93,7 @@ func TestStartPinned(t *testing.T) {
 	var out strings.Builder
 	cmd := exec.Command("/bin/grep", "Cpus_allowed_list", "/proc/self/status")
 	cmd.Stdout = &out
-	if err := StartPinned(cmd, cpus...); err != nil {
+	if err := startPinned(cmd, cpus...); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {

@@ -18,7 +18,7 @@ import (
 // Main does what a coordinator says and ends the process, if this process is a child;
 // otherwise it returns at once.
 func Main() {
-	role := os.Getenv(roleVariable)
+	role := host.Role()
 	if role == "" {
 		return
 	}

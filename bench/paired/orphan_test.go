@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	coordinatorVariable = "PAIRED_TEST_COORDINATOR" // makes this binary a coordinator
-	reportVariable      = "PAIRED_TEST_REPORT"      // where fake/watched connects to
+	coordinatorVariable = "BENCH_TEST_COORDINATOR" // makes this binary a coordinator
+	reportVariable      = "BENCH_TEST_REPORT"      // where fake/watched connects to
 )
 
 // coordinate compares what never ends.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // pair is a server process and a client process.
@@ -37,9 +39,9 @@ type Measurement struct {
 func startPair(ctx context.Context, o Options) (*pair, error) {
 	p := &pair{limit: o.Limit}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
-	cpus := o.CPUs
-	if len(cpus) == 0 {
-		cpus = []int{-1, -1}
+	cpus := [2][]int{} // none means any
+	if len(o.CPUs) == 2 {
+		cpus = [2][]int{o.CPUs[:1], o.CPUs[1:]}
 	}
 	err := errors.Join(
 		p.start(&p.server, serverRole, cpus[0]),
@@ -54,8 +56,8 @@ func startPair(ctx context.Context, o Options) (*pair, error) {
 	return p, nil
 }
 
-func (p *pair) start(at **process, role string, cpu int) (err error) {
-	*at, err = startProcess(p.ctx, role, cpu)
+func (p *pair) start(at **process, role string, cpus []int) (err error) {
+	*at, err = startProcess(p.ctx, role, cpus...)
 	return err
 }
 
@@ -181,7 +183,7 @@ func (p *pair) stop() error {
 	var errs []error
 	for _, at := range []*process{p.client, p.server} {
 		if at != nil {
-			errs = append(errs, at.stop())
+			errs = append(errs, at.Stop(host.Grace))
 		}
 	}
 	return errors.Join(errs...)

@@ -23,7 +23,7 @@ func opened(t *testing.T, name string) (p *pair, id int) {
 			t.Error(err)
 		}
 		for _, at := range []*process{p.server, p.client} {
-			if state := at.cmd.ProcessState; state == nil || !state.Exited() {
+			if state := at.Cmd.ProcessState; state == nil || !state.Exited() {
 				t.Errorf("the %s process has not ended by itself: %v", at.role, state)
 			}
 		}

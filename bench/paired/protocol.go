@@ -5,9 +5,6 @@ import "time"
 // The coordinator writes one command a line to the child's standard input, as JSON, and
 // reads one reply a line from its standard output.
 
-// roleVariable is the environment variable that makes a process a child.
-const roleVariable = "PAIRED_CHILD"
-
 // The roles of children.
 const (
 	serverRole = "server"
