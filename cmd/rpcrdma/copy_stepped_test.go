@@ -36,6 +36,18 @@ func (s *stepped) Info() vfs.FSInfo {
 	return i
 }
 
+func (s *stepped) Lookup(ctx context.Context, c *vfs.Cred, dir nfs3.FH,
+	name string) (vfs.Object, nfs3.PostOpAttr, error) {
+	s.step(ctx, nfs3.ProcLookup)
+	return s.FS.Lookup(ctx, c, dir, name)
+}
+
+func (s *stepped) SetAttr(ctx context.Context, c *vfs.Cred, h nfs3.FH, set *nfs3.Sattr,
+	guard *nfs3.Time) (nfs3.WccData, error) {
+	s.step(ctx, nfs3.ProcSetAttr)
+	return s.FS.SetAttr(ctx, c, h, set, guard)
+}
+
 func (s *stepped) Read(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int,
 	r *vfs.ReadResult) error {
 	s.step(ctx, nfs3.ProcRead)

@@ -107,8 +107,8 @@ L "was file" -> "file"
 	}
 
 	done(t, r.exec(t, "tcp", "put", "-r", source, "@/memory/source"))
-	got = r.exec(t, "tcp", "get", "-r", "@/memory/source", here+"/into")
-	if want := (outcome{0, "", ""}); got != want { // into/source
+	got = r.exec(t, "tcp", "get", "-r", "@/memory/source", here+"/into/") // into/source
+	if want := (outcome{0, "", ""}); got != want {
 		t.Errorf("get: got %+v, want %+v", got, want)
 	}
 	os.RemoveAll(filepath.Join(here, "into", "source"))

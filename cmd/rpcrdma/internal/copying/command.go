@@ -22,13 +22,18 @@ func (o *Options) addFlags(cmd *cobra.Command) {
 		return nil
 	})
 	f.BoolVarP(&o.asName, "no-target-directory", "T", false, "the last argument is the new name, not a directory to copy into")
+	f.BoolVarP(&o.update, "update", "u", false, "skip files that are unchanged: of the same size, and not newer or, with -p, of the same time")
+	f.BoolVarP(&o.checksum, "checksum", "c", false, "skip files that have the same content, which is read at both ends; times do not matter")
+	f.BoolVar(&o.ignoreExisting, "ignore-existing", false, "skip files whose copy has its name already, whatever is in it")
+	f.BoolVar(&o.dryRun, "dry-run", false, "copy nothing, but say what would be copied where")
 	f.BoolVar(&o.sparse, "sparse", false, "leave holes where a file has holes or zeros")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress bar")
 }
 
 // newCopier returns what carries a command out. On a terminal that the data goes to there is no bar.
 func (o *Options) newCopier(cmd *cobra.Command, r *remote.Session, verb string, toStdout bool) *copier {
-	c := &copier{Options: *o, verb: verb, bar: &cli.Bar{W: cmd.ErrOrStderr()}, work: &remote.Work{Cmd: cmd, Remotes: r}}
+	c := &copier{Options: *o, verb: verb, bar: &cli.Bar{W: cmd.ErrOrStderr()}, work: &remote.Work{Cmd: cmd, Remotes: r},
+		dryTo: cmd.OutOrStdout()}
 	if !o.quiet && !(toStdout && cli.OnTerminal(cmd)) {
 		c.bar = cli.NewBar(cmd.ErrOrStderr())
 	}
@@ -63,6 +68,13 @@ behind it says that it is a directory.
 nanoseconds, also of directories and, where the system can, of links. Owner and group are kept, by
 their numbers, if the caller may do that: if not, set-user-ID and set-group-ID are dropped,
 without a message.
+
+A copy that is repeated copies all again, as cp does. -u copies what has changed: with -p, files
+whose size or time is another than that of their copy; without, those of another size, and newer
+ones; links that lead elsewhere. What -p keeps is set where it has changed. So the same command
+brings a tree up to date: put -au. Each directory is listed once for that, and files are not read.
+-c reads files of the same size at both ends, and copies those with other content. What is not in
+the source any more stays.
 `
 	exits = `
 An interrupt removes the temporary files. With -r, directories and the files that were complete

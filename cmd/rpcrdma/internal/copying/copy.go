@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"sync"
 	"sync/atomic"
@@ -22,7 +23,9 @@ type Options struct {
 	preserve  bool
 	asName    bool // the target is no directory to copy into
 	sparse    bool
-	quiet     bool
+	need
+	dryRun bool
+	quiet  bool
 }
 
 // copiers is how many files are copied at the same time: of a small one it is the server's answers that take the time.
@@ -41,7 +44,11 @@ type copier struct {
 	large    sync.Mutex   // held while a large file is copied
 
 	tally
-	gone atomic.Bool // the server cannot be reached: nothing else will work
+	gone     atomic.Bool // the server cannot be reached: nothing else will work
+	notOwned atomic.Bool // a file could not be given to the owner of its source
+
+	dryMu sync.Mutex // held while something is written to dryTo
+	dryTo io.Writer  // says what would be copied
 }
 
 // Item is a file to copy, or what is in a directory.
@@ -52,6 +59,9 @@ type Item struct {
 	as       string // in to
 	dir      *dir   // nil: it was named itself
 	stream   bool   // it has no details to keep
+
+	looked bool     // there is what is known to have the name already
+	there  *details // nil: nothing has it
 }
 
 // bytes returns how much there is to copy.
@@ -152,11 +162,19 @@ func (c *copier) all(ctx context.Context, items []Item) error {
 
 // one copies anything but a directory.
 func (c *copier) one(ctx context.Context, f *Item) error {
-	switch f.mode.Type() {
-	case 0:
-		return c.file(ctx, f)
-	case fs.ModeSymlink:
+	if err := c.skip(ctx, f); err != nil {
+		return err
+	}
+	if f.dir != nil {
+		f.dir.changed.Store(true)
+	}
+	switch t := f.mode.Type(); {
+	case t != 0 && t != fs.ModeSymlink:
+		return words.About(f.from.show(f.name), words.ErrSpecial)
+	case c.dryRun:
+		return c.dry(ctx, f)
+	case t == fs.ModeSymlink:
 		return c.link(ctx, f)
 	}
-	return words.About(f.from.show(f.name), words.ErrSpecial)
+	return c.file(ctx, f)
 }

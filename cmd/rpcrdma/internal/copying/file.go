@@ -128,20 +128,16 @@ func (c *copier) keeps(ctx context.Context, f *Item) (d *details, times bool, er
 	if c.preserve && !f.stream {
 		return &f.details, true, nil
 	}
-	if f.dir != nil && f.dir.made {
-		return nil, false, nil
-	}
-	there, err := f.to.lstat(ctx, f.as)
+	has, err := c.existing(ctx, f)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, false, nil
-	case err != nil:
+	case err != nil || has == nil:
 		return nil, false, err
-	case there.mode.IsDir():
+	case has.mode.IsDir():
 		return nil, false, words.About(f.to.show(f.as), words.ErrOverDir)
-	case !there.mode.IsRegular():
+	case !has.mode.IsRegular():
 		return nil, false, nil
 	}
+	there := *has
 	there.mode &= fs.ModePerm // writing takes the rest away
 	return &there, false, nil
 }

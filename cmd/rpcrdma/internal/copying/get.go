@@ -189,7 +189,11 @@ func (g *get) source(ctx context.Context, url string, to place, as string, isDir
 // stream copies to what is no regular file.
 func (g *get) stream(ctx context.Context, c *copier, url string, w io.Writer, as string) error {
 	from, name, err := openRemote(ctx, &g.remotes, url)
-	if err == nil {
+	switch {
+	case err != nil:
+	case c.dryRun:
+		c.would(from.show(name), as)
+	default:
 		err = c.getStream(ctx, from, name, w, as)
 	}
 	return c.settle(ctx, err)

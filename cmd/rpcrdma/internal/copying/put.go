@@ -188,5 +188,9 @@ func (p *Put) stream(ctx context.Context, c *copier, r io.Reader, name string, t
 	if isDir {
 		return words.About(to.show(as), words.ErrOverDir)
 	}
+	if c.dryRun {
+		c.would(name, to.show(as))
+		return nil
+	}
 	return c.putStream(ctx, r, name, to, as)
 }

@@ -22,8 +22,9 @@ type walk struct {
 // dir is a directory being copied.
 type dir struct {
 	Item
-	made bool         // by this copy
-	left atomic.Int64 // what is in it and has not been copied yet, and 1 while there may be more
+	made    bool         // by this copy
+	changed atomic.Bool  // something in it was made, replaced or removed
+	left    atomic.Int64 // what is in it and has not been copied yet, and 1 while there may be more
 }
 
 // batch is how much of a directory is looked at before its copy is made. A directory that is copied into itself, which happens to
@@ -61,12 +62,21 @@ func (w *walk) items(ctx context.Context, items []Item) error {
 func (w *walk) directory(ctx context.Context, d *dir) error {
 	d.left.Store(1)
 	made := false
+	var found survey
 	items := make([]Item, 0, 16)
 	flush := func() error {
 		if !made {
 			made = true
 			if err := w.mkdir(ctx, d); err != nil {
 				return errors.Join(errUnmade, err)
+			}
+			if !d.made {
+				found = surveyOf(ctx, d.to, d.as, len(items))
+			}
+		}
+		if !d.made {
+			for i := range items {
+				found.tell(&items[i])
 			}
 		}
 		err := w.items(ctx, items)
@@ -125,19 +135,36 @@ func (w *walk) mkdir(ctx context.Context, d *dir) error {
 		perm = 0o700
 	}
 	err := error(fs.ErrExist)
-	if d.as != "." {
+	switch {
+	case d.as == "." || d.looked && d.there != nil:
+	case w.dryRun:
+		if there, e := w.existing(ctx, &d.Item); there == nil {
+			err = e
+		}
+		if err == nil {
+			w.would(d.from.show(d.name), d.to.show(d.as))
+		}
+	default:
 		err = d.to.mkdir(ctx, d.as, perm)
 	}
-	d.made = err == nil
+	if d.made = err == nil; d.made && d.dir != nil {
+		d.dir.changed.Store(true)
+	}
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// A link to a directory is none: who planted it says what it leads to.
-	there, err := d.to.lstat(ctx, d.as)
-	if err == nil && !there.mode.IsDir() {
-		err = words.About(d.to.show(d.as), words.ErrOverFile)
+	if d.there == nil {
+		there, err := d.to.lstat(ctx, d.as)
+		if err != nil {
+			return err
+		}
+		d.looked, d.there = true, &there
 	}
-	return err
+	// A link to a directory is none: who planted it says what it leads to.
+	if !d.there.mode.IsDir() {
+		return words.About(d.to.show(d.as), words.ErrOverFile)
+	}
+	return nil
 }
 
 // done is called when one more of a directory's files was copied. When all were, it gets its mode and times.
@@ -145,9 +172,12 @@ func (w *walk) done(ctx context.Context, d *dir) error {
 	if d == nil || d.left.Add(-1) > 0 {
 		return nil
 	}
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && !w.dryRun {
 		var err error
 		switch {
+		case w.preserve && !d.made && !d.changed.Load() && w.alike(&d.Item, d.there):
+		case w.preserve && !d.made:
+			err = w.refit(ctx, &d.Item, d.there)
 		case w.preserve:
 			err = d.to.keep(ctx, d.as, d.details, true)
 		case d.made && d.mode.Perm()|0o700 != d.mode.Perm():

@@ -1,0 +1,28 @@
+package copying
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+)
+
+// dry goes through what would be done with a file.
+func (c *copier) dry(ctx context.Context, f *Item) error {
+	there, err := c.existing(ctx, f)
+	if err == nil && there != nil && there.mode.IsDir() {
+		err = words.About(f.to.show(f.as), words.ErrOverDir)
+	}
+	if err == nil {
+		c.would(f.from.show(f.name), f.to.show(f.as))
+	}
+	return err
+}
+
+// would says what would be copied where, if it were not for --dry-run.
+func (c *copier) would(from, to string) {
+	c.dryMu.Lock()
+	defer c.dryMu.Unlock()
+	fmt.Fprintf(c.dryTo, "%s -> %s\n", cli.Printable(from), cli.Printable(to))
+}
