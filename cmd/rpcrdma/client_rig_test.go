@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -48,14 +49,25 @@ type outcome struct {
 	stderr string
 }
 
+// summary is the line at the end of a copy.
+var summary = regexp.MustCompile(`(?m)^(get|put|cp): \d+ files?.*\n`)
+
 // exec runs a command line. In arguments, "@/" stands for base(scheme)+"/" (a path behind it is not
-// encoded any more); in what comes back, "@" stands for the base.
+// encoded any more); in what comes back, "@" stands for the base. The line at the end of a copy is
+// left out.
 func (r *clientRig) exec(t *testing.T, scheme string, args ...string) outcome {
 	t.Helper()
 	return r.execContext(t.Context(), scheme, args...)
 }
 
 func (r *clientRig) execContext(ctx context.Context, scheme string, args ...string) outcome {
+	got := r.execWhole(ctx, scheme, args...)
+	got.stderr = summary.ReplaceAllString(got.stderr, "")
+	return got
+}
+
+// execWhole leaves nothing out.
+func (r *clientRig) execWhole(ctx context.Context, scheme string, args ...string) outcome {
 	base := r.base(scheme)
 	full := make([]string, len(args))
 	for i, a := range args {

@@ -57,7 +57,7 @@ func putOver(t *testing.T, r *clientRig, change func(oncrpc.Transport) oncrpc.Tr
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	return outcome{code, "", strings.ReplaceAll(stderr.String(), base, "@")}
+	return outcome{code, "", summary.ReplaceAllString(strings.ReplaceAll(stderr.String(), base, "@"), "")}
 }
 
 // TestPutRepeated: what a call has done before its connection ended is not taken for a failure.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -97,6 +98,9 @@ func (k *knfsd) do(t *testing.T, args ...string) string {
 // feed is do with standard input.
 func (k *knfsd) feed(t *testing.T, stdin []byte, args ...string) string {
 	t.Helper()
+	if slices.Contains([]string{"get", "put", "cp"}, args[0]) {
+		args = append(args[:1:1], append([]string{"-q"}, args[1:]...)...)
+	}
 	got := startCommand(t, stdin, args...).wait(t)
 	if got.code != 0 || got.stderr != "" {
 		t.Fatalf("rpcrdma %q: exit %d\n%s", args, got.code, got.stderr)

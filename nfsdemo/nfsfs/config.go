@@ -2,6 +2,7 @@ package nfsfs
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 
@@ -23,6 +24,10 @@ type Config struct {
 	// MaxUncommitted is how many bytes of a file, 1 or more, may be written and not committed; they
 	// are kept in memory to be written again should the server lose them. 0 means 64 MiB.
 	MaxUncommitted int
+	// Pace, if set, is called before each READ of File.WriteTo, with the bytes that it is to bring.
+	// It may wait, until ctx, that of the file, ends. Its error becomes that of the READ. Files, and
+	// READs of one, call it concurrently.
+	Pace func(ctx context.Context, bytes int) error
 }
 
 // MaxParallel is the largest Config.Parallel.

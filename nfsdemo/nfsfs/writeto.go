@@ -18,6 +18,7 @@ type piece struct {
 	f    *File
 	b    *buffer
 	off  int64
+	want int64 // bytes that are there, as far as is known
 	n    int
 	eof  bool
 	err  error
@@ -72,16 +73,27 @@ func (t *writeTo) ask() {
 		go p.run()
 	}
 	p.b = t.f.fs.buffers.get(t.f.rsize)
-	p.off = t.next
+	p.off, p.want = t.next, max(0, min(int64(t.f.rsize), t.size-t.next))
 	t.next += int64(t.f.rsize)
 	t.n++
 	p.ask <- struct{}{}
 }
 
+// pace waits until the piece may be read.
+func (p *piece) pace() error {
+	if p.f.fs.cfg.Pace == nil || p.want == 0 {
+		return nil
+	}
+	return p.f.fs.cfg.Pace(p.f.ctx, int(p.want))
+}
+
 // run reads piece after piece.
 func (p *piece) run() {
 	for range p.ask {
-		p.n, p.eof, p.err = p.f.readFull(p.b.mem, p.off)
+		p.n, p.eof = 0, false
+		if p.err = p.pace(); p.err == nil {
+			p.n, p.eof, p.err = p.f.readFull(p.b.mem, p.off)
+		}
 		p.done <- struct{}{}
 	}
 }

@@ -24,6 +24,15 @@ func HumanSize(n uint64) string {
 	return strconv.FormatUint(whole, 10) + letters[i:i+1]
 }
 
+// Bytes returns bytes as HumanSize does, with the unit in full.
+func Bytes(n int64) string {
+	text := HumanSize(uint64(max(n, 0)))
+	if last := len(text) - 1; text[last] > '9' {
+		return text[:last] + " " + text[last:] + "iB"
+	}
+	return text + " B"
+}
+
 // units10 returns tenths of units, rounded up.
 func units10(n, unit uint64) uint64 {
 	whole, rest := n/unit, n%unit

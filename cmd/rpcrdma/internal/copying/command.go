@@ -2,7 +2,9 @@ package copying
 
 import (
 	"context"
+	"errors"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,19 +29,49 @@ func (o *Options) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.ignoreExisting, "ignore-existing", false, "skip files whose copy has its name already, whatever is in it")
 	f.BoolVar(&o.dryRun, "dry-run", false, "copy nothing, but say what would be copied where")
 	f.BoolVar(&o.sparse, "sparse", false, "leave holes where a file has holes or zeros")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress bar")
+	f.Var(&o.limit, "bwlimit", "most bytes of content a second, of all files together, such as 10MiB")
+	f.Lookup("bwlimit").DefValue = "" // none
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "name each file when it has been copied, or why it is skipped")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing but errors: no progress bar, no line at the end")
+	f.BoolVar(&o.json, "json", false, "print in the end one JSON object instead of the line")
 }
 
 // newCopier returns what carries a command out. On a terminal that the data goes to there is no bar.
 func (o *Options) newCopier(cmd *cobra.Command, r *remote.Session, verb string, toStdout bool) *copier {
-	c := &copier{Options: *o, verb: verb, bar: &cli.Bar{W: cmd.ErrOrStderr()}, work: &remote.Work{Cmd: cmd, Remotes: r},
-		dryTo: cmd.OutOrStdout()}
+	c := &copier{
+		Options: *o,
+		verb:    verb,
+		bar:     &cli.Bar{W: cmd.ErrOrStderr()},
+		work:    &remote.Work{Cmd: cmd, Remotes: r},
+		results: cmd.OutOrStdout(),
+		dryTo:   cmd.OutOrStdout(),
+		pace:    newPace(o.limit),
+		began:   time.Now(),
+	}
 	if !o.quiet && !(toStdout && cli.OnTerminal(cmd)) {
 		c.bar = cli.NewBar(cmd.ErrOrStderr())
 	}
 	r.Stderr = func() io.Writer { return c.bar }
+	if o.quiet {
+		r.Stderr = func() io.Writer { return io.Discard }
+	}
+	if toStdout {
+		c.results = c.bar
+	}
+	if o.json { // which is alone there
+		c.dryTo = c.bar
+	}
+	c.verbose = o.verbose && !o.quiet && !o.dryRun
+	if c.pace != nil {
+		r.Pace = c.waitFor
+		r.Flags.Size = min(r.Flags.Size, remote.TransferFlag(max(o.limit/burst, leastTransfer)))
+	}
 	return c
 }
+
+// leastTransfer is the least of a READ or WRITE that a limit makes smaller: larger ones would pass
+// in bursts.
+const leastTransfer = 4 << 10
 
 // long and exits are what the help of get, put and cp has in common.
 const (
@@ -81,6 +113,12 @@ An interrupt removes the temporary files. With -r, directories and the files tha
 stay. If the server does not answer then, this takes some seconds; a second interrupt, at least a
 second after the first, ends the command at once.
 
+In the end a line on standard error says how many files have been copied, how many bytes of content
+were transferred, in which time since the command began and at which rate, how many files were
+skipped and how many errors there were. -q leaves that out, and so does a single error that says
+it. With --json it is an object on standard output, or on standard error if the data goes to
+standard output; docs/json.md has its fields. All other messages are on standard error.
+
 When a file cannot be copied, the others are. The exit code is 0 if all is copied, 1 if something
 is not, 2 if the command line is wrong, and 130 after an interrupt.`
 )
@@ -98,6 +136,11 @@ func (m into) claim(to place, as string) error {
 
 // finish says what a command ends with.
 func (c *copier) finish(ctx context.Context, err error) error {
+	if !errors.As(err, new(cli.UsageError)) {
+		if lost := c.sum(); err == nil {
+			err = lost
+		}
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
@@ -24,8 +26,11 @@ type Options struct {
 	asName    bool // the target is no directory to copy into
 	sparse    bool
 	need
-	dryRun bool
-	quiet  bool
+	dryRun  bool
+	quiet   bool
+	json    bool
+	verbose bool
+	limit   cli.Size // bytes a second; 0: none
 }
 
 // copiers is how many files are copied at the same time: of a small one it is the server's answers that take the time.
@@ -39,9 +44,12 @@ type copier struct {
 	Options
 	verb     string // "get" or "put"
 	transfer func(ctx context.Context, to, from content, f *Item) error
-	bar      *cli.Bar     // and where messages go
-	work     *remote.Work // which knows who calls
-	large    sync.Mutex   // held while a large file is copied
+	bar      *cli.Bar      // and where messages go
+	work     *remote.Work  // which knows who calls
+	results  io.Writer     // for --json
+	pace     *rate.Limiter // of bytes; nil: no limit
+	began    time.Time
+	large    sync.Mutex // held while a large file is copied
 
 	tally
 	gone     atomic.Bool // the server cannot be reached: nothing else will work
@@ -63,6 +71,10 @@ type Item struct {
 	looked bool     // there is what is known to have the name already
 	there  *details // nil: nothing has it
 }
+
+// source and target are the names of the file as messages have them.
+func (f *Item) source() string { return f.from.show(f.name) }
+func (f *Item) target() string { return f.to.show(f.as) }
 
 // bytes returns how much there is to copy.
 func (f *Item) bytes() int64 {
@@ -100,12 +112,19 @@ func (c *copier) report(ctx context.Context, err error) error {
 
 // settle counts a file that was copied, skipped, or neither because of an error, which it reports.
 // It returns an error when there is no point in going on.
-func (c *copier) settle(ctx context.Context, err error) error {
+func (c *copier) settle(ctx context.Context, err error, from, to func() string) error {
+	var why skippedError
 	switch {
 	case err == nil:
 		c.files.Add(1)
-	case errors.As(err, new(skippedError)):
+		if c.verbose {
+			fmt.Fprintf(c.bar, "%s -> %s\n", cli.Printable(from()), cli.Printable(to()))
+		}
+	case errors.As(err, &why):
 		c.skipped.Add(1)
+		if c.verbose {
+			fmt.Fprintf(c.bar, "%s: %v\n", cli.Printable(from()), why)
+		}
 		return nil
 	}
 	return c.report(ctx, err)

@@ -141,7 +141,7 @@ func (c *copier) between(ctx context.Context, to, from content, f *Item) error {
 		_, err := from.WriteTo(w)
 		w.CloseWithError(words.About(f.from.show(f.name), err))
 	}()
-	_, err := to.ReadFrom(&reader{r, f.from.show(f.name), c.moved})
+	_, err := to.ReadFrom(&reader{r, f.from.show(f.name), c.moved, nil})
 	r.Close()
 	<-read
 	return words.About(f.to.show(f.as), err)

@@ -196,5 +196,5 @@ func (g *get) stream(ctx context.Context, c *copier, url string, w io.Writer, as
 	default:
 		err = c.getStream(ctx, from, name, w, as)
 	}
-	return c.settle(ctx, err)
+	return c.settle(ctx, err, func() string { return url }, func() string { return as })
 }

@@ -108,7 +108,9 @@ func (p *Put) copy(ctx context.Context, c *copier, stdin io.Reader) error {
 		return c.report(ctx, err)
 	}
 	if p.paths[0] == "-" {
-		return c.settle(ctx, p.stream(ctx, c, stdin, "standard input", to, as, isDir))
+		err := p.stream(ctx, c, stdin, "standard input", to, as, isDir)
+		return c.settle(ctx, err, func() string { return "standard input" },
+			func() string { return to.show(as) })
 	}
 	var items []Item
 	taken := make(into)
@@ -124,7 +126,8 @@ func (p *Put) copy(ctx context.Context, c *copier, stdin io.Reader) error {
 		case err != nil:
 		case f.stream:
 			s := &Special{Path: name, Flag: os.O_RDONLY}
-			err = c.settle(ctx, p.stream(ctx, c, s, name, to, f.as, false))
+			err = p.stream(ctx, c, s, name, to, f.as, false)
+			err = c.settle(ctx, err, func() string { return name }, f.target)
 			s.Close()
 		case !f.mode.IsDir() && !isDir && p.slash:
 			err = words.About(to.show(as), words.ErrNoDirectory)

@@ -106,7 +106,7 @@ func (c *copier) putStream(ctx context.Context, r io.Reader, name string, to *re
 	return c.stream(ctx, func(ctx context.Context) error {
 		f := &Item{details: details{mode: rwAll, uid: -1}, to: to, as: as, stream: true}
 		return c.write(ctx, f, func(content content) error {
-			_, err := content.ReadFrom(&reader{cli.InterruptibleReader{Ctx: ctx, R: r}, name, c.moved})
+			_, err := content.ReadFrom(c.reader(ctx, cli.InterruptibleReader{Ctx: ctx, R: r}, name))
 			return words.About(to.show(as), err)
 		})
 	})

@@ -13,15 +13,26 @@ type reader struct {
 	r     io.Reader
 	name  string
 	moved func(n int)
+	wait  func(n int) error // until so many bytes may pass; nil: they may
 }
 
 func (r *reader) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
+	if r.wait != nil {
+		if late := r.wait(n); late != nil {
+			return 0, late
+		}
+	}
 	r.moved(n)
 	if err != nil && err != io.EOF {
 		err = words.About(r.name, err)
 	}
 	return n, err
+}
+
+// reader returns one of what is on this host, for the server.
+func (c *copier) reader(ctx context.Context, from io.Reader, name string) *reader {
+	return &reader{from, name, c.moved, func(n int) error { return c.waitFor(ctx, n) }}
 }
 
 type writer struct {
@@ -56,7 +67,7 @@ func (c *copier) toServer(ctx context.Context, to, from content, f *Item) error 
 	name := f.from.show(f.name)
 	file, ok := from.(*os.File)
 	if !c.sparse || !ok {
-		_, err := to.ReadFrom(&reader{from, name, c.moved})
+		_, err := to.ReadFrom(c.reader(ctx, from, name))
 		return words.About(f.to.show(f.as), err)
 	}
 	info, err := file.Stat()

@@ -50,7 +50,11 @@ func (w *walk) items(ctx context.Context, items []Item) error {
 			w.bar.Grow(f.bytes())
 		}
 		w.group.Go(func() error {
-			err := w.settle(ctx, w.one(ctx, f))
+			err := w.one(ctx, f)
+			if errors.As(err, new(skippedError)) {
+				w.bar.Skip(f.bytes())
+			}
+			err = w.settle(ctx, err, f.source, f.target)
 			w.bar.Copied()
 			return errors.Join(err, w.done(ctx, f.dir))
 		})

@@ -26,7 +26,7 @@ const maxConnections = 64
 // Flags are the flags of all commands that reach a server.
 type Flags struct {
 	Connections Count
-	Size        transferFlag
+	Size        TransferFlag
 	Parallel    Count
 	Wait        WaitFlag
 	Inline      reach.InlineFlag
@@ -105,11 +105,11 @@ func (c *Count) String() string { return strconv.Itoa(c.N) }
 // Type names the value in the usage.
 func (c *Count) Type() string { return "NUMBER" }
 
-// transferFlag is the size of READs and WRITEs.
-type transferFlag cli.Size
+// TransferFlag is the size of READs and WRITEs.
+type TransferFlag cli.Size
 
 // Set takes a size.
-func (z *transferFlag) Set(s string) error {
+func (z *TransferFlag) Set(s string) error {
 	var n cli.Size
 	if err := n.Set(s); err != nil {
 		return err
@@ -117,15 +117,15 @@ func (z *transferFlag) Set(s string) error {
 	if n < 1024 || n > maxTransfer {
 		return errors.New("write a size from 1KiB to 64MiB")
 	}
-	*z = transferFlag(n)
+	*z = TransferFlag(n)
 	return nil
 }
 
 // String returns the size.
-func (z *transferFlag) String() string { return (*cli.Size)(z).String() }
+func (z *TransferFlag) String() string { return (*cli.Size)(z).String() }
 
 // Type names the value in the usage.
-func (z *transferFlag) Type() string { return "SIZE" }
+func (z *TransferFlag) Type() string { return "SIZE" }
 
 // WaitFlag is a time.
 type WaitFlag struct{ time.Duration }

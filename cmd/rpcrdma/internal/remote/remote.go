@@ -16,7 +16,8 @@ import (
 // for, serves all URLs of a server.
 type Session struct {
 	Flags  *Flags
-	Stderr func() io.Writer // for what is to be known while the command goes on
+	Stderr func() io.Writer                           // for what is to be known while the command goes on
+	Pace   func(ctx context.Context, bytes int) error // before each READ of a whole file; nil: none waits
 
 	mu      sync.Mutex // guards what follows, and is held while a server is connected to
 	Servers map[ServerKey]*Server

@@ -44,7 +44,8 @@ type Server struct {
 	Flags   *Flags
 	Target  reach.Target // without a path
 	Cred    oncrpc.ClientFlavor
-	notices notices       // of dial, which is not called concurrently
+	notices notices // of dial, which is not called concurrently
+	pace    func(ctx context.Context, bytes int) error
 	trace   *trace.Writer // of all connections, whatever the context of dial; nil: none
 	Conn    oncrpc.Transport
 
@@ -73,6 +74,7 @@ func (r *Session) connect(ctx context.Context, t reach.Target) (*Server, error) 
 		Target:  t.At("/"),
 		Cred:    cred,
 		notices: notices{out: stderr, from: t.Server(), wait: flags.Wait.Duration},
+		pace:    r.Pace,
 		trace:   reach.TraceOf(ctx),
 		Exports: make(map[string]*Export),
 	}
@@ -133,6 +135,7 @@ func (s *Server) open(ctx context.Context, path string) (*Export, string, error)
 		Export:       root.Export,
 		TransferSize: int(s.Flags.Size),
 		Parallel:     s.Flags.Parallel.N,
+		Pace:         s.pace,
 	})
 	s.Exports[root.Export] = m
 	return m, root.Rest, nil

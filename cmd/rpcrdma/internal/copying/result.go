@@ -1,0 +1,84 @@
+package copying
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+)
+
+// result is what a copy has come to, as --json prints it (docs/json.md).
+type result struct {
+	Command        string  `json:"command"`
+	DryRun         bool    `json:"dry_run"`
+	Files          int64   `json:"files"`
+	Bytes          int64   `json:"bytes"`
+	Seconds        float64 `json:"seconds"`
+	BytesPerSecond int64   `json:"bytes_per_second"`
+	Skipped        int64   `json:"skipped"`
+	Failed         int64   `json:"failed"`
+}
+
+// result sums up a copy that has taken some time.
+func (c *copier) result(took time.Duration) result {
+	r := result{
+		Command: c.verb,
+		DryRun:  c.dryRun,
+		Files:   c.files.Load(),
+		Bytes:   c.bytes.Load(),
+		Seconds: took.Seconds(),
+		Skipped: c.skipped.Load(),
+		Failed:  c.failed.Load(),
+	}
+	if took > 0 {
+		r.BytesPerSecond = int64(float64(r.Bytes) / took.Seconds())
+	}
+	return r
+}
+
+// String is the line at the end of a copy.
+func (r result) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d file", r.Command, r.Files)
+	if r.Files != 1 {
+		b.WriteString("s")
+	}
+	if r.DryRun {
+		b.WriteString(" would be copied")
+	} else {
+		fmt.Fprintf(&b, ", %s in %v, %s/s", cli.Bytes(r.Bytes), rounded(r.Seconds),
+			cli.Bytes(r.BytesPerSecond))
+	}
+	if r.Skipped > 0 {
+		fmt.Fprintf(&b, ", %d skipped", r.Skipped)
+	}
+	if r.Failed > 0 {
+		fmt.Fprintf(&b, ", %d failed", r.Failed)
+	}
+	return b.String()
+}
+
+// rounded returns seconds as a time of three digits or so.
+func rounded(seconds float64) time.Duration {
+	d, unit := time.Duration(seconds*float64(time.Second)), time.Millisecond
+	for d > 1000*unit && unit < time.Second {
+		unit *= 10
+	}
+	return d.Round(unit)
+}
+
+// sum says what the copy has come to. A single error says enough for itself.
+func (c *copier) sum() error {
+	r := c.result(time.Since(c.began))
+	switch {
+	case c.json:
+		return json.NewEncoder(c.results).Encode(r)
+	case c.quiet, r.Files+r.Skipped == 0 && r.Failed == 1:
+		return nil
+	}
+	_, err := io.WriteString(c.bar, r.String()+"\n")
+	return err
+}
