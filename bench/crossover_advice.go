@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
@@ -24,11 +25,20 @@ func recommend(all []duel) Recommendation {
 		r.Why = []string{"No size was measured both inline and by chunk, so this run cannot recommend anything."}
 		return r
 	}
-	send, why := choose(all, r.Path, forCalls, "Calls")
-	r.InlineSend, r.Why = send, append(r.Why, why)
-	recv, why := choose(all, r.Path, forReplies, "Replies")
-	r.InlineRecv, r.Why = recv, append(r.Why, why)
+	for _, side := range []struct {
+		contest
+		what   string
+		inline *int
+		within *Range
+	}{{forCalls, "calls", &r.InlineSend, &r.SendRange}, {forReplies, "replies", &r.InlineRecv, &r.RecvRange}} {
+		c := choose(all, r.Path, side.contest, strings.ToUpper(side.what[:1])+side.what[1:])
+		*side.inline, *side.within, r.Why = c.inline, c.within, append(r.Why, c.why)
+		if c.unsure {
+			r.Unsure = append(r.Unsure, side.what)
+		}
+	}
 
+	send, recv := r.InlineSend, r.InlineRecv
 	if send > 0 && recv > 0 {
 		// One setting for both directions: above the smaller threshold, payload must not be too small for a chunk.
 		r.MinChunk = min(send, recv) - headerRoom
@@ -55,10 +65,17 @@ func mostDuelled(all []duel) Path {
 	return best
 }
 
-// choose returns the inline size for one direction, and why; 0 if that cannot be told.
-func choose(all []duel, path Path, c contest, what string) (inline int, why string) {
-	var curves []curve
-	var crossovers []Crossover
+// choice is what is recommended for one direction, and why.
+type choice struct {
+	inline int   // 0: nothing
+	within Range // where inline lies
+	unsure bool  // it was measured, and cannot be told
+	why    string
+}
+
+// choose decides for one direction.
+func choose(all []duel, path Path, c contest, what string) choice {
+	var of, sure []*duel
 	only := 0
 	for i := range all {
 		switch d := &all[i]; {
@@ -66,44 +83,103 @@ func choose(all []duel, path Path, c contest, what string) (inline int, why stri
 		case len(d.curve) == 1:
 			only = d.curve[0].size
 		default:
-			curves, crossovers = append(curves, d.curve), append(crossovers, d.crossover())
+			of = append(of, d)
+			if d.tell() {
+				sure = append(sure, d)
+			}
 		}
 	}
 	switch {
-	case len(curves) > 0:
+	case len(of) > 0:
 	case only > 0:
-		return 0, fmt.Sprintf("%s: only %s was measured both inline and by %s, which is too little to recommend anything.", what, FormatSize(only), c.chunk)
+		return choice{why: fmt.Sprintf("%s: only %s was measured both inline and by %s, which is too little to recommend anything.", what, FormatSize(only), c.chunk)}
 	default:
-		return 0, fmt.Sprintf("%s: no size was measured both inline and by %s, so nothing is recommended.", what, c.chunk)
+		return choice{why: fmt.Sprintf("%s: no size was measured both inline and by %s, so nothing is recommended.", what, c.chunk)}
+	}
+	if len(sure) == 0 {
+		return choice{unsure: true, why: fmt.Sprintf("%s: it cannot be told: a size has fewer than %d rounds that were not disturbed.", what, leastRounds)}
 	}
 
-	decision := Decisions(crossovers)[0]
-	sum := together(curves, band)
-	k := sum.least()
-	payload, overall := 0, ""
-	if k > 0 {
-		payload = sum[k-1].size
+	of = sure
+	var curves []curve
+	for _, d := range of {
+		curves = append(curves, d.curve)
 	}
-	if from := decision.crossing(); from > 0 {
-		payload = from
+	t := turnOf(of, curves)
+	inline := inlineFor(t.payload)
+	within := spreadOf(of)
+	if !within.oneStep(t.sum.sizes()) {
+		return choice{within: within, unsure: true, why: fmt.Sprintf("%s: it cannot be told: the inline size is between %s and %s, with a certainty of 95 %%.",
+			what, FormatSize(within.Low), FormatSize(within.High))}
 	}
-	if !decision.Agree() {
+	overall, certainty, end := "", "", ""
+	if !t.agree {
 		overall = "; it depends on calls in flight and connections, and this loses the least over all measured"
 	}
-	inline = roundUp(payload + headerRoom)
-	if payload == 0 || inline <= leastAdvice {
-		return leastAdvice, fmt.Sprintf("%s: inline is not faster by %.0f %% beyond what %s, the default, holds, and small messages should fit%s.", what, 100*(NoiseBand-1), FormatSize(leastAdvice), overall)
+	if within.Low != within.High {
+		certainty = fmt.Sprintf(" It is between %s and %s, with a certainty of 95 %%.", FormatSize(within.Low), FormatSize(within.High))
 	}
-	inline = min(inline, maxAdvice)
-	end := ""
+	if inline == leastAdvice {
+		return choice{inline, within, false, fmt.Sprintf("%s: inline is not faster by %.0f %% beyond what %s, the default, holds, and small messages should fit%s.%s",
+			what, 100*(NoiseBand-1), FormatSize(leastAdvice), overall, certainty)}
+	}
 	switch {
 	case inline == maxAdvice:
 		end = " Inline goes no further."
-	case k == len(sum):
+	case t.last:
 		end = " Larger ones were not measured inline."
 	}
-	return inline, fmt.Sprintf("%s: %s holds headers and payload of %s, up to which inline is faster%s.%s",
-		what, FormatSize(inline), FormatSize(min(payload, inline-headerRoom)), overall, end)
+	return choice{inline, within, false, fmt.Sprintf("%s: %s holds headers and payload of %s, up to which inline is faster%s.%s%s",
+		what, FormatSize(inline), FormatSize(min(t.payload, inline-headerRoom)), overall, end, certainty)}
+}
+
+// turn is where one way should follow the other, over all calls in flight and connections.
+type turn struct {
+	payload int   // up to which inline is faster
+	sum     curve // of all
+	last    bool  // payload is the largest size measured
+	agree   bool  // it is so with all of them
+}
+
+// turnOf finds it for duels with these curves.
+func turnOf(of []*duel, curves []curve) turn {
+	var crossovers []Crossover
+	for i, d := range of {
+		crossovers = append(crossovers, d.crossover(curves[i]))
+	}
+	decision := Decisions(crossovers)[0]
+	t := turn{sum: together(curves, band), agree: decision.Agree()}
+	k := t.sum.least()
+	if k > 0 {
+		t.payload = t.sum[k-1].size
+	}
+	t.last = k == len(t.sum)
+	if from := decision.crossing(); from > 0 {
+		t.payload = from
+	}
+	return t
+}
+
+// spreadOf is where the inline size for duels lies.
+func spreadOf(of []*duel) Range {
+	s := newSampler()
+	var sizes []int
+	curves := make([]curve, len(of))
+	for range draws {
+		for i, d := range of {
+			curves[i] = s.curve(d)
+		}
+		sizes = append(sizes, inlineFor(turnOf(of, curves).payload))
+	}
+	return within(sizes)
+}
+
+// inlineFor is the inline size with which payload up to a size goes inline.
+func inlineFor(payload int) int {
+	if payload == 0 {
+		return leastAdvice
+	}
+	return min(max(roundUp(payload+headerRoom), leastAdvice), maxAdvice)
 }
 
 func roundUp(n int) int { return (n + inlineUnit - 1) / inlineUnit * inlineUnit }

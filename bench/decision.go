@@ -47,8 +47,16 @@ func Decisions(crossovers []Crossover) []*Decision {
 
 // agrees tells whether both say the same, up to what was interpolated.
 func (x *Crossover) agrees(y *Crossover) bool {
+	if x.Unsure || y.Unsure {
+		return x.Unsure == y.Unsure
+	}
 	return x.Least == y.Least && x.Up == y.Up && x.InlineTo == y.InlineTo && x.EitherTo == y.EitherTo &&
 		(x.ChunkFrom == 0) == (y.ChunkFrom == 0) && slices.Equal(x.Except, y.Except)
+}
+
+// Unsure tells whether nothing can be told of it, with however many calls in flight and connections.
+func (d *Decision) Unsure() bool {
+	return !slices.ContainsFunc(d.Crossovers, func(x Crossover) bool { return !x.Unsure })
 }
 
 // Agree tells whether the crossovers say the same, however many calls are in flight on however many connections.
@@ -127,6 +135,8 @@ func where(g []Crossover) string {
 	x := &g[0]
 	var parts []string
 	switch {
+	case x.Unsure:
+		return "cannot be told now"
 	case x.EitherTo == 0 && x.ChunkFrom == 0:
 		parts = append(parts, "inline at all sizes up to "+FormatSize(x.Up))
 	case x.EitherTo == 0 && x.InlineTo == 0:
@@ -139,6 +149,9 @@ func where(g []Crossover) string {
 		from := "chunks from " + FormatSize(low)
 		if FormatSize(low) != FormatSize(high) {
 			from = fmt.Sprintf("chunks from between %s and %s", FormatSize(low), FormatSize(high))
+		}
+		if r := sizeRange(g); r.Low < low || r.High > high {
+			from += fmt.Sprintf(" (95 %%: %s to %s)", FormatSize(r.Low), FormatSize(r.High))
 		}
 		parts = append(parts, from)
 	default:
@@ -168,6 +181,15 @@ func where(g []Crossover) string {
 		s += " (but not at " + strings.Join(sizes, ", ") + ")"
 	}
 	return s
+}
+
+// sizeRange is where the crossings of all of g lie.
+func sizeRange(g []Crossover) Range {
+	r := g[0].SizeRange
+	for _, x := range g {
+		r.Low, r.High = min(r.Low, x.SizeRange.Low), max(r.High, x.SizeRange.High)
+	}
+	return r
 }
 
 // muchNoise is the noise in percent from which on it is no longer said that either will do, as of equals.

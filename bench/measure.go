@@ -19,7 +19,7 @@ func (r *runner) measure(ctx context.Context) error {
 		return &MemoryError{Least: r.o.Grid.least(), Memory: memory, Server: memory < r.o.Memory}
 	}
 	until := time.Now().Add(r.o.Time)
-	share := min(r.o.Time/20, 20*r.o.MaxPerPoint, 3*time.Second)
+	share := min(r.o.Time/20, 20*r.o.MaxPerRound, 3*time.Second)
 	if err := r.beside(ctx, share, func() error { return r.measureYardsticks(g, share) }); err != nil {
 		return err
 	}
@@ -43,10 +43,14 @@ func (r *runner) beside(ctx context.Context, d time.Duration, measure func() err
 // aside is the most time that the yardstick, and the warming up, take of a point's.
 const aside = time.Second / 2
 
-// point measures one point, and its yardstick, for about share.
+// point measures one round of a point, and its yardstick, for about share.
 func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Measurement, err error) {
 	until := time.Now().Add(share)
 	m.Point = p
+	begin, err := r.used(ctx, share)
+	if err != nil {
+		return m, err
+	}
 	var beside float64
 	err = r.beside(ctx, share, func() (err error) {
 		beside, err = r.yardstick(p, min(share/6, aside))
@@ -86,19 +90,20 @@ func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Mea
 	if err = errors.Join(err, failed, f.check()); err != nil {
 		return m, r.lost(ctx, err)
 	}
-	m.Client = Usage(r.meter.Used().Since(client))
-	after, err := r.control.Usage(ctx)
-	if err != nil {
+	end := used{client: r.meter.Used(), at: time.Now()}
+	if end.server, err = r.control.Usage(ctx); err != nil {
 		return m, r.lost(ctx, err)
 	}
+	m.Client = usage(end.client.Since(client))
 	m.Client.Conns = p.Conns
 	if p.Path != Loopback {
-		m.ServerUsage = Usage(after.Since(server))
+		m.ServerUsage = usage(end.server.Since(server))
 	}
 	m.WireBytes = f.wire() - wire
 	m.Calls, m.Elapsed, m.Latency = l.times.count(), elapsed, l.times.latency()
 	if beside > 0 {
 		m.Ratio = m.Throughput() / beside
 	}
+	m.Rounds = []Round{{Calls: m.Calls, Elapsed: m.Elapsed, Yardstick: beside, Others: r.others(begin, end)}}
 	return m, nil
 }

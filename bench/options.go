@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
@@ -16,10 +17,13 @@ type Options struct {
 	// Grid is the points to measure.
 	Grid Grid
 	// Time is how long all of it may take, but for the beginning and the end of the server's
-	// process; 0 means a second for each point. Each point gets its share, of at least MinPerPoint,
-	// where 0 means 150 ms, and at most MaxPerPoint, where 0 means no bound. What no time is left
-	// for is left out.
-	Time, MinPerPoint, MaxPerPoint time.Duration
+	// process; 0 means a second for each point. Each round of a point gets its share, of at least
+	// MinPerRound, where 0 means 100 ms, and at most MaxPerRound, where 0 means no bound. What no
+	// time is left for is left out.
+	Time, MinPerRound, MaxPerRound time.Duration
+	// Rounds is how often each point is measured that has a say in what is recommended; others are a
+	// fifth as often, once at least. It is fewer where Time does not suffice. 0 means 40.
+	Rounds int
 
 	// Server is the address of a server, "host:port". If it is empty, Command starts one, with ServeChild in it, which ends with Run.
 	Server  string
@@ -37,7 +41,7 @@ type Options struct {
 	// them.
 	Trace *trace.Writer
 
-	// Progress, if set, is called before each point.
+	// Progress, if set, is called before each round.
 	Progress func(Progress)
 	// Logger takes what goes wrong; nil means slog.Default().
 	Logger *slog.Logger
@@ -45,14 +49,17 @@ type Options struct {
 	// patience is how much longer than it is to a point may take before the server is asked whether it is still there, and how long it
 	// may take to answer; 0 means 5 s.
 	patience time.Duration
+	// shuffle puts the points of a pass in random order; nil means rand.Shuffle.
+	shuffle func(n int, swap func(i, j int))
 }
 
 // Progress is how far a run is.
 type Progress struct {
-	Point Point // to be measured next
-	Done  int   // points that have been measured, or left out for want of time
-	Total int
-	Left  time.Duration // at most
+	Point  Point         // to be measured next
+	Points int           // in all
+	Done   int           // rounds that have been measured, without those that were taken again
+	Total  int           // rounds
+	Left   time.Duration // at most
 }
 
 // defaultMemory is Options.Memory, and ServerOptions.Memory.
@@ -72,10 +79,14 @@ func (e *MemoryError) Error() string {
 // withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
 	o.Time = cmp.Or(o.Time, time.Duration(len(o.Grid.Points))*time.Second)
-	o.MinPerPoint = cmp.Or(o.MinPerPoint, 150*time.Millisecond)
-	o.MaxPerPoint = cmp.Or(o.MaxPerPoint, o.Time)
+	o.MinPerRound = cmp.Or(o.MinPerRound, 100*time.Millisecond)
+	o.MaxPerRound = cmp.Or(o.MaxPerRound, o.Time)
+	o.Rounds = cmp.Or(o.Rounds, mostRounds)
 	o.Memory = cmp.Or(o.Memory, defaultMemory)
 	o.patience = cmp.Or(o.patience, patience)
+	if o.shuffle == nil {
+		o.shuffle = rand.Shuffle
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -96,8 +107,9 @@ func (o *Options) check() error {
 	switch {
 	case len(o.Grid.Points) == 0:
 		return fmt.Errorf("bench: no points to measure")
-	case min(o.Time, o.MinPerPoint, o.MaxPerPoint) < 0 || o.Memory < 0:
-		return fmt.Errorf("bench: a time of %v, %v to %v for a point, %d bytes of memory", o.Time, o.MinPerPoint, o.MaxPerPoint, o.Memory)
+	case min(o.Time, o.MinPerRound, o.MaxPerRound) < 0 || o.Memory < 0 || o.Rounds < 0:
+		return fmt.Errorf("bench: a time of %v, %v to %v for each of %d rounds, %d bytes of memory",
+			o.Time, o.MinPerRound, o.MaxPerRound, o.Rounds, o.Memory)
 	case o.Server == "" && len(o.Command) == 0:
 		return fmt.Errorf("bench: neither a server nor a command that starts one")
 	case o.Server != "" && len(o.ServerCPUs) > 0:

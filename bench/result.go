@@ -28,9 +28,14 @@ type Measurement struct {
 	ServerUsage Usage `json:"server"`
 	// WireBytes is what has been put on the wire in both directions, as TCP payload; 0 where there is no wire.
 	WireBytes int64 `json:"wire_bytes"`
-	// Ratio is the throughput relative to the yardstick's measured right before (see Yardsticks); 0 if there was none. The yardstick
-	// does not wait for answers, so for small calls one at a time it says little.
+	// Ratio is the throughput relative to the yardstick's measured right before (see Yardsticks), the median of the rounds; 0 if there
+	// was none. The yardstick does not wait for answers, so for small calls one at a time it says little.
 	Ratio float64 `json:"ratio,omitempty"`
+	// Rounds are the times that the point was measured, in that order. The figures above are of those
+	// that were not disturbed: sums, and of Latency and Ratio the medians.
+	Rounds []Round `json:"rounds,omitempty"`
+	// Disturbed is set if all rounds were. The figures are of all of them then.
+	Disturbed bool `json:"disturbed,omitempty"`
 }
 
 // Throughput is the payload's, in bytes a second.
@@ -39,7 +44,8 @@ func (m *Measurement) Throughput() float64 { return m.Rate() * float64(m.Size) }
 // Rate is calls a second.
 func (m *Measurement) Rate() float64 { return float64(m.Calls) / m.Elapsed.Seconds() }
 
-// Latency is of single calls, in nanoseconds, each from before it is made until its reply has been decoded.
+// Latency is of single calls, in nanoseconds, each from before it is made until its reply has been decoded. Max is the longest of all
+// rounds.
 type Latency struct {
 	P50  time.Duration `json:"p50_ns"`
 	P99  time.Duration `json:"p99_ns"`
@@ -96,13 +102,34 @@ type Crossover struct {
 	ChunkFrom int     `json:"chunk_from"` // that from which on the chunk is faster: Size, if it follows InlineTo
 	Within    float64 `json:"within"`     // by how many times one is faster at most where either will do; at least Band
 	Except    []int   `json:"except"`     // sizes at which the other one was faster nevertheless
+
+	// SizeRange is where Size lies with a certainty of 95 %: Least stands for that or less, and Up for
+	// that or more. Unsure is set if the rounds do not tell up to one step from a size to the next which
+	// way is faster up to where, or if they are too few.
+	SizeRange Range `json:"size_range"`
+	Unsure    bool  `json:"unsure"`
+}
+
+// Range is between which two sizes something lies, in bytes; zero if that is not known.
+type Range struct {
+	Low  int `json:"low"`
+	High int `json:"high"`
 }
 
 // Recommendation is what to set on a path like the one measured, in bytes; 0 is what the run does not tell.
 type Recommendation struct {
-	Path       Path     `json:"path"`
-	InlineSend int      `json:"inline_send"` // rpcrdma.Config.InlineSend of the client, InlineRecv of the server
-	InlineRecv int      `json:"inline_recv"` // and the other way round
-	MinChunk   int      `json:"min_chunk"`   // rpcrdma.Config.MinChunk of both, if both inline sizes are known; there is no need for ChunkFrom
-	Why        []string `json:"why"`         // sentences, with the figures
+	Path       Path `json:"path"`
+	InlineSend int  `json:"inline_send"` // rpcrdma.Config.InlineSend of the client, InlineRecv of the server
+	InlineRecv int  `json:"inline_recv"` // and the other way round
+	MinChunk   int  `json:"min_chunk"`   // rpcrdma.Config.MinChunk of both, if both inline sizes are known; there is no need for ChunkFrom
+
+	// SendRange and RecvRange are where InlineSend and InlineRecv lie with a certainty of 95 %, also if
+	// that is too wide to recommend anything.
+	SendRange Range `json:"inline_send_range"`
+	RecvRange Range `json:"inline_recv_range"`
+	// Unsure are the directions, "calls" and "replies", that were measured, of which it cannot be
+	// told.
+	Unsure []string `json:"unsure"`
+
+	Why []string `json:"why"` // sentences, with the figures
 }

@@ -69,6 +69,7 @@ type runner struct {
 	loopback   *local
 	unpin      func() error
 	meter      control.Meter // of this process
+	sameHost   bool          // as the server
 
 	datagrams atomic.Int64 // bytes of those of RoCE
 
@@ -99,6 +100,9 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
+	ours, _, _ := net.SplitHostPort(conn.LocalAddr().String())
+	theirs, _, _ := net.SplitHostPort(conn.RemoteAddr().String())
+	r.sameHost = ours == theirs
 	if r.rpc, err = recordmark.NewConn(conn, recordmark.Config{Logger: r.o.Logger}); err != nil {
 		conn.Close()
 		return fmt.Errorf("bench: %w", err)

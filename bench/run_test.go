@@ -25,8 +25,9 @@ func options(t *testing.T, points ...Point) Options {
 	return Options{
 		Grid:        Grid{Name: "test", Points: points},
 		Time:        30 * time.Second, // for machines that are slow
-		MinPerPoint: 3 * time.Millisecond,
-		MaxPerPoint: 3 * time.Millisecond,
+		MinPerRound: 3 * time.Millisecond,
+		MaxPerRound: 3 * time.Millisecond,
+		Rounds:      1,
 		Command:     self(),
 		Sockets:     host.Sockets{Congestion: host.DefaultCongestion},
 		Logger:      quiet,
@@ -236,7 +237,7 @@ func TestRunInterruptedWithin(t *testing.T) {
 	for _, path := range []Path{IWARP, TCP} {
 		o := options(t, Point{path, InlineCall, 4096, 2, 2})
 		o.Command, o.Server = nil, addr
-		o.Time, o.MinPerPoint, o.MaxPerPoint = 8*time.Second, time.Millisecond, 8*time.Second
+		o.Time, o.MinPerRound, o.MaxPerRound = 8*time.Second, time.Millisecond, 8*time.Second
 		ctx, cancel := context.WithCancel(t.Context())
 		o.Progress = func(Progress) {
 			go func() { // until there are its connections, and that of Run

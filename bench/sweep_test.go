@@ -33,7 +33,7 @@ type swept struct {
 // sweepFor measures n points for a time, of which each takes what take says.
 func sweepFor(t *testing.T, ctx context.Context, n int, limit time.Duration, take func(i int, share time.Duration) (time.Duration, error)) (s swept, err error) {
 	begin := time.Now()
-	o := Options{Time: limit, MinPerPoint: 100 * time.Millisecond, MaxPerPoint: limit}
+	o := Options{Time: limit, MinPerRound: 100 * time.Millisecond, MaxPerRound: limit, Rounds: 1}.withDefaults()
 	o.Progress = func(p Progress) { s.progress = append(s.progress, p) }
 	g := Grid{Points: points(n)}
 	var r Result
@@ -42,7 +42,7 @@ func sweepFor(t *testing.T, ctx context.Context, n int, limit time.Duration, tak
 		d, err := take(i, share)
 		i++
 		time.Sleep(d)
-		return Measurement{Point: p}, err
+		return Measurement{Point: p, Rounds: []Round{{}}}, err
 	})
 	s.took, s.measured = time.Since(begin), len(r.Measured)
 	for _, l := range r.LeftOut {

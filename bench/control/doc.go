@@ -4,7 +4,7 @@ package control
 // The program. Its number is of the range that RFC 5531 leaves to users.
 const (
 	Number  = 0x20716231
-	Version = 1
+	Version = 2
 )
 
 // The procedures. They take no arguments.

@@ -80,7 +80,7 @@ type rows struct {
 // writePage writes the HTML with the given charts.
 func writePage(w io.Writer, r *bench.Result, all []chart) error {
 	p := page{
-		Advice: advice(&r.Advice), Settings: settings(&r.Advice), Band: aboutBand(), Why: r.Advice.Why, Cards: cards(r), About: about(r), Conditions: r.Conditions,
+		Advice: advice(r), Settings: settings(&r.Advice), Band: aboutBand(), Why: r.Advice.Why, Cards: cards(r), About: about(r), Conditions: conditions(r),
 		PingPong: pingPong(&r.Yardsticks), AboutRatio: aboutRatio, Total: len(r.Measured),
 	}
 	for i := range all {

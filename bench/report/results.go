@@ -47,6 +47,8 @@ var fields = []field{
 	{"wire_bytes", func(m *bench.Measurement) string { return strconv.FormatInt(m.WireBytes, 10) }},
 	{"wire_bytes_per_payload_byte", func(m *bench.Measurement) string { return digits(wire(m)) }},
 	{"ratio_to_raw", func(m *bench.Measurement) string { return digits(ratio(m)) }},
+	{"rounds", func(m *bench.Measurement) string { return strconv.Itoa(len(m.Rounds)) }},
+	{"rounds_disturbed", func(m *bench.Measurement) string { return strconv.Itoa(disturbed(m)) }},
 }
 
 // digits writes nine digits of x; nothing if it is no number.

@@ -10,10 +10,11 @@ import (
 // setting is a line to paste, and where to.
 type setting struct{ Where, Text string }
 
-// settings are what it takes to follow the recommendation.
+// settings are what it takes to follow the recommendation: nothing if a part of it cannot be told, since
+// the command is for both directions.
 func settings(a *bench.Recommendation) []setting {
 	largest := max(a.InlineSend, a.InlineRecv)
-	if largest == 0 {
+	if largest == 0 || len(a.Unsure) > 0 {
 		return nil
 	}
 	var all []setting

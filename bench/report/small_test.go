@@ -22,6 +22,13 @@ func small() *bench.Result {
 			m.ServerUsage = bench.Usage{CPU: at(us * calls / 4), Allocs: 5, Conns: conns}
 			m.WireBytes = calls * int64(size+256)
 		}
+		for range 4 { // all alike
+			r := bench.Round{Calls: calls / 4, Elapsed: m.Elapsed / 4}
+			if m.Ratio > 0 {
+				r.Yardstick = 1.4e10
+			}
+			m.Rounds = append(m.Rounds, r)
+		}
 		return m
 	}
 	r := &bench.Result{

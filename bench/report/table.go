@@ -22,14 +22,14 @@ const oneProcess = "loopback is client and server in one process: what both use 
 func WriteTable(w io.Writer, r *bench.Result) error {
 	b := bufio.NewWriter(w) // keeps the first error
 	fmt.Fprintf(b, "inline against chunks: %s\n", about(r))
-	for _, c := range r.Conditions {
+	for _, c := range conditions(r) {
 		paragraph(b, "  ", c)
 	}
 	writeYardsticks(b, &r.Yardsticks)
 	writePoints(b, r)
 	writeLeftOut(b, r)
 	writeDecisions(b, r)
-	fmt.Fprintf(b, "\nrecommendation\n  %s\n", advice(&r.Advice))
+	fmt.Fprintf(b, "\nrecommendation\n  %s\n", advice(r))
 	for _, why := range r.Advice.Why {
 		paragraph(b, "  ", why)
 	}

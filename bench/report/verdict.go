@@ -7,8 +7,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
+// untold are the words where rounds differ so much that other rounds could have come to something else.
+// Grid is the one that was measured.
+func untold(grid string) string {
+	if grid == bench.FullGrid().Name {
+		return "cannot be told on this machine now: rerun with more --time, or quiet it"
+	}
+	return "cannot be told on this machine now: rerun with --full, or quiet it"
+}
+
 // advice is the recommendation in a sentence.
-func advice(a *bench.Recommendation) string {
+func advice(r *bench.Result) string {
+	a := &r.Advice
 	var parts []string
 	switch {
 	case a.InlineSend > 0 && a.InlineSend == a.InlineRecv:
@@ -22,6 +32,13 @@ func advice(a *bench.Recommendation) string {
 	}
 	if a.MinChunk > 0 {
 		parts = append(parts, "minimum chunk size "+bench.FormatSize(a.MinChunk))
+	}
+	if len(a.Unsure) > 0 {
+		words := untold(r.Grid)
+		if len(parts) > 0 {
+			words = "for " + strings.Join(a.Unsure, " and ") + " it " + words
+		}
+		parts = append(parts, words)
 	}
 	switch {
 	case len(parts) == 0 && a.Path == "":
@@ -39,6 +56,9 @@ func what(d *bench.Decision) string {
 
 // brief is Decision.Where in a few words.
 func brief(d *bench.Decision) string {
+	if d.Unsure() {
+		return "cannot be told now"
+	}
 	if !d.Agree() {
 		return "depends on calls and connections"
 	}
@@ -65,7 +85,7 @@ func brief(d *bench.Decision) string {
 
 // markOf is where x says that chunks become faster, if it does.
 func markOf(x *bench.Crossover) (marks []mark) {
-	if x.ChunkFrom > x.Least {
+	if x.ChunkFrom > x.Least && !x.Unsure {
 		marks = append(marks, mark{float64(x.ChunkFrom), "chunks from " + bench.FormatSize(x.ChunkFrom)})
 	}
 	return marks

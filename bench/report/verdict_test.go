@@ -21,10 +21,19 @@ func TestAdvice(t *testing.T) {
 			"For iwarp: inline threshold 4 KiB for calls and 8 KiB for replies, minimum chunk size 3.5 KiB."},
 		{bench.Recommendation{Path: bench.Loopback, InlineRecv: 8192, MinChunk: 7680},
 			"For loopback: inline threshold 8 KiB for replies, minimum chunk size 7.5 KiB."},
+		{bench.Recommendation{Path: bench.IWARP, Unsure: []string{"calls", "replies"}},
+			"For iwarp: cannot be told on this machine now: rerun with --full, or quiet it."},
+		{bench.Recommendation{Path: bench.IWARP, InlineSend: 4096, Unsure: []string{"replies"}},
+			"For iwarp: inline threshold 4 KiB for calls, for replies it cannot be told on this machine now: rerun with --full, or quiet it."},
 	} {
-		if got := advice(&tt.in); got != tt.want {
+		r := bench.Result{Grid: "quick", Advice: tt.in}
+		if got := advice(&r); got != tt.want {
 			t.Errorf("advice(%+v): got %q, want %q", tt.in, got, tt.want)
 		}
+	}
+	r := bench.Result{Grid: "full", Advice: bench.Recommendation{Path: bench.IWARP, Unsure: []string{"calls"}}}
+	if got, want := advice(&r), "For iwarp: cannot be told on this machine now: rerun with more --time, or quiet it."; got != want {
+		t.Errorf("of a full run: got %q, want %q", got, want)
 	}
 }
 
@@ -53,6 +62,8 @@ func TestBrief(t *testing.T) {
 		{"noise", []bench.Crossover{with(func(x *bench.Crossover) { x.EitherTo, x.Within = 32<<10, 1.4 })}, "no clear lead up to 32 KiB", nil},
 		{"either, then chunks", []bench.Crossover{with(func(x *bench.Crossover) { x.EitherTo, x.ChunkFrom = 4096, 16384 })}, "chunks from 16 KiB", []mark{{16384, "chunks from 16 KiB"}}},
 		{"inline, then either", []bench.Crossover{with(func(x *bench.Crossover) { x.InlineTo, x.EitherTo = 4096, 32<<10 })}, "inline up to 4 KiB", nil},
+		{"nothing is sure", []bench.Crossover{with(func(x *bench.Crossover) { x.InlineTo, x.ChunkFrom, x.Size, x.Unsure = 4096, 8192, 8192, true })},
+			"cannot be told now", nil},
 		{"they differ", []bench.Crossover{crossing, with(func(x *bench.Crossover) { x.InFlight, x.InlineTo = 64, 32<<10 })},
 			"depends on calls and connections", []mark{{8192, "chunks from 8 KiB"}}},
 	} {
@@ -74,6 +85,7 @@ func TestSettings(t *testing.T) {
 		want []setting
 	}{
 		{"nothing", bench.Recommendation{Path: bench.IWARP}, nil},
+		{"one direction cannot be told", bench.Recommendation{Path: bench.IWARP, InlineSend: 4096, Unsure: []string{"replies"}}, nil},
 		{"both ways", bench.Recommendation{Path: bench.IWARP, InlineSend: 62464, InlineRecv: 17408, MinChunk: 16896}, []setting{
 			{"server", "rpcrdma serve --inline 61KiB"},
 			{"Go, client", "rpcrdma.Config{InlineSend: 62464, InlineRecv: 17408, MinChunk: 16896}"},

@@ -56,6 +56,9 @@ func TestBenchOut(t *testing.T) {
 	if len(r.Measured) != 1 || r.Measured[0].Point != (bench.Point{Path: bench.Loopback, Way: bench.ReadChunk, Size: 4096, InFlight: 8, Conns: 1}) || r.Grid != "custom" {
 		t.Errorf("grid %q: got %v", r.Grid, r.Measured)
 	}
+	if rounds := r.Measured[0].Rounds; len(rounds) == 0 || rounds[0].Yardstick <= 0 || rounds[0].Others < 0 || rounds[0].Others > 1 {
+		t.Errorf("got rounds %+v", rounds)
+	}
 	if html, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || len(html) == 0 {
 		t.Errorf("report.html: %d bytes, error %v", len(html), err)
 	}

@@ -28,7 +28,7 @@ type benchBar struct {
 func newBar(w io.Writer, limit time.Duration) *benchBar { return &benchBar{w: w, limit: limit} }
 
 // begin shows it.
-func (b *benchBar) begin(points int) {
+func (b *benchBar) begin(points, rounds int) {
 	b.begun = true
 	f, ok := b.w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -39,7 +39,7 @@ func (b *benchBar) begin(points int) {
 		fmt.Fprintf(b.w, "rpcrdma: measuring %d %s, for up to %v\n", points, what, b.limit)
 		return
 	}
-	b.line = progressbar.NewOptions(points,
+	b.line = progressbar.NewOptions(rounds,
 		progressbar.OptionSetWriter(b.w),
 		progressbar.OptionSetPredictTime(false), // the limit is known
 		progressbar.OptionSetElapsedTime(false),
@@ -52,7 +52,7 @@ func (b *benchBar) progress(p bench.Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.begun {
-		b.begin(p.Total)
+		b.begin(p.Points, p.Total)
 	}
 	if b.line == nil {
 		return

@@ -1,0 +1,93 @@
+package bench
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// vary gives the rounds of all points that much more or less than their throughput, in turns.
+func vary(m []Measurement, by float64) []Measurement {
+	for i := range m {
+		m[i].Rounds = nil
+		for j, x := range []float64{1, 1 + by, 1 / (1 + by), 1 + by/2, 1 / (1 + by/2), 1, 1 + by, 1 / (1 + by)} {
+			if i%2 == 1 && j%2 == 1 {
+				x = 1 / x
+			}
+			m[i].Rounds = append(m[i].Rounds, Round{Calls: int64(float64(m[i].Calls) * x), Elapsed: m[i].Elapsed})
+		}
+	}
+	return m
+}
+
+// TestDoubt: where rounds differ little the crossing is known to within a little; where they differ much nothing is said.
+func TestDoubt(t *testing.T) {
+	ratios := []float64{.5, .8, 1.25, 2}
+	for _, tt := range []struct {
+		name     string
+		measured []Measurement
+		unsure   bool
+		told     bool // a recommendation
+	}{
+		{"steady", vary(pairs(InlineCall, ReadChunk, fours, ratios...), .02), false, true},
+		{"unsteady", vary(pairs(InlineCall, ReadChunk, fours, .7, .8, .9, 1.1, 1.25, 1.5), 8), true, false},
+		{"too few rounds", few(pairs(InlineCall, ReadChunk, fours, ratios...), func(r []Round) []Round { return r[:2] }), true, false},
+		{"too few that were not disturbed", few(pairs(InlineCall, ReadChunk, fours, ratios...), func(r []Round) []Round {
+			r[0].Disturbed = OthersBusy
+			return r
+		}), true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := Result{Measured: tt.measured}
+			Conclude(&r)
+			x := r.Crossovers[0]
+			if x.Unsure != tt.unsure {
+				t.Errorf("got %+v, want unsure %t", x, tt.unsure)
+			}
+			if !tt.unsure && (x.SizeRange.Low > 2048 || x.SizeRange.High < 2048 || x.SizeRange.High > 2*x.SizeRange.Low) {
+				t.Errorf("got a crossing in %v, want around 2048", x.SizeRange)
+			}
+			a := r.Advice
+			if told := a.InlineSend > 0; told != tt.told || told != !slices.Contains(a.Unsure, "calls") {
+				t.Errorf("got %+v, want advice %t", a, tt.told)
+			}
+			if d := Decisions(r.Crossovers)[0]; tt.unsure && (d.Where() != "cannot be told now" || !d.Unsure()) {
+				t.Errorf("got %q of what cannot be told", d.Where())
+			}
+			var again Result
+			again.Measured = tt.measured
+			Conclude(&again)
+			if again.Advice.SendRange != a.SendRange {
+				t.Errorf("the same rounds come to %v, and to %v", a.SendRange, again.Advice.SendRange)
+			}
+		})
+	}
+}
+
+// few changes the rounds of the first point.
+func few(m []Measurement, change func([]Round) []Round) []Measurement {
+	m[0].Rounds = change(slices.Clone(m[0].Rounds))
+	return m
+}
+
+func TestRangeSteps(t *testing.T) {
+	sizes := []int{256, 4 << 10, 16 << 10, 60 << 10}
+	for _, tt := range []struct {
+		Range
+		want float64
+	}{
+		{Range{4 << 10, 4 << 10}, 0},
+		{Range{4 << 10, 16 << 10}, 1},
+		{Range{8 << 10, 16 << 10}, .5},
+		{Range{256, 60 << 10}, 3},
+		{Range{1, 1 << 20}, 3},
+		{Range{0, 256}, 0},
+	} {
+		if got := tt.steps(sizes); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%v: got %v steps, want %v", tt.Range, got, tt.want)
+		}
+	}
+	if !(Range{4 << 10, 17 << 10}).oneStep(sizes) || (Range{4 << 10, 20 << 10}).oneStep(sizes) {
+		t.Error("one step is one size, and the room for headers")
+	}
+}

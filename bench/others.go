@@ -1,0 +1,57 @@
+package bench
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/control"
+)
+
+// used is what both processes have used until a moment.
+type used struct {
+	client, server control.Usage
+	at             time.Time
+}
+
+// used asks for it, before something that is to take d.
+func (r *runner) used(ctx context.Context, d time.Duration) (u used, err error) {
+	ctx, done := r.watched(ctx, d)
+	defer done()
+	if u.server, err = r.control.Usage(ctx); err != nil {
+		return u, r.lost(ctx, err)
+	}
+	u.client, u.at = r.meter.Used(), time.Now()
+	return u, nil
+}
+
+// others returns Round.Others of what lies between two moments.
+//
+// Client and server have CPUs of their own, or share those of this host: then neither is another to
+// the other.
+func (r *runner) others(begin, end used) float64 {
+	client, server := end.client.Since(begin.client), end.server.Since(begin.server)
+	ours := [2]time.Duration{client.CPU, server.CPU}
+	if apart := len(r.o.ServerCPUs) > 0 && len(r.o.ClientCPUs) > 0; !apart && r.sameHost {
+		ours[0] += server.CPU
+		ours[1] += client.CPU
+	}
+	elapsed := end.at.Sub(begin.at)
+	share := func(busy, ours time.Duration, cpus int) float64 {
+		return min(max(0, float64(busy-ours)/float64(elapsed)/float64(max(1, cpus))), 1)
+	}
+	return max(share(client.Busy, ours[0], r.clientCPUs()), share(server.Busy, ours[1], int(r.info.CPUs)))
+}
+
+// clientCPUs is how many CPUs this process may use.
+func (r *runner) clientCPUs() int {
+	if n := len(r.o.ClientCPUs); n > 0 {
+		return n
+	}
+	return runtime.NumCPU()
+}
+
+// usage drops what is no figure of a process.
+func usage(u control.Usage) Usage {
+	return Usage{CPU: u.CPU, Allocs: u.Allocs, Bytes: u.Bytes, GCs: u.GCs, Heap: u.Heap, Stacks: u.Stacks, Conns: u.Conns}
+}

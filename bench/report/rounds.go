@@ -1,0 +1,66 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/rpcrdma/go-rpcrdma/bench"
+)
+
+// disturbed is how many rounds of a point were.
+func disturbed(m *bench.Measurement) (n int) {
+	for i := range m.Rounds {
+		if m.Rounds[i].Disturbed != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// rounds is how many were not disturbed, and of how many, if some were.
+func rounds(m *bench.Measurement) string {
+	all, bad := len(m.Rounds), disturbed(m)
+	switch {
+	case all == 0:
+		return none
+	case bad == 0:
+		return strconv.Itoa(all)
+	}
+	return fmt.Sprintf("%d/%d", all-bad, all)
+}
+
+// conditions are those of r, and what disturbed it.
+func conditions(r *bench.Result) []string {
+	all := r.Conditions[:len(r.Conditions):len(r.Conditions)]
+	if s := disturbances(r); s != "" {
+		all = append(all, s)
+	}
+	return all
+}
+
+// disturbances says how many rounds were disturbed, and by what.
+func disturbances(r *bench.Result) string {
+	total, lost := 0, 0
+	by := make(map[bench.Disturbance]int)
+	for i := range r.Measured {
+		m := &r.Measured[i]
+		for j := range m.Rounds {
+			total++
+			by[m.Rounds[j].Disturbed]++
+		}
+		if m.Disturbed {
+			lost++
+		}
+	}
+	if total == 0 {
+		return ""
+	}
+	s := fmt.Sprintf("%s in random order, of which %d were disturbed and do not count", count(total, "round"), total-by[""])
+	if by[""] < total {
+		s += fmt.Sprintf(": in %d %s, in %d %s", by[bench.OthersBusy], bench.OthersBusy, by[bench.YardstickOff], bench.YardstickOff)
+	}
+	if lost > 0 {
+		s += fmt.Sprintf("; %s had no other, and have the figures of all", count(lost, "point"))
+	}
+	return s
+}

@@ -1,0 +1,145 @@
+package bench
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// world is a machine that was made up: its crossovers are known, and how unsteady it is.
+type world struct {
+	random *rand.Rand
+	sizes  map[Way]float64 // at which a chunk crosses inline, by the chunk's way
+	more   float64         // how many times more a chunk costs before its first byte
+
+	noise    float64 // of a round that nothing disturbs: the standard deviation of its logarithm
+	drift    float64 // of the machine's speed, which changes within seconds
+	outliers float64 // the share of rounds that are slow, and nobody knows why
+	busy     float64 // the share that others disturb
+	untold   bool    // and the system does not tell
+
+	speed float64 // of the machine now, as a logarithm
+	last  time.Time
+}
+
+// newWorld returns one with crossovers between 1 KiB and 40 KiB.
+func newWorld(seed uint64, like world) *world {
+	w := &like
+	w.random = rand.New(rand.NewPCG(seed, 24))
+	crossing := func() float64 { return 1024 * math.Exp(w.random.Float64()*math.Log(40)) }
+	w.sizes = map[Way]float64{ReadChunk: crossing(), WriteChunk: crossing()}
+	w.more = .5 + w.random.Float64()
+	w.last = time.Now()
+	return w
+}
+
+// measure takes a round as Run does, in which calls cost a fixed time and one for each byte.
+func (w *world) measure(_ context.Context, p Point, share time.Duration) (Measurement, error) {
+	time.Sleep(share)
+	w.change()
+	const fixed, perByte = 10e-6, 1e-10 // seconds
+	n := float64(p.Size)
+	took := fixed + n*perByte
+	switch p.Way {
+	case InlineCall, Padded:
+		took += n * w.more * fixed / w.sizes[ReadChunk]
+	case InlineReply:
+		took += n * w.more * fixed / w.sizes[WriteChunk]
+	default:
+		took += w.more * fixed
+	}
+	raw := 1.4e10 * n / (n + 30000)
+
+	// What slows the machine down slows both down, though not equally.
+	raw *= math.Exp(w.speed + w.random.NormFloat64()*w.noise/2)
+	took *= math.Exp(-.8*w.speed + w.random.NormFloat64()*w.noise)
+	r := Round{Yardstick: raw}
+	if w.random.Float64() < w.outliers {
+		took *= 1.3 + 2*w.random.Float64()
+	}
+	if w.random.Float64() < w.busy {
+		took *= 1 + 3*w.random.Float64()
+		r.Yardstick /= 1 + 2*w.random.Float64()
+		if !w.untold {
+			r.Others = .3 + .6*w.random.Float64()
+		}
+	}
+	r.Elapsed = share / 2
+	r.Calls = max(1, int64(r.Elapsed.Seconds()/took))
+	r.Elapsed = time.Duration(float64(r.Calls) * took * 1e9)
+	m := Measurement{Point: p, Calls: r.Calls, Elapsed: r.Elapsed, Rounds: []Round{r}}
+	m.Ratio = m.Throughput() / r.Yardstick
+	return m, nil
+}
+
+// change has the machine's speed drift: it forgets within some seconds how fast it was.
+func (w *world) change() {
+	keeps := math.Exp(-time.Since(w.last).Seconds() / 3)
+	w.last = time.Now()
+	w.speed = w.speed*keeps + w.random.NormFloat64()*w.drift*math.Sqrt(1-keeps*keeps)
+}
+
+// advice is what a quick run in this world comes to.
+func (w *world) advice(t *testing.T) Recommendation {
+	t.Helper()
+	o := Options{Grid: QuickGrid(), Time: 36 * time.Second, shuffle: w.random.Shuffle}.withDefaults()
+	var r Result
+	if err := o.sweep(t.Context(), o.Grid, time.Now().Add(o.Time), &r, w.measure); err != nil {
+		t.Fatal(err)
+	}
+	Conclude(&r)
+	return r.Advice
+}
+
+// TestAdviceInKnownWorlds has many quick runs in machines of each kind. Of two directions in each, as
+// many must be told, and of those that are told 9 in 10 must be right: by one step of the grid at most from where inline and
+// chunk really cross.
+func TestAdviceInKnownWorlds(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		like        world
+		least, most float64 // share that is told
+	}{
+		{"quiet", world{noise: .03, drift: .1, outliers: .01, busy: .02}, .8, 1},
+		{"unsteady", world{noise: .1, drift: .3, outliers: .05, busy: .1}, .5, 1},
+		{"noisy", world{noise: .4, drift: .5, outliers: .2, busy: .2}, 0, 1},
+		{"disturbed at times, untold", world{noise: .05, drift: .2, busy: .3, untold: true}, 0, 1},
+		{"busy half of the time", world{noise: .05, drift: .2, busy: .5}, .5, 1},
+		{"always busy", world{noise: .05, drift: .2, busy: 1}, 0, 0},
+		{"always busy, untold", world{noise: .05, drift: .2, busy: 1, untold: true}, 0, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			told, right := 0, 0
+			for seed := range uint64(worlds) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(seed, tt.like)
+					a := w.advice(t)
+					for _, side := range []struct {
+						inline int
+						way    Way
+					}{{a.InlineSend, ReadChunk}, {a.InlineRecv, WriteChunk}} {
+						if side.inline == 0 {
+							continue
+						}
+						told++
+						is, want := side.inline-headerRoom, int(w.sizes[side.way])
+						off := Range{min(is, want), max(is, want)}
+						if off.oneStep([]int{256, 4 << 10, 16 << 10, 60 << 10}) {
+							right++
+						}
+					}
+				})
+			}
+			t.Logf("told %d of %d, right %d", told, 2*worlds, right)
+			if share := float64(told) / (2 * worlds); share < tt.least || share > tt.most {
+				t.Errorf("told %d of %d, want %.0f to %.0f %%", told, 2*worlds, 100*tt.least, 100*tt.most)
+			}
+			if right*10 < told*9 {
+				t.Errorf("%d of %d are right, want 9 in 10", right, told)
+			}
+		})
+	}
+}
