@@ -111,7 +111,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if r.info, err = r.control.Info(ctx); err != nil {
 		return fmt.Errorf("bench: %s is no bench server, or one of another version: %w", r.addr, err)
 	}
-	r.payload, r.copied = program.Pattern(program.MaxPayload), program.Pattern(program.MaxPayload)
+	r.payload, r.copied = host.Pattern(program.MaxPayload), host.Pattern(program.MaxPayload)
 	at := net.JoinHostPort(r.host, strconv.Itoa(int(r.info.RawPort)))
 	if r.raw, err = raw.Dial(ctx, at, r.o.Sockets, r.payload); err != nil {
 		return fmt.Errorf("bench: %w", err)

@@ -33,6 +33,9 @@ type ServerOptions struct {
 	Trace *trace.Writer
 }
 
+// rawConns bounds the connections over raw TCP; others wait.
+const rawConns = 64
+
 // Serve serves until ctx ends. It calls ready with its address when it listens. It measures nobody's rights: whoever reaches it can use
 // the memory and the CPU that it may use.
 func Serve(ctx context.Context, o ServerOptions, ready func(addr string)) error {
@@ -62,7 +65,7 @@ func Serve(ctx context.Context, o ServerOptions, ready func(addr string)) error 
 			MaxInFlight: MaxInFlight, MaxRecord: program.MaxMessage, Memory: int(messageMemory(o.Memory)), Logger: o.Logger,
 		})
 	})
-	g.Go(func() error { return raw.Serve(ctx, p.raw) })
+	g.Go(func() error { return raw.Serve(ctx, p.raw, rawConns) })
 	ready(p.rpc.Addr().String())
 	if err := g.Wait(); !errors.Is(err, context.Canceled) {
 		return err

@@ -11,7 +11,7 @@ import (
 // TestMain lets the test binary be an end of the raw TCP connection, too.
 func TestMain(m *testing.M) {
 	if role := host.Role(); role != "" {
-		if err := raw(role, os.Args[1], os.Args[2]); err != nil {
+		if err := transfer(role, os.Args[1], os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, role+":", err)
 			os.Exit(1)
 		}

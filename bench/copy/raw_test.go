@@ -1,10 +1,13 @@
 package copy
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"net"
 	"os"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/bench/raw"
 )
 
 // The roles of children: which end of a raw connection they are.
@@ -13,12 +16,9 @@ const (
 	receiver = "receiver"
 )
 
-// rawBuffer is what either end reads and writes at a time.
-const rawBuffer = 1 << 20
-
-// raw is one end: the receiver listens, prints its address, and keeps what one connection brings in a file. The sender sends a file,
-// and waits until the receiver has it.
-func raw(role, addr, name string) error {
+// transfer is one end: the receiver listens, prints its address, and keeps what one connection brings
+// in a file. The sender sends a file, and waits until the receiver has it.
+func transfer(role, addr, name string) error {
 	if role == sender {
 		return send(addr, name)
 	}
@@ -28,28 +28,15 @@ func raw(role, addr, name string) error {
 	}
 	defer l.Close()
 	fmt.Println(l.Addr())
-	conn, err := l.Accept()
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return receive(conn, name)
-}
-
-func receive(conn net.Conn, name string) error {
 	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if err := move(f, conn); err != nil {
+	if err := raw.Receive(l, f); err != nil {
+		f.Close()
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	_, err = conn.Write([]byte{1})
-	return err
+	return f.Close()
 }
 
 func send(addr, name string) error {
@@ -58,24 +45,14 @@ func send(addr, name string) error {
 		return err
 	}
 	defer f.Close()
-	c, err := net.Dial("tcp", addr)
+	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	conn := c.(*net.TCPConn)
-	defer conn.Close()
-	if err := move(conn, f); err != nil {
+	c, err := raw.Dial(context.Background(), addr, host.Sockets{}, nil)
+	if err != nil {
 		return err
 	}
-	if err := conn.CloseWrite(); err != nil {
-		return err
-	}
-	_, err = io.ReadFull(conn, make([]byte, 1))
-	return err
-}
-
-// move copies through user space, without the kernel's shortcuts: get and put look at every byte, too.
-func move(w io.Writer, r io.Reader) error {
-	_, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, make([]byte, rawBuffer))
-	return err
+	defer c.Close()
+	return c.SendFile(f, info.Size())
 }

@@ -3,8 +3,7 @@ package growth
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/bench/raw"
 	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -109,19 +109,16 @@ func overRDMA(b *testing.B, conns []*rpcrdma.Conn) *way {
 func overTCP(b *testing.B, s *server, n int) *way {
 	w := newWay("TCP")
 	for i := range n {
-		c, err := net.Dial("tcp4", address(i, s.first.TCP))
+		message := make([]byte, raw.MessageSize) // about as long as a NULL call over iWARP
+		c, err := raw.Dial(b.Context(), address(i, s.first.TCP), host.Sockets{}, message)
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { c.Close() })
-		buf := make([]byte, messageLen)
-		w.caller(b, func() error {
-			if _, err := c.Write(buf); err != nil {
-				return err
-			}
-			_, err := io.ReadFull(c, buf)
-			return err
-		})
+		if err := c.Announce(math.MaxUint64, 1, 1); err != nil { // until the end
+			b.Fatal(err)
+		}
+		w.caller(b, func() error { return c.Exchange(1, nil) })
 	}
 	return w
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/bench/raw"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
@@ -23,9 +24,6 @@ const (
 	procNull = 0
 	procEcho = 1 // returns up to 1 KiB of arguments
 )
-
-// messageLen is the length in bytes of a message of the TCP ping-pong: about that of a NULL call over iWARP.
-const messageLen = 128
 
 // report is what the server tells of itself.
 type report struct {
@@ -54,7 +52,7 @@ func serve() error {
 		}},
 	}})
 	go rpcrdma.Serve(ctx, l, s, rpcrdma.Config{})
-	go pong(tcp)
+	go raw.Serve(ctx, tcp, 1<<20)
 
 	ask, answer := json.NewDecoder(host.Stdin()), json.NewEncoder(os.Stdout)
 	for {
@@ -84,26 +82,4 @@ func memory() (heap, stack int64) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapInuse), int64(m.StackInuse)
-}
-
-// pong answers the messages of the TCP ping-pong.
-func pong(l net.Listener) {
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go func() {
-			defer c.Close()
-			b := make([]byte, messageLen)
-			for {
-				if _, err := io.ReadFull(c, b); err != nil {
-					return
-				}
-				if _, err := c.Write(b); err != nil {
-					return
-				}
-			}
-		}()
-	}
 }

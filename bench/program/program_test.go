@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 	"github.com/rpcrdma/go-rpcrdma/bench/program"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
@@ -84,7 +85,7 @@ func transports(t *testing.T) map[string]oncrpc.Transport {
 
 // TestCalls: payloads of all sizes go up and come down, and those that come down are as they were written at the server.
 func TestCalls(t *testing.T) {
-	want := program.Pattern(program.MaxPayload)
+	want := host.Pattern(program.MaxPayload)
 	for name, conn := range transports(t) {
 		for _, n := range []int{0, 1, 255, 4096, 5000, 60 << 10, 1 << 20, program.MaxPayload} {
 			if err := program.NewTakeCaller(conn, want[:n]).Call(t.Context()); err != nil {

@@ -4,27 +4,18 @@ import (
 	"context"
 	"unsafe"
 
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // New returns the program, with memory of its own.
 func New() oncrpc.Program {
-	p := &payloads{source: Pattern(MaxPayload)}
+	p := &payloads{source: host.Pattern(MaxPayload)}
 	return oncrpc.Program{Name: "bench", Number: Number, Version: Version, Procedures: []oncrpc.Procedure{
 		Take: {Name: "TAKE", NonBlocking: true, Handler: p.take},
 		Give: {Name: "GIVE", NonBlocking: true, Handler: p.give},
 	}}
-}
-
-// Pattern returns n bytes that have been written to: memory that has not is all the same page of zeros, and faster to send than anybody's
-// data.
-func Pattern(n int) []byte {
-	p := make([]byte, n)
-	for i := range p {
-		p[i] = byte(i>>8 ^ i)
-	}
-	return p
 }
 
 // payloads is what the procedures work on.

@@ -1,7 +1,20 @@
-// Package raw is TCP without RPC, the yardstick of package bench: a stream to the server, and messages to and fro.
+// Package raw is TCP without RPC, the yardstick of all that is measured over a network: a stream to
+// the server, messages to and fro, and calls with payload.
 //
-// What the client sends begins with a head: a word that says what follows, and how much of it, each of 8 bytes, big-endian. A stream is bytes, and
-// the server answers them with one when it has read all. An echo is messages of MessageSize bytes, each of which the server sends back.
+// What the client sends begins with a head of 16 bytes, big-endian:
+//
+//	2 bytes  0
+//	2 bytes  window of an echo: the messages that one read may bring; 0 means 1
+//	2 bytes  batch of an echo: the answers that leave with one write; 0 means 1
+//	2 bytes  what follows
+//	8 bytes  how much of it
+//
+// and when all of that has been answered, with the next head:
+//
+//	1  a stream of bytes, which is answered with one byte when all is read
+//	2  an echo: messages of MessageSize bytes, each of which comes back
+//	3  requests of 64 bytes, each of which is answered with BulkSize bytes, always the same
+//	4  calls: see Transfer
 package raw
 
 import (
@@ -12,23 +25,53 @@ import (
 // MessageSize is the size in bytes of a message that is echoed.
 const MessageSize = 128
 
+// BulkSize is the size in bytes of the answer to a request.
+const BulkSize = 1 << 20
+
 // What follows on a head.
 const (
-	stream = 1
-	echo   = 2
+	stream   = 1
+	echo     = 2
+	requests = 3
+	calls    = 4
 )
 
-const headSize = 16
+const (
+	headSize  = 16
+	maxWindow = 64 // messages
+)
 
-var errHead = errors.New("raw: a head that makes no sense")
+var (
+	errHead = errors.New("raw: a head that makes no sense")
+	errCall = errors.New("raw: a call that makes no sense")
+)
 
-// putHead encodes a head.
-func putHead(b []byte, what, n uint64) {
-	binary.BigEndian.PutUint64(b, what)
-	binary.BigEndian.PutUint64(b[8:], n)
+// head says what follows on it.
+type head struct {
+	window, batch int // of an echo
+	what          int
+	n             uint64
+}
+
+// put encodes h.
+func (h head) put(b []byte) {
+	binary.BigEndian.PutUint16(b, 0)
+	binary.BigEndian.PutUint16(b[2:], uint16(h.window))
+	binary.BigEndian.PutUint16(b[4:], uint16(h.batch))
+	binary.BigEndian.PutUint16(b[6:], uint16(h.what))
+	binary.BigEndian.PutUint64(b[8:], h.n)
 }
 
 // parseHead decodes one.
-func parseHead(b []byte) (what, n uint64) {
-	return binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])
+func parseHead(b []byte) head {
+	h := head{
+		window: max(1, int(binary.BigEndian.Uint16(b[2:]))),
+		batch:  max(1, int(binary.BigEndian.Uint16(b[4:]))),
+		what:   int(binary.BigEndian.Uint16(b[6:])),
+		n:      binary.BigEndian.Uint64(b[8:]),
+	}
+	if b[0] != 0 || b[1] != 0 || h.window > maxWindow {
+		h.what = 0 // which there is not
+	}
+	return h
 }

@@ -7,16 +7,9 @@ import (
 	"sync"
 )
 
-const (
-	// readSize is how much one read takes. With less it gets slower, with more no faster.
-	readSize = 256 << 10
-	// maxConns bounds the connections of a server; others wait.
-	maxConns = 64
-)
-
-// Serve answers connections of l until ctx ends or l is closed. It closes l, ends the connections and waits for them; then it returns what has ended
-// it.
-func Serve(ctx context.Context, l net.Listener) error {
+// Serve answers connections of l until ctx ends or l is closed, up to maxConns at a time; others wait.
+// It closes l, ends the connections and waits for them; then it returns what has ended it.
+func Serve(ctx context.Context, l net.Listener, maxConns int) error {
 	var wg sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
 	defer wg.Wait()
@@ -44,24 +37,44 @@ func Serve(ctx context.Context, l net.Listener) error {
 			stop := context.AfterFunc(ctx, func() { c.Close() })
 			defer stop()
 			defer c.Close()
-			_ = answer(c) // what is wrong with a client it finds out itself
+			_ = (&server{conn: c}).answer() // what is wrong with a client it finds out itself
 		})
 	}
 }
 
-// answer serves one connection until its end.
-func answer(c net.Conn) error {
-	buf := make([]byte, readSize)
+// server is the server's end of one connection.
+type server struct {
+	conn  net.Conn
+	buf   []byte    // as large as was needed so far
+	data  []byte    // that requests are answered with, if there were any
+	calls *callBook // nil before the first
+}
+
+// room returns n bytes of buf.
+func (s *server) room(n int) []byte {
+	if len(s.buf) < n {
+		s.buf = make([]byte, n)
+	}
+	return s.buf[:n]
+}
+
+// answer serves the connection until its end.
+func (s *server) answer() error {
 	for {
-		if _, err := io.ReadFull(c, buf[:headSize]); err != nil {
+		b := s.room(headSize)
+		if _, err := io.ReadFull(s.conn, b); err != nil {
 			return err
 		}
 		var err error
-		switch what, n := parseHead(buf); what {
+		switch h := parseHead(b); h.what {
 		case stream:
-			err = sink(c, buf, n)
+			err = s.sink(h.n, io.Discard, readSize)
 		case echo:
-			err = echoes(c, buf, n)
+			err = s.echoes(h)
+		case requests:
+			err = s.requests(h.n)
+		case calls:
+			err = s.serveCalls(h.n)
 		default:
 			err = errHead
 		}
@@ -69,30 +82,4 @@ func answer(c net.Conn) error {
 			return err
 		}
 	}
-}
-
-// sink reads n bytes and answers with one.
-func sink(c net.Conn, buf []byte, n uint64) error {
-	for n > 0 {
-		k, err := c.Read(buf[:min(n, uint64(len(buf)))])
-		if err != nil {
-			return err
-		}
-		n -= uint64(k)
-	}
-	_, err := c.Write(buf[:1])
-	return err
-}
-
-// echoes sends back n messages.
-func echoes(c net.Conn, buf []byte, n uint64) error {
-	for ; n > 0; n-- {
-		if _, err := io.ReadFull(c, buf[:MessageSize]); err != nil {
-			return err
-		}
-		if _, err := c.Write(buf[:MessageSize]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
