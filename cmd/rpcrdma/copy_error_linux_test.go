@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
@@ -20,7 +22,7 @@ func TestPutNoSpace(t *testing.T) {
 		for _, option := range []string{"-q", "-p", "--sparse"} {
 			done(t, r.exec(t, scheme, "put", old, "@/memory/file"))
 			got := r.exec(t, scheme, "put", option, large, "@/memory/file")
-			if want := (outcome{1, "", "rpcrdma put @/memory/file: no space left on the server\n"}); got != want {
+			if want := (outcome{1, "", "rpcrdma put @/memory/file: no space left on the server: 10 MiB are needed, 8.0 MiB are there\n"}); got != want {
 				t.Errorf("%s: got %+v, want %+v", scheme, got, want)
 			}
 			down := filepath.Join(t.TempDir(), "down")
@@ -29,6 +31,64 @@ func TestPutNoSpace(t *testing.T) {
 				t.Errorf("%s: got\n%swant\n%s", scheme, got, want)
 			}
 		}
+	}
+}
+
+// TestCopyOneTooLarge: a file for which there is no room takes none from others, and is the only one
+// that is told of.
+func TestCopyOneTooLarge(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("root mounts a small file system")
+	}
+	full := t.TempDir()
+	if err := syscall.Mount("tmpfs", full, "tmpfs", 0, "size=8m"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(full, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	r := startRig(t, "--export", "/full="+full)
+	source := r.path("s")
+	r.mkdir(t, "s/d")
+	for i := range 38 {
+		rig.Write(t, filepath.Join(source, "d", fmt.Sprint(i)), rig.Pattern(100_000))
+	}
+	want := rig.TreeOf(t, source)
+	rig.Write(t, filepath.Join(source, "d", "large"), rig.Pattern(9<<20))
+	at(t, filepath.Join(source, "d"), time.Hour)
+	for _, args := range [][]string{
+		{"put", "-rpT", source, "@/full/t"}, {"get", "-rpT", "@/export/s", full + "/t"}, {"cp", "-rpT", "@/export/s", "@/full/t"},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			got := r.exec(t, "tcp", args...)
+			where := map[string]string{"put": "the server", "get": "device", "cp": "the server"}[args[0]]
+			if got.code != 1 || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 ||
+				!strings.HasPrefix(got.stderr, "rpcrdma "+args[0]+" "+args[3]+"/d/large: no space left on "+where+": 9.0 MiB are needed, 4.") ||
+				!strings.HasSuffix(got.stderr, " MiB are there\n") {
+				t.Errorf("got %+v", got)
+			}
+			if got := rig.TreeOf(t, full+"/t"); got != want {
+				t.Errorf("got\n%swant\n%s", got, want)
+			}
+			if got, want := modified(t, full+"/t", "d"), modified(t, source, "d"); !got.Equal(want) {
+				t.Errorf("the directory has time %v, want %v", got, want)
+			}
+			done(t, r.exec(t, "tcp", "rm", "-r", "@/full/t")) // the server may have them open
+		})
+	}
+	// Of several that do not fit, the first is told of, and how many others there are.
+	rig.Write(t, filepath.Join(source, "d", "larger"), rig.Pattern(10<<20))
+	rig.Write(t, filepath.Join(source, "d", "largest"), rig.Pattern(11<<20))
+	got := r.exec(t, "rdma", "put", "-rT", source, "@/full/t")
+	lines := strings.Split(got.stderr, "\n")
+	if got.code != 1 || len(lines) != 3 || !strings.Contains(lines[0], "/d/large: no space left") ||
+		lines[1] != "rpcrdma put: for 2 larger files there is no room either: 21 MiB" {
+		t.Errorf("got %+v", got)
+	}
+	if got := rig.TreeOf(t, full+"/t"); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 

@@ -119,8 +119,11 @@ skipped and how many errors there were. -q leaves that out, and so does a single
 it. With --json it is an object on standard output, or on standard error if the data goes to
 standard output; docs/json.md has its fields. All other messages are on standard error.
 
-When a file cannot be copied, the others are. The exit code is 0 if all is copied, 1 if something
-is not, 2 if the command line is wrong, and 130 after an interrupt.`
+When a file cannot be copied, the others are. Those for which there was no room are tried once more
+in the end, the smallest first: a large one may have taken it, until it failed.
+
+The exit code is 0 if all is copied, 1 if something is not, 2 if the command line is wrong, and 130
+after an interrupt.`
 )
 
 // into finds two sources that would be copied to the same name.

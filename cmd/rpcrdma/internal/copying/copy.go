@@ -168,13 +168,16 @@ func (c *copier) all(ctx context.Context, items []Item) error {
 	if !trees {
 		c.bar.Complete()
 	}
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctxOfAll := errgroup.WithContext(ctx)
 	g.SetLimit(copiers)
 	w := &walk{copier: c, group: g}
-	err := w.items(ctx, items)
+	err := w.items(ctxOfAll, items)
 	c.bar.Complete()
 	if e := g.Wait(); err == nil || errors.Is(err, context.Canceled) {
 		err = e
+	}
+	if err == nil {
+		err = w.retry(ctx)
 	}
 	return err
 }

@@ -3,6 +3,8 @@
 package copying
 
 import (
+	"context"
+	"errors"
 	"io/fs"
 )
 
@@ -12,6 +14,8 @@ const openNonblocking = 0
 func localDetails(info fs.FileInfo) details {
 	return details{name: info.Name(), mode: info.Mode(), size: info.Size(), uid: -1, gid: -1, atime: info.ModTime(), mtime: info.ModTime()}
 }
+
+func (l *localDir) free(context.Context, string) (int64, error) { return 0, errors.ErrUnsupported }
 
 // linkTimes does nothing: these systems, or Go on them, set the times of what a link leads to.
 func (l *localDir) linkTimes(string, details) error { return nil }

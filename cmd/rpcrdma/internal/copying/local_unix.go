@@ -3,6 +3,7 @@
 package copying
 
 import (
+	"context"
 	"io/fs"
 	"path"
 	"syscall"
@@ -21,6 +22,19 @@ func localDetails(info fs.FileInfo) details {
 		d.atime, d.ctime = time.Unix(accessed(s).Unix()), time.Unix(changed(s).Unix())
 	}
 	return d
+}
+
+func (l *localDir) free(_ context.Context, name string) (int64, error) {
+	dir, err := l.root.Open(name)
+	if err != nil {
+		return 0, l.about(name, err)
+	}
+	defer dir.Close()
+	var s unix.Statfs_t
+	if err := unix.Fstatfs(int(dir.Fd()), &s); err != nil {
+		return 0, l.about(name, err)
+	}
+	return int64(s.Bavail) * int64(s.Bsize), nil
 }
 
 // linkTimes sets the times of a link itself.

@@ -36,6 +36,8 @@ type place interface {
 	// rename gives a file that was created, and stored, its name. Of a link there is no content.
 	rename(ctx context.Context, from, to string, file content) error
 	remove(ctx context.Context, name string) error
+	// free returns how many bytes there is room for in a directory.
+	free(ctx context.Context, name string) (int64, error)
 }
 
 // content is an open file of a place.

@@ -246,6 +246,11 @@ func (x *remoteDir) remove(ctx context.Context, name string) error {
 	return x.about(name, x.fs.Remove(ctx, name))
 }
 
+func (x *remoteDir) free(ctx context.Context, name string) (int64, error) {
+	s, err := x.fs.StatFS(ctx, name)
+	return int64(min(s.AvailBytes, math.MaxInt64)), x.about(name, err)
+}
+
 // wireTime returns the time that NFS can tell which is nearest.
 func wireTime(t time.Time) nfs3.Time {
 	switch s := t.Unix(); {

@@ -76,7 +76,6 @@ func (c *copier) skip(ctx context.Context, f *Item) error {
 			return err
 		}
 	}
-	c.bar.Skip(f.bytes())
 	if c.ignoreExisting {
 		return skippedError("it exists")
 	}

@@ -16,7 +16,8 @@ import (
 // walk finds the files to copy, and has them copied by a group.
 type walk struct {
 	*copier
-	group *errgroup.Group
+	group  *errgroup.Group
+	noRoom noRoom
 }
 
 // dir is a directory being copied.
@@ -51,15 +52,23 @@ func (w *walk) items(ctx context.Context, items []Item) error {
 		}
 		w.group.Go(func() error {
 			err := w.one(ctx, f)
-			if errors.As(err, new(skippedError)) {
-				w.bar.Skip(f.bytes())
+			if w.noRoom.postpone(f, err) {
+				return nil
 			}
-			err = w.settle(ctx, err, f.source, f.target)
-			w.bar.Copied()
-			return errors.Join(err, w.done(ctx, f.dir))
+			return w.through(ctx, f, err)
 		})
 	}
 	return nil
+}
+
+// through ends what is done with a file, which has come to err.
+func (w *walk) through(ctx context.Context, f *Item, err error) error {
+	if errors.As(err, new(skippedError)) {
+		w.bar.Skip(f.bytes())
+	}
+	err = w.settle(ctx, err, f.source, f.target)
+	w.bar.Copied()
+	return errors.Join(err, w.done(ctx, f.dir))
 }
 
 // directory copies a directory.

@@ -6,6 +6,12 @@ import (
 	"syscall"
 )
 
+// Errors of file systems of this host.
+const (
+	DiskFull      = syscall.ENOSPC
+	QuotaExceeded = syscall.EDQUOT
+)
+
 // Errors of connections.
 const (
 	ConnRefused = syscall.ECONNREFUSED
