@@ -52,7 +52,9 @@ func TestExplain(t *testing.T) {
 			"cannot connect to port 192.0.2.1:20049: " + words.ErrPipe.Error() + "; is the address right, and the network up?"},
 		{"broken when connected", "rdma://h", &net.OpError{Op: "read", Err: os.NewSyscallError("read", plain)}, ""},
 		{"no answer", "rdma://h", fmt.Errorf("dial: %w", context.DeadlineExceeded),
-			"no answer from port h:20049: is the host up, and is a firewall between?"},
+			"port h:20049 takes connections, and does not answer: does the server hang, or is it one of something else?"},
+		{"no connection", "rdma://h", &net.OpError{Op: "dial", Err: context.DeadlineExceeded},
+			"no answer from port h:20049: is the host up, is a firewall between, or is the server too busy to take connections?"},
 		{"refused, RoCE", "rdma+roce://h", roceFailed(roce.ErrRefused), "nothing listens at port h:20049: is NFS over RDMA turned on there? " +
 			"?rpcbind in the URL asks for its port. Over TCP, the usual ones are tcp://h of rpcrdma serve and tcp://h:2049 of Linux"},
 		{"no answer, RoCE", "rdma+roce://h", roceFailed(roce.ErrPeerTimeout), noRoCE},
@@ -79,7 +81,7 @@ func TestExplain(t *testing.T) {
 		{"denied", "tcp://h:2049", &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak},
 			"the server at port h:2049 denies calls with these credentials: AUTH_TOOWEAK"},
 		{"no answer of rpcbind", "rdma://h?rpcbind", context.DeadlineExceeded,
-			"no answer from port h:111: is the host up, and is a firewall between?"},
+			"no answer from rpcbind at port h:111: is the host up, is a firewall between, or does it hang? Or write the port, such as rdma://h:20049"},
 		{"not found", "rdma://h?rpcbind", &rpcbind.FindError{Tried: []rpcbind.Attempt{
 			{Place: "TCP", Err: rpcbind.ErrNotRegistered}, {Place: "RDMA", Err: refused}}},
 			"nobody says at which port of h NFS is over RDMA: TCP: not registered; RDMA: " + words.ConnRefused.Error() + "; write the port, such as rdma://h:20049"},

@@ -31,7 +31,7 @@ func (o *Options) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.sparse, "sparse", false, "leave holes where a file has holes or zeros")
 	f.Var(&o.limit, "bwlimit", "most bytes of content a second, of all files together, such as 10MiB")
 	f.Lookup("bwlimit").DefValue = "" // none
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "name each file when it has been copied, or why it is skipped")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "name each file when it has been copied, or why it is skipped, and say when a server is slow to answer")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing but errors: no progress bar, no line at the end")
 	f.BoolVar(&o.json, "json", false, "print in the end one JSON object instead of the line")
 }
@@ -58,6 +58,7 @@ func (o *Options) newCopier(cmd *cobra.Command, r *remote.Session, verb string, 
 	if toStdout {
 		c.results = c.bar
 	}
+	r.Verbose = o.verbose
 	if o.json { // which is alone there
 		c.dryTo = c.bar
 	}

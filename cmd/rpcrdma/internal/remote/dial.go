@@ -3,6 +3,8 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
@@ -18,15 +20,26 @@ const messageRoom = 64 << 10
 
 // dial connects to the server, and makes sure that it is an NFS server.
 func (s *Server) dial(ctx context.Context) (oncrpc.Transport, error) {
-	limited, cancel := context.WithTimeout(reach.WithTrace(ctx, s.trace), reach.DialTime)
-	defer cancel()
+	ctx = reach.WithTrace(ctx, s.trace)
+	limit := s.Flags.dialTime(!s.notices.wasUp())
+	s.notices.dialing(fmt.Errorf("no answer from port %s", s.Target.Addr()))
 	var conn oncrpc.Transport
-	at, err := s.Target.Found(limited, s.Flags.RDMA(), rpcrdma.Config{Logger: reach.Quiet, Dialect: s.Flags.Dialect.Value})
+	explain := words.Explainer{Asked: s.Target.Rpcbind != 0, Up: s.notices.wasUp(), Waited: limit}
+	at := s.Target
+	err := within(ctx, limit, func(ctx context.Context) (err error) {
+		at, err = s.Target.Found(ctx, s.Flags.RDMA(), rpcrdma.Config{Logger: reach.Quiet, Dialect: s.Flags.Dialect.Value})
+		return err
+	})
 	if err == nil {
-		conn, err = s.DialScheme(limited, at)
+		err = within(ctx, limit, func(ctx context.Context) (err error) {
+			conn, err = s.DialScheme(ctx, at)
+			return err
+		})
 	}
 	if err == nil {
-		if err = nfsclient.New(conn, s.Cred).Null(limited); err == nil {
+		explain.Connected = true
+		err = within(ctx, limit, nfsclient.New(conn, s.Cred).Null)
+		if err == nil {
 			s.notices.connected()
 			return conn, nil
 		}
@@ -35,9 +48,16 @@ func (s *Server) dial(ctx context.Context) (oncrpc.Transport, error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil, ctx.Err()
 	}
-	err = words.Explainer{Asked: s.Target.Rpcbind != 0, Up: s.notices.up}.Explain(at, err)
+	err = explain.Explain(at, err)
 	s.notices.failed(err)
 	return nil, err
+}
+
+// within does a step of connecting. Each has the time: a server that answers slowly makes progress.
+func within(ctx context.Context, limit time.Duration, do func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return do(ctx)
 }
 
 // DialScheme connects by the scheme of a target whose port is known.

@@ -54,6 +54,18 @@ func NewFlags() *Flags {
 	}
 }
 
+// dialTime is how long a step of connecting may take, the first time and later. Who names --wait
+// has the first time as long as that.
+func (f *Flags) dialTime(first bool) time.Duration {
+	switch {
+	case f.Wait.Duration == 0:
+		return reach.DialTime
+	case first && f.named("wait"):
+		return f.Wait.Duration
+	}
+	return min(reach.DialTime, f.Wait.Duration)
+}
+
 // RDMA is how to connect over RDMA.
 func (f *Flags) RDMA() reach.RDMAConfig { return reach.RDMAConfig{Log: reach.Quiet, CRC: f.CRC.Value} }
 
@@ -65,8 +77,12 @@ func (r *Session) AddFlags(cmd *cobra.Command) {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.SortFlags = false
 	r.Flags.Identity.AddFlags(f)
-	f.Var(&r.Flags.Wait, "wait", "how long to wait for a server that goes away in the middle, such as 30s or 1h; 0: not at all. "+
-		"The first connection is tried once, for up to 10 s; a server that is there but does not answer is given up after a minute")
+	f.Var(&r.Flags.Wait, "wait", "how long to wait for an answer when there is none at all, also from a server that goes away in the middle, "+
+		"such as 30s or 1h. Slow answers are waited for. The first connection is tried once, for up to 10 s unless this flag is given. "+
+		"0: not at all for a server that goes away, a minute for one that is there and silent")
+	if f := cmd.Flags(); f.Lookup("verbose") == nil {
+		f.BoolVarP(&r.Verbose, "verbose", "v", false, "say when a server takes more than a second to answer")
+	}
 	f.Var(&r.Flags.Connections, "connections", "`NUMBER` of connections to each server")
 	f.Var(&r.Flags.Size, "size", "most data in one READ or WRITE")
 	f.Var(&r.Flags.Parallel, "parallel", "`NUMBER` of READs or WRITEs of a file under way")

@@ -41,13 +41,14 @@ type ServerKey struct {
 
 // Server is a server that is connected to.
 type Server struct {
-	Flags   *Flags
-	Target  reach.Target // without a path
-	Cred    oncrpc.ClientFlavor
-	notices notices // of dial, which is not called concurrently
-	pace    func(ctx context.Context, bytes int) error
-	trace   *trace.Writer // of all connections, whatever the context of dial; nil: none
-	Conn    oncrpc.Transport
+	Flags    *Flags
+	Target   reach.Target // without a path
+	Cred     oncrpc.ClientFlavor
+	notices  notices
+	patience patience
+	pace     func(ctx context.Context, bytes int) error
+	trace    *trace.Writer // of all connections, whatever the context of dial; nil: none
+	Conn     oncrpc.Transport
 
 	service *nfsmount.Service // nil: not found yet
 	list    []mount3.Export   // nil: not asked for yet
@@ -73,7 +74,7 @@ func (r *Session) connect(ctx context.Context, t reach.Target) (*Server, error) 
 		Flags:   flags,
 		Target:  t.At("/"),
 		Cred:    cred,
-		notices: notices{out: stderr, from: t.Server(), wait: flags.Wait.Duration},
+		notices: notices{out: stderr, from: t.Server(), wait: flags.Wait.Duration, verbose: r.Verbose},
 		pace:    r.Pace,
 		trace:   reach.TraceOf(ctx),
 		Exports: make(map[string]*Export),
@@ -90,7 +91,8 @@ func (r *Session) connect(ctx context.Context, t reach.Target) (*Server, error) 
 		}
 		return nil, err
 	}
-	s.Conn = conn
+	s.patience = patience{wait: flags.Wait.Duration, tell: &s.notices, close: func() { conn.Close() }}
+	s.Conn = patient{conn, &s.patience}
 	return s, nil
 }
 
@@ -99,10 +101,13 @@ func (s *Server) locate(ctx context.Context) error {
 	if s.service != nil {
 		return nil
 	}
+	ctx, done := s.patience.watch(ctx)
 	service, err := nfsmount.FindService(ctx, s.Conn, nfsmount.Config{
-		Host: s.Target.Host, Port: s.Target.MountPort, Flavor: s.Cred, Wrap: s.trace.Dialed,
+		Host: s.Target.Host, Port: s.Target.MountPort, Flavor: s.Cred, Wrap: func(c net.Conn) net.Conn {
+			return listening{s.trace.Dialed(c), s.patience.alive}
+		},
 	})
-	if err != nil {
+	if err = done(err); err != nil {
 		return s.ExplainMount(err)
 	}
 	s.service = service
@@ -120,8 +125,9 @@ func (s *Server) open(ctx context.Context, path string) (*Export, string, error)
 	if export, rest, ok := nfsmount.ExportOf(s.list, path); ok && s.Exports[export] != nil {
 		return s.Exports[export], rest, nil
 	}
-	root, err := s.service.Mount(ctx, path)
-	if err != nil {
+	watched, done := s.patience.watch(ctx)
+	root, err := s.service.Mount(watched, path)
+	if err = done(err); err != nil {
 		return nil, "", s.ExplainMount(err)
 	}
 	if m := s.Exports[root.Export]; m != nil {
@@ -158,6 +164,9 @@ func (s *Server) CheckPort(ctx context.Context, m *Export) error {
 // close ends the connection. The context is that of telling the server that nothing is mounted any more.
 func (s *Server) close(ctx context.Context) {
 	var wg sync.WaitGroup
+	if s.patience.isOver() { // nobody is there to tell
+		s.Exports = nil
+	}
 	for _, m := range s.Exports {
 		wg.Go(func() { _ = m.Root.Unmount(ctx) })
 	}

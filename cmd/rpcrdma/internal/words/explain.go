@@ -1,12 +1,14 @@
 package words
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
@@ -14,6 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
@@ -34,6 +37,9 @@ type Explainer struct {
 	RDMAOnly bool // the server cannot be reached over TCP instead
 
 	NoRPCBind bool // there is none to ask
+
+	Connected bool          // it has failed after that: there is a server of RPC or RDMA
+	Waited    time.Duration // for each answer; 0: it is not said
 }
 
 // Explain explains an error. t is the server as far as it was found.
@@ -71,19 +77,40 @@ func (x Explainer) unreached(t reach.Target, err error) string {
 			"iwarp,roce, rdma_rxe of Linux, an adapter)?", cli.Printable(t.Host), roce.UDPPort)
 	case errors.Is(err, ConnRefused), errors.Is(err, roce.ErrRefused):
 		return x.refused(t)
+	case TimedOut(err) && x.Connected:
+		return fmt.Sprintf("port %s takes connections, and does not answer the first call%s: does the server hang?",
+			t.Addr(), x.waited())
 	case t.Scheme == reach.SchemeRoCE && TimedOut(err):
-		return fmt.Sprintf("no answer from %s over RoCE: is the host up, has it RoCE (rpcrdma serve "+
+		return fmt.Sprintf("no answer from %s over RoCE%s: is the host up, has it RoCE (rpcrdma serve "+
 			"--provider roce, rdma_rxe of Linux, an adapter), and does UDP port %d pass, without NAT?",
-			t.Addr(), roce.UDPPort)
+			t.Addr(), x.waited(), roce.UDPPort)
+	case t.Scheme == reach.SchemeSCTP && TimedOut(err):
+		return fmt.Sprintf("no answer from %s over SCTP%s: is the host up, does the server listen there, and does UDP port %d pass?",
+			t.Addr(), x.waited(), cmp.Or(t.UDP, sctp.DefaultUDPPort))
+	case TimedOut(err) && t.Rpcbind != 0: // be it that it connects, or that it asks
+		return fmt.Sprintf("no answer from rpcbind at port %s%s: is the host up, is a firewall between, or does it hang? Or write the port, such as %s",
+			t.Addr(), x.waited(), t.WithPort())
+	case TimedOut(err) && !Dialling(err):
+		return fmt.Sprintf("port %s takes connections, and does not answer%s: does the server hang, or is it one of something else?",
+			t.Addr(), x.waited())
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
 		errors.As(err, &call) && call.Timeout():
-		return fmt.Sprintf("no answer from port %s: is the host up, and is a firewall between?", t.Addr())
+		return fmt.Sprintf("no answer from port %s%s: is the host up, is a firewall between, or is the server too busy to take connections?",
+			t.Addr(), x.waited())
 	case Dialling(err) && errors.Is(err, ConnReset):
 		return fmt.Sprintf("port %s takes connections and ends them at once", t.Addr())
 	case Dialling(err) && errors.As(err, &call):
 		return fmt.Sprintf("cannot connect to port %s: %v; is the address right, and the network up?", t.Addr(), call.Err)
 	}
 	return ""
+}
+
+// waited says for how long.
+func (x Explainer) waited() string {
+	if x.Waited == 0 {
+		return ""
+	}
+	return " for " + x.Waited.String()
 }
 
 // Dialling reports whether an error is one of making a connection of TCP.
