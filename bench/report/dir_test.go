@@ -52,7 +52,7 @@ func checkPNG(t *testing.T, name string) {
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	if got, want := img.Bounds(), image.Rect(0, 0, 2*chartWidth, 2*chartHeight); got != want {
+	if got, want := img.Bounds(), image.Rect(0, 0, 2*int(fileForm.width), 2*int(fileForm.height(2))); got != want {
 		t.Errorf("%s: got %v, want %v", name, got, want)
 	}
 	background, drawn := img.At(0, 0), 0

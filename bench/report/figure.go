@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -11,21 +12,42 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The size of a chart in points.
-const (
-	chartWidth  = 960
-	chartHeight = 440
-	margin      = 14
+// form is the shape of a chart.
+type form struct {
+	width   vg.Length // in points
+	margin  vg.Length
+	stacked bool // the panels are one below the other
+	bare    bool // without title and about, which the page has
+	ticks   int  // most along an axis
+}
+
+// The forms: a file of its own; in a page; and in a page on a screen as narrow as a telephone's.
+var (
+	fileForm   = form{width: 960, margin: 14, ticks: maxTicks}
+	wideForm   = form{width: 960, margin: 6, ticks: maxTicks, bare: true}
+	narrowForm = form{width: 360, margin: 4, ticks: 6, bare: true, stacked: true}
 )
+
+// height is that of a chart with so many panels.
+func (f *form) height(panels int) vg.Length {
+	if f.stacked {
+		return vg.Length(60 + 240*panels)
+	}
+	return 440
+}
+
+// widerFont is how much wider a font may be that a page has to use in place of the one measured.
+const widerFont = 1.15
 
 // sans is a font that is metrically the same as Arial and Helvetica.
 func sans(size vg.Length) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
 
-// figure draws charts in a theme.
+// figure draws charts in a theme and a form.
 type figure struct {
 	theme
+	form
 }
 
 func (f *figure) style(size vg.Length) text.Style {
@@ -37,8 +59,17 @@ func (f *figure) draw(c *chart, dc draw.Canvas) {
 	if f.background != nil {
 		dc.FillPolygon(f.background, []vg.Point{dc.Min, {X: dc.Max.X, Y: dc.Min.Y}, dc.Max, {X: dc.Min.X, Y: dc.Max.Y}})
 	}
-	dc = draw.Crop(dc, margin, -margin, margin, -margin)
+	dc = draw.Crop(dc, f.margin, -f.margin, f.margin, -f.margin)
+	if !f.bare {
+		f.heading(c, &dc)
+	}
+	dc.Min.Y += f.legend(c, dc) + 8
 
+	f.panels(c, dc)
+}
+
+// heading draws title and about along the upper edge, and takes it off.
+func (f *figure) heading(c *chart, dc *draw.Canvas) {
 	title, about := f.style(17), f.style(12)
 	about.Color = f.faint
 	dc.FillText(title, vg.Point{X: dc.Min.X, Y: dc.Max.Y}, c.title)
@@ -48,23 +79,35 @@ func (f *figure) draw(c *chart, dc draw.Canvas) {
 		dc.Max.Y -= 16
 	}
 	dc.Max.Y -= 8
-	dc.Min.Y += f.legend(c, dc) + 8
+}
 
-	var plots []*plot.Plot
-	for i := range c.panels {
-		plots = append(plots, f.panel(&c.panels[i]))
+// panels draws them, side by side or one below the other.
+func (f *figure) panels(c *chart, dc draw.Canvas) {
+	n := len(c.panels)
+	tiles := draw.Tiles{Rows: 1, Cols: n, PadX: 24}
+	plots := [][]*plot.Plot{nil}
+	if f.stacked {
+		tiles = draw.Tiles{Rows: n, Cols: 1, PadY: 14}
+		plots = make([][]*plot.Plot, n)
 	}
-	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: 24}
-	for i, canvas := range plot.Align([][]*plot.Plot{plots}, tiles, dc)[0] {
-		plots[i].Draw(canvas)
+	width := dc.Size().X / vg.Length(tiles.Cols)
+	for i := range c.panels {
+		row := i % tiles.Rows
+		plots[row] = append(plots[row], f.panel(&c.panels[i], width))
+	}
+	for i, row := range plot.Align(plots, tiles, dc) {
+		for j, canvas := range row {
+			plots[i][j].Draw(canvas)
+		}
 	}
 }
 
-// panel makes a plot of p.
-func (f *figure) panel(p *panel) *plot.Plot {
+// panel makes a plot of p, which may be about so wide.
+func (f *figure) panel(p *panel, width vg.Length) *plot.Plot {
 	plt := plot.New()
 	plt.BackgroundColor = nil
-	plt.Title.Text = p.title
+	const axis = 60 // the title is in the middle of what is right of it
+	plt.Title.Text = folded(p.title, f.style(13), width-axis)
 	plt.Title.TextStyle.Font, plt.Title.TextStyle.Color = sans(13), f.text
 	plt.Title.Padding = 8
 	f.axis(&plt.X, p.x)
@@ -94,7 +137,7 @@ func (f *figure) panel(p *panel) *plot.Plot {
 
 func (f *figure) axis(a *plot.Axis, x axis) {
 	a.Scale = plot.LogScale{}
-	a.Tick.Marker = ticker{x}
+	a.Tick.Marker = ticker{x, f.ticks}
 	a.Tick.Length = 4
 	a.Tick.LineStyle = draw.LineStyle{Color: f.faint, Width: .8}
 	a.Tick.Label.Font, a.Tick.Label.Color = sans(11), f.faint
@@ -158,7 +201,7 @@ func (f *figure) legend(c *chart, dc draw.Canvas) vg.Length {
 			if len(l.points) == 0 || slices.ContainsFunc(places, func(other place) bool { return other.name == l.name }) {
 				continue
 			}
-			width := sample + 6 + style.Width(l.name)*1.15 // a page may have to use a wider font
+			width := sample + 6 + style.Width(l.name)*widerFont
 			if x > 0 && x+width > dc.Size().X {
 				x, rows = 0, rows+1
 			}
@@ -176,4 +219,17 @@ func (f *figure) legend(c *chart, dc draw.Canvas) vg.Length {
 		dc.FillText(style, vg.Point{X: left + sample + 6, Y: y}, p.name)
 	}
 	return height
+}
+
+// folded breaks a text into lines that are no wider than that, as far as there are words.
+func folded(s string, style text.Style, width vg.Length) string {
+	var lines []string
+	for _, word := range strings.Fields(s) {
+		if n := len(lines); n > 0 && style.Width(lines[n-1]+" "+word)*widerFont <= width {
+			lines[n-1] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return strings.Join(lines, "\n")
 }

@@ -54,6 +54,8 @@ type picture struct {
 	Title, About string
 	Light        template.URL
 	Dark         template.Srcset
+
+	NarrowLight, NarrowDark template.Srcset // for narrow screens
 }
 
 // album is the charts of one path.
@@ -131,10 +133,11 @@ func (p *page) place(pic picture, path bench.Path, r *bench.Result) {
 
 func (c *chart) picture() picture {
 	pic := picture{Title: c.title, About: c.about}
-	uri := func(t theme) string {
-		return "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(c.svg(t))
+	uri := func(t theme, f form) string {
+		return "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(c.svg(t, f))
 	}
-	pic.Light, pic.Dark = template.URL(uri(light)), template.Srcset(uri(dark))
+	pic.Light, pic.Dark = template.URL(uri(light, wideForm)), template.Srcset(uri(dark, wideForm))
+	pic.NarrowLight, pic.NarrowDark = template.Srcset(uri(light, narrowForm)), template.Srcset(uri(dark, narrowForm))
 	return pic
 }
 

@@ -72,8 +72,8 @@ func TestPageContained(t *testing.T) {
 			t.Errorf("got %q in the text", bad)
 		}
 	}
-	if want := 2 * len(charts(small())); pictures != want || want == 0 {
-		t.Errorf("got %d pictures, want %d: each chart for a light and a dark page", pictures, want)
+	if want := 4 * len(charts(small())); pictures != want || want == 0 {
+		t.Errorf("got %d pictures, want %d: each chart for a light and a dark page, wide and narrow", pictures, want)
 	}
 }
 

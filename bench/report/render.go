@@ -14,18 +14,18 @@ const dotsPerInch = 144
 
 // writePNG draws c for a file of its own.
 func (c *chart) writePNG(w io.Writer) error {
-	canvas := vgimg.NewWith(vgimg.UseWH(chartWidth, chartHeight), vgimg.UseDPI(dotsPerInch))
-	f := figure{light}
+	f := figure{light, fileForm}
+	canvas := vgimg.NewWith(vgimg.UseWH(f.width, f.height(len(c.panels))), vgimg.UseDPI(dotsPerInch))
 	f.draw(c, draw.New(canvas))
 	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
 	return err
 }
 
 // svg draws c for a page.
-func (c *chart) svg(t theme) []byte {
-	canvas := vgsvg.New(chartWidth, chartHeight)
+func (c *chart) svg(t theme, in form) []byte {
 	t.background = nil
-	f := figure{t}
+	f := figure{t, in}
+	canvas := vgsvg.New(f.width, f.height(len(c.panels)))
 	f.draw(c, draw.New(canvas))
 	var b bytes.Buffer
 	_, _ = canvas.WriteTo(&b) // fails if b does, which does not

@@ -9,12 +9,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// maxTicks is how many ticks an axis may have.
+// maxTicks is how many ticks an axis may have that is long.
 const maxTicks = 9
 
 // ticks returns those of a logarithmic axis: at powers of its base, fewer if there are too many, and more between them if
 // there is room.
-func (a axis) ticks(from, to float64) []plot.Tick {
+func (a axis) ticks(from, to float64, most int) []plot.Tick {
 	if !(from > 0 && to >= from && to/from < 1e30) {
 		return nil
 	}
@@ -32,11 +32,11 @@ func (a axis) ticks(from, to float64) []plot.Tick {
 		}
 		return ticks
 	}
-	if ticks := try(1, append([]float64{1}, a.between...)); len(ticks) <= maxTicks {
+	if ticks := try(1, append([]float64{1}, a.between...)); len(ticks) <= most {
 		return ticks
 	}
 	for step := 1; ; step++ {
-		if ticks := try(step, []float64{1}); len(ticks) <= maxTicks {
+		if ticks := try(step, []float64{1}); len(ticks) <= most {
 			return ticks
 		}
 	}
@@ -52,9 +52,12 @@ func (a axis) around(from, to float64) (low, high float64) {
 }
 
 // ticker makes ticks of an axis.
-type ticker struct{ axis }
+type ticker struct {
+	axis
+	most int
+}
 
-func (t ticker) Ticks(from, to float64) []plot.Tick { return t.ticks(from, to) }
+func (t ticker) Ticks(from, to float64) []plot.Tick { return t.ticks(from, to, t.most) }
 
 // The axes.
 var (

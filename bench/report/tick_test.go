@@ -27,7 +27,7 @@ func TestTicks(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, tick := range tt.axis.ticks(tt.from, tt.to) {
+			for _, tick := range tt.axis.ticks(tt.from, tt.to, maxTicks) {
 				got = append(got, tick.Label)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
