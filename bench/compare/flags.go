@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/bench/env"
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
@@ -35,7 +36,7 @@ installed is left out. Linux and root are best: see go doc.
 `
 
 func parseFlags(args []string) (*flags, error) {
-	o, err := paired.OptionsFromEnv()
+	o, err := env.Read(env.Default())
 	if err != nil {
 		return nil, err
 	}

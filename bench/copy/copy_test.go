@@ -16,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/bench/env"
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
@@ -28,12 +29,17 @@ func BenchmarkCopy(b *testing.B) {
 	if _, err := exec.LookPath("cp"); err != nil {
 		b.Skip("there is no cp to compare with")
 	}
-	size, rounds := fromEnv(b, "COPY_SIZE", 1<<30), fromEnv(b, "COPY_ROUNDS", 5)
-	r := newRig(b, size)
+	o := env.Default()
+	o.Size, o.Rounds = 1<<30, 5
+	o, err := env.Read(o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := newRig(b, o.Size)
 	want := sum(b, r.source)
 	for b.Loop() {
 		samples := make(map[string][]sample)
-		for range rounds {
+		for range o.Rounds {
 			for _, w := range ways {
 				begin := time.Now()
 				cpu, err := w.run(r)
@@ -53,21 +59,8 @@ func BenchmarkCopy(b *testing.B) {
 				}
 			}
 		}
-		report(b, r.dir, size, samples)
+		report(b, r.dir, o.Size, samples)
 	}
-}
-
-// fromEnv returns a number from the environment.
-func fromEnv(b *testing.B, name string, byDefault int) int {
-	s := os.Getenv(name)
-	if s == "" {
-		return byDefault
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n <= 0 {
-		b.Fatalf("%s=%q: want a positive number", name, s)
-	}
-	return n
 }
 
 // newRig makes the file, builds the command, and starts a server, all until the benchmark ends.

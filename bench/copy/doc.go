@@ -7,6 +7,6 @@
 // of the process to its end; their files are on tmpfs, where there is one, so no disk is measured. Nothing is pinned to CPUs: each
 // command runs as a user would run it.
 //
-//	COPY_SIZE    bytes of the file, 1 GiB by default
-//	COPY_ROUNDS  rounds, 5 by default
+//	BENCH_SIZE    bytes of the file, 1 GiB by default
+//	BENCH_ROUNDS  rounds, 5 by default
 package copy

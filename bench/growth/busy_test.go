@@ -106,11 +106,11 @@ func overRDMA(b *testing.B, conns []*rpcrdma.Conn) *way {
 }
 
 // overTCP exchanges messages.
-func overTCP(b *testing.B, s *server, n int) *way {
+func overTCP(b *testing.B, s *server, n int, sockets host.Sockets) *way {
 	w := newWay("TCP")
 	for i := range n {
 		message := make([]byte, raw.MessageSize) // about as long as a NULL call over iWARP
-		c, err := raw.Dial(b.Context(), address(i, s.first.TCP), host.Sockets{}, message)
+		c, err := raw.Dial(b.Context(), address(i, s.first.TCP), sockets, message)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -125,16 +125,19 @@ func overTCP(b *testing.B, s *server, n int) *way {
 
 // BenchmarkBusy reports how the cost of a call grows with the number of connections.
 func BenchmarkBusy(b *testing.B) {
-	rounds, d := number(b, "GROWTH_ROUNDS", 7), length(b, "GROWTH_TIME", 200*time.Millisecond)
+	o, err := options()
+	if err != nil {
+		b.Fatal(err)
+	}
 	for range b.N {
-		s := startServer(b)
+		s := startServer(b, o)
 		most := steps[len(steps)-1]
-		rdma, tcp := overRDMA(b, connect(b, s, most)), overTCP(b, s, most)
+		rdma, tcp := overRDMA(b, connect(b, s, most, o.Sockets)), overTCP(b, s, most, o.Sockets)
 		ways := []*way{tcp, rdma}
-		for round := range rounds + 1 {
+		for round := range o.Rounds + 1 {
 			for _, n := range steps {
 				for _, w := range ways {
-					w.measure(b, s, n, d)
+					w.measure(b, s, n, o.Time)
 					if round == 0 { // for the connections to warm up
 						w.cpu[n], w.wall[n] = nil, nil
 					}

@@ -15,9 +15,6 @@
 // a larger number costs. What is reported are medians of ratios to 10 connections in the same round. Over a single one both processes
 // sleep between messages, and nearly all of what a call costs there is waking up, which is rare over 10.
 //
-// # Environment
-//
-//	GROWTH_IDLE    connections that are idle, 10000 by default
-//	GROWTH_ROUNDS  rounds of BenchmarkBusy, 7 by default
-//	GROWTH_TIME    length of one measurement there, 200ms by default
+// Package env has the variables. By default 10000 connections are idle, BenchmarkBusy has 7 rounds of
+// measurements of 200ms, and the congestion control is the system's.
 package growth

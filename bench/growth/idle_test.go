@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
@@ -33,7 +34,7 @@ func address(i, port int) string {
 }
 
 // connect makes n connections, which end with the benchmark.
-func connect(b *testing.B, s *server, n int) []*rpcrdma.Conn {
+func connect(b *testing.B, s *server, n int, sockets host.Sockets) []*rpcrdma.Conn {
 	b.Helper()
 	conns := make([]*rpcrdma.Conn, n)
 	b.Cleanup(func() {
@@ -48,8 +49,9 @@ func connect(b *testing.B, s *server, n int) []*rpcrdma.Conn {
 			}
 		}
 	})
+	d := iwarp.Dialer{Config: iwarp.Config{Control: sockets.Control}}
 	for i := range conns {
-		c, err := rpcrdma.Dial(b.Context(), iwarp.Dialer{}, address(i, s.first.RDMA), rpcrdma.Config{})
+		c, err := rpcrdma.Dial(b.Context(), d, address(i, s.first.RDMA), rpcrdma.Config{})
 		if err != nil {
 			b.Fatalf("connection %d: %v", i+1, err)
 		}
@@ -85,11 +87,15 @@ func calls(ctx context.Context, c *rpcrdma.Conn, callers, rounds, size int) erro
 
 // BenchmarkIdle reports the memory of idle connections on the server.
 func BenchmarkIdle(b *testing.B) {
-	n := number(b, "GROWTH_IDLE", 10_000)
+	o, err := options()
+	if err != nil {
+		b.Fatal(err)
+	}
+	n := o.Conns
 	for range b.N {
-		s := startServer(b)
+		s := startServer(b, o)
 		nothing := s.report(true)
-		conns := connect(b, s, n)
+		conns := connect(b, s, n, o.Sockets)
 		measure := func(when string) {
 			r := s.report(true)
 			heap, stack := r.Heap-nothing.Heap, r.Stack-nothing.Stack

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strconv"
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/bench/env"
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
@@ -32,14 +32,16 @@ type server struct {
 }
 
 // startServer starts it. It ends with the benchmark.
-func startServer(b *testing.B) *server {
+func startServer(b *testing.B, o env.Options) *server {
 	b.Helper()
 	p := host.Program{Role: "server"}
-	if cpus, err := host.AllowedCPUs(); err == nil && len(cpus) > 1 {
-		p.CPUs = cpus[1:2]
-		if undo, err := host.Pin(cpus[0]); err == nil {
-			b.Cleanup(func() { undo() })
+	if len(o.CPUs) > 0 {
+		p.CPUs = o.CPUs[:1]
+		undo, err := host.Pin(o.CPUs[1])
+		if err != nil {
+			b.Fatal(err)
 		}
+		b.Cleanup(func() { undo() })
 	}
 	c, err := p.Start(context.WithoutCancel(b.Context())) // until the clean-up
 	if err != nil {
@@ -67,29 +69,9 @@ func (s *server) report(collect bool) (r report) {
 	return r
 }
 
-// number is the value of an environment variable.
-func number(b *testing.B, name string, byDefault int) int {
-	b.Helper()
-	v := os.Getenv(name)
-	if v == "" {
-		return byDefault
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 {
-		b.Fatalf("%s=%s", name, v)
-	}
-	return n
-}
-
-func length(b *testing.B, name string, byDefault time.Duration) time.Duration {
-	b.Helper()
-	v := os.Getenv(name)
-	if v == "" {
-		return byDefault
-	}
-	d, err := time.ParseDuration(v)
-	if err != nil || d <= 0 {
-		b.Fatalf("%s=%s", name, v)
-	}
-	return d
+// options are those of the environment; the defaults are this package's own.
+func options() (env.Options, error) {
+	o := env.Default()
+	o.Rounds, o.Time, o.Conns, o.Sockets = 7, 200*time.Millisecond, 10_000, host.Sockets{}
+	return env.Read(o)
 }

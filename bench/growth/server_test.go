@@ -34,12 +34,16 @@ type report struct {
 
 // serve is the server: it reports when it is asked to, until nobody can ask any more.
 func serve() error {
-	ctx := context.Background()
-	l, err := iwarp.Listen(ctx, "0.0.0.0:0", iwarp.Config{})
+	o, err := options()
 	if err != nil {
 		return err
 	}
-	tcp, err := net.Listen("tcp4", "0.0.0.0:0")
+	ctx := context.Background()
+	l, err := iwarp.Listen(ctx, "0.0.0.0:0", iwarp.Config{Control: o.Sockets.Control})
+	if err != nil {
+		return err
+	}
+	tcp, err := (&net.ListenConfig{Control: o.Sockets.Control}).Listen(ctx, "tcp4", "0.0.0.0:0")
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,10 @@
 package local
 
 import (
-	"cmp"
-	"errors"
-	"os"
-	"strconv"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/env"
 )
 
 const (
@@ -34,10 +32,10 @@ var cases = []Case{
 
 // options returns those of the environment, or the defaults.
 func options() (Options, error) {
-	starts, err1 := strconv.Atoi(cmp.Or(os.Getenv("LOCAL_STARTS"), "5"))
-	rounds, err2 := strconv.Atoi(cmp.Or(os.Getenv("LOCAL_ROUNDS"), "4"))
-	length, err3 := time.ParseDuration(cmp.Or(os.Getenv("LOCAL_TIME"), "20ms"))
-	return Options{max(1, starts), max(1, rounds), length}, errors.Join(err1, err2, err3)
+	o := env.Default()
+	o.Time = 20 * time.Millisecond
+	o, err := env.Read(o)
+	return Options{o.Starts, o.Rounds, o.Time}, err
 }
 
 // BenchmarkLocal measures; see the comment of the package. One iteration is a whole comparison.
@@ -66,10 +64,10 @@ func BenchmarkLocal(b *testing.B) {
 	}
 }
 
-// TestLocal demands the bounds, if LOCAL_GATE is set: a busy machine must not fail a change.
+// TestLocal demands the bounds, if BENCH_GATE is set: a busy machine must not fail a change.
 func TestLocal(t *testing.T) {
-	if os.Getenv("LOCAL_GATE") == "" {
-		t.Skip("LOCAL_GATE is not set")
+	if !env.Gate() {
+		t.Skip("BENCH_GATE is not set")
 	}
 	o, err := options()
 	if err != nil {

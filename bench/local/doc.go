@@ -24,10 +24,5 @@
 // A ping-pong is fastest if both goroutines stay on one processor, and the scheduler of Go does not always see to that. So
 // what is compared with it runs with GOMAXPROCS at 1, both sides.
 //
-// # Environment
-//
-//	LOCAL_STARTS  how often server and client are started, 5 by default
-//	LOCAL_ROUNDS  pairs of rounds after each start, 4 by default
-//	LOCAL_TIME    length of a round, 20ms by default
-//	LOCAL_GATE    if set, TestLocal compares and fails on ratios that are out of bounds
+// Package env has the variables. A round takes 20ms by default.
 package local

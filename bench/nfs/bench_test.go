@@ -132,7 +132,7 @@ var withMetrics = []paired.Comparison{
 // BenchmarkPairedMetrics compares a server with metrics and one without, and a client, too. It is
 // meant for 200 rounds or more:
 //
-//	PAIRED_STARTS=20 PAIRED_ROUNDS=20 go test -run '^$' -bench PairedMetrics -benchtime 1x ./bench/nfs
+//	BENCH_STARTS=20 BENCH_ROUNDS=20 go test -run '^$' -bench PairedMetrics -benchtime 1x ./bench/nfs
 func BenchmarkPairedMetrics(b *testing.B) { paired.Bench(b, withMetrics...) }
 
 // BenchmarkPairedTLS says what TLS below iWARP costs.
@@ -146,7 +146,7 @@ func BenchmarkPairedTLS(b *testing.B) {
 		paired.Comparison{Yardstick: "iwarp/null-x64", Candidate: "iwarp+tls/null-x64"})
 }
 
-// TestPairedMetrics demands the bounds, if PAIRED_GATE is set.
+// TestPairedMetrics demands the bounds, if BENCH_GATE is set.
 func TestPairedMetrics(t *testing.T) { paired.Gate(t, withMetrics...) }
 
 // BenchmarkPaired compares NFS over iWARP with raw TCP, in two processes; see package paired.
@@ -154,5 +154,5 @@ func TestPairedMetrics(t *testing.T) { paired.Gate(t, withMetrics...) }
 //	go test -run '^$' -bench Paired -benchtime 1x ./bench/nfs
 func BenchmarkPaired(b *testing.B) { paired.Bench(b, comparisons...) }
 
-// TestPaired demands the bounds, if PAIRED_GATE is set.
+// TestPaired demands the bounds, if BENCH_GATE is set.
 func TestPaired(t *testing.T) { paired.Gate(t, comparisons...) }

@@ -23,7 +23,7 @@ func Compare(ctx context.Context, o Options, yardstick, candidate string) (*Repo
 }
 
 func compare(ctx context.Context, o Options, yardstick, candidate string) (_ *Report, err error) {
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	names := [2]string{yardstick, candidate}

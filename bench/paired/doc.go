@@ -42,18 +42,5 @@
 //
 //	go test -run '^$' -bench Paired -benchtime 1x ./bench/paired
 //
-// # Environment
-//
-//	PAIRED_STARTS      how often the processes are started, 5 by default
-//	PAIRED_ROUNDS      pairs of rounds after each start, 4 by default
-//	PAIRED_TIME        length of a round, 100ms by default
-//	PAIRED_CPUS        CPUs of the server and the client, "0,1"; or "none". By default the
-//	                   first two that this process may use
-//	PAIRED_CONGESTION  TCP congestion control of every socket, "reno" by default; "system"
-//	                   leaves it alone. Pacing ones (bbr) slow down the loopback interface
-//	PAIRED_PROFILE     directory for CPU profiles of the candidate, of a run apart from the rounds
-//	PAIRED_GATE        if set, [Gate] compares and fails on ratios that are out of bounds
-//
-// CPUs and congestion control can be chosen on Linux only. Elsewhere the rest works, and
-// the report says what was not done.
+// Package env has the variables that say how to compare.
 package paired

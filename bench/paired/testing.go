@@ -3,6 +3,8 @@ package paired
 import (
 	"os"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/env"
 )
 
 // Comparison names two scenarios to compare.
@@ -26,7 +28,7 @@ type Comparison struct {
 // Bench makes each comparison in a benchmark of its own, with the options of the environment, and
 // prints them all as a table in the end.
 func Bench(b *testing.B, comparisons ...Comparison) {
-	o, err := OptionsFromEnv()
+	o, err := env.Read(env.Default())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -70,13 +72,13 @@ func (r *Report) metrics(b *testing.B) {
 }
 
 // Gate makes each comparison that has a Bound in a test of its own, and fails where it
-// is missed. It skips the test unless PAIRED_GATE is set: a busy machine must not
+// is missed. It skips the test unless BENCH_GATE is set: a busy machine must not
 // fail a change.
 func Gate(t *testing.T, comparisons ...Comparison) {
-	if os.Getenv("PAIRED_GATE") == "" {
-		t.Skip("PAIRED_GATE is not set")
+	if !env.Gate() {
+		t.Skip("BENCH_GATE is not set")
 	}
-	o, err := OptionsFromEnv()
+	o, err := env.Read(env.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

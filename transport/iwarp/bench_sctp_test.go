@@ -239,5 +239,5 @@ var sctpComparisons = []paired.Comparison{
 //	go test -run '^$' -bench SCTP -benchtime 1x ./transport/iwarp
 func BenchmarkSCTP(b *testing.B) { paired.Bench(b, sctpComparisons...) }
 
-// TestPairedSCTP demands the bounds, if PAIRED_GATE is set.
+// TestPairedSCTP demands the bounds, if BENCH_GATE is set.
 func TestPairedSCTP(t *testing.T) { paired.Gate(t, sctpComparisons...) }

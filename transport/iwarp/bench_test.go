@@ -65,5 +65,5 @@ var comparisons = []paired.Comparison{
 //	go test -run '^$' -bench Paired -benchtime 1x ./transport/iwarp
 func BenchmarkPaired(b *testing.B) { paired.Bench(b, comparisons...) }
 
-// TestPaired demands the bounds, if PAIRED_GATE is set.
+// TestPaired demands the bounds, if BENCH_GATE is set.
 func TestPaired(t *testing.T) { paired.Gate(t, comparisons...) }
