@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -54,6 +55,35 @@ func TestCopyPipes(t *testing.T) {
 	done(t, r.exec(t, "rdma", "get", "-p", "@/memory/file", here))
 	if i, err := os.Stat(filepath.Join(here, "file")); err != nil || i.Mode() != 0o666&^remote.Umask {
 		t.Errorf("got %v, %v, want %v", i.Mode(), err, 0o666&^remote.Umask)
+	}
+}
+
+// TestPutTerminated: the exit code says by which signal a command has ended.
+func TestPutTerminated(t *testing.T) {
+	r := startRig(t)
+	for sig, want := range map[os.Signal]string{
+		os.Interrupt:    "130 rpcrdma: interrupted\n",
+		syscall.SIGTERM: "143 rpcrdma: terminated\n",
+	} {
+		put := r.process(t, "put", "-q", "-", "@/memory/file")
+		stdin, err := put.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stderr bytes.Buffer
+		put.Stderr = &stderr
+		if err := put.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stdin.Write(make([]byte, 3<<20)); err != nil { // more than a pipe has room for
+			t.Fatal(err)
+		}
+		put.Process.Signal(sig)
+		put.Wait()
+		stdin.Close()
+		if got := fmt.Sprint(put.ProcessState.ExitCode(), " ", stderr.String()); got != want {
+			t.Errorf("%v: got %q, want %q", sig, got, want)
+		}
 	}
 }
 

@@ -41,7 +41,8 @@ unless there is a file of that very name; %2A and %5B stand for themselves. That
 an error.
 
 The exit code is 0 if all is done, 1 if something failed, 2 if the command line is wrong, and
-130 after an interrupt (except ping: see there).`,
+after a signal 128 and its number: 130 after an interrupt, 143 after SIGTERM (except of ping, see
+there, and of servers, which end in order).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
@@ -72,8 +73,12 @@ The exit code is 0 if all is done, 1 if something failed, 2 if the command line 
 	case err == nil:
 		return cli.ExitOK
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "rpcrdma: interrupted")
-		return cli.ExitInterrupted
+		text := "interrupted"
+		if cause := new(cli.SignalError); errors.As(context.Cause(ctx), cause) {
+			text = cause.Error()
+		}
+		fmt.Fprintln(stderr, "rpcrdma:", text)
+		return cli.ExitCode(ctx)
 	case errors.Is(err, cli.ErrReported):
 		return cli.ExitFailed
 	}

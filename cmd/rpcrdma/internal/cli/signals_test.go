@@ -13,7 +13,7 @@ func TestOnSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		signals := make(chan os.Signal, 1)
 		ended, released := make(chan time.Time, 1), make(chan time.Time, 1)
-		go onSignal(signals, RepeatTime, func() { ended <- time.Now() }, func() { released <- time.Now() })
+		go onSignal(signals, RepeatTime, func(os.Signal) { ended <- time.Now() }, func() { released <- time.Now() })
 		time.Sleep(time.Hour)
 		if synctest.Wait(); len(ended) > 0 {
 			t.Fatal("it has ended without a signal")

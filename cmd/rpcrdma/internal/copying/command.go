@@ -123,8 +123,8 @@ standard output; docs/json.md has its fields. All other messages are on standard
 When a file cannot be copied, the others are. Those for which there was no room are tried once more
 in the end, the smallest first: a large one may have taken it, until it failed.
 
-The exit code is 0 if all is copied, 1 if something is not, 2 if the command line is wrong, and 130
-after an interrupt.`
+The exit code is 0 if all is copied, 1 if something is not, 2 if the command line is wrong, 130 after
+an interrupt, and 143 after SIGTERM.`
 )
 
 // into finds two sources that would be copied to the same name.
