@@ -110,6 +110,9 @@ brings a tree up to date: put -au. Each directory is listed once for that, and f
 the source any more stays.
 `
 	exits = `
+A command that is killed leaves its temporary files. A later copy to the same directory removes those
+that nobody has written to for a day and that the user who copies owns; rm --partials removes all.
+
 An interrupt removes the temporary files. With -r, directories and the files that were complete
 stay. If the server does not answer then, this takes some seconds; a second interrupt, at least a
 second after the first, ends the command at once.

@@ -171,10 +171,14 @@ func (c *copier) all(ctx context.Context, items []Item) error {
 	g, ctxOfAll := errgroup.WithContext(ctx)
 	g.SetLimit(copiers)
 	w := &walk{copier: c, group: g}
+	w.named(ctx, items)
 	err := w.items(ctxOfAll, items)
 	c.bar.Complete()
 	if e := g.Wait(); err == nil || errors.Is(err, context.Canceled) {
 		err = e
+	}
+	if err == nil {
+		err = w.sweep(ctx)
 	}
 	if err == nil {
 		err = w.retry(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path"
 )
 
 // existing returns what has the name of a copy already, nil if nothing has.
@@ -33,8 +34,9 @@ const (
 
 // survey is what a directory has in it that is copied to, as one list tells.
 type survey struct {
-	names map[string]details
-	all   bool
+	names     map[string]details
+	all       bool
+	temporary []details
 }
 
 // surveyOf lists a directory that n files or more are copied to.
@@ -46,6 +48,9 @@ func surveyOf(ctx context.Context, to place, name string, n int) survey {
 			return s // each look-up tells what is wrong
 		}
 		s.names[one.name] = one
+		if mayBeLeft(&one) {
+			s.temporary = append(s.temporary, one)
+		}
 	}
 	s.all = true
 	return s
@@ -53,7 +58,7 @@ func surveyOf(ctx context.Context, to place, name string, n int) survey {
 
 // tell says of a file what has the name of its copy, if that is known.
 func (s *survey) tell(f *Item) {
-	there, found := s.names[f.details.name]
+	there, found := s.names[path.Base(f.as)]
 	if f.looked = found || s.all; found {
 		f.there = &there
 	}

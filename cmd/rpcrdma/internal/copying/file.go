@@ -2,21 +2,12 @@ package copying
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io/fs"
-	"path"
-	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
-
-// Temporary returns a name for a file that is not complete yet, beside its final name. That is not part of it: it may be as long
-// as a name can be.
-func Temporary(name string) string {
-	return path.Join(path.Dir(name), ".rpcrdma-"+strings.ToLower(rand.Text()[:10]))
-}
 
 // file copies a regular file. Under its final name it is complete, or what it was before. One that
 // changes meanwhile is copied once more.

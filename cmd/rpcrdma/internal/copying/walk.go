@@ -18,6 +18,8 @@ type walk struct {
 	*copier
 	group  *errgroup.Group
 	noRoom noRoom
+
+	leftovers []leftover
 }
 
 // dir is a directory being copied.
@@ -31,6 +33,25 @@ type dir struct {
 // batch is how much of a directory is looked at before its copy is made. A directory that is copied into itself, which happens to
 // who copies to a server on the same host, does then not find its copy in itself.
 const batch = 4096
+
+// named looks into the directories that files go to which were named themselves.
+func (w *walk) named(ctx context.Context, items []Item) {
+	found := make(map[string]survey)
+	for i := range items {
+		f := &items[i]
+		if f.mode.IsDir() || f.as == "." {
+			continue
+		}
+		in := path.Dir(f.as)
+		s, ok := found[in]
+		if !ok {
+			s = surveyOf(ctx, f.to, in, len(items))
+			w.keepInMind(&s, f.to, in, nil)
+			found[in] = s
+		}
+		s.tell(f)
+	}
+}
 
 func (w *walk) items(ctx context.Context, items []Item) error {
 	for i := range items {
@@ -85,6 +106,7 @@ func (w *walk) directory(ctx context.Context, d *dir) error {
 			}
 			if !d.made {
 				found = surveyOf(ctx, d.to, d.as, len(items))
+				w.keepInMind(&found, d.to, d.as, d)
 			}
 		}
 		if !d.made {

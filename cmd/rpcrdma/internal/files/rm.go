@@ -19,6 +19,7 @@ type RmFlags struct {
 	Recursive bool
 	Empty     bool // directories that are empty
 	force     bool
+	partials  bool // temporary files of copies
 }
 
 // NewRm returns the command rm.
@@ -30,7 +31,11 @@ func NewRm() *cobra.Command {
 		Short: "Remove files",
 		Long: `Rm removes files, and with -r directories and all that is in them. It does not ask, whatever the
 files' modes are. A link is removed, not what it leads to. The root of an export stays, and so
-does what a URL that ends with . or .. names.`,
+does what a URL that ends with . or .. names.
+
+With --partials the URLs are directories, which stay. What is removed are temporary files in them,
+.rpcrdma- and ten characters, which get, put, cp and ln -f leave when they are killed; with -r also
+those in directories below. Copies that are under way to there fail. ls -a shows the files.`,
 		Example: `  rpcrdma rm rdma://host/export/file
   rpcrdma rm -rf rdma://host/export/tree`,
 		SuggestFor: []string{"del", "unlink"},
@@ -61,6 +66,7 @@ does what a URL that ends with . or .. names.`,
 	_ = f.MarkHidden("recursive-too") // it exists
 	f.BoolVarP(&flags.Empty, "dir", "d", false, "directories, too, if they are empty")
 	f.BoolVarP(&flags.force, "force", "f", false, "what does not exist is fine")
+	f.BoolVar(&flags.partials, "partials", false, "temporary files that copies have left in the directories")
 	r.AddFlags(cmd)
 	return cmd
 }
@@ -70,6 +76,9 @@ var errDots = errors.New("refusing to remove '.' or '..'")
 
 // one removes what is at a URL.
 func (f *RmFlags) one(w *remote.Work, url string) error {
+	if f.partials {
+		return f.removePartials(w, url)
+	}
 	if reach.EndsInDots(url) {
 		return errDots
 	}

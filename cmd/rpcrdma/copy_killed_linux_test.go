@@ -1,0 +1,159 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
+)
+
+// killed has a command killed when it has begun to write a temporary file of some size into a
+// directory of this host, and returns the name of that.
+func killed(t *testing.T, r *clientRig, dir string, args ...string) string {
+	t.Helper()
+	cmd := r.process(t, args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(time.Millisecond) {
+		for _, name := range temporaries(t, dir) {
+			if i, err := os.Stat(name); err == nil && i.Size() > 2<<20 {
+				return name
+			}
+		}
+	}
+	t.Fatal("no temporary file was written")
+	return ""
+}
+
+// temporaries returns the temporary files in a directory of this host.
+func temporaries(t *testing.T, dir string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, ".rpcrdma-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// TestCopyKilled: what a command that was killed has left, ls -a shows. The next copy leaves it, as
+// long as it may be that of another copy, and removes it when it is older than a day. Other files,
+// and those of others, stay.
+func TestCopyKilled(t *testing.T) {
+	eachWay(t, func(t *testing.T, w *copyWay) {
+		large := filepath.Join(w.source, "large")
+		rig.Write(t, large, rig.Pattern(64<<20))
+		temp := killed(t, w.clientRig, w.target, w.command, "-q", "--bwlimit", "16MiB", w.from+"/large", w.to)
+		if err := os.Remove(large); err != nil {
+			t.Fatal(err)
+		}
+		if w.command != "get" {
+			got := w.exec(t, "tcp", "ls", "-a", w.to)
+			if want := filepath.Base(temp); got.code != 0 || strings.TrimSpace(got.stdout) != want {
+				t.Errorf("ls -a: %+v, want %s", got, want)
+			}
+		}
+		tree(t, w.source, "d/e:644:e", "f:644:f")
+		tree(t, w.target, "d/.rpcrdma-abcdefghij:600:old", ".rpcrdma-ABCDEFGHIJ:600:no", ".rpcrdma-abcdefghijk:600:no", ".rpcrdma-abcdefghi:600:no",
+			".rpcrdma-bcdefghijk->dangling")
+		if err := os.Mkdir(filepath.Join(w.target, ".rpcrdma-cdefghijkl"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if os.Getuid() == 0 {
+			tree(t, w.target, ".rpcrdma-aaaaaaaaaa:600:of another")
+			if err := os.Chown(filepath.Join(w.target, ".rpcrdma-aaaaaaaaaa"), 1000, 1000); err != nil {
+				t.Fatal(err)
+			}
+		}
+		done(t, w.copy(t, "-q"))
+		if got := len(temporaries(t, w.target)) + len(temporaries(t, filepath.Join(w.target, "d"))); got < 7 {
+			t.Errorf("of young files, %d are left", got)
+		}
+		for _, name := range append(temporaries(t, w.target), filepath.Join(w.target, "d/.rpcrdma-abcdefghij")) {
+			if i, err := os.Lstat(name); err == nil && i.Mode().Type() != os.ModeSymlink {
+				at(t, name, 25*time.Hour)
+			}
+		}
+		stamp(t, filepath.Join(w.target, ".rpcrdma-bcdefghijk"), 1)
+		at(t, filepath.Join(w.source, "d"), time.Hour)
+		if got := w.copy(t, "-pq", "--dry-run"); got.code != 0 || got.stderr != "" {
+			t.Errorf("dry run: %+v", got)
+		}
+		got := w.copy(t, "-p")
+		if want := ": removed temporary files that an interrupted copy left more than a day ago: 3\n"; got.code != 0 || !strings.Contains(got.stderr, want) {
+			t.Errorf("got %+v, want %q in it", got, want)
+		}
+		var left []string
+		for _, name := range temporaries(t, w.target) {
+			left = append(left, strings.TrimPrefix(filepath.Base(name), ".rpcrdma-"))
+		}
+		want := "ABCDEFGHIJ abcdefghi abcdefghijk cdefghijkl"
+		if os.Getuid() == 0 {
+			want = "ABCDEFGHIJ aaaaaaaaaa abcdefghi abcdefghijk cdefghijkl"
+		}
+		if got := strings.Join(left, " "); got != want {
+			t.Errorf("left are %s, want %s", got, want)
+		}
+		if left := temporaries(t, filepath.Join(w.target, "d")); len(left) > 0 {
+			t.Errorf("left are %v", left)
+		}
+		if got, want := modified(t, w.target, "d"), modified(t, w.source, "d"); !got.Equal(want) {
+			t.Errorf("the directory has time %v, want %v", got, want)
+		}
+	})
+}
+
+// TestCopySweepsWhereFilesGo: a file that is named itself also has the directory swept that it goes to.
+func TestCopySweepsWhereFilesGo(t *testing.T) {
+	eachWay(t, func(t *testing.T, w *copyWay) {
+		tree(t, w.source, "f:644:f")
+		tree(t, w.target, ".rpcrdma-abcdefghij:600:old", "sub/.rpcrdma-abcdefghij:600:old")
+		for _, name := range []string{".rpcrdma-abcdefghij", "sub/.rpcrdma-abcdefghij"} {
+			at(t, filepath.Join(w.target, name), 25*time.Hour)
+		}
+		done(t, w.exec(t, "tcp", w.command, "-q", w.from+"/f", w.to))
+		want := `-rw-r--r-- "f" "f"
+drwxr-xr-x "sub"
+-rw------- "sub/.rpcrdma-abcdefghij" "old"
+`
+		if got := rig.TreeOf(t, w.target); got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+	})
+}
+
+// TestRmPartials: temporary files go, whatever their age, and nothing else.
+func TestRmPartials(t *testing.T) {
+	r := startRig(t)
+	tree(t, r.dir, "d/.rpcrdma-abcdefghij:600:x", "d/.rpcrdma-bcdefghijk->x", "d/.rpcrdma-x:600:no", "d/file:644:file",
+		"d/e/.rpcrdma-abcdefghij:600:x", ".rpcrdma-abcdefghij:600:x", "d/link->../e")
+	r.mkdir(t, "d/.rpcrdma-cdefghijkl")
+	done(t, r.exec(t, "tcp", "rm", "--partials", "@/export/d"))
+	const left = `-rw------- "d/.rpcrdma-x" "no"
+drwxr-xr-x "d/e"
+`
+	for _, tt := range []struct{ args, want string }{
+		{"--partials", `-rw------- "d/e/.rpcrdma-abcdefghij" "x"` + "\n"},
+		{"-r --partials", ""},
+	} {
+		done(t, r.exec(t, "tcp", append(append([]string{"rm"}, strings.Fields(tt.args)...), "@/export/d")...))
+		want := `-rw------- ".rpcrdma-abcdefghij" "x"
+drwxr-xr-x "d"
+drwxr-xr-x "d/.rpcrdma-cdefghijkl"
+` + left + tt.want + `-rw-r--r-- "d/file" "file"
+L "d/link" -> "../e"
+`
+		if got := r.tree(t); got != want {
+			t.Errorf("%s: got\n%swant\n%s", tt.args, got, want)
+		}
+	}
+	got := r.exec(t, "tcp", "rm", "--partials", "@/export/d/file")
+	if want := (outcome{1, "", "rpcrdma rm @/export/d/file: not a directory\n"}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
