@@ -35,17 +35,17 @@ func TestLs(t *testing.T) {
 		{args: "ls -aR @/memory/dir/", stdout: "@/memory/dir/:\n.hidden\ndangling\nsub\n\n@/memory/dir/.hidden:\n\n@/memory/dir/sub:\ndeep\n"},
 
 		{args: "touch -d 2006-01-02T15:04:05Z @/memory/b @/memory/B @/memory/dir/sub"},
-		{args: "ls -l @/memory/b @/memory/B", stdout: "-rw-r--r-- 1 7 8 0 TIME @/memory/B\n-rw-r--r-- 1 7 8 0 TIME @/memory/b\n"},
+		{args: "ls -n @/memory/b @/memory/B", stdout: "-rw-r--r-- 1 7 8 0 TIME @/memory/B\n-rw-r--r-- 1 7 8 0 TIME @/memory/b\n"},
 		{args: "ln @/memory/b @/memory/B @/memory/dir/sub"},
 		{args: "chown 1000:100 @/memory/b"},
 		{args: "chmod 4711 @/memory/b"},
 		{args: "chmod 2644 @/memory/B"},
 		{args: "touch -d 2006-01-02T15:04:05Z @/memory/b @/memory/B @/memory/dir/sub @/memory/dir/sub/deep"},
-		{args: "ls -l @/memory/dir/sub", stdout: "total 0\n" +
+		{args: "ls -n @/memory/dir/sub", stdout: "total 0\n" +
 			"-rw-r-Sr-- 2    7   8 0 TIME B\n" +
 			"-rws--x--x 2 1000 100 0 TIME b\n" +
 			"-rw-r--r-- 1    7   8 0 TIME deep\n"},
-		{args: "ls -ld @/memory/dir/sub", stdout: "drwsr-s--T 2 7 8 4096 TIME @/memory/dir/sub\n"},
+		{args: "ls -nd @/memory/dir/sub", stdout: "drwsr-s--T 2 7 8 4096 TIME @/memory/dir/sub\n"},
 		{args: "ls -tUS @/memory", code: 2, stderr: "rpcrdma: of -t, -S and -U there can be one: an order\nRun 'rpcrdma ls --help' for usage.\n"},
 
 		{args: "touch -d @3 @/memory/dir/1"},

@@ -189,8 +189,10 @@ func TestRemoteFlagErrors(t *testing.T) {
 		{"--crc", "yes", "there is: auto, on, off"},
 		{"--wait", "10", "write a number with s, m or h behind it"},
 		{"--wait", "-1s", "write a number with s, m or h behind it"},
-		{"--uid", "root", "'id -u NAME' tells that of a user"},
-		{"--gid", "-1", "'getent group NAME' tells that of a group"},
+		{"--uid", "no-such-user", "this host has no user of that name"},
+		{"--gid", "-1", "write a number from 0 to 4294967294"},
+		{"--gid", "no-such-group", "this host has no group of that name"},
+		{"--uid", "4294967295", "write a number from 0 to 4294967294"},
 		{"--groups", "1,,2", "or several with commas between them"},
 		{"--groups", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "calls have room for 16 groups"},
 	}

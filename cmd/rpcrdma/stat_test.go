@@ -20,8 +20,8 @@ func TestStat(t *testing.T) {
     Used: \d+
     Mode: ` + mode + `
    Links: ` + links + `
-    User: 7
-   Group: 8
+    User: 7(?: \(.+\))?
+   Group: 8(?: \(.+\))?
   Device: \d+
    Inode: \d+
 Accessed: ` + regexp.QuoteMeta(time.Unix(1136214245, 0).Format(layout)) + `

@@ -166,7 +166,7 @@ func (k *knfsd) commands(t *testing.T) {
 			if got, want := k.do(t, "ls", url("/a")), "b\nfile\nhard\nnew\nsoft\n"; got != want {
 				t.Errorf("ls: %q, want %q", got, want)
 			}
-			got := k.do(t, "ls", "-l", url("/a"))
+			got := k.do(t, "ls", "-n", url("/a"))
 			for _, want := range []string{"drwxr-xr-x ", "-rw-r----- 2 1234 5678 6 ", " soft -> ../a/file\n"} {
 				if !strings.Contains(strings.Join(strings.Fields(got), " ")+"\n", strings.TrimSpace(want)) {
 					t.Errorf("ls -l: no %q in\n%s", want, got)

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os/user"
 	"strconv"
+	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
@@ -27,31 +29,53 @@ type UserFlag uint32
 // GroupFlag is the number of a group.
 type GroupFlag uint32
 
-// Set takes a number.
+// Set takes a number, or the name of a user of this host.
 func (f *UserFlag) Set(s string) error {
-	n, err := ParseID(s)
-	if err != nil {
-		return fmt.Errorf("%w: 'id -u NAME' tells that of a user", err)
+	n, err := parseID(s, "user", func(name string) (string, error) {
+		u, err := user.Lookup(name)
+		if err != nil {
+			return "", err
+		}
+		return u.Uid, nil
+	})
+	if err == nil {
+		*f = UserFlag(n)
 	}
-	*f = UserFlag(n)
-	return nil
+	return err
 }
 
-// Set takes a number.
+// Set takes a number, or the name of a group of this host.
 func (f *GroupFlag) Set(s string) error {
-	n, err := ParseID(s)
-	if err != nil {
-		return fmt.Errorf("%w: 'getent group NAME' tells that of a group", err)
+	n, err := parseID(s, "group", func(name string) (string, error) {
+		g, err := user.LookupGroup(name)
+		if err != nil {
+			return "", err
+		}
+		return g.Gid, nil
+	})
+	if err == nil {
+		*f = GroupFlag(n)
 	}
-	*f = GroupFlag(n)
-	return nil
+	return err
 }
 
-// ParseID parses a number of a user or group. The largest of 32 bits means nobody to Linux.
-func ParseID(s string) (uint32, error) {
-	n, err := strconv.ParseUint(s, 10, 32)
-	if err != nil || n == math.MaxUint32 {
-		return 0, errors.New("write a number from 0 to 4294967294")
+// parseID parses a number of a user or group, or a name that is looked up. The largest of 32 bits
+// means nobody to Linux.
+func parseID(s, kind string, lookUp func(name string) (string, error)) (uint32, error) {
+	if strings.Trim(s, "-+0123456789") == "" {
+		n, err := strconv.ParseUint(s, 10, 32)
+		if err != nil || n == math.MaxUint32 {
+			return 0, errors.New("write a number from 0 to 4294967294, or a name of this host")
+		}
+		return uint32(n), nil
+	}
+	number, err := lookUp(s)
+	if err != nil {
+		return 0, fmt.Errorf("this host has no %s of that name: write a number, or a name that it has", kind)
+	}
+	n, err := strconv.ParseUint(number, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("this host has no numbers of users, but %s: write a number", Printable(number))
 	}
 	return uint32(n), nil
 }

@@ -17,16 +17,18 @@ func NewChown() *cobra.Command {
 	var recursive, links bool
 	var r remote.Session
 	cmd := &cobra.Command{
-		Use:   "chown UID[:GID] URL...",
+		Use:   "chown USER[:GROUP] URL...",
 		Short: "Change the owners of files",
-		Long: `Chown changes the user of files, and the group behind a colon; :GID changes the group alone. Both
-are numbers, those of the server. Links are followed, unless -h is given; with -R they are not.
+		Long: `Chown changes the user of files, and the group behind a colon; :GROUP changes the group alone. Both
+are numbers, or names of this host: the server is told the numbers, and may have other names for
+them. Links are followed, unless -h is given; with -R they are not.
 Servers let root change owners, and only if they do not squash it.`,
-		Example: `  rpcrdma chown 1000:1000 rdma://host/export/file
+		Example: `  rpcrdma chown alice:staff rdma://host/export/file
+  rpcrdma chown 1000:1000 rdma://host/export/file
   rpcrdma chown -R :100 rdma://host/export/tree`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.UsageError{Err: errors.New("no owner: write UID, UID:GID or :GID")}
+				return cli.UsageError{Err: errors.New("no owner: write USER, USER:GROUP or :GROUP")}
 			}
 			if _, err := parseOwner(args[0]); err != nil {
 				return cli.UsageError{Err: err}
@@ -66,11 +68,11 @@ Servers let root change owners, and only if they do not squash it.`,
 	return cmd
 }
 
-// parseOwner parses UID, UID:GID or :GID.
+// parseOwner parses USER, USER:GROUP or :GROUP.
 func parseOwner(s string) (set nfs3.Sattr, err error) {
 	user, group, colon := strings.Cut(s, ":")
 	if user == "" && group == "" || colon && group == "" {
-		return set, fmt.Errorf("%s: write UID, UID:GID or :GID", cli.Printable(s))
+		return set, fmt.Errorf("%s: write USER, USER:GROUP or :GROUP", cli.Printable(s))
 	}
 	if user != "" {
 		var id cli.UserFlag

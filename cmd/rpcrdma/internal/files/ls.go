@@ -16,6 +16,7 @@ type lsFlags struct {
 	directory bool
 	recursive bool
 	human     bool
+	numeric   bool
 	reverse   bool
 	byTime    bool
 	bySize    bool
@@ -34,8 +35,9 @@ the server does not export the directory of a URL, but some below it, ls lists t
 
 With -l a line has type and permissions, number of links, user and group, bytes (of devices
 major and minor number), time of the last change of the data in local time, and name; of a
-link, where it leads. Users and groups are numbers, since they are the server's. In front are
-the KiB that all take on the server.
+link, where it leads. NFS version 3 tells the numbers of users and groups: those that this host has
+a name for are shown by that, which may be another one on the server; -n shows numbers. In front
+are the KiB that all take on the server.
 
 Names are printed as they are; on a terminal, those with other than printable characters are
 quoted. A link is shown as such, unless the URL ends with a slash, or leads to a directory and
@@ -45,6 +47,7 @@ neither -l nor -d is given.`,
   rpcrdma ls rdma://host/`,
 		Args: cli.SomeURLs,
 		RunE: func(cmd *cobra.Command, urls []string) error {
+			flags.long = flags.long || flags.numeric
 			if err := flags.check(); err != nil {
 				return cli.UsageError{Err: err}
 			}
@@ -59,6 +62,7 @@ neither -l nor -d is given.`,
 	f.BoolP("one-per-line", "1", false, "one name a line, as without it")
 	f.BoolVarP(&flags.directory, "directory", "d", false, "a directory itself, not what is in it")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "directories in directories, too")
+	f.BoolVarP(&flags.numeric, "numeric-uid-gid", "n", false, "as -l, with the numbers of users and groups")
 	f.BoolVarP(&flags.human, "human-readable", "h", false, "with -l: sizes such as 1.5K or 234M, in powers of 1024")
 	f.BoolVarP(&flags.byTime, "by-time", "t", false, "the last changed first")
 	f.BoolVarP(&flags.bySize, "by-size", "S", false, "the largest first")

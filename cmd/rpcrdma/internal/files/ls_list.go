@@ -18,6 +18,7 @@ type listing struct {
 	*remote.Work
 	out     *bufio.Writer
 	quote   bool
+	names   cli.Names
 	titles  bool // directories have their URL above them
 	printed bool // there is something in front
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
@@ -76,10 +77,17 @@ func (l *listing) printLong(lines []line) error {
 	rows := make([][columns]string, len(lines))
 	var widths [columns]int
 	for i, n := range lines {
-		rows[i] = [columns]string{decimal(n.Attr.Nlink), decimal(n.Attr.UID), decimal(n.Attr.GID), l.size(&n.Attr)}
-		for c, s := range rows[i] {
-			widths[c] = max(widths[c], len(s))
+		user, group := decimal(n.Attr.UID), decimal(n.Attr.GID)
+		if !l.numeric {
+			user, group = l.names.User(n.Attr.UID), l.names.Group(n.Attr.GID)
 		}
+		rows[i] = [columns]string{decimal(n.Attr.Nlink), user, group, l.size(&n.Attr)}
+		for c, s := range rows[i] {
+			widths[c] = max(widths[c], utf8.RuneCountInString(s))
+		}
+	}
+	if !l.numeric { // names begin at the left
+		widths[1], widths[2] = -widths[1], -widths[2]
 	}
 	errs := remote.AtOnce(len(lines), func(i int) (err error) {
 		if n := &lines[i]; n.Attr.Type == nfs3.TypeLnk {

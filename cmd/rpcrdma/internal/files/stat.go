@@ -20,7 +20,8 @@ func NewStat() *cobra.Command {
 		Use:   "stat URL...",
 		Short: "Print all attributes of files",
 		Long: `Stat prints the attributes that NFS version 3 has for files. Sizes are bytes: of the data, and
-what it takes on the server. Device is the number of the file system there. Of a link, stat
+what it takes on the server. Behind the numbers of user and group are the names that they have on
+this host. Device is the number of the file system there. Of a link, stat
 tells about the link itself.`,
 		Example: `  rpcrdma stat rdma://host/export/file`,
 		Args:    cli.SomeURLs,
@@ -37,6 +38,15 @@ tells about the link itself.`,
 	cmd.Flags().BoolVarP(&follow, "dereference", "L", false, "where a link leads to, not the link")
 	r.AddFlags(cmd)
 	return cmd
+}
+
+// withName adds the name that a number has on this host, if it has one.
+func withName(id uint32, name string) string {
+	number := decimal(id)
+	if name == number {
+		return number
+	}
+	return number + " (" + name + ")"
 }
 
 // printStat prints attributes, a line for each.
@@ -68,8 +78,9 @@ func printStat(w *remote.Work, p remote.Operand, i *nfsfs.Info) error {
 	row("Used", "%d", a.Used)
 	row("Mode", "%04o (%s)", a.Mode&modeAll, modeText(a.Type, a.Mode))
 	row("Links", "%d", a.Nlink)
-	row("User", "%d", a.UID)
-	row("Group", "%d", a.GID)
+	var names cli.Names
+	row("User", "%s", withName(a.UID, names.User(a.UID)))
+	row("Group", "%s", withName(a.GID, names.Group(a.GID)))
 	row("Device", "%d", a.FSID)
 	row("Inode", "%d", a.FileID)
 	for _, t := range []struct {

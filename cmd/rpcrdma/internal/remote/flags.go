@@ -97,8 +97,8 @@ func (r *Session) AddFlags(cmd *cobra.Command) {
 
 // AddFlags defines the flags that say who calls.
 func (id *Identity) AddFlags(f *pflag.FlagSet) {
-	f.Var(&id.UID, "uid", "user to call as, with the groups that he has on this host")
-	f.Var(&id.gid, "gid", "group to call as")
+	f.Var(&id.UID, "uid", "user to call as, by number or by name on this host, with the groups that he has here; the server is told numbers")
+	f.Var(&id.gid, "gid", "group to call as, by number or by name on this host")
 	f.Var(&id.Gids, "groups", "further groups to call as, with commas between them")
 }
 

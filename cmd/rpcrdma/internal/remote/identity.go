@@ -87,17 +87,17 @@ func (id *Identity) Cred() (oncrpc.ClientFlavor, error) {
 // groupsFlag is numbers of groups.
 type groupsFlag []uint32
 
-// Set takes numbers with commas between them, or nothing.
+// Set takes numbers or names with commas between them, or nothing.
 func (f *groupsFlag) Set(s string) error {
 	var list groupsFlag
 	if s != "" {
 		for _, word := range strings.Split(s, ",") {
-			n, err := cli.ParseID(word)
-			if err != nil {
-				return fmt.Errorf("%w, or several with commas between them", err)
+			var n cli.GroupFlag
+			if err := n.Set(word); err != nil {
+				return fmt.Errorf("%s: %w, or several with commas between them", cli.Printable(word), err)
 			}
-			if !slices.Contains(list, n) {
-				list = append(list, n)
+			if !slices.Contains(list, uint32(n)) {
+				list = append(list, uint32(n))
 			}
 		}
 	}
