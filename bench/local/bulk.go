@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
@@ -36,52 +37,72 @@ func (r *Rig) copyOut(n int, to []byte, w *walk) error {
 	return nil
 }
 
-// Read is READ of size bytes out of the first span bytes of the file against a copy of as many, out of the same memory.
-func (r *Rig) Read(size, span int) Pair {
-	ctx := context.Background()
-	to := r.buf[:size]
-	yardstick, candidate := walk{size: size, span: span}, walk{size: size, span: span}
+// bulk is a Throughput pair, NAME-SIZE-hot or NAME-SIZE-file.
+func bulk(name string, size, span int) Pair {
+	where := "hot"
+	if span == FileSize {
+		where = "file"
+	}
 	return Pair{
-		Yardstick: func(n int) error { return r.copyOut(n, to, &yardstick) },
-		Candidate: func(n int) error {
-			for range n {
-				got, err := r.client.Read(ctx, r.file, uint64(candidate.next()), to)
-				if err == nil && got.N != size {
-					err = fmt.Errorf("%d bytes read of %d", got.N, size)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		Name: fmt.Sprintf("%s-%dKiB-%s", name, size>>10, where),
+		both: paired.Scenario{Metric: paired.Throughput, Bytes: size},
 	}
 }
 
-// Write is WRITE of size bytes into the first span bytes of the file against a copy of as many, into memory of the same
-// size: a page of a file that others read must not be written to.
-func (r *Rig) Write(size, span int) Pair {
-	ctx := context.Background()
-	from := r.buf[:size]
-	yardstick, candidate := walk{size: size, span: span}, walk{size: size, span: span}
-	return Pair{
-		Yardstick: func(n int) error {
+// Read is READ of size bytes out of the first span bytes of the file against a copy of as many, out of
+// the same memory.
+func Read(size, span int) Pair {
+	p := bulk("read", size, span)
+	p.yardstick = func(r *Rig) operation {
+		w := walk{size: size, span: span}
+		return func(n int) error { return r.copyOut(n, r.buf[:size], &w) }
+	}
+	p.candidate = func(r *Rig) operation {
+		w := walk{size: size, span: span}
+		return calls(&w, func(ctx context.Context, off uint64) (int, error) {
+			got, err := r.client.Read(ctx, r.file, off, r.buf[:size])
+			return got.N, err
+		})
+	}
+	return p
+}
+
+// Write is WRITE of size bytes into the first span bytes of the file against a copy of as many, into
+// memory of the same size: a page of a file that others read must not be written to.
+func Write(size, span int) Pair {
+	p := bulk("write", size, span)
+	p.yardstick = func(r *Rig) operation {
+		w := walk{size: size, span: span}
+		return func(n int) error {
 			for range n {
-				copy(r.plain[yardstick.next():], from)
+				copy(r.plain[w.next():], r.buf[:size])
 			}
 			return nil
-		},
-		Candidate: func(n int) error {
-			for range n {
-				got, err := r.client.Write(ctx, r.file, uint64(candidate.next()), from, nfs3.Unstable)
-				if err == nil && got.N != size {
-					err = fmt.Errorf("%d bytes written of %d", got.N, size)
-				}
-				if err != nil {
-					return err
-				}
+		}
+	}
+	p.candidate = func(r *Rig) operation {
+		w := walk{size: size, span: span}
+		return calls(&w, func(ctx context.Context, off uint64) (int, error) {
+			got, err := r.client.Write(ctx, r.file, off, r.buf[:size], nfs3.Unstable)
+			return got.N, err
+		})
+	}
+	return p
+}
+
+// calls makes calls, each of which transfers as many bytes as the walk's steps have.
+func calls(w *walk, call func(ctx context.Context, off uint64) (int, error)) operation {
+	return func(n int) error {
+		ctx := context.Background()
+		for range n {
+			got, err := call(ctx, uint64(w.next()))
+			if err == nil && got != w.size {
+				err = fmt.Errorf("%d bytes of %d", got, w.size)
 			}
-			return nil
-		},
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 }

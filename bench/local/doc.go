@@ -2,9 +2,7 @@
 // what the same process can do at best: a memory copy, and a ping-pong between two goroutines over
 // channels.
 //
-// Yardstick and candidate take turns in short rounds, as in package paired: each round of the candidate is
-// divided by that of the yardstick right before it, and the median of these ratios is the result, with
-// the quartiles beside it.
+// Yardstick and candidate are scenarios of package paired, both ends of which are in this process.
 //
 //	go test -run '^$' -bench Local -benchtime 1x ./bench/local
 //

@@ -3,8 +3,15 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
+
+// batch is the operations between two looks at the clock where their latency is measured: the clock
+// would be a good part of the shortest.
+const batch = 16
 
 // pingPong sends a word to another goroutine and back, n times.
 func pingPong(n int) error {
@@ -22,9 +29,14 @@ func pingPong(n int) error {
 	return nil
 }
 
-// Null is one NULL call at a time against a ping-pong between two goroutines over channels.
-func (r *Rig) Null() Pair {
-	return Pair{Metric: Latency, Procs: 1, Yardstick: pingPong, Candidate: r.null}
+// Null is Latency of one NULL call at a time against a ping-pong between two goroutines over channels.
+func Null() Pair {
+	return Pair{
+		Name:      "null",
+		both:      paired.Scenario{Metric: paired.Latency, Batch: batch, Procs: 1},
+		yardstick: func(*Rig) operation { return pingPong },
+		candidate: func(r *Rig) operation { return r.null },
+	}
 }
 
 func (r *Rig) null(n int) error {
@@ -37,32 +49,42 @@ func (r *Rig) null(n int) error {
 	return nil
 }
 
-// NullMany is NULL calls from inFlight goroutines against requests from as many to one goroutine, over channels.
-func (r *Rig) NullMany(inFlight int) Pair {
+// NullMany is Rate of NULL calls from inFlight goroutines against requests from as many to one
+// goroutine, over channels.
+func NullMany(inFlight int) Pair {
 	return Pair{
-		Yardstick: func(n int) error {
-			requests := make(chan chan int)
-			go func() {
-				for reply := range requests {
-					reply <- 1
-				}
-			}()
-			defer close(requests)
-			return spreadOver(inFlight, n, func(n int) error {
-				reply := make(chan int, 1)
-				for range n {
-					requests <- reply
-					<-reply
-				}
-				return nil
-			})
+		Name: fmt.Sprintf("null-x%d", inFlight),
+		both: paired.Scenario{Metric: paired.Rate},
+		yardstick: func(*Rig) operation {
+			return func(n int) error { return manyToOne(inFlight, n) }
 		},
-		Candidate: func(n int) error { return spreadOver(inFlight, n, r.null) },
+		candidate: func(r *Rig) operation {
+			return func(n int) error { return spreadOver(inFlight, n, r.null) }
+		},
 	}
 }
 
+// manyToOne sends n requests from goroutines to another one, which answers them.
+func manyToOne(goroutines, n int) error {
+	requests := make(chan chan int)
+	go func() {
+		for reply := range requests {
+			reply <- 1
+		}
+	}()
+	defer close(requests)
+	return spreadOver(goroutines, n, func(n int) error {
+		reply := make(chan int, 1)
+		for range n {
+			requests <- reply
+			<-reply
+		}
+		return nil
+	})
+}
+
 // spreadOver has goroutines do n operations, as many each, or one more.
-func spreadOver(goroutines, n int, op func(n int) error) error {
+func spreadOver(goroutines, n int, op operation) error {
 	errs := make([]error, goroutines)
 	var wait sync.WaitGroup
 	for i := range goroutines {

@@ -1,66 +1,78 @@
 package local
 
 import (
-	"fmt"
+	"context"
+	"runtime/debug"
+	"time"
 
-	"github.com/rpcrdma/go-rpcrdma/bench/spread"
+	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-// Metric is what is compared.
-type Metric int
+// operation does something n times.
+type operation func(n int) error
 
-// The metrics.
-const (
-	Rate    Metric = iota // operations in a time: more is better
-	Latency               // median of the time that an operation takes: less is better
-)
-
-// Pair is a candidate with its yardstick.
+// Pair is a candidate and what it is compared with, over one Rig.
 type Pair struct {
-	Metric               Metric
-	Yardstick, Candidate func(n int) error // does n operations
-	Procs                int               // GOMAXPROCS for both; 0 leaves it alone
+	Name                 string
+	both                 paired.Scenario // what they have in common
+	yardstick, candidate func(*Rig) operation
 }
 
-// Case is a pair to make of each rig that is started.
-type Case struct {
-	Name string
-	Pair func(*Rig) Pair
-
-	// Bound is the ratio that is owed: at most this for Latency, else at least this. Zero demands
-	// nothing.
-	Bound float64
+// Register makes both known to package paired, plain/NAME and loopback/NAME, and returns their
+// comparison, which demands nothing.
+func (p Pair) Register() paired.Comparison {
+	c := paired.Comparison{Yardstick: "plain/" + p.Name, Candidate: "loopback/" + p.Name}
+	s := new(shared)
+	paired.Register(p.scenario(c.Yardstick, s, p.yardstick))
+	paired.Register(p.scenario(c.Candidate, s, p.candidate))
+	return c
 }
 
-// Result is the outcome of the rounds of a case.
-type Result struct {
-	Metric      Metric
-	Ratio       spread.Spread // candidate to yardstick
-	Yardstick   float64       // nanoseconds an operation, median of the rounds
-	Candidate   float64
-	Allocs      float64 // of the candidate, an operation
-	Collections uint64  // of garbage while the candidate ran
+func (p Pair) scenario(name string, s *shared, of func(*Rig) operation) paired.Scenario {
+	both := p.both
+	both.Name, both.InProcess = name, true
+	both.Listen = func(ctx context.Context, _ paired.Sockets) (paired.Server, error) { return s, s.open(ctx) }
+	both.Dial = func(context.Context, paired.Sockets, string) (paired.Client, error) {
+		return client{of(s.rig)}, nil
+	}
+	return both
 }
 
-// maxAllocs is what the gate permits for each operation. The steady state has none, as tests of package nfsdemo show, but from one
-// round to the next the goroutine may come to another processor, whose pools are empty; and a round has few operations if they are
-// long.
-const maxAllocs = 0.2
+// shared is the rig of both scenarios of a pair, and the server of each. It is there as long as one
+// of them is open.
+type shared struct {
+	rig  *Rig
+	ends int
+}
 
-// Missed says which demands of the case r does not meet.
-func (c *Case) Missed(r *Result) []string {
-	if c.Bound == 0 {
+func (s *shared) open(ctx context.Context) (err error) {
+	if s.ends == 0 {
+		if s.rig, err = NewRig(ctx); err != nil {
+			return err
+		}
+	}
+	s.ends++
+	return nil
+}
+
+// Addr is none: there is one rig.
+func (s *shared) Addr() string { return "" }
+
+// Close gives the memory of the rig back to the system, so that the next one gets other memory.
+func (s *shared) Close() error {
+	if s.ends--; s.ends > 0 {
 		return nil
 	}
-	var all []string
-	switch got := r.Ratio.Median; {
-	case r.Metric == Latency && got > c.Bound:
-		all = append(all, fmt.Sprintf("got %.3f times the latency of the yardstick, want at most %v", got, c.Bound))
-	case r.Metric == Rate && got < c.Bound:
-		all = append(all, fmt.Sprintf("got %.3f times the rate of the yardstick, want at least %v", got, c.Bound))
-	}
-	if r.Allocs > maxAllocs {
-		all = append(all, fmt.Sprintf("got %.4f allocations an operation, want at most %v", r.Allocs, maxAllocs))
-	}
-	return all
+	err := s.rig.Close()
+	s.rig = nil
+	debug.FreeOSMemory()
+	return err
 }
+
+// client does an operation.
+type client struct{ do operation }
+
+func (c client) Run(n int, _ []time.Duration) error { return c.do(n) }
+
+// Close does nothing: the connection is the rig's.
+func (c client) Close() error { return nil }

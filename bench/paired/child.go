@@ -36,9 +36,9 @@ type child struct {
 	role    string
 	servers map[int]Server
 	clients map[int]Client
-	metrics map[int]Metric
-	profile *os.File    // nil when there is none
-	busy    atomic.Bool // with a command, from its arrival on
+	opened  map[int]Scenario // of the clients
+	profile *os.File         // nil when there is none
+	busy    atomic.Bool      // with a command, from its arrival on
 }
 
 func newChild(role string) *child {
@@ -46,7 +46,7 @@ func newChild(role string) *child {
 		role:    role,
 		servers: make(map[int]Server),
 		clients: make(map[int]Client),
-		metrics: make(map[int]Metric),
+		opened:  make(map[int]Scenario),
 	}
 }
 
@@ -122,7 +122,7 @@ func (c *child) open(cmd command) (reply, error) {
 		return reply{}, err
 	}
 	c.clients[cmd.ID] = client
-	c.metrics[cmd.ID] = s.Metric
+	c.opened[cmd.ID] = s
 	return reply{}, nil
 }
 
@@ -132,13 +132,14 @@ func (c *child) run(id, n int) (reply, error) {
 	if client == nil {
 		return reply{}, fmt.Errorf("scenario %d is not open", id)
 	}
+	s := c.opened[id]
 	var samples []time.Duration
-	if c.metrics[id] == Latency {
-		samples = make([]time.Duration, n)
+	if s.Metric == Latency {
+		samples = make([]time.Duration, n/max(1, s.Batch))
 	}
 	before := c.used()
 	start := time.Now()
-	err := client.Run(n, samples)
+	err := s.run(client, n, samples)
 	elapsed := time.Since(start)
 	r := reply{Elapsed: elapsed, Usage: c.used().since(before)}
 	if len(samples) > 0 {
@@ -190,6 +191,18 @@ func (c *child) setProfile(path string) error {
 	return nil
 }
 
+// closeAll ends the scenarios that are still open.
+func (c *child) closeAll() error {
+	var errs []error
+	for id := range c.clients {
+		errs = append(errs, c.close(id))
+	}
+	for id := range c.servers {
+		errs = append(errs, c.close(id))
+	}
+	return errors.Join(errs...)
+}
+
 func (c *child) close(id int) error {
 	var err error
 	if s := c.servers[id]; s != nil {
@@ -200,6 +213,6 @@ func (c *child) close(id int) error {
 	}
 	delete(c.servers, id)
 	delete(c.clients, id)
-	delete(c.metrics, id)
+	delete(c.opened, id)
 	return err
 }

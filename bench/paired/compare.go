@@ -12,8 +12,8 @@ import (
 // profileTime is the length of the run that is profiled: 100 samples a second.
 const profileTime = 2 * time.Second
 
-// Compare measures the candidate against the yardstick, two registered scenarios of the
-// same metric, in processes of its own.
+// Compare measures the candidate against the yardstick, two registered scenarios of the same metric,
+// in processes of their own, unless both are InProcess.
 func Compare(ctx context.Context, o Options, yardstick, candidate string) (*Report, error) {
 	r, err := compare(ctx, o, yardstick, candidate)
 	if err != nil {
@@ -33,8 +33,8 @@ func compare(ctx context.Context, o Options, yardstick, candidate string) (_ *Re
 			return nil, err
 		}
 	}
-	if both[0].Metric != both[1].Metric {
-		return nil, fmt.Errorf("%s and %s do not compare", both[0].Metric, both[1].Metric)
+	if why := both[0].comparable(both[1]); why != "" {
+		return nil, errors.New(why)
 	}
 	r := &Report{Yardstick: both[0], Candidate: both[1], Options: o}
 	for start := range o.Starts {
@@ -45,11 +45,19 @@ func compare(ctx context.Context, o Options, yardstick, candidate string) (_ *Re
 	return r, nil
 }
 
+// start starts what both scenarios run in.
+func (r *Report) start(ctx context.Context) (*pair, error) {
+	if r.Candidate.InProcess {
+		return startHere(ctx, r.Options, r.Candidate.Procs), nil
+	}
+	return startPair(ctx, r.Options)
+}
+
 // measure adds the rounds of one pair of processes. Every other pair opens the candidate
 // first: what is there first may get the better memory.
 func (r *Report) measure(ctx context.Context, start int) (err error) {
 	o := r.Options
-	p, err := startPair(ctx, o)
+	p, err := r.start(ctx)
 	if err != nil {
 		return err
 	}
@@ -62,7 +70,13 @@ func (r *Report) measure(ctx context.Context, start int) (err error) {
 		if ids[i], err = p.open(both[i], o.Sockets); err != nil {
 			return err
 		}
-		if operations[i], err = p.calibrate(ids[i], o.Time); err != nil {
+		unit := max(1, both[i].Batch)
+		if operations[i], err = p.calibrate(ids[i], unit, o.Time); err != nil {
+			return err
+		}
+	}
+	if p.here {
+		if err := p.settle(ids, operations); err != nil {
 			return err
 		}
 	}

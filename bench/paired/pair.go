@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -18,7 +19,9 @@ type pair struct {
 	cancel context.CancelCauseFunc
 	limit  time.Duration
 
-	server, client *process
+	server, client process
+	here           bool   // they are this process
+	restore        func() // GOMAXPROCS; nil if it is as it was
 
 	next int // ID of the next scenario
 	// idle is what the server allocates to answer one command: it is no part of what
@@ -43,11 +46,14 @@ func startPair(ctx context.Context, o Options) (*pair, error) {
 	if len(o.CPUs) == 2 {
 		cpus = [2][]int{o.CPUs[:1], o.CPUs[1:]}
 	}
-	err := errors.Join(
-		p.start(&p.server, serverRole, cpus[0]),
-		p.start(&p.client, clientRole, cpus[1]),
-	)
+	server, err := startProcess(p.ctx, serverRole, cpus[0]...)
+	if err != nil {
+		return nil, errors.Join(err, p.stop())
+	}
+	p.server = server
+	client, err := startProcess(p.ctx, clientRole, cpus[1]...)
 	if err == nil {
+		p.client = client
 		err = p.measureIdle()
 	}
 	if err != nil {
@@ -56,9 +62,17 @@ func startPair(ctx context.Context, o Options) (*pair, error) {
 	return p, nil
 }
 
-func (p *pair) start(at **process, role string, cpus []int) (err error) {
-	*at, err = startProcess(p.ctx, role, cpus...)
-	return err
+// startHere has both ends in this process, with GOMAXPROCS at procs, unless that is 0, until stop.
+func startHere(ctx context.Context, o Options, procs int) *pair {
+	p := &pair{limit: o.Limit, here: true}
+	p.ctx, p.cancel = context.WithCancelCause(ctx)
+	p.server = thisProcess{newChild(serverRole), p.ctx}
+	p.client = thisProcess{newChild(clientRole), p.ctx}
+	if procs > 0 {
+		before := runtime.GOMAXPROCS(procs)
+		p.restore = func() { runtime.GOMAXPROCS(before) }
+	}
+	return p
 }
 
 // measureIdle sets idle.
@@ -78,7 +92,7 @@ func (p *pair) measureIdle() error {
 }
 
 // do has at, one of the two, carry out a command in time.
-func (p *pair) do(at *process, cmd command) (reply, error) {
+func (p *pair) do(at process, cmd command) (reply, error) {
 	timer := time.AfterFunc(p.limit, func() {
 		p.cancel(fmt.Errorf("no answer within %v", p.limit))
 	})
@@ -125,13 +139,16 @@ func (p *pair) run(id, n int) (Measurement, error) {
 		Client:     r.Usage,
 	}
 	m.Server.Mallocs -= min(p.idle, m.Server.Mallocs)
+	if p.here {
+		m.Server = Usage{} // the client has told of this process
+	}
 	return m, nil
 }
 
-// calibrate finds how many operations take about d. What it runs to find out also warms up
-// the scenario: a connection gets faster in the beginning.
-func (p *pair) calibrate(id int, d time.Duration) (n int, err error) {
-	n = 1
+// calibrate finds how many operations, a multiple of unit, take about d. What it runs to find out
+// also warms up the scenario: a connection gets faster in the beginning.
+func (p *pair) calibrate(id, unit int, d time.Duration) (n int, err error) {
+	n = unit
 	for i := range calibrations {
 		m, err := p.run(id, n)
 		if err != nil {
@@ -141,12 +158,24 @@ func (p *pair) calibrate(id int, d time.Duration) (n int, err error) {
 		if 0.8 < factor && factor < 1.25 {
 			break
 		}
-		if n == 1 && factor < 1 && i > 0 { // warmed up, and it cannot be fewer
+		if n == unit && factor < 1 && i > 0 { // warmed up, and it cannot be fewer
 			break
 		}
-		n = max(1, int(float64(n)*min(factor, 16)))
+		n = max(unit, int(float64(n)*min(factor, 16))/unit*unit)
 	}
 	return n, nil
+}
+
+// settle collects garbage, lest that happens in the middle of a round, and fills the pools that this
+// has emptied.
+func (p *pair) settle(ids, operations [2]int) error {
+	runtime.GC()
+	for i, id := range ids {
+		if _, err := p.run(id, operations[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // calibrations is how many runs it takes at the most. Where the speed is unsteady they do
@@ -156,14 +185,18 @@ const calibrations = 12
 // profile runs n operations of a scenario, with a CPU profile of either process.
 func (p *pair) profile(id, n int, s Scenario, dir string) error {
 	name := strings.NewReplacer("/", "-", " ", "-").Replace(s.Name)
-	for _, at := range []*process{p.server, p.client} {
-		path := filepath.Join(dir, name+"."+at.role+".pprof")
+	all := map[string]process{serverRole: p.server, clientRole: p.client}
+	if p.here {
+		delete(all, serverRole) // it is the same process
+	}
+	for role, at := range all {
+		path := filepath.Join(dir, name+"."+role+".pprof")
 		if _, err := p.do(at, command{Verb: verbProfile, Path: path}); err != nil {
 			return err
 		}
 	}
 	_, err := p.run(id, n)
-	for _, at := range []*process{p.server, p.client} {
+	for _, at := range all {
 		_, e := p.do(at, command{Verb: verbProfile})
 		err = errors.Join(err, e)
 	}
@@ -177,11 +210,14 @@ func (p *pair) close(id int) error {
 	return errors.Join(err, serverErr)
 }
 
-// stop ends both processes.
+// stop ends both processes, the client first.
 func (p *pair) stop() error {
 	defer p.cancel(context.Canceled)
 	var errs []error
-	for _, at := range []*process{p.client, p.server} {
+	if p.restore != nil {
+		defer p.restore()
+	}
+	for _, at := range []process{p.client, p.server} {
 		if at != nil {
 			errs = append(errs, at.Stop(host.Grace))
 		}

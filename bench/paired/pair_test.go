@@ -22,9 +22,9 @@ func opened(t *testing.T, name string) (p *pair, id int) {
 		if err := p.stop(); err != nil {
 			t.Error(err)
 		}
-		for _, at := range []*process{p.server, p.client} {
-			if state := at.Cmd.ProcessState; state == nil || !state.Exited() {
-				t.Errorf("the %s process has not ended by itself: %v", at.role, state)
+		for _, at := range []process{p.server, p.client} {
+			if state := at.(*otherProcess).Cmd.ProcessState; state == nil || !state.Exited() {
+				t.Errorf("%v has not ended by itself: %v", at, state)
 			}
 		}
 	})
@@ -85,7 +85,7 @@ func TestRunCPU(t *testing.T) {
 
 func TestCalibrate(t *testing.T) {
 	p, id := opened(t, "fake/plain")
-	n, err := p.calibrate(id, 20*time.Millisecond)
+	n, err := p.calibrate(id, 1, 20*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestCalibrate(t *testing.T) {
 // TestCalibrateSlow: an operation that takes longer than a round is done no more often than to warm up.
 func TestCalibrateSlow(t *testing.T) {
 	p, id := opened(t, "fake/slow twice")
-	n, err := p.calibrate(id, time.Microsecond)
+	n, err := p.calibrate(id, 1, time.Microsecond)
 	if err != nil || n != 1 {
 		t.Errorf("got %d operations, %v, want 1", n, err)
 	}

@@ -3,13 +3,21 @@ package paired
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // process is a child as its coordinator sees it.
-type process struct {
+type process interface {
+	do(command) (reply, error)
+	Stop(patience time.Duration) error
+}
+
+// otherProcess is a child that is a process of its own.
+type otherProcess struct {
 	*host.Child
 	role   string
 	answer *json.Decoder
@@ -17,16 +25,16 @@ type process struct {
 
 // startProcess starts a child on some CPUs, or on any if there are none. It lives as long as ctx at
 // the most.
-func startProcess(ctx context.Context, role string, cpus ...int) (*process, error) {
+func startProcess(ctx context.Context, role string, cpus ...int) (*otherProcess, error) {
 	c, err := host.Program{Role: role, CPUs: cpus}.Start(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%s process: %w", role, err)
 	}
-	return &process{Child: c, role: role, answer: json.NewDecoder(c.Out)}, nil
+	return &otherProcess{Child: c, role: role, answer: json.NewDecoder(c.Out)}, nil
 }
 
 // do has the child carry out one command.
-func (p *process) do(cmd command) (reply, error) {
+func (p *otherProcess) do(cmd command) (reply, error) {
 	var r reply
 	line, err := json.Marshal(cmd)
 	if err != nil {
@@ -39,15 +47,54 @@ func (p *process) do(cmd command) (reply, error) {
 		return r, p.lost(cmd.Verb, err)
 	}
 	if r.Error != "" {
-		return r, fmt.Errorf("%s process: %s: %s", p.role, cmd.Verb, r.Error)
+		return r, failed(p.role, cmd.Verb, errors.New(r.Error))
 	}
 	return r, nil
 }
 
+// failed says which command of a child has failed.
+func failed(role string, v verb, err error) error {
+	return fmt.Errorf("%s process: %s: %w", role, v, err)
+}
+
 // lost describes the end of a child that ended too early.
-func (p *process) lost(during verb, err error) error {
+func (p *otherProcess) lost(during verb, err error) error {
 	if e := p.Stop(host.Grace); e != nil {
 		err = e
 	}
 	return fmt.Errorf("%s process: lost during %s: %w", p.role, during, err)
+}
+
+// thisProcess is a child in the process of its coordinator.
+type thisProcess struct {
+	*child
+	ctx context.Context
+}
+
+// do carries out one command. What does not end with ctx is left behind.
+func (p thisProcess) do(cmd command) (reply, error) {
+	var r reply
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		r, err = p.child.do(cmd)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			err = failed(p.role, cmd.Verb, err)
+		}
+		return r, err
+	case <-p.ctx.Done():
+		return reply{}, failed(p.role, cmd.Verb, context.Cause(p.ctx))
+	}
+}
+
+// Stop ends what is open, unless something hangs.
+func (p thisProcess) Stop(time.Duration) error {
+	if p.ctx.Err() != nil {
+		return nil
+	}
+	return p.closeAll()
 }

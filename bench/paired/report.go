@@ -141,6 +141,10 @@ func (r *Report) CPUUnit() string {
 func (r *Report) Conditions() string {
 	o := r.Options
 	pinning := "not pinned to CPUs"
+	if r.Candidate.InProcess {
+		return fmt.Sprintf("%d starts, %d rounds of %v each, both ends in one process, %s/%s, %s",
+			o.Starts, o.Rounds, o.Time, runtime.GOOS, runtime.GOARCH, runtime.Version())
+	}
 	if len(o.CPUs) == 2 {
 		pinning = fmt.Sprintf("server on CPU %d, client on CPU %d", o.CPUs[0], o.CPUs[1])
 	} else if cpus, err := host.AllowedCPUs(); err != nil {

@@ -22,6 +22,15 @@ type Scenario struct {
 	Metric Metric
 	Bytes  int // payload of one operation that Throughput counts
 
+	// Batch is how many operations of a Latency scenario there are between two looks at the clock, where
+	// that would be a good part of the shortest. 0 means that the client takes the time of each.
+	Batch int
+
+	// InProcess has both ends in the process of the coordinator. What they use is told as the client's.
+	InProcess bool
+	// Procs is GOMAXPROCS while a scenario InProcess is compared; 0 leaves it alone.
+	Procs int
+
 	// Listen opens the server's end in the server's process.
 	Listen func(ctx context.Context, s Sockets) (Server, error)
 	// Dial opens the client's end in the client's process; addr is that of the server.
@@ -39,8 +48,8 @@ type Server interface {
 // Client is the client's end of a scenario.
 type Client interface {
 	// Run does n operations. When it returns the server has got everything, and nothing
-	// is under way any more. For Latency it stores the time of operation i in samples[i];
-	// otherwise samples is empty.
+	// is under way any more. For Latency without a Batch it stores the time of operation i in
+	// samples[i]; otherwise samples is empty.
 	Run(n int, samples []time.Duration) error
 	// Close ends the connection.
 	Close() error
@@ -61,6 +70,32 @@ func Register(s Scenario) {
 		panic("paired: two scenarios named " + s.Name)
 	}
 	scenarios[s.Name] = s
+}
+
+// comparable says why s does not compare with other; empty if it does.
+func (s Scenario) comparable(other Scenario) string {
+	switch {
+	case s.Metric != other.Metric:
+		return fmt.Sprintf("%s and %s do not compare", s.Metric, other.Metric)
+	case s.InProcess != other.InProcess || s.Procs != other.Procs:
+		return "they do not run in the same processes"
+	}
+	return ""
+}
+
+// run does n operations, and takes their times where there is room for them.
+func (s Scenario) run(c Client, n int, samples []time.Duration) error {
+	if s.Batch == 0 || len(samples) == 0 {
+		return c.Run(n, samples)
+	}
+	for i := range samples {
+		start := time.Now()
+		if err := c.Run(s.Batch, nil); err != nil {
+			return err
+		}
+		samples[i] = time.Since(start) / time.Duration(s.Batch)
+	}
+	return nil
 }
 
 // find returns the scenario of a name.

@@ -1,8 +1,10 @@
 package paired
 
 import (
+	"cmp"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/env"
 )
@@ -20,21 +22,30 @@ type Comparison struct {
 	// MaxCPU is the CPU time at both ends, as a multiple of the yardstick's, that Gate permits when
 	// Bound or Above is not zero. Zero permits any.
 	MaxCPU float64
+	// Time is the length of a round where the environment does not say; zero means that of package env.
+	Time time.Duration
 	// MaxAllocs is the number of allocations for each operation, at either end, that
 	// Gate permits when Bound or Above is not zero.
 	MaxAllocs float64
 }
 
+// options returns those of the environment.
+func (c Comparison) options() (Options, error) {
+	o := env.Default()
+	o.Time = cmp.Or(c.Time, o.Time)
+	return env.Read(o)
+}
+
 // Bench makes each comparison in a benchmark of its own, with the options of the environment, and
 // prints them all as a table in the end.
 func Bench(b *testing.B, comparisons ...Comparison) {
-	o, err := env.Read(env.Default())
-	if err != nil {
-		b.Fatal(err)
-	}
 	var reports []*Report
 	for _, c := range comparisons {
 		b.Run(c.Candidate, func(b *testing.B) {
+			o, err := c.options()
+			if err != nil {
+				b.Fatal(err)
+			}
 			var r *Report
 			for b.Loop() {
 				if r, err = Compare(b.Context(), o, c.Yardstick, c.Candidate); err != nil {
@@ -78,15 +89,15 @@ func Gate(t *testing.T, comparisons ...Comparison) {
 	if !env.Gate() {
 		t.Skip("BENCH_GATE is not set")
 	}
-	o, err := env.Read(env.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range comparisons {
 		if c.Bound == 0 && c.Above == 0 {
 			continue
 		}
 		t.Run(c.Candidate, func(t *testing.T) {
+			o, err := c.options()
+			if err != nil {
+				t.Fatal(err)
+			}
 			r, err := Compare(t.Context(), o, c.Yardstick, c.Candidate)
 			if err != nil {
 				t.Fatal(err)

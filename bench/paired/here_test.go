@@ -1,0 +1,108 @@
+package paired
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+)
+
+var errHere = errors.New("deliberately")
+
+// here are what in-process scenarios have done.
+var here struct{ open, runs, procs, gone int }
+
+func init() {
+	register := func(name string, metric Metric, batch int, run func(n int) error) {
+		Register(Scenario{
+			Name: name, Metric: metric, Batch: batch, InProcess: true, Procs: 1,
+			Listen: func(context.Context, Sockets) (Server, error) {
+				here.open++
+				return fakeEnd{addr: "here", close: func() error { here.open--; return nil }}, nil
+			},
+			Dial: func(_ context.Context, _ Sockets, addr string) (Client, error) {
+				if addr != "here" {
+					return nil, errors.New("another address")
+				}
+				here.open++
+				return fakeEnd{
+					run: func(n int, samples []time.Duration) error {
+						if len(samples) > 0 {
+							return errors.New("samples are wanted of a batch")
+						}
+						return run(n)
+					},
+					close: func() error { here.open--; return nil },
+				}, nil
+			},
+		})
+	}
+	fine := func(n int) error {
+		here.runs++
+		here.procs = runtime.GOMAXPROCS(0)
+		time.Sleep(time.Duration(n) * time.Microsecond)
+		return nil
+	}
+	register("here/rate", Rate, 0, fine)
+	register("here/batches", Latency, 16, func(n int) error {
+		if n != 16 {
+			return errors.New("not a batch")
+		}
+		return fine(n)
+	})
+	register("here/fails", Rate, 0, func(int) error { return errHere })
+	register("here/fails in a batch", Latency, 16, func(int) error { return errHere })
+	register("here/hangs", Rate, 0, func(int) error { here.gone++; <-hung; return nil })
+}
+
+var hung = make(chan struct{})
+
+// TestInProcess: both ends run here, and all that they use is the client's.
+func TestInProcess(t *testing.T) {
+	for _, name := range []string{"here/rate", "here/batches"} {
+		here.runs, here.procs = 0, 0
+		procs := runtime.GOMAXPROCS(2)
+		r, err := Compare(t.Context(), quick(), name, name)
+		if got := runtime.GOMAXPROCS(procs); got != 2 {
+			t.Errorf("%s: GOMAXPROCS is %d afterwards, want 2", name, got)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Rounds) != 2 || here.runs < 2*2 || here.open != 0 || here.procs != 1 {
+			t.Errorf("%s: got %d rounds, %+v", name, len(r.Rounds), here)
+		}
+		for _, round := range r.Rounds {
+			m := round.Candidate
+			if m.Server != (Usage{}) || m.Elapsed <= 0 || (m.P50 > 0) != (r.Candidate.Metric == Latency) {
+				t.Errorf("%s: got %+v", name, m)
+			}
+			if r.Candidate.Metric == Latency && (m.P50 < time.Microsecond || m.P50 > m.Elapsed || m.Operations%16 != 0) {
+				t.Errorf("%s: got %+v, want the time of one operation of 16", name, m)
+			}
+		}
+	}
+}
+
+func TestInProcessFails(t *testing.T) {
+	for _, name := range []string{"here/fails", "here/fails in a batch"} {
+		if _, err := Compare(t.Context(), quick(), name, name); !errors.Is(err, errHere) || here.open != 0 {
+			t.Errorf("%s: got error %v, %d ends open", name, err, here.open)
+		}
+	}
+	if _, err := Compare(t.Context(), quick(), "here/rate", "fake/plain"); err == nil {
+		t.Error("one process and two have been compared")
+	}
+}
+
+// TestInProcessHangs: what hangs is given up, and left behind.
+func TestInProcessHangs(t *testing.T) {
+	o := quick()
+	o.Limit = 50 * time.Millisecond
+	_, err := Compare(t.Context(), o, "here/hangs", "here/hangs")
+	if err == nil || here.gone == 0 {
+		t.Errorf("got error %v, want no answer within the limit", err)
+	}
+	close(hung)
+}
