@@ -30,9 +30,9 @@ const (
 )
 
 const (
-	// muchOthers is the share of the CPUs from which on others disturb. The kernel's ticks make the
-	// share of a round uncertain by some percent, and the interval covers what disturbs less.
-	muchOthers = .25
+	// muchOthers is the share of the CPUs from which on others disturb. Where nobody else runs, the
+	// kernel's ticks make it 0 to 6 %; with 10 to 20 % calls are up to three times as slow.
+	muchOthers = .15
 	// farOff is how many times as fast or as slow as usual a yardstick disturbs.
 	farOff = 2
 )

@@ -44,6 +44,13 @@ calls in flight are thinned out so much that crossovers become coarse. --paths, 
 all ways, all sizes of the grid full, 8 calls in flight, 1 connection. What is left out is said,
 and so is why.
 
+Points are measured in rounds, in random order; those that tell where chunks become faster have the
+most. A round is disturbed if others used 15 % of the CPUs, or if raw TCP was twice as fast or slow
+as it mostly was. Disturbed rounds are marked, taken again while there is time, and do not
+count. What is advised comes with the interval in which it lies with a certainty of 95 %. Where that
+is wider than one step from a size to the next, or undisturbed rounds are too few, nothing is
+advised.
+
   inline-call         client to server, in the Send of the call
   padded-call         the same, aligned at the server (RDMA_MSGP, of the draft's dialect)
   read-chunk          client to server, read by the server
