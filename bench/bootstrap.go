@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
 const (
@@ -20,26 +22,21 @@ const (
 type speeds struct {
 	size          int
 	inline, chunk []float64
+	few           bool // too few were not disturbed
 }
 
-func speedsOf(inline, chunk *Measurement) speeds {
-	relative := inline.Ratio > 0 && chunk.Ratio > 0
-	return speeds{inline.Size, inline.speeds(relative), chunk.speeds(relative)}
+func speedsOf(inline, chunk *Measurement, c correction) speeds {
+	s := speeds{size: inline.Size, inline: c.speeds(inline), chunk: c.speeds(chunk)}
+	s.few = inline.Disturbed || chunk.Disturbed || min(len(s.inline), len(s.chunk)) < leastRounds
+	return s
 }
 
-// speeds are those of the undisturbed rounds.
-func (m *Measurement) speeds(relative bool) (all []float64) {
-	for i := range m.Rounds {
-		if r := &m.Rounds[i]; r.Disturbed == "" && r.Calls > 0 && r.Elapsed > 0 && (r.Yardstick > 0 || !relative) {
-			all = append(all, math.Log(r.speed(m.Size, relative)))
-		}
-	}
-	return all
-}
+// lead is that of the chunk.
+func (s *speeds) lead() lead { return lead{s.size, spread.Median(s.chunk) - spread.Median(s.inline)} }
 
 // tell reports whether there are enough rounds at all sizes to know how they vary.
 func (d *duel) tell() bool {
-	return !slices.ContainsFunc(d.rounds, func(s speeds) bool { return min(len(s.inline), len(s.chunk)) < leastRounds })
+	return !slices.ContainsFunc(d.rounds, func(s speeds) bool { return s.few })
 }
 
 // sampler draws rounds. What it draws is the same each time, and so is what is said of a result.

@@ -8,8 +8,8 @@ import (
 
 // Conclude fills in the crossovers of what was measured, and the recommendation.
 //
-// Each pair of ways is compared at the sizes at which both were measured, by throughput; over Ratio, where both have one, since that
-// is free of how fast the machine was at the moment.
+// Each pair of ways is compared at the sizes at which both were measured, by the median throughput of the rounds, which is corrected by
+// the yardstick right before, as far as the two vary together: so it is free of how fast the machine was at the moment.
 //
 // # Crossovers
 //
@@ -96,35 +96,29 @@ func duels(measured []Measurement) []duel {
 		}
 	}
 
+	corrected := corrections(measured)
 	var all []duel
 	for _, k := range order {
 		d := duel{contest: k.contest, path: k.path, inFlight: k.inFlight, conns: k.conns}
 		for size, inline := range sides[k][0] {
 			if chunk := sides[k][1][size]; chunk != nil {
-				d.curve = append(d.curve, lead{size, math.Log(chunk.Faster(inline))})
-				d.rounds = append(d.rounds, speedsOf(inline, chunk))
+				d.rounds = append(d.rounds, speedsOf(inline, chunk, corrected))
 			}
 		}
-		if len(d.curve) == 0 {
+		if len(d.rounds) == 0 {
 			continue
 		}
-		slices.SortFunc(d.curve, func(a, b lead) int { return cmp.Compare(a.size, b.size) })
 		slices.SortFunc(d.rounds, func(a, b speeds) int { return cmp.Compare(a.size, b.size) })
+		for i := range d.rounds {
+			d.curve = append(d.curve, d.rounds[i].lead())
+		}
 		all = append(all, d)
 	}
 	return all
 }
 
 // measures tells whether there is something to compare.
-func measures(m *Measurement) bool { return m.Size > 0 && m.Calls > 0 && m.Elapsed > 0 }
-
-// Faster is how many times faster than other m is by throughput; over Ratio, where both have one.
-func (m *Measurement) Faster(other *Measurement) float64 {
-	if m.Ratio > 0 && other.Ratio > 0 {
-		return m.Ratio / other.Ratio
-	}
-	return m.Throughput() / other.Throughput()
-}
+func measures(m *Measurement) bool { return m.Size > 0 && len(m.counted()) > 0 }
 
 // crossover is that of d if its curve is c.
 func (d *duel) crossover(c curve) Crossover {
@@ -132,6 +126,9 @@ func (d *duel) crossover(c curve) Crossover {
 	x := Crossover{
 		Path: d.path, Inline: d.inline, Chunk: d.chunk, InFlight: d.inFlight, Conns: d.conns,
 		Least: c[0].size, Up: last.size, Gain: math.Exp(last.by),
+	}
+	for _, l := range c {
+		x.Leads = append(x.Leads, Lead{l.size, math.Exp(l.by)})
 	}
 	k := c.split(0)
 	x.Always = k == 0

@@ -108,6 +108,14 @@ type Crossover struct {
 	// way is faster up to where, or if they are too few.
 	SizeRange Range `json:"size_range"`
 	Unsure    bool  `json:"unsure"`
+
+	Leads []Lead `json:"leads"` // by size
+}
+
+// Lead is how many times faster than inline the chunk is at a size; below 1 it is slower.
+type Lead struct {
+	Size   int     `json:"size"` // in bytes
+	Faster float64 `json:"faster"`
 }
 
 // Range is between which two sizes something lies, in bytes; zero if that is not known.

@@ -37,13 +37,9 @@ const (
 	farOff = 2
 )
 
-// speed is the throughput of a round of payload of a size; by that of the yardstick, if relative.
-func (r *Round) speed(size int, relative bool) float64 {
-	s := float64(r.Calls) * float64(size) / r.Elapsed.Seconds()
-	if relative {
-		s /= r.Yardstick
-	}
-	return s
+// speed is the throughput of a round of payload of a size, in bytes a second.
+func (r *Round) speed(size int) float64 {
+	return float64(r.Calls) * float64(size) / r.Elapsed.Seconds()
 }
 
 // gauge is a yardstick: a copy, or raw TCP.

@@ -17,6 +17,7 @@ type world struct {
 
 	noise    float64 // of a round that nothing disturbs: the standard deviation of its logarithm
 	drift    float64 // of the machine's speed, which changes within seconds
+	fickle   float64 // as noise, of the yardstick
 	outliers float64 // the share of rounds that are slow, and nobody knows why
 	busy     float64 // the share that others disturb
 	untold   bool    // and the system does not tell
@@ -54,7 +55,7 @@ func (w *world) measure(_ context.Context, p Point, share time.Duration) (Measur
 	raw := 1.4e10 * n / (n + 30000)
 
 	// What slows the machine down slows both down, though not equally.
-	raw *= math.Exp(w.speed + w.random.NormFloat64()*w.noise/2)
+	raw *= math.Exp(w.speed + w.random.NormFloat64()*w.fickle)
 	took *= math.Exp(-.8*w.speed + w.random.NormFloat64()*w.noise)
 	r := Round{Yardstick: raw}
 	if w.random.Float64() < w.outliers {
@@ -103,13 +104,14 @@ func TestAdviceInKnownWorlds(t *testing.T) {
 		like        world
 		least, most float64 // share that is told
 	}{
-		{"quiet", world{noise: .03, drift: .1, outliers: .01, busy: .02}, .8, 1},
-		{"unsteady", world{noise: .1, drift: .3, outliers: .05, busy: .1}, .5, 1},
-		{"noisy", world{noise: .4, drift: .5, outliers: .2, busy: .2}, 0, 1},
-		{"disturbed at times, untold", world{noise: .05, drift: .2, busy: .3, untold: true}, 0, 1},
-		{"busy half of the time", world{noise: .05, drift: .2, busy: .5}, .5, 1},
-		{"always busy", world{noise: .05, drift: .2, busy: 1}, 0, 0},
-		{"always busy, untold", world{noise: .05, drift: .2, busy: 1, untold: true}, 0, 1},
+		{"quiet", world{noise: .03, drift: .1, fickle: .02, outliers: .01, busy: .02}, .8, 1},
+		{"quiet, but for the yardstick", world{noise: .03, fickle: .3, outliers: .01, busy: .02}, .8, 1},
+		{"unsteady", world{noise: .1, drift: .3, fickle: .05, outliers: .05, busy: .1}, .5, 1},
+		{"noisy", world{noise: .4, drift: .5, fickle: .2, outliers: .2, busy: .2}, 0, 1},
+		{"disturbed at times, untold", world{noise: .05, drift: .2, fickle: .03, busy: .3, untold: true}, 0, 1},
+		{"busy half of the time", world{noise: .05, drift: .2, fickle: .03, busy: .5}, .5, 1},
+		{"always busy", world{noise: .05, drift: .2, fickle: .03, busy: 1}, 0, 0},
+		{"always busy, untold", world{noise: .05, drift: .2, fickle: .03, busy: 1, untold: true}, 0, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			told, right := 0, 0

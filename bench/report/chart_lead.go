@@ -1,9 +1,7 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/bench"
@@ -13,7 +11,7 @@ import (
 func leadChart(r *bench.Result, path bench.Path) chart {
 	all := combinations(r, path)
 	ch := chart{path: path, name: "crossover-" + string(path), title: "Throughput by chunk, relative to inline, over " + string(path)}
-	ch.about = fmt.Sprintf("where a line is above × 1 the chunk is faster, each relative to %s right before; within × %.1f is noise", rawName(path), bench.NoiseBand)
+	ch.about = fmt.Sprintf("where a line is above × 1 the chunk is faster, corrected by %s right before; within × %.1f is noise", rawName(path), bench.NoiseBand)
 	if n := len(light.palette); len(all) > n {
 		all, ch.about = all[:n], ch.about+fmt.Sprintf("; the first %d numbers of calls and connections", n)
 	}
@@ -39,20 +37,14 @@ func leadChart(r *bench.Result, path bench.Path) chart {
 }
 
 // lead is by size.
-func lead(r *bench.Result, path bench.Path, d *direction, c combination) []point {
-	inline := make(map[int]*bench.Measurement)
-	for i := range r.Measured {
-		if m := &r.Measured[i]; m.Path == path && m.Way == d.tcpWay() && of(&m.Point) == c {
-			inline[m.Size] = m
+func lead(r *bench.Result, path bench.Path, d *direction, c combination) (points []point) {
+	for _, x := range r.Crossovers {
+		if x.Path != path || x.Chunk != d.chunk() || c != (combination{x.InFlight, x.Conns}) {
+			continue
+		}
+		for _, l := range x.Leads {
+			points = plottable(points, float64(l.Size), l.Faster)
 		}
 	}
-	var points []point
-	for i := range r.Measured {
-		m := &r.Measured[i]
-		if other := inline[m.Size]; other != nil && m.Path == path && m.Way == d.chunk() && of(&m.Point) == c {
-			points = plottable(points, float64(m.Size), m.Faster(other))
-		}
-	}
-	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.x, b.x) })
 	return points
 }

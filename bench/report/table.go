@@ -122,7 +122,7 @@ func hasLoopback(r *bench.Result) bool {
 
 // aboutBand says what is taken for faster.
 func aboutBand() string {
-	return fmt.Sprintf("each relative to raw TCP (loopback: memory copy) right before; less than %.0f %% is noise, and either will do", 100*(bench.NoiseBand-1))
+	return fmt.Sprintf("corrected by raw TCP (loopback: memory copy) right before, as far as both vary together; less than %.0f %% is noise, and either will do", 100*(bench.NoiseBand-1))
 }
 
 func writeDecisions(w io.Writer, r *bench.Result) {
