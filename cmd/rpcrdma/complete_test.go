@@ -79,7 +79,7 @@ func TestComplete(t *testing.T) {
 			{"conf --program ", "both draft rfc5666 :4"},
 			{"demo --provider ", "iwarp loopback roce sctp :4"},
 			{"gateway --crc=", "auto on off :4"},
-			{"gateway --to ", "rdma:// rdma+roce:// rdma+sctp:// tcp:// :6"},
+			{"gateway --to ", "rdma:// rdma+roce:// rdma+sctp:// tcp:// nfs:// :6"},
 			{"gateway --to r", "rdma:// rdma+roce:// rdma+sctp:// :6"},
 			{"gateway --to rdma://h", ":6"},
 		} {
@@ -89,7 +89,7 @@ func TestComplete(t *testing.T) {
 			}
 		}
 	}
-	if got := r.exec(t, "rdma", "__complete", "ls", ""); got.stdout != "rdma://\nrdma+roce://\nrdma+sctp://\ntcp://\n:6\n" {
+	if got := r.exec(t, "rdma", "__complete", "ls", ""); got.stdout != "rdma://\nrdma+roce://\nrdma+sctp://\ntcp://\nnfs://\n:6\n" {
 		t.Errorf("nothing yet: %+v", got)
 	}
 	if got := r.exec(t, "rdma", "__complete", "get", ""); got.stdout != ":0\n" {

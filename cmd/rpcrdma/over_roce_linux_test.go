@@ -271,7 +271,7 @@ func TestRoCEURLs(t *testing.T) {
 		{"rdma+roce://h/a?rpcbind&mountport=3", "rdma+roce://h/a?mountport=3&rpcbind"},
 		{"rdma+roce://h/a?udp=2", "udp=N is for rdma+sctp://"},
 		{"rdma+roce://h/a?tls", "tls is for tcp://"},
-		{"roce://h/a", "unknown scheme roce: write rdma://, rdma+roce://, rdma+sctp:// or tcp://"},
+		{"roce://h/a", "unknown scheme roce: write rdma://, rdma+roce://, rdma+sctp://, tcp:// or nfs://"},
 	} {
 		got, err := reach.ParseTarget(tt.url)
 		said := got.String()

@@ -28,6 +28,8 @@ func TestPing(t *testing.T) {
 		{s.rdma, "rdma://" + s.rdma + " at " + s.rdma + ": NULL of program 100003 version 3; connected in"},
 		{"--dialect draft " + s.rdma, "connected in"},
 		{"tcp://" + s.tcp, "tcp://" + s.tcp + " at " + s.tcp},
+		{"nfs://" + s.tcp, "tcp://" + s.tcp + " at " + s.tcp},
+		{"nfs://" + s.tcp[:strings.LastIndex(s.tcp, ":")] + "?rpcbind=" + s.tcp[strings.LastIndex(s.tcp, ":")+1:], "connected in"},
 		{"--program 100005 tcp://" + s.tcp, "NULL of program 100005 version 3"},
 		{"tcp://" + s.tcp[:strings.LastIndex(s.tcp, ":")] + "?rpcbind=" + s.tcp[strings.LastIndex(s.tcp, ":")+1:], "connected in"},
 	} {
@@ -60,7 +62,7 @@ func TestPingFails(t *testing.T) {
 		{"a b", cli.ExitUsage, "", `unknown argument "b": one server at a time`},
 		{"rdma://host/export", cli.ExitUsage, "", "the server is called, not a file of it: write rdma://host"},
 		{"rdma://host?mountport=1", cli.ExitUsage, "", "mountport is for files"},
-		{"nfs://host", cli.ExitUsage, "", "unknown scheme nfs"},
+		{"smb://host", cli.ExitUsage, "", "unknown scheme smb"},
 		{"--count 0 host", cli.ExitUsage, "", "write a number from 1"},
 		{"--timeout 0 host", cli.ExitUsage, "", "write a number above 0 with ms, s, m or h behind it"},
 		{"--timeout -1s host", cli.ExitUsage, "", "write a number above 0 with ms, s, m or h behind it"},

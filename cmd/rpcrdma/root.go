@@ -26,12 +26,14 @@ Files are named by URLs:
   rdma://HOST[:PORT]/PATH[?mountport=PORT]
   tcp://HOST[:PORT]/PATH[?mountport=PORT][&tls], with TLS if that is said
   rdma://HOST/PATH?rpcbind[=PORT], and tcp
+  nfs://HOST/PATH, the same as tcp://HOST/PATH?rpcbind, and with a port as tcp
   rdma+roce://HOST[:PORT]/PATH, over RoCE
   rdma+sctp://HOST[:PORT]/PATH[?udp=PORT], over SCTP in that UDP port, 9899 unless named
 
 PATH begins with the path of an export: ls rdma://HOST/ lists the exports. The port is 20049 for
 rdma and 20048, that of serve, for tcp; Linux's server has 2049 for tcp. With ?rpcbind it is the
-one that HOST names when it is asked, at port 111 or that PORT, over TCP and over RDMA. A
+one that HOST names when it is asked, at port 111 or that PORT, over TCP and over RDMA; RFC 2224
+would have nfs:// take 2049 and the public file handle: write nfs://HOST:2049 for the port. A
 mountport is needed only for a server whose MOUNT is not found by itself; & joins the two. In
 names %, ? and # are written %25, %3F and %23. All other bytes may be as they are, or as % and
 two hexadecimal digits; quote what the shell takes for something else.

@@ -26,7 +26,8 @@ func (t Target) WithPort() string {
 }
 
 // Target is what a URL names: rdma://host[:20049]/export/path[?mountport=N][&rpcbind[=N]], or tcp://,
-// rdma+roce://, or rdma+sctp:// with [&udp=N]; and tcp:// with [&tls].
+// rdma+roce://, or rdma+sctp:// with [&udp=N]; and tcp:// with [&tls], which nfs:// is, too, and
+// then with rpcbind if there is no port.
 type Target struct {
 	Scheme    string // "rdma", "rdma+roce", "rdma+sctp" or "tcp"
 	Host      string // a name or an address, of IPv6 without brackets, with its zone
@@ -43,6 +44,10 @@ const (
 	SchemeRoCE = "rdma+roce"
 	SchemeSCTP = "rdma+sctp"
 )
+
+// schemeNFS is another name of tcp. Without a port rpcbind is asked for it, where RFC 2224 would have
+// 2049 and the public file handle.
+const schemeNFS = "nfs"
 
 // SchemeOf is that of each provider.
 var SchemeOf = map[string]string{"iwarp": "rdma", "roce": SchemeRoCE, "sctp": SchemeSCTP}
@@ -88,8 +93,12 @@ func parseURL(s string) (Target, error) {
 		return Target{}, errors.New("not a URL: write rdma://HOST/EXPORT/PATH, or tcp://")
 	}
 	t := Target{Scheme: strings.ToLower(scheme)}
+	nfs := t.Scheme == schemeNFS
+	if nfs {
+		t.Scheme = "tcp"
+	}
 	if DefaultPorts[t.Scheme] == 0 {
-		return Target{}, fmt.Errorf("unknown scheme %s: write rdma://, rdma+roce://, rdma+sctp:// or tcp://", cli.Printable(scheme))
+		return Target{}, fmt.Errorf("unknown scheme %s: write rdma://, rdma+roce://, rdma+sctp://, tcp:// or nfs://", cli.Printable(scheme))
 	}
 	if strings.Contains(rest, "#") {
 		return Target{}, errors.New("a # in a name is written %23")
@@ -106,6 +115,8 @@ func parseURL(s string) (Target, error) {
 		return Target{}, err
 	}
 	switch {
+	case t.Rpcbind == 0 && t.Port == 0 && nfs:
+		t.Rpcbind = rpcbind.Port
 	case t.Rpcbind == 0 && t.Port == 0:
 		t.Port = DefaultPorts[t.Scheme]
 	case t.Rpcbind != 0 && t.Port != 0:

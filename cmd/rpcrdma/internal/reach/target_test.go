@@ -33,6 +33,9 @@ func TestParseTarget(t *testing.T) {
 			"rdma://host/x?mountport=892&rpcbind"},
 		{"rpcbind, and a colon without a port", "rdma://host:/x?rpcbind", Target{"rdma", "host", 0, "/x", 0, 111, 0, false}, "rdma://host/x?rpcbind"},
 		{"TLS", "tcp://host/x?tls", Target{"tcp", "host", 20048, "/x", 0, 0, 0, true}, ""},
+		{"NFS", "nfs://host/x", Target{"tcp", "host", 0, "/x", 0, 111, 0, false}, "tcp://host/x?rpcbind"},
+		{"NFS at a port", "NFS://host:2049/x", Target{"tcp", "host", 2049, "/x", 0, 0, 0, false}, "tcp://host:2049/x"},
+		{"NFS, and rpcbind at a port", "nfs://host/x?rpcbind=700&tls", Target{"tcp", "host", 0, "/x", 0, 700, 0, true}, "tcp://host/x?rpcbind=700&tls"},
 		{"TLS, and rpcbind", "tcp://host/x?tls&rpcbind", Target{"tcp", "host", 0, "/x", 0, 111, 0, true}, "tcp://host/x?rpcbind&tls"},
 		{"no option", "rdma://host/x?", Target{"rdma", "host", 20049, "/x", 0, 0, 0, false}, "rdma://host/x"},
 		{"no path", "rdma://host", Target{"rdma", "host", 20049, "/", 0, 0, 0, false}, "rdma://host/"},
@@ -96,7 +99,7 @@ func TestParseTargetErrors(t *testing.T) {
 	tests := []struct{ url, want string }{
 		{"", "not a URL"},
 		{"host:/export", "not a URL: write rdma://HOST/EXPORT/PATH"},
-		{"nfs://host/x", "unknown scheme nfs"},
+		{"smb://host/x", "unknown scheme smb"},
 		{"://host/x", `unknown scheme ""`},
 		{"rdma://", "no host: write rdma://HOST"},
 		{"rdma:///x", "no host"},

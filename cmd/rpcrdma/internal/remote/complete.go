@@ -73,7 +73,7 @@ func CompleteWord(cmd *cobra.Command, word string, local bool) ([]string, cobra.
 
 // SchemesLike returns the beginnings of URLs that begin with a word.
 func SchemesLike(word string) (words []string) {
-	for _, scheme := range []string{"rdma://", reach.SchemeRoCE + "://", reach.SchemeSCTP + "://", "tcp://"} {
+	for _, scheme := range []string{"rdma://", reach.SchemeRoCE + "://", reach.SchemeSCTP + "://", "tcp://", "nfs://"} {
 		if strings.HasPrefix(scheme, word) {
 			words = append(words, scheme)
 		}
