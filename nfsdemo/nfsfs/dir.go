@@ -17,6 +17,9 @@ import (
 // Info that has no more than a name, and the list goes on. An error without an Info ends it.
 func (f *FS) Entries(ctx context.Context, name string) iter.Seq2[*Info, error] {
 	return func(yield func(*Info, error) bool) {
+		if f.known(ctx, name, yield) {
+			return
+		}
 		n, err := f.names.find(ctx, name, follow)
 		if err == nil && !n.isDir() {
 			err = failed(nfs3.ProcReadDirPlus, n.base, nfs3.ErrNotDir)
@@ -27,6 +30,26 @@ func (f *FS) Entries(ctx context.Context, name string) iter.Seq2[*Info, error] {
 		}
 		f.entries(ctx, name, n.file)(yield)
 	}
+}
+
+// known lists a directory of which it is remembered where it is, and reports whether that was so.
+func (f *FS) known(ctx context.Context, name string, yield func(*Info, error) bool) bool {
+	dir := strings.TrimRight(name, "/") + "/"
+	w, _, known := f.names.dirs.get(&f.names, dir)
+	if !known {
+		return false
+	}
+	first := true
+	for i, err := range f.entries(ctx, name, w.here()) {
+		if first && i == nil && errors.Is(err, nfs3.ErrStale) {
+			f.names.dirs.drop(dir) // somebody has removed it
+			return false
+		}
+		if first = false; !yield(i, err) {
+			break
+		}
+	}
+	return true
 }
 
 // entries lists a directory; name is for errors.

@@ -12,8 +12,11 @@ const (
 	// dirAge is how long it is relied on that a name leads to a directory. Linux does so for half a
 	// minute at least.
 	dirAge = time.Second
-	// dirCount is how many names of directories are remembered.
+	// dirCount is how many names of directories are remembered, beside those that are held.
 	dirCount = 64
+	// changeCount is how many changes of names are remembered: a walk that more have overtaken is
+	// not.
+	changeCount = 256
 )
 
 // dirCache remembers where names of directories led a moment ago: the files of one do not each cost
@@ -21,7 +24,8 @@ const (
 type dirCache struct {
 	mu      sync.Mutex // guards what follows
 	dirs    map[string]*knownDir
-	changes uint64 // a walk in the middle of one is not remembered
+	changes uint64             // of names, so far
+	latest  [changeCount]entry // the names of the last ones; that of change n is at n%changeCount
 }
 
 // knownDir is where a name has led.
@@ -30,7 +34,11 @@ type knownDir struct {
 	links int
 	seen  []entry // on the way
 	until time.Time
+	holds int // of Hold that were not released: until does not count
 }
+
+// good reports whether a name is taken to lead there still.
+func (k *knownDir) good() bool { return k.holds > 0 || time.Now().Before(k.until) }
 
 // entry is a name in a directory.
 type entry struct {
@@ -43,30 +51,57 @@ type entry struct {
 func (c *dirCache) get(r *resolver, dir string) (w walk, changes uint64, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k := c.dirs[dir]; k != nil && time.Now().Before(k.until) {
-		return walk{r: r, chain: slices.Clone(k.chain), links: k.links}, 0, true
+	if k := c.dirs[dir]; k != nil && k.good() {
+		w = walk{r: r, chain: slices.Clone(k.chain), links: k.links, seen: slices.Clip(k.seen)}
+		return w, c.changes, true
 	}
 	return walk{r: r, chain: []nfs3.FH{r.root}}, c.changes, false
 }
 
-// put remembers where a walk to a directory has come, unless a name may have changed since it
-// began.
+// put remembers where a walk to a directory has come, unless a name on the way may have changed
+// since it began.
 func (c *dirCache) put(dir string, w *walk, changes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.changes != changes {
+	if c.changes-changes > changeCount {
+		return
+	}
+	for n := changes; n < c.changes; n++ {
+		if slices.Contains(w.seen, c.latest[n%changeCount]) {
+			return
+		}
+	}
+	if k := c.dirs[dir]; k != nil && k.holds > 0 {
 		return
 	}
 	if c.dirs == nil {
 		c.dirs = make(map[string]*knownDir)
 	}
-	now := time.Now()
 	for name, k := range c.dirs {
-		if len(c.dirs) >= dirCount || !now.Before(k.until) {
+		if k.holds == 0 && (len(c.dirs) >= dirCount || !k.good()) {
 			delete(c.dirs, name)
 		}
 	}
-	c.dirs[dir] = &knownDir{slices.Clone(w.chain), w.links, w.seen, now.Add(dirAge)}
+	c.dirs[dir] = &knownDir{
+		chain: slices.Clone(w.chain), links: w.links, seen: w.seen, until: time.Now().Add(dirAge),
+	}
+}
+
+// hold has a directory be remembered until release is called, if it is remembered now.
+func (c *dirCache) hold(dir string) (release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.dirs[dir]
+	if k == nil {
+		return func() {}
+	}
+	k.holds++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		k.holds--
+		k.until = time.Now().Add(dirAge)
+	}
 }
 
 // drop forgets a directory that is not where it was.
@@ -81,6 +116,7 @@ func (c *dirCache) drop(dir string) {
 func (c *dirCache) changed(p place) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.latest[c.changes%changeCount] = entry{p.dir, p.base}
 	c.changes++
 	for name, k := range c.dirs {
 		if slices.Contains(k.seen, entry{p.dir, p.base}) {

@@ -234,3 +234,52 @@ func TestDirectoryReplaced(t *testing.T) {
 		}
 	}
 }
+
+// TestHold: a directory that is held is not looked up again, whatever time passes; one that this
+// client has made not at all. What is renamed is found where it is.
+func TestHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		l, f, other := counted(t)
+		ok(t, f.Mkdir(ctx, "a", 0o755), f.Mkdir(ctx, "a/b", 0o755))
+		release := must(f.Hold(ctx, "a/b"))(t)
+		for i := range 200 { // directories, more than are remembered beside it
+			ok(t, f.Mkdir(ctx, fmt.Sprint("a/b/", i), 0o755))
+			if i%50 == 0 {
+				time.Sleep(2 * time.Second)
+			}
+		}
+		if l.n != 0 {
+			t.Errorf("%d LOOKUPs of a directory that is held", l.n)
+		}
+		release()
+		time.Sleep(2 * time.Second)
+		ok(t, f.Mkdir(ctx, "a/b/last", 0o755))
+		if l.n != 2 {
+			t.Errorf("%d LOOKUPs when it is not held any more, want 2", l.n)
+		}
+
+		defer must(f.Hold(ctx, "a/b/"))(t)()
+		ok(t, f.Rename(ctx, "a/b", "a/c"), f.Mkdir(ctx, "a/b", 0o755))
+		write(t, f, "a/b/file", "new")
+		must(f.Stat(ctx, "a/b/file"))(t)
+
+		defer must(f.Hold(ctx, "a/c"))(t)()
+		ok(t, other.RemoveAll(ctx, "a/c"), other.Mkdir(ctx, "a/c", 0o755))
+		ok(t, f.Mkdir(ctx, "a/c/in the new one", 0o755))
+		must(other.Stat(ctx, "a/c/in the new one"))(t)
+	})
+}
+
+// TestHoldListed: a directory that is held and was removed by another client is listed as it is now.
+func TestHoldListed(t *testing.T) {
+	ctx := t.Context()
+	_, f, other := counted(t)
+	ok(t, f.MkdirAll(ctx, "a/old", 0o755))
+	defer must(f.Hold(ctx, "a"))(t)()
+	ok(t, other.RemoveAll(ctx, "a"), other.MkdirAll(ctx, "a/new", 0o755))
+	list := must(f.ReadDir(ctx, "a"))(t)
+	if len(list) != 1 || list[0].Name() != "new" {
+		t.Errorf("got %v", list)
+	}
+}

@@ -19,7 +19,8 @@
 //
 // # Caches
 //
-// Where the name of a directory leads is remembered for a second, unless this FS itself changes it.
+// Where the name of a directory leads is remembered for a second, or until it is released that was
+// held ([FS.Hold]), unless this FS itself changes it.
 // Nothing else is: each method asks the server. A READ gives what the server has, which is all that
 // was written through it, committed or not.
 package nfsfs

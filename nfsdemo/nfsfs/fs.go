@@ -17,9 +17,10 @@ type FS struct {
 	names   resolver
 	buffers buffers
 
-	mu    sync.Mutex // guards what follows
-	rsize int        // bytes of a READ; 0: the server was not asked yet
-	wsize int        // bytes of a WRITE
+	asking sync.Mutex // held while the server is asked for what follows
+	mu     sync.Mutex // guards what follows
+	rsize  int        // bytes of a READ; 0: the server was not asked yet
+	wsize  int        // bytes of a WRITE
 }
 
 // New returns the tree below root, which may also be a file: then that is all there is, by the name
@@ -49,6 +50,14 @@ func (f *FS) FSInfo(ctx context.Context) (nfs3.FSInfo, error) {
 func (f *FS) sizes(ctx context.Context) (r, w int, err error) {
 	f.mu.Lock()
 	r, w = f.rsize, f.wsize
+	f.mu.Unlock()
+	if r > 0 {
+		return r, w, nil
+	}
+	f.asking.Lock()
+	defer f.asking.Unlock()
+	f.mu.Lock()
+	r, w = f.rsize, f.wsize // another may have been quicker
 	f.mu.Unlock()
 	if r > 0 {
 		return r, w, nil

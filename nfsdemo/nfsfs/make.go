@@ -12,11 +12,33 @@ import (
 func (f *FS) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
 	return pathError("mkdir", name, f.names.fresh(func() error {
 		p, err := f.names.parent(ctx, name)
-		if err == nil {
-			_, err = f.c.Mkdir(ctx, p.dir, p.base, nfs3.Sattr{Mode: SattrMode(perm)})
+		if err != nil {
+			return err
+		}
+		above, base, _ := split(name)
+		w, changes, known := f.names.dirs.get(&f.names, above)
+		o, err := f.c.Mkdir(ctx, p.dir, p.base, nfs3.Sattr{Mode: SattrMode(perm)})
+		if err == nil && (known || above == "") && w.here() == p.dir {
+			w.chain = append(w.chain, o.File)
+			w.seen = append(w.seen, entry{p.dir, base})
+			f.names.dirs.put(above+base+"/", &w, changes)
 		}
 		return err
 	}))
+}
+
+// Hold has it be remembered where the name of a directory leads until release is called. For who
+// makes many files in it, the server is asked once. What this FS removes or renames is forgotten
+// all the same, and so is what the server says to be stale.
+func (f *FS) Hold(ctx context.Context, name string) (release func(), err error) {
+	dir := strings.TrimRight(name, "/") + "/"
+	if dir == "/" || dir == "./" {
+		return func() {}, nil
+	}
+	if _, _, err := f.names.directory(ctx, dir); err != nil {
+		return nil, pathError("open", name, err)
+	}
+	return f.names.dirs.hold(dir), nil
 }
 
 // MkdirAll makes a directory and those above it, as far as they are missing.

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
 // Read reads at the offset.
@@ -30,6 +31,35 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	}
 	defer f.leave()
 	return f.readAt(p, off)
+}
+
+// ReadAtInfo is ReadAt, by one READ if p is not longer than one has. It returns what the server has
+// told of the file with the last of the data, nil if it has told nothing.
+func (f *File) ReadAtInfo(p []byte, off int64) (n int, i *Info, err error) {
+	if err := f.enter(); err != nil {
+		return 0, nil, f.err("read", err)
+	}
+	defer f.leave()
+	if n, err := f.readAt(nil, off); err != nil {
+		return n, nil, err
+	}
+	for n < len(p) && err == nil {
+		var r nfsclient.ReadResult
+		r, err = f.fs.c.Read(f.ctx, f.handle, uint64(off)+uint64(n), p[n:min(len(p), n+f.rsize)])
+		switch n += r.N; {
+		case err != nil:
+			return n, nil, f.err("read", err)
+		case r.N == 0 && !r.EOF:
+			return n, nil, f.err("read", failed(nfs3.ProcRead, "", io.ErrNoProgress))
+		case r.EOF && n < len(p):
+			err = io.EOF
+		}
+		i = nil
+		if r.Attr.Present {
+			i = &Info{baseName(f.name), f.handle, r.Attr.Attr}
+		}
+	}
+	return n, i, err
 }
 
 func (f *File) readAt(p []byte, off int64) (n int, err error) {

@@ -33,8 +33,12 @@ type Options struct {
 	limit   cli.Size // bytes a second; 0: none
 }
 
-// copiers is how many files are copied at the same time: of a small one it is the server's answers that take the time.
-const copiers = 8
+// copiers is how many files are copied at the same time: of a small one it is the server's answers
+// that take the time. It is as many as there are calls under way by default (--credits).
+const copiers = 64
+
+// mediumCopiers is how many of these files may be such that several calls have memory for each.
+const mediumCopiers = 8
 
 // largeFile is from when on files are copied one at a time: they have enough calls under way alone, and memory for those.
 const largeFile = 4 << 20
@@ -49,7 +53,8 @@ type copier struct {
 	results  io.Writer     // for --json
 	pace     *rate.Limiter // of bytes; nil: no limit
 	began    time.Time
-	large    sync.Mutex // held while a large file is copied
+	large    sync.Mutex    // held while a large file is copied
+	medium   chan struct{} // has an element for each file copied that is neither large nor small
 
 	tally
 	gone     atomic.Bool // the server cannot be reached: nothing else will work
@@ -170,6 +175,7 @@ func (c *copier) all(ctx context.Context, items []Item) error {
 	}
 	g, ctxOfAll := errgroup.WithContext(ctx)
 	g.SetLimit(copiers)
+	c.medium = make(chan struct{}, mediumCopiers)
 	w := &walk{copier: c, group: g}
 	w.named(ctx, items)
 	err := w.items(ctxOfAll, items)
@@ -184,6 +190,19 @@ func (c *copier) all(ctx context.Context, items []Item) error {
 		err = w.retry(ctx)
 	}
 	return err
+}
+
+// turn waits until a file may be copied with the memory that it takes, until done is called.
+func (c *copier) turn(size int64, small bool) (done func()) {
+	switch {
+	case size >= largeFile:
+		c.large.Lock()
+		return c.large.Unlock
+	case !small:
+		c.medium <- struct{}{}
+		return func() { <-c.medium }
+	}
+	return func() {}
 }
 
 // one copies anything but a directory.

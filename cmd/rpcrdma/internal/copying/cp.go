@@ -134,6 +134,9 @@ func (c *copier) between(ctx context.Context, to, from content, f *Item) error {
 	if c.sparse {
 		return c.fromServer(ctx, to, from, f)
 	}
+	if c.isSmall(f) {
+		return c.whole(ctx, to, from, f)
+	}
 	r, w := io.Pipe()
 	read := make(chan struct{})
 	go func() {

@@ -12,10 +12,7 @@ import (
 // file copies a regular file. Under its final name it is complete, or what it was before. One that
 // changes meanwhile is copied once more.
 func (c *copier) file(ctx context.Context, f *Item) error {
-	if f.size >= largeFile {
-		c.large.Lock()
-		defer c.large.Unlock()
-	}
+	defer c.turn(f.size, c.isSmall(f))()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := ctx.Err(); err != nil {
@@ -30,7 +27,11 @@ func (c *copier) file(ctx context.Context, f *Item) error {
 
 // attempt copies a file as it is now.
 func (c *copier) attempt(ctx context.Context, f *Item, again bool) error {
-	from, err := f.from.open(ctx, f.name)
+	var known *details
+	if !again && c.isSmall(f) {
+		known = &f.details
+	}
+	from, err := f.from.open(ctx, f.name, known)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (c *copier) write(ctx context.Context, f *Item, fill func(to content) error
 		perm = 0o600 // it may be for fewer people than the umask says
 	}
 	temp := Temporary(f.as)
-	to, err := f.to.create(ctx, temp, perm)
+	to, err := f.to.create(ctx, temp, perm, c.isSmall(f))
 	if err != nil {
 		_, remote := f.to.(*remoteDir)
 		named := c.named(f, temp, err)
@@ -96,7 +97,7 @@ func (c *copier) write(ctx context.Context, f *Item, fill func(to content) error
 	}
 	var lost error
 	if keep != nil {
-		lost = c.named(f, temp, f.to.keep(ctx, temp, *keep, times))
+		lost = c.named(f, temp, f.to.keep(ctx, temp, *keep, times, to))
 	}
 	if err := ctx.Err(); err != nil {
 		return err

@@ -38,8 +38,8 @@ func (h *hostile) list(_ context.Context, name string) iter.Seq2[details, error]
 
 func (h *hostile) readlink(context.Context, string) (string, error) { return h.target, nil }
 
-func (h *hostile) open(ctx context.Context, _ string) (content, error) {
-	return h.localDir.open(ctx, "evil")
+func (h *hostile) open(ctx context.Context, _ string, _ *details) (content, error) {
+	return h.localDir.open(ctx, "evil", nil)
 }
 
 // linked is a place that tells when a link has been made in it.

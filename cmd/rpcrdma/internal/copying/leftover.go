@@ -75,7 +75,7 @@ func (w *walk) sweep(ctx context.Context) error {
 // what time it is.
 func (c *copier) probe(ctx context.Context, to place, name string) (details, error) {
 	temp := Temporary(name)
-	file, err := to.create(ctx, temp, 0o600)
+	file, err := to.create(ctx, temp, 0o600, false)
 	if err != nil {
 		return details{}, err
 	}

@@ -28,7 +28,7 @@ func (c *copier) link(ctx context.Context, f *Item) error {
 	}
 	var lost error
 	if c.preserve {
-		lost = c.named(f, name, f.to.keep(ctx, name, f.details, true))
+		lost = c.named(f, name, f.to.keep(ctx, name, f.details, true, nil))
 	}
 	if name != f.as {
 		err := f.to.rename(ctx, name, f.as, nil)

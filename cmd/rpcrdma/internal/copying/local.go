@@ -105,7 +105,7 @@ func (l *localDir) readlink(_ context.Context, name string) (string, error) {
 	return to, l.about(name, err)
 }
 
-func (l *localDir) open(_ context.Context, name string) (content, error) {
+func (l *localDir) open(_ context.Context, name string, _ *details) (content, error) {
 	// The file was a regular one when it was listed. Should it be a FIFO now, this does not wait for its other end.
 	f, err := l.root.OpenFile(name, os.O_RDONLY|openNonblocking, 0)
 	if err != nil {
@@ -113,6 +113,8 @@ func (l *localDir) open(_ context.Context, name string) (content, error) {
 	}
 	return f, nil
 }
+
+func (l *localDir) read(file content, p []byte) (int, error) { return full(file, p) }
 
 func (l *localDir) state(file content) (details, error) {
 	info, err := file.(*os.File).Stat()
@@ -122,7 +124,9 @@ func (l *localDir) state(file content) (details, error) {
 	return localDetails(info), nil
 }
 
-func (l *localDir) create(_ context.Context, name string, perm fs.FileMode) (content, error) {
+func (l *localDir) hold(context.Context, string) (release func()) { return func() {} }
+
+func (l *localDir) create(_ context.Context, name string, perm fs.FileMode, _ bool) (content, error) {
 	if err := l.fits(name); err != nil {
 		return nil, err
 	}
@@ -147,7 +151,7 @@ func (l *localDir) symlink(_ context.Context, target, name string) error {
 	return l.about(name, l.root.Symlink(target, name))
 }
 
-func (l *localDir) keep(_ context.Context, name string, d details, times bool) error {
+func (l *localDir) keep(_ context.Context, name string, d details, times bool, _ content) error {
 	mode := d.mode & kept
 	if d.uid >= 0 && !l.giveAway(name, d) {
 		mode &^= setID

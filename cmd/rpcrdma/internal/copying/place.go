@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"iter"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
 // place is one of the two sides of a copy: a directory of this host, or an export. Names in it are separated by slashes;
@@ -18,19 +20,26 @@ type place interface {
 	// list yields what is in a directory. An error with a name is about that alone.
 	list(ctx context.Context, name string) iter.Seq2[details, error]
 	readlink(ctx context.Context, name string) (string, error)
-	// open opens a regular file.
-	open(ctx context.Context, name string) (content, error)
-	// state returns the details of an open file as they are now.
+	// open opens a regular file: that which was listed, if it is known, or else that of the name.
+	open(ctx context.Context, name string, known *details) (content, error)
+	// read reads a file that was opened from its beginning, until p is full or the file ends.
+	read(file content, p []byte) (int, error)
+	// state returns the details of an open file as they are now, or were when read had read it.
 	state(file content) (details, error)
 
-	// create makes a file that does not exist yet, with the permissions that the umask leaves. It is written until ctx ends. An
-	// error that the server has not sent does not say that there is none.
-	create(ctx context.Context, name string, perm fs.FileMode) (content, error)
+	// hold has the server be asked once where a directory is, until release is called, for all that
+	// is done in it.
+	hold(ctx context.Context, name string) (release func())
+	// create makes a file of a temporary name, with the permissions that the umask leaves. A small
+	// one is written by one call. It is written until ctx ends. An error that the server has not
+	// sent does not say that there is none.
+	create(ctx context.Context, name string, perm fs.FileMode, small bool) (content, error)
 	mkdir(ctx context.Context, name string, perm fs.FileMode) error
 	symlink(ctx context.Context, target, name string) error
 	// keep gives a file, or a link itself, mode and owner of d, and the times if they are asked for. Who may not give away
-	// files does without the owner, and without the bits that let others act as the owner.
-	keep(ctx context.Context, name string, d details, times bool) error
+	// files does without the owner, and without the bits that let others act as the owner. A file
+	// that was created, and stored, comes with its content.
+	keep(ctx context.Context, name string, d details, times bool, file content) error
 	// stored waits until a file that was created is safe where it is. It is not used any more but to rename it.
 	stored(file content) error
 	// rename gives a file that was created, and stored, its name. Of a link there is no content.
@@ -60,6 +69,8 @@ type details struct {
 	uid, gid     int // -1: not known
 	atime, mtime time.Time
 	ctime        time.Time // zero where the system does not tell
+
+	listed *nfsfs.Info // of a file of a server
 }
 
 // setID are the bits that a file does not keep when its owner is not kept.

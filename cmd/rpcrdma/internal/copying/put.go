@@ -32,8 +32,9 @@ to stays; get replaces that file. Neither writes through a link that leads nowhe
 --sparse leaves out holes, where the system tells them, and blocks of 4 KiB of zeros. Of a file
 that grows meanwhile it copies what was there.
 
-The server has stored a file, as COMMIT of NFS has it, before that gets its name. Many small files
-take as long as that takes the server: if it exports a directory, an fsync for each.
+The server has stored a file, as COMMIT of NFS has it, before that gets its name. Many small files,
+of which 64 are copied at the same time, take as long as that takes the server: if it exports a
+directory, some fsyncs for each.
 ` + exits,
 		Example: `  rpcrdma put notes.txt rdma://server/export/
   rpcrdma put -rp photos rdma://server/export/backup

@@ -3,10 +3,10 @@ package copying
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"iter"
 	"math"
-	"os"
 	"path"
 	"strings"
 	"time"
@@ -95,7 +95,7 @@ func (x *remoteDir) about(name string, err error) error {
 func remoteDetails(i *nfsfs.Info) details {
 	a := i.Attr()
 	return details{name: i.Name(), mode: i.Mode(), size: i.Size(), uid: int(a.UID), gid: int(a.GID),
-		atime: a.Atime.Time(), mtime: a.Mtime.Time(), ctime: a.Ctime.Time()}
+		atime: a.Atime.Time(), mtime: a.Mtime.Time(), ctime: a.Ctime.Time(), listed: i}
 }
 
 func (x *remoteDir) lstat(ctx context.Context, name string) (details, error) {
@@ -134,30 +134,71 @@ func (x *remoteDir) readlink(ctx context.Context, name string) (string, error) {
 	return to, x.about(name, err)
 }
 
-func (x *remoteDir) open(ctx context.Context, name string) (content, error) {
-	f, err := x.fs.Open(ctx, name)
+// remoteFile is an open file of a server.
+type remoteFile struct {
+	*nfsfs.File
+	listed bool        // opened as it was listed, and not by its name
+	told   *nfsfs.Info // by the READ that has read all of it, if there was one
+}
+
+func (x *remoteDir) open(ctx context.Context, name string, known *details) (content, error) {
+	var f *nfsfs.File
+	var err error
+	listed := known != nil && known.listed != nil
+	if listed {
+		f, err = x.fs.OpenInfo(ctx, name, known.listed)
+	} else {
+		f, err = x.fs.Open(ctx, name)
+	}
 	if err != nil {
 		return nil, x.about(name, err)
 	}
-	return f, nil
+	return &remoteFile{File: f, listed: listed}, nil
+}
+
+func (x *remoteDir) read(file content, p []byte) (n int, err error) {
+	f := file.(*remoteFile)
+	n, f.told, err = f.ReadAtInfo(p, 0)
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
 }
 
 func (x *remoteDir) state(file content) (details, error) {
-	info, err := file.(*nfsfs.File).Stat()
+	f := file.(*remoteFile)
+	if f.told != nil {
+		return remoteDetails(f.told), nil
+	}
+	info, err := f.Stat()
 	if err != nil {
 		return details{}, err
 	}
 	return remoteDetails(info.(*nfsfs.Info)), nil
 }
 
-func (x *remoteDir) create(ctx context.Context, name string, perm fs.FileMode) (content, error) {
+func (x *remoteDir) hold(ctx context.Context, name string) (release func()) {
+	release, err := x.fs.Hold(ctx, name)
+	if err != nil {
+		return func() {} // what is done in the directory tells
+	}
+	return release
+}
+
+func (x *remoteDir) create(
+	ctx context.Context, name string, perm fs.FileMode, small bool,
+) (content, error) {
+	how := nfs3.Unstable
+	if small {
+		how = nfs3.FileSync // in place of a COMMIT
+	}
 	ctx, made := lasting(ctx)
-	f, err := x.fs.OpenFile(ctx, name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm.Perm()&^remote.Umask)
+	f, err := x.fs.CreateUnique(ctx, name, how, perm.Perm()&^remote.Umask)
 	made()
 	if err != nil {
 		return nil, x.about(name, err)
 	}
-	return f, nil
+	return &remoteFile{File: f}, nil
 }
 
 func (x *remoteDir) mkdir(ctx context.Context, name string, perm fs.FileMode) error {
@@ -168,7 +209,11 @@ func (x *remoteDir) symlink(ctx context.Context, target, name string) error {
 	return x.about(name, x.fs.Symlink(ctx, target, name))
 }
 
-func (x *remoteDir) keep(ctx context.Context, name string, d details, times bool) error {
+func (x *remoteDir) keep(ctx context.Context, name string, d details, times bool, file content) error {
+	apply := func(set nfs3.Sattr) error { return x.fs.LSetAttr(ctx, name, set) }
+	if f, ok := file.(*remoteFile); ok {
+		apply = f.SetAttr // which need not be looked up
+	}
 	var set nfs3.Sattr
 	if d.mode.Type() != fs.ModeSymlink {
 		set.Mode = nfsfs.SattrMode(d.mode)
@@ -178,16 +223,16 @@ func (x *remoteDir) keep(ctx context.Context, name string, d details, times bool
 		set.Mtime = nfs3.SetTime{How: nfs3.ToClientTime, To: wireTime(d.mtime)}
 	}
 	if d.uid < 0 {
-		return x.about(name, x.fs.LSetAttr(ctx, name, set))
+		return x.about(name, apply(set))
 	}
 	set.UID = nfs3.Set32{Set: true, To: uint32(d.uid)}
 	set.GID = nfs3.Set32{Set: true, To: uint32(d.gid)}
-	err := x.fs.LSetAttr(ctx, name, set)
+	err := apply(set)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) {
 		err = x.keepWithoutOwner(ctx, name, d, set)
 	} else if err == nil && d.mode&setID != 0 && set.Mode.Set {
 		// Servers take the bits from a file that is given to somebody, also when it is to himself.
-		err = x.fs.LSetAttr(ctx, name, nfs3.Sattr{Mode: set.Mode})
+		err = apply(nfs3.Sattr{Mode: set.Mode})
 	}
 	return x.about(name, err)
 }
@@ -212,7 +257,7 @@ func (x *remoteDir) keepWithoutOwner(ctx context.Context, name string, d details
 }
 
 // stored leaves the file open, so that rename can tell it from others.
-func (x *remoteDir) stored(file content) error { return file.(*nfsfs.File).Sync() }
+func (x *remoteDir) stored(file content) error { return file.(*remoteFile).Sync() }
 
 func (x *remoteDir) rename(ctx context.Context, from, to string, file content) error {
 	ctx, done := lasting(ctx)
@@ -226,7 +271,7 @@ func (x *remoteDir) rename(ctx context.Context, from, to string, file content) e
 
 // isFile reports whether a name is that of an open file.
 func (x *remoteDir) isFile(ctx context.Context, name string, file content) bool {
-	f, ok := file.(*nfsfs.File)
+	f, ok := file.(*remoteFile)
 	if !ok {
 		return false
 	}

@@ -105,7 +105,7 @@ func (c *copier) alike(f *Item, there *details) bool {
 
 // refit gives what is there what -p keeps of a file or directory.
 func (c *copier) refit(ctx context.Context, f *Item, there *details) error {
-	if err := f.to.keep(ctx, f.as, f.details, true); err != nil {
+	if err := f.to.keep(ctx, f.as, f.details, true, nil); err != nil {
 		return err
 	}
 	if f.uid != there.uid || f.gid != there.gid {
@@ -126,18 +126,15 @@ func (c *copier) sameAs(ctx context.Context, f *Item, there *details) (bool, err
 		has, err := f.to.readlink(ctx, f.as)
 		return err == nil && has == target, ctx.Err()
 	}
-	if f.size >= largeFile {
-		c.large.Lock()
-		defer c.large.Unlock()
-	}
+	defer c.turn(f.size, false)() // either file is read with as much memory as a longer one
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	from, err := f.from.open(ctx, f.name)
+	from, err := f.from.open(ctx, f.name, nil)
 	if err != nil {
 		return false, err
 	}
 	defer from.Close()
-	to, err := f.to.open(ctx, f.as)
+	to, err := f.to.open(ctx, f.as, nil)
 	if err != nil {
 		return false, ctx.Err() // to replace it, it need not be readable
 	}

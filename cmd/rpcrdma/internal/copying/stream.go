@@ -85,7 +85,7 @@ func (c *copier) getStream(ctx context.Context, from *remoteDir, name string, w 
 		}
 		c.bar.Grow(d.size)
 		c.bar.Complete()
-		f, err := from.open(ctx, name)
+		f, err := from.open(ctx, name, nil)
 		if err != nil {
 			return err
 		}

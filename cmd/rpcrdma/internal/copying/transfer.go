@@ -48,7 +48,10 @@ func (w *writer) Write(p []byte) (int, error) {
 }
 
 // fromServer copies the content of a file of the server to one of this host.
-func (c *copier) fromServer(_ context.Context, to, from content, f *Item) error {
+func (c *copier) fromServer(ctx context.Context, to, from content, f *Item) error {
+	if c.isSmall(f) {
+		return c.whole(ctx, to, from, f)
+	}
 	w := &writer{to, f.to.show(f.as), c.moved}
 	if !c.sparse {
 		_, err := from.WriteTo(w)
@@ -64,6 +67,9 @@ func (c *copier) fromServer(_ context.Context, to, from content, f *Item) error 
 
 // toServer copies the content of a file of this host to one of the server.
 func (c *copier) toServer(ctx context.Context, to, from content, f *Item) error {
+	if c.isSmall(f) {
+		return c.whole(ctx, to, from, f)
+	}
 	name := f.from.show(f.name)
 	file, ok := from.(*os.File)
 	if !c.sparse || !ok {

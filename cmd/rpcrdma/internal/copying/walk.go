@@ -28,6 +28,7 @@ type dir struct {
 	made    bool         // by this copy
 	changed atomic.Bool  // something in it was made, replaced or removed
 	left    atomic.Int64 // what is in it and has not been copied yet, and 1 while there may be more
+	release func()       // of place.hold; nil: it is not held
 }
 
 // batch is how much of a directory is looked at before its copy is made. A directory that is copied into itself, which happens to
@@ -103,6 +104,9 @@ func (w *walk) directory(ctx context.Context, d *dir) error {
 			made = true
 			if err := w.mkdir(ctx, d); err != nil {
 				return errors.Join(errUnmade, err)
+			}
+			if !w.dryRun {
+				d.release = d.to.hold(ctx, d.as)
 			}
 			if !d.made {
 				found = surveyOf(ctx, d.to, d.as, len(items))
@@ -207,6 +211,9 @@ func (w *walk) done(ctx context.Context, d *dir) error {
 	if d == nil || d.left.Add(-1) > 0 {
 		return nil
 	}
+	if d.release != nil {
+		d.release()
+	}
 	if ctx.Err() == nil && !w.dryRun {
 		var err error
 		switch {
@@ -214,10 +221,10 @@ func (w *walk) done(ctx context.Context, d *dir) error {
 		case w.preserve && !d.made:
 			err = w.refit(ctx, &d.Item, d.there)
 		case w.preserve:
-			err = d.to.keep(ctx, d.as, d.details, true)
+			err = d.to.keep(ctx, d.as, d.details, true, nil)
 		case d.made && d.mode.Perm()|0o700 != d.mode.Perm():
 			bare := details{mode: fs.ModeDir | d.mode.Perm()&^remote.Umask, uid: -1}
-			err = d.to.keep(ctx, d.as, bare, false)
+			err = d.to.keep(ctx, d.as, bare, false, nil)
 		}
 		if err := w.report(ctx, err); err != nil {
 			return err

@@ -1,0 +1,43 @@
+package copying
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+)
+
+// smallFile is up to when, in bytes, a file is read by one call and written by one, that has it
+// stored. Of such files many are copied at the same time, since the server's answers take the time.
+const smallFile = 64 << 10
+
+// smallBuffers has memory for the content of small files, and for a byte by which one has grown.
+var smallBuffers = sync.Pool{New: func() any { return new([smallFile + 1]byte) }}
+
+// isSmall reports whether a file is copied as a whole.
+func (c *copier) isSmall(f *Item) bool { return f.size <= smallFile && !f.stream && !c.sparse }
+
+// whole copies a small file.
+func (c *copier) whole(ctx context.Context, to, from content, f *Item) error {
+	b := smallBuffers.Get().(*[smallFile + 1]byte)
+	defer smallBuffers.Put(b)
+	if err := c.waitFor(ctx, int(f.size)); err != nil {
+		return err
+	}
+	n, err := f.from.read(from, b[:f.size+1])
+	if r, ok := from.(*remoteFile); ok && r.listed && errors.Is(err, nfs3.ErrStale) {
+		c.bar.Skip(f.size) // for the next attempt, which opens what has the name now
+		err = words.ErrChanged
+	}
+	if err != nil {
+		return words.About(f.from.show(f.name), err)
+	}
+	c.moved(n)
+	if n == 0 {
+		return nil
+	}
+	_, err = to.WriteAt(b[:n], 0)
+	return words.About(f.to.show(f.as), err)
+}
