@@ -2,163 +2,169 @@ package growth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
-	"strings"
-	"sync"
+	"net"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 	"github.com/rpcrdma/go-rpcrdma/bench/raw"
-	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// steps are the numbers of connections that are compared, with base. Over fewer than that, what a call costs is mostly waking up.
-var steps = []int{1, 10, 100, 1000}
-
+// base is the number of connections that others are compared with. Over fewer than that, what a call
+// costs is mostly waking up.
 const base = 10
 
-// way is one way to make calls, over some of its connections.
-type way struct {
-	name    string
-	callers []chan *round // by connection
-	cpu     map[int][]float64
-	wall    map[int][]float64
-}
+// comparisons are of calls over 1, 100 and 1000 connections with calls over base: a CPU ratio is how
+// much dearer a call gets.
+var comparisons []paired.Comparison
 
-// round is one measurement.
-type round struct {
-	wg    sync.WaitGroup
-	calls atomic.Int64
-	stop  atomic.Bool
-	err   atomic.Pointer[error]
-}
-
-// caller starts a goroutine that calls over one connection in the rounds that it is told of. It stays, so that they do not begin with the
-// growth of its stack.
-func (w *way) caller(b *testing.B, call func() error) {
-	rounds := make(chan *round)
-	w.callers = append(w.callers, rounds)
-	b.Cleanup(func() { close(rounds) })
-	go func() {
-		for r := range rounds {
-			n := int64(0)
-			for ; n == 0 || !r.stop.Load(); n++ {
-				if err := call(); err != nil {
-					r.err.Store(&err)
-					break
-				}
-			}
-			r.calls.Add(n)
-			r.wg.Done()
+func init() {
+	for _, way := range []func(n int) paired.Scenario{overTCP, overRDMA} {
+		few := way(base)
+		paired.Register(few)
+		for _, n := range []int{1, 100, 1000} {
+			s := way(n)
+			paired.Register(s)
+			comparisons = append(comparisons, paired.Comparison{
+				Yardstick: few.Name, Candidate: s.Name, Time: 200 * time.Millisecond,
+			})
 		}
-	}()
-}
-
-// measure makes calls over n connections for a while, one at a time on each, and notes what they cost.
-func (w *way) measure(b *testing.B, s *server, n int, d time.Duration) {
-	b.Helper()
-	var r round
-	r.wg.Add(n)
-	before := s.report(false).CPU + host.CPUTime()
-	start := time.Now()
-	for _, c := range w.callers[:n] {
-		c <- &r
 	}
-	time.Sleep(d)
-	r.stop.Store(true)
-	r.wg.Wait()
-	took := time.Since(start)
-	if err := r.err.Load(); err != nil {
-		b.Fatalf("%s over %d connections: %v", w.name, n, *err)
-	}
-	cpu := s.report(false).CPU + host.CPUTime() - before
-	w.cpu[n] = append(w.cpu[n], float64(cpu.Nanoseconds())/float64(r.calls.Load()))
-	w.wall[n] = append(w.wall[n], float64(took.Nanoseconds())/float64(r.calls.Load()))
-}
-
-// growth is the median of what a call costs over n connections to what it costs over base.
-func growth(costs map[int][]float64, n int) float64 {
-	var ratios []float64
-	for i, c := range costs[n] {
-		ratios = append(ratios, c/costs[base][i])
-	}
-	return spread.Median(ratios)
-}
-
-func newWay(name string) *way {
-	return &way{name: name, cpu: make(map[int][]float64), wall: make(map[int][]float64)}
-}
-
-// overRDMA makes NULL calls.
-func overRDMA(b *testing.B, conns []*rpcrdma.Conn) *way {
-	w := newWay("RDMA")
-	for _, c := range conns {
-		cl := oncrpc.NewClient(c, program, version, oncrpc.AuthNone())
-		req := &oncrpc.Request{Procedure: procNull}
-		w.caller(b, func() error { return cl.Do(context.Background(), req) })
-	}
-	return w
-}
-
-// overTCP exchanges messages.
-func overTCP(b *testing.B, s *server, n int, sockets host.Sockets) *way {
-	w := newWay("TCP")
-	for i := range n {
-		message := make([]byte, raw.MessageSize) // about as long as a NULL call over iWARP
-		c, err := raw.Dial(b.Context(), address(i, s.first.TCP), sockets, message)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { c.Close() })
-		if err := c.Announce(math.MaxUint64, 1, 1); err != nil { // until the end
-			b.Fatal(err)
-		}
-		w.caller(b, func() error { return c.Exchange(1, nil) })
-	}
-	return w
 }
 
 // BenchmarkBusy reports how the cost of a call grows with the number of connections.
-func BenchmarkBusy(b *testing.B) {
-	o, err := options()
-	if err != nil {
-		b.Fatal(err)
+func BenchmarkBusy(b *testing.B) { paired.Bench(b, comparisons...) }
+
+// TestBusy makes each comparison for a moment.
+func TestBusy(t *testing.T) {
+	o := paired.Options{Starts: 1, Rounds: 1, Time: 10 * time.Millisecond, Limit: time.Minute}
+	for _, c := range comparisons {
+		r, err := paired.Compare(t.Context(), o, c.Yardstick, c.Candidate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Ratio().Median; !(got > 0) {
+			t.Errorf("%s: got a ratio of %v", c.Candidate, got)
+		}
 	}
-	for range b.N {
-		s := startServer(b, o)
-		most := steps[len(steps)-1]
-		rdma, tcp := overRDMA(b, connect(b, s, most, o.Sockets)), overTCP(b, s, most, o.Sockets)
-		ways := []*way{tcp, rdma}
-		for round := range o.Rounds + 1 {
-			for _, n := range steps {
-				for _, w := range ways {
-					w.measure(b, s, n, o.Time)
-					if round == 0 { // for the connections to warm up
-						w.cpu[n], w.wall[n] = nil, nil
-					}
+}
+
+// overTCP exchanges messages, which are about as long as NULL calls over iWARP.
+func overTCP(n int) paired.Scenario {
+	return paired.Scenario{
+		Name:   fmt.Sprintf("tcp/pingpong over %d", n),
+		Metric: paired.Rate,
+		Listen: func(ctx context.Context, s paired.Sockets) (paired.Server, error) {
+			l, err := (&net.ListenConfig{Control: s.Control}).Listen(ctx, "tcp", "127.0.0.1:0")
+			if err != nil {
+				return nil, err
+			}
+			return paired.Serve(ctx, l.Addr(), func(ctx context.Context) error { return raw.Serve(ctx, l, n) }), nil
+		},
+		Dial: func(ctx context.Context, s paired.Sockets, addr string) (paired.Client, error) {
+			return dial(n, func() (call func() error, end func(), err error) {
+				c, err := raw.Dial(ctx, addr, s, make([]byte, raw.MessageSize))
+				if err == nil {
+					err = c.Announce(math.MaxUint64, 1, 1) // until the end
 				}
+				return func() error { return c.Exchange(1, nil) }, func() { c.Close() }, err
+			})
+		},
+	}
+}
+
+// overRDMA makes NULL calls.
+func overRDMA(n int) paired.Scenario {
+	return paired.Scenario{
+		Name:   fmt.Sprintf("iwarp/null over %d", n),
+		Metric: paired.Rate,
+		Listen: func(ctx context.Context, s paired.Sockets) (paired.Server, error) {
+			l, err := iwarp.Listen(ctx, "127.0.0.1:0", iwarp.Config{Control: s.Control})
+			if err != nil {
+				return nil, err
 			}
+			srv := newServer()
+			return paired.Serve(ctx, l.Addr(), func(ctx context.Context) error {
+				defer srv.Close()
+				return rpcrdma.Serve(ctx, l, srv, rpcrdma.Config{})
+			}), nil
+		},
+		Dial: func(ctx context.Context, s paired.Sockets, addr string) (paired.Client, error) {
+			d := iwarp.Dialer{Config: iwarp.Config{Control: s.Control}}
+			return dial(n, func() (call func() error, end func(), err error) {
+				c, err := rpcrdma.Dial(ctx, d, addr, rpcrdma.Config{})
+				if err != nil {
+					return nil, nil, err
+				}
+				cl := oncrpc.NewClient(c, program, version, oncrpc.AuthNone())
+				req := &oncrpc.Request{Procedure: procNull}
+				return func() error { return cl.Do(context.Background(), req) }, func() { c.Close(); <-c.Done() }, nil
+			})
+		},
+	}
+}
+
+// client has a goroutine for each connection, which makes one call at a time. They stay, so that rounds
+// do not begin with the growth of their stacks.
+type client struct {
+	left  atomic.Int64 // calls of the run that nobody has taken
+	begin []chan struct{}
+	errs  chan error // one for each goroutine and run
+	ends  []func()
+}
+
+// dial makes n connections.
+func dial(n int, one func() (call func() error, end func(), err error)) (*client, error) {
+	c := &client{errs: make(chan error, n)}
+	for i := range n {
+		call, end, err := one()
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("connection %d: %w", i+1, err), c.Close())
 		}
-		var table strings.Builder
-		fmt.Fprintf(&table, "%-6s %6s %14s %12s %12s %12s\n", "", "conns", "CPU us/call", "us/call", "CPU growth", "growth")
-		for _, w := range ways {
-			for _, n := range steps {
-				fmt.Fprintf(&table, "%-6s %6d %14.2f %12.2f %12.2f %12.2f\n", w.name, n,
-					spread.Median(w.cpu[n])/1e3, spread.Median(w.wall[n])/1e3, growth(w.cpu, n), growth(w.wall, n))
+		begin := make(chan struct{})
+		c.begin, c.ends = append(c.begin, begin), append(c.ends, end)
+		go func() {
+			for range begin {
+				c.errs <- c.work(call)
 			}
-		}
-		b.Logf("\n%s", &table)
-		for _, n := range steps {
-			if n <= base {
-				continue
-			}
-			b.ReportMetric(growth(rdma.cpu, n), fmt.Sprintf("x-CPU-%d", n))
-			b.ReportMetric(growth(tcp.cpu, n), fmt.Sprintf("x-CPU-TCP-%d", n))
+		}()
+	}
+	return c, nil
+}
+
+func (c *client) work(call func() error) error {
+	for c.left.Add(-1) >= 0 {
+		if err := call(); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// Run makes n calls.
+func (c *client) Run(n int, _ []time.Duration) error {
+	c.left.Store(int64(n))
+	for _, begin := range c.begin {
+		begin <- struct{}{}
+	}
+	var err error
+	for range c.begin {
+		err = errors.Join(err, <-c.errs)
+	}
+	return err
+}
+
+func (c *client) Close() error {
+	for i, end := range c.ends {
+		close(c.begin[i])
+		end()
+	}
+	return nil
 }

@@ -51,7 +51,7 @@ func connect(b *testing.B, s *server, n int, sockets host.Sockets) []*rpcrdma.Co
 	})
 	d := iwarp.Dialer{Config: iwarp.Config{Control: sockets.Control}}
 	for i := range conns {
-		c, err := rpcrdma.Dial(b.Context(), d, address(i, s.first.RDMA), rpcrdma.Config{})
+		c, err := rpcrdma.Dial(b.Context(), d, address(i, s.first.Port), rpcrdma.Config{})
 		if err != nil {
 			b.Fatalf("connection %d: %v", i+1, err)
 		}

@@ -10,20 +10,25 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/bench/env"
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
 func TestMain(m *testing.M) {
-	if host.Role() != "" {
+	if host.Role() == idleServer {
 		if err := serve(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
 	}
+	paired.Main() // does not return in a child
 	os.Exit(m.Run())
 }
 
-// server is the other process.
+// idleServer is the role of the other process of BenchmarkIdle.
+const idleServer = "idle"
+
+// server is that process.
 type server struct {
 	b       *testing.B
 	ask     *json.Encoder
@@ -34,7 +39,7 @@ type server struct {
 // startServer starts it. It ends with the benchmark.
 func startServer(b *testing.B, o env.Options) *server {
 	b.Helper()
-	p := host.Program{Role: "server"}
+	p := host.Program{Role: idleServer}
 	if len(o.CPUs) > 0 {
 		p.CPUs = o.CPUs[:1]
 		undo, err := host.Pin(o.CPUs[1])
@@ -72,6 +77,6 @@ func (s *server) report(collect bool) (r report) {
 // options are those of the environment; the defaults are this package's own.
 func options() (env.Options, error) {
 	o := env.Default()
-	o.Rounds, o.Time, o.Conns, o.Sockets = 7, 200*time.Millisecond, 10_000, host.Sockets{}
+	o.Conns = 10_000
 	return env.Read(o)
 }

@@ -8,10 +8,8 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
-	"github.com/rpcrdma/go-rpcrdma/bench/raw"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
@@ -27,9 +25,8 @@ const (
 
 // report is what the server tells of itself.
 type report struct {
-	RDMA, TCP   int // ports
+	Port        int
 	Heap, Stack int64
-	CPU         time.Duration
 }
 
 // serve is the server: it reports when it is asked to, until nobody can ask any more.
@@ -43,20 +40,7 @@ func serve() error {
 	if err != nil {
 		return err
 	}
-	tcp, err := (&net.ListenConfig{Control: o.Sockets.Control}).Listen(ctx, "tcp4", "0.0.0.0:0")
-	if err != nil {
-		return err
-	}
-	s := oncrpc.NewServer(oncrpc.ServerConfig{MaxConns: 1 << 20})
-	s.Handle(oncrpc.Program{Name: "growth", Number: program, Version: version, Procedures: []oncrpc.Procedure{
-		procEcho: {Name: "ECHO", NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
-			b := c.Args.Opaque(1 << 10)
-			c.Results.Opaque(b, 1<<10)
-			return nil
-		}},
-	}})
-	go rpcrdma.Serve(ctx, l, s, rpcrdma.Config{})
-	go raw.Serve(ctx, tcp, 1<<20)
+	go rpcrdma.Serve(ctx, l, newServer(), rpcrdma.Config{})
 
 	ask, answer := json.NewDecoder(host.Stdin()), json.NewEncoder(os.Stdout)
 	for {
@@ -66,15 +50,27 @@ func serve() error {
 		} else if err != nil {
 			return err
 		}
-		r := report{RDMA: l.Addr().(*net.TCPAddr).Port, TCP: tcp.Addr().(*net.TCPAddr).Port}
+		r := report{Port: l.Addr().(*net.TCPAddr).Port}
 		if collect {
 			r.Heap, r.Stack = memory()
 		}
-		r.CPU = host.CPUTime()
 		if err := answer.Encode(r); err != nil {
 			return err
 		}
 	}
+}
+
+// newServer returns a server of the program.
+func newServer() *oncrpc.Server {
+	s := oncrpc.NewServer(oncrpc.ServerConfig{MaxConns: 1 << 20})
+	s.Handle(oncrpc.Program{Name: "growth", Number: program, Version: version, Procedures: []oncrpc.Procedure{
+		procEcho: {Name: "ECHO", NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
+			b := c.Args.Opaque(1 << 10)
+			c.Results.Opaque(b, 1<<10)
+			return nil
+		}},
+	}})
+	return s
 }
 
 // memory is the heap and the stacks of this process in bytes, as the runtime holds them. Stacks shrink by half at a collection, and

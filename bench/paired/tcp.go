@@ -2,7 +2,6 @@ package paired
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -109,32 +108,11 @@ type tcpClient struct {
 
 func (c tcpClient) Run(n int, samples []time.Duration) error { return c.run(n, samples) }
 
-// tcpServer is the server of all.
-type tcpServer struct {
-	addr   string
-	cancel context.CancelFunc
-	served chan error
-}
-
 func listenTCP(ctx context.Context, s Sockets) (Server, error) {
 	lc := net.ListenConfig{Control: s.Control}
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	t := &tcpServer{addr: l.Addr().String(), served: make(chan error, 1)}
-	ctx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	go func() { t.served <- raw.Serve(ctx, l, 1) }()
-	return t, nil
-}
-
-func (t *tcpServer) Addr() string { return t.addr }
-
-// Close ends serving.
-func (t *tcpServer) Close() error {
-	t.cancel()
-	if err := <-t.served; !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
+	return Serve(ctx, l.Addr(), func(ctx context.Context) error { return raw.Serve(ctx, l, 1) }), nil
 }
