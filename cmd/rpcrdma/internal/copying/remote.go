@@ -117,7 +117,7 @@ func (x *remoteDir) stat(ctx context.Context, name string) (details, error) {
 
 func (x *remoteDir) list(ctx context.Context, name string) iter.Seq2[details, error] {
 	return func(yield func(details, error) bool) {
-		for i, err := range x.fs.Entries(ctx, name) {
+		for i, err := range remote.Bounded(x.fs.Entries(ctx, name), remote.MostListed) {
 			if err != nil {
 				yield(details{}, x.about(name, err))
 				return

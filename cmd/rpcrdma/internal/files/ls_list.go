@@ -2,12 +2,12 @@ package files
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
-	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
@@ -76,7 +76,7 @@ func (l *listing) operands(urls []string) error {
 		case i.IsDir() && !l.directory:
 			directories = append(directories, directory{p, i.Handle(), 0})
 		default:
-			files = append(files, line{Entry: remote.Entry{Name: url, File: i.Handle(), Attr: *i.Attr()}, remote: p.Export, url: url})
+			files = append(files, line{Entry: remote.Entry{Name: url, File: i.Handle(), Attr: *i.Attr()}, remote: p.Export})
 		}
 	}
 	if err := l.print(files); err != nil {
@@ -102,17 +102,23 @@ func (l *listing) list(d directory) error {
 		return l.report(d.URL, remote.ErrDepth)
 	}
 	l.title(d.URL)
+	if l.unsorted && !l.reverse && !l.long && !l.recursive {
+		return l.stream(d)
+	}
 	var lines []line
 	used := uint64(0)
-	for e, err := range l.entries(d) {
+	for e, err := range remote.Bounded(l.entries(d), remote.MostHeld) {
 		if err != nil {
+			if errors.As(err, new(remote.EndlessError)) {
+				err = fmt.Errorf("%w; -U without -l, -r and -R goes on for longer", err)
+			}
 			if err := l.report(d.URL, err); err != nil {
 				return err
 			}
 			break
 		}
 		if l.all || e.Name[0] != '.' {
-			lines = append(lines, line{Entry: e, remote: d.Export, url: reach.ChildURL(d.URL, e.Name)})
+			lines = append(lines, line{Entry: e, remote: d.Export, dir: d.URL})
 			used += e.Attr.Used
 		}
 	}
@@ -130,6 +136,23 @@ func (l *listing) list(d directory) error {
 		}
 	}
 	return nil
+}
+
+// stream lists a directory as it arrives, without keeping it.
+func (l *listing) stream(d directory) error {
+	for e, err := range remote.Bounded(l.entries(d), remote.MostListed) {
+		if err != nil {
+			return l.report(d.URL, err)
+		}
+		if l.all || e.Name[0] != '.' {
+			fmt.Fprintln(l.out, l.shown(e.Name))
+			l.printed = true
+		}
+		if l.Ctx().Err() != nil {
+			break
+		}
+	}
+	return l.Fail("", nil)
 }
 
 // report says an error, below what has been listed before it.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
@@ -16,8 +17,16 @@ import (
 type line struct {
 	remote.Entry
 	remote *remote.Export
-	url    string
+	dir    string // the URL of the directory; "": the name is a URL
 	target string // of a link
+}
+
+// url is that of the file.
+func (n *line) url() string {
+	if n.dir == "" {
+		return n.Name
+	}
+	return reach.ChildURL(n.dir, n.Name)
 }
 
 // title prints the URL above what is in a directory.
@@ -98,7 +107,7 @@ func (l *listing) printLong(lines []line) error {
 	for i, n := range lines {
 		name := l.shown(n.Name)
 		if err := errs[i]; err != nil {
-			if err := l.report(n.url, err); err != nil {
+			if err := l.report(n.url(), err); err != nil {
 				return err
 			}
 		} else if n.Attr.Type == nfs3.TypeLnk {

@@ -38,9 +38,10 @@ func EntriesOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) iter.Seq2[
 	}
 }
 
-// ContentsOf returns what is in a directory, other directories by themselves. What is listed before an error is returned with it.
+// ContentsOf returns what is in a directory, other directories by themselves. What is listed before an error is returned with it:
+// an EndlessError, for one.
 func ContentsOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) (files, dirs []Entry, err error) {
-	for e, err := range EntriesOf(ctx, c, dir) {
+	for e, err := range Bounded(EntriesOf(ctx, c, dir), MostHeld) {
 		switch {
 		case err != nil:
 			return files, dirs, err

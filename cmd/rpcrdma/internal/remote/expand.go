@@ -103,7 +103,7 @@ func (r *Session) matches(ctx context.Context, url, query, part string, last boo
 	if err != nil {
 		return nil, err
 	}
-	for e, err := range m.FS.Entries(ctx, name) {
+	for e, err := range Bounded(m.FS.Entries(ctx, name), MostListed) {
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, nfs3.ErrNotDir) {
 				return nil, nil
