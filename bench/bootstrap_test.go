@@ -20,19 +20,21 @@ func vary(m []Measurement, by float64) []Measurement {
 	return m
 }
 
-// TestDoubt: where rounds differ little the crossing is known to within a little; where they differ much nothing is said.
+// TestDoubt: where rounds differ little the crossing is known to within a little; where they differ
+// much nothing is said.
 func TestDoubt(t *testing.T) {
 	ratios := []float64{.5, .8, 1.25, 2}
+	cross := func() []Measurement { return pairs(InlineCall, ReadChunk, fours, ratios...) }
 	for _, tt := range []struct {
 		name     string
 		measured []Measurement
 		unsure   bool
 		told     bool // a recommendation
 	}{
-		{"steady", vary(pairs(InlineCall, ReadChunk, fours, ratios...), .02), false, true},
+		{"steady", vary(cross(), .02), false, true},
 		{"unsteady", vary(pairs(InlineCall, ReadChunk, fours, .7, .8, .9, 1.1, 1.25, 1.5), 8), true, false},
-		{"too few rounds", few(pairs(InlineCall, ReadChunk, fours, ratios...), func(r []Round) []Round { return r[:2] }), true, false},
-		{"too few that were not disturbed", few(pairs(InlineCall, ReadChunk, fours, ratios...), func(r []Round) []Round {
+		{"too few rounds", few(cross(), func(r []Round) []Round { return r[:2] }), true, false},
+		{"too few that were not disturbed", few(cross(), func(r []Round) []Round {
 			r[0].Disturbed = OthersBusy
 			return r
 		}), true, false},
@@ -44,7 +46,8 @@ func TestDoubt(t *testing.T) {
 			if x.Unsure != tt.unsure {
 				t.Errorf("got %+v, want unsure %t", x, tt.unsure)
 			}
-			if !tt.unsure && (x.SizeRange.Low > 2048 || x.SizeRange.High < 2048 || x.SizeRange.High > 2*x.SizeRange.Low) {
+			low, high := x.SizeRange.Low, x.SizeRange.High
+			if !tt.unsure && (low > 2048 || high < 2048 || high > 2*low) {
 				t.Errorf("got a crossing in %v, want around 2048", x.SizeRange)
 			}
 			a := r.Advice

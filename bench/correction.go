@@ -10,10 +10,10 @@ import (
 // from 0 to 1.
 //
 // Where the machine changes its speed, a point and the yardstick right before go up and down
-// together, and their ratio is steadier than either. Where it does not, the yardstick varies by itself, and
-// the ratio varies more than the point. The correction is the slope of the line through what the
-// rounds of all points differ from the median of theirs: with it the variance that is left is the
-// least (a control variate).
+// together, and their ratio is steadier than either. Where it does not, the yardstick varies by
+// itself, and the ratio varies more than the point. The correction is the slope of the line through
+// what the rounds of all points differ from the median of theirs: with it the variance that is left
+// is the least (a control variate).
 type correction map[Path]float64
 
 // corrections finds them; 1 where nothing varies.
@@ -25,7 +25,8 @@ func corrections(measured []Measurement) correction {
 		var speeds, yardsticks []float64
 		for _, r := range m.counted() {
 			if r.Yardstick > 0 {
-				speeds, yardsticks = append(speeds, math.Log(r.speed(m.Size))), append(yardsticks, math.Log(r.Yardstick))
+				speeds = append(speeds, math.Log(r.speed(m.Size)))
+				yardsticks = append(yardsticks, math.Log(r.Yardstick))
 			}
 		}
 		if of[m.Path] == nil {

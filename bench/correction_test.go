@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestCorrections: what a point and its yardstick have in common is taken off, and what the yardstick alone does is not.
+// TestCorrections: what a point and its yardstick have in common is taken off, and what the
+// yardstick alone does is not.
 func TestCorrections(t *testing.T) {
 	for _, tt := range []struct {
 		name               string

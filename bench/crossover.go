@@ -32,12 +32,14 @@ import (
 //
 // # Certainty
 //
-// All this comes from rounds, and others would have been different. How different is found out by drawing: Conclude takes as many of each
-// point's undisturbed rounds as there are, any of them any number of times, concludes from these, and does so again and again (the
-// bootstrap, by percentiles). Crossings and inline sizes lie within what came of it in 95 of 100 cases.
+// All this comes from rounds, and others would have been different. How different is found out by
+// drawing: Conclude takes as many of each point's undisturbed rounds as there are, any of them any
+// number of times, concludes from these, and does so again and again (the bootstrap, by
+// percentiles). Crossings and inline sizes lie within what came of it in 95 of 100 cases.
 //
-// Where that is more than one step from one size measured to the next, or a point has fewer than three undisturbed rounds, it cannot
-// be told: the Crossover is Unsure, or the direction is not recommended for and is in Recommendation.Unsure.
+// Where that is more than one step from one size measured to the next, or a point has fewer than
+// three undisturbed rounds, it cannot be told: the Crossover is Unsure, or the direction is not
+// recommended for and is in Recommendation.Unsure.
 func Conclude(r *Result) {
 	all := duels(r.Measured)
 	r.Crossovers = nil

@@ -32,7 +32,8 @@ func (r *runner) used(ctx context.Context, d time.Duration) (u used, err error) 
 func (r *runner) others(begin, end used) float64 {
 	client, server := end.client.Since(begin.client), end.server.Since(begin.server)
 	ours := [2]time.Duration{client.CPU, server.CPU}
-	if apart := len(r.o.ServerCPUs) > 0 && len(r.o.ClientCPUs) > 0; !apart && r.sameHost {
+	apart := len(r.o.ServerCPUs) > 0 && len(r.o.ClientCPUs) > 0
+	if !apart && r.sameHost {
 		ours[0] += server.CPU
 		ours[1] += client.CPU
 	}
@@ -40,7 +41,9 @@ func (r *runner) others(begin, end used) float64 {
 	share := func(busy, ours time.Duration, cpus int) float64 {
 		return min(max(0, float64(busy-ours)/float64(elapsed)/float64(max(1, cpus))), 1)
 	}
-	return max(share(client.Busy, ours[0], r.clientCPUs()), share(server.Busy, ours[1], int(r.info.CPUs)))
+	return max(
+		share(client.Busy, ours[0], r.clientCPUs()),
+		share(server.Busy, ours[1], int(r.info.CPUs)))
 }
 
 // clientCPUs is how many CPUs this process may use.
@@ -53,5 +56,8 @@ func (r *runner) clientCPUs() int {
 
 // usage drops what is no figure of a process.
 func usage(u control.Usage) Usage {
-	return Usage{CPU: u.CPU, Allocs: u.Allocs, Bytes: u.Bytes, GCs: u.GCs, Heap: u.Heap, Stacks: u.Stacks, Conns: u.Conns}
+	return Usage{
+		CPU: u.CPU, Allocs: u.Allocs, Bytes: u.Bytes, GCs: u.GCs,
+		Heap: u.Heap, Stacks: u.Stacks, Conns: u.Conns,
+	}
 }

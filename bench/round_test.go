@@ -24,7 +24,8 @@ func of(size int, calls int64, us, yardstick, others float64) Measurement {
 	return m
 }
 
-// TestJudge: what disturbs is others' CPU time, and a yardstick that is off by two from its median at that size.
+// TestJudge: what disturbs is others' CPU time, and a yardstick that is off by two from its median
+// at that size.
 func TestJudge(t *testing.T) {
 	rounds := [][]Measurement{
 		{of(1024, 1, 1, 100, 0), of(1024, 1, 1, 120, .15), of(1024, 1, 1, 201, 0), of(1024, 1, 1, 49, 0)},
@@ -77,7 +78,8 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// TestPlan: points that are compared have most of the rounds, of which there are as many as there is time for.
+// TestPlan: points that are compared have most of the rounds, of which there are as many as there is
+// time for.
 func TestPlan(t *testing.T) {
 	points := []Point{
 		{IWARP, InlineCall, 1024, 8, 1}, {IWARP, ReadChunk, 1024, 8, 1}, // compared
@@ -103,7 +105,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestSweepDisturbed: a disturbed round is taken again, within the time; one that is disturbed always is given up.
+// TestSweepDisturbed: a disturbed round is taken again, within the time; one that is disturbed
+// always is given up.
 func TestSweepDisturbed(t *testing.T) {
 	for _, tt := range []struct {
 		name      string

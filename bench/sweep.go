@@ -7,18 +7,24 @@ import (
 	"time"
 )
 
-// sweep has the points of a grid measured in rounds, until a time, and adds what came of it to r in the order of the grid.
+// measure is what takes a round of a point, within about some time: a Measurement with one Round.
+type measure func(ctx context.Context, p Point, share time.Duration) (Measurement, error)
+
+// sweep has the points of a grid measured in rounds, until a time, and adds what came of it to r in
+// the order of the grid.
 //
-// A pass measures each point once that has not had its rounds. The first pass is in the order of inOrder, so that points without
-// a round, if time runs out, still leave the grid covered; the others are in random order, so that what changes with time is not taken for
-// a difference of points. A round that was disturbed is taken again in a later pass, which shortens the rest, until a point has
-// had twice its rounds.
+// A pass measures each point once that has not had its rounds. The first pass is in the order of
+// inOrder, so that points without a round, if time runs out, still leave the grid covered. The
+// others are in random order, so that what changes with time is not taken for a difference of
+// points. A round that was disturbed is taken again in a later pass, which shortens the rest, until
+// a point has had twice its rounds.
 //
-// A point that fails is left out; the error tells, and wraps that of ctx if it has ended. A *LostError of measure is the last.
-func (o *Options) sweep(ctx context.Context, g Grid, until time.Time, r *Result, measure func(context.Context, Point, time.Duration) (Measurement, error)) error {
+// A point that fails is left out; the error tells, and wraps that of ctx if it has ended. A
+// *LostError of a round is the last.
+func (o *Options) sweep(ctx context.Context, g Grid, until time.Time, r *Result, take measure) error {
 	s := sweep{o: o, points: g.Points, wanted: o.plan(g.Points, time.Until(until)), until: until,
 		taken: make([][]Measurement, len(g.Points)), failed: make([]bool, len(g.Points))}
-	why, err := s.passes(ctx, r, measure)
+	why, err := s.passes(ctx, r, take)
 	var rest []Point
 	for i, rounds := range s.taken {
 		switch {
@@ -44,7 +50,7 @@ type sweep struct {
 }
 
 // passes goes on until all points have had their rounds, and says why not if they have not.
-func (s *sweep) passes(ctx context.Context, r *Result, measure func(context.Context, Point, time.Duration) (Measurement, error)) (why string, err error) {
+func (s *sweep) passes(ctx context.Context, r *Result, take measure) (why string, err error) {
 	var failed []error
 	defer func() { judge(s.taken); err = errors.Join(failed...) }()
 	for order := inOrder(s.points); len(order) > 0; order = s.next() {
@@ -56,7 +62,8 @@ func (s *sweep) passes(ctx context.Context, r *Result, measure func(context.Cont
 			}
 			p := s.points[i]
 			s.progress(p, left)
-			m, err := measure(ctx, p, min(max(left/time.Duration(rounds-n), s.o.MinPerRound), s.o.MaxPerRound))
+			share := max(left/time.Duration(rounds-n), s.o.MinPerRound)
+			m, err := take(ctx, p, min(share, s.o.MaxPerRound))
 			switch {
 			case ctx.Err() != nil:
 				failed = append(failed, ctx.Err())

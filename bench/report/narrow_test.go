@@ -30,8 +30,9 @@ var (
 	fontSize   = regexp.MustCompile(`font-size:([0-9.]+)px`)
 )
 
-// TestPageNarrow holds the page to what a screen of 400 px takes: its own width is the device's, nothing has a larger one, tables
-// are in what scrolls, and charts have a form of their own, with text of 10 px at least.
+// TestPageNarrow holds the page to what a screen of 400 px takes: its own width is the device's,
+// nothing has a larger one, tables are in what scrolls, and charts have a form of their own, with
+// text of 10 px at least.
 func TestPageNarrow(t *testing.T) {
 	page := pageOf(t, sample())
 	if !strings.Contains(page, `<meta name="viewport" content="width=device-width, initial-scale=1">`) {
