@@ -68,8 +68,8 @@ func (s *sampler) median(values []float64) float64 {
 	return (s.drawn[(n-1)/2] + s.drawn[n/2]) / 2
 }
 
-// within returns the interval of what came of all draws.
-func within(values []int) Range {
+// intervalOf returns that of what came of all draws.
+func intervalOf(values []int) Range {
 	slices.Sort(values)
 	at := int(outside * float64(len(values)))
 	return Range{values[at], values[len(values)-1-at]}
@@ -125,9 +125,9 @@ func (d *duel) doubt(x *Crossover) {
 		crossings = append(crossings, again.Size)
 		inline, either = append(inline, c.split(band)), append(either, c.split(-band))
 	}
-	x.SizeRange = within(crossings)
+	x.SizeRange = intervalOf(crossings)
 	for _, of := range [][]int{inline, either} {
-		if r := within(of); r.High-r.Low > 1 {
+		if r := intervalOf(of); r.High-r.Low > 1 {
 			x.Unsure = true
 		}
 	}

@@ -94,3 +94,31 @@ func TestRangeSteps(t *testing.T) {
 		t.Error("one step is one size, and the room for headers")
 	}
 }
+
+// TestDoubtLoss: where inline and chunk are close at all sizes, noise has one or the other ahead by the
+// band, up to anywhere; the default, which loses little, is told all the same. Where it may lose much
+// nothing is.
+func TestDoubtLoss(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		ratios []float64 // of the chunk to inline
+		vary   float64
+		want   int
+	}{
+		{"close", []float64{1, .91, .91, .91, .91, .91}, .1, leastAdvice},
+		{"close in all that this tells", []float64{1, .91, .91, .91, .91, .91}, 1, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			sizes := []int{256, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 60 << 10}
+			r := Result{Measured: vary(pairs(InlineCall, ReadChunk, sizes, tt.ratios...), tt.vary)}
+			Conclude(&r)
+			a := r.Advice
+			if a.SendRange.oneStep(sizes) {
+				t.Fatalf("got a range of %v: this tells", a.SendRange)
+			}
+			if a.InlineSend != tt.want || slices.Contains(a.Unsure, "calls") != (tt.want == 0) {
+				t.Errorf("got %d, unsure %v, want %d: %q", a.InlineSend, a.Unsure, tt.want, a.Why)
+			}
+		})
+	}
+}

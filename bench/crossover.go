@@ -39,7 +39,8 @@ import (
 //
 // Where that is more than one step from one size measured to the next, or a point has fewer than
 // three undisturbed rounds, it cannot be told: the Crossover is Unsure, or the direction is not
-// recommended for and is in Recommendation.Unsure.
+// recommended for and is in Recommendation.Unsure. But where inline and chunks are so close that the
+// default loses little, whatever the rest, the default is recommended.
 func Conclude(r *Result) {
 	all := duels(r.Measured)
 	r.Crossovers = nil

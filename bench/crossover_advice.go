@@ -2,6 +2,8 @@ package bench
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -16,6 +18,9 @@ const (
 	headerRoom = 512
 	// grantedCredits is how many receives a side posts for a connection (the default of rpcrdma.Config.Credits).
 	grantedCredits = 64
+	// littleLoss is up to which loss in percent the default is recommended where it cannot be told what
+	// is best: twice the noise, since a larger size has its price.
+	littleLoss = 20
 )
 
 // recommend says what to set on the path that the duels tell most of.
@@ -107,8 +112,13 @@ func choose(all []duel, path Path, c contest, what string) choice {
 	}
 	t := turnOf(of, curves)
 	inline := inlineFor(t.payload)
-	within := spreadOf(of)
-	if !within.oneStep(t.sum.sizes()) {
+	within, loss := spreadOf(of)
+	switch {
+	case within.oneStep(t.sum.sizes()):
+	case loss <= littleLoss:
+		return choice{leastAdvice, within, false, fmt.Sprintf("%s: up to where inline is faster cannot be told, but %s, the default, will do: sizes beyond it are slower with it by %.0f %% on average at most, with a certainty of 95 %%.",
+			what, FormatSize(leastAdvice), loss)}
+	default:
 		return choice{within: within, unsure: true, why: fmt.Sprintf("%s: it cannot be told: the inline size is between %s and %s, with a certainty of 95 %%.",
 			what, FormatSize(within.Low), FormatSize(within.High))}
 	}
@@ -160,18 +170,40 @@ func turnOf(of []*duel, curves []curve) turn {
 	return t
 }
 
-// spreadOf is where the inline size for duels lies.
-func spreadOf(of []*duel) Range {
+// spreadOf is where the inline size for duels lies, and how much slower, in percent, the default is at
+// most.
+func spreadOf(of []*duel) (within Range, loss float64) {
 	s := newSampler()
-	var sizes []int
+	var sizes, losses []int
 	curves := make([]curve, len(of))
 	for range draws {
 		for i, d := range of {
 			curves[i] = s.curve(d)
 		}
 		sizes = append(sizes, inlineFor(turnOf(of, curves).payload))
+		losses = append(losses, int(math.Ceil(100*(math.Exp(lossOfDefault(curves))-1))))
 	}
-	return within(sizes)
+	return intervalOf(sizes), float64(intervalOf(losses).High)
+}
+
+// lossOfDefault is what is lost with the default, as a logarithm and on average over the sizes that go
+// beyond it: what inline would gain there, up to where it gains the most.
+func lossOfDefault(curves []curve) float64 {
+	n := 0
+	for i, c := range curves {
+		beyond := slices.IndexFunc(c, func(l lead) bool { return l.size > leastAdvice-headerRoom })
+		if beyond < 0 {
+			beyond = len(c)
+		}
+		curves[i] = c[beyond:]
+		n += len(curves[i])
+	}
+	sum, least := 0.0, 0.0
+	for _, l := range together(curves, 0) {
+		sum += l.by
+		least = min(least, sum)
+	}
+	return -least / float64(max(1, n))
 }
 
 // inlineFor is the inline size with which payload up to a size goes inline.
