@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
@@ -27,11 +25,11 @@ type dialer func(ctx context.Context, s paired.Sockets, addr string, w workload)
 
 // client does a workload by callers.
 type client struct {
-	w     workload
-	slots []slot
-	end   func() error
+	w               workload
+	slots           []slot
+	end             func() error
+	*paired.Callers // one for each slot
 
-	left atomic.Int64 // operations of the run that nobody has taken
 	next atomic.Int64 // block where the next of them goes that go in order
 }
 
@@ -61,47 +59,9 @@ func calls(dial dialer) func(context.Context, paired.Sockets, string, workload) 
 		if err := c.checkRead(); err != nil {
 			return nil, errors.Join(err, end())
 		}
+		c.Callers = paired.NewCallers(len(c.slots), func(i int) error { return c.do(&c.slots[i]) })
 		return c, nil
 	}
-}
-
-// Run does n operations, from as many goroutines as there are slots.
-func (c *client) Run(n int, samples []time.Duration) error {
-	if len(samples) > 0 {
-		return c.time(samples)
-	}
-	c.left.Store(int64(n))
-	if len(c.slots) == 1 {
-		return c.work(&c.slots[0])
-	}
-	errs := make([]error, len(c.slots))
-	var wg sync.WaitGroup
-	for i := range c.slots {
-		wg.Go(func() { errs[i] = c.work(&c.slots[i]) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-// time does operations one by one.
-func (c *client) time(samples []time.Duration) error {
-	for i := range samples {
-		start := time.Now()
-		if err := c.do(&c.slots[0]); err != nil {
-			return err
-		}
-		samples[i] = time.Since(start)
-	}
-	return nil
-}
-
-func (c *client) work(s *slot) error {
-	for c.left.Add(-1) >= 0 {
-		if err := c.do(s); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // do does one operation.
@@ -170,4 +130,7 @@ func (c *client) check(off int64, want []byte) error {
 }
 
 // Close checks what was written, and ends the connections.
-func (c *client) Close() error { return errors.Join(c.checkWritten(), c.end()) }
+func (c *client) Close() error {
+	c.End()
+	return errors.Join(c.checkWritten(), c.end())
+}

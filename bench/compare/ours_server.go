@@ -5,10 +5,10 @@ import (
 	"errors"
 	"net"
 
+	"github.com/rpcrdma/go-rpcrdma/bench/nfs/memory"
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
@@ -19,44 +19,23 @@ import (
 // localhost has the system choose a port.
 const localhost = "127.0.0.1:0"
 
-// server is ours, of a file system in memory.
-type server struct {
-	rpc    *oncrpc.Server
-	addr   string
-	served chan error
-}
-
-// start starts serving what there is for w; serve runs on a goroutine of its own until the server is shut down.
-func start(ctx context.Context, w workload, addr string, serve func(context.Context, *oncrpc.Server) error) (*server, error) {
-	s := &server{rpc: oncrpc.NewServer(oncrpc.ServerConfig{}), addr: addr, served: make(chan error, 1)}
-	ctx = context.WithoutCancel(ctx)
-	err := s.export(ctx, w)
-	go func() { s.served <- serve(ctx, s.rpc) }()
+// start starts serving what there is for w; serve runs on a goroutine of its own until the server is
+// shut down.
+func start(ctx context.Context, w workload, addr string, serve func(context.Context, *oncrpc.Server) error) (paired.Server, error) {
+	m, err := memory.New(memfs.Config{RootMode: 0o777}, oncrpc.ServerConfig{})
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, err
 	}
-	return s, nil
-}
-
-// export makes the file system and its programs.
-func (s *server) export(ctx context.Context, w workload) error {
-	fs, err := memfs.New(memfs.Config{RootMode: 0o777})
-	if err != nil {
-		return err
-	}
-	nfs, err := nfsserver.New(nfsserver.Config{
-		Exports: []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}},
-	})
-	if err != nil {
-		return err
-	}
-	if err := s.rpc.Handle(nfs.Programs()...); err != nil {
-		return err
-	}
+	m.Start(ctx, addr, serve)
 	if w.op == opList {
-		return makeEntries(ctx, fs, w.size)
+		err = makeEntries(ctx, m.FS, w.size)
+	} else {
+		err = fill(ctx, m.RPC)
 	}
-	return fill(ctx, s.rpc)
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
 }
 
 // makeEntries makes the directory with n files.
@@ -84,7 +63,7 @@ func fill(ctx context.Context, srv *oncrpc.Server) error {
 		conn.Close()
 		<-peer.Done()
 	}()
-	c, err := dialOurs(ctx, conn, conn, "/")
+	c, err := dialOurs(ctx, conn, conn, memory.Export)
 	if err != nil {
 		return err
 	}
@@ -102,17 +81,6 @@ func fill(ctx context.Context, srv *oncrpc.Server) error {
 		}
 	}
 	return nil
-}
-
-func (s *server) Addr() string { return s.addr }
-
-// Close ends serving.
-func (s *server) Close() error {
-	err := s.rpc.Shutdown(context.Background())
-	if served := <-s.served; !errors.Is(served, oncrpc.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
 }
 
 // iwarpConfig is that of both ends. The side that wants a CRC gets it, so both say.

@@ -2,11 +2,9 @@ package growth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -111,60 +109,37 @@ func overRDMA(n int) paired.Scenario {
 	}
 }
 
-// client has a goroutine for each connection, which makes one call at a time. They stay, so that rounds
-// do not begin with the growth of their stacks.
+// client makes calls over many connections, one at a time on each.
 type client struct {
-	left  atomic.Int64 // calls of the run that nobody has taken
-	begin []chan struct{}
-	errs  chan error // one for each goroutine and run
-	ends  []func()
+	*paired.Callers
+	ends []func()
 }
 
 // dial makes n connections.
 func dial(n int, one func() (call func() error, end func(), err error)) (*client, error) {
-	c := &client{errs: make(chan error, n)}
+	c := new(client)
+	var calls []func() error
 	for i := range n {
 		call, end, err := one()
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("connection %d: %w", i+1, err), c.Close())
+			c.disconnect()
+			return nil, fmt.Errorf("connection %d: %w", i+1, err)
 		}
-		begin := make(chan struct{})
-		c.begin, c.ends = append(c.begin, begin), append(c.ends, end)
-		go func() {
-			for range begin {
-				c.errs <- c.work(call)
-			}
-		}()
+		calls, c.ends = append(calls, call), append(c.ends, end)
 	}
+	c.Callers = paired.NewCallers(n, func(i int) error { return calls[i]() })
 	return c, nil
 }
 
-func (c *client) work(call func() error) error {
-	for c.left.Add(-1) >= 0 {
-		if err := call(); err != nil {
-			return err
-		}
-	}
+// Close ends the connections.
+func (c *client) Close() error {
+	c.End()
+	c.disconnect()
 	return nil
 }
 
-// Run makes n calls.
-func (c *client) Run(n int, _ []time.Duration) error {
-	c.left.Store(int64(n))
-	for _, begin := range c.begin {
-		begin <- struct{}{}
-	}
-	var err error
-	for range c.begin {
-		err = errors.Join(err, <-c.errs)
-	}
-	return err
-}
-
-func (c *client) Close() error {
-	for i, end := range c.ends {
-		close(c.begin[i])
+func (c *client) disconnect() {
+	for _, end := range c.ends {
 		end()
 	}
-	return nil
 }

@@ -23,7 +23,7 @@ func (w *walk) next() (off int) {
 // copyOut has n copies of size bytes made of the file's own pages.
 func (r *Rig) copyOut(n int, to []byte, w *walk) error {
 	var pages vfs.ReadResult
-	if err := r.fs.Read(context.Background(), &vfs.Cred{}, r.file, 0, w.span, &pages); err != nil {
+	if err := r.server.FS.Read(context.Background(), &vfs.Cred{}, r.file, 0, w.span, &pages); err != nil {
 		return err
 	}
 	defer pages.Release.Release()

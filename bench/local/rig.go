@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"github.com/rpcrdma/go-rpcrdma/bench/nfs/memory"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
@@ -17,28 +17,21 @@ import (
 // FileSize is the length in bytes of the file that calls go through.
 const FileSize = 64 << 20
 
-// Rig is an NFS server with a file system in memory, and a client connected to it over the loopback provider.
+// Rig is an NFS server with a file system in memory, and a client connected to it over the loopback
+// provider.
 type Rig struct {
-	fs     *memfs.FS
+	server *memory.Server
 	client *nfsclient.Client
 	file   nfs3.FH
 	plain  []byte // of the yardsticks: as large as the file
 	buf    []byte // where READs land and WRITEs come from
 
-	conn   *rpcrdma.Conn
-	server *oncrpc.Server
-	served chan error
+	conn *rpcrdma.Conn
 }
 
 // NewRig starts server and client and writes the file.
-func NewRig(ctx context.Context) (_ *Rig, err error) {
-	fs, err := memfs.New(memfs.Config{})
-	if err != nil {
-		return nil, err
-	}
-	nfs, err := nfsserver.New(nfsserver.Config{
-		Exports: []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}},
-	})
+func NewRig(ctx context.Context) (*Rig, error) {
+	server, err := memory.New(memfs.Config{}, oncrpc.ServerConfig{})
 	if err != nil {
 		return nil, err
 	}
@@ -47,20 +40,17 @@ func NewRig(ctx context.Context) (_ *Rig, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rig{fs: fs, server: oncrpc.NewServer(oncrpc.ServerConfig{}), served: make(chan error, 1)}
-	if err := r.server.Handle(nfs.Programs()...); err != nil {
-		return nil, err
+	r := &Rig{server: server}
+	server.Start(ctx, "server", func(ctx context.Context, srv *oncrpc.Server) error {
+		return rpcrdma.Serve(ctx, l, srv, rpcrdma.Config{})
+	})
+	if r.conn, err = rpcrdma.Dial(ctx, fabric.Dialer(loopback.Config{}), "server", rpcrdma.Config{}); err == nil {
+		err = r.fill(ctx)
 	}
-	go func() { r.served <- rpcrdma.Serve(context.WithoutCancel(ctx), l, r.server, rpcrdma.Config{}) }() // until Close
-	defer func() {
-		if err != nil {
-			r.Close()
-		}
-	}()
-	if r.conn, err = rpcrdma.Dial(ctx, fabric.Dialer(loopback.Config{}), "server", rpcrdma.Config{}); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
 	}
-	return r, r.fill(ctx)
+	return r, nil
 }
 
 // fill writes the file. Its bytes differ, lest the kernel or a cache find them alike.
@@ -70,7 +60,7 @@ func (r *Rig) fill(ctx context.Context) error {
 		return err
 	}
 	r.client = nfsclient.New(r.conn, cred)
-	dir, err := r.client.Mount(ctx, "/")
+	dir, err := r.client.Mount(ctx, memory.Export)
 	if err != nil {
 		return err
 	}
@@ -97,9 +87,5 @@ func (r *Rig) Close() error {
 		r.conn.Close()
 		<-r.conn.Done()
 	}
-	err := r.server.Shutdown(context.Background())
-	if end := <-r.served; !errors.Is(end, oncrpc.ErrServerClosed) {
-		err = errors.Join(err, end)
-	}
-	return err
+	return r.server.Close()
 }

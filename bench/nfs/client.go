@@ -3,10 +3,8 @@ package nfs
 import (
 	"context"
 	"errors"
-	"sync"
-	"sync/atomic"
-	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/bench/nfs/memory"
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 	"github.com/rpcrdma/go-rpcrdma/bench/rdma"
 	"github.com/rpcrdma/go-rpcrdma/metrics"
@@ -22,17 +20,13 @@ type call func(ctx context.Context, c *client, slot int) error
 
 // client makes calls from as many goroutines as there are slots.
 type client struct {
-	dialer transport.Dialer
-	conn   *rpcrdma.Conn
-	each   []oncrpc.ClientInterceptor
-	nfs    *nfsclient.Client
-	file   nfs3.FH
-	slots  [][]byte // memory of the calls in flight
-	call   call
-
-	left atomic.Int64 // calls of the run that nobody has taken
-	errs chan error   // one for each goroutine
-	wait sync.WaitGroup
+	dialer          transport.Dialer
+	conn            *rpcrdma.Conn
+	each            []oncrpc.ClientInterceptor
+	nfs             *nfsclient.Client
+	file            nfs3.FH
+	slots           [][]byte // memory of the calls in flight
+	*paired.Callers          // one for each slot
 }
 
 // dial connects, and writes a file with a transfer of size bytes for each slot.
@@ -49,7 +43,7 @@ func dial(ctx context.Context, e Ends, s paired.Sockets, addr string, call call,
 	if err != nil {
 		return nil, errors.Join(err, rdma.CloseDialer(d))
 	}
-	c := &client{dialer: d, conn: conn, each: each, call: call, errs: make(chan error, slots)}
+	c := &client{dialer: d, conn: conn, each: each}
 	for slot := range slots {
 		b := make([]byte, size)
 		for i := range b {
@@ -58,8 +52,10 @@ func dial(ctx context.Context, e Ends, s paired.Sockets, addr string, call call,
 		c.slots = append(c.slots, b)
 	}
 	if err := c.setUp(ctx); err != nil {
-		return nil, errors.Join(err, c.Close())
+		return nil, errors.Join(err, c.disconnect())
 	}
+	ctx = context.WithoutCancel(ctx)
+	c.Callers = paired.NewCallers(slots, func(slot int) error { return call(ctx, c, slot) })
 	return c, nil
 }
 
@@ -69,7 +65,7 @@ func (c *client) setUp(ctx context.Context) error {
 		return err
 	}
 	c.nfs = nfsclient.New(c.conn, cred, c.each...)
-	dir, err := c.nfs.Mount(ctx, export)
+	dir, err := c.nfs.Mount(ctx, memory.Export)
 	if err != nil {
 		return err
 	}
@@ -87,47 +83,13 @@ func (c *client) setUp(ctx context.Context) error {
 	return nil
 }
 
-// Run makes n calls.
-func (c *client) Run(n int, samples []time.Duration) error {
-	if len(samples) > 0 { // one at a time
-		return c.timed(samples)
-	}
-	c.left.Store(int64(n))
-	for slot := range c.slots {
-		c.wait.Go(func() { c.errs <- c.work(slot) })
-	}
-	c.wait.Wait()
-	var err error
-	for range c.slots {
-		err = errors.Join(err, <-c.errs)
-	}
-	return err
-}
-
-// work makes calls as long as there are any to make.
-func (c *client) work(slot int) error {
-	for ctx := context.Background(); c.left.Add(-1) >= 0; {
-		if err := c.call(ctx, c, slot); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *client) timed(samples []time.Duration) error {
-	last := time.Now()
-	for i, ctx := 0, context.Background(); i < len(samples); i++ {
-		if err := c.call(ctx, c, 0); err != nil {
-			return err
-		}
-		now := time.Now()
-		samples[i], last = now.Sub(last), now
-	}
-	return nil
-}
-
 // Close ends the connection.
 func (c *client) Close() error {
+	c.End()
+	return c.disconnect()
+}
+
+func (c *client) disconnect() error {
 	err := c.conn.Close()
 	<-c.conn.Done()
 	return errors.Join(err, rdma.CloseDialer(c.dialer))
