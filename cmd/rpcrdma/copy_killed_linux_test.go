@@ -10,9 +10,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// killed has a command killed when it has begun to write a temporary file of some size into a
-// directory of this host, and returns the name of that.
-func killed(t *testing.T, r *clientRig, dir string, args ...string) string {
+// killed has a command killed when it has written more than so many bytes of a temporary
+// file in a directory of this host, and returns the name of that.
+func killed(t *testing.T, r *clientRig, dir string, size int64, args ...string) string {
 	t.Helper()
 	cmd := r.process(t, args...)
 	if err := cmd.Start(); err != nil {
@@ -22,7 +22,7 @@ func killed(t *testing.T, r *clientRig, dir string, args ...string) string {
 	defer cmd.Process.Kill()
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(time.Millisecond) {
 		for _, name := range temporaries(t, dir) {
-			if i, err := os.Stat(name); err == nil && i.Size() > 2<<20 {
+			if i, err := os.Stat(name); err == nil && i.Size() > size {
 				return name
 			}
 		}
@@ -48,7 +48,7 @@ func TestCopyKilled(t *testing.T) {
 	eachWay(t, func(t *testing.T, w *copyWay) {
 		large := filepath.Join(w.source, "large")
 		rig.Write(t, large, rig.Pattern(64<<20))
-		temp := killed(t, w.clientRig, w.target, w.command, "-q", "--bwlimit", "16MiB", w.from+"/large", w.to)
+		temp := killed(t, w.clientRig, w.target, 2<<20, w.command, "-q", "--bwlimit", "16MiB", w.from+"/large", w.to)
 		if err := os.Remove(large); err != nil {
 			t.Fatal(err)
 		}

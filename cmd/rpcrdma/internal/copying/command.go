@@ -28,6 +28,7 @@ func (o *Options) addFlags(cmd *cobra.Command) {
 	f.BoolVarP(&o.checksum, "checksum", "c", false, "skip files that have the same content, which is read at both ends; times do not matter")
 	f.BoolVar(&o.ignoreExisting, "ignore-existing", false, "skip files whose copy has its name already, whatever is in it")
 	f.BoolVar(&o.dryRun, "dry-run", false, "copy nothing, but say what would be copied where")
+	f.BoolVar(&o.partial, "partial", false, "keep what there is of a file of 4 MiB or more when its copy breaks off, and go on from there the next time")
 	f.BoolVar(&o.sparse, "sparse", false, "leave holes where a file has holes or zeros")
 	f.Var(&o.limit, "bwlimit", "most bytes of content a second, of all files together, such as 10MiB")
 	f.Lookup("bwlimit").DefValue = "" // none
@@ -112,6 +113,11 @@ the source any more stays.
 	exits = `
 A command that is killed leaves its temporary files. A later copy to the same directory removes those
 that nobody has written to for a day and that the user who copies owns; rm --partials removes all.
+
+With --partial the temporary file of one of 4 MiB or more has always the same name, and stays if the
+copy breaks off, killed or not. The same command then compares what is there with the source, at both
+ends, says how much is the same, and goes on behind that. Only one copy to a name may be under way.
+What is read from standard input or from a device cannot be compared: it begins anew.
 
 An interrupt removes the temporary files. With -r, directories and the files that were complete
 stay. If the server does not answer then, this takes some seconds; a second interrupt, at least a

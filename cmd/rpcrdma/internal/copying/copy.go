@@ -27,6 +27,7 @@ type Options struct {
 	sparse    bool
 	need
 	dryRun  bool
+	partial bool
 	quiet   bool
 	json    bool
 	verbose bool
@@ -75,6 +76,8 @@ type Item struct {
 
 	looked bool     // there is what is known to have the name already
 	there  *details // nil: nothing has it
+
+	verified int64 // bytes from the start that the copy has already
 }
 
 // source and target are the names of the file as messages have them.

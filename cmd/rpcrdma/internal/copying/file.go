@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
@@ -44,7 +45,13 @@ func (c *copier) attempt(ctx context.Context, f *Item, again bool) error {
 		now.name, f.details = f.details.name, now
 		c.bar.Skip(-f.size) // all of it comes again
 	}
+	f.verified = 0
 	return c.write(ctx, f, func(to content) error {
+		if c.resumes(f) {
+			if err := c.resume(to, from, f); err != nil {
+				return err
+			}
+		}
 		if err := c.transfer(ctx, to, from, f); err != nil {
 			return err
 		}
@@ -69,15 +76,17 @@ func (c *copier) write(ctx context.Context, f *Item, fill func(to content) error
 		return err
 	}
 	perm := f.mode.Perm()
+	if keep == nil && c.resumes(f) {
+		keep = &details{mode: perm &^ remote.Umask, uid: -1}
+	}
 	if keep != nil {
 		perm = 0o600 // it may be for fewer people than the umask says
 	}
-	temp := Temporary(f.as)
-	to, err := f.to.create(ctx, temp, perm, c.isSmall(f))
+	to, temp, err := c.begin(ctx, f, perm)
 	if err != nil {
-		_, remote := f.to.(*remoteDir)
+		_, atServer := f.to.(*remoteDir)
 		named := c.named(f, temp, err)
-		if remote && (!errors.As(err, new(nfs3.Status)) || words.DoneBefore(err, nfs3.ErrExist)) {
+		if atServer && (!errors.As(err, new(nfs3.Status)) || words.DoneBefore(err, nfs3.ErrExist)) {
 			return c.discard(ctx, f.to, temp, named)
 		}
 		return named
@@ -85,7 +94,7 @@ func (c *copier) write(ctx context.Context, f *Item, fill func(to content) error
 	defer to.Close()
 	defer func() {
 		if err != nil {
-			err = c.discard(ctx, f.to, temp, err)
+			err = c.abandon(ctx, f, temp, err)
 		}
 	}()
 	err = fill(to)

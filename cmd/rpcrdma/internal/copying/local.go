@@ -137,6 +137,26 @@ func (l *localDir) create(_ context.Context, name string, perm fs.FileMode, _ bo
 	return f, nil
 }
 
+func (l *localDir) reopen(_ context.Context, name string) (content, error) {
+	there, err := l.root.Lstat(name)
+	if err != nil {
+		return nil, l.about(name, err)
+	}
+	f, err := l.root.OpenFile(name, os.O_RDWR|openNonblocking, 0)
+	if err != nil {
+		return nil, l.about(name, err)
+	}
+	opened, err := f.Stat()
+	if err == nil && (!opened.Mode().IsRegular() || !os.SameFile(there, opened) || hardLinked(opened)) {
+		err = errReopened
+	}
+	if err != nil {
+		f.Close()
+		return nil, l.about(name, err)
+	}
+	return f, nil
+}
+
 func (l *localDir) mkdir(_ context.Context, name string, perm fs.FileMode) error {
 	if err := l.fits(name); err != nil {
 		return err

@@ -17,5 +17,8 @@ func localDetails(info fs.FileInfo) details {
 
 func (l *localDir) free(context.Context, string) (int64, error) { return 0, errors.ErrUnsupported }
 
+// hardLinked reports whether a file is known to have more than one name, which it is not here.
+func hardLinked(fs.FileInfo) bool { return false }
+
 // linkTimes does nothing: these systems, or Go on them, set the times of what a link leads to.
 func (l *localDir) linkTimes(string, details) error { return nil }

@@ -37,6 +37,12 @@ func (l *localDir) free(_ context.Context, name string) (int64, error) {
 	return int64(s.Bavail) * int64(s.Bsize), nil
 }
 
+// hardLinked reports whether a file has more than one name.
+func hardLinked(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && s.Nlink > 1
+}
+
 // linkTimes sets the times of a link itself.
 func (l *localDir) linkTimes(name string, d details) error {
 	dir, err := l.root.Open(path.Dir(name))

@@ -34,6 +34,8 @@ type place interface {
 	// one is written by one call. It is written until ctx ends. An error that the server has not
 	// sent does not say that there is none.
 	create(ctx context.Context, name string, perm fs.FileMode, small bool) (content, error)
+	// reopen opens a regular file that only this name leads to, to read and write it.
+	reopen(ctx context.Context, name string) (content, error)
 	mkdir(ctx context.Context, name string, perm fs.FileMode) error
 	symlink(ctx context.Context, target, name string) error
 	// keep gives a file, or a link itself, mode and owner of d, and the times if they are asked for. Who may not give away
@@ -57,6 +59,7 @@ type content interface {
 	io.Writer
 	io.WriterAt
 	io.ReaderFrom
+	io.Seeker
 	Truncate(size int64) error
 	Close() error
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"math"
+	"os"
 	"path"
 	"strings"
 	"time"
@@ -196,6 +197,29 @@ func (x *remoteDir) create(
 	f, err := x.fs.CreateUnique(ctx, name, how, perm.Perm()&^remote.Umask)
 	made()
 	if err != nil {
+		return nil, x.about(name, err)
+	}
+	return &remoteFile{File: f}, nil
+}
+
+func (x *remoteDir) reopen(ctx context.Context, name string) (content, error) {
+	there, err := x.fs.Lstat(ctx, name)
+	if err != nil {
+		return nil, x.about(name, err)
+	}
+	f, err := x.fs.OpenFile(ctx, name, os.O_RDWR, 0)
+	if err != nil {
+		return nil, x.about(name, err)
+	}
+	opened, err := f.Stat()
+	if err == nil {
+		a := opened.Sys().(*nfs3.Fattr)
+		if a.Type != nfs3.TypeReg || a.Nlink > 1 || !remote.SameFile(there.Attr(), a) {
+			err = errReopened
+		}
+	}
+	if err != nil {
+		f.Close()
 		return nil, x.about(name, err)
 	}
 	return &remoteFile{File: f}, nil

@@ -78,18 +78,21 @@ const (
 	sparseParallel = 8
 )
 
-// putSparse copies what a file of some name and size has that is neither holes nor zeros. It returns the size that it had in the end,
+// putSparse copies what a file of some name and size has from start on that is neither holes nor zeros. It returns the size that it had in the end,
 // if that is less.
-func (c *copier) putSparse(ctx context.Context, to io.WriterAt, from *os.File, name string, size int64) (int64, error) {
+func (c *copier) putSparse(ctx context.Context, to io.WriterAt, from *os.File, name string, start, size int64) (int64, error) {
 	end := atomic.Int64{}
 	end.Store(size)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(sparseParallel)
-	told := int64(0) // where what the bar knows of ends
+	told := start // where what the bar knows of ends
 	for x, err := range extentsOf(from, size) {
 		if err != nil {
 			g.Go(func() error { return words.About(name, err) })
 			break
+		}
+		if x.from = max(x.from, start); x.from >= x.to {
+			continue
 		}
 		c.bar.Skip(x.from - told)
 		told = x.to

@@ -66,7 +66,7 @@ func TestPutSparseBar(t *testing.T) {
 	b := barOn(new(bytes.Buffer))
 	b.Grow(size)
 	c := &copier{bar: b}
-	if _, err := c.putSparse(t.Context(), nowhere{}, f, "file", size); err != nil {
+	if _, err := c.putSparse(t.Context(), nowhere{}, f, "file", 0, size); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.State; got.Done != got.Size || got.Done < data {

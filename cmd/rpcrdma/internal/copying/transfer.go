@@ -57,7 +57,7 @@ func (c *copier) fromServer(ctx context.Context, to, from content, f *Item) erro
 		_, err := from.WriteTo(w)
 		return words.About(f.from.show(f.name), err)
 	}
-	holes := &holeWriter{w: to}
+	holes := &holeWriter{w: to, off: f.verified}
 	w.w = holes
 	if _, err := from.WriteTo(w); err != nil {
 		return words.About(f.from.show(f.name), err)
@@ -80,7 +80,7 @@ func (c *copier) toServer(ctx context.Context, to, from content, f *Item) error 
 	if err != nil {
 		return words.About(name, err)
 	}
-	size, err := c.putSparse(ctx, to, file, name, info.Size())
+	size, err := c.putSparse(ctx, to, file, name, f.verified, info.Size())
 	if err == nil {
 		err = to.Truncate(size)
 	}

@@ -57,6 +57,7 @@ var (
 	ErrSpecial      = errors.New("is neither a file nor a directory nor a link: not copied")
 	ErrDangling     = errors.New("is a link that leads nowhere: it is not written through")
 	ErrChanged      = errors.New("changed each time that it was read: not copied")
+	ErrKept         = errors.New("has what was copied: with --partial, the same command goes on from there")
 	ErrTwice        = errors.New("is the copy of another: it is not replaced by this one")
 	ErrItself       = errors.New("cannot be copied to itself")
 	ErrLocalName    = errors.New("no file of this system can have that name")
