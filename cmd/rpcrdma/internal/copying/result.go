@@ -1,7 +1,6 @@
 package copying
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -75,7 +74,7 @@ func (c *copier) sum() error {
 	r := c.result(time.Since(c.began))
 	switch {
 	case c.json:
-		return json.NewEncoder(c.results).Encode(r)
+		return cli.WriteJSON(c.results, r)
 	case c.quiet, r.Files+r.Skipped == 0 && r.Failed == 1:
 		return nil
 	}

@@ -49,13 +49,14 @@ export the directory of a URL, but some below it, df shows these.`,
 	f.SortFlags = false
 	f.BoolVarP(&flags.human, "human-readable", "h", false, "sizes such as 23M and 1.5T")
 	f.BoolVarP(&flags.inodes, "inodes", "i", false, "numbers of files instead of sizes")
+	cli.AddJSONFlag(f, &flags.json, "an object for each file system, in bytes and in files")
 	f.Bool("help", false, "help for df") // without -h, which is taken
 	r.AddFlags(cmd)
 	return cmd
 }
 
 // dfFlags say what df shows.
-type dfFlags struct{ human, inodes bool }
+type dfFlags struct{ human, inodes, json bool }
 
 // add adds the file system that a URL names a file in, or those below. It reports what fails; the error is one to end with.
 func (f dfFlags) add(w *remote.Work, t *cli.Table, url string) error {
@@ -73,7 +74,13 @@ func (f dfFlags) add(w *remote.Work, t *cli.Table, url string) error {
 	if err == nil {
 		stat, err = p.FS.StatFS(w.Ctx(), p.Name)
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case f.json:
+		if err := writeDF(w.Cmd.OutOrStdout(), url, &stat); err != nil {
+			return err
+		}
+	default:
 		*t = append(*t, f.row(url, &stat))
 	}
 	return w.Fail(url, err)

@@ -21,6 +21,7 @@ type lsFlags struct {
 	byTime    bool
 	bySize    bool
 	unsorted  bool
+	json      bool
 }
 
 // NewLs returns the command ls.
@@ -68,6 +69,7 @@ neither -l nor -d is given.`,
 	f.BoolVarP(&flags.bySize, "by-size", "S", false, "the largest first")
 	f.BoolVarP(&flags.unsorted, "unsorted", "U", false, "in the server's order")
 	f.BoolVarP(&flags.reverse, "reverse", "r", false, "in the reverse order")
+	cli.AddJSONFlag(f, &flags.json, "an object for each file, with all attributes")
 	r.AddFlags(cmd)
 	f.Bool("help", false, "help for ls") // -h is taken
 	return cmd

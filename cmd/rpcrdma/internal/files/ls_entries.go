@@ -9,7 +9,7 @@ import (
 
 // entries lists a directory. Where names are enough, the server is not asked for what it leaves out.
 func (l *listing) entries(d directory) iter.Seq2[remote.Entry, error] {
-	if l.long || l.recursive || l.byTime || l.bySize {
+	if l.long || l.json || l.recursive || l.byTime || l.bySize {
 		return remote.EntriesOf(l.Ctx(), d.Client, d.file)
 	}
 	return func(yield func(remote.Entry, error) bool) {

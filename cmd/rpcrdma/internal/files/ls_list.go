@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
@@ -85,7 +86,9 @@ func (l *listing) operands(urls []string) error {
 	for _, s := range servers {
 		l.title(s.url)
 		for _, name := range s.names {
-			fmt.Fprintln(l.out, l.shown(name))
+			if err := l.export(s.url, name); err != nil {
+				return err
+			}
 		}
 	}
 	for _, d := range directories {
@@ -102,7 +105,7 @@ func (l *listing) list(d directory) error {
 		return l.report(d.URL, remote.ErrDepth)
 	}
 	l.title(d.URL)
-	if l.unsorted && !l.reverse && !l.long && !l.recursive {
+	if l.unsorted && !l.reverse && (l.json || !l.long) && !l.recursive {
 		return l.stream(d)
 	}
 	var lines []line
@@ -122,7 +125,7 @@ func (l *listing) list(d directory) error {
 			used += e.Attr.Used
 		}
 	}
-	if l.long {
+	if l.long && !l.json {
 		fmt.Fprintln(l.out, "total", l.total(used))
 	}
 	if err := l.print(lines); err != nil || !l.recursive {
@@ -140,19 +143,38 @@ func (l *listing) list(d directory) error {
 
 // stream lists a directory as it arrives, without keeping it.
 func (l *listing) stream(d directory) error {
+	var some []line
 	for e, err := range remote.Bounded(l.entries(d), remote.MostListed) {
 		if err != nil {
+			if err := l.print(some); err != nil {
+				return err
+			}
 			return l.report(d.URL, err)
 		}
 		if l.all || e.Name[0] != '.' {
-			fmt.Fprintln(l.out, l.shown(e.Name))
-			l.printed = true
+			some = append(some, line{Entry: e, remote: d.Export, dir: d.URL})
 		}
-		if l.Ctx().Err() != nil {
-			break
+		if len(some) == streamed {
+			if err := l.print(some); err != nil {
+				return err
+			}
+			some = some[:0]
 		}
 	}
-	return l.Fail("", nil)
+	return l.print(some)
+}
+
+// streamed is how many files are printed at a time.
+const streamed = 1024
+
+// export prints the path of what a server exports.
+func (l *listing) export(url, name string) error {
+	if !l.json {
+		_, err := fmt.Fprintln(l.out, l.shown(name))
+		return err
+	}
+	t, _ := reach.ParseTarget(url) // which has been opened
+	return cli.WriteJSON(l.out, exportJSON{t.At(name).String(), name, "export"})
 }
 
 // report says an error, below what has been listed before it.

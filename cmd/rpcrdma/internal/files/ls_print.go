@@ -31,7 +31,7 @@ func (n *line) url() string {
 
 // title prints the URL above what is in a directory.
 func (l *listing) title(url string) {
-	if !l.titles {
+	if !l.titles || l.json {
 		return
 	}
 	if l.printed {
@@ -71,6 +71,9 @@ func (l *listing) sort(lines []line) {
 func (l *listing) print(lines []line) error {
 	l.sort(lines)
 	l.printed = l.printed || len(lines) > 0
+	if l.json {
+		return l.printJSON(lines)
+	}
 	if l.long {
 		return l.printLong(lines)
 	}

@@ -15,7 +15,7 @@ import (
 // NewStat returns the command stat.
 func NewStat() *cobra.Command {
 	var r remote.Session
-	var follow bool
+	var follow, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "stat URL...",
 		Short: "Print all attributes of files",
@@ -31,11 +31,12 @@ tells about the link itself.`,
 				if err != nil {
 					return err
 				}
-				return printStat(w, p, i)
+				return printStat(w, p, i, asJSON)
 			})
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "dereference", "L", false, "where a link leads to, not the link")
+	cli.AddJSONFlag(cmd.Flags(), &asJSON, "an object for each file")
 	r.AddFlags(cmd)
 	return cmd
 }
@@ -50,7 +51,7 @@ func withName(id uint32, name string) string {
 }
 
 // printStat prints attributes, a line for each.
-func printStat(w *remote.Work, p remote.Operand, i *nfsfs.Info) error {
+func printStat(w *remote.Work, p remote.Operand, i *nfsfs.Info, asJSON bool) error {
 	shown := func(name string) string {
 		if cli.OnTerminal(w.Cmd) {
 			return cli.Printable(name)
@@ -58,6 +59,18 @@ func printStat(w *remote.Work, p remote.Operand, i *nfsfs.Info) error {
 		return name
 	}
 	a := i.Attr()
+	var names cli.Names
+	if asJSON {
+		j := jsonOf(p.URL, lastName(p.URL), a, &names)
+		if a.Type == nfs3.TypeLnk {
+			target, err := p.Client.ReadLink(w.Ctx(), i.Handle())
+			if err != nil {
+				return err
+			}
+			j.Target = &target
+		}
+		return cli.WriteJSON(w.Cmd.OutOrStdout(), j)
+	}
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%8s: %s\n", name, fmt.Sprintf(format, args...))
@@ -78,7 +91,6 @@ func printStat(w *remote.Work, p remote.Operand, i *nfsfs.Info) error {
 	row("Used", "%d", a.Used)
 	row("Mode", "%04o (%s)", a.Mode&modeAll, modeText(a.Type, a.Mode))
 	row("Links", "%d", a.Nlink)
-	var names cli.Names
 	row("User", "%s", withName(a.UID, names.User(a.UID)))
 	row("Group", "%s", withName(a.GID, names.Group(a.GID)))
 	row("Device", "%d", a.FSID)

@@ -22,6 +22,7 @@ type confFlags struct {
 	programs    *cli.Choice[[]uint32]
 	call, reply reach.InlineFlag
 	crc         *cli.Choice[iwarp.CRC]
+	json        bool
 	remote.Identity
 }
 
@@ -72,6 +73,7 @@ has Linux. That a server does not have it is what conf prints then: that is no f
 	f.Var(flags.programs, "program", "program number: "+flags.programs.Names()+"; draft is 100400, rfc5666 is 100417, both is the first of them that answers")
 	f.Var(&flags.call, "call", "largest call to ask for")
 	f.Var(&flags.reply, "reply", "largest reply to ask for")
+	cli.AddJSONFlag(f, &flags.json, "one object")
 	c := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.SortFlags = false
 	flags.AddFlags(c)

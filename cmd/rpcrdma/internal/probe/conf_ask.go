@@ -27,6 +27,8 @@ func conf(ctx context.Context, flags *confFlags, t reach.Target, out io.Writer) 
 		a, err = ask(limited, flags, at)
 	}
 	switch {
+	case err == nil && flags.json:
+		return a.writeJSON(out)
 	case err == nil:
 		return a.write(out)
 	case errors.Is(ctx.Err(), context.Canceled):

@@ -19,11 +19,13 @@ import (
 
 // Pinger is a ping under way.
 type Pinger struct {
-	flags  *PingFlags
-	target reach.Target
-	server *remote.Server // for how to connect
-	out    io.Writer
+	flags   *PingFlags
+	target  reach.Target
+	server  *remote.Server // for how to connect
+	out     io.Writer      // for each call
+	results io.Writer
 
+	address   string           // of the server
 	conn      oncrpc.Transport // nil: there is none
 	connected bool             // there has been one
 	began     time.Time
@@ -34,11 +36,16 @@ type Pinger struct {
 
 // NewPinger returns one that has not called yet.
 func NewPinger(flags *PingFlags, t reach.Target, out io.Writer) *Pinger {
+	each := out
+	if flags.json {
+		each = io.Discard
+	}
 	return &Pinger{
+		results:  out,
 		flags:    flags,
 		target:   t,
 		server:   &remote.Server{Flags: flags.connections, Target: t, Cred: oncrpc.AuthNone()},
-		out:      out,
+		out:      each,
 		answered: hdrhistogram.New(1, int64(longestPing), 3),
 	}
 }
@@ -87,6 +94,7 @@ func (p *Pinger) connect(ctx context.Context) (late bool, err error) {
 		return false, nil
 	}
 	p.connected = true
+	p.address = p.conn.RemoteAddr().String()
 	_, err = fmt.Fprintf(p.out, "%s at %s: NULL of program %d version %d; connected in %s\n",
 		p.target.Server(), p.conn.RemoteAddr(), p.flags.program, p.flags.version, pingTime(time.Since(begin)))
 	return false, err
@@ -169,6 +177,15 @@ func (p *Pinger) disconnect() {
 
 // Summary prints what all calls have come to.
 func (p *Pinger) Summary() error {
+	if p.flags.json {
+		if err := p.writeJSON(); err != nil {
+			return err
+		}
+		if p.answered.TotalCount() == 0 {
+			return cli.ErrReported
+		}
+		return nil
+	}
 	n := int(p.answered.TotalCount())
 	lost, calls := 0.0, "calls"
 	if p.Calls > 0 {
@@ -179,10 +196,7 @@ func (p *Pinger) Summary() error {
 	}
 	text := fmt.Sprintf("\n%d %s, %d answered, %.3g%% lost, in %s\n", p.Calls, calls, n, lost, pingTime(time.Since(p.began)))
 	if n > 0 {
-		// A percentile is that of its bucket, which may reach beyond all there is.
-		at := func(percentile float64) string {
-			return pingTime(min(max(time.Duration(p.answered.ValueAtPercentile(percentile)), p.min), p.max))
-		}
+		at := func(n float64) string { return pingTime(p.percentile(n)) }
 		text += fmt.Sprintf("min %s, p50 %s, p99 %s, max %s\n", pingTime(p.min), at(50), at(99), pingTime(p.max))
 	}
 	if _, err := io.WriteString(p.out, text); err != nil {
@@ -192,6 +206,12 @@ func (p *Pinger) Summary() error {
 		return cli.ErrReported
 	}
 	return nil
+}
+
+// percentile returns the time within which n percent of the answers came. It is that of a bucket,
+// which may reach beyond all there is.
+func (p *Pinger) percentile(n float64) time.Duration {
+	return min(max(time.Duration(p.answered.ValueAtPercentile(n)), p.min), p.max)
 }
 
 // pingTime writes a time with three digits or so.

@@ -24,6 +24,7 @@ type PingFlags struct {
 	timeout     limitFlag
 	program     number
 	version     number
+	json        bool
 	connections *remote.Flags
 }
 
@@ -81,6 +82,7 @@ does. The exit code is 0 if any call was answered, else 1, after an interrupt, t
 	f.Var(&flags.timeout, "timeout", "how long to wait for an answer, and for a connection")
 	f.Var(&flags.program, "program", "`NUMBER` of the program")
 	f.Var(&flags.version, "version", "`NUMBER` of its version")
+	cli.AddJSONFlag(f, &flags.json, "one object at the end")
 	c := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.SortFlags = false
 	reach.AddCRCFlag(c, flags.connections.CRC)
