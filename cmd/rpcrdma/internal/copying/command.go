@@ -105,10 +105,9 @@ without a message.
 
 A copy that is repeated copies all again, as cp does. -u copies what has changed: with -p, files
 whose size or time is another than that of their copy; without, those of another size, and newer
-ones; links that lead elsewhere. What -p keeps is set where it has changed. So the same command
-brings a tree up to date: put -au. Each directory is listed once for that, and files are not read.
--c reads files of the same size at both ends, and copies those with other content. What is not in
-the source any more stays.
+ones; links that lead elsewhere. What -p keeps is set where it has changed: -auT brings a copy up to
+date. Each directory is listed once for that, and files are not read. -c reads files of the same
+size at both ends, and copies those with other content. What is not in the source any more stays.
 `
 	exits = `
 A command that is killed leaves its temporary files. A later copy to the same directory removes those

@@ -28,7 +28,7 @@ func (c *copier) existing(ctx context.Context, f *Item) (*details, error) {
 // surveyedEach how many more for each file that is. In one with more, what is not listed is looked
 // up.
 const (
-	leastSurveyed = 4096
+	leastSurveyed = 1024
 	surveyedEach  = 64
 )
 

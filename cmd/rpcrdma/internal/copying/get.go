@@ -39,6 +39,7 @@ Files are not synced to disk in the end, just as cp does not.
 ` + exits,
 		Example: `  rpcrdma get rdma://server/export/notes.txt
   rpcrdma get -rp rdma://server/export/photos /backup
+  rpcrdma get -auT rdma://server/export/photos /backup/photos
   rpcrdma get rdma://server/export/backup.tar - | tar x`,
 		Args: func(_ *cobra.Command, args []string) error { return g.parse(args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.run(cmd) },

@@ -38,6 +38,7 @@ directory, some fsyncs for each.
 ` + exits,
 		Example: `  rpcrdma put notes.txt rdma://server/export/
   rpcrdma put -rp photos rdma://server/export/backup
+  rpcrdma put -auT photos rdma://server/export/backup/photos
   tar c . | rpcrdma put - rdma://server/export/backup.tar`,
 		Args: func(_ *cobra.Command, args []string) error { return p.Parse(args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.Run(cmd) },
