@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -26,10 +27,20 @@ type Bar struct {
 	Mu    sync.Mutex // guards what follows
 	State BarState
 	line  *progressbar.ProgressBar
-	known bool // line knows the size: it cannot learn it when it has begun to count
+	known bool // line knows the size
 	shown bool
-	stop  func() // ends what draws
+	past  []moment // the latest times that it was drawn, from which the rate is
+	stop  func()   // ends what draws
 }
+
+// moment is how far a transfer was at some time.
+type moment struct {
+	at   time.Time
+	done int64
+}
+
+// rateMoments is over how many drawings the rate is taken: those of 5 s.
+const rateMoments = int(5 * time.Second / barPause)
 
 // BarState is what is known of a transfer.
 type BarState struct {
@@ -56,6 +67,7 @@ func (b *Bar) Begin(what string, size int64) {
 	defer b.Mu.Unlock()
 	b.State = BarState{what: what, Size: size, Complete: size > 0}
 	b.shown = false
+	b.past = []moment{{time.Now(), 0}}
 	b.draft()
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -68,7 +80,7 @@ func (b *Bar) Begin(what string, size int64) {
 	}
 }
 
-// draft makes the line, which counts from now on; b.mu is held.
+// draft makes the line; b.mu is held.
 func (b *Bar) draft() {
 	size := int64(-1)
 	if b.known = b.State.Complete && b.State.Size > 0; b.known {
@@ -77,9 +89,8 @@ func (b *Bar) draft() {
 	b.line = progressbar.NewOptions64(size,
 		progressbar.OptionSetWriter(b.W),
 		progressbar.OptionSetDescription(b.State.what),
-		progressbar.OptionShowBytes(true),
-		progressbar.OptionShowCount(),
-		progressbar.OptionShowTotalBytes(true),
+		progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionSetPredictTime(false),
 		progressbar.OptionSetSpinnerChangeInterval(0), // it would draw on a goroutine of its own
 		progressbar.OptionFullWidth())
 	b.line.StartWithoutRender()
@@ -123,20 +134,35 @@ func (b *Bar) draw() {
 		done = min(done, b.State.Size-1) // the whole would be the end of the line, and is not that of the transfer
 	}
 	_ = b.line.Set64(done)
-	b.line.Describe(b.State.description(b.known))
+	b.line.Describe(b.State.description(b.rate()))
 }
 
-// description is what precedes the bytes, of which the line tells the part if it knows the whole.
-func (s *BarState) description(known bool) string {
+// rate returns the bytes a second of late; b.mu is held.
+func (b *Bar) rate() float64 {
+	now, from := moment{time.Now(), b.State.Done}, b.past[0]
+	b.past = append(b.past[max(0, len(b.past)-rateMoments+1):], now)
+	if took := now.at.Sub(from.at); took > 0 {
+		return float64(now.done-from.done) / took.Seconds()
+	}
+	return 0
+}
+
+// description says how far it is: files, bytes, the rate of late, and what it makes of the rest.
+func (s *BarState) description(rate float64) string {
 	text := s.what
 	switch {
 	case s.Found > 1 && s.Complete:
-		text += fmt.Sprintf(" %d of %d files", s.Copied, s.Found)
+		text += fmt.Sprintf(" %d of %d files,", s.Copied, max(s.Found, s.Copied))
 	case s.Found > 1:
-		text += fmt.Sprintf(" %d files", s.Copied)
+		text += fmt.Sprintf(" %d files,", s.Copied)
 	}
-	if s.Complete && !known && s.Done < s.Size {
-		text += fmt.Sprintf(", %d%%", 100*s.Done/s.Size)
+	if s.Complete && s.Size > 0 {
+		text += fmt.Sprintf(" %s of %s, %s/s", Bytes(s.Done), Bytes(max(s.Size, s.Done)), Bytes(int64(rate)))
+	} else {
+		text += fmt.Sprintf(" %s so far, %s/s", Bytes(s.Done), Bytes(int64(rate)))
+	}
+	if left := s.Size - s.Done; s.Complete && left > 0 && rate >= 1 {
+		text += fmt.Sprintf(", %v left", time.Duration(math.Ceil(float64(left)/rate))*time.Second)
 	}
 	return text
 }
@@ -184,7 +210,8 @@ func (b *Bar) Copied() { b.tell(func(s *BarState) { s.Copied++ }) }
 func (b *Bar) Complete() {
 	b.tell(func(s *BarState) {
 		s.Complete = true
-		if s.Done == 0 && !b.shown {
+		if !b.known {
+			b.clear()
 			b.draft()
 		}
 	})

@@ -52,6 +52,7 @@ type copier struct {
 	bar      *cli.Bar      // and where messages go
 	work     *remote.Work  // which knows who calls
 	results  io.Writer     // for --json
+	foreseen bool          // the bar is told of what is in directories by foresee
 	pace     *rate.Limiter // of bytes; nil: no limit
 	began    time.Time
 	large    sync.Mutex    // held while a large file is copied
@@ -175,6 +176,13 @@ func (c *copier) all(ctx context.Context, items []Item) error {
 	}
 	if !trees {
 		c.bar.Complete()
+	} else if c.bar.Terminal {
+		c.foreseen = true
+		ctx, cancel := context.WithCancel(ctx)
+		var seen sync.WaitGroup
+		seen.Go(func() { c.foresee(ctx, items) })
+		defer seen.Wait()
+		defer cancel()
 	}
 	g, ctxOfAll := errgroup.WithContext(ctx)
 	g.SetLimit(copiers)

@@ -69,7 +69,7 @@ func (w *walk) items(ctx context.Context, items []Item) error {
 			}
 			continue
 		}
-		if f.dir != nil { // the others are known from the beginning
+		if f.dir != nil && !w.foreseen { // those that were named are known from the beginning
 			w.bar.Grow(f.bytes())
 		}
 		w.group.Go(func() error {
