@@ -61,7 +61,11 @@ func mostDuelled(all []duel) Path {
 	for i := range all {
 		points[all[i].path] += len(all[i].curve)
 	}
-	var best Path
+	return mainPath(points)
+}
+
+// mainPath returns the path with the most points, one over a wire if there is any.
+func mainPath(points map[Path]int) (best Path) {
 	for _, p := range []Path{IWARP, IWARPCRC, IWARPMarkers, RoCE, Loopback} {
 		if points[p] > points[best] && (p != Loopback || best == "") {
 			best = p

@@ -29,14 +29,16 @@ func (o *Options) plan(points []Point, d time.Duration) []int {
 	}
 }
 
-// contested tells of each point whether there is one to compare it with: payload as large the other
-// way, inline or by chunk.
+// contested tells of each point whether it has a say in what is recommended: there is one to compare
+// it with, with payload as large the other way, inline or by chunk, and it is over the path with
+// most of these.
 func contested(points []Point) []bool {
 	all := make(map[Point]bool)
 	for _, p := range points {
 		all[p] = true
 	}
 	say := make([]bool, len(points))
+	over := make(map[Path]int)
 	for i, p := range points {
 		for _, c := range []contest{forCalls, forReplies} {
 			switch p.Way {
@@ -47,9 +49,15 @@ func contested(points []Point) []bool {
 			default:
 				continue
 			}
-			say[i] = all[p]
+			if say[i] = all[p]; say[i] {
+				over[p.Path]++
+			}
 			break
 		}
+	}
+	main := mainPath(over)
+	for i, p := range points {
+		say[i] = say[i] && p.Path == main
 	}
 	return say
 }

@@ -85,6 +85,7 @@ func TestPlan(t *testing.T) {
 		{IWARP, InlineCall, 1024, 8, 1}, {IWARP, ReadChunk, 1024, 8, 1}, // compared
 		{IWARP, ReadChunk, 1024, 1, 1}, {IWARP, LongCall, 1024, 8, 1}, {TCP, InlineCall, 1024, 8, 1}, // not
 		{IWARP, InlineReply, 64, 8, 1}, {IWARP, WriteChunk, 64, 8, 1}, // compared
+		{Loopback, InlineReply, 64, 8, 1}, {Loopback, WriteChunk, 64, 8, 1}, // not recommended for
 	}
 	for _, tt := range []struct {
 		asked     int
@@ -92,15 +93,44 @@ func TestPlan(t *testing.T) {
 		say, rest int
 	}{
 		{40, time.Hour, 40, 8},
-		{40, 6900 * time.Millisecond, 10, 2}, // 46 rounds of 150 ms
-		{40, 6800 * time.Millisecond, 9, 1},
+		{40, 7500 * time.Millisecond, 10, 2}, // 50 rounds of 150 ms
+		{40, 7400 * time.Millisecond, 9, 1},
 		{3, time.Hour, 3, 1},
 		{40, time.Millisecond, 1, 1},
 	} {
 		o := Options{Rounds: tt.asked, MinPerRound: 100 * time.Millisecond}
-		want := []int{tt.say, tt.say, tt.rest, tt.rest, tt.rest, tt.say, tt.say}
+		want := []int{tt.say, tt.say, tt.rest, tt.rest, tt.rest, tt.say, tt.say, tt.rest, tt.rest}
 		if diff := cmp.Diff(want, o.plan(points, tt.d)); diff != "" {
 			t.Errorf("%d rounds in %v (-want +got):\n%s", tt.asked, tt.d, diff)
+		}
+	}
+}
+
+// TestPlanGrids: how many rounds the two grids have in the time that they take.
+func TestPlanGrids(t *testing.T) {
+	for _, tt := range []struct {
+		grid       Grid
+		d          time.Duration
+		over       Path
+		say, other int // rounds inline, of 4 KiB, over that path and over another
+	}{
+		{QuickGrid(), 34 * time.Second, IWARP, 11, 2},
+		{FullGrid(), 597 * time.Second, IWARP, 9, 1},
+		{FullGrid(), 30 * time.Minute, IWARP, 19, 3},
+	} {
+		o := Options{}.withDefaults()
+		rounds := o.plan(tt.grid.Points, tt.d)
+		for i, p := range tt.grid.Points {
+			if p.Way != InlineReply || p.Size != 4<<10 || p.InFlight != 8 || p.Conns != 1 {
+				continue
+			}
+			want := tt.other
+			if p.Path == tt.over {
+				want = tt.say
+			}
+			if rounds[i] != want {
+				t.Errorf("%s in %v, %s: got %d rounds, want %d", tt.grid.Name, tt.d, p.Path, rounds[i], want)
+			}
 		}
 	}
 }

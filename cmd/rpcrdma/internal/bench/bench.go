@@ -38,11 +38,11 @@ run rpcrdma bench serve on another host, and name that with --server. RoCE is me
 
 Unless told otherwise it measures the grid quick: about 40 points in 40 seconds. The grid full
 has some 2,000, all combinations, and takes 10 minutes; with less --time, or on a slow machine,
-points are left out such that the others still cover the grid. Below about 2 minutes sizes and
-calls in flight are thinned out so much that crossovers become coarse. --paths, --ways, --sizes,
---in-flight and --conns make a grid of one's own; those that are not given stand for path iwarp,
-all ways, all sizes of the grid full, 8 calls in flight, 1 connection. What is left out is said,
-and so is why.
+points are left out such that the others still cover the grid. In 10 minutes only what is over
+iwarp has rounds enough to tell; for the other paths name them, or give it half an hour. --paths,
+--ways, --sizes, --in-flight and --conns make a grid of one's own; those that are not given stand
+for path iwarp, all ways, all sizes of the grid full, 8 calls in flight, 1 connection. What is left
+out is said, and so is why.
 
 Points are measured in rounds, in random order; those that tell where chunks become faster have the
 most. A round is disturbed if others used 15 % of the CPUs, or if raw TCP was twice as fast or slow
