@@ -119,6 +119,12 @@ func (x *remoteDir) stat(ctx context.Context, name string) (details, error) {
 func (x *remoteDir) list(ctx context.Context, name string) iter.Seq2[details, error] {
 	return func(yield func(details, error) bool) {
 		for i, err := range remote.Bounded(x.fs.Entries(ctx, name), remote.MostListed) {
+			if i != nil && errors.As(err, new(nfs3.Status)) { // of that alone no more is known
+				if !yield(details{}, x.about(path.Join(name, i.Name()), words.Unseen(err))) {
+					return
+				}
+				continue
+			}
 			if err != nil {
 				yield(details{}, x.about(name, err))
 				return

@@ -111,6 +111,12 @@ func (l *listing) list(d directory) error {
 	var lines []line
 	used := uint64(0)
 	for e, err := range remote.Bounded(l.entries(d), remote.MostHeld) {
+		if errors.As(err, new(*remote.EntryError)) {
+			if err := l.unseen(&lines, d, e.Name, err); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			if errors.As(err, new(remote.EndlessError)) {
 				err = fmt.Errorf("%w; -U without -l, -r and -R goes on for longer", err)
@@ -145,6 +151,12 @@ func (l *listing) list(d directory) error {
 func (l *listing) stream(d directory) error {
 	var some []line
 	for e, err := range remote.Bounded(l.entries(d), remote.MostListed) {
+		if errors.As(err, new(*remote.EntryError)) {
+			if err := l.unseen(&some, d, e.Name, err); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			if err := l.print(some); err != nil {
 				return err
@@ -162,6 +174,18 @@ func (l *listing) stream(d directory) error {
 		}
 	}
 	return l.print(some)
+}
+
+// unseen reports a file that cannot be looked at, and adds it to those that are listed: by its name
+// alone. The error is one to end with.
+func (l *listing) unseen(lines *[]line, d directory, name string, why error) error {
+	if !l.all && name[0] == '.' {
+		return nil
+	}
+	if !l.json {
+		*lines = append(*lines, line{Entry: remote.Entry{Name: name}, remote: d.Export, dir: d.URL, unseen: true})
+	}
+	return l.report(reach.ChildURL(d.URL, name), why)
 }
 
 // streamed is how many files are printed at a time.

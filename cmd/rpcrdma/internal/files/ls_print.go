@@ -19,6 +19,7 @@ type line struct {
 	remote *remote.Export
 	dir    string // the URL of the directory; "": the name is a URL
 	target string // of a link
+	unseen bool   // no more than the name is known
 }
 
 // url is that of the file.
@@ -94,6 +95,9 @@ func (l *listing) printLong(lines []line) error {
 			user, group = l.names.User(n.Attr.UID), l.names.Group(n.Attr.GID)
 		}
 		rows[i] = [columns]string{decimal(n.Attr.Nlink), user, group, l.size(&n.Attr)}
+		if n.unseen {
+			rows[i] = [columns]string{"?", "?", "?", "?"}
+		}
 		for c, s := range rows[i] {
 			widths[c] = max(widths[c], utf8.RuneCountInString(s))
 		}
@@ -117,9 +121,12 @@ func (l *listing) printLong(lines []line) error {
 			name += " -> " + l.shown(n.target)
 		}
 		r := rows[i]
-		fmt.Fprintf(l.out, "%s %*s %*s %*s %*s %s %s\n", modeText(n.Attr.Type, n.Attr.Mode),
-			widths[0], r[0], widths[1], r[1], widths[2], r[2], widths[3], r[3],
-			n.Attr.Mtime.Time().Format("2006-01-02 15:04:05"), name)
+		mode, at := modeText(n.Attr.Type, n.Attr.Mode), n.Attr.Mtime.Time().Format("2006-01-02 15:04:05")
+		if n.unseen {
+			mode, at = "??????????", fmt.Sprintf("%*s", len(at), "?")
+		}
+		fmt.Fprintf(l.out, "%s %*s %*s %*s %*s %s %s\n", mode,
+			widths[0], r[0], widths[1], r[1], widths[2], r[2], widths[3], r[3], at, name)
 	}
 	return l.Fail("", nil)
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"iter"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
@@ -20,7 +21,14 @@ type Entry struct {
 // IsDir reports whether it is a directory.
 func (e Entry) IsDir() bool { return e.Attr.Type == nfs3.TypeDir }
 
-// EntriesOf lists a directory, with what the server leaves out of its list. Files that go meanwhile are passed over. A tree is gone
+// EntryError is about one entry of a directory, which comes with it and has no more than a name.
+type EntryError struct{ Err error }
+
+func (e *EntryError) Error() string { return e.Err.Error() }
+
+func (e *EntryError) Unwrap() error { return e.Err }
+
+// EntriesOf lists a directory, with what the server leaves out of its list. It goes on behind an EntryError. Files that go meanwhile are passed over. A tree is gone
 // through by handle, not by name: whoever puts a link in place of a directory does not lead a command out of the tree.
 func EntriesOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
@@ -30,6 +38,9 @@ func EntriesOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) iter.Seq2[
 				if err = complete(ctx, c, dir, &e, listed); errors.Is(err, fs.ErrNotExist) {
 					continue
 				}
+				if errors.As(err, new(nfs3.Status)) {
+					e, err = Entry{Name: e.Name}, &EntryError{words.Unseen(err)}
+				}
 			}
 			if !yield(e, err) {
 				return
@@ -38,11 +49,16 @@ func EntriesOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) iter.Seq2[
 	}
 }
 
-// ContentsOf returns what is in a directory, other directories by themselves. What is listed before an error is returned with it:
+// ContentsOf returns what is in a directory, other directories by themselves. What is listed before an error is returned with it, and besides entries that cannot be looked at:
 // an EndlessError, for one.
 func ContentsOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) (files, dirs []Entry, err error) {
+	var unseen error
 	for e, err := range Bounded(EntriesOf(ctx, c, dir), MostHeld) {
 		switch {
+		case errors.As(err, new(*EntryError)):
+			if unseen == nil {
+				unseen = words.About(e.Name, err)
+			}
 		case err != nil:
 			return files, dirs, err
 		case e.IsDir():
@@ -51,7 +67,7 @@ func ContentsOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) (files, d
 			files = append(files, e)
 		}
 	}
-	return files, dirs, nil
+	return files, dirs, unseen
 }
 
 // Lookup finds one file of a directory.

@@ -104,7 +104,7 @@ func (r *Session) matches(ctx context.Context, url, query, part string, last boo
 		return nil, err
 	}
 	for e, err := range Bounded(m.FS.Entries(ctx, name), MostListed) {
-		if err != nil {
+		if err != nil && e == nil {
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, nfs3.ErrNotDir) {
 				return nil, nil
 			}
