@@ -215,7 +215,7 @@ func TestRemoteErrors(t *testing.T) {
 		t.Errorf("ls: exit %d, %swant %s", code, stderr, want)
 	}
 	r, _ := newRemotes(t)
-	if _, _, err := r.Open(t.Context(), "nfs://host/x"); !errors.As(err, new(cli.UsageError)) {
+	if _, _, err := r.Open(t.Context(), "smb://host/x"); !errors.As(err, new(cli.UsageError)) {
 		t.Errorf("got %v, want a usage error", err)
 	}
 }

@@ -29,7 +29,7 @@ func TestSpecialFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := r.exec(t, "rdma", "ls", "-l", "@/memory")
+	got := r.exec(t, "rdma", "ls", "-n", "@/memory")
 	var lines []string
 	for line := range strings.Lines(got.stdout) {
 		f := strings.Fields(line)

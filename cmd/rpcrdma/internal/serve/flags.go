@@ -30,8 +30,8 @@ func (c *Config) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes")
 	f.Var((*daemon.AllowFlag)(&c.allow), "allow", "only take connections of clients of the network CIDR, or of one address; may be repeated")
 	f.Var(cli.SquashFlag{Choice: c.squash}, "squash", "callers to take for the anonymous user: "+c.squash.Names())
-	f.Var((*cli.UserFlag)(&c.anonUID), "anonuid", "user ID of the anonymous user")
-	f.Var((*cli.GroupFlag)(&c.anonGID), "anongid", "group ID of the anonymous user")
+	f.Var((*cli.UserFlag)(&c.anonUID), "anonuid", "anonymous user, by number or by name on this host")
+	f.Var((*cli.GroupFlag)(&c.anonGID), "anongid", "group of the anonymous user, by number or by name on this host")
 
 	f.BoolVar(&c.manageGIDs, "manage-gids", false, "take the groups of callers from this host's user database, not from what they say, which is 16 at most")
 
