@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -236,5 +237,40 @@ func TestPutUpdateCalls(t *testing.T) {
 	done(t, r.exec(t, "tcp", "put", "-auT", source, "@/memory/up"))
 	if lookups.Load() > 10 || sets.Load() > 0 {
 		t.Errorf("%d LOOKUPs and %d SETATTRs for 300 files in 3 directories", lookups.Load(), sets.Load())
+	}
+}
+
+// TestPutUpdateAsUser: that the owner of a file cannot be kept is no reason to copy it again, or to
+// give up the rest.
+func TestPutUpdateAsUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("files of others are made by root")
+	}
+	r := startRig(t)
+	if err := os.Chmod(r.dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	source := t.TempDir()
+	tree(t, source, "s/a:644:a", "s/b:644:b", "s/set:755:set", "s/link->a")
+	if err := os.Chmod(filepath.Join(source, "s/set"), 0o755|os.ModeSetuid); err != nil {
+		t.Fatal(err)
+	}
+	put := []string{"put", "-auTq", "--uid", "1000", "--gid", "1000", source + "/s", "@/export/t"}
+	done(t, r.exec(t, "tcp", put...))
+	before := inodes(t, r.path("t"))
+	if err := os.Chmod(filepath.Join(source, "s/b"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done(t, r.exec(t, "tcp", put...))
+	if after := inodes(t, r.path("t")); !maps.Equal(before, after) {
+		t.Errorf("copied again: %v, before %v", after, before)
+	}
+	const want = `-rw-r--r-- "a" "a"
+-rw------- "b" "b"
+L "link" -> "a"
+-rwxr-xr-x "set" "set"
+`
+	if got := rig.TreeOf(t, r.path("t")); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
