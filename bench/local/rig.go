@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 	"github.com/rpcrdma/go-rpcrdma/bench/nfs/memory"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -16,6 +17,9 @@ import (
 
 // FileSize is the length in bytes of the file that calls go through.
 const FileSize = 64 << 20
+
+// page is the size of a page of memory.
+const page = 4 << 10
 
 // Rig is an NFS server with a file system in memory, and a client connected to it over the loopback
 // provider.
@@ -53,7 +57,7 @@ func NewRig(ctx context.Context) (*Rig, error) {
 	return r, nil
 }
 
-// fill writes the file. Its bytes differ, lest the kernel or a cache find them alike.
+// fill writes the file. Its pages differ, lest the kernel finds them alike.
 func (r *Rig) fill(ctx context.Context) error {
 	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "bench"})
 	if err != nil {
@@ -69,8 +73,11 @@ func (r *Rig) fill(ctx context.Context) error {
 		return err
 	}
 	r.file = o.File
-	r.plain, r.buf = make([]byte, FileSize), make([]byte, 1<<20)
-	for i := 0; i < FileSize; i += 8 {
+	r.plain, r.buf = make([]byte, FileSize), host.Pattern(1<<20)
+	for i := 0; i < FileSize; i += len(r.buf) {
+		copy(r.plain[i:], r.buf)
+	}
+	for i := 0; i < FileSize; i += page {
 		binary.LittleEndian.PutUint64(r.plain[i:], uint64(i)*0x9e3779b97f4a7c15)
 	}
 	for off := 0; off < FileSize; off += len(r.buf) {

@@ -66,8 +66,8 @@ func startPair(ctx context.Context, o Options) (*pair, error) {
 func startHere(ctx context.Context, o Options, procs int) *pair {
 	p := &pair{limit: o.Limit, here: true}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
-	p.server = thisProcess{newChild(serverRole), p.ctx}
-	p.client = thisProcess{newChild(clientRole), p.ctx}
+	g := &guard{ctx: p.ctx}
+	p.server, p.client = thisProcess{newChild(serverRole), g}, thisProcess{newChild(clientRole), g}
 	if procs > 0 {
 		before := runtime.GOMAXPROCS(procs)
 		p.restore = func() { runtime.GOMAXPROCS(before) }

@@ -68,7 +68,13 @@ func (p *otherProcess) lost(during verb, err error) error {
 // thisProcess is a child in the process of its coordinator.
 type thisProcess struct {
 	*child
-	ctx context.Context
+	*guard
+}
+
+// guard is of both children in a process.
+type guard struct {
+	ctx   context.Context
+	stuck bool // something has not ended with ctx
 }
 
 // do carries out one command. What does not end with ctx is left behind.
@@ -87,13 +93,14 @@ func (p thisProcess) do(cmd command) (reply, error) {
 		}
 		return r, err
 	case <-p.ctx.Done():
+		p.stuck = true
 		return reply{}, failed(p.role, cmd.Verb, context.Cause(p.ctx))
 	}
 }
 
-// Stop ends what is open, unless something hangs.
+// Stop ends what is open, unless something is stuck.
 func (p thisProcess) Stop(time.Duration) error {
-	if p.ctx.Err() != nil {
+	if p.stuck {
 		return nil
 	}
 	return p.closeAll()
