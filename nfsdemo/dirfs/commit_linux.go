@@ -3,8 +3,6 @@ package dirfs
 import (
 	"context"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
@@ -45,5 +43,5 @@ func (f file) commit(c *vfs.Cred) error {
 		return f.t.host.status("open", err)
 	}
 	defer d.release()
-	return f.sync(d, unix.Fsync)
+	return f.sync(d, (*desc).fsync)
 }

@@ -36,7 +36,7 @@ func TestSyncFails(t *testing.T) {
 	}
 	d, err := held.open(true)
 	must(t, err)
-	if err := held.sync(d, func(int) error { return unix.EIO }); err != nfs3.ErrIO {
+	if err := held.sync(d, func(d *desc) error { return d.sync(func(int) error { return unix.EIO }) }); err != nfs3.ErrIO {
 		t.Errorf("sync: %v", err)
 	}
 	d.release()

@@ -15,6 +15,7 @@ type desc struct {
 	writable bool
 	dirty    atomic.Bool // data was written that was not synced
 	listing  listing     // of a directory
+	syncs    sharedSync
 
 	used int // when it was used last, in sweeps; guarded by cache.mu
 	refs int // likewise; the cache has one
@@ -37,14 +38,15 @@ func (d *desc) release() {
 func (d *desc) close() error {
 	var err error
 	if d.dirty.Load() && !d.node.gone.Load() {
-		err = d.sync(unix.Fsync)
+		err = d.fsync()
 	}
 	unix.Close(d.fd)
 	return err
 }
 
-// sync brings what was written to stable storage. The host tells a failure once. It may be that of
-// data of several clients, whose COMMITs are yet to come: all are to write theirs again.
+// sync brings what was written to stable storage, by fsync(2) or fdatasync(2). The host tells a
+// failure once. It may be that of data of several clients, whose COMMITs are yet to come: all are to
+// write theirs again.
 func (d *desc) sync(how func(int) error) error {
 	d.dirty.Store(false)
 	err := again(func() error { return how(d.fd) })
@@ -53,3 +55,12 @@ func (d *desc) sync(how func(int) error) error {
 	}
 	return err
 }
+
+// fsync is sync by an fsync(2) that those share who wait together, as they do when many files are
+// made in a directory.
+func (d *desc) fsync() error {
+	return d.syncs.do(func() error { return d.sync(unix.Fsync) })
+}
+
+// fdatasync is sync by fdatasync(2).
+func (d *desc) fdatasync() error { return d.sync(unix.Fdatasync) }

@@ -61,10 +61,10 @@ func (f file) perm(c *vfs.Cred, a *nfs3.Fattr) vfs.Perm {
 // as well.
 func (f file) open(write bool) (*desc, error) { return f.t.descs.open(f.path, write) }
 
-// sync is fsync(2) or fdatasync(2) of a descriptor that open has returned. It gives up one for
+// sync syncs a descriptor that open has returned. It gives up one for
 // writing a program, which the host does not execute as long as there is one.
-func (f file) sync(d *desc, how func(int) error) error {
-	err := d.sync(how)
+func (f file) sync(d *desc, how func(*desc) error) error {
+	err := how(d)
 	var st unix.Statx_t
 	if d.writable && statFD(d.fd, &st) == nil && st.Mode&0o111 != 0 {
 		f.t.descs.data.retire(d)
@@ -77,7 +77,7 @@ func (f file) persist(kind nfs3.FileType) error {
 	if kind == nfs3.TypeReg || kind == nfs3.TypeDir {
 		if d, err := f.open(false); err == nil {
 			defer d.release()
-			return f.sync(d, unix.Fsync)
+			return f.sync(d, (*desc).fsync)
 		}
 	}
 	// It cannot be opened, or that would not be harmless.

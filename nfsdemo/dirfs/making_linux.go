@@ -182,7 +182,7 @@ func (m *making) persist(made *desc) error {
 	f := file{m.dir.t, made.node, made}
 	switch m.kind {
 	case nfs3.TypeReg:
-		if err := f.sync(made, unix.Fsync); err != nil {
+		if err := f.sync(made, (*desc).fsync); err != nil {
 			return err
 		}
 	case nfs3.TypeDir:

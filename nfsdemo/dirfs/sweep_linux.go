@@ -49,7 +49,7 @@ func (t *tree) sweep() {
 func (t *tree) closeIdle() {
 	for _, d := range t.descs.data.idle() {
 		if d.dirty.Load() && !d.node.gone.Load() {
-			_ = d.sync(unix.Fsync) // a failure is counted
+			_ = d.fsync() // a failure is counted
 		}
 		t.descs.data.retire(d)
 		d.release()

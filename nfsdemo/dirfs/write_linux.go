@@ -45,9 +45,9 @@ func (fs *FS) Write(
 	}
 	switch how {
 	case nfs3.DataSync:
-		err = f.sync(d, unix.Fdatasync)
+		err = f.sync(d, (*desc).fdatasync)
 	case nfs3.FileSync:
-		err = f.sync(d, unix.Fsync)
+		err = f.sync(d, (*desc).fsync)
 	}
 	return r, err
 }
