@@ -61,8 +61,8 @@ func (f file) perm(c *vfs.Cred, a *nfs3.Fattr) vfs.Perm {
 // as well.
 func (f file) open(write bool) (*desc, error) { return f.t.descs.open(f.path, write) }
 
-// sync syncs a descriptor that open has returned. It gives up one for
-// writing a program, which the host does not execute as long as there is one.
+// sync syncs a descriptor that open has returned. It gives up one for writing a program, which the
+// host does not execute as long as there is one.
 func (f file) sync(d *desc, how func(*desc) error) error {
 	err := how(d)
 	var st unix.Statx_t
