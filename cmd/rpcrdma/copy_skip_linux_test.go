@@ -208,6 +208,10 @@ func TestCopyDryRun(t *testing.T) {
 		if got := w.copy(t, "-u", "--dry-run"); strings.Contains(got.stdout, "same") {
 			t.Errorf("got %+v", got)
 		}
+		got = w.exec(t, "tcp", w.command, "--dry-run", w.from+"/d", w.to+"/none/d")
+		if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "none") {
+			t.Errorf("into no directory: got %+v", got)
+		}
 		tree(t, w.target, "a:644:in the way")
 		if got := w.copy(t, "--dry-run"); got.code != 1 || !strings.Contains(got.stderr, "a: is not a directory: a directory cannot replace it\n") {
 			t.Errorf("got %+v", got)

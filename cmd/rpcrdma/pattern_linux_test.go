@@ -37,7 +37,14 @@ func TestPatterns(t *testing.T) {
 			stderr: "mv @/export/x*: no file matches\n", tree: []string{`-rw-r--r-- "a" "1"`}},
 		{name: "mkdir makes what it says", args: "mkdir @/export/*", tree: []string{`drwxr-xr-x "*"`}},
 		{name: "no pattern", files: []string{"a=1"}, args: "rm @/export/[a", code: 1,
-			stderr: "rm @/export/[a: syntax error in pattern\n"},
+			stderr: "rm @/export/[a: a [ without a ]: in a name it is written %5B\n"},
+		{name: "others than these", files: []string{"k1=1", "k2=2", "ka=3", "k!=4"}, args: "rm @/export/k[!0-9]",
+			tree: []string{`-rw-r--r-- "k1" "1"`, `-rw-r--r-- "k2" "2"`}},
+		{name: "one of these", files: []string{"k!=1", "k[=2", "ka=3"}, args: "rm @/export/k[a!]",
+			tree: []string{`-rw-r--r-- "k[" "2"`}},
+		{name: "named class", files: []string{"a=1"}, args: "rm @/export/[[:alpha:]]", code: 1,
+			stderr: "rm @/export/[[:alpha:]]: [:alpha:] and its like are not known: write [a-zA-Z]\n",
+			tree:   []string{`-rw-r--r-- "a" "1"`}},
 		{name: "nowhere", args: "rm @/export/none/*", code: 1, stderr: "rm @/export/none/*: no file matches\n"},
 	})
 }

@@ -38,9 +38,9 @@ mountport is needed only for a server whose MOUNT is not found by itself; & join
 names %, ? and # are written %25, %3F and %23. All other bytes may be as they are, or as % and
 two hexadecimal digits; quote what the shell takes for something else.
 
-* and [...] in the path of what is read, changed, moved or removed stand for names, as in shells,
-unless there is a file of that very name; %2A and %5B stand for themselves. That nothing matches is
-an error.
+*, [...] and [!...] in the path of what is read, changed, moved or removed stand for names, as in
+shells, unless there is a file of that very name; %2A and %5B stand for themselves. ? does not: it
+begins the options. That nothing matches is an error.
 
 The exit code is 0 if all is done, 1 if something failed, 2 if the command line is wrong, and
 after a signal 128 and its number: 130 after an interrupt, 143 after SIGTERM (except of ping, see

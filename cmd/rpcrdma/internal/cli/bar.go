@@ -113,6 +113,7 @@ func (b *Bar) run(stop <-chan struct{}) {
 			b.Mu.Lock()
 			defer b.Mu.Unlock()
 			b.clear()
+			b.shown = false // not after what is written from now on either
 			return
 		case <-wait.C:
 			b.Mu.Lock()

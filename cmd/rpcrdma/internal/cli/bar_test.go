@@ -64,6 +64,8 @@ func TestBar(t *testing.T) {
 		at(barPause, "put 5.8 MiB of 5.8 MiB, 8.2 MiB/s  99% |"+strings.Repeat("█", 35)+" |")
 		b.End()
 		at(0, "")
+		fmt.Fprintln(b, "put: 1 file")
+		at(time.Hour, "put: 1 file\n")
 
 		out.Reset()
 		b.Begin("get", 100)

@@ -111,7 +111,8 @@ size at both ends, and copies those with other content. What is not in the sourc
 `
 	exits = `
 A command that is killed leaves its temporary files. A later copy to the same directory removes those
-that nobody has written to for a day and that the user who copies owns; rm --partials removes all.
+that nobody has written to for a day and that the user who copies owns; rm --partials URL removes
+all of a server's directory.
 
 With --partial the temporary file of one of 4 MiB or more has always the same name, and stays if the
 copy breaks off, killed or not. The same command then compares what is there with the source, at both

@@ -3,6 +3,7 @@ package copying
 import (
 	"context"
 	"fmt"
+	"path"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
@@ -13,6 +14,9 @@ func (c *copier) dry(ctx context.Context, f *Item) error {
 	there, err := c.existing(ctx, f)
 	if err == nil && there != nil && there.mode.IsDir() {
 		err = words.About(f.to.show(f.as), words.ErrOverDir)
+	}
+	if err == nil && there == nil && f.dir == nil {
+		_, err = f.to.lstat(ctx, path.Dir(f.as)) // what it is to go to
 	}
 	if err == nil {
 		c.would(f.from.show(f.name), f.to.show(f.as))

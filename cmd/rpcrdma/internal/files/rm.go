@@ -65,7 +65,7 @@ those in directories below. Copies that are under way to there fail. ls -a shows
 	f.BoolVarP(&flags.Recursive, "recursive-too", "R", false, "")
 	_ = f.MarkHidden("recursive-too") // it exists
 	f.BoolVarP(&flags.Empty, "dir", "d", false, "directories, too, if they are empty")
-	f.BoolVarP(&flags.force, "force", "f", false, "what does not exist is fine")
+	f.BoolVarP(&flags.force, "force", "f", false, "what does not exist is fine; a pattern that no file matches is not")
 	f.BoolVar(&flags.partials, "partials", false, "temporary files that copies have left in the directories")
 	r.AddFlags(cmd)
 	return cmd

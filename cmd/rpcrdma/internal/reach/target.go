@@ -103,7 +103,10 @@ func parseURL(s string) (Target, error) {
 	if strings.Contains(rest, "#") {
 		return Target{}, errors.New("a # in a name is written %23")
 	}
-	rest, query, _ := strings.Cut(rest, "?")
+	rest, query, hasQuery := strings.Cut(rest, "?")
+	if hasQuery && query == "" { // it may be a pattern of a shell
+		return Target{}, errors.New("there is no option behind the ?: in a name it is written %3F")
+	}
 	if err := t.parseQuery(query); err != nil {
 		return Target{}, err
 	}

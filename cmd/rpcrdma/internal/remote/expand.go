@@ -19,12 +19,14 @@ const mostMatches = 1 << 20
 var (
 	errNoMatch     = errors.New("no file matches")
 	errManyMatches = fmt.Errorf("more than %d files match", mostMatches)
+	errNamedClass  = errors.New("[:alpha:] and its like are not known: write [a-zA-Z]")
+	errOpenClass   = errors.New("a [ without a ]: in a name it is written %5B")
 )
 
 // Expand returns the URLs of the files that a URL stands for. Those are itself, unless it has a * or
 // a [ in its path and there is no file of that name. Then it is a pattern, as shells have them: *
-// stands for any characters and [...] for one, but not for a . at the beginning, and what is written
-// %2A or %5B stands for itself. That no file matches is an error.
+// stands for any characters, [...] for one of those and [!...] for another one, but not for a . at the
+// beginning, and what is written %2A or %5B stands for itself. That no file matches is an error.
 func (r *Session) Expand(ctx context.Context, url string) ([]string, error) {
 	rest, query, hasQuery := strings.Cut(url, "?")
 	at := strings.Index(rest, "://") + len("://")
@@ -124,8 +126,11 @@ func (r *Session) matches(ctx context.Context, url, query, part string, last boo
 // patternOf turns a part of a URL into a pattern of path.Match: what is escaped there stands for
 // itself, and so does a backslash.
 func patternOf(part string) (string, error) {
+	if strings.Contains(part, "[[:") {
+		return "", errNamedClass
+	}
 	var b strings.Builder
-	for len(part) > 0 {
+	for class := false; len(part) > 0; {
 		n, literal := 1, part[0] == '\\'
 		if part[0] == '%' {
 			n, literal = min(3, len(part)), true
@@ -139,7 +144,20 @@ func patternOf(part string) (string, error) {
 		}
 		b.WriteString(c)
 		part = part[n:]
+		switch {
+		case literal:
+		case c == "[" && !class:
+			class = true
+			if strings.HasPrefix(part, "!") { // path.Match has ^ for it
+				b.WriteByte('^')
+				part = part[1:]
+			}
+		case c == "]":
+			class = false
+		}
 	}
-	_, err := path.Match(b.String(), "")
-	return b.String(), err
+	if _, err := path.Match(b.String(), ""); err != nil {
+		return "", errOpenClass
+	}
+	return b.String(), nil
 }

@@ -106,7 +106,9 @@ func (p *patience) look() {
 	}
 	silent := time.Since(p.last)
 	if silent < p.wait {
-		p.tell.silent(silent, p.wait)
+		if silent >= p.tell.slow() { // there may have been a sign of life meanwhile
+			p.tell.silent(silent, p.wait)
+		}
 		p.timer.Reset(p.next(silent))
 		return
 	}
