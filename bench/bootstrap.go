@@ -40,12 +40,19 @@ func (d *duel) tell() bool {
 }
 
 // sampler draws rounds. What it draws is the same each time, and so is what is said of a result.
+//
+// Rounds of all points that were measured at about the same time are drawn together: what the
+// machine did to all of them then is in all of them, or in none.
 type sampler struct {
 	random *rand.Rand
+	times  []float64 // drawn, from 0 for the first round of each point to 1 behind the last
 	drawn  []float64
 }
 
 func newSampler() *sampler { return &sampler{random: rand.New(rand.NewPCG(8166, 5040))} }
+
+// draw draws anew.
+func (s *sampler) draw() { s.times = s.times[:0] }
 
 // curve is that of d, of rounds drawn.
 func (s *sampler) curve(d *duel) curve {
@@ -59,12 +66,15 @@ func (s *sampler) curve(d *duel) curve {
 
 // median is that of as many values as there are, drawn from them.
 func (s *sampler) median(values []float64) float64 {
+	n := len(values)
+	for len(s.times) < n {
+		s.times = append(s.times, s.random.Float64())
+	}
 	s.drawn = s.drawn[:0]
-	for range values {
-		s.drawn = append(s.drawn, values[s.random.IntN(len(values))])
+	for _, t := range s.times[:n] {
+		s.drawn = append(s.drawn, values[int(t*float64(n))])
 	}
 	slices.Sort(s.drawn)
-	n := len(s.drawn)
 	return (s.drawn[(n-1)/2] + s.drawn[n/2]) / 2
 }
 
@@ -113,6 +123,7 @@ func (d *duel) doubt(x *Crossover) {
 	s := newSampler()
 	var crossings, inline, either []int // the last two are numbers of sizes
 	for range draws {
+		s.draw()
 		c := s.curve(d)
 		again := d.crossover(c)
 		switch {

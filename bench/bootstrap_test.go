@@ -105,7 +105,7 @@ func TestDoubtLoss(t *testing.T) {
 		vary   float64
 		want   int
 	}{
-		{"close", []float64{1, .91, .91, .91, .91, .91}, .1, leastAdvice},
+		{"close", []float64{1, .91, .91, .91, .91, .91}, .05, leastAdvice},
 		{"close in all that this tells", []float64{1, .91, .91, .91, .91, .91}, 1, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -114,20 +115,21 @@ func choose(all []duel, path Path, c contest, what string) choice {
 	for _, d := range of {
 		curves = append(curves, d.curve)
 	}
-	t := turnOf(of, curves)
+	t := turnOf(curves)
 	inline := inlineFor(t.payload)
 	within, loss := spreadOf(of)
+	sizes := t.sum.sizes()
 	switch {
-	case within.oneStep(t.sum.sizes()):
-	case loss <= littleLoss:
-		return choice{leastAdvice, within, false, fmt.Sprintf("%s: up to where inline is faster cannot be told, but %s, the default, will do: sizes beyond it are slower with it by %.0f %% on average at most, with a certainty of 95 %%.",
-			what, FormatSize(leastAdvice), loss)}
-	default:
+	case Range{leastAdvice, within.High}.oneStep(sizes): // what is told is near the default in any case
+	case loss.High <= littleLoss:
+		return choice{leastAdvice, within, false, fmt.Sprintf("%s: up to where inline is faster cannot be told, but %s, the default, will do: sizes beyond it are slower with it by %d %% on average at most, with a certainty of 95 %%.",
+			what, FormatSize(leastAdvice), loss.High)}
+	case !within.oneStep(sizes) || loss.Low <= littleLoss: // other rounds could have told the default
 		return choice{within: within, unsure: true, why: fmt.Sprintf("%s: it cannot be told: the inline size is between %s and %s, with a certainty of 95 %%.",
 			what, FormatSize(within.Low), FormatSize(within.High))}
 	}
 	overall, certainty, end := "", "", ""
-	if !t.agree {
+	if !agreed(of) {
 		overall = "; it depends on calls in flight and connections, and this loses the least over all measured"
 	}
 	if within.Low != within.High {
@@ -152,42 +154,46 @@ type turn struct {
 	payload int   // up to which inline is faster
 	sum     curve // of all
 	last    bool  // payload is the largest size measured
-	agree   bool  // it is so with all of them
 }
 
-// turnOf finds it for duels with these curves.
-func turnOf(of []*duel, curves []curve) turn {
-	var crossovers []Crossover
-	for i, d := range of {
-		crossovers = append(crossovers, d.crossover(curves[i]))
-	}
-	decision := Decisions(crossovers)[0]
-	t := turn{sum: together(curves, band), agree: decision.Agree()}
+// turnOf finds it for curves: where inline is no longer faster by the band, between two sizes.
+func turnOf(curves []curve) turn {
+	t := turn{sum: together(curves, band)}
 	k := t.sum.least()
-	if k > 0 {
-		t.payload = t.sum[k-1].size
-	}
 	t.last = k == len(t.sum)
-	if from := decision.crossing(); from > 0 {
-		t.payload = from
+	switch {
+	case t.last:
+		t.payload = t.sum[k-1].size
+	case k > 0:
+		t.payload = t.sum.cross(k)
 	}
 	return t
 }
 
-// spreadOf is where the inline size for duels lies, and how much slower, in percent, the default is at
-// most.
-func spreadOf(of []*duel) (within Range, loss float64) {
+// agreed reports whether the crossovers of duels say the same.
+func agreed(of []*duel) bool {
+	var all []Crossover
+	for _, d := range of {
+		all = append(all, d.crossover(d.curve))
+	}
+	return Decisions(all)[0].Agree()
+}
+
+// spreadOf is where the inline size for duels lies, and between which percentages what is lost with
+// the default.
+func spreadOf(of []*duel) (within, loss Range) {
 	s := newSampler()
 	var sizes, losses []int
 	curves := make([]curve, len(of))
 	for range draws {
+		s.draw()
 		for i, d := range of {
 			curves[i] = s.curve(d)
 		}
-		sizes = append(sizes, inlineFor(turnOf(of, curves).payload))
+		sizes = append(sizes, inlineFor(turnOf(curves).payload))
 		losses = append(losses, int(math.Ceil(100*(math.Exp(lossOfDefault(curves))-1))))
 	}
-	return intervalOf(sizes), float64(intervalOf(losses).High)
+	return intervalOf(sizes), intervalOf(losses)
 }
 
 // lossOfDefault is what is lost with the default, as a logarithm and on average over the sizes that go
@@ -202,9 +208,15 @@ func lossOfDefault(curves []curve) float64 {
 		curves[i] = c[beyond:]
 		n += len(curves[i])
 	}
+	bySize := make(map[int]float64)
+	for _, c := range curves {
+		for _, l := range c {
+			bySize[l.size] += l.by
+		}
+	}
 	sum, least := 0.0, 0.0
-	for _, l := range together(curves, 0) {
-		sum += l.by
+	for _, size := range slices.Sorted(maps.Keys(bySize)) {
+		sum += bySize[size]
 		least = min(least, sum)
 	}
 	return -least / float64(max(1, n))

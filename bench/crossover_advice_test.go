@@ -30,12 +30,12 @@ func TestRecommendation(t *testing.T) {
 			"No size was measured both inline and by chunk, so this run cannot recommend anything.",
 		}}},
 		{"each direction its own", both([]float64{.5, .8, .8, 1.25, 2}, []float64{.5, .6, .7, .8, 1.25}), Recommendation{
-			Path: IWARP, InlineSend: 9 << 10, InlineRecv: 33 << 10, MinChunk: 8704,
+			Path: IWARP, InlineSend: 7 << 10, InlineRecv: 25 << 10, MinChunk: 6656,
 			Why: []string{
-				"Calls: 9 KiB holds headers and payload of 8 KiB, up to which inline is faster.",
-				"Replies: 33 KiB holds headers and payload of 32 KiB, up to which inline is faster.",
+				"Calls: 7 KiB holds headers and payload of 6.0 KiB, up to which inline is faster.",
+				"Replies: 25 KiB holds headers and payload of 23.8 KiB, up to which inline is faster.",
 				"Minimum chunk size: the smaller of the two without 512 B for headers, so that payload goes by chunk wherever its message does not fit inline.",
-				"Receives of 33 KiB for 64 credits take up to 2.1 MiB a connection.",
+				"Receives of 25 KiB for 64 credits take up to 1.6 MiB a connection.",
 			},
 		}},
 		{"a tie goes to the smaller", both([]float64{.5, .97, .97, 1.01}, []float64{1, 1, 1, 1}), Recommendation{
@@ -82,11 +82,11 @@ func TestRecommendation(t *testing.T) {
 			on(IWARPCRC, 8, both([]float64{.5, .5, .5, 4}, nil)),
 			on(IWARPCRC, 64, both([]float64{.5, 4, 4, 4}, nil)),
 		), Recommendation{
-			Path: IWARPCRC, InlineSend: 5 << 10,
+			Path: IWARPCRC, InlineSend: 7 << 10,
 			Why: []string{
-				"Calls: 5 KiB holds headers and payload of 4 KiB, up to which inline is faster; it depends on calls in flight and connections, and this loses the least over all measured.",
+				"Calls: 7 KiB holds headers and payload of 5.7 KiB, up to which inline is faster; it depends on calls in flight and connections, and this loses the least over all measured.",
 				"Replies: no size was measured both inline and by write chunk, so nothing is recommended.",
-				"Receives of 5 KiB for 64 credits take up to 320 KiB a connection.",
+				"Receives of 7 KiB for 64 credits take up to 448 KiB a connection.",
 			},
 		}},
 	} {

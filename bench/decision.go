@@ -62,19 +62,6 @@ func (d *Decision) Unsure() bool {
 // Agree tells whether the crossovers say the same, however many calls are in flight on however many connections.
 func (d *Decision) Agree() bool { return len(d.groups) == 1 }
 
-// crossing is where chunks follow inline at once, if they do with all calls in flight and connections; the least of them.
-func (d *Decision) crossing() (from int) {
-	if x := &d.Crossovers[0]; !d.Agree() || x.EitherTo > 0 || x.InlineTo == 0 {
-		return 0
-	}
-	for i := range d.Crossovers {
-		if n := d.Crossovers[i].ChunkFrom; from == 0 || n < from {
-			from = n
-		}
-	}
-	return from
-}
-
 // Direction is that of the payload: "calls" or "replies".
 func (d *Decision) Direction() string {
 	if d.Chunk.Reply() {
