@@ -65,17 +65,24 @@ func BenchmarkCopy(b *testing.B) {
 
 // newRig makes the file, builds the command, and starts a server, all until the benchmark ends.
 func newRig(b *testing.B, size int) *rig {
-	r := &rig{b: b, dir: fastDir(b)}
-	r.source, r.command = r.path("source"), filepath.Join(b.TempDir(), "rpcrdma")
+	r := &rig{b: b, dir: fastDir(b), command: build(b)}
+	r.source = r.path("source")
 	if err := writeRandom(r.source, size); err != nil {
 		b.Fatal(err)
 	}
-	build := exec.Command("go", "build", "-o", r.command, "github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma")
+	// A file is replaced when its successor is whole.
+	r.serve("--memory", "/bench", "--memory-size", strconv.Itoa(4*size+64<<20))
+	return r
+}
+
+// build builds the command.
+func build(b *testing.B) (command string) {
+	command = filepath.Join(b.TempDir(), "rpcrdma")
+	build := exec.Command("go", "build", "-o", command, "github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v: %v\n%s", build.Args, err, out)
 	}
-	r.serve(4*size + 64<<20) // a file is replaced when its successor is whole
-	return r
+	return command
 }
 
 // fastDir returns a directory on tmpfs, if there is one.
@@ -104,11 +111,10 @@ func writeRandom(name string, size int) error {
 	return f.Close()
 }
 
-// serve starts the server, and sets the URLs.
-func (r *rig) serve(memory int) {
-	c, err := host.Program{Path: r.command, Args: []string{"serve", "--memory", "/bench",
-		"--memory-size", strconv.Itoa(memory), "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0"},
-	}.Start(r.b.Context())
+// serve starts a server that exports /bench, and sets the URLs.
+func (r *rig) serve(exports ...string) {
+	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0"}, exports...)
+	c, err := host.Program{Path: r.command, Args: args}.Start(r.b.Context())
 	if err != nil {
 		r.b.Fatal(err)
 	}

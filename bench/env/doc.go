@@ -11,6 +11,7 @@
 //	BENCH_PROFILE     directory for CPU profiles of the candidate, of a run apart from the rounds
 //	BENCH_SIZE        bytes of a file
 //	BENCH_CONNS       connections
+//	BENCH_FILES       small files
 //	BENCH_GATE        if set, tests compare, and fail on ratios that are out of bounds: a busy machine
 //	                  must not fail a change otherwise
 //
