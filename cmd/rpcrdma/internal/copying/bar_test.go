@@ -71,7 +71,8 @@ func TestCopyTold(t *testing.T) {
 				items = []Item{{details: details{mode: fs.ModeDir | 0o755, uid: -1}, from: from, to: to, name: "tree", as: "tree"}}
 			}
 
-			c := &copier{Options: Options{Recursive: true}, verb: "get", bar: barOn(new(bytes.Buffer))}
+			c := &copier{Options: Options{Recursive: true},
+				teller: teller{verb: "get", bar: barOn(new(bytes.Buffer))}}
 			state := func() cli.BarState {
 				c.bar.Mu.Lock()
 				defer c.bar.Mu.Unlock()

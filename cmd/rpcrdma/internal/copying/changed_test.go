@@ -45,7 +45,8 @@ func TestChanged(t *testing.T) {
 			from, to := openDir(t, dir), openDir(t, t.TempDir())
 			copied := rig.Write(t, filepath.Join(to.dir, "copy"), []byte("before"))
 			var stderr bytes.Buffer
-			c := &copier{Options: Options{preserve: true, quiet: true}, verb: "get", bar: &cli.Bar{W: &stderr}}
+			c := &copier{Options: Options{preserve: true},
+				teller: teller{opt: telling{quiet: true}, verb: "get", bar: &cli.Bar{W: &stderr}}}
 			attempts := 0
 			c.transfer = func(_ context.Context, to, from content, _ *Item) error {
 				half := make([]byte, len(old)/2)

@@ -1,8 +1,6 @@
 package copying
 
 import (
-	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -39,16 +37,15 @@ func (o *Options) addFlags(cmd *cobra.Command) {
 
 // newCopier returns what carries a command out. On a terminal that the data goes to there is no bar.
 func (o *Options) newCopier(cmd *cobra.Command, r *remote.Session, verb string, toStdout bool) *copier {
-	c := &copier{
-		Options: *o,
+	c := &copier{Options: *o, pace: newPace(o.limit), teller: teller{
+		opt:     o.telling,
 		verb:    verb,
 		bar:     &cli.Bar{W: cmd.ErrOrStderr()},
 		work:    &remote.Work{Cmd: cmd, Remotes: r},
 		results: cmd.OutOrStdout(),
 		dryTo:   cmd.OutOrStdout(),
-		pace:    newPace(o.limit),
 		began:   time.Now(),
-	}
+	}}
 	if !o.quiet && !(toStdout && cli.OnTerminal(cmd)) {
 		c.bar = cli.NewBar(cmd.ErrOrStderr())
 	}
@@ -63,9 +60,9 @@ func (o *Options) newCopier(cmd *cobra.Command, r *remote.Session, verb string, 
 	if o.json { // which is alone there
 		c.dryTo = c.bar
 	}
-	c.verbose = o.verbose && !o.quiet && !o.dryRun
+	c.opt.verbose = o.verbose && !o.quiet && !o.dryRun
 	if c.pace != nil {
-		r.Pace = c.waitFor
+		r.Pace = c.pace.waitFor
 		r.Flags.Size = min(r.Flags.Size, remote.TransferFlag(max(o.limit/burst, leastTransfer)))
 	}
 	return c
@@ -144,24 +141,5 @@ func (m into) claim(to place, as string) error {
 		return words.About(to.show(as), words.ErrTwice)
 	}
 	m[as] = true
-	return nil
-}
-
-// finish says what a command ends with.
-func (c *copier) finish(ctx context.Context, err error) error {
-	if !errors.As(err, new(cli.UsageError)) {
-		if lost := c.sum(); err == nil {
-			err = lost
-		}
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
-		return err
-	}
-	if c.failed.Load() > 0 {
-		return cli.ErrReported
-	}
 	return nil
 }

@@ -2,10 +2,8 @@ package copying
 
 import (
 	"context"
-	"fmt"
 	"path"
 
-	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
@@ -22,11 +20,4 @@ func (c *copier) dry(ctx context.Context, f *Item) error {
 		c.would(f.from.show(f.name), f.to.show(f.as))
 	}
 	return err
-}
-
-// would says what would be copied where, if it were not for --dry-run.
-func (c *copier) would(from, to string) {
-	c.dryMu.Lock()
-	defer c.dryMu.Unlock()
-	fmt.Fprintf(c.dryTo, "%s -> %s\n", cli.Printable(from), cli.Printable(to))
 }

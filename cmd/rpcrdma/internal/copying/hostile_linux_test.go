@@ -83,7 +83,8 @@ func TestGetHostile(t *testing.T) {
 
 			made := make(chan struct{})
 			var stderr bytes.Buffer
-			c := &copier{Options: Options{Recursive: true, preserve: true, quiet: true}, verb: "get", bar: &cli.Bar{W: &stderr}}
+			c := &copier{Options: Options{Recursive: true, preserve: true},
+				teller: teller{opt: telling{quiet: true}, verb: "get", bar: &cli.Bar{W: &stderr}}}
 			c.transfer = func(_ context.Context, to, from content, _ *Item) error {
 				_, err := to.ReadFrom(from)
 				return err

@@ -22,15 +22,15 @@ type result struct {
 }
 
 // result sums up a copy that has taken some time.
-func (c *copier) result(took time.Duration) result {
+func (t *teller) result(took time.Duration) result {
 	r := result{
-		Command: c.verb,
-		DryRun:  c.dryRun,
-		Files:   c.files.Load(),
-		Bytes:   c.bytes.Load(),
+		Command: t.verb,
+		DryRun:  t.opt.dryRun,
+		Files:   t.files.Load(),
+		Bytes:   t.bytes.Load(),
 		Seconds: took.Seconds(),
-		Skipped: c.skipped.Load(),
-		Failed:  c.failed.Load(),
+		Skipped: t.skipped.Load(),
+		Failed:  t.failed.Load(),
 	}
 	if took > 0 {
 		r.BytesPerSecond = int64(float64(r.Bytes) / took.Seconds())
@@ -70,14 +70,14 @@ func rounded(seconds float64) time.Duration {
 }
 
 // sum says what the copy has come to. A single error says enough for itself.
-func (c *copier) sum() error {
-	r := c.result(time.Since(c.began))
+func (t *teller) sum() error {
+	r := t.result(time.Since(t.began))
 	switch {
-	case c.json:
-		return cli.WriteJSON(c.results, r)
-	case c.quiet, r.Files+r.Skipped == 0 && r.Failed == 1:
+	case t.opt.json:
+		return cli.WriteJSON(t.results, r)
+	case t.opt.quiet, r.Files+r.Skipped == 0 && r.Failed == 1:
 		return nil
 	}
-	_, err := io.WriteString(c.bar, r.String()+"\n")
+	_, err := io.WriteString(t.bar, r.String()+"\n")
 	return err
 }

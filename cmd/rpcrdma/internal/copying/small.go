@@ -23,7 +23,7 @@ func (c *copier) isSmall(f *Item) bool { return f.size <= smallFile && !f.stream
 func (c *copier) whole(ctx context.Context, to, from content, f *Item) error {
 	b := smallBuffers.Get().(*[smallFile + 1]byte)
 	defer smallBuffers.Put(b)
-	if err := c.waitFor(ctx, int(f.size)); err != nil {
+	if err := c.pace.waitFor(ctx, int(f.size)); err != nil {
 		return err
 	}
 	n, err := f.from.read(from, b[:f.size+1])

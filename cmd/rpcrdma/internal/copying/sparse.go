@@ -112,7 +112,7 @@ func (c *copier) putSparse(ctx context.Context, to io.WriterAt, from *os.File, n
 				}
 				c.moved(n)
 				return eachRun(p[:n], off, func(p []byte, off int64) error {
-					if err := c.waitFor(ctx, len(p)); err != nil {
+					if err := c.pace.waitFor(ctx, len(p)); err != nil {
 						return err
 					}
 					_, err := to.WriteAt(p, off)

@@ -65,7 +65,7 @@ func TestPutSparseBar(t *testing.T) {
 	}
 	b := barOn(new(bytes.Buffer))
 	b.Grow(size)
-	c := &copier{bar: b}
+	c := &copier{teller: teller{bar: b}}
 	if _, err := c.putSparse(t.Context(), nowhere{}, f, "file", 0, size); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func (r *reader) Read(p []byte) (int, error) {
 
 // reader returns one of what is on this host, for the server.
 func (c *copier) reader(ctx context.Context, from io.Reader, name string) *reader {
-	return &reader{from, name, c.moved, func(n int) error { return c.waitFor(ctx, n) }}
+	return &reader{from, name, c.moved, func(n int) error { return c.pace.waitFor(ctx, n) }}
 }
 
 type writer struct {
