@@ -13,8 +13,8 @@ const (
 	draws = 500
 	// outside is the share of what came of it that lies below an interval, and as much above.
 	outside = .025
-	// leastRounds is how many undisturbed rounds a point must have: of one or two nobody knows how they
-	// vary.
+	// leastRounds is how many undisturbed rounds a point must have: of one or two nobody knows how
+	// they vary.
 	leastRounds = 3
 )
 
@@ -85,8 +85,8 @@ func intervalOf(values []int) Range {
 	return Range{values[at], values[len(values)-1-at]}
 }
 
-// steps is how far apart the ends of a range are, in steps from one of the sizes to the next; what is
-// outside them counts as the smallest or the largest.
+// steps is how far apart the ends of a range are, in steps from one of the sizes to the next; what
+// is outside them counts as the smallest or the largest.
 func (r Range) steps(sizes []int) float64 {
 	place := func(n int) float64 {
 		i, ok := slices.BinarySearch(sizes, n)
@@ -102,8 +102,8 @@ func (r Range) steps(sizes []int) float64 {
 	return place(r.High) - place(r.Low)
 }
 
-// oneStep reports whether a range leaves no more open than one step between sizes, and what room for
-// headers and whole KiB add to it.
+// oneStep reports whether a range leaves no more open than one step between sizes, and what room
+// for headers and whole KiB add to it.
 func (r Range) oneStep(sizes []int) bool { return r.steps(sizes) <= 1.1 }
 
 // sizes are those of c.
@@ -114,7 +114,8 @@ func (c curve) sizes() (all []int) {
 	return all
 }
 
-// doubt says within which sizes the crossing of x lies, and whether the rest of what x says is sure.
+// doubt says within which sizes the crossing of x lies, and whether the rest of what x says is
+// sure.
 func (d *duel) doubt(x *Crossover) {
 	if !d.tell() {
 		x.Unsure = true

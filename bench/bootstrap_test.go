@@ -95,9 +95,9 @@ func TestRangeSteps(t *testing.T) {
 	}
 }
 
-// TestDoubtLoss: where inline and chunk are close at all sizes, noise has one or the other ahead by the
-// band, up to anywhere; the default, which loses little, is told all the same. Where it may lose much
-// nothing is.
+// TestDoubtLoss: where inline and chunk are close at all sizes, noise has one or the other ahead by
+// the band, up to anywhere; the default, which loses little, is told all the same. Where it may
+// lose much nothing is.
 func TestDoubtLoss(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -27,8 +27,8 @@ func ServeChild(ctx context.Context, o ServerOptions, in io.Reader, out io.Write
 	})
 }
 
-// startChild starts a server's process, and waits for its address. From then on it lives until it is
-// stopped.
+// startChild starts a server's process, and waits for its address. From then on it lives until it
+// is stopped.
 func startChild(ctx context.Context, command []string, cpus []int) (_ *host.Child, addr string, err error) {
 	p := host.Program{Path: command[0], Args: command[1:], CPUs: cpus}
 	c, err := p.Start(context.WithoutCancel(ctx))

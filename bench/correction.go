@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
-// correction is how much of what the yardstick varies, on one path, is taken off what a point varies:
-// from 0 to 1.
+// correction is how much of what the yardstick varies, on one path, is taken off what a point
+// varies: from 0 to 1.
 //
 // Where the machine changes its speed, a point and the yardstick right before go up and down
 // together, and their ratio is steadier than either. Where it does not, the yardstick varies by

@@ -8,8 +8,9 @@ import (
 
 // Conclude fills in the crossovers of what was measured, and the recommendation.
 //
-// Each pair of ways is compared at the sizes at which both were measured, by the median throughput of the rounds, which is corrected by
-// the yardstick right before, as far as the two vary together: so it is free of how fast the machine was at the moment.
+// Each pair of ways is compared at the sizes at which both were measured, by the median throughput
+// of the rounds, which is corrected by the yardstick right before, as far as the two vary together:
+// so it is free of how fast the machine was at the moment.
 //
 // # Crossovers
 //
@@ -25,11 +26,12 @@ import (
 //
 // # Recommendation
 //
-// It is for the path over a wire with the most data, or for Loopback if there is no other. Inline is
-// recommended up to where it is no longer faster by the band. Where that depends on calls in flight
-// and connections, it is such that the least is lost over all of them. It is never below the default:
-// a large message in a Send has its price, because receives of that size are posted for all credits
-// of a connection. Where fewer than two sizes tell, nothing is recommended, and Why says so.
+// It is for the path over a wire with the most data, or for Loopback if there is no other. Inline
+// is recommended up to where it is no longer faster by the band. Where that depends on calls in
+// flight and connections, it is such that the least is lost over all of them. It is never below the
+// default: a large message in a Send has its price, because receives of that size are posted for
+// all credits of a connection. Where fewer than two sizes tell, nothing is recommended, and Why
+// says so.
 //
 // # Certainty
 //
@@ -40,9 +42,9 @@ import (
 //
 // Where that is more than one step from one size measured to the next, or a point has fewer than
 // three undisturbed rounds, it cannot be told: the Crossover is Unsure, or the direction is not
-// recommended for and is in Recommendation.Unsure. But where inline and chunks are so close that the
-// default loses little, the default is recommended; and where other rounds could have come to that,
-// nothing that is far from it. So runs on one machine do not contradict each other.
+// recommended for and is in Recommendation.Unsure. But where inline and chunks are so close that
+// the default loses little, the default is recommended; and where other rounds could have come to
+// that, nothing that is far from it. So runs on one machine do not contradict each other.
 func Conclude(r *Result) {
 	all := duels(r.Measured)
 	r.Crossovers = nil

@@ -19,8 +19,8 @@ const (
 	headerRoom = 512
 	// grantedCredits is how many receives a side posts for a connection (the default of rpcrdma.Config.Credits).
 	grantedCredits = 64
-	// littleLoss is up to which loss in percent the default is recommended where it cannot be told what
-	// is best: twice the noise, since a larger size has its price.
+	// littleLoss is up to which loss in percent the default is recommended where it cannot be told
+	// what is best: twice the noise, since a larger size has its price.
 	littleLoss = 20
 )
 
@@ -196,8 +196,8 @@ func spreadOf(of []*duel) (within, loss Range) {
 	return intervalOf(sizes), intervalOf(losses)
 }
 
-// lossOfDefault is what is lost with the default, as a logarithm and on average over the sizes that go
-// beyond it: what inline would gain there, up to where it gains the most.
+// lossOfDefault is what is lost with the default, as a logarithm and on average over the sizes that
+// go beyond it: what inline would gain there, up to where it gains the most.
 func lossOfDefault(curves []curve) float64 {
 	n := 0
 	for i, c := range curves {

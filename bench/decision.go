@@ -54,7 +54,8 @@ func (x *Crossover) agrees(y *Crossover) bool {
 		(x.ChunkFrom == 0) == (y.ChunkFrom == 0) && slices.Equal(x.Except, y.Except)
 }
 
-// Unsure tells whether nothing can be told of it, with however many calls in flight and connections.
+// Unsure tells whether nothing can be told of it, with however many calls in flight and
+// connections.
 func (d *Decision) Unsure() bool {
 	return !slices.ContainsFunc(d.Crossovers, func(x Crossover) bool { return !x.Unsure })
 }

@@ -21,8 +21,9 @@ type Options struct {
 	// MinPerRound, where 0 means 100 ms, and at most MaxPerRound, where 0 means no bound. What no
 	// time is left for is left out.
 	Time, MinPerRound, MaxPerRound time.Duration
-	// Rounds is how often each point is measured that has a say in what is recommended, which is for one
-	// path; others are a fifth as often, once at least. It is fewer where Time does not suffice. 0 means 40.
+	// Rounds is how often each point is measured that has a say in what is recommended, which is for
+	// one path; others are a fifth as often, once at least. It is fewer where Time does not suffice. 0
+	// means 40.
 	Rounds int
 
 	// Server is the address of a server, "host:port". If it is empty, Command starts one, with ServeChild in it, which ends with Run.

@@ -5,12 +5,14 @@ import "time"
 const (
 	// mostRounds is Options.Rounds, if time suffices for them.
 	mostRounds = 40
-	// lessRounds is how many times fewer rounds get the points that have no say in what is recommended.
+	// lessRounds is how many times fewer rounds get the points that have no say in what is
+	// recommended.
 	lessRounds = 5
 )
 
-// plan returns how many rounds of each point are to be measured within d: as many as are asked for, or
-// as leave each of them half as long again as it must be. That is the room for taking some again.
+// plan returns how many rounds of each point are to be measured within d: as many as are asked for,
+// or as leave each of them half as long again as it must be. That is the room for taking some
+// again.
 func (o *Options) plan(points []Point, d time.Duration) []int {
 	rounds := make([]int, len(points))
 	say := contested(points)
@@ -29,9 +31,9 @@ func (o *Options) plan(points []Point, d time.Duration) []int {
 	}
 }
 
-// contested tells of each point whether it has a say in what is recommended: there is one to compare
-// it with, with payload as large the other way, inline or by chunk, and it is over the path with
-// most of these.
+// contested tells of each point whether it has a say in what is recommended: there is one to
+// compare it with, with payload as large the other way, inline or by chunk, and it is over the path
+// with most of these.
 func contested(points []Point) []bool {
 	all := make(map[Point]bool)
 	for _, p := range points {

@@ -28,8 +28,9 @@ type Measurement struct {
 	ServerUsage Usage `json:"server"`
 	// WireBytes is what has been put on the wire in both directions, as TCP payload; 0 where there is no wire.
 	WireBytes int64 `json:"wire_bytes"`
-	// Ratio is the throughput relative to the yardstick's measured right before (see Yardsticks), the median of the rounds; 0 if there
-	// was none. The yardstick does not wait for answers, so for small calls one at a time it says little.
+	// Ratio is the throughput relative to the yardstick's measured right before (see Yardsticks), the
+	// median of the rounds; 0 if there was none. The yardstick does not wait for answers, so for small
+	// calls one at a time it says little.
 	Ratio float64 `json:"ratio,omitempty"`
 	// Rounds are the times that the point was measured, in that order. The figures above are of those
 	// that were not disturbed: sums, and of Latency and Ratio the medians.
@@ -44,8 +45,8 @@ func (m *Measurement) Throughput() float64 { return m.Rate() * float64(m.Size) }
 // Rate is calls a second.
 func (m *Measurement) Rate() float64 { return float64(m.Calls) / m.Elapsed.Seconds() }
 
-// Latency is of single calls, in nanoseconds, each from before it is made until its reply has been decoded. Max is the longest of all
-// rounds.
+// Latency is of single calls, in nanoseconds, each from before it is made until its reply has been
+// decoded. Max is the longest of all rounds.
 type Latency struct {
 	P50  time.Duration `json:"p50_ns"`
 	P99  time.Duration `json:"p99_ns"`
@@ -104,8 +105,8 @@ type Crossover struct {
 	Except    []int   `json:"except"`     // sizes at which the other one was faster nevertheless
 
 	// SizeRange is where Size lies with a certainty of 95 %: Least stands for that or less, and Up for
-	// that or more. Unsure is set if the rounds do not tell up to one step from a size to the next which
-	// way is faster up to where, or if they are too few.
+	// that or more. Unsure is set if the rounds do not tell up to one step from a size to the next
+	// which way is faster up to where, or if they are too few.
 	SizeRange Range `json:"size_range"`
 	Unsure    bool  `json:"unsure"`
 
@@ -131,8 +132,8 @@ type Recommendation struct {
 	InlineRecv int  `json:"inline_recv"` // and the other way round
 	MinChunk   int  `json:"min_chunk"`   // rpcrdma.Config.MinChunk of both, if both inline sizes are known; there is no need for ChunkFrom
 
-	// SendRange and RecvRange are where InlineSend and InlineRecv lie with a certainty of 95 %, also if
-	// that is too wide to recommend anything.
+	// SendRange and RecvRange are where InlineSend and InlineRecv lie with a certainty of 95 %, also
+	// if that is too wide to recommend anything.
 	SendRange Range `json:"inline_send_range"`
 	RecvRange Range `json:"inline_recv_range"`
 	// Unsure are the directions, "calls" and "replies", that were measured, of which it cannot be

@@ -48,7 +48,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestMerged: sums and medians of the rounds that were not disturbed; of all if there are no others.
+// TestMerged: sums and medians of the rounds that were not disturbed; of all if there are no
+// others.
 func TestMerged(t *testing.T) {
 	bad := of(1000, 1000, 100, 1e9, .5)
 	bad.Rounds[0].Disturbed = OthersBusy
@@ -78,8 +79,8 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// TestPlan: points that are compared have most of the rounds, of which there are as many as there is
-// time for.
+// TestPlan: points that are compared have most of the rounds, of which there are as many as there
+// is time for.
 func TestPlan(t *testing.T) {
 	points := []Point{
 		{IWARP, InlineCall, 1024, 8, 1}, {IWARP, ReadChunk, 1024, 8, 1}, // compared

@@ -95,9 +95,9 @@ func (w *world) advice(t *testing.T) Recommendation {
 	return r.Advice
 }
 
-// TestAdviceInKnownWorlds has many quick runs in machines of each kind. Of two directions in each, as
-// many must be told, and of those that are told 9 in 10 must be right: by one step of the grid at
-// most from where inline and chunk really cross.
+// TestAdviceInKnownWorlds has many quick runs in machines of each kind. Of two directions in each,
+// as many must be told, and of those that are told 9 in 10 must be right: by one step of the grid
+// at most from where inline and chunk really cross.
 func TestAdviceInKnownWorlds(t *testing.T) {
 	for _, tt := range []struct {
 		name        string

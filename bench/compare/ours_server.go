@@ -19,8 +19,8 @@ import (
 // localhost has the system choose a port.
 const localhost = "127.0.0.1:0"
 
-// start starts serving what there is for w; serve runs on a goroutine of its own until the server is
-// shut down.
+// start starts serving what there is for w; serve runs on a goroutine of its own until the server
+// is shut down.
 func start(ctx context.Context, w workload, addr string, serve func(context.Context, *oncrpc.Server) error) (paired.Server, error) {
 	m, err := memory.New(memfs.Config{RootMode: 0o777}, oncrpc.ServerConfig{})
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 	receiver = "receiver"
 )
 
-// transfer is one end: the receiver listens, prints its address, and keeps what one connection brings
-// in a file. The sender sends a file, and waits until the receiver has it.
+// transfer is one end: the receiver listens, prints its address, and keeps what one connection
+// brings in a file. The sender sends a file, and waits until the receiver has it.
 func transfer(role, addr, name string) error {
 	if role == sender {
 		return send(addr, name)

@@ -15,6 +15,6 @@
 //	BENCH_GATE        if set, tests compare, and fail on ratios that are out of bounds: a busy machine
 //	                  must not fail a change otherwise
 //
-// CPUs and congestion control can be chosen on Linux only. Elsewhere the rest works, and reports say
-// what was not done.
+// CPUs and congestion control can be chosen on Linux only. Elsewhere the rest works, and reports
+// say what was not done.
 package env

@@ -15,12 +15,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// base is the number of connections that others are compared with. Over fewer than that, what a call
-// costs is mostly waking up.
+// base is the number of connections that others are compared with. Over fewer than that, what a
+// call costs is mostly waking up.
 const base = 10
 
-// comparisons are of calls over 1, 100 and 1000 connections with calls over base: a CPU ratio is how
-// much dearer a call gets.
+// comparisons are of calls over 1, 100 and 1000 connections with calls over base: a CPU ratio is
+// how much dearer a call gets.
 var comparisons []paired.Comparison
 
 func init() {

@@ -10,11 +10,12 @@
 // just been made, and when each has made 64 calls at a time. Memory of the kernel's sockets is not in it. Then a part of them is busy at once, and in the end all
 // must still be there.
 //
-// [BenchmarkBusy] compares calls over 1, 100 and 1000 connections, one at a time on each, with calls over 10 (package paired): the
-// CPU ratio says how much dearer a call gets. A raw TCP ping-pong over as many connections is compared likewise, since the caches
-// and the kernel have their share in what a larger number costs. Over a single connection both processes
-// sleep between messages, and nearly all of what a call costs there is waking up, which is rare over 10.
+// [BenchmarkBusy] compares calls over 1, 100 and 1000 connections, one at a time on each, with
+// calls over 10 (package paired): the CPU ratio says how much dearer a call gets. A raw TCP
+// ping-pong over as many connections is compared likewise, since the caches and the kernel have
+// their share in what a larger number costs. Over a single connection both processes sleep between
+// messages, and nearly all of what a call costs there is waking up, which is rare over 10.
 //
-// Package env has the variables. By default 10000 connections are idle, and a round of BenchmarkBusy
-// takes 200ms.
+// Package env has the variables. By default 10000 connections are idle, and a round of
+// BenchmarkBusy takes 200ms.
 package growth

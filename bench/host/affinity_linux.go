@@ -29,8 +29,8 @@ func AllowedCPUs() ([]int, error) {
 	return cpus, nil
 }
 
-// startPinned starts cmd on some CPUs, at least one. A child inherits the CPUs of the thread that starts it, so its
-// Go runtime sees these and sets GOMAXPROCS to match.
+// startPinned starts cmd on some CPUs, at least one. A child inherits the CPUs of the thread that
+// starts it, so its Go runtime sees these and sets GOMAXPROCS to match.
 func startPinned(cmd *exec.Cmd, cpus ...int) error {
 	runtime.LockOSThread()
 	var before unix.CPUSet

@@ -12,8 +12,8 @@ const (
 	mib = 1 << 20
 )
 
-// comparisons are all of them, with what is owed. The goals beyond that: NULL 4, READ of 64 KiB 0.40,
-// READ of 1 MiB 0.92.
+// comparisons are all of them, with what is owed. The goals beyond that: NULL 4, READ of 64 KiB
+// 0.40, READ of 1 MiB 0.92.
 var comparisons = []paired.Comparison{
 	owed(Null(), 8),
 	owed(NullMany(64), 0),
@@ -30,9 +30,9 @@ var comparisons = []paired.Comparison{
 
 // owed is the comparison of p, with what it owes.
 //
-// The steady state has no allocations, as tests of package nfsdemo show, but from one round to the next
-// the goroutine may come to another processor, whose pools are empty; and a round has few operations if
-// they are long.
+// The steady state has no allocations, as tests of package nfsdemo show, but from one round to the
+// next the goroutine may come to another processor, whose pools are empty; and a round has few
+// operations if they are long.
 func owed(p Pair, bound float64) paired.Comparison {
 	c := p.Register()
 	c.Bound, c.MaxAllocs, c.Time = bound, 0.2, 20*time.Millisecond

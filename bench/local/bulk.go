@@ -49,8 +49,8 @@ func bulk(name string, size, span int) Pair {
 	}
 }
 
-// Read is READ of size bytes out of the first span bytes of the file against a copy of as many, out of
-// the same memory.
+// Read is READ of size bytes out of the first span bytes of the file against a copy of as many, out
+// of the same memory.
 func Read(size, span int) Pair {
 	p := bulk("read", size, span)
 	p.yardstick = func(r *Rig) operation {
@@ -67,8 +67,8 @@ func Read(size, span int) Pair {
 	return p
 }
 
-// Write is WRITE of size bytes into the first span bytes of the file against a copy of as many, into
-// memory of the same size: a page of a file that others read must not be written to.
+// Write is WRITE of size bytes into the first span bytes of the file against a copy of as many,
+// into memory of the same size: a page of a file that others read must not be written to.
 func Write(size, span int) Pair {
 	p := bulk("write", size, span)
 	p.yardstick = func(r *Rig) operation {

@@ -29,7 +29,8 @@ func pingPong(n int) error {
 	return nil
 }
 
-// Null is Latency of one NULL call at a time against a ping-pong between two goroutines over channels.
+// Null is Latency of one NULL call at a time against a ping-pong between two goroutines over
+// channels.
 func Null() Pair {
 	return Pair{
 		Name:      "null",

@@ -12,8 +12,8 @@ import (
 // profileTime is the length of the run that is profiled: 100 samples a second.
 const profileTime = 2 * time.Second
 
-// Compare measures the candidate against the yardstick, two registered scenarios of the same metric,
-// in processes of their own, unless both are InProcess.
+// Compare measures the candidate against the yardstick, two registered scenarios of the same
+// metric, in processes of their own, unless both are InProcess.
 func Compare(ctx context.Context, o Options, yardstick, candidate string) (*Report, error) {
 	r, err := compare(ctx, o, yardstick, candidate)
 	if err != nil {

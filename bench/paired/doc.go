@@ -9,11 +9,11 @@
 //
 // # Processes
 //
-// Client and server are two processes, each on a CPU of its own: two ends in one process
-// share a scheduler, a heap and sometimes a core. (A scenario that can be in one process only says so,
-// [Scenario].InProcess.) [Compare] starts them by
-// executing its own binary again, and tells them over pipes what to do. Both hold the
-// yardstick and the candidate at once; the one whose turn it is not is idle.
+// Client and server are two processes, each on a CPU of its own: two ends in one process share a
+// scheduler, a heap and sometimes a core. (A scenario that can be in one process only says so,
+// [Scenario].InProcess.) [Compare] starts them by executing its own binary again, and tells them
+// over pipes what to do. Both hold the yardstick and the candidate at once; the one whose turn it
+// is not is idle.
 //
 // A connection keeps what it got in its first moments, good or bad: the kernel's choice of its
 // receive buffer, the place of its memory. Two connections that do the same may therefore differ by a fifth for as long as they

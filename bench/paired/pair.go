@@ -166,8 +166,8 @@ func (p *pair) calibrate(id, unit int, d time.Duration) (n int, err error) {
 	return n, nil
 }
 
-// settle collects garbage, lest that happens in the middle of a round, and fills the pools that this
-// has emptied.
+// settle collects garbage, lest that happens in the middle of a round, and fills the pools that
+// this has emptied.
 func (p *pair) settle(ids, operations [2]int) error {
 	runtime.GC()
 	for i, id := range ids {

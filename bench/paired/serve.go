@@ -13,8 +13,8 @@ type serving struct {
 	served chan error
 }
 
-// Serve returns a Server at addr that runs serve, which is to return context.Canceled when its context
-// ends, until it is closed.
+// Serve returns a Server at addr that runs serve, which is to return context.Canceled when its
+// context ends, until it is closed.
 func Serve(ctx context.Context, addr net.Addr, serve func(context.Context) error) Server {
 	s := &serving{addr: addr.String(), served: make(chan error, 1)}
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))

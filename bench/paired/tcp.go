@@ -20,11 +20,11 @@ const (
 	// 256 KiB.
 	TCPRequests = "tcp/requests"
 
-	// TCPPingPong is a Latency scenario: a message of 128 bytes that is answered with as many, one at a
-	// time.
+	// TCPPingPong is a Latency scenario: a message of 128 bytes that is answered with as many, one at
+	// a time.
 	TCPPingPong = "tcp/pingpong"
-	// TCPMessages is a Rate scenario: 64 such messages outstanding. Either side writes each with a call
-	// of its own, as somebody does who knows nothing of the next one. One read may bring many.
+	// TCPMessages is a Rate scenario: 64 such messages outstanding. Either side writes each with a
+	// call of its own, as somebody does who knows nothing of the next one. One read may bring many.
 	TCPMessages = "tcp/messages"
 	// TCPMessagesBatched is TCPMessages where the answers to one read leave with one write, and so do
 	// the messages that follow on the answers of one read.
@@ -50,8 +50,8 @@ func TCPRead(size, inFlight int) Scenario {
 	return tcpTransfer("read", size, raw.Transfer{Response: size, InFlight: inFlight})
 }
 
-// TCPWrite is a Throughput scenario, tcp/write-SIZExN: the client has inFlight requests outstanding,
-// each with size bytes, which the server answers (raw.Transfer).
+// TCPWrite is a Throughput scenario, tcp/write-SIZExN: the client has inFlight requests
+// outstanding, each with size bytes, which the server answers (raw.Transfer).
 func TCPWrite(size, inFlight int) Scenario {
 	return tcpTransfer("write", size, raw.Transfer{Request: size, InFlight: inFlight})
 }
@@ -83,7 +83,8 @@ func tcpMessages(name string, metric Metric, window, batch int) Scenario {
 // runner is Client.Run.
 type runner func(n int, samples []time.Duration) error
 
-// tcp is what the scenarios have in common: one kind of server, and a client that is put to some use.
+// tcp is what the scenarios have in common: one kind of server, and a client that is put to some
+// use.
 func tcp(name string, metric Metric, bytes int, use func(*raw.Client) runner) Scenario {
 	return Scenario{
 		Name:   name,

@@ -22,7 +22,8 @@ type Comparison struct {
 	// MaxCPU is the CPU time at both ends, as a multiple of the yardstick's, that Gate permits when
 	// Bound or Above is not zero. Zero permits any.
 	MaxCPU float64
-	// Time is the length of a round where the environment does not say; zero means that of package env.
+	// Time is the length of a round where the environment does not say; zero means that of package
+	// env.
 	Time time.Duration
 	// MaxAllocs is the number of allocations for each operation, at either end, that
 	// Gate permits when Bound or Above is not zero.

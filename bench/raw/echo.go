@@ -49,7 +49,8 @@ func (c *Client) Announce(n uint64, window, batch int) error {
 }
 
 // Exchange sends n of the messages announced, and waits for the answers. Record, if it is not nil,
-// gets the time from one read of answers to the next, which of one message at a time is all there is.
+// gets the time from one read of answers to the next, which of one message at a time is all there
+// is.
 func (c *Client) Exchange(n int, record func(time.Duration)) error {
 	m := &c.echo
 	sent, got := min(n, len(m.buf)/MessageSize), 0

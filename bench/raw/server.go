@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Serve answers connections of l until ctx ends or l is closed, up to maxConns at a time; others wait.
-// It closes l, ends the connections and waits for them; then it returns what has ended it.
+// Serve answers connections of l until ctx ends or l is closed, up to maxConns at a time; others
+// wait. It closes l, ends the connections and waits for them; then it returns what has ended it.
 func Serve(ctx context.Context, l net.Listener, maxConns int) error {
 	var wg sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)

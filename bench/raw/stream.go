@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// readSize is how much one read of bulk data takes. With 64 KiB it gets slower, with up to 1 MiB no
-	// faster.
+	// readSize is how much one read of bulk data takes. With 64 KiB it gets slower, with up to 1 MiB
+	// no faster.
 	readSize = 256 << 10
 	// fileSize is how much of a file is read and written at a time.
 	fileSize = 1 << 20
 )
 
-// Send sends a stream of n writes of size bytes, always the same ones, and waits until the server has
-// read all.
+// Send sends a stream of n writes of size bytes, always the same ones, and waits until the server
+// has read all.
 func (c *Client) Send(size, n int) error {
 	if err := c.announce(head{what: stream, n: uint64(n) * uint64(size)}); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 // setting is a line to paste, and where to.
 type setting struct{ Where, Text string }
 
-// settings are what it takes to follow the recommendation: nothing if a part of it cannot be told, since
-// the command is for both directions.
+// settings are what it takes to follow the recommendation: nothing if a part of it cannot be told,
+// since the command is for both directions.
 func settings(a *bench.Recommendation) []setting {
 	largest := max(a.InlineSend, a.InlineRecv)
 	if largest == 0 || len(a.Unsure) > 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// untold are the words where rounds differ so much that other rounds could have come to something else.
-// Grid is the one that was measured.
+// untold are the words where rounds differ so much that other rounds could have come to something
+// else. Grid is the one that was measured.
 func untold(grid string) string {
 	if grid == bench.FullGrid().Name {
 		return "cannot be told on this machine now: rerun with more --time, or quiet it"

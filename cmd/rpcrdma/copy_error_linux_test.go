@@ -34,8 +34,8 @@ func TestPutNoSpace(t *testing.T) {
 	}
 }
 
-// TestCopyOneTooLarge: a file for which there is no room takes none from others, and is the only one
-// that is told of.
+// TestCopyOneTooLarge: a file for which there is no room takes none from others, and is the only
+// one that is told of.
 func TestCopyOneTooLarge(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("root mounts a small file system")

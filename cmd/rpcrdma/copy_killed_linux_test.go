@@ -108,7 +108,8 @@ func TestCopyKilled(t *testing.T) {
 	})
 }
 
-// TestCopySweepsWhereFilesGo: a file that is named itself also has the directory swept that it goes to.
+// TestCopySweepsWhereFilesGo: a file that is named itself also has the directory swept that it goes
+// to.
 func TestCopySweepsWhereFilesGo(t *testing.T) {
 	eachWay(t, func(t *testing.T, w *copyWay) {
 		tree(t, w.source, "f:644:f")

@@ -82,8 +82,8 @@ func TestCopyPartial(t *testing.T) {
 	})
 }
 
-// TestPutPartialInterrupted: what is left by an interrupt is told, and gone on with. What did not fit
-// is not left.
+// TestPutPartialInterrupted: what is left by an interrupt is told, and gone on with. What did not
+// fit is not left.
 func TestPutPartialInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

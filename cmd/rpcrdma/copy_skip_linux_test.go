@@ -219,8 +219,8 @@ func TestCopyDryRun(t *testing.T) {
 	})
 }
 
-// TestPutUpdateCalls: for files that are unchanged the server is asked for a list of their directory,
-// and for nothing else; nothing is set.
+// TestPutUpdateCalls: for files that are unchanged the server is asked for a list of their
+// directory, and for nothing else; nothing is set.
 func TestPutUpdateCalls(t *testing.T) {
 	var lookups, sets atomic.Int64
 	r, _ := startStepped(t, func(_ context.Context, p nfs3.Proc, _ int64) {

@@ -45,8 +45,8 @@ func (d *desc) close() error {
 }
 
 // sync brings what was written to stable storage, by fsync(2) or fdatasync(2). The host tells a
-// failure once. It may be that of data of several clients, whose COMMITs are yet to come: all are to
-// write theirs again.
+// failure once. It may be that of data of several clients, whose COMMITs are yet to come: all are
+// to write theirs again.
 func (d *desc) sync(how func(int) error) error {
 	d.dirty.Store(false)
 	err := again(func() error { return how(d.fd) })

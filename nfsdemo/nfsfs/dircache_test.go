@@ -271,7 +271,8 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// TestHoldListed: a directory that is held and was removed by another client is listed as it is now.
+// TestHoldListed: a directory that is held and was removed by another client is listed as it is
+// now.
 func TestHoldListed(t *testing.T) {
 	ctx := t.Context()
 	_, f, other := counted(t)

@@ -47,8 +47,8 @@ func (f *FS) OpenFile(ctx context.Context, name string, flag int, perm fs.FileMo
 }
 
 // OpenInfo opens a file to read, as it was listed: by its handle, so that the server is asked for
-// nothing before it is read. The name is for errors and Stat. The file may have another name by now,
-// or be gone: then what is done with it is fs.ErrNotExist (NFS3ERR_STALE).
+// nothing before it is read. The name is for errors and Stat. The file may have another name by
+// now, or be gone: then what is done with it is fs.ErrNotExist (NFS3ERR_STALE).
 func (f *FS) OpenInfo(ctx context.Context, name string, i *Info) (*File, error) {
 	o := &File{fs: f, ctx: ctx, name: name, handle: i.handle, reads: true}
 	var err error
@@ -62,10 +62,10 @@ func (f *FS) OpenInfo(ctx context.Context, name string, i *Info) (*File, error) 
 	return o, nil
 }
 
-// CreateUnique makes a file of a name that nobody else gives a file, such as a random one, and opens
-// it to read and write. It takes one call where O_EXCL takes two: the server is not asked to see to
-// it that the name is new, so that a call that is repeated finds the file that it has made. What is
-// written is stored as how says, as O_SYNC does with nfs3.FileSync.
+// CreateUnique makes a file of a name that nobody else gives a file, such as a random one, and
+// opens it to read and write. It takes one call where O_EXCL takes two: the server is not asked to
+// see to it that the name is new, so that a call that is repeated finds the file that it has made.
+// What is written is stored as how says, as O_SYNC does with nfs3.FileSync.
 func (f *FS) CreateUnique(
 	ctx context.Context, name string, how nfs3.StableHow, perm fs.FileMode,
 ) (*File, error) {

@@ -38,7 +38,8 @@ func TestBarOfCopy(t *testing.T) {
 	}
 }
 
-// TestCopyTold: the bar knows the whole from the beginning if files are named, and of a tree while its first files are copied.
+// TestCopyTold: the bar knows the whole from the beginning if files are named, and of a tree while
+// its first files are copied.
 func TestCopyTold(t *testing.T) {
 	const files = copiers + 5
 	for _, named := range []bool{true, false} {

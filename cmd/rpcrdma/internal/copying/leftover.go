@@ -26,8 +26,8 @@ const abandoned = 24 * time.Hour
 // mostLeftovers bounds how many are looked at in a copy.
 const mostLeftovers = 1 << 16
 
-// keepInMind has temporary files in a directory looked at when all is copied: by then those of other
-// copies under way are complete, or have been written to.
+// keepInMind has temporary files in a directory looked at when all is copied: by then those of
+// other copies under way are complete, or have been written to.
 func (w *walk) keepInMind(s *survey, to place, in string, d *dir) {
 	for _, one := range s.temporary {
 		if w.dryRun || len(w.leftovers) == mostLeftovers {

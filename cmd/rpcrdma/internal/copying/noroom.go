@@ -74,7 +74,8 @@ func (w *walk) room(ctx context.Context, f *Item) int64 {
 	return free
 }
 
-// refuse reports the files for which there is no room: why for the first, and of the others how many.
+// refuse reports the files for which there is no room: why for the first, and of the others how
+// many.
 func (w *walk) refuse(ctx context.Context, items []unfit, why error) error {
 	if err := w.through(ctx, items[0].Item, words.About(items[0].to.show(items[0].as), why)); err != nil {
 		return err

@@ -44,8 +44,8 @@ func (c *copier) begin(ctx context.Context, f *Item, perm fs.FileMode) (to conte
 	return to, partial(f.as), nil
 }
 
-// left opens a temporary file that is the user's own, if there is one. Anybody can tell its name: what
-// others have put there is not written to.
+// left opens a temporary file that is the user's own, if there is one. Anybody can tell its name:
+// what others have put there is not written to.
 func (c *copier) left(ctx context.Context, to place, temp string) content {
 	there, err := to.lstat(ctx, temp)
 	if err != nil || !there.mode.IsRegular() {

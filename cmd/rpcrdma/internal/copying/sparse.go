@@ -78,8 +78,8 @@ const (
 	sparseParallel = 8
 )
 
-// putSparse copies what a file of some name and size has from start on that is neither holes nor zeros. It returns the size that it had in the end,
-// if that is less.
+// putSparse copies what a file of some name and size has from start on that is neither holes nor
+// zeros. It returns the size that it had in the end, if that is less.
 func (c *copier) putSparse(ctx context.Context, to io.WriterAt, from *os.File, name string, start, size int64) (int64, error) {
 	end := atomic.Int64{}
 	end.Store(size)

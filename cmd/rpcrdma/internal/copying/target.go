@@ -45,8 +45,8 @@ func (c *copier) nested(ctx context.Context, f *Item, target string) error {
 	return nil
 }
 
-// looksCopied reports whether a directory has what a directory to copy has, as far as the first name
-// tells.
+// looksCopied reports whether a directory has what a directory to copy has, as far as the first
+// name tells.
 func looksCopied(ctx context.Context, f *Item, in string) bool {
 	for one, err := range f.from.list(ctx, f.name) {
 		if err == nil {

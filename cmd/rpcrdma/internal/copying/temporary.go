@@ -12,8 +12,8 @@ const (
 	temporaryRandom = 10
 )
 
-// Temporary returns a name for a file that is not complete yet, beside its final name. That is not part of it: it may be as long
-// as a name can be.
+// Temporary returns a name for a file that is not complete yet, beside its final name. That is not
+// part of it: it may be as long as a name can be.
 func Temporary(name string) string {
 	return path.Join(path.Dir(name), temporaryPrefix+strings.ToLower(rand.Text()[:temporaryRandom]))
 }

@@ -9,7 +9,8 @@ const copiers = 64
 // mediumCopiers is how many of these files may be such that several calls have memory for each.
 const mediumCopiers = 8
 
-// largeFile is from when on files are copied one at a time: they have enough calls under way alone, and memory for those.
+// largeFile is from when on files are copied one at a time: they have enough calls under way alone,
+// and memory for those.
 const largeFile = 4 << 20
 
 // turns bounds how many files are copied at the same time that take much memory.

@@ -24,8 +24,8 @@ func (f *RmFlags) removePartials(w *remote.Work, url string) error {
 	return f.partialsIn(w, p, remote.Entry{File: i.Handle(), Attr: *i.Attr()}, 0)
 }
 
-// partialsIn removes temporary files from a directory and, with -r, from those in it. What fails in it
-// is reported. The error is about the directory itself, or one to end with.
+// partialsIn removes temporary files from a directory and, with -r, from those in it. What fails in
+// it is reported. The error is about the directory itself, or one to end with.
 func (f *RmFlags) partialsIn(w *remote.Work, p remote.Operand, d remote.Entry, depth int) error {
 	if depth > remote.MaxDepth {
 		return remote.ErrDepth

@@ -44,7 +44,8 @@ func (p *Pinger) writeJSON() error {
 	return cli.WriteJSON(p.results, j)
 }
 
-// confJSON is what a server answers to CONF_RDMA. Of what there is no place for in a message there is no field.
+// confJSON is what a server answers to CONF_RDMA. Of what there is no place for in a message there
+// is no field.
 type confJSON struct {
 	URL      string      `json:"url"`
 	Program  uint32      `json:"program"` // 0: the server has none

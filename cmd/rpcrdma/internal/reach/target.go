@@ -45,8 +45,8 @@ const (
 	SchemeSCTP = "rdma+sctp"
 )
 
-// schemeNFS is another name of tcp. Without a port rpcbind is asked for it, where RFC 2224 would have
-// 2049 and the public file handle.
+// schemeNFS is another name of tcp. Without a port rpcbind is asked for it, where RFC 2224 would
+// have 2049 and the public file handle.
 const schemeNFS = "nfs"
 
 // SchemeOf is that of each provider.

@@ -28,8 +28,9 @@ func (e *EntryError) Error() string { return e.Err.Error() }
 
 func (e *EntryError) Unwrap() error { return e.Err }
 
-// EntriesOf lists a directory, with what the server leaves out of its list. It goes on behind an EntryError. Files that go meanwhile are passed over. A tree is gone
-// through by handle, not by name: whoever puts a link in place of a directory does not lead a command out of the tree.
+// EntriesOf lists a directory, with what the server leaves out of its list. It goes on behind an
+// EntryError. Files that go meanwhile are passed over. A tree is gone through by handle, not by
+// name: whoever puts a link in place of a directory does not lead a command out of the tree.
 func EntriesOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for listed, err := range c.ReadDir(ctx, dir) {
@@ -49,8 +50,9 @@ func EntriesOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) iter.Seq2[
 	}
 }
 
-// ContentsOf returns what is in a directory, other directories by themselves. What is listed before an error is returned with it, and besides entries that cannot be looked at:
-// an EndlessError, for one.
+// ContentsOf returns what is in a directory, other directories by themselves. What is listed before
+// an error is returned with it, and besides entries that cannot be looked at: an EndlessError, for
+// one.
 func ContentsOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) (files, dirs []Entry, err error) {
 	var unseen error
 	for e, err := range Bounded(EntriesOf(ctx, c, dir), MostHeld) {

@@ -23,10 +23,11 @@ var (
 	errOpenClass   = errors.New("a [ without a ]: in a name it is written %5B")
 )
 
-// Expand returns the URLs of the files that a URL stands for. Those are itself, unless it has a * or
-// a [ in its path and there is no file of that name. Then it is a pattern, as shells have them: *
-// stands for any characters, [...] for one of those and [!...] for another one, but not for a . at the
-// beginning, and what is written %2A or %5B stands for itself. That no file matches is an error.
+// Expand returns the URLs of the files that a URL stands for. Those are itself, unless it has a *
+// or a [ in its path and there is no file of that name. Then it is a pattern, as shells have them:
+// * stands for any characters, [...] for one of those and [!...] for another one, but not for a .
+// at the beginning, and what is written %2A or %5B stands for itself. That no file matches is an
+// error.
 func (r *Session) Expand(ctx context.Context, url string) ([]string, error) {
 	rest, query, hasQuery := strings.Cut(url, "?")
 	at := strings.Index(rest, "://") + len("://")

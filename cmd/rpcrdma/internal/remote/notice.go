@@ -46,8 +46,8 @@ func (n *notices) connected() {
 	}
 }
 
-// dialing notes that there is no connection, and what is to be said of it as long as nothing else is
-// known.
+// dialing notes that there is no connection, and what is to be said of it as long as nothing else
+// is known.
 func (n *notices) dialing(why error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
