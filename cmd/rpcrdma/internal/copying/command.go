@@ -16,42 +16,34 @@ func (o *Options) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.BoolVarP(&o.Recursive, "recursive", "r", false,
-		"copy directories with what is in them; links as "+
-			"links")
+		"copy directories with what is in them; links as links")
 	f.BoolVarP(&o.preserve, "preserve", "p", false,
-		"keep mode, times and, where permitted, owner and "+
-			"group")
+		"keep mode, times and, where permitted, owner and group")
 	f.BoolFuncP("archive", "a", "the same as -rp", func(string) error {
 		o.Recursive, o.preserve = true, true
 		return nil
 	})
 	f.BoolVarP(&o.asName, "no-target-directory", "T", false,
-		"the last argument is the new name, not a directory to copy "+
-			"into")
+		"the last argument is the new name, not a directory to copy into")
 	f.BoolVarP(&o.update, "update", "u", false,
-		"skip files that are unchanged: of the same size, and not newer or, with -p, of the same "+
-			"time")
+		"skip files that are unchanged: of the same size, and not newer or, with -p, of the same time")
 	f.BoolVarP(&o.checksum, "checksum", "c", false,
-		"skip files that have the same content, which is read at both ends; times do not "+
-			"matter")
+		"skip files that have the same content, which is read at both ends; times do not matter")
 	f.BoolVar(&o.ignoreExisting, "ignore-existing", false,
-		"skip files whose copy has its name already, whatever is in "+
-			"it")
+		"skip files whose copy has its name already, whatever is in it")
 	f.BoolVar(&o.dryRun, "dry-run", false, "copy nothing, but say what would be copied where")
 	f.BoolVar(&o.partial, "partial", false,
 		"keep what there is of a file of 4 MiB or more when its copy breaks off, and go on from "+
 			"there the next time")
 	f.BoolVar(&o.sparse, "sparse", false, "leave holes where a file has holes or zeros")
 	f.Var(&o.limit, "bwlimit",
-		"most bytes of content a second, of all files together, such as "+
-			"10MiB")
+		"most bytes of content a second, of all files together, such as 10MiB")
 	f.Lookup("bwlimit").DefValue = "" // none
 	f.BoolVarP(&o.verbose, "verbose", "v", false,
 		"name each file when it has been copied, or why it is skipped, and say when a server is "+
 			"slow to answer")
 	f.BoolVarP(&o.quiet, "quiet", "q", false,
-		"say nothing but errors: no progress bar, no line at the "+
-			"end")
+		"say nothing but errors: no progress bar, no line at the end")
 	f.BoolVar(&o.json, "json", false, "print in the end one JSON object instead of the line")
 }
 
