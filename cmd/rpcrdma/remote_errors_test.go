@@ -72,6 +72,9 @@ func TestExplain(t *testing.T) {
 			"port h:20049 is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://h:20049"},
 		{"not TCP", "tcp://h:20049", &recordmark.OpError{Op: "read", Err: recordmark.ErrClosedByPeer},
 			"the server at port h:20049 ends the connection at the first call; if it is one of RDMA: rdma://h"},
+		{"a web server", "tcp://h:80", &recordmark.OpError{Op: "read", Err: recordmark.ErrRecordTooLong},
+			"port h:80 answers, but not in RPC: it is one of something else; " +
+				"?rpcbind in place of the port asks for that of NFS"},
 		{"another program", "tcp://h", &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail},
 			"port h:20048 is not that of NFS: it answers PROG_UNAVAIL; NFS is as a rule at tcp://h:2049; ?rpcbind in place of the port asks for it"},
 		{"another program over RDMA", "rdma://h", &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail},

@@ -13,6 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -172,6 +173,12 @@ func (x Explainer) unfit(t reach.Target, err error) string {
 		return text + ": write the one that is, such as " + t.WithPort()
 	case t.Scheme == "tcp" && EndedByPeer(err):
 		return fmt.Sprintf("the server at %s ends the connection at the first call; if it is one of RDMA: %s", at, t.Over("rdma", t.Port))
+	case t.Scheme == "tcp" && !x.Up && errors.Is(err, recordmark.ErrRecordTooLong):
+		text := at + " answers, but not in RPC: it is one of something else"
+		if !x.Asked && !x.NoRPCBind {
+			text += "; ?rpcbind in place of the port asks for that of NFS"
+		}
+		return text
 	case errors.As(err, &accept) && accept.Stat == oncrpc.ProgUnavail:
 		text := at + " is not that of NFS: it answers PROG_UNAVAIL"
 		if t.Scheme == "tcp" && t.Port != LinuxPort {
