@@ -108,9 +108,7 @@ func TestGetNoSpace(t *testing.T) {
 
 // TestCopyPermission: errors name the file, and other files are copied all the same.
 func TestCopyPermission(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("files of others are made by root")
-	}
+	needRoot(t)
 	r := startRig(t)
 	user := []string{"--uid", "1000", "--gid", "1000"}
 	r.file(t, "tree/secret", "secret")

@@ -101,15 +101,28 @@ func TestCopyKeeps(t *testing.T) {
 	}
 }
 
-// TestPutKeepsAsUser: who may not give files away keeps what he may, and set-ID is dropped.
-func TestPutKeepsAsUser(t *testing.T) {
+// needRoot skips a test unless it is run by root, who alone makes files of others.
+func needRoot(t *testing.T) {
+	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("files of others are made by root")
 	}
+}
+
+// startOpenRig starts a server that lets all write to its directory.
+func startOpenRig(t *testing.T) *clientRig {
+	t.Helper()
+	needRoot(t)
 	r := startRig(t)
 	if err := os.Chmod(r.dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+// TestPutKeepsAsUser: who may not give files away keeps what he may, and set-ID is dropped.
+func TestPutKeepsAsUser(t *testing.T) {
+	r := startOpenRig(t)
 	source := t.TempDir()
 	tree(t, source, "tree/closed/file:444:x", "tree/set:755:x", "tree/own:755:x", "tree/group:755:x")
 	for _, f := range []struct {

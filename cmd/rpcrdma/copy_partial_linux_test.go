@@ -134,9 +134,7 @@ func overwrite(t *testing.T, name string, off int64, text string) {
 // TestCopyPartialPlanted: nothing that others can put where --partial looks is written to, or taken
 // for a copy.
 func TestCopyPartialPlanted(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("files of others are made by root")
-	}
+	needRoot(t)
 	data := rig.Pattern(5 << 20)
 	eachWay(t, func(t *testing.T, w *copyWay) {
 		rig.Write(t, filepath.Join(w.source, "file"), data)
