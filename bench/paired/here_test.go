@@ -62,7 +62,7 @@ var hung = make(chan struct{})
 // TestInProcess: both ends run here, and all that they use is the client's.
 func TestInProcess(t *testing.T) {
 	for _, name := range []string{"here/rate", "here/batches"} {
-		here.runs, here.procs = 0, 0
+		here.open, here.runs, here.procs = 0, 0, 0 // what hung has left its ends open
 		procs := runtime.GOMAXPROCS(2)
 		r, err := Compare(t.Context(), quick(), name, name)
 		if got := runtime.GOMAXPROCS(procs); got != 2 {
@@ -88,6 +88,7 @@ func TestInProcess(t *testing.T) {
 
 func TestInProcessFails(t *testing.T) {
 	for _, name := range []string{"here/fails", "here/fails in a batch"} {
+		here.open = 0
 		if _, err := Compare(t.Context(), quick(), name, name); !errors.Is(err, errHere) || here.open != 0 {
 			t.Errorf("%s: got error %v, %d ends open", name, err, here.open)
 		}
