@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -137,6 +138,33 @@ func TestPutTreeInterrupted(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestInterruptCounted: an interrupt is a failure, in the line at the end and in JSON.
+func TestInterruptCounted(t *testing.T) {
+	up := rig.Write(t, filepath.Join(t.TempDir(), "up"), interruptedData)
+	small := rig.Write(t, filepath.Join(t.TempDir(), "small"), nil)
+	for _, tt := range []struct {
+		args           []string
+		stdout, stderr string
+	}{
+		{[]string{"put", small, up, "@/memory"}, `^$`, `^put: 1 file, .*, 1 failed\nrpcrdma: interrupted\n$`},
+		{[]string{"put", up, "@/memory/up"}, `^$`, `^rpcrdma: interrupted\n$`},
+		{[]string{"put", "--json", up, "@/memory/up"}, `"files":0,.*"failed":1}\n$`, `^rpcrdma: interrupted\n$`},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		r, _ := startStepped(t, func(_ context.Context, p nfs3.Proc, i int64) {
+			if p == nfs3.ProcWrite && i == 3 {
+				cancel()
+			}
+		})
+		got := r.execWhole(ctx, "tcp", tt.args...)
+		cancel()
+		if got.code != cli.ExitInterrupted || !regexp.MustCompile(tt.stdout).MatchString(got.stdout) ||
+			!regexp.MustCompile(tt.stderr).MatchString(got.stderr) {
+			t.Errorf("%q: got %+v", tt.args[:2], got)
+		}
 	}
 }
 

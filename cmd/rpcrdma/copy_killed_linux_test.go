@@ -134,7 +134,10 @@ func TestRmPartials(t *testing.T) {
 	tree(t, r.dir, "d/.rpcrdma-abcdefghij:600:x", "d/.rpcrdma-bcdefghijk->x", "d/.rpcrdma-x:600:no", "d/file:644:file",
 		"d/e/.rpcrdma-abcdefghij:600:x", ".rpcrdma-abcdefghij:600:x", "d/link->../e")
 	r.mkdir(t, "d/.rpcrdma-cdefghijkl")
-	done(t, r.exec(t, "tcp", "rm", "--partials", "@/export/d"))
+	named := "removed @/export/d/.rpcrdma-abcdefghij\nremoved @/export/d/.rpcrdma-bcdefghijk\n"
+	if got := r.exec(t, "tcp", "rm", "-v", "--partials", "@/export/d"); got != (outcome{0, named, ""}) {
+		t.Errorf("got %+v, want %q", got, named)
+	}
 	const left = `-rw------- "d/.rpcrdma-x" "no"
 drwxr-xr-x "d/e"
 `

@@ -61,6 +61,8 @@ func TestHelpSays(t *testing.T) {
 		{"demo", "padding, which are not in inline sent"},
 		{"demo", "the lines up and down do not"},
 		{"serve", "a power of two, from 64 to half of --inline"},
+		{"bench", "It is for --inline of serve, gateway and the commands on files, and in Go for InlineSend, " +
+			"InlineRecv and MinChunk of rpcrdma.Config"},
 		{"serve", "raise the largest reply in one Send to 64KiB: off, any, sys"},
 	} {
 		_, stdout, _ := execute(t, tt.name, "--help")
@@ -118,6 +120,26 @@ func TestUnknownCommand(t *testing.T) {
 		first, second, _ := strings.Cut(stderr, "\n")
 		if code != cli.ExitUsage || stdout != "" || first != "rpcrdma: "+want || !strings.HasPrefix(second, "Run 'rpcrdma ") || strings.Count(second, "\n") != 1 {
 			t.Errorf("%s: exit %d, %q, %s, want %s", args, code, stdout, stderr, want)
+		}
+	}
+}
+
+// TestUnknownFlag: flags that may be meant are named, of the same command.
+func TestUnknownFlag(t *testing.T) {
+	for args, want := range map[string]string{
+		"ls --recursiv rdma://h":        "unknown flag: --recursiv: did you mean --recursive?",
+		"ls --ui=5 rdma://h":            "unknown flag: --ui: did you mean --uid?",
+		"ls --squash all rdma://h":      "unknown flag: --squash",
+		"serve --export-file x":         "unknown flag: --export-file",
+		"serve --export=/a=/b --sqash=": "unknown flag: --sqash: did you mean --squash?",
+		"put --bwlimt 1MiB a rdma://h":  "unknown flag: --bwlimt: did you mean --bwlimit?",
+		"serve --metric :9":             "unknown flag: --metric: did you mean --metrics?",
+		"rm --recursive-tool rdma://h":  "unknown flag: --recursive-tool",
+		"ls -Z rdma://h":                "unknown shorthand flag: 'Z' in -Z",
+	} {
+		code, stdout, stderr := execute(t, strings.Fields(args)...)
+		if first, _, _ := strings.Cut(stderr, "\n"); code != cli.ExitUsage || stdout != "" || first != "rpcrdma: "+want {
+			t.Errorf("%s: exit %d: %s, want %s", args, code, stderr, want)
 		}
 	}
 }

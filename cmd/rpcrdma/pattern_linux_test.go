@@ -45,6 +45,9 @@ func TestPatterns(t *testing.T) {
 		{name: "named class", files: []string{"a=1"}, args: "rm @/export/[[:alpha:]]", code: 1,
 			stderr: "rm @/export/[[:alpha:]]: [:alpha:] and its like are not known: write [a-zA-Z]\n",
 			tree:   []string{`-rw-r--r-- "a" "1"`}},
+		{name: "exports", args: "ls @/exp*", code: 1,
+			stderr: "ls @/exp*: mount refused: no export of 127.0.0.1 holds / (MNT3ERR_NOENT); it exports /memory (to everyone) " +
+				"and /export (to everyone); a pattern stands for files in an export, not for exports\n"},
 		{name: "nowhere", args: "rm @/export/none/*", code: 1, stderr: "rm @/export/none/*: no file matches\n"},
 	})
 }

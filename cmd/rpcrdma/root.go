@@ -56,7 +56,7 @@ there, and of servers, which end in order).`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.UsageError{Err: err} })
+	root.SetFlagErrorFunc(flagError)
 	root.SetArgs(append([]string{}, args...)) // for nil, cobra takes those of the process
 	out := &cli.CheckedWriter{W: stdout}
 	root.SetOut(out)

@@ -49,7 +49,8 @@ most. A round is disturbed if others used 15 % of the CPUs, or if raw TCP was tw
 as it mostly was. Disturbed rounds are marked, taken again while there is time, and do not
 count. What is advised comes with the interval in which it lies with a certainty of 95 %. Where that
 is wider than one step from a size to the next, or undisturbed rounds are too few, nothing is
-advised.
+advised. It is for --inline of serve, gateway and the commands on files, and in Go for InlineSend,
+InlineRecv and MinChunk of rpcrdma.Config.
 
   inline-call         client to server, in the Send of the call
   padded-call         the same, aligned at the server (RDMA_MSGP, of the draft's dialect)

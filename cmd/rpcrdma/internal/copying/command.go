@@ -72,7 +72,7 @@ func (o *Options) newCopier(cmd *cobra.Command, r *remote.Session, verb string, 
 	if o.json { // which is alone there
 		c.dryTo = c.bar
 	}
-	c.opt.verbose = o.verbose && !o.quiet && !o.dryRun
+	c.opt.verbose = o.verbose && !o.quiet
 	if c.pace != nil {
 		r.Pace = c.pace.waitFor
 		r.Flags.Size = min(r.Flags.Size, remote.TransferFlag(max(o.limit/burst, leastTransfer)))

@@ -72,7 +72,7 @@ func (t *teller) settle(ctx context.Context, err error, from, to func() string) 
 	switch {
 	case err == nil:
 		t.files.Add(1)
-		if t.opt.verbose {
+		if t.opt.verbose && !t.opt.dryRun { // which has said it
 			fmt.Fprintf(t.bar, "%s -> %s\n", cli.Printable(from()), cli.Printable(to()))
 		}
 	case errors.As(err, &why):
@@ -117,6 +117,9 @@ func (t *teller) would(from, to string) {
 
 // finish says what a command ends with.
 func (t *teller) finish(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		t.failed.Add(1)
+	}
 	if !errors.As(err, new(cli.UsageError)) {
 		if lost := t.sum(); err == nil {
 			err = lost

@@ -35,7 +35,8 @@ does what a URL that ends with . or .. names.
 
 With --partials the URLs are directories, which stay. What is removed are temporary files in them,
 .rpcrdma- and ten characters, which get, put, cp and ln -f leave when they are killed; with -r also
-those in directories below. Copies that are under way to there fail. ls -a shows the files.`,
+those in directories below. Copies that are under way to there fail. ls -a shows the files, and -v
+has rm name those that it removes.`,
 		Example: `  rpcrdma rm rdma://host/export/file
   rpcrdma rm -rf rdma://host/export/tree`,
 		SuggestFor: []string{"del", "unlink"},

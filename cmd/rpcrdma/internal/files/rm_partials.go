@@ -1,6 +1,11 @@
 package files
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/copying"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
@@ -40,11 +45,16 @@ func (f *RmFlags) partialsIn(w *remote.Work, p remote.Operand, d remote.Entry, d
 			left = append(left, e)
 		}
 	}
+	slices.SortFunc(left, func(a, b remote.Entry) int { return strings.Compare(a.Name, b.Name) })
 	errs := remote.AtOnce(len(left), func(i int) error {
 		return words.IgnoreGone(p.Client.Remove(w.Ctx(), d.File, left[i].Name))
 	})
 	for i, err := range errs {
-		if err := w.Fail(reach.ChildURL(p.URL, left[i].Name), err); err != nil {
+		url := reach.ChildURL(p.URL, left[i].Name)
+		if err == nil && w.Remotes.Verbose {
+			_, err = fmt.Fprintf(w.Cmd.OutOrStdout(), "removed %s\n", cli.Printable(url))
+		}
+		if err := w.Fail(url, err); err != nil {
 			return err
 		}
 	}

@@ -114,6 +114,9 @@ func parseURL(s string) (Target, error) {
 	if i := strings.IndexByte(rest, '/'); i >= 0 {
 		authority, escaped = rest[:i], rest[i:]
 	}
+	if authority == "" {
+		return Target{}, fmt.Errorf("no host: write %s://HOST", strings.ToLower(scheme))
+	}
 	if err := t.parseAuthority(authority); err != nil {
 		return Target{}, err
 	}

@@ -102,6 +102,7 @@ func TestParseTargetErrors(t *testing.T) {
 		{"://host/x", `unknown scheme ""`},
 		{"rdma://", "no host: write rdma://HOST"},
 		{"rdma:///x", "no host"},
+		{"nfs:///x", "no host: write nfs://HOST"},
 		{"tcp://:700/x", "no host: write tcp://HOST"},
 		{"rdma://me@host/x", "no user"},
 		{"rdma://me:secret@host/x", "no user"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
 )
 
 // mostMatches is how many files a pattern may stand for: servers can have directories without end.
@@ -45,6 +46,9 @@ func (r *Session) Expand(ctx context.Context, url string) ([]string, error) {
 		found[0] += "/" + part
 	}
 	if _, _, err := r.Open(ctx, found[0]+query); err != nil {
+		if refused := new(nfsmount.Error); errors.As(err, &refused) && !refused.Listed {
+			err = fmt.Errorf("%w; a pattern stands for files in an export, not for exports", err)
+		}
 		return nil, err
 	}
 	for n, part := range parts[first:] {
