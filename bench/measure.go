@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rpcrdma/go-rpcrdma/bench/control"
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // measure measures the yardsticks and the points.
@@ -73,11 +73,11 @@ func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Mea
 	l := newLoad(f, p, r.payload)
 	err = l.start(context.Background(), min(share/6, aside))
 	var wire int64
-	var client, server control.Usage
+	var client, server host.Usage
 	if err == nil {
 		wire = f.wire()
 		if server, err = r.control.Usage(ctx); err == nil {
-			client = r.meter.Used()
+			client = r.meter.UsedBusy()
 		}
 	}
 	if latest := time.Now().Add(share / 3); until.Before(latest) {
@@ -90,14 +90,14 @@ func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Mea
 	if err = errors.Join(err, failed, f.check()); err != nil {
 		return m, r.lost(ctx, err)
 	}
-	end := used{client: r.meter.Used(), at: time.Now()}
+	end := used{client: r.meter.UsedBusy(), at: time.Now()}
 	if end.server, err = r.control.Usage(ctx); err != nil {
 		return m, r.lost(ctx, err)
 	}
-	m.Client = usage(end.client.Since(client))
+	m.Client = end.client.Since(client)
 	m.Client.Conns = p.Conns
 	if p.Path != Loopback {
-		m.ServerUsage = usage(end.server.Since(server))
+		m.ServerUsage = end.server.Since(server)
 	}
 	m.WireBytes = f.wire() - wire
 	m.Calls, m.Elapsed, m.Latency = l.times.count(), elapsed, l.times.latency()

@@ -5,12 +5,12 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/rpcrdma/go-rpcrdma/bench/control"
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // used is what both processes have used until a moment.
 type used struct {
-	client, server control.Usage
+	client, server host.Usage
 	at             time.Time
 }
 
@@ -21,7 +21,7 @@ func (r *runner) used(ctx context.Context, d time.Duration) (u used, err error) 
 	if u.server, err = r.control.Usage(ctx); err != nil {
 		return u, r.lost(ctx, err)
 	}
-	u.client, u.at = r.meter.Used(), time.Now()
+	u.client, u.at = r.meter.UsedBusy(), time.Now()
 	return u, nil
 }
 
@@ -52,12 +52,4 @@ func (r *runner) clientCPUs() int {
 		return n
 	}
 	return runtime.NumCPU()
-}
-
-// usage drops what is no figure of a process.
-func usage(u control.Usage) Usage {
-	return Usage{
-		CPU: u.CPU, Allocs: u.Allocs, Bytes: u.Bytes, GCs: u.GCs,
-		Heap: u.Heap, Stacks: u.Stacks, Conns: u.Conns,
-	}
 }

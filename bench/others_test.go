@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/control"
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
 // TestOthers: whoever is another to client and server, and to each other where they share CPUs.
@@ -16,16 +17,16 @@ func TestOthers(t *testing.T) {
 		name           string
 		o              Options
 		sameHost       bool
-		client, server control.Usage // within a second
+		client, server host.Usage // within a second
 		want           float64
 	}{
-		{"nobody", apart, true, control.Usage{CPU: s, Busy: s}, control.Usage{CPU: 2 * s, Busy: 2 * s}, 0},
-		{"at the client", apart, true, control.Usage{CPU: s / 2, Busy: s}, control.Usage{CPU: s, Busy: s}, .5},
-		{"at the server, which has two CPUs", apart, true, control.Usage{CPU: s, Busy: s}, control.Usage{CPU: s, Busy: 2 * s}, .5},
-		{"ticks that are not exact", apart, true, control.Usage{CPU: s, Busy: s - s/100}, control.Usage{}, 0},
-		{"on the same CPUs", Options{ClientCPUs: []int{2}}, true, control.Usage{CPU: s / 4, Busy: s}, control.Usage{CPU: s / 2, Busy: s}, .25},
-		{"on other hosts", Options{ClientCPUs: []int{2}}, false, control.Usage{CPU: s / 4, Busy: s / 2}, control.Usage{CPU: s / 2, Busy: s}, .25},
-		{"a system that does not tell", apart, true, control.Usage{CPU: s}, control.Usage{CPU: s}, 0},
+		{"nobody", apart, true, host.Usage{CPU: s, Busy: s}, host.Usage{CPU: 2 * s, Busy: 2 * s}, 0},
+		{"at the client", apart, true, host.Usage{CPU: s / 2, Busy: s}, host.Usage{CPU: s, Busy: s}, .5},
+		{"at the server, which has two CPUs", apart, true, host.Usage{CPU: s, Busy: s}, host.Usage{CPU: s, Busy: 2 * s}, .5},
+		{"ticks that are not exact", apart, true, host.Usage{CPU: s, Busy: s - s/100}, host.Usage{}, 0},
+		{"on the same CPUs", Options{ClientCPUs: []int{2}}, true, host.Usage{CPU: s / 4, Busy: s}, host.Usage{CPU: s / 2, Busy: s}, .25},
+		{"on other hosts", Options{ClientCPUs: []int{2}}, false, host.Usage{CPU: s / 4, Busy: s / 2}, host.Usage{CPU: s / 2, Busy: s}, .25},
+		{"a system that does not tell", apart, true, host.Usage{CPU: s}, host.Usage{CPU: s}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := runner{o: tt.o, sameHost: tt.sameHost, info: &control.Info{CPUs: 2}}

@@ -1,6 +1,10 @@
 package bench
 
-import "time"
+import (
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
+)
 
 // Result is what a run has measured.
 type Result struct {
@@ -55,15 +59,7 @@ type Latency struct {
 }
 
 // Usage is what a process has used.
-type Usage struct {
-	CPU    time.Duration `json:"cpu_ns"` // user and system
-	Allocs uint64        `json:"allocs"` // objects allocated on the heap
-	Bytes  uint64        `json:"bytes"`  // allocated on the heap
-	GCs    uint32        `json:"gcs"`    // garbage collections
-	Heap   uint64        `json:"heap"`   // bytes of the heap in use at the end
-	Stacks uint64        `json:"stacks"` // bytes of goroutine stacks at the end
-	Conns  int           `json:"conns"`  // connections open at the end
-}
+type Usage = host.Usage
 
 // LeftOut says why points of the grid were not measured.
 type LeftOut struct {

@@ -99,8 +99,8 @@ func merged(rounds []Measurement) Measurement {
 		m.Calls += g.Calls
 		m.Elapsed += g.Elapsed
 		m.WireBytes += g.WireBytes
-		m.Client = m.Client.plus(&g.Client)
-		m.ServerUsage = m.ServerUsage.plus(&g.ServerUsage)
+		m.Client = m.Client.Plus(g.Client)
+		m.ServerUsage = m.ServerUsage.Plus(g.ServerUsage)
 		m.Latency.Max = max(m.Latency.Max, g.Latency.Max)
 	}
 	median := func(of func(*Measurement) float64) float64 {
@@ -118,14 +118,4 @@ func merged(rounds []Measurement) Measurement {
 	m.Latency.P999 = latency(func(l *Latency) time.Duration { return l.P999 })
 	m.Ratio = median(func(m *Measurement) float64 { return m.Ratio })
 	return m
-}
-
-// plus adds up what was used; of what is so at the end, other's counts.
-func (u Usage) plus(other *Usage) Usage {
-	sum := *other
-	sum.CPU += u.CPU
-	sum.Allocs += u.Allocs
-	sum.Bytes += u.Bytes
-	sum.GCs += u.GCs
-	return sum
 }

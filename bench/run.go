@@ -68,8 +68,8 @@ type runner struct {
 	raw        *raw.Client
 	loopback   *local
 	unpin      func() error
-	meter      control.Meter // of this process
-	sameHost   bool          // as the server
+	meter      host.Meter // of this process
+	sameHost   bool       // as the server
 
 	datagrams atomic.Int64 // bytes of those of RoCE
 

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 
+	"github.com/rpcrdma/go-rpcrdma/bench/host"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
@@ -23,9 +24,9 @@ func (c *Client) Info(ctx context.Context) (*Info, error) {
 	return i, nil
 }
 
-// Usage asks what the server's process has used so far.
-func (c *Client) Usage(ctx context.Context) (Usage, error) {
-	var u Usage
+// Usage asks what the server's process has used so far. Its Conns are those besides the one that asks.
+func (c *Client) Usage(ctx context.Context) (host.Usage, error) {
+	var u usage
 	err := c.rpc.Call(ctx, procUsage, nil, &u)
-	return u, err
+	return host.Usage(u), err
 }

@@ -23,7 +23,7 @@ var (
 	infoBytes = "\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\xff\xff" + "\x00\x00\x00\x05linux\x00\x00\x00" + "\x00\x00\x00\x04" +
 		"\x00\x00\x00\x04reno" + "\x00\x00\x00\x01\x00\x00\x00\x00"
 
-	someUsage  = Usage{CPU: 1, Allocs: 2, Bytes: 3, GCs: 4, Heap: 5, Stacks: 6, Conns: 7, Busy: 8}
+	someUsage  = usage{CPU: 1, Allocs: 2, Bytes: 3, GCs: 4, Heap: 5, Stacks: 6, Conns: 7, Busy: 8}
 	usageBytes = "\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x04" +
 		"\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00\x07" +
 		"\x00\x00\x00\x00\x00\x00\x00\x08"
@@ -54,7 +54,7 @@ func TestCodec(t *testing.T) {
 		name       string
 		value, got codec
 		want       string
-	}{{"INFO", &someInfo, new(Info), infoBytes}, {"USAGE", &someUsage, new(Usage), usageBytes}} {
+	}{{"INFO", &someInfo, new(Info), infoBytes}, {"USAGE", &someUsage, new(usage), usageBytes}} {
 		if got := encode(tt.value); string(got) != tt.want {
 			t.Errorf("%s: got %x, want %x", tt.name, got, tt.want)
 		}
@@ -102,7 +102,7 @@ func FuzzInfo(f *testing.F) {
 func FuzzUsage(f *testing.F) {
 	f.Add([]byte(usageBytes))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var u Usage
+		var u usage
 		if decode(&u, b) == nil && !bytes.Equal(encode(&u), b) {
 			t.Errorf("%x becomes %x", b, encode(&u))
 		}

@@ -79,7 +79,6 @@ func memory() (heap, stack int64) {
 	for range 5 {
 		runtime.GC()
 	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapInuse), int64(m.StackInuse)
+	u := new(host.Meter).Used()
+	return int64(u.Heap), int64(u.Stacks)
 }

@@ -38,7 +38,8 @@ type child struct {
 	clients map[int]Client
 	opened  map[int]Scenario // of the clients
 	profile *os.File         // nil when there is none
-	busy    atomic.Bool      // with a command, from its arrival on
+	meter   host.Meter
+	busy    atomic.Bool // with a command, from its arrival on
 }
 
 func newChild(role string) *child {
@@ -141,7 +142,7 @@ func (c *child) run(id, n int) (reply, error) {
 	start := time.Now()
 	err := s.run(client, n, samples)
 	elapsed := time.Since(start)
-	r := reply{Elapsed: elapsed, Usage: c.used().since(before)}
+	r := reply{Elapsed: elapsed, Usage: c.used().Since(before)}
 	if len(samples) > 0 {
 		slices.Sort(samples)
 		r.P50 = samples[len(samples)/2]
@@ -151,7 +152,7 @@ func (c *child) run(id, n int) (reply, error) {
 
 // used returns what this process has used so far, and those that work for it.
 func (c *child) used() Usage {
-	u := used()
+	u := c.meter.Used()
 	for _, s := range c.servers {
 		u.CPU += otherCPU(s)
 	}

@@ -85,7 +85,7 @@ func (p *pair) measureIdle() error {
 		}
 		var after reply
 		after, err = p.do(p.server, command{Verb: verbUsage})
-		p.idle = min(p.idle, after.Usage.Mallocs-before.Usage.Mallocs)
+		p.idle = min(p.idle, after.Usage.Allocs-before.Usage.Allocs)
 		before = after
 	}
 	return err
@@ -135,10 +135,10 @@ func (p *pair) run(id, n int) (Measurement, error) {
 		Operations: n,
 		Elapsed:    r.Elapsed,
 		P50:        r.P50,
-		Server:     after.Usage.since(before.Usage),
+		Server:     after.Usage.Since(before.Usage),
 		Client:     r.Usage,
 	}
-	m.Server.Mallocs -= min(p.idle, m.Server.Mallocs)
+	m.Server.Allocs -= min(p.idle, m.Server.Allocs)
 	if p.here {
 		m.Server = Usage{} // the client has told of this process
 	}

@@ -45,10 +45,10 @@ func TestRun(t *testing.T) {
 		want     func(Measurement) bool
 		what     string
 	}{
-		{"fake/plain", func(m Measurement) bool { return m.Client.Mallocs < n/10 && m.P50 == 0 }, "hardly any allocation"},
+		{"fake/plain", func(m Measurement) bool { return m.Client.Allocs < n/10 && m.P50 == 0 }, "hardly any allocation"},
 		{"fake/prints", func(m Measurement) bool { return m.Elapsed > 0 }, "what is printed to disturb nobody"},
 		{"fake/allocates", func(m Measurement) bool {
-			return m.Client.Mallocs >= 3*n && m.Client.Mallocs < 3*n+n/10 && m.Server.Mallocs < n/10
+			return m.Client.Allocs >= 3*n && m.Client.Allocs < 3*n+n/10 && m.Server.Allocs < n/10
 		}, "3 allocations an operation at the client"},
 		{"fake/latency", func(m Measurement) bool { return m.P50 == (n/2+1)*time.Microsecond }, "the median of the samples"},
 	} {

@@ -84,8 +84,8 @@ func (r *Report) side(of func(Round) Measurement) Side {
 		Value:        median(r.value),
 		ServerCPU:    median(func(m Measurement) float64 { return r.cpu(m, m.Server) }),
 		ClientCPU:    median(func(m Measurement) float64 { return r.cpu(m, m.Client) }),
-		ServerAllocs: median(func(m Measurement) float64 { return float64(m.Server.Mallocs) / float64(m.Operations) }),
-		ClientAllocs: median(func(m Measurement) float64 { return float64(m.Client.Mallocs) / float64(m.Operations) }),
+		ServerAllocs: median(func(m Measurement) float64 { return float64(m.Server.Allocs) / float64(m.Operations) }),
+		ClientAllocs: median(func(m Measurement) float64 { return float64(m.Client.Allocs) / float64(m.Operations) }),
 	}
 }
 

@@ -17,12 +17,12 @@ func reported(m Metric) *Report {
 		Candidate: Scenario{Name: "ours", Metric: m, Bytes: 1000},
 		Options:   Options{Starts: 1, Rounds: 3, Time: time.Second, Sockets: Sockets{Congestion: "reno"}, CPUs: []int{0, 1}},
 	}
-	measure := func(elapsed, p50 time.Duration, mallocs uint64) Measurement {
+	measure := func(elapsed, p50 time.Duration, allocs uint64) Measurement {
 		return Measurement{
 			Operations: 1000,
 			Elapsed:    elapsed,
 			P50:        p50,
-			Server:     Usage{CPU: 2 * time.Millisecond, Mallocs: mallocs},
+			Server:     Usage{CPU: 2 * time.Millisecond, Allocs: allocs},
 			Client:     Usage{CPU: 3 * time.Millisecond},
 		}
 	}

@@ -9,5 +9,8 @@ import (
 // the candidate alike.
 type Sockets = host.Sockets
 
+// Usage is what a process has used.
+type Usage = host.Usage
+
 // Options says how to compare.
 type Options = env.Options
