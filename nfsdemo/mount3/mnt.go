@@ -18,11 +18,11 @@ func (a *MntArgs) UnmarshalXDR(d *xdr.Decoder) { a.Path = d.String(MaxPath) }
 type MntRes struct {
 	Status  Status
 	Root    nfs3.FH  // with OK
-	Flavors []uint32 // with OK: the authentication flavours that may be used
+	Flavors []Flavor // with OK: those that calls of NFS may have, the preferred first
 }
 
 // MntResMax is the longest encoding of MntRes in bytes.
-const MntResMax = 4 + 4 + FHSize + 4 + 4*maxFlavors
+const MntResMax = 4 + 4 + FHSize + 4 + 4*MaxFlavors
 
 // MarshalXDR appends r.
 func (r *MntRes) MarshalXDR(e *xdr.Encoder) {
@@ -31,13 +31,13 @@ func (r *MntRes) MarshalXDR(e *xdr.Encoder) {
 		return
 	}
 	r.Root.MarshalXDR(e)
-	if len(r.Flavors) > maxFlavors {
+	if len(r.Flavors) > MaxFlavors {
 		e.Fail(xdr.ErrLimit)
 		return
 	}
 	e.Uint32(uint32(len(r.Flavors)))
 	for _, f := range r.Flavors {
-		e.Uint32(f)
+		e.Uint32(uint32(f))
 	}
 }
 
@@ -48,10 +48,10 @@ func (r *MntRes) UnmarshalXDR(d *xdr.Decoder) {
 		return
 	}
 	r.Root.UnmarshalXDR(d)
-	if n := d.Count(maxFlavors, 4); n > 0 {
-		r.Flavors = make([]uint32, n)
+	if n := d.Count(MaxFlavors, 4); n > 0 {
+		r.Flavors = make([]Flavor, n)
 	}
 	for i := range r.Flavors {
-		r.Flavors[i] = d.Uint32()
+		r.Flavors[i] = Flavor(d.Uint32())
 	}
 }

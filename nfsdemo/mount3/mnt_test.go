@@ -51,8 +51,8 @@ func TestMntRes(t *testing.T) {
 	for _, want := range []mount3.MntRes{
 		{Status: mount3.ErrAcces},
 		{Root: fh},
-		{Root: fh, Flavors: []uint32{1, 390003}},
-		{Root: nfs3.MakeFH(make([]byte, mount3.FHSize)), Flavors: make([]uint32, 64)},
+		{Root: fh, Flavors: []mount3.Flavor{1, 390003}},
+		{Root: nfs3.MakeFH(make([]byte, mount3.FHSize)), Flavors: make([]mount3.Flavor, 64)},
 	} {
 		b, err := encode(&want)
 		if err != nil || len(b) > mount3.MntResMax {
@@ -79,7 +79,7 @@ func TestMntRes(t *testing.T) {
 			t.Errorf("oracle: %v\n%x\n%x", err, b, again.Bytes())
 		}
 	}
-	if _, err := encode(&mount3.MntRes{Flavors: make([]uint32, 65)}); err == nil {
+	if _, err := encode(&mount3.MntRes{Flavors: make([]mount3.Flavor, 65)}); err == nil {
 		t.Error("65 flavours encode")
 	}
 }
@@ -94,7 +94,7 @@ func TestStatus(t *testing.T) {
 }
 
 func FuzzMnt(f *testing.F) {
-	b, _ := encode(&mount3.MntRes{Root: nfs3.MakeFH([]byte("handle")), Flavors: []uint32{1}})
+	b, _ := encode(&mount3.MntRes{Root: nfs3.MakeFH([]byte("handle")), Flavors: []mount3.Flavor{1}})
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var a mount3.MntArgs

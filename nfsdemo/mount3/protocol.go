@@ -18,8 +18,8 @@ const (
 	FHSize  = 64   // longest file handle, FHSIZE3
 )
 
-// maxFlavors bounds the list of flavours in a reply, which has no limit of its own.
-const maxFlavors = 64
+// MaxFlavors bounds the list of flavours in a reply, which has no limit of its own.
+const MaxFlavors = 64
 
 // Status is mountstat3 (RFC 1813 section 5.1.5). Each but OK is an error; errors.Is finds
 // the sentinels of io/fs in it where there are such.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
@@ -30,9 +31,11 @@ type Config struct {
 	Host string
 	// Port is that of MOUNT over TCP; 0: find it.
 	Port int
-	// Flavor is the flavour of the calls of MOUNT, and the one that those of NFS will have; nil is
-	// AUTH_NONE.
+	// Flavor is the flavour of the calls of MOUNT; nil is AUTH_NONE.
 	Flavor oncrpc.ClientFlavor
+	// Flavors are those that calls of NFS can have, of which the server chooses (Root.Flavor). None
+	// is that of Flavor, which must not be RPCSEC_GSS then: its pseudo flavours are many.
+	Flavors []mount3.Flavor
 	// Dial connects to MOUNT and to rpcbind, over TCP, at an address with a port; nil means by
 	// package recordmark, to MOUNT from a port below 1024 if the process may have one.
 	Dial func(ctx context.Context, addr string) (oncrpc.Transport, error)
@@ -40,11 +43,14 @@ type Config struct {
 	Wrap func(net.Conn) net.Conn
 }
 
-func (c *Config) flavor() oncrpc.AuthFlavor {
-	if c.Flavor == nil {
-		return oncrpc.FlavorNone
+func (c *Config) flavors() []mount3.Flavor {
+	switch {
+	case len(c.Flavors) > 0:
+		return c.Flavors
+	case c.Flavor == nil:
+		return []mount3.Flavor{mount3.FlavorNone}
 	}
-	return c.Flavor.Flavor()
+	return []mount3.Flavor{mount3.Flavor(c.Flavor.Flavor())}
 }
 
 // addr is a port of the host.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
-	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
 // Error is a directory that could not be mounted, though MOUNT was found.
@@ -66,32 +65,31 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // FlavorError is the answer of a server that wants other credentials than there are.
 type FlavorError struct {
-	Flavors []uint32 // that it takes
-	Have    oncrpc.AuthFlavor
+	Flavors []mount3.Flavor // that it takes
+	Have    []mount3.Flavor // that there are
 }
 
 func (e *FlavorError) Error() string {
-	var names []string
-	for _, f := range e.Flavors {
-		names = append(names, flavorName(f))
-	}
 	return fmt.Sprintf("is for callers with %s credentials, and there are but %s ones",
-		strings.Join(names, " or "), flavorName(uint32(e.Have)))
+		flavorNames(e.Flavors), flavorNames(e.Have))
 }
 
-// flavorName names a flavour. Those of RPCSEC_GSS have numbers of their own here (RFC 2623).
-func flavorName(f uint32) string {
-	switch f {
-	case uint32(oncrpc.FlavorNone):
-		return "AUTH_NONE"
-	case uint32(oncrpc.FlavorSys):
-		return "AUTH_SYS"
-	case 390003:
-		return "Kerberos (krb5)"
-	case 390004:
-		return "Kerberos (krb5i)"
-	case 390005:
-		return "Kerberos (krb5p)"
+func flavorNames(flavors []mount3.Flavor) string {
+	var names []string
+	for _, f := range flavors {
+		names = append(names, flavorName(f))
 	}
-	return fmt.Sprintf("flavour %d", f)
+	return strings.Join(names, " or ")
+}
+
+func flavorName(f mount3.Flavor) string {
+	switch f {
+	case mount3.FlavorNone:
+		return "AUTH_NONE"
+	case mount3.FlavorSys:
+		return "AUTH_SYS"
+	case mount3.FlavorKrb5, mount3.FlavorKrb5i, mount3.FlavorKrb5p:
+		return fmt.Sprintf("Kerberos (%v)", f)
+	}
+	return f.String()
 }

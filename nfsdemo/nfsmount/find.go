@@ -3,6 +3,7 @@ package nfsmount
 import (
 	"context"
 
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
@@ -12,6 +13,9 @@ type Root struct {
 	Handle nfs3.FH
 	Export string // its path
 	Rest   string // what of the path that was asked for is below it, without slashes around it
+
+	Flavors []mount3.Flavor // that the server takes for it, the preferred first; it need not say
+	Flavor  mount3.Flavor   // that calls of NFS should have: the first of these that there is
 
 	service *Service
 }

@@ -67,6 +67,7 @@ func (m *mounting) guess(ctx context.Context) (Root, error) {
 // mount mounts a directory, listed as an export or not.
 func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root, error) {
 	var res mount3.MntRes
+	var flavor mount3.Flavor
 	c := oncrpc.NewClient(m.conn, mount3.Program, mount3.Version, m.s.cfg.Flavor)
 	err := c.Do(ctx, &oncrpc.Request{
 		Procedure: uint32(mount3.ProcMnt),
@@ -79,8 +80,11 @@ func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root,
 	case err != nil:
 	case res.Status != mount3.OK:
 		err = res.Status
-	case !m.usable(res.Flavors):
-		err = &FlavorError{res.Flavors, m.s.cfg.flavor()}
+	default:
+		var ok bool
+		if flavor, ok = choose(res.Flavors, m.s.cfg.flavors()); !ok {
+			err = &FlavorError{res.Flavors, m.s.cfg.flavors()}
+		}
 	}
 	if err != nil {
 		return Root{}, &Error{
@@ -89,15 +93,21 @@ func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root,
 		}
 	}
 	rest, _ := holds(clean(export), m.dir)
-	return Root{res.Root, export, rest, m.s}, nil
+	return Root{
+		Handle: res.Root, Export: export, Rest: rest, Flavors: res.Flavors, Flavor: flavor, service: m.s,
+	}, nil
 }
 
-// usable reports whether calls may come with the credentials that there are. A server that takes
+// choose returns the first flavour that a server takes of those that there are. A server that takes
 // AUTH_NONE takes all others, as it does not look at them, and one that says nothing has to be
 // tried.
-func (m *mounting) usable(flavors []uint32) bool {
-	return len(flavors) == 0 || slices.Contains(flavors, uint32(m.s.cfg.flavor())) ||
-		slices.Contains(flavors, uint32(oncrpc.FlavorNone))
+func choose(takes, have []mount3.Flavor) (f mount3.Flavor, ok bool) {
+	for _, f := range takes {
+		if slices.Contains(have, f) {
+			return f, true
+		}
+	}
+	return have[0], len(takes) == 0 || slices.Contains(takes, mount3.FlavorNone)
 }
 
 // host names the server.

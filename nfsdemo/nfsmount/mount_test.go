@@ -250,7 +250,7 @@ func TestRefused(t *testing.T) {
 				"/g (to 1, 2, 3, 4 and 2 more), /h (to 1, 2, 3, 4 and 2 more) and 3 more", fs.ErrPermission},
 		{"names of anything", mounter{exports: []mount3.Export{{Path: "/\x1b[2J", Groups: []string{"a b", ""}}}}, "/\xff",
 			`mount refused: no export of server holds "/\xff" (MNT3ERR_NOENT); it exports "/\x1b[2J" (to "a b" and "")`, fs.ErrNotExist},
-		{"Kerberos", mounter{exports: some, results: map[string]mount3.MntRes{"/pub": {Root: handle("h"), Flavors: []uint32{390003, 390005, 9}}}}, "/pub",
+		{"Kerberos", mounter{exports: some, results: map[string]mount3.MntRes{"/pub": {Root: handle("h"), Flavors: []mount3.Flavor{390003, 390005, 9}}}}, "/pub",
 			"mount refused: server: /pub is for callers with Kerberos (krb5) or Kerberos (krb5p) or flavour 9 credentials, and there are but AUTH_SYS ones", nil},
 	}
 	for i := range tests {
@@ -301,17 +301,17 @@ func TestUnprivileged(t *testing.T) {
 func TestFlavors(t *testing.T) {
 	tests := []struct {
 		name    string
-		flavors []uint32
+		flavors []mount3.Flavor
 		cred    oncrpc.ClientFlavor
 		ok      bool
 	}{
 		{"not said", nil, sys(t), true},
-		{"AUTH_SYS", []uint32{1}, sys(t), true},
-		{"AUTH_SYS among others", []uint32{390003, 1}, sys(t), true},
-		{"any, for they are not looked at", []uint32{0}, sys(t), true},
-		{"others", []uint32{390003, 6}, sys(t), false},
-		{"AUTH_SYS, which there is not", []uint32{1}, oncrpc.AuthNone(), false},
-		{"AUTH_NONE", []uint32{1, 0}, oncrpc.AuthNone(), true},
+		{"AUTH_SYS", []mount3.Flavor{1}, sys(t), true},
+		{"AUTH_SYS among others", []mount3.Flavor{390003, 1}, sys(t), true},
+		{"any, for they are not looked at", []mount3.Flavor{0}, sys(t), true},
+		{"others", []mount3.Flavor{390003, 6}, sys(t), false},
+		{"AUTH_SYS, which there is not", []mount3.Flavor{1}, oncrpc.AuthNone(), false},
+		{"AUTH_NONE", []mount3.Flavor{1, 0}, oncrpc.AuthNone(), true},
 	}
 	for _, tt := range tests {
 		m := &mounter{exports: []mount3.Export{{Path: "/"}}, results: map[string]mount3.MntRes{"/": {Root: handle("h"), Flavors: tt.flavors}}}

@@ -7,7 +7,7 @@ import (
 )
 
 func getAttr(ctx context.Context, q *request, a *nfs3.GetAttrArgs, r *nfs3.GetAttrRes) error {
-	fs, err := q.fs(&a.File)
+	fs, err := q.rootFS(&a.File)
 	if err == nil {
 		r.Attr, err = fs.GetAttr(ctx, a.File)
 	}
@@ -36,7 +36,7 @@ func access(ctx context.Context, q *request, a *nfs3.AccessArgs, r *nfs3.AccessR
 		return err
 	}
 	want := a.Want
-	if q.rule.ReadOnly {
+	if q.access.ReadOnly {
 		want &^= changing
 	}
 	r.Granted, r.Attr, err = e.FS.Access(ctx, &q.cred, a.File, want)

@@ -93,7 +93,7 @@ func (q *request) cross(
 	if may == 0 {
 		return nfs3.ErrAcces
 	}
-	if err := q.enter(to); err != nil {
+	if err := q.enter(to, byFlavor); err != nil {
 		return err
 	}
 	found, err := to.FS.GetAttr(ctx, file)

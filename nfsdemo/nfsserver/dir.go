@@ -50,7 +50,7 @@ func rename(ctx context.Context, q *request, a *nfs3.RenameArgs, r *nfs3.RenameR
 	switch {
 	case from != to:
 		refuse = nfs3.ErrXDev
-	case q.rule.ReadOnly:
+	case q.access.ReadOnly:
 		refuse = nfs3.ErrROFS
 	default:
 		r.From, r.To, err = from.FS.Rename(ctx, &q.cred,
@@ -76,7 +76,7 @@ func link(ctx context.Context, q *request, a *nfs3.LinkArgs, r *nfs3.LinkRes) er
 	switch {
 	case file != dir:
 		refuse = nfs3.ErrXDev
-	case q.rule.ReadOnly:
+	case q.access.ReadOnly:
 		refuse = nfs3.ErrROFS
 	default:
 		r.Attr, r.Dir, err = file.FS.Link(ctx, &q.cred, a.File, a.Where.Dir, a.Where.Name)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -51,6 +52,8 @@ type export struct {
 	Path  string
 	FS    vfs.FS
 	rules []Rule
+	// proves: by a rule of them there are flavours that prove who calls.
+	proves bool
 	*exportState
 
 	crossMnt bool
@@ -80,6 +83,7 @@ func newExport(x Export, state *exportState) *export {
 	if len(x.Rules) == 0 {
 		e.rules = []Rule{Rule{}.clone()}
 	}
+	e.proves = slices.ContainsFunc(e.rules, func(r Rule) bool { return r.proves() })
 	return e
 }
 

@@ -23,7 +23,7 @@ func fsStat(ctx context.Context, q *request, a *nfs3.FSStatArgs, r *nfs3.FSStatR
 }
 
 func fsInfo(ctx context.Context, q *request, a *nfs3.FSInfoArgs, r *nfs3.FSInfoRes) error {
-	fs, err := q.fs(&a.Root)
+	fs, err := q.rootFS(&a.Root)
 	if err != nil {
 		return err
 	}

@@ -55,8 +55,11 @@ func handler[A, R any, PA argsOf[A], PR resultsOf[R]](
 		if err := c.Args.Finish(); err != nil {
 			return err
 		}
-		x.begin(s, c)
-		if err := proc(ctx, &x.request, args, res); err != nil {
+		err := x.begin(ctx, s, c)
+		if err == nil {
+			err = proc(ctx, &x.request, args, res)
+		}
+		if err != nil {
 			status, ok := statusOf(err)
 			if !ok {
 				return err

@@ -13,8 +13,21 @@ import (
 func (s *Server) mounted(q *request, dir string) {
 	s.stats.mounts.Add(1)
 	s.mounts.add(hostOf(q.conn), dir)
-	s.log.Event(q.conn.RemoteAddr(), "nfs: mounted", q.entered, "path", dir, "uid", q.cred.UID)
+	args := []any{"path", dir, "uid", q.cred.UID}
+	if q.principal != "" {
+		args = append(args, "principal", printable(q.principal))
+	}
+	s.log.Event(q.conn.RemoteAddr(), "nfs: mounted", q.entered, args...)
 }
+
+// unidentified notes that it could not be found out which user a principal is.
+func (s *Server) unidentified(principal string, err error) {
+	s.log.Failure("nfs: which user a principal is cannot be found out", unidentified{},
+		"principal", printable(principal), "err", err)
+}
+
+// unidentified is what is logged once a minute.
+type unidentified struct{}
 
 // unmounted notes that a directory is mounted no more, if it was.
 func (s *Server) unmounted(peer net.Addr, dir string) {
@@ -55,14 +68,14 @@ func (s *Server) refused(q *request, dir string, status nfs3.Status) {
 	s.log.Fault(q.conn.RemoteAddr(), "nfs: mount refused", e, args...)
 }
 
-// maxLogged bounds what the log has of a path that a client has made up.
+// maxLogged bounds what the log has of a path or a name that a client has made up.
 const maxLogged = 128
 
-func printable(dir string) string {
-	if len(dir) > maxLogged {
-		return dir[:maxLogged] + "..."
+func printable(s string) string {
+	if len(s) > maxLogged {
+		return s[:maxLogged] + "..."
 	}
-	return dir
+	return s
 }
 
 // failed notes that a call for an export ends with a status that says more than that of most.

@@ -8,10 +8,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// flavors are the authentication flavours that NFS calls may use, the better first: clients
-// take the first that they know.
-var flavors = []uint32{uint32(oncrpc.FlavorSys), uint32(oncrpc.FlavorNone)}
-
 // mount returns the MOUNT program.
 func (s *Server) mount() oncrpc.Program {
 	procs := []oncrpc.Procedure{
@@ -43,9 +39,12 @@ func (s *Server) mnt(ctx context.Context, c *oncrpc.Call) error {
 	if err := c.Args.Finish(); err != nil {
 		return err
 	}
-	q.begin(s, c)
 	defer q.leave()
-	root, err := q.resolve(ctx, args.Path)
+	var root nfs3.FH
+	err := q.begin(ctx, s, c)
+	if err == nil {
+		root, err = q.resolve(ctx, args.Path)
+	}
 	switch status, ok := statusOf(err); {
 	case err == nil:
 		s.mounted(&q, args.Path)
@@ -57,8 +56,9 @@ func (s *Server) mnt(ctx context.Context, c *oncrpc.Call) error {
 	}
 	if q.entered != nil {
 		_ = s.look(ctx, q.entered)
+		res.Flavors = q.rule.Flavors
 	}
-	res.Root, res.Flavors = root, flavors
+	res.Root = root
 	res.MarshalXDR(c.Results)
 	return nil
 }

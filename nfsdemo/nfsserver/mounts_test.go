@@ -122,7 +122,7 @@ func TestMountFlavors(t *testing.T) {
 	if err != nil || res.Status != mount3.OK || res.Root != w.root {
 		t.Fatalf("%v: %+v", err, res)
 	}
-	if diff := cmp.Diff([]uint32{1, 0}, res.Flavors); diff != "" {
+	if diff := cmp.Diff([]mount3.Flavor{1, 0}, res.Flavors); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
@@ -25,6 +26,19 @@ func (s *Server) admit(e *export, conn oncrpc.Transport) (*Rule, error) {
 	s.stats.refused.Add(1)
 	s.log.Fault(addr, why, e, "export", e.Path)
 	return nil, nfs3.ErrAcces
+}
+
+// refuseFlavor notes that a call is not for an export because of its flavour, and returns
+// nfs3.ErrAcces.
+func (s *Server) refuseFlavor(e *export, q *request, r *Rule) error {
+	s.stats.refused.Add(1)
+	args := []any{"export", e.Path, "flavor", q.flavor, "wanted", mount3.FormatFlavors(r.Flavors)}
+	if q.principal != "" {
+		args = append(args, "principal", printable(q.principal))
+	}
+	s.log.Fault(q.conn.RemoteAddr(), "nfs: the export is not for calls with this flavour (sec=)", e,
+		args...)
+	return nfs3.ErrAcces
 }
 
 // privileged reports whether a port is one that takes rights on a host of Unix.

@@ -30,7 +30,7 @@ func (q *request) resolve(ctx context.Context, dir string) (nfs3.FH, error) {
 	if e == nil {
 		return nfs3.FH{}, nfs3.ErrNoEnt
 	}
-	if err := q.enter(e); err != nil {
+	if err := q.enter(e, byMount); err != nil {
 		return nfs3.FH{}, err
 	}
 	at := e.FS.Root()

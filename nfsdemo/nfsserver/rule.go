@@ -2,10 +2,12 @@ package nfsserver
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
@@ -22,10 +24,26 @@ type Rule struct {
 	Privileged bool
 	// Squash says which callers are taken for Anon.
 	Squash Squash
-	// Anon is who squashed callers are, and those without AUTH_SYS credentials; nil means user and
-	// group Nobody.
+	// Anon is who squashed callers are, and those of whom is not known which user they are: with
+	// AUTH_NONE, or principals that Config.User does not know. Nil means user and group Nobody.
 	Anon *vfs.Cred
+	// Flavors are those that calls may have, the preferred first, which MNT tells. None means
+	// AUTH_SYS and AUTH_NONE. Calls with others are refused with nfs3.ErrAcces; a service that
+	// protects more is another, too. As RFC 2623 section 2.3.2 has it, GETATTR and FSINFO of an
+	// export's root may also be called with AUTH_SYS and AUTH_NONE, and MNT with any.
+	Flavors []mount3.Flavor
+	// PerFlavor has what holds for calls with one of Flavors in place of ReadOnly and Squash.
+	PerFlavor map[mount3.Flavor]Access
 }
+
+// Access is what of a Rule may be another for a flavour.
+type Access struct {
+	ReadOnly bool
+	Squash   Squash
+}
+
+// anyFlavors is what a rule without Flavors has: clients take the first that they know.
+var anyFlavors = []mount3.Flavor{mount3.FlavorSys, mount3.FlavorNone}
 
 // Squash is a set of callers whose credentials do not count.
 type Squash int
@@ -45,8 +63,24 @@ const noID = 1<<32 - 1
 
 // check says what is wrong with a rule.
 func (r *Rule) check() error {
-	if r.Squash < SquashRoot || r.Squash > SquashAll {
-		return fmt.Errorf("squash %d is none", r.Squash)
+	if err := r.Squash.check(); err != nil {
+		return err
+	}
+	if len(r.Flavors) > mount3.MaxFlavors {
+		return fmt.Errorf("%d flavours: at most %d can be told", len(r.Flavors), mount3.MaxFlavors)
+	}
+	for i, f := range r.Flavors {
+		if slices.Contains(r.Flavors[:i], f) {
+			return fmt.Errorf("%v is there twice", f)
+		}
+	}
+	for f, a := range r.PerFlavor {
+		if !slices.Contains(r.Flavors, f) {
+			return fmt.Errorf("%v is not among the flavours, and has rules", f)
+		}
+		if err := a.Squash.check(); err != nil {
+			return fmt.Errorf("%v: %w", f, err)
+		}
 	}
 	for _, p := range r.Clients {
 		if !p.IsValid() || p.Addr().Is4In6() {
@@ -56,9 +90,20 @@ func (r *Rule) check() error {
 	return nil
 }
 
+func (s Squash) check() error {
+	if s < SquashRoot || s > SquashAll {
+		return fmt.Errorf("squash %d is none", s)
+	}
+	return nil
+}
+
 // clone returns a copy that nobody else changes.
 func (r Rule) clone() Rule {
 	r.Clients = slices.Clone(r.Clients)
+	r.PerFlavor = maps.Clone(r.PerFlavor)
+	if r.Flavors = slices.Clone(r.Flavors); len(r.Flavors) == 0 {
+		r.Flavors = anyFlavors
+	}
 	anon := vfs.Cred{UID: Nobody, GID: Nobody}
 	if r.Anon != nil {
 		anon = *r.Anon
@@ -71,22 +116,32 @@ func (r Rule) clone() Rule {
 // isFor reports whether a host is among the clients.
 func (r *Rule) isFor(h peerhost.Host) bool { return len(r.Clients) == 0 || h.In(r.Clients) }
 
-// squash makes c, who has said who he is or has not, into whom the rule takes him for. Twice is
-// the same as once.
-func (r *Rule) squash(c *vfs.Cred, said bool) {
-	if !said || r.Squash == SquashAll {
+// access returns what calls with a flavour may do, and whether they may be made.
+func (r *Rule) access(f mount3.Flavor) (a Access, ok bool) {
+	if a, ok = r.PerFlavor[f]; ok {
+		return a, true
+	}
+	return Access{r.ReadOnly, r.Squash}, slices.Contains(r.Flavors, f)
+}
+
+// proves reports whether callers can prove who they are.
+func (r *Rule) proves() bool { return slices.ContainsFunc(r.Flavors, mount3.Flavor.Proves) }
+
+// squash makes c into whom the rule takes him for. Twice is the same as once.
+func (r *Rule) squash(c *vfs.Cred, s Squash) {
+	if s == SquashAll {
 		*c = vfs.Cred{UID: r.Anon.UID, GID: r.Anon.GID, GIDs: append(c.GIDs[:0], r.Anon.GIDs...)}
 		return
 	}
-	c.UID = r.id(c.UID, r.Anon.UID)
-	c.GID = r.id(c.GID, r.Anon.GID)
+	c.UID = s.id(c.UID, r.Anon.UID)
+	c.GID = s.id(c.GID, r.Anon.GID)
 	for i, g := range c.GIDs {
-		c.GIDs[i] = r.id(g, r.Anon.GID)
+		c.GIDs[i] = s.id(g, r.Anon.GID)
 	}
 }
 
-func (r *Rule) id(id, anon uint32) uint32 {
-	if id == noID || id == 0 && r.Squash == SquashRoot {
+func (s Squash) id(id, anon uint32) uint32 {
+	if id == noID || id == 0 && s == SquashRoot {
 		return anon
 	}
 	return id

@@ -2,6 +2,7 @@ package nfsserver
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
@@ -37,8 +39,21 @@ type Config struct {
 	Blocking bool
 	// Groups returns the supplementary groups of a user who is not squashed, in place of those that
 	// he says he has; nil takes him at his word, which is 16 groups at most (RFC 5531 appendix A).
-	// It may block, and takes Blocking then. What it returns is not changed.
+	// It may block, and takes Blocking then. What it returns is not changed. It is asked of callers
+	// with AUTH_SYS; the groups of a principal are those that User returns.
 	Groups func(uid uint32) []uint32
+	// GSS says that the RPC server takes RPCSEC_GSS, by a flavour of package gss among
+	// oncrpc.ServerConfig.Flavors. Without it exports whose rules name flavours of RPCSEC_GSS are
+	// an error, ErrNoGSS, of New and of SetExports: nobody could use them.
+	GSS bool
+	// User returns the user that a principal of RPCSEC_GSS is, such as "alice@EXAMPLE.ORG". Nil is
+	// none: the caller is squashed to Rule.Anon, as all are where User is nil. Of user 0 the rules
+	// count as with AUTH_SYS. An error has the client try again later (nfs3.ErrJukebox): it is not
+	// known just now. User may block within ctx, which ends with the connection; calls with
+	// RPCSEC_GSS run on workers in any case, so it bounds its waits. What it returns is not changed.
+	// Principals are what a mechanism has found them to be, and may hold any bytes. Package users
+	// has functions for it.
+	User func(ctx context.Context, principal string) (*vfs.Cred, error)
 	// Logger takes what an operator wants to know; nil means slog.Default(). At level INFO it is
 	// who mounts and unmounts what; at WARN who was refused, and why; at ERROR file systems that
 	// fail, and exports that have gone away. What comes again and again is there once a minute for
@@ -52,6 +67,8 @@ type Server struct {
 	changing sync.Mutex // held by SetExports
 	blocking bool
 	groups   func(uid uint32) []uint32 // may be nil
+	gss      bool
+	user     func(ctx context.Context, principal string) (*vfs.Cred, error) // may be nil
 	maxRead  uint32
 	maxWrite uint32
 	verf     nfs3.Verifier // of this start: data written to another may be lost
@@ -79,10 +96,13 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("nfsserver: nothing to export")
 	}
 	t, none := &table{byID: make(map[uint64]*export)}, new(table)
-	s.blocking, s.groups = cfg.Blocking, cfg.Groups
+	s.blocking, s.groups, s.gss, s.user = cfg.Blocking, cfg.Groups, cfg.GSS, cfg.User
 	for _, x := range cfg.Exports {
 		if err := t.add(x, none); err != nil {
 			return nil, fmt.Errorf("nfsserver: export %q: %w", x.Path, err)
+		}
+		if err := s.checkFlavors(&x); err != nil {
+			return nil, err
 		}
 		s.blocking = s.blocking || !x.FS.Info().NonBlocking
 	}

@@ -11,11 +11,11 @@ import (
 // Stats counts what a Server has done since it began.
 type Stats struct {
 	Mounts       uint64 // handles given out by MNT
-	Refused      uint64 // calls of NFS and MOUNT from addresses that the export does not admit
+	Refused      uint64 // calls of NFS and MOUNT from addresses, or with flavours, that the export does not admit
 	BadHandles   uint64 // calls answered with nfs3.ErrBadHandle
 	StaleHandles uint64 // with nfs3.ErrStale
 	ReadOnly     uint64 // with nfs3.ErrROFS
-	Denied       uint64 // with nfs3.ErrAcces or nfs3.ErrPerm, though the export is for that address
+	Denied       uint64 // with nfs3.ErrAcces or nfs3.ErrPerm, though the export is for that call
 	NoExport     uint64 // calls of MNT for what is not exported
 }
 

@@ -15,6 +15,22 @@ type table struct {
 // for such as do not.
 var ErrBlocks = errors.New("its file system may block, and Config.Blocking is not set")
 
+// ErrNoGSS is the error of New and of SetExports for an export whose rules name a flavour of
+// RPCSEC_GSS, where Config.GSS is not set. It is wrapped by one that names export and flavour.
+var ErrNoGSS = errors.New("the server does not take RPCSEC_GSS")
+
+// checkFlavors returns an error that wraps ErrNoGSS, or nil.
+func (s *Server) checkFlavors(x *Export) error {
+	for i := range x.Rules {
+		for _, f := range x.Rules[i].Flavors {
+			if f.Proves() && !s.gss {
+				return fmt.Errorf("nfsserver: export %q: sec=%v: %w", x.Path, f, ErrNoGSS)
+			}
+		}
+	}
+	return nil
+}
+
 // SetExports replaces the exports. A file system that was exported before, under the same path,
 // keeps what is counted of it; its clients notice nothing unless the rules are others now. The
 // handles of one that is exported no more are stale (nfs3.ErrStale) from now on. Calls that have
@@ -27,6 +43,9 @@ func (s *Server) SetExports(exports []Export) error {
 	for _, x := range exports {
 		if err := t.add(x, old); err != nil {
 			return fmt.Errorf("nfsserver: export %q: %w", x.Path, err)
+		}
+		if err := s.checkFlavors(&x); err != nil {
+			return err
 		}
 		if !s.blocking && !x.FS.Info().NonBlocking {
 			return fmt.Errorf("nfsserver: export %q: %w", x.Path, ErrBlocks)
