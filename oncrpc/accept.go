@@ -63,6 +63,10 @@ type Acceptance struct {
 	// maybe after its execution was long over: a reply from the cache is wrapped for the call that
 	// it answers.
 	Wrapper ResultsWrapper
+	// Scratch is memory of the flavour's own, to use again: what it has put there for an earlier
+	// call that has ended since, or nil, or what another flavour has. If it is an xdr.Releaser, it
+	// is told when the call has ended.
+	Scratch any
 
 	call     *Call
 	answered bool

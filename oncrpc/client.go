@@ -66,6 +66,7 @@ type Client struct {
 	program, vers uint32
 	fixed         bool // header has credential and verifier, too, and nothing is made anew
 	flavor        ClientFlavor
+	tracker       CallTracker // that flavour, if it is one
 
 	chain func(context.Context, *ClientCall) error // the interceptors around do; nil: there are none
 }
@@ -87,6 +88,7 @@ func NewClient(t Transport, program, version uint32, flavor ClientFlavor, interc
 		e.Raw(f.sealed)
 	}
 	c := &Client{t: t, program: program, vers: version, flavor: flavor, fixed: fixed, header: e.Message().Inline}
+	c.tracker, _ = flavor.(CallTracker)
 	c.chain = c.intercepted(interceptors)
 	return c
 }
@@ -205,7 +207,13 @@ func (c *Client) doSealed(ctx context.Context, x *call, r *Request) error {
 			return err
 		}
 		err := c.transmit(ctx, x, r)
-		if denial, ok := err.(*AuthError); !ok || last || x.check == nil || !x.check.RetryDenied(denial) {
+		denial, denied := err.(*AuthError)
+		again := denied && !last && x.check != nil && x.check.RetryDenied(denial)
+		if c.tracker != nil {
+			x.over()
+			c.tracker.Ended()
+		}
+		if !again {
 			return err
 		}
 		x.XID = x.xid() // the server may have executed a transmission that was lost, and knows it by that
@@ -244,8 +252,17 @@ func (c *Client) transmit(ctx context.Context, x *call, r *Request) error {
 	return replyError(x.Reply.Finish())
 }
 
+// over is called when a transmission has come to its end.
+func (x *call) over() {
+	if t := x.client.tracker; t != nil && x.check != nil {
+		t.Over(x.check)
+	}
+	x.check = nil
+}
+
 // seal makes the message of a transmission.
 func (x *call) seal(xid uint32) error {
+	x.over()
 	x.enc.Reset()
 	x.enc.Raw(x.client.header)
 	x.patch(xid, x.procedure)

@@ -55,6 +55,17 @@ type ReplyCheck interface {
 	RetryDenied(err *AuthError) bool
 }
 
+// CallTracker is an optional ability of a ClientFlavor: it bounds the calls under way, in Ready, and
+// uses the memory of its checks again.
+type CallTracker interface {
+	// Over is told that the check of a transmission is used no more: before the call is sealed once
+	// more, or when it has ended.
+	Over(ReplyCheck)
+	// Ended is called once for each Ready that has returned nil: when the call has ended, with or
+	// without having been sealed, or before Ready is called for it once more.
+	Ended()
+}
+
 // fixedCred is a flavour whose calls all have the same credential, and nothing that depends on the
 // transmission. The Client puts it into each call without asking.
 type fixedCred struct {

@@ -642,7 +642,11 @@ func (s *Server) finished(c *Call) {
 	c.Conn, c.in = nil, nil
 	c.proc, c.prog, c.refusal, c.flavor, c.replay = nil, nil, nil, nil, nil
 	c.onWorker, c.apart = false, false
-	c.acceptance = Acceptance{call: c}
+	scratch := c.acceptance.Scratch
+	if r, ok := scratch.(xdr.Releaser); ok {
+		r.Release()
+	}
+	c.acceptance = Acceptance{call: c, Scratch: scratch}
 	c.arrival.State = nil
 	c.inline, c.once.refused = nil, false
 	c.sys, c.believed = SysCred{GIDs: c.sys.GIDs}, false

@@ -55,3 +55,46 @@ func TestAppend(t *testing.T) {
 		t.Errorf("%d releases by the inner stream, want 2", rel)
 	}
 }
+
+// What Extend returns is the stream's own memory, and no more of it.
+func TestExtend(t *testing.T) {
+	var e xdr.Encoder
+	for range 2 { // the second time with memory that has been used
+		e.Reset()
+		e.Uint32(1)
+		for _, n := range []int{0, 4, 8, 1 << 16} {
+			e.Uint32(uint32(n))
+			at := e.Position()
+			p := e.Extend(n)
+			if len(p) != n || cap(p) != n || e.Position() != at+n {
+				t.Fatalf("%d bytes with capacity %d, the stream has %d more; want %d", len(p), cap(p),
+					e.Position()-at, n)
+			}
+			for i := range p {
+				p[i] = byte(n + i)
+			}
+		}
+		e.Uint32(2)
+		d := xdr.NewDecoder(e.Message().Inline)
+		if d.Uint32() != 1 {
+			t.Error("what came before has changed")
+		}
+		for _, n := range []int{0, 4, 8, 1 << 16} {
+			for i, b := range d.Opaque(n) {
+				if b != byte(n+i) {
+					t.Fatalf("byte %d of %d is %d", i, n, b)
+				}
+			}
+		}
+		if d.Uint32() != 2 || d.Finish() != nil {
+			t.Errorf("what came behind has changed: %v", d.Err())
+		}
+	}
+	e.Invalidate()
+	defer func() {
+		if recover() == nil {
+			t.Error("Extend of a stream that has ended")
+		}
+	}()
+	e.Extend(4)
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Encoder appends items to an XDR stream. The zero value is ready to use; after
@@ -158,6 +159,15 @@ func (e *Encoder) String(s string, max int) {
 func (e *Encoder) Raw(p []byte) {
 	e.check()
 	e.buf = append(e.buf, p...)
+}
+
+// Extend appends n bytes, a multiple of four as with Raw, and returns them for the caller to fill: all
+// of them, as they may hold what was encoded before, and before the encoder is used again.
+func (e *Encoder) Extend(n int) []byte {
+	e.check()
+	end := len(e.buf) + n
+	e.buf = slices.Grow(e.buf, n)[:end]
+	return e.buf[end-n : end : end]
 }
 
 // Append appends a whole stream that was encoded elsewhere. Its inline bytes are copied; its bulk

@@ -1,0 +1,188 @@
+package gss
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+)
+
+// serverCall is a call that was accepted: who calls, and how results are protected. It is used again
+// for later calls.
+type serverCall struct {
+	message
+	f      *ServerFlavor
+	conn   oncrpc.Transport
+	caller Caller
+	header xdr.Encoder
+	verf   []byte
+}
+
+// scratch returns the memory for a call.
+func scratch(a *oncrpc.Acceptance) *serverCall {
+	s, ok := a.Scratch.(*serverCall)
+	if !ok {
+		s = new(serverCall)
+		a.Scratch = s
+	}
+	return s
+}
+
+// Release is called when the call has ended.
+func (s *serverCall) Release() {
+	s.end()
+	s.f, s.conn, s.caller = nil, nil, Caller{}
+}
+
+// Why calls are refused, for the log.
+var (
+	errCred        = errors.New("credential makes no sense")
+	errVersion     = errors.New("version of RPCSEC_GSS is not 1")
+	errControl     = errors.New("control message is not for procedure 0")
+	errUnknown     = errors.New("context is unknown")
+	errHeader      = errors.New("checksum of the header is wrong")
+	errExpired     = errors.New("context has expired")
+	errMaxSeq      = errors.New("sequence numbers of the context are used up")
+	errCreateVerf  = errors.New("context is created with a verifier")
+	errReplay      = errors.New("sequence number was used before")
+	errOutOfWindow = errors.New("sequence number is below the window")
+)
+
+// Accept accepts calls as oncrpc.ServerFlavor says.
+func (f *ServerFlavor) Accept(ctx context.Context, a *oncrpc.Acceptance) error {
+	h := a.Header()
+	var cred credential
+	malformed := cred.decode(h.Cred.Body) != nil
+	switch {
+	case cred.version != version1 && cred.procedure.creates():
+		return f.refuse(a, errVersion, oncrpc.AuthRejectedCred) // RFC 2203 section 5.2.3.2
+	case cred.version != version1:
+		return f.refuse(a, errVersion, oncrpc.AuthBadCred) // no context is of another version
+	case malformed, cred.procedure > procDestroy:
+		return f.refuse(a, errCred, oncrpc.AuthBadCred)
+	case cred.procedure != procData && h.Procedure != 0:
+		return f.refuse(a, errControl, oncrpc.AuthBadCred)
+	case cred.procedure.creates():
+		return f.create(ctx, a, &cred)
+	case cred.service < None || cred.service > Privacy:
+		return f.refuse(a, errCred, oncrpc.AuthBadCred)
+	}
+	return f.data(a, &cred)
+}
+
+// refuse denies a call.
+func (f *ServerFlavor) refuse(a *oncrpc.Acceptance, why error, stat oncrpc.AuthStat) error {
+	counter := &f.stats.badCreds
+	switch why {
+	case errUnknown:
+		counter = &f.stats.unknown
+	case errHeader:
+		counter = &f.stats.badMICs
+	case errExpired, errMaxSeq:
+		counter = &f.stats.stale
+	}
+	counter.Add(1)
+	if why != errUnknown && why != errExpired { // which clients do that are in order
+		f.faults.Fault(a.Conn().RemoteAddr(), "gss: call denied", why, "err", why, "told", stat)
+	}
+	return &oncrpc.AuthError{Stat: stat}
+}
+
+// data accepts a call with a context (RFC 2203 section 5.3.3), or one that destroys it (section
+// 5.4).
+func (f *ServerFlavor) data(a *oncrpc.Acceptance, cred *credential) error {
+	now := f.cfg.Now()
+	sc := f.contexts.find(cred.handle, now)
+	if sc == nil {
+		return f.refuse(a, errUnknown, oncrpc.GSSCredProblem)
+	}
+	s := scratch(a)
+	s.begin(sc.made, cred.service, cred.seq)
+	s.f, s.conn = f, a.Conn()
+	switch err := s.verifyHeader(a.Header()); {
+	case err == nil:
+	case isExpiry(err):
+		return f.refuse(a, errExpired, oncrpc.GSSCtxProblem)
+	default:
+		return f.refuse(a, errHeader, oncrpc.GSSCredProblem)
+	}
+	switch {
+	case cred.seq >= maxSeq:
+		return f.refuse(a, errMaxSeq, oncrpc.GSSCtxProblem)
+	case sc.expired(now):
+		return f.refuse(a, errExpired, oncrpc.GSSCtxProblem)
+	}
+	switch sc.window.see(cred.seq) {
+	case replay:
+		f.stats.replays.Add(1)
+		return f.discard(a.Conn(), errReplay)
+	case tooOld:
+		f.stats.outOfWindow.Add(1)
+		return f.discard(a.Conn(), errOutOfWindow)
+	}
+	var err error
+	if s.verf, err = s.appendMIC(s.verf[:0], s.number[:]); err != nil {
+		// RFC 2203 section 5.3.3.4.1
+		return f.refuse(a, errExpired, oncrpc.GSSCtxProblem)
+	}
+	a.Verifier = oncrpc.Auth{Flavor: oncrpc.FlavorGSS, Body: s.verf}
+	if cred.procedure == procDestroy {
+		if f.contexts.drop(sc) {
+			f.stats.destroyed.Add(1)
+		}
+		a.BeginAnswer()
+		return nil
+	}
+	if err := s.open(a.Args()); err != nil {
+		f.stats.garbageBodies.Add(1)
+		f.faults.Fault(a.Conn().RemoteAddr(), "gss: arguments refused", nil, "principal", sc.principal,
+			"service", cred.service, "err", err)
+		return oncrpc.ErrGarbageArgs
+	}
+	s.caller = Caller{sc.principal, cred.service}
+	a.Identity = &s.caller
+	if cred.service != None {
+		a.Wrapper = s
+	}
+	return nil
+}
+
+// verifyHeader checks the verifier of a call: the checksum of its header (RFC 2203 section 5.3.1).
+func (s *serverCall) verifyHeader(h *oncrpc.CallHeader) error {
+	if h.Verf.Flavor != oncrpc.FlavorGSS {
+		return errHeader
+	}
+	s.header.Reset()
+	h.EncodeToCred(&s.header)
+	return s.verifyMIC(h.Verf.Body, s.header.Message().Inline)
+}
+
+// isExpiry reports whether a mechanism says that the context, or what it was made of, has expired.
+func isExpiry(err error) bool {
+	var status *StatusError
+	return errors.As(err, &status) &&
+		(status.Major == ContextExpired || status.Major == CredentialsExpired)
+}
+
+// discard ends the connection of a call that is not answered.
+func (f *ServerFlavor) discard(conn oncrpc.Transport, why error) error {
+	f.stats.connsClosed.Add(1)
+	f.faults.Fault(conn.RemoteAddr(), "gss: call without an answer, connection closed", why, "err", why)
+	_ = conn.Close()
+	return oncrpc.ErrDrop
+}
+
+// Wrap protects results.
+func (s *serverCall) Wrap(e *xdr.Encoder, results *xdr.Message) error {
+	if err := s.protect(e, results); err != nil {
+		// RFC 2203 sections 5.3.3.4.1 and 5.3.3.4.4
+		s.f.stats.wrapFailures.Add(1)
+		s.f.stats.connsClosed.Add(1)
+		s.f.faults.Failure("gss: reply cannot be protected, connection closed", nil,
+			"peer", s.conn.RemoteAddr(), "principal", s.caller.Principal, "err", err)
+		_ = s.conn.Close()
+		return oncrpc.ErrDrop
+	}
+	return nil
+}
