@@ -1,0 +1,114 @@
+package users
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+)
+
+// Map says of some principals which users they are, whatever their form and realm.
+type Map struct{ users map[string]target }
+
+// target is a user.
+type target struct {
+	cred *vfs.Cred // nil: name is to be looked up
+	name string
+}
+
+// MapError is what is wrong with a line of a map.
+type MapError struct {
+	Line int
+	Err  error
+}
+
+// Error has the number of the line.
+func (e *MapError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns what is wrong.
+func (e *MapError) Unwrap() error { return e.Err }
+
+// maxLine bounds a line of a map, in bytes: 65536 groups are that many.
+const maxLine = 1 << 20
+
+// ParseMap reads a map. Each line has a principal and a user: his name in the user database, or his
+// number and those of his groups, the primary one first. Behind # there is a comment.
+//
+//	nfs/build.example.org@EXAMPLE.ORG   build           # with the groups that build has
+//	alice@OTHER.EXAMPLE                 1001:100
+//	bob/admin@EXAMPLE.ORG               1002:100:10,27  # with the groups 10 and 27 besides
+//
+// An error is a *MapError, or that of r.
+func ParseMap(r io.Reader) (*Map, error) {
+	m := &Map{users: make(map[string]target)}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	number := 0
+	for lines.Scan() {
+		number++
+		line, _, _ := strings.Cut(lines.Text(), "#")
+		if words := strings.Fields(line); len(words) > 0 {
+			if err := m.add(words); err != nil {
+				return nil, &MapError{number, err}
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, &MapError{number + 1, err}
+	}
+	return m, nil
+}
+
+// add adds a line.
+func (m *Map) add(words []string) error {
+	principal := words[0]
+	switch _, known := m.users[principal]; {
+	case len(words) != 2:
+		return fmt.Errorf("write a principal and a user: %d words", len(words))
+	case !strings.Contains(principal, "@") || len(principal) > maxPrincipal:
+		return fmt.Errorf("%.64q is no principal: write user@REALM", principal)
+	case known:
+		return fmt.Errorf("%s is there twice", principal)
+	}
+	to, err := parseTarget(words[1])
+	if err != nil {
+		return err
+	}
+	m.users[principal] = to
+	return nil
+}
+
+// parseTarget parses a name, or UID:GID, or UID:GID:GID,...
+func parseTarget(s string) (target, error) {
+	if _, err := parseID(s); err == nil {
+		return target{}, fmt.Errorf("user %s has no group: write %s:GID", s, s)
+	}
+	if !strings.Contains(s, ":") {
+		if !plain(s, "") {
+			return target{}, fmt.Errorf("%.64q is no name of a user", s)
+		}
+		return target{name: s}, nil
+	}
+	parts := strings.SplitN(s, ":", 3)
+	uid, err := parseID(parts[0])
+	if err != nil {
+		return target{}, fmt.Errorf("user %w", err)
+	}
+	gid, err := parseID(parts[1])
+	if err != nil {
+		return target{}, fmt.Errorf("group %w", err)
+	}
+	c := &vfs.Cred{UID: uid, GID: gid}
+	if len(parts) == 3 {
+		for g := range strings.SplitSeq(parts[2], ",") {
+			n, err := parseID(g)
+			if err != nil {
+				return target{}, fmt.Errorf("group %w", err)
+			}
+			c.GIDs = append(c.GIDs, n)
+		}
+	}
+	return target{cred: c}, nil
+}
