@@ -50,6 +50,10 @@ type hostContexts struct{ made, half list.List[serverContext] }
 // sweepEvery is how often contexts are looked for whose time is over.
 const sweepEvery = 10 * time.Second
 
+// expiredFor is how long a context is kept when it has expired, so that its client is told that, and
+// not that there is no such context.
+const expiredFor = 5 * time.Minute
+
 func newTable(most int, idle time.Duration, stats *serverStats) *table {
 	return &table{
 		idle: idle, stats: stats,
@@ -204,7 +208,7 @@ func (t *table) sweepIfDue(now time.Time) {
 func (t *table) sweep(now time.Time) {
 	t.sweepAt = now.Add(sweepEvery)
 	for _, c := range t.contexts {
-		if !now.Before(c.until) || c.expired(now) {
+		if !now.Before(c.until) || c.expired(now.Add(-expiredFor)) {
 			t.remove(c)
 			t.stats.expired.Add(1)
 		}
