@@ -273,10 +273,10 @@ func TestServeCheck(t *testing.T) {
 			t.Errorf("exit %d, %s%swant %s", code, out, errs, want)
 		}
 	}
-	write("/srv *(sec=krb5)\n")
+	write("/srv *(sec=krb4)\n")
 	for _, args := range [][]string{{"--check"}, {"--listen", "127.0.0.1:0", "--mount", "none"}} {
 		code, _, errs = execute(t, slices.Concat([]string{"serve", "--exports", file}, args)...)
-		if code != cli.ExitFailed || !strings.Contains(errs, file+": line 1: *(sec=krb5): option sec=krb5: AUTH_SYS is the only flavour") {
+		if code != cli.ExitFailed || !strings.Contains(errs, file+": line 1: *(sec=krb4): option sec=krb4: \"krb4\" is no flavour") {
 			t.Errorf("%v: exit %d, %s", args, code, errs)
 		}
 	}

@@ -5,6 +5,7 @@
 //	# path, then clients with options
 //	/srv/data    192.0.2.0/24(rw,no_root_squash) build.example.com(rw) *(ro)
 //	/srv/home    -rw,anonuid=1000,anongid=1000  10.0.0.0/8 2001:db8::/32(ro)
+//	/srv/secret  *(sec=krb5p:krb5i,rw,sec=sys,ro,all_squash)
 //	/scratch     *(rw,memory)
 //
 // A line has a path, which may be in quotes and have octal escapes such as \040, and clients: an
@@ -21,11 +22,18 @@
 // mountpoint, or mp=PATH: exported only while something is mounted there; crossmnt: what is
 // mounted below is entered; memory: a file system in memory, which is ours and not Linux's.
 //
-// These are taken and change nothing: sync (all that NFS calls stable is so), sec=sys, subtree_check
-// and no_subtree_check, wdelay and no_wdelay, fsid=NUMBER, UUID or root, hide and nohide, acl,
-// no_auth_nlm and insecure_locks (there is no locking).
+// sec=FLAVOUR:... are the flavours that calls may have, the preferred first: sys is AUTH_SYS, by which
+// callers say who they are; krb5 is RPCSEC_GSS with Kerberos, krb5i with checksums over the data as
+// well, krb5p with encryption of it; none is AUTH_NONE. Without sec= they are sys and none. Each list
+// of options may have several. Of the options, ro, rw, root_squash, no_root_squash, all_squash and
+// no_all_squash that follow a sec= are for its flavours alone; before the first one, they are for
+// all. The flavours of a client replace those behind a dash, to which Linux's exportfs adds them.
+//
+// These are taken and change nothing: sync (all that NFS calls stable is so), subtree_check and
+// no_subtree_check, wdelay and no_wdelay, fsid=NUMBER, UUID or root, hide and nohide, acl, no_auth_nlm
+// and insecure_locks (there is no locking).
 //
 // All else is an error that names the line, as it would be taken for more than it is: async, which
 // would lose data; wildcards in names and netgroups, since they trust what clients say of their
-// names; other flavours.
+// names.
 package exports

@@ -2,18 +2,18 @@ package exports
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
 // ignored are options that ask for what is so anyway, or for what NFS version 3 has not got here.
 var ignored = map[string]bool{
-	"sync": true, "sec=sys": true, "subtree_check": true, "no_subtree_check": true, "wdelay": true,
-	"no_wdelay": true, "hide": true, "nohide": true, "acl": true, "no_acl": true, "auth_nlm": true,
+	"sync": true, "subtree_check": true, "no_subtree_check": true, "wdelay": true, "no_wdelay": true,
+	"hide": true, "nohide": true, "acl": true, "no_acl": true, "auth_nlm": true,
 	"no_auth_nlm": true, "secure_locks": true, "insecure_locks": true, "nocrossmnt": true,
 }
 
@@ -24,12 +24,14 @@ var refused = map[string]string{
 	"security_label": "there are no labels in NFS version 3",
 	"refer":          "there are no referrals in NFS version 3",
 	"replicas":       "there are no replicas in NFS version 3",
-	"sec":            "AUTH_SYS is the only flavour: write sec=sys, or leave it out",
 	"xprtsec":        "TLS is for a whole server: see rpcrdma serve --tls-cert",
 }
 
 // parse takes the words of a list of options, the later ones over the earlier.
 func (o *Options) parse(list string) error {
+	o.Flavors, o.PerFlavor = slices.Clone(o.Flavors), maps.Clone(o.PerFlavor)
+	o.current = nil
+	defer o.unite()
 	for word := range strings.SplitSeq(list, ",") {
 		if word == "" {
 			continue
@@ -45,17 +47,10 @@ func (o *Options) set(word string) (err error) {
 	name, value, has := strings.Cut(word, "=")
 	switch {
 	case ignored[word], name == "fsid" && has:
-	case word == "ro":
-		o.ReadOnly = true
-	case word == "rw":
-		o.ReadOnly = false
-	case word == "root_squash" || word == "no_all_squash" && o.Squash == nfsserver.SquashAll:
-		o.Squash = nfsserver.SquashRoot
-	case word == "no_all_squash":
-	case word == "no_root_squash":
-		o.Squash = nfsserver.SquashNone
-	case word == "all_squash":
-		o.Squash = nfsserver.SquashAll
+	case name == "sec" && has:
+		return o.setFlavors(value)
+	case varying[word] != nil:
+		o.vary(varying[word])
 	case word == "secure":
 		o.Insecure = false
 	case word == "insecure":

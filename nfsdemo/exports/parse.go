@@ -41,7 +41,12 @@ type Options struct {
 	AnonUID  uint32
 	AnonGID  uint32
 	Insecure bool // from any port
+	// Flavors are those of sec=, and PerFlavor what is for some of them in place of ReadOnly and
+	// Squash, as in nfsserver.Rule.
+	Flavors   []mount3.Flavor
+	PerFlavor map[mount3.Flavor]nfsserver.Access
 
+	current          []mount3.Flavor // of the last sec= of the list that is being parsed
 	memory, crossmnt bool
 	mountPoint       string
 }
@@ -173,6 +178,9 @@ func (c *Client) parseWho(who string) error {
 		c.Networks = []netip.Prefix{netip.PrefixFrom(a, a.BitLen())}
 		return nil
 	}
+	if strings.HasPrefix(who, "gss/") { // what Linux had before sec=
+		return fmt.Errorf("%q: write the clients, and sec=krb5 among their options", who)
+	}
 	if net, mask, ok := strings.Cut(who, "/"); ok {
 		p, err := parseNetwork(net, mask)
 		if err != nil {
@@ -184,8 +192,6 @@ func (c *Client) parseWho(who string) error {
 	switch {
 	case strings.HasPrefix(who, "@"):
 		return fmt.Errorf("%q: there are no netgroups: write networks", who)
-	case strings.HasPrefix(who, "gss/"):
-		return fmt.Errorf("%q: there is no sec=krb5 here", who)
 	case strings.ContainsAny(who, "*?["):
 		return fmt.Errorf("%q: names with wildcards trust what clients say of their names: write networks",
 			who)

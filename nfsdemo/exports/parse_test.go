@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/exports"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
@@ -55,14 +56,27 @@ func rulesOf(t *testing.T, file string) string {
 			t.Fatal(err)
 		}
 		for _, r := range rules {
-			fmt.Fprintf(&b, "  %v %s%s%s %d:%d\n", r.Clients,
-				map[bool]string{true: "ro", false: "rw"}[r.ReadOnly],
-				map[bool]string{true: "", false: " insecure"}[r.Privileged],
-				map[nfsserver.Squash]string{nfsserver.SquashNone: " none", nfsserver.SquashAll: " all"}[r.Squash],
-				r.Anon.UID, r.Anon.GID)
+			fmt.Fprintf(&b, "  %v %s%s %d:%d", r.Clients,
+				accessOf(nfsserver.Access{ReadOnly: r.ReadOnly, Squash: r.Squash}),
+				map[bool]string{true: "", false: " insecure"}[r.Privileged], r.Anon.UID, r.Anon.GID)
+			if len(r.Flavors) > 0 {
+				b.WriteString(" " + mount3.FormatFlavors(r.Flavors))
+			}
+			for _, f := range r.Flavors {
+				if a, ok := r.PerFlavor[f]; ok {
+					fmt.Fprintf(&b, " %v=%s", f, accessOf(a))
+				}
+			}
+			b.WriteString("\n")
 		}
 	}
 	return b.String()
+}
+
+// accessOf returns "ro", "rw,none" and the like.
+func accessOf(a nfsserver.Access) string {
+	return map[bool]string{true: "ro", false: "rw"}[a.ReadOnly] +
+		map[nfsserver.Squash]string{nfsserver.SquashNone: ",none", nfsserver.SquashAll: ",all"}[a.Squash]
 }
 
 // TestParse: what exports(5) says, with its own examples among others.
@@ -81,10 +95,10 @@ func TestParse(t *testing.T) {
 		{"a host", "/srv build.example.com(rw)",
 			"\"/srv\"\n  [192.0.2.9/32 192.0.2.10/32] rw 65534:65534\n"},
 		{"order of kinds", "/srv *(ro) 192.0.2.0/24(rw) build.example.com(all_squash) 192.0.2.7(no_root_squash)",
-			"\"/srv\"\n  [192.0.2.9/32 192.0.2.10/32] ro all 65534:65534\n  [192.0.2.7/32] ro none 65534:65534\n" +
+			"\"/srv\"\n  [192.0.2.9/32 192.0.2.10/32] ro,all 65534:65534\n  [192.0.2.7/32] ro,none 65534:65534\n" +
 				"  [192.0.2.0/24] rw 65534:65534\n  [] ro 65534:65534\n"},
 		{"squashing", "/srv *(rw,all_squash,anonuid=150,anongid=100) 10.0.0.1(anonuid=-2,all_squash,no_all_squash)",
-			"\"/srv\"\n  [10.0.0.1/32] ro 4294967294:65534\n  [] rw all 150:100\n"},
+			"\"/srv\"\n  [10.0.0.1/32] ro 4294967294:65534\n  [] rw,all 150:100\n"},
 		{"options for those that follow", "/srv -rw,anonuid=5 10.0.0.1 10.0.0.2(ro) -insecure 10.0.0.3",
 			"\"/srv\"\n  [10.0.0.1/32] rw 5:65534\n  [10.0.0.2/32] ro 5:65534\n  [10.0.0.3/32] ro insecure 65534:65534\n"},
 		{"a path in quotes", "\"/srv/with space\" *(rw)\n/srv/a\\040b\\043",
@@ -93,8 +107,27 @@ func TestParse(t *testing.T) {
 			"\"/srv\"\n  [10.0.0.1/32] rw 65534:65534\n  [10.0.0.2/32] ro 65534:65534\n"},
 		{"a path on two lines", "/srv 10.0.0.1\n/other\n/srv/ 10.0.0.2(rw)",
 			"\"/srv\"\n  [10.0.0.1/32] ro 65534:65534\n  [10.0.0.2/32] rw 65534:65534\n\"/other\"\n  [] ro 65534:65534\n"},
-		{"what changes nothing", "/srv *(rw,sync,sec=sys,no_subtree_check,subtree_check,fsid=0,fsid=root,wdelay,nohide,)",
+		{"what changes nothing", "/srv *(rw,sync,no_subtree_check,subtree_check,fsid=0,fsid=root,wdelay,nohide,)",
 			"\"/srv\"\n  [] rw 65534:65534\n"},
+		{"a flavour", "/srv *(sec=sys)", "\"/srv\"\n  [] ro 65534:65534 sys\n"},
+		{"flavours in their order", "/srv *(sec=krb5p:krb5:krb5i:sys:none,rw)",
+			"\"/srv\"\n  [] rw 65534:65534 krb5p:krb5:krb5i:sys:none\n"},
+		{"options around flavours", "/srv *(no_root_squash,sec=krb5,rw) 10.0.0.1(sec=krb5,rw,no_root_squash)",
+			"\"/srv\"\n  [10.0.0.1/32] rw,none 65534:65534 krb5\n  [] rw,none 65534:65534 krb5\n"},
+		{"other options for some flavours", "/srv *(insecure,sec=krb5:krb5p,rw,no_root_squash,sec=sys,ro,all_squash,anonuid=7)",
+			"\"/srv\"\n  [] ro insecure 7:65534 krb5:krb5p:sys krb5=rw,none krb5p=rw,none sys=ro,all\n"},
+		{"options before all flavours", "/srv *(rw,sec=krb5,all_squash,no_all_squash,sec=sys,ro)",
+			"\"/srv\"\n  [] rw 65534:65534 krb5:sys krb5=rw sys=ro\n"},
+		{"what follows a flavour is not for the next", "/srv *(sec=krb5,rw,sec=sys)",
+			"\"/srv\"\n  [] ro 65534:65534 krb5:sys krb5=rw\n"},
+		{"a flavour again", "/srv *(sec=krb5:sys,rw,sec=sys,ro)",
+			"\"/srv\"\n  [] ro 65534:65534 krb5:sys krb5=rw sys=ro\n"},
+		{"flavours for those that follow", "/srv -sec=krb5,rw 10.0.0.1 10.0.0.2(ro) 10.0.0.3(sec=sys) 10.0.0.1(sec=sys,ro)",
+			"\"/srv\"\n  [10.0.0.1/32] rw 65534:65534 krb5\n  [10.0.0.2/32] ro 65534:65534 krb5\n" +
+				"  [10.0.0.3/32] rw 65534:65534 sys\n  [10.0.0.1/32] ro 65534:65534 sys\n"},
+		{"an option over those of flavours", "/srv -sec=krb5,rw,sec=sys,ro,all_squash 10.0.0.1(ro) 10.0.0.2 10.0.0.3(root_squash,sec=krb5)",
+			"\"/srv\"\n  [10.0.0.1/32] ro 65534:65534 krb5:sys krb5=ro sys=ro,all\n" +
+				"  [10.0.0.2/32] ro 65534:65534 krb5:sys krb5=rw sys=ro,all\n  [10.0.0.3/32] ro 65534:65534 krb5\n"},
 		{"of the path", "/m *(rw,memory)\n/a *(crossmnt,mp)\n/b *(mountpoint=/srv/disk/)",
 			"\"/m\" memory\n  [] rw 65534:65534\n\"/a\" crossmnt mp=/a\n  [] ro 65534:65534\n\"/b\" mp=/srv/disk\n  [] ro 65534:65534\n"},
 	} {
@@ -114,15 +147,22 @@ func TestParseErrors(t *testing.T) {
 		{"/srv *(rw)(ro)", "without spaces"},
 		{"/srv *(rw,fast)", "option fast: it is not known"},
 		{"/srv *(async)", "data that is answered for would be lost"},
-		{"/srv *(sec=krb5)", "AUTH_SYS is the only flavour"},
-		{"/srv *(sec=sys:krb5)", "AUTH_SYS is the only flavour"},
+		{"/srv *(sec=krb4)", `option sec=krb4: "krb4" is no flavour`},
+		{"/srv *(sec=)", `option sec=: "" is no flavour`},
+		{"/srv *(sec)", "option sec: it is not known"},
+		{"/srv *(sec=sys:)", `option sec=sys:: "" is no flavour`},
+		{"/srv *(sec=sys:krb5:sys)", "option sec=sys:krb5:sys: sys is there twice"},
+		{"/srv *(sec=SYS)", `"SYS" is no flavour`},
+		{"/srv *(sec=390003)", `"390003" is no flavour`},
+		{"/srv *(sec=krb5;krb5p)", "is no flavour"},
+		{"/srv -sec=spkm3 *", "option sec=spkm3"},
 		{"/srv *(anonuid=-1)", "write a number"},
 		{"/srv *(anongid=4294967295)", "write a number"},
 		{"/srv *(mp=disk)", "no absolute path"},
 		{"/srv *.example.com", "wildcards"},
 		{"/srv 192.168.*.*", "wildcards"},
 		{"/srv @trusted(rw)", "netgroups"},
-		{"/srv gss/krb5", "krb5"},
+		{"/srv gss/krb5", "sec=krb5 among their options"},
 		{"/srv 192.0.2.0/33", "no network"},
 		{"/srv 192.0.2.0/255.0.255.0", "no network"},
 		{"/srv 2001:db8::/255.0.0.0", "no network"},

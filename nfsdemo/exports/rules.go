@@ -40,7 +40,8 @@ func (x *Export) Rules(ctx context.Context, r Resolver) ([]nfsserver.Rule, error
 		}
 		rules = append(rules, nfsserver.Rule{
 			Clients: networks, ReadOnly: c.ReadOnly, Privileged: !c.Insecure, Squash: c.Squash,
-			Anon: &vfs.Cred{UID: c.AnonUID, GID: c.AnonGID},
+			Anon:    &vfs.Cred{UID: c.AnonUID, GID: c.AnonGID},
+			Flavors: c.Flavors, PerFlavor: c.PerFlavor,
 		})
 	}
 	return rules, nil
