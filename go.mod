@@ -3,6 +3,7 @@ module github.com/rpcrdma/go-rpcrdma
 go 1.26.0
 
 require (
+	github.com/BurntSushi/toml v1.6.0
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/buildbarn/go-xdr v0.0.0-20261005144839-a2095890273e

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/bench"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/copying"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/daemon"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/demo"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/files"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/gateway"
@@ -37,7 +38,8 @@ func addCommands(root *cobra.Command) {
 		&cobra.Group{ID: groupOther, Title: "Other commands:"})
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)
-	servers := reach.Traced(serve.NewCommand(rpcbind.DialLocal), gateway.NewCommand())
+	servers := daemon.Configured(
+		reach.Traced(serve.NewCommand(rpcbind.DialLocal), gateway.NewCommand())...)
 	root.AddCommand(grouped(groupServe, servers...)...)
 	onFiles := reach.Traced(files.NewLs(), files.NewCat(), files.NewStat(), files.NewReadlink(),
 		files.NewMkdir(), files.NewRm(), files.NewRmdir(), files.NewMv(), files.NewLn(), files.NewTouch(),

@@ -50,7 +50,7 @@ func initUnknown(root *cobra.Command) (unknown func() error) {
 func unknownCommand(root *cobra.Command, args []string) error {
 	text := fmt.Sprintf("unknown command %q", cli.Cut(strings.Join(args, " ")))
 	if len(args) == 1 {
-		text += didYouMean("", suggestions(root, args[0]))
+		text += cli.DidYouMean("", cli.Suggestions(root, args[0]))
 	}
 	return cli.Usagef("%s", text)
 }
@@ -61,35 +61,6 @@ func flagError(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
 		return cli.UsageError{Err: err}
 	}
-	names := new(cobra.Command) // cobra knows how to compare names of commands
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-		}
-	})
-	return cli.Usagef("%w%s", err, didYouMean("--", suggestions(names, unknown.GetSpecifiedName())))
-}
-
-// suggestions returns the names of commands below another that are like a word.
-func suggestions(above *cobra.Command, word string) []string {
-	above.SuggestionsMinimumDistance = 2
-	if len(word) <= 4 { // else all that have two letters are like one of these
-		above.SuggestionsMinimumDistance = 1
-	}
-	return above.SuggestionsFor(word)
-}
-
-// didYouMean asks whether names are meant, with a prefix, if there are any.
-func didYouMean(prefix string, like []string) string {
-	for i := range like {
-		like[i] = prefix + like[i]
-	}
-	switch last := len(like) - 1; last {
-	case -1:
-		return ""
-	case 0:
-		return fmt.Sprintf(": did you mean %s?", like[0])
-	default:
-		return fmt.Sprintf(": did you mean %s or %s?", strings.Join(like[:last], ", "), like[last])
-	}
+	like := cli.FlagsLike(cmd.Flags(), unknown.GetSpecifiedName())
+	return cli.Usagef("%w%s", err, cli.DidYouMean("--", like))
 }

@@ -15,6 +15,43 @@ import (
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	defer reach.CloseSCTP()
+	root := newRoot()
+	root.SetArgs(append([]string{}, args...)) // for nil, cobra takes those of the process
+	out := &cli.CheckedWriter{W: stdout}
+	root.SetOut(out)
+	root.SetErr(stderr)
+	unknown := initUnknown(root)
+
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = unknown()
+	}
+	if err == nil {
+		err = out.Err
+	}
+	switch {
+	case err == nil:
+		return cli.ExitOK
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		text := "interrupted"
+		if cause := new(cli.SignalError); errors.As(context.Cause(ctx), cause) {
+			text = cause.Error()
+		}
+		fmt.Fprintln(stderr, "rpcrdma:", text)
+		return cli.ExitCode(ctx)
+	case errors.Is(err, cli.ErrReported):
+		return cli.ExitFailed
+	}
+	fmt.Fprintln(stderr, "rpcrdma:", cli.Cut(err.Error()))
+	if errors.As(err, new(cli.UsageError)) {
+		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
+		return cli.ExitUsage
+	}
+	return cli.ExitFailed
+}
+
+// newRoot returns the command line with all commands.
+func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "rpcrdma",
 		Short: "ONC RPC over RDMA, in user space",
@@ -57,37 +94,6 @@ there, and of servers, which end in order).`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.SetArgs(append([]string{}, args...)) // for nil, cobra takes those of the process
-	out := &cli.CheckedWriter{W: stdout}
-	root.SetOut(out)
-	root.SetErr(stderr)
 	addCommands(root)
-	unknown := initUnknown(root)
-
-	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		err = unknown()
-	}
-	if err == nil {
-		err = out.Err
-	}
-	switch {
-	case err == nil:
-		return cli.ExitOK
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		text := "interrupted"
-		if cause := new(cli.SignalError); errors.As(context.Cause(ctx), cause) {
-			text = cause.Error()
-		}
-		fmt.Fprintln(stderr, "rpcrdma:", text)
-		return cli.ExitCode(ctx)
-	case errors.Is(err, cli.ErrReported):
-		return cli.ExitFailed
-	}
-	fmt.Fprintln(stderr, "rpcrdma:", cli.Cut(err.Error()))
-	if errors.As(err, new(cli.UsageError)) {
-		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
-		return cli.ExitUsage
-	}
-	return cli.ExitFailed
+	return root
 }

@@ -47,6 +47,9 @@ func allowError(s string) error {
 	return errors.New(form)
 }
 
+// Repeatable says that each use adds a network.
+func (f *AllowFlag) Repeatable() {}
+
 // String returns nothing: the default is everybody.
 func (f *AllowFlag) String() string { return "" }
 

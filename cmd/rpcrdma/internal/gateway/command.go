@@ -39,6 +39,10 @@ With --rpcbind, clients need to know no port, and showmount -e and rpcinfo work.
 one NFS server in rpcbind: one that answers stays, and gateway fails; one that does not is
 replaced. The port answers the look-ups of rpcbind in any case.
 
+With --config, a file has values for these flags under their names, such as to = "rdma://server".
+A flag that may be repeated takes a list: allow = ["192.0.2.0/24", "2001:db8::/32"]. What the
+command line has of a flag replaces what the file has. The file is read once, at the start.
+
 SIGTERM, SIGINT and SIGHUP end the gateway in order: it takes no more calls, waits for the
 replies to those under way, for up to 10 seconds, and exits with 0. It exits with 1 if something fails,
 such as a port that is taken, and with 2 if the command line is wrong. A server that cannot be

@@ -89,6 +89,7 @@ func run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) erro
 		g.rpcbind.Withdraw(context.WithoutCancel(ctx), log)
 		return err
 	}
+	daemon.Notify(log, daemon.Ready)
 	return g.run(ctx)
 }
 
@@ -115,6 +116,7 @@ func (g *running) run(ctx context.Context) error {
 	case failed = <-end:
 		end <- nil
 	}
+	daemon.Notify(g.log, daemon.Stopping)
 	g.watched.Draining.Store(true)
 	g.rpcbind.Withdraw(background, g.log) // first, so that no client comes for nothing
 	lost := g.drain(background)

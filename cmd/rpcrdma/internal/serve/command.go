@@ -60,6 +60,10 @@ With --dialect draft, connections over RDMA keep to draft-ietf-nfsv4-rpcrdma-08,
 before RFC 8166: for commands and gateways with --dialect draft. Linux mounts over TCP then.
 In either dialect a client may ask by CONF_RDMA for other sizes of messages (rpcrdma conf).
 
+With --config, a file has values for these flags under their names, such as listen = ":20049".
+A flag that may be repeated takes a list: export = ["/a=/srv/a", "/b=/srv/b"]. What the command
+line has of a flag replaces what the file has. The file is read once, at the start.
+
 After a restart with the same --state, clients that have mounted a directory go on as if
 nothing had happened. Without, they have to mount it again.
 

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/daemon"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
@@ -295,11 +296,13 @@ func (x *exportSet) watch(ctx context.Context, hangups <-chan os.Signal) {
 		case <-ctx.Done():
 			return
 		case <-hangups:
+			daemon.Notify(x.log, daemon.Reloading)
 			if err := x.reload(ctx); err != nil {
 				x.log.Error("the exports are not as the file says", "file", x.cfg.exportsFile, "err", err)
 			} else {
 				x.log.Info("exports reloaded", "file", x.cfg.exportsFile)
 			}
+			daemon.Notify(x.log, daemon.Ready)
 		case <-tick.C:
 			if err := x.refresh(); err != nil {
 				x.log.Error("an export cannot be served", "err", err)

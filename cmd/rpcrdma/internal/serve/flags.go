@@ -77,6 +77,9 @@ func (f *directoryFlag) Set(s string) error {
 	return nil
 }
 
+// Repeatable says that each use adds an export.
+func (f *directoryFlag) Repeatable() {}
+
 // String returns nothing: there is no default to show.
 func (f *directoryFlag) String() string { return "" }
 
@@ -94,6 +97,9 @@ func (f *memoryFlag) Set(s string) error {
 	*f = append(*f, Export{Name: s})
 	return nil
 }
+
+// Repeatable says that each use adds an export.
+func (f *memoryFlag) Repeatable() {}
 
 // String returns nothing: there is no default to show.
 func (f *memoryFlag) String() string { return "" }

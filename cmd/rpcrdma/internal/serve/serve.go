@@ -102,6 +102,7 @@ func Run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) (err
 			watch.Wait()
 		}()
 	}
+	daemon.Notify(log, daemon.Ready)
 	return s.run(ctx)
 }
 
@@ -144,6 +145,7 @@ func (s *server) run(ctx context.Context) error {
 	case err = <-ends:
 		running--
 	}
+	daemon.Notify(s.log, daemon.Stopping)
 	s.watched.Draining.Store(true)
 	s.rpcbind.Withdraw(background, s.log) // first, so that no client comes for nothing
 	lost := s.drain(background)
