@@ -17,7 +17,11 @@ import (
 // quiet is a logger for tests whose peers break the protocol on purpose.
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// conformanceShare is the part of the setups with which the suite runs: one of so many. It is 1, but where all takes too long.
+// raceDetector says that the tests run under it.
+var raceDetector bool
+
+// conformanceShare is the part of the setups with which the suite runs: one of so many. It is 1, but
+// where all takes too long.
 var conformanceShare = 1
 
 // TestConformance runs the suite over every kind of connection: the ways to set one up, with markers in either direction, and CRC off and on.
