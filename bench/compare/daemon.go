@@ -1,10 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
-	"os/exec"
 	"syscall"
 	"time"
 
@@ -13,20 +14,19 @@ import (
 
 // daemon is a server of others. It runs on the CPUs of the process that starts it.
 type daemon struct {
-	cmd    *exec.Cmd
-	stderr host.Tail
-	ended  chan struct{} // closed when it has
+	*host.Child
+	ended chan struct{} // closed when it has
 }
 
 // startDaemon starts a command, and returns when it accepts connections at addr.
 func startDaemon(addr, name string, args ...string) (*daemon, error) {
-	d := &daemon{cmd: exec.Command(name, args...), ended: make(chan struct{})}
-	d.cmd.Stderr = &d.stderr
-	if err := d.cmd.Start(); err != nil {
+	c, err := host.Program{Path: name, Args: args}.Start(context.Background())
+	if err != nil {
 		return nil, err
 	}
+	d := &daemon{c, make(chan struct{})}
 	go func() {
-		_ = d.cmd.Wait() // who cares finds it ended
+		_, _ = io.Copy(io.Discard, c.Out) // until it ends
 		close(d.ended)
 	}()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -40,26 +40,23 @@ func startDaemon(addr, name string, args ...string) (*daemon, error) {
 		select {
 		case <-tick.C:
 		case <-d.ended:
-			return nil, fmt.Errorf("%s has ended: %s", name, &d.stderr)
+			return nil, fmt.Errorf("%s has ended: %v", name, d.Stop(startLimit))
 		case <-patience:
 			return nil, errors.Join(fmt.Errorf("%s does not accept connections: %w", name, err), d.stop())
 		}
 	}
 }
 
-// CPU is what it has used.
-func (d *daemon) CPU() time.Duration { return processCPU(d.cmd.Process.Pid) }
-
-// stop ends it, one way or another.
+// stop ends it, one way or another. It does not look at its input.
 func (d *daemon) stop() error {
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return fmt.Errorf("%s had ended before: %s", d.cmd.Path, &d.stderr)
-	}
 	select {
 	case <-d.ended:
-	case <-time.After(startLimit):
-		_ = d.cmd.Process.Kill() // it may have ended meanwhile
-		<-d.ended
+		return fmt.Errorf("%s had ended before: %v", d.Cmd.Path, d.Stop(startLimit))
+	default:
 	}
+	if err := d.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	_ = d.Stop(startLimit) // however it ends
 	return nil
 }

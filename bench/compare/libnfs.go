@@ -6,7 +6,6 @@ import (
 	_ "embed" // libnfs/client.c
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,28 +41,20 @@ func missingLibnfs(dir string) error {
 
 // libnfsClient is the program, which does the whole of a workload.
 type libnfsClient struct {
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    *bufio.Reader
-	stderr host.Tail
+	*host.Child
+	out *bufio.Reader
 }
 
-func dialLibnfs(_ context.Context, s paired.Sockets, addr string, w workload) (paired.Client, error) {
-	cmd := exec.Command(os.Getenv(libnfsVariable), addr, string(w.op), strconv.Itoa(w.size), strconv.Itoa(w.inFlight), s.Congestion)
-	c := &libnfsClient{cmd: cmd}
-	cmd.Stderr = &c.stderr
-	var err error
-	if c.in, err = cmd.StdinPipe(); err != nil {
-		return nil, err
+func dialLibnfs(ctx context.Context, s paired.Sockets, addr string, w workload) (paired.Client, error) {
+	p := host.Program{
+		Path: os.Getenv(libnfsVariable),
+		Args: []string{addr, string(w.op), strconv.Itoa(w.size), strconv.Itoa(w.inFlight), s.Congestion},
 	}
-	out, err := cmd.StdoutPipe()
+	child, err := p.Start(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err
 	}
-	c.out = bufio.NewReader(out)
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
+	c := &libnfsClient{child, bufio.NewReader(child.Out)}
 	if line, err := c.out.ReadString('\n'); err != nil {
 		return nil, errors.Join(fmt.Errorf("libnfs says %q: %w", line, err), c.Close())
 	}
@@ -72,7 +63,7 @@ func dialLibnfs(_ context.Context, s paired.Sockets, addr string, w workload) (p
 
 // Run has n operations done.
 func (c *libnfsClient) Run(n int, samples []time.Duration) error {
-	if _, err := fmt.Fprintln(c.in, n); err != nil {
+	if _, err := fmt.Fprintln(c.In, n); err != nil {
 		return errors.Join(err, c.Close())
 	}
 	line, err := c.out.ReadString('\n')
@@ -93,14 +84,5 @@ func (c *libnfsClient) Run(n int, samples []time.Duration) error {
 	return nil
 }
 
-// CPU is what the program has used.
-func (c *libnfsClient) CPU() time.Duration { return processCPU(c.cmd.Process.Pid) }
-
 // Close has the program check what it has written, and end.
-func (c *libnfsClient) Close() error {
-	c.in.Close()
-	if err := c.cmd.Wait(); err != nil {
-		return fmt.Errorf("%w: %s", err, strings.TrimSpace(c.stderr.String()))
-	}
-	return nil
-}
+func (c *libnfsClient) Close() error { return c.Stop(startLimit) }

@@ -67,6 +67,10 @@ func (p Program) Start(ctx context.Context) (*Child, error) {
 	return c, startPinned(c.Cmd, p.CPUs...)
 }
 
+// CPU returns the user and system time that the child has used, until it has been waited for; 0 where
+// the system does not tell.
+func (c *Child) CPU() time.Duration { return processCPU(c.Cmd.Process.Pid) }
+
 // Stop ends the input of the child and waits for its end, which it forces when patience is over. It
 // fails with what the child said last if that has not ended well. A second call does nothing.
 func (c *Child) Stop(patience time.Duration) error {
