@@ -8,12 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/rpcrdma/go-rpcrdma/internal/testkdc"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // realm starts a KDC that serves until the test is over. It has alice, whose password is "secret", and
 // the service nfs/server.test.

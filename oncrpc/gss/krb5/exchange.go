@@ -1,0 +1,346 @@
+package krb5
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jcmturner/gofork/encoding/asn1"
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/types"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
+)
+
+// Kinds of preauthentication (RFC 4120 section 7.5.2).
+const (
+	paTGSReq       = 1
+	paEncTimestamp = 2
+	paEtypeInfo2   = 19
+)
+
+// Options for a KDC, by their bits (RFC 4120 section 5.4.1, RFC 6806 section 3).
+const (
+	optionCanonicalize = 15
+	optionRenewableOK  = 27
+)
+
+// lifetime is for how long a ticket is asked. The KDC may give less.
+const lifetime = 24 * time.Hour
+
+// maxReferrals is how many realms, at most, are on the way to a service.
+const maxReferrals = 8
+
+// kdcClient gets tickets.
+type kdcClient struct {
+	conf   *profile
+	etypes []enctype.ID // the first choice first
+	now    func() time.Time
+}
+
+// kdcError is a KRB-ERROR of a KDC.
+type kdcError struct {
+	messages.KRBError
+}
+
+func (e *kdcError) code() code { return code(e.ErrorCode) }
+
+func (e *kdcError) Error() string {
+	if e.EText != "" && e.EText != e.code().String() {
+		return fmt.Sprintf("%v (%s)", e.code(), e.EText)
+	}
+	return e.code().String()
+}
+
+// exchange sends a request to a realm's KDC. It returns a *kdcError if that refuses.
+func (k *kdcClient) exchange(ctx context.Context, realm string, request []byte) ([]byte, error) {
+	reply, err := k.conf.send(ctx, realm, request)
+	if err != nil {
+		return nil, err
+	}
+	const errorTag = 0x60 | msgError
+	if len(reply) == 0 || reply[0] != errorTag {
+		return reply, nil
+	}
+	e := new(kdcError)
+	if err := parse("KRB-ERROR", e.Unmarshal, reply); err != nil {
+		return nil, err
+	}
+	return nil, e
+}
+
+// newNonce is a number that ties a reply to its request.
+func newNonce() int {
+	var b [4]byte
+	random(b[:])
+	return int(binary.BigEndian.Uint32(b[:]) >> 1)
+}
+
+func ids(etypes []enctype.ID) []int32 {
+	numbers := make([]int32, len(etypes))
+	for i, id := range etypes {
+		numbers[i] = int32(id)
+	}
+	return numbers
+}
+
+// login gets a ticket-granting ticket by the keys of a principal (RFC 4120 section 3.1).
+func (k *kdcClient) login(ctx context.Context, client principal, keys []keyEntry) (*ticket, error) {
+	var etypes []enctype.ID
+	for _, id := range k.etypes {
+		if slices.ContainsFunc(keys, func(e keyEntry) bool { return e.key.etype == id }) {
+			etypes = append(etypes, id)
+		}
+	}
+	if len(etypes) == 0 {
+		return nil, failed(codeEtype, "the keytab's keys of %v are of no permitted encryption type", client)
+	}
+	service := granting(client.realm, client.realm)
+	now := k.now().UTC()
+	var req messages.ASReq
+	req.PVNO, req.MsgType = version, msgASReq
+	req.ReqBody = messages.KDCReqBody{
+		KDCOptions: bits(optionRenewableOK),
+		CName:      client.wire(nameTypePrincipal), Realm: client.realm,
+		SName: service.wire(nameTypeServiceInst), Till: now.Add(lifetime).Truncate(time.Second),
+		Nonce: newNonce(), EType: ids(etypes),
+	}
+	reply, err := k.authenticate(ctx, &req, client, keys)
+	if err != nil {
+		return nil, k.describe(err, client, service)
+	}
+	var rep messages.ASRep
+	if err := parse("AS-REP", rep.Unmarshal, reply); err != nil {
+		return nil, failed(codeGeneric, "the KDC of %s: %w", client.realm, err)
+	}
+	with, ok := keyFor(keys, enctype.ID(rep.EncPart.EType), rep.EncPart.KVNO)
+	if !ok {
+		return nil, failed(codeBadKeyVersion, "the KDC has answered %v with %v, which the keytab has no "+
+			"key of", client, enctype.ID(rep.EncPart.EType))
+	}
+	return k.take(&rep.KDCRepFields, with.key, usageASRepEncPart, req.ReqBody.Nonce, client)
+}
+
+// authenticate sends an AS-REQ, and once more with a timestamp encrypted if the KDC asks for it.
+func (k *kdcClient) authenticate(ctx context.Context, req *messages.ASReq, client principal,
+	keys []keyEntry) ([]byte, error) {
+	b, err := req.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	reply, err := k.exchange(ctx, client.realm, b)
+	var refused *kdcError
+	if !errors.As(err, &refused) || refused.code() != codePreauthRequired {
+		return reply, err
+	}
+	with, err := preauthKey(refused, keys)
+	if err != nil {
+		return nil, err
+	}
+	seconds, micros := protocolTime(k.now())
+	plain, err := asn1.Marshal(types.PAEncTSEnc{PATimestamp: seconds, PAUSec: micros})
+	if err != nil {
+		return nil, err
+	}
+	enc, err := with.encrypt(usagePAEncTimestamp, plain, 0)
+	if err != nil {
+		return nil, err
+	}
+	value, err := enc.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	req.PAData = types.PADataSequence{{PADataType: paEncTimestamp, PADataValue: value}}
+	if b, err = req.Marshal(); err != nil {
+		return nil, err
+	}
+	return k.exchange(ctx, client.realm, b)
+}
+
+// preauthKey is the key that the KDC wants a timestamp to be encrypted with.
+func preauthKey(refused *kdcError, keys []keyEntry) (key, error) {
+	var methods types.PADataSequence
+	if err := parse("METHOD-DATA", methods.Unmarshal, refused.EData); err != nil {
+		return key{}, err
+	}
+	for _, m := range methods {
+		if m.PADataType != paEtypeInfo2 {
+			continue
+		}
+		var infos types.ETypeInfo2
+		if err := parse("ETYPE-INFO2", infos.Unmarshal, m.PADataValue); err != nil {
+			return key{}, err
+		}
+		for _, info := range infos {
+			if e, ok := keyFor(keys, enctype.ID(info.EType), 0); ok {
+				return e.key, nil
+			}
+		}
+	}
+	return key{}, failed(codeEtype, "the KDC takes none of the encryption types that the keytab has")
+}
+
+// keyFor finds the key of an encryption type and a version in keys, of which each has the newest. The
+// version need not match, since keytabs may not know it.
+func keyFor(keys []keyEntry, id enctype.ID, version int) (found keyEntry, ok bool) {
+	for _, e := range keys {
+		if e.key.etype == id && (!ok || e.version == version) {
+			found, ok = e, true
+		}
+	}
+	return found, ok
+}
+
+// request asks with a ticket-granting ticket for another ticket (RFC 4120 section 3.3). If the KDC may
+// refer to other realms, the answer may be a ticket-granting ticket of one.
+func (k *kdcClient) request(ctx context.Context, tgt *ticket, service principal, refer bool) (
+	*ticket, error) {
+	var options []int
+	if refer {
+		options = append(options, optionCanonicalize)
+	}
+	kind := int32(nameTypeServiceHost)
+	if service.name[0] == ticketGranting {
+		kind = nameTypeServiceInst
+	}
+	var req messages.TGSReq
+	req.PVNO, req.MsgType = version, msgTGSReq
+	req.ReqBody = messages.KDCReqBody{
+		KDCOptions: bits(options...), Realm: tgt.grantsIn(), SName: service.wire(kind),
+		Till: tgt.end.UTC(), Nonce: newNonce(), EType: ids(k.etypes),
+	}
+	body, err := req.ReqBody.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	sum, err := enctype.NewChecksum(tgt.key.etype, tgt.key.value, usageTGSReqBodyChecksum)
+	if err != nil {
+		return nil, err
+	}
+	ap, err := tgt.present(bits(), usageTGSReqAuth, k.now(), func(a *types.Authenticator) {
+		a.Cksum = types.Checksum{
+			CksumType: tgt.key.etype.ChecksumID(), Checksum: sum.Append(nil, nil, body),
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	req.PAData = types.PADataSequence{{PADataType: paTGSReq, PADataValue: ap}}
+	b, err := req.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	reply, err := k.exchange(ctx, tgt.grantsIn(), b)
+	if err != nil {
+		return nil, k.describe(err, tgt.client, service)
+	}
+	var rep messages.TGSRep
+	if err := parse("TGS-REP", rep.Unmarshal, reply); err != nil {
+		return nil, failed(codeGeneric, "the KDC of %s: %w", tgt.grantsIn(), err)
+	}
+	return k.take(&rep.KDCRepFields, tgt.key, usageTGSRepEncPart, req.ReqBody.Nonce, tgt.client)
+}
+
+// take decrypts a KDC's reply and checks it (RFC 4120 sections 3.1.5 and 3.3.4).
+func (k *kdcClient) take(rep *messages.KDCRepFields, with key, usage uint32, nonce int, client principal) (
+	*ticket, error) {
+	plain, err := with.decrypt(usage, rep.EncPart)
+	if err != nil {
+		return nil, failed(codePreauthFailed, "the KDC's reply to %v: %w: the key is another one than "+
+			"the KDC's; get a new keytab", client, err)
+	}
+	var part messages.EncKDCRepPart
+	if err := parse("reply of the KDC", part.Unmarshal, plain); err != nil {
+		return nil, failed(codeGeneric, "%w", err)
+	}
+	service := principalOf(part.SName, part.SRealm)
+	switch {
+	case part.Nonce != nonce:
+		err = errors.New("it is the reply to another request")
+	case !client.equal(principalOf(rep.CName, rep.CRealm)):
+		err = fmt.Errorf("it is for %v", principalOf(rep.CName, rep.CRealm))
+	case !service.equal(principalOf(rep.Ticket.SName, rep.Ticket.Realm)) || len(service.name) == 0:
+		err = errors.New("its ticket is for another service than it says")
+	}
+	if err != nil {
+		return nil, failed(codeModified, "the KDC's reply to %v: %w", client, err)
+	}
+	session, err := keyOf(part.Key)
+	if err != nil {
+		return nil, failed(codeEtype, "the KDC's reply to %v: session key: %w", client, err)
+	}
+	t := &ticket{client: client, service: service, key: session, start: part.StartTime, end: part.EndTime}
+	if t.start.IsZero() {
+		t.start = part.AuthTime
+	}
+	t.encoded, err = rep.Ticket.Marshal()
+	return t, err
+}
+
+// find gets a ticket for a service, whose realm may be unknown, "": then KDCs are asked for it (RFC
+// 6806 section 8).
+func (k *kdcClient) find(ctx context.Context, tgt *ticket, service principal) (*ticket, error) {
+	refer := service.realm == ""
+	for range maxReferrals {
+		here := tgt.grantsIn()
+		next := principal{service.name, here}
+		if !refer && service.realm != here {
+			next = granting(service.realm, here)
+		}
+		t, err := k.request(ctx, tgt, next, refer)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Equal(t.service.name, service.name) {
+			return t, nil
+		}
+		if t.grantsIn() == "" || t.grantsIn() == here {
+			return nil, failed(codeServerUnknown, "the KDC of %s has a ticket for %v, not for %v", here,
+				t.service, next)
+		}
+		tgt = t
+	}
+	return nil, failed(codeServerUnknown, "KDCs have referred to others %d times to find %v",
+		maxReferrals, service.name)
+}
+
+// describe says what a KDC's error means, and what to do.
+func (k *kdcClient) describe(err error, client, service principal) error {
+	var refused *kdcError
+	var said *gss.StatusError
+	switch {
+	case errors.As(err, &said):
+		return err
+	case !errors.As(err, &refused):
+		return failed(codeGeneric, "%w", err)
+	}
+	advice := ""
+	switch refused.code() {
+	case codeClientUnknown:
+		advice = fmt.Sprintf("%v is not a principal that the KDC knows", client)
+	case codeServerUnknown:
+		advice = fmt.Sprintf("%v is not a principal that the KDC knows: add it there, or see "+
+			"domain_realm in krb5.conf and the server's name", service)
+	case codePreauthFailed:
+		advice = fmt.Sprintf("the keytab's key of %v is another one than the KDC's: get a new keytab",
+			client)
+	case codeTicketExpired:
+		advice = "run kinit"
+	case codeSkew:
+		advice = fmt.Sprintf("the KDC's clock is %s ours: set one of them",
+			apart(timeOf(refused.STime, refused.Susec).Sub(k.now())))
+	case codeEtype:
+		advice = fmt.Sprintf("the KDC has for %v no key of a permitted encryption type: "+
+			"give it keys of %s, or see permitted_enctypes in krb5.conf", service, supported())
+	case codeKeyExpired, codeRevoked:
+		advice = fmt.Sprintf("ask the KDC's administrator about %v", client)
+	}
+	if advice != "" {
+		return failed(refused.code(), "%w: %s", refused, advice)
+	}
+	return failed(refused.code(), "%v asks for %v: %w", client, service, refused)
+}

@@ -1,0 +1,131 @@
+package krb5
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/types"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
+)
+
+// initiation is a context that is being made with a service.
+type initiation struct {
+	initiator *Initiator
+	service   string
+	ticket    *ticket
+
+	sent     bool // the AP-REQ
+	done     bool
+	time     time.Time // in the authenticator
+	subkey   key
+	sequence uint32
+}
+
+// Step makes the AP-REQ first, and takes the AP-REP, or a KRB-ERROR, then.
+func (n *initiation) Step(_ context.Context, token []byte) ([]byte, gss.Context, error) {
+	switch {
+	case n.done:
+		return nil, nil, defective(errors.New("the context has been made"))
+	case !n.sent:
+		b, err := n.request()
+		if err != nil {
+			return nil, nil, failed(codeGeneric, "AP-REQ: %w", err)
+		}
+		n.sent = true
+		return b, nil, nil
+	}
+	id, msg, err := unframe(token)
+	if err != nil {
+		return nil, nil, err
+	}
+	n.done = true
+	switch id {
+	case tokAPRep:
+		made, err := n.finish(msg)
+		if err != nil {
+			return nil, nil, err
+		}
+		return nil, made, nil
+	case tokError:
+		return nil, nil, n.refused(msg)
+	}
+	return nil, nil, defective(fmt.Errorf("%s has sent a token of another kind than AP-REP", n.service))
+}
+
+// request makes the AP-REQ (RFC 4121 section 4.1.1). Flags for replay and sequence are not set, since
+// RPCSEC_GSS looks after both (RFC 2203 section 5.2.2).
+func (n *initiation) request() ([]byte, error) {
+	n.subkey, n.sequence = newKey(n.ticket.key.etype), newSequence()
+	n.time = n.initiator.cfg.Now()
+	sum := make([]byte, checksumLen)
+	binary.LittleEndian.PutUint32(sum, checksumBindings)
+	binary.LittleEndian.PutUint32(sum[4+checksumBindings:], flagMutual|flagConf|flagInteg)
+	b, err := n.ticket.present(bits(optionMutualRequired), usageAPReqAuth, n.time,
+		func(a *types.Authenticator) {
+			a.Cksum = types.Checksum{CksumType: checksumType, Checksum: sum}
+			a.SubKey = n.subkey.wire()
+			a.SeqNumber = int64(n.sequence)
+		})
+	if err != nil {
+		return nil, err
+	}
+	return frame(tokAPReq, b), nil
+}
+
+// finish takes the AP-REP (RFC 4120 section 3.2.5).
+func (n *initiation) finish(msg []byte) (gss.Context, error) {
+	var rep messages.APRep
+	if err := parse("AP-REP", rep.Unmarshal, msg); err != nil {
+		return nil, failed(codeMsgType, "%s: %w", n.service, err)
+	}
+	if rep.PVNO != version {
+		return nil, failed(codeBadVersion, "%s has sent another version of Kerberos than 5", n.service)
+	}
+	plain, err := n.ticket.key.decrypt(usageAPRepEncPart, rep.EncPart)
+	if err != nil {
+		return nil, failed(codeBadIntegrity, "%s's AP-REP: %w", n.service, err)
+	}
+	var part messages.EncAPRepPart
+	if err := parse("AP-REP", part.Unmarshal, plain); err != nil {
+		return nil, failed(codeMsgType, "%s: %w", n.service, err)
+	}
+	seconds, micros := protocolTime(n.time)
+	if !part.CTime.Equal(seconds) || part.Cusec != micros {
+		return nil, failed(codeModified, "%s's AP-REP is for another request", n.service)
+	}
+	base := baseKey{key: n.subkey}
+	if len(part.Subkey.KeyValue) > 0 {
+		if base.key, err = keyOf(part.Subkey); err != nil {
+			return nil, failed(codeEtype, "%s's subkey: %w", n.service, err)
+		}
+		base.acceptorSubkey = true
+	}
+	return newContext(false, base, n.sequence, n.ticket.service.String(), n.ticket.end)
+}
+
+// refused says what a KRB-ERROR means. It is not proved who has sent it.
+func (n *initiation) refused(msg []byte) error {
+	var e messages.KRBError
+	if err := parse("KRB-ERROR", e.Unmarshal, msg); err != nil {
+		return failed(codeMsgType, "%s: %w", n.service, err)
+	}
+	c := code(e.ErrorCode)
+	switch c {
+	case codeSkew, codeTicketNotYet:
+		return failed(c, "%s: %v: its clock is %s ours: set one of them", n.service, c,
+			apart(timeOf(e.STime, e.Susec).Sub(n.time)))
+	case codeBadKeyVersion, codeNoKey, codeBadIntegrity, codeNotUs, codeModified:
+		n.initiator.refuse(n.ticket)
+		return failed(c, "%s: %v: its keytab has no key for a ticket of %v, or the ticket is old", n.service,
+			c, n.ticket.service)
+	}
+	if e.EText != "" && e.EText != c.String() {
+		return failed(c, "%s: %v (%q)", n.service, c, e.EText)
+	}
+	return failed(c, "%s: %v", n.service, c)
+}

@@ -1,0 +1,280 @@
+package krb5
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
+)
+
+// InitiatorConfig configures an Initiator.
+type InitiatorConfig struct {
+	// Cache is the credential cache that kinit fills, a file's path or FILE:PATH; "" means what
+	// KRB5CCNAME says, else default_ccache_name in krb5.conf, else /tmp/krb5cc_UID. Other kinds, as
+	// KEYRING: and KCM:, are not read.
+	Cache string
+	// Keytab is the path of a keytab that is used instead of a cache. Tickets are got by it, and new
+	// ones before they expire.
+	Keytab string
+	// Principal is whose keys of the keytab are used, "alice", "nfs/client.example.org" or with
+	// "@REALM"; "" means its first.
+	Principal string
+	// Conf is the path of krb5.conf; "" means what KRB5_CONFIG says, else /etc/krb5.conf.
+	Conf string
+	// Now is the time; nil means time.Now.
+	Now func() time.Time
+}
+
+// Initiator makes contexts as a client, by a credential cache or a keytab. It implements
+// gss.Initiator. It keeps tickets in memory, and neither goroutines nor connections.
+type Initiator struct {
+	cfg   InitiatorConfig
+	cache string // its path
+	kdc   kdcClient
+
+	busy chan struct{} // holds a value while somebody uses the rest
+	self *ticket       // the ticket-granting ticket that the keytab has got
+	// services are the tickets that were got, by client and service.
+	services map[string]*ticket
+
+	mu      sync.Mutex
+	refused map[[32]byte]struct{} // tickets that a service has no key for; guarded by mu
+}
+
+var _ gss.Initiator = (*Initiator)(nil)
+
+// maxKept is how many tickets are kept.
+const maxKept = 256
+
+// NewInitiator reads krb5.conf. Tickets are looked for when they are needed.
+func NewInitiator(cfg InitiatorConfig) (*Initiator, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	conf, err := readProfile(confPaths(cfg.Conf))
+	if err != nil {
+		return nil, err
+	}
+	i := &Initiator{
+		cfg: cfg, busy: make(chan struct{}, 1), services: make(map[string]*ticket),
+		refused: make(map[[32]byte]struct{}),
+	}
+	if cfg.Keytab != "" {
+		i.cfg.Keytab, err = filePath("keytab", cfg.Keytab)
+	} else {
+		i.cache, err = cachePath(cfg.Cache, conf)
+	}
+	if err != nil {
+		return nil, err
+	}
+	i.kdc = kdcClient{conf: conf, etypes: permitted(conf.lib("permitted_enctypes")), now: cfg.Now}
+	if len(i.kdc.etypes) == 0 {
+		return nil, fmt.Errorf("krb5.conf: permitted_enctypes has none of %s", supported())
+	}
+	return i, nil
+}
+
+// usual are the encryption types that MIT's library asks for, and in which order.
+var usual = []enctype.ID{
+	enctype.AES256SHA1, enctype.AES128SHA1, enctype.AES256SHA384, enctype.AES128SHA256,
+}
+
+// etypeNames are what krb5.conf calls encryption types, besides their own names.
+var etypeNames = map[string][]enctype.ID{
+	"default": usual, "aes": usual,
+	"aes256-cts": {enctype.AES256SHA1}, "aes256-sha1": {enctype.AES256SHA1},
+	"aes128-cts": {enctype.AES128SHA1}, "aes128-sha1": {enctype.AES128SHA1},
+	"aes256-sha2": {enctype.AES256SHA384}, "aes128-sha2": {enctype.AES128SHA256},
+}
+
+// permitted are the encryption types in a value of permitted_enctypes.
+func permitted(value string) []enctype.ID {
+	if value == "" {
+		return usual
+	}
+	var list []enctype.ID
+	for word := range strings.FieldsFuncSeq(strings.ToLower(value), func(r rune) bool {
+		return r == ' ' || r == '\t' || r == ','
+	}) {
+		name := strings.TrimLeft(word, "+-")
+		named := etypeNames[name]
+		for _, id := range enctype.All {
+			if id.String() == name {
+				named = []enctype.ID{id}
+			}
+		}
+		for _, id := range named {
+			list = slices.DeleteFunc(list, func(other enctype.ID) bool { return other == id })
+			if word[0] != '-' {
+				list = append(list, id)
+			}
+		}
+	}
+	return list
+}
+
+// Initiate gets a ticket for a service, "nfs@server.example.org", that is, for the principal
+// nfs/server.example.org. The host's name is taken as it is, in small letters, as with
+// dns_canonicalize_hostname = false. Its realm is the one that domain_realm in krb5.conf says, else
+// the KDC of the client's realm is asked. The error is a *gss.StatusError.
+func (i *Initiator) Initiate(ctx context.Context, service string) (gss.Negotiation, error) {
+	name, host, err := parseService(service)
+	if err != nil {
+		return nil, &gss.StatusError{Major: gss.BadName, Err: fmt.Errorf("%q: %w", service, err)}
+	}
+	want := principal{[]string{name, host}, i.kdc.conf.realmOf(host)}
+	t, err := i.ticket(ctx, want)
+	if err != nil {
+		var status *gss.StatusError
+		if !errors.As(err, &status) {
+			status = &gss.StatusError{Major: gss.NoCred, Err: err}
+		}
+		return nil, status
+	}
+	return &initiation{initiator: i, service: service, ticket: t}, nil
+}
+
+// ticket gets a ticket for a service: from the cache, from memory, or from a KDC.
+func (i *Initiator) ticket(ctx context.Context, service principal) (*ticket, error) {
+	select {
+	case i.busy <- struct{}{}:
+		defer func() { <-i.busy }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	tgt, have, err := i.credentials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range have {
+		if t.client.equal(tgt.client) && matches(t.service, service) && i.good(t) {
+			return t, nil
+		}
+	}
+	at := tgt.client.String() + " " + service.String()
+	old := i.services[at]
+	if i.good(old) {
+		return old, nil
+	}
+	if !tgt.usable(i.cfg.Now()) {
+		return nil, expired(tgt, i.cache)
+	}
+	t, err := i.kdc.find(ctx, tgt, service)
+	if err != nil {
+		return nil, err
+	}
+	if len(i.services) >= maxKept {
+		clear(i.services)
+	}
+	i.services[at] = t
+	return t, nil
+}
+
+// matches reports whether a ticket is for a service, whose realm may be unknown.
+func matches(has, want principal) bool {
+	return slices.Equal(has.name, want.name) && (want.realm == "" || has.realm == want.realm)
+}
+
+// good reports whether a ticket can be presented.
+func (i *Initiator) good(t *ticket) bool {
+	if !t.usable(i.cfg.Now()) {
+		return false
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	_, refused := i.refused[t.id()]
+	return !refused
+}
+
+// refuse has a ticket not used again: the service has other keys than when the ticket was made.
+func (i *Initiator) refuse(t *ticket) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if len(i.refused) >= maxKept {
+		clear(i.refused)
+	}
+	i.refused[t.id()] = struct{}{}
+}
+
+func expired(t *ticket, cache string) error {
+	return failed(codeTicketExpired, "the ticket of %v in credential cache %s has expired, or is about "+
+		"to, at %s: run kinit", t.client, cache, at(t.end))
+}
+
+// credentials returns the ticket-granting ticket, and other tickets that there are.
+func (i *Initiator) credentials(ctx context.Context) (tgt *ticket, have []*ticket, err error) {
+	if i.cfg.Keytab != "" {
+		tgt, err = i.login(ctx)
+		return tgt, nil, err
+	}
+	c, err := readCache(i.cache)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, t := range c.tickets {
+		if t.client.equal(c.client) && t.grantsIn() == c.client.realm &&
+			(tgt == nil || t.end.After(tgt.end)) {
+			tgt = t
+		}
+	}
+	if tgt == nil {
+		return nil, nil, failed(codeNoTicketGranting, "credential cache %s has no ticket-granting ticket "+
+			"of %v with a key of %s: run kinit", i.cache, c.client, supported())
+	}
+	return tgt, c.tickets, nil
+}
+
+// login returns the ticket-granting ticket that the keytab has got, a new one if that is to expire
+// before the last sixth of its time.
+func (i *Initiator) login(ctx context.Context) (*ticket, error) {
+	now := i.cfg.Now()
+	if i.self.usable(now) && i.self.end.Sub(now) > i.self.end.Sub(i.self.start)/6 {
+		return i.self, nil
+	}
+	client, keys, err := i.keys()
+	if err != nil {
+		return nil, err
+	}
+	t, err := i.kdc.login(ctx, client, keys)
+	if err != nil {
+		if i.self.usable(now) {
+			return i.self, nil // it does yet
+		}
+		return nil, err
+	}
+	i.self = t
+	return t, nil
+}
+
+// keys reads the keytab, and returns whose keys they are and the newest of each encryption type.
+func (i *Initiator) keys() (principal, []keyEntry, error) {
+	entries, err := readKeytab(i.cfg.Keytab)
+	if err != nil {
+		return principal{}, nil, err
+	}
+	client := entries[0].owner
+	if i.cfg.Principal != "" {
+		if client, err = parsePrincipal(i.cfg.Principal); err != nil {
+			return principal{}, nil, err
+		}
+	}
+	if client.realm == "" {
+		client.realm = i.kdc.conf.lib("default_realm")
+	}
+	keys := newest(entries, client)
+	if len(keys) == 0 {
+		var owners []principal
+		for _, e := range entries {
+			owners = append(owners, e.owner)
+		}
+		return principal{}, nil, failed(codeNoKey, "keytab %s has no key of %v, but of %s", i.cfg.Keytab,
+			client, strings.Join(names(owners), ", "))
+	}
+	return client, keys, nil
+}

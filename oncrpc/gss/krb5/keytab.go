@@ -1,0 +1,106 @@
+package krb5
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/jcmturner/gokrb5/v8/keytab"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
+)
+
+const (
+	defaultKeytab = "/etc/krb5.keytab"
+	maxKeytab     = 16 << 20 // bytes
+)
+
+// keytabPath is the path of the keytab that is used if none is named.
+func keytabPath(path string) (string, error) {
+	if path == "" {
+		path = os.Getenv("KRB5_KTNAME")
+	}
+	if path == "" {
+		return defaultKeytab, nil
+	}
+	return filePath("keytab", path)
+}
+
+// filePath is the path in the name of a keytab or a credential cache, whose kind must be FILE.
+func filePath(what, name string) (string, error) {
+	kind, path, ok := strings.Cut(name, ":")
+	switch {
+	case !ok || strings.Contains(kind, "/"):
+		return name, nil
+	case kind == "FILE" || what == "keytab" && kind == "WRFILE":
+		return path, nil
+	}
+	return "", fmt.Errorf("%s %s: only files are read, not %s: name one, FILE:PATH", what, name, kind)
+}
+
+// keyEntry is a key in a keytab.
+type keyEntry struct {
+	owner   principal
+	version int
+	key     key
+}
+
+// readKeytab reads the keys of a keytab whose encryption types we have.
+func readKeytab(path string) ([]keyEntry, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("keytab: %w", err)
+	}
+	if info.Size() > maxKeytab {
+		return nil, fmt.Errorf("keytab %s has %d bytes, more than %d", path, info.Size(), maxKeytab)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("keytab: %w", err)
+	}
+	var kt keytab.Keytab
+	if err := parse("keytab "+path, kt.Unmarshal, b); err != nil {
+		return nil, err
+	}
+	var keys []keyEntry
+	for _, e := range kt.Entries {
+		k, err := keyOf(e.Key)
+		if err != nil {
+			continue
+		}
+		owner := principal{e.Principal.Components, e.Principal.Realm}
+		keys = append(keys, keyEntry{owner, int(e.KVNO), k})
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("keytab %s has no key of a supported encryption type (%s)", path, supported())
+	}
+	return keys, nil
+}
+
+// supported names the encryption types.
+func supported() string {
+	names := make([]string, len(enctype.All))
+	for i, id := range enctype.All {
+		names[i] = id.String()
+	}
+	return strings.Join(names, ", ")
+}
+
+// newest returns the newest key of each encryption type that a principal has in keys, the strongest
+// first.
+func newest(keys []keyEntry, owner principal) []keyEntry {
+	best := make(map[enctype.ID]keyEntry)
+	for _, e := range keys {
+		if old, ok := best[e.key.etype]; e.owner.equal(owner) && (!ok || e.version > old.version) {
+			best[e.key.etype] = e
+		}
+	}
+	var found []keyEntry
+	for _, e := range best {
+		found = append(found, e)
+	}
+	slices.SortFunc(found, func(a, b keyEntry) int { return cmp.Compare(b.key.etype, a.key.etype) })
+	return found
+}

@@ -1,0 +1,105 @@
+package krb5
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jcmturner/gokrb5/v8/types"
+)
+
+// Kinds of names (RFC 4120 section 6.2).
+const (
+	nameTypePrincipal   = 1
+	nameTypeServiceInst = 2
+	nameTypeServiceHost = 3
+)
+
+// principal is who has a key at a KDC.
+type principal struct {
+	name  []string // its components
+	realm string
+}
+
+func principalOf(n types.PrincipalName, realm string) principal {
+	return principal{n.NameString, realm}
+}
+
+// wire is the name as messages have it.
+func (p principal) wire(kind int32) types.PrincipalName {
+	return types.PrincipalName{NameType: kind, NameString: p.name}
+}
+
+func (p principal) equal(q principal) bool {
+	return p.realm == q.realm && slices.Equal(p.name, q.name)
+}
+
+var (
+	escapesName  = strings.NewReplacer(`\`, `\\`, "/", `\/`, "@", `\@`, "\n", `\n`, "\t", `\t`, "\b", `\b`, "\x00", `\0`)
+	escapesRealm = strings.NewReplacer(`\`, `\\`, "@", `\@`, "\n", `\n`, "\t", `\t`, "\b", `\b`, "\x00", `\0`)
+)
+
+// String is the name as MIT's programs write it: what separates its parts has a backslash before it
+// where it is within one.
+func (p principal) String() string {
+	var b strings.Builder
+	for i, part := range p.name {
+		if i > 0 {
+			b.WriteByte('/')
+		}
+		b.WriteString(escapesName.Replace(part))
+	}
+	b.WriteByte('@')
+	b.WriteString(escapesRealm.Replace(p.realm))
+	return b.String()
+}
+
+// parsePrincipal undoes String. A name without a realm has realm "".
+func parsePrincipal(s string) (principal, error) {
+	var p principal
+	var part strings.Builder
+	inRealm, escaped := false, false
+	end := func() { p.name = append(p.name, part.String()); part.Reset() }
+	for _, c := range s {
+		switch {
+		case escaped:
+			escaped = false
+			if at := strings.IndexRune("ntb0", c); at >= 0 {
+				c = rune("\n\t\b\x00"[at])
+			}
+			part.WriteRune(c)
+		case c == '\\':
+			escaped = true
+		case c == '/' && !inRealm:
+			end()
+		case c == '@' && !inRealm:
+			end()
+			inRealm = true
+		case c == '@':
+			return p, fmt.Errorf("principal %q has two realms", s)
+		default:
+			part.WriteRune(c)
+		}
+	}
+	if inRealm {
+		p.realm = part.String()
+	} else {
+		end()
+	}
+	if escaped || slices.Contains(p.name, "") || inRealm && p.realm == "" {
+		return p, fmt.Errorf("%q is no principal", s)
+	}
+	return p, nil
+}
+
+// parseService takes a service apart, "nfs@server.example.org" (RFC 2743 section 4.1). The name of the
+// host is taken as it is, in small letters: no resolver is asked for another one.
+func parseService(s string) (service, host string, err error) {
+	service, host, ok := strings.Cut(s, "@")
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if !ok || service == "" || host == "" || strings.ContainsAny(s, "/") {
+		return "", "", errors.New("a service is named SERVICE@HOST")
+	}
+	return service, host, nil
+}

@@ -1,0 +1,72 @@
+package krb5
+
+import (
+	"crypto/sha256"
+	"sync"
+	"time"
+)
+
+// replayCache remembers the authenticators that were accepted for as long as they could be accepted
+// again (RFC 4120 section 3.2.3).
+type replayCache struct {
+	max, maxEach int           // of all clients, and of each
+	keep         time.Duration // twice the skew: a clock may be ahead when its time is taken
+
+	mu      sync.Mutex // guards the rest
+	seen    map[authenticatorID]struct{}
+	clients map[string]int // how many each has
+	queue   []accepted     // the oldest first
+}
+
+// authenticatorID is the hash of an encrypted authenticator. Another that decrypts to the same has the
+// same ciphertext, as its checksum is over what it decrypts to.
+type authenticatorID [16]byte
+
+type accepted struct {
+	id     authenticatorID
+	client string
+	until  time.Time
+}
+
+func idOf(ciphertext []byte) authenticatorID {
+	sum := sha256.Sum256(ciphertext)
+	return authenticatorID(sum[:16])
+}
+
+// add remembers an authenticator. It returns an error if that has been accepted before, or if there is
+// no room.
+func (r *replayCache) add(id authenticatorID, client string, now time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.expire(now)
+	if _, ok := r.seen[id]; ok {
+		return failed(codeRepeat, "%s has sent an authenticator for the second time: it is a replay",
+			client)
+	}
+	if n := r.clients[client]; n >= r.maxEach {
+		return failed(codeGeneric, "%s has made %d contexts within %v, which is its share: "+
+			"see MaxReplays", client, n, r.keep)
+	}
+	if len(r.queue) >= r.max {
+		return failed(codeGeneric, "clients have made %d contexts within %v: see MaxReplays",
+			len(r.queue), r.keep)
+	}
+	r.seen[id] = struct{}{}
+	r.clients[client]++
+	r.queue = append(r.queue, accepted{id, client, now.Add(r.keep)})
+	return nil
+}
+
+// expire forgets what is too old to be accepted.
+func (r *replayCache) expire(now time.Time) {
+	n := 0
+	for ; n < len(r.queue) && r.queue[n].until.Before(now); n++ {
+		old := r.queue[n]
+		delete(r.seen, old.id)
+		if r.clients[old.client]--; r.clients[old.client] == 0 {
+			delete(r.clients, old.client)
+		}
+	}
+	clear(r.queue[:n])
+	r.queue = r.queue[n:]
+}
