@@ -27,7 +27,7 @@
 // well, krb5p with encryption of it; none is AUTH_NONE. Without sec= they are sys and none. Each list
 // of options may have several. Of the options, ro, rw, root_squash, no_root_squash, all_squash and
 // no_all_squash that follow a sec= are for its flavours alone; before the first one, they are for
-// all. The flavours of a client replace those behind a dash, to which Linux's exportfs adds them.
+// all. The flavours of a client replace those behind a dash; Linux adds them to these.
 //
 // These are taken and change nothing: sync (all that NFS calls stable is so), subtree_check and
 // no_subtree_check, wdelay and no_wdelay, fsid=NUMBER, UUID or root, hide and nohide, acl, no_auth_nlm
