@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
 // vary gives the rounds of all points that much more or less than their throughput, in turns.
@@ -35,7 +37,7 @@ func TestDoubt(t *testing.T) {
 		{"unsteady", vary(pairs(InlineCall, ReadChunk, fours, .7, .8, .9, 1.1, 1.25, 1.5), 8), true, false},
 		{"too few rounds", few(cross(), func(r []Round) []Round { return r[:2] }), true, false},
 		{"too few that were not disturbed", few(cross(), func(r []Round) []Round {
-			r[0].Disturbed = OthersBusy
+			r[0].Disturbed = rounds.OthersBusy
 			return r
 		}), true, false},
 	} {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
 // measure measures the yardsticks and the points.
@@ -104,6 +105,6 @@ func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Mea
 	if beside > 0 {
 		m.Ratio = m.Throughput() / beside
 	}
-	m.Rounds = []Round{{Calls: m.Calls, Elapsed: m.Elapsed, Yardstick: beside, Others: r.others(begin, end)}}
+	m.Rounds = []Round{{m.Calls, m.Elapsed, rounds.Mark{Yardstick: beside, Others: r.others(begin, end)}}}
 	return m, nil
 }

@@ -3,11 +3,12 @@ package bench
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
 // of is a round of a point: a Measurement as Run takes it.
@@ -17,34 +18,30 @@ func of(size int, calls int64, us, yardstick, others float64) Measurement {
 		Latency: Latency{P50: time.Duration(us) * time.Microsecond, Max: time.Duration(3*us) * time.Microsecond},
 		Client:  Usage{CPU: time.Duration(calls), Heap: uint64(calls)}, WireBytes: 10 * calls,
 	}
-	m.Rounds = []Round{{Calls: m.Calls, Elapsed: m.Elapsed, Yardstick: yardstick, Others: others}}
+	m.Rounds = []Round{{m.Calls, m.Elapsed, rounds.Mark{Yardstick: yardstick, Others: others}}}
 	if yardstick > 0 {
 		m.Ratio = m.Throughput() / yardstick
 	}
 	return m
 }
 
-// TestJudge: what disturbs is others' CPU time, and a yardstick that is off by two from its median
-// at that size.
-func TestJudge(t *testing.T) {
-	rounds := [][]Measurement{
-		{of(1024, 1, 1, 100, 0), of(1024, 1, 1, 120, .15), of(1024, 1, 1, 201, 0), of(1024, 1, 1, 49, 0)},
-		{of(1024, 1, 1, 100, .16), of(1024, 1, 1, 199, 0), of(1024, 1, 1, 51, 0)},
-		{of(4096, 1, 1, 1000, 0), of(4096, 1, 1, 0, 0)}, // the usual yardstick of another size
+// TestJudged: rounds are judged beside those with the same yardstick, which are of the same size, and
+// over a wire or not; those that are not disturbed are counted.
+func TestJudged(t *testing.T) {
+	local := of(1024, 1, 1, 1000, 0)
+	local.Path = Loopback
+	taken := [][]Measurement{
+		{of(1024, 1, 1, 100, 0), of(1024, 1, 1, 120, 0), of(1024, 1, 1, 300, 0)},
+		{of(1024, 1, 1, 100, 0)},
+		{of(4096, 1, 1, 1000, 0), of(4096, 1, 1, 1000, 1)},
+		{local},
+		nil,
 	}
-	rounds[0][0].Rounds[0].Disturbed = YardstickOff // as it had seemed before
-	judge(rounds)
-	var got [][]Disturbance
-	for _, of := range rounds {
-		var list []Disturbance
-		for _, m := range of {
-			list = append(list, m.Rounds[0].Disturbed)
-		}
-		got = append(got, list)
-	}
-	want := [][]Disturbance{{"", "", YardstickOff, YardstickOff}, {OthersBusy, "", ""}, {"", YardstickOff}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff([]int{2, 1, 1, 1, 0}, judged(taken)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := taken[0][2].Rounds[0].Disturbed; got != rounds.YardstickOff {
+		t.Errorf("got %q, want %q", got, rounds.YardstickOff)
 	}
 }
 
@@ -52,7 +49,7 @@ func TestJudge(t *testing.T) {
 // others.
 func TestMerged(t *testing.T) {
 	bad := of(1000, 1000, 100, 1e9, .5)
-	bad.Rounds[0].Disturbed = OthersBusy
+	bad.Rounds[0].Disturbed = rounds.OthersBusy
 	for _, tt := range []struct {
 		name   string
 		rounds []Measurement
@@ -136,69 +133,38 @@ func TestPlanGrids(t *testing.T) {
 	}
 }
 
-// TestSweepDisturbed: a disturbed round is taken again, within the time; one that is disturbed
-// always is given up.
+// TestSweepDisturbed: a disturbed round is taken again; one that is disturbed always is given up.
 func TestSweepDisturbed(t *testing.T) {
 	for _, tt := range []struct {
-		name      string
-		disturbed func(round int) bool
-		time      time.Duration
-		rounds    int // that are measured of each of two points
-		good      int
-		took      time.Duration
+		name         string
+		disturbed    func(round int) bool
+		rounds, good int // of each of two points
 	}{
-		{"none", func(int) bool { return false }, 4 * time.Second, 4, 4, 4 * time.Second},
-		{"the second", func(n int) bool { return n == 1 }, 4 * time.Second, 5, 4, 4 * time.Second},
-		{"all", func(int) bool { return true }, time.Hour, 8, 0, 20 * time.Minute},
-		{"all, and the time is over", func(int) bool { return true }, 1200 * time.Millisecond, 5, 0, 1200 * time.Millisecond},
+		{"none", func(int) bool { return false }, 4, 4},
+		{"the second", func(n int) bool { return n == 1 }, 5, 4},
+		{"all", func(int) bool { return true }, 8, 0},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				begin := time.Now()
-				o := Options{Time: tt.time, Rounds: 4}.withDefaults()
-				g := Grid{Points: []Point{{IWARP, InlineCall, 1024, 8, 1}, {IWARP, ReadChunk, 1024, 8, 1}}}
-				n := make(map[Point]int)
-				var done []int
-				o.Progress = func(p Progress) {
-					done = append(done, p.Done)
-					if p.Total != 8 || p.Points != 2 || p.Done > p.Total {
-						t.Errorf("got progress %+v", p)
-					}
-				}
-				var r Result
-				err := o.sweep(t.Context(), g, begin.Add(tt.time), &r, func(_ context.Context, p Point, share time.Duration) (Measurement, error) {
-					time.Sleep(min(share, 75*time.Second))
-					m := of(p.Size, 1, 1, 100, 0)
-					m.Point = p
-					if tt.disturbed(n[p]) {
-						m.Rounds[0].Others = 1
-					}
-					n[p]++
-					return m, nil
-				})
-				if err != nil || len(r.Measured) != 2 {
-					t.Fatalf("got %d points, error %v", len(r.Measured), err)
-				}
-				for _, m := range r.Measured {
-					good := 0
-					for _, of := range m.Rounds {
-						if of.Disturbed == "" {
-							good++
-						}
-					}
-					if len(m.Rounds) != tt.rounds || good != tt.good || m.Disturbed != (good == 0) {
-						t.Errorf("got %d rounds, %d of them good, %t; want %d and %d", len(m.Rounds), good, m.Disturbed, tt.rounds, tt.good)
-					}
-				}
-				if took := time.Since(begin); took > tt.took || took < tt.took*9/10 {
-					t.Errorf("it took %v, want %v", took, tt.took)
-				}
-				for i := range done[1:] {
-					if done[i+1] < done[i] {
-						t.Errorf("rounds done: %v", done)
-					}
-				}
-			})
+		o := Options{Time: time.Hour, Rounds: 4}.withDefaults()
+		g := Grid{Points: []Point{{IWARP, InlineCall, 1024, 8, 1}, {IWARP, ReadChunk, 1024, 8, 1}}}
+		n := make(map[Point]int)
+		var r Result
+		err := o.sweep(t.Context(), g, time.Now().Add(o.Time), &r, func(_ context.Context, p Point, _ time.Duration) (Measurement, error) {
+			m := of(p.Size, 1, 1, 100, 0)
+			m.Point = p
+			if tt.disturbed(n[p]) {
+				m.Rounds[0].Others = 1
+			}
+			n[p]++
+			return m, nil
 		})
+		if err != nil || len(r.Measured) != 2 {
+			t.Fatalf("%s: got %d points, error %v", tt.name, len(r.Measured), err)
+		}
+		for _, m := range r.Measured {
+			if len(m.Rounds) != tt.rounds || m.Disturbed != (tt.good == 0) || tt.good > 0 && len(m.counted()) != tt.good {
+				t.Errorf("%s: got %d rounds, %d of which count, %t; want %d and %d",
+					tt.name, len(m.Rounds), len(m.counted()), m.Disturbed, tt.rounds, tt.good)
+			}
+		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
 // world is a machine that was made up: its crossovers are known, and how unsteady it is.
@@ -57,7 +59,7 @@ func (w *world) measure(_ context.Context, p Point, share time.Duration) (Measur
 	// What slows the machine down slows both down, though not equally.
 	raw *= math.Exp(w.speed + w.random.NormFloat64()*w.fickle)
 	took *= math.Exp(-.8*w.speed + w.random.NormFloat64()*w.noise)
-	r := Round{Yardstick: raw}
+	r := Round{Mark: rounds.Mark{Yardstick: raw}}
 	if w.random.Float64() < w.outliers {
 		took *= 1.3 + 2*w.random.Float64()
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/bench/env"
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
@@ -38,29 +39,47 @@ func BenchmarkCopy(b *testing.B) {
 	r := newRig(b, o.Size)
 	want := sum(b, r.source)
 	for b.Loop() {
-		samples := make(map[string][]sample)
-		for range o.Rounds {
-			for _, w := range ways {
-				begin := time.Now()
-				cpu, err := w.run(r)
-				took := time.Since(begin)
-				if err != nil {
-					b.Fatalf("%s: %v", w.name, err)
-				}
-				samples[w.name] = append(samples[w.name], sample{took, cpu})
-				if w.to == "" {
-					continue
-				}
-				if got := sum(b, r.path(w.to)); got != want {
-					b.Fatalf("%s: SHA-256 %x, want %x", w.name, got, want)
-				}
-				if err := os.Remove(r.path(w.to)); err != nil {
-					b.Fatal(err)
-				}
+		samples := byTurns(b, o.Rounds, ways, func(w way) sample {
+			s := r.timed(w.name, func() (time.Duration, error) { return w.run(r) })
+			if w.to == "" {
+				return s
 			}
-		}
+			if got := sum(b, r.path(w.to)); got != want {
+				b.Fatalf("%s: SHA-256 %x, want %x", w.name, got, want)
+			}
+			if err := os.Remove(r.path(w.to)); err != nil {
+				b.Fatal(err)
+			}
+			return s
+		})
 		report(b, r.dir, o.Size, samples)
 	}
+}
+
+// byTurns runs all ways in each round, and returns what each took, by its name.
+func byTurns[W interface{ String() string }](b *testing.B, n int, ways []W, run func(W) sample) map[string][]sample {
+	samples := make(map[string][]sample)
+	schedule := rounds.Schedule{Wanted: rounds.Each(len(ways), n)}
+	err := schedule.Run(func(i int, _ time.Duration) error {
+		name := ways[i].String()
+		samples[name] = append(samples[name], run(ways[i]))
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return samples
+}
+
+// timed takes the time of a run, which says how much processor time it took.
+func (r *rig) timed(name string, run func() (cpu time.Duration, err error)) sample {
+	begin := time.Now()
+	cpu, err := run()
+	took := time.Since(begin)
+	if err != nil {
+		r.b.Fatalf("%s: %v", name, err)
+	}
+	return sample{took, cpu}
 }
 
 // newRig makes the file, builds the command, and starts a server, all until the benchmark ends.

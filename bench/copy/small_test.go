@@ -37,6 +37,8 @@ type smallWay struct {
 	args []string
 }
 
+func (w smallWay) String() string { return w.name }
+
 // BenchmarkSmall copies a tree of small files in all ways by turns. One iteration is all rounds.
 func BenchmarkSmall(b *testing.B) {
 	o := env.Default()
@@ -48,13 +50,7 @@ func BenchmarkSmall(b *testing.B) {
 	r := newSmallRig(b, o.Files)
 	ways := r.ways()
 	for b.Loop() {
-		samples := make(map[string][]sample)
-		for range o.Rounds {
-			for _, w := range ways {
-				samples[w.name] = append(samples[w.name], r.run(w))
-			}
-		}
-		r.report(o, ways, samples)
+		r.report(o, ways, byTurns(b, o.Rounds, ways, r.run))
 	}
 }
 
@@ -181,12 +177,7 @@ func (r *smallRig) run(w smallWay) sample {
 			r.b.Fatal(err)
 		}
 	}
-	begin := time.Now()
-	cpu, err := finish(exec.Command(w.args[0], w.args[1:]...))
-	took := time.Since(begin)
-	if err != nil {
-		r.b.Fatalf("%s: %v", w.name, err)
-	}
+	s := r.timed(w.name, func() (time.Duration, error) { return finish(exec.Command(w.args[0], w.args[1:]...)) })
 	made := r.path("export/tree")
 	if w.to != "" {
 		made = r.path(w.to)
@@ -195,7 +186,7 @@ func (r *smallRig) run(w smallWay) sample {
 	if out, err := exec.Command("diff", "-r", r.source, made).CombinedOutput(); err != nil {
 		r.b.Fatalf("%s: %v\n%s", w.name, err, out)
 	}
-	return sample{took, cpu}
+	return s
 }
 
 // report prints a table.

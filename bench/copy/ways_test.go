@@ -30,6 +30,8 @@ type way struct {
 	run  func(r *rig) (cpu time.Duration, err error)
 }
 
+func (w way) String() string { return w.name }
+
 // ways are all of them, in the order of a round. What comes down went up before.
 var ways = []way{
 	{"cp", "cp", func(r *rig) (time.Duration, error) { return finish(exec.Command("cp", r.source, r.path("cp"))) }},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
 // profileTime is the length of the run that is profiled: 100 samples a second.
@@ -81,14 +82,18 @@ func (r *Report) measure(ctx context.Context, start int) (err error) {
 		}
 	}
 	before := host.BusyTime()
-	for range o.Rounds {
-		var round Round
-		for i, m := range []*Measurement{&round.Yardstick, &round.Candidate} {
-			if *m, err = p.run(ids[i], operations[i]); err != nil {
-				return err
-			}
-		}
-		r.Rounds = append(r.Rounds, round)
+	var taken [2][]Measurement
+	schedule := rounds.Schedule{Wanted: rounds.Each(2, o.Rounds)}
+	err = schedule.Run(func(i int, _ time.Duration) error {
+		m, err := p.run(ids[i], operations[i])
+		taken[i] = append(taken[i], m)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i := range taken[0] {
+		r.Rounds = append(r.Rounds, Round{taken[0][i], taken[1][i]})
 	}
 	r.busy += host.BusyTime().Since(before).All()
 	if o.Profile != "" && start == 0 {

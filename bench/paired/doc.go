@@ -5,7 +5,7 @@
 // take turns in short rounds: yardstick, candidate, yardstick, candidate. Each round of
 // the candidate is divided by the round of the yardstick right before it, and the median
 // of these ratios is the result, with the quartiles beside it. What slows the machine down for a while
-// slows down both.
+// slows down both (package rounds).
 //
 // # Processes
 //

@@ -79,14 +79,6 @@ func init() {
 		time.Sleep(time.Duration(n) * time.Microsecond)
 		return nil
 	}))
-	runs := 0
-	registerFake("fake/slow twice", Rate, nil, running(func(n int, _ []time.Duration) error {
-		if runs++; runs > 2 {
-			return errors.New("a third run")
-		}
-		time.Sleep(time.Duration(n) * time.Millisecond)
-		return nil
-	}))
 	registerFake("fake/allocates", Rate, nil, running(func(n int, _ []time.Duration) error {
 		for range 3 * n {
 			keep = make([]byte, 16)

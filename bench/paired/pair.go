@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
 // pair is a server process and a client process.
@@ -145,25 +146,12 @@ func (p *pair) run(id, n int) (Measurement, error) {
 	return m, nil
 }
 
-// calibrate finds how many operations, a multiple of unit, take about d. What it runs to find out
-// also warms up the scenario: a connection gets faster in the beginning.
+// calibrate finds how many operations of a scenario take about d.
 func (p *pair) calibrate(id, unit int, d time.Duration) (n int, err error) {
-	n = unit
-	for i := range calibrations {
+	return rounds.Calibrate(unit, d, func(n int) (time.Duration, error) {
 		m, err := p.run(id, n)
-		if err != nil {
-			return 0, err
-		}
-		factor := float64(d) / float64(max(m.Elapsed, 1))
-		if 0.8 < factor && factor < 1.25 {
-			break
-		}
-		if n == unit && factor < 1 && i > 0 { // warmed up, and it cannot be fewer
-			break
-		}
-		n = max(unit, int(float64(n)*min(factor, 16))/unit*unit)
-	}
-	return n, nil
+		return m.Elapsed, err
+	})
 }
 
 // settle collects garbage, lest that happens in the middle of a round, and fills the pools that
@@ -177,10 +165,6 @@ func (p *pair) settle(ids, operations [2]int) error {
 	}
 	return nil
 }
-
-// calibrations is how many runs it takes at the most. Where the speed is unsteady they do
-// not converge.
-const calibrations = 12
 
 // profile runs n operations of a scenario, with a CPU profile of either process.
 func (p *pair) profile(id, n int, s Scenario, dir string) error {

@@ -83,27 +83,6 @@ func TestRunCPU(t *testing.T) {
 	}
 }
 
-func TestCalibrate(t *testing.T) {
-	p, id := opened(t, "fake/plain")
-	n, err := p.calibrate(id, 1, 20*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// An operation sleeps for a microsecond, and maybe longer.
-	if n < 1 || n > 20_000 {
-		t.Errorf("got %d operations, want 1 to 20000", n)
-	}
-}
-
-// TestCalibrateSlow: an operation that takes longer than a round is done no more often than to warm up.
-func TestCalibrateSlow(t *testing.T) {
-	p, id := opened(t, "fake/slow twice")
-	n, err := p.calibrate(id, 1, time.Microsecond)
-	if err != nil || n != 1 {
-		t.Errorf("got %d operations, %v, want 1", n, err)
-	}
-}
-
 func TestProfile(t *testing.T) {
 	o := quick()
 	o.Profile = t.TempDir()

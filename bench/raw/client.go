@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
 // Client is a connection to a server. It does one thing at a time.
 type Client struct {
 	conn net.Conn
 	data []byte
-	buf  []byte // what is read
-	rate map[int]float64
+	buf  []byte           // what is read
+	last map[int]streamed // by the size of a write
 	echo messages
 	head [headSize]byte
 }
@@ -26,7 +27,7 @@ func Dial(ctx context.Context, addr string, s host.Sockets, data []byte) (*Clien
 	if err != nil {
 		return nil, err
 	}
-	return &Client{conn: conn, data: data, rate: make(map[int]float64)}, nil
+	return &Client{conn: conn, data: data, last: make(map[int]streamed)}, nil
 }
 
 // Close ends the connection, and what it is used for.
@@ -45,27 +46,31 @@ const (
 	firstStream = 1 << 20
 )
 
+// streamed is a stream of the past.
+type streamed struct {
+	writes int
+	took   time.Duration
+}
+
 // Stream sends about as much as takes d, size bytes with each write, and returns how many bytes a
-// second the server has read.
+// second the server has read. How much that is tells the stream before.
 func (c *Client) Stream(size int, d time.Duration) (rate float64, err error) {
-	if c.rate[size] == 0 { // as it was last
-		if c.rate[size], err = c.timed(size, min(firstWrites*size, firstStream)); err != nil {
+	s := c.last[size]
+	if s.writes == 0 {
+		if s, err = c.timed(size, max(1, min(firstWrites, firstStream/size))); err != nil {
 			return 0, err
 		}
 	}
-	rate, err = c.timed(size, int(c.rate[size]*d.Seconds()))
-	c.rate[size] = rate
-	return rate, err
+	s, err = c.timed(size, rounds.Fitting(d, s.writes, s.took, 1))
+	c.last[size] = s
+	return float64(s.writes*size) / s.took.Seconds(), err
 }
 
-// timed sends about n bytes.
-func (c *Client) timed(size, n int) (rate float64, err error) {
-	writes := max(n/size, 1)
+// timed sends a stream.
+func (c *Client) timed(size, writes int) (streamed, error) {
 	begin := time.Now()
-	if err := c.Send(size, writes); err != nil {
-		return 0, err
-	}
-	return float64(writes*size) / time.Since(begin).Seconds(), nil
+	err := c.Send(size, writes)
+	return streamed{writes, time.Since(begin)}, err
 }
 
 // echoRun is how many messages of a PingPong follow on one head.

@@ -32,7 +32,7 @@ var columns = []column{
 	{"allocs/call", "server", func(m *bench.Measurement) string { return number(allocs(m, server(m))) }},
 	{"wire per", "payload", func(m *bench.Measurement) string { return number(wire(m)) }},
 	{"ratio", "to raw", func(m *bench.Measurement) string { return number(ratio(m)) }},
-	{"rounds", "good", func(m *bench.Measurement) string { return rounds(m) }},
+	{"rounds", "good", counted},
 }
 
 // server is what the server has used, if it is a process of its own that has told.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/rpcrdma/go-rpcrdma/bench"
+	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
 // disturbed is how many rounds of a point were.
@@ -17,8 +18,8 @@ func disturbed(m *bench.Measurement) (n int) {
 	return n
 }
 
-// rounds is how many were not disturbed, and of how many, if some were.
-func rounds(m *bench.Measurement) string {
+// counted is how many were not disturbed, and of how many, if some were.
+func counted(m *bench.Measurement) string {
 	all, bad := len(m.Rounds), disturbed(m)
 	switch {
 	case all == 0:
@@ -41,7 +42,7 @@ func conditions(r *bench.Result) []string {
 // disturbances says how many rounds were disturbed, and by what.
 func disturbances(r *bench.Result) string {
 	total, lost := 0, 0
-	by := make(map[bench.Disturbance]int)
+	by := make(map[rounds.Disturbance]int)
 	for i := range r.Measured {
 		m := &r.Measured[i]
 		for j := range m.Rounds {
@@ -57,7 +58,7 @@ func disturbances(r *bench.Result) string {
 	}
 	s := fmt.Sprintf("%s in random order, of which %d were disturbed and do not count", count(total, "round"), total-by[""])
 	if by[""] < total {
-		s += fmt.Sprintf(": in %d %s, in %d %s", by[bench.OthersBusy], bench.OthersBusy, by[bench.YardstickOff], bench.YardstickOff)
+		s += fmt.Sprintf(": in %d %s, in %d %s", by[rounds.OthersBusy], rounds.OthersBusy, by[rounds.YardstickOff], rounds.YardstickOff)
 	}
 	if lost > 0 {
 		s += fmt.Sprintf("; %s had no other, and have the figures of all", count(lost, "point"))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench"
+	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
 // cost is what a call takes in a made-up world: so much for itself, and so much for each byte.
@@ -113,9 +114,12 @@ func measure(p bench.Point, c cost, noise *rand.Rand) bench.Measurement {
 		m.Ratio = m.Throughput() / (1.4e10 * n / (n + 30000)) * wobble()
 	}
 	for i := range 5 {
-		r := bench.Round{Calls: m.Calls / 5, Elapsed: time.Duration(float64(m.Elapsed) / 5 * wobble()), Yardstick: 1.4e10 * n / (n + 30000), Others: .02}
+		r := bench.Round{
+			Calls: m.Calls / 5, Elapsed: time.Duration(float64(m.Elapsed) / 5 * wobble()),
+			Mark: rounds.Mark{Yardstick: 1.4e10 * n / (n + 30000), Others: .02},
+		}
 		if i == 2 && p.Size == 16<<10 {
-			r.Others, r.Disturbed = .4, bench.OthersBusy
+			r.Others, r.Disturbed = .4, rounds.OthersBusy
 		}
 		m.Rounds = append(m.Rounds, r)
 	}
