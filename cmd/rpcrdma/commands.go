@@ -51,7 +51,8 @@ func addCommands(root *cobra.Command) {
 	get.SuggestFor, put.SuggestFor = []string{"copy", "download"}, []string{"copy", "upload"}
 	root.AddCommand(grouped(groupFiles, remote.Completed(0, true, reach.Traced(get, put)...)...)...)
 	root.AddCommand(grouped(groupOther, append(reach.Traced(probe.NewPing(), probe.NewCommand(),
-		bench.NewCommand(), probe.NewConf(), demo.NewCommand()), newVersionCommand())...)...)
+		bench.NewCommand(), probe.NewConf(), demo.NewCommand()),
+		newVersionCommand(), newManPagesCommand())...)...)
 	remote.InitCompletion(root)
 	initHelp(root)
 	for _, c := range root.Commands() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,7 +151,7 @@ func TestConfigFileKeys(t *testing.T) {
 // commandNamed returns a command that is not run.
 func commandNamed(t *testing.T, name string) *cobra.Command {
 	t.Helper()
-	root := newRoot()
+	root := newRoot(io.Discard, io.Discard)
 	for _, c := range root.Commands() {
 		if c.Name() == name {
 			return c

@@ -15,11 +15,9 @@ import (
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	defer reach.CloseSCTP()
-	root := newRoot()
-	root.SetArgs(append([]string{}, args...)) // for nil, cobra takes those of the process
 	out := &cli.CheckedWriter{W: stdout}
-	root.SetOut(out)
-	root.SetErr(stderr)
+	root := newRoot(out, stderr)
+	root.SetArgs(append([]string{}, args...)) // for nil, cobra takes those of the process
 	unknown := initUnknown(root)
 
 	cmd, err := root.ExecuteContextC(ctx)
@@ -50,8 +48,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return cli.ExitFailed
 }
 
-// newRoot returns the command line with all commands.
-func newRoot() *cobra.Command {
+// newRoot returns the command line with all commands, which print to stdout and stderr.
+func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "rpcrdma",
 		Short: "ONC RPC over RDMA, in user space",
@@ -94,6 +92,8 @@ there, and of servers, which end in order).`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(flagError)
+	root.SetOut(stdout) // before cobra's own commands are made, which keep it
+	root.SetErr(stderr)
 	addCommands(root)
 	return root
 }

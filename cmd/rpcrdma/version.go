@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -9,14 +10,23 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// version is that of the module, and of the toolchain that built it.
-func version() string {
+// release is the version of a binary that is released. The linker sets it.
+var release string
+
+// moduleVersion is that of the release, or else that of the module, as the toolchain knows it.
+func moduleVersion() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
 	}
-	return info.Main.Version + " " + info.GoVersion
+	return info.Main.Version
 }
+
+// version is that of the module, and of the toolchain that built it.
+func version() string { return moduleVersion() + " " + runtime.Version() }
 
 // newVersionCommand does what --version does.
 func newVersionCommand() *cobra.Command {

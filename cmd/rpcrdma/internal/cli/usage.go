@@ -26,10 +26,15 @@ func AddConnectionFlags(cmd *cobra.Command, flags *pflag.FlagSet) {
 // HasConnectionFlags reports whether a command has such flags.
 func HasConnectionFlags(cmd *cobra.Command) (has bool) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		_, ok := f.Annotations[connectionFlag]
-		has = has || ok
+		has = has || IsConnectionFlag(f)
 	})
 	return has
+}
+
+// IsConnectionFlag reports whether AddConnectionFlags has added a flag.
+func IsConnectionFlag(f *pflag.Flag) bool {
+	_, ok := f.Annotations[connectionFlag]
+	return ok
 }
 
 // Usage prints what follows the long text in the help of a command.
@@ -65,7 +70,7 @@ func Usage(cmd *cobra.Command) error {
 	all.SortFlags = cmd.Flags().SortFlags
 	all.VisitAll(func(f *pflag.Flag) {
 		set := sets[0].flags
-		if _, ok := f.Annotations[connectionFlag]; ok {
+		if IsConnectionFlag(f) {
 			set = sets[1].flags
 		}
 		set.AddFlag(f)
