@@ -51,9 +51,10 @@
 //
 // # Security
 //
-// Section 11 says that this protocol, when used, MUST be protected by an appropriate security flavour. That would be RPCSEC_GSS
-// (RFC 2203), which this module does not have, so that requirement is not met. In its place there is Config.Flavors, which
-// can demand AUTH_SYS, and Config.Clients, a list of addresses. Neither proves who calls.
+// Section 11 says that this protocol, when used, MUST be protected by an appropriate security
+// flavour. Config.Service demands RPCSEC_GSS (RFC 2203) of callers, and Options.Flavor may have it.
+// It is for whoever runs a server to demand it: the zero Config does not. Config.Flavors, which can
+// demand AUTH_SYS, and Config.Clients, a list of addresses, prove nothing of who calls.
 //
 // An unprotected call configures the connection that it came on, and no other: who can make one is the peer of that
 // connection, who can break it in simpler ways, or somebody who can alter what travels on it, who can do the same to every call. By

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
@@ -27,10 +28,20 @@ func null(_ context.Context, c *oncrpc.Call) error {
 // authorize says who may configure. It does not block, and is asked by the handler, so that this is
 // NonBlocking.
 func (s *server) authorize(c *oncrpc.Call, conn *rpcrdma.Conn) error {
-	if s.flavors != nil && !slices.Contains(s.flavors, c.Cred.Flavor) || !s.admits(conn) {
+	if s.flavors != nil && !slices.Contains(s.flavors, c.Cred.Flavor) || !s.protects(c) ||
+		!s.admits(conn) {
 		return &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak}
 	}
 	return nil
+}
+
+// protects reports whether a call comes with the service that is demanded, or more.
+func (s *server) protects(c *oncrpc.Call) bool {
+	if s.service == 0 {
+		return true
+	}
+	caller, ok := c.Identity().(*gss.Caller)
+	return ok && caller.Service >= s.service
 }
 
 // admits reports whether the peer's address is one of the clients'.

@@ -112,13 +112,14 @@ type setup struct {
 	server                   rpcrdma.Config
 	serverReads, clientReads int
 	programs                 []oncrpc.Program
+	flavors                  []oncrpc.ServerFlavor
 }
 
 func newRig(t *testing.T, p provider, s setup) *rig {
 	t.Helper()
 	l, d := p.make(t, s.serverReads, s.clientReads)
 	r := &rig{t: t, dialer: d, addr: l.Addr().String(), conns: make(chan *rpcrdma.Conn, 1)}
-	r.server = oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	r.server = oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet, Flavors: s.flavors})
 	r.server.Handle(s.programs...)
 	r.server.Handle(r.program())
 	s.server.Logger = quiet

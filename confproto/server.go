@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
@@ -19,9 +20,14 @@ type Config struct {
 	// What is in force on a connection already is not taken back, so it matters where it is larger than that. How
 	// long inline replies may be is for the client to say, up to MaxSize.
 	MaxCall int
-	// Flavors are the flavours of credentials of which a call must have one; others are denied with AUTH_TOOWEAK. Nil means
-	// any. A server of package oncrpc knows AUTH_NONE and AUTH_SYS; neither of them proves anything.
+	// Flavors are the flavours of credentials of which a call must have one; others are denied with
+	// AUTH_TOOWEAK. Nil means any. AUTH_NONE and AUTH_SYS prove nothing.
 	Flavors []oncrpc.AuthFlavor
+	// Service, unless 0, is the least service of RPCSEC_GSS that a call must come with: gss.None
+	// admits all callers who prove who they are, and gss.Integrity those alone whose sizes nobody can
+	// have changed on the way. Others are denied with AUTH_TOOWEAK. The server needs a flavour of
+	// package gss among oncrpc.ServerConfig.Flavors, or nobody can configure anything.
+	Service gss.Service
 	// Clients are the networks of those who may call; others are denied with AUTH_TOOWEAK, too. Empty means everybody.
 	Clients []netip.Prefix
 	// Logger takes what is agreed on, at level debug; nil means slog.Default().
@@ -36,7 +42,10 @@ func New(cfg Config) oncrpc.Program {
 	if err != nil {
 		panic(err)
 	}
-	s := &server{maxCall: maxCall, flavors: slices.Clone(cfg.Flavors), clients: slices.Clone(cfg.Clients), log: cfg.Logger}
+	s := &server{
+		maxCall: maxCall, flavors: slices.Clone(cfg.Flavors), service: cfg.Service,
+		clients: slices.Clone(cfg.Clients), log: cfg.Logger,
+	}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -55,6 +64,7 @@ func New(cfg Config) oncrpc.Program {
 type server struct {
 	maxCall int
 	flavors []oncrpc.AuthFlavor
+	service gss.Service
 	clients []netip.Prefix
 	log     *slog.Logger
 }
