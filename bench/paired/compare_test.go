@@ -107,7 +107,10 @@ func TestCompareOptions(t *testing.T) {
 		{"no time", func(o *Options) { o.Time = 0 }, "rounds of 0s"},
 		{"no limit", func(o *Options) { o.Limit = 0 }, "a limit of 0s"},
 		{"one CPU", func(o *Options) { o.CPUs = []int{0} }, "1 CPUs for two processes"},
-		{"no such directory", func(o *Options) { o.Profile = "/does/not/exist" }, "server process: profile: open /does/not/exist"},
+		{ // of the process that is the first to try
+			"no such directory", func(o *Options) { o.Profile = "/does/not/exist" },
+			" process: profile: open /does/not/exist",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := quick()

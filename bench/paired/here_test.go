@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -54,10 +55,11 @@ func init() {
 	})
 	register("here/fails", Rate, 0, func(int) error { return errHere })
 	register("here/fails in a batch", Latency, 16, func(int) error { return errHere })
-	register("here/hangs", Rate, 0, func(int) error { <-hung; return nil })
+	register("here/hangs", Rate, 0, func(int) error { <-*hung.Load(); return nil })
 }
 
-var hung = make(chan struct{})
+// hung is what here/hangs waits for: a channel of each run of TestInProcessHangs, which closes it.
+var hung atomic.Pointer[chan struct{}]
 
 // TestInProcess: both ends run here, and all that they use is the client's.
 func TestInProcess(t *testing.T) {
@@ -100,11 +102,13 @@ func TestInProcessFails(t *testing.T) {
 
 // TestInProcessHangs: what hangs is given up, and left behind.
 func TestInProcessHangs(t *testing.T) {
+	over := make(chan struct{})
+	defer close(over)
+	hung.Store(&over)
 	o := quick()
 	o.Limit = 50 * time.Millisecond
 	_, err := Compare(t.Context(), o, "here/hangs", "here/hangs")
 	if err == nil || !strings.Contains(err.Error(), "no answer within 50ms") {
 		t.Errorf("got error %v, want one that says so", err)
 	}
-	close(hung)
 }

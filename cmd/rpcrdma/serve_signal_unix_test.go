@@ -97,9 +97,10 @@ func TestServeSecondSignal(t *testing.T) {
 }
 
 // untilOver does something again and again, because nothing tells when it takes effect, until the
-// server has ended.
+// server has ended. There is time between them: giving signals back their usual meaning waits until
+// none is being delivered.
 func untilOver(s *serveCommand, do func()) {
-	tick := time.NewTicker(time.Millisecond)
+	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		do()
