@@ -15,6 +15,9 @@ const (
 	draftListener   = "draft"
 )
 
+// rdmaNames are all of them.
+var rdmaNames = []string{chunkedListener, inlineListener, draftListener}
+
 // listenerOf returns the listener for a way.
 func listenerOf(w Way) string {
 	switch w {

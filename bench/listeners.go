@@ -15,10 +15,8 @@ import (
 
 // listeners are what a server listens on.
 type listeners struct {
-	rpc, raw               net.Listener
-	chunked, inline, draft *iwarp.Listener
-
-	roce map[string]*roce.Listener // by the names of those of iWARP, whose ports they have
+	rpc, raw net.Listener
+	rdma     []rdmaListener // first those of iWARP, in the order of rdmaNames
 }
 
 // listen listens on five ports.
@@ -66,15 +64,17 @@ func (o *ServerOptions) listen(ctx context.Context) (_ *listeners, err error) {
 			return nil
 		},
 	}
-	for _, l := range []**iwarp.Listener{&p.chunked, &p.inline, &p.draft} {
+	for _, listener := range rdmaNames {
 		below, err := traced()
 		if err != nil {
 			return nil, err
 		}
-		if *l, err = iwarp.NewListener(below, cfg); err != nil {
+		l, err := iwarp.NewListener(below, cfg)
+		if err != nil {
 			below.Close()
 			return nil, err
 		}
+		p.rdma = append(p.rdma, rdmaListener{listener, l})
 	}
 	if o.RoCE {
 		if err := p.listenRoCE(ctx, name, o); err != nil {
@@ -89,20 +89,17 @@ func (o *ServerOptions) listen(ctx context.Context) (_ *listeners, err error) {
 
 // listenRoCE listens over RoCE at the same ports as iWARP, at the addresses of a name.
 func (p *listeners) listenRoCE(ctx context.Context, name string, o *ServerOptions) error {
-	p.roce = make(map[string]*roce.Listener)
 	cfg := roce.Config{Logger: o.Logger}
 	if o.Trace != nil {
 		cfg.Trace = o.Trace.Datagram
 	}
-	for listener, beside := range map[string]*iwarp.Listener{
-		chunkedListener: p.chunked, inlineListener: p.inline, draftListener: p.draft,
-	} {
-		at := net.JoinHostPort(name, strconv.Itoa(beside.Addr().(*net.TCPAddr).Port))
+	for _, beside := range p.rdma {
+		at := net.JoinHostPort(name, strconv.Itoa(int(port(beside.Addr()))))
 		l, err := roce.Listen(ctx, at, cfg)
 		if err != nil {
 			return err
 		}
-		p.roce[listener] = l
+		p.rdma = append(p.rdma, rdmaListener{beside.name, l})
 	}
 	return nil
 }
@@ -114,23 +111,17 @@ func (p *listeners) close() {
 			l.Close()
 		}
 	}
-	for _, l := range []*iwarp.Listener{p.chunked, p.inline, p.draft} {
-		if l != nil {
-			l.Close()
-		}
-	}
-	for _, l := range p.roce {
+	for _, l := range p.rdma {
 		l.Close()
 	}
 }
 
 // info is what clients are told.
 func (p *listeners) info(o *ServerOptions) control.Info {
-	port := func(a net.Addr) uint16 { return uint16(a.(*net.TCPAddr).Port) }
 	return control.Info{
-		ChunkedPort: port(p.chunked.Addr()),
-		InlinePort:  port(p.inline.Addr()),
-		DraftPort:   port(p.draft.Addr()),
+		ChunkedPort: port(p.rdma[0].Addr()),
+		InlinePort:  port(p.rdma[1].Addr()),
+		DraftPort:   port(p.rdma[2].Addr()),
 		RawPort:     port(p.raw.Addr()),
 		System:      system(),
 		CPUs:        uint32(runtime.GOMAXPROCS(0)),
@@ -138,6 +129,9 @@ func (p *listeners) info(o *ServerOptions) control.Info {
 		Memory:      uint64(o.Memory),
 	}
 }
+
+// port is that of an address.
+func port(a net.Addr) uint16 { return uint16(a.(*net.TCPAddr).Port) }
 
 // system says what this process runs on.
 func system() string { return runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version() }

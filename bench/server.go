@@ -6,16 +6,12 @@ import (
 	"errors"
 	"log/slog"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/rpcrdma/go-rpcrdma/bench/control"
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 	"github.com/rpcrdma/go-rpcrdma/bench/program"
 	"github.com/rpcrdma/go-rpcrdma/bench/raw"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
-	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/trace"
 )
 
@@ -47,27 +43,24 @@ func Serve(ctx context.Context, o ServerOptions, ready func(addr string)) error 
 	if err != nil {
 		return err
 	}
-	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: o.Logger, MaxConns: 2 * MaxConns})
-	defer srv.Close()
-	if err := srv.Handle(program.New(), control.New(p.info(&o), srv)); err != nil {
+	s, err := newService(oncrpc.ServerConfig{Logger: o.Logger, MaxConns: 2 * MaxConns})
+	if err == nil {
+		err = s.rpc.Handle(control.New(p.info(&o), s.rpc))
+	}
+	defer s.rpc.Close()
+	if err != nil {
+		p.close()
 		return err
 	}
-
-	g, ctx := errgroup.WithContext(ctx) // when one of them ends, all do
-	for name, l := range map[string]*iwarp.Listener{chunkedListener: p.chunked, inlineListener: p.inline, draftListener: p.draft} {
-		g.Go(func() error { return rpcrdma.Serve(ctx, l, srv, serverConfig(name, o.Memory, o.Logger)) })
-	}
-	for name, l := range p.roce {
-		g.Go(func() error { return rpcrdma.Serve(ctx, l, srv, serverConfig(name, o.Memory, o.Logger)) })
-	}
-	g.Go(func() error {
-		return recordmark.Serve(ctx, p.rpc, srv, recordmark.Config{
+	s.start(ctx, o.Memory, o.Logger, p.rdma)
+	s.Go(func() error {
+		return recordmark.Serve(s.ctx, p.rpc, s.rpc, recordmark.Config{
 			MaxInFlight: MaxInFlight, MaxRecord: program.MaxMessage, Memory: int(messageMemory(o.Memory)), Logger: o.Logger,
 		})
 	})
-	g.Go(func() error { return raw.Serve(ctx, p.raw, rawConns) })
+	s.Go(func() error { return raw.Serve(s.ctx, p.raw, rawConns) })
 	ready(p.rpc.Addr().String())
-	if err := g.Wait(); !errors.Is(err, context.Canceled) {
+	if err := s.Wait(); !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil
