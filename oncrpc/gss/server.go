@@ -18,8 +18,9 @@ type ServerConfig struct {
 	Logger *slog.Logger
 	// MaxContexts is the number of contexts that are kept, of all hosts together, 1 or more; 0 means
 	// 4096. Of these, a host that has some gets another only while it then has no more than are
-	// left. Otherwise it takes the place of that of its own which it has not used for longest. A
-	// context takes 2 KiB or so.
+	// left. Otherwise the new one takes the place of that of its own which was not used for longest.
+	// A host that has none takes, if there is no place, that of the host which has most. A context
+	// takes 2 KiB or so.
 	MaxContexts int
 	// IdleTimeout is how long a context is kept that is not used; 0 means an hour. Its client makes
 	// another one then.
@@ -61,9 +62,9 @@ type ServerStats struct {
 	Contexts      int    // that there are now
 	HalfMade      int    // contexts that are being made now
 	Made          uint64 // contexts
-	Refused       uint64 // contexts, by the mechanism, or for which there was no place
+	Refused       uint64 // contexts, by the mechanism, or because too many were being made
 	Expired       uint64 // contexts whose time was over, that were not used, or not made in time
-	Evicted       uint64 // contexts that left their place to another of their host
+	Evicted       uint64 // contexts that left their place to another
 	Destroyed     uint64 // contexts, by their clients
 	Unknown       uint64 // calls with a context that there is not (RPCSEC_GSS_CREDPROBLEM)
 	BadMICs       uint64 // calls with a header whose checksum is wrong (RPCSEC_GSS_CREDPROBLEM)

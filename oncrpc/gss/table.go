@@ -40,12 +40,37 @@ type table struct {
 	hosts    map[peerhost.Host]*hostContexts
 	made     *fair.Shares
 	half     *fair.Shares
-	halves   int       // contexts that are being made
 	sweepAt  time.Time // when to look for those whose time is over
 }
 
 // hostContexts are the contexts of a host, the one that was used last at the end.
-type hostContexts struct{ made, half list.List[serverContext] }
+type hostContexts struct{ made, half queue }
+
+// queue returns the one to which a context such as c belongs.
+func (h *hostContexts) queue(c *serverContext) *queue {
+	if c.made != nil {
+		return &h.made
+	}
+	return &h.half
+}
+
+// queue is a list with a length.
+type queue struct {
+	list list.List[serverContext]
+	n    int
+}
+
+func (q *queue) first() *serverContext { return q.list.First() }
+
+func (q *queue) push(c *serverContext) {
+	q.list.Push(&c.place, c)
+	q.n++
+}
+
+func (q *queue) remove(c *serverContext) {
+	q.list.Remove(&c.place)
+	q.n--
+}
 
 // sweepEvery is how often contexts are looked for whose time is over.
 const sweepEvery = 10 * time.Second
@@ -78,8 +103,8 @@ func (t *table) find(h []byte, now time.Time) *serverContext {
 	}
 	c.until = now.Add(t.idle)
 	of := &t.hosts[c.host].made
-	of.Remove(&c.place)
-	of.Push(&c.place, c)
+	of.remove(c)
+	of.push(c)
 	return c
 }
 
@@ -99,45 +124,31 @@ func (t *table) claim(h []byte, now time.Time) *serverContext {
 	return c
 }
 
-// admits reports whether a host may begin a context: there is a place for it, or it has one of its
-// own to leave it.
-func (t *table) admits(h peerhost.Host, now time.Time) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.sweepIfDue(now)
-	of := t.hosts[h]
-	return t.made.Fits(h, 1) || of != nil && of.made.First() != nil
-}
-
-// insert puts a context into the table, with a handle if it has none yet. One that its host has no
-// place for takes that of another one of the host; if there is none, insert reports false.
-func (t *table) insert(c *serverContext, now time.Time) bool {
+// insert puts a context into the table, with a handle if it has none yet. If its host may not have
+// another one, it takes the place of that of the host which was not used for longest; if the host
+// has none, and there is no place, that of the host which has most.
+func (t *table) insert(c *serverContext, now time.Time) {
 	if c.handle == (handle{}) {
 		_, _ = rand.Read(c.handle[:]) // which never fails
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sweepIfDue(now)
-	shares := t.shares(c)
-	if !shares.Take(c.host, 1) {
-		oldest := t.of(c).First()
-		if oldest != nil {
-			t.remove(oldest)
-			t.stats.evicted.Add(1)
+	if shares := t.shares(c); !shares.Take(c.host, 1) {
+		oldest := t.of(c).first()
+		if oldest == nil {
+			oldest = t.most(c).first()
+			shares.Give(oldest.host, 1)
+			shares.Take(c.host, 1)
 		}
-		if oldest == nil || !shares.Take(c.host, 1) {
-			t.forget(c.host)
-			return false
-		}
+		t.unlink(oldest)
+		t.stats.evicted.Add(1)
 	}
 	if c.made != nil {
 		c.until = now.Add(t.idle)
-	} else {
-		t.halves++
 	}
-	t.of(c).Push(&c.place, c)
+	t.of(c).push(c)
 	t.contexts[c.handle] = c
-	return true
 }
 
 // shares returns those of which a context takes its place.
@@ -149,33 +160,41 @@ func (t *table) shares(c *serverContext) *fair.Shares {
 }
 
 // of returns the list of its host to which a context belongs, with t.mu held.
-func (t *table) of(c *serverContext) *list.List[serverContext] {
+func (t *table) of(c *serverContext) *queue {
 	of := t.hosts[c.host]
 	if of == nil {
 		of = new(hostContexts)
 		t.hosts[c.host] = of
 	}
-	if c.made != nil {
-		return &of.made
+	return of.queue(c)
+}
+
+// most returns the longest of the lists such as c belongs to, of all hosts; of those that are as
+// long as each other, the one whose first element was not used for longest.
+func (t *table) most(c *serverContext) (most *queue) {
+	for _, of := range t.hosts {
+		q := of.queue(c)
+		if q.n > 0 && (most == nil || q.n > most.n ||
+			q.n == most.n && q.first().until.Before(most.first().until)) {
+			most = q
+		}
 	}
-	return &of.half
+	return most
 }
 
 // remove takes a context out, with t.mu held.
 func (t *table) remove(c *serverContext) {
-	delete(t.contexts, c.handle)
-	t.of(c).Remove(&c.place)
 	t.shares(c).Give(c.host, 1)
-	if c.made == nil {
-		t.halves--
-	}
-	t.forget(c.host)
+	t.unlink(c)
 }
 
-// forget leaves no trace of a host without contexts, with t.mu held.
-func (t *table) forget(h peerhost.Host) {
-	if of := t.hosts[h]; of != nil && of.made.First() == nil && of.half.First() == nil {
-		delete(t.hosts, h)
+// unlink takes a context out whose place another one takes, with t.mu held. There is no trace of a
+// host without contexts then.
+func (t *table) unlink(c *serverContext) {
+	delete(t.contexts, c.handle)
+	t.of(c).remove(c)
+	if of := t.hosts[c.host]; of.made.n == 0 && of.half.n == 0 {
+		delete(t.hosts, c.host)
 	}
 }
 
@@ -195,7 +214,10 @@ func (t *table) count(now time.Time) (made, half int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sweep(now)
-	return len(t.contexts) - t.halves, t.halves
+	for _, of := range t.hosts {
+		made, half = made+of.made.n, half+of.half.n
+	}
+	return made, half
 }
 
 func (t *table) sweepIfDue(now time.Time) {
