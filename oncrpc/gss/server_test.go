@@ -278,3 +278,41 @@ func FuzzServerAccept(f *testing.F) {
 		}
 	})
 }
+
+// A host that has no context gets a place, whatever others have: that of the host which has most.
+func TestPlaceForEverybody(t *testing.T) {
+	m := &plain{}
+	s, sf := newServer(t, gss.ServerConfig{Acceptor: m, MaxContexts: 6})
+	const credProblem = byte(oncrpc.GSSCredProblem)
+	held := make(map[string][]byte)
+	works := func(name string, host byte, seq byte, want bool) {
+		t.Helper()
+		call := filled(t, goldens[0].call, held[name])
+		call[43] = seq
+		reply := newPeer(host, s).call(call)
+		if ok := reply[11] == 0; ok != want || !ok && reply[19] != credProblem {
+			t.Errorf("%s: reply %x", name, reply)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		host byte
+	}{{"1a", 1}, {"1b", 1}, {"1c", 1}, {"2a", 2}, {"3a", 3}, {"4a", 4}} {
+		held[c.name] = newContext(t, newPeer(c.host, s), gss.None)
+	}
+	works("1a", 1, 1, true) // and so 1b is the one that was not used for longest
+	held["5a"] = newContext(t, newPeer(5, s), gss.None)
+	works("1b", 1, 1, false)
+	held["6a"] = newContext(t, newPeer(6, s), gss.None)
+	works("1c", 1, 1, false)
+	works("1a", 1, 2, true)
+	for _, name := range []string{"2a", "3a", "4a", "5a", "6a"} {
+		works(name, name[0]-'0', 1, true)
+	}
+	held["7a"] = newContext(t, newPeer(7, s), gss.None)
+	works("1a", 1, 3, false)
+	works("7a", 7, 1, true)
+	if got := sf.Stats(); got.Contexts != 6 || got.Evicted != 3 {
+		t.Errorf("%+v", got)
+	}
+}
