@@ -115,6 +115,7 @@ type call struct {
 	args      xdr.Encoder
 	plain     xdr.Message // what is in args
 	check     ReplyCheck  // of the last transmission
+	verifier  Auth        // of the reply
 }
 
 // Call calls a procedure: Do with the defaults.
@@ -243,7 +244,7 @@ func (c *Client) transmit(ctx context.Context, x *call, r *Request) error {
 		return err
 	}
 	defer x.Release()
-	if err := decodeReply(&x.Reply, x.check); err != nil {
+	if err := decodeReply(&x.Reply, x.check, &x.verifier); err != nil {
 		return err
 	}
 	if r.Reply != nil {
@@ -291,7 +292,7 @@ func (c *Client) put(x *call) {
 	x.Exchange = Exchange{}
 	if !c.fixed {
 		x.args.Reset()
-		x.client, x.check, x.plain = nil, nil, xdr.Message{}
+		x.client, x.check, x.plain, x.verifier = nil, nil, xdr.Message{}, Auth{}
 	}
 	clear(x.landing)
 	calls.Put(x)

@@ -5,4 +5,4 @@ import "github.com/rpcrdma/go-rpcrdma/xdr"
 // Decode and DecodeReply are for the tests that hold them against another codec.
 func (h *CallHeader) Decode(d *xdr.Decoder) error { return h.decode(d) }
 
-func DecodeReply(d *xdr.Decoder) error { return decodeReply(d, nil) }
+func DecodeReply(d *xdr.Decoder) error { return decodeReply(d, nil, nil) }

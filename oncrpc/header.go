@@ -160,8 +160,9 @@ func replyError(err error) error {
 }
 
 // decodeReply reads a reply up to the results, with what a flavour has to say about it, if check is not
-// nil. The error is the server's answer, or wraps ErrMalformedReply.
-func decodeReply(d *xdr.Decoder, check ReplyCheck) error {
+// nil; then verifier is memory for what it is shown. The error is the server's answer, or wraps
+// ErrMalformedReply.
+func decodeReply(d *xdr.Decoder, check ReplyCheck, verifier *Auth) error {
 	d.Uint32() // xid, the transport's
 	if MsgType(d.Uint32()) != MsgReply {
 		d.Fail(xdr.ErrValue)
@@ -175,8 +176,8 @@ func decodeReply(d *xdr.Decoder, check ReplyCheck) error {
 			break
 		}
 		if check != nil {
-			v := verf // which need not be on the heap for calls without check
-			if err := check.Verify(&v); err != nil {
+			*verifier = verf
+			if err := check.Verify(verifier); err != nil {
 				return replyError(fmt.Errorf("verifier: %w", err))
 			}
 		}

@@ -19,8 +19,8 @@ const table = "bench/allocs/allocs.txt"
 
 // packages are those with benchmarks that allocate the same in every run: nothing in them waits for a network.
 var packages = []string{
-	"./chunks", "./credits", "./metrics", "./nfsdemo/nfs3", "./oncrpc", "./rpcrdma",
-	"./transport/iwarp/ddp", "./transport/iwarp/mpa", "./transport/iwarp/rdmap", "./transport/loopback", "./xdr",
+	"./chunks", "./credits", "./metrics", "./nfsdemo/nfs3", "./oncrpc", "./oncrpc/gss",
+	"./rpcrdma", "./transport/iwarp/ddp", "./transport/iwarp/mpa", "./transport/iwarp/rdmap", "./transport/loopback", "./xdr",
 }
 
 // skipped are benchmarks there that are only about time: yardsticks that do something else, and ways over TCP.

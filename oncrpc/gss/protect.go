@@ -73,8 +73,9 @@ func (m *message) sign(e *xdr.Encoder, data *xdr.Message) error {
 	e.Uint32(uint32(n))
 	body := e.Extend(n)
 	m.gather(data)
-	for room := body; len(m.parts) > 0; m.parts = m.parts[1:] {
-		room = room[copy(room, m.parts[0]):]
+	room := body
+	for _, p := range m.parts {
+		room = room[copy(room, p):]
 	}
 	m.scattered()
 	var err error
