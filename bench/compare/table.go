@@ -20,8 +20,8 @@ func writeTable(w io.Writer, results []result) error {
 		theirs, ours := r.report.Sides()
 		fmt.Fprintf(t, "%s\t%s\t%s\t%.2f\t%.2f-%.2f\t%s\t%s\t%s\t%s\t%s\t%s\t%s/%s\t%s/%s\t%s\t%.0f%%\n",
 			r.workload, r.ours, r.other, s.Median, s.Q1, s.Q3, asked(r.owed), asked(r.goal), r.verdict(s.Median),
-			figure(ours.Value), figure(theirs.Value), r.report.Unit(),
-			figure(ours.ServerCPU), figure(ours.ClientCPU), figure(theirs.ServerCPU), figure(theirs.ClientCPU), r.report.CPUUnit(),
+			paired.FormatFigure(ours.Value), paired.FormatFigure(theirs.Value), r.report.Unit(),
+			paired.FormatFigure(ours.ServerCPU), paired.FormatFigure(ours.ClientCPU), paired.FormatFigure(theirs.ServerCPU), paired.FormatFigure(theirs.ClientCPU), r.report.CPUUnit(),
 			100*r.report.OtherCPU())
 	}
 	if err := t.Flush(); err != nil {
@@ -66,15 +66,4 @@ func asked(ratio float64) string {
 		return ""
 	}
 	return fmt.Sprintf("%.2f", ratio)
-}
-
-// figure writes v with three digits, or all those before the point.
-func figure(v float64) string {
-	switch {
-	case v >= 99.95:
-		return fmt.Sprintf("%.0f", v)
-	case v >= 9.995:
-		return fmt.Sprintf("%.1f", v)
-	}
-	return fmt.Sprintf("%.2f", v)
 }

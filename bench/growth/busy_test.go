@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net"
 	"testing"
 	"time"
 
@@ -59,13 +58,7 @@ func overTCP(n int) paired.Scenario {
 	return paired.Scenario{
 		Name:   fmt.Sprintf("tcp/pingpong over %d", n),
 		Metric: paired.Rate,
-		Listen: func(ctx context.Context, s paired.Sockets) (paired.Server, error) {
-			l, err := (&net.ListenConfig{Control: s.Control}).Listen(ctx, "tcp", "127.0.0.1:0")
-			if err != nil {
-				return nil, err
-			}
-			return paired.Serve(ctx, l.Addr(), func(ctx context.Context) error { return raw.Serve(ctx, l, n) }), nil
-		},
+		Listen: paired.ListenTCP(n),
 		Dial: func(ctx context.Context, s paired.Sockets, addr string) (paired.Client, error) {
 			return dial(n, func() (call func() error, end func(), err error) {
 				c, err := raw.Dial(ctx, addr, s, make([]byte, raw.MessageSize))

@@ -16,8 +16,8 @@ func WriteTable(w io.Writer, reports []*Report) error {
 		y, c := r.Sides()
 		fmt.Fprintf(t, "%s\t%s\t%.2f\t%.2f-%.2f\t%s\t%s\t%s\t%s\t%s/%s\t%s/%s\t%.2f\t%.2f/%.2f\t%.0f%%\n",
 			r.Candidate.Name, r.Yardstick.Name, ratio.Median, ratio.Q1, ratio.Q3,
-			r.Unit(), figure(y.Value), figure(c.Value),
-			r.CPUUnit(), figure(y.ServerCPU), figure(y.ClientCPU), figure(c.ServerCPU), figure(c.ClientCPU), r.CPU().Median,
+			r.Unit(), FormatFigure(y.Value), FormatFigure(c.Value),
+			r.CPUUnit(), FormatFigure(y.ServerCPU), FormatFigure(y.ClientCPU), FormatFigure(c.ServerCPU), FormatFigure(c.ClientCPU), r.CPU().Median,
 			c.ServerAllocs, c.ClientAllocs, 100*r.OtherCPU())
 	}
 	if err := t.Flush(); err != nil {
@@ -29,8 +29,8 @@ func WriteTable(w io.Writer, reports []*Report) error {
 	return nil
 }
 
-// figure writes v with three digits, or all those before the point.
-func figure(v float64) string {
+// FormatFigure writes v with three digits, or all those before the point.
+func FormatFigure(v float64) string {
 	switch {
 	case v >= 99.95:
 		return fmt.Sprintf("%.0f", v)

@@ -90,7 +90,7 @@ func tcp(name string, metric Metric, bytes int, use func(*raw.Client) runner) Sc
 		Name:   name,
 		Metric: metric,
 		Bytes:  bytes,
-		Listen: listenTCP,
+		Listen: ListenTCP(1),
 		Dial: func(ctx context.Context, s Sockets, addr string) (Client, error) {
 			c, err := raw.Dial(ctx, addr, s, host.Pattern(raw.BulkSize))
 			if err != nil {
@@ -109,11 +109,14 @@ type tcpClient struct {
 
 func (c tcpClient) Run(n int, samples []time.Duration) error { return c.run(n, samples) }
 
-func listenTCP(ctx context.Context, s Sockets) (Server, error) {
-	lc := net.ListenConfig{Control: s.Control}
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
+// ListenTCP returns what serves raw TCP to that many connections at a time (Scenario.Listen).
+func ListenTCP(conns int) func(context.Context, Sockets) (Server, error) {
+	return func(ctx context.Context, s Sockets) (Server, error) {
+		lc := net.ListenConfig{Control: s.Control}
+		l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		return Serve(ctx, l.Addr(), func(ctx context.Context) error { return raw.Serve(ctx, l, conns) }), nil
 	}
-	return Serve(ctx, l.Addr(), func(ctx context.Context) error { return raw.Serve(ctx, l, 1) }), nil
 }
