@@ -61,7 +61,7 @@ func readKeytab(path string) ([]keyEntry, error) {
 		return nil, fmt.Errorf("keytab: %w", err)
 	}
 	var kt keytab.Keytab
-	if err := parse("keytab "+path, kt.Unmarshal, b); err != nil {
+	if err := guard("keytab "+path, kt.Unmarshal, b); err != nil {
 		return nil, err
 	}
 	var keys []keyEntry

@@ -26,8 +26,19 @@ const (
 	tagEncAPRepPart = 27
 )
 
-// parse runs one of gokrb5's parsers, which are to take what strangers send.
+// parse runs one of gokrb5's parsers on a message, which may be a stranger's. The parsers do not look
+// at the length of the whole, and are not known never to panic.
 func parse(what string, unmarshal func([]byte) error, b []byte) (err error) {
+	if len(b) == 0 {
+		return fmt.Errorf("%s is missing", what)
+	}
+	if _, ok := cutLength(b[1:]); !ok {
+		return fmt.Errorf("%s has another length than it says", what)
+	}
+	return guard(what, unmarshal, b)
+}
+
+func guard(what string, unmarshal func([]byte) error, b []byte) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s: %v", what, p)

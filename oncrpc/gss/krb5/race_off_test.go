@@ -1,0 +1,5 @@
+//go:build !race
+
+package krb5_test
+
+const raceEnabled = false
