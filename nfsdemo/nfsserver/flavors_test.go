@@ -69,6 +69,27 @@ func TestFlavors(t *testing.T) {
 	}
 }
 
+// TestFlavorsOfRule: the flavours are those of the rule that holds for the peer, not of another.
+func TestFlavorsOfRule(t *testing.T) {
+	w := newWorld(t)
+	x := export(w.fs)
+	x.Rules = []nfsserver.Rule{
+		{Clients: prefixes("192.0.2.0/24"), Flavors: []mount3.Flavor{krb5}},
+		{Clients: prefixes("127.0.0.0/8"), Flavors: []mount3.Flavor{none}},
+		{Flavors: []mount3.Flavor{sys, krb5}},
+	}
+	r := newRealm(t, nfsserver.Config{Exports: []nfsserver.Export{x}, User: alice})
+	for f, want := range map[mount3.Flavor]nfs3.Status{
+		none: nfs3.OK, sys: nfs3.ErrAcces, krb5: nfs3.ErrAcces,
+	} {
+		c := r.nfsAs(r.flavor(f, "alice@TEST"))
+		got := do(t, c, nfs3.ProcGetAttr, &nfs3.GetAttrArgs{File: w.root}, new(nfs3.GetAttrRes))
+		if got != want {
+			t.Errorf("%v: %v, want %v", f, got, want)
+		}
+	}
+}
+
 // TestFlavorsOfTwo: both exports of a RENAME or LINK, and that into which a LOOKUP leads, want the
 // flavour.
 func TestFlavorsOfTwo(t *testing.T) {

@@ -104,7 +104,7 @@ func (p *Principals) lookup(principal string) (c *vfs.Cred, found bool, err erro
 // a component by a backslash (RFC 1964 section 2.1.1): such names are no users.
 func (p *Principals) name(principal string) (string, error) {
 	name, realm, ok := strings.Cut(principal, "@")
-	if !ok || !plain(name, "/\\:") || strings.Contains(realm, "@") {
+	if !ok || !plain(name, "/\\:") {
 		return "", errForm
 	}
 	if !slices.Contains(p.realms, realm) {
