@@ -21,7 +21,7 @@
 // # Names
 //
 // All names begin with rpcrdma_ and go on with the layer: iwarp, sctp, roce, rdma, tcp (RPC over
-// TCP), redial, server and client (calls), nfs, gateway. Sizes are in bytes, times in seconds. No label has
+// TCP), redial, server and client (calls), gss (RPCSEC_GSS), nfs, gateway. Sizes are in bytes, times in seconds. No label has
 // a value that a peer can choose: programs and procedures are those that the server has, and "other"
 // stands for all others; exports are those of the configuration.
 //

@@ -9,6 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -31,6 +32,7 @@ type Metrics struct {
 	redial  *redial.Counters
 	servers []server
 	nfs     *nfsserver.Server
+	gss     *gss.ServerFlavor
 	gateway *gateway.Gateway
 }
 
@@ -94,6 +96,13 @@ func (m *Metrics) SetNFS(s *nfsserver.Server) {
 	m.nfs = s
 }
 
+// SetGSS sets the flavour RPCSEC_GSS of servers, of which there is one.
+func (m *Metrics) SetGSS(f *gss.ServerFlavor) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.gss = f
+}
+
 // SetGateway sets the gateway, of which there is one.
 func (m *Metrics) SetGateway(g *gateway.Gateway) {
 	m.mu.Lock()
@@ -110,10 +119,11 @@ var (
 	redialTable  = newTable("redial", redialRows)
 	serverTable  = newTable("server", serverRows, "server")
 	nfsTable     = newTable("nfs", nfsRows)
+	gssTable     = newTable("gss", gssRows)
 	gatewayTable = newTable("gateway", gatewayRows)
 	tables       = []*table{
 		iwarpTable, sctpTable, roceTable, rdmaTable, tcpTable, redialTable, serverTable, nfsTable,
-		gatewayTable,
+		gssTable, gatewayTable,
 	}
 
 	replyMemory = prometheus.NewDesc("rpcrdma_server_reply_cache_bytes",
@@ -188,6 +198,9 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	if m.nfs != nil {
 		nfsTable.collect(ch, m.nfs.Stats())
 		collectExports(ch, m.nfs.ExportStats())
+	}
+	if m.gss != nil {
+		gssTable.collect(ch, m.gss.Stats())
 	}
 	if m.gateway != nil {
 		gatewayTable.collect(ch, m.gateway.Stats())

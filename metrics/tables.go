@@ -160,6 +160,25 @@ var (
 		{"BadHandles", "refusals_total", "reason=bad_handle", ""},
 		{"StaleHandles", "refusals_total", "reason=stale_handle", ""},
 	}
+	gssRows = []row{
+		{"Contexts", "contexts", "state=made", "Contexts of RPCSEC_GSS that there are."},
+		{"HalfMade", "contexts", "state=half_made", ""},
+		{"Made", "contexts_made_total", "", "Contexts that were made."},
+		{"Refused", "contexts_refused_total", "", "Contexts that could not be made, as the log says."},
+		{"Expired", "contexts_ended_total", "reason=expired", "Contexts that have ended, by reason."},
+		{"Evicted", "contexts_ended_total", "reason=evicted", ""},
+		{"Destroyed", "contexts_ended_total", "reason=destroyed", ""},
+		{"Unknown", "refusals_total", "reason=unknown_context",
+			"Calls that were refused, or whose connection was closed, by reason."},
+		{"BadMICs", "refusals_total", "reason=bad_mic", ""},
+		{"Stale", "refusals_total", "reason=stale_context", ""},
+		{"BadCreds", "refusals_total", "reason=bad_credential", ""},
+		{"GarbageBodies", "refusals_total", "reason=bad_body", ""},
+		{"Replays", "refusals_total", "reason=replay", ""},
+		{"OutOfWindow", "refusals_total", "reason=out_of_window", ""},
+		{"WrapFailures", "refusals_total", "reason=wrap_failed", ""},
+		{"ConnsClosed", "connections_closed_total", "", "Connections that were closed for the last three."},
+	}
 	gatewayRows = []row{
 		{"Calls", "received_total", "", "Calls that were passed on, or are to be."},
 		{"Replies", "replies_total", "", "Replies of the server that were returned to clients."},

@@ -8,6 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/gateway"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -30,6 +31,7 @@ func TestTables(t *testing.T) {
 		{redial.Stats{}, redialRows},
 		{oncrpc.ServerStats{}, serverRows},
 		{nfsserver.Stats{}, nfsRows},
+		{gss.ServerStats{}, gssRows},
 		{gateway.Stats{}, gatewayRows},
 	} {
 		var fields []string

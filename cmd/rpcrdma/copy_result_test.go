@@ -44,9 +44,8 @@ func TestCopyResult(t *testing.T) {
 		{"put --json -r tree @/memory", outcome{0,
 			`{"command":"put","dry_run":false,"files":2,"bytes":3096,"seconds":N,"bytes_per_second":N,"skipped":0,"failed":0}` + "\n", ""}},
 		{"put --dry-run -r --ignore-existing one tree @/memory", outcome{0, "", "put: 0 files would be copied, 3 skipped\n"}},
-		{"put --dry-run -vr --ignore-existing one tree @/memory", outcome{0, "",
-			"one: skipped: it exists\ntree/a: skipped: it exists\ntree/b: skipped: it exists\n" +
-				"put: 0 files would be copied, 3 skipped\n"}},
+		{"put --dry-run -v --ignore-existing one @/memory", outcome{0, "",
+			"one: skipped: it exists\nput: 0 files would be copied, 1 skipped\n"}},
 		{"put --dry-run -v one @/memory/new", outcome{0, "one -> @/memory/new\n", "put: 1 file would be copied\n"}},
 		{"get --json @/memory/none back", outcome{1,
 			`{"command":"get","dry_run":false,"files":0,"bytes":0,"seconds":N,"bytes_per_second":N,"skipped":0,"failed":1}` + "\n",

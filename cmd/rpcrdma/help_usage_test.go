@@ -63,7 +63,7 @@ func TestHelpSays(t *testing.T) {
 		{"serve", "a power of two, from 64 to half of --inline"},
 		{"bench", "It is for --inline of serve, gateway and the commands on files, and in Go for InlineSend, " +
 			"InlineRecv and MinChunk of rpcrdma.Config"},
-		{"serve", "raise the largest reply in one Send to 64KiB: off, any, sys"},
+		{"serve", "raise the largest reply in one Send to 64KiB: off, any, sys, gss; sys is"},
 	} {
 		_, stdout, _ := execute(t, tt.name, "--help")
 		if got := strings.Join(strings.Fields(stdout), " "); !strings.Contains(got, tt.say) {

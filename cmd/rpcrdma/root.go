@@ -69,7 +69,14 @@ PATH begins with the path of an export: ls rdma://HOST/ lists the exports. The p
 rdma and 20048, that of serve, for tcp; Linux's server has 2049 for tcp. With ?rpcbind it is the
 one that HOST names when it is asked, at port 111 or that PORT, over TCP and over RDMA; RFC 2224
 would have nfs:// take 2049 and the public file handle: write nfs://HOST:2049 for the port. A
-mountport is needed only for a server whose MOUNT is not found by itself; & joins the two. In
+mountport is needed only for a server whose MOUNT is not found by itself; & joins the two.
+
+?sec=sys, krb5, krb5i or krb5p, in any of these, is how calls say who calls: by his number, or with
+Kerberos, by which he proves it, with checksums of all data, or encrypted. Without it, it is the first
+that the server lists for the export and that there are credentials for. Kerberos takes a ticket, which
+kinit gets, and the host's name in place of its address.
+
+In
 names %, ? and # are written %25, %3F and %23. All other bytes may be as they are, or as % and
 two hexadecimal digits; quote what the shell takes for something else.
 

@@ -61,7 +61,7 @@ func openPorts(t *testing.T) *serve.Ports {
 	t.Helper()
 	cfg := serve.NewConfig(nil)
 	cfg.Listen, cfg.Mount = "127.0.0.1:0", "127.0.0.1:0"
-	p, err := serve.Listen(t.Context(), cfg, metrics.New(), slog.New(slog.DiscardHandler))
+	p, err := serve.Listen(t.Context(), cfg, false, metrics.New(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,9 @@ ends the other does, and the client connects again, as it does with any server. 
 says of its user is passed on as it is: the server sees the gateway's address, and trusts the gateway with
 all of it. So it listens on 127.0.0.1 unless --listen says otherwise, and then --allow names
 networks that you trust. On 127.0.0.1 it takes calls of all users of this host, as whoever they say they are.
+Calls with Kerberos (RPCSEC_GSS) pass whole and as they are: client and server prove who they are to
+each other, and the gateway can neither read what krb5p encrypts nor change what krb5i protects.
+Such clients name the server as its keytab does, with a name that leads to the gateway.
 
 The data of NFS version 3 goes by RDMA straight from and to the memory from which it is sent over TCP. For
 replies of other programs, whose size is not known beforehand, there is memory for --max-reply, which also

@@ -131,5 +131,8 @@ func parseServer(flag, url, scheme string) (reach.Target, error) {
 	if t.Path != "/" {
 		return t, fmt.Errorf("%s %s: a gateway is to a server, not to a path: write %s", flag, t, t.Server())
 	}
+	if t.Sec != 0 {
+		return t, fmt.Errorf("%s %s: who calls is for the clients to prove, whose calls a gateway passes on: leave out sec", flag, t)
+	}
 	return t, nil
 }

@@ -11,9 +11,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // stepCall connects as other commands do, and calls NULL of NFS.
@@ -92,8 +94,8 @@ func authCause(err *oncrpc.AuthError) Cause {
 
 // wantsMore says what to do about a server that denies calls.
 func wantsMore(t reach.Target) string {
-	text := "calls go out with AUTH_SYS, and the server wants Kerberos, which this command does not " +
-		"have"
+	text := "the server wants proof of who calls: ?sec=krb5 in the URL, with a ticket of Kerberos that " +
+		"kinit gets"
 	if t.Scheme == "tcp" && !t.TLS {
 		text += ", or TLS: try ?tls in the URL"
 	}
@@ -149,7 +151,38 @@ func (p *Prober) stepProgram(ctx context.Context) bool {
 			values[strings.ToLower(program.name)] = map[string]any{"low": low, "high": high}
 		}
 	}
-	return p.report.ok(values, "on this connection: %s", strings.Join(words, ", "))
+	p.report.ok(values, "on this connection: %s", strings.Join(words, ", "))
+	return p.lookGSS(ctx)
+}
+
+// lookGSS finds out whether the server takes RPCSEC_GSS, by a call with a context that there is not.
+// Who takes it says just that (RFC 2203 section 5.3.3.3).
+func (p *Prober) lookGSS(ctx context.Context) bool {
+	var e xdr.Encoder
+	for _, word := range []uint32{1, 0, 1, 1} { // version 1, RPCSEC_GSS_DATA, a number, rpc_gss_svc_none
+		e.Uint32(word)
+	}
+	e.Opaque(make([]byte, 16), 16) // the handle
+	stranger, err := oncrpc.FixedCred(oncrpc.Auth{Flavor: oncrpc.FlavorGSS, Body: e.Message().Inline})
+	if err == nil {
+		err = nfsclient.New(p.conn, stranger).Null(ctx)
+	}
+	var denied *oncrpc.AuthError
+	switch {
+	case !errors.As(err, &denied):
+		return p.report.note(nil, "whether the server takes RPCSEC_GSS cannot be told: %s", describe(err))
+	case denied.Stat == oncrpc.GSSCredProblem, denied.Stat == oncrpc.GSSCtxProblem:
+		return p.report.ok(map[string]any{"gss": true}, "the server takes RPCSEC_GSS, as Kerberos needs it")
+	}
+	return p.report.ok(map[string]any{"gss": false}, "the server does not take RPCSEC_GSS, which Kerberos needs")
+}
+
+// describe says what has come of a call.
+func describe(err error) string {
+	if err == nil {
+		return "it knows a context that there is not"
+	}
+	return words.EndReason(err)
 }
 
 // versions asks which versions of a program there are on a connection.

@@ -54,7 +54,8 @@ those of others are not affected. Conf speaks the draft's dialect, --dialect dra
 of other commands, in which alignment is in force, too; the server may speak either.
 
 CONF_RDMA is of an Internet-Draft that came before RFC 8166, which does not have it, and neither
-has Linux. That a server does not have it is what conf prints then: that is no failure.`,
+has Linux. That a server does not have it is what conf prints then: that is no failure. A server may
+have it for those alone who prove who they are: ?sec=krb5 in the URL does, with Kerberos.`,
 		Example: `  rpcrdma conf rdma://host
   rpcrdma conf --call 8KiB --reply 8KiB rdma://host:20050`,
 		Args: oneServer,

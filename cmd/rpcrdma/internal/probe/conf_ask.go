@@ -11,6 +11,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/confproto"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -59,6 +60,11 @@ func ask(ctx context.Context, flags *confFlags, t reach.Target) (*confAnswer, er
 	if err != nil {
 		return nil, err
 	}
+	server := remote.Server{Flags: &remote.Flags{Identity: flags.Identity}, Target: t, Cred: cred}
+	flavor, err := server.ConfFlavor()
+	if err != nil {
+		return nil, err
+	}
 	d, err := t.Dialer(reach.TraceOf(ctx), flags.rdma())
 	if err != nil {
 		return nil, err
@@ -73,11 +79,12 @@ func ask(ctx context.Context, flags *confFlags, t reach.Target) (*confAnswer, er
 		return nil, err
 	}
 	defer reach.End(conn)
+	defer server.Forget(ctx, conn)
 	a := &confAnswer{base: t.Base(), tried: flags.programs.Value, was: conn.Settings()}
 	a.private = bytes.HasPrefix(conn.Info().PrivateData, privateMagic)
 	a.asked = confproto.Request{MaxCallSendSize: uint32(flags.call), MaxReplySendSize: uint32(flags.reply), MaxRDMARead: uint32(a.was.PeerReads)}
 	for _, p := range a.tried {
-		a.reply, err = confproto.Configure(ctx, conn, confproto.Options{Program: p, MaxCall: int(flags.call), MaxReply: int(flags.reply), Flavor: cred})
+		a.reply, err = confproto.Configure(ctx, conn, confproto.Options{Program: p, MaxCall: int(flags.call), MaxReply: int(flags.reply), Flavor: flavor})
 		if err == nil {
 			a.program, a.now = p, conn.Settings()
 			break

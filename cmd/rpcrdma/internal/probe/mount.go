@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,7 +104,8 @@ func (p *Prober) findMount(ctx context.Context) (*nfsmount.Service, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	return nfsmount.FindService(ctx, p.conn, nfsmount.Config{
-		Host: p.at.Host, Port: p.at.MountPort, Flavor: p.server.Cred, Wrap: reach.TraceOf(ctx).Dialed,
+		Host: p.at.Host, Port: p.at.MountPort, Flavor: p.server.Cred, Flavors: p.server.Have(),
+		Wrap: reach.TraceOf(ctx).Dialed,
 	})
 }
 
@@ -131,13 +133,24 @@ func (p *Prober) mountOne(ctx context.Context, s *nfsmount.Service, path, dir st
 	values := map[string]any{"export": path}
 	name := cli.Printable(path)
 	root, err := s.Mount(limited, dir)
+	found := name + " can be mounted from this host"
+	if err == nil {
+		if len(root.Flavors) > 0 {
+			values["sec"], values["taken"] = mount3.FormatFlavors(root.Flavors), root.Flavor.String()
+		}
+		if slices.ContainsFunc(root.Flavors, mount3.Flavor.Proves) {
+			found += fmt.Sprintf(" with sec=%s; calls have %v", mount3.FormatFlavors(root.Flavors), root.Flavor)
+		}
+		if p.root == nil {
+			p.flavor, err = p.server.Flavor(root.Flavor)
+		}
+	}
 	if err == nil {
 		if p.root == nil {
 			p.root = &root
 		}
 		_ = root.Unmount(limited) // the server's list is all that changes
-		return Finding{Status: OK, Values: values,
-			Found: name + " can be mounted from this host"}
+		return Finding{Status: OK, Values: values, Found: found}
 	}
 	if words.TimedOut(err) {
 		f := p.silent(ctx, "MNT of "+name)
@@ -145,13 +158,13 @@ func (p *Prober) mountOne(ctx context.Context, s *nfsmount.Service, path, dir st
 		return f
 	}
 	cause, do := mountCause(err, list)
-	found := name + " cannot be mounted"
+	found = name + " cannot be mounted"
 	var denied *oncrpc.AuthError
 	switch {
 	case errors.As(err, &denied):
 		found, do = found+": "+denied.Error(), wantsMore(p.at)
 	case cause == CauseTooWeak:
-		do += ": " + wantsMore(p.at)
+		do = p.server.ExplainMount(err).Error()
 	case cause == CauseNotForHost:
 		found += " from this host"
 	}

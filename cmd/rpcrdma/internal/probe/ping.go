@@ -28,6 +28,7 @@ type Pinger struct {
 	address   string           // of the server
 	conn      oncrpc.Transport // nil: there is none
 	connected bool             // there has been one
+	flavor    oncrpc.ClientFlavor
 	began     time.Time
 	Calls     int
 	answered  *hdrhistogram.Histogram // in nanoseconds
@@ -45,6 +46,7 @@ func NewPinger(flags *PingFlags, t reach.Target, out io.Writer) *Pinger {
 		flags:    flags,
 		target:   t,
 		server:   &remote.Server{Flags: flags.connections, Target: t, Cred: oncrpc.AuthNone()},
+		flavor:   oncrpc.AuthNone(),
 		out:      each,
 		answered: hdrhistogram.New(1, int64(longestPing), 3),
 	}
@@ -52,7 +54,16 @@ func NewPinger(flags *PingFlags, t reach.Target, out io.Writer) *Pinger {
 
 // run calls until there have been enough calls, or ctx ends.
 func (p *Pinger) run(ctx context.Context) error {
-	defer p.disconnect()
+	defer p.end(ctx)
+	if p.target.Sec != 0 {
+		var err error
+		if p.server.Cred, err = p.flags.connections.Cred(); err != nil {
+			return err
+		}
+		if p.flavor, err = p.server.Flavor(p.target.Sec); err != nil {
+			return err
+		}
+	}
 	p.began = time.Now()
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -131,7 +142,7 @@ func (p *Pinger) null(ctx context.Context) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, p.flags.timeout.Duration)
 	defer cancel()
 	begin := time.Now()
-	err := oncrpc.NewClient(p.conn, uint32(p.flags.program), uint32(p.flags.version), oncrpc.AuthNone()).Call(limited, 0, nil, nil)
+	err := oncrpc.NewClient(p.conn, uint32(p.flags.program), uint32(p.flags.version), p.flavor).Call(limited, 0, nil, nil)
 	took := time.Since(begin)
 	switch {
 	case err == nil:
@@ -140,7 +151,11 @@ func (p *Pinger) null(ctx context.Context) (string, error) {
 	case ctx.Err() != nil: // interrupted
 		return "", nil
 	case errors.As(err, new(*oncrpc.AuthError)):
-		return "", fmt.Errorf("%s denies calls without credentials: %w", p.target.Server(), words.Bottom(err))
+		what := "without credentials"
+		if p.target.Sec != 0 {
+			what = "with sec=" + p.target.Sec.String()
+		}
+		return "", fmt.Errorf("%s denies calls %s: %w", p.target.Server(), what, words.Bottom(err))
 	case reach.Answered(err):
 		return "", fmt.Errorf("%s does not have program %d version %d: %w", p.target.Server(), p.flags.program, p.flags.version, words.Bottom(err))
 	}
@@ -164,6 +179,16 @@ const longestPing = time.Hour
 // reconnect gives up the connection, if it has ended.
 func (p *Pinger) reconnect() {
 	if p.conn != nil && p.conn.Err() != nil {
+		p.disconnect()
+	}
+}
+
+// end ends the context, if there is one, and the connection.
+func (p *Pinger) end(ctx context.Context) {
+	if p.conn != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reach.UnmountTime)
+		defer cancel()
+		p.server.Forget(ctx, p.conn)
 		p.disconnect()
 	}
 }

@@ -39,8 +39,10 @@ type Prober struct {
 	setup mpaAnswer        // by the flags
 	conn  oncrpc.Transport // to the server; nil: none
 	root  *nfsmount.Root   // of the export to go on with
-	info  nfs3.FSInfo      // of root
-	large bool             // a large reply has come
+	// flavor is that of calls for it.
+	flavor oncrpc.ClientFlavor
+	info   nfs3.FSInfo // of root
+	large  bool        // a large reply has come
 }
 
 // probeSteps are all steps, in order. One returns false if the server cannot be used as far as it
@@ -94,7 +96,7 @@ func NewProber(flags *Flags, t reach.Target, out io.Writer) (*Prober, error) {
 
 // Run goes through all steps.
 func (p *Prober) Run(ctx context.Context) error {
-	defer p.disconnect()
+	defer p.end(ctx)
 	usable := true
 	for _, step := range probeSteps {
 		p.report.step = step.name
@@ -129,6 +131,16 @@ func (p *Prober) connect(ctx context.Context) (oncrpc.Transport, error) {
 	return p.server.DialScheme(ctx, p.at)
 }
 
+// end ends the contexts, and the connection.
+func (p *Prober) end(ctx context.Context) {
+	if p.conn != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reach.UnmountTime)
+		defer cancel()
+		p.server.Forget(ctx, p.conn)
+		p.disconnect()
+	}
+}
+
 // disconnect ends the connection.
 func (p *Prober) disconnect() {
 	if p.conn != nil {
@@ -144,8 +156,8 @@ func (p *Prober) null(ctx context.Context, conn oncrpc.Transport) error {
 	return nfsclient.New(conn, oncrpc.AuthNone()).Null(ctx)
 }
 
-// client calls as the user of the flags.
-func (p *Prober) client() *nfsclient.Client { return nfsclient.New(p.conn, p.server.Cred) }
+// client calls as the user of the flags, with the flavour of the export.
+func (p *Prober) client() *nfsclient.Client { return nfsclient.New(p.conn, p.flavor) }
 
 // explain says of an error of connecting to a target what to do.
 func (p *Prober) explain(t reach.Target, err error) string {

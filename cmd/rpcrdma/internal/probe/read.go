@@ -9,6 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
 // The sizes of the READs: one that fits in any message, and one that takes many packets, and over
@@ -88,9 +89,17 @@ func (p *Prober) read(ctx context.Context, f *probeFile, n int) bool {
 func (p *Prober) reason(err error) string {
 	text := words.Reason(err)
 	if causeOf(err) == CauseDenies {
-		text += p.Flags.Connections.Denied()
+		text += p.denied()
 	}
 	return text
+}
+
+// denied says whom the server has refused something.
+func (p *Prober) denied() string {
+	if p.flavor.Flavor() == oncrpc.FlavorGSS {
+		return " to " + p.Flags.Connections.Kerberos.Name()
+	}
+	return p.Flags.Connections.Denied()
 }
 
 // causeOf is the cause that an error of NFS is.

@@ -14,6 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
 // stepRoot asks for the root of the export: what the caller may do there, and what root may.
@@ -39,8 +40,13 @@ func (p *Prober) stepRoot(ctx context.Context) bool {
 		"rights": rightsText(rights), "caller": uint32(id.UID),
 		"rtmax": p.info.RtMax, "wtmax": p.info.WtMax,
 	}
-	text := fmt.Sprintf("%s has mode %04o and belongs to user %d; user %s may %s; ", name, a.Mode,
-		a.UID, id.UID.String(), rightsText(rights))
+	caller := "user " + id.UID.String()
+	if p.flavor.Flavor() == oncrpc.FlavorGSS {
+		caller = id.Kerberos.Name()
+		values["caller"] = caller
+	}
+	text := fmt.Sprintf("%s has mode %04o and belongs to user %d; %s may %s; ", name, a.Mode,
+		a.UID, caller, rightsText(rights))
 	text += "READ up to " + sizeText(p.info.RtMax) + ", WRITE " + sizeText(p.info.WtMax)
 	if rights&(nfs3.AccessRead|nfs3.AccessLookup) == 0 {
 		p.report.add(Finding{Status: Warn, Cause: CauseDenies, Found: text, Values: values,
@@ -48,7 +54,9 @@ func (p *Prober) stepRoot(ctx context.Context) bool {
 	} else {
 		p.report.ok(values, "%s", text)
 	}
-	p.lookSquash(ctx, h, a)
+	if p.flavor.Flavor() == oncrpc.FlavorSys { // as otherwise nobody can call as another
+		p.lookSquash(ctx, h, a)
+	}
 	return true
 }
 
@@ -58,6 +66,9 @@ func (p *Prober) failRoot(ctx context.Context, what string, err error) bool {
 	switch {
 	case words.TimedOut(err):
 		return p.failSilent(ctx, what)
+	case errors.As(err, new(*gss.OpError)):
+		return p.report.fail(CauseDenied, what+": "+words.Reason(err),
+			"klist shows the tickets that there are; the server's log says what it does not take")
 	case errors.As(err, &denied):
 		return p.report.fail(authCause(denied), what+": "+words.Reason(err),
 			wantsMore(p.at))
@@ -72,7 +83,7 @@ func (p *Prober) failRoot(ctx context.Context, what string, err error) bool {
 	if errors.Is(err, nfs3.ErrAcces) || errors.Is(err, nfs3.ErrPerm) {
 		cause = CauseDenies
 	}
-	return p.report.fail(cause, what+": "+words.Reason(err)+p.Flags.Connections.Denied(),
+	return p.report.fail(cause, what+": "+words.Reason(err)+p.denied(),
 		"see the server's log, and the rules of the export there")
 }
 

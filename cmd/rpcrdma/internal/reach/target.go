@@ -7,10 +7,12 @@ import (
 	"net"
 	"net/netip"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
@@ -25,9 +27,9 @@ func (t Target) WithPort() string {
 	return fmt.Sprintf("%s:%d", t.Base(), DefaultPorts[t.Scheme])
 }
 
-// Target is what a URL names: rdma://host[:20049]/export/path[?mountport=N][&rpcbind[=N]], or tcp://,
-// rdma+roce://, or rdma+sctp:// with [&udp=N]; and tcp:// with [&tls], which nfs:// is, too, and
-// then with rpcbind if there is no port.
+// Target is what a URL names: rdma://host[:20049]/export/path[?mountport=N][&rpcbind[=N]][&sec=FLAVOUR],
+// or tcp://, rdma+roce://, or rdma+sctp:// with [&udp=N]; and tcp:// with [&tls], which nfs:// is,
+// too, and then with rpcbind if there is no port.
 type Target struct {
 	Scheme    string // "rdma", "rdma+roce", "rdma+sctp" or "tcp"
 	Host      string // a name or an address, of IPv6 without brackets, with its zone
@@ -37,6 +39,8 @@ type Target struct {
 	Rpcbind   int    // the port at which rpcbind is asked for that of NFS; 0: port is known
 	UDP       int    // the UDP port that carries SCTP; 0: the default
 	TLS       bool   // over TCP
+	// Sec is the flavour of calls of NFS: AUTH_SYS, or Kerberos. 0 is what the server asks for.
+	Sec mount3.Flavor
 }
 
 // Schemes of RDMA otherwise than by iWARP over TCP, which is rdma.
@@ -179,8 +183,19 @@ func (t *Target) parseQuery(query string) error {
 			}
 			t.TLS = true
 			continue
+		case "sec":
+			if t.Sec != 0 {
+				return errors.New("sec is given twice")
+			}
+			f, err := parseSec(value)
+			if err != nil {
+				return err
+			}
+			t.Sec = f
+			continue
 		default:
-			return fmt.Errorf("unknown option %s: there are mountport=N, rpcbind, and for tcp:// tls; a ? in a name is written %%3F", cli.Printable(key))
+			return fmt.Errorf("unknown option %s: there are mountport=N, rpcbind, sec=FLAVOUR, and for "+
+				"tcp:// tls; a ? in a name is written %%3F", cli.Printable(key))
 		}
 		if *port != 0 {
 			return fmt.Errorf("%s is given twice", key)
@@ -192,6 +207,20 @@ func (t *Target) parseQuery(query string) error {
 		*port = n
 	}
 	return nil
+}
+
+// Secs are the flavours that a URL may name, as Linux's mount has them.
+var Secs = []mount3.Flavor{
+	mount3.FlavorSys, mount3.FlavorKrb5, mount3.FlavorKrb5i, mount3.FlavorKrb5p,
+}
+
+// parseSec parses the name of a flavour.
+func parseSec(name string) (mount3.Flavor, error) {
+	if f, err := mount3.ParseFlavor(name); err == nil && slices.Contains(Secs, f) {
+		return f, nil
+	}
+	return 0, fmt.Errorf("sec: %s is none: write sys, krb5, krb5i (with checksums) or krb5p (encrypted)",
+		cli.Printable(name))
 }
 
 func (t *Target) parseAuthority(s string) error {
@@ -308,6 +337,10 @@ func (t Target) query() string {
 	}
 	if t.TLS {
 		s += sep + "tls"
+		sep = "&"
+	}
+	if t.Sec != 0 {
+		s += sep + "sec=" + t.Sec.String()
 	}
 	return s
 }

@@ -81,13 +81,17 @@ func SchemesLike(word string) (words []string) {
 	return words
 }
 
-// completeURL returns the URLs that begin like the one that is being written, and whether one is of a directory. Above the
-// exports, these are completed.
+// completeURL returns the URLs that begin like the one that is being written, and whether one is of a directory, or goes on for
+// another reason. Above the exports, these are completed.
 func completeURL(cmd *cobra.Command, url string) (words []string, directory bool) {
+	if rest, query, ok := strings.Cut(url, "?"); ok {
+		words = completeOption(rest+"?", query)
+		return words, len(words) == 1 && strings.HasSuffix(words[0], "=")
+	}
 	at := strings.LastIndexByte(url, '/') + 1
 	above, begun := url[:at], parsePartial(url[at:])
 	t, err := reach.ParseTarget(above)
-	if err != nil || strings.HasSuffix(above, "://") || strings.Contains(url, "?") {
+	if err != nil || strings.HasSuffix(above, "://") {
 		return nil, false
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
@@ -128,6 +132,26 @@ func completeURL(cmd *cobra.Command, url string) (words []string, directory bool
 	}
 	slices.Sort(words)
 	return words, directory
+}
+
+// completeOption returns the URLs whose last option begins like the one that is being written behind
+// others. The options that have values of their own stand for themselves.
+func completeOption(before, query string) (words []string) {
+	at := strings.LastIndexByte(query, '&') + 1
+	options := []string{"mountport=", "rpcbind"}
+	for _, f := range reach.Secs {
+		options = append(options, "sec="+f.String())
+	}
+	if strings.HasPrefix(before, "tcp:") || strings.HasPrefix(before, "nfs:") {
+		options = append(options, "tls")
+	}
+	for _, o := range options {
+		key, _, _ := strings.Cut(o, "=")
+		if strings.HasPrefix(o, query[at:]) && !strings.Contains("&"+query[:at], "&"+key) {
+			words = append(words, before+query[:at]+o)
+		}
+	}
+	return words
 }
 
 // remotesLike returns remotes with the flags of a command that is being written.

@@ -79,6 +79,10 @@ func (s *Server) DialScheme(ctx context.Context, t reach.Target) (oncrpc.Transpo
 		}
 		return reach.OrNil(conn, err)
 	}
+	configure, err := s.ConfFlavor()
+	if err != nil {
+		return nil, err
+	}
 	return reach.DialOverRDMA(ctx, t, f.RDMA(), rpcrdma.Config{
 		Logger:     reach.Quiet,
 		Dialect:    f.Dialect.Value,
@@ -86,7 +90,7 @@ func (s *Server) DialScheme(ctx context.Context, t reach.Target) (oncrpc.Transpo
 		InlineRecv: int(f.Inline),
 		Credits:    f.Credits.N,
 		MaxMessage: max(4<<20, int(f.Size)+messageRoom),
-	}, s.Cred)
+	}, configure)
 }
 
 // startTLS has TLS on a connection to a server.

@@ -100,6 +100,7 @@ func (id *Identity) AddFlags(f *pflag.FlagSet) {
 	f.Var(&id.UID, "uid", "user to call as, by number or by name on this host, with the groups that he has here; the server is told numbers")
 	f.Var(&id.gid, "gid", "group to call as, by number or by name on this host")
 	f.Var(&id.Gids, "groups", "further groups to call as, with commas between them")
+	id.Kerberos.AddFlags(f)
 }
 
 // Count is a number from 1 on.

@@ -26,11 +26,13 @@ type Identity struct {
 	UID  cli.UserFlag
 	gid  cli.GroupFlag
 	Gids groupsFlag
+	// Kerberos is who calls where that is to be proved.
+	Kerberos *Kerberos
 }
 
 // OwnIdentity is that of the user who runs this: nobody where users have no numbers. Of more than 16 groups the server is told the first.
 func OwnIdentity() Identity {
-	id := Identity{UID: nfsserver.Nobody, gid: nfsserver.Nobody}
+	id := Identity{UID: nfsserver.Nobody, gid: nfsserver.Nobody, Kerberos: new(Kerberos)}
 	uid, gid := os.Getuid(), os.Getgid()
 	if uid < 0 || gid < 0 {
 		return id

@@ -19,11 +19,11 @@ func TestIdentity(t *testing.T) {
 		in    Identity
 		want  Identity
 	}{
-		{"nothing said", nil, Identity{0, 0, groupsFlag{7}}, Identity{0, 0, groupsFlag{7}}},
-		{"groups alone", []string{"groups"}, Identity{0, 0, groupsFlag{9}}, Identity{0, 0, groupsFlag{9}}},
-		{"unknown user", []string{"uid"}, Identity{unknown, 0, groupsFlag{7}}, Identity{unknown, nfsserver.Nobody, nil}},
-		{"with a group", []string{"uid", "gid"}, Identity{unknown, 5, groupsFlag{7}}, Identity{unknown, 5, nil}},
-		{"with groups", []string{"uid", "groups"}, Identity{unknown, 0, groupsFlag{7}}, Identity{unknown, nfsserver.Nobody, groupsFlag{7}}},
+		{"nothing said", nil, Identity{UID: 0, gid: 0, Gids: groupsFlag{7}}, Identity{UID: 0, gid: 0, Gids: groupsFlag{7}}},
+		{"groups alone", []string{"groups"}, Identity{UID: 0, gid: 0, Gids: groupsFlag{9}}, Identity{UID: 0, gid: 0, Gids: groupsFlag{9}}},
+		{"unknown user", []string{"uid"}, Identity{UID: unknown, gid: 0, Gids: groupsFlag{7}}, Identity{UID: unknown, gid: nfsserver.Nobody}},
+		{"with a group", []string{"uid", "gid"}, Identity{UID: unknown, gid: 5, Gids: groupsFlag{7}}, Identity{UID: unknown, gid: 5}},
+		{"with groups", []string{"uid", "groups"}, Identity{UID: unknown, gid: 0, Gids: groupsFlag{7}}, Identity{UID: unknown, gid: nfsserver.Nobody, Gids: groupsFlag{7}}},
 	}
 	for _, tt := range tests {
 		tt.in.Become(func(flag string) bool { return slices.Contains(tt.named, flag) })

@@ -66,12 +66,12 @@ func (r *Session) Exports(ctx context.Context, url string) ([]mount3.Export, err
 	if err := s.locate(ctx); err != nil {
 		return nil, err
 	}
-	return s.service.Exports(ctx)
+	return s.mounts.Exports(ctx)
 }
 
 // server returns the server of a target, connected.
 func (r *Session) server(ctx context.Context, t reach.Target) (*Server, error) {
-	k := ServerKey{t.Scheme, t.Host, t.Port, t.MountPort, t.Rpcbind, t.UDP, t.TLS}
+	k := ServerKey{t.Scheme, t.Host, t.Port, t.MountPort, t.Rpcbind, t.UDP, t.TLS, t.Sec}
 	if s := r.Servers[k]; s != nil {
 		return s, nil
 	}

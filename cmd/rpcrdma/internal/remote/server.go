@@ -22,6 +22,7 @@ import (
 // ExplainMount says of an error of finding MOUNT what to do next.
 func (s *Server) ExplainMount(err error) error {
 	var search *nfsmount.SearchError
+	err = s.explainFlavor(err)
 	if errors.As(err, &search) && s.Target.MountPort == 0 {
 		return fmt.Errorf("%w; if it is elsewhere, add ?mountport=PORT to the URL", err)
 	}
@@ -37,6 +38,7 @@ type ServerKey struct {
 	rpcbind   int
 	udp       int
 	tls       bool
+	sec       mount3.Flavor
 }
 
 // Server is a server that is connected to.
@@ -49,8 +51,9 @@ type Server struct {
 	pace     func(ctx context.Context, bytes int) error
 	trace    *trace.Writer // of all connections, whatever the context of dial; nil: none
 	Conn     oncrpc.Transport
+	contexts contexts
 
-	service *nfsmount.Service // nil: not found yet
+	mounts  *nfsmount.Service // nil: not found yet
 	list    []mount3.Export   // nil: not asked for yet
 	Exports map[string]*Export
 }
@@ -98,19 +101,18 @@ func (r *Session) connect(ctx context.Context, t reach.Target) (*Server, error) 
 
 // locate finds out where MOUNT is.
 func (s *Server) locate(ctx context.Context) error {
-	if s.service != nil {
+	if s.mounts != nil {
 		return nil
 	}
 	ctx, done := s.patience.watch(ctx)
 	service, err := nfsmount.FindService(ctx, s.Conn, nfsmount.Config{
-		Host: s.Target.Host, Port: s.Target.MountPort, Flavor: s.Cred, Wrap: func(c net.Conn) net.Conn {
-			return listening{s.trace.Dialed(c), s.patience.alive}
-		},
+		Host: s.Target.Host, Port: s.Target.MountPort, Flavor: s.Cred, Flavors: s.Have(),
+		Wrap: func(c net.Conn) net.Conn { return listening{s.trace.Dialed(c), s.patience.alive} },
 	})
 	if err = done(err); err != nil {
 		return s.ExplainMount(err)
 	}
-	s.service = service
+	s.mounts = service
 	return nil
 }
 
@@ -120,20 +122,24 @@ func (s *Server) open(ctx context.Context, path string) (*Export, string, error)
 		return nil, "", err
 	}
 	if len(s.Exports) > 0 && s.list == nil { // another path of the same export, most likely
-		s.list, _ = s.service.Exports(ctx)
+		s.list, _ = s.mounts.Exports(ctx)
 	}
 	if export, rest, ok := nfsmount.ExportOf(s.list, path); ok && s.Exports[export] != nil {
 		return s.Exports[export], rest, nil
 	}
 	watched, done := s.patience.watch(ctx)
-	root, err := s.service.Mount(watched, path)
+	root, err := s.mounts.Mount(watched, path)
 	if err = done(err); err != nil {
 		return nil, "", s.ExplainMount(err)
 	}
 	if m := s.Exports[root.Export]; m != nil {
 		return m, root.Rest, nil
 	}
-	m := &Export{Client: nfsclient.New(s.Conn, s.Cred), Root: root}
+	flavor, err := s.Flavor(root.Flavor)
+	if err != nil {
+		return nil, "", err
+	}
+	m := &Export{Client: nfsclient.New(s.Conn, flavor), Root: root}
 	if err := s.CheckPort(ctx, m); err != nil {
 		return nil, "", err
 	}
@@ -171,8 +177,11 @@ func (s *Server) close(ctx context.Context) {
 		wg.Go(func() { _ = m.Root.Unmount(ctx) })
 	}
 	wg.Wait()
-	if s.service != nil {
-		s.service.Close()
+	if s.mounts != nil {
+		s.mounts.Close()
+	}
+	if !s.patience.isOver() {
+		s.Forget(ctx, s.Conn)
 	}
 	reach.End(s.Conn)
 }

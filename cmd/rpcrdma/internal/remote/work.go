@@ -21,7 +21,19 @@ func (w *Work) Reason(err error) string {
 	if !errors.Is(err, nfs3.ErrAcces) && !errors.Is(err, nfs3.ErrPerm) {
 		return text
 	}
-	return text + w.Remotes.Flags.Identity.Denied()
+	return text + w.Remotes.denied()
+}
+
+// denied says whom servers have refused something.
+func (r *Session) denied() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.Servers {
+		if s.hasContexts() {
+			return " to " + r.Flags.Kerberos.Name()
+		}
+	}
+	return r.Flags.Identity.Denied()
 }
 
 // Work is a command on files of servers, under way. It goes on when a file makes trouble.

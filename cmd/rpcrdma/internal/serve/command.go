@@ -38,6 +38,14 @@ by root,
 files that clients make in directories are theirs; else they belong to the user that runs
 serve, who must be allowed what they do.
 
+With --sec krb5, krb5i, krb5p or several of them, callers prove by Kerberos who they are: with krb5
+that alone, with krb5i and a checksum of all data, with krb5p and encrypted. It takes a keytab with
+the keys of nfs/HOST, of which clients use HOST to mount (--keytab). Principals of the keytab's realm
+are the users of this host with their names, alice@REALM alice; --realm names other realms, and
+--map-users FILE has lines such as 'nfs/build.example.org@REALM build' or 'bob@OTHER 1002:100' for
+others. Who is no user is taken for the anonymous one. Contexts are made over RDMA and over TCP; as
+RFC 8166 has it, NFS over TCP is at port 2049 then, too, unless --mount names a port.
+
 With --exports, FILE says what is exported and to whom, in the format of exports(5): each path
 with its clients, and their options. SIGHUP has it read again: exports come, go and change under
 clients that have mounted them. A file with an error changes nothing, and the log says why;
@@ -81,6 +89,9 @@ something fails, such as a port that is taken, and with 2 if the command line is
   rpcrdma serve --exports /etc/rpcrdma.exports --state /var/lib/rpcrdma
   rpcrdma serve --check --exports new.exports
 
+  # For users with tickets of Kerberos, and encrypted if they can
+  rpcrdma serve --export /home=/srv/home --sec krb5p:krb5i:krb5 --keytab /etc/rpcrdma.keytab
+
   # Read-only, everybody as user 1000, with large messages inline
   rpcrdma serve --export /pub=/srv/pub --read-only --squash all --anonuid 1000 --anongid 1000 --inline 64KiB`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -90,6 +101,7 @@ something fails, such as a port that is taken, and with 2 if the command line is
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg.mountSaid = cmd.Flags().Changed("mount")
 			if err := cfg.check(); err != nil {
 				return cli.UsageError{Err: err}
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/confproto"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
@@ -19,11 +20,13 @@ type confPolicy uint8
 const (
 	confOff confPolicy = iota
 	confAny
-	confSys // who presents AUTH_SYS
+	confSys // who names a user, by AUTH_SYS or by RPCSEC_GSS
+	confGSS // who proves by RPCSEC_GSS who he is
 )
 
 func newConfPolicy() *cli.Choice[confPolicy] {
-	return cli.NewChoice("any", cli.Named("off", confOff), cli.Named("any", confAny), cli.Named("sys", confSys))
+	return cli.NewChoice("any", cli.Named("off", confOff), cli.Named("any", confAny), cli.Named("sys", confSys),
+		cli.Named("gss", confGSS))
 }
 
 // confPrograms is CONF_RDMA, under both numbers that it has, or nothing. Only who may use the exports may use it.
@@ -33,7 +36,9 @@ func (c *Config) confPrograms(log *slog.Logger) []oncrpc.Program {
 	case confOff:
 		return nil
 	case confSys:
-		cfg.Flavors = []oncrpc.AuthFlavor{oncrpc.FlavorSys}
+		cfg.Flavors = []oncrpc.AuthFlavor{oncrpc.FlavorSys, oncrpc.FlavorGSS}
+	case confGSS:
+		cfg.Service = gss.Integrity // of what is asked for, too
 	}
 	draft := confproto.New(cfg)
 	cfg.Program = confproto.ProgramRFC5666

@@ -41,6 +41,13 @@ type Config struct {
 	conf      *cli.Choice[confPolicy]
 	align     alignFlag
 
+	sec       secFlag
+	keytab    string // "": as Kerberos has it
+	principal string // "": any of the keytab
+	realms    realmsFlag
+	mapUsers  string // a file; "": none
+	mountSaid bool   // the command line has --mount
+
 	readOnly bool
 	allow    []netip.Prefix
 	squash   *cli.Choice[nfsserver.Squash]

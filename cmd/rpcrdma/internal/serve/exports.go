@@ -61,17 +61,15 @@ type closeErrors struct {
 	err error
 }
 
-// openExports makes the file systems, and the server that exports them.
-func openExports(ctx context.Context, cfg *Config, log *slog.Logger) (_ *exportSet, err error) {
-	x := &exportSet{cfg: cfg, log: log, open: make(map[string]*opened), failed: make(map[string]string)}
+// openExports makes the file systems that are said, and the server that exports them.
+func openExports(cfg *Config, said []Export, k *service, log *slog.Logger) (_ *exportSet, err error) {
+	x := &exportSet{cfg: cfg, log: log, said: said, open: make(map[string]*opened),
+		failed: make(map[string]string)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, x.close())
 		}
 	}()
-	if x.said, err = cfg.read(ctx); err != nil {
-		return nil, err
-	}
 	x.wanted = x.withMounts()
 	warnOverlap(x.said, log)
 	for _, e := range x.wanted {
@@ -87,7 +85,7 @@ func openExports(ctx context.Context, cfg *Config, log *slog.Logger) (_ *exportS
 	}
 	x.nfs, err = nfsserver.New(nfsserver.Config{
 		Exports: x.list(), Blocking: cfg.exportsFile != "" || cfg.manageGIDs, Logger: log,
-		Groups: cfg.groups(log),
+		Groups: cfg.groups(log), GSS: k != nil, User: k.user,
 	})
 	return x, err
 }
@@ -162,7 +160,7 @@ func (x *exportSet) reload(ctx context.Context) error {
 	warnOverlap(said, x.log)
 	x.said = said
 	x.wanted = x.withMounts()
-	return x.change()
+	return kerberosLater(x.change())
 }
 
 // refresh has exports come and go with their directories.
@@ -328,7 +326,7 @@ func (e Export) there() bool {
 func (c *Config) Rule() nfsserver.Rule {
 	return nfsserver.Rule{
 		Clients: slices.Clone(c.allow), ReadOnly: c.readOnly, Squash: c.squash.Value,
-		Anon: &vfs.Cred{UID: c.anonUID, GID: c.anonGID},
+		Anon: &vfs.Cred{UID: c.anonUID, GID: c.anonGID}, Flavors: c.sec,
 	}
 }
 

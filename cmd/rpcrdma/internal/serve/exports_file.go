@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"runtime"
@@ -79,6 +80,9 @@ func checkExports(ctx context.Context, cfg *Config, out io.Writer) error {
 		default:
 			err = errors.Join(err, checkDirectory(e.Dir, hostSystem))
 		}
+	}
+	if _, noKeytab := cfg.openService(all, slog.New(slog.DiscardHandler)); noKeytab != nil {
+		err = errors.Join(err, noKeytab)
 	}
 	if _, werr := io.WriteString(out, b.String()); werr != nil {
 		return werr

@@ -33,6 +33,15 @@ func (c *Config) addFlags(cmd *cobra.Command) {
 	f.Var((*cli.UserFlag)(&c.anonUID), "anonuid", "anonymous user, by number or by name on this host")
 	f.Var((*cli.GroupFlag)(&c.anonGID), "anongid", "group of the anonymous user, by number or by name on this host")
 
+	f.Var(&c.sec, "sec", "flavours that calls may have, with colons between them, the preferred first: sys, who callers say they are; with "+
+		"Kerberos krb5, who they are, krb5i, with checksums of all data, and krb5p, encrypted; without it sys")
+
+	f.StringVar(&c.keytab, "keytab", "", "`FILE` with this host's keys, of nfs/HOST, for Kerberos; without it KRB5_KTNAME or /etc/krb5.keytab")
+	f.StringVar(&c.principal, "principal", "", "`NAME` that clients' tickets are to be for, nfs/HOST or nfs/HOST@REALM; without it any that the keytab has")
+
+	f.Var(&c.realms, "realm", "realm of Kerberos whose principals are this host's users by their names, alice@REALM alice; may be repeated; without it that of the keytab")
+	f.StringVar(&c.mapUsers, "map-users", "", "`FILE` that says of other principals which users they are, a line each: a principal, and a user or UID:GID")
+
 	f.BoolVar(&c.manageGIDs, "manage-gids", false, "take the groups of callers from this host's user database, not from what they say, which is 16 at most")
 
 	f.StringVar(&c.Listen, "listen", ":20049", "`ADDRESS` for NFS and MOUNT over RDMA; port 0: any")
@@ -51,7 +60,7 @@ func (c *Config) addFlags(cmd *cobra.Command) {
 	f.IntVar(&c.credits, "credits", 64, "`NUMBER` of calls that a client may have under way on a connection over RDMA")
 	f.Var(c.dialect, "dialect", "rules of RPC-over-RDMA, the clients' too: "+c.dialect.Names()+"; Linux knows rfc8166")
 	f.Var(c.conf, "conf", "clients that may set up their connection by CONF_RDMA, and raise the largest reply in one Send to 64KiB: "+c.conf.Names()+
-		"; sys is those that name a user")
+		"; sys is those that name a user, gss those that prove by Kerberos who they are")
 	f.Var(&c.align, "align", "alignment of the data in messages, with --dialect draft: a power of two, from 64 to half of --inline; 0: none")
 
 	_ = cmd.RegisterFlagCompletionFunc("provider", completeProviders) // it exists

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/daemon"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
@@ -31,6 +32,13 @@ func (s *server) greet(out io.Writer) error {
 	}
 	if s.ports.TCP != nil {
 		fmt.Fprintf(&b, "MOUNT and NFS over TCP on %s\n", s.ports.TCP.Addr())
+	}
+	if s.ports.nfs != nil {
+		fmt.Fprintf(&b, "and on %s, where clients may make contexts of RPCSEC_GSS (RFC 8166 section 8.2.2.1)\n",
+			s.ports.nfs.Addr())
+	}
+	if s.service != nil {
+		fmt.Fprintf(&b, "Kerberos: clients have tickets for %s\n", strings.Join(s.service.principals, ", "))
 	}
 	for _, l := range s.ports.rpcbind {
 		fmt.Fprintf(&b, "look-ups over RDMA (%s) on %s\n", l.provider, l.Addr())
@@ -92,6 +100,9 @@ func describeRule(b *strings.Builder, r *nfsserver.Rule, separator string) {
 	}
 	if r.Privileged {
 		b.WriteString(", from ports below 1024")
+	}
+	if len(r.Flavors) > 0 {
+		b.WriteString(", sec=" + mount3.FormatFlavors(r.Flavors))
 	}
 }
 

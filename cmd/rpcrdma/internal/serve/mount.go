@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"os"
@@ -56,7 +57,7 @@ func (s *server) tellRDMA(b *strings.Builder, over rdmaPort) {
 			from = ""
 		}
 		fmt.Fprintf(b, "    mount -t nfs -o vers=3,rdma,port=%d,mountport=%d,mountproto=tcp,nolock%s %s /mnt\n",
-			rdma.Port(), AddrPort(s.ports.TCP.Addr()).Port(), from, Quote(HostAt(rdma.Addr())+":"+e.Name))
+			rdma.Port(), AddrPort(s.ports.TCP.Addr()).Port(), from, Quote(s.hostAt(rdma.Addr())+":"+e.Name))
 	}
 }
 
@@ -81,7 +82,7 @@ func (s *server) tellDraft(b *strings.Builder) {
 func (s *server) tellTCP(b *strings.Builder) {
 	tcp := AddrPort(s.ports.TCP.Addr())
 	fmt.Fprintf(b, "    mount -t nfs -o vers=3,tcp,port=%d,mountport=%d,mountproto=tcp,nolock %s /mnt\n",
-		tcp.Port(), tcp.Port(), Quote(HostAt(tcp.Addr())+":"+s.anExport()))
+		tcp.Port(), tcp.Port(), Quote(s.hostAt(tcp.Addr())+":"+s.anExport()))
 }
 
 // anExport returns the name of an export, for an example.
@@ -90,6 +91,11 @@ func (s *server) anExport() string {
 		return "/EXPORT"
 	}
 	return s.exports.said[0].Name
+}
+
+// hostAt is HostAt, or the name by which Kerberos knows this host.
+func (s *server) hostAt(ip netip.Addr) string {
+	return cmp.Or(s.service.host(), HostAt(ip))
 }
 
 // HostAt is what clients may know this host by that listens at ip, in the form that mount takes.

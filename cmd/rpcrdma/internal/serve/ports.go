@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -26,6 +27,8 @@ type Ports struct {
 	rdma    []rdmaPort   // by provider
 	rpcbind []rdmaPort   // for look-ups alone, likewise
 	TCP     net.Listener // nil: none
+	nfs     net.Listener // over TCP at the port of NFS; nil: none of its own
+	notNFS  error        // why there is none, though there should be
 
 	Excluded atomic.Uint64 // connections of clients that --allow does not name
 }
@@ -54,8 +57,8 @@ func (p *Ports) over(provider string) (rdmaPort, bool) {
 	return p.rdma[i], true
 }
 
-// Listen opens the ports.
-func Listen(ctx context.Context, cfg *Config, m *metrics.Metrics, log *slog.Logger) (
+// Listen opens the ports. With Kerberos there is one for NFS over TCP where clients look for it.
+func Listen(ctx context.Context, cfg *Config, kerberos bool, m *metrics.Metrics, log *slog.Logger) (
 	_ *Ports, err error) {
 	p := new(Ports)
 	defer func() {
@@ -90,7 +93,37 @@ func Listen(ctx context.Context, cfg *Config, m *metrics.Metrics, log *slog.Logg
 			return nil, daemon.ListenError("--mount", cfg.Mount, err)
 		}
 	}
+	if kerberos {
+		p.listenNFS(ctx, cfg, log)
+	}
 	return p, nil
+}
+
+// NFSPort is where clients look for NFS over TCP that are to make contexts of RPCSEC_GSS there: RFC
+// 8166 section 8.2.2.1 has servers that take them over RDMA listen at it.
+const NFSPort = 2049
+
+// errMountElsewhere is why there is no NFSPort if the command line names another.
+var errMountElsewhere = errors.New("--mount names another port: --mount :2049 is both")
+
+// listenNFS listens at NFSPort, too, unless the command line says where to. That it cannot is no
+// reason not to serve: clients need it only to make contexts before they turn to RDMA.
+func (p *Ports) listenNFS(ctx context.Context, cfg *Config, log *slog.Logger) {
+	switch {
+	case p.TCP != nil && AddrPort(p.TCP.Addr()).Port() == NFSPort:
+	case cfg.mountSaid:
+		p.notNFS = errMountElsewhere
+	default:
+		host, _, _ := net.SplitHostPort(cfg.Mount)
+		addr := net.JoinHostPort(host, strconv.Itoa(NFSPort))
+		if p.nfs, p.notNFS = daemon.ListenAllowed(ctx, addr, cfg.allow, &p.Excluded, log); p.notNFS != nil {
+			p.notNFS = daemon.ListenError("--mount", addr, p.notNFS)
+		}
+	}
+	if p.notNFS != nil {
+		log.Warn("no NFS over TCP at port 2049, where clients of NFS over RDMA may want to make contexts "+
+			"of RPCSEC_GSS (RFC 8166 section 8.2.2.1)", "err", p.notNFS)
+	}
 }
 
 // opener opens ports over RDMA.
@@ -161,5 +194,8 @@ func (p *Ports) Close() {
 	}
 	if p.TCP != nil {
 		p.TCP.Close()
+	}
+	if p.nfs != nil {
+		p.nfs.Close()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"slices"
 	"sync"
 
@@ -22,6 +23,7 @@ import (
 type server struct {
 	cfg     *Config
 	log     *slog.Logger
+	service *service // nil: nobody can prove who calls
 	ports   *Ports
 	exports *exportSet
 	rpc     *oncrpc.Server
@@ -39,8 +41,15 @@ func Run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) (err
 		return err
 	}
 	defer s.watched.Close()
+	said, err := cfg.read(ctx)
+	if err != nil {
+		return err
+	}
+	if s.service, err = cfg.openService(said, log); err != nil {
+		return err
+	}
 	// The ports come first: a second server by mistake ends here, before it touches state.
-	if s.ports, err = Listen(ctx, cfg, s.watched.Metrics, log); err != nil {
+	if s.ports, err = Listen(ctx, cfg, s.service != nil, s.watched.Metrics, log); err != nil {
 		return err
 	}
 	defer s.ports.Close()
@@ -48,7 +57,7 @@ func Run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) (err
 		return err
 	}
 	defer s.debug.Close()
-	if s.exports, err = openExports(ctx, cfg, log); err != nil {
+	if s.exports, err = openExports(cfg, said, s.service, log); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.exports.close()) }()
@@ -59,12 +68,15 @@ func Run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) (err
 	clients := daemon.NewClients(log)
 	s.rpc = oncrpc.NewServer(oncrpc.ServerConfig{
 		Logger: log, MaxConns: daemon.MayHaveConns(), ConnBegan: clients.Began, ConnEnded: clients.Ended,
-		Interceptors: s.interceptors(),
+		Interceptors: s.interceptors(), Flavors: s.service.flavors(),
 	})
 	s.lookups = oncrpc.NewServer(oncrpc.ServerConfig{
 		Logger: log, MaxConns: daemon.MaxLookupConns, Interceptors: s.watched.Interceptors(),
 	})
 	s.watched.SetNFS(nfs)
+	if s.service != nil {
+		s.watched.SetGSS(s.service.flavor)
+	}
 	s.watched.AddServer("nfs", s.rpc)
 	s.watched.AddServer("lookups", s.lookups)
 	lookups := rpcbind.Programs(s.ports.Lookups())
@@ -83,7 +95,7 @@ func Run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) (err
 		return map[string]any{
 			"nfs": nfs.Stats(), "rpc": s.rpc.Stats(), "rdma": s.watched.RDMA().Totals(),
 			"iwarp": s.watched.IWARP().Stats(), "tcp": s.watched.TCP().Stats(),
-			"excluded": s.ports.Excluded.Load(),
+			"excluded": s.ports.Excluded.Load(), "gss": s.service.stats(),
 		}
 	}))
 	s.watched.Serve(&s.ports.Excluded, nfs.Check)
@@ -110,7 +122,7 @@ func Run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) (err
 func (s *server) run(ctx context.Context) error {
 	// What is under way when ctx ends is for Shutdown to end.
 	background := context.WithoutCancel(ctx)
-	ends := make(chan error, len(s.ports.rdma)+len(s.ports.rpcbind)+1)
+	ends := make(chan error, len(s.ports.rdma)+len(s.ports.rpcbind)+2)
 	running := 0
 	for _, l := range s.ports.rdma {
 		running++
@@ -130,10 +142,13 @@ func (s *server) run(ctx context.Context) error {
 		running++
 		go func() { ends <- s.serveLookups(background, l) }()
 	}
-	if s.ports.TCP != nil {
+	for _, l := range []net.Listener{s.ports.TCP, s.ports.nfs} {
+		if l == nil {
+			continue
+		}
 		running++
 		go func() {
-			ends <- recordmark.Serve(background, s.ports.TCP, s.rpc, recordmark.Config{
+			ends <- recordmark.Serve(background, l, s.rpc, recordmark.Config{
 				Logger: s.log, TLS: s.tls, Counters: s.watched.TCP(),
 			})
 		}()

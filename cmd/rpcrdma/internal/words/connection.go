@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
@@ -42,10 +43,18 @@ func connectionReason(err error) string {
 
 // EndReason says in what a call has ended.
 func EndReason(err error) string {
-	var connect *ConnectError
+	var (
+		connect *ConnectError
+		made    *gss.OpError
+		denied  *oncrpc.AuthError
+	)
 	switch cause := Bottom(err); {
 	case errors.As(err, &connect):
 		return connect.text
+	case errors.As(err, &made):
+		return contextReason(made)
+	case errors.As(err, &denied) && denied.Stat == oncrpc.AuthTooWeak:
+		return "the server wants proof of who calls: sec=krb5 in the URL, with Kerberos, or over TCP tls (" + denied.Stat.String() + ")"
 	case errors.As(err, new(*oncrpc.AcceptError)), errors.As(err, new(*oncrpc.AuthError)), errors.As(err, new(*oncrpc.VersionError)):
 		return "the server does not accept the call: " + cause.Error()
 	case errors.Is(err, redial.ErrStalled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),

@@ -12,6 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -58,7 +59,19 @@ func TestConnectionReason(t *testing.T) {
 		{"the first call not accepted", &ConnectError{"it is not that of NFS", &nfsclient.Error{Op: "NULL", Err: &oncrpc.CallError{
 			Err: &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail}}}}, "it is not that of NFS"},
 		{"not accepted", call(&oncrpc.AcceptError{Stat: oncrpc.GarbageArgs}), "the server does not accept the call: " + oncrpc.GarbageArgs.String()},
-		{"denied", call(&oncrpc.AuthError{Stat: oncrpc.AuthTooWeak}), "the server does not accept the call: denied: " + oncrpc.AuthTooWeak.String()},
+		{"denied", call(&oncrpc.AuthError{Stat: oncrpc.AuthBadCred}), "the server does not accept the call: denied: " + oncrpc.AuthBadCred.String()},
+		{"too weak", call(&oncrpc.AuthError{Stat: oncrpc.AuthTooWeak}),
+			"the server wants proof of who calls: sec=krb5 in the URL, with Kerberos, or over TCP tls (AUTH_TOOWEAK)"},
+		{"no ticket", call(&gss.OpError{Op: "create context", Err: &gss.StatusError{Major: gss.NoCred, Err: errors.New("there is no ticket: run kinit")}}),
+			"no Kerberos context with the server: there is no ticket: run kinit"},
+		{"refused by numbers", call(&gss.OpError{Op: "create context", Err: &gss.StatusError{Major: gss.Failure, Minor: 7}}),
+			"no Kerberos context with the server: it answers GSS_S_FAILURE, minor status 7; its log says why"},
+		{"no GSS at the server", call(&gss.OpError{Op: "create context", Err: &oncrpc.CallError{Err: &oncrpc.AuthError{Stat: oncrpc.AuthBadCred}}}),
+			"the server takes no RPCSEC_GSS, which Kerberos needs (AUTH_BADCRED): sec=sys in the URL calls without"},
+		{"gone while a context was made", call(&gss.OpError{Op: "create context", Err: &oncrpc.CallError{Err: overRDMA(transport.ErrClosedByPeer)}}),
+			"no Kerberos context with the server: the server has ended the connection"},
+		{"no KDC", call(&gss.OpError{Op: "create context", Err: context.DeadlineExceeded}),
+			"no Kerberos context with the server: it takes too long; does a KDC of the realm answer?"},
 		{"malformed", call(overRDMA(rpcrdma.ErrMalformed)), rpcrdma.ErrMalformed.Error()},
 		{"a status", call(nfs3.ErrNoSpc), "no space left on the server"},
 		{"of another program", overTCP(recordmark.ErrClosedByPeer), overTCP(recordmark.ErrClosedByPeer).Error()},

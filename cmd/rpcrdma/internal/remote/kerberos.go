@@ -1,0 +1,70 @@
+package remote
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5"
+)
+
+// Kerberos is where the tickets of a command come from.
+type Kerberos struct {
+	keytab    string // "": a credential cache
+	principal string // "": the first of the keytab
+
+	once      sync.Once
+	initiator *krb5.Initiator
+	name      string // who calls
+	err       error  // why nobody can
+}
+
+// AddFlags defines the flags that say where tickets come from.
+func (k *Kerberos) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&k.keytab, "keytab", "", "`FILE` with a key to call by with Kerberos, in place of the tickets that kinit gets")
+	f.StringVar(&k.principal, "principal", "", "`NAME` to call as with Kerberos; without it the first in the keytab, or whoever has got the tickets")
+}
+
+// clientKeytab names the keytab by which MIT's programs get tickets where there are none.
+const clientKeytab = "KRB5_CLIENT_KTNAME"
+
+// Initiator returns what makes contexts. The error is that there is no ticket or key to make them
+// with.
+func (k *Kerberos) Initiator() (*krb5.Initiator, error) {
+	k.once.Do(func() {
+		k.err = k.use(k.keytab)
+		if keytab := os.Getenv(clientKeytab); k.err != nil && k.keytab == "" && keytab != "" {
+			k.err = k.use(keytab)
+		}
+	})
+	return k.initiator, k.err
+}
+
+// use takes the tickets that a keytab gets, or those of the credential cache.
+func (k *Kerberos) use(keytab string) (err error) {
+	k.initiator, err = krb5.NewInitiator(krb5.InitiatorConfig{Keytab: keytab, Principal: k.principal})
+	if err == nil {
+		k.name, err = k.initiator.Principal()
+	}
+	if err == nil && keytab == "" && k.principal != "" && !isPrincipal(k.name, k.principal) {
+		err = fmt.Errorf("the tickets are those of %s, and --principal is %s: run kinit %[2]s, or name a keytab",
+			k.name, k.principal)
+	}
+	return err
+}
+
+// isPrincipal reports whether a principal has a name, which may have no realm.
+func isPrincipal(principal, name string) bool {
+	return principal == name || !strings.Contains(name, "@") && strings.HasPrefix(principal, name+"@")
+}
+
+// Name is who calls, as the server is told; "" is nobody.
+func (k *Kerberos) Name() string {
+	if _, err := k.Initiator(); err != nil {
+		return ""
+	}
+	return k.name
+}

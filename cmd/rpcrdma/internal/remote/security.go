@@ -1,0 +1,133 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
+)
+
+// contexts are the flavours of RPCSEC_GSS that a server is called with. Each has a context with it.
+type contexts struct {
+	mu   sync.Mutex // guards made
+	made map[mount3.Flavor]*gss.ClientFlavor
+}
+
+// kerberos are the pseudo flavours, as all of which a ticket is good.
+var kerberos = []mount3.Flavor{mount3.FlavorKrb5, mount3.FlavorKrb5i, mount3.FlavorKrb5p}
+
+// Flavor returns the flavour of RPC that one of NFS stands for.
+func (s *Server) Flavor(f mount3.Flavor) (oncrpc.ClientFlavor, error) {
+	if !f.Proves() {
+		return s.Cred, nil
+	}
+	target, err := s.service()
+	if err != nil {
+		return nil, err
+	}
+	initiator, err := s.Flags.Kerberos.Initiator()
+	if err != nil {
+		return nil, err
+	}
+	c := &s.contexts
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	made := c.made[f]
+	if made == nil {
+		made = gss.NewClientFlavor(gss.ClientConfig{Initiator: initiator, Target: target, Service: f.Service()})
+		if c.made == nil {
+			c.made = make(map[mount3.Flavor]*gss.ClientFlavor)
+		}
+		c.made[f] = made
+	}
+	return made, nil
+}
+
+// ConfFlavor returns the flavour of CONF_RDMA: with Kerberos what is asked for has a checksum.
+func (s *Server) ConfFlavor() (oncrpc.ClientFlavor, error) {
+	if s.Target.Sec == mount3.FlavorKrb5 {
+		return s.Flavor(mount3.FlavorKrb5i)
+	}
+	return s.Flavor(s.Target.Sec)
+}
+
+// service is the name of the server's NFS for Kerberos (RFC 2623 section 4.1).
+func (s *Server) service() (string, error) {
+	host := s.Target.Host
+	if _, err := netip.ParseAddr(host); err == nil {
+		return "", fmt.Errorf("Kerberos knows hosts by their names: write that of %s in the URL", cli.Printable(host))
+	}
+	return "nfs@" + strings.TrimSuffix(strings.ToLower(host), "."), nil
+}
+
+// unproven is why no call to the server can prove who calls; nil: they can.
+func (s *Server) unproven() error {
+	if _, err := s.service(); err != nil {
+		return err
+	}
+	_, err := s.Flags.Kerberos.Initiator()
+	return err
+}
+
+// Have returns the flavours that calls of NFS can have: that of the URL, or else all that there are
+// credentials for, of which the server chooses.
+func (s *Server) Have() []mount3.Flavor {
+	switch {
+	case s.Target.Sec != 0:
+		return []mount3.Flavor{s.Target.Sec}
+	case s.unproven() != nil:
+		return []mount3.Flavor{mount3.FlavorSys}
+	}
+	return append([]mount3.Flavor{mount3.FlavorSys}, kerberos...)
+}
+
+// explainFlavor says of a server that wants another flavour what to do.
+func (s *Server) explainFlavor(err error) error {
+	var (
+		refused *nfsmount.Error
+		want    *nfsmount.FlavorError
+	)
+	if !errors.As(err, &refused) || !errors.As(err, &want) {
+		return err
+	}
+	takes := fmt.Sprintf("%s is for callers with sec=%s", cli.Printable(refused.Path), mount3.FormatFlavors(want.Flavors))
+	why := s.unproven()
+	switch {
+	case !slices.ContainsFunc(want.Flavors, known):
+		return err
+	case s.Target.Sec != 0:
+		return fmt.Errorf("%s, and the URL says sec=%v: leave that out, or write one of these", takes, s.Target.Sec)
+	case why != nil:
+		return fmt.Errorf("%s: %w", takes, why)
+	}
+	return err
+}
+
+// known reports whether a flavour is one that commands can have.
+func known(f mount3.Flavor) bool { return f == mount3.FlavorSys || f.Proves() }
+
+// hasContexts reports whether the server has been called with Kerberos.
+func (s *Server) hasContexts() bool {
+	s.contexts.mu.Lock()
+	defer s.contexts.mu.Unlock()
+	return len(s.contexts.made) > 0
+}
+
+// Forget has the server forget the contexts, by calls over a connection.
+func (s *Server) Forget(ctx context.Context, conn oncrpc.Transport) {
+	s.contexts.mu.Lock()
+	defer s.contexts.mu.Unlock()
+	for _, f := range s.contexts.made {
+		_ = f.Close(ctx, oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, f)) // it forgets them by itself in the end
+	}
+}

@@ -1,0 +1,170 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/users"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5"
+)
+
+// service is who serves, as Kerberos knows it. It takes RPCSEC_GSS on all ports.
+type service struct {
+	flavor     *gss.ServerFlavor
+	principals []string // "nfs/host.example.org@EXAMPLE.ORG"
+	users      *users.Principals
+}
+
+// wantsKerberos says what is to be served that takes Kerberos; "" means nothing.
+func (c *Config) wantsKerberos(all []Export) string {
+	switch name := proven(all); {
+	case name != "":
+		return "callers of " + cli.Printable(name) + " are to prove who they are (sec=krb5 and the like)"
+	case c.conf.Value == confGSS:
+		return "--conf gss is for callers who prove who they are"
+	case c.keytab != "":
+		return "--keytab"
+	case c.principal != "":
+		return "--principal"
+	}
+	return ""
+}
+
+// openService reads the keytab, if anything that is served takes Kerberos, or returns nil.
+func (c *Config) openService(all []Export, log *slog.Logger) (*service, error) {
+	why := c.wantsKerberos(all)
+	if why == "" {
+		return nil, nil
+	}
+	a, err := krb5.NewAcceptor(krb5.AcceptorConfig{Keytab: c.keytab, Principal: c.principal})
+	if err != nil {
+		return nil, keytabError(why, err)
+	}
+	s := &service{principals: a.Principals()}
+	if c.principal == "" && !slices.ContainsFunc(s.principals, isNFS) {
+		return nil, keytabError(why, fmt.Errorf("the keytab has keys of %s, and clients ask for nfs/HOST",
+			strings.Join(s.principals, ", ")))
+	}
+	if s.users, err = c.users(s.principals, log); err != nil {
+		return nil, err
+	}
+	s.flavor = gss.NewServerFlavor(gss.ServerConfig{Acceptor: a, Logger: log})
+	return s, nil
+}
+
+// users returns what knows which users principals are, by the host's database and by --map-users.
+func (c *Config) users(services []string, log *slog.Logger) (*users.Principals, error) {
+	cfg := users.Config{Realms: c.realms, Logger: log}
+	if len(cfg.Realms) == 0 {
+		for _, p := range services {
+			if _, realm, ok := strings.Cut(p, "@"); ok && !slices.Contains(cfg.Realms, realm) {
+				cfg.Realms = append(cfg.Realms, realm)
+			}
+		}
+	}
+	if c.mapUsers != "" {
+		f, err := os.Open(c.mapUsers)
+		if err == nil {
+			defer f.Close()
+			cfg.Map, err = users.ParseMap(f)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--map-users %s: %w", cli.Printable(c.mapUsers), err)
+		}
+	}
+	return users.NewPrincipals(cfg)
+}
+
+// realmsFlag is realms.
+type realmsFlag []string
+
+// Set takes one.
+func (f *realmsFlag) Set(s string) error {
+	if s == "" || strings.ContainsAny(s, "@/\\ ") {
+		return errors.New("write a realm, such as EXAMPLE.ORG")
+	}
+	*f = append(*f, s)
+	return nil
+}
+
+// String returns nothing: there is no default to show.
+func (f *realmsFlag) String() string { return "" }
+
+// Type names the value in the usage.
+func (f *realmsFlag) Type() string { return "REALM" }
+
+// Repeatable says that each one is added.
+func (f *realmsFlag) Repeatable() {}
+
+// isNFS reports whether a principal is one that clients of NFS ask for (RFC 2623 section 4.1).
+func isNFS(principal string) bool { return strings.HasPrefix(principal, "nfs/") }
+
+// keytabError says of a keytab that cannot be used why there is to be one, and what to do.
+func keytabError(why string, err error) error {
+	host := "HOST"
+	if name, e := os.Hostname(); e == nil && strings.Contains(name, ".") {
+		host = name
+	}
+	do := fmt.Sprintf("on the KDC, 'addprinc -randkey nfs/%s' and 'ktadd -k FILE nfs/%[1]s' of kadmin make one; "+
+		"--keytab FILE names it, where it is not /etc/krb5.keytab", host)
+	if errors.Is(err, os.ErrPermission) {
+		do = "serve as a user who may read it"
+	}
+	return fmt.Errorf("%s, which takes a keytab with this host's keys: %w; %s", why, err, do)
+}
+
+// kerberosLater says what to do about exports that took no Kerberos at the start.
+func kerberosLater(err error) error {
+	if errors.Is(err, nfsserver.ErrNoGSS) {
+		return fmt.Errorf("%w: start serve again, which reads the keytab then (--keytab)", err)
+	}
+	return err
+}
+
+// flavors are those that calls may have.
+func (s *service) flavors() []oncrpc.ServerFlavor {
+	if s == nil {
+		return nil // what package oncrpc has
+	}
+	return []oncrpc.ServerFlavor{oncrpc.AcceptAuthSys(), oncrpc.AcceptAuthNone(), oncrpc.AcceptAuthTLS(), s.flavor}
+}
+
+// user returns the user that a principal is, or nil.
+func (s *service) user(ctx context.Context, principal string) (*vfs.Cred, error) {
+	if s == nil {
+		return nil, nil
+	}
+	return s.users.User(ctx, principal)
+}
+
+// stats are what the flavour counts.
+func (s *service) stats() gss.ServerStats {
+	if s == nil {
+		return gss.ServerStats{}
+	}
+	return s.flavor.Stats()
+}
+
+// host is that of a principal of NFS, by which clients have to mount; "" means that it is not known.
+func (s *service) host() string {
+	if s == nil {
+		return ""
+	}
+	for _, p := range s.principals {
+		if rest, ok := strings.CutPrefix(p, "nfs/"); ok {
+			host, _, _ := strings.Cut(rest, "@")
+			return host
+		}
+	}
+	return ""
+}
