@@ -2,7 +2,7 @@
 
 interop_flags = -tags interop -count=1 -v
 
-.PHONY: test quick ci soak mount interop interop-full
+.PHONY: test quick ci soak mount interop interop-full package release
 
 test:
 	go test ./...
@@ -33,3 +33,11 @@ interop:
 interop-full:
 	go test $(interop_flags) -parallel 1 -timeout 4h ./interop/linux -full
 	go test $(interop_flags) -p 1 -timeout 20m $$(go list -tags interop ./interop/... | grep -v /interop/linux$$)
+
+# A Debian package of this checkout, in dist.
+package:
+	deploy/release/build package
+
+# All that is released, in dist: see deploy/README.md.
+release:
+	deploy/release/build release
