@@ -55,9 +55,8 @@
 // Bulk data under a checksum, or encrypted, travels in the message and is never placed (RFC 8166
 // section 8.2.2.3). The example of [ServerFlavor] is both sides of a flavour with a shared secret.
 //
-// [ClientFlavor] and [ServerFlavor] are made for RPCSEC_GSS (RFC 2203), too. ClientFlavor.Ready
-// creates a context, and Acceptance.BeginAnswer answers that. ErrDrop discards a call silently.
-// ReplyCheck.RetryDenied handles RPCSEC_GSS_CREDPROBLEM.
+// Package gss is RPCSEC_GSS (RFC 2203) on these interfaces. Its ClientFlavor.Ready creates a context,
+// and its server answers that by Acceptance.BeginAnswer. [CallTracker] bounds the calls under way.
 //
 // # Transports
 //

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// serverCall is a call that was accepted: who calls, and how results are protected. It is used again
-// for later calls.
+// serverCall is a call that was accepted: who calls, and how results are protected. It is used
+// again for later calls.
 type serverCall struct {
 	message
 	f      *ServerFlavor
@@ -136,8 +136,8 @@ func (f *ServerFlavor) data(a *oncrpc.Acceptance, cred *credential) error {
 	}
 	if err := s.open(a.Args()); err != nil {
 		f.stats.garbageBodies.Add(1)
-		f.faults.Fault(a.Conn().RemoteAddr(), "gss: arguments refused", nil, "principal", sc.principal,
-			"service", cred.service, "err", err)
+		f.faults.Fault(a.Conn().RemoteAddr(), "gss: arguments refused", nil,
+			"principal", sc.principal, "service", cred.service, "err", err)
 		return oncrpc.ErrGarbageArgs
 	}
 	s.caller = Caller{sc.principal, cred.service}
@@ -168,7 +168,8 @@ func isExpiry(err error) bool {
 // discard ends the connection of a call that is not answered.
 func (f *ServerFlavor) discard(conn oncrpc.Transport, why error) error {
 	f.stats.connsClosed.Add(1)
-	f.faults.Fault(conn.RemoteAddr(), "gss: call without an answer, connection closed", why, "err", why)
+	f.faults.Fault(conn.RemoteAddr(), "gss: call without an answer, connection closed", why,
+		"err", why)
 	_ = conn.Close()
 	return oncrpc.ErrDrop
 }

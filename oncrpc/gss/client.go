@@ -25,13 +25,13 @@ type ClientConfig struct {
 	Now func() time.Time
 }
 
-// ClientFlavor is RPCSEC_GSS at the client: one principal calls one service of one server. Clients of
-// all programs that the server knows its contexts for may share it, over however many connections,
-// of whichever transports, one after another or at a time (package redial).
+// ClientFlavor is RPCSEC_GSS at the client: one principal calls one service of one server. Clients
+// of all programs that the server knows its contexts for may share it, over however many
+// connections, of whichever transports, one after another or at a time (package redial).
 //
 // It has one context, which the first call makes; further ones wait for it. A context is made anew
-// before it expires or its sequence numbers run out, and when the server knows it no more. When that
-// fails, calls fail the same for a while, from 1 s up to 30 s, without another attempt.
+// before it expires or its sequence numbers run out, and when the server knows it no more. When
+// that fails, calls fail the same for a while, from 1 s up to 30 s, without another attempt.
 //
 // At most as many calls are under way as the server's window has places (RFC 2203 section 5.2.3.1);
 // further ones wait. A call that is overtaken by a window of others, which takes several
@@ -203,7 +203,8 @@ func (cc *clientContext) expired(now time.Time) bool {
 }
 
 // attempt makes a context, unless that has failed just now. Who calls it has f.making.
-func (f *ClientFlavor) attempt(ctx context.Context, c *oncrpc.Client, now time.Time) (*clientContext, error) {
+func (f *ClientFlavor) attempt(ctx context.Context, c *oncrpc.Client, now time.Time) (
+	*clientContext, error) {
 	if f.failed != nil && now.Before(f.retryAt) {
 		return nil, f.failed
 	}
@@ -278,7 +279,8 @@ func (f *ClientFlavor) Ended() {
 // leave gives a place in the window back, with f.mu held, and lets in who has waited longest.
 func (f *ClientFlavor) leave() {
 	f.underWay--
-	for w := f.waiting.First(); w != nil && f.underWay < f.current.Load().window; w = f.waiting.First() {
+	window := f.current.Load().window
+	for w := f.waiting.First(); w != nil && f.underWay < window; w = f.waiting.First() {
 		f.waiting.Remove(&w.place)
 		f.underWay++
 		close(w.ready)

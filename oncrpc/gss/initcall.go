@@ -84,7 +84,7 @@ func negotiate(ctx context.Context, c *oncrpc.Client, cfg *ClientConfig) (*clien
 		return nil, err
 	}
 	token, made, err := n.Step(ctx, nil)
-	call := &initCall{credential: credential{version: version1, procedure: procInit, service: cfg.Service}}
+	call := &initCall{credential: credential{version1, procInit, 0, cfg.Service, nil}}
 	var res initRes
 	for range maxRounds {
 		if err != nil {
@@ -95,7 +95,8 @@ func negotiate(ctx context.Context, c *oncrpc.Client, cfg *ClientConfig) (*clien
 			return nil, err
 		}
 		if res.major != Complete && made != nil {
-			return nil, fmt.Errorf("%w: context is made here, and the server says %v", errReply, res.major)
+			return nil, fmt.Errorf("%w: context is made here, and the server says %v", errReply,
+				res.major)
 		}
 		if res.major == Complete && made == nil || res.major == ContinueNeeded {
 			token, made, err = n.Step(ctx, res.token)
@@ -115,7 +116,8 @@ func negotiate(ctx context.Context, c *oncrpc.Client, cfg *ClientConfig) (*clien
 const maxRounds = 10
 
 // do sends a token.
-func (c *initCall) do(ctx context.Context, client *oncrpc.Client, token []byte, res *initRes) error {
+func (c *initCall) do(ctx context.Context, client *oncrpc.Client, token []byte,
+	res *initRes) error {
 	program, version := client.Program()
 	err := oncrpc.NewClient(client.Transport(), program, version, c).Do(ctx, &oncrpc.Request{
 		Args: &initArg{token}, Reply: res, MaxReply: initResMax,
@@ -149,5 +151,6 @@ func agreed(made Context, call *initCall, res *initRes, s Service) (*clientConte
 	if err := m.verifyMIC(call.verifier.Body, m.number[:]); err != nil {
 		return nil, fmt.Errorf("%w: %w", errVerifier, err)
 	}
-	return &clientContext{Context: made, handle: res.handle, window: int(min(res.window, maxSeq))}, nil
+	window := int(min(res.window, maxSeq))
+	return &clientContext{Context: made, handle: res.handle, window: window}, nil
 }

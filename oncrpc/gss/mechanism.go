@@ -43,7 +43,8 @@ type Context interface {
 
 	// MaxMIC is the length in bytes of the longest checksum.
 	MaxMIC() int
-	// WrapLen is the length in bytes of n bytes when they are encrypted.
+	// WrapLen is the length in bytes of n bytes when they are encrypted. They grow by no more than
+	// some number of bytes below 256 does.
 	WrapLen(n int) int
 
 	// Peer is the name of the other end, such as "alice@EXAMPLE.ORG".

@@ -102,7 +102,8 @@ func (m *message) encrypt(e *xdr.Encoder, data *xdr.Message) error {
 		return err
 	}
 	if len(token) != n || &token[0] != &room[0] {
-		return fmt.Errorf("mechanism has made %d bytes of %d, and announced %d", len(token), plain, n)
+		return fmt.Errorf("mechanism has made %d bytes of %d, and announced %d", len(token),
+			plain, n)
 	}
 	clear(room[n:])
 	return nil

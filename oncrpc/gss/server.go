@@ -16,11 +16,11 @@ type ServerConfig struct {
 	Acceptor Acceptor
 	// Logger takes what goes wrong; nil means slog.Default().
 	Logger *slog.Logger
-	// MaxContexts is the number of contexts that are kept, of all hosts together, 1 or more; 0 means
-	// 4096. Of these, a host that has some gets another only while it then has no more than are
-	// left. Otherwise the new one takes the place of that of its own which was not used for longest.
-	// A host that has none takes, if there is no place, that of the host which has most. A context
-	// takes 2 KiB or so.
+	// MaxContexts is the number of contexts that are kept, of all hosts together, 1 or more; 0
+	// means 4096. Of these, a host that has some gets another only while it then has no more than
+	// are left. Otherwise the new one takes the place of that of its own which was not used for
+	// longest. A host that has none takes, if there is no place, that of the host which has most. A
+	// context takes 2 KiB or so.
 	MaxContexts int
 	// IdleTimeout is how long a context is kept that is not used; 0 means an hour. Its client makes
 	// another one then.
@@ -29,8 +29,8 @@ type ServerConfig struct {
 	Now func() time.Time
 }
 
-// ServerFlavor is RPCSEC_GSS at the server (oncrpc.ServerConfig.Flavors). It has the contexts of all
-// clients, over whichever connection they come. Several servers may share it: then a context that
+// ServerFlavor is RPCSEC_GSS at the server (oncrpc.ServerConfig.Flavors). It has the contexts of
+// all clients, over whichever connection they come. Several servers may share it: then a context that
 // was made with one is good for the others.
 //
 // A call whose identity is a *Caller has passed. Which principals and which services may do what is
@@ -68,7 +68,7 @@ type ServerStats struct {
 	Destroyed     uint64 // contexts, by their clients
 	Unknown       uint64 // calls with a context that there is not (RPCSEC_GSS_CREDPROBLEM)
 	BadMICs       uint64 // calls with a header whose checksum is wrong (RPCSEC_GSS_CREDPROBLEM)
-	Stale         uint64 // calls with an expired context, or without a number left (RPCSEC_GSS_CTXPROBLEM)
+	Stale         uint64 // calls with an expired context, or numbers used up (RPCSEC_GSS_CTXPROBLEM)
 	BadCreds      uint64 // calls with a credential or verifier that makes no sense
 	GarbageBodies uint64 // calls whose arguments are not what the client has sent (GARBAGE_ARGS)
 	Replays       uint64 // calls with a sequence number that was seen before
@@ -107,7 +107,8 @@ func NewServerFlavor(cfg ServerConfig) *ServerFlavor {
 		faults:     faultlog.New(cfg.Logger),
 		handshakes: make(chan struct{}, maxHandshakes),
 	}
-	f.contexts = newTable(cmp.Or(cfg.MaxContexts, 4096), cmp.Or(cfg.IdleTimeout, time.Hour), &f.stats)
+	idle := cmp.Or(cfg.IdleTimeout, time.Hour)
+	f.contexts = newTable(cmp.Or(cfg.MaxContexts, 4096), idle, &f.stats)
 	return f
 }
 
