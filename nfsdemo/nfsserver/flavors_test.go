@@ -228,10 +228,10 @@ func TestPerFlavor(t *testing.T) {
 			}
 		}
 		var res nfs3.AccessRes
-		fs.by = nil
 		do(t, c, nfs3.ProcAccess, &nfs3.AccessArgs{File: w.file, Want: nfs3.AccessModify}, &res)
-		if len(fs.by) != 1 || fs.by[0].UID != tt.uid || res.Granted != granted {
-			t.Errorf("%v: as %+v, %v granted; want %d, %v", tt.f, fs.by, res.Granted, tt.uid, granted)
+		by := fs.take()
+		if len(by) != 1 || by[0].UID != tt.uid || res.Granted != granted {
+			t.Errorf("%v: as %+v, %v granted; want %d, %v", tt.f, by, res.Granted, tt.uid, granted)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package nfsserver_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/internal/pipe"
@@ -15,6 +16,8 @@ import (
 // accesses notes who calls ACCESS.
 type accesses struct {
 	vfs.FS
+
+	mu sync.Mutex // guards by
 	by []vfs.Cred
 }
 
@@ -23,8 +26,18 @@ func (a *accesses) Access(
 ) (nfs3.Access, nfs3.PostOpAttr, error) {
 	by := *c
 	by.GIDs = slices.Clone(c.GIDs)
+	a.mu.Lock()
 	a.by = append(a.by, by)
+	a.mu.Unlock()
 	return a.FS.Access(ctx, c, h, want)
+}
+
+// take returns who has called since the last time.
+func (a *accesses) take() (by []vfs.Cred) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	by, a.by = a.by, nil
+	return by
 }
 
 // TestGroups: the server's groups take the place of those that a caller says, however many they are;
@@ -57,9 +70,10 @@ func TestGroups(t *testing.T) {
 		}
 		c := nfsOn(pipe.New(rpc, pipe.Inline), cred)
 		do(t, c, nfs3.ProcAccess, &nfs3.AccessArgs{File: w.file}, new(nfs3.AccessRes))
-		if len(fs.by) != 1 || fs.by[0].UID != tt.want.UID || fs.by[0].GID != tt.want.GID ||
-			!slices.Equal(fs.by[0].GIDs, tt.want.GIDs) {
-			t.Errorf("%s: %+v, want %+v", tt.name, fs.by, tt.want)
+		by := fs.take()
+		if len(by) != 1 || by[0].UID != tt.want.UID || by[0].GID != tt.want.GID ||
+			!slices.Equal(by[0].GIDs, tt.want.GIDs) {
+			t.Errorf("%s: %+v, want %+v", tt.name, by, tt.want)
 		}
 	}
 }

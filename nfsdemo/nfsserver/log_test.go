@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +22,16 @@ import (
 )
 
 // lines is a log, without its times.
-type lines struct{ bytes.Buffer }
+type lines struct {
+	mu  sync.Mutex // guards buf
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
 
 func (l *lines) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{
@@ -37,11 +47,13 @@ func (l *lines) logger() *slog.Logger {
 // want compares what was logged since the last time.
 func (l *lines) want(t *testing.T, want ...string) {
 	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var got []string
-	for line := range strings.Lines(l.String()) {
+	for line := range strings.Lines(l.buf.String()) {
 		got = append(got, strings.TrimSuffix(line, "\n"))
 	}
-	l.Reset()
+	l.buf.Reset()
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("log (-want +got):\n%s", d)
 	}

@@ -143,10 +143,10 @@ func TestHostilePrincipals(t *testing.T) {
 // accessAs calls ACCESS, and returns as whom the file system saw it.
 func (a *accesses) accessAs(t *testing.T, r *realm, f oncrpc.ClientFlavor) vfs.Cred {
 	t.Helper()
-	a.by = nil
 	do(t, r.nfsAs(f), nfs3.ProcAccess, &nfs3.AccessArgs{File: a.Root()}, new(nfs3.AccessRes))
-	if len(a.by) != 1 {
-		t.Fatalf("%d calls came to the file system", len(a.by))
+	by := a.take()
+	if len(by) != 1 {
+		t.Fatalf("%d calls came to the file system", len(by))
 	}
-	return a.by[0]
+	return by[0]
 }
