@@ -105,11 +105,18 @@ func decode(t *testing.T, file string, rdma int, tcp ...int) (d decoded, rest in
 // dissect has tshark print fields of the packets that match a filter, a line for each.
 func dissect(t *testing.T, file, filter string, fields ...string) []string {
 	t.Helper()
+	return dissectWith(t, file, filter, nil, fields...)
+}
+
+// dissectWith is dissect with more options.
+func dissectWith(t *testing.T, file, filter string, options []string, fields ...string) []string {
+	t.Helper()
 	args := []string{
 		"-2", "-r", file, "-Y", filter, "-T", "fields",
 		// Its own reassembly of Sends gets in the way of that of RPC-over-RDMA.
 		"-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE",
 	}
+	args = append(args, options...)
 	for _, f := range fields {
 		args = append(args, "-e", f)
 	}

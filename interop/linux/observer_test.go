@@ -184,20 +184,24 @@ func (c *roceCounts) per(bytes int) string {
 		each(c.Packets-c.Acks), each(c.Reads), each(c.Acks), each(c.Retransmitted), c.NAKs)
 }
 
+// flush writes out what was kept. All frames must have been right.
+func (o *observer) flush(t *testing.T) {
+	t.Helper()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if o.wrong > 0 {
+		t.Errorf("%d frames with a wrong ICRC", o.wrong)
+	}
+}
+
 // end has tshark decode what was kept, and logs the counts. Messages that begin as said are known to
 // come out malformed.
 func (o *observer) end(t *testing.T, misread ...string) (host, guest roceCounts) {
 	t.Helper()
-	o.mu.Lock()
-	err := o.out.Flush()
-	wrong := o.wrong
-	o.mu.Unlock()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if wrong > 0 {
-		t.Errorf("%d frames with a wrong ICRC", wrong)
-	}
+	o.flush(t)
 	host, guest = o.soFar()
 	moved := host.Payload + guest.Payload
 	t.Logf("this machine: %s", host.per(moved))

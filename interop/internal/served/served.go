@@ -41,8 +41,14 @@ func Start(t *testing.T, command string, options ...string) *Server {
 // StartAt is Start at another address than 127.0.0.1, on the ports that the command has by default.
 func StartAt(t *testing.T, host netip.Addr, command string, options ...string) *Server {
 	t.Helper()
+	return StartOn(t, host, 20049, 20048, command, options...)
+}
+
+// StartOn is Start at an address and on ports; 0 is any.
+func StartOn(t *testing.T, host netip.Addr, rdma, tcp int, command string, options ...string) *Server {
+	t.Helper()
 	s := newServer(t, host, slices.Concat([]string{command, "serve"}, options))
-	s.RDMA, s.TCP = 20049, 20048
+	s.RDMA, s.TCP = rdma, tcp
 	s.Restart()
 	return s
 }

@@ -1,0 +1,234 @@
+//go:build interop
+
+package linux
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// way is a transport by which a guest mounts.
+type way struct {
+	name    string
+	server  *nfsd
+	options []string
+}
+
+// ways are those to two servers, of which one is there by way of RoCE.
+func (r *realm) ways(t *testing.T) []way {
+	t.Helper()
+	first := r.serve(t, netip.AddrFrom4([4]byte{127, 0, 0, 1}), serverName)
+	second := r.serve(t, r.w.host, roceName)
+	return []way{
+		{"tcp", first, first.by("tcp", first.TCP)},
+		{"siw", first, first.by("rdma", first.RDMA)},
+		{"rxe", second, second.by("rdma", second.RDMA)},
+	}
+}
+
+// by has the options of a mount by way of a transport and a port.
+func (s *nfsd) by(proto string, port int) []string {
+	return []string{
+		"vers=3", "proto=" + proto, fmt.Sprintf("port=%d", port), fmt.Sprintf("mountport=%d", s.TCP),
+		"mountproto=tcp", "nolock", "noresvport",
+	}
+}
+
+// mounted has the guest mount what we serve.
+func (r *realm) mounted(t *testing.T, sh []*shell, words plainText) {
+	ways := r.ways(t)
+	second := ways[2].server
+	brief := newMount(t, sh[0], second.host+":"+memory, second.by("tcp", second.TCP)...)
+	sh[0].run(t, fmt.Sprintf(briefScript, brief.at, carol))
+	data := random(t, 300_003)
+	sh[0].g.put("data", data)
+	for _, w := range ways {
+		for _, sec := range protections {
+			ok := t.Run(w.name+"/"+sec, func(t *testing.T) { mountProtected(t, sh[0], w, sec, data, words.of(sec)) })
+			if !ok {
+				t.FailNow()
+			}
+		}
+	}
+	more := random(t, 2<<20)
+	sh[0].g.put("data", more)
+	for _, w := range ways[:2] {
+		t.Run(w.name+"/restart", func(t *testing.T) { restartProtected(t, sh[0], w, more) })
+	}
+	for _, w := range ways[:2] {
+		t.Run(w.name+"/lost replies", func(t *testing.T) { loseReplies(t, sh, w) })
+	}
+	t.Run("expiry", func(t *testing.T) {
+		t.Log(sh[0].run(t, fmt.Sprintf(expiryScript, brief.at, carol)))
+		brief.unmount(t)
+	})
+	for _, s := range []*nfsd{ways[0].server, second} {
+		s.stop(t)
+	}
+}
+
+// briefScript has carol look into a mount with a ticket that expires soon. On a busy machine that may be before she has done so. The mount
+// names no flavour: it has the first that the server lists.
+const briefScript = asUser + `
+grep -q ' %[1]s nfs .*,sec=krb5,' /proc/mounts || exit 1
+tries=0
+until as %[2]d kinit -l 20s -k -t /host/carol.keytab carol && as %[2]d ls %[1]s; do
+	tries=$((tries + 1))
+	[ $tries -lt 10 ] || exit 1
+done
+`
+
+// expiryScript has carol try that again when the ticket has expired, and with another ticket.
+const expiryScript = `
+set -e
+. /host/prelude
+` + asUser + `
+while as %[2]d klist -s; do sleep 1; done
+fresh
+refused "xpired" as %[2]d ls %[1]s
+as %[2]d kinit -k -t /host/carol.keytab carol
+as %[2]d ls %[1]s
+`
+
+// protectedScript is what users do in a mount: alice, who has a ticket, bob, who has none, and root, who is the guest itself.
+const protectedScript = `
+set -e
+. /host/prelude
+grep -q ' %[1]s nfs .*[,]sec=%[2]s,' /proc/mounts
+` + asUser + `
+cd %[1]s
+as %[3]d mkdir %[4]s
+cd %[4]s
+as %[3]d dd if=/host/data of=data bs=64k conv=fsync status=none
+as %[3]d cp /host/words-%[2]s words
+as %[3]d chmod 600 words
+fresh
+same "SHA-256" "$(as %[3]d sha256sum <data)" "$(sha256sum </host/data)"
+as %[3]d cmp /host/words-%[2]s words
+same "names" "$(as %[3]d ls | tr '\n' ' ')" "data words "
+refused "Permission denied" as %[5]d cat data
+refused "Permission denied" as %[5]d touch new
+cat data >/dev/null
+refused "Permission denied" cat words
+refused "Permission denied" touch new
+cd ..
+touch root-%[4]s
+`
+
+// mountProtected mounts by way of a transport with a protection, and has users do things there.
+func mountProtected(t *testing.T, sh *shell, w way, sec string, data, words []byte) {
+	prelude, err := os.ReadFile("steps/prelude.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh.g.put("prelude", bytes.ReplaceAll(prelude, []byte("\nas()"), []byte("\nas_()")))
+	sh.g.put("words-"+sec, words)
+	m := newMount(t, sh, w.server.host+":"+directory, append(slices.Clone(w.options), "sec="+sec)...)
+	name := w.name + "-" + sec
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("messages of the server:\n%s", w.server.Log())
+		}
+	})
+	sh.run(t, fmt.Sprintf(protectedScript, m.at, sec, alice, name, bob))
+	if w.name != "tcp" {
+		checkPlacement(t, m.counters(t), sec)
+	}
+	m.unmount(t)
+	at := func(name string) string { return filepath.Join(w.server.dir, name) }
+	checkFile(t, at(name+"/data"), data)
+	checkFile(t, at(name+"/words"), words)
+	for file, want := range map[string]uint32{name + "/data": alice, "root-" + name: anonymous} {
+		info, err := os.Stat(at(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Sys().(*syscall.Stat_t).Uid; got != want {
+			t.Errorf("%s has the owner %d, want %d", file, got, want)
+		}
+	}
+}
+
+// checkPlacement checks what a client has offered: with checksums and encryption no data is placed directly, but messages go whole.
+func checkPlacement(t *testing.T, c counters, sec string) {
+	t.Helper()
+	t.Logf("%+v", c)
+	if direct := sec == "krb5"; direct != (c.WriteChunks > 0) {
+		t.Errorf("%s: %d write chunks were offered", sec, c.WriteChunks)
+	} else if !direct && (c.NoMsgs == 0 || c.ReplyChunks == 0) {
+		t.Errorf("%s: no calls, or no replies, that go by a chunk: %+v", sec, c)
+	}
+}
+
+// appendScript has alice write /host/data, synced every 128 KiB.
+const appendScript = `
+i=0
+while [ $i -lt %d ]; do
+	as %d dd if=/host/data of=%s/file bs=128k skip=$i seek=$i count=1 conv=notrunc,fsync status=none
+	i=$((i + 1))
+done
+`
+
+// restartProtected kills the server while alice writes. The server that comes after it does not know her context: Linux makes another, and she
+// notices nothing.
+func restartProtected(t *testing.T, sh *shell, w way, data []byte) {
+	m := newMount(t, sh, w.server.host+":"+directory, append(slices.Clone(w.options), "sec=krb5i")...)
+	file := filepath.Join(w.server.dir, "file")
+	if err := os.RemoveAll(file); err != nil {
+		t.Fatal(err)
+	}
+	sh.start(t, "set -e\n"+asUser+fmt.Sprintf(appendScript, len(data)>>17, alice, m.at))
+	awaitSize(t, file, int64(len(data)/4))
+	w.server.Kill()
+	w.server.Restart()
+	sh.finish(t)
+	checkFile(t, file, data)
+	got := sh.run(t, "echo 3 >/proc/sys/vm/drop_caches\nsha256sum <"+m.at+"/file")
+	if want := fmt.Sprintf("%x  -", sha256.Sum256(data)); got != want {
+		t.Errorf("the guest reads %s, want %s", got, want)
+	}
+	m.unmount(t)
+}
+
+// loseReplies resets connections when replies come. Changes that alice has made are not made again, though they are signed anew.
+func loseReplies(t *testing.T, sh []*shell, w way) {
+	port := w.server.TCP
+	if w.name != "tcp" {
+		port = w.server.RDMA
+	}
+	p := newProxy(t, port, fromServer, 20_000, 40_000, 60_000, 80_000)
+	options := w.server.by(map[bool]string{true: "tcp", false: "rdma"}[w.name == "tcp"], p.port())
+	m := newMount(t, sh[0], w.server.host+":"+directory, append(options, "sec=krb5i")...)
+	sh[0].run(t, "rm -f /tmp/stop")
+	sh[1].g.put("changes", fmt.Appendf(nil, changesScript, m.at))
+	sh[1].start(t, asUser+fmt.Sprintf("as %d dash -c '. /host/changes'", alice))
+	p.wait(t)
+	sh[0].run(t, "touch /tmp/stop")
+	t.Logf("changes: %s", sh[1].await(t, "CHANGES "))
+	sh[1].finish(t)
+	m.unmount(t)
+}
+
+// plainText is what is looked for in captures, by protection.
+type plainText map[string][]byte
+
+// newPlainText has words that nothing else sends, many times over.
+func newPlainText(t *testing.T) plainText {
+	t.Helper()
+	w := make(plainText)
+	for _, sec := range protections {
+		word := fmt.Sprintf("%x under %s. ", random(t, 16), sec)
+		w[sec] = []byte(strings.Repeat(word, 2000))
+	}
+	return w
+}
+
+func (w plainText) of(sec string) []byte { return w[sec] }
