@@ -6,14 +6,17 @@ import (
 	"errors"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
 // Export is the path under which a Server is mounted.
 const Export = "/"
 
-// Server is an NFS server of a file system in memory, for which everybody is who he says he is.
+// Server is an NFS server of a file system in memory, for which everybody is who he says he is, and
+// every principal is user 0.
 type Server struct {
 	FS  *memfs.FS
 	RPC *oncrpc.Server
@@ -22,15 +25,26 @@ type Server struct {
 	served chan error
 }
 
-// New returns a server that nobody reaches yet.
+// New returns a server that nobody reaches yet. Where rpc has RPCSEC_GSS, the export takes it with
+// each service, besides AUTH_SYS.
 func New(files memfs.Config, rpc oncrpc.ServerConfig) (*Server, error) {
 	fs, err := memfs.New(files)
 	if err != nil {
 		return nil, err
 	}
-	nfs, err := nfsserver.New(nfsserver.Config{
-		Exports: []nfsserver.Export{{Path: Export, FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}},
-	})
+	rule := nfsserver.Rule{Squash: nfsserver.SquashNone}
+	cfg := nfsserver.Config{
+		User: func(context.Context, string) (*vfs.Cred, error) { return new(vfs.Cred), nil },
+	}
+	for _, f := range rpc.Flavors {
+		if f.Flavor() == oncrpc.FlavorGSS {
+			cfg.GSS = true
+			rule.Flavors = []mount3.Flavor{
+				mount3.FlavorSys, mount3.FlavorKrb5, mount3.FlavorKrb5i, mount3.FlavorKrb5p}
+		}
+	}
+	cfg.Exports = []nfsserver.Export{{Path: Export, FS: fs, Rules: []nfsserver.Rule{rule}}}
+	nfs, err := nfsserver.New(cfg)
 	if err != nil {
 		return nil, err
 	}
