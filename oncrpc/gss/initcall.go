@@ -92,7 +92,7 @@ func negotiate(ctx context.Context, c *oncrpc.Client, cfg *ClientConfig) (*clien
 		}
 		res = initRes{}
 		if err := call.do(ctx, c, token, &res); err != nil {
-			return nil, err
+			return nil, explained(n, err)
 		}
 		if res.major != Complete && made != nil {
 			return nil, fmt.Errorf("%w: context is made here, and the server says %v", errReply,
@@ -110,6 +110,15 @@ func negotiate(ctx context.Context, c *oncrpc.Client, cfg *ClientConfig) (*clien
 		call.handle, call.procedure = res.handle, procContinueInit
 	}
 	return nil, fmt.Errorf("%w: context is not made after %d rounds", errReply, maxRounds)
+}
+
+// explained is err in the words of the mechanism, if the server has refused the context.
+func explained(n Negotiation, err error) error {
+	var refusal *StatusError
+	if e, ok := n.(Explainer); ok && errors.As(err, &refusal) {
+		return fmt.Errorf("refused: %w", e.Explain(refusal))
+	}
+	return err
 }
 
 // maxRounds is how many calls one context may take.

@@ -28,6 +28,12 @@ type Negotiation interface {
 	Step(ctx context.Context, token []byte) (reply []byte, made Context, err error)
 }
 
+// Explainer is a client's Negotiation that knows what a server's refusal means.
+type Explainer interface {
+	// Explain puts into words what the server has sent.
+	Explain(refusal *StatusError) *StatusError
+}
+
 // Context is a security context that has been made, at one end (RFC 2743 section 1.1.3). Its methods
 // may be called concurrently, and do not block. A msg is its parts, one after another.
 type Context interface {

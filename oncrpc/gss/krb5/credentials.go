@@ -5,8 +5,6 @@ import "context"
 // Principal returns who calls services, as the credential cache or the keytab says. The error is
 // that there is no ticket that is good, or no key. No KDC is asked.
 func (i *Initiator) Principal() (string, error) {
-	i.busy <- struct{}{}
-	defer func() { <-i.busy }()
 	if i.cfg.Keytab != "" {
 		client, _, err := i.keys()
 		return client.String(), err
@@ -16,7 +14,7 @@ func (i *Initiator) Principal() (string, error) {
 		return "", err
 	}
 	if !tgt.usable(i.cfg.Now()) {
-		return "", expired(tgt, i.cache)
+		return "", i.expired(tgt)
 	}
 	return tgt.client.String(), nil
 }

@@ -111,8 +111,15 @@ func failed(c code, format string, args ...any) *gss.StatusError {
 // codeOf is the code in an error, codeGeneric if it has none.
 func codeOf(err error) code {
 	var s *gss.StatusError
-	if errors.As(err, &s) && s.Minor > minorBase && s.Minor < minorBase+128 {
-		return code(s.Minor - minorBase)
+	if errors.As(err, &s) {
+		if c, ok := codeOfMinor(s.Minor); ok {
+			return c
+		}
 	}
 	return codeGeneric
+}
+
+// codeOfMinor is the code that a minor status stands for. MIT's error table has 128.
+func codeOfMinor(minor uint32) (code, bool) {
+	return code(minor - minorBase), minor > minorBase && minor < minorBase+128
 }

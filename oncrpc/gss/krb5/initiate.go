@@ -115,17 +115,48 @@ func (n *initiation) refused(msg []byte) error {
 		return failed(codeMsgType, "%s: %w", n.service, err)
 	}
 	c := code(e.ErrorCode)
-	switch c {
-	case codeSkew, codeTicketNotYet:
+	if c == codeSkew || c == codeTicketNotYet {
 		return failed(c, "%s: %v: its clock is %s ours: set one of them", n.service, c,
 			apart(timeOf(e.STime, e.Susec).Sub(n.time)))
-	case codeBadKeyVersion, codeNoKey, codeBadIntegrity, codeNotUs, codeModified:
-		n.initiator.refuse(n.ticket)
-		return failed(c, "%s: %v: its keytab has no key for a ticket of %v, or the ticket is old", n.service,
-			c, n.ticket.service)
+	}
+	if err := n.explain(c); err != nil {
+		return err
 	}
 	if e.EText != "" && e.EText != c.String() {
 		return failed(c, "%s: %v (%q)", n.service, c, e.EText)
 	}
 	return failed(c, "%s: %v", n.service, c)
+}
+
+var _ gss.Explainer = (*initiation)(nil)
+
+// Explain puts a server's minor status into words, if it is of MIT's error table.
+func (n *initiation) Explain(refusal *gss.StatusError) *gss.StatusError {
+	said := *refusal
+	c, ok := codeOfMinor(refusal.Minor)
+	if !ok {
+		return &said
+	}
+	if err := n.explain(c); err != nil {
+		said.Err = err.Err
+	} else {
+		said.Err = fmt.Errorf("%s: %v", n.service, c)
+	}
+	return &said
+}
+
+// explain says what to do about a refusal, nil if there is nothing to say. A ticket that the service
+// has no key for is not used again.
+func (n *initiation) explain(c code) *gss.StatusError {
+	switch c {
+	case codeSkew, codeTicketNotYet:
+		return failed(c, "%s: %v: compare its clock with ours", n.service, c)
+	case codeBadKeyVersion, codeNoKey, codeBadIntegrity, codeNotUs, codeModified:
+		n.initiator.refuse(n.ticket)
+		return failed(c, "%s: %v: its keytab has no key for a ticket of %v, or our ticket is old", n.service,
+			c, n.ticket.service)
+	case codeTicketExpired:
+		return failed(c, "%s: %v: run kinit, or its clock is ahead of ours", n.service, c)
+	}
+	return nil
 }

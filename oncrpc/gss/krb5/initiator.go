@@ -163,7 +163,7 @@ func (i *Initiator) ticket(ctx context.Context, service principal) (*ticket, err
 		return old, nil
 	}
 	if !tgt.usable(i.cfg.Now()) {
-		return nil, expired(tgt, i.cache)
+		return nil, i.expired(tgt)
 	}
 	t, err := i.kdc.find(ctx, tgt, service)
 	if err != nil {
@@ -202,9 +202,13 @@ func (i *Initiator) refuse(t *ticket) {
 	i.refused[t.id()] = struct{}{}
 }
 
-func expired(t *ticket, cache string) error {
+func (i *Initiator) expired(t *ticket) error {
+	if i.cfg.Keytab != "" {
+		return failed(codeTicketExpired, "the KDC's ticket for %v ends at %s, and it is %s: compare the "+
+			"clocks", t.client, at(t.end), at(i.cfg.Now()))
+	}
 	return failed(codeTicketExpired, "the ticket of %v in credential cache %s has expired, or is about "+
-		"to, at %s: run kinit", t.client, cache, at(t.end))
+		"to, at %s: run kinit", t.client, i.cache, at(t.end))
 }
 
 // credentials returns the ticket-granting ticket, and other tickets that there are.
