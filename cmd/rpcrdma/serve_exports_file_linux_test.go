@@ -65,6 +65,14 @@ func (f *exportsFile) await(t *testing.T, logged string, times int) {
 
 const reloaded = "exports reloaded"
 
+// TestServeReloadToKerberos: exports that begin to want Kerberos change nothing at a server without a
+// keytab, whose log says what to do.
+func TestServeReloadToKerberos(t *testing.T) {
+	s := serveFile(t, "/m *(rw,insecure,memory)\n")
+	s.reload(t, "/m *(rw,insecure,memory,sec=krb5)\n", "start serve again, which reads the keytab then (--keytab)")
+	mountAs(t, dialTCP(t, s.tcp), 7, "/m").put(t, "file", []byte("data"))
+}
+
 // TestServeExportsFile: exports come, go and change under a client that has mounted them, when the
 // file is read again. A file with an error changes nothing.
 func TestServeExportsFile(t *testing.T) {

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -38,6 +39,9 @@ func (k *Kerberos) Initiator() (*krb5.Initiator, error) {
 		k.err = k.use(k.keytab)
 		if keytab := os.Getenv(clientKeytab); k.err != nil && k.keytab == "" && keytab != "" {
 			k.err = k.use(keytab)
+		}
+		if k.err != nil { // whatever it wraps is not about a file of a server
+			k.err = errors.New(k.err.Error())
 		}
 	})
 	return k.initiator, k.err

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/probe"
+)
+
+// keytabOf makes a keytab with a key of a principal of EXAMPLE.ORG, and takes the tickets away that
+// whoever runs the test may have.
+func keytabOf(t *testing.T, principal string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, value := range map[string]string{
+		"KRB5CCNAME": filepath.Join(dir, "no tickets"), "KRB5_CLIENT_KTNAME": "", "KRB5_KTNAME": filepath.Join(dir, "no keytab"),
+		"KRB5_CONFIG": filepath.Join(dir, "krb5.conf"),
+	} {
+		t.Setenv(name, value)
+	}
+	conf := filepath.Join(dir, "krb5.conf")
+	if err := os.WriteFile(conf, []byte("[libdefaults]\ndefault_realm = EXAMPLE.ORG\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "keytab")
+	if err := os.WriteFile(path, encodeKeytab(principal, "EXAMPLE.ORG"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// encodeKeytab is a keytab with one key, of aes256-cts-hmac-sha1-96, in MIT's format, version 2.
+func encodeKeytab(principal, realm string) []byte {
+	parts := strings.Split(principal, "/")
+	e := binary.BigEndian.AppendUint16(nil, uint16(len(parts)))
+	for _, s := range append([]string{realm}, parts...) {
+		e = append(binary.BigEndian.AppendUint16(e, uint16(len(s))), s...)
+	}
+	e = binary.BigEndian.AppendUint32(e, 1)  // the kind of name
+	e = binary.BigEndian.AppendUint32(e, 1)  // when
+	e = append(e, 1)                         // the version of the key
+	e = binary.BigEndian.AppendUint16(e, 18) // its encryption type
+	e = binary.BigEndian.AppendUint16(e, 32) // its length
+	e = append(e, bytes.Repeat([]byte{7}, 32)...)
+	b := binary.BigEndian.AppendUint32([]byte{5, 2}, uint32(len(e)))
+	return append(b, e...)
+}
+
+// TestServeKerberos: what a server with a keytab says, and what those say who have no ticket.
+func TestServeKerberos(t *testing.T) {
+	kt := keytabOf(t, "nfs/localhost")
+	s := startServe(t, "--memory", "/proved", "--sec", "krb5p:krb5", "--keytab", kt, "--conf", "gss")
+	for _, want := range []string{
+		"serving /proved (memory, 4GiB, read-write, root squashed to 65534:65534, sec=krb5p:krb5)\n",
+		"Kerberos: clients have tickets for nfs/localhost@EXAMPLE.ORG\n",
+		" localhost:/proved /mnt\n",
+	} {
+		if !strings.Contains(s.greeting, want) {
+			t.Errorf("no %q in\n%s", want, s.greeting)
+		}
+	}
+	if log := s.stderr.String(); !strings.Contains(log, "no NFS over TCP at port 2049") {
+		t.Errorf("there is no warning: %s", log)
+	}
+	byName := func(addr string) string { return strings.Replace(addr, "127.0.0.1", "localhost", 1) }
+	for _, tt := range []struct{ args, want string }{
+		{"ls rdma://" + byName(s.rdma) + "/proved", "/proved is for callers with sec=krb5p:krb5: there is no credential cache "},
+		{"ls rdma://" + byName(s.rdma) + "/proved", ": run kinit\n"},
+		{"ls tcp://" + s.tcp + "/proved", "sec=krb5p:krb5: Kerberos knows hosts by their names: write that of 127.0.0.1 in the URL\n"},
+		{"ls tcp://" + s.tcp + "/proved?sec=sys", "/proved is for callers with sec=krb5p:krb5, and the URL says sec=sys: leave that out, or write one of these\n"},
+		{"ls rdma://" + byName(s.rdma) + "/proved?sec=krb5p", ": run kinit\n"},
+		{"ls --keytab " + kt + " --principal other rdma://" + byName(s.rdma) + "/proved", "has no key of other@EXAMPLE.ORG, but of nfs/localhost@EXAMPLE.ORG\n"},
+		{"ls --keytab " + kt + "x rdma://" + byName(s.rdma) + "/proved", "sec=krb5p:krb5: keytab: stat " + kt + "x: no such file or directory\n"},
+		{"ping --count 1 rdma://" + byName(s.rdma) + "?sec=krb5", ": run kinit\n"},
+		{"ping --count 1 rdma://" + s.rdma + "?sec=krb5", "Kerberos knows hosts by their names"},
+		{"conf rdma://" + s.rdma, "denies it to this caller: AUTH_TOOWEAK"},
+		{"conf rdma://" + byName(s.rdma) + "?sec=krb5", ": run kinit\n"},
+		{"ls --dialect draft rdma://" + byName(s.rdma) + "/proved?sec=krb5", ": run kinit\n"},
+	} {
+		code, _, stderr := execute(t, strings.Fields(tt.args)...)
+		if code != cli.ExitFailed || !strings.Contains(stderr, tt.want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: exit %d, %s, want %q", tt.args, code, stderr, tt.want)
+		}
+	}
+	code, stdout, stderr := execute(t, "ls", "rdma://"+s.rdma+"/")
+	if code != cli.ExitOK || stdout != "/proved\n" {
+		t.Errorf("the list of exports: exit %d, %s%s", code, stdout, stderr)
+	}
+	r := probing{}.of(t, "rdma://"+byName(s.rdma)+"/proved")
+	f := r.names(t, "mount", probe.Fail, probe.CauseTooWeak)
+	if !strings.Contains(f.Do, "sec=krb5p:krb5: there is no credential cache") || !strings.HasSuffix(f.Do, "run kinit") {
+		t.Errorf("to do: %s", f.Do)
+	}
+	gss := false
+	for _, f := range r.Findings {
+		gss = gss || f.Values["gss"] == true
+	}
+	if !gss {
+		t.Errorf("the server takes RPCSEC_GSS, which probe does not find:\n%s", r.lines())
+	}
+}
+
+// TestServeKeytab: a server does not start whose keytab is not one of NFS.
+func TestServeKeytab(t *testing.T) {
+	kt := keytabOf(t, "host/localhost")
+	const ports = " --listen 127.0.0.1:0 --mount 127.0.0.1:0"
+	for _, tt := range []struct{ args, want string }{
+		{"--sec krb5 --keytab " + kt, "the keytab has keys of host/localhost@EXAMPLE.ORG, and clients ask for nfs/HOST; on the KDC"},
+		{"--sec krb5 --principal nfs/localhost --keytab " + kt, "has no key of the principal wanted, but of host/localhost@EXAMPLE.ORG"},
+		{"--sec krb5", "/m are to prove who they are (sec=krb5 and the like), which takes a keytab with this host's keys: keytab: stat "},
+		{"--map-users " + kt + "x --principal host/localhost --keytab " + kt, "--map-users " + kt + "x: open "},
+		{"--map-users " + os.DevNull + " --realm A --realm B --check --principal host/localhost --keytab " + kt, ""},
+		{"--check --sec krb5", "which takes a keytab"},
+	} {
+		code, _, stderr := execute(t, strings.Fields("serve --memory /m "+tt.args+ports)...)
+		if (code == cli.ExitOK) != (tt.want == "") || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%s: exit %d, %s, want %q", tt.args, code, stderr, tt.want)
+		}
+	}
+}
+
+// TestNoKerberos: a server without a keytab is called with AUTH_SYS, and says so of others.
+func TestNoKerberos(t *testing.T) {
+	kt := keytabOf(t, "nfs/localhost")
+	s := startServe(t, "--memory", "/said", "--sec", "sys")
+	byName := "tcp://" + strings.Replace(s.tcp, "127.0.0.1", "localhost", 1)
+	for _, url := range []string{byName + "/said", byName + "/said?sec=sys"} {
+		if code, _, stderr := execute(t, "ls", "--keytab", kt, url); code != cli.ExitOK {
+			t.Errorf("%s: exit %d, %s", url, code, stderr)
+		}
+	}
+	code, _, stderr := execute(t, "ls", "--keytab", kt, byName+"/said?sec=krb5")
+	if want := "/said is for callers with sec=sys, and the URL says sec=krb5: leave that out, or write one of these\n"; code != cli.ExitFailed || !strings.Contains(stderr, want) {
+		t.Errorf("exit %d, %s, want %q", code, stderr, want)
+	}
+	r := probing{}.of(t, byName+"/said")
+	for _, f := range r.Findings {
+		if f.Values["gss"] == true || f.Step == "mount" && f.Values["export"] == "/said" && f.Values["taken"] != "sys" {
+			t.Errorf("found %+v", f)
+		}
+	}
+}
