@@ -13,6 +13,8 @@ import (
 )
 
 // knfsdRealmScript has the kernel export a directory to whoever proves who he is, and one for krb5p alone.
+//
+//nolint:misspell // exportfs is a program
 const knfsdRealmScript = `
 set -e
 modprobe nfsd

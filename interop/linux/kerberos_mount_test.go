@@ -3,7 +3,6 @@
 package linux
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"net/netip"
@@ -77,45 +76,44 @@ func (r *realm) mounted(t *testing.T, sh []*shell, words plainText) {
 
 // briefScript has carol look into a mount with a ticket that expires soon. On a busy machine that may be before she has done so. The mount
 // names no flavour: it has the first that the server lists.
-const briefScript = asUser + `
-grep -q ' %[1]s nfs .*,sec=krb5,' /proc/mounts || exit 1
+const briefScript = `
+. /host/prelude
+grep -q ' %[1]s nfs .*,sec=krb5,' /proc/mounts
 tries=0
-until as %[2]d kinit -l 20s -k -t /host/carol.keytab carol && as %[2]d ls %[1]s; do
+until as %[2]d %[2]d - kinit -l 20s -k -t /host/carol.keytab carol && as %[2]d %[2]d - ls %[1]s; do
 	tries=$((tries + 1))
-	[ $tries -lt 10 ] || exit 1
+	[ $tries -lt 10 ]
 done
 `
 
 // expiryScript has carol try that again when the ticket has expired, and with another ticket.
 const expiryScript = `
-set -e
 . /host/prelude
-` + asUser + `
-while as %[2]d klist -s; do sleep 1; done
+while as %[2]d %[2]d - klist -s; do sleep 1; done
 fresh
-refused "xpired" as %[2]d ls %[1]s
-as %[2]d kinit -k -t /host/carol.keytab carol
-as %[2]d ls %[1]s
+refused "Key has expired" as %[2]d %[2]d - ls %[1]s
+as %[2]d %[2]d - kinit -k -t /host/carol.keytab carol
+as %[2]d %[2]d - ls %[1]s
 `
 
 // protectedScript is what users do in a mount: alice, who has a ticket, bob, who has none, and root, who is the guest itself.
 const protectedScript = `
-set -e
 . /host/prelude
-grep -q ' %[1]s nfs .*[,]sec=%[2]s,' /proc/mounts
-` + asUser + `
+alice() { as %[3]d %[3]d - "$@"; }
+bob() { as %[5]d %[5]d - "$@"; }
+grep -q ' %[1]s nfs .*,sec=%[2]s,' /proc/mounts
 cd %[1]s
-as %[3]d mkdir %[4]s
+alice mkdir %[4]s
 cd %[4]s
-as %[3]d dd if=/host/data of=data bs=64k conv=fsync status=none
-as %[3]d cp /host/words-%[2]s words
-as %[3]d chmod 600 words
+alice dd if=/host/data of=data bs=64k conv=fsync status=none
+alice cp /host/words-%[2]s words
+alice chmod 600 words
 fresh
-same "SHA-256" "$(as %[3]d sha256sum <data)" "$(sha256sum </host/data)"
-as %[3]d cmp /host/words-%[2]s words
-same "names" "$(as %[3]d ls | tr '\n' ' ')" "data words "
-refused "Permission denied" as %[5]d cat data
-refused "Permission denied" as %[5]d touch new
+alice cmp data /host/data
+alice cmp words /host/words-%[2]s
+same "names" "$(alice ls | tr '\n' ' ')" "data words "
+refused "Permission denied" bob cat data
+refused "Permission denied" bob touch new
 cat data >/dev/null
 refused "Permission denied" cat words
 refused "Permission denied" touch new
@@ -125,11 +123,6 @@ touch root-%[4]s
 
 // mountProtected mounts by way of a transport with a protection, and has users do things there.
 func mountProtected(t *testing.T, sh *shell, w way, sec string, data, words []byte) {
-	prelude, err := os.ReadFile("steps/prelude.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sh.g.put("prelude", bytes.ReplaceAll(prelude, []byte("\nas()"), []byte("\nas_()")))
 	sh.g.put("words-"+sec, words)
 	m := newMount(t, sh, w.server.host+":"+directory, append(slices.Clone(w.options), "sec="+sec)...)
 	name := w.name + "-" + sec
@@ -170,9 +163,10 @@ func checkPlacement(t *testing.T, c counters, sec string) {
 
 // appendScript has alice write /host/data, synced every 128 KiB.
 const appendScript = `
+. /host/prelude
 i=0
-while [ $i -lt %d ]; do
-	as %d dd if=/host/data of=%s/file bs=128k skip=$i seek=$i count=1 conv=notrunc,fsync status=none
+while [ $i -lt %[1]d ]; do
+	as %[2]d %[2]d - dd if=/host/data of=%[3]s/file bs=128k skip=$i seek=$i count=1 conv=notrunc,fsync status=none
 	i=$((i + 1))
 done
 `
@@ -185,7 +179,7 @@ func restartProtected(t *testing.T, sh *shell, w way, data []byte) {
 	if err := os.RemoveAll(file); err != nil {
 		t.Fatal(err)
 	}
-	sh.start(t, "set -e\n"+asUser+fmt.Sprintf(appendScript, len(data)>>17, alice, m.at))
+	sh.start(t, fmt.Sprintf(appendScript, len(data)>>17, alice, m.at))
 	awaitSize(t, file, int64(len(data)/4))
 	w.server.Kill()
 	w.server.Restart()
@@ -209,7 +203,7 @@ func loseReplies(t *testing.T, sh []*shell, w way) {
 	m := newMount(t, sh[0], w.server.host+":"+directory, append(options, "sec=krb5i")...)
 	sh[0].run(t, "rm -f /tmp/stop")
 	sh[1].g.put("changes", fmt.Appendf(nil, changesScript, m.at))
-	sh[1].start(t, asUser+fmt.Sprintf("as %d dash -c '. /host/changes'", alice))
+	sh[1].start(t, fmt.Sprintf(". /host/prelude\nas %[1]d %[1]d - dash /host/changes", alice))
 	p.wait(t)
 	sh[0].run(t, "touch /tmp/stop")
 	t.Logf("changes: %s", sh[1].await(t, "CHANGES "))

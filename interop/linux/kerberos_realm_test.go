@@ -128,7 +128,7 @@ func (r *realm) serve(t *testing.T, host netip.Addr, name string) *nfsd {
 
 // joinScript has a guest with rdma_rxe join the realm, and have siw besides.
 const joinScript = `
-set -e
+. /host/prelude
 hostname %[1]s
 cat >>/etc/hosts <<-END
 	192.0.2.15 %[1]s
@@ -148,17 +148,7 @@ insmod /host/siw.ko
 rdma link add siw0 type siw netdev eth0
 until rdma link show siw0/1 | grep -q ACTIVE; do usleep 100000; done
 rpc.gssd -f -vv >/host/gssd 2>&1 &
-` + asUser + `
-as %[5]d kinit -k -t /host/alice.keytab alice
-`
-
-// asUser defines as ID COMMAND...: the command as that user, and without other groups.
-const asUser = `
-as() {
-	id=$1
-	shift
-	setpriv --reuid $id --regid $id --clear-groups "$@"
-}
+as %[5]d %[5]d - kinit -k -t /host/alice.keytab alice
 `
 
 // join has a guest join the realm. alice has a ticket there.
@@ -170,6 +160,7 @@ func (r *realm) join(t *testing.T, sh *shell) {
 	}
 	sh.g.put("krb5.conf", []byte(r.ConfFor(net.JoinHostPort("192.0.2.2", port))))
 	for name, file := range map[string]string{
+		"prelude":      "steps/prelude.sh",
 		"krb5.keytab":  r.keytab(t, "nfs/"+guestName, "nfs/"+knfsdName, "nfs/"+cardName),
 		"alice.keytab": r.keytab(t, "alice"),
 		"carol.keytab": r.keytab(t, "carol"),
