@@ -73,6 +73,9 @@ func (a *Acceptor) openTicket(req *messages.APReq, now time.Time) (*messages.Enc
 		return nil, failed(codeBadVersion, "a client has sent another version of Kerberos than 5")
 	case req.APOptions.At(optionUseSessionKey) != 0:
 		return nil, failed(codeNoKey, "a client wants user-to-user authentication, which we do not have")
+	case service.len() > maxName:
+		return nil, failed(codeNotUs, "a client's ticket is for a principal whose name has %d bytes",
+			service.len())
 	case !id.Supported():
 		return nil, failed(codeEtype, "a client's ticket for %v is encrypted with %v: give the principal "+
 			"keys of %s", service, id, supported())
@@ -93,6 +96,9 @@ func (a *Acceptor) openTicket(req *messages.APReq, now time.Time) (*messages.Enc
 	}
 	if len(part.CName.NameString) == 0 || part.CRealm == "" {
 		return nil, failed(codeMsgType, "a client's ticket has no name")
+	}
+	if n := principalOf(part.CName, part.CRealm).len(); n > maxName {
+		return nil, failed(codePolicy, "a client's name has %d bytes, more than %d", n, maxName)
 	}
 	return part, nil
 }

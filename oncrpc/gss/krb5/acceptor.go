@@ -26,9 +26,9 @@ type AcceptorConfig struct {
 	// this much longer.
 	Skew time.Duration
 	// MaxReplays is how many authenticators are remembered, each for twice Skew, so that none is
-	// accepted twice; 0 means DefaultMaxReplays. A client may have an eighth of them. Beyond either
-	// number contexts are refused, since what is not remembered could be a replay (RFC 4120 section
-	// 3.2.3).
+	// accepted twice; 0 means DefaultMaxReplays. A client may have an eighth of them, and gets another
+	// only while it then has no more than are left for all, unless it has none. Beyond that contexts
+	// are refused, since what is not remembered could be a replay (RFC 4120 section 3.2.3).
 	MaxReplays int
 	// Now is the time; nil means time.Now.
 	Now func() time.Time

@@ -103,8 +103,14 @@ func (c code) major() gss.Major {
 	return gss.DefectiveToken
 }
 
-// failed is an error with a code, in words that say what to do.
+// failed is an error with a code, in words that say what to do. Principals are shown as printable
+// has them: peers choose their names.
 func failed(c code, format string, args ...any) *gss.StatusError {
+	for i, a := range args {
+		if p, ok := a.(principal); ok {
+			args[i] = printable(p.String())
+		}
+	}
 	return &gss.StatusError{Major: c.major(), Minor: c.minor(), Err: fmt.Errorf(format, args...)}
 }
 

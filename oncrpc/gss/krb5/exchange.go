@@ -51,7 +51,7 @@ func (e *kdcError) code() code { return code(e.ErrorCode) }
 
 func (e *kdcError) Error() string {
 	if e.EText != "" && e.EText != e.code().String() {
-		return fmt.Sprintf("%v (%s)", e.code(), e.EText)
+		return fmt.Sprintf("%v (%s)", e.code(), printable(e.EText))
 	}
 	return e.code().String()
 }
@@ -262,7 +262,7 @@ func (k *kdcClient) take(rep *messages.KDCRepFields, with key, usage uint32, non
 	case part.Nonce != nonce:
 		err = errors.New("it is the reply to another request")
 	case !client.equal(principalOf(rep.CName, rep.CRealm)):
-		err = fmt.Errorf("it is for %v", principalOf(rep.CName, rep.CRealm))
+		err = fmt.Errorf("it is for %s", printable(principalOf(rep.CName, rep.CRealm).String()))
 	case !service.equal(principalOf(rep.Ticket.SName, rep.Ticket.Realm)) || len(service.name) == 0:
 		err = errors.New("its ticket is for another service than it says")
 	}

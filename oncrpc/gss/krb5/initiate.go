@@ -123,7 +123,7 @@ func (n *initiation) refused(msg []byte) error {
 		return err
 	}
 	if e.EText != "" && e.EText != c.String() {
-		return failed(c, "%s: %v (%q)", n.service, c, e.EText)
+		return failed(c, "%s: %v (\"%s\")", n.service, c, printable(e.EText))
 	}
 	return failed(c, "%s: %v", n.service, c)
 }

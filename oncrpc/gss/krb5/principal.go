@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jcmturner/gokrb5/v8/types"
 )
@@ -53,6 +55,35 @@ func (p principal) String() string {
 	b.WriteByte('@')
 	b.WriteString(escapesRealm.Replace(p.realm))
 	return b.String()
+}
+
+// maxName is the longest name in bytes, realm included, that a peer may have, or ask for. It is kept
+// for each context, and no user or host has one that is as long.
+const maxName = 1024
+
+// len is the length of a name in bytes: that of its parts, what is between them, and the realm.
+func (p principal) len() int {
+	n := len(p.realm)
+	for _, part := range p.name {
+		n += len(part) + 1
+	}
+	return n
+}
+
+// maxShown is how much of a peer's text, in bytes, is shown.
+const maxShown = 256
+
+// printable is text of a peer as messages show it: its beginning, in which what is not printable has
+// an escape. It may be written to a terminal.
+func printable(s string) string {
+	if len(s) > maxShown {
+		s = s[:maxShown] + "..."
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || !strconv.IsPrint(r) }) {
+		s = strconv.Quote(s)
+		s = s[1 : len(s)-1]
+	}
+	return s
 }
 
 // parsePrincipal undoes String. A name without a realm has realm "".

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"sync"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 )
 
 // replayCache remembers the authenticators that were accepted for as long as they could be accepted
@@ -43,13 +45,14 @@ func (r *replayCache) add(id authenticatorID, client string, now time.Time) erro
 		return failed(codeRepeat, "%s has sent an authenticator for the second time: it is a replay",
 			client)
 	}
-	if n := r.clients[client]; n >= r.maxEach {
-		return failed(codeGeneric, "%s has made %d contexts within %v, which is its share: "+
-			"see MaxReplays", client, n, r.keep)
-	}
-	if len(r.queue) >= r.max {
+	n, free := r.clients[client], r.max-len(r.queue)
+	switch {
+	case free <= 0:
 		return failed(codeGeneric, "clients have made %d contexts within %v: see MaxReplays",
 			len(r.queue), r.keep)
+	case n >= r.maxEach || !fair.Fits(int64(free), int64(n), 1):
+		return failed(codeGeneric, "%s has made %d contexts within %v, which is its share: "+
+			"see MaxReplays", client, n, r.keep)
 	}
 	r.seen[id] = struct{}{}
 	r.clients[client]++
